@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#
+# Two targets matter to most people: `make demo` and `make check` (see README.md).
+# Products go under build/: host/ (optimised), asan/ (sanitised, for tests), riscv64/ (guest).
+
+SHELL := /bin/bash
+MAKEFLAGS += --no-builtin-rules
+B ?= build
+CFLAGS_COMMON := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -Werror \
+	-Iinclude -Iuserspace/lib -MMD -MP
+LIBS := -lelf -ldw -lzstd -lpthread
+LAB := tools/lab/lab
+
+LIB_SRC := $(sort $(wildcard userspace/lib/*.c userspace/lib/*/*.c))
+CMD_SRC := $(sort $(wildcard tools/perf-plugin/*.c))
+UNIT_SRC := $(sort $(wildcard tests/unit/*_test.c))
+# Helpers of unit tests: linked to every one of them.
+UNIT_COMMON := $(sort $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c)))
+# One program per file: tests/tools/rvt-FOO.c -> build/host/rvt-FOO
+TOOL_SRC := $(sort $(wildcard tests/tools/*.c))
+
+CFLAGS_host := -O2 -fPIC
+CFLAGS_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+CFLAGS_riscv64 := -O2 -fPIC
+LDFLAGS_asan := -fsanitize=address,undefined
+
+.PHONY: all help demo check check-long unit guest driver bench clean distclean deps lab
+.DEFAULT_GOAL := all
+
+all: $(B)/host/librvtrace.a $(B)/host/librvtrace.so $(B)/host/perf-rvtrace tools
+
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+# $(1): variant; $(2): compiler
+define variant
+$(B)/$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$(2) $$(CFLAGS_COMMON) $$(CFLAGS_$(1)) $$(CFLAGS) -c -o $$@ $$<
+
+$(B)/$(1)/librvtrace.a: $$(LIB_SRC:%.c=$(B)/$(1)/%.o)
+	rm -f $$@ && ar rcs $$@ $$^
+
+$(B)/$(1)/perf-rvtrace: $$(CMD_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/librvtrace.a
+	$(2) $$(LDFLAGS_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
+endef
+$(eval $(call variant,host,$(CC)))
+$(eval $(call variant,asan,$(CC)))
+$(eval $(call variant,riscv64,$(LAB) cross-cc))
+
+$(B)/host/librvtrace.so: $(LIB_SRC:%.c=$(B)/host/%.o) userspace/lib/librvtrace.map
+	$(CC) -shared -Wl,-soname,librvtrace.so.0 -Wl,--version-script=userspace/lib/librvtrace.map \
+		-o $@ $(filter %.o,$^) $(LIBS)
+
+$(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)/asan/librvtrace.a
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS_asan) -o $@ $^ $(LIBS) -lcmocka
+
+$(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(B)/host/librvtrace.a
+	$(CC) -o $@ $^ $(LIBS)
+
+tools: $(patsubst tests/tools/%.c,$(B)/host/%,$(TOOL_SRC))
+unit-programs: $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
+.PHONY: tools unit-programs
+.SECONDARY:
+
+clean:
+	rm -rf $(B)
+
+-include tools/model/module.mk drivers/module.mk tests/module.mk
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

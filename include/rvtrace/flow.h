@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The flow engine: follows one hart's program through its code on the orders of a protocol
+ * decoder. It is the only code that follows a program. It knows code, not packets.
+ */
+#ifndef RVTRACE_FLOW_H
+#define RVTRACE_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <rvtrace/insn.h>
+
+struct rvt_space;
+struct rvt_flow;
+
+/* A basic block as the engine caches it: instructions up to and including the first that can
+ * change the pc (or as far as code is readable). Valid as long as the space keeps its mapping. */
+struct rvt_block {
+	uint64_t pc;
+	uint32_t insns;
+	uint32_t bytes;
+	const uint8_t *halfwords;	/* length of each instruction, in 16-bit units */
+	uint8_t iclass;			/* of the last instruction, enum rvt_insn_class */
+	uint64_t target;		/* of the last instruction, when it is known; else 0 */
+};
+
+/* @count retired instructions of a block, from its instruction number @first on. */
+struct rvt_run {
+	const struct rvt_block *block;
+	uint32_t first;
+	uint32_t count;
+};
+
+enum rvt_event_type {
+	RVT_EVENT_START,	/* flow begins or resumes at .pc after a gap or a stop */
+	RVT_EVENT_STOP,		/* tracing was switched off, filtered out, or debug was entered */
+	RVT_EVENT_TRAP,		/* exception or interrupt; .pc is the EPC, .target the handler */
+	RVT_EVENT_CONTEXT,	/* .context is what holds from here on */
+	RVT_EVENT_TIME,		/* .time, in units of the trace timestamp */
+	RVT_EVENT_LOST,		/* flow is unknown from here to the next START */
+	RVT_EVENT_MARK,		/* trace event, external trigger or watchpoint at .pc */
+};
+
+/* Why flow was lost or stopped. */
+enum rvt_reason {
+	RVT_REASON_NONE,
+	RVT_REASON_OVERFLOW,	/* the encoder reported that it dropped messages */
+	RVT_REASON_TRUNCATED,	/* the sink or the AUX buffer was full */
+	RVT_REASON_BAD_PACKET,	/* bytes that are no message of this protocol and dialect */
+	RVT_REASON_BAD_FLOW,	/* message and program contradict each other */
+	RVT_REASON_NO_CODE,	/* no code is known for .pc */
+	RVT_REASON_BAD_INSN,	/* the bytes at .pc are no instruction */
+	RVT_REASON_NO_SYNC,	/* data ended or began without a synchronisation point */
+	RVT_REASON_DEBUG,	/* debug mode entered */
+	RVT_REASON_LOW_POWER,
+	RVT_REASON_DISABLED,	/* tracing disabled, or the filters no longer match */
+};
+
+struct rvt_context {
+	uint8_t prv;		/* 0 U, 1 S, 3 M */
+	uint8_t v;		/* 1 in a virtual machine */
+	bool prv_valid;
+	bool scontext_valid, hcontext_valid;
+	uint64_t scontext, hcontext;
+};
+
+struct rvt_event {
+	enum rvt_event_type type;
+	enum rvt_reason reason;
+	uint64_t offset;	/* of the message, in the byte stream */
+	uint64_t pc;
+	uint64_t target;
+	bool interrupt;		/* TRAP */
+	bool cause_valid;
+	uint64_t cause, tval;
+	uint64_t time;
+	struct rvt_context context;
+	const char *detail;	/* LOST: a sentence for people; valid during the call */
+};
+
+/*
+ * Output, in program order; every member may be NULL. Runs come in batches; all runs that
+ * precede an event are delivered before it. A callback may call rvt_flow_set_space().
+ * A non-zero return value ends decoding: it is handed through to the caller of the decoder.
+ */
+struct rvt_flow_sink {
+	void *ctx;
+	int (*runs)(void *ctx, const struct rvt_run *runs, size_t n);
+	int (*event)(void *ctx, const struct rvt_event *event);
+};
+
+struct rvt_flow_config {
+	size_t size;		/* sizeof(struct rvt_flow_config): the struct may grow */
+	unsigned int isa;	/* RVT_ISA_* */
+	unsigned int return_stack_depth; /* entries; oldest is dropped on overflow; 0: none */
+	rvt_insn_hook hook;
+	void *hook_ctx;
+	uint64_t jvt;		/* Zcmt jump table base */
+	bool reference_walk;	/* one instruction at a time: the slow path that tests trust */
+};
+
+int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_sink *sink,
+		    struct rvt_flow **flow);
+void rvt_flow_destroy(struct rvt_flow *flow);
+/* What addresses mean from now on. May be NULL: then every address is unmapped. */
+void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space);
+/* Delivers what is batched. Returns what the sink returned. */
+int rvt_flow_flush(struct rvt_flow *flow);
+
+/* ---- orders, for protocol decoders ---- */
+
+/* Where the last run() or order left off. */
+enum rvt_stop {
+	RVT_STOP_HALFWORDS,	/* max_halfwords executed */
+	RVT_STOP_PC,		/* about to execute stop_pc, all outcomes used (RVT_RUN_STOP_PC) */
+	RVT_STOP_OUTCOME,	/* about to execute a branch (or direct jump under ALL_JUMPS)
+				 * for which no outcome is left */
+	RVT_STOP_TARGET,	/* executed an indirect jump or trap return whose target must be
+				 * given with rvt_flow_jump() */
+	RVT_STOP_RETURN,	/* executed a return (RVT_RUN_STOP_RETURN); the stack is popped and
+				 * .popped is the address on top, or not valid */
+	RVT_STOP_TRAP_INSN,	/* about to execute ecall/ebreak, which never retire */
+	RVT_STOP_NO_CODE,	/* pc is unmapped */
+	RVT_STOP_BAD_INSN,	/* illegal encoding at pc */
+	RVT_STOP_MID_INSN,	/* max_halfwords ends inside an instruction (not executed) */
+	RVT_STOP_INSNS,		/* max_insns executed */
+	RVT_STOP_LOST,		/* there is no current pc: rvt_flow_start() first */
+};
+
+enum {
+	RVT_RUN_IMPLICIT_RETURN = 1u << 0, /* returns go to the popped address if there is one */
+	RVT_RUN_SEQUENTIAL_JUMP = 1u << 1, /* lui/auipc + jalr on the same register is inferable */
+	RVT_RUN_ALL_JUMPS = 1u << 2,	   /* direct jumps and calls use up an outcome, 1 */
+	RVT_RUN_STOP_PC = 1u << 3,
+	RVT_RUN_STOP_RETURN = 1u << 4,
+	RVT_RUN_NOT_TAKEN = 1u << 5,	   /* branches without outcome fall through (BTM) */
+	RVT_RUN_ECALL_COUNTS = 1u << 6,	   /* rc7: ecall/ebreak use up half-words; still not output */
+};
+
+#define RVT_UNLIMITED UINT64_MAX
+
+struct rvt_order {
+	uint32_t flags;		/* RVT_RUN_* */
+	uint32_t n_outcomes;	/* 0..64 */
+	uint64_t outcomes;	/* bit 0 first; 1 = taken */
+	uint64_t max_halfwords;	/* RVT_UNLIMITED or a count of 16-bit units */
+	uint64_t max_insns;	/* RVT_UNLIMITED or a count of instructions */
+	uint64_t stop_pc;	/* not tested before the first instruction was executed */
+	/* results */
+	uint32_t used_outcomes;
+	uint32_t implicit_returns;
+	uint64_t halfwords;	/* executed (and counted) */
+	uint64_t popped;
+	bool popped_valid;
+};
+
+/* Begins flow at @pc (a synchronisation point). Clears the return stack if @clear_stack. */
+int rvt_flow_start(struct rvt_flow *flow, uint64_t pc, uint64_t offset, bool clear_stack);
+/*
+ * rvt_flow_run - execute as far as the order allows. Returns an enum rvt_stop (>= 0), or a
+ * negative error from the sink. Calls push and returns pop the return stack in every mode.
+ * An unbounded order over an infinite inferable loop stops with RVT_STOP_INSNS after 2^32.
+ */
+int rvt_flow_run(struct rvt_flow *flow, struct rvt_order *order);
+/* The next instruction is at @pc (answer to RVT_STOP_TARGET, or an override after HALFWORDS). */
+int rvt_flow_jump(struct rvt_flow *flow, uint64_t pc);
+/* Trap: the next instruction is at @handler (RVT_UNLIMITED: not known yet, flow is lost). */
+int rvt_flow_trap(struct rvt_flow *flow, const struct rvt_event *trap);
+/* Any other event. LOST and STOP forget the pc. Fills .pc when the flow has one. */
+int rvt_flow_event(struct rvt_flow *flow, struct rvt_event *event);
+/* The address of the next instruction; false if unknown. */
+bool rvt_flow_pc(const struct rvt_flow *flow, uint64_t *pc);
+/* The last instruction executed: class, for decoders that must know; false if none. */
+bool rvt_flow_last(const struct rvt_flow *flow, uint64_t *pc, enum rvt_insn_class *iclass);
+/* The instruction that would be executed next. Returns 0, -ENOENT no code, -EILSEQ. */
+int rvt_flow_peek(struct rvt_flow *flow, struct rvt_insn *insn);
+void rvt_flow_clear_returns(struct rvt_flow *flow);
+unsigned int rvt_flow_return_depth(const struct rvt_flow *flow);
+
+struct rvt_flow_stats {
+	uint64_t insns, halfwords, branches, taken, indirect, traps, gaps;
+};
+void rvt_flow_stats(const struct rvt_flow *flow, struct rvt_flow_stats *stats);
+
+#endif

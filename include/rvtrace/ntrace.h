@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * N-Trace 1.0.0_rc7 and 1.0: messages, encoder. Decoding to flow is rvtrace/stream.h.
+ */
+#ifndef RVTRACE_NTRACE_H
+#define RVTRACE_NTRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <rvtrace/params.h>
+#include <rvtrace/retire.h>
+
+/* ---- messages ---- */
+
+enum rvt_ntrace_tcode {
+	RVT_NTRACE_OWNERSHIP = 2,
+	RVT_NTRACE_DIRECT_BRANCH = 3,
+	RVT_NTRACE_INDIRECT_BRANCH = 4,
+	RVT_NTRACE_ERROR = 8,
+	RVT_NTRACE_PROG_TRACE_SYNC = 9,
+	RVT_NTRACE_DIRECT_BRANCH_SYNC = 11,
+	RVT_NTRACE_INDIRECT_BRANCH_SYNC = 12,
+	RVT_NTRACE_RESOURCE_FULL = 27,
+	RVT_NTRACE_INDIRECT_BRANCH_HIST = 28,
+	RVT_NTRACE_INDIRECT_BRANCH_HIST_SYNC = 29,
+	RVT_NTRACE_REPEAT_BRANCH = 30,
+	RVT_NTRACE_PROG_TRACE_CORRELATION = 33,
+};
+
+enum rvt_ntrace_sync {
+	RVT_NTRACE_SYNC_EXT_TRIGGER = 0,
+	RVT_NTRACE_SYNC_RESET_EXIT = 1,
+	RVT_NTRACE_SYNC_PERIODIC = 2,
+	RVT_NTRACE_SYNC_DEBUG_EXIT = 3,
+	RVT_NTRACE_SYNC_ICNT_FULL = 4,
+	RVT_NTRACE_SYNC_TRACE_ENABLE = 5,
+	RVT_NTRACE_SYNC_TRACE_EVENT = 6,
+	RVT_NTRACE_SYNC_FIFO_OVERRUN = 7,
+	RVT_NTRACE_SYNC_POWER_DOWN_EXIT = 9,
+};
+
+enum rvt_ntrace_evcode {
+	RVT_NTRACE_EV_DEBUG = 0,
+	RVT_NTRACE_EV_LOW_POWER = 1,
+	RVT_NTRACE_EV_TRACE_DISABLED = 4,
+};
+
+/* Fields by their specification names; `present` says which a message has. */
+enum rvt_ntrace_field {
+	RVT_NTRACE_F_TCODE, RVT_NTRACE_F_SRC, RVT_NTRACE_F_SYNC, RVT_NTRACE_F_BTYPE,
+	RVT_NTRACE_F_ICNT, RVT_NTRACE_F_UADDR, RVT_NTRACE_F_FADDR, RVT_NTRACE_F_HIST,
+	RVT_NTRACE_F_ETYPE, RVT_NTRACE_F_ECODE, RVT_NTRACE_F_RCODE, RVT_NTRACE_F_RDATA,
+	RVT_NTRACE_F_HREPEAT, RVT_NTRACE_F_BCNT, RVT_NTRACE_F_EVCODE, RVT_NTRACE_F_CDF,
+	RVT_NTRACE_F_PROCESS, RVT_NTRACE_F_TSTAMP,
+	RVT_NTRACE_FIELDS
+};
+
+struct rvt_ntrace_msg {
+	uint64_t offset;	/* of its first byte in the stream */
+	uint32_t len_bytes;
+	uint32_t present;	/* bit per enum rvt_ntrace_field */
+	uint8_t bits[RVT_NTRACE_FIELDS]; /* variable fields: payload bits received (MSB extension) */
+	uint64_t field[RVT_NTRACE_FIELDS];
+};
+
+/* ---- encoder (chapter 10) ---- */
+
+struct rvt_ntrace_encoder;
+
+struct rvt_ntrace_encoder_config {
+	enum rvt_dialect dialect;	/* RVT_DIALECT_NTRACE_* */
+	enum rvt_mode mode;		/* BTM or HTM */
+	unsigned int xlen;
+	unsigned int options;		/* RVT_OPT_* that N-Trace has */
+	unsigned int implicit_return_mode;	/* 1..3 with RVT_OPT_IMPLICIT_RETURN */
+	unsigned int return_stack_depth;	/* <= 32 */
+	unsigned int src_bits, src;
+	bool context;			/* emit Ownership */
+	enum rvt_timestamp timestamp;
+	unsigned int sync_mode;		/* trTeInstSyncMode 0..3 */
+	unsigned int sync_max;		/* trTeInstSyncMax: period is 2^(n+4) units */
+	unsigned int icnt_bits;		/* width of the I-CNT counter, <= 22 */
+	unsigned int hist_bits;		/* width of HIST with stop bit, <= 32 */
+	unsigned int hrepeat_bits, bcnt_bits; /* <= 18 */
+	/*
+	 * Takes one whole message. Returns 0, or -ENOSPC when there is no room: the encoder then
+	 * drops messages until room() says there is some, and restarts with Error and SYNC=7.
+	 */
+	int (*emit)(void *ctx, const uint8_t *bytes, size_t len);
+	bool (*room)(void *ctx);	/* NULL: always */
+	uint64_t (*now)(void *ctx);	/* timestamp; NULL without timestamps */
+	void *ctx;
+};
+
+/* Returns 0, -EINVAL (a value out of its range), -ENOMEM. */
+int rvt_ntrace_encoder_create(const struct rvt_ntrace_encoder_config *config,
+			      struct rvt_ntrace_encoder **enc);
+void rvt_ntrace_encoder_destroy(struct rvt_ntrace_encoder *enc);
+/*
+ * Tracing starts (or resumes after a filter or debug mode): a ProgTraceSync with @sync is sent
+ * when the first instruction retires (or traps), with its address.
+ */
+void rvt_ntrace_encoder_start(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync);
+void rvt_ntrace_encoder_retire(struct rvt_ntrace_encoder *enc, const struct rvt_retire *run);
+void rvt_ntrace_encoder_trap(struct rvt_ntrace_encoder *enc, const struct rvt_trap *trap);
+/* scontext or hcontext was written; takes effect with the next Ownership message. */
+void rvt_ntrace_encoder_context(struct rvt_ntrace_encoder *enc, bool hcontext, uint64_t value);
+/* Trace event / external trigger at the next instruction: a sync with SYNC=6 or 0. */
+void rvt_ntrace_encoder_mark(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync);
+/* Hart clocks passed, for trTeInstSyncMode 2. */
+void rvt_ntrace_encoder_clocks(struct rvt_ntrace_encoder *enc, uint64_t clocks);
+/*
+ * Tracing stops: everything pending is sent with a ProgTraceCorrelation. @next_pc is where the hart
+ * goes on (a pending indirect jump, branch or trap is completed with it).
+ */
+void rvt_ntrace_encoder_stop(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_evcode evcode,
+			     uint64_t next_pc);
+/* True while messages are being dropped (between an -ENOSPC and the restart). */
+bool rvt_ntrace_encoder_lossy(const struct rvt_ntrace_encoder *enc);
+
+#endif

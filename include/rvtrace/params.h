@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Everything a decoder must know that is not in the trace itself. Text form: `key = value`
+ * lines, `#` comments. The same text is the parameter file of `perf-rvtrace decode` and the
+ * per-encoder part of a recording's metadata.
+ */
+#ifndef RVTRACE_PARAMS_H
+#define RVTRACE_PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum rvt_protocol { RVT_PROTOCOL_NONE, RVT_PROTOCOL_NTRACE, RVT_PROTOCOL_ETRACE };
+enum rvt_dialect {
+	RVT_DIALECT_NTRACE_RC7,		/* 1.0.0_rc7 */
+	RVT_DIALECT_NTRACE_1_0,		/* 1.0 (default) */
+	RVT_DIALECT_ETRACE_0_029,
+	RVT_DIALECT_ETRACE_2_0,		/* default */
+	RVT_DIALECT_ETRACE_2_0_5,
+};
+enum rvt_mode { RVT_MODE_AUTO, RVT_MODE_BTM, RVT_MODE_HTM };
+enum rvt_timestamp { RVT_TIMESTAMP_NONE, RVT_TIMESTAMP_DELTA, RVT_TIMESTAMP_XOR };
+
+/* `options =` names, both protocols; bit numbers are ours and never go on a wire. */
+enum {
+	RVT_OPT_SEQUENTIAL_JUMP = 1u << 0,
+	RVT_OPT_IMPLICIT_RETURN = 1u << 1,
+	RVT_OPT_REPEATED_HISTORY = 1u << 2,	/* N-Trace */
+	RVT_OPT_ALL_JUMPS = 1u << 3,
+	RVT_OPT_EXTEND_ADDRESS_MSB = 1u << 4,	/* N-Trace */
+	RVT_OPT_IMPLICIT_EXCEPTION = 1u << 5,	/* E-Trace */
+	RVT_OPT_BRANCH_PREDICTION = 1u << 6,	/* E-Trace */
+	RVT_OPT_JUMP_TARGET_CACHE = 1u << 7,	/* E-Trace */
+	RVT_OPT_FULL_ADDRESS = 1u << 8,		/* E-Trace */
+};
+
+#define RVT_MAX_CAUSES 64
+#define RVT_MAX_IOPTIONS 32
+
+struct rvt_trap_vectors {
+	bool base_valid;		/* `trap_vector = ADDRESS`: one for all */
+	uint64_t base;
+	uint64_t exception_valid, interrupt_valid;	/* bit per cause */
+	uint64_t exception[RVT_MAX_CAUSES];
+	uint64_t interrupt[RVT_MAX_CAUSES];
+};
+
+struct rvt_params {
+	enum rvt_protocol protocol;
+	enum rvt_dialect dialect;
+	unsigned int xlen;		/* 32 or 64 */
+	unsigned int isa;		/* RVT_ISA_*, `isa = zcmp, zcmt` plus xlen */
+	unsigned int options;		/* RVT_OPT_* in force at the start of the stream */
+	/* N-Trace */
+	enum rvt_mode mode;
+	unsigned int src_bits;		/* 0..12 */
+	enum rvt_timestamp timestamp;
+	unsigned int implicit_return_mode;	/* trTeInstImplicitReturnMode 0..3 */
+	/* E-Trace, names as in the specification; values are the parameters, not the
+	 * discovery encodings */
+	unsigned int iaddress_width_p, iaddress_lsb_p, context_width_p, nocontext_p;
+	unsigned int time_width_p, notime_p, privilege_width_p, ecause_width_p, f0s_width_p;
+	unsigned int bpred_size_p, cache_size_p, return_stack_size_p, call_counter_size_p, sijump_p;
+	unsigned int encoder_mode_bits, doptions_bits;
+	unsigned int n_ioptions;
+	unsigned int ioptions[RVT_MAX_IOPTIONS];	/* RVT_OPT_* of each bit, 0 = unused */
+	unsigned int srcid_bits, timestamp_bytes, type_bits;
+	struct rvt_trap_vectors vectors;
+};
+
+/* Defaults of a dialect. */
+void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol, enum rvt_dialect dialect);
+/*
+ * rvt_params_parse - read text. @name is used in messages ("FILE:LINE: ..."). On failure *error
+ * is a malloc'd message (which lists the valid keys or values) that the caller frees.
+ * Returns 0, -EINVAL, -ENOMEM.
+ */
+int rvt_params_parse(struct rvt_params *params, const char *name, const char *text, size_t len,
+		     char **error);
+int rvt_params_load(struct rvt_params *params, const char *path, char **error);
+/* Writes the text form (malloc'd); parse(print(p)) == p. */
+int rvt_params_print(const struct rvt_params *params, char **text);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * One byte stream as a sink recorded it: framing, demultiplexing by SRC, and a protocol decoder
+ * per source that drives a flow. The same interface for E-Trace and N-Trace.
+ */
+#ifndef RVTRACE_STREAM_H
+#define RVTRACE_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <rvtrace/flow.h>
+#include <rvtrace/params.h>
+
+struct rvt_stream;
+
+struct rvt_stream_ops {
+	void *ctx;
+	/*
+	 * The flow to drive for source @src (0 when the stream has no SRC field), asked once per
+	 * source. NULL: skip this source. The flow stays the caller's.
+	 */
+	struct rvt_flow *(*flow)(void *ctx, unsigned int src);
+	/* Damage that belongs to no source (framing). Like rvt_flow_sink.event; may be NULL. */
+	int (*event)(void *ctx, const struct rvt_event *event);
+};
+
+struct rvt_stream_stats {
+	uint64_t bytes, messages, syncs;
+	uint64_t idle_bytes, skipped_bytes;	/* skipped: hunting for a message start */
+	uint64_t vendor_messages, reserved_messages;
+	uint64_t errors;			/* damaged messages, contradictions */
+	uint64_t lost_reports;			/* Error messages, trace_lost, lost() calls */
+};
+
+/* Returns 0, -EINVAL for parameters out of range, -ENOMEM. */
+int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_ops *ops,
+		      struct rvt_stream **stream);
+void rvt_stream_destroy(struct rvt_stream *stream);
+/*
+ * rvt_stream_feed - the next @len bytes; @offset is where they lie in the recording (for
+ * messages). A message may straddle two calls. Until the first synchronisation of a source its
+ * messages are skipped. Damage is reported as LOST events and decoding goes on at the next sync.
+ * Returns 0, or the non-zero value that a callback returned.
+ */
+int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset);
+/*
+ * Bytes are missing here: forget a partial message, report LOST on every source that had flow,
+ * hunt for a message start and a sync. @boundary: the next byte begins a message.
+ */
+int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason, bool boundary);
+/* End of data: a partial message is reported, flows are flushed. */
+int rvt_stream_finish(struct rvt_stream *stream);
+void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *stats);
+
+#endif
