@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * rvt-truth-diff - is decoded flow what the emulator executed?
+ *
+ * Reads `perf-rvtrace script --raw-pc` from standard input (CPU TID PRV PC per retired
+ * instruction, '#' lines at gaps, starts and stops) and the truth files DIR/truth.N, and compares
+ * them instruction by instruction: address, privilege and, where the truth knows it, thread.
+ *
+ * It knows nothing of the library that decodes; of the library it uses the truth reader alone.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rvtrace/truth.h>
+
+#define MAX_HARTS 64
+#define SURROUNDINGS 8
+
+struct insn {
+	uint64_t pc;
+	int64_t tid;		/* -1: not known */
+	uint8_t prv;
+};
+
+struct insn_list {
+	struct insn *at;
+	size_t n, room;
+};
+
+/* The truth of one hart, filtered to what the recording should hold. */
+struct hart {
+	struct insn_list truth;
+	size_t pos;		/* everything before is accounted for */
+	bool seen_on;
+};
+
+/* Options. */
+static bool lossy;		/* gaps are allowed: every decoded segment must be in the truth */
+static bool by_task;		/* compare with all of a task's user code, not with ON..OFF */
+static int64_t tids[256];
+static unsigned int n_tids;
+static uint64_t min_insns = 1;
+static const char *dir;
+
+static struct hart harts[MAX_HARTS];
+static unsigned int n_harts;
+static uint64_t compared, segments, gaps;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "rvt-truth-diff: %s\n", what);
+	exit(2);
+}
+
+static void *grow(void *array, size_t n, size_t *room, size_t size)
+{
+	if (n < *room)
+		return array;
+	*room = *room ? *room * 2 : 1024;
+	array = realloc(array, *room * size);
+	if (!array)
+		die("out of memory");
+	return array;
+}
+
+static void push(struct insn_list *list, uint64_t pc, int64_t tid, uint8_t prv)
+{
+	list->at = grow(list->at, list->n, &list->room, sizeof(*list->at));
+	list->at[list->n++] = (struct insn){ .pc = pc, .tid = tid, .prv = prv };
+}
+
+static bool wanted_tid(int64_t tid)
+{
+	for (unsigned int i = 0; i < n_tids; i++)
+		if (tids[i] == tid)
+			return true;
+	return false;
+}
+
+static bool wanted(const struct hart *hart, bool on, uint8_t prv, int64_t tid)
+{
+	if (by_task)
+		return hart->seen_on && prv == 0 && wanted_tid(tid);
+	return on;
+}
+
+static void load(struct hart *hart, const char *path)
+{
+	struct rvt_truth_record rec;
+	struct rvt_truth_reader *reader;
+	unsigned int number;
+	bool on = false;
+	uint8_t prv = 3;
+	int64_t tid = -1;
+	int ret = rvt_truth_open(path, &reader, &number);
+
+	if (ret == -ENOENT)
+		return;
+	if (ret) {
+		fprintf(stderr, "rvt-truth-diff: %s: %s\n", path, strerror(-ret));
+		exit(2);
+	}
+	while ((ret = rvt_truth_next(reader, &rec)) == 1) {
+		uint64_t pc = rec.pc;
+
+		switch (rec.type) {
+		case RVT_TRUTH_STATE:
+			prv = rec.prv;
+			tid = (int64_t)rec.scontext;
+			break;
+		case RVT_TRUTH_ON:
+			on = true;
+			hart->seen_on = true;
+			break;
+		case RVT_TRUTH_OFF:
+			on = false;
+			break;
+		case RVT_TRUTH_INSNS:
+			if (!wanted(hart, on, prv, tid))
+				break;
+			for (uint32_t i = 0; i < rec.count; i++) {
+				push(&hart->truth, pc, tid, prv);
+				pc += 2 * rec.halfwords[i];
+			}
+			break;
+		default:
+			break;
+		}
+	}
+	if (ret < 0) {
+		fprintf(stderr, "rvt-truth-diff: %s: damaged or incomplete truth file\n", path);
+		exit(2);
+	}
+	rvt_truth_reader_close(reader);
+}
+
+static bool same(const struct insn *decoded, const struct insn *truth)
+{
+	return decoded->pc == truth->pc && decoded->prv == truth->prv &&
+	       (decoded->tid < 0 || truth->tid <= 0 || decoded->tid == truth->tid);
+}
+
+static void show(const char *what, const struct insn_list *list, size_t at)
+{
+	size_t i = at > SURROUNDINGS ? at - SURROUNDINGS : 0;
+
+	printf("%s:\n", what);
+	for (; i < at + SURROUNDINGS && i < list->n; i++)
+		printf("  %c %10zu  pc %016" PRIx64 "  prv %u  tid %" PRId64 "\n", i == at ? '>' : ' ', i,
+		       list->at[i].pc, list->at[i].prv, list->at[i].tid);
+	if (at >= list->n)
+		printf("  > (end)\n");
+}
+
+static void differ(unsigned int cpu, const struct insn_list *segment, size_t i, size_t truth_at)
+{
+	printf("FIRST DIFFERENCE: cpu %u, instruction %zu of a decoded segment of %zu\n", cpu, i,
+	       segment->n);
+	show("decoded", segment, i);
+	show("truth", &harts[cpu].truth, truth_at);
+	exit(1);
+}
+
+/* A decoded segment must continue the truth exactly where the last one ended. */
+static void check_exact(unsigned int cpu, const struct insn_list *segment)
+{
+	struct hart *hart = &harts[cpu];
+
+	for (size_t i = 0; i < segment->n; i++, hart->pos++)
+		if (hart->pos >= hart->truth.n ||
+		    !same(&segment->at[i], &hart->truth.at[hart->pos]))
+			differ(cpu, segment, i, hart->pos);
+}
+
+static size_t match_length(const struct hart *hart, size_t at, const struct insn_list *segment)
+{
+	size_t i = 0;
+
+	while (i < segment->n && at + i < hart->truth.n &&
+	       same(&segment->at[i], &hart->truth.at[at + i]))
+		i++;
+	return i;
+}
+
+/*
+ * A decoded segment must be somewhere in the truth, after all earlier ones. Taking the earliest
+ * place where it fits leaves the most room for those that follow.
+ */
+static void check_somewhere(unsigned int cpu, const struct insn_list *segment)
+{
+	struct hart *hart = &harts[cpu];
+	size_t best = 0, best_at = hart->pos;
+
+	for (size_t at = hart->pos; at + segment->n <= hart->truth.n; at++) {
+		size_t n = match_length(hart, at, segment);
+
+		if (n == segment->n) {
+			hart->pos = at + n;
+			return;
+		}
+		if (n > best) {
+			best = n;
+			best_at = at;
+		}
+	}
+	differ(cpu, segment, best, best_at + best);
+}
+
+static void end_segment(int cpu, struct insn_list *segment)
+{
+	if (!segment->n)
+		return;
+	if (cpu < 0 || cpu >= MAX_HARTS)
+		die("decoded flow without a CPU number");
+	if (lossy)
+		check_somewhere((unsigned int)cpu, segment);
+	else
+		check_exact((unsigned int)cpu, segment);
+	compared += segment->n;
+	segments++;
+	segment->n = 0;
+}
+
+static uint8_t parse_prv(const char *text)
+{
+	switch (*text) {
+	case 'U': case '0': return 0;
+	case 'S': case '1': return 1;
+	case 'M': case '3': return 3;
+	}
+	die("a line whose privilege is none of U, S, M");
+	return 0;
+}
+
+/* "CPU TID PRV PC"; TID is -1 or '?' when the decoder does not know it. */
+static int parse_line(const char *line, struct insn *insn)
+{
+	char *end;
+	long cpu = strtol(line, &end, 10);
+
+	if (end == line || *end != ' ')
+		die("a line that does not begin with a CPU number");
+	insn->tid = end[1] == '?' ? -1 : strtol(end + 1, &end, 10);
+	while (*end && *end != ' ')
+		end++;
+	if (!*end)
+		die("a line without privilege");
+	insn->prv = parse_prv(end + 1);
+	end = strchr(end + 1, ' ');
+	if (!end)
+		die("a line without pc");
+	insn->pc = strtoull(end + 1, NULL, 16);
+	return (int)cpu;
+}
+
+static void compare(FILE *in)
+{
+	struct insn_list segment = { 0 };
+	struct insn insn;
+	char *line = NULL;
+	size_t room = 0;
+	int cpu = -1;
+
+	while (getline(&line, &room, in) > 0) {
+		int line_cpu;
+
+		if (*line == '#') {
+			if (strstr(line, "gap") || strstr(line, "lost")) {
+				gaps++;
+				fprintf(stderr, "%s", line);
+			}
+			end_segment(cpu, &segment);
+			continue;
+		}
+		line_cpu = parse_line(line, &insn);
+		/* Long segments are checked in pieces; a lossy one must stay whole to be found. */
+		if (line_cpu != cpu || (!lossy && segment.n == 1 << 20))
+			end_segment(cpu, &segment);
+		cpu = line_cpu;
+		push(&segment, insn.pc, insn.tid, insn.prv);
+	}
+	end_segment(cpu, &segment);
+	free(line);
+	free(segment.at);
+}
+
+static void check_complete(void)
+{
+	struct insn_list none = { 0 };
+
+	for (unsigned int i = 0; i < n_harts && !lossy; i++)
+		if (harts[i].pos != harts[i].truth.n)
+			differ(i, &none, 0, harts[i].pos);
+}
+
+static const struct option options[] = {
+	{ "lossy", no_argument, NULL, 'l' },
+	{ "tid", required_argument, NULL, 't' },
+	{ "min", required_argument, NULL, 'm' },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static void usage(FILE *out)
+{
+	fputs("usage: rvt-truth-diff [--lossy] [--tid TID]... [--min N] TRUTHDIR < RAW-PC\n"
+	      "  --lossy    gaps are expected: what was decoded must be in the truth, in order\n"
+	      "  --tid TID  compare with all user code of these threads, not with what the\n"
+	      "             encoder says it traced\n"
+	      "  --min N    fewer than N compared instructions is a failure\n", out);
+}
+
+int main(int argc, char **argv)
+{
+	char path[4096];
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 'l':
+			lossy = true;
+			break;
+		case 't':
+			by_task = true;
+			if (n_tids == sizeof(tids) / sizeof(*tids))
+				die("too many --tid");
+			tids[n_tids++] = strtoll(optarg, NULL, 10);
+			break;
+		case 'm':
+			min_insns = strtoull(optarg, NULL, 10);
+			break;
+		case 'h':
+			usage(stdout);
+			return 0;
+		default:
+			usage(stderr);
+			return 2;
+		}
+	}
+	if (optind + 1 != argc) {
+		usage(stderr);
+		return 2;
+	}
+	dir = argv[optind];
+	for (n_harts = 0; n_harts < MAX_HARTS; n_harts++) {
+		snprintf(path, sizeof(path), "%s/truth.%u", dir, n_harts);
+		load(&harts[n_harts], path);
+	}
+	compare(stdin);
+	check_complete();
+	if (compared < min_insns) {
+		printf("only %" PRIu64 " instructions were decoded, at least %" PRIu64 " expected\n",
+		       compared, min_insns);
+		return 1;
+	}
+	if (!lossy && gaps) {
+		printf("%" PRIu64 " gaps in a recording that should have none\n", gaps);
+		return 1;
+	}
+	printf("equal: %" PRIu64 " instructions in %" PRIu64 " segments, %" PRIu64 " gaps\n", compared,
+	       segments, gaps);
+	return 0;
+}
