@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
+GUEST_TESTS := $(sort $(wildcard tests/guest/*.t))
+
+## make demo        from nothing to a decoded recording of a real program (installs, fetches, boots)
+demo: deps
+	@$(MAKE) --no-print-directory lab
+	@$(MAKE) --no-print-directory demo-parts
+	@tools/demo
+
+## make check       all tests: unit tests, then real kernels with real perf in the lab
+check: deps
+	@echo "rvtrace: check: 1. build  2. unit tests  3. lab and guest tests"
+	@$(MAKE) --no-print-directory all unit-programs
+	@$(MAKE) --no-print-directory lab
+	@$(MAKE) --no-print-directory demo-parts
+	@tests/run $(UNIT_TESTS) $(GUEST_TESTS)
+
+## make unit        the unit tests only
+unit: deps
+	@$(MAKE) --no-print-directory all unit-programs
+	@tests/run $(UNIT_TESTS)
+
+## make guest       the guest tests only
+guest: deps
+	@$(MAKE) --no-print-directory lab
+	@$(MAKE) --no-print-directory demo-parts
+	@tests/run $(GUEST_TESTS)
+
+deps:
+	@tools/setup-host
+
+## make lab         fetches the RISC-V test system (cached)
+lab:
+	@$(LAB) setup
+
+# What a guest run needs.
+demo-parts: all model driver $(B)/riscv64/perf-rvtrace
+.PHONY: demo-parts
