@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# For guest tests: boot a kernel with the modelled trace hardware, run a script in it, compare what was
+# recorded with what the emulator executed. A test sources this file; it prints TAP.
+
+set -u
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+LAB=$TOP/tools/lab/lab
+HOST=$TOP/build/host
+test_name=$(basename "$0" .t)
+test_count=0
+test_failed=0
+
+# ok STATUS NAME: one TAP line.
+ok()
+{
+	test_count=$((test_count + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $test_count - $2"
+	else
+		echo "not ok $test_count - $2"
+		test_failed=1
+	fi
+}
+
+# check NAME COMMAND...: the command's output is shown as comments when it fails.
+check()
+{
+	local name=$1 log=$TOP/build/guest/$test_name.log status
+	shift
+	"$@" >"$log" 2>&1
+	status=$?
+	[ $status -eq 0 ] || tail -n 60 "$log" | sed 's/^/# /'
+	ok $status "$name"
+	return $status
+}
+
+done_testing()
+{
+	echo "1..$test_count"
+	exit $test_failed
+}
+
+# guest NAME KERNEL MODEL-ARGS SCRIPT: run SCRIPT in the guest. Files that it leaves in its working directory,
+# the truth and the model's report of violations are then in $dir.
+guest()
+{
+	local name=$1 kernel=$2 model=$3 script=$4
+
+	dir=$TOP/build/guest/$test_name-$name
+	rm -rf "$dir"
+	mkdir -p "$dir/share" "$dir/truth"
+	cp "$TOP/build/riscv64/perf-rvtrace" "$TOP/build/driver/$kernel/rvtrace.ko" "$dir/share/"
+	[ ! -d "$TOP/build/guest/bin" ] || cp "$TOP"/build/guest/bin/* "$dir/share/"
+	cat >"$dir/share/run" <<-END
+		cd /mnt/share || exit 1
+		export PATH=/mnt/share:\$PATH
+		$script
+	END
+	"$LAB" run --kernel "$kernel" --smp 2 --mem 1024 --extra-mem 16 --share "$dir/share" \
+		--plugin "$TOP/build/model/rvtrace-model.so,truth=$dir/truth,violations=$dir/violations${model:+,$model}" \
+		--dtb-hook "$TOP/tools/model/dtb-hook" --timeout "${GUEST_TIMEOUT:-180}" -- \
+		sh /mnt/share/run >"$dir/output" 2>&1
+}
+
+# workload NAME: cross-compile tests/guest/workloads/NAME.c for the guest.
+workload()
+{
+	mkdir -p "$TOP/build/guest/bin"
+	"$LAB" cross-cc -O2 -Wall -Wextra -Werror -o "$TOP/build/guest/bin/$1" \
+		"$TOP/tests/guest/workloads/$1.c" -lpthread
+}
+
+# raw_pc FILE: one line per retired instruction.
+raw_pc()
+{
+	"$HOST/perf-rvtrace" script -i "$1" --symfs "$dir/share:$("$LAB" path guest)" --raw-pc
+}
+
+# equals_truth FILE [rvt-truth-diff options]: is the decoded flow what was executed?
+equals_truth()
+{
+	local file=$1
+	shift
+	set -o pipefail
+	raw_pc "$file" | "$HOST/rvt-truth-diff" "$@" "$dir/truth"
+}
+
+# no_violations: the driver kept to the rules of the control interface.
+no_violations()
+{
+	[ -e "$dir/violations" ] || { echo "the model wrote no report"; return 1; }
+	[ ! -s "$dir/violations" ] || { head -n 20 "$dir/violations"; return 1; }
+}
