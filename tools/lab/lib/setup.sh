@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# lab setup: makes the roots, each a tree of unpacked packages in the cache.
+#
+# A root's name carries a hash of all that decides what is in it, so a checkout with other package lists uses other
+# roots. A root is unpacked under a temporary name and renamed when complete: it exists whole, or not at all.
+
+LAB_ROOTS=(kernel-testing kernel-stable toolchain host guest)
+
+# The suites a root may come from, best first.
+root_suites()
+{
+	case $1 in
+	# The plugin API that the model uses begins with QEMU 11.1.
+	host) echo forky testing sid trixie-backports ;;
+	toolchain | guest) echo forky testing sid trixie ;;
+	kernel-testing) echo forky testing sid trixie-backports ;;
+	kernel-stable) echo trixie stable trixie-proposed-updates ;;
+	esac
+}
+
+# root_path ROOT: where the root is, or will be.
+root_path()
+{
+	local key
+
+	key=$({
+		echo "$LAB_FORMAT $(lab_host_arch) $(root_suites "$1")"
+		cat "$LAB_DIR/packages/${1%%-*}"
+		[ "$1" != guest ] || cat "$LAB_DIR/packages/sysroot"
+	} | sha256sum | cut -c 1-10)
+	echo "$LAB_CACHE/roots/$1-$key"
+}
+
+# root_get ROOT FIELD: a fact noted when the root was made (suite, version ...).
+root_get()
+{
+	sed -n "s/^$2=//p" "$(root_path "$1")/.lab/info" 2>/dev/null
+}
+
+root_ready()
+{
+	[ -e "$(root_path "$1")/.lab/info" ]
+}
+
+# Fails with advice unless the roots named are there.
+root_require()
+{
+	local root
+
+	for root; do
+		root_ready "$root" || lab_die "the lab's $root root is missing: run tools/lab/lab setup"
+	done
+}
+
+# root_make ROOT: make the root from the first suite that can give it.
+root_make()
+{
+	local root=$1 path suite tmp files
+
+	path=$(root_path "$root")
+	for suite in $(root_suites "$root"); do
+		tmp=$path.tmp
+		rm -rf "$tmp"
+		mkdir -p "$tmp/.lab"
+		files=$tmp/.lab/debs
+		if apt_update "$suite" && "fill_${root%%-*}" "$suite" "$tmp" "$files"; then
+			echo "suite=$suite" >> "$tmp/.lab/info"
+			rm -rf "$path.old"
+			[ ! -e "$path" ] || mv "$path" "$path.old"
+			mv "$tmp" "$path"
+			rm -rf "$path.old"
+			lab_say "$root: $(root_get "$root" version) from $suite"
+			return 0
+		fi
+		rm -rf "$tmp"
+		lab_warn "$root cannot be had from suite $suite, trying the next"
+	done
+	lab_die "$root cannot be had from any of: $(root_suites "$root"). The mirror may be in the middle of an" \
+		"update: try again later, or name another one with LAB_MIRROR=URI (tried: ${LAB_MIRRORS[*]})"
+}
+
+# fill_KIND SUITE DIR FILES: fetch and unpack a root into DIR, with the list of its debs in FILES; the version of what
+# the root is made for goes to DIR/.lab/info.
+
+# fill_lists DIR FILES LIST...: what the package lists name, unpacked without documentation.
+fill_lists()
+{
+	local dir=$1 files=$2 names
+
+	shift 2
+	names=$(apt_pick "${@/#/$LAB_DIR/packages/}") || return 1
+	# shellcheck disable=SC2086
+	apt_fetch $names > "$files" || return 1
+	apt_unpack "$dir" --exclude=./usr/share/doc --exclude=./usr/share/man --exclude=./usr/share/locale \
+		--exclude=./usr/share/info --exclude=./usr/share/bash-completion < "$files"
+}
+
+# fill_version DIR FILES PACKAGE: note the version of PACKAGE, out of the name of its file.
+fill_version()
+{
+	sed -n "s,.*/$3_\([^_]*\)_.*,version=$3 \1,p" "$2" | sed 's/%3a/:/' | head -n 1 > "$1/.lab/info"
+	grep -q . "$1/.lab/info"
+}
+
+fill_host()
+{
+	apt_use "$1" "$(lab_host_arch)"
+	fill_lists "$2" "$3" host || return 1
+	fill_version "$2" "$3" qemu-system-riscv || return 1
+	dpkg --compare-versions "$(sed 's/.* //' "$2/.lab/info")" ge 1:11.1 ||
+		{ lab_warn "QEMU of suite $1 is older than 11.1"; return 1; }
+}
+
+fill_toolchain()
+{
+	apt_use "$1" "$(lab_host_arch)"
+	fill_lists "$2" "$3" toolchain || return 1
+	fill_version "$2" "$3" gcc-riscv64-linux-gnu || return 1
+	# What the alternatives would have done.
+	[ -e "$2/usr/bin/awk" ] || ln -s mawk "$2/usr/bin/awk"
+}
+
+fill_guest()
+{
+	apt_use "$1" riscv64
+	fill_lists "$2" "$3" guest sysroot || return 1
+	fill_version "$2" "$3" linux-perf || return 1
+	ln -sf mawk "$2/usr/bin/awk"
+	ln -sf python3 "$2/usr/bin/python"
+}
+
+fill_kernel()
+{
+	local names name arch kbuild release=none
+
+	arch=$(lab_host_arch)
+	apt_use "$1" riscv64
+	names=$(kernel_packages) || return 1
+	# Programs that a module build runs are wanted for this machine, all else for the guest.
+	kbuild=$(grep '^linux-kbuild-' <<< "$names")
+	names=$(grep -v '^linux-kbuild-' <<< "$names" | sed 's/^/!/')
+	# shellcheck disable=SC2086
+	apt_fetch $names > "$3" || return 1
+	apt_use "$1" "$arch"
+	apt_fetch "!$kbuild" >> "$3" || return 1
+	apt_unpack "$2" --exclude=./usr/share < "$3" || return 1
+	for name in "$2"/usr/lib/modules/*/kernel; do
+		release=${name%/kernel}
+		release=${release##*/}
+	done
+	[ -d "$2/usr/lib/modules/$release/kernel" ] || { lab_warn "no modules in the kernel's packages"; return 1; }
+	PATH=$PATH:/sbin:/usr/sbin depmod -b "$2" "$release" 2> "$2/.lab/depmod.log" || return 1
+	# Debian leaves out the script with which newer kernels ask whether sparse is there.
+	for kbuild in "$2"/usr/lib/linux-kbuild-*/scripts; do
+		[ -e "$kbuild/checker-valid.sh" ] || install -m 755 "$LAB_DIR/lib/checker-valid.sh" "$kbuild/"
+	done
+	fill_version "$2" "$3" "linux-image-$release" || return 1
+	echo "release=$release" >> "$2/.lab/info"
+}
+
+# kernel_packages: the packages behind the suite's kernel metapackages that carry image, modules, headers and kbuild.
+kernel_packages()
+{
+	apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
+		--no-enhances linux-image-riscv64 linux-headers-riscv64 |
+		grep -o 'linux-\(image\|binary\|modules\|headers\|kbuild\)-[0-9][0-9a-z.+~-]*' | sort -u |
+		grep -v -e '-\(unsigned\|dbg\)$'
+}
+
+# Packages that this machine needs, by the command that shows that one is missing.
+setup_machine()
+{
+	local need=() pair sbin=$PATH:/sbin:/usr/sbin
+
+	for pair in dtc=device-tree-compiler cpio=cpio mke2fs=e2fsprogs depmod=kmod xz=xz-utils zstd=zstd \
+		flock=util-linux unshare=util-linux pkgconf=pkgconf; do
+		PATH=$sbin command -v "${pair%%=*}" >/dev/null || need+=("${pair#*=}")
+	done
+	[ -e "$LAB_KEYRING" ] || need+=(debian-archive-keyring)
+	[ ${#need[@]} -gt 0 ] || return 0
+	lab_say "installing on this machine: ${need[*]}"
+	lab_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${need[@]}" >&2 ||
+		{
+			lab_as_root apt-get update >&2
+			lab_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+				"${need[@]}" >&2
+		} || lab_die "cannot install ${need[*]}: see above"
+}
+
+cmd_setup()
+{
+	local only=("${LAB_ROOTS[@]}") update='' root todo=()
+
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--only) IFS=, read -r -a only <<< "${2:?}"; shift ;;
+		--update) update=1 ;;
+		*) lab_die "setup takes --update and --only ROOT,... (roots: ${LAB_ROOTS[*]})" ;;
+		esac
+		shift
+	done
+	for root in "${only[@]}"; do
+		case $root in
+		kernel) todo+=(kernel-testing kernel-stable) ;;
+		*)
+			[ -n "$(root_suites "$root")" ] || lab_die "no root $root (roots: ${LAB_ROOTS[*]})"
+			todo+=("$root")
+			;;
+		esac
+	done
+	setup_machine
+	lab_lock setup
+	if [ -n "$update" ]; then
+		rm -f "$LAB_CACHE"/apt/*/fresh
+	fi
+	mapfile -t LAB_MIRRORS < <(apt_mirrors)
+	[ ${#LAB_MIRRORS[@]} -gt 0 ] ||
+		lab_die "APT on this machine knows no Debian mirror: set LAB_MIRROR=URI of one"
+	for root in "${todo[@]}"; do
+		if [ -n "$update" ] || ! root_ready "$root"; then
+			root_make "$root"
+		fi
+	done
+	cmd_info
+}
+
+# lab info: the roots, where they are and what is in them.
+cmd_info()
+{
+	local root
+
+	for root in "${LAB_ROOTS[@]}"; do
+		if root_ready "$root"; then
+			printf '%-15s %-45s %s\n' "$root" "$(root_get "$root" version) ($(root_get "$root" suite))" \
+				"$(root_path "$root")"
+		else
+			printf '%-15s not set up\n' "$root"
+		fi
+	done
+}
