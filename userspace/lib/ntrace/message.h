@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Between bytes and struct rvt_ntrace_msg: reader and writer. Internal to librvtrace.
+ * The codec knows bits; what messages mean is the decoder's business.
+ */
+#ifndef RVTRACE_NTRACE_MESSAGE_H
+#define RVTRACE_NTRACE_MESSAGE_H
+
+#include <rvtrace/ntrace.h>
+#include <ntrace/tables.h>
+
+/* ---- reader ---- */
+
+enum rvt_ntrace_read {
+	RVT_NTRACE_READ_MORE,		/* input is used up (a partial message is kept) */
+	RVT_NTRACE_READ_MESSAGE,
+	RVT_NTRACE_READ_DAMAGE,		/* bytes that are no message; reading goes on behind them */
+};
+
+struct rvt_ntrace_damage {
+	uint64_t offset;		/* of the first byte of the damaged message */
+	uint64_t len_bytes;		/* up to where messages start again */
+	const char *what;		/* a sentence for people, static */
+};
+
+/* A message's layout with SRC accounted for. Private to the reader. */
+struct rvt_ntrace_layout {
+	uint8_t known;
+	uint8_t fixed_bits;		/* TCODE, SRC and the fixed fields */
+	uint8_t n_fixed, n_var;
+	uint32_t present;
+	struct { uint8_t field, shift, mask; } fixed[2];
+	struct { uint8_t field, max_bits; } var[3];
+};
+
+/* Layouts beyond those of the 64 TCODEs: messages whose fields depend on a fixed field. */
+enum {
+	RVT_NTRACE_LAYOUT_RCODE_0 = 64,
+	RVT_NTRACE_LAYOUT_RCODE_1,
+	RVT_NTRACE_LAYOUT_RCODE_2,
+	RVT_NTRACE_LAYOUT_CDF_1,
+	RVT_NTRACE_LAYOUTS
+};
+
+struct rvt_ntrace_reader {
+	/* for the user to read */
+	uint64_t idle_bytes;
+	uint64_t skipped_bytes;		/* that belong to no message */
+	struct rvt_ntrace_damage damage;
+
+	/* private */
+	const uint8_t *pos, *end;
+	uint64_t offset;		/* of *pos */
+	uint64_t carry_offset;
+	uint32_t carry_len;
+	uint32_t src_mask;
+	uint8_t src_bits;
+	bool timestamps;
+	bool tentative;			/* nobody knows whether a message starts here */
+	bool hunting;			/* until the byte behind the next end of message */
+	bool report;			/* the bytes hunted through are reported as damage */
+	uint8_t carry[RVT_NTRACE_MAX_MESSAGE_BYTES];
+	struct rvt_ntrace_layout layouts[RVT_NTRACE_LAYOUTS];
+};
+
+/*
+ * Uses @params->src_bits, timestamp and dialect. The reader starts as after
+ * rvt_ntrace_reader_lost(reader, false). Returns 0 or -EINVAL (SRC wider than 12 bits).
+ */
+int rvt_ntrace_reader_init(struct rvt_ntrace_reader *reader, const struct rvt_params *params);
+/*
+ * The next @len bytes of the stream; they stay the caller's and must live until
+ * rvt_ntrace_reader_next() returned RVT_NTRACE_READ_MORE, which must have happened before the
+ * next call. @offset: of the first byte in the recording. Offsets need not be contiguous.
+ */
+void rvt_ntrace_reader_feed(struct rvt_ntrace_reader *reader, const void *bytes, size_t len,
+			    uint64_t offset);
+/*
+ * rvt_ntrace_reader_next - the next message, or what is in its way.
+ * RVT_NTRACE_READ_MESSAGE: *msg holds it. Only msg->field[] and msg->bits[] of fields in
+ * msg->present are written; msg->bits[] only of variable fields. Vendor-defined and reserved TCODEs
+ * come with TCODE and SRC. HIST, and RDATA with RCODE 1 or 2, have their stop bit; CDF is 0 or 1;
+ * values are within the limits of the specification; addresses as sent (see below).
+ * RVT_NTRACE_READ_DAMAGE: reader->damage tells what and where.
+ * Never reads beyond the bytes that were fed; a message ends after 64 bytes at the latest.
+ */
+enum rvt_ntrace_read rvt_ntrace_reader_next(struct rvt_ntrace_reader *reader,
+					    struct rvt_ntrace_msg *msg);
+/*
+ * Bytes are missing here. Forgets a partial message (counted as skipped) and input not yet read.
+ * @boundary: the next byte begins a message. Otherwise that is found out: the next message counts
+ * only if it is one that a trace begins with (ProgTraceSync with I-CNT 0,
+ * ProgTraceCorrelation, Error), else everything up to the next end of a message is skipped
+ * silently. Returns the number of bytes of the partial message.
+ */
+unsigned int rvt_ntrace_reader_lost(struct rvt_ntrace_reader *reader, bool boundary);
+/* End of data: true if it ends inside a message or in damage; reader->damage says where. */
+bool rvt_ntrace_reader_finish(struct rvt_ntrace_reader *reader);
+
+static inline bool rvt_ntrace_has(const struct rvt_ntrace_msg *msg, enum rvt_ntrace_field field)
+{
+	return msg->present >> field & 1;
+}
+
+/* Any message with a SYNC field, and so an F-ADDR. */
+static inline bool rvt_ntrace_is_sync(const struct rvt_ntrace_msg *msg)
+{
+	return rvt_ntrace_has(msg, RVT_NTRACE_F_SYNC);
+}
+
+/*
+ * F-ADDR or U-ADDR as an address (or as what the reference address is to be XORed with): bit 0
+ * added, and with @extend_msb (trTeInstExtendAddrMSB) the last bit of the last MDO
+ * extended up to bit XLEN-1.
+ */
+static inline uint64_t rvt_ntrace_addr(const struct rvt_ntrace_msg *msg,
+				       enum rvt_ntrace_field field, unsigned int xlen,
+				       bool extend_msb)
+{
+	uint64_t value = msg->field[field];
+	unsigned int bits = msg->bits[field];
+
+	if (extend_msb && bits && bits < 64 && value >> (bits - 1) & 1)
+		value |= UINT64_MAX << bits;
+	value <<= 1;
+	return xlen == 32 ? (uint32_t)value : value;
+}
+
+/* ---- writer ---- */
+
+/*
+ * rvt_ntrace_write - @msg to bytes. Writes the fields that the message's table lists: fixed
+ * fields cut to their width, variable ones with at least msg->bits[] bits (0: as few as the
+ * value needs). SRC is written when @src_bits is not 0. TSTAMP when present.
+ * Returns the length, or -EINVAL for a TCODE without table, or a message longer than
+ * RVT_NTRACE_MAX_MESSAGE_BYTES.
+ */
+int rvt_ntrace_write(const struct rvt_ntrace_msg *msg, unsigned int src_bits,
+		     uint8_t bytes[RVT_NTRACE_MAX_MESSAGE_BYTES]);
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <ntrace/tables.h>
+
+#define FIX(f, n) { RVT_NTRACE_F_##f, n, RVT_NTRACE_ALWAYS }
+#define VAR(f) { RVT_NTRACE_F_##f, 0, RVT_NTRACE_ALWAYS }
+#define VAR_WHEN(f, w) { RVT_NTRACE_F_##f, 0, RVT_NTRACE_WHEN_##w }
+#define END { RVT_NTRACE_FIELDS, 0, 0 }
+#define FORMAT(id, modes, name, ...) \
+	{ RVT_NTRACE_##id, RVT_NTRACE_IN_##modes, name, { __VA_ARGS__, END } }
+
+const struct rvt_ntrace_format rvt_ntrace_formats[RVT_NTRACE_FORMATS] = {
+	FORMAT(OWNERSHIP, ANY, "Ownership", VAR(PROCESS)),
+	FORMAT(DIRECT_BRANCH, BTM, "DirectBranch", VAR(ICNT)),
+	FORMAT(INDIRECT_BRANCH, ANY, "IndirectBranch", FIX(BTYPE, 2), VAR(ICNT), VAR(UADDR)),
+	FORMAT(ERROR, ANY, "Error", FIX(ETYPE, 4), VAR(ECODE)),
+	FORMAT(PROG_TRACE_SYNC, ANY, "ProgTraceSync", FIX(SYNC, 4), VAR(ICNT), VAR(FADDR)),
+	FORMAT(DIRECT_BRANCH_SYNC, BTM, "DirectBranchSync", FIX(SYNC, 4), VAR(ICNT), VAR(FADDR)),
+	FORMAT(INDIRECT_BRANCH_SYNC, ANY, "IndirectBranchSync",
+	       FIX(SYNC, 4), FIX(BTYPE, 2), VAR(ICNT), VAR(FADDR)),
+	FORMAT(RESOURCE_FULL, ANY, "ResourceFull",
+	       FIX(RCODE, 4), VAR(RDATA), VAR_WHEN(HREPEAT, RCODE_2)),
+	FORMAT(INDIRECT_BRANCH_HIST, HTM, "IndirectBranchHist",
+	       FIX(BTYPE, 2), VAR(ICNT), VAR(UADDR), VAR(HIST)),
+	FORMAT(INDIRECT_BRANCH_HIST_SYNC, HTM, "IndirectBranchHistSync",
+	       FIX(SYNC, 4), FIX(BTYPE, 2), VAR(ICNT), VAR(FADDR), VAR(HIST)),
+	FORMAT(REPEAT_BRANCH, ANY, "RepeatBranch", VAR(BCNT)),
+	FORMAT(PROG_TRACE_CORRELATION, ANY, "ProgTraceCorrelation",
+	       FIX(EVCODE, 4), FIX(CDF, 2), VAR(ICNT), VAR_WHEN(HIST, CDF_1)),
+};
+
+const struct rvt_ntrace_field_info rvt_ntrace_fields[RVT_NTRACE_FIELDS] = {
+	[RVT_NTRACE_F_TCODE] = { "TCODE", { 6, 6 } },
+	[RVT_NTRACE_F_SRC] = { "SRC", { RVT_NTRACE_MAX_SRC_BITS, RVT_NTRACE_MAX_SRC_BITS } },
+	[RVT_NTRACE_F_SYNC] = { "SYNC", { 4, 4 } },
+	[RVT_NTRACE_F_BTYPE] = { "B-TYPE", { 2, 2 } },
+	[RVT_NTRACE_F_ICNT] = { "I-CNT", { RVT_NTRACE_MAX_ICNT_BITS, RVT_NTRACE_MAX_ICNT_BITS } },
+	[RVT_NTRACE_F_UADDR] = { "U-ADDR", { RVT_NTRACE_MAX_ADDR_BITS, RVT_NTRACE_MAX_ADDR_BITS } },
+	[RVT_NTRACE_F_FADDR] = { "F-ADDR", { RVT_NTRACE_MAX_ADDR_BITS, RVT_NTRACE_MAX_ADDR_BITS } },
+	[RVT_NTRACE_F_HIST] = { "HIST", { RVT_NTRACE_MAX_HIST_BITS, RVT_NTRACE_MAX_HIST_BITS } },
+	[RVT_NTRACE_F_ETYPE] = { "ETYPE", { 4, 4 } },
+	[RVT_NTRACE_F_ECODE] = { "ECODE", { 64, 64 } },
+	[RVT_NTRACE_F_RCODE] = { "RCODE", { 4, 4 } },
+	[RVT_NTRACE_F_RDATA] = { "RDATA", { 64, 64 } },
+	[RVT_NTRACE_F_HREPEAT] = { "HREPEAT", { 64, RVT_NTRACE_MAX_REPEAT_BITS } },
+	[RVT_NTRACE_F_BCNT] = { "B-CNT", { 64, RVT_NTRACE_MAX_REPEAT_BITS } },
+	[RVT_NTRACE_F_EVCODE] = { "EVCODE", { 4, 4 } },
+	[RVT_NTRACE_F_CDF] = { "CDF", { 2, 2 } },
+	[RVT_NTRACE_F_PROCESS] = { "PROCESS", { 64, 64 } },
+	[RVT_NTRACE_F_TSTAMP] = { "TSTAMP", { 64, 64 } },
+};
+
+const struct rvt_ntrace_format *rvt_ntrace_format(unsigned int tcode)
+{
+	for (size_t i = 0; i < RVT_NTRACE_FORMATS; i++)
+		if (rvt_ntrace_formats[i].tcode == tcode)
+			return &rvt_ntrace_formats[i];
+	return NULL;
+}
+
+enum rvt_ntrace_kind rvt_ntrace_kind(unsigned int tcode)
+{
+	if (rvt_ntrace_format(tcode))
+		return RVT_NTRACE_STANDARD;
+	return tcode >= 56 && tcode <= 62 ? RVT_NTRACE_VENDOR : RVT_NTRACE_RESERVED;
+}
+
+const char *rvt_ntrace_name(unsigned int tcode)
+{
+	const struct rvt_ntrace_format *format = rvt_ntrace_format(tcode);
+
+	if (format)
+		return format->name;
+	return rvt_ntrace_kind(tcode) == RVT_NTRACE_VENDOR ? "Vendor" : "Reserved";
+}
+
+const char *rvt_ntrace_value_name(enum rvt_ntrace_field field, uint64_t value)
+{
+	static const char *const sync[16] = {
+		"external trigger", "exit from reset", "periodic", "exit from debug mode",
+		"I-CNT full", "trace enable", "trace event", "restart after overrun",
+		[9] = "exit from power-down", [14] = "vendor", [15] = "vendor",
+	};
+	static const char *const btype[4] = {
+		"jump", "exception or interrupt", "exception", "interrupt",
+	};
+	static const char *const evcode[16] = {
+		[0] = "debug entry", [1] = "low power", [4] = "trace disabled",
+		[8] = "vendor", "vendor", "vendor", "vendor", "vendor", "vendor", "vendor", "vendor",
+	};
+	static const char *const rcode[16] = {
+		"I-CNT full", "HIST full", "HIST repeated",
+		[8] = "vendor", "vendor", "vendor", "vendor", "vendor", "vendor", "vendor", "vendor",
+	};
+	static const char *const etype[16] = {
+		"queue overrun",
+		[8] = "vendor", "vendor", "vendor", "vendor", "vendor", "vendor", "vendor", "vendor",
+	};
+
+	switch (field) {
+	case RVT_NTRACE_F_SYNC:
+		return sync[value & 15];
+	case RVT_NTRACE_F_BTYPE:
+		return btype[value & 3];
+	case RVT_NTRACE_F_EVCODE:
+		return evcode[value & 15];
+	case RVT_NTRACE_F_RCODE:
+		return rcode[value & 15];
+	case RVT_NTRACE_F_ETYPE:
+		return etype[value & 15];
+	default:
+		return NULL;
+	}
+}
