@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * perf.data as the stock perf tool reads and writes it (tools/perf/Documentation/
+ * perf.data-file-format.txt and uapi/linux/perf_event.h in the Linux tree), plus what rvtrace adds:
+ * AUX data in PERF_RECORD_AUXTRACE records without PERF_RECORD_AUXTRACE_INFO, and feature sections
+ * whose bits stock perf does not know and therefore skips.
+ */
+#ifndef RVTRACE_PERFDATA_H
+#define RVTRACE_PERFDATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/perf_event.h>
+
+/* Feature sections (bits of the header's bitmap) that rvtrace reads or writes. */
+enum rvt_perfdata_feature {
+	RVT_FEAT_BUILD_ID = 2,
+	RVT_FEAT_HOSTNAME = 3,
+	RVT_FEAT_OSRELEASE = 4,
+	RVT_FEAT_VERSION = 5,
+	RVT_FEAT_ARCH = 6,
+	RVT_FEAT_NRCPUS = 7,
+	RVT_FEAT_CMDLINE = 11,
+	RVT_FEAT_EVENT_DESC = 12,
+	RVT_FEAT_SAMPLE_TIME = 21,
+	RVT_FEAT_RVTRACE_META = 240,	/* text: how to decode (Documentation/design.rst) */
+	RVT_FEAT_RVTRACE_CODE = 241,	/* code that is in no file: kernel, modules, vdso */
+	RVT_FEAT_RVTRACE_KALLSYMS = 242,	/* zstd-compressed copy of /proc/kallsyms */
+	RVT_FEAT_BITS = 256,
+};
+
+/* Records that perf makes itself (tools/lib/perf/include/perf/event.h). */
+enum {
+	RVT_RECORD_FINISHED_ROUND = 68,
+	RVT_RECORD_AUXTRACE_INFO = 70,
+	RVT_RECORD_AUXTRACE = 71,
+	RVT_RECORD_TIME_CONV = 79,
+	RVT_RECORD_COMPRESSED = 81,
+};
+
+/* PERF_RECORD_AUXTRACE: followed by .size bytes of AUX data that header.size does not count. */
+struct rvt_record_auxtrace {
+	struct perf_event_header header;
+	uint64_t size;
+	uint64_t offset;	/* position in the AUX data of this buffer */
+	uint64_t reference;
+	uint32_t idx;		/* number of the buffer */
+	int32_t tid;		/* -1 for a per-cpu buffer */
+	int32_t cpu;		/* -1 for a per-thread buffer */
+	uint32_t reserved;
+};
+
+/* PERF_RECORD_TIME_CONV: hardware time stamps to perf's clock. */
+struct rvt_record_time_conv {
+	struct perf_event_header header;
+	uint64_t time_shift;
+	uint64_t time_mult;
+	uint64_t time_zero;
+	uint64_t time_cycles;
+	uint64_t time_mask;
+	uint8_t cap_user_time_zero;
+	uint8_t cap_user_time_short;
+	uint8_t reserved[6];
+};
+
+/* Conversion of the `time` CSR to nanoseconds of perf's clock, and back (the first tick that gives
+ * at least @ns). @conv is a whole record as TIME_CONV has it. */
+uint64_t rvt_time_to_perf(const struct rvt_record_time_conv *conv, uint64_t ticks);
+uint64_t rvt_time_from_perf(const struct rvt_record_time_conv *conv, uint64_t ns);
+
+/* ---- reader ---- */
+
+struct rvt_perfdata;
+
+struct rvt_perfdata_event {
+	struct perf_event_attr attr;	/* what the file's is shorter by is zero */
+	const char *name;		/* "" when the file does not say */
+	const uint64_t *ids;
+	size_t n_ids;
+};
+
+struct rvt_perfdata_record {
+	uint32_t type;
+	uint16_t misc;
+	uint64_t offset;		/* in the file */
+	const struct perf_event_header *header;	/* the whole record, 8-byte aligned */
+	size_t body_len;		/* bytes after the header, without the sample_id trailer */
+	const struct rvt_perfdata_event *event;	/* NULL when the record does not name one */
+	/* sample_id trailer (or the same fields of a PERF_RECORD_SAMPLE) */
+	bool time_valid, tid_valid, cpu_valid;
+	uint64_t time, id;
+	int32_t pid, tid;
+	int32_t cpu;
+	/* AUXTRACE: AUX data present in the file; shorter than the record says if truncated */
+	const uint8_t *aux;
+	size_t aux_len;
+};
+
+/*
+ * rvt_perfdata_open - map a file. *error (malloc'd, the caller frees it) says what is wrong in a
+ * sentence that names the file. A file that is cut short, or whose recorder was killed, opens; what
+ * is missing is said by rvt_perfdata_warning().
+ * Returns 0; -ENOENT, -EACCES, ... from open; -EBADMSG: not a perf.data or too damaged to use;
+ * -ENOTSUP: a variant that this reader does not take (pipe format, other byte order); -ENOMEM.
+ */
+int rvt_perfdata_open(const char *path, struct rvt_perfdata **file, char **error);
+void rvt_perfdata_close(struct rvt_perfdata *file);
+const char *rvt_perfdata_path(const struct rvt_perfdata *file);
+/* A sentence about damage found so far, or NULL. Valid until the next call with this file. */
+const char *rvt_perfdata_warning(const struct rvt_perfdata *file);
+
+size_t rvt_perfdata_n_events(const struct rvt_perfdata *file);
+const struct rvt_perfdata_event *rvt_perfdata_event(const struct rvt_perfdata *file, size_t n);
+/*
+ * Content of a feature section, in the mapping. RVT_FEAT_RVTRACE_META is also found in a file whose
+ * recorder was killed. Returns 0, -ENOENT, -EBADMSG (section lies outside the file).
+ */
+int rvt_perfdata_feature(const struct rvt_perfdata *file, unsigned int bit, const void **data,
+			 size_t *len);
+/* A string feature (HOSTNAME, ARCH, ...); NULL when the file has none. */
+const char *rvt_perfdata_string(const struct rvt_perfdata *file, unsigned int bit);
+/* The build id that the file's BUILD_ID table gives for @name. Returns its length, 0 if none. */
+size_t rvt_perfdata_build_id(const struct rvt_perfdata *file, const char *name, const uint8_t **id);
+
+/*
+ * rvt_perfdata_next - the record at *@pos; *@pos moves on (start with 0). Pointers in @record are
+ * into the mapping and live as long as @file.
+ * Returns 1; 0 at the end; -EBADMSG when the bytes at *@pos are no record (rvt_perfdata_warning()
+ * says where and why; nothing after it can be read).
+ */
+int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfdata_record *record);
+
+/* Layouts of PERF_RECORD_AUXTRACE_INFO that others write for a PMU named rvtrace. */
+enum rvt_foreign {
+	RVT_FOREIGN_NONE,	/* none of these */
+	RVT_FOREIGN_UPSTREAM_V4, /* priv[0] = PMU type */
+	RVT_FOREIGN_SPACEMIT,	/* priv[0] = PMU type << 32 | cpus, then 7 words for each cpu */
+};
+
+struct rvt_foreign_cpu {
+	uint64_t cpu, n_params, format, context, inhibit_src, src_bits, src_id;
+};
+
+/* Recognises the record by its size. @cpus: room for @max entries; *n: how many there are. */
+enum rvt_foreign rvt_perfdata_foreign(const struct rvt_perfdata_record *record, uint32_t *pmu_type,
+				      struct rvt_foreign_cpu *cpus, size_t max, size_t *n);
+
+/* ---- writer ---- */
+
+struct rvt_perfdata_writer;
+
+/* Creates (or replaces) @path. Returns 0 or -errno. */
+int rvt_perfdata_create(const char *path, struct rvt_perfdata_writer **writer);
+/* Before begin: one call per event. @name and @ids are copied. */
+int rvt_perfdata_add_event(struct rvt_perfdata_writer *writer, const struct perf_event_attr *attr,
+			   const char *name, const uint64_t *ids, size_t n_ids);
+/*
+ * Writes the header and what precedes the data. @meta (may be NULL) is stored where the reader finds
+ * it even if close() is never reached, and becomes feature RVT_FEAT_RVTRACE_META.
+ */
+int rvt_perfdata_begin(struct rvt_perfdata_writer *writer, const char *meta);
+/* Whole records, or pieces that make whole records; unbuffered. Returns 0 or -errno. */
+int rvt_perfdata_write(struct rvt_perfdata_writer *writer, const void *bytes, size_t len);
+/* A feature section; the bytes are copied. */
+int rvt_perfdata_add_feature(struct rvt_perfdata_writer *writer, unsigned int bit, const void *bytes,
+			     size_t len);
+int rvt_perfdata_add_string(struct rvt_perfdata_writer *writer, unsigned int bit, const char *string);
+int rvt_perfdata_add_cmdline(struct rvt_perfdata_writer *writer, char *const argv[], size_t argc);
+/* An entry of the BUILD_ID feature. @misc: PERF_RECORD_MISC_KERNEL or _USER. */
+int rvt_perfdata_add_build_id(struct rvt_perfdata_writer *writer, const char *name,
+			      const uint8_t *id, size_t len, uint16_t misc);
+/* Bytes of the data section so far. */
+uint64_t rvt_perfdata_written(const struct rvt_perfdata_writer *writer);
+/* Writes the features, EVENT_DESC among them, and the final header. The writer is gone afterwards,
+ * whatever is returned. */
+int rvt_perfdata_finish(struct rvt_perfdata_writer *writer);
+/* Gives up: closes the file as it is. */
+void rvt_perfdata_abandon(struct rvt_perfdata_writer *writer);
+
+#endif

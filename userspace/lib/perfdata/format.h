@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The parts of perf.data that reader and writer share. */
+#ifndef PERFDATA_FORMAT_H
+#define PERFDATA_FORMAT_H
+
+#include <rvtrace/perfdata.h>
+
+#define PERFDATA_MAGIC 0x32454c4946524550ULL	/* "PERFILE2" */
+#define PERFDATA_MAGIC_OLD 0x454c494646524550ULL /* "PERFFILE", before 2009's end */
+#define PERFDATA_PIPE_HEADER_SIZE 16
+#define PERFDATA_NAME_ALIGN 64
+#define PERFDATA_META_MAGIC "rvtrace "
+#define PERFDATA_MISC_BUILD_ID_SIZE (1u << 15)
+
+struct perfdata_section {
+	uint64_t offset;
+	uint64_t size;
+};
+
+struct perfdata_header {
+	uint64_t magic;
+	uint64_t size;		/* of this struct */
+	uint64_t attr_size;	/* of one entry of .attrs */
+	struct perfdata_section attrs;	/* {perf_event_attr, section of ids} */
+	struct perfdata_section data;
+	struct perfdata_section event_types;	/* unused */
+	uint64_t features[RVT_FEAT_BITS / 64];
+};
+
+/* Entry of the BUILD_ID feature; the file name follows. */
+struct perfdata_build_id {
+	struct perf_event_header header;
+	int32_t pid;
+	uint8_t id[20];
+	uint8_t id_len;
+	uint8_t reserved[3];
+};
+
+#endif

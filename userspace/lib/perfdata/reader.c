@@ -1,0 +1,628 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "format.h"
+
+#define FIRST_USER_RECORD 64	/* PERF_RECORD_USER_TYPE_START */
+
+struct id_entry {
+	uint64_t id;
+	const struct rvt_perfdata_event *event;
+};
+
+struct rvt_perfdata {
+	char *path;
+	char *warning;
+	const uint8_t *bytes;
+	uint64_t size;
+	struct perfdata_header header;
+	struct rvt_perfdata_event *events;
+	size_t n_events;
+	struct id_entry *ids;
+	size_t n_ids;
+	bool same_type;		/* all events have the sample_type of the first */
+	bool killed;		/* the header was never finished */
+	struct perfdata_section features[RVT_FEAT_BITS];
+	uint64_t bounce[(UINT16_MAX + 1) / 8];	/* a record that is not aligned in the file */
+};
+
+__attribute__((format(printf, 2, 3)))
+static void warn(struct rvt_perfdata *file, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) >= 0) {
+		free(file->warning);
+		file->warning = text;
+	}
+	va_end(args);
+}
+
+__attribute__((format(printf, 3, 4)))
+static int fail(char **error, int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(error, format, args) < 0)
+		*error = NULL;
+	va_end(args);
+	return err;
+}
+
+/* The @len bytes at @offset, or NULL when the file has fewer. */
+static const void *at(const struct rvt_perfdata *file, uint64_t offset, uint64_t len)
+{
+	if (offset > file->size || len > file->size - offset)
+		return NULL;
+	return file->bytes + offset;
+}
+
+static int check_header(struct rvt_perfdata *file, char **error)
+{
+	struct perfdata_header *header = &file->header;
+	uint64_t head[2];
+
+	if (file->size < sizeof(head))
+		return fail(error, -EBADMSG, "%s: not a perf.data file: it has only %" PRIu64
+			    " bytes", file->path, file->size);
+	memcpy(head, file->bytes, sizeof(head));
+	if (head[0] == __builtin_bswap64(PERFDATA_MAGIC))
+		return fail(error, -ENOTSUP, "%s: recorded on a big-endian machine; only "
+			    "little-endian perf.data files can be read", file->path);
+	if (head[0] != PERFDATA_MAGIC)
+		return fail(error, -EBADMSG, "%s: not a perf.data file (it does not begin with "
+			    "PERFILE2)", file->path);
+	if (head[1] == PERFDATA_PIPE_HEADER_SIZE)
+		return fail(error, -ENOTSUP, "%s: in perf's pipe format; record into a file instead "
+			    "(-o FILE)", file->path);
+	if (file->size < sizeof(*header) || head[1] < sizeof(*header))
+		return fail(error, -EBADMSG, "%s: truncated inside the file header (%" PRIu64
+			    " bytes)", file->path, file->size);
+	memcpy(header, file->bytes, sizeof(*header));
+	return 0;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct id_entry *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int read_attr(struct rvt_perfdata *file, size_t n)
+{
+	uint64_t entry_size = file->header.attr_size;
+	uint64_t attr_size = entry_size - sizeof(struct perfdata_section);
+	struct rvt_perfdata_event *event = &file->events[n];
+	struct perfdata_section ids;
+	struct id_entry *grown;
+	const uint8_t *entry;
+	const void *stored;
+	uint64_t *copy;
+
+	entry = at(file, file->header.attrs.offset + n * entry_size, entry_size);
+	if (!entry)
+		return -EBADMSG;
+	memcpy(&event->attr, entry, attr_size < sizeof(event->attr) ? attr_size :
+	       sizeof(event->attr));
+	memcpy(&ids, entry + attr_size, sizeof(ids));
+	event->name = "";
+	stored = at(file, ids.offset, ids.size);
+	if (!stored || ids.size % sizeof(uint64_t))
+		return -EBADMSG;
+	copy = malloc(ids.size + 1);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, stored, ids.size);
+	event->ids = copy;
+	event->n_ids = ids.size / sizeof(uint64_t);
+	grown = reallocarray(file->ids, file->n_ids + event->n_ids + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	file->ids = grown;
+	for (size_t i = 0; i < event->n_ids; i++)
+		grown[file->n_ids++] = (struct id_entry){ copy[i], event };
+	return 0;
+}
+
+static int read_attrs(struct rvt_perfdata *file, char **error)
+{
+	const struct perfdata_header *header = &file->header;
+	uint64_t least = PERF_ATTR_SIZE_VER0 + sizeof(struct perfdata_section);
+	int err = 0;
+
+	if (header->attr_size < least || header->attr_size > UINT16_MAX ||
+	    !at(file, header->attrs.offset, header->attrs.size))
+		return fail(error, -EBADMSG, "%s: truncated or damaged: the event attributes "
+			    "(offset %" PRIu64 ", %" PRIu64 " bytes) are not in the file",
+			    file->path, header->attrs.offset, header->attrs.size);
+	file->n_events = header->attrs.size / header->attr_size;
+	file->events = calloc(file->n_events + 1, sizeof(*file->events));
+	if (!file->events)
+		return fail(error, -ENOMEM, "%s: out of memory", file->path);
+	file->same_type = true;
+	for (size_t i = 0; i < file->n_events && !err; i++) {
+		err = read_attr(file, i);
+		if (file->events[i].attr.sample_type != file->events[0].attr.sample_type)
+			file->same_type = false;
+	}
+	if (err == -EBADMSG)
+		return fail(error, err, "%s: damaged: the ids of an event are not in the file",
+			    file->path);
+	if (err)
+		return fail(error, err, "%s: out of memory", file->path);
+	if (file->n_ids)
+		qsort(file->ids, file->n_ids, sizeof(*file->ids), compare_ids);
+	return 0;
+}
+
+/* Cuts the data section to what the file has. */
+static int check_data(struct rvt_perfdata *file, char **error)
+{
+	struct perfdata_section *data = &file->header.data;
+	uint64_t features = 0;
+
+	for (size_t i = 0; i < RVT_FEAT_BITS / 64; i++)
+		features |= file->header.features[i];
+	if (data->offset > file->size)
+		return fail(error, -EBADMSG, "%s: truncated: the data should begin at offset %" PRIu64
+			    ", but the file has %" PRIu64 " bytes", file->path, data->offset,
+			    file->size);
+	if (!data->size && !features && data->offset < file->size) {
+		file->killed = true;
+		data->size = file->size - data->offset;
+		warn(file, "%s: the header was never completed; was the recorder killed? Using the "
+		     "%" PRIu64 " bytes of data that are there", file->path, data->size);
+	} else if (data->size > file->size - data->offset) {
+		file->killed = true;
+		warn(file, "%s: truncated: %" PRIu64 " of %" PRIu64 " bytes of data are missing",
+		     file->path, data->size - (file->size - data->offset), data->size);
+		data->size = file->size - data->offset;
+	}
+	return 0;
+}
+
+/* Metadata lies between the attributes and the data, so that a killed recorder leaves it. */
+static void recover_meta(struct rvt_perfdata *file)
+{
+	const struct perfdata_header *header = &file->header;
+	uint64_t begin = header->attrs.offset + header->attrs.size;
+	uint64_t len = header->data.offset - begin;
+	const char *text;
+
+	if (begin > header->data.offset)
+		return;
+	text = at(file, begin, len);
+	if (!text || len < strlen(PERFDATA_META_MAGIC) ||
+	    memcmp(text, PERFDATA_META_MAGIC, strlen(PERFDATA_META_MAGIC)))
+		return;
+	file->features[RVT_FEAT_RVTRACE_META] = (struct perfdata_section){ begin,
+									   strnlen(text, len) };
+}
+
+static void read_feature_table(struct rvt_perfdata *file)
+{
+	const struct perfdata_header *header = &file->header;
+	uint64_t pos = header->data.offset + header->data.size;
+
+	if (file->killed) {
+		recover_meta(file);
+		return;
+	}
+	for (unsigned int bit = 0; bit < RVT_FEAT_BITS; bit++) {
+		const void *entry;
+
+		if (!(header->features[bit / 64] >> bit % 64 & 1))
+			continue;
+		entry = at(file, pos, sizeof(struct perfdata_section));
+		if (!entry) {
+			warn(file, "%s: truncated: the feature sections are missing", file->path);
+			recover_meta(file);
+			return;
+		}
+		memcpy(&file->features[bit], entry, sizeof(struct perfdata_section));
+		if (!at(file, file->features[bit].offset, file->features[bit].size)) {
+			warn(file, "%s: truncated: feature section %u is not in the file",
+			     file->path, bit);
+			file->features[bit].size = 0;
+			if (bit == RVT_FEAT_RVTRACE_META)
+				recover_meta(file);
+		}
+		pos += sizeof(struct perfdata_section);
+	}
+}
+
+/* Names of the events, matched by their first id. Anything odd leaves the names empty. */
+static void read_event_desc(struct rvt_perfdata *file)
+{
+	const uint8_t *pos, *end;
+	uint32_t head[2];
+	const void *data;
+	size_t len;
+
+	if (rvt_perfdata_feature(file, RVT_FEAT_EVENT_DESC, &data, &len) || len < sizeof(head))
+		return;
+	pos = data;
+	end = pos + len;
+	memcpy(head, pos, sizeof(head));
+	pos += sizeof(head);
+	for (size_t i = 0; i < head[0] && i < file->n_events; i++) {
+		uint32_t n_ids, name_len;
+
+		if ((size_t)(end - pos) < head[1] + 2 * sizeof(uint32_t))
+			return;
+		memcpy(&n_ids, pos + head[1], sizeof(n_ids));
+		memcpy(&name_len, pos + head[1] + sizeof(n_ids), sizeof(name_len));
+		pos += head[1] + 2 * sizeof(uint32_t);
+		if (!name_len || name_len > (size_t)(end - pos) || pos[name_len - 1] ||
+		    n_ids > (end - pos - name_len) / sizeof(uint64_t))
+			return;
+		file->events[i].name = (const char *)pos;
+		pos += name_len + n_ids * sizeof(uint64_t);
+	}
+}
+
+static int map_file(struct rvt_perfdata *file, char **error)
+{
+	struct stat st;
+	int fd, err = 0;
+
+	fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		err = -errno;
+		fail(error, err, "%s: %s", file->path, strerror(-err));
+		goto out;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		err = fail(error, -ENOTSUP, "%s: not a regular file", file->path);
+		goto out;
+	}
+	file->size = st.st_size;
+	if (!file->size)
+		goto out;
+	file->bytes = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (file->bytes == MAP_FAILED) {
+		err = -errno;
+		file->bytes = NULL;
+		fail(error, err, "%s: cannot map: %s", file->path, strerror(-err));
+	}
+out:
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int rvt_perfdata_open(const char *path, struct rvt_perfdata **result, char **error)
+{
+	struct rvt_perfdata *file = calloc(1, sizeof(*file));
+	int err;
+
+	*error = NULL;
+	if (!file)
+		return -ENOMEM;
+	file->path = strdup(path);
+	err = file->path ? map_file(file, error) : -ENOMEM;
+	if (!err)
+		err = check_header(file, error);
+	if (!err)
+		err = check_data(file, error);
+	if (!err)
+		err = read_attrs(file, error);
+	if (err) {
+		rvt_perfdata_close(file);
+		return err;
+	}
+	read_feature_table(file);
+	read_event_desc(file);
+	*result = file;
+	return 0;
+}
+
+void rvt_perfdata_close(struct rvt_perfdata *file)
+{
+	if (!file)
+		return;
+	for (size_t i = 0; i < file->n_events && file->events; i++)
+		free((void *)file->events[i].ids);
+	if (file->bytes)
+		munmap((void *)file->bytes, file->size);
+	free(file->events);
+	free(file->ids);
+	free(file->warning);
+	free(file->path);
+	free(file);
+}
+
+const char *rvt_perfdata_path(const struct rvt_perfdata *file)
+{
+	return file->path;
+}
+
+const char *rvt_perfdata_warning(const struct rvt_perfdata *file)
+{
+	return file->warning;
+}
+
+size_t rvt_perfdata_n_events(const struct rvt_perfdata *file)
+{
+	return file->n_events;
+}
+
+const struct rvt_perfdata_event *rvt_perfdata_event(const struct rvt_perfdata *file, size_t n)
+{
+	return n < file->n_events ? &file->events[n] : NULL;
+}
+
+int rvt_perfdata_feature(const struct rvt_perfdata *file, unsigned int bit, const void **data,
+			 size_t *len)
+{
+	const struct perfdata_section *section;
+
+	if (bit >= RVT_FEAT_BITS)
+		return -ENOENT;
+	section = &file->features[bit];
+	if (!section->size)
+		return -ENOENT;
+	*data = at(file, section->offset, section->size);
+	*len = section->size;
+	return *data ? 0 : -EBADMSG;
+}
+
+const char *rvt_perfdata_string(const struct rvt_perfdata *file, unsigned int bit)
+{
+	const void *data;
+	uint32_t size;
+	size_t len;
+
+	if (rvt_perfdata_feature(file, bit, &data, &len) || len <= sizeof(size))
+		return NULL;
+	memcpy(&size, data, sizeof(size));
+	len -= sizeof(size);
+	if (!size || size > len || ((const char *)data)[sizeof(size) + size - 1])
+		return NULL;
+	return (const char *)data + sizeof(size);
+}
+
+size_t rvt_perfdata_build_id(const struct rvt_perfdata *file, const char *name, const uint8_t **id)
+{
+	struct perfdata_build_id entry;
+	const void *data;
+	size_t len;
+
+	if (rvt_perfdata_feature(file, RVT_FEAT_BUILD_ID, &data, &len))
+		return 0;
+	for (const uint8_t *pos = data; len >= sizeof(entry); pos += entry.header.size,
+	     len -= entry.header.size) {
+		const char *entry_name = (const char *)pos + sizeof(entry);
+		size_t room;
+
+		memcpy(&entry, pos, sizeof(entry));
+		if (entry.header.size <= sizeof(entry) || entry.header.size > len)
+			return 0;
+		room = entry.header.size - sizeof(entry);
+		if (strnlen(entry_name, room) == room || strcmp(entry_name, name))
+			continue;
+		*id = pos + offsetof(struct perfdata_build_id, id);
+		if (!(entry.header.misc & PERFDATA_MISC_BUILD_ID_SIZE))
+			return sizeof(entry.id);
+		return entry.id_len <= sizeof(entry.id) ? entry.id_len : 0;
+	}
+	return 0;
+}
+
+/* ---- records ---- */
+
+static const struct rvt_perfdata_event *find_event(const struct rvt_perfdata *file, uint64_t id)
+{
+	const struct id_entry key = { id, NULL }, *entry;
+
+	if (!file->n_ids)
+		return NULL;
+	entry = bsearch(&key, file->ids, file->n_ids, sizeof(key), compare_ids);
+	return entry ? entry->event : NULL;
+}
+
+static uint64_t word_at(const struct perf_event_header *header, size_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, (const uint8_t *)header + offset, sizeof(word));
+	return word;
+}
+
+static void set_tid(struct rvt_perfdata_record *record, uint64_t word)
+{
+	record->tid_valid = true;
+	record->pid = (int32_t)word;
+	record->tid = (int32_t)(word >> 32);
+}
+
+static void set_cpu(struct rvt_perfdata_record *record, uint64_t word)
+{
+	record->cpu_valid = true;
+	record->cpu = (int32_t)word;
+}
+
+/* The trailer that sample_id_all appends, read from its end. */
+static void parse_trailer(const struct rvt_perfdata *file, struct rvt_perfdata_record *record)
+{
+	const struct rvt_perfdata_event *event = file->n_events ? &file->events[0] : NULL;
+	size_t end = record->header->size;
+	uint64_t type;
+
+	if (!event || !event->attr.sample_id_all)
+		return;
+	if (event->attr.sample_type & PERF_SAMPLE_IDENTIFIER && end >= 16) {
+		record->id = word_at(record->header, end - 8);
+		record->event = find_event(file, record->id);
+		event = record->event;
+	} else if (!file->same_type) {
+		return;
+	}
+	if (!event)
+		return;
+	type = event->attr.sample_type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+		PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
+	if (end < sizeof(*record->header) + 8 * __builtin_popcountll(type))
+		return;
+	record->body_len -= 8 * __builtin_popcountll(type);
+	end -= type & PERF_SAMPLE_IDENTIFIER ? 8 : 0;
+	if (type & PERF_SAMPLE_CPU)
+		set_cpu(record, word_at(record->header, end -= 8));
+	end -= type & PERF_SAMPLE_STREAM_ID ? 8 : 0;
+	if (type & PERF_SAMPLE_ID) {
+		record->id = word_at(record->header, end -= 8);
+		record->event = find_event(file, record->id);
+	}
+	if (type & PERF_SAMPLE_TIME) {
+		record->time = word_at(record->header, end -= 8);
+		record->time_valid = true;
+	}
+	if (type & PERF_SAMPLE_TID)
+		set_tid(record, word_at(record->header, end - 8));
+	if (!record->event && file->n_events == 1)
+		record->event = event;
+}
+
+/* The fixed fields at the beginning of a PERF_RECORD_SAMPLE. */
+static void parse_sample(const struct rvt_perfdata *file, struct rvt_perfdata_record *record)
+{
+	const struct rvt_perfdata_event *event = file->n_events ? &file->events[0] : NULL;
+	size_t pos = sizeof(*record->header), size = record->header->size;
+	uint64_t type;
+
+	if (!event)
+		return;
+	if (event->attr.sample_type & PERF_SAMPLE_IDENTIFIER && size >= pos + 8) {
+		record->id = word_at(record->header, pos);
+		event = find_event(file, record->id);
+	} else if (!file->same_type) {
+		return;
+	}
+	if (!event)
+		return;
+	record->event = event;
+	type = event->attr.sample_type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+		PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
+		PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU);
+	if (size < pos + 8 * __builtin_popcountll(type))
+		return;
+	pos += type & PERF_SAMPLE_IDENTIFIER ? 8 : 0;
+	pos += type & PERF_SAMPLE_IP ? 8 : 0;
+	if (type & PERF_SAMPLE_TID) {
+		set_tid(record, word_at(record->header, pos));
+		pos += 8;
+	}
+	if (type & PERF_SAMPLE_TIME) {
+		record->time = word_at(record->header, pos);
+		record->time_valid = true;
+		pos += 8;
+	}
+	pos += type & PERF_SAMPLE_ADDR ? 8 : 0;
+	pos += type & PERF_SAMPLE_ID ? 8 : 0;
+	pos += type & PERF_SAMPLE_STREAM_ID ? 8 : 0;
+	if (type & PERF_SAMPLE_CPU)
+		set_cpu(record, word_at(record->header, pos));
+}
+
+/* AUX data behind an AUXTRACE record. Returns the bytes it takes in the file, or -EBADMSG. */
+static int64_t take_aux(struct rvt_perfdata *file, struct rvt_perfdata_record *record,
+			uint64_t left)
+{
+	const struct rvt_record_auxtrace *aux = (const void *)record->header;
+
+	if (aux->header.size < sizeof(*aux)) {
+		warn(file, "%s: offset %#" PRIx64 ": AUXTRACE record of %u bytes is too short",
+		     file->path, record->offset, aux->header.size);
+		return -EBADMSG;
+	}
+	record->aux = file->bytes + record->offset + aux->header.size;
+	record->aux_len = aux->size;
+	if (aux->size > left) {
+		warn(file, "%s: offset %#" PRIx64 ": truncated: %" PRIu64 " of %" PRIu64 " bytes of "
+		     "trace data are missing", file->path, record->offset, aux->size - left,
+		     aux->size);
+		record->aux_len = left;
+	}
+	return record->aux_len;
+}
+
+int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfdata_record *record)
+{
+	const struct perfdata_section *data = &file->header.data;
+	uint64_t left = *pos < data->size ? data->size - *pos : 0;
+	uint64_t offset = data->offset + *pos;
+	struct perf_event_header header;
+	int64_t payload = 0;
+
+	if (!left)
+		return 0;
+	memset(&header, 0, sizeof(header));
+	memcpy(&header, file->bytes + offset, left < sizeof(header) ? left : sizeof(header));
+	if (left < sizeof(header) || header.size > left) {
+		warn(file, "%s: offset %#" PRIx64 ": truncated inside a record (type %u, %u bytes, "
+		     "%" PRIu64 " left)", file->path, offset, header.type, header.size, left);
+		return -EBADMSG;
+	}
+	if (header.size < sizeof(header)) {
+		warn(file, "%s: offset %#" PRIx64 ": damaged: a record of type %u says that it has %u "
+		     "bytes", file->path, offset, header.type, header.size);
+		return -EBADMSG;
+	}
+	memset(record, 0, sizeof(*record));
+	record->type = header.type;
+	record->misc = header.misc;
+	record->offset = offset;
+	record->header = (const void *)(file->bytes + offset);
+	if (offset % 8) {
+		memcpy(file->bounce, file->bytes + offset, header.size);
+		record->header = (const void *)file->bounce;
+	}
+	record->body_len = header.size - sizeof(header);
+	if (header.type == RVT_RECORD_AUXTRACE)
+		payload = take_aux(file, record, left - header.size);
+	else if (header.type == PERF_RECORD_SAMPLE)
+		parse_sample(file, record);
+	else if (header.type < FIRST_USER_RECORD)
+		parse_trailer(file, record);
+	if (payload < 0)
+		return payload;
+	*pos += header.size + payload;
+	return 1;
+}
+
+enum rvt_foreign rvt_perfdata_foreign(const struct rvt_perfdata_record *record, uint32_t *pmu_type,
+				      struct rvt_foreign_cpu *cpus, size_t max, size_t *n)
+{
+	/* after the header: u32 type, u32 reserved, u64 priv[] */
+	const uint8_t *priv = (const uint8_t *)record->header + 16;
+	uint64_t word;
+	size_t len;
+
+	*n = 0;
+	if (record->type != RVT_RECORD_AUXTRACE_INFO || record->header->size < 24)
+		return RVT_FOREIGN_NONE;
+	len = record->header->size - 16;
+	memcpy(&word, priv, sizeof(word));
+	if (len == sizeof(word) && word <= UINT32_MAX) {
+		*pmu_type = word;
+		return RVT_FOREIGN_UPSTREAM_V4;
+	}
+	if (len != sizeof(word) + (word & UINT32_MAX) * sizeof(*cpus))
+		return RVT_FOREIGN_NONE;
+	*pmu_type = word >> 32;
+	*n = word & UINT32_MAX;
+	memcpy(cpus, priv + sizeof(word), (*n < max ? *n : max) * sizeof(*cpus));
+	return RVT_FOREIGN_SPACEMIT;
+}

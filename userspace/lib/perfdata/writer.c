@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "format.h"
+
+struct blob {
+	uint8_t *bytes;
+	size_t len, room;
+};
+
+struct writer_event {
+	struct perf_event_attr attr;
+	char *name;
+	uint64_t *ids;
+	size_t n_ids;
+};
+
+struct rvt_perfdata_writer {
+	int fd;
+	struct writer_event *events;
+	size_t n_events;
+	struct perfdata_header header;
+	struct perfdata_section meta;
+	struct blob features[RVT_FEAT_BITS];
+};
+
+static int blob_add(struct blob *blob, const void *bytes, size_t len)
+{
+	if (blob->len + len > blob->room) {
+		size_t room = (blob->len + len) * 2;
+		uint8_t *grown = realloc(blob->bytes, room);
+
+		if (!grown)
+			return -ENOMEM;
+		blob->bytes = grown;
+		blob->room = room;
+	}
+	if (len)
+		memcpy(blob->bytes + blob->len, bytes, len);
+	blob->len += len;
+	return 0;
+}
+
+/* A string as perf stores it: length including padding, then the string padded with zeros. */
+static int blob_add_string(struct blob *blob, const char *string)
+{
+	static const char zeros[PERFDATA_NAME_ALIGN];
+	uint32_t len = strlen(string) + 1;
+	uint32_t padded = (len + PERFDATA_NAME_ALIGN - 1) & ~(PERFDATA_NAME_ALIGN - 1u);
+	int err;
+
+	err = blob_add(blob, &padded, sizeof(padded));
+	if (!err)
+		err = blob_add(blob, string, len);
+	if (!err)
+		err = blob_add(blob, zeros, padded - len);
+	return err;
+}
+
+static int write_all(int fd, const void *bytes, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, bytes, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		bytes = (const char *)bytes + n;
+		len -= n;
+	}
+	return 0;
+}
+
+int rvt_perfdata_create(const char *path, struct rvt_perfdata_writer **writer)
+{
+	struct rvt_perfdata_writer *w = calloc(1, sizeof(*w));
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	w->fd = open(path, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600);
+	if (w->fd < 0) {
+		err = -errno;
+		free(w);
+		return err;
+	}
+	*writer = w;
+	return 0;
+}
+
+int rvt_perfdata_add_event(struct rvt_perfdata_writer *w, const struct perf_event_attr *attr,
+			   const char *name, const uint64_t *ids, size_t n_ids)
+{
+	struct writer_event *grown, *event;
+
+	grown = reallocarray(w->events, w->n_events + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	w->events = grown;
+	event = &grown[w->n_events];
+	event->attr = *attr;
+	event->attr.size = sizeof(event->attr);
+	event->name = strdup(name);
+	event->ids = calloc(n_ids + 1, sizeof(*ids));
+	event->n_ids = n_ids;
+	if (!event->name || !event->ids) {
+		free(event->name);
+		free(event->ids);
+		return -ENOMEM;
+	}
+	if (n_ids)
+		memcpy(event->ids, ids, n_ids * sizeof(*ids));
+	w->n_events++;
+	return 0;
+}
+
+int rvt_perfdata_begin(struct rvt_perfdata_writer *w, const char *meta)
+{
+	const uint64_t attr_size = sizeof(struct perf_event_attr) + sizeof(struct perfdata_section);
+	static const uint8_t zeros[8];
+	uint64_t pos = sizeof(w->header);
+	struct blob front = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < w->n_events && !err; i++)
+		err = blob_add(&front, w->events[i].ids, w->events[i].n_ids * sizeof(uint64_t));
+	w->header.attrs.offset = pos + front.len;
+	w->header.attrs.size = w->n_events * attr_size;
+	for (size_t i = 0; i < w->n_events && !err; i++) {
+		struct perfdata_section ids = { pos, w->events[i].n_ids * sizeof(uint64_t) };
+
+		pos += ids.size;
+		err = blob_add(&front, &w->events[i].attr, sizeof(w->events[i].attr));
+		if (!err)
+			err = blob_add(&front, &ids, sizeof(ids));
+	}
+	if (meta && !err) {
+		w->meta.offset = sizeof(w->header) + front.len;
+		w->meta.size = strlen(meta);
+		err = blob_add(&front, meta, w->meta.size);
+		if (!err)
+			err = blob_add(&front, zeros, 8 - front.len % 8);
+	}
+	w->header.magic = PERFDATA_MAGIC;
+	w->header.size = sizeof(w->header);
+	w->header.attr_size = attr_size;
+	w->header.data.offset = sizeof(w->header) + front.len;
+	if (!err)
+		err = write_all(w->fd, &w->header, sizeof(w->header));
+	if (!err)
+		err = write_all(w->fd, front.bytes, front.len);
+	free(front.bytes);
+	return err;
+}
+
+int rvt_perfdata_write(struct rvt_perfdata_writer *w, const void *bytes, size_t len)
+{
+	int err = write_all(w->fd, bytes, len);
+
+	if (!err)
+		w->header.data.size += len;
+	return err;
+}
+
+uint64_t rvt_perfdata_written(const struct rvt_perfdata_writer *w)
+{
+	return w->header.data.size;
+}
+
+int rvt_perfdata_add_feature(struct rvt_perfdata_writer *w, unsigned int bit, const void *bytes,
+			     size_t len)
+{
+	if (bit >= RVT_FEAT_BITS)
+		return -EINVAL;
+	w->header.features[bit / 64] |= 1ULL << bit % 64;
+	return blob_add(&w->features[bit], bytes, len);
+}
+
+int rvt_perfdata_add_string(struct rvt_perfdata_writer *w, unsigned int bit, const char *string)
+{
+	int err = rvt_perfdata_add_feature(w, bit, NULL, 0);
+
+	return err ? err : blob_add_string(&w->features[bit], string);
+}
+
+int rvt_perfdata_add_cmdline(struct rvt_perfdata_writer *w, char *const argv[], size_t argc)
+{
+	uint32_t n = argc;
+	int err = rvt_perfdata_add_feature(w, RVT_FEAT_CMDLINE, &n, sizeof(n));
+
+	for (size_t i = 0; i < argc && !err; i++)
+		err = blob_add_string(&w->features[RVT_FEAT_CMDLINE], argv[i]);
+	return err;
+}
+
+int rvt_perfdata_add_build_id(struct rvt_perfdata_writer *w, const char *name, const uint8_t *id,
+			      size_t len, uint16_t misc)
+{
+	static const char zeros[PERFDATA_NAME_ALIGN];
+	size_t name_len = strlen(name) + 1;
+	size_t padded = (name_len + PERFDATA_NAME_ALIGN - 1) & ~(PERFDATA_NAME_ALIGN - 1u);
+	struct perfdata_build_id entry = { .pid = -1 };
+	int err;
+
+	if (!len || len > sizeof(entry.id) || sizeof(entry) + padded > UINT16_MAX)
+		return -EINVAL;
+	entry.header.misc = misc | PERFDATA_MISC_BUILD_ID_SIZE;
+	entry.header.size = sizeof(entry) + padded;
+	memcpy(entry.id, id, len);
+	entry.id_len = len;
+	err = rvt_perfdata_add_feature(w, RVT_FEAT_BUILD_ID, &entry, sizeof(entry));
+	if (!err)
+		err = rvt_perfdata_add_feature(w, RVT_FEAT_BUILD_ID, name, name_len);
+	if (!err)
+		err = rvt_perfdata_add_feature(w, RVT_FEAT_BUILD_ID, zeros, padded - name_len);
+	return err;
+}
+
+static int add_event_desc(struct rvt_perfdata_writer *w)
+{
+	uint32_t n = w->n_events, attr_size = sizeof(struct perf_event_attr);
+	struct blob *blob = &w->features[RVT_FEAT_EVENT_DESC];
+	int err;
+
+	err = rvt_perfdata_add_feature(w, RVT_FEAT_EVENT_DESC, &n, sizeof(n));
+	if (!err)
+		err = blob_add(blob, &attr_size, sizeof(attr_size));
+	for (size_t i = 0; i < w->n_events && !err; i++) {
+		const struct writer_event *event = &w->events[i];
+		uint32_t n_ids = event->n_ids;
+
+		err = blob_add(blob, &event->attr, sizeof(event->attr));
+		if (!err)
+			err = blob_add(blob, &n_ids, sizeof(n_ids));
+		if (!err)
+			err = blob_add_string(blob, event->name);
+		if (!err)
+			err = blob_add(blob, event->ids, n_ids * sizeof(uint64_t));
+	}
+	return err;
+}
+
+/* Section table in the order of the bits, then the contents. The metadata is there already. */
+static int write_features(struct rvt_perfdata_writer *w)
+{
+	uint64_t pos = w->header.data.offset + w->header.data.size;
+	int err = 0;
+
+	for (unsigned int bit = 0; bit < RVT_FEAT_BITS; bit++)
+		if (w->header.features[bit / 64] >> bit % 64 & 1)
+			pos += sizeof(struct perfdata_section);
+	for (unsigned int bit = 0; bit < RVT_FEAT_BITS && !err; bit++) {
+		struct perfdata_section section = { pos, w->features[bit].len };
+
+		if (!(w->header.features[bit / 64] >> bit % 64 & 1))
+			continue;
+		if (bit == RVT_FEAT_RVTRACE_META && w->meta.size)
+			section = w->meta;
+		else
+			pos += section.size;
+		err = write_all(w->fd, &section, sizeof(section));
+	}
+	for (unsigned int bit = 0; bit < RVT_FEAT_BITS && !err; bit++)
+		err = write_all(w->fd, w->features[bit].bytes, w->features[bit].len);
+	return err;
+}
+
+void rvt_perfdata_abandon(struct rvt_perfdata_writer *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->n_events; i++) {
+		free(w->events[i].name);
+		free(w->events[i].ids);
+	}
+	for (unsigned int bit = 0; bit < RVT_FEAT_BITS; bit++)
+		free(w->features[bit].bytes);
+	free(w->events);
+	close(w->fd);
+	free(w);
+}
+
+int rvt_perfdata_finish(struct rvt_perfdata_writer *w)
+{
+	int err = add_event_desc(w);
+
+	if (!err && w->meta.size)
+		err = rvt_perfdata_add_feature(w, RVT_FEAT_RVTRACE_META, NULL, 0);
+	if (!err)
+		err = write_features(w);
+	if (!err && lseek(w->fd, 0, SEEK_SET) < 0)
+		err = -errno;
+	if (!err)
+		err = write_all(w->fd, &w->header, sizeof(w->header));
+	rvt_perfdata_abandon(w);
+	return err;
+}
