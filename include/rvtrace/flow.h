@@ -126,6 +126,8 @@ enum rvt_stop {
 	RVT_STOP_MID_INSN,	/* max_halfwords ends inside an instruction (not executed) */
 	RVT_STOP_INSNS,		/* max_insns executed */
 	RVT_STOP_LOST,		/* there is no current pc: rvt_flow_start() first */
+	RVT_STOP_USED,		/* all outcomes are used, the branch of the last one was executed; at
+				 * once when there are none (RVT_RUN_STOP_USED) */
 };
 
 enum {
@@ -136,19 +138,24 @@ enum {
 	RVT_RUN_STOP_RETURN = 1u << 4,
 	RVT_RUN_NOT_TAKEN = 1u << 5,	   /* branches without outcome fall through (BTM) */
 	RVT_RUN_ECALL_COUNTS = 1u << 6,	   /* rc7: ecall/ebreak use up half-words; still not output */
+	RVT_RUN_STOP_USED = 1u << 7,
 };
 
 #define RVT_UNLIMITED UINT64_MAX
 
 struct rvt_order {
 	uint32_t flags;		/* RVT_RUN_* */
-	uint32_t n_outcomes;	/* 0..64 */
+	uint64_t n_outcomes;	/* 0..64; any number with .outcome */
 	uint64_t outcomes;	/* bit 0 first; 1 = taken */
+	/* If not NULL it is asked once for each of the n_outcomes branches, in order, when that is
+	 * executed, and .outcomes is ignored (E-Trace branch prediction). Returns true: taken. */
+	bool (*outcome)(void *ctx, uint64_t pc);
+	void *outcome_ctx;
 	uint64_t max_halfwords;	/* RVT_UNLIMITED or a count of 16-bit units */
 	uint64_t max_insns;	/* RVT_UNLIMITED or a count of instructions */
 	uint64_t stop_pc;	/* not tested before the first instruction was executed */
 	/* results */
-	uint32_t used_outcomes;
+	uint64_t used_outcomes;
 	uint32_t implicit_returns;
 	uint64_t halfwords;	/* executed (and counted) */
 	uint64_t popped;
@@ -175,8 +182,19 @@ bool rvt_flow_pc(const struct rvt_flow *flow, uint64_t *pc);
 bool rvt_flow_last(const struct rvt_flow *flow, uint64_t *pc, enum rvt_insn_class *iclass);
 /* The instruction that would be executed next. Returns 0, -ENOENT no code, -EILSEQ. */
 int rvt_flow_peek(struct rvt_flow *flow, struct rvt_insn *insn);
+/* The instruction at any @pc of the current space. Moves nothing. As rvt_flow_peek(). */
+int rvt_flow_peek_at(struct rvt_flow *flow, uint64_t pc, struct rvt_insn *insn);
 void rvt_flow_clear_returns(struct rvt_flow *flow);
 unsigned int rvt_flow_return_depth(const struct rvt_flow *flow);
+/* The return address @index entries below the top of the stack; false if there are not so many. */
+bool rvt_flow_return_at(const struct rvt_flow *flow, unsigned int index, uint64_t *pc);
+/*
+ * Clears the stack and sets its depth (overrides the configuration). @recursion_max: a call whose
+ * return address equals the one on top counts up that entry instead, up to this many times
+ * (E-Trace 2.0.5 recursion counters; 0: every call takes an entry). Returns 0 or -ENOMEM.
+ */
+int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
+			      unsigned int recursion_max);
 
 struct rvt_flow_stats {
 	uint64_t insns, halfwords, branches, taken, indirect, traps, gaps;
