@@ -15,7 +15,9 @@ struct rvt_space;
 struct rvt_flow;
 
 /* A basic block as the engine caches it: instructions up to and including the first that can
- * change the pc (or as far as code is readable). Valid as long as the space keeps its mapping. */
+ * change the pc (or as far as code is readable, or up to a limit of the engine: then .iclass is
+ * RVT_INSN_SEQUENTIAL). Runs may cover only part of a block; ecall and ebreak end a block but
+ * are in no run. Valid as long as the image. */
 struct rvt_block {
 	uint64_t pc;
 	uint32_t insns;
@@ -115,7 +117,8 @@ enum rvt_stop {
 	RVT_STOP_HALFWORDS,	/* max_halfwords executed */
 	RVT_STOP_PC,		/* about to execute stop_pc, all outcomes used (RVT_RUN_STOP_PC) */
 	RVT_STOP_OUTCOME,	/* about to execute a branch (or direct jump under ALL_JUMPS)
-				 * for which no outcome is left */
+				 * for which no outcome is left; or a direct jump under
+				 * ALL_JUMPS whose outcome is 0 (then outcomes are left) */
 	RVT_STOP_TARGET,	/* executed an indirect jump or trap return whose target must be
 				 * given with rvt_flow_jump() */
 	RVT_STOP_RETURN,	/* executed a return (RVT_RUN_STOP_RETURN); the stack is popped and
@@ -166,7 +169,12 @@ struct rvt_order {
 int rvt_flow_start(struct rvt_flow *flow, uint64_t pc, uint64_t offset, bool clear_stack);
 /*
  * rvt_flow_run - execute as far as the order allows. Returns an enum rvt_stop (>= 0), or a
- * negative error from the sink. Calls push and returns pop the return stack in every mode.
+ * negative error: from the sink (as given, or -ECANCELED if that was positive; rvt_flow_flush()
+ * then returns the value itself), -ENOMEM. When several stops hold before the next instruction
+ * the first of this list counts: TARGET, RETURN, INSNS, HALFWORDS, PC, NO_CODE, BAD_INSN,
+ * MID_INSN, TRAP_INSN, OUTCOME.
+ * Calls push and returns pop the return stack in every mode; a co-routine swap pops, then pushes,
+ * and with IMPLICIT_RETURN (STOP_RETURN) goes (stops) where a return would.
  * An unbounded order over an infinite inferable loop stops with RVT_STOP_INSNS after 2^32.
  */
 int rvt_flow_run(struct rvt_flow *flow, struct rvt_order *order);

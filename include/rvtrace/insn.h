@@ -14,11 +14,11 @@
 enum rvt_insn_class {
 	RVT_INSN_SEQUENTIAL,	/* falls through; everything that is none of the below */
 	RVT_INSN_BRANCH,	/* conditional branch, target known */
-	RVT_INSN_CALL,		/* direct jump, rd is a link register */
-	RVT_INSN_JUMP,		/* direct jump, no linkage (c.j, jal x0) */
+	RVT_INSN_CALL,		/* direct jump, rd is a link register; Zcmt cm.jalt */
+	RVT_INSN_JUMP,		/* direct jump, no linkage (c.j, jal x0); Zcmt cm.jt */
 	RVT_INSN_JUMP_LINKED,	/* direct jump, rd is neither x0 nor a link register */
 	RVT_INSN_IND_CALL,	/* jalr, rd link; rs1 no link register, or rs1 == rd */
-	RVT_INSN_IND_JUMP,	/* jalr x0, rs1 no link register; Zcmt cm.jt */
+	RVT_INSN_IND_JUMP,	/* jalr x0, rs1 no link register */
 	RVT_INSN_IND_JUMP_LINKED, /* jalr, rd neither x0 nor link; rs1 no link register */
 	RVT_INSN_COROUTINE,	/* jalr, rd and rs1 both link registers and different */
 	RVT_INSN_RETURN,	/* jalr, rs1 link register, rd no link register; cm.popret[z] */
@@ -42,7 +42,9 @@ enum {
 					 * (lui) or pc + .offset (auipc): see RVT_INSN_F_PCREL */
 	RVT_INSN_F_PCREL = 1u << 3,
 	RVT_INSN_F_TABLE = 1u << 4,	/* Zcmt: target is entry .offset of the jump table */
-	RVT_INSN_F_CUSTOM = 1u << 5,	/* classified by the custom-instruction hook */
+	RVT_INSN_F_CUSTOM = 1u << 5,	/* custom or reserved encoding: whatever the class says, it
+					 * may change the pc, and is then traced as an indirect
+					 * jump (N-Trace 10.1.1) */
 };
 
 struct rvt_insn {

@@ -51,6 +51,7 @@ struct rvt_params {
 	enum rvt_dialect dialect;
 	unsigned int xlen;		/* 32 or 64 */
 	unsigned int isa;		/* RVT_ISA_*, `isa = zcmp, zcmt` plus xlen */
+	uint64_t jvt;			/* Zcmt jump table base, `jvt = ADDRESS`; 0: not known */
 	unsigned int options;		/* RVT_OPT_* in force at the start of the stream */
 	/* N-Trace */
 	enum rvt_mode mode;
@@ -69,15 +70,20 @@ struct rvt_params {
 	struct rvt_trap_vectors vectors;
 };
 
-/* Defaults of a dialect. */
+/* Defaults of a dialect. For E-Trace these are the defaults of the discovery attributes. */
 void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol, enum rvt_dialect dialect);
 /*
- * rvt_params_parse - read text. @name is used in messages ("FILE:LINE: ..."). On failure *error
- * is a malloc'd message (which lists the valid keys or values) that the caller frees.
+ * rvt_params_parse - read text. A `protocol` or `dialect` in it sets everything to the defaults
+ * of that dialect first, wherever it stands; without them *params must hold valid parameters,
+ * and the text changes single ones. The last of equal keys counts. A key of the other protocol
+ * is an error. E-Trace without `xlen`: 32 if iaddress_width_p is at most 32, else 64.
+ * @name is used in messages ("FILE:LINE: ..."). On failure *error is a malloc'd message (which
+ * lists the valid keys or values) that the caller frees, and *params is undefined.
  * Returns 0, -EINVAL, -ENOMEM.
  */
 int rvt_params_parse(struct rvt_params *params, const char *name, const char *text, size_t len,
 		     char **error);
+/* The same for a file; a missing `protocol` is an error. Also -errno of open() and read(). */
 int rvt_params_load(struct rvt_params *params, const char *path, char **error);
 /* Writes the text form (malloc'd); parse(print(p)) == p. */
 int rvt_params_print(const struct rvt_params *params, char **text);

@@ -32,6 +32,9 @@ struct rvt_stream_stats {
 	uint64_t lost_reports;			/* Error messages, trace_lost, lost() calls */
 };
 
+/* What a flow must know of the parameters: instruction set, jump table, return stack. */
+void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_config *config);
+
 /* Returns 0, -EINVAL for parameters out of range, -ENOMEM. */
 int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_ops *ops,
 		      struct rvt_stream **stream);

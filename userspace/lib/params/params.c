@@ -1,0 +1,635 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Decoder parameters: defaults, parser and printer, all driven by one table of keys.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rvtrace/insn.h>
+#include <rvtrace/params.h>
+
+#define NTRACE (1u << RVT_PROTOCOL_NTRACE)
+#define ETRACE (1u << RVT_PROTOCOL_ETRACE)
+#define BOTH (NTRACE | ETRACE)
+
+struct name {
+	const char *name;
+	unsigned int value;
+	unsigned int protocols;
+};
+
+static const struct name protocol_names[] = {
+	{ "ntrace", RVT_PROTOCOL_NTRACE, BOTH },
+	{ "etrace", RVT_PROTOCOL_ETRACE, BOTH },
+	{}
+};
+
+static const struct name dialect_names[] = {
+	{ "1.0.0_rc7", RVT_DIALECT_NTRACE_RC7, NTRACE },
+	{ "1.0", RVT_DIALECT_NTRACE_1_0, NTRACE },
+	{ "0.029", RVT_DIALECT_ETRACE_0_029, ETRACE },
+	{ "2.0", RVT_DIALECT_ETRACE_2_0, ETRACE },
+	{ "2.0.5", RVT_DIALECT_ETRACE_2_0_5, ETRACE },
+	{}
+};
+
+static const struct name mode_names[] = {
+	{ "btm", RVT_MODE_BTM, BOTH },
+	{ "htm", RVT_MODE_HTM, BOTH },
+	{ "auto", RVT_MODE_AUTO, BOTH },
+	{}
+};
+
+static const struct name timestamp_names[] = {
+	{ "none", RVT_TIMESTAMP_NONE, BOTH },
+	{ "delta", RVT_TIMESTAMP_DELTA, BOTH },
+	{ "xor", RVT_TIMESTAMP_XOR, BOTH },
+	{}
+};
+
+static const struct name xlen_names[] = {
+	{ "32", 32, BOTH },
+	{ "64", 64, BOTH },
+	{}
+};
+
+/* `isa =` lists extensions; the width comes from xlen. */
+static const struct name isa_names[] = {
+	{ "zcmp", RVT_ISA_ZCMP, BOTH },
+	{ "zcmt", RVT_ISA_ZCMT, BOTH },
+	{}
+};
+
+static const struct name option_names[] = {
+	{ "implicit_return", RVT_OPT_IMPLICIT_RETURN, BOTH },
+	{ "sequential_jump", RVT_OPT_SEQUENTIAL_JUMP, BOTH },
+	{ "repeated_history", RVT_OPT_REPEATED_HISTORY, NTRACE },
+	{ "all_jumps", RVT_OPT_ALL_JUMPS, NTRACE },
+	{ "extend_address_msb", RVT_OPT_EXTEND_ADDRESS_MSB, NTRACE },
+	{ "implicit_exception", RVT_OPT_IMPLICIT_EXCEPTION, ETRACE },
+	{ "branch_prediction", RVT_OPT_BRANCH_PREDICTION, ETRACE },
+	{ "jump_target_cache", RVT_OPT_JUMP_TARGET_CACHE, ETRACE },
+	{ "full_address", RVT_OPT_FULL_ADDRESS, ETRACE },
+	{}
+};
+
+enum key_type {
+	KEY_NAME,	/* one of names, unsigned int */
+	KEY_SET,	/* comma list of names, or-ed into an unsigned int */
+	KEY_NUMBER,	/* unsigned int in min..max */
+	KEY_ADDRESS,	/* uint64_t */
+	KEY_IOPTIONS,	/* comma list of names in bit order, `-` for none */
+	KEY_VECTOR,	/* trap_vector */
+	KEY_VECTORS,	/* trap_vector.exception.N and .interrupt.N */
+};
+
+struct key {
+	const char *name;
+	enum key_type type;
+	unsigned int protocols;
+	size_t offset;		/* in struct rvt_params */
+	const struct name *names;
+	unsigned int min, max;
+};
+
+#define FIELD(f) offsetof(struct rvt_params, f)
+#define NUMBER(f, lo, hi) { #f, KEY_NUMBER, ETRACE, FIELD(f), NULL, lo, hi }
+
+_Static_assert(sizeof(enum rvt_protocol) == sizeof(unsigned int), "KEY_NAME stores unsigned int");
+
+static const struct key keys[] = {
+	{ "protocol", KEY_NAME, BOTH, FIELD(protocol), protocol_names, 0, 0 },
+	{ "dialect", KEY_NAME, BOTH, FIELD(dialect), dialect_names, 0, 0 },
+	{ "xlen", KEY_NAME, BOTH, FIELD(xlen), xlen_names, 0, 0 },
+	{ "isa", KEY_SET, BOTH, FIELD(isa), isa_names, 0, 0 },
+	{ "jvt", KEY_ADDRESS, BOTH, FIELD(jvt), NULL, 0, 0 },
+	{ "options", KEY_SET, BOTH, FIELD(options), option_names, 0, 0 },
+	{ "mode", KEY_NAME, NTRACE, FIELD(mode), mode_names, 0, 0 },
+	{ "src_bits", KEY_NUMBER, NTRACE, FIELD(src_bits), NULL, 0, 12 },
+	{ "timestamp", KEY_NAME, NTRACE, FIELD(timestamp), timestamp_names, 0, 0 },
+	{ "implicit_return_mode", KEY_NUMBER, NTRACE, FIELD(implicit_return_mode), NULL, 0, 3 },
+	NUMBER(iaddress_width_p, 8, 64),
+	NUMBER(iaddress_lsb_p, 0, 2),
+	NUMBER(context_width_p, 0, 64),
+	NUMBER(nocontext_p, 0, 1),
+	NUMBER(time_width_p, 0, 64),
+	NUMBER(notime_p, 0, 1),
+	NUMBER(privilege_width_p, 1, 8),
+	NUMBER(ecause_width_p, 1, 64),
+	NUMBER(f0s_width_p, 0, 8),
+	NUMBER(bpred_size_p, 0, 20),
+	NUMBER(cache_size_p, 0, 20),
+	NUMBER(return_stack_size_p, 0, 16),
+	NUMBER(call_counter_size_p, 0, 16),
+	NUMBER(sijump_p, 0, 1),
+	NUMBER(encoder_mode_bits, 0, 32),
+	{ "ioptions", KEY_IOPTIONS, ETRACE, FIELD(ioptions), option_names, 0, 0 },
+	NUMBER(doptions_bits, 0, 64),
+	NUMBER(srcid_bits, 0, 16),
+	NUMBER(timestamp_bytes, 0, 8),
+	NUMBER(type_bits, 0, 8),
+	{ "trap_vector", KEY_VECTOR, ETRACE, 0, NULL, 0, 0 },
+	{ "trap_vector.exception.", KEY_VECTORS, ETRACE, FIELD(vectors.exception), NULL, 0, 0 },
+	{ "trap_vector.interrupt.", KEY_VECTORS, ETRACE, FIELD(vectors.interrupt), NULL, 0, 0 },
+};
+
+#define N_KEYS (sizeof(keys) / sizeof(keys[0]))
+
+void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol, enum rvt_dialect dialect)
+{
+	memset(params, 0, sizeof(*params));
+	params->protocol = protocol;
+	params->dialect = dialect;
+	params->xlen = 64;
+	if (protocol != RVT_PROTOCOL_ETRACE)
+		return;
+	params->iaddress_width_p = 32;
+	params->iaddress_lsb_p = 1;
+	params->context_width_p = 1;
+	params->nocontext_p = dialect != RVT_DIALECT_ETRACE_0_029;
+	params->time_width_p = 1;
+	params->notime_p = 1;
+	params->privilege_width_p = dialect == RVT_DIALECT_ETRACE_0_029 ? 3 : 2;
+	params->ecause_width_p = 4;
+	params->encoder_mode_bits = dialect == RVT_DIALECT_ETRACE_2_0_5 ? 2 : 1;
+}
+
+/* ---- parser ---- */
+
+struct parser {
+	struct rvt_params *params;
+	const char *name;
+	unsigned int line;
+	bool protocol_given, xlen_given;
+	char **error;
+};
+
+struct text {
+	const char *s;
+	size_t len;
+};
+
+static bool text_is(struct text t, const char *s)
+{
+	return t.len == strlen(s) && !memcmp(t.s, s, t.len);
+}
+
+static struct text trim(struct text t)
+{
+	while (t.len && isspace((unsigned char)t.s[0]))
+		t.s++, t.len--;
+	while (t.len && isspace((unsigned char)t.s[t.len - 1]))
+		t.len--;
+	return t;
+}
+
+/* Cuts what precedes @sep off *rest; all of it when there is no @sep. */
+static struct text cut(struct text *rest, char sep)
+{
+	const char *end = memchr(rest->s, sep, rest->len);
+	struct text head = { rest->s, end ? (size_t)(end - rest->s) : rest->len };
+	size_t used = head.len + (end ? 1 : 0);
+
+	rest->s += used;
+	rest->len -= used;
+	return trim(head);
+}
+
+/* What is valid where the error is: keys, names or a range. */
+static void print_valid(FILE *f, const struct key *key, unsigned int protocol)
+{
+	const char *sep = "";
+	unsigned int mask = protocol ? 1u << protocol : BOTH;
+
+	if (!key) {
+		for (size_t i = 0; i < N_KEYS; i++) {
+			if (!(keys[i].protocols & mask))
+				continue;
+			fprintf(f, "%s%s%s", sep, keys[i].name,
+				keys[i].type == KEY_VECTORS ? "N" : "");
+			sep = ", ";
+		}
+		return;
+	}
+	switch (key->type) {
+	case KEY_NUMBER:
+		fprintf(f, "%u..%u", key->min, key->max);
+		break;
+	case KEY_NAME:
+	case KEY_SET:
+	case KEY_IOPTIONS:
+		for (const struct name *n = key->names; n->name; n++) {
+			if (!(n->protocols & mask))
+				continue;
+			fprintf(f, "%s%s", sep, n->name);
+			sep = ", ";
+		}
+		if (key->type == KEY_IOPTIONS)
+			fprintf(f, "%s-", sep);
+		break;
+	default:
+		fputs("an address, such as 0x80000000", f);
+		break;
+	}
+}
+
+/* Sets the message "FILE:LINE: <what> 'text'; valid <keys|values>: ..." and returns -EINVAL. */
+static int fail(struct parser *p, const char *what, struct text t, const struct key *key)
+{
+	size_t size;
+	FILE *f = open_memstream(p->error, &size);
+
+	if (!f)
+		return -ENOMEM;
+	fprintf(f, "%s:%u: %s '%.*s'", p->name, p->line, what, (int)t.len, t.s);
+	if (key)
+		fprintf(f, " for '%s%s'", key->name, key->type == KEY_VECTORS ? "N" : "");
+	fprintf(f, "; valid %s: ", key ? "values" : "keys");
+	print_valid(f, key, p->params->protocol);
+	return fclose(f) ? -ENOMEM : -EINVAL;
+}
+
+static bool parse_number(struct text t, uint64_t *value)
+{
+	char buf[32], *end;
+
+	if (!t.len || t.len >= sizeof(buf) || !isdigit((unsigned char)t.s[0]))
+		return false;
+	memcpy(buf, t.s, t.len);
+	buf[t.len] = 0;
+	errno = 0;
+	*value = strtoull(buf, &end, 0);
+	return !errno && !*end;
+}
+
+static const struct name *find_name(const struct key *key, struct text t, unsigned int protocol)
+{
+	for (const struct name *n = key->names; n->name; n++)
+		if (n->protocols & 1u << protocol && text_is(t, n->name))
+			return n;
+	return NULL;
+}
+
+static int parse_set(struct parser *p, const struct key *key, struct text value)
+{
+	unsigned int *field = (void *)((char *)p->params + key->offset);
+
+	*field = 0;
+	while (value.len) {
+		struct text item = cut(&value, ',');
+		const struct name *n = find_name(key, item, p->params->protocol);
+
+		if (!n)
+			return fail(p, "unknown value", item, key);
+		*field |= n->value;
+	}
+	return 0;
+}
+
+static int parse_ioptions(struct parser *p, const struct key *key, struct text value)
+{
+	struct rvt_params *params = p->params;
+
+	params->n_ioptions = 0;
+	memset(params->ioptions, 0, sizeof(params->ioptions));
+	while (value.len) {
+		struct text item = cut(&value, ',');
+		const struct name *n = find_name(key, item, params->protocol);
+
+		if (!n && !text_is(item, "-"))
+			return fail(p, "unknown value", item, key);
+		if (params->n_ioptions == RVT_MAX_IOPTIONS)
+			return fail(p, "too many bits at", item, key);
+		params->ioptions[params->n_ioptions++] = n ? n->value : 0;
+	}
+	return 0;
+}
+
+/* @index: what follows "trap_vector.exception." */
+static int parse_vectors(struct parser *p, const struct key *key, struct text index,
+			 struct text value)
+{
+	struct rvt_trap_vectors *v = &p->params->vectors;
+	bool interrupt = key->offset == FIELD(vectors.interrupt);
+	uint64_t cause, address;
+
+	if (!parse_number(index, &cause) || cause >= RVT_MAX_CAUSES)
+		return fail(p, "unknown cause", index, NULL);
+	if (!parse_number(value, &address))
+		return fail(p, "unknown value", value, key);
+	*(interrupt ? &v->interrupt_valid : &v->exception_valid) |= 1ull << cause;
+	(interrupt ? v->interrupt : v->exception)[cause] = address;
+	return 0;
+}
+
+static int parse_value(struct parser *p, const struct key *key, struct text index,
+		       struct text value)
+{
+	void *field = (char *)p->params + key->offset;
+	const struct name *n;
+	uint64_t number;
+
+	switch (key->type) {
+	case KEY_NAME:
+		n = find_name(key, value, p->params->protocol);
+		if (!n)
+			return fail(p, "unknown value", value, key);
+		*(unsigned int *)field = n->value;
+		return 0;
+	case KEY_SET:
+		return parse_set(p, key, value);
+	case KEY_NUMBER:
+		if (!parse_number(value, &number) || number < key->min || number > key->max)
+			return fail(p, "unknown value", value, key);
+		*(unsigned int *)field = number;
+		return 0;
+	case KEY_ADDRESS:
+		if (!parse_number(value, field))
+			return fail(p, "unknown value", value, key);
+		return 0;
+	case KEY_IOPTIONS:
+		return parse_ioptions(p, key, value);
+	case KEY_VECTOR:
+		if (!parse_number(value, &p->params->vectors.base))
+			return fail(p, "unknown value", value, key);
+		p->params->vectors.base_valid = true;
+		return 0;
+	case KEY_VECTORS:
+		return parse_vectors(p, key, index, value);
+	}
+	return -EINVAL;
+}
+
+/* Sets *index to what follows the name of an indexed key. */
+static const struct key *find_key(struct text name, unsigned int protocol, struct text *index)
+{
+	for (size_t i = 0; i < N_KEYS; i++) {
+		size_t len = strlen(keys[i].name);
+
+		if (!(keys[i].protocols & 1u << protocol))
+			continue;
+		if (keys[i].type == KEY_VECTORS && name.len > len &&
+		    !memcmp(name.s, keys[i].name, len)) {
+			*index = (struct text){ name.s + len, name.len - len };
+			return &keys[i];
+		}
+		if (text_is(name, keys[i].name))
+			return &keys[i];
+	}
+	return NULL;
+}
+
+/*
+ * The protocol decides what a dialect may be, and both decide the defaults of all else: one pass
+ * over the text for each.
+ */
+enum pass { PASS_PROTOCOL, PASS_DIALECT, PASS_REST };
+
+static enum pass pass_of(struct text name)
+{
+	if (text_is(name, "protocol"))
+		return PASS_PROTOCOL;
+	return text_is(name, "dialect") ? PASS_DIALECT : PASS_REST;
+}
+
+static int parse_protocol(struct parser *p, struct text value)
+{
+	const struct name *n = find_name(&keys[0], value, RVT_PROTOCOL_NTRACE);
+
+	if (!n)
+		return fail(p, "unknown value", value, &keys[0]);
+	p->protocol_given = true;
+	rvt_params_init(p->params, n->value, n->value == RVT_PROTOCOL_NTRACE ?
+			RVT_DIALECT_NTRACE_1_0 : RVT_DIALECT_ETRACE_2_0);
+	return 0;
+}
+
+/* Without a protocol the name of the dialect says which. */
+static int parse_dialect(struct parser *p, struct text value)
+{
+	const struct key *key = &keys[1];
+	const struct name *n;
+
+	if (p->protocol_given) {
+		n = find_name(key, value, p->params->protocol);
+	} else {
+		n = find_name(key, value, RVT_PROTOCOL_NTRACE);
+		if (!n)
+			n = find_name(key, value, RVT_PROTOCOL_ETRACE);
+	}
+	if (!n)
+		return fail(p, "unknown value", value, key);
+	rvt_params_init(p->params, n->protocols == NTRACE ? RVT_PROTOCOL_NTRACE :
+			RVT_PROTOCOL_ETRACE, n->value);
+	return 0;
+}
+
+static int parse_rest(struct parser *p, struct text name, struct text value)
+{
+	struct text index = {};
+	const struct key *key = find_key(name, p->params->protocol, &index);
+
+	if (!key)
+		return fail(p, "unknown key", name, NULL);
+	if (text_is(name, "xlen"))
+		p->xlen_given = true;
+	return parse_value(p, key, index, value);
+}
+
+static int parse_line(struct parser *p, struct text line, enum pass pass)
+{
+	struct text value = cut(&line, '#'), name;
+
+	if (!value.len)
+		return 0;
+	if (!memchr(value.s, '=', value.len))
+		return pass == PASS_REST ? fail(p, "no '=' in", value, NULL) : 0;
+	name = cut(&value, '=');
+	value = trim(value);
+	if (pass_of(name) != pass)
+		return 0;
+	switch (pass) {
+	case PASS_PROTOCOL:
+		return parse_protocol(p, value);
+	case PASS_DIALECT:
+		return parse_dialect(p, value);
+	default:
+		return parse_rest(p, name, value);
+	}
+}
+
+static int parse_pass(struct parser *p, struct text rest, enum pass pass)
+{
+	int ret = 0;
+
+	for (p->line = 1; rest.len && !ret; p->line++)
+		ret = parse_line(p, cut(&rest, '\n'), pass);
+	return ret;
+}
+
+static int parse_fail(char **error, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(error, format, args);
+	va_end(args);
+	if (n < 0)
+		*error = NULL;
+	return n < 0 ? -ENOMEM : -EINVAL;
+}
+
+int rvt_params_parse(struct rvt_params *params, const char *name, const char *text, size_t len,
+		     char **error)
+{
+	struct parser p = { .params = params, .name = name, .error = error };
+	struct text all = { text, len };
+	int ret;
+
+	*error = NULL;
+	ret = parse_pass(&p, all, PASS_PROTOCOL);
+	if (!ret)
+		ret = parse_pass(&p, all, PASS_DIALECT);
+	if (ret)
+		return ret;
+	if (params->protocol == RVT_PROTOCOL_NONE)
+		return parse_fail(error, "%s: no 'protocol'; add a line 'protocol = ntrace' or "
+				  "'protocol = etrace'", name);
+	ret = parse_pass(&p, all, PASS_REST);
+	if (ret)
+		return ret;
+	if (params->protocol == RVT_PROTOCOL_ETRACE && !p.xlen_given)
+		params->xlen = params->iaddress_width_p <= 32 ? 32 : 64;
+	params->isa &= ~RVT_ISA_RV32;
+	if (params->xlen == 32)
+		params->isa |= RVT_ISA_RV32;
+	return 0;
+}
+
+int rvt_params_load(struct rvt_params *params, const char *path, char **error)
+{
+	char buf[4096], *text = NULL;
+	FILE *in = fopen(path, "re"), *out;
+	size_t len = 0, n;
+	int ret;
+
+	*error = NULL;
+	if (!in) {
+		ret = -errno;
+		parse_fail(error, "%s: %s", path, strerror(-ret));
+		return ret;
+	}
+	out = open_memstream(&text, &len);
+	if (!out) {
+		fclose(in);
+		return -ENOMEM;
+	}
+	while ((n = fread(buf, 1, sizeof(buf), in)))
+		fwrite(buf, 1, n, out);
+	ret = ferror(in) ? -EIO : 0;
+	fclose(in);
+	if (fclose(out))
+		ret = -ENOMEM;
+	if (ret == -EIO)
+		parse_fail(error, "%s: cannot be read; it must be a text file", path);
+	memset(params, 0, sizeof(*params));
+	if (!ret)
+		ret = rvt_params_parse(params, path, text, len, error);
+	free(text);
+	return ret;
+}
+
+/* ---- printer ---- */
+
+static void print_set(FILE *f, const struct key *key, unsigned int value, unsigned int protocol)
+{
+	const char *sep = "";
+
+	for (const struct name *n = key->names; n->name; n++)
+		if (n->protocols & 1u << protocol && value & n->value) {
+			fprintf(f, "%s%s", sep, n->name);
+			sep = ", ";
+		}
+}
+
+static void print_ioptions(FILE *f, const struct key *key, const struct rvt_params *params)
+{
+	for (unsigned int i = 0; i < params->n_ioptions; i++) {
+		const char *name = "-";
+
+		for (const struct name *n = key->names; n->name; n++)
+			if (params->ioptions[i] == n->value)
+				name = n->name;
+		fprintf(f, "%s%s", i ? ", " : "", name);
+	}
+}
+
+static void print_vectors(FILE *f, const struct key *key, const struct rvt_trap_vectors *v)
+{
+	bool interrupt = key->offset == FIELD(vectors.interrupt);
+	uint64_t valid = interrupt ? v->interrupt_valid : v->exception_valid;
+
+	for (unsigned int i = 0; i < RVT_MAX_CAUSES; i++)
+		if (valid >> i & 1)
+			fprintf(f, "%s%u = 0x%llx\n", key->name, i, (unsigned long long)
+				(interrupt ? v->interrupt : v->exception)[i]);
+}
+
+static void print_key(FILE *f, const struct key *key, const struct rvt_params *params)
+{
+	const void *field = (const char *)params + key->offset;
+	unsigned int number = 0;
+
+	switch (key->type) {
+	case KEY_VECTORS:
+		print_vectors(f, key, &params->vectors);
+		return;
+	case KEY_VECTOR:
+		if (params->vectors.base_valid)
+			fprintf(f, "%s = 0x%llx\n", key->name,
+				(unsigned long long)params->vectors.base);
+		return;
+	case KEY_ADDRESS:
+		fprintf(f, "%s = 0x%llx\n", key->name,
+			(unsigned long long)*(const uint64_t *)field);
+		return;
+	default:
+		memcpy(&number, field, sizeof(number));
+		break;
+	}
+	fprintf(f, "%s = ", key->name);
+	switch (key->type) {
+	case KEY_NAME:
+		for (const struct name *n = key->names; n->name; n++)
+			if (n->value == number && n->protocols & 1u << params->protocol)
+				fputs(n->name, f);
+		break;
+	case KEY_SET:
+		print_set(f, key, number, params->protocol);
+		break;
+	case KEY_IOPTIONS:
+		print_ioptions(f, key, params);
+		break;
+	default:
+		fprintf(f, "%u", number);
+		break;
+	}
+	fputc('\n', f);
+}
+
+int rvt_params_print(const struct rvt_params *params, char **text)
+{
+	size_t size;
+	FILE *f = open_memstream(text, &size);
+
+	if (!f)
+		return -ENOMEM;
+	for (size_t i = 0; i < N_KEYS; i++)
+		if (keys[i].protocols & 1u << params->protocol)
+			print_key(f, &keys[i], params);
+	return fclose(f) ? -ENOMEM : 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Inside librvtrace: what a protocol offers to stream.c. A protocol decoder embeds
+ * struct rvt_stream as its first member and keeps .stats up to date.
+ */
+#ifndef RVT_LIB_STREAM_OPS_H
+#define RVT_LIB_STREAM_OPS_H
+
+#include <rvtrace/stream.h>
+
+/* The functions of rvtrace/stream.h with the same names; same contracts. */
+struct rvt_protocol_ops {
+	int (*create)(const struct rvt_params *params, const struct rvt_stream_ops *ops,
+		      struct rvt_stream **stream);
+	void (*destroy)(struct rvt_stream *stream);
+	int (*feed)(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset);
+	int (*lost)(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
+		    bool boundary);
+	int (*finish)(struct rvt_stream *stream);
+	/* Brings .stats up to date before they are read; may be NULL. */
+	void (*update_stats)(struct rvt_stream *stream);
+};
+
+struct rvt_stream {
+	const struct rvt_protocol_ops *protocol;	/* set by stream.c after create() */
+	struct rvt_stream_stats stats;
+};
+
+extern const struct rvt_protocol_ops rvt_ntrace_protocol;	/* ntrace/decoder.c */
+extern const struct rvt_protocol_ops rvt_etrace_protocol;	/* etrace/decoder.c */
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Streams: choice of the protocol decoder.
+ */
+#include <errno.h>
+#include <string.h>
+#include "stream-ops.h"
+
+/* N-Trace allows an encoder 32 entries; more do no harm, as an underflow is always explicit. */
+#define NTRACE_RETURN_STACK_DEPTH 64
+#define ETRACE_MAX_RETURN_STACK_SIZE 16
+
+/* Weak: librvtrace can be built with one protocol only. */
+#pragma weak rvt_etrace_protocol
+#pragma weak rvt_ntrace_protocol
+
+static const struct rvt_protocol_ops *find_protocol(enum rvt_protocol protocol)
+{
+	switch (protocol) {
+	case RVT_PROTOCOL_NTRACE:
+		return &rvt_ntrace_protocol;
+	case RVT_PROTOCOL_ETRACE:
+		return &rvt_etrace_protocol;
+	default:
+		return NULL;
+	}
+}
+
+int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_ops *ops,
+		      struct rvt_stream **stream)
+{
+	const struct rvt_protocol_ops *protocol = find_protocol(params->protocol);
+	int ret;
+
+	*stream = NULL;
+	if (!protocol || (params->xlen != 32 && params->xlen != 64))
+		return -EINVAL;
+	ret = protocol->create(params, ops, stream);
+	if (ret)
+		return ret;
+	(*stream)->protocol = protocol;
+	return 0;
+}
+
+void rvt_stream_destroy(struct rvt_stream *stream)
+{
+	if (stream)
+		stream->protocol->destroy(stream);
+}
+
+int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset)
+{
+	stream->stats.bytes += len;
+	return stream->protocol->feed(stream, bytes, len, offset);
+}
+
+int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
+		    bool boundary)
+{
+	stream->stats.lost_reports++;
+	return stream->protocol->lost(stream, offset, reason, boundary);
+}
+
+int rvt_stream_finish(struct rvt_stream *stream)
+{
+	return stream->protocol->finish(stream);
+}
+
+void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *stats)
+{
+	if (stream->protocol->update_stats)
+		stream->protocol->update_stats((struct rvt_stream *)stream);
+	*stats = stream->stats;
+}
+
+void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_config *config)
+{
+	unsigned int size = params->return_stack_size_p ? params->return_stack_size_p :
+							   params->call_counter_size_p;
+
+	memset(config, 0, sizeof(*config));
+	config->size = sizeof(*config);
+	config->isa = params->isa;
+	if (params->xlen == 32)
+		config->isa |= RVT_ISA_RV32;
+	config->jvt = params->jvt;
+	if (params->protocol == RVT_PROTOCOL_NTRACE)
+		config->return_stack_depth = NTRACE_RETURN_STACK_DEPTH;
+	else if (size)
+		config->return_stack_depth = 1u << (size < ETRACE_MAX_RETURN_STACK_SIZE ?
+						    size : ETRACE_MAX_RETURN_STACK_SIZE);
+}
