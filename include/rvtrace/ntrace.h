@@ -74,15 +74,20 @@ struct rvt_ntrace_encoder_config {
 	unsigned int xlen;
 	unsigned int options;		/* RVT_OPT_* that N-Trace has */
 	unsigned int implicit_return_mode;	/* 1..3 with RVT_OPT_IMPLICIT_RETURN */
-	unsigned int return_stack_depth;	/* <= 32 */
+	unsigned int return_stack_depth;	/* 1..32 with RVT_OPT_IMPLICIT_RETURN */
 	unsigned int src_bits, src;
 	bool context;			/* emit Ownership */
 	enum rvt_timestamp timestamp;
 	unsigned int sync_mode;		/* trTeInstSyncMode 0..3 */
 	unsigned int sync_max;		/* trTeInstSyncMax: period is 2^(n+4) units */
-	unsigned int icnt_bits;		/* width of the I-CNT counter, <= 22 */
-	unsigned int hist_bits;		/* width of HIST with stop bit, <= 32 */
-	unsigned int hrepeat_bits, bcnt_bits; /* <= 18 */
+	/*
+	 * Width of the I-CNT counter, 4..22. I-CNT is sent between two runs: a single run that is
+	 * longer than the counter makes a larger I-CNT, and must be shorter than 2^22.
+	 */
+	unsigned int icnt_bits;
+	unsigned int hist_bits;		/* HTM: width of HIST with stop bit, 2..32 */
+	unsigned int hrepeat_bits;	/* with RVT_OPT_REPEATED_HISTORY, 2..18 */
+	unsigned int bcnt_bits;		/* <= 18; 0: no RepeatBranch messages */
 	/*
 	 * Takes one whole message. Returns 0, or -ENOSPC when there is no room: the encoder then
 	 * drops messages until room() says there is some, and restarts with Error and SYNC=7.
@@ -99,12 +104,13 @@ int rvt_ntrace_encoder_create(const struct rvt_ntrace_encoder_config *config,
 void rvt_ntrace_encoder_destroy(struct rvt_ntrace_encoder *enc);
 /*
  * Tracing starts (or resumes after a filter or debug mode): a ProgTraceSync with @sync is sent
- * when the first instruction retires (or traps), with its address.
+ * when the first instruction retires (or traps), with its address. Without a stop before, as at a
+ * reset, that message also reports what retired up to here.
  */
 void rvt_ntrace_encoder_start(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync);
 void rvt_ntrace_encoder_retire(struct rvt_ntrace_encoder *enc, const struct rvt_retire *run);
 void rvt_ntrace_encoder_trap(struct rvt_ntrace_encoder *enc, const struct rvt_trap *trap);
-/* scontext or hcontext was written; takes effect with the next Ownership message. */
+/* scontext or hcontext was written: an Ownership message precedes the next run's messages. */
 void rvt_ntrace_encoder_context(struct rvt_ntrace_encoder *enc, bool hcontext, uint64_t value);
 /* Trace event / external trigger at the next instruction: a sync with SYNC=6 or 0. */
 void rvt_ntrace_encoder_mark(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync);
@@ -116,7 +122,7 @@ void rvt_ntrace_encoder_clocks(struct rvt_ntrace_encoder *enc, uint64_t clocks);
  */
 void rvt_ntrace_encoder_stop(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_evcode evcode,
 			     uint64_t next_pc);
-/* True while messages are being dropped (between an -ENOSPC and the restart). */
+/* True between an -ENOSPC and the Error message that reports it. */
 bool rvt_ntrace_encoder_lossy(const struct rvt_ntrace_encoder *enc);
 
 #endif

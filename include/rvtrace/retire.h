@@ -52,6 +52,9 @@ struct rvt_trap {
 	uint64_t tval;
 	uint64_t handler;	/* pc of the first instruction of the handler */
 	uint8_t prv, v;		/* privilege after the trap */
+	/* Half-words of the ecall, ebreak or c.ebreak that raised this exception, 0 for all else (a
+	 * breakpoint trigger, too): N-Trace 1.0.0_rc7 counts them in I-CNT. */
+	uint8_t ecall_halfwords;
 };
 
 #endif
