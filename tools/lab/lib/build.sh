@@ -84,7 +84,7 @@ cmd_kmake()
 	# The kernel's own compiler where the suite still has it, else the default one.
 	[ -x "$(root_path toolchain)/usr/bin/$compiler" ] || set -- CC=riscv64-linux-gnu-gcc "$@"
 	# W=1 would run a script that is not in Debian's packages.
-	build_in -k "$kernel" make -C "$headers" KERNELDOC=true M="$dir" ARCH=riscv CROSS_COMPILE=riscv64-linux-gnu- "$@"
+	build_in -k "$kernel" make -C "$headers" cmd_checkdoc= M="$dir" ARCH=riscv CROSS_COMPILE=riscv64-linux-gnu- "$@"
 }
 
 # lab cross TOOL ARGUMENT...: a tool of the cross toolchain; compilers and linkers see the guest's libraries.

@@ -129,6 +129,8 @@ fill_guest()
 	fill_version "$2" "$3" linux-perf || return 1
 	ln -sf mawk "$2/usr/bin/awk"
 	ln -sf python3 "$2/usr/bin/python"
+	image_accounts "$2"
+	image_root "$2" "$2/.lab/image.ext4"
 }
 
 fill_kernel()

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# What the guest boots from: a disk image of the guest root, and per kernel a small initramfs.
+
+# Modules of the initramfs, besides those that they need. The file systems of the shared folder are loaded on demand.
+LAB_MODULES=(virtio_mmio virtio_blk crc32c_generic ext4 overlay 9p 9pnet_virtio)
+
+# image_root DIR FILE: make FILE an ext4 image of the guest root DIR, less what only the cross compiler wants.
+image_root()
+{
+	local stage=$1.stage size as_owner=()
+
+	rm -rf "$stage"
+	cp -al "$1" "$stage" || return 1
+	(
+		cd "$stage" || exit 1
+		rm -rf .lab usr/include usr/lib/gcc usr/share/pkgconfig usr/lib/*/pkgconfig usr/share/zoneinfo \
+			usr/share/perl usr/lib/*/perl
+		find usr/lib -name '*.a' -delete
+		find usr/lib -name 'lib[a-z]*san.so*' -delete
+		mkdir -p dev proc sys tmp run root mnt lab usr/local/bin var/tmp
+	) || return 1
+	size=$(du -sm --apparent-size "$stage" | cut -f 1)
+	# The guest's files belong to its root, whoever unpacked them.
+	[ "$(id -u)" -eq 0 ] || ! unshare -r true 2>/dev/null || as_owner=(unshare -r)
+	rm -f "$2"
+	"${as_owner[@]}" env PATH="$PATH:/sbin:/usr/sbin" mke2fs -q -q -t ext4 -O ^has_journal -m 0 -E root_owner=0:0 \
+		-d "$stage" "$2" "$((size * 5 / 4 + 64))M" > /dev/null || return 1
+	rm -rf "$stage"
+}
+
+# image_accounts DIR: users of the guest: root, and lab (1000) to try things without rights.
+image_accounts()
+{
+	mkdir -p "$1/etc" "$1/home/lab"
+	printf '%s\n' root:x:0:0:root:/root:/bin/bash lab:x:1000:1000:lab:/home/lab:/bin/bash \
+		nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin > "$1/etc/passwd"
+	printf '%s\n' root:x:0: lab:x:1000: nogroup:x:65534: > "$1/etc/group"
+	echo '127.0.0.1 localhost rvtrace-lab' > "$1/etc/hosts"
+}
+
+# image_initrd KERNEL: print the name of an initramfs for KERNEL (stable or testing), made when it is not up to date.
+image_initrd()
+{
+	local file=$LAB_BUILD/initrd-$1.cpio kernel guest
+
+	kernel=$(root_path "kernel-$1")
+	guest=$(root_path guest)
+	if [ ! "$file" -nt "$kernel/.lab/info" ] || [ ! "$file" -nt "$guest/.lab/info" ] ||
+		[ ! "$file" -nt "$LAB_DIR/guest/init" ] || [ ! "$file" -nt "$LAB_DIR/lib/image.sh" ]; then
+		image_make_initrd "$kernel" "$guest" "$file" >&2 ||
+			lab_die "cannot make the initramfs in $LAB_BUILD: see above"
+	fi
+	echo "$file"
+}
+
+image_make_initrd()
+{
+	local kernel=$1 guest=$2 file=$3 stage modules module
+
+	# In the run's own directory: nothing is left of a run that was stopped.
+	stage=$RUN_DIR/initrd.d
+	mkdir -p "$stage"/{bin,dev,proc,sys,disk,ram,root,modules,lab}
+	cp "$guest/usr/bin/busybox" "$stage/bin/" || return 1
+	install -m 755 "$LAB_DIR/guest/init" "$stage/init" || return 1
+	modules=$(echo "$kernel"/usr/lib/modules/*)
+	for module in "${LAB_MODULES[@]}"; do
+		module_order "$modules/modules.dep" "$module"
+	done | awk '!seen[$0]++' > "$stage/modules/files"
+	while read -r module; do
+		image_plain "$modules/$module" "$stage/modules" || return 1
+	done < "$stage/modules/files"
+	sed 's/\.ko\..*/.ko/; s,.*/,,' "$stage/modules/files" > "$stage/modules/order"
+	(cd "$stage" && find . | cpio --quiet -o -H newc -R 0:0) > "$stage.cpio" || return 1
+	mv "$stage.cpio" "$file"
+	rm -rf "$stage"
+}
+
+# module_order FILE MODULE: the module's files, those it needs first.
+module_order()
+{
+	awk -v name="$2" '
+	{ file = $1; sub(/:$/, "", file); base = file; sub(/.*\//, "", base); sub(/\.ko.*/, "", base)
+	  gsub(/-/, "_", base) }
+	base == name { for (i = NF; i > 1; i--) print $i; print file }' "$1"
+}
+
+# image_plain FILE DIR: put the kernel module FILE into DIR, uncompressed.
+image_plain()
+{
+	local name=${1##*/}
+
+	name=${name%.ko*}.ko
+	case $1 in
+	*.xz) xz -dc "$1" > "$2/$name" ;;
+	*.zst) zstd -qdc "$1" > "$2/$name" ;;
+	*.gz) gzip -dc "$1" > "$2/$name" ;;
+	*) cp "$1" "$2/$name" ;;
+	esac
+}
