@@ -47,6 +47,7 @@ struct rvt_ntrace_reader {
 	uint64_t idle_bytes;
 	uint64_t skipped_bytes;		/* that belong to no message */
 	struct rvt_ntrace_damage damage;
+	const uint8_t *bytes;		/* of the last message; until the next call */
 
 	/* private */
 	const uint8_t *pos, *end;

@@ -429,10 +429,11 @@ static void start_hunt(struct rvt_ntrace_reader *reader, uint64_t offset, uint32
 }
 
 static enum rvt_ntrace_read accept(struct rvt_ntrace_reader *reader, struct rvt_ntrace_msg *msg,
-				   uint64_t offset, uint32_t used)
+				   uint64_t offset, const struct parse *parse)
 {
 	msg->offset = offset;
-	msg->len_bytes = used;
+	msg->len_bytes = parse->used;
+	reader->bytes = parse->bytes;
 	reader->tentative = false;
 	return RVT_NTRACE_READ_MESSAGE;
 }
@@ -461,7 +462,7 @@ static enum rvt_ntrace_read read_carry(struct rvt_ntrace_reader *reader,
 	reader->carry_len = 0;
 	if (read == RVT_NTRACE_READ_MESSAGE) {
 		advance(reader, parse.used - len);
-		return accept(reader, msg, reader->carry_offset, parse.used);
+		return accept(reader, msg, reader->carry_offset, &parse);
 	}
 	/* what was carried was legal so far: the last byte looked at is one of the input */
 	advance(reader, parse.used - 1 - len);
@@ -486,7 +487,7 @@ static enum rvt_ntrace_read read_input(struct rvt_ntrace_reader *reader, struct 
 		read = damaged(&parse, "");
 	if (likely(read == RVT_NTRACE_READ_MESSAGE)) {
 		advance(reader, parse.used);
-		return accept(reader, msg, offset, parse.used);
+		return accept(reader, msg, offset, &parse);
 	}
 	advance(reader, parse.used - 1);
 	start_hunt(reader, offset, parse.used, parse.what);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Dumps: choice of the protocol.
+ */
+#include <errno.h>
+#include "dump-ops.h"
+
+/* Weak: librvtrace can be built with one protocol only. */
+#pragma weak rvt_etrace_dump
+#pragma weak rvt_ntrace_dump
+
+int rvt_dump_create(const struct rvt_params *params, unsigned int flags, FILE *out,
+		    struct rvt_dump **dump)
+{
+	const struct rvt_dump_ops *ops = NULL;
+	int ret;
+
+	*dump = NULL;
+	if (params->protocol == RVT_PROTOCOL_NTRACE)
+		ops = &rvt_ntrace_dump;
+	else if (params->protocol == RVT_PROTOCOL_ETRACE)
+		ops = &rvt_etrace_dump;
+	if (!ops || (params->xlen != 32 && params->xlen != 64))
+		return -EINVAL;
+	ret = ops->create(params, flags, out, dump);
+	if (ret)
+		return ret;
+	(*dump)->ops = ops;
+	return 0;
+}
+
+void rvt_dump_destroy(struct rvt_dump *dump)
+{
+	if (dump)
+		dump->ops->destroy(dump);
+}
+
+void rvt_dump_feed(struct rvt_dump *dump, const void *bytes, size_t len, uint64_t offset)
+{
+	dump->ops->feed(dump, bytes, len, offset);
+}
+
+void rvt_dump_lost(struct rvt_dump *dump, bool boundary)
+{
+	dump->ops->lost(dump, boundary);
+}
+
+void rvt_dump_finish(struct rvt_dump *dump)
+{
+	dump->ops->finish(dump);
+}
+
+void rvt_dump_stats(const struct rvt_dump *dump, struct rvt_dump_stats *stats)
+{
+	dump->ops->stats(dump, stats);
+}

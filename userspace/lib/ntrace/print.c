@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Dump of N-Trace messages. Follows, per source, the reference address and the time, so that each
+ * address and timestamp is shown as sent and as meant.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <dump-ops.h>
+#include <ntrace/message.h>
+
+/* Bytes up to which the columns of the text form line up. */
+#define TEXT_BYTES 12
+
+struct source {
+	uint64_t ref;
+	uint64_t time;
+	bool ref_valid, time_valid;
+};
+
+struct ntrace_dump {
+	struct rvt_dump base;
+	struct rvt_params params;
+	FILE *out;
+	bool json;
+	uint64_t messages, damaged;
+	struct rvt_ntrace_reader reader;
+	struct source sources[];	/* by SRC */
+};
+
+/* What the fields of a message mean, as far as that is known without code. */
+struct meaning {
+	bool address_valid, time_valid;
+	uint64_t address, time;
+};
+
+static const struct rvt_ntrace_use no_uses[] = { { RVT_NTRACE_FIELDS, 0, 0 } };
+
+static void resolve_address(const struct ntrace_dump *dump, struct source *source,
+			    const struct rvt_ntrace_msg *msg, struct meaning *meaning)
+{
+	bool extend = dump->params.options & RVT_OPT_EXTEND_ADDRESS_MSB;
+	unsigned int xlen = dump->params.xlen;
+
+	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_ERROR)
+		source->ref_valid = false;
+	if (rvt_ntrace_has(msg, RVT_NTRACE_F_FADDR)) {
+		source->ref = rvt_ntrace_addr(msg, RVT_NTRACE_F_FADDR, xlen, extend);
+		source->ref_valid = true;
+	} else if (rvt_ntrace_has(msg, RVT_NTRACE_F_UADDR)) {
+		source->ref ^= rvt_ntrace_addr(msg, RVT_NTRACE_F_UADDR, xlen, extend);
+	} else {
+		return;
+	}
+	meaning->address_valid = source->ref_valid;
+	meaning->address = source->ref;
+}
+
+static void resolve_time(const struct ntrace_dump *dump, struct source *source,
+			 const struct rvt_ntrace_msg *msg, struct meaning *meaning)
+{
+	uint64_t stamp;
+
+	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_TSTAMP))
+		return;
+	stamp = msg->field[RVT_NTRACE_F_TSTAMP];
+	if (rvt_ntrace_is_sync(msg)) {
+		source->time = stamp;
+		source->time_valid = true;
+	} else if (dump->params.timestamp == RVT_TIMESTAMP_XOR) {
+		source->time ^= stamp;
+	} else {
+		source->time += stamp;
+	}
+	meaning->time_valid = source->time_valid;
+	meaning->time = source->time;
+}
+
+static bool is_hist(const struct rvt_ntrace_msg *msg, enum rvt_ntrace_field field)
+{
+	uint64_t rcode = msg->field[RVT_NTRACE_F_RCODE];
+
+	return field == RVT_NTRACE_F_HIST ||
+	       (field == RVT_NTRACE_F_RDATA && (rcode == 1 || rcode == 2));
+}
+
+static bool is_hex(enum rvt_ntrace_field field)
+{
+	return field == RVT_NTRACE_F_UADDR || field == RVT_NTRACE_F_FADDR ||
+	       field == RVT_NTRACE_F_PROCESS || field == RVT_NTRACE_F_ECODE;
+}
+
+/* The next field of a message in the order of transmission, without TCODE; false at the end. */
+static bool next_field(const struct rvt_ntrace_msg *msg, unsigned int *pos,
+		       enum rvt_ntrace_field *field)
+{
+	const struct rvt_ntrace_format *format = rvt_ntrace_format(msg->field[RVT_NTRACE_F_TCODE]);
+	const struct rvt_ntrace_use *uses = format ? format->uses : no_uses;
+	unsigned int n = 0;
+
+	while (uses[n].field != RVT_NTRACE_FIELDS)
+		n++;
+	for (; *pos < n + 2; ++*pos) {
+		if (*pos == 0)
+			*field = RVT_NTRACE_F_SRC;
+		else
+			*field = *pos <= n ? uses[*pos - 1].field : RVT_NTRACE_F_TSTAMP;
+		if (!rvt_ntrace_has(msg, *field))
+			continue;
+		++*pos;
+		return true;
+	}
+	return false;
+}
+
+/* ---- text ---- */
+
+/* Stop bit first, then the oldest branch: 0b1_01, as the specification writes it. */
+static void text_hist(FILE *out, uint64_t value)
+{
+	int bits = 63 - __builtin_clzll(value);
+
+	fputs("0b1", out);
+	if (bits)
+		fputc('_', out);
+	while (bits--)
+		fputc('0' + (value >> bits & 1), out);
+}
+
+static void text_process(FILE *out, uint64_t process)
+{
+	unsigned int format = process & 3;
+
+	fprintf(out, " FORMAT=%u PRV=%u V=%u", format, (unsigned int)(process >> 2 & 3),
+		(unsigned int)(process >> 4 & 1));
+	if (format)
+		fprintf(out, " %s=0x%" PRIx64, format == 3 ? "hcontext" : format == 2 ? "scontext" :
+			"CONTEXT", process >> 5);
+}
+
+static void text_field(FILE *out, const struct rvt_ntrace_msg *msg, enum rvt_ntrace_field field)
+{
+	uint64_t value = msg->field[field];
+	const char *name = rvt_ntrace_value_name(field, value);
+
+	fprintf(out, " %s=", rvt_ntrace_fields[field].name);
+	if (is_hist(msg, field))
+		text_hist(out, value);
+	else if (is_hex(field))
+		fprintf(out, "0x%" PRIx64, value);
+	else
+		fprintf(out, "%" PRIu64, value);
+	if (name)
+		fprintf(out, "(%s)", name);
+	if (field == RVT_NTRACE_F_PROCESS)
+		text_process(out, value);
+}
+
+static void text_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg,
+			 const struct meaning *meaning)
+{
+	FILE *out = dump->out;
+	enum rvt_ntrace_field field;
+	unsigned int pos = 0;
+
+	fprintf(out, "%08" PRIx64 ":", msg->offset);
+	for (uint32_t i = 0; i < msg->len_bytes || i < TEXT_BYTES; i++) {
+		if (i < msg->len_bytes)
+			fprintf(out, " %02x", dump->reader.bytes[i]);
+		else
+			fputs("   ", out);
+	}
+	fprintf(out, "  %s", rvt_ntrace_name(msg->field[RVT_NTRACE_F_TCODE]));
+	if (rvt_ntrace_kind(msg->field[RVT_NTRACE_F_TCODE]) != RVT_NTRACE_STANDARD)
+		fprintf(out, " TCODE=%" PRIu64, msg->field[RVT_NTRACE_F_TCODE]);
+	while (next_field(msg, &pos, &field))
+		text_field(out, msg, field);
+	if (meaning->address_valid)
+		fprintf(out, " address=0x%" PRIx64, meaning->address);
+	if (meaning->time_valid)
+		fprintf(out, " time=%" PRIu64, meaning->time);
+	fputc('\n', out);
+}
+
+/* ---- JSON ---- */
+
+static void json_field(FILE *out, const struct rvt_ntrace_msg *msg, enum rvt_ntrace_field field)
+{
+	uint64_t value = msg->field[field];
+
+	if (is_hex(field))
+		fprintf(out, ",\"%s\":\"0x%" PRIx64 "\"", rvt_ntrace_fields[field].name, value);
+	else
+		fprintf(out, ",\"%s\":%" PRIu64, rvt_ntrace_fields[field].name, value);
+	if (field == RVT_NTRACE_F_PROCESS) {
+		fprintf(out, ",\"FORMAT\":%u,\"PRV\":%u,\"V\":%u", (unsigned int)(value & 3),
+			(unsigned int)(value >> 2 & 3), (unsigned int)(value >> 4 & 1));
+		if (value & 3)
+			fprintf(out, ",\"CONTEXT\":\"0x%" PRIx64 "\"", value >> 5);
+	}
+}
+
+static void json_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg,
+			 const struct meaning *meaning)
+{
+	FILE *out = dump->out;
+	enum rvt_ntrace_field field;
+	unsigned int pos = 0;
+
+	fprintf(out, "{\"offset\":%" PRIu64 ",\"bytes\":\"", msg->offset);
+	for (uint32_t i = 0; i < msg->len_bytes; i++)
+		fprintf(out, "%02x", dump->reader.bytes[i]);
+	fprintf(out, "\",\"message\":\"%s\",\"TCODE\":%" PRIu64,
+		rvt_ntrace_name(msg->field[RVT_NTRACE_F_TCODE]), msg->field[RVT_NTRACE_F_TCODE]);
+	while (next_field(msg, &pos, &field))
+		json_field(out, msg, field);
+	if (meaning->address_valid)
+		fprintf(out, ",\"address\":\"0x%" PRIx64 "\"", meaning->address);
+	if (meaning->time_valid)
+		fprintf(out, ",\"time\":%" PRIu64, meaning->time);
+	fputs("}\n", out);
+}
+
+/* ---- the dump ---- */
+
+static void message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg)
+{
+	struct source *source = &dump->sources[dump->params.src_bits ?
+					       msg->field[RVT_NTRACE_F_SRC] : 0];
+	struct meaning meaning = { 0 };
+
+	resolve_address(dump, source, msg, &meaning);
+	resolve_time(dump, source, msg, &meaning);
+	dump->messages++;
+	if (dump->json)
+		json_message(dump, msg, &meaning);
+	else
+		text_message(dump, msg, &meaning);
+}
+
+static void damage(struct ntrace_dump *dump)
+{
+	const struct rvt_ntrace_damage *d = &dump->reader.damage;
+
+	dump->damaged++;
+	fprintf(dump->out, dump->json ?
+		"{\"offset\":%" PRIu64 ",\"len\":%" PRIu64 ",\"damage\":\"%s\"}\n" :
+		"%08" PRIx64 ": damaged, %" PRIu64 " bytes: %s\n", d->offset, d->len_bytes, d->what);
+}
+
+static int dump_create(const struct rvt_params *params, unsigned int flags, FILE *out,
+		       struct rvt_dump **result)
+{
+	size_t n = params->src_bits <= RVT_NTRACE_MAX_SRC_BITS ? 1u << params->src_bits : 0;
+	struct ntrace_dump *dump;
+
+	if (!n)
+		return -EINVAL;
+	dump = calloc(1, sizeof(*dump) + n * sizeof(dump->sources[0]));
+	if (!dump)
+		return -ENOMEM;
+	dump->params = *params;
+	dump->out = out;
+	dump->json = flags & RVT_DUMP_JSON;
+	rvt_ntrace_reader_init(&dump->reader, params);
+	*result = &dump->base;
+	return 0;
+}
+
+static void dump_destroy(struct rvt_dump *base)
+{
+	free(base);
+}
+
+static void dump_feed(struct rvt_dump *base, const void *bytes, size_t len, uint64_t offset)
+{
+	struct ntrace_dump *dump = (struct ntrace_dump *)base;
+	struct rvt_ntrace_msg msg;
+
+	rvt_ntrace_reader_feed(&dump->reader, bytes, len, offset);
+	for (;;) {
+		switch (rvt_ntrace_reader_next(&dump->reader, &msg)) {
+		case RVT_NTRACE_READ_MESSAGE:
+			message(dump, &msg);
+			break;
+		case RVT_NTRACE_READ_DAMAGE:
+			damage(dump);
+			break;
+		case RVT_NTRACE_READ_MORE:
+			return;
+		}
+	}
+}
+
+static void dump_lost(struct rvt_dump *base, bool boundary)
+{
+	struct ntrace_dump *dump = (struct ntrace_dump *)base;
+
+	rvt_ntrace_reader_lost(&dump->reader, boundary);
+}
+
+static void dump_finish(struct rvt_dump *base)
+{
+	struct ntrace_dump *dump = (struct ntrace_dump *)base;
+
+	if (rvt_ntrace_reader_finish(&dump->reader))
+		damage(dump);
+}
+
+static void dump_stats(const struct rvt_dump *base, struct rvt_dump_stats *stats)
+{
+	const struct ntrace_dump *dump = (const struct ntrace_dump *)base;
+
+	stats->messages = dump->messages;
+	stats->damaged = dump->damaged;
+	stats->idle_bytes = dump->reader.idle_bytes;
+	stats->skipped_bytes = dump->reader.skipped_bytes;
+}
+
+const struct rvt_dump_ops rvt_ntrace_dump = {
+	.create = dump_create,
+	.destroy = dump_destroy,
+	.feed = dump_feed,
+	.lost = dump_lost,
+	.finish = dump_finish,
+	.stats = dump_stats,
+};
