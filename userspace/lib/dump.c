@@ -5,9 +5,8 @@
 #include <errno.h>
 #include "dump-ops.h"
 
-/* Weak: librvtrace can be built with one protocol only. */
+/* Weak as long as there is no E-Trace dump. */
 #pragma weak rvt_etrace_dump
-#pragma weak rvt_ntrace_dump
 
 int rvt_dump_create(const struct rvt_params *params, unsigned int flags, FILE *out,
 		    struct rvt_dump **dump)
