@@ -146,6 +146,29 @@ struct rvt_foreign_cpu {
 enum rvt_foreign rvt_perfdata_foreign(const struct rvt_perfdata_record *record, uint32_t *pmu_type,
 				      struct rvt_foreign_cpu *cpus, size_t max, size_t *n);
 
+/* ---- code that is in no file ---- */
+
+enum rvt_code_kind { RVT_CODE_KERNEL = 1, RVT_CODE_MODULE, RVT_CODE_VDSO, RVT_CODE_BPF };
+
+/* @len bytes as they were in memory at @addr (a vdso: from its start, .addr is 0). */
+struct rvt_code {
+	uint64_t addr, len;
+	uint32_t kind;		/* enum rvt_code_kind */
+	const char *name;	/* "[kernel.kallsyms]", "[module]", "[vdso]" */
+	const uint8_t *bytes;
+};
+
+/* Contents of RVT_FEAT_RVTRACE_CODE: packs into a malloc'd blob. Returns 0 or -ENOMEM. */
+int rvt_code_pack(const struct rvt_code *code, size_t n, void **blob, size_t *len);
+/*
+ * The reverse. *code (malloc'd, free() it after use) points into *buffer (malloc'd, too).
+ * Returns 0, -EBADMSG (damaged), -ENOMEM.
+ */
+int rvt_code_unpack(const void *blob, size_t len, struct rvt_code **code, size_t *n, void **buffer);
+/* zstd-compressed text, as RVT_FEAT_RVTRACE_KALLSYMS is. Both malloc their result. */
+int rvt_text_pack(const void *text, size_t text_len, void **blob, size_t *len);
+int rvt_text_unpack(const void *blob, size_t len, char **text, size_t *text_len);
+
 /* ---- writer ---- */
 
 struct rvt_perfdata_writer;

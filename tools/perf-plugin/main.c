@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* perf-rvtrace: `perf rvtrace` runs it, and it runs on its own. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "cmd.h"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} commands[] = {
+	{ "record", cmd_record, "record the control flow of a command, process, cpu or system" },
+	{ "dump", cmd_dump, "print the messages of a trace" },
+};
+
+const char *cmd_name = "";
+
+static void message(const char *kind, const char *format, va_list args)
+{
+	fprintf(stderr, "perf-rvtrace %s: %s", cmd_name, kind);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+int cmd_error(int status, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message("", format, args);
+	va_end(args);
+	return status;
+}
+
+void cmd_warning(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message("warning: ", format, args);
+	va_end(args);
+}
+
+static int usage(FILE *out, int status)
+{
+	fputs("usage: perf rvtrace COMMAND [OPTIONS]\n\n", out);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
+	fputs("\n'perf rvtrace COMMAND --help' explains a command.\n", out);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return usage(stderr, 1);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		return usage(stdout, 0);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		cmd_name = commands[i].name;
+		return commands[i].run(argc - 1, argv + 1);
+	}
+	fprintf(stderr, "perf-rvtrace: there is no command '%s'\n\n", argv[1]);
+	return usage(stderr, 1);
+}

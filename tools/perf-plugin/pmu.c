@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "pmu.h"
+
+char *read_text(const char *format, ...)
+{
+	char *path = NULL, *text = NULL;
+	size_t len = 0, room = 0;
+	va_list args;
+	ssize_t n;
+	int fd;
+
+	va_start(args, format);
+	n = vasprintf(&path, format, args);
+	va_end(args);
+	if (n < 0)
+		return NULL;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	free(path);
+	if (fd < 0)
+		return NULL;
+	do {
+		if (room - len < 4096) {
+			char *grown = realloc(text, room = room * 2 + 8192);
+
+			if (!grown) {
+				n = -1;
+				break;
+			}
+			text = grown;
+		}
+		n = read(fd, text + len, room - len - 1);
+		len += n > 0 ? n : 0;
+	} while (n > 0);
+	close(fd);
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	while (len && (text[len - 1] == '\n' || text[len - 1] == ' '))
+		len--;
+	text[len] = 0;
+	return text;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+int parse_cpu_list(const char *text, int **result)
+{
+	int *cpus = NULL;
+	int n = 0;
+
+	while (*text) {
+		char *end;
+		long first = strtol(text, &end, 10), last = first;
+		int *grown;
+
+		if (end == text || first < 0 || first > 65535)
+			goto invalid;
+		if (*end == '-') {
+			text = end + 1;
+			last = strtol(text, &end, 10);
+			if (end == text || last < first || last > 65535)
+				goto invalid;
+		}
+		if (*end && *end != ',' && *end != '\n')
+			goto invalid;
+		grown = reallocarray(cpus, n + last - first + 1, sizeof(int));
+		if (!grown) {
+			free(cpus);
+			return -ENOMEM;
+		}
+		cpus = grown;
+		while (first <= last)
+			cpus[n++] = first++;
+		text = *end ? end + 1 : end;
+	}
+	if (!n)
+		goto invalid;
+	qsort(cpus, n, sizeof(int), compare_ints);
+	*result = cpus;
+	return n;
+invalid:
+	free(cpus);
+	return -EINVAL;
+}
+
+/* "config1:0-3,7" */
+static int parse_format(const char *text, struct pmu_term *term)
+{
+	const char *colon = strchr(text, ':');
+	int *bits, n;
+
+	if (!colon || strncmp(text, "config", 6))
+		return -EINVAL;
+	term->word = text[6] == ':' ? 0 : text[6] - '0';
+	if (term->word > 2)
+		return -EINVAL;
+	n = parse_cpu_list(colon + 1, &bits);
+	if (n < 0)
+		return n;
+	term->bits = 0;
+	for (int i = 0; i < n; i++)
+		term->bits |= bits[i] < 64 ? 1ULL << bits[i] : 0;
+	free(bits);
+	return term->bits ? 0 : -EINVAL;
+}
+
+int pmu_read(struct pmu *pmu, const char *sysfs, const char *name)
+{
+	char *text = read_text("%s/bus/event_source/devices/%s/type", sysfs, name);
+	char path[512];
+	struct dirent *entry;
+	DIR *dir;
+
+	memset(pmu, 0, sizeof(*pmu));
+	if (!text)
+		return -ENOENT;
+	pmu->type = strtoul(text, NULL, 10);
+	free(text);
+	snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/format", sysfs, name);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir)) && pmu->n_terms < PMU_MAX_TERMS) {
+		struct pmu_term *term = &pmu->terms[pmu->n_terms];
+
+		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof(term->name))
+			continue;
+		text = read_text("%s/%s", path, entry->d_name);
+		strcpy(term->name, entry->d_name);
+		if (text && !parse_format(text, term))
+			pmu->n_terms++;
+		free(text);
+	}
+	closedir(dir);
+	return 0;
+}
+
+const struct pmu_term *pmu_term(const struct pmu *pmu, const char *name)
+{
+	for (unsigned int i = 0; i < pmu->n_terms; i++)
+		if (!strcmp(pmu->terms[i].name, name))
+			return &pmu->terms[i];
+	return NULL;
+}
+
+static __u64 *config_word(const struct pmu_term *term, struct perf_event_attr *attr)
+{
+	return term->word == 0 ? &attr->config : term->word == 1 ? &attr->config1 : &attr->config2;
+}
+
+int pmu_set(const struct pmu_term *term, uint64_t value, struct perf_event_attr *attr)
+{
+	int width = __builtin_popcountll(term->bits);
+	__u64 *word = config_word(term, attr);
+
+	if (width < 64 && value >> width)
+		return -ERANGE;
+	*word &= ~term->bits;
+	for (int bit = 0; bit < 64; bit++) {
+		if (!(term->bits >> bit & 1))
+			continue;
+		*word |= (value & 1) << bit;
+		value >>= 1;
+	}
+	return 0;
+}
+
+uint64_t pmu_get(const struct pmu_term *term, const struct perf_event_attr *attr)
+{
+	uint64_t word = *config_word(term, (struct perf_event_attr *)attr), value = 0;
+
+	for (int bit = 63; bit >= 0; bit--)
+		if (term->bits >> bit & 1)
+			value = value << 1 | (word >> bit & 1);
+	return value;
+}
+
+__attribute__((format(printf, 2, 3)))
+static int invalid(char **error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(error, format, args) < 0)
+		*error = NULL;
+	va_end(args);
+	return -EINVAL;
+}
+
+static int unknown_term(const struct pmu *pmu, const char *name, char **error)
+{
+	char *list = NULL;
+	size_t len;
+	FILE *out = open_memstream(&list, &len);
+
+	if (!out)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < pmu->n_terms; i++)
+		fprintf(out, "%s %s", i ? "," : "", pmu->terms[i].name);
+	fclose(out);
+	invalid(error, "unknown term '%s'; valid terms:%s", name, list);
+	free(list);
+	return -EINVAL;
+}
+
+static int parse_one_term(const struct pmu *pmu, char *text, struct perf_event_attr *attr,
+			  char **error)
+{
+	char *equals = strchr(text, '='), *end;
+	const struct pmu_term *term;
+	uint64_t value = 1;
+
+	if (equals) {
+		*equals = 0;
+		errno = 0;
+		value = strtoull(equals + 1, &end, 0);
+		if (end == equals + 1 || *end || errno)
+			return invalid(error, "'%s' is no number, in term '%s'", equals + 1, text);
+	}
+	if (!strcmp(text, "config") || !strcmp(text, "config1") || !strcmp(text, "config2")) {
+		const struct pmu_term raw = { .word = text[6] ? text[6] - '0' : 0, .bits = ~0ULL };
+
+		return pmu_set(&raw, value, attr);
+	}
+	term = pmu_term(pmu, text);
+	if (!term)
+		return unknown_term(pmu, text, error);
+	if (pmu_set(term, value, attr))
+		return invalid(error, "%llu is too large for term '%s', which has %d bits",
+			       (unsigned long long)value, text, __builtin_popcountll(term->bits));
+	return 0;
+}
+
+static int parse_modifiers(const char *text, struct perf_event_attr *attr, bool *modified,
+			   char **error)
+{
+	*modified = *text;
+	if (*text)
+		attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = 1;
+	for (; *text; text++) {
+		if (*text == 'u')
+			attr->exclude_user = 0;
+		else if (*text == 'k')
+			attr->exclude_kernel = 0;
+		else if (*text == 'h')
+			attr->exclude_hv = 0;
+		else
+			return invalid(error, "unknown modifier '%c'; valid: u (user), k (kernel), "
+				       "h (firmware)", *text);
+	}
+	return 0;
+}
+
+int pmu_parse_event(const struct pmu *pmu, const char *name, const char *event,
+		    struct perf_event_attr *attr, bool *modified, char **error)
+{
+	size_t name_len = strlen(name);
+	char *copy, *rest, *end, *term;
+	int err = 0;
+
+	*error = NULL;
+	*modified = false;
+	if (strncmp(event, name, name_len) || (event[name_len] && !strchr("/:", event[name_len])))
+		return invalid(error, "event '%s' is not an event of the PMU '%s' (write %s/TERMS/uk)",
+			       event, name, name);
+	copy = strdup(event + name_len);
+	if (!copy)
+		return -ENOMEM;
+	rest = copy;
+	if (*rest == '/') {
+		end = strchr(++rest, '/');
+		if (!end) {
+			err = invalid(error, "event '%s' lacks its closing '/'", event);
+			goto out;
+		}
+		*end = 0;
+		while (!err && (term = strsep(&rest, ",")))
+			if (*term)
+				err = parse_one_term(pmu, term, attr, error);
+		rest = end + 1;
+	}
+	if (!err)
+		err = parse_modifiers(*rest == ':' ? rest + 1 : rest, attr, modified, error);
+out:
+	free(copy);
+	return err;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* A PMU as sysfs describes it, and event strings in perf's syntax. */
+#ifndef PERF_RVTRACE_PMU_H
+#define PERF_RVTRACE_PMU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/perf_event.h>
+
+#define PMU_MAX_TERMS 64
+
+struct pmu_term {
+	char name[40];
+	unsigned int word;	/* 0: config, 1: config1, 2: config2 */
+	uint64_t bits;		/* of that word, low bit of the value first */
+};
+
+struct pmu {
+	uint32_t type;
+	unsigned int n_terms;
+	struct pmu_term terms[PMU_MAX_TERMS];
+};
+
+/* Reads @sysfs/bus/event_source/devices/@name. Returns 0; -ENOENT: no such PMU; -EINVAL. */
+int pmu_read(struct pmu *pmu, const char *sysfs, const char *name);
+const struct pmu_term *pmu_term(const struct pmu *pmu, const char *name);
+/* Returns -ERANGE when @value does not fit the term. */
+int pmu_set(const struct pmu_term *term, uint64_t value, struct perf_event_attr *attr);
+uint64_t pmu_get(const struct pmu_term *term, const struct perf_event_attr *attr);
+/*
+ * pmu_parse_event - "NAME/term=value,term/modifiers" into @attr: config words and exclude bits.
+ * @modified: modifiers were given. On -EINVAL *error is a malloc'd sentence.
+ */
+int pmu_parse_event(const struct pmu *pmu, const char *name, const char *event,
+		    struct perf_event_attr *attr, bool *modified, char **error);
+
+/* A small text file: malloc'd content without trailing white space; NULL if unreadable. */
+char *read_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "0-3,5" into a sorted array (malloc'd). Returns the number of entries or -EINVAL, -ENOMEM. */
+int parse_cpu_list(const char *text, int **cpus);
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Code that is in no file: the kernel and its modules as they are in memory (jump labels and
+ * alternatives patched), and the vdso. It goes into the recording, so that any machine can decode.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+#include "cmd.h"
+#include "record.h"
+
+struct code_list {
+	struct rvt_code *code;
+	size_t n;
+};
+
+static const char *kallsyms(void)
+{
+	static char *text;
+
+	if (!text)
+		text = read_text("/proc/kallsyms");
+	return text;
+}
+
+uint64_t kernel_symbol(const char *name)
+{
+	size_t len = strlen(name);
+
+	/* "ffffffff80002000 T _text" */
+	for (const char *line = kallsyms(); line && *line; ) {
+		const char *end = strchrnul(line, '\n');
+		const char *symbol = memrchr(line, ' ', end - line);
+
+		if (symbol && (size_t)(end - symbol) == len + 1 && !memcmp(symbol + 1, name, len))
+			return strtoull(line, NULL, 16);
+		line = *end ? end + 1 : end;
+	}
+	return 0;
+}
+
+/* Copies [@addr, @addr + @len) from /proc/kcore; what cannot be read is left out. */
+static int copy_range(struct code_list *list, int fd, Elf *elf, uint64_t addr, uint64_t len,
+		      const struct rvt_code *what)
+{
+	struct rvt_code *grown;
+	size_t n_phdrs = 0;
+	uint64_t got = 0;
+	uint8_t *bytes;
+
+	elf_getphdrnum(elf, &n_phdrs);
+	bytes = malloc(len + 1);
+	if (!bytes)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_phdrs && !got; i++) {
+		GElf_Phdr phdr;
+
+		if (!gelf_getphdr(elf, i, &phdr) || phdr.p_type != PT_LOAD ||
+		    addr < phdr.p_vaddr || addr - phdr.p_vaddr >= phdr.p_memsz)
+			continue;
+		while (got < len) {
+			ssize_t n = pread(fd, bytes + got, len - got,
+					  phdr.p_offset + (addr - phdr.p_vaddr) + got);
+
+			if (n <= 0)
+				break;
+			got += n;
+		}
+	}
+	grown = got ? reallocarray(list->code, list->n + 1, sizeof(*grown)) : NULL;
+	if (!grown) {
+		free(bytes);
+		return got ? -ENOMEM : -ENXIO;
+	}
+	list->code = grown;
+	grown[list->n] = *what;
+	grown[list->n].addr = addr;
+	grown[list->n].len = got;
+	grown[list->n].bytes = bytes;
+	grown[list->n].name = strdup(what->name);
+	list->n++;
+	return grown[list->n - 1].name ? 0 : -ENOMEM;
+}
+
+struct module {
+	char name[64];
+	uint64_t addr, len;
+};
+
+static int compare_modules(const void *a, const void *b)
+{
+	const struct module *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static int copy_modules(struct code_list *list, int fd, Elf *elf)
+{
+	char *text = read_text("/proc/modules"), *rest = text, *line;
+	struct module *modules = NULL;
+	size_t n = 0;
+	int err = 0;
+
+	while ((line = strsep(&rest, "\n"))) {
+		struct module *grown = reallocarray(modules, n + 1, sizeof(*grown));
+
+		if (!grown)
+			break;
+		modules = grown;
+		if (sscanf(line, "%63s %" SCNu64 " %*s %*s %*s %" SCNx64, modules[n].name,
+			   &modules[n].len, &modules[n].addr) == 3 && modules[n].addr)
+			n++;
+	}
+	free(text);
+	if (n)
+		qsort(modules, n, sizeof(*modules), compare_modules);
+	for (size_t i = 0; i < n && err != -ENOMEM; i++) {
+		char name[70];
+		const struct rvt_code what = { .kind = RVT_CODE_MODULE, .name = name };
+
+		/* The size counts data that lies elsewhere: it must not reach into the next one. */
+		if (i + 1 < n && modules[i].len > modules[i + 1].addr - modules[i].addr)
+			modules[i].len = modules[i + 1].addr - modules[i].addr;
+		snprintf(name, sizeof(name), "[%s]", modules[i].name);
+		err = copy_range(list, fd, elf, modules[i].addr, modules[i].len, &what);
+	}
+	free(modules);
+	return err == -ENOMEM ? err : 0;
+}
+
+static int copy_kernel(struct code_list *list)
+{
+	const struct rvt_code what = { .kind = RVT_CODE_KERNEL, .name = "[kernel.kallsyms]" };
+	uint64_t start = kernel_symbol("_stext"), end = kernel_symbol("_etext");
+	int fd, err = -ENOEXEC;
+	Elf *elf;
+
+	fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		err = -errno;
+		cmd_warning("kernel code cannot be copied (/proc/kcore: %s): to decode kernel flow, give "
+			    "perf rvtrace script\n  --vmlinux or --kcore, or record as root",
+			    strerror(errno));
+		return err;
+	}
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && start && end > start)
+		err = copy_range(list, fd, elf, start, end - start, &what);
+	if (!err)
+		err = copy_modules(list, fd, elf);
+	if (err)
+		cmd_warning("kernel code cannot be copied from /proc/kcore: kernel flow needs "
+			    "--vmlinux to be decoded%s", start ? "" : " (kernel.kptr_restrict hides the "
+			    "addresses in /proc/kallsyms)");
+	elf_end(elf);
+	close(fd);
+	return err;
+}
+
+/* The vdso is the same bytes in every process of this architecture; ours is at hand. */
+static void copy_vdso(struct code_list *list)
+{
+	const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	char *maps = read_text("/proc/self/maps"), *rest = maps, *line;
+
+	while (vdso && (line = strsep(&rest, "\n"))) {
+		struct rvt_code *grown;
+		uint64_t start, end;
+
+		if (!strstr(line, "[vdso]") ||
+		    sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2 ||
+		    start != (uintptr_t)vdso)
+			continue;
+		grown = reallocarray(list->code, list->n + 1, sizeof(*grown));
+		if (!grown)
+			break;
+		list->code = grown;
+		grown[list->n] = (struct rvt_code){ 0, end - start, RVT_CODE_VDSO, strdup("[vdso]"),
+						    malloc(end - start) };
+		if (grown[list->n].bytes)
+			memcpy((void *)grown[list->n].bytes, vdso, end - start);
+		if (grown[list->n].bytes && grown[list->n].name)
+			list->n++;
+	}
+	free(maps);
+}
+
+static void add_kallsyms(struct recorder *rec)
+{
+	const char *text = kallsyms();
+	size_t len;
+	void *blob;
+
+	if (!text || !kernel_symbol("_stext") || rvt_text_pack(text, strlen(text), &blob, &len))
+		return;
+	rvt_perfdata_add_feature(rec->writer, RVT_FEAT_RVTRACE_KALLSYMS, blob, len);
+	free(blob);
+}
+
+void record_add_code(struct recorder *rec)
+{
+	struct code_list list = { 0 };
+	size_t len;
+	void *blob;
+
+	copy_vdso(&list);
+	if (!rec->trace_attr.exclude_kernel && !rec->options.no_code) {
+		copy_kernel(&list);
+		add_kallsyms(rec);
+	}
+	if (list.n && !rvt_code_pack(list.code, list.n, &blob, &len)) {
+		rvt_perfdata_add_feature(rec->writer, RVT_FEAT_RVTRACE_CODE, blob, len);
+		free(blob);
+	}
+	for (size_t i = 0; i < list.n; i++) {
+		free((void *)list.code[i].bytes);
+		free((void *)list.code[i].name);
+	}
+	free(list.code);
+}

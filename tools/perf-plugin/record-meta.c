@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What a decoder must know, gathered from sysfs into the recording's metadata. */
+#include <errno.h>
+#include <ftw.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <rvtrace/params.h>
+#include "cmd.h"
+#include "record.h"
+
+#define ENCODERS "/sys/bus/rvtrace/devices/encoder-*"
+#define COMPONENT "riscv,trace-component"
+
+static bool found_component;
+
+/* `compatible` is a list of strings, each with its terminating zero. */
+static int look_for_component(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	const char *name = path + where->base;
+	char text[512] = { 0 };
+	FILE *in;
+	size_t n;
+
+	(void)st;
+	if (type != FTW_F || strcmp(name, "compatible"))
+		return 0;
+	in = fopen(path, "r");
+	if (!in)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, in);
+	fclose(in);
+	found_component = memmem(text, n, COMPONENT, sizeof(COMPONENT)) != NULL;
+	return found_component;
+}
+
+void record_explain_missing_pmu(void)
+{
+	if (!access("/sys/bus/rvtrace", F_OK)) {
+		cmd_error(0, "the driver is loaded but offers no PMU '" RECORD_PMU "': no encoder has a "
+			  "way to a sink.\n  The kernel log (dmesg | grep rvtrace) says which component "
+			  "is missing");
+		return;
+	}
+	nftw("/proc/device-tree/", look_for_component, 8, FTW_PHYS);
+	if (found_component)
+		cmd_error(0, "the driver is not loaded: modprobe rvtrace (or insmod rvtrace.ko)");
+	else
+		cmd_error(0, "this machine has no trace hardware that Linux knows of: its devicetree has no "
+			  "node compatible with\n  \"" COMPONENT "\", and there is no PMU '" RECORD_PMU
+			  "'. If the chip has trace encoders, its devicetree must describe them");
+}
+
+/* Which bits of a decoder's options the event's terms switch on. */
+static const struct {
+	const char *term;
+	unsigned int option;
+} option_terms[] = {
+	{ "branch_prediction", RVT_OPT_BRANCH_PREDICTION },
+	{ "jump_target_cache", RVT_OPT_JUMP_TARGET_CACHE },
+	{ "implicit_return", RVT_OPT_IMPLICIT_RETURN },
+	{ "sequential_jump", RVT_OPT_SEQUENTIAL_JUMP },
+	{ "repeated_history", RVT_OPT_REPEATED_HISTORY },
+	{ "all_jumps", RVT_OPT_ALL_JUMPS },
+	{ "extend_address_msb", RVT_OPT_EXTEND_ADDRESS_MSB },
+	{ "full_address", RVT_OPT_FULL_ADDRESS },
+	{ "implicit_exception", RVT_OPT_IMPLICIT_EXCEPTION },
+};
+
+static uint64_t term_value(const struct recorder *rec, const char *name)
+{
+	const struct pmu_term *term = pmu_term(&rec->pmu, name);
+
+	return term ? pmu_get(term, &rec->trace_attr) : 0;
+}
+
+/* The driver's parameters say what the encoder is; the event says what it does this time. */
+static void apply_event(const struct recorder *rec, struct rvt_params *params)
+{
+	uint64_t mode = term_value(rec, "implicit_return_mode");
+
+	for (size_t i = 0; i < sizeof(option_terms) / sizeof(*option_terms); i++) {
+		params->options &= ~option_terms[i].option;
+		if (term_value(rec, option_terms[i].term))
+			params->options |= option_terms[i].option;
+	}
+	if (mode)
+		params->implicit_return_mode = mode;
+	if (params->protocol != RVT_PROTOCOL_NTRACE)
+		return;
+	if (!term_value(rec, "timestamp"))
+		params->timestamp = RVT_TIMESTAMP_NONE;
+	/* trTeInstMode: 3 is branch trace, 6 branch history */
+	mode = term_value(rec, "mode");
+	if (mode)
+		params->mode = mode == 6 ? RVT_MODE_HTM : RVT_MODE_BTM;
+}
+
+static int unknown_protocol(const struct recorder *rec, const char *dir, const char *why)
+{
+	char *protocol = read_text("%s/protocol", dir), *version = read_text("%s/protocol_version", dir);
+	int err = -ENOTSUP;
+
+	if (rec->options.force)
+		cmd_warning("%s: protocol '%s' version '%s' cannot be decoded: %s", dir,
+			    protocol ? protocol : "?", version ? version : "?", why);
+	else
+		cmd_error(0, "%s: this version of perf-rvtrace does not know protocol '%s' version '%s'\n  "
+			  "(%s).\n  Use a newer perf-rvtrace, or record the bytes anyway with --force",
+			  dir, protocol ? protocol : "?", version ? version : "?", why);
+	free(protocol);
+	free(version);
+	return rec->options.force ? 0 : err;
+}
+
+static void put_value(FILE *out, const char *dir, const char *file, const char *key)
+{
+	char *text = read_text("%s/%s", dir, file);
+
+	if (text && *text)
+		fprintf(out, "%s = %s\n", key, text);
+	free(text);
+}
+
+static int put_encoder(const struct recorder *rec, FILE *out, const char *dir)
+{
+	char *text = read_text("%s/params", dir), *error = NULL;
+	struct rvt_params params;
+	int err = 0;
+
+	rvt_params_init(&params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
+	fprintf(out, "\n[encoder %s]\n", strrchr(dir, '-') + 1);
+	put_value(out, dir, "cpu", "cpu");
+	put_value(out, dir, "src_id", "src");
+	put_value(out, dir, "timestamp_frequency", "timestamp_frequency");
+	if (!text) {
+		err = unknown_protocol(rec, dir, "the driver has no 'params' file");
+	} else if (rvt_params_parse(&params, "params", text, strlen(text), &error)) {
+		err = unknown_protocol(rec, dir, error ? error : "its parameters make no sense");
+		free(error);
+	} else {
+		free(text);
+		text = NULL;
+		apply_event(rec, &params);
+		err = rvt_params_print(&params, &text);
+	}
+	if (!err && text)
+		fprintf(out, "%s\n", text);
+	free(text);
+	return err;
+}
+
+char *record_metadata(struct recorder *rec)
+{
+	char *text = NULL;
+	size_t len;
+	glob_t found;
+	FILE *out;
+	int err = 0;
+
+	if (glob(ENCODERS, 0, NULL, &found)) {
+		cmd_error(0, "there is no encoder under /sys/bus/rvtrace/devices although the PMU exists: "
+			  "the driver is of another version than this command");
+		return NULL;
+	}
+	out = open_memstream(&text, &len);
+	if (out) {
+		fprintf(out, "rvtrace 1\npmu_type = %u\nevent = %s\n", rec->pmu.type,
+			rec->options.event);
+		for (size_t i = 0; i < found.gl_pathc && !err; i++)
+			err = put_encoder(rec, out, found.gl_pathv[i]);
+		fclose(out);
+	}
+	globfree(&found);
+	if (err) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

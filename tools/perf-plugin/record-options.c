@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What `perf rvtrace record` is asked to do: options, event, cpus and tasks. */
+#include <errno.h>
+#include <getopt.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cmd.h"
+#include "record.h"
+
+static const char help[] =
+"usage: perf rvtrace record [OPTIONS] [--] [COMMAND [ARGS]]\n"
+"Records control flow from the trace encoders of the harts into a perf.data file.\n\n"
+"  -e, --event EVENT     rvtrace/TERM=VALUE,.../MODIFIERS; terms: see\n"
+"                        /sys/bus/event_source/devices/rvtrace/format, modifiers: u, k, h\n"
+"  -a, --all-cpus        the whole system (until Ctrl-C, or while COMMAND runs)\n"
+"  -C, --cpu LIST        the same on some cpus: 0-3,5\n"
+"  -p, --pid PID,...     running processes with all their threads\n"
+"  -t, --tid TID,...     running threads\n"
+"      --per-thread      one buffer for each thread instead of one for each cpu\n"
+"  -i, --no-inherit      do not follow children and new threads\n"
+"  -m, --mmap-pages D,T  sizes of the buffers for sideband and trace: pages, or 64K, 4M ...\n"
+"      --filter FILTER   address filter: 'filter 0xSTART/0xSIZE[@FILE]', 'start 0xADDR@FILE', ...\n"
+"  -o, --output FILE     instead of perf.data\n"
+"      --no-code         leave out the copy of the kernel's code\n"
+"      --force           record although the encoder's protocol is unknown\n"
+"  -q, --quiet           no summary\n";
+
+enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE };
+
+static const struct option long_options[] = {
+	{ "event", required_argument, NULL, 'e' },
+	{ "all-cpus", no_argument, NULL, 'a' },
+	{ "cpu", required_argument, NULL, 'C' },
+	{ "pid", required_argument, NULL, 'p' },
+	{ "tid", required_argument, NULL, 't' },
+	{ "per-thread", no_argument, NULL, OPT_PER_THREAD },
+	{ "no-inherit", no_argument, NULL, 'i' },
+	{ "mmap-pages", required_argument, NULL, 'm' },
+	{ "filter", required_argument, NULL, OPT_FILTER },
+	{ "output", required_argument, NULL, 'o' },
+	{ "no-code", no_argument, NULL, OPT_NO_CODE },
+	{ "force", no_argument, NULL, OPT_FORCE },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* "64" pages or "4M". Returns 0 for what is no power of two of at least a page. */
+static uint64_t parse_size(const char *text, size_t len)
+{
+	char *end;
+	uint64_t value = strtoull(text, &end, 10);
+
+	if (end == text + len)
+		value *= sysconf(_SC_PAGESIZE);
+	else if (end + 1 == text + len && strchr("BKMG", *end))
+		value <<= *end == 'B' ? 0 : *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
+	else
+		return 0;
+	return value >= (uint64_t)sysconf(_SC_PAGESIZE) && !(value & (value - 1)) ? value : 0;
+}
+
+static int parse_buffers(struct record_options *options, const char *text)
+{
+	size_t len = strcspn(text, ",");
+
+	if (len) {
+		options->data_bytes = parse_size(text, len);
+		if (!options->data_bytes)
+			goto invalid;
+	}
+	if (text[len]) {
+		options->aux_bytes = parse_size(text + len + 1, strlen(text + len + 1));
+		if (!options->aux_bytes)
+			goto invalid;
+	}
+	return 0;
+invalid:
+	return cmd_error(-EINVAL, "'%s' is no pair of buffer sizes: give DATA,TRACE, each a power of two "
+			 "of pages (64) or bytes (64K, 4M)", text);
+}
+
+int record_parse_options(struct record_options *options, int argc, char **argv)
+{
+	int c, err = 0;
+
+	*options = (struct record_options){ .output = "perf.data", .event = RECORD_PMU "//" };
+	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:im:o:qh", long_options, NULL)) >= 0) {
+		switch (c) {
+		case 'e': options->event = optarg; break;
+		case 'a': options->system_wide = true; break;
+		case 'C': options->cpu_list = optarg; break;
+		case 'p': options->pids = optarg; break;
+		case 't': options->tids = optarg; break;
+		case 'i': options->no_inherit = true; break;
+		case 'm': err = parse_buffers(options, optarg); break;
+		case 'o': options->output = optarg; break;
+		case 'q': options->quiet = true; break;
+		case OPT_PER_THREAD: options->per_thread = true; break;
+		case OPT_FILTER: options->filter = optarg; break;
+		case OPT_NO_CODE: options->no_code = true; break;
+		case OPT_FORCE: options->force = true; break;
+		case 'h':
+			fputs(help, stdout);
+			exit(0);
+		default:
+			fputs("Try 'perf rvtrace record --help'.\n", stderr);
+			return -EINVAL;
+		}
+	}
+	options->command = optind < argc ? argv + optind : NULL;
+	if (!err && (options->pids || options->tids) && (options->system_wide || options->cpu_list))
+		err = cmd_error(-EINVAL, "-p and -t do not go together with -a and -C");
+	if (!err && options->per_thread && (options->system_wide || options->cpu_list))
+		err = cmd_error(-EINVAL, "--per-thread does not go together with -a and -C");
+	if (!err && !strcmp(options->output, "-"))
+		err = cmd_error(-EINVAL, "the output must be a file: its header is written at the end");
+	return err;
+}
+
+/* Whether every encoder says in `features` that it has @name. */
+static bool all_encoders_have(const char *name)
+{
+	size_t n = 0;
+	glob_t found;
+
+	if (glob("/sys/bus/rvtrace/devices/encoder-*/features", 0, NULL, &found))
+		return false;
+	for (; n < found.gl_pathc; n++) {
+		char *text = read_text("%s", found.gl_pathv[n]), *rest = text, *word;
+		bool has = false;
+
+		while ((word = strsep(&rest, " ,\n")))
+			has |= !strcmp(word, name);
+		free(text);
+		if (!has)
+			break;
+	}
+	globfree(&found);
+	return n && n == found.gl_pathc;
+}
+
+/* Context and time stamps are on unless the event says otherwise: processes are told apart by them. */
+int record_parse_event(struct recorder *rec, bool *modified)
+{
+	static const char *const defaults[] = { "context", "timestamp" };
+	char *error;
+
+	if (pmu_read(&rec->pmu, "/sys", RECORD_PMU)) {
+		record_explain_missing_pmu();
+		return -ENODEV;
+	}
+	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++) {
+		const struct pmu_term *term = pmu_term(&rec->pmu, defaults[i]);
+
+		if (term && all_encoders_have(defaults[i]))
+			pmu_set(term, 1, &rec->trace_attr);
+	}
+	if (pmu_parse_event(&rec->pmu, RECORD_PMU, rec->options.event, &rec->trace_attr, modified,
+			    &error)) {
+		cmd_error(0, "%s", error ? error : "out of memory");
+		free(error);
+		return -EINVAL;
+	}
+	/* The code of firmware is nowhere to be read: only those who ask get it. */
+	if (!*modified)
+		rec->trace_attr.exclude_hv = 1;
+	return 0;
+}
+
+static int read_cpus(const char *path, int **cpus)
+{
+	char *text = read_text("%s", path);
+	int n = text ? parse_cpu_list(text, cpus) : -ENOENT;
+
+	free(text);
+	return n;
+}
+
+int record_choose_cpus(struct recorder *rec)
+{
+	int n, *wanted = NULL;
+
+	rec->n_online_cpus = read_cpus("/sys/devices/system/cpu/online", &rec->online_cpus);
+	if (rec->n_online_cpus <= 0)
+		return cmd_error(-EIO, "cannot read /sys/devices/system/cpu/online");
+	rec->n_encoder_cpus = read_cpus("/sys/bus/event_source/devices/" RECORD_PMU "/cpumask",
+					&rec->encoder_cpus);
+	if (rec->n_encoder_cpus <= 0)
+		return cmd_error(-ENODEV, "no hart has a trace encoder (the PMU's cpumask is empty)");
+	n = rec->n_encoder_cpus;
+	if (rec->options.cpu_list) {
+		n = parse_cpu_list(rec->options.cpu_list, &wanted);
+		if (n <= 0)
+			return cmd_error(-EINVAL, "'%s' is no list of cpus, like 0-3,5",
+					 rec->options.cpu_list);
+	} else {
+		wanted = rec->encoder_cpus;
+	}
+	for (int i = 0; i < n; i++) {
+		bool has = false;
+
+		for (int j = 0; j < rec->n_encoder_cpus; j++)
+			has |= wanted[i] == rec->encoder_cpus[j];
+		if (!has)
+			return cmd_error(-ENODEV, "cpu %d has no trace encoder; cpus that have one: see "
+					 "/sys/bus/event_source/devices/" RECORD_PMU "/cpumask",
+					 wanted[i]);
+	}
+	rec->trace_cpus = wanted;
+	rec->n_trace_cpus = n;
+	return 0;
+}
+
+static int add_tids(struct recorder *rec, const pid_t *tids, int n)
+{
+	pid_t *grown = reallocarray(rec->tids, rec->n_tids + n, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	rec->tids = grown;
+	memcpy(grown + rec->n_tids, tids, n * sizeof(*tids));
+	rec->n_tids += n;
+	return 0;
+}
+
+static int add_task_list(struct recorder *rec, const char *list, bool processes)
+{
+	while (list && *list) {
+		char *end;
+		pid_t tid = strtol(list, &end, 10), *tids;
+		int n, err;
+
+		if (end == list || tid <= 0 || (*end && *end != ','))
+			return cmd_error(-EINVAL, "'%s' is no list of process or thread ids", list);
+		list = *end ? end + 1 : end;
+		if (!processes) {
+			err = add_tids(rec, &tid, 1);
+			if (err)
+				return err;
+			continue;
+		}
+		n = list_threads(tid, &tids);
+		if (n <= 0)
+			return cmd_error(-ESRCH, "process %d does not exist", tid);
+		err = add_tids(rec, tids, n);
+		free(tids);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int record_choose_tasks(struct recorder *rec)
+{
+	int err = add_task_list(rec, rec->options.pids, true);
+
+	return err ? err : add_task_list(rec, rec->options.tids, false);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The rings that recorder and kernel share, and how they get into the file. */
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "record.h"
+
+int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes)
+{
+	uint64_t page_size = sysconf(_SC_PAGESIZE);
+	void *base;
+
+	base = mmap(NULL, page_size + data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+	if (base == MAP_FAILED)
+		return -errno;
+	ring->page = base;
+	ring->data_bytes = data_bytes;
+	if (!aux_bytes)
+		return 0;
+	ring->page->aux_offset = page_size + data_bytes;
+	ring->page->aux_size = aux_bytes;
+	/* Writable: the kernel then waits for aux_tail instead of overwriting. */
+	base = mmap(NULL, aux_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
+		    ring->page->aux_offset);
+	if (base == MAP_FAILED)
+		return -errno;
+	ring->aux = base;
+	ring->aux_bytes = aux_bytes;
+	return 0;
+}
+
+void ring_unmap(struct ring *ring)
+{
+	if (ring->aux)
+		munmap(ring->aux, ring->aux_bytes);
+	if (ring->page)
+		munmap(ring->page, sysconf(_SC_PAGESIZE) + ring->data_bytes);
+	ring->aux = NULL;
+	ring->page = NULL;
+}
+
+/* The bytes [@tail, @head) of a ring of @size bytes: one piece, or two where it wraps. */
+static int write_ring(struct recorder *rec, const uint8_t *ring, uint64_t size, uint64_t tail,
+		      uint64_t head)
+{
+	uint64_t begin = tail & (size - 1), len = head - tail;
+	uint64_t first = len < size - begin ? len : size - begin;
+	int err = rvt_perfdata_write(rec->writer, ring + begin, first);
+
+	if (!err && len > first)
+		err = rvt_perfdata_write(rec->writer, ring, len - first);
+	return err;
+}
+
+static int drain_data(struct recorder *rec, struct ring *ring)
+{
+	/* Pairs with the barrier before data_head is set, perf_output_put_handle() in
+	 * kernel/events/ring_buffer.c: what lies before the head is complete. */
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail;
+	int err;
+
+	if (head == tail)
+		return 0;
+	err = write_ring(rec, (uint8_t *)ring->page + ring->page->data_offset, ring->data_bytes,
+			 tail, head);
+	/* Pairs with the control dependency on data_tail in __perf_output_begin() there: our reads
+	 * are over before the kernel writes into the space. */
+	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+	return err;
+}
+
+/*
+ * perf.data wants records at multiples of 8 bytes, so odd bytes wait for the next time; only the
+ * last piece of a buffer is padded (PERF_RECORD_AUX says how much of it is trace).
+ */
+static int drain_aux(struct recorder *rec, unsigned int n, bool last, bool *got)
+{
+	static const uint8_t zeros[8];
+	struct ring *ring = &rec->rings[n];
+	/* Pairs with the store of aux_head in perf_aux_output_end(), kernel/events/ring_buffer.c. */
+	uint64_t head = __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
+	struct rvt_record_auxtrace record = {
+		.header = { RVT_RECORD_AUXTRACE, 0, sizeof(record) },
+		.offset = ring->aux_tail, .idx = n, .tid = ring->tid, .cpu = ring->cpu,
+	};
+	unsigned int padding = 0;
+	int err;
+
+	if (last)
+		padding = -head & 7;
+	else
+		head &= ~7ULL;
+	*got = head != ring->aux_tail;
+	if (!*got)
+		return 0;
+	record.size = head - ring->aux_tail + padding;
+	err = rvt_perfdata_write(rec->writer, &record, sizeof(record));
+	if (!err)
+		err = write_ring(rec, ring->aux, ring->aux_bytes, ring->aux_tail, head);
+	if (!err && padding)
+		err = rvt_perfdata_write(rec->writer, zeros, padding);
+	rec->trace_bytes += head - ring->aux_tail;
+	ring->aux_tail = head;
+	/* Pairs with the control dependency on aux_tail in perf_aux_output_begin() there. */
+	__atomic_store_n(&ring->page->aux_tail, head, __ATOMIC_RELEASE);
+	return err;
+}
+
+int record_drain(struct recorder *rec, bool last)
+{
+	int err = 0;
+
+	for (size_t n = 0; n < rec->n_rings && !err; n++) {
+		bool got = false;
+
+		err = drain_data(rec, &rec->rings[n]);
+		if (!err && rec->rings[n].aux)
+			err = drain_aux(rec, n, last, &got);
+		/* A full buffer has disabled its event (TRUNCATED); there is room again. */
+		for (size_t i = 0; got && !last && i < rec->n_fds; i++)
+			if (rec->fds[i].ring == n && rec->fds[i].trace)
+				ioctl(rec->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+	return err;
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* `perf rvtrace record`: the life of a recording. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "cmd.h"
+#include "record.h"
+
+#define POLL_MS 250
+#define STATUS_NOT_FOUND 127
+#define STATUS_SIGNAL 128
+
+struct child {
+	pid_t pid;
+	int go;			/* write end: one byte lets it exec */
+	int failed;		/* read end: errno of a failed exec */
+	int status;		/* as a shell's $? */
+};
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int signal)
+{
+	stop_signal = signal;
+}
+
+/* Only to interrupt ppoll(). */
+static void on_child(int signal)
+{
+	(void)signal;
+}
+
+/* Blocks the signals that end a recording; ppoll() with *@unblocked lets them in. */
+static void catch_signals(sigset_t *unblocked)
+{
+	struct sigaction stop = { .sa_handler = on_signal }, child = { .sa_handler = on_child };
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGHUP);
+	sigaddset(&blocked, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &blocked, unblocked);
+	sigaction(SIGINT, &stop, NULL);
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGHUP, &stop, NULL);
+	sigaction(SIGCHLD, &child, NULL);
+}
+
+/* Forks the command; it waits until its events are there. */
+static int prepare_child(struct child *child, char **command, const sigset_t *mask)
+{
+	int go[2], failed[2], err;
+	char byte;
+
+	if (pipe2(go, O_CLOEXEC) || pipe2(failed, O_CLOEXEC))
+		return cmd_error(-errno, "cannot make a pipe: %s", strerror(errno));
+	child->pid = fork();
+	if (child->pid < 0)
+		return cmd_error(-errno, "cannot fork: %s", strerror(errno));
+	if (!child->pid) {
+		close(go[1]);
+		if (read(go[0], &byte, 1) != 1)
+			_exit(STATUS_NOT_FOUND);
+		sigprocmask(SIG_SETMASK, mask, NULL);
+		execvp(command[0], command);
+		err = errno;
+		if (write(failed[1], &err, sizeof(err)) != sizeof(err))
+			abort();
+		_exit(STATUS_NOT_FOUND);
+	}
+	close(go[0]);
+	close(failed[1]);
+	child->go = go[1];
+	child->failed = failed[0];
+	return 0;
+}
+
+static int start_child(struct child *child, char **command)
+{
+	int err = 0;
+
+	if (write(child->go, "", 1) != 1)
+		err = errno;
+	else if (read(child->failed, &err, sizeof(err)) != sizeof(err))
+		err = 0;	/* closed by a successful exec */
+	close(child->go);
+	close(child->failed);
+	if (err)
+		return cmd_error(-err, "cannot run '%s': %s", command[0], strerror(err));
+	return 0;
+}
+
+/* True when the child has ended; its status is kept. */
+static bool reap_child(struct child *child, int flags)
+{
+	int status;
+
+	if (child->pid <= 0)
+		return true;
+	if (waitpid(child->pid, &status, flags) != child->pid)
+		return false;
+	child->status = WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+	child->pid = 0;
+	return true;
+}
+
+static bool tasks_alive(const struct recorder *rec)
+{
+	for (size_t i = 0; i < rec->n_tids; i++)
+		if (!kill(rec->tids[i], 0) || errno == EPERM)
+			return true;
+	return false;
+}
+
+static void show_progress(const struct recorder *rec, bool last)
+{
+	if (rec->options.quiet || !isatty(STDERR_FILENO))
+		return;
+	fprintf(stderr, "\r[ %.1f MB of trace ]%s", rec->trace_bytes / 1e6, last ? "\r\033[K" : "");
+}
+
+/* Until the command ends, the traced tasks are gone, or a signal says stop. */
+static int run_loop(struct recorder *rec, struct child *child, const sigset_t *unblocked)
+{
+	const struct timespec timeout = { .tv_nsec = POLL_MS * 1000000L };
+	struct pollfd *fds = calloc(rec->n_rings + 1, sizeof(*fds));
+	int err = 0;
+
+	if (!fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < rec->n_rings; i++)
+		fds[i] = (struct pollfd){ rec->rings[i].fd, POLLIN, 0 };
+	while (!err && !stop_signal) {
+		if (rec->options.command ? reap_child(child, WNOHANG) :
+		    rec->n_tids && !tasks_alive(rec))
+			break;
+		ppoll(fds, rec->n_rings, &timeout, unblocked);
+		for (size_t i = 0; i < rec->n_rings; i++)
+			if (fds[i].revents & (POLLHUP | POLLERR))
+				fds[i].fd = -1;	/* its task is gone; do not spin */
+		err = record_drain(rec, false);
+		show_progress(rec, false);
+	}
+	show_progress(rec, true);
+	free(fds);
+	return err;
+}
+
+/* How the time CSR relates to perf's clock, as the kernel publishes it in the rings. */
+static int put_time_conv(struct recorder *rec)
+{
+	const struct perf_event_mmap_page *page = rec->rings[0].page;
+	struct rvt_record_time_conv conv = {
+		.header = { RVT_RECORD_TIME_CONV, 0, sizeof(conv) },
+	};
+	uint32_t lock;
+
+	do {
+		/* Pairs with the two increments of lock in perf_event_update_userpage(),
+		 * kernel/events/core.c: an odd or changed value is a torn read. */
+		lock = __atomic_load_n(&page->lock, __ATOMIC_ACQUIRE);
+		conv.time_shift = page->time_shift;
+		conv.time_mult = page->time_mult;
+		conv.time_zero = page->time_zero;
+		conv.cap_user_time_zero = page->cap_user_time_zero;
+		conv.cap_user_time_short = page->cap_user_time_short;
+		if (conv.cap_user_time_short) {
+			conv.time_cycles = page->time_cycles;
+			conv.time_mask = page->time_mask;
+		}
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (lock & 1 || __atomic_load_n(&page->lock, __ATOMIC_RELAXED) != lock);
+	if (!conv.cap_user_time_zero) {
+		cmd_warning("this kernel does not say how its clock relates to the trace's time stamps; "
+			    "mappings are placed by trace buffer instead");
+		return 0;
+	}
+	return rvt_perfdata_write(rec->writer, &conv, sizeof(conv));
+}
+
+static int begin_file(struct recorder *rec)
+{
+	char *meta = record_metadata(rec);
+	int err;
+
+	if (!meta)
+		return -ENOTSUP;
+	err = rvt_perfdata_create(rec->options.output, &rec->writer);
+	if (err) {
+		free(meta);
+		return cmd_error(err, "cannot create %s: %s", rec->options.output, strerror(-err));
+	}
+	err = rvt_perfdata_add_event(rec->writer, &rec->trace_attr, rec->options.event,
+				     rec->trace_ids, rec->n_trace_ids);
+	if (!err)
+		err = rvt_perfdata_add_event(rec->writer, &rec->side_attr, "dummy:u", rec->side_ids,
+					     rec->n_side_ids);
+	if (!err)
+		err = rvt_perfdata_begin(rec->writer, meta);
+	free(meta);
+	if (!err)
+		err = put_time_conv(rec);
+	if (!err)
+		err = record_synthesize_kernel(rec);
+	if (!err)
+		err = record_synthesize_tasks(rec);
+	return err ? cmd_error(err, "cannot write %s: %s", rec->options.output, strerror(-err)) : 0;
+}
+
+static int end_file(struct recorder *rec, int argc, char **argv)
+{
+	uint64_t bytes;
+	int err;
+
+	record_disable(rec);
+	err = record_drain(rec, true);
+	/* While the events are open: closing them changes the kernel's code (static keys). */
+	if (!err)
+		record_add_code(rec);
+	record_close(rec);
+	if (!err)
+		err = record_add_features(rec, argc, argv);
+	bytes = rvt_perfdata_written(rec->writer);
+	if (err)
+		rvt_perfdata_abandon(rec->writer);
+	else
+		err = rvt_perfdata_finish(rec->writer);
+	rec->writer = NULL;
+	if (err)
+		return cmd_error(err, "cannot write %s: %s", rec->options.output, strerror(-err));
+	if (!rec->options.quiet)
+		fprintf(stderr, "[ perf rvtrace record: %.3f MB of trace, %.3f MB with sideband, in %s ]\n",
+			rec->trace_bytes / 1e6, bytes / 1e6, rec->options.output);
+	if (rec->gaps)
+		cmd_warning("trace was lost at %llu places (buffers too slow or too small: try -m ,16M "
+			    "or fewer cpus)", (unsigned long long)rec->gaps);
+	if (rec->lost_records)
+		cmd_warning("%llu sideband records were lost: try -m 2M,",
+			    (unsigned long long)rec->lost_records);
+	if (!rec->trace_bytes)
+		cmd_warning("the encoders delivered no trace at all");
+	return 0;
+}
+
+static int choose_target(struct recorder *rec)
+{
+	const struct record_options *options = &rec->options;
+
+	if (options->pids || options->tids)
+		rec->target = TARGET_TASKS;
+	else if (options->system_wide || options->cpu_list || !options->command)
+		rec->target = TARGET_SYSTEM;
+	else
+		rec->target = TARGET_COMMAND;
+	if (options->per_thread && rec->target == TARGET_SYSTEM)
+		return cmd_error(-EINVAL, "--per-thread needs a command, -p or -t");
+	return rec->target == TARGET_TASKS ? record_choose_tasks(rec) : 0;
+}
+
+/* Opens the events; without rights for kernel flow it falls back to user flow, as perf does. */
+static int open_events(struct recorder *rec, bool modified)
+{
+	char *paranoid = read_text("/proc/sys/kernel/perf_event_paranoid");
+	bool user_only = !modified && geteuid() && paranoid && atoi(paranoid) > 1;
+
+	free(paranoid);
+	if (user_only && rec->target != TARGET_SYSTEM) {
+		rec->trace_attr.exclude_kernel = 1;
+		if (!rec->options.quiet)
+			cmd_warning("tracing user code only: kernel.perf_event_paranoid forbids the rest");
+	}
+	return record_open(rec);
+}
+
+static int record(struct recorder *rec, struct child *child, int argc, char **argv)
+{
+	sigset_t unblocked;
+	bool modified;
+	int err;
+
+	err = record_parse_event(rec, &modified);
+	if (!err)
+		err = record_choose_cpus(rec);
+	if (!err)
+		err = choose_target(rec);
+	if (err)
+		return err;
+	catch_signals(&unblocked);
+	if (rec->options.command) {
+		err = prepare_child(child, rec->options.command, &unblocked);
+		if (!err && rec->target == TARGET_COMMAND) {
+			rec->tids = malloc(sizeof(*rec->tids));
+			if (!rec->tids)
+				return -ENOMEM;
+			rec->tids[0] = child->pid;
+			rec->n_tids = 1;
+		}
+	}
+	if (!err)
+		err = open_events(rec, modified);
+	if (!err)
+		err = begin_file(rec);
+	if (!err && rec->target != TARGET_COMMAND)
+		err = record_enable(rec);
+	if (!err && rec->options.command)
+		err = start_child(child, rec->options.command);
+	if (err)
+		return err;
+	err = run_loop(rec, child, &unblocked);
+	if (err)
+		cmd_error(err, "cannot write %s: %s", rec->options.output, strerror(-err));
+	if (child->pid > 0) {
+		kill(child->pid, SIGTERM);
+		reap_child(child, 0);
+	}
+	return err ? err : end_file(rec, argc, argv);
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct recorder rec = { 0 };
+	struct child child = { 0 };
+	int err;
+
+	if (record_parse_options(&rec.options, argc, argv))
+		return 1;
+	err = record(&rec, &child, argc, argv);
+	if (child.pid > 0) {
+		kill(child.pid, SIGKILL);
+		reap_child(&child, 0);
+	}
+	record_close(&rec);
+	rvt_perfdata_abandon(rec.writer);
+	if (rec.trace_cpus != rec.encoder_cpus)
+		free(rec.trace_cpus);
+	free(rec.encoder_cpus);
+	free(rec.online_cpus);
+	free(rec.tids);
+	return err ? 1 : child.status;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Between the files of `perf rvtrace record`. */
+#ifndef PERF_RVTRACE_RECORD_H
+#define PERF_RVTRACE_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <rvtrace/perfdata.h>
+#include "pmu.h"
+
+#define RECORD_PMU "rvtrace"
+#define RECORD_SAMPLE_TYPE \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
+enum record_target { TARGET_SYSTEM, TARGET_COMMAND, TARGET_TASKS };
+
+struct record_options {
+	const char *output;
+	const char *event;
+	const char *filter;
+	const char *cpu_list;	/* -C */
+	const char *pids, *tids;	/* -p, -t */
+	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
+	uint64_t data_bytes, aux_bytes;	/* of each ring; 0: default */
+	char **command;		/* NULL-terminated; NULL: none */
+};
+
+/* One mmapped ring, with the AUX area of its trace events if there are any. */
+struct ring {
+	int fd;			/* the event that owns the ring */
+	int cpu;		/* -1 in per-thread mode */
+	pid_t tid;		/* -1 in per-cpu mode */
+	struct perf_event_mmap_page *page;
+	uint64_t data_bytes;
+	uint8_t *aux;
+	uint64_t aux_bytes;
+	uint64_t aux_tail;
+};
+
+struct event_fd {
+	int fd;
+	unsigned int ring;
+	bool trace;
+};
+
+struct recorder {
+	struct record_options options;
+	enum record_target target;
+	struct pmu pmu;
+	struct perf_event_attr trace_attr, side_attr;
+	int *encoder_cpus, *online_cpus, *trace_cpus;
+	int n_encoder_cpus, n_online_cpus, n_trace_cpus;
+	pid_t *tids;		/* TARGET_TASKS, TARGET_COMMAND */
+	size_t n_tids;
+	struct ring *rings;
+	size_t n_rings;
+	struct event_fd *fds;
+	size_t n_fds;
+	uint64_t *trace_ids, *side_ids;
+	size_t n_trace_ids, n_side_ids;
+	struct rvt_perfdata_writer *writer;
+	uint64_t trace_bytes;	/* AUX data written */
+	uint64_t gaps, lost_records;	/* flagged AUX records, PERF_RECORD_LOST */
+};
+
+/* record-options.c: each prints its own message and returns 0 or -errno. */
+int record_parse_options(struct record_options *options, int argc, char **argv);
+int record_parse_event(struct recorder *rec, bool *modified);
+int record_choose_cpus(struct recorder *rec);
+int record_choose_tasks(struct recorder *rec);
+
+/* record-events.c: opens every event and maps every ring. 0, or -errno after a message. */
+int record_open(struct recorder *rec);
+int record_enable(struct recorder *rec);
+void record_disable(struct recorder *rec);
+void record_close(struct recorder *rec);
+
+/* record-ring.c: writes what the rings hold. Returns -errno of the output file. */
+int record_drain(struct recorder *rec, bool last);
+int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes);
+void ring_unmap(struct ring *ring);
+
+/* record-proc.c: records for what exists already. */
+int record_synthesize_kernel(struct recorder *rec);
+int record_synthesize_tasks(struct recorder *rec);
+/* The threads of @pid (malloc'd). Returns how many, or -errno. */
+int list_threads(pid_t pid, pid_t **tids);
+
+/* record-meta.c: the metadata text, malloc'd, or NULL after a message. */
+char *record_metadata(struct recorder *rec);
+/* Says why there is no PMU and what to do. */
+void record_explain_missing_pmu(void);
+
+/* record-code.c: kernel and vdso code, kallsyms. Warns when something cannot be had. */
+void record_add_code(struct recorder *rec);
+/* Address of a kernel symbol by /proc/kallsyms; 0 if unknown or hidden. */
+uint64_t kernel_symbol(const char *name);
+
+/* record-features.c: feature sections; also counts what was lost. */
+int record_add_features(struct recorder *rec, int argc, char **argv);
+
+#endif
