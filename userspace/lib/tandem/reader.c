@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* From bytes to records and groups; the rules of groups (ch. 3). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <rvtrace/tandem.h>
+
+struct rvt_tandem_reader {
+	struct rvt_tandem_params params;
+	const uint8_t *bytes;
+	size_t len, pos;
+	void *mapping, *buffer;		/* at most one: what close() releases */
+	struct rvt_tandem_record previous;
+	bool has_pending;		/* a record that belongs to the next group */
+	struct rvt_tandem_record pending;
+	bool in_group;
+	struct rvt_tandem_update *updates;
+	struct rvt_tandem_access *accesses;
+	size_t updates_cap, accesses_cap;
+	rvt_tandem_problem_fn problem;
+	void *problem_ctx;
+	struct rvt_tandem_stats stats;
+};
+
+static int create(const struct rvt_tandem_params *params, struct rvt_tandem_reader **reader)
+{
+	struct rvt_tandem_reader *r;
+
+	if (rvt_tandem_params_check(params))
+		return -EINVAL;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->params = *params;
+	*reader = r;
+	return 0;
+}
+
+int rvt_tandem_open_memory(const void *bytes, size_t len, const struct rvt_tandem_params *params,
+			   struct rvt_tandem_reader **reader)
+{
+	int ret = create(params, reader);
+
+	if (ret)
+		return ret;
+	(*reader)->bytes = bytes;
+	(*reader)->len = len;
+	(*reader)->stats.bytes = len;
+	return 0;
+}
+
+/* A pipe cannot be mapped. */
+static int read_all(struct rvt_tandem_reader *r, int fd)
+{
+	size_t cap = 0;
+	uint8_t *grown;
+	ssize_t n;
+
+	do {
+		if (r->len == cap) {
+			cap = cap ? 2 * cap : 1 << 20;
+			grown = realloc(r->buffer, cap);
+			if (!grown)
+				return -ENOMEM;
+			r->buffer = grown;
+		}
+		n = read(fd, (uint8_t *)r->buffer + r->len, cap - r->len);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		r->len += n > 0 ? n : 0;
+	} while (n);
+	r->bytes = r->buffer;
+	return 0;
+}
+
+static int map_file(struct rvt_tandem_reader *r, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return read_all(r, fd);
+	r->len = st.st_size;
+	if (!r->len)
+		return 0;
+	r->mapping = mmap(NULL, r->len, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (r->mapping == MAP_FAILED) {
+		r->mapping = NULL;
+		return -errno;
+	}
+	madvise(r->mapping, r->len, MADV_SEQUENTIAL);
+	r->bytes = r->mapping;
+	return 0;
+}
+
+int rvt_tandem_open(const char *path, const struct rvt_tandem_params *params,
+		    struct rvt_tandem_reader **reader)
+{
+	bool is_stdin = !strcmp(path, "-");
+	int ret, fd;
+
+	ret = create(params, reader);
+	if (ret)
+		return ret;
+	fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	ret = fd < 0 ? -errno : map_file(*reader, fd);
+	if (fd >= 0 && !is_stdin)
+		close(fd);
+	if (ret) {
+		rvt_tandem_close(*reader);
+		*reader = NULL;
+		return ret;
+	}
+	(*reader)->stats.bytes = (*reader)->len;
+	return 0;
+}
+
+void rvt_tandem_close(struct rvt_tandem_reader *r)
+{
+	if (!r)
+		return;
+	if (r->mapping)
+		munmap(r->mapping, r->len);
+	free(r->buffer);
+	free(r->updates);
+	free(r->accesses);
+	free(r);
+}
+
+void rvt_tandem_on_problem(struct rvt_tandem_reader *r, rvt_tandem_problem_fn fn, void *ctx)
+{
+	r->problem = fn;
+	r->problem_ctx = ctx;
+}
+
+const struct rvt_tandem_stats *rvt_tandem_stats(const struct rvt_tandem_reader *r)
+{
+	return &r->stats;
+}
+
+static void report(struct rvt_tandem_reader *r, uint64_t offset, enum rvt_tandem_problem problem)
+{
+	r->stats.problems[problem]++;
+	if (r->problem)
+		r->problem(r->problem_ctx, offset, problem);
+}
+
+/* Whether a run of whole records, or the end of the trace, starts here. */
+static bool plausible(const struct rvt_tandem_reader *r, size_t pos)
+{
+	struct rvt_tandem_record record, previous = { .op = 0 };
+	enum rvt_tandem_problem problem;
+	unsigned int i;
+	int n;
+
+	for (i = 0; i < 8 && pos < r->len; i++) {
+		n = rvt_tandem_decode(&r->params, r->bytes + pos, r->len - pos, &previous, &record,
+				      &problem);
+		if (n < 0)
+			return false;
+		previous = record;
+		pos += n;
+	}
+	return true;
+}
+
+static void resync(struct rvt_tandem_reader *r)
+{
+	size_t from = r->pos;
+	const uint8_t *next;
+
+	for (;;) {
+		r->pos++;
+		next = r->pos < r->len ? memchr(r->bytes + r->pos, RVT_TANDEM_END_GROUP,
+						r->len - r->pos) : NULL;
+		if (!next) {
+			r->pos = r->len;
+			break;
+		}
+		r->pos = next - r->bytes;
+		if (r->pos + 1 < r->len && next[1] == RVT_TANDEM_BEGIN_GROUP &&
+		    plausible(r, r->pos + 1)) {
+			r->pos++;
+			break;
+		}
+	}
+	r->stats.skipped_bytes += r->pos - from;
+	r->in_group = false;
+	r->previous.op = 0;
+}
+
+static void check_sequence(struct rvt_tandem_reader *r, const struct rvt_tandem_record *record)
+{
+	if (record->quirks)
+		report(r, record->offset, RVT_TANDEM_QUIRK);
+	if (record->op != RVT_TANDEM_MEM_RSP)
+		return;
+	if (r->previous.op != RVT_TANDEM_MEM_REQ)
+		report(r, record->offset, RVT_TANDEM_ORPHAN_RSP);
+	else if (r->previous.mem_size != record->mem_size)
+		report(r, record->offset, RVT_TANDEM_RSP_SIZE);
+}
+
+int rvt_tandem_next(struct rvt_tandem_reader *r, struct rvt_tandem_record *record)
+{
+	enum rvt_tandem_problem problem;
+	int n;
+
+	while (r->pos < r->len) {
+		n = rvt_tandem_decode(&r->params, r->bytes + r->pos, r->len - r->pos, &r->previous,
+				      record, &problem);
+		if (n < 0) {
+			report(r, r->pos, problem);
+			resync(r);
+			continue;
+		}
+		record->offset = r->pos;
+		r->pos += n;
+		r->stats.ops[record->op]++;
+		check_sequence(r, record);
+		r->previous = *record;
+		return 1;
+	}
+	return 0;
+}
+
+/* Room for one more; doubles. */
+static int grow(void **array, size_t *cap, size_t len, size_t size)
+{
+	size_t wanted = *cap ? 2 * *cap : 16;
+	void *grown;
+
+	if (len < *cap)
+		return 0;
+	grown = reallocarray(*array, wanted, size);
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	*cap = wanted;
+	return 0;
+}
+
+static int add_update(struct rvt_tandem_reader *r, struct rvt_tandem_group *group,
+		      const struct rvt_tandem_record *record)
+{
+	if (grow((void **)&r->updates, &r->updates_cap, group->updates_len, sizeof(*r->updates)))
+		return -ENOMEM;
+	r->updates[group->updates_len++] = (struct rvt_tandem_update){
+		.reg = record->reg, .op = record->op, .value = record->value,
+	};
+	return 0;
+}
+
+static int add_request(struct rvt_tandem_reader *r, struct rvt_tandem_group *group,
+		       const struct rvt_tandem_record *record)
+{
+	if (grow((void **)&r->accesses, &r->accesses_cap, group->accesses_len,
+		 sizeof(*r->accesses)))
+		return -ENOMEM;
+	r->accesses[group->accesses_len++] = (struct rvt_tandem_access){
+		.addr = record->addr, .store_data = record->value,
+		.mem_op = record->mem_op, .mem_size = record->mem_size,
+	};
+	return 0;
+}
+
+static void add_response(struct rvt_tandem_reader *r, struct rvt_tandem_group *group,
+			 const struct rvt_tandem_record *record, bool follows)
+{
+	struct rvt_tandem_access *access;
+
+	/* An orphan belongs to nothing (and was reported). */
+	if (!follows || !group->accesses_len)
+		return;
+	access = &r->accesses[group->accesses_len - 1];
+	access->has_response = true;
+	access->load_data = record->value;
+	access->result = record->mem_result;
+}
+
+static int add(struct rvt_tandem_reader *r, struct rvt_tandem_group *group,
+	       const struct rvt_tandem_record *record, bool follows_request)
+{
+	switch (record->op) {
+	case RVT_TANDEM_INC_PC:
+		group->inc_pc = true;
+		break;
+	case RVT_TANDEM_REG_FULL:
+	case RVT_TANDEM_REG_ADD:
+	case RVT_TANDEM_REG_OR:
+		return add_update(r, group, record);
+	case RVT_TANDEM_STATE:
+		if (group->states >> record->state_id & 1)
+			report(r, record->offset, RVT_TANDEM_AMBIGUOUS);
+		group->states |= 1u << record->state_id;
+		group->state[record->state_id] = record->value;
+		break;
+	case RVT_TANDEM_MEM_REQ:
+		return add_request(r, group, record);
+	case RVT_TANDEM_MEM_RSP:
+		add_response(r, group, record, follows_request);
+		break;
+	case RVT_TANDEM_RESET:
+		group->reset = true;
+		break;
+	case RVT_TANDEM_STATE_INIT:
+		group->init = true;
+		break;
+	case RVT_TANDEM_INSN16:
+	case RVT_TANDEM_INSN32:
+		if (group->has_insn)
+			report(r, record->offset, RVT_TANDEM_AMBIGUOUS);
+		group->has_insn = true;
+		group->insn = record->value;
+		group->insn_bytes = record->op == RVT_TANDEM_INSN16 ? 2 : 4;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* Field order within a group is free, so what needs company is judged at its end. */
+static void check_group(struct rvt_tandem_reader *r, struct rvt_tandem_group *group)
+{
+	if (group->inc_pc && (!group->in_group || !group->has_insn)) {
+		report(r, group->offset, RVT_TANDEM_INC_PC_ALONE);
+		group->inc_pc = false;
+	}
+	if (group->init && !group->in_group)
+		report(r, group->offset, RVT_TANDEM_INIT_ALONE);
+	if (group->init && (group->has_insn || group->reset))
+		report(r, group->offset, RVT_TANDEM_INIT_MIXED);
+	if (group->inc_pc && group->states >> RVT_TANDEM_PC & 1)
+		report(r, group->offset, RVT_TANDEM_AMBIGUOUS);
+}
+
+static int finish(struct rvt_tandem_reader *r, struct rvt_tandem_group *group, uint64_t end)
+{
+	group->end = end;
+	group->updates = r->updates;
+	group->accesses = r->accesses;
+	check_group(r, group);
+	r->stats.groups += group->in_group;
+	r->in_group = false;
+	return 1;
+}
+
+static bool take(struct rvt_tandem_reader *r, struct rvt_tandem_record *record)
+{
+	if (r->has_pending) {
+		*record = r->pending;
+		r->has_pending = false;
+		return true;
+	}
+	return rvt_tandem_next(r, record) == 1;
+}
+
+/* Outside of groups: the next thing is one record, with the response if it is a request. */
+static bool alone_is_complete(struct rvt_tandem_reader *r, const struct rvt_tandem_record *record)
+{
+	return !(record->op == RVT_TANDEM_MEM_REQ && r->pos < r->len &&
+		 r->bytes[r->pos] == RVT_TANDEM_MEM_RSP);
+}
+
+int rvt_tandem_next_group(struct rvt_tandem_reader *r, struct rvt_tandem_group *group)
+{
+	struct rvt_tandem_record record;
+	bool any = false, was_request = false, was_in_group;
+	int ret;
+
+	memset(group, 0, sizeof(*group));
+	for (;;) {
+		was_in_group = r->in_group;
+		if (!take(r, &record)) {
+			/* damage up to the end of the trace was reported as such */
+			if (was_in_group && r->in_group)
+				report(r, r->len, RVT_TANDEM_OPEN_AT_END);
+			return any ? finish(r, group, r->len) : 0;
+		}
+		/* A gap within a group: what came before it is incomplete and not used. */
+		if (was_in_group && !r->in_group && record.op == RVT_TANDEM_BEGIN_GROUP) {
+			memset(group, 0, sizeof(*group));
+			any = false;
+		}
+		if (!any)
+			group->offset = record.offset;
+		if (record.op == RVT_TANDEM_BEGIN_GROUP) {
+			if (r->in_group) {
+				/* the implied end (ch. 3) */
+				r->pending = record;
+				r->has_pending = true;
+				report(r, record.offset, RVT_TANDEM_NESTED_BEGIN);
+				return finish(r, group, record.offset);
+			}
+			r->in_group = group->in_group = any = true;
+			continue;
+		}
+		if (record.op == RVT_TANDEM_END_GROUP) {
+			if (r->in_group)
+				return finish(r, group, r->pos);
+			report(r, record.offset, RVT_TANDEM_ORPHAN_END);
+			continue;
+		}
+		any = true;
+		ret = add(r, group, &record, was_request);
+		if (ret)
+			return ret;
+		was_request = record.op == RVT_TANDEM_MEM_REQ;
+		if (!r->in_group && alone_is_complete(r, &record))
+			return finish(r, group, r->pos);
+	}
+}

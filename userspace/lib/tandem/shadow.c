@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The shadow state (ch. 3.1), and the sparse memory that it shares with golden models. */
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rvtrace/tandem.h>
+
+#define PAGE 4096u
+#define CACHE 256u
+
+struct page {
+	uint64_t number;
+	uint8_t *bytes;
+	uint8_t known[PAGE / 8];	/* one bit per byte */
+};
+
+struct rvt_tandem_memory {
+	void *tree;			/* of struct page by number */
+	struct page *cache[CACHE];
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct page *p = a, *q = b;
+
+	return p->number < q->number ? -1 : p->number > q->number;
+}
+
+static void free_page(void *node)
+{
+	struct page *page = node;
+
+	free(page->bytes);
+	free(page);
+}
+
+struct rvt_tandem_memory *rvt_tandem_memory_create(void)
+{
+	return calloc(1, sizeof(struct rvt_tandem_memory));
+}
+
+void rvt_tandem_memory_destroy(struct rvt_tandem_memory *memory)
+{
+	if (!memory)
+		return;
+	tdestroy(memory->tree, free_page);
+	free(memory);
+}
+
+static struct page *new_page(struct rvt_tandem_memory *memory, uint64_t number)
+{
+	struct page *page = calloc(1, sizeof(*page));
+
+	if (!page)
+		return NULL;
+	page->number = number;
+	page->bytes = aligned_alloc(PAGE, PAGE);
+	if (page->bytes) {
+		memset(page->bytes, 0, PAGE);
+		if (tsearch(page, &memory->tree, compare))
+			return page;
+	}
+	free_page(page);
+	return NULL;
+}
+
+static struct page *find(struct rvt_tandem_memory *memory, uint64_t addr, bool create)
+{
+	struct page key = { .number = addr / PAGE }, **found, **slot, *page;
+
+	slot = &memory->cache[key.number % CACHE];
+	if (*slot && (*slot)->number == key.number)
+		return *slot;
+	found = tfind(&key, &memory->tree, compare);
+	page = found ? *found : create ? new_page(memory, key.number) : NULL;
+	if (page)
+		*slot = page;
+	return page;
+}
+
+uint8_t *rvt_tandem_memory_page(struct rvt_tandem_memory *memory, uint64_t addr)
+{
+	struct page *page = find(memory, addr, true);
+
+	return page ? page->bytes : NULL;
+}
+
+static void mark(struct page *page, size_t at, size_t len)
+{
+	for (; len; at++, len--)
+		page->known[at / 8] |= 1u << at % 8;
+}
+
+void rvt_tandem_memory_mark(struct rvt_tandem_memory *memory, uint64_t addr, size_t len)
+{
+	struct page *page;
+	size_t n;
+
+	for (; len; addr += n, len -= n) {
+		n = PAGE - addr % PAGE < len ? PAGE - addr % PAGE : len;
+		page = find(memory, addr, false);
+		if (page)
+			mark(page, addr % PAGE, n);
+	}
+}
+
+int rvt_tandem_memory_write(struct rvt_tandem_memory *memory, uint64_t addr, const void *bytes,
+			    size_t len)
+{
+	const uint8_t *from = bytes;
+	struct page *page;
+	size_t n;
+
+	for (; len; addr += n, from += n, len -= n) {
+		n = PAGE - addr % PAGE < len ? PAGE - addr % PAGE : len;
+		page = find(memory, addr, true);
+		if (!page)
+			return -ENOMEM;
+		memcpy(page->bytes + addr % PAGE, from, n);
+		mark(page, addr % PAGE, n);
+	}
+	return 0;
+}
+
+size_t rvt_tandem_memory_read(struct rvt_tandem_memory *memory, uint64_t addr, void *bytes,
+			      size_t len)
+{
+	struct page *page = NULL;
+	uint8_t *to = bytes;
+	size_t known = 0, at;
+
+	for (; len; addr++, to++, len--) {
+		at = addr % PAGE;
+		if (!page || page->number != addr / PAGE)
+			page = find(memory, addr, false);
+		*to = page ? page->bytes[at] : 0;
+		known += page && page->known[at / 8] >> at % 8 & 1;
+	}
+	return known;
+}
+
+int rvt_tandem_shadow_init(struct rvt_tandem_shadow *shadow,
+			   const struct rvt_tandem_params *params)
+{
+	memset(shadow, 0, sizeof(*shadow));
+	shadow->params = *params;
+	shadow->known[RVT_TANDEM_GPR] = true;
+	shadow->memory = rvt_tandem_memory_create();
+	return shadow->memory ? 0 : -ENOMEM;
+}
+
+void rvt_tandem_shadow_fini(struct rvt_tandem_shadow *shadow)
+{
+	rvt_tandem_memory_destroy(shadow->memory);
+	shadow->memory = NULL;
+}
+
+static uint64_t truncate_to(uint64_t value, unsigned int bits)
+{
+	return bits == 32 ? (uint32_t)value : value;
+}
+
+static void apply_update(struct rvt_tandem_shadow *shadow, const struct rvt_tandem_update *update)
+{
+	const struct rvt_tandem_params *params = &shadow->params;
+	unsigned int bits = update->reg >= RVT_TANDEM_FPR ? params->flen : params->xlen;
+	uint64_t *reg = &shadow->regs[update->reg];
+
+	if (update->op == RVT_TANDEM_REG_FULL)
+		*reg = update->value;
+	else if (!shadow->known[update->reg])
+		return;		/* an increment of nobody knows what */
+	else if (update->op == RVT_TANDEM_REG_ADD)
+		*reg = truncate_to(*reg + update->value, bits);
+	else
+		*reg |= update->value;
+	shadow->known[update->reg] = true;
+	if (update->reg == RVT_TANDEM_GPR)
+		*reg = 0;
+}
+
+static int apply_memory(struct rvt_tandem_shadow *shadow, const struct rvt_tandem_group *group)
+{
+	static const uint8_t sizes[] = { 1, 2, 4, 8 };
+	uint64_t bytes;
+	unsigned int id;
+	size_t i, n;
+	int ret;
+
+	for (i = 0; i < group->accesses_len; i++) {
+		n = rvt_tandem_access_stored(&group->accesses[i], &bytes);
+		ret = rvt_tandem_memory_write(shadow->memory, group->accesses[i].addr, &bytes, n);
+		if (ret)
+			return ret;
+	}
+	/* Store data, the instruction's view, needs its address; requests say it better. */
+	if (group->accesses_len || !(group->states >> RVT_TANDEM_PADDR & 1))
+		return 0;
+	for (id = RVT_TANDEM_STORE8; id <= RVT_TANDEM_STORE64; id++) {
+		if (!(group->states >> id & 1))
+			continue;
+		ret = rvt_tandem_memory_write(shadow->memory, group->state[RVT_TANDEM_PADDR],
+					      &group->state[id], sizes[id - RVT_TANDEM_STORE8]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int rvt_tandem_shadow_apply(struct rvt_tandem_shadow *shadow, const struct rvt_tandem_group *group)
+{
+	size_t i;
+
+	if (group->reset) {
+		memset(shadow->known, 0, sizeof(shadow->known));
+		shadow->known[RVT_TANDEM_GPR] = true;
+		shadow->pc_known = false;
+		/* ch. 3.4 of the privileged architecture: reset enters M mode */
+		shadow->privilege = 3;
+		shadow->privilege_known = true;
+	}
+	for (i = 0; i < group->updates_len; i++)
+		apply_update(shadow, &group->updates[i]);
+	if (group->states >> RVT_TANDEM_PRIV & 1) {
+		shadow->privilege = group->state[RVT_TANDEM_PRIV] & 3;
+		shadow->privilege_known = true;
+	}
+	if (group->states >> RVT_TANDEM_MTIME & 1)
+		shadow->mtime = group->state[RVT_TANDEM_MTIME];
+	if (group->states >> RVT_TANDEM_PC & 1) {
+		shadow->pc = group->state[RVT_TANDEM_PC];
+		shadow->pc_known = true;
+	} else if (group->inc_pc && shadow->pc_known) {
+		shadow->pc = truncate_to(shadow->pc + group->insn_bytes, shadow->params.xlen);
+	}
+	return apply_memory(shadow, group);
+}
