@@ -20,6 +20,8 @@ RUN_ENV=()
 RUN_QEMU_ARGS=()
 RUN_COMMAND=()
 
+# Self-tests and certificates that cost a second and that no test is about.
+RUN_INITCALLS=initcall_blacklist=load_system_certificate_list,jent_mod_init
 RUN_RAM_BASE=0x80000000
 RUN_DIR=''
 RUN_RAM=''
@@ -224,7 +226,7 @@ run_devices()
 {
 	local image channel
 
-	image=$(root_path guest)/.lab/image.ext4
+	image=$(root_path guest)/.lab/image.squashfs
 	DEVICES=(-global virtio-mmio.force-legacy=false
 		-blockdev "driver=file,node-name=disk,filename=$image,read-only=on,locking=off"
 		-device virtio-blk-device,drive=disk
@@ -283,7 +285,7 @@ run_boot()
 		[ -f "$image" ] && break
 	done
 	COMMAND=("${QEMU[@]}" "${MACHINE[@]}" -M "$MACHINE_TYPE" "${DEVICES[@]}" -no-reboot -kernel "$image"
-		-initrd "$RUN_DIR/initrd" -append "console=ttyS0 panic=-1 oops=panic loglevel=7 $RUN_APPEND"
+		-initrd "$RUN_DIR/initrd" -append "console=ttyS0 panic=-1 oops=panic loglevel=7 $RUN_INITCALLS $RUN_APPEND"
 		${RUN_QEMU_ARGS[@]+"${RUN_QEMU_ARGS[@]}"})
 }
 

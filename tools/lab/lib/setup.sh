@@ -130,7 +130,7 @@ fill_guest()
 	ln -sf mawk "$2/usr/bin/awk"
 	ln -sf python3 "$2/usr/bin/python"
 	image_accounts "$2"
-	image_root "$2" "$2/.lab/image.ext4"
+	image_root "$2" "$2/.lab/image.squashfs"
 }
 
 fill_kernel()
@@ -176,7 +176,7 @@ setup_machine()
 {
 	local need=() pair sbin=$PATH:/sbin:/usr/sbin
 
-	for pair in dtc=device-tree-compiler cpio=cpio mke2fs=e2fsprogs depmod=kmod xz=xz-utils zstd=zstd \
+	for pair in dtc=device-tree-compiler cpio=cpio mksquashfs=squashfs-tools depmod=kmod xz=xz-utils zstd=zstd \
 		flock=util-linux unshare=util-linux pkgconf=pkgconf; do
 		PATH=$sbin command -v "${pair%%=*}" >/dev/null || need+=("${pair#*=}")
 	done
