@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V trace: what a decoder must know of an encoder, for user space.
+ */
+#define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/delay.h>
+#include <linux/property.h>
+#include <linux/sysfs.h>
+
+#include "rvtrace.h"
+
+static struct rvtrace_encoder *dev_to_encoder(struct device *dev)
+{
+	return to_rvtrace_encoder(to_rvtrace_component(dev));
+}
+
+static const char *const rvtrace_format_names[RVTRACE_FORMATS] = { "etrace", "ntrace" };
+
+const char *rvtrace_format_name(enum rvtrace_format format)
+{
+	return rvtrace_format_names[format];
+}
+
+/* Options of trTeInstFeatures and trTeControl, by the names that the PMU's format/ has for them */
+static const struct {
+	const char *name;
+	u32 feature;
+	u32 control;
+} rvtrace_option_names[] = {
+	{ "branch_prediction", RVTRACE_TE_FEATURES_BRANCH_PREDICTION, 0 },
+	{ "jump_target_cache", RVTRACE_TE_FEATURES_JUMP_TARGET_CACHE, 0 },
+	{ "implicit_return", RVTRACE_TE_FEATURES_IMPLICIT_RETURN, 0 },
+	{ "sequential_jump", RVTRACE_TE_FEATURES_SEQUENTIAL_JUMP, 0 },
+	{ "repeated_history", RVTRACE_TE_FEATURES_REPEATED_HISTORY, 0 },
+	{ "all_jumps", RVTRACE_TE_FEATURES_ALL_JUMPS, 0 },
+	{ "extend_address_msb", RVTRACE_TE_FEATURES_EXTEND_ADDR_MSB, 0 },
+	{ "full_address", RVTRACE_TE_FEATURES_NO_ADDR_DIFF, 0 },
+	{ "implicit_exception", RVTRACE_TE_FEATURES_NO_TRAP_ADDR, 0 },
+	{ "context", 0, RVTRACE_TE_CONTROL_CONTEXT },
+	{ "stall", 0, RVTRACE_TE_CONTROL_INST_STALL_ENA },
+};
+
+/* One line: the names of the options in @features and @control, and "timestamp" */
+ssize_t rvtrace_features_emit(char *buf, u32 features, u32 control, bool timestamp)
+{
+	ssize_t len = 0;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rvtrace_option_names); i++)
+		if (rvtrace_option_names[i].feature & features ||
+		    rvtrace_option_names[i].control & control)
+			len += sysfs_emit_at(buf, len, "%s ", rvtrace_option_names[i].name);
+	if (timestamp)
+		len += sysfs_emit_at(buf, len, "timestamp ");
+	if (len)
+		len--;
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+
+static ssize_t cpu_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", dev_to_encoder(dev)->cpu);
+}
+static DEVICE_ATTR_RO(cpu);
+
+static ssize_t protocol_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", rvtrace_format_name(dev_to_encoder(dev)->format));
+}
+static DEVICE_ATTR_RO(protocol);
+
+static ssize_t protocol_version_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	u32 impl = dev_to_encoder(dev)->comp.impl;
+
+	return sysfs_emit(buf, "%u.%u\n", (u32)FIELD_GET(RVTRACE_TE_IMPL_PROTOCOL_MAJOR, impl),
+			  (u32)FIELD_GET(RVTRACE_TE_IMPL_PROTOCOL_MINOR, impl));
+}
+static DEVICE_ATTR_RO(protocol_version);
+
+static ssize_t src_id_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dev_to_encoder(dev)->src_id);
+}
+static DEVICE_ATTR_RO(src_id);
+
+static ssize_t src_bits_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dev_to_encoder(dev)->src_bits);
+}
+static DEVICE_ATTR_RO(src_bits);
+
+static ssize_t timestamp_width_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dev_to_encoder(dev)->ts_width);
+}
+static DEVICE_ATTR_RO(timestamp_width);
+
+/*
+ * An external clock is taken for the platform's time counter unless firmware says otherwise. How
+ * fast an internal one runs only firmware can say.
+ */
+static ssize_t timestamp_frequency_show(struct device *dev, struct device_attribute *attr,
+					char *buf)
+{
+	struct rvtrace_encoder *enc = dev_to_encoder(dev);
+	u32 hz = 0;
+
+	if (enc->ts_mode == RVTRACE_TS_MODE_EXTERNAL)
+		hz = riscv_timebase;
+	if (enc->ts_mode)
+		device_property_read_u32(dev->parent, "rvtrace,timestamp-frequency", &hz);
+	return sysfs_emit(buf, "%u\n", hz);
+}
+static DEVICE_ATTR_RO(timestamp_frequency);
+
+static ssize_t features_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_encoder *enc = dev_to_encoder(dev);
+	const struct rvtrace_caps *caps = &enc->caps[enc->format];
+
+	return rvtrace_features_emit(buf, caps->features, caps->control, enc->ts_mode);
+}
+static DEVICE_ATTR_RO(features);
+
+/* What holds with no option in force; "timestamp" says in which form they come when asked for. */
+static ssize_t params_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_encoder *enc = dev_to_encoder(dev);
+	ssize_t len;
+
+	len = sysfs_emit(buf, "protocol = %s\nxlen = %d\n", rvtrace_format_name(enc->format),
+			 __riscv_xlen);
+	if (enc->format != RVTRACE_FORMAT_NTRACE)
+		return len;
+	return len + sysfs_emit_at(buf, len,
+				   "dialect = 1.0\nmode = %s\nsrc_bits = %u\ntimestamp = %s\n",
+				   enc->caps[enc->format].modes & BIT(RVTRACE_MODE_OPTIMIZED) ?
+				   "htm" : "btm", enc->src_bits, enc->ts_mode ? "delta" : "none");
+}
+static DEVICE_ATTR_RO(params);
+
+static struct attribute *rvtrace_encoder_attrs[] = {
+	&dev_attr_cpu.attr,
+	&dev_attr_protocol.attr,
+	&dev_attr_protocol_version.attr,
+	&dev_attr_src_id.attr,
+	&dev_attr_src_bits.attr,
+	&dev_attr_timestamp_width.attr,
+	&dev_attr_timestamp_frequency.attr,
+	&dev_attr_features.attr,
+	&dev_attr_params.attr,
+	NULL
+};
+
+static const struct attribute_group rvtrace_encoder_group = {
+	.attrs = rvtrace_encoder_attrs,
+};
+
+const struct attribute_group *rvtrace_encoder_groups[] = {
+	&rvtrace_component_group,
+	&rvtrace_encoder_group,
+	NULL
+};

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V trace: components as firmware describes them, and the graph that connects them.
+ */
+#define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/mod_devicetable.h>
+#include <linux/module.h>
+#include <linux/of.h>
+#include <linux/of_graph.h>
+#include <linux/platform_device.h>
+#include <linux/property.h>
+#include <linux/smp.h>
+
+#include "rvtrace.h"
+
+#define RVTRACE_VERSION_MAJOR		1
+#define RVTRACE_VERSION_MINOR		0
+#define RVTRACE_VERSION_EXPERIMENTAL	15
+
+/*
+ * rvtrace_check_version - the version rules of the Trace Control Interface, chapter on versioning
+ *
+ * Major 0 is the interface before ratification, whose registers lie elsewhere.
+ */
+static int rvtrace_check_version(struct device *dev, u32 impl)
+{
+	u32 major = FIELD_GET(RVTRACE_IMPL_MAJOR, impl);
+	u32 minor = FIELD_GET(RVTRACE_IMPL_MINOR, impl);
+
+	if (major != RVTRACE_VERSION_MAJOR) {
+		dev_err(dev, "%s: interface version %u.%u is not one that this driver knows (%u.%u), component not used (impl 0x%08x)\n",
+			dev_name(dev), major, minor, RVTRACE_VERSION_MAJOR, RVTRACE_VERSION_MINOR,
+			impl);
+		return -ENODEV;
+	}
+	if (minor == RVTRACE_VERSION_EXPERIMENTAL)
+		dev_warn(dev, "interface version %u.%u is experimental (impl 0x%08x)\n", major,
+			 minor, impl);
+	else if (minor > RVTRACE_VERSION_MINOR)
+		dev_warn(dev, "interface version %u.%u is newer than this driver's %u.%u: new features are not used (impl 0x%08x)\n",
+			 major, minor, RVTRACE_VERSION_MAJOR, RVTRACE_VERSION_MINOR, impl);
+	return 0;
+}
+
+static struct rvtrace_component *rvtrace_find(const struct fwnode_handle *fwnode)
+{
+	struct rvtrace_component *comp;
+
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (dev_fwnode(comp->dev.parent) == fwnode)
+			return comp;
+	return NULL;
+}
+
+static void rvtrace_put_outputs(void *data)
+{
+	struct rvtrace_component *comp = data;
+
+	while (comp->nr_outputs)
+		put_device(&comp->outputs[--comp->nr_outputs]->dev);
+}
+
+static int rvtrace_add_output(struct rvtrace_component *comp, struct fwnode_handle *endpoint)
+{
+	struct device *dev = comp->dev.parent;
+	struct rvtrace_component *to;
+	struct fwnode_handle *remote;
+	int ret = 0;
+
+	remote = fwnode_graph_get_remote_port_parent(endpoint);
+	/* A link that only the other end names, or one to a disabled component */
+	if (!remote || !fwnode_device_is_available(remote))
+		goto out;
+	if (comp->nr_outputs == RVTRACE_MAX_OUTPUTS) {
+		ret = dev_err_probe(dev, -E2BIG, "more than %d outputs\n", RVTRACE_MAX_OUTPUTS);
+		goto out;
+	}
+	mutex_lock(&rvtrace_mutex);
+	to = rvtrace_find(remote);
+	if (to)
+		get_device(&to->dev);
+	mutex_unlock(&rvtrace_mutex);
+	if (to)
+		comp->outputs[comp->nr_outputs++] = to;
+	else
+		ret = dev_err_probe(dev, -EPROBE_DEFER, "waiting for %pfwP\n", remote);
+out:
+	fwnode_handle_put(remote);
+	return ret;
+}
+
+/* What is under out-ports is an output; whether the other end links back does not matter. */
+static int rvtrace_find_outputs(struct rvtrace_component *comp)
+{
+	struct device *dev = comp->dev.parent;
+	struct fwnode_handle *ports, *port, *endpoint;
+	int ret = 0;
+
+	ports = device_get_named_child_node(dev, "out-ports");
+	if (!ports)
+		return 0;
+	fwnode_for_each_child_node(ports, port) {
+		fwnode_for_each_child_node(port, endpoint) {
+			ret = rvtrace_add_output(comp, endpoint);
+			if (ret) {
+				fwnode_handle_put(endpoint);
+				break;
+			}
+		}
+		if (ret) {
+			fwnode_handle_put(port);
+			break;
+		}
+	}
+	fwnode_handle_put(ports);
+	if (ret)
+		rvtrace_put_outputs(comp);
+	return ret;
+}
+
+static int rvtrace_find_cpu(struct rvtrace_encoder *enc)
+{
+	struct device *dev = enc->comp.dev.parent;
+	struct device_node *node;
+
+	node = of_parse_phandle(dev->of_node, "cpus", 0);
+	if (!node)
+		return dev_err_probe(dev, -EINVAL, "encoder without \"cpus\"\n");
+	enc->cpu = of_cpu_node_to_id(node);
+	of_node_put(node);
+	if (enc->cpu < 0)
+		return dev_err_probe(dev, -ENODEV, "its hart is not one that Linux uses\n");
+	return 0;
+}
+
+/*
+ * The type says how large the component's structure is, and the type is known after activation
+ * only: the first component that is activated is a temporary one.
+ */
+static int rvtrace_read_impl(struct platform_device *pdev, void __iomem *base, u32 *impl)
+{
+	static const struct rvtrace_ops none = {
+		.name = "component",
+		.size = sizeof(struct rvtrace_component),
+	};
+	struct rvtrace_component *comp;
+	int ret;
+
+	comp = kzalloc(none.size, GFP_KERNEL);
+	if (!comp)
+		return -ENOMEM;
+	comp->ops = &none;
+	comp->base = base;
+	rvtrace_component_init(comp, &pdev->dev);
+	ret = rvtrace_activate(comp);
+	if (!ret)
+		*impl = rvtrace_read(comp, RVTRACE_IMPL);
+	rvtrace_deactivate(comp);
+	put_device(&comp->dev);
+	return ret;
+}
+
+static void rvtrace_free(void *data)
+{
+	struct rvtrace_component *comp = data;
+
+	put_device(&comp->dev);
+}
+
+static void rvtrace_remove(void *data)
+{
+	struct rvtrace_component *comp = data;
+
+	if (comp->type == RVTRACE_TYPE_ENCODER)
+		rvtrace_pmu_remove_encoder(to_rvtrace_encoder(comp));
+	rvtrace_unregister(comp);
+}
+
+static int rvtrace_probe_hardware(void *data)
+{
+	struct rvtrace_component *comp = data;
+	int ret;
+
+	ret = rvtrace_activate(comp);
+	if (!ret)
+		ret = comp->ops->probe(comp);
+	rvtrace_deactivate(comp);
+	return comp->broken ? -ETIMEDOUT : ret;
+}
+
+/* An encoder may answer its own hart only. */
+static int rvtrace_probe_on_cpu(struct rvtrace_component *comp)
+{
+	int ret = -ENXIO;
+
+	if (comp->type == RVTRACE_TYPE_ENCODER)
+		ret = smp_call_on_cpu(to_rvtrace_encoder(comp)->cpu, rvtrace_probe_hardware, comp,
+				      false);
+	return ret == -ENXIO ? rvtrace_probe_hardware(comp) : ret;
+}
+
+static int rvtrace_probe(struct platform_device *pdev)
+{
+	struct device *dev = &pdev->dev;
+	const struct rvtrace_ops *ops;
+	struct rvtrace_component *comp;
+	void __iomem *base;
+	u32 impl;
+	int ret;
+
+	base = devm_platform_ioremap_resource(pdev, 0);
+	if (IS_ERR(base))
+		return PTR_ERR(base);
+	ret = rvtrace_read_impl(pdev, base, &impl);
+	if (ret)
+		return ret;
+	ret = rvtrace_check_version(dev, impl);
+	if (ret)
+		return ret;
+	ops = rvtrace_ops_of(FIELD_GET(RVTRACE_IMPL_TYPE, impl));
+	if (!ops)
+		return dev_err_probe(dev, -ENODEV, "unknown component type %lu (impl 0x%08x)\n",
+				     FIELD_GET(RVTRACE_IMPL_TYPE, impl), impl);
+	comp = kzalloc(ops->size, GFP_KERNEL);
+	if (!comp)
+		return -ENOMEM;
+	comp->ops = ops;
+	comp->base = base;
+	comp->impl = impl;
+	comp->type = FIELD_GET(RVTRACE_IMPL_TYPE, impl);
+	rvtrace_component_init(comp, dev);
+	ret = devm_add_action_or_reset(dev, rvtrace_free, comp);
+	if (ret)
+		return ret;
+
+	ret = rvtrace_find_outputs(comp);
+	if (ret)
+		return ret;
+	ret = devm_add_action_or_reset(dev, rvtrace_put_outputs, comp);
+	if (ret)
+		return ret;
+	if (comp->type == RVTRACE_TYPE_ENCODER) {
+		ret = rvtrace_find_cpu(to_rvtrace_encoder(comp));
+		if (ret)
+			return ret;
+		ret = rvtrace_paths_find(to_rvtrace_encoder(comp));
+		if (ret)
+			return ret;
+	}
+	ret = rvtrace_probe_on_cpu(comp);
+	if (ret)
+		return ret;
+	ret = rvtrace_register(comp);
+	if (ret)
+		return ret;
+	ret = devm_add_action_or_reset(dev, rvtrace_remove, comp);
+	if (ret || comp->type != RVTRACE_TYPE_ENCODER)
+		return ret;
+	return rvtrace_pmu_add_encoder(to_rvtrace_encoder(comp));
+}
+
+static const struct of_device_id rvtrace_of_match[] = {
+	{ .compatible = "riscv,trace-component" },
+	{ }
+};
+MODULE_DEVICE_TABLE(of, rvtrace_of_match);
+
+static struct platform_driver rvtrace_driver = {
+	.probe = rvtrace_probe,
+	.driver = {
+		.name = "rvtrace",
+		.of_match_table = rvtrace_of_match,
+		/* Components are parts of paths that events use. */
+		.suppress_bind_attrs = true,
+	},
+};
+
+int rvtrace_platform_register(void)
+{
+	struct device_node *node;
+
+	node = of_find_matching_node(NULL, rvtrace_of_match);
+	if (!node)
+		pr_info("no trace hardware: the devicetree has no node compatible with \"%s\"\n",
+			rvtrace_of_match[0].compatible);
+	of_node_put(node);
+	return platform_driver_register(&rvtrace_driver);
+}
+
+void rvtrace_platform_unregister(void)
+{
+	platform_driver_unregister(&rvtrace_driver);
+}

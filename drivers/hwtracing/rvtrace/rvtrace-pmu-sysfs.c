@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V trace: attributes of the PMU. format/ is the bits of struct perf_event_attr
+ * (RVTRACE_CONFIG_*), caps/ what every encoder of this machine takes.
+ */
+#define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/cpumask.h>
+#include <linux/perf_event.h>
+#include <linux/sysfs.h>
+
+#include "rvtrace.h"
+
+PMU_FORMAT_ATTR(event,			"config:0");
+PMU_FORMAT_ATTR(branch_prediction,	"config:1");
+PMU_FORMAT_ATTR(jump_target_cache,	"config:2");
+PMU_FORMAT_ATTR(implicit_return,	"config:3");
+PMU_FORMAT_ATTR(sequential_jump,	"config:4");
+PMU_FORMAT_ATTR(repeated_history,	"config:5");
+PMU_FORMAT_ATTR(all_jumps,		"config:6");
+PMU_FORMAT_ATTR(extend_address_msb,	"config:7");
+PMU_FORMAT_ATTR(full_address,		"config:8");
+PMU_FORMAT_ATTR(implicit_exception,	"config:9");
+PMU_FORMAT_ATTR(implicit_return_mode,	"config:10-11");
+PMU_FORMAT_ATTR(mode,			"config:12-14");
+PMU_FORMAT_ATTR(context,		"config:15");
+PMU_FORMAT_ATTR(timestamp,		"config:16");
+PMU_FORMAT_ATTR(stall,			"config:17");
+PMU_FORMAT_ATTR(syncmode,		"config:18-19");
+PMU_FORMAT_ATTR(syncmax,		"config:20-23");
+PMU_FORMAT_ATTR(format,			"config:24-26");
+PMU_FORMAT_ATTR(machine,		"config:27");
+PMU_FORMAT_ATTR(sink,			"config2:0-31");
+
+static struct attribute *rvtrace_format_attrs[] = {
+	&format_attr_event.attr,
+	&format_attr_branch_prediction.attr,
+	&format_attr_jump_target_cache.attr,
+	&format_attr_implicit_return.attr,
+	&format_attr_sequential_jump.attr,
+	&format_attr_repeated_history.attr,
+	&format_attr_all_jumps.attr,
+	&format_attr_extend_address_msb.attr,
+	&format_attr_full_address.attr,
+	&format_attr_implicit_exception.attr,
+	&format_attr_implicit_return_mode.attr,
+	&format_attr_mode.attr,
+	&format_attr_context.attr,
+	&format_attr_timestamp.attr,
+	&format_attr_stall.attr,
+	&format_attr_syncmode.attr,
+	&format_attr_syncmax.attr,
+	&format_attr_format.attr,
+	&format_attr_machine.attr,
+	&format_attr_sink.attr,
+	NULL
+};
+
+static const struct attribute_group rvtrace_format_group = {
+	.name = "format",
+	.attrs = rvtrace_format_attrs,
+};
+
+/* What all encoders have in common, in the default format of each */
+struct rvtrace_common {
+	struct rvtrace_caps caps;
+	u8 formats;
+	u8 privilege_set;
+	u8 privilege_clear;
+	bool timestamp;
+};
+
+static void rvtrace_common(struct rvtrace_common *common)
+{
+	const struct rvtrace_encoder *enc;
+	const struct rvtrace_caps *caps;
+	int cpu;
+
+	memset(common, ~0, sizeof(*common));
+	common->timestamp = true;
+	for_each_possible_cpu(cpu) {
+		enc = READ_ONCE(per_cpu(rvtrace_cpus, cpu).encoder);
+		if (!enc)
+			continue;
+		caps = &enc->caps[enc->format];
+		common->formats &= enc->formats;
+		common->privilege_set &= enc->privilege_set;
+		common->privilege_clear &= enc->privilege_clear;
+		common->timestamp &= !!enc->ts_mode;
+		common->caps.modes &= caps->modes;
+		common->caps.sync_modes &= caps->sync_modes;
+		common->caps.sync_max &= caps->sync_max;
+		common->caps.return_modes &= caps->return_modes;
+		common->caps.control &= caps->control;
+		common->caps.features &= caps->features;
+	}
+}
+
+/* The numbers of the bits of @values, from @first on */
+static ssize_t rvtrace_values_emit(char *buf, unsigned long values, unsigned int first)
+{
+	ssize_t len = 0;
+	unsigned int bit;
+
+	for_each_set_bit(bit, &values, BITS_PER_LONG)
+		if (bit >= first)
+			len += sysfs_emit_at(buf, len, "%u ", bit);
+	if (len)
+		len--;
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+
+static ssize_t modes_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_common common;
+
+	rvtrace_common(&common);
+	return rvtrace_values_emit(buf, common.caps.modes, 1);
+}
+static DEVICE_ATTR_RO(modes);
+
+static ssize_t syncmodes_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_common common;
+
+	rvtrace_common(&common);
+	return rvtrace_values_emit(buf, common.caps.sync_modes, 1);
+}
+static DEVICE_ATTR_RO(syncmodes);
+
+static ssize_t syncmax_values_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_common common;
+
+	rvtrace_common(&common);
+	return rvtrace_values_emit(buf, common.caps.sync_max, 0);
+}
+static DEVICE_ATTR_RO(syncmax_values);
+
+static ssize_t implicit_return_modes_show(struct device *dev, struct device_attribute *attr,
+					  char *buf)
+{
+	struct rvtrace_common common;
+
+	rvtrace_common(&common);
+	return rvtrace_values_emit(buf, common.caps.return_modes, 1);
+}
+static DEVICE_ATTR_RO(implicit_return_modes);
+
+/* Values of "format" beside their meaning */
+static ssize_t formats_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_common common;
+	ssize_t len = 0;
+	int format;
+
+	rvtrace_common(&common);
+	for (format = 0; format < RVTRACE_FORMATS; format++)
+		if (common.formats & BIT(format))
+			len += sysfs_emit_at(buf, len, "%d %s\n", format + 1,
+					     rvtrace_format_name(format));
+	return len;
+}
+static DEVICE_ATTR_RO(formats);
+
+static ssize_t features_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_common common;
+
+	rvtrace_common(&common);
+	return rvtrace_features_emit(buf, common.caps.features, common.caps.control,
+				     common.timestamp);
+}
+static DEVICE_ATTR_RO(features);
+
+/* exclude_user, exclude_kernel and exclude_hv can be told apart by the hardware. */
+static ssize_t privilege_filter_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const u8 modes = RVTRACE_PRIVILEGE_U | RVTRACE_PRIVILEGE_S;
+	struct rvtrace_common common;
+
+	rvtrace_common(&common);
+	return sysfs_emit(buf, "%d\n", (common.privilege_set & modes) == modes &&
+			  (common.privilege_clear & (modes | RVTRACE_PRIVILEGE_M)) ==
+			  (modes | RVTRACE_PRIVILEGE_M));
+}
+static DEVICE_ATTR_RO(privilege_filter);
+
+static ssize_t scontext_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", rvtrace_context_usable());
+}
+static DEVICE_ATTR_RO(scontext);
+
+static struct attribute *rvtrace_caps_attrs[] = {
+	&dev_attr_modes.attr,
+	&dev_attr_syncmodes.attr,
+	&dev_attr_syncmax_values.attr,
+	&dev_attr_implicit_return_modes.attr,
+	&dev_attr_formats.attr,
+	&dev_attr_features.attr,
+	&dev_attr_privilege_filter.attr,
+	&dev_attr_scontext.attr,
+	NULL
+};
+
+static const struct attribute_group rvtrace_caps_group = {
+	.name = "caps",
+	.attrs = rvtrace_caps_attrs,
+};
+
+static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	cpumask_var_t mask;
+	ssize_t len;
+	int cpu;
+
+	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		if (READ_ONCE(per_cpu(rvtrace_cpus, cpu).encoder))
+			cpumask_set_cpu(cpu, mask);
+	len = cpumap_print_to_pagebuf(true, buf, mask);
+	free_cpumask_var(mask);
+	return len;
+}
+static DEVICE_ATTR_RO(cpumask);
+
+static struct attribute *rvtrace_cpumask_attrs[] = {
+	&dev_attr_cpumask.attr,
+	NULL
+};
+
+static const struct attribute_group rvtrace_cpumask_group = {
+	.attrs = rvtrace_cpumask_attrs,
+};
+
+const struct attribute_group *rvtrace_pmu_groups[] = {
+	&rvtrace_format_group,
+	&rvtrace_caps_group,
+	&rvtrace_cpumask_group,
+	NULL
+};

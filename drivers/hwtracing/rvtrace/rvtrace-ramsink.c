@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V trace: the RAM sink in SMEM mode. It writes into a DMA buffer of ours, which is drained
+ * into the AUX buffer.
+ *
+ * The buffer is used from its start each time that the sink is started, and drained before it is
+ * full:
+ *
+ *	Start             WP                          Limit + A
+ *	+-----------------+---------------------------+
+ *	|#################|                           |   Wrap = 0: # is the trace
+ *	+-----------------+---------------------------+
+ *
+ * When the timer was too late, a sink that stops on wrap holds the first part of the trace, and
+ * loss is at the end. The specification leaves open where WP is then: at Start with Wrap = 1, or
+ * behind Limit.
+ *
+ *	+---------------------------------------------+
+ *	|#############################################|~~~ lost
+ *	+---------------------------------------------+
+ *
+ * One that does not stop holds the last part, and loss is before it. How often it went round nobody
+ * knows.
+ *
+ *	Start             WP                          Limit + A
+ *	+-----------------+---------------------------+
+ *	|## newer ########|## oldest, amid a message #|
+ *	+-----------------+---------------------------+
+ */
+#define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/dma-mapping.h>
+#include <linux/log2.h>
+#include <linux/moduleparam.h>
+#include <linux/property.h>
+#include <linux/sizes.h>
+
+#include "rvtrace.h"
+
+static unsigned int rvtrace_max_buffer = SZ_4M;
+module_param_named(max_buffer, rvtrace_max_buffer, uint, 0644);
+MODULE_PARM_DESC(max_buffer, "upper limit of the DMA buffer of a RAM sink, in bytes");
+
+#define RVTRACE_MIN_BUFFER	SZ_4K
+
+static u64 rvtrace_ramsink_read_address(struct rvtrace_ramsink *sink, u32 low, u32 high)
+{
+	u64 addr = rvtrace_read(&sink->comp, low);
+
+	/* The sink is idle: the two halves cannot change between the reads. */
+	if (sink->high_bits)
+		addr |= (u64)rvtrace_read(&sink->comp, high) << 32;
+	return addr;
+}
+
+static void rvtrace_ramsink_write_address(struct rvtrace_ramsink *sink, u32 low, u32 high, u64 addr)
+{
+	if (sink->high_bits)
+		rvtrace_write(&sink->comp, high, upper_32_bits(addr));
+	rvtrace_write(&sink->comp, low, lower_32_bits(addr));
+}
+
+static int rvtrace_ramsink_reset(struct rvtrace_component *comp)
+{
+	to_rvtrace_ramsink(comp)->programmed = false;
+	/* Nothing but Active: clears Mode, StopOnWrap, MemFormat and AsyncFreq. */
+	rvtrace_write(comp, RVTRACE_CONTROL, RVTRACE_CONTROL_ACTIVE);
+	return 0;
+}
+
+static int rvtrace_ramsink_probe(struct rvtrace_component *comp)
+{
+	struct rvtrace_ramsink *sink = to_rvtrace_ramsink(comp);
+	struct device *dev = comp->dev.parent;
+	u32 control;
+
+	mutex_init(&sink->lock);
+	if (!(comp->impl & RVTRACE_RAM_IMPL_HAS_SMEM)) {
+		dev_err(dev, "RAM sink without system memory mode, not used\n");
+		return -ENODEV;
+	}
+	control = RVTRACE_CONTROL_ACTIVE | RVTRACE_RAM_CONTROL_MODE_SMEM |
+		  RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
+	control = rvtrace_try(comp, RVTRACE_CONTROL, control);
+	if (!(control & RVTRACE_RAM_CONTROL_MODE_SMEM)) {
+		dev_err(dev, "RAM sink does not take system memory mode, not used\n");
+		return -ENODEV;
+	}
+	sink->stop_on_wrap = control & RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
+	/*
+	 * Disabled, and Enable is not set before Start has got its real value: no DMA can happen.
+	 */
+	sink->high_bits = rvtrace_try(comp, RVTRACE_RAM_START_HIGH, ~0);
+	rvtrace_write(comp, RVTRACE_RAM_START_HIGH, 0);
+	/* 0: to be found out from what becomes of Limit. */
+	device_property_read_u32(dev, "rvtrace,memory-access-bytes", &sink->access);
+	return dma_set_mask_and_coherent(dev, DMA_BIT_MASK(32 + fls(sink->high_bits)));
+}
+
+/*
+ * rvtrace_ramsink_get_buffer - have a buffer that fits an AUX buffer of @aux_size bytes
+ *
+ * It is a quarter of it, so that there is room in the AUX buffer for what is drained while user
+ * space still reads. A buffer that others use already stays as it is. Released by
+ * rvtrace_ramsink_put_buffer(). Returns 0 or -ENOMEM.
+ */
+int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t aux_size)
+{
+	size_t size = rounddown_pow_of_two(max_t(size_t, aux_size / 4, RVTRACE_MIN_BUFFER));
+	int ret = 0;
+
+	size = clamp_t(size_t, size, RVTRACE_MIN_BUFFER,
+		       max_t(size_t, rounddown_pow_of_two(rvtrace_max_buffer | 1),
+			     RVTRACE_MIN_BUFFER));
+	mutex_lock(&sink->lock);
+	while (!sink->vaddr && size >= RVTRACE_MIN_BUFFER) {
+		sink->vaddr = dma_alloc_coherent(sink->comp.dev.parent, size, &sink->dma,
+						 GFP_KERNEL | __GFP_NOWARN);
+		sink->alloc = size;
+		sink->programmed = false;
+		sink->dirty = 0;
+		size /= 2;
+	}
+	if (sink->vaddr)
+		sink->users++;
+	else
+		ret = -ENOMEM;
+	mutex_unlock(&sink->lock);
+	return ret;
+}
+
+void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
+{
+	mutex_lock(&sink->lock);
+	if (!--sink->users) {
+		dma_free_coherent(sink->comp.dev.parent, sink->alloc, sink->vaddr, sink->dma);
+		sink->vaddr = NULL;
+		sink->programmed = false;
+	}
+	mutex_unlock(&sink->lock);
+}
+
+/*
+ * Limit is the address of the last unit that is written, so what becomes of a Limit that would be
+ * right for the smallest unit shows the unit's size.
+ */
+static int rvtrace_ramsink_program(struct rvtrace_ramsink *sink)
+{
+	u64 end = sink->dma + sink->alloc, start, limit;
+	u32 access = sink->access ?: RVTRACE_RAM_MIN_ACCESS;
+
+	/* Start first: the range of Limit may depend on it. */
+	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_START_LOW, RVTRACE_RAM_START_HIGH,
+				      sink->dma);
+	start = rvtrace_ramsink_read_address(sink, RVTRACE_RAM_START_LOW, RVTRACE_RAM_START_HIGH);
+	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_LIMIT_LOW, RVTRACE_RAM_LIMIT_HIGH,
+				      end - access);
+	limit = rvtrace_ramsink_read_address(sink, RVTRACE_RAM_LIMIT_LOW, RVTRACE_RAM_LIMIT_HIGH);
+	if (start != sink->dma || limit >= end || limit <= start)
+		return -EIO;
+	if (limit != end - access) {
+		access = end - limit;
+		if (sink->access || !is_power_of_2(access) || access > RVTRACE_RAM_MAX_ACCESS)
+			return -EIO;
+		sink->access = access;
+	}
+	sink->size = limit + access - start;
+	sink->programmed = true;
+	return 0;
+}
+
+static int rvtrace_ramsink_enable(struct rvtrace_ramsink *sink, bool overwrite)
+{
+	u32 control = RVTRACE_RAM_CONTROL_MODE_SMEM;
+
+	if (sink->stop_on_wrap && !overwrite)
+		control |= RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
+	/* Low last: it clears Wrap. */
+	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH, sink->dma);
+	return rvtrace_enable(&sink->comp, control);
+}
+
+/*
+ * rvtrace_ramsink_start - start the sink at the beginning of its buffer
+ * @overwrite: old trace gives way to new
+ */
+int rvtrace_ramsink_start(struct rvtrace_ramsink *sink, const struct rvtrace_config *config,
+			  bool overwrite)
+{
+	int ret;
+
+	if (!sink->vaddr)
+		return -ENOMEM;
+	if (sink->owner != config->serial) {
+		memset(sink->vaddr, 0, sink->dirty);
+		sink->dirty = 0;
+		sink->owner = config->serial;
+	}
+	if (!sink->programmed) {
+		rvtrace_write(&sink->comp, RVTRACE_CONTROL,
+			      RVTRACE_CONTROL_ACTIVE | RVTRACE_RAM_CONTROL_MODE_SMEM);
+		ret = rvtrace_ramsink_program(sink);
+		if (ret) {
+			dev_err_ratelimited(&sink->comp.dev, "does not take the address of its buffer\n");
+			return ret;
+		}
+	}
+	return rvtrace_ramsink_enable(sink, overwrite);
+}
+
+/* It was full and has disabled itself. */
+bool rvtrace_ramsink_stopped_itself(struct rvtrace_ramsink *sink)
+{
+	const u32 running = RVTRACE_RAM_CONTROL_STOP_ON_WRAP | RVTRACE_CONTROL_ENABLE;
+
+	return (sink->comp.control & running) == running &&
+	       !(rvtrace_read(&sink->comp, RVTRACE_CONTROL) & RVTRACE_CONTROL_ENABLE);
+}
+
+/*
+ * After it stopped itself and was drained: takes trace again, so that what is upstream can come out
+ */
+int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink)
+{
+	return rvtrace_ramsink_enable(sink, false);
+}
+
+/* How many bytes are in the buffer of a running sink, more or less */
+size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink)
+{
+	u32 wp = rvtrace_read(&sink->comp, RVTRACE_RAM_WP_LOW);
+
+	if (wp & RVTRACE_RAM_WP_WRAP)
+		return sink->size;
+	/* The buffer is smaller than 4 GiB: the low halves tell. */
+	return min_t(size_t, (wp & RVTRACE_RAM_WP_ADDR) - lower_32_bits(sink->dma), sink->size);
+}
+
+/*
+ * rvtrace_ramsink_drain - hand over what the sink received since it was started
+ *
+ * The sink is disabled and empty. Each byte is handed over once: the next start is at the
+ * beginning.
+ */
+void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
+{
+	bool stops = sink->comp.control & RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
+	u64 wp = rvtrace_ramsink_read_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH);
+	bool wrap = wp & RVTRACE_RAM_WP_WRAP;
+	size_t fill = (wp & ~(u64)~RVTRACE_RAM_WP_ADDR) - sink->dma;
+
+	if (fill > sink->size) {
+		dev_err_ratelimited(&sink->comp.dev, "write pointer outside of the buffer\n");
+		rvtrace_output_gap(rc);
+		return;
+	}
+	if (fill == sink->size)
+		wrap = true;
+	sink->dirty = wrap ? sink->size : max(sink->dirty, fill);
+	/*
+	 * What the sink wrote before it said so must be seen: pairs with the sink's own ordering.
+	 */
+	dma_rmb();
+	if (!wrap) {
+		rvtrace_output_copy(rc, sink->vaddr, fill);
+	} else if (stops) {
+		rvtrace_output_copy(rc, sink->vaddr, sink->size);
+		rvtrace_output_gap(rc);
+	} else {
+		rvtrace_output_gap(rc);
+		rvtrace_output_copy(rc, sink->vaddr + fill, sink->size - fill);
+		rvtrace_output_copy(rc, sink->vaddr, fill);
+	}
+}
+
+static ssize_t access_bytes_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_ramsink *sink = to_rvtrace_ramsink(to_rvtrace_component(dev));
+
+	return sysfs_emit(buf, "%u\n", sink->access ?: RVTRACE_RAM_MIN_ACCESS);
+}
+static DEVICE_ATTR_RO(access_bytes);
+
+static ssize_t stop_on_wrap_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", to_rvtrace_ramsink(to_rvtrace_component(dev))->stop_on_wrap);
+}
+static DEVICE_ATTR_RO(stop_on_wrap);
+
+static struct attribute *rvtrace_ramsink_attrs[] = {
+	&dev_attr_access_bytes.attr,
+	&dev_attr_stop_on_wrap.attr,
+	NULL
+};
+
+static const struct attribute_group rvtrace_ramsink_group = {
+	.attrs = rvtrace_ramsink_attrs,
+};
+
+static const struct attribute_group *rvtrace_ramsink_groups[] = {
+	&rvtrace_component_group,
+	&rvtrace_ramsink_group,
+	NULL
+};
+
+const struct rvtrace_ops rvtrace_ramsink_ops = {
+	.name	= "ramsink",
+	.size	= sizeof(struct rvtrace_ramsink),
+	.groups	= rvtrace_ramsink_groups,
+	.probe	= rvtrace_ramsink_probe,
+	.reset	= rvtrace_ramsink_reset,
+};
