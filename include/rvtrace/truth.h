@@ -13,7 +13,8 @@
  *	ON	'+' sequence time			the encoder began tracing here (InstTracing
  *							and filters); sequence grows over all harts
  *	OFF	'-' sequence time reason		it stopped here
- *	LOST	'l' / FOUND 'f'				the encoder dropped messages from / until here
+ *	LOST	'l' / FOUND 'f'				nothing between was passed on: the encoder
+ *							dropped messages; OFF ends it, too
  *	END	'e'					clean end of file
  */
 #ifndef RVTRACE_TRUTH_H
@@ -31,7 +32,6 @@ enum rvt_truth_type {
 	RVT_TRUTH_OFF,
 	RVT_TRUTH_LOST,
 	RVT_TRUTH_FOUND,
-	RVT_TRUTH_END,
 };
 
 struct rvt_truth_record {
@@ -53,12 +53,20 @@ struct rvt_truth_record {
 struct rvt_truth_writer;
 struct rvt_truth_reader;
 
-/* Returns 0 or -errno. The writer buffers; close() makes the file complete. */
+/* Returns 0 or -errno. The writer buffers; close() appends END and makes the file complete. */
 int rvt_truth_create(const char *path, unsigned int hart, struct rvt_truth_writer **writer);
 /* Registers a block; returns its id (>= 0) or -errno. @halfwords: one byte per instruction. */
 int64_t rvt_truth_block(struct rvt_truth_writer *writer, uint64_t pc, const uint8_t *halfwords,
 			uint32_t n);
-int rvt_truth_run(struct rvt_truth_writer *writer, uint64_t id, uint32_t first, uint32_t count);
+/* The whole block retired. Returns 0, -EINVAL (no such block), -EIO, -ENOMEM. */
+int rvt_truth_run(struct rvt_truth_writer *writer, uint64_t id);
+/* Only @count instructions of it did, beginning with number @first. */
+int rvt_truth_part(struct rvt_truth_writer *writer, uint64_t id, uint32_t first, uint32_t count);
+/*
+ * The encoder has passed on all that was written so far: a LOST record that comes before the next
+ * mark goes here, not where it is written. What follows stays in memory until the next mark, OFF or LOST.
+ */
+int rvt_truth_mark(struct rvt_truth_writer *writer);
 /* STATE, TRAP, ON, OFF, LOST, FOUND. */
 int rvt_truth_write(struct rvt_truth_writer *writer, const struct rvt_truth_record *record);
 /* Makes all that was written so far readable (a zstd frame boundary). */

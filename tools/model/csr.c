@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * scontext and hcontext (Sdtrig), which QEMU does not have: a CSR instruction that names one is done here, and
+ * QEMU goes on behind it. From U-mode it traps, as QEMU would have it.
+ */
+#include <stdlib.h>
+#include "model.h"
+
+#define CSR_SCONTEXT 0x5a8
+#define CSR_HCONTEXT 0x6a8
+
+struct csr_insn {
+	uint64_t next_pc;
+	struct insn_class c;
+};
+
+static uint64_t csr_operate(unsigned int funct3, uint64_t old, uint64_t operand)
+{
+	switch (funct3 & 3) {
+	case 1:
+		return operand;
+	case 2:
+		return old | operand;
+	default:
+		return old & ~operand;
+	}
+}
+
+static uint64_t mask(unsigned int bits)
+{
+	return bits >= 64 ? ~0ull : (1ull << bits) - 1;
+}
+
+static void csr_execute(unsigned int vcpu, void *userdata)
+{
+	const struct csr_insn *insn = userdata;
+	const struct insn_class *c = &insn->c;
+	struct hart *h = &harts[vcpu];
+	bool hcontext = c->csr == CSR_HCONTEXT;
+	uint64_t *csr = hcontext ? &h->hcontext : &h->scontext;
+	uint64_t old, operand;
+
+	if (!cpu_priv())
+		return;
+	old = *csr;
+	operand = c->funct3 & 4 ? c->rs1 : cpu_x(c->rs1);
+	cpu_set_x(c->rd, old);
+	this_hart = h;
+	/* csrrs and csrrc with x0 or 0 only read. */
+	if ((c->funct3 & 3) == 1 || c->rs1)
+		hart_context(h, hcontext,
+			     csr_operate(c->funct3, old, operand) &
+				     mask(hcontext ? model.args.hcontext_bits : model.args.scontext_bits),
+			     insn->next_pc);
+	else
+		hart_leave(h, insn->next_pc);
+	this_hart = NULL;
+	qemu_plugin_set_pc(insn->next_pc);
+}
+
+void csr_instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc)
+{
+	struct csr_insn *copy;
+
+	if (c->csr != CSR_SCONTEXT && c->csr != CSR_HCONTEXT)
+		return;
+	/* As few as there are such instructions in the guest's code, and as long-lived. */
+	copy = malloc(sizeof(*copy));
+	if (!copy)
+		abort();
+	copy->c = *c;
+	copy->next_pc = pc + 4;
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, csr_execute, QEMU_PLUGIN_CB_RW_REGS_PC, copy);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What the model's hart says about an instruction; written from the ISA manual, not from lib/insn. */
+#ifndef MODEL_ITYPE_H
+#define MODEL_ITYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <rvtrace/retire.h>
+
+struct insn_class {
+	uint8_t halfwords;
+	/* Of the taken case for conditional branches: RVT_ITYPE_BRANCH_TAKEN. */
+	enum rvt_itype itype;
+	uint8_t upper_rd;	/* register that lui, c.lui or auipc loads; 0: another instruction */
+	uint8_t jump_rs;	/* register that jalr, c.jr or c.jalr goes to; 0: another instruction */
+	/* Only computes: neither leaves its block early nor touches memory or CSRs. */
+	bool plain;
+	bool store, load;
+	bool register_load;	/* lw with offset 0, as readl() of Linux compiles to */
+	/* A CSR instruction: its CSR, else -1; funct3, rd and rs1/uimm below. */
+	int csr;
+	uint8_t funct3, rd, rs1;
+};
+
+/* @zcmt: the hart has Zcmp and Zcmt, so those encodings are not c.fsdsp. */
+void itype_classify(uint32_t insn, bool zcm, struct insn_class *c);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The hardware model: what its parts know of each other.
+ *
+ *	blocks.c	translation: which instructions a block has, and where it can be left early
+ *	hart.c		execution: retired runs and traps of a hart, to its encoder and to the truth
+ *	csr.c		scontext and hcontext, which QEMU lacks
+ *	cpu.c		registers of the emulated hart
+ *	regs.c		a component's register page: junk, WARL, handshakes, violations
+ *	encoder.c sink.c ...	what each type of component does
+ *
+ * Locks, outermost first: model.lock (register pages, handshakes), hart.lock (cursor, encoder, truth),
+ * component.path_lock (data on its way to memory).
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <rvtrace/ntrace.h>
+#include <rvtrace/truth.h>
+#include "itype.h"
+#include "qemu-plugin.h"
+
+#define MODEL_MAX_HARTS 8
+#define MODEL_MAX_PARTS (2 * MODEL_MAX_HARTS + 8)
+#define MODEL_PAGE 0x1000u
+
+/* ---- arguments: args.c, documented in README.md ---- */
+
+/* The lab adds this much memory for the registers unless told otherwise. */
+#define MODEL_DEFAULT_EXTRA (16u << 20)
+
+enum model_clock { CLOCK_OF_TIME_CSR, CLOCK_OF_INSNS };
+
+struct model_args {
+	const char *ram_path;
+	uint64_t ram_base, ram_size, window;
+	const char *truth_dir, *violations_path;
+	bool truth_all;
+	uint64_t seed, delay_ns;
+	uint32_t version, protocol_version;
+	uint32_t modes, sync_modes, formats;	/* bit per supported value */
+	uint32_t filters;
+	uint32_t warl_control, warl_features, warl_ts;
+	uint32_t access_width;
+	uint32_t sram;			/* bytes; 0: the sink has none */
+	bool live_read;
+	uint32_t stuck;			/* bit per component type: its handshakes are never answered */
+	uint32_t fifo, drain;
+	enum rvt_dialect dialect;
+	uint32_t icnt_bits, hist_bits, hrepeat_bits, bcnt_bits, stack_depth;
+	enum rvt_timestamp timestamp;
+	uint32_t clock;			/* enum model_clock */
+	bool zcm;
+	uint32_t ts_width;
+	uint32_t scontext_bits, hcontext_bits;
+};
+
+/* Returns 0 or -EINVAL after a message on stderr. */
+int args_parse(struct model_args *args, int argc, char **argv);
+
+/* ---- blocks.c ---- */
+
+/* A block as translated; blocks that are alike are one. Never freed: harts and truth files refer to it. */
+struct block {
+	uint64_t pc;
+	uint32_t n, bytes;
+	uint8_t prv;
+	struct insn_class last;		/* of the last instruction */
+	uint8_t upper_rd;		/* what the last but one loaded, else 0 */
+	int64_t truth_id[MODEL_MAX_HARTS];
+	uint8_t *code;
+	uint8_t halfwords[];
+};
+
+/* Where a hart is in its current block, written by inline code at the few places that matter. */
+struct cursor {
+	uint64_t attention;	/* nonzero: call hart_block() */
+	uint64_t at;		/* pc of an instruction at which the block may be left, or ... */
+};
+#define CURSOR_THROUGH 1	/* ... none: whatever began runs to the block's end */
+
+void blocks_init(void);
+void blocks_translated(struct qemu_plugin_tb *tb, void *userdata);
+uint64_t block_pc(const struct block *b, uint32_t index);
+
+/* ---- cpu.c ---- */
+
+struct trap_csrs {
+	uint64_t cause, epc, tval;
+};
+
+/* Called once per hart, in its context; all others, too, concern the hart whose context it is. */
+void cpu_init(void);
+uint64_t cpu_priv(void);
+uint64_t cpu_time(void);
+void cpu_trap_csrs(unsigned int prv, struct trap_csrs *csrs);
+uint64_t cpu_x(unsigned int reg);
+void cpu_set_x(unsigned int reg, uint64_t value);
+
+/* ---- hart.c ---- */
+
+struct component;
+
+struct hart {
+	unsigned int id;
+	pthread_mutex_t lock;
+	struct component *encoder;
+	/* Where it is. */
+	const struct block *block;
+	uint32_t first;			/* instructions of the block before this one are accounted for */
+	uint64_t last_end;		/* end of the last retired instruction, 0 after a trap */
+	uint64_t next_pc;		/* where it went on then */
+	uint8_t upper_rd;		/* what that instruction loaded (lui ...), else 0 */
+	uint8_t prv;
+	uint64_t scontext, hcontext;
+	uint64_t insns;			/* retired while it was watched */
+	uint64_t last_time;
+	/* What of it is wanted. */
+	bool following;			/* hart_block() is being called */
+	bool wanted;			/* InstTracing and all that it needs */
+	bool started;			/* and the filters: the encoder is being fed */
+	bool lossy;
+	bool emitted;
+	struct rvt_truth_writer *truth;
+	bool truth_state;		/* the truth has a STATE since it began */
+	uint64_t truth_flushed;		/* of insns */
+};
+
+extern struct hart harts[MODEL_MAX_HARTS];
+extern unsigned int n_harts;
+/* The hart whose context a call-back runs in, NULL elsewhere. */
+extern _Thread_local struct hart *this_hart;
+
+void harts_init(unsigned int n);
+void harts_exit(void);
+void hart_block(unsigned int vcpu, void *userdata);
+void hart_discontinuity(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_t from_pc,
+			uint64_t to_pc, void *userdata);
+/* InstTracing and what it depends on changed. The caller does not hold the hart's lock. */
+void hart_want(struct hart *hart, bool wanted);
+/* The current instruction of this_hart is done, and the hart goes on at @next_pc in another block. */
+void hart_leave(struct hart *hart, uint64_t next_pc);
+/* The current instruction of this_hart wrote a context CSR and the hart goes on at @next_pc. */
+void hart_context(struct hart *hart, bool hcontext, uint64_t value, uint64_t next_pc);
+/* Timestamp for a message. */
+uint64_t hart_time(struct hart *hart);
+
+/* ---- csr.c ---- */
+
+void csr_instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc);
+
+/* ---- regs.c ---- */
+
+enum part_type {
+	PART_ENCODER = 0x1, PART_FUNNEL = 0x8, PART_RAM_SINK = 0x9, PART_PIB = 0xa,
+	PART_ATB_BRIDGE = 0xe,
+};
+
+#define CTL_ACTIVE	(1u << 0)
+#define CTL_ENABLE	(1u << 1)
+#define CTL_EMPTY	(1u << 3)
+#define CTL_HANDSHAKE	(CTL_ACTIVE | CTL_ENABLE | CTL_EMPTY)
+
+/* One register: what can be written, and what it holds after the component was activated. */
+struct reg_desc {
+	uint32_t offset;
+	uint32_t known;		/* bits that the specification defines */
+	uint32_t warl;		/* those that this component keeps */
+	uint32_t undefined;	/* those that hold junk until written */
+	uint32_t value;		/* of the rest after activation */
+	bool live;		/* may be written while the component is enabled */
+	bool must_init;		/* junk in it is an error once the component is enabled */
+};
+
+struct part_ops {
+	const char *name;
+	/* Legal value for a write of @value (already masked by warl) to the register at @offset. */
+	uint32_t (*legal)(struct component *c, uint32_t offset, uint32_t value);
+	/* Effects of a register write that has been done; not called for Active and Enable. */
+	void (*wrote)(struct component *c, uint32_t offset, uint32_t value);
+	/* The guest read the register. */
+	void (*was_read)(struct component *c, uint32_t offset);
+	/* Enable was set; returns what is wrong with that, or NULL. */
+	const char *(*enable)(struct component *c);
+	/* Enable was cleared; and later, before Empty is shown, the last data leaves. */
+	void (*disable)(struct component *c);
+	void (*flush)(struct component *c);
+	/* Bits of Control that may be written while the component is enabled. */
+	uint32_t live_control;
+	/* Takes a whole message. 0 or -ENOSPC. Called with the path locks of those before it. */
+	int (*accept)(struct component *c, const uint8_t *bytes, size_t len);
+};
+
+/* Something that a handshake will do later. */
+struct handshake {
+	uint64_t when_ns;
+	uint32_t set, clear;
+	bool activate, flush;
+};
+
+struct component {
+	enum part_type type;
+	const struct part_ops *ops;
+	const struct reg_desc *descs;
+	unsigned int n_descs;
+	unsigned int index;
+	uint32_t offset;		/* in the window */
+	volatile uint32_t *page;	/* what the guest reads */
+	uint32_t reg[MODEL_PAGE / 4];
+	uint8_t written[MODEL_PAGE / 4];
+	uint32_t shown;			/* Active, Enable, Empty as the guest sees them */
+	bool enabled;			/* Enable as it was written */
+	uint32_t sticky;		/* atomic: bits of Control that hardware sets */
+	bool stopped;			/* atomic: it cleared its Enable itself */
+	struct handshake pending[4];
+	unsigned int n_pending;
+	struct component *out;
+	pthread_mutex_t path_lock;
+	void *own;			/* of encoder.c, sink.c ... */
+	uint64_t random;
+};
+
+extern struct component parts[MODEL_MAX_PARTS];
+extern unsigned int n_parts;
+extern struct model {
+	struct model_args args;
+	pthread_mutex_t lock;
+	uint8_t *ram;			/* guest memory from args.ram_base */
+	uint8_t idle_byte;		/* what fills the last word of a sink */
+	struct qemu_plugin_scoreboard *cursors;
+} model;
+
+int regs_init(void);
+struct component *part_new(enum part_type type, const struct part_ops *ops,
+			   const struct reg_desc *descs, unsigned int n_descs, unsigned int index,
+			   uint32_t offset);
+/* Memory call-backs. */
+void regs_stored(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata);
+void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata);
+/* Sets a register and shows it. */
+void reg_set(struct component *c, uint32_t offset, uint32_t value);
+static inline uint32_t reg_get(const struct component *c, uint32_t offset)
+{
+	return c->reg[offset / 4];
+}
+/* For the data path, without model.lock: the component turned itself off; it sets a bit of Control. */
+void part_stopped(struct component *c);
+void part_sticky(struct component *c, uint32_t bit);
+uint32_t part_random(struct component *c);
+__attribute__((format(printf, 2, 3))) void violation(const struct component *c, const char *fmt, ...);
+
+/* ---- components ---- */
+
+int encoder_new(unsigned int index, uint32_t offset);
+int sink_new(unsigned int index, uint32_t offset);
+/* The side of an encoder that its hart sees; under the hart's lock. */
+bool encoder_qualifies(const struct component *c, unsigned int prv);
+void encoder_begin(struct component *c);
+void encoder_retire(struct component *c, const struct rvt_retire *run);
+void encoder_trap(struct component *c, const struct rvt_trap *trap);
+void encoder_context(struct component *c, bool hcontext, uint64_t value);
+void encoder_end(struct component *c, uint64_t next_pc);
+bool encoder_lossy(const struct component *c);
+
+#endif

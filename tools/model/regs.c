@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The register page of a component: Trace Control Interface 1.0, sections on common registers and on reset.
+ *
+ * The guest sees plain memory. After each store the page is made to say what the component would answer; handshakes
+ * are answered later by a thread. Whatever a driver must not do is written to the violations file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include "model.h"
+
+#define MAX_VIOLATIONS 1000
+
+struct component parts[MODEL_MAX_PARTS];
+unsigned int n_parts;
+struct model model = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static FILE *violations;
+static unsigned int n_violations;
+static pthread_cond_t wake;
+static uint32_t window_size;
+
+/* ---- violations and junk ---- */
+
+void violation(const struct component *c, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!violations || n_violations++ >= MAX_VIOLATIONS)
+		return;
+	va_start(args, fmt);
+	fprintf(violations, "%s %u: ", c->ops->name, c->index);
+	vfprintf(violations, fmt, args);
+	fputc('\n', violations);
+	fflush(violations);
+	va_end(args);
+}
+
+/* Marsaglia's xorshift */
+uint32_t part_random(struct component *c)
+{
+	c->random ^= c->random << 13;
+	c->random ^= c->random >> 7;
+	c->random ^= c->random << 17;
+	return (uint32_t)(c->random >> 16);
+}
+
+/* ---- the page ---- */
+
+static uint32_t control(const struct component *c)
+{
+	return (c->reg[0] & ~CTL_HANDSHAKE) | c->shown |
+	       __atomic_load_n(&c->sticky, __ATOMIC_ACQUIRE);
+}
+
+/* The data path may set sticky bits or stop the component at any time. */
+static void show_control(struct component *c)
+{
+	uint32_t value;
+
+	do {
+		if (__atomic_exchange_n(&c->stopped, false, __ATOMIC_ACQ_REL)) {
+			c->enabled = false;
+			c->shown &= ~CTL_ENABLE;
+		}
+		value = control(c);
+		c->page[0] = value;
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	} while (c->stopped || value != control(c));
+}
+
+void part_stopped(struct component *c)
+{
+	__atomic_store_n(&c->stopped, true, __ATOMIC_RELEASE);
+	__atomic_and_fetch(&c->page[0], ~CTL_ENABLE, __ATOMIC_SEQ_CST);
+}
+
+void part_sticky(struct component *c, uint32_t bit)
+{
+	__atomic_or_fetch(&c->sticky, bit, __ATOMIC_RELEASE);
+	__atomic_or_fetch(&c->page[0], bit, __ATOMIC_SEQ_CST);
+}
+
+void reg_set(struct component *c, uint32_t offset, uint32_t value)
+{
+	c->reg[offset / 4] = value;
+	if (c->shown & CTL_ACTIVE)
+		c->page[offset / 4] = value;
+}
+
+static const struct reg_desc *find_desc(const struct component *c, uint32_t offset)
+{
+	for (unsigned int i = 0; i < c->n_descs; i++)
+		if (c->descs[i].offset == offset)
+			return &c->descs[i];
+	return NULL;
+}
+
+static void show_junk(struct component *c)
+{
+	for (uint32_t i = 1; i < MODEL_PAGE / 4; i++)
+		c->page[i] = part_random(c);
+	show_control(c);
+}
+
+/* Out of reset: every field that the specification leaves undefined holds junk. */
+static void activated(struct component *c)
+{
+	memset(c->reg, 0, sizeof(c->reg));
+	memset(c->written, 0, sizeof(c->written));
+	for (unsigned int i = 0; i < c->n_descs; i++) {
+		const struct reg_desc *d = &c->descs[i];
+		uint32_t junk = part_random(c) & d->undefined & d->warl;
+
+		if (c->ops->legal)
+			junk = c->ops->legal(c, d->offset, junk);
+		c->reg[d->offset / 4] = d->value | (junk & d->warl);
+	}
+	for (uint32_t i = 1; i < MODEL_PAGE / 4; i++)
+		c->page[i] = c->reg[i];
+}
+
+/* ---- handshakes ---- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void finish(struct component *c, const struct handshake *hs)
+{
+	if (hs->activate)
+		activated(c);
+	if (hs->flush && c->ops->flush)
+		c->ops->flush(c);
+	c->shown = (c->shown & ~hs->clear) | hs->set;
+	if (hs->clear & CTL_ACTIVE)
+		show_junk(c);
+	else
+		show_control(c);
+}
+
+static void finish_due(struct component *c, uint64_t now)
+{
+	while (c->n_pending && c->pending[0].when_ns <= now) {
+		struct handshake hs = c->pending[0];
+
+		c->n_pending--;
+		memmove(c->pending, c->pending + 1, c->n_pending * sizeof(hs));
+		finish(c, &hs);
+	}
+}
+
+/* @step: how many delays from now. */
+static void answer(struct component *c, unsigned int step, struct handshake hs)
+{
+	if (!model.args.delay_ns && !(model.args.stuck >> c->type & 1)) {
+		finish(c, &hs);
+		return;
+	}
+	hs.when_ns = model.args.stuck >> c->type & 1 ? UINT64_MAX : now_ns() + step * model.args.delay_ns;
+	c->pending[c->n_pending++] = hs;
+	pthread_cond_signal(&wake);
+}
+
+static void *handshake_thread(void *arg)
+{
+	(void)arg;
+	pthread_mutex_lock(&model.lock);
+	for (;;) {
+		uint64_t now = now_ns(), next = UINT64_MAX;
+		struct timespec ts;
+
+		for (unsigned int i = 0; i < n_parts; i++) {
+			finish_due(&parts[i], now);
+			if (parts[i].n_pending && parts[i].pending[0].when_ns < next)
+				next = parts[i].pending[0].when_ns;
+		}
+		if (next == UINT64_MAX) {
+			pthread_cond_wait(&wake, &model.lock);
+			continue;
+		}
+		ts.tv_sec = (time_t)(next / 1000000000u);
+		ts.tv_nsec = (long)(next % 1000000000u);
+		pthread_cond_timedwait(&wake, &model.lock, &ts);
+	}
+	return NULL;
+}
+
+/* ---- writes ---- */
+
+static bool upstream_busy(const struct component *c)
+{
+	for (unsigned int i = 0; i < n_parts; i++)
+		if (parts[i].out == c && (parts[i].enabled || (parts[i].shown & (CTL_ACTIVE | CTL_EMPTY)) == CTL_ACTIVE))
+			return true;
+	return false;
+}
+
+static void disable(struct component *c)
+{
+	if (upstream_busy(c))
+		violation(c, "disabled before what feeds it is disabled and empty");
+	c->enabled = false;
+	c->shown &= ~CTL_EMPTY;
+	if (c->ops->disable)
+		c->ops->disable(c);
+	show_control(c);
+	answer(c, 1, (struct handshake){ .clear = CTL_ENABLE });
+	answer(c, 2, (struct handshake){ .set = CTL_EMPTY, .flush = true });
+}
+
+static void enable(struct component *c)
+{
+	const char *why;
+
+	for (unsigned int i = 0; i < c->n_descs; i++)
+		if (c->descs[i].must_init && !c->written[c->descs[i].offset / 4])
+			violation(c, "enabled while register 0x%03x holds what it held after reset",
+				  c->descs[i].offset);
+	if (c->out && !(c->out->shown & CTL_ENABLE))
+		violation(c, "enabled before %s %u, which it feeds", c->out->ops->name, c->out->index);
+	why = c->ops->enable ? c->ops->enable(c) : NULL;
+	if (why)
+		violation(c, "enabled, but %s", why);
+	c->enabled = true;
+	answer(c, 1, (struct handshake){ .set = CTL_ENABLE, .clear = CTL_EMPTY });
+}
+
+static void deactivate(struct component *c)
+{
+	if (c->enabled) {
+		violation(c, "deactivated while enabled");
+		disable(c);
+	}
+	c->shown &= ~CTL_ENABLE;
+	show_control(c);
+	answer(c, 3, (struct handshake){ .clear = CTL_ACTIVE | CTL_ENABLE, .set = CTL_EMPTY });
+}
+
+static void write_fields(struct component *c, const struct reg_desc *d, uint32_t value)
+{
+	uint32_t old = reg_get(c, d->offset), new = value & d->warl;
+
+	if (c->ops->legal)
+		new = c->ops->legal(c, d->offset, new) & d->warl;
+	reg_set(c, d->offset, (old & ~d->warl) | new);
+	c->written[d->offset / 4] = 1;
+}
+
+/* Control, of a component that is active. */
+static void write_active_control(struct component *c, const struct reg_desc *d, uint32_t value)
+{
+	uint32_t change = (value ^ reg_get(c, 0)) & d->warl & ~c->ops->live_control;
+
+	if (value & ~d->known)
+		violation(c, "wrote 0x%08x to Control: reserved bits", value);
+	if (change && c->enabled && value & CTL_ENABLE)
+		violation(c, "Control reconfigured while enabled: 0x%08x to 0x%08x", control(c), value);
+	if (c->enabled && !(value & CTL_ENABLE))
+		disable(c);
+	write_fields(c, d, value);
+	if (!c->enabled && value & CTL_ENABLE)
+		enable(c);
+	if (c->ops->wrote)
+		c->ops->wrote(c, 0, value);
+	show_control(c);
+}
+
+static void write_control(struct component *c, uint32_t value)
+{
+	show_control(c);
+	finish_due(c, now_ns());
+	if (c->n_pending)
+		violation(c, "wrote 0x%08x to Control before the last change was answered", value);
+	finish_due(c, UINT64_MAX - 1);
+	if (!(value & CTL_ACTIVE)) {
+		if (value)
+			violation(c, "wrote 0x%08x to Control: settings while deactivating", value);
+		if (c->shown & CTL_ACTIVE)
+			deactivate(c);
+		return;
+	}
+	if (c->shown & CTL_ACTIVE) {
+		write_active_control(c, &c->descs[0], value);
+		return;
+	}
+	if (value != CTL_ACTIVE)
+		violation(c, "wrote 0x%08x to Control while inactive: only Active may be set", value);
+	answer(c, 1, (struct handshake){ .set = CTL_ACTIVE | CTL_EMPTY, .activate = true });
+}
+
+static void write_register(struct component *c, uint32_t offset, uint32_t value)
+{
+	const struct reg_desc *d = find_desc(c, offset);
+
+	if (!(c->shown & CTL_ACTIVE)) {
+		violation(c, "wrote register 0x%03x while inactive", offset);
+		return;
+	}
+	if (!d)
+		return;
+	if (value & ~d->known)
+		violation(c, "wrote 0x%08x to register 0x%03x: reserved bits", value, offset);
+	if (!d->live && (c->enabled || !(c->shown & CTL_EMPTY)))
+		violation(c, "wrote register 0x%03x while enabled or not empty", offset);
+	write_fields(c, d, value);
+	if (c->ops->wrote)
+		c->ops->wrote(c, offset, value);
+}
+
+static struct component *find_part(uint64_t offset)
+{
+	for (unsigned int i = 0; i < n_parts; i++)
+		if (offset - parts[i].offset < MODEL_PAGE)
+			return &parts[i];
+	return NULL;
+}
+
+static void guest_wrote(uint64_t where, uint32_t value)
+{
+	struct component *c = find_part(where);
+	uint32_t offset = (uint32_t)where % MODEL_PAGE;
+
+	if (!c)
+		return;
+	if (offset)
+		write_register(c, offset, value);
+	else
+		write_control(c, value);
+	/* What the store left in the page is not what the component answers. */
+	if (!offset)
+		show_control(c);
+	else
+		c->page[offset / 4] = c->shown & CTL_ACTIVE ? c->reg[offset / 4] : part_random(c);
+}
+
+/* Offset of an access in the window, or -1. */
+static int64_t window_offset(qemu_plugin_meminfo_t info, uint64_t vaddr)
+{
+	struct qemu_plugin_hwaddr *hw = qemu_plugin_get_hwaddr(info, vaddr);
+	uint64_t offset;
+
+	if (!hw || qemu_plugin_hwaddr_is_io(hw))
+		return -1;
+	offset = qemu_plugin_hwaddr_phys_addr(hw) - model.args.window;
+	return offset < window_size ? (int64_t)offset : -1;
+}
+
+void regs_stored(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata)
+{
+	int64_t offset = window_offset(info, vaddr);
+	qemu_plugin_mem_value v;
+
+	(void)userdata;
+	if (offset < 0)
+		return;
+	v = qemu_plugin_mem_get_value(info);
+	this_hart = &harts[vcpu];
+	pthread_mutex_lock(&model.lock);
+	if (v.type == QEMU_PLUGIN_MEM_VALUE_U32 && !(offset & 3)) {
+		guest_wrote((uint64_t)offset, v.data.u32);
+	} else {
+		struct component *c = find_part((uint64_t)offset);
+
+		if (c)
+			violation(c, "wrote at 0x%03x other than by an aligned 32-bit store",
+				  (unsigned int)offset % MODEL_PAGE);
+	}
+	pthread_mutex_unlock(&model.lock);
+	this_hart = NULL;
+}
+
+void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata)
+{
+	int64_t where = window_offset(info, vaddr);
+	uint32_t offset = (uint32_t)where % MODEL_PAGE;
+	struct component *c;
+
+	(void)userdata;
+	if (where < 0)
+		return;
+	this_hart = &harts[vcpu];
+	pthread_mutex_lock(&model.lock);
+	c = find_part((uint64_t)where);
+	if (c && offset && !(c->shown & CTL_ACTIVE))
+		violation(c, "read register 0x%03x while inactive", offset);
+	else if (c && offset && c->ops->was_read)
+		c->ops->was_read(c, offset);
+	pthread_mutex_unlock(&model.lock);
+	this_hart = NULL;
+}
+
+/* ---- beginning and end ---- */
+
+struct component *part_new(enum part_type type, const struct part_ops *ops, const struct reg_desc *descs,
+			   unsigned int n_descs, unsigned int index, uint32_t offset)
+{
+	struct component *c;
+
+	if (n_parts == MODEL_MAX_PARTS)
+		return NULL;
+	c = &parts[n_parts++];
+	c->type = type;
+	c->ops = ops;
+	c->descs = descs;
+	c->n_descs = n_descs;
+	c->index = index;
+	c->offset = offset;
+	c->page = (volatile uint32_t *)(model.ram + (model.args.window - model.args.ram_base) + offset);
+	c->shown = CTL_EMPTY;
+	c->random = (model.args.seed + n_parts) * 0x9e3779b97f4a7c15ull | 1;
+	pthread_mutex_init(&c->path_lock, NULL);
+	if (offset + MODEL_PAGE > window_size)
+		window_size = offset + MODEL_PAGE;
+	show_junk(c);
+	return c;
+}
+
+static int map_ram(void)
+{
+	int fd = open(model.args.ram_path, O_RDWR);
+	void *ram;
+
+	if (fd < 0)
+		return -errno;
+	ram = mmap(NULL, model.args.ram_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (ram == MAP_FAILED)
+		return -errno;
+	model.ram = ram;
+	return 0;
+}
+
+int regs_init(void)
+{
+	pthread_condattr_t attr;
+	pthread_t thread;
+	int ret = map_ram();
+
+	if (ret) {
+		fprintf(stderr, "rvtrace-model: cannot map the guest's memory %s: %s\n",
+			model.args.ram_path, strerror(-ret));
+		return ret;
+	}
+	if (model.args.violations_path) {
+		violations = fopen(model.args.violations_path, "w");
+		if (!violations) {
+			ret = -errno;
+			fprintf(stderr, "rvtrace-model: cannot write %s: %s\n",
+				model.args.violations_path, strerror(errno));
+			return ret;
+		}
+	}
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&wake, &attr);
+	return -pthread_create(&thread, NULL, handshake_thread, NULL);
+}
