@@ -186,10 +186,10 @@ static DECLARE_WORK(rvtrace_idle_work, rvtrace_idle);
  * The fast path is all that runs when an inherited event is made: fork() holds locks that must not
  * be held when the locks of the slow path are taken.
  */
-int rvtrace_get(void)
+void rvtrace_get(void)
 {
 	if (refcount_inc_not_zero(&rvtrace_users))
-		return 0;
+		return;
 	cpus_read_lock();
 	mutex_lock(&rvtrace_mutex);
 	if (!refcount_inc_not_zero(&rvtrace_users)) {
@@ -199,7 +199,6 @@ int rvtrace_get(void)
 	}
 	mutex_unlock(&rvtrace_mutex);
 	cpus_read_unlock();
-	return 0;
 }
 
 /* The last event may go away where sleeping locks cannot be taken: a worker does the rest */

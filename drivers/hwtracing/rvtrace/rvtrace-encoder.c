@@ -236,7 +236,15 @@ static const struct {
 	{ RVTRACE_CONFIG_IMPLICIT_EXCEPTION, RVTRACE_TE_FEATURES_NO_TRAP_ADDR },
 };
 
-static int rvtrace_configure_features(const struct rvtrace_caps *caps, u64 options,
+/* perf has no way to say which option it was: the log has it. */
+static int rvtrace_refuse(const struct rvtrace_encoder *enc, const char *what)
+{
+	dev_notice_ratelimited(&enc->comp.dev, "event refused: the hardware has no %s\n", what);
+	return -EOPNOTSUPP;
+}
+
+static int rvtrace_configure_features(const struct rvtrace_encoder *enc,
+				      const struct rvtrace_caps *caps, u64 options,
 				      struct rvtrace_config *config)
 {
 	u32 return_mode = FIELD_GET(RVTRACE_CONFIG_IMPLICIT_RETURN_MODE, options);
@@ -246,9 +254,9 @@ static int rvtrace_configure_features(const struct rvtrace_caps *caps, u64 optio
 		if (options & rvtrace_features[i].config)
 			config->features |= rvtrace_features[i].feature;
 	if (config->features & ~caps->features)
-		return -EOPNOTSUPP;
+		return rvtrace_refuse(enc, "option of trTeInstFeatures that was asked for");
 	if (return_mode && !(caps->return_modes & BIT(return_mode)))
-		return -EOPNOTSUPP;
+		return rvtrace_refuse(enc, "such implicit_return_mode");
 	/* The enable bit and the mode are two fields: an encoder may want both. */
 	if (!return_mode && options & RVTRACE_CONFIG_IMPLICIT_RETURN)
 		return_mode = fls(caps->return_modes) - 1;
@@ -256,7 +264,8 @@ static int rvtrace_configure_features(const struct rvtrace_caps *caps, u64 optio
 	return 0;
 }
 
-static int rvtrace_configure_sync(const struct rvtrace_caps *caps, u64 options,
+static int rvtrace_configure_sync(const struct rvtrace_encoder *enc,
+				  const struct rvtrace_caps *caps, u64 options,
 				  struct rvtrace_config *config)
 {
 	u32 mode = FIELD_GET(RVTRACE_CONFIG_SYNCMODE, options);
@@ -265,7 +274,7 @@ static int rvtrace_configure_sync(const struct rvtrace_caps *caps, u64 options,
 
 	if (mode) {
 		if (!(caps->sync_modes & BIT(mode)) || !(caps->sync_max & BIT(max)))
-			return -EOPNOTSUPP;
+			return rvtrace_refuse(enc, "such syncmode or syncmax");
 	} else {
 		max = RVTRACE_SYNC_DEFAULT_UNITS;
 		if (caps->sync_modes & BIT(RVTRACE_SYNC_MESSAGES)) {
@@ -296,13 +305,14 @@ static int rvtrace_configure_control(const struct rvtrace_encoder *enc,
 		mode = caps->modes & BIT(RVTRACE_MODE_OPTIMIZED) ? RVTRACE_MODE_OPTIMIZED :
 								    RVTRACE_MODE_BASELINE;
 	if (!(caps->modes & BIT(mode)))
-		return -EOPNOTSUPP;
+		return rvtrace_refuse(enc, "such mode");
 	if (options & RVTRACE_CONFIG_CONTEXT)
 		wanted |= RVTRACE_TE_CONTROL_CONTEXT;
 	if (options & RVTRACE_CONFIG_STALL)
 		wanted |= RVTRACE_TE_CONTROL_INST_STALL_ENA;
 	if (wanted & ~caps->control)
-		return -EOPNOTSUPP;
+		return rvtrace_refuse(enc, wanted & ~caps->control & RVTRACE_TE_CONTROL_CONTEXT ?
+					   "context messages" : "stall mode");
 	if (enc->inhibit_src)
 		wanted |= RVTRACE_TE_CONTROL_INHIBIT_SRC;
 	config->control |= wanted | FIELD_PREP(RVTRACE_TE_CONTROL_INST_MODE, mode);
@@ -344,11 +354,12 @@ static int rvtrace_configure_privileges(const struct rvtrace_encoder *enc,
 
 	config->privileges = wanted;
 	if (!enc->privilege_clear)
-		return (wanted & known) == known && (wanted & guest) == guest ? 0 : -EOPNOTSUPP;
+		return (wanted & (known | guest)) == (known | guest) ? 0 :
+			rvtrace_refuse(enc, "privilege filter to exclude anything");
 	if (wanted & known & ~enc->privilege_set)
-		return -EOPNOTSUPP;
+		return rvtrace_refuse(enc, "trace of a privilege mode that was asked for");
 	if (~wanted & ~enc->privilege_clear & RVTRACE_TE_FILTER_PRIVILEGE)
-		return -EOPNOTSUPP;
+		return rvtrace_refuse(enc, "filter for a privilege mode to be excluded");
 	config->privileges &= enc->privilege_set;
 	return 0;
 }
@@ -368,22 +379,24 @@ int rvtrace_encoder_configure(struct rvtrace_encoder *enc, const struct perf_eve
 
 	format = format ? format - 1 : enc->format;
 	if (format >= RVTRACE_FORMATS || !(enc->formats & BIT(format)))
-		return -EOPNOTSUPP;
+		return rvtrace_refuse(enc, "such format");
 	caps = &enc->caps[format];
+	if (enc->comp.broken)
+		return -EIO;
 	config->control = FIELD_PREP(RVTRACE_TE_CONTROL_FORMAT, format);
 	config->features = 0;
 	ret = rvtrace_configure_control(enc, caps, attr->config, config);
 	if (ret)
 		return ret;
-	ret = rvtrace_configure_sync(caps, attr->config, config);
+	ret = rvtrace_configure_sync(enc, caps, attr->config, config);
 	if (ret)
 		return ret;
-	ret = rvtrace_configure_features(caps, attr->config, config);
+	ret = rvtrace_configure_features(enc, caps, attr->config, config);
 	if (ret)
 		return ret;
 	config->timestamp = attr->config & RVTRACE_CONFIG_TIMESTAMP;
 	if (config->timestamp && !enc->ts_mode)
-		return -EOPNOTSUPP;
+		return rvtrace_refuse(enc, "timestamps");
 	config->sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2);
 	if (!rvtrace_encoder_path(enc, config->sink))
 		return -ENODEV;

@@ -260,11 +260,8 @@ static int rvtrace_event_configure(struct perf_event *event, struct rvtrace_conf
 		if (!enc)
 			continue;
 		ret = rvtrace_encoder_configure(enc, &event->attr, config);
-		if (ret) {
-			dev_dbg(&enc->comp.dev, "options 0x%llx: %d, see features and caps\n",
-				event->attr.config, ret);
+		if (ret)
 			return ret;
-		}
 		found = true;
 	}
 	return found ? 0 : -ENODEV;
@@ -294,13 +291,13 @@ static int rvtrace_event_init(struct perf_event *event)
 	config = kzalloc(sizeof(*config), GFP_KERNEL);
 	if (!config)
 		return -ENOMEM;
-	config->serial = atomic64_inc_return(&rvtrace_serial);
+	/* Threads of one program take turns: what they share need not be programmed anew. */
+	config->serial = event->parent ? rvtrace_event_config(event->parent)->serial :
+					 atomic64_inc_return(&rvtrace_serial);
+	rvtrace_get();
 	ret = rvtrace_event_configure(event, config);
 	if (ret)
-		goto err_free;
-	ret = rvtrace_get();
-	if (ret)
-		goto err_free;
+		goto err_put;
 	ret = rvtrace_context_get(event->attr.config & RVTRACE_CONFIG_CONTEXT);
 	if (ret)
 		goto err_put;
@@ -310,7 +307,6 @@ static int rvtrace_event_init(struct perf_event *event)
 
 err_put:
 	rvtrace_put();
-err_free:
 	kfree(config);
 	return ret;
 }

@@ -414,7 +414,7 @@ void rvtrace_fail(struct rvtrace_component *comp, const char *what);
 void rvtrace_component_init(struct rvtrace_component *comp, struct device *parent);
 int rvtrace_register(struct rvtrace_component *comp);
 void rvtrace_unregister(struct rvtrace_component *comp);
-int rvtrace_get(void);
+void rvtrace_get(void);
 void rvtrace_put(void);
 
 /* rvtrace-platform.c */
