@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Who runs: the sideband of a recording (tasks, names, mappings, context switches) replayed in time,
+ * so that a thread id from a trace's context, or a cpu and a time, name a task and its address space.
+ *
+ * struct rvt_owner holds the sorted sideband and is read only once it is sorted; each decoder
+ * has a cursor of its own that moves through time on its own.
+ */
+#ifndef RVTRACE_OWNER_H
+#define RVTRACE_OWNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <rvtrace/image.h>
+#include <rvtrace/perfdata.h>
+
+struct rvt_owner;
+struct rvt_cursor;
+
+struct rvt_owner_options {
+	const char *symfs;	/* prefix of the files that mappings name; NULL: none */
+	const char *vmlinux;	/* kernel code from this ELF file instead of the recording's copy */
+	const char *kcore;	/* or from a copy of /proc/kcore */
+	const char *firmware;	/* ELF file of what runs in machine mode, at its own addresses */
+};
+
+/* A thread. Valid until its cursor moves; .space until the cursor is destroyed. */
+struct rvt_task {
+	int32_t pid, tid;	/* pid -1: the sideband does not know this thread */
+	const char *comm;	/* never NULL */
+	struct rvt_space *space;	/* its user space, with the kernel behind it */
+};
+
+/* Strings of @options are copied. Returns 0 or -ENOMEM. */
+int rvt_owner_create(const struct rvt_owner_options *options, struct rvt_owner **owner);
+void rvt_owner_destroy(struct rvt_owner *owner);
+/* Takes in one record; those that are no sideband are ignored. Returns 0 or -ENOMEM. */
+int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
+/* What else @file has: code of the kernel and vdso, build ids. @file must outlive the owner. */
+int rvt_owner_add_file(struct rvt_owner *owner, struct rvt_perfdata *file);
+/* After the last add, before the first cursor. */
+void rvt_owner_sort(struct rvt_owner *owner);
+/* True when code of the kernel is at hand. */
+bool rvt_owner_has_kernel(const struct rvt_owner *owner);
+/* A vdso's bytes, for its symbols; NULL when there are none. */
+const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner);
+
+/*
+ * rvt_cursor_create - a cursor before all events but those that describe the beginning. Its
+ * spaces are made in @image, which must outlive it. Returns 0, -ENOMEM, or what opening
+ * vmlinux, kcore or firmware returned.
+ */
+int rvt_cursor_create(const struct rvt_owner *owner, struct rvt_image *image,
+		      struct rvt_cursor **cursor);
+void rvt_cursor_destroy(struct rvt_cursor *cursor);
+/*
+ * rvt_cursor_seek - applies what happened up to @time (perf's clock, ns), inclusive. Going back
+ * does nothing. Returns 1 when anything was applied, 0 when not, -ENOMEM.
+ */
+int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time);
+/* The task with thread id @tid now; one that is not known is made up. NULL: out of memory. */
+const struct rvt_task *rvt_cursor_task(struct rvt_cursor *cursor, int32_t tid);
+/* The thread id that runs on @cpu now by the context switches; -1: not known. */
+int32_t rvt_cursor_running(const struct rvt_cursor *cursor, int32_t cpu);
+/* The kernel alone. */
+struct rvt_space *rvt_cursor_kernel(const struct rvt_cursor *cursor);
+
+/* A file that a mapping names and that could not be used. */
+struct rvt_missing {
+	const char *path;
+	int error;		/* -ENOENT, -ESTALE (other build id), ... */
+};
+/* The @n-th, or NULL. */
+const struct rvt_missing *rvt_cursor_missing(const struct rvt_cursor *cursor, size_t n);
+
+#endif

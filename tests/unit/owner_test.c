@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <rvtrace/owner.h>
+
+#define ADDR 0x10000
+#define LEN 0x1000
+
+struct fixture {
+	struct rvt_owner *owner;
+	struct rvt_image *image;
+	struct rvt_cursor *cursor;
+	char old[32], new[32];	/* two files with different bytes */
+};
+
+static void make_file(char *path, const char *template, int byte)
+{
+	uint8_t bytes[LEN];
+	int fd;
+
+	strcpy(path, template);
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	memset(bytes, byte, sizeof(bytes));
+	assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+	close(fd);
+}
+
+static int setup(void **state)
+{
+	const struct rvt_owner_options options = { 0 };
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	make_file(f->old, "/tmp/rvtrace-old-XXXXXX", 0xaa);
+	make_file(f->new, "/tmp/rvtrace-new-XXXXXX", 0xbb);
+	assert_int_equal(rvt_owner_create(&options, &f->owner), 0);
+	assert_int_equal(rvt_image_create(&f->image), 0);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	unlink(f->old);
+	unlink(f->new);
+	rvt_cursor_destroy(f->cursor);
+	rvt_image_destroy(f->image);
+	rvt_owner_destroy(f->owner);
+	free(f);
+	return 0;
+}
+
+/* Adds a record of @type with @words and then @name as its body. */
+static void add(struct fixture *f, uint32_t type, uint16_t misc, uint64_t time, int32_t cpu,
+		const uint32_t *words, size_t n_words, const char *name)
+{
+	uint64_t buffer[64] = { 0 };
+	struct perf_event_header *header = (void *)buffer;
+	struct rvt_perfdata_record record = { .type = type, .misc = misc, .header = header,
+		.time_valid = true, .time = time, .cpu_valid = cpu >= 0, .cpu = cpu,
+		.tid_valid = true };
+	size_t len = 4 * n_words + (name ? strlen(name) + 1 : 0);
+
+	memcpy(header + 1, words, 4 * n_words);
+	if (name)
+		strcpy((char *)(header + 1) + 4 * n_words, name);
+	header->size = sizeof(*header) + len;
+	record.body_len = len;
+	if (type == PERF_RECORD_SWITCH || type == PERF_RECORD_SWITCH_CPU_WIDE) {
+		record.pid = words[0];
+		record.tid = words[1];
+		memcpy(header + 1, words + 2, 4 * (n_words - 2));
+		record.body_len = 4 * (n_words - 2);
+	}
+	assert_int_equal(rvt_owner_add(f->owner, &record), 0);
+}
+
+static void add_comm(struct fixture *f, uint64_t time, uint32_t pid, uint32_t tid, bool exec,
+		     const char *comm)
+{
+	add(f, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0, time, -1,
+	    (uint32_t[]){ pid, tid }, 2, comm);
+}
+
+static void add_fork(struct fixture *f, uint64_t time, uint32_t pid, uint32_t tid, uint32_t ppid,
+		     uint32_t ptid)
+{
+	add(f, PERF_RECORD_FORK, 0, time, -1, (uint32_t[]){ pid, ppid, tid, ptid, 0, 0 }, 6, NULL);
+}
+
+static void add_mmap(struct fixture *f, uint64_t time, uint32_t pid, uint32_t prot, const char *path)
+{
+	const uint32_t words[] = { pid, pid, ADDR, 0, LEN, 0, 0, 0, 0, 0, 0, 0, 0, 0, prot, 0 };
+
+	add(f, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, time, -1, words, 16, path);
+}
+
+static void start(struct fixture *f)
+{
+	rvt_owner_sort(f->owner);
+	assert_int_equal(rvt_cursor_create(f->owner, f->image, &f->cursor), 0);
+}
+
+static const struct rvt_task *task_at(struct fixture *f, uint64_t time, int32_t tid)
+{
+	const struct rvt_task *task;
+
+	assert_true(rvt_cursor_seek(f->cursor, time) >= 0);
+	task = rvt_cursor_task(f->cursor, tid);
+	assert_non_null(task);
+	assert_int_equal(task->tid, tid);
+	return task;
+}
+
+/* The byte that @task has at ADDR; 0 when there is none. */
+static int byte_of(const struct rvt_task *task)
+{
+	const uint8_t *bytes;
+
+	return rvt_space_find(task->space, ADDR, &bytes) ? *bytes : 0;
+}
+
+static void exec_replaces_mappings(void **state)
+{
+	struct fixture *f = *state;
+
+	/* out of order in the file, as two cpus' rings are */
+	add_mmap(f, 200, 10, PROT_READ | PROT_EXEC, f->new);
+	add_comm(f, 150, 10, 10, true, "after");
+	add_mmap(f, 50, 10, PROT_READ | PROT_EXEC, f->old);
+	add_comm(f, 0, 10, 10, false, "before");
+	start(f);
+	assert_string_equal(task_at(f, 10, 10)->comm, "before");
+	assert_int_equal(byte_of(task_at(f, 49, 10)), 0);
+	assert_int_equal(byte_of(task_at(f, 50, 10)), 0xaa);
+	assert_int_equal(byte_of(task_at(f, 150, 10)), 0);
+	assert_string_equal(task_at(f, 150, 10)->comm, "after");
+	assert_int_equal(byte_of(task_at(f, 1000, 10)), 0xbb);
+	assert_int_equal(task_at(f, 1000, 10)->pid, 10);
+}
+
+static void fork_copies_threads_share(void **state)
+{
+	struct fixture *f = *state;
+
+	add_comm(f, 0, 10, 10, false, "parent");
+	add_mmap(f, 0, 10, PROT_EXEC, f->old);
+	add_fork(f, 100, 10, 11, 10, 10);	/* a thread */
+	add_fork(f, 110, 20, 20, 10, 11);	/* a process, forked by the thread */
+	add_mmap(f, 120, 10, PROT_EXEC, f->new);	/* seen by 10 and 11 only */
+	start(f);
+	assert_int_equal(task_at(f, 105, 20)->pid, -1);
+	assert_int_equal(byte_of(task_at(f, 115, 20)), 0xaa);
+	assert_int_equal(task_at(f, 115, 20)->pid, 20);
+	assert_string_equal(task_at(f, 115, 20)->comm, "parent");
+	assert_int_equal(task_at(f, 125, 11)->pid, 10);
+	assert_int_equal(byte_of(task_at(f, 125, 11)), 0xbb);
+	assert_int_equal(byte_of(task_at(f, 125, 10)), 0xbb);
+	assert_int_equal(byte_of(task_at(f, 125, 20)), 0xaa);
+	assert_ptr_equal(task_at(f, 125, 10)->space, task_at(f, 125, 11)->space);
+}
+
+/* The id 20 is first a process of its own, later a thread of 10, later a process again. */
+static void reused_ids(void **state)
+{
+	struct fixture *f = *state;
+
+	add_comm(f, 0, 10, 10, false, "ten");
+	add_mmap(f, 0, 10, PROT_EXEC, f->old);
+	add_comm(f, 0, 20, 20, false, "twenty");
+	add_mmap(f, 0, 20, PROT_EXEC, f->new);
+	add_fork(f, 100, 10, 20, 10, 10);
+	add_fork(f, 200, 20, 20, 1, 1);
+	start(f);
+	assert_int_equal(byte_of(task_at(f, 50, 20)), 0xbb);
+	assert_int_equal(task_at(f, 100, 20)->pid, 10);
+	assert_int_equal(byte_of(task_at(f, 100, 20)), 0xaa);
+	assert_int_equal(task_at(f, 200, 20)->pid, 20);
+	assert_int_equal(byte_of(task_at(f, 200, 20)), 0);
+}
+
+static void who_runs(void **state)
+{
+	struct fixture *f = *state;
+
+	/* in: 10 on cpu 1; cpu-wide out of 10, 11 comes; task-wide out of 11 */
+	add(f, PERF_RECORD_SWITCH, 0, 100, 1, (uint32_t[]){ 10, 10 }, 2, NULL);
+	add(f, PERF_RECORD_SWITCH_CPU_WIDE, PERF_RECORD_MISC_SWITCH_OUT, 200, 1,
+	    (uint32_t[]){ 10, 10, 11, 11 }, 4, NULL);
+	add(f, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 300, 1, (uint32_t[]){ 11, 11 }, 2,
+	    NULL);
+	start(f);
+	assert_int_equal(rvt_cursor_running(f->cursor, 1), -1);
+	assert_int_equal(rvt_cursor_seek(f->cursor, 100), 1);
+	assert_int_equal(rvt_cursor_running(f->cursor, 1), 10);
+	assert_int_equal(rvt_cursor_running(f->cursor, 0), -1);
+	assert_int_equal(rvt_cursor_running(f->cursor, 7), -1);
+	assert_int_equal(rvt_cursor_seek(f->cursor, 150), 0);
+	rvt_cursor_seek(f->cursor, 200);
+	assert_int_equal(rvt_cursor_running(f->cursor, 1), 11);
+	rvt_cursor_seek(f->cursor, 300);
+	assert_int_equal(rvt_cursor_running(f->cursor, 1), -1);
+}
+
+static void what_is_missing(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_location location;
+
+	add_mmap(f, 0, 10, PROT_EXEC, "/nonexistent/program");
+	add_mmap(f, 1, 10, PROT_EXEC, "/nonexistent/program");
+	add_mmap(f, 2, 11, PROT_EXEC, "//anon");
+	add_mmap(f, 3, 12, PROT_READ, "/nonexistent/data");
+	start(f);
+	assert_int_equal(byte_of(task_at(f, 100, 10)), 0);
+	assert_non_null(rvt_cursor_missing(f->cursor, 0));
+	assert_string_equal(rvt_cursor_missing(f->cursor, 0)->path, "/nonexistent/program");
+	assert_int_equal(rvt_cursor_missing(f->cursor, 0)->error, -ENOENT);
+	assert_null(rvt_cursor_missing(f->cursor, 1));
+	assert_int_equal(rvt_space_locate(task_at(f, 100, 11)->space, ADDR, &location), 0);
+	assert_string_equal(location.path, "//anon");
+	assert_false(location.readable);
+}
+
+/* Bodies that end too early are no sideband; nothing is read beyond them. */
+static void short_records(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, PERF_RECORD_COMM, 0, 1, -1, (uint32_t[]){ 10 }, 1, NULL);
+	add(f, PERF_RECORD_FORK, 0, 1, -1, (uint32_t[]){ 10, 1 }, 2, NULL);
+	add(f, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 1, -1, (uint32_t[]){ 10, 1 }, 2, NULL);
+	add(f, PERF_RECORD_MMAP, PERF_RECORD_MISC_USER, 1, -1, (uint32_t[]){ 10, 1 }, 2, NULL);
+	start(f);
+	assert_int_equal(rvt_cursor_seek(f->cursor, 10), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(exec_replaces_mappings, setup, teardown),
+		cmocka_unit_test_setup_teardown(fork_copies_threads_share, setup, teardown),
+		cmocka_unit_test_setup_teardown(reused_ids, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_missing, setup, teardown),
+		cmocka_unit_test_setup_teardown(short_records, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Replays sideband: which threads, processes and mappings there are at a time. */
+#include <errno.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "owner.h"
+
+struct process {
+	int32_t pid;
+	struct rvt_space *space;
+};
+
+struct thread {
+	int32_t tid;		/* first: key of the tree */
+	struct rvt_task task;
+	char unknown[16];	/* ":TID", the comm of a thread that was never named */
+};
+
+struct rvt_cursor {
+	const struct rvt_owner *owner;
+	struct rvt_image *image;
+	struct rvt_space *kernel;
+	size_t next;		/* first event that was not applied */
+	void *threads, *processes;	/* tsearch trees by id */
+	int32_t *running;	/* tid by cpu */
+	int32_t n_running;
+	struct rvt_missing *missing;
+	size_t n_missing;
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+	const int32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void *lookup(void *const *tree, int32_t id)
+{
+	void *const *found = tfind(&id, tree, compare_ids);
+
+	return found ? *found : NULL;
+}
+
+static struct process *get_process(struct rvt_cursor *cursor, int32_t pid)
+{
+	struct process *process = lookup(&cursor->processes, pid);
+
+	if (process)
+		return process;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	if (rvt_space_create(cursor->image, cursor->kernel, &process->space) ||
+	    !tsearch(process, &cursor->processes, compare_ids)) {
+		free(process);
+		return NULL;
+	}
+	return process;
+}
+
+/* The thread @tid; @pid -1: of whatever process it is known to belong to. */
+static struct thread *get_thread(struct rvt_cursor *cursor, int32_t pid, int32_t tid)
+{
+	struct thread *thread = lookup(&cursor->threads, tid);
+	struct process *process;
+
+	if (thread && (pid == -1 || thread->task.pid == pid))
+		return thread;
+	process = get_process(cursor, pid == -1 ? tid : pid);
+	if (!process)
+		return NULL;
+	if (!thread) {
+		thread = calloc(1, sizeof(*thread));
+		if (!thread)
+			return NULL;
+		thread->tid = tid;
+		snprintf(thread->unknown, sizeof(thread->unknown), ":%d", tid);
+		thread->task.comm = tid ? thread->unknown : "swapper";
+		thread->task.tid = tid;
+		if (!tsearch(thread, &cursor->threads, compare_ids)) {
+			free(thread);
+			return NULL;
+		}
+	}
+	thread->task.pid = pid;
+	thread->task.space = process->space;
+	return thread;
+}
+
+static int note_missing(struct rvt_cursor *cursor, const char *path, int error)
+{
+	struct rvt_missing *grown;
+
+	for (size_t i = 0; i < cursor->n_missing; i++)
+		if (!strcmp(cursor->missing[i].path, path))
+			return 0;
+	grown = reallocarray(cursor->missing, cursor->n_missing + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	cursor->missing = grown;
+	grown[cursor->n_missing].error = error;
+	grown[cursor->n_missing].path = strdup(path);
+	if (!grown[cursor->n_missing].path)
+		return -ENOMEM;
+	cursor->n_missing++;
+	return 0;
+}
+
+/* Mappings whose name is no file: //anon, [heap], /memfd:NAME, anon_inode:... */
+static bool is_file(const char *name)
+{
+	return name[0] == '/' && name[1] != '/' && strncmp(name, "/memfd:", 7) &&
+		strncmp(name, "/dev/zero", 9) && strncmp(name, "/SYSV", 5);
+}
+
+static int map_file(struct rvt_cursor *cursor, struct rvt_space *space,
+		    const struct owner_event *event)
+{
+	const struct rvt_owner *owner = cursor->owner;
+	const uint8_t *build_id = event->map.build_id;
+	size_t build_id_len = event->map.build_id_len;
+	char *path = NULL;
+	int err;
+
+	if (!build_id_len && owner->file)
+		build_id_len = rvt_perfdata_build_id(owner->file, event->name, &build_id);
+	if (owner->symfs && asprintf(&path, "%s%s", owner->symfs, event->name) < 0)
+		return -ENOMEM;
+	err = rvt_space_map_file(space, event->map.addr, event->map.len, event->map.offset,
+				 path ? path : event->name, build_id_len ? build_id : NULL,
+				 build_id_len);
+	if (err && err != -ENOMEM)
+		err = note_missing(cursor, path ? path : event->name, err);
+	free(path);
+	return err;
+}
+
+static int apply_mmap(struct rvt_cursor *cursor, const struct owner_event *event)
+{
+	const struct rvt_code *vdso = rvt_owner_vdso(cursor->owner);
+	struct process *process = get_process(cursor, event->pid);
+	int err;
+
+	if (!process)
+		return -ENOMEM;
+	if (is_file(event->name))
+		return map_file(cursor, process->space, event);
+	if (!strcmp(event->name, "[vdso]") && vdso)
+		return rvt_space_map_bytes(process->space, event->map.addr, vdso->bytes,
+					   event->map.len < vdso->len ? event->map.len : vdso->len,
+					   event->name);
+	/* Remembered under its name as code that cannot be read. */
+	err = rvt_space_map_file(process->space, event->map.addr, event->map.len, 0, event->name,
+				 NULL, 0);
+	return err == -ENOMEM ? err : 0;
+}
+
+static int apply_fork(struct rvt_cursor *cursor, const struct owner_event *event)
+{
+	struct thread *parent, *child;
+	struct rvt_space *space;
+
+	parent = get_thread(cursor, event->parent.pid, event->parent.tid);
+	if (!parent)
+		return -ENOMEM;
+	space = parent->task.space;
+	if (event->pid != event->parent.pid) {
+		struct process *process = get_process(cursor, event->pid);
+
+		if (!process || rvt_space_clone(space, &process->space))
+			return -ENOMEM;
+		space = process->space;
+	}
+	child = get_thread(cursor, event->pid, event->tid);
+	if (!child)
+		return -ENOMEM;
+	child->task.space = space;
+	if (parent->task.comm != parent->unknown)
+		child->task.comm = parent->task.comm;
+	return 0;
+}
+
+static int apply_comm(struct rvt_cursor *cursor, const struct owner_event *event)
+{
+	struct thread *thread = get_thread(cursor, event->pid, event->tid);
+
+	if (!thread)
+		return -ENOMEM;
+	thread->task.comm = event->name;
+	if (event->type == OWNER_EXEC)
+		rvt_space_clear(thread->task.space);
+	return 0;
+}
+
+static int apply_switch(struct rvt_cursor *cursor, const struct owner_event *event)
+{
+	int32_t cpu = event->on.cpu;
+
+	if (cpu < 0 || cpu > UINT16_MAX)
+		return 0;
+	if (cpu >= cursor->n_running) {
+		int32_t *grown = reallocarray(cursor->running, cpu + 1, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		cursor->running = grown;
+		while (cursor->n_running <= cpu)
+			grown[cursor->n_running++] = -1;
+	}
+	cursor->running[cpu] = event->on.next;
+	/* a switch names the process of a thread that nothing else has told of */
+	return event->pid >= 0 && !get_thread(cursor, event->pid, event->tid) ? -ENOMEM : 0;
+}
+
+static int apply(struct rvt_cursor *cursor, const struct owner_event *event)
+{
+	switch (event->type) {
+	case OWNER_COMM:
+	case OWNER_EXEC:
+		return apply_comm(cursor, event);
+	case OWNER_FORK:
+		return apply_fork(cursor, event);
+	case OWNER_MMAP:
+		return apply_mmap(cursor, event);
+	case OWNER_SWITCH:
+		return apply_switch(cursor, event);
+	}
+	return 0;
+}
+
+int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
+{
+	const struct rvt_owner *owner = cursor->owner;
+	int any = 0;
+
+	while (cursor->next < owner->n_events && owner->events[cursor->next].time <= time) {
+		int err = apply(cursor, &owner->events[cursor->next]);
+
+		if (err)
+			return err;
+		cursor->next++;
+		any = 1;
+	}
+	return any;
+}
+
+const struct rvt_task *rvt_cursor_task(struct rvt_cursor *cursor, int32_t tid)
+{
+	struct thread *thread = get_thread(cursor, -1, tid);
+
+	return thread ? &thread->task : NULL;
+}
+
+int32_t rvt_cursor_running(const struct rvt_cursor *cursor, int32_t cpu)
+{
+	return cpu >= 0 && cpu < cursor->n_running ? cursor->running[cpu] : -1;
+}
+
+struct rvt_space *rvt_cursor_kernel(const struct rvt_cursor *cursor)
+{
+	return cursor->kernel;
+}
+
+const struct rvt_missing *rvt_cursor_missing(const struct rvt_cursor *cursor, size_t n)
+{
+	return n < cursor->n_missing ? &cursor->missing[n] : NULL;
+}
+
+static int map_kernel(struct rvt_cursor *cursor)
+{
+	const struct rvt_owner *owner = cursor->owner;
+	bool from_file = owner->vmlinux || owner->kcore;
+	int err = 0;
+
+	if (owner->firmware)
+		err = rvt_space_map_elf(cursor->kernel, owner->firmware, 0);
+	for (size_t i = 0; i < owner->n_code && !err; i++) {
+		const struct rvt_code *code = &owner->code[i];
+
+		if (code->kind != RVT_CODE_VDSO && !(from_file && code->kind == RVT_CODE_KERNEL))
+			err = rvt_space_map_bytes(cursor->kernel, code->addr, code->bytes, code->len,
+						  code->name);
+	}
+	if (!err && owner->kcore)
+		err = rvt_space_map_elf(cursor->kernel, owner->kcore, 0);
+	if (!err && owner->vmlinux)
+		err = rvt_space_map_elf(cursor->kernel, owner->vmlinux, 0);
+	return err;
+}
+
+int rvt_cursor_create(const struct rvt_owner *owner, struct rvt_image *image,
+		      struct rvt_cursor **result)
+{
+	struct rvt_cursor *cursor = calloc(1, sizeof(*cursor));
+	int err;
+
+	if (!cursor)
+		return -ENOMEM;
+	cursor->owner = owner;
+	cursor->image = image;
+	err = rvt_space_create(image, NULL, &cursor->kernel);
+	if (!err)
+		err = map_kernel(cursor);
+	if (!err && rvt_cursor_seek(cursor, 0) < 0)
+		err = -ENOMEM;
+	if (err) {
+		rvt_cursor_destroy(cursor);
+		return err;
+	}
+	*result = cursor;
+	return 0;
+}
+
+void rvt_cursor_destroy(struct rvt_cursor *cursor)
+{
+	if (!cursor)
+		return;
+	tdestroy(cursor->threads, free);
+	tdestroy(cursor->processes, free);
+	for (size_t i = 0; i < cursor->n_missing; i++)
+		free((char *)cursor->missing[i].path);
+	free(cursor->missing);
+	free(cursor->running);
+	free(cursor);
+}

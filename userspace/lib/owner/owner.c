@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Collects sideband records. */
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "owner.h"
+
+/* Bodies of the records, as uapi/linux/perf_event.h describes them. */
+struct comm_body {
+	uint32_t pid, tid;
+	char comm[];
+};
+
+struct fork_body {
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time;
+};
+
+struct mmap_body {
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	char name[];
+};
+
+struct mmap2_body {
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	union {
+		struct {
+			uint32_t major, minor;
+			uint64_t inode, generation;
+		};
+		struct {
+			uint8_t build_id_len, reserved[3];
+			uint8_t build_id[20];
+		};
+	};
+	uint32_t prot, flags;
+	char name[];
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static const char *intern(struct rvt_owner *owner, const char *name)
+{
+	char *copy = strdup(name), **found;
+
+	if (!copy)
+		return NULL;
+	found = tsearch(copy, &owner->names, compare_names);
+	if (!found || *found != copy)
+		free(copy);
+	return found ? *found : NULL;
+}
+
+/* The string at @offset of the record's body; NULL when it does not end inside it. */
+static const char *body_string(const struct rvt_perfdata_record *record, size_t offset)
+{
+	const char *text = (const char *)(record->header + 1) + offset;
+
+	if (offset >= record->body_len ||
+	    strnlen(text, record->body_len - offset) == record->body_len - offset)
+		return NULL;
+	return text;
+}
+
+static int add_event(struct rvt_owner *owner, const struct rvt_perfdata_record *record,
+		     struct owner_event *event, const char *name)
+{
+	if (owner->n_events == owner->room) {
+		size_t room = owner->room * 2 + 1024;
+		struct owner_event *grown = reallocarray(owner->events, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		owner->events = grown;
+		owner->room = room;
+	}
+	if (name) {
+		event->name = intern(owner, name);
+		if (!event->name)
+			return -ENOMEM;
+	}
+	event->time = record->time_valid ? record->time : 0;
+	event->order = owner->n_events;
+	owner->events[owner->n_events++] = *event;
+	return 0;
+}
+
+static int add_comm(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+{
+	const struct comm_body *body = (const void *)(record->header + 1);
+	const char *comm = body_string(record, sizeof(*body));
+	struct owner_event event = { .type = OWNER_COMM };
+
+	if (!comm)
+		return 0;
+	if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
+		event.type = OWNER_EXEC;
+	event.pid = body->pid;
+	event.tid = body->tid;
+	return add_event(owner, record, &event, comm);
+}
+
+static int add_fork(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+{
+	const struct fork_body *body = (const void *)(record->header + 1);
+	struct owner_event event = { .type = OWNER_FORK };
+
+	if (record->body_len < sizeof(*body))
+		return 0;
+	event.pid = body->pid;
+	event.tid = body->tid;
+	event.parent.pid = body->ppid;
+	event.parent.tid = body->ptid;
+	return add_event(owner, record, &event, NULL);
+}
+
+static int add_mmap(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+{
+	const struct mmap_body *body = (const void *)(record->header + 1);
+	const char *name = body_string(record, sizeof(*body));
+	struct owner_event event = { .type = OWNER_MMAP };
+
+	/* The kernel's own mappings come with its code. */
+	if (!name || (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL ||
+	    record->misc & PERF_RECORD_MISC_MMAP_DATA)
+		return 0;
+	event.pid = body->pid;
+	event.tid = body->tid;
+	event.map.addr = body->addr;
+	event.map.len = body->len;
+	event.map.offset = body->pgoff;
+	return add_event(owner, record, &event, name);
+}
+
+static int add_mmap2(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+{
+	const struct mmap2_body *body = (const void *)(record->header + 1);
+	const char *name = body_string(record, sizeof(*body));
+	struct owner_event event = { .type = OWNER_MMAP };
+
+	if (!name || (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL ||
+	    !(body->prot & PROT_EXEC))
+		return 0;
+	event.pid = body->pid;
+	event.tid = body->tid;
+	event.map.addr = body->addr;
+	event.map.len = body->len;
+	event.map.offset = body->pgoff;
+	if (record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID &&
+	    body->build_id_len <= sizeof(body->build_id)) {
+		event.map.build_id_len = body->build_id_len;
+		memcpy(event.map.build_id, body->build_id, body->build_id_len);
+	}
+	return add_event(owner, record, &event, name);
+}
+
+static int add_switch(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+{
+	const uint32_t *next = (const void *)(record->header + 1);
+	struct owner_event event = { .type = OWNER_SWITCH };
+
+	if (!record->cpu_valid || !record->tid_valid)
+		return 0;
+	event.pid = record->pid;
+	event.tid = record->tid;
+	event.on.cpu = record->cpu;
+	event.on.next = record->tid;
+	if (record->misc & PERF_RECORD_MISC_SWITCH_OUT) {
+		event.on.next = -1;
+		/* SWITCH_CPU_WIDE says who comes: pid, tid */
+		if (record->type == PERF_RECORD_SWITCH_CPU_WIDE && record->body_len >= 8)
+			event.on.next = next[1];
+	}
+	return add_event(owner, record, &event, NULL);
+}
+
+int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+{
+	switch (record->type) {
+	case PERF_RECORD_COMM:
+		return add_comm(owner, record);
+	case PERF_RECORD_FORK:
+		return add_fork(owner, record);
+	case PERF_RECORD_MMAP:
+		return add_mmap(owner, record);
+	case PERF_RECORD_MMAP2:
+		return add_mmap2(owner, record);
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return add_switch(owner, record);
+	default:
+		return 0;
+	}
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct owner_event *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void rvt_owner_sort(struct rvt_owner *owner)
+{
+	if (owner->n_events)
+		qsort(owner->events, owner->n_events, sizeof(*owner->events), compare_events);
+}
+
+static char *copy_option(const char *text, bool *failed)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	*failed |= text && !copy;
+	return copy;
+}
+
+int rvt_owner_create(const struct rvt_owner_options *options, struct rvt_owner **result)
+{
+	struct rvt_owner *owner = calloc(1, sizeof(*owner));
+	bool failed = false;
+
+	if (!owner)
+		return -ENOMEM;
+	owner->symfs = copy_option(options->symfs, &failed);
+	owner->vmlinux = copy_option(options->vmlinux, &failed);
+	owner->kcore = copy_option(options->kcore, &failed);
+	owner->firmware = copy_option(options->firmware, &failed);
+	if (failed) {
+		rvt_owner_destroy(owner);
+		return -ENOMEM;
+	}
+	*result = owner;
+	return 0;
+}
+
+void rvt_owner_destroy(struct rvt_owner *owner)
+{
+	if (!owner)
+		return;
+	tdestroy(owner->names, free);
+	free(owner->events);
+	free(owner->code);
+	free(owner->code_buffer);
+	free(owner->symfs);
+	free(owner->vmlinux);
+	free(owner->kcore);
+	free(owner->firmware);
+	free(owner);
+}
+
+int rvt_owner_add_file(struct rvt_owner *owner, struct rvt_perfdata *file)
+{
+	const void *blob;
+	size_t len;
+
+	owner->file = file;
+	if (owner->code || rvt_perfdata_feature(file, RVT_FEAT_RVTRACE_CODE, &blob, &len))
+		return 0;
+	return rvt_code_unpack(blob, len, &owner->code, &owner->n_code, &owner->code_buffer);
+}
+
+bool rvt_owner_has_kernel(const struct rvt_owner *owner)
+{
+	if (owner->vmlinux || owner->kcore)
+		return true;
+	for (size_t i = 0; i < owner->n_code; i++)
+		if (owner->code[i].kind == RVT_CODE_KERNEL)
+			return true;
+	return false;
+}
+
+const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner)
+{
+	for (size_t i = 0; i < owner->n_code; i++)
+		if (owner->code[i].kind == RVT_CODE_VDSO)
+			return &owner->code[i];
+	return NULL;
+}
