@@ -20,6 +20,18 @@ enum rvt_dialect {
 	RVT_DIALECT_ETRACE_2_0_5,
 };
 enum rvt_mode { RVT_MODE_AUTO, RVT_MODE_BTM, RVT_MODE_HTM };
+/* Which bits of what index the jump target cache of E-Trace (see Documentation/e-trace.rst). */
+enum rvt_jump_cache_index {
+	RVT_JUMP_CACHE_TARGET,		/* low bits of the jump target (default) */
+	RVT_JUMP_CACHE_SOURCE,		/* low bits of the jump instruction's address */
+	RVT_JUMP_CACHE_HASH,		/* (a>>2)^(a>>8)^(a>>14)^(a>>20) of the target */
+};
+/* Which return targets go to the jump target cache, with implicit returns. */
+enum rvt_jump_cache_returns {
+	RVT_JUMP_CACHE_NO_RETURNS,	/* a mispredicted one invalidates its entry */
+	RVT_JUMP_CACHE_MISPREDICTED,	/* (default) */
+	RVT_JUMP_CACHE_ALL_RETURNS,
+};
 enum rvt_timestamp { RVT_TIMESTAMP_NONE, RVT_TIMESTAMP_DELTA, RVT_TIMESTAMP_XOR };
 
 /* `options =` names, both protocols; bit numbers are ours and never go on a wire. */
@@ -67,6 +79,11 @@ struct rvt_params {
 	unsigned int n_ioptions;
 	unsigned int ioptions[RVT_MAX_IOPTIONS];	/* RVT_OPT_* of each bit, 0 = unused */
 	unsigned int srcid_bits, timestamp_bytes, type_bits;
+	unsigned int type_instruction;	/* type of te_inst packets; not given: 2 if type_bits >= 2 */
+	unsigned int support_time_bits;	/* of time_width in the 2.0.5 support packet: 2, later 3 */
+	unsigned int return_stack_depth; /* entries; 0: what the sizes above say */
+	enum rvt_jump_cache_index jump_cache_index;
+	enum rvt_jump_cache_returns jump_cache_returns;
 	struct rvt_trap_vectors vectors;
 };
 

@@ -50,6 +50,20 @@ static const struct name timestamp_names[] = {
 	{}
 };
 
+static const struct name jump_cache_index_names[] = {
+	{ "target", RVT_JUMP_CACHE_TARGET, BOTH },
+	{ "source", RVT_JUMP_CACHE_SOURCE, BOTH },
+	{ "hash", RVT_JUMP_CACHE_HASH, BOTH },
+	{}
+};
+
+static const struct name jump_cache_returns_names[] = {
+	{ "none", RVT_JUMP_CACHE_NO_RETURNS, BOTH },
+	{ "mispredicted", RVT_JUMP_CACHE_MISPREDICTED, BOTH },
+	{ "all", RVT_JUMP_CACHE_ALL_RETURNS, BOTH },
+	{}
+};
+
 static const struct name xlen_names[] = {
 	{ "32", 32, BOTH },
 	{ "64", 64, BOTH },
@@ -131,6 +145,13 @@ static const struct key keys[] = {
 	NUMBER(srcid_bits, 0, 16),
 	NUMBER(timestamp_bytes, 0, 8),
 	NUMBER(type_bits, 0, 8),
+	NUMBER(type_instruction, 0, 255),
+	NUMBER(support_time_bits, 2, 3),
+	NUMBER(return_stack_depth, 0, 65536),
+	{ "jump_cache_index", KEY_NAME, ETRACE, FIELD(jump_cache_index),
+	  jump_cache_index_names, 0, 0 },
+	{ "jump_cache_returns", KEY_NAME, ETRACE, FIELD(jump_cache_returns),
+	  jump_cache_returns_names, 0, 0 },
 	{ "trap_vector", KEY_VECTOR, ETRACE, 0, NULL, 0, 0 },
 	{ "trap_vector.exception.", KEY_VECTORS, ETRACE, FIELD(vectors.exception), NULL, 0, 0 },
 	{ "trap_vector.interrupt.", KEY_VECTORS, ETRACE, FIELD(vectors.interrupt), NULL, 0, 0 },
@@ -155,6 +176,8 @@ void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol, enum
 	params->privilege_width_p = dialect == RVT_DIALECT_ETRACE_0_029 ? 3 : 2;
 	params->ecause_width_p = 4;
 	params->encoder_mode_bits = dialect == RVT_DIALECT_ETRACE_2_0_5 ? 2 : 1;
+	params->support_time_bits = 2;
+	params->jump_cache_returns = RVT_JUMP_CACHE_MISPREDICTED;
 }
 
 /* ---- parser ---- */
@@ -163,7 +186,7 @@ struct parser {
 	struct rvt_params *params;
 	const char *name;
 	unsigned int line;
-	bool protocol_given, xlen_given;
+	bool protocol_given, xlen_given, type_given;
 	char **error;
 };
 
@@ -436,6 +459,8 @@ static int parse_rest(struct parser *p, struct text name, struct text value)
 		return fail(p, "unknown key", name, NULL);
 	if (text_is(name, "xlen"))
 		p->xlen_given = true;
+	if (text_is(name, "type_instruction"))
+		p->type_given = true;
 	return parse_value(p, key, index, value);
 }
 
@@ -504,6 +529,9 @@ int rvt_params_parse(struct rvt_params *params, const char *name, const char *te
 		return ret;
 	if (params->protocol == RVT_PROTOCOL_ETRACE && !p.xlen_given)
 		params->xlen = params->iaddress_width_p <= 32 ? 32 : 64;
+	/* The encapsulation specification's example of a wider type field says 2. */
+	if (!p.type_given && params->type_bits >= 2)
+		params->type_instruction = 2;
 	params->isa &= ~RVT_ISA_RV32;
 	if (params->xlen == 32)
 		params->isa |= RVT_ISA_RV32;

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Encapsulation 1.0 ("Unformatted Trace & Diagnostic Data Packet Encapsulation for RISC-V"):
+ * cuts a byte stream into frames. Internal to librvtrace.
+ */
+#ifndef RVTRACE_ETRACE_FRAME_H
+#define RVTRACE_ETRACE_FRAME_H
+
+#include <etrace/packet.h>
+
+enum rvt_etrace_read {
+	RVT_ETRACE_READ_MORE,	/* input is used up (a partial frame is kept) */
+	RVT_ETRACE_READ_FRAME,	/* .bytes, .len_bytes, .offset */
+	RVT_ETRACE_READ_DAMAGE,	/* .damage: bytes that were skipped; frames follow */
+};
+
+struct rvt_etrace_damage {
+	uint64_t offset, len_bytes;
+	const char *what;	/* a sentence for people, static */
+};
+
+/* Enough for RVT_ETRACE_ALIGN_FRAMES frames and one sync sequence. */
+#define RVT_ETRACE_ALIGN_FRAMES 16
+#define RVT_ETRACE_CARRY_BYTES 1024
+
+struct rvt_etrace_frames {
+	/* for the user to read */
+	uint64_t idle_bytes;		/* null packets */
+	uint64_t skipped_bytes;		/* that belong to no frame */
+	const uint8_t *bytes;		/* a whole frame; valid until the next call */
+	unsigned int len_bytes;
+	uint64_t offset;
+	struct rvt_etrace_damage damage;
+
+	/* private */
+	const uint8_t *pos, *end;
+	uint64_t pos_offset;		/* of *pos */
+	uint64_t carry_offset;
+	unsigned int carry_len, carry_used;
+	unsigned int src_bytes, timestamp_bytes, null_run;
+	unsigned int since_bad;		/* frames since the last bad one */
+	uint64_t hunt_offset, hunt_bytes;
+	const char *hunt_what;
+	bool hunting, at_end;
+	bool (*valid)(void *ctx, const uint8_t *bytes, unsigned int len_bytes);
+	void *ctx;
+	uint8_t carry[RVT_ETRACE_CARRY_BYTES];
+};
+
+/*
+ * The stream is taken to begin with a frame. @valid: can these bytes be a frame? Asked when frame
+ * boundaries are not known.
+ */
+void rvt_etrace_frames_init(struct rvt_etrace_frames *frames, const struct rvt_params *params,
+			    bool (*valid)(void *ctx, const uint8_t *bytes, unsigned int len_bytes),
+			    void *ctx);
+/* The next bytes. They must live until next() returned MORE, which must precede the next feed(). */
+void rvt_etrace_frames_feed(struct rvt_etrace_frames *frames, const void *bytes, size_t len,
+			    uint64_t offset);
+enum rvt_etrace_read rvt_etrace_frames_next(struct rvt_etrace_frames *frames);
+/*
+ * The last frame's contents were bad. Once, that is a damaged payload. Twice in a few frames, the
+ * boundaries are wrong: look for a sync sequence, or for RVT_ETRACE_ALIGN_FRAMES valid frames.
+ */
+void rvt_etrace_frames_bad(struct rvt_etrace_frames *frames);
+/* Bytes are missing here. Forgets a partial frame. @boundary: the next byte begins a frame. */
+void rvt_etrace_frames_lost(struct rvt_etrace_frames *frames, bool boundary);
+/*
+ * No more bytes will come. next() may return further frames, then DAMAGE for a partial one, then
+ * MORE.
+ */
+void rvt_etrace_frames_finish(struct rvt_etrace_frames *frames);
+
+#endif

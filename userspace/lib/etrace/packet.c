@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <string.h>
+#include <etrace/packet.h>
+
+/* The longest packet plus what a 64-bit access may touch behind it. */
+#define BUFFER_BYTES 80
+
+/* ---- codec ---- */
+
+static unsigned int irdepth_bits(const struct rvt_params *p)
+{
+	return p->return_stack_size_p + (p->return_stack_size_p ? 1 : 0) + p->call_counter_size_p;
+}
+
+static unsigned int width_bits(const struct rvt_etrace_codec *codec, unsigned int width)
+{
+	const struct rvt_params *p = &codec->params;
+
+	switch (width) {
+	case RVT_ETRACE_W_CONTEXT:
+		return p->nocontext_p ? 0 : p->context_width_p;
+	case RVT_ETRACE_W_CONTEXT_ALWAYS:
+		return p->context_width_p;
+	case RVT_ETRACE_W_PRIVILEGE:
+		return p->privilege_width_p;
+	case RVT_ETRACE_W_TIME:
+		return p->notime_p ? 0 : p->time_width_p;
+	case RVT_ETRACE_W_ADDRESS:
+		return p->iaddress_width_p - p->iaddress_lsb_p;
+	case RVT_ETRACE_W_TVAL:
+		return p->iaddress_width_p;
+	case RVT_ETRACE_W_ECAUSE:
+		return p->ecause_width_p;
+	case RVT_ETRACE_W_F0S:
+		return p->f0s_width_p;
+	case RVT_ETRACE_W_INDEX:
+		return p->cache_size_p;
+	case RVT_ETRACE_W_IRDEPTH_STACK:
+		return p->return_stack_size_p;
+	case RVT_ETRACE_W_IRDEPTH:
+		return codec->iret_ext ? 0 : irdepth_bits(p);
+	case RVT_ETRACE_W_IRETS:
+		return codec->iret_ext ? 8 : 0;
+	case RVT_ETRACE_W_ENCODER_MODE:
+		return p->encoder_mode_bits;
+	case RVT_ETRACE_W_IOPTIONS:
+		return p->n_ioptions;
+	case RVT_ETRACE_W_DOPTIONS:
+		return p->doptions_bits;
+	case RVT_ETRACE_W_SUPPORT_TIME:
+		return p->support_time_bits;
+	default:
+		return width;
+	}
+}
+
+/* Format 0 packets without subformat field: which of the two it is follows from the options. */
+static bool is_cache_only(const struct rvt_params *p)
+{
+	if (p->dialect == RVT_DIALECT_ETRACE_0_029)
+		return true;
+	if (p->options & RVT_OPT_BRANCH_PREDICTION && p->options & RVT_OPT_JUMP_TARGET_CACHE)
+		return !p->bpred_size_p;
+	return p->options & RVT_OPT_JUMP_TARGET_CACHE;
+}
+
+static bool is_usable(const struct rvt_etrace_codec *codec, unsigned int kind)
+{
+	const struct rvt_params *p = &codec->params;
+	bool cache = kind == RVT_ETRACE_CACHE || kind == RVT_ETRACE_CACHE_BRANCHES;
+	bool count = kind == RVT_ETRACE_COUNT || kind == RVT_ETRACE_COUNT_ADDRESS;
+
+	if (cache && !p->cache_size_p)
+		return false;
+	/* 2.0.5 numbers the kinds that there are. */
+	if (count && p->f0s_width_p && p->dialect == RVT_DIALECT_ETRACE_2_0_5)
+		return p->bpred_size_p || !p->cache_size_p;
+	if ((!cache && !count) || p->f0s_width_p || p->dialect == RVT_DIALECT_ETRACE_0_029)
+		return true;
+	return cache == is_cache_only(p);
+}
+
+static bool drops_field(const struct rvt_params *p, const struct rvt_etrace_use *use)
+{
+	return use->when == RVT_ETRACE_UNLESS_IMPLICIT &&
+	       p->options & RVT_OPT_IMPLICIT_EXCEPTION;
+}
+
+static void compile(struct rvt_etrace_codec *codec, const struct rvt_etrace_format *format,
+		    struct rvt_etrace_layout *layout)
+{
+	const struct rvt_params *p = &codec->params;
+	struct rvt_etrace_use *out = layout->uses;
+
+	layout->kind = format->kind;
+	layout->open = format->kind == RVT_ETRACE_SYNC_SUPPORT;
+	for (const struct rvt_etrace_use *use = format->uses; use->field != RVT_ETRACE_FIELDS; use++) {
+		unsigned int bits = width_bits(codec, use->width);
+
+		if (!bits || drops_field(p, use))
+			continue;
+		*out = *use;
+		out->width = bits;
+		if (use->when == RVT_ETRACE_UNLESS_IMPLICIT_THADDR &&
+		    !(p->options & RVT_OPT_IMPLICIT_EXCEPTION))
+			out->when = RVT_ETRACE_ALWAYS;
+		/* With a subformat field but no branch predictor, 2.0.5 calls the cache 0. */
+		if (use->width == RVT_ETRACE_W_F0S && p->dialect == RVT_DIALECT_ETRACE_2_0_5 &&
+		    !p->bpred_size_p && use->match == 2)
+			out->match = 1;
+		out++;
+	}
+	layout->n = out - layout->uses;
+}
+
+int rvt_etrace_codec_update(struct rvt_etrace_codec *codec)
+{
+	const struct rvt_etrace_format *format = rvt_etrace_formats(codec->params.dialect);
+
+	codec->n_layouts = 0;
+	memset(codec->n, 0, sizeof(codec->n));
+	for (; format->uses[0].field != RVT_ETRACE_FIELDS; format++) {
+		unsigned int value = format->uses[0].match;
+
+		if (!is_usable(codec, format->kind))
+			continue;
+		value = __builtin_ctz(value);
+		if (!codec->n[value]++)
+			codec->first[value] = codec->n_layouts;
+		compile(codec, format, &codec->layouts[codec->n_layouts++]);
+	}
+	return 0;
+}
+
+static bool in_range(const struct rvt_params *p)
+{
+	return p->iaddress_lsb_p <= 2 && p->iaddress_width_p > p->iaddress_lsb_p + 1 &&
+	       p->iaddress_width_p <= 64 && p->context_width_p <= 64 && p->time_width_p <= 64 &&
+	       p->privilege_width_p >= 1 && p->privilege_width_p <= 8 && p->ecause_width_p >= 1 &&
+	       p->ecause_width_p <= 64 && p->f0s_width_p <= 8 && p->bpred_size_p <= 20 &&
+	       p->cache_size_p <= 20 && irdepth_bits(p) <= 64 && p->return_stack_size_p <= 16 &&
+	       p->call_counter_size_p <= 16 && p->encoder_mode_bits <= 64 &&
+	       p->doptions_bits <= 64 && p->n_ioptions <= RVT_MAX_IOPTIONS &&
+	       p->srcid_bits <= 16 && p->timestamp_bytes <= 8 && p->type_bits <= 8 &&
+	       p->support_time_bits >= 2 && p->support_time_bits <= 3;
+}
+
+int rvt_etrace_codec_init(struct rvt_etrace_codec *codec, const struct rvt_params *params)
+{
+	if (params->protocol != RVT_PROTOCOL_ETRACE || !rvt_etrace_formats(params->dialect) ||
+	    !in_range(params))
+		return -EINVAL;
+	memset(codec, 0, sizeof(*codec));
+	codec->params = *params;
+	codec->iret_ext = params->dialect == RVT_DIALECT_ETRACE_2_0_5;
+	return rvt_etrace_codec_update(codec);
+}
+
+/* Option bits of the 2.0.5 support packet. */
+static const struct {
+	uint8_t field;
+	uint16_t option;
+} standard_options[] = {
+	{ RVT_ETRACE_F_SIJUMP, RVT_OPT_SEQUENTIAL_JUMP },
+	{ RVT_ETRACE_F_IMPLICIT_RETURN, RVT_OPT_IMPLICIT_RETURN },
+	{ RVT_ETRACE_F_BRANCH_PREDICTOR, RVT_OPT_BRANCH_PREDICTION },
+	{ RVT_ETRACE_F_JUMP_TARGET_CACHE, RVT_OPT_JUMP_TARGET_CACHE },
+	{ RVT_ETRACE_F_IMPLICIT_EXCEPT, RVT_OPT_IMPLICIT_EXCEPTION },
+	{ RVT_ETRACE_F_FULL_IADDRESS, RVT_OPT_FULL_ADDRESS },
+};
+
+#define N_STANDARD_OPTIONS (sizeof(standard_options) / sizeof(standard_options[0]))
+
+static void standard_support(struct rvt_etrace_codec *codec, const struct rvt_etrace_msg *msg)
+{
+	struct rvt_params *p = &codec->params;
+	unsigned int units = msg->field[RVT_ETRACE_F_TIME_WIDTH];
+
+	p->options = 0;
+	for (size_t i = 0; i < N_STANDARD_OPTIONS; i++)
+		if (msg->field[standard_options[i].field])
+			p->options |= standard_options[i].option;
+	codec->resync_disabled = msg->field[RVT_ETRACE_F_RESYNC_DISABLED];
+	codec->iret_ext = msg->field[RVT_ETRACE_F_IRET_EXT];
+	/* The two-bit form cannot say that there is no time field: notime_p must. */
+	if (p->support_time_bits == 2)
+		p->time_width_p = 16 * (units + 1);
+	else
+		p->time_width_p = units > 4 ? 64 : 16 * units;
+	p->f0s_width_p = msg->field[RVT_ETRACE_F_F0S_WIDTH];
+	p->return_stack_size_p = msg->field[RVT_ETRACE_F_RETURN_STACK_SIZE];
+	p->call_counter_size_p = msg->field[RVT_ETRACE_F_CALL_COUNTER_SIZE];
+	p->bpred_size_p = msg->field[RVT_ETRACE_F_BPRED_SIZE];
+	p->cache_size_p = msg->field[RVT_ETRACE_F_CACHE_SIZE];
+}
+
+int rvt_etrace_codec_support(struct rvt_etrace_codec *codec, const struct rvt_etrace_msg *msg)
+{
+	struct rvt_params *p = &codec->params;
+
+	if (p->dialect == RVT_DIALECT_ETRACE_2_0_5) {
+		standard_support(codec, msg);
+	} else if (p->n_ioptions) {
+		p->options = 0;
+		for (unsigned int i = 0; i < p->n_ioptions; i++)
+			if (msg->field[RVT_ETRACE_F_IOPTIONS] >> i & 1)
+				p->options |= p->ioptions[i];
+	}
+	if (!in_range(p))
+		return -EINVAL;
+	return rvt_etrace_codec_update(codec);
+}
+
+void rvt_etrace_codec_describe(const struct rvt_etrace_codec *codec, struct rvt_etrace_msg *msg)
+{
+	const struct rvt_params *p = &codec->params;
+	uint64_t bits = 0;
+
+	for (unsigned int i = 0; i < p->n_ioptions; i++)
+		if (p->ioptions[i] && (p->options & p->ioptions[i]) == p->ioptions[i])
+			bits |= 1ull << i;
+	rvt_etrace_set(msg, RVT_ETRACE_F_IOPTIONS, bits);
+	for (size_t i = 0; i < N_STANDARD_OPTIONS; i++)
+		rvt_etrace_set(msg, standard_options[i].field,
+			       !!(p->options & standard_options[i].option));
+	rvt_etrace_set(msg, RVT_ETRACE_F_RESYNC_DISABLED, codec->resync_disabled);
+	rvt_etrace_set(msg, RVT_ETRACE_F_IRET_EXT, codec->iret_ext);
+	rvt_etrace_set(msg, RVT_ETRACE_F_TIME_WIDTH,
+		       p->support_time_bits == 3 ? (p->notime_p ? 0 : p->time_width_p / 16) :
+		       p->time_width_p >= 16 ? p->time_width_p / 16 - 1 : 0);
+	rvt_etrace_set(msg, RVT_ETRACE_F_F0S_WIDTH, p->f0s_width_p);
+	rvt_etrace_set(msg, RVT_ETRACE_F_RETURN_STACK_SIZE, p->return_stack_size_p);
+	rvt_etrace_set(msg, RVT_ETRACE_F_CALL_COUNTER_SIZE, p->call_counter_size_p);
+	rvt_etrace_set(msg, RVT_ETRACE_F_BPRED_SIZE, p->bpred_size_p);
+	rvt_etrace_set(msg, RVT_ETRACE_F_CACHE_SIZE, p->cache_size_p);
+}
+
+/* ---- reader ---- */
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bit fields are loaded as words");
+
+static uint64_t load(const uint8_t *buffer, unsigned int byte)
+{
+	uint64_t word;
+
+	memcpy(&word, buffer + byte, sizeof(word));
+	return word;
+}
+
+static uint64_t get_bits(const uint8_t *buffer, unsigned int pos, unsigned int bits)
+{
+	uint64_t value = load(buffer, pos / 8) >> pos % 8;
+
+	if (pos % 8 && bits > 64 - pos % 8)
+		value |= (uint64_t)buffer[pos / 8 + 8] << (64 - pos % 8);
+	return value & rvt_etrace_mask(bits);
+}
+
+static bool is_there(const struct rvt_etrace_use *use, const struct rvt_etrace_msg *msg)
+{
+	switch (use->when) {
+	case RVT_ETRACE_UNLESS_IMPLICIT_THADDR:
+		return !msg->field[RVT_ETRACE_F_THADDR];
+	case RVT_ETRACE_UNLESS_INTERRUPT:
+		return !msg->field[RVT_ETRACE_F_INTERRUPT];
+	default:
+		return true;
+	}
+}
+
+static bool matches(const struct rvt_etrace_use *use, uint64_t value, bool preceding)
+{
+	if (use->match == RVT_ETRACE_ANY)
+		return true;
+	if (use->match == RVT_ETRACE_COPIES)
+		return value == (preceding ? rvt_etrace_mask(use->width) : 0);
+	return value < 32 && use->match >> value & 1;
+}
+
+static void note_coded(const struct rvt_etrace_use *use, struct rvt_etrace_msg *msg, bool differs)
+{
+	switch (use->field) {
+	case RVT_ETRACE_F_NOTIFY:
+		msg->notify = differs;
+		break;
+	case RVT_ETRACE_F_UPDISCON:
+		msg->updiscon = differs;
+		break;
+	case RVT_ETRACE_F_IRREPORT:
+		msg->irreport = differs;
+		break;
+	default:
+		msg->not_taken = differs;
+		break;
+	}
+}
+
+/* Returns the number of bits, or 0 if the packet has not this layout. */
+static unsigned int read_layout(const struct rvt_etrace_layout *layout, const uint8_t *buffer,
+				unsigned int start, struct rvt_etrace_msg *msg)
+{
+	unsigned int pos = start;
+
+	msg->present = 0;
+	for (unsigned int i = 0; i < layout->n; i++) {
+		const struct rvt_etrace_use *use = &layout->uses[i];
+		unsigned int bits = use->width;
+		bool preceding;
+		uint64_t value;
+
+		if (use->when && !is_there(use, msg))
+			continue;
+		if (bits == RVT_ETRACE_W_MAP)
+			bits = rvt_etrace_map_bits(msg->field[RVT_ETRACE_F_BRANCHES]);
+		value = get_bits(buffer, pos, bits);
+		preceding = pos && buffer[(pos - 1) / 8] >> (pos - 1) % 8 & 1;
+		if (!matches(use, value, preceding))
+			return 0;
+		if (use->coding == RVT_ETRACE_DIFFERS)
+			note_coded(use, msg, value != preceding);
+		msg->field[use->field] = value;
+		msg->present |= 1ull << use->field;
+		pos += bits;
+	}
+	return pos - start;
+}
+
+/* Bits behind the packet's must be copies of its last one. */
+static bool has_excess(const uint8_t *buffer, unsigned int pos, unsigned int end)
+{
+	bool last = buffer[(pos - 1) / 8] >> (pos - 1) % 8 & 1;
+
+	for (; pos < end; pos += 32) {
+		unsigned int bits = end - pos > 32 ? 32 : end - pos;
+
+		if (get_bits(buffer, pos, bits) != (last ? rvt_etrace_mask(bits) : 0))
+			return true;
+	}
+	return false;
+}
+
+static const char *parse_payload(const struct rvt_etrace_codec *codec, const uint8_t *buffer,
+				 unsigned int start, unsigned int end, struct rvt_etrace_msg *msg)
+{
+	unsigned int format = get_bits(buffer, start, 2);
+	unsigned int i = codec->first[format], stop = i + codec->n[format];
+
+	msg->notify = msg->updiscon = msg->irreport = msg->not_taken = false;
+	for (; i < stop; i++) {
+		const struct rvt_etrace_layout *layout = &codec->layouts[i];
+		unsigned int bits = read_layout(layout, buffer, start, msg);
+
+		if (!bits)
+			continue;
+		msg->kind = layout->kind;
+		if (!layout->open && has_excess(buffer, start + bits, end))
+			return "packet is longer than its fields";
+		if (rvt_etrace_has(msg, RVT_ETRACE_F_BRANCH) &&
+		    codec->params.dialect != RVT_DIALECT_ETRACE_0_029)
+			msg->not_taken = msg->field[RVT_ETRACE_F_BRANCH];
+		return NULL;
+	}
+	return "no packet of this dialect and options";
+}
+
+const char *rvt_etrace_parse(const struct rvt_etrace_codec *codec, const uint8_t *bytes,
+			     unsigned int len_bytes, struct rvt_etrace_msg *msg)
+{
+	const struct rvt_params *p = &codec->params;
+	unsigned int pos = p->srcid_bits, end = (len_bytes - 1) * 8;
+	uint8_t buffer[BUFFER_BYTES];
+
+	if (len_bytes < 2 || len_bytes > RVT_ETRACE_MAX_FRAME_BYTES)
+		return "packet of impossible length";
+	memset(buffer, bytes[len_bytes - 1] & 0x80 ? 0xff : 0, sizeof(buffer));
+	memcpy(buffer, bytes + 1, len_bytes - 1);
+	msg->len_bytes = len_bytes;
+	msg->flow = bytes[0] >> 5 & 3;
+	msg->extend = bytes[0] >> 7;
+	msg->src = get_bits(buffer, 0, pos);
+	msg->timestamp = 0;
+	if (msg->extend) {
+		msg->timestamp = get_bits(buffer, pos, 8 * p->timestamp_bytes);
+		pos += 8 * p->timestamp_bytes;
+	}
+	msg->type = get_bits(buffer, pos, p->type_bits);
+	pos += p->type_bits;
+	if (pos >= end)
+		return "packet without payload";
+	if (p->type_bits && msg->type != rvt_etrace_type(p)) {
+		msg->present = 0;
+		return NULL;
+	}
+	return parse_payload(codec, buffer, pos, end, msg);
+}
+
+/* ---- writer ---- */
+
+struct bits {
+	uint8_t bytes[BUFFER_BYTES];
+	unsigned int pos;
+};
+
+static void put_bits(struct bits *b, uint64_t value, unsigned int bits)
+{
+	unsigned int shift = b->pos % 8;
+	uint64_t word;
+
+	if (!bits)
+		return;
+	value &= rvt_etrace_mask(bits);
+	word = load(b->bytes, b->pos / 8) | value << shift;
+	memcpy(b->bytes + b->pos / 8, &word, sizeof(word));
+	if (shift && bits > 64 - shift)
+		b->bytes[b->pos / 8 + 8] = value >> (64 - shift);
+	b->pos += bits;
+}
+
+static bool last_bit(const struct bits *b)
+{
+	return b->bytes[(b->pos - 1) / 8] >> (b->pos - 1) % 8 & 1;
+}
+
+static bool coded_bit(const struct rvt_etrace_use *use, const struct rvt_etrace_msg *msg)
+{
+	switch (use->field) {
+	case RVT_ETRACE_F_NOTIFY:
+		return msg->notify;
+	case RVT_ETRACE_F_UPDISCON:
+		return msg->updiscon;
+	case RVT_ETRACE_F_IRREPORT:
+		return msg->irreport;
+	default:
+		return msg->not_taken;
+	}
+}
+
+static bool is_constant(const struct rvt_etrace_use *use)
+{
+	return use->match != RVT_ETRACE_ANY && !(use->match & (use->match - 1));
+}
+
+static uint64_t value_of(const struct rvt_etrace_use *use, const struct rvt_etrace_msg *msg,
+			 const struct bits *b)
+{
+	if (use->coding == RVT_ETRACE_DIFFERS)
+		return coded_bit(use, msg) != last_bit(b);
+	if (use->match == RVT_ETRACE_COPIES ||
+	    (use->coding == RVT_ETRACE_FILLS && !msg->irreport))
+		return last_bit(b) ? rvt_etrace_mask(use->width) : 0;
+	if (is_constant(use))
+		return __builtin_ctz(use->match);
+	if (use->field == RVT_ETRACE_F_BRANCH)
+		return msg->not_taken;
+	return rvt_etrace_has(msg, use->field) ? msg->field[use->field] : 0;
+}
+
+static int write_layout(const struct rvt_etrace_layout *layout, const struct rvt_etrace_msg *msg,
+			struct bits *b)
+{
+	for (unsigned int i = 0; i < layout->n; i++) {
+		const struct rvt_etrace_use *use = &layout->uses[i];
+		unsigned int bits = use->width;
+		uint64_t value;
+
+		if (use->when && !is_there(use, msg))
+			continue;
+		if (bits == RVT_ETRACE_W_MAP)
+			bits = rvt_etrace_map_bits(msg->field[RVT_ETRACE_F_BRANCHES]);
+		value = value_of(use, msg, b);
+		if (value & ~rvt_etrace_mask(bits) || !matches(use, value, b->pos && last_bit(b)))
+			return -EINVAL;
+		put_bits(b, value, bits);
+	}
+	return 0;
+}
+
+/*
+ * Cuts bytes off the end that repeat the bit below them, and fills up to whole bytes.
+ * @start: first bit of the payload. Returns the length in bytes.
+ */
+static unsigned int compress(struct bits *b, unsigned int start)
+{
+	bool sign = last_bit(b);
+	uint8_t fill = sign ? 0xff : 0;
+	unsigned int len = (b->pos + 7) / 8;
+
+	if (b->pos % 8 && sign)
+		b->bytes[len - 1] |= 0xff << b->pos % 8;
+	while ((len - 1) * 8 > start && b->bytes[len - 1] == fill &&
+	       b->bytes[len - 2] >> 7 == sign)
+		len--;
+	return len;
+}
+
+static const struct rvt_etrace_layout *find_layout(const struct rvt_etrace_codec *codec,
+						   enum rvt_etrace_kind kind)
+{
+	for (unsigned int i = 0; i < codec->n_layouts; i++)
+		if (codec->layouts[i].kind == kind)
+			return &codec->layouts[i];
+	return NULL;
+}
+
+int rvt_etrace_write(const struct rvt_etrace_codec *codec, const struct rvt_etrace_msg *msg,
+		     uint8_t bytes[RVT_ETRACE_MAX_FRAME_BYTES], unsigned int *payload_bytes)
+{
+	const struct rvt_etrace_layout *layout = find_layout(codec, msg->kind);
+	const struct rvt_params *p = &codec->params;
+	unsigned int start, len, fixed;
+	struct bits b = { .pos = 0 };
+
+	if (!layout)
+		return -EINVAL;
+	put_bits(&b, msg->src, p->srcid_bits);
+	if (msg->extend)
+		put_bits(&b, msg->timestamp, 8 * p->timestamp_bytes);
+	put_bits(&b, rvt_etrace_type(p), p->type_bits);
+	start = b.pos;
+	if (write_layout(layout, msg, &b))
+		return -EINVAL;
+	len = compress(&b, start);
+	fixed = rvt_etrace_src_bytes(p) + (msg->extend ? p->timestamp_bytes : 0);
+	if (len - fixed > RVT_ETRACE_MAX_LENGTH)
+		return -E2BIG;
+	bytes[0] = (len - fixed) | msg->flow << 5 | msg->extend << 7;
+	memcpy(bytes + 1, b.bytes, len);
+	if (payload_bytes)
+		*payload_bytes = len - start / 8;
+	return len + 1;
+}
