@@ -61,6 +61,16 @@ static void rvtrace_put_outputs(void *data)
 		put_device(&comp->outputs[--comp->nr_outputs]->dev);
 }
 
+/* The component at the other end: what is above endpoint, port and in-ports */
+static struct fwnode_handle *rvtrace_remote(const struct fwnode_handle *endpoint)
+{
+	struct fwnode_handle *node = fwnode_graph_get_remote_endpoint(endpoint);
+
+	while (node && !fwnode_property_present(node, "compatible"))
+		node = fwnode_get_next_parent(node);
+	return node;
+}
+
 static int rvtrace_add_output(struct rvtrace_component *comp, struct fwnode_handle *endpoint)
 {
 	struct device *dev = comp->dev.parent;
@@ -68,7 +78,7 @@ static int rvtrace_add_output(struct rvtrace_component *comp, struct fwnode_hand
 	struct fwnode_handle *remote;
 	int ret = 0;
 
-	remote = fwnode_graph_get_remote_port_parent(endpoint);
+	remote = rvtrace_remote(endpoint);
 	/* A link that only the other end names, or one to a disabled component */
 	if (!remote || !fwnode_device_is_available(remote))
 		goto out;
