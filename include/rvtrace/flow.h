@@ -141,7 +141,13 @@ enum {
 	RVT_RUN_STOP_RETURN = 1u << 4,
 	RVT_RUN_NOT_TAKEN = 1u << 5,	   /* branches without outcome fall through (BTM) */
 	RVT_RUN_ECALL_COUNTS = 1u << 6,	   /* rc7: ecall/ebreak use up half-words; still not output */
-	RVT_RUN_STOP_USED = 1u << 7,
+	RVT_RUN_STOP_USED = 1u << 7,	   /* not together with NOT_TAKEN */
+	RVT_RUN_LAST_TAKEN = 1u << 8,	   /* BTM: with NOT_TAKEN, the branch (with ALL_JUMPS also
+					    * the direct jump) that uses up the last half-word
+					    * is taken; it needs no outcome */
+	RVT_RUN_COROUTINE = 1u << 9,	   /* a co-routine swap pops and is a return, then pushes;
+					    * else it leaves the return stack alone */
+	RVT_RUN_ABSOLUTE_JUMP = 1u << 10,  /* jalr with rs1 = x0 is inferable */
 };
 
 #define RVT_UNLIMITED UINT64_MAX
@@ -172,9 +178,8 @@ int rvt_flow_start(struct rvt_flow *flow, uint64_t pc, uint64_t offset, bool cle
  * negative error: from the sink (as given, or -ECANCELED if that was positive; rvt_flow_flush()
  * then returns the value itself), -ENOMEM. When several stops hold before the next instruction
  * the first of this list counts: TARGET, RETURN, INSNS, HALFWORDS, PC, NO_CODE, BAD_INSN,
- * MID_INSN, TRAP_INSN, OUTCOME.
- * Calls push and returns pop the return stack in every mode; a co-routine swap pops, then pushes,
- * and with IMPLICIT_RETURN (STOP_RETURN) goes (stops) where a return would.
+ * MID_INSN, TRAP_INSN, OUTCOME, USED.
+ * Calls push and returns pop the return stack in every mode.
  * An unbounded order over an infinite inferable loop stops with RVT_STOP_INSNS after 2^32.
  */
 int rvt_flow_run(struct rvt_flow *flow, struct rvt_order *order);

@@ -45,7 +45,8 @@ int rvt_space_map_bytes(struct rvt_space *space, uint64_t addr, const void *byte
 			const char *name);
 /*
  * Maps every executable PT_LOAD of an ELF file at p_vaddr + @bias (core files such as
- * /proc/kcore and ET_REL are handled as what they are). Returns 0, -ENOENT, -ENOEXEC, -ENOMEM.
+ * /proc/kcore are read when needed; the code sections of ET_REL follow each other from @bias on).
+ * Returns 0, -ENOENT, -ENOEXEC (no RISC-V ELF file, or no code in it), -ENOMEM.
  */
 int rvt_space_map_elf(struct rvt_space *space, const char *path, uint64_t bias);
 void rvt_space_unmap(struct rvt_space *space, uint64_t addr, uint64_t len);

@@ -214,12 +214,13 @@ static void decode_zcm(uint32_t half, unsigned int isa, struct rvt_insn *insn)
 		insn->flags |= RVT_INSN_F_TABLE;
 		insn->offset = index;
 	}
-	/* cm.popretz and cm.popret; register lists below 4 are reserved */
+	/*
+	 * cm.popretz and cm.popret; register lists below 4 are reserved. They jump to what they
+	 * loaded from the stack: rs1 stays 0, so that no `auipc ra` before them counts.
+	 */
 	if (isa & RVT_ISA_ZCMP && (bits(half, 12, 8) == 0x1c || bits(half, 12, 8) == 0x1e) &&
-	    bits(half, 7, 4) >= 4) {
+	    bits(half, 7, 4) >= 4)
 		insn->iclass = RVT_INSN_RETURN;
-		insn->rs1 = 1;
-	}
 }
 
 static void decode_16(uint32_t half, unsigned int isa, struct rvt_insn *insn)

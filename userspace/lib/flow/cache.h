@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Inside librvtrace: the block cache. Blocks belong to a view, which is one code object at one
+ * bias, decoded for one kind of hart; all spaces that map the object there share it. A table has an
+ * entry per half-word. Readers need no lock: entries and links are published whole.
+ */
+#ifndef RVT_LIB_FLOW_CACHE_H
+#define RVT_LIB_FLOW_CACHE_H
+
+#include <stdatomic.h>
+#include <rvtrace/flow.h>
+#include "image/image.h"
+
+/* How a block goes on. */
+enum rvt_block_end {
+	RVT_END_FALL,		/* at its end: nothing there changed the pc */
+	RVT_END_BRANCH,
+	RVT_END_JUMP,		/* direct, whatever it links */
+	RVT_END_CALL,
+	RVT_END_INDIRECT,	/* any target; trap returns too */
+	RVT_END_IND_CALL,
+	RVT_END_COROUTINE,
+	RVT_END_RETURN,
+	RVT_END_TRAP_INSN,	/* ecall or ebreak, which never retires */
+};
+
+struct rvt_code_block {
+	struct rvt_block pub;
+	struct rvt_view *view;		/* NULL: made for one space only */
+	/* the block that follows, when it is in the same view */
+	_Atomic(struct rvt_code_block *) taken, next;
+	uint64_t end_pc;		/* behind the last instruction */
+	uint32_t insns;			/* that can retire */
+	uint32_t halfwords;		/* of them */
+	uint8_t end;			/* enum rvt_block_end */
+	uint8_t last_halfwords;		/* of the last instruction, retiring or not */
+	bool sequential;		/* ends in lui/auipc + jalr: to .sequential_target */
+	bool absolute;			/* ends in jalr with rs1 = x0: to .pub.target */
+	uint64_t sequential_target;
+};
+
+/* What of a flow's configuration decides how code reads. */
+struct rvt_code_config {
+	unsigned int isa;
+	rvt_insn_hook hook;
+	void *hook_ctx;
+	uint64_t jvt;
+};
+
+#define RVT_PAGE_BITS 12
+
+struct rvt_view_page {
+	_Atomic(struct rvt_code_block *) blocks[1 << (RVT_PAGE_BITS - 1)];
+};
+
+struct rvt_view {
+	struct rvt_object *object;
+	uint64_t bias;			/* address of offset 0 of the object */
+	struct rvt_code_config config;
+	uint64_t n_pages;
+	_Atomic(struct rvt_view_page *) *pages;
+};
+
+/* The view of @piece (which has an object); NULL when out of memory. */
+struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_piece *piece,
+			      const struct rvt_code_config *config);
+/*
+ * rvt_view_block - the block at @pc, which lies in @piece of @space. Sets *block. Returns 0,
+ * -ENOENT (no bytes there), -EAGAIN (the block there does not lie in @piece as a whole, or its first
+ * instruction does not: rvt_code_decode() makes one), -EILSEQ, -ENOMEM.
+ */
+int rvt_view_block(struct rvt_space *space, struct rvt_view *view, struct rvt_piece *piece,
+		   uint64_t pc, struct rvt_code_block **block);
+
+/*
+ * rvt_code_decode - a new block of a single instruction at @pc, wherever its bytes lie. It lives as
+ * long as the image. Returns 0, -ENOENT, -EILSEQ, -ENOMEM.
+ */
+int rvt_code_decode(struct rvt_space *space, const struct rvt_code_config *config, uint64_t pc,
+		    struct rvt_code_block **block);
+/* The instruction at @pc. Returns 0, -ENOENT, -EILSEQ. */
+int rvt_code_insn(struct rvt_space *space, const struct rvt_code_config *config, uint64_t pc,
+		  struct rvt_insn *insn);
+/* The target of @insn at @pc when it needs no register; else 0. */
+uint64_t rvt_code_target(struct rvt_space *space, const struct rvt_code_config *config,
+			 uint64_t pc, const struct rvt_insn *insn);
+/*
+ * Where the indirect jump @jump goes when it follows @load at once, which is at @load_pc (N-Trace
+ * 9.1, E-Trace "sequentially inferable jumps"). False: that cannot be inferred.
+ */
+bool rvt_code_sequential(const struct rvt_code_config *config, uint64_t load_pc,
+			 const struct rvt_insn *load, const struct rvt_insn *jump,
+			 uint64_t *target);
+enum rvt_block_end rvt_code_end(const struct rvt_insn *insn);
+
+static inline uint64_t rvt_code_addr(const struct rvt_code_config *config, uint64_t pc)
+{
+	return config->isa & RVT_ISA_RV32 ? (uint32_t)pc : pc;
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Inside the flow engine: its state, and what the two walks share. The block walk (run.c) is the
+ * fast one; the reference walk (reference.c) executes one instruction at a time and
+ * shares nothing with it but the return stack and the output.
+ */
+#ifndef RVT_LIB_FLOW_ENGINE_H
+#define RVT_LIB_FLOW_ENGINE_H
+
+#include <rvtrace/flow.h>
+#include "flow/cache.h"
+
+#define RVT_FLOW_BATCH 1024
+/* Blocks by the address that an indirect jump went to: a small cache before the tables. */
+#define RVT_FLOW_TARGETS 2048
+/* Where an unbounded order ends. */
+#define RVT_FLOW_MAX_INSNS (1ull << 32)
+
+struct rvt_return {
+	uint64_t pc;
+	uint32_t recursions;	/* further calls with the same return address */
+};
+
+struct rvt_return_stack {
+	struct rvt_return *entries;	/* a ring */
+	unsigned int depth, recursion_max;
+	unsigned int top;		/* where the next entry goes */
+	unsigned int used;
+};
+
+/* A block and the mapping it was found through. */
+struct rvt_target {
+	uint64_t pc;
+	uint64_t epoch;			/* valid when equal to the flow's */
+	struct rvt_code_block *block;
+	struct rvt_piece *piece;
+};
+
+struct rvt_flow {
+	struct rvt_flow_sink sink;
+	struct rvt_code_config code;
+	bool reference;
+	struct rvt_space *space;
+	uint64_t generation;		/* of the space, when epoch was last checked */
+	uint64_t epoch;			/* changes with every change of what addresses mean */
+	uint64_t seen_epoch;		/* that .block and .piece are of */
+	int result;			/* what the sink returned, once that is not 0 */
+
+	/* where the flow is */
+	bool has_pc;
+	uint64_t pc;			/* of the next instruction, when .block is NULL */
+	struct rvt_code_block *block;	/* the next instruction is number .insn of it */
+	uint32_t insn, halfword;
+	struct rvt_piece *piece;	/* that .block was found through */
+
+	/* the last instruction executed */
+	bool has_last;
+	bool consecutive;		/* the next instruction follows it without a trap or order */
+	struct rvt_code_block *last_block;
+	uint32_t last_insn;
+
+	struct rvt_return_stack returns;
+	struct rvt_flow_stats stats;
+	void *single;			/* tsearch: blocks that lie in no single mapping */
+	size_t n_runs;
+	struct rvt_run runs[RVT_FLOW_BATCH];
+	struct rvt_target targets[RVT_FLOW_TARGETS];
+};
+
+/* The walks: order->flags and limits in, results and an enum rvt_stop or a negative error out. */
+int rvt_flow_run_blocks(struct rvt_flow *flow, struct rvt_order *order);
+int rvt_flow_run_reference(struct rvt_flow *flow, struct rvt_order *order);
+
+/* Delivers the batch; returns flow->result. */
+int rvt_flow_deliver(struct rvt_flow *flow);
+/*
+ * rvt_flow_enter - the block at @pc, ready to run from its start. Sets flow->piece.
+ * Returns 0, -ENOENT, -EILSEQ or -ENOMEM.
+ */
+int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);
+/* A block of one instruction; for code that lies in no single mapping, and the reference walk. */
+int rvt_flow_single(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);
+void rvt_returns_push(struct rvt_return_stack *stack, uint64_t pc);
+bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc);
+
+static inline uint64_t rvt_flow_current(const struct rvt_flow *flow)
+{
+	return flow->block ? flow->block->pub.pc + 2 * flow->halfword : flow->pc;
+}
+
+static inline int rvt_flow_emit(struct rvt_flow *flow, struct rvt_code_block *block,
+				uint32_t first, uint32_t count)
+{
+	struct rvt_run *run = &flow->runs[flow->n_runs++];
+
+	run->block = &block->pub;
+	run->first = first;
+	run->count = count;
+	return flow->n_runs == RVT_FLOW_BATCH ? rvt_flow_deliver(flow) : 0;
+}
+
+#endif

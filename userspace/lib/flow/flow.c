@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Flow engine: orders, events, and the way from an address to its block.
+ */
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include "flow/engine.h"
+#include "insn/insn.h"
+
+int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_sink *sink,
+		    struct rvt_flow **flow)
+{
+	struct rvt_flow_config full = {};
+	struct rvt_flow *f;
+
+	if (config)
+		memcpy(&full, config, config->size < sizeof(full) ? config->size : sizeof(full));
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	if (sink)
+		f->sink = *sink;
+	f->code.isa = full.isa;
+	f->code.hook = full.hook;
+	f->code.hook_ctx = full.hook_ctx;
+	f->code.jvt = full.jvt;
+	f->reference = full.reference_walk;
+	f->epoch = 1;
+	if (rvt_flow_set_return_stack(f, full.return_stack_depth, 0)) {
+		free(f);
+		return -ENOMEM;
+	}
+	*flow = f;
+	return 0;
+}
+
+void rvt_flow_destroy(struct rvt_flow *flow)
+{
+	if (!flow)
+		return;
+	tdestroy(flow->single, free);
+	free(flow->returns.entries);
+	free(flow);
+}
+
+/* ---- code ---- */
+
+void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space)
+{
+	if (flow->space == space)
+		return;
+	flow->space = space;
+	flow->generation = space ? rvt_space_generation(space) : 0;
+	flow->epoch++;
+}
+
+/*
+ * What addresses mean may have changed since the last look: mappings, or the space itself. True when
+ * blocks must be looked up again.
+ */
+static bool meaning_changed(struct rvt_flow *flow)
+{
+	uint64_t generation = flow->space ? rvt_space_generation(flow->space) : 0;
+
+	if (generation != flow->generation) {
+		flow->generation = generation;
+		flow->epoch++;
+	}
+	return flow->seen_epoch != flow->epoch;
+}
+
+/* What a space has at an address is known until its generation changes. */
+struct single {
+	const struct rvt_space *space;
+	uint64_t generation, pc;
+	struct rvt_code_block *block;
+};
+
+static int compare_singles(const void *a, const void *b)
+{
+	const struct single *sa = a, *sb = b;
+
+	return memcmp(sa, sb, offsetof(struct single, block));
+}
+
+int rvt_flow_single(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block)
+{
+	struct single key = { flow->space, flow->generation, pc, NULL }, **found, *s;
+	int ret;
+
+	found = tfind(&key, &flow->single, compare_singles);
+	if (found) {
+		*block = (*found)->block;
+		return 0;
+	}
+	s = malloc(sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	*s = key;
+	ret = rvt_code_decode(flow->space, &flow->code, pc, &s->block);
+	if (!ret && !tsearch(s, &flow->single, compare_singles))
+		ret = -ENOMEM;
+	if (ret) {
+		free(s);
+		return ret;
+	}
+	*block = s->block;
+	return 0;
+}
+
+static int find_block(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block)
+{
+	struct rvt_piece *piece = rvt_space_piece(flow->space, pc);
+	struct rvt_view *view;
+	int ret;
+
+	if (!piece || !piece->object)
+		return -ENOENT;
+	view = rvt_view_get(flow->space->image, piece, &flow->code);
+	if (!view)
+		return -ENOMEM;
+	ret = rvt_view_block(flow->space, view, piece, pc, block);
+	if (ret == -EAGAIN)
+		ret = rvt_flow_single(flow, pc, block);
+	if (!ret)
+		flow->piece = piece;
+	return ret;
+}
+
+int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block)
+{
+	struct rvt_target *target = &flow->targets[(pc >> 1) % RVT_FLOW_TARGETS];
+	int ret;
+
+	if (target->pc == pc && target->epoch == flow->epoch) {
+		*block = target->block;
+		flow->piece = target->piece;
+		return 0;
+	}
+	if (!flow->space)
+		return -ENOENT;
+	ret = find_block(flow, pc, block);
+	if (!ret)
+		*target = (struct rvt_target){ pc, flow->epoch, *block, flow->piece };
+	return ret;
+}
+
+int rvt_flow_peek_at(struct rvt_flow *flow, uint64_t pc, struct rvt_insn *insn)
+{
+	return flow->space ? rvt_code_insn(flow->space, &flow->code, pc, insn) : -ENOENT;
+}
+
+int rvt_flow_peek(struct rvt_flow *flow, struct rvt_insn *insn)
+{
+	return flow->has_pc ? rvt_flow_peek_at(flow, rvt_flow_current(flow), insn) : -ENOENT;
+}
+
+bool rvt_flow_pc(const struct rvt_flow *flow, uint64_t *pc)
+{
+	if (flow->has_pc)
+		*pc = rvt_flow_current(flow);
+	return flow->has_pc;
+}
+
+bool rvt_flow_last(const struct rvt_flow *flow, uint64_t *pc, enum rvt_insn_class *iclass)
+{
+	const struct rvt_block *b;
+
+	if (!flow->has_last)
+		return false;
+	b = &flow->last_block->pub;
+	*pc = b->pc;
+	for (uint32_t i = 0; i < flow->last_insn; i++)
+		*pc += 2 * b->halfwords[i];
+	*iclass = flow->last_insn + 1 == b->insns ? b->iclass : RVT_INSN_SEQUENTIAL;
+	return true;
+}
+
+/* ---- output ---- */
+
+int rvt_flow_deliver(struct rvt_flow *flow)
+{
+	size_t n = flow->n_runs;
+
+	flow->n_runs = 0;
+	if (!flow->result && n && flow->sink.runs)
+		flow->result = flow->sink.runs(flow->sink.ctx, flow->runs, n);
+	/* In the middle of a walk: the block at hand is finished, the next is looked up anew. */
+	if (meaning_changed(flow))
+		flow->piece = NULL;
+	return flow->result;
+}
+
+int rvt_flow_flush(struct rvt_flow *flow)
+{
+	return rvt_flow_deliver(flow);
+}
+
+static int emit_event(struct rvt_flow *flow, const struct rvt_event *event)
+{
+	if (!rvt_flow_deliver(flow) && flow->sink.event)
+		flow->result = flow->sink.event(flow->sink.ctx, event);
+	return flow->result;
+}
+
+/* ---- orders ---- */
+
+static void set_pc(struct rvt_flow *flow, uint64_t pc)
+{
+	flow->has_pc = true;
+	flow->consecutive = false;
+	flow->pc = rvt_code_addr(&flow->code, pc & ~1ull);
+	flow->block = NULL;
+}
+
+static void forget_pc(struct rvt_flow *flow)
+{
+	flow->has_pc = false;
+	flow->has_last = false;
+	flow->consecutive = false;
+	flow->block = NULL;
+}
+
+int rvt_flow_start(struct rvt_flow *flow, uint64_t pc, uint64_t offset, bool clear_stack)
+{
+	struct rvt_event event = { .type = RVT_EVENT_START, .offset = offset };
+
+	if (clear_stack)
+		rvt_flow_clear_returns(flow);
+	set_pc(flow, pc);
+	flow->has_last = false;
+	event.pc = flow->pc;
+	return emit_event(flow, &event);
+}
+
+int rvt_flow_jump(struct rvt_flow *flow, uint64_t pc)
+{
+	set_pc(flow, pc);
+	return flow->result;
+}
+
+int rvt_flow_trap(struct rvt_flow *flow, const struct rvt_event *trap)
+{
+	flow->stats.traps++;
+	if (trap->target == RVT_UNLIMITED) {
+		forget_pc(flow);
+	} else {
+		set_pc(flow, trap->target);
+		flow->has_last = false;
+	}
+	return emit_event(flow, trap);
+}
+
+int rvt_flow_event(struct rvt_flow *flow, struct rvt_event *event)
+{
+	rvt_flow_pc(flow, &event->pc);
+	if (event->type == RVT_EVENT_LOST)
+		flow->stats.gaps++;
+	if (event->type == RVT_EVENT_LOST || event->type == RVT_EVENT_STOP)
+		forget_pc(flow);
+	return emit_event(flow, event);
+}
+
+int rvt_flow_run(struct rvt_flow *flow, struct rvt_order *order)
+{
+	int ret;
+
+	order->used_outcomes = 0;
+	order->implicit_returns = 0;
+	order->halfwords = 0;
+	order->popped_valid = false;
+	if (flow->result)
+		return flow->result < 0 ? flow->result : -ECANCELED;
+	if (!flow->has_pc)
+		return RVT_STOP_LOST;
+	if (meaning_changed(flow)) {
+		flow->seen_epoch = flow->epoch;
+		flow->pc = rvt_flow_current(flow);
+		flow->block = NULL;
+		flow->piece = NULL;
+	}
+	ret = flow->reference ? rvt_flow_run_reference(flow, order) :
+				rvt_flow_run_blocks(flow, order);
+	if (flow->result)
+		return flow->result < 0 ? flow->result : -ECANCELED;
+	return ret;
+}
+
+void rvt_flow_stats(const struct rvt_flow *flow, struct rvt_flow_stats *stats)
+{
+	*stats = flow->stats;
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Block walk: executes whole blocks, and follows links between them.
+ */
+#include <errno.h>
+#include "flow/engine.h"
+
+/* An order in progress. */
+struct walk {
+	struct rvt_order *order;
+	uint32_t flags;
+	uint64_t bits;			/* outcomes not used yet, the next in bit 0 */
+	uint64_t outcomes_left;
+	uint64_t halfwords_left, insns_left;
+	uint64_t insns;			/* executed */
+	uint64_t branches, taken, indirect;
+};
+
+enum { GO_ON = -1 };
+
+/* The first limit that forbids executing another instruction; GO_ON if none does. */
+static int limit_reached(const struct walk *w)
+{
+	if (!w->insns_left)
+		return RVT_STOP_INSNS;
+	return w->halfwords_left ? GO_ON : RVT_STOP_HALFWORDS;
+}
+
+static bool at_stop_pc(const struct walk *w, uint64_t pc)
+{
+	return w->flags & RVT_RUN_STOP_PC && !w->outcomes_left && w->insns &&
+	       pc == w->order->stop_pc;
+}
+
+/* @count instructions of @b from flow->insn on, @halfwords long, are executed. */
+static int execute(struct rvt_flow *flow, struct walk *w, struct rvt_code_block *b,
+		   uint32_t count, uint32_t halfwords)
+{
+	uint32_t first = flow->insn;
+
+	flow->insn += count;
+	flow->halfword += halfwords;
+	flow->has_last = true;
+	flow->consecutive = true;
+	flow->last_block = b;
+	flow->last_insn = flow->insn - 1;
+	w->insns += count;
+	w->insns_left -= count;
+	w->halfwords_left -= halfwords;
+	return rvt_flow_emit(flow, b, first, count);
+}
+
+/*
+ * Some limit lies inside the rest of @b, or may: single steps up to it, but not to instruction
+ * number @end. Returns the stop, or GO_ON when that is next.
+ */
+static int step(struct rvt_flow *flow, struct walk *w, struct rvt_code_block *b, uint32_t end)
+{
+	uint64_t insns = w->insns_left, halfwords = w->halfwords_left;
+	uint64_t pc = rvt_flow_current(flow);
+	bool executed = w->insns;
+	uint32_t i = flow->insn, done = 0;
+	int stop = GO_ON;
+
+	for (; i < end; i++) {
+		uint32_t length = b->pub.halfwords[i];
+
+		if (!insns)
+			stop = RVT_STOP_INSNS;
+		else if (!halfwords)
+			stop = RVT_STOP_HALFWORDS;
+		else if (w->flags & RVT_RUN_STOP_PC && !w->outcomes_left && executed &&
+			 pc == w->order->stop_pc)
+			stop = RVT_STOP_PC;
+		else if (length > halfwords)
+			stop = RVT_STOP_MID_INSN;
+		if (stop != GO_ON)
+			break;
+		insns--;
+		halfwords -= length;
+		pc += 2 * length;
+		done += length;
+		executed = true;
+	}
+	if (i > flow->insn && execute(flow, w, b, i - flow->insn, done))
+		return -ECANCELED;
+	return stop;
+}
+
+/* Whether @b can be executed to its last instruction, and that too, without hitting a limit. */
+static inline bool fits(const struct rvt_flow *flow, const struct walk *w,
+			const struct rvt_code_block *b)
+{
+	if (b->halfwords - flow->halfword > w->halfwords_left ||
+	    b->insns - flow->insn > w->insns_left)
+		return false;
+	return !(w->flags & RVT_RUN_STOP_PC) || w->outcomes_left ||
+	       w->order->stop_pc - b->pub.pc >= b->pub.bytes;
+}
+
+static struct rvt_code_block *follow(struct rvt_flow *flow, struct rvt_code_block *from,
+				     _Atomic(struct rvt_code_block *) *link, uint64_t pc)
+{
+	struct rvt_code_block *b = atomic_load_explicit(link, memory_order_acquire);
+	struct rvt_piece *piece = flow->piece;
+
+	if (!piece)
+		return NULL;
+	/* A view may be mapped in parts: the link must stay in the part that we are in. */
+	if (b && b->pub.pc - piece->start <= piece->last - piece->start &&
+	    b->pub.bytes - 1 <= piece->last - b->pub.pc)
+		return b;
+	if (rvt_flow_enter(flow, pc, &b))
+		return NULL;
+	if (from->view && b->view == from->view)
+		atomic_store_explicit(link, b, memory_order_release);
+	return b;
+}
+
+/* Continues at @pc, whose block is @b or, when that is NULL, has yet to be found. */
+static inline int go(struct rvt_flow *flow, struct rvt_code_block *b, uint64_t pc)
+{
+	flow->block = b;
+	flow->pc = pc;
+	flow->insn = 0;
+	flow->halfword = 0;
+	return GO_ON;
+}
+
+/* Whether the end of @b uses up an outcome. */
+static bool needs_outcome(const struct walk *w, const struct rvt_code_block *b)
+{
+	return b->end == RVT_END_BRANCH ||
+	       (w->flags & RVT_RUN_ALL_JUMPS && (b->end == RVT_END_JUMP || b->end == RVT_END_CALL));
+}
+
+/*
+ * The outcome for the end of @b: 0 or 1, or -1 when there is none, or none that fits. @last: it
+ * uses up the last half-word.
+ */
+static inline int take_outcome(struct walk *w, const struct rvt_code_block *b, bool last)
+{
+	int taken;
+
+	if (!w->outcomes_left) {
+		if (w->flags & RVT_RUN_LAST_TAKEN && last)
+			return 1;
+		return w->flags & RVT_RUN_NOT_TAKEN && b->end == RVT_END_BRANCH ? 0 : -1;
+	}
+	if (w->order->outcome) {
+		taken = w->order->outcome(w->order->outcome_ctx,
+					  b->end_pc - 2 * b->last_halfwords);
+	} else {
+		taken = w->bits & 1;
+		if (!taken && b->end != RVT_END_BRANCH)
+			return -1;
+		w->bits >>= 1;
+	}
+	w->outcomes_left--;
+	return taken;
+}
+
+/* True when the indirect jump at the end of @b goes where the instruction before it says. */
+static bool infer_sequential(struct rvt_flow *flow, const struct walk *w,
+			     const struct rvt_code_block *b, bool consecutive, uint64_t *target)
+{
+	uint64_t jump_pc = b->end_pc - 2 * b->last_halfwords, load_pc;
+	struct rvt_insn load, jump;
+	enum rvt_insn_class iclass;
+
+	if (!(w->flags & RVT_RUN_SEQUENTIAL_JUMP))
+		return false;
+	/* The usual case: both are in this block, and were executed in a row. */
+	if (b->sequential && consecutive) {
+		*target = b->sequential_target;
+		return true;
+	}
+	/* The block begins with the jump. */
+	if (b->pub.insns != 1 || !consecutive || !rvt_flow_last(flow, &load_pc, &iclass))
+		return false;
+	if (iclass != RVT_INSN_SEQUENTIAL || rvt_flow_peek_at(flow, load_pc, &load) ||
+	    rvt_code_addr(&flow->code, load_pc + load.len_bytes) != jump_pc ||
+	    rvt_flow_peek_at(flow, jump_pc, &jump))
+		return false;
+	return rvt_code_sequential(&flow->code, load_pc, &load, &jump, target);
+}
+
+/* Leaves @b by its last instruction, which was executed. @inferred: its target is known. */
+static int leave_indirect(struct rvt_flow *flow, struct walk *w, struct rvt_code_block *b,
+			  bool inferred, uint64_t target)
+{
+	struct rvt_order *order = w->order;
+	bool is_return = b->end == RVT_END_RETURN ||
+			 (b->end == RVT_END_COROUTINE && w->flags & RVT_RUN_COROUTINE);
+
+	w->indirect++;
+	if (is_return)
+		order->popped_valid = rvt_returns_pop(&flow->returns, &order->popped);
+	if (b->end == RVT_END_IND_CALL || (b->end == RVT_END_COROUTINE && is_return))
+		rvt_returns_push(&flow->returns, b->end_pc);
+	if (inferred)
+		return go(flow, NULL, target);
+	go(flow, NULL, b->end_pc);
+	flow->consecutive = false;
+	if (is_return && w->flags & RVT_RUN_STOP_RETURN)
+		return RVT_STOP_RETURN;
+	if (is_return && w->flags & RVT_RUN_IMPLICIT_RETURN && order->popped_valid) {
+		order->implicit_returns++;
+		return go(flow, NULL, order->popped);
+	}
+	if (b->absolute && w->flags & RVT_RUN_ABSOLUTE_JUMP)
+		return go(flow, NULL, b->pub.target);
+	return RVT_STOP_TARGET;
+}
+
+/* Executes what is left of @b, which no limit forbids, and moves on to its successor. */
+static int run_block(struct rvt_flow *flow, struct walk *w, struct rvt_code_block *b)
+{
+	uint32_t count = b->insns - flow->insn, halfwords = b->halfwords - flow->halfword;
+	bool inferred = false;
+	uint64_t target = 0;
+	int taken = 0;
+
+	if (needs_outcome(w, b)) {
+		taken = take_outcome(w, b, w->halfwords_left == halfwords);
+		if (taken < 0) {
+			int stop = step(flow, w, b, b->insns - 1);
+
+			return stop == GO_ON ? RVT_STOP_OUTCOME : stop;
+		}
+	} else if (b->end >= RVT_END_INDIRECT && b->end <= RVT_END_RETURN) {
+		inferred = infer_sequential(flow, w, b, count > 1 || flow->consecutive, &target);
+	}
+	if (execute(flow, w, b, count, halfwords))
+		return -ECANCELED;
+	switch (b->end) {
+	case RVT_END_FALL:
+		return go(flow, follow(flow, b, &b->next, b->end_pc), b->end_pc);
+	case RVT_END_BRANCH:
+		w->branches++;
+		w->taken += taken;
+		if (taken)
+			return go(flow, follow(flow, b, &b->taken, b->pub.target), b->pub.target);
+		return go(flow, follow(flow, b, &b->next, b->end_pc), b->end_pc);
+	case RVT_END_CALL:
+		rvt_returns_push(&flow->returns, b->end_pc);
+		/* fall through */
+	case RVT_END_JUMP:
+		return go(flow, follow(flow, b, &b->taken, b->pub.target), b->pub.target);
+	case RVT_END_TRAP_INSN:
+		return GO_ON;
+	default:
+		return leave_indirect(flow, w, b, inferred, target);
+	}
+}
+
+/* About to execute the ecall or ebreak at the end of @b. */
+static int at_trap_insn(struct walk *w, const struct rvt_code_block *b)
+{
+	int stop = limit_reached(w);
+
+	if (stop != GO_ON)
+		return stop;
+	if (at_stop_pc(w, b->end_pc - 2 * b->last_halfwords))
+		return RVT_STOP_PC;
+	if (w->flags & RVT_RUN_ECALL_COUNTS) {
+		if (b->last_halfwords > w->halfwords_left)
+			return RVT_STOP_MID_INSN;
+		w->halfwords_left -= b->last_halfwords;
+	}
+	return RVT_STOP_TRAP_INSN;
+}
+
+/* Finds the block at flow->pc. */
+static int find(struct rvt_flow *flow, struct walk *w)
+{
+	int stop = limit_reached(w), ret;
+
+	if (stop != GO_ON)
+		return stop;
+	if (at_stop_pc(w, flow->pc))
+		return RVT_STOP_PC;
+	ret = rvt_flow_enter(flow, flow->pc, &flow->block);
+	flow->insn = 0;
+	flow->halfword = 0;
+	if (!ret)
+		return GO_ON;
+	flow->block = NULL;
+	if (ret == -ENOENT)
+		return RVT_STOP_NO_CODE;
+	return ret == -EILSEQ ? RVT_STOP_BAD_INSN : ret;
+}
+
+/* As run_block(), but a limit may lie in @b. */
+static int run_limited(struct rvt_flow *flow, struct walk *w, struct rvt_code_block *b)
+{
+	int stop = step(flow, w, b, b->insns - 1);
+
+	if (stop == GO_ON)
+		stop = limit_reached(w);
+	if (stop != GO_ON)
+		return stop;
+	if (at_stop_pc(w, rvt_flow_current(flow)))
+		return RVT_STOP_PC;
+	if (b->pub.halfwords[b->insns - 1] > w->halfwords_left)
+		return RVT_STOP_MID_INSN;
+	return run_block(flow, w, b);
+}
+
+/*
+ * RVT_RUN_STOP_USED with no outcome left: the order is done, unless another stop holds here.
+ */
+static int all_used(struct rvt_flow *flow, struct walk *w, struct rvt_code_block *b)
+{
+	int stop = limit_reached(w);
+
+	if (stop != GO_ON)
+		return stop;
+	if (at_stop_pc(w, rvt_flow_current(flow)))
+		return RVT_STOP_PC;
+	if (flow->insn == b->insns)
+		return at_trap_insn(w, b);
+	if (b->pub.halfwords[flow->insn] > w->halfwords_left)
+		return RVT_STOP_MID_INSN;
+	if (flow->insn + 1 == b->pub.insns && needs_outcome(w, b))
+		return RVT_STOP_OUTCOME;
+	return RVT_STOP_USED;
+}
+
+static int run(struct rvt_flow *flow, struct walk *w)
+{
+	int stop;
+
+	do {
+		struct rvt_code_block *b = flow->block;
+
+		if (!b) {
+			stop = find(flow, w);
+			continue;
+		}
+		if (w->flags & RVT_RUN_STOP_USED && !w->outcomes_left)
+			stop = all_used(flow, w, b);
+		else if (flow->insn == b->insns)
+			stop = at_trap_insn(w, b);
+		else if (fits(flow, w, b))
+			stop = run_block(flow, w, b);
+		else
+			stop = run_limited(flow, w, b);
+	} while (stop == GO_ON);
+	return stop;
+}
+
+int rvt_flow_run_blocks(struct rvt_flow *flow, struct rvt_order *order)
+{
+	struct walk w = {
+		.order = order,
+		.flags = order->flags,
+		.bits = order->outcomes,
+		.outcomes_left = order->n_outcomes,
+		.halfwords_left = order->max_halfwords,
+		.insns_left = order->max_insns,
+	};
+	uint64_t halfwords;
+	int stop;
+
+	if (order->max_insns == RVT_UNLIMITED && order->max_halfwords == RVT_UNLIMITED)
+		w.insns_left = RVT_FLOW_MAX_INSNS;
+	stop = run(flow, &w);
+	halfwords = order->max_halfwords - w.halfwords_left;
+	order->used_outcomes = order->n_outcomes - w.outcomes_left;
+	order->halfwords = halfwords;
+	flow->stats.insns += w.insns;
+	flow->stats.halfwords += halfwords;
+	flow->stats.branches += w.branches;
+	flow->stats.taken += w.taken;
+	flow->stats.indirect += w.indirect;
+	return stop;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Inside librvtrace: spaces as the flow engine and the ELF loader see them.
+ */
+#ifndef RVT_LIB_IMAGE_H
+#define RVT_LIB_IMAGE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <rvtrace/image.h>
+
+/* Bytes of code: a file, a segment of a file that cannot be mapped, or a copy. */
+struct rvt_object {
+	struct rvt_object *next;	/* in the image */
+	char *name;
+	uint64_t file_offset;		/* of bytes[0] in the file */
+	uint8_t *bytes;
+	uint64_t len;
+	bool mapped;			/* munmap() instead of free() */
+	/* for files that must be read piece by piece (/proc/kcore): */
+	int fd;				/* -1: all bytes are there */
+	uint8_t *window_read;		/* per window: 1 read, 2 unreadable */
+	pthread_mutex_t lock;
+};
+
+struct rvt_view;
+
+/* One mapping of a space. Ordered by address, without overlap, in a treap. */
+struct rvt_piece {
+	struct rvt_piece *left, *right;
+	uint32_t priority;
+	uint64_t start, last;		/* addresses; last is inclusive */
+	struct rvt_object *object;	/* NULL: unreadable */
+	uint64_t offset;		/* of start, in the object */
+	uint64_t map_start;		/* start of the mapping this piece was cut from */
+	const char *name;		/* the image owns it */
+	_Atomic(struct rvt_view *) view; /* the flow engine's blocks of this object and bias */
+};
+
+struct rvt_space {
+	struct rvt_image *image;
+	struct rvt_space *parent, *next;
+	struct rvt_piece *root;
+	uint64_t generation;
+};
+
+/* Files and names by path, see image.c */
+struct rvt_file;
+
+struct rvt_image {
+	struct rvt_object *objects;
+	struct rvt_space *spaces;
+	void *files;			/* tsearch tree of struct rvt_file */
+	void *names;			/* tsearch tree of strings */
+	uint32_t seed;			/* of treap priorities */
+	/* the flow engine's block caches: see flow/cache.h */
+	struct rvt_view_cache *views;
+	void (*destroy_views)(struct rvt_view_cache *views);
+	pthread_mutex_t lock;		/* of views */
+};
+
+/* The piece that covers @addr in @space or its parents; NULL if none does. */
+struct rvt_piece *rvt_space_piece(struct rvt_space *space, uint64_t addr);
+/*
+ * Readable bytes at @offset of @object; sets *bytes. At least 1 unless the object cannot be
+ * read there; everything up to its end, or at least 64 KiB of it.
+ */
+uint64_t rvt_object_bytes(struct rvt_object *object, uint64_t offset, const uint8_t **bytes);
+
+/* @name as long as the image lives; NULL when out of memory. */
+const char *rvt_image_name(struct rvt_image *image, const char *name);
+/*
+ * rvt_image_file - the object of all bytes of a regular file. Opened once per path.
+ * Returns 0, -ENOENT, -EINVAL (no regular file), -ESTALE (build id differs), -ENOMEM, or
+ * what open() said.
+ */
+int rvt_image_file(struct rvt_image *image, const char *path, const uint8_t *build_id,
+		   size_t build_id_len, struct rvt_object **object);
+/* An object of its own for [@offset, @offset + @len) of @fd, read when needed. */
+int rvt_image_window_object(struct rvt_image *image, int fd, uint64_t offset, uint64_t len,
+			    const char *name, struct rvt_object **object);
+int rvt_image_copy_object(struct rvt_image *image, const void *bytes, size_t len,
+			  const char *name, struct rvt_object **object);
+
+/*
+ * rvt_space_map - @len bytes of @object from @offset on appear at @addr; @object NULL: unreadable.
+ * Ranges that would wrap at 2^64 are cut there. Returns 0 or -ENOMEM.
+ */
+int rvt_space_map(struct rvt_space *space, uint64_t addr, uint64_t len, struct rvt_object *object,
+		  uint64_t offset, const char *name);
+
+#endif

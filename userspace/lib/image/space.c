@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Spaces: mappings in a treap by address. Mapping cuts what was there.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "image/image.h"
+
+int rvt_space_create(struct rvt_image *image, struct rvt_space *parent, struct rvt_space **space)
+{
+	*space = calloc(1, sizeof(**space));
+	if (!*space)
+		return -ENOMEM;
+	(*space)->image = image;
+	(*space)->parent = parent;
+	(*space)->next = image->spaces;
+	image->spaces = *space;
+	return 0;
+}
+
+static void tree_free(struct rvt_piece *piece)
+{
+	if (!piece)
+		return;
+	tree_free(piece->left);
+	tree_free(piece->right);
+	free(piece);
+}
+
+static uint32_t next_priority(struct rvt_image *image)
+{
+	/* xorshift32: the shape of the tree need only look random */
+	image->seed ^= image->seed << 13;
+	image->seed ^= image->seed >> 17;
+	image->seed ^= image->seed << 5;
+	return image->seed;
+}
+
+static struct rvt_piece *piece_create(struct rvt_space *space, const struct rvt_piece *like)
+{
+	struct rvt_piece *piece = calloc(1, sizeof(*piece));
+
+	if (!piece)
+		return NULL;
+	piece->start = like->start;
+	piece->last = like->last;
+	piece->object = like->object;
+	piece->offset = like->offset;
+	piece->map_start = like->map_start;
+	piece->name = like->name;
+	piece->priority = next_priority(space->image);
+	return piece;
+}
+
+static int tree_copy(struct rvt_space *space, const struct rvt_piece *from, struct rvt_piece **to)
+{
+	*to = NULL;
+	if (!from)
+		return 0;
+	*to = piece_create(space, from);
+	if (!*to)
+		return -ENOMEM;
+	(*to)->priority = from->priority;
+	if (tree_copy(space, from->left, &(*to)->left) ||
+	    tree_copy(space, from->right, &(*to)->right))
+		return -ENOMEM;
+	return 0;
+}
+
+int rvt_space_clone(struct rvt_space *of, struct rvt_space **child)
+{
+	int ret = rvt_space_create(of->image, of->parent, child);
+
+	if (ret)
+		return ret;
+	ret = tree_copy(*child, of->root, &(*child)->root);
+	if (ret)
+		rvt_space_clear(*child);
+	return ret;
+}
+
+void rvt_space_clear(struct rvt_space *space)
+{
+	tree_free(space->root);
+	space->root = NULL;
+	space->generation++;
+}
+
+/* Pieces that start below @addr go to *below, the others to *rest. */
+static void split(struct rvt_piece *tree, uint64_t addr, struct rvt_piece **below,
+		  struct rvt_piece **rest)
+{
+	if (!tree) {
+		*below = *rest = NULL;
+	} else if (tree->start < addr) {
+		split(tree->right, addr, &tree->right, rest);
+		*below = tree;
+	} else {
+		split(tree->left, addr, below, &tree->left);
+		*rest = tree;
+	}
+}
+
+static struct rvt_piece *merge(struct rvt_piece *a, struct rvt_piece *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	if (a->priority > b->priority) {
+		a->right = merge(a->right, b);
+		return a;
+	}
+	b->left = merge(a, b->left);
+	return b;
+}
+
+static struct rvt_piece *rightmost(struct rvt_piece *tree)
+{
+	while (tree && tree->right)
+		tree = tree->right;
+	return tree;
+}
+
+/* The last part of @piece, from @addr on, becomes a piece of its own. */
+static struct rvt_piece *cut_tail(struct rvt_space *space, struct rvt_piece *piece, uint64_t addr)
+{
+	struct rvt_piece *tail = piece_create(space, piece);
+
+	if (!tail)
+		return NULL;
+	tail->start = addr;
+	tail->offset += addr - piece->start;
+	return tail;
+}
+
+/*
+ * Takes [start, last] out of the tree: *below and *above are what is left. Needs memory
+ * when the range lies inside one piece; nothing has changed when there is none.
+ */
+static int take_out(struct rvt_space *space, uint64_t start, uint64_t last,
+		    struct rvt_piece **below, struct rvt_piece **above)
+{
+	struct rvt_piece *middle, *rest, *piece, *tail = NULL;
+
+	split(space->root, start, below, &rest);
+	if (last == UINT64_MAX) {
+		middle = rest;
+		*above = NULL;
+	} else {
+		split(rest, last + 1, &middle, above);
+	}
+	/* Whoever covers `last` reaches out of the range at its end. */
+	piece = middle ? rightmost(middle) : rightmost(*below);
+	if (piece && piece->last > last) {
+		tail = cut_tail(space, piece, last + 1);
+		if (!tail) {
+			space->root = merge(merge(*below, middle), *above);
+			return -ENOMEM;
+		}
+	}
+	piece = rightmost(*below);
+	if (piece && piece->last >= start)
+		piece->last = start - 1;
+	tree_free(middle);
+	*above = merge(tail, *above);
+	space->generation++;
+	return 0;
+}
+
+int rvt_space_map(struct rvt_space *space, uint64_t addr, uint64_t len, struct rvt_object *object,
+		  uint64_t offset, const char *name)
+{
+	struct rvt_piece like = { .start = addr, .last = addr + len - 1, .object = object,
+				  .offset = offset, .map_start = addr, .name = name };
+	struct rvt_piece *piece, *below, *above;
+
+	if (!len)
+		return 0;
+	if (like.last < addr)
+		like.last = UINT64_MAX;
+	piece = piece_create(space, &like);
+	if (!piece)
+		return -ENOMEM;
+	if (take_out(space, like.start, like.last, &below, &above)) {
+		free(piece);
+		return -ENOMEM;
+	}
+	space->root = merge(merge(below, piece), above);
+	return 0;
+}
+
+void rvt_space_unmap(struct rvt_space *space, uint64_t addr, uint64_t len)
+{
+	uint64_t last = addr + len - 1;
+	struct rvt_piece *below, *above;
+
+	if (!len)
+		return;
+	if (last < addr)
+		last = UINT64_MAX;
+	if (!take_out(space, addr, last, &below, &above))
+		space->root = merge(below, above);
+}
+
+static struct rvt_piece *own_piece(const struct rvt_space *space, uint64_t addr)
+{
+	struct rvt_piece *piece = space->root, *best = NULL;
+
+	while (piece) {
+		if (piece->start <= addr) {
+			best = piece;
+			piece = piece->right;
+		} else {
+			piece = piece->left;
+		}
+	}
+	return best && best->last >= addr ? best : NULL;
+}
+
+struct rvt_piece *rvt_space_piece(struct rvt_space *space, uint64_t addr)
+{
+	struct rvt_piece *piece = NULL;
+
+	for (; space && !piece; space = space->parent)
+		piece = own_piece(space, addr);
+	return piece;
+}
+
+size_t rvt_space_find(struct rvt_space *space, uint64_t addr, const uint8_t **bytes)
+{
+	struct rvt_piece *piece = rvt_space_piece(space, addr);
+	uint64_t len, left;
+
+	if (!piece || !piece->object)
+		return 0;
+	left = piece->last - addr;
+	len = rvt_object_bytes(piece->object, piece->offset + (addr - piece->start), bytes);
+	return len && len - 1 > left ? left + 1 : len;
+}
+
+int rvt_space_locate(struct rvt_space *space, uint64_t addr, struct rvt_location *loc)
+{
+	struct rvt_piece *piece = rvt_space_piece(space, addr);
+
+	memset(loc, 0, sizeof(*loc));
+	if (!piece)
+		return -ENOENT;
+	loc->path = piece->name;
+	loc->map_start = piece->map_start;
+	loc->readable = piece->object;
+	loc->file_offset = piece->offset + (addr - piece->start);
+	if (piece->object)
+		loc->file_offset += piece->object->file_offset;
+	return 0;
+}
+
+uint64_t rvt_space_generation(const struct rvt_space *space)
+{
+	uint64_t generation = 0;
+
+	for (; space; space = space->parent)
+		generation += space->generation;
+	return generation;
+}
+
+/* ---- what to map ---- */
+
+int rvt_space_map_bytes(struct rvt_space *space, uint64_t addr, const void *bytes, size_t len,
+			const char *name)
+{
+	const char *kept = rvt_image_name(space->image, name ? name : "");
+	struct rvt_object *object;
+	int ret;
+
+	if (!len)
+		return 0;
+	if (!kept)
+		return -ENOMEM;
+	ret = rvt_image_copy_object(space->image, bytes, len, kept, &object);
+	return ret ? ret : rvt_space_map(space, addr, len, object, 0, kept);
+}
+
+int rvt_space_map_file(struct rvt_space *space, uint64_t addr, uint64_t len, uint64_t offset,
+		       const char *path, const uint8_t *build_id, size_t build_id_len)
+{
+	const char *name = rvt_image_name(space->image, path);
+	struct rvt_object *object = NULL;
+	uint64_t readable = 0;
+	int ret, ret2;
+
+	if (!name)
+		return -ENOMEM;
+	ret = rvt_image_file(space->image, path, build_id, build_id_len, &object);
+	if (!ret && offset < object->len)
+		readable = object->len - offset < len ? object->len - offset : len;
+	/* What lies behind the end of the file is known by name, but has no bytes. */
+	ret2 = rvt_space_map(space, addr, len, NULL, offset, name);
+	if (!ret2 && readable)
+		ret2 = rvt_space_map(space, addr, readable, object, offset, name);
+	return ret ? ret : ret2;
+}
