@@ -61,24 +61,36 @@ static struct block *block_intern(const struct block *b)
 	return copy;
 }
 
-/* Keeps the cursor: @c is instruction number @i; @marked: so was the one before it. Returns the same of this one. */
-static bool mark(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc, bool marked)
+/*
+ * May a device answer this access? Then QEMU leaves the block at it, without notice. Linux reaches devices by
+ * readl(), writel() and the like, which are loads and stores without an offset.
+ */
+static bool may_be_io(const struct insn_class *c, uint8_t prv)
 {
-	if (!c->plain)
+	return (c->load || c->store) && (prv == 3 || (prv && c->direct));
+}
+
+/* Keeps the cursor. @marked: the instruction before did. Returns whether this one does. */
+static bool mark(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc, uint8_t prv,
+		 bool marked)
+{
+	if (!c->plain || may_be_io(c, prv)) {
 		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_STORE_U64, at,
 								    pc);
-	else if (marked)
+		return true;
+	}
+	if (marked)
 		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_STORE_U64, at,
 								    CURSOR_THROUGH);
-	return !c->plain;
+	return false;
 }
 
 static void instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc, uint8_t prv)
 {
-	if (c->store)
+	if (c->store && may_be_io(c, prv))
 		qemu_plugin_register_vcpu_mem_cb(insn, regs_stored, QEMU_PLUGIN_CB_R_REGS, QEMU_PLUGIN_MEM_W,
 						 NULL);
-	if (c->register_load && prv)
+	if (c->load && c->word && may_be_io(c, prv))
 		qemu_plugin_register_vcpu_mem_cb(insn, regs_loaded, QEMU_PLUGIN_CB_R_REGS, QEMU_PLUGIN_MEM_R,
 						 NULL);
 	if (c->csr >= 0)
@@ -116,7 +128,7 @@ void blocks_translated(struct qemu_plugin_tb *tb, void *userdata)
 		memcpy(code + key.b.bytes, &word, 2 * key.b.last.halfwords);
 		key.b.bytes += 2 * key.b.last.halfwords;
 		key.b.halfwords[i] = key.b.last.halfwords;
-		marked = mark(insn, &key.b.last, pc, marked);
+		marked = mark(insn, &key.b.last, pc, key.b.prv, marked);
 		instrument(insn, &key.b.last, pc, key.b.prv);
 	}
 	b = block_intern(&key.b);

@@ -210,6 +210,24 @@ static uint32_t index_of(const struct block *b, uint64_t pc)
 	return i;
 }
 
+/* Can the hart go on at @pc when the whole block retired? */
+static bool is_successor(const struct block *b, uint64_t pc)
+{
+	uint64_t end = b->pc + b->bytes, target = end - 2 * b->last.halfwords + (uint64_t)b->last.offset;
+
+	switch (b->last.itype) {
+	case RVT_ITYPE_NONE:
+		return pc == end;
+	case RVT_ITYPE_BRANCH_TAKEN:
+		return pc == end || pc == target;
+	case RVT_ITYPE_CALL: case RVT_ITYPE_JUMP: case RVT_ITYPE_JUMP_LINKED:
+		/* Zcmt's table jumps are direct as well, but not by an offset */
+		return pc == target || !b->last.offset;
+	default:
+		return true;
+	}
+}
+
 /* The hart left its block and went on at @next_pc; no instruction of the block trapped. */
 static void leave_block(struct hart *h, uint64_t next_pc)
 {
@@ -220,7 +238,10 @@ static void leave_block(struct hart *h, uint64_t next_pc)
 	if (!b)
 		return;
 	end = at == CURSOR_THROUGH ? b->n : index_of(b, at);
-	if (end < b->n) {
+	if (end == b->n && !is_successor(b, next_pc)) {
+		/* A device access that does not look like one. */
+		end = index_of(b, next_pc);
+	} else if (end < b->n) {
 		/* It is done over when the hart goes on at it. A jump or xRET to itself is not that. */
 		bool again = next_pc == at && !(end == b->n - 1 && b->last.itype);
 

@@ -18,6 +18,11 @@ static unsigned int bits(uint32_t insn, unsigned int hi, unsigned int lo)
 	return insn >> lo & ((1u << (hi - lo + 1)) - 1);
 }
 
+static int32_t extend(uint32_t value, unsigned int width)
+{
+	return (int32_t)(value << (32 - width)) >> (32 - width);
+}
+
 static bool is_link(unsigned int reg)
 {
 	return reg == 1 || reg == 5;
@@ -71,10 +76,14 @@ static void classify_32(uint32_t insn, struct insn_class *c)
 	case OP_BRANCH:
 		c->plain = true;
 		c->itype = RVT_ITYPE_BRANCH_TAKEN;
+		c->offset = extend(bits(insn, 31, 31) << 12 | bits(insn, 7, 7) << 11 |
+				   bits(insn, 30, 25) << 5 | bits(insn, 11, 8) << 1, 13);
 		break;
 	case OP_JAL:
 		c->plain = true;
 		c->itype = jal_itype(c->rd);
+		c->offset = extend(bits(insn, 31, 31) << 20 | bits(insn, 19, 12) << 12 |
+				   bits(insn, 20, 20) << 11 | bits(insn, 30, 21) << 1, 21);
 		break;
 	case OP_JALR:
 		c->plain = true;
@@ -82,13 +91,20 @@ static void classify_32(uint32_t insn, struct insn_class *c)
 		c->jump_rs = c->rs1;
 		break;
 	case OP_LOAD:
-		c->load = true;
-		c->register_load = bits(insn, 14, 12) == 2 && !bits(insn, 31, 20);
+		c->plain = c->load = true;
+		c->direct = !bits(insn, 31, 20);
+		c->word = bits(insn, 14, 12) == 2;
 		break;
-	case OP_LOAD_FP:
-		c->load = true;
+	case OP_STORE:
+		c->plain = c->store = true;
+		c->direct = !bits(insn, 31, 25) && !bits(insn, 11, 7);
 		break;
-	case OP_STORE: case OP_STORE_FP: case OP_MISC_MEM: /* the cbo instructions write */
+	case OP_LOAD_FP: case OP_STORE_FP:
+		/* funct3 2 and 3 are scalar, the others are vectors */
+		c->plain = bits(insn, 14, 12) == 2 || bits(insn, 14, 12) == 3;
+		c->load = c->store = true;
+		break;
+	case OP_MISC_MEM:	/* the cbo instructions write */
 		c->store = true;
 		break;
 	case OP_AMO:
@@ -116,7 +132,8 @@ static void classify_cr(uint32_t insn, struct insn_class *c)
 /* Quadrant 2, funct3 5: Zcmp and Zcmt. */
 static void classify_zcm(uint32_t insn, struct insn_class *c)
 {
-	c->load = c->store = true;
+	c->plain = false;
+	c->load = true;
 	if (bits(insn, 12, 10) == 0)
 		c->itype = bits(insn, 9, 2) < 32 ? RVT_ITYPE_JUMP : RVT_ITYPE_CALL;
 	else if (bits(insn, 12, 8) == 0x1c || bits(insn, 12, 8) == 0x1e)
@@ -129,26 +146,36 @@ static void classify_16(uint32_t insn, bool zcm, struct insn_class *c)
 	case 0 << 3 | 0:	/* c.addi4spn; all zero is illegal */
 		c->plain = insn;
 		break;
-	case 0 << 3 | 2:	/* c.lw */
-		c->load = true;
-		c->register_load = !bits(insn, 12, 10) && !bits(insn, 6, 5);
+	case 0 << 3 | 2: case 0 << 3 | 3:	/* c.lw, c.ld */
+		c->plain = c->load = true;
+		c->direct = !bits(insn, 12, 10) && !bits(insn, 6, 5);
+		c->word = bits(insn, 15, 13) == 2;
 		break;
-	case 0 << 3 | 1: case 0 << 3 | 3: case 2 << 3 | 1: case 2 << 3 | 2: case 2 << 3 | 3:
-		c->load = true;
+	case 0 << 3 | 1: case 2 << 3 | 1: case 2 << 3 | 2: case 2 << 3 | 3:
+		c->plain = c->load = true;
 		break;
 	case 0 << 3 | 4:	/* Zcb: byte and halfword loads and stores */
-		c->load = c->store = true;
+		c->plain = c->load = c->store = c->direct = true;
 		break;
-	case 0 << 3 | 5: case 0 << 3 | 6: case 0 << 3 | 7: case 2 << 3 | 6: case 2 << 3 | 7:
-		c->store = true;
+	case 0 << 3 | 6: case 0 << 3 | 7:	/* c.sw, c.sd */
+		c->plain = c->store = true;
+		c->direct = !bits(insn, 12, 10) && !bits(insn, 6, 5);
+		break;
+	case 0 << 3 | 5: case 2 << 3 | 6: case 2 << 3 | 7:
+		c->plain = c->store = true;
 		break;
 	case 1 << 3 | 5:
 		c->plain = true;
 		c->itype = RVT_ITYPE_JUMP;
+		c->offset = extend(bits(insn, 12, 12) << 11 | bits(insn, 11, 11) << 4 |
+				   bits(insn, 10, 9) << 8 | bits(insn, 8, 8) << 10 | bits(insn, 7, 7) << 6 |
+				   bits(insn, 6, 6) << 7 | bits(insn, 5, 3) << 1 | bits(insn, 2, 2) << 5, 12);
 		break;
 	case 1 << 3 | 6: case 1 << 3 | 7:
 		c->plain = true;
 		c->itype = RVT_ITYPE_BRANCH_TAKEN;
+		c->offset = extend(bits(insn, 12, 12) << 8 | bits(insn, 11, 10) << 3 | bits(insn, 6, 5) << 6 |
+				   bits(insn, 4, 3) << 1 | bits(insn, 2, 2) << 5, 9);
 		break;
 	case 1 << 3 | 3:	/* c.lui, c.addi16sp, c.mop */
 		c->plain = true;
@@ -159,7 +186,7 @@ static void classify_16(uint32_t insn, bool zcm, struct insn_class *c)
 		classify_cr(insn, c);
 		break;
 	case 2 << 3 | 5:
-		c->store = true;
+		c->plain = c->store = true;
 		if (zcm)
 			classify_zcm(insn, c);
 		break;

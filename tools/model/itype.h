@@ -13,10 +13,12 @@ struct insn_class {
 	enum rvt_itype itype;
 	uint8_t upper_rd;	/* register that lui, c.lui or auipc loads; 0: another instruction */
 	uint8_t jump_rs;	/* register that jalr, c.jr or c.jalr goes to; 0: another instruction */
-	/* Only computes: neither leaves its block early nor touches memory or CSRs. */
+	/* Only computes or jumps, or is an ordinary load or store; else it may leave its block early. */
 	bool plain;
 	bool store, load;
-	bool register_load;	/* lw with offset 0, as readl() of Linux compiles to */
+	bool direct;		/* loads or stores at a register without offset, as readl() and writel() */
+	bool word;		/* 32 bits */
+	int32_t offset;		/* to the target of a direct jump or branch */
 	/* A CSR instruction: its CSR, else -1; funct3, rd and rs1/uimm below. */
 	int csr;
 	uint8_t funct3, rd, rs1;
