@@ -47,12 +47,17 @@ bool rvt_owner_has_kernel(const struct rvt_owner *owner);
 const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner);
 
 /*
+ * rvt_owner_kernel - a space with the code of the kernel (and firmware), made in @image.
+ * Returns 0, -ENOMEM, or what opening vmlinux, kcore or firmware returned.
+ */
+int rvt_owner_kernel(const struct rvt_owner *owner, struct rvt_image *image,
+		     struct rvt_space **kernel);
+/*
  * rvt_cursor_create - a cursor before all events but those that describe the beginning. Its
- * spaces are made in @image, which must outlive it. Returns 0, -ENOMEM, or what opening
- * vmlinux, kcore or firmware returned.
+ * spaces are made in @image, which must outlive it, with @kernel behind them. 0 or -ENOMEM.
  */
 int rvt_cursor_create(const struct rvt_owner *owner, struct rvt_image *image,
-		      struct rvt_cursor **cursor);
+		      struct rvt_space *kernel, struct rvt_cursor **cursor);
 void rvt_cursor_destroy(struct rvt_cursor *cursor);
 /*
  * rvt_cursor_seek - applies what happened up to @time (perf's clock, ns), inclusive. Going back
@@ -63,9 +68,6 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time);
 const struct rvt_task *rvt_cursor_task(struct rvt_cursor *cursor, int32_t tid);
 /* The thread id that runs on @cpu now by the context switches; -1: not known. */
 int32_t rvt_cursor_running(const struct rvt_cursor *cursor, int32_t cpu);
-/* The kernel alone. */
-struct rvt_space *rvt_cursor_kernel(const struct rvt_cursor *cursor);
-
 /* A file that a mapping names and that could not be used. */
 struct rvt_missing {
 	const char *path;

@@ -106,8 +106,11 @@ static void add_mmap(struct fixture *f, uint64_t time, uint32_t pid, uint32_t pr
 
 static void start(struct fixture *f)
 {
+	struct rvt_space *kernel;
+
 	rvt_owner_sort(f->owner);
-	assert_int_equal(rvt_cursor_create(f->owner, f->image, &f->cursor), 0);
+	assert_int_equal(rvt_owner_kernel(f->owner, f->image, &kernel), 0);
+	assert_int_equal(rvt_cursor_create(f->owner, f->image, kernel, &f->cursor), 0);
 }
 
 static const struct rvt_task *task_at(struct fixture *f, uint64_t time, int32_t tid)

@@ -167,8 +167,8 @@ char *record_metadata(struct recorder *rec)
 	}
 	out = open_memstream(&text, &len);
 	if (out) {
-		fprintf(out, "rvtrace 1\npmu_type = %u\nevent = %s\n", rec->pmu.type,
-			rec->options.event);
+		fprintf(out, "rvtrace 1\npmu_type = %u\nevent = %s\ntarget = %s\n", rec->pmu.type,
+			rec->options.event, rec->target == TARGET_SYSTEM ? "system" : "task");
 		for (size_t i = 0; i < found.gl_pathc && !err; i++)
 			err = put_encoder(rec, out, found.gl_pathv[i]);
 		fclose(out);

@@ -143,6 +143,22 @@ static bool all_encoders_have(const char *name)
 	return n && n == found.gl_pathc;
 }
 
+/* Hardware that has Ownership messages is of use only when the harts have scontext, too. */
+static bool is_usable(const char *term)
+{
+	char *scontext;
+	bool usable;
+
+	if (!all_encoders_have(term))
+		return false;
+	if (strcmp(term, "context"))
+		return true;
+	scontext = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/scontext");
+	usable = !scontext || atoi(scontext);
+	free(scontext);
+	return usable;
+}
+
 /* Context and time stamps are on unless the event says otherwise: processes are told apart by them. */
 int record_parse_event(struct recorder *rec, bool *modified)
 {
@@ -156,7 +172,7 @@ int record_parse_event(struct recorder *rec, bool *modified)
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++) {
 		const struct pmu_term *term = pmu_term(&rec->pmu, defaults[i]);
 
-		if (term && all_encoders_have(defaults[i]))
+		if (term && is_usable(defaults[i]))
 			pmu_set(term, 1, &rec->trace_attr);
 	}
 	if (pmu_parse_event(&rec->pmu, RECORD_PMU, rec->options.event, &rec->trace_attr, modified,
@@ -168,6 +184,8 @@ int record_parse_event(struct recorder *rec, bool *modified)
 	/* The code of firmware is nowhere to be read: only those who ask get it. */
 	if (!*modified)
 		rec->trace_attr.exclude_hv = 1;
+	else if (!rec->trace_attr.exclude_hv && pmu_term(&rec->pmu, "machine"))
+		pmu_set(pmu_term(&rec->pmu, "machine"), 1, &rec->trace_attr);
 	return 0;
 }
 

@@ -260,56 +260,24 @@ int32_t rvt_cursor_running(const struct rvt_cursor *cursor, int32_t cpu)
 	return cpu >= 0 && cpu < cursor->n_running ? cursor->running[cpu] : -1;
 }
 
-struct rvt_space *rvt_cursor_kernel(const struct rvt_cursor *cursor)
-{
-	return cursor->kernel;
-}
-
 const struct rvt_missing *rvt_cursor_missing(const struct rvt_cursor *cursor, size_t n)
 {
 	return n < cursor->n_missing ? &cursor->missing[n] : NULL;
 }
 
-static int map_kernel(struct rvt_cursor *cursor)
-{
-	const struct rvt_owner *owner = cursor->owner;
-	bool from_file = owner->vmlinux || owner->kcore;
-	int err = 0;
-
-	if (owner->firmware)
-		err = rvt_space_map_elf(cursor->kernel, owner->firmware, 0);
-	for (size_t i = 0; i < owner->n_code && !err; i++) {
-		const struct rvt_code *code = &owner->code[i];
-
-		if (code->kind != RVT_CODE_VDSO && !(from_file && code->kind == RVT_CODE_KERNEL))
-			err = rvt_space_map_bytes(cursor->kernel, code->addr, code->bytes, code->len,
-						  code->name);
-	}
-	if (!err && owner->kcore)
-		err = rvt_space_map_elf(cursor->kernel, owner->kcore, 0);
-	if (!err && owner->vmlinux)
-		err = rvt_space_map_elf(cursor->kernel, owner->vmlinux, 0);
-	return err;
-}
-
 int rvt_cursor_create(const struct rvt_owner *owner, struct rvt_image *image,
-		      struct rvt_cursor **result)
+		      struct rvt_space *kernel, struct rvt_cursor **result)
 {
 	struct rvt_cursor *cursor = calloc(1, sizeof(*cursor));
-	int err;
 
 	if (!cursor)
 		return -ENOMEM;
 	cursor->owner = owner;
 	cursor->image = image;
-	err = rvt_space_create(image, NULL, &cursor->kernel);
-	if (!err)
-		err = map_kernel(cursor);
-	if (!err && rvt_cursor_seek(cursor, 0) < 0)
-		err = -ENOMEM;
-	if (err) {
+	cursor->kernel = kernel;
+	if (rvt_cursor_seek(cursor, 0) < 0) {
 		rvt_cursor_destroy(cursor);
-		return err;
+		return -ENOMEM;
 	}
 	*result = cursor;
 	return 0;

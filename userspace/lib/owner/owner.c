@@ -285,3 +285,25 @@ const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner)
 			return &owner->code[i];
 	return NULL;
 }
+
+int rvt_owner_kernel(const struct rvt_owner *owner, struct rvt_image *image,
+		     struct rvt_space **kernel)
+{
+	bool from_file = owner->vmlinux || owner->kcore;
+	int err = rvt_space_create(image, NULL, kernel);
+
+	if (!err && owner->firmware)
+		err = rvt_space_map_elf(*kernel, owner->firmware, 0);
+	for (size_t i = 0; i < owner->n_code && !err; i++) {
+		const struct rvt_code *code = &owner->code[i];
+
+		if (code->kind != RVT_CODE_VDSO && !(from_file && code->kind == RVT_CODE_KERNEL))
+			err = rvt_space_map_bytes(*kernel, code->addr, code->bytes, code->len,
+						  code->name);
+	}
+	if (!err && owner->kcore)
+		err = rvt_space_map_elf(*kernel, owner->kcore, 0);
+	if (!err && owner->vmlinux)
+		err = rvt_space_map_elf(*kernel, owner->vmlinux, 0);
+	return err;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * A recording from file to flow: finds the AUX buffers of a perf.data, feeds them to a decoder each,
+ * and says for every run of instructions on which cpu, in which thread and when it was.
+ */
+#ifndef RVTRACE_SESSION_H
+#define RVTRACE_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <rvtrace/flow.h>
+#include <rvtrace/owner.h>
+#include <rvtrace/perfdata.h>
+#include <rvtrace/stream.h>
+#include <rvtrace/symbol.h>
+
+struct rvt_session;
+
+struct rvt_session_options {
+	struct rvt_owner_options owner;
+	const char *kallsyms;	/* file; NULL: the recording's copy */
+	const char *params;	/* parameter file for a recording that has none; NULL: none */
+	bool reference_walk;	/* see rvtrace/flow.h */
+	bool by_cpu;		/* one buffer after another instead of interleaved by time */
+};
+
+/* One hart's flow in one buffer. What it says holds for what is being delivered. */
+struct rvt_lane {
+	int32_t cpu;
+	const struct rvt_task *task;	/* NULL: not known */
+	struct rvt_context context;
+	uint64_t time;		/* perf's clock, ns, of the last time stamp or the AUX record */
+	bool time_exact;	/* .time comes from a time stamp in the trace */
+	struct rvt_flow *flow;
+	struct rvt_space *space;	/* what addresses mean now; may be NULL */
+	void *user;		/* free for the caller; NULL at first */
+};
+
+/* A PERF_RECORD_AUX: trace that a driver handed over in one piece. */
+struct rvt_aux {
+	uint64_t offset, size;	/* in the AUX data of its buffer */
+	uint64_t flags;		/* PERF_AUX_FLAG_* */
+	uint64_t time;
+	int32_t cpu, pid, tid;
+};
+
+/*
+ * Call-backs; every member may be NULL; a negative return value ends rvt_session_run(), which
+ * returns it. Order within a lane is program order.
+ */
+struct rvt_session_sink {
+	void *ctx;
+	/* Before its bytes are decoded; @buffer counts the buffers of the recording. */
+	int (*aux)(void *ctx, unsigned int buffer, const struct rvt_aux *aux);
+	int (*runs)(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n);
+	int (*event)(void *ctx, struct rvt_lane *lane, const struct rvt_event *event);
+	/* What stands out in the file itself: a sentence. */
+	void (*warning)(void *ctx, const char *text);
+	/* The lane is about to go away. */
+	void (*end)(void *ctx, struct rvt_lane *lane);
+};
+
+struct rvt_session_stats {
+	struct rvt_stream_stats stream;	/* sums over all lanes */
+	struct rvt_flow_stats flow;
+	uint64_t trace_bytes;
+	uint64_t truncated, partial, collisions;	/* flagged AUX records */
+	uint64_t lost_records;	/* sideband records that the kernel dropped */
+	uint64_t missing_bytes;	/* that AUX records name and the file has not */
+};
+
+/*
+ * rvt_session_open - open a recording and read its sideband. *error (malloc'd) is a sentence.
+ * Returns 0; what rvt_perfdata_open() returns; -ENODATA: it holds no trace; -ENOTSUP: it does not
+ * say how its encoders are to be decoded, or says something this version does not know; -ENOMEM.
+ */
+int rvt_session_open(const char *path, const struct rvt_session_options *options,
+		     struct rvt_session **session, char **error);
+void rvt_session_close(struct rvt_session *session);
+/* Decodes everything; once per session. Returns 0, what a call-back returned, or -errno. */
+int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink);
+void rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats);
+
+struct rvt_perfdata *rvt_session_file(const struct rvt_session *session);
+struct rvt_symbols *rvt_session_symbols(const struct rvt_session *session);
+/* Conversion of time stamps; NULL when the recording has none. */
+const struct rvt_record_time_conv *rvt_session_time_conv(const struct rvt_session *session);
+/* The value of @key in the part of the metadata before the encoders (malloc'd); NULL: none. */
+char *rvt_session_meta(const struct rvt_session *session, const char *key);
+/* A file that some mapping names and that could not be used: the @n-th, or NULL. */
+const struct rvt_missing *rvt_session_missing(const struct rvt_session *session, size_t n);
+/* True when the kernel's code is at hand. */
+bool rvt_session_has_kernel(const struct rvt_session *session);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Function names by place in a file or by kernel address. Tables are read when first asked for and
+ * looked up in logarithmic time.
+ */
+#ifndef RVTRACE_SYMBOL_H
+#define RVTRACE_SYMBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <rvtrace/image.h>
+
+struct rvt_symbols;
+
+struct rvt_symbol {
+	const char *name;	/* lives as long as the tables */
+	uint64_t offset;	/* of the address, from the start of the function */
+	uint64_t size;		/* of the function; to the next one where the file does not say */
+};
+
+/* @debug_root: where /usr/lib/debug is looked for, as --symfs; NULL: "". 0 or -ENOMEM. */
+int rvt_symbols_create(const char *debug_root, struct rvt_symbols **symbols);
+void rvt_symbols_destroy(struct rvt_symbols *symbols);
+/* Text as in /proc/kallsyms, zero-terminated; names "[kernel.kallsyms]" and "[MODULE]". 0 or -ENOMEM. */
+int rvt_symbols_add_kallsyms(struct rvt_symbols *symbols, const char *text, size_t len);
+/* An ELF image in memory that mappings call @name ("[vdso]"). 0, -ENOEXEC, -ENOMEM. */
+int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const void *bytes,
+			  size_t len);
+/*
+ * The function that @addr, which lies at @location, belongs to. False when no table knows it.
+ */
+bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
+		      uint64_t addr, struct rvt_symbol *symbol);
+/*
+ * rvt_symbols_lookup - the reverse: the function @name of the file @path ("[kernel.kallsyms]" for the
+ * kernel). Sets *addr (as in the file; for an ELF file *offset in it, too) and *size. False: none.
+ */
+bool rvt_symbols_lookup(struct rvt_symbols *symbols, const char *path, const char *name,
+			uint64_t *addr, uint64_t *offset, uint64_t *size);
+
+#endif

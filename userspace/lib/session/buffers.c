@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Sorts the records of a recording: sideband to the owner, trace to its buffers. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "session.h"
+
+static struct buffer *get_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
+{
+	struct buffer *grown;
+
+	for (size_t i = 0; i < session->n_buffers; i++)
+		if (session->buffers[i].idx == aux->idx && session->buffers[i].cpu == aux->cpu &&
+		    session->buffers[i].tid == aux->tid)
+			return &session->buffers[i];
+	grown = reallocarray(session->buffers, session->n_buffers + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	session->buffers = grown;
+	grown[session->n_buffers] = (struct buffer){
+		.session = session, .number = session->n_buffers, .idx = aux->idx,
+		.cpu = aux->cpu, .tid = aux->tid };
+	return &grown[session->n_buffers++];
+}
+
+static int add_chunk(struct rvt_session *session, const struct rvt_perfdata_record *record)
+{
+	const struct rvt_record_auxtrace *aux = (const void *)record->header;
+	struct buffer *buffer = get_buffer(session, aux);
+	struct chunk *grown;
+
+	if (!buffer)
+		return -ENOMEM;
+	grown = reallocarray(buffer->chunks, buffer->n_chunks + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	buffer->chunks = grown;
+	grown[buffer->n_chunks++] = (struct chunk){ aux->offset, record->aux_len, record->aux };
+	return 0;
+}
+
+/* AUX records come before the chunk that holds their bytes, so they wait until all is read. */
+struct pending {
+	struct rvt_aux *records;
+	size_t n, room;
+};
+
+static int add_record(struct rvt_session *session, struct pending *pending,
+		      const struct rvt_perfdata_record *record)
+{
+	const uint64_t *body = (const uint64_t *)(record->header + 1);
+	struct rvt_aux aux;
+
+	if (record->body_len < 24 || (session->has_pmu_type && record->event &&
+				      record->event->attr.type != session->pmu_type))
+		return 0;
+	aux = (struct rvt_aux){ .offset = body[0], .size = body[1], .flags = body[2],
+		.time = record->time, .cpu = record->cpu_valid ? record->cpu : -1,
+		.pid = record->tid_valid ? record->pid : -1,
+		.tid = record->tid_valid ? record->tid : -1 };
+	session->stats.truncated += !!(aux.flags & PERF_AUX_FLAG_TRUNCATED);
+	session->stats.partial += !!(aux.flags & PERF_AUX_FLAG_PARTIAL);
+	session->stats.collisions += !!(aux.flags & PERF_AUX_FLAG_COLLISION);
+	if (pending->n == pending->room) {
+		size_t room = pending->room * 2 + 64;
+		struct rvt_aux *grown = reallocarray(pending->records, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		pending->records = grown;
+		pending->room = room;
+	}
+	pending->records[pending->n++] = aux;
+	return 0;
+}
+
+static bool belongs(const struct rvt_session *session, const struct buffer *buffer,
+		    const struct rvt_aux *aux)
+{
+	if (session->n_buffers == 1)
+		return true;
+	return buffer->cpu >= 0 ? buffer->cpu == aux->cpu : buffer->tid == aux->tid;
+}
+
+static int give_to_buffers(struct rvt_session *session, const struct pending *pending)
+{
+	for (size_t i = 0; i < session->n_buffers; i++) {
+		struct buffer *buffer = &session->buffers[i];
+
+		buffer->records = calloc(pending->n + 1, sizeof(*buffer->records));
+		if (!buffer->records)
+			return -ENOMEM;
+		for (size_t j = 0; j < pending->n; j++)
+			if (belongs(session, buffer, &pending->records[j]))
+				buffer->records[buffer->n_records++] = pending->records[j];
+	}
+	return 0;
+}
+
+static int compare_records(const void *a, const void *b)
+{
+	const struct rvt_aux *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static int compare_chunks(const void *a, const void *b)
+{
+	const struct chunk *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Without any AUX record (they were lost, or another recorder left them out) a chunk is one. */
+static int sort_buffer(struct buffer *buffer)
+{
+	if (buffer->n_chunks)
+		qsort(buffer->chunks, buffer->n_chunks, sizeof(*buffer->chunks), compare_chunks);
+	if (buffer->n_records) {
+		qsort(buffer->records, buffer->n_records, sizeof(*buffer->records),
+		      compare_records);
+		return 0;
+	}
+	free(buffer->records);
+	buffer->records = calloc(buffer->n_chunks + 1, sizeof(*buffer->records));
+	if (!buffer->records)
+		return -ENOMEM;
+	for (size_t i = 0; i < buffer->n_chunks; i++)
+		buffer->records[buffer->n_records++] = (struct rvt_aux){
+			.offset = buffer->chunks[i].offset, .size = buffer->chunks[i].len,
+			.cpu = buffer->cpu, .pid = -1, .tid = buffer->tid };
+	return 0;
+}
+
+static int read_one(struct rvt_session *session, struct pending *pending,
+		    const struct rvt_perfdata_record *record, char **error)
+{
+	switch (record->type) {
+	case RVT_RECORD_AUXTRACE:
+		return add_chunk(session, record);
+	case PERF_RECORD_AUX:
+		return add_record(session, pending, record);
+	case PERF_RECORD_LOST:
+		if (record->body_len >= 16)
+			session->stats.lost_records += ((const uint64_t *)(record->header + 1))[1];
+		return 0;
+	case RVT_RECORD_TIME_CONV:
+		/* the short form ends before .time_cycles */
+		memset(&session->time_conv, 0, sizeof(session->time_conv));
+		memcpy(&session->time_conv, record->header,
+		       record->header->size < sizeof(session->time_conv) ?
+		       record->header->size : sizeof(session->time_conv));
+		session->has_time_conv = session->time_conv.time_mult;
+		return 0;
+	case RVT_RECORD_COMPRESSED:
+		return session_fail(error, -ENOTSUP, "%s: it has compressed records (perf record -z); "
+				    "record without -z", rvt_perfdata_path(session->file));
+	default:
+		return rvt_owner_add(session->owner, record);
+	}
+}
+
+int session_read_records(struct rvt_session *session, char **error)
+{
+	struct rvt_perfdata_record record;
+	struct pending pending = { 0 };
+	uint64_t pos = 0;
+	int err = 0;
+
+	/* What cannot be read ends the file; the reader has a warning about it. */
+	while (!err && rvt_perfdata_next(session->file, &pos, &record) > 0)
+		err = read_one(session, &pending, &record, error);
+	if (!err)
+		err = rvt_owner_add_file(session->owner, session->file);
+	if (!err)
+		err = give_to_buffers(session, &pending);
+	for (size_t i = 0; i < session->n_buffers && !err; i++)
+		err = sort_buffer(&session->buffers[i]);
+	rvt_owner_sort(session->owner);
+	free(pending.records);
+	if (!err && !session->n_buffers)
+		err = session_fail(error, -ENODATA, "%s: it holds no trace (no AUXTRACE records)",
+				   rvt_perfdata_path(session->file));
+	return err;
+}

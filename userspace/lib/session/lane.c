@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* From the bytes of a buffer to flow that knows its cpu, thread and time. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "session.h"
+
+#define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
+
+static void warn(struct rvt_session *session, const char *text)
+{
+	if (session->sink->warning)
+		session->sink->warning(session->sink->ctx, text);
+}
+
+/* ---- whose flow it is ---- */
+
+/* The thread id by the trace, else by how the recording was made, else by the context switches. */
+static int32_t lane_tid(const struct lane *lane)
+{
+	const struct buffer *buffer = lane->buffer;
+
+	if (lane->lane.context.scontext_valid)
+		return lane->lane.context.scontext;
+	if (buffer->tid >= 0)
+		return buffer->tid;
+	if (lane->session->by_task && buffer->record < buffer->n_records)
+		return buffer->records[buffer->record].tid;
+	return rvt_cursor_running(lane->cursor, lane->lane.cpu);
+}
+
+/* Takes the task and its space from the cursor; the flow goes on in that space. */
+static int lane_update(struct lane *lane)
+{
+	int32_t tid = lane_tid(lane);
+	struct rvt_space *space = lane->session->kernel;
+
+	lane->lane.task = NULL;
+	if (tid >= 0) {
+		lane->lane.task = rvt_cursor_task(lane->cursor, tid);
+		if (!lane->lane.task)
+			return -ENOMEM;
+		space = lane->lane.task->space;
+	}
+	if (space != lane->lane.space) {
+		lane->lane.space = space;
+		rvt_flow_set_space(lane->lane.flow, space);
+	}
+	return 0;
+}
+
+static int lane_seek(struct lane *lane, uint64_t time)
+{
+	int moved = rvt_cursor_seek(lane->cursor, time);
+
+	return moved > 0 ? lane_update(lane) : moved;
+}
+
+/*
+ * A tick of the counter lasts many nanoseconds: what the kernel logged within it may have happened
+ * before the message. Mappings that come too early do no harm, those that are missing do.
+ */
+static int lane_time(struct lane *lane, uint64_t ticks)
+{
+	const struct rvt_record_time_conv *conv = &lane->session->time_conv;
+
+	if (!lane->session->has_time_conv)
+		return 0;
+	lane->lane.time = rvt_time_to_perf(conv, ticks);
+	lane->lane.time_exact = true;
+	lane->buffer->time = lane->lane.time;
+	return lane_seek(lane, rvt_time_to_perf(conv, ticks + 1) - 1);
+}
+
+static int lane_context(struct lane *lane, const struct rvt_context *context)
+{
+	struct rvt_context *now = &lane->lane.context;
+
+	if (context->prv_valid) {
+		now->prv = context->prv;
+		now->v = context->v;
+		now->prv_valid = true;
+	}
+	if (context->hcontext_valid) {
+		now->hcontext = context->hcontext;
+		now->hcontext_valid = true;
+	}
+	if (!context->scontext_valid)
+		return 0;
+	now->scontext = context->scontext;
+	now->scontext_valid = true;
+	return lane_update(lane);
+}
+
+/* ---- what the flow says ---- */
+
+static int lane_runs(void *ctx, const struct rvt_run *runs, size_t n)
+{
+	struct lane *lane = ctx;
+	const struct rvt_session_sink *sink = lane->session->sink;
+
+	return sink->runs ? sink->runs(sink->ctx, &lane->lane, runs, n) : 0;
+}
+
+static int lane_event(void *ctx, const struct rvt_event *event)
+{
+	struct lane *lane = ctx;
+	const struct rvt_session_sink *sink = lane->session->sink;
+	int err = 0;
+
+	switch (event->type) {
+	case RVT_EVENT_TIME:
+		err = lane_time(lane, event->time);
+		break;
+	case RVT_EVENT_CONTEXT:
+		err = lane_context(lane, &event->context);
+		break;
+	case RVT_EVENT_LOST:
+		/* Ownership may have changed unseen. */
+		if (sink->event)
+			err = sink->event(sink->ctx, &lane->lane, event);
+		memset(&lane->lane.context, 0, sizeof(lane->lane.context));
+		return err ? err : lane_update(lane);
+	default:
+		break;
+	}
+	if (!err && sink->event)
+		err = sink->event(sink->ctx, &lane->lane, event);
+	return err;
+}
+
+static struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu)
+{
+	struct rvt_session *session = buffer->session;
+	struct lane *lane = calloc(1, sizeof(*lane));
+	const struct rvt_flow_sink sink = { .ctx = lane, .runs = lane_runs, .event = lane_event };
+	struct rvt_flow_config config = { .size = sizeof(config) };
+
+	if (!lane)
+		return NULL;
+	lane->session = session;
+	lane->buffer = buffer;
+	lane->encoder = encoder;
+	lane->lane.cpu = cpu;
+	lane->timed = session->has_time_conv &&
+		(encoder->params.protocol == RVT_PROTOCOL_NTRACE ?
+		 encoder->params.timestamp != RVT_TIMESTAMP_NONE : !encoder->params.notime_p);
+	rvt_stream_flow_config(&encoder->params, &config);
+	config.reference_walk = session->options.reference_walk;
+	if (rvt_cursor_create(session->owner, session->image, session->kernel, &lane->cursor) ||
+	    rvt_flow_create(&config, &sink, &lane->lane.flow) || lane_update(lane)) {
+		rvt_flow_destroy(lane->lane.flow);
+		rvt_cursor_destroy(lane->cursor);
+		free(lane);
+		return NULL;
+	}
+	lane->next = buffer->lanes;
+	buffer->lanes = lane;
+	return lane;
+}
+
+/* Without time stamps the time of the AUX record must do: it is when the record was complete. */
+static int lane_begin_record(struct lane *lane, const struct rvt_aux *aux)
+{
+	int err = 0;
+
+	if (!lane->lane.time_exact)
+		lane->lane.time = aux->time;
+	if (lane->session->by_task)
+		lane->lane.context.scontext_valid = false;
+	if (!lane->timed)
+		err = rvt_cursor_seek(lane->cursor, aux->time);
+	return err < 0 ? err : lane_update(lane);
+}
+
+/* ---- decoders ---- */
+
+static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
+{
+	struct decoder *decoder = ctx;
+	struct buffer *buffer = decoder->buffer;
+	const struct rvt_session *session = buffer->session;
+	const struct encoder *encoder = decoder->encoder;
+	const struct rvt_aux *aux = &buffer->records[buffer->record];
+	struct lane *lane;
+
+	/* A sink that several encoders share: each hart has its own number. */
+	if (encoder->has_src && encoder->params.src_bits && encoder->src != src) {
+		encoder = NULL;
+		for (size_t i = 0; i < session->n_encoders && !encoder; i++)
+			if (session->encoders[i].has_src && session->encoders[i].src == src)
+				encoder = &session->encoders[i];
+		if (!encoder)
+			return NULL;
+	}
+	for (lane = buffer->lanes; lane; lane = lane->next)
+		if (lane->encoder == encoder)
+			return lane->lane.flow;
+	lane = lane_create(buffer, encoder, encoder->cpu >= 0 ? encoder->cpu : aux->cpu);
+	if (!lane || lane_begin_record(lane, aux))
+		return NULL;
+	return lane->lane.flow;
+}
+
+static int framing_event(void *ctx, const struct rvt_event *event)
+{
+	struct decoder *decoder = ctx;
+	const struct rvt_session_sink *sink = decoder->buffer->session->sink;
+	int err = 0;
+
+	/* Damage that belongs to nobody concerns everybody in the stream. */
+	for (struct lane *lane = decoder->buffer->lanes; lane && !err; lane = lane->next)
+		if (sink->event)
+			err = sink->event(sink->ctx, &lane->lane, event);
+	return err;
+}
+
+static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **result)
+{
+	const struct encoder *encoder = session_encoder(buffer->session, cpu);
+	struct rvt_stream_ops ops = { .flow = choose_flow, .event = framing_event };
+	struct decoder *decoder;
+	int err;
+
+	*result = NULL;
+	if (!encoder)
+		return -ENOENT;
+	for (decoder = buffer->decoders; decoder; decoder = decoder->next)
+		if (decoder->encoder == encoder)
+			break;
+	if (!decoder) {
+		decoder = calloc(1, sizeof(*decoder));
+		if (!decoder)
+			return -ENOMEM;
+		decoder->encoder = encoder;
+		decoder->buffer = buffer;
+		ops.ctx = decoder;
+		err = rvt_stream_create(&encoder->params, &ops, &decoder->stream);
+		if (err) {
+			free(decoder);
+			return err;
+		}
+		decoder->next = buffer->decoders;
+		buffer->decoders = decoder;
+	}
+	*result = decoder;
+	return 0;
+}
+
+static int32_t record_cpu(const struct buffer *buffer, const struct rvt_aux *aux)
+{
+	return buffer->cpu >= 0 ? buffer->cpu : aux->cpu;
+}
+
+/* Tells the decoder of the record before about bytes that are missing after it. */
+static int check_continuity(struct buffer *buffer)
+{
+	const struct rvt_aux *aux = &buffer->records[buffer->record], *before = aux - 1;
+	struct decoder *decoder;
+	int err;
+
+	if (!buffer->record ||
+	    (!(before->flags & GAP_FLAGS) && before->offset + before->size == aux->offset))
+		return 0;
+	err = get_decoder(buffer, record_cpu(buffer, before), &decoder);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	/* After PARTIAL the sink's ring goes on anywhere; after TRUNCATED tracing started anew. */
+	return rvt_stream_lost(decoder->stream, aux->offset, RVT_REASON_TRUNCATED,
+			       !(before->flags & PERF_AUX_FLAG_PARTIAL));
+}
+
+static int begin_record(struct buffer *buffer)
+{
+	const struct rvt_aux *aux = &buffer->records[buffer->record];
+	const struct rvt_session_sink *sink = buffer->session->sink;
+	int err = check_continuity(buffer);
+
+	buffer->begun = true;
+	buffer->done = 0;
+	if (!err && sink->aux)
+		err = sink->aux(sink->ctx, buffer->number, aux);
+	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next)
+		err = lane_begin_record(lane, aux);
+	return err;
+}
+
+static void end_record(struct buffer *buffer)
+{
+	const struct rvt_aux *aux = &buffer->records[buffer->record];
+
+	if (aux->time > buffer->time)
+		buffer->time = aux->time;
+	buffer->record++;
+	buffer->begun = false;
+}
+
+/* The chunk that holds @offset; chunks are sorted. */
+static const struct chunk *find_chunk(const struct buffer *buffer, uint64_t offset)
+{
+	size_t low = 0, high = buffer->n_chunks;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (buffer->chunks[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || offset - buffer->chunks[low - 1].offset >= buffer->chunks[low - 1].len)
+		return NULL;
+	return &buffer->chunks[low - 1];
+}
+
+static int feed(struct buffer *buffer, struct decoder *decoder, uint64_t max)
+{
+	const struct rvt_aux *aux = &buffer->records[buffer->record];
+	uint64_t offset = aux->offset + buffer->done, len = aux->size - buffer->done;
+	const struct chunk *chunk = find_chunk(buffer, offset);
+
+	if (!chunk) {
+		buffer->session->stats.missing_bytes += len;
+		buffer->done = aux->size;
+		return rvt_stream_lost(decoder->stream, offset, RVT_REASON_TRUNCATED, false);
+	}
+	if (len > chunk->offset + chunk->len - offset)
+		len = chunk->offset + chunk->len - offset;
+	if (len > max)
+		len = max;
+	buffer->session->stats.trace_bytes += len;
+	buffer->done += len;
+	return rvt_stream_feed(decoder->stream, chunk->bytes + (offset - chunk->offset), len, offset);
+}
+
+int buffer_step(struct buffer *buffer, uint64_t max)
+{
+	const struct rvt_aux *aux;
+	struct decoder *decoder;
+	int err;
+
+	if (buffer->record >= buffer->n_records)
+		return 0;
+	aux = &buffer->records[buffer->record];
+	if (!buffer->begun) {
+		err = begin_record(buffer);
+		if (err)
+			return err;
+	}
+	err = get_decoder(buffer, record_cpu(buffer, aux), &decoder);
+	if (err == -ENOENT) {
+		warn(buffer->session, "trace of a cpu that the metadata knows no encoder of is skipped");
+		end_record(buffer);
+		return 1;
+	}
+	if (!err && buffer->done < aux->size)
+		err = feed(buffer, decoder, max);
+	if (err)
+		return err;
+	if (buffer->done >= aux->size)
+		end_record(buffer);
+	return 1;
+}
+
+/* ---- the end ---- */
+
+static void add_stream_stats(struct rvt_stream_stats *sum, const struct rvt_stream_stats *stats)
+{
+	sum->bytes += stats->bytes;
+	sum->messages += stats->messages;
+	sum->syncs += stats->syncs;
+	sum->idle_bytes += stats->idle_bytes;
+	sum->skipped_bytes += stats->skipped_bytes;
+	sum->vendor_messages += stats->vendor_messages;
+	sum->reserved_messages += stats->reserved_messages;
+	sum->errors += stats->errors;
+	sum->lost_reports += stats->lost_reports;
+}
+
+static void add_flow_stats(struct rvt_flow_stats *sum, const struct rvt_flow_stats *stats)
+{
+	sum->insns += stats->insns;
+	sum->halfwords += stats->halfwords;
+	sum->branches += stats->branches;
+	sum->taken += stats->taken;
+	sum->indirect += stats->indirect;
+	sum->traps += stats->traps;
+	sum->gaps += stats->gaps;
+}
+
+static void keep_missing(struct rvt_session *session, const struct rvt_cursor *cursor)
+{
+	const struct rvt_missing *missing;
+
+	for (size_t n = 0; (missing = rvt_cursor_missing(cursor, n)); n++) {
+		struct rvt_missing *grown;
+		bool known = false;
+
+		for (size_t i = 0; i < session->n_missing && !known; i++)
+			known = !strcmp(session->missing[i].path, missing->path);
+		grown = known ? NULL : reallocarray(session->missing, session->n_missing + 1,
+						    sizeof(*grown));
+		if (!grown)
+			continue;
+		session->missing = grown;
+		grown[session->n_missing] = (struct rvt_missing){ strdup(missing->path),
+								  missing->error };
+		session->n_missing += !!grown[session->n_missing].path;
+	}
+}
+
+int buffer_finish(struct buffer *buffer)
+{
+	struct rvt_session *session = buffer->session;
+	struct rvt_stream_stats stream;
+	struct rvt_flow_stats flow;
+	int err = 0;
+
+	for (struct decoder *decoder = buffer->decoders; decoder && !err; decoder = decoder->next) {
+		err = rvt_stream_finish(decoder->stream);
+		rvt_stream_stats(decoder->stream, &stream);
+		add_stream_stats(&session->stats.stream, &stream);
+	}
+	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next) {
+		err = rvt_flow_flush(lane->lane.flow);
+		rvt_flow_stats(lane->lane.flow, &flow);
+		add_flow_stats(&session->stats.flow, &flow);
+	}
+	return err;
+}
+
+void buffer_destroy(struct buffer *buffer)
+{
+	const struct rvt_session_sink *sink = buffer->session->sink;
+
+	while (buffer->decoders) {
+		struct decoder *next = buffer->decoders->next;
+
+		rvt_stream_destroy(buffer->decoders->stream);
+		free(buffer->decoders);
+		buffer->decoders = next;
+	}
+	while (buffer->lanes) {
+		struct lane *lane = buffer->lanes;
+
+		buffer->lanes = lane->next;
+		if (sink && sink->end)
+			sink->end(sink->ctx, &lane->lane);
+		keep_missing(buffer->session, lane->cursor);
+		rvt_flow_destroy(lane->lane.flow);
+		rvt_cursor_destroy(lane->cursor);
+		free(lane);
+	}
+	free(buffer->chunks);
+	free(buffer->records);
+	buffer->chunks = NULL;
+	buffer->records = NULL;
+}

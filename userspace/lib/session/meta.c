@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The metadata text of a recording: what each encoder is and does. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "session.h"
+
+#define FIRST_LINE "rvtrace 1"
+
+/* Cuts "key = value" at the '='; NULL when there is none. */
+static char *split(char *line, char **value)
+{
+	char *equals = strchr(line, '='), *end;
+
+	if (!equals)
+		return NULL;
+	for (end = equals; end > line && isspace((unsigned char)end[-1]); end--)
+		;
+	*end = 0;
+	for (*value = equals + 1; isspace((unsigned char)**value); (*value)++)
+		;
+	return line;
+}
+
+static int add_encoder(struct rvt_session *session, struct encoder *encoder, const char *text,
+		       char **error)
+{
+	struct encoder *grown;
+	char *why = NULL;
+	int err;
+
+	rvt_params_init(&encoder->params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
+	err = rvt_params_parse(&encoder->params, "metadata", text, strlen(text), &why);
+	if (err) {
+		session_fail(error, -ENOTSUP, "%s: the encoder of cpu %d cannot be decoded by this version "
+			     "of rvtrace (%s); use a newer one, or give the parameters with --params FILE",
+			     rvt_perfdata_path(session->file), encoder->cpu,
+			     why ? why : "out of memory");
+		free(why);
+		return err == -ENOMEM ? err : -ENOTSUP;
+	}
+	grown = reallocarray(session->encoders, session->n_encoders + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	session->encoders = grown;
+	grown[session->n_encoders++] = *encoder;
+	return 0;
+}
+
+/* One section: the keys that are ours are taken out, the rest is for rvt_params_parse(). */
+static int read_section(struct rvt_session *session, char *section, char **error)
+{
+	struct encoder encoder = { .cpu = -1 };
+	char *line, *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	while ((line = strsep(&section, "\n"))) {
+		char *value, *copy = strdup(line), *key = copy ? split(copy, &value) : NULL;
+
+		if (key && !strcmp(key, "cpu")) {
+			encoder.cpu = atoi(value);
+		} else if (key && !strcmp(key, "src")) {
+			encoder.src = strtoul(value, NULL, 0);
+			encoder.has_src = true;
+		} else if (!key || strcmp(key, "timestamp_frequency")) {
+			fprintf(out, "%s\n", line);
+		}
+		free(copy);
+	}
+	fclose(out);
+	err = add_encoder(session, &encoder, text, error);
+	free(text);
+	return err;
+}
+
+static int read_sections(struct rvt_session *session, char *text, char **error)
+{
+	char *section = strstr(text, "\n[");
+	int err = 0;
+
+	while (section && !err) {
+		char *body = strchr(section + 1, '\n');
+		char *next = body ? strstr(body, "\n[") : NULL;
+
+		if (!body)
+			break;
+		if (next)
+			*next = 0;
+		if (!strncmp(section + 1, "[encoder", strlen("[encoder")))
+			err = read_section(session, body + 1, error);
+		if (next)
+			*next = '\n';
+		section = next;
+	}
+	return err;
+}
+
+static int read_params_file(struct rvt_session *session, char **error)
+{
+	struct encoder encoder = { .cpu = -1 };
+	char *why = NULL;
+	int err = rvt_params_load(&encoder.params, session->options.params, &why);
+
+	if (err) {
+		session_fail(error, err, "%s", why ? why : strerror(-err));
+		free(why);
+		return err;
+	}
+	session->encoders = malloc(sizeof(encoder));
+	if (!session->encoders)
+		return -ENOMEM;
+	session->encoders[session->n_encoders++] = encoder;
+	return 0;
+}
+
+char *rvt_session_meta(const struct rvt_session *session, const char *key)
+{
+	char *copy = session->meta ? strdup(session->meta) : NULL, *rest = copy, *line, *result = NULL;
+
+	while (!result && (line = strsep(&rest, "\n")) && line[0] != '[') {
+		char *value;
+
+		if (split(line, &value) && !strcmp(line, key))
+			result = strdup(value);
+	}
+	free(copy);
+	return result;
+}
+
+int session_read_meta(struct rvt_session *session, char **error)
+{
+	char *value;
+	const void *data;
+	size_t len;
+	int err = 0;
+
+	if (!rvt_perfdata_feature(session->file, RVT_FEAT_RVTRACE_META, &data, &len)) {
+		session->meta = strndup(data, len);
+		if (!session->meta)
+			return -ENOMEM;
+		if (strncmp(session->meta, FIRST_LINE "\n", strlen(FIRST_LINE) + 1))
+			return session_fail(error, -ENOTSUP, "%s: its metadata is of another version "
+					    "than '" FIRST_LINE "'; use a newer perf-rvtrace",
+					    rvt_perfdata_path(session->file));
+		value = rvt_session_meta(session, "pmu_type");
+		session->has_pmu_type = value;
+		session->pmu_type = value ? strtoul(value, NULL, 0) : 0;
+		free(value);
+	}
+	if (session->options.params)
+		return read_params_file(session, error);
+	if (session->meta)
+		err = read_sections(session, session->meta, error);
+	if (!err && !session->n_encoders)
+		err = session_fail(error, -ENOTSUP, "%s: it does not say how its trace is encoded%s; give "
+				   "the parameters with --params FILE",
+				   rvt_perfdata_path(session->file),
+				   session->meta ? "" : " (not recorded by perf rvtrace record?)");
+	return err;
+}
+
+const struct encoder *session_encoder(const struct rvt_session *session, int32_t cpu)
+{
+	for (size_t i = 0; i < session->n_encoders; i++)
+		if (session->encoders[i].cpu == cpu || session->encoders[i].cpu < 0)
+			return &session->encoders[i];
+	return NULL;
+}

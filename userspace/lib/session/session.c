@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "session.h"
+
+/* Buffers are interleaved in steps of this many bytes: fine enough for people, large enough for speed. */
+#define STEP_BYTES 1024
+
+int session_fail(char **error, int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(error, format, args) < 0)
+		*error = NULL;
+	va_end(args);
+	return err;
+}
+
+static int load_file(const char *path, char **text, size_t *len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t room = 0;
+	ssize_t n = 0;
+	int err = 0;
+
+	*text = NULL;
+	*len = 0;
+	if (fd < 0)
+		return -errno;
+	do {
+		if (*len + 1 >= room) {
+			char *grown = realloc(*text, room = room * 2 + 65536);
+
+			if (!grown) {
+				err = -ENOMEM;
+				break;
+			}
+			*text = grown;
+		}
+		n = read(fd, *text + *len, room - *len - 1);
+		if (n < 0)
+			err = -errno;
+		else
+			*len += n;
+	} while (n > 0);
+	close(fd);
+	if (err)
+		free(*text);
+	else
+		(*text)[*len] = 0;
+	return err;
+}
+
+static int load_symbols(struct rvt_session *session, char **error)
+{
+	const struct rvt_code *vdso = rvt_owner_vdso(session->owner);
+	char *text = NULL;
+	const void *blob;
+	size_t len;
+	int err;
+
+	err = rvt_symbols_create(session->options.owner.symfs, &session->symbols);
+	if (err)
+		return err;
+	if (vdso)
+		rvt_symbols_add_image(session->symbols, "[vdso]", vdso->bytes, vdso->len);
+	if (session->options.kallsyms) {
+		err = load_file(session->options.kallsyms, &text, &len);
+		if (err)
+			return session_fail(error, err, "%s: %s", session->options.kallsyms,
+					    strerror(-err));
+	} else if (rvt_perfdata_feature(session->file, RVT_FEAT_RVTRACE_KALLSYMS, &blob, &len) ||
+		   rvt_text_unpack(blob, len, &text, &len)) {
+		return 0;
+	}
+	err = rvt_symbols_add_kallsyms(session->symbols, text, len);
+	free(text);
+	return err;
+}
+
+static int load_kernel(struct rvt_session *session, char **error)
+{
+	const struct rvt_owner_options *options = &session->options.owner;
+	int err = rvt_owner_kernel(session->owner, session->image, &session->kernel);
+
+	if (!err || err == -ENOMEM)
+		return err;
+	return session_fail(error, err, "%s: %s", options->vmlinux ?: options->kcore ?:
+			    options->firmware ?: rvt_perfdata_path(session->file),
+			    err == -ENOEXEC ? "not a RISC-V ELF file with code" : strerror(-err));
+}
+
+int rvt_session_open(const char *path, const struct rvt_session_options *options,
+		     struct rvt_session **result, char **error)
+{
+	struct rvt_session *session = calloc(1, sizeof(*session));
+	char *target;
+	int err;
+
+	*error = NULL;
+	if (!session)
+		return -ENOMEM;
+	session->options = *options;
+	err = rvt_perfdata_open(path, &session->file, error);
+	if (!err)
+		err = rvt_owner_create(&options->owner, &session->owner);
+	if (!err)
+		err = session_read_meta(session, error);
+	if (!err)
+		err = session_read_records(session, error);
+	if (!err)
+		err = rvt_image_create(&session->image);
+	if (!err)
+		err = load_kernel(session, error);
+	if (!err)
+		err = load_symbols(session, error);
+	if (err) {
+		rvt_session_close(session);
+		if (!*error)
+			session_fail(error, err, "%s: %s", path, strerror(-err));
+		return err;
+	}
+	target = rvt_session_meta(session, "target");
+	session->by_task = target && !strcmp(target, "task");
+	free(target);
+	*result = session;
+	return 0;
+}
+
+void rvt_session_close(struct rvt_session *session)
+{
+	if (!session)
+		return;
+	for (size_t i = 0; i < session->n_buffers; i++)
+		buffer_destroy(&session->buffers[i]);
+	for (size_t i = 0; i < session->n_missing; i++)
+		free((char *)session->missing[i].path);
+	free(session->missing);
+	free(session->buffers);
+	free(session->encoders);
+	free(session->meta);
+	rvt_symbols_destroy(session->symbols);
+	rvt_owner_destroy(session->owner);
+	rvt_image_destroy(session->image);
+	rvt_perfdata_close(session->file);
+	free(session);
+}
+
+/* The buffer that lags behind in time. */
+static struct buffer *next_buffer(struct rvt_session *session)
+{
+	struct buffer *next = NULL;
+
+	for (size_t i = 0; i < session->n_buffers; i++) {
+		struct buffer *buffer = &session->buffers[i];
+
+		if (buffer->record < buffer->n_records && (!next || buffer->time < next->time))
+			next = buffer;
+	}
+	return next;
+}
+
+int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink)
+{
+	const char *warning = rvt_perfdata_warning(session->file);
+	struct buffer *buffer;
+	int err = 0;
+
+	session->sink = sink;
+	if (warning && sink->warning)
+		sink->warning(sink->ctx, warning);
+	if (session->options.by_cpu)
+		for (size_t i = 0; i < session->n_buffers && err >= 0; i++)
+			while ((err = buffer_step(&session->buffers[i], UINT64_MAX)) == 1)
+				;
+	else
+		while ((buffer = next_buffer(session)) &&
+		       (err = buffer_step(buffer, STEP_BYTES)) == 1)
+			;
+	if (err == 1)
+		err = 0;
+	for (size_t i = 0; i < session->n_buffers; i++) {
+		if (!err)
+			err = buffer_finish(&session->buffers[i]);
+		buffer_destroy(&session->buffers[i]);
+	}
+	session->n_buffers = 0;
+	session->sink = NULL;
+	return err;
+}
+
+void rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats)
+{
+	*stats = session->stats;
+}
+
+struct rvt_perfdata *rvt_session_file(const struct rvt_session *session)
+{
+	return session->file;
+}
+
+struct rvt_symbols *rvt_session_symbols(const struct rvt_session *session)
+{
+	return session->symbols;
+}
+
+const struct rvt_record_time_conv *rvt_session_time_conv(const struct rvt_session *session)
+{
+	return session->has_time_conv ? &session->time_conv : NULL;
+}
+
+const struct rvt_missing *rvt_session_missing(const struct rvt_session *session, size_t n)
+{
+	return n < session->n_missing ? &session->missing[n] : NULL;
+}
+
+bool rvt_session_has_kernel(const struct rvt_session *session)
+{
+	return rvt_owner_has_kernel(session->owner);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Function symbols of ELF files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <elfutils/libdwelf.h>
+#include "symbol.h"
+
+/* The PLT of the RISC-V psABI: a header of 32 bytes, then entries of 16. */
+#define PLT_HEADER_BYTES 32
+#define PLT_ENTRY_BYTES 16
+
+static uint8_t rank_of(const GElf_Sym *sym)
+{
+	switch (GELF_ST_BIND(sym->st_info)) {
+	case STB_GLOBAL:
+		return 4;
+	case STB_WEAK:
+		return 3;
+	default:
+		return 2;
+	}
+}
+
+/* Mapping symbols ($x, $d) and local labels name no function. */
+static bool is_function(const GElf_Sym *sym, const char *name)
+{
+	unsigned int type = GELF_ST_TYPE(sym->st_info);
+
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || !name || !*name ||
+	    name[0] == '$' || !strncmp(name, ".L", 2))
+		return false;
+	return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+}
+
+static bool in_code_section(Elf *elf, const GElf_Sym *sym)
+{
+	Elf_Scn *scn = elf_getscn(elf, sym->st_shndx);
+	GElf_Shdr shdr;
+
+	return scn && gelf_getshdr(scn, &shdr) && shdr.sh_flags & SHF_EXECINSTR;
+}
+
+static int add_symbols(struct table *table, Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t n = data && shdr->sh_entsize ? data->d_size / shdr->sh_entsize : 0;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		const char *name;
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, i, &sym))
+			break;
+		name = elf_strptr(elf, shdr->sh_link, sym.st_name);
+		if (!is_function(&sym, name) || !in_code_section(elf, &sym))
+			continue;
+		/* an assembler label without type is worth less than a function */
+		name = table_own(table, name, strlen(name));
+		err = name ? table_add(table, sym.st_value, sym.st_size, name,
+				       GELF_ST_TYPE(sym.st_info) == STT_NOTYPE ? 1 :
+				       rank_of(&sym)) : -ENOMEM;
+	}
+	return err;
+}
+
+static Elf_Scn *find_section(Elf *elf, unsigned int type, const char *name, GElf_Shdr *shdr)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		if (!gelf_getshdr(scn, shdr) || shdr->sh_type != type)
+			continue;
+		if (!name || !strcmp(elf_strptr(elf, names, shdr->sh_name) ?: "", name))
+			return scn;
+	}
+	return NULL;
+}
+
+/* PLT entries are in the order of their relocations. */
+static int add_plt(struct table *table, Elf *elf)
+{
+	GElf_Shdr plt, rela, dynsym;
+	Elf_Data *relocs, *syms;
+	Elf_Scn *scn;
+	int err = 0;
+
+	if (!find_section(elf, SHT_PROGBITS, ".plt", &plt))
+		return 0;
+	scn = find_section(elf, SHT_RELA, ".rela.plt", &rela);
+	relocs = scn ? elf_getdata(scn, NULL) : NULL;
+	scn = relocs ? elf_getscn(elf, rela.sh_link) : NULL;
+	syms = scn && gelf_getshdr(scn, &dynsym) ? elf_getdata(scn, NULL) : NULL;
+	if (!syms || !rela.sh_entsize)
+		return 0;
+	for (size_t i = 0; i < relocs->d_size / rela.sh_entsize && !err; i++) {
+		uint64_t addr = plt.sh_addr + PLT_HEADER_BYTES + i * PLT_ENTRY_BYTES;
+		const char *name;
+		GElf_Rela reloc;
+		GElf_Sym sym;
+		char text[256];
+		int len;
+
+		if (!gelf_getrela(relocs, i, &reloc) ||
+		    !gelf_getsym(syms, GELF_R_SYM(reloc.r_info), &sym))
+			break;
+		name = elf_strptr(elf, dynsym.sh_link, sym.st_name);
+		if (!name || !*name)
+			continue;
+		len = snprintf(text, sizeof(text), "%.240s@plt", name);
+		name = table_own(table, text, len);
+		err = name ? table_add(table, addr, PLT_ENTRY_BYTES, name, 1) : -ENOMEM;
+	}
+	return err;
+}
+
+/* The separate debug file that the build id names, if there is one under @root. */
+static int add_debug_file(struct table *table, Elf *elf, const char *root)
+{
+	const uint8_t *id;
+	char path[4096];
+	ssize_t len = dwelf_elf_gnu_build_id(elf, (const void **)&id);
+	int n, fd, err = 0;
+	GElf_Shdr shdr;
+	Elf_Scn *scn;
+	Elf *debug;
+
+	if (len < 2)
+		return 0;
+	n = snprintf(path, sizeof(path), "%s/usr/lib/debug/.build-id/%02x/", root, id[0]);
+	for (ssize_t i = 1; i < len && n < (int)sizeof(path) - 16; i++)
+		n += sprintf(path + n, "%02x", id[i]);
+	strcpy(path + n, ".debug");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	debug = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	scn = debug ? find_section(debug, SHT_SYMTAB, NULL, &shdr) : NULL;
+	if (scn)
+		err = add_symbols(table, debug, scn, &shdr);
+	elf_end(debug);
+	close(fd);
+	return err;
+}
+
+static int read_segments(struct table *table, Elf *elf)
+{
+	size_t n = 0;
+
+	if (elf_getphdrnum(elf, &n) || !n)
+		return 0;
+	table->segments = calloc(n, sizeof(*table->segments));
+	if (!table->segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr phdr;
+
+		if (gelf_getphdr(elf, i, &phdr) && phdr.p_type == PT_LOAD)
+			table->segments[table->n_segments++] = (struct load_segment){
+				phdr.p_offset, phdr.p_vaddr, phdr.p_filesz };
+	}
+	return 0;
+}
+
+int table_read_elf(struct table *table, Elf *elf, const char *debug_root)
+{
+	Elf_Scn *scn;
+	GElf_Shdr shdr;
+	int err;
+
+	if (elf_kind(elf) != ELF_K_ELF)
+		return -ENOEXEC;
+	err = read_segments(table, elf);
+	scn = find_section(elf, SHT_SYMTAB, NULL, &shdr);
+	if (!err && scn)
+		err = add_symbols(table, elf, scn, &shdr);
+	else if (!err)
+		err = add_debug_file(table, elf, debug_root);
+	scn = find_section(elf, SHT_DYNSYM, NULL, &shdr);
+	if (!err && scn)
+		err = add_symbols(table, elf, scn, &shdr);
+	if (!err)
+		err = add_plt(table, elf);
+	if (!err)
+		table_finish(table);
+	return err;
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "symbol.h"
+
+#define KERNEL "[kernel.kallsyms]"
+
+struct rvt_symbols {
+	char *debug_root;
+	void *tables;		/* tsearch tree of struct table by path */
+	struct table *kernel;	/* with all modules */
+	struct table *last;
+};
+
+/* ---- tables ---- */
+
+int table_add(struct table *table, uint64_t start, uint64_t size, const char *name, uint8_t rank)
+{
+	if (table->n == table->room) {
+		size_t room = table->room * 2 + 256;
+		struct function *grown = reallocarray(table->functions, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		table->functions = grown;
+		table->room = room;
+	}
+	table->functions[table->n++] = (struct function){ start, start + size, name, rank };
+	return 0;
+}
+
+const char *table_own(struct table *table, const char *name, size_t len)
+{
+	char *copy;
+
+	if (!(table->n_owned & (table->n_owned - 1))) {
+		char **grown = reallocarray(table->owned, table->n_owned ? table->n_owned * 2 : 1,
+					    sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		table->owned = grown;
+	}
+	copy = strndup(name, len);
+	if (copy)
+		table->owned[table->n_owned++] = copy;
+	return copy;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->rank != y->rank)
+		return y->rank - x->rank;
+	return strcmp(x->name, y->name);
+}
+
+void table_finish(struct table *table)
+{
+	size_t kept = 0;
+
+	if (!table->n)
+		return;
+	qsort(table->functions, table->n, sizeof(*table->functions), compare_functions);
+	for (size_t i = 0; i < table->n; i++) {
+		struct function *function = &table->functions[i];
+
+		if (kept && table->functions[kept - 1].start == function->start) {
+			if (function->end > table->functions[kept - 1].end)
+				table->functions[kept - 1].end = function->end;
+			continue;
+		}
+		table->functions[kept++] = *function;
+	}
+	table->n = kept;
+	for (size_t i = 0; i < kept; i++)
+		if (table->functions[i].end == table->functions[i].start)
+			table->functions[i].end = i + 1 < kept ? table->functions[i + 1].start :
+								 UINT64_MAX;
+}
+
+static const struct function *table_find(const struct table *table, uint64_t addr)
+{
+	size_t low = 0, high = table->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->functions[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || addr >= table->functions[low - 1].end)
+		return NULL;
+	return &table->functions[low - 1];
+}
+
+static void table_destroy(void *data)
+{
+	struct table *table = data;
+
+	for (size_t i = 0; i < table->n_owned; i++)
+		free(table->owned[i]);
+	free(table->owned);
+	free(table->segments);
+	free(table->functions);
+	free(table->path);
+	free(table);
+}
+
+static int compare_tables(const void *a, const void *b)
+{
+	const struct table *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+static struct table *new_table(struct rvt_symbols *symbols, const char *path)
+{
+	struct table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->path = strdup(path);
+	if (!table->path || !tsearch(table, &symbols->tables, compare_tables)) {
+		table_destroy(table);
+		return NULL;
+	}
+	return table;
+}
+
+/* The table of a file; read when it is first asked for. An empty one when it cannot be read. */
+static struct table *get_table(struct rvt_symbols *symbols, const char *path)
+{
+	struct table key = { .path = (char *)path }, **found, *table;
+	int fd;
+
+	if (symbols->last && !strcmp(symbols->last->path, path))
+		return symbols->last;
+	found = tfind(&key, &symbols->tables, compare_tables);
+	if (found)
+		return symbols->last = *found;
+	table = new_table(symbols, path);
+	if (!table)
+		return NULL;
+	fd = path[0] == '[' ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+
+		if (elf)
+			table_read_elf(table, elf, symbols->debug_root);
+		elf_end(elf);
+		close(fd);
+	}
+	return symbols->last = table;
+}
+
+/* ---- interface ---- */
+
+int rvt_symbols_create(const char *debug_root, struct rvt_symbols **result)
+{
+	struct rvt_symbols *symbols = calloc(1, sizeof(*symbols));
+
+	if (!symbols)
+		return -ENOMEM;
+	elf_version(EV_CURRENT);
+	symbols->debug_root = strdup(debug_root ? debug_root : "");
+	if (!symbols->debug_root) {
+		free(symbols);
+		return -ENOMEM;
+	}
+	*result = symbols;
+	return 0;
+}
+
+void rvt_symbols_destroy(struct rvt_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	tdestroy(symbols->tables, table_destroy);
+	free(symbols->debug_root);
+	free(symbols);
+}
+
+/* "ffffffff80002000 T _text", of a module "ffffffff02000000 t f\t[mod]"; only code counts. */
+static int add_kallsyms_line(struct table *table, const char *line, const char *end)
+{
+	const char *name;
+	uint64_t addr;
+	char *type;
+
+	if (end - line < 20)
+		return 0;
+	addr = strtoull(line, &type, 16);
+	if (!addr || type + 3 >= end || *type != ' ' || !strchr("tTwW", type[1]))
+		return 0;
+	name = type + 3;
+	if (name[0] == '$' || !strncmp(name, ".L", 2))
+		return 0;
+	name = table_own(table, name, strcspn(name, " \t\n"));
+	return name ? table_add(table, addr, 0, name,
+				type[1] == 'T' ? 4 : type[1] == 't' ? 2 : 3) : -ENOMEM;
+}
+
+int rvt_symbols_add_kallsyms(struct rvt_symbols *symbols, const char *text, size_t len)
+{
+	const char *end = text + len;
+
+	if (!symbols->kernel)
+		symbols->kernel = new_table(symbols, KERNEL);
+	if (!symbols->kernel)
+		return -ENOMEM;
+	while (text < end) {
+		const char *line_end = memchr(text, '\n', end - text);
+		int err;
+
+		if (!line_end)
+			line_end = end;
+		err = add_kallsyms_line(symbols->kernel, text, line_end);
+		if (err)
+			return err;
+		text = line_end + 1;
+	}
+	table_finish(symbols->kernel);
+	return 0;
+}
+
+int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const void *bytes,
+			  size_t len)
+{
+	struct table *table = new_table(symbols, name);
+	Elf *elf = elf_memory((char *)bytes, len);
+	int err = table && elf ? table_read_elf(table, elf, symbols->debug_root) : -ENOMEM;
+
+	elf_end(elf);
+	return err;
+}
+
+bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
+		      uint64_t addr, struct rvt_symbol *symbol)
+{
+	const struct function *function;
+	struct table *table = NULL;
+
+	if (!location->path)
+		return false;
+	if (location->path[0] == '[' && strcmp(location->path, "[vdso]"))
+		table = symbols->kernel;
+	else
+		table = get_table(symbols, location->path);
+	if (!table)
+		return false;
+	for (size_t i = 0; i < table->n_segments && table != symbols->kernel; i++) {
+		const struct load_segment *segment = &table->segments[i];
+
+		if (location->file_offset >= segment->offset &&
+		    location->file_offset - segment->offset < segment->size) {
+			addr = location->file_offset - segment->offset + segment->vaddr;
+			break;
+		}
+	}
+	function = table_find(table, addr);
+	if (!function)
+		return false;
+	symbol->name = function->name;
+	symbol->offset = addr - function->start;
+	symbol->size = function->end - function->start;
+	return true;
+}
+
+bool rvt_symbols_lookup(struct rvt_symbols *symbols, const char *path, const char *name,
+			uint64_t *addr, uint64_t *offset, uint64_t *size)
+{
+	struct table *table = strcmp(path, KERNEL) ? get_table(symbols, path) : symbols->kernel;
+
+	for (size_t i = 0; table && i < table->n; i++) {
+		const struct function *function = &table->functions[i];
+
+		if (strcmp(function->name, name))
+			continue;
+		*addr = *offset = function->start;
+		*size = function->end - function->start;
+		for (size_t j = 0; j < table->n_segments; j++)
+			if (*addr >= table->segments[j].vaddr &&
+			    *addr - table->segments[j].vaddr < table->segments[j].size)
+				*offset = *addr - table->segments[j].vaddr +
+					table->segments[j].offset;
+		return true;
+	}
+	return false;
+}

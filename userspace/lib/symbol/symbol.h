@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Inside userspace/lib/symbol/. */
+#ifndef SYMBOL_SYMBOL_H
+#define SYMBOL_SYMBOL_H
+
+#include <gelf.h>
+#include <rvtrace/symbol.h>
+
+struct function {
+	uint64_t start, end;
+	const char *name;
+	uint8_t rank;		/* which of several names at one address is kept: the highest */
+};
+
+struct load_segment {
+	uint64_t offset, vaddr, size;
+};
+
+struct table {
+	char *path;		/* first: key of the tree */
+	struct function *functions;
+	size_t n, room;
+	struct load_segment *segments;
+	size_t n_segments;
+	char **owned;		/* names that were made up or copied */
+	size_t n_owned;
+};
+
+/* Adds a function; @name must live as long as the table. 0 or -ENOMEM. */
+int table_add(struct table *table, uint64_t start, uint64_t size, const char *name, uint8_t rank);
+/* A copy of @name (@len bytes) that the table owns; NULL: out of memory. */
+const char *table_own(struct table *table, const char *name, size_t len);
+/* Sorts, drops all but one name per address, closes open ends. */
+void table_finish(struct table *table);
+/* Fills @table from an ELF file or image; @debug_root as above. 0, -ENOEXEC, -ENOMEM. */
+int table_read_elf(struct table *table, Elf *elf, const char *debug_root);
+
+#endif
