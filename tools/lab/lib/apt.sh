@@ -13,6 +13,7 @@ apt_mirrors()
 	local uri
 
 	[ -z "${LAB_MIRROR:-}" ] || printf '%s\n' "$LAB_MIRROR"
+	# shellcheck disable=SC2016
 	apt-get indextargets --format '$(REPO_URI) $(COMPONENT) $(ORIGIN)' 'Created-By: Packages' |
 		awk '$2 == "main" && ($3 == "Debian" || $3 == "") && $1 !~ /security|cdrom:/ { print $1 }' |
 		while read -r uri; do
@@ -47,6 +48,7 @@ apt_use()
 	Dir::State::status "$dir/state-$arch/status";
 	Dir::Cache "$dir/state-$arch";
 	Dir::Cache::archives "$LAB_CACHE/debs";
+	Dir::Cache::srcpkgcache "";
 	APT::Architecture "$arch";
 	APT::Architectures { "$arch"; };
 	APT::Install-Recommends "false";
@@ -74,7 +76,7 @@ apt_update()
 	arches=$(lab_host_arch)
 	[ "$arches" = riscv64 ] || arches=$arches,riscv64
 	apt_use "$suite" "$(lab_host_arch)"
-	for mirror in "${LAB_MIRRORS[@]}"; do
+	for mirror in "${LAB_SOURCES[@]}"; do
 		echo "deb [arch=$arches signed-by=$LAB_KEYRING] $mirror $suite main" > "$dir/etc/sources.list"
 		if apt_update_once "$log" || { grep -q 'is expired' "$log" && apt_update_expired "$suite" "$log"; }
 		then
@@ -100,18 +102,15 @@ apt_update_expired()
 # apt_pick FILE...: package names of the list files, with each a|b replaced by the first that the suite in use has.
 apt_pick()
 {
-	local line name
+	local wanted there
 
-	sed 's/#.*//; s/[[:space:]]//g; /^$/d' "$@" | while read -r line; do
-		for name in ${line//|/ }; do
-			if apt-cache show --no-all-versions "${name#!}" >/dev/null 2>&1; then
-				printf '%s\n' "$name"
-				continue 2
-			fi
-		done
-		lab_warn "no package $line in this suite"
-		exit 1
-	done
+	wanted=$(sed 's/#.*//; s/[[:space:]]//g; /^$/d' "$@")
+	# shellcheck disable=SC2046
+	there=$(apt-cache show --no-all-versions $(tr '|' '\n' <<< "${wanted//!/}") 2>/dev/null | sed -n 's/^Package: //p')
+	awk -F '|' 'NR == FNR { there[$0] = 1; next }
+		{ for (i = 1; i <= NF; i++) { name = $i; sub(/^!/, "", name); if (name in there) { print $i; next } }
+		  print "lab: warning: this suite has no package " $0 > "/dev/stderr"; exit 1 }' \
+		<(echo "$there") <(echo "$wanted")
 }
 
 # apt_fetch NAME...: fetch the packages and all they depend on (only themselves for !NAME) into the cache of debs.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # used by the other files
 #
 # Paths, messages, locks and privileges: what every other file of the lab uses.
 

@@ -43,7 +43,7 @@ image_initrd()
 
 image_make_initrd()
 {
-	local kernel=$1 guest=$2 file=$3 stage modules module
+	local PATH=$PATH:/sbin:/usr/sbin kernel=$1 guest=$2 file=$3 stage modules module
 
 	# In the run's own directory: nothing is left of a run that was stopped.
 	stage=$RUN_DIR/initrd.d
@@ -52,10 +52,10 @@ image_make_initrd()
 	install -m 755 "$LAB_DIR/guest/init" "$stage/init" || return 1
 	modules=$(echo "$kernel"/usr/lib/modules/*)
 	for module in "${LAB_MODULES[@]}"; do
-		module_order "$modules/modules.dep" "$module"
+		module_order "$modules" "$module"
 	done | awk '!seen[$0]++' > "$stage/modules/files"
 	while read -r module; do
-		image_plain "$modules/$module" "$stage/modules" || return 1
+		image_plain "$module" "$stage/modules" || return 1
 	done < "$stage/modules/files"
 	sed 's/\.ko\..*/.ko/; s,.*/,,' "$stage/modules/files" > "$stage/modules/order"
 	(cd "$stage" && find . | cpio --quiet -o -H newc -R 0:0) > "$stage.cpio" || return 1
@@ -63,13 +63,18 @@ image_make_initrd()
 	rm -rf "$stage"
 }
 
-# module_order FILE MODULE: the module's files, those it needs first.
+# module_order DIR MODULE: print the file of the module under DIR, after those of the modules that it needs.
 module_order()
 {
-	awk -v name="$2" '
-	{ file = $1; sub(/:$/, "", file); base = file; sub(/.*\//, "", base); sub(/\.ko.*/, "", base)
-	  gsub(/-/, "_", base) }
-	base == name { for (i = NF; i > 1; i--) print $i; print file }' "$1"
+	local file need
+
+	file=$(find "$1/kernel" -name "$2.ko*" -o -name "${2//_/-}.ko*" | head -n 1)
+	# What the kernel has built in has no file.
+	[ -n "$file" ] || return 0
+	for need in $(modinfo -F depends "$file" | tr ',' ' '); do
+		module_order "$1" "$need"
+	done
+	echo "$file"
 }
 
 # image_plain FILE DIR: put the kernel module FILE into DIR, uncompressed.

@@ -31,7 +31,7 @@ run_options()
 {
 	while [ $# -gt 0 ]; do
 		case $1 in
-		--quiet) LAB_QUIET=1; shift; continue ;;
+		--quiet) export LAB_QUIET=1; shift; continue ;;
 		--) shift; RUN_COMMAND=("$@"); break ;;
 		--*) [ $# -ge 2 ] || lab_die "$1 needs a value" ;;
 		*) RUN_COMMAND=("$@"); break ;;
@@ -224,23 +224,24 @@ run_plugin()
 # run_devices: disk, channels of the command, shared folder, console.
 run_devices()
 {
-	local image channel
+	local image channel share
 
 	image=$(root_path guest)/.lab/image.squashfs
 	DEVICES=(-global virtio-mmio.force-legacy=false
 		-blockdev "driver=file,node-name=disk,filename=$image,read-only=on,locking=off"
-		-device virtio-blk-device,drive=disk
-		-object rng-builtin,id=rng -device virtio-rng-device,rng=rng
+		-device "virtio-blk-device,drive=disk"
+		-object "rng-builtin,id=rng" -device "virtio-rng-device,rng=rng"
 		-chardev "file,id=console,path=$RUN_LOG" -serial chardev:console
-		-add-fd fd=3,set=1 -chardev file,id=out,path=/dev/fdset/1,append=on
-		-add-fd fd=4,set=2 -chardev file,id=err,path=/dev/fdset/2,append=on
+		-add-fd "fd=3,set=1" -chardev "file,id=out,path=/dev/fdset/1,append=on"
+		-add-fd "fd=4,set=2" -chardev "file,id=err,path=/dev/fdset/2,append=on"
 		-chardev "file,id=status,path=$RUN_DIR/status" -device virtio-serial-device)
 	for channel in out err status; do
 		DEVICES+=(-device "virtserialport,chardev=$channel,name=lab.$channel")
 	done
 	if [ -n "$RUN_SHARE" ]; then
-		DEVICES+=(-fsdev "local,id=share,path=$(cd "$RUN_SHARE" && pwd),security_model=none,multidevs=remap"
-			-device virtio-9p-device,fsdev=share,mount_tag=share)
+		share=$(cd "$RUN_SHARE" && pwd)
+		DEVICES+=(-fsdev "local,id=share,path=$share,security_model=none,multidevs=remap"
+			-device "virtio-9p-device,fsdev=share,mount_tag=share")
 	fi
 }
 
@@ -312,4 +313,12 @@ cmd_shell()
 	stty raw -echo < /dev/tty
 	"${COMMAND[@]}" -chardev stdio,id=tty,signal=off -device virtconsole,chardev=tty 3>&1 4>&2
 	run_verdict $?
+}
+
+# lab qemu ARGUMENT...: the emulator itself.
+cmd_qemu()
+{
+	root_require host
+	run_qemu
+	exec "${QEMU[@]}" "$@"
 }

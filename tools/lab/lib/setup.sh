@@ -57,28 +57,52 @@ root_require()
 # root_make ROOT: make the root from the first suite that can give it.
 root_make()
 {
-	local root=$1 path suite tmp files
+	local root=$1 suite
 
-	path=$(root_path "$root")
 	for suite in $(root_suites "$root"); do
-		tmp=$path.tmp
-		rm -rf "$tmp"
-		mkdir -p "$tmp/.lab"
-		files=$tmp/.lab/debs
-		if apt_update "$suite" && "fill_${root%%-*}" "$suite" "$tmp" "$files"; then
-			echo "suite=$suite" >> "$tmp/.lab/info"
-			rm -rf "$path.old"
-			[ ! -e "$path" ] || mv "$path" "$path.old"
-			mv "$tmp" "$path"
-			rm -rf "$path.old"
+		lab_say "$root: fetching and unpacking from suite $suite"
+		if root_try "$root" "$suite"; then
 			lab_say "$root: $(root_get "$root" version) from $suite"
 			return 0
 		fi
-		rm -rf "$tmp"
 		lab_warn "$root cannot be had from suite $suite, trying the next"
 	done
 	lab_die "$root cannot be had from any of: $(root_suites "$root"). The mirror may be in the middle of an" \
-		"update: try again later, or name another one with LAB_MIRROR=URI (tried: ${LAB_MIRRORS[*]})"
+		"update: try again later, or name another one with LAB_MIRROR=URI (tried: ${LAB_SOURCES[*]})"
+}
+
+# root_try ROOT SUITE: make the root from SUITE; once more with new package lists when what old ones named is gone.
+root_try()
+{
+	local path tmp fresh=$LAB_CACHE/apt/$2/fresh was_fresh
+
+	path=$(root_path "$1")
+	tmp=$path.tmp
+	for _ in 1 2; do
+		was_fresh=''
+		[ ! -e "$fresh" ] || was_fresh=1
+		apt_update "$2" || return 1
+		rm -rf "$tmp"
+		mkdir -p "$tmp/.lab"
+		if "fill_${1%%-*}" "$2" "$tmp" "$tmp/.lab/debs"; then
+			echo "suite=$2" >> "$tmp/.lab/info"
+			root_replace "$path"
+			return 0
+		fi
+		rm -rf "$tmp"
+		[ -n "$was_fresh" ] || return 1
+		rm -f "$fresh"
+	done
+	return 1
+}
+
+# root_replace PATH: put PATH.tmp, now complete, in the place of PATH.
+root_replace()
+{
+	rm -rf "$1.old"
+	[ ! -e "$1" ] || mv "$1" "$1.old"
+	mv "$1.tmp" "$1"
+	rm -rf "$1.old"
 }
 
 # fill_KIND SUITE DIR FILES: fetch and unpack a root into DIR, with the list of its debs in FILES; the version of what
@@ -153,7 +177,6 @@ fill_kernel()
 		release=${release##*/}
 	done
 	[ -d "$2/usr/lib/modules/$release/kernel" ] || { lab_warn "no modules in the kernel's packages"; return 1; }
-	PATH=$PATH:/sbin:/usr/sbin depmod -b "$2" "$release" 2> "$2/.lab/depmod.log" || return 1
 	# Debian leaves out the script with which newer kernels ask whether sparse is there.
 	for kbuild in "$2"/usr/lib/linux-kbuild-*/scripts; do
 		[ -e "$kbuild/checker-valid.sh" ] || install -m 755 "$LAB_DIR/lib/checker-valid.sh" "$kbuild/"
@@ -176,7 +199,7 @@ setup_machine()
 {
 	local need=() pair sbin=$PATH:/sbin:/usr/sbin
 
-	for pair in dtc=device-tree-compiler cpio=cpio mksquashfs=squashfs-tools depmod=kmod xz=xz-utils zstd=zstd \
+	for pair in dtc=device-tree-compiler cpio=cpio mksquashfs=squashfs-tools modinfo=kmod xz=xz-utils zstd=zstd \
 		flock=util-linux unshare=util-linux pkgconf=pkgconf; do
 		PATH=$sbin command -v "${pair%%=*}" >/dev/null || need+=("${pair#*=}")
 	done
@@ -212,20 +235,48 @@ cmd_setup()
 			;;
 		esac
 	done
+	trap 'exit 130' INT
 	setup_machine
 	lab_lock setup
-	if [ -n "$update" ]; then
-		rm -f "$LAB_CACHE"/apt/*/fresh
-	fi
-	mapfile -t LAB_MIRRORS < <(apt_mirrors)
-	[ ${#LAB_MIRRORS[@]} -gt 0 ] ||
+	[ -z "$update" ] || rm -rf "$LAB_CACHE/apt"
+	mapfile -t LAB_SOURCES < <(apt_mirrors)
+	[ ${#LAB_SOURCES[@]} -gt 0 ] ||
 		lab_die "APT on this machine knows no Debian mirror: set LAB_MIRROR=URI of one"
 	for root in "${todo[@]}"; do
 		if [ -n "$update" ] || ! root_ready "$root"; then
 			root_make "$root"
 		fi
 	done
+	# The package lists are large, stale in hours, and fetched in seconds when a root must be made again.
+	rm -rf "$LAB_CACHE/apt"
 	cmd_info
+}
+
+# lab clean [--all]: remove what this checkout does not use from the cache, or the whole cache.
+cmd_clean()
+{
+	local keep=' ' root dir
+
+	case ${1:-} in
+	--all)
+		lab_lock setup
+		rm -rf "$LAB_CACHE"
+		return
+		;;
+	'') ;;
+	*) lab_die "clean takes --all or nothing" ;;
+	esac
+	lab_lock setup
+	for root in "${LAB_ROOTS[@]}"; do
+		keep+="$(root_path "$root") "
+	done
+	for dir in "$LAB_CACHE"/roots/*; do
+		case $keep in
+		*" $dir "*) ;;
+		*) rm -rf "$dir" ;;
+		esac
+	done
+	rm -rf "$LAB_CACHE/debs" "$LAB_CACHE/apt"
 }
 
 # lab info: the roots, where they are and what is in them.
@@ -241,4 +292,12 @@ cmd_info()
 			printf '%-15s not set up\n' "$root"
 		fi
 	done
+}
+
+# lab path ROOT: the directory of a root that is set up.
+cmd_path()
+{
+	[ -n "$(root_suites "${1:-}")" ] || lab_die "path takes a root: ${LAB_ROOTS[*]}"
+	root_require "$1"
+	root_path "$1"
 }
