@@ -10,6 +10,8 @@ CFLAGS_COMMON := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -Werror \
 	-Iinclude -Iuserspace/lib -MMD -MP
 LIBS := -lelf -ldw -lzstd -lpthread
 LAB := tools/lab/lab
+# The golden model of `tandem verify`; only for the machine that analyses.
+UNICORN := $(shell pkg-config --exists unicorn 2>/dev/null && echo y)
 
 LIB_SRC := $(sort $(wildcard userspace/lib/*.c userspace/lib/*/*.c))
 CMD_SRC := $(sort $(wildcard tools/perf-plugin/*.c))
@@ -22,6 +24,12 @@ TOOL_SRC := $(sort $(wildcard tests/tools/*.c))
 CFLAGS_host := -O2 -fPIC
 CFLAGS_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 CFLAGS_riscv64 := -O2 -fPIC
+ifeq ($(UNICORN),y)
+CFLAGS_host += -DHAVE_UNICORN
+CFLAGS_asan += -DHAVE_UNICORN
+LIBS_host := -lunicorn
+LIBS_asan := -lunicorn
+endif
 LDFLAGS_asan := -fsanitize=address,undefined
 
 .PHONY: all help demo check check-long unit guest driver bench clean distclean deps lab
@@ -42,7 +50,7 @@ $(B)/$(1)/librvtrace.a: $$(LIB_SRC:%.c=$(B)/$(1)/%.o)
 	rm -f $$@ && ar rcs $$@ $$^
 
 $(B)/$(1)/perf-rvtrace: $$(CMD_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/librvtrace.a
-	$(2) $$(LDFLAGS_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
+	$(2) $$(LDFLAGS_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) $$(LIBS_$(1))
 endef
 $(eval $(call variant,host,$(CC)))
 $(eval $(call variant,asan,$(CC)))

@@ -8,6 +8,7 @@
 #ifndef RVTRACE_TANDEM_H
 #define RVTRACE_TANDEM_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -329,7 +330,7 @@ struct rvt_tandem_verify_options {
 	void *report_ctx;
 	void (*report)(void *ctx, const struct rvt_tandem_shadow *shadow, uint64_t number,
 		       uint64_t pc, const struct rvt_tandem_group *group, const char *text);
-	volatile const int *stop;	/* not NULL: ends with the result so far when non-zero */
+	volatile const sig_atomic_t *stop; /* not NULL: ends with the result so far when non-zero */
 };
 
 struct rvt_tandem_verify_result {

@@ -12,6 +12,7 @@ static const struct command {
 } commands[] = {
 	{ "record", cmd_record, "record the control flow of a command, process, cpu or system" },
 	{ "dump", cmd_dump, "print the messages of a trace" },
+	{ "tandem", cmd_tandem, "traces for tandem verification: print, make, check, convert" },
 };
 
 const char *cmd_name = "";

@@ -17,7 +17,12 @@ struct rvt_tandem_reader {
 	struct rvt_tandem_record previous;
 	bool has_pending;		/* a record that belongs to the next group */
 	struct rvt_tandem_record pending;
-	bool in_group;
+	uint64_t gaps;			/* times that bytes were skipped */
+	struct {			/* of the current group, for its rules */
+		bool open, has_insn, init, reset, inc_pc;
+		uint64_t inc_pc_offset;
+		uint16_t states;
+	} rules;
 	struct rvt_tandem_update *updates;
 	struct rvt_tandem_access *accesses;
 	size_t updates_cap, accesses_cap;
@@ -190,8 +195,73 @@ static void resync(struct rvt_tandem_reader *r)
 		}
 	}
 	r->stats.skipped_bytes += r->pos - from;
-	r->in_group = false;
+	r->rules.open = false;
 	r->previous.op = 0;
+	r->gaps++;
+}
+
+/* Field order within a group is free, so what needs company is judged at its end. */
+static void end_group(struct rvt_tandem_reader *r, uint64_t offset)
+{
+	if (r->rules.inc_pc && !r->rules.has_insn)
+		report(r, r->rules.inc_pc_offset, RVT_TANDEM_INC_PC_ALONE);
+	if (r->rules.inc_pc && r->rules.states >> RVT_TANDEM_PC & 1)
+		report(r, r->rules.inc_pc_offset, RVT_TANDEM_AMBIGUOUS);
+	if (r->rules.init && (r->rules.has_insn || r->rules.reset))
+		report(r, offset, RVT_TANDEM_INIT_MIXED);
+	memset(&r->rules, 0, sizeof(r->rules));
+}
+
+/* The rules of ch. 3 for a record in a group. */
+static void check_in_group(struct rvt_tandem_reader *r, const struct rvt_tandem_record *record)
+{
+	switch (record->op) {
+	case RVT_TANDEM_INC_PC:
+		r->rules.inc_pc = true;
+		r->rules.inc_pc_offset = record->offset;
+		break;
+	case RVT_TANDEM_STATE:
+		if (r->rules.states >> record->state_id & 1)
+			report(r, record->offset, RVT_TANDEM_AMBIGUOUS);
+		r->rules.states |= 1u << record->state_id;
+		break;
+	case RVT_TANDEM_RESET:
+		r->rules.reset = true;
+		break;
+	case RVT_TANDEM_STATE_INIT:
+		r->rules.init = true;
+		break;
+	case RVT_TANDEM_INSN16:
+	case RVT_TANDEM_INSN32:
+		if (r->rules.has_insn)
+			report(r, record->offset, RVT_TANDEM_AMBIGUOUS);
+		r->rules.has_insn = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static void check_group_rules(struct rvt_tandem_reader *r, const struct rvt_tandem_record *record)
+{
+	if (record->op == RVT_TANDEM_BEGIN_GROUP) {
+		if (r->rules.open) {
+			report(r, record->offset, RVT_TANDEM_NESTED_BEGIN);
+			end_group(r, record->offset);
+		}
+		r->rules.open = true;
+	} else if (record->op == RVT_TANDEM_END_GROUP) {
+		if (r->rules.open)
+			end_group(r, record->offset);
+		else
+			report(r, record->offset, RVT_TANDEM_ORPHAN_END);
+	} else if (r->rules.open) {
+		check_in_group(r, record);
+	} else if (record->op == RVT_TANDEM_INC_PC) {
+		report(r, record->offset, RVT_TANDEM_INC_PC_ALONE);
+	} else if (record->op == RVT_TANDEM_STATE_INIT) {
+		report(r, record->offset, RVT_TANDEM_INIT_ALONE);
+	}
 }
 
 static void check_sequence(struct rvt_tandem_reader *r, const struct rvt_tandem_record *record)
@@ -223,8 +293,13 @@ int rvt_tandem_next(struct rvt_tandem_reader *r, struct rvt_tandem_record *recor
 		r->pos += n;
 		r->stats.ops[record->op]++;
 		check_sequence(r, record);
+		check_group_rules(r, record);
 		r->previous = *record;
 		return 1;
+	}
+	if (r->rules.open) {
+		report(r, r->len, RVT_TANDEM_OPEN_AT_END);
+		end_group(r, r->len);
 	}
 	return 0;
 }
@@ -295,8 +370,6 @@ static int add(struct rvt_tandem_reader *r, struct rvt_tandem_group *group,
 	case RVT_TANDEM_REG_OR:
 		return add_update(r, group, record);
 	case RVT_TANDEM_STATE:
-		if (group->states >> record->state_id & 1)
-			report(r, record->offset, RVT_TANDEM_AMBIGUOUS);
 		group->states |= 1u << record->state_id;
 		group->state[record->state_id] = record->value;
 		break;
@@ -313,8 +386,6 @@ static int add(struct rvt_tandem_reader *r, struct rvt_tandem_group *group,
 		break;
 	case RVT_TANDEM_INSN16:
 	case RVT_TANDEM_INSN32:
-		if (group->has_insn)
-			report(r, record->offset, RVT_TANDEM_AMBIGUOUS);
 		group->has_insn = true;
 		group->insn = record->value;
 		group->insn_bytes = record->op == RVT_TANDEM_INSN16 ? 2 : 4;
@@ -325,29 +396,13 @@ static int add(struct rvt_tandem_reader *r, struct rvt_tandem_group *group,
 	return 0;
 }
 
-/* Field order within a group is free, so what needs company is judged at its end. */
-static void check_group(struct rvt_tandem_reader *r, struct rvt_tandem_group *group)
-{
-	if (group->inc_pc && (!group->in_group || !group->has_insn)) {
-		report(r, group->offset, RVT_TANDEM_INC_PC_ALONE);
-		group->inc_pc = false;
-	}
-	if (group->init && !group->in_group)
-		report(r, group->offset, RVT_TANDEM_INIT_ALONE);
-	if (group->init && (group->has_insn || group->reset))
-		report(r, group->offset, RVT_TANDEM_INIT_MIXED);
-	if (group->inc_pc && group->states >> RVT_TANDEM_PC & 1)
-		report(r, group->offset, RVT_TANDEM_AMBIGUOUS);
-}
-
 static int finish(struct rvt_tandem_reader *r, struct rvt_tandem_group *group, uint64_t end)
 {
 	group->end = end;
 	group->updates = r->updates;
 	group->accesses = r->accesses;
-	check_group(r, group);
+	group->inc_pc = group->inc_pc && group->in_group && group->has_insn;
 	r->stats.groups += group->in_group;
-	r->in_group = false;
 	return 1;
 }
 
@@ -371,40 +426,33 @@ static bool alone_is_complete(struct rvt_tandem_reader *r, const struct rvt_tand
 int rvt_tandem_next_group(struct rvt_tandem_reader *r, struct rvt_tandem_group *group)
 {
 	struct rvt_tandem_record record;
-	bool any = false, was_request = false, was_in_group;
+	bool any = false, was_request = false;
+	uint64_t gaps = r->gaps;
 	int ret;
 
 	memset(group, 0, sizeof(*group));
-	for (;;) {
-		was_in_group = r->in_group;
-		if (!take(r, &record)) {
-			/* damage up to the end of the trace was reported as such */
-			if (was_in_group && r->in_group)
-				report(r, r->len, RVT_TANDEM_OPEN_AT_END);
-			return any ? finish(r, group, r->len) : 0;
-		}
-		/* A gap within a group: what came before it is incomplete and not used. */
-		if (was_in_group && !r->in_group && record.op == RVT_TANDEM_BEGIN_GROUP) {
+	while (take(r, &record)) {
+		/* What came before a gap in this group is incomplete and not used. */
+		if (r->gaps != gaps) {
 			memset(group, 0, sizeof(*group));
 			any = false;
+			gaps = r->gaps;
 		}
 		if (!any)
 			group->offset = record.offset;
 		if (record.op == RVT_TANDEM_BEGIN_GROUP) {
-			if (r->in_group) {
+			if (any) {
 				/* the implied end (ch. 3) */
 				r->pending = record;
 				r->has_pending = true;
-				report(r, record.offset, RVT_TANDEM_NESTED_BEGIN);
 				return finish(r, group, record.offset);
 			}
-			r->in_group = group->in_group = any = true;
+			group->in_group = any = true;
 			continue;
 		}
 		if (record.op == RVT_TANDEM_END_GROUP) {
-			if (r->in_group)
+			if (group->in_group)
 				return finish(r, group, r->pos);
-			report(r, record.offset, RVT_TANDEM_ORPHAN_END);
 			continue;
 		}
 		any = true;
@@ -412,7 +460,9 @@ int rvt_tandem_next_group(struct rvt_tandem_reader *r, struct rvt_tandem_group *
 		if (ret)
 			return ret;
 		was_request = record.op == RVT_TANDEM_MEM_REQ;
-		if (!r->in_group && alone_is_complete(r, &record))
+		if (!group->in_group && alone_is_complete(r, &record))
 			return finish(r, group, r->pos);
 	}
+	/* a group that damage cut off at the end of the trace is not used either */
+	return any && r->gaps == gaps ? finish(r, group, r->len) : 0;
 }

@@ -4,7 +4,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include <rvtrace/tandem.h>
+#include "tandem/privileged.h"
 
 #define PAGE 4096u
 #define CACHE 256u
@@ -161,6 +161,35 @@ static uint64_t truncate_to(uint64_t value, unsigned int bits)
 	return bits == 32 ? (uint32_t)value : value;
 }
 
+/* @view shows the bits of @mask of @whole, shifted down by @shift. */
+static void alias(struct rvt_tandem_shadow *shadow, unsigned int changed, unsigned int whole,
+		  unsigned int view, uint64_t mask, unsigned int shift)
+{
+	uint64_t *regs = shadow->regs;
+
+	if (changed == whole) {
+		regs[view] = (regs[whole] & mask) >> shift;
+		shadow->known[view] = true;
+	} else if (changed == view && shadow->known[whole]) {
+		regs[whole] = (regs[whole] & ~mask) | (regs[view] << shift & mask);
+	}
+}
+
+/* Some CSRs are views of others, and a trace needs to tell a change only once. */
+static void apply_aliases(struct rvt_tandem_shadow *shadow, unsigned int changed)
+{
+	uint64_t sd = UINT64_C(1) << (shadow->params.xlen - 1);
+
+	alias(shadow, changed, CSR_FCSR, CSR_FFLAGS, 0x1f, 0);
+	alias(shadow, changed, CSR_FCSR, CSR_FRM, 0xe0, 5);
+	alias(shadow, changed, CSR_MSTATUS, CSR_SSTATUS, SSTATUS_FIELDS | sd, 0);
+	if (shadow->known[CSR_MIDELEG]) {
+		if (changed == CSR_MIDELEG && shadow->known[CSR_MIE])
+			changed = CSR_MIE;
+		alias(shadow, changed, CSR_MIE, CSR_SIE, shadow->regs[CSR_MIDELEG], 0);
+	}
+}
+
 static void apply_update(struct rvt_tandem_shadow *shadow, const struct rvt_tandem_update *update)
 {
 	const struct rvt_tandem_params *params = &shadow->params;
@@ -178,6 +207,7 @@ static void apply_update(struct rvt_tandem_shadow *shadow, const struct rvt_tand
 	shadow->known[update->reg] = true;
 	if (update->reg == RVT_TANDEM_GPR)
 		*reg = 0;
+	apply_aliases(shadow, update->reg);
 }
 
 static int apply_memory(struct rvt_tandem_shadow *shadow, const struct rvt_tandem_group *group)
