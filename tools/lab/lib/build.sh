@@ -36,7 +36,7 @@ build_in()
 		else
 			# No user namespaces on this machine: become root for the mounts, then this user again.
 			enter=(sudo -E "${enter[@]}")
-			set -- setpriv "--reuid=$(id -u)" "--regid=$(id -g)" --init-groups "$@"
+			set -- chroot --userspec="+$(id -u):+$(id -g)" --groups="$(id -G | tr ' ' ,)" --skip-chdir / "$@"
 		fi
 	fi
 	# shellcheck disable=SC2016
@@ -49,7 +49,7 @@ build_in()
 			n=$((n - 1))
 		done
 		unset LD_LIBRARY_PATH LD_PRELOAD
-		export PATH=/usr/bin:/bin LC_ALL=C.UTF-8
+		export PATH=/usr/bin:/usr/sbin LC_ALL=C
 		hash -r
 		cd "$PWD" && exec "$@"' lab "$((${#mounts[@]} / 2))" "${mounts[@]}" "$@"
 }

@@ -235,6 +235,7 @@ cmd_setup()
 			;;
 		esac
 	done
+	umask 022
 	trap 'exit 130' INT
 	setup_machine
 	lab_lock setup
