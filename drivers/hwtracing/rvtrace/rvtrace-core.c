@@ -49,6 +49,15 @@ void rvtrace_fail(struct rvtrace_component *comp, const char *what)
 		RVTRACE_TIMEOUT_US);
 }
 
+/* rvtrace_wait_quietly - like rvtrace_wait(), where an answer need not come */
+int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us)
+{
+	u32 control;
+
+	return readl_poll_timeout_atomic(comp->base + RVTRACE_CONTROL, control,
+					 (control & mask) == value, 0, timeout_us);
+}
+
 /*
  * rvtrace_wait - wait until (Control & @mask) == @value
  * @what: what is waited for, for the message
@@ -57,11 +66,9 @@ void rvtrace_fail(struct rvtrace_component *comp, const char *what)
  */
 int rvtrace_wait(struct rvtrace_component *comp, u32 mask, u32 value, const char *what)
 {
-	u32 control;
 	int ret;
 
-	ret = readl_poll_timeout_atomic(comp->base + RVTRACE_CONTROL, control,
-					(control & mask) == value, 0, RVTRACE_TIMEOUT_US);
+	ret = rvtrace_wait_quietly(comp, mask, value, RVTRACE_TIMEOUT_US);
 	if (ret)
 		rvtrace_fail(comp, what);
 	return ret;
@@ -350,11 +357,26 @@ static ssize_t sink_id_show(struct device *dev, struct device_attribute *attr, c
 }
 static DEVICE_ATTR_RO(sink_id);
 
+/* Control may be read at any time. */
+static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_component *comp = to_rvtrace_component(dev);
+	u32 control = rvtrace_read(comp, RVTRACE_CONTROL);
+
+	if (comp->broken)
+		return sysfs_emit(buf, "broken\n");
+	if (!(control & RVTRACE_CONTROL_ACTIVE))
+		return sysfs_emit(buf, "inactive\n");
+	return sysfs_emit(buf, control & RVTRACE_CONTROL_ENABLE ? "tracing\n" : "idle\n");
+}
+static DEVICE_ATTR_RO(state);
+
 static struct attribute *rvtrace_component_attrs[] = {
 	&dev_attr_type.attr,
 	&dev_attr_version.attr,
 	&dev_attr_impl.attr,
 	&dev_attr_sink_id.attr,
+	&dev_attr_state.attr,
 	NULL
 };
 

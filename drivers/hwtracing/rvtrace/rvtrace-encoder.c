@@ -481,7 +481,8 @@ int rvtrace_encoder_start(struct rvtrace_encoder *enc, const struct rvtrace_conf
 }
 
 /*
- * Ends the trace; the correlation message that says so leaves the encoder as what is queued does.
+ * Ends the trace. The message that says so is flushed with the rest when the encoder is disabled:
+ * Empty need not become 1 before.
  */
 void rvtrace_encoder_stop_tracing(struct rvtrace_encoder *enc)
 {

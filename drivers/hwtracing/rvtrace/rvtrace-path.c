@@ -44,12 +44,12 @@ int rvtrace_paths_find(struct rvtrace_encoder *enc)
 /* A full sink that has stopped holds up everything before it: make room. */
 static int rvtrace_path_unblock(struct rvtrace_cpu *rc, struct rvtrace_ramsink *sink)
 {
-	int ret;
-
-	/* Enable is 0 already; Empty may still be to come. */
-	ret = rvtrace_wait(&sink->comp, RVTRACE_CONTROL_EMPTY, RVTRACE_CONTROL_EMPTY, "emptying");
-	if (ret)
-		return ret;
+	/*
+	 * Enable is 0 already. The specification does not say that Empty follows when it was the
+	 * hardware that disabled the sink, but what was accepted must be in memory before WP is read.
+	 */
+	rvtrace_wait_quietly(&sink->comp, RVTRACE_CONTROL_EMPTY, RVTRACE_CONTROL_EMPTY,
+			     RVTRACE_EMPTY_US);
 	rvtrace_ramsink_drain(sink, rc);
 	return rvtrace_ramsink_restart(sink);
 }
@@ -102,8 +102,6 @@ void rvtrace_path_stop(struct rvtrace_cpu *rc)
 	/* A sink that stopped was full before: the encoder has been dropping messages. */
 	if (stopped)
 		rvtrace_path_unblock(rc, sink);
-	rvtrace_path_wait(rc, &rc->encoder->comp, RVTRACE_CONTROL_EMPTY, RVTRACE_CONTROL_EMPTY,
-			  "end of trace");
 	lost = rvtrace_encoder_lost(rc->encoder);
 	rvtrace_path_disable(rc, &rc->encoder->comp);
 	for (i = 0; i < rc->path->nr_hops; i++)

@@ -111,6 +111,8 @@
 
 /* A handshake that takes longer means that the component is broken (microseconds) */
 #define RVTRACE_TIMEOUT_US			10000
+/* How long a sink that stopped itself is given to become empty (microseconds) */
+#define RVTRACE_EMPTY_US			100
 
 #define RVTRACE_MAX_OUTPUTS			8
 #define RVTRACE_MAX_PATHS			8
@@ -409,6 +411,7 @@ const struct rvtrace_ops *rvtrace_ops_of(u32 type);
 int rvtrace_activate(struct rvtrace_component *comp);
 void rvtrace_deactivate(struct rvtrace_component *comp);
 int rvtrace_enable(struct rvtrace_component *comp, u32 control);
+int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us);
 int rvtrace_wait(struct rvtrace_component *comp, u32 mask, u32 value, const char *what);
 void rvtrace_fail(struct rvtrace_component *comp, const char *what);
 void rvtrace_component_init(struct rvtrace_component *comp, struct device *parent);

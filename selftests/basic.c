@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Opening, recording and closing: per thread and per CPU, by privilege mode, with and without space. */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common.h"
+
+#define BRANCHES 20000ul
+#define AUX_SIZE (1u << 20)
+/* syncmode=1,syncmax=0 */
+#define SYNC_16_MESSAGES (1ull << 18)
+
+/* No component is enabled when no event runs; none is active when there is no event. */
+static bool all_encoders(const char *state)
+{
+	const char *line;
+	bool any = false;
+
+	for (int cpu = 0; cpu < 64; cpu++) {
+		line = read_line(BUS_DIR "/encoder-%d/state", cpu);
+		if (!line)
+			continue;
+		any = true;
+		if (strcmp(line, state))
+			return false;
+	}
+	return any;
+}
+
+static bool soon_all_encoders(const char *state)
+{
+	for (int i = 0; i < 100; i++) {
+		if (all_encoders(state))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static void test_refusals(void)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	attr_init(&attr, 1ull << 63);
+	fd = event_open(&attr, 0, -1);
+	tap_check(fd == -EINVAL, "unknown option is EINVAL (%d)", fd);
+	/* N-Trace only encoders have no branch prediction, E-Trace only ones no repeated history. */
+	attr_init(&attr, 1ull << 1 | 1ull << 5);
+	fd = event_open(&attr, 0, -1);
+	tap_check(fd == -EOPNOTSUPP, "option of another protocol is EOPNOTSUPP (%d)", fd);
+	attr_init(&attr, 7ull << 24);
+	fd = event_open(&attr, 0, -1);
+	tap_check(fd == -EOPNOTSUPP, "unknown format is EOPNOTSUPP (%d)", fd);
+	attr_init(&attr, 0);
+	attr.exclude_user = 1;
+	fd = event_open(&attr, 0, -1);
+	tap_check(fd == -EINVAL, "nothing to trace is EINVAL (%d)", fd);
+	attr_init(&attr, 1);
+	fd = event_open(&attr, 0, -1);
+	tap_check(fd >= 0, "event=1 is accepted (%d)", fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Records a child from its first to its last instruction after start_child(). */
+static int record_child(struct recording *rec, struct perf_event_attr *attr, unsigned long n, size_t aux)
+{
+	int go, ret, status;
+	pid_t pid = fork_child(n, &go);
+
+	ret = recording_open(rec, attr, pid, -1, aux);
+	if (!ret)
+		ret = recording_enable(rec);
+	start_child(go);
+	waitpid(pid, &status, 0);
+	if (!ret)
+		recording_read(rec, false);
+	return ret;
+}
+
+static void test_thread(const char *what, bool user, bool kernel)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct messages m;
+	int ret;
+
+	/* Syncs often, so that each mode has some */
+	attr_init(&attr, strchr(read_line(PMU_DIR "/caps/syncmodes") ?: "", '1') ? SYNC_16_MESSAGES : 0);
+	attr.exclude_user = !user;
+	attr.exclude_kernel = !kernel;
+	ret = record_child(&rec, &attr, BRANCHES, AUX_SIZE);
+	if (!tap_check(!ret, "%s: opened (%d)", what, ret)) {
+		tap_check(false, "%s: recorded", what);
+		tap_check(false, "%s: modes", what);
+		return;
+	}
+	messages_count(&rec, &m);
+	tap_note("%s: %zu bytes, %u records, %u messages, %u syncs (%u user, %u kernel), %u partial, %u truncated",
+		 what, rec.n_bytes, rec.records, m.n, m.syncs, m.user_syncs, m.kernel_syncs,
+		 rec.partial, rec.truncated);
+	tap_check(m.n && m.whole && m.correlations && !m.errors && !rec.partial && !rec.truncated,
+		  "%s: whole messages, nothing lost", what);
+	tap_check(!!m.user_syncs == user && !!m.kernel_syncs == kernel, "%s: only the modes asked for",
+		  what);
+	recording_close(&rec);
+}
+
+static void test_context(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct messages m;
+	pid_t pid;
+	int go, ret;
+
+	if (strcmp(read_line(PMU_DIR "/caps/scontext") ?: "0", "1")) {
+		tap_skip("no scontext", "ownership");
+		return;
+	}
+	attr_init(&attr, CONFIG_CONTEXT);
+	pid = fork_child(BRANCHES, &go);
+	ret = recording_open(&rec, &attr, pid, -1, AUX_SIZE);
+	if (!ret)
+		recording_enable(&rec);
+	start_child(go);
+	waitpid(pid, NULL, 0);
+	if (ret) {
+		tap_check(false, "ownership: opened (%d)", ret);
+		return;
+	}
+	recording_read(&rec, false);
+	messages_count(&rec, &m);
+	tap_check(m.ownerships && m.context == (uint64_t)pid, "ownership: %u messages, context %llu is thread %d",
+		  m.ownerships, (unsigned long long)m.context, pid);
+	recording_close(&rec);
+}
+
+static void test_cpu(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct messages m;
+	int ret;
+
+	attr_init(&attr, 0);
+	attr.exclude_kernel = 0;
+	ret = recording_open(&rec, &attr, -1, 0, 4 * AUX_SIZE);
+	if (!tap_check(!ret, "cpu 0: opened (%d)", ret)) {
+		tap_check(false, "cpu 0: recorded");
+		return;
+	}
+	recording_enable(&rec);
+	for (int i = 0; i < 10; i++) {
+		usleep(20000);
+		recording_read(&rec, true);
+	}
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	messages_count(&rec, &m);
+	tap_note("cpu 0: %zu bytes, %u records, %u messages, %u partial, %u truncated", rec.n_bytes,
+		 rec.records, m.n, rec.partial, rec.truncated);
+	tap_check(m.n && m.whole && m.kernel_syncs && (m.errors || !rec.partial), "cpu 0: whole messages");
+	recording_close(&rec);
+}
+
+/* The AUX buffer fills up; after it was read and the event enabled, recording goes on. */
+static void test_full(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct messages m;
+	size_t first;
+	int go, ret;
+	pid_t pid;
+
+	attr_init(&attr, 0);
+	pid = fork_child(1000000000, &go);
+	ret = recording_open(&rec, &attr, pid, -1, 2 * (size_t)sysconf(_SC_PAGESIZE));
+	if (!ret)
+		ret = recording_enable(&rec);
+	start_child(go);
+	if (ret) {
+		tap_check(false, "full: opened (%d)", ret);
+		tap_check(false, "full: goes on");
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		return;
+	}
+	while (!waitpid(pid, NULL, WNOHANG) && rec.page->aux_head < rec.aux_size / 2)
+		usleep(1000);
+	usleep(100000);
+	recording_read(&rec, false);
+	first = rec.n_bytes;
+	messages_count(&rec, &m);
+	tap_check(rec.truncated == 1 && first <= rec.aux_size, "full: %zu bytes of %zu, truncated %u time(s)",
+		  first, rec.aux_size, rec.truncated);
+	recording_enable(&rec);
+	for (int i = 0; i < 1000 && !rec.records; i++)
+		usleep(1000);
+	for (int i = 0; i < 1000 && rec.n_bytes == first && !waitpid(pid, NULL, WNOHANG); i++) {
+		usleep(1000);
+		recording_read(&rec, true);
+	}
+	recording_read(&rec, true);
+	tap_note("full: dbg state %s %s head %llu tail %llu trunc %u", strdup(read_line(BUS_DIR "/encoder-0/state")),strdup(read_line(BUS_DIR "/encoder-1/state")), (unsigned long long)rec.page->aux_head,(unsigned long long)rec.page->aux_tail, rec.truncated);
+	tap_check(rec.n_bytes > first, "full: goes on after reading, %zu more bytes", rec.n_bytes - first);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	recording_close(&rec);
+}
+
+/* A recorder that is killed takes its event with it. */
+static void test_killed(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	int ready[2];
+	pid_t pid;
+	char c = 0;
+
+	if (pipe(ready))
+		return;
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		attr_init(&attr, 0);
+		c = !recording_open(&rec, &attr, 0, -1, AUX_SIZE) && !recording_enable(&rec);
+		if (write(ready[1], &c, 1) == 1)
+			for (;;)
+				work(1000);
+		_exit(1);
+	}
+	close(ready[1]);
+	tap_check(read(ready[0], &c, 1) == 1 && c == 1, "killed: records itself");
+	usleep(20000);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ready[0]);
+	tap_check(soon_all_encoders("inactive"), "killed: all encoders are inactive");
+}
+
+/* Without an AUX buffer nothing is recorded, and nobody is bothered. */
+static void test_no_aux(void)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	attr_init(&attr, 0);
+	attr.disabled = 0;
+	fd = event_open(&attr, 0, -1);
+	work(BRANCHES);
+	tap_check(fd >= 0 && !all_encoders("tracing"), "no AUX buffer: quiet (%d)", fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+int main(void)
+{
+	require_pmu();
+	tap_plan(23);
+	test_refusals();
+	test_thread("user", true, false);
+	test_thread("kernel", false, true);
+	test_thread("user and kernel", true, true);
+	test_context();
+	test_cpu();
+	test_full();
+	test_killed();
+	test_no_aux();
+	tap_check(soon_all_encoders("inactive"), "all encoders are inactive in the end");
+	tap_end();
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * What the selftests of rvtrace.ko share: TAP output, an open event with its buffers, and just enough
+ * N-Trace to see that what came out is whole messages from the right modes.
+ */
+#ifndef RVTRACE_SELFTEST_COMMON_H
+#define RVTRACE_SELFTEST_COMMON_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define EXIT_SKIP 4		/* as all kselftests say it */
+
+/* ---- TAP ---- */
+
+void tap_plan(unsigned int n);
+/* Reports one test, and returns @ok. */
+bool tap_check(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tap_skip(const char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tap_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void tap_skip_all(const char *reason);
+_Noreturn void tap_end(void);
+
+/* ---- the PMU ---- */
+
+#define CONFIG_CONTEXT		(1ull << 15)
+#define CONFIG_TIMESTAMP	(1ull << 16)
+#define CONFIG_MACHINE		(1ull << 27)
+
+#define PMU_DIR "/sys/bus/event_source/devices/rvtrace"
+#define BUS_DIR "/sys/bus/rvtrace/devices"
+
+/* Skips the whole program when there is no PMU. */
+void require_pmu(void);
+/* First line of a file, without its end, in a static buffer; NULL when it cannot be read. */
+const char *read_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int write_line(const char *path, const char *text);
+
+/* An attribute for the PMU: disabled, user flow only, AUX records with sample ids. */
+void attr_init(struct perf_event_attr *attr, uint64_t config);
+/* perf_event_open(2); returns the descriptor or -errno. */
+int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu);
+
+/* ---- an event with its buffers ---- */
+
+struct recording {
+	int fd;
+	struct perf_event_mmap_page *page;
+	uint8_t *data, *aux;
+	size_t data_size, aux_size;
+	uint8_t *bytes;			/* what was read of the AUX buffer, in order */
+	size_t n_bytes;
+	size_t *starts;			/* offsets in it at which a record after a gap begins */
+	unsigned int n_starts;
+	unsigned int records, partial, truncated, collision, lost;
+	bool gap;			/* the last record was flagged */
+};
+
+/* Opens and maps. Returns 0 or -errno. */
+int recording_open(struct recording *rec, const struct perf_event_attr *attr, pid_t pid, int cpu,
+		   size_t aux_size);
+int recording_enable(struct recording *rec);
+int recording_disable(struct recording *rec);
+/* Takes what is in the buffers. @again: enable the event again after a full AUX buffer. */
+void recording_read(struct recording *rec, bool again);
+void recording_close(struct recording *rec);
+
+/* ---- N-Trace ---- */
+
+struct messages {
+	unsigned int n, syncs, ownerships, correlations, errors;
+	unsigned int user_syncs, kernel_syncs;	/* by the top bit of F-ADDR */
+	bool whole;		/* each stretch begins and ends with a message */
+	uint64_t context;	/* of the last Ownership with scontext */
+};
+
+/* Splits the recorded bytes, without SRC. */
+void messages_count(const struct recording *rec, struct messages *messages);
+
+/* ---- things to trace ---- */
+
+/* Executes about @n branches. */
+unsigned long work(unsigned long n);
+/* Forks a child that waits for start_child() and then calls work(@n). */
+pid_t fork_child(unsigned long n, int *go);
+void start_child(int go);
+
+#endif
