@@ -19,7 +19,11 @@ struct rvt_owner;
 struct rvt_cursor;
 
 struct rvt_owner_options {
-	const char *symfs;	/* prefix of the files that mappings name; NULL: none */
+	/*
+	 * Where to look for the files that mappings name: directories, separated by ':'. In each
+	 * the whole path is tried, then in each the bare file name. NULL: the paths as they are.
+	 */
+	const char *symfs;
 	const char *vmlinux;	/* kernel code from this ELF file instead of the recording's copy */
 	const char *kcore;	/* or from a copy of /proc/kcore */
 	const char *firmware;	/* ELF file of what runs in machine mode, at its own addresses */
@@ -39,8 +43,10 @@ void rvt_owner_destroy(struct rvt_owner *owner);
 int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
 /* What else @file has: code of the kernel and vdso, build ids. @file must outlive the owner. */
 int rvt_owner_add_file(struct rvt_owner *owner, struct rvt_perfdata *file);
-/* After the last add, before the first cursor. */
-void rvt_owner_sort(struct rvt_owner *owner);
+/* After the last add, before the first cursor; looks for the files. 0 or -ENOMEM. */
+int rvt_owner_sort(struct rvt_owner *owner);
+/* The name that the recording has for the file that was found at @path; @path if none. */
+const char *rvt_owner_recorded_name(const struct rvt_owner *owner, const char *path);
 /* True when code of the kernel is at hand. */
 bool rvt_owner_has_kernel(const struct rvt_owner *owner);
 /* A vdso's bytes, for its symbols; NULL when there are none. */

@@ -88,6 +88,8 @@ struct rvt_symbols *rvt_session_symbols(const struct rvt_session *session);
 const struct rvt_record_time_conv *rvt_session_time_conv(const struct rvt_session *session);
 /* The value of @key in the part of the metadata before the encoders (malloc'd); NULL: none. */
 char *rvt_session_meta(const struct rvt_session *session, const char *key);
+/* A file by the name that it had on the recorded machine (without --symfs). */
+const char *rvt_session_dso_name(const struct rvt_session *session, const char *path);
 /* A file that some mapping names and that could not be used: the @n-th, or NULL. */
 const struct rvt_missing *rvt_session_missing(const struct rvt_session *session, size_t n);
 /* True when the kernel's code is at hand. */

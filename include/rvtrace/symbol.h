@@ -19,8 +19,9 @@ struct rvt_symbol {
 	uint64_t size;		/* of the function; to the next one where the file does not say */
 };
 
-/* @debug_root: where /usr/lib/debug is looked for, as --symfs; NULL: "". 0 or -ENOMEM. */
-int rvt_symbols_create(const char *debug_root, struct rvt_symbols **symbols);
+/* @debug_roots: where /usr/lib/debug is looked for: directories separated by ':', as --symfs has
+ * them; NULL: the root. 0 or -ENOMEM. */
+int rvt_symbols_create(const char *debug_roots, struct rvt_symbols **symbols);
 void rvt_symbols_destroy(struct rvt_symbols *symbols);
 /* Text as in /proc/kallsyms, zero-terminated; names "[kernel.kallsyms]" and "[MODULE]". 0 or -ENOMEM. */
 int rvt_symbols_add_kallsyms(struct rvt_symbols *symbols, const char *text, size_t len);

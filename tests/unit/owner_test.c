@@ -108,7 +108,7 @@ static void start(struct fixture *f)
 {
 	struct rvt_space *kernel;
 
-	rvt_owner_sort(f->owner);
+	assert_int_equal(rvt_owner_sort(f->owner), 0);
 	assert_int_equal(rvt_owner_kernel(f->owner, f->image, &kernel), 0);
 	assert_int_equal(rvt_cursor_create(f->owner, f->image, kernel, &f->cursor), 0);
 }

@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include "pmu.h"
 
+#define MAX_NUMBER (1 << 22)	/* of a cpu, or of a process where lists of those are parsed */
+
 char *read_text(const char *format, ...)
 {
 	char *path = NULL, *text = NULL;
@@ -65,12 +67,12 @@ int parse_cpu_list(const char *text, int **result)
 		long first = strtol(text, &end, 10), last = first;
 		int *grown;
 
-		if (end == text || first < 0 || first > 65535)
+		if (end == text || first < 0 || first > MAX_NUMBER)
 			goto invalid;
 		if (*end == '-') {
 			text = end + 1;
 			last = strtol(text, &end, 10);
-			if (end == text || last < first || last > 65535)
+			if (end == text || last < first || last > MAX_NUMBER)
 				goto invalid;
 		}
 		if (*end && *end != ',' && *end != '\n')

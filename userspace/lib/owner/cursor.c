@@ -110,33 +110,19 @@ static int note_missing(struct rvt_cursor *cursor, const char *path, int error)
 	return 0;
 }
 
-/* Mappings whose name is no file: //anon, [heap], /memfd:NAME, anon_inode:... */
-static bool is_file(const char *name)
-{
-	return name[0] == '/' && name[1] != '/' && strncmp(name, "/memfd:", 7) &&
-		strncmp(name, "/dev/zero", 9) && strncmp(name, "/SYSV", 5);
-}
-
 static int map_file(struct rvt_cursor *cursor, struct rvt_space *space,
 		    const struct owner_event *event)
 {
 	const struct rvt_owner *owner = cursor->owner;
 	const uint8_t *build_id = event->map.build_id;
 	size_t build_id_len = event->map.build_id_len;
-	char *path = NULL;
 	int err;
 
 	if (!build_id_len && owner->file)
 		build_id_len = rvt_perfdata_build_id(owner->file, event->name, &build_id);
-	if (owner->symfs && asprintf(&path, "%s%s", owner->symfs, event->name) < 0)
-		return -ENOMEM;
 	err = rvt_space_map_file(space, event->map.addr, event->map.len, event->map.offset,
-				 path ? path : event->name, build_id_len ? build_id : NULL,
-				 build_id_len);
-	if (err && err != -ENOMEM)
-		err = note_missing(cursor, path ? path : event->name, err);
-	free(path);
-	return err;
+				 event->map.path, build_id_len ? build_id : NULL, build_id_len);
+	return err && err != -ENOMEM ? note_missing(cursor, event->map.path, err) : err;
 }
 
 static int apply_mmap(struct rvt_cursor *cursor, const struct owner_event *event)
@@ -147,7 +133,7 @@ static int apply_mmap(struct rvt_cursor *cursor, const struct owner_event *event
 
 	if (!process)
 		return -ENOMEM;
-	if (is_file(event->name))
+	if (event->map.path)
 		return map_file(cursor, process->space, event);
 	if (!strcmp(event->name, "[vdso]") && vdso)
 		return rvt_space_map_bytes(process->space, event->map.addr, vdso->bytes,

@@ -2,9 +2,11 @@
 /* Collects sideband records. */
 #include <errno.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include "owner.h"
 
 /* Bodies of the records, as uapi/linux/perf_event.h describes them. */
@@ -209,10 +211,112 @@ static int compare_events(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-void rvt_owner_sort(struct rvt_owner *owner)
+/* For tdestroy(): the entries live on in an array. */
+static void keep(void *entry)
+{
+	(void)entry;
+}
+
+/* Mappings whose name is no file: //anon, [heap], /memfd:NAME, anon_inode:... */
+static bool is_file(const char *name)
+{
+	return name[0] == '/' && name[1] != '/' && strncmp(name, "/memfd:", 7) &&
+		strncmp(name, "/dev/zero", 9) && strncmp(name, "/SYSV", 5);
+}
+
+/* @symfs is one or several directories; the first whose file exists counts. */
+static char *find_file(const char *symfs, const char *name)
+{
+	for (int flat = 0; symfs && flat < 2; flat++) {
+		for (const char *dir = symfs; *dir; ) {
+			int len = strcspn(dir, ":");
+			char *path;
+
+			if (asprintf(&path, "%.*s%s", len, dir, flat ? strrchr(name, '/') : name) < 0)
+				return NULL;
+			if (!access(path, R_OK))
+				return path;
+			free(path);
+			dir += len + (dir[len] == ':');
+		}
+	}
+	if (symfs) {
+		char *path;
+
+		return asprintf(&path, "%.*s%s", (int)strcspn(symfs, ":"), symfs, name) < 0 ? NULL :
+			path;
+	}
+	return strdup(name);
+}
+
+static int compare_by_name(const void *a, const void *b)
+{
+	const struct owner_path *x = a, *y = b;
+
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int compare_by_path(const void *a, const void *b)
+{
+	const struct owner_path *const *x = a, *const *y = b;
+
+	return strcmp((*x)->path, (*y)->path);
+}
+
+/* Looks once for each file; names are interned, so that their addresses tell them apart. */
+static int find_files(struct rvt_owner *owner)
+{
+	void *tree = NULL;
+	int err = 0;
+
+	for (size_t i = 0; i < owner->n_events && !err; i++) {
+		struct owner_event *event = &owner->events[i];
+		struct owner_path key = { event->name, NULL }, **found, *path, **grown;
+
+		if (event->type != OWNER_MMAP || !is_file(event->name))
+			continue;
+		found = tfind(&key, &tree, compare_by_name);
+		if (found) {
+			event->map.path = (*found)->path;
+			continue;
+		}
+		err = -ENOMEM;
+		path = calloc(1, sizeof(*path));
+		grown = reallocarray(owner->paths, owner->n_paths + 1, sizeof(*grown));
+		if (grown)
+			owner->paths = grown;
+		if (!path || !grown) {
+			free(path);
+			break;
+		}
+		grown[owner->n_paths++] = path;
+		path->name = event->name;
+		path->path = find_file(owner->symfs, event->name);
+		if (path->path && tsearch(path, &tree, compare_by_name))
+			err = 0;
+		event->map.path = path->path;
+	}
+	tdestroy(tree, keep);
+	if (!err && owner->n_paths)
+		qsort(owner->paths, owner->n_paths, sizeof(*owner->paths), compare_by_path);
+	return err;
+}
+
+int rvt_owner_sort(struct rvt_owner *owner)
 {
 	if (owner->n_events)
 		qsort(owner->events, owner->n_events, sizeof(*owner->events), compare_events);
+	return find_files(owner);
+}
+
+const char *rvt_owner_recorded_name(const struct rvt_owner *owner, const char *path)
+{
+	struct owner_path key = { .path = (char *)path }, *wanted = &key, **found;
+
+	if (!owner->n_paths)
+		return path;
+	found = bsearch(&wanted, owner->paths, owner->n_paths, sizeof(wanted), compare_by_path);
+	return found ? (*found)->name : path;
 }
 
 static char *copy_option(const char *text, bool *failed)
@@ -246,6 +350,11 @@ void rvt_owner_destroy(struct rvt_owner *owner)
 {
 	if (!owner)
 		return;
+	for (size_t i = 0; i < owner->n_paths; i++) {
+		free(owner->paths[i]->path);
+		free(owner->paths[i]);
+	}
+	free(owner->paths);
 	tdestroy(owner->names, free);
 	free(owner->events);
 	free(owner->code);

@@ -23,10 +23,17 @@ struct owner_event {
 		} on;		/* SWITCH */
 		struct {
 			uint64_t addr, len, offset;
+			const char *path;	/* of the file; NULL when it is no file */
 			uint8_t build_id[20];
 			uint8_t build_id_len;
 		} map;		/* MMAP */
 	};
+};
+
+/* A file that mappings name, and where it was found. */
+struct owner_path {
+	const char *name;	/* interned */
+	char *path;
 };
 
 struct rvt_owner {
@@ -35,6 +42,8 @@ struct rvt_owner {
 	struct owner_event *events;
 	size_t n_events, room;
 	void *names;		/* tsearch tree of strings */
+	struct owner_path **paths;	/* sorted by .path */
+	size_t n_paths;
 	struct rvt_code *code;
 	size_t n_code;
 	void *code_buffer;

@@ -177,7 +177,8 @@ int session_read_records(struct rvt_session *session, char **error)
 		err = give_to_buffers(session, &pending);
 	for (size_t i = 0; i < session->n_buffers && !err; i++)
 		err = sort_buffer(&session->buffers[i]);
-	rvt_owner_sort(session->owner);
+	if (!err)
+		err = rvt_owner_sort(session->owner);
 	free(pending.records);
 	if (!err && !session->n_buffers)
 		err = session_fail(error, -ENODATA, "%s: it holds no trace (no AUXTRACE records)",

@@ -221,6 +221,11 @@ const struct rvt_missing *rvt_session_missing(const struct rvt_session *session,
 	return n < session->n_missing ? &session->missing[n] : NULL;
 }
 
+const char *rvt_session_dso_name(const struct rvt_session *session, const char *path)
+{
+	return rvt_owner_recorded_name(session->owner, path);
+}
+
 bool rvt_session_has_kernel(const struct rvt_session *session)
 {
 	return rvt_owner_has_kernel(session->owner);

@@ -121,24 +121,36 @@ static int add_plt(struct table *table, Elf *elf)
 	return err;
 }
 
-/* The separate debug file that the build id names, if there is one under @root. */
-static int add_debug_file(struct table *table, Elf *elf, const char *root)
+/* Opens the separate debug file that a build id names, in the first of @roots that has it. */
+static int open_debug_file(const char *roots, const uint8_t *id, size_t len)
+{
+	char name[160], path[4096];
+	int fd = -1, n;
+
+	n = snprintf(name, sizeof(name), "/usr/lib/debug/.build-id/%02x/", id[0]);
+	for (size_t i = 1; i < len && i < 60; i++)
+		n += sprintf(name + n, "%02x", id[i]);
+	strcpy(name + n, ".debug");
+	do {
+		size_t dir = strcspn(roots, ":");
+
+		snprintf(path, sizeof(path), "%.*s%s", (int)dir, roots, name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		roots += dir;
+	} while (fd < 0 && *roots++);
+	return fd;
+}
+
+static int add_debug_file(struct table *table, Elf *elf, const char *roots)
 {
 	const uint8_t *id;
-	char path[4096];
 	ssize_t len = dwelf_elf_gnu_build_id(elf, (const void **)&id);
-	int n, fd, err = 0;
+	int fd, err = 0;
 	GElf_Shdr shdr;
 	Elf_Scn *scn;
 	Elf *debug;
 
-	if (len < 2)
-		return 0;
-	n = snprintf(path, sizeof(path), "%s/usr/lib/debug/.build-id/%02x/", root, id[0]);
-	for (ssize_t i = 1; i < len && n < (int)sizeof(path) - 16; i++)
-		n += sprintf(path + n, "%02x", id[i]);
-	strcpy(path + n, ".debug");
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = len < 2 ? -1 : open_debug_file(roots, id, len);
 	if (fd < 0)
 		return 0;
 	debug = elf_begin(fd, ELF_C_READ_MMAP, NULL);
@@ -169,7 +181,7 @@ static int read_segments(struct table *table, Elf *elf)
 	return 0;
 }
 
-int table_read_elf(struct table *table, Elf *elf, const char *debug_root)
+int table_read_elf(struct table *table, Elf *elf, const char *debug_roots)
 {
 	Elf_Scn *scn;
 	GElf_Shdr shdr;
@@ -182,7 +194,7 @@ int table_read_elf(struct table *table, Elf *elf, const char *debug_root)
 	if (!err && scn)
 		err = add_symbols(table, elf, scn, &shdr);
 	else if (!err)
-		err = add_debug_file(table, elf, debug_root);
+		err = add_debug_file(table, elf, debug_roots);
 	scn = find_section(elf, SHT_DYNSYM, NULL, &shdr);
 	if (!err && scn)
 		err = add_symbols(table, elf, scn, &shdr);

@@ -10,7 +10,7 @@
 #define KERNEL "[kernel.kallsyms]"
 
 struct rvt_symbols {
-	char *debug_root;
+	char *debug_roots;
 	void *tables;		/* tsearch tree of struct table by path */
 	struct table *kernel;	/* with all modules */
 	struct table *last;
@@ -156,7 +156,7 @@ static struct table *get_table(struct rvt_symbols *symbols, const char *path)
 		Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 
 		if (elf)
-			table_read_elf(table, elf, symbols->debug_root);
+			table_read_elf(table, elf, symbols->debug_roots);
 		elf_end(elf);
 		close(fd);
 	}
@@ -165,15 +165,15 @@ static struct table *get_table(struct rvt_symbols *symbols, const char *path)
 
 /* ---- interface ---- */
 
-int rvt_symbols_create(const char *debug_root, struct rvt_symbols **result)
+int rvt_symbols_create(const char *debug_roots, struct rvt_symbols **result)
 {
 	struct rvt_symbols *symbols = calloc(1, sizeof(*symbols));
 
 	if (!symbols)
 		return -ENOMEM;
 	elf_version(EV_CURRENT);
-	symbols->debug_root = strdup(debug_root ? debug_root : "");
-	if (!symbols->debug_root) {
+	symbols->debug_roots = strdup(debug_roots ? debug_roots : "");
+	if (!symbols->debug_roots) {
 		free(symbols);
 		return -ENOMEM;
 	}
@@ -186,7 +186,7 @@ void rvt_symbols_destroy(struct rvt_symbols *symbols)
 	if (!symbols)
 		return;
 	tdestroy(symbols->tables, table_destroy);
-	free(symbols->debug_root);
+	free(symbols->debug_roots);
 	free(symbols);
 }
 
@@ -238,7 +238,7 @@ int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const v
 {
 	struct table *table = new_table(symbols, name);
 	Elf *elf = elf_memory((char *)bytes, len);
-	int err = table && elf ? table_read_elf(table, elf, symbols->debug_root) : -ENOMEM;
+	int err = table && elf ? table_read_elf(table, elf, symbols->debug_roots) : -ENOMEM;
 
 	elf_end(elf);
 	return err;

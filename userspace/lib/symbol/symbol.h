@@ -32,7 +32,7 @@ int table_add(struct table *table, uint64_t start, uint64_t size, const char *na
 const char *table_own(struct table *table, const char *name, size_t len);
 /* Sorts, drops all but one name per address, closes open ends. */
 void table_finish(struct table *table);
-/* Fills @table from an ELF file or image; @debug_root as above. 0, -ENOEXEC, -ENOMEM. */
-int table_read_elf(struct table *table, Elf *elf, const char *debug_root);
+/* Fills @table from an ELF file or image; @debug_roots as above. 0, -ENOEXEC, -ENOMEM. */
+int table_read_elf(struct table *table, Elf *elf, const char *debug_roots);
 
 #endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+#include "places.h"
+
+#define SLOTS 16384
+#define UNKNOWN "[unknown]"
+
+struct slot {
+	struct rvt_space *space;
+	uint64_t generation, addr;
+	struct place place;
+};
+
+struct places {
+	struct rvt_session *session;
+	struct slot slots[SLOTS];
+};
+
+struct places *places_create(struct rvt_session *session)
+{
+	struct places *places = calloc(1, sizeof(*places));
+
+	if (places)
+		places->session = session;
+	return places;
+}
+
+void places_destroy(struct places *places)
+{
+	free(places);
+}
+
+static void look_up(struct places *places, struct rvt_space *space, uint64_t addr,
+		    struct place *place)
+{
+	struct rvt_location location = { 0 };
+	struct rvt_symbol symbol;
+
+	*place = (struct place){ .start = addr, .end = addr, .dso = UNKNOWN };
+	if (!space || rvt_space_locate(space, addr, &location) || !location.path) {
+		/* the kernel's code may be missing while its symbols are there */
+		if ((int64_t)addr >= 0)
+			return;
+		location.path = "[kernel.kallsyms]";
+	}
+	place->dso = rvt_session_dso_name(places->session, location.path);
+	if (!rvt_symbols_find(rvt_session_symbols(places->session), &location, addr, &symbol))
+		return;
+	place->symbol = symbol.name;
+	place->offset = symbol.offset;
+	place->start = addr - symbol.offset;
+	place->end = place->start + symbol.size;
+}
+
+const struct place *places_find(struct places *places, struct rvt_space *space, uint64_t addr)
+{
+	uint64_t generation = space ? rvt_space_generation(space) : 0;
+	uint64_t hash = (addr >> 1 ^ (uintptr_t)space >> 4) * 0x9e3779b97f4a7c15ULL;
+	struct slot *slot = &places->slots[hash >> 50];
+
+	if (slot->place.dso && slot->space == space && slot->addr == addr &&
+	    slot->generation == generation)
+		return &slot->place;
+	slot->space = space;
+	slot->generation = generation;
+	slot->addr = addr;
+	look_up(places, space, addr, &slot->place);
+	return &slot->place;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Addresses as people read them: function and file, remembered for speed. */
+#ifndef PERF_RVTRACE_PLACES_H
+#define PERF_RVTRACE_PLACES_H
+
+#include <rvtrace/session.h>
+
+struct places;
+
+struct place {
+	const char *symbol;	/* NULL: not known */
+	uint64_t offset;	/* in the function */
+	uint64_t start, end;	/* addresses of the function, as far as this mapping has it */
+	const char *dso;	/* never NULL; as the recorded machine named it */
+};
+
+struct places *places_create(struct rvt_session *session);
+void places_destroy(struct places *places);
+/* Valid until the next call. */
+const struct place *places_find(struct places *places, struct rvt_space *space, uint64_t addr);
+
+#endif

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include "cmd.h"
+#include "pmu.h"
+#include "view.h"
+
+#define SHOWN_FILES 10
+
+struct view {
+	struct view_options options;
+	struct rvt_session *session;
+	int *cpus, *pids, *tids;
+	int n_cpus, n_pids, n_tids;
+	uint64_t from, to;
+};
+
+bool view_option(struct view_options *options, int c, const char *argument)
+{
+	switch (c) {
+	case 'i': options->input = argument; break;
+	case VIEW_SYMFS: options->session.owner.symfs = argument; break;
+	case VIEW_VMLINUX: options->session.owner.vmlinux = argument; break;
+	case VIEW_KCORE: options->session.owner.kcore = argument; break;
+	case VIEW_KALLSYMS: options->session.kallsyms = argument; break;
+	case VIEW_FIRMWARE: options->session.owner.firmware = argument; break;
+	case VIEW_PARAMS: options->session.params = argument; break;
+	case VIEW_CPU: options->cpus = argument; break;
+	case VIEW_PID: options->pids = argument; break;
+	case VIEW_TID: options->tids = argument; break;
+	case VIEW_COMM: options->comms = argument; break;
+	case VIEW_TIME: options->time = argument; break;
+	case VIEW_REFERENCE: options->session.reference_walk = true; break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+static int parse_list(const char *text, const char *what, int **list, int *n)
+{
+	if (!text)
+		return 0;
+	*n = parse_cpu_list(text, list);
+	return *n < 0 ? cmd_error(-EINVAL, "'%s' is no list of %s, like 1,3-5", text, what) : 0;
+}
+
+/* "FROM,TO" in seconds; either may be missing. */
+static int parse_time(struct view *view, const char *text)
+{
+	const char *comma = text ? strchr(text, ',') : NULL;
+	char *end;
+
+	view->to = UINT64_MAX;
+	if (!text)
+		return 0;
+	if (*text && *text != ',') {
+		view->from = strtod(text, &end) * 1e9;
+		if (*end && *end != ',')
+			goto invalid;
+	}
+	if (comma && comma[1]) {
+		view->to = strtod(comma + 1, &end) * 1e9;
+		if (*end)
+			goto invalid;
+	}
+	return 0;
+invalid:
+	return cmd_error(-EINVAL, "'%s' is no time range; give FROM,TO in seconds, like 12.5,13", text);
+}
+
+/* Files of another architecture would be read as if they were the recorded ones. */
+static void check_machine(const struct view *view)
+{
+	const char *arch = rvt_perfdata_string(rvt_session_file(view->session), RVT_FEAT_ARCH);
+	struct utsname uts;
+
+	if (arch && !view->options.session.owner.symfs && !uname(&uts) && strcmp(uts.machine, arch))
+		cmd_warning("recorded on a %s machine, and this is a %s: give --symfs DIR with a copy of its "
+			    "files", arch, uts.machine);
+}
+
+struct view *view_open(const struct view_options *options)
+{
+	struct view *view = calloc(1, sizeof(*view));
+	const char *input = options->input ? options->input : "perf.data";
+	char *error = NULL;
+
+	if (!view)
+		return NULL;
+	view->options = *options;
+	if (parse_list(options->cpus, "cpus", &view->cpus, &view->n_cpus) ||
+	    parse_list(options->pids, "process ids", &view->pids, &view->n_pids) ||
+	    parse_list(options->tids, "thread ids", &view->tids, &view->n_tids) ||
+	    parse_time(view, options->time))
+		goto fail;
+	if (rvt_session_open(input, &options->session, &view->session, &error)) {
+		cmd_error(0, "%s", error ? error : "out of memory");
+		free(error);
+		goto fail;
+	}
+	check_machine(view);
+	return view;
+fail:
+	view_close(view);
+	return NULL;
+}
+
+void view_close(struct view *view)
+{
+	if (!view)
+		return;
+	rvt_session_close(view->session);
+	free(view->cpus);
+	free(view->pids);
+	free(view->tids);
+	free(view);
+}
+
+struct rvt_session *view_session(struct view *view)
+{
+	return view->session;
+}
+
+static bool in_list(const int *list, int n, int value)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i] == value)
+			return true;
+	return !list;
+}
+
+static bool in_names(const char *names, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = names; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (!strncmp(p, name, len) && (p[len] == ',' || !p[len]))
+			return true;
+	return false;
+}
+
+bool view_wants(const struct view *view, const struct rvt_lane *lane)
+{
+	if (lane->time < view->from || lane->time > view->to)
+		return false;
+	if (view->cpus && !in_list(view->cpus, view->n_cpus, lane->cpu))
+		return false;
+	if (!view->pids && !view->tids && !view->options.comms)
+		return true;
+	if (!lane->task)
+		return false;
+	return in_list(view->pids, view->n_pids, lane->task->pid) &&
+		in_list(view->tids, view->n_tids, lane->task->tid) &&
+		(!view->options.comms || in_names(view->options.comms, lane->task->comm));
+}
+
+void view_warning(void *ctx, const char *text)
+{
+	(void)ctx;
+	cmd_warning("%s", text);
+}
+
+static void summarize_files(struct view *view)
+{
+	const struct rvt_missing *missing;
+	size_t n = 0;
+
+	for (; (missing = rvt_session_missing(view->session, n)); n++) {
+		if (n < SHOWN_FILES)
+			fprintf(stderr, "  %s: %s\n", missing->path, missing->error == -ESTALE ?
+				"another version than was recorded (build id differs)" :
+				strerror(-missing->error));
+	}
+	if (n > SHOWN_FILES)
+		fprintf(stderr, "  ... and %zu more\n", n - SHOWN_FILES);
+	if (n)
+		fprintf(stderr, "  Code of %zu files is missing: flow through them is lost. Give --symfs DIR "
+			"with the recorded machine's files.\n", n);
+}
+
+void view_summary(struct view *view, uint64_t trace_errors)
+{
+	struct rvt_session_stats stats;
+	const char *warning = rvt_perfdata_warning(rvt_session_file(view->session));
+
+	fflush(stdout);
+	rvt_session_stats(view->session, &stats);
+	if (trace_errors)
+		fprintf(stderr, "%" PRIu64 " instruction trace errors\n", trace_errors);
+	if (stats.truncated || stats.partial || stats.collisions)
+		fprintf(stderr, "  trace lost while recording: %" PRIu64 " times no room in the buffer, "
+			"%" PRIu64 " times the sink was overrun, %" PRIu64 " collisions\n",
+			stats.truncated, stats.partial, stats.collisions);
+	if (stats.missing_bytes)
+		fprintf(stderr, "  %" PRIu64 " bytes of trace are not in the file\n",
+			stats.missing_bytes);
+	if (stats.lost_records)
+		fprintf(stderr, "  %" PRIu64 " sideband records were lost: processes and mappings may be "
+			"wrong\n", stats.lost_records);
+	if (trace_errors)
+		summarize_files(view);
+	if (warning)
+		cmd_warning("%s", warning);
+}
+
+const char *view_reason(const struct rvt_event *event)
+{
+	static const char *const reasons[] = {
+		[RVT_REASON_NONE] = "Unknown",
+		[RVT_REASON_OVERFLOW] = "Overflow in the encoder",
+		[RVT_REASON_TRUNCATED] = "Lost trace data",
+		[RVT_REASON_BAD_PACKET] = "Bad packet",
+		[RVT_REASON_BAD_FLOW] = "Trace doesn't match code",
+		[RVT_REASON_NO_CODE] = "Failed to get instruction",
+		[RVT_REASON_BAD_INSN] = "Illegal instruction",
+		[RVT_REASON_NO_SYNC] = "No synchronisation point",
+		[RVT_REASON_DEBUG] = "Debug mode",
+		[RVT_REASON_LOW_POWER] = "Low power",
+		[RVT_REASON_DISABLED] = "Tracing disabled",
+	};
+
+	if (event->detail)
+		return event->detail;
+	return event->reason <= RVT_REASON_DISABLED ? reasons[event->reason] : reasons[0];
+}

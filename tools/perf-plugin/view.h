@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What the commands that decode a recording share: options, opening, what they say at the end. */
+#ifndef PERF_RVTRACE_VIEW_H
+#define PERF_RVTRACE_VIEW_H
+
+#include <getopt.h>
+#include <rvtrace/session.h>
+
+struct view_options {
+	const char *input;
+	struct rvt_session_options session;
+	/* filters; NULL: everything */
+	const char *cpus, *pids, *tids, *comms, *time;
+};
+
+/* Long options of every such command, and their help text. */
+#define VIEW_SHORT_OPTIONS "i:"
+enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, VIEW_FIRMWARE,
+       VIEW_PARAMS, VIEW_CPU, VIEW_PID, VIEW_TID, VIEW_COMM, VIEW_TIME, VIEW_REFERENCE };
+#define VIEW_LONG_OPTIONS \
+	{ "input", required_argument, NULL, 'i' }, \
+	{ "symfs", required_argument, NULL, VIEW_SYMFS }, \
+	{ "vmlinux", required_argument, NULL, VIEW_VMLINUX }, \
+	{ "kcore", required_argument, NULL, VIEW_KCORE }, \
+	{ "kallsyms", required_argument, NULL, VIEW_KALLSYMS }, \
+	{ "firmware", required_argument, NULL, VIEW_FIRMWARE }, \
+	{ "params", required_argument, NULL, VIEW_PARAMS }, \
+	{ "cpu", required_argument, NULL, VIEW_CPU }, \
+	{ "pid", required_argument, NULL, VIEW_PID }, \
+	{ "tid", required_argument, NULL, VIEW_TID }, \
+	{ "comms", required_argument, NULL, VIEW_COMM }, \
+	{ "time", required_argument, NULL, VIEW_TIME }, \
+	{ "reference-walk", no_argument, NULL, VIEW_REFERENCE }
+#define VIEW_HELP \
+"  -i, --input FILE      recording (perf.data)\n" \
+"      --symfs DIR[:DIR] where the recorded machine's files are\n" \
+"      --vmlinux FILE    kernel code, or --kcore FILE; --kallsyms FILE: its symbols\n" \
+"      --firmware FILE   ELF file of what runs in machine mode\n" \
+"      --params FILE     decoder parameters for a recording without any\n" \
+"      --cpu LIST, --pid PID,..., --tid TID,..., --comms NAME,..., --time FROM,TO\n" \
+"                        only these; times in seconds as the output has them\n"
+
+/* Takes in one option; false: it is none of these. */
+bool view_option(struct view_options *options, int c, const char *argument);
+
+struct view;
+
+/* Opens; prints what went wrong and returns NULL. */
+struct view *view_open(const struct view_options *options);
+void view_close(struct view *view);
+struct rvt_session *view_session(struct view *view);
+/* Whether the filters let this through. */
+bool view_wants(const struct view *view, const struct rvt_lane *lane);
+/* A struct rvt_session_sink.warning; @ctx is not used. */
+void view_warning(void *ctx, const char *text);
+/* After the run: losses, damage and missing files on stderr. */
+void view_summary(struct view *view, uint64_t trace_errors);
+
+/* What perf calls "instruction trace error": a sentence for @event. */
+const char *view_reason(const struct rvt_event *event);
+
+#endif
