@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * N-Trace: from I-CNT, HIST and addresses to orders for the flow engine, and what to say when they
+ * contradict the program.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include "ntrace/decoder.h"
+
+/* No instruction is longer, in half-words. */
+#define LONGEST_INSN 4
+
+bool rvt_ntrace_check(struct rvt_ntrace_decoder *d, int ret)
+{
+	if (ret && !d->result)
+		d->result = ret;
+	return !d->result;
+}
+
+static void forget(struct rvt_ntrace_source *s)
+{
+	s->icnt = 0;
+	rvt_hist_clear(&s->hist);
+	s->unanswered = false;
+	s->moved = false;
+	s->repeat.valid = false;
+}
+
+void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t offset,
+		     enum rvt_reason reason, bool resync, const char *format, ...)
+{
+	struct rvt_event event = { .type = RVT_EVENT_LOST, .reason = reason, .offset = offset };
+	char detail[160];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(detail, sizeof(detail), format, args);
+	va_end(args);
+	event.detail = detail;
+	forget(s);
+	s->flowing = false;
+	if (resync) {
+		s->synced = false;
+		s->stopped = false;
+		s->time_valid = false;
+		s->context = (struct rvt_context){};
+	}
+	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
+}
+
+/* A contradiction: nothing up to the next sync can be trusted. */
+#define CONTRADICT(d, s, msg, ...) \
+	((d)->stream.stats.errors++, \
+	 rvt_ntrace_lose(d, s, (msg)->offset, RVT_REASON_BAD_FLOW, true, __VA_ARGS__))
+
+/* ---- walking ---- */
+
+/* Runs until what is collected, or the program, stops it. An enum rvt_stop, or negative. */
+static int run(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint32_t flags,
+	       uint64_t keep)
+{
+	for (;;) {
+		struct rvt_order order = {
+			.flags = d->run_flags | flags,
+			.max_halfwords = s->icnt - keep,
+			.max_insns = RVT_UNLIMITED,
+		};
+		int stop;
+
+		order.n_outcomes = rvt_hist_peek(&s->hist, &order.outcomes);
+		stop = rvt_flow_run(s->flow, &order);
+		if (stop < 0) {
+			int ret = rvt_flow_flush(s->flow);
+
+			rvt_ntrace_check(d, ret ? ret : stop);
+			return stop;
+		}
+		s->icnt -= order.halfwords;
+		s->moved |= order.halfwords;
+		rvt_hist_drop(&s->hist, order.used_outcomes);
+		if (stop == RVT_STOP_OUTCOME && order.used_outcomes &&
+		    order.used_outcomes == order.n_outcomes && s->hist.bits)
+			continue;
+		return stop;
+	}
+}
+
+static uint32_t mode_flags(const struct rvt_ntrace_source *s, enum rvt_ntrace_last last)
+{
+	if (s->mode != RVT_MODE_BTM)
+		return 0;
+	return RVT_RUN_NOT_TAKEN | (last == RVT_NTRACE_LAST_TAKEN ? RVT_RUN_LAST_TAKEN : 0);
+}
+
+/* In HTM the message would have carried history for a branch: so it is BTM. */
+static bool tells_btm(const struct rvt_ntrace_source *s, const struct rvt_ntrace_msg *msg)
+{
+	return s->mode == RVT_MODE_AUTO && !s->hist.bits &&
+	       msg->field[RVT_NTRACE_F_TCODE] != RVT_NTRACE_PROG_TRACE_SYNC;
+}
+
+/* Reports what stopped the walk too early. */
+static void report_stop(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			const struct rvt_ntrace_msg *msg, int stop)
+{
+	enum rvt_insn_class iclass = RVT_INSN_SEQUENTIAL;
+	uint64_t pc = 0, last = 0, icnt = s->icnt;
+
+	rvt_flow_pc(s->flow, &pc);
+	rvt_flow_last(s->flow, &last, &iclass);
+	switch (stop) {
+	case RVT_STOP_NO_CODE:
+		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_NO_CODE, false,
+				"no code at 0x%" PRIx64, pc);
+		break;
+	case RVT_STOP_BAD_INSN:
+		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_INSN, false,
+				"no instruction at 0x%" PRIx64, pc);
+		break;
+	case RVT_STOP_MID_INSN:
+		CONTRADICT(d, s, msg, "I-CNT ends inside the instruction at 0x%" PRIx64, pc);
+		break;
+	case RVT_STOP_OUTCOME:
+		if (s->hist.bits || s->mode == RVT_MODE_BTM)
+			CONTRADICT(d, s, msg, "the jump at 0x%" PRIx64 " has not been reported", pc);
+		else
+			CONTRADICT(d, s, msg, "no history for the branch at 0x%" PRIx64, pc);
+		break;
+	case RVT_STOP_TARGET:
+		CONTRADICT(d, s, msg, "0x%" PRIx64 " jumps where only a message can tell, but I-CNT "
+			   "has %" PRIu64 " more and HIST %" PRIu64, last, icnt, s->hist.bits);
+		break;
+	case RVT_STOP_TRAP_INSN:
+		CONTRADICT(d, s, msg, "the instruction at 0x%" PRIx64 " never retires, but I-CNT has "
+			   "%" PRIu64 " more", pc, icnt);
+		break;
+	default:
+		CONTRADICT(d, s, msg, "HIST has %" PRIu64 " bits more than the program has branches "
+			   "up to 0x%" PRIx64, s->hist.bits, pc);
+		break;
+	}
+}
+
+bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		     const struct rvt_ntrace_msg *msg, enum rvt_ntrace_last last)
+{
+	int stop;
+
+	/* Nothing to execute: an indirect jump may still wait for its target. */
+	if (!s->icnt && !s->hist.bits)
+		return true;
+	if (s->unanswered) {
+		report_stop(d, s, msg, RVT_STOP_TARGET);
+		return false;
+	}
+	stop = run(d, s, mode_flags(s, last), 0);
+	if (stop == RVT_STOP_OUTCOME && tells_btm(s, msg)) {
+		s->mode = RVT_MODE_BTM;
+		stop = run(d, s, mode_flags(s, last), 0);
+	}
+	if (stop < 0)
+		return false;
+	if (!s->icnt && !s->hist.bits &&
+	    (stop == RVT_STOP_HALFWORDS || stop == RVT_STOP_TARGET || stop == RVT_STOP_TRAP_INSN)) {
+		s->unanswered = stop == RVT_STOP_TARGET;
+		return true;
+	}
+	report_stop(d, s, msg, stop);
+	return false;
+}
+
+void rvt_ntrace_drain(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s)
+{
+	if (s->flowing && !s->unanswered && s->icnt)
+		run(d, s, mode_flags(s, RVT_NTRACE_LAST_NOT_TAKEN), 0);
+	forget(s);
+}
+
+void rvt_ntrace_walk_ahead(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			   const struct rvt_ntrace_msg *msg)
+{
+	int stop = RVT_STOP_HALFWORDS;
+
+	/* The last instruction waits: whether it went where it seems to, the next message tells. */
+	if (!s->unanswered && s->icnt > LONGEST_INSN)
+		stop = run(d, s, mode_flags(s, RVT_NTRACE_LAST_NOT_TAKEN), LONGEST_INSN);
+	if (stop >= 0 && stop != RVT_STOP_HALFWORDS && stop != RVT_STOP_OUTCOME &&
+	    stop != RVT_STOP_MID_INSN)
+		report_stop(d, s, msg, stop);
+}
+
+/* ---- arriving ---- */
+
+bool rvt_ntrace_last_was_branch(const struct rvt_ntrace_decoder *d,
+				const struct rvt_ntrace_source *s)
+{
+	enum rvt_insn_class iclass;
+	uint64_t pc;
+
+	if (!s->moved || !rvt_flow_last(s->flow, &pc, &iclass))
+		return false;
+	switch (iclass) {
+	case RVT_INSN_BRANCH:
+		return true;
+	case RVT_INSN_JUMP:
+	case RVT_INSN_JUMP_LINKED:
+	case RVT_INSN_CALL:
+		return d->run_flags & RVT_RUN_ALL_JUMPS;
+	default:
+		return false;
+	}
+}
+
+/* Whether the last instruction can have gone to an address that only a message tells. */
+static bool last_may_jump(const struct rvt_ntrace_source *s)
+{
+	enum rvt_insn_class iclass;
+	struct rvt_insn insn;
+	uint64_t pc;
+
+	if (!s->moved || !rvt_flow_last(s->flow, &pc, &iclass))
+		return false;
+	switch (iclass) {
+	case RVT_INSN_IND_CALL:
+	case RVT_INSN_IND_JUMP:
+	case RVT_INSN_IND_JUMP_LINKED:
+	case RVT_INSN_COROUTINE:
+	case RVT_INSN_RETURN:
+	case RVT_INSN_TRAP_RETURN:
+		return true;
+	case RVT_INSN_JUMP:
+	case RVT_INSN_CALL:
+		/* Zcmt: an encoder may not know the table */
+		return !rvt_flow_peek_at(s->flow, pc, &insn) && insn.flags & RVT_INSN_F_TABLE;
+	default:
+		/* chapter 10.1.1: a custom instruction that jumped */
+		return !rvt_flow_peek_at(s->flow, pc, &insn) && insn.flags & RVT_INSN_F_CUSTOM;
+	}
+}
+
+/* A branch at the end of a BTM stretch: the sync's address tells where it went. */
+static bool last_branch_leads_to(const struct rvt_ntrace_source *s, uint64_t target)
+{
+	enum rvt_insn_class iclass;
+	struct rvt_insn insn;
+	uint64_t pc;
+
+	return s->mode == RVT_MODE_BTM && s->moved && rvt_flow_last(s->flow, &pc, &iclass) &&
+	       iclass == RVT_INSN_BRANCH && !rvt_flow_peek_at(s->flow, pc, &insn) &&
+	       (pc + insn.offset == target || pc + insn.len_bytes == target);
+}
+
+static void go_on_at(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t pc)
+{
+	s->unanswered = false;
+	s->moved = false;
+	rvt_ntrace_check(d, rvt_flow_jump(s->flow, pc));
+}
+
+static void start(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t offset,
+		  uint64_t pc)
+{
+	s->flowing = true;
+	s->stopped = false;
+	s->unanswered = false;
+	s->moved = false;
+	rvt_ntrace_check(d, rvt_flow_start(s->flow, pc, offset, true));
+}
+
+static void trap(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		 const struct rvt_ntrace_msg *msg, uint32_t btype, uint64_t handler)
+{
+	struct rvt_event event = {
+		.type = RVT_EVENT_TRAP, .offset = msg->offset, .target = handler,
+		.interrupt = btype == 3,
+	};
+
+	if (s->unanswered) {
+		/* The jump's own message is missing: where it went is not known. */
+		CONTRADICT(d, s, msg, "a trap follows an indirect jump whose target is missing");
+		s->synced = true;	/* the handler's address is right */
+		start(d, s, msg->offset, handler);
+		return;
+	}
+	rvt_flow_pc(s->flow, &event.pc);
+	s->moved = false;
+	rvt_ntrace_check(d, rvt_flow_trap(s->flow, &event));
+}
+
+void rvt_ntrace_arrive(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		       const struct rvt_ntrace_msg *msg, uint32_t btype, uint64_t target)
+{
+	enum rvt_insn_class iclass;
+	uint64_t pc = 0;
+
+	if (btype) {
+		trap(d, s, msg, btype, target);
+	} else if (s->unanswered || last_may_jump(s)) {
+		go_on_at(d, s, target);
+	} else {
+		rvt_flow_last(s->flow, &pc, &iclass);
+		CONTRADICT(d, s, msg, "an indirect jump is reported, but the instruction at "
+			   "0x%" PRIx64 " is none", pc);
+	}
+}
+
+/* The SYNC codes with which tracing begins anew. */
+static bool begins_anew(uint64_t sync, enum rvt_reason *reason)
+{
+	switch (sync) {
+	case RVT_NTRACE_SYNC_RESET_EXIT:
+		*reason = RVT_REASON_NONE;
+		return true;
+	case RVT_NTRACE_SYNC_DEBUG_EXIT:
+		*reason = RVT_REASON_DEBUG;
+		return true;
+	case RVT_NTRACE_SYNC_TRACE_ENABLE:
+		*reason = RVT_REASON_DISABLED;
+		return true;
+	case RVT_NTRACE_SYNC_POWER_DOWN_EXIT:
+		*reason = RVT_REASON_LOW_POWER;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The flow has a pc, and the sync says that it is at @faddr now. */
+static void pass_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		      const struct rvt_ntrace_msg *msg, uint64_t faddr)
+{
+	uint64_t sync = msg->field[RVT_NTRACE_F_SYNC], pc = 0;
+	struct rvt_event stop = { .type = RVT_EVENT_STOP, .offset = msg->offset };
+	uint32_t btype = rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) ?
+			 msg->field[RVT_NTRACE_F_BTYPE] : 0;
+
+	rvt_flow_pc(s->flow, &pc);
+	if (sync == RVT_NTRACE_SYNC_FIFO_OVERRUN) {
+		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_OVERFLOW, false,
+				"the encoder restarts after an overflow");
+		start(d, s, msg->offset, faddr);
+	} else if (begins_anew(sync, &stop.reason)) {
+		forget(s);
+		if (rvt_ntrace_check(d, rvt_flow_event(s->flow, &stop)))
+			start(d, s, msg->offset, faddr);
+	} else if (btype) {
+		trap(d, s, msg, btype, faddr);
+	} else if (!s->unanswered && pc == faddr) {
+		s->moved = false;	/* nothing happened but the sync */
+	} else if (s->unanswered || last_may_jump(s) || last_branch_leads_to(s, faddr)) {
+		go_on_at(d, s, faddr);
+	} else {
+		CONTRADICT(d, s, msg, "flow reached 0x%" PRIx64 ", but the synchronisation is at "
+			   "0x%" PRIx64, pc, faddr);
+		start(d, s, msg->offset, faddr);
+	}
+}
+
+void rvt_ntrace_arrive_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			    const struct rvt_ntrace_msg *msg, bool walked, uint64_t faddr)
+{
+	uint64_t sync = msg->field[RVT_NTRACE_F_SYNC];
+	bool marker = sync == RVT_NTRACE_SYNC_EXT_TRIGGER || sync == RVT_NTRACE_SYNC_TRACE_EVENT;
+	struct rvt_event mark = { .type = RVT_EVENT_MARK, .offset = msg->offset };
+
+	s->synced = true;
+	if (walked)
+		pass_sync(d, s, msg, faddr);
+	else
+		start(d, s, msg->offset, faddr);
+	/*
+	 * 1.0: every sync resets the encoder. 1.0.0_rc7: those that only mark a place do not
+	 * (SYNC 0, 4 and 6).
+	 */
+	if (d->params.dialect != RVT_DIALECT_NTRACE_RC7 ||
+	    !(marker || sync == RVT_NTRACE_SYNC_ICNT_FULL))
+		rvt_flow_clear_returns(s->flow);
+	if (marker && !d->result)
+		rvt_ntrace_check(d, rvt_flow_event(s->flow, &mark));
+}

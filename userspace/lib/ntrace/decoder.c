@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * N-Trace decoder: messages by source, and what each of them means for its source.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include "ntrace/decoder.h"
+
+/* History beyond this many entries is walked before its I-CNT is complete. */
+#define MANY_HIST_RUNS 16384
+/* An I-CNT of 22 bits covers fewer branches than so many entries hold. */
+#define MAX_HIST_RUNS (1u << 20)
+/* 1.0.0_rc7 sets no limit to B-CNT. A counter larger than this is damage. */
+#define MAX_BCNT (1u << 24)
+
+/* ---- events without flow ---- */
+
+static void emit_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		      const struct rvt_ntrace_msg *msg)
+{
+	struct rvt_event event = { .type = RVT_EVENT_TIME, .offset = msg->offset };
+	uint64_t stamp = msg->field[RVT_NTRACE_F_TSTAMP];
+
+	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_TSTAMP) || d->result)
+		return;
+	if (rvt_ntrace_is_sync(msg)) {
+		s->time = stamp;
+		s->time_valid = true;
+	} else if (d->params.timestamp == RVT_TIMESTAMP_XOR) {
+		s->time ^= stamp;
+	} else {
+		s->time += stamp;
+	}
+	if (!s->time_valid)
+		return;
+	event.time = s->time;
+	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
+}
+
+/* Something is wrong that cannot be put down to one source. */
+static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_reason reason,
+		       const char *detail)
+{
+	struct rvt_event event = { .type = RVT_EVENT_LOST, .reason = reason, .offset = offset,
+				   .detail = detail };
+	bool told = false;
+
+	for (unsigned int i = 0; i < d->n_sources; i++) {
+		struct rvt_ntrace_source *s = d->sources[i];
+
+		if (!s || !s->flow || !s->synced)
+			continue;
+		rvt_ntrace_drain(d, s);
+		if (d->result)
+			return;
+		rvt_ntrace_lose(d, s, offset, reason, true, "%s", detail);
+		told = true;
+	}
+	if (!told && d->ops.event)
+		rvt_ntrace_check(d, d->ops.event(d->ops.ctx, &event));
+}
+
+/* ---- messages ---- */
+
+/* Ownership (7.1): PROCESS is FORMAT 2, PRV 2, V 1, CONTEXT. */
+static void on_ownership(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			 const struct rvt_ntrace_msg *msg)
+{
+	uint64_t process = msg->field[RVT_NTRACE_F_PROCESS];
+	struct rvt_event event = { .type = RVT_EVENT_CONTEXT, .offset = msg->offset };
+	struct rvt_context *c = &s->context;
+
+	emit_time(d, s, msg);
+	if ((process & 3) == 1 || d->result) {
+		d->stream.stats.reserved_messages++;
+		return;
+	}
+	c->prv = process >> 2 & 3;
+	c->v = process >> 4 & 1;
+	c->prv_valid = true;
+	if ((process & 3) == 2) {
+		c->scontext = process >> 5;
+		c->scontext_valid = true;
+	} else if ((process & 3) == 3) {
+		c->hcontext = process >> 5;
+		c->hcontext_valid = true;
+	}
+	event.context = *c;
+	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
+}
+
+/* A message that only one mode has. False: it cannot be, so it is damage. */
+static bool settle_mode(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			const struct rvt_ntrace_msg *msg, enum rvt_mode mode)
+{
+	if (s->mode == RVT_MODE_AUTO)
+		s->mode = mode;
+	if (s->mode == mode)
+		return true;
+	d->stream.stats.errors++;
+	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_PACKET, true, "a message of %s in %s mode",
+			mode == RVT_MODE_BTM ? "BTM" : "HTM",
+			s->mode == RVT_MODE_BTM ? "BTM" : "HTM");
+	return false;
+}
+
+static void push_hist(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t hist,
+		      uint64_t repeat)
+{
+	rvt_ntrace_check(d, rvt_hist_push(&s->hist, hist, repeat));
+}
+
+/* A message that needs flow came while tracing was off. */
+static bool is_running(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		       const struct rvt_ntrace_msg *msg)
+{
+	if (!s->stopped)
+		return true;
+	d->stream.stats.errors++;
+	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_FLOW, true,
+			"tracing goes on without a synchronisation after it was stopped");
+	return false;
+}
+
+static void on_resource_full(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			     const struct rvt_ntrace_msg *msg)
+{
+	uint64_t rcode = msg->field[RVT_NTRACE_F_RCODE], rdata = msg->field[RVT_NTRACE_F_RDATA];
+	uint64_t repeat = rcode == 2 ? msg->field[RVT_NTRACE_F_HREPEAT] : 1;
+
+	if (!is_running(d, s, msg))
+		return;
+	if (rcode > 2 || !repeat) {
+		d->stream.stats.errors++;
+		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_PACKET, true,
+				rcode > 2 ? "ResourceFull with an RCODE that is not known" :
+					    "ResourceFull with an HREPEAT of 0");
+		return;
+	}
+	if (rcode && !settle_mode(d, s, msg, RVT_MODE_HTM))
+		return;
+	if (s->flowing && rcode)
+		push_hist(d, s, rdata, repeat);
+	else if (s->flowing)
+		s->icnt += rdata;
+	if (!rcode && rvt_hist_runs(&s->hist) > MANY_HIST_RUNS)
+		rvt_ntrace_walk_ahead(d, s, msg);
+	if (rvt_hist_runs(&s->hist) > MAX_HIST_RUNS) {
+		d->stream.stats.errors++;
+		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_PACKET, true,
+				"history without end, and no I-CNT with it");
+	}
+	emit_time(d, s, msg);
+}
+
+static void on_direct_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			     const struct rvt_ntrace_msg *msg)
+{
+	uint64_t pc = 0;
+
+	if (!is_running(d, s, msg) || !settle_mode(d, s, msg, RVT_MODE_BTM))
+		return;
+	if (!s->flowing) {
+		emit_time(d, s, msg);
+		return;
+	}
+	s->icnt += msg->field[RVT_NTRACE_F_ICNT];
+	if (!rvt_ntrace_walk(d, s, msg, RVT_NTRACE_LAST_TAKEN)) {
+		emit_time(d, s, msg);
+		return;
+	}
+	if (!rvt_ntrace_last_was_branch(d, s)) {
+		rvt_flow_pc(s->flow, &pc);
+		d->stream.stats.errors++;
+		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_FLOW, true,
+				"a taken branch is reported, but there is none before 0x%" PRIx64,
+				pc);
+		return;
+	}
+	s->moved = false;
+	s->repeat = (struct rvt_ntrace_repeat){
+		.valid = true, .direct = true, .icnt = msg->field[RVT_NTRACE_F_ICNT],
+	};
+	emit_time(d, s, msg);
+}
+
+/* An indirect branch while flow is not known: flow resumes at its address. */
+static void resume(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		   const struct rvt_ntrace_msg *msg, uint64_t target)
+{
+	s->flowing = true;
+	rvt_ntrace_check(d, rvt_flow_start(s->flow, target, msg->offset, true));
+}
+
+static void on_indirect_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			       const struct rvt_ntrace_msg *msg)
+{
+	bool has_hist = rvt_ntrace_has(msg, RVT_NTRACE_F_HIST);
+	uint64_t target = s->reference ^ rvt_ntrace_addr(msg, RVT_NTRACE_F_UADDR, d->params.xlen,
+							 d->extend_msb);
+	struct rvt_ntrace_repeat repeat = {
+		.valid = true, .target = target,
+		.btype = msg->field[RVT_NTRACE_F_BTYPE], .icnt = msg->field[RVT_NTRACE_F_ICNT],
+		.hist = has_hist ? msg->field[RVT_NTRACE_F_HIST] : 1,
+	};
+
+	if (!is_running(d, s, msg) || (has_hist && !settle_mode(d, s, msg, RVT_MODE_HTM)))
+		return;
+	s->reference = target;
+	if (s->flowing) {
+		s->icnt += repeat.icnt;
+		push_hist(d, s, repeat.hist, 1);
+		if (rvt_ntrace_walk(d, s, msg, RVT_NTRACE_LAST_NOT_TAKEN)) {
+			emit_time(d, s, msg);
+			if (!d->result)
+				rvt_ntrace_arrive(d, s, msg, repeat.btype, target);
+			if (s->flowing)
+				s->repeat = repeat;
+			return;
+		}
+	}
+	/* No code, no flow; but the address is known unless the walk found a contradiction. */
+	emit_time(d, s, msg);
+	if (s->synced && !d->result)
+		resume(d, s, msg, target);
+}
+
+static void on_repeat_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			     const struct rvt_ntrace_msg *msg)
+{
+	const struct rvt_ntrace_repeat repeat = s->repeat;
+	uint64_t n = msg->field[RVT_NTRACE_F_BCNT];
+
+	if (!is_running(d, s, msg))
+		return;
+	if (s->flowing && (!repeat.valid || n > MAX_BCNT)) {
+		d->stream.stats.errors++;
+		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_PACKET, true,
+				repeat.valid ? "RepeatBranch with an impossible B-CNT" :
+					       "RepeatBranch without a branch message to repeat");
+		return;
+	}
+	for (; n && s->flowing && !d->result; n--) {
+		s->icnt += repeat.icnt;
+		if (!repeat.direct)
+			push_hist(d, s, repeat.hist, 1);
+		if (!rvt_ntrace_walk(d, s, msg, repeat.direct ? RVT_NTRACE_LAST_TAKEN :
+							       RVT_NTRACE_LAST_NOT_TAKEN))
+			break;
+		if (!repeat.direct)
+			rvt_ntrace_arrive(d, s, msg, repeat.btype, repeat.target);
+		s->moved = false;
+	}
+	if (s->flowing)
+		s->repeat = repeat;
+	emit_time(d, s, msg);
+	if (n && !s->flowing && s->synced && !d->result && !repeat.direct)
+		resume(d, s, msg, repeat.target);
+}
+
+/* Any message with SYNC and F-ADDR: flow up to here, then a known address. */
+static void on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		    const struct rvt_ntrace_msg *msg)
+{
+	uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE], sync = msg->field[RVT_NTRACE_F_SYNC];
+	bool has_hist = rvt_ntrace_has(msg, RVT_NTRACE_F_HIST), walked = false;
+	uint64_t faddr = rvt_ntrace_addr(msg, RVT_NTRACE_F_FADDR, d->params.xlen, d->extend_msb);
+
+	d->stream.stats.syncs++;
+	if (sync == RVT_NTRACE_SYNC_DEBUG_EXIT || sync == RVT_NTRACE_SYNC_TRACE_ENABLE)
+		s->mode = d->params.mode;
+	if (tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC && !settle_mode(d, s, msg, RVT_MODE_BTM))
+		return;
+	if (has_hist && !settle_mode(d, s, msg, RVT_MODE_HTM))
+		return;
+	if (s->flowing) {
+		s->icnt += msg->field[RVT_NTRACE_F_ICNT];
+		if (has_hist)
+			push_hist(d, s, msg->field[RVT_NTRACE_F_HIST], 1);
+		walked = rvt_ntrace_walk(d, s, msg, tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC ?
+					 RVT_NTRACE_LAST_TAKEN : RVT_NTRACE_LAST_NOT_TAKEN);
+	}
+	emit_time(d, s, msg);
+	if (d->result)
+		return;
+	s->reference = faddr;
+	s->stopped = false;
+	s->repeat.valid = false;
+	rvt_ntrace_arrive_sync(d, s, msg, walked, faddr);
+	if (tcode == RVT_NTRACE_PROG_TRACE_SYNC)
+		return;
+	s->repeat = (struct rvt_ntrace_repeat){
+		.valid = true, .direct = tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC, .target = faddr,
+		.btype = rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) ?
+			 msg->field[RVT_NTRACE_F_BTYPE] : 0,
+		.icnt = msg->field[RVT_NTRACE_F_ICNT],
+		.hist = has_hist ? msg->field[RVT_NTRACE_F_HIST] : 1,
+	};
+}
+
+static enum rvt_reason stop_reason(uint64_t evcode)
+{
+	switch (evcode) {
+	case RVT_NTRACE_EV_DEBUG:
+		return RVT_REASON_DEBUG;
+	case RVT_NTRACE_EV_LOW_POWER:
+		return RVT_REASON_LOW_POWER;
+	default:
+		return RVT_REASON_DISABLED;
+	}
+}
+
+static void on_correlation(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			   const struct rvt_ntrace_msg *msg)
+{
+	struct rvt_event event = { .type = RVT_EVENT_STOP, .offset = msg->offset,
+				   .reason = stop_reason(msg->field[RVT_NTRACE_F_EVCODE]) };
+	bool has_hist = rvt_ntrace_has(msg, RVT_NTRACE_F_HIST), walked = true;
+
+	if (s->flowing) {
+		s->icnt += msg->field[RVT_NTRACE_F_ICNT];
+		if (has_hist && !settle_mode(d, s, msg, RVT_MODE_HTM))
+			return;
+		if (has_hist)
+			push_hist(d, s, msg->field[RVT_NTRACE_F_HIST], 1);
+		walked = rvt_ntrace_walk(d, s, msg, RVT_NTRACE_LAST_NOT_TAKEN);
+	}
+	emit_time(d, s, msg);
+	s->flowing = false;
+	s->unanswered = false;
+	s->repeat.valid = false;
+	/* Stopped, whatever came before: only a sync goes on from here. */
+	s->stopped = s->synced;
+	if (walked && !d->result)
+		rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
+}
+
+static void on_error(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		     const struct rvt_ntrace_msg *msg)
+{
+	uint64_t etype = msg->field[RVT_NTRACE_F_ETYPE];
+
+	d->stream.stats.lost_reports++;
+	rvt_ntrace_drain(d, s);
+	emit_time(d, s, msg);
+	if (d->result)
+		return;
+	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_OVERFLOW, true,
+			etype ? "the encoder reports error %" PRIu64 " (ECODE 0x%" PRIx64 ")" :
+				"the encoder's queue overflowed (ETYPE %" PRIu64 ", ECODE 0x%"
+				PRIx64 ")", etype, msg->field[RVT_NTRACE_F_ECODE]);
+}
+
+/* Before the first sync (or the first after a loss) nothing can be followed. */
+static void skip_unsynced(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			  const struct rvt_ntrace_msg *msg)
+{
+	if (s->complained || !rvt_ntrace_has(msg, RVT_NTRACE_F_ICNT))
+		return;
+	/* Tracing that starts disabled says so (8.6); nothing is missing then. */
+	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_PROG_TRACE_CORRELATION &&
+	    !msg->field[RVT_NTRACE_F_ICNT])
+		return;
+	s->complained = true;
+	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_NO_SYNC, true,
+			"messages before the first synchronisation are skipped");
+}
+
+static void on_standard(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			const struct rvt_ntrace_msg *msg)
+{
+	uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
+
+	if (rvt_ntrace_is_sync(msg)) {
+		s->complained = true;
+		on_sync(d, s, msg);
+		return;
+	}
+	if (tcode == RVT_NTRACE_ERROR) {
+		s->complained = true;
+		on_error(d, s, msg);
+		return;
+	}
+	if (!s->synced) {
+		skip_unsynced(d, s, msg);
+		return;
+	}
+	switch (tcode) {
+	case RVT_NTRACE_OWNERSHIP:
+		on_ownership(d, s, msg);
+		break;
+	case RVT_NTRACE_DIRECT_BRANCH:
+		on_direct_branch(d, s, msg);
+		break;
+	case RVT_NTRACE_INDIRECT_BRANCH:
+	case RVT_NTRACE_INDIRECT_BRANCH_HIST:
+		on_indirect_branch(d, s, msg);
+		break;
+	case RVT_NTRACE_RESOURCE_FULL:
+		on_resource_full(d, s, msg);
+		break;
+	case RVT_NTRACE_REPEAT_BRANCH:
+		on_repeat_branch(d, s, msg);
+		break;
+	case RVT_NTRACE_PROG_TRACE_CORRELATION:
+		on_correlation(d, s, msg);
+		break;
+	}
+}
+
+static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d, unsigned int src)
+{
+	struct rvt_ntrace_source *s = d->sources[src];
+
+	if (s)
+		return s;
+	s = calloc(1, sizeof(*s));
+	if (!s) {
+		rvt_ntrace_check(d, -ENOMEM);
+		return NULL;
+	}
+	s->mode = d->params.mode;
+	s->flow = d->ops.flow(d->ops.ctx, src);
+	d->sources[src] = s;
+	return s;
+}
+
+static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+{
+	unsigned int tcode = msg->field[RVT_NTRACE_F_TCODE];
+	struct rvt_ntrace_source *s;
+
+	d->stream.stats.messages++;
+	if (!d->told_start) {
+		d->told_start = true;
+		if (d->reader.skipped_bytes)
+			report_all(d, d->first_offset, RVT_REASON_NO_SYNC,
+				   "data begins inside a message");
+		if (d->result)
+			return;
+	}
+	switch (rvt_ntrace_kind(tcode)) {
+	case RVT_NTRACE_VENDOR:
+		d->stream.stats.vendor_messages++;
+		return;
+	case RVT_NTRACE_RESERVED:
+		d->stream.stats.reserved_messages++;
+		return;
+	default:
+		break;
+	}
+	s = source(d, d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0);
+	if (s && s->flow)
+		on_standard(d, s, msg);
+}
+
+/* ---- the stream ---- */
+
+static void decoder_destroy(struct rvt_stream *stream)
+{
+	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
+
+	for (unsigned int i = 0; d->sources && i < d->n_sources; i++) {
+		if (d->sources[i])
+			rvt_hist_destroy(&d->sources[i]->hist);
+		free(d->sources[i]);
+	}
+	free(d->sources);
+	free(d);
+}
+
+static uint32_t run_flags(const struct rvt_params *params)
+{
+	uint32_t flags = RVT_RUN_COROUTINE;
+
+	if (params->options & RVT_OPT_IMPLICIT_RETURN || params->implicit_return_mode)
+		flags |= RVT_RUN_IMPLICIT_RETURN;
+	if (params->options & RVT_OPT_SEQUENTIAL_JUMP)
+		flags |= RVT_RUN_SEQUENTIAL_JUMP;
+	if (params->options & RVT_OPT_ALL_JUMPS)
+		flags |= RVT_RUN_ALL_JUMPS;
+	if (params->dialect == RVT_DIALECT_NTRACE_RC7)
+		flags |= RVT_RUN_ECALL_COUNTS;
+	return flags;
+}
+
+static int decoder_create(const struct rvt_params *params, const struct rvt_stream_ops *ops,
+			  struct rvt_stream **stream)
+{
+	struct rvt_ntrace_decoder *d;
+	int ret;
+
+	if (params->src_bits > RVT_NTRACE_MAX_SRC_BITS || !ops->flow ||
+	    (params->dialect != RVT_DIALECT_NTRACE_RC7 &&
+	     params->dialect != RVT_DIALECT_NTRACE_1_0))
+		return -EINVAL;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return -ENOMEM;
+	d->params = *params;
+	d->ops = *ops;
+	d->run_flags = run_flags(params);
+	d->extend_msb = params->options & RVT_OPT_EXTEND_ADDRESS_MSB;
+	d->n_sources = 1u << params->src_bits;
+	d->sources = calloc(d->n_sources, sizeof(d->sources[0]));
+	ret = d->sources ? rvt_ntrace_reader_init(&d->reader, params) : -ENOMEM;
+	if (ret) {
+		decoder_destroy(&d->stream);
+		return ret;
+	}
+	*stream = &d->stream;
+	return 0;
+}
+
+static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset)
+{
+	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
+	struct rvt_ntrace_msg msg;
+
+	if (d->result)
+		return d->result;
+	if (!d->fed)
+		d->first_offset = offset;
+	d->fed = true;
+	rvt_ntrace_reader_feed(&d->reader, bytes, len, offset);
+	while (!d->result) {
+		switch (rvt_ntrace_reader_next(&d->reader, &msg)) {
+		case RVT_NTRACE_READ_MORE:
+			return 0;
+		case RVT_NTRACE_READ_MESSAGE:
+			on_message(d, &msg);
+			break;
+		case RVT_NTRACE_READ_DAMAGE:
+			d->stream.stats.errors++;
+			d->told_start = true;
+			report_all(d, d->reader.damage.offset, RVT_REASON_BAD_PACKET,
+				   d->reader.damage.what);
+			break;
+		}
+	}
+	return d->result;
+}
+
+static int decoder_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
+			bool boundary)
+{
+	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
+
+	if (d->result)
+		return d->result;
+	rvt_ntrace_reader_lost(&d->reader, boundary);
+	d->told_start = true;
+	report_all(d, offset, reason, "data is missing here");
+	/* What follows without a sync belongs to the same loss. */
+	for (unsigned int i = 0; i < d->n_sources; i++)
+		if (d->sources[i]) {
+			d->sources[i]->complained = true;
+			d->sources[i]->synced = false;
+		}
+	return d->result;
+}
+
+static int decoder_finish(struct rvt_stream *stream)
+{
+	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
+
+	if (d->result)
+		return d->result;
+	if (rvt_ntrace_reader_finish(&d->reader)) {
+		d->stream.stats.errors++;
+		report_all(d, d->reader.damage.offset, RVT_REASON_BAD_PACKET,
+			   d->reader.damage.what);
+	} else if (!d->stream.stats.messages && d->reader.skipped_bytes) {
+		report_all(d, d->first_offset, RVT_REASON_NO_SYNC, "no message in all the data");
+	}
+	for (unsigned int i = 0; i < d->n_sources && !d->result; i++) {
+		struct rvt_ntrace_source *s = d->sources[i];
+
+		if (!s || !s->flow)
+			continue;
+		rvt_ntrace_drain(d, s);
+		rvt_ntrace_check(d, rvt_flow_flush(s->flow));
+	}
+	return d->result;
+}
+
+static void decoder_update_stats(struct rvt_stream *stream)
+{
+	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
+
+	stream->stats.idle_bytes = d->reader.idle_bytes;
+	stream->stats.skipped_bytes = d->reader.skipped_bytes;
+}
+
+const struct rvt_protocol_ops rvt_ntrace_protocol = {
+	.create = decoder_create,
+	.destroy = decoder_destroy,
+	.feed = decoder_feed,
+	.lost = decoder_lost,
+	.finish = decoder_finish,
+	.update_stats = decoder_update_stats,
+};

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Inside the N-Trace decoder: a source (one encoder) and the steps of decoding its messages.
+ *
+ * Messages tell the past: what a message reports is walked when it arrives, never before.
+ * I-CNT and HIST of ResourceFull messages are only collected (in any order) until a message comes
+ * that ends a stretch of flow.
+ */
+#ifndef RVT_LIB_NTRACE_DECODER_H
+#define RVT_LIB_NTRACE_DECODER_H
+
+#include "ntrace/hist.h"
+#include "ntrace/message.h"
+#include "stream-ops.h"
+
+/* What a RepeatBranch repeats. */
+struct rvt_ntrace_repeat {
+	bool valid, direct;
+	uint32_t btype;
+	uint32_t hist;		/* with stop bit */
+	uint64_t icnt;
+	uint64_t target;
+};
+
+struct rvt_ntrace_source {
+	struct rvt_flow *flow;		/* NULL: nobody wants this source */
+	bool asked;
+	bool synced;			/* .reference holds */
+	bool flowing;			/* the flow has a pc */
+	bool stopped;			/* by a Correlation; only a sync may follow */
+	bool complained;		/* messages before the first sync were reported */
+	enum rvt_mode mode;		/* AUTO until a message tells */
+	uint64_t reference;		/* last address received, for U-ADDR */
+
+	/* collected, not yet walked */
+	uint64_t icnt;
+	struct rvt_hist hist;
+
+	bool unanswered;		/* the walk ended in an indirect jump: target not known */
+	bool moved;			/* instructions were executed since the last address */
+	struct rvt_ntrace_repeat repeat;
+
+	bool time_valid;
+	uint64_t time;
+	struct rvt_context context;
+};
+
+struct rvt_ntrace_decoder {
+	struct rvt_stream stream;
+	struct rvt_params params;
+	struct rvt_stream_ops ops;
+	struct rvt_ntrace_reader reader;
+	uint32_t run_flags;		/* RVT_RUN_* of every walk */
+	bool extend_msb;
+	bool told_start;		/* bytes before the first message boundary were reported */
+	bool fed;
+	uint64_t first_offset;		/* of the data */
+	int result;			/* what a callback returned, once it is not 0 */
+	unsigned int n_sources;
+	struct rvt_ntrace_source **sources;
+};
+
+/* Whether the last branch of a stretch is given by the message itself (BTM). */
+enum rvt_ntrace_last { RVT_NTRACE_LAST_NOT_TAKEN, RVT_NTRACE_LAST_TAKEN };
+
+/*
+ * rvt_ntrace_walk - executes all that is collected. Returns true when all of it fits the program: then
+ * the flow has a pc, or source->unanswered is set. Otherwise flow is lost and that has been reported.
+ */
+bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		     const struct rvt_ntrace_msg *msg, enum rvt_ntrace_last last);
+/* Executes what is collected as far as it is certain, and forgets the rest. */
+void rvt_ntrace_drain(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s);
+/* The same in mid-stream, when very much history has been collected; forgets nothing. */
+void rvt_ntrace_walk_ahead(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			   const struct rvt_ntrace_msg *msg);
+/*
+ * The stretch just walked ends at @target: by an indirect jump, or by a trap when @btype is not 0.
+ */
+void rvt_ntrace_arrive(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		       const struct rvt_ntrace_msg *msg, uint32_t btype, uint64_t target);
+/* The same for a message with SYNC: @faddr is right, whatever the walk came to. */
+void rvt_ntrace_arrive_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			    const struct rvt_ntrace_msg *msg, bool walked, uint64_t faddr);
+/* True if the last instruction executed was a branch (with ALL_JUMPS: or a direct jump). */
+bool rvt_ntrace_last_was_branch(const struct rvt_ntrace_decoder *d,
+				const struct rvt_ntrace_source *s);
+
+/*
+ * rvt_ntrace_lose - reports LOST and forgets what was collected. @resync: U-ADDR cannot be trusted
+ * either, only a sync can go on; else the next address does.
+ */
+__attribute__((format(printf, 6, 7)))
+void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t offset,
+		     enum rvt_reason reason, bool resync, const char *format, ...);
+/* Keeps what a callback returned; false if decoding must end. */
+bool rvt_ntrace_check(struct rvt_ntrace_decoder *d, int ret);
+
+#endif

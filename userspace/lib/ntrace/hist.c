@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Pending branch history.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ntrace/hist.h"
+
+void rvt_hist_destroy(struct rvt_hist *hist)
+{
+	free(hist->runs);
+	memset(hist, 0, sizeof(*hist));
+}
+
+/* The @n low bits of @value in reverse order. */
+static uint64_t reverse(uint32_t value, uint32_t n)
+{
+	value = (value >> 1 & 0x55555555) | (value & 0x55555555) << 1;
+	value = (value >> 2 & 0x33333333) | (value & 0x33333333) << 2;
+	value = (value >> 4 & 0x0f0f0f0f) | (value & 0x0f0f0f0f) << 4;
+	return n ? __builtin_bswap32(value) >> (32 - n) : 0;
+}
+
+static int make_room(struct rvt_hist *h)
+{
+	size_t size = h->size ? 2 * h->size : 16;
+	struct rvt_hist_run *runs;
+
+	if (h->end < h->size)
+		return 0;
+	if (h->first > h->size / 2) {
+		memmove(h->runs, h->runs + h->first, (h->end - h->first) * sizeof(h->runs[0]));
+		h->end -= h->first;
+		h->first = 0;
+		return 0;
+	}
+	runs = realloc(h->runs, size * sizeof(runs[0]));
+	if (!runs)
+		return -ENOMEM;
+	h->runs = runs;
+	h->size = size;
+	return 0;
+}
+
+static int append(struct rvt_hist *h, uint64_t pattern, uint32_t bits, uint64_t repeat)
+{
+	struct rvt_hist_run *last = h->end > h->first ? &h->runs[h->end - 1] : NULL;
+	int ret;
+
+	if (!repeat)
+		return 0;
+	h->bits += bits * repeat;
+	/* Short pieces in a row become one. */
+	if (last && repeat == 1 && last->repeat == 1 && last->bits + bits <= 64) {
+		last->pattern |= pattern << last->bits;
+		last->bits += bits;
+		return 0;
+	}
+	ret = make_room(h);
+	if (!ret)
+		h->runs[h->end++] = (struct rvt_hist_run){ pattern, repeat, bits };
+	return ret;
+}
+
+int rvt_hist_push(struct rvt_hist *h, uint32_t hist, uint64_t repeat)
+{
+	uint32_t bits = 31 - __builtin_clz(hist), copies;
+	uint64_t pattern = reverse(hist ^ 1u << bits, bits), wide = 0;
+	int ret;
+
+	if (!bits)
+		return 0;
+	copies = 64 / bits;
+	if (repeat < 2 * copies || copies == 1)
+		return append(h, pattern, bits, repeat);
+	/* As many copies as a word holds are taken at once. */
+	for (uint32_t i = 0; i < copies; i++)
+		wide |= pattern << i * bits;
+	ret = append(h, wide, copies * bits, repeat / copies);
+	return ret ? ret : append(h, pattern, bits, repeat % copies);
+}
+
+uint32_t rvt_hist_peek(const struct rvt_hist *h, uint64_t *outcomes)
+{
+	uint32_t n = 0, offset = h->offset;
+	uint64_t word = 0;
+
+	for (size_t i = h->first; i < h->end && n < 64; i++) {
+		const struct rvt_hist_run *run = &h->runs[i];
+		uint64_t repeat = run->repeat;
+
+		for (; repeat && n < 64; repeat--) {
+			word |= run->pattern >> offset << n;
+			n += run->bits - offset;
+			offset = 0;
+		}
+	}
+	*outcomes = word;
+	return n < 64 ? n : 64;
+}
+
+void rvt_hist_drop(struct rvt_hist *h, uint32_t n)
+{
+	h->bits -= n;
+	while (n) {
+		struct rvt_hist_run *run = &h->runs[h->first];
+		uint32_t left = run->bits - h->offset;
+
+		if (n < left) {
+			h->offset += n;
+			return;
+		}
+		n -= left;
+		h->offset = 0;
+		if (!--run->repeat)
+			h->first++;
+	}
+	if (h->first == h->end)
+		h->first = h->end = 0;
+}
