@@ -127,6 +127,8 @@ run_job()
 	done
 	if [ -z "$1" ]; then
 		run_command "$job"
+	else
+		stty size < /dev/tty | sed 's/\(.*\) \(.*\)/stty rows \1 cols \2/' >> "$job/env"
 	fi
 	initrd=$(image_initrd "$RUN_KERNEL") || exit
 	cp "$initrd" "$RUN_DIR/initrd" || lab_die "cannot write to $RUN_DIR"
@@ -290,17 +292,38 @@ run_boot()
 		${RUN_QEMU_ARGS[@]+"${RUN_QEMU_ARGS[@]}"})
 }
 
+# run_emulator COMMAND...: run the emulator with the command's output on file descriptors 3 and 4. QEMU takes only files
+# that are open for nothing but writing, and a terminal seldom is: hence pipes.
+run_emulator()
+{
+	local out err status
+
+	exec 3> >(exec cat)
+	out=$!
+	exec 4> >(exec cat >&2)
+	err=$!
+	if [ -n "${RUN_STTY:-}" ]; then
+		"$@"
+		status=$?
+	else
+		"$@" < /dev/null &
+		RUN_PID=$!
+		wait "$RUN_PID"
+		status=$?
+		RUN_PID=''
+	fi
+	exec 3>&- 4>&-
+	wait "$out" "$err"
+	return "$status"
+}
+
 cmd_run()
 {
 	run_options "$@"
 	run_boot ''
 	# Asked to end at the timeout, QEMU lets its plugins finish; it is killed only when it does not.
-	timeout -k 20 "$RUN_TIMEOUT" "${COMMAND[@]}" < /dev/null 3>&1 4>&2 &
-	RUN_PID=$!
-	wait "$RUN_PID"
-	set -- $?
-	RUN_PID=''
-	run_verdict "$1"
+	run_emulator timeout -k 20 "$RUN_TIMEOUT" "${COMMAND[@]}"
+	run_verdict $?
 }
 
 # lab shell: as run, with a terminal in the guest.
@@ -311,7 +334,7 @@ cmd_shell()
 	run_boot shell
 	RUN_STTY=$(stty -g < /dev/tty)
 	stty raw -echo < /dev/tty
-	"${COMMAND[@]}" -chardev stdio,id=tty,signal=off -device virtconsole,chardev=tty 3>&1 4>&2
+	run_emulator "${COMMAND[@]}" -chardev "stdio,id=tty,signal=off" -device "virtconsole,chardev=tty"
 	run_verdict $?
 }
 
