@@ -297,5 +297,8 @@ void record_close(struct recorder *rec)
 	free(rec->fds);
 	free(rec->trace_ids);
 	free(rec->side_ids);
+	rec->rings = NULL;
+	rec->fds = NULL;
+	rec->trace_ids = rec->side_ids = NULL;
 	rec->n_rings = rec->n_fds = 0;
 }
