@@ -7,6 +7,14 @@ $(B)/model/rvtrace-model.so: $(MODEL_SRC:%.c=$(B)/host/%.o) $(B)/host/librvtrace
 	@mkdir -p $(@D)
 	$(CC) -shared -o $@ $^ -lzstd -lpthread
 
+# The producer of tandem traces, a plugin of its own (Documentation/tandem.rst).
+TANDEM_SRC := $(sort $(wildcard tools/model/tandem/*.c)) userspace/lib/tandem/codec.c \
+	userspace/lib/tandem/names.c userspace/lib/tandem/access.c userspace/lib/tandem/privileged.c \
+	userspace/lib/tandem/memory.c
+$(B)/model/rvtrace-tandem.so: $(TANDEM_SRC:%.c=$(B)/host/%.o)
+	@mkdir -p $(@D)
+	$(CC) -shared -o $@ $^
+
 ## make model       the hardware model, a plugin of QEMU
-model: $(B)/model/rvtrace-model.so
+model: $(B)/model/rvtrace-model.so $(B)/model/rvtrace-tandem.so
 .PHONY: model
