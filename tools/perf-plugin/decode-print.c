@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Text of a flow. One line per instruction is a lot of text: the lines of a block are made once and
+ * copied from then on.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <rvtrace/image.h>
+#include "decode.h"
+
+#define OUTPUT_SIZE (1 << 20)
+#define MAX_PREFIX 12
+/* One line: prefix, two addresses, a number and a word. */
+#define MAX_LINE (MAX_PREFIX + 16 + 1 + 16 + 1 + 20 + 1 + 20 + 1)
+
+/* A direct-mapped cache of the text of whole blocks of up to CACHED_INSNS instructions. */
+#define CACHE_ENTRIES 16384
+#define CACHED_INSNS 16
+#define CACHED_TEXT (CACHED_INSNS * 20)
+
+struct cached_text {
+	const struct rvt_block *block;
+	uint32_t len;
+	char text[CACHED_TEXT];
+};
+
+struct decode_printer {
+	enum decode_print print;
+	char prefix[MAX_PREFIX + 1];
+	size_t prefix_len;
+	struct rvt_space *space;
+	struct decode_output *output;
+	struct cached_text *cache;
+	/* for edges: */
+	bool has_last;
+	uint64_t last_pc, next_pc;	/* of the last instruction, and what follows it in memory */
+	const char *last_kind;
+};
+
+static const char *const class_names[RVT_INSN_CLASSES] = {
+	[RVT_INSN_SEQUENTIAL] = "sequential",
+	[RVT_INSN_BRANCH] = "branch",
+	[RVT_INSN_CALL] = "call",
+	[RVT_INSN_JUMP] = "jump",
+	[RVT_INSN_JUMP_LINKED] = "jump-linked",
+	[RVT_INSN_IND_CALL] = "indirect-call",
+	[RVT_INSN_IND_JUMP] = "indirect-jump",
+	[RVT_INSN_IND_JUMP_LINKED] = "indirect-jump-linked",
+	[RVT_INSN_COROUTINE] = "coroutine-swap",
+	[RVT_INSN_RETURN] = "return",
+	[RVT_INSN_TRAP_RETURN] = "trap-return",
+	[RVT_INSN_ECALL] = "ecall",
+	[RVT_INSN_EBREAK] = "ebreak",
+};
+
+/* ---- output ---- */
+
+int decode_output_open(struct decode_output *output)
+{
+	*output = (struct decode_output){ .text = malloc(OUTPUT_SIZE) };
+	return output->text ? 0 : -ENOMEM;
+}
+
+static void output_flush(struct decode_output *output)
+{
+	size_t done = 0;
+
+	while (done < output->used && !output->error) {
+		ssize_t n = write(STDOUT_FILENO, output->text + done, output->used - done);
+
+		if (n >= 0)
+			done += n;
+		else if (errno != EINTR)
+			output->error = -errno;
+	}
+	output->used = 0;
+}
+
+int decode_output_close(struct decode_output *output)
+{
+	output_flush(output);
+	free(output->text);
+	output->text = NULL;
+	return output->error;
+}
+
+/* Room for @len bytes, which the caller adds to .used as far as it needs them. */
+static inline char *output_room(struct decode_output *output, size_t len)
+{
+	if (OUTPUT_SIZE - output->used < len)
+		output_flush(output);
+	return output->text + output->used;
+}
+
+/* ---- numbers ---- */
+
+static char *put_hex(char *p, uint64_t value)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned int shift = value ? (63 - __builtin_clzll(value)) & ~3u : 0;
+
+	for (;; shift -= 4) {
+		*p++ = digits[value >> shift & 15];
+		if (!shift)
+			return p;
+	}
+}
+
+static char *put_prefix(const struct decode_printer *printer, char *p)
+{
+	memcpy(p, printer->prefix, printer->prefix_len);
+	return p + printer->prefix_len;
+}
+
+/* ---- runs ---- */
+
+static uint64_t pc_of(const struct rvt_block *block, uint32_t insn)
+{
+	uint64_t pc = block->pc;
+
+	for (uint32_t i = 0; i < insn; i++)
+		pc += 2 * block->halfwords[i];
+	return pc;
+}
+
+static char *put_pcs(const struct decode_printer *printer, char *p, const struct rvt_run *run)
+{
+	const uint8_t *halfwords = run->block->halfwords + run->first;
+	uint64_t pc = pc_of(run->block, run->first);
+
+	for (uint32_t i = 0; i < run->count; i++) {
+		p = put_hex(put_prefix(printer, p), pc);
+		*p++ = '\n';
+		pc += 2 * halfwords[i];
+	}
+	return p;
+}
+
+static void print_pcs(struct decode_printer *printer, const struct rvt_run *run)
+{
+	struct decode_output *output = printer->output;
+	struct cached_text *cached;
+	char *p;
+
+	if (run->count != run->block->insns || run->count > CACHED_INSNS || printer->prefix_len) {
+		p = output_room(output, run->count * (MAX_PREFIX + 17));
+		output->used += put_pcs(printer, p, run) - p;
+		return;
+	}
+	cached = &printer->cache[((uintptr_t)run->block >> 4) % CACHE_ENTRIES];
+	if (cached->block != run->block) {
+		cached->block = run->block;
+		cached->len = put_pcs(printer, cached->text, run) - cached->text;
+	}
+	p = output_room(output, CACHED_TEXT);
+	memcpy(p, cached->text, cached->len);
+	output->used += cached->len;
+}
+
+static void print_insn(struct decode_printer *printer, uint64_t pc, uint32_t halfwords,
+		       const char *class_name)
+{
+	char *line = output_room(printer->output, MAX_LINE), *p = put_prefix(printer, line);
+	const uint8_t *bytes;
+	uint64_t code = 0;
+
+	/* code that goes on in another mapping has several pieces */
+	for (uint32_t i = 0; i < 2 * halfwords; i++)
+		if (rvt_space_find(printer->space, pc + i, &bytes))
+			code |= (uint64_t)*bytes << 8 * i;
+	p = put_hex(p, pc);
+	p += sprintf(p, " %0*llx %s\n", (int)halfwords * 4, (unsigned long long)code, class_name);
+	printer->output->used += p - line;
+}
+
+static void print_insns(struct decode_printer *printer, const struct rvt_run *run)
+{
+	const struct rvt_block *block = run->block;
+	uint64_t pc = pc_of(block, run->first);
+
+	for (uint32_t i = run->first; i < run->first + run->count; i++) {
+		print_insn(printer, pc, block->halfwords[i],
+			   class_names[i + 1 == block->insns ? block->iclass :
+				       RVT_INSN_SEQUENTIAL]);
+		pc += 2 * block->halfwords[i];
+	}
+}
+
+static void print_block(struct decode_printer *printer, const struct rvt_run *run)
+{
+	char *line = output_room(printer->output, MAX_LINE), *p = put_prefix(printer, line);
+
+	p = put_hex(p, pc_of(run->block, run->first));
+	*p++ = ' ';
+	p = put_hex(p, pc_of(run->block, run->first + run->count));
+	p += sprintf(p, " %u\n", run->count);
+	printer->output->used += p - line;
+}
+
+static void put_edge(struct decode_printer *printer, uint64_t from, uint64_t to, const char *kind)
+{
+	char *line = output_room(printer->output, MAX_LINE), *p = put_prefix(printer, line);
+
+	p = put_hex(p, from);
+	*p++ = ' ';
+	p = put_hex(p, to);
+	p += sprintf(p, " %s\n", kind);
+	printer->output->used += p - line;
+}
+
+static void print_edge(struct decode_printer *printer, const struct rvt_run *run)
+{
+	const struct rvt_block *block = run->block;
+	uint32_t end = run->first + run->count;
+	uint64_t pc = pc_of(block, run->first);
+
+	if (printer->has_last && printer->next_pc != pc)
+		put_edge(printer, printer->last_pc, pc, printer->last_kind);
+	printer->has_last = true;
+	printer->last_pc = pc_of(block, end - 1);
+	printer->next_pc = printer->last_pc + 2 * block->halfwords[end - 1];
+	printer->last_kind = class_names[end == block->insns ? block->iclass : RVT_INSN_SEQUENTIAL];
+}
+
+int decode_printer_runs(struct decode_printer *printer, const struct rvt_run *runs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		switch (printer->print) {
+		case PRINT_PC:
+			print_pcs(printer, &runs[i]);
+			break;
+		case PRINT_INSN:
+			print_insns(printer, &runs[i]);
+			break;
+		case PRINT_BLOCK:
+			print_block(printer, &runs[i]);
+			break;
+		case PRINT_EDGE:
+			print_edge(printer, &runs[i]);
+			break;
+		default:
+			break;
+		}
+	}
+	return printer->output->error;
+}
+
+int decode_printer_event(struct decode_printer *printer, const struct rvt_event *event)
+{
+	if (printer->print != PRINT_EDGE)
+		return printer->output->error;
+	if (event->type == RVT_EVENT_TRAP)
+		put_edge(printer, event->pc, event->target,
+			 event->interrupt ? "interrupt" : "exception");
+	/* What comes next does not follow from the last instruction. */
+	if (event->type == RVT_EVENT_TRAP || event->type == RVT_EVENT_START ||
+	    event->type == RVT_EVENT_STOP || event->type == RVT_EVENT_LOST)
+		printer->has_last = false;
+	return printer->output->error;
+}
+
+struct decode_printer *decode_printer_create(enum decode_print print, const char *prefix,
+					     struct rvt_space *space, struct decode_output *output)
+{
+	struct decode_printer *printer = calloc(1, sizeof(*printer));
+
+	if (!printer)
+		return NULL;
+	printer->print = print;
+	printer->space = space;
+	printer->output = output;
+	printer->prefix_len = snprintf(printer->prefix, sizeof(printer->prefix), "%s", prefix);
+	if (print == PRINT_PC)
+		printer->cache = calloc(CACHE_ENTRIES, sizeof(printer->cache[0]));
+	if (print == PRINT_PC && !printer->cache) {
+		free(printer);
+		return NULL;
+	}
+	return printer;
+}
+
+void decode_printer_destroy(struct decode_printer *printer)
+{
+	if (!printer)
+		return;
+	free(printer->cache);
+	free(printer);
+}
