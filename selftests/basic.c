@@ -209,7 +209,6 @@ static void test_full(void)
 		recording_read(&rec, true);
 	}
 	recording_read(&rec, true);
-	tap_note("full: dbg state %s %s head %llu tail %llu trunc %u", strdup(read_line(BUS_DIR "/encoder-0/state")),strdup(read_line(BUS_DIR "/encoder-1/state")), (unsigned long long)rec.page->aux_head,(unsigned long long)rec.page->aux_tail, rec.truncated);
 	tap_check(rec.n_bytes > first, "full: goes on after reading, %zu more bytes", rec.n_bytes - first);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

@@ -230,7 +230,7 @@ static int rvtrace_event_check(struct perf_event *event)
 	if (attr->config & ~RVTRACE_CONFIG_ALL || attr->config1 ||
 	    attr->config2 & ~RVTRACE_CONFIG2_SINK)
 		return -EINVAL;
-	if (attr->freq || (attr->exclude_user && attr->exclude_kernel))
+	if (attr->exclude_user && attr->exclude_kernel)
 		return -EINVAL;
 	if (has_branch_stack(event) || attr->exclude_idle || attr->exclude_host)
 		return -EOPNOTSUPP;
