@@ -644,6 +644,12 @@ static void test_extend_msb(void **state)
 	/* 31 bits of field: 0x7ffffff8 -> 111000; the XOR is bit 30 alone, 36 bits needed */
 	expect(t, "ProgTraceSync SYNC=5 F-ADDR=0x38\n"
 		  "IndirectBranch I-CNT=2 U-ADDR=0x40000000");
+	/* 30 significant bits, the top one set: a sixth MDO keeps it from being extended */
+	retire(t, 0x7ffffffa, 1, 2, RVT_ITYPE_IND_JUMP);
+	t->len = 0;
+	rvt_ntrace_encoder_mark(t->enc, RVT_NTRACE_SYNC_TRACE_EVENT);
+	retire(t, 0x7ffffffc, 1, 2, NONE);
+	expect(t, "IndirectBranchSync SYNC=6 I-CNT=4 F-ADDR=0x3ffffffe@31");
 	end(t);
 }
 
@@ -725,6 +731,16 @@ static void test_reset(void **state)
 	retire(t, 0x1000, 1, 2, NONE);
 	expect(t, "ProgTraceSync SYNC=3 F-ADDR=0x100\n"
 		  "IndirectBranchHistSync SYNC=1 I-CNT=8 F-ADDR=0x800 HIST=0b1_0");
+	end(t);
+	/* in BTM a taken branch before the reset is reported, too */
+	t = new_trace(RVT_MODE_BTM);
+	start(t, RVT_NTRACE_SYNC_DEBUG_EXIT);
+	retire(t, 0x200, 1, 2, TAKEN);
+	start(t, RVT_NTRACE_SYNC_RESET_EXIT);
+	retire(t, 0x1000, 1, 2, NONE);
+	expect(t, "ProgTraceSync SYNC=3 F-ADDR=0x100\n"
+		  "DirectBranch I-CNT=2\n"
+		  "ProgTraceSync SYNC=1 I-CNT=0 F-ADDR=0x800");
 	end(t);
 }
 

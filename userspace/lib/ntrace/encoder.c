@@ -393,10 +393,14 @@ void rvt_ntrace_encoder_trap(struct rvt_ntrace_encoder *enc, const struct rvt_tr
 void rvt_ntrace_encoder_start(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync)
 {
 	/* a reset while tracing: the first message tells how far it came (table "SYNC Field Values") */
-	if (enc->state == RVT_NTRACE_RUNNING)
+	if (enc->state == RVT_NTRACE_RUNNING) {
+		/* of a taken branch the target need not be known; it repeats no other message */
+		if (enc->owed == RVT_NTRACE_OWED_DIRECT)
+			rvt_ntrace_send_direct(enc, UINT64_MAX);
 		enc->owed = RVT_NTRACE_OWED_NOTHING;
-	else
+	} else {
 		rvt_ntrace_encoder_forget(enc);
+	}
 	enc->start_reason = sync;
 	enc->sync_due = 0;
 	enc->sync_units = 0;

@@ -60,6 +60,8 @@ static void set_addr(const struct rvt_ntrace_encoder *enc, struct rvt_ntrace_msg
 			return;
 		}
 	}
+	/* all bits, so that none is extended */
+	msg->bits[field] = width;
 }
 
 static void set_time(struct rvt_ntrace_encoder *enc, struct rvt_ntrace_msg *msg, uint64_t now)
