@@ -17,3 +17,9 @@ $(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko): $(B)/driver/%/rvtrace.ko: $(DRIVER
 	cp -p --parents -t $(@D) $(DRIVER_SRC)
 	$(LAB) kmake --kernel $* $(abspath $(@D)) $(DRIVER_CHECKS) modules
 	cp $(@D)/drivers/hwtracing/rvtrace/rvtrace.ko $@
+
+## selftests     the driver's selftests, for the guest (build/selftests)
+selftests:
+	$(MAKE) -C selftests OUTPUT=$(abspath $(B)/selftests) CC=$(abspath tools/lab/cross/riscv64-linux-gnu-gcc)
+
+.PHONY: selftests

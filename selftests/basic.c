@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Opening, recording and closing: per thread and per CPU, by privilege mode, with and without space. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
