@@ -84,6 +84,7 @@ struct world {
 	uint8_t *trace;
 	size_t len, size;
 	unsigned int refuse;	/* messages that are still dropped */
+	bool synced;		/* a ProgTraceSync was sent */
 
 	struct history executed, decoded;
 	struct rvt_flow *flow;
@@ -504,7 +505,9 @@ static int emit(void *ctx, const uint8_t *bytes, size_t len)
 		w->trace[w->len++] = 0xff;
 	memcpy(w->trace + w->len, bytes, len);
 	w->len += len;
-	if (w->config.timestamp != RVT_TIMESTAMP_NONE)
+	/* a difference before the first sync (tracing that starts disabled) means nothing */
+	w->synced |= bytes[0] >> 2 == RVT_NTRACE_PROG_TRACE_SYNC;
+	if (w->config.timestamp != RVT_TIMESTAMP_NONE && w->synced)
 		w->executed.times[w->executed.n_times++] = w->time;
 	return 0;
 }
