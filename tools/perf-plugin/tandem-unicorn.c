@@ -32,12 +32,17 @@ void tandem_unicorn_destroy(void *ctx)
 #include <unicorn/unicorn.h>
 
 #define PAGE 4096u
-/* Mapping costs Unicorn more the more is mapped: 64 sets of 2 are the best compromise. */
-#define SETS 64u
-#define WAYS 2u
+/*
+ * Mapping costs Unicorn more the more is mapped. An instruction needs at most four pages: two of code
+ * and two of data.
+ */
+#define SETS 32u
+#define WAYS 4u
 #define REGS 65			/* x, f, fcsr */
 #define CODE_CACHE 65536u
 #define HINTS 4u
+/* A page of no physical memory. */
+#define NOWHERE (~(uint64_t)(PAGE - 1))
 
 struct model {
 	uc_engine *uc;
@@ -50,9 +55,9 @@ struct model {
 	bool dirty, fprs_usable;
 	struct mapping {
 		bool used;
-		uint64_t va, pa;
+		uint64_t va, pa, last_use;
 	} mappings[SETS][WAYS];
-	unsigned int victim[SETS];
+	uint64_t uses;
 	/* what was last executed at a pc: Unicorn does not see writes by way of another mapping */
 	struct {
 		uint64_t pc;
@@ -167,31 +172,31 @@ static bool create_engine(struct model *m)
 	return true;
 }
 
+/* The mapping of @va, or the one of its set that was used least recently. */
 static struct mapping *find_mapping(struct model *m, uint64_t va)
 {
-	struct mapping *set = m->mappings[va / PAGE % SETS];
+	struct mapping *set = m->mappings[va / PAGE % SETS], *oldest = set;
 	unsigned int way;
 
-	for (way = 0; way < WAYS; way++)
+	for (way = 0; way < WAYS; way++) {
 		if (set[way].used && set[way].va == va)
 			return &set[way];
-	return NULL;
+		if (set[way].last_use < oldest->last_use)
+			oldest = &set[way];
+	}
+	return oldest;
 }
 
 /* Has Unicorn see the physical page at the effective address. */
 static int map_page(struct model *m, uint64_t va, uint64_t pa)
 {
-	unsigned int set = va / PAGE % SETS;
 	struct mapping *map;
 	uint8_t *bytes;
 
 	va &= ~(uint64_t)(PAGE - 1);
 	pa &= ~(uint64_t)(PAGE - 1);
 	map = find_mapping(m, va);
-	if (!map)
-		map = &m->mappings[set][m->victim[set]];
-	/* one instruction needs at most two pages of a set: never the one just looked up goes */
-	m->victim[set] = (map - m->mappings[set] + 1) % WAYS;
+	map->last_use = ++m->uses;
 	if (map->used && map->va == va && map->pa == pa)
 		return 0;
 	if (map->used && uc_mem_unmap(m->uc, map->va, PAGE))
@@ -200,7 +205,9 @@ static int map_page(struct model *m, uint64_t va, uint64_t pa)
 	bytes = rvt_tandem_memory_page(m->hart.memory, pa);
 	if (!bytes || uc_mem_map_ptr(m->uc, va, PAGE, UC_PROT_ALL, bytes))
 		return -ENOMEM;
-	*map = (struct mapping){ .used = true, .va = va, .pa = pa };
+	map->used = true;
+	map->va = va;
+	map->pa = pa;
 	return 0;
 }
 
@@ -354,6 +361,28 @@ static void correct(struct model *m, uint32_t insn)
 	m->dirty = true;
 }
 
+/*
+ * Unicorn translates ahead of the one instruction that it is to execute. Where that crosses into a
+ * page that is not mapped it gives up before the first; any page will do there.
+ */
+static uc_err emulate(struct model *m, uint64_t pc)
+{
+	uint64_t now = 0;
+	uc_err err = uc_emu_start(m->uc, pc, 0, 0, 1);
+
+	if (err != UC_ERR_FETCH_UNMAPPED)
+		return err;
+	uc_reg_read(m->uc, UC_RISCV_REG_PC, &now);
+	/* Otherwise it is where the instruction went that is not mapped: it is done all the same. */
+	if (now != pc)
+		return UC_ERR_OK;
+	if (map_page(m, pc + PAGE, NOWHERE))
+		return UC_ERR_NOMEM;
+	uc_ctl_remove_cache(m->uc, pc, pc + 4);
+	err = uc_emu_start(m->uc, pc, 0, 0, 1);
+	return err == UC_ERR_FETCH_UNMAPPED ? UC_ERR_OK : err;
+}
+
 /* Runs one instruction in Unicorn; everything it needs is mapped. */
 static int run(struct model *m, uint32_t insn, const struct tandem_data *data)
 {
@@ -370,9 +399,8 @@ static int run(struct model *m, uint32_t insn, const struct tandem_data *data)
 	m->dirty = false;
 	refresh_code(m, insn);
 	m->exception = -1;
-	err = uc_emu_start(m->uc, pc, 0, 0, 1);
-	/* The next instruction's page need not be mapped: this one is done all the same. */
-	if (err && err != UC_ERR_FETCH_UNMAPPED && m->exception < 0)
+	err = emulate(m, pc);
+	if (err && m->exception < 0)
 		return -EIO;
 	if (m->exception >= 0) {
 		trap(m, m->exception == CAUSE_ILLEGAL || m->exception >= 24 ? CAUSE_ILLEGAL :
