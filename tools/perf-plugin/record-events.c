@@ -300,5 +300,8 @@ void record_close(struct recorder *rec)
 	rec->rings = NULL;
 	rec->fds = NULL;
 	rec->trace_ids = rec->side_ids = NULL;
+	rec->rings = NULL;
+	rec->fds = NULL;
+	rec->trace_ids = rec->side_ids = NULL;
 	rec->n_rings = rec->n_fds = 0;
 }

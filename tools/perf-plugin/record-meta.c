@@ -44,7 +44,7 @@ void record_explain_missing_pmu(void)
 			  "is missing");
 		return;
 	}
-	nftw("/proc/device-tree/", look_for_component, 8, FTW_PHYS);
+	nftw("/sys/firmware/devicetree/base", look_for_component, 8, FTW_PHYS);
 	if (found_component)
 		cmd_error(0, "the driver is not loaded: modprobe rvtrace (or insmod rvtrace.ko)");
 	else

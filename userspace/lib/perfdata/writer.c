@@ -22,6 +22,7 @@ struct rvt_perfdata_writer {
 	int fd;
 	struct writer_event *events;
 	size_t n_events;
+	uint32_t attr_bytes;	/* of each event's attr in the file */
 	struct perfdata_header header;
 	struct perfdata_section meta;
 	struct blob features[RVT_FEAT_BITS];
@@ -103,7 +104,6 @@ int rvt_perfdata_add_event(struct rvt_perfdata_writer *w, const struct perf_even
 	w->events = grown;
 	event = &grown[w->n_events];
 	event->attr = *attr;
-	event->attr.size = sizeof(event->attr);
 	event->name = strdup(name);
 	event->ids = calloc(n_ids + 1, sizeof(*ids));
 	event->n_ids = n_ids;
@@ -118,14 +118,41 @@ int rvt_perfdata_add_event(struct rvt_perfdata_writer *w, const struct perf_even
 	return 0;
 }
 
+/*
+ * The smallest published size of struct perf_event_attr that holds all that is set: a perf that is
+ * older than the headers this was built with refuses larger ones.
+ */
+static uint32_t attr_bytes(const struct perf_event_attr *attr)
+{
+	const uint8_t *bytes = (const uint8_t *)attr;
+	uint32_t size = sizeof(*attr);
+
+	while (size > PERF_ATTR_SIZE_VER5 && !bytes[size - 1] && !bytes[size - 2] &&
+	       !bytes[size - 3] && !bytes[size - 4] && !bytes[size - 5] && !bytes[size - 6] &&
+	       !bytes[size - 7] && !bytes[size - 8])
+		size -= 8;
+	return size;
+}
+
+static void set_attr_sizes(struct rvt_perfdata_writer *w)
+{
+	w->attr_bytes = PERF_ATTR_SIZE_VER5;
+	for (size_t i = 0; i < w->n_events; i++)
+		if (attr_bytes(&w->events[i].attr) > w->attr_bytes)
+			w->attr_bytes = attr_bytes(&w->events[i].attr);
+	for (size_t i = 0; i < w->n_events; i++)
+		w->events[i].attr.size = w->attr_bytes;
+}
+
 int rvt_perfdata_begin(struct rvt_perfdata_writer *w, const char *meta)
 {
-	const uint64_t attr_size = sizeof(struct perf_event_attr) + sizeof(struct perfdata_section);
 	static const uint8_t zeros[8];
-	uint64_t pos = sizeof(w->header);
+	uint64_t pos = sizeof(w->header), attr_size;
 	struct blob front = { 0 };
 	int err = 0;
 
+	set_attr_sizes(w);
+	attr_size = w->attr_bytes + sizeof(struct perfdata_section);
 	for (size_t i = 0; i < w->n_events && !err; i++)
 		err = blob_add(&front, w->events[i].ids, w->events[i].n_ids * sizeof(uint64_t));
 	w->header.attrs.offset = pos + front.len;
@@ -134,7 +161,7 @@ int rvt_perfdata_begin(struct rvt_perfdata_writer *w, const char *meta)
 		struct perfdata_section ids = { pos, w->events[i].n_ids * sizeof(uint64_t) };
 
 		pos += ids.size;
-		err = blob_add(&front, &w->events[i].attr, sizeof(w->events[i].attr));
+		err = blob_add(&front, &w->events[i].attr, w->attr_bytes);
 		if (!err)
 			err = blob_add(&front, &ids, sizeof(ids));
 	}
@@ -222,7 +249,7 @@ int rvt_perfdata_add_build_id(struct rvt_perfdata_writer *w, const char *name, c
 
 static int add_event_desc(struct rvt_perfdata_writer *w)
 {
-	uint32_t n = w->n_events, attr_size = sizeof(struct perf_event_attr);
+	uint32_t n = w->n_events, attr_size = w->attr_bytes;
 	struct blob *blob = &w->features[RVT_FEAT_EVENT_DESC];
 	int err;
 
@@ -233,7 +260,7 @@ static int add_event_desc(struct rvt_perfdata_writer *w)
 		const struct writer_event *event = &w->events[i];
 		uint32_t n_ids = event->n_ids;
 
-		err = blob_add(blob, &event->attr, sizeof(event->attr));
+		err = blob_add(blob, &event->attr, attr_size);
 		if (!err)
 			err = blob_add(blob, &n_ids, sizeof(n_ids));
 		if (!err)
