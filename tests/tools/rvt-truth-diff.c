@@ -138,10 +138,14 @@ static void load(struct hart *hart, const char *path)
 	rvt_truth_reader_close(reader);
 }
 
+/*
+ * An Ownership message does not say at which instruction the context changed, only between which two
+ * other messages. It changes in the kernel's context switch, so in user code the thread is exact.
+ */
 static bool same(const struct insn *decoded, const struct insn *truth)
 {
 	return decoded->pc == truth->pc && decoded->prv == truth->prv &&
-	       (decoded->tid < 0 || truth->tid <= 0 || decoded->tid == truth->tid);
+	       (decoded->prv || truth->tid <= 0 || decoded->tid == truth->tid);
 }
 
 static void show(const char *what, const struct insn_list *list, size_t at)

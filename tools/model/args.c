@@ -26,6 +26,7 @@ static const struct arg table[] = {
 	ARG("window", ARG_U64, window, NULL),
 	ARG("truth", ARG_TEXT, truth_dir, NULL),
 	ARG("truth-all", ARG_BOOL, truth_all, NULL),
+	ARG("truth-after", ARG_BOOL, truth_after, NULL),
 	ARG("violations", ARG_TEXT, violations_path, NULL),
 	ARG("seed", ARG_U64, seed, NULL),
 	ARG("delay", ARG_U64, delay_ns, NULL),
@@ -177,8 +178,8 @@ static const char *check(const struct model_args *a)
 {
 	uint32_t w = a->access_width;
 
-	if (!a->ram_path || !a->ram_base || !a->ram_size)
-		return "ram=, rambase= and ramsize= are needed";
+	if (a->ram_path && (!a->ram_base || !a->ram_size))
+		return "with ram= there must be rambase= and ramsize=";
 	if (w < 4 || w > 64 || w & (w - 1))
 		return "width is 4, 8, 16, 32 or 64";
 	if (a->filters > 16)

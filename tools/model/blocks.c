@@ -53,12 +53,35 @@ static struct block *block_intern(const struct block *b)
 		memcpy(copy, b, size);
 		copy->code = (uint8_t *)copy + size;
 		memcpy(copy->code, b->code, b->bytes);
-		for (unsigned int i = 0; i < MODEL_MAX_HARTS; i++)
+		for (unsigned int i = 0; i < MODEL_MAX_HARTS; i++) {
 			copy->truth_id[i] = -1;
+			copy->elsewhere[i] = NULL;
+		}
 		tsearch(copy, &blocks, compare_blocks);
 	}
 	pthread_mutex_unlock(&blocks_lock);
 	return copy;
+}
+
+/*
+ * QEMU translates a page of code once and runs the result at every address where that page is mapped, so the
+ * addresses at translation are those of the first mapping.
+ */
+struct block *block_at(struct block *b, unsigned int hart, uint64_t pc)
+{
+	struct block *key, *found = b->pc == pc ? b : b->elsewhere[hart];
+
+	if (found && found->pc == pc)
+		return found;
+	key = malloc(sizeof(*b) + b->n);
+	if (!key)
+		abort();
+	memcpy(key, b, sizeof(*b) + b->n);
+	key->pc = pc;
+	found = block_intern(key);
+	free(key);
+	b->elsewhere[hart] = found;
+	return found;
 }
 
 /*
@@ -71,12 +94,12 @@ static bool may_be_io(const struct insn_class *c, uint8_t prv)
 }
 
 /* Keeps the cursor. @marked: the instruction before did. Returns whether this one does. */
-static bool mark(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc, uint8_t prv,
+static bool mark(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t index, uint8_t prv,
 		 bool marked)
 {
 	if (!c->plain || may_be_io(c, prv)) {
 		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_STORE_U64, at,
-								    pc);
+								    index);
 		return true;
 	}
 	if (marked)
@@ -128,7 +151,7 @@ void blocks_translated(struct qemu_plugin_tb *tb, void *userdata)
 		memcpy(code + key.b.bytes, &word, 2 * key.b.last.halfwords);
 		key.b.bytes += 2 * key.b.last.halfwords;
 		key.b.halfwords[i] = key.b.last.halfwords;
-		marked = mark(insn, &key.b.last, pc, key.b.prv, marked);
+		marked = mark(insn, &key.b.last, i, key.b.prv, marked);
 		instrument(insn, &key.b.last, pc, key.b.prv);
 	}
 	b = block_intern(&key.b);

@@ -11,7 +11,7 @@ static const char *const x_names[32] = {
 	"a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
 };
 
-static struct qemu_plugin_register *x[32], *priv, *timer;
+static struct qemu_plugin_register *x[32], *pc, *priv, *timer;
 static struct {
 	struct qemu_plugin_register *cause, *epc, *tval;
 } s_trap, m_trap;
@@ -20,7 +20,7 @@ static const struct {
 	const char *name;
 	struct qemu_plugin_register **handle;
 } csrs[] = {
-	{ "priv", &priv }, { "time", &timer },
+	{ "pc", &pc }, { "priv", &priv }, { "time", &timer },
 	{ "scause", &s_trap.cause }, { "sepc", &s_trap.epc }, { "stval", &s_trap.tval },
 	{ "mcause", &m_trap.cause }, { "mepc", &m_trap.epc }, { "mtval", &m_trap.tval },
 };
@@ -71,6 +71,11 @@ static uint64_t get(struct qemu_plugin_register *handle)
 	if (qemu_plugin_read_register(handle, buf))
 		memcpy(&value, buf->data, buf->len < 8 ? buf->len : 8);
 	return value;
+}
+
+uint64_t cpu_pc(void)
+{
+	return get(pc);
 }
 
 uint64_t cpu_priv(void)

@@ -237,13 +237,13 @@ static void leave_block(struct hart *h, uint64_t next_pc)
 
 	if (!b)
 		return;
-	end = at == CURSOR_THROUGH ? b->n : index_of(b, at);
+	end = at == CURSOR_THROUGH ? b->n : (uint32_t)at;
 	if (end == b->n && !is_successor(b, next_pc)) {
 		/* A device access that does not look like one. */
 		end = index_of(b, next_pc);
 	} else if (end < b->n) {
 		/* It is done over when the hart goes on at it. A jump or xRET to itself is not that. */
-		bool again = next_pc == at && !(end == b->n - 1 && b->last.itype);
+		bool again = next_pc == block_pc(b, end) && !(end == b->n - 1 && b->last.itype);
 
 		if (!again)
 			end++;
@@ -262,12 +262,13 @@ static void set_prv(struct hart *h, uint8_t prv)
 
 void hart_block(unsigned int vcpu, void *userdata)
 {
-	const struct block *b = userdata;
+	struct block *b = userdata;
 	struct hart *h = &harts[vcpu];
 
 	pthread_mutex_lock(&h->lock);
 	if (h->following) {
 		this_hart = h;
+		b = block_at(b, vcpu, cpu_pc());
 		leave_block(h, b->pc);
 		set_prv(h, b->prv);
 		qualify(h, b->prv, b->pc);
@@ -377,7 +378,7 @@ void hart_discontinuity(unsigned int vcpu, enum qemu_plugin_discon_type type, ui
 /* Accounts for the current block up to and with the instruction that the hart is at; returns the next pc. */
 static uint64_t catch_up(struct hart *h)
 {
-	uint32_t i = index_of(h->block, cursor_of(h)->at);
+	uint64_t i = cursor_of(h)->at;
 	uint64_t next_pc;
 
 	if (i >= h->block->n)
@@ -401,7 +402,8 @@ void hart_want(struct hart *h, bool wanted)
 			stop(h, h->block ? block_pc(h->block, h->first) : h->next_pc);
 	}
 	h->wanted = wanted;
-	if (!wanted && !model.args.truth_all) {
+	h->begun |= wanted;
+	if (!wanted && !model.args.truth_all && !(model.args.truth_after && h->begun)) {
 		h->following = false;
 		h->block = NULL;
 	} else if (!h->following) {

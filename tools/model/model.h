@@ -39,7 +39,7 @@ struct model_args {
 	const char *ram_path;
 	uint64_t ram_base, ram_size, window;
 	const char *truth_dir, *violations_path;
-	bool truth_all;
+	bool truth_all, truth_after;
 	uint64_t seed, delay_ns;
 	uint32_t version, protocol_version;
 	uint32_t modes, sync_modes, formats;	/* bit per supported value */
@@ -72,6 +72,7 @@ struct block {
 	struct insn_class last;		/* of the last instruction */
 	uint8_t upper_rd;		/* what the last but one loaded, else 0 */
 	int64_t truth_id[MODEL_MAX_HARTS];
+	struct block *elsewhere[MODEL_MAX_HARTS]; /* the same code where the hart last met it */
 	uint8_t *code;
 	uint8_t halfwords[];
 };
@@ -79,13 +80,15 @@ struct block {
 /* Where a hart is in its current block, written by inline code at the few places that matter. */
 struct cursor {
 	uint64_t attention;	/* nonzero: call hart_block() */
-	uint64_t at;		/* pc of an instruction at which the block may be left, or ... */
+	uint64_t at;		/* number of an instruction at which the block may be left, or ... */
 };
-#define CURSOR_THROUGH 1	/* ... none: whatever began runs to the block's end */
+#define CURSOR_THROUGH UINT64_MAX /* ... none: whatever began runs to the block's end */
 
 void blocks_init(void);
 void blocks_translated(struct qemu_plugin_tb *tb, void *userdata);
 uint64_t block_pc(const struct block *b, uint32_t index);
+/* The block like @b that is at @pc. */
+struct block *block_at(struct block *b, unsigned int hart, uint64_t pc);
 
 /* ---- cpu.c ---- */
 
@@ -95,6 +98,7 @@ struct trap_csrs {
 
 /* Called once per hart, in its context; all others, too, concern the hart whose context it is. */
 void cpu_init(void);
+uint64_t cpu_pc(void);
 uint64_t cpu_priv(void);
 uint64_t cpu_time(void);
 void cpu_trap_csrs(unsigned int prv, struct trap_csrs *csrs);
@@ -121,6 +125,7 @@ struct hart {
 	uint64_t last_time;
 	/* What of it is wanted. */
 	bool following;			/* hart_block() is being called */
+	bool begun;			/* it was wanted at least once */
 	bool wanted;			/* InstTracing and all that it needs */
 	bool started;			/* and the filters: the encoder is being fed */
 	bool lossy;

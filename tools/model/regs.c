@@ -427,15 +427,24 @@ struct component *part_new(enum part_type type, const struct part_ops *ops, cons
 	return c;
 }
 
+/* Without ram= the components are where no guest finds them. */
 static int map_ram(void)
 {
-	int fd = open(model.args.ram_path, O_RDWR);
+	int fd = -1;
 	void *ram;
 
-	if (fd < 0)
-		return -errno;
-	ram = mmap(NULL, model.args.ram_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
+	if (model.args.ram_path) {
+		fd = open(model.args.ram_path, O_RDWR);
+		if (fd < 0)
+			return -errno;
+	} else {
+		model.args.ram_base = model.args.window = 1ull << 60;
+		model.args.ram_size = MODEL_DEFAULT_EXTRA;
+	}
+	ram = mmap(NULL, model.args.ram_size, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED,
+		   fd, 0);
+	if (fd >= 0)
+		close(fd);
 	if (ram == MAP_FAILED)
 		return -errno;
 	model.ram = ram;
