@@ -200,18 +200,22 @@ setup_machine()
 	local need=() pair sbin=$PATH:/sbin:/usr/sbin
 
 	for pair in dtc=device-tree-compiler cpio=cpio mksquashfs=squashfs-tools modinfo=kmod xz=xz-utils zstd=zstd \
-		flock=util-linux unshare=util-linux pkgconf=pkgconf; do
+		flock=util-linux unshare=util-linux mount=mount pkgconf=pkgconf; do
 		PATH=$sbin command -v "${pair%%=*}" >/dev/null || need+=("${pair#*=}")
 	done
 	[ -e "$LAB_KEYRING" ] || need+=(debian-archive-keyring)
 	[ ${#need[@]} -gt 0 ] || return 0
 	lab_say "installing on this machine: ${need[*]}"
-	lab_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${need[@]}" >&2 ||
-		{
-			lab_as_root apt-get update >&2
-			lab_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-				"${need[@]}" >&2
-		} || lab_die "cannot install ${need[*]}: see above"
+	# Without package lists, as on a fresh machine, the first try fails.
+	setup_install "${need[@]}" > /dev/null 2>&1 || {
+		lab_as_root apt-get -q update >&2
+		setup_install "${need[@]}" >&2
+	} || lab_die "cannot install ${need[*]}: see above"
+}
+
+setup_install()
+{
+	lab_as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "$@"
 }
 
 cmd_setup()
