@@ -197,6 +197,8 @@ bool rvt_flow_last(const struct rvt_flow *flow, uint64_t *pc, enum rvt_insn_clas
 int rvt_flow_peek(struct rvt_flow *flow, struct rvt_insn *insn);
 /* The instruction at any @pc of the current space. Moves nothing. As rvt_flow_peek(). */
 int rvt_flow_peek_at(struct rvt_flow *flow, uint64_t pc, struct rvt_insn *insn);
+/* Whether there is a conditional branch at @pc. Cheap when the flow goes there next. */
+bool rvt_flow_branch_at(struct rvt_flow *flow, uint64_t pc);
 void rvt_flow_clear_returns(struct rvt_flow *flow);
 unsigned int rvt_flow_return_depth(const struct rvt_flow *flow);
 /* The return address @index entries below the top of the stack; false if there are not so many. */

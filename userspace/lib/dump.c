@@ -5,8 +5,6 @@
 #include <errno.h>
 #include "dump-ops.h"
 
-/* Weak as long as there is no E-Trace dump. */
-#pragma weak rvt_etrace_dump
 
 int rvt_dump_create(const struct rvt_params *params, unsigned int flags, FILE *out,
 		    struct rvt_dump **dump)

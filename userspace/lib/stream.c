@@ -10,9 +10,6 @@
 #define NTRACE_RETURN_STACK_DEPTH 64
 #define ETRACE_MAX_RETURN_STACK_SIZE 16
 
-/* Weak: librvtrace can be built without E-Trace. */
-#pragma weak rvt_etrace_protocol
-
 static const struct rvt_protocol_ops *find_protocol(enum rvt_protocol protocol)
 {
 	switch (protocol) {

@@ -133,7 +133,7 @@ static bool is_uninferable(const struct stage *cur)
 	case RVT_ITYPE_COROUTINE:
 	case RVT_ITYPE_RETURN:
 	case RVT_ITYPE_IND_JUMP_LINKED:
-		return true;
+		return !cur->absolute;
 	default:
 		return false;
 	}
@@ -218,6 +218,12 @@ static void leave_held(struct rvt_etrace_encoder *enc, enum sent sent, const str
 	}
 }
 
+/* 2.0 table "Privilege level (priv) encoding" */
+static uint8_t privilege(const struct rvt_etrace_encoder *enc, uint8_t prv, uint8_t v)
+{
+	return v && enc->codec.params.privilege_width_p >= 3 ? 5 + prv : prv;
+}
+
 static bool is_precise(const struct rvt_etrace_encoder *enc, uint8_t prv)
 {
 	return prv != enc->prv || enc->context_changed;
@@ -226,10 +232,10 @@ static bool is_precise(const struct rvt_etrace_encoder *enc, uint8_t prv)
 /* The first instruction of @run enters the pipe; all before it leave. */
 static struct stage enter(struct rvt_etrace_encoder *enc, const struct rvt_retire *run)
 {
-	struct stage cur = { .pc = run->first_pc, .prv = run->prv };
+	struct stage cur = { .pc = run->first_pc, .prv = privilege(enc, run->prv, run->v) };
 
 	if (enc->has_held) {
-		bool precise = is_precise(enc, run->prv);
+		bool precise = is_precise(enc, cur.prv);
 		enum sent sent = encode(enc, &enc->held, precise ? NEXT_PRECISE : NEXT_PLAIN);
 
 		leave_held(enc, sent, run, &cur);
@@ -240,7 +246,7 @@ static struct stage enter(struct rvt_etrace_encoder *enc, const struct rvt_retir
 	cur.after_trap = enc->trap_valid;
 	cur.notify = enc->mark;
 	enc->first = enc->mark = enc->context_changed = false;
-	enc->prv = run->prv;
+	enc->prv = cur.prv;
 	return cur;
 }
 
@@ -283,7 +289,7 @@ void rvt_etrace_encoder_retire(struct rvt_etrace_encoder *enc, const struct rvt_
 
 		if (sync || resync || cur.notify || cur.arrival >= ARRIVED_BY_JUMP)
 			encode(enc, &cur, resync ? NEXT_RESYNC : NEXT_PLAIN);
-		cur = (struct stage){ .pc = run->last_pc, .prv = run->prv, .resync = resync };
+		cur = (struct stage){ .pc = run->last_pc, .prv = cur.prv, .resync = resync };
 	}
 	rvt_etrace_visits_add(enc, &(struct range){ run->first_pc, run->last_pc });
 	cur.itype = run->itype;
@@ -291,6 +297,7 @@ void rvt_etrace_encoder_retire(struct rvt_etrace_encoder *enc, const struct rvt_
 	/* The instruction that loads the register must have been traced. */
 	cur.sijump = run->sijump && rvt_etrace_has_option(enc, RVT_OPT_SEQUENTIAL_JUMP) &&
 		     !cur.first && !cur.after_trap;
+	cur.absolute = run->absolute;
 	enc->held = cur;
 	enc->has_held = true;
 }
@@ -314,12 +321,12 @@ void rvt_etrace_encoder_trap(struct rvt_etrace_encoder *enc, const struct rvt_tr
 
 	if (!is_working(enc))
 		return;
-	if (enc->trap_valid) {
+	if (enc->has_held) {
+		report = report_last_before_trap(enc, trap->epc);
+	} else if (enc->trap_valid) {
 		/* 0.029 cannot say that no instruction of a handler retired: the trap is left out. */
 		if (!enc->draft && !enc->trap_reported)
 			rvt_etrace_report_trap(enc, enc->trap.handler);
-	} else if (enc->has_held) {
-		report = report_last_before_trap(enc, trap->epc);
 	} else {
 		report = true;
 	}
@@ -330,7 +337,7 @@ void rvt_etrace_encoder_trap(struct rvt_etrace_encoder *enc, const struct rvt_tr
 		rvt_etrace_report_trap(enc, trap->epc);
 		enc->trap_reported = true;
 	}
-	enc->prv = trap->prv;
+	enc->prv = privilege(enc, trap->prv, trap->v);
 }
 
 /* ---- everything else ---- */

@@ -34,6 +34,7 @@ struct stage {
 	bool resync;		/* so it is because of the resynchronisation timer */
 	bool notify;
 	bool sijump;		/* its target is sequentially inferable */
+	bool absolute;		/* a jalr whose target is a constant */
 };
 
 /* What follows an instruction. */

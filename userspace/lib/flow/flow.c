@@ -157,6 +157,19 @@ int rvt_flow_peek(struct rvt_flow *flow, struct rvt_insn *insn)
 	return flow->has_pc ? rvt_flow_peek_at(flow, rvt_flow_current(flow), insn) : -ENOENT;
 }
 
+bool rvt_flow_branch_at(struct rvt_flow *flow, uint64_t pc)
+{
+	struct rvt_piece *piece = flow->piece;	/* belongs to flow->block */
+	struct rvt_code_block *block;
+	int ret;
+
+	pc = rvt_code_addr(&flow->code, pc & ~1ull);
+	meaning_changed(flow);
+	ret = rvt_flow_enter(flow, pc, &block);
+	flow->piece = piece;
+	return !ret && block->insns == 1 && block->end == RVT_END_BRANCH;
+}
+
 bool rvt_flow_pc(const struct rvt_flow *flow, uint64_t *pc)
 {
 	if (flow->has_pc)

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Inside the E-Trace decoder: its state, and what its files offer one another.
+ *	decoder.c		one packet: what it means
+ *	decoder_follow.c	from one reported instruction to the next
+ *	decoder_tables.c	branch predictor, jump target cache, trap vectors, look-ahead
+ *	demux.c			streams: framing, sources
+ *
+ * The specification's decoder stands on the last reported instruction, which has retired; the
+ * flow engine stands before the next one. So the last reported instruction is kept pending: the
+ * engine stands before it, and executes it when it is known how it ended (its branch outcome
+ * is carried over) or when tracing ends.
+ */
+#ifndef RVTRACE_ETRACE_DECODER_H
+#define RVTRACE_ETRACE_DECODER_H
+
+#include <rvtrace/flow.h>
+#include <rvtrace/stream.h>
+#include <etrace/packet.h>
+
+/* Branch outcomes on the way to the next reported instruction. */
+struct path {
+	uint64_t map;		/* bit 0 first; 1 = taken */
+	unsigned int map_bits;
+	uint64_t predicted;	/* outcomes after those of the map: as predicted */
+};
+
+struct held_trap {
+	bool valid;
+	bool has_address;	/* .address is that of the handler, if nothing of it retired */
+	uint64_t address;
+	struct rvt_event event;
+};
+
+struct rvt_etrace_decoder {
+	struct rvt_flow *flow;
+	struct rvt_stream_stats *stats;
+	struct rvt_etrace_codec codec;
+	bool draft;		/* dialect 0.029 */
+	bool started;		/* flow is known */
+	bool lost;		/* it was not because tracing had ended */
+
+	uint64_t offset;	/* of the packet at hand */
+	uint64_t address;	/* last reported */
+	bool pending;		/* the engine stands before the instruction there */
+	bool from_trap;		/* that was reported as the first of a trap handler */
+	struct path carried;	/* its outcome: at most one */
+	bool inferred;		/* it may have been executed once more since (6.6.2) */
+	bool has_repeat;	/* a packet that may be a repeated report of it */
+	struct rvt_etrace_msg repeat;
+	struct held_trap trap;	/* its handler is not known yet */
+
+	bool context_valid;
+	uint8_t privilege;	/* as in packets */
+	struct rvt_context context;
+	uint64_t time, reported_time;
+	bool time_valid;
+
+	/* branch prediction */
+	uint8_t *predictor;	/* bit 1: predicted; bit 0: latest outcome */
+	unsigned int predictor_size;
+	struct path path;	/* of the order being executed */
+
+	uint64_t *cache;	/* jump target cache; 1: no address */
+	unsigned int cache_size;
+	unsigned int return_depth, recursion; /* of the return stack */
+
+	/* trap vectors seen, by interrupt, cause, privilege; 1: not seen */
+	uint64_t learnt[2][RVT_MAX_CAUSES][8];
+};
+
+/* ---- decoder.c ---- */
+
+int rvt_etrace_decoder_init(struct rvt_etrace_decoder *dec, const struct rvt_params *params,
+			    struct rvt_flow *flow, struct rvt_stream_stats *stats);
+void rvt_etrace_decoder_fini(struct rvt_etrace_decoder *dec);
+/* All return 0, or what a callback returned, or -ENOMEM. */
+int rvt_etrace_decoder_packet(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
+/* The flow is not known from here to the next synchronisation packet. */
+int rvt_etrace_decoder_lose(struct rvt_etrace_decoder *dec, enum rvt_reason reason,
+			    const char *detail);
+/* As lose(), for a reason that is no contradiction: what is known to have retired is told first. */
+int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reason,
+			   const char *detail);
+int rvt_etrace_decoder_finish(struct rvt_etrace_decoder *dec);
+
+/* ---- decoder_follow.c ---- */
+
+/* What to look for on the way. */
+struct goal {
+	uint64_t target;
+	bool by_jump_only;	/* it is the target of an uninferable jump */
+	bool notify, updiscon, sync;
+	bool irreport;
+	uint64_t ir;		/* irdepth or irets */
+};
+
+enum rvt_etrace_followed {
+	RVT_ETRACE_BY_PATH,	/* stands before the target, having come inferably */
+	RVT_ETRACE_BY_JUMP,	/* or by an uninferable jump */
+	RVT_ETRACE_AT_BRANCH,	/* stands before a branch and all outcomes are used */
+	RVT_ETRACE_AT_TRAP_INSN,
+	RVT_ETRACE_NOWHERE,	/* see *detail and *reason */
+};
+
+struct rvt_etrace_failure {
+	enum rvt_reason reason;
+	const char *detail;
+};
+
+/* rvt_etrace_follow - execute to @goal. Returns enum rvt_etrace_followed or a negative error. */
+int rvt_etrace_follow(struct rvt_etrace_decoder *dec, const struct path *path,
+		      const struct goal *goal, struct rvt_etrace_failure *failure);
+/* Executes to the branch that comes when all outcomes are used. Likewise. */
+int rvt_etrace_follow_to_branch(struct rvt_etrace_decoder *dec, const struct path *path,
+				struct rvt_etrace_failure *failure);
+/*
+ * 6.6.2: executes on from an instruction that was reached inferably, to the same one after an
+ * uninferable jump. Does nothing (and returns BY_PATH) if the code has no such jump there.
+ */
+int rvt_etrace_look_again(struct rvt_etrace_decoder *dec, struct rvt_etrace_failure *failure);
+/*
+ * Executes the pending instruction. Sets *pc to the next one's address; *known is false if that
+ * was an uninferable jump. Returns 0 or a negative error.
+ */
+int rvt_etrace_finish_pending(struct rvt_etrace_decoder *dec, uint64_t *pc, bool *known);
+
+/* ---- decoder_tables.c ---- */
+
+/* Sets up tables of the sizes that the codec says. Returns 0 or -ENOMEM. */
+int rvt_etrace_decoder_resize(struct rvt_etrace_decoder *dec);
+/* A synchronisation packet was reached. @start: it begins a trace. */
+void rvt_etrace_decoder_sync(struct rvt_etrace_decoder *dec, bool start);
+/* Outcome callback of struct rvt_order: the next of dec->path. */
+bool rvt_etrace_outcome(void *ctx, uint64_t pc);
+bool rvt_etrace_predicted(const struct rvt_etrace_decoder *dec, uint64_t pc);
+/* An uninferable jump at @jump_pc went to @target. */
+void rvt_etrace_cache_note(struct rvt_etrace_decoder *dec, uint64_t jump_pc, uint64_t target,
+			   bool valid);
+void rvt_etrace_vector_learn(struct rvt_etrace_decoder *dec, const struct rvt_event *trap);
+bool rvt_etrace_vector_find(const struct rvt_etrace_decoder *dec, const struct rvt_event *trap,
+			    uint64_t *handler);
+
+/* Where the inferable path from an address ends. */
+enum rvt_etrace_walked {
+	RVT_ETRACE_WALK_TARGET,
+	RVT_ETRACE_WALK_JUMP,	/* an uninferable jump */
+	RVT_ETRACE_WALK_BRANCH,	/* for which no outcome is there */
+	RVT_ETRACE_WALK_END,	/* no code, a trap instruction, or too far */
+};
+
+struct walk_goal {
+	uint64_t target;
+	bool has_target, has_depth;
+	unsigned int depth;	/* of the return stack at the target */
+	const struct path *path; /* outcome of the first instruction; may be NULL */
+};
+
+/* Looks from @pc without moving the flow. */
+enum rvt_etrace_walked rvt_etrace_walk(const struct rvt_etrace_decoder *dec, uint64_t pc,
+				       const struct walk_goal *goal);
+
+#endif

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * E-Trace decoder: from one reported instruction to the next.
+ */
+#include <string.h>
+#include <etrace/decoder.h>
+
+/* Visits of the reported address, and returns, before the right one. */
+#define MAX_STOPS 100000
+
+static const struct path no_path;
+
+static uint32_t run_flags(const struct rvt_etrace_decoder *dec)
+{
+	uint32_t options = dec->codec.params.options;
+	uint32_t flags = RVT_RUN_ABSOLUTE_JUMP;
+
+	if (options & RVT_OPT_IMPLICIT_RETURN)
+		flags |= RVT_RUN_IMPLICIT_RETURN;
+	if (options & RVT_OPT_SEQUENTIAL_JUMP)
+		flags |= RVT_RUN_SEQUENTIAL_JUMP;
+	return flags;
+}
+
+static void set_outcomes(struct rvt_etrace_decoder *dec, struct rvt_order *order,
+			 const struct path *path)
+{
+	order->n_outcomes = path->map_bits + path->predicted;
+	if (dec->predictor) {
+		dec->path = *path;
+		order->outcome = rvt_etrace_outcome;
+		order->outcome_ctx = dec;
+	} else {
+		order->outcomes = path->map;
+	}
+}
+
+static struct rvt_order new_order(struct rvt_etrace_decoder *dec, const struct path *path)
+{
+	struct rvt_order order;
+
+	memset(&order, 0, sizeof(order));
+	order.flags = run_flags(dec);
+	order.max_halfwords = RVT_UNLIMITED;
+	order.max_insns = RVT_UNLIMITED;
+	set_outcomes(dec, &order, path);
+	return order;
+}
+
+static uint64_t last_pc(const struct rvt_etrace_decoder *dec)
+{
+	enum rvt_insn_class iclass;
+	uint64_t pc = 0;
+
+	rvt_flow_last(dec->flow, &pc, &iclass);
+	return pc;
+}
+
+static bool came_by_return(const struct rvt_etrace_decoder *dec)
+{
+	enum rvt_insn_class iclass;
+	uint64_t pc;
+
+	return rvt_flow_last(dec->flow, &pc, &iclass) && iclass == RVT_INSN_RETURN;
+}
+
+/*
+ * rvt_flow_run(), but implicit returns go to the jump target cache (2.0.5's decoder does this,
+ * its text forbids it: a parameter decides).
+ */
+static int run_noting_returns(struct rvt_etrace_decoder *dec, struct rvt_order *order)
+{
+	bool implicit = order->flags & RVT_RUN_IMPLICIT_RETURN;
+	uint64_t used = 0, pc;
+	int stop;
+
+	if (implicit)
+		order->flags |= RVT_RUN_STOP_RETURN;
+	for (;;) {
+		stop = rvt_flow_run(dec->flow, order);
+		used += order->used_outcomes;
+		if (stop != RVT_STOP_RETURN || !implicit)
+			break;
+		if (!order->popped_valid) {
+			stop = RVT_STOP_TARGET;
+			break;
+		}
+		rvt_etrace_cache_note(dec, last_pc(dec), order->popped, true);
+		stop = rvt_flow_jump(dec->flow, order->popped);
+		if (stop)
+			return stop;
+		order->n_outcomes -= order->used_outcomes;
+		order->outcomes >>= order->used_outcomes & 63;
+		if (order->flags & RVT_RUN_STOP_PC && !order->n_outcomes &&
+		    rvt_flow_pc(dec->flow, &pc) && pc == order->stop_pc) {
+			stop = RVT_STOP_PC;
+			break;
+		}
+	}
+	order->used_outcomes = used;
+	return stop;
+}
+
+static int run(struct rvt_etrace_decoder *dec, struct rvt_order *order)
+{
+	if (dec->cache && dec->codec.params.jump_cache_returns == RVT_JUMP_CACHE_ALL_RETURNS)
+		return run_noting_returns(dec, order);
+	return rvt_flow_run(dec->flow, order);
+}
+
+static int fail(struct rvt_etrace_failure *failure, enum rvt_reason reason, const char *detail)
+{
+	failure->reason = reason;
+	failure->detail = detail;
+	return RVT_ETRACE_NOWHERE;
+}
+
+static int fail_stop(struct rvt_etrace_failure *failure, int stop)
+{
+	switch (stop) {
+	case RVT_STOP_OUTCOME:
+		return fail(failure, RVT_REASON_BAD_FLOW, "a branch without outcome on the way");
+	case RVT_STOP_TARGET:
+	case RVT_STOP_RETURN:
+		return fail(failure, RVT_REASON_BAD_FLOW, "an uninferable jump before all branches");
+	case RVT_STOP_TRAP_INSN:
+		return fail(failure, RVT_REASON_BAD_FLOW, "an ecall or ebreak, but no trap");
+	case RVT_STOP_NO_CODE:
+		return fail(failure, RVT_REASON_NO_CODE, "no code is known there");
+	case RVT_STOP_BAD_INSN:
+		return fail(failure, RVT_REASON_BAD_INSN, "no instruction there");
+	default:
+		return fail(failure, RVT_REASON_BAD_FLOW, "the reported address is never reached");
+	}
+}
+
+/* The uninferable jump that was just executed goes to the target. */
+static int take_jump(struct rvt_etrace_decoder *dec, uint64_t target, bool mispredicted)
+{
+	bool keep = !mispredicted ||
+		    dec->codec.params.jump_cache_returns != RVT_JUMP_CACHE_NO_RETURNS;
+	int ret;
+
+	rvt_etrace_cache_note(dec, last_pc(dec), target, keep);
+	ret = rvt_flow_jump(dec->flow, target);
+	return ret ? ret : RVT_ETRACE_BY_JUMP;
+}
+
+/* ---- without irreport ---- */
+
+/*
+ * 2.0: an address that follows a return which was followed implicitly is reported without irreport
+ * only if the return stack is empty then.
+ */
+static bool is_inner_return(const struct rvt_etrace_decoder *dec, const struct goal *goal)
+{
+	return !dec->draft && !dec->codec.iret_ext && !goal->sync && !goal->notify &&
+	       dec->return_depth && came_by_return(dec) && rvt_flow_return_depth(dec->flow);
+}
+
+static int follow_plain(struct rvt_etrace_decoder *dec, const struct path *path,
+			const struct goal *goal, struct rvt_etrace_failure *failure)
+{
+	struct rvt_order order = new_order(dec, path);
+	uint64_t total = order.n_outcomes;
+	int stop;
+
+	if (!goal->by_jump_only && !goal->updiscon) {
+		order.flags |= RVT_RUN_STOP_PC;
+		order.stop_pc = goal->target;
+	}
+	for (;;) {
+		stop = run(dec, &order);
+		if (stop < 0)
+			return stop;
+		if (stop == RVT_STOP_PC && !is_inner_return(dec, goal))
+			return RVT_ETRACE_BY_PATH;
+		if (stop == RVT_STOP_TARGET && order.used_outcomes == total)
+			return take_jump(dec, goal->target, false);
+		if (stop != RVT_STOP_PC)
+			return fail_stop(failure, stop);
+		set_outcomes(dec, &order, &no_path);
+		total = 0;
+	}
+}
+
+/* ---- with irreport: implicit returns are counted, or the depth of the stack is ---- */
+
+enum decision { FOLLOW, IS_WRONG, IS_REPORTED };
+
+/* What a return means that would be followed to @popped. @irets: those since the last outcome. */
+static enum decision decide_return(struct rvt_etrace_decoder *dec, const struct goal *goal,
+				   uint64_t popped, uint64_t irets)
+{
+	unsigned int depth = rvt_flow_return_depth(dec->flow) + 1;
+	struct walk_goal ahead = {
+		.target = goal->target, .has_target = true, .has_depth = true, .depth = goal->ir,
+	};
+
+	if (dec->codec.iret_ext) {
+		if (irets != goal->ir)
+			return FOLLOW;
+		return popped == goal->target ? IS_REPORTED : IS_WRONG;
+	}
+	if (popped == goal->target)
+		return FOLLOW;
+	if (dec->draft) {
+		unsigned int bits = dec->codec.params.return_stack_size_p;
+
+		return (depth & rvt_etrace_mask(bits)) == goal->ir ? IS_WRONG : FOLLOW;
+	}
+	if (depth != goal->ir)
+		return FOLLOW;
+	/* The packet may also report an instruction further on, at the same depth. */
+	return rvt_etrace_walk(dec, popped, &ahead) == RVT_ETRACE_WALK_TARGET ? FOLLOW : IS_WRONG;
+}
+
+/* Whether the flow, which stands before the target, is where the packet says. */
+static bool is_goal(struct rvt_etrace_decoder *dec, const struct goal *goal, uint64_t irets)
+{
+	if (goal->by_jump_only || goal->updiscon)
+		return false;
+	if (goal->notify || rvt_flow_branch_at(dec->flow, goal->target))
+		return true;
+	if (dec->codec.iret_ext)
+		return irets == goal->ir && !came_by_return(dec);
+	return !dec->draft && rvt_flow_return_depth(dec->flow) == goal->ir;
+}
+
+static bool stands_at(const struct rvt_etrace_decoder *dec, uint64_t address)
+{
+	uint64_t pc;
+
+	return rvt_flow_pc(dec->flow, &pc) && pc == address;
+}
+
+/* From where all outcomes are used. */
+static int follow_returns(struct rvt_etrace_decoder *dec, const struct goal *goal,
+			  struct rvt_etrace_failure *failure)
+{
+	struct rvt_order order = new_order(dec, &no_path);
+	uint64_t irets = 0;
+
+	order.flags |= RVT_RUN_STOP_RETURN | RVT_RUN_STOP_PC;
+	order.stop_pc = goal->target;
+	for (unsigned int i = 0; i < MAX_STOPS; i++) {
+		int stop = rvt_flow_run(dec->flow, &order), ret;
+		enum decision decision;
+
+		if (stop < 0)
+			return stop;
+		if (stop == RVT_STOP_PC) {
+			if (is_goal(dec, goal, irets))
+				return RVT_ETRACE_BY_PATH;
+			continue;
+		}
+		if (stop == RVT_STOP_TARGET || (stop == RVT_STOP_RETURN && !order.popped_valid))
+			return take_jump(dec, goal->target, false);
+		if (stop != RVT_STOP_RETURN)
+			return fail_stop(failure, stop);
+		decision = decide_return(dec, goal, order.popped, irets);
+		if (decision == IS_WRONG)
+			return take_jump(dec, goal->target, true);
+		if (decision == FOLLOW && dec->codec.params.jump_cache_returns ==
+		    RVT_JUMP_CACHE_ALL_RETURNS)
+			rvt_etrace_cache_note(dec, last_pc(dec), order.popped, true);
+		ret = rvt_flow_jump(dec->flow, order.popped);
+		if (ret)
+			return ret;
+		if (decision == IS_REPORTED)
+			return RVT_ETRACE_BY_JUMP;
+		irets++;
+		if (stands_at(dec, goal->target) && is_goal(dec, goal, irets))
+			return RVT_ETRACE_BY_PATH;
+	}
+	return fail_stop(failure, RVT_STOP_INSNS);
+}
+
+static int follow_irreport(struct rvt_etrace_decoder *dec, const struct path *path,
+			   const struct goal *goal, struct rvt_etrace_failure *failure)
+{
+	struct rvt_order order = new_order(dec, path);
+	int stop;
+
+	if (order.n_outcomes) {
+		order.flags |= RVT_RUN_STOP_USED;
+		stop = run(dec, &order);
+		if (stop < 0)
+			return stop;
+		/* A branch right behind the last one can only be the target itself. */
+		if (stop != RVT_STOP_USED && stop != RVT_STOP_OUTCOME)
+			return fail_stop(failure, stop);
+		if (stands_at(dec, goal->target) && is_goal(dec, goal, 0))
+			return RVT_ETRACE_BY_PATH;
+		if (stop == RVT_STOP_OUTCOME)
+			return fail_stop(failure, stop);
+	}
+	return follow_returns(dec, goal, failure);
+}
+
+/* ---- what decoder.c needs ---- */
+
+int rvt_etrace_follow(struct rvt_etrace_decoder *dec, const struct path *path,
+		      const struct goal *goal, struct rvt_etrace_failure *failure)
+{
+	if (goal->irreport && dec->return_depth)
+		return follow_irreport(dec, path, goal, failure);
+	return follow_plain(dec, path, goal, failure);
+}
+
+int rvt_etrace_follow_to_branch(struct rvt_etrace_decoder *dec, const struct path *path,
+				struct rvt_etrace_failure *failure)
+{
+	struct rvt_order order = new_order(dec, path);
+	uint64_t total = order.n_outcomes;
+	int stop = run(dec, &order);
+
+	if (stop < 0)
+		return stop;
+	if (stop == RVT_STOP_OUTCOME && order.used_outcomes == total)
+		return RVT_ETRACE_AT_BRANCH;
+	return fail_stop(failure, stop);
+}
+
+int rvt_etrace_look_again(struct rvt_etrace_decoder *dec, struct rvt_etrace_failure *failure)
+{
+	const struct walk_goal anything = { .has_target = false };
+	struct rvt_order order;
+	int stop;
+
+	dec->inferred = false;
+	if (rvt_etrace_walk(dec, dec->address, &anything) != RVT_ETRACE_WALK_JUMP)
+		return RVT_ETRACE_BY_PATH;
+	order = new_order(dec, &no_path);
+	stop = run(dec, &order);
+	if (stop < 0)
+		return stop;
+	if (stop != RVT_STOP_TARGET)
+		return fail_stop(failure, stop);
+	return take_jump(dec, dec->address, false);
+}
+
+int rvt_etrace_finish_pending(struct rvt_etrace_decoder *dec, uint64_t *pc, bool *known)
+{
+	*known = rvt_flow_pc(dec->flow, pc);
+	if (dec->pending) {
+		struct rvt_order order = new_order(dec, &dec->carried);
+		int stop;
+
+		order.max_insns = 1;
+		stop = rvt_flow_run(dec->flow, &order);
+		if (stop < 0)
+			return stop;
+		*known = stop != RVT_STOP_TARGET && stop != RVT_STOP_RETURN &&
+			 rvt_flow_pc(dec->flow, pc);
+	}
+	dec->pending = dec->inferred = false;
+	dec->carried = no_path;
+	return 0;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * E-Trace streams: framing, sources, damage.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <stream-ops.h>
+#include <etrace/decoder.h>
+#include <etrace/frame.h>
+
+struct etrace_stream {
+	struct rvt_stream base;
+	struct rvt_stream_ops ops;
+	struct rvt_etrace_codec codec;		/* parameters as given; of sources not seen yet */
+	struct rvt_etrace_frames frames;
+	unsigned int n_sources;
+	struct rvt_etrace_decoder **sources;	/* by srcID; NULL: not seen */
+};
+
+static unsigned int frame_src(const struct etrace_stream *s, const uint8_t *bytes)
+{
+	unsigned int src = 0;
+
+	if (s->n_sources > 1)
+		src = bytes[1];
+	if (s->n_sources > 256)
+		src |= bytes[2] << 8;
+	return src & (s->n_sources - 1);
+}
+
+static bool frame_valid(void *ctx, const uint8_t *bytes, unsigned int len)
+{
+	const struct etrace_stream *s = ctx;
+	const struct rvt_etrace_decoder *dec = s->sources[frame_src(s, bytes)];
+	struct rvt_etrace_msg msg;
+
+	return !rvt_etrace_parse(dec ? &dec->codec : &s->codec, bytes, len, &msg);
+}
+
+static int create(const struct rvt_params *params, const struct rvt_stream_ops *ops,
+		  struct rvt_stream **stream)
+{
+	struct etrace_stream *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return -ENOMEM;
+	ret = rvt_etrace_codec_init(&s->codec, params);
+	if (ret)
+		goto err_out;
+	s->ops = *ops;
+	s->n_sources = 1u << params->srcid_bits;
+	s->sources = calloc(s->n_sources, sizeof(*s->sources));
+	if (!s->sources) {
+		ret = -ENOMEM;
+		goto err_out;
+	}
+	rvt_etrace_frames_init(&s->frames, params, frame_valid, s);
+	*stream = &s->base;
+	return 0;
+err_out:
+	free(s);
+	return ret;
+}
+
+static void destroy(struct rvt_stream *stream)
+{
+	struct etrace_stream *s = (struct etrace_stream *)stream;
+
+	for (unsigned int i = 0; i < s->n_sources; i++) {
+		if (!s->sources[i])
+			continue;
+		rvt_etrace_decoder_fini(s->sources[i]);
+		free(s->sources[i]);
+	}
+	free(s->sources);
+	free(s);
+}
+
+static int find_source(struct etrace_stream *s, unsigned int src, struct rvt_etrace_decoder **dec)
+{
+	struct rvt_flow *flow;
+	int ret;
+
+	*dec = s->sources[src];
+	if (*dec)
+		return 0;
+	*dec = malloc(sizeof(**dec));
+	if (!*dec)
+		return -ENOMEM;
+	flow = s->ops.flow ? s->ops.flow(s->ops.ctx, src) : NULL;
+	ret = rvt_etrace_decoder_init(*dec, &s->codec.params, flow, &s->base.stats);
+	if (ret) {
+		rvt_etrace_decoder_fini(*dec);
+		free(*dec);
+		return ret;
+	}
+	s->sources[src] = *dec;
+	return 0;
+}
+
+static int on_bad(struct etrace_stream *s, struct rvt_etrace_decoder *dec, const char *what)
+{
+	s->base.stats.errors++;
+	rvt_etrace_frames_bad(&s->frames);
+	dec->offset = s->frames.offset;
+	return dec->flow ? rvt_etrace_decoder_gap(dec, RVT_REASON_BAD_PACKET, what) : 0;
+}
+
+static int on_frame(struct etrace_stream *s)
+{
+	struct rvt_etrace_decoder *dec;
+	struct rvt_etrace_msg msg;
+	const char *what;
+	int ret = find_source(s, frame_src(s, s->frames.bytes), &dec);
+
+	if (ret)
+		return ret;
+	what = rvt_etrace_parse(&dec->codec, s->frames.bytes, s->frames.len_bytes, &msg);
+	if (what)
+		return on_bad(s, dec, what);
+	s->base.stats.messages++;
+	if (!msg.present) {
+		s->base.stats.vendor_messages++;
+		return 0;
+	}
+	msg.offset = s->frames.offset;
+	if (dec->flow)
+		return rvt_etrace_decoder_packet(dec, &msg);
+	/* What packets look like must be known even of a source that is skipped. */
+	if (msg.kind == RVT_ETRACE_SYNC_SUPPORT)
+		rvt_etrace_codec_support(&dec->codec, &msg);
+	return 0;
+}
+
+/* Loses the flow of every source. */
+static int lose_all(struct etrace_stream *s, uint64_t offset, enum rvt_reason reason,
+		    const char *what, bool *told)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < s->n_sources && !ret; i++) {
+		struct rvt_etrace_decoder *dec = s->sources[i];
+
+		if (!dec || !dec->flow)
+			continue;
+		*told |= dec->started;
+		dec->offset = offset;
+		ret = rvt_etrace_decoder_gap(dec, reason, what);
+	}
+	return ret;
+}
+
+/* Damage that no source was told of is one of the stream. */
+static int on_damage(struct etrace_stream *s)
+{
+	const struct rvt_etrace_damage *damage = &s->frames.damage;
+	struct rvt_event event = {
+		.type = RVT_EVENT_LOST, .reason = RVT_REASON_BAD_PACKET,
+		.offset = damage->offset, .detail = damage->what,
+	};
+	bool told = false;
+	int ret;
+
+	s->base.stats.errors++;
+	ret = lose_all(s, damage->offset, RVT_REASON_BAD_PACKET, damage->what, &told);
+	if (ret || told || !s->ops.event)
+		return ret;
+	return s->ops.event(s->ops.ctx, &event);
+}
+
+static int drain(struct etrace_stream *s)
+{
+	int ret = 0;
+
+	while (!ret) {
+		switch (rvt_etrace_frames_next(&s->frames)) {
+		case RVT_ETRACE_READ_FRAME:
+			ret = on_frame(s);
+			break;
+		case RVT_ETRACE_READ_DAMAGE:
+			ret = on_damage(s);
+			break;
+		case RVT_ETRACE_READ_MORE:
+			return 0;
+		}
+	}
+	return ret;
+}
+
+/* -ECANCELED stands for a positive result of a flow's sink: ask the flow for it. */
+static int result_of(struct etrace_stream *s, int ret)
+{
+	for (unsigned int i = 0; i < s->n_sources && ret == -ECANCELED; i++)
+		if (s->sources[i] && s->sources[i]->flow)
+			ret = rvt_flow_flush(s->sources[i]->flow) ?: ret;
+	return ret;
+}
+
+static int feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset)
+{
+	struct etrace_stream *s = (struct etrace_stream *)stream;
+
+	rvt_etrace_frames_feed(&s->frames, bytes, len, offset);
+	return result_of(s, drain(s));
+}
+
+static int lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason, bool boundary)
+{
+	struct etrace_stream *s = (struct etrace_stream *)stream;
+	bool told = false;
+
+	rvt_etrace_frames_lost(&s->frames, boundary);
+	return result_of(s, lose_all(s, offset, reason, "bytes are missing", &told));
+}
+
+static int finish(struct rvt_stream *stream)
+{
+	struct etrace_stream *s = (struct etrace_stream *)stream;
+	int ret;
+
+	rvt_etrace_frames_finish(&s->frames);
+	ret = drain(s);
+	for (unsigned int i = 0; i < s->n_sources && !ret; i++)
+		if (s->sources[i] && s->sources[i]->flow)
+			ret = rvt_etrace_decoder_finish(s->sources[i]);
+	return result_of(s, ret);
+}
+
+static void update_stats(struct rvt_stream *stream)
+{
+	struct etrace_stream *s = (struct etrace_stream *)stream;
+
+	stream->stats.idle_bytes = s->frames.idle_bytes;
+	stream->stats.skipped_bytes = s->frames.skipped_bytes;
+}
+
+const struct rvt_protocol_ops rvt_etrace_protocol = {
+	.create = create,
+	.destroy = destroy,
+	.feed = feed,
+	.lost = lost,
+	.finish = finish,
+	.update_stats = update_stats,
+};
