@@ -6,6 +6,7 @@
 /* Each gets argv with its own name as argv[0] and returns the exit status. */
 int cmd_record(int argc, char **argv);
 int cmd_script(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_tandem(int argc, char **argv);

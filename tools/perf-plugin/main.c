@@ -12,6 +12,7 @@ static const struct command {
 } commands[] = {
 	{ "record", cmd_record, "record the control flow of a command, process, cpu or system" },
 	{ "script", cmd_script, "print the recorded flow: branches, calls or instructions" },
+	{ "report", cmd_report, "count the instructions of every function" },
 	{ "decode", cmd_decode, "the program's flow from a bare dump and ELF files" },
 	{ "dump", cmd_dump, "print the messages of a trace" },
 	{ "tandem", cmd_tandem, "traces for tandem verification: print, make, check, convert" },

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* `perf rvtrace report`: how many instructions each function executed, counted, not sampled. */
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd.h"
+#include "places.h"
+#include "view.h"
+
+#define CACHE_SLOTS 65536
+#define UNKNOWN "[unknown]"
+
+enum sort_key { SORT_COMM, SORT_PID, SORT_TID, SORT_CPU, SORT_DSO, SORT_SYM, SORT_KEYS };
+
+static const struct {
+	const char *name, *title;
+	int width;
+} sort_keys[SORT_KEYS] = {
+	[SORT_COMM] = { "comm", "Command", 16 },
+	[SORT_PID] = { "pid", "Pid", 7 },
+	[SORT_TID] = { "tid", "Tid", 7 },
+	[SORT_CPU] = { "cpu", "CPU", 3 },
+	[SORT_DSO] = { "dso", "Shared Object", 24 },
+	[SORT_SYM] = { "sym", "Symbol", 0 },
+};
+
+struct row {
+	const char *comm, *dso, *symbol;	/* of what is not sorted by: NULL */
+	int32_t pid, tid, cpu;
+	char privilege;		/* 'u', 'k', or 0 when not sorted by symbol */
+	uint64_t insns, calls, branches;
+};
+
+/* A block in a space, run by somebody, belongs to one row. */
+struct cache_slot {
+	uint64_t pc, generation;
+	const struct rvt_space *space;
+	const char *comm;
+	int32_t tid, cpu;
+	uint32_t insns;
+	bool at_start;		/* the block begins a function */
+	struct row *row;	/* NULL: the block is part of several functions */
+};
+
+struct report {
+	unsigned int keys;	/* bit per enum sort_key */
+	struct view *view;
+	struct places *places;
+	void *tree;		/* tsearch tree of struct row */
+	struct row **list;
+	size_t n, room;
+	struct cache_slot *cache;
+	uint64_t insns, errors;
+	double percent_limit;
+	uint64_t max_lines;
+};
+
+static const char help[] =
+"usage: perf rvtrace report [OPTIONS]\n"
+"Counts the instructions of every function: exactly, from the trace.\n\n"
+"  -s, --sort LIST       comm, pid, tid, cpu, dso, sym (comm,dso,sym)\n"
+"      --percent-limit P leave out what is below P percent\n"
+"      --max-lines N     only the first N\n"
+"      --stdio           accepted for perf's sake\n"
+VIEW_HELP;
+
+enum { OPT_STDIO = 256, OPT_LIMIT, OPT_MAX };
+
+static const struct option long_options[] = {
+	{ "sort", required_argument, NULL, 's' },
+	{ "stdio", no_argument, NULL, OPT_STDIO },
+	{ "percent-limit", required_argument, NULL, OPT_LIMIT },
+	{ "max-lines", required_argument, NULL, OPT_MAX },
+	{ "help", no_argument, NULL, 'h' },
+	VIEW_LONG_OPTIONS,
+	{ NULL, 0, NULL, 0 },
+};
+
+static int compare_names(const char *a, const char *b)
+{
+	return a == b ? 0 : !a ? -1 : !b ? 1 : strcmp(a, b);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = compare_names(x->symbol, y->symbol);
+
+	if (!order)
+		order = compare_names(x->comm, y->comm);
+	if (!order)
+		order = compare_names(x->dso, y->dso);
+	if (!order)
+		order = (x->pid > y->pid) - (x->pid < y->pid);
+	if (!order)
+		order = (x->tid > y->tid) - (x->tid < y->tid);
+	if (!order)
+		order = (x->cpu > y->cpu) - (x->cpu < y->cpu);
+	return order ? order : x->privilege - y->privilege;
+}
+
+static struct row *get_row(struct report *report, const struct rvt_lane *lane, uint64_t pc)
+{
+	const struct place *place = places_find(report->places, lane->space, pc);
+	struct row key = { .pid = -1, .tid = -1, .cpu = -1 }, **found, *row;
+
+	if (report->keys & 1u << SORT_COMM)
+		key.comm = lane->task ? lane->task->comm : UNKNOWN;
+	if (report->keys & 1u << SORT_PID)
+		key.pid = lane->task ? lane->task->pid : -1;
+	if (report->keys & 1u << SORT_TID)
+		key.tid = lane->task ? lane->task->tid : -1;
+	if (report->keys & 1u << SORT_CPU)
+		key.cpu = lane->cpu;
+	if (report->keys & 1u << SORT_DSO)
+		key.dso = place->dso;
+	if (report->keys & 1u << SORT_SYM) {
+		key.symbol = place->symbol ? place->symbol : UNKNOWN;
+		key.privilege = (int64_t)pc < 0 ? 'k' : 'u';
+	}
+	found = tfind(&key, &report->tree, compare_rows);
+	if (found)
+		return *found;
+	if (report->n == report->room) {
+		size_t room = report->room * 2 + 256;
+		struct row **grown = reallocarray(report->list, room, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		report->list = grown;
+		report->room = room;
+	}
+	row = malloc(sizeof(*row));
+	if (!row)
+		return NULL;
+	*row = key;
+	/* a task's name may go when the recording's reader goes, but not before */
+	if (!tsearch(row, &report->tree, compare_rows)) {
+		free(row);
+		return NULL;
+	}
+	return report->list[report->n++] = row;
+}
+
+static uint64_t pc_of(const struct rvt_block *block, uint32_t insn)
+{
+	uint64_t pc = block->pc;
+
+	for (uint32_t i = 0; i < insn; i++)
+		pc += 2 * block->halfwords[i];
+	return pc;
+}
+
+/* Instruction by instruction: for a block that a function's end goes through. */
+static int count_each(struct report *report, const struct rvt_lane *lane, const struct rvt_run *run)
+{
+	uint64_t pc = pc_of(run->block, run->first);
+
+	for (uint32_t i = run->first; i < run->first + run->count; i++) {
+		struct row *row = get_row(report, lane, pc);
+
+		if (!row)
+			return -ENOMEM;
+		row->insns++;
+		pc += 2 * run->block->halfwords[i];
+	}
+	return 0;
+}
+
+static struct cache_slot *find_slot(struct report *report, const struct rvt_lane *lane,
+				    const struct rvt_block *block)
+{
+	const char *comm = lane->task ? lane->task->comm : NULL;
+	int32_t tid = lane->task ? lane->task->tid : -1;
+	uint64_t generation = lane->space ? rvt_space_generation(lane->space) : 0;
+	uint64_t hash = (block->pc >> 1 ^ (uintptr_t)lane->space >> 4 ^ (uint64_t)tid << 40) *
+			0x9e3779b97f4a7c15ULL;
+	struct cache_slot *slot = &report->cache[hash >> 48];
+	const struct place *place;
+
+	if (slot->space == lane->space && slot->pc == block->pc && slot->tid == tid &&
+	    slot->comm == comm && slot->generation == generation && slot->cpu == lane->cpu &&
+	    slot->insns == block->insns)
+		return slot;
+	place = places_find(report->places, lane->space, block->pc);
+	*slot = (struct cache_slot){ .pc = block->pc, .generation = generation,
+		.space = lane->space, .comm = comm, .tid = tid, .cpu = lane->cpu,
+		.insns = block->insns };
+	slot->at_start = place->symbol && place->start == block->pc;
+	if (!place->symbol || block->pc + block->bytes <= place->end)
+		slot->row = get_row(report, lane, block->pc);
+	return slot;
+}
+
+static int count_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	struct report *report = ctx;
+
+	if (!view_wants(report->view, lane))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct rvt_block *block = runs[i].block;
+		struct cache_slot *slot = find_slot(report, lane, block);
+		int err = 0;
+
+		report->insns += runs[i].count;
+		if (!slot->row) {
+			err = count_each(report, lane, &runs[i]);
+			if (err)
+				return err;
+			continue;
+		}
+		slot->row->insns += runs[i].count;
+		slot->row->calls += slot->at_start && !runs[i].first;
+		slot->row->branches += runs[i].first + runs[i].count == block->insns &&
+			block->iclass != RVT_INSN_SEQUENTIAL;
+	}
+	return 0;
+}
+
+static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	struct report *report = ctx;
+
+	report->errors += event->type == RVT_EVENT_LOST && view_wants(report->view, lane);
+	return 0;
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+	const struct row *const *x = a, *const *y = b;
+
+	if ((*x)->insns != (*y)->insns)
+		return (*x)->insns < (*y)->insns ? 1 : -1;
+	return compare_rows(*x, *y);
+}
+
+static void print_key(const struct row *row, enum sort_key key)
+{
+	int width = sort_keys[key].width;
+
+	switch (key) {
+	case SORT_COMM: printf("  %-*s", width, row->comm); break;
+	case SORT_PID: printf("  %*d", width, row->pid); break;
+	case SORT_TID: printf("  %*d", width, row->tid); break;
+	case SORT_CPU: printf("  %0*d", width, row->cpu); break;
+	case SORT_DSO:
+		printf("  %-*s", width, strrchr(row->dso, '/') ? strrchr(row->dso, '/') + 1 :
+		       row->dso);
+		break;
+	default:
+		printf("  [%c] %s", row->privilege == 'k' ? 'k' : '.', row->symbol);
+	}
+}
+
+static void print_report(struct report *report)
+{
+	uint64_t lines = 0;
+
+	if (report->n)
+		qsort(report->list, report->n, sizeof(*report->list), compare_counts);
+	printf("# %" PRIu64 " instructions executed, counted from the trace\n#\n", report->insns);
+	printf("# Overhead     Instructions      Branches       Entered");
+	for (int key = 0; key < SORT_KEYS; key++)
+		if (report->keys & 1u << key)
+			printf("  %-*s", sort_keys[key].width, sort_keys[key].title);
+	printf("\n# ........ ................ ............. .............");
+	for (int key = 0; key < SORT_KEYS; key++)
+		if (report->keys & 1u << key)
+			printf("  %.*s", sort_keys[key].width ? sort_keys[key].width : 24,
+			       "................................");
+	printf("\n#\n");
+	for (size_t i = 0; i < report->n; i++) {
+		const struct row *row = report->list[i];
+		double percent = report->insns ? 100.0 * row->insns / report->insns : 0;
+
+		if (percent < report->percent_limit ||
+		    (report->max_lines && lines++ >= report->max_lines))
+			break;
+		printf("   %6.2f%% %16" PRIu64 " %13" PRIu64 " %13" PRIu64, percent, row->insns,
+		       row->branches, row->calls);
+		for (int key = 0; key < SORT_KEYS; key++)
+			if (report->keys & 1u << key)
+				print_key(row, key);
+		putchar('\n');
+	}
+}
+
+static int parse_keys(const char *text, unsigned int *keys)
+{
+	char *copy = strdup(text), *rest = copy, *word;
+	int err = copy ? 0 : -ENOMEM;
+
+	*keys = 0;
+	while (!err && (word = strsep(&rest, ","))) {
+		int key = 0;
+
+		while (key < SORT_KEYS && strcmp(sort_keys[key].name, word))
+			key++;
+		if (key == SORT_KEYS && strcmp(word, "symbol"))
+			err = cmd_error(-EINVAL, "cannot sort by '%s'; keys: comm, pid, tid, cpu, dso, sym",
+					word);
+		*keys |= 1u << (key == SORT_KEYS ? SORT_SYM : key);
+	}
+	free(copy);
+	return err;
+}
+
+static int run(struct report *report, const struct view_options *options)
+{
+	const struct rvt_session_sink sink = { .ctx = report, .runs = count_runs,
+					       .event = count_event, .warning = view_warning };
+	int err;
+
+	report->view = view_open(options);
+	if (!report->view)
+		return -EINVAL;
+	report->places = places_create(view_session(report->view));
+	report->cache = calloc(CACHE_SLOTS, sizeof(*report->cache));
+	if (!report->places || !report->cache)
+		return -ENOMEM;
+	for (size_t i = 0; i < CACHE_SLOTS; i++)
+		report->cache[i].insns = UINT32_MAX;
+	err = rvt_session_run(view_session(report->view), &sink);
+	if (err)
+		return cmd_error(err, "decoding ended: %s", strerror(-err));
+	print_report(report);
+	view_summary(report->view, report->errors);
+	return 0;
+}
+
+static void no_free(void *row)
+{
+	(void)row;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct view_options options = { .session.by_cpu = true };
+	struct report report = { .keys = 1u << SORT_COMM | 1u << SORT_DSO | 1u << SORT_SYM };
+	int c, err;
+
+	while ((c = getopt_long(argc, argv, "hs:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
+		switch (c) {
+		case 's':
+			if (parse_keys(optarg, &report.keys))
+				return 1;
+			break;
+		case OPT_STDIO: break;
+		case OPT_LIMIT: report.percent_limit = strtod(optarg, NULL); break;
+		case OPT_MAX: report.max_lines = strtoull(optarg, NULL, 10); break;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		default:
+			if (view_option(&options, c, optarg))
+				break;
+			fputs("Try 'perf rvtrace report --help'.\n", stderr);
+			return 1;
+		}
+	}
+	err = run(&report, &options);
+	tdestroy(report.tree, no_free);
+	for (size_t i = 0; i < report.n; i++)
+		free(report.list[i]);
+	free(report.list);
+	free(report.cache);
+	places_destroy(report.places);
+	view_close(report.view);
+	return err ? 1 : 0;
+}
