@@ -178,6 +178,7 @@ static void retire(struct hart *h, struct block *b, uint32_t first, uint32_t cou
 		if (run.itype == RVT_ITYPE_BRANCH_TAKEN && next_pc == end)
 			run.itype = RVT_ITYPE_BRANCH_NOT_TAKEN;
 		run.sijump = after_upper(h, b, first, last);
+		run.absolute = b->last.absolute;
 	}
 	h->insns += count;
 	if (h->started) {

@@ -89,6 +89,7 @@ static void classify_32(uint32_t insn, struct insn_class *c)
 		c->plain = true;
 		c->itype = jalr_itype(c->rd, c->rs1);
 		c->jump_rs = c->rs1;
+		c->absolute = !c->rs1;
 		break;
 	case OP_LOAD:
 		c->plain = c->load = true;

@@ -13,6 +13,7 @@ struct insn_class {
 	enum rvt_itype itype;
 	uint8_t upper_rd;	/* register that lui, c.lui or auipc loads; 0: another instruction */
 	uint8_t jump_rs;	/* register that jalr, c.jr or c.jalr goes to; 0: another instruction */
+	bool absolute;		/* jalr with rs1 = x0 */
 	/* Only computes or jumps, or is an ordinary load or store; else it may leave its block early. */
 	bool plain;
 	bool store, load;

@@ -68,7 +68,7 @@ static void show_control(struct component *c)
 	do {
 		if (__atomic_exchange_n(&c->stopped, false, __ATOMIC_ACQ_REL)) {
 			c->enabled = false;
-			c->shown &= ~CTL_ENABLE;
+			c->shown = (c->shown & ~CTL_ENABLE) | CTL_EMPTY;
 		}
 		value = control(c);
 		c->page[0] = value;
@@ -80,6 +80,7 @@ void part_stopped(struct component *c)
 {
 	__atomic_store_n(&c->stopped, true, __ATOMIC_RELEASE);
 	__atomic_and_fetch(&c->page[0], ~CTL_ENABLE, __ATOMIC_SEQ_CST);
+	__atomic_or_fetch(&c->page[0], CTL_EMPTY, __ATOMIC_SEQ_CST);
 }
 
 void part_sticky(struct component *c, uint32_t bit)
