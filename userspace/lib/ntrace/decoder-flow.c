@@ -94,11 +94,19 @@ static uint32_t mode_flags(const struct rvt_ntrace_source *s, enum rvt_ntrace_la
 	return RVT_RUN_NOT_TAKEN | (last == RVT_NTRACE_LAST_TAKEN ? RVT_RUN_LAST_TAKEN : 0);
 }
 
-/* In HTM the message would have carried history for a branch: so it is BTM. */
-static bool tells_btm(const struct rvt_ntrace_source *s, const struct rvt_ntrace_msg *msg)
+/*
+ * A branch without history while the mode is not known. In HTM any message would have brought its
+ * history, save ProgTraceSync, which drops it: then only what is ahead can tell.
+ */
+static bool tells_btm(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
+		      const struct rvt_ntrace_msg *msg)
 {
-	return s->mode == RVT_MODE_AUTO && !s->hist.bits &&
-	       msg->field[RVT_NTRACE_F_TCODE] != RVT_NTRACE_PROG_TRACE_SYNC;
+	unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
+
+	if (s->mode != RVT_MODE_AUTO || s->hist.bits)
+		return false;
+	return msg->field[RVT_NTRACE_F_TCODE] != RVT_NTRACE_PROG_TRACE_SYNC ||
+	       d->hints[src] == RVT_MODE_BTM;
 }
 
 /* Reports what stopped the walk too early. */
@@ -156,8 +164,9 @@ bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		return false;
 	}
 	stop = run(d, s, mode_flags(s, last), 0);
-	if (stop == RVT_STOP_OUTCOME && tells_btm(s, msg)) {
+	if (stop == RVT_STOP_OUTCOME && tells_btm(d, s, msg)) {
 		s->mode = RVT_MODE_BTM;
+		s->mode_settled = true;
 		stop = run(d, s, mode_flags(s, last), 0);
 	}
 	if (stop < 0)

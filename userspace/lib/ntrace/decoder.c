@@ -90,12 +90,16 @@ static void on_ownership(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source 
 	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
 }
 
-/* A message that only one mode has. False: it cannot be, so it is damage. */
+/*
+ * A message that only one mode has. False: it cannot be, so it is damage. With `mode = auto` the
+ * mode may change where tracing is enabled; until a message tells it stays what it was.
+ */
 static bool settle_mode(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			const struct rvt_ntrace_msg *msg, enum rvt_mode mode)
 {
-	if (s->mode == RVT_MODE_AUTO)
+	if (!s->mode_settled)
 		s->mode = mode;
+	s->mode_settled = true;
 	if (s->mode == mode)
 		return true;
 	d->stream.stats.errors++;
@@ -269,7 +273,7 @@ static void on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 
 	d->stream.stats.syncs++;
 	if (sync == RVT_NTRACE_SYNC_DEBUG_EXIT || sync == RVT_NTRACE_SYNC_TRACE_ENABLE)
-		s->mode = d->params.mode;
+		s->mode_settled = d->params.mode != RVT_MODE_AUTO;
 	if (tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC && !settle_mode(d, s, msg, RVT_MODE_BTM))
 		return;
 	if (has_hist && !settle_mode(d, s, msg, RVT_MODE_HTM))
@@ -421,6 +425,7 @@ static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d, unsigned i
 		return NULL;
 	}
 	s->mode = d->params.mode;
+	s->mode_settled = s->mode != RVT_MODE_AUTO;
 	s->flow = d->ops.flow(d->ops.ctx, src);
 	d->sources[src] = s;
 	return s;
@@ -455,6 +460,55 @@ static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg
 		on_standard(d, s, msg);
 }
 
+/* ---- mode = auto ---- */
+
+/* Which mode has @msg; AUTO: both. */
+static enum rvt_mode mode_of(const struct rvt_ntrace_msg *msg)
+{
+	switch (msg->field[RVT_NTRACE_F_TCODE]) {
+	case RVT_NTRACE_DIRECT_BRANCH:
+	case RVT_NTRACE_DIRECT_BRANCH_SYNC:
+		return RVT_MODE_BTM;
+	case RVT_NTRACE_RESOURCE_FULL:
+		return msg->field[RVT_NTRACE_F_RCODE] == 1 || msg->field[RVT_NTRACE_F_RCODE] == 2 ?
+		       RVT_MODE_HTM : RVT_MODE_AUTO;
+	default:
+		return rvt_ntrace_has(msg, RVT_NTRACE_F_HIST) ? RVT_MODE_HTM : RVT_MODE_AUTO;
+	}
+}
+
+/* Looks through the input for the first message of each source that tells its mode. */
+static void look_ahead(struct rvt_ntrace_decoder *d)
+{
+	struct rvt_ntrace_reader ahead = d->reader;
+	enum rvt_ntrace_read read;
+	struct rvt_ntrace_msg msg;
+	unsigned int src;
+
+	while ((read = rvt_ntrace_reader_next(&ahead, &msg)) != RVT_NTRACE_READ_MORE) {
+		if (read != RVT_NTRACE_READ_MESSAGE ||
+		    rvt_ntrace_kind(msg.field[RVT_NTRACE_F_TCODE]) != RVT_NTRACE_STANDARD)
+			continue;
+		src = d->params.src_bits ? msg.field[RVT_NTRACE_F_SRC] : 0;
+		if (d->hints[src] != RVT_MODE_AUTO)
+			continue;
+		d->hints[src] = mode_of(&msg);
+		if (d->hints[src] != RVT_MODE_AUTO && !d->params.src_bits)
+			break;
+	}
+}
+
+static bool mode_is_open(const struct rvt_ntrace_decoder *d)
+{
+	if (d->params.mode != RVT_MODE_AUTO)
+		return false;
+	for (unsigned int i = 0; i < d->n_sources; i++)
+		if (d->sources[i] && d->sources[i]->mode == RVT_MODE_AUTO &&
+		    d->hints[i] == RVT_MODE_AUTO)
+			return true;
+	return !d->stream.stats.messages;
+}
+
 /* ---- the stream ---- */
 
 static void decoder_destroy(struct rvt_stream *stream)
@@ -467,6 +521,7 @@ static void decoder_destroy(struct rvt_stream *stream)
 		free(d->sources[i]);
 	}
 	free(d->sources);
+	free(d->hints);
 	free(d);
 }
 
@@ -504,7 +559,8 @@ static int decoder_create(const struct rvt_params *params, const struct rvt_stre
 	d->extend_msb = params->options & RVT_OPT_EXTEND_ADDRESS_MSB;
 	d->n_sources = 1u << params->src_bits;
 	d->sources = calloc(d->n_sources, sizeof(d->sources[0]));
-	ret = d->sources ? rvt_ntrace_reader_init(&d->reader, params) : -ENOMEM;
+	d->hints = calloc(d->n_sources, sizeof(d->hints[0]));
+	ret = d->sources && d->hints ? rvt_ntrace_reader_init(&d->reader, params) : -ENOMEM;
 	if (ret) {
 		decoder_destroy(&d->stream);
 		return ret;
@@ -524,6 +580,8 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 		d->first_offset = offset;
 	d->fed = true;
 	rvt_ntrace_reader_feed(&d->reader, bytes, len, offset);
+	if (mode_is_open(d))
+		look_ahead(d);
 	while (!d->result) {
 		switch (rvt_ntrace_reader_next(&d->reader, &msg)) {
 		case RVT_NTRACE_READ_MORE:

@@ -30,6 +30,7 @@ struct rvt_ntrace_source {
 	bool stopped;			/* by a Correlation; only a sync may follow */
 	bool complained;		/* messages before the first sync were reported */
 	enum rvt_mode mode;		/* AUTO until a message tells */
+	bool mode_settled;		/* by a message since tracing was enabled, or a parameter */
 	uint64_t reference;		/* last address received, for U-ADDR */
 
 	/* collected, not yet walked */
@@ -56,6 +57,7 @@ struct rvt_ntrace_decoder {
 	bool fed;
 	uint64_t first_offset;		/* of the data */
 	int result;			/* what a callback returned, once it is not 0 */
+	uint8_t *hints;			/* `mode = auto`: enum rvt_mode by source, seen ahead */
 	unsigned int n_sources;
 	struct rvt_ntrace_source **sources;
 };
