@@ -317,7 +317,7 @@ crossing:
 	ret
 
 /*
- * S- and U-mode under Sv39: the first GiB pages map devices and memory as they are, the third only for U-mode.
+ * S- and U-mode under Sv39: GiB pages 0 and 2 map devices and memory as they are, 3 and 4 memory for U-mode.
  * Every trap goes to M-mode.
  */
 lower_modes:
@@ -351,7 +351,15 @@ lower_modes:
 	li	t0, MSTATUS_MPP
 	csrc	mstatus, t0
 	mret
-6:	la	s10, 4f
+6:	la	s10, 7f				/* the same code at another address */
+	la	t0, user
+	li	t1, 0x80000000
+	add	t0, t0, t1
+	csrw	mepc, t0
+	li	t0, MSTATUS_MPP
+	csrc	mstatus, t0
+	mret
+7:	la	s10, 4f
 	la	t0, user_fault
 	li	t1, 0x40000000
 	add	t0, t0, t1
@@ -400,7 +408,7 @@ user:
 	csrr	t1, sstatus
 	j	.
 
-/* The load faults when the branch goes to it for the second time. */
+/* The load faults when the branch goes to it for the second or third time. */
 user_fault:
 	li	t0, 0x80000000
 	li	t1, 0x40000000
@@ -420,7 +428,8 @@ page_table:
 	.dword	0
 	.dword	0x20000000 | 0xcf	/* memory */
 	.dword	0x20000000 | 0xdf	/* the same for U-mode */
-	.skip	4096 - 32
+	.dword	0x20000000 | 0xdf	/* and once more */
+	.skip	4096 - 40
 
 	.align	4
 word:	.dword	0, 0
