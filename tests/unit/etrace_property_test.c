@@ -429,10 +429,8 @@ static int handler_of(const struct world *w, bool interrupt, uint64_t cause)
 	return (cause * 37 + interrupt * 11 + w->insns[3].favourite) % INSNS;
 }
 
-static int take_trap(struct world *w, int i, bool interrupt)
+static int enter_handler(struct world *w, int i, bool interrupt, uint64_t cause)
 {
-	static const uint8_t causes[] = { 0, 2, 3, 5, 8, 12, 13, 15 };
-	uint64_t cause = interrupt ? 1 + below(w, 12) : causes[below(w, 8)];
 	int handler = handler_of(w, interrupt, cause);
 	struct rvt_trap trap = {
 		.interrupt = interrupt, .cause = cause, .epc = w->insns[i].pc,
@@ -452,6 +450,20 @@ static int take_trap(struct world *w, int i, bool interrupt)
 	w->previous = NO_INSN;
 	w->nothing_retired = w->after_trap = true;
 	return handler;
+}
+
+static int take_trap(struct world *w, int i, bool interrupt)
+{
+	static const uint8_t causes[] = { 0, 2, 3, 5, 8, 12, 13, 15 };
+	const struct history *e = &w->executed;
+
+	/*
+	 * 0.029: a handler's first instruction that retired cannot be told from one that trapped
+	 * when another trap leads there, is not reported, and traps again.
+	 */
+	if (w->draft && w->after_trap && e->n_pcs && e->pcs[e->n_pcs - 1] == w->insns[i].pc)
+		interrupt = true;
+	return enter_handler(w, i, interrupt, interrupt ? 1 + below(w, 12) : causes[below(w, 8)]);
 }
 
 static void start(struct world *w)

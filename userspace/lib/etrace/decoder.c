@@ -461,6 +461,19 @@ static int restart(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *
 	return ret ? ret : begin(dec, msg, address);
 }
 
+/*
+ * 6.6.2 takes it that an instruction that is reported before a synchronisation packet was reached for
+ * the first time. But without unreported branches none need be reported before a change of privilege:
+ * then the report was that of a jump's target, unless it is the trap return itself.
+ */
+static bool stands_before_trap_return(const struct rvt_etrace_decoder *dec)
+{
+	struct rvt_insn insn;
+
+	return !rvt_flow_peek_at(dec->flow, dec->address, &insn) &&
+	       insn.iclass == RVT_INSN_TRAP_RETURN;
+}
+
 static int on_start(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
 {
 	struct goal goal = { .target = full_address(dec, msg), .sync = true };
@@ -476,7 +489,11 @@ static int on_start(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg 
 		return restart(dec, msg, goal.target);
 	/* Privilege changes, without a trap, only by returning from one. */
 	goal.by_jump_only = msg->field[RVT_ETRACE_F_PRIVILEGE] != dec->privilege;
-	ret = rvt_etrace_follow(dec, &path, &goal, &failure);
+	ret = RVT_ETRACE_BY_PATH;
+	if (dec->inferred && goal.by_jump_only && !stands_before_trap_return(dec))
+		ret = rvt_etrace_look_again(dec, &failure);
+	if (ret >= 0 && ret != RVT_ETRACE_NOWHERE)
+		ret = rvt_etrace_follow(dec, &path, &goal, &failure);
 	if (ret < 0)
 		return ret;
 	if (ret == RVT_ETRACE_NOWHERE) {

@@ -76,15 +76,38 @@ void rvt_etrace_encoder_destroy(struct rvt_etrace_encoder *enc)
 
 /* ---- the flow chart ---- */
 
-/* Something that a synchronisation packet cannot say is not reported yet. */
+/*
+ * Something that a synchronisation packet cannot say is not reported yet. That includes that a
+ * reported jump target was meant the second time round (6.6.2): a synchronisation packet that
+ * follows would say that it was the first.
+ */
 static bool has_unreported(const struct rvt_etrace_encoder *enc)
 {
-	return enc->branches || enc->irets;
+	return enc->branches || enc->irets || enc->unconfirmed;
+}
+
+/* Uninferable in itself, whatever modes are on. */
+static bool is_uninferable(const struct stage *cur)
+{
+	switch (cur->itype) {
+	case RVT_ITYPE_TRAP_RETURN:
+	case RVT_ITYPE_IND_CALL:
+	case RVT_ITYPE_IND_JUMP:
+	case RVT_ITYPE_COROUTINE:
+	case RVT_ITYPE_RETURN:
+	case RVT_ITYPE_IND_JUMP_LINKED:
+		return !cur->absolute;
+	default:
+		return false;
+	}
 }
 
 static bool must_report(struct rvt_etrace_encoder *enc, const struct stage *cur, enum next next)
 {
 	if (next == NEXT_TRAP || next == NEXT_END || cur->notify || rvt_etrace_count_full(enc))
+		return true;
+	/* With the same privilege the decoder may have passed the jump's target before. */
+	if (next == NEXT_PRECISE && enc->context_changed && is_uninferable(cur))
 		return true;
 	return next != NEXT_PLAIN && has_unreported(enc);
 }
@@ -122,22 +145,6 @@ static enum sent encode(struct rvt_etrace_encoder *enc, const struct stage *cur,
 }
 
 /* ---- from one instruction to the next ---- */
-
-/* Uninferable in itself, whatever modes are on. */
-static bool is_uninferable(const struct stage *cur)
-{
-	switch (cur->itype) {
-	case RVT_ITYPE_TRAP_RETURN:
-	case RVT_ITYPE_IND_CALL:
-	case RVT_ITYPE_IND_JUMP:
-	case RVT_ITYPE_COROUTINE:
-	case RVT_ITYPE_RETURN:
-	case RVT_ITYPE_IND_JUMP_LINKED:
-		return !cur->absolute;
-	default:
-		return false;
-	}
-}
 
 static enum arrival follow_return(struct rvt_etrace_encoder *enc, const struct stage *cur,
 				  uint64_t target)

@@ -83,6 +83,7 @@ struct rvt_etrace_encoder {
 	bool mispredicted;		/* the current branch, after 31 or more right ones */
 
 	uint64_t last_address;
+	bool unconfirmed;		/* the target of a jump was reported, and nothing since */
 	uint64_t sync_count, sync_period;
 
 	/* implicit returns */

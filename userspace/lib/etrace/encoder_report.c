@@ -125,6 +125,7 @@ void rvt_etrace_report_branches(struct rvt_etrace_encoder *enc)
 	else
 		rvt_etrace_set(&msg, RVT_ETRACE_F_BRANCH_MAP, enc->map);
 	send(enc, &msg);
+	enc->unconfirmed = false;
 	clear_branches(enc);
 }
 
@@ -243,6 +244,7 @@ void rvt_etrace_report_address(struct rvt_etrace_encoder *enc, const struct stag
 		use_cache(enc, cur, &msg);
 	send(enc, &msg);
 	enc->last_address = cur->pc;
+	enc->unconfirmed = reported && !msg.updiscon;
 	clear_branches(enc);
 	rvt_etrace_visits_clear(enc);
 }
@@ -270,6 +272,7 @@ static void finish_sync(struct rvt_etrace_encoder *enc, const struct stage *cur)
 	if (enc->predictor && rvt_etrace_is_branch(cur))
 		rvt_etrace_predict(enc, cur->pc, cur->itype == RVT_ITYPE_BRANCH_TAKEN);
 	enc->last_address = cur->pc;
+	enc->unconfirmed = false;
 	enc->sync_count = 0;
 }
 
