@@ -361,8 +361,11 @@ static void pass_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	} else if (s->unanswered || last_may_jump(s) || last_branch_leads_to(s, faddr)) {
 		go_on_at(d, s, faddr);
 	} else {
-		CONTRADICT(d, s, msg, "flow reached 0x%" PRIx64 ", but the synchronisation is at "
-			   "0x%" PRIx64, pc, faddr);
+		/* not CONTRADICT: this message is the sync that goes on */
+		d->stream.stats.errors++;
+		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_FLOW, false,
+				"flow reached 0x%" PRIx64 ", but the synchronisation is at "
+				"0x%" PRIx64, pc, faddr);
 		start(d, s, msg->offset, faddr);
 	}
 }
