@@ -84,6 +84,8 @@ apt_update()
 			return 0
 		fi
 		lab_warn "suite $suite cannot be used from $mirror: $(grep -m1 '^[EW]:' "$log")"
+		! grep -q NO_PUBKEY "$log" ||
+			lab_warn "this machine's $LAB_KEYRING is too old for $suite: upgrade debian-archive-keyring"
 	done
 	return 1
 }

@@ -218,6 +218,15 @@ setup_install()
 	lab_as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "$@"
 }
 
+# Which mirrors to fetch from: only asked when something is to be fetched.
+setup_sources()
+{
+	[ -z "${LAB_SOURCES:-}" ] || return 0
+	mapfile -t LAB_SOURCES < <(apt_mirrors)
+	[ ${#LAB_SOURCES[@]} -gt 0 ] ||
+		lab_die "APT on this machine knows no Debian mirror: set LAB_MIRROR=URI of one"
+}
+
 cmd_setup()
 {
 	local only=("${LAB_ROOTS[@]}") update='' root todo=()
@@ -244,11 +253,9 @@ cmd_setup()
 	setup_machine
 	lab_lock setup
 	[ -z "$update" ] || rm -rf "$LAB_CACHE/apt"
-	mapfile -t LAB_SOURCES < <(apt_mirrors)
-	[ ${#LAB_SOURCES[@]} -gt 0 ] ||
-		lab_die "APT on this machine knows no Debian mirror: set LAB_MIRROR=URI of one"
 	for root in "${todo[@]}"; do
 		if [ -n "$update" ] || ! root_ready "$root"; then
+			setup_sources
 			root_make "$root"
 		fi
 	done
