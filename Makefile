@@ -62,7 +62,7 @@ $(B)/host/librvtrace.so: $(LIB_SRC:%.c=$(B)/host/%.o) userspace/lib/librvtrace.m
 
 $(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)/asan/librvtrace.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_asan) -o $@ $^ $(LIBS) -lcmocka
+	$(CC) $(LDFLAGS_asan) -o $@ $^ $(LIBS) $(LIBS_asan) -lcmocka
 
 $(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(B)/host/librvtrace.a
 	$(CC) -o $@ $^ $(LIBS)
