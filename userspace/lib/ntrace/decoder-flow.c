@@ -50,10 +50,11 @@ void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, 
 	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
 }
 
-/* A contradiction: nothing up to the next sync can be trusted. */
-#define CONTRADICT(d, s, msg, ...) \
+/* A contradiction. @resync: nothing up to the next sync can be trusted; else the address can. */
+#define CONTRADICT_TO(d, s, msg, resync, ...) \
 	((d)->stream.stats.errors++, \
-	 rvt_ntrace_lose(d, s, (msg)->offset, RVT_REASON_BAD_FLOW, true, __VA_ARGS__))
+	 rvt_ntrace_lose(d, s, (msg)->offset, RVT_REASON_BAD_FLOW, resync, __VA_ARGS__))
+#define CONTRADICT(d, s, msg, ...) CONTRADICT_TO(d, s, msg, true, __VA_ARGS__)
 
 /* ---- walking ---- */
 
@@ -288,8 +289,8 @@ static void trap(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 
 	if (s->unanswered) {
 		/* The jump's own message is missing: where it went is not known. */
-		CONTRADICT(d, s, msg, "a trap follows an indirect jump whose target is missing");
-		s->synced = true;	/* the handler's address is right */
+		CONTRADICT_TO(d, s, msg, false,
+			      "a trap follows an indirect jump whose target is missing");
 		start(d, s, msg->offset, handler);
 		return;
 	}
