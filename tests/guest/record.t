@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# The recorder among stock tools, and what it says when something is wrong.
+. "$(dirname "$0")/lib.sh"
+
+# says FILE TEXT: the message holds this (basic regular expression).
+says()
+{
+	grep -i -- "$2" "$1" && return
+	echo "no line with '$2' in:"
+	cat "$1"
+	return 1
+}
+
+# fails COMMAND...: exits with an error of its own (no signal), message in $dir/message.
+fails()
+{
+	"$@" >"$dir/message" 2>&1
+	local status=$?
+	[ $status -gt 0 ] && [ $status -lt 126 ] && return
+	echo "exit status $status"
+	cat "$dir/message"
+	return 1
+}
+
+guest main testing '' '
+	perf-rvtrace record -o none.data -- true > no-module 2>&1 && exit 1
+	insmod rvtrace.ko || exit 2
+	# found by stock perf, with its exit status passed on
+	perf rvtrace record -o perf.data -e rvtrace//u -- sh -c "ls /etc | sort -r | head -n 3; exit 7"
+	[ $? -eq 7 ] || exit 3
+	for tool in "report --no-itrace --stdio" "script --no-itrace --show-task-events" evlist "buildid-list"; do
+		perf ${tool%% *} -i perf.data $(case $tool in *\ *) echo ${tool#* };; esac) > "stock-${tool%% *}" \
+			2> "stock-${tool%% *}.err" || exit 4
+	done
+	# attach to a running process; Ctrl-C ends the recording
+	sh -c "while :; do :; done" & victim=$!
+	perf-rvtrace record -o attach.data -e rvtrace//u -p $victim & recorder=$!
+	sleep 2; kill -INT $recorder; wait $recorder || exit 5
+	kill $victim
+	# one CPU
+	perf-rvtrace record -o cpu.data -C 1 -- sleep 0.2 || exit 6
+	# per-thread buffers
+	perf-rvtrace record --per-thread -o thread.data -e rvtrace//u -- ls / || exit 7
+	# what an ordinary user may do
+	echo 3 > /proc/sys/kernel/perf_event_paranoid
+	mkdir -m 777 /tmp/user; cd /tmp/user
+	setpriv --reuid 1000 --regid 1000 --clear-groups perf-rvtrace record -- ls > /mnt/share/paranoid-3 2>&1 && exit 8
+	echo 2 > /proc/sys/kernel/perf_event_paranoid
+	setpriv --reuid 1000 --regid 1000 --clear-groups perf-rvtrace record -a -- ls > /mnt/share/paranoid-2 2>&1 && exit 9
+	setpriv --reuid 1000 --regid 1000 --clear-groups perf-rvtrace record -o user.data -- ls > /mnt/share/user 2>&1 || exit 10
+	cp user.data /mnt/share; cd /mnt/share
+	# a recorder that is killed leaves no encoder running: the module can go, the model sees it off
+	perf-rvtrace record -a -o killed.data -- sleep 100 & recorder=$!
+	sleep 2; kill -KILL $recorder; wait $recorder 2>/dev/null
+	sleep 1; rmmod rvtrace || exit 11'
+status=$?
+[ $status -eq 0 ] || sed 's/^/# /' "$dir/output"
+ok $status "recording in all the usual ways (exit status $status)"
+check "module not loaded: says so" says "$dir/share/no-module" 'modprobe\|insmod\|module'
+check "perf_event_paranoid 3: says which setting" says "$dir/share/paranoid-3" 'perf_event_paranoid'
+check "perf_event_paranoid 2, -a: says which setting" says "$dir/share/paranoid-2" 'perf_event_paranoid'
+check "stock perf script sees the programs" says "$dir/share/stock-script" 'PERF_RECORD_COMM exec: sort'
+check "stock perf evlist sees the event" says "$dir/share/stock-evlist" 'rvtrace'
+check "stock perf buildid-list sees the C library" says "$dir/share/stock-buildid-list" 'libc.so.6'
+for file in perf attach cpu thread user; do
+	check "$file.data decodes without a gap" sh -c "'$HOST/perf-rvtrace' script -i '$dir/share/$file.data' \
+		--symfs '$dir/share:$("$LAB" path guest)' --raw-pc | awk '/^# lost/ { bad = 1; print } !/^#/ { n++ }
+		END { exit bad || n < 1000 }'"
+done
+check "the model saw every encoder switched off" sh -c "for hart in 0 1; do
+	'$HOST/rvt-truth' '$dir/truth/truth.'\$hart | awk '/^on/ { on = 1 } /^off/ { on = 0 } END { exit on }' || exit 1; done"
+check "no rule of the control interface was broken" no_violations
+
+rv=$HOST/perf-rvtrace
+head -c 100000 "$dir/share/perf.data" >"$dir/cut.data"
+check "truncated perf.data: an error, with what could be read" fails "$rv" script -i "$dir/cut.data"
+check "truncated perf.data: says so" says "$dir/message" 'truncated\|cut\|ends'
+check "not a perf.data: an error" fails "$rv" script -i "$0"
+check "not a perf.data: says so" says "$dir/message" 'not a perf.data'
+check "no file: an error" fails "$rv" script -i "$dir/absent"
+check "no file: says so" says "$dir/message" 'No such file'
+mkdir -p "$dir/empty"
+"$rv" script -i "$dir/share/perf.data" --symfs "$dir/empty" >"$dir/gaps" 2>"$dir/message"
+check "missing ELF files: they are named" says "$dir/message" 'libc.so.6'
+mkdir -p "$dir/wrong/usr/bin"
+cp /bin/true "$dir/wrong/usr/bin/sort"
+"$rv" script -i "$dir/share/perf.data" --symfs "$dir/wrong" >"$dir/gaps" 2>"$dir/message"
+check "wrong ELF file: it is named, with the reason" says "$dir/message" '/sort.*build'
+
+guest protocol testing 'protocol=0x02' '
+	insmod rvtrace.ko
+	perf-rvtrace record -o none.data -- true > message 2>&1 && exit 1
+	dmesg | grep rvtrace > log; true'
+ok $? "unknown protocol version: recording fails"
+check "unknown protocol version: says so" says "$dir/share/log" 'protocol'
+
+hook=$TOP/build/guest/no-trace-hardware
+printf '#!/bin/sh\nexit 0\n' >"$hook"
+chmod +x "$hook"
+dir=$TOP/build/guest/record-none
+mkdir -p "$dir/share"
+cp "$TOP/build/riscv64/perf-rvtrace" "$TOP/build/driver/testing/rvtrace.ko" "$dir/share/"
+"$LAB" run --kernel testing --share "$dir/share" --timeout 120 -- \
+	'insmod rvtrace.ko; ./perf-rvtrace record -o none.data -- true > message 2>&1 && exit 1; true' \
+	>"$dir/output" 2>&1
+ok $? "no trace hardware: recording fails"
+check "no trace hardware: says so" says "$dir/share/message" 'devicetree\|no trace hardware'
+
+done_testing
