@@ -513,6 +513,40 @@ static void translated(void **unused)
 	free(t);
 }
 
+static void rv32(void **unused)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+
+	(void)unused;
+	rvt_tandem_params_init(&t->params, 32);
+	t->options.ram_len = 1;
+	t->options.ram[0] = (struct rvt_tandem_range){ 0x80000000, 1 << 20 };
+	begin(t);
+	REC(t, .op = RVT_TANDEM_STATE_INIT);
+	state(t, RVT_TANDEM_PC, 0x80000000);
+	state(t, RVT_TANDEM_PRIV, 3);
+	reg(t, X(5), 0xffffffff);
+	reg(t, X(6), 0x80001000);
+	reg(t, CSR_MSCRATCH, 0x80000000);
+	end(t);
+	insn(t, 0x00128293);				/* addi t0,t0,1: wraps */
+	reg(t, X(5), 0);
+	end(t);
+	insn(t, 0x0062a333);				/* slt t1,t0,t1: 0 < negative */
+	reg(t, X(6), 0);
+	end(t);
+	insn(t, 0x34002373);				/* csrrs t1,mscratch,zero */
+	reg(t, X(6), 0x80000000);
+	end(t);
+	insn(t, 0x00532823);				/* sw t0,16(t1) */
+	store(t, 0x80000010, 2, 1);
+	end(t);
+	verify(t);
+	assert_string_equal(t->text, "  memory 32 @0x80000010: expected 0x0, seen 0x1\n");
+	assert_int_equal(t->result.compared, 4);
+	free(t);
+}
+
 /* Nothing before the pc is known can be checked; then it can. */
 static void without_initial_state(void **unused)
 {
@@ -559,7 +593,7 @@ static void hostile(void **unused)
 							&reader), 0);
 		ret = rvt_tandem_verify(reader, &damaged->params, &damaged->options,
 					&damaged->result);
-		assert_true(ret == 0 || ret == -EIO);
+		assert_int_equal(ret, 0);
 		rvt_tandem_close(reader);
 		tandem_unicorn_destroy(damaged->options.ctx);
 	}
@@ -574,7 +608,7 @@ int main(void)
 		cmocka_unit_test(unobserved), cmocka_unit_test(device_reads),
 		cmocka_unit_test(partial_trace), cmocka_unit_test(interrupts),
 		cmocka_unit_test(incomparable), cmocka_unit_test(floating_point),
-		cmocka_unit_test(translated), cmocka_unit_test(without_initial_state),
+		cmocka_unit_test(translated), cmocka_unit_test(without_initial_state), cmocka_unit_test(rv32),
 		cmocka_unit_test(hostile),
 	};
 	const struct rvt_tandem_verifier_ops *ops;
