@@ -12,21 +12,28 @@ apt_mirrors()
 {
 	local uri
 
-	[ -z "${LAB_MIRROR:-}" ] || printf '%s\n' "$LAB_MIRROR"
+	[ -z "${LAB_MIRROR:-}" ] || printf '%s\n' "${LAB_MIRROR%/}/"
 	# shellcheck disable=SC2016
-	apt-get indextargets --format '$(REPO_URI) $(COMPONENT) $(ORIGIN)' 'Created-By: Packages' |
-		awk '$2 == "main" && ($3 == "Debian" || $3 == "") && $1 !~ /security|cdrom:/ { print $1 }' |
+	{
+		apt-get indextargets --format '$(REPO_URI) $(COMPONENT) $(ORIGIN)' 'Created-By: Packages'
+		# A machine that has no package lists yet knows nobody's origin: go by the name.
+		apt-get indextargets --no-release-info --format '$(REPO_URI) $(COMPONENT) unknown' 'Created-By: Packages'
+	} | awk '$2 == "main" && ($3 == "Debian" || ($3 == "unknown" && /\/debian\/? |mirror\+file/)) &&
+		$1 !~ /security|cdrom:/ { print $1 }' |
 		while read -r uri; do
 			case $uri in
-			mirror+file:*)
-				uri=${uri#mirror+file:}
-				awk '!/^#/ && NF { print $1; exit }' "/${uri#/}" 2>/dev/null ||
-					awk '!/^#/ && NF { print $1; exit }' "/${uri%/}"
-				;;
-			*) printf '%s\n' "$uri" ;;
+			mirror+file:*) apt_mirror_list "${uri#mirror+file:}" ;;
+			*) printf '%s\n' "${uri%/}/" ;;
 			esac
-		done | sed 's,/*$,/,' | awk '/\/debian\/$/ { print; next } { rest = rest $0 "\n" }
-			END { printf "%s", rest }' | awk '!seen[$0]++'
+		done | awk '!seen[$0]++'
+}
+
+# apt_mirror_list FILE: the mirrors in a file that a mirror+file: source names.
+apt_mirror_list()
+{
+	local file=/${1#/}
+
+	sed -n 's,^\([a-z+]*:[^[:space:]]*[^/[:space:]]\).*,\1/,p' "${file%/}"
 }
 
 # apt_use SUITE ARCH: make APT_CONFIG select the private state of SUITE, with ARCH as the native architecture.
