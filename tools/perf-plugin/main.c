@@ -57,6 +57,8 @@ static int usage(FILE *out, int status)
 
 int main(int argc, char **argv)
 {
+	static char name[64];	/* what getopt_long() calls us in its messages */
+
 	if (argc < 2)
 		return usage(stderr, 1);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
@@ -65,6 +67,8 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], commands[i].name))
 			continue;
 		cmd_name = commands[i].name;
+		snprintf(name, sizeof(name), "perf-rvtrace %s", cmd_name);
+		argv[1] = name;
 		return commands[i].run(argc - 1, argv + 1);
 	}
 	fprintf(stderr, "perf-rvtrace: there is no command '%s'\n\n", argv[1]);

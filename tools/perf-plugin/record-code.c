@@ -20,29 +20,41 @@ struct code_list {
 	size_t n;
 };
 
-static const char *kallsyms(void)
+/* Length of the kernel's code by /proc/iomem; 0 when that hides it. */
+static uint64_t code_bytes(void)
 {
-	static char *text;
+	char *text = read_text("/proc/iomem"), *name = text ? strstr(text, ": Kernel code") : NULL;
+	uint64_t start = 0, end = 0;
 
-	if (!text)
-		text = read_text("/proc/kallsyms");
-	return text;
+	while (name && name > text && name[-1] != '\n')
+		name--;
+	if (name && sscanf(name, " %" SCNx64 "-%" SCNx64, &start, &end) != 2)
+		end = 0;
+	free(text);
+	return end ? end + 1 - start : 0;
 }
 
-uint64_t kernel_symbol(const char *name)
+bool kernel_text(uint64_t *start, uint64_t *end)
 {
-	size_t len = strlen(name);
+	FILE *in = fopen("/proc/kallsyms", "re");
+	uint64_t len = code_bytes(), addr;
+	char line[512], name[256];
 
-	/* "ffffffff80002000 T _text" */
-	for (const char *line = kallsyms(); line && *line; ) {
-		const char *end = strchrnul(line, '\n');
-		const char *symbol = memrchr(line, ' ', end - line);
-
-		if (symbol && (size_t)(end - symbol) == len + 1 && !memcmp(symbol + 1, name, len))
-			return strtoull(line, NULL, 16);
-		line = *end ? end + 1 : end;
+	*start = *end = 0;
+	/* Reading all of it takes long; with the length known the first lines are enough. */
+	while (in && !(*start && *end) && fgets(line, sizeof(line), in)) {
+		if (sscanf(line, "%" SCNx64 " %*c %255s", &addr, name) != 2)
+			continue;
+		if (!*start && (!strcmp(name, "_text") || !strcmp(name, "_stext"))) {
+			*start = addr;
+			*end = len ? addr + len : 0;
+		}
+		if (!strcmp(name, "_etext"))
+			*end = addr;
 	}
-	return 0;
+	if (in)
+		fclose(in);
+	return *start && *end > *start;
 }
 
 /* Copies [@addr, @addr + @len) from /proc/kcore; what cannot be read is left out. */
@@ -137,8 +149,9 @@ static int copy_modules(struct code_list *list, int fd, Elf *elf)
 static int copy_kernel(struct code_list *list)
 {
 	const struct rvt_code what = { .kind = RVT_CODE_KERNEL, .name = "[kernel.kallsyms]" };
-	uint64_t start = kernel_symbol("_stext"), end = kernel_symbol("_etext");
+	uint64_t start, end;
 	int fd, err = -ENOEXEC;
+	bool known = kernel_text(&start, &end);
 	Elf *elf;
 
 	fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC);
@@ -151,13 +164,13 @@ static int copy_kernel(struct code_list *list)
 	}
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && start && end > start)
+	if (elf && known)
 		err = copy_range(list, fd, elf, start, end - start, &what);
 	if (!err)
 		err = copy_modules(list, fd, elf);
 	if (err)
 		cmd_warning("kernel code cannot be copied from /proc/kcore: kernel flow needs "
-			    "--vmlinux to be decoded%s", start ? "" : " (kernel.kptr_restrict hides the "
+			    "--vmlinux to be decoded%s", known ? "" : " (kernel.kptr_restrict hides the "
 			    "addresses in /proc/kallsyms)");
 	elf_end(elf);
 	close(fd);
@@ -194,14 +207,16 @@ static void copy_vdso(struct code_list *list)
 
 static void add_kallsyms(struct recorder *rec)
 {
-	const char *text = kallsyms();
+	char *text = read_text("/proc/kallsyms");
 	size_t len;
 	void *blob;
 
-	if (!text || !kernel_symbol("_stext") || rvt_text_pack(text, strlen(text), &blob, &len))
-		return;
-	rvt_perfdata_add_feature(rec->writer, RVT_FEAT_RVTRACE_KALLSYMS, blob, len);
-	free(blob);
+	/* all zero when kernel.kptr_restrict hides the addresses */
+	if (text && strtoull(text, NULL, 16) && !rvt_text_pack(text, strlen(text), &blob, &len)) {
+		rvt_perfdata_add_feature(rec->writer, RVT_FEAT_RVTRACE_KALLSYMS, blob, len);
+		free(blob);
+	}
+	free(text);
 }
 
 void record_add_code(struct recorder *rec)

@@ -126,17 +126,12 @@ static int put_modules(struct recorder *rec)
 
 int record_synthesize_kernel(struct recorder *rec)
 {
-	const char *name = "[kernel.kallsyms]_text";
-	uint64_t start = kernel_symbol("_text"), end = kernel_symbol("_etext");
+	uint64_t start, end;
 	int err;
 
-	if (!start) {
-		name = "[kernel.kallsyms]_stext";
-		start = kernel_symbol("_stext");
-	}
-	if (!start || end <= start)
-		return 0;	/* addresses are hidden from this user */
-	err = put_kernel_mmap(rec, start, end - start, start, name);
+	if (rec->trace_attr.exclude_kernel || !kernel_text(&start, &end))
+		return 0;
+	err = put_kernel_mmap(rec, start, end - start, start, "[kernel.kallsyms]_text");
 	return err ? err : put_modules(rec);
 }
 

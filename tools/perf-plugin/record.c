@@ -312,8 +312,11 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 		err = record_enable(rec);
 	if (!err && rec->options.command)
 		err = start_child(child, rec->options.command);
-	if (err)
+	if (err) {
+		if (rec->writer)
+			unlink(rec->options.output);	/* nothing is in it */
 		return err;
+	}
 	err = run_loop(rec, child, &unblocked);
 	if (err)
 		cmd_error(err, "cannot write %s: %s", rec->options.output, strerror(-err));

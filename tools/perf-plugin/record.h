@@ -96,8 +96,8 @@ void record_explain_missing_pmu(void);
 
 /* record-code.c: kernel and vdso code, kallsyms. Warns when something cannot be had. */
 void record_add_code(struct recorder *rec);
-/* Address of a kernel symbol by /proc/kallsyms; 0 if unknown or hidden. */
-uint64_t kernel_symbol(const char *name);
+/* Where the kernel's code is; false when that is hidden from this user. */
+bool kernel_text(uint64_t *start, uint64_t *end);
 
 /* record-features.c: feature sections; also counts what was lost. */
 int record_add_features(struct recorder *rec, int argc, char **argv);
