@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <rvtrace/flow.h>
 #include <rvtrace/image.h>
-#include "rvasm.h"
+#include "rv-code.h"
 
 #define MAX_PCS 4096
 
@@ -126,13 +126,13 @@ static void check_pc(struct fixture *f, uint64_t want)
  */
 static void load_branches(struct fixture *f)
 {
-	rv_put(&f->code, NOP);
-	rv_put(&f->code, C_NOP);
-	rv_put(&f->code, rv_beq(-6));
-	rv_put(&f->code, C_NOP);
-	rv_put(&f->code, rv_jal(X0, 4));
-	rv_put(&f->code, rv_c_beqz(-6));
-	rv_put(&f->code, ECALL);
+	rv_put(&f->code, RV_NOP);
+	rv_put(&f->code, RV_C_NOP);
+	rv_put(&f->code, rv_branch(-6));
+	rv_put(&f->code, RV_C_NOP);
+	rv_put(&f->code, rv_jal(RV_ZERO, 4));
+	rv_put(&f->code, rv_c_branch(-6));
+	rv_put(&f->code, RV_ECALL);
 	load(f);
 }
 
@@ -309,13 +309,13 @@ static void test_all_jumps(void **state)
  */
 static void load_calls(struct fixture *f)
 {
-	rv_put(&f->code, rv_jal(RA, 0x10));
-	rv_put(&f->code, C_NOP);
-	rv_put(&f->code, rv_jalr(RA, T1, 0));
-	rv_put(&f->code, rv_c_jr(T1));
-	rv_put(&f->code, NOP);
-	rv_put(&f->code, C_NOP);
-	rv_put(&f->code, C_RET);
+	rv_put(&f->code, rv_jal(RV_RA, 0x10));
+	rv_put(&f->code, RV_C_NOP);
+	rv_put(&f->code, rv_jalr(RV_RA, RV_T1, 0));
+	rv_put(&f->code, rv_c_jr(RV_T1));
+	rv_put(&f->code, RV_NOP);
+	rv_put(&f->code, RV_C_NOP);
+	rv_put(&f->code, rv_c_jr(RV_RA));
 	load(f);
 }
 
@@ -374,10 +374,10 @@ static void test_stack_overflow(void **state)
 
 	(void)state;
 	set_up(&f, 0, 2);
-	rv_put(&f.code, rv_jal(RA, 4));	/* 1000, 1004, 1008: calls of what follows */
-	rv_put(&f.code, rv_jal(RA, 4));
-	rv_put(&f.code, rv_jal(RA, 4));
-	rv_put(&f.code, C_RET);		/* 100c */
+	rv_put(&f.code, rv_jal(RV_RA, 4));	/* 1000, 1004, 1008: calls of what follows */
+	rv_put(&f.code, rv_jal(RV_RA, 4));
+	rv_put(&f.code, rv_jal(RV_RA, 4));
+	rv_put(&f.code, rv_c_jr(RV_RA));		/* 100c */
 	load(&f);
 	rvt_flow_start(f.flow, 0x1000, 0, true);
 	o.flags = RVT_RUN_IMPLICIT_RETURN;
@@ -413,10 +413,10 @@ static void test_coroutine(void **state)
 
 	(void)state;
 	set_up(&f, 0, 4);
-	rv_put(&f.code, rv_jal(T0, 8));		/* 1000: calls 1008 */
-	rv_put(&f.code, rv_c_jr(T1));		/* 1004 */
-	rv_put(&f.code, C_NOP);
-	rv_put(&f.code, rv_jalr(RA, T0, 0));	/* 1008: back to 1004, pushes 100c */
+	rv_put(&f.code, rv_jal(RV_T0, 8));		/* 1000: calls 1008 */
+	rv_put(&f.code, rv_c_jr(RV_T1));		/* 1004 */
+	rv_put(&f.code, RV_C_NOP);
+	rv_put(&f.code, rv_jalr(RV_RA, RV_T0, 0));	/* 1008: back to 1004, pushes 100c */
 	load(&f);
 	rvt_flow_start(f.flow, 0x1000, 0, true);
 	o.flags = RVT_RUN_COROUTINE | RVT_RUN_IMPLICIT_RETURN;
@@ -443,16 +443,16 @@ static void test_sequential(void **state)
 	(void)state;
 	set_up(&f, 0, 4);
 	f.code.base = f.code.pc = 0x3000;
-	rv_put(&f.code, rv_auipc(T1, 0));		/* 3000 */
-	rv_put(&f.code, rv_jalr(RA, T1, 0x10));		/* 3004: to 3010 */
-	rv_put(&f.code, NOP);
-	rv_put(&f.code, NOP);
-	rv_put(&f.code, rv_lui(T1, 0x3000));		/* 3010 */
-	rv_put(&f.code, rv_jalr(X0, T1, 0x1c));		/* 3014: to 301c */
-	rv_put(&f.code, NOP);
-	rv_put(&f.code, rv_lui(T1, 0x3000));		/* 301c */
-	rv_put(&f.code, NOP);				/* 3020: in between */
-	rv_put(&f.code, rv_c_jr(T1));			/* 3024 */
+	rv_put(&f.code, rv_auipc(RV_T1, 0));		/* 3000 */
+	rv_put(&f.code, rv_jalr(RV_RA, RV_T1, 0x10));		/* 3004: to 3010 */
+	rv_put(&f.code, RV_NOP);
+	rv_put(&f.code, RV_NOP);
+	rv_put(&f.code, rv_lui(RV_T1, 3));		/* 3010 */
+	rv_put(&f.code, rv_jalr(RV_ZERO, RV_T1, 0x1c));		/* 3014: to 301c */
+	rv_put(&f.code, RV_NOP);
+	rv_put(&f.code, rv_lui(RV_T1, 3));		/* 301c */
+	rv_put(&f.code, RV_NOP);				/* 3020: in between */
+	rv_put(&f.code, rv_c_jr(RV_T1));			/* 3024 */
 	load(&f);
 	rvt_flow_start(f.flow, 0x3000, 0, true);
 	o.flags = RVT_RUN_SEQUENTIAL_JUMP;
@@ -485,9 +485,9 @@ static void test_absolute(void **state)
 	(void)state;
 	set_up(&f, 0, 0);
 	f.code.base = f.code.pc = 0x100;
-	rv_put(&f.code, rv_jalr(X0, X0, 0x106));
-	rv_put(&f.code, C_NOP);
-	rv_put(&f.code, SRET);
+	rv_put(&f.code, rv_jalr(RV_ZERO, RV_ZERO, 0x106));
+	rv_put(&f.code, RV_C_NOP);
+	rv_put(&f.code, RV_SRET);
 	load(&f);
 	rvt_flow_start(f.flow, 0x100, 0, true);
 	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_TARGET);
@@ -507,8 +507,8 @@ static void test_code_ends(void **state)
 
 	(void)state;
 	set_up(&f, 0, 0);
-	rv_put(&f.code, C_NOP);
-	rv_put(&f.code, NOP);		/* 1002 */
+	rv_put(&f.code, RV_C_NOP);
+	rv_put(&f.code, RV_NOP);		/* 1002 */
 	load(&f);
 	rvt_flow_start(f.flow, 0x2000, 0, true);
 	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_NO_CODE);
@@ -622,8 +622,8 @@ static void test_ecall_counts(void **state)
 
 	(void)state;
 	set_up(&f, 0, 0);
-	rv_put(&f.code, C_NOP);
-	rv_put(&f.code, ECALL);
+	rv_put(&f.code, RV_C_NOP);
+	rv_put(&f.code, RV_ECALL);
 	load(&f);
 	rvt_flow_start(f.flow, 0x1000, 0, true);
 	o.flags = RVT_RUN_ECALL_COUNTS;
@@ -650,7 +650,7 @@ static void test_rv32(void **state)
 	set_up(&f, RVT_ISA_RV32, 4);
 	f.code.base = f.code.pc = 0xfffffffa;
 	rv_put(&f.code, 0x2021);		/* c.jal .+8: wraps to 2 */
-	rv_put(&f.code, rv_jal(X0, 6));		/* fffffffc: to 2 as well */
+	rv_put(&f.code, rv_jal(RV_ZERO, 6));		/* fffffffc: to 2 as well */
 	f.code.pc = f.code.base + 6;
 	load(&f);
 	rvt_space_map_bytes(f.space, 0, "\x01\0\x82\x80", 4, "low");
@@ -785,20 +785,20 @@ static void random_program(struct rv_code *code, unsigned int n)
 		uint32_t kind = rnd(26);
 
 		switch (kind) {
-		case 0 ... 3: rv_put(code, rv_beq(rnd_offset())); break;
-		case 4 ... 5: rv_put(code, rv_c_beqz(rnd_offset())); break;
+		case 0 ... 3: rv_put(code, rv_branch(rnd_offset())); break;
+		case 4 ... 5: rv_put(code, rv_c_branch(rnd_offset())); break;
 		case 6: rv_put(code, rv_jal(rnd(7), rnd_offset())); break;
 		case 7: rv_put(code, rv_c_j(rnd_offset())); break;
 		case 8: rv_put(code, rv_jalr(rnd(7), rnd(7), 0)); break;
-		case 9: rv_put(code, C_RET); break;
+		case 9: rv_put(code, rv_c_jr(RV_RA)); break;
 		case 10:
-			rv_put(code, rv_auipc(T1, 0));
-			rv_put(code, rv_jalr(rnd(2), T1, rnd_offset() + 4));
+			rv_put(code, rv_auipc(RV_T1, 0));
+			rv_put(code, rv_jalr(rnd(2), RV_T1, rnd_offset() + 4));
 			break;
-		case 11: rv_put(code, rnd(4) ? NOP : ECALL); break;
-		case 12: rv_put(code, rnd(4) ? C_NOP : SRET); break;
-		case 13 ... 18: rv_put(code, NOP); break;
-		default: rv_put(code, C_NOP); break;
+		case 11: rv_put(code, rnd(4) ? RV_NOP : RV_ECALL); break;
+		case 12: rv_put(code, rnd(4) ? RV_C_NOP : RV_SRET); break;
+		case 13 ... 18: rv_put(code, RV_NOP); break;
+		default: rv_put(code, RV_C_NOP); break;
 		}
 	}
 }

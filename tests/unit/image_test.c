@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Images: mappings as mmap() makes them, files, ELF files, build ids.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <rvtrace/image.h>
+
+struct fixture {
+	struct rvt_image *image;
+	struct rvt_space *space;
+};
+
+static void set_up(struct fixture *f)
+{
+	assert_int_equal(rvt_image_create(&f->image), 0);
+	assert_int_equal(rvt_space_create(f->image, NULL, &f->space), 0);
+}
+
+static void map(struct rvt_space *space, uint64_t addr, const char *bytes)
+{
+	assert_int_equal(rvt_space_map_bytes(space, addr, bytes, strlen(bytes), bytes), 0);
+}
+
+/* What rvt_space_find() gives at @addr is @text, or nothing when that is "". */
+static void check(struct rvt_space *space, uint64_t addr, const char *text)
+{
+	const uint8_t *bytes;
+
+	assert_int_equal(rvt_space_find(space, addr, &bytes), strlen(text));
+	if (*text)
+		assert_memory_equal(bytes, text, strlen(text));
+}
+
+static void test_replace(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	check(f.space, 100, "");
+	map(f.space, 100, "abcdefghij");
+	check(f.space, 99, "");
+	check(f.space, 100, "abcdefghij");
+	check(f.space, 109, "j");
+	check(f.space, 110, "");
+	map(f.space, 103, "XYZ");	/* inside */
+	check(f.space, 100, "abc");
+	check(f.space, 104, "YZ");
+	check(f.space, 106, "ghij");
+	map(f.space, 98, "0123");	/* over the start */
+	check(f.space, 99, "123");
+	check(f.space, 102, "c");
+	map(f.space, 105, "======");	/* over the end, and what is between */
+	check(f.space, 103, "XY");
+	check(f.space, 105, "======");
+	map(f.space, 90, "####################################");	/* over all */
+	check(f.space, 105, "#####################");
+	rvt_space_unmap(f.space, 100, 10);
+	check(f.space, 90, "##########");
+	check(f.space, 105, "");
+	check(f.space, 110, "################");
+	rvt_space_clear(f.space);
+	check(f.space, 90, "");
+	rvt_image_destroy(f.image);
+}
+
+static void test_top_of_memory(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	map(f.space, UINT64_MAX - 3, "abcd");
+	check(f.space, UINT64_MAX, "d");
+	map(f.space, UINT64_MAX - 1, "XYZ");	/* cut at the top */
+	check(f.space, UINT64_MAX - 3, "ab");
+	check(f.space, UINT64_MAX - 1, "XY");
+	check(f.space, 0, "");
+	rvt_space_unmap(f.space, UINT64_MAX, 5);
+	check(f.space, UINT64_MAX - 1, "X");
+	rvt_image_destroy(f.image);
+}
+
+static void test_parent_and_clone(void **state)
+{
+	struct rvt_space *user, *child;
+	struct fixture f;
+	uint64_t before;
+
+	(void)state;
+	set_up(&f);
+	assert_int_equal(rvt_space_create(f.image, f.space, &user), 0);
+	map(f.space, 1000, "kernel");
+	map(user, 100, "user");
+	check(user, 1000, "kernel");
+	check(user, 100, "user");
+	check(f.space, 100, "");
+	assert_int_equal(rvt_space_clone(user, &child), 0);
+	map(child, 100, "ch");
+	check(child, 100, "ch");
+	check(child, 102, "er");
+	check(user, 100, "user");
+	check(child, 1000, "kernel");
+	before = rvt_space_generation(user);
+	map(f.space, 2000, "module");
+	assert_true(rvt_space_generation(user) != before);
+	before = rvt_space_generation(user);
+	rvt_space_clear(child);
+	assert_true(rvt_space_generation(user) == before);
+	rvt_image_destroy(f.image);
+}
+
+/* Many mappings in random order against an array of what is where. */
+static void test_random(void **state)
+{
+	static uint8_t model[4096];
+	uint64_t seed = 1;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	memset(model, 0, sizeof(model));
+	for (int i = 0; i < 3000; i++) {
+		unsigned int addr, len;
+		char bytes[64];
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		addr = (seed >> 33) % (sizeof(model) - 64);
+		len = 1 + (seed >> 50) % 63;
+		memset(bytes, 1 + i % 255, sizeof(bytes));
+		if (i % 4 == 3) {
+			rvt_space_unmap(f.space, addr, len);
+			memset(model + addr, 0, len);
+		} else {
+			rvt_space_map_bytes(f.space, addr, bytes, len, "x");
+			memset(model + addr, bytes[0], len);
+		}
+		if (i % 50)
+			continue;
+		for (addr = 0; addr < sizeof(model); addr++) {
+			const uint8_t *found;
+			size_t n = rvt_space_find(f.space, addr, &found);
+
+			assert_int_equal(n != 0, model[addr] != 0);
+			assert_true(n <= 64);
+			assert_true(!n || !memcmp(found, model + addr, n));
+		}
+	}
+	rvt_image_destroy(f.image);
+}
+
+/* ---- files ---- */
+
+static const uint8_t build_id[20] = "0123456789abcdefghi";
+
+struct elf_image {
+	Elf64_Ehdr ehdr;
+	Elf64_Phdr phdr[4];
+	struct {
+		Elf64_Nhdr nhdr;
+		char name[4];
+		uint8_t id[20];
+	} note;
+	uint8_t code[64], data[64], more[32];
+};
+
+/* Two executable segments, one of data, and a build id. */
+static void make_elf(struct elf_image *e, uint16_t machine)
+{
+	memset(e, 0, sizeof(*e));
+	memcpy(e->ehdr.e_ident, ELFMAG, SELFMAG);
+	e->ehdr.e_ident[EI_CLASS] = ELFCLASS64;
+	e->ehdr.e_ident[EI_DATA] = ELFDATA2LSB;
+	e->ehdr.e_ident[EI_VERSION] = EV_CURRENT;
+	e->ehdr.e_type = ET_EXEC;
+	e->ehdr.e_machine = machine;
+	e->ehdr.e_version = EV_CURRENT;
+	e->ehdr.e_ehsize = sizeof(e->ehdr);
+	e->ehdr.e_phoff = offsetof(struct elf_image, phdr);
+	e->ehdr.e_phentsize = sizeof(e->phdr[0]);
+	e->ehdr.e_phnum = 4;
+	e->phdr[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = 0x1000,
+				   .p_offset = offsetof(struct elf_image, code),
+				   .p_filesz = sizeof(e->code), .p_memsz = 0x1000, .p_align = 1 };
+	e->phdr[1] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_vaddr = 0x3000,
+				   .p_offset = offsetof(struct elf_image, data),
+				   .p_filesz = sizeof(e->data), .p_memsz = 0x1000, .p_align = 1 };
+	e->phdr[2] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_X, .p_vaddr = 0x5000,
+				   .p_offset = offsetof(struct elf_image, more),
+				   .p_filesz = sizeof(e->more), .p_memsz = sizeof(e->more),
+				   .p_align = 1 };
+	e->phdr[3] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_flags = PF_R,
+				   .p_offset = offsetof(struct elf_image, note),
+				   .p_filesz = sizeof(e->note), .p_memsz = sizeof(e->note),
+				   .p_align = 4 };
+	e->note.nhdr = (Elf64_Nhdr){ 4, sizeof(build_id), NT_GNU_BUILD_ID };
+	memcpy(e->note.name, "GNU", 4);
+	memcpy(e->note.id, build_id, sizeof(build_id));
+	memset(e->code, 'c', sizeof(e->code));
+	memset(e->data, 'd', sizeof(e->data));
+	memset(e->more, 'm', sizeof(e->more));
+}
+
+static void write_file(char path[], const void *bytes, size_t len)
+{
+	int fd;
+
+	strcpy(path, "/tmp/rvt-image-XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, len), len);
+	close(fd);
+}
+
+static void test_elf(void **state)
+{
+	struct rvt_location loc;
+	const uint8_t *bytes;
+	struct elf_image e;
+	struct fixture f;
+	char path[32];
+
+	(void)state;
+	set_up(&f);
+	make_elf(&e, EM_RISCV);
+	write_file(path, &e, sizeof(e));
+	assert_int_equal(rvt_space_map_elf(f.space, path, 0x10000), 0);
+	assert_int_equal(rvt_space_find(f.space, 0x11000, &bytes), 64);
+	assert_int_equal(bytes[0], 'c');
+	assert_int_equal(rvt_space_find(f.space, 0x15010, &bytes), 16);
+	assert_int_equal(bytes[0], 'm');
+	assert_int_equal(rvt_space_find(f.space, 0x13000, &bytes), 0);	/* data is no code */
+	assert_int_equal(rvt_space_find(f.space, 0x1000, &bytes), 0);
+	assert_int_equal(rvt_space_locate(f.space, 0x11004, &loc), 0);
+	assert_string_equal(loc.path, path);
+	assert_int_equal(loc.file_offset, offsetof(struct elf_image, code) + 4);
+	assert_int_equal(loc.map_start, 0x11000);
+	assert_true(loc.readable);
+	unlink(path);
+	rvt_image_destroy(f.image);
+}
+
+static void test_elf_errors(void **state)
+{
+	struct elf_image e;
+	struct fixture f;
+	char path[32];
+
+	(void)state;
+	set_up(&f);
+	assert_int_equal(rvt_space_map_elf(f.space, "/nonexistent/x", 0), -ENOENT);
+	assert_int_equal(rvt_space_map_elf(f.space, "/", 0), -ENOEXEC);
+	make_elf(&e, EM_X86_64);
+	write_file(path, &e, sizeof(e));
+	assert_int_equal(rvt_space_map_elf(f.space, path, 0), -ENOEXEC);
+	unlink(path);
+	make_elf(&e, EM_RISCV);
+	e.phdr[0].p_filesz = 1 << 20;	/* longer than the file */
+	write_file(path, &e, sizeof(e));
+	assert_int_equal(rvt_space_map_elf(f.space, path, 0), -ENOEXEC);
+	unlink(path);
+	make_elf(&e, EM_RISCV);
+	e.phdr[0].p_flags = e.phdr[2].p_flags = PF_R;
+	write_file(path, &e, sizeof(e));
+	assert_int_equal(rvt_space_map_elf(f.space, path, 0), -ENOEXEC);
+	unlink(path);
+	write_file(path, "text", 4);
+	assert_int_equal(rvt_space_map_elf(f.space, path, 0), -ENOEXEC);
+	unlink(path);
+	rvt_image_destroy(f.image);
+}
+
+static void test_map_file(void **state)
+{
+	struct rvt_location loc;
+	const uint8_t *bytes;
+	struct elf_image e;
+	struct fixture f;
+	char path[32];
+
+	(void)state;
+	set_up(&f);
+	make_elf(&e, EM_RISCV);
+	write_file(path, &e, sizeof(e));
+	assert_int_equal(rvt_space_map_file(f.space, 0x1000, 32, offsetof(struct elf_image, code),
+					    path, build_id, sizeof(build_id)), 0);
+	assert_int_equal(rvt_space_find(f.space, 0x1008, &bytes), 24);
+	assert_int_equal(bytes[0], 'c');
+	/* beyond the end of the file: known, not readable */
+	assert_int_equal(rvt_space_map_file(f.space, 0x2000, 0x1000, sizeof(e) - 8, path, NULL, 0),
+			 0);
+	assert_int_equal(rvt_space_find(f.space, 0x2000, &bytes), 8);
+	assert_int_equal(rvt_space_find(f.space, 0x2008, &bytes), 0);
+	assert_int_equal(rvt_space_locate(f.space, 0x2008, &loc), 0);
+	assert_false(loc.readable);
+	/* another file now */
+	assert_int_equal(rvt_space_map_file(f.space, 0x1000, 32, 0, path,
+					    (const uint8_t *)"another build id....", 20), -ESTALE);
+	assert_int_equal(rvt_space_find(f.space, 0x1008, &bytes), 0);
+	assert_int_equal(rvt_space_locate(f.space, 0x1008, &loc), 0);
+	assert_string_equal(loc.path, path);
+	assert_int_equal(loc.file_offset, 8);
+	unlink(path);
+	/* it is open: what happens to its name does not matter */
+	assert_int_equal(rvt_space_map_file(f.space, 0x3000, 32, 0, path, NULL, 0), 0);
+	assert_int_equal(rvt_space_map_file(f.space, 0x4000, 32, 0, "/nonexistent/x", NULL, 0),
+			 -ENOENT);
+	assert_int_equal(rvt_space_locate(f.space, 0x4000, &loc), 0);
+	assert_string_equal(loc.path, "/nonexistent/x");
+	assert_int_equal(rvt_space_map_file(f.space, 0x4000, 32, 0, "/dev/null", NULL, 0), -EINVAL);
+	assert_int_equal(rvt_space_locate(f.space, 0x9000, &loc), -ENOENT);
+	rvt_image_destroy(f.image);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_replace),
+		cmocka_unit_test(test_top_of_memory),
+		cmocka_unit_test(test_parent_and_clone),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_elf),
+		cmocka_unit_test(test_elf_errors),
+		cmocka_unit_test(test_map_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The N-Trace decoder as a stream: sources, losses, pieces, statistics; and its queue of history.
+ * What each message means is tested by the files of tests/ntrace.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <rvtrace/image.h>
+#include <rvtrace/stream.h>
+#include "ntrace/assemble.h"
+#include "ntrace/hist.h"
+#include "rv-asm.h"
+
+/* ---- history ---- */
+
+static void check_hist(struct rvt_hist *h, const char *outcomes)
+{
+	while (*outcomes) {
+		uint64_t word;
+		uint32_t n = rvt_hist_peek(h, &word);
+
+		assert_true(n > 0);
+		for (uint32_t i = 0; i < n && *outcomes; i++, outcomes++) {
+			assert_int_equal(word & 1, *outcomes == '1');
+			word >>= 1;
+			rvt_hist_drop(h, 1);
+		}
+	}
+}
+
+static void test_hist(void **state)
+{
+	struct rvt_hist h = {};
+	uint64_t word, total = 0;
+
+	(void)state;
+	assert_int_equal(rvt_hist_peek(&h, &word), 0);
+	rvt_hist_push(&h, 1, 1);	/* a stop bit only: nothing */
+	assert_int_equal(h.bits, 0);
+	rvt_hist_push(&h, 0x5, 1);	/* 8.3: not taken, taken */
+	rvt_hist_push(&h, 0xf, 1);
+	assert_int_equal(h.bits, 5);
+	assert_int_equal(rvt_hist_peek(&h, &word), 5);
+	assert_int_equal(word, 0x1e);
+	check_hist(&h, "01111");
+	assert_int_equal(h.bits, 0);
+	/* the longest pattern, and one that fills words unevenly */
+	rvt_hist_push(&h, 0xc0000001, 1);
+	rvt_hist_push(&h, 0x9, 2);	/* 001 001 */
+	check_hist(&h, "1000000000000000000000000000001001001");
+	/* 2^18 - 1 times 31 bits take no more than two entries */
+	rvt_hist_push(&h, 0xfffffffe, (1 << 18) - 1);
+	assert_true(rvt_hist_runs(&h) <= 2);
+	assert_true(h.bits == 31ull * ((1 << 18) - 1));
+	while (h.bits) {
+		uint32_t n = rvt_hist_peek(&h, &word);
+
+		for (uint32_t i = 0; i < n; i++)
+			assert_int_equal(word >> i & 1, (total + i) % 31 != 30);
+		total += n;
+		rvt_hist_drop(&h, n);
+	}
+	assert_true(total == 31ull * ((1 << 18) - 1));
+	rvt_hist_push(&h, 3, 1000);
+	rvt_hist_clear(&h);
+	assert_int_equal(rvt_hist_peek(&h, &word), 0);
+	/* many entries in, many out: room is used again */
+	for (int i = 0; i < 10000; i++) {
+		rvt_hist_push(&h, 0x80000000 | i, 1);
+		rvt_hist_peek(&h, &word);
+		rvt_hist_drop(&h, 29);
+	}
+	assert_int_equal(h.bits, 10000 * 2);
+	rvt_hist_destroy(&h);
+}
+
+/* ---- streams ---- */
+
+struct fixture {
+	struct rvt_params params;
+	struct rvt_image *image;
+	struct rvt_space *space;
+	struct rvt_stream *stream;
+	struct rvt_flow *flows[16];
+	unsigned int refuse_src;
+	char text[4000];		/* what came out */
+	int give_up;			/* what the event callback returns at LOST */
+};
+
+struct tag {
+	struct fixture *f;
+	unsigned int src;
+};
+
+static struct tag tags[16];
+
+__attribute__((format(printf, 2, 3)))
+static void say(struct fixture *f, const char *format, ...)
+{
+	size_t n = strlen(f->text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(f->text + n, sizeof(f->text) - n, format, args);
+	va_end(args);
+}
+
+static int on_runs(void *ctx, const struct rvt_run *runs, size_t n)
+{
+	struct tag *tag = ctx;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t pc = runs[i].block->pc;
+
+		for (uint32_t j = 0; j < runs[i].first + runs[i].count; j++) {
+			if (j >= runs[i].first)
+				say(tag->f, "%u:%lx ", tag->src, pc);
+			pc += 2 * runs[i].block->halfwords[j];
+		}
+	}
+	return 0;
+}
+
+static int on_event(void *ctx, const struct rvt_event *event)
+{
+	struct tag *tag = ctx;
+
+	switch (event->type) {
+	case RVT_EVENT_START:
+		say(tag->f, "%u:start ", tag->src);
+		break;
+	case RVT_EVENT_STOP:
+		say(tag->f, "%u:stop ", tag->src);
+		break;
+	case RVT_EVENT_LOST:
+		say(tag->f, "%u:lost(%d,0x%lx) ", tag->src, event->reason, event->offset);
+		return tag->f->give_up;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int on_stream_event(void *ctx, const struct rvt_event *event)
+{
+	say(ctx, "lost(%d,0x%lx) ", event->reason, event->offset);
+	return 0;
+}
+
+static struct rvt_flow *on_source(void *ctx, unsigned int src)
+{
+	struct fixture *f = ctx;
+	struct rvt_flow_config config;
+	struct rvt_flow_sink sink = { &tags[src], on_runs, on_event };
+
+	assert_true(src < 16);
+	assert_null(f->flows[src]);	/* asked once */
+	if (src == f->refuse_src)
+		return NULL;
+	tags[src] = (struct tag){ f, src };
+	rvt_stream_flow_config(&f->params, &config);
+	assert_int_equal(rvt_flow_create(&config, &sink, &f->flows[src]), 0);
+	rvt_flow_set_space(f->flows[src], f->space);
+	return f->flows[src];
+}
+
+/* 100 nop; 104 nop; 108 j 100 */
+static void set_up(struct fixture *f, const char *params)
+{
+	struct rvt_stream_ops ops = { f, on_source, on_stream_event };
+	uint8_t code[12], bytes[8];
+	char *error;
+
+	memset(f, 0, sizeof(*f));
+	f->refuse_src = 99;
+	assert_int_equal(rvt_params_parse(&f->params, "test", params, strlen(params), &error), 0);
+	assert_int_equal(rvt_image_create(&f->image), 0);
+	assert_int_equal(rvt_space_create(f->image, NULL, &f->space), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(rv_assemble(0x100 + 4 * i, i == 2 ? "j 100" : "nop", bytes), 4);
+		memcpy(code + 4 * i, bytes, 4);
+	}
+	rvt_space_map_bytes(f->space, 0x100, code, sizeof(code), "program");
+	assert_int_equal(rvt_stream_create(&f->params, &ops, &f->stream), 0);
+}
+
+static void tear_down(struct fixture *f)
+{
+	rvt_stream_destroy(f->stream);
+	for (unsigned int i = 0; i < 16; i++)
+		rvt_flow_destroy(f->flows[i]);
+	rvt_image_destroy(f->image);
+}
+
+/* Directives, separated by ';', to bytes. */
+static size_t assemble(struct fixture *f, const char *text, uint8_t *bytes)
+{
+	size_t len = 0;
+
+	while (*text) {
+		size_t n = strcspn(text, ";");
+		char line[200], error[200];
+		int ret;
+
+		snprintf(line, sizeof(line), "%.*s", (int)n, text);
+		ret = rvt_ntrace_assemble(&f->params, line, bytes + len, 64, error, sizeof(error));
+		if (ret < 0)
+			fail_msg("%s: %s", line, error);
+		len += ret;
+		text += n + (text[n] == ';');
+	}
+	return len;
+}
+
+static int feed(struct fixture *f, const char *text, uint64_t offset)
+{
+	uint8_t bytes[1000];
+
+	return rvt_stream_feed(f->stream, bytes, assemble(f, text, bytes), offset);
+}
+
+#define HTM "protocol = ntrace\nmode = htm\n"
+#define SYNC "ProgTraceSync SYNC=5 I-CNT=0 F-ADDR=0x80;"	/* 0x100 */
+
+static void test_plain(void **state)
+{
+	struct rvt_stream_stats stats;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, HTM);
+	assert_int_equal(feed(&f, "idle 3;" SYNC "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=4 HIST=1",
+			      0), 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, "0:start 0:100 0:104 0:stop ");
+	rvt_stream_stats(f.stream, &stats);
+	assert_int_equal(stats.messages, 2);
+	assert_int_equal(stats.syncs, 1);
+	assert_int_equal(stats.idle_bytes, 3);
+	assert_int_equal(stats.errors, 0);
+	assert_int_equal(stats.lost_reports, 0);
+	tear_down(&f);
+}
+
+/* A loss between two calls: flow ends there, and goes on at the next sync only. */
+static void test_lost(void **state)
+{
+	struct rvt_stream_stats stats;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, HTM);
+	feed(&f, SYNC "ResourceFull RCODE=0 RDATA=2;", 0);
+	/* what ResourceFull reported is certain */
+	assert_int_equal(rvt_stream_lost(f.stream, 0x77, RVT_REASON_TRUNCATED, true), 0);
+	assert_string_equal(f.text, "0:start 0:100 0:lost(2,0x77) ");
+	f.text[0] = 0;
+	feed(&f, "IndirectBranchHist B-TYPE=2 I-CNT=4 U-ADDR=0 HIST=1;" SYNC
+	     "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=2 HIST=1", 0x80);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, "0:start 0:100 0:stop ");
+	rvt_stream_stats(f.stream, &stats);
+	assert_int_equal(stats.lost_reports, 1);
+	assert_int_equal(stats.errors, 0);
+	tear_down(&f);
+}
+
+/* The message that the loss cut is forgotten. */
+static void test_lost_in_message(void **state)
+{
+	uint8_t bytes[100];
+	struct fixture f;
+	size_t len;
+
+	(void)state;
+	set_up(&f, HTM);
+	len = assemble(&f, SYNC, bytes);
+	rvt_stream_feed(f.stream, bytes, len - 1, 0);
+	rvt_stream_lost(f.stream, 5, RVT_REASON_TRUNCATED, false);
+	assert_string_equal(f.text, "lost(2,0x5) ");	/* no source had flow yet */
+	/* the rest of a message, then a sync */
+	f.text[0] = 0;
+	rvt_stream_feed(f.stream, bytes + len - 1, 1, 10);
+	rvt_stream_feed(f.stream, bytes, len, 11);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, "0:start ");
+	tear_down(&f);
+}
+
+static void test_end_in_message(void **state)
+{
+	uint8_t bytes[100];
+	struct fixture f;
+	size_t len;
+
+	(void)state;
+	set_up(&f, HTM);
+	len = assemble(&f, SYNC "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=4 HIST=1", bytes);
+	for (size_t i = 0; i < len - 1; i++)
+		rvt_stream_feed(f.stream, bytes + i, 1, i);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	/* The sync has 6 + 4 bits of TCODE and SYNC, I-CNT in the same two bytes, F-ADDR in two */
+	assert_string_equal(f.text, "0:start 0:lost(3,0x4) ");
+	tear_down(&f);
+}
+
+static void test_sources(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, HTM "src_bits = 4\n");
+	f.refuse_src = 7;
+	feed(&f, "ProgTraceSync SRC=2 SYNC=5 F-ADDR=0x80; ProgTraceSync SRC=7 SYNC=5 F-ADDR=0x80;"
+	     "ProgTraceSync SRC=9 SYNC=5 F-ADDR=0x82;"
+	     "ProgTraceCorrelation SRC=2 EVCODE=4 CDF=1 I-CNT=2 HIST=1;"
+	     "ProgTraceCorrelation SRC=7 EVCODE=4 CDF=1 I-CNT=2 HIST=1;"
+	     "ProgTraceCorrelation SRC=9 EVCODE=4 CDF=1 I-CNT=4 HIST=1;", 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, "2:start 9:start 2:100 2:stop 9:104 9:108 9:stop ");
+	tear_down(&f);
+}
+
+/* One source starts late: only its own messages are missing. */
+static void test_first_sync_of_each(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, HTM "src_bits = 4\n");
+	feed(&f, "ProgTraceSync SRC=2 SYNC=5 F-ADDR=0x80;"
+	     "IndirectBranchHist SRC=3 B-TYPE=0 I-CNT=4 U-ADDR=0 HIST=1;"
+	     "IndirectBranchHist SRC=3 B-TYPE=0 I-CNT=4 U-ADDR=0 HIST=1;"
+	     "ProgTraceCorrelation SRC=2 EVCODE=4 CDF=1 I-CNT=2 HIST=1;"
+	     "ProgTraceSync SRC=3 SYNC=2 F-ADDR=0x80;"
+	     "ProgTraceCorrelation SRC=3 EVCODE=4 CDF=1 I-CNT=2 HIST=1;", 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, "2:start 3:lost(7,0x5) 2:100 2:stop 3:start 3:100 3:stop ");
+	tear_down(&f);
+}
+
+/* What a callback returns ends decoding and comes out of every call. */
+static void test_give_up(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, HTM);
+	f.give_up = 55;
+	assert_int_equal(feed(&f, SYNC "Error ETYPE=0 ECODE=4;" SYNC, 0), 55);
+	assert_int_equal(feed(&f, SYNC, 100), 55);
+	assert_int_equal(rvt_stream_lost(f.stream, 0, RVT_REASON_TRUNCATED, true), 55);
+	assert_int_equal(rvt_stream_finish(f.stream), 55);
+	assert_string_equal(f.text, "0:start 0:lost(1,0x4) ");
+	tear_down(&f);
+}
+
+static void test_create(void **state)
+{
+	struct rvt_stream_ops ops = { .flow = on_source };
+	struct rvt_stream *stream;
+	struct rvt_params params;
+
+	(void)state;
+	rvt_params_init(&params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
+	params.src_bits = 13;
+	assert_int_equal(rvt_stream_create(&params, &ops, &stream), -EINVAL);
+	params.src_bits = 0;
+	params.xlen = 16;
+	assert_int_equal(rvt_stream_create(&params, &ops, &stream), -EINVAL);
+	params.xlen = 64;
+	params.dialect = RVT_DIALECT_ETRACE_2_0;
+	assert_int_equal(rvt_stream_create(&params, &ops, &stream), -EINVAL);
+	params.protocol = RVT_PROTOCOL_NONE;
+	assert_int_equal(rvt_stream_create(&params, &ops, &stream), -EINVAL);
+}
+
+/*
+ * Very much history before its I-CNT: 2^17 ResourceFull messages of 31 branches. Time must be
+ * linear; what is certain is walked on the way.
+ */
+static void test_long_chain(void **state)
+{
+	struct fixture f;
+	struct rvt_flow_stats stats;
+	uint8_t bytes[64], loop[8];
+	size_t len;
+
+	(void)state;
+	set_up(&f, HTM);
+	/* 100: b 100, for ever */
+	assert_int_equal(rv_assemble(0x100, "b 100", loop), 4);
+	rvt_space_map_bytes(f.space, 0x100, loop, 4, "loop");
+	feed(&f, SYNC, 0);
+	f.text[0] = 0;
+	len = assemble(&f, "ResourceFull RCODE=1 RDATA=0xffffffff", bytes);
+	for (int i = 0; i < 1 << 15; i++)
+		rvt_stream_feed(f.stream, bytes, len, 100);
+	len = assemble(&f, "ResourceFull RCODE=0 RDATA=0x1f0000", bytes);
+	rvt_stream_feed(f.stream, bytes, len, 100);
+	len = assemble(&f, "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=0 HIST=1", bytes);
+	rvt_stream_feed(f.stream, bytes, len, 100);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	rvt_flow_stats(f.flows[0], &stats);
+	assert_int_equal(stats.insns, 31 << 15);
+	assert_int_equal(stats.branches, 31 << 15);
+	assert_int_equal(stats.taken, 31 << 15);
+	assert_int_equal(stats.gaps, 0);
+	tear_down(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hist),
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_lost_in_message),
+		cmocka_unit_test(test_end_in_message),
+		cmocka_unit_test(test_sources),
+		cmocka_unit_test(test_first_sync_of_each),
+		cmocka_unit_test(test_give_up),
+		cmocka_unit_test(test_create),
+		cmocka_unit_test(test_long_chain),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
