@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <rvtrace/dump.h>
 #include <rvtrace/flow.h>
 #include <rvtrace/owner.h>
 #include <rvtrace/perfdata.h>
@@ -80,6 +81,13 @@ int rvt_session_open(const char *path, const struct rvt_session_options *options
 void rvt_session_close(struct rvt_session *session);
 /* Decodes everything; once per session. Returns 0, what a call-back returned, or -errno. */
 int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink);
+/*
+ * rvt_session_dump - every buffer's messages to @out (rvtrace/dump.h; @flags: RVT_DUMP_*). A line that
+ * names the buffer precedes them; JSON: "buffer", "cpu", "tid". Offsets are those of the AUX data. Trace
+ * of an encoder that is not known counts as skipped. Returns 0 or -errno.
+ */
+int rvt_session_dump(struct rvt_session *session, unsigned int flags, FILE *out,
+		     struct rvt_dump_stats *stats);
 void rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats);
 
 struct rvt_perfdata *rvt_session_file(const struct rvt_session *session);

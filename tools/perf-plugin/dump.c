@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <rvtrace/dump.h>
+#include <rvtrace/session.h>
 #include "cmd.h"
 
 enum { STATUS_CLEAN, STATUS_DAMAGED, STATUS_UNUSABLE };
@@ -28,10 +29,11 @@ struct input {
 };
 
 static const char usage_text[] =
-	"usage: perf rvtrace dump --params FILE [--json] [--wrapped-at OFFSET] DUMP\n"
+	"usage: perf rvtrace dump [--json] [--params FILE] PERF.DATA\n"
+	"       perf rvtrace dump [--json] --params FILE [--wrapped-at OFFSET] DUMP\n"
 	"\n"
 	"Prints each message of a trace with its offset, bytes, fields and resolved addresses.\n"
-	"  --params FILE        parameters of the encoder (`key = value` lines)\n"
+	"  --params FILE        parameters of the encoder (`key = value` lines); a recording has its own\n"
 	"  --json               one JSON object a line\n"
 	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n";
 
@@ -75,9 +77,6 @@ static int parse_options(int argc, char **argv, struct dump_options *options)
 		return STATUS_UNUSABLE;
 	}
 	options->path = argv[optind];
-	if (!options->params)
-		return cmd_error(STATUS_UNUSABLE, "%s: a bare dump does not say what it is: "
-				 "give --params FILE", options->path);
 	return STATUS_CLEAN;
 }
 
@@ -115,50 +114,97 @@ static void dump_input(struct rvt_dump *dump, const struct input *input, uint64_
 	rvt_dump_finish(dump);
 }
 
-static int summary(const struct dump_options *options, struct rvt_dump *dump)
+/* The exit status. */
+static int summary(const struct dump_options *options, const struct rvt_dump_stats *stats)
 {
-	struct rvt_dump_stats stats;
-
-	rvt_dump_stats(dump, &stats);
 	fprintf(stderr, "%s: %llu messages, %llu idle bytes, %llu bytes skipped, %llu damaged\n",
-		options->path, (unsigned long long)stats.messages,
-		(unsigned long long)stats.idle_bytes, (unsigned long long)stats.skipped_bytes,
-		(unsigned long long)stats.damaged);
+		options->path, (unsigned long long)stats->messages,
+		(unsigned long long)stats->idle_bytes, (unsigned long long)stats->skipped_bytes,
+		(unsigned long long)stats->damaged);
 	if (fflush(stdout) || ferror(stdout))
 		return cmd_error(STATUS_UNUSABLE, "standard output: %s", strerror(errno));
-	return stats.damaged ? STATUS_DAMAGED : STATUS_CLEAN;
+	return stats->damaged ? STATUS_DAMAGED : STATUS_CLEAN;
+}
+
+static int load_params(const struct dump_options *options, struct rvt_params *params)
+{
+	char *error = NULL;
+	int ret;
+
+	if (!options->params)
+		return cmd_error(STATUS_UNUSABLE, "%s: a bare dump does not say what it is: "
+				 "give --params FILE", options->path);
+	rvt_params_init(params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
+	ret = rvt_params_load(params, options->params, &error);
+	if (ret)
+		cmd_error(STATUS_UNUSABLE, "%s", error ? error : strerror(-ret));
+	free(error);
+	return ret ? STATUS_UNUSABLE : STATUS_CLEAN;
+}
+
+static int dump_bare(const struct dump_options *options, const struct input *input)
+{
+	struct rvt_dump_stats stats;
+	struct rvt_params params;
+	struct rvt_dump *dump;
+	int ret = load_params(options, &params);
+
+	if (ret)
+		return ret;
+	if (options->wrapped && options->wrapped_at >= input->len)
+		return cmd_error(STATUS_UNUSABLE, "--wrapped-at %#llx: %s has only %zu bytes",
+				 (unsigned long long)options->wrapped_at, options->path, input->len);
+	ret = rvt_dump_create(&params, options->json ? RVT_DUMP_JSON : 0, stdout, &dump);
+	if (ret)
+		return cmd_error(STATUS_UNUSABLE, "%s: %s", options->params, strerror(-ret));
+	dump_input(dump, input, options->wrapped ? options->wrapped_at : 0);
+	rvt_dump_stats(dump, &stats);
+	rvt_dump_destroy(dump);
+	return summary(options, &stats);
+}
+
+static int dump_recording(const struct dump_options *options)
+{
+	struct rvt_session_options session_options = { .params = options->params };
+	struct rvt_session *session;
+	struct rvt_dump_stats stats;
+	char *error = NULL;
+	int ret;
+
+	if (options->wrapped)
+		return cmd_error(STATUS_UNUSABLE, "%s: --wrapped-at is for bare dumps", options->path);
+	ret = rvt_session_open(options->path, &session_options, &session, &error);
+	if (ret) {
+		cmd_error(STATUS_UNUSABLE, "%s", error ? error : strerror(-ret));
+		free(error);
+		return STATUS_UNUSABLE;
+	}
+	ret = rvt_session_dump(session, options->json ? RVT_DUMP_JSON : 0, stdout, &stats);
+	rvt_session_close(session);
+	if (ret)
+		return cmd_error(STATUS_UNUSABLE, "%s: %s", options->path, strerror(-ret));
+	return summary(options, &stats);
+}
+
+static bool is_recording(const struct input *input)
+{
+	static const char magic[] = "PERFILE2";
+
+	return input->len >= sizeof(magic) - 1 && !memcmp(input->bytes, magic, sizeof(magic) - 1);
 }
 
 int cmd_dump(int argc, char **argv)
 {
 	struct dump_options options = { 0 };
-	struct rvt_params params;
-	struct rvt_dump *dump;
 	struct input input = { 0 };
-	char *error = NULL;
 	int ret = parse_options(argc, argv, &options);
 
 	if (ret)
 		return ret;
-	rvt_params_init(&params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
-	ret = rvt_params_load(&params, options.params, &error);
-	if (ret) {
-		ret = cmd_error(STATUS_UNUSABLE, "%s", error ? error : strerror(-ret));
-		free(error);
-		return ret;
-	}
 	ret = map_input(options.path, &input);
 	if (ret)
 		return cmd_error(STATUS_UNUSABLE, "%s: %s", options.path, strerror(-ret));
-	if (options.wrapped && options.wrapped_at >= input.len)
-		return cmd_error(STATUS_UNUSABLE, "--wrapped-at %#llx: %s has only %zu bytes",
-				 (unsigned long long)options.wrapped_at, options.path, input.len);
-	ret = rvt_dump_create(&params, options.json ? RVT_DUMP_JSON : 0, stdout, &dump);
-	if (ret)
-		return cmd_error(STATUS_UNUSABLE, "%s: %s", options.params, strerror(-ret));
-	dump_input(dump, &input, options.wrapped ? options.wrapped_at : 0);
-	ret = summary(&options, dump);
-	rvt_dump_destroy(dump);
+	ret = is_recording(&input) ? dump_recording(&options) : dump_bare(&options, &input);
 	if (input.bytes)
 		munmap((void *)input.bytes, input.len);
 	return ret;

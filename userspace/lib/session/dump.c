@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The messages of a recording as text or JSON, one buffer after the other. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include "session.h"
+
+#define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
+
+/* One dump for each encoder, as a per-thread buffer has trace of several. */
+struct dumps {
+	struct rvt_session *session;
+	unsigned int flags;
+	FILE *out;
+	struct rvt_dump **dumps;	/* like session->encoders; NULL: not needed yet */
+	struct rvt_dump_stats *sum;
+};
+
+static int get_dump(struct dumps *dumps, const struct buffer *buffer, const struct rvt_aux *aux,
+		    struct rvt_dump **dump)
+{
+	const struct encoder *encoder =
+		session_encoder(dumps->session, buffer->cpu >= 0 ? buffer->cpu : aux->cpu);
+	size_t n;
+	int err = 0;
+
+	*dump = NULL;
+	if (!encoder)
+		return 0;
+	n = encoder - dumps->session->encoders;
+	if (!dumps->dumps[n])
+		err = rvt_dump_create(&encoder->params, dumps->flags, dumps->out, &dumps->dumps[n]);
+	*dump = dumps->dumps[n];
+	return err;
+}
+
+static void feed_record(struct rvt_dump *dump, const struct buffer *buffer, const struct rvt_aux *aux)
+{
+	uint64_t at = aux->offset, end = aux->offset + aux->size;
+
+	for (size_t i = 0; i < buffer->n_chunks && at < end; i++) {
+		const struct chunk *chunk = &buffer->chunks[i];
+		uint64_t len;
+
+		if (chunk->offset + chunk->len <= at)
+			continue;
+		if (chunk->offset >= end)
+			break;
+		if (chunk->offset > at) {
+			rvt_dump_lost(dump, false);
+			at = chunk->offset;
+		}
+		len = chunk->offset + chunk->len - at;
+		if (len > end - at)
+			len = end - at;
+		rvt_dump_feed(dump, chunk->bytes + (at - chunk->offset), len, at);
+		at += len;
+	}
+	if (at < end)
+		rvt_dump_lost(dump, false);
+}
+
+static void finish_all(struct dumps *dumps)
+{
+	for (size_t i = 0; i < dumps->session->n_encoders; i++) {
+		struct rvt_dump_stats stats;
+
+		if (!dumps->dumps[i])
+			continue;
+		rvt_dump_finish(dumps->dumps[i]);
+		rvt_dump_stats(dumps->dumps[i], &stats);
+		dumps->sum->messages += stats.messages;
+		dumps->sum->idle_bytes += stats.idle_bytes;
+		dumps->sum->skipped_bytes += stats.skipped_bytes;
+		dumps->sum->damaged += stats.damaged;
+		rvt_dump_destroy(dumps->dumps[i]);
+		dumps->dumps[i] = NULL;
+	}
+}
+
+static int dump_buffer(struct dumps *dumps, const struct buffer *buffer)
+{
+	struct rvt_dump *dump;
+	int err;
+
+	fprintf(dumps->out, dumps->flags & RVT_DUMP_JSON ?
+		"{\"buffer\":%u,\"cpu\":%d,\"tid\":%d}\n" : "buffer %u: cpu %d, thread %d\n",
+		buffer->number, buffer->cpu, buffer->tid);
+	for (size_t i = 0; i < buffer->n_records; i++) {
+		const struct rvt_aux *aux = &buffer->records[i], *before = i ? aux - 1 : NULL;
+
+		if (before && (before->flags & GAP_FLAGS ||
+			       before->offset + before->size != aux->offset)) {
+			err = get_dump(dumps, buffer, before, &dump);
+			if (err)
+				return err;
+			if (dump)
+				rvt_dump_lost(dump, !(before->flags & PERF_AUX_FLAG_PARTIAL));
+		}
+		err = get_dump(dumps, buffer, aux, &dump);
+		if (err)
+			return err;
+		if (dump)
+			feed_record(dump, buffer, aux);
+		else
+			dumps->sum->skipped_bytes += aux->size;
+	}
+	return 0;
+}
+
+int rvt_session_dump(struct rvt_session *session, unsigned int flags, FILE *out,
+		     struct rvt_dump_stats *stats)
+{
+	struct dumps dumps = { .session = session, .flags = flags, .out = out, .sum = stats };
+	int err = 0;
+
+	*stats = (struct rvt_dump_stats){ 0 };
+	dumps.dumps = calloc(session->n_encoders + 1, sizeof(dumps.dumps[0]));
+	if (!dumps.dumps)
+		return -ENOMEM;
+	for (size_t i = 0; i < session->n_buffers && !err; i++) {
+		err = dump_buffer(&dumps, &session->buffers[i]);
+		finish_all(&dumps);
+	}
+	free(dumps.dumps);
+	return err;
+}
