@@ -48,7 +48,8 @@ struct rvt_aux {
 
 /*
  * Call-backs; every member may be NULL; a negative return value ends rvt_session_run(), which
- * returns it. Order within a lane is program order.
+ * returns it. Order within a lane is program order. Flow through code that cannot be read is one
+ * LOST event, however long it takes.
  */
 struct rvt_session_sink {
 	void *ctx;

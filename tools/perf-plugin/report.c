@@ -225,7 +225,10 @@ static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event 
 {
 	struct report *report = ctx;
 
-	report->errors += event->type == RVT_EVENT_LOST && view_wants(report->view, lane);
+	if (event->type != RVT_EVENT_LOST)
+		return 0;
+	view_lost(report->view, event);
+	report->errors += view_wants(report->view, lane);
 	return 0;
 }
 

@@ -70,6 +70,7 @@ int raw_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
 	case RVT_EVENT_LOST:
 		what = "lost";
 		script->errors++;
+		view_lost(script->view, event);
 		break;
 	default:
 		return 0;

@@ -196,6 +196,7 @@ static int text_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 	case RVT_EVENT_LOST:
 		state->has_last = false;
 		script->errors++;
+		view_lost(script->view, event);
 		if (view_wants(script->view, lane))
 			print_error(script, lane, event);
 		break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* `perf-rvtrace tandem from-elf`: an ELF file as a trace that loads memory (state initialization). */
+/* `perf-rvtrace tandem from-elf`: an ELF file as a trace that loads memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -71,7 +71,8 @@ static void put_bytes(struct writer *w, uint64_t addr, const uint8_t *bytes, uin
 			group_end = len;
 		begin_init(w);
 		for (; done < group_end; done += n)
-			n = put_store(w, addr + done, bytes ? bytes + done : NULL, group_end - done);
+			n = put_store(w, addr + done, bytes ? bytes + done : NULL,
+				      group_end - done);
 		put_op(w, RVT_TANDEM_END_GROUP);
 	}
 }

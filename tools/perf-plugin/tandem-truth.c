@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * `perf-rvtrace tandem to-truth`: a tandem trace as ground truth (rvtrace/truth.h), so that any core
- * that emits one can test the decoders.
+ * `perf-rvtrace tandem to-truth`: a tandem trace as ground truth (rvtrace/truth.h), so that any
+ * core that emits one can test the decoders.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -265,7 +265,8 @@ static int usage(FILE *out, int status)
 int tandem_to_truth(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' }, { "hart", required_argument, NULL, 'H' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "hart", required_argument, NULL, 'H' },
 		{ "xlen", required_argument, NULL, 'x' }, { "flen", required_argument, NULL, 'f' },
 		{ "mlen", required_argument, NULL, 'm' }, { "ilen", required_argument, NULL, 'i' },
 		{ "help", no_argument, NULL, 'h' }, { 0 }

@@ -33,8 +33,8 @@ void tandem_unicorn_destroy(void *ctx)
 
 #define PAGE 4096u
 /*
- * Mapping costs Unicorn more the more is mapped. An instruction needs at most four pages: two of code
- * and two of data.
+ * Mapping costs Unicorn more the more is mapped. An instruction needs at most four pages: two of
+ * code and two of data.
  */
 #define SETS 32u
 #define WAYS 4u
@@ -66,7 +66,7 @@ struct model {
 	/* inputs of the next execute */
 	bool has_insn, has_interrupt, sc_fails;
 	uint32_t insn;
-	uint64_t interrupt;
+	uint64_t interrupt, bus_error;		/* cause */
 	unsigned int hints_len;
 	struct {
 		uint64_t va, pa;
@@ -241,6 +241,18 @@ static void trap(struct model *m, uint64_t cause, uint64_t tval)
 	m->outcome->flags |= RVT_TANDEM_OUT_TRAP;
 }
 
+/* Whether the machine around the hart refuses this access. */
+static bool refused(struct model *m, uint64_t cause, uint64_t va, uint64_t pa)
+{
+	if (m->bus_error != cause)
+		return false;
+	m->outcome->bus_error = m->outcome->has_paddr = true;
+	m->outcome->paddr = pa;
+	m->outcome->eaddr = va;
+	trap(m, cause, va);
+	return true;
+}
+
 /* One 16-bit unit of code. Returns false when a trap was taken or memory is not known. */
 static bool fetch_unit(struct model *m, uint64_t va, uint32_t from_trace, uint16_t *unit)
 {
@@ -257,6 +269,8 @@ static bool fetch_unit(struct model *m, uint64_t va, uint32_t from_trace, uint16
 	case TANDEM_WALK_OK:
 		break;
 	}
+	if (refused(m, CAUSE_FETCH_ACCESS, va, pa))
+		return false;
 	if (rvt_tandem_memory_read(m->hart.memory, pa, unit, 2) < 2) {
 		if (!m->has_insn) {
 			m->outcome->flags |= RVT_TANDEM_OUT_UNKNOWN_CODE;
@@ -297,6 +311,8 @@ static bool reach_page(struct model *m, const struct tandem_data *data, uint64_t
 	case TANDEM_WALK_OK:
 		break;
 	}
+	if (refused(m, data->store ? CAUSE_STORE_ACCESS : CAUSE_LOAD_ACCESS, va, *pa))
+		return false;
 	if ((!data->store || (data->amo && !data->sc)) &&
 	    rvt_tandem_memory_read(m->hart.memory, *pa, &bytes, len) < len) {
 		m->outcome->flags |= RVT_TANDEM_OUT_UNKNOWN_MEMORY;
@@ -373,7 +389,7 @@ static uc_err emulate(struct model *m, uint64_t pc)
 	if (err != UC_ERR_FETCH_UNMAPPED)
 		return err;
 	uc_reg_read(m->uc, UC_RISCV_REG_PC, &now);
-	/* Otherwise it is where the instruction went that is not mapped: it is done all the same. */
+	/* Otherwise it is the target of a jump that is not mapped: it is done all the same. */
 	if (now != pc)
 		return UC_ERR_OK;
 	if (map_page(m, pc + PAGE, NOWHERE))
@@ -401,7 +417,7 @@ static void run(struct model *m, uint32_t insn, const struct tandem_data *data)
 	m->exception = -1;
 	err = emulate(m, pc);
 	if (err && m->exception < 0) {
-		/* It reached for what is not mapped: not executed, so the comparison will show it. */
+		/* It reached for what is not mapped: the comparison will show it. */
 		m->outcome->writes_len = 0;
 		m->dirty = true;
 		return;
@@ -483,6 +499,7 @@ static int execute(void *ctx, struct rvt_tandem_outcome *outcome)
 	m->outcome = NULL;
 	m->has_insn = m->has_interrupt = m->sc_fails = false;
 	m->hints_len = 0;
+	m->bus_error = 0;
 	return ret;
 }
 
@@ -575,6 +592,9 @@ static int write_input(struct model *m, enum rvt_tandem_space space, uint64_t ad
 		return 0;
 	case RVT_TANDEM_SPACE_SC_FAILS:
 		m->sc_fails = value;
+		return 0;
+	case RVT_TANDEM_SPACE_BUS_ERROR:
+		m->bus_error = value;
 		return 0;
 	default:
 		return -ENOENT;

@@ -60,7 +60,8 @@ static void print_result(const struct verify *verify, const struct rvt_tandem_ve
 	if (result->no_pc)
 		printf("%12" PRIu64 "  groups before the pc was known\n", result->no_pc);
 	if (result->unknown_code)
-		printf("%12" PRIu64 "  not compared: code not in the trace\n", result->unknown_code);
+		printf("%12" PRIu64 "  not compared: code not in the trace\n",
+		       result->unknown_code);
 	if (result->unknown_memory)
 		printf("%12" PRIu64 "  not compared: memory or page tables not in the trace\n",
 		       result->unknown_memory);
@@ -151,8 +152,8 @@ static int add_absent(struct rvt_tandem_verify_options *options, char *list)
 		} else {
 			reg = rvt_tandem_reg_find(name);
 			if (reg < 0)
-				return cmd_error(reg, "'%s' is none of pc, privilege, memory, gpr, fpr, "
-						 "csr, or a register", name);
+				return cmd_error(reg, "'%s' is none of pc, privilege, memory, gpr, "
+						 "fpr, csr, or a register", name);
 			options->absent_regs[reg] = true;
 		}
 	}
@@ -164,14 +165,14 @@ static int usage(FILE *out, int status)
 	fputs("usage: perf rvtrace tandem verify [OPTIONS] FILE\n\n"
 	      "  -r, --ram BASE:SIZE   RAM, may be repeated (0x80000000 up to 16 GiB); loads from\n"
 	      "                        elsewhere are inputs\n"
-	      "  -S, --shared-memory   loads from RAM are inputs too: other harts or DMA write to it\n"
-	      "  -a, --absent LIST     what the trace leaves out: pc, privilege, memory, gpr, fpr,\n"
-	      "                        csr, or registers by name\n"
+	      "  -S, --shared-memory   loads from RAM are inputs too: others write to it\n"
+	      "  -a, --absent LIST     what the trace leaves out: pc, privilege, memory, gpr,\n"
+	      "                        fpr, csr, or registers by name\n"
 	      "  -n, --max-reports N   mismatches to print (20); all are counted; 0: print all\n"
 	      "  -l, --limit N         stop after N instructions\n"
 	      "  -x, --xlen BITS       32 or 64 (64); sets the defaults of the other three\n"
 	      "  -f, --flen, -m, --mlen, -i, --ilen BITS\n\n"
-	      "Exit status: 0 all agrees, 1 mismatches or errors in the trace, 2 could not verify.\n",
+	      "Exit status: 0 all agrees, 1 mismatches or a damaged trace, 2 could not verify.\n",
 	      out);
 	return status;
 }

@@ -17,6 +17,7 @@ struct view {
 	int *cpus, *pids, *tids;
 	int n_cpus, n_pids, n_tids;
 	uint64_t from, to;
+	bool kernel_lost;
 };
 
 bool view_option(struct view_options *options, int c, const char *argument)
@@ -204,8 +205,17 @@ void view_summary(struct view *view, uint64_t trace_errors)
 			"wrong\n", stats.lost_records);
 	if (trace_errors)
 		summarize_files(view);
+	if (trace_errors && view->kernel_lost)
+		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is lost. Record as "
+			"root, or give --kcore or --vmlinux.\n");
 	if (warning)
 		cmd_warning("%s", warning);
+}
+
+void view_lost(struct view *view, const struct rvt_event *event)
+{
+	view->kernel_lost |= event->reason == RVT_REASON_NO_CODE && (int64_t)event->pc < 0 &&
+		!rvt_session_has_kernel(view->session);
 }
 
 const char *view_reason(const struct rvt_event *event)

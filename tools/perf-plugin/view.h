@@ -56,6 +56,8 @@ void view_warning(void *ctx, const char *text);
 /* After the run: losses, damage and missing files on stderr. */
 void view_summary(struct view *view, uint64_t trace_errors);
 
+/* Takes note of a LOST event, for the summary. */
+void view_lost(struct view *view, const struct rvt_event *event);
 /* What perf calls "instruction trace error": a sentence for @event. */
 const char *view_reason(const struct rvt_event *event);
 

@@ -94,18 +94,56 @@ static int lane_context(struct lane *lane, const struct rvt_context *context)
 
 /* ---- what the flow says ---- */
 
+static int deliver(struct lane *lane, const struct rvt_event *event)
+{
+	const struct rvt_session_sink *sink = lane->session->sink;
+
+	return sink->event ? sink->event(sink->ctx, &lane->lane, event) : 0;
+}
+
+/*
+ * Through code that cannot be read (a missing file, the kernel of a recording that has no copy of it)
+ * a decoder stumbles from message to message. That is one gap: a START after it is held back until
+ * something was executed, and forgotten when the next thing is the same loss again.
+ */
+static int release_start(struct lane *lane)
+{
+	lane->no_code = false;
+	if (!lane->start_held)
+		return 0;
+	lane->start_held = false;
+	return deliver(lane, &lane->start);
+}
+
 static int lane_runs(void *ctx, const struct rvt_run *runs, size_t n)
 {
 	struct lane *lane = ctx;
 	const struct rvt_session_sink *sink = lane->session->sink;
+	int err = release_start(lane);
 
-	return sink->runs ? sink->runs(sink->ctx, &lane->lane, runs, n) : 0;
+	return !err && sink->runs ? sink->runs(sink->ctx, &lane->lane, runs, n) : err;
+}
+
+static int lane_lost(struct lane *lane, const struct rvt_event *event)
+{
+	bool again = lane->no_code && event->reason == RVT_REASON_NO_CODE;
+	int err = 0;
+
+	lane->start_held = false;
+	if (!again) {
+		lane->no_code = event->reason == RVT_REASON_NO_CODE;
+		err = deliver(lane, event);
+	}
+	/* Ownership may have changed unseen, but not by what is only unreadable. */
+	if (err || event->reason == RVT_REASON_NO_CODE)
+		return err;
+	memset(&lane->lane.context, 0, sizeof(lane->lane.context));
+	return lane_update(lane);
 }
 
 static int lane_event(void *ctx, const struct rvt_event *event)
 {
 	struct lane *lane = ctx;
-	const struct rvt_session_sink *sink = lane->session->sink;
 	int err = 0;
 
 	switch (event->type) {
@@ -116,17 +154,23 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 		err = lane_context(lane, &event->context);
 		break;
 	case RVT_EVENT_LOST:
-		/* Ownership may have changed unseen. */
-		if (sink->event)
-			err = sink->event(sink->ctx, &lane->lane, event);
-		memset(&lane->lane.context, 0, sizeof(lane->lane.context));
-		return err ? err : lane_update(lane);
-	default:
+		return lane_lost(lane, event);
+	case RVT_EVENT_START:
+		if (!lane->no_code)
+			break;
+		lane->start = *event;
+		lane->start.detail = NULL;
+		lane->start_held = true;
+		return 0;
+	case RVT_EVENT_STOP:
+		lane->start_held = false;
+		if (lane->no_code)
+			return 0;
 		break;
+	default:
+		err = release_start(lane);
 	}
-	if (!err && sink->event)
-		err = sink->event(sink->ctx, &lane->lane, event);
-	return err;
+	return err ? err : deliver(lane, event);
 }
 
 static struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu)

@@ -26,6 +26,9 @@ struct lane {
 	struct rvt_cursor *cursor;
 	struct lane *next;
 	bool timed;		/* time stamps are expected */
+	bool no_code;		/* lost in code that cannot be read */
+	bool start_held;	/* .start waits for a run that follows it */
+	struct rvt_event start;
 };
 
 /* A protocol decoder; a per-thread buffer has one for each cpu that the thread ran on. */
