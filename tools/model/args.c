@@ -36,9 +36,18 @@ static const struct arg table[] = {
 	ARG("modes", ARG_LIST, modes, "0 1 2 3 4 5 6 7"),
 	ARG("sync-modes", ARG_LIST, sync_modes, "0 1 2 3"),
 	ARG("filters", ARG_U32, filters, NULL),
+	ARG("comparators", ARG_U32, comparators, NULL),
 	ARG("warl-control", ARG_U32, warl_control, NULL),
 	ARG("warl-features", ARG_U32, warl_features, NULL),
-	ARG("warl-ts", ARG_U32, warl_ts, NULL),
+	ARG("warl-filter", ARG_U32, warl_filter, NULL),
+	ARG("warl-triggers", ARG_U32, warl_triggers, NULL),
+	ARG("warl-funnel", ARG_U32, warl_funnel, NULL),
+	ARG("pib-modes", ARG_LIST, pib_modes, "0 1 2 3 4 5 6 7 8 9 10 11 12"),
+	ARG("ts-modes", ARG_LIST, ts_modes, "none external system core shared"),
+	ARG("formats", ARG_LIST, formats, "etrace ntrace"),
+	ARG("etrace", ARG_TEXT, etrace_path, NULL),
+	ARG("topology", ARG_WORD, topology, "direct funnel tree both pib atb"),
+	ARG("capture", ARG_TEXT, capture_dir, NULL),
 	ARG("width", ARG_U32, access_width, NULL),
 	ARG("sram", ARG_U32, sram, NULL),
 	ARG("live-read", ARG_BOOL, live_read, NULL),
@@ -64,12 +73,11 @@ static const struct model_args defaults = {
 	.modes = 1u << 3 | 1u << 6,
 	.sync_modes = 1u << 1 | 1u << 2 | 1u << 3,
 	.formats = 1u << 1,
-	.filters = 2,
-	/* Triggers are not built in. */
-	.warl_control = ~(1u << 11),
-	/* What N-Trace has. */
-	.warl_features = 0xffff07cc,
-	.warl_ts = 1u << 0 | 7u << 4 | 1u << 15,
+	.filters = 4, .comparators = 4,
+	.warl_control = ~0u, .warl_features = 0xffff07ff, .warl_filter = 0xffff, .warl_triggers = ~0u,
+	.warl_funnel = 0xffff,
+	.pib_modes = 1u << 0 | 1u << 4 | 1u << 5 | 0x1fu << 8,
+	.ts_modes = 1u << 1 | 1u << 2 | 1u << 3,
 	.access_width = 4,
 	.live_read = true,
 	.drain = 250,
@@ -182,13 +190,47 @@ static const char *check(const struct model_args *a)
 		return "with ram= there must be rambase= and ramsize=";
 	if (w < 4 || w > 64 || w & (w - 1))
 		return "width is 4, 8, 16, 32 or 64";
-	if (a->filters > 16)
-		return "there are at most 16 filters";
+	if (a->filters > 16 || a->comparators > 8)
+		return "there are at most 16 filters and 8 comparators";
 	if (a->sram & 3)
 		return "sram is a multiple of 4";
 	if (a->ts_width > 63)
 		return "ts-width is at most 63";
 	return NULL;
+}
+
+/* The E-Trace encoder that the model has unless a parameter file describes another. */
+static const char etrace_default[] =
+	"protocol = etrace\n"
+	"dialect = 2.0\n"
+	"iaddress_width_p = 64\n"
+	"nocontext_p = 0\n"
+	"context_width_p = 32\n"
+	"ecause_width_p = 6\n"
+	"f0s_width_p = 1\n"
+	"bpred_size_p = 9\n"
+	"cache_size_p = 6\n"
+	"return_stack_size_p = 5\n"
+	"sijump_p = 1\n"
+	"srcid_bits = 12\n"
+	"timestamp_bytes = 8\n"
+	"ioptions = implicit_return, implicit_exception, full_address, jump_target_cache, "
+	"branch_prediction, sequential_jump\n";
+
+static int parse_etrace(const char *path)
+{
+	char *error = NULL;
+	int ret;
+
+	if (path)
+		ret = rvt_params_load(&model.etrace, path, &error);
+	else
+		ret = rvt_params_parse(&model.etrace, "built-in", etrace_default,
+				       sizeof(etrace_default) - 1, &error);
+	if (ret)
+		fprintf(stderr, "rvtrace-model: %s\n", error ? error : strerror(-ret));
+	free(error);
+	return ret;
 }
 
 int args_parse(struct model_args *args, int argc, char **argv)
@@ -201,6 +243,8 @@ int args_parse(struct model_args *args, int argc, char **argv)
 			return -EINVAL;
 	if (!args->window)
 		args->window = args->ram_base + args->ram_size - MODEL_DEFAULT_EXTRA;
+	if (parse_etrace(args->etrace_path))
+		return -EINVAL;
 	why = check(args);
 	if (why)
 		fprintf(stderr, "rvtrace-model: %s\n", why);

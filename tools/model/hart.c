@@ -37,21 +37,6 @@ static void truth_check(int ret)
 	fprintf(stderr, "rvtrace-model: cannot write the truth: error %d\n", -ret);
 }
 
-/* ---- timestamps ---- */
-
-uint64_t hart_time(struct hart *h)
-{
-	uint64_t now;
-
-	if (model.args.clock == CLOCK_OF_INSNS)
-		now = h->insns;
-	else
-		now = this_hart ? cpu_time() : h->last_time;
-	if (now > h->last_time)
-		h->last_time = now;
-	return h->last_time;
-}
-
 /* ---- the truth beside the encoder ---- */
 
 static bool wants_truth(const struct hart *h)
@@ -77,7 +62,7 @@ static void truth_moment(struct hart *h, enum rvt_truth_type type)
 	struct rvt_truth_record rec = {
 		.type = type,
 		.sequence = __atomic_fetch_add(&sequence, 1, __ATOMIC_RELAXED),
-		.time = hart_time(h),
+		.time = model.args.clock == CLOCK_OF_INSNS ? h->insns : model_time(),
 	};
 
 	if (wants_truth(h))
@@ -140,7 +125,7 @@ static void stop(struct hart *h, uint64_t next_pc)
 /* The hart goes on at @pc with privilege @prv: is that to be traced? */
 static void qualify(struct hart *h, unsigned int prv, uint64_t pc)
 {
-	bool on = h->wanted && encoder_qualifies(h->encoder, prv);
+	bool on = h->wanted && filter_qualifies(h->encoder, prv, pc);
 
 	if (h->started && !on)
 		stop(h, pc);
@@ -159,6 +144,36 @@ static bool after_upper(const struct hart *h, const struct block *b, uint32_t fi
 	if (last > first)
 		return b->upper_rd == rs;
 	return h->upper_rd == rs && h->last_end == block_pc(b, last);
+}
+
+static void encode_run(struct hart *h, const struct rvt_retire *run)
+{
+	h->insns += run->insns;
+	if (h->started) {
+		encoder_retire(h->encoder, run);
+		truth_follow(h);
+	}
+	if (run->itype == RVT_ITYPE_TRAP_RETURN)
+		filter_trap_return(h->encoder);
+}
+
+static void retire(struct hart *h, struct block *b, uint32_t first, uint32_t count, uint64_t next_pc);
+
+/* The same where comparators decide: one by one. */
+static void retire_each(struct hart *h, struct block *b, uint32_t first, uint32_t count, uint64_t next_pc)
+{
+	uint64_t pc = block_pc(b, first);
+
+	for (uint32_t i = first; i < first + count; i++) {
+		uint64_t end = pc + 2 * b->halfwords[i];
+
+		qualify(h, b->prv, pc);
+		if (h->started && filter_notifies(h->encoder, pc))
+			encoder_mark(h->encoder, false);
+		retire(h, b, i, 1, i + 1 < b->n ? end : next_pc);
+		filter_retired(h->encoder, pc);
+		pc = end;
+	}
 }
 
 /* Instructions @first..@first+@count-1 of the block retired, and the hart went on at @next_pc. */
@@ -180,15 +195,15 @@ static void retire(struct hart *h, struct block *b, uint32_t first, uint32_t cou
 		run.sijump = after_upper(h, b, first, last);
 		run.absolute = b->last.absolute;
 	}
-	h->insns += count;
-	if (h->started) {
-		encoder_retire(h->encoder, &run);
-		truth_follow(h);
-	}
+	encode_run(h, &run);
 	truth_insns(h, b, first, count);
 	h->last_end = end;
 	h->next_pc = next_pc;
-	h->upper_rd = last == b->n - 1 ? b->last.upper_rd : 0;
+	h->upper_rd = 0;
+	if (last == b->n - 1)
+		h->upper_rd = b->last.upper_rd;
+	else if (last == b->n - 2)
+		h->upper_rd = b->upper_rd;
 }
 
 static void retire_until(struct hart *h, uint32_t end, uint64_t next_pc)
@@ -196,7 +211,9 @@ static void retire_until(struct hart *h, uint32_t end, uint64_t next_pc)
 	/* The block is shared; only its truth ids change, each under its hart's lock. */
 	struct block *b = (struct block *)h->block;
 
-	if (end > h->first)
+	if (end > h->first && h->wanted && filter_by_insn(h->encoder))
+		retire_each(h, b, h->first, end - h->first, next_pc);
+	else if (end > h->first)
 		retire(h, b, h->first, end - h->first, next_pc);
 	h->first = end;
 }
@@ -272,7 +289,8 @@ void hart_block(unsigned int vcpu, void *userdata)
 		b = block_at(b, vcpu, cpu_pc());
 		leave_block(h, b->pc);
 		set_prv(h, b->prv);
-		qualify(h, b->prv, b->pc);
+		if (!filter_by_insn(h->encoder))
+			qualify(h, b->prv, b->pc);
 		h->block = b;
 		h->first = 0;
 		cursor_of(h)->at = CURSOR_THROUGH;
@@ -314,11 +332,13 @@ static void take_trap(struct hart *h, const struct rvt_trap *trap)
 		.epc = trap->epc, .tval = trap->tval, .handler = trap->handler,
 	};
 
+	h->tval = trap->tval;
+	filter_trap(h->encoder, trap);
 	/*
 	 * A trap out of what is traced ends the trace at the trapped instruction: where the handler is
 	 * stays untold.
 	 */
-	if (h->started && !encoder_qualifies(h->encoder, trap->prv))
+	if (h->started && !filter_qualifies(h->encoder, trap->prv, trap->handler))
 		stop(h, trap->epc);
 	if (h->started) {
 		encoder_trap(h->encoder, trap);
@@ -392,6 +412,7 @@ static uint64_t catch_up(struct hart *h)
 void hart_want(struct hart *h, bool wanted)
 {
 	pthread_mutex_lock(&h->lock);
+	h->wanted = wanted;
 	if (!wanted && h->started) {
 		/*
 		 * When another hart stops this one, its current block is not accounted for yet and counts
@@ -402,7 +423,6 @@ void hart_want(struct hart *h, bool wanted)
 		else
 			stop(h, h->block ? block_pc(h->block, h->first) : h->next_pc);
 	}
-	h->wanted = wanted;
 	h->begun |= wanted;
 	if (!wanted && !model.args.truth_all && !(model.args.truth_after && h->begun)) {
 		h->following = false;
@@ -418,6 +438,14 @@ void hart_want(struct hart *h, bool wanted)
 		h->truth_flushed = h->insns;
 		truth_check(rvt_truth_flush(h->truth));
 	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+void hart_mark(struct hart *h, bool external)
+{
+	pthread_mutex_lock(&h->lock);
+	if (h->started)
+		encoder_mark(h->encoder, external);
 	pthread_mutex_unlock(&h->lock);
 }
 

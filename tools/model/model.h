@@ -19,13 +19,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <rvtrace/ntrace.h>
+#include <rvtrace/params.h>
 #include <rvtrace/truth.h>
 #include "itype.h"
 #include "qemu-plugin.h"
 
 #define MODEL_MAX_HARTS 8
 #define MODEL_MAX_PARTS (2 * MODEL_MAX_HARTS + 8)
+#define MODEL_MAX_OUTS 2
 #define MODEL_PAGE 0x1000u
 
 /* ---- arguments: args.c, documented in README.md ---- */
@@ -34,17 +37,22 @@
 #define MODEL_DEFAULT_EXTRA (16u << 20)
 
 enum model_clock { CLOCK_OF_TIME_CSR, CLOCK_OF_INSNS };
+enum model_topology {
+	TOPOLOGY_DIRECT, TOPOLOGY_FUNNEL, TOPOLOGY_TREE, TOPOLOGY_BOTH, TOPOLOGY_PIB, TOPOLOGY_ATB,
+};
 
 struct model_args {
 	const char *ram_path;
 	uint64_t ram_base, ram_size, window;
 	const char *truth_dir, *violations_path;
 	bool truth_all, truth_after;
+	const char *etrace_path, *capture_dir;
+	uint32_t topology;		/* enum model_topology */
 	uint64_t seed, delay_ns;
 	uint32_t version, protocol_version;
 	uint32_t modes, sync_modes, formats;	/* bit per supported value */
-	uint32_t filters;
-	uint32_t warl_control, warl_features, warl_ts;
+	uint32_t filters, comparators, ts_modes;
+	uint32_t warl_control, warl_features, warl_filter, warl_triggers, warl_funnel, pib_modes;
 	uint32_t access_width;
 	uint32_t sram;			/* bytes; 0: the sink has none */
 	bool live_read;
@@ -121,8 +129,9 @@ struct hart {
 	uint8_t upper_rd;		/* what that instruction loaded (lui ...), else 0 */
 	uint8_t prv;
 	uint64_t scontext, hcontext;
+	uint64_t tval;			/* of the last trap */
 	uint64_t insns;			/* retired while it was watched */
-	uint64_t last_time;
+	uint64_t last_stamp;
 	/* What of it is wanted. */
 	bool following;			/* hart_block() is being called */
 	bool begun;			/* it was wanted at least once */
@@ -151,8 +160,8 @@ void hart_want(struct hart *hart, bool wanted);
 void hart_leave(struct hart *hart, uint64_t next_pc);
 /* The current instruction of this_hart wrote a context CSR and the hart goes on at @next_pc. */
 void hart_context(struct hart *hart, bool hcontext, uint64_t value, uint64_t next_pc);
-/* Timestamp for a message. */
-uint64_t hart_time(struct hart *hart);
+/* An event may stop or start the trace: by trigger. @mark: a notification, too. The hart's lock is not held. */
+void hart_mark(struct hart *hart, bool external);
 
 /* ---- csr.c ---- */
 
@@ -197,7 +206,8 @@ struct part_ops {
 	/* Bits of Control that may be written while the component is enabled. */
 	uint32_t live_control;
 	/* Takes a whole message. 0 or -ENOSPC. Called with the path locks of those before it. */
-	int (*accept)(struct component *c, const uint8_t *bytes, size_t len);
+	int (*accept)(struct component *c, const struct component *from, const uint8_t *bytes,
+		      size_t len);
 };
 
 /* Something that a handshake will do later. */
@@ -223,9 +233,16 @@ struct component {
 	bool stopped;			/* atomic: it cleared its Enable itself */
 	struct handshake pending[4];
 	unsigned int n_pending;
-	struct component *out;
+	struct component *out[MODEL_MAX_OUTS];
+	unsigned int n_outs;
+	struct component *in[MODEL_MAX_HARTS];
+	unsigned int n_ins;
 	pthread_mutex_t path_lock;
+	struct timestamp {
+		uint64_t base, held;	/* of its clock when the counter was 0; value while it stands */
+	} timestamp;
 	void *own;			/* of encoder.c, sink.c ... */
+	FILE *capture;
 	uint64_t random;
 };
 
@@ -235,7 +252,7 @@ extern struct model {
 	struct model_args args;
 	pthread_mutex_t lock;
 	uint8_t *ram;			/* guest memory from args.ram_base */
-	uint8_t idle_byte;		/* what fills the last word of a sink */
+	struct rvt_params etrace;	/* what an E-Trace encoder of this hardware is like */
 	struct qemu_plugin_scoreboard *cursors;
 } model;
 
@@ -255,20 +272,70 @@ static inline uint32_t reg_get(const struct component *c, uint32_t offset)
 /* For the data path, without model.lock: the component turned itself off; it sets a bit of Control. */
 void part_stopped(struct component *c);
 void part_sticky(struct component *c, uint32_t bit);
+/* Shows Control as it is. */
+void part_show(struct component *c);
 uint32_t part_random(struct component *c);
 __attribute__((format(printf, 2, 3))) void violation(const struct component *c, const char *fmt, ...);
 
+/* ---- topology.c ---- */
+
+/* Makes the components that args.topology names, for @n harts. Returns 0 or -errno. */
+int topology_build(unsigned int n);
+/* A message on to what @c feeds: 0, or -ENOSPC when nothing enabled took it. */
+int part_pass(struct component *c, const uint8_t *bytes, size_t len);
+bool part_has_room(const struct component *c);
+
+/* ---- timestamp.c: the timestamp unit of encoders and funnels ---- */
+
+#define TS_CONTROL	0x040
+#define TS_LOW		0x048
+#define TS_HIGH		0x04c
+#define TS_DESCS	3
+
+/* Writes TS_DESCS descriptions. */
+void timestamp_describe(struct reg_desc *descs, bool encoder);
+uint32_t timestamp_legal(const struct component *c, uint32_t value);
+void timestamp_wrote(struct component *c, uint32_t value);
+/* Lets the counter registers show the time. */
+void timestamp_show(struct component *c);
+bool timestamp_enabled(const struct component *c);
+uint64_t timestamp_now(const struct component *c);
+/* Of the guest's time CSR; also outside of any hart's context. */
+uint64_t model_time(void);
+
 /* ---- components ---- */
 
-int encoder_new(unsigned int index, uint32_t offset);
-int sink_new(unsigned int index, uint32_t offset);
+struct component *encoder_new(unsigned int index, uint32_t offset);
+struct component *sink_new(unsigned int index, uint32_t offset);
+struct component *funnel_new(unsigned int index, uint32_t offset);
+struct component *pib_new(unsigned int index, uint32_t offset);
+struct component *atb_new(unsigned int index, uint32_t offset);
+/* What leaves the chip by way of @c goes to a file, if the model was told where. */
+void capture(struct component *c, const uint8_t *bytes, size_t len);
+
 /* The side of an encoder that its hart sees; under the hart's lock. */
-bool encoder_qualifies(const struct component *c, unsigned int prv);
 void encoder_begin(struct component *c);
 void encoder_retire(struct component *c, const struct rvt_retire *run);
 void encoder_trap(struct component *c, const struct rvt_trap *trap);
 void encoder_context(struct component *c, bool hcontext, uint64_t value);
+/* Notification at the next instruction; @external: by an external trigger. */
+void encoder_mark(struct component *c, bool external);
 void encoder_end(struct component *c, uint64_t next_pc);
 bool encoder_lossy(const struct component *c);
+
+/* ---- filter.c: what an encoder traces; under the hart's lock ---- */
+
+/* Each instruction must be asked for, for comparators look at addresses. */
+bool filter_by_insn(const struct component *c);
+/* The hart is about to execute the instruction at @pc with privilege @prv: is it traced? */
+bool filter_qualifies(struct component *c, unsigned int prv, uint64_t pc);
+/* That instruction retired. Comparators with side effects see it now. */
+void filter_retired(struct component *c, uint64_t pc);
+/* A comparator sends a notification when the instruction at @pc retires. */
+bool filter_notifies(const struct component *c, uint64_t pc);
+/* A trap was taken; an xRET retired. */
+void filter_trap(struct component *c, const struct rvt_trap *trap);
+void filter_trap_return(struct component *c);
+void filter_reset(struct component *c);
 
 #endif

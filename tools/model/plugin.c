@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The hardware model as a plugin of QEMU: beginning, end, and which components there are. */
+/* The hardware model as a plugin of QEMU: beginning and end. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,30 +8,6 @@
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 					   char **argv);
-
-static struct component *part_at(uint32_t offset)
-{
-	for (unsigned int i = 0; i < n_parts; i++)
-		if (parts[i].offset == offset)
-			return &parts[i];
-	return NULL;
-}
-
-/* Per hart an encoder and a RAM sink. */
-static int build(unsigned int n)
-{
-	for (unsigned int i = 0; i < n; i++) {
-		uint32_t offset = 2 * MODEL_PAGE * i;
-		int ret = encoder_new(i, offset);
-
-		if (!ret)
-			ret = sink_new(i, offset + MODEL_PAGE);
-		if (ret)
-			return ret;
-		part_at(offset)->out = part_at(offset + MODEL_PAGE);
-	}
-	return 0;
-}
 
 static void vcpu_init(unsigned int vcpu, void *userdata)
 {
@@ -63,10 +39,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	}
 	if (args_parse(&model.args, argc, argv))
 		return -EINVAL;
-	model.idle_byte = 0xff;
 	blocks_init();
 	harts_init(n);
-	if (regs_init() || build(n))
+	if (regs_init() || topology_build(n))
 		return -EINVAL;
 	qemu_plugin_register_vcpu_init_cb(id, vcpu_init, NULL);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, blocks_translated, NULL);

@@ -61,7 +61,7 @@ static uint32_t control(const struct component *c)
 }
 
 /* The data path may set sticky bits or stop the component at any time. */
-static void show_control(struct component *c)
+void part_show(struct component *c)
 {
 	uint32_t value;
 
@@ -108,7 +108,7 @@ static void show_junk(struct component *c)
 {
 	for (uint32_t i = 1; i < MODEL_PAGE / 4; i++)
 		c->page[i] = part_random(c);
-	show_control(c);
+	part_show(c);
 }
 
 /* Out of reset: every field that the specification leaves undefined holds junk. */
@@ -148,7 +148,7 @@ static void finish(struct component *c, const struct handshake *hs)
 	if (hs->clear & CTL_ACTIVE)
 		show_junk(c);
 	else
-		show_control(c);
+		part_show(c);
 }
 
 static void finish_due(struct component *c, uint64_t now)
@@ -202,10 +202,18 @@ static void *handshake_thread(void *arg)
 
 static bool upstream_busy(const struct component *c)
 {
-	for (unsigned int i = 0; i < n_parts; i++)
-		if (parts[i].out == c && (parts[i].enabled || (parts[i].shown & (CTL_ACTIVE | CTL_EMPTY)) == CTL_ACTIVE))
+	for (unsigned int i = 0; i < c->n_ins; i++)
+		if (c->in[i]->enabled || (c->in[i]->shown & (CTL_ACTIVE | CTL_EMPTY)) == CTL_ACTIVE)
 			return true;
 	return false;
+}
+
+static bool downstream_ready(const struct component *c)
+{
+	for (unsigned int i = 0; i < c->n_outs; i++)
+		if (c->out[i]->shown & CTL_ENABLE)
+			return true;
+	return !c->n_outs;
 }
 
 static void disable(struct component *c)
@@ -216,7 +224,7 @@ static void disable(struct component *c)
 	c->shown &= ~CTL_EMPTY;
 	if (c->ops->disable)
 		c->ops->disable(c);
-	show_control(c);
+	part_show(c);
 	answer(c, 1, (struct handshake){ .clear = CTL_ENABLE });
 	answer(c, 2, (struct handshake){ .set = CTL_EMPTY, .flush = true });
 }
@@ -229,8 +237,8 @@ static void enable(struct component *c)
 		if (c->descs[i].must_init && !c->written[c->descs[i].offset / 4])
 			violation(c, "enabled while register 0x%03x holds what it held after reset",
 				  c->descs[i].offset);
-	if (c->out && !(c->out->shown & CTL_ENABLE))
-		violation(c, "enabled before %s %u, which it feeds", c->out->ops->name, c->out->index);
+	if (!downstream_ready(c))
+		violation(c, "enabled before what it feeds");
 	why = c->ops->enable ? c->ops->enable(c) : NULL;
 	if (why)
 		violation(c, "enabled, but %s", why);
@@ -245,7 +253,7 @@ static void deactivate(struct component *c)
 		disable(c);
 	}
 	c->shown &= ~CTL_ENABLE;
-	show_control(c);
+	part_show(c);
 	answer(c, 3, (struct handshake){ .clear = CTL_ACTIVE | CTL_ENABLE, .set = CTL_EMPTY });
 }
 
@@ -275,12 +283,12 @@ static void write_active_control(struct component *c, const struct reg_desc *d, 
 		enable(c);
 	if (c->ops->wrote)
 		c->ops->wrote(c, 0, value);
-	show_control(c);
+	part_show(c);
 }
 
 static void write_control(struct component *c, uint32_t value)
 {
-	show_control(c);
+	part_show(c);
 	finish_due(c, now_ns());
 	if (c->n_pending)
 		violation(c, "wrote 0x%08x to Control before the last change was answered", value);
@@ -341,7 +349,7 @@ static void guest_wrote(uint64_t where, uint32_t value)
 		write_control(c, value);
 	/* What the store left in the page is not what the component answers. */
 	if (!offset)
-		show_control(c);
+		part_show(c);
 	else
 		c->page[offset / 4] = c->shown & CTL_ACTIVE ? c->reg[offset / 4] : part_random(c);
 }

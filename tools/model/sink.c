@@ -83,10 +83,13 @@ static void write_word(struct component *c)
 	}
 }
 
-static int sink_accept(struct component *c, const uint8_t *bytes, size_t len)
+static int sink_accept(struct component *c, const struct component *from, const uint8_t *bytes,
+		       size_t len)
 {
 	struct sink *s = c->own;
 	int ret = 0;
+
+	(void)from;
 
 	pthread_mutex_lock(&c->path_lock);
 	if (!c->enabled || s->full) {
@@ -133,6 +136,14 @@ static const char *sink_enable(struct component *c)
 	return why;
 }
 
+/* N-Trace's idle is all ones; E-Trace's encapsulation has a header without payload. */
+static uint8_t idle_byte(const struct component *c)
+{
+	while (c->n_ins)
+		c = c->in[0];
+	return c->type == PART_ENCODER && !(reg_get(c, 0) >> 24 & 7) ? 0x00 : 0xff;
+}
+
 /* The last, incomplete word goes out with idle bytes behind it. */
 static void sink_flush(struct component *c)
 {
@@ -140,7 +151,7 @@ static void sink_flush(struct component *c)
 
 	pthread_mutex_lock(&c->path_lock);
 	if (s->filled && !s->full) {
-		memset(s->word + s->filled, model.idle_byte, model.args.access_width - s->filled);
+		memset(s->word + s->filled, idle_byte(c), model.args.access_width - s->filled);
 		write_word(c);
 		show_wp(c);
 	}
@@ -213,7 +224,7 @@ static const struct part_ops sink_ops = {
 	.accept = sink_accept,
 };
 
-int sink_new(unsigned int index, uint32_t offset)
+struct component *sink_new(unsigned int index, uint32_t offset)
 {
 	bool sram = model.args.sram;
 	const struct reg_desc descs[N_DESCS] = {
@@ -235,16 +246,16 @@ int sink_new(unsigned int index, uint32_t offset)
 	struct component *c;
 
 	if (!s)
-		return -ENOMEM;
+		return NULL;
 	memcpy(s->descs, descs, sizeof(descs));
 	if (sram) {
 		s->sram = calloc(1, model.args.sram);
 		if (!s->sram)
-			return -ENOMEM;
+			return NULL;
 	}
 	c = part_new(PART_RAM_SINK, &sink_ops, s->descs, N_DESCS - 1, index, offset);
 	if (!c)
-		return -ENOSPC;
+		return NULL;
 	c->own = s;
-	return 0;
+	return c;
 }

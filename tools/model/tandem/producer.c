@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Writes the tandem trace of one hart. Arguments: out=FILE, start=N (instructions of the hart to skip)
- * or start=user (the first one in U mode), count=N (instructions to trace), hart=N, quit=on (end the
- * emulator after them).
+ * Writes the tandem trace of one hart. Arguments: out=FILE, start=N (instructions of the hart to
+ * skip) or start=user (the first one in U mode), count=N (instructions to trace), hart=N, quit=on
+ * (end the emulator after them).
  *
  * A call-back before each instruction finds the registers as the instruction before left them, and
- * writes down what changed. CSRs are looked at only after what can change them: system instructions,
- * floating point, traps.
+ * writes down what changed. CSRs are looked at only after what can change them: system
+ * instructions, floating point, traps.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -251,7 +251,8 @@ static uint64_t status_before_trap(const struct tandem_hart *before, uint64_t af
  * A system instruction, then an interrupt: only the state after both can be read. What the
  * interrupt changed is known (the privileged architecture), and so is what it overwrote.
  */
-static void put_system_before_interrupt(uint32_t word, const uint64_t *x_before, uint64_t prv_before)
+static void put_system_before_interrupt(uint32_t word, const uint64_t *x_before,
+					uint64_t prv_before)
 {
 	static struct tandem_hart model;
 	uint64_t x[32], status, sd = UINT64_C(1) << 63;
@@ -278,7 +279,7 @@ static void put_system_before_interrupt(uint32_t word, const uint64_t *x_before,
 	}
 }
 
-/* A load or store that did neither goes on after an exit of the block (QEMU does so for devices). */
+/* A load or store that did neither starts again, in its own block, as QEMU does for devices. */
 static bool restarted(const struct tandem_data *data, uint64_t next_pc)
 {
 	return data->bytes && !data->sc && !hart.accesses_len && next_pc == hart.pc;
@@ -570,8 +571,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	}
 	for (i = 0; i < argc; i++) {
 		if (parse(argv[i])) {
-			fprintf(stderr, "rvtrace-tandem: '%s': there are out=, start=, count=, hart=, "
-				"quit=\n", argv[i]);
+			fprintf(stderr, "rvtrace-tandem: '%s': there are out=, start=, count=, "
+				"hart=, quit=\n", argv[i]);
 			return -EINVAL;
 		}
 	}

@@ -32,7 +32,8 @@ int registers_init(void)
 	}
 	g_array_free(list, 1);
 	if (!pc || !privilege || !handles[RVT_TANDEM_GPR + 8] || !handles[0x300]) {
-		fprintf(stderr, "rvtrace-tandem: this QEMU does not let plugins read all registers\n");
+		fprintf(stderr,
+			"rvtrace-tandem: this QEMU does not let plugins read all registers\n");
 		return -ENOTSUP;
 	}
 	return 0;

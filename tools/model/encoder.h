@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Private to the encoder component: encoder.c has its registers, encode.c the way from retired instructions to
+ * messages, filter.c decides what is traced.
+ */
+#ifndef MODEL_ENCODER_H
+#define MODEL_ENCODER_H
+
+#include "model.h"
+
+#define TE_IMPL		0x004
+#define TE_FEATURES	0x008
+#define TE_FILTERS	0x00c
+#define TE_DATA_CONTROL	0x010
+#define TE_DATA_FILTERS	0x01c
+#define TE_TRIG_DBG	0x050
+#define TE_TRIG_IN	0x054
+#define TE_TRIG_OUT	0x058
+#define TE_FILTER(i)	(0x400 + 0x20 * (i))
+#define TE_COMP(i)	(0x600 + 0x20 * (i))
+
+#define TE_TRACING	(1u << 2)
+#define TE_MODE(ctl)	((ctl) >> 4 & 7)
+#define TE_CONTEXT	(1u << 9)
+#define TE_TRIG_ENABLE	(1u << 11)
+#define TE_OVERFLOW	(1u << 12)
+#define TE_STALL	(1u << 13)
+#define TE_INHIBIT_SRC	(1u << 15)
+#define TE_SYNC_MODE(ctl) ((ctl) >> 16 & 3)
+#define TE_SYNC_MAX(ctl) ((ctl) >> 20 & 15)
+#define TE_FORMAT(ctl)	((ctl) >> 24 & 7)
+#define FORMAT_ETRACE	0
+#define FORMAT_NTRACE	1
+
+#define MAX_FILTERS	16
+#define MAX_COMPS	8
+
+struct encoder {
+	struct reg_desc *descs;
+	struct hart *hart;
+	bool tracing;				/* InstTracing while enabled */
+	bool by_insn;				/* filter_by_insn() */
+	/* From Enable to Enable one of these, if InstMode says so. */
+	struct rvt_ntrace_encoder *ntrace;
+	struct rvt_etrace_encoder *etrace;
+	uint64_t drained_insns;			/* the hart's count when the FIFO last drained */
+	uint32_t fifo;				/* bytes in it */
+	struct {
+		uint32_t nest;			/* traps since the one that matched, with it */
+	} filter[MAX_FILTERS];
+	struct {
+		bool on, off_next;		/* of match mode 3 */
+	} comp[MAX_COMPS];
+};
+
+/* encode.c; under the hart's lock. Returns what is wrong, or NULL. */
+const char *encode_create(struct component *c);
+void encode_destroy(struct component *c);
+/* Retired instructions since the FIFO last drained are let go. */
+void encode_reset_fifo(struct component *c);
+
+#endif
