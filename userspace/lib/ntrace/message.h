@@ -28,6 +28,8 @@ struct rvt_ntrace_layout {
 	uint8_t known;
 	uint8_t fixed_bits;		/* TCODE, SRC and the fixed fields */
 	uint8_t n_fixed, n_var;
+	uint8_t hist;			/* field that must have a stop bit; 0: none */
+	bool depends;			/* fixed fields choose another layout */
 	uint32_t present;
 	struct { uint8_t field, shift, mask; } fixed[2];
 	struct { uint8_t field, max_bits; } var[3];

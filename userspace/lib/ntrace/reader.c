@@ -27,6 +27,8 @@ static void add_use(struct rvt_ntrace_layout *layout, const struct rvt_ntrace_us
 		    unsigned int revision)
 {
 	layout->present |= 1u << use->field;
+	if (use->field == RVT_NTRACE_F_HIST)
+		layout->hist = use->field;
 	if (use->bits) {
 		layout->fixed[layout->n_fixed].field = use->field;
 		layout->fixed[layout->n_fixed].shift = layout->fixed_bits;
@@ -79,6 +81,10 @@ int rvt_ntrace_reader_init(struct rvt_ntrace_reader *reader, const struct rvt_pa
 	layouts[RVT_NTRACE_LAYOUT_RCODE_2].var[0].max_bits = RVT_NTRACE_MAX_HIST_BITS;
 	build(&layouts[RVT_NTRACE_LAYOUT_CDF_1], correlation, src_bits, revision,
 	      RVT_NTRACE_WHEN_CDF_1);
+	layouts[RVT_NTRACE_LAYOUT_RCODE_1].hist = RVT_NTRACE_F_RDATA;
+	layouts[RVT_NTRACE_LAYOUT_RCODE_2].hist = RVT_NTRACE_F_RDATA;
+	layouts[RVT_NTRACE_RESOURCE_FULL].depends = true;
+	layouts[RVT_NTRACE_PROG_TRACE_CORRELATION].depends = true;
 	reader->tentative = true;
 	return 0;
 }
@@ -223,8 +229,8 @@ struct parse {
 };
 
 /* Too long, incomplete, or a reserved MSEO: the outcome of a take() that found no field. */
-static enum rvt_ntrace_read no_field(struct parse *parse, enum rvt_ntrace_read read,
-				     const struct segment *seg)
+static __attribute__((noinline)) enum rvt_ntrace_read
+no_field(struct parse *parse, enum rvt_ntrace_read read, const struct segment *seg)
 {
 	if (read == RVT_NTRACE_READ_DAMAGE) {
 		parse->used += seg->len_bytes;
@@ -244,9 +250,17 @@ static enum rvt_ntrace_read damaged(struct parse *parse, const char *what)
 	return RVT_NTRACE_READ_DAMAGE;
 }
 
-/* Skips the fields of a message that has no table. */
-static enum rvt_ntrace_read parse_opaque(struct parse *parse, struct segment *seg)
+/* A message that has no table: TCODE, SRC, and whatever. */
+static __attribute__((noinline)) enum rvt_ntrace_read
+parse_opaque(const struct rvt_ntrace_reader *reader, struct parse *parse, struct segment *seg,
+	     struct rvt_ntrace_msg *msg)
 {
+	msg->present = 1u << RVT_NTRACE_F_TCODE;
+	if (reader->src_bits) {
+		if (seg->len_bytes * 6 < 6u + reader->src_bits)
+			return damaged(parse, "message ends inside SRC");
+		msg->present |= 1u << RVT_NTRACE_F_SRC;
+	}
 	while (!seg->last) {
 		enum rvt_ntrace_read read = take(parse->bytes + parse->used,
 						 parse->avail - parse->used, seg);
@@ -278,91 +292,87 @@ static const struct rvt_ntrace_layout *variant(const struct rvt_ntrace_reader *r
 	return layout;
 }
 
-static inline const char *check_stop_bit(const struct rvt_ntrace_msg *msg)
-{
-	if (unlikely(rvt_ntrace_has(msg, RVT_NTRACE_F_HIST) && !msg->field[RVT_NTRACE_F_HIST]))
-		return "HIST without stop bit";
-	if (unlikely(rvt_ntrace_has(msg, RVT_NTRACE_F_RDATA) && !msg->field[RVT_NTRACE_F_RDATA] &&
-		     (msg->field[RVT_NTRACE_F_RCODE] == 1 || msg->field[RVT_NTRACE_F_RCODE] == 2)))
-		return "HIST without stop bit";
-	return NULL;
-}
-
 /* The message at parse->bytes, which is not idle. On MESSAGE parse->used is its length, on
  * DAMAGE the bytes that were looked at. */
-static enum rvt_ntrace_read parse_message(const struct rvt_ntrace_reader *reader,
-					  struct parse *parse, struct rvt_ntrace_msg *msg)
+static inline enum rvt_ntrace_read parse_message(const struct rvt_ntrace_reader *reader,
+						 struct parse *parse, struct rvt_ntrace_msg *msg)
 {
+	const uint8_t *bytes = parse->bytes;
 	size_t avail = parse->avail < RVT_NTRACE_MAX_MESSAGE_BYTES ? parse->avail :
 								    RVT_NTRACE_MAX_MESSAGE_BYTES;
 	const struct rvt_ntrace_layout *layout;
 	enum rvt_ntrace_read read;
 	struct segment seg;
-	const char *what;
-	unsigned int tcode;
+	const char *what = NULL;
+	unsigned int tcode, used;
+	uint32_t present;
 	int bits;
 
 	parse->avail = avail;
-	if (unlikely(parse->bytes[0] & MSEO_END)) {
-		parse->used = 1;
+	parse->used = 1;
+	if (unlikely(bytes[0] & MSEO_END))
 		return damaged(parse, "first byte of a message with MSEO not 0");
-	}
-	read = take(parse->bytes, avail, &seg);
+	parse->used = 0;
+	read = take(bytes, avail, &seg);
 	if (unlikely(read != RVT_NTRACE_READ_MESSAGE))
 		return no_field(parse, read, &seg);
-	parse->used = seg.len_bytes;
+	used = seg.len_bytes;
 	tcode = seg.lo & 63;
 	msg->field[RVT_NTRACE_F_TCODE] = tcode;
 	msg->field[RVT_NTRACE_F_SRC] = seg.lo >> 6 & reader->src_mask;
 	layout = &reader->layouts[tcode];
 	if (unlikely(!layout->known)) {
-		msg->present = 1u << RVT_NTRACE_F_TCODE;
-		if (reader->src_bits) {
-			if (seg.len_bytes * 6 < 6u + reader->src_bits)
-				return damaged(parse, "message ends inside SRC");
-			msg->present |= 1u << RVT_NTRACE_F_SRC;
-		}
-		return parse_opaque(parse, &seg);
+		parse->used = used;
+		return parse_opaque(reader, parse, &seg, msg);
 	}
 
-	bits = (int)seg.len_bytes * 6 - layout->fixed_bits;
+	bits = (int)used * 6 - layout->fixed_bits;
 	for (unsigned int i = 0; i < layout->n_fixed; i++)
 		msg->field[layout->fixed[i].field] =
 			seg.lo >> layout->fixed[i].shift & layout->fixed[i].mask;
-	layout = variant(reader, layout, msg);
-	if (unlikely(!layout))
-		return damaged(parse, "reserved CDF value");
-	msg->present = layout->present;
 	drop_bits(&seg, layout->fixed_bits);
+	if (layout->depends) {
+		layout = variant(reader, layout, msg);
+		if (unlikely(!layout)) {
+			parse->used = used;
+			return damaged(parse, "reserved CDF value");
+		}
+	}
+	present = layout->present;
 	for (unsigned int i = 0;; ) {
 		what = store(msg, &seg, bits, layout->var[i].field, layout->var[i].max_bits);
-		if (unlikely(what))
-			return damaged(parse, what);
-		if (++i == layout->n_var)
+		if (unlikely(what) || ++i == layout->n_var)
 			break;
-		if (unlikely(seg.last))
-			return damaged(parse, "message ends before its last field");
-		read = take(parse->bytes + parse->used, avail - parse->used, &seg);
-		if (unlikely(read != RVT_NTRACE_READ_MESSAGE))
+		if (unlikely(seg.last)) {
+			what = "message ends before its last field";
+			break;
+		}
+		read = take(bytes + used, avail - used, &seg);
+		if (unlikely(read != RVT_NTRACE_READ_MESSAGE)) {
+			parse->used = used;
 			return no_field(parse, read, &seg);
-		parse->used += seg.len_bytes;
+		}
+		used += seg.len_bytes;
 		bits = seg.len_bytes * 6;
 	}
-	if (!seg.last) {
-		if (!reader->timestamps)
-			return damaged(parse, "message has more fields than its table");
-		read = take(parse->bytes + parse->used, avail - parse->used, &seg);
-		if (unlikely(read != RVT_NTRACE_READ_MESSAGE))
-			return no_field(parse, read, &seg);
-		parse->used += seg.len_bytes;
-		what = store(msg, &seg, seg.len_bytes * 6, RVT_NTRACE_F_TSTAMP, 64);
-		if (unlikely(what))
-			return damaged(parse, what);
-		if (unlikely(!seg.last))
-			return damaged(parse, "message has more fields than its table");
-		msg->present |= 1u << RVT_NTRACE_F_TSTAMP;
+	if (!seg.last && likely(!what)) {
+		what = "message has more fields than its table";
+		if (reader->timestamps) {
+			read = take(bytes + used, avail - used, &seg);
+			if (unlikely(read != RVT_NTRACE_READ_MESSAGE)) {
+				parse->used = used;
+				return no_field(parse, read, &seg);
+			}
+			used += seg.len_bytes;
+			if (likely(seg.last))
+				what = store(msg, &seg, seg.len_bytes * 6, RVT_NTRACE_F_TSTAMP, 64);
+			present |= 1u << RVT_NTRACE_F_TSTAMP;
+		}
 	}
-	what = check_stop_bit(msg);
+	parse->used = used;
+	msg->present = present;
+	if (layout->hist && unlikely(!msg->field[layout->hist]) && !what)
+		what = "HIST without stop bit";
 	return unlikely(what) ? damaged(parse, what) : RVT_NTRACE_READ_MESSAGE;
 }
 
@@ -470,7 +480,7 @@ static enum rvt_ntrace_read read_carry(struct rvt_ntrace_reader *reader,
 	return read;
 }
 
-static enum rvt_ntrace_read read_input(struct rvt_ntrace_reader *reader, struct rvt_ntrace_msg *msg)
+static inline enum rvt_ntrace_read read_input(struct rvt_ntrace_reader *reader, struct rvt_ntrace_msg *msg)
 {
 	struct parse parse = { .bytes = reader->pos, .avail = reader->end - reader->pos };
 	enum rvt_ntrace_read read = parse_message(reader, &parse, msg);
