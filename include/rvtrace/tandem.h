@@ -272,6 +272,7 @@ enum rvt_tandem_space {
 					 * page tables that are not known */
 	RVT_TANDEM_SPACE_INTERRUPT,	/* take the interrupt with this cause */
 	RVT_TANDEM_SPACE_SC_FAILS,	/* a store conditional fails, as it may for any reason */
+	RVT_TANDEM_SPACE_BUS_ERROR,	/* nothing answers: access fault with this cause */
 };
 
 enum {
@@ -295,7 +296,8 @@ struct rvt_tandem_outcome {
 		uint64_t addr;
 		uint32_t len;
 	} writes[RVT_TANDEM_MAX_WRITES];
-	bool has_paddr;			/* it accessed data; where */
+	bool has_paddr;			/* it accessed data, or tried to; where */
+	bool bus_error;			/* in vain */
 	uint64_t paddr, eaddr;
 };
 

@@ -406,6 +406,36 @@ static void interrupts(void **unused)
 	free(t);
 }
 
+/* That nothing answers is the machine's affair, but RAM always answers. */
+static void access_faults(void **unused)
+{
+	static const uint64_t bases[] = { DEVICE, DATA };
+	struct trace *t = malloc(sizeof(*t));
+	unsigned int i;
+
+	(void)unused;
+	for (i = 0; i < 2; i++) {
+		new_trace(t);
+		begin(t);
+		REC(t, .op = RVT_TANDEM_STATE_INIT);
+		reg(t, X(6), bases[i]);
+		end(t);
+		begin(t);
+		state(t, RVT_TANDEM_PC, HANDLER);
+		REC(t, .op = RVT_TANDEM_INSN32, .value = 0x01033383);	/* ld t2,16(t1) */
+		reg(t, CSR_MEPC, BASE);
+		reg(t, CSR_MCAUSE, CAUSE_LOAD_ACCESS);
+		reg(t, CSR_MTVAL, bases[i] + 16);
+		reg(t, CSR_MSTATUS, MSTATUS_MPP);
+		state(t, RVT_TANDEM_PRIV, 3);
+		end(t);
+		verify(t);
+		assert_string_equal(t->text, i ? "  access fault in RAM, at 0x80001018\n" : "");
+		assert_int_equal(t->result.traps, 1);
+	}
+	free(t);
+}
+
 /* What the golden model does not know is counted, followed, and not compared. */
 static void incomparable(void **unused)
 {
@@ -607,8 +637,10 @@ int main(void)
 		cmocka_unit_test(right_program), cmocka_unit_test(wrong_programs),
 		cmocka_unit_test(unobserved), cmocka_unit_test(device_reads),
 		cmocka_unit_test(partial_trace), cmocka_unit_test(interrupts),
-		cmocka_unit_test(incomparable), cmocka_unit_test(floating_point),
-		cmocka_unit_test(translated), cmocka_unit_test(without_initial_state), cmocka_unit_test(rv32),
+		cmocka_unit_test(incomparable), cmocka_unit_test(access_faults),
+		cmocka_unit_test(floating_point),
+		cmocka_unit_test(translated), cmocka_unit_test(without_initial_state),
+		cmocka_unit_test(rv32),
 		cmocka_unit_test(hostile),
 	};
 	const struct rvt_tandem_verifier_ops *ops;

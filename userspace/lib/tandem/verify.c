@@ -178,6 +178,24 @@ static int interrupt_input(struct verifier *v)
 	return model_write_value(v, RVT_TANDEM_SPACE_INTERRUPT, 0, cause & ~top);
 }
 
+/* That nothing answers at an address is a property of the machine around the hart. */
+static int bus_error_input(struct verifier *v, const struct rvt_tandem_group *group)
+{
+	uint64_t cause;
+	size_t i;
+
+	for (i = 0; i < group->updates_len; i++) {
+		cause = group->updates[i].value;
+		if ((group->updates[i].reg != CSR_MCAUSE && group->updates[i].reg != CSR_SCAUSE) ||
+		    (cause != CAUSE_FETCH_ACCESS && cause != CAUSE_LOAD_ACCESS &&
+		     cause != CAUSE_STORE_ACCESS))
+			continue;
+		v->result->inputs++;
+		return model_write_value(v, RVT_TANDEM_SPACE_BUS_ERROR, 0, cause);
+	}
+	return 0;
+}
+
 static int insn_inputs(struct verifier *v, const struct rvt_tandem_group *group)
 {
 	struct tandem_data data;
@@ -212,6 +230,8 @@ static int copy_inputs(struct verifier *v, const struct rvt_tandem_group *group,
 		ret = model_write_value(v, RVT_TANDEM_SPACE_TRANSLATION,
 					group->state[RVT_TANDEM_EADDR],
 					group->state[RVT_TANDEM_PADDR]);
+	if (!ret && HAS(group, RVT_TANDEM_PC))
+		ret = bus_error_input(v, group);
 	if (ret)
 		return ret;
 	return group->has_insn ? insn_inputs(v, group) : interrupt_input(v);
@@ -320,6 +340,8 @@ static void compare_outcome(struct verifier *v, const struct rvt_tandem_group *g
 {
 	if (group->has_insn && outcome->insn != group->insn)
 		mismatch_value(v, "instruction", outcome->insn, group->insn);
+	if (outcome->bus_error && v->options->ram_len && is_ram(v, outcome->paddr))
+		mismatch(v, "  access fault in RAM, at 0x%" PRIx64 "\n", outcome->paddr);
 	if (outcome->has_paddr && HAS(group, RVT_TANDEM_PADDR) &&
 	    outcome->paddr != group->state[RVT_TANDEM_PADDR])
 		mismatch_value(v, "physical address", outcome->paddr,
