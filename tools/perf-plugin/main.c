@@ -13,6 +13,8 @@ static const struct command {
 	{ "record", cmd_record, "record the control flow of a command, process, cpu or system" },
 	{ "script", cmd_script, "print the recorded flow: branches, calls or instructions" },
 	{ "report", cmd_report, "count the instructions of every function" },
+	{ "stat", cmd_stat, "size, density and losses of a recording" },
+	{ "list", cmd_list, "the trace hardware of this machine" },
 	{ "decode", cmd_decode, "the program's flow from a bare dump and ELF files" },
 	{ "dump", cmd_dump, "print the messages of a trace" },
 	{ "tandem", cmd_tandem, "traces for tandem verification: print, make, check, convert" },

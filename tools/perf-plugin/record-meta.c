@@ -38,19 +38,17 @@ static int look_for_component(const char *path, const struct stat *st, int type,
 
 void record_explain_missing_pmu(void)
 {
-	if (!access("/sys/bus/rvtrace", F_OK)) {
-		cmd_error(0, "the driver is loaded but offers no PMU '" RECORD_PMU "': no encoder has a "
-			  "way to a sink.\n  The kernel log (dmesg | grep rvtrace) says which component "
-			  "is missing");
-		return;
-	}
 	nftw("/sys/firmware/devicetree/base", look_for_component, 8, FTW_PHYS);
-	if (found_component)
-		cmd_error(0, "the driver is not loaded: modprobe rvtrace (or insmod rvtrace.ko)");
-	else
+	if (!found_component)
 		cmd_error(0, "this machine has no trace hardware that Linux knows of: its devicetree has no "
 			  "node compatible with\n  \"" COMPONENT "\", and there is no PMU '" RECORD_PMU
 			  "'. If the chip has trace encoders, its devicetree must describe them");
+	else if (access("/sys/bus/rvtrace", F_OK))
+		cmd_error(0, "the driver is not loaded: modprobe rvtrace (or insmod rvtrace.ko)");
+	else
+		cmd_error(0, "the driver is loaded but offers no PMU '" RECORD_PMU "': no encoder has a "
+			  "way to a sink, or it is of a version\n  that the driver does not know. The kernel "
+			  "log (dmesg | grep rvtrace) says which component it is and what is wrong");
 }
 
 /* Which bits of a decoder's options the event's terms switch on. */

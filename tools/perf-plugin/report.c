@@ -331,8 +331,7 @@ static int run(struct report *report, const struct view_options *options)
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
 	print_report(report);
-	view_summary(report->view, report->errors);
-	return 0;
+	return view_summary(report->view, report->errors);
 }
 
 static void no_free(void *row)

@@ -236,8 +236,7 @@ static int run(struct script *script, const struct view_options *options)
 		return 0;	/* whoever reads has seen enough */
 	if (err && err != -ECANCELED)
 		return cmd_error(err, "decoding ended: error %d", -err);
-	view_summary(script->view, script->errors);
-	return 0;
+	return view_summary(script->view, script->errors);
 }
 
 int cmd_script(int argc, char **argv)

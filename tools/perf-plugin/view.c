@@ -184,7 +184,7 @@ static void summarize_files(struct view *view)
 			"with the recorded machine's files.\n", n);
 }
 
-void view_summary(struct view *view, uint64_t trace_errors)
+int view_summary(struct view *view, uint64_t trace_errors)
 {
 	struct rvt_session_stats stats;
 	const char *warning = rvt_perfdata_warning(rvt_session_file(view->session));
@@ -208,8 +208,10 @@ void view_summary(struct view *view, uint64_t trace_errors)
 	if (trace_errors && view->kernel_lost)
 		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is lost. Record as "
 			"root, or give --kcore or --vmlinux.\n");
-	if (warning)
-		cmd_warning("%s", warning);
+	if (!warning)
+		return 0;
+	cmd_warning("%s", warning);
+	return -EBADMSG;
 }
 
 void view_lost(struct view *view, const struct rvt_event *event)

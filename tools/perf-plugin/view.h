@@ -53,8 +53,8 @@ struct rvt_session *view_session(struct view *view);
 bool view_wants(const struct view *view, const struct rvt_lane *lane);
 /* A struct rvt_session_sink.warning; @ctx is not used. */
 void view_warning(void *ctx, const char *text);
-/* After the run: losses, damage and missing files on stderr. */
-void view_summary(struct view *view, uint64_t trace_errors);
+/* After the run: losses, damage and missing files on stderr. -EBADMSG for a damaged recording. */
+int view_summary(struct view *view, uint64_t trace_errors);
 
 /* Takes note of a LOST event, for the summary. */
 void view_lost(struct view *view, const struct rvt_event *event);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* `perf rvtrace stat`: how much trace a recording has, how dense it is, and what was lost. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd.h"
+#include "view.h"
+
+#define MAX_CPUS 4096
+
+struct cpu_counts {
+	bool used;
+	uint64_t insns, runs, traps, gaps, trace_bytes;
+	uint64_t first, last;	/* time, ns */
+};
+
+struct counts {
+	struct view *view;
+	struct cpu_counts *cpus;
+	uint64_t errors;
+};
+
+static const char help[] =
+"usage: perf rvtrace stat [OPTIONS]\n"
+"Size and rate of the trace, bits per instruction and losses, for each cpu.\n\n"
+VIEW_HELP;
+
+static const struct option long_options[] = {
+	{ "help", no_argument, NULL, 'h' },
+	VIEW_LONG_OPTIONS,
+	{ NULL, 0, NULL, 0 },
+};
+
+static struct cpu_counts *get_cpu(struct counts *counts, int32_t cpu)
+{
+	struct cpu_counts *result = &counts->cpus[cpu >= 0 && cpu < MAX_CPUS ? cpu : 0];
+
+	result->used = true;
+	return result;
+}
+
+static int count_aux(void *ctx, unsigned int buffer, const struct rvt_aux *aux)
+{
+	(void)buffer;
+	get_cpu(ctx, aux->cpu)->trace_bytes += aux->size;
+	return 0;
+}
+
+static int count_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	struct counts *counts = ctx;
+	struct cpu_counts *cpu = get_cpu(counts, lane->cpu);
+
+	if (!view_wants(counts->view, lane))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		cpu->insns += runs[i].count;
+	cpu->runs += n;
+	return 0;
+}
+
+static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	struct counts *counts = ctx;
+	struct cpu_counts *cpu = get_cpu(counts, lane->cpu);
+
+	if (event->type == RVT_EVENT_TIME && lane->time_exact) {
+		if (!cpu->first)
+			cpu->first = lane->time;
+		cpu->last = lane->time;
+	}
+	cpu->traps += event->type == RVT_EVENT_TRAP;
+	if (event->type == RVT_EVENT_LOST) {
+		view_lost(counts->view, event);
+		cpu->gaps++;
+		counts->errors++;
+	}
+	return 0;
+}
+
+static void print_line(const char *name, const struct cpu_counts *cpu)
+{
+	double seconds = (cpu->last - cpu->first) / 1e9;
+
+	printf("%-5s %14" PRIu64 " %14" PRIu64 " %10.3f %10" PRIu64 " %8" PRIu64, name,
+	       cpu->trace_bytes, cpu->insns, cpu->insns ? 8.0 * cpu->trace_bytes / cpu->insns : 0,
+	       cpu->traps, cpu->gaps);
+	if (seconds > 0)
+		printf(" %10.3f %10.2f", seconds, cpu->trace_bytes / seconds / 1e6);
+	putchar('\n');
+}
+
+static void print_counts(const struct counts *counts)
+{
+	struct cpu_counts sum = { 0 };
+	struct rvt_session_stats stats;
+
+	printf("cpu      trace bytes   instructions  bits/insn      traps     gaps    seconds       MB/s\n");
+	for (int i = 0; i < MAX_CPUS; i++) {
+		const struct cpu_counts *cpu = &counts->cpus[i];
+		char name[16];
+
+		if (!cpu->used)
+			continue;
+		snprintf(name, sizeof(name), "%d", i);
+		print_line(name, cpu);
+		sum.trace_bytes += cpu->trace_bytes;
+		sum.insns += cpu->insns;
+		sum.traps += cpu->traps;
+		sum.gaps += cpu->gaps;
+	}
+	print_line("all", &sum);
+	rvt_session_stats(view_session(counts->view), &stats);
+	printf("\n%" PRIu64 " messages, %" PRIu64 " synchronisation points; %" PRIu64 " branches, %" PRIu64
+	       " taken; %" PRIu64 " indirect jumps\n", stats.stream.messages, stats.stream.syncs,
+	       stats.flow.branches, stats.flow.taken, stats.flow.indirect);
+	if (stats.truncated || stats.partial || stats.collisions || stats.stream.lost_reports)
+		printf("lost: %" PRIu64 " AUX records truncated, %" PRIu64 " partial, %" PRIu64
+		       " collisions; %" PRIu64 " gaps reported in the trace\n", stats.truncated,
+		       stats.partial, stats.collisions, stats.stream.lost_reports);
+	if (stats.stream.errors || stats.stream.skipped_bytes)
+		printf("damage: %" PRIu64 " errors, %" PRIu64 " bytes skipped\n", stats.stream.errors,
+		       stats.stream.skipped_bytes);
+}
+
+static int run(struct counts *counts, const struct view_options *options)
+{
+	const struct rvt_session_sink sink = { .ctx = counts, .aux = count_aux, .runs = count_runs,
+					       .event = count_event, .warning = view_warning };
+	int err;
+
+	counts->view = view_open(options);
+	counts->cpus = calloc(MAX_CPUS, sizeof(*counts->cpus));
+	if (!counts->view || !counts->cpus)
+		return -EINVAL;
+	err = rvt_session_run(view_session(counts->view), &sink);
+	if (err)
+		return cmd_error(err, "decoding ended: %s", strerror(-err));
+	print_counts(counts);
+	return view_summary(counts->view, counts->errors);
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	struct view_options options = { .session.by_cpu = true };
+	struct counts counts = { 0 };
+	int c, err;
+
+	while ((c = getopt_long(argc, argv, "h" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
+		if (c == 'h') {
+			fputs(help, stdout);
+			return 0;
+		}
+		if (!view_option(&options, c, optarg)) {
+			fputs("Try 'perf rvtrace stat --help'.\n", stderr);
+			return 1;
+		}
+	}
+	err = run(&counts, &options);
+	view_close(counts.view);
+	free(counts.cpus);
+	return err ? 1 : 0;
+}
