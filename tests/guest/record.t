@@ -93,7 +93,7 @@ guest protocol testing 'protocol=0x02' '
 	perf-rvtrace record -o none.data -- true > message 2>&1 && exit 1
 	dmesg | grep rvtrace > log; true'
 ok $? "unknown protocol version: recording fails"
-check "unknown protocol version: says so" says "$dir/share/log" 'protocol'
+check "unknown protocol version: says so" says "$dir/share/log" 'version 2.0'
 
 hook=$TOP/build/guest/no-trace-hardware
 printf '#!/bin/sh\nexit 0\n' >"$hook"
