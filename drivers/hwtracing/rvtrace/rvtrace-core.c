@@ -33,7 +33,10 @@ const struct bus_type rvtrace_bus = {
 
 static const struct rvtrace_ops *const rvtrace_all_ops[RVTRACE_TYPES] = {
 	[RVTRACE_TYPE_ENCODER]	= &rvtrace_encoder_ops,
+	[RVTRACE_TYPE_FUNNEL]	= &rvtrace_funnel_ops,
 	[RVTRACE_TYPE_RAMSINK]	= &rvtrace_ramsink_ops,
+	[RVTRACE_TYPE_PIBSINK]	= &rvtrace_pibsink_ops,
+	[RVTRACE_TYPE_ATBBRIDGE] = &rvtrace_atbbridge_ops,
 };
 
 /* Functions of a component type, or NULL when this driver does not know it */
@@ -260,7 +263,19 @@ static void rvtrace_release(struct device *dev)
 
 static bool rvtrace_is_sink(const struct rvtrace_component *comp)
 {
-	return !comp->nr_outputs && comp->type != RVTRACE_TYPE_ENCODER;
+	return comp->type != RVTRACE_TYPE_ENCODER && comp->type != RVTRACE_TYPE_FUNNEL;
+}
+
+/* Funnels must know which of their inputs come from components that feed others, too. */
+static void rvtrace_note_fork(struct rvtrace_component *comp)
+{
+	struct rvtrace_output *out;
+
+	if (comp->nr_outputs < 2)
+		return;
+	for (out = comp->outputs; out < comp->outputs + comp->nr_outputs; out++)
+		if (out->to->type == RVTRACE_TYPE_FUNNEL)
+			to_rvtrace_funnel(out->to)->forked |= BIT(out->port);
 }
 
 /* Numbers are by type; an encoder has its hart's number, which is what people look for. */
@@ -301,6 +316,7 @@ int rvtrace_register(struct rvtrace_component *comp)
 	if (ret)
 		goto out;
 	list_add_tail(&comp->list, &rvtrace_components);
+	rvtrace_note_fork(comp);
 	if (rvtrace_powered)
 		rvtrace_power_up();
 out:
@@ -322,6 +338,8 @@ void rvtrace_component_init(struct rvtrace_component *comp, struct device *paren
 {
 	device_initialize(&comp->dev);
 	INIT_LIST_HEAD(&comp->list);
+	INIT_LIST_HEAD(&comp->running);
+	raw_spin_lock_init(&comp->lock);
 	comp->dev.parent = parent;
 	comp->dev.bus = &rvtrace_bus;
 	comp->dev.release = rvtrace_release;

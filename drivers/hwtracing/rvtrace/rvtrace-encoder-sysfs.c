@@ -39,6 +39,7 @@ static const struct {
 	{ "implicit_exception", RVTRACE_TE_FEATURES_NO_TRAP_ADDR, 0 },
 	{ "context", 0, RVTRACE_TE_CONTROL_CONTEXT },
 	{ "stall", 0, RVTRACE_TE_CONTROL_INST_STALL_ENA },
+	{ "trigger", 0, RVTRACE_TE_CONTROL_INST_TRIG_ENABLE },
 };
 
 /* One line: the names of the options in @features and @control, and "timestamp" */
@@ -53,6 +54,20 @@ ssize_t rvtrace_features_emit(char *buf, u32 features, u32 control, bool timesta
 			len += sysfs_emit_at(buf, len, "%s ", rvtrace_option_names[i].name);
 	if (timestamp)
 		len += sysfs_emit_at(buf, len, "timestamp ");
+	if (len)
+		len--;
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+
+/* The numbers of the bits of @values, from @first on */
+ssize_t rvtrace_values_emit(char *buf, unsigned long values, unsigned int first)
+{
+	ssize_t len = 0;
+	unsigned int bit;
+
+	for_each_set_bit(bit, &values, BITS_PER_LONG)
+		if (bit >= first)
+			len += sysfs_emit_at(buf, len, "%u ", bit);
 	if (len)
 		len--;
 	return len + sysfs_emit_at(buf, len, "\n");

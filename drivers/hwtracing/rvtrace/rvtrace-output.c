@@ -62,6 +62,42 @@ void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size)
 		perf_aux_output_flag(&rc->handle, PERF_AUX_FLAG_TRUNCATED);
 }
 
+/* Flags the open record, if there is one */
+void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag)
+{
+	if (perf_get_aux(&rc->handle))
+		perf_aux_output_flag(&rc->handle, flag);
+}
+
+/*
+ * rvtrace_output_begin - open a record
+ *
+ * Returns false when there is no AUX buffer or no room in it; in the latter case perf has been told
+ * to disable the event until user space enables it again.
+ */
+bool rvtrace_output_begin(struct rvtrace_cpu *rc)
+{
+	rc->written = 0;
+	return perf_aux_output_begin(&rc->handle, rc->event);
+}
+
+/* Closes the record. Returns false when the AUX buffer is full and perf is disabling the event. */
+bool rvtrace_output_end(struct rvtrace_cpu *rc)
+{
+	bool room = !(rc->handle.aux_flags & PERF_AUX_FLAG_TRUNCATED);
+
+	if (!perf_get_aux(&rc->handle))
+		return false;
+	perf_aux_output_end(&rc->handle, rc->written);
+	return room;
+}
+
+/* Closes the record and opens the next. Returns false when that is not possible. */
+bool rvtrace_output_next(struct rvtrace_cpu *rc)
+{
+	return rvtrace_output_end(rc) && rvtrace_output_begin(rc);
+}
+
 /*
  * rvtrace_output_gap - trace is missing between what was copied so far and what is copied next
  *
@@ -69,10 +105,6 @@ void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size)
  */
 void rvtrace_output_gap(struct rvtrace_cpu *rc)
 {
-	if (!perf_get_aux(&rc->handle))
-		return;
-	perf_aux_output_flag(&rc->handle, PERF_AUX_FLAG_PARTIAL);
-	perf_aux_output_end(&rc->handle, rc->written);
-	rc->written = 0;
-	perf_aux_output_begin(&rc->handle, rc->event);
+	rvtrace_output_flag(rc, PERF_AUX_FLAG_PARTIAL);
+	rvtrace_output_next(rc);
 }

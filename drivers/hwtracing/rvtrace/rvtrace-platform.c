@@ -18,6 +18,8 @@
 #define RVTRACE_VERSION_MINOR		0
 #define RVTRACE_VERSION_EXPERIMENTAL	15
 
+#define RVTRACE_COMPATIBLE		"riscv,trace-component"
+
 /*
  * rvtrace_check_version - the version rules of the Trace Control Interface, chapter on versioning
  *
@@ -29,9 +31,9 @@ static int rvtrace_check_version(struct device *dev, u32 impl)
 	u32 minor = FIELD_GET(RVTRACE_IMPL_MINOR, impl);
 
 	if (major != RVTRACE_VERSION_MAJOR) {
-		dev_err(dev, "%s: interface version %u.%u is not one that this driver knows (%u.%u), component not used (impl 0x%08x)\n",
-			dev_name(dev), major, minor, RVTRACE_VERSION_MAJOR, RVTRACE_VERSION_MINOR,
-			impl);
+		dev_err(dev, "interface version %u.%u%s is not one that this driver knows (%u.%u), component not used (impl 0x%08x)\n",
+			major, minor, major ? "" : ", from before ratification,",
+			RVTRACE_VERSION_MAJOR, RVTRACE_VERSION_MINOR, impl);
 		return -ENODEV;
 	}
 	if (minor == RVTRACE_VERSION_EXPERIMENTAL)
@@ -58,14 +60,20 @@ static void rvtrace_put_outputs(void *data)
 	struct rvtrace_component *comp = data;
 
 	while (comp->nr_outputs)
-		put_device(&comp->outputs[--comp->nr_outputs]->dev);
+		put_device(&comp->outputs[--comp->nr_outputs].to->dev);
 }
 
-/* The component at the other end: what is above endpoint, port and in-ports */
-static struct fwnode_handle *rvtrace_remote(const struct fwnode_handle *endpoint)
+/*
+ * The component at the other end, which is what is above endpoint, port and in-ports; and at which
+ * input the connection arrives there
+ */
+static struct fwnode_handle *rvtrace_remote(const struct fwnode_handle *endpoint, u32 *port)
 {
 	struct fwnode_handle *node = fwnode_graph_get_remote_endpoint(endpoint);
+	struct fwnode_endpoint remote = { };
 
+	if (node && !fwnode_graph_parse_endpoint(node, &remote))
+		*port = remote.port;
 	while (node && !fwnode_property_present(node, "compatible"))
 		node = fwnode_get_next_parent(node);
 	return node;
@@ -76,11 +84,13 @@ static int rvtrace_add_output(struct rvtrace_component *comp, struct fwnode_hand
 	struct device *dev = comp->dev.parent;
 	struct rvtrace_component *to;
 	struct fwnode_handle *remote;
+	u32 port = 0;
 	int ret = 0;
 
-	remote = rvtrace_remote(endpoint);
-	/* A link that only the other end names, or one to a disabled component */
-	if (!remote || !fwnode_device_is_available(remote))
+	remote = rvtrace_remote(endpoint, &port);
+	/* A disabled component, or one of another trace system, behind an ATB bridge */
+	if (!remote || !fwnode_device_is_available(remote) ||
+	    !fwnode_device_is_compatible(remote, RVTRACE_COMPATIBLE))
 		goto out;
 	if (comp->nr_outputs == RVTRACE_MAX_OUTPUTS) {
 		ret = dev_err_probe(dev, -E2BIG, "more than %d outputs\n", RVTRACE_MAX_OUTPUTS);
@@ -92,7 +102,7 @@ static int rvtrace_add_output(struct rvtrace_component *comp, struct fwnode_hand
 		get_device(&to->dev);
 	mutex_unlock(&rvtrace_mutex);
 	if (to)
-		comp->outputs[comp->nr_outputs++] = to;
+		comp->outputs[comp->nr_outputs++] = (struct rvtrace_output){ to, port };
 	else
 		ret = dev_err_probe(dev, -EPROBE_DEFER, "waiting for %pfwP\n", remote);
 out:
@@ -271,7 +281,7 @@ static int rvtrace_probe(struct platform_device *pdev)
 }
 
 static const struct of_device_id rvtrace_of_match[] = {
-	{ .compatible = "riscv,trace-component" },
+	{ .compatible = RVTRACE_COMPATIBLE },
 	{ }
 };
 MODULE_DEVICE_TABLE(of, rvtrace_of_match);
@@ -293,7 +303,7 @@ int rvtrace_platform_register(void)
 	node = of_find_matching_node(NULL, rvtrace_of_match);
 	if (!node)
 		pr_info("no trace hardware: the devicetree has no node compatible with \"%s\"\n",
-			rvtrace_of_match[0].compatible);
+			RVTRACE_COMPATIBLE);
 	of_node_put(node);
 	return platform_driver_register(&rvtrace_driver);
 }

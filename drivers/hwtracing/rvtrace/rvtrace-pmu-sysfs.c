@@ -30,7 +30,12 @@ PMU_FORMAT_ATTR(syncmode,		"config:18-19");
 PMU_FORMAT_ATTR(syncmax,		"config:20-23");
 PMU_FORMAT_ATTR(format,			"config:24-26");
 PMU_FORMAT_ATTR(machine,		"config:27");
+PMU_FORMAT_ATTR(causes,			"config:28-29");
+PMU_FORMAT_ATTR(trigger,		"config:30");
+PMU_FORMAT_ATTR(window,			"config1:0-31");
+PMU_FORMAT_ATTR(period,			"config1:32-63");
 PMU_FORMAT_ATTR(sink,			"config2:0-31");
+PMU_FORMAT_ATTR(ecause,			"config3:0-63");
 
 static struct attribute *rvtrace_format_attrs[] = {
 	&format_attr_event.attr,
@@ -52,7 +57,12 @@ static struct attribute *rvtrace_format_attrs[] = {
 	&format_attr_syncmax.attr,
 	&format_attr_format.attr,
 	&format_attr_machine.attr,
+	&format_attr_causes.attr,
+	&format_attr_trigger.attr,
+	&format_attr_window.attr,
+	&format_attr_period.attr,
 	&format_attr_sink.attr,
+	&format_attr_ecause.attr,
 	NULL
 };
 
@@ -94,20 +104,6 @@ static void rvtrace_common(struct rvtrace_common *common)
 		common->caps.control &= caps->control;
 		common->caps.features &= caps->features;
 	}
-}
-
-/* The numbers of the bits of @values, from @first on */
-static ssize_t rvtrace_values_emit(char *buf, unsigned long values, unsigned int first)
-{
-	ssize_t len = 0;
-	unsigned int bit;
-
-	for_each_set_bit(bit, &values, BITS_PER_LONG)
-		if (bit >= first)
-			len += sysfs_emit_at(buf, len, "%u ", bit);
-	if (len)
-		len--;
-	return len + sysfs_emit_at(buf, len, "\n");
 }
 
 static ssize_t modes_show(struct device *dev, struct device_attribute *attr, char *buf)

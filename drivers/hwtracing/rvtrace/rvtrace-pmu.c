@@ -13,7 +13,6 @@
 #include <linux/pid_namespace.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
-#include <linux/vmalloc.h>
 
 #include "rvtrace.h"
 
@@ -30,21 +29,27 @@
 
 DEFINE_PER_CPU(struct rvtrace_cpu, rvtrace_cpus);
 
+#ifdef PERF_PMU_CAP_AUX_PAUSE
+#define RVTRACE_PMU_CAP_PAUSE	PERF_PMU_CAP_AUX_PAUSE
+#else
+#define RVTRACE_PMU_CAP_PAUSE	0
+#endif
+
 static struct pmu rvtrace_pmu;
 static bool rvtrace_pmu_registered;
 static DEFINE_MUTEX(rvtrace_pmu_mutex);
 static atomic64_t rvtrace_serial = ATOMIC64_INIT(0);
 
-static const struct rvtrace_config *rvtrace_event_config(const struct perf_event *event)
+u64 rvtrace_new_serial(void)
 {
-	return event->pmu_private;
+	return atomic64_inc_return(&rvtrace_serial);
 }
 
 /* ------------------------------------------------------------------ start, stop and drain */
 
 static void rvtrace_timer_arm(struct rvtrace_cpu *rc, size_t fill)
 {
-	struct rvtrace_ramsink *sink = to_rvtrace_ramsink(rvtrace_path_sink(rc->path));
+	struct rvtrace_ramsink *sink = rvtrace_path_ram(rc->path);
 	u64 room = sink->size / 2 > fill ? sink->size / 2 - fill : 0;
 	u64 rate = clamp_t(u64, rc->rate * 8, RVTRACE_RATE_MAX / 16, RVTRACE_RATE_MAX);
 	u64 ns = div64_u64(room << RVTRACE_RATE_SHIFT, rate);
@@ -65,51 +70,65 @@ static void rvtrace_rate_update(struct rvtrace_cpu *rc, size_t fill)
 	rc->rate = max(rc->rate - rc->rate / 4, div64_u64(bytes << RVTRACE_RATE_SHIFT, ns));
 }
 
-/*
- * Opens a record and starts the hardware. Returns -ENOSPC when there is no AUX buffer or no room in
- * it; in the latter case perf has been told to disable the event until user space enables it again.
- */
-static int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
+static void rvtrace_session_end(struct rvtrace_cpu *rc)
 {
-	int ret;
-
-	if (!perf_aux_output_begin(&rc->handle, event))
-		return -ENOSPC;
-	rc->event = event;
-	rc->written = 0;
-	ret = rvtrace_path_start(rc, rvtrace_event_config(event));
-	if (!ret) {
-		rvtrace_timer_arm(rc, 0);
-		return 0;
-	}
+	rc->event->hw.state |= PERF_HES_STOPPED;
 	rc->event = NULL;
-	if (perf_get_aux(&rc->handle))
-		perf_aux_output_end(&rc->handle, rc->written);
-	return ret;
+	hrtimer_try_to_cancel(&rc->timer);
+	hrtimer_try_to_cancel(&rc->window);
 }
 
-/* Stops the hardware and closes the record. Returns false when the event must not go on. */
-static bool rvtrace_session_stop(struct rvtrace_cpu *rc)
+/* Opens a record, if the trace goes to memory, and starts the hardware */
+static int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
 {
-	bool room;
+	const struct rvtrace_config *config = rvtrace_event_config(event);
+	bool ram = rvtrace_path_ram(rc->path);
+	int ret;
 
+	rc->event = event;
+	rc->outside = false;
+	if (ram && !rvtrace_output_begin(rc)) {
+		rc->event = NULL;
+		return -ENOSPC;
+	}
+	ret = rvtrace_path_start(rc);
+	if (ret) {
+		if (ram)
+			rvtrace_output_end(rc);
+		rc->event = NULL;
+		return ret;
+	}
+	if (ram)
+		rvtrace_timer_arm(rc, 0);
+	if (config->window_ns)
+		hrtimer_start(&rc->window, ns_to_ktime(config->window_ns),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	return 0;
+}
+
+static void rvtrace_session_stop(struct rvtrace_cpu *rc)
+{
 	rvtrace_path_stop(rc);
-	rc->event = NULL;
-	if (!perf_get_aux(&rc->handle))
-		return false;
-	room = !(rc->handle.aux_flags & PERF_AUX_FLAG_TRUNCATED);
-	perf_aux_output_end(&rc->handle, rc->written);
-	return room;
+	if (rvtrace_path_ram(rc->path))
+		rvtrace_output_end(rc);
+	rvtrace_session_end(rc);
 }
 
 static void rvtrace_session_drain(struct rvtrace_cpu *rc)
 {
-	struct perf_event *event = rc->event;
+	if (!rvtrace_path_ram(rc->path))
+		return;
+	if (rvtrace_path_drain(rc))
+		rvtrace_timer_arm(rc, 0);
+	else
+		rvtrace_session_end(rc);
+}
 
-	if (!rvtrace_session_stop(rc) || rvtrace_session_start(rc, event)) {
-		hrtimer_try_to_cancel(&rc->timer);
-		event->hw.state |= PERF_HES_STOPPED;
-	}
+static bool rvtrace_overwrites(struct rvtrace_cpu *rc)
+{
+	const struct rvtrace_aux *aux = perf_get_aux(&rc->handle);
+
+	return aux && aux->overwrite;
 }
 
 static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
@@ -120,19 +139,43 @@ static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
 	size_t fill;
 
 	local_irq_save(flags);
-	/* The hart it was meant for has gone, and the event with it. */
-	if (rc != this_cpu_ptr(&rvtrace_cpus) || !rc->event)
+	/* The hart it was meant for has gone, and the event with it; or old trace may be lost. */
+	if (rc != this_cpu_ptr(&rvtrace_cpus) || !rc->event || rvtrace_overwrites(rc))
 		goto out;
-	sink = to_rvtrace_ramsink(rvtrace_path_sink(rc->path));
+	sink = rvtrace_path_ram(rc->path);
 	fill = rvtrace_ramsink_fill(sink);
 	rvtrace_rate_update(rc, fill);
-	if (fill >= sink->size / 4 && !((struct rvtrace_aux *)perf_get_aux(&rc->handle))->overwrite)
+	if (fill >= sink->size / 4)
 		rvtrace_session_drain(rc);
 	else
 		rvtrace_timer_arm(rc, fill);
 out:
 	local_irq_restore(flags);
 	return HRTIMER_NORESTART;
+}
+
+/*
+ * Opens and closes the window of a duty cycle. The encoder says in the trace that it stops and
+ * starts.
+ */
+static enum hrtimer_restart rvtrace_window(struct hrtimer *timer)
+{
+	struct rvtrace_cpu *rc = container_of(timer, struct rvtrace_cpu, window);
+	enum hrtimer_restart restart = HRTIMER_NORESTART;
+	const struct rvtrace_config *config;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (rc == this_cpu_ptr(&rvtrace_cpus) && rc->event) {
+		config = rvtrace_event_config(rc->event);
+		rc->outside = !rc->outside;
+		rvtrace_encoder_set_tracing(rc->encoder, rvtrace_path_traces(rc));
+		hrtimer_forward_now(timer, ns_to_ktime(rc->outside ? config->pause_ns :
+								     config->window_ns));
+		restart = HRTIMER_RESTART;
+	}
+	local_irq_restore(flags);
+	return restart;
 }
 
 /* Hands over what the running event has recorded so far, so that an AUX record ends here */
@@ -156,11 +199,8 @@ void rvtrace_pmu_halt(void)
 
 	local_irq_save(flags);
 	rc = this_cpu_ptr(&rvtrace_cpus);
-	if (rc->event) {
-		rc->event->hw.state |= PERF_HES_STOPPED;
-		hrtimer_try_to_cancel(&rc->timer);
+	if (rc->event)
 		rvtrace_session_stop(rc);
-	}
 	local_irq_restore(flags);
 }
 
@@ -172,13 +212,22 @@ static void rvtrace_event_start(struct perf_event *event, int flags)
 	const struct rvtrace_config *config = rvtrace_event_config(event);
 	struct rvtrace_encoder *enc = READ_ONCE(rc->encoder);
 
+#ifdef PERF_EF_RESUME
+	if (flags & PERF_EF_RESUME) {
+		if (rc->event == event)
+			rvtrace_encoder_set_tracing(rc->encoder, rvtrace_path_traces(rc));
+		return;
+	}
+#endif
 	event->hw.state = PERF_HES_STOPPED;
 	if (!enc || !READ_ONCE(enc->online) || rc->event)
 		return;
 	rc->path = rvtrace_encoder_path(enc, config->sink);
 	if (!rc->path)
 		return;
-	if (config->control & RVTRACE_TE_CONTROL_CONTEXT)
+	/* Addresses of filters change when the program maps and unmaps files. */
+	perf_event_addr_filters_sync(event);
+	if (config->context)
 		rvtrace_context_write();
 	if (rvtrace_session_start(rc, event))
 		return;
@@ -189,13 +238,18 @@ static void rvtrace_event_stop(struct perf_event *event, int flags)
 {
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
 
+#ifdef PERF_EF_PAUSE
+	if (flags & PERF_EF_PAUSE) {
+		if (rc->event == event)
+			rvtrace_encoder_set_tracing(rc->encoder, false);
+		return;
+	}
+#endif
 	if (event->hw.state & PERF_HES_STOPPED)
 		return;
+	if (rc->event == event)
+		rvtrace_session_stop(rc);
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	if (rc->event != event)
-		return;
-	hrtimer_try_to_cancel(&rc->timer);
-	rvtrace_session_stop(rc);
 }
 
 static int rvtrace_event_add(struct perf_event *event, int flags)
@@ -222,13 +276,22 @@ static void rvtrace_event_read(struct perf_event *event)
 
 /* ------------------------------------------------------------------ opening and closing */
 
+/* A period shorter than this is spent in the timer's handler. */
+#define RVTRACE_MIN_WINDOW_US	10
+
 /* What no encoder could do, and what the caller may not ask for */
 static int rvtrace_event_check(struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
+	u32 window = FIELD_GET(RVTRACE_CONFIG1_WINDOW, attr->config1);
+	u32 period = FIELD_GET(RVTRACE_CONFIG1_PERIOD, attr->config1);
 
-	if (attr->config & ~RVTRACE_CONFIG_ALL || attr->config1 ||
-	    attr->config2 & ~RVTRACE_CONFIG2_SINK)
+	if (attr->config & ~RVTRACE_CONFIG_ALL || attr->config2 & ~RVTRACE_CONFIG2_SINK)
+		return -EINVAL;
+	if (FIELD_GET(RVTRACE_CONFIG_CAUSES, attr->config) > RVTRACE_CAUSES_INTERRUPTS)
+		return -EINVAL;
+	if (attr->config1 && (window < RVTRACE_MIN_WINDOW_US ||
+			      period < window + RVTRACE_MIN_WINDOW_US))
 		return -EINVAL;
 	if (attr->exclude_user && attr->exclude_kernel)
 		return -EINVAL;
@@ -246,9 +309,20 @@ static int rvtrace_event_check(struct perf_event *event)
 	return 0;
 }
 
-/* Every encoder that the event may come to must take its options, and all in the same way. */
-static int rvtrace_event_configure(struct perf_event *event, struct rvtrace_config *config)
+/* What leaves the chip is no longer under the kernel's control. */
+static int rvtrace_event_check_sink(struct rvtrace_encoder *enc, u32 sink)
 {
+	const struct rvtrace_path *path = rvtrace_encoder_path(enc, sink);
+
+	if (!path)
+		return -ENODEV;
+	return rvtrace_path_ram(path) || perfmon_capable() ? 0 : -EACCES;
+}
+
+/* Every encoder that the event may come to must take its options. */
+static int rvtrace_event_check_encoders(struct perf_event *event, u32 sink)
+{
+	struct rvtrace_program program;
 	struct rvtrace_encoder *enc;
 	bool found = false;
 	int cpu, ret;
@@ -259,7 +333,9 @@ static int rvtrace_event_configure(struct perf_event *event, struct rvtrace_conf
 		enc = READ_ONCE(per_cpu(rvtrace_cpus, cpu).encoder);
 		if (!enc)
 			continue;
-		ret = rvtrace_encoder_configure(enc, &event->attr, config);
+		ret = rvtrace_encoder_configure(enc, &event->attr, &program);
+		if (!ret)
+			ret = rvtrace_event_check_sink(enc, sink);
 		if (ret)
 			return ret;
 		found = true;
@@ -267,12 +343,44 @@ static int rvtrace_event_configure(struct perf_event *event, struct rvtrace_conf
 	return found ? 0 : -ENODEV;
 }
 
+static struct rvtrace_config *rvtrace_config_create(const struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	struct rvtrace_config *config;
+
+	config = kzalloc(sizeof(*config), GFP_KERNEL);
+	if (!config)
+		return NULL;
+	config->sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2);
+	config->context = attr->config & RVTRACE_CONFIG_CONTEXT;
+	config->window_ns = FIELD_GET(RVTRACE_CONFIG1_WINDOW, attr->config1) * NSEC_PER_USEC;
+	config->pause_ns = FIELD_GET(RVTRACE_CONFIG1_PERIOD, attr->config1) * NSEC_PER_USEC -
+			   config->window_ns;
+	/* Threads of one program take turns: what they share need not be programmed anew. */
+	if (event->parent) {
+		config->serial = rvtrace_event_config(event->parent)->serial;
+		config->opener = get_pid(rvtrace_event_config(event->parent)->opener);
+	} else {
+		config->serial = rvtrace_new_serial();
+		config->opener = get_pid(task_tgid(current));
+	}
+	return config;
+}
+
+static void rvtrace_config_free(struct rvtrace_config *config)
+{
+	put_pid(config->opener);
+	kfree(config);
+}
+
 static void rvtrace_event_destroy(struct perf_event *event)
 {
-	rvtrace_context_put(event->attr.config & RVTRACE_CONFIG_CONTEXT);
+	struct rvtrace_config *config = rvtrace_event_config(event);
+
+	rvtrace_context_put(config->context);
 	rvtrace_put();
-	kfree(event->pmu_private);
 	event->pmu_private = NULL;
+	rvtrace_config_free(config);
 }
 
 static int rvtrace_event_init(struct perf_event *event)
@@ -288,17 +396,16 @@ static int rvtrace_event_init(struct perf_event *event)
 		if (ret)
 			return ret;
 	}
-	config = kzalloc(sizeof(*config), GFP_KERNEL);
+	config = rvtrace_config_create(event);
 	if (!config)
 		return -ENOMEM;
-	/* Threads of one program take turns: what they share need not be programmed anew. */
-	config->serial = event->parent ? rvtrace_event_config(event->parent)->serial :
-					 atomic64_inc_return(&rvtrace_serial);
 	rvtrace_get();
-	ret = rvtrace_event_configure(event, config);
-	if (ret)
-		goto err_put;
-	ret = rvtrace_context_get(event->attr.config & RVTRACE_CONFIG_CONTEXT);
+	if (!event->parent) {
+		ret = rvtrace_event_check_encoders(event, config->sink);
+		if (ret)
+			goto err_put;
+	}
+	ret = rvtrace_context_get(config->context);
 	if (ret)
 		goto err_put;
 	event->pmu_private = config;
@@ -307,89 +414,13 @@ static int rvtrace_event_init(struct perf_event *event)
 
 err_put:
 	rvtrace_put();
-	kfree(config);
+	rvtrace_config_free(config);
 	return ret;
-}
-
-/* ------------------------------------------------------------------ the AUX buffer */
-
-static void rvtrace_free_aux(void *data)
-{
-	struct rvtrace_aux *aux = data;
-	unsigned int i;
-
-	for (i = 0; i < aux->nr_sinks; i++)
-		rvtrace_ramsink_put_buffer(aux->sinks[i]);
-	vunmap(aux->base);
-	kfree(aux);
-}
-
-static int rvtrace_aux_add_sink(struct rvtrace_aux *aux, struct rvtrace_encoder *enc, u32 number)
-{
-	struct rvtrace_path *path = rvtrace_encoder_path(enc, number);
-	struct rvtrace_ramsink *sink = to_rvtrace_ramsink(rvtrace_path_sink(path));
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < aux->nr_sinks; i++)
-		if (aux->sinks[i] == sink)
-			return 0;
-	ret = rvtrace_ramsink_get_buffer(sink, aux->size);
-	if (ret)
-		return ret;
-	aux->nr_sinks++;
-	aux->sinks[aux->nr_sinks - 1] = sink;
-	return 0;
-}
-
-static void *rvtrace_map_pages(void **pages, int nr_pages)
-{
-	struct page **list;
-	void *base;
-	int i;
-
-	list = kvmalloc_array(nr_pages, sizeof(*list), GFP_KERNEL);
-	if (!list)
-		return NULL;
-	for (i = 0; i < nr_pages; i++)
-		list[i] = virt_to_page(pages[i]);
-	base = vmap(list, nr_pages, VM_MAP, PAGE_KERNEL);
-	kvfree(list);
-	return base;
-}
-
-static void *rvtrace_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
-{
-	const struct rvtrace_config *config = rvtrace_event_config(event);
-	struct rvtrace_encoder *enc;
-	struct rvtrace_aux *aux;
-	int cpu;
-
-	aux = kzalloc(struct_size(aux, sinks, nr_cpu_ids), GFP_KERNEL);
-	if (!aux)
-		return NULL;
-	aux->size = (size_t)nr_pages << PAGE_SHIFT;
-	aux->overwrite = overwrite;
-	aux->base = rvtrace_map_pages(pages, nr_pages);
-	if (!aux->base) {
-		kfree(aux);
-		return NULL;
-	}
-	for_each_possible_cpu(cpu) {
-		enc = READ_ONCE(per_cpu(rvtrace_cpus, cpu).encoder);
-		if (!enc || (event->cpu >= 0 && event->cpu != cpu))
-			continue;
-		if (rvtrace_aux_add_sink(aux, enc, config->sink)) {
-			rvtrace_free_aux(aux);
-			return NULL;
-		}
-	}
-	return aux;
 }
 
 static struct pmu rvtrace_pmu = {
 	.module		= THIS_MODULE,
-	.capabilities	= PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE,
+	.capabilities	= PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE | RVTRACE_PMU_CAP_PAUSE,
 	/* Software events are scheduled with their task and never fail for want of a counter. */
 	.task_ctx_nr	= perf_sw_context,
 	.attr_groups	= rvtrace_pmu_groups,
@@ -401,6 +432,8 @@ static struct pmu rvtrace_pmu = {
 	.read		= rvtrace_event_read,
 	.setup_aux	= rvtrace_setup_aux,
 	.free_aux	= rvtrace_free_aux,
+	.addr_filters_validate	= rvtrace_filter_validate,
+	.addr_filters_sync	= rvtrace_filter_sync,
 };
 
 /* The first encoder makes the PMU appear: without any there is nothing to open. */
@@ -411,6 +444,7 @@ int rvtrace_pmu_add_encoder(struct rvtrace_encoder *enc)
 	WRITE_ONCE(per_cpu(rvtrace_cpus, enc->cpu).encoder, enc);
 	mutex_lock(&rvtrace_pmu_mutex);
 	if (!rvtrace_pmu_registered) {
+		rvtrace_pmu.nr_addr_filters = rvtrace_filter_count(enc);
 		ret = perf_pmu_register(&rvtrace_pmu, "rvtrace", -1);
 		rvtrace_pmu_registered = !ret;
 	}
@@ -438,9 +472,14 @@ void rvtrace_pmu_unregister(void)
 
 void rvtrace_pmu_init(void)
 {
+	struct rvtrace_cpu *rc;
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		hrtimer_setup(&per_cpu(rvtrace_cpus, cpu).timer, rvtrace_timer, CLOCK_MONOTONIC,
+	for_each_possible_cpu(cpu) {
+		rc = &per_cpu(rvtrace_cpus, cpu);
+		hrtimer_setup(&rc->timer, rvtrace_timer, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_PINNED_HARD);
+		hrtimer_setup(&rc->window, rvtrace_window, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	}
 }

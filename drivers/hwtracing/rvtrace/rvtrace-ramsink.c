@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V trace: the RAM sink in SMEM mode. It writes into a DMA buffer of ours, which is drained
- * into the AUX buffer.
+ * RISC-V trace: the RAM sink. In SMEM mode it writes into a DMA buffer of ours, in SRAM mode into a
+ * memory of its own that is read through a register. Either is drained into the AUX buffer.
  *
  * The buffer is used from its start each time that the sink is started, and drained before it is
  * full:
@@ -43,6 +43,9 @@ MODULE_PARM_DESC(max_buffer, "upper limit of the DMA buffer of a RAM sink, in by
 
 #define RVTRACE_MIN_BUFFER	SZ_4K
 
+/* How much of a sink's own memory is read out at a time */
+#define RVTRACE_SRAM_WORDS	64
+
 static u64 rvtrace_ramsink_read_address(struct rvtrace_ramsink *sink, u32 low, u32 high)
 {
 	u64 addr = rvtrace_read(&sink->comp, low);
@@ -60,6 +63,11 @@ static void rvtrace_ramsink_write_address(struct rvtrace_ramsink *sink, u32 low,
 	rvtrace_write(&sink->comp, low, lower_32_bits(addr));
 }
 
+static u32 rvtrace_ramsink_mode(const struct rvtrace_ramsink *sink)
+{
+	return sink->smem ? RVTRACE_RAM_CONTROL_MODE_SMEM : 0;
+}
+
 static int rvtrace_ramsink_reset(struct rvtrace_component *comp)
 {
 	to_rvtrace_ramsink(comp)->programmed = false;
@@ -68,76 +76,99 @@ static int rvtrace_ramsink_reset(struct rvtrace_component *comp)
 	return 0;
 }
 
+static bool rvtrace_ramsink_try_mode(struct rvtrace_ramsink *sink, bool smem)
+{
+	u32 control = RVTRACE_CONTROL_ACTIVE | RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
+
+	sink->smem = smem;
+	control |= rvtrace_ramsink_mode(sink);
+	control ^= rvtrace_try(&sink->comp, RVTRACE_CONTROL, control);
+	sink->stop_on_wrap = !(control & RVTRACE_RAM_CONTROL_STOP_ON_WRAP);
+	return !(control & RVTRACE_RAM_CONTROL_MODE_SMEM);
+}
+
+/* A memory of its own begins at 0, and may be as large as Limit can be made. */
+static int rvtrace_ramsink_probe_sram(struct rvtrace_ramsink *sink)
+{
+	struct rvtrace_component *comp = &sink->comp;
+	u32 limit;
+
+	rvtrace_write(comp, RVTRACE_RAM_START_LOW, 0);
+	limit = rvtrace_try(comp, RVTRACE_RAM_LIMIT_LOW, ~3u);
+	sink->access = RVTRACE_RAM_MIN_ACCESS;
+	sink->alloc = (size_t)limit + sink->access;
+	if (limit && limit != ~3u)
+		return 0;
+	dev_err(comp->dev.parent, "RAM sink does not say how large its memory is, not used\n");
+	return -ENODEV;
+}
+
 static int rvtrace_ramsink_probe(struct rvtrace_component *comp)
 {
 	struct rvtrace_ramsink *sink = to_rvtrace_ramsink(comp);
 	struct device *dev = comp->dev.parent;
-	u32 control;
 
-	mutex_init(&sink->lock);
-	if (!(comp->impl & RVTRACE_RAM_IMPL_HAS_SMEM)) {
-		dev_err(dev, "RAM sink without system memory mode, not used\n");
-		return -ENODEV;
+	mutex_init(&sink->mutex);
+	if (comp->impl & RVTRACE_RAM_IMPL_HAS_SMEM && rvtrace_ramsink_try_mode(sink, true)) {
+		/* Enable is not set before Start has got its real value: no DMA can happen. */
+		sink->high_bits = rvtrace_try(comp, RVTRACE_RAM_START_HIGH, ~0);
+		rvtrace_write(comp, RVTRACE_RAM_START_HIGH, 0);
+		/* 0: to be found out from what becomes of Limit. */
+		device_property_read_u32(dev, "rvtrace,memory-access-bytes", &sink->access);
+		return dma_set_mask_and_coherent(dev, DMA_BIT_MASK(32 + fls(sink->high_bits)));
 	}
-	control = RVTRACE_CONTROL_ACTIVE | RVTRACE_RAM_CONTROL_MODE_SMEM |
-		  RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
-	control = rvtrace_try(comp, RVTRACE_CONTROL, control);
-	if (!(control & RVTRACE_RAM_CONTROL_MODE_SMEM)) {
-		dev_err(dev, "RAM sink does not take system memory mode, not used\n");
-		return -ENODEV;
-	}
-	sink->stop_on_wrap = control & RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
-	/*
-	 * Disabled, and Enable is not set before Start has got its real value: no DMA can happen.
-	 */
-	sink->high_bits = rvtrace_try(comp, RVTRACE_RAM_START_HIGH, ~0);
-	rvtrace_write(comp, RVTRACE_RAM_START_HIGH, 0);
-	/* 0: to be found out from what becomes of Limit. */
-	device_property_read_u32(dev, "rvtrace,memory-access-bytes", &sink->access);
-	return dma_set_mask_and_coherent(dev, DMA_BIT_MASK(32 + fls(sink->high_bits)));
+	if (comp->impl & RVTRACE_RAM_IMPL_HAS_SRAM && rvtrace_ramsink_try_mode(sink, false))
+		return rvtrace_ramsink_probe_sram(sink);
+	dev_err(dev, "RAM sink takes no mode that it should have, not used\n");
+	return -ENODEV;
 }
 
-/*
- * rvtrace_ramsink_get_buffer - have a buffer that fits an AUX buffer of @aux_size bytes
- *
- * It is a quarter of it, so that there is room in the AUX buffer for what is drained while user
- * space still reads. A buffer that others use already stays as it is. Released by
- * rvtrace_ramsink_put_buffer(). Returns 0 or -ENOMEM.
- */
-int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t aux_size)
+static int rvtrace_ramsink_alloc(struct rvtrace_ramsink *sink, size_t wanted)
 {
-	size_t size = rounddown_pow_of_two(max_t(size_t, aux_size / 4, RVTRACE_MIN_BUFFER));
-	int ret = 0;
+	size_t limit = rounddown_pow_of_two(max_t(size_t, rvtrace_max_buffer, RVTRACE_MIN_BUFFER));
+	size_t size = rounddown_pow_of_two(clamp_t(size_t, wanted, RVTRACE_MIN_BUFFER, limit));
 
-	size = clamp_t(size_t, size, RVTRACE_MIN_BUFFER,
-		       max_t(size_t, rounddown_pow_of_two(rvtrace_max_buffer | 1),
-			     RVTRACE_MIN_BUFFER));
-	mutex_lock(&sink->lock);
-	while (!sink->vaddr && size >= RVTRACE_MIN_BUFFER) {
-		sink->vaddr = dma_alloc_coherent(sink->comp.dev.parent, size, &sink->dma,
+	for (; size >= RVTRACE_MIN_BUFFER; size /= 2) {
+		sink->vaddr = dma_alloc_coherent(sink->comp.dev.parent, size, &sink->start,
 						 GFP_KERNEL | __GFP_NOWARN);
+		if (!sink->vaddr)
+			continue;
 		sink->alloc = size;
 		sink->programmed = false;
 		sink->dirty = 0;
-		size /= 2;
+		return 0;
 	}
-	if (sink->vaddr)
-		sink->users++;
-	else
-		ret = -ENOMEM;
-	mutex_unlock(&sink->lock);
+	return -ENOMEM;
+}
+
+/*
+ * rvtrace_ramsink_get_buffer - have a buffer, of @wanted bytes or less
+ *
+ * One that others use already stays as it is. Released by rvtrace_ramsink_put_buffer().
+ * Returns 0 or -ENOMEM.
+ */
+int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted)
+{
+	int ret = 0;
+
+	mutex_lock(&sink->mutex);
+	if (sink->smem && !sink->vaddr)
+		ret = rvtrace_ramsink_alloc(sink, wanted);
+	if (!ret)
+		sink->buffers++;
+	mutex_unlock(&sink->mutex);
 	return ret;
 }
 
 void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
 {
-	mutex_lock(&sink->lock);
-	if (!--sink->users) {
-		dma_free_coherent(sink->comp.dev.parent, sink->alloc, sink->vaddr, sink->dma);
+	mutex_lock(&sink->mutex);
+	if (!--sink->buffers && sink->smem) {
+		dma_free_coherent(sink->comp.dev.parent, sink->alloc, sink->vaddr, sink->start);
 		sink->vaddr = NULL;
 		sink->programmed = false;
 	}
-	mutex_unlock(&sink->lock);
+	mutex_unlock(&sink->mutex);
 }
 
 /*
@@ -146,66 +177,64 @@ void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
  */
 static int rvtrace_ramsink_program(struct rvtrace_ramsink *sink)
 {
-	u64 end = sink->dma + sink->alloc, start, limit;
+	u64 end = sink->start + sink->alloc, start, limit;
 	u32 access = sink->access ?: RVTRACE_RAM_MIN_ACCESS;
 
+	rvtrace_write(&sink->comp, RVTRACE_CONTROL,
+		      RVTRACE_CONTROL_ACTIVE | rvtrace_ramsink_mode(sink));
 	/* Start first: the range of Limit may depend on it. */
 	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_START_LOW, RVTRACE_RAM_START_HIGH,
-				      sink->dma);
+				      sink->start);
 	start = rvtrace_ramsink_read_address(sink, RVTRACE_RAM_START_LOW, RVTRACE_RAM_START_HIGH);
 	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_LIMIT_LOW, RVTRACE_RAM_LIMIT_HIGH,
 				      end - access);
 	limit = rvtrace_ramsink_read_address(sink, RVTRACE_RAM_LIMIT_LOW, RVTRACE_RAM_LIMIT_HIGH);
-	if (start != sink->dma || limit >= end || limit <= start)
+	if (start != sink->start || limit >= end || limit <= start)
 		return -EIO;
 	if (limit != end - access) {
 		access = end - limit;
 		if (sink->access || !is_power_of_2(access) || access > RVTRACE_RAM_MAX_ACCESS)
 			return -EIO;
-		sink->access = access;
 	}
+	sink->access = access;
 	sink->size = limit + access - start;
 	sink->programmed = true;
 	return 0;
 }
 
-static int rvtrace_ramsink_enable(struct rvtrace_ramsink *sink, bool overwrite)
+static int rvtrace_ramsink_run(struct rvtrace_ramsink *sink, u32 stop)
 {
-	u32 control = RVTRACE_RAM_CONTROL_MODE_SMEM;
-
-	if (sink->stop_on_wrap && !overwrite)
-		control |= RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
 	/* Low last: it clears Wrap. */
-	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH, sink->dma);
-	return rvtrace_enable(&sink->comp, control);
+	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH, sink->start);
+	return rvtrace_enable(&sink->comp, rvtrace_ramsink_mode(sink) | stop);
 }
 
-/*
- * rvtrace_ramsink_start - start the sink at the beginning of its buffer
- * @overwrite: old trace gives way to new
- */
-int rvtrace_ramsink_start(struct rvtrace_ramsink *sink, const struct rvtrace_config *config,
-			  bool overwrite)
+/* Starts the sink at the beginning of its buffer */
+static int rvtrace_ramsink_enable(struct rvtrace_component *comp, struct rvtrace_cpu *rc)
 {
+	const struct rvtrace_config *config = rvtrace_event_config(rc->event);
+	struct rvtrace_ramsink *sink = to_rvtrace_ramsink(comp);
+	struct rvtrace_aux *aux = perf_get_aux(&rc->handle);
 	int ret;
 
-	if (!sink->vaddr)
+	if (!aux || (sink->smem && !sink->vaddr))
 		return -ENOMEM;
-	if (sink->owner != config->serial) {
-		memset(sink->vaddr, 0, sink->dirty);
+	if (sink->owner != config->opener) {
+		if (sink->smem)
+			memset(sink->vaddr, 0, sink->dirty);
 		sink->dirty = 0;
-		sink->owner = config->serial;
+		sink->owner = config->opener;
 	}
 	if (!sink->programmed) {
-		rvtrace_write(&sink->comp, RVTRACE_CONTROL,
-			      RVTRACE_CONTROL_ACTIVE | RVTRACE_RAM_CONTROL_MODE_SMEM);
 		ret = rvtrace_ramsink_program(sink);
 		if (ret) {
-			dev_err_ratelimited(&sink->comp.dev, "does not take the address of its buffer\n");
+			dev_err_ratelimited(&comp->dev, "does not take the address of its buffer\n");
 			return ret;
 		}
 	}
-	return rvtrace_ramsink_enable(sink, overwrite);
+	/* Where old trace gives way to new, the sink may go round. */
+	return rvtrace_ramsink_run(sink, sink->stop_on_wrap && !aux->overwrite ?
+					 RVTRACE_RAM_CONTROL_STOP_ON_WRAP : 0);
 }
 
 /* It was full and has disabled itself. */
@@ -222,7 +251,7 @@ bool rvtrace_ramsink_stopped_itself(struct rvtrace_ramsink *sink)
  */
 int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink)
 {
-	return rvtrace_ramsink_enable(sink, false);
+	return rvtrace_ramsink_run(sink, RVTRACE_RAM_CONTROL_STOP_ON_WRAP);
 }
 
 /* How many bytes are in the buffer of a running sink, more or less */
@@ -233,7 +262,32 @@ size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink)
 	if (wp & RVTRACE_RAM_WP_WRAP)
 		return sink->size;
 	/* The buffer is smaller than 4 GiB: the low halves tell. */
-	return min_t(size_t, (wp & RVTRACE_RAM_WP_ADDR) - lower_32_bits(sink->dma), sink->size);
+	return min_t(size_t, (wp & RVTRACE_RAM_WP_ADDR) - lower_32_bits(sink->start), sink->size);
+}
+
+/* Reading trRamData moves RP on, so @offset is where the last call ended or a new start. */
+static void rvtrace_ramsink_copy_sram(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc,
+				      size_t offset, size_t size)
+{
+	__le32 words[RVTRACE_SRAM_WORDS];
+	size_t n, i;
+
+	rvtrace_write(&sink->comp, RVTRACE_RAM_RP_LOW, offset);
+	for (; size; size -= n * sizeof(words[0])) {
+		n = min(size / sizeof(words[0]), ARRAY_SIZE(words));
+		for (i = 0; i < n; i++)
+			words[i] = cpu_to_le32(rvtrace_read(&sink->comp, RVTRACE_RAM_DATA));
+		rvtrace_output_copy(rc, words, n * sizeof(words[0]));
+	}
+}
+
+static void rvtrace_ramsink_copy(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc,
+				 size_t offset, size_t size)
+{
+	if (sink->smem)
+		rvtrace_output_copy(rc, sink->vaddr + offset, size);
+	else
+		rvtrace_ramsink_copy_sram(sink, rc, offset, size);
 }
 
 /*
@@ -247,7 +301,7 @@ void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 	bool stops = sink->comp.control & RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
 	u64 wp = rvtrace_ramsink_read_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH);
 	bool wrap = wp & RVTRACE_RAM_WP_WRAP;
-	size_t fill = (wp & ~(u64)~RVTRACE_RAM_WP_ADDR) - sink->dma;
+	size_t fill = (wp & ~(u64)~RVTRACE_RAM_WP_ADDR) - sink->start;
 
 	if (fill > sink->size) {
 		dev_err_ratelimited(&sink->comp.dev, "write pointer outside of the buffer\n");
@@ -257,21 +311,27 @@ void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 	if (fill == sink->size)
 		wrap = true;
 	sink->dirty = wrap ? sink->size : max(sink->dirty, fill);
-	/*
-	 * What the sink wrote before it said so must be seen: pairs with the sink's own ordering.
-	 */
+	/* The sink says so after it has written; so read memory after it has said so. */
 	dma_rmb();
 	if (!wrap) {
-		rvtrace_output_copy(rc, sink->vaddr, fill);
+		rvtrace_ramsink_copy(sink, rc, 0, fill);
 	} else if (stops) {
-		rvtrace_output_copy(rc, sink->vaddr, sink->size);
+		rvtrace_ramsink_copy(sink, rc, 0, sink->size);
 		rvtrace_output_gap(rc);
 	} else {
 		rvtrace_output_gap(rc);
-		rvtrace_output_copy(rc, sink->vaddr + fill, sink->size - fill);
-		rvtrace_output_copy(rc, sink->vaddr, fill);
+		rvtrace_ramsink_copy(sink, rc, fill, sink->size - fill);
+		rvtrace_ramsink_copy(sink, rc, 0, fill);
 	}
 }
+
+static ssize_t memory_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_ramsink *sink = to_rvtrace_ramsink(to_rvtrace_component(dev));
+
+	return sysfs_emit(buf, "%s\n", sink->smem ? "smem" : "sram");
+}
+static DEVICE_ATTR_RO(memory);
 
 static ssize_t access_bytes_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -288,6 +348,7 @@ static ssize_t stop_on_wrap_show(struct device *dev, struct device_attribute *at
 static DEVICE_ATTR_RO(stop_on_wrap);
 
 static struct attribute *rvtrace_ramsink_attrs[] = {
+	&dev_attr_memory.attr,
 	&dev_attr_access_bytes.attr,
 	&dev_attr_stop_on_wrap.attr,
 	NULL
@@ -309,4 +370,5 @@ const struct rvtrace_ops rvtrace_ramsink_ops = {
 	.groups	= rvtrace_ramsink_groups,
 	.probe	= rvtrace_ramsink_probe,
 	.reset	= rvtrace_ramsink_reset,
+	.enable	= rvtrace_ramsink_enable,
 };

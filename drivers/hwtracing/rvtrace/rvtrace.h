@@ -32,6 +32,7 @@
 #define RVTRACE_TE_CONTROL_INST_TRACING		BIT(2)
 #define RVTRACE_TE_CONTROL_INST_MODE		GENMASK(6, 4)
 #define RVTRACE_TE_CONTROL_CONTEXT		BIT(9)
+#define RVTRACE_TE_CONTROL_INST_TRIG_ENABLE	BIT(11)
 #define RVTRACE_TE_CONTROL_INST_STALL_OR_OVERFLOW BIT(12)	/* write 1 to clear */
 #define RVTRACE_TE_CONTROL_INST_STALL_ENA	BIT(13)
 #define RVTRACE_TE_CONTROL_INHIBIT_SRC		BIT(15)
@@ -55,6 +56,13 @@
 #define   RVTRACE_TE_FEATURES_EXTEND_ADDR_MSB	BIT(10)
 #define   RVTRACE_TE_FEATURES_SRC_ID		GENMASK(27, 16)
 #define   RVTRACE_TE_FEATURES_SRC_BITS		GENMASK(31, 28)
+/* Its single-bit options */
+#define RVTRACE_FEATURE_OPTIONS						\
+	(RVTRACE_TE_FEATURES_NO_ADDR_DIFF | RVTRACE_TE_FEATURES_NO_TRAP_ADDR | \
+	 RVTRACE_TE_FEATURES_SEQUENTIAL_JUMP | RVTRACE_TE_FEATURES_IMPLICIT_RETURN | \
+	 RVTRACE_TE_FEATURES_BRANCH_PREDICTION | RVTRACE_TE_FEATURES_JUMP_TARGET_CACHE | \
+	 RVTRACE_TE_FEATURES_REPEATED_HISTORY | RVTRACE_TE_FEATURES_ALL_JUMPS | \
+	 RVTRACE_TE_FEATURES_EXTEND_ADDR_MSB)
 #define RVTRACE_TE_INST_FILTERS			0x00c
 #define RVTRACE_TE_DATA_CONTROL			0x010
 #define RVTRACE_TE_DATA_FILTERS			0x01c
@@ -66,8 +74,12 @@
 #define RVTRACE_TE_FILTER_CONTROL(i)		(0x400 + 0x20 * (i))
 #define   RVTRACE_TE_FILTER_ENABLE		BIT(0)
 #define   RVTRACE_TE_FILTER_MATCH_PRIVILEGE	BIT(1)
+#define   RVTRACE_TE_FILTER_MATCH_ECAUSE	BIT(2)
+#define   RVTRACE_TE_FILTER_MATCH_INTERRUPT	BIT(3)
 #define   RVTRACE_TE_FILTER_MATCH_COMP1		BIT(4)
 #define   RVTRACE_TE_FILTER_COMP1		GENMASK(7, 5)
+#define   RVTRACE_TE_FILTER_MATCH_COMP2		BIT(8)
+#define   RVTRACE_TE_FILTER_COMP2		GENMASK(11, 9)
 #define RVTRACE_TE_FILTER_MATCH_INST(i)		(0x404 + 0x20 * (i))
 #define   RVTRACE_TE_FILTER_PRIVILEGE		GENMASK(7, 0)
 #define     RVTRACE_PRIVILEGE_U			BIT(0)
@@ -75,9 +87,27 @@
 #define     RVTRACE_PRIVILEGE_M			BIT(3)
 #define     RVTRACE_PRIVILEGE_VU		BIT(5)
 #define     RVTRACE_PRIVILEGE_VS		BIT(6)
+#define   RVTRACE_TE_FILTER_INTERRUPT		BIT(8)
+#define RVTRACE_TE_FILTER_ECAUSE_LOW(i)		(0x408 + 0x20 * (i))
+#define RVTRACE_TE_FILTER_ECAUSE_HIGH(i)	(0x40c + 0x20 * (i))
 
 #define RVTRACE_TE_COMPARATORS			8
 #define RVTRACE_TE_COMP_CONTROL(j)		(0x600 + 0x20 * (j))
+#define   RVTRACE_TE_COMP_P_FUNCTION		GENMASK(6, 4)
+#define   RVTRACE_TE_COMP_S_FUNCTION		GENMASK(10, 8)
+#define     RVTRACE_COMP_EQUAL			0
+#define     RVTRACE_COMP_NOT_ABOVE		3
+#define     RVTRACE_COMP_NOT_BELOW		5
+#define     RVTRACE_COMP_NEVER			6
+#define   RVTRACE_TE_COMP_MATCH_MODE		GENMASK(13, 12)
+#define     RVTRACE_MATCH_P			0
+#define     RVTRACE_MATCH_BOTH			1
+#define     RVTRACE_MATCH_NOT_BOTH		2
+#define     RVTRACE_MATCH_LATCH			3
+#define RVTRACE_TE_COMP_P_LOW(j)		(0x610 + 0x20 * (j))
+#define RVTRACE_TE_COMP_P_HIGH(j)		(0x614 + 0x20 * (j))
+#define RVTRACE_TE_COMP_S_LOW(j)		(0x618 + 0x20 * (j))
+#define RVTRACE_TE_COMP_S_HIGH(j)		(0x61c + 0x20 * (j))
 
 /* Timestamp unit, in an encoder or a funnel */
 #define RVTRACE_TS_CONTROL			0x040
@@ -90,6 +120,21 @@
 #define     RVTRACE_TS_MODE_SHARED		4
 #define   RVTRACE_TS_CONTROL_ENABLE		BIT(15)
 #define   RVTRACE_TS_CONTROL_WIDTH		GENMASK(29, 24)
+
+/* Funnel */
+#define RVTRACE_FUNNEL_DIS_INPUT		0x008
+#define   RVTRACE_FUNNEL_INPUTS			GENMASK(15, 0)
+
+/* PIB sink */
+#define RVTRACE_PIB_CONTROL_MODE		GENMASK(7, 4)
+#define RVTRACE_PIB_CONTROL_CLK_CENTER		BIT(8)
+#define RVTRACE_PIB_CONTROL_CALIBRATE		BIT(9)
+#define RVTRACE_PIB_CONTROL_ASYNC_FREQ		GENMASK(14, 12)
+#define RVTRACE_PIB_CONTROL_DIVIDER		GENMASK(31, 16)
+
+/* ATB bridge */
+#define RVTRACE_ATB_CONTROL_ID			GENMASK(14, 8)
+#define RVTRACE_ATB_IMPL_ASYNC_FREQ		GENMASK(14, 12)
 
 /* RAM sink */
 #define RVTRACE_RAM_CONTROL_MODE_SMEM		BIT(4)
@@ -104,6 +149,8 @@
 #define   RVTRACE_RAM_WP_WRAP			BIT(0)
 #define   RVTRACE_RAM_WP_ADDR			GENMASK(31, 2)
 #define RVTRACE_RAM_WP_HIGH			0x024
+#define RVTRACE_RAM_RP_LOW			0x028
+#define RVTRACE_RAM_DATA			0x040
 
 /* Widths of the memory access unit that Limit is expressed in, in bytes */
 #define RVTRACE_RAM_MIN_ACCESS			4
@@ -138,7 +185,14 @@
 #define RVTRACE_CONFIG_SYNCMAX			GENMASK_ULL(23, 20)
 #define RVTRACE_CONFIG_FORMAT			GENMASK_ULL(26, 24)
 #define RVTRACE_CONFIG_MACHINE			BIT_ULL(27)
-#define RVTRACE_CONFIG_ALL			GENMASK_ULL(27, 0)
+#define RVTRACE_CONFIG_CAUSES			GENMASK_ULL(29, 28)
+#define   RVTRACE_CAUSES_EXCEPTIONS		1
+#define   RVTRACE_CAUSES_INTERRUPTS		2
+#define RVTRACE_CONFIG_TRIGGER			BIT_ULL(30)
+#define RVTRACE_CONFIG_ALL			GENMASK_ULL(30, 0)
+/* perf_event_attr.config1: duty cycle, in microseconds */
+#define RVTRACE_CONFIG1_WINDOW			GENMASK_ULL(31, 0)
+#define RVTRACE_CONFIG1_PERIOD			GENMASK_ULL(63, 32)
 /* perf_event_attr.config2 */
 #define RVTRACE_CONFIG2_SINK			GENMASK_ULL(31, 0)
 
@@ -163,6 +217,7 @@ enum rvtrace_format {
 };
 
 struct rvtrace_component;
+struct rvtrace_cpu;
 
 /**
  * struct rvtrace_ops - what differs between the types of component
@@ -172,6 +227,7 @@ struct rvtrace_component;
  * @probe:	find out what the hardware takes; the component is active and disabled
  * @reset:	give every register that is undefined at reset a value; the component has just
  *		been activated. Must not sleep.
+ * @enable:	set up and enable a component that is on the path of a hart. Must not sleep.
  */
 struct rvtrace_ops {
 	const char *name;
@@ -179,6 +235,17 @@ struct rvtrace_ops {
 	const struct attribute_group **groups;
 	int (*probe)(struct rvtrace_component *comp);
 	int (*reset)(struct rvtrace_component *comp);
+	int (*enable)(struct rvtrace_component *comp, struct rvtrace_cpu *rc);
+};
+
+/**
+ * struct rvtrace_output - a connection
+ * @to:		where trace goes to
+ * @port:	at which of its inputs it arrives
+ */
+struct rvtrace_output {
+	struct rvtrace_component *to;
+	unsigned int port;
 };
 
 /**
@@ -196,6 +263,10 @@ struct rvtrace_ops {
  * @control:	what Control was last written with
  * @outputs:	where its trace goes to
  * @nr_outputs:	number of entries in @outputs
+ * @users:	harts that trace through it
+ * @lock:	protects @users, @running and @opener of a sink that only one encoder can reach
+ * @running:	of a sink: harts that trace into it
+ * @opener:	of a sink: the process whose events they run
  */
 struct rvtrace_component {
 	struct device dev;
@@ -209,18 +280,26 @@ struct rvtrace_component {
 	bool active;
 	bool broken;
 	u32 control;
-	struct rvtrace_component *outputs[RVTRACE_MAX_OUTPUTS];
+	struct rvtrace_output outputs[RVTRACE_MAX_OUTPUTS];
 	unsigned int nr_outputs;
+	unsigned int users;
+	raw_spinlock_t lock; /* nests inside locks of perf and of the scheduler */
+	struct list_head running;
+	const struct pid *opener;
 };
 
 /**
  * struct rvtrace_path - the way from an encoder to a sink
  * @hops:	components after the encoder; the last is the sink
+ * @ports:	input of each hop
  * @nr_hops:	number of entries in @hops
+ * @lock:	protects who uses the components and what runs
  */
 struct rvtrace_path {
 	struct rvtrace_component *hops[RVTRACE_MAX_HOPS];
+	u8 ports[RVTRACE_MAX_HOPS];
 	unsigned int nr_hops;
+	raw_spinlock_t *lock;
 };
 
 /**
@@ -242,6 +321,24 @@ struct rvtrace_caps {
 };
 
 /**
+ * struct rvtrace_program - what an event's options are in registers
+ * @control:	trTeControl, without Active, Enable and InstTracing
+ * @features:	trTeInstFeatures, without SRC
+ * @filter:	trTeFilterControl, without comparators; 0 when everything is traced
+ * @match:	trTeFilterMatchInst
+ * @ecause:	trTeFilterMatchEcause
+ * @timestamp:	trTsEnable
+ */
+struct rvtrace_program {
+	u32 control;
+	u32 features;
+	u32 filter;
+	u32 match;
+	u64 ecause;
+	bool timestamp;
+};
+
+/**
  * struct rvtrace_encoder - a trace encoder
  * @comp:		the component
  * @cpu:		the hart that it traces
@@ -249,16 +346,22 @@ struct rvtrace_caps {
  * @formats:		bit per value of trTeFormat
  * @format:		the format that is used when the user does not care
  * @caps:		what it takes, by format
+ * @shares:		it can reach a funnel, so its trace must carry SRC
  * @src_id:		what trTeSrcID is set to
  * @src_bits:		width of SRC in the trace, 0 when there is none
- * @max_src_bits:	widest SRC that it can be told to use
  * @inhibit_src:	trTeInhibitSrc is what keeps SRC out of the trace
  * @filters:		trTeInstFilters: bit per filter
  * @privilege_set:	privilege modes that a filter can let through
  * @privilege_clear:	privilege modes that a filter can hold back
+ * @filter_options:	match conditions that a filter has
+ * @comparators:	number of address comparators
+ * @trig_ext_in:	trTeTrigExtInControl for events with "trigger"
+ * @trig_ext_out:	trTeTrigExtOutControl for events with "trigger"
+ * @trig_dbg:		trTeTrigDbgControl for events with "trigger"
  * @ts_mode:		trTsMode in use, 0 without timestamp unit
  * @ts_width:		bits of the counter
  * @config:		serial number of the configuration that it is programmed with, or 0
+ * @program:		what it is programmed with
  * @paths:		ways to sinks; the first is the default
  * @nr_paths:		number of entries in @paths
  */
@@ -269,16 +372,22 @@ struct rvtrace_encoder {
 	u8 formats;
 	enum rvtrace_format format;
 	struct rvtrace_caps caps[RVTRACE_FORMATS];
+	bool shares;
 	u16 src_id;
 	u8 src_bits;
-	u8 max_src_bits;
 	bool inhibit_src;
 	u16 filters;
 	u8 privilege_set;
 	u8 privilege_clear;
+	u32 filter_options;
+	u8 comparators;
+	u32 trig_ext_in;
+	u32 trig_ext_out;
+	u32 trig_dbg;
 	u8 ts_mode;
 	u8 ts_width;
 	u64 config;
+	struct rvtrace_program program;
 	struct rvtrace_path paths[RVTRACE_MAX_PATHS];
 	unsigned int nr_paths;
 };
@@ -286,51 +395,111 @@ struct rvtrace_encoder {
 /**
  * struct rvtrace_ramsink - a RAM sink
  * @comp:		the component
+ * @smem:		it writes to system memory, else to a memory of its own
  * @stop_on_wrap:	the hardware can stop when it is full
- * @access:		memory access width in bytes (A in the specification)
+ * @access:		memory access width in bytes (A in the specification); 0: not known yet
  * @high_bits:		address bits that Start, Limit and WP have above bit 31
- * @lock:		protects @vaddr, @dma, @alloc and @users
- * @vaddr:		buffer
- * @dma:		bus address of @vaddr
- * @alloc:		size of the allocation in bytes
+ * @mutex:		protects @vaddr, @start, @alloc and @buffers
+ * @vaddr:		buffer in system memory
+ * @start:		its bus address; 0 for a memory of the sink's own
+ * @alloc:		size of the buffer in bytes
  * @size:		how much of it the hardware uses
- * @users:		AUX buffers for which the buffer is kept
+ * @buffers:		AUX buffers for which the buffer is kept
  * @programmed:		Start and Limit hold the buffer
- * @owner:		serial number of the configuration whose trace was last in the buffer
+ * @owner:		the process whose trace was last in the buffer
  * @dirty:		number of bytes that hold trace of @owner
  */
 struct rvtrace_ramsink {
 	struct rvtrace_component comp;
+	bool smem;
 	bool stop_on_wrap;
 	u32 access;
 	u32 high_bits;
-	struct mutex lock; /* of the buffer */
+	struct mutex mutex; /* of the buffer */
 	void *vaddr;
-	dma_addr_t dma;
+	dma_addr_t start;
 	size_t alloc;
 	size_t size;
-	unsigned int users;
+	unsigned int buffers;
 	bool programmed;
-	u64 owner;
+	const struct pid *owner;
 	size_t dirty;
 };
 
 /**
- * struct rvtrace_config - an event's options, as an encoder wants them
- * @serial:	never the same twice, never 0
- * @control:	trTeControl, without Active, Enable and InstTracing
- * @features:	trTeInstFeatures, without SRC
- * @privileges:	modes that are traced: bitmap for a filter
- * @timestamp:	trTsEnable
+ * struct rvtrace_funnel - a funnel
+ * @comp:	the component
+ * @maskable:	inputs that can be closed
+ * @forked:	inputs from components that feed others, too
+ * @open:	inputs that are not closed while it is enabled
+ */
+struct rvtrace_funnel {
+	struct rvtrace_component comp;
+	u32 maskable;
+	u32 forked;
+	u32 open;
+};
+
+/**
+ * struct rvtrace_pibsink - a PIB sink
+ * @comp:	the component
+ * @modes:	bit per value of trPibMode
+ * @control:	settings in trPibControl
+ */
+struct rvtrace_pibsink {
+	struct rvtrace_component comp;
+	u32 modes;
+	u32 control;
+};
+
+/**
+ * struct rvtrace_atbbridge - an ATB bridge
+ * @comp:	the component
+ * @id:		trAtbBridgeID
+ * @async_freq:	trAtbBridgeAsyncFreq
+ */
+struct rvtrace_atbbridge {
+	struct rvtrace_component comp;
+	u32 id;
+	u32 async_freq;
+};
+
+/**
+ * struct rvtrace_range - where an address filter lets trace through
+ * @mode:	RVTRACE_MATCH_*
+ * @first:	first address; of a latch, where trace starts
+ * @last:	last address; of a latch, where trace stops
+ */
+struct rvtrace_range {
+	u32 mode;
+	u64 first;
+	u64 last;
+};
+
+/**
+ * struct rvtrace_config - what an event asks for
+ * @serial:	changes with the contents; never the same for two openers, never 0
+ * @opener:	the process that opened it
  * @sink:	number of the sink that was asked for, or 0
+ * @context:	scontext is to be kept
+ * @window_ns:	how long to trace in each period; 0: always
+ * @pause_ns:	how long not to trace
+ * @filtered:	there are address filters
+ * @nr_ranges:	number of entries in @ranges
+ * @ranges:	where to trace
+ * @exclude:	where not to trace, if its mode is RVTRACE_MATCH_NOT_BOTH
  */
 struct rvtrace_config {
 	u64 serial;
-	u32 control;
-	u32 features;
-	u8 privileges;
-	bool timestamp;
+	struct pid *opener;
 	u32 sink;
+	bool context;
+	u64 window_ns;
+	u64 pause_ns;
+	bool filtered;
+	unsigned int nr_ranges;
+	struct rvtrace_range ranges[RVTRACE_TE_COMPARATORS];
+	struct rvtrace_range exclude;
 };
 
 /**
@@ -355,8 +524,11 @@ struct rvtrace_aux {
  * @event:	running event, or NULL
  * @encoder:	the hart's encoder, or NULL
  * @path:	way to the sink while @event runs
+ * @node:	entry in the list of those that use the sink
  * @written:	bytes put into the AUX buffer since @handle was opened
  * @timer:	drains the sink before it is full
+ * @window:	opens and closes the window of a duty cycle
+ * @outside:	the window is closed
  * @poll_ns:	time of the last look at the sink
  * @poll_fill:	how full it was then, in bytes
  * @rate:	bytes per 2^20 ns, a decaying maximum
@@ -366,8 +538,11 @@ struct rvtrace_cpu {
 	struct perf_event *event;
 	struct rvtrace_encoder *encoder;
 	struct rvtrace_path *path;
+	struct list_head node;
 	size_t written;
 	struct hrtimer timer;
+	struct hrtimer window;
+	bool outside;
 	u64 poll_ns;
 	size_t poll_fill;
 	u64 rate;
@@ -378,6 +553,9 @@ DECLARE_PER_CPU(struct rvtrace_cpu, rvtrace_cpus);
 #define to_rvtrace_component(d)	container_of(d, struct rvtrace_component, dev)
 #define to_rvtrace_encoder(c)	container_of(c, struct rvtrace_encoder, comp)
 #define to_rvtrace_ramsink(c)	container_of(c, struct rvtrace_ramsink, comp)
+#define to_rvtrace_funnel(c)	container_of(c, struct rvtrace_funnel, comp)
+#define to_rvtrace_pibsink(c)	container_of(c, struct rvtrace_pibsink, comp)
+#define to_rvtrace_atbbridge(c)	container_of(c, struct rvtrace_atbbridge, comp)
 
 static inline u32 rvtrace_read(struct rvtrace_component *comp, u32 reg)
 {
@@ -399,6 +577,29 @@ static inline u32 rvtrace_try(struct rvtrace_component *comp, u32 reg, u32 value
 static inline struct rvtrace_component *rvtrace_path_sink(const struct rvtrace_path *path)
 {
 	return path->hops[path->nr_hops - 1];
+}
+
+/* The sink of a path when it is one whose trace can be read here, else NULL */
+static inline struct rvtrace_ramsink *rvtrace_path_ram(const struct rvtrace_path *path)
+{
+	struct rvtrace_component *sink = rvtrace_path_sink(path);
+
+	return sink->type == RVTRACE_TYPE_RAMSINK ? to_rvtrace_ramsink(sink) : NULL;
+}
+
+static inline struct rvtrace_config *rvtrace_event_config(const struct perf_event *event)
+{
+	return event->pmu_private;
+}
+
+/* AUX pause and resume came with Linux 6.13. */
+static inline bool rvtrace_event_paused(const struct perf_event *event)
+{
+#ifdef PERF_PMU_CAP_AUX_PAUSE
+	return event->hw.aux_paused;
+#else
+	return false;
+#endif
 }
 
 /* rvtrace-core.c */
@@ -426,39 +627,71 @@ void rvtrace_platform_unregister(void);
 
 /* rvtrace-encoder.c */
 extern const struct rvtrace_ops rvtrace_encoder_ops;
-int rvtrace_encoder_configure(struct rvtrace_encoder *enc, const struct perf_event_attr *attr,
-			      struct rvtrace_config *config);
-int rvtrace_encoder_start(struct rvtrace_encoder *enc, const struct rvtrace_config *config);
-void rvtrace_encoder_stop_tracing(struct rvtrace_encoder *enc);
+int rvtrace_encoder_configure(const struct rvtrace_encoder *enc,
+			      const struct perf_event_attr *attr, struct rvtrace_program *program);
+int rvtrace_encoder_start(struct rvtrace_encoder *enc, struct perf_event *event, bool tracing);
+void rvtrace_encoder_set_tracing(struct rvtrace_encoder *enc, bool tracing);
 bool rvtrace_encoder_lost(struct rvtrace_encoder *enc);
-struct rvtrace_path *rvtrace_encoder_path(struct rvtrace_encoder *enc, u32 sink);
+int rvtrace_refuse(const struct rvtrace_encoder *enc, const char *what);
+
+/* rvtrace-encoder-probe.c */
+int rvtrace_encoder_probe(struct rvtrace_component *comp);
 
 /* rvtrace-encoder-sysfs.c */
 extern const struct attribute_group *rvtrace_encoder_groups[];
 const char *rvtrace_format_name(enum rvtrace_format format);
 ssize_t rvtrace_features_emit(char *buf, u32 features, u32 control, bool timestamp);
+ssize_t rvtrace_values_emit(char *buf, unsigned long values, unsigned int first);
+
+/* rvtrace-filter.c */
+void rvtrace_filter_probe(struct rvtrace_encoder *enc);
+int rvtrace_filter_configure(const struct rvtrace_encoder *enc, const struct perf_event_attr *attr,
+			     struct rvtrace_program *program);
+int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_config *config);
+int rvtrace_filter_validate(struct list_head *filters);
+void rvtrace_filter_sync(struct perf_event *event);
+unsigned int rvtrace_filter_count(const struct rvtrace_encoder *enc);
 
 /* rvtrace-ramsink.c */
 extern const struct rvtrace_ops rvtrace_ramsink_ops;
-int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t aux_size);
+int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted);
 void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink);
-int rvtrace_ramsink_start(struct rvtrace_ramsink *sink, const struct rvtrace_config *config,
-			  bool overwrite);
 bool rvtrace_ramsink_stopped_itself(struct rvtrace_ramsink *sink);
 int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink);
 size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink);
 void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc);
 
+/* rvtrace-funnel.c, rvtrace-pibsink.c, rvtrace-atbbridge.c */
+extern const struct rvtrace_ops rvtrace_funnel_ops;
+extern const struct rvtrace_ops rvtrace_pibsink_ops;
+extern const struct rvtrace_ops rvtrace_atbbridge_ops;
+bool rvtrace_funnel_open(struct rvtrace_component *comp, unsigned int port);
+
 /* rvtrace-path.c */
 int rvtrace_paths_find(struct rvtrace_encoder *enc);
-int rvtrace_path_start(struct rvtrace_cpu *rc, const struct rvtrace_config *config);
+struct rvtrace_path *rvtrace_encoder_path(struct rvtrace_encoder *enc, u32 sink);
+bool rvtrace_path_conflict(const struct rvtrace_encoder *enc, const struct rvtrace_path *path);
+
+/* rvtrace-session.c */
+int rvtrace_path_start(struct rvtrace_cpu *rc);
 void rvtrace_path_stop(struct rvtrace_cpu *rc);
+bool rvtrace_path_drain(struct rvtrace_cpu *rc);
+bool rvtrace_path_traces(const struct rvtrace_cpu *rc);
 
 /* rvtrace-output.c */
 void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size);
+void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag);
 void rvtrace_output_gap(struct rvtrace_cpu *rc);
+bool rvtrace_output_begin(struct rvtrace_cpu *rc);
+bool rvtrace_output_end(struct rvtrace_cpu *rc);
+bool rvtrace_output_next(struct rvtrace_cpu *rc);
+
+/* rvtrace-aux.c */
+void *rvtrace_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
+void rvtrace_free_aux(void *data);
 
 /* rvtrace-pmu.c */
+u64 rvtrace_new_serial(void);
 int rvtrace_pmu_add_encoder(struct rvtrace_encoder *enc);
 void rvtrace_pmu_remove_encoder(struct rvtrace_encoder *enc);
 void rvtrace_pmu_unregister(void);

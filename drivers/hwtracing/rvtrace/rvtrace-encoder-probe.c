@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V trace: what an encoder takes. Found out once, by writing every value of every field and
+ * reading back, while the encoder is disabled.
+ */
+#define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/bitops.h>
+#include <linux/cpumask.h>
+
+#include "rvtrace.h"
+
+#define RVTRACE_NTRACE_MAJOR		1
+
+#define RVTRACE_CONTROL_OPTIONS							\
+	(RVTRACE_TE_CONTROL_CONTEXT | RVTRACE_TE_CONTROL_INST_STALL_ENA |	\
+	 RVTRACE_TE_CONTROL_INST_TRIG_ENABLE)
+
+/* Bit per value of the field @mask of @reg that the hardware takes, other fields being @rest */
+static u32 rvtrace_probe_values(struct rvtrace_component *comp, u32 reg, u32 mask, u32 rest)
+{
+	u32 shift = __ffs(mask), max = mask >> shift, value, values = 0;
+
+	for (value = 0; value <= max; value++)
+		if ((rvtrace_try(comp, reg, rest | value << shift) & mask) == value << shift)
+			values |= BIT(value);
+	return values;
+}
+
+/* The single-bit options of @mask that the hardware takes */
+static u32 rvtrace_probe_bits(struct rvtrace_component *comp, u32 reg, u32 mask, u32 rest)
+{
+	u32 bit, left, bits = 0;
+
+	for (left = mask; left; left &= left - 1) {
+		bit = left & -left;
+		bits |= rvtrace_try(comp, reg, rest | bit) & bit;
+	}
+	return bits;
+}
+
+static void rvtrace_probe_format(struct rvtrace_encoder *enc, enum rvtrace_format format)
+{
+	struct rvtrace_component *comp = &enc->comp;
+	struct rvtrace_caps *caps = &enc->caps[format];
+	u32 control, sync;
+
+	control = RVTRACE_CONTROL_ACTIVE | FIELD_PREP(RVTRACE_TE_CONTROL_FORMAT, format);
+	/* 0 is "no trace", and not a mode that anyone wants. */
+	caps->modes = rvtrace_probe_values(comp, RVTRACE_CONTROL, RVTRACE_TE_CONTROL_INST_MODE,
+					   control) & ~BIT(0);
+	control |= FIELD_PREP(RVTRACE_TE_CONTROL_INST_MODE, fls(caps->modes) - 1);
+	caps->sync_modes = rvtrace_probe_values(comp, RVTRACE_CONTROL,
+						RVTRACE_TE_CONTROL_INST_SYNC_MODE, control);
+	sync = FIELD_PREP(RVTRACE_TE_CONTROL_INST_SYNC_MODE, fls(caps->sync_modes) - 1);
+	caps->sync_max = rvtrace_probe_values(comp, RVTRACE_CONTROL,
+					      RVTRACE_TE_CONTROL_INST_SYNC_MAX, control | sync);
+	caps->control = rvtrace_probe_bits(comp, RVTRACE_CONTROL, RVTRACE_CONTROL_OPTIONS, control);
+	rvtrace_write(comp, RVTRACE_CONTROL, control);
+	caps->features = rvtrace_probe_bits(comp, RVTRACE_TE_INST_FEATURES,
+					    RVTRACE_FEATURE_OPTIONS, 0);
+	caps->return_modes = rvtrace_probe_values(comp, RVTRACE_TE_INST_FEATURES,
+						  RVTRACE_TE_FEATURES_RETURN_MODE,
+						  RVTRACE_TE_FEATURES_IMPLICIT_RETURN);
+	rvtrace_write(comp, RVTRACE_TE_INST_FEATURES, 0);
+	rvtrace_write(comp, RVTRACE_CONTROL, RVTRACE_CONTROL_ACTIVE);
+}
+
+static int rvtrace_probe_formats(struct rvtrace_encoder *enc)
+{
+	u32 major = FIELD_GET(RVTRACE_TE_IMPL_PROTOCOL_MAJOR, enc->comp.impl);
+	u32 minor = FIELD_GET(RVTRACE_TE_IMPL_PROTOCOL_MINOR, enc->comp.impl);
+	struct device *dev = enc->comp.dev.parent;
+	u32 formats;
+	int format;
+
+	formats = rvtrace_probe_values(&enc->comp, RVTRACE_CONTROL, RVTRACE_TE_CONTROL_FORMAT,
+				       RVTRACE_CONTROL_ACTIVE);
+	formats &= BIT(RVTRACE_FORMATS) - 1;
+	if (formats & BIT(RVTRACE_FORMAT_NTRACE) && major != RVTRACE_NTRACE_MAJOR) {
+		dev_err(dev, "N-Trace version %u.%u is not one that this driver knows (%u.x)\n",
+			major, minor, RVTRACE_NTRACE_MAJOR);
+		formats &= ~BIT(RVTRACE_FORMAT_NTRACE);
+	}
+	if (!formats) {
+		dev_err(dev, "no trace format that this driver knows, encoder not used (impl 0x%08x)\n",
+			enc->comp.impl);
+		return -ENODEV;
+	}
+	enc->formats = formats;
+	enc->format = fls(formats) - 1;
+	for (format = 0; format < RVTRACE_FORMATS; format++)
+		if (formats & BIT(format))
+			rvtrace_probe_format(enc, format);
+	if (!enc->caps[enc->format].modes) {
+		dev_err(dev, "encoder without a mode of instruction trace, not used\n");
+		return -ENODEV;
+	}
+	return 0;
+}
+
+/*
+ * SRC tells encoders that share a sink apart. Without need for it there shall be none: by SrcBits,
+ * or else by InhibitSrc, or else its width is reported and decoders skip it.
+ */
+static int rvtrace_probe_src(struct rvtrace_encoder *enc)
+{
+	struct rvtrace_component *comp = &enc->comp;
+	u32 features = 0;
+
+	if (enc->shares)
+		features = FIELD_PREP(RVTRACE_TE_FEATURES_SRC_ID, enc->cpu) |
+			   FIELD_PREP(RVTRACE_TE_FEATURES_SRC_BITS, max(fls(nr_cpu_ids - 1), 1));
+	features = rvtrace_try(comp, RVTRACE_TE_INST_FEATURES, features);
+	enc->src_id = FIELD_GET(RVTRACE_TE_FEATURES_SRC_ID, features);
+	enc->src_bits = FIELD_GET(RVTRACE_TE_FEATURES_SRC_BITS, features);
+	if (enc->shares) {
+		if (!enc->src_bits || enc->src_id >> enc->src_bits) {
+			dev_err(comp->dev.parent, "encoder behind a funnel cannot send a SRC of its own, not used\n");
+			return -ENODEV;
+		}
+		return 0;
+	}
+	if (!enc->src_bits)
+		return 0;
+	enc->inhibit_src = rvtrace_try(comp, RVTRACE_CONTROL, RVTRACE_CONTROL_ACTIVE |
+				       RVTRACE_TE_CONTROL_INHIBIT_SRC) &
+			   RVTRACE_TE_CONTROL_INHIBIT_SRC;
+	if (enc->inhibit_src)
+		enc->src_bits = 0;
+	return 0;
+}
+
+/*
+ * Clocks that all harts share are better than their own. "Shared" takes its time from a funnel, and
+ * is what remains.
+ */
+static void rvtrace_probe_timestamp(struct rvtrace_encoder *enc)
+{
+	static const u8 best[] = {
+		RVTRACE_TS_MODE_EXTERNAL, RVTRACE_TS_MODE_INTERNAL_SYSTEM,
+		RVTRACE_TS_MODE_SHARED, RVTRACE_TS_MODE_INTERNAL_CORE,
+	};
+	u32 control, modes;
+	int i;
+
+	modes = rvtrace_probe_values(&enc->comp, RVTRACE_TS_CONTROL, RVTRACE_TS_CONTROL_MODE,
+				     RVTRACE_TS_CONTROL_ACTIVE);
+	for (i = 0; i < ARRAY_SIZE(best) && !enc->ts_mode; i++)
+		if (modes & BIT(best[i]))
+			enc->ts_mode = best[i];
+	control = rvtrace_try(&enc->comp, RVTRACE_TS_CONTROL, RVTRACE_TS_CONTROL_ACTIVE |
+			      RVTRACE_TS_CONTROL_ENABLE |
+			      FIELD_PREP(RVTRACE_TS_CONTROL_MODE, enc->ts_mode));
+	if (!(control & RVTRACE_TS_CONTROL_ENABLE))
+		enc->ts_mode = 0;
+	if (enc->ts_mode)
+		enc->ts_width = FIELD_GET(RVTRACE_TS_CONTROL_WIDTH, control);
+	rvtrace_write(&enc->comp, RVTRACE_TS_CONTROL, 0);
+}
+
+int rvtrace_encoder_probe(struct rvtrace_component *comp)
+{
+	struct rvtrace_encoder *enc = to_rvtrace_encoder(comp);
+	int ret;
+
+	ret = rvtrace_probe_formats(enc);
+	if (ret)
+		return ret;
+	ret = rvtrace_probe_src(enc);
+	if (ret)
+		return ret;
+	rvtrace_filter_probe(enc);
+	rvtrace_probe_timestamp(enc);
+	return 0;
+}

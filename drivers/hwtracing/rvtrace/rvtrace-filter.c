@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V trace: filters of an encoder. Privilege modes, causes of traps, and addresses.
+ *
+ * The encoder traces what one of its filters lets through, and a filter lets through what all of
+ * its conditions hold for. So each address range is a filter of its own, with a comparator;
+ * privilege modes, causes, and the one region that may be left out, are conditions of every filter.
+ */
+#define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/bitops.h>
+
+#include "rvtrace.h"
+
+static u32 rvtrace_range_control(const struct rvtrace_range *range)
+{
+	u32 p = RVTRACE_COMP_NOT_BELOW, s = RVTRACE_COMP_NOT_ABOVE;
+
+	if (range->mode == RVTRACE_MATCH_LATCH) {
+		p = RVTRACE_COMP_EQUAL;
+		s = RVTRACE_COMP_EQUAL;
+	} else if (range->mode == RVTRACE_MATCH_P) {
+		p = RVTRACE_COMP_NEVER;
+	}
+	return FIELD_PREP(RVTRACE_TE_COMP_P_FUNCTION, p) |
+	       FIELD_PREP(RVTRACE_TE_COMP_S_FUNCTION, s) |
+	       FIELD_PREP(RVTRACE_TE_COMP_MATCH_MODE, range->mode);
+}
+
+static bool rvtrace_probe_comparator(struct rvtrace_component *comp, int j)
+{
+	static const u32 modes[] = {
+		RVTRACE_MATCH_BOTH, RVTRACE_MATCH_NOT_BOTH, RVTRACE_MATCH_LATCH, RVTRACE_MATCH_P,
+	};
+	u32 control;
+	bool works = true;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(modes) && works; i++) {
+		control = rvtrace_range_control(&(struct rvtrace_range){ .mode = modes[i] });
+		works = rvtrace_try(comp, RVTRACE_TE_COMP_CONTROL(j), control) == control;
+	}
+	works = works && rvtrace_try(comp, RVTRACE_TE_COMP_P_LOW(j), ~1u) == ~1u &&
+		rvtrace_try(comp, RVTRACE_TE_COMP_S_LOW(j), ~1u) == ~1u;
+	if (__riscv_xlen == 64)
+		works = works && rvtrace_try(comp, RVTRACE_TE_COMP_P_HIGH(j), ~0u) &&
+			rvtrace_try(comp, RVTRACE_TE_COMP_S_HIGH(j), ~0u);
+	rvtrace_write(comp, RVTRACE_TE_COMP_CONTROL(j), 0);
+	return works;
+}
+
+/* What filters and comparators there are. The encoder is active and disabled. */
+void rvtrace_filter_probe(struct rvtrace_encoder *enc)
+{
+	struct rvtrace_component *comp = &enc->comp;
+
+	enc->filters = rvtrace_try(comp, RVTRACE_TE_INST_FILTERS, GENMASK(15, 0));
+	rvtrace_write(comp, RVTRACE_TE_INST_FILTERS, 0);
+	if (!(enc->filters & BIT(0)))
+		return;
+	enc->filter_options = rvtrace_try(comp, RVTRACE_TE_FILTER_CONTROL(0),
+					  RVTRACE_TE_FILTER_ENABLE |
+					  RVTRACE_TE_FILTER_MATCH_PRIVILEGE |
+					  RVTRACE_TE_FILTER_MATCH_ECAUSE |
+					  RVTRACE_TE_FILTER_MATCH_INTERRUPT |
+					  RVTRACE_TE_FILTER_MATCH_COMP1 |
+					  RVTRACE_TE_FILTER_MATCH_COMP2);
+	rvtrace_write(comp, RVTRACE_TE_FILTER_CONTROL(0), 0);
+	if (enc->filter_options & RVTRACE_TE_FILTER_MATCH_PRIVILEGE) {
+		enc->privilege_set = rvtrace_try(comp, RVTRACE_TE_FILTER_MATCH_INST(0),
+						 RVTRACE_TE_FILTER_PRIVILEGE);
+		enc->privilege_clear = ~rvtrace_try(comp, RVTRACE_TE_FILTER_MATCH_INST(0), 0);
+	}
+	if (!(enc->filter_options & RVTRACE_TE_FILTER_MATCH_COMP1))
+		return;
+	while (enc->comparators < RVTRACE_TE_COMPARATORS &&
+	       rvtrace_probe_comparator(comp, enc->comparators))
+		enc->comparators++;
+}
+
+/* How many address filters an event can have */
+unsigned int rvtrace_filter_count(const struct rvtrace_encoder *enc)
+{
+	return min_t(unsigned int, enc->comparators, hweight16(enc->filters));
+}
+
+/*
+ * The modes that the event is to see. Firmware is nobody's business but the machine owner's: it is
+ * in the trace when it is asked for by name only.
+ */
+static u8 rvtrace_privileges(const struct perf_event_attr *attr)
+{
+	u8 privileges = 0;
+
+	if (!attr->exclude_user)
+		privileges |= RVTRACE_PRIVILEGE_U;
+	if (!attr->exclude_kernel)
+		privileges |= RVTRACE_PRIVILEGE_S;
+	if (!attr->exclude_user && !attr->exclude_guest)
+		privileges |= RVTRACE_PRIVILEGE_VU;
+	if (!attr->exclude_kernel && !attr->exclude_guest)
+		privileges |= RVTRACE_PRIVILEGE_VS;
+	if (attr->config & RVTRACE_CONFIG_MACHINE && !attr->exclude_hv)
+		privileges |= RVTRACE_PRIVILEGE_M;
+	return privileges;
+}
+
+/*
+ * What the hardware cannot hold back must be wanted. Modes that no filter can select are either
+ * missing from the hart (VU, VS) or cannot be let through; the others are refused.
+ */
+static int rvtrace_configure_privileges(const struct rvtrace_encoder *enc,
+					const struct perf_event_attr *attr,
+					struct rvtrace_program *program)
+{
+	const u8 known = RVTRACE_PRIVILEGE_U | RVTRACE_PRIVILEGE_S | RVTRACE_PRIVILEGE_M;
+	const u8 guest = RVTRACE_PRIVILEGE_VU | RVTRACE_PRIVILEGE_VS;
+	u8 wanted = rvtrace_privileges(attr);
+
+	program->match = wanted;
+	if (!enc->privilege_clear)
+		return (wanted & (known | guest)) == (known | guest) ? 0 :
+			rvtrace_refuse(enc, "privilege filter to exclude anything");
+	if (wanted & known & ~enc->privilege_set)
+		return rvtrace_refuse(enc, "trace of a privilege mode that was asked for");
+	if (~wanted & ~enc->privilege_clear & RVTRACE_TE_FILTER_PRIVILEGE)
+		return rvtrace_refuse(enc, "filter for a privilege mode to be excluded");
+	program->match &= enc->privilege_set;
+	program->filter |= RVTRACE_TE_FILTER_ENABLE | RVTRACE_TE_FILTER_MATCH_PRIVILEGE;
+	return 0;
+}
+
+/*
+ * Traps of one kind or with some causes. Such a filter begins with the trap and ends with its
+ * return; it is of no use together with others.
+ */
+static int rvtrace_configure_causes(const struct rvtrace_encoder *enc,
+				    const struct perf_event_attr *attr,
+				    struct rvtrace_program *program)
+{
+	u32 kind = FIELD_GET(RVTRACE_CONFIG_CAUSES, attr->config);
+
+	program->ecause = attr->config3;
+	if (program->ecause)
+		program->filter |= RVTRACE_TE_FILTER_ENABLE | RVTRACE_TE_FILTER_MATCH_ECAUSE;
+	if (kind)
+		program->filter |= RVTRACE_TE_FILTER_ENABLE | RVTRACE_TE_FILTER_MATCH_INTERRUPT;
+	if (kind == RVTRACE_CAUSES_INTERRUPTS)
+		program->match |= RVTRACE_TE_FILTER_INTERRUPT;
+	if (program->filter & ~enc->filter_options)
+		return rvtrace_refuse(enc, "filter for causes");
+	return 0;
+}
+
+/*
+ * rvtrace_filter_configure - filters of an event, without its address filters: @program->filter
+ * etc.
+ */
+int rvtrace_filter_configure(const struct rvtrace_encoder *enc, const struct perf_event_attr *attr,
+			     struct rvtrace_program *program)
+{
+	int ret;
+
+	ret = rvtrace_configure_privileges(enc, attr, program);
+	return ret ?: rvtrace_configure_causes(enc, attr, program);
+}
+
+static int rvtrace_program_comparator(struct rvtrace_component *comp, unsigned int j,
+				      const struct rvtrace_range *range)
+{
+	u32 control = rvtrace_range_control(range);
+
+	rvtrace_write(comp, RVTRACE_TE_COMP_P_LOW(j), lower_32_bits(range->first));
+	rvtrace_write(comp, RVTRACE_TE_COMP_P_HIGH(j), upper_32_bits(range->first));
+	rvtrace_write(comp, RVTRACE_TE_COMP_S_LOW(j), lower_32_bits(range->last));
+	rvtrace_write(comp, RVTRACE_TE_COMP_S_HIGH(j), upper_32_bits(range->last));
+	return rvtrace_try(comp, RVTRACE_TE_COMP_CONTROL(j), control) == control ? 0 : -EIO;
+}
+
+/* Match values first, then what uses them, and the filter's Enable last */
+static int rvtrace_program_filter(struct rvtrace_encoder *enc, unsigned int i, u32 comparators)
+{
+	const struct rvtrace_program *program = &enc->program;
+	struct rvtrace_component *comp = &enc->comp;
+	u32 control = program->filter | comparators | RVTRACE_TE_FILTER_ENABLE;
+
+	rvtrace_write(comp, RVTRACE_TE_FILTER_CONTROL(i), 0);
+	if (program->filter & RVTRACE_TE_FILTER_MATCH_ECAUSE) {
+		rvtrace_write(comp, RVTRACE_TE_FILTER_ECAUSE_LOW(i),
+			      lower_32_bits(program->ecause));
+		rvtrace_write(comp, RVTRACE_TE_FILTER_ECAUSE_HIGH(i),
+			      upper_32_bits(program->ecause));
+	}
+	/* What the caller may not see depends on these two. */
+	if (rvtrace_try(comp, RVTRACE_TE_FILTER_MATCH_INST(i), program->match) != program->match)
+		return -EIO;
+	return rvtrace_try(comp, RVTRACE_TE_FILTER_CONTROL(i), control) == control ? 0 : -EIO;
+}
+
+/*
+ * rvtrace_filter_program - put an event's filters into the registers of a disabled encoder
+ *
+ * The comparator of the region that is left out comes after those of the ranges.
+ */
+int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_config *config)
+{
+	unsigned int filters = config->filtered ? config->nr_ranges : !!enc->program.filter, i;
+	struct rvtrace_component *comp = &enc->comp;
+	u32 comparators, exclude = 0;
+
+	if (config->exclude.mode == RVTRACE_MATCH_NOT_BOTH) {
+		if (rvtrace_program_comparator(comp, config->nr_ranges, &config->exclude))
+			return -EIO;
+		exclude = RVTRACE_TE_FILTER_MATCH_COMP2 |
+			  FIELD_PREP(RVTRACE_TE_FILTER_COMP2, config->nr_ranges);
+		filters = max(filters, 1u);
+	}
+	for (i = 0; i < filters; i++) {
+		comparators = exclude;
+		if (i < config->nr_ranges) {
+			if (rvtrace_program_comparator(comp, i, &config->ranges[i]))
+				return -EIO;
+			comparators |= RVTRACE_TE_FILTER_MATCH_COMP1 |
+				       FIELD_PREP(RVTRACE_TE_FILTER_COMP1, i);
+		}
+		if (rvtrace_program_filter(enc, i, comparators))
+			return -EIO;
+	}
+	if (rvtrace_try(comp, RVTRACE_TE_INST_FILTERS, BIT(filters) - 1) != BIT(filters) - 1)
+		return -EIO;
+	return 0;
+}
+
+/*
+ * rvtrace_filter_validate - what perf_event_open()'s user wants of address filters
+ *
+ * "filter A/L" traces a range; "start A" and "stop B" in turn start and stop trace; one "stop A/L"
+ * leaves a range out.
+ */
+int rvtrace_filter_validate(struct list_head *filters)
+{
+	unsigned int entries = 0, starts = 0, stops = 0, excludes = 0, available = ~0u;
+	const struct rvtrace_encoder *enc;
+	struct perf_addr_filter *filter;
+	int cpu;
+
+	list_for_each_entry(filter, filters, entry) {
+		entries++;
+		if (filter->action == PERF_ADDR_FILTER_ACTION_START)
+			starts++;
+		else if (filter->action == PERF_ADDR_FILTER_ACTION_STOP && filter->size)
+			excludes++;
+		else if (filter->action == PERF_ADDR_FILTER_ACTION_STOP)
+			stops++;
+	}
+	if (stops > starts || excludes > 1)
+		return -EOPNOTSUPP;
+	for_each_possible_cpu(cpu) {
+		enc = READ_ONCE(per_cpu(rvtrace_cpus, cpu).encoder);
+		if (!enc)
+			continue;
+		available = min(available, rvtrace_filter_count(enc));
+		if (excludes && !(enc->filter_options & RVTRACE_TE_FILTER_MATCH_COMP2))
+			return rvtrace_refuse(enc, "filter that leaves a range out");
+	}
+	if (entries > available) {
+		pr_notice_ratelimited("event refused: %u address filters, the hardware has comparators for %u\n",
+				      entries, available);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/* Pairs of "start" and "stop" are in the order in which they were given. */
+static void rvtrace_sync_stop(struct rvtrace_config *config, u64 address)
+{
+	unsigned int i;
+
+	for (i = 0; i < config->nr_ranges; i++) {
+		if (config->ranges[i].mode == RVTRACE_MATCH_LATCH &&
+		    config->ranges[i].last == ~0ull) {
+			config->ranges[i].last = address;
+			return;
+		}
+	}
+}
+
+static void rvtrace_sync_one(struct rvtrace_config *config, const struct perf_addr_filter *filter,
+			     u64 start, u64 size)
+{
+	struct rvtrace_range range = { RVTRACE_MATCH_BOTH, start, start + size - 1 };
+
+	if (filter->action == PERF_ADDR_FILTER_ACTION_STOP && filter->size) {
+		range.mode = RVTRACE_MATCH_NOT_BOTH;
+		config->exclude = range;
+		return;
+	}
+	if (filter->action == PERF_ADDR_FILTER_ACTION_STOP) {
+		rvtrace_sync_stop(config, start);
+		return;
+	}
+	if (filter->action == PERF_ADDR_FILTER_ACTION_START)
+		range = (struct rvtrace_range){ RVTRACE_MATCH_LATCH, start, ~0ull };
+	if (config->nr_ranges < ARRAY_SIZE(config->ranges))
+		config->ranges[config->nr_ranges++] = range;
+}
+
+/*
+ * rvtrace_filter_sync - the addresses of an event's filters have become known, or have changed
+ *
+ * Files that are not mapped have no address. When that is all there is, nothing must be traced.
+ */
+void rvtrace_filter_sync(struct perf_event *event)
+{
+	struct perf_addr_filters_head *head = perf_event_addr_filters(event);
+	struct rvtrace_config *config = rvtrace_event_config(event);
+	const struct perf_addr_filter_range *range = event->addr_filter_ranges;
+	struct perf_addr_filter *filter;
+
+	config->nr_ranges = 0;
+	config->filtered = false;
+	config->exclude.mode = RVTRACE_MATCH_P;
+	list_for_each_entry(filter, &head->list, entry) {
+		if (filter->action != PERF_ADDR_FILTER_ACTION_STOP)
+			config->filtered = true;
+		if (range->start || range->size || !filter->path.dentry)
+			rvtrace_sync_one(config, filter, range->start, range->size);
+		range++;
+	}
+	if (config->filtered && !config->nr_ranges)
+		config->ranges[config->nr_ranges++] = (struct rvtrace_range){ RVTRACE_MATCH_P };
+	config->serial = rvtrace_new_serial();
+}
