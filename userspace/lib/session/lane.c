@@ -167,8 +167,16 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 		if (lane->no_code)
 			return 0;
 		break;
+	case RVT_EVENT_TRAP:
+		if (!lane->no_code)
+			break;
+		/* out of the unreadable code: flow goes on in the handler, if that can be read */
+		lane->start = (struct rvt_event){ .type = RVT_EVENT_START, .offset = event->offset,
+						  .pc = event->target };
+		lane->start_held = true;
+		return 0;
 	default:
-		err = release_start(lane);
+		break;
 	}
 	return err ? err : deliver(lane, event);
 }

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * A whole recording, made here: random programs through the N-Trace encoder, with sideband, in a
+ * perf.data. What the session says must be what the programs did, with the right cpu and thread.
+ * Different programs lie at the same address in different processes, and before and after an exec,
+ * so that a wrong address space cannot go unnoticed.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <rvtrace/ntrace.h>
+#include <rvtrace/session.h>
+#include "random-hart.h"
+
+#define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+#define PMU_TYPE 77
+#define CPUS 2
+#define PROGRAMS 3
+#define STEPS 3000
+#define TICK_NS 100
+#define TRACE_ID 1
+#define SIDE_ID 2
+
+struct step {
+	int32_t tid;
+	uint64_t pc;
+};
+
+struct steps {
+	struct step *at;
+	size_t n, room;
+};
+
+/* One cpu: its encoder, the bytes of the segment it is in, and what ran. */
+struct cpu {
+	struct rvt_ntrace_encoder *encoder;
+	uint8_t *bytes;
+	size_t len, room;
+	uint64_t aux_offset;
+	struct steps expected, found;
+	size_t lost;
+};
+
+struct fixture {
+	char data[40], programs[PROGRAMS][40];
+	struct hart *harts[PROGRAMS];
+	struct rvt_perfdata_writer *writer;
+	struct cpu cpus[CPUS];
+	uint64_t ticks;
+	bool timed, context;
+};
+
+struct trailer {
+	int32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t id;
+};
+
+static void push(struct steps *steps, int32_t tid, uint64_t pc)
+{
+	if (steps->n == steps->room) {
+		steps->room = steps->room * 2 + 4096;
+		steps->at = reallocarray(steps->at, steps->room, sizeof(*steps->at));
+		assert_non_null(steps->at);
+	}
+	steps->at[steps->n++] = (struct step){ tid, pc };
+}
+
+/* ---- making ---- */
+
+static struct fixture *clock_of;
+
+static uint64_t now(void *ctx)
+{
+	(void)ctx;
+	return clock_of->ticks++;
+}
+
+static int emit(void *ctx, const uint8_t *bytes, size_t len)
+{
+	struct cpu *cpu = ctx;
+
+	if (cpu->len + len > cpu->room) {
+		cpu->room = cpu->room * 2 + 4096;
+		cpu->bytes = realloc(cpu->bytes, cpu->room);
+		assert_non_null(cpu->bytes);
+	}
+	memcpy(cpu->bytes + cpu->len, bytes, len);
+	cpu->len += len;
+	return 0;
+}
+
+static void put(struct fixture *f, struct perf_event_header *head, size_t len, const char *name,
+		const struct trailer *trailer)
+{
+	uint64_t record[64] = { 0 };
+	size_t name_len = name ? (strlen(name) + 8) & ~7ul : 0;
+
+	head->size = len + name_len + sizeof(*trailer);
+	memcpy(record, head, len);
+	if (name)
+		strcpy((char *)record + len, name);
+	memcpy((char *)record + len + name_len, trailer, sizeof(*trailer));
+	assert_int_equal(rvt_perfdata_write(f->writer, record, head->size), 0);
+}
+
+static void put_comm(struct fixture *f, int32_t pid, uint64_t time, bool exec, const char *comm)
+{
+	struct {
+		struct perf_event_header header;
+		int32_t pid, tid;
+	} head = { { PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0, 0 }, pid, pid };
+	const struct trailer trailer = { pid, pid, time, 0, 0, SIDE_ID };
+
+	put(f, &head.header, sizeof(head), comm, &trailer);
+}
+
+static void put_mmap(struct fixture *f, int32_t pid, uint64_t time, const char *path)
+{
+	struct {
+		struct perf_event_header header;
+		int32_t pid, tid;
+		uint64_t addr, len, pgoff, inode[3];
+		uint32_t prot, flags;
+	} head = { { PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 0 }, pid, pid, HART_BASE, HART_BYTES,
+		   0, { 0 }, PROT_READ | PROT_EXEC, MAP_PRIVATE };
+	const struct trailer trailer = { pid, pid, time, 0, 0, SIDE_ID };
+
+	put(f, &head.header, sizeof(head), path, &trailer);
+}
+
+static void put_switch(struct fixture *f, int cpu, int32_t pid, uint64_t time)
+{
+	struct perf_event_header head = { PERF_RECORD_SWITCH, 0, 0 };
+	const struct trailer trailer = { pid, pid, time, cpu, 0, SIDE_ID };
+
+	put(f, &head, sizeof(head), NULL, &trailer);
+}
+
+/* What the encoder sent since the last time becomes one AUX record of @cpu. */
+static void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags)
+{
+	struct cpu *cpu = &f->cpus[n];
+	struct {
+		struct perf_event_header header;
+		uint64_t offset, size, flags;
+	} aux = { { PERF_RECORD_AUX, 0, 0 }, cpu->aux_offset, cpu->len, flags };
+	struct rvt_record_auxtrace chunk = {
+		.header = { RVT_RECORD_AUXTRACE, 0, sizeof(chunk) }, .size = (cpu->len + 7) & ~7ul,
+		.offset = cpu->aux_offset, .idx = n, .tid = -1, .cpu = n };
+	const struct trailer trailer = { pid, pid, f->ticks * TICK_NS, n, 0, TRACE_ID };
+	static const uint8_t zeros[8];
+
+	put(f, &aux.header, sizeof(aux), NULL, &trailer);
+	assert_int_equal(rvt_perfdata_write(f->writer, &chunk, sizeof(chunk)), 0);
+	assert_int_equal(rvt_perfdata_write(f->writer, cpu->bytes, cpu->len), 0);
+	assert_int_equal(rvt_perfdata_write(f->writer, zeros, chunk.size - cpu->len), 0);
+	cpu->aux_offset += cpu->len;
+	cpu->len = 0;
+}
+
+static void retire(void *ctx, const struct rvt_retire *run)
+{
+	rvt_ntrace_encoder_retire(((struct cpu *)ctx)->encoder, run);
+}
+
+static void trap(void *ctx, const struct rvt_trap *event)
+{
+	rvt_ntrace_encoder_trap(((struct cpu *)ctx)->encoder, event);
+}
+
+/* @pid runs @program on @cpu for a while, traced. */
+static void run(struct fixture *f, int n, int32_t pid, int program)
+{
+	struct cpu *cpu = &f->cpus[n];
+	const struct hart_sink sink = { cpu, retire, trap };
+	const struct hart_truth *truth;
+	size_t before, after;
+
+	hart_truth(f->harts[program], &before);
+	if (f->context)
+		rvt_ntrace_encoder_context(cpu->encoder, false, pid);
+	rvt_ntrace_encoder_start(cpu->encoder, RVT_NTRACE_SYNC_TRACE_ENABLE);
+	hart_run(f->harts[program], &sink, STEPS);
+	rvt_ntrace_encoder_stop(cpu->encoder, RVT_NTRACE_EV_TRACE_DISABLED,
+				hart_pc(f->harts[program]));
+	truth = hart_truth(f->harts[program], &after);
+	for (size_t i = before; i < after; i++)
+		if (truth[i].type == HART_INSN)
+			push(&cpu->expected, pid, truth[i].pc);
+	f->ticks += 10;
+}
+
+static void begin(struct fixture *f, bool timed, bool context)
+{
+	struct perf_event_attr attr = { .type = PMU_TYPE, .sample_id_all = 1,
+					.sample_type = SAMPLE_TYPE };
+	const struct rvt_record_time_conv conv = {
+		.header = { RVT_RECORD_TIME_CONV, 0, sizeof(conv) }, .time_shift = 10,
+		.time_mult = TICK_NS << 10, .cap_user_time_zero = 1 };
+	const uint64_t trace_id = TRACE_ID, side_id = SIDE_ID;
+	char meta[512] = "rvtrace 1\npmu_type = 77\n";
+
+	f->timed = timed;
+	f->context = context;
+	f->ticks = 1000;
+	clock_of = f;
+	for (int i = 0; i < CPUS; i++) {
+		const struct rvt_ntrace_encoder_config config = {
+			.dialect = RVT_DIALECT_NTRACE_1_0, .mode = RVT_MODE_HTM, .xlen = 64,
+			.context = context, .timestamp = timed ? RVT_TIMESTAMP_DELTA :
+								 RVT_TIMESTAMP_NONE,
+			.sync_mode = 3, .sync_max = 4, .icnt_bits = 22, .hist_bits = 32,
+			.hrepeat_bits = 18, .emit = emit, .now = timed ? now : NULL,
+			.ctx = &f->cpus[i] };
+
+		assert_int_equal(rvt_ntrace_encoder_create(&config, &f->cpus[i].encoder), 0);
+		sprintf(meta + strlen(meta), "\n[encoder %d]\ncpu = %d\nsrc = 0\nprotocol = ntrace\n"
+			"mode = htm\ntimestamp = %s\n", i, i, timed ? "delta" : "none");
+	}
+	assert_int_equal(rvt_perfdata_create(f->data, &f->writer), 0);
+	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "rvtrace//", &trace_id, 1), 0);
+	attr.type = PERF_TYPE_SOFTWARE;
+	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "dummy:u", &side_id, 1), 0);
+	assert_int_equal(rvt_perfdata_begin(f->writer, meta), 0);
+	if (timed)
+		assert_int_equal(rvt_perfdata_write(f->writer, &conv, sizeof(conv)), 0);
+}
+
+/* ---- reading ---- */
+
+static int found_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	struct fixture *f = ctx;
+
+	assert_in_range(lane->cpu, 0, CPUS - 1);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t pc = runs[i].block->pc;
+
+		for (uint32_t j = 0; j < runs[i].first + runs[i].count; j++) {
+			if (j >= runs[i].first)
+				push(&f->cpus[lane->cpu].found, lane->task ? lane->task->tid : -1, pc);
+			pc += 2 * runs[i].block->halfwords[j];
+		}
+	}
+	return 0;
+}
+
+static int found_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	struct fixture *f = ctx;
+
+	if (event->type == RVT_EVENT_LOST)
+		f->cpus[lane->cpu].lost++;
+	return 0;
+}
+
+static void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
+{
+	const struct rvt_session_options options = { .by_cpu = by_cpu };
+	const struct rvt_session_sink sink = { .ctx = f, .runs = found_runs, .event = found_event };
+	struct rvt_session *session;
+	char *error;
+
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+	if (rvt_session_open(f->data, &options, &session, &error))
+		fail_msg("%s", error);
+	assert_int_equal(rvt_session_run(session, &sink), 0);
+	rvt_session_stats(session, stats);
+	rvt_session_close(session);
+}
+
+static void check_equal(const struct cpu *cpu)
+{
+	for (size_t i = 0; i < cpu->expected.n && i < cpu->found.n; i++)
+		if (cpu->expected.at[i].pc != cpu->found.at[i].pc ||
+		    cpu->expected.at[i].tid != cpu->found.at[i].tid)
+			fail_msg("instruction %zu: tid %d pc %#lx, not tid %d pc %#lx", i,
+				 cpu->found.at[i].tid, (long)cpu->found.at[i].pc,
+				 cpu->expected.at[i].tid, (long)cpu->expected.at[i].pc);
+	assert_int_equal(cpu->found.n, cpu->expected.n);
+	assert_int_equal(cpu->lost, 0);
+}
+
+/* ---- tests ---- */
+
+static void processes_and_exec(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_stats stats;
+
+	begin(f, true, true);
+	put_comm(f, 10, 0, false, "ten");
+	put_mmap(f, 10, 0, f->programs[0]);
+	put_comm(f, 20, 0, false, "twenty");
+	put_mmap(f, 20, 0, f->programs[1]);
+	run(f, 0, 10, 0);
+	run(f, 1, 20, 1);
+	run(f, 0, 20, 1);	/* migrates, with no new record */
+	put_aux(f, 0, 20, 0);
+	put_aux(f, 1, 20, 0);
+	run(f, 1, 10, 0);
+	/* 10 executes another program, which comes to lie where the first was */
+	put_comm(f, 10, f->ticks * TICK_NS, true, "exec");
+	put_mmap(f, 10, f->ticks * TICK_NS + 1, f->programs[2]);
+	f->ticks += 2;
+	run(f, 1, 10, 2);
+	put_aux(f, 1, 10, 0);
+	run(f, 0, 10, 2);
+	put_aux(f, 0, 10, 0);
+	read_back(f, false, &stats);
+	check_equal(&f->cpus[0]);
+	check_equal(&f->cpus[1]);
+	assert_int_equal(stats.flow.insns, f->cpus[0].expected.n + f->cpus[1].expected.n);
+	assert_int_equal(stats.missing_bytes, 0);
+	assert_int_equal(stats.trace_bytes, f->cpus[0].aux_offset + f->cpus[1].aux_offset);
+}
+
+/* Without Ownership the context switches tell who runs. */
+static void switches_instead_of_context(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_stats stats;
+
+	begin(f, true, false);
+	put_mmap(f, 10, 0, f->programs[0]);
+	put_mmap(f, 20, 0, f->programs[1]);
+	put_switch(f, 0, 10, f->ticks * TICK_NS - 1);
+	run(f, 0, 10, 0);
+	put_switch(f, 0, 20, f->ticks * TICK_NS - 1);
+	run(f, 0, 20, 1);
+	put_aux(f, 0, 20, 0);
+	read_back(f, true, &stats);
+	check_equal(&f->cpus[0]);
+}
+
+/* Without time stamps a mapping counts from the AUX record on within which it was made. */
+static void no_timestamps(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_stats stats;
+
+	begin(f, false, true);
+	put_mmap(f, 10, 0, f->programs[0]);
+	run(f, 0, 10, 0);
+	put_aux(f, 0, 10, 0);
+	f->ticks += 10;
+	put_comm(f, 10, f->ticks * TICK_NS, true, "exec");
+	put_mmap(f, 10, f->ticks * TICK_NS + 1, f->programs[2]);
+	run(f, 0, 10, 2);
+	put_aux(f, 0, 10, 0);
+	read_back(f, true, &stats);
+	check_equal(&f->cpus[0]);
+}
+
+/* A flagged record is a gap: it is reported once, and the next sync is picked up. */
+static void truncated_record(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_stats stats;
+	struct steps *expected = &f->cpus[0].expected;
+	size_t cut;
+
+	begin(f, true, true);
+	put_mmap(f, 10, 0, f->programs[0]);
+	run(f, 0, 10, 0);
+	cut = expected->n;
+	f->cpus[0].len -= 10;	/* the end did not fit */
+	put_aux(f, 0, 10, PERF_AUX_FLAG_TRUNCATED);
+	run(f, 0, 10, 0);
+	put_aux(f, 0, 10, 0);
+	read_back(f, true, &stats);
+	assert_int_equal(f->cpus[0].lost, 1);
+	assert_int_equal(stats.truncated, 1);
+	assert_true(f->cpus[0].found.n < expected->n);
+	assert_true(f->cpus[0].found.n > cut);
+	/* everything after the gap is there: the last ones are the last ones */
+	for (size_t i = 1; i <= expected->n - cut; i++)
+		assert_int_equal(f->cpus[0].found.at[f->cpus[0].found.n - i].pc,
+				 expected->at[expected->n - i].pc);
+	/* and nothing before it is invented */
+	for (size_t i = 0; i < f->cpus[0].found.n - (expected->n - cut); i++)
+		assert_int_equal(f->cpus[0].found.at[i].pc, expected->at[i].pc);
+}
+
+/* Code that is missing is one gap for as long as it takes. */
+static void missing_code(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_stats stats;
+
+	begin(f, true, true);
+	put_mmap(f, 10, 0, "/nonexistent/program");
+	put_mmap(f, 20, 0, f->programs[1]);
+	run(f, 0, 10, 0);
+	f->cpus[0].expected.n = 0;
+	run(f, 0, 20, 1);
+	put_aux(f, 0, 20, 0);
+	read_back(f, true, &stats);
+	assert_int_equal(f->cpus[0].lost, 1);
+	f->cpus[0].lost = 0;
+	check_equal(&f->cpus[0]);
+}
+
+static void refused(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_options options = { 0 };
+	struct perf_event_attr attr = { .type = PMU_TYPE, .sample_id_all = 1,
+					.sample_type = SAMPLE_TYPE };
+	struct rvt_session *session;
+	static const struct {
+		const char *meta;
+		int err;
+		const char *says;
+	} cases[] = {
+		{ NULL, -ENOTSUP, "--params" },
+		{ "rvtrace 2\n", -ENOTSUP, "newer" },
+		{ "rvtrace 1\n", -ENOTSUP, "--params" },
+		{ "rvtrace 1\n\n[encoder 0]\ncpu = 0\nprotocol = quantum\n", -ENOTSUP, "quantum" },
+		{ "rvtrace 1\n\n[encoder 0]\ncpu = 0\nprotocol = ntrace\n", -ENODATA, "no trace" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *error;
+
+		assert_int_equal(rvt_perfdata_create(f->data, &f->writer), 0);
+		assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "x", NULL, 0), 0);
+		assert_int_equal(rvt_perfdata_begin(f->writer, cases[i].meta), 0);
+		assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+		f->writer = NULL;
+		assert_int_equal(rvt_session_open(f->data, &options, &session, &error),
+				 cases[i].err);
+		assert_non_null(error);
+		if (!strstr(error, cases[i].says) || !strstr(error, f->data))
+			fail_msg("case %zu: %s", i, error);
+		free(error);
+	}
+}
+
+static void make_name(char *name, const char *template)
+{
+	int fd;
+
+	strcpy(name, template);
+	fd = mkstemp(name);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	make_name(f->data, "/tmp/rvtrace-session-XXXXXX");
+	for (int i = 0; i < PROGRAMS; i++) {
+		FILE *out;
+
+		make_name(f->programs[i], "/tmp/rvtrace-program-XXXXXX");
+		f->harts[i] = hart_create(1000 + i, false);
+		assert_non_null(f->harts[i]);
+		out = fopen(f->programs[i], "w");
+		assert_non_null(out);
+		assert_int_equal(fwrite(hart_code(f->harts[i]), 1, HART_BYTES, out), HART_BYTES);
+		fclose(out);
+	}
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	rvt_perfdata_abandon(f->writer);
+	unlink(f->data);
+	for (int i = 0; i < PROGRAMS; i++) {
+		unlink(f->programs[i]);
+		hart_destroy(f->harts[i]);
+	}
+	for (int i = 0; i < CPUS; i++) {
+		rvt_ntrace_encoder_destroy(f->cpus[i].encoder);
+		free(f->cpus[i].bytes);
+		free(f->cpus[i].expected.at);
+		free(f->cpus[i].found.at);
+	}
+	free(f);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(processes_and_exec, setup, teardown),
+		cmocka_unit_test_setup_teardown(switches_instead_of_context, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_timestamps, setup, teardown),
+		cmocka_unit_test_setup_teardown(truncated_record, setup, teardown),
+		cmocka_unit_test_setup_teardown(missing_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(refused, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
