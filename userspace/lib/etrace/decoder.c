@@ -296,6 +296,28 @@ static bool split_path(struct rvt_etrace_decoder *dec, const struct rvt_etrace_m
 	return branch;
 }
 
+static int on_cache(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
+{
+	struct path path = dec->carried, last;
+	struct rvt_etrace_failure failure = {
+		RVT_REASON_BAD_FLOW, "jump target index beyond the cache",
+	};
+	uint64_t target;
+	int ret = RVT_ETRACE_NOWHERE;
+
+	if (rvt_etrace_has(msg, RVT_ETRACE_F_BRANCH_MAP))
+		append_map(&path, msg, msg->field[RVT_ETRACE_F_BRANCHES]);
+	if (msg->field[RVT_ETRACE_F_INDEX] < dec->cache_size)
+		ret = rvt_etrace_follow_cached(dec, &path, msg->field[RVT_ETRACE_F_INDEX],
+					       &target, &last, &failure);
+	if (ret < 0)
+		return ret;
+	if (ret == RVT_ETRACE_NOWHERE)
+		return fail(dec, &failure);
+	stand(dec, target, last);
+	return 0;
+}
+
 static bool find_target(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
 			struct goal *goal, struct rvt_etrace_failure *failure)
 {
@@ -348,6 +370,7 @@ static int on_address(struct rvt_etrace_decoder *dec, const struct rvt_etrace_ms
 		last = outcome(rvt_etrace_predicted(dec, goal.target) != count_failed(dec, msg));
 	stand(dec, goal.target, last);
 	dec->inferred = may_be_inferred(msg, ret, branch);
+	dec->goal = goal;
 	return msg->notify ? emit(dec, &mark) : 0;
 }
 
@@ -379,6 +402,10 @@ static int on_flow(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *
 		break;
 	case RVT_ETRACE_COUNT:
 		ret = on_count(dec, msg);
+		break;
+	case RVT_ETRACE_CACHE:
+	case RVT_ETRACE_CACHE_BRANCHES:
+		ret = msg->irreport ? on_address(dec, msg) : on_cache(dec, msg);
 		break;
 	default:
 		ret = on_address(dec, msg);

@@ -25,6 +25,15 @@ struct path {
 	uint64_t predicted;	/* outcomes after those of the map: as predicted */
 };
 
+/* What to look for on the way. */
+struct goal {
+	uint64_t target;
+	bool by_jump_only;	/* it is the target of an uninferable jump */
+	bool notify, updiscon, sync;
+	bool irreport;
+	uint64_t ir;		/* irdepth or irets */
+};
+
 struct held_trap {
 	bool valid;
 	bool has_address;	/* .address is that of the handler, if nothing of it retired */
@@ -46,6 +55,7 @@ struct rvt_etrace_decoder {
 	bool from_trap;		/* that was reported as the first of a trap handler */
 	struct path carried;	/* its outcome: at most one */
 	bool inferred;		/* it may have been executed once more since (6.6.2) */
+	struct goal goal;	/* with which it was reached then */
 	bool has_repeat;	/* a packet that may be a repeated report of it */
 	struct rvt_etrace_msg repeat;
 	struct held_trap trap;	/* its handler is not known yet */
@@ -86,15 +96,6 @@ int rvt_etrace_decoder_finish(struct rvt_etrace_decoder *dec);
 
 /* ---- decoder_follow.c ---- */
 
-/* What to look for on the way. */
-struct goal {
-	uint64_t target;
-	bool by_jump_only;	/* it is the target of an uninferable jump */
-	bool notify, updiscon, sync;
-	bool irreport;
-	uint64_t ir;		/* irdepth or irets */
-};
-
 enum rvt_etrace_followed {
 	RVT_ETRACE_BY_PATH,	/* stands before the target, having come inferably */
 	RVT_ETRACE_BY_JUMP,	/* or by an uninferable jump */
@@ -111,6 +112,13 @@ struct rvt_etrace_failure {
 /* rvt_etrace_follow - execute to @goal. Returns enum rvt_etrace_followed or a negative error. */
 int rvt_etrace_follow(struct rvt_etrace_decoder *dec, const struct path *path,
 		      const struct goal *goal, struct rvt_etrace_failure *failure);
+/*
+ * Executes to an uninferable jump, and that to the target in entry @index of the jump target cache.
+ * Sets *target, and *last to the outcome of a branch there. Returns likewise.
+ */
+int rvt_etrace_follow_cached(struct rvt_etrace_decoder *dec, const struct path *path,
+			     unsigned int index, uint64_t *target, struct path *last,
+			     struct rvt_etrace_failure *failure);
 /* Executes to the branch that comes when all outcomes are used. Likewise. */
 int rvt_etrace_follow_to_branch(struct rvt_etrace_decoder *dec, const struct path *path,
 				struct rvt_etrace_failure *failure);
@@ -151,8 +159,7 @@ enum rvt_etrace_walked {
 
 struct walk_goal {
 	uint64_t target;
-	bool has_target, has_depth;
-	unsigned int depth;	/* of the return stack at the target */
+	bool has_target;
 	const struct path *path; /* outcome of the first instruction; may be NULL */
 };
 

@@ -193,9 +193,6 @@ static enum decision decide_return(struct rvt_etrace_decoder *dec, const struct 
 				   uint64_t popped, uint64_t irets)
 {
 	unsigned int depth = rvt_flow_return_depth(dec->flow) + 1;
-	struct walk_goal ahead = {
-		.target = goal->target, .has_target = true, .has_depth = true, .depth = goal->ir,
-	};
 
 	if (dec->codec.iret_ext) {
 		if (irets != goal->ir)
@@ -204,15 +201,10 @@ static enum decision decide_return(struct rvt_etrace_decoder *dec, const struct 
 	}
 	if (popped == goal->target)
 		return FOLLOW;
-	if (dec->draft) {
-		unsigned int bits = dec->codec.params.return_stack_size_p;
-
-		return (depth & rvt_etrace_mask(bits)) == goal->ir ? IS_WRONG : FOLLOW;
-	}
-	if (depth != goal->ir)
-		return FOLLOW;
-	/* The packet may also report an instruction further on, at the same depth. */
-	return rvt_etrace_walk(dec, popped, &ahead) == RVT_ETRACE_WALK_TARGET ? FOLLOW : IS_WRONG;
+	/* 0.029: the field has no bit for a full stack. */
+	if (dec->draft)
+		depth &= rvt_etrace_mask(dec->codec.params.return_stack_size_p);
+	return depth == goal->ir ? IS_WRONG : FOLLOW;
 }
 
 /* Whether the flow, which stands before the target, is where the packet says. */
@@ -222,8 +214,9 @@ static bool is_goal(struct rvt_etrace_decoder *dec, const struct goal *goal, uin
 		return false;
 	if (goal->notify || rvt_flow_branch_at(dec->flow, goal->target))
 		return true;
+	/* An instruction that follows no return has irreport only with irets. */
 	if (dec->codec.iret_ext)
-		return irets == goal->ir && !came_by_return(dec);
+		return goal->ir && irets == goal->ir && !came_by_return(dec);
 	return !dec->draft && rvt_flow_return_depth(dec->flow) == goal->ir;
 }
 
@@ -234,12 +227,11 @@ static bool stands_at(const struct rvt_etrace_decoder *dec, uint64_t address)
 	return rvt_flow_pc(dec->flow, &pc) && pc == address;
 }
 
-/* From where all outcomes are used. */
-static int follow_returns(struct rvt_etrace_decoder *dec, const struct goal *goal,
+/* From where all outcomes are used. @irets: returns followed since. */
+static int follow_returns(struct rvt_etrace_decoder *dec, const struct goal *goal, uint64_t irets,
 			  struct rvt_etrace_failure *failure)
 {
 	struct rvt_order order = new_order(dec, &no_path);
-	uint64_t irets = 0;
 
 	order.flags |= RVT_RUN_STOP_RETURN | RVT_RUN_STOP_PC;
 	order.stop_pc = goal->target;
@@ -295,7 +287,35 @@ static int follow_irreport(struct rvt_etrace_decoder *dec, const struct path *pa
 		if (stop == RVT_STOP_OUTCOME)
 			return fail_stop(failure, stop);
 	}
-	return follow_returns(dec, goal, failure);
+	return follow_returns(dec, goal, 0, failure);
+}
+
+/* ---- to the target of a jump that is in the cache ---- */
+
+/*
+ * The entry is looked up when the jump is reached: returns on the way may change it. What is left of
+ * the map then is the outcome of a branch at the target.
+ */
+int rvt_etrace_follow_cached(struct rvt_etrace_decoder *dec, const struct path *path,
+			     unsigned int index, uint64_t *target, struct path *last,
+			     struct rvt_etrace_failure *failure)
+{
+	struct rvt_order order = new_order(dec, path);
+	uint64_t total = order.n_outcomes, left;
+	int stop = run(dec, &order);
+
+	if (stop < 0)
+		return stop;
+	left = total - order.used_outcomes;
+	if (stop != RVT_STOP_TARGET || left > 1)
+		return fail_stop(failure, stop);
+	*target = dec->cache[index];
+	if (*target & 1)
+		return fail(failure, RVT_REASON_BAD_FLOW, "jump target cache entry is not known");
+	if (rvt_flow_branch_at(dec->flow, *target) != left)
+		return fail(failure, RVT_REASON_BAD_FLOW, "wrong number of branches");
+	*last = (struct path){ .map = path->map >> order.used_outcomes & 1, .map_bits = left };
+	return take_jump(dec, *target, false);
 }
 
 /* ---- what decoder.c needs ---- */
@@ -325,10 +345,16 @@ int rvt_etrace_follow_to_branch(struct rvt_etrace_decoder *dec, const struct pat
 int rvt_etrace_look_again(struct rvt_etrace_decoder *dec, struct rvt_etrace_failure *failure)
 {
 	const struct walk_goal anything = { .has_target = false };
+	struct goal goal = dec->goal;
 	struct rvt_order order;
 	int stop;
 
 	dec->inferred = false;
+	/* Before anything but a synchronisation packet only a return that failed has irreport. */
+	if (goal.irreport && dec->return_depth) {
+		goal.by_jump_only = true;
+		return follow_returns(dec, &goal, goal.ir, failure);
+	}
 	if (rvt_etrace_walk(dec, dec->address, &anything) != RVT_ETRACE_WALK_JUMP)
 		return RVT_ETRACE_BY_PATH;
 	order = new_order(dec, &no_path);

@@ -199,11 +199,6 @@ struct walker {
 	struct rvt_insn load;
 };
 
-static unsigned int walk_depth(const struct walker *w)
-{
-	return rvt_flow_return_depth(w->dec->flow) - w->n_popped + w->n_pushed;
-}
-
 static bool walk_pop(struct walker *w, uint64_t *pc)
 {
 	if (w->n_pushed) {
@@ -213,6 +208,14 @@ static bool walk_pop(struct walker *w, uint64_t *pc)
 	if (!rvt_flow_return_at(w->dec->flow, w->n_popped, pc))
 		return false;
 	w->n_popped++;
+	return true;
+}
+
+static bool walk_push(struct walker *w, uint64_t pc)
+{
+	if (w->n_pushed == MAX_WALK_CALLS)
+		return false;
+	w->pushed[w->n_pushed++] = pc;
 	return true;
 }
 
@@ -229,12 +232,31 @@ static bool walk_sequential_jump(const struct walker *w, const struct rvt_insn *
 	return true;
 }
 
+/* True when it is known where an indirect jump leads. */
+static bool walk_indirect(struct walker *w, const struct rvt_insn *insn, uint64_t pc,
+			  uint64_t *next)
+{
+	bool implicit = w->dec->codec.params.options & RVT_OPT_IMPLICIT_RETURN;
+	uint64_t behind = *next, popped = 0;
+	bool found = false;
+
+	if (insn->iclass == RVT_INSN_RETURN)
+		found = walk_pop(w, &popped);
+	if (insn->flags & RVT_INSN_F_ABSOLUTE)
+		*next = insn->offset;
+	else if (found && implicit)
+		*next = popped;
+	if (!walk_sequential_jump(w, insn, pc, next) && !(found && implicit) &&
+	    !(insn->flags & RVT_INSN_F_ABSOLUTE))
+		return false;
+	return insn->iclass != RVT_INSN_IND_CALL || walk_push(w, behind);
+}
+
 /* Moves *pc over @insn. Returns WALK_TARGET to go on, else how the walk ends. */
 static enum rvt_etrace_walked step(struct walker *w, const struct rvt_insn *insn, uint64_t *pc,
 				   int taken)
 {
 	uint64_t next = *pc + insn->len_bytes;
-	bool implicit = w->dec->codec.params.options & RVT_OPT_IMPLICIT_RETURN;
 
 	switch (insn->iclass) {
 	case RVT_INSN_SEQUENTIAL:
@@ -248,19 +270,16 @@ static enum rvt_etrace_walked step(struct walker *w, const struct rvt_insn *insn
 	case RVT_INSN_CALL:
 	case RVT_INSN_JUMP:
 	case RVT_INSN_JUMP_LINKED:
-		if (insn->flags & RVT_INSN_F_TABLE || w->n_pushed == MAX_WALK_CALLS)
+		if (insn->flags & RVT_INSN_F_TABLE ||
+		    (insn->iclass == RVT_INSN_CALL && !walk_push(w, next)))
 			return RVT_ETRACE_WALK_END;
-		if (insn->iclass == RVT_INSN_CALL)
-			w->pushed[w->n_pushed++] = next;
 		next = *pc + insn->offset;
 		break;
 	case RVT_INSN_ECALL:
 	case RVT_INSN_EBREAK:
 		return RVT_ETRACE_WALK_END;
 	default:
-		if (walk_sequential_jump(w, insn, *pc, &next))
-			break;
-		if (!implicit || insn->iclass != RVT_INSN_RETURN || !walk_pop(w, &next))
+		if (!walk_indirect(w, insn, *pc, &next))
 			return RVT_ETRACE_WALK_JUMP;
 		break;
 	}
@@ -283,8 +302,7 @@ enum rvt_etrace_walked rvt_etrace_walk(const struct rvt_etrace_decoder *dec, uin
 		struct rvt_insn insn;
 		int taken = -1;
 
-		if (i && goal->has_target && pc == goal->target &&
-		    (!goal->has_depth || walk_depth(&w) == goal->depth))
+		if (i && goal->has_target && pc == goal->target)
 			return RVT_ETRACE_WALK_TARGET;
 		if (rvt_flow_peek_at(dec->flow, pc, &insn))
 			return RVT_ETRACE_WALK_END;

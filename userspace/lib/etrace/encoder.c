@@ -106,9 +106,6 @@ static bool must_report(struct rvt_etrace_encoder *enc, const struct stage *cur,
 {
 	if (next == NEXT_TRAP || next == NEXT_END || cur->notify || rvt_etrace_count_full(enc))
 		return true;
-	/* With the same privilege the decoder may have passed the jump's target before. */
-	if (next == NEXT_PRECISE && enc->context_changed && is_uninferable(cur))
-		return true;
 	return next != NEXT_PLAIN && has_unreported(enc);
 }
 
@@ -203,10 +200,28 @@ static void pin_held(struct rvt_etrace_encoder *enc)
 	rvt_etrace_report_address(enc, &enc->held, NEXT_PLAIN, true);
 }
 
+/* @cur: the instruction that follows the held one, in @run. @from_depth_again: see below. */
+static bool must_pin(const struct rvt_etrace_encoder *enc, const struct stage *cur,
+		     const struct rvt_retire *run, bool from_depth_again)
+{
+	switch (cur->arrival) {
+	case ARRIVED_BY_WRONG_RETURN:
+		/* The decoder would take an earlier return, or an earlier visit, for this one. */
+		return from_depth_again ||
+		       rvt_etrace_visited(enc, &(struct range){ cur->pc, cur->pc });
+	case ARRIVED_INFERABLY:
+	case ARRIVED_BY_RETURN:
+		/* Without an implicit return nothing is executed twice between two branches. */
+		return enc->irets &&
+		       rvt_etrace_visited(enc, &(struct range){ run->first_pc, run->last_pc });
+	default:
+		return false;
+	}
+}
+
 static void leave_held(struct rvt_etrace_encoder *enc, enum sent sent, const struct rvt_retire *run,
 		       struct stage *cur)
 {
-	const struct range range = { run->first_pc, run->last_pc };
 	unsigned int depth = enc->depth;
 	bool again = enc->returned_depths >> depth % 64 & 1;
 
@@ -215,8 +230,7 @@ static void leave_held(struct rvt_etrace_encoder *enc, enum sent sent, const str
 	cur->irdepth = depth;
 	if (enc->irets_mode || sent > SENT_NOTHING)
 		return;
-	if (cur->arrival == ARRIVED_BY_WRONG_RETURN ? again :
-	    cur->arrival < ARRIVED_BY_JUMP && rvt_etrace_visits_repeat(enc, &range)) {
+	if (must_pin(enc, cur, run, again)) {
 		pin_held(enc);
 		if (cur->arrival == ARRIVED_BY_RETURN) {
 			enc->irets = 1;
@@ -231,9 +245,13 @@ static uint8_t privilege(const struct rvt_etrace_encoder *enc, uint8_t prv, uint
 	return v && enc->codec.params.privilege_width_p >= 3 ? 5 + prv : prv;
 }
 
+/*
+ * A change of context waits until an inferable instruction: a synchronisation packet cannot say that
+ * the target of a jump is meant, or a return was not to where the return stack says.
+ */
 static bool is_precise(const struct rvt_etrace_encoder *enc, uint8_t prv)
 {
-	return prv != enc->prv || enc->context_changed;
+	return prv != enc->prv || (enc->context_changed && !is_uninferable(&enc->held));
 }
 
 /* The first instruction of @run enters the pipe; all before it leave. */
@@ -252,7 +270,9 @@ static struct stage enter(struct rvt_etrace_encoder *enc, const struct rvt_retir
 	cur.first = enc->first;
 	cur.after_trap = enc->trap_valid;
 	cur.notify = enc->mark;
-	enc->first = enc->mark = enc->context_changed = false;
+	if (cur.first || cur.after_trap || cur.precise)
+		enc->context_changed = false;
+	enc->first = enc->mark = false;
 	enc->prv = cur.prv;
 	return cur;
 }

@@ -116,8 +116,8 @@ unsigned int rvt_etrace_cache_index(const struct rvt_etrace_encoder *enc, uint64
 				    uint64_t target);
 /* All code that was visited is known to the decoder, or told apart by a branch outcome. */
 void rvt_etrace_visits_clear(struct rvt_etrace_encoder *enc);
-/* Would executing @range repeat code, so that its addresses become ambiguous? */
-bool rvt_etrace_visits_repeat(const struct rvt_etrace_encoder *enc, const struct range *range);
+/* Was any of @range visited since? */
+bool rvt_etrace_visited(const struct rvt_etrace_encoder *enc, const struct range *range);
 void rvt_etrace_visits_add(struct rvt_etrace_encoder *enc, const struct range *range);
 
 /* ---- encoder_report.c ---- */

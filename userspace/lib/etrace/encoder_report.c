@@ -172,6 +172,14 @@ static void set_irreport(const struct rvt_etrace_encoder *enc, const struct stag
 		return;
 	}
 	msg->irreport = wrong || (!enc->draft && irreport_2_0(enc, cur, next));
+	/*
+	 * 2.0: a decoder takes the first return from that depth for the wrong one. If there was one, all
+	 * that can be done is to report the instruction as if notification had been requested.
+	 */
+	if (!wrong && msg->irreport && enc->returned_depths >> enc->depth % 64 & 1) {
+		msg->irreport = false;
+		msg->notify = true;
+	}
 	if (msg->irreport)
 		rvt_etrace_set(msg, RVT_ETRACE_F_IRDEPTH, wrong ? enc->draft ?
 			       cur->irdepth & rvt_etrace_mask(enc->codec.params.return_stack_size_p) :
@@ -210,6 +218,10 @@ static bool use_cache(struct rvt_etrace_encoder *enc, const struct stage *cur,
 		enc->cache[index] = 1;
 	/* No notify or updiscon can be sent with an index. */
 	if (!hit || msg->notify || msg->updiscon || msg->kind == RVT_ETRACE_COUNT_ADDRESS)
+		return false;
+	/* A decoder needs the target early to tell which return failed. */
+	if (msg->irreport &&
+	    enc->codec.params.jump_cache_returns == RVT_JUMP_CACHE_ALL_RETURNS)
 		return false;
 	other.kind = enc->branches ? RVT_ETRACE_CACHE_BRANCHES : RVT_ETRACE_CACHE;
 	rvt_etrace_set(&other, RVT_ETRACE_F_INDEX, index);

@@ -159,11 +159,8 @@ void rvt_etrace_visits_clear(struct rvt_etrace_encoder *enc)
 	enc->returned_depths = 0;
 }
 
-bool rvt_etrace_visits_repeat(const struct rvt_etrace_encoder *enc, const struct range *range)
+bool rvt_etrace_visited(const struct rvt_etrace_encoder *enc, const struct range *range)
 {
-	/* Without an implicit return nothing is executed twice between two branches. */
-	if (!enc->irets || enc->irets_mode)
-		return false;
 	if (enc->n_ranges == MAX_RANGES)
 		return true;
 	for (unsigned int i = 0; i < enc->n_ranges; i++)
