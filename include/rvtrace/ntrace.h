@@ -60,7 +60,7 @@ struct rvt_ntrace_msg {
 	uint64_t offset;	/* of its first byte in the stream */
 	uint32_t len_bytes;
 	uint32_t present;	/* bit per enum rvt_ntrace_field */
-	uint8_t bits[RVT_NTRACE_FIELDS]; /* variable fields: payload bits received (MSB extension) */
+	uint8_t bits[RVT_NTRACE_FIELDS]; /* variable fields: payload bits (MSB extension) */
 	uint64_t field[RVT_NTRACE_FIELDS];
 };
 

@@ -34,7 +34,8 @@ static struct rvt_ntrace_reader *new_reader(const struct rvt_params *params, boo
 }
 
 /* Reads one message that is all of @bytes. The bytes are at the end of their allocation. */
-static struct rvt_ntrace_msg read_one(const struct rvt_params *params, const void *bytes, size_t len)
+static struct rvt_ntrace_msg read_one(const struct rvt_params *params, const void *bytes,
+				      size_t len)
 {
 	struct rvt_ntrace_reader *reader = new_reader(params, true);
 	struct rvt_ntrace_msg msg = { 0 }, none;
@@ -111,7 +112,8 @@ static void test_table(void **state)
 		     use->field != RVT_NTRACE_FIELDS; use++) {
 			char *end = fields + strlen(fields);
 
-			sprintf(end, "%s%s", *fields ? " " : "", rvt_ntrace_fields[use->field].name);
+			sprintf(end, "%s%s", *fields ? " " : "",
+				rvt_ntrace_fields[use->field].name);
 			if (use->bits)
 				sprintf(end + strlen(end), ":%u", use->bits);
 		}
@@ -309,7 +311,8 @@ static void test_non_minimal(void **state)
 	struct rvt_ntrace_msg msg;
 
 	(void)state;
-	msg = READ(&params, 3 << 2, 5 << 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3);
+	msg = READ(&params, 3 << 2, 5 << 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		   3);
 	assert_int_equal(msg.field[F(ICNT)], 5);
 	assert_int_equal(msg.bits[F(ICNT)], 20 * 6);
 }
@@ -480,7 +483,8 @@ static struct rvt_ntrace_msg random_message(const struct rvt_params *params)
 	}
 	for (const struct rvt_ntrace_use *use = format->uses; use->field != RVT_NTRACE_FIELDS;
 	     use++) {
-		unsigned int bits = use->bits ? use->bits : rvt_ntrace_fields[use->field].max_bits[1];
+		unsigned int bits = use->bits ? use->bits :
+						rvt_ntrace_fields[use->field].max_bits[1];
 		uint64_t value = random_value(bits);
 
 		if (use->field == F(RCODE))
@@ -631,7 +635,8 @@ static void test_noise(void **state)
 			/* round 0..19: noise, then mostly field ends, then mostly zeros */
 			uint8_t byte = random64() >> 32;
 
-			bytes[i] = round < 20 ? byte : round < 40 ? byte & ~2 : byte & -(byte > 250);
+			bytes[i] = round < 20 ? byte : round < 40 ? byte & ~2 :
+						       byte & -(byte > 250);
 		}
 		check_noise(&params, bytes, sizeof(bytes), pieces[0], first);
 		for (size_t i = 1; i < sizeof(pieces) / sizeof(*pieces); i++) {

@@ -30,7 +30,8 @@ static char *dump(const struct rvt_params *params, unsigned int flags, size_t pi
 	assert_int_equal(rvt_dump_create(params, flags, out, &dump), 0);
 	for (size_t pos = 0; pos < sizeof(trace); pos += piece)
 		rvt_dump_feed(dump, trace + pos,
-			      piece < sizeof(trace) - pos ? piece : sizeof(trace) - pos, 0x100 + pos);
+			      piece < sizeof(trace) - pos ? piece : sizeof(trace) - pos,
+			      0x100 + pos);
 	rvt_dump_finish(dump);
 	rvt_dump_stats(dump, stats);
 	rvt_dump_destroy(dump);
@@ -67,8 +68,8 @@ static void test_text(void **state)
 	      "00000108: 24 0d 00 09 0f                       ProgTraceSync SYNC=3(exit from debug "
 	      "mode) I-CNT=0 F-ADDR=0x80 TSTAMP=3 address=0x100 time=3\n"
 	      "0000010d: damaged, 3 bytes: reserved MSEO value 2\n"
-	      "00000110: 08 c8 38 03                          Ownership PROCESS=0x3b2 FORMAT=2 PRV=0 "
-	      "V=1 scontext=0x1d\n");
+	      "00000110: 08 c8 38 03                          Ownership PROCESS=0x3b2 FORMAT=2 "
+	      "PRV=0 V=1 scontext=0x1d\n");
 }
 
 static void test_json(void **state)

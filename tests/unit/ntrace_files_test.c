@@ -44,7 +44,9 @@ struct file {
 	char *expected_flow;
 };
 
-enum section { SECTION_NONE, SECTION_PARAMS, SECTION_CODE, SECTION_TRACE, SECTION_DUMP, SECTION_FLOW };
+enum section {
+	SECTION_NONE, SECTION_PARAMS, SECTION_CODE, SECTION_TRACE, SECTION_DUMP, SECTION_FLOW
+};
 
 /* ---- the file ---- */
 
@@ -283,8 +285,8 @@ static void compare(const struct file *file, const char *what, size_t piece, con
 		    const char *expected)
 {
 	if (strcmp(got, expected))
-		fail_msg("%s: %s in pieces of %zu bytes:\n%s-- expected:\n%s", file->name, what, piece,
-			 got, expected);
+		fail_msg("%s: %s in pieces of %zu bytes:\n%s-- expected:\n%s", file->name, what,
+			 piece, got, expected);
 }
 
 static void check_dump(const struct file *file, size_t piece)

@@ -138,13 +138,14 @@ static void choose_kinds(struct world *w, int first, uint64_t base)
 	static const enum kind often[] = {
 		LINEAR, LINEAR, LINEAR, LINEAR, LINEAR, BRANCH, BRANCH, BRANCH, CALL, RETURN, LOAD,
 	};
+	int last = first + REGION_INSNS - 1;
 	uint64_t pc = base;
 
 	for (int i = first; i < first + REGION_INSNS; i++) {
 		struct insn *insn = &w->insns[i];
 
 		insn->kind = one_in(w, 3) ? below(w, SEQUENTIAL) : often[below(w, 11)];
-		if (i == first + REGION_INSNS - 1 || (insn->kind == LOAD && i == first + REGION_INSNS - 2))
+		if (i == last || (insn->kind == LOAD && i == last - 1))
 			insn->kind = JUMP;
 		if (i > first && w->insns[i - 1].kind == LOAD)
 			insn->kind = SEQUENTIAL;
@@ -258,7 +259,8 @@ static void make_program(struct world *w)
 	w->n_insns = regions * REGION_INSNS;
 	for (int r = 0; r < regions; r++, k++)
 		choose_kinds(w, r * REGION_INSNS,
-			     w->config.xlen == 32 ? bases32[k % 4] : bases64[(k + below(w, 2)) % 6]);
+			     w->config.xlen == 32 ? bases32[k % 4] :
+						    bases64[(k + below(w, 2)) % 6]);
 	/* regions must not lie on each other */
 	if (regions == 2 && w->insns[0].pc == w->insns[REGION_INSNS].pc)
 		w->n_insns = REGION_INSNS;
@@ -658,13 +660,15 @@ static void describe(const struct world *w, uint64_t seed)
 {
 	const struct rvt_ntrace_encoder_config *c = &w->config;
 
-	print_error("RVT_PROPERTY_SEED=%" PRIu64 ": %s %s xlen %u options 0x%x implicit return %u/%u "
-		    "src %u/%u timestamp %u sync %u/%u icnt %u hist %u hrepeat %u bcnt %u%s\n", seed,
+	print_error("RVT_PROPERTY_SEED=%" PRIu64 ": %s %s xlen %u options 0x%x implicit return "
+		    "%u/%u src %u/%u timestamp %u sync %u/%u icnt %u hist %u hrepeat %u bcnt %u"
+		    "%s\n", seed,
 		    c->dialect == RVT_DIALECT_NTRACE_RC7 ? "rc7" : "1.0",
 		    c->mode == RVT_MODE_BTM ? "btm" : "htm", c->xlen, c->options,
 		    c->implicit_return_mode, c->return_stack_depth, c->src, c->src_bits,
 		    c->timestamp, c->sync_mode, c->sync_max, c->icnt_bits, c->hist_bits,
-		    c->hrepeat_bits, c->bcnt_bits, w->damaged ? " damaged" : w->lossy ? " lossy" : "");
+		    c->hrepeat_bits, c->bcnt_bits,
+		    w->damaged ? " damaged" : w->lossy ? " lossy" : "");
 }
 
 static bool same(const struct world *w)
@@ -679,8 +683,8 @@ static bool same(const struct world *w)
 		}
 	}
 	if (e->n_pcs != d->n_pcs || e->n_traps != d->n_traps || d->n_lost) {
-		print_error("%zu instructions and %zu traps, decoded %zu and %zu; lost %zu\n", e->n_pcs,
-			    e->n_traps, d->n_pcs, d->n_traps, d->n_lost);
+		print_error("%zu instructions and %zu traps, decoded %zu and %zu; lost %zu\n",
+			    e->n_pcs, e->n_traps, d->n_pcs, d->n_traps, d->n_lost);
 		return false;
 	}
 	for (size_t i = 0; i < e->n_traps; i++) {
@@ -692,7 +696,8 @@ static bool same(const struct world *w)
 			return false;
 		}
 	}
-	if (e->n_times != d->n_times || memcmp(e->times, d->times, e->n_times * sizeof(e->times[0]))) {
+	if (e->n_times != d->n_times ||
+	    memcmp(e->times, d->times, e->n_times * sizeof(e->times[0]))) {
 		print_error("timestamps differ: %zu, decoded %zu\n", e->n_times, d->n_times);
 		return false;
 	}
@@ -815,7 +820,8 @@ static void test_all(void **state)
 
 static void test_loss(void **state)
 {
-	uint64_t first = setting("RVT_PROPERTY_SEED", 1), n = setting("RVT_PROPERTY_CASES", 300) / 3;
+	uint64_t first = setting("RVT_PROPERTY_SEED", 1);
+	uint64_t n = setting("RVT_PROPERTY_CASES", 300) / 3;
 	size_t decoded = 0;
 
 	(void)state;
@@ -827,7 +833,8 @@ static void test_loss(void **state)
 
 static void test_damage(void **state)
 {
-	uint64_t first = setting("RVT_PROPERTY_SEED", 1), n = setting("RVT_PROPERTY_CASES", 300) / 2;
+	uint64_t first = setting("RVT_PROPERTY_SEED", 1);
+	uint64_t n = setting("RVT_PROPERTY_CASES", 300) / 2;
 	size_t decoded = 0;
 
 	(void)state;

@@ -98,7 +98,7 @@ static bool parse_reg(const char *name, unsigned int *reg)
 
 struct mnemonic {
 	const char *name;
-	/* of the operands: 'r' register, 'n' hexadecimal number, 't' target; upper case: optional */
+	/* of each operand: 'r' register, 'n' hexadecimal number, 't' target; 'N' optional */
 	const char *operands;
 	unsigned int len;
 	uint64_t code;

@@ -33,7 +33,7 @@ static const char usage_text[] =
 	"       perf rvtrace dump [--json] --params FILE [--wrapped-at OFFSET] DUMP\n"
 	"\n"
 	"Prints each message of a trace with its offset, bytes, fields and resolved addresses.\n"
-	"  --params FILE        parameters of the encoder (`key = value` lines); a recording has its own\n"
+	"  --params FILE        parameters of the encoder, `key = value`; a recording has its own\n"
 	"  --json               one JSON object a line\n"
 	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n";
 
@@ -153,7 +153,8 @@ static int dump_bare(const struct dump_options *options, const struct input *inp
 		return ret;
 	if (options->wrapped && options->wrapped_at >= input->len)
 		return cmd_error(STATUS_UNUSABLE, "--wrapped-at %#llx: %s has only %zu bytes",
-				 (unsigned long long)options->wrapped_at, options->path, input->len);
+				 (unsigned long long)options->wrapped_at, options->path,
+				 input->len);
 	ret = rvt_dump_create(&params, options->json ? RVT_DUMP_JSON : 0, stdout, &dump);
 	if (ret)
 		return cmd_error(STATUS_UNUSABLE, "%s: %s", options->params, strerror(-ret));
@@ -172,7 +173,8 @@ static int dump_recording(const struct dump_options *options)
 	int ret;
 
 	if (options->wrapped)
-		return cmd_error(STATUS_UNUSABLE, "%s: --wrapped-at is for bare dumps", options->path);
+		return cmd_error(STATUS_UNUSABLE, "%s: --wrapped-at is for bare dumps",
+				 options->path);
 	ret = rvt_session_open(options->path, &session_options, &session, &error);
 	if (ret) {
 		cmd_error(STATUS_UNUSABLE, "%s", error ? error : strerror(-ret));

@@ -87,7 +87,8 @@ static const struct rvt_ntrace_use *find_use(const struct rvt_ntrace_format *for
 		return &src;
 	if (field == RVT_NTRACE_F_TSTAMP)
 		return &tstamp;
-	for (const struct rvt_ntrace_use *use = format->uses; use->field != RVT_NTRACE_FIELDS; use++)
+	for (const struct rvt_ntrace_use *use = format->uses; use->field != RVT_NTRACE_FIELDS;
+	     use++)
 		if (use->field == field)
 			return use;
 	return NULL;
@@ -141,7 +142,8 @@ static int assemble_message(struct assembly *assembly, const struct rvt_ntrace_f
 	}
 	len = rvt_ntrace_write(&msg, assembly->params->src_bits, bytes);
 	if (len < 0)
-		return fail(assembly, "message is longer than %d bytes", RVT_NTRACE_MAX_MESSAGE_BYTES);
+		return fail(assembly, "message is longer than %d bytes",
+			    RVT_NTRACE_MAX_MESSAGE_BYTES);
 	if ((size_t)len > assembly->size)
 		return -ENOSPC;
 	memcpy(assembly->bytes, bytes, len);

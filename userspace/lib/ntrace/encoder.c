@@ -254,7 +254,8 @@ static void set_privilege(struct rvt_ntrace_encoder *enc, uint8_t prv, uint8_t v
 static bool is_sequential(const struct rvt_ntrace_encoder *enc, const struct rvt_retire *run,
 			  bool icnt_sent)
 {
-	return option(enc, RVT_OPT_SEQUENTIAL_JUMP) && run->sijump && (run->insns > 1 || !icnt_sent);
+	return option(enc, RVT_OPT_SEQUENTIAL_JUMP) && run->sijump &&
+	       (run->insns > 1 || !icnt_sent);
 }
 
 static void branch(struct rvt_ntrace_encoder *enc, bool taken)
@@ -392,7 +393,7 @@ void rvt_ntrace_encoder_trap(struct rvt_ntrace_encoder *enc, const struct rvt_tr
 
 void rvt_ntrace_encoder_start(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync)
 {
-	/* a reset while tracing: the first message tells how far it came (table "SYNC Field Values") */
+	/* a reset while tracing: the first message tells how far it came (8.5, SYNC=1) */
 	if (enc->state == RVT_NTRACE_RUNNING) {
 		/* of a taken branch the target need not be known; it repeats no other message */
 		if (enc->owed == RVT_NTRACE_OWED_DIRECT)

@@ -246,7 +246,8 @@ static void damage(struct ntrace_dump *dump)
 	dump->damaged++;
 	fprintf(dump->out, dump->json ?
 		"{\"offset\":%" PRIu64 ",\"len\":%" PRIu64 ",\"damage\":\"%s\"}\n" :
-		"%08" PRIx64 ": damaged, %" PRIu64 " bytes: %s\n", d->offset, d->len_bytes, d->what);
+		"%08" PRIx64 ": damaged, %" PRIu64 " bytes: %s\n",
+		d->offset, d->len_bytes, d->what);
 }
 
 static int dump_create(const struct rvt_params *params, unsigned int flags, FILE *out,

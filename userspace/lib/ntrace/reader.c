@@ -37,7 +37,8 @@ static void add_use(struct rvt_ntrace_layout *layout, const struct rvt_ntrace_us
 		layout->fixed_bits += use->bits;
 	} else {
 		layout->var[layout->n_var].field = use->field;
-		layout->var[layout->n_var].max_bits = rvt_ntrace_fields[use->field].max_bits[revision];
+		layout->var[layout->n_var].max_bits =
+			rvt_ntrace_fields[use->field].max_bits[revision];
 		layout->n_var++;
 	}
 }
@@ -49,7 +50,8 @@ static void build(struct rvt_ntrace_layout *layout, const struct rvt_ntrace_form
 	layout->known = 1;
 	layout->fixed_bits = 6 + src_bits;
 	layout->present = 1u << RVT_NTRACE_F_TCODE | (src_bits ? 1u << RVT_NTRACE_F_SRC : 0);
-	for (const struct rvt_ntrace_use *use = format->uses; use->field != RVT_NTRACE_FIELDS; use++)
+	for (const struct rvt_ntrace_use *use = format->uses; use->field != RVT_NTRACE_FIELDS;
+	     use++)
 		if (use->when == RVT_NTRACE_ALWAYS || use->when == when)
 			add_use(layout, use, revision);
 }
@@ -194,11 +196,10 @@ static inline void drop_bits(struct segment *seg, unsigned int bits)
 /* An address may carry copies of its top bit beyond bit 62. */
 static bool addr_fits(struct segment *seg, unsigned int bits)
 {
-	uint64_t hi = bits < 128 ? seg->hi : 0;
-	uint64_t ones = bits > 64 ? (bits < 128 ? (UINT64_C(1) << (bits - 64)) - 1 : UINT64_MAX) : 0;
+	uint64_t ones = bits > 64 ? UINT64_MAX >> (bits < 128 ? 128 - bits : 0) : 0;
 	bool top = seg->lo >> 63;
 
-	if (seg->excess || seg->hi != hi || hi != (top ? ones : 0))
+	if (seg->excess || seg->hi != (top ? ones : 0))
 		return false;
 	if (top && !(seg->lo >> 62 & 1))
 		return false;
@@ -480,7 +481,8 @@ static enum rvt_ntrace_read read_carry(struct rvt_ntrace_reader *reader,
 	return read;
 }
 
-static inline enum rvt_ntrace_read read_input(struct rvt_ntrace_reader *reader, struct rvt_ntrace_msg *msg)
+static inline enum rvt_ntrace_read read_input(struct rvt_ntrace_reader *reader,
+					      struct rvt_ntrace_msg *msg)
 {
 	struct parse parse = { .bytes = reader->pos, .avail = reader->end - reader->pos };
 	enum rvt_ntrace_read read = parse_message(reader, &parse, msg);

@@ -85,15 +85,15 @@ const char *rvt_ntrace_value_name(enum rvt_ntrace_field field, uint64_t value)
 	};
 	static const char *const evcode[16] = {
 		[0] = "debug entry", [1] = "low power", [4] = "trace disabled",
-		[8] = "vendor", "vendor", "vendor", "vendor", "vendor", "vendor", "vendor", "vendor",
+		[8 ... 15] = "vendor",
 	};
 	static const char *const rcode[16] = {
 		"I-CNT full", "HIST full", "HIST repeated",
-		[8] = "vendor", "vendor", "vendor", "vendor", "vendor", "vendor", "vendor", "vendor",
+		[8 ... 15] = "vendor",
 	};
 	static const char *const etype[16] = {
 		"queue overrun",
-		[8] = "vendor", "vendor", "vendor", "vendor", "vendor", "vendor", "vendor", "vendor",
+		[8 ... 15] = "vendor",
 	};
 
 	switch (field) {

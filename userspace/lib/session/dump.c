@@ -34,7 +34,8 @@ static int get_dump(struct dumps *dumps, const struct buffer *buffer, const stru
 	return err;
 }
 
-static void feed_record(struct rvt_dump *dump, const struct buffer *buffer, const struct rvt_aux *aux)
+static void feed_record(struct rvt_dump *dump, const struct buffer *buffer,
+			const struct rvt_aux *aux)
 {
 	uint64_t at = aux->offset, end = aux->offset + aux->size;
 
