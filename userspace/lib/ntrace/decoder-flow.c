@@ -138,6 +138,12 @@ static void report_stop(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 			CONTRADICT(d, s, msg, "no history for the branch at 0x%" PRIx64, pc);
 		break;
 	case RVT_STOP_TARGET:
+		if (s->resumed && (iclass == RVT_INSN_RETURN || iclass == RVT_INSN_COROUTINE)) {
+			rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_NO_CODE, false,
+					"0x%" PRIx64 " returns to a call for which there was no code",
+					last);
+			break;
+		}
 		CONTRADICT(d, s, msg, "0x%" PRIx64 " jumps where only a message can tell, but I-CNT "
 			   "has %" PRIu64 " more and HIST %" PRIu64, last, icnt, s->hist.bits);
 		break;
@@ -379,6 +385,7 @@ void rvt_ntrace_arrive_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sour
 	struct rvt_event mark = { .type = RVT_EVENT_MARK, .offset = msg->offset };
 
 	s->synced = true;
+	s->resumed = false;
 	if (walked)
 		pass_sync(d, s, msg, faddr);
 	else

@@ -57,8 +57,10 @@ static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_r
 		rvt_ntrace_lose(d, s, offset, reason, true, "%s", detail);
 		told = true;
 	}
-	if (!told && d->ops.event)
+	/* Damage that nobody's flow suffers from is told once, not for each message. */
+	if (!told && !d->told_damage && d->ops.event)
 		rvt_ntrace_check(d, d->ops.event(d->ops.ctx, &event));
+	d->told_damage = true;
 }
 
 /* ---- messages ---- */
@@ -194,6 +196,7 @@ static void resume(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		   const struct rvt_ntrace_msg *msg, uint64_t target)
 {
 	s->flowing = true;
+	s->resumed = true;
 	rvt_ntrace_check(d, rvt_flow_start(s->flow, target, msg->offset, true));
 }
 
@@ -272,6 +275,7 @@ static void on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	uint64_t faddr = rvt_ntrace_addr(msg, RVT_NTRACE_F_FADDR, d->params.xlen, d->extend_msb);
 
 	d->stream.stats.syncs++;
+	d->told_damage = false;
 	if (sync == RVT_NTRACE_SYNC_DEBUG_EXIT || sync == RVT_NTRACE_SYNC_TRACE_ENABLE)
 		s->mode_settled = d->params.mode != RVT_MODE_AUTO;
 	if (tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC && !settle_mode(d, s, msg, RVT_MODE_BTM))

@@ -39,6 +39,8 @@ struct rvt_ntrace_source {
 
 	bool unanswered;		/* the walk ended in an indirect jump: target not known */
 	bool moved;			/* instructions were executed since the last address */
+	bool resumed;			/* in mid-stream, behind code that is not known: calls that
+					 * were made there are missing on the return stack */
 	struct rvt_ntrace_repeat repeat;
 
 	bool time_valid;
@@ -54,6 +56,7 @@ struct rvt_ntrace_decoder {
 	uint32_t run_flags;		/* RVT_RUN_* of every walk */
 	bool extend_msb;
 	bool told_start;		/* bytes before the first message boundary were reported */
+	bool told_damage;		/* since the last sync, and no source has flow to lose */
 	bool fed;
 	uint64_t first_offset;		/* of the data */
 	int result;			/* what a callback returned, once it is not 0 */
