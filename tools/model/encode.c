@@ -28,6 +28,22 @@ void encode_reset_fifo(struct component *c)
 	e->drained_insns = e->hart->insns;
 }
 
+/*
+ * Does a decoder that gets nothing more know how far the hart came? N-Trace's Ownership does not say, nor does
+ * ResourceFull with history but without I-CNT.
+ */
+static bool tells_position(const struct encoder *e, const uint8_t *bytes)
+{
+	unsigned int tcode = bytes[0] >> 2, bit = 6 + e->src_bits, rcode = 0;
+
+	if (!e->ntrace || tcode == RVT_NTRACE_OWNERSHIP)
+		return !e->ntrace;
+	/* Six bits of the message in each byte, above the two of MSEO. */
+	for (unsigned int i = 0; i < 4; i++, bit++)
+		rcode |= (bytes[bit / 6] >> (2 + bit % 6) & 1) << i;
+	return tcode != RVT_NTRACE_RESOURCE_FULL || rcode == 0;
+}
+
 static int emit(void *ctx, const uint8_t *bytes, size_t len)
 {
 	struct component *c = ctx;
@@ -48,7 +64,7 @@ static int emit(void *ctx, const uint8_t *bytes, size_t len)
 	ret = part_pass(c, bytes, len);
 	if (ret)
 		part_sticky(c, TE_OVERFLOW);
-	else
+	else if (tells_position(e, bytes))
 		e->hart->emitted = true;
 	return ret;
 }
@@ -137,6 +153,7 @@ static int create_ntrace(struct component *c, struct encoder *e)
 	};
 	int ret;
 
+	e->src_bits = config.src_bits;
 	config.src = src(c, config.src_bits);
 	ret = rvt_ntrace_encoder_create(&config, &e->ntrace);
 	if (!ret)

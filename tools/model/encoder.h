@@ -42,6 +42,7 @@ struct encoder {
 	bool by_insn;				/* filter_by_insn() */
 	/* From Enable to Enable one of these, if InstMode says so. */
 	struct rvt_ntrace_encoder *ntrace;
+	unsigned int src_bits;
 	struct rvt_etrace_encoder *etrace;
 	uint64_t drained_insns;			/* the hart's count when the FIFO last drained */
 	uint32_t fifo;				/* bytes in it */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Writes the tandem trace of one hart. Arguments: out=FILE, start=N (instructions of the hart to
- * skip) or start=user (the first one in U mode), count=N (instructions to trace), hart=N, quit=on
- * (end the emulator after them).
+ * skip) or start=user (the first one in U mode), skip=N (more to skip from there on), count=N
+ * (instructions to trace), hart=N, quit=on (end the emulator after them).
  *
  * A call-back before each instruction finds the registers as the instruction before left them, and
  * writes down what changed. CSRs are looked at only after what can change them: system
@@ -46,7 +46,7 @@ struct per_vcpu {
 
 static struct {
 	const char *path;
-	uint64_t start, count;
+	uint64_t start, skip, count;
 	bool start_user, quit;
 	unsigned int hart;
 } args = { .count = UINT64_MAX };
@@ -399,6 +399,10 @@ static void on_insn(unsigned int vcpu, void *userdata)
 
 	if (hart.done || vcpu != args.hart)
 		return;
+	if (args.skip) {
+		args.skip--;
+		return;
+	}
 	/* A trace begins with a block: before, the address is not known. */
 	if (!hart.on && (!insn->first || (args.start_user && register_privilege() != PRIV_U)))
 		return;
@@ -549,6 +553,8 @@ static int parse(char *arg)
 		args.start_user = true;
 	else if (!strcmp(arg, "start"))
 		args.start = strtoull(value, NULL, 0);
+	else if (!strcmp(arg, "skip"))
+		args.skip = strtoull(value, NULL, 0);
 	else if (!strcmp(arg, "count"))
 		args.count = strtoull(value, NULL, 0);
 	else if (!strcmp(arg, "hart"))
@@ -571,8 +577,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	}
 	for (i = 0; i < argc; i++) {
 		if (parse(argv[i])) {
-			fprintf(stderr, "rvtrace-tandem: '%s': there are out=, start=, count=, "
-				"hart=, quit=\n", argv[i]);
+			fprintf(stderr, "rvtrace-tandem: '%s': there are out=, start=, skip=, "
+				"count=, hart=, quit=\n", argv[i]);
 			return -EINVAL;
 		}
 	}

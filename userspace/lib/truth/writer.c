@@ -165,10 +165,11 @@ int rvt_truth_part(struct rvt_truth_writer *w, uint64_t id, uint32_t first, uint
 /* A LOST record goes to the mark, before what is being held. */
 static void put_lost(struct rvt_truth_writer *w)
 {
-	memmove(w->pending + w->mark + 1, w->pending + w->mark, w->len - w->mark);
-	w->pending[w->mark] = 'l';
+	size_t at = w->holding ? w->mark : w->len;
+
+	memmove(w->pending + at + 1, w->pending + at, w->len - at);
+	w->pending[at] = 'l';
 	w->len++;
-	w->mark = w->len;
 	w->holding = false;
 }
 
@@ -179,7 +180,9 @@ static void put_moment(struct rvt_truth_writer *w, uint8_t tag, const struct rvt
 	put_leb(w, r->time);
 	if (r->type == RVT_TRUTH_OFF)
 		put_leb(w, r->reason);
-	w->holding = false;
+	/* Nothing after ON was passed on yet. */
+	w->mark = w->len;
+	w->holding = r->type == RVT_TRUTH_ON;
 }
 
 int rvt_truth_write(struct rvt_truth_writer *w, const struct rvt_truth_record *r)
