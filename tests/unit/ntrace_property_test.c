@@ -560,7 +560,7 @@ static void make_config(struct world *w)
 	rvt_params_init(&w->params, RVT_PROTOCOL_NTRACE, c->dialect);
 	w->params.xlen = c->xlen;
 	w->params.options = c->options;
-	w->params.mode = c->mode;
+	w->params.mode = one_in(w, 4) ? RVT_MODE_AUTO : c->mode;
 	w->params.src_bits = c->src_bits;
 	w->params.timestamp = c->timestamp;
 	w->params.implicit_return_mode = c->options & RVT_OPT_IMPLICIT_RETURN ?

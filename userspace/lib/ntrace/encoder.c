@@ -442,7 +442,9 @@ void rvt_ntrace_encoder_stop(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_evc
 		sync_here(enc, next_pc);
 	}
 	if (enc->state != RVT_NTRACE_LOSSY || rvt_ntrace_send_error(enc)) {
-		/* nothing is owed or counted unless it was running */
+		/* nothing has been counted unless it was running */
+		if (enc->state != RVT_NTRACE_RUNNING)
+			rvt_ntrace_encoder_forget(enc);
 		enc->state = RVT_NTRACE_RUNNING;
 		rvt_ntrace_send_correlation(enc, evcode);
 	}
