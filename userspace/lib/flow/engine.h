@@ -9,6 +9,7 @@
 
 #include <rvtrace/flow.h>
 #include "flow/cache.h"
+#include "flow/memo.h"
 
 #define RVT_FLOW_BATCH 1024
 /* Blocks by the address that an indirect jump went to: a small cache before the tables. */
@@ -59,6 +60,9 @@ struct rvt_flow {
 	struct rvt_code_block *last_block;
 	uint32_t last_insn;
 
+	struct rvt_memo *memo;		/* RVT_MEMO_ENTRIES, made when first used */
+	uint32_t memo_flags;		/* of the orders that it holds for */
+
 	struct rvt_return_stack returns;
 	struct rvt_flow_stats stats;
 	void *single;			/* tsearch: blocks that lie in no single mapping */
@@ -91,8 +95,11 @@ static inline uint64_t rvt_flow_current(const struct rvt_flow *flow)
 static inline int rvt_flow_emit(struct rvt_flow *flow, struct rvt_code_block *block,
 				uint32_t first, uint32_t count)
 {
-	struct rvt_run *run = &flow->runs[flow->n_runs++];
+	struct rvt_run *run;
 
+	if (!flow->sink.runs)
+		return 0;
+	run = &flow->runs[flow->n_runs++];
 	run->block = &block->pub;
 	run->first = first;
 	run->count = count;

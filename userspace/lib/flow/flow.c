@@ -42,6 +42,7 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 		return;
 	tdestroy(flow->single, free);
 	free(flow->returns.entries);
+	free(flow->memo);
 	free(flow);
 }
 

@@ -3,6 +3,8 @@
  * Block walk: executes whole blocks, and follows links between them.
  */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include "flow/engine.h"
 
 /* An order in progress. */
@@ -14,6 +16,7 @@ struct walk {
 	uint64_t halfwords_left, insns_left;
 	uint64_t insns;			/* executed */
 	uint64_t branches, taken, indirect;
+	bool memo;			/* paths may be replayed */
 };
 
 enum { GO_ON = -1 };
@@ -327,6 +330,111 @@ static int all_used(struct rvt_flow *flow, struct walk *w, struct rvt_code_block
 	return RVT_STOP_USED;
 }
 
+/* ---- replaying paths ---- */
+
+static struct rvt_code_block *next_of_path(void *ctx, struct rvt_code_block *from, bool taken,
+					   uint64_t pc)
+{
+	struct rvt_code_block *b;
+
+	if (from->end == RVT_END_RETURN)
+		return rvt_flow_enter(ctx, pc, &b) ? NULL : b;
+	return follow(ctx, from, taken ? &from->taken : &from->next, pc);
+}
+
+/* The entry for the next outcomes at @b; NULL: none that can be used. */
+static struct rvt_memo *find_memo(struct rvt_flow *flow, struct walk *w, struct rvt_code_block *b)
+{
+	uint64_t n = w->outcomes_left < RVT_MEMO_OUTCOMES ? w->outcomes_left : RVT_MEMO_OUTCOMES;
+	uint32_t key = (w->bits & ((1u << n) - 1)) | 1u << n;
+	struct rvt_memo *m = &flow->memo[rvt_memo_index(b, key)];
+	struct rvt_piece *piece = flow->piece;
+
+	if (m->start != b || m->key != key) {
+		m->start = b;
+		m->key = key;
+		m->built = false;
+		m->n_runs = 0;
+		return NULL;
+	}
+	if (!m->built && piece) {
+		rvt_memo_build(m, b, key, w->flags, flow, next_of_path);
+		flow->piece = piece;
+	}
+	if (!m->n_runs || m->halfwords > w->halfwords_left || m->insns > w->insns_left)
+		return NULL;
+	if (!piece || m->low < piece->start || m->high > piece->last)
+		return NULL;
+	return m;
+}
+
+/* What the calls and returns of a path do to the stack; false if this must be done one by one. */
+static bool replay_calls(struct rvt_return_stack *stack, const struct rvt_memo *m)
+{
+	if (!m->nesting)
+		return true;
+	if (!stack->depth)
+		return !m->returns;
+	if (stack->recursion_max || m->nesting > stack->depth)
+		return false;
+	/* Calls drop the oldest entries even if the path returns from them. */
+	if (stack->used + m->nesting > stack->depth)
+		stack->used = stack->depth - m->nesting;
+	for (unsigned int i = 0; i < m->n_pushes; i++)
+		rvt_returns_push(stack, m->pushes[i]);
+	return true;
+}
+
+/* Replays the path of the next outcomes, if there is one: then *stop is set. */
+static bool run_memo(struct rvt_flow *flow, struct walk *w, struct rvt_code_block *b, int *stop)
+{
+	struct rvt_memo *m = find_memo(flow, w, b);
+
+	if (!m)
+		return false;
+	if (flow->sink.runs && flow->n_runs + m->n_runs >= RVT_FLOW_BATCH) {
+		*stop = rvt_flow_deliver(flow) ? -ECANCELED : GO_ON;
+		return true;
+	}
+	if (!replay_calls(&flow->returns, m))
+		return false;
+	if (flow->sink.runs) {
+		memcpy(&flow->runs[flow->n_runs], m->runs, m->n_runs * sizeof(m->runs[0]));
+		flow->n_runs += m->n_runs;
+	}
+	w->bits >>= m->used;
+	w->outcomes_left -= m->used;
+	w->halfwords_left -= m->halfwords;
+	w->insns_left -= m->insns;
+	w->insns += m->insns;
+	w->branches += m->branches;
+	w->taken += m->taken;
+	w->indirect += m->returns;
+	w->order->implicit_returns += m->returns;
+	flow->has_last = true;
+	flow->consecutive = true;
+	flow->last_block = (struct rvt_code_block *)m->runs[m->n_runs - 1].block;
+	flow->last_insn = flow->last_block->insns - 1;
+	*stop = go(flow, m->end, m->end_pc);
+	return true;
+}
+
+/* The memo serves orders with outcomes in bits. */
+static bool prepare_memo(struct rvt_flow *flow, const struct rvt_order *order)
+{
+	if (order->outcome || !order->n_outcomes)
+		return false;
+	if (!flow->memo) {
+		flow->memo = calloc(RVT_MEMO_ENTRIES, sizeof(flow->memo[0]));
+		flow->memo_flags = order->flags & RVT_MEMO_FLAGS;
+	}
+	if (flow->memo && flow->memo_flags != (order->flags & RVT_MEMO_FLAGS)) {
+		memset(flow->memo, 0, RVT_MEMO_ENTRIES * sizeof(flow->memo[0]));
+		flow->memo_flags = order->flags & RVT_MEMO_FLAGS;
+	}
+	return flow->memo;
+}
+
 static int run(struct rvt_flow *flow, struct walk *w)
 {
 	int stop;
@@ -338,6 +446,9 @@ static int run(struct rvt_flow *flow, struct walk *w)
 			stop = find(flow, w);
 			continue;
 		}
+		if (w->memo && w->outcomes_left && !flow->insn && b->view &&
+		    run_memo(flow, w, b, &stop))
+			continue;
 		if (w->flags & RVT_RUN_STOP_USED && !w->outcomes_left)
 			stop = all_used(flow, w, b);
 		else if (flow->insn == b->insns)
@@ -359,6 +470,7 @@ int rvt_flow_run_blocks(struct rvt_flow *flow, struct rvt_order *order)
 		.outcomes_left = order->n_outcomes,
 		.halfwords_left = order->max_halfwords,
 		.insns_left = order->max_insns,
+		.memo = prepare_memo(flow, order),
 	};
 	uint64_t halfwords;
 	int stop;

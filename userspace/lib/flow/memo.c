@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Memo of paths: building an entry.
+ */
+#include <string.h>
+#include "flow/memo.h"
+
+/* A path in the making. */
+struct path {
+	struct rvt_memo *memo;
+	uint32_t flags;
+	uint32_t key;		/* outcomes left, with their stop bit */
+	uint8_t depth;		/* calls of the path that have not returned */
+};
+
+static bool has_outcome(const struct path *p)
+{
+	return p->key > 1;
+}
+
+static void cover(struct rvt_memo *m, const struct rvt_code_block *b)
+{
+	uint64_t high = b->pub.pc + b->pub.bytes - 1;
+
+	if (b->pub.pc < m->low)
+		m->low = b->pub.pc;
+	if (high > m->high)
+		m->high = high;
+}
+
+static void add_run(struct rvt_memo *m, const struct rvt_code_block *b)
+{
+	m->runs[m->n_runs++] = (struct rvt_run){ &b->pub, 0, b->insns };
+	m->insns += b->insns;
+	m->halfwords += b->halfwords;
+	cover(m, b);
+}
+
+/* Whether a return at the end of @b goes to a call of the path itself. */
+static bool returns_into_path(const struct path *p, const struct rvt_code_block *b)
+{
+	if (!p->depth || !(p->flags & RVT_RUN_IMPLICIT_RETURN) || p->flags & RVT_RUN_STOP_RETURN)
+		return false;
+	/* What was executed before the path may decide. */
+	return !(p->flags & RVT_RUN_SEQUENTIAL_JUMP && (b->sequential || b->pub.insns == 1));
+}
+
+/*
+ * How the path leaves @b: false if it must end before @b. Sets *taken and *pc, the address that
+ * follows.
+ */
+static bool leave(struct path *p, const struct rvt_code_block *b, bool *taken, uint64_t *pc)
+{
+	struct rvt_memo *m = p->memo;
+	bool jump = b->end == RVT_END_JUMP || b->end == RVT_END_CALL;
+	bool outcome = b->end == RVT_END_BRANCH || (jump && p->flags & RVT_RUN_ALL_JUMPS);
+
+	*taken = jump;
+	if (outcome) {
+		if (!has_outcome(p))
+			return false;
+		*taken = p->key & 1;
+		if (jump && !*taken)
+			return false;
+	}
+	*pc = *taken ? b->pub.target : b->end_pc;
+	if (b->end == RVT_END_CALL) {
+		if (p->depth == RVT_MEMO_PUSHES)
+			return false;
+		m->pushes[p->depth++] = b->end_pc;
+		if (p->depth > m->nesting)
+			m->nesting = p->depth;
+	} else if (b->end == RVT_END_RETURN) {
+		if (!returns_into_path(p, b))
+			return false;
+		*pc = m->pushes[--p->depth];
+		m->returns++;
+	} else if (b->end > RVT_END_CALL) {
+		return false;
+	}
+	if (outcome) {
+		p->key >>= 1;
+		m->used++;
+		m->branches += b->end == RVT_END_BRANCH;
+		m->taken += b->end == RVT_END_BRANCH && *taken;
+	}
+	return true;
+}
+
+void rvt_memo_build(struct rvt_memo *memo, struct rvt_code_block *start, uint32_t key,
+		    uint32_t flags, void *ctx,
+		    struct rvt_code_block *(*next)(void *ctx, struct rvt_code_block *from,
+						   bool taken, uint64_t pc))
+{
+	struct path p = { .memo = memo, .flags = flags, .key = key };
+	struct rvt_code_block *b = start;
+
+	memset(memo, 0, offsetof(struct rvt_memo, runs));
+	memo->start = start;
+	memo->key = key;
+	memo->built = true;
+	memo->low = UINT64_MAX;
+	memo->end = start;
+	memo->end_pc = start->pub.pc;
+	while (b && b->view == start->view && memo->n_runs < RVT_MEMO_RUNS && has_outcome(&p)) {
+		bool taken;
+		uint64_t pc;
+
+		if (!leave(&p, b, &taken, &pc))
+			break;
+		add_run(memo, b);
+		b = next(ctx, b, taken, pc);
+		memo->end = b && b->view == start->view ? b : NULL;
+		memo->end_pc = pc;
+	}
+	memo->n_pushes = p.depth;
+	if (memo->end)
+		cover(memo, memo->end);
+	/* It ended before a single outcome was used: the plain walk does as well. */
+	if (!memo->used)
+		memo->n_runs = 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Memo of paths: from (block, next outcomes) to where these outcomes lead, with all that lies
+ * between. One look-up replays several branches. A path stays in one view, whose blocks never
+ * change; so an entry holds wherever the current mapping covers its addresses.
+ */
+#ifndef RVT_LIB_FLOW_MEMO_H
+#define RVT_LIB_FLOW_MEMO_H
+
+#include "flow/cache.h"
+
+#define RVT_MEMO_OUTCOMES 8	/* that one path uses up, at most */
+#define RVT_MEMO_RUNS 14
+#define RVT_MEMO_PUSHES 4
+#define RVT_MEMO_ENTRIES 8192	/* a power of two */
+
+struct rvt_memo {
+	struct rvt_code_block *start;
+	uint32_t key;			/* outcomes with a stop bit above the last of them */
+	bool built;			/* false: seen once; a path is made when it comes again */
+	uint32_t halfwords, insns;
+	uint8_t n_runs;			/* 0: there is no path that is worth it */
+	uint8_t used, branches, taken;	/* outcomes; branches among them; taken of these */
+	uint8_t returns;		/* inferred, to calls of the path itself */
+	uint8_t n_pushes;		/* calls that the path does not return from: */
+	uint8_t nesting;		/* entries that the return stack must have room for */
+	uint64_t low, high;		/* addresses of all blocks and of .end, high inclusive */
+	struct rvt_code_block *end;	/* the next block; NULL: not in this view */
+	uint64_t end_pc;
+	uint64_t pushes[RVT_MEMO_PUSHES];
+	struct rvt_run runs[RVT_MEMO_RUNS];
+};
+
+/* The flags of an order that decide where paths lead. */
+#define RVT_MEMO_FLAGS (RVT_RUN_ALL_JUMPS | RVT_RUN_IMPLICIT_RETURN | RVT_RUN_STOP_RETURN | \
+			RVT_RUN_SEQUENTIAL_JUMP)
+
+/*
+ * rvt_memo_build - fills @memo: the path from @start under the outcomes of @key. @flags: RVT_RUN_*
+ * of the order. @next finds the block at @pc, which follows @from; NULL if there is none.
+ */
+void rvt_memo_build(struct rvt_memo *memo, struct rvt_code_block *start, uint32_t key,
+		    uint32_t flags, void *ctx,
+		    struct rvt_code_block *(*next)(void *ctx, struct rvt_code_block *from,
+						   bool taken, uint64_t pc));
+
+static inline uint32_t rvt_memo_index(const struct rvt_code_block *start, uint32_t key)
+{
+	uint64_t mix = ((uintptr_t)start >> 4 ^ (uint64_t)key << 40) * 0x9e3779b97f4a7c15ull;
+
+	return mix >> 40 & (RVT_MEMO_ENTRIES - 1);
+}
+
+#endif
