@@ -199,34 +199,15 @@ static const char *check(const struct model_args *a)
 	return NULL;
 }
 
-/* The E-Trace encoder that the model has unless a parameter file describes another. */
-static const char etrace_default[] =
-	"protocol = etrace\n"
-	"dialect = 2.0\n"
-	"iaddress_width_p = 64\n"
-	"nocontext_p = 0\n"
-	"context_width_p = 32\n"
-	"ecause_width_p = 6\n"
-	"f0s_width_p = 1\n"
-	"bpred_size_p = 9\n"
-	"cache_size_p = 6\n"
-	"return_stack_size_p = 5\n"
-	"sijump_p = 1\n"
-	"srcid_bits = 12\n"
-	"timestamp_bytes = 8\n"
-	"ioptions = implicit_return, implicit_exception, full_address, jump_target_cache, "
-	"branch_prediction, sequential_jump\n";
-
+/* Without etrace= the parameters are the defaults of E-Trace 2.0. */
 static int parse_etrace(const char *path)
 {
 	char *error = NULL;
-	int ret;
+	int ret = 0;
 
+	rvt_params_init(&model.etrace, RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_2_0);
 	if (path)
 		ret = rvt_params_load(&model.etrace, path, &error);
-	else
-		ret = rvt_params_parse(&model.etrace, "built-in", etrace_default,
-				       sizeof(etrace_default) - 1, &error);
 	if (ret)
 		fprintf(stderr, "rvtrace-model: %s\n", error ? error : strerror(-ret));
 	free(error);

@@ -169,15 +169,12 @@ static int create_etrace(struct component *c, struct encoder *e)
 		.params = &params,
 		.context = ctl & TE_CONTEXT && !params.nocontext_p,
 		.sync_mode = TE_SYNC_MODE(ctl), .sync_max = TE_SYNC_MAX(ctl),
-		.emit = emit, .room = room, .now = now, .ctx = c,
+		.emit = emit, .room = room, .now = timestamp_enabled(c) ? now : NULL, .ctx = c,
 	};
 	int ret;
 
 	params.options = options(c) & ETRACE_OPTIONS;
-	if (ctl & TE_INHIBIT_SRC)
-		params.srcid_bits = 0;
-	if (!timestamp_enabled(c))
-		params.timestamp_bytes = 0;
+	params.srcid_bits = ctl & TE_INHIBIT_SRC ? 0 : reg_get(c, TE_FEATURES) >> 28;
 	config.src = src(c, params.srcid_bits);
 	ret = rvt_etrace_encoder_create(&config, &e->etrace);
 	if (!ret)

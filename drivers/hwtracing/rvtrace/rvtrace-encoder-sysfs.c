@@ -143,12 +143,17 @@ static DEVICE_ATTR_RO(features);
 static ssize_t params_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct rvtrace_encoder *enc = dev_to_encoder(dev);
+	const char *params;
 	ssize_t len;
 
 	len = sysfs_emit(buf, "protocol = %s\nxlen = %d\n", rvtrace_format_name(enc->format),
 			 __riscv_xlen);
-	if (enc->format != RVTRACE_FORMAT_NTRACE)
-		return len;
+	if (enc->format != RVTRACE_FORMAT_NTRACE) {
+		/* The sizes that E-Trace calls discovery attributes: no register has them. */
+		if (!device_property_read_string(dev->parent, "rvtrace,decoder-params", &params))
+			len += sysfs_emit_at(buf, len, "%s", params);
+		return len + sysfs_emit_at(buf, len, "srcid_bits = %u\n", enc->src_bits);
+	}
 	return len + sysfs_emit_at(buf, len,
 				   "dialect = 1.0\nmode = %s\nsrc_bits = %u\ntimestamp = %s\n",
 				   enc->caps[enc->format].modes & BIT(RVTRACE_MODE_OPTIMIZED) ?
