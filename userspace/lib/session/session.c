@@ -9,9 +9,6 @@
 #include <unistd.h>
 #include "session.h"
 
-/* Buffers are interleaved in steps of this many bytes: fine enough for people, large enough for speed. */
-#define STEP_BYTES 1024
-
 int session_fail(char **error, int err, const char *format, ...)
 {
 	va_list args;
@@ -153,37 +150,65 @@ void rvt_session_close(struct rvt_session *session)
 	free(session);
 }
 
-/* The buffer that lags behind in time. */
-static struct buffer *next_buffer(struct rvt_session *session)
+/* The buffer that lags behind in time; *@others is the time of the next one after it. */
+static struct buffer *next_buffer(struct rvt_session *session, uint64_t *others)
 {
 	struct buffer *next = NULL;
 
+	*others = UINT64_MAX;
 	for (size_t i = 0; i < session->n_buffers; i++) {
 		struct buffer *buffer = &session->buffers[i];
+		uint64_t later = buffer->time;
 
-		if (buffer->record < buffer->n_records && (!next || buffer->time < next->time))
+		if (buffer->record >= buffer->n_records)
+			continue;
+		if (!next || buffer->time < next->time) {
+			later = next ? next->time : UINT64_MAX;
 			next = buffer;
+		}
+		if (later < *others)
+			*others = later;
 	}
 	return next;
+}
+
+/*
+ * Buffers take turns from message to message: a message tells of what ran since the one before it, so
+ * when the buffer with the oldest message goes on, a thread that moved from cpu to cpu is seen in
+ * the order in which it ran.
+ */
+static int run_merged(struct rvt_session *session)
+{
+	struct buffer *buffer;
+	uint64_t others;
+	int err = 0;
+
+	while (err >= 0 && (buffer = next_buffer(session, &others)))
+		do
+			err = buffer_step(buffer, others == UINT64_MAX ? UINT64_MAX : 1);
+		while (err == 1 && buffer->time <= others && others != UINT64_MAX);
+	return err;
+}
+
+static int run_by_cpu(struct rvt_session *session)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < session->n_buffers && err >= 0; i++)
+		while ((err = buffer_step(&session->buffers[i], UINT64_MAX)) == 1)
+			;
+	return err;
 }
 
 int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink)
 {
 	const char *warning = rvt_perfdata_warning(session->file);
-	struct buffer *buffer;
-	int err = 0;
+	int err;
 
 	session->sink = sink;
 	if (warning && sink->warning)
 		sink->warning(sink->ctx, warning);
-	if (session->options.by_cpu)
-		for (size_t i = 0; i < session->n_buffers && err >= 0; i++)
-			while ((err = buffer_step(&session->buffers[i], UINT64_MAX)) == 1)
-				;
-	else
-		while ((buffer = next_buffer(session)) &&
-		       (err = buffer_step(buffer, STEP_BYTES)) == 1)
-			;
+	err = session->options.by_cpu ? run_by_cpu(session) : run_merged(session);
 	if (err == 1)
 		err = 0;
 	for (size_t i = 0; i < session->n_buffers; i++) {
