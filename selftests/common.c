@@ -141,8 +141,8 @@ int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
 
 /* ---- an event with its buffers ---- */
 
-int recording_open(struct recording *rec, const struct perf_event_attr *attr, pid_t pid, int cpu,
-		   size_t aux_size)
+static int recording_map(struct recording *rec, const struct perf_event_attr *attr, pid_t pid, int cpu,
+			 size_t aux_size, int prot)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	int ret;
@@ -164,8 +164,7 @@ int recording_open(struct recording *rec, const struct perf_event_attr *attr, pi
 	rec->aux_size = aux_size;
 	rec->page->aux_offset = page_size + rec->data_size;
 	rec->page->aux_size = aux_size;
-	rec->aux = mmap(NULL, aux_size, PROT_READ | PROT_WRITE, MAP_SHARED, rec->fd,
-			(off_t)rec->page->aux_offset);
+	rec->aux = mmap(NULL, aux_size, prot, MAP_SHARED, rec->fd, (off_t)rec->page->aux_offset);
 	if (rec->aux == MAP_FAILED) {
 		ret = -errno;
 		munmap(rec->page, page_size + rec->data_size);
@@ -173,6 +172,18 @@ int recording_open(struct recording *rec, const struct perf_event_attr *attr, pi
 		return ret;
 	}
 	return 0;
+}
+
+int recording_open(struct recording *rec, const struct perf_event_attr *attr, pid_t pid, int cpu,
+		   size_t aux_size)
+{
+	return recording_map(rec, attr, pid, cpu, aux_size, PROT_READ | PROT_WRITE);
+}
+
+int recording_open_overwrite(struct recording *rec, const struct perf_event_attr *attr, pid_t pid, int cpu,
+			     size_t aux_size)
+{
+	return recording_map(rec, attr, pid, cpu, aux_size, PROT_READ);
 }
 
 int recording_enable(struct recording *rec)
@@ -201,6 +212,21 @@ static void take_aux(struct recording *rec, uint64_t offset, uint64_t size, uint
 	rec->collision += !!(flags & PERF_AUX_FLAG_COLLISION);
 	if (flags & (PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_COLLISION))
 		rec->gap = true;
+}
+
+/* The oldest message is cut where new trace has gone over it: what is kept begins behind it. */
+void recording_snapshot(struct recording *rec)
+{
+	uint64_t head = __atomic_load_n(&rec->page->aux_head, __ATOMIC_ACQUIRE);
+	uint64_t from = head > rec->aux_size ? head - rec->aux_size : 0;
+
+	if (from)
+		while (from < head && (rec->aux[from++ % rec->aux_size] & 3) != 3)
+			;
+	rec->n_bytes = 0;
+	rec->n_starts = 0;
+	rec->gap = true;
+	take_aux(rec, from, head - from, 0);
 }
 
 static void copy_out(const struct recording *rec, uint64_t from, void *to, size_t size)
@@ -271,11 +297,44 @@ static uint64_t variable(const uint8_t *m, size_t len, unsigned int *bit)
 	return value;
 }
 
+static unsigned int src_bits(void)
+{
+	const char *line = NULL;
+
+	for (int cpu = 0; cpu < 64 && !line; cpu++)
+		line = read_line(BUS_DIR "/encoder-%d/src_bits", cpu);
+	return line ? (unsigned int)atoi(line) : 0;
+}
+
+/* @n bits that need not end with a byte */
+static uint64_t fixed(const uint8_t *m, size_t len, unsigned int *bit, unsigned int n)
+{
+	uint64_t value = 0;
+
+	for (unsigned int i = 0; i < n && *bit / 6 < len; i++, ++*bit)
+		value |= (uint64_t)(m[*bit / 6] >> 2 >> *bit % 6 & 1) << i;
+	return value;
+}
+
+static void context(struct messages *messages, uint64_t value)
+{
+	const unsigned int max = sizeof(messages->contexts) / sizeof(messages->contexts[0]);
+	unsigned int i;
+
+	messages->context = value;
+	for (i = 0; i < messages->n_contexts; i++)
+		if (messages->contexts[i] == value)
+			return;
+	if (messages->n_contexts < max)
+		messages->contexts[messages->n_contexts++] = value;
+}
+
 static void message(struct messages *messages, const uint8_t *m, size_t len)
 {
 	unsigned int tcode = m[0] >> 2, bit = 6;
 	uint64_t value;
 
+	messages->sources |= 1ull << (fixed(m, len, &bit, messages->src_bits) & 63);
 	messages->n++;
 	messages->errors += tcode == ERROR;
 	messages->correlations += tcode == CORRELATION;
@@ -284,7 +343,7 @@ static void message(struct messages *messages, const uint8_t *m, size_t len)
 		/* FORMAT 2, PRV 2, V 1, CONTEXT */
 		value = variable(m, len, &bit);
 		if ((value & 3) == 2)
-			messages->context = value >> 5;
+			context(messages, value >> 5);
 	}
 	if (tcode != TRACE_SYNC && tcode != DIRECT_SYNC && tcode != INDIRECT_SYNC && tcode != HIST_SYNC)
 		return;
@@ -292,6 +351,8 @@ static void message(struct messages *messages, const uint8_t *m, size_t len)
 	bit += tcode == TRACE_SYNC || tcode == DIRECT_SYNC ? 4 : 6;
 	variable(m, len, &bit);
 	value = variable(m, len, &bit);
+	messages->low = value << 1 < messages->low ? value << 1 : messages->low;
+	messages->high = value << 1 > messages->high ? value << 1 : messages->high;
 	/* F-ADDR has no bit 0: bit 62 of it is bit 63 of the address. */
 	if (value >> 62 & 1)
 		messages->kernel_syncs++;
@@ -326,7 +387,7 @@ void messages_count(const struct recording *rec, struct messages *messages)
 {
 	unsigned int i;
 
-	*messages = (struct messages){ .whole = true };
+	*messages = (struct messages){ .whole = true, .low = ~0ull, .src_bits = src_bits() };
 	for (i = 0; i < rec->n_starts; i++)
 		stretch(messages, rec->bytes + rec->starts[i], rec->bytes +
 			(i + 1 < rec->n_starts ? rec->starts[i + 1] : rec->n_bytes));

@@ -62,6 +62,10 @@ struct recording {
 /* Opens and maps. Returns 0 or -errno. */
 int recording_open(struct recording *rec, const struct perf_event_attr *attr, pid_t pid, int cpu,
 		   size_t aux_size);
+/* The same in overwrite mode: of a recording, recording_snapshot() takes what the buffer holds. */
+int recording_open_overwrite(struct recording *rec, const struct perf_event_attr *attr, pid_t pid, int cpu,
+			     size_t aux_size);
+void recording_snapshot(struct recording *rec);
 int recording_enable(struct recording *rec);
 int recording_disable(struct recording *rec);
 /* Takes what is in the buffers. @again: enable the event again after a full AUX buffer. */
@@ -73,11 +77,16 @@ void recording_close(struct recording *rec);
 struct messages {
 	unsigned int n, syncs, ownerships, correlations, errors;
 	unsigned int user_syncs, kernel_syncs;	/* by the top bit of F-ADDR */
+	unsigned int src_bits;
 	bool whole;		/* each stretch begins and ends with a message */
 	uint64_t context;	/* of the last Ownership with scontext */
+	uint64_t contexts[16];	/* all that occurred */
+	unsigned int n_contexts;
+	uint64_t sources;	/* bit per SRC, 1 when there is no SRC */
+	uint64_t low, high;	/* lowest and highest F-ADDR, as addresses */
 };
 
-/* Splits the recorded bytes, without SRC. */
+/* Splits the recorded bytes. The width of SRC is what sysfs says. */
 void messages_count(const struct recording *rec, struct messages *messages);
 
 /* ---- things to trace ---- */

@@ -299,13 +299,18 @@ static struct platform_driver rvtrace_driver = {
 int rvtrace_platform_register(void)
 {
 	struct device_node *node;
+	int ret;
 
 	node = of_find_matching_node(NULL, rvtrace_of_match);
 	if (!node)
 		pr_info("no trace hardware: the devicetree has no node compatible with \"%s\"\n",
 			RVTRACE_COMPATIBLE);
 	of_node_put(node);
-	return platform_driver_register(&rvtrace_driver);
+	ret = platform_driver_register(&rvtrace_driver);
+	/* Encoders wait for what is behind them. Who has loaded the module wants to find the PMU. */
+	if (!ret)
+		wait_for_device_probe();
+	return ret;
 }
 
 void rvtrace_platform_unregister(void)

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Other ways to record than everything: overwrite mode, address filters, duty cycle, pause, traps. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common.h"
+
+#define BRANCHES 50000ul
+#define AUX_SIZE (1u << 20)
+/* syncmode=1,syncmax=0 */
+#define SYNC_16_MESSAGES (1ull << 18)
+
+/* A section of its own has symbols for its ends. */
+__attribute__((section("traced"), noinline)) unsigned long traced_work(unsigned long n)
+{
+	volatile unsigned long sum = 0;
+
+	for (unsigned long i = 0; i < n; i++)
+		if (i * 2654435761u >> 7 & 1)
+			sum += i;
+	return sum;
+}
+
+extern const char __start_traced[], __stop_traced[];
+
+static void both_work(void)
+{
+	for (int i = 0; i < 100; i++) {
+		work(BRANCHES / 100);
+		traced_work(BRANCHES / 100);
+	}
+}
+
+static uint64_t often(void)
+{
+	return strchr(read_line(PMU_DIR "/caps/syncmodes") ?: "", '1') ? SYNC_16_MESSAGES : 0;
+}
+
+static void test_overwrite(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct messages m;
+	int ret;
+
+	attr_init(&attr, often());
+	ret = recording_open_overwrite(&rec, &attr, 0, -1, 4 * (size_t)sysconf(_SC_PAGESIZE));
+	if (!tap_check(!ret, "overwrite: opened (%d)", ret)) {
+		tap_check(false, "overwrite: snapshot");
+		tap_check(false, "overwrite: another");
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		recording_enable(&rec);
+		work(20 * BRANCHES);
+		recording_disable(&rec);
+		recording_snapshot(&rec);
+		messages_count(&rec, &m);
+		tap_check(m.whole && m.syncs && rec.page->aux_head > rec.aux_size,
+			  "overwrite: snapshot %d: %zu bytes, head %llu, %u messages, %u syncs", i,
+			  rec.n_bytes, (unsigned long long)rec.page->aux_head, m.n, m.syncs);
+	}
+	recording_close(&rec);
+}
+
+/* Records both_work() in this thread. */
+static int record_filtered(struct recording *rec, struct perf_event_attr *attr, const char *filter)
+{
+	int ret = recording_open(rec, attr, 0, -1, AUX_SIZE);
+
+	if (ret)
+		return ret;
+	if (filter && ioctl(rec->fd, PERF_EVENT_IOC_SET_FILTER, filter)) {
+		ret = -errno;
+		recording_close(rec);
+		return ret;
+	}
+	recording_enable(rec);
+	both_work();
+	recording_disable(rec);
+	recording_read(rec, false);
+	return 0;
+}
+
+static void check_inside(struct recording *rec, const char *what)
+{
+	uint64_t low = (uintptr_t)__start_traced, high = (uintptr_t)__stop_traced;
+	struct messages m;
+
+	messages_count(rec, &m);
+	tap_check(m.whole && m.syncs > 10 && m.low >= low && m.high < high,
+		  "%s: %u syncs from 0x%llx to 0x%llx, within 0x%llx to 0x%llx", what, m.syncs,
+		  (unsigned long long)m.low, (unsigned long long)m.high, (unsigned long long)low,
+		  (unsigned long long)high);
+	recording_close(rec);
+}
+
+static void test_filters(void)
+{
+	const char *count = read_line(PMU_DIR "/nr_addr_filters");
+	unsigned long size = (unsigned long)(__stop_traced - __start_traced);
+	int n = count ? atoi(count) : 0, ret;
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct messages m;
+	char exe[256], text[4096];
+	size_t len = 0;
+
+	if (n < 2) {
+		tap_skip("no comparators", "filter: range");
+		tap_skip("no comparators", "filter: start and stop");
+		tap_skip("no comparators", "filter: left out");
+		tap_skip("no comparators", "filter: too many");
+		return;
+	}
+	exe[readlink("/proc/self/exe", exe, sizeof(exe) - 1)] = 0;
+	attr_init(&attr, often());
+
+	/* Not relocated, so the offset in the file follows from the address of the first segment. */
+	snprintf(text, sizeof(text), "filter 0x%lx/0x%lx@%s", (unsigned long)__start_traced - 0x10000, size,
+		 exe);
+	ret = record_filtered(&rec, &attr, text);
+	if (tap_check(!ret, "filter: accepted: %s (%d)", text, ret))
+		check_inside(&rec, "filter: range");
+	else
+		tap_check(false, "filter: range");
+
+	snprintf(text, sizeof(text), "stop 0x%lx/0x%lx@%s", (unsigned long)__start_traced - 0x10000, size,
+		 exe);
+	ret = record_filtered(&rec, &attr, text);
+	if (ret) {
+		tap_check(false, "filter: left out (%d)", ret);
+	} else {
+		messages_count(&rec, &m);
+		tap_check(m.whole && m.syncs > 10 && (m.high < (uintptr_t)__start_traced ||
+						      m.low >= (uintptr_t)__stop_traced),
+			  "filter: left out: %u syncs from 0x%llx to 0x%llx", m.syncs,
+			  (unsigned long long)m.low, (unsigned long long)m.high);
+		recording_close(&rec);
+	}
+
+	for (int i = 0; i <= n; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "filter 0x%x/0x10@%s,", 0x100 * i, exe);
+	text[len - 1] = 0;
+	ret = record_filtered(&rec, &attr, text);
+	tap_check(ret == -EOPNOTSUPP, "filter: %d of them are refused (%d)", n + 1, ret);
+	if (!ret)
+		recording_close(&rec);
+}
+
+static void test_window(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct messages whole, part;
+	int ret;
+
+	attr_init(&attr, 0);
+	ret = record_filtered(&rec, &attr, NULL);
+	if (ret) {
+		tap_check(false, "window: opened (%d)", ret);
+		return;
+	}
+	messages_count(&rec, &whole);
+	recording_close(&rec);
+	/* window=100,period=2000 */
+	attr.config1 = 100 | 2000ull << 32;
+	ret = record_filtered(&rec, &attr, NULL);
+	if (ret) {
+		tap_check(false, "window: opened (%d)", ret);
+		return;
+	}
+	messages_count(&rec, &part);
+	tap_check(part.whole && part.n && part.n < whole.n && part.correlations > whole.correlations,
+		  "window: %u of %u messages, %u windows", part.n, whole.n, part.correlations);
+	recording_close(&rec);
+	attr.config1 = 100 | 50ull << 32;
+	ret = event_open(&attr, 0, -1);
+	tap_check(ret == -EINVAL, "window: longer than its period is EINVAL (%d)", ret);
+}
+
+/* User flow within system calls is none: only traps' handlers are traced, which are the kernel's. */
+static void test_causes(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct messages m;
+	int ret;
+
+	/* ecall from U-mode is cause 8; "causes=1" is exceptions. */
+	attr_init(&attr, often() | 1ull << 28);
+	attr.config3 = 1ull << 8;
+	attr.exclude_kernel = 0;
+	ret = recording_open(&rec, &attr, 0, -1, AUX_SIZE);
+	if (ret == -EOPNOTSUPP) {
+		tap_skip("no filter for causes", "causes");
+		return;
+	}
+	if (ret) {
+		tap_check(false, "causes: opened (%d)", ret);
+		return;
+	}
+	recording_enable(&rec);
+	for (int i = 0; i < 100; i++) {
+		work(100);
+		getppid();
+	}
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	messages_count(&rec, &m);
+	tap_check(m.whole && m.kernel_syncs && !m.user_syncs, "causes: %u syncs, %u in user mode",
+		  m.syncs, m.user_syncs);
+	recording_close(&rec);
+}
+
+static void test_pause(void)
+{
+#if defined(PERF_ATTR_SIZE_VER8)
+	struct perf_event_attr attr, resume;
+	struct recording rec;
+	struct messages m;
+	int ret, fd;
+
+	attr_init(&attr, 0);
+	attr.aux_start_paused = 1;
+	ret = recording_open(&rec, &attr, 0, -1, AUX_SIZE);
+	if (ret == -EOPNOTSUPP || ret == -EINVAL) {
+		tap_skip("this kernel has no AUX pause", "pause: starts paused");
+		tap_skip("this kernel has no AUX pause", "pause: resumed");
+		return;
+	}
+	recording_enable(&rec);
+	work(BRANCHES);
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	messages_count(&rec, &m);
+	tap_check(!ret && !m.syncs, "pause: starts paused: %u syncs", m.syncs);
+
+	memset(&resume, 0, sizeof(resume));
+	resume.size = sizeof(resume);
+	resume.type = PERF_TYPE_SOFTWARE;
+	resume.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	resume.sample_period = 1;
+	resume.aux_resume = 1;
+	fd = (int)syscall(__NR_perf_event_open, &resume, 0, -1, rec.fd, PERF_FLAG_FD_CLOEXEC);
+	recording_enable(&rec);
+	usleep(1000);
+	work(BRANCHES);
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	messages_count(&rec, &m);
+	tap_check(fd >= 0 && m.syncs && m.whole, "pause: resumed: %u messages (%d)", m.n, fd < 0 ? errno : 0);
+	recording_close(&rec);
+	if (fd >= 0)
+		close(fd);
+#else
+	tap_skip("built without AUX pause", "pause: starts paused");
+	tap_skip("built without AUX pause", "pause: resumed");
+#endif
+}
+
+int main(void)
+{
+	require_pmu();
+	tap_plan(12);
+	test_overwrite();
+	test_filters();
+	test_window();
+	test_causes();
+	test_pause();
+	tap_end();
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Encoders that share a sink: one process gets the trace of all, and nobody gets another's. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common.h"
+
+#define AUX_SIZE (4u << 20)
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		tap_note("cannot run on CPU %d", cpu);
+}
+
+static pid_t busy_child(int cpu)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		pin(cpu);
+		for (;;)
+			work(1000);
+	}
+	return pid;
+}
+
+static void test_system_wide(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec[2];
+	struct messages m;
+	uint64_t sources = 0;
+	unsigned int whole = 0, lost = 0;
+	pid_t pid[2];
+	int ret = 0;
+
+	attr_init(&attr, 0);
+	attr.exclude_kernel = 0;
+	for (int i = 0; i < 2; i++)
+		pid[i] = busy_child(i);
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = recording_open(&rec[i], &attr, -1, i, AUX_SIZE);
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = recording_enable(&rec[i]);
+	for (int n = 0; n < 20 && !ret; n++) {
+		usleep(10000);
+		for (int i = 0; i < 2; i++)
+			recording_read(&rec[i], true);
+	}
+	for (int i = 0; i < 2 && !ret; i++)
+		recording_disable(&rec[i]);
+	for (int i = 0; i < 2 && !ret; i++) {
+		recording_read(&rec[i], false);
+		messages_count(&rec[i], &m);
+		tap_note("buffer of CPU %d: %zu bytes, %u messages, SRC 0x%llx, %u partial, %u truncated", i,
+			 rec[i].n_bytes, m.n, (unsigned long long)m.sources, rec[i].partial,
+			 rec[i].truncated);
+		sources |= m.n ? m.sources : 0;
+		whole += m.whole;
+		lost += rec[i].partial + rec[i].truncated;
+		recording_close(&rec[i]);
+	}
+	tap_check(!ret && whole == 2 && !lost, "system-wide: whole messages, nothing lost (%d)", ret);
+	tap_check(sources == 3, "system-wide: both harts are in the trace (SRC 0x%llx)",
+		  (unsigned long long)sources);
+	for (int i = 0; i < 2; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+}
+
+/* Records a busy child of its own on one hart for a while; exits with 0 when it saw its flow only. */
+static int lonely_recorder(int cpu)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct messages m;
+	pid_t pid = busy_child(cpu);
+	int ret;
+
+	attr_init(&attr, CONFIG_CONTEXT);
+	ret = recording_open(&rec, &attr, pid, -1, AUX_SIZE);
+	if (!ret)
+		ret = recording_enable(&rec);
+	for (int n = 0; n < 20 && !ret; n++) {
+		usleep(10000);
+		recording_read(&rec, true);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	if (ret)
+		return 2;
+	recording_read(&rec, false);
+	messages_count(&rec, &m);
+	tap_note("recorder on CPU %d: %zu bytes, %u contexts, last %llu of %d", cpu, rec.n_bytes,
+		 m.n_contexts, (unsigned long long)m.context, pid);
+	if (!m.n)
+		return 0;	/* the other one had the sink all the time */
+	return m.n_contexts == 1 && m.context == (uint64_t)pid && m.whole ? 0 : 1;
+}
+
+static void test_strangers(void)
+{
+	pid_t pid[2];
+	int status, bad = 0;
+
+	fflush(stdout);
+	for (int i = 0; i < 2; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			exit(lonely_recorder(i));
+	}
+	for (int i = 0; i < 2; i++) {
+		waitpid(pid[i], &status, 0);
+		bad += !WIFEXITED(status) || WEXITSTATUS(status);
+	}
+	tap_check(!bad, "two recorders at once: each its own flow only");
+}
+
+int main(void)
+{
+	require_pmu();
+	if (geteuid())
+		tap_skip_all("needs root");
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		tap_skip_all("needs two CPUs");
+	tap_plan(3);
+	test_system_wide();
+	test_strangers();
+	tap_end();
+}
