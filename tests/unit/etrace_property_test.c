@@ -812,7 +812,7 @@ static bool same(const struct world *w)
 		while (mark < e->n_marks && e->marks[mark] < d->marks[i])
 			mark++;
 		if (mark == e->n_marks || e->marks[mark] != d->marks[i]) {
-			print_error("mark %zu was not asked for\n", i);
+			print_error("mark %zu, before instruction %zu, was not asked for\n", i, d->marks[i]);
 			return false;
 		}
 	}

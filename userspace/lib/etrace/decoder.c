@@ -222,6 +222,15 @@ static void stand(struct rvt_etrace_decoder *dec, uint64_t address, struct path 
 	dec->carried = carried;
 }
 
+/* Where the engine stands: not at the last reported address after a packet without one. */
+static uint64_t position(const struct rvt_etrace_decoder *dec)
+{
+	uint64_t pc = dec->address;
+
+	rvt_flow_pc(dec->flow, &pc);
+	return pc;
+}
+
 /* The branch at which the flow stands has this outcome. */
 static struct path outcome(bool taken)
 {
@@ -379,7 +388,7 @@ static bool is_repeat(const struct rvt_etrace_decoder *dec, const struct rvt_etr
 {
 	return msg->kind == RVT_ETRACE_ADDRESS && dec->pending && !dec->inferred &&
 	       !msg->notify && !msg->updiscon && !msg->irreport && !dec->has_repeat &&
-	       reported_address(dec, msg) == dec->address;
+	       reported_address(dec, msg) == position(dec);
 }
 
 static int on_flow(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
@@ -426,7 +435,7 @@ static bool is_discontinuity(const struct rvt_etrace_decoder *dec, const struct 
 	if (!rvt_etrace_has(msg, RVT_ETRACE_F_CONTEXT) || !dec->context.scontext_valid ||
 	    msg->field[RVT_ETRACE_F_CONTEXT] == dec->context.scontext)
 		return false;
-	walked = rvt_etrace_walk(dec, dec->address, &goal);
+	walked = rvt_etrace_walk(dec, position(dec), &goal);
 	return walked == RVT_ETRACE_WALK_BRANCH;
 }
 
@@ -748,13 +757,13 @@ static int on_packet(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg
 static bool drops_repeat(const struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *next)
 {
 	const struct walk_goal goal = {
-		.target = dec->address, .has_target = true, .path = &dec->carried,
+		.target = position(dec), .has_target = true, .path = &dec->carried,
 	};
 
 	if (next->kind != RVT_ETRACE_SYNC_SUPPORT ||
 	    next->field[RVT_ETRACE_F_QUAL_STATUS] != RVT_ETRACE_ENDED_REP)
 		return false;
-	return rvt_etrace_walk(dec, dec->address, &goal) != RVT_ETRACE_WALK_TARGET;
+	return rvt_etrace_walk(dec, position(dec), &goal) != RVT_ETRACE_WALK_TARGET;
 }
 
 int rvt_etrace_decoder_packet(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)

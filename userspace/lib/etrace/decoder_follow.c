@@ -212,12 +212,12 @@ static bool is_goal(struct rvt_etrace_decoder *dec, const struct goal *goal, uin
 {
 	if (goal->by_jump_only || goal->updiscon)
 		return false;
-	if (goal->notify || rvt_flow_branch_at(dec->flow, goal->target))
+	if (rvt_flow_branch_at(dec->flow, goal->target))
 		return true;
 	/* An instruction that follows no return has irreport only with irets. */
 	if (dec->codec.iret_ext)
 		return goal->ir && irets == goal->ir && !came_by_return(dec);
-	return !dec->draft && rvt_flow_return_depth(dec->flow) == goal->ir;
+	return goal->notify || (!dec->draft && rvt_flow_return_depth(dec->flow) == goal->ir);
 }
 
 static bool stands_at(const struct rvt_etrace_decoder *dec, uint64_t address)
