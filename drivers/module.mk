@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #
-# The kernel module for the kernels of the lab: build/driver/<stable|testing>/rvtrace.ko. Objects of
-# kernel builds land beside their sources, so each kernel builds a copy.
+# The kernel modules for the kernels of the lab: build/driver/<stable|testing>/rvtrace.ko, riscv_ctr.ko.
+# Objects of kernel builds land beside their sources, so each kernel builds a copy.
 
 DRIVER_KERNELS := stable testing
-DRIVER_SRC := $(wildcard drivers/hwtracing/rvtrace/*.[ch]) drivers/hwtracing/rvtrace/Makefile Kbuild \
-	$(wildcard include/uapi/linux/*.h)
+DRIVER_SRC := $(wildcard drivers/hwtracing/rvtrace/*.[ch]) drivers/hwtracing/rvtrace/Makefile \
+	$(wildcard drivers/perf/*.[ch]) drivers/perf/Makefile Kbuild $(wildcard include/uapi/linux/*.h)
 # Checks that the sources must pass: make driver DRIVER_CHECKS="W=1 C=1"
 DRIVER_CHECKS ?=
 
-## driver        rvtrace.ko for each kernel of the lab
+## driver        rvtrace.ko and riscv_ctr.ko for each kernel of the lab
 driver: $(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko)
 
+# One run makes both modules.
 $(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko): $(B)/driver/%/rvtrace.ko: $(DRIVER_SRC)
 	@mkdir -p $(@D)
 	cp -p --parents -t $(@D) $(DRIVER_SRC)
 	$(LAB) kmake --kernel $* $(abspath $(@D)) $(DRIVER_CHECKS) modules
+	cp $(@D)/drivers/perf/riscv_ctr.ko $(@D)/
 	cp $(@D)/drivers/hwtracing/rvtrace/rvtrace.ko $@
 
 ## selftests     the driver's selftests, for the guest (build/selftests)

@@ -1,0 +1,637 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V Control Transfer Records: the PMU "riscv_ctr". At every overflow of its trigger, the
+ * records of the hart go to the AUX buffer of the event that runs there (layout:
+ * include/uapi/linux/rvtrace.h).
+ *
+ * Records never outlive the task whose flow they are: they are emptied when an event is put on a
+ * hart, when it is taken off, and at every task switch meanwhile. The last matters because perf
+ * may swap the contexts of parent and child without telling the PMU.
+ *
+ * Guests are not recorded: while V=1 vsctrctl is in force, which this driver never writes.
+ */
+#define pr_fmt(fmt) "riscv_ctr: " fmt
+
+#include <linux/bitfield.h>
+#include <linux/cpuhotplug.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/of.h>
+#include <linux/perf_event.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/tracepoint.h>
+#include <linux/vmalloc.h>
+
+#include "riscv_ctr.h"
+
+/*
+ * The kernel's trap entry: code within this distance of stvec calls the interrupt handler. It is
+ * looked for only where no record of the interrupt itself can be there.
+ */
+#define RISCV_CTR_TRAP_ENTRY_BYTES	1024
+
+DEFINE_PER_CPU(struct riscv_ctr_hart, riscv_ctr_harts);
+
+const struct riscv_ctr_backend *riscv_ctr;
+struct riscv_ctr_caps riscv_ctr_caps;
+struct cpumask riscv_ctr_cpus;
+
+static bool riscv_ctr_is_draft;
+static struct tracepoint *riscv_ctr_tp_switch;
+static enum cpuhp_state riscv_ctr_hp_state;
+
+/**
+ * struct riscv_ctr_aux - an AUX buffer
+ * @base:	its pages, mapped in a row
+ * @size:	bytes
+ */
+struct riscv_ctr_aux {
+	void *base;
+	size_t size;
+};
+
+/**
+ * struct riscv_ctr_frame - where a hart's sample is put together
+ * @head:	what precedes the entries
+ * @entries:	youngest first
+ */
+struct riscv_ctr_frame {
+	struct rvtrace_ctr_sample head;
+	struct rvtrace_ctr_entry entries[RISCV_CTR_MAX_DEPTH];
+};
+
+static DEFINE_PER_CPU(struct riscv_ctr_frame, riscv_ctr_frames);
+
+/* ------------------------------------------------------------------ reading the records */
+
+/*
+ * The very first thing in the handler, without calls: each transfer before it costs a record.
+ * Returns the status as it was. The CSR numbers are in the instructions, hence the branch.
+ */
+static __always_inline unsigned long riscv_ctr_freeze(bool *frozen)
+{
+	unsigned long status;
+
+	if (riscv_ctr_is_draft) {
+		status = csr_read_set(RISCV_CTR_DRAFT_CSR_STATUS, RISCV_CTR_DRAFT_STATUS_FROZEN);
+		*frozen = status & RISCV_CTR_DRAFT_STATUS_FROZEN;
+	} else {
+		status = csr_read_set(RISCV_CTR_CSR_SCTRSTATUS, RISCV_CTR_STATUS_FROZEN);
+		*frozen = status & RISCV_CTR_STATUS_FROZEN;
+	}
+	return status;
+}
+
+static __always_inline void riscv_ctr_thaw(void)
+{
+	if (riscv_ctr_is_draft)
+		csr_clear(RISCV_CTR_DRAFT_CSR_STATUS, RISCV_CTR_DRAFT_STATUS_FROZEN);
+	else
+		csr_clear(RISCV_CTR_CSR_SCTRSTATUS, RISCV_CTR_STATUS_FROZEN);
+}
+
+/*
+ * Copies the valid entries. An invalid one ends the history, but for RAS emulation, where pops
+ * leave holes that a later call fills from the young end.
+ */
+static unsigned int riscv_ctr_read_entries(struct rvtrace_ctr_entry *entries, unsigned int depth,
+					   bool holes)
+{
+	/* Others who use the indirect registers may have been interrupted between two accesses. */
+	unsigned long select = csr_read(RISCV_CTR_CSR_SISELECT);
+	unsigned int i, nr = 0;
+	u64 source;
+
+	for (i = 0; i < depth; i++) {
+		csr_write(RISCV_CTR_CSR_SISELECT, RISCV_CTR_ENTRY_SELECT + i);
+		source = csr_read(RISCV_CTR_CSR_SIREG);
+		if (!(source & RISCV_CTR_SOURCE_V)) {
+			if (!holes)
+				break;
+			continue;
+		}
+		entries[nr].source = source;
+		entries[nr].target = csr_read(RISCV_CTR_CSR_SIREG2);
+		entries[nr].data = csr_read(RISCV_CTR_CSR_SIREG3);
+		nr++;
+	}
+	csr_write(RISCV_CTR_CSR_SISELECT, select);
+	return nr;
+}
+
+static bool riscv_ctr_in_trap_entry(u64 addr)
+{
+	u64 entry = csr_read(CSR_STVEC) & ~3UL;
+
+	return addr >= entry && addr - entry < RISCV_CTR_TRAP_ENTRY_BYTES;
+}
+
+/* Up to the interrupt: the youngest record that enters the kernel's trap entry from outside */
+static int riscv_ctr_find_interrupt(const struct rvtrace_ctr_entry *entries, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (FIELD_GET(RISCV_CTR_DATA_TYPE, entries[i].data) == RISCV_CTR_TYPE_INTERRUPT &&
+		    (entries[i].target & ~1ULL) == (csr_read(CSR_STVEC) & ~3UL))
+			return i + 1;
+	return -1;
+}
+
+/* Without a record of the interrupt: the oldest of the youngest run that leaves the trap entry */
+static int riscv_ctr_find_entry_code(const struct rvtrace_ctr_entry *entries, unsigned int nr)
+{
+	unsigned int i = 0;
+
+	while (i < nr && !riscv_ctr_in_trap_entry(entries[i].source))
+		i++;
+	if (i == nr)
+		return -1;
+	while (i < nr && riscv_ctr_in_trap_entry(entries[i].source))
+		i++;
+	return i;
+}
+
+/* How many of the youngest entries are the handler's own; -1: that cannot be told. */
+static int riscv_ctr_own_entries(const struct riscv_ctr_session *session,
+				 const struct rvtrace_ctr_entry *entries, unsigned int nr)
+{
+	bool interrupts = !(session->control & (RISCV_CTR_CTL_RASEMU | RISCV_CTR_CTL_INTRINH));
+
+	if (!session->strip)
+		return 0;
+	if (interrupts && riscv_ctr_caps.types)
+		return riscv_ctr_find_interrupt(entries, nr);
+	return riscv_ctr_find_entry_code(entries, nr);
+}
+
+/* Moves the entries that count to the front of the frame; returns how many there are. */
+static unsigned int riscv_ctr_trim(struct riscv_ctr_frame *frame,
+				   const struct riscv_ctr_session *session, unsigned int nr)
+{
+	int own = riscv_ctr_own_entries(session, frame->entries, nr);
+	unsigned int i;
+
+	if (own < 0) {
+		/* All that is left is the way to the handler. */
+		frame->head.flags |= RVTRACE_CTR_F_DISPLACED;
+		own = nr;
+	}
+	frame->head.skipped = own;
+	nr = min(nr - own, session->limit);
+	for (i = 0; i < nr; i++) {
+		frame->entries[i].source = frame->entries[own + i].source;
+		frame->entries[i].target = frame->entries[own + i].target & session->keep_target;
+		frame->entries[i].data = frame->entries[own + i].data & session->keep_data;
+	}
+	return nr;
+}
+
+/* ------------------------------------------------------------------ output */
+
+static void riscv_ctr_copy_out(const struct riscv_ctr_aux *aux, unsigned long head, const void *from,
+			       size_t bytes)
+{
+	size_t begin = head % aux->size;
+	size_t first = min(bytes, aux->size - begin);
+
+	memcpy(aux->base + begin, from, first);
+	memcpy(aux->base, from + first, bytes - first);
+}
+
+static void riscv_ctr_output(struct perf_event *event, const struct riscv_ctr_frame *frame)
+{
+	struct perf_output_handle handle;
+	struct riscv_ctr_aux *aux;
+
+	aux = perf_aux_output_begin(&handle, event);
+	if (!aux)
+		return;
+	if (handle.size < frame->head.bytes) {
+		/* No room: the event is disabled until user space has read and enables it again. */
+		perf_aux_output_flag(&handle, PERF_AUX_FLAG_TRUNCATED);
+		perf_aux_output_end(&handle, 0);
+		return;
+	}
+	riscv_ctr_copy_out(aux, handle.head, frame, frame->head.bytes);
+	perf_aux_output_end(&handle, frame->head.bytes);
+}
+
+static void riscv_ctr_fill_head(struct riscv_ctr_frame *frame, struct perf_event *event,
+				const struct riscv_ctr_session *session,
+				const struct perf_sample_data *data, const struct pt_regs *regs)
+{
+	struct rvtrace_ctr_sample *head = &frame->head;
+
+	head->magic = RVTRACE_CTR_MAGIC;
+	head->version = RVTRACE_CTR_VERSION;
+	head->header_bytes = sizeof(*head);
+	head->entry_bytes = sizeof(struct rvtrace_ctr_entry);
+	head->time = event->clock();
+	head->ip = instruction_pointer((struct pt_regs *)regs);
+	head->period = data->period;
+	head->trigger_type = session->attr.type;
+	head->trigger_config = session->attr.config;
+	head->control = session->control;
+	head->pid = task_tgid_nr_ns(current, event->ns);
+	head->tid = task_pid_nr_ns(current, event->ns);
+	head->cpu = smp_processor_id();
+	head->privilege = user_mode(regs) ? RVTRACE_CTR_PRIV_U : RVTRACE_CTR_PRIV_S;
+	head->layout = riscv_ctr->layout;
+	head->depth = session->depth;
+	head->limit = session->limit;
+	if (session->attr.type == PERF_TYPE_SOFTWARE)
+		head->flags |= RVTRACE_CTR_F_SOFTWARE;
+}
+
+/**
+ * riscv_ctr_overflow - overflow handler of the triggers; on the hart, with interrupts off
+ * @trigger:	the counter or clock
+ * @data:	its sample
+ * @regs:	what was interrupted
+ */
+void riscv_ctr_overflow(struct perf_event *trigger, struct perf_sample_data *data,
+			struct pt_regs *regs)
+{
+	bool frozen;
+	unsigned long status = riscv_ctr_freeze(&frozen);
+	const struct riscv_ctr_session *session = trigger->overflow_handler_context;
+	struct perf_event *event = this_cpu_ptr(&riscv_ctr_harts)->event;
+	struct riscv_ctr_frame *frame = this_cpu_ptr(&riscv_ctr_frames);
+	unsigned int nr;
+
+	if (!event || riscv_ctr_session_of(event) != session)
+		goto thaw;
+	frame->head.flags = frozen ? RVTRACE_CTR_F_FROZEN : 0;
+	frame->head.write_index = status & RISCV_CTR_STATUS_WRPTR;
+	nr = riscv_ctr_read_entries(frame->entries, session->depth,
+				    session->control & RISCV_CTR_CTL_RASEMU);
+	nr = riscv_ctr_trim(frame, session, nr);
+	riscv_ctr_fill_head(frame, event, session, data, regs);
+	frame->head.nr = nr;
+	frame->head.bytes = sizeof(frame->head) + nr * sizeof(frame->entries[0]);
+	riscv_ctr_output(event, frame);
+thaw:
+	riscv_ctr_thaw();
+}
+
+/* ------------------------------------------------------------------ perf's callbacks */
+
+static void riscv_ctr_event_start(struct perf_event *event, int flags)
+{
+	const struct riscv_ctr_session *session = riscv_ctr_session_of(event);
+	struct riscv_ctr_hart *hart = this_cpu_ptr(&riscv_ctr_harts);
+
+	if (!hart->usable || (hart->event && hart->event != event))
+		return;
+	event->hw.state = 0;
+	WRITE_ONCE(hart->event, event);
+	riscv_ctr->start(session->control, session->depth);
+}
+
+static void riscv_ctr_event_stop(struct perf_event *event, int flags)
+{
+	struct riscv_ctr_hart *hart = this_cpu_ptr(&riscv_ctr_harts);
+
+	if (hart->event != event)
+		return;
+	riscv_ctr->stop();
+	riscv_ctr->clear();
+	WRITE_ONCE(hart->event, NULL);
+	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
+static int riscv_ctr_event_add(struct perf_event *event, int flags)
+{
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (!(flags & PERF_EF_START))
+		return 0;
+	riscv_ctr_event_start(event, PERF_EF_RELOAD);
+	return event->hw.state & PERF_HES_STOPPED ? -EBUSY : 0;
+}
+
+static void riscv_ctr_event_del(struct perf_event *event, int flags)
+{
+	riscv_ctr_event_stop(event, PERF_EF_UPDATE);
+}
+
+static void riscv_ctr_event_read(struct perf_event *event)
+{
+}
+
+static void riscv_ctr_event_destroy(struct perf_event *event)
+{
+	riscv_ctr_session_put(riscv_ctr_session_of(event));
+	event->pmu_private = NULL;
+}
+
+static int riscv_ctr_event_init(struct perf_event *event)
+{
+	struct riscv_ctr_session *session;
+
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+	/* Branch stacks in samples are for user space to make of what is in the AUX buffer. */
+	if (has_branch_stack(event))
+		return -EOPNOTSUPP;
+	if (event->cpu >= 0 && !cpumask_test_cpu(event->cpu, &riscv_ctr_cpus))
+		return -ENODEV;
+	session = riscv_ctr_session_get(event);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	event->pmu_private = session;
+	event->destroy = riscv_ctr_event_destroy;
+	return 0;
+}
+
+static void *riscv_ctr_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+{
+	struct riscv_ctr_aux *aux;
+	struct page **list;
+	int i;
+
+	aux = kzalloc(sizeof(*aux), GFP_KERNEL);
+	list = kvmalloc_array(nr_pages, sizeof(*list), GFP_KERNEL);
+	if (aux && list) {
+		for (i = 0; i < nr_pages; i++)
+			list[i] = virt_to_page(pages[i]);
+		aux->size = (size_t)nr_pages << PAGE_SHIFT;
+		aux->base = vmap(list, nr_pages, VM_MAP, PAGE_KERNEL);
+	}
+	kvfree(list);
+	if (aux && !aux->base) {
+		kfree(aux);
+		aux = NULL;
+	}
+	return aux;
+}
+
+static void riscv_ctr_free_aux(void *data)
+{
+	struct riscv_ctr_aux *aux = data;
+
+	vunmap(aux->base);
+	kfree(aux);
+}
+
+static struct pmu riscv_ctr_pmu = {
+	.module		= THIS_MODULE,
+	.capabilities	= PERF_PMU_CAP_EXCLUSIVE,
+	/* Software events are scheduled with their task and never fail for want of a counter. */
+	.task_ctx_nr	= perf_sw_context,
+	.attr_groups	= riscv_ctr_groups,
+	.event_init	= riscv_ctr_event_init,
+	.add		= riscv_ctr_event_add,
+	.del		= riscv_ctr_event_del,
+	.start		= riscv_ctr_event_start,
+	.stop		= riscv_ctr_event_stop,
+	.read		= riscv_ctr_event_read,
+	.setup_aux	= riscv_ctr_setup_aux,
+	.free_aux	= riscv_ctr_free_aux,
+};
+
+/* ------------------------------------------------------------------ harts */
+
+static void riscv_ctr_sched_switch(void *data, bool preempt, struct task_struct *prev,
+				   struct task_struct *next, unsigned int prev_state)
+{
+	if (this_cpu_ptr(&riscv_ctr_harts)->event)
+		riscv_ctr->clear();
+}
+
+static void riscv_ctr_find_tracepoint(struct tracepoint *tp, void *data)
+{
+	if (!strcmp(tp->name, "sched_switch"))
+		riscv_ctr_tp_switch = tp;
+}
+
+/* Which optional fields the entries have: all ones into entry 0, then what is left of them */
+static void riscv_ctr_discover_entries(struct riscv_ctr_caps *caps)
+{
+	unsigned long select = csr_read(RISCV_CTR_CSR_SISELECT);
+	u64 data;
+
+	csr_write(RISCV_CTR_CSR_SISELECT, RISCV_CTR_ENTRY_SELECT);
+	csr_write(RISCV_CTR_CSR_SIREG2, ~0UL);
+	caps->mispredict = csr_read(RISCV_CTR_CSR_SIREG2) & RISCV_CTR_TARGET_MISP;
+	csr_write(RISCV_CTR_CSR_SIREG3, RISCV_CTR_DATA_TYPE | RISCV_CTR_DATA_CYCLES);
+	data = csr_read(RISCV_CTR_CSR_SIREG3);
+	caps->types = data & RISCV_CTR_DATA_TYPE;
+	caps->cycles = data & BIT_ULL(15);
+	caps->cycle_exponent_bits = hweight64(data & GENMASK_ULL(31, 28));
+	csr_write(RISCV_CTR_CSR_SISELECT, select);
+	riscv_ctr->clear();
+}
+
+/* Harts may differ: offered is what all of them have. */
+static void riscv_ctr_merge_caps(const struct riscv_ctr_caps *caps)
+{
+	struct riscv_ctr_caps *all = &riscv_ctr_caps;
+
+	all->options &= caps->options;
+	all->min_depth = max(all->min_depth, caps->min_depth);
+	all->max_depth = min(all->max_depth, caps->max_depth);
+	all->cycle_exponent_bits = min(all->cycle_exponent_bits, caps->cycle_exponent_bits);
+	all->cycles &= caps->cycles;
+	all->mispredict &= caps->mispredict;
+	all->types &= caps->types;
+}
+
+static void riscv_ctr_probe_hart(void *data)
+{
+	struct riscv_ctr_caps caps;
+
+	if (!riscv_ctr->probe())
+		return;
+	riscv_ctr->discover(&caps);
+	riscv_ctr_discover_entries(&caps);
+	riscv_ctr_merge_caps(&caps);
+	cpumask_set_cpu(smp_processor_id(), &riscv_ctr_cpus);
+	this_cpu_ptr(&riscv_ctr_harts)->usable = true;
+}
+
+static int riscv_ctr_cpu_online(unsigned int cpu)
+{
+	unsigned long flags;
+	bool usable;
+
+	local_irq_save(flags);
+	usable = riscv_ctr->probe();
+	if (usable)
+		riscv_ctr->stop();
+	per_cpu(riscv_ctr_harts, cpu).usable = usable;
+	local_irq_restore(flags);
+	if (usable)
+		riscv_ctr_session_online(cpu);
+	return 0;
+}
+
+static int riscv_ctr_cpu_offline(unsigned int cpu)
+{
+	struct riscv_ctr_hart *hart = &per_cpu(riscv_ctr_harts, cpu);
+	unsigned long flags;
+
+	riscv_ctr_session_offline(cpu);
+	local_irq_save(flags);
+	if (hart->usable) {
+		riscv_ctr->stop();
+		riscv_ctr->clear();
+	}
+	/* perf takes the event off the hart later. */
+	hart->usable = false;
+	local_irq_restore(flags);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ which version */
+
+/* "rv64imac_..._ssctr1p0_...": is @name an extension of the ISA string? Sets *@rest behind it. */
+static bool riscv_ctr_in_isa(const char *isa, const char *name, const char **rest)
+{
+	size_t len = strlen(name);
+
+	for (isa = strchr(isa, '_'); isa; isa = strchr(isa, '_')) {
+		isa++;
+		if (strncasecmp(isa, name, len))
+			continue;
+		*rest = isa + len;
+		if (!**rest || **rest == '_' || isdigit(**rest))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The draft has to be named: by "rvtrace,ctr-version", or with its version in the ISA string. A
+ * mere "ssctr" is the ratified one.
+ */
+static const struct riscv_ctr_backend *riscv_ctr_describe(const struct device_node *cpu)
+{
+	const char *text, *rest;
+
+	if (!of_property_read_string(cpu, "rvtrace,ctr-version", &text)) {
+		if (!strcmp(text, riscv_ctr_draft.name))
+			return &riscv_ctr_draft;
+		if (!strcmp(text, riscv_ctr_v1.name))
+			return &riscv_ctr_v1;
+		pr_err("version '%s' of Control Transfer Records is not known; there are %s and %s\n",
+		       text, riscv_ctr_v1.name, riscv_ctr_draft.name);
+		return NULL;
+	}
+	if (of_property_match_string(cpu, "riscv,isa-extensions", "ssctr") >= 0)
+		return &riscv_ctr_v1;
+	if (of_property_read_string(cpu, "riscv,isa", &text) ||
+	    !riscv_ctr_in_isa(text, "ssctr", &rest))
+		return NULL;
+	return str_has_prefix(rest, "0p1p4") ? &riscv_ctr_draft : &riscv_ctr_v1;
+}
+
+static const struct riscv_ctr_backend *riscv_ctr_choose(void)
+{
+	const struct riscv_ctr_backend *backend = NULL, *other;
+	struct device_node *cpu;
+
+	for_each_of_cpu_node(cpu) {
+		other = riscv_ctr_describe(cpu);
+		if (backend && other && other != backend) {
+			pr_err("harts with different versions of Control Transfer Records\n");
+			of_node_put(cpu);
+			return NULL;
+		}
+		if (other)
+			backend = other;
+	}
+	return backend;
+}
+
+/* ------------------------------------------------------------------ module */
+
+static int __init riscv_ctr_discover(void)
+{
+	int cpu;
+
+	riscv_ctr_caps = (struct riscv_ctr_caps){
+		.options = ~0ULL, .min_depth = 0, .max_depth = RISCV_CTR_MAX_DEPTH,
+		.cycle_exponent_bits = 4, .cycles = true, .mispredict = true, .types = true,
+	};
+	/* One after the other, for they add to the same structure. */
+	for_each_online_cpu(cpu)
+		smp_call_function_single(cpu, riscv_ctr_probe_hart, NULL, 1);
+	if (!cpumask_empty(&riscv_ctr_cpus) &&
+	    riscv_ctr_caps.min_depth <= riscv_ctr_caps.max_depth)
+		return 0;
+	pr_err("the devicetree promises Control Transfer Records %s, but no hart lets the kernel use them; firmware has to set mstateen0\n",
+	       riscv_ctr->name);
+	return -ENODEV;
+}
+
+static int __init riscv_ctr_hook(void)
+{
+	for_each_kernel_tracepoint(riscv_ctr_find_tracepoint, NULL);
+	if (!riscv_ctr_tp_switch) {
+		pr_err("this kernel has no tracepoint sched_switch (CONFIG_TRACEPOINTS)\n");
+		return -EOPNOTSUPP;
+	}
+	return tracepoint_probe_register(riscv_ctr_tp_switch, riscv_ctr_sched_switch, NULL);
+}
+
+static void riscv_ctr_unhook(void)
+{
+	tracepoint_probe_unregister(riscv_ctr_tp_switch, riscv_ctr_sched_switch, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+static int __init riscv_ctr_init(void)
+{
+	int ret;
+
+	riscv_ctr = riscv_ctr_choose();
+	if (!riscv_ctr)
+		return -ENODEV;
+	riscv_ctr_is_draft = riscv_ctr == &riscv_ctr_draft;
+	ret = riscv_ctr_discover();
+	if (ret)
+		return ret;
+	ret = riscv_ctr_session_init();
+	if (ret)
+		return ret;
+	ret = riscv_ctr_hook();
+	if (ret)
+		goto err_session;
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "perf/riscv/ctr:online",
+					riscv_ctr_cpu_online, riscv_ctr_cpu_offline);
+	if (ret < 0)
+		goto err_unhook;
+	riscv_ctr_hp_state = ret;
+	ret = perf_pmu_register(&riscv_ctr_pmu, "riscv_ctr", -1);
+	if (ret)
+		goto err_hotplug;
+	pr_info("Control Transfer Records %s, up to %u entries\n", riscv_ctr->name,
+		riscv_ctr_caps.max_depth);
+	return 0;
+
+err_hotplug:
+	cpuhp_remove_state_nocalls(riscv_ctr_hp_state);
+err_unhook:
+	riscv_ctr_unhook();
+err_session:
+	riscv_ctr_session_exit();
+	return ret;
+}
+
+static void __exit riscv_ctr_exit(void)
+{
+	perf_pmu_unregister(&riscv_ctr_pmu);
+	cpuhp_remove_state_nocalls(riscv_ctr_hp_state);
+	riscv_ctr_unhook();
+	riscv_ctr_session_exit();
+}
+
+module_init(riscv_ctr_init);
+module_exit(riscv_ctr_exit);
+
+MODULE_DESCRIPTION("RISC-V Control Transfer Records PMU");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V Control Transfer Records: what an open event asks for, and the counters that trigger it.
+ *
+ * Triggers are bound to CPUs, not to tasks: each runs as long as its session is open, and an
+ * overflow while another event or none runs on the hart is ignored. So nothing but the records has
+ * to follow a task, and fork() creates no counters.
+ */
+#define pr_fmt(fmt) "riscv_ctr: " fmt
+
+#include <linux/bitfield.h>
+#include <linux/capability.h>
+#include <linux/cpu.h>
+#include <linux/err.h>
+#include <linux/log2.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+
+#include "riscv_ctr.h"
+
+/* Protects the list and all triggers[] */
+static DEFINE_MUTEX(riscv_ctr_mutex);
+static LIST_HEAD(riscv_ctr_sessions);
+static struct workqueue_struct *riscv_ctr_wq;
+
+static int riscv_ctr_trigger_attr(const struct perf_event_attr *attr,
+				  struct perf_event_attr *trigger)
+{
+	u32 type = FIELD_GET(RISCV_CTR_CONFIG1_TYPE, attr->config1);
+	unsigned int kind = FIELD_GET(RISCV_CTR_CONFIG1_TRIGGER, attr->config1);
+
+	if (kind != RISCV_CTR_TRIGGER_OTHER && (type || attr->config2))
+		return -EINVAL;
+	switch (kind) {
+	case RISCV_CTR_TRIGGER_CPU_CLOCK:
+		trigger->type = PERF_TYPE_SOFTWARE;
+		trigger->config = PERF_COUNT_SW_CPU_CLOCK;
+		break;
+	case RISCV_CTR_TRIGGER_CYCLES:
+		trigger->type = PERF_TYPE_HARDWARE;
+		trigger->config = PERF_COUNT_HW_CPU_CYCLES;
+		break;
+	case RISCV_CTR_TRIGGER_INSTRUCTIONS:
+		trigger->type = PERF_TYPE_HARDWARE;
+		trigger->config = PERF_COUNT_HW_INSTRUCTIONS;
+		break;
+	case RISCV_CTR_TRIGGER_OTHER:
+		/* A tracepoint or a task's clock has no fixed place in a hart's flow. */
+		if (type == PERF_TYPE_TRACEPOINT || type == PERF_TYPE_BREAKPOINT)
+			return -EINVAL;
+		trigger->type = type;
+		trigger->config = attr->config2;
+		break;
+	default:
+		return -EINVAL;
+	}
+	trigger->size = sizeof(*trigger);
+	trigger->freq = attr->freq;
+	trigger->sample_period = attr->sample_period;
+	trigger->exclude_user = attr->exclude_user;
+	trigger->exclude_kernel = attr->exclude_kernel;
+	trigger->exclude_hv = attr->exclude_hv;
+	trigger->exclude_idle = attr->exclude_idle;
+	trigger->exclude_guest = 1;
+	trigger->pinned = 1;
+	return 0;
+}
+
+static int riscv_ctr_depth(struct riscv_ctr_session *session, unsigned int wanted)
+{
+	if (!wanted)
+		wanted = clamp_t(unsigned int, RISCV_CTR_DEFAULT_DEPTH, riscv_ctr_caps.min_depth,
+				 riscv_ctr_caps.max_depth);
+	if (wanted < RISCV_CTR_MIN_DEPTH || !is_power_of_2(wanted))
+		return -EINVAL;
+	if (wanted < riscv_ctr_caps.min_depth || wanted > riscv_ctr_caps.max_depth)
+		return -EOPNOTSUPP;
+	session->limit = wanted;
+	/*
+	 * What the kernel executes from the interrupt to the handler is recorded, too, when the
+	 * kernel is: then the hardware holds as much as it can, and the handler leaves it out.
+	 */
+	session->depth = session->strip ? riscv_ctr_caps.max_depth : wanted;
+	return 0;
+}
+
+static int riscv_ctr_control(struct riscv_ctr_session *session, const struct perf_event_attr *attr)
+{
+	u64 control = attr->config & RISCV_CTR_CONFIG_OPTIONS;
+	bool software = session->attr.type == PERF_TYPE_SOFTWARE;
+
+	if (control & ~riscv_ctr_caps.options)
+		return -EOPNOTSUPP;
+	if ((attr->config & RISCV_CTR_CONFIG_CYCLES && !riscv_ctr_caps.cycles) ||
+	    (attr->config & RISCV_CTR_CONFIG_MISPREDICT && !riscv_ctr_caps.mispredict))
+		return -EOPNOTSUPP;
+	if (!attr->exclude_user)
+		control |= RISCV_CTR_CTL_U;
+	if (!attr->exclude_kernel)
+		control |= RISCV_CTR_CTL_S;
+	if (!software)
+		control |= riscv_ctr_caps.options & RISCV_CTR_CTL_LCOFIFRZ;
+	session->control = control;
+	session->strip = control & RISCV_CTR_CTL_S && !(control & RISCV_CTR_CTL_LCOFIFRZ);
+	session->keep_target = ~0ULL;
+	session->keep_data = ~0ULL;
+	if (!(attr->config & RISCV_CTR_CONFIG_MISPREDICT))
+		session->keep_target &= ~RISCV_CTR_TARGET_MISP;
+	if (!(attr->config & RISCV_CTR_CONFIG_CYCLES))
+		session->keep_data &= ~RISCV_CTR_DATA_CYCLES;
+	return 0;
+}
+
+static int riscv_ctr_session_configure(struct riscv_ctr_session *session,
+				       const struct perf_event_attr *attr)
+{
+	int ret;
+
+	if (attr->config & ~RISCV_CTR_CONFIG_ALL || attr->config1 & ~RISCV_CTR_CONFIG1_ALL)
+		return -EINVAL;
+	if (!attr->sample_period || (attr->exclude_user && attr->exclude_kernel))
+		return -EINVAL;
+	if (attr->exclude_host)
+		return -EOPNOTSUPP;
+	ret = riscv_ctr_trigger_attr(attr, &session->attr);
+	if (!ret)
+		ret = riscv_ctr_control(session, attr);
+	if (!ret)
+		ret = riscv_ctr_depth(session, FIELD_GET(RISCV_CTR_CONFIG_DEPTH, attr->config));
+	return ret;
+}
+
+/* The caller holds the mutex. */
+static int riscv_ctr_trigger_create(struct riscv_ctr_session *session, unsigned int cpu)
+{
+	struct perf_event *trigger;
+
+	trigger = perf_event_create_kernel_counter(&session->attr, cpu, NULL, riscv_ctr_overflow,
+						   session);
+	if (IS_ERR(trigger))
+		return PTR_ERR(trigger);
+	session->triggers[cpu] = trigger;
+	return 0;
+}
+
+static void riscv_ctr_triggers_release(struct riscv_ctr_session *session)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (session->triggers[cpu])
+			perf_event_release_kernel(session->triggers[cpu]);
+		session->triggers[cpu] = NULL;
+	}
+}
+
+static int riscv_ctr_triggers_create(struct riscv_ctr_session *session)
+{
+	int cpu, ret = -ENODEV;
+
+	/* Not a CPU that is about to come: riscv_ctr_session_online() serves it. */
+	for_each_cpu(cpu, &riscv_ctr_cpus) {
+		if (session->cpu >= 0 && session->cpu != cpu)
+			continue;
+		ret = riscv_ctr_trigger_create(session, cpu);
+		if (ret)
+			break;
+	}
+	if (ret)
+		riscv_ctr_triggers_release(session);
+	return ret;
+}
+
+static void riscv_ctr_session_release(struct work_struct *work)
+{
+	struct riscv_ctr_session *session = container_of(work, struct riscv_ctr_session, release);
+
+	mutex_lock(&riscv_ctr_mutex);
+	list_del(&session->node);
+	riscv_ctr_triggers_release(session);
+	mutex_unlock(&riscv_ctr_mutex);
+	kfree(session);
+}
+
+static struct riscv_ctr_session *riscv_ctr_session_create(struct perf_event *event)
+{
+	struct riscv_ctr_session *session;
+	int ret;
+
+	session = kzalloc(struct_size(session, triggers, nr_cpu_ids), GFP_KERNEL);
+	if (!session)
+		return ERR_PTR(-ENOMEM);
+	refcount_set(&session->users, 1);
+	INIT_WORK(&session->release, riscv_ctr_session_release);
+	session->cpu = event->cpu;
+	ret = riscv_ctr_session_configure(session, &event->attr);
+	if (!ret) {
+		mutex_lock(&riscv_ctr_mutex);
+		ret = riscv_ctr_triggers_create(session);
+		if (!ret)
+			list_add(&session->node, &riscv_ctr_sessions);
+		mutex_unlock(&riscv_ctr_mutex);
+	}
+	if (ret) {
+		kfree(session);
+		return ERR_PTR(ret);
+	}
+	return session;
+}
+
+/**
+ * riscv_ctr_session_get - for a new event: its session, or its parent's
+ * @event:	being initialised
+ *
+ * Return: the session, or an error pointer: what the options or the triggers were refused with.
+ */
+struct riscv_ctr_session *riscv_ctr_session_get(struct perf_event *event)
+{
+	struct riscv_ctr_session *session;
+
+	if (!event->parent)
+		return riscv_ctr_session_create(event);
+	session = riscv_ctr_session_of(event->parent);
+	refcount_inc(&session->users);
+	return session;
+}
+
+/* Events are freed in places where triggers cannot be. */
+void riscv_ctr_session_put(struct riscv_ctr_session *session)
+{
+	if (refcount_dec_and_test(&session->users))
+		queue_work(riscv_ctr_wq, &session->release);
+}
+
+/* A hart came up: sessions that concern it get a trigger there. */
+void riscv_ctr_session_online(unsigned int cpu)
+{
+	struct riscv_ctr_session *session;
+
+	mutex_lock(&riscv_ctr_mutex);
+	cpumask_set_cpu(cpu, &riscv_ctr_cpus);
+	list_for_each_entry(session, &riscv_ctr_sessions, node)
+		if ((session->cpu < 0 || session->cpu == cpu) && !session->triggers[cpu] &&
+		    riscv_ctr_trigger_create(session, cpu))
+			pr_warn("cpu %u: no trigger for an event that was opened before it came up\n",
+				cpu);
+	mutex_unlock(&riscv_ctr_mutex);
+}
+
+void riscv_ctr_session_offline(unsigned int cpu)
+{
+	struct riscv_ctr_session *session;
+
+	mutex_lock(&riscv_ctr_mutex);
+	cpumask_clear_cpu(cpu, &riscv_ctr_cpus);
+	list_for_each_entry(session, &riscv_ctr_sessions, node) {
+		if (session->triggers[cpu])
+			perf_event_release_kernel(session->triggers[cpu]);
+		session->triggers[cpu] = NULL;
+	}
+	mutex_unlock(&riscv_ctr_mutex);
+}
+
+int riscv_ctr_session_init(void)
+{
+	riscv_ctr_wq = alloc_workqueue("riscv_ctr", WQ_UNBOUND, 0);
+	return riscv_ctr_wq ? 0 : -ENOMEM;
+}
+
+void riscv_ctr_session_exit(void)
+{
+	destroy_workqueue(riscv_ctr_wq);
+}

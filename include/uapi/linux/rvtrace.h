@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * What the PMU riscv_ctr leaves in an AUX buffer: a sequence of samples, nothing between them.
+ *
+ * A sample describes itself: .magic and .version come first, .bytes leads to the next sample,
+ * .header_bytes to the first entry, .entry_bytes from entry to entry. A later version only appends
+ * to the header or to entries, so a reader skips what it does not know. All integers are in the
+ * machine's byte order and naturally aligned; there is no padding. A sample is a multiple of 8
+ * bytes and starts at a multiple of 8.
+ */
+#ifndef _UAPI_LINUX_RVTRACE_H
+#define _UAPI_LINUX_RVTRACE_H
+
+#include <linux/types.h>
+
+#define RVTRACE_CTR_MAGIC	0x53525443	/* "CTRS" in memory */
+#define RVTRACE_CTR_VERSION	1
+
+/* .layout: whose registers the records come from */
+#define RVTRACE_CTR_LAYOUT_1_0		1	/* ratified Smctr/Ssctr */
+#define RVTRACE_CTR_LAYOUT_0_1_4	2	/* draft of 2023-09-15 */
+
+/* .flags */
+/* Recording had stopped by itself, by counter overflow or breakpoint, before the handler came */
+#define RVTRACE_CTR_F_FROZEN	(1U << 0)
+/* The handler's own transfers may have displaced all of the history, or stand among the entries */
+#define RVTRACE_CTR_F_DISPLACED	(1U << 1)
+/* .trigger_* counts a clock of the kernel, not of the hart */
+#define RVTRACE_CTR_F_SOFTWARE	(1U << 2)
+
+/* .privilege of the sampled instruction */
+#define RVTRACE_CTR_PRIV_U	0
+#define RVTRACE_CTR_PRIV_S	1
+
+struct rvtrace_ctr_sample {
+	__u32 magic;
+	__u16 version;
+	__u16 header_bytes;
+	__u32 bytes;		/* of the whole sample */
+	__u16 entry_bytes;
+	__u16 nr;		/* entries that follow, youngest first; only valid ones */
+	__u64 time;		/* clock of the event, ns */
+	__u64 ip;		/* the instruction that was to be executed next */
+	__u64 period;		/* events of the trigger since its last overflow */
+	__u64 trigger_config;	/* as in struct perf_event_attr */
+	__u32 trigger_type;
+	__u32 flags;
+	__u64 control;		/* control register while recording, bits as in version 1.0 */
+	__u32 pid;		/* process and thread, as the event's other records name them */
+	__u32 tid;
+	__u32 cpu;
+	__u16 privilege;
+	__u16 layout;
+	__u16 depth;		/* entries that hardware could hold */
+	__u16 write_index;	/* hardware entry that would have been written next */
+	__u16 skipped;		/* youngest entries left out: the handler's own */
+	__u16 limit;		/* most entries that the event asked for */
+};
+
+/* One transfer, as the entry registers have it. */
+struct rvtrace_ctr_entry {
+	__u64 source;		/* bit 0: valid, always 1 */
+	__u64 target;		/* bit 0: mispredicted */
+	__u64 data;		/* type 3:0; cycle count: valid 15, mantissa 27:16, exponent 31:28 */
+};
+
+#endif
