@@ -29,8 +29,10 @@ static pid_t busy_child(int cpu)
 	pid = fork();
 	if (!pid) {
 		pin(cpu);
-		for (;;)
-			work(1000);
+		for (;;) {
+			work(3000);
+			usleep(2000);
+		}
 	}
 	return pid;
 }
@@ -46,7 +48,6 @@ static void test_system_wide(void)
 	int ret = 0;
 
 	attr_init(&attr, 0);
-	attr.exclude_kernel = 0;
 	for (int i = 0; i < 2; i++)
 		pid[i] = busy_child(i);
 	for (int i = 0; i < 2 && !ret; i++)

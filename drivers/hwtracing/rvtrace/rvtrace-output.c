@@ -101,10 +101,15 @@ bool rvtrace_output_next(struct rvtrace_cpu *rc)
 /*
  * rvtrace_output_gap - trace is missing between what was copied so far and what is copied next
  *
- * Closes the record with PARTIAL and opens the next.
+ * Closes the record with PARTIAL and opens the next. In overwrite mode the head goes once round: so
+ * much at least has been overwritten, if not here then in the sink.
  */
 void rvtrace_output_gap(struct rvtrace_cpu *rc)
 {
+	const struct rvtrace_aux *aux = perf_get_aux(&rc->handle);
+
+	if (aux && aux->overwrite)
+		rc->handle.head += aux->size;
 	rvtrace_output_flag(rc, PERF_AUX_FLAG_PARTIAL);
 	rvtrace_output_next(rc);
 }
