@@ -34,6 +34,7 @@ struct rvt_task {
 	int32_t pid, tid;	/* pid -1: the sideband does not know this thread */
 	const char *comm;	/* never NULL */
 	struct rvt_space *space;	/* its user space, with the kernel behind it */
+	uint32_t life;		/* changes with every fork and exec: its stack is another one then */
 };
 
 /* Strings of @options are copied. Returns 0 or -ENOMEM. */

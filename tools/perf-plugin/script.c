@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include "cmd.h"
 #include "script.h"
+#include "transfers.h"
 
 #define OUTPUT_BUFFER (1u << 20)
-#define CAUSE_ECALL_FIRST 8	/* from U-mode */
-#define CAUSE_ECALL_LAST 11	/* from M-mode */
+#define MAX_CALL_DEPTH 1024
 
 static const char help[] =
 "usage: perf rvtrace script [OPTIONS]\n"
@@ -39,89 +39,43 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* perf's words for kinds of branches. */
-static const char *const class_flags[RVT_INSN_CLASSES] = {
-	[RVT_INSN_SEQUENTIAL] = "",
-	[RVT_INSN_BRANCH] = "jcc",
-	[RVT_INSN_CALL] = "call",
-	[RVT_INSN_JUMP] = "jmp",
-	[RVT_INSN_JUMP_LINKED] = "jmp",
-	[RVT_INSN_IND_CALL] = "call",
-	[RVT_INSN_IND_JUMP] = "jmp",
-	[RVT_INSN_IND_JUMP_LINKED] = "jmp",
-	[RVT_INSN_COROUTINE] = "jmp",
-	[RVT_INSN_RETURN] = "return",
-	[RVT_INSN_TRAP_RETURN] = "iret",
-	[RVT_INSN_ECALL] = "syscall",
-	[RVT_INSN_EBREAK] = "int",
-};
-
-static struct script_lane *get_lane(struct rvt_lane *lane)
-{
-	if (!lane->user)
-		lane->user = calloc(1, sizeof(struct script_lane));
-	return lane->user;
-}
-
 static int limit(const struct script *script)
 {
 	return script->max_lines && script->lines >= script->max_lines ? -ECANCELED : 0;
 }
 
-static void show_transfer(struct script *script, struct rvt_lane *lane, const char *flags,
-			  uint8_t iclass, uint64_t from, uint64_t to)
-{
-	struct script_lane *state = lane->user;
-	bool call = iclass == RVT_INSN_CALL || iclass == RVT_INSN_IND_CALL;
-	bool ret = iclass == RVT_INSN_RETURN;
-
-	if (script->mode == MODE_BRANCHES) {
-		print_branch(script, lane, flags, from, to);
-		return;
-	}
-	if (ret && state->depth)
-		state->depth--;
-	if (call || (ret && script->mode == MODE_CALLS_RETURNS))
-		print_call(script, lane, flags, from, to, state->depth);
-	if (call)
-		state->depth++;
-}
-
-/* The flow went on at @pc: a transfer unless that is where the last instruction falls through to. */
-static void arrive(struct script *script, struct rvt_lane *lane, uint64_t pc)
-{
-	struct script_lane *state = lane->user;
-
-	if (state->has_last && pc != state->next && view_wants(script->view, lane))
-		show_transfer(script, lane, class_flags[state->last_class], state->last_class,
-			      state->last, pc);
-}
-
-static int branch_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int show_branch(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+		       struct rvt_callstack *stack)
 {
 	struct script *script = ctx;
-	struct script_lane *state = get_lane(lane);
 
-	if (!state)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		const struct rvt_block *block = runs[i].block;
-		uint32_t last = runs[i].first + runs[i].count - 1, j = 0;
-		uint64_t pc = block->pc;
+	(void)stack;
+	print_branch(script, lane, transfer->flags, transfer->from, transfer->to);
+	return ferror(stdout) ? -EPIPE : limit(script);
+}
 
-		for (; j < runs[i].first; j++)
-			pc += 2 * block->halfwords[j];
-		arrive(script, lane, pc);
-		for (; j < last; j++)
-			pc += 2 * block->halfwords[j];
-		state->has_last = true;
-		state->last = pc;
-		state->next = pc + 2 * block->halfwords[last];
-		state->last_class = last + 1 == block->insns ? block->iclass : RVT_INSN_SEQUENTIAL;
-		if (limit(script))
-			return -ECANCELED;
-	}
-	return ferror(stdout) ? -EPIPE : 0;
+static int show_call(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+		     struct rvt_callstack *stack)
+{
+	struct script *script = ctx;
+
+	if (transfer->kind == TRANSFER_CALL || transfer->kind == TRANSFER_TRAP)
+		print_call(script, lane, transfer->flags, transfer->from, transfer->to,
+			   rvt_callstack_depth(stack));
+	return ferror(stdout) ? -EPIPE : limit(script);
+}
+
+/* A return is shown as deep as the call that it ends. */
+static int show_return(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+		       struct rvt_callstack *stack, size_t ended)
+{
+	struct script *script = ctx;
+
+	(void)ended;
+	if (transfer->kind == TRANSFER_RETURN || transfer->kind == TRANSFER_TRAP_RETURN)
+		print_call(script, lane, transfer->flags, transfer->from, transfer->to,
+			   rvt_callstack_depth(stack));
+	return limit(script);
 }
 
 static int insn_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
@@ -152,86 +106,57 @@ static int insn_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *run
 	return ferror(stdout) ? -EPIPE : 0;
 }
 
-static void show_trap(struct script *script, struct rvt_lane *lane, const struct rvt_event *event)
-{
-	struct script_lane *state = lane->user;
-	const char *flags = event->interrupt ? "hw int" : "int";
-
-	arrive(script, lane, event->pc);
-	state->has_last = false;
-	if (!event->interrupt && event->cause_valid && event->cause >= CAUSE_ECALL_FIRST &&
-	    event->cause <= CAUSE_ECALL_LAST)
-		flags = "syscall";
-	if (!view_wants(script->view, lane))
-		return;
-	if (script->mode == MODE_BRANCHES)
-		print_branch(script, lane, flags, event->pc, event->target);
-	else if (script->mode == MODE_CALLS || script->mode == MODE_CALLS_RETURNS)
-		print_call(script, lane, flags, event->pc, event->target, state->depth);
-}
-
 static int text_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
 {
 	struct script *script = ctx;
-	struct script_lane *state = get_lane(lane);
 
-	if (!state)
-		return -ENOMEM;
-	switch (event->type) {
-	case RVT_EVENT_START:
-		state->has_last = false;
-		if (script->mode == MODE_BRANCHES && view_wants(script->view, lane))
-			print_branch(script, lane, "tr strt", 0, event->pc);
-		break;
-	case RVT_EVENT_STOP:
-		if (script->mode == MODE_BRANCHES && state->has_last &&
-		    view_wants(script->view, lane))
-			print_branch(script, lane, "tr end", state->last, event->pc);
-		state->has_last = false;
-		break;
-	case RVT_EVENT_TRAP:
-		if (script->mode != MODE_INSNS)
-			show_trap(script, lane, event);
-		break;
-	case RVT_EVENT_LOST:
-		state->has_last = false;
-		script->errors++;
-		view_lost(script->view, event);
-		if (view_wants(script->view, lane))
-			print_error(script, lane, event);
-		break;
-	default:
-		break;
-	}
+	if (event->type != RVT_EVENT_LOST)
+		return 0;
+	script->errors++;
+	view_lost(script->view, event);
+	if (view_wants(script->view, lane))
+		print_error(script, lane, event);
 	return limit(script);
 }
 
-static void end_lane(void *ctx, struct rvt_lane *lane)
+static int decode(struct script *script)
 {
-	(void)ctx;
-	free(lane->user);
-}
-
-static int run(struct script *script, const struct view_options *options)
-{
-	struct rvt_session_sink sink = { .ctx = script, .runs = branch_runs, .event = text_event,
-					 .warning = view_warning, .end = end_lane };
+	const struct transfers_ops ops = { .ctx = script, .event = text_event,
+		.transfer = script->mode == MODE_BRANCHES ? show_branch : show_call,
+		.after = script->mode == MODE_CALLS_RETURNS ? show_return : NULL };
+	struct rvt_session_sink sink = { .ctx = script, .warning = view_warning };
+	struct transfers *transfers = NULL;
 	int err;
 
-	if (script->mode == MODE_INSNS)
-		sink.runs = insn_runs;
 	if (script->mode == MODE_RAW_PC) {
 		sink.runs = raw_runs;
 		sink.event = raw_event;
 		sink.aux = raw_aux;
+	} else if (script->mode == MODE_INSNS) {
+		sink.runs = insn_runs;
+		sink.event = text_event;
+	} else {
+		transfers = transfers_create(&ops, script->view, MAX_CALL_DEPTH);
+		if (!transfers)
+			return -ENOMEM;
+		transfers_sink(transfers, &sink);
 	}
+	err = rvt_session_run(view_session(script->view), &sink);
+	transfers_destroy(transfers);
+	return err;
+}
+
+static int run(struct script *script, const struct view_options *options)
+{
+	int err;
+
 	script->view = view_open(options);
 	if (!script->view)
 		return -EINVAL;
 	script->places = places_create(view_session(script->view));
 	if (!script->places)
 		return -ENOMEM;
-	err = rvt_session_run(view_session(script->view), &sink);
+	err = decode(script);
 	if (fflush(stdout) || err == -EPIPE)
 		return 0;	/* whoever reads has seen enough */
 	if (err && err != -ECANCELED)

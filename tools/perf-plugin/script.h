@@ -25,14 +25,6 @@ enum {
 
 enum script_mode { MODE_BRANCHES, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC };
 
-/* Where a lane stands between two call-backs. */
-struct script_lane {
-	bool has_last;		/* .last is the instruction before the next run */
-	uint8_t last_class;	/* enum rvt_insn_class */
-	uint64_t last, next;	/* its address, and that of the one after it */
-	unsigned int depth;	/* of calls, for --call-trace */
-};
-
 struct script {
 	enum script_mode mode;
 	unsigned int fields;

@@ -165,6 +165,7 @@ static int apply_fork(struct rvt_cursor *cursor, const struct owner_event *event
 	if (!child)
 		return -ENOMEM;
 	child->task.space = space;
+	child->task.life++;
 	if (parent->task.comm != parent->unknown)
 		child->task.comm = parent->task.comm;
 	return 0;
@@ -177,8 +178,10 @@ static int apply_comm(struct rvt_cursor *cursor, const struct owner_event *event
 	if (!thread)
 		return -ENOMEM;
 	thread->task.comm = event->name;
-	if (event->type == OWNER_EXEC)
+	if (event->type == OWNER_EXEC) {
 		rvt_space_clear(thread->task.space);
+		thread->task.life++;
+	}
 	return 0;
 }
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <rvtrace/callstack.h>
+
+static int setup(void **state)
+{
+	*state = rvt_callstack_create(8);
+	return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	rvt_callstack_destroy(*state);
+	return 0;
+}
+
+/* A call from @from, four bytes long, to @to. */
+static void call(struct rvt_callstack *stack, uint64_t from, uint64_t to)
+{
+	assert_int_equal(rvt_callstack_call(stack, from, from + 4, to), 0);
+}
+
+static void calls_and_returns(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	assert_null(rvt_callstack_frame(stack, 0));
+	call(stack, 0x100, 0x200);
+	call(stack, 0x210, 0x300);
+	assert_int_equal(rvt_callstack_depth(stack), 2);
+	assert_int_equal(rvt_callstack_frame(stack, 0)->to, 0x300);
+	assert_int_equal(rvt_callstack_frame(stack, 1)->back, 0x104);
+	assert_null(rvt_callstack_frame(stack, 2));
+	assert_int_equal(rvt_callstack_return(stack, 0x214), 1);
+	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);
+	assert_int_equal(rvt_callstack_depth(stack), 0);
+}
+
+/* f tail-calls g: g returns to f's caller, and no frame of f is left. */
+static void tail_call(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);
+	/* a jump from f to g: nothing to tell the stack */
+	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);
+	assert_int_equal(rvt_callstack_depth(stack), 0);
+}
+
+/* longjmp returns to where setjmp returned: the frames between are gone at the next real return. */
+static void longjmp_out(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);	/* main calls f */
+	call(stack, 0x210, 0x900);	/* f calls setjmp */
+	assert_int_equal(rvt_callstack_return(stack, 0x214), 1);
+	call(stack, 0x220, 0x300);	/* f calls g */
+	call(stack, 0x310, 0x400);	/* g calls h */
+	call(stack, 0x410, 0x990);	/* h calls longjmp, which returns to 0x214 */
+	assert_int_equal(rvt_callstack_return(stack, 0x214), 0);
+	assert_int_equal(rvt_callstack_return(stack, 0x104), 4);
+	assert_int_equal(rvt_callstack_depth(stack), 0);
+}
+
+static void unknown_return(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	assert_int_equal(rvt_callstack_return(stack, 0x500), 0);
+	call(stack, 0x100, 0x200);
+	assert_int_equal(rvt_callstack_return(stack, 0x500), 0);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+}
+
+static void traps(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);
+	assert_int_equal(rvt_callstack_trap(stack, 0x204, 0x8000), 0);
+	assert_true(rvt_callstack_frame(stack, 0)->trap);
+	call(stack, 0x8010, 0x8100);
+	/* a return to an address of the interrupted program is none of the handler's */
+	assert_int_equal(rvt_callstack_return(stack, 0x104), 0);
+	call(stack, 0x8110, 0x8200);
+	/* the handler leaves from deep inside, as a syscall's exit path does */
+	assert_int_equal(rvt_callstack_trap_return(stack), 3);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);
+	/* a trap that was not seen: all that is known belongs to the handler */
+	call(stack, 0x8010, 0x8100);
+	assert_int_equal(rvt_callstack_trap_return(stack), 1);
+	assert_int_equal(rvt_callstack_depth(stack), 0);
+}
+
+static void depth_limit(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	for (uint64_t i = 1; i <= 100; i++)
+		call(stack, i * 0x10, 0x4000);
+	assert_in_range(rvt_callstack_depth(stack), 4, 8);
+	assert_int_equal(rvt_callstack_frame(stack, 0)->from, 100 * 0x10);
+	assert_int_equal(rvt_callstack_frame(stack, 1)->from, 99 * 0x10);
+	rvt_callstack_clear(stack);
+	assert_int_equal(rvt_callstack_depth(stack), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(calls_and_returns, setup, teardown),
+		cmocka_unit_test_setup_teardown(tail_call, setup, teardown),
+		cmocka_unit_test_setup_teardown(longjmp_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(unknown_return, setup, teardown),
+		cmocka_unit_test_setup_teardown(traps, setup, teardown),
+		cmocka_unit_test_setup_teardown(depth_limit, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

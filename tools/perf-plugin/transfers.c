@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include "transfers.h"
+
+#define CAUSE_ECALL_FIRST 8	/* from U-mode */
+#define CAUSE_ECALL_LAST 11	/* from M-mode */
+
+struct thread_stack {
+	int32_t tid;		/* first: key of the tree */
+	uint32_t life;
+	struct rvt_callstack *stack;
+};
+
+struct lane_state {
+	bool has_last;		/* .last is the instruction before the next run */
+	bool in_line;
+	uint8_t last_class;	/* enum rvt_insn_class */
+	uint64_t last, next;	/* its address, and that of the one after it */
+	uint64_t line_first, line_insns;
+	struct thread_stack *thread;
+};
+
+struct transfers {
+	struct transfers_ops ops;
+	struct view *view;
+	size_t max_depth;
+	void *threads;		/* tsearch tree */
+	void (*each)(void *ctx, int32_t tid, struct rvt_callstack *stack);
+	void *each_ctx;
+};
+
+static const struct {
+	enum transfer_kind kind;
+	const char *flags;
+} class_kinds[RVT_INSN_CLASSES] = {
+	[RVT_INSN_SEQUENTIAL] = { TRANSFER_JUMP, "" },
+	[RVT_INSN_BRANCH] = { TRANSFER_BRANCH, "jcc" },
+	[RVT_INSN_CALL] = { TRANSFER_CALL, "call" },
+	[RVT_INSN_JUMP] = { TRANSFER_JUMP, "jmp" },
+	[RVT_INSN_JUMP_LINKED] = { TRANSFER_JUMP, "jmp" },
+	[RVT_INSN_IND_CALL] = { TRANSFER_CALL, "call" },
+	[RVT_INSN_IND_JUMP] = { TRANSFER_JUMP, "jmp" },
+	[RVT_INSN_IND_JUMP_LINKED] = { TRANSFER_JUMP, "jmp" },
+	[RVT_INSN_COROUTINE] = { TRANSFER_JUMP, "jmp" },
+	[RVT_INSN_RETURN] = { TRANSFER_RETURN, "return" },
+	[RVT_INSN_TRAP_RETURN] = { TRANSFER_TRAP_RETURN, "iret" },
+	[RVT_INSN_ECALL] = { TRANSFER_JUMP, "syscall" },
+	[RVT_INSN_EBREAK] = { TRANSFER_JUMP, "int" },
+};
+
+static int compare_tids(const void *a, const void *b)
+{
+	const int32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static struct lane_state *get_state(struct rvt_lane *lane)
+{
+	if (!lane->user)
+		lane->user = calloc(1, sizeof(struct lane_state));
+	return lane->user;
+}
+
+/* The stack of the lane's thread; a cpu whose thread is not known has one of its own. */
+static struct rvt_callstack *get_stack(struct transfers *transfers, struct rvt_lane *lane)
+{
+	struct lane_state *state = lane->user;
+	int32_t tid = lane->task && lane->task->tid > 0 ? lane->task->tid : -2 - lane->cpu;
+	uint32_t life = lane->task ? lane->task->life : 0;
+	struct thread_stack *thread = state->thread, **found;
+
+	if (!thread || thread->tid != tid) {
+		found = tfind(&tid, &transfers->threads, compare_tids);
+		thread = found ? *found : calloc(1, sizeof(*thread));
+		if (!thread)
+			return NULL;
+		if (!found) {
+			thread->tid = tid;
+			thread->life = life;
+			thread->stack = rvt_callstack_create(transfers->max_depth);
+			if (!thread->stack || !tsearch(thread, &transfers->threads, compare_tids)) {
+				rvt_callstack_destroy(thread->stack);
+				free(thread);
+				return NULL;
+			}
+		}
+		state->thread = thread;
+	}
+	if (thread->life != life) {
+		rvt_callstack_clear(thread->stack);
+		thread->life = life;
+	}
+	return thread->stack;
+}
+
+static int end_line(struct transfers *transfers, struct rvt_lane *lane)
+{
+	struct lane_state *state = lane->user;
+	struct rvt_callstack *stack;
+
+	if (!state->in_line)
+		return 0;
+	state->in_line = false;
+	if (!transfers->ops.line || !view_wants(transfers->view, lane))
+		return 0;
+	stack = get_stack(transfers, lane);
+	return stack ? transfers->ops.line(transfers->ops.ctx, lane, state->line_first, state->last,
+					   state->line_insns, stack) : -ENOMEM;
+}
+
+static size_t update_stack(struct rvt_callstack *stack, const struct transfer *transfer,
+			   uint64_t back, int *err)
+{
+	switch (transfer->kind) {
+	case TRANSFER_CALL:
+		*err = rvt_callstack_call(stack, transfer->from, back, transfer->to);
+		return 0;
+	case TRANSFER_TRAP:
+		*err = rvt_callstack_trap(stack, transfer->from, transfer->to);
+		return 0;
+	case TRANSFER_RETURN:
+		return rvt_callstack_return(stack, transfer->to);
+	case TRANSFER_TRAP_RETURN:
+		return rvt_callstack_trap_return(stack);
+	default:
+		return 0;
+	}
+}
+
+static int do_transfer(struct transfers *transfers, struct rvt_lane *lane,
+		       const struct transfer *transfer, uint64_t back)
+{
+	const struct transfers_ops *ops = &transfers->ops;
+	struct rvt_callstack *stack = get_stack(transfers, lane);
+	bool wanted = view_wants(transfers->view, lane);
+	size_t ended;
+	int err = 0;
+
+	if (!stack)
+		return -ENOMEM;
+	if (ops->transfer && wanted)
+		err = ops->transfer(ops->ctx, lane, transfer, stack);
+	if (err)
+		return err;
+	ended = update_stack(stack, transfer, back, &err);
+	if (!err && ops->after && wanted)
+		err = ops->after(ops->ctx, lane, transfer, stack, ended);
+	return err;
+}
+
+/* The flow goes on at @pc: a transfer, unless that is where the last instruction falls through to. */
+static int arrive(struct transfers *transfers, struct rvt_lane *lane, uint64_t pc)
+{
+	struct lane_state *state = lane->user;
+	struct transfer transfer = { .from = state->last, .to = pc };
+	int err;
+
+	if (!state->has_last || pc == state->next)
+		return 0;
+	err = end_line(transfers, lane);
+	transfer.kind = class_kinds[state->last_class].kind;
+	transfer.flags = class_kinds[state->last_class].flags;
+	return err ? err : do_transfer(transfers, lane, &transfer, state->next);
+}
+
+static int take_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	struct transfers *transfers = ctx;
+	struct lane_state *state = get_state(lane);
+
+	if (!state)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct rvt_block *block = runs[i].block;
+		uint32_t last = runs[i].first + runs[i].count - 1, j = 0;
+		uint64_t pc = block->pc;
+		int err;
+
+		for (; j < runs[i].first; j++)
+			pc += 2 * block->halfwords[j];
+		err = arrive(transfers, lane, pc);
+		if (err)
+			return err;
+		if (!state->in_line) {
+			state->in_line = true;
+			state->line_first = pc;
+			state->line_insns = 0;
+		}
+		if (last + 1 == block->insns)
+			pc = block->pc + block->bytes - 2 * block->halfwords[last];
+		else
+			for (; j < last; j++)
+				pc += 2 * block->halfwords[j];
+		state->line_insns += runs[i].count;
+		state->has_last = true;
+		state->last = pc;
+		state->next = pc + 2 * block->halfwords[last];
+		state->last_class = last + 1 == block->insns ? block->iclass : RVT_INSN_SEQUENTIAL;
+	}
+	return 0;
+}
+
+static int take_trap(struct transfers *transfers, struct rvt_lane *lane,
+		     const struct rvt_event *event)
+{
+	struct lane_state *state = lane->user;
+	struct transfer transfer = { .kind = TRANSFER_TRAP, .from = event->pc, .to = event->target,
+				     .flags = event->interrupt ? "hw int" : "int" };
+	int err = arrive(transfers, lane, event->pc);
+
+	if (!err)
+		err = end_line(transfers, lane);
+	state->has_last = false;
+	if (!event->interrupt && event->cause_valid && event->cause >= CAUSE_ECALL_FIRST &&
+	    event->cause <= CAUSE_ECALL_LAST)
+		transfer.flags = "syscall";
+	return err ? err : do_transfer(transfers, lane, &transfer, 0);
+}
+
+static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	struct transfers *transfers = ctx;
+	struct lane_state *state = get_state(lane);
+	struct transfer transfer = { .kind = TRANSFER_START, .flags = "tr strt", .to = event->pc };
+	int err = 0;
+
+	if (!state)
+		return -ENOMEM;
+	switch (event->type) {
+	case RVT_EVENT_TRAP:
+		err = take_trap(transfers, lane, event);
+		break;
+	case RVT_EVENT_START:
+		err = end_line(transfers, lane);
+		state->has_last = false;
+		if (!err)
+			err = do_transfer(transfers, lane, &transfer, 0);
+		break;
+	case RVT_EVENT_STOP:
+		err = end_line(transfers, lane);
+		transfer = (struct transfer){ TRANSFER_STOP, state->last, event->pc, "tr end" };
+		if (!err && state->has_last)
+			err = do_transfer(transfers, lane, &transfer, 0);
+		state->has_last = false;
+		break;
+	case RVT_EVENT_LOST:
+		err = end_line(transfers, lane);
+		state->has_last = false;
+		break;
+	default:
+		break;
+	}
+	if (!err && transfers->ops.event)
+		err = transfers->ops.event(transfers->ops.ctx, lane, event);
+	return err;
+}
+
+static void take_end(void *ctx, struct rvt_lane *lane)
+{
+	if (lane->user)
+		end_line(ctx, lane);
+	free(lane->user);
+	lane->user = NULL;
+}
+
+struct transfers *transfers_create(const struct transfers_ops *ops, struct view *view,
+				   size_t max_depth)
+{
+	struct transfers *transfers = calloc(1, sizeof(*transfers));
+
+	if (!transfers)
+		return NULL;
+	transfers->ops = *ops;
+	transfers->view = view;
+	transfers->max_depth = max_depth;
+	return transfers;
+}
+
+static void destroy_thread(void *data)
+{
+	struct thread_stack *thread = data;
+
+	rvt_callstack_destroy(thread->stack);
+	free(thread);
+}
+
+void transfers_destroy(struct transfers *transfers)
+{
+	if (!transfers)
+		return;
+	tdestroy(transfers->threads, destroy_thread);
+	free(transfers);
+}
+
+void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink)
+{
+	sink->ctx = transfers;
+	sink->runs = take_runs;
+	sink->event = take_event;
+	sink->end = take_end;
+}
+
+static void visit(const void *node, VISIT which, void *closure)
+{
+	struct transfers *transfers = closure;
+	struct thread_stack *const *thread = node;
+
+	if (which == postorder || which == leaf)
+		transfers->each(transfers->each_ctx, (*thread)->tid, (*thread)->stack);
+}
+
+void transfers_each_stack(struct transfers *transfers,
+			  void (*call)(void *ctx, int32_t tid, struct rvt_callstack *stack), void *ctx)
+{
+	transfers->each = call;
+	transfers->each_ctx = ctx;
+	twalk_r(transfers->threads, visit, transfers);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rvtrace/callstack.h>
+
+struct rvt_callstack {
+	struct rvt_frame *frames;	/* outermost first */
+	size_t depth, room, max_depth;
+};
+
+struct rvt_callstack *rvt_callstack_create(size_t max_depth)
+{
+	struct rvt_callstack *stack = calloc(1, sizeof(*stack));
+
+	if (stack)
+		stack->max_depth = max_depth ? max_depth : 1;
+	return stack;
+}
+
+void rvt_callstack_destroy(struct rvt_callstack *stack)
+{
+	if (!stack)
+		return;
+	free(stack->frames);
+	free(stack);
+}
+
+static int push(struct rvt_callstack *stack, const struct rvt_frame *frame)
+{
+	if (stack->depth == stack->max_depth) {
+		/* half at once, so that endless recursion does not move frames at every call */
+		size_t forgotten = (stack->depth + 1) / 2;
+
+		stack->depth -= forgotten;
+		memmove(stack->frames, stack->frames + forgotten,
+			stack->depth * sizeof(*stack->frames));
+	}
+	if (stack->depth == stack->room) {
+		size_t room = stack->room * 2 + 16;
+		struct rvt_frame *grown = reallocarray(stack->frames, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		stack->frames = grown;
+		stack->room = room;
+	}
+	stack->frames[stack->depth++] = *frame;
+	return 0;
+}
+
+int rvt_callstack_call(struct rvt_callstack *stack, uint64_t from, uint64_t back, uint64_t to)
+{
+	return push(stack, &(struct rvt_frame){ .from = from, .back = back, .to = to });
+}
+
+int rvt_callstack_trap(struct rvt_callstack *stack, uint64_t epc, uint64_t handler)
+{
+	return push(stack, &(struct rvt_frame){ .from = epc, .back = epc, .to = handler,
+						.trap = true });
+}
+
+size_t rvt_callstack_return(struct rvt_callstack *stack, uint64_t to)
+{
+	/* Not across a trap: a handler does not return into what it interrupted. */
+	for (size_t n = stack->depth; n && !stack->frames[n - 1].trap; n--) {
+		if (stack->frames[n - 1].back == to) {
+			size_t ended = stack->depth - (n - 1);
+
+			stack->depth = n - 1;
+			return ended;
+		}
+	}
+	return 0;
+}
+
+size_t rvt_callstack_trap_return(struct rvt_callstack *stack)
+{
+	size_t before = stack->depth;
+
+	while (stack->depth && !stack->frames[stack->depth - 1].trap)
+		stack->depth--;
+	if (stack->depth)
+		stack->depth--;
+	return before - stack->depth;
+}
+
+void rvt_callstack_clear(struct rvt_callstack *stack)
+{
+	stack->depth = 0;
+}
+
+size_t rvt_callstack_depth(const struct rvt_callstack *stack)
+{
+	return stack->depth;
+}
+
+struct rvt_frame *rvt_callstack_frame(struct rvt_callstack *stack, size_t n)
+{
+	return n < stack->depth ? &stack->frames[stack->depth - 1 - n] : NULL;
+}
