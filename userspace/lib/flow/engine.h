@@ -60,14 +60,15 @@ struct rvt_flow {
 	struct rvt_code_block *last_block;
 	uint32_t last_insn;
 
-	struct rvt_memo *memo;		/* RVT_MEMO_ENTRIES, made when first used */
+	struct rvt_memo_table *memo;	/* made when first used */
 	uint32_t memo_flags;		/* of the orders that it holds for */
 
 	struct rvt_return_stack returns;
 	struct rvt_flow_stats stats;
 	void *single;			/* tsearch: blocks that lie in no single mapping */
 	size_t n_runs;
-	struct rvt_run runs[RVT_FLOW_BATCH];
+	/* a path of the memo may be added when there is room for one run */
+	struct rvt_run runs[RVT_FLOW_BATCH + RVT_MEMO_RUNS];
 	struct rvt_target targets[RVT_FLOW_TARGETS];
 };
 
@@ -103,7 +104,7 @@ static inline int rvt_flow_emit(struct rvt_flow *flow, struct rvt_code_block *bl
 	run->block = &block->pub;
 	run->first = first;
 	run->count = count;
-	return flow->n_runs == RVT_FLOW_BATCH ? rvt_flow_deliver(flow) : 0;
+	return flow->n_runs >= RVT_FLOW_BATCH ? rvt_flow_deliver(flow) : 0;
 }
 
 #endif

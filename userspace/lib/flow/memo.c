@@ -8,6 +8,7 @@
 /* A path in the making. */
 struct path {
 	struct rvt_memo *memo;
+	struct rvt_memo_path *rest;
 	uint32_t flags;
 	uint32_t key;		/* outcomes left, with their stop bit */
 	uint8_t depth;		/* calls of the path that have not returned */
@@ -28,11 +29,14 @@ static void cover(struct rvt_memo *m, const struct rvt_code_block *b)
 		m->high = high;
 }
 
-static void add_run(struct rvt_memo *m, const struct rvt_code_block *b)
+static void add_run(struct path *p, struct rvt_code_block *b)
 {
-	m->runs[m->n_runs++] = (struct rvt_run){ &b->pub, 0, b->insns };
+	struct rvt_memo *m = p->memo;
+
+	p->rest->runs[m->n_runs++] = (struct rvt_run){ &b->pub, 0, b->insns };
 	m->insns += b->insns;
 	m->halfwords += b->halfwords;
+	m->last = b;
 	cover(m, b);
 }
 
@@ -67,13 +71,13 @@ static bool leave(struct path *p, const struct rvt_code_block *b, bool *taken, u
 	if (b->end == RVT_END_CALL) {
 		if (p->depth == RVT_MEMO_PUSHES)
 			return false;
-		m->pushes[p->depth++] = b->end_pc;
+		p->rest->pushes[p->depth++] = b->end_pc;
 		if (p->depth > m->nesting)
 			m->nesting = p->depth;
 	} else if (b->end == RVT_END_RETURN) {
 		if (!returns_into_path(p, b))
 			return false;
-		*pc = m->pushes[--p->depth];
+		*pc = p->rest->pushes[--p->depth];
 		m->returns++;
 	} else if (b->end > RVT_END_CALL) {
 		return false;
@@ -87,15 +91,15 @@ static bool leave(struct path *p, const struct rvt_code_block *b, bool *taken, u
 	return true;
 }
 
-void rvt_memo_build(struct rvt_memo *memo, struct rvt_code_block *start, uint32_t key,
-		    uint32_t flags, void *ctx,
+void rvt_memo_build(struct rvt_memo *memo, struct rvt_memo_path *path,
+		    struct rvt_code_block *start, uint32_t key, uint32_t flags, void *ctx,
 		    struct rvt_code_block *(*next)(void *ctx, struct rvt_code_block *from,
 						   bool taken, uint64_t pc))
 {
-	struct path p = { .memo = memo, .flags = flags, .key = key };
+	struct path p = { .memo = memo, .rest = path, .flags = flags, .key = key };
 	struct rvt_code_block *b = start;
 
-	memset(memo, 0, offsetof(struct rvt_memo, runs));
+	memset(memo, 0, sizeof(*memo));
 	memo->start = start;
 	memo->key = key;
 	memo->built = true;
@@ -108,7 +112,7 @@ void rvt_memo_build(struct rvt_memo *memo, struct rvt_code_block *start, uint32_
 
 		if (!leave(&p, b, &taken, &pc))
 			break;
-		add_run(memo, b);
+		add_run(&p, b);
 		b = next(ctx, b, taken, pc);
 		memo->end = b && b->view == start->view ? b : NULL;
 		memo->end_pc = pc;

@@ -14,21 +14,32 @@
 #define RVT_MEMO_PUSHES 4
 #define RVT_MEMO_ENTRIES 8192	/* a power of two */
 
+/* What a look-up needs: one cache line. */
 struct rvt_memo {
-	struct rvt_code_block *start;
+	_Alignas(64) struct rvt_code_block *start;
 	uint32_t key;			/* outcomes with a stop bit above the last of them */
+	uint16_t halfwords, insns;
 	bool built;			/* false: seen once; a path is made when it comes again */
-	uint32_t halfwords, insns;
 	uint8_t n_runs;			/* 0: there is no path that is worth it */
 	uint8_t used, branches, taken;	/* outcomes; branches among them; taken of these */
 	uint8_t returns;		/* inferred, to calls of the path itself */
-	uint8_t n_pushes;		/* calls that the path does not return from: */
+	uint8_t n_pushes;		/* calls that the path does not return from */
 	uint8_t nesting;		/* entries that the return stack must have room for */
 	uint64_t low, high;		/* addresses of all blocks and of .end, high inclusive */
+	struct rvt_code_block *last;	/* of the path */
 	struct rvt_code_block *end;	/* the next block; NULL: not in this view */
 	uint64_t end_pc;
+};
+
+/* The rest of an entry. */
+struct rvt_memo_path {
 	uint64_t pushes[RVT_MEMO_PUSHES];
 	struct rvt_run runs[RVT_MEMO_RUNS];
+};
+
+struct rvt_memo_table {
+	struct rvt_memo memos[RVT_MEMO_ENTRIES];
+	struct rvt_memo_path paths[RVT_MEMO_ENTRIES];
 };
 
 /* The flags of an order that decide where paths lead. */
@@ -36,11 +47,11 @@ struct rvt_memo {
 			RVT_RUN_SEQUENTIAL_JUMP)
 
 /*
- * rvt_memo_build - fills @memo: the path from @start under the outcomes of @key. @flags: RVT_RUN_*
+ * rvt_memo_build - fills @memo and @path: the path from @start under the outcomes of @key. @flags: RVT_RUN_*
  * of the order. @next finds the block at @pc, which follows @from; NULL if there is none.
  */
-void rvt_memo_build(struct rvt_memo *memo, struct rvt_code_block *start, uint32_t key,
-		    uint32_t flags, void *ctx,
+void rvt_memo_build(struct rvt_memo *memo, struct rvt_memo_path *path,
+		    struct rvt_code_block *start, uint32_t key, uint32_t flags, void *ctx,
 		    struct rvt_code_block *(*next)(void *ctx, struct rvt_code_block *from,
 						   bool taken, uint64_t pc));
 

@@ -342,12 +342,10 @@ static struct rvt_code_block *next_of_path(void *ctx, struct rvt_code_block *fro
 	return follow(ctx, from, taken ? &from->taken : &from->next, pc);
 }
 
-/* The entry for the next outcomes at @b; NULL: none that can be used. */
-static struct rvt_memo *find_memo(struct rvt_flow *flow, struct walk *w, struct rvt_code_block *b)
+/* Nothing is known yet of what follows @b under @key: remember that, or find out the second time. */
+static void learn(struct rvt_flow *flow, uint32_t flags, struct rvt_memo *m,
+		  struct rvt_code_block *b, uint32_t key)
 {
-	uint64_t n = w->outcomes_left < RVT_MEMO_OUTCOMES ? w->outcomes_left : RVT_MEMO_OUTCOMES;
-	uint32_t key = (w->bits & ((1u << n) - 1)) | 1u << n;
-	struct rvt_memo *m = &flow->memo[rvt_memo_index(b, key)];
 	struct rvt_piece *piece = flow->piece;
 
 	if (m->start != b || m->key != key) {
@@ -355,24 +353,19 @@ static struct rvt_memo *find_memo(struct rvt_flow *flow, struct walk *w, struct 
 		m->key = key;
 		m->built = false;
 		m->n_runs = 0;
-		return NULL;
-	}
-	if (!m->built && piece) {
-		rvt_memo_build(m, b, key, w->flags, flow, next_of_path);
+	} else if (!m->built && b->view) {
+		rvt_memo_build(m, &flow->memo->paths[m - flow->memo->memos], b, key, flags, flow,
+			       next_of_path);
 		flow->piece = piece;
 	}
-	if (!m->n_runs || m->halfwords > w->halfwords_left || m->insns > w->insns_left)
-		return NULL;
-	if (!piece || m->low < piece->start || m->high > piece->last)
-		return NULL;
-	return m;
 }
 
 /* What the calls and returns of a path do to the stack; false if this must be done one by one. */
-static bool replay_calls(struct rvt_return_stack *stack, const struct rvt_memo *m)
+static bool replay_calls(struct rvt_flow *flow, const struct rvt_memo *m)
 {
-	if (!m->nesting)
-		return true;
+	const struct rvt_memo_path *path = &flow->memo->paths[m - flow->memo->memos];
+	struct rvt_return_stack *stack = &flow->returns;
+
 	if (!stack->depth)
 		return !m->returns;
 	if (stack->recursion_max || m->nesting > stack->depth)
@@ -381,42 +374,81 @@ static bool replay_calls(struct rvt_return_stack *stack, const struct rvt_memo *
 	if (stack->used + m->nesting > stack->depth)
 		stack->used = stack->depth - m->nesting;
 	for (unsigned int i = 0; i < m->n_pushes; i++)
-		rvt_returns_push(stack, m->pushes[i]);
+		rvt_returns_push(stack, path->pushes[i]);
 	return true;
 }
 
-/* Replays the path of the next outcomes, if there is one: then *stop is set. */
-static bool run_memo(struct rvt_flow *flow, struct walk *w, struct rvt_code_block *b, int *stop)
+/* Room in the batch for the runs of @m, which are then in it. False: delivering went wrong. */
+static bool replay_runs(struct rvt_flow *flow, const struct rvt_memo *m)
 {
-	struct rvt_memo *m = find_memo(flow, w, b);
+	const struct rvt_memo_path *path = &flow->memo->paths[m - flow->memo->memos];
+	struct rvt_run *to = flow->runs + flow->n_runs;
 
-	if (!m)
-		return false;
-	if (flow->sink.runs && flow->n_runs + m->n_runs >= RVT_FLOW_BATCH) {
-		*stop = rvt_flow_deliver(flow) ? -ECANCELED : GO_ON;
-		return true;
+	/* Whole pieces of a fixed size copy faster; the batch has room for the excess. */
+	for (unsigned int i = 0; i < m->n_runs; i += 2)
+		memcpy(to + i, path->runs + i, 2 * sizeof(*to));
+	flow->n_runs += m->n_runs;
+	return flow->n_runs < RVT_FLOW_BATCH || !rvt_flow_deliver(flow);
+}
+
+/*
+ * Replays paths from flow->block on, which is at its first instruction, as long as there are some.
+ * Returns GO_ON, or -ECANCELED.
+ */
+static int replay(struct rvt_flow *flow, struct walk *w)
+{
+	uint64_t bits = w->bits, left = w->outcomes_left, insns = 0, returns = 0;
+	uint64_t halfwords_left = w->halfwords_left;
+	uint64_t low = flow->piece->start, high = flow->piece->last;
+	struct rvt_code_block *b = flow->block;
+	const struct rvt_memo *last = NULL;
+	int stop = GO_ON;
+
+	while (b && left) {
+		uint32_t n = left < RVT_MEMO_OUTCOMES ? left : RVT_MEMO_OUTCOMES;
+		uint32_t key = (bits & ((1u << n) - 1)) | 1u << n;
+		struct rvt_memo *m = &flow->memo->memos[rvt_memo_index(b, key)];
+
+		if (m->start != b || m->key != key || !m->n_runs) {
+			learn(flow, w->flags, m, b, key);
+			break;
+		}
+		if (m->halfwords > halfwords_left || m->insns > w->insns_left - insns ||
+		    m->low < low || m->high > high)
+			break;
+		if (m->nesting && !replay_calls(flow, m))
+			break;
+		bits >>= m->used;
+		left -= m->used;
+		halfwords_left -= m->halfwords;
+		insns += m->insns;
+		w->branches += m->branches;
+		w->taken += m->taken;
+		returns += m->returns;
+		last = m;
+		b = m->end;
+		if (flow->sink.runs && !replay_runs(flow, m)) {
+			stop = -ECANCELED;
+			break;
+		}
+		if (!flow->piece)	/* the callback changed the mappings */
+			b = NULL;
 	}
-	if (!replay_calls(&flow->returns, m))
-		return false;
-	if (flow->sink.runs) {
-		memcpy(&flow->runs[flow->n_runs], m->runs, m->n_runs * sizeof(m->runs[0]));
-		flow->n_runs += m->n_runs;
-	}
-	w->bits >>= m->used;
-	w->outcomes_left -= m->used;
-	w->halfwords_left -= m->halfwords;
-	w->insns_left -= m->insns;
-	w->insns += m->insns;
-	w->branches += m->branches;
-	w->taken += m->taken;
-	w->indirect += m->returns;
-	w->order->implicit_returns += m->returns;
+	if (!last)
+		return stop;
+	w->bits = bits;
+	w->outcomes_left = left;
+	w->halfwords_left = halfwords_left;
+	w->insns_left -= insns;
+	w->insns += insns;
+	w->indirect += returns;
+	w->order->implicit_returns += returns;
 	flow->has_last = true;
 	flow->consecutive = true;
-	flow->last_block = (struct rvt_code_block *)m->runs[m->n_runs - 1].block;
-	flow->last_insn = flow->last_block->insns - 1;
-	*stop = go(flow, m->end, m->end_pc);
-	return true;
+	flow->last_block = last->last;
+	flow->last_insn = last->last->insns - 1;
+	go(flow, b, last->end_pc);
+	return stop;
 }
 
 /* The memo serves orders with outcomes in bits. */
@@ -425,11 +457,11 @@ static bool prepare_memo(struct rvt_flow *flow, const struct rvt_order *order)
 	if (order->outcome || !order->n_outcomes)
 		return false;
 	if (!flow->memo) {
-		flow->memo = calloc(RVT_MEMO_ENTRIES, sizeof(flow->memo[0]));
-		flow->memo_flags = order->flags & RVT_MEMO_FLAGS;
+		flow->memo = aligned_alloc(64, sizeof(*flow->memo));
+		flow->memo_flags = ~RVT_MEMO_FLAGS;
 	}
 	if (flow->memo && flow->memo_flags != (order->flags & RVT_MEMO_FLAGS)) {
-		memset(flow->memo, 0, RVT_MEMO_ENTRIES * sizeof(flow->memo[0]));
+		memset(flow->memo->memos, 0, sizeof(flow->memo->memos));
 		flow->memo_flags = order->flags & RVT_MEMO_FLAGS;
 	}
 	return flow->memo;
@@ -446,9 +478,12 @@ static int run(struct rvt_flow *flow, struct walk *w)
 			stop = find(flow, w);
 			continue;
 		}
-		if (w->memo && w->outcomes_left && !flow->insn && b->view &&
-		    run_memo(flow, w, b, &stop))
-			continue;
+		if (w->memo && w->outcomes_left && !flow->insn && flow->piece) {
+			stop = replay(flow, w);
+			b = flow->block;
+			if (stop != GO_ON || !b)
+				continue;
+		}
 		if (w->flags & RVT_RUN_STOP_USED && !w->outcomes_left)
 			stop = all_used(flow, w, b);
 		else if (flow->insn == b->insns)
