@@ -89,6 +89,24 @@ int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *
  */
 int rvt_session_dump(struct rvt_session *session, unsigned int flags, FILE *out,
 		     struct rvt_dump_stats *stats);
+
+/* ---- Control Transfer Records (rvtrace/ctr.h) instead of a trace ---- */
+
+struct rvt_ctr_sample;
+
+struct rvt_session_ctr_sink {
+	void *ctx;
+	/* @task was running; its .space is what addresses meant. Negative: ends the run. */
+	int (*sample)(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task);
+	/* What is damaged: a sentence. May be NULL. */
+	void (*warning)(void *ctx, const char *text);
+};
+
+/* The recording holds samples of riscv_ctr: rvt_session_run() has nothing to decode in it. */
+bool rvt_session_is_ctr(const struct rvt_session *session);
+/* Every sample, in the order of time. Returns 0, what a call-back returned, or -ENOMEM. */
+int rvt_session_run_ctr(struct rvt_session *session, const struct rvt_session_ctr_sink *sink);
+
 void rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats);
 
 struct rvt_perfdata *rvt_session_file(const struct rvt_session *session);

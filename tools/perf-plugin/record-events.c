@@ -46,7 +46,7 @@ static int explain_permission(const struct recorder *rec)
 			  rec->trace_attr.exclude_kernel ? "tracing your own programs" :
 			  "tracing the kernel", needed, needed,
 			  level == 2 && rec->target != TARGET_SYSTEM ?
-			  "\n  Or trace user code only: -e " RECORD_PMU "//u" : "");
+			  "\n  Or record user code only: -e PMU//u" : "");
 	else
 		cmd_error(0, "not permitted (kernel.perf_event_paranoid is %d). The process may belong to "
 			  "someone else,\n  or the encoder cannot leave out what you may not see; run "
@@ -62,17 +62,17 @@ static int explain_open(const struct recorder *rec, int err, pid_t tid, int cpu)
 		return explain_permission(rec);
 	case EOPNOTSUPP:
 		cmd_error(0, "the trace hardware of cpu %d does not take the event '%s': see "
-			  "/sys/bus/event_source/devices/" RECORD_PMU "/caps\n  and "
-			  "/sys/bus/rvtrace/devices/encoder-*/features for what it can do, and the "
-			  "kernel log for the option", cpu, rec->options.event);
+			  "/sys/bus/event_source/devices/%s/caps\n  %sfor what it can do, and the "
+			  "kernel log for the option", cpu, rec->options.event, rec->pmu_name,
+			  rec->ctr ? "" : "and /sys/bus/rvtrace/devices/encoder-*/features ");
 		break;
 	case EBUSY:
 		cmd_error(0, "the trace hardware is in use by another recording; wait until it ends");
 		break;
 	case ENODEV:
 	case ENXIO:
-		cmd_error(0, "cpu %d has no usable trace encoder; cpus that have one: see "
-			  "/sys/bus/event_source/devices/" RECORD_PMU "/cpumask", cpu);
+		cmd_error(0, "cpu %d has no usable trace hardware; cpus that have it: see "
+			  "/sys/bus/event_source/devices/%s/cpumask", cpu, rec->pmu_name);
 		break;
 	case ESRCH:
 		cmd_error(0, "thread %d does not exist (any more)", tid);

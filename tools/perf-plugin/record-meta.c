@@ -158,6 +158,8 @@ char *record_metadata(struct recorder *rec)
 	FILE *out;
 	int err = 0;
 
+	if (rec->ctr)
+		return record_ctr_metadata(rec);
 	if (glob(ENCODERS, 0, NULL, &found)) {
 		cmd_error(0, "there is no encoder under /sys/bus/rvtrace/devices although the PMU exists: "
 			  "the driver is of another version than this command");

@@ -21,6 +21,7 @@ static const char help[] =
 "  -t, --tid TID,...     running threads\n"
 "      --per-thread      one buffer for each thread instead of one for each cpu\n"
 "  -i, --no-inherit      do not follow children and new threads\n"
+"  -c, --count N         riscv_ctr: a sample every N events of its trigger; -F, --freq N: N a second\n"
 "  -m, --mmap-pages D,T  sizes of the buffers for sideband and trace: pages, or 64K, 4M ...\n"
 "      --filter FILTER   address filter: 'filter 0xSTART/0xSIZE[@FILE]', 'start 0xADDR@FILE', ...\n"
 "  -o, --output FILE     instead of perf.data\n"
@@ -38,6 +39,8 @@ static const struct option long_options[] = {
 	{ "tid", required_argument, NULL, 't' },
 	{ "per-thread", no_argument, NULL, OPT_PER_THREAD },
 	{ "no-inherit", no_argument, NULL, 'i' },
+	{ "count", required_argument, NULL, 'c' },
+	{ "freq", required_argument, NULL, 'F' },
 	{ "mmap-pages", required_argument, NULL, 'm' },
 	{ "filter", required_argument, NULL, OPT_FILTER },
 	{ "output", required_argument, NULL, 'o' },
@@ -61,6 +64,14 @@ static uint64_t parse_size(const char *text, size_t len)
 	else
 		return 0;
 	return value >= (uint64_t)sysconf(_SC_PAGESIZE) && !(value & (value - 1)) ? value : 0;
+}
+
+static int parse_rate(const char *text, uint64_t *value)
+{
+	char *end;
+
+	*value = strtoull(text, &end, 10);
+	return *value && !*end ? 0 : cmd_error(-EINVAL, "'%s' is no number of events or samples", text);
 }
 
 static int parse_buffers(struct record_options *options, const char *text)
@@ -88,7 +99,7 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	int c, err = 0;
 
 	*options = (struct record_options){ .output = "perf.data", .event = RECORD_PMU "//" };
-	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:im:o:qh", long_options, NULL)) >= 0) {
+	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qh", long_options, NULL)) >= 0) {
 		switch (c) {
 		case 'e': options->event = optarg; break;
 		case 'a': options->system_wide = true; break;
@@ -96,6 +107,8 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 		case 'p': options->pids = optarg; break;
 		case 't': options->tids = optarg; break;
 		case 'i': options->no_inherit = true; break;
+		case 'c': err = parse_rate(optarg, &options->period); break;
+		case 'F': err = parse_rate(optarg, &options->frequency); break;
 		case 'm': err = parse_buffers(options, optarg); break;
 		case 'o': options->output = optarg; break;
 		case 'q': options->quiet = true; break;
@@ -165,17 +178,24 @@ int record_parse_event(struct recorder *rec, bool *modified)
 	static const char *const defaults[] = { "context", "timestamp" };
 	char *error;
 
-	if (pmu_read(&rec->pmu, "/sys", RECORD_PMU)) {
-		record_explain_missing_pmu();
+	rec->ctr = record_is_ctr(rec->options.event);
+	rec->pmu_name = rec->ctr ? RECORD_CTR_PMU : RECORD_PMU;
+	if (pmu_read(&rec->pmu, "/sys", rec->pmu_name)) {
+		if (rec->ctr)
+			record_explain_missing_ctr();
+		else
+			record_explain_missing_pmu();
 		return -ENODEV;
 	}
+	if (rec->ctr)
+		record_ctr_defaults(rec);
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++) {
 		const struct pmu_term *term = pmu_term(&rec->pmu, defaults[i]);
 
-		if (term && is_usable(defaults[i]))
+		if (!rec->ctr && term && is_usable(defaults[i]))
 			pmu_set(term, 1, &rec->trace_attr);
 	}
-	if (pmu_parse_event(&rec->pmu, RECORD_PMU, rec->options.event, &rec->trace_attr, modified,
+	if (pmu_parse_event(&rec->pmu, rec->pmu_name, rec->options.event, &rec->trace_attr, modified,
 			    &error)) {
 		cmd_error(0, "%s", error ? error : "out of memory");
 		free(error);
@@ -186,7 +206,7 @@ int record_parse_event(struct recorder *rec, bool *modified)
 		rec->trace_attr.exclude_hv = 1;
 	else if (!rec->trace_attr.exclude_hv && pmu_term(&rec->pmu, "machine"))
 		pmu_set(pmu_term(&rec->pmu, "machine"), 1, &rec->trace_attr);
-	return 0;
+	return record_ctr_period(rec);
 }
 
 static int read_cpus(const char *path, int **cpus)
@@ -201,12 +221,13 @@ static int read_cpus(const char *path, int **cpus)
 int record_choose_cpus(struct recorder *rec)
 {
 	int n, *wanted = NULL;
+	char path[128];
 
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/cpumask", rec->pmu_name);
 	rec->n_online_cpus = read_cpus("/sys/devices/system/cpu/online", &rec->online_cpus);
 	if (rec->n_online_cpus <= 0)
 		return cmd_error(-EIO, "cannot read /sys/devices/system/cpu/online");
-	rec->n_encoder_cpus = read_cpus("/sys/bus/event_source/devices/" RECORD_PMU "/cpumask",
-					&rec->encoder_cpus);
+	rec->n_encoder_cpus = read_cpus(path, &rec->encoder_cpus);
 	if (rec->n_encoder_cpus <= 0)
 		return cmd_error(-ENODEV, "no hart has a trace encoder (the PMU's cpumask is empty)");
 	n = rec->n_encoder_cpus;
@@ -224,9 +245,8 @@ int record_choose_cpus(struct recorder *rec)
 		for (int j = 0; j < rec->n_encoder_cpus; j++)
 			has |= wanted[i] == rec->encoder_cpus[j];
 		if (!has)
-			return cmd_error(-ENODEV, "cpu %d has no trace encoder; cpus that have one: see "
-					 "/sys/bus/event_source/devices/" RECORD_PMU "/cpumask",
-					 wanted[i]);
+			return cmd_error(-ENODEV, "cpu %d has no trace encoder; cpus that have one: see %s",
+					 wanted[i], path);
 	}
 	rec->trace_cpus = wanted;
 	rec->n_trace_cpus = n;

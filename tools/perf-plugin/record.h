@@ -11,6 +11,7 @@
 #include "pmu.h"
 
 #define RECORD_PMU "rvtrace"
+#define RECORD_CTR_PMU "riscv_ctr"
 #define RECORD_SAMPLE_TYPE \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 	 PERF_SAMPLE_CPU)
@@ -24,6 +25,7 @@ struct record_options {
 	const char *cpu_list;	/* -C */
 	const char *pids, *tids;	/* -p, -t */
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
+	uint64_t period, frequency;	/* of CTR samples; 0: not given */
 	uint64_t data_bytes, aux_bytes;	/* of each ring; 0: default */
 	char **command;		/* NULL-terminated; NULL: none */
 };
@@ -49,6 +51,8 @@ struct event_fd {
 struct recorder {
 	struct record_options options;
 	enum record_target target;
+	bool ctr;		/* Control Transfer Records instead of a trace */
+	const char *pmu_name;
 	struct pmu pmu;
 	struct perf_event_attr trace_attr, side_attr;
 	int *encoder_cpus, *online_cpus, *trace_cpus;
@@ -93,6 +97,15 @@ int list_threads(pid_t pid, pid_t **tids);
 char *record_metadata(struct recorder *rec);
 /* Says why there is no PMU and what to do. */
 void record_explain_missing_pmu(void);
+
+/* record-ctr.c: Control Transfer Records: is that what @event names? */
+bool record_is_ctr(const char *event);
+/* Defaults of the event, before it is parsed; and how often to sample. 0, or -errno after a message. */
+void record_ctr_defaults(struct recorder *rec);
+int record_ctr_period(struct recorder *rec);
+/* The metadata text, malloc'd, or NULL. */
+char *record_ctr_metadata(const struct recorder *rec);
+void record_explain_missing_ctr(void);
 
 /* record-code.c: kernel and vdso code, kallsyms. Warns when something cannot be had. */
 void record_add_code(struct recorder *rec);

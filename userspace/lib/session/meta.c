@@ -150,9 +150,12 @@ int session_read_meta(struct rvt_session *session, char **error)
 					    rvt_perfdata_path(session->file));
 		value = rvt_session_meta(session, "pmu_type");
 		session->has_pmu_type = value;
+		session->is_ctr = strstr(session->meta, "\n[ctr]\n");
 		session->pmu_type = value ? strtoul(value, NULL, 0) : 0;
 		free(value);
 	}
+	if (session->is_ctr)
+		return 0;
 	if (session->options.params)
 		return read_params_file(session, error);
 	if (session->meta)

@@ -69,6 +69,7 @@ struct rvt_session {
 	size_t n_encoders;
 	uint32_t pmu_type;
 	bool has_pmu_type;
+	bool is_ctr;		/* no encoders: samples of Control Transfer Records */
 	bool by_task;		/* only chosen tasks were traced: an AUX record names its thread */
 	struct rvt_record_time_conv time_conv;
 	bool has_time_conv;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Recordings of Control Transfer Records: samples of all buffers, in the order of time. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rvtrace/ctr.h>
+#include "session.h"
+
+struct place {
+	struct rvt_ctr_sample sample;
+	uint64_t number;	/* keeps samples of the same time in order */
+};
+
+struct collection {
+	struct rvt_session *session;
+	const struct rvt_session_ctr_sink *sink;
+	struct place *places;
+	size_t n, room;
+	/* The buffer's bytes in a row; samples point into them. */
+	uint8_t **copies;
+	size_t n_copies;
+};
+
+bool rvt_session_is_ctr(const struct rvt_session *session)
+{
+	return session->is_ctr;
+}
+
+static int add_sample(struct collection *all, const struct rvt_ctr_sample *sample)
+{
+	if (all->n == all->room) {
+		size_t room = all->room * 2 + 256;
+		struct place *grown = reallocarray(all->places, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		all->places = grown;
+		all->room = room;
+	}
+	all->places[all->n] = (struct place){ *sample, all->n };
+	all->n++;
+	return 0;
+}
+
+static void warn_damage(const struct collection *all, const struct buffer *buffer, size_t from,
+			size_t to)
+{
+	char *text;
+
+	if (!all->sink->warning ||
+	    asprintf(&text, "%s: buffer %u: bytes %zu to %zu are no sample", rvt_perfdata_path(
+		     all->session->file), buffer->number, from, to) < 0)
+		return;
+	all->sink->warning(all->sink->ctx, text);
+	free(text);
+}
+
+static int read_samples(struct collection *all, const struct buffer *buffer, const uint8_t *bytes,
+			size_t len)
+{
+	struct rvt_ctr_sample sample;
+	size_t pos = 0, before = 0;
+	int err;
+
+	while ((err = rvt_ctr_next(bytes, len, &pos, &sample))) {
+		if (err < 0) {
+			all->session->stats.missing_bytes += pos - before;
+			warn_damage(all, buffer, before, pos);
+		} else {
+			err = add_sample(all, &sample);
+			if (err)
+				return err;
+		}
+		before = pos;
+	}
+	return 0;
+}
+
+/* Chunks follow each other; a sample may lie across two. A gap between chunks ends a row. */
+static int read_buffer(struct collection *all, const struct buffer *buffer)
+{
+	uint8_t **copies;
+	size_t total = 0, len = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < buffer->n_chunks; i++)
+		total += buffer->chunks[i].len;
+	copies = reallocarray(all->copies, all->n_copies + 1, sizeof(*copies));
+	if (!copies)
+		return -ENOMEM;
+	all->copies = copies;
+	copies[all->n_copies] = malloc(total + 1);
+	if (!copies[all->n_copies])
+		return -ENOMEM;
+	copies += all->n_copies++;
+	for (size_t i = 0, row = 0; i < buffer->n_chunks && !err; i++) {
+		const struct chunk *chunk = &buffer->chunks[i];
+		bool last = i + 1 == buffer->n_chunks;
+
+		memcpy(*copies + len, chunk->bytes, chunk->len);
+		len += chunk->len;
+		if (!last && chunk[1].offset == chunk->offset + chunk->len)
+			continue;
+		err = read_samples(all, buffer, *copies + row, len - row);
+		row = len;
+	}
+	all->session->stats.trace_bytes += len;
+	return err;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->sample.time != y->sample.time)
+		return x->sample.time < y->sample.time ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int deliver(struct collection *all)
+{
+	struct rvt_session *session = all->session;
+	struct rvt_cursor *cursor;
+	int err = rvt_cursor_create(session->owner, session->image, session->kernel, &cursor);
+
+	for (size_t i = 0; i < all->n && !err; i++) {
+		const struct rvt_ctr_sample *sample = &all->places[i].sample;
+		const struct rvt_task *task;
+
+		err = rvt_cursor_seek(cursor, sample->time);
+		if (err < 0)
+			break;
+		task = rvt_cursor_task(cursor, sample->tid);
+		err = task ? all->sink->sample(all->sink->ctx, sample, task) : -ENOMEM;
+	}
+	rvt_cursor_destroy(cursor);
+	return err;
+}
+
+int rvt_session_run_ctr(struct rvt_session *session, const struct rvt_session_ctr_sink *sink)
+{
+	struct collection all = { .session = session, .sink = sink };
+	int err = 0;
+
+	for (size_t i = 0; i < session->n_buffers && !err; i++)
+		err = read_buffer(&all, &session->buffers[i]);
+	if (!err && all.n)
+		qsort(all.places, all.n, sizeof(*all.places), by_time);
+	if (!err)
+		err = deliver(&all);
+	for (size_t i = 0; i < all.n_copies; i++)
+		free(all.copies[i]);
+	free(all.copies);
+	free(all.places);
+	return err;
+}
