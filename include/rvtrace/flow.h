@@ -154,8 +154,12 @@ enum {
 
 struct rvt_order {
 	uint32_t flags;		/* RVT_RUN_* */
-	uint64_t n_outcomes;	/* 0..64; any number with .outcome */
+	uint64_t n_outcomes;	/* 0..64; any number with .outcome or .refill */
 	uint64_t outcomes;	/* bit 0 first; 1 = taken */
+	/* If not NULL it gives the outcomes behind the first 64: puts up to 64 into *outcomes and
+	 * returns how many, at least 1. May be asked for more than are used in the end. */
+	uint32_t (*refill)(void *ctx, uint64_t *outcomes);
+	void *refill_ctx;
 	/* If not NULL it is asked once for each of the n_outcomes branches, in order, when that is
 	 * executed, and .outcomes is ignored (E-Trace branch prediction). Returns true: taken. */
 	bool (*outcome)(void *ctx, uint64_t pc);

@@ -803,6 +803,20 @@ static void random_program(struct rv_code *code, unsigned int n)
 	}
 }
 
+/* More than 64 outcomes, in words of any length. */
+static uint64_t refill_seed;
+
+static uint32_t random_refill(void *ctx, uint64_t *outcomes)
+{
+	uint64_t *state = ctx;
+	uint32_t n;
+
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	n = 1 + (*state >> 58);
+	*outcomes = n < 64 ? (*state ^ *state << 31) & ((1ull << n) - 1) : *state;
+	return n;
+}
+
 static struct rvt_order random_order(const struct rv_code *code)
 {
 	struct rvt_order o = unlimited();
@@ -821,15 +835,23 @@ static struct rvt_order random_order(const struct rv_code *code)
 	if (rnd(4) == 0)
 		o.max_insns = rnd(30);
 	o.stop_pc = code->base + 2 * rnd((code->pc - code->base) / 2);
+	if (rnd(4) == 0) {
+		o.n_outcomes = rnd(400);
+		o.refill = random_refill;
+		refill_seed = rnd(1 << 30);
+	}
 	return o;
 }
 
 static void compare_walks(struct fixture *a, struct fixture *b, struct rvt_order order)
 {
 	struct rvt_order oa = order, ob = order;
+	uint64_t seed_a = refill_seed, seed_b = refill_seed;
 	uint64_t pca = 0, pcb = 0;
 	int stop_a, stop_b;
 
+	oa.refill_ctx = &seed_a;
+	ob.refill_ctx = &seed_b;
 	a->out.n = b->out.n = 0;
 	stop_a = rvt_flow_run(a->flow, &oa);
 	stop_b = rvt_flow_run(b->flow, &ob);

@@ -9,6 +9,8 @@
 struct walk {
 	struct rvt_order *order;
 	uint64_t outcomes_left, halfwords_left, insns_left;
+	uint64_t bits;			/* outcomes at hand: */
+	uint32_t n_bits;
 	bool executed;
 	bool after_load;		/* the instruction before was lui or auipc: */
 	struct rvt_insn load;
@@ -41,15 +43,17 @@ static bool needs_outcome(const struct walk *w, const struct rvt_insn *insn)
 static int next_outcome(struct walk *w, const struct rvt_insn *insn, uint64_t pc)
 {
 	const struct rvt_order *order = w->order;
-	uint64_t used = order->n_outcomes - w->outcomes_left;
 	bool last = w->halfwords_left == insn->len_bytes / 2;
 	int taken;
 
 	if (w->outcomes_left) {
-		taken = order->outcome ? order->outcome(order->outcome_ctx, pc) :
-					 (int)(order->outcomes >> used & 1);
+		if (!w->n_bits && !order->outcome)
+			w->n_bits = order->refill(order->refill_ctx, &w->bits);
+		taken = order->outcome ? order->outcome(order->outcome_ctx, pc) : (int)(w->bits & 1);
 		if (!taken && insn->iclass != RVT_INSN_BRANCH)
 			return -1;
+		w->bits >>= 1;
+		w->n_bits--;
 		w->outcomes_left--;
 		return taken;
 	}
@@ -209,6 +213,8 @@ int rvt_flow_run_reference(struct rvt_flow *flow, struct rvt_order *order)
 	struct walk w = {
 		.order = order,
 		.outcomes_left = order->n_outcomes,
+		.bits = order->outcomes,
+		.n_bits = order->n_outcomes < 64 ? order->n_outcomes : 64,
 		.halfwords_left = order->max_halfwords,
 		.insns_left = order->max_insns,
 	};

@@ -13,9 +13,13 @@ struct walk {
 	uint32_t flags;
 	uint64_t bits;			/* outcomes not used yet, the next in bit 0 */
 	uint64_t outcomes_left;
+	uint32_t n_bits;		/* of them in .bits */
+	uint32_t n_ahead;		/* in .ahead: those that follow */
+	uint64_t ahead;
 	uint64_t halfwords_left, insns_left;
 	uint64_t insns;			/* executed */
 	uint64_t branches, taken, indirect;
+	uint64_t returns;		/* inferred */
 	bool memo;			/* paths may be replayed */
 };
 
@@ -130,6 +134,23 @@ static inline int go(struct rvt_flow *flow, struct rvt_code_block *b, uint64_t p
 	return GO_ON;
 }
 
+/* More outcomes into .bits, if there are more. */
+static void fill(struct walk *w)
+{
+	uint32_t n;
+
+	if (!w->n_ahead) {
+		if (w->outcomes_left <= w->n_bits)
+			return;
+		w->n_ahead = w->order->refill(w->order->refill_ctx, &w->ahead);
+	}
+	n = 64 - w->n_bits < w->n_ahead ? 64 - w->n_bits : w->n_ahead;
+	w->bits |= w->ahead << w->n_bits;
+	w->n_bits += n;
+	w->n_ahead -= n;
+	w->ahead = n < 64 ? w->ahead >> n : 0;
+}
+
 /* Whether the end of @b uses up an outcome. */
 static bool needs_outcome(const struct walk *w, const struct rvt_code_block *b)
 {
@@ -154,10 +175,13 @@ static inline int take_outcome(struct walk *w, const struct rvt_code_block *b, b
 		taken = w->order->outcome(w->order->outcome_ctx,
 					  b->end_pc - 2 * b->last_halfwords);
 	} else {
+		if (!w->n_bits)
+			fill(w);
 		taken = w->bits & 1;
 		if (!taken && b->end != RVT_END_BRANCH)
 			return -1;
 		w->bits >>= 1;
+		w->n_bits--;
 	}
 	w->outcomes_left--;
 	return taken;
@@ -208,7 +232,7 @@ static int leave_indirect(struct rvt_flow *flow, struct walk *w, struct rvt_code
 	if (is_return && w->flags & RVT_RUN_STOP_RETURN)
 		return RVT_STOP_RETURN;
 	if (is_return && w->flags & RVT_RUN_IMPLICIT_RETURN && order->popped_valid) {
-		order->implicit_returns++;
+		w->returns++;
 		return go(flow, NULL, order->popped);
 	}
 	if (b->absolute && w->flags & RVT_RUN_ABSOLUTE_JUMP)
@@ -397,34 +421,41 @@ static bool replay_runs(struct rvt_flow *flow, const struct rvt_memo *m)
  */
 static int replay(struct rvt_flow *flow, struct walk *w)
 {
-	uint64_t bits = w->bits, left = w->outcomes_left, insns = 0, returns = 0;
-	uint64_t halfwords_left = w->halfwords_left;
+	uint64_t insns_left = w->insns_left, halfwords_left = w->halfwords_left;
 	uint64_t low = flow->piece->start, high = flow->piece->last;
 	struct rvt_code_block *b = flow->block;
 	const struct rvt_memo *last = NULL;
 	int stop = GO_ON;
 
-	while (b && left) {
-		uint32_t n = left < RVT_MEMO_OUTCOMES ? left : RVT_MEMO_OUTCOMES;
-		uint32_t key = (bits & ((1u << n) - 1)) | 1u << n;
-		struct rvt_memo *m = &flow->memo->memos[rvt_memo_index(b, key)];
+	while (b) {
+		struct rvt_memo *m;
+		uint32_t n, key;
 
+		if (w->n_bits < RVT_MEMO_OUTCOMES)
+			fill(w);
+		n = w->n_bits < RVT_MEMO_OUTCOMES ? w->n_bits : RVT_MEMO_OUTCOMES;
+		if (!n)
+			break;
+		key = (w->bits & ((1u << n) - 1)) | 1u << n;
+		m = &flow->memo->memos[rvt_memo_index(b, key)];
 		if (m->start != b || m->key != key || !m->n_runs) {
 			learn(flow, w->flags, m, b, key);
 			break;
 		}
-		if (m->halfwords > halfwords_left || m->insns > w->insns_left - insns ||
+		if (m->halfwords > halfwords_left || m->insns > insns_left ||
 		    m->low < low || m->high > high)
 			break;
 		if (m->nesting && !replay_calls(flow, m))
 			break;
-		bits >>= m->used;
-		left -= m->used;
+		w->bits >>= m->used;
+		w->n_bits -= m->used;
+		w->outcomes_left -= m->used;
 		halfwords_left -= m->halfwords;
-		insns += m->insns;
+		insns_left -= m->insns;
 		w->branches += m->branches;
 		w->taken += m->taken;
-		returns += m->returns;
+		w->returns += m->returns;
+		w->indirect += m->returns;
 		last = m;
 		b = m->end;
 		if (flow->sink.runs && !replay_runs(flow, m)) {
@@ -436,13 +467,9 @@ static int replay(struct rvt_flow *flow, struct walk *w)
 	}
 	if (!last)
 		return stop;
-	w->bits = bits;
-	w->outcomes_left = left;
 	w->halfwords_left = halfwords_left;
-	w->insns_left -= insns;
-	w->insns += insns;
-	w->indirect += returns;
-	w->order->implicit_returns += returns;
+	w->insns += w->insns_left - insns_left;
+	w->insns_left = insns_left;
 	flow->has_last = true;
 	flow->consecutive = true;
 	flow->last_block = last->last;
@@ -503,6 +530,7 @@ int rvt_flow_run_blocks(struct rvt_flow *flow, struct rvt_order *order)
 		.flags = order->flags,
 		.bits = order->outcomes,
 		.outcomes_left = order->n_outcomes,
+		.n_bits = order->n_outcomes < 64 ? order->n_outcomes : 64,
 		.halfwords_left = order->max_halfwords,
 		.insns_left = order->max_insns,
 		.memo = prepare_memo(flow, order),
@@ -515,6 +543,7 @@ int rvt_flow_run_blocks(struct rvt_flow *flow, struct rvt_order *order)
 	stop = run(flow, &w);
 	halfwords = order->max_halfwords - w.halfwords_left;
 	order->used_outcomes = order->n_outcomes - w.outcomes_left;
+	order->implicit_returns = w.returns;
 	order->halfwords = halfwords;
 	flow->stats.insns += w.insns;
 	flow->stats.halfwords += halfwords;

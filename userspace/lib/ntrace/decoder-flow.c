@@ -58,34 +58,39 @@ void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, 
 
 /* ---- walking ---- */
 
+static uint32_t refill(void *ctx, uint64_t *outcomes)
+{
+	return rvt_hist_next(ctx, outcomes);
+}
+
 /* Runs until what is collected, or the program, stops it. An enum rvt_stop, or negative. */
 static int run(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint32_t flags,
 	       uint64_t keep)
 {
-	for (;;) {
-		struct rvt_order order = {
-			.flags = d->run_flags | flags,
-			.max_halfwords = s->icnt - keep,
-			.max_insns = RVT_UNLIMITED,
-		};
-		int stop;
+	struct rvt_hist_cursor cursor;
+	struct rvt_order order = {
+		.flags = d->run_flags | flags,
+		.n_outcomes = s->hist.bits,
+		.refill = refill,
+		.refill_ctx = &cursor,
+		.max_halfwords = s->icnt - keep,
+		.max_insns = RVT_UNLIMITED,
+	};
+	int stop;
 
-		order.n_outcomes = rvt_hist_peek(&s->hist, &order.outcomes);
-		stop = rvt_flow_run(s->flow, &order);
-		if (stop < 0) {
-			int ret = rvt_flow_flush(s->flow);
+	rvt_hist_begin(&s->hist, &cursor);
+	rvt_hist_next(&cursor, &order.outcomes);
+	stop = rvt_flow_run(s->flow, &order);
+	if (stop < 0) {
+		int ret = rvt_flow_flush(s->flow);
 
-			rvt_ntrace_check(d, ret ? ret : stop);
-			return stop;
-		}
-		s->icnt -= order.halfwords;
-		s->moved |= order.halfwords;
-		rvt_hist_drop(&s->hist, order.used_outcomes);
-		if (stop == RVT_STOP_OUTCOME && order.used_outcomes &&
-		    order.used_outcomes == order.n_outcomes && s->hist.bits)
-			continue;
+		rvt_ntrace_check(d, ret ? ret : stop);
 		return stop;
 	}
+	s->icnt -= order.halfwords;
+	s->moved |= order.halfwords;
+	rvt_hist_drop(&s->hist, order.used_outcomes);
+	return stop;
 }
 
 static uint32_t mode_flags(const struct rvt_ntrace_source *s, enum rvt_ntrace_last last)

@@ -81,40 +81,55 @@ int rvt_hist_push(struct rvt_hist *h, uint32_t hist, uint64_t repeat)
 	return ret ? ret : append(h, pattern, bits, repeat % copies);
 }
 
-uint32_t rvt_hist_peek(const struct rvt_hist *h, uint64_t *outcomes)
+void rvt_hist_begin(const struct rvt_hist *hist, struct rvt_hist_cursor *cursor)
 {
-	uint32_t n = 0, offset = h->offset;
-	uint64_t word = 0;
-
-	for (size_t i = h->first; i < h->end && n < 64; i++) {
-		const struct rvt_hist_run *run = &h->runs[i];
-		uint64_t repeat = run->repeat;
-
-		for (; repeat && n < 64; repeat--) {
-			word |= run->pattern >> offset << n;
-			n += run->bits - offset;
-			offset = 0;
-		}
-	}
-	*outcomes = word;
-	return n < 64 ? n : 64;
+	*cursor = (struct rvt_hist_cursor){ .hist = hist, .run = hist->first,
+					    .offset = hist->offset };
+	if (hist->first < hist->end)
+		cursor->repeat = hist->runs[hist->first].repeat;
 }
 
-void rvt_hist_drop(struct rvt_hist *h, uint32_t n)
+uint32_t rvt_hist_next(struct rvt_hist_cursor *c, uint64_t *outcomes)
+{
+	const struct rvt_hist *h = c->hist;
+	uint64_t word = 0;
+	uint32_t n = 0;
+
+	while (c->run < h->end && n < 64) {
+		const struct rvt_hist_run *run = &h->runs[c->run];
+		uint32_t left = run->bits - c->offset, take = left < 64 - n ? left : 64 - n;
+
+		word |= run->pattern >> c->offset << n;
+		n += take;
+		c->offset += take;
+		if (take < left)
+			break;
+		c->offset = 0;
+		if (--c->repeat)
+			continue;
+		if (++c->run < h->end)
+			c->repeat = h->runs[c->run].repeat;
+	}
+	*outcomes = word;
+	return n;
+}
+
+void rvt_hist_drop(struct rvt_hist *h, uint64_t n)
 {
 	h->bits -= n;
+	n += h->offset;
+	h->offset = 0;
 	while (n) {
 		struct rvt_hist_run *run = &h->runs[h->first];
-		uint32_t left = run->bits - h->offset;
+		uint64_t whole = n / run->bits;
 
-		if (n < left) {
-			h->offset += n;
+		if (whole < run->repeat) {
+			run->repeat -= whole;
+			h->offset = n % run->bits;
 			return;
 		}
-		n -= left;
-		h->offset = 0;
-		if (!--run->repeat)
-			h->first++;
+		n -= run->bits * run->repeat;
+		h->first++;
 	}
 	if (h->first == h->end)
 		h->first = h->end = 0;

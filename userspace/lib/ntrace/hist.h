@@ -31,10 +31,19 @@ void rvt_hist_destroy(struct rvt_hist *hist);
  * (N-Trace 8.3). Returns 0 or -ENOMEM.
  */
 int rvt_hist_push(struct rvt_hist *h, uint32_t hist, uint64_t repeat);
-/* Up to 64 of the next outcomes, the first in bit 0; returns how many. */
-uint32_t rvt_hist_peek(const struct rvt_hist *hist, uint64_t *outcomes);
-/* The next @n outcomes were used; @n at most what peek() returned. */
-void rvt_hist_drop(struct rvt_hist *hist, uint32_t n);
+/* A place in the history, which stays as it is while the place moves on. */
+struct rvt_hist_cursor {
+	const struct rvt_hist *hist;
+	size_t run;
+	uint64_t repeat;	/* of that run, still to come */
+	uint32_t offset;
+};
+
+void rvt_hist_begin(const struct rvt_hist *hist, struct rvt_hist_cursor *cursor);
+/* Up to 64 of the next outcomes, the first in bit 0; returns how many, 0 at the end. */
+uint32_t rvt_hist_next(struct rvt_hist_cursor *cursor, uint64_t *outcomes);
+/* The first @n outcomes were used; @n at most hist->bits. */
+void rvt_hist_drop(struct rvt_hist *hist, uint64_t n);
 
 static inline void rvt_hist_clear(struct rvt_hist *hist)
 {
