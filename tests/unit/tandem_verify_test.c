@@ -474,6 +474,7 @@ static void floating_point(void **unused)
 	reg(t, CSR_MSTATUS, 1u << 13);
 	reg(t, X(5), 0x3f800000);
 	reg(t, F(0), UINT64_C(0x3ff0000000000000));	/* 1.0 */
+	reg(t, F(1), UINT64_C(0xffffffff3f800000));	/* 1.0f */
 	end(t);
 	insn(t, 0xf0028653);				/* fmv.w.x fa2,t0 */
 	reg(t, F(12), UINT64_C(0xffffffff3f800000));
@@ -486,9 +487,18 @@ static void floating_point(void **unused)
 	reg(t, F(10), UINT64_C(0x7ff0000000000000));
 	REC(t, .op = RVT_TANDEM_REG_OR, .reg = CSR_FCSR, .value = 8);
 	end(t);
+	insn(t, 0x00c60153);				/* fadd.s ft2,fa2,fa2: 2.0, boxed */
+	reg(t, F(2), UINT64_C(0xffffffff40000000));
+	end(t);
+	insn(t, 0x00008153);				/* fadd.s ft2,ft1,ft0: ft0 is no single */
+	reg(t, F(2), UINT64_C(0xffffffff7fc00000));
+	end(t);
+	insn(t, 0xe00500d3);				/* fmv.x.w ra,fa0: bits as they are */
+	reg(t, X(1), 0);
+	end(t);
 	verify(t);
 	assert_string_equal(t->text, "");
-	assert_int_equal(t->result.compared, 3);
+	assert_int_equal(t->result.compared, 6);
 	free(t);
 }
 

@@ -205,6 +205,8 @@ static int map_page(struct model *m, uint64_t va, uint64_t pa)
 	bytes = rvt_tandem_memory_page(m->hart.memory, pa);
 	if (!bytes || uc_mem_map_ptr(m->uc, va, PAGE, UC_PROT_ALL, bytes))
 		return -ENOMEM;
+	/* Unicorn may have put the page where another was whose code it still holds translated. */
+	uc_ctl_remove_cache(m->uc, va, va + PAGE - 1);
 	map->used = true;
 	map->va = va;
 	map->pa = pa;
@@ -366,15 +368,93 @@ static bool is_fpr_write(uint32_t insn, const struct tandem_data *data)
 	return !((insn & 0x7f) == 0x53 && (funct7 == 0x14 || funct7 == 0x18 || funct7 == 0x1c));
 }
 
-/* Where Unicorn, which is QEMU 5.0 inside, errs (Documentation/tandem.rst). */
-static void correct(struct model *m, uint32_t insn)
+/*
+ * Singles in wider registers are NaN-boxed. Unicorn, which is QEMU 5.0 inside, neither boxes what
+ * it computes nor looks at whether its operands are boxed (Documentation/tandem.rst).
+ */
+#define BOX (UINT64_C(0xffffffff) << 32)
+#define SINGLE_NAN (BOX | 0x7fc00000)
+
+static bool is_fused(uint32_t insn)
 {
-	/* fmv.w.x: a single in a wider register is NaN-boxed */
-	if ((insn & 0xfff0707f) == 0xf0000053 && m->params.flen == 64)
-		m->regs[32 + (insn >> 7 & 31)] |= UINT64_C(0xffffffff) << 32;
-	else
-		return;
-	m->dirty = true;
+	return (insn & 0x73) == 0x43;		/* fmadd, fmsub, fnmsub, fnmadd */
+}
+
+/* Which of rs1, rs2, rs3 (bits 0 to 2) the instruction reads as a single. */
+static unsigned int single_operands(uint32_t insn)
+{
+	bool single = !(insn >> 25 & 3);
+
+	if (is_fused(insn))
+		return single ? 7 : 0;
+	if ((insn & 0x7f) != 0x53)
+		return 0;
+	switch (insn >> 27) {
+	case 0x00: case 0x01: case 0x02: case 0x03:	/* fadd, fsub, fmul, fdiv */
+	case 0x04: case 0x05: case 0x14:		/* fsgnj, fmin and fmax, comparisons */
+		return single ? 3 : 0;
+	case 0x0b: case 0x18:				/* fsqrt, fcvt.w.s */
+		return single ? 1 : 0;
+	case 0x08:					/* fcvt.s.d, fcvt.d.s */
+		return single ? 0 : 1;
+	case 0x1c:					/* fclass, but fmv.x.w moves bits */
+		return single && (insn >> 12 & 7) ? 1 : 0;
+	default:
+		return 0;
+	}
+}
+
+static bool result_is_single(uint32_t insn)
+{
+	unsigned int funct5 = insn >> 27;
+
+	if (is_fused(insn))
+		return !(insn >> 25 & 3);
+	return (insn & 0x7f) == 0x53 && !(insn >> 25 & 3) &&
+		funct5 != 0x14 && funct5 != 0x18 && funct5 != 0x1c;
+}
+
+/* Operands that Unicorn is shown instead of the real ones. */
+struct shown {
+	unsigned int len;
+	struct {
+		unsigned int reg;
+		uint64_t real;
+	} at[3];
+};
+
+static void show_boxed(struct model *m, uint32_t insn, struct shown *shown)
+{
+	static const unsigned int shifts[] = { 15, 20, 27 };
+	unsigned int i, reg, operands = m->params.flen == 64 ? single_operands(insn) : 0;
+
+	shown->len = 0;
+	for (i = 0; i < 3; i++) {
+		reg = 32 + (insn >> shifts[i] & 31);
+		if (!(operands >> i & 1) || m->regs[reg] >= BOX)
+			continue;
+		shown->at[shown->len].reg = reg;
+		shown->at[shown->len++].real = m->regs[reg];
+		m->regs[reg] = SINGLE_NAN;
+		m->dirty = true;
+	}
+}
+
+/* The reverse, and the box of the result. */
+static void correct(struct model *m, uint32_t insn, const struct shown *shown, bool fpr_written)
+{
+	unsigned int i, rd = 32 + (insn >> 7 & 31);
+
+	for (i = 0; i < shown->len; i++) {
+		if (fpr_written && shown->at[i].reg == rd)
+			continue;
+		m->regs[shown->at[i].reg] = shown->at[i].real;
+		m->dirty = true;
+	}
+	if (m->params.flen == 64 && result_is_single(insn) && m->regs[rd] < BOX) {
+		m->regs[rd] |= BOX;
+		m->dirty = true;
+	}
 }
 
 /*
@@ -402,7 +482,8 @@ static uc_err emulate(struct model *m, uint64_t pc)
 /* Runs one instruction in Unicorn; everything it needs is mapped. */
 static void run(struct model *m, uint32_t insn, const struct tandem_data *data)
 {
-	bool fp = tandem_is_fp(insn, m->params.xlen);
+	bool fp = tandem_is_fp(insn, m->params.xlen), fpr_written = fp && is_fpr_write(insn, data);
+	struct shown shown;
 	uint64_t pc = m->hart.pc, flags = m->hart.csr[CSR_FCSR];
 	uc_err err;
 
@@ -410,6 +491,7 @@ static void run(struct model *m, uint32_t insn, const struct tandem_data *data)
 		m->regs[64] = flags;
 		m->dirty = true;
 	}
+	show_boxed(m, insn, &shown);
 	if (m->dirty)
 		uc_reg_write_batch(m->uc, m->ids, m->pointers, REGS);
 	m->dirty = false;
@@ -423,6 +505,7 @@ static void run(struct model *m, uint32_t insn, const struct tandem_data *data)
 		return;
 	}
 	if (m->exception >= 0) {
+		correct(m, 0, &shown, false);
 		trap(m, m->exception == CAUSE_ILLEGAL || m->exception >= 24 ? CAUSE_ILLEGAL :
 		     m->exception, m->exception == CAUSE_ILLEGAL ? insn : data->address);
 		m->outcome->writes_len = 0;
@@ -430,10 +513,10 @@ static void run(struct model *m, uint32_t insn, const struct tandem_data *data)
 		return;
 	}
 	uc_reg_read_batch(m->uc, m->ids, m->pointers, REGS);
-	correct(m, insn);
+	correct(m, insn, &shown, fpr_written);
 	m->hart.pc = 0;
 	uc_reg_read(m->uc, UC_RISCV_REG_PC, &m->hart.pc);
-	if (fp && (is_fpr_write(insn, data) || m->regs[64] != flags))
+	if (fpr_written || (fp && m->regs[64] != flags))
 		tandem_fs_dirty(&m->hart);
 	m->hart.csr[CSR_FCSR] = m->regs[64];
 }

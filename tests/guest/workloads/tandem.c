@@ -65,10 +65,10 @@ int main(void)
 	double sum = 0;
 	int round;
 
-	for (round = 0; round < 60; round++) {
+	for (round = 0; round < 400; round++) {
 		sum += series(round);
 		touch(area, round);
-		if (round % 20 == 10)
+		if (round % 4 == 3)
 			child(area);
 		getppid();
 		free(memset(malloc(10000), round, 10000));

@@ -23,6 +23,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 
 #define PAGE 4096u
 #define MAX_ACCESSES 16u
+#define MAX_ROOTS 256u
 /* User programs lie below RAM or, when relocated, at the top of the lower half. */
 #define FIRST_HIGH_USER 0x1000000000u
 
@@ -65,6 +66,9 @@ static struct {
 	uint64_t delta;			/* of the block: real minus translated addresses */
 	struct access accesses[MAX_ACCESSES];
 	unsigned int accesses_len;
+	/* page tables that the trace has told */
+	uint64_t roots[MAX_ROOTS];
+	unsigned int roots_len;
 } hart;
 
 static struct qemu_plugin_scoreboard *board;
@@ -285,6 +289,25 @@ static bool restarted(const struct tandem_data *data, uint64_t next_pc)
 	return data->bytes && !data->sc && !hart.accesses_len && next_pc == hart.pc;
 }
 
+/*
+ * A trace that begins in the middle has not seen page tables being made: they are told when they
+ * come into force.
+ */
+static void put_new_page_tables(void)
+{
+	uint64_t satp = hart.regs[CSR_SATP];
+	unsigned int i;
+
+	if (!args.start && !args.start_user)
+		return;
+	for (i = 0; i < hart.roots_len; i++)
+		if (hart.roots[i] == satp)
+			return;
+	if (hart.roots_len < MAX_ROOTS)
+		hart.roots[hart.roots_len++] = satp;
+	put_page_tables(&hart.out, satp);
+}
+
 /* The pending instruction retired; @interrupted: an interrupt was taken since. */
 static void put_retired(uint64_t next_pc, bool interrupted)
 {
@@ -319,6 +342,8 @@ static void put_retired(uint64_t next_pc, bool interrupted)
 		put_privilege(false);
 	}
 	put_op(&hart.out, RVT_TANDEM_END_GROUP);
+	if (is_system(word))
+		put_new_page_tables();
 	hart.written++;
 }
 
@@ -360,7 +385,7 @@ static void begin(uint64_t pc)
 		if (reg != RVT_TANDEM_GPR && !rvt_tandem_reg_unobserved(reg))
 			put_changed(reg, true);
 	put_op(&hart.out, RVT_TANDEM_END_GROUP);
-	put_page_tables(&hart.out, hart.regs[CSR_SATP]);
+	put_new_page_tables();
 	hart.code_page = UINT64_MAX;
 	hart.on = true;
 }
