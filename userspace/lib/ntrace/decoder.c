@@ -335,6 +335,8 @@ static void on_correlation(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 		walked = rvt_ntrace_walk(d, s, msg, RVT_NTRACE_LAST_NOT_TAKEN);
 	}
 	emit_time(d, s, msg);
+	/* An encoder that is enabled anew counts from zero: only a sync tells the time again. */
+	s->time_valid = false;
 	s->flowing = false;
 	s->unanswered = false;
 	s->repeat.valid = false;
