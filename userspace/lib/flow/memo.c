@@ -40,10 +40,10 @@ static void add_run(struct path *p, struct rvt_code_block *b)
 	cover(m, b);
 }
 
-/* Whether a return at the end of @b goes to a call of the path itself. */
-static bool returns_into_path(const struct path *p, const struct rvt_code_block *b)
+/* Whether a return at the end of @b goes to what is on top of the return stack. */
+static bool returns_implicitly(const struct path *p, const struct rvt_code_block *b)
 {
-	if (!p->depth || !(p->flags & RVT_RUN_IMPLICIT_RETURN) || p->flags & RVT_RUN_STOP_RETURN)
+	if (!(p->flags & RVT_RUN_IMPLICIT_RETURN) || p->flags & RVT_RUN_STOP_RETURN)
 		return false;
 	/* What was executed before the path may decide. */
 	return !(p->flags & RVT_RUN_SEQUENTIAL_JUMP && (b->sequential || b->pub.insns == 1));
@@ -75,10 +75,11 @@ static bool leave(struct path *p, const struct rvt_code_block *b, bool *taken, u
 		if (p->depth > m->nesting)
 			m->nesting = p->depth;
 	} else if (b->end == RVT_END_RETURN) {
-		if (!returns_into_path(p, b))
+		if (!returns_implicitly(p, b))
 			return false;
-		*pc = p->rest->pushes[--p->depth];
 		m->returns++;
+		m->pops = !p->depth;
+		*pc = p->depth ? p->rest->pushes[--p->depth] : 0;
 	} else if (b->end > RVT_END_CALL) {
 		return false;
 	}
@@ -104,8 +105,6 @@ void rvt_memo_build(struct rvt_memo *memo, struct rvt_memo_path *path,
 	memo->key = key;
 	memo->built = true;
 	memo->low = UINT64_MAX;
-	memo->end = start;
-	memo->end_pc = start->pub.pc;
 	while (b && b->view == start->view && memo->n_runs < RVT_MEMO_RUNS && has_outcome(&p)) {
 		bool taken;
 		uint64_t pc;
@@ -113,14 +112,14 @@ void rvt_memo_build(struct rvt_memo *memo, struct rvt_memo_path *path,
 		if (!leave(&p, b, &taken, &pc))
 			break;
 		add_run(&p, b);
-		b = next(ctx, b, taken, pc);
+		b = memo->pops ? NULL : next(ctx, b, taken, pc);
 		memo->end = b && b->view == start->view ? b : NULL;
-		memo->end_pc = pc;
+		path->end_pc = pc;
 	}
 	memo->n_pushes = p.depth;
 	if (memo->end)
 		cover(memo, memo->end);
-	/* It ended before a single outcome was used: the plain walk does as well. */
-	if (!memo->used)
+	/* It ended before anything was decided: the plain walk does as well. */
+	if (!memo->used && !memo->pops)
 		memo->n_runs = 0;
 }

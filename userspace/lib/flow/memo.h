@@ -25,14 +25,15 @@ struct rvt_memo {
 	uint8_t returns;		/* inferred, to calls of the path itself */
 	uint8_t n_pushes;		/* calls that the path does not return from */
 	uint8_t nesting;		/* entries that the return stack must have room for */
+	bool pops;			/* ends in an implicit return to a call before the path */
 	uint64_t low, high;		/* addresses of all blocks and of .end, high inclusive */
 	struct rvt_code_block *last;	/* of the path */
-	struct rvt_code_block *end;	/* the next block; NULL: not in this view */
-	uint64_t end_pc;
+	struct rvt_code_block *end;	/* the next block; NULL: not in this view, or .pops */
 };
 
 /* The rest of an entry. */
 struct rvt_memo_path {
+	uint64_t end_pc;		/* what follows, unless .pops */
 	uint64_t pushes[RVT_MEMO_PUSHES];
 	struct rvt_run runs[RVT_MEMO_RUNS];
 };

@@ -384,16 +384,30 @@ static void learn(struct rvt_flow *flow, uint32_t flags, struct rvt_memo *m,
 	}
 }
 
-/* What the calls and returns of a path do to the stack; false if this must be done one by one. */
-static bool replay_calls(struct rvt_flow *flow, const struct rvt_memo *m)
+static inline const struct rvt_memo_path *path_of(const struct rvt_flow *flow,
+						  const struct rvt_memo *m)
 {
-	const struct rvt_memo_path *path = &flow->memo->paths[m - flow->memo->memos];
+	return &flow->memo->paths[m - flow->memo->memos];
+}
+
+/*
+ * What the calls and returns of a path do to the stack. Sets *popped if the path ends in a return.
+ * False, and nothing has happened, if this must be done one by one.
+ */
+static bool replay_calls(struct rvt_flow *flow, const struct rvt_memo *m, uint64_t *popped)
+{
+	const struct rvt_memo_path *path = path_of(flow, m);
 	struct rvt_return_stack *stack = &flow->returns;
 
 	if (!stack->depth)
 		return !m->returns;
-	if (stack->recursion_max || m->nesting > stack->depth)
+	if (m->nesting && (stack->recursion_max || m->nesting > stack->depth))
 		return false;
+	if (m->pops) {
+		if (!stack->used || stack->used + m->nesting > stack->depth)
+			return false;
+		return rvt_returns_pop(stack, popped);
+	}
 	/* Calls drop the oldest entries even if the path returns from them. */
 	if (stack->used + m->nesting > stack->depth)
 		stack->used = stack->depth - m->nesting;
@@ -405,7 +419,7 @@ static bool replay_calls(struct rvt_flow *flow, const struct rvt_memo *m)
 /* Room in the batch for the runs of @m, which are then in it. False: delivering went wrong. */
 static bool replay_runs(struct rvt_flow *flow, const struct rvt_memo *m)
 {
-	const struct rvt_memo_path *path = &flow->memo->paths[m - flow->memo->memos];
+	const struct rvt_memo_path *path = path_of(flow, m);
 	struct rvt_run *to = flow->runs + flow->n_runs;
 
 	/* Whole pieces of a fixed size copy faster; the batch has room for the excess. */
@@ -425,6 +439,7 @@ static int replay(struct rvt_flow *flow, struct walk *w)
 	uint64_t low = flow->piece->start, high = flow->piece->last;
 	struct rvt_code_block *b = flow->block;
 	const struct rvt_memo *last = NULL;
+	uint64_t popped = 0;
 	int stop = GO_ON;
 
 	while (b) {
@@ -445,7 +460,7 @@ static int replay(struct rvt_flow *flow, struct walk *w)
 		if (m->halfwords > halfwords_left || m->insns > insns_left ||
 		    m->low < low || m->high > high)
 			break;
-		if (m->nesting && !replay_calls(flow, m))
+		if ((m->nesting || m->pops) && !replay_calls(flow, m, &popped))
 			break;
 		w->bits >>= m->used;
 		w->n_bits -= m->used;
@@ -462,8 +477,12 @@ static int replay(struct rvt_flow *flow, struct walk *w)
 			stop = -ECANCELED;
 			break;
 		}
-		if (!flow->piece)	/* the callback changed the mappings */
+		if (!flow->piece) {	/* the callback changed the mappings */
 			b = NULL;
+		} else if (m->pops && !rvt_flow_enter(flow, popped, &b)) {
+			low = flow->piece->start;
+			high = flow->piece->last;
+		}
 	}
 	if (!last)
 		return stop;
@@ -474,7 +493,7 @@ static int replay(struct rvt_flow *flow, struct walk *w)
 	flow->consecutive = true;
 	flow->last_block = last->last;
 	flow->last_insn = last->last->insns - 1;
-	go(flow, b, last->end_pc);
+	go(flow, b, last->pops ? popped : path_of(flow, last)->end_pc);
 	return stop;
 }
 
