@@ -7,6 +7,9 @@
 int cmd_record(int argc, char **argv);
 int cmd_script(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_inject(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
+int cmd_inject(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_decode(int argc, char **argv);

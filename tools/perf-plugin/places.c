@@ -36,7 +36,7 @@ static void look_up(struct places *places, struct rvt_space *space, uint64_t add
 	struct rvt_location location = { 0 };
 	struct rvt_symbol symbol;
 
-	*place = (struct place){ .start = addr, .end = addr, .dso = UNKNOWN };
+	*place = (struct place){ .start = addr, .end = addr, .dso = UNKNOWN, .vaddr = addr };
 	if (!space || rvt_space_locate(space, addr, &location) || !location.path) {
 		/* the kernel's code may be missing while its symbols are there */
 		if ((int64_t)addr >= 0)
@@ -44,6 +44,9 @@ static void look_up(struct places *places, struct rvt_space *space, uint64_t add
 		location.path = "[kernel.kallsyms]";
 	}
 	place->dso = rvt_session_dso_name(places->session, location.path);
+	if (rvt_symbols_address(rvt_session_symbols(places->session), &location, &place->vaddr,
+				&place->text_base))
+		place->path = location.path;
 	if (!rvt_symbols_find(rvt_session_symbols(places->session), &location, addr, &symbol))
 		return;
 	place->symbol = symbol.name;

@@ -12,6 +12,9 @@ struct place {
 	uint64_t offset;	/* in the function */
 	uint64_t start, end;	/* addresses of the function, as far as this mapping has it */
 	const char *dso;	/* never NULL; as the recorded machine named it */
+	const char *path;	/* where that was found; NULL: no file */
+	uint64_t vaddr;		/* the address in the ELF file; in the kernel, the address itself */
+	uint64_t text_base;	/* start of the file's first executable segment */
 };
 
 struct places *places_create(struct rvt_session *session);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
+#include "ctr.h"
 #include "places.h"
 #include "view.h"
 
@@ -321,6 +322,8 @@ static int run(struct report *report, const struct view_options *options)
 	report->view = view_open(options);
 	if (!report->view)
 		return -EINVAL;
+	if (rvt_session_is_ctr(view_session(report->view)))
+		return ctr_report(report->view, report->max_lines);
 	report->places = places_create(view_session(report->view));
 	report->cache = calloc(CACHE_SLOTS, sizeof(*report->cache));
 	if (!report->places || !report->cache)

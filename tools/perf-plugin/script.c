@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "cmd.h"
+#include "ctr.h"
 #include "script.h"
 #include "transfers.h"
 
@@ -153,6 +154,8 @@ static int run(struct script *script, const struct view_options *options)
 	script->view = view_open(options);
 	if (!script->view)
 		return -EINVAL;
+	if (rvt_session_is_ctr(view_session(script->view)))
+		return ctr_script(script->view, script->mode == MODE_RAW_PC, script->max_lines);
 	script->places = places_create(view_session(script->view));
 	if (!script->places)
 		return -ENOMEM;

@@ -176,7 +176,8 @@ static int read_segments(struct table *table, Elf *elf)
 
 		if (gelf_getphdr(elf, i, &phdr) && phdr.p_type == PT_LOAD)
 			table->segments[table->n_segments++] = (struct load_segment){
-				phdr.p_offset, phdr.p_vaddr, phdr.p_filesz };
+				phdr.p_offset, phdr.p_vaddr, phdr.p_filesz,
+				phdr.p_flags & PF_X };
 	}
 	return 0;
 }

@@ -51,6 +51,19 @@ const char *table_own(struct table *table, const char *name, size_t len)
 	return copy;
 }
 
+/* Of several names at one address the one with fewer leading underscores, then the longer one, is kept:
+ * that is how people know it (perf chooses alike). */
+static int compare_names(const char *x, const char *y)
+{
+	size_t underscores_x = strspn(x, "_"), underscores_y = strspn(y, "_");
+
+	if (underscores_x != underscores_y)
+		return underscores_x < underscores_y ? -1 : 1;
+	if (strlen(x) != strlen(y))
+		return strlen(x) > strlen(y) ? -1 : 1;
+	return strcmp(x, y);
+}
+
 static int compare_functions(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
@@ -59,7 +72,7 @@ static int compare_functions(const void *a, const void *b)
 		return x->start < y->start ? -1 : 1;
 	if (x->rank != y->rank)
 		return y->rank - x->rank;
-	return strcmp(x->name, y->name);
+	return compare_names(x->name, y->name);
 }
 
 void table_finish(struct table *table)
@@ -274,6 +287,30 @@ bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *lo
 	symbol->offset = addr - function->start;
 	symbol->size = function->end - function->start;
 	return true;
+}
+
+bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location *location,
+			 uint64_t *vaddr, uint64_t *text_base)
+{
+	const struct load_segment *segment;
+	struct table *table;
+	bool found = false;
+
+	if (!location->path || location->path[0] == '[')
+		return false;
+	table = get_table(symbols, location->path);
+	*text_base = UINT64_MAX;
+	for (size_t i = 0; table && i < table->n_segments; i++) {
+		segment = &table->segments[i];
+		if (segment->executable && segment->vaddr < *text_base)
+			*text_base = segment->vaddr;
+		if (location->file_offset >= segment->offset &&
+		    location->file_offset - segment->offset < segment->size) {
+			*vaddr = location->file_offset - segment->offset + segment->vaddr;
+			found = true;
+		}
+	}
+	return found;
 }
 
 bool rvt_symbols_lookup(struct rvt_symbols *symbols, const char *path, const char *name,

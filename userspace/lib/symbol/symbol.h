@@ -14,6 +14,7 @@ struct function {
 
 struct load_segment {
 	uint64_t offset, vaddr, size;
+	bool executable;
 };
 
 struct table {

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* `perf rvtrace profile`: the flow as a profile for compilers, and as pictures for people. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd.h"
+#include "profile.h"
+
+#define MAX_CALL_DEPTH 1024
+
+static const struct profile_format formats[] = {
+	{ "llvm", "llvm-profgen --unsymbolized-profile", flat_create, flat_ops, flat_write,
+	  flat_destroy },
+	{ "bolt", "perf2bolt -pa (branches and fall-throughs)", flat_create, flat_ops, flat_write,
+	  flat_destroy },
+	{ "autofdo", "create_llvm_prof and create_gcov, --profiler=text", flat_create, flat_ops,
+	  flat_write, flat_destroy },
+	{ "folded", "call stacks with their instructions, for flamegraph.pl", tree_create, tree_ops,
+	  tree_write, tree_destroy },
+	{ "svg", "a flame graph", tree_create, tree_ops, tree_write, tree_destroy },
+	{ "chrome", "calls over time for Perfetto and chrome://tracing", chrome_create, chrome_ops,
+	  chrome_write, chrome_destroy },
+};
+
+#define N_FORMATS (sizeof(formats) / sizeof(*formats))
+
+enum { OPT_DSO = 256 };
+
+static const struct option long_options[] = {
+	{ "format", required_argument, NULL, 'f' },
+	{ "dso", required_argument, NULL, OPT_DSO },
+	{ "output", required_argument, NULL, 'o' },
+	{ "help", no_argument, NULL, 'h' },
+	VIEW_LONG_OPTIONS,
+	{ NULL, 0, NULL, 0 },
+};
+
+static void usage(void)
+{
+	fputs("usage: perf rvtrace profile --format FORMAT [OPTIONS]\n"
+	      "Exact counts from the trace, in the form that other tools read.\n\n", stdout);
+	for (size_t i = 0; i < N_FORMATS; i++)
+		printf("  -f, --format=%-9s %s\n", formats[i].name, formats[i].help);
+	fputs("      --dso NAME        of this file (llvm, bolt, autofdo); else the one that ran most\n"
+	      "  -o, --output FILE     instead of standard output\n" VIEW_HELP, stdout);
+}
+
+static const struct profile_format *find_format(const char *name)
+{
+	for (size_t i = 0; i < N_FORMATS && name; i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	if (name)
+		cmd_error(0, "there is no format '%s'; formats: llvm, bolt, autofdo, folded, svg, chrome",
+			  name);
+	else
+		cmd_error(0, "which format? Give --format llvm, bolt, autofdo, folded, svg or chrome");
+	return NULL;
+}
+
+/* The formats' own call-backs get their data as context; what is lost is counted here. */
+static struct view *current_view;
+static uint64_t errors;
+
+static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	(void)ctx;
+	(void)lane;
+	if (event->type == RVT_EVENT_LOST) {
+		errors++;
+		view_lost(current_view, event);
+	}
+	return 0;
+}
+
+static int decode(struct view *view, const struct profile_format *format, void *data)
+{
+	struct rvt_session_sink sink = { .warning = view_warning };
+	struct transfers_ops ops = { .ctx = data, .event = count_event };
+	struct transfers *transfers;
+	int err;
+
+	format->ops(&ops);
+	current_view = view;
+	transfers = transfers_create(&ops, view, MAX_CALL_DEPTH);
+	if (!transfers)
+		return -ENOMEM;
+	transfers_sink(transfers, &sink);
+	err = rvt_session_run(view_session(view), &sink);
+	transfers_destroy(transfers);
+	return err ? cmd_error(err, "decoding ended: %s", strerror(-err)) : 0;
+}
+
+static int run(const struct profile_format *format, const struct view_options *options,
+	       const char *dso, FILE *out)
+{
+	struct view *view = view_open(options);
+	struct places *places = view ? places_create(view_session(view)) : NULL;
+	void *data = places ? format->create(places, out) : NULL;
+	int err = -EINVAL;
+
+	if (data) {
+		err = decode(view, format, data);
+		if (!err)
+			err = format->write(data, format->name, dso, out);
+		format->destroy(data);
+	}
+	if (!err)
+		err = view_summary(view, errors);
+	places_destroy(places);
+	view_close(view);
+	return err;
+}
+
+int cmd_profile(int argc, char **argv)
+{
+	const char *name = NULL, *dso = NULL, *output = NULL;
+	const struct profile_format *format;
+	struct view_options options = { 0 };
+	FILE *out = stdout;
+	int c, err;
+
+	while ((c = getopt_long(argc, argv, "hf:o:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
+		switch (c) {
+		case 'f': name = optarg; break;
+		case 'o': output = optarg; break;
+		case OPT_DSO: dso = optarg; break;
+		case 'h':
+			usage();
+			return 0;
+		default:
+			if (view_option(&options, c, optarg))
+				break;
+			fputs("Try 'perf rvtrace profile --help'.\n", stderr);
+			return 1;
+		}
+	}
+	format = find_format(name);
+	if (!format)
+		return 1;
+	if (output) {
+		out = fopen(output, "w");
+		if (!out)
+			return cmd_error(1, "cannot create %s: %s", output, strerror(errno));
+	}
+	err = run(format, &options, dso, out);
+	if (fflush(out) || (output && fclose(out)))
+		err = cmd_error(-EIO, "cannot write %s", output ? output : "the profile");
+	return err ? 1 : 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Between the files of `perf rvtrace profile`. */
+#ifndef PERF_RVTRACE_PROFILE_H
+#define PERF_RVTRACE_PROFILE_H
+
+#include <stdio.h>
+#include "places.h"
+#include "transfers.h"
+
+/* What a format is: it takes in the flow, and writes at the end. */
+struct profile_format {
+	const char *name, *help;
+	/* Returns the format's own data, or NULL: out of memory. */
+	void *(*create)(struct places *places, FILE *out);
+	/* Fills .line, .transfer, .after, .event as needed; .ctx is the data. */
+	void (*ops)(struct transfers_ops *ops);
+	/* @dso: of which file; NULL: of the one that ran most. Returns 0 or -errno. */
+	int (*write)(void *data, const char *name, const char *dso, FILE *out);
+	void (*destroy)(void *data);
+};
+
+/* profile-flat.c: ranges and branches of one file: llvm, bolt, autofdo. */
+void *flat_create(struct places *places, FILE *out);
+void flat_ops(struct transfers_ops *ops);
+int flat_write(void *data, const char *name, const char *dso, FILE *out);
+void flat_destroy(void *data);
+
+/* profile-tree.c: calling contexts: folded, svg. */
+void *tree_create(struct places *places, FILE *out);
+void tree_ops(struct transfers_ops *ops);
+int tree_write(void *data, const char *name, const char *dso, FILE *out);
+void tree_destroy(void *data);
+
+/* profile-chrome.c: calls over time. */
+void *chrome_create(struct places *places, FILE *out);
+void chrome_ops(struct transfers_ops *ops);
+int chrome_write(void *data, const char *name, const char *dso, FILE *out);
+void chrome_destroy(void *data);
+
+#endif
