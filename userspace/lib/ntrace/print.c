@@ -75,6 +75,9 @@ static void resolve_time(const struct ntrace_dump *dump, struct source *source,
 	}
 	meaning->time_valid = source->time_valid;
 	meaning->time = source->time;
+	/* As the decoder: after it, only a sync tells the time. */
+	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_PROG_TRACE_CORRELATION)
+		source->time_valid = false;
 }
 
 static bool is_hist(const struct rvt_ntrace_msg *msg, enum rvt_ntrace_field field)
