@@ -13,8 +13,6 @@ static const struct command {
 	{ "record", cmd_record, "record the control flow of a command, process, cpu or system" },
 	{ "script", cmd_script, "print the recorded flow: branches, calls or instructions" },
 	{ "report", cmd_report, "count the instructions of every function" },
-	{ "inject", cmd_inject, "ordinary samples for stock tools" },
-	{ "inject", cmd_inject, "ordinary samples for stock tools" },
 	{ "inject", cmd_inject, "an ordinary perf.data with samples made from the trace" },
 	{ "profile", cmd_profile, "profiles for compilers, flame graphs, timelines" },
 	{ "stat", cmd_stat, "size, density and losses of a recording" },
