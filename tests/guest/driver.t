@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# The driver's selftests, as they run on a board, on both kernels.
+. "$(dirname "$0")/lib.sh"
+
+# passed FILE: a TAP report that is complete and has no failure.
+passed()
+{
+	grep -v '^ok' "$1"
+	grep -q '^ok' "$1" && ! grep -q '^not ok' "$1" && grep -q '^1\.\.' "$1"
+}
+
+check "the selftests compile for the guest" make -s -C "$TOP" selftests
+mkdir -p "$TOP/build/guest/bin"
+for kernel in stable testing; do
+	for program in basic modes safety life; do
+		cp "$TOP/build/selftests/$program" "$TOP/build/guest/bin/selftest-$program"
+	done
+	guest "selftests-$kernel" $kernel '' "insmod rvtrace.ko || exit 1
+		for program in basic modes safety life; do
+			selftest-\$program > \$program.tap 2>&1
+		done
+		dmesg | grep -E 'BUG|WARNING|Oops|rcu:' > splats; true"
+	ok $? "$kernel: the selftests ran"
+	for program in basic modes safety life; do
+		check "$kernel: $program" passed "$dir/share/$program.tap"
+	done
+	check "$kernel: no complaint of the kernel" test ! -s "$dir/share/splats"
+	check "$kernel: no rule of the control interface was broken" no_violations
+done
+rm -f "$TOP"/build/guest/bin/selftest-*
+done_testing
