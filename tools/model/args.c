@@ -50,6 +50,7 @@ static const struct arg table[] = {
 	ARG("capture", ARG_TEXT, capture_dir, NULL),
 	ARG("width", ARG_U32, access_width, NULL),
 	ARG("sram", ARG_U32, sram, NULL),
+	ARG("smem", ARG_BOOL, smem, NULL),
 	ARG("live-read", ARG_BOOL, live_read, NULL),
 	ARG("fifo", ARG_U32, fifo, NULL),
 	ARG("drain", ARG_U32, drain, NULL),
@@ -79,6 +80,7 @@ static const struct model_args defaults = {
 	.pib_modes = 1u << 0 | 1u << 4 | 1u << 5 | 0x1fu << 8,
 	.ts_modes = 1u << 1 | 1u << 2 | 1u << 3,
 	.access_width = 4,
+	.smem = true,
 	.live_read = true,
 	.drain = 250,
 	.dialect = RVT_DIALECT_NTRACE_1_0,
@@ -194,6 +196,8 @@ static const char *check(const struct model_args *a)
 		return "there are at most 16 filters and 8 comparators";
 	if (a->sram & 3)
 		return "sram is a multiple of 4";
+	if (!a->smem && !a->sram)
+		return "a sink has SMEM or SRAM";
 	if (a->ts_width > 63)
 		return "ts-width is at most 63";
 	return NULL;

@@ -55,7 +55,7 @@ struct model_args {
 	uint32_t warl_control, warl_features, warl_filter, warl_triggers, warl_funnel, pib_modes;
 	uint32_t access_width;
 	uint32_t sram;			/* bytes; 0: the sink has none */
-	bool live_read;
+	bool smem, live_read;
 	uint32_t stuck;			/* bit per component type: its handshakes are never answered */
 	uint32_t fifo, drain;
 	enum rvt_dialect dialect;

@@ -165,8 +165,9 @@ static uint32_t sink_legal(struct component *c, uint32_t offset, uint32_t value)
 
 	switch (offset) {
 	case 0:
-		/* SMEM is what there is unless the model has SRAM. */
-		return model.args.sram ? value : value | RAM_MODE_SMEM;
+		if (!model.args.sram)
+			return value | RAM_MODE_SMEM;
+		return model.args.smem ? value : value & ~RAM_MODE_SMEM;
 	case RAM_START_LOW:
 		return smem(c) ? value & ~align : 0;
 	case RAM_LIMIT_LOW:
@@ -227,17 +228,24 @@ static const struct part_ops sink_ops = {
 struct component *sink_new(unsigned int index, uint32_t offset)
 {
 	bool sram = model.args.sram;
+	/* SRAM begins at 0 and is small. */
+	uint32_t high = model.args.smem ? ~0u : 0;
 	const struct reg_desc descs[N_DESCS] = {
 		{ .offset = 0, .known = RAM_CONTROL, .warl = RAM_MODE_SMEM | RAM_STOP,
 		  .undefined = ~0u },
 		{ .offset = RAM_IMPL, .known = ~0u,
-		  .value = model.args.version | PART_RAM_SINK << 8 | (sram ? 1u << 12 : 0) | 1u << 13 },
-		{ .offset = RAM_START_LOW, .known = ~3u, .warl = ~3u, .undefined = ~0u, .must_init = true },
-		{ .offset = RAM_START_HIGH, .known = ~0u, .warl = ~0u, .undefined = ~0u, .must_init = true },
+		  .value = model.args.version | PART_RAM_SINK << 8 | (sram ? 1u << 12 : 0) |
+			   (model.args.smem ? 1u << 13 : 0) },
+		{ .offset = RAM_START_LOW, .known = ~3u, .warl = high & ~3u, .undefined = ~0u,
+		  .must_init = !sram },
+		{ .offset = RAM_START_HIGH, .known = ~0u, .warl = high, .undefined = ~0u,
+		  .must_init = !sram },
 		{ .offset = RAM_LIMIT_LOW, .known = ~3u, .warl = ~3u, .undefined = ~0u, .must_init = true },
-		{ .offset = RAM_LIMIT_HIGH, .known = ~0u, .warl = ~0u, .undefined = ~0u, .must_init = true },
+		{ .offset = RAM_LIMIT_HIGH, .known = ~0u, .warl = high, .undefined = ~0u,
+		  .must_init = !sram },
 		{ .offset = RAM_WP_LOW, .known = ~2u, .warl = ~2u, .undefined = ~0u, .must_init = true },
-		{ .offset = RAM_WP_HIGH, .known = ~0u, .warl = ~0u, .undefined = ~0u, .must_init = true },
+		{ .offset = RAM_WP_HIGH, .known = ~0u, .warl = high, .undefined = ~0u,
+		  .must_init = !sram },
 		{ .offset = RAM_RP_LOW, .known = ~3u, .warl = sram ? ~3u : 0, .undefined = ~0u, .live = true },
 		{ .offset = RAM_RP_HIGH, .known = ~0u, .live = true },
 		{ .offset = RAM_DATA, .known = ~0u, .undefined = ~0u, .live = true },
