@@ -4,22 +4,28 @@
 #include <string.h>
 #include "cmd.h"
 #include "ctr.h"
+#include "inject.h"
 
 static const char help[] =
 "usage: perf rvtrace inject [OPTIONS]\n"
-"Turns a recording of Control Transfer Records into a perf.data of ordinary samples with branch stacks\n"
-"(with call chains where it was made with ras=1), for perf script, perf report -b, llvm-profgen ...\n\n"
+"Writes an ordinary perf.data with samples, for perf script, perf report, llvm-profgen ...\n"
+"From an encoder's trace as --itrace says; from Control Transfer Records with their branch stacks\n"
+"(with call chains where they were made with ras=1).\n\n"
+ITRACE_HELP
 "  -o, --output FILE     instead of perf.data.injected\n"
 VIEW_HELP;
 
+enum { OPT_ITRACE = 256 };
+
 static const struct option long_options[] = {
+	{ "itrace", required_argument, NULL, OPT_ITRACE },
 	{ "output", required_argument, NULL, 'o' },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 },
 };
 
-static int run(const struct view_options *options, const char *output)
+static int run(const struct view_options *options, const struct itrace *itrace, const char *output)
 {
 	struct view *view = view_open(options);
 	int err;
@@ -29,7 +35,7 @@ static int run(const struct view_options *options, const char *output)
 	if (rvt_session_is_ctr(view_session(view)))
 		err = ctr_inject(view, output);
 	else
-		err = cmd_error(1, "only recordings of riscv_ctr can be injected");
+		err = trace_inject(view, itrace, output);
 	view_close(view);
 	return err ? 1 : 0;
 }
@@ -37,12 +43,15 @@ static int run(const struct view_options *options, const char *output)
 int cmd_inject(int argc, char **argv)
 {
 	struct view_options options = { 0 };
-	const char *output = "perf.data.injected";
+	const char *output = "perf.data.injected", *letters = NULL;
+	struct itrace itrace;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "ho:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
 		if (c == 'o') {
 			output = optarg;
+		} else if (c == OPT_ITRACE) {
+			letters = optarg;
 		} else if (c == 'h') {
 			fputs(help, stdout);
 			return 0;
@@ -53,5 +62,5 @@ int cmd_inject(int argc, char **argv)
 	}
 	if (!strcmp(output, options.input ? options.input : "perf.data"))
 		return cmd_error(1, "the output would overwrite the recording: give -o another name");
-	return run(&options, output);
+	return itrace_parse(letters, &itrace) ? 1 : run(&options, &itrace, output);
 }

@@ -88,3 +88,66 @@ int itrace_parse(const char *text, struct itrace *itrace)
 	}
 	return err;
 }
+
+/* The address of instruction number @n of the straight line that begins at @pc. */
+static uint64_t walk(struct rvt_space *space, uint64_t pc, uint64_t n)
+{
+	const uint8_t *code;
+
+	while (n-- && space && rvt_space_find(space, pc, &code) >= 2)
+		pc += (code[0] & 3) == 3 ? 4 : 2;
+	return pc;
+}
+
+static int sample_by_time(const struct itrace *itrace, struct itrace_clock *clock,
+			  const struct rvt_lane *lane, uint64_t first, uint64_t insns,
+			  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx)
+{
+	uint64_t period;
+
+	clock->insns += insns;
+	if (lane->time < clock->last_time + itrace->period)
+		return 0;
+	period = clock->insns;
+	clock->insns = 0;
+	clock->last_time = lane->time;
+	return sample(ctx, walk(lane->space, first, insns - 1), period);
+}
+
+int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock, const struct rvt_lane *lane,
+		  uint64_t first, uint64_t insns,
+		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx)
+{
+	uint64_t period = itrace->period ? itrace->period : 1, done = 0, pc = first;
+	int err = 0;
+
+	if (!itrace->instructions)
+		return 0;
+	if (itrace->period_is_time && itrace->period)
+		return sample_by_time(itrace, clock, lane, first, insns, sample, ctx);
+	while (!err && clock->insns + insns - done >= period) {
+		uint64_t step = period - clock->insns;
+
+		/* to the last one of these */
+		pc = walk(lane->space, pc, done ? step : step - 1);
+		done += step;
+		clock->insns = 0;
+		err = sample(ctx, pc, period);
+	}
+	clock->insns += insns - done;
+	return err;
+}
+
+bool itrace_wants(const struct itrace *itrace, const struct transfer *transfer)
+{
+	switch (transfer->kind) {
+	case TRANSFER_CALL:
+	case TRANSFER_TRAP:
+		return itrace->branches || itrace->calls;
+	case TRANSFER_RETURN:
+	case TRANSFER_TRAP_RETURN:
+		return itrace->branches || itrace->returns;
+	default:
+		return itrace->branches;
+	}
+}
