@@ -24,14 +24,20 @@ static int rvtrace_atbbridge_reset(struct rvtrace_component *comp)
 
 static int rvtrace_atbbridge_probe(struct rvtrace_component *comp)
 {
-	to_rvtrace_atbbridge(comp)->id = RVTRACE_ATB_DEFAULT_ID;
 	return 0;
+}
+
+/* Bridges that end in one ATB system need different ids. */
+static u32 rvtrace_atbbridge_id(struct rvtrace_atbbridge *atb)
+{
+	return READ_ONCE(atb->id) ?: min(RVTRACE_ATB_DEFAULT_ID + atb->comp.number,
+					 RVTRACE_ATB_LAST_ID);
 }
 
 static int rvtrace_atbbridge_enable(struct rvtrace_component *comp, struct rvtrace_cpu *rc)
 {
 	struct rvtrace_atbbridge *atb = to_rvtrace_atbbridge(comp);
-	u32 id = FIELD_PREP(RVTRACE_ATB_CONTROL_ID, atb->id);
+	u32 id = FIELD_PREP(RVTRACE_ATB_CONTROL_ID, rvtrace_atbbridge_id(atb));
 
 	/* AsyncFreq is, of all places, in the Impl register. */
 	rvtrace_write(comp, RVTRACE_IMPL, FIELD_PREP(RVTRACE_ATB_IMPL_ASYNC_FREQ, atb->async_freq));
@@ -57,7 +63,9 @@ static ssize_t rvtrace_atbbridge_store(struct device *dev, u32 first, u32 last, 
 
 static ssize_t trace_id_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "0x%02x\n", to_rvtrace_atbbridge(to_rvtrace_component(dev))->id);
+	struct rvtrace_atbbridge *atb = to_rvtrace_atbbridge(to_rvtrace_component(dev));
+
+	return sysfs_emit(buf, "0x%02x\n", rvtrace_atbbridge_id(atb));
 }
 
 static ssize_t trace_id_store(struct device *dev, struct device_attribute *attr, const char *buf,

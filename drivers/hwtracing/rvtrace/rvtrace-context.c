@@ -14,6 +14,7 @@
 #include <asm/csr.h>
 
 #include "rvtrace.h"
+#include "rvtrace-trace.h"
 
 /* Supervisor context register, RISC-V Debug Specification 1.0, 5.7.11 */
 #define RVTRACE_CSR_SCONTEXT	0x5a8
@@ -52,16 +53,22 @@ bool rvtrace_context_usable(void)
 }
 
 /* Thread id of the initial namespace, as perf's sideband has it there */
+static void rvtrace_scontext_write(const struct task_struct *task)
+{
+	csr_write(RVTRACE_CSR_SCONTEXT, task->pid);
+	trace_rvtrace_context(task->pid);
+}
+
 void rvtrace_context_write(void)
 {
-	csr_write(RVTRACE_CSR_SCONTEXT, task_pid_nr(current));
+	rvtrace_scontext_write(current);
 }
 
 static void rvtrace_sched_switch(void *data, bool preempt, struct task_struct *prev,
 				 struct task_struct *next, unsigned int prev_state)
 {
 	if (atomic_read(&rvtrace_context_users))
-		csr_write(RVTRACE_CSR_SCONTEXT, task_pid_nr(next));
+		rvtrace_scontext_write(next);
 }
 
 /* A thread that is not its process's leader takes over the leader's id. */

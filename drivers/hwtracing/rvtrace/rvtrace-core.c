@@ -6,6 +6,7 @@
 #define pr_fmt(fmt) "rvtrace: " fmt
 
 #include <linux/cpu.h>
+#include <linux/cpu_pm.h>
 #include <linux/cpuhotplug.h>
 #include <linux/iopoll.h>
 #include <linux/module.h>
@@ -14,6 +15,9 @@
 #include <linux/workqueue.h>
 
 #include "rvtrace.h"
+
+#define CREATE_TRACE_POINTS
+#include "rvtrace-trace.h"
 
 /*
  * Protects rvtrace_components and everything that is done to a component when no event uses it.
@@ -256,6 +260,64 @@ static int rvtrace_cpu_down(unsigned int cpu)
 	return 0;
 }
 
+static void rvtrace_suspend_ipi(void *enc)
+{
+	rvtrace_pmu_park();
+	rvtrace_cpu_deactivate(enc);
+}
+
+static void rvtrace_resume_ipi(void *enc)
+{
+	if (!rvtrace_cpu_activate(enc))
+		rvtrace_pmu_unpark();
+}
+
+/*
+ * rvtrace_suspend - the system goes to sleep
+ *
+ * Encoders come before what they feed, because they depend on it. All harts are still up.
+ */
+int rvtrace_suspend(struct rvtrace_component *comp)
+{
+	if (comp->type != RVTRACE_TYPE_ENCODER)
+		rvtrace_deactivate(comp);
+	else
+		smp_call_function_single(to_rvtrace_encoder(comp)->cpu, rvtrace_suspend_ipi,
+					 to_rvtrace_encoder(comp), 1);
+	return 0;
+}
+
+/* Registers may have been lost. A component that does not come back is not used any more. */
+int rvtrace_resume(struct rvtrace_component *comp)
+{
+	if (!rvtrace_powered)
+		return 0;
+	if (comp->type != RVTRACE_TYPE_ENCODER)
+		rvtrace_activate(comp);
+	else
+		smp_call_function_single(to_rvtrace_encoder(comp)->cpu, rvtrace_resume_ipi,
+					 to_rvtrace_encoder(comp), 1);
+	return 0;
+}
+
+/* A hart may lose its encoder's registers in deep idle states, too. */
+static int rvtrace_cpu_pm(struct notifier_block *block, unsigned long action, void *data)
+{
+	struct rvtrace_encoder *enc = this_cpu_ptr(&rvtrace_cpus)->encoder;
+
+	if (!enc)
+		return NOTIFY_OK;
+	if (action == CPU_PM_ENTER && enc->online)
+		rvtrace_suspend_ipi(enc);
+	else if ((action == CPU_PM_EXIT || action == CPU_PM_ENTER_FAILED) && rvtrace_powered)
+		rvtrace_resume_ipi(enc);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block rvtrace_cpu_pm_block = {
+	.notifier_call = rvtrace_cpu_pm,
+};
+
 static void rvtrace_release(struct device *dev)
 {
 	kfree(to_rvtrace_component(dev));
@@ -426,12 +488,14 @@ static int __init rvtrace_init(void)
 	if (ret < 0)
 		goto err_bus;
 	rvtrace_cpuhp = ret;
+	cpu_pm_register_notifier(&rvtrace_cpu_pm_block);
 	ret = rvtrace_platform_register();
 	if (ret)
-		goto err_cpuhp;
+		goto err_pm;
 	return 0;
 
-err_cpuhp:
+err_pm:
+	cpu_pm_unregister_notifier(&rvtrace_cpu_pm_block);
 	cpuhp_remove_state_nocalls(rvtrace_cpuhp);
 err_bus:
 	bus_unregister(&rvtrace_bus);
@@ -446,6 +510,7 @@ static void __exit rvtrace_exit(void)
 	rvtrace_context_exit();
 	flush_work(&rvtrace_idle_work);
 	rvtrace_platform_unregister();
+	cpu_pm_unregister_notifier(&rvtrace_cpu_pm_block);
 	cpuhp_remove_state_nocalls(rvtrace_cpuhp);
 	bus_unregister(&rvtrace_bus);
 }

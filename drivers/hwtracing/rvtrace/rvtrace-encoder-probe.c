@@ -131,34 +131,6 @@ static int rvtrace_probe_src(struct rvtrace_encoder *enc)
 	return 0;
 }
 
-/*
- * Clocks that all harts share are better than their own. "Shared" takes its time from a funnel, and
- * is what remains.
- */
-static void rvtrace_probe_timestamp(struct rvtrace_encoder *enc)
-{
-	static const u8 best[] = {
-		RVTRACE_TS_MODE_EXTERNAL, RVTRACE_TS_MODE_INTERNAL_SYSTEM,
-		RVTRACE_TS_MODE_SHARED, RVTRACE_TS_MODE_INTERNAL_CORE,
-	};
-	u32 control, modes;
-	int i;
-
-	modes = rvtrace_probe_values(&enc->comp, RVTRACE_TS_CONTROL, RVTRACE_TS_CONTROL_MODE,
-				     RVTRACE_TS_CONTROL_ACTIVE);
-	for (i = 0; i < ARRAY_SIZE(best) && !enc->ts_mode; i++)
-		if (modes & BIT(best[i]))
-			enc->ts_mode = best[i];
-	control = rvtrace_try(&enc->comp, RVTRACE_TS_CONTROL, RVTRACE_TS_CONTROL_ACTIVE |
-			      RVTRACE_TS_CONTROL_ENABLE |
-			      FIELD_PREP(RVTRACE_TS_CONTROL_MODE, enc->ts_mode));
-	if (!(control & RVTRACE_TS_CONTROL_ENABLE))
-		enc->ts_mode = 0;
-	if (enc->ts_mode)
-		enc->ts_width = FIELD_GET(RVTRACE_TS_CONTROL_WIDTH, control);
-	rvtrace_write(&enc->comp, RVTRACE_TS_CONTROL, 0);
-}
-
 int rvtrace_encoder_probe(struct rvtrace_component *comp)
 {
 	struct rvtrace_encoder *enc = to_rvtrace_encoder(comp);
@@ -171,6 +143,6 @@ int rvtrace_encoder_probe(struct rvtrace_component *comp)
 	if (ret)
 		return ret;
 	rvtrace_filter_probe(enc);
-	rvtrace_probe_timestamp(enc);
+	rvtrace_ts_probe(comp);
 	return 0;
 }

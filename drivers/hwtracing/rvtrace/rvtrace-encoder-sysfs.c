@@ -4,7 +4,6 @@
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
-#include <linux/delay.h>
 #include <linux/property.h>
 #include <linux/sysfs.h>
 
@@ -106,36 +105,12 @@ static ssize_t src_bits_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(src_bits);
 
-static ssize_t timestamp_width_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", dev_to_encoder(dev)->ts_width);
-}
-static DEVICE_ATTR_RO(timestamp_width);
-
-/*
- * An external clock is taken for the platform's time counter unless firmware says otherwise. How
- * fast an internal one runs only firmware can say.
- */
-static ssize_t timestamp_frequency_show(struct device *dev, struct device_attribute *attr,
-					char *buf)
-{
-	struct rvtrace_encoder *enc = dev_to_encoder(dev);
-	u32 hz = 0;
-
-	if (enc->ts_mode == RVTRACE_TS_MODE_EXTERNAL)
-		hz = riscv_timebase;
-	if (enc->ts_mode)
-		device_property_read_u32(dev->parent, "rvtrace,timestamp-frequency", &hz);
-	return sysfs_emit(buf, "%u\n", hz);
-}
-static DEVICE_ATTR_RO(timestamp_frequency);
-
 static ssize_t features_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct rvtrace_encoder *enc = dev_to_encoder(dev);
 	const struct rvtrace_caps *caps = &enc->caps[enc->format];
 
-	return rvtrace_features_emit(buf, caps->features, caps->control, enc->ts_mode);
+	return rvtrace_features_emit(buf, caps->features, caps->control, enc->comp.ts.mode);
 }
 static DEVICE_ATTR_RO(features);
 
@@ -157,7 +132,8 @@ static ssize_t params_show(struct device *dev, struct device_attribute *attr, ch
 	return len + sysfs_emit_at(buf, len,
 				   "dialect = 1.0\nmode = %s\nsrc_bits = %u\ntimestamp = %s\n",
 				   enc->caps[enc->format].modes & BIT(RVTRACE_MODE_OPTIMIZED) ?
-				   "htm" : "btm", enc->src_bits, enc->ts_mode ? "delta" : "none");
+				   "htm" : "btm", enc->src_bits,
+				   enc->comp.ts.mode ? "delta" : "none");
 }
 static DEVICE_ATTR_RO(params);
 
@@ -167,8 +143,6 @@ static struct attribute *rvtrace_encoder_attrs[] = {
 	&dev_attr_protocol_version.attr,
 	&dev_attr_src_id.attr,
 	&dev_attr_src_bits.attr,
-	&dev_attr_timestamp_width.attr,
-	&dev_attr_timestamp_frequency.attr,
 	&dev_attr_features.attr,
 	&dev_attr_params.attr,
 	NULL
@@ -181,5 +155,6 @@ static const struct attribute_group rvtrace_encoder_group = {
 const struct attribute_group *rvtrace_encoder_groups[] = {
 	&rvtrace_component_group,
 	&rvtrace_encoder_group,
+	&rvtrace_ts_group,
 	NULL
 };

@@ -175,7 +175,7 @@ int rvtrace_encoder_configure(const struct rvtrace_encoder *enc,
 	if (ret)
 		return ret;
 	program->timestamp = attr->config & RVTRACE_CONFIG_TIMESTAMP;
-	if (program->timestamp && !enc->ts_mode)
+	if (program->timestamp && !enc->comp.ts.mode)
 		return rvtrace_refuse(enc, "timestamps");
 	return rvtrace_filter_configure(enc, attr, program);
 }
@@ -196,7 +196,7 @@ static int rvtrace_program(struct rvtrace_encoder *enc, const struct rvtrace_con
 			    RVTRACE_TE_CONTROL_INST_TRIG_ENABLE |
 			    RVTRACE_TE_CONTROL_INST_SYNC_MODE | RVTRACE_TE_CONTROL_INST_SYNC_MAX;
 	struct rvtrace_component *comp = &enc->comp;
-	u32 features, ts = 0;
+	u32 features;
 
 	comp->control = RVTRACE_CONTROL_ACTIVE | enc->program.control;
 	if ((rvtrace_try(comp, RVTRACE_CONTROL, comp->control) ^ comp->control) & checked)
@@ -207,11 +207,7 @@ static int rvtrace_program(struct rvtrace_encoder *enc, const struct rvtrace_con
 	if ((rvtrace_try(comp, RVTRACE_TE_INST_FEATURES, features) ^ features) &
 	    RVTRACE_FEATURE_OPTIONS)
 		return -EIO;
-	if (enc->program.timestamp)
-		ts = RVTRACE_TS_CONTROL_ACTIVE | RVTRACE_TS_CONTROL_COUNT |
-		     RVTRACE_TS_CONTROL_ENABLE |
-		     FIELD_PREP(RVTRACE_TS_CONTROL_MODE, enc->ts_mode);
-	rvtrace_write(comp, RVTRACE_TS_CONTROL, ts);
+	rvtrace_ts_set(comp, enc->program.timestamp);
 	rvtrace_program_triggers(enc);
 	return rvtrace_filter_program(enc, config);
 }

@@ -10,7 +10,8 @@
 static int rvtrace_funnel_reset(struct rvtrace_component *comp)
 {
 	rvtrace_write(comp, RVTRACE_FUNNEL_DIS_INPUT, 0);
-	rvtrace_write(comp, RVTRACE_TS_CONTROL, 0);
+	/* Encoders in shared mode depend on it. It is 0 until the unit has been probed. */
+	rvtrace_ts_set(comp, true);
 	rvtrace_write(comp, RVTRACE_CONTROL, RVTRACE_CONTROL_ACTIVE);
 	return 0;
 }
@@ -25,6 +26,7 @@ static int rvtrace_funnel_probe(struct rvtrace_component *comp)
 	}
 	funnel->maskable = rvtrace_try(comp, RVTRACE_FUNNEL_DIS_INPUT, RVTRACE_FUNNEL_INPUTS);
 	rvtrace_write(comp, RVTRACE_FUNNEL_DIS_INPUT, 0);
+	rvtrace_ts_probe(comp);
 	return 0;
 }
 
@@ -73,6 +75,7 @@ static const struct attribute_group rvtrace_funnel_group = {
 static const struct attribute_group *rvtrace_funnel_groups[] = {
 	&rvtrace_component_group,
 	&rvtrace_funnel_group,
+	&rvtrace_ts_group,
 	NULL
 };
 

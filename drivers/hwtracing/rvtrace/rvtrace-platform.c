@@ -9,6 +9,7 @@
 #include <linux/of.h>
 #include <linux/of_graph.h>
 #include <linux/platform_device.h>
+#include <linux/pm.h>
 #include <linux/property.h>
 #include <linux/smp.h>
 
@@ -220,6 +221,18 @@ static int rvtrace_probe_on_cpu(struct rvtrace_component *comp)
 	return ret == -ENXIO ? rvtrace_probe_hardware(comp) : ret;
 }
 
+static int rvtrace_suspend_noirq(struct device *dev)
+{
+	return rvtrace_suspend(dev_get_drvdata(dev));
+}
+
+static int rvtrace_resume_noirq(struct device *dev)
+{
+	return rvtrace_resume(dev_get_drvdata(dev));
+}
+
+static DEFINE_NOIRQ_DEV_PM_OPS(rvtrace_pm_ops, rvtrace_suspend_noirq, rvtrace_resume_noirq);
+
 static int rvtrace_probe(struct platform_device *pdev)
 {
 	struct device *dev = &pdev->dev;
@@ -274,6 +287,7 @@ static int rvtrace_probe(struct platform_device *pdev)
 	ret = rvtrace_register(comp);
 	if (ret)
 		return ret;
+	platform_set_drvdata(pdev, comp);
 	ret = devm_add_action_or_reset(dev, rvtrace_remove, comp);
 	if (ret || comp->type != RVTRACE_TYPE_ENCODER)
 		return ret;
@@ -291,6 +305,7 @@ static struct platform_driver rvtrace_driver = {
 	.driver = {
 		.name = "rvtrace",
 		.of_match_table = rvtrace_of_match,
+		.pm = pm_sleep_ptr(&rvtrace_pm_ops),
 		/* Components are parts of paths that events use. */
 		.suppress_bind_attrs = true,
 	},
@@ -307,7 +322,9 @@ int rvtrace_platform_register(void)
 			RVTRACE_COMPATIBLE);
 	of_node_put(node);
 	ret = platform_driver_register(&rvtrace_driver);
-	/* Encoders wait for what is behind them. Who has loaded the module wants to find the PMU. */
+	/*
+	 * Encoders wait for what is behind them. Who has loaded the module wants to find the PMU.
+	 */
 	if (!ret)
 		wait_for_device_probe();
 	return ret;

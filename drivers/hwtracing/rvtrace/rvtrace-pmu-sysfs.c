@@ -96,7 +96,7 @@ static void rvtrace_common(struct rvtrace_common *common)
 		common->formats &= enc->formats;
 		common->privilege_set &= enc->privilege_set;
 		common->privilege_clear &= enc->privilege_clear;
-		common->timestamp &= !!enc->ts_mode;
+		common->timestamp &= !!enc->comp.ts.mode;
 		common->caps.modes &= caps->modes;
 		common->caps.sync_modes &= caps->sync_modes;
 		common->caps.sync_max &= caps->sync_max;

@@ -204,12 +204,37 @@ void rvtrace_pmu_halt(void)
 	local_irq_restore(flags);
 }
 
+/*
+ * The hart, or the whole system, goes to sleep: the running event is stopped, and goes on
+ * afterwards unless perf stops it meanwhile. Interrupts are off.
+ */
+void rvtrace_pmu_park(void)
+{
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+	struct perf_event *event = rc->event;
+
+	if (!event)
+		return;
+	rvtrace_session_stop(rc);
+	rc->parked = event;
+}
+
+void rvtrace_pmu_unpark(void)
+{
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+	struct perf_event *event = rc->parked;
+
+	rc->parked = NULL;
+	if (event && !rvtrace_session_start(rc, event))
+		event->hw.state = 0;
+}
+
 /* ------------------------------------------------------------------ perf's callbacks */
 
 static void rvtrace_event_start(struct perf_event *event, int flags)
 {
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
-	const struct rvtrace_config *config = rvtrace_event_config(event);
+	struct rvtrace_config *config = rvtrace_event_config(event);
 	struct rvtrace_encoder *enc = READ_ONCE(rc->encoder);
 
 #ifdef PERF_EF_RESUME
@@ -232,6 +257,10 @@ static void rvtrace_event_start(struct perf_event *event, int flags)
 	if (rvtrace_session_start(rc, event))
 		return;
 	event->hw.state = 0;
+	/* Whose trace comes next in the AUX buffer: told when it is another hart's. */
+	if (config->cpu != enc->cpu)
+		perf_report_aux_output_id(event, enc->cpu);
+	config->cpu = enc->cpu;
 }
 
 static void rvtrace_event_stop(struct perf_event *event, int flags)
@@ -245,6 +274,8 @@ static void rvtrace_event_stop(struct perf_event *event, int flags)
 		return;
 	}
 #endif
+	if (rc->parked == event)
+		rc->parked = NULL;
 	if (event->hw.state & PERF_HES_STOPPED)
 		return;
 	if (rc->event == event)
@@ -351,6 +382,7 @@ static struct rvtrace_config *rvtrace_config_create(const struct perf_event *eve
 	config = kzalloc(sizeof(*config), GFP_KERNEL);
 	if (!config)
 		return NULL;
+	config->cpu = -1;
 	config->sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2);
 	config->context = attr->config & RVTRACE_CONFIG_CONTEXT;
 	config->window_ns = FIELD_GET(RVTRACE_CONFIG1_WINDOW, attr->config1) * NSEC_PER_USEC;

@@ -36,6 +36,7 @@
 #include <linux/sizes.h>
 
 #include "rvtrace.h"
+#include "rvtrace-trace.h"
 
 static unsigned int rvtrace_max_buffer = SZ_4M;
 module_param_named(max_buffer, rvtrace_max_buffer, uint, 0644);
@@ -310,6 +311,7 @@ void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 	}
 	if (fill == sink->size)
 		wrap = true;
+	trace_rvtrace_drain(sink->comp.sink_id, wrap ? sink->size : fill, wrap);
 	sink->dirty = wrap ? sink->size : max(sink->dirty, fill);
 	/* The sink says so after it has written; so read memory after it has said so. */
 	dma_rmb();

@@ -14,6 +14,7 @@
 #include <linux/timekeeping.h>
 
 #include "rvtrace.h"
+#include "rvtrace-trace.h"
 
 /* The event is neither paused nor outside of its window. */
 bool rvtrace_path_traces(const struct rvtrace_cpu *rc)
@@ -172,6 +173,7 @@ int rvtrace_path_start(struct rvtrace_cpu *rc)
 	raw_spin_lock(rc->path->lock);
 	ret = rvtrace_start_locked(rc, rvtrace_event_config(rc->event));
 	raw_spin_unlock(rc->path->lock);
+	trace_rvtrace_start(rc->encoder->cpu, rvtrace_path_sink(rc->path)->sink_id, ret);
 	return ret;
 }
 
@@ -193,6 +195,7 @@ void rvtrace_path_stop(struct rvtrace_cpu *rc)
 	if (!sink->users && rvtrace_path_ram(rc->path))
 		rvtrace_ramsink_drain(rvtrace_path_ram(rc->path), rc);
 	raw_spin_unlock(rc->path->lock);
+	trace_rvtrace_stop(rc->encoder->cpu, sink->sink_id, lost);
 	if (lost)
 		rvtrace_output_flag(rc, PERF_AUX_FLAG_PARTIAL);
 }

@@ -120,6 +120,8 @@
 #define     RVTRACE_TS_MODE_SHARED		4
 #define   RVTRACE_TS_CONTROL_ENABLE		BIT(15)
 #define   RVTRACE_TS_CONTROL_WIDTH		GENMASK(29, 24)
+#define RVTRACE_TS_COUNTER_LOW			0x048
+#define RVTRACE_TS_COUNTER_HIGH			0x04c
 
 /* Funnel */
 #define RVTRACE_FUNNEL_DIS_INPUT		0x008
@@ -249,6 +251,16 @@ struct rvtrace_output {
 };
 
 /**
+ * struct rvtrace_ts - the timestamp unit of an encoder or of a funnel
+ * @mode:	trTsMode in use, 0 without such a unit
+ * @width:	bits of the counter
+ */
+struct rvtrace_ts {
+	u8 mode;
+	u8 width;
+};
+
+/**
  * struct rvtrace_component - one block of trace registers
  * @dev:	device on the rvtrace bus; its parent is the platform device
  * @ops:	functions of its type
@@ -263,6 +275,7 @@ struct rvtrace_output {
  * @control:	what Control was last written with
  * @outputs:	where its trace goes to
  * @nr_outputs:	number of entries in @outputs
+ * @ts:		its timestamp unit
  * @users:	harts that trace through it
  * @lock:	protects @users, @running and @opener of a sink that only one encoder can reach
  * @running:	of a sink: harts that trace into it
@@ -282,6 +295,7 @@ struct rvtrace_component {
 	u32 control;
 	struct rvtrace_output outputs[RVTRACE_MAX_OUTPUTS];
 	unsigned int nr_outputs;
+	struct rvtrace_ts ts;
 	unsigned int users;
 	raw_spinlock_t lock; /* nests inside locks of perf and of the scheduler */
 	struct list_head running;
@@ -358,8 +372,6 @@ struct rvtrace_program {
  * @trig_ext_in:	trTeTrigExtInControl for events with "trigger"
  * @trig_ext_out:	trTeTrigExtOutControl for events with "trigger"
  * @trig_dbg:		trTeTrigDbgControl for events with "trigger"
- * @ts_mode:		trTsMode in use, 0 without timestamp unit
- * @ts_width:		bits of the counter
  * @config:		serial number of the configuration that it is programmed with, or 0
  * @program:		what it is programmed with
  * @paths:		ways to sinks; the first is the default
@@ -384,8 +396,6 @@ struct rvtrace_encoder {
 	u32 trig_ext_in;
 	u32 trig_ext_out;
 	u32 trig_dbg;
-	u8 ts_mode;
-	u8 ts_width;
 	u64 config;
 	struct rvtrace_program program;
 	struct rvtrace_path paths[RVTRACE_MAX_PATHS];
@@ -455,7 +465,7 @@ struct rvtrace_pibsink {
 /**
  * struct rvtrace_atbbridge - an ATB bridge
  * @comp:	the component
- * @id:		trAtbBridgeID
+ * @id:		trAtbBridgeID, 0 until user space sets one
  * @async_freq:	trAtbBridgeAsyncFreq
  */
 struct rvtrace_atbbridge {
@@ -480,6 +490,7 @@ struct rvtrace_range {
  * struct rvtrace_config - what an event asks for
  * @serial:	changes with the contents; never the same for two openers, never 0
  * @opener:	the process that opened it
+ * @cpu:	hart that it ran on last, -1 before the first
  * @sink:	number of the sink that was asked for, or 0
  * @context:	scontext is to be kept
  * @window_ns:	how long to trace in each period; 0: always
@@ -492,6 +503,7 @@ struct rvtrace_range {
 struct rvtrace_config {
 	u64 serial;
 	struct pid *opener;
+	int cpu;
 	u32 sink;
 	bool context;
 	u64 window_ns;
@@ -522,6 +534,7 @@ struct rvtrace_aux {
  * struct rvtrace_cpu - what a hart is tracing
  * @handle:	where the trace goes to
  * @event:	running event, or NULL
+ * @parked:	event that goes on when the hart has slept, or NULL
  * @encoder:	the hart's encoder, or NULL
  * @path:	way to the sink while @event runs
  * @node:	entry in the list of those that use the sink
@@ -536,6 +549,7 @@ struct rvtrace_aux {
 struct rvtrace_cpu {
 	struct perf_output_handle handle;
 	struct perf_event *event;
+	struct perf_event *parked;
 	struct rvtrace_encoder *encoder;
 	struct rvtrace_path *path;
 	struct list_head node;
@@ -615,6 +629,8 @@ int rvtrace_enable(struct rvtrace_component *comp, u32 control);
 int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us);
 int rvtrace_wait(struct rvtrace_component *comp, u32 mask, u32 value, const char *what);
 void rvtrace_fail(struct rvtrace_component *comp, const char *what);
+int rvtrace_suspend(struct rvtrace_component *comp);
+int rvtrace_resume(struct rvtrace_component *comp);
 void rvtrace_component_init(struct rvtrace_component *comp, struct device *parent);
 int rvtrace_register(struct rvtrace_component *comp);
 void rvtrace_unregister(struct rvtrace_component *comp);
@@ -667,6 +683,11 @@ extern const struct rvtrace_ops rvtrace_pibsink_ops;
 extern const struct rvtrace_ops rvtrace_atbbridge_ops;
 bool rvtrace_funnel_open(struct rvtrace_component *comp, unsigned int port);
 
+/* rvtrace-timestamp.c */
+extern const struct attribute_group rvtrace_ts_group;
+void rvtrace_ts_probe(struct rvtrace_component *comp);
+void rvtrace_ts_set(struct rvtrace_component *comp, bool on);
+
 /* rvtrace-path.c */
 int rvtrace_paths_find(struct rvtrace_encoder *enc);
 struct rvtrace_path *rvtrace_encoder_path(struct rvtrace_encoder *enc, u32 sink);
@@ -697,6 +718,8 @@ void rvtrace_pmu_remove_encoder(struct rvtrace_encoder *enc);
 void rvtrace_pmu_unregister(void);
 void rvtrace_pmu_drain(void);
 void rvtrace_pmu_halt(void);
+void rvtrace_pmu_park(void);
+void rvtrace_pmu_unpark(void);
 void rvtrace_pmu_init(void);
 
 /* rvtrace-pmu-sysfs.c */

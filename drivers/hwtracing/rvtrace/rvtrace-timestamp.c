@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V trace: the timestamp unit, which an encoder or a funnel can have. In "shared" mode an
+ * encoder has no counter of its own and takes the time from a funnel.
+ */
+#define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/delay.h>
+#include <linux/property.h>
+#include <linux/sysfs.h>
+
+#include "rvtrace.h"
+
+/* More than one carry while the halves are read would be a counter of more than 4 GHz. */
+#define RVTRACE_TS_TRIES	3
+
+/*
+ * rvtrace_ts_probe - find out what the unit can do
+ *
+ * Clocks that all harts share are better than their own, and one that the platform has is best. The
+ * component is active and disabled.
+ */
+void rvtrace_ts_probe(struct rvtrace_component *comp)
+{
+	static const u8 best[] = {
+		RVTRACE_TS_MODE_EXTERNAL, RVTRACE_TS_MODE_INTERNAL_SYSTEM,
+		RVTRACE_TS_MODE_SHARED, RVTRACE_TS_MODE_INTERNAL_CORE,
+	};
+	struct rvtrace_ts *ts = &comp->ts;
+	u32 control;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(best) && !ts->mode; i++) {
+		control = rvtrace_try(comp, RVTRACE_TS_CONTROL, RVTRACE_TS_CONTROL_ACTIVE |
+				      RVTRACE_TS_CONTROL_ENABLE |
+				      FIELD_PREP(RVTRACE_TS_CONTROL_MODE, best[i]));
+		if (FIELD_GET(RVTRACE_TS_CONTROL_MODE, control) != best[i])
+			continue;
+		ts->width = FIELD_GET(RVTRACE_TS_CONTROL_WIDTH, control);
+		/* trTsEnable is the encoder's; a funnel only counts. */
+		if (comp->type == RVTRACE_TYPE_FUNNEL || control & RVTRACE_TS_CONTROL_ENABLE)
+			ts->mode = best[i];
+	}
+	rvtrace_write(comp, RVTRACE_TS_CONTROL, 0);
+}
+
+/* Starts the unit, or stops it. The counter is not reset: time goes on where it was. */
+void rvtrace_ts_set(struct rvtrace_component *comp, bool on)
+{
+	u32 control = 0;
+
+	if (on && comp->ts.mode) {
+		control = RVTRACE_TS_CONTROL_ACTIVE | RVTRACE_TS_CONTROL_COUNT |
+			  FIELD_PREP(RVTRACE_TS_CONTROL_MODE, comp->ts.mode);
+		if (comp->type == RVTRACE_TYPE_ENCODER)
+			control |= RVTRACE_TS_CONTROL_ENABLE;
+	}
+	rvtrace_write(comp, RVTRACE_TS_CONTROL, control);
+}
+
+/* Nothing latches the two halves: the high one must be the same before and after the low one. */
+static u64 rvtrace_ts_read(struct rvtrace_component *comp)
+{
+	u32 high, low, again = rvtrace_read(comp, RVTRACE_TS_COUNTER_HIGH);
+	int tries = RVTRACE_TS_TRIES;
+
+	do {
+		high = again;
+		low = rvtrace_read(comp, RVTRACE_TS_COUNTER_LOW);
+		again = rvtrace_read(comp, RVTRACE_TS_COUNTER_HIGH);
+	} while (high != again && --tries);
+	return (u64)high << 32 | low;
+}
+
+static ssize_t timestamp_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	static const char *const names[] = { "none", "external", "system", "core", "shared" };
+
+	return sysfs_emit(buf, "%s\n", names[to_rvtrace_component(dev)->ts.mode]);
+}
+static DEVICE_ATTR_RO(timestamp_mode);
+
+static ssize_t timestamp_width_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", to_rvtrace_component(dev)->ts.width);
+}
+static DEVICE_ATTR_RO(timestamp_width);
+
+/* The registers must not be touched while the component is inactive. */
+static ssize_t timestamp_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_component *comp = to_rvtrace_component(dev);
+	u64 counter = 0;
+	bool active;
+
+	mutex_lock(&rvtrace_mutex);
+	active = comp->active && !comp->broken;
+	if (active)
+		counter = rvtrace_ts_read(comp);
+	mutex_unlock(&rvtrace_mutex);
+	return active ? sysfs_emit(buf, "%llu\n", counter) : -ENODATA;
+}
+static DEVICE_ATTR_RO(timestamp_counter);
+
+/*
+ * An external clock is taken for the platform's time counter unless firmware says otherwise. How
+ * fast an internal one runs only firmware can say.
+ */
+static ssize_t timestamp_frequency_show(struct device *dev, struct device_attribute *attr,
+					char *buf)
+{
+	struct rvtrace_component *comp = to_rvtrace_component(dev);
+	u32 hz = 0;
+
+	if (comp->ts.mode == RVTRACE_TS_MODE_EXTERNAL)
+		hz = riscv_timebase;
+	if (comp->ts.mode)
+		device_property_read_u32(dev->parent, "rvtrace,timestamp-frequency", &hz);
+	return sysfs_emit(buf, "%u\n", hz);
+}
+static DEVICE_ATTR_RO(timestamp_frequency);
+
+static struct attribute *rvtrace_ts_attrs[] = {
+	&dev_attr_timestamp_mode.attr,
+	&dev_attr_timestamp_width.attr,
+	&dev_attr_timestamp_counter.attr,
+	&dev_attr_timestamp_frequency.attr,
+	NULL
+};
+
+const struct attribute_group rvtrace_ts_group = {
+	.attrs = rvtrace_ts_attrs,
+};
