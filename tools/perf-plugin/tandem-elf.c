@@ -12,13 +12,14 @@
 
 /* Bytes of memory that one group loads. */
 #define GROUP_BYTES 4096u
-/* A segment that is larger is a mistake: the trace would be more than twice as large. */
-#define MAX_SEGMENT (UINT64_C(1) << 32)
+/* More to load is a mistake, or malice; the trace is more than twice as large. */
+#define MAX_LOAD (UINT64_C(256) << 20)
 
 struct writer {
 	struct rvt_tandem_params params;
 	FILE *out;
 	int error;
+	uint64_t loaded;	/* bytes */
 };
 
 static void put(struct writer *w, const struct rvt_tandem_record *record)
@@ -88,8 +89,9 @@ static int put_segment(struct writer *w, Elf *elf, const GElf_Phdr *phdr, bool v
 	if (phdr->p_memsz < phdr->p_filesz || addr + phdr->p_memsz < addr ||
 	    (bits < 64 && (addr + phdr->p_memsz) >> bits))
 		return cmd_error(-EINVAL, "a segment does not fit into the address space");
-	if (phdr->p_memsz > MAX_SEGMENT)
-		return cmd_error(-EINVAL, "a segment is larger than 4 GiB");
+	if (phdr->p_memsz > MAX_LOAD - w->loaded)
+		return cmd_error(-EINVAL, "there is more than 256 MiB to load");
+	w->loaded += phdr->p_memsz;
 	data = elf_getdata_rawchunk(elf, phdr->p_offset, phdr->p_filesz, ELF_T_BYTE);
 	if (phdr->p_filesz && (!data || data->d_size != phdr->p_filesz))
 		return cmd_error(-EINVAL, "a segment lies outside of the file");
