@@ -101,6 +101,23 @@ void print_call(struct script *script, const struct rvt_lane *lane, const char *
 	script->lines++;
 }
 
+void print_callchain(struct script *script, const struct rvt_lane *lane, uint64_t ip,
+		     struct rvt_callstack *stack)
+{
+	const struct rvt_frame *frame;
+
+	putchar('\t');
+	print_place(script, lane, ip);
+	putchar('\n');
+	for (size_t n = 0; n + 1 < script->itrace.callchain &&
+	     (frame = rvt_callstack_frame(stack, n)); n++) {
+		putchar('\t');
+		print_place(script, lane, frame->back);
+		putchar('\n');
+	}
+	putchar('\n');
+}
+
 void print_error(struct script *script, const struct rvt_lane *lane, const struct rvt_event *event)
 {
 	const struct rvt_task *task = lane->task;

@@ -10,6 +10,7 @@
 
 #define OUTPUT_BUFFER (1u << 20)
 #define MAX_CALL_DEPTH 1024
+#define MAX_CPUS 4096
 
 static const char help[] =
 "usage: perf rvtrace script [OPTIONS]\n"
@@ -17,6 +18,7 @@ static const char help[] =
 "      --insn-trace      a line for each instruction\n"
 "      --branches        a line for each taken branch, call, return and trap (default)\n"
 "      --call-trace      a line for each call, indented; --call-ret-trace: returns, too\n"
+ITRACE_HELP
 "      --raw-pc          CPU TID PRIVILEGE PC for each instruction, for programs\n"
 "  -F, --fields LIST     comm, pid, tid, cpu, time, event, flags, ip, sym, symoff, dso, addr,\n"
 "                        insn, insnlen; +FIELD and -FIELD change the default\n"
@@ -24,13 +26,15 @@ static const char help[] =
 "      --max-lines N     stop after N lines\n"
 VIEW_HELP;
 
-enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_BY_CPU, OPT_MAX };
+enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_BY_CPU, OPT_MAX,
+       OPT_ITRACE };
 
 static const struct option long_options[] = {
 	{ "insn-trace", optional_argument, NULL, OPT_INSNS },
 	{ "branches", no_argument, NULL, OPT_BRANCHES },
 	{ "call-trace", no_argument, NULL, OPT_CALLS },
 	{ "call-ret-trace", no_argument, NULL, OPT_CALLS_RETURNS },
+	{ "itrace", required_argument, NULL, OPT_ITRACE },
 	{ "raw-pc", no_argument, NULL, OPT_RAW },
 	{ "fields", required_argument, NULL, 'F' },
 	{ "by-cpu", no_argument, NULL, OPT_BY_CPU },
@@ -79,6 +83,47 @@ static int show_return(void *ctx, struct rvt_lane *lane, const struct transfer *
 	return limit(script);
 }
 
+struct sample_context {
+	struct script *script;
+	const struct rvt_lane *lane;
+	struct rvt_callstack *stack;
+};
+
+static int show_sample(void *ctx, uint64_t ip, uint64_t period)
+{
+	const struct sample_context *context = ctx;
+	struct script *script = context->script;
+	const uint8_t *code = NULL;
+
+	(void)period;
+	if (context->lane->space && !rvt_space_find(context->lane->space, ip, &code))
+		code = NULL;
+	print_insn(script, context->lane, ip, code, code && (code[0] & 3) != 3 ? 2 : 4);
+	if (script->itrace.callchain)
+		print_callchain(script, context->lane, ip, context->stack);
+	return ferror(stdout) ? -EPIPE : limit(script);
+}
+
+static int show_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
+		     struct rvt_callstack *stack)
+{
+	struct script *script = ctx;
+	struct sample_context context = { script, lane, stack };
+	int cpu = lane->cpu >= 0 && lane->cpu < MAX_CPUS ? lane->cpu : 0;
+
+	(void)last;
+	return itrace_sample(&script->itrace, &script->clocks[cpu], lane, first, insns, show_sample,
+			     &context);
+}
+
+static int show_wanted(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+		       struct rvt_callstack *stack)
+{
+	struct script *script = ctx;
+
+	return itrace_wants(&script->itrace, transfer) ? show_branch(ctx, lane, transfer, stack) : 0;
+}
+
 static int insn_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
 {
 	struct script *script = ctx;
@@ -115,20 +160,24 @@ static int text_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 		return 0;
 	script->errors++;
 	view_lost(script->view, event);
-	if (view_wants(script->view, lane))
+	if (view_wants(script->view, lane) && (script->mode != MODE_ITRACE || script->itrace.errors))
 		print_error(script, lane, event);
 	return limit(script);
 }
 
 static int decode(struct script *script)
 {
-	const struct transfers_ops ops = { .ctx = script, .event = text_event,
+	struct transfers_ops ops = { .ctx = script, .event = text_event,
 		.transfer = script->mode == MODE_BRANCHES ? show_branch : show_call,
 		.after = script->mode == MODE_CALLS_RETURNS ? show_return : NULL };
 	struct rvt_session_sink sink = { .ctx = script, .warning = view_warning };
 	struct transfers *transfers = NULL;
 	int err;
 
+	if (script->mode == MODE_ITRACE) {
+		ops.line = show_line;
+		ops.transfer = show_wanted;
+	}
 	if (script->mode == MODE_RAW_PC) {
 		sink.runs = raw_runs;
 		sink.event = raw_event;
@@ -182,6 +231,11 @@ int cmd_script(int argc, char **argv)
 		case OPT_BRANCHES: script.mode = MODE_BRANCHES; break;
 		case OPT_CALLS: script.mode = MODE_CALLS; break;
 		case OPT_CALLS_RETURNS: script.mode = MODE_CALLS_RETURNS; break;
+		case OPT_ITRACE:
+			script.mode = MODE_ITRACE;
+			if (itrace_parse(optarg, &script.itrace))
+				return 1;
+			break;
 		case OPT_RAW:
 			script.mode = MODE_RAW_PC;
 			options.session.by_cpu = true;
@@ -201,11 +255,18 @@ int cmd_script(int argc, char **argv)
 	}
 	if (script.mode == MODE_INSNS)
 		script.fields |= FIELD_INSN;
+	if (script.mode == MODE_ITRACE) {
+		script.fields |= FIELD_EVENT;
+		script.clocks = calloc(MAX_CPUS, sizeof(*script.clocks));
+		if (!script.clocks)
+			return cmd_error(1, "out of memory");
+	}
 	if (fields && script_parse_fields(fields, &script.fields))
 		return 1;
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 	err = run(&script, &options);
 	places_destroy(script.places);
 	view_close(script.view);
+	free(script.clocks);
 	return err ? 1 : 0;
 }

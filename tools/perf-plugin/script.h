@@ -3,6 +3,7 @@
 #ifndef PERF_RVTRACE_SCRIPT_H
 #define PERF_RVTRACE_SCRIPT_H
 
+#include "itrace.h"
 #include "places.h"
 #include "view.h"
 
@@ -23,13 +24,16 @@ enum {
 	FIELD_INSNLEN = 1u << 13,
 };
 
-enum script_mode { MODE_BRANCHES, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC };
+enum script_mode { MODE_BRANCHES, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC,
+		   MODE_ITRACE };
 
 struct script {
 	enum script_mode mode;
 	unsigned int fields;
 	struct view *view;
 	struct places *places;
+	struct itrace itrace;
+	struct itrace_clock *clocks;	/* by cpu */
 	uint64_t errors;
 	uint64_t lines, max_lines;
 };
@@ -44,6 +48,9 @@ void print_insn(struct script *script, const struct rvt_lane *lane, uint64_t pc,
 		const uint8_t *code, unsigned int len);
 void print_call(struct script *script, const struct rvt_lane *lane, const char *flags, uint64_t from,
 		uint64_t to, unsigned int depth);
+/* The rest of a sample: return addresses, one a line. */
+void print_callchain(struct script *script, const struct rvt_lane *lane, uint64_t ip,
+		     struct rvt_callstack *stack);
 void print_error(struct script *script, const struct rvt_lane *lane, const struct rvt_event *event);
 
 /* script-raw.c: CPU TID PRV PC, as fast as it goes. */
