@@ -16,7 +16,7 @@ emulate()
 {
 	rm -f "$work/truth.0" "$work/log"
 	mkfifo "$work/truth.0" "$work/log"
-	timeout 60 "$LAB" qemu "${machine[@]}" "$@" &
+	timeout 60 "$LAB" qemu "${machine[@]}" "$@" 2>"$work/qemu.log" &
 	qemu=$!
 }
 
