@@ -6,8 +6,10 @@
 #ifndef RVTRACE_STREAM_H
 #define RVTRACE_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <rvtrace/flow.h>
 #include <rvtrace/params.h>
 
@@ -51,6 +53,25 @@ int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, ui
  * hunt for a message start and a sync. @boundary: the next byte begins a message.
  */
 int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason, bool boundary);
+/*
+ * Parts of a stream, to decode one stream on several processors. Offsets count the bytes of the
+ * stream, so that parts can be told apart by them; lost() is not for parts.
+ *
+ * rvt_stream_part - to be called before the first feed(). The stream gets bytes from @from on, which
+ * is 0 or what rvt_stream_boundary() found, and goes on behind @to (the next part's @from;
+ * UINT64_MAX: the last part) until rvt_stream_part_done(). Every source is decoded from
+ * its first full synchronisation in [@from, @to) to its first one at or behind @to. What all parts
+ * deliver, one after the other, is what one stream delivers; except that a source that appears in a
+ * later part begins there without a START event. Flows can be used for one part after the other.
+ * Returns 0, -ENOTSUP: this protocol cannot.
+ */
+int rvt_stream_part(struct rvt_stream *stream, uint64_t from, uint64_t to);
+bool rvt_stream_part_done(const struct rvt_stream *stream);
+/*
+ * rvt_stream_boundary - where in @bytes a message begins for certain: an index, or -1 if that cannot
+ * be told (give more bytes), -ENOTSUP if this protocol cannot be taken apart.
+ */
+ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, size_t len);
 /* End of data: a partial message is reported, flows are flushed. */
 int rvt_stream_finish(struct rvt_stream *stream);
 void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *stats);

@@ -39,6 +39,7 @@ struct trip {
 	uint64_t time;
 	bool bad_pc;
 	char lost[200];			/* the first report */
+	uint64_t lost_offsets;		/* of all reports: sum */
 };
 
 /* ---- encoding ---- */
@@ -202,6 +203,7 @@ static int on_event(void *ctx, const struct rvt_event *event)
 		add_found(t, HART_TRAP, event->pc, event->target, event->interrupt);
 		break;
 	case RVT_EVENT_LOST:
+		t->lost_offsets += event->offset * event->reason;
 		if (!t->n_lost++)
 			snprintf(t->lost, sizeof(t->lost), "offset 0x%lx: %s", event->offset,
 				 event->detail);
@@ -217,7 +219,7 @@ static int on_event(void *ctx, const struct rvt_event *event)
 
 struct flow_of {
 	struct trip *trip;
-	struct rvt_flow *flow;
+	struct rvt_flow *flow, *kept;
 	struct rvt_space *space;
 };
 
@@ -229,6 +231,10 @@ static struct rvt_flow *on_source(void *ctx, unsigned int src)
 
 	if (f->flow || src != f->trip->config.src)
 		return NULL;
+	if (f->kept) {
+		f->flow = f->kept;
+		return f->flow;
+	}
 	rvt_stream_flow_config(&f->trip->params, &config);
 	config.reference_walk = f->trip->reference;
 	assert_int_equal(rvt_flow_create(&config, &sink, &f->flow), 0);
@@ -236,41 +242,98 @@ static struct rvt_flow *on_source(void *ctx, unsigned int src)
 	return f->flow;
 }
 
-/* Feeds the bytes in pieces of random length. Returns what the stream did. */
-static int decode(struct trip *t, const uint8_t *bytes, size_t len, struct rvt_stream_stats *stats)
+static void begin_decoding(struct trip *t, struct flow_of *f)
 {
-	struct flow_of f = { .trip = t };
-	struct rvt_stream_ops ops = { &f, on_source, NULL };
-	struct rvt_stream *stream;
-	int ret = 0;
-
 	t->n_found = t->n_starts = t->n_lost = t->n_stops = 0;
+	t->lost_offsets = 0;
 	t->bad_pc = false;
 	t->lost[0] = 0;
+	*f = (struct flow_of){ .trip = t };
 	assert_int_equal(rvt_image_create(&t->image), 0);
-	assert_int_equal(rvt_space_create(t->image, NULL, &f.space), 0);
-	rvt_space_map_bytes(f.space, HART_BASE, hart_code(t->hart), HART_BYTES, "program");
-	assert_int_equal(rvt_stream_create(&t->params, &ops, &stream), 0);
-	for (size_t at = 0; at < len && !ret; ) {
+	assert_int_equal(rvt_space_create(t->image, NULL, &f->space), 0);
+	rvt_space_map_bytes(f->space, HART_BASE, hart_code(t->hart), HART_BYTES, "program");
+}
+
+/* Feeds [from, to) in pieces of random length, until a part is done. */
+static int feed_range(struct trip *t, struct rvt_stream *stream, const uint8_t *bytes, size_t from,
+		      size_t to)
+{
+	int ret = 0;
+
+	while (from < to && !ret && !rvt_stream_part_done(stream)) {
 		size_t n = 1 + hart_random(t->hart, hart_random(t->hart, 2) ? 20 : 5000);
 		uint8_t *copy;
 
 		/* the mode is found in what is there: a first piece without branches has none */
-		if (t->params.mode == RVT_MODE_AUTO)
-			n = len;
-		if (n > len - at)
-			n = len - at;
+		if (t->params.mode == RVT_MODE_AUTO || n > to - from)
+			n = to - from;
 		copy = malloc(n);	/* so that reading beyond it is seen */
-		memcpy(copy, bytes + at, n);
-		ret = rvt_stream_feed(stream, copy, n, at);
+		memcpy(copy, bytes + from, n);
+		ret = rvt_stream_feed(stream, copy, n, from);
 		free(copy);
-		at += n;
+		from += n;
 	}
-	if (!ret)
-		ret = rvt_stream_finish(stream);
+	return ret ? ret : rvt_stream_finish(stream);
+}
+
+/* Returns what the stream did. */
+static int decode(struct trip *t, const uint8_t *bytes, size_t len, struct rvt_stream_stats *stats)
+{
+	struct flow_of f;
+	struct rvt_stream_ops ops = { &f, on_source, NULL };
+	struct rvt_stream *stream;
+	int ret;
+
+	begin_decoding(t, &f);
+	assert_int_equal(rvt_stream_create(&t->params, &ops, &stream), 0);
+	ret = feed_range(t, stream, bytes, 0, len);
 	rvt_stream_stats(stream, stats);
 	rvt_stream_destroy(stream);
 	rvt_flow_destroy(f.flow);
+	rvt_image_destroy(t->image);
+	return ret;
+}
+
+static void add_stats(struct rvt_stream_stats *sum, const struct rvt_stream_stats *part)
+{
+	sum->messages += part->messages;
+	sum->syncs += part->syncs;
+	sum->errors += part->errors;
+	sum->lost_reports += part->lost_reports;
+}
+
+/* The same in parts that begin at random places. The flow is used for all. */
+static int decode_parts(struct trip *t, const uint8_t *bytes, size_t len,
+			struct rvt_stream_stats *sum)
+{
+	struct flow_of f;
+	struct rvt_flow *flow = NULL;
+	size_t from = 0;
+	int ret = 0;
+
+	begin_decoding(t, &f);
+	memset(sum, 0, sizeof(*sum));
+	while (from < len && !ret) {
+		struct rvt_stream_ops ops = { &f, on_source, NULL };
+		size_t to = from + hart_random(t->hart, 2000);
+		struct rvt_stream_stats stats;
+		struct rvt_stream *stream;
+		ssize_t more = to < len ? rvt_stream_boundary(&t->params, bytes + to, len - to) :
+					  -1;
+
+		to = more < 0 ? len : to + more;
+		assert_int_equal(rvt_stream_create(&t->params, &ops, &stream), 0);
+		assert_int_equal(rvt_stream_part(stream, from, to == len ? UINT64_MAX : to), 0);
+		flow = f.flow ? f.flow : flow;
+		f.flow = NULL;
+		f.kept = flow;
+		ret = feed_range(t, stream, bytes, from, len);
+		rvt_stream_stats(stream, &stats);
+		add_stats(sum, &stats);
+		rvt_stream_destroy(stream);
+		from = to;
+	}
+	rvt_flow_destroy(f.flow ? f.flow : flow);
 	rvt_image_destroy(t->image);
 	return ret;
 }
@@ -327,12 +390,13 @@ static bool same(const struct hart_truth *a, const struct hart_truth *b)
 	       a->target == b->target;
 }
 
-static void check_all(struct trip *t, uint64_t seed)
+static void check_all(struct trip *t, uint64_t seed,
+		      int (*how)(struct trip *, const uint8_t *, size_t, struct rvt_stream_stats *))
 {
 	struct rvt_stream_stats stats;
 	const struct hart_truth *truth;
 	size_t n, i = 0;
-	int ret = decode(t, t->bytes, t->len, &stats);
+	int ret = how(t, t->bytes, t->len, &stats);
 
 	truth = hart_truth(t->hart, &n);
 	while (i < n && i < t->n_found && same(&truth[i], &t->found[i]))
@@ -365,9 +429,10 @@ static void test_round_trip(void **state)
 
 		encode(t, 1 + hart_random(t->hart, 4));
 		t->reference = false;
-		check_all(t, seed);
+		check_all(t, seed, decode);
+		check_all(t, seed, decode_parts);
 		t->reference = true;
-		check_all(t, seed);
+		check_all(t, seed, decode);
 		trip_destroy(t);
 	}
 }
@@ -480,6 +545,59 @@ static void test_damage(void **state)
 	}
 }
 
+/* Damaged or not: parts give what the whole gives. */
+static void check_parts(struct trip *t, const uint8_t *bytes, size_t len, uint64_t seed)
+{
+	struct hart_truth *whole = malloc(MAX_FOUND * sizeof(whole[0]));
+	struct rvt_stream_stats a, b;
+	uint64_t lost_offsets;
+	size_t n, n_lost;
+	int ret = decode(t, bytes, len, &a);
+
+	n = t->n_found;
+	n_lost = t->n_lost;
+	lost_offsets = t->lost_offsets;
+	memcpy(whole, t->found, n * sizeof(whole[0]));
+	if (ret) {	/* too long */
+		free(whole);
+		return;
+	}
+	ret = decode_parts(t, bytes, len, &b);
+	if (ret || n != t->n_found || n_lost != t->n_lost || lost_offsets != t->lost_offsets ||
+	    memcmp(whole, t->found, n * sizeof(whole[0])) || a.messages != b.messages ||
+	    a.syncs != b.syncs || a.errors != b.errors || a.lost_reports != b.lost_reports) {
+		describe(t, seed);
+		fail_msg("whole: %zu records, %zu losses, %lu messages, %lu errors; parts: %zu, %zu, "
+			 "%lu, %lu", n, n_lost, a.messages, a.errors, t->n_found, t->n_lost,
+			 b.messages, b.errors);
+	}
+	free(whole);
+}
+
+static void test_parts(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 4001; seed <= 4000 + n_seeds(); seed++) {
+		struct trip *t = trip_create(seed);
+		uint8_t *copy = malloc(MAX_BYTES);
+
+		/* what the mode is must not depend on where a part begins */
+		t->params.mode = t->config.mode;
+		t->refuse = seed & 1 ? 100 : 0;
+		encode(t, 1 + hart_random(t->hart, 4));
+		for (int i = 0; i < 4; i++) {
+			size_t len = t->len;
+
+			memcpy(copy, t->bytes, len);
+			for (int j = 0; j < i && len > 1; j++)
+				len = damage(t, copy, len);
+			check_parts(t, copy, len, seed);
+		}
+		free(copy);
+		trip_destroy(t);
+	}
+}
+
 /* Nothing but noise. */
 static void test_noise(void **state)
 {
@@ -506,6 +624,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_noise),
 	};
 

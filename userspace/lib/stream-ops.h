@@ -17,6 +17,10 @@ struct rvt_protocol_ops {
 	int (*lost)(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
 		    bool boundary);
 	int (*finish)(struct rvt_stream *stream);
+	/* All three may be NULL: the protocol cannot decode parts. */
+	int (*part)(struct rvt_stream *stream, uint64_t from, uint64_t to);
+	bool (*part_done)(const struct rvt_stream *stream);
+	ssize_t (*boundary)(const struct rvt_params *params, const void *bytes, size_t len);
 	/* Brings .stats up to date before they are read; may be NULL. */
 	void (*update_stats)(struct rvt_stream *stream);
 };

@@ -57,6 +57,23 @@ int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason 
 	return stream->protocol->lost(stream, offset, reason, boundary);
 }
 
+int rvt_stream_part(struct rvt_stream *stream, uint64_t from, uint64_t to)
+{
+	return stream->protocol->part ? stream->protocol->part(stream, from, to) : -ENOTSUP;
+}
+
+bool rvt_stream_part_done(const struct rvt_stream *stream)
+{
+	return stream->protocol->part_done && stream->protocol->part_done(stream);
+}
+
+ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, size_t len)
+{
+	const struct rvt_protocol_ops *protocol = find_protocol(params->protocol);
+
+	return protocol && protocol->boundary ? protocol->boundary(params, bytes, len) : -ENOTSUP;
+}
+
 int rvt_stream_finish(struct rvt_stream *stream)
 {
 	return stream->protocol->finish(stream);

@@ -368,9 +368,7 @@ static void pass_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			start(d, s, msg->offset, faddr);
 	} else if (btype) {
 		trap(d, s, msg, btype, faddr);
-	} else if (!s->unanswered && pc == faddr) {
-		s->moved = false;	/* nothing happened but the sync */
-	} else if (s->unanswered || last_may_jump(s) || last_branch_leads_to(s, faddr)) {
+	} else if (s->unanswered || pc == faddr || last_may_jump(s) || last_branch_leads_to(s, faddr)) {
 		go_on_at(d, s, faddr);
 	} else {
 		/* not CONTRADICT: this message is the sync that goes on */
@@ -389,8 +387,6 @@ void rvt_ntrace_arrive_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sour
 	bool marker = sync == RVT_NTRACE_SYNC_EXT_TRIGGER || sync == RVT_NTRACE_SYNC_TRACE_EVENT;
 	struct rvt_event mark = { .type = RVT_EVENT_MARK, .offset = msg->offset };
 
-	s->synced = true;
-	s->resumed = false;
 	if (walked)
 		pass_sync(d, s, msg, faddr);
 	else

@@ -58,7 +58,7 @@ static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_r
 		told = true;
 	}
 	/* Damage that nobody's flow suffers from is told once, not for each message. */
-	if (!told && !d->told_damage && d->ops.event)
+	if (!told && !d->told_damage && d->ops.event && rvt_ntrace_in_part(d, offset))
 		rvt_ntrace_check(d, d->ops.event(d->ops.ctx, &event));
 	d->told_damage = true;
 }
@@ -93,21 +93,33 @@ static void on_ownership(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source 
 }
 
 /*
- * A message that only one mode has. False: it cannot be, so it is damage. With `mode = auto` the
- * mode may change where tracing is enabled; until a message tells it stays what it was.
+ * A message that only @mode has. With `mode = auto` the mode may change where tracing is enabled;
+ * until a message tells it stays what it was.
  */
-static bool settle_mode(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			const struct rvt_ntrace_msg *msg, enum rvt_mode mode)
+static bool mode_fits(struct rvt_ntrace_source *s, enum rvt_mode mode)
 {
 	if (!s->mode_settled)
 		s->mode = mode;
 	s->mode_settled = true;
-	if (s->mode == mode)
-		return true;
+	return s->mode == mode;
+}
+
+static void wrong_mode(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		       const struct rvt_ntrace_msg *msg)
+{
 	d->stream.stats.errors++;
 	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_PACKET, true, "a message of %s in %s mode",
-			mode == RVT_MODE_BTM ? "BTM" : "HTM",
+			s->mode == RVT_MODE_BTM ? "HTM" : "BTM",
 			s->mode == RVT_MODE_BTM ? "BTM" : "HTM");
+}
+
+/* False: the message cannot be, so it is damage. That has been reported then. */
+static bool settle_mode(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			const struct rvt_ntrace_msg *msg, enum rvt_mode mode)
+{
+	if (mode_fits(s, mode))
+		return true;
+	wrong_mode(d, s, msg);
 	return false;
 }
 
@@ -266,45 +278,65 @@ static void on_repeat_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 		resume(d, s, msg, repeat.target);
 }
 
-/* Any message with SYNC and F-ADDR: flow up to here, then a known address. */
-static void on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-		    const struct rvt_ntrace_msg *msg)
+bool rvt_ntrace_sync_fits(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			  const struct rvt_ntrace_msg *msg)
 {
-	uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE], sync = msg->field[RVT_NTRACE_F_SYNC];
-	bool has_hist = rvt_ntrace_has(msg, RVT_NTRACE_F_HIST), walked = false;
-	uint64_t faddr = rvt_ntrace_addr(msg, RVT_NTRACE_F_FADDR, d->params.xlen, d->extend_msb);
+	uint64_t sync = msg->field[RVT_NTRACE_F_SYNC];
 
-	d->stream.stats.syncs++;
-	d->told_damage = false;
 	if (sync == RVT_NTRACE_SYNC_DEBUG_EXIT || sync == RVT_NTRACE_SYNC_TRACE_ENABLE)
 		s->mode_settled = d->params.mode != RVT_MODE_AUTO;
-	if (tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC && !settle_mode(d, s, msg, RVT_MODE_BTM))
-		return;
-	if (has_hist && !settle_mode(d, s, msg, RVT_MODE_HTM))
-		return;
-	if (s->flowing) {
-		s->icnt += msg->field[RVT_NTRACE_F_ICNT];
-		if (has_hist)
-			push_hist(d, s, msg->field[RVT_NTRACE_F_HIST], 1);
-		walked = rvt_ntrace_walk(d, s, msg, tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC ?
-					 RVT_NTRACE_LAST_TAKEN : RVT_NTRACE_LAST_NOT_TAKEN);
-	}
-	emit_time(d, s, msg);
-	if (d->result)
-		return;
-	s->reference = faddr;
+	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_DIRECT_BRANCH_SYNC)
+		return mode_fits(s, RVT_MODE_BTM);
+	return !rvt_ntrace_has(msg, RVT_NTRACE_F_HIST) || mode_fits(s, RVT_MODE_HTM);
+}
+
+void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			      const struct rvt_ntrace_msg *msg)
+{
+	uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
+	bool has_hist = rvt_ntrace_has(msg, RVT_NTRACE_F_HIST);
+
+	s->reference = rvt_ntrace_addr(msg, RVT_NTRACE_F_FADDR, d->params.xlen, d->extend_msb);
+	s->synced = true;
 	s->stopped = false;
-	s->repeat.valid = false;
-	rvt_ntrace_arrive_sync(d, s, msg, walked, faddr);
-	if (tcode == RVT_NTRACE_PROG_TRACE_SYNC)
-		return;
+	s->resumed = false;
 	s->repeat = (struct rvt_ntrace_repeat){
-		.valid = true, .direct = tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC, .target = faddr,
+		.valid = tcode != RVT_NTRACE_PROG_TRACE_SYNC,
+		.direct = tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC, .target = s->reference,
 		.btype = rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) ?
 			 msg->field[RVT_NTRACE_F_BTYPE] : 0,
 		.icnt = msg->field[RVT_NTRACE_F_ICNT],
 		.hist = has_hist ? msg->field[RVT_NTRACE_F_HIST] : 1,
 	};
+}
+
+/* Any message with SYNC and F-ADDR: flow up to here, then a known address. */
+void rvt_ntrace_on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			const struct rvt_ntrace_msg *msg)
+{
+	bool walked = false;
+
+	d->told_damage = false;
+	s->complained = true;
+	if (!rvt_ntrace_sync_fits(d, s, msg)) {
+		wrong_mode(d, s, msg);
+		return;
+	}
+	if (s->flowing) {
+		s->icnt += msg->field[RVT_NTRACE_F_ICNT];
+		if (rvt_ntrace_has(msg, RVT_NTRACE_F_HIST))
+			push_hist(d, s, msg->field[RVT_NTRACE_F_HIST], 1);
+		walked = rvt_ntrace_walk(d, s, msg, msg->field[RVT_NTRACE_F_TCODE] ==
+					 RVT_NTRACE_DIRECT_BRANCH_SYNC ?
+					 RVT_NTRACE_LAST_TAKEN : RVT_NTRACE_LAST_NOT_TAKEN);
+	}
+	emit_time(d, s, msg);
+	if (d->result)
+		return;
+	rvt_ntrace_arrive_sync(d, s, msg, walked,
+			       rvt_ntrace_addr(msg, RVT_NTRACE_F_FADDR, d->params.xlen,
+					       d->extend_msb));
+	rvt_ntrace_set_reference(d, s, msg);
 }
 
 static enum rvt_reason stop_reason(uint64_t evcode)
@@ -383,8 +415,7 @@ static void on_standard(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 	uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
 
 	if (rvt_ntrace_is_sync(msg)) {
-		s->complained = true;
-		on_sync(d, s, msg);
+		rvt_ntrace_on_sync(d, s, msg);
 		return;
 	}
 	if (tcode == RVT_NTRACE_ERROR) {
@@ -419,8 +450,10 @@ static void on_standard(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 	}
 }
 
-static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d, unsigned int src)
+static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d,
+					const struct rvt_ntrace_msg *msg)
 {
+	unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
 	struct rvt_ntrace_source *s = d->sources[src];
 
 	if (s)
@@ -434,15 +467,17 @@ static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d, unsigned i
 	s->mode_settled = s->mode != RVT_MODE_AUTO;
 	s->flow = d->ops.flow(d->ops.ctx, src);
 	d->sources[src] = s;
+	rvt_ntrace_part_source(d, s, msg);
 	return s;
 }
 
 static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {
-	unsigned int tcode = msg->field[RVT_NTRACE_F_TCODE];
+	bool counts = rvt_ntrace_in_part(d, msg->offset);
 	struct rvt_ntrace_source *s;
 
-	d->stream.stats.messages++;
+	d->stream.stats.messages += counts;
+	d->stream.stats.syncs += counts && rvt_ntrace_is_sync(msg);
 	if (!d->told_start) {
 		d->told_start = true;
 		if (d->reader.skipped_bytes)
@@ -451,19 +486,21 @@ static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg
 		if (d->result)
 			return;
 	}
-	switch (rvt_ntrace_kind(tcode)) {
+	switch (rvt_ntrace_kind(msg->field[RVT_NTRACE_F_TCODE])) {
 	case RVT_NTRACE_VENDOR:
-		d->stream.stats.vendor_messages++;
+		d->stream.stats.vendor_messages += counts;
 		return;
 	case RVT_NTRACE_RESERVED:
-		d->stream.stats.reserved_messages++;
+		d->stream.stats.reserved_messages += counts;
 		return;
 	default:
 		break;
 	}
-	s = source(d, d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0);
-	if (s && s->flow)
-		on_standard(d, s, msg);
+	s = source(d, msg);
+	if (!s || !s->flow || rvt_ntrace_part_skips(d, s, msg))
+		return;
+	on_standard(d, s, msg);
+	rvt_ntrace_part_advance(d, s, msg);
 }
 
 /* ---- mode = auto ---- */
@@ -563,6 +600,7 @@ static int decoder_create(const struct rvt_params *params, const struct rvt_stre
 	d->ops = *ops;
 	d->run_flags = run_flags(params);
 	d->extend_msb = params->options & RVT_OPT_EXTEND_ADDRESS_MSB;
+	d->part_to = UINT64_MAX;
 	d->n_sources = 1u << params->src_bits;
 	d->sources = calloc(d->n_sources, sizeof(d->sources[0]));
 	d->hints = calloc(d->n_sources, sizeof(d->hints[0]));
@@ -588,15 +626,16 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 	rvt_ntrace_reader_feed(&d->reader, bytes, len, offset);
 	if (mode_is_open(d))
 		look_ahead(d);
-	while (!d->result) {
+	while (!d->result && !d->done) {
 		switch (rvt_ntrace_reader_next(&d->reader, &msg)) {
 		case RVT_NTRACE_READ_MORE:
 			return 0;
 		case RVT_NTRACE_READ_MESSAGE:
 			on_message(d, &msg);
+			d->done = msg.offset >= d->part_to && !d->n_active;
 			break;
 		case RVT_NTRACE_READ_DAMAGE:
-			d->stream.stats.errors++;
+			d->stream.stats.errors += rvt_ntrace_in_part(d, d->reader.damage.offset);
 			d->told_start = true;
 			report_all(d, d->reader.damage.offset, RVT_REASON_BAD_PACKET,
 				   d->reader.damage.what);
@@ -631,8 +670,10 @@ static int decoder_finish(struct rvt_stream *stream)
 
 	if (d->result)
 		return d->result;
-	if (rvt_ntrace_reader_finish(&d->reader)) {
-		d->stream.stats.errors++;
+	if (d->done) {
+		/* what is left in the reader belongs to other parts */
+	} else if (rvt_ntrace_reader_finish(&d->reader)) {
+		d->stream.stats.errors += rvt_ntrace_in_part(d, d->reader.damage.offset);
 		report_all(d, d->reader.damage.offset, RVT_REASON_BAD_PACKET,
 			   d->reader.damage.what);
 	} else if (!d->stream.stats.messages && d->reader.skipped_bytes) {
@@ -649,6 +690,36 @@ static int decoder_finish(struct rvt_stream *stream)
 	return d->result;
 }
 
+static int decoder_part(struct rvt_stream *stream, uint64_t from, uint64_t to)
+{
+	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
+
+	d->part_from = from;
+	d->part_to = to;
+	if (from) {
+		rvt_ntrace_reader_lost(&d->reader, true);
+		d->told_start = true;
+	}
+	return 0;
+}
+
+static bool decoder_part_done(const struct rvt_stream *stream)
+{
+	return ((const struct rvt_ntrace_decoder *)stream)->done;
+}
+
+/* A byte with both MSEO bits ends a message, or is idle: in either case one may begin behind it. */
+static ssize_t decoder_boundary(const struct rvt_params *params, const void *bytes, size_t len)
+{
+	const uint8_t *p = bytes;
+
+	(void)params;
+	for (size_t i = 0; i < len; i++)
+		if ((p[i] & 3) == 3)
+			return i + 1;
+	return -1;
+}
+
 static void decoder_update_stats(struct rvt_stream *stream)
 {
 	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
@@ -663,5 +734,8 @@ const struct rvt_protocol_ops rvt_ntrace_protocol = {
 	.feed = decoder_feed,
 	.lost = decoder_lost,
 	.finish = decoder_finish,
+	.part = decoder_part,
+	.part_done = decoder_part_done,
+	.boundary = decoder_boundary,
 	.update_stats = decoder_update_stats,
 };

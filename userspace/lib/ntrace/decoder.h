@@ -22,8 +22,16 @@ struct rvt_ntrace_repeat {
 	uint64_t target;
 };
 
+/* Of a source in a part of a stream (rvt_stream_part()). */
+enum rvt_ntrace_progress {
+	RVT_NTRACE_WAITING,		/* for its first sync in the part */
+	RVT_NTRACE_ACTIVE,
+	RVT_NTRACE_DONE,		/* had its first sync behind the part */
+};
+
 struct rvt_ntrace_source {
 	struct rvt_flow *flow;		/* NULL: nobody wants this source */
+	enum rvt_ntrace_progress progress;
 	bool asked;
 	bool synced;			/* .reference holds */
 	bool flowing;			/* the flow has a pc */
@@ -63,6 +71,11 @@ struct rvt_ntrace_decoder {
 	uint8_t *hints;			/* `mode = auto`: enum rvt_mode by source, seen ahead */
 	unsigned int n_sources;
 	struct rvt_ntrace_source **sources;
+
+	/* A whole stream is a part from 0 to UINT64_MAX. */
+	uint64_t part_from, part_to;
+	unsigned int n_active;		/* sources in progress */
+	bool done;
 };
 
 /* Whether the last branch of a stretch is given by the message itself (BTM). */
@@ -98,6 +111,33 @@ bool rvt_ntrace_last_was_branch(const struct rvt_ntrace_decoder *d,
 __attribute__((format(printf, 6, 7)))
 void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t offset,
 		     enum rvt_reason reason, bool resync, const char *format, ...);
+/* A message with SYNC, for a source that is decoded. */
+void rvt_ntrace_on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			const struct rvt_ntrace_msg *msg);
+/* Whether the sync fits the mode of the source, which it may settle. */
+bool rvt_ntrace_sync_fits(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			  const struct rvt_ntrace_msg *msg);
+/* The state that any sync leaves behind. */
+void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			      const struct rvt_ntrace_msg *msg);
+
+/* ---- parts of a stream (decoder-part.c) ---- */
+
+/* A new source; @msg is its first message. */
+void rvt_ntrace_part_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			    const struct rvt_ntrace_msg *msg);
+/* True if @msg is none of this part's business, or has been dealt with. */
+bool rvt_ntrace_part_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			   const struct rvt_ntrace_msg *msg);
+/* After @msg was decoded: it may have been the last of the source, or of all. */
+void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			     const struct rvt_ntrace_msg *msg);
+/* Whether what lies at @offset is counted by this part. */
+static inline bool rvt_ntrace_in_part(const struct rvt_ntrace_decoder *d, uint64_t offset)
+{
+	return offset >= d->part_from && offset < d->part_to;
+}
+
 /* Keeps what a callback returned; false if decoding must end. */
 bool rvt_ntrace_check(struct rvt_ntrace_decoder *d, int ret);
 

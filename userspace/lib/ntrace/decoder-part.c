@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * N-Trace: decoding a part of a stream. A synchronisation that resets the encoder needs nothing that
+ * came before it. So a source is decoded by one part up to and including such a message, and from
+ * behind it by the next part, which takes nothing but the address and the time from it.
+ */
+#include "ntrace/decoder.h"
+
+/* 1.0: every sync resets the encoder. 1.0.0_rc7: all but those that only mark a place. */
+static bool resets(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+{
+	if (d->params.dialect != RVT_DIALECT_NTRACE_RC7)
+		return true;
+	switch (msg->field[RVT_NTRACE_F_SYNC]) {
+	case RVT_NTRACE_SYNC_EXT_TRIGGER:
+	case RVT_NTRACE_SYNC_ICNT_FULL:
+	case RVT_NTRACE_SYNC_TRACE_EVENT:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool divides(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+{
+	return rvt_ntrace_is_sync(msg) && resets(d, msg);
+}
+
+void rvt_ntrace_part_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			    const struct rvt_ntrace_msg *msg)
+{
+	if (d->part_from || msg->offset >= d->part_to || !s->flow)
+		return;
+	s->progress = RVT_NTRACE_ACTIVE;
+	d->n_active++;
+}
+
+/* The part before this one has decoded @msg: only its result counts here. */
+static void take_over(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		      const struct rvt_ntrace_msg *msg)
+{
+	if (!rvt_ntrace_sync_fits(d, s, msg))
+		return;
+	s->progress = RVT_NTRACE_ACTIVE;
+	d->n_active++;
+	s->flowing = true;
+	s->complained = true;
+	if (rvt_ntrace_has(msg, RVT_NTRACE_F_TSTAMP)) {
+		s->time = msg->field[RVT_NTRACE_F_TSTAMP];
+		s->time_valid = true;
+	}
+	rvt_ntrace_set_reference(d, s, msg);
+	rvt_flow_clear_returns(s->flow);
+	rvt_ntrace_check(d, rvt_flow_jump(s->flow, s->reference));
+}
+
+bool rvt_ntrace_part_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			   const struct rvt_ntrace_msg *msg)
+{
+	if (s->progress == RVT_NTRACE_WAITING && divides(d, msg)) {
+		if (msg->offset < d->part_to)
+			take_over(d, s, msg);
+		else
+			s->progress = RVT_NTRACE_DONE;
+		return true;
+	}
+	return s->progress != RVT_NTRACE_ACTIVE;
+}
+
+void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			     const struct rvt_ntrace_msg *msg)
+{
+	if (msg->offset < d->part_to || !divides(d, msg) || !s->synced)
+		return;
+	s->progress = RVT_NTRACE_DONE;
+	s->synced = false;
+	s->flowing = false;
+	d->n_active--;
+}
