@@ -71,6 +71,8 @@ void rvt_cursor_destroy(struct rvt_cursor *cursor);
  * does nothing. Returns 1 when anything was applied, 0 when not, -ENOMEM.
  */
 int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time);
+/* When @tid next executes a program, up to @until; UINT64_MAX: it does not. */
+uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until);
 /* The task with thread id @tid now; one that is not known is made up. NULL: out of memory. */
 const struct rvt_task *rvt_cursor_task(struct rvt_cursor *cursor, int32_t tid);
 /* The thread id that runs on @cpu now by the context switches; -1: not known. */

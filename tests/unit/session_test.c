@@ -342,19 +342,24 @@ static void switches_instead_of_context(void **state)
 	check_equal(&f->cpus[0]);
 }
 
-/* Without time stamps a mapping counts from the AUX record on within which it was made. */
+/*
+ * Without time stamps a mapping counts from the AUX record on within which it was made; but a record
+ * that ends with an exec is of the program before.
+ */
 static void no_timestamps(void **state)
 {
 	struct fixture *f = *state;
 	struct rvt_session_stats stats;
 
 	begin(f, false, true);
-	put_mmap(f, 10, 0, f->programs[0]);
+	put_mmap(f, 10, f->ticks * TICK_NS, f->programs[0]);
 	run(f, 0, 10, 0);
 	put_aux(f, 0, 10, 0);
-	f->ticks += 10;
+	run(f, 0, 10, 0);
 	put_comm(f, 10, f->ticks * TICK_NS, true, "exec");
 	put_mmap(f, 10, f->ticks * TICK_NS + 1, f->programs[2]);
+	f->ticks += 10;
+	put_aux(f, 0, 10, 0);
 	run(f, 0, 10, 2);
 	put_aux(f, 0, 10, 0);
 	read_back(f, true, &stats);
@@ -446,6 +451,53 @@ static void refused(void **state)
 	}
 }
 
+/* SpacemiT's layout says what N-Trace needs; upstream's needs a parameter file. */
+static void foreign_recordings(void **state)
+{
+	struct fixture *f = *state;
+	struct perf_event_attr attr = { .type = PMU_TYPE, .sample_id_all = 1,
+					.sample_type = SAMPLE_TYPE };
+	const struct rvt_session_options options = { 0 };
+	const uint64_t trace_id = TRACE_ID;
+	struct rvt_session_stats stats;
+	struct rvt_session *session;
+	struct {
+		struct perf_event_header header;
+		uint32_t type, reserved;
+		uint64_t priv[8];
+	} info = { { RVT_RECORD_AUXTRACE_INFO, 0, 24 }, 10, 0, { PMU_TYPE } };
+	char *error;
+
+	for (int spacemit = 0; spacemit < 2; spacemit++) {
+		if (spacemit) {
+			/* one cpu: number, parameters, format, context, inhibit, bits, id */
+			info.header.size = sizeof(info);
+			memcpy(info.priv, (uint64_t[]){ (uint64_t)PMU_TYPE << 32 | 1, 0, 7, 1, 1, 1, 0,
+							0 }, sizeof(info.priv));
+		}
+		begin(f, false, true);
+		rvt_perfdata_abandon(f->writer);
+		assert_int_equal(rvt_perfdata_create(f->data, &f->writer), 0);
+		assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "rvtrace//", &trace_id, 1), 0);
+		assert_int_equal(rvt_perfdata_begin(f->writer, NULL), 0);
+		assert_int_equal(rvt_perfdata_write(f->writer, &info, info.header.size), 0);
+		if (spacemit)
+			break;
+		assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+		f->writer = NULL;
+		assert_int_equal(rvt_session_open(f->data, &options, &session, &error), -ENOTSUP);
+		assert_non_null(strstr(error, "--params"));
+		free(error);
+		for (int i = 0; i < CPUS; i++)
+			rvt_ntrace_encoder_destroy(f->cpus[i].encoder);
+	}
+	put_mmap(f, 10, 0, f->programs[0]);
+	run(f, 0, 10, 0);
+	put_aux(f, 0, 10, 0);
+	read_back(f, true, &stats);
+	check_equal(&f->cpus[0]);
+}
+
 static void make_name(char *name, const char *template)
 {
 	int fd;
@@ -504,6 +556,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_timestamps, setup, teardown),
 		cmocka_unit_test_setup_teardown(truncated_record, setup, teardown),
 		cmocka_unit_test_setup_teardown(missing_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(foreign_recordings, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused, setup, teardown),
 	};
 

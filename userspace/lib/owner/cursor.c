@@ -237,6 +237,16 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 	return any;
 }
 
+uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until)
+{
+	const struct rvt_owner *owner = cursor->owner;
+
+	for (size_t i = cursor->next; i < owner->n_events && owner->events[i].time <= until; i++)
+		if (owner->events[i].type == OWNER_EXEC && owner->events[i].tid == tid)
+			return owner->events[i].time;
+	return UINT64_MAX;
+}
+
 const struct rvt_task *rvt_cursor_task(struct rvt_cursor *cursor, int32_t tid)
 {
 	struct thread *thread = get_thread(cursor, -1, tid);

@@ -153,6 +153,8 @@ static int read_one(struct rvt_session *session, struct pending *pending,
 		       record->header->size : sizeof(session->time_conv));
 		session->has_time_conv = session->time_conv.time_mult;
 		return 0;
+	case RVT_RECORD_AUXTRACE_INFO:
+		return session_add_foreign(session, record);
 	case RVT_RECORD_COMPRESSED:
 		return session_fail(error, -ENOTSUP, "%s: it has compressed records (perf record -z); "
 				    "record without -z", rvt_perfdata_path(session->file));
@@ -180,6 +182,8 @@ int session_read_records(struct rvt_session *session, char **error)
 	if (!err)
 		err = rvt_owner_sort(session->owner);
 	free(pending.records);
+	if (!err)
+		err = session_check_encoders(session, error);
 	if (!err && !session->n_buffers)
 		err = session_fail(error, -ENODATA, "%s: it holds no trace (no AUXTRACE records)",
 				   rvt_perfdata_path(session->file));

@@ -211,17 +211,26 @@ static struct lane *lane_create(struct buffer *buffer, const struct encoder *enc
 	return lane;
 }
 
-/* Without time stamps the time of the AUX record must do: it is when the record was complete. */
+/*
+ * Without time stamps the time of the AUX record must do: it is when the record was complete, so that
+ * what is mapped within it is there. But the driver ends a record at exec, and what ran in it ran
+ * before: such a record gets the mappings from just before the exec.
+ */
 static int lane_begin_record(struct lane *lane, const struct rvt_aux *aux)
 {
+	uint64_t before = lane->buffer->record ? aux[-1].time : 0, exec;
 	int err = 0;
 
 	if (!lane->lane.time_exact)
 		lane->lane.time = aux->time;
 	if (lane->session->by_task)
 		lane->lane.context.scontext_valid = false;
-	if (!lane->timed)
-		err = rvt_cursor_seek(lane->cursor, aux->time);
+	if (!lane->timed && before < aux->time)
+		err = rvt_cursor_seek(lane->cursor, before);
+	if (!lane->timed && err >= 0) {
+		exec = rvt_cursor_next_exec(lane->cursor, aux->tid, aux->time);
+		err = rvt_cursor_seek(lane->cursor, exec == UINT64_MAX ? aux->time : exec - 1);
+	}
 	return err < 0 ? err : lane_update(lane);
 }
 

@@ -8,6 +8,8 @@
 #include "session.h"
 
 #define FIRST_LINE "rvtrace 1"
+#define MAX_FOREIGN_CPUS 1024
+#define FOREIGN_FORMAT_NTRACE 1	/* trTeFormat */
 
 /* Cuts "key = value" at the '='; NULL when there is none. */
 static char *split(char *line, char **value)
@@ -138,7 +140,6 @@ int session_read_meta(struct rvt_session *session, char **error)
 	char *value;
 	const void *data;
 	size_t len;
-	int err = 0;
 
 	if (!rvt_perfdata_feature(session->file, RVT_FEAT_RVTRACE_META, &data, &len)) {
 		session->meta = strndup(data, len);
@@ -158,14 +159,56 @@ int session_read_meta(struct rvt_session *session, char **error)
 		return 0;
 	if (session->options.params)
 		return read_params_file(session, error);
-	if (session->meta)
-		err = read_sections(session, session->meta, error);
-	if (!err && !session->n_encoders)
-		err = session_fail(error, -ENOTSUP, "%s: it does not say how its trace is encoded%s; give "
-				   "the parameters with --params FILE",
-				   rvt_perfdata_path(session->file),
-				   session->meta ? "" : " (not recorded by perf rvtrace record?)");
-	return err;
+	return session->meta ? read_sections(session, session->meta, error) : 0;
+}
+
+/*
+ * Recordings by others say it in PERF_RECORD_AUXTRACE_INFO: SpacemiT's as much as N-Trace needs,
+ * those of the patches proposed upstream only which PMU it is.
+ */
+int session_add_foreign(struct rvt_session *session, const struct rvt_perfdata_record *record)
+{
+	struct rvt_foreign_cpu *cpus = calloc(MAX_FOREIGN_CPUS, sizeof(*cpus));
+	struct encoder *grown;
+	enum rvt_foreign kind;
+	uint32_t type = 0;
+	size_t n;
+
+	if (!cpus)
+		return -ENOMEM;
+	kind = rvt_perfdata_foreign(record, &type, cpus, MAX_FOREIGN_CPUS, &n);
+	if (kind != RVT_FOREIGN_NONE) {
+		session->pmu_type = type;
+		session->has_pmu_type = true;
+	}
+	for (size_t i = 0; i < n && i < MAX_FOREIGN_CPUS && !session->options.params; i++) {
+		struct encoder encoder = { .cpu = cpus[i].cpu, .src = cpus[i].src_id,
+					   .has_src = !cpus[i].inhibit_src };
+
+		if (cpus[i].format != FOREIGN_FORMAT_NTRACE)
+			continue;
+		rvt_params_init(&encoder.params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
+		if (encoder.has_src && cpus[i].src_bits <= 12)
+			encoder.params.src_bits = cpus[i].src_bits;
+		grown = reallocarray(session->encoders, session->n_encoders + 1, sizeof(*grown));
+		if (!grown) {
+			free(cpus);
+			return -ENOMEM;
+		}
+		session->encoders = grown;
+		grown[session->n_encoders++] = encoder;
+	}
+	free(cpus);
+	return 0;
+}
+
+int session_check_encoders(const struct rvt_session *session, char **error)
+{
+	if (session->n_encoders || session->is_ctr)
+		return 0;
+	return session_fail(error, -ENOTSUP, "%s: it does not say how its trace is encoded%s; give the "
+			    "parameters with --params FILE", rvt_perfdata_path(session->file),
+			    session->meta ? "" : " (not recorded by perf rvtrace record?)");
 }
 
 const struct encoder *session_encoder(const struct rvt_session *session, int32_t cpu)

@@ -83,6 +83,8 @@ struct rvt_session {
 
 /* meta.c: encoders from the metadata text or a parameter file. 0 or -errno with *error. */
 int session_read_meta(struct rvt_session *session, char **error);
+int session_add_foreign(struct rvt_session *session, const struct rvt_perfdata_record *record);
+int session_check_encoders(const struct rvt_session *session, char **error);
 const struct encoder *session_encoder(const struct rvt_session *session, int32_t cpu);
 
 /* buffers.c */
