@@ -20,7 +20,7 @@ for kernel in stable testing; do
 		for program in basic modes safety life; do
 			selftest-\$program > \$program.tap 2>&1
 		done
-		dmesg | grep -E 'BUG|WARNING|Oops|rcu:' > splats; true"
+		dmesg | grep -E 'BUG:|WARNING:|Oops|stall' > splats; true"
 	ok $? "$kernel: the selftests ran"
 	for program in basic modes safety life; do
 		check "$kernel: $program" passed "$dir/share/$program.tap"
