@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <rvtrace/symbol.h>
+
+static const char kallsyms[] =
+	"ffffffff80000000 T _start\n"
+	"ffffffff80002000 T _stext\n"
+	"ffffffff80002000 T _text\n"
+	"ffffffff80002000 t do_one_initcall\n"
+	"ffffffff80002100 t helper\n"
+	"ffffffff80002100 T visible_name\n"
+	"ffffffff80002180 t $x\n"
+	"ffffffff80002190 d some_data\n"
+	"ffffffff80002200 W weak_one\n"
+	"ffffffff02000000 t init_module\t[mod]\n"
+	"ffffffff02000040 t work\t[mod]\n";
+
+static int setup(void **state)
+{
+	struct rvt_symbols *symbols;
+
+	assert_int_equal(rvt_symbols_create(NULL, &symbols), 0);
+	*state = symbols;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	rvt_symbols_destroy(*state);
+	return 0;
+}
+
+static void check_kernel(struct rvt_symbols *symbols, uint64_t addr, const char *name,
+			 uint64_t offset)
+{
+	const struct rvt_location location = { .path = "[kernel.kallsyms]" };
+	struct rvt_symbol symbol;
+
+	assert_true(rvt_symbols_find(symbols, &location, addr, &symbol));
+	assert_string_equal(symbol.name, name);
+	assert_int_equal(symbol.offset, offset);
+}
+
+static void kernel_symbols(void **state)
+{
+	const struct rvt_location module = { .path = "[mod]" };
+	const struct rvt_location kernel = { .path = "[kernel.kallsyms]" };
+	uint64_t addr, offset, size;
+	struct rvt_symbol symbol;
+
+	assert_int_equal(rvt_symbols_add_kallsyms(*state, kallsyms, strlen(kallsyms)), 0);
+	/* several names: global before local, then few underscores */
+	check_kernel(*state, 0xffffffff80002004, "_stext", 4);
+	check_kernel(*state, 0xffffffff80002100, "visible_name", 0);
+	/* $x is no function, and data is no code: both lie in what precedes them */
+	check_kernel(*state, 0xffffffff80002190, "visible_name", 0x90);
+	check_kernel(*state, 0xffffffff80002210, "weak_one", 0x10);
+	assert_true(rvt_symbols_find(*state, &module, 0xffffffff02000044, &symbol));
+	assert_string_equal(symbol.name, "work");
+	assert_false(rvt_symbols_find(*state, &kernel, 0x1000, &symbol));
+	assert_true(rvt_symbols_lookup(*state, "[kernel.kallsyms]", "work", &addr, &offset, &size));
+	assert_int_equal(addr, 0xffffffff02000040);
+	assert_false(rvt_symbols_lookup(*state, "[kernel.kallsyms]", "none", &addr, &offset, &size));
+}
+
+__attribute__((noinline)) int a_function_to_find(int x)
+{
+	return x * 3 + getpid();
+}
+
+/* Where this program has @addr, by the kernel. */
+static void locate_self(const void *addr, struct rvt_location *location, char *path, size_t room)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	uint64_t start, end, offset, wanted = (uintptr_t)addr;
+	char line[4096];
+
+	assert_non_null(maps);
+	location->path = NULL;
+	while (!location->path && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) != 3 ||
+		    wanted < start || wanted >= end || !strchr(line, '/'))
+			continue;
+		snprintf(path, room, "%.*s", (int)strcspn(strchr(line, '/'), "\n"), strchr(line, '/'));
+		*location = (struct rvt_location){ .path = path, .map_start = start,
+						   .file_offset = wanted - start + offset };
+	}
+	fclose(maps);
+	assert_non_null(location->path);
+}
+
+static void own_symbols(void **state)
+{
+	const uint8_t *function = (const uint8_t *)a_function_to_find;
+	uint64_t addr, offset, size, vaddr, text_base;
+	struct rvt_location location;
+	struct rvt_symbol symbol;
+	char path[4096];
+
+	locate_self(function + 1, &location, path, sizeof(path));
+	assert_true(rvt_symbols_find(*state, &location, (uintptr_t)function + 1, &symbol));
+	assert_string_equal(symbol.name, "a_function_to_find");
+	assert_int_equal(symbol.offset, 1);
+	assert_in_range(symbol.size, 2, 4096);
+	assert_true(rvt_symbols_lookup(*state, path, "a_function_to_find", &addr, &offset, &size));
+	assert_int_equal(offset, location.file_offset - 1);
+	assert_int_equal(size, symbol.size);
+	assert_true(rvt_symbols_address(*state, &location, &vaddr, &text_base));
+	assert_int_equal(vaddr, addr + 1);
+	assert_true(text_base <= vaddr);
+}
+
+static void vdso_image(void **state)
+{
+	const struct rvt_location location = { .path = "[vdso]", .file_offset = 0 };
+	struct rvt_symbol symbol;
+	const Elf64_Ehdr *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
+	uint64_t addr, offset, size;
+
+	if (!vdso)
+		skip();
+	assert_int_equal(rvt_symbols_add_image(*state, "[vdso]", vdso,
+					       vdso->e_shoff + vdso->e_shnum * vdso->e_shentsize), 0);
+	assert_true(rvt_symbols_lookup(*state, "[vdso]", "__vdso_clock_gettime", &addr, &offset, &size) ||
+		    rvt_symbols_lookup(*state, "[vdso]", "clock_gettime", &addr, &offset, &size));
+	/* the ELF header is no function */
+	assert_false(rvt_symbols_find(*state, &location, 0, &symbol));
+}
+
+static void no_symbols(void **state)
+{
+	struct rvt_location location = { .path = "/nonexistent/file", .file_offset = 16 };
+	struct rvt_symbol symbol;
+	uint64_t vaddr, base;
+
+	assert_false(rvt_symbols_find(*state, &location, 16, &symbol));
+	assert_false(rvt_symbols_address(*state, &location, &vaddr, &base));
+	location.path = "/proc/self/maps";
+	assert_false(rvt_symbols_find(*state, &location, 16, &symbol));
+	location.path = NULL;
+	assert_false(rvt_symbols_find(*state, &location, 16, &symbol));
+	location.path = "[kernel.kallsyms]";
+	assert_false(rvt_symbols_find(*state, &location, 16, &symbol));
+	assert_int_equal(rvt_symbols_add_image(*state, "[vdso]", "no ELF", 6), -ENOEXEC);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(kernel_symbols, setup, teardown),
+		cmocka_unit_test_setup_teardown(own_symbols, setup, teardown),
+		cmocka_unit_test_setup_teardown(vdso_image, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_symbols, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
