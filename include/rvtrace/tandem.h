@@ -332,6 +332,8 @@ struct rvt_tandem_verify_options {
 	void *report_ctx;
 	void (*report)(void *ctx, const struct rvt_tandem_shadow *shadow, uint64_t number,
 		       uint64_t pc, const struct rvt_tandem_group *group, const char *text);
+	/* May be NULL; called now and then with the offset reached. */
+	void (*progress)(void *ctx, uint64_t offset);
 	volatile const sig_atomic_t *stop; /* not NULL: ends with the result so far when non-zero */
 };
 

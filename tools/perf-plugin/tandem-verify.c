@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cmd.h"
 #include "tandem.h"
 
@@ -20,8 +21,15 @@ static void on_signal(int number)
 struct verify {
 	struct rvt_tandem_params params;
 	struct rvt_tandem_verify_options options;
-	uint64_t problems;
+	uint64_t problems, bytes;
 };
+
+static void progress(void *ctx, uint64_t offset)
+{
+	const struct verify *verify = ctx;
+
+	fprintf(stderr, "\r%3u %%\r", (unsigned int)(100 * offset / verify->bytes));
+}
 
 static void report(void *ctx, const struct rvt_tandem_shadow *shadow, uint64_t number, uint64_t pc,
 		   const struct rvt_tandem_group *group, const char *text)
@@ -94,6 +102,10 @@ static int run(const char *path, struct verify *verify)
 		goto out;
 	}
 	rvt_tandem_on_problem(reader, problem, verify);
+	verify->bytes = rvt_tandem_stats(reader)->bytes;
+	verify->options.report_ctx = verify;
+	if (isatty(STDERR_FILENO))
+		verify->options.progress = progress;
 	ret = rvt_tandem_verify(reader, &verify->params, &verify->options, result);
 	print_result(verify, result);
 	if (ret)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "tandem/privileged.h"
 
+#define PROGRESS_GROUPS 16384
 #define HAS(group, id) ((group)->states >> (id) & 1)
 
 struct verifier {
@@ -558,6 +559,8 @@ int rvt_tandem_verify(struct rvt_tandem_reader *reader, const struct rvt_tandem_
 		if (ret <= 0)
 			break;
 		ret = step(v, &group);
+		if (options->progress && result->groups % PROGRESS_GROUPS == 0)
+			options->progress(options->report_ctx, group.end);
 	}
 	rvt_tandem_shadow_fini(&v->shadow);
 	free(v);
