@@ -42,6 +42,9 @@ done_testing()
 	exit $test_failed
 }
 
+# Options of the devicetree hook for guest(), a string.
+hook_options=
+
 # guest NAME KERNEL MODEL-ARGS SCRIPT: run SCRIPT in the guest. Files that it leaves in its working directory,
 # the truth and the model's report of violations are then in $dir.
 guest()
@@ -60,22 +63,28 @@ guest()
 	END
 	"$LAB" run --kernel "$kernel" --smp 2 --mem 1024 --extra-mem 16 --share "$dir/share" \
 		--plugin "$TOP/build/model/rvtrace-model.so,truth=$dir/truth,violations=$dir/violations${model:+,$model}" \
-		--dtb-hook "$TOP/tools/model/dtb-hook" --timeout "${GUEST_TIMEOUT:-180}" -- \
+		--dtb-hook "$TOP/tools/model/dtb-hook $hook_options" --timeout "${GUEST_TIMEOUT:-180}" -- \
 		sh /mnt/share/run >"$dir/output" 2>&1
 }
 
-# workload NAME: cross-compile tests/guest/workloads/NAME.c for the guest.
+# workload NAME [cc options]: cross-compile tests/guest/workloads/NAME.c for the guest.
 workload()
 {
+	local name=$1
+
+	shift
 	mkdir -p "$TOP/build/guest/bin"
-	"$LAB" cross-cc -O2 -Wall -Wextra -Werror -o "$TOP/build/guest/bin/$1" \
-		"$TOP/tests/guest/workloads/$1.c" -lpthread
+	"$LAB" cross-cc -O2 -Wall -Wextra -Werror "$@" -o "$TOP/build/guest/bin/$name" \
+		"$TOP/tests/guest/workloads/$name.c" -lpthread
 }
 
-# raw_pc FILE: one line per retired instruction.
+# raw_pc FILE [script options]: one line per retired instruction.
 raw_pc()
 {
-	"$HOST/perf-rvtrace" script -i "$1" --symfs "$dir/share:$("$LAB" path guest)" --raw-pc
+	local file=$1
+
+	shift
+	"$HOST/perf-rvtrace" script -i "$file" --symfs "$dir/share:$("$LAB" path guest)" --raw-pc "$@"
 }
 
 # equals_truth FILE [rvt-truth-diff options]: is the decoded flow what was executed?
