@@ -15,6 +15,12 @@ $(B)/model/rvtrace-tandem.so: $(TANDEM_SRC:%.c=$(B)/host/%.o)
 	@mkdir -p $(@D)
 	$(CC) -shared -o $@ $^
 
-## make model       the hardware model, a plugin of QEMU
-model: $(B)/model/rvtrace-model.so $(B)/model/rvtrace-tandem.so
+# Control Transfer Records: log of what was executed, registers of the draft, counter overflow.
+CTR_SRC := $(sort $(wildcard tools/model/ctr/*.c)) tools/model/itype.c
+$(B)/model/rvtrace-ctr.so: $(CTR_SRC:%.c=$(B)/host/%.o)
+	@mkdir -p $(@D)
+	$(CC) -shared -o $@ $^ -lpthread
+
+## make model       the hardware model, plugins of QEMU
+model: $(B)/model/rvtrace-model.so $(B)/model/rvtrace-tandem.so $(B)/model/rvtrace-ctr.so
 .PHONY: model

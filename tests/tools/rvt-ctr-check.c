@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * rvt-ctr-check - are the records of each sample what the specification makes of what was executed?
+ *
+ * usage: rvt-ctr-check [--draft] [--min SAMPLES] LOG-DIRECTORY RECORDING
+ *
+ * Reads what the model saw each hart execute (tools/model/ctr/log.h), classifies every instruction with the
+ * library, keeps records by the specification on its own, and compares each sample with them: the records at
+ * the moment of the interrupt that the sample was taken by, in order, by type, source and target; its ip with
+ * that interrupt's epc. Prints how many entries of each type there were.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rvtrace/ctr.h>
+#include <rvtrace/insn.h>
+#include <rvtrace/session.h>
+#include "../../tools/model/ctr/log.h"
+
+#define HARTS 8
+#define MAX_DEPTH 256
+#define SHOWN 5
+
+/* Bits of the control register in 1.0; where the draft has others, from_draft() moves them. */
+enum {
+	U = 0, S = 1, RASEMU = 7, STE = 8, BPFRZ = 11, LCOFIFRZ = 12, EXCINH = 33, INTRINH = 34,
+	TRETINH = 35, NTBREN = 36, TKBRINH = 37, JUMPS = 40,
+};
+
+struct record {
+	uint64_t source, target;
+	uint8_t type;
+	bool valid;
+};
+
+struct sim {
+	uint64_t control, raw_control;	/* in the layout of 1.0; as written */
+	unsigned int depth, index;
+	bool frozen;
+	struct record array[MAX_DEPTH];	/* by physical index */
+	/* at the last interrupt */
+	uint64_t epc;
+	struct record before[MAX_DEPTH];	/* youngest first */
+	unsigned int n_before, own;	/* records since, with that of the interrupt */
+	bool own_external;		/* the youngest is the interrupt itself, leaving what is recorded */
+};
+
+struct sample {
+	struct rvt_ctr_sample head;
+	struct rvt_ctr_entry *entries;
+};
+
+static bool draft;
+static struct {
+	struct sample *list;
+	size_t n, next;
+} samples[HARTS];
+static uint64_t type_counts[RVT_CTR_TYPES];
+static uint64_t matched, full, shown;
+
+/* ---- records by the specification ---- */
+
+static bool bit(const struct sim *sim, unsigned int n)
+{
+	return sim->control >> n & 1;
+}
+
+static bool enabled(const struct sim *sim, uint8_t prv)
+{
+	return (prv == 0 && bit(sim, U)) || (prv == 1 && bit(sim, S));
+}
+
+static void push(struct sim *sim, uint8_t type, uint64_t source, uint64_t target)
+{
+	sim->array[sim->index] = (struct record){ source, target, type, true };
+	sim->index = (sim->index + 1) % sim->depth;
+	sim->own++;
+}
+
+static void pop(struct sim *sim)
+{
+	sim->index = (sim->index + sim->depth - 1) % sim->depth;
+	sim->array[sim->index].valid = false;
+}
+
+/* Valid records, youngest first; the first invalid one ends them unless RAS emulation left holes. */
+static unsigned int collect(const struct sim *sim, struct record *list)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < sim->depth; i++) {
+		const struct record *r = &sim->array[(sim->index + 2 * sim->depth - 1 - i) % sim->depth];
+
+		if (r->valid)
+			list[n++] = *r;
+		else if (!bit(sim, RASEMU))
+			break;
+	}
+	return n;
+}
+
+static bool inhibited(const struct sim *sim, uint8_t type)
+{
+	switch (type) {
+	case RVT_CTR_EXCEPTION: return bit(sim, EXCINH);
+	case RVT_CTR_INTERRUPT: return bit(sim, INTRINH);
+	case RVT_CTR_TRAP_RETURN: return bit(sim, TRETINH);
+	case RVT_CTR_NOT_TAKEN: return !bit(sim, NTBREN);
+	case RVT_CTR_TAKEN: return bit(sim, TKBRINH);
+	default: return bit(sim, JUMPS + type - RVT_CTR_IND_CALL);
+	}
+}
+
+static uint8_t type_of(const struct ctr_log *log)
+{
+	static const uint8_t types[RVT_INSN_CLASSES] = {
+		[RVT_INSN_BRANCH] = RVT_CTR_TAKEN, [RVT_INSN_CALL] = RVT_CTR_CALL,
+		[RVT_INSN_JUMP] = RVT_CTR_JUMP, [RVT_INSN_JUMP_LINKED] = RVT_CTR_OTHER,
+		[RVT_INSN_IND_CALL] = RVT_CTR_IND_CALL, [RVT_INSN_IND_JUMP] = RVT_CTR_IND_JUMP,
+		[RVT_INSN_IND_JUMP_LINKED] = RVT_CTR_IND_OTHER, [RVT_INSN_COROUTINE] = RVT_CTR_SWAP,
+		[RVT_INSN_RETURN] = RVT_CTR_RETURN, [RVT_INSN_TRAP_RETURN] = RVT_CTR_TRAP_RETURN,
+	};
+	struct rvt_insn insn;
+
+	if (rvt_insn_decode((const uint8_t *)&log->insn, sizeof(log->insn), 0, &insn))
+		return RVT_CTR_UNKNOWN;
+	if (insn.iclass == RVT_INSN_BRANCH && log->next == log->pc + insn.len_bytes &&
+	    insn.offset != insn.len_bytes)
+		return RVT_CTR_NOT_TAKEN;
+	return types[insn.iclass];
+}
+
+static void transfer(struct sim *sim, const struct ctr_log *log)
+{
+	uint8_t type = type_of(log);
+
+	if (!type || sim->frozen || !enabled(sim, log->prv))
+		return;
+	if (!bit(sim, RASEMU)) {
+		if (!inhibited(sim, type))
+			push(sim, type, log->pc, enabled(sim, log->to_prv) ? log->next : 0);
+		return;
+	}
+	if (type == RVT_CTR_RETURN || type == RVT_CTR_SWAP)
+		pop(sim);
+	if (rvt_ctr_is_call(type))
+		push(sim, type, log->pc, log->next);
+}
+
+static void trap(struct sim *sim, const struct ctr_log *log)
+{
+	bool interrupt = log->kind == CTR_LOG_INTERRUPT;
+	uint8_t type = interrupt ? RVT_CTR_INTERRUPT : RVT_CTR_EXCEPTION;
+	unsigned int cause = log->insn & 0xff;
+
+	if (interrupt && log->to_prv == 1) {
+		sim->epc = log->pc;
+		sim->n_before = collect(sim, sim->before);
+		sim->own = 0;
+		sim->own_external = false;
+	}
+	if ((interrupt && cause == 13 && bit(sim, LCOFIFRZ)) || (!interrupt && cause == 3 && bit(sim, BPFRZ))) {
+		sim->frozen = true;
+		return;
+	}
+	if (sim->frozen || bit(sim, RASEMU))
+		return;
+	if (enabled(sim, log->to_prv)) {
+		if (!inhibited(sim, type))
+			push(sim, type, enabled(sim, log->prv) ? log->pc : 0, log->next);
+	} else if (enabled(sim, log->prv) && log->to_prv == 1 && bit(sim, STE)) {
+		push(sim, type, log->pc, 0);
+		sim->own_external = interrupt;
+	}
+}
+
+/* ---- registers ---- */
+
+static uint64_t from_draft(uint64_t raw)
+{
+	uint64_t control = raw & 0xff3e00001800ull;
+
+	control |= (raw >> 2 & 1) << U | (raw >> 1 & 1) << S | (raw >> 10 & 1) << RASEMU;
+	if (raw >> 9 & raw >> 38 & 1)
+		control |= 1ull << STE;
+	return control;
+}
+
+static void clear(struct sim *sim)
+{
+	memset(sim->array, 0, sizeof(sim->array));
+	sim->index = 0;
+}
+
+static uint64_t operate(const struct ctr_log *log, uint64_t old)
+{
+	unsigned int funct3 = log->insn >> 12 & 3;
+
+	return funct3 == 1 ? log->next : funct3 == 2 ? old | log->next : old & ~log->next;
+}
+
+static void write_csr(struct sim *sim, const struct ctr_log *log)
+{
+	uint64_t frozen = draft ? 1ull << 15 : 1ull << 31;
+
+	switch (log->insn >> 20) {
+	case 0x14e:
+		sim->control = operate(log, sim->control);
+		break;
+	case 0x181:
+		sim->raw_control = operate(log, sim->raw_control);
+		sim->control = from_draft(sim->raw_control);
+		sim->depth = 16 * ((sim->raw_control >> 16 & 15) + 1);
+		if (sim->raw_control >> 7 & 1) {
+			clear(sim);
+			sim->frozen = false;
+			sim->raw_control &= ~(1ull << 7);
+		}
+		break;
+	case 0x14f: case 0x183:
+		if ((log->insn >> 12 & 3) == 1)
+			sim->index = (log->next & 255) % sim->depth;
+		sim->frozen = operate(log, sim->frozen ? frozen : 0) & frozen;
+		break;
+	case 0x15f:
+		sim->depth = 16u << (log->next & 7);
+		sim->index %= sim->depth;
+		break;
+	}
+}
+
+/* ---- comparison ---- */
+
+static bool same_entries(const struct sample *sample, const struct record *list, unsigned int n)
+{
+	for (unsigned int i = 0; i < sample->head.n; i++) {
+		const struct rvt_ctr_entry *entry = &sample->entries[i];
+
+		if (i >= n || entry->type != list[i].type || entry->source != list[i].source ||
+		    entry->target != list[i].target)
+			return false;
+	}
+	return true;
+}
+
+/* The records when the handler read them: those before the interrupt, and what came with it. */
+static const char *compare(const struct sim *sim, const struct sample *sample)
+{
+	const struct rvt_ctr_sample *head = &sample->head;
+	bool strip = bit(sim, S) && !bit(sim, LCOFIFRZ);
+	struct record now[MAX_DEPTH];
+	unsigned int n = collect(sim, now), expected;
+
+	if (head->ip != sim->epc)
+		return "the ip is not that of the interrupt";
+	if (head->depth != sim->depth)
+		return "the depth is another one";
+	if (head->skipped > n || !same_entries(sample, now + head->skipped, n - head->skipped))
+		return "the entries are not those of the hart";
+	expected = n - head->skipped;
+	if (head->n != (expected < head->limit ? expected : head->limit))
+		return "entries are missing";
+	if (head->flags & 2)
+		return head->n ? "displaced, and yet there are entries" : NULL;
+	if (sim->own_external)
+		return !sample->entries[0].target && sample->entries[0].source == sim->epc ? NULL :
+			"the interrupt itself is not the first entry";
+	if (!same_entries(sample, sim->before, sim->n_before))
+		return "the entries are not those before the interrupt";
+	if (strip && !bit(sim, RASEMU) && head->skipped != sim->own)
+		return "the handler's own entries were not left out exactly";
+	return NULL;
+}
+
+static void show(const struct sim *sim, const struct sample *sample, const char *why)
+{
+	struct record now[MAX_DEPTH];
+	unsigned int n = collect(sim, now);
+
+	if (shown++ >= SHOWN)
+		return;
+	printf("sample at %" PRIu64 ": %s\n  ip %" PRIx64 " epc %" PRIx64 " depth %u/%u own %u skipped %u\n",
+	       sample->head.time, why, sample->head.ip, sim->epc, sample->head.depth, sim->depth, sim->own,
+	       sample->head.skipped);
+	for (unsigned int i = 0; i < 12; i++) {
+		const struct rvt_ctr_entry *entry = i < sample->head.n ? &sample->entries[i] : NULL;
+
+		if (entry)
+			printf("  %2u %-14s %" PRIx64 " %" PRIx64, i, rvt_ctr_type_name(entry->type),
+			       entry->source, entry->target);
+		if (i < n)
+			printf("   hart %-14s %" PRIx64 " %" PRIx64, rvt_ctr_type_name(now[i].type),
+			       now[i].source, now[i].target);
+		if (i < sim->n_before)
+			printf("   before %-14s %" PRIx64 " %" PRIx64, rvt_ctr_type_name(sim->before[i].type),
+			       sim->before[i].source, sim->before[i].target);
+		putchar('\n');
+	}
+}
+
+/* The handler begins to read: that is the next sample, or one that was not handed over. */
+static void look(struct sim *sim, unsigned int hart, const char **why)
+{
+	struct sample *sample = &samples[hart].list[samples[hart].next];
+
+	if (samples[hart].next == samples[hart].n)
+		return;
+	*why = compare(sim, sample);
+	if (*why) {
+		if (sample->head.ip == sim->epc)
+			show(sim, sample, *why);
+		return;
+	}
+	samples[hart].next++;
+	matched++;
+	full += sample->head.n == sample->head.limit;
+	for (unsigned int i = 0; i < sample->head.n; i++)
+		type_counts[sample->entries[i].type]++;
+}
+
+static int check_hart(const char *dir, unsigned int hart)
+{
+	static struct ctr_log buffer[4096];
+	struct sim *sim = calloc(1, sizeof(*sim));
+	const char *why = "it was never read on this hart";
+	char path[4096];
+	size_t n;
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%s/ctr.%u", dir, hart);
+	in = fopen(path, "r");
+	if (!in || !sim) {
+		free(sim);
+		return samples[hart].n ? fprintf(stderr, "%s: %s\n", path, strerror(errno)), -ENOENT : 0;
+	}
+	sim->depth = 16;
+	while ((n = fread(buffer, sizeof(*buffer), sizeof(buffer) / sizeof(*buffer), in))) {
+		for (size_t i = 0; i < n; i++) {
+			const struct ctr_log *log = &buffer[i];
+
+			if (log->kind == CTR_LOG_INSN)
+				transfer(sim, log);
+			else if (log->kind == CTR_LOG_INTERRUPT || log->kind == CTR_LOG_EXCEPTION)
+				trap(sim, log);
+			else if (log->kind == CTR_LOG_CLEAR)
+				clear(sim);
+			else if (log->insn >> 20 != 0x150)
+				write_csr(sim, log);
+			else if (log->next == 0x200 && sim->frozen)
+				look(sim, hart, &why);
+		}
+	}
+	fclose(in);
+	free(sim);
+	if (samples[hart].next < samples[hart].n)
+		printf("hart %u: sample %zu of %zu and those after it match nothing: %s\n", hart,
+		       samples[hart].next + 1, samples[hart].n, why);
+	return samples[hart].next < samples[hart].n ? -EBADMSG : 0;
+}
+
+/* ---- the recording ---- */
+
+static int keep_sample(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task)
+{
+	struct sample *grown;
+
+	(void)ctx;
+	(void)task;
+	if (sample->cpu < 0 || sample->cpu >= HARTS)
+		return -EBADMSG;
+	grown = reallocarray(samples[sample->cpu].list, samples[sample->cpu].n + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	samples[sample->cpu].list = grown;
+	grown += samples[sample->cpu].n++;
+	grown->head = *sample;
+	grown->entries = calloc(sample->n + 1, sizeof(*grown->entries));
+	for (unsigned int i = 0; grown->entries && i < sample->n; i++)
+		rvt_ctr_get(sample, i, &grown->entries[i]);
+	return grown->entries ? 0 : -ENOMEM;
+}
+
+static int read_recording(const char *path)
+{
+	const struct rvt_session_options options = { 0 };
+	const struct rvt_session_ctr_sink sink = { .sample = keep_sample };
+	struct rvt_session *session;
+	char *error;
+	int err = rvt_session_open(path, &options, &session, &error);
+
+	if (err) {
+		fprintf(stderr, "%s\n", error ? error : "out of memory");
+		return err;
+	}
+	err = rvt_session_is_ctr(session) ? rvt_session_run_ctr(session, &sink) : -EINVAL;
+	rvt_session_close(session);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		{ "draft", no_argument, NULL, 'd' }, { "min", required_argument, NULL, 'm' }, { 0 } };
+	uint64_t min = 1;
+	int c, err = 0;
+
+	while ((c = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
+		if (c == 'd')
+			draft = true;
+		else if (c == 'm')
+			min = strtoull(optarg, NULL, 10);
+		else
+			return 2;
+	}
+	if (argc - optind != 2 || read_recording(argv[optind + 1]))
+		return 2;
+	for (unsigned int hart = 0; hart < HARTS; hart++)
+		if (check_hart(argv[optind], hart))
+			err = 1;
+	printf("samples %" PRIu64 " full %" PRIu64 "\n", matched, full);
+	for (unsigned int type = 0; type < RVT_CTR_TYPES; type++)
+		if (type_counts[type])
+			printf("type %s %" PRIu64 "\n", rvt_ctr_type_name(type), type_counts[type]);
+	if (matched < min)
+		printf("only %" PRIu64 " samples, of at least %" PRIu64 "\n", matched, min);
+	return err || matched < min;
+}
