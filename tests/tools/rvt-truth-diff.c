@@ -4,7 +4,8 @@
  *
  * Reads `perf-rvtrace script --raw-pc` from standard input (CPU TID PRV PC per retired
  * instruction, '#' lines at gaps, starts and stops) and the truth files DIR/truth.N, and compares
- * them instruction by instruction: address, privilege and, where the truth knows it, thread.
+ * them instruction by instruction: address, privilege and, where the truth knows it, thread (a TID of
+ * "-" is not compared: a recording without context leaves in scontext what was there).
  *
  * It knows nothing of the library that decodes; of the library it uses the truth reader alone.
  */
@@ -19,6 +20,7 @@
 
 #define MAX_HARTS 64
 #define SURROUNDINGS 8
+#define ANY_TID -2
 
 struct insn {
 	uint64_t pc;
@@ -145,7 +147,8 @@ static void load(struct hart *hart, const char *path)
 static bool same(const struct insn *decoded, const struct insn *truth)
 {
 	return decoded->pc == truth->pc && decoded->prv == truth->prv &&
-	       (decoded->prv || truth->tid <= 0 || decoded->tid == truth->tid);
+	       (decoded->prv || truth->tid <= 0 || decoded->tid == ANY_TID ||
+		decoded->tid == truth->tid);
 }
 
 static void show(const char *what, const struct insn_list *list, size_t at)
@@ -240,7 +243,7 @@ static uint8_t parse_prv(const char *text)
 	return 0;
 }
 
-/* "CPU TID PRV PC"; TID is -1 or '?' when the decoder does not know it. */
+/* "CPU TID PRV PC"; TID is -1 or '?' when the decoder does not know it, '-' when nobody shall care. */
 static int parse_line(const char *line, struct insn *insn)
 {
 	char *end;
@@ -248,7 +251,11 @@ static int parse_line(const char *line, struct insn *insn)
 
 	if (end == line || *end != ' ')
 		die("a line that does not begin with a CPU number");
-	insn->tid = end[1] == '?' ? -1 : strtol(end + 1, &end, 10);
+	if (end[1] == '-' && end[2] == ' ')
+		insn->tid = ANY_TID;
+	else
+		insn->tid = end[1] == '?' ? -1 : strtol(end + 1, NULL, 10);
+	end++;
 	while (*end && *end != ' ')
 		end++;
 	if (!*end)

@@ -61,6 +61,8 @@ static int explain_open(const struct recorder *rec, int err, pid_t tid, int cpu)
 	case EPERM:
 		return explain_permission(rec);
 	case EOPNOTSUPP:
+		if (!rec->ctr && record_explain_refused(rec, cpu))
+			break;
 		cmd_error(0, "the trace hardware of cpu %d does not take the event '%s': see "
 			  "/sys/bus/event_source/devices/%s/caps\n  %sfor what it can do, and the "
 			  "kernel log for the option", cpu, rec->options.event, rec->pmu_name,

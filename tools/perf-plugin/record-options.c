@@ -10,6 +10,8 @@
 #include "cmd.h"
 #include "record.h"
 
+#define FORMAT_ETRACE 1	/* trTeFormat + 1 */
+
 static const char help[] =
 "usage: perf rvtrace record [OPTIONS] [--] [COMMAND [ARGS]]\n"
 "Records control flow from the trace encoders of the harts into a perf.data file.\n\n"
@@ -156,26 +158,87 @@ static bool all_encoders_have(const char *name)
 	return n && n == found.gl_pathc;
 }
 
-/* Hardware that has Ownership messages is of use only when the harts have scontext, too. */
-static bool is_usable(const char *term)
+/* Whether one of the numbers in caps/@file is @number. */
+static bool caps_have(const char *file, long number)
 {
-	char *scontext;
-	bool usable;
+	char *text = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/%s", file);
+	char *rest = text, *word;
+	bool has = false;
 
-	if (!all_encoders_have(term))
-		return false;
-	if (strcmp(term, "context"))
-		return true;
-	scontext = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/scontext");
-	usable = !scontext || atoi(scontext);
+	while (text && (word = strsep(&rest, " \n")))
+		has |= *word && strtol(word, NULL, 10) == number;
+	free(text);
+	return has;
+}
+
+/* Hardware that has Ownership messages is of use only when the harts have scontext, too. */
+static bool context_is_usable(void)
+{
+	char *scontext = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/scontext");
+	bool usable = !scontext || atoi(scontext);
+
 	free(scontext);
 	return usable;
 }
 
-/* Context and time stamps are on unless the event says otherwise: processes are told apart by them. */
+static bool all_encoders_speak_ntrace(void)
+{
+	char *formats = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/formats");
+	bool ntrace = formats && strstr(formats, "ntrace");
+
+	/* With several formats the driver takes N-Trace unless it is told otherwise. */
+	free(formats);
+	return ntrace;
+}
+
+/*
+ * Is this term on unless the event says otherwise? Processes are told apart by context and time stamps.
+ * Options of N-Trace that make the trace smaller and lose nothing are on as well. Of the implicit
+ * return modes only 3 compares whole addresses: with the others flow may be wrong where a program
+ * does not return to its caller, so they must be asked for.
+ */
+static bool is_default(const char *name, bool ntrace)
+{
+	if (!strcmp(name, "context") && !context_is_usable())
+		return false;
+	if (strcmp(name, "context") && strcmp(name, "timestamp") && !ntrace)
+		return false;
+	if (!strcmp(name, "implicit_return") && !caps_have("implicit_return_modes", 3))
+		return false;
+	return all_encoders_have(name);
+}
+
+/* False: the event, as written, asks for E-Trace. */
+static bool event_wants_ntrace(const struct recorder *rec)
+{
+	const struct pmu_term *format = pmu_term(&rec->pmu, "format");
+	struct perf_event_attr attr = { 0 };
+	bool modified;
+	char *error;
+
+	/* What is wrong with it is told later. */
+	if (pmu_parse_event(&rec->pmu, rec->pmu_name, rec->options.event, &attr, &modified, &error))
+		free(error);
+	return !format || pmu_get(format, &attr) != FORMAT_ETRACE;
+}
+
+static void set_defaults(struct recorder *rec)
+{
+	static const char *const names[] = {
+		"context", "timestamp", "implicit_return", "sequential_jump", "repeated_history",
+	};
+	bool ntrace = all_encoders_speak_ntrace() && event_wants_ntrace(rec);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct pmu_term *term = pmu_term(&rec->pmu, names[i]);
+
+		if (term && is_default(names[i], ntrace))
+			pmu_set(term, 1, &rec->trace_attr);
+	}
+}
+
 int record_parse_event(struct recorder *rec, bool *modified)
 {
-	static const char *const defaults[] = { "context", "timestamp" };
 	char *error;
 
 	rec->ctr = record_is_ctr(rec->options.event);
@@ -189,12 +252,8 @@ int record_parse_event(struct recorder *rec, bool *modified)
 	}
 	if (rec->ctr)
 		record_ctr_defaults(rec);
-	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++) {
-		const struct pmu_term *term = pmu_term(&rec->pmu, defaults[i]);
-
-		if (!rec->ctr && term && is_usable(defaults[i]))
-			pmu_set(term, 1, &rec->trace_attr);
-	}
+	else
+		set_defaults(rec);
 	if (pmu_parse_event(&rec->pmu, rec->pmu_name, rec->options.event, &rec->trace_attr, modified,
 			    &error)) {
 		cmd_error(0, "%s", error ? error : "out of memory");

@@ -82,6 +82,9 @@ int record_enable(struct recorder *rec);
 void record_disable(struct recorder *rec);
 void record_close(struct recorder *rec);
 
+/* record-refused.c: says which terms of the event the hardware does not take. False: it is none of them. */
+bool record_explain_refused(const struct recorder *rec, int cpu);
+
 /* record-ring.c: writes what the rings hold. Returns -errno of the output file. */
 int record_drain(struct recorder *rec, bool last);
 int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes);

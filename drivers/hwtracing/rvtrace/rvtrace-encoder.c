@@ -46,16 +46,26 @@ static int rvtrace_encoder_reset(struct rvtrace_component *comp)
 static const struct {
 	u64 config;
 	u32 feature;
+	const char *name;
 } rvtrace_features[] = {
-	{ RVTRACE_CONFIG_BRANCH_PREDICTION, RVTRACE_TE_FEATURES_BRANCH_PREDICTION },
-	{ RVTRACE_CONFIG_JUMP_TARGET_CACHE, RVTRACE_TE_FEATURES_JUMP_TARGET_CACHE },
-	{ RVTRACE_CONFIG_IMPLICIT_RETURN, RVTRACE_TE_FEATURES_IMPLICIT_RETURN },
-	{ RVTRACE_CONFIG_SEQUENTIAL_JUMP, RVTRACE_TE_FEATURES_SEQUENTIAL_JUMP },
-	{ RVTRACE_CONFIG_REPEATED_HISTORY, RVTRACE_TE_FEATURES_REPEATED_HISTORY },
-	{ RVTRACE_CONFIG_ALL_JUMPS, RVTRACE_TE_FEATURES_ALL_JUMPS },
-	{ RVTRACE_CONFIG_EXTEND_ADDRESS_MSB, RVTRACE_TE_FEATURES_EXTEND_ADDR_MSB },
-	{ RVTRACE_CONFIG_FULL_ADDRESS, RVTRACE_TE_FEATURES_NO_ADDR_DIFF },
-	{ RVTRACE_CONFIG_IMPLICIT_EXCEPTION, RVTRACE_TE_FEATURES_NO_TRAP_ADDR },
+	{ RVTRACE_CONFIG_BRANCH_PREDICTION, RVTRACE_TE_FEATURES_BRANCH_PREDICTION,
+	  "branch_prediction" },
+	{ RVTRACE_CONFIG_JUMP_TARGET_CACHE, RVTRACE_TE_FEATURES_JUMP_TARGET_CACHE,
+	  "jump_target_cache" },
+	{ RVTRACE_CONFIG_IMPLICIT_RETURN, RVTRACE_TE_FEATURES_IMPLICIT_RETURN,
+	  "implicit_return" },
+	{ RVTRACE_CONFIG_SEQUENTIAL_JUMP, RVTRACE_TE_FEATURES_SEQUENTIAL_JUMP,
+	  "sequential_jump" },
+	{ RVTRACE_CONFIG_REPEATED_HISTORY, RVTRACE_TE_FEATURES_REPEATED_HISTORY,
+	  "repeated_history" },
+	{ RVTRACE_CONFIG_ALL_JUMPS, RVTRACE_TE_FEATURES_ALL_JUMPS,
+	  "all_jumps" },
+	{ RVTRACE_CONFIG_EXTEND_ADDRESS_MSB, RVTRACE_TE_FEATURES_EXTEND_ADDR_MSB,
+	  "extend_address_msb" },
+	{ RVTRACE_CONFIG_FULL_ADDRESS, RVTRACE_TE_FEATURES_NO_ADDR_DIFF,
+	  "full_address" },
+	{ RVTRACE_CONFIG_IMPLICIT_EXCEPTION, RVTRACE_TE_FEATURES_NO_TRAP_ADDR,
+	  "implicit_exception" },
 };
 
 /* perf has no way to say which option it was: the log has it. */
@@ -72,11 +82,13 @@ static int rvtrace_configure_features(const struct rvtrace_encoder *enc,
 	u32 return_mode = FIELD_GET(RVTRACE_CONFIG_IMPLICIT_RETURN_MODE, options);
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(rvtrace_features); i++)
-		if (options & rvtrace_features[i].config)
-			program->features |= rvtrace_features[i].feature;
-	if (program->features & ~caps->features)
-		return rvtrace_refuse(enc, "option of trTeInstFeatures that was asked for");
+	for (i = 0; i < ARRAY_SIZE(rvtrace_features); i++) {
+		if (!(options & rvtrace_features[i].config))
+			continue;
+		if (!(caps->features & rvtrace_features[i].feature))
+			return rvtrace_refuse(enc, rvtrace_features[i].name);
+		program->features |= rvtrace_features[i].feature;
+	}
 	if (return_mode && !(caps->return_modes & BIT(return_mode)))
 		return rvtrace_refuse(enc, "such implicit_return_mode");
 	/* The enable bit and the mode are two fields: an encoder may want both. */

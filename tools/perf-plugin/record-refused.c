@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The hardware does not take the event: which term it is, and what it takes instead. */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd.h"
+#include "record.h"
+
+#define ENCODERS "/sys/bus/rvtrace/devices/encoder-*"
+#define CAPS "/sys/bus/event_source/devices/" RECORD_PMU "/caps/"
+
+/* Terms with values that the hardware may lack, and the file in caps/ that lists those it has. */
+static const struct {
+	const char *term, *caps;
+} value_terms[] = {
+	{ "mode", "modes" },
+	{ "syncmode", "syncmodes" },
+	{ "syncmax", "syncmax_values" },
+	{ "implicit_return_mode", "implicit_return_modes" },
+	{ "format", "formats" },
+};
+
+/* Terms that are options of one bit: an encoder's `features` has the names of those it has. */
+static const char *const feature_terms[] = {
+	"branch_prediction", "jump_target_cache", "implicit_return", "sequential_jump",
+	"repeated_history", "all_jumps", "extend_address_msb", "full_address",
+	"implicit_exception", "context", "timestamp", "stall", "trigger",
+};
+
+/* Whether @word is one of those in @text. */
+static bool has_word(const char *text, const char *word)
+{
+	char *copy = strdup(text), *rest = copy, *item;
+	bool has = false;
+
+	while (!has && (item = strsep(&rest, " ,\n")))
+		has = !strcmp(item, word);
+	free(copy);
+	return has;
+}
+
+/* A file of the encoder of @cpu, malloc'd; NULL: there is none. */
+static char *encoder_text(int cpu, const char *file)
+{
+	char *text = NULL;
+	glob_t found;
+
+	if (glob(ENCODERS, 0, NULL, &found))
+		return NULL;
+	for (size_t i = 0; i < found.gl_pathc && !text; i++) {
+		char *number = read_text("%s/cpu", found.gl_pathv[i]);
+
+		if (number && atoi(number) == cpu)
+			text = read_text("%s/%s", found.gl_pathv[i], file);
+		free(number);
+	}
+	globfree(&found);
+	return text;
+}
+
+static uint64_t term_value(const struct recorder *rec, const char *name)
+{
+	const struct pmu_term *term = pmu_term(&rec->pmu, name);
+
+	return term ? pmu_get(term, &rec->trace_attr) : 0;
+}
+
+static bool explain_features(const struct recorder *rec, int cpu)
+{
+	char *features = encoder_text(cpu, "features");
+	bool found = false;
+
+	for (size_t i = 0; features && i < sizeof(feature_terms) / sizeof(*feature_terms); i++) {
+		if (!term_value(rec, feature_terms[i]) || has_word(features, feature_terms[i]))
+			continue;
+		cmd_error(0, "the trace hardware of cpu %d has no '%s'; it has: %s", cpu,
+			  feature_terms[i], *features ? features : "no options");
+		found = true;
+	}
+	free(features);
+	return found;
+}
+
+static bool explain_values(const struct recorder *rec)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(value_terms) / sizeof(*value_terms); i++) {
+		uint64_t value = term_value(rec, value_terms[i].term);
+		char *valid, number[24];
+
+		/* 0 leaves the choice to the driver; syncmax counts beside syncmode only */
+		if (!strcmp(value_terms[i].term, "syncmax") ? !term_value(rec, "syncmode") : !value)
+			continue;
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
+		valid = read_text(CAPS "%s", value_terms[i].caps);
+		if (valid && !has_word(valid, number)) {
+			for (char *newline = valid; (newline = strchr(newline, '\n')); )
+				*newline = ',';
+			cmd_error(0, "the trace hardware has no %s=%s; valid values: %s",
+				  value_terms[i].term, number, *valid ? valid : "none");
+			found = true;
+		}
+		free(valid);
+	}
+	return found;
+}
+
+bool record_explain_refused(const struct recorder *rec, int cpu)
+{
+	char *scontext = read_text(CAPS "scontext");
+	bool found = explain_features(rec, cpu);
+
+	found |= explain_values(rec);
+	if (term_value(rec, "context") && scontext && !atoi(scontext)) {
+		cmd_error(0, "the harts have no CSR scontext: 'context' is of no use; record with context=0");
+		found = true;
+	}
+	free(scontext);
+	return found;
+}
