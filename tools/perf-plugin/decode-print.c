@@ -58,40 +58,48 @@ static const char *const class_names[RVT_INSN_CLASSES] = {
 
 /* ---- output ---- */
 
-int decode_output_open(struct decode_output *output)
+int decode_output_open(struct decode_output *output,
+		       int (*write)(void *ctx, const char *text, size_t len), void *ctx)
 {
-	*output = (struct decode_output){ .text = malloc(OUTPUT_SIZE) };
+	*output = (struct decode_output){ .text = malloc(OUTPUT_SIZE), .write = write, .ctx = ctx };
 	return output->text ? 0 : -ENOMEM;
 }
 
-static void output_flush(struct decode_output *output)
+int decode_output_flush(struct decode_output *output)
 {
-	size_t done = 0;
-
-	while (done < output->used && !output->error) {
-		ssize_t n = write(STDOUT_FILENO, output->text + done, output->used - done);
-
-		if (n >= 0)
-			done += n;
-		else if (errno != EINTR)
-			output->error = -errno;
-	}
+	if (!output->error && output->used)
+		output->error = output->write(output->ctx, output->text, output->used);
 	output->used = 0;
+	return output->error;
 }
 
-int decode_output_close(struct decode_output *output)
+void decode_output_close(struct decode_output *output)
 {
-	output_flush(output);
 	free(output->text);
 	output->text = NULL;
-	return output->error;
+}
+
+int decode_write_stdout(void *ctx, const char *text, size_t len)
+{
+	(void)ctx;
+	while (len) {
+		ssize_t n = write(STDOUT_FILENO, text, len);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			text += n;
+			len -= n;
+		}
+	}
+	return 0;
 }
 
 /* Room for @len bytes, which the caller adds to .used as far as it needs them. */
 static inline char *output_room(struct decode_output *output, size_t len)
 {
 	if (OUTPUT_SIZE - output->used < len)
-		output_flush(output);
+		decode_output_flush(output);
 	return output->text + output->used;
 }
 
@@ -109,6 +117,26 @@ static char *put_hex(char *p, uint64_t value)
 	}
 }
 
+static char *put_decimal(char *p, uint64_t value)
+{
+	char digits[20];
+	int n = 0;
+
+	do
+		digits[n++] = '0' + value % 10;
+	while (value /= 10);
+	while (n)
+		*p++ = digits[--n];
+	return p;
+}
+
+static char *put_text(char *p, const char *text)
+{
+	while (*text)
+		*p++ = *text++;
+	return p;
+}
+
 static char *put_prefix(const struct decode_printer *printer, char *p)
 {
 	memcpy(p, printer->prefix, printer->prefix_len);
@@ -124,6 +152,14 @@ static uint64_t pc_of(const struct rvt_block *block, uint32_t insn)
 	for (uint32_t i = 0; i < insn; i++)
 		pc += 2 * block->halfwords[i];
 	return pc;
+}
+
+/* Behind the last instruction of the run. */
+static uint64_t end_of(const struct rvt_run *run)
+{
+	if (run->first + run->count == run->block->insns)
+		return run->block->pc + run->block->bytes;
+	return pc_of(run->block, run->first + run->count);
 }
 
 static char *put_pcs(const struct decode_printer *printer, char *p, const struct rvt_run *run)
@@ -195,8 +231,10 @@ static void print_block(struct decode_printer *printer, const struct rvt_run *ru
 
 	p = put_hex(p, pc_of(run->block, run->first));
 	*p++ = ' ';
-	p = put_hex(p, pc_of(run->block, run->first + run->count));
-	p += sprintf(p, " %u\n", run->count);
+	p = put_hex(p, end_of(run));
+	*p++ = ' ';
+	p = put_decimal(p, run->count);
+	*p++ = '\n';
 	printer->output->used += p - line;
 }
 
@@ -207,7 +245,9 @@ static void put_edge(struct decode_printer *printer, uint64_t from, uint64_t to,
 	p = put_hex(p, from);
 	*p++ = ' ';
 	p = put_hex(p, to);
-	p += sprintf(p, " %s\n", kind);
+	*p++ = ' ';
+	p = put_text(p, kind);
+	*p++ = '\n';
 	printer->output->used += p - line;
 }
 
@@ -220,8 +260,8 @@ static void print_edge(struct decode_printer *printer, const struct rvt_run *run
 	if (printer->has_last && printer->next_pc != pc)
 		put_edge(printer, printer->last_pc, pc, printer->last_kind);
 	printer->has_last = true;
-	printer->last_pc = pc_of(block, end - 1);
-	printer->next_pc = printer->last_pc + 2 * block->halfwords[end - 1];
+	printer->next_pc = end_of(run);
+	printer->last_pc = printer->next_pc - 2 * block->halfwords[end - 1];
 	printer->last_kind = class_names[end == block->insns ? block->iclass : RVT_INSN_SEQUENTIAL];
 }
 
@@ -260,6 +300,13 @@ int decode_printer_event(struct decode_printer *printer, const struct rvt_event 
 	    event->type == RVT_EVENT_STOP || event->type == RVT_EVENT_LOST)
 		printer->has_last = false;
 	return printer->output->error;
+}
+
+void decode_printer_end(struct decode_printer *printer, const uint64_t *next_pc)
+{
+	if (printer->has_last && next_pc && printer->next_pc != *next_pc)
+		put_edge(printer, printer->last_pc, *next_pc, printer->last_kind);
+	printer->has_last = false;
 }
 
 struct decode_printer *decode_printer_create(enum decode_print print, const char *prefix,

@@ -14,16 +14,13 @@
 #include <unistd.h>
 #include <rvtrace/dump.h>
 #include <rvtrace/image.h>
-#include <rvtrace/stream.h>
 #include "cmd.h"
 #include "decode.h"
 
 enum { STATUS_CLEAN, STATUS_LOST, STATUS_UNUSABLE };
 
-#define CHUNK (1 << 20)
 #define MAX_IMAGES 64
-#define MAX_SOURCES (1 << 16)
-#define ALL_SOURCES -1
+#define MAX_JOBS 256
 
 struct image_arg {
 	const char *text;
@@ -37,16 +34,7 @@ struct options {
 	enum decode_print print;
 	long src;
 	unsigned int jobs;
-	bool wrapped;
 	uint64_t wrapped_at;
-};
-
-/* One source of the dump. */
-struct source {
-	struct command *command;
-	unsigned int src;
-	struct rvt_flow *flow;
-	struct decode_printer *printer;
 };
 
 struct command {
@@ -54,14 +42,7 @@ struct command {
 	struct rvt_params params;
 	struct rvt_image *image;
 	struct rvt_space *space;
-	struct decode_output output;
-	int fd;
-	uint64_t size;
-	bool tagged;			/* lines begin with the source */
-	bool lost;
-	unsigned int n_sources;
-	struct source **sources;	/* by number; NULL: not seen */
-	struct rvt_stream_stats stats;
+	struct decode_job job;
 };
 
 static const char usage_text[] =
@@ -78,7 +59,8 @@ static const char usage_text[] =
 	"                       packet: the messages themselves\n"
 	"                       none: a summary on standard error\n"
 	"  --src N              only this source\n"
-	"  --jobs N             threads\n"
+	"  --jobs N             threads; with several sources in DUMP, what one source prints may\n"
+	"                       come earlier or later among the others\n"
 	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n"
 	"\n"
 	"Exit status: 0 clean; 1 something was lost or wrong (see standard error); 2 unusable\n"
@@ -138,16 +120,15 @@ static int parse_option(struct options *o, int opt)
 		ret = parse_print(optarg, &o->print);
 		break;
 	case 's':
-		ret = parse_number("--src", optarg, MAX_SOURCES - 1, &number);
+		ret = parse_number("--src", optarg, DECODE_MAX_SOURCES - 1, &number);
 		o->src = number;
 		break;
 	case 'j':
-		ret = parse_number("--jobs", optarg, 1024, &number);
-		o->jobs = number;
+		ret = parse_number("--jobs", optarg, MAX_JOBS, &number);
+		o->jobs = number ? number : 1;
 		break;
 	case 'w':
 		ret = parse_number("--wrapped-at", optarg, INT64_MAX, &o->wrapped_at);
-		o->wrapped = true;
 		break;
 	case 'h':
 		fputs(usage_text, stdout);
@@ -235,15 +216,19 @@ static int open_dump(struct command *c)
 	const struct options *o = &c->options;
 	struct stat st;
 
-	c->fd = open(o->path, O_RDONLY | O_CLOEXEC);
-	if (c->fd < 0 || fstat(c->fd, &st))
+	c->job.fd = open(o->path, O_RDONLY | O_CLOEXEC);
+	if (c->job.fd < 0 || fstat(c->job.fd, &st))
 		return cmd_error(STATUS_UNUSABLE, "%s: %s", o->path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return cmd_error(STATUS_UNUSABLE, "%s: not a regular file", o->path);
-	c->size = st.st_size;
-	if (o->wrapped && o->wrapped_at > c->size)
+	if (o->wrapped_at > (uint64_t)st.st_size)
 		return cmd_error(STATUS_UNUSABLE, "--wrapped-at: %s has only %" PRIu64 " bytes",
-				 o->path, c->size);
+				 o->path, (uint64_t)st.st_size);
+	c->job = (struct decode_job){
+		.path = o->path, .fd = c->job.fd, .size = st.st_size, .first = o->wrapped_at,
+		.params = &c->params, .space = c->space, .print = o->print, .src = o->src,
+		.jobs = o->jobs,
+	};
 	return 0;
 }
 
@@ -267,261 +252,71 @@ static int load_files(struct command *c)
 	return open_dump(c);
 }
 
-/* ---- what the decoder tells ---- */
+/* ---- the command ---- */
 
-static void report(struct command *c, const struct rvt_event *event, const struct source *source)
+static int feed_dump(void *ctx, const void *bytes, size_t len, uint64_t position)
 {
-	c->lost = true;
-	fprintf(stderr, "%s: offset 0x%" PRIx64 ": ", c->options.path, event->offset);
-	if (source && c->tagged)
-		fprintf(stderr, "source %u: ", source->src);
-	fprintf(stderr, "%s\n", event->detail ? event->detail : "flow is lost");
-}
-
-static int on_runs(void *ctx, const struct rvt_run *runs, size_t n)
-{
-	struct source *source = ctx;
-
-	return decode_printer_runs(source->printer, runs, n);
-}
-
-static int on_event(void *ctx, const struct rvt_event *event)
-{
-	struct source *source = ctx;
-
-	if (event->type == RVT_EVENT_LOST)
-		report(source->command, event, source);
-	return decode_printer_event(source->printer, event);
-}
-
-static int on_stream_event(void *ctx, const struct rvt_event *event)
-{
-	if (event->type == RVT_EVENT_LOST)
-		report(ctx, event, NULL);
+	rvt_dump_feed(ctx, bytes, len, position);
 	return 0;
 }
 
-static void source_destroy(struct source *source)
-{
-	if (!source)
-		return;
-	rvt_flow_destroy(source->flow);
-	decode_printer_destroy(source->printer);
-	free(source);
-}
-
-static struct source *source_create(struct command *c, unsigned int src)
-{
-	struct source *source = calloc(1, sizeof(*source));
-	struct rvt_flow_sink sink = { source, NULL, on_event };
-	struct rvt_flow_config config;
-	char prefix[16] = "";
-
-	if (!source)
-		return NULL;
-	source->command = c;
-	source->src = src;
-	if (c->tagged)
-		snprintf(prefix, sizeof(prefix), "%u ", src);
-	if (c->options.print <= PRINT_EDGE)
-		sink.runs = on_runs;
-	rvt_stream_flow_config(&c->params, &config);
-	source->printer = decode_printer_create(c->options.print, prefix, c->space, &c->output);
-	if (!source->printer || rvt_flow_create(&config, &sink, &source->flow)) {
-		source_destroy(source);
-		return NULL;
-	}
-	rvt_flow_set_space(source->flow, c->space);
-	return source;
-}
-
-static struct rvt_flow *on_source(void *ctx, unsigned int src)
-{
-	struct command *c = ctx;
-
-	if (src >= MAX_SOURCES || (c->options.src != ALL_SOURCES && c->options.src != src))
-		return NULL;
-	if (!c->sources[src]) {
-		c->sources[src] = source_create(c, src);
-		c->n_sources++;
-	}
-	return c->sources[src] ? c->sources[src]->flow : NULL;
-}
-
-/* ---- passes over the dump ---- */
-
-/* Reads [from, to) of the dump in pieces. @take: its non-zero return value ends that. */
-static int read_range(struct command *c, uint64_t from, uint64_t to, void *ctx,
-		      int (*take)(void *ctx, const void *bytes, size_t len, uint64_t offset))
-{
-	char *buffer = malloc(CHUNK);
-	int ret = buffer ? 0 : -ENOMEM;
-
-	while (!ret && from < to) {
-		size_t want = to - from < CHUNK ? to - from : CHUNK;
-		ssize_t n = pread(c->fd, buffer, want, from);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			ret = n ? -errno : -EIO;
-			break;
-		}
-		ret = take(ctx, buffer, n, from);
-		from += n;
-	}
-	free(buffer);
-	return ret;
-}
-
-/* The whole dump, the oldest byte first. */
-static int read_dump(struct command *c, void *ctx,
-		     int (*take)(void *ctx, const void *bytes, size_t len, uint64_t offset))
-{
-	uint64_t first = c->options.wrapped ? c->options.wrapped_at : 0;
-	int ret = read_range(c, first, c->size, ctx, take);
-
-	return ret ? ret : read_range(c, 0, first, ctx, take);
-}
-
-static int feed_stream(void *ctx, const void *bytes, size_t len, uint64_t offset)
-{
-	return rvt_stream_feed(ctx, bytes, len, offset);
-}
-
-static int feed_dump(void *ctx, const void *bytes, size_t len, uint64_t offset)
-{
-	rvt_dump_feed(ctx, bytes, len, offset);
-	return 0;
-}
-
-static struct rvt_flow *count_source(void *ctx, unsigned int src)
-{
-	(void)src;
-	(*(unsigned int *)ctx)++;
-	return NULL;
-}
-
-/* How many sources there are: lines are tagged only when there are several. */
-static int count_sources(struct command *c, unsigned int *n)
-{
-	struct rvt_stream_ops ops = { .ctx = n, .flow = count_source };
-	struct rvt_stream *stream;
-	int ret = rvt_stream_create(&c->params, &ops, &stream);
-
-	*n = 0;
-	if (ret)
-		return ret;
-	ret = read_dump(c, stream, feed_stream);
-	if (!ret)
-		ret = rvt_stream_finish(stream);
-	rvt_stream_destroy(stream);
-	return ret;
-}
-
-static int print_packets(struct command *c)
+static int print_packets(struct decode_job *job)
 {
 	struct rvt_dump_stats stats;
 	struct rvt_dump *dump;
-	int ret = rvt_dump_create(&c->params, 0, stdout, &dump);
+	int ret = rvt_dump_create(job->params, 0, stdout, &dump);
 
 	if (ret)
 		return ret;
-	ret = read_dump(c, dump, feed_dump);
+	ret = decode_read(job, 0, job->size, dump, feed_dump);
 	if (!ret)
 		rvt_dump_finish(dump);
 	rvt_dump_stats(dump, &stats);
-	c->lost = stats.damaged;
+	job->lost = stats.damaged;
 	rvt_dump_destroy(dump);
 	if (!ret && (fflush(stdout) || ferror(stdout)))
 		ret = -EIO;
 	return ret;
 }
 
-static int decode(struct command *c)
+static void print_summary(const struct decode_job *job)
 {
-	struct rvt_stream_ops ops = { c, on_source, on_stream_event };
-	struct rvt_stream *stream;
-	unsigned int n = 1;
-	int ret = 0;
-
-	if (c->options.src == ALL_SOURCES && (c->params.src_bits || c->params.srcid_bits))
-		ret = count_sources(c, &n);
-	if (ret)
-		return ret;
-	c->tagged = n > 1;
-	c->sources = calloc(MAX_SOURCES, sizeof(c->sources[0]));
-	if (!c->sources)
-		return -ENOMEM;
-	ret = rvt_stream_create(&c->params, &ops, &stream);
-	if (ret)
-		return ret;
-	ret = read_dump(c, stream, feed_stream);
-	if (!ret)
-		ret = rvt_stream_finish(stream);
-	rvt_stream_stats(stream, &c->stats);
-	rvt_stream_destroy(stream);
-	return ret;
-}
-
-static void print_summary(const struct command *c)
-{
-	struct rvt_flow_stats sum = {};
-
-	for (unsigned int i = 0; i < MAX_SOURCES; i++) {
-		struct rvt_flow_stats stats;
-
-		if (!c->sources[i])
-			continue;
-		rvt_flow_stats(c->sources[i]->flow, &stats);
-		sum.insns += stats.insns;
-		sum.branches += stats.branches;
-		sum.traps += stats.traps;
-		sum.gaps += stats.gaps;
-	}
 	fprintf(stderr, "%s: %" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " traps, "
 		"%u sources, %" PRIu64 " bytes, %" PRIu64 " messages, %" PRIu64
-		" synchronisations, %" PRIu64 " gaps, %" PRIu64 " errors\n",
-		c->options.path, sum.insns, sum.branches, sum.traps, c->n_sources, c->stats.bytes,
-		c->stats.messages, c->stats.syncs, sum.gaps, c->stats.errors);
+		" synchronisations, %" PRIu64 " gaps, %" PRIu64 " errors\n", job->path,
+		job->flow.insns, job->flow.branches, job->flow.traps, job->n_sources,
+		job->stream.bytes, job->stream.messages, job->stream.syncs, job->flow.gaps,
+		job->stream.errors);
 }
 
 static int run_command(struct command *c)
 {
+	struct decode_job *job = &c->job;
 	int ret = load_files(c);
 
 	if (ret)
 		return ret;
-	ret = decode_output_open(&c->output);
-	if (!ret)
-		ret = c->options.print == PRINT_PACKET ? print_packets(c) : decode(c);
-	if (c->output.error)
-		ret = c->output.error;
+	ret = job->print == PRINT_PACKET ? print_packets(job) : decode_run(job);
 	if (ret == -EINVAL)
 		return cmd_error(STATUS_UNUSABLE, "%s: these parameters fit no decoder",
 				 c->options.params_path);
-	if (!ret)
-		ret = decode_output_close(&c->output);
 	if (ret)
-		return cmd_error(STATUS_UNUSABLE, "%s: %s", c->options.path, strerror(-ret));
-	if (c->options.print == PRINT_NONE)
-		print_summary(c);
-	return c->lost || c->stats.errors ? STATUS_LOST : STATUS_CLEAN;
+		return cmd_error(STATUS_UNUSABLE, "%s: %s", job->path, strerror(-ret));
+	if (job->print == PRINT_NONE)
+		print_summary(job);
+	return job->lost || job->stream.errors ? STATUS_LOST : STATUS_CLEAN;
 }
 
 int cmd_decode(int argc, char **argv)
 {
-	struct command c = { .options = { .src = ALL_SOURCES, .jobs = 1 }, .fd = -1 };
+	struct command c = { .options = { .src = DECODE_ALL_SOURCES, .jobs = 1 },
+			     .job = { .fd = -1 } };
 	int ret = parse_options(argc, argv, &c.options);
 
 	if (!ret)
 		ret = run_command(&c);
-	for (unsigned int i = 0; c.sources && i < MAX_SOURCES; i++)
-		source_destroy(c.sources[i]);
-	free(c.sources);
-	free(c.output.text);
 	rvt_image_destroy(c.image);
-	if (c.fd >= 0)
-		close(c.fd);
+	if (c.job.fd >= 0)
+		close(c.job.fd);
 	return ret;
 }
