@@ -98,6 +98,11 @@ struct rvt_etrace_encoder_config {
 	bool context_precise;	/* with a synchronisation packet instead of a context packet */
 	unsigned int sync_mode;	/* trTeInstSyncMode: 0 off, 1 packets, 2 clocks, 3 half-words */
 	unsigned int sync_max;	/* trTeInstSyncMax: period is 2^(n+4) units */
+	/*
+	 * Encapsulation timestamps (with now and timestamp_bytes) in every packet, not only in those of
+	 * format 3, which are all that begin something.
+	 */
+	bool timestamp_all;
 	/* Branch prediction count that is reported with an address (0: what the dialect says). */
 	uint32_t max_branch_count;
 	/*

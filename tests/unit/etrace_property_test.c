@@ -634,6 +634,7 @@ static void make_config(struct world *w)
 	c->flow = below(w, 4);
 	c->context = !w->params.nocontext_p && one_in(w, 2);
 	c->context_precise = one_in(w, 2);
+	c->timestamp_all = one_in(w, 2);
 	c->sync_mode = below(w, 4);
 	c->sync_max = below(w, 6);
 	c->max_branch_count = one_in(w, 2) ? below(w, 100) : 0;

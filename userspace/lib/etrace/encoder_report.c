@@ -18,7 +18,8 @@ static struct rvt_etrace_msg new_msg(const struct rvt_etrace_encoder *enc,
 	msg.kind = kind;
 	msg.src = config->src;
 	msg.flow = config->flow;
-	msg.extend = config->now && enc->codec.params.timestamp_bytes;
+	msg.extend = config->now && enc->codec.params.timestamp_bytes &&
+		     (config->timestamp_all || kind <= RVT_ETRACE_SYNC_SUPPORT);
 	msg.notify = msg.updiscon = msg.irreport = msg.not_taken = false;
 	msg.present = 0;
 	msg.timestamp = 0;
