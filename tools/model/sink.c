@@ -33,14 +33,15 @@ struct sink {
 	uint32_t filled;
 };
 
-static uint64_t get64(const struct component *c, uint32_t low)
-{
-	return (uint64_t)reg_get(c, low + 4) << 32 | reg_get(c, low);
-}
-
 static bool smem(const struct component *c)
 {
 	return reg_get(c, 0) & RAM_MODE_SMEM;
+}
+
+/* Addresses of SRAM have no upper half. */
+static uint64_t get64(const struct component *c, uint32_t low)
+{
+	return (smem(c) ? (uint64_t)reg_get(c, low + 4) << 32 : 0) | reg_get(c, low);
 }
 
 /* Memory at a bus address, or NULL. */

@@ -30,16 +30,11 @@ uint64_t model_time(void)
 	return now;
 }
 
-static uint64_t clock_of_hart(const struct component *c)
+/* What the unit counts. Harts have no clock of their own here. */
+static uint64_t source(const struct component *c)
 {
-	return c->type == PART_ENCODER ? harts[c->index].insns : 0;
-}
-
-/* What the unit counts. */
-static uint64_t source(const struct component *c, unsigned int mode)
-{
-	if (mode == TS_CORE || model.args.clock == CLOCK_OF_INSNS)
-		return clock_of_hart(c);
+	if (model.args.clock == CLOCK_OF_INSNS)
+		return c->type == PART_ENCODER ? harts[c->index].insns : 0;
 	return model_time();
 }
 
@@ -54,12 +49,12 @@ static uint64_t counter(const struct component *c)
 	unsigned int mode = TS_MODE(ctl);
 
 	if (mode == TS_EXTERNAL)
-		return source(c, mode);
+		return source(c);
 	if (!is_internal(mode))
 		return 0;
 	if (!(ctl & TS_COUNT))
 		return c->timestamp.held;
-	return (source(c, mode) - c->timestamp.base) >> 2 * TS_PRESCALE(ctl);
+	return (source(c) - c->timestamp.base) >> 2 * TS_PRESCALE(ctl);
 }
 
 /* The funnel that shares its counter: the first on the way down with one. */
@@ -116,7 +111,7 @@ void timestamp_wrote(struct component *c, uint32_t value)
 	if (value & TS_RESET)
 		c->timestamp.held = 0;
 	if (ctl & TS_COUNT)
-		c->timestamp.base = source(c, mode) - (c->timestamp.held << 2 * TS_PRESCALE(ctl));
+		c->timestamp.base = source(c) - (c->timestamp.held << 2 * TS_PRESCALE(ctl));
 }
 
 void timestamp_show(struct component *c)
