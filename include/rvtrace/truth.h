@@ -64,8 +64,8 @@ int rvt_truth_run(struct rvt_truth_writer *writer, uint64_t id);
 int rvt_truth_part(struct rvt_truth_writer *writer, uint64_t id, uint32_t first, uint32_t count);
 /*
  * The encoder has passed on all that was written so far: a LOST record that comes before the next
- * mark goes here, not where it is written. What follows stays in memory until the next mark, OFF or LOST.
- * ON is a mark.
+ * mark goes here, not where it is written. What follows stays in memory until the next mark, OFF or
+ * LOST. ON is a mark.
  */
 int rvt_truth_mark(struct rvt_truth_writer *writer);
 /* STATE, TRAP, ON, OFF, LOST, FOUND. */

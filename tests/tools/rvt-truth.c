@@ -69,7 +69,8 @@ static void print_pcs(const struct rvt_truth_record *rec)
 
 static void print_trap(const struct rvt_truth_record *rec)
 {
-	printf("trap %s cause %" PRIu64 " epc %016" PRIx64 " tval %" PRIx64 " handler %016" PRIx64 "\n",
+	printf("trap %s cause %" PRIu64 " epc %016" PRIx64 " tval %" PRIx64 " handler %016" PRIx64
+	       "\n",
 	       rec->interrupt ? "interrupt" : "exception", rec->cause, rec->epc, rec->tval,
 	       rec->handler);
 }
@@ -81,8 +82,8 @@ static void print_record(const struct rvt_truth_record *rec)
 		printf("insns %016" PRIx64 " count %u\n", rec->pc, rec->count);
 		break;
 	case RVT_TRUTH_STATE:
-		printf("state prv %u v %u scontext %" PRIu64 " hcontext %" PRIu64 "\n", rec->prv, rec->v,
-		       rec->scontext, rec->hcontext);
+		printf("state prv %u v %u scontext %" PRIu64 " hcontext %" PRIu64 "\n", rec->prv,
+		       rec->v, rec->scontext, rec->hcontext);
 		break;
 	case RVT_TRUTH_TRAP:
 		print_trap(rec);
@@ -175,6 +176,7 @@ int main(int argc, char **argv)
 	}
 	if (ret)
 		fprintf(stderr, "rvt-truth: %s: %s\n", argv[optind],
-			ret == -EBADMSG ? "not a truth file, or damaged or incomplete" : strerror(-ret));
+			ret == -EBADMSG ? "not a truth file, or damaged or incomplete"
+					: strerror(-ret));
 	return ret ? 1 : 0;
 }

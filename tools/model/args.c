@@ -13,7 +13,10 @@ struct arg {
 	const char *name;
 	enum arg_type type;
 	size_t offset;
-	/* LIST and WORD: names of values, separated by spaces, "" between two for a value without name */
+	/*
+	 * LIST and WORD: names of values, separated by spaces, "" between two for a value without
+	 * name
+	 */
 	const char *words;
 };
 
@@ -74,8 +77,12 @@ static const struct model_args defaults = {
 	.modes = 1u << 3 | 1u << 6,
 	.sync_modes = 1u << 1 | 1u << 2 | 1u << 3,
 	.formats = 1u << 1,
-	.filters = 4, .comparators = 4,
-	.warl_control = ~0u, .warl_features = 0xffff07ff, .warl_filter = 0xffff, .warl_triggers = ~0u,
+	.filters = 4,
+	.comparators = 4,
+	.warl_control = ~0u,
+	.warl_features = 0xffff07ff,
+	.warl_filter = 0xffff,
+	.warl_triggers = ~0u,
 	.warl_funnel = 0xffff,
 	.pib_modes = 1u << 0 | 1u << 4 | 1u << 5 | 0x1fu << 8,
 	.ts_modes = 1u << 1 | 1u << 2 | 1u << 3,
@@ -84,11 +91,14 @@ static const struct model_args defaults = {
 	.live_read = true,
 	.drain = 250,
 	.dialect = RVT_DIALECT_NTRACE_1_0,
-	.icnt_bits = 22, .hist_bits = 32, .hrepeat_bits = 18,
+	.icnt_bits = 22,
+	.hist_bits = 32,
+	.hrepeat_bits = 18,
 	.stack_depth = 32,
 	.timestamp = RVT_TIMESTAMP_DELTA,
 	.ts_width = 63,
-	.scontext_bits = 32, .hcontext_bits = 14,
+	.scontext_bits = 32,
+	.hcontext_bits = 14,
 	.seed = 1,
 };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* ATB bridge (Trace Control Interface 1.0, "ATB Bridge"). What goes out on the bus goes to the capture file. */
+/*
+ * ATB bridge (Trace Control Interface 1.0, "ATB Bridge"). What goes out on the bus goes to the
+ * capture file.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include "model.h"
@@ -39,7 +42,10 @@ struct component *atb_new(unsigned int index, uint32_t offset)
 		return NULL;
 	d[0] = (struct reg_desc){ .offset = 0, .known = CTL_HANDSHAKE | 0x7f00, .warl = 0x7f00,
 				  .undefined = ~0u };
-	d[1] = (struct reg_desc){ .offset = ATB_IMPL, .known = ~0u, .warl = ATB_ASYNC_FREQ, .undefined = ~0u,
+	d[1] = (struct reg_desc){ .offset = ATB_IMPL,
+				  .known = ~0u,
+				  .warl = ATB_ASYNC_FREQ,
+				  .undefined = ~0u,
 				  .value = model.args.version | PART_ATB_BRIDGE << 8 };
 	return part_new(PART_ATB_BRIDGE, &atb_ops, d, 2, index, offset);
 }

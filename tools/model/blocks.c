@@ -64,8 +64,8 @@ static struct block *block_intern(const struct block *b)
 }
 
 /*
- * QEMU translates a page of code once and runs the result at every address where that page is mapped, so the
- * addresses at translation are those of the first mapping.
+ * QEMU translates a page of code once and runs the result at every address where that page is
+ * mapped, so the addresses at translation are those of the first mapping.
  */
 struct block *block_at(struct block *b, unsigned int hart, uint64_t pc)
 {
@@ -85,8 +85,8 @@ struct block *block_at(struct block *b, unsigned int hart, uint64_t pc)
 }
 
 /*
- * May a device answer this access? Then QEMU leaves the block at it, without notice. Linux reaches devices by
- * readl(), writel() and the like, which are loads and stores without an offset.
+ * May a device answer this access? Then QEMU leaves the block at it, without notice. Linux reaches
+ * devices by readl(), writel() and the like, which are loads and stores without an offset.
  */
 static bool may_be_io(const struct insn_class *c, uint8_t prv)
 {
@@ -94,28 +94,29 @@ static bool may_be_io(const struct insn_class *c, uint8_t prv)
 }
 
 /* Keeps the cursor. @marked: the instruction before did. Returns whether this one does. */
-static bool mark(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t index, uint8_t prv,
-		 bool marked)
+static bool mark(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t index,
+		 uint8_t prv, bool marked)
 {
 	if (!c->plain || may_be_io(c, prv)) {
-		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_STORE_U64, at,
-								    index);
+		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
+			insn, QEMU_PLUGIN_INLINE_STORE_U64, at, index);
 		return true;
 	}
 	if (marked)
-		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_STORE_U64, at,
-								    CURSOR_THROUGH);
+		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
+			insn, QEMU_PLUGIN_INLINE_STORE_U64, at, CURSOR_THROUGH);
 	return false;
 }
 
-static void instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc, uint8_t prv)
+static void instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc,
+		       uint8_t prv)
 {
 	if (c->store && may_be_io(c, prv))
-		qemu_plugin_register_vcpu_mem_cb(insn, regs_stored, QEMU_PLUGIN_CB_R_REGS, QEMU_PLUGIN_MEM_W,
-						 NULL);
+		qemu_plugin_register_vcpu_mem_cb(insn, regs_stored, QEMU_PLUGIN_CB_R_REGS,
+						 QEMU_PLUGIN_MEM_W, NULL);
 	if (c->load && c->word && may_be_io(c, prv))
-		qemu_plugin_register_vcpu_mem_cb(insn, regs_loaded, QEMU_PLUGIN_CB_R_REGS, QEMU_PLUGIN_MEM_R,
-						 NULL);
+		qemu_plugin_register_vcpu_mem_cb(insn, regs_loaded, QEMU_PLUGIN_CB_R_REGS,
+						 QEMU_PLUGIN_MEM_R, NULL);
 	if (c->csr >= 0)
 		csr_instrument(insn, c, pc);
 }
@@ -155,8 +156,8 @@ void blocks_translated(struct qemu_plugin_tb *tb, void *userdata)
 		instrument(insn, &key.b.last, pc, key.b.prv);
 	}
 	b = block_intern(&key.b);
-	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, hart_block, QEMU_PLUGIN_CB_R_REGS, QEMU_PLUGIN_COND_NE,
-						  attention, 0, b);
+	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, hart_block, QEMU_PLUGIN_CB_R_REGS,
+						  QEMU_PLUGIN_COND_NE, attention, 0, b);
 }
 
 void blocks_init(void)

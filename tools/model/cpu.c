@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Registers of the emulated hart, by QEMU's names for them. All harts are alike, so one set of handles does. */
+/*
+ * Registers of the emulated hart, by QEMU's names for them. All harts are alike, so one set of
+ * handles does.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +10,9 @@
 
 /* QEMU follows the debugger's habit and calls x8 fp. */
 static const char *const x_names[32] = {
-	"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1", "a0", "a1", "a2", "a3", "a4", "a5",
-	"a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
+	"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1", "a0", "a1", "a2", "a3",
+	"a4", "a5", "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11",
+	"t3", "t4", "t5", "t6",
 };
 
 static struct qemu_plugin_register *x[32], *pc, *priv, *timer;

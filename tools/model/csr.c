@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * scontext and hcontext (Sdtrig), which QEMU does not have: a CSR instruction that names one is done here, and
- * QEMU goes on behind it. From U-mode it traps, as QEMU would have it.
+ * scontext and hcontext (Sdtrig), which QEMU does not have: a CSR instruction that names one is
+ * done here, and QEMU goes on behind it. From U-mode it traps, as QEMU would have it.
  */
 #include <stdlib.h>
 #include "model.h"
@@ -50,7 +50,8 @@ static void csr_execute(unsigned int vcpu, void *userdata)
 	if ((c->funct3 & 3) == 1 || c->rs1)
 		hart_context(h, hcontext,
 			     csr_operate(c->funct3, old, operand) &
-				     mask(hcontext ? model.args.hcontext_bits : model.args.scontext_bits),
+				     mask(hcontext ? model.args.hcontext_bits
+						   : model.args.scontext_bits),
 			     insn->next_pc);
 	else
 		hart_leave(h, insn->next_pc);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* From what a hart retires to messages on their way: the protocols' encoders, set up from the registers. */
+/*
+ * From what a hart retires to messages on their way: the protocols' encoders, set up from the
+ * registers.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +32,8 @@ void encode_reset_fifo(struct component *c)
 }
 
 /*
- * Does a decoder that gets nothing more know how far the hart came? N-Trace's Ownership does not say, nor does
- * ResourceFull with history but without I-CNT.
+ * Does a decoder that gets nothing more know how far the hart came? N-Trace's Ownership does not
+ * say, nor does ResourceFull with history but without I-CNT.
  */
 static bool tells_position(const struct encoder *e, const uint8_t *bytes)
 {
@@ -99,13 +102,19 @@ static uint64_t now(void *ctx)
 static const struct {
 	unsigned int bit, option;
 } feature_options[] = {
-	{ 0, RVT_OPT_FULL_ADDRESS }, { 1, RVT_OPT_IMPLICIT_EXCEPTION }, { 2, RVT_OPT_SEQUENTIAL_JUMP },
-	{ 4, RVT_OPT_BRANCH_PREDICTION }, { 5, RVT_OPT_JUMP_TARGET_CACHE },
-	{ 8, RVT_OPT_REPEATED_HISTORY }, { 9, RVT_OPT_ALL_JUMPS }, { 10, RVT_OPT_EXTEND_ADDRESS_MSB },
+	{ 0, RVT_OPT_FULL_ADDRESS },
+	{ 1, RVT_OPT_IMPLICIT_EXCEPTION },
+	{ 2, RVT_OPT_SEQUENTIAL_JUMP },
+	{ 4, RVT_OPT_BRANCH_PREDICTION },
+	{ 5, RVT_OPT_JUMP_TARGET_CACHE },
+	{ 8, RVT_OPT_REPEATED_HISTORY },
+	{ 9, RVT_OPT_ALL_JUMPS },
+	{ 10, RVT_OPT_EXTEND_ADDRESS_MSB },
 };
 
-#define ETRACE_OPTIONS (RVT_OPT_FULL_ADDRESS | RVT_OPT_IMPLICIT_EXCEPTION | RVT_OPT_SEQUENTIAL_JUMP | \
-			RVT_OPT_BRANCH_PREDICTION | RVT_OPT_JUMP_TARGET_CACHE | RVT_OPT_IMPLICIT_RETURN)
+#define ETRACE_OPTIONS \
+	(RVT_OPT_FULL_ADDRESS | RVT_OPT_IMPLICIT_EXCEPTION | RVT_OPT_SEQUENTIAL_JUMP | \
+	 RVT_OPT_BRANCH_PREDICTION | RVT_OPT_JUMP_TARGET_CACHE | RVT_OPT_IMPLICIT_RETURN)
 #define NTRACE_OPTIONS (RVT_OPT_SEQUENTIAL_JUMP | RVT_OPT_REPEATED_HISTORY | RVT_OPT_ALL_JUMPS | \
 			RVT_OPT_EXTEND_ADDRESS_MSB | RVT_OPT_IMPLICIT_RETURN)
 

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Trace encoder (Trace Control Interface 1.0, "Trace Encoder"): its registers, enabling, triggers. */
+/*
+ * Trace encoder (Trace Control Interface 1.0, "Trace Encoder"): its registers, enabling, triggers.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "encoder.h"
 
-#define TE_CONTROL	(CTL_HANDSHAKE | TE_TRACING | 7u << 4 | TE_CONTEXT | TE_TRIG_ENABLE | TE_OVERFLOW | \
-			 TE_STALL | TE_INHIBIT_SRC | 3u << 16 | 15u << 20 | 7u << 24)
+#define TE_CONTROL \
+	(CTL_HANDSHAKE | TE_TRACING | 7u << 4 | TE_CONTEXT | TE_TRIG_ENABLE | TE_OVERFLOW | \
+	 TE_STALL | TE_INHIBIT_SRC | 3u << 16 | 15u << 20 | 7u << 24)
 #define FILTER_KNOWN	(0x3u << 24 | 0x1ffffu)
 #define COMP_KNOWN	0xf77fu
 
-/* Vendor registers: a store of bit N pulses external trigger input N; outputs that pulsed, cleared by a store. */
+/*
+ * Vendor registers: a store of bit N pulses external trigger input N; outputs that pulsed, cleared
+ * by a store.
+ */
 #define TE_VENDOR_TRIG_IN	0xe00
 #define TE_VENDOR_TRIG_OUT	0xe04
 enum { TRIG_ON = 2, TRIG_OFF = 3, TRIG_NOTIFY = 4 };
@@ -194,21 +200,36 @@ static unsigned int describe_fixed(struct reg_desc *d)
 {
 	const struct model_args *a = &model.args;
 	const struct reg_desc fixed[] = {
-		{ .offset = 0, .known = TE_CONTROL, .undefined = ~0u,
+		{ .offset = 0,
+		  .known = TE_CONTROL,
+		  .undefined = ~0u,
 		  .warl = a->warl_control & ~(CTL_HANDSHAKE | TE_OVERFLOW) },
-		{ .offset = TE_IMPL, .known = ~0u,
+		{ .offset = TE_IMPL,
+		  .known = ~0u,
 		  .value = a->version | PART_ENCODER << 8 | a->protocol_version << 16 },
-		{ .offset = TE_FEATURES, .known = 0xffff07ff, .warl = a->warl_features, .undefined = ~0u,
+		{ .offset = TE_FEATURES,
+		  .known = 0xffff07ff,
+		  .warl = a->warl_features,
+		  .undefined = ~0u,
 		  .must_init = true },
-		{ .offset = TE_FILTERS, .known = 0xffff, .warl = (1u << a->filters) - 1, .undefined = ~0u,
+		{ .offset = TE_FILTERS,
+		  .known = 0xffff,
+		  .warl = (1u << a->filters) - 1,
+		  .undefined = ~0u,
 		  .must_init = true },
 		{ .offset = TE_DATA_CONTROL, .known = 0xf007f },
 		{ .offset = TE_DATA_FILTERS, .known = 0xffff },
 		{ .offset = TE_TRIG_DBG, .known = ~0u },
-		{ .offset = TE_TRIG_IN, .known = ~0u, .warl = a->warl_triggers, .undefined = ~0u,
+		{ .offset = TE_TRIG_IN,
+		  .known = ~0u,
+		  .warl = a->warl_triggers,
+		  .undefined = ~0u,
 		  .must_init = a->warl_triggers },
-		{ .offset = TE_TRIG_OUT, .known = ~0u, .warl = a->warl_triggers & 0x33333333,
-		  .undefined = ~0u, .must_init = a->warl_triggers },
+		{ .offset = TE_TRIG_OUT,
+		  .known = ~0u,
+		  .warl = a->warl_triggers & 0x33333333,
+		  .undefined = ~0u,
+		  .must_init = a->warl_triggers },
 		{ .offset = TE_VENDOR_TRIG_IN, .known = 0xff, .live = true },
 		{ .offset = TE_VENDOR_TRIG_OUT, .known = 0xff, .live = true },
 	};
@@ -234,10 +255,14 @@ static unsigned int describe(struct reg_desc *d)
 			};
 	}
 	for (unsigned int i = 0; i < model.args.comparators; i++) {
-		d[n++] = (struct reg_desc){ .offset = TE_COMP(i), .known = COMP_KNOWN, .warl = COMP_KNOWN,
+		d[n++] = (struct reg_desc){ .offset = TE_COMP(i),
+					    .known = COMP_KNOWN,
+					    .warl = COMP_KNOWN,
 					    .undefined = ~0u };
 		for (unsigned int k = 4; k < 8; k++)
-			d[n++] = (struct reg_desc){ .offset = TE_COMP(i) + 4 * k, .known = ~0u, .warl = ~0u,
+			d[n++] = (struct reg_desc){ .offset = TE_COMP(i) + 4 * k,
+						    .known = ~0u,
+						    .warl = ~0u,
 						    .undefined = ~0u };
 	}
 	return n;

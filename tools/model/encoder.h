@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Private to the encoder component: encoder.c has its registers, encode.c the way from retired instructions to
- * messages, filter.c decides what is traced.
+ * Private to the encoder component: encoder.c has its registers, encode.c the way from retired
+ * instructions to messages, filter.c decides what is traced.
  */
 #ifndef MODEL_ENCODER_H
 #define MODEL_ENCODER_H

@@ -24,7 +24,8 @@ enum { FUNCTION_EQUAL, FUNCTION_UNEQUAL, FUNCTION_LESS, FUNCTION_LESS_EQUAL, FUN
 
 static uint64_t match_value(const struct component *c, unsigned int comp, uint32_t low)
 {
-	return (uint64_t)reg_get(c, TE_COMP(comp) + low + 4) << 32 | reg_get(c, TE_COMP(comp) + low);
+	return (uint64_t)reg_get(c, TE_COMP(comp) + low + 4) << 32 |
+	       reg_get(c, TE_COMP(comp) + low);
 }
 
 static uint64_t input(const struct component *c, unsigned int select, uint64_t pc)
@@ -165,11 +166,13 @@ bool filter_by_insn(const struct component *c)
 static bool trap_matches(const struct component *c, unsigned int i, const struct rvt_trap *trap)
 {
 	uint32_t ctl = reg_get(c, TE_FILTER(i));
-	uint64_t causes = (uint64_t)reg_get(c, TE_FILTER(i) + 0xc) << 32 | reg_get(c, TE_FILTER(i) + 8);
+	uint64_t causes = (uint64_t)reg_get(c, TE_FILTER(i) + 0xc) << 32 |
+			  reg_get(c, TE_FILTER(i) + 8);
 
 	if (ctl & FILTER_ECAUSE && (trap->cause > 63 || !(causes >> trap->cause & 1)))
 		return false;
-	return !(ctl & FILTER_INTERRUPT) || (reg_get(c, TE_FILTER(i) + 4) >> 8 & 1) == trap->interrupt;
+	return !(ctl & FILTER_INTERRUPT) ||
+	       (reg_get(c, TE_FILTER(i) + 4) >> 8 & 1) == trap->interrupt;
 }
 
 void filter_trap(struct component *c, const struct rvt_trap *trap)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Trace funnel (Trace Control Interface 1.0, "Trace Funnel"): messages pass in the order in which they come. */
+/*
+ * Trace funnel (Trace Control Interface 1.0, "Trace Funnel"): messages pass in the order in which
+ * they come.
+ */
 #include <stdlib.h>
 #include "model.h"
 
@@ -68,8 +71,11 @@ struct component *funnel_new(unsigned int index, uint32_t offset)
 	d[0] = (struct reg_desc){ .offset = 0, .known = FUNNEL_CONTROL };
 	d[1] = (struct reg_desc){ .offset = FUNNEL_IMPL, .known = ~0u,
 				  .value = model.args.version | PART_FUNNEL << 8 };
-	d[2] = (struct reg_desc){ .offset = FUNNEL_DISINPUT, .known = 0xffff, .warl = model.args.warl_funnel,
-				  .undefined = ~0u, .must_init = true };
+	d[2] = (struct reg_desc){ .offset = FUNNEL_DISINPUT,
+				  .known = 0xffff,
+				  .warl = model.args.warl_funnel,
+				  .undefined = ~0u,
+				  .must_init = true };
 	timestamp_describe(d + 3, false);
 	return part_new(PART_FUNNEL, &funnel_ops, d, N_DESCS, index, offset);
 }

@@ -2,10 +2,10 @@
 /*
  * What a hart executes: instructions counted once, when they retire.
  *
- * QEMU tells when a block begins, not when it ends. So a block is accounted for when the next thing is known: the
- * next block, or a trap. By then it ran through, unless the cursor says at which instruction it was last known to be:
- * loads, stores and the like can leave a block early (device access, wfi), be done over in a block of their own, and
- * go on with another block behind them.
+ * QEMU tells when a block begins, not when it ends. So a block is accounted for when the next thing
+ * is known: the next block, or a trap. By then it ran through, unless the cursor says at which
+ * instruction it was last known to be: loads, stores and the like can leave a block early (device
+ * access, wfi), be done over in a block of their own, and go on with another block behind them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -157,10 +157,12 @@ static void encode_run(struct hart *h, const struct rvt_retire *run)
 		filter_trap_return(h->encoder);
 }
 
-static void retire(struct hart *h, struct block *b, uint32_t first, uint32_t count, uint64_t next_pc);
+static void retire(struct hart *h, struct block *b, uint32_t first, uint32_t count,
+		   uint64_t next_pc);
 
 /* The same where comparators decide: one by one. */
-static void retire_each(struct hart *h, struct block *b, uint32_t first, uint32_t count, uint64_t next_pc)
+static void retire_each(struct hart *h, struct block *b, uint32_t first, uint32_t count,
+			uint64_t next_pc)
 {
 	uint64_t pc = block_pc(b, first);
 
@@ -177,7 +179,8 @@ static void retire_each(struct hart *h, struct block *b, uint32_t first, uint32_
 }
 
 /* Instructions @first..@first+@count-1 of the block retired, and the hart went on at @next_pc. */
-static void retire(struct hart *h, struct block *b, uint32_t first, uint32_t count, uint64_t next_pc)
+static void retire(struct hart *h, struct block *b, uint32_t first, uint32_t count,
+		   uint64_t next_pc)
 {
 	uint32_t last = first + count - 1;
 	uint64_t end = last == b->n - 1 ? b->pc + b->bytes : block_pc(b, last + 1);
@@ -231,7 +234,8 @@ static uint32_t index_of(const struct block *b, uint64_t pc)
 /* Can the hart go on at @pc when the whole block retired? */
 static bool is_successor(const struct block *b, uint64_t pc)
 {
-	uint64_t end = b->pc + b->bytes, target = end - 2 * b->last.halfwords + (uint64_t)b->last.offset;
+	uint64_t end = b->pc + b->bytes;
+	uint64_t target = end - 2 * b->last.halfwords + (uint64_t)b->last.offset;
 
 	switch (b->last.itype) {
 	case RVT_ITYPE_NONE:
@@ -260,7 +264,7 @@ static void leave_block(struct hart *h, uint64_t next_pc)
 		/* A device access that does not look like one. */
 		end = index_of(b, next_pc);
 	} else if (end < b->n) {
-		/* It is done over when the hart goes on at it. A jump or xRET to itself is not that. */
+		/* It is done over when the hart goes on at it, unless it is a jump to itself. */
 		bool again = next_pc == block_pc(b, end) && !(end == b->n - 1 && b->last.itype);
 
 		if (!again)
@@ -335,8 +339,8 @@ static void take_trap(struct hart *h, const struct rvt_trap *trap)
 	h->tval = trap->tval;
 	filter_trap(h->encoder, trap);
 	/*
-	 * A trap out of what is traced ends the trace at the trapped instruction: where the handler is
-	 * stays untold.
+	 * A trap out of what is traced ends the trace at the trapped instruction: where the handler
+	 * is stays untold.
 	 */
 	if (h->started && !filter_qualifies(h->encoder, trap->prv, trap->handler))
 		stop(h, trap->epc);
@@ -373,7 +377,8 @@ void hart_discontinuity(unsigned int vcpu, enum qemu_plugin_discon_type type, ui
 {
 	struct hart *h = &harts[vcpu];
 	struct trap_csrs csrs;
-	struct rvt_trap trap = { .handler = to_pc, .interrupt = type == QEMU_PLUGIN_DISCON_INTERRUPT };
+	struct rvt_trap trap = { .handler = to_pc,
+				 .interrupt = type == QEMU_PLUGIN_DISCON_INTERRUPT };
 
 	(void)userdata;
 	if (type == QEMU_PLUGIN_DISCON_HOSTCALL)
@@ -396,7 +401,10 @@ void hart_discontinuity(unsigned int vcpu, enum qemu_plugin_discon_type type, ui
 
 /* ---- changes from outside of the flow ---- */
 
-/* Accounts for the current block up to and with the instruction that the hart is at; returns the next pc. */
+/*
+ * Accounts for the current block up to and with the instruction that the hart is at; returns the
+ * next pc.
+ */
 static uint64_t catch_up(struct hart *h)
 {
 	uint64_t i = cursor_of(h)->at;
@@ -415,8 +423,8 @@ void hart_want(struct hart *h, bool wanted)
 	h->wanted = wanted;
 	if (!wanted && h->started) {
 		/*
-		 * When another hart stops this one, its current block is not accounted for yet and counts
-		 * as executed after the stop.
+		 * When another hart stops this one, its current block is not accounted for yet and
+		 * counts as executed after the stop.
 		 */
 		if (this_hart == h && h->block)
 			stop(h, catch_up(h));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The model's instruction classifier: the itype of an instruction (E-Trace 2.0 section 4.1.1, N-Trace table
- * "Generating itype"), and what QEMU may do in the middle of it. RV64GC with Zcmp and Zcmt.
+ * The model's instruction classifier: the itype of an instruction (E-Trace 2.0 section 4.1.1,
+ * N-Trace table "Generating itype"), and what QEMU may do in the middle of it. RV64GC with Zcmp and
+ * Zcmt.
  */
 #include <string.h>
 #include "itype.h"
@@ -169,14 +170,18 @@ static void classify_16(uint32_t insn, bool zcm, struct insn_class *c)
 		c->plain = true;
 		c->itype = RVT_ITYPE_JUMP;
 		c->offset = extend(bits(insn, 12, 12) << 11 | bits(insn, 11, 11) << 4 |
-				   bits(insn, 10, 9) << 8 | bits(insn, 8, 8) << 10 | bits(insn, 7, 7) << 6 |
-				   bits(insn, 6, 6) << 7 | bits(insn, 5, 3) << 1 | bits(insn, 2, 2) << 5, 12);
+					   bits(insn, 10, 9) << 8 | bits(insn, 8, 8) << 10 |
+					   bits(insn, 7, 7) << 6 | bits(insn, 6, 6) << 7 |
+					   bits(insn, 5, 3) << 1 | bits(insn, 2, 2) << 5,
+				   12);
 		break;
 	case 1 << 3 | 6: case 1 << 3 | 7:
 		c->plain = true;
 		c->itype = RVT_ITYPE_BRANCH_TAKEN;
-		c->offset = extend(bits(insn, 12, 12) << 8 | bits(insn, 11, 10) << 3 | bits(insn, 6, 5) << 6 |
-				   bits(insn, 4, 3) << 1 | bits(insn, 2, 2) << 5, 9);
+		c->offset = extend(bits(insn, 12, 12) << 8 | bits(insn, 11, 10) << 3 |
+					   bits(insn, 6, 5) << 6 | bits(insn, 4, 3) << 1 |
+					   bits(insn, 2, 2) << 5,
+				   9);
 		break;
 	case 1 << 3 | 3:	/* c.lui, c.addi16sp, c.mop */
 		c->plain = true;

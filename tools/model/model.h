@@ -9,8 +9,8 @@
  *	regs.c		a component's register page: junk, WARL, handshakes, violations
  *	encoder.c sink.c ...	what each type of component does
  *
- * Locks, outermost first: model.lock (register pages, handshakes), hart.lock (cursor, encoder, truth),
- * component.path_lock (data on its way to memory).
+ * Locks, outermost first: model.lock (register pages, handshakes), hart.lock (cursor, encoder,
+ * truth), component.path_lock (data on its way to memory).
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -56,7 +56,7 @@ struct model_args {
 	uint32_t access_width;
 	uint32_t sram;			/* bytes; 0: the sink has none */
 	bool smem, live_read;
-	uint32_t stuck;			/* bit per component type: its handshakes are never answered */
+	uint32_t stuck; /* bit per component type: its handshakes are never answered */
 	uint32_t fifo, drain;
 	enum rvt_dialect dialect;
 	uint32_t icnt_bits, hist_bits, hrepeat_bits, bcnt_bits, stack_depth;
@@ -72,7 +72,10 @@ int args_parse(struct model_args *args, int argc, char **argv);
 
 /* ---- blocks.c ---- */
 
-/* A block as translated; blocks that are alike are one. Never freed: harts and truth files refer to it. */
+/*
+ * A block as translated; blocks that are alike are one. Never freed: harts and truth files refer to
+ * it.
+ */
 struct block {
 	uint64_t pc;
 	uint32_t n, bytes;
@@ -88,7 +91,7 @@ struct block {
 /* Where a hart is in its current block, written by inline code at the few places that matter. */
 struct cursor {
 	uint64_t attention;	/* nonzero: call hart_block() */
-	uint64_t at;		/* number of an instruction at which the block may be left, or ... */
+	uint64_t at; /* number of an instruction at which the block may be left, or ... */
 };
 #define CURSOR_THROUGH UINT64_MAX /* ... none: whatever began runs to the block's end */
 
@@ -123,7 +126,7 @@ struct hart {
 	struct component *encoder;
 	/* Where it is. */
 	const struct block *block;
-	uint32_t first;			/* instructions of the block before this one are accounted for */
+	uint32_t first; /* instructions of the block before this one are accounted for */
 	uint64_t last_end;		/* end of the last retired instruction, 0 after a trap */
 	uint64_t next_pc;		/* where it went on then */
 	uint8_t upper_rd;		/* what that instruction loaded (lui ...), else 0 */
@@ -156,11 +159,13 @@ void hart_discontinuity(unsigned int vcpu, enum qemu_plugin_discon_type type, ui
 			uint64_t to_pc, void *userdata);
 /* InstTracing and what it depends on changed. The caller does not hold the hart's lock. */
 void hart_want(struct hart *hart, bool wanted);
-/* The current instruction of this_hart is done, and the hart goes on at @next_pc in another block. */
+/*
+ * The current instruction of this_hart is done, and the hart goes on at @next_pc in another block.
+ */
 void hart_leave(struct hart *hart, uint64_t next_pc);
 /* The current instruction of this_hart wrote a context CSR and the hart goes on at @next_pc. */
 void hart_context(struct hart *hart, bool hcontext, uint64_t value, uint64_t next_pc);
-/* An event may stop or start the trace: by trigger. @mark: a notification, too. The hart's lock is not held. */
+/* A notification goes into the trace; @external: by an external trigger. The lock is not held. */
 void hart_mark(struct hart *hart, bool external);
 
 /* ---- csr.c ---- */
@@ -239,7 +244,8 @@ struct component {
 	unsigned int n_ins;
 	pthread_mutex_t path_lock;
 	struct timestamp {
-		uint64_t base, held;	/* of its clock when the counter was 0; value while it stands */
+		/* Of its clock when the counter was 0; the counter's value while it stands. */
+		uint64_t base, held;
 	} timestamp;
 	void *own;			/* of encoder.c, sink.c ... */
 	FILE *capture;
@@ -269,13 +275,16 @@ static inline uint32_t reg_get(const struct component *c, uint32_t offset)
 {
 	return c->reg[offset / 4];
 }
-/* For the data path, without model.lock: the component turned itself off; it sets a bit of Control. */
+/*
+ * For the data path, without model.lock: the component turned itself off; it sets a bit of Control.
+ */
 void part_stopped(struct component *c);
 void part_sticky(struct component *c, uint32_t bit);
 /* Shows Control as it is. */
 void part_show(struct component *c);
 uint32_t part_random(struct component *c);
-__attribute__((format(printf, 2, 3))) void violation(const struct component *c, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void violation(const struct component *c, const char *fmt,
+						     ...);
 
 /* ---- topology.c ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * PIB sink (Trace Control Interface 1.0, "Pin Interface Block"). What a probe would see on the pins goes to the
- * capture file byte by byte; clock and pin timing are not modelled.
+ * PIB sink (Trace Control Interface 1.0, "Pin Interface Block"). What a probe would see on the pins
+ * goes to the capture file byte by byte; clock and pin timing are not modelled.
  */
 #include <errno.h>
 #include <stdlib.h>

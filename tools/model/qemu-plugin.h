@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The part of QEMU's plugin interface, version 7 (QEMU 11.1), that the model uses. QEMU's own header is
- * in no distribution package. Meaning of each function: QEMU's documentation, "TCG Plugins".
+ * The part of QEMU's plugin interface, version 7 (QEMU 11.1), that the model uses. QEMU's own
+ * header is in no distribution package. Meaning of each function: QEMU's documentation, "TCG
+ * Plugins".
  */
 #ifndef MODEL_QEMU_PLUGIN_H
 #define MODEL_QEMU_PLUGIN_H

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The register page of a component: Trace Control Interface 1.0, sections on common registers and on reset.
+ * The register page of a component: Trace Control Interface 1.0, sections on common registers and
+ * on reset.
  *
- * The guest sees plain memory. After each store the page is made to say what the component would answer; handshakes
- * are answered later by a thread. Whatever a driver must not do is written to the violations file.
+ * The guest sees plain memory. After each store the page is made to say what the component would
+ * answer; handshakes are answered later by a thread. Whatever a driver must not do is written to
+ * the violations file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -169,7 +171,8 @@ static void answer(struct component *c, unsigned int step, struct handshake hs)
 		finish(c, &hs);
 		return;
 	}
-	hs.when_ns = model.args.stuck >> c->type & 1 ? UINT64_MAX : now_ns() + step * model.args.delay_ns;
+	hs.when_ns = model.args.stuck >> c->type & 1 ? UINT64_MAX
+						     : now_ns() + step * model.args.delay_ns;
 	c->pending[c->n_pending++] = hs;
 	pthread_cond_signal(&wake);
 }
@@ -275,7 +278,8 @@ static void write_active_control(struct component *c, const struct reg_desc *d, 
 	if (value & ~d->known)
 		violation(c, "wrote 0x%08x to Control: reserved bits", value);
 	if (change && c->enabled && value & CTL_ENABLE)
-		violation(c, "Control reconfigured while enabled: 0x%08x to 0x%08x", control(c), value);
+		violation(c, "Control reconfigured while enabled: 0x%08x to 0x%08x", control(c),
+			  value);
 	if (c->enabled && !(value & CTL_ENABLE))
 		disable(c);
 	write_fields(c, d, value);
@@ -305,7 +309,8 @@ static void write_control(struct component *c, uint32_t value)
 		return;
 	}
 	if (value != CTL_ACTIVE)
-		violation(c, "wrote 0x%08x to Control while inactive: only Active may be set", value);
+		violation(c, "wrote 0x%08x to Control while inactive: only Active may be set",
+			  value);
 	answer(c, 1, (struct handshake){ .set = CTL_ACTIVE | CTL_EMPTY, .activate = true });
 }
 
@@ -412,8 +417,9 @@ void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, 
 
 /* ---- beginning and end ---- */
 
-struct component *part_new(enum part_type type, const struct part_ops *ops, const struct reg_desc *descs,
-			   unsigned int n_descs, unsigned int index, uint32_t offset)
+struct component *part_new(enum part_type type, const struct part_ops *ops,
+			   const struct reg_desc *descs, unsigned int n_descs, unsigned int index,
+			   uint32_t offset)
 {
 	struct component *c;
 
@@ -426,7 +432,8 @@ struct component *part_new(enum part_type type, const struct part_ops *ops, cons
 	c->n_descs = n_descs;
 	c->index = index;
 	c->offset = offset;
-	c->page = (volatile uint32_t *)(model.ram + (model.args.window - model.args.ram_base) + offset);
+	c->page = (volatile uint32_t *)(model.ram + (model.args.window - model.args.ram_base) +
+					offset);
 	c->shown = CTL_EMPTY;
 	c->random = (model.args.seed + n_parts) * 0x9e3779b97f4a7c15ull | 1;
 	pthread_mutex_init(&c->path_lock, NULL);
@@ -450,8 +457,8 @@ static int map_ram(void)
 		model.args.ram_base = model.args.window = 1ull << 60;
 		model.args.ram_size = MODEL_DEFAULT_EXTRA;
 	}
-	ram = mmap(NULL, model.args.ram_size, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED,
-		   fd, 0);
+	ram = mmap(NULL, model.args.ram_size, PROT_READ | PROT_WRITE,
+		   fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
 	if (fd >= 0)
 		close(fd);
 	if (ram == MAP_FAILED)

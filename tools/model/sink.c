@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* RAM sink (Trace Control Interface 1.0, "Trace RAM Sink"): SMEM, and SRAM when the model is told to have some. */
+/*
+ * RAM sink (Trace Control Interface 1.0, "Trace RAM Sink"): SMEM, and SRAM when the model is told
+ * to have some.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +55,8 @@ static uint8_t *memory_at(const struct component *c, uint64_t addr, uint32_t len
 
 	if (!smem(c))
 		return addr + len <= model.args.sram ? s->sram + addr : NULL;
-	return addr >= base && addr + len <= base + model.args.ram_size ? model.ram + (addr - base) : NULL;
+	return addr >= base && addr + len <= base + model.args.ram_size ? model.ram + (addr - base)
+									: NULL;
 }
 
 static void show_wp(struct component *c)
@@ -212,7 +216,8 @@ static void sink_was_read(struct component *c, uint32_t offset)
 
 	if (offset != RAM_DATA || !s->sram || smem(c))
 		return;
-	reg_set(c, RAM_RP_LOW, rp == reg_get(c, RAM_LIMIT_LOW) ? reg_get(c, RAM_START_LOW) : rp + 4);
+	reg_set(c, RAM_RP_LOW,
+		rp == reg_get(c, RAM_LIMIT_LOW) ? reg_get(c, RAM_START_LOW) : rp + 4);
 	show_data(c);
 }
 
@@ -232,22 +237,49 @@ struct component *sink_new(unsigned int index, uint32_t offset)
 	/* SRAM begins at 0 and is small. */
 	uint32_t high = model.args.smem ? ~0u : 0;
 	const struct reg_desc descs[N_DESCS] = {
-		{ .offset = 0, .known = RAM_CONTROL, .warl = RAM_MODE_SMEM | RAM_STOP,
+		{ .offset = 0,
+		  .known = RAM_CONTROL,
+		  .warl = RAM_MODE_SMEM | RAM_STOP,
 		  .undefined = ~0u },
-		{ .offset = RAM_IMPL, .known = ~0u,
+		{ .offset = RAM_IMPL,
+		  .known = ~0u,
 		  .value = model.args.version | PART_RAM_SINK << 8 | (sram ? 1u << 12 : 0) |
 			   (model.args.smem ? 1u << 13 : 0) },
-		{ .offset = RAM_START_LOW, .known = ~3u, .warl = high & ~3u, .undefined = ~0u,
+		{ .offset = RAM_START_LOW,
+		  .known = ~3u,
+		  .warl = high & ~3u,
+		  .undefined = ~0u,
 		  .must_init = !sram },
-		{ .offset = RAM_START_HIGH, .known = ~0u, .warl = high, .undefined = ~0u,
+		{ .offset = RAM_START_HIGH,
+		  .known = ~0u,
+		  .warl = high,
+		  .undefined = ~0u,
 		  .must_init = !sram },
-		{ .offset = RAM_LIMIT_LOW, .known = ~3u, .warl = ~3u, .undefined = ~0u, .must_init = true },
-		{ .offset = RAM_LIMIT_HIGH, .known = ~0u, .warl = high, .undefined = ~0u,
+		{ .offset = RAM_LIMIT_LOW,
+		  .known = ~3u,
+		  .warl = ~3u,
+		  .undefined = ~0u,
+		  .must_init = true },
+		{ .offset = RAM_LIMIT_HIGH,
+		  .known = ~0u,
+		  .warl = high,
+		  .undefined = ~0u,
 		  .must_init = !sram },
-		{ .offset = RAM_WP_LOW, .known = ~2u, .warl = ~2u, .undefined = ~0u, .must_init = true },
-		{ .offset = RAM_WP_HIGH, .known = ~0u, .warl = high, .undefined = ~0u,
+		{ .offset = RAM_WP_LOW,
+		  .known = ~2u,
+		  .warl = ~2u,
+		  .undefined = ~0u,
+		  .must_init = true },
+		{ .offset = RAM_WP_HIGH,
+		  .known = ~0u,
+		  .warl = high,
+		  .undefined = ~0u,
 		  .must_init = !sram },
-		{ .offset = RAM_RP_LOW, .known = ~3u, .warl = sram ? ~3u : 0, .undefined = ~0u, .live = true },
+		{ .offset = RAM_RP_LOW,
+		  .known = ~3u,
+		  .warl = sram ? ~3u : 0,
+		  .undefined = ~0u,
+		  .live = true },
 		{ .offset = RAM_RP_HIGH, .known = ~0u, .live = true },
 		{ .offset = RAM_DATA, .known = ~0u, .undefined = ~0u, .live = true },
 	};

@@ -13,7 +13,10 @@
 
 enum { TS_NONE, TS_EXTERNAL, TS_SYSTEM, TS_CORE, TS_SHARED };
 
-/* QEMU's virtual time runs with the host's clock; the difference is seen whenever a hart's CSR can be read. */
+/*
+ * QEMU's virtual time runs with the host's clock; the difference is seen whenever a hart's CSR can
+ * be read.
+ */
 uint64_t model_time(void)
 {
 	static int64_t difference;

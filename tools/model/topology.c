@@ -105,7 +105,8 @@ void capture(struct component *c, const uint8_t *bytes, size_t len)
 	if (!model.args.capture_dir)
 		return;
 	if (!c->capture) {
-		snprintf(path, sizeof(path), "%s/%s.%u", model.args.capture_dir, c->ops->name, c->index);
+		snprintf(path, sizeof(path), "%s/%s.%u", model.args.capture_dir, c->ops->name,
+			 c->index);
 		c->capture = fopen(path, "wb");
 		if (!c->capture) {
 			fprintf(stderr, "rvtrace-model: cannot write %s\n", path);

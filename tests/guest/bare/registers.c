@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The model's components as a program sees them by their registers: what Trace Control Interface 1.0 and Sdtrig
- * say about them. TAP on the UART. Built with -DBAD=1 it does what a driver must not do, instead.
+ * The model's components as a program sees them by their registers: what Trace Control
+ * Interface 1.0 and Sdtrig say about them. TAP on the UART. Built with -DBAD=1 it does what a
+ * driver must not do, instead.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -199,7 +200,8 @@ static void test_activation(void)
 {
 	uint32_t junk = 0, value;
 
-	ok((rd(ENCODER, 0) & (ACTIVE | ENABLE | EMPTY)) == EMPTY, "out of reset an encoder is inactive and empty");
+	ok((rd(ENCODER, 0) & (ACTIVE | ENABLE | EMPTY)) == EMPTY,
+	   "out of reset an encoder is inactive and empty");
 	activate(ENCODER);
 	ok((rd(ENCODER, 0) & (ACTIVE | ENABLE)) == ACTIVE, "active, not enabled");
 	for (unsigned int i = 0; i < 4; i++) {
@@ -247,8 +249,12 @@ static void test_recording(void)
 	stop_all();
 	ok(count_tcode(9) == 1, "one ProgTraceSync");
 	ok(count_tcode(33) == 1, "one ProgTraceCorrelation");
-	/* loop() comes back 5 times; it and returns() are called directly or by a jump, that is 5 or more */
-	ok(count_tcode(28) + count_tcode(4) >= 10, "a message for each call by pointer and for each return");
+	/*
+	 * loop() comes back 5 times; it and returns() are called directly or by a jump, that is 5
+	 * or more
+	 */
+	ok(count_tcode(28) + count_tcode(4) >= 10,
+	   "a message for each call by pointer and for each return");
 	ok(buffer[0] == 9 << 2, "the sync comes first");
 }
 
@@ -334,7 +340,8 @@ static void test_triggers(void)
 	ok(rd(ENCODER, PULSED_OUT) == 3, "output 1 pulsed at the stop");
 	stop_all();
 	/* TCODE 9, 12 or 29: start, and the notification */
-	ok(count_tcode(9) + count_tcode(12) + count_tcode(29) == 2, "trace-notify makes a sync message");
+	ok(count_tcode(9) + count_tcode(12) + count_tcode(29) == 2,
+	   "trace-notify makes a sync message");
 }
 
 static uint64_t counter(void)

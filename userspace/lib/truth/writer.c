@@ -116,7 +116,8 @@ err_out:
 	return ret;
 }
 
-int64_t rvt_truth_block(struct rvt_truth_writer *w, uint64_t pc, const uint8_t *halfwords, uint32_t n)
+int64_t rvt_truth_block(struct rvt_truth_writer *w, uint64_t pc, const uint8_t *halfwords,
+			uint32_t n)
 {
 	int ret;
 
