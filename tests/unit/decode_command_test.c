@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * perf-rvtrace decode as a person runs it: output, messages and exit status. Uses the program that
+ * `make` built; skipped where there is none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "ntrace/assemble.h"
+#include "rv-asm.h"
+
+#define PROGRAM "build/host/perf-rvtrace"
+
+static char dir[] = "/tmp/rvt-decode-XXXXXX";
+static char out[1 << 20], err[1 << 16];
+
+static void write_file(const char *name, const void *bytes, size_t len)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, len, f), len);
+	fclose(f);
+}
+
+static void read_file(const char *name, char *text, size_t size)
+{
+	char path[64];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	n = fread(text, 1, size - 1, f);
+	text[n] = 0;
+	fclose(f);
+}
+
+/* Runs `decode ARGS` in the directory of the files; fills out and err; returns the exit status. */
+__attribute__((format(printf, 1, 2)))
+static int decode(const char *format, ...)
+{
+	char args[512], command[1024], *top = realpath(PROGRAM, NULL);
+	va_list list;
+	int status;
+
+	if (!top)
+		skip();
+	va_start(list, format);
+	vsnprintf(args, sizeof(args), format, list);
+	va_end(list);
+	snprintf(command, sizeof(command), "cd %s && %s decode %s > out 2> err", dir, top, args);
+	free(top);
+	status = system(command);
+	read_file("out", out, sizeof(out));
+	read_file("err", err, sizeof(err));
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* Directives, separated by ';', appended at @len; returns the new length. */
+static size_t assemble(const char *params_text, const char *text, uint8_t *bytes, size_t len)
+{
+	struct rvt_params params;
+	char *error = NULL;
+
+	assert_int_equal(rvt_params_parse(&params, "test", params_text, strlen(params_text),
+					  &error), 0);
+	while (*text) {
+		size_t n = strcspn(text, ";");
+		char line[200], why[200];
+		int ret;
+
+		snprintf(line, sizeof(line), "%.*s", (int)n, text);
+		ret = rvt_ntrace_assemble(&params, line, bytes + len, 64, why, sizeof(why));
+		if (ret < 0)
+			fail_msg("%s: %s", line, why);
+		len += ret;
+		text += n + (text[n] == ';');
+	}
+	return len;
+}
+
+#define HTM "protocol = ntrace\nmode = htm\n"
+#define ONE "ProgTraceSync SYNC=5 F-ADDR=0x80;" \
+	    "IndirectBranchHist B-TYPE=0 I-CNT=6 U-ADDR=0 HIST=0b1_1;" \
+	    "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=2 HIST=1;"
+
+/* 100: nop; 104: b 108; 108: jalr x0,0(t1) */
+static int set_up(void **state)
+{
+	static const char *const program[] = { "nop", "b 108", "jalr x0 t1" };
+	uint8_t code[12], bytes[8], dump[1000];
+	size_t len;
+
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(rv_assemble(0x100 + 4 * i, program[i], bytes), 4);
+		memcpy(code + 4 * i, bytes, 4);
+	}
+	write_file("code", code, sizeof(code));
+	write_file("params", HTM, strlen(HTM));
+	len = assemble(HTM, ONE, dump, 0);
+	write_file("dump", dump, len);
+	write_file("cut", dump, len - 1);
+	/* the same, turned so that it begins in the middle of a message */
+	memmove(dump + len, dump, 6);
+	write_file("ring", dump + 6, len);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	return system(command);
+}
+
+#define COMMON "--params params --raw code@0x100 "
+
+static void test_pc(void **state)
+{
+	(void)state;
+	assert_int_equal(decode(COMMON "dump"), 0);
+	assert_string_equal(out, "100\n104\n108\n100\n");
+	assert_string_equal(err, "");
+	assert_int_equal(decode(COMMON "--print=pc --jobs 2 dump"), 0);
+	assert_string_equal(out, "100\n104\n108\n100\n");
+}
+
+static void test_other_prints(void **state)
+{
+	(void)state;
+	assert_int_equal(decode(COMMON "--print=insn dump"), 0);
+	assert_string_equal(out, "100 00000013 sequential\n104 00000263 branch\n"
+			    "108 00030067 indirect-jump\n100 00000013 sequential\n");
+	assert_int_equal(decode(COMMON "--print=block dump"), 0);
+	assert_string_equal(out, "100 108 2\n108 10c 1\n100 104 1\n");
+	assert_int_equal(decode(COMMON "--print=edge dump"), 0);
+	assert_string_equal(out, "108 100 indirect-jump\n");
+	assert_int_equal(decode(COMMON "--print=none dump"), 0);
+	assert_string_equal(out, "");
+	assert_non_null(strstr(err, "dump: 4 instructions, 1 branches"));
+	assert_int_equal(decode("--params params --print=packet dump"), 0);
+	assert_non_null(strstr(out, "ProgTraceSync"));
+	assert_non_null(strstr(out, "ProgTraceCorrelation"));
+}
+
+static void test_ring(void **state)
+{
+	size_t len = assemble(HTM, ONE, (uint8_t[200]){}, 0);
+
+	(void)state;
+	assert_int_equal(decode(COMMON "--wrapped-at %zu ring", len - 6), 0);
+	assert_string_equal(out, "100\n104\n108\n100\n");
+	assert_string_equal(err, "");
+	assert_int_equal(decode(COMMON "--wrapped-at 1000 ring"), 2);
+}
+
+static void test_damage(void **state)
+{
+	(void)state;
+	assert_int_equal(decode(COMMON "cut"), 1);
+	assert_string_equal(out, "100\n104\n108\n");
+	assert_memory_equal(err, "cut: offset 0x", 14);
+	/* no code for the second half */
+	assert_int_equal(decode("--params params --raw code@0x102 dump"), 1);
+	assert_string_equal(out, "");
+	assert_non_null(strstr(err, "dump: offset 0x4: no code at 0x100\n"));
+}
+
+static void test_sources(void **state)
+{
+	const char *params = HTM "src_bits = 4\n";
+	uint8_t dump[400];
+	size_t len;
+
+	(void)state;
+	write_file("params4", params, strlen(params));
+	len = assemble(params, "ProgTraceSync SRC=3 SYNC=5 F-ADDR=0x80;"
+		       "ProgTraceCorrelation SRC=3 EVCODE=4 CDF=1 I-CNT=2 HIST=1;", dump, 0);
+	write_file("one", dump, len);
+	len = assemble(params, "ProgTraceSync SRC=11 SYNC=5 F-ADDR=0x82;"
+		       "ProgTraceCorrelation SRC=11 EVCODE=4 CDF=1 I-CNT=2 HIST=0b1_0;", dump, len);
+	write_file("two", dump, len);
+	assert_int_equal(decode("--params params4 --raw code@0x100 one"), 0);
+	assert_string_equal(out, "100\n");	/* a single source has no number */
+	assert_int_equal(decode("--params params4 --raw code@0x100 two"), 0);
+	assert_string_equal(out, "3 100\n11 104\n");
+	assert_int_equal(decode("--params params4 --raw code@0x100 --src 11 two"), 0);
+	assert_string_equal(out, "104\n");
+}
+
+static void expect_error(int status, const char *text)
+{
+	assert_int_equal(status, 2);
+	assert_string_equal(out, "");
+	if (!strstr(err, text))
+		fail_msg("'%s' is not in: %s", text, err);
+}
+
+static void test_arguments(void **state)
+{
+	(void)state;
+	expect_error(decode("--raw code@0x100 dump"), "give --params FILE");
+	expect_error(decode("--params params dump"), "give --image ELF");
+	expect_error(decode(COMMON), "usage:");
+	expect_error(decode(COMMON "--print=all dump"),
+		     "'all' is unknown; valid: pc, insn, block, edge, packet, none");
+	expect_error(decode(COMMON "--src x dump"), "--src: 'x' is no number");
+	expect_error(decode(COMMON "nothing"), "nothing: No such file");
+	expect_error(decode(COMMON "."), "not a regular file");
+	expect_error(decode("--params params --image nothing dump"), "nothing: No such file");
+	expect_error(decode("--params params --image code dump"), "code: not a RISC-V ELF file");
+	expect_error(decode("--params nothing --raw code@0x100 dump"), "nothing: No such file");
+	write_file("bad", "protocol = ntrace\nspeed = 3\n", 28);
+	expect_error(decode("--params bad --raw code@0x100 dump"),
+		     "bad:2: unknown key 'speed'; valid keys: protocol, dialect");
+	assert_int_equal(decode("--help"), 0);
+	assert_memory_equal(out, "usage:", 6);
+}
+
+/* A dump that is worth several parts: every number of threads prints the same. */
+static void test_jobs(void **state)
+{
+	uint8_t *dump = malloc(1 << 20);
+	char *alone;
+	size_t len = 0;
+
+	(void)state;
+	while (len < 600000) {
+		len = assemble(HTM, ONE, dump, len);
+		if (len % 7 == 0)
+			dump[len - 20] ^= 0x10;	/* some damage, too */
+	}
+	write_file("long", dump, len);
+	free(dump);
+	decode(COMMON "long 2> err2 | tail -c 500000");
+	alone = strdup(out);
+	assert_true(strlen(alone) > 100000);
+	for (int jobs = 2; jobs <= 4; jobs++) {
+		decode(COMMON "--jobs %d long 2> err2 | tail -c 500000", jobs);
+		assert_string_equal(out, alone);
+	}
+	free(alone);
+	decode(COMMON "--print=none long");
+	alone = strdup(err);
+	decode(COMMON "--print=none --jobs 4 long");
+	assert_string_equal(err, alone);
+	free(alone);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pc),
+		cmocka_unit_test(test_other_prints),
+		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_sources),
+		cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_jobs),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
