@@ -4,7 +4,7 @@
 # truth, instruction by instruction.
 . "$(dirname "$0")/lib.sh"
 
-all=sequential_jump,implicit_return,branch_prediction,jump_target_cache
+all=sequential_jump,implicit_return,implicit_exception,branch_prediction,jump_target_cache
 
 # etrace DIALECT NAME OPTIONS: one recording, compared.
 etrace()
@@ -28,6 +28,7 @@ if [ $# -eq 3 ]; then
 fi
 etrace 2.0 base ''
 etrace 2.0 full full_address
+etrace 2.0 implicit-exception implicit_exception
 etrace 2.0 sequential-jump sequential_jump
 etrace 2.0 implicit-return implicit_return
 etrace 2.0 branch-prediction branch_prediction

@@ -64,6 +64,7 @@ encoder 0: enabled while register 0x058 holds what it held after reset
 encoder 0: enabled before what it feeds
 encoder 0: Control reconfigured while enabled: 0x01000063 to 0x01000263
 encoder 0: wrote register 0x008 while enabled or not empty
+encoder 0: wrote 0x01001a63 to Control: clears 0x00001000 by the way
 encoder 0: deactivated while enabled
 RAM sink 0: disabled before what feeds it is disabled and empty
 RAM sink 0: enabled, but Start and Limit are no range of memory

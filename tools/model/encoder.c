@@ -194,6 +194,7 @@ static const struct part_ops encoder_ops = {
 	.enable = encoder_enable,
 	.disable = encoder_disable,
 	.live_control = TE_TRACING | TE_TRIG_ENABLE | TE_OVERFLOW,
+	.write_1_clears = TE_OVERFLOW,
 };
 
 static unsigned int describe_fixed(struct reg_desc *d)

@@ -29,6 +29,8 @@
 #define MODEL_MAX_HARTS 8
 #define MODEL_MAX_PARTS (2 * MODEL_MAX_HARTS + 8)
 #define MODEL_MAX_OUTS 2
+/* Disabling and deactivating at once makes three answers. */
+#define MODEL_MAX_PENDING 4
 #define MODEL_PAGE 0x1000u
 
 /* ---- arguments: args.c, documented in README.md ---- */
@@ -210,6 +212,7 @@ struct part_ops {
 	void (*flush)(struct component *c);
 	/* Bits of Control that may be written while the component is enabled. */
 	uint32_t live_control;
+	uint32_t write_1_clears;
 	/* Takes a whole message. 0 or -ENOSPC. Called with the path locks of those before it. */
 	int (*accept)(struct component *c, const struct component *from, const uint8_t *bytes,
 		      size_t len);
@@ -236,7 +239,7 @@ struct component {
 	bool enabled;			/* Enable as it was written */
 	uint32_t sticky;		/* atomic: bits of Control that hardware sets */
 	bool stopped;			/* atomic: it cleared its Enable itself */
-	struct handshake pending[4];
+	struct handshake pending[MODEL_MAX_PENDING];
 	unsigned int n_pending;
 	struct component *out[MODEL_MAX_OUTS];
 	unsigned int n_outs;

@@ -167,12 +167,13 @@ static void finish_due(struct component *c, uint64_t now)
 /* @step: how many delays from now. */
 static void answer(struct component *c, unsigned int step, struct handshake hs)
 {
-	if (!model.args.delay_ns && !(model.args.stuck >> c->type & 1)) {
+	if (model.args.stuck >> c->type & 1 || c->n_pending == MODEL_MAX_PENDING)
+		return;
+	if (!model.args.delay_ns) {
 		finish(c, &hs);
 		return;
 	}
-	hs.when_ns = model.args.stuck >> c->type & 1 ? UINT64_MAX
-						     : now_ns() + step * model.args.delay_ns;
+	hs.when_ns = now_ns() + step * model.args.delay_ns;
 	c->pending[c->n_pending++] = hs;
 	pthread_cond_signal(&wake);
 }
@@ -280,6 +281,10 @@ static void write_active_control(struct component *c, const struct reg_desc *d, 
 	if (change && c->enabled && value & CTL_ENABLE)
 		violation(c, "Control reconfigured while enabled: 0x%08x to 0x%08x", control(c),
 			  value);
+	/* A bit that is cleared by writing 1, in a write that is about other bits: read-modify-write. */
+	if (value & c->ops->write_1_clears && (value ^ control(c)) & d->warl)
+		violation(c, "wrote 0x%08x to Control: clears 0x%08x by the way", value,
+			  value & c->ops->write_1_clears);
 	if (c->enabled && !(value & CTL_ENABLE))
 		disable(c);
 	write_fields(c, d, value);
@@ -296,7 +301,7 @@ static void write_control(struct component *c, uint32_t value)
 	finish_due(c, now_ns());
 	if (c->n_pending)
 		violation(c, "wrote 0x%08x to Control before the last change was answered", value);
-	finish_due(c, UINT64_MAX - 1);
+	finish_due(c, UINT64_MAX);
 	if (!(value & CTL_ACTIVE)) {
 		if (value)
 			violation(c, "wrote 0x%08x to Control: settings while deactivating", value);

@@ -469,6 +469,7 @@ static void bad(void)
 	wr(ENCODER, 0, ACTIVE | MODE_HTM | NTRACE | ENABLE);
 	wr(ENCODER, 0, ACTIVE | MODE_HTM | NTRACE | ENABLE | 1u << 9);
 	wr(ENCODER, FEATURES, 0);
+	wr(ENCODER, 0, ACTIVE | MODE_HTM | NTRACE | ENABLE | 1u << 9 | TRIG_ENABLE | 1u << 12);
 	wr(ENCODER, 0, 0);
 	activate(ENCODER);
 	start_sink(SMEM, sizeof(buffer));

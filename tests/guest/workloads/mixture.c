@@ -4,8 +4,9 @@
  * times over: regular and irregular branches, long loops, deep recursion, jump tables, calls by
  * pointer, sequential jumps, returns by x5, system calls, straight code. With the argument `wild`
  * also what a counter of calls cannot follow: co-routine swaps, longjmp, signals; with `forked` a
- * second process at the same time. Prints a sum, so that nothing is optimised away.
+ * second process at the same time, on another hart. Prints a sum, so that nothing is optimised away.
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -195,6 +196,15 @@ static unsigned int work(int wild)
 	return sum;
 }
 
+static void run_on(unsigned int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
 int main(int argc, char **argv)
 {
 	int wild = 0, forked = 0;
@@ -203,7 +213,10 @@ int main(int argc, char **argv)
 		wild |= !strcmp(argv[i], "wild");
 		forked |= !strcmp(argv[i], "forked");
 	}
+	if (forked)
+		run_on(0);
 	if (forked && fork() == 0) {
+		run_on(1);
 		seed = 2;
 		_exit(!work(wild));
 	}

@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# What report, script, inject, profile and stat say of a program whose calls are known in number, and of
+# everything that the emulator executed while it was traced.
+. "$(dirname "$0")/lib.sh"
+
+check "cross-compile the workload" workload calls
+guest main testing '' '
+	insmod rvtrace.ko || exit 1
+	perf-rvtrace record -o perf.data -- calls > out || exit 2
+	perf-rvtrace list > list || exit 3
+	# what inject writes is read by stock tools; here, as they need the files and tools of the machine
+	perf-rvtrace inject -o chain.data --itrace=i1000ig && perf-rvtrace inject -o branches.data \
+		--itrace=i1000il32g && perf-rvtrace inject -o b.data --itrace=b || exit 4
+	perf report -i branches.data --stdio -g caller > report || exit 5
+	perf report -i branches.data --stdio --branch-history > history || exit 6
+	perf script -i branches.data -F ip,sym,brstack > brstack || exit 7
+	perf script -i chain.data -F comm,period > periods || exit 8
+	perf script -i b.data -F comm,event,addr,sym > b || exit 9
+	perf annotate -i chain.data --stdio -s leaf > annotate || exit 10
+	perf evlist -i branches.data > evlist || exit 11'
+ok $? "a program is recorded, user and kernel"
+
+rv=$HOST/perf-rvtrace
+work=$dir/views
+mkdir -p "$work"
+# view COMMAND [OPTIONS]: of the recording.
+view()
+{
+	"$rv" "$1" -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" "${@:2}"
+}
+
+view report >"$work/report" 2>"$work/report.err"
+view script --call-trace --comms calls -F comm,flags,dso >"$work/calls" 2>/dev/null
+view profile -f folded >"$work/folded" 2>/dev/null
+view profile -f llvm --dso calls >"$work/llvm" 2>/dev/null
+view profile -f bolt --dso calls >"$work/bolt" 2>/dev/null
+view profile -f chrome >"$work/chrome" 2>/dev/null
+view profile -f svg >"$work/svg" 2>/dev/null
+view stat >"$work/stat" 2>/dev/null
+
+truth_count()
+{
+	for file in "$dir"/truth/truth.*; do
+		"$HOST/rvt-truth" --pc --traced "$file"
+	done | wc -l
+}
+truth=$(truth_count)
+address_of_leaf=$("$LAB" in riscv64-linux-gnu-nm "$dir/share/calls" | awk '$3 == "leaf" { sub(/^0+/, "", $1); print $1 }')
+
+# is NAME EXPECTED ACTUAL
+is()
+{
+	[ "$2" = "$3" ]
+	local status=$?
+	[ $status -eq 0 ] || echo "# expected '$2', got '$3'"
+	ok $status "$1"
+}
+
+# column N NAME: of the line of a function of the program in the report.
+column()
+{
+	awk -v n="$1" -v name="$2" '$5 == "calls" && $6 == "calls" && $NF == name { print $n }' "$work/report"
+}
+
+# calls NAME: lines of the call trace.
+calls()
+{
+	grep -c " $1 (.*calls)" "$work/calls"
+}
+
+is "report: all that the emulator executed" "$truth" "$(awk '/instructions executed/ { print $2 }' "$work/report")"
+is "report: the lines add up" "$truth" "$(awk '/^ *[0-9.]+%/ { sum += $2 } END { print sum }' "$work/report")"
+is "report: calls of leaf" 12345 "$(column 4 leaf)"
+is "report: calls of middle" 100 "$(column 4 middle)"
+is "report: calls of deep" 40 "$(column 4 deep)"
+is "call trace: calls of leaf" 12345 "$(calls leaf)"
+is "call trace: calls of deep" 40 "$(calls deep)"
+is "call trace: 40 levels of deep" 40 "$(grep ' deep (.*calls)' "$work/calls" | awk '{ match($0, / *deep/); print RLENGTH }' | sort -u | wc -l)"
+is "call trace: as deep after the long jumps as after them all" 1 "$(grep ' after_escape (.*calls)' "$work/calls" |
+	awk '{ match($0, / *after_escape/); depth[NR] = RLENGTH } END { print (depth[1] - depth[2]) / 4 }')"
+is "folded stacks: the instructions add up" "$truth" "$(awk '{ sum += $NF } END { print sum }' "$work/folded")"
+check "folded stacks: leaf below middle and main" grep -q ';main;middle;leaf ' "$work/folded"
+is "llvm profile: branches to leaf" 12345 "$(awk -F'->|:' -v leaf="$address_of_leaf" \
+	'/->/ && $2 == leaf { sum += $3 } END { print sum }' "$work/llvm")"
+is "bolt profile: branches to leaf" 12345 "$(awk -v leaf="$address_of_leaf" \
+	'$1 == "B" && $3 == leaf { sum += $4 } END { print sum }' "$work/bolt")"
+check "chrome profile is JSON" python3 -m json.tool "$work/chrome" /dev/null
+check "svg is XML" python3 -c "import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])" "$work/svg"
+is "stat: all that the emulator executed" "$truth" "$(awk '$1 == "all" { print $3 }' "$work/stat")"
+check "list: names the encoders" grep -q '^encoder-1' "$dir/share/list"
+
+# Stock perf, in the guest, read what inject wrote.
+samples=$(grep -c 1000 "$dir/share/periods")
+[ "$samples" -le $((truth / 1000)) ] && [ "$samples" -ge $((truth / 1000 - 2)) ]
+ok $? "inject: one sample for 1000 instructions"
+is "stock perf script sees each branch to leaf" 12345 "$(grep -c 'calls.*branches.* leaf$' "$dir/share/b")"
+check "stock perf report names the functions" grep -q ' leaf$' "$dir/share/report"
+check "stock perf report shows the call graph" grep -q -- '--middle' "$dir/share/report"
+check "stock perf report --branch-history names the callers" grep -q 'middle' "$dir/share/history"
+check "stock perf script prints branch stacks" grep -q '0x[0-9a-f]*/0x[0-9a-f]*/' "$dir/share/brstack"
+check "stock perf annotate shows code" grep -q 'ret' "$dir/share/annotate"
+check "stock perf evlist names the event" grep -q instructions "$dir/share/evlist"
+
+# The same, whatever the order of decoding.
+"$rv" script -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" --itrace=i1i --by-cpu -F cpu,ip 2>/dev/null |
+	grep -c . >"$work/lines"
+is "script --itrace=i1i: a line for each instruction" "$truth" "$(cat "$work/lines")"
+
+done_testing
