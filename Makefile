@@ -75,5 +75,5 @@ unit-programs: $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
 clean:
 	rm -rf $(B)
 
--include tools/model/module.mk drivers/module.mk tests/module.mk
+-include tools/model/module.mk drivers/module.mk tests/module.mk packaging/module.mk
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

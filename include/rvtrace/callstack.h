@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * The call stack of one thread, rebuilt from its flow. It survives what real programs do: a return is
- * matched with the call that it belongs to, so that frames which longjmp, exceptions or a gap in
- * the trace left behind go away; tail calls need no frame; a trap return ends whatever the
+ * matched with the call that it belongs to, so that frames which exceptions or a gap in the trace left
+ * behind go away; longjmp is known by going where setjmp returned to; tail calls need no frame; a trap return ends whatever the
  * handler had called.
  */
 #ifndef RVTRACE_CALLSTACK_H
@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <rvtrace/linkage.h>
+
+RVT_BEGIN_DECLS
 
 struct rvt_callstack;
 
@@ -36,5 +39,7 @@ void rvt_callstack_clear(struct rvt_callstack *stack);
 size_t rvt_callstack_depth(const struct rvt_callstack *stack);
 /* @n = 0 is the innermost. NULL: there are not that many. Valid until the next change. */
 struct rvt_frame *rvt_callstack_frame(struct rvt_callstack *stack, size_t n);
+
+RVT_END_DECLS
 
 #endif

@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <linux/perf_event.h>
+#include <rvtrace/linkage.h>
+
+RVT_BEGIN_DECLS
 
 /* ctrdata.TYPE */
 enum rvt_ctr_type {
@@ -83,5 +86,7 @@ bool rvt_ctr_is_call(unsigned int type);
  * (at most 65535 fit). @ecall: an exception is one of ecall, a system call; others have no type there.
  */
 void rvt_ctr_branch(const struct rvt_ctr_entry *entry, bool ecall, struct perf_branch_entry *branch);
+
+RVT_END_DECLS
 
 #endif

@@ -10,7 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <rvtrace/linkage.h>
 #include <rvtrace/params.h>
+
+RVT_BEGIN_DECLS
 
 struct rvt_dump;
 
@@ -41,5 +44,7 @@ void rvt_dump_lost(struct rvt_dump *dump, bool boundary);
 /* End of data: reports a partial message. */
 void rvt_dump_finish(struct rvt_dump *dump);
 void rvt_dump_stats(const struct rvt_dump *dump, struct rvt_dump_stats *stats);
+
+RVT_END_DECLS
 
 #endif

@@ -9,8 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <rvtrace/linkage.h>
 #include <rvtrace/params.h>
 #include <rvtrace/retire.h>
+
+RVT_BEGIN_DECLS
 
 /* ---- packets ---- */
 
@@ -149,5 +152,7 @@ struct rvt_etrace_encoder_stats {
 };
 void rvt_etrace_encoder_stats(const struct rvt_etrace_encoder *enc,
 			      struct rvt_etrace_encoder_stats *stats);
+
+RVT_END_DECLS
 
 #endif

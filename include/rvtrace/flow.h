@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <rvtrace/insn.h>
+#include <rvtrace/linkage.h>
+
+RVT_BEGIN_DECLS
 
 struct rvt_space;
 struct rvt_flow;
@@ -219,5 +222,7 @@ struct rvt_flow_stats {
 	uint64_t insns, halfwords, branches, taken, indirect, traps, gaps;
 };
 void rvt_flow_stats(const struct rvt_flow *flow, struct rvt_flow_stats *stats);
+
+RVT_END_DECLS
 
 #endif

@@ -13,6 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <rvtrace/linkage.h>
+
+RVT_BEGIN_DECLS
 
 struct rvt_image;	/* the cache of code objects and of open ELF files */
 struct rvt_space;
@@ -69,5 +72,7 @@ int rvt_space_locate(struct rvt_space *space, uint64_t addr, struct rvt_location
 
 /* Changes whenever any mapping of this space or of its parents changes. */
 uint64_t rvt_space_generation(const struct rvt_space *space);
+
+RVT_END_DECLS
 
 #endif

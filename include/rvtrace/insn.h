@@ -10,6 +10,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <rvtrace/linkage.h>
+
+RVT_BEGIN_DECLS
 
 enum rvt_insn_class {
 	RVT_INSN_SEQUENTIAL,	/* falls through; everything that is none of the below */
@@ -69,5 +72,7 @@ typedef int (*rvt_insn_hook)(void *ctx, const uint8_t *code, size_t avail, struc
  * is defined to be illegal (all zeroes, all ones) or longer than 64 bits.
  */
 int rvt_insn_decode(const uint8_t *code, size_t avail, unsigned int isa, struct rvt_insn *insn);
+
+RVT_END_DECLS
 
 #endif

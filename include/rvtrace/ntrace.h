@@ -8,8 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <rvtrace/linkage.h>
 #include <rvtrace/params.h>
 #include <rvtrace/retire.h>
+
+RVT_BEGIN_DECLS
 
 /* ---- messages ---- */
 
@@ -124,5 +127,7 @@ void rvt_ntrace_encoder_stop(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_evc
 			     uint64_t next_pc);
 /* True between an -ENOSPC and the Error message that reports it. */
 bool rvt_ntrace_encoder_lossy(const struct rvt_ntrace_encoder *enc);
+
+RVT_END_DECLS
 
 #endif

@@ -13,7 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <rvtrace/image.h>
+#include <rvtrace/linkage.h>
 #include <rvtrace/perfdata.h>
+
+RVT_BEGIN_DECLS
 
 struct rvt_owner;
 struct rvt_cursor;
@@ -84,5 +87,7 @@ struct rvt_missing {
 };
 /* The @n-th, or NULL. */
 const struct rvt_missing *rvt_cursor_missing(const struct rvt_cursor *cursor, size_t n);
+
+RVT_END_DECLS
 
 #endif

@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <rvtrace/linkage.h>
+
+RVT_BEGIN_DECLS
 
 enum rvt_protocol { RVT_PROTOCOL_NONE, RVT_PROTOCOL_NTRACE, RVT_PROTOCOL_ETRACE };
 enum rvt_dialect {
@@ -104,5 +107,7 @@ int rvt_params_parse(struct rvt_params *params, const char *name, const char *te
 int rvt_params_load(struct rvt_params *params, const char *path, char **error);
 /* Writes the text form (malloc'd); parse(print(p)) == p. */
 int rvt_params_print(const struct rvt_params *params, char **text);
+
+RVT_END_DECLS
 
 #endif

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <linux/perf_event.h>
+#include <rvtrace/linkage.h>
+
+RVT_BEGIN_DECLS
 
 /* Feature sections (bits of the header's bitmap) that rvtrace reads or writes. */
 enum rvt_perfdata_feature {
@@ -183,8 +186,10 @@ int rvt_perfdata_add_event(struct rvt_perfdata_writer *writer, const struct perf
  * it even if close() is never reached, and becomes feature RVT_FEAT_RVTRACE_META.
  */
 int rvt_perfdata_begin(struct rvt_perfdata_writer *writer, const char *meta);
-/* Whole records, or pieces that make whole records; unbuffered. Returns 0 or -errno. */
+/* Whole records, or pieces that make whole records. Returns 0 or -errno. */
 int rvt_perfdata_write(struct rvt_perfdata_writer *writer, const void *bytes, size_t len);
+/* Makes all that was written visible in the file, should the process be killed. */
+int rvt_perfdata_flush(struct rvt_perfdata_writer *writer);
 /* A feature section; the bytes are copied. */
 int rvt_perfdata_add_feature(struct rvt_perfdata_writer *writer, unsigned int bit, const void *bytes,
 			     size_t len);
@@ -200,5 +205,7 @@ uint64_t rvt_perfdata_written(const struct rvt_perfdata_writer *writer);
 int rvt_perfdata_finish(struct rvt_perfdata_writer *writer);
 /* Gives up: closes the file as it is. */
 void rvt_perfdata_abandon(struct rvt_perfdata_writer *writer);
+
+RVT_END_DECLS
 
 #endif

@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <rvtrace/linkage.h>
+
+RVT_BEGIN_DECLS
 
 /* 4-bit itype of the E-Trace specification 2.0 */
 enum rvt_itype {
@@ -57,5 +60,7 @@ struct rvt_trap {
 	 * breakpoint trigger, too): N-Trace 1.0.0_rc7 counts them in I-CNT. */
 	uint8_t ecall_halfwords;
 };
+
+RVT_END_DECLS
 
 #endif

@@ -11,10 +11,13 @@
 #include <stdint.h>
 #include <rvtrace/dump.h>
 #include <rvtrace/flow.h>
+#include <rvtrace/linkage.h>
 #include <rvtrace/owner.h>
 #include <rvtrace/perfdata.h>
 #include <rvtrace/stream.h>
 #include <rvtrace/symbol.h>
+
+RVT_BEGIN_DECLS
 
 struct rvt_session;
 
@@ -121,5 +124,7 @@ const char *rvt_session_dso_name(const struct rvt_session *session, const char *
 const struct rvt_missing *rvt_session_missing(const struct rvt_session *session, size_t n);
 /* True when the kernel's code is at hand. */
 bool rvt_session_has_kernel(const struct rvt_session *session);
+
+RVT_END_DECLS
 
 #endif

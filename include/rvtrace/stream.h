@@ -11,7 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <rvtrace/flow.h>
+#include <rvtrace/linkage.h>
 #include <rvtrace/params.h>
+
+RVT_BEGIN_DECLS
 
 struct rvt_stream;
 
@@ -75,5 +78,7 @@ ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, 
 /* End of data: a partial message is reported, flows are flushed. */
 int rvt_stream_finish(struct rvt_stream *stream);
 void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *stats);
+
+RVT_END_DECLS
 
 #endif

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <rvtrace/image.h>
+#include <rvtrace/linkage.h>
+
+RVT_BEGIN_DECLS
 
 struct rvt_symbols;
 
@@ -45,5 +48,7 @@ bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location 
  */
 bool rvt_symbols_lookup(struct rvt_symbols *symbols, const char *path, const char *name,
 			uint64_t *addr, uint64_t *offset, uint64_t *size);
+
+RVT_END_DECLS
 
 #endif

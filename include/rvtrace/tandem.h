@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <rvtrace/linkage.h>
+
+RVT_BEGIN_DECLS
 
 /* What encoder and decoder must agree on (ch. 3), in bits. */
 struct rvt_tandem_params {
@@ -356,5 +359,7 @@ int rvt_tandem_verify(struct rvt_tandem_reader *reader, const struct rvt_tandem_
 		      struct rvt_tandem_verify_result *result);
 /* Counters, timers and pending bits: inputs of the hart, compared only where read (ch. 1.1). */
 bool rvt_tandem_reg_unobserved(unsigned int reg);
+
+RVT_END_DECLS
 
 #endif

@@ -23,6 +23,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <rvtrace/linkage.h>
+
+RVT_BEGIN_DECLS
 
 enum rvt_truth_type {
 	RVT_TRUTH_INSNS,	/* instructions retired */
@@ -79,5 +82,7 @@ int rvt_truth_open(const char *path, struct rvt_truth_reader **reader, unsigned 
 /* Returns 1 with a record, 0 at the end, -EBADMSG for a damaged or incomplete file. */
 int rvt_truth_next(struct rvt_truth_reader *reader, struct rvt_truth_record *record);
 void rvt_truth_reader_close(struct rvt_truth_reader *reader);
+
+RVT_END_DECLS
 
 #endif

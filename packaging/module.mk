@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#
+# Installation: the command, the library for other programs, man pages, completion, and the driver's
+# sources for DKMS. DESTDIR and the directories below can be set on the command line.
+
+prefix ?= /usr/local
+bindir ?= $(prefix)/bin
+libdir ?= $(prefix)/lib
+includedir ?= $(prefix)/include
+datadir ?= $(prefix)/share
+mandir ?= $(datadir)/man
+bashcompdir ?= $(datadir)/bash-completion/completions
+dkmssrcdir ?= $(prefix)/src
+INSTALL ?= install
+
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+DKMS_DIR = $(DESTDIR)$(dkmssrcdir)/rvtrace-$(VERSION)
+# Kconfig files go along: the driver folders can be dropped into a kernel tree as they are.
+DKMS_FILES = $(DRIVER_SRC) $(wildcard drivers/hwtracing/rvtrace/Kconfig drivers/perf/Kconfig) dkms.conf \
+	LICENSES/GPL-2.0-only.txt LICENSES/Linux-syscall-note.txt
+
+## make install     command, library, man pages, completion, DKMS sources (DESTDIR, prefix)
+install: install-command install-library install-man install-completion install-dkms
+
+install-command: $(B)/host/perf-rvtrace
+	$(INSTALL) -d $(DESTDIR)$(bindir)
+	$(INSTALL) -m 755 $< $(DESTDIR)$(bindir)/perf-rvtrace
+
+install-library: $(B)/host/librvtrace.a $(B)/host/librvtrace.so
+	$(INSTALL) -d $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(includedir)/rvtrace
+	$(INSTALL) -m 644 $(B)/host/librvtrace.a $(DESTDIR)$(libdir)/
+	$(INSTALL) -m 755 $(B)/host/librvtrace.so $(DESTDIR)$(libdir)/librvtrace.so.0
+	ln -sf librvtrace.so.0 $(DESTDIR)$(libdir)/librvtrace.so
+	$(INSTALL) -m 644 $(wildcard include/rvtrace/*.h) $(DESTDIR)$(includedir)/rvtrace/
+	sed -e 's,@PREFIX@,$(prefix),' -e 's,@LIBDIR@,$(libdir),' -e 's,@INCLUDEDIR@,$(includedir),' \
+		-e 's,@VERSION@,$(VERSION),' packaging/librvtrace.pc.in \
+		>$(DESTDIR)$(libdir)/pkgconfig/librvtrace.pc
+	chmod 644 $(DESTDIR)$(libdir)/pkgconfig/librvtrace.pc
+
+install-man:
+	$(INSTALL) -d $(DESTDIR)$(mandir)/man1
+	$(INSTALL) -m 644 $(wildcard Documentation/man/*.1) $(DESTDIR)$(mandir)/man1/
+
+install-completion:
+	$(INSTALL) -d $(DESTDIR)$(bashcompdir)
+	$(INSTALL) -m 644 completions/perf-rvtrace $(DESTDIR)$(bashcompdir)/perf-rvtrace
+
+# `dkms add -m rvtrace -v VERSION` finds it where dkmssrcdir is /usr/src; elsewhere: `dkms add DIRECTORY`.
+install-dkms:
+	$(INSTALL) -d $(DKMS_DIR)
+	for file in $(DKMS_FILES); do $(INSTALL) -D -m 644 $$file $(DKMS_DIR)/$$file || exit; done
+
+## make symbol-map  the list of the library's public functions, made from the headers
+symbol-map:
+	packaging/symbol-map >userspace/lib/librvtrace.map.new
+	mv userspace/lib/librvtrace.map.new userspace/lib/librvtrace.map
+
+.PHONY: install install-command install-library install-man install-completion install-dkms symbol-map
