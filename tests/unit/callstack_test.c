@@ -50,7 +50,7 @@ static void tail_call(void **state)
 	assert_int_equal(rvt_callstack_depth(stack), 0);
 }
 
-/* longjmp returns to where setjmp returned: the frames between are gone at the next real return. */
+/* longjmp returns to where setjmp returned: the frames between are gone. */
 static void longjmp_out(void **state)
 {
 	struct rvt_callstack *stack = *state;
@@ -61,8 +61,22 @@ static void longjmp_out(void **state)
 	call(stack, 0x220, 0x300);	/* f calls g */
 	call(stack, 0x310, 0x400);	/* g calls h */
 	call(stack, 0x410, 0x990);	/* h calls longjmp, which returns to 0x214 */
-	assert_int_equal(rvt_callstack_return(stack, 0x214), 0);
-	assert_int_equal(rvt_callstack_return(stack, 0x104), 4);
+	assert_int_equal(rvt_callstack_return(stack, 0x214), 3);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	assert_int_equal(rvt_callstack_frame(stack, 0)->to, 0x200);
+	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);
+}
+
+/* An exception goes where nothing has returned: the frames go at the next return that is known. */
+static void exception(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);
+	call(stack, 0x220, 0x300);
+	call(stack, 0x310, 0x990);	/* the unwinder, which "returns" to a landing pad in 0x200 */
+	assert_int_equal(rvt_callstack_return(stack, 0x280), 0);
+	assert_int_equal(rvt_callstack_return(stack, 0x104), 3);
 	assert_int_equal(rvt_callstack_depth(stack), 0);
 }
 
@@ -116,6 +130,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(calls_and_returns, setup, teardown),
 		cmocka_unit_test_setup_teardown(tail_call, setup, teardown),
 		cmocka_unit_test_setup_teardown(longjmp_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(exception, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_return, setup, teardown),
 		cmocka_unit_test_setup_teardown(traps, setup, teardown),
 		cmocka_unit_test_setup_teardown(depth_limit, setup, teardown),

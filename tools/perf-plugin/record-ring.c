@@ -123,5 +123,5 @@ int record_drain(struct recorder *rec, bool last)
 			if (rec->fds[i].ring == n && rec->fds[i].trace)
 				ioctl(rec->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 	}
-	return err;
+	return err ? err : rvt_perfdata_flush(rec->writer);
 }

@@ -240,7 +240,11 @@ static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 			err = do_transfer(transfers, lane, &transfer, 0);
 		break;
 	case RVT_EVENT_STOP:
-		err = end_line(transfers, lane);
+		/* the last instruction may have gone elsewhere, though nothing ran there */
+		if (event->pc)
+			err = arrive(transfers, lane, event->pc);
+		if (!err)
+			err = end_line(transfers, lane);
 		transfer = (struct transfer){ TRANSFER_STOP, state->last, event->pc, "tr end" };
 		if (!err && state->has_last)
 			err = do_transfer(transfers, lane, &transfer, 0);

@@ -4,9 +4,18 @@
 #include <string.h>
 #include <rvtrace/callstack.h>
 
+#define SEEN_SLOTS 512
+
+/* At .depth frames something returned to .to: setjmp() perhaps, and longjmp() will go there again. */
+struct seen_return {
+	uint64_t to;
+	size_t depth;
+};
+
 struct rvt_callstack {
 	struct rvt_frame *frames;	/* outermost first */
 	size_t depth, room, max_depth;
+	struct seen_return seen[SEEN_SLOTS];
 };
 
 struct rvt_callstack *rvt_callstack_create(size_t max_depth)
@@ -35,6 +44,7 @@ static int push(struct rvt_callstack *stack, const struct rvt_frame *frame)
 		stack->depth -= forgotten;
 		memmove(stack->frames, stack->frames + forgotten,
 			stack->depth * sizeof(*stack->frames));
+		memset(stack->seen, 0, sizeof(stack->seen));	/* its depths are no more */
 	}
 	if (stack->depth == stack->room) {
 		size_t room = stack->room * 2 + 16;
@@ -60,18 +70,36 @@ int rvt_callstack_trap(struct rvt_callstack *stack, uint64_t epc, uint64_t handl
 						.trap = true });
 }
 
+/* Back to where something has returned before, with nothing but calls since: a long jump. */
+static size_t long_jump(struct rvt_callstack *stack, const struct seen_return *seen, uint64_t to)
+{
+	size_t ended;
+
+	if (seen->to != to || seen->depth >= stack->depth)
+		return 0;
+	for (size_t n = seen->depth; n < stack->depth; n++)
+		if (stack->frames[n].trap)
+			return 0;
+	ended = stack->depth - seen->depth;
+	stack->depth = seen->depth;
+	return ended;
+}
+
 size_t rvt_callstack_return(struct rvt_callstack *stack, uint64_t to)
 {
+	struct seen_return *seen = &stack->seen[(to >> 1) % SEEN_SLOTS];
+
 	/* Not across a trap: a handler does not return into what it interrupted. */
 	for (size_t n = stack->depth; n && !stack->frames[n - 1].trap; n--) {
 		if (stack->frames[n - 1].back == to) {
 			size_t ended = stack->depth - (n - 1);
 
 			stack->depth = n - 1;
+			*seen = (struct seen_return){ to, stack->depth };
 			return ended;
 		}
 	}
-	return 0;
+	return long_jump(stack, seen, to);
 }
 
 size_t rvt_callstack_trap_return(struct rvt_callstack *stack)
@@ -88,6 +116,7 @@ size_t rvt_callstack_trap_return(struct rvt_callstack *stack)
 void rvt_callstack_clear(struct rvt_callstack *stack)
 {
 	stack->depth = 0;
+	memset(stack->seen, 0, sizeof(stack->seen));
 }
 
 size_t rvt_callstack_depth(const struct rvt_callstack *stack)

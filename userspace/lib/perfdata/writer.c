@@ -26,6 +26,8 @@ struct rvt_perfdata_writer {
 	struct perfdata_header header;
 	struct perfdata_section meta;
 	struct blob features[RVT_FEAT_BITS];
+	uint8_t buffer[64 << 10];	/* small pieces wait here */
+	size_t buffered;
 };
 
 static int blob_add(struct blob *blob, const void *bytes, size_t len)
@@ -184,13 +186,30 @@ int rvt_perfdata_begin(struct rvt_perfdata_writer *w, const char *meta)
 	return err;
 }
 
+int rvt_perfdata_flush(struct rvt_perfdata_writer *w)
+{
+	int err = write_all(w->fd, w->buffer, w->buffered);
+
+	w->buffered = 0;
+	return err;
+}
+
 int rvt_perfdata_write(struct rvt_perfdata_writer *w, const void *bytes, size_t len)
 {
-	int err = write_all(w->fd, bytes, len);
+	int err = 0;
 
-	if (!err)
-		w->header.data.size += len;
-	return err;
+	w->header.data.size += len;
+	if (len > sizeof(w->buffer) - w->buffered)
+		err = rvt_perfdata_flush(w);
+	if (err)
+		return err;
+	if (len > sizeof(w->buffer) / 4) {
+		err = rvt_perfdata_flush(w);
+		return err ? err : write_all(w->fd, bytes, len);
+	}
+	memcpy(w->buffer + w->buffered, bytes, len);
+	w->buffered += len;
+	return 0;
 }
 
 uint64_t rvt_perfdata_written(const struct rvt_perfdata_writer *w)
@@ -307,14 +326,17 @@ void rvt_perfdata_abandon(struct rvt_perfdata_writer *w)
 	for (unsigned int bit = 0; bit < RVT_FEAT_BITS; bit++)
 		free(w->features[bit].bytes);
 	free(w->events);
+	rvt_perfdata_flush(w);
 	close(w->fd);
 	free(w);
 }
 
 int rvt_perfdata_finish(struct rvt_perfdata_writer *w)
 {
-	int err = add_event_desc(w);
+	int err = rvt_perfdata_flush(w);
 
+	if (!err)
+		err = add_event_desc(w);
 	if (!err && w->meta.size)
 		err = rvt_perfdata_add_feature(w, RVT_FEAT_RVTRACE_META, NULL, 0);
 	if (!err)
