@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,36 @@ static uint64_t term_value(const struct recorder *rec, const char *name)
 	return term ? pmu_get(term, &rec->trace_attr) : 0;
 }
 
+/* Linux has one handler for all traps. Returns 0 if its address is not shown to us. */
+static uint64_t trap_handler(void)
+{
+	FILE *in = fopen("/proc/kallsyms", "re");
+	char line[512], name[256];
+	uint64_t addr, found = 0;
+
+	while (in && !found && fgets(line, sizeof(line), in))
+		if (sscanf(line, "%" SCNx64 " %*c %255s", &addr, name) == 2 &&
+		    !strcmp(name, "handle_exception"))
+			found = addr;
+	if (in)
+		fclose(in);
+	return found;
+}
+
+/* Traps whose handlers are not in the trace. */
+static void set_trap_vector(struct rvt_params *params)
+{
+	if (params->protocol != RVT_PROTOCOL_ETRACE || params->vectors.base_valid ||
+	    !(params->options & RVT_OPT_IMPLICIT_EXCEPTION))
+		return;
+	params->vectors.base = trap_handler();
+	params->vectors.base_valid = params->vectors.base;
+	if (!params->vectors.base)
+		cmd_warning("/proc/kallsyms hides the kernel's trap handler, which implicit_exception leaves "
+			    "out of the trace: flow is lost at traps.\n  Record as root, or set "
+			    "kernel.kptr_restrict to 0");
+}
+
 /* The driver's parameters say what the encoder is; the event says what it does this time. */
 static void apply_event(const struct recorder *rec, struct rvt_params *params)
 {
@@ -86,6 +117,7 @@ static void apply_event(const struct recorder *rec, struct rvt_params *params)
 	}
 	if (mode)
 		params->implicit_return_mode = mode;
+	set_trap_vector(params);
 	if (params->protocol != RVT_PROTOCOL_NTRACE)
 		return;
 	if (!term_value(rec, "timestamp"))
