@@ -174,7 +174,7 @@ struct rvt_order {
 	uint64_t used_outcomes;
 	uint32_t implicit_returns;
 	uint64_t halfwords;	/* executed (and counted) */
-	uint64_t popped;
+	uint64_t popped;	/* by the return at which the order stopped (RETURN, TARGET) */
 	bool popped_valid;
 };
 
