@@ -174,21 +174,21 @@ static void test_window(void)
 	int ret;
 
 	attr_init(&attr, 0);
-	/* window=100,period=2000 */
-	attr.config1 = 100 | 2000ull << 32;
+	/* window=2000,period=10000 */
+	attr.config1 = 2000 | 10000ull << 32;
 	ret = recording_open(&rec, &attr, 0, -1, AUX_SIZE);
 	if (ret) {
 		tap_check(false, "window: opened (%d)", ret);
 		return;
 	}
 	recording_enable(&rec);
-	work_for(40);
+	work_for(200);
 	recording_disable(&rec);
 	recording_read(&rec, false);
 	messages_count(&rec, &part);
 	/* 20 periods, or fewer when the machine is busy */
 	tap_check(part.whole && part.correlations > 1 && part.correlations < 30,
-		  "window: %u windows in 40 ms", part.correlations);
+		  "window: %u windows in 200 ms", part.correlations);
 	recording_close(&rec);
 	attr.config1 = 100 | 50ull << 32;
 	ret = event_open(&attr, 0, -1);
@@ -235,6 +235,7 @@ static void test_pause(void)
 	struct perf_event_attr attr, resume;
 	struct recording rec;
 	struct messages m;
+	uint64_t count = 0;
 	int ret, fd;
 
 	attr_init(&attr, 0);
@@ -260,12 +261,14 @@ static void test_pause(void)
 	resume.aux_resume = 1;
 	fd = (int)syscall(__NR_perf_event_open, &resume, 0, -1, rec.fd, PERF_FLAG_FD_CLOEXEC);
 	recording_enable(&rec);
-	usleep(1000);
+	usleep(20000);
 	work(BRANCHES);
 	recording_disable(&rec);
 	recording_read(&rec, false);
 	messages_count(&rec, &m);
 	tap_check(fd >= 0 && m.syncs && m.whole, "pause: resumed: %u messages (%d)", m.n, fd < 0 ? errno : 0);
+	ret = (int)read(fd, &count, sizeof(count));
+	tap_note("pause: %llu context switches (%d)", (unsigned long long)count, ret);
 	recording_close(&rec);
 	if (fd >= 0)
 		close(fd);

@@ -4,6 +4,7 @@
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
+#include <linux/kstrtox.h>
 #include <linux/property.h>
 #include <linux/sysfs.h>
 
@@ -137,6 +138,22 @@ static ssize_t params_show(struct device *dev, struct device_attribute *attr, ch
 }
 static DEVICE_ATTR_RO(params);
 
+#define RVTRACE_TRIGGER_ATTR(_name)							\
+static ssize_t _name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
+{											\
+	return sysfs_emit(buf, "0x%08x\n", dev_to_encoder(dev)->_name);		\
+}											\
+static ssize_t _name##_store(struct device *dev, struct device_attribute *attr,		\
+			     const char *buf, size_t count)				\
+{											\
+	return kstrtou32(buf, 0, &dev_to_encoder(dev)->_name) ?: count;			\
+}											\
+static DEVICE_ATTR_RW(_name)
+
+RVTRACE_TRIGGER_ATTR(trig_dbg);
+RVTRACE_TRIGGER_ATTR(trig_ext_in);
+RVTRACE_TRIGGER_ATTR(trig_ext_out);
+
 static struct attribute *rvtrace_encoder_attrs[] = {
 	&dev_attr_cpu.attr,
 	&dev_attr_protocol.attr,
@@ -145,6 +162,9 @@ static struct attribute *rvtrace_encoder_attrs[] = {
 	&dev_attr_src_bits.attr,
 	&dev_attr_features.attr,
 	&dev_attr_params.attr,
+	&dev_attr_trig_dbg.attr,
+	&dev_attr_trig_ext_in.attr,
+	&dev_attr_trig_ext_out.attr,
 	NULL
 };
 
