@@ -121,7 +121,8 @@ struct riscv_ctr_caps {
  * @probe:	are the registers there? Firmware may withhold them.
  * @discover:	fills options and depths of @caps; leaves recording off
  * @start:	empties the records and lets recording begin, with @depth entries
- * @stop:	ends recording
+ * @stop:	ends recording; records stay
+ * @resume:	lets recording go on after @stop, with the same control
  * @clear:	empties the records
  */
 struct riscv_ctr_backend {
@@ -131,6 +132,7 @@ struct riscv_ctr_backend {
 	void (*discover)(struct riscv_ctr_caps *caps);
 	void (*start)(u64 control, unsigned int depth);
 	void (*stop)(void);
+	void (*resume)(u64 control);
 	void (*clear)(void);
 };
 
@@ -154,7 +156,8 @@ DECLARE_PER_CPU(struct riscv_ctr_hart, riscv_ctr_harts);
  * @node:	in the list of sessions
  * @users:	events
  * @release:	triggers are given back in process context
- * @control:	to be written to the control register
+ * @control:	what the event asked for, as the control register has it
+ * @written:	what is written to the control register
  * @depth:	entries of the hardware in use
  * @limit:	entries that go into a sample
  * @strip:	the handler runs before recording is frozen, and in a mode that is recorded
@@ -168,6 +171,7 @@ struct riscv_ctr_session {
 	refcount_t users;
 	struct work_struct release;
 	u64 control;
+	u64 written;
 	unsigned int depth;
 	unsigned int limit;
 	bool strip;

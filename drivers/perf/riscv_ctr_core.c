@@ -29,7 +29,7 @@
 
 /*
  * The kernel's trap entry: code within this distance of stvec calls the interrupt handler. It is
- * looked for only where no record of the interrupt itself can be there.
+ * looked for where no record tells of the interrupt: with RAS emulation, or without types.
  */
 #define RISCV_CTR_TRAP_ENTRY_BYTES	1024
 
@@ -129,7 +129,7 @@ static bool riscv_ctr_in_trap_entry(u64 addr)
 	return addr >= entry && addr - entry < RISCV_CTR_TRAP_ENTRY_BYTES;
 }
 
-/* Up to the interrupt: the youngest record that enters the kernel's trap entry from outside */
+/* Up to the interrupt: the youngest record of one that enters the kernel's trap entry */
 static int riscv_ctr_find_interrupt(const struct rvtrace_ctr_entry *entries, unsigned int nr)
 {
 	unsigned int i;
@@ -141,31 +141,38 @@ static int riscv_ctr_find_interrupt(const struct rvtrace_ctr_entry *entries, uns
 	return -1;
 }
 
-/* Without a record of the interrupt: the oldest of the youngest run that leaves the trap entry */
-static int riscv_ctr_find_entry_code(const struct rvtrace_ctr_entry *entries, unsigned int nr)
+/*
+ * Without a record of the interrupt: up to the call that the trap entry made. Routines
+ * that lie beside it (the switch to the interrupt stack) make calls, too, but have been called.
+ */
+static int riscv_ctr_find_entry_call(const struct rvtrace_ctr_entry *entries, unsigned int nr)
 {
-	unsigned int i = 0;
+	unsigned int i;
 
-	while (i < nr && !riscv_ctr_in_trap_entry(entries[i].source))
-		i++;
-	if (i == nr)
-		return -1;
-	while (i < nr && riscv_ctr_in_trap_entry(entries[i].source))
-		i++;
-	return i;
+	for (i = 0; i < nr; i++)
+		if (riscv_ctr_in_trap_entry(entries[i].source) &&
+		    (i + 1 == nr || !riscv_ctr_in_trap_entry(entries[i + 1].target)))
+			return i + 1;
+	return -1;
 }
 
 /* How many of the youngest entries are the handler's own; -1: that cannot be told. */
 static int riscv_ctr_own_entries(const struct riscv_ctr_session *session,
 				 const struct rvtrace_ctr_entry *entries, unsigned int nr)
 {
-	bool interrupts = !(session->control & (RISCV_CTR_CTL_RASEMU | RISCV_CTR_CTL_INTRINH));
-
 	if (!session->strip)
 		return 0;
-	if (interrupts && riscv_ctr_caps.types)
-		return riscv_ctr_find_interrupt(entries, nr);
-	return riscv_ctr_find_entry_code(entries, nr);
+	if (session->control & RISCV_CTR_CTL_RASEMU || !riscv_ctr_caps.types)
+		return riscv_ctr_find_entry_call(entries, nr);
+	return riscv_ctr_find_interrupt(entries, nr);
+}
+
+/* Is this entry there for riscv_ctr_find_interrupt() only? */
+static bool riscv_ctr_is_extra(const struct riscv_ctr_session *session,
+			       const struct rvtrace_ctr_entry *entry)
+{
+	return session->written != session->control &&
+	       FIELD_GET(RISCV_CTR_DATA_TYPE, entry->data) == RISCV_CTR_TYPE_INTERRUPT;
 }
 
 /* Moves the entries that count to the front of the frame; returns how many there are. */
@@ -173,7 +180,8 @@ static unsigned int riscv_ctr_trim(struct riscv_ctr_frame *frame,
 				   const struct riscv_ctr_session *session, unsigned int nr)
 {
 	int own = riscv_ctr_own_entries(session, frame->entries, nr);
-	unsigned int i;
+	const struct rvtrace_ctr_entry *entry;
+	unsigned int i, kept = 0;
 
 	if (own < 0) {
 		/* All that is left is the way to the handler. */
@@ -181,13 +189,16 @@ static unsigned int riscv_ctr_trim(struct riscv_ctr_frame *frame,
 		own = nr;
 	}
 	frame->head.skipped = own;
-	nr = min(nr - own, session->limit);
-	for (i = 0; i < nr; i++) {
-		frame->entries[i].source = frame->entries[own + i].source;
-		frame->entries[i].target = frame->entries[own + i].target & session->keep_target;
-		frame->entries[i].data = frame->entries[own + i].data & session->keep_data;
+	for (i = own; i < nr && kept < session->limit; i++) {
+		entry = &frame->entries[i];
+		if (riscv_ctr_is_extra(session, entry))
+			continue;
+		frame->entries[kept].source = entry->source;
+		frame->entries[kept].target = entry->target & session->keep_target;
+		frame->entries[kept].data = entry->data & session->keep_data;
+		kept++;
 	}
-	return nr;
+	return kept;
 }
 
 /* ------------------------------------------------------------------ output */
@@ -288,8 +299,13 @@ static void riscv_ctr_event_start(struct perf_event *event, int flags)
 	if (!hart->usable || (hart->event && hart->event != event))
 		return;
 	event->hw.state = 0;
+	if (hart->event == event) {
+		/* perf stops and starts events at the tick: the records are still the task's. */
+		riscv_ctr->resume(session->written);
+		return;
+	}
 	WRITE_ONCE(hart->event, event);
-	riscv_ctr->start(session->control, session->depth);
+	riscv_ctr->start(session->written, session->depth);
 }
 
 static void riscv_ctr_event_stop(struct perf_event *event, int flags)
@@ -299,8 +315,6 @@ static void riscv_ctr_event_stop(struct perf_event *event, int flags)
 	if (hart->event != event)
 		return;
 	riscv_ctr->stop();
-	riscv_ctr->clear();
-	WRITE_ONCE(hart->event, NULL);
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
@@ -315,7 +329,13 @@ static int riscv_ctr_event_add(struct perf_event *event, int flags)
 
 static void riscv_ctr_event_del(struct perf_event *event, int flags)
 {
+	struct riscv_ctr_hart *hart = this_cpu_ptr(&riscv_ctr_harts);
+
 	riscv_ctr_event_stop(event, PERF_EF_UPDATE);
+	if (hart->event != event)
+		return;
+	riscv_ctr->clear();
+	WRITE_ONCE(hart->event, NULL);
 }
 
 static void riscv_ctr_event_read(struct perf_event *event)

@@ -80,6 +80,12 @@ static void riscv_ctr_draft_stop(void)
 	csr_clear(RISCV_CTR_DRAFT_CSR_CONTROL, RISCV_CTR_DRAFT_S | RISCV_CTR_DRAFT_U);
 }
 
+static void riscv_ctr_draft_resume(u64 control)
+{
+	csr_set(RISCV_CTR_DRAFT_CSR_CONTROL, riscv_ctr_draft_from_v1(control) &
+		(RISCV_CTR_DRAFT_S | RISCV_CTR_DRAFT_U));
+}
+
 static void riscv_ctr_draft_start(u64 control, unsigned int depth)
 {
 	u64 draft = riscv_ctr_draft_from_v1(control) | riscv_ctr_draft_depth_code(depth);
@@ -104,5 +110,6 @@ const struct riscv_ctr_backend riscv_ctr_draft = {
 	.discover	= riscv_ctr_draft_discover,
 	.start		= riscv_ctr_draft_start,
 	.stop		= riscv_ctr_draft_stop,
+	.resume		= riscv_ctr_draft_resume,
 	.clear		= riscv_ctr_draft_clear,
 };

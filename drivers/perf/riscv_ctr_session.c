@@ -102,6 +102,9 @@ static int riscv_ctr_control(struct riscv_ctr_session *session, const struct per
 		control |= riscv_ctr_caps.options & RISCV_CTR_CTL_LCOFIFRZ;
 	session->control = control;
 	session->strip = control & RISCV_CTR_CTL_S && !(control & RISCV_CTR_CTL_LCOFIFRZ);
+	/* The record of the interrupt tells where the handler's own begin; it is left out later. */
+	session->written = session->strip && riscv_ctr_caps.types ?
+			   control & ~RISCV_CTR_CTL_INTRINH : control;
 	session->keep_target = ~0ULL;
 	session->keep_data = ~0ULL;
 	if (!(attr->config & RISCV_CTR_CONFIG_MISPREDICT))

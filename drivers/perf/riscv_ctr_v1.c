@@ -41,13 +41,18 @@ static void riscv_ctr_v1_stop(void)
 	csr_write(RISCV_CTR_CSR_SCTRCTL, 0);
 }
 
+static void riscv_ctr_v1_resume(u64 control)
+{
+	csr_write(RISCV_CTR_CSR_SCTRCTL, control);
+}
+
 static void riscv_ctr_v1_start(u64 control, unsigned int depth)
 {
 	csr_write(RISCV_CTR_CSR_SCTRCTL, 0);
 	csr_write(RISCV_CTR_CSR_SCTRDEPTH, ilog2(depth / RISCV_CTR_MIN_DEPTH));
 	csr_write(RISCV_CTR_CSR_SCTRSTATUS, 0);
 	riscv_ctr_v1_clear();
-	csr_write(RISCV_CTR_CSR_SCTRCTL, control);
+	riscv_ctr_v1_resume(control);
 }
 
 const struct riscv_ctr_backend riscv_ctr_v1 = {
@@ -57,5 +62,6 @@ const struct riscv_ctr_backend riscv_ctr_v1 = {
 	.discover	= riscv_ctr_v1_discover,
 	.start		= riscv_ctr_v1_start,
 	.stop		= riscv_ctr_v1_stop,
+	.resume		= riscv_ctr_v1_resume,
 	.clear		= riscv_ctr_v1_clear,
 };
