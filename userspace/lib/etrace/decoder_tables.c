@@ -165,14 +165,21 @@ void rvt_etrace_cache_note(struct rvt_etrace_decoder *dec, uint64_t jump_pc, uin
 
 void rvt_etrace_vector_learn(struct rvt_etrace_decoder *dec, const struct rvt_event *trap)
 {
-	if (trap->cause < RVT_MAX_CAUSES && trap->target != RVT_UNLIMITED)
-		dec->learnt[trap->interrupt][trap->cause][dec->privilege & 7] = trap->target;
+	unsigned int prv = dec->privilege & 7;
+
+	if (trap->cause >= RVT_MAX_CAUSES || trap->target == RVT_UNLIMITED)
+		return;
+	dec->learnt[trap->interrupt][trap->cause][prv] = trap->target;
+	/* Exceptions go to the base address in every mode of a trap vector. */
+	if (!trap->interrupt)
+		for (unsigned int i = 0; i < RVT_MAX_CAUSES; i++)
+			if (dec->learnt[0][i][prv] == NO_ADDRESS)
+				dec->learnt[0][i][prv] = trap->target;
 }
 
-bool rvt_etrace_vector_find(const struct rvt_etrace_decoder *dec, const struct rvt_event *trap,
-			    uint64_t *handler)
+static bool find_given(const struct rvt_trap_vectors *v, const struct rvt_event *trap,
+		       uint64_t *handler)
 {
-	const struct rvt_trap_vectors *v = &dec->codec.params.vectors;
 	uint64_t valid = trap->interrupt ? v->interrupt_valid : v->exception_valid;
 
 	if (trap->cause < RVT_MAX_CAUSES && valid >> trap->cause & 1) {
@@ -180,7 +187,13 @@ bool rvt_etrace_vector_find(const struct rvt_etrace_decoder *dec, const struct r
 		return true;
 	}
 	*handler = v->base;
-	if (v->base_valid)
+	return v->base_valid;
+}
+
+bool rvt_etrace_vector_find(const struct rvt_etrace_decoder *dec, const struct rvt_event *trap,
+			    uint64_t *handler)
+{
+	if (find_given(&dec->codec.params.vectors, trap, handler))
 		return true;
 	if (trap->cause >= RVT_MAX_CAUSES)
 		return false;
