@@ -255,19 +255,21 @@ overwrite()
 # bytes N: that many bytes of noise.
 bytes()
 {
-	local i
+	local i byte
 	for ((i = 0; i < $1; i++)); do
-		# shellcheck disable=SC2059
-		printf "\\x$(printf %x $((RANDOM & 255)))"
+		printf -v byte '\\x%02x' $((RANDOM & 255))
+		printf %b "$byte"
 	done
 }
 
 # damage KIND: a damaged copy of the dump. RANDOM has a seed.
 damage()
 {
-	local size=$(stat -c %s "$dump") at i byte
+	local size at i byte
+
+	size=$(stat -c %s "$dump")
 	cp "$dump" "$dir/damaged"
-	at=$(((RANDOM << 15 | RANDOM) % (size - 1000)))
+	at=$((4000 + (RANDOM << 15 | RANDOM) % (size - 6000)))
 	case $1 in
 	cut) (head -c $at "$dump"; tail -c +$((at + 2 + RANDOM % 500)) "$dump") >"$dir/damaged" ;;
 	end) head -c $at "$dump" >"$dir/damaged" ;;
@@ -277,8 +279,8 @@ damage()
 		for ((i = 0; i < 10; i++)); do
 			at=$(((RANDOM << 15 | RANDOM) % size))
 			byte=$(od -An -tu1 -j $at -N 1 "$dump")
-			# shellcheck disable=SC2059
-			printf "\\x$(printf %x $((byte ^ 1 << RANDOM % 8)))" | overwrite $at
+			printf -v byte '\\x%02x' $((byte ^ 1 << RANDOM % 8))
+			printf %b "$byte" | overwrite $at
 		done ;;
 	esac
 }
@@ -286,13 +288,13 @@ damage()
 # in_code: no address outside the program's executable segment.
 in_code()
 {
-	local segment lo hi
+	local lo hi
 	# shellcheck disable=SC2046
 	set -- $("$TOP/tools/lab/cross/riscv64-linux-gnu-readelf" -lW "$program" | awk '/LOAD.* R E / { print $3, $5 }')
 	lo=$(printf %x "$1") hi=$(printf %x $(($1 + $2)))
 	awk -v lo="$lo" -v hi="$hi" '
 		function below(a, b) { return length(a) < length(b) || length(a) == length(b) && a "" < b "" }
-		below($2, lo) || !below($2, hi) || $2 !~ /[02468ace]$/ { print; bad = 1 } END { exit bad }' "$dir/out"
+		below($NF, lo) || !below($NF, hi) || $NF !~ /[02468ace]$/ { print; bad = 1 } END { exit bad }' "$dir/out"
 }
 
 # survives KIND: ten damaged copies; decoding ends, says where, and prints nothing impossible.

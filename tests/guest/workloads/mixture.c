@@ -6,6 +6,7 @@
  * also what a counter of calls cannot follow: co-routine swaps, longjmp, signals; with `forked` a
  * second process at the same time, on another hart. Prints a sum, so that nothing is optimised away.
  */
+#define _GNU_SOURCE
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
