@@ -324,7 +324,7 @@ static void write_register(struct component *c, uint32_t offset, uint32_t value)
 	const struct reg_desc *d = find_desc(c, offset);
 
 	/* It may have stopped itself since the last write. */
-	show_control(c);
+	part_show(c);
 	if (!(c->shown & CTL_ACTIVE)) {
 		violation(c, "wrote register 0x%03x while inactive", offset);
 		return;
