@@ -2,6 +2,7 @@
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
 GUEST_TESTS := $(sort $(wildcard tests/guest/*.t))
+LONG_TESTS := $(sort $(wildcard tests/guest/long/*.t))
 
 ## make demo        from nothing to a decoded recording of a real program (installs, fetches, boots)
 demo: deps
@@ -27,6 +28,10 @@ guest: deps
 	@$(MAKE) --no-print-directory lab
 	@$(MAKE) --no-print-directory demo-parts
 	@tests/run $(GUEST_TESTS)
+
+## make check-long  the same and what takes too long for every day
+check-long: check
+	@RVT_PROPERTY_CASES=2000 tests/run $(UNIT_TESTS) $(LONG_TESTS)
 
 deps:
 	@tools/setup-host
