@@ -16,7 +16,10 @@
 #define LCOFIFRZ (1ull << 12)
 #define FIRST_COUNTER 3
 
-/* OF of each counter that counts something, as if all had overflowed. */
+/*
+ * OF of each counter that counts something, as if all had overflowed. Some may have it already: QEMU sets it,
+ * only the interrupt never comes.
+ */
 static bool overflow_counters(void)
 {
 	bool any = false;
@@ -24,7 +27,7 @@ static bool overflow_counters(void)
 	for (unsigned int reg = REG_MHPMEVENT + FIRST_COUNTER; reg < CTR_REGS; reg++) {
 		uint64_t event = reg_exists(reg) ? reg_get(reg) : 0;
 
-		if (!(event & EVENT_SELECTOR) || event & EVENT_OF)
+		if (!(event & EVENT_SELECTOR))
 			continue;
 		reg_set(reg, event | EVENT_OF);
 		any = true;
