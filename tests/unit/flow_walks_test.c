@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Flow engine: random programs under random orders, where the block walk must do what the reference
+ * walk does.
+ */
+#include <stdlib.h>
+#include "flow-fixture.h"
+
+static uint64_t seed;
+
+static uint32_t rnd(uint32_t n)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (seed >> 33) % n;
+}
+
+static int32_t rnd_offset(void)
+{
+	return 2 * ((int32_t)rnd(64) - 32);
+}
+
+static void random_program(struct rv_code *code, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		uint32_t kind = rnd(26);
+
+		switch (kind) {
+		case 0 ... 3: rv_put(code, rv_branch(rnd_offset())); break;
+		case 4 ... 5: rv_put(code, rv_c_branch(rnd_offset())); break;
+		case 6: rv_put(code, rv_jal(rnd(7), rnd_offset())); break;
+		case 7: rv_put(code, rv_c_j(rnd_offset())); break;
+		case 8: rv_put(code, rv_jalr(rnd(7), rnd(7), 0)); break;
+		case 9: rv_put(code, rv_c_jr(RV_RA)); break;
+		case 10:
+			rv_put(code, rv_auipc(RV_T1, 0));
+			rv_put(code, rv_jalr(rnd(2), RV_T1, rnd_offset() + 4));
+			break;
+		case 11: rv_put(code, rnd(4) ? RV_NOP : RV_ECALL); break;
+		case 12: rv_put(code, rnd(4) ? RV_C_NOP : RV_SRET); break;
+		case 13 ... 18: rv_put(code, RV_NOP); break;
+		default: rv_put(code, RV_C_NOP); break;
+		}
+	}
+}
+
+/* More than 64 outcomes, in words of any length. */
+static uint64_t refill_seed;
+
+static uint32_t random_refill(void *ctx, uint64_t *outcomes)
+{
+	uint64_t *state = ctx;
+	uint32_t n;
+
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	n = 1 + (*state >> 58);
+	*outcomes = n < 64 ? (*state ^ *state << 31) & ((1ull << n) - 1) : *state;
+	return n;
+}
+
+static uint32_t random_flags(void)
+{
+	uint32_t flags = rnd(0x800);
+
+	if (flags & RVT_RUN_STOP_USED)
+		flags &= ~RVT_RUN_NOT_TAKEN;
+	if (!(flags & RVT_RUN_NOT_TAKEN))
+		flags &= ~RVT_RUN_LAST_TAKEN;
+	return flags;
+}
+
+static struct rvt_order random_order(const struct rv_code *code)
+{
+	struct rvt_order o = unlimited();
+
+	o.flags = random_flags();
+	o.n_outcomes = rnd(3) ? rnd(12) : rnd(65);
+	o.outcomes = (uint64_t)rnd(1 << 30) << 33 | (uint64_t)rnd(1 << 30) << 3 | rnd(8);
+	if (rnd(3))
+		o.max_halfwords = rnd(rnd(2) ? 20 : 200);
+	else
+		o.max_insns = rnd(100);
+	if (rnd(4) == 0)
+		o.max_insns = rnd(30);
+	o.stop_pc = code->base + 2 * rnd((code->pc - code->base) / 2);
+	if (rnd(4) == 0) {
+		o.n_outcomes = rnd(400);
+		o.refill = random_refill;
+		refill_seed = rnd(1 << 30);
+	}
+	return o;
+}
+
+static void compare_walks(struct fixture *a, struct fixture *b, struct rvt_order order)
+{
+	struct rvt_order oa = order, ob = order;
+	uint64_t seed_a = refill_seed, seed_b = refill_seed;
+	uint64_t pca = 0, pcb = 0;
+	enum rvt_insn_class iclass;
+	int stop_a, stop_b;
+
+	oa.refill_ctx = &seed_a;
+	ob.refill_ctx = &seed_b;
+	a->out.n = b->out.n = 0;
+	stop_a = rvt_flow_run(a->flow, &oa);
+	stop_b = rvt_flow_run(b->flow, &ob);
+	rvt_flow_flush(a->flow);
+	rvt_flow_flush(b->flow);
+	assert_int_equal(stop_a, stop_b);
+	assert_int_equal(a->out.n, b->out.n);
+	assert_memory_equal(a->out.pcs, b->out.pcs, a->out.n * sizeof(a->out.pcs[0]));
+	assert_int_equal(oa.used_outcomes, ob.used_outcomes);
+	assert_int_equal(oa.implicit_returns, ob.implicit_returns);
+	assert_int_equal(oa.halfwords, ob.halfwords);
+	if (rvt_flow_last(a->flow, &pca, &iclass) && iclass == RVT_INSN_RETURN &&
+	    (stop_a == RVT_STOP_RETURN || stop_a == RVT_STOP_TARGET)) {
+		assert_int_equal(oa.popped_valid, ob.popped_valid);
+		if (oa.popped_valid)
+			assert_int_equal(oa.popped, ob.popped);
+	}
+	pca = 0;
+	assert_int_equal(rvt_flow_pc(a->flow, &pca), rvt_flow_pc(b->flow, &pcb));
+	assert_int_equal(pca, pcb);
+	assert_int_equal(rvt_flow_return_depth(a->flow), rvt_flow_return_depth(b->flow));
+	for (unsigned int i = 0; i < rvt_flow_return_depth(a->flow); i++) {
+		assert_true(rvt_flow_return_at(a->flow, i, &pca));
+		assert_true(rvt_flow_return_at(b->flow, i, &pcb));
+		assert_int_equal(pca, pcb);
+	}
+}
+
+static void random_mapping(struct fixture *a, struct fixture *b)
+{
+	uint64_t addr = a->code.base + 2 * rnd(60), len = 2 * (1 + rnd(10));
+	uint8_t bytes[32];
+
+	for (size_t i = 0; i < sizeof(bytes); i += 2) {
+		bytes[i] = rnd(2) ? 0x01 : 0x05;	/* c.nop, c.addi */
+		bytes[i + 1] = 0;
+	}
+	if (rnd(2)) {
+		rvt_space_map_bytes(a->space, addr, bytes, len, "poke");
+		rvt_space_map_bytes(b->space, addr, bytes, len, "poke");
+	} else {
+		load(a);
+		load(b);
+	}
+}
+
+static void test_random(void **state)
+{
+	struct fixture *a = malloc(sizeof(*a)), *b = malloc(sizeof(*b));
+
+	(void)state;
+	for (int program = 0; program < 150; program++) {
+		seed = program + 1;
+		reference = false;
+		set_up(a, 0, program % 5);
+		reference = true;
+		set_up(b, 0, program % 5);
+		random_program(&a->code, 40 + rnd(300));
+		b->code = a->code;
+		load(a);
+		load(b);
+		for (int i = 0; i < 400; i++) {
+			uint64_t pc = a->code.base + 2 * rnd((a->code.pc - a->code.base) / 2);
+
+			if (rnd(3) == 0) {
+				rvt_flow_jump(a->flow, pc);
+				rvt_flow_jump(b->flow, pc);
+			}
+			if (rnd(40) == 0)
+				random_mapping(a, b);
+			compare_walks(a, b, random_order(&a->code));
+		}
+		tear_down(a);
+		tear_down(b);
+	}
+	free(a);
+	free(b);
+	reference = false;
+}
+
+/*
+ * The same again and again: few places, few histories, and one set of flags, so that paths are
+ * replayed. Small return stacks, which overflow.
+ */
+static void test_replay(void **state)
+{
+	struct fixture *a = malloc(sizeof(*a)), *b = malloc(sizeof(*b));
+
+	(void)state;
+	for (int program = 0; program < 300; program++) {
+		uint64_t words[3], pcs[4];
+		uint32_t flags;
+
+		seed = program + 1000;
+		reference = false;
+		set_up(a, 0, program % 7);
+		reference = true;
+		set_up(b, 0, program % 7);
+		random_program(&a->code, 40 + rnd(200));
+		b->code = a->code;
+		load(a);
+		load(b);
+		flags = random_flags() | (program % 3 ? RVT_RUN_IMPLICIT_RETURN : 0);
+		flags &= program % 2 ? ~RVT_RUN_STOP_RETURN : ~RVT_RUN_ALL_JUMPS;
+		for (int i = 0; i < 4; i++)
+			pcs[i] = a->code.base + 2 * rnd((a->code.pc - a->code.base) / 2);
+		for (int i = 0; i < 3; i++)
+			words[i] = (uint64_t)rnd(1 << 30) << 34 | (uint64_t)rnd(1 << 30) << 4;
+		for (int i = 0; i < 200; i++) {
+			struct rvt_order o = unlimited();
+
+			o.flags = flags;
+			o.n_outcomes = 30 + rnd(35);
+			o.outcomes = words[rnd(3)];
+			o.max_halfwords = rnd(4) ? 1000 : rnd(100);
+			if (rnd(3)) {
+				uint64_t pc = pcs[rnd(4)];
+
+				rvt_flow_jump(a->flow, pc);
+				rvt_flow_jump(b->flow, pc);
+			}
+			compare_walks(a, b, o);
+		}
+		tear_down(a);
+		tear_down(b);
+	}
+	free(a);
+	free(b);
+	reference = false;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_replay),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
