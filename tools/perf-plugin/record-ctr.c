@@ -38,6 +38,20 @@ void record_ctr_defaults(struct recorder *rec)
 	}
 }
 
+/* The kernel lowers its limit when its handlers take long, and refuses what is above. */
+static uint64_t allowed_frequency(uint64_t wanted)
+{
+	char *text = read_text("/proc/sys/kernel/perf_event_max_sample_rate");
+	uint64_t limit = text ? strtoull(text, NULL, 10) : 0;
+
+	free(text);
+	if (!limit || wanted <= limit)
+		return wanted;
+	cmd_warning("%llu samples a second: kernel.perf_event_max_sample_rate allows no more",
+		    (unsigned long long)limit);
+	return limit;
+}
+
 int record_ctr_period(struct recorder *rec)
 {
 	const struct record_options *options = &rec->options;
@@ -52,8 +66,9 @@ int record_ctr_period(struct recorder *rec)
 		rec->trace_attr.sample_period = options->period;
 	} else {
 		rec->trace_attr.freq = 1;
-		rec->trace_attr.sample_freq = options->frequency ? options->frequency :
-							       DEFAULT_FREQUENCY;
+		rec->trace_attr.sample_freq = allowed_frequency(options->frequency ?
+								options->frequency :
+								DEFAULT_FREQUENCY);
 	}
 	return 0;
 }
