@@ -11,10 +11,10 @@ passed()
 }
 
 check "the selftests compile for the guest" make -s -C "$TOP" selftests
-mkdir -p "$TOP/build/guest/bin"
+mkdir -p "$guest_bin"
 for kernel in stable testing; do
 	for program in basic modes safety life; do
-		cp "$TOP/build/selftests/$program" "$TOP/build/guest/bin/selftest-$program"
+		cp "$TOP/build/selftests/$program" "$guest_bin/selftest-$program"
 	done
 	guest "selftests-$kernel" $kernel '' "insmod rvtrace.ko || exit 1
 		for program in basic modes safety life; do
@@ -28,5 +28,5 @@ for kernel in stable testing; do
 	check "$kernel: no complaint of the kernel" test ! -s "$dir/share/splats"
 	check "$kernel: no rule of the control interface was broken" no_violations
 done
-rm -f "$TOP"/build/guest/bin/selftest-*
+rm -f "$guest_bin"/selftest-*
 done_testing

@@ -9,6 +9,8 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 LAB=$TOP/tools/lab/lab
 HOST=$TOP/build/host
 test_name=$(basename "$0" .t)
+# Programs for the guest; tests run side by side, so each has its own.
+guest_bin=$TOP/build/guest/bin-$test_name
 test_count=0
 test_failed=0
 
@@ -55,7 +57,7 @@ guest()
 	rm -rf "$dir"
 	mkdir -p "$dir/share" "$dir/truth"
 	cp "$TOP/build/riscv64/perf-rvtrace" "$TOP/build/driver/$kernel/rvtrace.ko" "$dir/share/"
-	[ ! -d "$TOP/build/guest/bin" ] || cp "$TOP"/build/guest/bin/* "$dir/share/"
+	[ ! -d "$guest_bin" ] || cp "$guest_bin"/* "$dir/share/"
 	cat >"$dir/share/run" <<-END
 		cd /mnt/share || exit 1
 		export PATH=/mnt/share:\$PATH
@@ -63,7 +65,7 @@ guest()
 	END
 	"$LAB" run --kernel "$kernel" --smp 2 --mem 1024 --extra-mem 16 --share "$dir/share" \
 		--plugin "$TOP/build/model/rvtrace-model.so,truth=$dir/truth,violations=$dir/violations${model:+,$model}" \
-		--dtb-hook "$TOP/tools/model/dtb-hook $hook_options" --timeout "${GUEST_TIMEOUT:-180}" -- \
+		--dtb-hook "$TOP/tools/model/dtb-hook $hook_options" --timeout "${GUEST_TIMEOUT:-300}" -- \
 		sh /mnt/share/run >"$dir/output" 2>&1
 }
 
@@ -73,8 +75,8 @@ workload()
 	local name=$1
 
 	shift
-	mkdir -p "$TOP/build/guest/bin"
-	"$LAB" cross-cc -O2 -Wall -Wextra -Werror "$@" -o "$TOP/build/guest/bin/$name" \
+	mkdir -p "$guest_bin"
+	"$LAB" cross-cc -O2 -Wall -Wextra -Werror "$@" -o "$guest_bin/$name" \
 		"$TOP/tests/guest/workloads/$name.c" -lpthread
 }
 
