@@ -235,14 +235,30 @@ static void copy_out(const struct recording *rec, uint64_t from, void *to, size_
 		((uint8_t *)to)[i] = rec->data[(from + i) % rec->data_size];
 }
 
+struct aux_record {
+	struct perf_event_header header;
+	uint64_t offset, size, flags;
+};
+
+bool recording_full(const struct recording *rec)
+{
+	uint64_t tail = rec->page->data_tail;
+	uint64_t head = __atomic_load_n(&rec->page->data_head, __ATOMIC_ACQUIRE);
+	struct aux_record record;
+
+	for (; tail < head; tail += record.header.size) {
+		copy_out(rec, tail, &record, sizeof(record));
+		if (record.header.type == PERF_RECORD_AUX && record.flags & PERF_AUX_FLAG_TRUNCATED)
+			return true;
+	}
+	return false;
+}
+
 void recording_read(struct recording *rec, bool again)
 {
 	uint64_t tail = rec->page->data_tail;
 	uint64_t head = __atomic_load_n(&rec->page->data_head, __ATOMIC_ACQUIRE);
-	struct {
-		struct perf_event_header header;
-		uint64_t offset, size, flags;
-	} record;
+	struct aux_record record;
 	unsigned int truncated = rec->truncated;
 
 	while (tail < head) {

@@ -68,6 +68,8 @@ int recording_open_overwrite(struct recording *rec, const struct perf_event_attr
 void recording_snapshot(struct recording *rec);
 int recording_enable(struct recording *rec);
 int recording_disable(struct recording *rec);
+/* There is a record in the buffer, not yet taken, that says that the AUX buffer was full. */
+bool recording_full(const struct recording *rec);
 /* Takes what is in the buffers. @again: enable the event again after a full AUX buffer. */
 void recording_read(struct recording *rec, bool again);
 void recording_close(struct recording *rec);
