@@ -244,8 +244,8 @@ static void test_plain(void **state)
 
 	(void)state;
 	set_up(&f, HTM);
-	assert_int_equal(feed(&f, "idle 3;" SYNC "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=4 HIST=1",
-			      0), 0);
+	assert_int_equal(feed(&f, "idle 3;" SYNC
+			      "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=4 HIST=1", 0), 0);
 	assert_int_equal(rvt_stream_finish(f.stream), 0);
 	assert_string_equal(f.text, "0:start 0:100 0:104 0:stop ");
 	rvt_stream_stats(f.stream, &stats);

@@ -17,7 +17,7 @@ struct slot {
 	uint8_t halfwords;
 	uint8_t rd, rs1;
 	uint8_t bias;		/* branches: taken how often of 256 */
-	int64_t value;		/* branch, direct: target; load: of the register; indirect: offset */
+	int64_t value;		/* branch, direct: target; load: register; indirect: offset */
 };
 
 struct hart {

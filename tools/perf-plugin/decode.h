@@ -73,8 +73,8 @@ struct decode_job {
 /* Decodes the dump to standard output, and reports to standard error. Returns 0 or -errno. */
 int decode_run(struct decode_job *job);
 /*
- * decode_read - gives bytes [@from, @to) of the dump to @take, in pieces. Positions count from the oldest
- * byte. Ends with the first non-zero value of @take, which it returns; or -errno.
+ * decode_read - gives bytes [@from, @to) of the dump to @take, in pieces. Positions count from
+ * the oldest byte. Ends with the first non-zero value of @take, which it returns; or -errno.
  */
 int decode_read(const struct decode_job *job, uint64_t from, uint64_t to, void *ctx,
 		int (*take)(void *ctx, const void *bytes, size_t len, uint64_t position));

@@ -155,7 +155,8 @@ static void draft_finish(struct draft *d, struct rvt_space *space,
 
 /* Adds the instruction at @pc; returns true when it ends the block. */
 static bool draft_add(struct draft *d, struct rvt_space *space,
-		      const struct rvt_code_config *config, const struct rvt_insn *insn, uint64_t pc)
+		      const struct rvt_code_config *config, const struct rvt_insn *insn,
+		      uint64_t pc)
 {
 	struct rvt_code_block *b = &d->block;
 

@@ -66,8 +66,8 @@ struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_piece *piece,
 			      const struct rvt_code_config *config);
 /*
  * rvt_view_block - the block at @pc, which lies in @piece of @space. Sets *block. Returns 0,
- * -ENOENT (no bytes there), -EAGAIN (the block there does not lie in @piece as a whole, or its first
- * instruction does not: rvt_code_decode() makes one), -EILSEQ, -ENOMEM.
+ * -ENOENT (no bytes there), -EAGAIN (the block there does not lie in @piece as a whole, or its
+ * first instruction does not: rvt_code_decode() makes one), -EILSEQ, -ENOMEM.
  */
 int rvt_view_block(struct rvt_space *space, struct rvt_view *view, struct rvt_piece *piece,
 		   uint64_t pc, struct rvt_code_block **block);

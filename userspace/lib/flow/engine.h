@@ -56,7 +56,7 @@ struct rvt_flow {
 
 	/* the last instruction executed */
 	bool has_last;
-	bool consecutive;		/* the next instruction follows it without a trap or order */
+	bool consecutive;		/* no trap or jump order came behind it */
 	struct rvt_code_block *last_block;
 	uint32_t last_insn;
 

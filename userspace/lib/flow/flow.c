@@ -58,8 +58,8 @@ void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space)
 }
 
 /*
- * What addresses mean may have changed since the last look: mappings, or the space itself. True when
- * blocks must be looked up again.
+ * What addresses mean may have changed since the last look: mappings, or the space itself. True
+ * when blocks must be looked up again.
  */
 static bool meaning_changed(struct rvt_flow *flow)
 {

@@ -48,8 +48,8 @@ struct rvt_memo_table {
 			RVT_RUN_SEQUENTIAL_JUMP)
 
 /*
- * rvt_memo_build - fills @memo and @path: the path from @start under the outcomes of @key. @flags: RVT_RUN_*
- * of the order. @next finds the block at @pc, which follows @from; NULL if there is none.
+ * rvt_memo_build - fills @memo and @path: the path from @start under the outcomes of @key.
+ * @flags: RVT_RUN_* of the order. @next finds the block at @pc, which follows @from; NULL if there is none.
  */
 void rvt_memo_build(struct rvt_memo *memo, struct rvt_memo_path *path,
 		    struct rvt_code_block *start, uint32_t key, uint32_t flags, void *ctx,

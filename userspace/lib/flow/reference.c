@@ -49,7 +49,8 @@ static int next_outcome(struct walk *w, const struct rvt_insn *insn, uint64_t pc
 	if (w->outcomes_left) {
 		if (!w->n_bits && !order->outcome)
 			w->n_bits = order->refill(order->refill_ctx, &w->bits);
-		taken = order->outcome ? order->outcome(order->outcome_ctx, pc) : (int)(w->bits & 1);
+		taken = order->outcome ? order->outcome(order->outcome_ctx, pc) :
+					 (int)(w->bits & 1);
 		if (!taken && insn->iclass != RVT_INSN_BRANCH)
 			return -1;
 		w->bits >>= 1;

@@ -366,7 +366,7 @@ static struct rvt_code_block *next_of_path(void *ctx, struct rvt_code_block *fro
 	return follow(ctx, from, taken ? &from->taken : &from->next, pc);
 }
 
-/* Nothing is known yet of what follows @b under @key: remember that, or find out the second time. */
+/* Nothing is known yet of what follows @b under @key: noted, and found out the second time. */
 static void learn(struct rvt_flow *flow, uint32_t flags, struct rvt_memo *m,
 		  struct rvt_code_block *b, uint32_t key)
 {

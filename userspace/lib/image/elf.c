@@ -91,7 +91,8 @@ int rvt_space_map_elf(struct rvt_space *space, const char *path, uint64_t bias)
 	if (!name)
 		return -ENOMEM;
 	ret = rvt_image_file(space->image, path, NULL, 0, &file);
-	if (ret && ret != -EINVAL)	/* -EINVAL: no regular file, or of size 0, as kcore may be */
+	/* -EINVAL: no regular file, or of size 0, as kcore may be */
+	if (ret && ret != -EINVAL)
 		return ret;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)

@@ -138,27 +138,27 @@ static void report_stop(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 		break;
 	case RVT_STOP_OUTCOME:
 		if (s->hist.bits || s->mode == RVT_MODE_BTM)
-			CONTRADICT(d, s, msg, "the jump at 0x%" PRIx64 " has not been reported", pc);
+			CONTRADICT(d, s, msg, "the jump at 0x%" PRIx64 " was not reported", pc);
 		else
 			CONTRADICT(d, s, msg, "no history for the branch at 0x%" PRIx64, pc);
 		break;
 	case RVT_STOP_TARGET:
 		if (s->resumed && (iclass == RVT_INSN_RETURN || iclass == RVT_INSN_COROUTINE)) {
 			rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_NO_CODE, false,
-					"0x%" PRIx64 " returns to a call for which there was no code",
-					last);
+					"0x%" PRIx64 " returns to a call for which there was "
+					"no code", last);
 			break;
 		}
-		CONTRADICT(d, s, msg, "0x%" PRIx64 " jumps where only a message can tell, but I-CNT "
-			   "has %" PRIu64 " more and HIST %" PRIu64, last, icnt, s->hist.bits);
+		CONTRADICT(d, s, msg, "0x%" PRIx64 " jumps where only a message can tell, but "
+			   "I-CNT has %" PRIu64 " more and HIST %" PRIu64, last, icnt, s->hist.bits);
 		break;
 	case RVT_STOP_TRAP_INSN:
-		CONTRADICT(d, s, msg, "the instruction at 0x%" PRIx64 " never retires, but I-CNT has "
-			   "%" PRIu64 " more", pc, icnt);
+		CONTRADICT(d, s, msg, "the instruction at 0x%" PRIx64 " never retires, but I-CNT "
+			   "has %" PRIu64 " more", pc, icnt);
 		break;
 	default:
-		CONTRADICT(d, s, msg, "HIST has %" PRIu64 " bits more than the program has branches "
-			   "up to 0x%" PRIx64, s->hist.bits, pc);
+		CONTRADICT(d, s, msg, "HIST has %" PRIu64 " bits more than the program has "
+			   "branches up to 0x%" PRIx64, s->hist.bits, pc);
 		break;
 	}
 }
@@ -368,7 +368,8 @@ static void pass_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			start(d, s, msg->offset, faddr);
 	} else if (btype) {
 		trap(d, s, msg, btype, faddr);
-	} else if (s->unanswered || pc == faddr || last_may_jump(s) || last_branch_leads_to(s, faddr)) {
+	} else if (s->unanswered || pc == faddr || last_may_jump(s) ||
+		   last_branch_leads_to(s, faddr)) {
 		go_on_at(d, s, faddr);
 	} else {
 		/* not CONTRADICT: this message is the sync that goes on */

@@ -108,7 +108,8 @@ static void wrong_mode(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s
 		       const struct rvt_ntrace_msg *msg)
 {
 	d->stream.stats.errors++;
-	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_PACKET, true, "a message of %s in %s mode",
+	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_PACKET, true,
+			"a message of %s in %s mode",
 			s->mode == RVT_MODE_BTM ? "HTM" : "BTM",
 			s->mode == RVT_MODE_BTM ? "BTM" : "HTM");
 }

@@ -82,8 +82,9 @@ struct rvt_ntrace_decoder {
 enum rvt_ntrace_last { RVT_NTRACE_LAST_NOT_TAKEN, RVT_NTRACE_LAST_TAKEN };
 
 /*
- * rvt_ntrace_walk - executes all that is collected. Returns true when all of it fits the program: then
- * the flow has a pc, or source->unanswered is set. Otherwise flow is lost and that has been reported.
+ * rvt_ntrace_walk - executes all that is collected. Returns true when all of it fits the program:
+ * then the flow has a pc, or source->unanswered is set. Otherwise flow is lost, and that has been
+ * reported.
  */
 bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		     const struct rvt_ntrace_msg *msg, enum rvt_ntrace_last last);

@@ -159,7 +159,8 @@ static const struct key keys[] = {
 
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 
-void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol, enum rvt_dialect dialect)
+void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol,
+		     enum rvt_dialect dialect)
 {
 	memset(params, 0, sizeof(*params));
 	params->protocol = protocol;
