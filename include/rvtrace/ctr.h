@@ -57,7 +57,9 @@ struct rvt_ctr_sample {
 	size_t entry_bytes;
 };
 
+/* Of .control: RAS emulation, and what leaves transfers within a recorded mode out (TKBRINH, jumps). */
 #define RVT_CTR_CONTROL_RASEMU (1u << 7)
+#define RVT_CTR_CONTROL_GAPS (RVT_CTR_CONTROL_RASEMU | 1ull << 37 | 0xffull << 40)
 
 /*
  * rvt_ctr_next - the sample at *@pos of @bytes, which stay in use. *@pos moves behind it (start with 0).

@@ -4,6 +4,7 @@
 #define PERF_RVTRACE_CTR_H
 
 #include <rvtrace/ctr.h>
+#include "transfers.h"
 #include "view.h"
 
 /* ctr-script.c: @raw: numbers only, for programs. Each returns 0 or -errno after a message. */
@@ -12,6 +13,9 @@ int ctr_script(struct view *view, bool raw, uint64_t max_lines);
 int ctr_report(struct view *view, uint64_t max_lines);
 /* ctr-inject.c: writes ordinary samples with branch stacks (call chains where RAS emulation was on). */
 int ctr_inject(struct view *view, const char *output);
+
+/* ctr-profile.c: feeds @ops with lines and transfers, without call stacks. */
+int ctr_profile(struct view *view, const struct transfers_ops *ops);
 
 /* ctr-script.c: whether the filters of @view let the sample through. */
 bool ctr_wants(const struct view *view, const struct rvt_ctr_sample *sample,

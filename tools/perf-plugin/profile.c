@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
+#include "ctr.h"
 #include "profile.h"
 
 #define MAX_CALL_DEPTH 1024
@@ -83,6 +84,8 @@ static int decode(struct view *view, const struct profile_format *format, void *
 
 	format->ops(&ops);
 	current_view = view;
+	if (rvt_session_is_ctr(view_session(view)))
+		return ctr_profile(view, &ops);
 	transfers = transfers_create(&ops, view, MAX_CALL_DEPTH);
 	if (!transfers)
 		return -ENOMEM;
