@@ -102,16 +102,16 @@ struct rvt_etrace_encoder_config {
 	unsigned int sync_mode;	/* trTeInstSyncMode: 0 off, 1 packets, 2 clocks, 3 half-words */
 	unsigned int sync_max;	/* trTeInstSyncMax: period is 2^(n+4) units */
 	/*
-	 * Encapsulation timestamps (with now and timestamp_bytes) in every packet, not only in those of
-	 * format 3, which are all that begin something.
+	 * Encapsulation timestamps (with now and timestamp_bytes) in every packet, not only in
+	 * those of format 3, which are all that begin something.
 	 */
 	bool timestamp_all;
 	/* Branch prediction count that is reported with an address (0: what the dialect says). */
 	uint32_t max_branch_count;
 	/*
-	 * Takes one whole encapsulated packet. Returns 0, or -ENOSPC when there is no room: the encoder
-	 * then drops packets until room() says there is some, and restarts with a support packet
-	 * (trace_lost) and a synchronisation packet.
+	 * Takes one whole encapsulated packet. Returns 0, or -ENOSPC when there is no room: the
+	 * encoder then drops packets until room() says there is some, and restarts with a
+	 * support packet (trace_lost) and a synchronisation packet.
 	 */
 	int (*emit)(void *ctx, const uint8_t *bytes, size_t len);
 	bool (*room)(void *ctx);	/* NULL: always */
@@ -138,8 +138,8 @@ void rvt_etrace_encoder_mark(struct rvt_etrace_encoder *enc);
 /* Hart clocks passed, for trTeInstSyncMode 2. */
 void rvt_etrace_encoder_clocks(struct rvt_etrace_encoder *enc, uint64_t clocks);
 /*
- * Tracing stops after the last retired run: reports its last instruction and sends a support packet.
- * @disabled: the encoder is switched off (ienable = 0), not just the filters.
+ * Tracing stops after the last retired run: reports its last instruction and sends a support
+ * packet. @disabled: the encoder is switched off (ienable = 0), not just the filters.
  */
 void rvt_etrace_encoder_stop(struct rvt_etrace_encoder *enc, bool disabled);
 /* True while packets are being dropped (between an -ENOSPC and the restart). */

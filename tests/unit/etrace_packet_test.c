@@ -204,7 +204,8 @@ static void test_cache(void **state)
 	struct rvt_etrace_codec codec;
 
 	(void)state;
-	make_codec(&codec, RVT_DIALECT_ETRACE_2_0, "cache_size_p = 4\noptions = jump_target_cache\n");
+	make_codec(&codec, RVT_DIALECT_ETRACE_2_0,
+		   "cache_size_p = 4\noptions = jump_target_cache\n");
 	/* 00, index 4 bits, branches 00000: 9 << 2 */
 	rvt_etrace_set(&msg, RVT_ETRACE_F_INDEX, 9);
 	EXPECT_WRITE(&codec, &msg, "\x01\x24");
@@ -348,7 +349,8 @@ static void test_support(void **state)
 	/* options 11000: jump target cache and branch prediction */
 	PARSE(&codec, &msg, "\x02\xdf\x18");
 	assert_int_equal(rvt_etrace_codec_support(&codec, &msg), 0);
-	assert_int_equal(codec.params.options, RVT_OPT_JUMP_TARGET_CACHE | RVT_OPT_BRANCH_PREDICTION);
+	assert_int_equal(codec.params.options,
+			 RVT_OPT_JUMP_TARGET_CACHE | RVT_OPT_BRANCH_PREDICTION);
 	/* the standard packet of 2.0.5; fields from bit 9 on: sijump 1, then implicit_return at
 	 * 10 = 1, resync_disabled at 15 = 1, iret_ext 1; time_width at 17 = 01 (32 bits);
 	 * f0s_width at 19 = 1; return_stack_size at 21 = 5; call_counter_size at 24 = 2;

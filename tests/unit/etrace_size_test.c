@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Sizes of E-Trace payloads: what each optional mode is for. The program is a loop that calls a
- * function with an inner loop, one of four functions through a pointer, and ends with a long loop; it
- * runs 200 times.
+ * function with an inner loop, one of four functions through a pointer, and ends with a long
+ * loop; it runs 200 times.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,16 +91,18 @@ static void check_dialect(enum rvt_dialect dialect)
 	double all = bits(dialect, RVT_OPT_IMPLICIT_RETURN | RVT_OPT_BRANCH_PREDICTION |
 			  RVT_OPT_JUMP_TARGET_CACHE, 10);
 
-	print_message("bits per 1000 instructions: base %.1f, full address %.1f, returns %.1f, prediction "
-		      "%.1f, cache %.1f, all %.1f\n", base, full, returns, predicted, cached, all);
+	print_message("bits per 1000 instructions: base %.1f, full address %.1f, returns %.1f, "
+		      "prediction %.1f, cache %.1f, all %.1f\n", base, full, returns, predicted,
+		      cached, all);
 	assert_true(full > base);
 	assert_true(returns < base && predicted < base && cached < base);
 	assert_true(all < returns && all < predicted && all < cached);
 	/* resynchronisation every 16 packets costs, too */
 	assert_true(bits(dialect, 0, 0) > base);
 	/*
-	 * Base: three jumps (two returns and one call) and 1005 branches for 4055 instructions. At most
-	 * three packets with an address of 17 bits and a map of 31, and 32 full maps of five bytes.
+	 * Base: three jumps (two returns and one call) and 1005 branches for 4055 instructions.
+	 * At most three packets with an address of 17 bits and a map of 31, and 32 full maps of
+	 * five bytes.
 	 */
 	assert_true(base < 1e3 * (3 * 8 * (1 + 3 + 4) + 32 * 8 * 5) / 4055);
 }

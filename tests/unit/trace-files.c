@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Runs a folder of test files: one for each corner case, with a trace as directives, the dump that must
- * come of it, the program, and the flow that must come of both. tests/ntrace/README.rst explains the
- * form. Expected dumps and flows are worked out by hand.
+ * Runs a folder of test files: one for each corner case, with a trace as directives, the dump
+ * that must come of it, the program, and the flow that must come of both.
+ * tests/ntrace/README.rst explains the form. Expected dumps and flows are worked out by hand.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -6,10 +6,6 @@
 #include <string.h>
 #include <etrace/decoder.h>
 
-/* Causes whose trap value is the address of the instruction that could not be executed. */
-#define CAUSES_WITH_EPC_TVAL (1u << 0 | 1u << 1 | 1u << 3 | 1u << 12)
-#define CAUSE_ILLEGAL 2
-
 int rvt_etrace_decoder_init(struct rvt_etrace_decoder *dec, const struct rvt_params *params,
 			    struct rvt_flow *flow, struct rvt_stream_stats *stats)
 {
@@ -44,7 +40,7 @@ static int emit(struct rvt_etrace_decoder *dec, struct rvt_event *event)
 	return rvt_flow_event(dec->flow, event);
 }
 
-static int emit_time(struct rvt_etrace_decoder *dec)
+int rvt_etrace_emit_time(struct rvt_etrace_decoder *dec)
 {
 	struct rvt_event event = { .type = RVT_EVENT_TIME, .time = dec->time };
 
@@ -96,7 +92,7 @@ static bool is_same(const struct rvt_context *a, const struct rvt_context *b)
 }
 
 /* Takes over privilege and context; an event if they changed. */
-static int note_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
+int rvt_etrace_note_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
 {
 	struct rvt_context context = dec->context;
 	struct rvt_event event = { .type = RVT_EVENT_CONTEXT };
@@ -138,14 +134,15 @@ int rvt_etrace_decoder_lose(struct rvt_etrace_decoder *dec, enum rvt_reason reas
 	return known ? emit(dec, &event) : 0;
 }
 
-static int fail(struct rvt_etrace_decoder *dec, const struct rvt_etrace_failure *failure)
+int rvt_etrace_decoder_fail(struct rvt_etrace_decoder *dec,
+			    const struct rvt_etrace_failure *failure)
 {
 	dec->stats->errors++;
 	return rvt_etrace_decoder_lose(dec, failure->reason, failure->detail);
 }
 
 /* The event for a trap whose handler never came. */
-static int drop_trap(struct rvt_etrace_decoder *dec)
+int rvt_etrace_drop_trap(struct rvt_etrace_decoder *dec)
 {
 	if (!dec->trap.valid)
 		return 0;
@@ -162,9 +159,9 @@ static int settle(struct rvt_etrace_decoder *dec)
 	int ret;
 
 	if (!dec->started)
-		return drop_trap(dec);
+		return rvt_etrace_drop_trap(dec);
 	ret = rvt_etrace_finish_pending(dec, &pc, &known);
-	return ret ? ret : drop_trap(dec);
+	return ret ? ret : rvt_etrace_drop_trap(dec);
 }
 
 int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reason,
@@ -177,7 +174,7 @@ int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reaso
 
 /* ---- addresses ---- */
 
-static uint64_t extend_address(const struct rvt_etrace_decoder *dec, uint64_t address)
+uint64_t rvt_etrace_extend_address(const struct rvt_etrace_decoder *dec, uint64_t address)
 {
 	unsigned int bits = dec->codec.params.iaddress_width_p;
 
@@ -188,9 +185,10 @@ static uint64_t extend_address(const struct rvt_etrace_decoder *dec, uint64_t ad
 	return address;
 }
 
-static uint64_t full_address(const struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
+uint64_t rvt_etrace_full_address(const struct rvt_etrace_decoder *dec,
+				 const struct rvt_etrace_msg *msg)
 {
-	return extend_address(dec, msg->field[RVT_ETRACE_F_ADDRESS] <<
+	return rvt_etrace_extend_address(dec, msg->field[RVT_ETRACE_F_ADDRESS] <<
 			      dec->codec.params.iaddress_lsb_p);
 }
 
@@ -198,8 +196,8 @@ static uint64_t reported_address(const struct rvt_etrace_decoder *dec,
 				 const struct rvt_etrace_msg *msg)
 {
 	if (dec->codec.params.options & RVT_OPT_FULL_ADDRESS)
-		return full_address(dec, msg);
-	return extend_address(dec, dec->address + (msg->field[RVT_ETRACE_F_ADDRESS] <<
+		return rvt_etrace_full_address(dec, msg);
+	return rvt_etrace_extend_address(dec, dec->address + (msg->field[RVT_ETRACE_F_ADDRESS] <<
 						   dec->codec.params.iaddress_lsb_p));
 }
 
@@ -249,7 +247,7 @@ static int on_map(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *m
 	if (ret < 0)
 		return ret;
 	if (ret == RVT_ETRACE_NOWHERE)
-		return fail(dec, &failure);
+		return rvt_etrace_decoder_fail(dec, &failure);
 	stand(dec, dec->address, outcome(path.map >> path.map_bits & 1));
 	return 0;
 }
@@ -266,7 +264,7 @@ static int on_count(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg 
 	if (ret < 0)
 		return ret;
 	if (ret == RVT_ETRACE_NOWHERE)
-		return fail(dec, &failure);
+		return rvt_etrace_decoder_fail(dec, &failure);
 	rvt_flow_pc(dec->flow, &pc);
 	stand(dec, dec->address, outcome(!rvt_etrace_predicted(dec, pc)));
 	return 0;
@@ -322,7 +320,7 @@ static int on_cache(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg 
 	if (ret < 0)
 		return ret;
 	if (ret == RVT_ETRACE_NOWHERE)
-		return fail(dec, &failure);
+		return rvt_etrace_decoder_fail(dec, &failure);
 	stand(dec, target, last);
 	return 0;
 }
@@ -368,13 +366,13 @@ static int on_address(struct rvt_etrace_decoder *dec, const struct rvt_etrace_ms
 	int ret;
 
 	if (!find_target(dec, msg, &goal, &failure))
-		return fail(dec, &failure);
+		return rvt_etrace_decoder_fail(dec, &failure);
 	branch = split_path(dec, msg, goal.target, &path, &last);
 	ret = rvt_etrace_follow(dec, &path, &goal, &failure);
 	if (ret < 0)
 		return ret;
 	if (ret == RVT_ETRACE_NOWHERE)
-		return fail(dec, &failure);
+		return rvt_etrace_decoder_fail(dec, &failure);
 	if (branch && msg->kind == RVT_ETRACE_COUNT_ADDRESS)
 		last = outcome(rvt_etrace_predicted(dec, goal.target) != count_failed(dec, msg));
 	stand(dec, goal.target, last);
@@ -403,7 +401,7 @@ static int on_flow(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *
 		if (ret < 0)
 			return ret;
 		if (ret == RVT_ETRACE_NOWHERE)
-			return fail(dec, &failure);
+			return rvt_etrace_decoder_fail(dec, &failure);
 	}
 	switch (msg->kind) {
 	case RVT_ETRACE_BRANCH_MAP:
@@ -420,7 +418,7 @@ static int on_flow(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *
 		ret = on_address(dec, msg);
 		break;
 	}
-	return ret ? ret : emit_time(dec);
+	return ret ? ret : rvt_etrace_emit_time(dec);
 }
 
 /* ---- format 3, subformat 0 ---- */
@@ -440,7 +438,7 @@ static bool is_discontinuity(const struct rvt_etrace_decoder *dec, const struct 
 }
 
 /* The branch at a synchronisation point has its own bit. */
-static void stand_at_sync(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
+void rvt_etrace_stand_at_sync(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
 			  uint64_t address)
 {
 	struct path last = { .map_bits = 0 };
@@ -452,38 +450,19 @@ static void stand_at_sync(struct rvt_etrace_decoder *dec, const struct rvt_etrac
 	dec->stats->syncs++;
 }
 
-static int begin(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg, uint64_t address)
+int rvt_etrace_begin(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
+		     uint64_t address)
 {
-	int ret = emit_time(dec);
+	int ret = rvt_etrace_emit_time(dec);
 
 	if (!ret)
-		ret = note_context(dec, msg);
+		ret = rvt_etrace_note_context(dec, msg);
 	rvt_etrace_decoder_sync(dec, true);
 	if (!ret)
 		ret = rvt_flow_start(dec->flow, address, dec->offset, false);
 	dec->started = true;
 	dec->lost = false;
-	stand_at_sync(dec, msg, address);
-	return ret;
-}
-
-/* A trap whose handler is at @handler. */
-static int deliver_trap(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
-			struct rvt_event *trap, uint64_t handler)
-{
-	int ret = emit_time(dec);
-
-	dec->trap.valid = false;
-	dec->privilege = msg->field[RVT_ETRACE_F_PRIVILEGE];
-	trap->target = handler;
-	rvt_etrace_vector_learn(dec, trap);
-	if (!ret)
-		ret = rvt_flow_trap(dec->flow, trap);
-	if (ret || !dec->started)
-		return ret ? ret : begin(dec, msg, handler);
-	ret = note_context(dec, msg);
-	rvt_etrace_decoder_sync(dec, false);
-	stand_at_sync(dec, msg, handler);
+	rvt_etrace_stand_at_sync(dec, msg, address);
 	return ret;
 }
 
@@ -494,13 +473,14 @@ static int restart(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *
 	uint64_t pc;
 	int ret = rvt_etrace_finish_pending(dec, &pc, &known);
 
-	return ret ? ret : begin(dec, msg, address);
+	return ret ? ret : rvt_etrace_begin(dec, msg, address);
 }
 
 /*
- * 6.6.2 takes it that an instruction that is reported before a synchronisation packet was reached for
- * the first time. But without unreported branches none need be reported before a change of privilege:
- * then the report was that of a jump's target, unless it is the trap return itself.
+ * 6.6.2 takes it that an instruction that is reported before a synchronisation packet was
+ * reached for the first time. But without unreported branches none need be reported before a
+ * change of privilege: then the report was that of a jump's target, unless it is the trap
+ * return itself.
  */
 static bool stands_before_trap_return(const struct rvt_etrace_decoder *dec)
 {
@@ -512,15 +492,15 @@ static bool stands_before_trap_return(const struct rvt_etrace_decoder *dec)
 
 static int on_start(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
 {
-	struct goal goal = { .target = full_address(dec, msg), .sync = true };
+	struct goal goal = { .target = rvt_etrace_full_address(dec, msg), .sync = true };
 	struct rvt_etrace_failure failure;
 	struct path path = dec->carried;
 	int ret;
 
 	if (dec->trap.valid)
-		return deliver_trap(dec, msg, &dec->trap.event, goal.target);
+		return rvt_etrace_deliver_trap(dec, msg, &dec->trap.event, goal.target);
 	if (!dec->started)
-		return begin(dec, msg, goal.target);
+		return rvt_etrace_begin(dec, msg, goal.target);
 	if (is_discontinuity(dec, msg, goal.target))
 		return restart(dec, msg, goal.target);
 	/* Privilege changes, without a trap, only by returning from one. */
@@ -533,159 +513,24 @@ static int on_start(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg 
 	if (ret < 0)
 		return ret;
 	if (ret == RVT_ETRACE_NOWHERE) {
-		ret = fail(dec, &failure);
-		return ret ? ret : begin(dec, msg, goal.target);
+		ret = rvt_etrace_decoder_fail(dec, &failure);
+		return ret ? ret : rvt_etrace_begin(dec, msg, goal.target);
 	}
-	ret = emit_time(dec);
+	ret = rvt_etrace_emit_time(dec);
 	if (!ret)
-		ret = note_context(dec, msg);
+		ret = rvt_etrace_note_context(dec, msg);
 	rvt_etrace_decoder_sync(dec, false);
-	stand_at_sync(dec, msg, goal.target);
+	rvt_etrace_stand_at_sync(dec, msg, goal.target);
 	return ret;
-}
-
-/* ---- format 3, subformat 1 ---- */
-
-static struct rvt_event trap_event(const struct rvt_etrace_decoder *dec,
-				   const struct rvt_etrace_msg *msg)
-{
-	return (struct rvt_event){
-		.type = RVT_EVENT_TRAP,
-		.offset = dec->offset,
-		.interrupt = msg->field[RVT_ETRACE_F_INTERRUPT],
-		.cause_valid = true,
-		.cause = msg->field[RVT_ETRACE_F_ECAUSE],
-		.tval = rvt_etrace_has(msg, RVT_ETRACE_F_TVAL) ?
-			extend_address(dec, msg->field[RVT_ETRACE_F_TVAL]) : 0,
-	};
-}
-
-/* 0.029: the EPC, as far as tvalepc says it. */
-static bool draft_epc(const struct rvt_event *trap, uint64_t *epc)
-{
-	*epc = trap->tval;
-	return !trap->interrupt && trap->cause < 32 &&
-	       (CAUSES_WITH_EPC_TVAL | 1u << CAUSE_ILLEGAL) >> trap->cause & 1;
-}
-
-/*
- * Executes what retired before the trap, and fills in the EPC: what follows the last retired
- * instruction, unless that is an uninferable jump; then @given, if there is one.
- */
-static int find_epc(struct rvt_etrace_decoder *dec, struct rvt_event *trap, bool has_given,
-		    uint64_t given)
-{
-	uint64_t pc = 0;
-	bool known;
-	int ret;
-
-	trap->pc = has_given ? given : 0;
-	if (!dec->started)
-		return 0;
-	ret = rvt_etrace_finish_pending(dec, &pc, &known);
-	if (ret || !known)
-		return ret;
-	trap->pc = pc;
-	return 0;
-}
-
-/* In implicit exception mode the handler is known from the cause. */
-static int find_handler(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
-			struct rvt_event *trap)
-{
-	const struct rvt_etrace_failure failure = {
-		RVT_REASON_NO_SYNC, "no trap vector is known for this cause",
-	};
-	uint64_t handler;
-	int ret;
-
-	dec->privilege = msg->field[RVT_ETRACE_F_PRIVILEGE];
-	if (rvt_etrace_has(msg, RVT_ETRACE_F_ADDRESS))
-		return deliver_trap(dec, msg, trap, full_address(dec, msg));
-	if (rvt_etrace_vector_find(dec, trap, &handler))
-		return deliver_trap(dec, msg, trap, handler);
-	ret = emit_time(dec);
-	dec->started = true;
-	trap->target = RVT_UNLIMITED;
-	if (!ret)
-		ret = rvt_flow_trap(dec->flow, trap);
-	return ret ? ret : fail(dec, &failure);
-}
-
-static int on_trap_draft(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
-{
-	struct rvt_event trap = trap_event(dec, msg);
-	bool has_epc;
-	uint64_t epc;
-	int ret;
-
-	has_epc = draft_epc(&trap, &epc);
-	if (trap.cause == CAUSE_ILLEGAL && has_epc)
-		trap.tval = 0; /* tvalepc is the EPC instead */
-	/* The first instruction of the handler before this one did not retire if it trapped. */
-	if (dec->from_trap && has_epc && epc == dec->address)
-		dec->pending = false;
-	ret = find_epc(dec, &trap, has_epc, epc);
-	if (ret)
-		return ret;
-	ret = find_handler(dec, msg, &trap);
-	dec->from_trap = dec->started;
-	return ret;
-}
-
-/* The last instruction executed jumped to where the program alone does not say. */
-static bool after_uninferable(const struct rvt_etrace_decoder *dec)
-{
-	enum rvt_insn_class iclass;
-	struct rvt_insn insn;
-	uint64_t pc;
-
-	return rvt_flow_last(dec->flow, &pc, &iclass) && !rvt_flow_peek_at(dec->flow, pc, &insn) &&
-	       insn.iclass >= RVT_INSN_IND_CALL && insn.iclass <= RVT_INSN_TRAP_RETURN &&
-	       !(insn.flags & RVT_INSN_F_ABSOLUTE);
-}
-
-static int on_trap(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
-{
-	struct rvt_event trap = trap_event(dec, msg);
-	bool reported = msg->field[RVT_ETRACE_F_THADDR];
-	bool after_trap = dec->trap.valid;
-	uint64_t address = reported ? 0 : full_address(dec, msg);
-	uint64_t epc = after_trap ? dec->trap.address : address;
-	bool known = after_trap && dec->trap.has_address;
-	int ret;
-
-	if (after_trap) {
-		/* The handler of the one before did not retire anything. */
-		ret = drop_trap(dec);
-		trap.pc = known ? epc : 0;
-	} else {
-		ret = find_epc(dec, &trap, !reported, epc);
-		known = dec->started && !after_uninferable(dec);
-	}
-	if (ret)
-		return ret;
-	if (reported)
-		return find_handler(dec, msg, &trap);
-	/* Where an uninferable jump went is told, whatever modes would infer. */
-	if (!after_trap && !known)
-		trap.pc = address;
-	dec->trap.valid = true;
-	dec->trap.event = trap;
-	/* It is the EPC after an uninferable jump, or at the beginning; else, as in 2.0.5, the
-	 * handler, from which the next trap comes. 2.0 leaves it undefined. */
-	dec->trap.has_address = (after_trap || known) && address;
-	dec->trap.address = address;
-	return emit_time(dec);
 }
 
 /* ---- format 3, subformats 2 and 3 ---- */
 
 static int on_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
 {
-	int ret = emit_time(dec);
+	int ret = rvt_etrace_emit_time(dec);
 
-	return ret || !dec->started ? ret : note_context(dec, msg);
+	return ret || !dec->started ? ret : rvt_etrace_note_context(dec, msg);
 }
 
 static int end_trace(struct rvt_etrace_decoder *dec, uint64_t qual)
@@ -703,11 +548,11 @@ static int end_trace(struct rvt_etrace_decoder *dec, uint64_t qual)
 	if (dec->started && dec->inferred && qual == RVT_ETRACE_ENDED_NTR)
 		ret = rvt_etrace_look_again(dec, &failure);
 	if (ret == RVT_ETRACE_NOWHERE)
-		return fail(dec, &failure);
+		return rvt_etrace_decoder_fail(dec, &failure);
 	if (ret >= 0)
 		ret = settle(dec);
 	if (!ret)
-		ret = emit_time(dec);
+		ret = rvt_etrace_emit_time(dec);
 	if (!ret)
 		ret = emit(dec, &stop);
 	forget_position(dec, false);
@@ -727,7 +572,7 @@ static int on_support(struct rvt_etrace_decoder *dec, const struct rvt_etrace_ms
 	if (ret)
 		return ret;
 	if (rvt_etrace_codec_support(&dec->codec, msg))
-		return fail(dec, &failure);
+		return rvt_etrace_decoder_fail(dec, &failure);
 	return rvt_etrace_decoder_resize(dec);
 }
 
@@ -740,7 +585,8 @@ static int on_packet(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg
 	case RVT_ETRACE_SYNC_START:
 		return on_start(dec, msg);
 	case RVT_ETRACE_SYNC_TRAP:
-		return dec->draft ? on_trap_draft(dec, msg) : on_trap(dec, msg);
+		return dec->draft ? rvt_etrace_on_trap_draft(dec, msg) :
+				    rvt_etrace_on_trap(dec, msg);
 	case RVT_ETRACE_SYNC_CONTEXT:
 		return on_context(dec, msg);
 	case RVT_ETRACE_SYNC_SUPPORT:

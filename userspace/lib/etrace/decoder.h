@@ -2,6 +2,7 @@
 /*
  * Inside the E-Trace decoder: its state, and what its files offer one another.
  *	decoder.c		one packet: what it means
+ *	decoder_trap.c		trap packets
  *	decoder_follow.c	from one reported instruction to the next
  *	decoder_tables.c	branch predictor, jump target cache, trap vectors, look-ahead
  *	demux.c			streams: framing, sources
@@ -32,6 +33,11 @@ struct goal {
 	bool notify, updiscon, sync;
 	bool irreport;
 	uint64_t ir;		/* irdepth or irets */
+};
+
+struct rvt_etrace_failure {
+	enum rvt_reason reason;
+	const char *detail;
 };
 
 struct held_trap {
@@ -94,6 +100,32 @@ int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reaso
 			   const char *detail);
 int rvt_etrace_decoder_finish(struct rvt_etrace_decoder *dec);
 
+/* What decoder_trap.c needs. All return as above. */
+int rvt_etrace_decoder_fail(struct rvt_etrace_decoder *dec,
+			    const struct rvt_etrace_failure *failure);
+int rvt_etrace_emit_time(struct rvt_etrace_decoder *dec);
+/* Takes over privilege and context; an event if they changed. */
+int rvt_etrace_note_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
+/* Flow begins at @address, which a synchronisation packet reports. */
+int rvt_etrace_begin(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
+		     uint64_t address);
+/* The engine stands before the instruction that a synchronisation packet reports. */
+void rvt_etrace_stand_at_sync(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
+			      uint64_t address);
+/* The event for a trap whose handler never came. */
+int rvt_etrace_drop_trap(struct rvt_etrace_decoder *dec);
+uint64_t rvt_etrace_extend_address(const struct rvt_etrace_decoder *dec, uint64_t address);
+uint64_t rvt_etrace_full_address(const struct rvt_etrace_decoder *dec,
+				 const struct rvt_etrace_msg *msg);
+
+/* ---- decoder_trap.c ---- */
+
+/* A trap whose handler is at @handler. */
+int rvt_etrace_deliver_trap(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
+			    struct rvt_event *trap, uint64_t handler);
+int rvt_etrace_on_trap_draft(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
+int rvt_etrace_on_trap(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
+
 /* ---- decoder_follow.c ---- */
 
 enum rvt_etrace_followed {
@@ -102,11 +134,6 @@ enum rvt_etrace_followed {
 	RVT_ETRACE_AT_BRANCH,	/* stands before a branch and all outcomes are used */
 	RVT_ETRACE_AT_TRAP_INSN,
 	RVT_ETRACE_NOWHERE,	/* see *detail and *reason */
-};
-
-struct rvt_etrace_failure {
-	enum rvt_reason reason;
-	const char *detail;
 };
 
 /* rvt_etrace_follow - execute to @goal. Returns enum rvt_etrace_followed or a negative error. */

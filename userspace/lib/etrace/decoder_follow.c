@@ -122,7 +122,7 @@ static int fail_stop(struct rvt_etrace_failure *failure, int stop)
 		return fail(failure, RVT_REASON_BAD_FLOW, "a branch without outcome on the way");
 	case RVT_STOP_TARGET:
 	case RVT_STOP_RETURN:
-		return fail(failure, RVT_REASON_BAD_FLOW, "an uninferable jump before all branches");
+		return fail(failure, RVT_REASON_BAD_FLOW, "a jump before all branches");
 	case RVT_STOP_TRAP_INSN:
 		return fail(failure, RVT_REASON_BAD_FLOW, "an ecall or ebreak, but no trap");
 	case RVT_STOP_NO_CODE:
@@ -293,8 +293,8 @@ static int follow_irreport(struct rvt_etrace_decoder *dec, const struct path *pa
 /* ---- to the target of a jump that is in the cache ---- */
 
 /*
- * The entry is looked up when the jump is reached: returns on the way may change it. What is left of
- * the map then is the outcome of a branch at the target.
+ * The entry is looked up when the jump is reached: returns on the way may change it. What is
+ * left of the map then is the outcome of a branch at the target.
  */
 int rvt_etrace_follow_cached(struct rvt_etrace_decoder *dec, const struct path *path,
 			     unsigned int index, uint64_t *target, struct path *last,

@@ -246,8 +246,8 @@ static uint8_t privilege(const struct rvt_etrace_encoder *enc, uint8_t prv, uint
 }
 
 /*
- * A change of context waits until an inferable instruction: a synchronisation packet cannot say that
- * the target of a jump is meant, or a return was not to where the return stack says.
+ * A change of context waits until an inferable instruction: a synchronisation packet cannot say
+ * that the target of a jump is meant, or a return was not to where the return stack says.
  */
 static bool is_precise(const struct rvt_etrace_encoder *enc, uint8_t prv)
 {
@@ -351,7 +351,7 @@ void rvt_etrace_encoder_trap(struct rvt_etrace_encoder *enc, const struct rvt_tr
 	if (enc->has_held) {
 		report = report_last_before_trap(enc, trap->epc);
 	} else if (enc->trap_valid) {
-		/* 0.029 cannot say that no instruction of a handler retired: the trap is left out. */
+		/* 0.029 cannot say that nothing of a handler retired: the trap is left out. */
 		if (!enc->draft && !enc->trap_reported)
 			rvt_etrace_report_trap(enc, enc->trap.handler);
 	} else {

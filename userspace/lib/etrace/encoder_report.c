@@ -161,6 +161,7 @@ static bool irreport_2_0_5(const struct rvt_etrace_encoder *enc, const struct st
 static void set_irreport(const struct rvt_etrace_encoder *enc, const struct stage *cur,
 			 enum next next, struct rvt_etrace_msg *msg)
 {
+	uint64_t stack_mask = rvt_etrace_mask(enc->codec.params.return_stack_size_p);
 	bool wrong = cur->arrival == ARRIVED_BY_WRONG_RETURN;
 
 	if (!enc->depth_max)
@@ -174,17 +175,17 @@ static void set_irreport(const struct rvt_etrace_encoder *enc, const struct stag
 	}
 	msg->irreport = wrong || (!enc->draft && irreport_2_0(enc, cur, next));
 	/*
-	 * 2.0: a decoder takes the first return from that depth for the wrong one. If there was one, all
-	 * that can be done is to report the instruction as if notification had been requested.
+	 * 2.0: a decoder takes the first return from that depth for the wrong one. If there was
+	 * one, all that can be done is to report the instruction as if notification had been
+	 * requested.
 	 */
 	if (!wrong && msg->irreport && enc->returned_depths >> enc->depth % 64 & 1) {
 		msg->irreport = false;
 		msg->notify = true;
 	}
 	if (msg->irreport)
-		rvt_etrace_set(msg, RVT_ETRACE_F_IRDEPTH, wrong ? enc->draft ?
-			       cur->irdepth & rvt_etrace_mask(enc->codec.params.return_stack_size_p) :
-			       cur->irdepth : enc->depth);
+		rvt_etrace_set(msg, RVT_ETRACE_F_IRDEPTH, !wrong ? enc->depth :
+			       enc->draft ? cur->irdepth & stack_mask : cur->irdepth);
 }
 
 static void set_address(const struct rvt_etrace_encoder *enc, const struct stage *cur,
@@ -243,7 +244,8 @@ void rvt_etrace_report_address(struct rvt_etrace_encoder *enc, const struct stag
 
 		msg = new_msg(enc, RVT_ETRACE_COUNT_ADDRESS);
 		set_count(enc, &msg);
-		rvt_etrace_set(&msg, RVT_ETRACE_F_BRANCH_FMT, enc->mispredicted && !enc->draft ? 3 : 2);
+		rvt_etrace_set(&msg, RVT_ETRACE_F_BRANCH_FMT,
+			       enc->mispredicted && !enc->draft ? 3 : 2);
 		rvt_etrace_set(&msg, RVT_ETRACE_F_BPSUCCESS, success);
 	} else {
 		msg = new_msg(enc, enc->branches ? RVT_ETRACE_BRANCH_ADDRESS : RVT_ETRACE_ADDRESS);
@@ -251,7 +253,7 @@ void rvt_etrace_report_address(struct rvt_etrace_encoder *enc, const struct stag
 	}
 	set_address(enc, cur, &msg);
 	msg.notify = notify;
-	msg.updiscon = reported && (next == NEXT_TRAP || next == NEXT_PRECISE || next == NEXT_RESYNC);
+	msg.updiscon = reported && next != NEXT_PLAIN && next != NEXT_END;
 	set_irreport(enc, cur, next, &msg);
 	if (enc->cache && reported && cur->arrival != ARRIVED_BY_255TH_RETURN)
 		use_cache(enc, cur, &msg);
@@ -271,7 +273,8 @@ static void set_sync(struct rvt_etrace_encoder *enc, struct rvt_etrace_msg *msg,
 
 	rvt_etrace_set(msg, RVT_ETRACE_F_PRIVILEGE, prv & rvt_etrace_mask(p->privilege_width_p));
 	rvt_etrace_set(msg, RVT_ETRACE_F_TIME, now & rvt_etrace_mask(p->time_width_p));
-	rvt_etrace_set(msg, RVT_ETRACE_F_CONTEXT, enc->context & rvt_etrace_mask(p->context_width_p));
+	rvt_etrace_set(msg, RVT_ETRACE_F_CONTEXT,
+		       enc->context & rvt_etrace_mask(p->context_width_p));
 	enc->context_pending = false;
 }
 

@@ -91,11 +91,12 @@ static void compile(struct rvt_etrace_codec *codec, const struct rvt_etrace_form
 		    struct rvt_etrace_layout *layout)
 {
 	const struct rvt_params *p = &codec->params;
+	const struct rvt_etrace_use *use = format->uses;
 	struct rvt_etrace_use *out = layout->uses;
 
 	layout->kind = format->kind;
 	layout->open = format->kind == RVT_ETRACE_SYNC_SUPPORT;
-	for (const struct rvt_etrace_use *use = format->uses; use->field != RVT_ETRACE_FIELDS; use++) {
+	for (; use->field != RVT_ETRACE_FIELDS; use++) {
 		unsigned int bits = width_bits(codec, use->width);
 
 		if (!bits || drops_field(p, use))

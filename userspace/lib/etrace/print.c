@@ -125,7 +125,8 @@ static void text_field(FILE *out, const struct source *source, const struct rvt_
 {
 	uint64_t value = msg->field[field];
 
-	fprintf(out, is_hex(field) ? " %s=0x%" PRIx64 : " %s=%" PRIu64, name_of(source, field), value);
+	fprintf(out, is_hex(field) ? " %s=0x%" PRIx64 : " %s=%" PRIu64,
+		name_of(source, field), value);
 	if (field == RVT_ETRACE_F_QUAL_STATUS)
 		fprintf(out, "(%s)", rvt_etrace_qual_name(source->codec.params.dialect, value));
 }
