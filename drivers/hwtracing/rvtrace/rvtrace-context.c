@@ -11,7 +11,6 @@
 #include <linux/smp.h>
 #include <linux/tracepoint.h>
 #include <asm/asm-extable.h>
-#include <asm/csr.h>
 
 #include "rvtrace.h"
 #include "rvtrace-trace.h"
@@ -28,22 +27,25 @@ static atomic_t rvtrace_context_users = ATOMIC_INIT(0);
 static bool rvtrace_hooked;
 static bool rvtrace_has_scontext;
 
-/* Not every hart has it, and firmware may withhold it: the access may trap. */
-static bool rvtrace_scontext_try(void)
+/*
+ * Not every hart has it, and firmware may withhold it: the access may trap, also on a hart that
+ * comes up after the others were asked. Returns whether it did not.
+ */
+static bool rvtrace_scontext_set(unsigned long value)
 {
 	unsigned long present = 0;
 
-	asm volatile("1:	csrw	%1, zero\n"
+	asm volatile("1:	csrw	%1, %2\n"
 		     "	li	%0, 1\n"
 		     "2:\n"
 		     _ASM_EXTABLE(1b, 2b)
-		     : "+r" (present) : "i" (RVTRACE_CSR_SCONTEXT) : "memory");
+		     : "+r" (present) : "i" (RVTRACE_CSR_SCONTEXT), "rK" (value) : "memory");
 	return present;
 }
 
 static void rvtrace_scontext_probe(void *data)
 {
-	if (!rvtrace_scontext_try())
+	if (!rvtrace_scontext_set(0))
 		atomic_inc(data);
 }
 
@@ -55,7 +57,7 @@ bool rvtrace_context_usable(void)
 /* Thread id of the initial namespace, as perf's sideband has it there */
 static void rvtrace_scontext_write(const struct task_struct *task)
 {
-	csr_write(RVTRACE_CSR_SCONTEXT, task->pid);
+	rvtrace_scontext_set(task->pid);
 	trace_rvtrace_context(task->pid);
 }
 

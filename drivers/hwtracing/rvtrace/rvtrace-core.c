@@ -391,6 +391,8 @@ void rvtrace_unregister(struct rvtrace_component *comp)
 {
 	mutex_lock(&rvtrace_mutex);
 	list_del(&comp->list);
+	/* Active still when a PIB sink was left sending its calibration pattern. */
+	rvtrace_deactivate(comp);
 	mutex_unlock(&rvtrace_mutex);
 	device_del(&comp->dev);
 }

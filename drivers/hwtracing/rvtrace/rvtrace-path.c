@@ -9,6 +9,28 @@
 /* Where paths meet, one lock is for all of them; a path of its own has its sink's. */
 static DEFINE_RAW_SPINLOCK(rvtrace_meeting_lock);
 
+/*
+ * rvtrace_sink_lock - keep everybody from starting and stopping a sink
+ *
+ * Returns what rvtrace_sink_unlock() wants.
+ */
+unsigned long rvtrace_sink_lock(struct rvtrace_component *comp)
+	__acquires(&rvtrace_meeting_lock) __acquires(&comp->lock)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&rvtrace_meeting_lock, flags);
+	raw_spin_lock(&comp->lock);
+	return flags;
+}
+
+void rvtrace_sink_unlock(struct rvtrace_component *comp, unsigned long flags)
+	__releases(&comp->lock) __releases(&rvtrace_meeting_lock)
+{
+	raw_spin_unlock(&comp->lock);
+	raw_spin_unlock_irqrestore(&rvtrace_meeting_lock, flags);
+}
+
 static void rvtrace_path_add(struct rvtrace_encoder *enc, const struct rvtrace_path *path)
 {
 	struct rvtrace_path *added = &enc->paths[enc->nr_paths++];

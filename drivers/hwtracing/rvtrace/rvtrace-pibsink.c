@@ -51,11 +51,13 @@ static int rvtrace_pibsink_set(struct device *dev, u32 mask, u32 value)
 {
 	struct rvtrace_component *comp = to_rvtrace_component(dev);
 	struct rvtrace_pibsink *pib = to_rvtrace_pibsink(comp);
+	unsigned long flags;
 	u32 control, got;
 	int ret = 0;
 
 	rvtrace_get();
 	mutex_lock(&rvtrace_mutex);
+	flags = rvtrace_sink_lock(comp);
 	control = (pib->control & ~mask) | (value << __ffs(mask));
 	if (!comp->active || comp->broken)
 		ret = -EIO;
@@ -69,6 +71,7 @@ static int rvtrace_pibsink_set(struct device *dev, u32 mask, u32 value)
 			pib->control = control;
 		rvtrace_write(comp, RVTRACE_CONTROL, RVTRACE_CONTROL_ACTIVE);
 	}
+	rvtrace_sink_unlock(comp, flags);
 	mutex_unlock(&rvtrace_mutex);
 	rvtrace_put();
 	return ret;
@@ -151,6 +154,7 @@ static ssize_t calibrate_store(struct device *dev, struct device_attribute *attr
 			       size_t count)
 {
 	struct rvtrace_component *comp = to_rvtrace_component(dev);
+	unsigned long flags;
 	bool on, was;
 	int ret;
 
@@ -159,9 +163,11 @@ static ssize_t calibrate_store(struct device *dev, struct device_attribute *attr
 		return ret;
 	rvtrace_get();
 	mutex_lock(&rvtrace_mutex);
+	flags = rvtrace_sink_lock(comp);
 	was = to_rvtrace_pibsink(comp)->control & RVTRACE_PIB_CONTROL_CALIBRATE;
 	if (was != on)
 		ret = rvtrace_pibsink_calibrate(comp, on);
+	rvtrace_sink_unlock(comp, flags);
 	mutex_unlock(&rvtrace_mutex);
 	/* Switching it on keeps the reference that was just taken; switching it off returns it. */
 	if (ret || was || !on)

@@ -377,26 +377,29 @@ static int rvtrace_event_check_encoders(struct perf_event *event, u32 sink)
 static struct rvtrace_config *rvtrace_config_create(const struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
-	struct rvtrace_config *config;
+	u64 window = FIELD_GET(RVTRACE_CONFIG1_WINDOW, attr->config1);
+	u64 period = FIELD_GET(RVTRACE_CONFIG1_PERIOD, attr->config1);
+	struct rvtrace_config config = {
+		.cpu = -1,
+		.sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2),
+		.context = attr->config & RVTRACE_CONFIG_CONTEXT,
+		.window_ns = window * NSEC_PER_USEC,
+		.pause_ns = (period - window) * NSEC_PER_USEC,
+	};
+	struct rvtrace_config *copy;
 
-	config = kzalloc(sizeof(*config), GFP_KERNEL);
-	if (!config)
-		return NULL;
-	config->cpu = -1;
-	config->sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2);
-	config->context = attr->config & RVTRACE_CONFIG_CONTEXT;
-	config->window_ns = FIELD_GET(RVTRACE_CONFIG1_WINDOW, attr->config1) * NSEC_PER_USEC;
-	config->pause_ns = FIELD_GET(RVTRACE_CONFIG1_PERIOD, attr->config1) * NSEC_PER_USEC -
-			   config->window_ns;
 	/* Threads of one program take turns: what they share need not be programmed anew. */
 	if (event->parent) {
-		config->serial = rvtrace_event_config(event->parent)->serial;
-		config->opener = get_pid(rvtrace_event_config(event->parent)->opener);
+		config.serial = rvtrace_event_config(event->parent)->serial;
+		config.opener = rvtrace_event_config(event->parent)->opener;
 	} else {
-		config->serial = rvtrace_new_serial();
-		config->opener = get_pid(task_tgid(current));
+		config.serial = rvtrace_new_serial();
+		config.opener = task_tgid(current);
 	}
-	return config;
+	copy = kmemdup(&config, sizeof(config), GFP_KERNEL);
+	if (copy)
+		get_pid(copy->opener);
+	return copy;
 }
 
 static void rvtrace_config_free(struct rvtrace_config *config)

@@ -689,6 +689,8 @@ void rvtrace_ts_probe(struct rvtrace_component *comp);
 void rvtrace_ts_set(struct rvtrace_component *comp, bool on);
 
 /* rvtrace-path.c */
+unsigned long rvtrace_sink_lock(struct rvtrace_component *comp);
+void rvtrace_sink_unlock(struct rvtrace_component *comp, unsigned long flags);
 int rvtrace_paths_find(struct rvtrace_encoder *enc);
 struct rvtrace_path *rvtrace_encoder_path(struct rvtrace_encoder *enc, u32 sink);
 bool rvtrace_path_conflict(const struct rvtrace_encoder *enc, const struct rvtrace_path *path);

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# The driver's selftests on other hardware than the usual: funnels, memories, widths, slow handshakes, sinks
+# that are pins.
+. "$(dirname "$0")/../lib.sh"
+
+passed()
+{
+	grep -v '^ok' "$1"
+	grep -q '^ok' "$1" && ! grep -q '^not ok' "$1" && grep -q '^1\.\.[1-9]' "$1"
+}
+
+# hardware NAME TOPOLOGY MODEL-ARGS PROGRAM...
+hardware()
+{
+	local name=$1 topology=$2 args=$3 program
+	shift 3
+
+	for program; do
+		cp "$TOP/build/selftests/$program" "$TOP/build/guest/bin/selftest-$program"
+	done
+	hook_options="--topology $topology"
+	GUEST_TIMEOUT=400 guest "$name" testing "topology=$topology${args:+,$args}" "insmod rvtrace.ko || exit 1
+		for program in $*; do
+			selftest-\$program > \$program.tap 2>&1
+		done
+		rmmod rvtrace || exit 1
+		dmesg | grep -E 'BUG:|WARNING:|Oops|stall|no answer' > complaints; true"
+	ok $? "$name: the selftests ran"
+	for program; do
+		check "$name: $program" passed "$dir/share/$program.tap"
+	done
+	check "$name: no complaint of the kernel" test ! -s "$dir/share/complaints"
+	check "$name: no rule of the control interface was broken" no_violations
+	hook_options=
+}
+
+check "the selftests compile for the guest" make -s -C "$TOP" selftests
+mkdir -p "$TOP/build/guest/bin"
+hardware funnel funnel '' basic life shared
+hardware tree tree '' basic shared
+hardware both both '' basic life shared
+hardware sram direct sram=65536 basic modes
+hardware slow direct delay=50000 basic modes
+hardware wide direct width=64 basic modes
+hardware btm direct modes=3 basic
+
+# Where trace leaves the chip: what came out there is all that shows. Names are those of the model.
+for kind in pib atb; do
+	hook_options="--topology $kind"
+	mkdir -p "$TOP/build/guest/capture"
+	rm -f "$TOP"/build/guest/capture/*
+	guest $kind testing "topology=$kind,capture=$TOP/build/guest/capture" "insmod rvtrace.ko || exit 1
+		perf stat -e rvtrace//u -- gzip -c /bin/ls > /dev/null || exit 1
+		setpriv --reuid 1000 --regid 1000 --clear-groups perf stat -e rvtrace//u -- true && exit 2
+		rmmod rvtrace"
+	ok $? "$kind: root's event runs without a buffer, others' are refused"
+	check "$kind: trace came out" test -n "$(find "$TOP/build/guest/capture" -size +10k)"
+	check "$kind: no rule of the control interface was broken" no_violations
+done
+rm -f "$TOP"/build/guest/bin/selftest-*
+done_testing
