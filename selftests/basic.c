@@ -204,8 +204,13 @@ static void test_full(void)
 	tap_check(rec.truncated == 1 && first <= rec.aux_size, "full: %zu bytes of %zu, truncated %u time(s)",
 		  first, rec.aux_size, rec.truncated);
 	recording_enable(&rec);
+	/*
+	 * The record can be seen before perf has disabled the event, and what is not disabled yet is
+	 * not enabled again: so once is not enough.
+	 */
 	for (int i = 0; i < PATIENCE_MS && rec.n_bytes == first; i++) {
 		usleep(1000);
+		recording_enable(&rec);
 		recording_read(&rec, true);
 	}
 	recording_read(&rec, true);

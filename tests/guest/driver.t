@@ -20,7 +20,7 @@ for kernel in stable testing; do
 		for program in basic modes safety life; do
 			selftest-\$program > \$program.tap 2>&1
 		done
-		dmesg | grep -E 'BUG:|WARNING:|Oops|stall' > splats; true"
+		dmesg | grep -E 'BUG:|WARNING:|Oops|lockup|rcu.*stall|no answer' > splats; true"
 	ok $? "$kernel: the selftests ran"
 	for program in basic modes safety life; do
 		check "$kernel: $program" passed "$dir/share/$program.tap"
@@ -28,5 +28,13 @@ for kernel in stable testing; do
 	check "$kernel: no complaint of the kernel" test ! -s "$dir/share/splats"
 	check "$kernel: no rule of the control interface was broken" no_violations
 done
+
+cp "$TOP/build/selftests/shared" "$guest_bin/selftest-shared"
+hook_options='--topology funnel'
+guest selftests-funnel testing topology=funnel "insmod rvtrace.ko || exit 1
+	selftest-shared > shared.tap 2>&1; rmmod rvtrace"
+ok $? "one sink for two harts: the selftest ran, the module unloads"
+check "one sink for two harts: each sees what is his" passed "$dir/share/shared.tap"
+check "one sink for two harts: no rule of the control interface was broken" no_violations
 rm -f "$guest_bin"/selftest-*
 done_testing

@@ -17,7 +17,7 @@ hardware()
 	shift 3
 
 	for program; do
-		cp "$TOP/build/selftests/$program" "$TOP/build/guest/bin/selftest-$program"
+		cp "$TOP/build/selftests/$program" "$guest_bin/selftest-$program"
 	done
 	hook_options="--topology $topology"
 	GUEST_TIMEOUT=400 guest "$name" testing "topology=$topology${args:+,$args}" "insmod rvtrace.ko || exit 1
@@ -25,7 +25,7 @@ hardware()
 			selftest-\$program > \$program.tap 2>&1
 		done
 		rmmod rvtrace || exit 1
-		dmesg | grep -E 'BUG:|WARNING:|Oops|stall|no answer' > complaints; true"
+		dmesg | grep -E 'BUG:|WARNING:|Oops|lockup|rcu.*stall|no answer' > complaints; true"
 	ok $? "$name: the selftests ran"
 	for program; do
 		check "$name: $program" passed "$dir/share/$program.tap"
@@ -36,7 +36,6 @@ hardware()
 }
 
 check "the selftests compile for the guest" make -s -C "$TOP" selftests
-mkdir -p "$TOP/build/guest/bin"
 hardware funnel funnel '' basic life shared
 hardware tree tree '' basic shared
 hardware both both '' basic life shared
@@ -58,5 +57,5 @@ for kind in pib atb; do
 	check "$kind: trace came out" test -n "$(find "$TOP/build/guest/capture" -size +10k)"
 	check "$kind: no rule of the control interface was broken" no_violations
 done
-rm -f "$TOP"/build/guest/bin/selftest-*
+rm -f "$guest_bin"/selftest-*
 done_testing
