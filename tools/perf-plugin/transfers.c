@@ -19,6 +19,8 @@ struct lane_state {
 	uint8_t last_class;	/* enum rvt_insn_class */
 	uint64_t last, next;	/* its address, and that of the one after it */
 	uint64_t line_first, line_insns;
+	bool stopped;		/* tracing stopped before .stopped_at */
+	uint64_t stopped_at;
 	struct thread_stack *thread;
 };
 
@@ -203,6 +205,37 @@ static int take_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *run
 	return 0;
 }
 
+static bool in_kernel(uint64_t pc)
+{
+	return (int64_t)pc < 0;
+}
+
+/*
+ * Tracing stops while firmware runs. If it stopped in user code and goes on in the kernel, firmware handed
+ * an interrupt over, and the trap itself was never seen; and the other way round.
+ */
+static int bridge_stop(struct transfers *transfers, struct rvt_lane *lane, uint64_t pc)
+{
+	struct lane_state *state = lane->user;
+	struct transfer transfer = { TRANSFER_TRAP, state->stopped_at, pc, "hw int" };
+	struct rvt_callstack *stack = get_stack(transfers, lane);
+	size_t ended;
+	int err = 0;
+
+	if (!stack)
+		return -ENOMEM;
+	if (!state->stopped || in_kernel(state->stopped_at) == in_kernel(pc))
+		return 0;
+	if (in_kernel(state->stopped_at)) {
+		transfer.kind = TRANSFER_TRAP_RETURN;
+		transfer.flags = "iret";
+	}
+	ended = update_stack(stack, &transfer, 0, &err);
+	if (!err && transfers->ops.after && view_wants(transfers->view, lane))
+		err = transfers->ops.after(transfers->ops.ctx, lane, &transfer, stack, ended);
+	return err;
+}
+
 static int take_trap(struct transfers *transfers, struct rvt_lane *lane,
 		     const struct rvt_event *event)
 {
@@ -238,6 +271,9 @@ static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 		state->has_last = false;
 		if (!err)
 			err = do_transfer(transfers, lane, &transfer, 0);
+		if (!err)
+			err = bridge_stop(transfers, lane, event->pc);
+		state->stopped = false;
 		break;
 	case RVT_EVENT_STOP:
 		/* the last instruction may have gone elsewhere, though nothing ran there */
@@ -248,11 +284,13 @@ static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 		transfer = (struct transfer){ TRANSFER_STOP, state->last, event->pc, "tr end" };
 		if (!err && state->has_last)
 			err = do_transfer(transfers, lane, &transfer, 0);
+		state->stopped = event->pc;
+		state->stopped_at = event->pc;
 		state->has_last = false;
 		break;
 	case RVT_EVENT_LOST:
 		err = end_line(transfers, lane);
-		state->has_last = false;
+		state->has_last = state->stopped = false;
 		break;
 	default:
 		break;
