@@ -6,6 +6,9 @@
 #include <unistd.h>
 #include "record.h"
 
+/* An event that is not disabled yet is not enabled again: once is not enough after a full buffer. */
+#define ENABLE_ROUNDS 5
+
 int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes)
 {
 	uint64_t page_size = sysconf(_SC_PAGESIZE);
@@ -79,7 +82,9 @@ static int drain_aux(struct recorder *rec, unsigned int n, bool last, bool *got)
 {
 	static const uint8_t zeros[8];
 	struct ring *ring = &rec->rings[n];
-	/* Pairs with the store of aux_head in perf_aux_output_end(), kernel/events/ring_buffer.c. */
+	/*
+	 * Pairs with the store of aux_head in perf_aux_output_end(), kernel/events/ring_buffer.c.
+	 */
 	uint64_t head = __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
 	struct rvt_record_auxtrace record = {
 		.header = { RVT_RECORD_AUXTRACE, 0, sizeof(record) },
@@ -118,8 +123,16 @@ int record_drain(struct recorder *rec, bool last)
 		err = drain_data(rec, &rec->rings[n]);
 		if (!err && rec->rings[n].aux)
 			err = drain_aux(rec, n, last, &got);
-		/* A full buffer has disabled its event (TRUNCATED); there is room again. */
-		for (size_t i = 0; got && !last && i < rec->n_fds; i++)
+		/*
+		 * A full buffer has disabled its event (TRUNCATED), or is about to: its record can be
+		 * seen before. There is room again.
+		 */
+		if (got)
+			rec->rings[n].enable_rounds = ENABLE_ROUNDS;
+		if (last || !rec->rings[n].enable_rounds)
+			continue;
+		rec->rings[n].enable_rounds--;
+		for (size_t i = 0; i < rec->n_fds; i++)
 			if (rec->fds[i].ring == n && rec->fds[i].trace)
 				ioctl(rec->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 	}

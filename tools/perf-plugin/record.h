@@ -40,6 +40,7 @@ struct ring {
 	uint8_t *aux;
 	uint64_t aux_bytes;
 	uint64_t aux_tail;
+	unsigned int enable_rounds;	/* so many times its trace events are still to be enabled */
 };
 
 struct event_fd {
@@ -82,7 +83,10 @@ int record_enable(struct recorder *rec);
 void record_disable(struct recorder *rec);
 void record_close(struct recorder *rec);
 
-/* record-refused.c: says which terms of the event the hardware does not take. False: it is none of them. */
+/*
+ * record-refused.c: says which terms of the event the hardware does not take. False: it is none of
+ * them.
+ */
 bool record_explain_refused(const struct recorder *rec, int cpu);
 
 /* record-ring.c: writes what the rings hold. Returns -errno of the output file. */
@@ -103,7 +107,10 @@ void record_explain_missing_pmu(void);
 
 /* record-ctr.c: Control Transfer Records: is that what @event names? */
 bool record_is_ctr(const char *event);
-/* Defaults of the event, before it is parsed; and how often to sample. 0, or -errno after a message. */
+/*
+ * Defaults of the event, before it is parsed; and how often to sample. 0, or -errno after a
+ * message.
+ */
 void record_ctr_defaults(struct recorder *rec);
 int record_ctr_period(struct recorder *rec);
 /* The metadata text, malloc'd, or NULL. */
