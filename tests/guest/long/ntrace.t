@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # N-Trace with every option: recordings of a small program, many in one boot, equal the truth; bare
 # dumps, whole, wrapped and damaged.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 none=implicit_return=0,sequential_jump=0,repeated_history=0
 every=implicit_return,sequential_jump,repeated_history,all_jumps,extend_address_msb

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # Control Transfer Records: the entries of each sample are those that the specification makes of what was
 # executed before the interrupt that the sample was taken by.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 # ctr_guest NAME KERNEL MODEL-ARGS LAB-OPTIONS SCRIPT: as guest(), with riscv_ctr.ko and the model of CTR.
 ctr_guest()
