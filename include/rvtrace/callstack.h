@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The call stack of one thread, rebuilt from its flow. It survives what real programs do: a return is
- * matched with the call that it belongs to, so that frames which exceptions or a gap in the trace left
- * behind go away; longjmp is known by going where setjmp returned to; tail calls need no frame; a trap return ends whatever the
+ * The call stack of one thread, rebuilt from its flow. It survives what real programs do: a return
+ * is matched with the call that it belongs to, so that frames which exceptions or a gap in the
+ * trace left behind go away; longjmp is known by going where setjmp returned to; tail calls need
+ * no frame; a trap return ends whatever the
  * handler had called.
  */
 #ifndef RVTRACE_CALLSTACK_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Who runs: the sideband of a recording (tasks, names, mappings, context switches) replayed in time,
- * so that a thread id from a trace's context, or a cpu and a time, name a task and its address space.
+ * Who runs: the sideband of a recording (tasks, names, mappings, context switches) replayed in
+ * time, so that a thread id from a trace's context, or a cpu and a time, name a task and its
+ * address space.
  *
  * struct rvt_owner holds the sorted sideband and is read only once it is sorted; each decoder
  * has a cursor of its own that moves through time on its own.
@@ -37,7 +38,8 @@ struct rvt_task {
 	int32_t pid, tid;	/* pid -1: the sideband does not know this thread */
 	const char *comm;	/* never NULL */
 	struct rvt_space *space;	/* its user space, with the kernel behind it */
-	uint32_t life;		/* changes with every fork and exec: its stack is another one then */
+	/* changes with every fork and exec: its stack is another one then */
+	uint32_t life;
 };
 
 /* Strings of @options are copied. Returns 0 or -ENOMEM. */

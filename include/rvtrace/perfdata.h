@@ -182,8 +182,8 @@ int rvt_perfdata_create(const char *path, struct rvt_perfdata_writer **writer);
 int rvt_perfdata_add_event(struct rvt_perfdata_writer *writer, const struct perf_event_attr *attr,
 			   const char *name, const uint64_t *ids, size_t n_ids);
 /*
- * Writes the header and what precedes the data. @meta (may be NULL) is stored where the reader finds
- * it even if close() is never reached, and becomes feature RVT_FEAT_RVTRACE_META.
+ * Writes the header and what precedes the data. @meta (may be NULL) is stored where the reader
+ * finds it even if close() is never reached, and becomes feature RVT_FEAT_RVTRACE_META.
  */
 int rvt_perfdata_begin(struct rvt_perfdata_writer *writer, const char *meta);
 /* Whole records, or pieces that make whole records. Returns 0 or -errno. */
@@ -191,9 +191,11 @@ int rvt_perfdata_write(struct rvt_perfdata_writer *writer, const void *bytes, si
 /* Makes all that was written visible in the file, should the process be killed. */
 int rvt_perfdata_flush(struct rvt_perfdata_writer *writer);
 /* A feature section; the bytes are copied. */
-int rvt_perfdata_add_feature(struct rvt_perfdata_writer *writer, unsigned int bit, const void *bytes,
+int rvt_perfdata_add_feature(struct rvt_perfdata_writer *writer, unsigned int bit,
+			     const void *bytes,
 			     size_t len);
-int rvt_perfdata_add_string(struct rvt_perfdata_writer *writer, unsigned int bit, const char *string);
+int rvt_perfdata_add_string(struct rvt_perfdata_writer *writer, unsigned int bit,
+			    const char *string);
 int rvt_perfdata_add_cmdline(struct rvt_perfdata_writer *writer, char *const argv[], size_t argc);
 /* An entry of the BUILD_ID feature. @misc: PERF_RECORD_MISC_KERNEL or _USER. */
 int rvt_perfdata_add_build_id(struct rvt_perfdata_writer *writer, const char *name,

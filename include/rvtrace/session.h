@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A recording from file to flow: finds the AUX buffers of a perf.data, feeds them to a decoder each,
- * and says for every run of instructions on which cpu, in which thread and when it was.
+ * A recording from file to flow: finds the AUX buffers of a perf.data, feeds them to a decoder
+ * each, and says for every run of instructions on which cpu, in which thread and when it was.
  */
 #ifndef RVTRACE_SESSION_H
 #define RVTRACE_SESSION_H
@@ -86,8 +86,9 @@ void rvt_session_close(struct rvt_session *session);
 /* Decodes everything; once per session. Returns 0, what a call-back returned, or -errno. */
 int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink);
 /*
- * rvt_session_dump - every buffer's messages to @out (rvtrace/dump.h; @flags: RVT_DUMP_*). A line that
- * names the buffer precedes them; JSON: "buffer", "cpu", "tid". Offsets are those of the AUX data. Trace
+ * rvt_session_dump - every buffer's messages to @out (rvtrace/dump.h; @flags: RVT_DUMP_*). A line
+ * that names the buffer precedes them; JSON: "buffer", "cpu", "tid". Offsets are those of the AUX
+ * data. Trace
  * of an encoder that is not known counts as skipped. Returns 0 or -errno.
  */
 int rvt_session_dump(struct rvt_session *session, unsigned int flags, FILE *out,

@@ -26,7 +26,10 @@ struct rvt_symbol {
  * them; NULL: the root. 0 or -ENOMEM. */
 int rvt_symbols_create(const char *debug_roots, struct rvt_symbols **symbols);
 void rvt_symbols_destroy(struct rvt_symbols *symbols);
-/* Text as in /proc/kallsyms, zero-terminated; names "[kernel.kallsyms]" and "[MODULE]". 0 or -ENOMEM. */
+/*
+ * Text as in /proc/kallsyms, zero-terminated; names "[kernel.kallsyms]" and "[MODULE]". 0 or
+ * -ENOMEM.
+ */
 int rvt_symbols_add_kallsyms(struct rvt_symbols *symbols, const char *text, size_t len);
 /* An ELF image in memory that mappings call @name ("[vdso]"). 0, -ENOEXEC, -ENOMEM. */
 int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const void *bytes,
@@ -37,14 +40,15 @@ int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const v
 bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
 		      uint64_t addr, struct rvt_symbol *symbol);
 /*
- * The address in the ELF file (p_vaddr) of @addr, which lies at @location, and the start of the file's
- * first executable segment. False when the file has no segment there (or is none).
+ * The address in the ELF file (p_vaddr) of @addr, which lies at @location, and the start of the
+ * file's first executable segment. False when the file has no segment there (or is none).
  */
 bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location *location,
 			 uint64_t *vaddr, uint64_t *text_base);
 /*
- * rvt_symbols_lookup - the reverse: the function @name of the file @path ("[kernel.kallsyms]" for the
- * kernel). Sets *addr (as in the file; for an ELF file *offset in it, too) and *size. False: none.
+ * rvt_symbols_lookup - the reverse: the function @name of the file @path ("[kernel.kallsyms]" for
+ * the kernel). Sets *addr (as in the file; for an ELF file *offset in it, too) and *size. False:
+ * none.
  */
 bool rvt_symbols_lookup(struct rvt_symbols *symbols, const char *path, const char *name,
 			uint64_t *addr, uint64_t *offset, uint64_t *size);

@@ -74,7 +74,8 @@ static void exception(void **state)
 
 	call(stack, 0x100, 0x200);
 	call(stack, 0x220, 0x300);
-	call(stack, 0x310, 0x990);	/* the unwinder, which "returns" to a landing pad in 0x200 */
+	/* the unwinder, which "returns" to a landing pad in 0x200 */
+	call(stack, 0x310, 0x990);
 	assert_int_equal(rvt_callstack_return(stack, 0x280), 0);
 	assert_int_equal(rvt_callstack_return(stack, 0x104), 3);
 	assert_int_equal(rvt_callstack_depth(stack), 0);

@@ -97,7 +97,8 @@ static void add_fork(struct fixture *f, uint64_t time, uint32_t pid, uint32_t ti
 	add(f, PERF_RECORD_FORK, 0, time, -1, (uint32_t[]){ pid, ppid, tid, ptid, 0, 0 }, 6, NULL);
 }
 
-static void add_mmap(struct fixture *f, uint64_t time, uint32_t pid, uint32_t prot, const char *path)
+static void add_mmap(struct fixture *f, uint64_t time, uint32_t pid, uint32_t prot,
+		     const char *path)
 {
 	const uint32_t words[] = { pid, pid, ADDR, 0, LEN, 0, 0, 0, 0, 0, 0, 0, 0, 0, prot, 0 };
 

@@ -54,7 +54,8 @@ static int remove_path(void **state)
 
 static struct rvt_perfdata_writer *begin(void)
 {
-	struct perf_event_attr attr = { .type = 99, .sample_id_all = 1, .sample_type = SAMPLE_TYPE };
+	struct perf_event_attr attr = { .type = 99, .sample_id_all = 1,
+		.sample_type = SAMPLE_TYPE };
 	const uint64_t ids[2] = { 42, 43 }, side_ids[1] = { 50 };
 	struct rvt_perfdata_writer *writer;
 
@@ -129,7 +130,8 @@ static void check_comm(const struct rvt_perfdata_record *record)
 
 static void write_and_read(void **state)
 {
-	static const uint8_t id[20] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+	static const uint8_t id[20] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
+		18,
 					19, 20 };
 	struct rvt_perfdata_writer *writer = begin();
 	char *argv[] = { "record", "--", "sort" };

@@ -222,7 +222,8 @@ static void begin(struct fixture *f, bool timed, bool context)
 			.ctx = &f->cpus[i] };
 
 		assert_int_equal(rvt_ntrace_encoder_create(&config, &f->cpus[i].encoder), 0);
-		sprintf(meta + strlen(meta), "\n[encoder %d]\ncpu = %d\nsrc = 0\nprotocol = ntrace\n"
+		sprintf(meta + strlen(meta), "\n[encoder %d]\ncpu = %d\nsrc = 0\nprotocol = "
+					     "ntrace\n"
 			"mode = htm\ntimestamp = %s\n", i, i, timed ? "delta" : "none");
 	}
 	assert_int_equal(rvt_perfdata_create(f->data, &f->writer), 0);
@@ -246,7 +247,8 @@ static int found_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *ru
 
 		for (uint32_t j = 0; j < runs[i].first + runs[i].count; j++) {
 			if (j >= runs[i].first)
-				push(&f->cpus[lane->cpu].found, lane->task ? lane->task->tid : -1, pc);
+				push(&f->cpus[lane->cpu].found, lane->task ? lane->task->tid : -1,
+				     pc);
 			pc += 2 * runs[i].block->halfwords[j];
 		}
 	}
@@ -343,8 +345,8 @@ static void switches_instead_of_context(void **state)
 }
 
 /*
- * Without time stamps a mapping counts from the AUX record on within which it was made; but a record
- * that ends with an exec is of the program before.
+ * Without time stamps a mapping counts from the AUX record on within which it was made; but a
+ * record that ends with an exec is of the program before.
  */
 static void no_timestamps(void **state)
 {
@@ -472,13 +474,15 @@ static void foreign_recordings(void **state)
 		if (spacemit) {
 			/* one cpu: number, parameters, format, context, inhibit, bits, id */
 			info.header.size = sizeof(info);
-			memcpy(info.priv, (uint64_t[]){ (uint64_t)PMU_TYPE << 32 | 1, 0, 7, 1, 1, 1, 0,
+			memcpy(info.priv, (uint64_t[]){ (uint64_t)PMU_TYPE << 32 | 1, 0, 7, 1, 1,
+			       1, 0,
 							0 }, sizeof(info.priv));
 		}
 		begin(f, false, true);
 		rvt_perfdata_abandon(f->writer);
 		assert_int_equal(rvt_perfdata_create(f->data, &f->writer), 0);
-		assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "rvtrace//", &trace_id, 1), 0);
+		assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "rvtrace//", &trace_id,
+							1), 0);
 		assert_int_equal(rvt_perfdata_begin(f->writer, NULL), 0);
 		assert_int_equal(rvt_perfdata_write(f->writer, &info, info.header.size), 0);
 		if (spacemit)

@@ -70,7 +70,8 @@ static void kernel_symbols(void **state)
 	assert_false(rvt_symbols_find(*state, &kernel, 0x1000, &symbol));
 	assert_true(rvt_symbols_lookup(*state, "[kernel.kallsyms]", "work", &addr, &offset, &size));
 	assert_int_equal(addr, 0xffffffff02000040);
-	assert_false(rvt_symbols_lookup(*state, "[kernel.kallsyms]", "none", &addr, &offset, &size));
+	assert_false(rvt_symbols_lookup(*state, "[kernel.kallsyms]", "none", &addr, &offset,
+					&size));
 }
 
 __attribute__((noinline)) int a_function_to_find(int x)
@@ -88,10 +89,12 @@ static void locate_self(const void *addr, struct rvt_location *location, char *p
 	assert_non_null(maps);
 	location->path = NULL;
 	while (!location->path && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) != 3 ||
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end,
+			   &offset) != 3 ||
 		    wanted < start || wanted >= end || !strchr(line, '/'))
 			continue;
-		snprintf(path, room, "%.*s", (int)strcspn(strchr(line, '/'), "\n"), strchr(line, '/'));
+		snprintf(path, room, "%.*s", (int)strcspn(strchr(line, '/'), "\n"), strchr(line,
+											   '/'));
 		*location = (struct rvt_location){ .path = path, .map_start = start,
 						   .file_offset = wanted - start + offset };
 	}
@@ -130,8 +133,10 @@ static void vdso_image(void **state)
 	if (!vdso)
 		skip();
 	assert_int_equal(rvt_symbols_add_image(*state, "[vdso]", vdso,
-					       vdso->e_shoff + vdso->e_shnum * vdso->e_shentsize), 0);
-	assert_true(rvt_symbols_lookup(*state, "[vdso]", "__vdso_clock_gettime", &addr, &offset, &size) ||
+					       vdso->e_shoff + vdso->e_shnum * vdso->e_shentsize),
+					       	0);
+	assert_true(rvt_symbols_lookup(*state, "[vdso]", "__vdso_clock_gettime", &addr, &offset,
+				       &size) ||
 		    rvt_symbols_lookup(*state, "[vdso]", "clock_gettime", &addr, &offset, &size));
 	/* the ELF header is no function */
 	assert_false(rvt_symbols_find(*state, &location, 0, &symbol));

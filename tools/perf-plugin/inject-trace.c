@@ -75,7 +75,8 @@ static void add_branches(struct sample *sample, const struct inject *inject,
 
 	add(sample, cpu->filled);
 	for (size_t i = 1; i <= cpu->filled; i++) {
-		const struct perf_branch_entry *branch = &cpu->branches[(cpu->next + size - i) % size];
+		size_t slot = (cpu->next + size - i) % size;
+		const struct perf_branch_entry *branch = &cpu->branches[slot];
 
 		memcpy(&sample->words[sample->n], branch, sizeof(*branch));
 		sample->n += sizeof(*branch) / sizeof(uint64_t);
@@ -111,7 +112,8 @@ static int put_sample(struct inject *inject, const struct rvt_lane *lane, unsign
 
 static struct cpu_state *get_cpu(struct inject *inject, const struct rvt_lane *lane)
 {
-	struct cpu_state *cpu = &inject->cpus[lane->cpu >= 0 && lane->cpu < MAX_CPUS ? lane->cpu : 0];
+	struct cpu_state *cpu = &inject->cpus[lane->cpu >= 0 &&
+		lane->cpu < MAX_CPUS ? lane->cpu : 0];
 	int32_t tid = lane->task ? lane->task->tid : -1;
 
 	if (inject->itrace->last_branches && !cpu->branches)
@@ -137,7 +139,8 @@ static int put_instruction(void *ctx, uint64_t ip, uint64_t period)
 			  context->stack);
 }
 
-static int inject_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
+static int inject_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+		       uint64_t insns,
 		       struct rvt_callstack *stack)
 {
 	struct inject *inject = ctx;
@@ -182,7 +185,8 @@ static int inject_transfer(void *ctx, struct rvt_lane *lane, const struct transf
 		cpu->filled += cpu->filled < size;
 	}
 	return itrace_wants(inject->itrace, transfer) ?
-		put_sample(inject, lane, EVENT_BRANCHES, transfer->from, transfer->to, 1, stack) : 0;
+		put_sample(inject, lane, EVENT_BRANCHES, transfer->from, transfer->to, 1,
+			   stack) : 0;
 }
 
 static int inject_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
@@ -231,7 +235,8 @@ static int begin(struct inject *inject)
 		const struct rvt_perfdata_event *event = rvt_perfdata_event(in, i);
 
 		if (!is_trace_event(event))
-			err = rvt_perfdata_add_event(inject->out, &event->attr, event->name, event->ids,
+			err = rvt_perfdata_add_event(inject->out, &event->attr, event->name,
+						     event->ids,
 						     event->n_ids);
 	}
 	return err ? err : rvt_perfdata_begin(inject->out, NULL);
@@ -256,7 +261,8 @@ static int copy_sideband(struct inject *inject)
 
 static int copy_features(struct inject *inject)
 {
-	static const unsigned int bits[] = { RVT_FEAT_BUILD_ID, RVT_FEAT_HOSTNAME, RVT_FEAT_OSRELEASE,
+	static const unsigned int bits[] = { RVT_FEAT_BUILD_ID, RVT_FEAT_HOSTNAME,
+		RVT_FEAT_OSRELEASE,
 		RVT_FEAT_VERSION, RVT_FEAT_ARCH, RVT_FEAT_NRCPUS, RVT_FEAT_CMDLINE,
 		RVT_FEAT_SAMPLE_TIME };
 	struct rvt_perfdata *in = rvt_session_file(view_session(inject->view));

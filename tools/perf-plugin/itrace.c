@@ -39,7 +39,8 @@ static int parse_period(const char **text, struct itrace *itrace)
 		return 0;
 	}
 	if (*end == 't')
-		return cmd_error(-EINVAL, "a period in ticks of the trace is not supported; use ns, us, ms "
+		return cmd_error(-EINVAL, "a period in ticks of the trace is not supported; use "
+					  "ns, us, ms "
 				 "or i (instructions)");
 	itrace->period_is_time = false;
 	return 0;
@@ -82,7 +83,8 @@ int itrace_parse(const char *text, struct itrace *itrace)
 		case 'l': itrace->last_branches = parse_count(&text, DEFAULT_LAST_BRANCHES); break;
 		case ',': case ' ': break;
 		default:
-			err = cmd_error(-EINVAL, "--itrace: '%c' is not supported for this trace; letters: i, b, "
+			err = cmd_error(-EINVAL, "--itrace: '%c' is not supported for this trace; "
+						 "letters: i, b, "
 					"c, r, e, g, l", text[-1]);
 		}
 	}
@@ -114,7 +116,8 @@ static int sample_by_time(const struct itrace *itrace, struct itrace_clock *cloc
 	return sample(ctx, walk(lane->space, first, insns - 1), period);
 }
 
-int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock, const struct rvt_lane *lane,
+int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
+		  const struct rvt_lane *lane,
 		  uint64_t first, uint64_t insns,
 		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx)
 {

@@ -30,7 +30,8 @@ struct itrace_clock {
  * sample due in it, with the address of the instruction and the instructions since the last one.
  * Returns 0 or what @sample returned.
  */
-int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock, const struct rvt_lane *lane,
+int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
+		  const struct rvt_lane *lane,
 		  uint64_t first, uint64_t insns,
 		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx);
 /* Whether b, c or r ask for this transfer. */

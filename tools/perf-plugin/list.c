@@ -27,7 +27,8 @@ static void show(const char *title, const char *dir, const char *file)
 static void show_component(const char *dir)
 {
 	static const char *const files[] = { "cpu", "version", "protocol", "protocol_version",
-		"features", "src_id", "src_bits", "timestamp_width", "timestamp_frequency", "sink_id",
+		"features", "src_id", "src_bits", "timestamp_width", "timestamp_frequency",
+			"sink_id",
 		"access_bytes", "params" };
 
 	printf("%s\n", strrchr(dir, '/') + 1);
@@ -55,7 +56,8 @@ int cmd_list(int argc, char **argv)
 	glob_t found;
 
 	if (argc > 1) {
-		fputs("usage: perf rvtrace list\nShows the trace hardware of this machine, and the event's "
+		fputs("usage: perf rvtrace list\nShows the trace hardware of this machine, and "
+		      "the event's "
 		      "terms.\n", stdout);
 		return !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ? 0 : 1;
 	}
@@ -66,7 +68,8 @@ int cmd_list(int argc, char **argv)
 	printf("PMU " RECORD_PMU "\n");
 	show("cpus", PMU_DIR, "cpumask");
 	for (unsigned int i = 0; i < pmu.n_terms; i++)
-		printf(INDENT "%-22s %s (%d bits)\n", i ? "" : "terms of the event", pmu.terms[i].name,
+		printf(INDENT "%-22s %s (%d bits)\n", i ? "" : "terms of the event",
+		       pmu.terms[i].name,
 		       __builtin_popcountll(pmu.terms[i].bits));
 	show_caps();
 	if (glob("/sys/bus/rvtrace/devices/*", 0, NULL, &found))

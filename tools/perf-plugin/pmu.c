@@ -275,7 +275,8 @@ int pmu_parse_event(const struct pmu *pmu, const char *name, const char *event,
 	*error = NULL;
 	*modified = false;
 	if (strncmp(event, name, name_len) || (event[name_len] && !strchr("/:", event[name_len])))
-		return invalid(error, "event '%s' is not an event of the PMU '%s' (write %s/TERMS/uk)",
+		return invalid(error, "event '%s' is not an event of the PMU '%s' (write "
+				      "%s/TERMS/uk)",
 			       event, name, name);
 	copy = strdup(event + name_len);
 	if (!copy)

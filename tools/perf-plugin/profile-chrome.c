@@ -36,7 +36,8 @@ static void write_name(const char *name, FILE *out)
 
 static void write_event(struct chrome *chrome, char phase, const struct rvt_lane *lane)
 {
-	fprintf(chrome->out, "%s{\"ph\":\"%c\",\"ts\":%" PRIu64 ".%03" PRIu64 ",\"pid\":%d,\"tid\":%d",
+	fprintf(chrome->out,
+		"%s{\"ph\":\"%c\",\"ts\":%" PRIu64 ".%03" PRIu64 ",\"pid\":%d,\"tid\":%d",
 		chrome->any ? ",\n" : "", phase, lane->time / 1000, lane->time % 1000,
 		lane->task ? lane->task->pid : -1, lane->task ? lane->task->tid : -2 - lane->cpu);
 	chrome->any = true;

@@ -124,7 +124,8 @@ static int count(struct flat *flat, const struct counter *key)
 	return 0;
 }
 
-static int flat_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
+static int flat_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+		     uint64_t insns,
 		     struct rvt_callstack *stack)
 {
 	struct flat *flat = ctx;
@@ -202,7 +203,8 @@ static uint64_t how_many(const struct flat *flat, const struct dso *dso, bool br
 }
 
 /* llvm-profgen --unsymbolized-profile and the text of the AutoFDO tools: counts, then lines. */
-static void write_ranges(const struct flat *flat, const struct dso *dso, uint64_t base, bool addresses,
+static void write_ranges(const struct flat *flat, const struct dso *dso, uint64_t base,
+			 bool addresses,
 			 FILE *out)
 {
 	for (int branches = 0; branches < 2; branches++) {

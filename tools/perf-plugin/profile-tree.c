@@ -77,11 +77,13 @@ static struct node *get_function(struct tree *tree, const struct rvt_lane *lane,
 	const char *dso = strrchr(place->dso, '/');
 
 	/* without a name at least the file */
-	return context ? get_child(context, place->symbol ? place->symbol : dso ? dso + 1 : place->dso,
+	return context ? get_child(context,
+				   place->symbol ? place->symbol : dso ? dso + 1 : place->dso,
 				   (int64_t)addr < 0) : NULL;
 }
 
-static int tree_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
+static int tree_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+		     uint64_t insns,
 		     struct rvt_callstack *stack)
 {
 	struct tree *tree = ctx;
@@ -195,8 +197,10 @@ static void write_box(const struct node *node, double x, unsigned int row, unsig
 		return;
 	fprintf(out, "<g><title>");
 	write_escaped(node->name, 400, out);
-	fprintf(out, ": %" PRIu64 " instructions, %.2f%%</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" "
-		"height=\"%d\" fill=\"hsl(%u,70%%,65%%)\"/>", node->total, 100.0 * node->total / all, x, y,
+	fprintf(out, ": %" PRIu64 " instructions, %.2f%%</title><rect x=\"%.2f\" y=\"%.0f\" "
+				  "width=\"%.2f\" "
+		"height=\"%d\" fill=\"hsl(%u,70%%,65%%)\"/>", node->total,
+			100.0 * node->total / all, x, y,
 		width, SVG_ROW - 1, hue % (node->kernel ? 260 : 60));
 	if (width > 3 * SVG_CHAR_WIDTH) {
 		fprintf(out, "<text x=\"%.2f\" y=\"%.0f\">", x + 2, y + SVG_ROW - 4);

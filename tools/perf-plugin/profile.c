@@ -43,7 +43,8 @@ static void usage(void)
 	      "Exact counts from the trace, in the form that other tools read.\n\n", stdout);
 	for (size_t i = 0; i < N_FORMATS; i++)
 		printf("  -f, --format=%-9s %s\n", formats[i].name, formats[i].help);
-	fputs("      --dso NAME        of this file (llvm, bolt, autofdo); else the one that ran most\n"
+	fputs("      --dso NAME        of this file (llvm, bolt, autofdo); else the one that ran "
+	      "most\n"
 	      "  -o, --output FILE     instead of standard output\n" VIEW_HELP, stdout);
 }
 
@@ -53,10 +54,12 @@ static const struct profile_format *find_format(const char *name)
 		if (!strcmp(formats[i].name, name))
 			return &formats[i];
 	if (name)
-		cmd_error(0, "there is no format '%s'; formats: llvm, bolt, autofdo, folded, svg, chrome",
+		cmd_error(0, "there is no format '%s'; formats: llvm, bolt, autofdo, folded, svg, "
+			     "chrome",
 			  name);
 	else
-		cmd_error(0, "which format? Give --format llvm, bolt, autofdo, folded, svg or chrome");
+		cmd_error(0, "which format? Give --format llvm, bolt, autofdo, folded, svg or "
+			     "chrome");
 	return NULL;
 }
 

@@ -157,7 +157,8 @@ static int copy_kernel(struct code_list *list)
 	fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		err = -errno;
-		cmd_warning("kernel code cannot be copied (/proc/kcore: %s): to decode kernel flow, give "
+		cmd_warning("kernel code cannot be copied (/proc/kcore: %s): to decode kernel "
+			    "flow, give "
 			    "perf rvtrace script\n  --vmlinux or --kcore, or record as root",
 			    strerror(errno));
 		return err;
@@ -170,7 +171,8 @@ static int copy_kernel(struct code_list *list)
 		err = copy_modules(list, fd, elf);
 	if (err)
 		cmd_warning("kernel code cannot be copied from /proc/kcore: kernel flow needs "
-			    "--vmlinux to be decoded%s", known ? "" : " (kernel.kptr_restrict hides the "
+			    "--vmlinux to be decoded%s", known ? "" : " (kernel.kptr_restrict "
+			    "hides the "
 			    "addresses in /proc/kallsyms)");
 	elf_end(elf);
 	close(fd);

@@ -39,7 +39,8 @@ static int explain_permission(const struct recorder *rec)
 
 	free(paranoid);
 	if (level > needed)
-		cmd_error(0, "not permitted: kernel.perf_event_paranoid is %d, and %s needs %d or less.\n"
+		cmd_error(0, "not permitted: kernel.perf_event_paranoid is %d, and %s needs %d or "
+			     "less.\n"
 			  "  Run as root, give the command CAP_PERFMON, or: sysctl -w "
 			  "kernel.perf_event_paranoid=%d%s", level,
 			  rec->target == TARGET_SYSTEM ? "tracing whole cpus" :
@@ -48,8 +49,10 @@ static int explain_permission(const struct recorder *rec)
 			  level == 2 && rec->target != TARGET_SYSTEM ?
 			  "\n  Or record user code only: -e PMU//u" : "");
 	else
-		cmd_error(0, "not permitted (kernel.perf_event_paranoid is %d). The process may belong to "
-			  "someone else,\n  or the encoder cannot leave out what you may not see; run "
+		cmd_error(0, "not permitted (kernel.perf_event_paranoid is %d). The process may "
+			     "belong to "
+			  "someone else,\n  or the encoder cannot leave out what you may not see; "
+			  "run "
 			  "as root", level);
 	return -EACCES;
 }
@@ -69,7 +72,8 @@ static int explain_open(const struct recorder *rec, int err, pid_t tid, int cpu)
 			  rec->ctr ? "" : "and /sys/bus/rvtrace/devices/encoder-*/features ");
 		break;
 	case EBUSY:
-		cmd_error(0, "the trace hardware is in use by another recording; wait until it ends");
+		cmd_error(0, "the trace hardware is in use by another recording; wait until it "
+			     "ends");
 		break;
 	case ENODEV:
 	case ENXIO:
@@ -81,10 +85,12 @@ static int explain_open(const struct recorder *rec, int err, pid_t tid, int cpu)
 		break;
 	case EMFILE:
 	case ENFILE:
-		cmd_error(0, "too many open files: raise the limit (ulimit -n), or trace fewer threads");
+		cmd_error(0, "too many open files: raise the limit (ulimit -n), or trace fewer "
+			     "threads");
 		break;
 	default:
-		cmd_error(0, "cannot open the event '%s' (thread %d, cpu %d): %s", rec->options.event,
+		cmd_error(0, "cannot open the event '%s' (thread %d, cpu %d): %s",
+			  rec->options.event,
 			  tid, cpu, strerror(-err));
 	}
 	return err;
@@ -139,14 +145,16 @@ static int explain_map(const struct recorder *rec, const struct ring *ring, int 
 	if (err == -EPERM) {
 		char *kib = read_text("/proc/sys/kernel/perf_event_mlock_kb");
 
-		cmd_error(0, "the buffers (%llu KiB data, %llu KiB trace for each cpu) are more than "
+		cmd_error(0, "the buffers (%llu KiB data, %llu KiB trace for each cpu) are more "
+			     "than "
 			  "kernel.perf_event_mlock_kb (%s) allows;\n  choose smaller ones with -m "
 			  "DATA,TRACE, for example -m 64K,128K",
 			  (unsigned long long)rec->options.data_bytes >> 10,
 			  (unsigned long long)rec->options.aux_bytes >> 10, kib ? kib : "?");
 		free(kib);
 	} else {
-		cmd_error(0, "cannot map the buffers of cpu %d (%llu KiB data, %llu KiB trace): %s%s",
+		cmd_error(0, "cannot map the buffers of cpu %d (%llu KiB data, %llu KiB trace): "
+			     "%s%s",
 			  ring->cpu, (unsigned long long)rec->options.data_bytes >> 10,
 			  (unsigned long long)rec->options.aux_bytes >> 10, strerror(-err),
 			  err == -ENOMEM ? "; choose smaller ones with -m DATA,TRACE" : "");

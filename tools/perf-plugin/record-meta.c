@@ -41,15 +41,19 @@ void record_explain_missing_pmu(void)
 {
 	nftw("/sys/firmware/devicetree/base", look_for_component, 8, FTW_PHYS);
 	if (!found_component)
-		cmd_error(0, "this machine has no trace hardware that Linux knows of: its devicetree has no "
+		cmd_error(0, "this machine has no trace hardware that Linux knows of: its "
+			     "devicetree has no "
 			  "node compatible with\n  \"" COMPONENT "\", and there is no PMU '" RECORD_PMU
 			  "'. If the chip has trace encoders, its devicetree must describe them");
 	else if (access("/sys/bus/rvtrace", F_OK))
 		cmd_error(0, "the driver is not loaded: modprobe rvtrace (or insmod rvtrace.ko)");
 	else
-		cmd_error(0, "the driver is loaded but offers no PMU '" RECORD_PMU "': no encoder has a "
-			  "way to a sink, or it is of a version\n  that the driver does not know. The kernel "
-			  "log (dmesg | grep rvtrace) says which component it is and what is wrong");
+		cmd_error(0, "the driver is loaded but offers no PMU '" RECORD_PMU "': no encoder "
+										   "has a "
+			  "way to a sink, or it is of a version\n  that the driver does not know. "
+			  "The kernel "
+			  "log (dmesg | grep rvtrace) says which component it is and what is "
+			  "wrong");
 }
 
 /* Which bits of a decoder's options the event's terms switch on. */
@@ -100,7 +104,8 @@ static void set_trap_vector(struct rvt_params *params)
 	params->vectors.base = trap_handler();
 	params->vectors.base_valid = params->vectors.base;
 	if (!params->vectors.base)
-		cmd_warning("/proc/kallsyms hides the kernel's trap handler, which implicit_exception leaves "
+		cmd_warning("/proc/kallsyms hides the kernel's trap handler, which "
+			    "implicit_exception leaves "
 			    "out of the trace: flow is lost at traps.\n  Record as root, or set "
 			    "kernel.kptr_restrict to 0");
 }
@@ -130,15 +135,18 @@ static void apply_event(const struct recorder *rec, struct rvt_params *params)
 
 static int unknown_protocol(const struct recorder *rec, const char *dir, const char *why)
 {
-	char *protocol = read_text("%s/protocol", dir), *version = read_text("%s/protocol_version", dir);
+	char *protocol = read_text("%s/protocol", dir), *version = read_text("%s/protocol_version",
+									     dir);
 	int err = -ENOTSUP;
 
 	if (rec->options.force)
 		cmd_warning("%s: protocol '%s' version '%s' cannot be decoded: %s", dir,
 			    protocol ? protocol : "?", version ? version : "?", why);
 	else
-		cmd_error(0, "%s: this version of perf-rvtrace does not know protocol '%s' version '%s'\n  "
-			  "(%s).\n  Use a newer perf-rvtrace, or record the bytes anyway with --force",
+		cmd_error(0, "%s: this version of perf-rvtrace does not know protocol '%s' "
+			     "version '%s'\n  "
+			  "(%s).\n  Use a newer perf-rvtrace, or record the bytes anyway with "
+			  "--force",
 			  dir, protocol ? protocol : "?", version ? version : "?", why);
 	free(protocol);
 	free(version);
@@ -193,7 +201,8 @@ char *record_metadata(struct recorder *rec)
 	if (rec->ctr)
 		return record_ctr_metadata(rec);
 	if (glob(ENCODERS, 0, NULL, &found)) {
-		cmd_error(0, "there is no encoder under /sys/bus/rvtrace/devices although the PMU exists: "
+		cmd_error(0, "there is no encoder under /sys/bus/rvtrace/devices although the PMU "
+			     "exists: "
 			  "the driver is of another version than this command");
 		return NULL;
 	}

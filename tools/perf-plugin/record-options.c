@@ -23,7 +23,8 @@ static const char help[] =
 "  -t, --tid TID,...     running threads\n"
 "      --per-thread      one buffer for each thread instead of one for each cpu\n"
 "  -i, --no-inherit      do not follow children and new threads\n"
-"  -c, --count N         riscv_ctr: a sample every N events of its trigger; -F, --freq N: N a second\n"
+"  -c, --count N         riscv_ctr: a sample every N events of its trigger; -F, --freq N: N a "
+"second\n"
 "  -m, --mmap-pages D,T  sizes of the buffers for sideband and trace: pages, or 64K, 4M ...\n"
 "      --filter FILTER   address filter: 'filter 0xSTART/0xSIZE[@FILE]', 'start 0xADDR@FILE', ...\n"
 "  -o, --output FILE     instead of perf.data\n"
@@ -73,7 +74,8 @@ static int parse_rate(const char *text, uint64_t *value)
 	char *end;
 
 	*value = strtoull(text, &end, 10);
-	return *value && !*end ? 0 : cmd_error(-EINVAL, "'%s' is no number of events or samples", text);
+	return *value && !*end ? 0 : cmd_error(-EINVAL, "'%s' is no number of events or samples",
+					       text);
 }
 
 static int parse_buffers(struct record_options *options, const char *text)
@@ -92,7 +94,8 @@ static int parse_buffers(struct record_options *options, const char *text)
 	}
 	return 0;
 invalid:
-	return cmd_error(-EINVAL, "'%s' is no pair of buffer sizes: give DATA,TRACE, each a power of two "
+	return cmd_error(-EINVAL, "'%s' is no pair of buffer sizes: give DATA,TRACE, each a power "
+				  "of two "
 			 "of pages (64) or bytes (64K, 4M)", text);
 }
 
@@ -101,7 +104,8 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	int c, err = 0;
 
 	*options = (struct record_options){ .output = "perf.data", .event = RECORD_PMU "//" };
-	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qh", long_options, NULL)) >= 0) {
+	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qh", long_options,
+					NULL)) >= 0) {
 		switch (c) {
 		case 'e': options->event = optarg; break;
 		case 'a': options->system_wide = true; break;
@@ -132,7 +136,8 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	if (!err && options->per_thread && (options->system_wide || options->cpu_list))
 		err = cmd_error(-EINVAL, "--per-thread does not go together with -a and -C");
 	if (!err && !strcmp(options->output, "-"))
-		err = cmd_error(-EINVAL, "the output must be a file: its header is written at the end");
+		err = cmd_error(-EINVAL, "the output must be a file: its header is written at the "
+					 "end");
 	return err;
 }
 
@@ -192,7 +197,8 @@ static bool all_encoders_speak_ntrace(void)
 }
 
 /*
- * Is this term on unless the event says otherwise? Processes are told apart by context and time stamps.
+ * Is this term on unless the event says otherwise? Processes are told apart by context and time
+ * stamps.
  * Options of N-Trace that make the trace smaller and lose nothing are on as well. Of the implicit
  * return modes only 3 compares whole addresses: with the others flow may be wrong where a program
  * does not return to its caller, so they must be asked for.
@@ -254,7 +260,8 @@ int record_parse_event(struct recorder *rec, bool *modified)
 		record_ctr_defaults(rec);
 	else
 		set_defaults(rec);
-	if (pmu_parse_event(&rec->pmu, rec->pmu_name, rec->options.event, &rec->trace_attr, modified,
+	if (pmu_parse_event(&rec->pmu, rec->pmu_name, rec->options.event, &rec->trace_attr,
+			    modified,
 			    &error)) {
 		cmd_error(0, "%s", error ? error : "out of memory");
 		free(error);
@@ -288,7 +295,8 @@ int record_choose_cpus(struct recorder *rec)
 		return cmd_error(-EIO, "cannot read /sys/devices/system/cpu/online");
 	rec->n_encoder_cpus = read_cpus(path, &rec->encoder_cpus);
 	if (rec->n_encoder_cpus <= 0)
-		return cmd_error(-ENODEV, "no hart has a trace encoder (the PMU's cpumask is empty)");
+		return cmd_error(-ENODEV, "no hart has a trace encoder (the PMU's cpumask is "
+					  "empty)");
 	n = rec->n_encoder_cpus;
 	if (rec->options.cpu_list) {
 		n = parse_cpu_list(rec->options.cpu_list, &wanted);
@@ -304,7 +312,8 @@ int record_choose_cpus(struct recorder *rec)
 		for (int j = 0; j < rec->n_encoder_cpus; j++)
 			has |= wanted[i] == rec->encoder_cpus[j];
 		if (!has)
-			return cmd_error(-ENODEV, "cpu %d has no trace encoder; cpus that have one: see %s",
+			return cmd_error(-ENODEV, "cpu %d has no trace encoder; cpus that have "
+						  "one: see %s",
 					 wanted[i], path);
 	}
 	rec->trace_cpus = wanted;

@@ -113,7 +113,8 @@ static int put_modules(struct recorder *rec)
 		char name[128], path[MAX_NAME];
 		uint64_t size, addr;
 
-		if (sscanf(line, "%127s %" SCNu64 " %*s %*s %*s %" SCNx64, name, &size, &addr) != 3 ||
+		if (sscanf(line, "%127s %" SCNu64 " %*s %*s %*s %" SCNx64, name, &size,
+			   &addr) != 3 ||
 		    !addr)
 			continue;
 		module_path(deps, uts.release, name, path, sizeof(path));
@@ -156,7 +157,8 @@ static int put_map_line(struct recorder *rec, pid_t pid, char *line)
 		   &head.minor, (uint64_t *)&head.ino, &name) < 7 || !name || prot[2] != 'x')
 		return 0;
 	head.len = end - head.addr;
-	head.prot = PROT_EXEC | (prot[0] == 'r' ? PROT_READ : 0) | (prot[1] == 'w' ? PROT_WRITE : 0);
+	head.prot = PROT_EXEC | (prot[0] == 'r' ? PROT_READ : 0) | (prot[1] == 'w' ?
+								    PROT_WRITE : 0);
 	head.flags = prot[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
 	return put(rec, &head.header, sizeof(head), line[name] ? line + name : "//anon", pid, pid);
 }

@@ -107,7 +107,8 @@ static bool reap_child(struct child *child, int flags)
 		return true;
 	if (waitpid(child->pid, &status, flags) != child->pid)
 		return false;
-	child->status = WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+	child->status = WIFSIGNALED(status) ? STATUS_SIGNAL +
+		WTERMSIG(status) : WEXITSTATUS(status);
 	child->pid = 0;
 	return true;
 }
@@ -179,7 +180,8 @@ static int put_time_conv(struct recorder *rec)
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	} while (lock & 1 || __atomic_load_n(&page->lock, __ATOMIC_RELAXED) != lock);
 	if (!conv.cap_user_time_zero) {
-		cmd_warning("this kernel does not say how its clock relates to the trace's time stamps; "
+		cmd_warning("this kernel does not say how its clock relates to the trace's time "
+			    "stamps; "
 			    "mappings are placed by trace buffer instead");
 		return 0;
 	}
@@ -237,10 +239,12 @@ static int end_file(struct recorder *rec, int argc, char **argv)
 	if (err)
 		return cmd_error(err, "cannot write %s: %s", rec->options.output, strerror(-err));
 	if (!rec->options.quiet)
-		fprintf(stderr, "[ perf rvtrace record: %.3f MB of trace, %.3f MB with sideband, in %s ]\n",
+		fprintf(stderr, "[ perf rvtrace record: %.3f MB of trace, %.3f MB with sideband, "
+				"in %s ]\n",
 			rec->trace_bytes / 1e6, bytes / 1e6, rec->options.output);
 	if (rec->gaps)
-		cmd_warning("trace was lost at %llu places (buffers too slow or too small: try -m ,16M "
+		cmd_warning("trace was lost at %llu places (buffers too slow or too small: try -m "
+			    ",16M "
 			    "or fewer cpus)", (unsigned long long)rec->gaps);
 	if (rec->lost_records)
 		cmd_warning("%llu sideband records were lost: try -m 2M,",
@@ -275,7 +279,8 @@ static int open_events(struct recorder *rec, bool modified)
 	if (user_only && rec->target != TARGET_SYSTEM) {
 		rec->trace_attr.exclude_kernel = 1;
 		if (!rec->options.quiet)
-			cmd_warning("tracing user code only: kernel.perf_event_paranoid forbids the rest");
+			cmd_warning("tracing user code only: kernel.perf_event_paranoid forbids "
+				    "the rest");
 	}
 	return record_open(rec);
 }

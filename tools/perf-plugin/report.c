@@ -305,7 +305,8 @@ static int parse_keys(const char *text, unsigned int *keys)
 		while (key < SORT_KEYS && strcmp(sort_keys[key].name, word))
 			key++;
 		if (key == SORT_KEYS && strcmp(word, "symbol"))
-			err = cmd_error(-EINVAL, "cannot sort by '%s'; keys: comm, pid, tid, cpu, dso, sym",
+			err = cmd_error(-EINVAL, "cannot sort by '%s'; keys: comm, pid, tid, cpu, "
+						 "dso, sym",
 					word);
 		*keys |= 1u << (key == SORT_KEYS ? SORT_SYM : key);
 	}

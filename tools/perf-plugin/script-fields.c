@@ -36,8 +36,10 @@ int script_parse_fields(const char *text, unsigned int *fields)
 		unsigned int field = find_field(word + (minus || *word == '+'));
 
 		if (!field)
-			err = cmd_error(-EINVAL, "there is no field '%s'; fields: comm, pid, tid, cpu, time, "
-					"event, flags, ip, sym, symoff, dso, addr, insn, insnlen", word);
+			err = cmd_error(-EINVAL, "there is no field '%s'; fields: comm, pid, tid, "
+						 "cpu, time, "
+					"event, flags, ip, sym, symoff, dso, addr, insn, insnlen",
+						word);
 		else if (minus)
 			result &= ~field;
 		else

@@ -78,7 +78,8 @@ void print_insn(struct script *script, const struct rvt_lane *lane, uint64_t pc,
 	script->lines++;
 }
 
-void print_call(struct script *script, const struct rvt_lane *lane, const char *flags, uint64_t from,
+void print_call(struct script *script, const struct rvt_lane *lane, const char *flags,
+		uint64_t from,
 		uint64_t to, unsigned int depth)
 {
 	const struct place *place;
@@ -122,7 +123,8 @@ void print_error(struct script *script, const struct rvt_lane *lane, const struc
 {
 	const struct rvt_task *task = lane->task;
 
-	printf(" instruction trace error type 1 time %" PRIu64 ".%09" PRIu64 " cpu %d pid %d tid %d ip "
+	printf(" instruction trace error type 1 time %" PRIu64 ".%09" PRIu64 " cpu %d pid %d tid "
+									     "%d ip "
 	       "%#" PRIx64 " code %d: %s (offset %#" PRIx64 ")\n", lane->time / 1000000000,
 	       lane->time % 1000000000, lane->cpu, task ? task->pid : -1, task ? task->tid : -1,
 	       event->pc, event->reason, view_reason(event), event->offset);

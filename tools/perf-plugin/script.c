@@ -104,7 +104,8 @@ static int show_sample(void *ctx, uint64_t ip, uint64_t period)
 	return ferror(stdout) ? -EPIPE : limit(script);
 }
 
-static int show_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
+static int show_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+		     uint64_t insns,
 		     struct rvt_callstack *stack)
 {
 	struct script *script = ctx;
@@ -121,7 +122,8 @@ static int show_wanted(void *ctx, struct rvt_lane *lane, const struct transfer *
 {
 	struct script *script = ctx;
 
-	return itrace_wants(&script->itrace, transfer) ? show_branch(ctx, lane, transfer, stack) : 0;
+	return itrace_wants(&script->itrace, transfer) ? show_branch(ctx, lane, transfer,
+								     stack) : 0;
 }
 
 static int insn_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
@@ -160,7 +162,8 @@ static int text_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 		return 0;
 	script->errors++;
 	view_lost(script->view, event);
-	if (view_wants(script->view, lane) && (script->mode != MODE_ITRACE || script->itrace.errors))
+	if (view_wants(script->view,
+		       lane) && (script->mode != MODE_ITRACE || script->itrace.errors))
 		print_error(script, lane, event);
 	return limit(script);
 }

@@ -46,7 +46,8 @@ void print_branch(struct script *script, const struct rvt_lane *lane, const char
 		  uint64_t from, uint64_t to);
 void print_insn(struct script *script, const struct rvt_lane *lane, uint64_t pc,
 		const uint8_t *code, unsigned int len);
-void print_call(struct script *script, const struct rvt_lane *lane, const char *flags, uint64_t from,
+void print_call(struct script *script, const struct rvt_lane *lane, const char *flags,
+		uint64_t from,
 		uint64_t to, unsigned int depth);
 /* The rest of a sample: return addresses, one a line. */
 void print_callchain(struct script *script, const struct rvt_lane *lane, uint64_t ip,

@@ -97,7 +97,8 @@ static void print_counts(const struct counts *counts)
 	struct cpu_counts sum = { 0 };
 	struct rvt_session_stats stats;
 
-	printf("cpu      trace bytes   instructions  bits/insn      traps     gaps    seconds       MB/s\n");
+	printf("cpu      trace bytes   instructions  bits/insn      traps     gaps    seconds     "
+	       "  MB/s\n");
 	for (int i = 0; i < MAX_CPUS; i++) {
 		const struct cpu_counts *cpu = &counts->cpus[i];
 		char name[16];
@@ -113,7 +114,8 @@ static void print_counts(const struct counts *counts)
 	}
 	print_line("all", &sum);
 	rvt_session_stats(view_session(counts->view), &stats);
-	printf("\n%" PRIu64 " messages, %" PRIu64 " synchronisation points; %" PRIu64 " branches, %" PRIu64
+	printf("\n%" PRIu64 " messages, %" PRIu64 " synchronisation points; %" PRIu64 " branches, "
+										      "%" PRIu64
 	       " taken; %" PRIu64 " indirect jumps\n", stats.stream.messages, stats.stream.syncs,
 	       stats.flow.branches, stats.flow.taken, stats.flow.indirect);
 	if (stats.truncated || stats.partial || stats.collisions || stats.stream.lost_reports)
@@ -121,7 +123,8 @@ static void print_counts(const struct counts *counts)
 		       " collisions; %" PRIu64 " gaps reported in the trace\n", stats.truncated,
 		       stats.partial, stats.collisions, stats.stream.lost_reports);
 	if (stats.stream.errors || stats.stream.skipped_bytes)
-		printf("damage: %" PRIu64 " errors, %" PRIu64 " bytes skipped\n", stats.stream.errors,
+		printf("damage: %" PRIu64 " errors, %" PRIu64 " bytes skipped\n",
+		       stats.stream.errors,
 		       stats.stream.skipped_bytes);
 }
 

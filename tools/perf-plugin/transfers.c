@@ -153,7 +153,9 @@ static int do_transfer(struct transfers *transfers, struct rvt_lane *lane,
 	return err;
 }
 
-/* The flow goes on at @pc: a transfer, unless that is where the last instruction falls through to. */
+/*
+ * The flow goes on at @pc: a transfer, unless that is where the last instruction falls through to.
+ */
 static int arrive(struct transfers *transfers, struct rvt_lane *lane, uint64_t pc)
 {
 	struct lane_state *state = lane->user;
@@ -211,8 +213,8 @@ static bool in_kernel(uint64_t pc)
 }
 
 /*
- * Tracing stops while firmware runs. If it stopped in user code and goes on in the kernel, firmware handed
- * an interrupt over, and the trap itself was never seen; and the other way round.
+ * Tracing stops while firmware runs. If it stopped in user code and goes on in the kernel,
+ * firmware handed an interrupt over, and the trap itself was never seen; and the other way round.
  */
 static int bridge_stop(struct transfers *transfers, struct rvt_lane *lane, uint64_t pc)
 {
@@ -355,7 +357,8 @@ static void visit(const void *node, VISIT which, void *closure)
 }
 
 void transfers_each_stack(struct transfers *transfers,
-			  void (*call)(void *ctx, int32_t tid, struct rvt_callstack *stack), void *ctx)
+			  void (*call)(void *ctx, int32_t tid, struct rvt_callstack *stack),
+			  	void *ctx)
 {
 	transfers->each = call;
 	transfers->each_ctx = ctx;

@@ -29,7 +29,10 @@ struct transfer {
 /* Callbacks; members may be NULL; a negative return value ends decoding. */
 struct transfers_ops {
 	void *ctx;
-	/* @insns instructions from @first to @last (the address of the last one), no transfer between. */
+	/*
+	 * @insns instructions from @first to @last (the address of the last one), no transfer
+	 * between.
+	 */
 	int (*line)(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
 		    struct rvt_callstack *stack);
 	/* @stack is as it was before the transfer, @after as the transfer leaves it. */
@@ -50,6 +53,7 @@ void transfers_destroy(struct transfers *transfers);
 void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink);
 /* Every thread's stack at the end: @call for each (in no order). */
 void transfers_each_stack(struct transfers *transfers,
-			  void (*call)(void *ctx, int32_t tid, struct rvt_callstack *stack), void *ctx);
+			  void (*call)(void *ctx, int32_t tid, struct rvt_callstack *stack),
+			  	void *ctx);
 
 #endif

@@ -71,7 +71,8 @@ static int parse_time(struct view *view, const char *text)
 	}
 	return 0;
 invalid:
-	return cmd_error(-EINVAL, "'%s' is no time range; give FROM,TO in seconds, like 12.5,13", text);
+	return cmd_error(-EINVAL, "'%s' is no time range; give FROM,TO in seconds, like 12.5,13",
+			 text);
 }
 
 /* Files of another architecture would be read as if they were the recorded ones. */
@@ -81,7 +82,8 @@ static void check_machine(const struct view *view)
 	struct utsname uts;
 
 	if (arch && !view->options.session.owner.symfs && !uname(&uts) && strcmp(uts.machine, arch))
-		cmd_warning("recorded on a %s machine, and this is a %s: give --symfs DIR with a copy of its "
+		cmd_warning("recorded on a %s machine, and this is a %s: give --symfs DIR with a "
+			    "copy of its "
 			    "files", arch, uts.machine);
 }
 
@@ -180,7 +182,8 @@ static void summarize_files(struct view *view)
 	if (n > SHOWN_FILES)
 		fprintf(stderr, "  ... and %zu more\n", n - SHOWN_FILES);
 	if (n)
-		fprintf(stderr, "  Code of %zu files is missing: flow through them is lost. Give --symfs DIR "
+		fprintf(stderr, "  Code of %zu files is missing: flow through them is lost. Give "
+				"--symfs DIR "
 			"with the recorded machine's files.\n", n);
 }
 
@@ -194,19 +197,22 @@ int view_summary(struct view *view, uint64_t trace_errors)
 	if (trace_errors)
 		fprintf(stderr, "%" PRIu64 " instruction trace errors\n", trace_errors);
 	if (stats.truncated || stats.partial || stats.collisions)
-		fprintf(stderr, "  trace lost while recording: %" PRIu64 " times no room in the buffer, "
+		fprintf(stderr, "  trace lost while recording: %" PRIu64 " times no room in the "
+									 "buffer, "
 			"%" PRIu64 " times the sink was overrun, %" PRIu64 " collisions\n",
 			stats.truncated, stats.partial, stats.collisions);
 	if (stats.missing_bytes)
 		fprintf(stderr, "  %" PRIu64 " bytes of trace are not in the file\n",
 			stats.missing_bytes);
 	if (stats.lost_records)
-		fprintf(stderr, "  %" PRIu64 " sideband records were lost: processes and mappings may be "
+		fprintf(stderr, "  %" PRIu64 " sideband records were lost: processes and mappings "
+					     "may be "
 			"wrong\n", stats.lost_records);
 	if (trace_errors)
 		summarize_files(view);
 	if (trace_errors && view->kernel_lost)
-		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is lost. Record as "
+		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is "
+				"lost. Record as "
 			"root, or give --kcore or --vmlinux.\n");
 	if (!warning)
 		return 0;

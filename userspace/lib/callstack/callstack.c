@@ -6,7 +6,9 @@
 
 #define SEEN_SLOTS 512
 
-/* At .depth frames something returned to .to: setjmp() perhaps, and longjmp() will go there again. */
+/*
+ * At .depth frames something returned to .to: setjmp() perhaps, and longjmp() will go there again.
+ */
 struct seen_return {
 	uint64_t to;
 	size_t depth;

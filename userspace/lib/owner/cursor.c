@@ -237,13 +237,22 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 	return any;
 }
 
+/* A task whose recording begins with its exec ran nothing of what was there before. */
+static bool known_before(const struct rvt_owner *owner, size_t exec, int32_t tid)
+{
+	for (size_t i = 0; i < exec; i++)
+		if (owner->events[i].tid == tid)
+			return true;
+	return false;
+}
+
 uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until)
 {
 	const struct rvt_owner *owner = cursor->owner;
 
 	for (size_t i = cursor->next; i < owner->n_events && owner->events[i].time <= until; i++)
 		if (owner->events[i].type == OWNER_EXEC && owner->events[i].tid == tid)
-			return owner->events[i].time;
+			return known_before(owner, i, tid) ? owner->events[i].time : UINT64_MAX;
 	return UINT64_MAX;
 }
 

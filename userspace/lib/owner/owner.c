@@ -232,7 +232,8 @@ static char *find_file(const char *symfs, const char *name)
 			int len = strcspn(dir, ":");
 			char *path;
 
-			if (asprintf(&path, "%.*s%s", len, dir, flat ? strrchr(name, '/') : name) < 0)
+			if (asprintf(&path, "%.*s%s", len, dir,
+				     flat ? strrchr(name, '/') : name) < 0)
 				return NULL;
 			if (!access(path, R_OK))
 				return path;

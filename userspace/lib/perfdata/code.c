@@ -68,7 +68,8 @@ int rvt_code_pack(const struct rvt_code *code, size_t n, void **blob, size_t *le
 	int err;
 
 	for (size_t i = 0; i < n; i++)
-		total += sizeof(struct entry_head) + pad(strlen(code[i].name) + 1) + pad(code[i].len);
+		total += sizeof(struct entry_head) + pad(strlen(code[i].name) + 1) +
+			pad(code[i].len);
 	plain = calloc(1, total + 1);
 	if (!plain)
 		return -ENOMEM;
@@ -88,7 +89,8 @@ int rvt_code_pack(const struct rvt_code *code, size_t n, void **blob, size_t *le
 	return err;
 }
 
-int rvt_code_unpack(const void *blob, size_t len, struct rvt_code **result, size_t *n, void **buffer)
+int rvt_code_unpack(const void *blob, size_t len, struct rvt_code **result, size_t *n,
+		    void **buffer)
 {
 	struct rvt_code *code = NULL, *grown;
 	size_t total, pos = 0;

@@ -84,7 +84,8 @@ static int check_header(struct rvt_perfdata *file, char **error)
 		return fail(error, -EBADMSG, "%s: not a perf.data file (it does not begin with "
 			    "PERFILE2)", file->path);
 	if (head[1] == PERFDATA_PIPE_HEADER_SIZE)
-		return fail(error, -ENOTSUP, "%s: in perf's pipe format; record into a file instead "
+		return fail(error, -ENOTSUP, "%s: in perf's pipe format; record into a file "
+					     "instead "
 			    "(-o FILE)", file->path);
 	if (file->size < sizeof(*header) || head[1] < sizeof(*header))
 		return fail(error, -EBADMSG, "%s: truncated inside the file header (%" PRIu64
@@ -176,7 +177,8 @@ static int check_data(struct rvt_perfdata *file, char **error)
 	for (size_t i = 0; i < RVT_FEAT_BITS / 64; i++)
 		features |= file->header.features[i];
 	if (data->offset > file->size)
-		return fail(error, -EBADMSG, "%s: truncated: the data should begin at offset %" PRIu64
+		return fail(error, -EBADMSG,
+			    "%s: truncated: the data should begin at offset %" PRIu64
 			    ", but the file has %" PRIu64 " bytes", file->path, data->offset,
 			    file->size);
 	if (!data->size && !features && data->offset < file->size) {
@@ -550,7 +552,8 @@ static int64_t take_aux(struct rvt_perfdata *file, struct rvt_perfdata_record *r
 	record->aux = file->bytes + record->offset + aux->header.size;
 	record->aux_len = aux->size;
 	if (aux->size > left) {
-		warn(file, "%s: offset %#" PRIx64 ": truncated: %" PRIu64 " of %" PRIu64 " bytes of "
+		warn(file, "%s: offset %#" PRIx64 ": truncated: %" PRIu64 " of %" PRIu64 " bytes "
+											 "of "
 		     "trace data are missing", file->path, record->offset, aux->size - left,
 		     aux->size);
 		record->aux_len = left;
@@ -576,7 +579,8 @@ int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfd
 		return -EBADMSG;
 	}
 	if (header.size < sizeof(header)) {
-		warn(file, "%s: offset %#" PRIx64 ": damaged: a record of type %u says that it has %u "
+		warn(file, "%s: offset %#" PRIx64 ": damaged: a record of type %u says that it "
+						  "has %u "
 		     "bytes", file->path, offset, header.type, header.size);
 		return -EBADMSG;
 	}

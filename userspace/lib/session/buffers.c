@@ -156,7 +156,8 @@ static int read_one(struct rvt_session *session, struct pending *pending,
 	case RVT_RECORD_AUXTRACE_INFO:
 		return session_add_foreign(session, record);
 	case RVT_RECORD_COMPRESSED:
-		return session_fail(error, -ENOTSUP, "%s: it has compressed records (perf record -z); "
+		return session_fail(error, -ENOTSUP, "%s: it has compressed records (perf record "
+						     "-z); "
 				    "record without -z", rvt_perfdata_path(session->file));
 	default:
 		return rvt_owner_add(session->owner, record);

@@ -102,9 +102,9 @@ static int deliver(struct lane *lane, const struct rvt_event *event)
 }
 
 /*
- * Through code that cannot be read (a missing file, the kernel of a recording that has no copy of it)
- * a decoder stumbles from message to message. That is one gap: a START after it is held back until
- * something was executed, and forgotten when the next thing is the same loss again.
+ * Through code that cannot be read (a missing file, the kernel of a recording that has no copy of
+ * it) a decoder stumbles from message to message. That is one gap: a START after it is held back
+ * until something was executed, and forgotten when the next thing is the same loss again.
  */
 static int release_start(struct lane *lane)
 {
@@ -212,9 +212,9 @@ static struct lane *lane_create(struct buffer *buffer, const struct encoder *enc
 }
 
 /*
- * Without time stamps the time of the AUX record must do: it is when the record was complete, so that
- * what is mapped within it is there. But the driver ends a record at exec, and what ran in it ran
- * before: such a record gets the mappings from just before the exec.
+ * Without time stamps the time of the AUX record must do: it is when the record was complete, so
+ * that what is mapped within it is there. But the driver ends a record at exec, and what ran in it
+ * ran before: such a record gets the mappings from just before the exec.
  */
 static int lane_begin_record(struct lane *lane, const struct rvt_aux *aux)
 {
@@ -391,7 +391,8 @@ static int feed(struct buffer *buffer, struct decoder *decoder, uint64_t max)
 		len = max;
 	buffer->session->stats.trace_bytes += len;
 	buffer->done += len;
-	return rvt_stream_feed(decoder->stream, chunk->bytes + (offset - chunk->offset), len, offset);
+	return rvt_stream_feed(decoder->stream, chunk->bytes + (offset - chunk->offset), len,
+			       offset);
 }
 
 int buffer_step(struct buffer *buffer, uint64_t max)
@@ -410,7 +411,8 @@ int buffer_step(struct buffer *buffer, uint64_t max)
 	}
 	err = get_decoder(buffer, record_cpu(buffer, aux), &decoder);
 	if (err == -ENOENT) {
-		warn(buffer->session, "trace of a cpu that the metadata knows no encoder of is skipped");
+		warn(buffer->session, "trace of a cpu that the metadata knows no encoder of is "
+				      "skipped");
 		end_record(buffer);
 		return 1;
 	}

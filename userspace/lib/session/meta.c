@@ -36,8 +36,10 @@ static int add_encoder(struct rvt_session *session, struct encoder *encoder, con
 	rvt_params_init(&encoder->params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
 	err = rvt_params_parse(&encoder->params, "metadata", text, strlen(text), &why);
 	if (err) {
-		session_fail(error, -ENOTSUP, "%s: the encoder of cpu %d cannot be decoded by this version "
-			     "of rvtrace (%s); use a newer one, or give the parameters with --params FILE",
+		session_fail(error, -ENOTSUP, "%s: the encoder of cpu %d cannot be decoded by "
+					      "this version "
+			     "of rvtrace (%s); use a newer one, or give the parameters with "
+			     "--params FILE",
 			     rvt_perfdata_path(session->file), encoder->cpu,
 			     why ? why : "out of memory");
 		free(why);
@@ -123,7 +125,8 @@ static int read_params_file(struct rvt_session *session, char **error)
 
 char *rvt_session_meta(const struct rvt_session *session, const char *key)
 {
-	char *copy = session->meta ? strdup(session->meta) : NULL, *rest = copy, *line, *result = NULL;
+	char *copy = session->meta ? strdup(session->meta) : NULL;
+	char *rest = copy, *line, *result = NULL;
 
 	while (!result && (line = strsep(&rest, "\n")) && line[0] != '[') {
 		char *value;
@@ -146,7 +149,8 @@ int session_read_meta(struct rvt_session *session, char **error)
 		if (!session->meta)
 			return -ENOMEM;
 		if (strncmp(session->meta, FIRST_LINE "\n", strlen(FIRST_LINE) + 1))
-			return session_fail(error, -ENOTSUP, "%s: its metadata is of another version "
+			return session_fail(error, -ENOTSUP, "%s: its metadata is of another "
+							     "version "
 					    "than '" FIRST_LINE "'; use a newer perf-rvtrace",
 					    rvt_perfdata_path(session->file));
 		value = rvt_session_meta(session, "pmu_type");
@@ -206,7 +210,8 @@ int session_check_encoders(const struct rvt_session *session, char **error)
 {
 	if (session->n_encoders || session->is_ctr)
 		return 0;
-	return session_fail(error, -ENOTSUP, "%s: it does not say how its trace is encoded%s; give the "
+	return session_fail(error, -ENOTSUP, "%s: it does not say how its trace is encoded%s; "
+					     "give the "
 			    "parameters with --params FILE", rvt_perfdata_path(session->file),
 			    session->meta ? "" : " (not recorded by perf rvtrace record?)");
 }

@@ -173,9 +173,9 @@ static struct buffer *next_buffer(struct rvt_session *session, uint64_t *others)
 }
 
 /*
- * Buffers take turns from message to message: a message tells of what ran since the one before it, so
- * when the buffer with the oldest message goes on, a thread that moved from cpu to cpu is seen in
- * the order in which it ran.
+ * Buffers take turns from message to message: a message tells of what ran since the one before it,
+ * so when the buffer with the oldest message goes on, a thread that moved from cpu to cpu is seen
+ * in the order in which it ran.
  */
 static int run_merged(struct rvt_session *session)
 {

@@ -51,7 +51,9 @@ const char *table_own(struct table *table, const char *name, size_t len)
 	return copy;
 }
 
-/* Of several names at one address the one with fewer leading underscores, then the longer one, is kept:
+/*
+ * Of several names at one address the one with fewer leading underscores, then the longer one, is
+ * kept:
  * that is how people know it (perf chooses alike). */
 static int compare_names(const char *x, const char *y)
 {
