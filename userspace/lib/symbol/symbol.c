@@ -53,8 +53,8 @@ const char *table_own(struct table *table, const char *name, size_t len)
 
 /*
  * Of several names at one address the one with fewer leading underscores, then the longer one, is
- * kept:
- * that is how people know it (perf chooses alike). */
+ * kept: that is how people know it (perf chooses alike).
+ */
 static int compare_names(const char *x, const char *y)
 {
 	size_t underscores_x = strspn(x, "_"), underscores_y = strspn(y, "_");
