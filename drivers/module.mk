@@ -24,4 +24,8 @@ $(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko): $(B)/driver/%/rvtrace.ko: $(DRIVER
 selftests:
 	$(MAKE) -C selftests OUTPUT=$(abspath $(B)/selftests) CC=$(abspath tools/lab/cross/riscv64-linux-gnu-gcc)
 
-.PHONY: selftests
+## dt-check      the devicetree binding and its examples (needs dt-schema and dtc)
+dt-check:
+	Documentation/devicetree/check
+
+.PHONY: selftests dt-check

@@ -36,6 +36,7 @@ hardware()
 }
 
 check "the selftests compile for the guest" make -s -C "$TOP" selftests
+mkdir -p "$guest_bin"
 hardware funnel funnel '' basic life shared
 hardware tree tree '' basic shared
 hardware both both '' basic life shared
