@@ -26,6 +26,10 @@ if [ $# -eq 3 ]; then
 	etrace "$@"
 	done_testing
 fi
+etrace 2.0 all $all,context
+etrace 0.029 all $all,context
+# Each mode by itself takes minutes: make check-long
+[ -n "${RVT_LONG:-}" ] || done_testing
 etrace 2.0 base ''
 etrace 2.0 full full_address
 etrace 2.0 implicit-exception implicit_exception
@@ -33,8 +37,6 @@ etrace 2.0 sequential-jump sequential_jump
 etrace 2.0 implicit-return implicit_return
 etrace 2.0 branch-prediction branch_prediction
 etrace 2.0 jump-target-cache jump_target_cache
-etrace 2.0 all $all,context
 etrace 0.029 base ''
-etrace 0.029 all $all,context
 etrace 2.0.5 all $all,context
 done_testing

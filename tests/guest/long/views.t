@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # What report, script, inject, profile and stat say of a program whose calls are known in number, and of
 # everything that the emulator executed while it was traced.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 check "cross-compile the workload" workload calls
 guest main testing '' '
