@@ -31,7 +31,7 @@ guest: deps
 
 ## make check-long  the same and what takes too long for every day
 check-long: check
-	@RVT_PROPERTY_CASES=2000 tests/run $(UNIT_TESTS) $(LONG_TESTS)
+	@RVT_LONG=1 RVT_PROPERTY_CASES=2000 tests/run $(UNIT_TESTS) tests/guest/etrace.t $(LONG_TESTS)
 
 deps:
 	@tools/setup-host
