@@ -11,6 +11,7 @@ HOST=$TOP/build/host
 test_name=$(basename "$0" .t)
 # Programs for the guest; tests run side by side, so each has its own.
 guest_bin=$TOP/build/guest/bin-$test_name
+mkdir -p "$TOP/build/guest"
 test_count=0
 test_failed=0
 
