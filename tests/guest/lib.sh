@@ -27,14 +27,14 @@ ok()
 	fi
 }
 
-# check NAME COMMAND...: the command's output is shown as comments when it fails.
+# check NAME COMMAND...: the command's output is shown when it fails, on standard error, where prove lets it through.
 check()
 {
-	local name=$1 log=$TOP/build/guest/$test_name.log status
+	local name=$1 log=$TOP/build/guest/$test_name-$((test_count + 1)).log status
 	shift
 	"$@" >"$log" 2>&1
 	status=$?
-	[ $status -eq 0 ] || tail -n 60 "$log" | sed 's/^/# /'
+	[ $status -eq 0 ] || tail -n 60 "$log" | sed "s/^/# $test_name: /" >&2
 	ok $status "$name"
 	return $status
 }
@@ -67,7 +67,11 @@ guest()
 	"$LAB" run --kernel "$kernel" --smp 2 --mem 1024 --extra-mem 16 --share "$dir/share" \
 		--plugin "$TOP/build/model/rvtrace-model.so,truth=$dir/truth,violations=$dir/violations${model:+,$model}" \
 		--dtb-hook "$TOP/tools/model/dtb-hook $hook_options" --timeout "${GUEST_TIMEOUT:-300}" -- \
-		sh /mnt/share/run >"$dir/output" 2>&1
+		sh /mnt/share/run >"$dir/output" 2>&1 && return
+	local status=$?
+
+	tail -n 40 "$dir/output" | sed "s/^/# $test_name-$name: /" >&2
+	return $status
 }
 
 # workload NAME [cc options]: cross-compile tests/guest/workloads/NAME.c for the guest.
