@@ -12,6 +12,8 @@ LIBS := -lelf -ldw -lzstd -lpthread
 LAB := tools/lab/lab
 # The golden model of `tandem verify`; only for the machine that analyses.
 UNICORN := $(shell pkg-config --exists unicorn 2>/dev/null && echo y)
+# The disassembler of `script`: RISC-V came with capstone 5. The guest always has it.
+CAPSTONE := $(shell pkg-config --exists 'capstone >= 5' 2>/dev/null && echo y)
 
 LIB_SRC := $(sort $(wildcard userspace/lib/*.c userspace/lib/*/*.c))
 CMD_SRC := $(sort $(wildcard tools/perf-plugin/*.c))
@@ -30,6 +32,14 @@ CFLAGS_asan += -DHAVE_UNICORN
 LIBS_host := -lunicorn
 LIBS_asan := -lunicorn
 endif
+ifeq ($(CAPSTONE),y)
+CFLAGS_host += -DHAVE_CAPSTONE $(shell pkg-config --cflags capstone)
+CFLAGS_asan += -DHAVE_CAPSTONE $(shell pkg-config --cflags capstone)
+LIBS_host += $(shell pkg-config --libs capstone)
+LIBS_asan += $(shell pkg-config --libs capstone)
+endif
+CFLAGS_riscv64 += -DHAVE_CAPSTONE
+LIBS_riscv64 := -lcapstone
 LDFLAGS_asan := -fsanitize=address,undefined
 
 .PHONY: all help demo check check-long unit guest driver bench clean distclean deps lab

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
+#include "branches.h"
 #include "inject.h"
 #include "transfers.h"
 
@@ -19,26 +20,20 @@
 
 enum { EVENT_INSTRUCTIONS, EVENT_BRANCHES };
 
-/* What a cpu has since its last sample. */
-struct cpu_state {
-	struct perf_branch_entry *branches;	/* ring */
-	size_t next, filled;
-	int32_t tid;
-	struct itrace_clock clock;
-};
-
 struct inject {
 	const struct itrace *itrace;
 	struct view *view;
 	struct rvt_perfdata_writer *out;
-	struct cpu_state *cpus;
+	struct branches *branches;	/* NULL: not wanted */
+	struct itrace_clock *clocks;	/* by cpu */
+	uint64_t skipped;
 	uint64_t errors, samples;
 };
 
 /* ---- samples ---- */
 
 struct sample {
-	uint64_t words[4096];	/* the longest call chain and branch stack fit */
+	uint64_t words[4400];	/* the longest call chain and branch stack fit */
 	size_t n;
 };
 
@@ -69,29 +64,26 @@ static void add_callchain(struct sample *sample, const struct inject *inject, ui
 }
 
 static void add_branches(struct sample *sample, const struct inject *inject,
-			 const struct cpu_state *cpu)
+			 const struct rvt_lane *lane, size_t max)
 {
-	size_t size = inject->itrace->last_branches;
+	struct perf_branch_entry *entries = (void *)&sample->words[sample->n + 1];
+	size_t n = branches_get(inject->branches, lane, entries, max);
 
-	add(sample, cpu->filled);
-	for (size_t i = 1; i <= cpu->filled; i++) {
-		size_t slot = (cpu->next + size - i) % size;
-		const struct perf_branch_entry *branch = &cpu->branches[slot];
-
-		memcpy(&sample->words[sample->n], branch, sizeof(*branch));
-		sample->n += sizeof(*branch) / sizeof(uint64_t);
-	}
+	add(sample, n);
+	sample->n += n * (sizeof(*entries) / sizeof(uint64_t));
 }
 
 static int put_sample(struct inject *inject, const struct rvt_lane *lane, unsigned int event,
 		      uint64_t ip, uint64_t addr, uint64_t period, struct rvt_callstack *stack)
 {
-	const struct cpu_state *cpu =
-		&inject->cpus[lane->cpu >= 0 && lane->cpu < MAX_CPUS ? lane->cpu : 0];
 	uint32_t pid = lane->task ? lane->task->pid : -1, tid = lane->task ? lane->task->tid : -1;
 	struct perf_event_header *header;
 	struct sample sample = { .n = 1 };
 
+	if (inject->skipped < inject->itrace->skip) {
+		inject->skipped++;
+		return 0;
+	}
 	add(&sample, FIRST_ID + event);
 	add(&sample, ip);
 	add(&sample, pid | (uint64_t)tid << 32);
@@ -102,27 +94,12 @@ static int put_sample(struct inject *inject, const struct rvt_lane *lane, unsign
 	if (inject->itrace->callchain)
 		add_callchain(&sample, inject, ip, stack);
 	if (inject->itrace->last_branches)
-		add_branches(&sample, inject, cpu);
+		add_branches(&sample, inject, lane, inject->itrace->last_branches);
 	header = (struct perf_event_header *)sample.words;
 	*header = (struct perf_event_header){ PERF_RECORD_SAMPLE, (int64_t)ip < 0 ?
 		PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER, sample.n * sizeof(uint64_t) };
 	inject->samples++;
 	return rvt_perfdata_write(inject->out, sample.words, header->size);
-}
-
-static struct cpu_state *get_cpu(struct inject *inject, const struct rvt_lane *lane)
-{
-	struct cpu_state *cpu = &inject->cpus[lane->cpu >= 0 &&
-		lane->cpu < MAX_CPUS ? lane->cpu : 0];
-	int32_t tid = lane->task ? lane->task->tid : -1;
-
-	if (inject->itrace->last_branches && !cpu->branches)
-		cpu->branches = calloc(inject->itrace->last_branches, sizeof(*cpu->branches));
-	/* the branches of one thread say nothing about the next */
-	if (cpu->tid != tid)
-		cpu->filled = 0;
-	cpu->tid = tid;
-	return cpu->branches || !inject->itrace->last_branches ? cpu : NULL;
 }
 
 struct sample_context {
@@ -144,49 +121,24 @@ static int inject_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_
 		       struct rvt_callstack *stack)
 {
 	struct inject *inject = ctx;
-	struct cpu_state *cpu = get_cpu(inject, lane);
 	struct sample_context context = { inject, lane, stack };
+	int cpu = lane->cpu >= 0 && lane->cpu < MAX_CPUS ? lane->cpu : 0;
 
 	(void)last;
-	return cpu ? itrace_sample(inject->itrace, &cpu->clock, lane, first, insns, put_instruction,
-				   &context) : -ENOMEM;
-}
-
-static unsigned int branch_type(const struct transfer *transfer)
-{
-	switch (transfer->kind) {
-	case TRANSFER_BRANCH: return PERF_BR_COND;
-	case TRANSFER_JUMP: return PERF_BR_UNCOND;
-	case TRANSFER_CALL: return PERF_BR_CALL;
-	case TRANSFER_RETURN: return PERF_BR_RET;
-	case TRANSFER_TRAP: return PERF_BR_SYSCALL;
-	case TRANSFER_TRAP_RETURN: return PERF_BR_SYSRET;
-	default: return PERF_BR_UNKNOWN;
-	}
+	return itrace_sample(inject->itrace, &inject->clocks[cpu], lane, first, insns,
+			     put_instruction, &context);
 }
 
 static int inject_transfer(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
 			   struct rvt_callstack *stack)
 {
 	struct inject *inject = ctx;
-	size_t size = inject->itrace->last_branches;
-	struct cpu_state *cpu = get_cpu(inject, lane);
+	int err = inject->branches ? branches_add(inject->branches, lane, transfer) : 0;
 
-	if (!cpu)
-		return -ENOMEM;
-	if (transfer->kind == TRANSFER_START)
-		cpu->filled = 0;
-	if (transfer->kind == TRANSFER_START || transfer->kind == TRANSFER_STOP)
-		return 0;
-	if (size) {
-		cpu->branches[cpu->next] = (struct perf_branch_entry){ .from = transfer->from,
-			.to = transfer->to, .type = branch_type(transfer) };
-		cpu->next = (cpu->next + 1) % size;
-		cpu->filled += cpu->filled < size;
-	}
-	return itrace_wants(inject->itrace, transfer) ?
-		put_sample(inject, lane, EVENT_BRANCHES, transfer->from, transfer->to, 1,
-			   stack) : 0;
+	if (err || transfer->kind == TRANSFER_START || transfer->kind == TRANSFER_STOP ||
+	    !itrace_wants(inject->itrace, transfer))
+		return err;
+	return put_sample(inject, lane, EVENT_BRANCHES, transfer->from, transfer->to, 1, stack);
 }
 
 static int inject_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
@@ -229,7 +181,8 @@ static int begin(struct inject *inject)
 		err = rvt_perfdata_add_event(inject->out, &attr, "instructions", &id, 1);
 	attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
 	id = FIRST_ID + EVENT_BRANCHES;
-	if (!err && (itrace->branches || itrace->calls || itrace->returns))
+	if (!err && (itrace->branches || itrace->calls || itrace->returns ||
+		     itrace->interrupts))
 		err = rvt_perfdata_add_event(inject->out, &attr, "branches", &id, 1);
 	for (size_t i = 0; i < rvt_perfdata_n_events(in) && !err; i++) {
 		const struct rvt_perfdata_event *event = rvt_perfdata_event(in, i);
@@ -314,13 +267,16 @@ static int write_all(struct inject *inject, const char *output)
 int trace_inject(struct view *view, const struct itrace *itrace, const char *output)
 {
 	struct inject inject = { .itrace = itrace, .view = view };
+	unsigned int entries = itrace->last_branches > itrace->add_last_branches ?
+		itrace->last_branches : itrace->add_last_branches;
 	int err;
 
-	inject.cpus = calloc(MAX_CPUS, sizeof(*inject.cpus));
-	err = inject.cpus ? write_all(&inject, output) : -ENOMEM;
-	for (int i = 0; i < MAX_CPUS && inject.cpus; i++)
-		free(inject.cpus[i].branches);
-	free(inject.cpus);
+	inject.clocks = calloc(MAX_CPUS, sizeof(*inject.clocks));
+	if (entries)
+		inject.branches = branches_create(entries);
+	err = inject.clocks && (inject.branches || !entries) ? write_all(&inject, output) : -ENOMEM;
+	branches_destroy(inject.branches);
+	free(inject.clocks);
 	if (err)
 		return cmd_error(err, "cannot write %s: %s", output, strerror(-err));
 	fprintf(stderr, "[ perf rvtrace inject: %llu samples in %s ]\n",

@@ -10,40 +10,57 @@
 #define DEFAULT_CALLCHAIN 16
 #define DEFAULT_LAST_BRANCHES 64
 #define MAX_ENTRIES 1024
+#define ALL_LETTERS "ibIe"
+
+/* Letters of perf for what RISC-V traces do not have, and what there is instead. */
+static const struct {
+	char letter;
+	const char *why;
+} refused[] = {
+	{ 'y', "the trace has no cycle counts; script -F ipc and --clock estimate them from time" },
+	{ 'x', "RISC-V has no transactions" },
+	{ 'w', "the trace has no data that the program wrote into it" },
+	{ 'p', "the trace has no power events" },
+	{ 'o', "the trace is not output of another event" },
+	{ 'd', "there is no debug log; `perf rvtrace dump` prints the messages" },
+	{ 'A', "instructions per cycle are an estimate anyway: script -F ipc" },
+	{ 'f', "first-level cache events are no part of the trace" },
+	{ 'm', "last-level cache events are no part of the trace" },
+	{ 'M', "memory events are no part of the trace" },
+	{ 't', "TLB events are no part of the trace" },
+	{ 'a', "remote accesses are no part of the trace" },
+};
 
 /* A number and a unit; without either the default. */
-static int parse_period(const char **text, struct itrace *itrace)
+static void parse_period(const char **text, struct itrace *itrace)
 {
 	static const struct {
 		const char *name;
-		uint64_t ns;	/* 0: instructions */
-	} units[] = { { "ms", 1000000 }, { "us", 1000 }, { "ns", 1 }, { "i", 0 } };
+		enum itrace_unit unit;
+		uint64_t factor;
+	} units[] = {
+		{ "ms", ITRACE_NS, 1000000 }, { "us", ITRACE_NS, 1000 }, { "ns", ITRACE_NS, 1 },
+		{ "i", ITRACE_INSNS, 1 }, { "t", ITRACE_TICKS, 1 },
+	};
 	char *end;
-	uint64_t value;
 
 	itrace->period = DEFAULT_PERIOD_NS;
-	itrace->period_is_time = true;
+	itrace->unit = ITRACE_NS;
 	if (!isdigit((unsigned char)**text))
-		return 0;
-	value = strtoull(*text, &end, 10);
+		return;
+	itrace->period = strtoull(*text, &end, 10);
+	itrace->unit = ITRACE_INSNS;
 	*text = end;
-	itrace->period = value;
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		size_t len = strlen(units[i].name);
 
 		if (strncmp(end, units[i].name, len))
 			continue;
 		*text += len;
-		itrace->period_is_time = units[i].ns;
-		itrace->period = units[i].ns ? value * units[i].ns : value;
-		return 0;
+		itrace->unit = units[i].unit;
+		itrace->period *= units[i].factor;
+		return;
 	}
-	if (*end == 't')
-		return cmd_error(-EINVAL, "a period in ticks of the trace is not supported; use "
-					  "ns, us, ms "
-				 "or i (instructions)");
-	itrace->period_is_time = false;
-	return 0;
 }
 
 static unsigned int parse_count(const char **text, unsigned int usual)
@@ -58,37 +75,92 @@ static unsigned int parse_count(const char **text, unsigned int usual)
 	return value > MAX_ENTRIES ? MAX_ENTRIES : value;
 }
 
-int itrace_parse(const char *text, struct itrace *itrace)
+/* What follows e: -o, -l leave out overflows and lost data, +o, +l have them (as is usual). */
+static int parse_error_flags(const char **text, struct itrace *itrace)
+{
+	while (**text == '-' || **text == '+') {
+		bool without = *(*text)++ == '-';
+
+		for (; **text == 'o' || **text == 'l'; ++*text) {
+			if (**text == 'o')
+				itrace->no_overflow_errors = without;
+			else
+				itrace->no_lost_errors = without;
+		}
+		if (isalpha((unsigned char)**text) && !strchr("ibcrIgGlLsZTq", **text))
+			return cmd_error(-EINVAL, "--itrace: e takes the flags o and l, not '%c'",
+					 **text);
+	}
+	return 0;
+}
+
+static int refuse(char letter)
+{
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		if (refused[i].letter == letter)
+			return cmd_error(-EINVAL, "--itrace: '%c' is not supported: %s", letter,
+					 refused[i].why);
+	return cmd_error(-EINVAL, "--itrace: there is no letter '%c'; letters: i, b, c, r, I, e, "
+			 "g, G, l, L, s, Z, T, q", letter);
+}
+
+static int parse_letter(const char **text, struct itrace *itrace)
+{
+	char letter = *(*text)++;
+
+	switch (letter) {
+	case 'i':
+		itrace->instructions = true;
+		parse_period(text, itrace);
+		return 0;
+	case 'b': itrace->branches = true; return 0;
+	case 'c': itrace->calls = true; return 0;
+	case 'r': itrace->returns = true; return 0;
+	case 'I': itrace->interrupts = true; return 0;
+	case 'e':
+		itrace->errors = true;
+		return parse_error_flags(text, itrace);
+	case 'g': itrace->callchain = parse_count(text, DEFAULT_CALLCHAIN); return 0;
+	case 'G': itrace->add_callchain = parse_count(text, DEFAULT_CALLCHAIN); return 0;
+	case 'l': itrace->last_branches = parse_count(text, DEFAULT_LAST_BRANCHES); return 0;
+	case 'L': itrace->add_last_branches = parse_count(text, DEFAULT_LAST_BRANCHES); return 0;
+	case 's':
+		itrace->skip = strtoull(*text, (char **)text, 10);
+		return 0;
+	case 'Z': itrace->ignore_time = true; return 0;
+	case 'T': case 'q': case ',': case ' ':
+		return 0;
+	default:
+		return refuse(letter);
+	}
+}
+
+int itrace_parse(const char *text, const char *usual, struct itrace *itrace)
 {
 	int err = 0;
 
-	*itrace = (struct itrace){ .errors = true, .period = DEFAULT_PERIOD_NS,
-				   .period_is_time = true };
-	if (!text || !*text) {
-		itrace->instructions = itrace->branches = true;
-		return 0;
-	}
-	itrace->errors = false;
-	while (*text && !err) {
-		switch (*text++) {
-		case 'i':
-			itrace->instructions = true;
-			err = parse_period(&text, itrace);
-			break;
-		case 'b': itrace->branches = true; break;
-		case 'c': itrace->calls = true; break;
-		case 'r': itrace->returns = true; break;
-		case 'e': itrace->errors = true; break;
-		case 'g': itrace->callchain = parse_count(&text, DEFAULT_CALLCHAIN); break;
-		case 'l': itrace->last_branches = parse_count(&text, DEFAULT_LAST_BRANCHES); break;
-		case ',': case ' ': break;
-		default:
-			err = cmd_error(-EINVAL, "--itrace: '%c' is not supported for this trace; "
-						 "letters: i, b, "
-					"c, r, e, g, l", text[-1]);
-		}
-	}
+	*itrace = (struct itrace){ .period = DEFAULT_PERIOD_NS, .unit = ITRACE_NS };
+	if (!text)
+		text = usual;
+	if (!*text)
+		text = ALL_LETTERS;
+	while (*text && !err)
+		err = parse_letter(&text, itrace);
 	return err;
+}
+
+int itrace_resolve(struct itrace *itrace, const struct rvt_session *session)
+{
+	const struct rvt_record_time_conv *conv = rvt_session_time_conv(session);
+
+	if (itrace->unit != ITRACE_TICKS)
+		return 0;
+	if (!conv)
+		return cmd_error(-EINVAL, "--itrace: the recording does not say how long a tick "
+				 "of the trace's time is; use ns, us, ms or i (instructions)");
+	itrace->period = rvt_time_to_perf(conv, itrace->period) - rvt_time_to_perf(conv, 0);
+	itrace->unit = ITRACE_NS;
+	return 0;
 }
 
 /* The address of instruction number @n of the straight line that begins at @pc. */
@@ -126,7 +198,8 @@ int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
 
 	if (!itrace->instructions)
 		return 0;
-	if (itrace->period_is_time && itrace->period)
+	/* a period of 0 ns is every instruction, as in perf */
+	if (itrace->unit == ITRACE_NS && itrace->period)
 		return sample_by_time(itrace, clock, lane, first, insns, sample, ctx);
 	while (!err && clock->insns + insns - done >= period) {
 		uint64_t step = period - clock->insns;
@@ -143,14 +216,27 @@ int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
 
 bool itrace_wants(const struct itrace *itrace, const struct transfer *transfer)
 {
+	if (itrace->branches)
+		return true;
 	switch (transfer->kind) {
 	case TRANSFER_CALL:
+		return itrace->calls;
 	case TRANSFER_TRAP:
-		return itrace->branches || itrace->calls;
+		return itrace->calls || itrace->interrupts;
 	case TRANSFER_RETURN:
+		return itrace->returns;
 	case TRANSFER_TRAP_RETURN:
-		return itrace->branches || itrace->returns;
+		return itrace->returns || itrace->interrupts;
 	default:
-		return itrace->branches;
+		return false;
 	}
+}
+
+bool itrace_wants_error(const struct itrace *itrace, const struct rvt_event *event)
+{
+	if (itrace->no_overflow_errors && event->reason == RVT_REASON_OVERFLOW)
+		return false;
+	if (itrace->no_lost_errors && event->reason == RVT_REASON_TRUNCATED)
+		return false;
+	return itrace->errors;
 }

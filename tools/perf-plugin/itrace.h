@@ -7,17 +7,26 @@
 #include <stdint.h>
 #include "transfers.h"
 
+enum itrace_unit { ITRACE_INSNS, ITRACE_NS, ITRACE_TICKS };
+
 struct itrace {
-	bool instructions, branches, calls, returns, errors;
-	bool period_is_time;	/* nanoseconds instead of instructions */
-	uint64_t period;
-	unsigned int callchain;	/* frames; 0: none */
-	unsigned int last_branches; /* entries; 0: none */
+	bool instructions, branches, calls, returns, interrupts, errors;
+	bool no_overflow_errors, no_lost_errors;	/* e-o, e-l */
+	bool ignore_time;	/* Z: one buffer after another */
+	enum itrace_unit unit;
+	uint64_t period;	/* of instructions, in .unit */
+	uint64_t skip;		/* s: so many events are left out first */
+	unsigned int callchain;	/* g: frames; 0: none */
+	unsigned int last_branches; /* l: entries; 0: none */
+	unsigned int add_callchain, add_last_branches;	/* G, L: to samples of other events */
 };
 
 #define ITRACE_HELP \
-"      --itrace=LETTERS  i[PERIOD] instructions (i, ns, us, ms; default 100us), b branches,\n" \
-"                        c calls, r returns, e errors, g[N] call chain, l[N] last branches\n"
+"      --itrace=LETTERS  as perf has them: i[N[i|t|ms|us|ns]] instructions (100us), b branches,\n" \
+"                        c calls, r returns, I traps, e[-o][-l] errors, g[N] call chain,\n" \
+"                        l[N] last branches, G[N] and L[N] those for the samples of other\n" \
+"                        events, sN skip N events, Z ignore time stamps (letters T and q\n" \
+"                        change nothing)\n"
 
 /* Where a lane stands between two samples. */
 struct itrace_clock {
@@ -34,9 +43,16 @@ int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
 		  const struct rvt_lane *lane,
 		  uint64_t first, uint64_t insns,
 		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx);
-/* Whether b, c or r ask for this transfer. */
+/* Whether b, c, r or I ask for this transfer. */
 bool itrace_wants(const struct itrace *itrace, const struct transfer *transfer);
-/* NULL: perf's default. 0, or -EINVAL after a message. */
-int itrace_parse(const char *text, struct itrace *itrace);
+/* Whether e asks for this LOST event. */
+bool itrace_wants_error(const struct itrace *itrace, const struct rvt_event *event);
+/*
+ * itrace_parse - @text NULL: @usual, which is such letters, too; "" is all that perf makes by
+ * itself. 0, or -EINVAL after a message.
+ */
+int itrace_parse(const char *text, const char *usual, struct itrace *itrace);
+/* A period in ticks of the trace's time becomes one in ns. 0, or -EINVAL after a message. */
+int itrace_resolve(struct itrace *itrace, const struct rvt_session *session);
 
 #endif

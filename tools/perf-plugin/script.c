@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "cmd.h"
 #include "ctr.h"
 #include "script.h"
@@ -11,32 +12,39 @@
 #define OUTPUT_BUFFER (1u << 20)
 #define MAX_CALL_DEPTH 1024
 #define MAX_CPUS 4096
+#define DEFAULT_BRSTACK 64
 
 static const char help[] =
 "usage: perf rvtrace script [OPTIONS]\n"
 "Prints what ran: by default a line for each branch that was taken.\n\n"
-"      --insn-trace      a line for each instruction\n"
+"      --insn-trace[=raw|disasm]  a line for each instruction\n"
 "      --branches        a line for each taken branch, call, return and trap (default)\n"
 "      --call-trace      a line for each call, indented; --call-ret-trace: returns, too\n"
 ITRACE_HELP
 "      --raw-pc          CPU TID PRIVILEGE PC for each instruction, for programs\n"
-"  -F, --fields LIST     comm, pid, tid, cpu, time, event, flags, ip, sym, symoff, dso, addr,\n"
-"                        insn, insnlen; +FIELD and -FIELD change the default\n"
+"  -F, --fields LIST     comm, pid, tid, cpu, time, event, period, flags, callindent, ip, sym,\n"
+"                        symoff, dso, addr, insn, insnlen, disasm, srcline, ipc, brstack,\n"
+"                        brstacksym, brstackoff; +FIELD and -FIELD change the default\n"
+"  -S, --symbols LIST, --dsos LIST  only what begins or ends in these functions, files\n"
+"      --clock MHZ       of the harts: for -F ipc\n"
 "      --by-cpu          one trace buffer after another instead of in the order of time\n"
 "      --max-lines N     stop after N lines\n"
 VIEW_HELP;
 
 enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_BY_CPU, OPT_MAX,
-       OPT_ITRACE };
+       OPT_ITRACE, OPT_DSOS, OPT_CLOCK };
 
 static const struct option long_options[] = {
 	{ "insn-trace", optional_argument, NULL, OPT_INSNS },
 	{ "branches", no_argument, NULL, OPT_BRANCHES },
 	{ "call-trace", no_argument, NULL, OPT_CALLS },
 	{ "call-ret-trace", no_argument, NULL, OPT_CALLS_RETURNS },
-	{ "itrace", required_argument, NULL, OPT_ITRACE },
+	{ "itrace", optional_argument, NULL, OPT_ITRACE },
 	{ "raw-pc", no_argument, NULL, OPT_RAW },
 	{ "fields", required_argument, NULL, 'F' },
+	{ "symbols", required_argument, NULL, 'S' },
+	{ "dsos", required_argument, NULL, OPT_DSOS },
+	{ "clock", required_argument, NULL, OPT_CLOCK },
 	{ "by-cpu", no_argument, NULL, OPT_BY_CPU },
 	{ "max-lines", required_argument, NULL, OPT_MAX },
 	{ "help", no_argument, NULL, 'h' },
@@ -46,41 +54,91 @@ static const struct option long_options[] = {
 
 static int limit(const struct script *script)
 {
+	if (ferror(stdout))
+		return -EPIPE;
 	return script->max_lines && script->lines >= script->max_lines ? -ECANCELED : 0;
+}
+
+static const char *event_of(const struct transfer *transfer)
+{
+	return transfer->kind == TRANSFER_TRAP || transfer->kind == TRANSFER_TRAP_RETURN ?
+		"traps" : "branches";
+}
+
+/* The instruction at @pc, if its code is at hand. */
+static void fetch(const struct rvt_lane *lane, uint64_t pc, struct script_sample *sample)
+{
+	size_t available = lane->space ? rvt_space_find(lane->space, pc, &sample->code) : 0;
+
+	sample->len = available && (sample->code[0] & 3) == 3 ? 4 : 2;
+	if (available < sample->len)
+		sample->code = NULL;
+}
+
+/* Both ends of a transfer can be what the filters ask for. */
+static bool wants_transfer(struct script *script, const struct rvt_lane *lane,
+			   const struct transfer *transfer)
+{
+	return script_wants(script, lane, transfer->from) ||
+		script_wants(script, lane, transfer->to);
+}
+
+static int take_branch(struct script *script, const struct rvt_lane *lane,
+		       const struct transfer *transfer)
+{
+	return script->branches ? branches_add(script->branches, lane, transfer) : 0;
 }
 
 static int show_branch(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
 		       struct rvt_callstack *stack)
 {
 	struct script *script = ctx;
+	struct script_sample sample = { .lane = lane, .event = event_of(transfer),
+		.flags = transfer->flags, .ip = transfer->from, .addr = transfer->to,
+		.has_addr = true, .period = 1, .stack = stack,
+		.depth = rvt_callstack_depth(stack) };
+	int err = take_branch(script, lane, transfer);
 
-	(void)stack;
-	print_branch(script, lane, transfer->flags, transfer->from, transfer->to);
-	return ferror(stdout) ? -EPIPE : limit(script);
+	if (err || !itrace_wants(&script->itrace, transfer) ||
+	    !wants_transfer(script, lane, transfer) || script_skips(script))
+		return err;
+	fetch(lane, transfer->from, &sample);
+	print_sample(script, &sample);
+	return limit(script);
+}
+
+static void show_indented(struct script *script, const struct rvt_lane *lane,
+			  const struct transfer *transfer, struct rvt_callstack *stack)
+{
+	struct script_sample sample = { .lane = lane, .event = event_of(transfer),
+		.flags = transfer->flags, .ip = transfer->from, .addr = transfer->to,
+		.depth = rvt_callstack_depth(stack) };
+
+	if (!wants_transfer(script, lane, transfer))
+		return;
+	fetch(lane, transfer->from, &sample);
+	print_call(script, &sample);
 }
 
 static int show_call(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
 		     struct rvt_callstack *stack)
 {
 	struct script *script = ctx;
+	int err = take_branch(script, lane, transfer);
 
-	if (transfer->kind == TRANSFER_CALL || transfer->kind == TRANSFER_TRAP)
-		print_call(script, lane, transfer->flags, transfer->from, transfer->to,
-			   rvt_callstack_depth(stack));
-	return ferror(stdout) ? -EPIPE : limit(script);
+	if (!err && (transfer->kind == TRANSFER_CALL || transfer->kind == TRANSFER_TRAP))
+		show_indented(script, lane, transfer, stack);
+	return err ? err : limit(script);
 }
 
 /* A return is shown as deep as the call that it ends. */
 static int show_return(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
 		       struct rvt_callstack *stack, size_t ended)
 {
-	struct script *script = ctx;
-
 	(void)ended;
 	if (transfer->kind == TRANSFER_RETURN || transfer->kind == TRANSFER_TRAP_RETURN)
-		print_call(script, lane, transfer->flags, transfer->from, transfer->to,
-			   rvt_callstack_depth(stack));
-	return limit(script);
+		show_indented(ctx, lane, transfer, stack);
+	return limit(ctx);
 }
 
 struct sample_context {
@@ -89,19 +147,18 @@ struct sample_context {
 	struct rvt_callstack *stack;
 };
 
-static int show_sample(void *ctx, uint64_t ip, uint64_t period)
+static int show_insn(void *ctx, uint64_t ip, uint64_t period)
 {
 	const struct sample_context *context = ctx;
 	struct script *script = context->script;
-	const uint8_t *code = NULL;
+	struct script_sample sample = { .lane = context->lane, .event = "instructions",
+		.flags = "", .ip = ip, .period = period, .stack = context->stack };
 
-	(void)period;
-	if (context->lane->space && !rvt_space_find(context->lane->space, ip, &code))
-		code = NULL;
-	print_insn(script, context->lane, ip, code, code && (code[0] & 3) != 3 ? 2 : 4);
-	if (script->itrace.callchain)
-		print_callchain(script, context->lane, ip, context->stack);
-	return ferror(stdout) ? -EPIPE : limit(script);
+	if (!script_wants(script, context->lane, ip) || script_skips(script))
+		return 0;
+	fetch(context->lane, ip, &sample);
+	print_sample(script, &sample);
+	return limit(script);
 }
 
 static int show_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
@@ -113,17 +170,15 @@ static int show_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t 
 	int cpu = lane->cpu >= 0 && lane->cpu < MAX_CPUS ? lane->cpu : 0;
 
 	(void)last;
-	return itrace_sample(&script->itrace, &script->clocks[cpu], lane, first, insns, show_sample,
+	script_count(script, lane, insns);
+	return itrace_sample(&script->itrace, &script->clocks[cpu], lane, first, insns, show_insn,
 			     &context);
 }
 
-static int show_wanted(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
-		       struct rvt_callstack *stack)
+/* perf's words for what the instruction does to the flow, taken or not. */
+static const char *insn_flags(const struct rvt_block *block, uint32_t insn)
 {
-	struct script *script = ctx;
-
-	return itrace_wants(&script->itrace, transfer) ? show_branch(ctx, lane, transfer,
-								     stack) : 0;
+	return insn + 1 == block->insns ? transfer_flags(block->iclass) : "";
 }
 
 static int insn_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
@@ -136,22 +191,25 @@ static int insn_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *run
 		const struct rvt_block *block = runs[i].block;
 		uint64_t pc = block->pc;
 
+		script_count(script, lane, runs[i].count);
 		for (uint32_t j = 0; j < runs[i].first + runs[i].count; j++) {
-			unsigned int len = 2 * block->halfwords[j];
-			const uint8_t *code = NULL;
+			struct script_sample sample = { .lane = lane, .event = "instructions",
+				.ip = pc, .period = 1, .len = 2 * block->halfwords[j],
+				.flags = insn_flags(block, j) };
 
-			if (j >= runs[i].first) {
-				if (script->fields & FIELD_INSN && lane->space &&
-				    rvt_space_find(lane->space, pc, &code) < len)
-					code = NULL;
-				print_insn(script, lane, pc, code, len);
-				if (limit(script))
-					return -ECANCELED;
-			}
-			pc += len;
+			pc += sample.len;
+			if (j < runs[i].first || !script_wants(script, lane, sample.ip) ||
+			    script_skips(script))
+				continue;
+			if (script->fields & (FIELD_INSN | FIELD_DISASM) && lane->space &&
+			    rvt_space_find(lane->space, sample.ip, &sample.code) < sample.len)
+				sample.code = NULL;
+			print_sample(script, &sample);
+			if (limit(script))
+				return limit(script);
 		}
 	}
-	return ferror(stdout) ? -EPIPE : 0;
+	return 0;
 }
 
 static int text_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
@@ -162,25 +220,21 @@ static int text_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 		return 0;
 	script->errors++;
 	view_lost(script->view, event);
-	if (view_wants(script->view,
-		       lane) && (script->mode != MODE_ITRACE || script->itrace.errors))
+	if (view_wants(script->view, lane) && itrace_wants_error(&script->itrace, event))
 		print_error(script, lane, event);
 	return limit(script);
 }
 
 static int decode(struct script *script)
 {
-	struct transfers_ops ops = { .ctx = script, .event = text_event,
-		.transfer = script->mode == MODE_BRANCHES ? show_branch : show_call,
-		.after = script->mode == MODE_CALLS_RETURNS ? show_return : NULL };
+	struct transfers_ops ops = { .ctx = script, .event = text_event, .line = show_line };
 	struct rvt_session_sink sink = { .ctx = script, .warning = view_warning };
 	struct transfers *transfers = NULL;
 	int err;
 
-	if (script->mode == MODE_ITRACE) {
-		ops.line = show_line;
-		ops.transfer = show_wanted;
-	}
+	ops.transfer = script->mode == MODE_ITRACE ? show_branch : show_call;
+	if (script->mode == MODE_CALLS_RETURNS)
+		ops.after = show_return;
 	if (script->mode == MODE_RAW_PC) {
 		sink.runs = raw_runs;
 		sink.event = raw_event;
@@ -199,6 +253,33 @@ static int decode(struct script *script)
 	return err;
 }
 
+/* What the fields need. */
+static int prepare(struct script *script, const struct view_options *options)
+{
+	script->places = places_create(view_session(script->view));
+	script->srclines = srclines_create(options->session.owner.symfs,
+					   options->session.owner.vmlinux);
+	script->clocks = calloc(MAX_CPUS, sizeof(*script->clocks));
+	if (!script->places || !script->srclines || !script->clocks)
+		return -ENOMEM;
+	if (script->fields & FIELD_IPC) {
+		script->paces = calloc(MAX_CPUS, sizeof(*script->paces));
+		if (!script->paces)
+			return -ENOMEM;
+	}
+	if (script->itrace.last_branches) {
+		script->branches = branches_create(script->itrace.last_branches);
+		if (!script->branches)
+			return -ENOMEM;
+	}
+	if (script->fields & FIELD_DISASM) {
+		script->disasm = disasm_create();
+		if (!script->disasm)
+			return -ENOMEM;
+	}
+	return itrace_resolve(&script->itrace, view_session(script->view));
+}
+
 static int run(struct script *script, const struct view_options *options)
 {
 	int err;
@@ -208,9 +289,9 @@ static int run(struct script *script, const struct view_options *options)
 		return -EINVAL;
 	if (rvt_session_is_ctr(view_session(script->view)))
 		return ctr_script(script->view, script->mode == MODE_RAW_PC, script->max_lines);
-	script->places = places_create(view_session(script->view));
-	if (!script->places)
-		return -ENOMEM;
+	err = prepare(script, options);
+	if (err)
+		return err == -ENOMEM ? cmd_error(err, "out of memory") : err;
 	err = decode(script);
 	if (fflush(stdout) || err == -EPIPE)
 		return 0;	/* whoever reads has seen enough */
@@ -219,57 +300,121 @@ static int run(struct script *script, const struct view_options *options)
 	return view_summary(script->view, script->errors);
 }
 
+/* Fields follow from what is shown; -F changes that. */
+static int choose_fields(struct script *script, const char *insn_format, const char *fields)
+{
+	if (script->mode == MODE_INSNS) {
+		bool disasm = insn_format ? !strcmp(insn_format, "disasm") : disasm_available();
+
+		if (insn_format && !disasm && strcmp(insn_format, "raw"))
+			return cmd_error(-EINVAL, "--insn-trace takes raw or disasm, not '%s'",
+					 insn_format);
+		if (disasm && !disasm_available())
+			return cmd_error(-EINVAL, "--insn-trace=disasm: %s", disasm_missing);
+		script->fields &= ~FIELD_FLAGS;
+		script->fields |= disasm ? FIELD_DISASM : FIELD_INSN;
+	}
+	if (fields && script_parse_fields(fields, &script->fields))
+		return -EINVAL;
+	if (script->fields & FIELD_IPC && !script->clock_hz)
+		return cmd_error(-EINVAL, "a trace has time stamps and no cycle counts: for -F ipc "
+				 "say with --clock MHZ how fast the harts ran");
+	if (script->fields & FIELDS_BRSTACK && !script->itrace.last_branches)
+		script->itrace.last_branches = DEFAULT_BRSTACK;
+	if (script->itrace.last_branches && !(script->fields & FIELDS_BRSTACK))
+		script->fields |= FIELD_BRSTACK;
+	/* the short way has no call stack and no branches */
+	if (script->mode == MODE_INSNS && script->fields & FIELDS_BRSTACK) {
+		script->mode = MODE_ITRACE;
+		script->itrace.branches = false;
+		script->itrace.instructions = true;
+		script->itrace.unit = ITRACE_INSNS;
+		script->itrace.period = 1;
+	}
+	return 0;
+}
+
+static void destroy(struct script *script)
+{
+	disasm_destroy(script->disasm);
+	srclines_destroy(script->srclines);
+	branches_destroy(script->branches);
+	places_destroy(script->places);
+	view_close(script->view);
+	free(script->clocks);
+	free(script->paces);
+}
+
+struct script_options {
+	struct view_options view;
+	const char *insn_format, *fields;
+};
+
+/* Returns 0, 1 after help was asked for, or -EINVAL after a message. */
+static int parse_options(struct script *script, struct script_options *options, int argc,
+			 char **argv)
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "hF:S:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
+		switch (c) {
+		case OPT_INSNS:
+			script->mode = MODE_INSNS;
+			options->insn_format = optarg;
+			break;
+		case OPT_BRANCHES: script->mode = MODE_ITRACE; break;
+		case OPT_CALLS: script->mode = MODE_CALLS; break;
+		case OPT_CALLS_RETURNS: script->mode = MODE_CALLS_RETURNS; break;
+		case OPT_ITRACE:
+			script->mode = MODE_ITRACE;
+			script->fields |= FIELD_EVENT;
+			if (itrace_parse(optarg ? optarg : "", NULL, &script->itrace))
+				return -EINVAL;
+			options->view.session.by_cpu |= script->itrace.ignore_time;
+			break;
+		case OPT_RAW:
+			script->mode = MODE_RAW_PC;
+			options->view.session.by_cpu = true;
+			break;
+		case OPT_BY_CPU: options->view.session.by_cpu = true; break;
+		case OPT_MAX: script->max_lines = strtoull(optarg, NULL, 10); break;
+		case OPT_DSOS: script->dsos = optarg; break;
+		case OPT_CLOCK: script->clock_hz = strtod(optarg, NULL) * 1e6; break;
+		case 'S': script->symbols = optarg; break;
+		case 'F': options->fields = optarg; break;
+		case 'h':
+			fputs(help, stdout);
+			return 1;
+		default:
+			if (view_option(&options->view, c, optarg))
+				break;
+			fputs("Try 'perf rvtrace script --help'.\n", stderr);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 int cmd_script(int argc, char **argv)
 {
-	struct view_options options = { 0 };
+	struct script_options options = { 0 };
 	struct script script = { .fields = FIELD_COMM | FIELD_PID | FIELD_TID | FIELD_CPU |
 		FIELD_TIME | FIELD_FLAGS | FIELD_IP | FIELD_SYM | FIELD_SYMOFF | FIELD_DSO |
 		FIELD_ADDR };
-	const char *fields = NULL;
-	int c, err;
+	int err;
 
-	while ((c = getopt_long(argc, argv, "hF:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
-		switch (c) {
-		case OPT_INSNS: script.mode = MODE_INSNS; break;
-		case OPT_BRANCHES: script.mode = MODE_BRANCHES; break;
-		case OPT_CALLS: script.mode = MODE_CALLS; break;
-		case OPT_CALLS_RETURNS: script.mode = MODE_CALLS_RETURNS; break;
-		case OPT_ITRACE:
-			script.mode = MODE_ITRACE;
-			if (itrace_parse(optarg, &script.itrace))
-				return 1;
-			break;
-		case OPT_RAW:
-			script.mode = MODE_RAW_PC;
-			options.session.by_cpu = true;
-			break;
-		case OPT_BY_CPU: options.session.by_cpu = true; break;
-		case OPT_MAX: script.max_lines = strtoull(optarg, NULL, 10); break;
-		case 'F': fields = optarg; break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			if (view_option(&options, c, optarg))
-				break;
-			fputs("Try 'perf rvtrace script --help'.\n", stderr);
-			return 1;
-		}
-	}
-	if (script.mode == MODE_INSNS)
-		script.fields |= FIELD_INSN;
-	if (script.mode == MODE_ITRACE) {
-		script.fields |= FIELD_EVENT;
-		script.clocks = calloc(MAX_CPUS, sizeof(*script.clocks));
-		if (!script.clocks)
-			return cmd_error(1, "out of memory");
-	}
-	if (fields && script_parse_fields(fields, &script.fields))
+	itrace_parse("be", NULL, &script.itrace);
+	err = parse_options(&script, &options, argc, argv);
+	if (err)
+		return err > 0 ? 0 : 1;
+	if (script.itrace.add_callchain || script.itrace.add_last_branches)
+		return cmd_error(1, "--itrace: G and L add to the samples of other events: "
+				 "perf rvtrace inject --itrace=... does that, and perf script "
+				 "reads its output");
+	if (choose_fields(&script, options.insn_format, options.fields))
 		return 1;
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
-	err = run(&script, &options);
-	places_destroy(script.places);
-	view_close(script.view);
-	free(script.clocks);
+	err = run(&script, &options.view);
+	destroy(&script);
 	return err ? 1 : 0;
 }

@@ -3,8 +3,11 @@
 #ifndef PERF_RVTRACE_SCRIPT_H
 #define PERF_RVTRACE_SCRIPT_H
 
+#include "branches.h"
+#include "disasm.h"
 #include "itrace.h"
 #include "places.h"
+#include "srcline.h"
 #include "view.h"
 
 enum {
@@ -22,37 +25,76 @@ enum {
 	FIELD_ADDR = 1u << 11,
 	FIELD_INSN = 1u << 12,
 	FIELD_INSNLEN = 1u << 13,
+	FIELD_DISASM = 1u << 14,
+	FIELD_PERIOD = 1u << 15,
+	FIELD_SRCLINE = 1u << 16,
+	FIELD_IPC = 1u << 17,
+	FIELD_BRSTACK = 1u << 18,
+	FIELD_BRSTACKSYM = 1u << 19,
+	FIELD_BRSTACKOFF = 1u << 20,
+	FIELD_CALLINDENT = 1u << 21,
 };
 
-enum script_mode { MODE_BRANCHES, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC,
-		   MODE_ITRACE };
+#define FIELDS_BRSTACK (FIELD_BRSTACK | FIELD_BRSTACKSYM | FIELD_BRSTACKOFF)
+
+enum script_mode { MODE_ITRACE, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC };
+
+/* Instructions and time of one cpu, for -F ipc. */
+struct pace {
+	uint64_t insns;		/* since the last time stamp */
+	uint64_t time;
+	uint64_t shown_insns, shown_cycles;	/* complete, and not printed yet */
+};
 
 struct script {
 	enum script_mode mode;
 	unsigned int fields;
 	struct view *view;
 	struct places *places;
+	struct srclines *srclines;
+	struct disasm *disasm;
+	struct branches *branches;
+	const char *symbols, *dsos;	/* filters; NULL: all */
 	struct itrace itrace;
 	struct itrace_clock *clocks;	/* by cpu */
-	uint64_t errors;
+	struct pace *paces;		/* by cpu */
+	uint64_t clock_hz;		/* of the harts, for -F ipc; 0: not known */
+	uint64_t errors, skipped;
 	uint64_t lines, max_lines;
+};
+
+/* One line of output. */
+struct script_sample {
+	const struct rvt_lane *lane;
+	const char *event;
+	const char *flags;
+	uint64_t ip;
+	uint64_t addr;		/* of a branch: where it goes */
+	bool has_addr;
+	uint64_t period;
+	const uint8_t *code;	/* of the instruction; NULL: not at hand */
+	unsigned int len;
+	struct rvt_callstack *stack;	/* may be NULL */
+	unsigned int depth;	/* for callindent */
 };
 
 /* script-fields.c: parses "comm,ip" or "+insn,-dso". 0 or -EINVAL after a message. */
 int script_parse_fields(const char *text, unsigned int *fields);
+/* Whether --symbols and --dsos let @addr through. */
+bool script_wants(struct script *script, const struct rvt_lane *lane, uint64_t addr);
+/* True when s still has events to leave out; counts. */
+bool script_skips(struct script *script);
 
-/* script-print.c: each prints one line. */
-void print_branch(struct script *script, const struct rvt_lane *lane, const char *flags,
-		  uint64_t from, uint64_t to);
-void print_insn(struct script *script, const struct rvt_lane *lane, uint64_t pc,
-		const uint8_t *code, unsigned int len);
-void print_call(struct script *script, const struct rvt_lane *lane, const char *flags,
-		uint64_t from,
-		uint64_t to, unsigned int depth);
+/* script-print.c: each prints one sample. */
+void print_sample(struct script *script, const struct script_sample *sample);
+/* A call or return, its callee indented. */
+void print_call(struct script *script, const struct script_sample *sample);
 /* The rest of a sample: return addresses, one a line. */
 void print_callchain(struct script *script, const struct rvt_lane *lane, uint64_t ip,
 		     struct rvt_callstack *stack);
 void print_error(struct script *script, const struct rvt_lane *lane, const struct rvt_event *event);
+/* For -F ipc: @insns more ran. */
+void script_count(struct script *script, const struct rvt_lane *lane, uint64_t insns);
 
 /* script-raw.c: CPU TID PRV PC, as fast as it goes. */
 int raw_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n);

@@ -52,6 +52,11 @@ static const struct {
 	[RVT_INSN_EBREAK] = { TRANSFER_JUMP, "int" },
 };
 
+const char *transfer_flags(unsigned int iclass)
+{
+	return iclass < RVT_INSN_CLASSES ? class_kinds[iclass].flags : "";
+}
+
 static int compare_tids(const void *a, const void *b)
 {
 	const int32_t *x = a, *y = b;

@@ -137,7 +137,7 @@ static bool in_list(const int *list, int n, int value)
 	return !list;
 }
 
-static bool in_names(const char *names, const char *name)
+bool view_in_names(const char *names, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -159,7 +159,7 @@ bool view_wants(const struct view *view, const struct rvt_lane *lane)
 		return false;
 	return in_list(view->pids, view->n_pids, lane->task->pid) &&
 		in_list(view->tids, view->n_tids, lane->task->tid) &&
-		(!view->options.comms || in_names(view->options.comms, lane->task->comm));
+		(!view->options.comms || view_in_names(view->options.comms, lane->task->comm));
 }
 
 void view_warning(void *ctx, const char *text)

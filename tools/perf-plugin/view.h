@@ -51,6 +51,8 @@ void view_close(struct view *view);
 struct rvt_session *view_session(struct view *view);
 /* Whether the filters let this through. */
 bool view_wants(const struct view *view, const struct rvt_lane *lane);
+/* Whether @name is in the list "A,B,..."; it matches nothing but itself. */
+bool view_in_names(const char *names, const char *name);
 /* A struct rvt_session_sink.warning; @ctx is not used. */
 void view_warning(void *ctx, const char *text);
 /* After the run: losses, damage and missing files on stderr. -EBADMSG for a damaged recording. */
