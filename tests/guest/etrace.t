@@ -6,28 +6,94 @@
 
 all=sequential_jump,implicit_return,implicit_exception,branch_prediction,jump_target_cache
 
+# Where the driver finds the discovery attributes: registers, properties.
+discovery=registers
+
 # etrace DIALECT NAME OPTIONS: one recording, compared.
 etrace()
 {
 	local params=$TOP/tools/model/params/etrace-$1
 
-	hook_options="--params $params"
+	hook_options="--params $params --discovery $discovery"
 	guest "$1-$2" testing "etrace=$params,formats=etrace" "insmod rvtrace.ko || exit 1
 		seq 1 300 | awk '{ print (\$1 * 7919) % 100003, \"word\" \$1 }' > input
 		perf-rvtrace record -o perf.data -e 'rvtrace/$3/' -- sort input > sorted || exit 1
-		sort -c sorted && rmmod rvtrace"
+		sort -c sorted || exit 1
+		cd /sys/bus/rvtrace/devices/encoder-1 || exit 1
+		for a in discovery/*; do echo \"\${a##*/} = \$(cat \$a)\"; done > /mnt/share/attributes
+		cat params > /mnt/share/params; cd /
+		rmmod rvtrace"
 	ok $? "$1, $2: a program is recorded"
 	check "$1, $2: user and kernel flow equals the truth" \
 		equals_truth "$dir/share/perf.data" --min 100000
 	check "$1, $2: no rule of the control interface was broken" no_violations
 }
 
+# expect FILE LINE...: it has all of these lines.
+expect()
+{
+	local file=$1 line status=0
+
+	shift
+	for line; do
+		grep -qxF "$line" "$file" || { echo "no line \"$line\""; status=1; }
+	done
+	[ $status = 0 ] || cat "$file"
+	return $status
+}
+
+# exactly FILE LINE...: and no others.
+exactly()
+{
+	expect "$@" || return 1
+	[ "$(wc -l < "$1")" = $(($# - 1)) ] || { cat "$1"; return 1; }
+}
+
+# recorded: the recording carries the same.
+recorded()
+{
+	local section
+
+	section=$(grep -a -A 40 '^\[discovery 1\]' "$dir/share/perf.data" | sed -n '/^[a-z]/p; /^\[encoder/q')
+	[ "$(sort <<< "$section" | tr -d '\0')" = "$(sort "$dir/share/attributes")" ] || { echo "$section"; return 1; }
+}
+
 if [ $# -eq 3 ]; then
 	etrace "$@"
 	done_testing
 fi
+
+# What chapter 7 of each text says for an encoder like that of tools/model/params: attributes of
+# widths are less by one; what is not in that file has the text's default, or is the model's.
 etrace 2.0 all $all,context
+check "2.0: discovery registers in sysfs" exactly "$dir/share/attributes" \
+	'version = 0' 'minor_revision = 0' 'arch = 0' 'bpred_size = 9' 'cache_size = 6' \
+	'call_counter_size = 0' 'context_width = 31' 'time_width = 0' 'ecause_width = 5' \
+	'f0s_width = 1' 'iaddress_lsb = 0' 'iaddress_width = 63' 'nocontext = 0' 'notime = 1' \
+	'privilege_width = 1' 'return_stack_size = 5' 'sijump = 1' \
+	'comparators = 3' 'filters = 3' 'ecause_choice = 6' 'filter_context = 0' 'filter_time = 1' \
+	'filter_excint = 1' 'filter_privilege = 1' 'filter_tval = 0' 'filter_impdef = 0' \
+	'ctype_width = 1' 'ilastsize_width = 0' 'itype_width = 3' 'iretire_width = 6' 'retires = 0' \
+	'taken_branches = 0' 'impdef_width = 0'
+check "2.0: as decoder parameters" expect "$dir/share/params" 'protocol = etrace' 'dialect = 2.0' \
+	'bpred_size_p = 9' 'cache_size_p = 6' 'call_counter_size_p = 0' 'context_width_p = 32' \
+	'time_width_p = 1' 'ecause_width_p = 6' 'f0s_width_p = 1' 'iaddress_lsb_p = 1' \
+	'iaddress_width_p = 64' 'nocontext_p = 0' 'notime_p = 1' 'privilege_width_p = 2' \
+	'return_stack_size_p = 5' 'sijump_p = 1'
+check "2.0: in the recording" recorded
+discovery=properties
 etrace 0.029 all $all,context
+check "0.029: discovery properties in sysfs, and the draft's defaults" exactly "$dir/share/attributes" \
+	'version = 0' 'minor_revision = 0' 'arch = 0' 'bpred_size = 9' 'cache_size = 6' \
+	'call_counter_size = 0' 'context_width = 31' 'ecause_width = 5' 'f0s_width = 1' \
+	'iaddress_lsb = 0' 'iaddress_width = 63' 'nocontext = 0' 'privilege_width = 2' \
+	'return_stack_size = 5' 'sijump = 1' \
+	'comparators = 0' 'filters = 0' 'ecause_choice = 5' 'filter_context = 1' 'filter_ecause = 1' \
+	'filter_interrupt = 1' 'filter_privilege = 1' 'filter_tval = 1' 'filter_impdef = 0' \
+	'ctype_width = 1' 'ilastsize_width = 0' 'itype_width = 4' 'iretire_width = 2' 'ntkn_width = 0' \
+	'retires = 0' 'taken_branches = 0' 'impdef_width = 0'
+check "0.029: in the recording" recorded
+discovery=registers
 # Each mode by itself takes minutes: make check-long
 [ -n "${RVT_LONG:-}" ] || done_testing
 etrace 2.0 base ''

@@ -293,6 +293,13 @@ __attribute__((format(printf, 2, 3))) void violation(const struct component *c, 
 
 /* Makes the components that args.topology names, for @n harts. Returns 0 or -errno. */
 int topology_build(unsigned int n);
+/*
+ * The discovery registers of E-Trace encoders, which say what model.etrace says: plain memory, a
+ * block of its own for each hart. Returns 0 or -EINVAL after a message on stderr.
+ */
+#define DISCOVERY(hart)	(0x30000u + 0x80u * (hart))
+#define MODEL_FORMAT_ETRACE (1u << 0)
+int discovery_build(unsigned int n);
 /* A message on to what @c feeds: 0, or -ENOSPC when nothing enabled took it. */
 int part_pass(struct component *c, const uint8_t *bytes, size_t len);
 bool part_has_room(const struct component *c);

@@ -24,6 +24,30 @@ static void show(const char *title, const char *dir, const char *file)
 	free(text);
 }
 
+/* Discovery attributes of an E-Trace encoder, "name value ..." in one line. */
+static void show_discovery(const char *dir)
+{
+	char *group, *value;
+	struct dirent **names;
+	int n;
+
+	if (asprintf(&group, "%s/discovery", dir) < 0)
+		return;
+	n = scandir(group, &names, NULL, alphasort);
+	for (int i = 0; i < n; i++) {
+		value = names[i]->d_name[0] == '.' ? NULL :
+			read_text("%s/%s", group, names[i]->d_name);
+		if (value)
+			printf(INDENT "%-22s %s %s\n", i == 2 ? "discovery" : "", names[i]->d_name,
+			       value);
+		free(value);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	free(group);
+}
+
 static void show_component(const char *dir)
 {
 	static const char *const files[] = { "cpu", "version", "protocol", "protocol_version",
@@ -34,6 +58,7 @@ static void show_component(const char *dir)
 	printf("%s\n", strrchr(dir, '/') + 1);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		show(files[i], dir, files[i]);
+	show_discovery(dir);
 }
 
 static void show_caps(void)

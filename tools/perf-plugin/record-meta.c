@@ -162,9 +162,38 @@ static void put_value(FILE *out, const char *dir, const char *file, const char *
 	free(text);
 }
 
+/* The event may ask for another than the encoder's default format (trTeFormat + 1). */
+static char *read_params(const struct recorder *rec, const char *dir)
+{
+	static const char *const files[] = { "params", "params_etrace", "params_ntrace" };
+	uint64_t format = term_value(rec, "format");
+
+	return format < 3 ? read_text("%s/%s", dir, files[format]) : NULL;
+}
+
+/* Discovery attributes of E-Trace: what decoders need of them is in the parameters as well. */
+static void put_discovery(FILE *out, const char *dir)
+{
+	char *pattern;
+	glob_t found;
+
+	if (asprintf(&pattern, "%s/discovery/*", dir) < 0)
+		return;
+	if (!glob(pattern, 0, NULL, &found)) {
+		fprintf(out, "\n[discovery %s]\n", strrchr(dir, '-') + 1);
+		for (size_t i = 0; i < found.gl_pathc; i++) {
+			const char *name = strrchr(found.gl_pathv[i], '/') + 1;
+
+			put_value(out, dir, found.gl_pathv[i] + strlen(dir) + 1, name);
+		}
+		globfree(&found);
+	}
+	free(pattern);
+}
+
 static int put_encoder(const struct recorder *rec, FILE *out, const char *dir)
 {
-	char *text = read_text("%s/params", dir), *error = NULL;
+	char *text = read_params(rec, dir), *error = NULL;
 	struct rvt_params params;
 	int err = 0;
 
@@ -186,6 +215,7 @@ static int put_encoder(const struct recorder *rec, FILE *out, const char *dir)
 	}
 	if (!err && text)
 		fprintf(out, "%s\n", text);
+	put_discovery(out, dir);
 	free(text);
 	return err;
 }

@@ -144,5 +144,5 @@ int rvtrace_encoder_probe(struct rvtrace_component *comp)
 		return ret;
 	rvtrace_filter_probe(enc);
 	rvtrace_ts_probe(comp);
-	return 0;
+	return rvtrace_discovery_probe(enc);
 }

@@ -115,28 +115,49 @@ static ssize_t features_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(features);
 
-/* What holds with no option in force; "timestamp" says in which form they come when asked for. */
-static ssize_t params_show(struct device *dev, struct device_attribute *attr, char *buf)
+/*
+ * What holds with no option in force; "timestamp" says in which form they come when asked for. What
+ * firmware says is last, for the last of equal keys counts.
+ */
+static ssize_t rvtrace_params_emit(struct rvtrace_encoder *enc, enum rvtrace_format format,
+				   char *buf)
 {
-	struct rvtrace_encoder *enc = dev_to_encoder(dev);
 	const char *params;
 	ssize_t len;
 
-	len = sysfs_emit(buf, "protocol = %s\nxlen = %d\n", rvtrace_format_name(enc->format),
+	len = sysfs_emit(buf, "protocol = %s\nxlen = %d\n", rvtrace_format_name(format),
 			 __riscv_xlen);
-	if (enc->format != RVTRACE_FORMAT_NTRACE) {
-		/* The sizes that E-Trace calls discovery attributes: no register has them. */
-		if (!device_property_read_string(dev->parent, "rvtrace,decoder-params", &params))
-			len += sysfs_emit_at(buf, len, "%s", params);
-		return len + sysfs_emit_at(buf, len, "srcid_bits = %u\n", enc->src_bits);
-	}
-	return len + sysfs_emit_at(buf, len,
-				   "dialect = 1.0\nmode = %s\nsrc_bits = %u\ntimestamp = %s\n",
-				   enc->caps[enc->format].modes & BIT(RVTRACE_MODE_OPTIMIZED) ?
-				   "htm" : "btm", enc->src_bits,
-				   enc->comp.ts.mode ? "delta" : "none");
+	if (format == RVTRACE_FORMAT_NTRACE)
+		return len + sysfs_emit_at(buf, len,
+					   "dialect = 1.0\nmode = %s\nsrc_bits = %u\ntimestamp = %s\n",
+					   enc->caps[format].modes & BIT(RVTRACE_MODE_OPTIMIZED) ?
+					   "htm" : "btm", enc->src_bits,
+					   enc->comp.ts.mode ? "delta" : "none");
+	len += rvtrace_discovery_emit(enc, buf, len);
+	if (!device_property_read_string(enc->comp.dev.parent, "rvtrace,decoder-params", &params))
+		len += sysfs_emit_at(buf, len, "%s", params);
+	return len + sysfs_emit_at(buf, len, "srcid_bits = %u\n", enc->src_bits);
+}
+
+static ssize_t params_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_encoder *enc = dev_to_encoder(dev);
+
+	return rvtrace_params_emit(enc, enc->format, buf);
 }
 static DEVICE_ATTR_RO(params);
+
+static ssize_t params_etrace_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return rvtrace_params_emit(dev_to_encoder(dev), RVTRACE_FORMAT_ETRACE, buf);
+}
+static DEVICE_ATTR_RO(params_etrace);
+
+static ssize_t params_ntrace_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return rvtrace_params_emit(dev_to_encoder(dev), RVTRACE_FORMAT_NTRACE, buf);
+}
+static DEVICE_ATTR_RO(params_ntrace);
 
 #define RVTRACE_TRIGGER_ATTR(_name)							\
 static ssize_t _name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
@@ -162,19 +183,35 @@ static struct attribute *rvtrace_encoder_attrs[] = {
 	&dev_attr_src_bits.attr,
 	&dev_attr_features.attr,
 	&dev_attr_params.attr,
+	&dev_attr_params_etrace.attr,
+	&dev_attr_params_ntrace.attr,
 	&dev_attr_trig_dbg.attr,
 	&dev_attr_trig_ext_in.attr,
 	&dev_attr_trig_ext_out.attr,
 	NULL
 };
 
+/* Parameters of a format that the encoder has */
+static umode_t rvtrace_encoder_visible(struct kobject *kobj, struct attribute *attr, int i)
+{
+	struct rvtrace_encoder *enc = dev_to_encoder(kobj_to_dev(kobj));
+
+	if (attr == &dev_attr_params_etrace.attr)
+		return enc->formats & BIT(RVTRACE_FORMAT_ETRACE) ? attr->mode : 0;
+	if (attr == &dev_attr_params_ntrace.attr)
+		return enc->formats & BIT(RVTRACE_FORMAT_NTRACE) ? attr->mode : 0;
+	return attr->mode;
+}
+
 static const struct attribute_group rvtrace_encoder_group = {
 	.attrs = rvtrace_encoder_attrs,
+	.is_visible = rvtrace_encoder_visible,
 };
 
 const struct attribute_group *rvtrace_encoder_groups[] = {
 	&rvtrace_component_group,
 	&rvtrace_encoder_group,
+	&rvtrace_discovery_group,
 	&rvtrace_ts_group,
 	NULL
 };

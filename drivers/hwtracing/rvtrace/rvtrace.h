@@ -218,6 +218,27 @@ enum rvtrace_format {
 	RVTRACE_FORMATS
 };
 
+/* What E-Trace is like on the wire; names are in rvtrace-discovery.c */
+enum rvtrace_dialect {
+	RVTRACE_DIALECT_0_029,
+	RVTRACE_DIALECT_2_0,
+	RVTRACE_DIALECT_2_0_5,
+	RVTRACE_DIALECTS
+};
+
+/* Discovery attributes of all dialects */
+#define RVTRACE_ATTRIBUTES			36
+
+/**
+ * struct rvtrace_discovery - what an E-Trace encoder says of itself
+ * @dialect:	version of the specification
+ * @values:	discovery attributes in the order of the sysfs group
+ */
+struct rvtrace_discovery {
+	enum rvtrace_dialect dialect;
+	u32 values[RVTRACE_ATTRIBUTES];
+};
+
 struct rvtrace_component;
 struct rvtrace_cpu;
 
@@ -360,6 +381,7 @@ struct rvtrace_program {
  * @formats:		bit per value of trTeFormat
  * @format:		the format that is used when the user does not care
  * @caps:		what it takes, by format
+ * @discovery:		what it says of itself, if it has E-Trace
  * @shares:		it can reach a funnel, so its trace must carry SRC
  * @src_id:		what trTeSrcID is set to
  * @src_bits:		width of SRC in the trace, 0 when there is none
@@ -384,6 +406,7 @@ struct rvtrace_encoder {
 	u8 formats;
 	enum rvtrace_format format;
 	struct rvtrace_caps caps[RVTRACE_FORMATS];
+	struct rvtrace_discovery discovery;
 	bool shares;
 	u16 src_id;
 	u8 src_bits;
@@ -685,6 +708,11 @@ bool rvtrace_funnel_open(struct rvtrace_component *comp, unsigned int port);
 
 /* rvtrace-timestamp.c */
 extern const struct attribute_group rvtrace_ts_group;
+
+/* rvtrace-discovery.c */
+extern const struct attribute_group rvtrace_discovery_group;
+int rvtrace_discovery_probe(struct rvtrace_encoder *enc);
+ssize_t rvtrace_discovery_emit(const struct rvtrace_encoder *enc, char *buf, ssize_t len);
 void rvtrace_ts_probe(struct rvtrace_component *comp);
 void rvtrace_ts_set(struct rvtrace_component *comp, bool on);
 
