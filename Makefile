@@ -74,6 +74,9 @@ $(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS_asan) -o $@ $^ $(LIBS) $(LIBS_asan) -lcmocka
 
+# It runs programs and asks the model what their instructions are.
+$(B)/host/rvt-etrace-size: $(B)/host/tools/model/itype.o
+$(B)/host/rvt-etrace-size: LIBS += $(LIBS_host)
 $(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(B)/host/librvtrace.a
 	$(CC) -o $@ $^ $(LIBS)
 

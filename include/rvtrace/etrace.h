@@ -119,7 +119,11 @@ struct rvt_etrace_encoder_config {
 	void *ctx;
 };
 
-/* Returns 0, -EINVAL (a value out of its range), -ENOMEM. */
+/*
+ * Returns 0, -ENOMEM, -EINVAL: a value out of its range, or one that no support packet can say (an
+ * option that ioptions does not list; 2.0.5: sizes above those of its fields, a time width that is no
+ * multiple of 16).
+ */
 int rvt_etrace_encoder_create(const struct rvt_etrace_encoder_config *config,
 			      struct rvt_etrace_encoder **enc);
 void rvt_etrace_encoder_destroy(struct rvt_etrace_encoder *enc);

@@ -85,6 +85,8 @@ struct rvt_params {
 	unsigned int type_instruction;	/* type of te_inst packets; not given: 2 if type_bits >= 2 */
 	unsigned int support_time_bits;	/* of time_width in the 2.0.5 support packet: 2, later 3 */
 	unsigned int return_stack_depth; /* entries; 0: what the sizes above say */
+	/* A count of predicted branches above this is taken for damage; 0: none is. */
+	unsigned int branch_count_limit;
 	enum rvt_jump_cache_index jump_cache_index;
 	enum rvt_jump_cache_returns jump_cache_returns;
 	struct rvt_trap_vectors vectors;

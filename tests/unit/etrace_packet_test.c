@@ -428,6 +428,61 @@ static void test_bad(void **state)
 	assert_int_equal(rvt_etrace_codec_init(&codec, &params), -EINVAL);
 }
 
+/* ---- what an encoder cannot say in its support packets it does not do ---- */
+
+static int nowhere(void *ctx, const uint8_t *bytes, size_t len)
+{
+	(void)ctx, (void)bytes, (void)len;
+	return 0;
+}
+
+static int create_encoder(enum rvt_dialect dialect, const char *text)
+{
+	struct rvt_params params;
+	struct rvt_etrace_encoder_config config = { .params = &params, .emit = nowhere };
+	struct rvt_etrace_encoder *enc;
+	char *error;
+	int ret;
+
+	rvt_params_init(&params, RVT_PROTOCOL_ETRACE, dialect);
+	assert_int_equal(rvt_params_parse(&params, "test", text, strlen(text), &error), 0);
+	ret = rvt_etrace_encoder_create(&config, &enc);
+	rvt_etrace_encoder_destroy(enc);
+	return ret;
+}
+
+static void test_encoder_limits(void **state)
+{
+	static const struct {
+		const char *largest, *too_large;
+	} sizes[] = {
+		{ "f0s_width_p = 3", "f0s_width_p = 4" },
+		{ "return_stack_size_p = 7", "return_stack_size_p = 8" },
+		{ "call_counter_size_p = 15", "call_counter_size_p = 16" },
+		{ "bpred_size_p = 7", "bpred_size_p = 8" },
+		{ "cache_size_p = 7", "cache_size_p = 8" },
+		{ "notime_p = 0\ntime_width_p = 64", "notime_p = 0\ntime_width_p = 40" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		assert_int_equal(create_encoder(RVT_DIALECT_ETRACE_2_0_5, sizes[i].largest), 0);
+		assert_int_equal(create_encoder(RVT_DIALECT_ETRACE_2_0_5, sizes[i].too_large),
+				 -EINVAL);
+		assert_int_equal(create_encoder(RVT_DIALECT_ETRACE_2_0, sizes[i].too_large), 0);
+	}
+	assert_int_equal(create_encoder(RVT_DIALECT_ETRACE_2_0, "options = full_address"), 0);
+	assert_int_equal(create_encoder(RVT_DIALECT_ETRACE_2_0, "options = full_address\n"
+					"ioptions = -, full_address"), 0);
+	assert_int_equal(create_encoder(RVT_DIALECT_ETRACE_2_0, "options = full_address\n"
+					"ioptions = -, implicit_return"), -EINVAL);
+	/* a predictor or a cache of no size */
+	assert_int_equal(create_encoder(RVT_DIALECT_ETRACE_0_029, "options = branch_prediction"),
+			 -EINVAL);
+	assert_int_equal(create_encoder(RVT_DIALECT_ETRACE_0_029, "options = jump_target_cache"),
+			 -EINVAL);
+}
+
 /* ---- any values of any packet, in any framing, survive ---- */
 
 static uint64_t random_bits(unsigned int bits)
@@ -570,6 +625,7 @@ int main(void)
 		cmocka_unit_test(test_support),
 		cmocka_unit_test(test_encapsulation),
 		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_encoder_limits),
 		cmocka_unit_test(test_round_trip),
 	};
 

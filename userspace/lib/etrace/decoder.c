@@ -252,6 +252,14 @@ static int on_map(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *m
 	return 0;
 }
 
+/* A damaged count would be followed round and round for minutes. */
+static bool count_possible(const struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
+{
+	unsigned int limit = dec->codec.params.branch_count_limit;
+
+	return !limit || msg->field[RVT_ETRACE_F_BRANCH_COUNT] + 31 <= limit;
+}
+
 static int on_count(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
 {
 	struct path path = dec->carried;
@@ -402,6 +410,11 @@ static int on_flow(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *
 			return ret;
 		if (ret == RVT_ETRACE_NOWHERE)
 			return rvt_etrace_decoder_fail(dec, &failure);
+	}
+	if (rvt_etrace_has(msg, RVT_ETRACE_F_BRANCH_COUNT) && !count_possible(dec, msg)) {
+		dec->stats->errors++;
+		return rvt_etrace_decoder_gap(dec, RVT_REASON_BAD_FLOW,
+					      "branch count above the parameter branch_count_limit");
 	}
 	switch (msg->kind) {
 	case RVT_ETRACE_BRANCH_MAP:

@@ -29,6 +29,26 @@ static bool options_fit(const struct rvt_params *p)
 	return !predict || !cache || p->f0s_width_p || p->dialect == RVT_DIALECT_ETRACE_0_029;
 }
 
+/* The standard support packet of 2.0.5 has 2, 3 or 4 bits for each size, and counts time by 16 bits. */
+static bool standard_support_fits(const struct rvt_params *p)
+{
+	return p->f0s_width_p <= 3 && p->return_stack_size_p <= 7 && p->call_counter_size_p <= 15 &&
+	       p->bpred_size_p <= 7 && p->cache_size_p <= 7 &&
+	       (p->notime_p || (p->time_width_p && p->time_width_p % 16 == 0));
+}
+
+/* Decoders must be able to read from a support packet what the encoder does. */
+static bool support_fits(const struct rvt_params *p)
+{
+	unsigned int known = 0;
+
+	if (p->dialect == RVT_DIALECT_ETRACE_2_0_5)
+		return standard_support_fits(p);
+	for (unsigned int i = 0; i < p->n_ioptions; i++)
+		known |= p->ioptions[i];
+	return !p->n_ioptions || !(p->options & ~known);
+}
+
 int rvt_etrace_encoder_create(const struct rvt_etrace_encoder_config *config,
 			      struct rvt_etrace_encoder **result)
 {
@@ -40,7 +60,7 @@ int rvt_etrace_encoder_create(const struct rvt_etrace_encoder_config *config,
 	if (!config->emit || config->sync_mode > 3 || config->sync_max > 15 || config->flow > 3 ||
 	    config->src >> p->srcid_bits)
 		return -EINVAL;
-	if (!options_fit(p))
+	if (!options_fit(p) || !support_fits(p))
 		return -EINVAL;
 	enc = calloc(1, sizeof(*enc));
 	if (!enc)

@@ -15,6 +15,9 @@
 #define ETRACE (1u << RVT_PROTOCOL_ETRACE)
 #define BOTH (NTRACE | ETRACE)
 
+/* Some milliseconds of a busy loop without interrupts; followed in less than a second. */
+#define BRANCH_COUNT_LIMIT (1u << 25)
+
 struct name {
 	const char *name;
 	unsigned int value;
@@ -148,6 +151,7 @@ static const struct key keys[] = {
 	NUMBER(type_instruction, 0, 255),
 	NUMBER(support_time_bits, 2, 3),
 	NUMBER(return_stack_depth, 0, 65536),
+	NUMBER(branch_count_limit, 0, 0xffffffff),
 	{ "jump_cache_index", KEY_NAME, ETRACE, FIELD(jump_cache_index),
 	  jump_cache_index_names, 0, 0 },
 	{ "jump_cache_returns", KEY_NAME, ETRACE, FIELD(jump_cache_returns),
@@ -179,6 +183,7 @@ void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol,
 	params->encoder_mode_bits = dialect == RVT_DIALECT_ETRACE_2_0_5 ? 2 : 1;
 	params->support_time_bits = 2;
 	params->jump_cache_returns = RVT_JUMP_CACHE_MISPREDICTED;
+	params->branch_count_limit = BRANCH_COUNT_LIMIT;
 }
 
 /* ---- parser ---- */
