@@ -49,6 +49,13 @@ void rvt_owner_destroy(struct rvt_owner *owner);
 int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
 /* What else @file has: code of the kernel and vdso, build ids. @file must outlive the owner. */
 int rvt_owner_add_file(struct rvt_owner *owner, struct rvt_perfdata *file);
+/*
+ * rvt_owner_set_clock - before rvt_owner_sort(), for the time stamps of jitdump files: how the `time`
+ * CSR, and CLOCK_MONOTONIC (perf's clock minus that, ns), relate to perf's clock. NULL: not known;
+ * code of such a file is there from when the program mapped it.
+ */
+void rvt_owner_set_clock(struct rvt_owner *owner, const struct rvt_record_time_conv *conv,
+			 const int64_t *monotonic_offset);
 /* After the last add, before the first cursor; looks for the files. 0 or -ENOMEM. */
 int rvt_owner_sort(struct rvt_owner *owner);
 /* The name that the recording has for the file that was found at @path; @path if none. */
@@ -64,6 +71,11 @@ const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner);
  */
 int rvt_owner_kernel(const struct rvt_owner *owner, struct rvt_image *image,
 		     struct rvt_space **kernel);
+/*
+ * rvt_owner_rewind - @kernel has the code as it was at the end of the recording, and gets that of the
+ * beginning (PERF_RECORD_TEXT_POKE); rvt_owner_kernel() does it. 0 or -ENOMEM.
+ */
+int rvt_owner_rewind(const struct rvt_owner *owner, struct rvt_space *kernel);
 /*
  * rvt_cursor_create - a cursor before all events but those that describe the beginning. Its
  * spaces are made in @image, which must outlive it, with @kernel behind them. 0 or -ENOMEM.

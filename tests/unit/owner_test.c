@@ -248,6 +248,121 @@ static void short_records(void **state)
 	assert_int_equal(rvt_cursor_seek(f->cursor, 10), 0);
 }
 
+/* The code is that of the end; at each time it is what it was then, also when time goes back. */
+static void poked_code(void **state)
+{
+	static const uint8_t end_code[8] = { 1, 2, 3, 4, 0x13, 0, 0, 0 };
+	static const struct {
+		uint64_t addr;
+		uint16_t old_len, new_len;
+		uint8_t bytes[8];
+	} pokes[2] = {
+		{ ADDR + 4, 4, 4, { 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88 } },
+		{ ADDR + 4, 4, 4, { 0x55, 0x66, 0x77, 0x88, 0x13, 0, 0, 0 } },
+	};
+	struct fixture *f = *state;
+	struct rvt_cursor *late;
+	struct rvt_space *kernel;
+	const uint8_t *bytes;
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t buffer[8];
+		struct perf_event_header *header = (void *)buffer;
+		const struct rvt_perfdata_record record = { .type = PERF_RECORD_TEXT_POKE,
+			.header = header, .time_valid = true, .time = 100 + 100 * i,
+			.body_len = 20 };
+
+		memcpy(header + 1, &pokes[i], 20);
+		assert_int_equal(rvt_owner_add(f->owner, &record), 0);
+	}
+	assert_int_equal(rvt_owner_sort(f->owner), 0);
+	assert_int_equal(rvt_space_create(f->image, NULL, &kernel), 0);
+	assert_int_equal(rvt_space_map_bytes(kernel, ADDR, end_code, 8, "[kernel.kallsyms]"), 0);
+	assert_int_equal(rvt_owner_rewind(f->owner, kernel), 0);
+	assert_int_equal(rvt_cursor_create(f->owner, f->image, kernel, &f->cursor), 0);
+	assert_true(rvt_space_find(kernel, ADDR + 4, &bytes) >= 4);
+	assert_int_equal(*bytes, 0x11);
+	assert_true(rvt_cursor_seek(f->cursor, 150) > 0);
+	assert_true(rvt_space_find(kernel, ADDR + 4, &bytes) >= 4);
+	assert_int_equal(*bytes, 0x55);
+	assert_true(rvt_cursor_seek(f->cursor, 250) > 0);
+	assert_true(rvt_space_find(kernel, ADDR + 4, &bytes) >= 4);
+	assert_int_equal(*bytes, 0x13);
+	/* what is beside it was never touched */
+	assert_true(rvt_space_find(kernel, ADDR, &bytes) >= 4);
+	assert_int_equal(bytes[3], 4);
+	/* a second buffer begins at the beginning */
+	assert_int_equal(rvt_cursor_create(f->owner, f->image, kernel, &late), 0);
+	assert_true(rvt_space_find(kernel, ADDR + 4, &bytes) >= 4);
+	assert_int_equal(*bytes, 0x11);
+	rvt_cursor_destroy(late);
+}
+
+/* Code that replaces other code at its address; the times are those of CLOCK_MONOTONIC. */
+static void jitted_code(void **state)
+{
+	const struct {
+		uint32_t magic, version, size, machine, reserved, pid;
+		uint64_t time, flags;
+	} header = { 0x4a695444, 1, 40, 243, 0, 10, 0, 0 };
+	const struct {
+		uint32_t id, size;
+		uint64_t time;
+		uint32_t pid, tid;
+		uint64_t vma, addr, len, index;
+		char name[4];
+		uint8_t code[4];
+	} loads[3] = {
+		{ 0, 64, 1100, 10, 10, ADDR, ADDR, 4, 0, "one", { 0x13, 0x05, 0x15, 0 } },
+		{ 0, 64, 1200, 10, 10, ADDR, ADDR, 4, 1, "two", { 0x67, 0x80, 0, 0 } },
+		/* longer than what is left of the file */
+		{ 0, 64, 1250, 10, 10, ADDR, ADDR, 400, 1, "bad", { 0 } },
+	};
+	const int64_t offset = -1000;
+	struct fixture *f = *state;
+	struct rvt_location location;
+	char dir[] = "/tmp/rvtrace-jit-XXXXXX", path[64];
+	FILE *out;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/jit-10.dump", dir);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	assert_int_equal(fwrite(&header, sizeof(header), 1, out), 1);
+	assert_int_equal(fwrite(loads, sizeof(*loads), 3, out), 3);
+	fclose(out);
+	add_comm(f, 0, 10, 10, false, "jit");
+	add(f, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 50, -1,
+	    (uint32_t[]){ 10, 10, 0x90000, 0, LEN, 0, 0, 0, 0, 0, 0, 0, 0, 0, PROT_EXEC, 0 }, 16,
+	    path);
+	rvt_owner_set_clock(f->owner, NULL, &offset);
+	start(f);
+	unlink(path);
+	rmdir(dir);
+	assert_int_equal(byte_of(task_at(f, 99, 10)), 0);
+	assert_int_equal(byte_of(task_at(f, 100, 10)), 0x13);
+	assert_int_equal(byte_of(task_at(f, 1000, 10)), 0x67);
+	assert_int_equal(rvt_space_locate(task_at(f, 1000, 10)->space, ADDR, &location), 0);
+	assert_string_equal(location.path, "[jit]two");
+}
+
+/* The recorder names the command before its exec; that is no life before it. */
+static void named_before_exec(void **state)
+{
+	struct fixture *f = *state;
+
+	add_comm(f, 0, 10, 10, false, "perf-exec");
+	add_comm(f, 100, 10, 10, true, "program");
+	add_comm(f, 0, 20, 20, false, "shell");
+	add_mmap(f, 0, 20, PROT_EXEC, f->old);
+	add_comm(f, 200, 20, 20, true, "other");
+	start(f);
+	assert_string_equal(task_at(f, 0, 10)->comm, "perf-exec");
+	assert_int_equal(task_at(f, 0, 10)->pid, 10);
+	assert_true(rvt_cursor_next_exec(f->cursor, 10, 1000) == UINT64_MAX);
+	assert_int_equal(rvt_cursor_next_exec(f->cursor, 20, 1000), 200);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +372,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_runs, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_missing, setup, teardown),
 		cmocka_unit_test_setup_teardown(short_records, setup, teardown),
+		cmocka_unit_test_setup_teardown(poked_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(jitted_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(named_before_exec, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@ struct inject {
 	struct view *view;
 	struct rvt_perfdata_writer *out;
 	struct branches *branches;	/* NULL: not wanted */
+	struct added *added;	/* samples of other events; NULL: they stay as they are */
 	struct itrace_clock *clocks;	/* by cpu */
 	uint64_t skipped;
 	uint64_t errors, samples;
@@ -32,69 +33,29 @@ struct inject {
 
 /* ---- samples ---- */
 
-struct sample {
-	uint64_t words[4400];	/* the longest call chain and branch stack fit */
-	size_t n;
-};
-
-static void add(struct sample *sample, uint64_t word)
-{
-	sample->words[sample->n++] = word;
-}
-
-/* Return addresses, innermost first, with a marker wherever kernel and user change. */
-static void add_callchain(struct sample *sample, const struct inject *inject, uint64_t ip,
-			  struct rvt_callstack *stack)
-{
-	size_t length_at = sample->n, frames = 0;
-	bool kernel = (int64_t)ip < 0;
-
-	add(sample, 0);
-	add(sample, kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
-	add(sample, ip);
-	for (struct rvt_frame *frame; frames + 1 < inject->itrace->callchain &&
-	     (frame = rvt_callstack_frame(stack, frames)); frames++) {
-		if (kernel && (int64_t)frame->back >= 0) {
-			kernel = false;
-			add(sample, PERF_CONTEXT_USER);
-		}
-		add(sample, frame->back);
-	}
-	sample->words[length_at] = sample->n - length_at - 1;
-}
-
-static void add_branches(struct sample *sample, const struct inject *inject,
-			 const struct rvt_lane *lane, size_t max)
-{
-	struct perf_branch_entry *entries = (void *)&sample->words[sample->n + 1];
-	size_t n = branches_get(inject->branches, lane, entries, max);
-
-	add(sample, n);
-	sample->n += n * (sizeof(*entries) / sizeof(uint64_t));
-}
-
 static int put_sample(struct inject *inject, const struct rvt_lane *lane, unsigned int event,
 		      uint64_t ip, uint64_t addr, uint64_t period, struct rvt_callstack *stack)
 {
 	uint32_t pid = lane->task ? lane->task->pid : -1, tid = lane->task ? lane->task->tid : -1;
 	struct perf_event_header *header;
-	struct sample sample = { .n = 1 };
+	struct inject_sample sample = { .n = 1 };
 
 	if (inject->skipped < inject->itrace->skip) {
 		inject->skipped++;
 		return 0;
 	}
-	add(&sample, FIRST_ID + event);
-	add(&sample, ip);
-	add(&sample, pid | (uint64_t)tid << 32);
-	add(&sample, lane->time);
-	add(&sample, addr);
-	add(&sample, (uint32_t)lane->cpu);
-	add(&sample, period);
+	inject_add(&sample, FIRST_ID + event);
+	inject_add(&sample, ip);
+	inject_add(&sample, pid | (uint64_t)tid << 32);
+	inject_add(&sample, lane->time);
+	inject_add(&sample, addr);
+	inject_add(&sample, (uint32_t)lane->cpu);
+	inject_add(&sample, period);
 	if (inject->itrace->callchain)
-		add_callchain(&sample, inject, ip, stack);
+		inject_add_callchain(&sample, ip, stack, inject->itrace->callchain);
 	if (inject->itrace->last_branches)
-		add_branches(&sample, inject, lane, inject->itrace->last_branches);
+		inject_add_branches(&sample, inject->branches, lane,
+				    inject->itrace->last_branches);
 	header = (struct perf_event_header *)sample.words;
 	*header = (struct perf_event_header){ PERF_RECORD_SAMPLE, (int64_t)ip < 0 ?
 		PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER, sample.n * sizeof(uint64_t) };
@@ -124,7 +85,10 @@ static int inject_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_
 	struct sample_context context = { inject, lane, stack };
 	int cpu = lane->cpu >= 0 && lane->cpu < MAX_CPUS ? lane->cpu : 0;
 
-	(void)last;
+	int err = inject->added ? added_line(inject->added, lane, first, last, stack) : 0;
+
+	if (err)
+		return err;
 	return itrace_sample(inject->itrace, &inject->clocks[cpu], lane, first, insns,
 			     put_instruction, &context);
 }
@@ -133,8 +97,10 @@ static int inject_transfer(void *ctx, struct rvt_lane *lane, const struct transf
 			   struct rvt_callstack *stack)
 {
 	struct inject *inject = ctx;
-	int err = inject->branches ? branches_add(inject->branches, lane, transfer) : 0;
+	int err = inject->added ? added_transfer(inject->added, lane, transfer, stack) : 0;
 
+	if (!err && inject->branches)
+		err = branches_add(inject->branches, lane, transfer);
 	if (err || transfer->kind == TRANSFER_START || transfer->kind == TRANSFER_STOP ||
 	    !itrace_wants(inject->itrace, transfer))
 		return err;
@@ -187,10 +153,13 @@ static int begin(struct inject *inject)
 	for (size_t i = 0; i < rvt_perfdata_n_events(in) && !err; i++) {
 		const struct rvt_perfdata_event *event = rvt_perfdata_event(in, i);
 
-		if (!is_trace_event(event))
-			err = rvt_perfdata_add_event(inject->out, &event->attr, event->name,
-						     event->ids,
-						     event->n_ids);
+		if (is_trace_event(event))
+			continue;
+		attr = event->attr;
+		if (inject->added)
+			added_attr(inject->added, &attr);
+		err = rvt_perfdata_add_event(inject->out, &attr, event->name, event->ids,
+					     event->n_ids);
 	}
 	return err ? err : rvt_perfdata_begin(inject->out, NULL);
 }
@@ -205,7 +174,8 @@ static int copy_sideband(struct inject *inject)
 	while (!err && rvt_perfdata_next(in, &pos, &record) > 0) {
 		if (record.type == RVT_RECORD_AUXTRACE || record.type == RVT_RECORD_AUXTRACE_INFO ||
 		    record.type == PERF_RECORD_AUX || record.type == PERF_RECORD_ITRACE_START ||
-		    (record.event && is_trace_event(record.event)))
+		    (record.event && is_trace_event(record.event)) ||
+		    (inject->added && added_takes(inject->added, &record)))
 			continue;
 		err = rvt_perfdata_write(inject->out, record.header, record.header->size);
 	}
@@ -242,13 +212,15 @@ static int decode(struct inject *inject)
 	transfers_sink(transfers, &sink);
 	err = rvt_session_run(view_session(inject->view), &sink);
 	transfers_destroy(transfers);
-	return err;
+	return err || !inject->added ? err : added_finish(inject->added);
 }
 
 static int write_all(struct inject *inject, const char *output)
 {
 	int err = rvt_perfdata_create(output, &inject->out);
 
+	if (inject->added)
+		added_output(inject->added, inject->out);
 	if (!err)
 		err = begin(inject);
 	if (!err)
@@ -269,17 +241,25 @@ int trace_inject(struct view *view, const struct itrace *itrace, const char *out
 	struct inject inject = { .itrace = itrace, .view = view };
 	unsigned int entries = itrace->last_branches > itrace->add_last_branches ?
 		itrace->last_branches : itrace->add_last_branches;
+	uint64_t samples;
 	int err;
 
 	inject.clocks = calloc(MAX_CPUS, sizeof(*inject.clocks));
 	if (entries)
 		inject.branches = branches_create(entries);
-	err = inject.clocks && (inject.branches || !entries) ? write_all(&inject, output) : -ENOMEM;
+	err = inject.clocks && (inject.branches || !entries) ? 0 : -ENOMEM;
+	if (!err && (itrace->add_callchain || itrace->add_last_branches))
+		err = added_create(rvt_session_file(view_session(view)), itrace, inject.branches,
+				   &inject.added);
+	if (!err)
+		err = write_all(&inject, output);
+	samples = inject.samples + (inject.added ? added_samples(inject.added) : 0);
+	added_destroy(inject.added);
 	branches_destroy(inject.branches);
 	free(inject.clocks);
 	if (err)
 		return cmd_error(err, "cannot write %s: %s", output, strerror(-err));
 	fprintf(stderr, "[ perf rvtrace inject: %llu samples in %s ]\n",
-		(unsigned long long)inject.samples, output);
+		(unsigned long long)samples, output);
 	return view_summary(view, inject.errors);
 }

@@ -1,12 +1,58 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* inject-trace.c: samples from the flow of trace encoders. */
+/* Between the files of `perf rvtrace inject` for the flow of trace encoders. */
 #ifndef PERF_RVTRACE_INJECT_H
 #define PERF_RVTRACE_INJECT_H
 
+#include "branches.h"
 #include "itrace.h"
 #include "view.h"
 
-/* Writes @output. Returns 0 or -errno after a message. */
+/* inject-trace.c: writes @output. Returns 0 or -errno after a message. */
 int trace_inject(struct view *view, const struct itrace *itrace, const char *output);
+
+/* ---- inject-sample.c: a PERF_RECORD_SAMPLE in the making ---- */
+
+struct inject_sample {
+	uint64_t words[8192];	/* a whole record; the first word is its header */
+	size_t n;
+};
+
+void inject_add(struct inject_sample *sample, uint64_t word);
+/*
+ * At most @max addresses: @ip and the return addresses of @stack (NULL: none), innermost first, with
+ * a marker wherever kernel and user change.
+ */
+void inject_add_callchain(struct inject_sample *sample, uint64_t ip, struct rvt_callstack *stack,
+			  unsigned int max);
+/* At most @max branches of the thread on the lane's cpu. */
+void inject_add_branches(struct inject_sample *sample, const struct branches *branches,
+			 const struct rvt_lane *lane, size_t max);
+
+/*
+ * ---- inject-add.c: call chains and branches for the samples of other events ----
+ *
+ * A sample was taken in an interrupt. The trace has that trap (or, without the kernel, the stop)
+ * with the sample's address as EPC; what was on the stack there belongs to the sample. Where there
+ * is none, the sample gets what the trace has when it passes the sample's time.
+ */
+struct added;
+
+/* Reads which samples there are. 0 or -ENOMEM. */
+int added_create(struct rvt_perfdata *file, const struct itrace *itrace,
+		 const struct branches *branches, struct added **added);
+void added_destroy(struct added *added);
+void added_output(struct added *added, struct rvt_perfdata_writer *out);
+/* The attributes of an event as its samples are written. */
+void added_attr(const struct added *added, struct perf_event_attr *attr);
+/* Whether @record is a sample that will be written with additions. */
+bool added_takes(const struct added *added, const struct rvt_perfdata_record *record);
+/* What the flow does: samples are written on the way. 0 or -errno. */
+int added_line(struct added *added, const struct rvt_lane *lane, uint64_t first, uint64_t last,
+	       struct rvt_callstack *stack);
+int added_transfer(struct added *added, const struct rvt_lane *lane,
+		   const struct transfer *transfer, struct rvt_callstack *stack);
+/* Writes what no flow came to. */
+int added_finish(struct added *added);
+uint64_t added_samples(const struct added *added);
 
 #endif

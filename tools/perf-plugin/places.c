@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <stdlib.h>
+#include <string.h>
 #include "places.h"
 
 #define SLOTS 16384
 #define UNKNOWN "[unknown]"
+#define JIT "[jit]"	/* and the name of a function: see rvt_symbols_find() */
 
 struct slot {
 	struct rvt_space *space;
@@ -43,7 +45,8 @@ static void look_up(struct places *places, struct rvt_space *space, uint64_t add
 			return;
 		location.path = "[kernel.kallsyms]";
 	}
-	place->dso = rvt_session_dso_name(places->session, location.path);
+	place->dso = strncmp(location.path, JIT, strlen(JIT)) ?
+		rvt_session_dso_name(places->session, location.path) : JIT;
 	if (rvt_symbols_address(rvt_session_symbols(places->session), &location, &place->vaddr,
 				&place->text_base))
 		place->path = location.path;

@@ -15,11 +15,6 @@
 #include "cmd.h"
 #include "record.h"
 
-struct code_list {
-	struct rvt_code *code;
-	size_t n;
-};
-
 /* Length of the kernel's code by /proc/iomem; 0 when that hides it. */
 static uint64_t code_bytes(void)
 {
@@ -230,6 +225,7 @@ void record_add_code(struct recorder *rec)
 	copy_vdso(&list);
 	if (!rec->trace_attr.exclude_kernel && !rec->options.no_code) {
 		copy_kernel(&list);
+		record_copy_bpf(&list);
 		add_kallsyms(rec);
 	}
 	if (list.n && !rvt_code_pack(list.code, list.n, &blob, &len)) {

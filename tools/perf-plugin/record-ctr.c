@@ -56,8 +56,9 @@ int record_ctr_period(struct recorder *rec)
 {
 	const struct record_options *options = &rec->options;
 
-	if (!rec->ctr && (options->period || options->frequency))
-		return cmd_error(-EINVAL, "-c and -F are for samples of " RECORD_CTR_PMU "; a trace has none");
+	if (!rec->ctr && !rec->n_extra && (options->period || options->frequency))
+		return cmd_error(-EINVAL, "-c and -F are for samples of " RECORD_CTR_PMU
+				 " and of other events (-e); a trace has none");
 	if (options->period && options->frequency)
 		return cmd_error(-EINVAL, "-c and -F do not go together");
 	if (!rec->ctr)

@@ -117,10 +117,9 @@ static int open_sideband(struct recorder *rec, pid_t tid, int cpu)
 	}
 }
 
-static int add_fd(struct recorder *rec, int fd, unsigned int ring, bool trace)
+static int add_fd(struct recorder *rec, int fd, unsigned int ring, bool trace, uint64_t **ids,
+		  size_t *n_ids)
 {
-	uint64_t **ids = trace ? &rec->trace_ids : &rec->side_ids;
-	size_t *n_ids = trace ? &rec->n_trace_ids : &rec->n_side_ids;
 	struct event_fd *fds = reallocarray(rec->fds, rec->n_fds + 1, sizeof(*fds));
 	uint64_t *grown, id;
 
@@ -174,7 +173,8 @@ static int open_into_ring(struct recorder *rec, unsigned int n, pid_t tid, bool 
 		return 0;	/* one of many threads ended meanwhile */
 	if (fd < 0)
 		return explain_open(rec, fd, tid, ring->cpu);
-	err = add_fd(rec, fd, n, trace);
+	err = add_fd(rec, fd, n, trace, trace ? &rec->trace_ids : &rec->side_ids,
+		     trace ? &rec->n_trace_ids : &rec->n_side_ids);
 	if (err)
 		return err;
 	if (ring->fd >= 0)
@@ -183,6 +183,28 @@ static int open_into_ring(struct recorder *rec, unsigned int n, pid_t tid, bool 
 	ring->fd = fd;
 	err = ring_map(ring, rec->options.data_bytes, trace ? rec->options.aux_bytes : 0);
 	return err ? explain_map(rec, ring, err) : 0;
+}
+
+/* Opens what is sampled beside the trace into ring @n, which is mapped already. */
+static int open_extra(struct recorder *rec, unsigned int n, pid_t tid)
+{
+	for (size_t i = 0; i < rec->n_extra; i++) {
+		struct extra_event *extra = &rec->extra[i];
+		int fd = perf_event_open(&extra->attr, tid, rec->rings[n].cpu), err;
+
+		if (fd == -ESRCH && rec->n_tids > 1)
+			return 0;
+		if (fd < 0)
+			return cmd_error(fd, "cannot open the event '%s' (thread %d, cpu %d): %s",
+					 extra->name, tid, rec->rings[n].cpu, strerror(-fd));
+		err = add_fd(rec, fd, n, false, &extra->ids, &extra->n_ids);
+		if (!err && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rec->rings[n].fd))
+			err = cmd_error(-errno, "cannot sample '%s' into the buffer of cpu %d: %s",
+					extra->name, rec->rings[n].cpu, strerror(errno));
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* The trace events of a ring come first: the AUX area belongs to the event that owns the ring. */
@@ -201,6 +223,8 @@ static int open_ring(struct recorder *rec, int cpu, const pid_t *tids, size_t n_
 		err = open_into_ring(rec, n, tids[i], true);
 	for (size_t i = 0; i < n_tids && !err; i++)
 		err = open_into_ring(rec, n, tids[i], false);
+	for (size_t i = 0; i < n_tids && !err && rings[n].fd >= 0; i++)
+		err = open_extra(rec, n, tids[i]);
 	if (!err && rings[n].fd < 0)
 		rec->n_rings--;	/* all its threads have ended */
 	if (!err && rings[n].fd >= 0 && rec->options.filter)
@@ -258,6 +282,7 @@ static void prepare_attrs(struct recorder *rec)
 	side->build_id = 1;
 	side->ksymbol = side->bpf_event = 1;
 	side->text_poke = !trace->exclude_kernel;
+	record_prepare_extra(rec);
 }
 
 int record_open(struct recorder *rec)
@@ -307,9 +332,10 @@ void record_close(struct recorder *rec)
 	free(rec->fds);
 	free(rec->trace_ids);
 	free(rec->side_ids);
-	rec->rings = NULL;
-	rec->fds = NULL;
-	rec->trace_ids = rec->side_ids = NULL;
+	for (size_t i = 0; i < rec->n_extra; i++) {
+		free(rec->extra[i].ids);
+		rec->extra[i].ids = NULL;
+	}
 	rec->rings = NULL;
 	rec->fds = NULL;
 	rec->trace_ids = rec->side_ids = NULL;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <rvtrace/params.h>
 #include "cmd.h"
@@ -14,6 +15,8 @@
 
 #define ENCODERS "/sys/bus/rvtrace/devices/encoder-*"
 #define COMPONENT "riscv,trace-component"
+/* PROC_PID_INIT_INO of linux/proc_ns.h */
+#define FIRST_PID_NAMESPACE "4026531836"
 
 static bool found_component;
 
@@ -220,6 +223,37 @@ static int put_encoder(const struct recorder *rec, FILE *out, const char *dir)
 	return err;
 }
 
+/* Inside a container the kernel names threads by other numbers than the trace does. */
+static bool in_first_pid_namespace(void)
+{
+	char name[64];
+	ssize_t len = readlink("/proc/self/ns/pid", name, sizeof(name) - 1);
+
+	if (len <= 0)
+		return true;
+	name[len] = 0;
+	return !strcmp(name, "pid:[" FIRST_PID_NAMESPACE "]");
+}
+
+/* JIT compilers stamp their dumps with CLOCK_MONOTONIC; perf's clock counts from elsewhere. */
+static void put_monotonic_offset(const struct recorder *rec, FILE *out)
+{
+#ifdef __riscv
+	struct rvt_record_time_conv conv;
+	struct timespec now;
+	uint64_t ticks;
+
+	if (!record_time_conv(rec, &conv))
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	__asm__ volatile("rdtime %0" : "=r" (ticks));
+	fprintf(out, "monotonic_offset = %lld\n", (long long)(rvt_time_to_perf(&conv, ticks) -
+		now.tv_sec * 1000000000ULL - now.tv_nsec));
+#else
+	(void)rec, (void)out;
+#endif
+}
+
 char *record_metadata(struct recorder *rec)
 {
 	char *text = NULL;
@@ -240,6 +274,9 @@ char *record_metadata(struct recorder *rec)
 	if (out) {
 		fprintf(out, "rvtrace 1\npmu_type = %u\nevent = %s\ntarget = %s\n", rec->pmu.type,
 			rec->options.event, rec->target == TARGET_SYSTEM ? "system" : "task");
+		if (!in_first_pid_namespace())
+			fputs("pid_namespace = other\n", out);
+		put_monotonic_offset(rec, out);
 		for (size_t i = 0; i < found.gl_pathc && !err; i++)
 			err = put_encoder(rec, out, found.gl_pathv[i]);
 		fclose(out);

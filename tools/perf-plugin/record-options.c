@@ -16,15 +16,16 @@ static const char help[] =
 "usage: perf rvtrace record [OPTIONS] [--] [COMMAND [ARGS]]\n"
 "Records control flow from the trace encoders of the harts into a perf.data file.\n\n"
 "  -e, --event EVENT     rvtrace/TERM=VALUE,.../MODIFIERS; terms: see\n"
-"                        /sys/bus/event_source/devices/rvtrace/format, modifiers: u, k, h\n"
+"                        /sys/bus/event_source/devices/rvtrace/format, modifiers: u, k, h;\n"
+"                        more -e: what is sampled besides: cpu-clock, cycles:u, ...\n"
 "  -a, --all-cpus        the whole system (until Ctrl-C, or while COMMAND runs)\n"
 "  -C, --cpu LIST        the same on some cpus: 0-3,5\n"
 "  -p, --pid PID,...     running processes with all their threads\n"
 "  -t, --tid TID,...     running threads\n"
 "      --per-thread      one buffer for each thread instead of one for each cpu\n"
 "  -i, --no-inherit      do not follow children and new threads\n"
-"  -c, --count N         riscv_ctr: a sample every N events of its trigger; -F, --freq N: N a "
-"second\n"
+"  -c, --count N         riscv_ctr and -e besides: a sample every N events; -F, --freq N:\n"
+"                        N a second\n"
 "  -m, --mmap-pages D,T  sizes of the buffers for sideband and trace: pages, or 64K, 4M ...\n"
 "      --filter FILTER   address filter: 'filter 0xSTART/0xSIZE[@FILE]', 'start 0xADDR@FILE', ...\n"
 "  -o, --output FILE     instead of perf.data\n"
@@ -99,6 +100,19 @@ invalid:
 			 "of pages (64) or bytes (64K, 4M)", text);
 }
 
+/* The event of the trace, or one of those that are sampled besides. */
+static int add_event(struct record_options *options, const char *event)
+{
+	if (!strncmp(event, RECORD_PMU, strlen(RECORD_PMU)) || record_is_ctr(event)) {
+		options->event = event;
+		return 0;
+	}
+	if (options->n_extra == RECORD_MAX_EXTRA)
+		return cmd_error(-EINVAL, "at most %d events beside the trace", RECORD_MAX_EXTRA);
+	options->extra[options->n_extra++] = event;
+	return 0;
+}
+
 int record_parse_options(struct record_options *options, int argc, char **argv)
 {
 	int c, err = 0;
@@ -107,7 +121,7 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qh", long_options,
 					NULL)) >= 0) {
 		switch (c) {
-		case 'e': options->event = optarg; break;
+		case 'e': err = add_event(options, optarg); break;
 		case 'a': options->system_wide = true; break;
 		case 'C': options->cpu_list = optarg; break;
 		case 'p': options->pids = optarg; break;
@@ -272,6 +286,8 @@ int record_parse_event(struct recorder *rec, bool *modified)
 		rec->trace_attr.exclude_hv = 1;
 	else if (!rec->trace_attr.exclude_hv && pmu_term(&rec->pmu, "machine"))
 		pmu_set(pmu_term(&rec->pmu, "machine"), 1, &rec->trace_attr);
+	if (record_parse_extra(rec))
+		return -EINVAL;
 	return record_ctr_period(rec);
 }
 

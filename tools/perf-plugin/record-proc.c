@@ -237,8 +237,9 @@ int record_synthesize_tasks(struct recorder *rec)
 	int err = 0;
 	DIR *dir;
 
+	/* It begins with an exec: the kernel reports everything but who it was until then. */
 	if (rec->target == TARGET_COMMAND)
-		return 0;	/* begins with an exec: the kernel reports everything */
+		return rec->n_tids ? put_comm(rec, rec->tids[0], rec->tids[0], RECORD_CHILD_NAME) : 0;
 	if (rec->target == TARGET_TASKS) {
 		for (size_t i = 0; i < rec->n_tids && !err; i++) {
 			pid_t pid = thread_group(rec->tids[i]);

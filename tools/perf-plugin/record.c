@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cmd.h"
@@ -69,6 +70,7 @@ static int prepare_child(struct child *child, char **command, const sigset_t *ma
 		close(go[1]);
 		if (read(go[0], &byte, 1) != 1)
 			_exit(STATUS_NOT_FOUND);
+		prctl(PR_SET_NAME, RECORD_CHILD_NAME);
 		sigprocmask(SIG_SETMASK, mask, NULL);
 		execvp(command[0], command);
 		err = errno;
@@ -155,8 +157,7 @@ static int run_loop(struct recorder *rec, struct child *child, const sigset_t *u
 	return err;
 }
 
-/* How the time CSR relates to perf's clock, as the kernel publishes it in the rings. */
-static int put_time_conv(struct recorder *rec)
+bool record_time_conv(const struct recorder *rec, struct rvt_record_time_conv *result)
 {
 	const struct perf_event_mmap_page *page = rec->rings[0].page;
 	struct rvt_record_time_conv conv = {
@@ -179,7 +180,16 @@ static int put_time_conv(struct recorder *rec)
 		}
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	} while (lock & 1 || __atomic_load_n(&page->lock, __ATOMIC_RELAXED) != lock);
-	if (!conv.cap_user_time_zero) {
+	*result = conv;
+	return conv.cap_user_time_zero;
+}
+
+/* How the time CSR relates to perf's clock, as the kernel publishes it in the rings. */
+static int put_time_conv(struct recorder *rec)
+{
+	struct rvt_record_time_conv conv;
+
+	if (!record_time_conv(rec, &conv)) {
 		cmd_warning("this kernel does not say how its clock relates to the trace's time "
 			    "stamps; "
 			    "mappings are placed by trace buffer instead");
@@ -205,6 +215,9 @@ static int begin_file(struct recorder *rec)
 	if (!err)
 		err = rvt_perfdata_add_event(rec->writer, &rec->side_attr, "dummy:u", rec->side_ids,
 					     rec->n_side_ids);
+	for (size_t i = 0; i < rec->n_extra && !err; i++)
+		err = rvt_perfdata_add_event(rec->writer, &rec->extra[i].attr, rec->extra[i].name,
+					     rec->extra[i].ids, rec->extra[i].n_ids);
 	if (!err)
 		err = rvt_perfdata_begin(rec->writer, meta);
 	free(meta);

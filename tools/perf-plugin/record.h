@@ -16,16 +16,21 @@
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 	 PERF_SAMPLE_CPU)
 
+#define RECORD_MAX_EXTRA 8
+#define RECORD_CHILD_NAME "perf-exec"	/* of a command before its exec; as perf has it */
+
 enum record_target { TARGET_SYSTEM, TARGET_COMMAND, TARGET_TASKS };
 
 struct record_options {
 	const char *output;
 	const char *event;
 	const char *filter;
+	const char *extra[RECORD_MAX_EXTRA];	/* -e of other than trace events */
+	size_t n_extra;
 	const char *cpu_list;	/* -C */
 	const char *pids, *tids;	/* -p, -t */
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
-	uint64_t period, frequency;	/* of CTR samples; 0: not given */
+	uint64_t period, frequency;	/* of CTR samples and extra events; 0: not given */
 	uint64_t data_bytes, aux_bytes;	/* of each ring; 0: default */
 	char **command;		/* NULL-terminated; NULL: none */
 };
@@ -43,6 +48,14 @@ struct ring {
 	unsigned int enable_rounds;	/* so many times its trace events are still to be enabled */
 };
 
+/* An event that is sampled beside the trace. */
+struct extra_event {
+	const char *name;
+	struct perf_event_attr attr;
+	uint64_t *ids;
+	size_t n_ids;
+};
+
 struct event_fd {
 	int fd;
 	unsigned int ring;
@@ -56,6 +69,8 @@ struct recorder {
 	const char *pmu_name;
 	struct pmu pmu;
 	struct perf_event_attr trace_attr, side_attr;
+	struct extra_event extra[RECORD_MAX_EXTRA];
+	size_t n_extra;
 	int *encoder_cpus, *online_cpus, *trace_cpus;
 	int n_encoder_cpus, n_online_cpus, n_trace_cpus;
 	pid_t *tids;		/* TARGET_TASKS, TARGET_COMMAND */
@@ -76,6 +91,14 @@ int record_parse_options(struct record_options *options, int argc, char **argv);
 int record_parse_event(struct recorder *rec, bool *modified);
 int record_choose_cpus(struct recorder *rec);
 int record_choose_tasks(struct recorder *rec);
+
+/* record.c: how the `time` CSR relates to perf's clock. False: the kernel does not say. */
+bool record_time_conv(const struct recorder *rec, struct rvt_record_time_conv *conv);
+
+/* record-extra.c: what is sampled beside the trace. 0, or -EINVAL after a message. */
+int record_parse_extra(struct recorder *rec);
+/* After .trace_attr is complete. */
+void record_prepare_extra(struct recorder *rec);
 
 /* record-events.c: opens every event and maps every ring. 0, or -errno after a message. */
 int record_open(struct recorder *rec);
@@ -116,6 +139,14 @@ int record_ctr_period(struct recorder *rec);
 /* The metadata text, malloc'd, or NULL. */
 char *record_ctr_metadata(const struct recorder *rec);
 void record_explain_missing_ctr(void);
+
+struct code_list {
+	struct rvt_code *code;
+	size_t n;
+};
+
+/* record-bpf.c: what the BPF programs of the system were compiled to, as far as one may see it. */
+void record_copy_bpf(struct code_list *list);
 
 /* record-code.c: kernel and vdso code, kallsyms. Warns when something cannot be had. */
 void record_add_code(struct recorder *rec);

@@ -23,6 +23,7 @@ struct rvt_cursor {
 	struct rvt_image *image;
 	struct rvt_space *kernel;
 	size_t next;		/* first event that was not applied */
+	size_t pokes;		/* changes of the kernel's code up to there */
 	void *threads, *processes;	/* tsearch trees by id */
 	int32_t *running;	/* tid by cpu */
 	int32_t n_running;
@@ -205,6 +206,14 @@ static int apply_switch(struct rvt_cursor *cursor, const struct owner_event *eve
 	return event->pid >= 0 && !get_thread(cursor, event->pid, event->tid) ? -ENOMEM : 0;
 }
 
+static int apply_jit(struct rvt_cursor *cursor, const struct owner_event *event)
+{
+	struct process *process = get_process(cursor, event->pid);
+
+	return process ? rvt_space_map_bytes(process->space, event->jit.addr, event->jit.bytes,
+					     event->jit.len, event->name) : -ENOMEM;
+}
+
 static int apply(struct rvt_cursor *cursor, const struct owner_event *event)
 {
 	switch (event->type) {
@@ -217,6 +226,11 @@ static int apply(struct rvt_cursor *cursor, const struct owner_event *event)
 		return apply_mmap(cursor, event);
 	case OWNER_SWITCH:
 		return apply_switch(cursor, event);
+	case OWNER_JIT:
+		return apply_jit(cursor, event);
+	case OWNER_POKE:
+		cursor->pokes++;
+		return 0;
 	}
 	return 0;
 }
@@ -224,24 +238,32 @@ static int apply(struct rvt_cursor *cursor, const struct owner_event *event)
 int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 {
 	const struct rvt_owner *owner = cursor->owner;
-	int any = 0;
+	int any = 0, err;
 
 	while (cursor->next < owner->n_events && owner->events[cursor->next].time <= time) {
-		int err = apply(cursor, &owner->events[cursor->next]);
-
+		err = apply(cursor, &owner->events[cursor->next]);
 		if (err)
 			return err;
 		cursor->next++;
 		any = 1;
 	}
+	/* the kernel's space is that of all cursors */
+	if (cursor->kernel && *owner->poked != cursor->pokes) {
+		err = owner_poke_to(owner, cursor->kernel, owner->poked, cursor->pokes);
+		return err ? err : 1;
+	}
 	return any;
 }
 
-/* A task whose recording begins with its exec ran nothing of what was there before. */
+/*
+ * A task whose recording begins with its exec ran nothing of what was there before. The name that
+ * the recorder gave it at first says nothing else.
+ */
 static bool known_before(const struct rvt_owner *owner, size_t exec, int32_t tid)
 {
 	for (size_t i = 0; i < exec; i++)
-		if (owner->events[i].tid == tid)
+		if (owner->events[i].tid == tid &&
+		    (owner->events[i].time || owner->events[i].type != OWNER_COMM))
 			return true;
 	return false;
 }

@@ -71,9 +71,10 @@ static const char *body_string(const struct rvt_perfdata_record *record, size_t 
 	return text;
 }
 
-static int add_event(struct rvt_owner *owner, const struct rvt_perfdata_record *record,
-		     struct owner_event *event, const char *name)
+int owner_add_event(struct rvt_owner *owner, const struct owner_event *event, const char *name)
 {
+	struct owner_event *copy;
+
 	if (owner->n_events == owner->room) {
 		size_t room = owner->room * 2 + 1024;
 		struct owner_event *grown = reallocarray(owner->events, room, sizeof(*grown));
@@ -83,15 +84,20 @@ static int add_event(struct rvt_owner *owner, const struct rvt_perfdata_record *
 		owner->events = grown;
 		owner->room = room;
 	}
-	if (name) {
-		event->name = intern(owner, name);
-		if (!event->name)
-			return -ENOMEM;
-	}
-	event->time = record->time_valid ? record->time : 0;
-	event->order = owner->n_events;
-	owner->events[owner->n_events++] = *event;
+	copy = &owner->events[owner->n_events];
+	*copy = *event;
+	copy->name = name ? intern(owner, name) : NULL;
+	if (name && !copy->name)
+		return -ENOMEM;
+	copy->order = owner->n_events++;
 	return 0;
+}
+
+static int add_event(struct rvt_owner *owner, const struct rvt_perfdata_record *record,
+		     struct owner_event *event, const char *name)
+{
+	event->time = record->time_valid ? record->time : 0;
+	return owner_add_event(owner, event, name);
 }
 
 static int add_comm(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
@@ -197,6 +203,8 @@ int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *rec
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		return add_switch(owner, record);
+	case PERF_RECORD_TEXT_POKE:
+		return owner_add_poke(owner, record);
 	default:
 		return 0;
 	}
@@ -303,11 +311,47 @@ static int find_files(struct rvt_owner *owner)
 	return err;
 }
 
+void rvt_owner_set_clock(struct rvt_owner *owner, const struct rvt_record_time_conv *conv,
+			 const int64_t *monotonic_offset)
+{
+	owner->has_time_conv = conv;
+	if (conv)
+		owner->time_conv = *conv;
+	owner->monotonic_valid = monotonic_offset;
+	if (monotonic_offset)
+		owner->monotonic_offset = *monotonic_offset;
+}
+
+/* Every program's dump once, though it may have mapped it several times. */
+static int read_jitdumps(struct rvt_owner *owner)
+{
+	size_t n = owner->n_events;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct owner_event event = owner->events[i];
+		bool seen = false;
+
+		if (event.type != OWNER_MMAP || !event.map.path || !owner_is_jitdump(event.name))
+			continue;
+		for (size_t j = 0; j < i && !seen; j++)
+			seen = owner->events[j].type == OWNER_MMAP &&
+				owner->events[j].name == event.name;
+		if (!seen)
+			err = owner_read_jitdump(owner, event.map.path, event.pid, event.time);
+	}
+	return err;
+}
+
 int rvt_owner_sort(struct rvt_owner *owner)
 {
-	if (owner->n_events)
+	int err = find_files(owner);
+
+	if (!err)
+		err = read_jitdumps(owner);
+	if (!err && owner->n_events)
 		qsort(owner->events, owner->n_events, sizeof(*owner->events), compare_events);
-	return find_files(owner);
+	return err ? err : owner_list_pokes(owner);
 }
 
 const char *rvt_owner_recorded_name(const struct rvt_owner *owner, const char *path)
@@ -339,7 +383,8 @@ int rvt_owner_create(const struct rvt_owner_options *options, struct rvt_owner *
 	owner->vmlinux = copy_option(options->vmlinux, &failed);
 	owner->kcore = copy_option(options->kcore, &failed);
 	owner->firmware = copy_option(options->firmware, &failed);
-	if (failed) {
+	owner->poked = calloc(1, sizeof(*owner->poked));
+	if (failed || !owner->poked) {
 		rvt_owner_destroy(owner);
 		return -ENOMEM;
 	}
@@ -357,6 +402,14 @@ void rvt_owner_destroy(struct rvt_owner *owner)
 	}
 	free(owner->paths);
 	tdestroy(owner->names, free);
+	for (size_t i = 0; i < owner->n_events; i++)
+		if (owner->events[i].type == OWNER_POKE)
+			free((void *)owner->events[i].poke.bytes);
+	for (size_t i = 0; i < owner->n_mappings; i++)
+		munmap(owner->mappings[i].bytes, owner->mappings[i].len);
+	free(owner->mappings);
+	free(owner->pokes);
+	free(owner->poked);
 	free(owner->events);
 	free(owner->code);
 	free(owner->code_buffer);
@@ -396,6 +449,12 @@ const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner)
 	return NULL;
 }
 
+int rvt_owner_rewind(const struct rvt_owner *owner, struct rvt_space *kernel)
+{
+	*owner->poked = owner->n_pokes;
+	return owner_poke_to(owner, kernel, owner->poked, 0);
+}
+
 int rvt_owner_kernel(const struct rvt_owner *owner, struct rvt_image *image,
 		     struct rvt_space **kernel)
 {
@@ -415,5 +474,5 @@ int rvt_owner_kernel(const struct rvt_owner *owner, struct rvt_image *image,
 		err = rvt_space_map_elf(*kernel, owner->kcore, 0);
 	if (!err && owner->vmlinux)
 		err = rvt_space_map_elf(*kernel, owner->vmlinux, 0);
-	return err;
+	return err ? err : rvt_owner_rewind(owner, *kernel);
 }

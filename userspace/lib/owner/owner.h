@@ -5,14 +5,16 @@
 
 #include <rvtrace/owner.h>
 
-enum owner_event_type { OWNER_COMM, OWNER_EXEC, OWNER_FORK, OWNER_MMAP, OWNER_SWITCH };
+enum owner_event_type {
+	OWNER_COMM, OWNER_EXEC, OWNER_FORK, OWNER_MMAP, OWNER_SWITCH, OWNER_JIT, OWNER_POKE,
+};
 
 struct owner_event {
 	uint64_t time;
 	uint64_t order;		/* in the file: breaks ties of time */
 	enum owner_event_type type;
 	int32_t pid, tid;
-	const char *name;	/* COMM, EXEC: comm; MMAP: file; interned */
+	const char *name;	/* COMM, EXEC: comm; MMAP: file; JIT: function; interned */
 	union {
 		struct {
 			int32_t pid, tid;
@@ -27,6 +29,15 @@ struct owner_event {
 			uint8_t build_id[20];
 			uint8_t build_id_len;
 		} map;		/* MMAP */
+		struct {
+			uint64_t addr, len;
+			const uint8_t *bytes;	/* in a mapping of the dump */
+		} jit;		/* JIT */
+		struct {
+			uint64_t addr;
+			uint16_t old_len, new_len;
+			const uint8_t *bytes;	/* malloc'd: old ones, then new ones */
+		} poke;		/* POKE */
 	};
 };
 
@@ -34,6 +45,12 @@ struct owner_event {
 struct owner_path {
 	const char *name;	/* interned */
 	char *path;
+};
+
+/* A jitdump in memory. */
+struct owner_mapping {
+	void *bytes;
+	size_t len;
 };
 
 struct rvt_owner {
@@ -47,6 +64,28 @@ struct rvt_owner {
 	struct rvt_code *code;
 	size_t n_code;
 	void *code_buffer;
+	struct owner_mapping *mappings;
+	size_t n_mappings;
+	const struct owner_event **pokes;	/* in the order of time */
+	size_t n_pokes;
+	size_t *poked;		/* so many of them are in the kernel's space now */
+	struct rvt_record_time_conv time_conv;
+	bool has_time_conv, monotonic_valid;
+	int64_t monotonic_offset;
 };
+
+/* owner.c: takes a copy; @name is interned; .order is set. 0 or -ENOMEM. */
+int owner_add_event(struct rvt_owner *owner, const struct owner_event *event, const char *name);
+
+/* jit.c */
+bool owner_is_jitdump(const char *name);
+/* Adds an event for each piece of code in the file. A file that cannot be read has none. */
+int owner_read_jitdump(struct rvt_owner *owner, const char *path, int32_t pid, uint64_t mapped);
+
+/* poke.c: each returns 0 or -ENOMEM. */
+int owner_add_poke(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
+int owner_list_pokes(struct rvt_owner *owner);
+/* Changes @kernel so that the first @n pokes have happened in it; *@done have until now. */
+int owner_poke_to(const struct rvt_owner *owner, struct rvt_space *kernel, size_t *done, size_t n);
 
 #endif

@@ -133,6 +133,32 @@ static int sort_buffer(struct buffer *buffer)
 	return 0;
 }
 
+struct ksymbol_body {
+	uint64_t addr;
+	uint32_t len;
+	uint16_t type, flags;
+	char name[];
+};
+
+/* BPF programs and trampolines: functions of the kernel that appear while it runs. */
+static int add_ksymbol(struct rvt_session *session, const struct rvt_perfdata_record *record)
+{
+	const struct ksymbol_body *body = (const void *)(record->header + 1);
+	size_t room = record->body_len - sizeof(*body), len = session->ksymbols_len;
+	char *grown;
+
+	if (record->body_len <= sizeof(*body) || body->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER ||
+	    strnlen(body->name, room) == room)
+		return 0;
+	grown = realloc(session->ksymbols, len + room + 64);
+	if (!grown)
+		return -ENOMEM;
+	session->ksymbols = grown;
+	session->ksymbols_len += sprintf(grown + len, "%016llx t %s\t[bpf]\n",
+					 (unsigned long long)body->addr, body->name);
+	return 0;
+}
+
 static int read_one(struct rvt_session *session, struct pending *pending,
 		    const struct rvt_perfdata_record *record, char **error)
 {
@@ -155,6 +181,8 @@ static int read_one(struct rvt_session *session, struct pending *pending,
 		return 0;
 	case RVT_RECORD_AUXTRACE_INFO:
 		return session_add_foreign(session, record);
+	case PERF_RECORD_KSYMBOL:
+		return add_ksymbol(session, record);
 	case RVT_RECORD_COMPRESSED:
 		return session_fail(error, -ENOTSUP, "%s: it has compressed records (perf record "
 						     "-z); "
@@ -162,6 +190,16 @@ static int read_one(struct rvt_session *session, struct pending *pending,
 	default:
 		return rvt_owner_add(session->owner, record);
 	}
+}
+
+static void set_clock(struct rvt_session *session)
+{
+	char *text = rvt_session_meta(session, "monotonic_offset");
+	int64_t offset = text ? strtoll(text, NULL, 10) : 0;
+
+	rvt_owner_set_clock(session->owner, session->has_time_conv ? &session->time_conv : NULL,
+			    text ? &offset : NULL);
+	free(text);
 }
 
 int session_read_records(struct rvt_session *session, char **error)
@@ -180,6 +218,7 @@ int session_read_records(struct rvt_session *session, char **error)
 		err = give_to_buffers(session, &pending);
 	for (size_t i = 0; i < session->n_buffers && !err; i++)
 		err = sort_buffer(&session->buffers[i]);
+	set_clock(session);
 	if (!err)
 		err = rvt_owner_sort(session->owner);
 	free(pending.records);

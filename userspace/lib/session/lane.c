@@ -20,7 +20,7 @@ static int32_t lane_tid(const struct lane *lane)
 {
 	const struct buffer *buffer = lane->buffer;
 
-	if (lane->lane.context.scontext_valid)
+	if (lane->lane.context.scontext_valid && !lane->session->foreign_ids)
 		return lane->lane.context.scontext;
 	if (buffer->tid >= 0)
 		return buffer->tid;

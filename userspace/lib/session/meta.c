@@ -158,6 +158,9 @@ int session_read_meta(struct rvt_session *session, char **error)
 		session->is_ctr = strstr(session->meta, "\n[ctr]\n");
 		session->pmu_type = value ? strtoul(value, NULL, 0) : 0;
 		free(value);
+		value = rvt_session_meta(session, "pid_namespace");
+		session->foreign_ids = value && !strcmp(value, "other");
+		free(value);
 	}
 	if (session->is_ctr)
 		return 0;

@@ -75,7 +75,22 @@ static int load_symbols(struct rvt_session *session, char **error)
 					    strerror(-err));
 	} else if (rvt_perfdata_feature(session->file, RVT_FEAT_RVTRACE_KALLSYMS, &blob, &len) ||
 		   rvt_text_unpack(blob, len, &text, &len)) {
+		text = NULL;
+		len = 0;
+	}
+	if (!text && !session->ksymbols)
 		return 0;
+	/* functions that came and went while it was recorded are not in the copy of its end */
+	if (session->ksymbols) {
+		char *grown = realloc(text, len + session->ksymbols_len + 1);
+
+		if (!grown) {
+			free(text);
+			return -ENOMEM;
+		}
+		text = grown;
+		memcpy(text + len, session->ksymbols, session->ksymbols_len + 1);
+		len += session->ksymbols_len;
 	}
 	err = rvt_symbols_add_kallsyms(session->symbols, text, len);
 	free(text);
@@ -142,6 +157,7 @@ void rvt_session_close(struct rvt_session *session)
 	free(session->missing);
 	free(session->buffers);
 	free(session->encoders);
+	free(session->ksymbols);
 	free(session->meta);
 	rvt_symbols_destroy(session->symbols);
 	rvt_owner_destroy(session->owner);

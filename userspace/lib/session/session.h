@@ -70,6 +70,9 @@ struct rvt_session {
 	uint32_t pmu_type;
 	bool has_pmu_type;
 	bool is_ctr;		/* no encoders: samples of Control Transfer Records */
+	bool foreign_ids;	/* the recorder saw other thread ids than scontext has */
+	char *ksymbols;		/* functions that the kernel told of, in the form of kallsyms */
+	size_t ksymbols_len;
 	bool by_task;		/* only chosen tasks were traced: an AUX record names its thread */
 	struct rvt_record_time_conv time_conv;
 	bool has_time_conv;

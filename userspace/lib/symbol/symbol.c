@@ -8,6 +8,7 @@
 #include "symbol.h"
 
 #define KERNEL "[kernel.kallsyms]"
+#define JIT "[jit]"
 
 struct rvt_symbols {
 	char *debug_roots;
@@ -267,6 +268,12 @@ bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *lo
 
 	if (!location->path)
 		return false;
+	/* code from a jitdump is one function, named by its mapping */
+	if (!strncmp(location->path, JIT, strlen(JIT))) {
+		*symbol = (struct rvt_symbol){ location->path + strlen(JIT),
+					       location->file_offset, 0 };
+		return true;
+	}
 	if (location->path[0] == '[' && strcmp(location->path, "[vdso]"))
 		table = symbols->kernel;
 	else

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# Whose instructions they are: forks, threads, reused numbers, other users and namespaces, migration,
+# objects that replace each other, code of a JIT compiler and of BPF. Each case calls a function a number of
+# times that is known here.
+. "$(dirname "$0")/../lib.sh"
+
+check "cross-compile the workload" workload processes -ldl
+for n in 1 2; do
+	"$LAB" cross-cc -O2 -shared -fPIC -DSTEPS=$n -o "$guest_bin/plugin-$n.so" "$TOP/tests/guest/workloads/plugin.c"
+done
+# shellcheck disable=SC2016 # expands in the guest
+guest main testing '' '
+	insmod rvtrace.ko || exit 1
+	sysctl -q -w net.core.bpf_jit_enable=1 kernel.unprivileged_bpf_disabled=0 || exit 2
+	perf-rvtrace record -a -o perf.data -- processes ./plugin-1.so ./plugin-2.so > out || exit 3
+	# inside a container: its own process numbers
+	unshare --pid --fork --mount-proc perf-rvtrace record -a -o inner.data -- sh -c "exec processes ./plugin-1.so ./plugin-2.so" > /dev/null || exit 4'
+status=$?
+[ $status -eq 0 ] || tail -n 40 "$dir/output" | sed 's/^/# /'
+ok $status "the workload is recorded, with the system (exit status $status)"
+
+rv=$HOST/perf-rvtrace
+work=$dir/work
+mkdir -p "$work"
+view()
+{
+	"$rv" "$1" -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" "${@:2}"
+}
+view report -s comm,sym >"$work/report" 2>"$work/report.err"
+view report -s comm,pid,tid,sym >"$work/ids" 2>/dev/null
+view report -s comm,dso,sym >"$work/dsos" 2>/dev/null
+
+# is NAME EXPECTED ACTUAL
+is()
+{
+	[ "$2" = "$3" ]
+	local status=$?
+	[ $status -eq 0 ] || echo "# expected '$2', got '$3'"
+	ok $status "$1"
+}
+
+# calls COMM SYMBOL: how often it was entered in threads of this name.
+calls()
+{
+	awk -v comm="$1" -v symbol="$2" '$5 == comm && $NF == symbol { n += $4 } END { print n + 0 }' "$work/report"
+}
+
+is "fork without exec" 37 "$(calls forked in_child)"
+is "a thread" 31 "$(calls thread-a in_thread)"
+is "another thread" 31 "$(calls thread-b in_thread)"
+is "both belong to the process" 1 "$(awk '$5 ~ /^thread-/ && $NF == "in_thread" { print $6 }' "$work/ids" | sort -u | wc -l)"
+is "and have numbers of their own" 2 "$(awk '$5 ~ /^thread-/ && $NF == "in_thread" { print $7 }' "$work/ids" | sort -u | wc -l)"
+is "first process of a number" 41 "$(calls first in_first_life)"
+is "second process of the same number" 43 "$(calls second in_second_life)"
+is "it is the same number" 1 "$(awk '$NF ~ /^in_(first|second)_life$/ { print $6 }' "$work/ids" | sort -u | wc -l)"
+is "setuid" 1 "$(calls nobody as_nobody)"
+is "a process that goes from hart to hart" 58 "$(calls processes on_other_hart)"
+is "a process in a namespace of its own" 53 "$(calls inner in_namespace)"
+is "the second object lies where the first was" "plugins same" "$(grep plugins "$dir/share/out")"
+is "calls into the first object" 71 "$(calls processes first_plugin)"
+is "calls into the second object" 73 "$(calls processes second_plugin)"
+is "code of a JIT compiler" $((61 * 2)) "$(awk '$NF == "jit_first" { print $2 }' "$work/dsos")"
+is "other code at the same address later" $((67 * 3)) "$(awk '$NF == "jit_second" { print $2 }' "$work/dsos")"
+check "a BPF program by its name" grep -q '\[k\] bpf_prog_[0-9a-f]*_counted' "$work/dsos"
+check "kernel threads" grep -q '  *kworker[^ ]*  *\[kernel.kallsyms\]' "$work/dsos"
+check "idle" grep -q '  *swapper[^ ]*  *\[kernel.kallsyms\]' "$work/dsos"
+check "nothing ran in a thread without a name" sh -c "! grep -q '  :[0-9]' '$work/dsos'"
+# In the container, the trace's numbers are not the recorder's.
+"$rv" report -i "$dir/share/inner.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,sym >"$work/report" 2>/dev/null
+is "recorded in a container: fork" 37 "$(calls forked in_child)"
+
+done_testing
