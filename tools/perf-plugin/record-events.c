@@ -227,13 +227,16 @@ static int open_ring(struct recorder *rec, int cpu, const pid_t *tids, size_t n_
 		err = open_extra(rec, n, tids[i]);
 	if (!err && rings[n].fd < 0)
 		rec->n_rings--;	/* all its threads have ended */
-	if (!err && rings[n].fd >= 0 && rec->options.filter)
+	if (!err && rings[n].fd >= 0 && rec->filter)
 		for (size_t i = 0; i < rec->n_fds; i++)
 			if (rec->fds[i].ring == n && rec->fds[i].trace &&
-			    ioctl(rec->fds[i].fd, PERF_EVENT_IOC_SET_FILTER, rec->options.filter))
+			    ioctl(rec->fds[i].fd, PERF_EVENT_IOC_SET_FILTER, rec->filter))
 				err = -errno;
-	if (err && rec->options.filter && rings[n].fd >= 0 && rec->n_trace_ids)
-		cmd_error(0, "cannot set the filter '%s': %s", rec->options.filter, strerror(-err));
+	if (err && rec->filter && rings[n].fd >= 0 && rec->n_trace_ids)
+		cmd_error(0, "cannot set the filter '%s' (%s): %s%s", rec->options.filter,
+			  rec->filter, strerror(-err), err == -EOPNOTSUPP ?
+			  "; the encoder has no address filter: see nr_addr_filters of the PMU" :
+			  "");
 	return err;
 }
 

@@ -307,6 +307,8 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 	err = record_parse_event(rec, &modified);
 	if (!err)
 		err = record_choose_cpus(rec);
+	if (!err && rec->options.filter)
+		err = record_resolve_filter(rec->options.filter, &rec->filter);
 	if (!err)
 		err = choose_target(rec);
 	if (err)
@@ -365,5 +367,6 @@ int cmd_record(int argc, char **argv)
 	free(rec.encoder_cpus);
 	free(rec.online_cpus);
 	free(rec.tids);
+	free(rec.filter);
 	return err ? 1 : child.status;
 }

@@ -82,6 +82,7 @@ struct recorder {
 	uint64_t *trace_ids, *side_ids;
 	size_t n_trace_ids, n_side_ids;
 	struct rvt_perfdata_writer *writer;
+	char *filter;		/* resolved; NULL: none */
 	uint64_t trace_bytes;	/* AUX data written */
 	uint64_t gaps, lost_records;	/* flagged AUX records, PERF_RECORD_LOST */
 };
@@ -94,6 +95,12 @@ int record_choose_tasks(struct recorder *rec);
 
 /* record.c: how the `time` CSR relates to perf's clock. False: the kernel does not say. */
 bool record_time_conv(const struct recorder *rec, struct rvt_record_time_conv *conv);
+
+/*
+ * record-filter.c: --filter as the user wrote it, into numbers that the kernel takes (malloc'd).
+ * 0, or -errno after a message.
+ */
+int record_resolve_filter(const char *text, char **result);
 
 /* record-extra.c: what is sampled beside the trace. 0, or -EINVAL after a message. */
 int record_parse_extra(struct recorder *rec);

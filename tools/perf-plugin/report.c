@@ -9,12 +9,15 @@
 #include "cmd.h"
 #include "ctr.h"
 #include "places.h"
+#include "report-graph.h"
+#include "srcline.h"
 #include "view.h"
 
 #define CACHE_SLOTS 65536
 #define UNKNOWN "[unknown]"
 
-enum sort_key { SORT_COMM, SORT_PID, SORT_TID, SORT_CPU, SORT_DSO, SORT_SYM, SORT_KEYS };
+enum sort_key { SORT_COMM, SORT_PID, SORT_TID, SORT_CPU, SORT_DSO, SORT_SYM, SORT_SRCLINE,
+		SORT_KEYS };
 
 static const struct {
 	const char *name, *title;
@@ -26,10 +29,12 @@ static const struct {
 	[SORT_CPU] = { "cpu", "CPU", 3 },
 	[SORT_DSO] = { "dso", "Shared Object", 24 },
 	[SORT_SYM] = { "sym", "Symbol", 0 },
+	[SORT_SRCLINE] = { "srcline", "Source:Line", 0 },
 };
 
 struct row {
-	const char *comm, *dso, *symbol;	/* of what is not sorted by: NULL */
+	const char *comm, *dso, *symbol, *file;	/* of what is not sorted by: NULL */
+	int line;		/* of .file */
 	int32_t pid, tid, cpu;
 	char privilege;		/* 'u', 'k', or 0 when not sorted by symbol */
 	uint64_t insns, calls, branches;
@@ -50,6 +55,7 @@ struct report {
 	unsigned int keys;	/* bit per enum sort_key */
 	struct view *view;
 	struct places *places;
+	struct srclines *srclines;	/* NULL: not sorted by lines */
 	void *tree;		/* tsearch tree of struct row */
 	struct row **list;
 	size_t n, room;
@@ -57,21 +63,29 @@ struct report {
 	uint64_t insns, errors;
 	double percent_limit;
 	uint64_t max_lines;
+	bool by_calls;		/* .graph is what to print, not a table */
+	struct graph_options graph;
 };
 
 static const char help[] =
 "usage: perf rvtrace report [OPTIONS]\n"
 "Counts the instructions of every function: exactly, from the trace.\n\n"
-"  -s, --sort LIST       comm, pid, tid, cpu, dso, sym (comm,dso,sym)\n"
+"  -s, --sort LIST       comm, pid, tid, cpu, dso, sym, srcline (comm,dso,sym)\n"
+"  -g, --call-graph[=caller|callee]  who called whom, from the thread down or from each\n"
+"                        function up\n"
+"  -S, --symbols LIST, --dsos LIST  only these functions, files\n"
 "      --percent-limit P leave out what is below P percent\n"
 "      --max-lines N     only the first N\n"
 "      --stdio           accepted for perf's sake\n"
 VIEW_HELP;
 
-enum { OPT_STDIO = 256, OPT_LIMIT, OPT_MAX };
+enum { OPT_STDIO = 256, OPT_LIMIT, OPT_MAX, OPT_DSOS };
 
 static const struct option long_options[] = {
 	{ "sort", required_argument, NULL, 's' },
+	{ "call-graph", optional_argument, NULL, 'g' },
+	{ "symbols", required_argument, NULL, 'S' },
+	{ "dsos", required_argument, NULL, OPT_DSOS },
 	{ "stdio", no_argument, NULL, OPT_STDIO },
 	{ "percent-limit", required_argument, NULL, OPT_LIMIT },
 	{ "max-lines", required_argument, NULL, OPT_MAX },
@@ -94,6 +108,10 @@ static int compare_rows(const void *a, const void *b)
 		order = compare_names(x->comm, y->comm);
 	if (!order)
 		order = compare_names(x->dso, y->dso);
+	if (!order)
+		order = compare_names(x->file, y->file);
+	if (!order)
+		order = (x->line > y->line) - (x->line < y->line);
 	if (!order)
 		order = (x->pid > y->pid) - (x->pid < y->pid);
 	if (!order)
@@ -122,6 +140,8 @@ static struct row *get_row(struct report *report, const struct rvt_lane *lane, u
 		key.symbol = place->symbol ? place->symbol : UNKNOWN;
 		key.privilege = (int64_t)pc < 0 ? 'k' : 'u';
 	}
+	if (report->srclines && !srclines_find(report->srclines, place, &key.file, &key.line))
+		key.file = UNKNOWN;
 	found = tfind(&key, &report->tree, compare_rows);
 	if (found)
 		return *found;
@@ -156,7 +176,8 @@ static uint64_t pc_of(const struct rvt_block *block, uint32_t insn)
 }
 
 /* Instruction by instruction: for a block that a function's end goes through. */
-static int count_each(struct report *report, const struct rvt_lane *lane, const struct rvt_run *run)
+static int count_each(struct report *report, const struct rvt_lane *lane,
+		      const struct rvt_run *run, bool at_start)
 {
 	uint64_t pc = pc_of(run->block, run->first);
 
@@ -166,6 +187,10 @@ static int count_each(struct report *report, const struct rvt_lane *lane, const 
 		if (!row)
 			return -ENOMEM;
 		row->insns++;
+		if (!i && run->block->insns && at_start)
+			row->calls++;
+		if (i + 1 == run->block->insns && run->block->iclass != RVT_INSN_SEQUENTIAL)
+			row->branches++;
 		pc += 2 * run->block->halfwords[i];
 	}
 	return 0;
@@ -191,7 +216,7 @@ static struct cache_slot *find_slot(struct report *report, const struct rvt_lane
 		.space = lane->space, .comm = comm, .tid = tid, .cpu = lane->cpu,
 		.insns = block->insns };
 	slot->at_start = place->symbol && place->start == block->pc;
-	if (!place->symbol || block->pc + block->bytes <= place->end)
+	if (!report->srclines && (!place->symbol || block->pc + block->bytes <= place->end))
 		slot->row = get_row(report, lane, block->pc);
 	return slot;
 }
@@ -209,7 +234,7 @@ static int count_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *ru
 
 		report->insns += runs[i].count;
 		if (!slot->row) {
-			err = count_each(report, lane, &runs[i]);
+			err = count_each(report, lane, &runs[i], slot->at_start);
 			if (err)
 				return err;
 			continue;
@@ -255,9 +280,25 @@ static void print_key(const struct row *row, enum sort_key key)
 		printf("  %-*s", width, strrchr(row->dso, '/') ? strrchr(row->dso, '/') + 1 :
 		       row->dso);
 		break;
+	case SORT_SRCLINE:
+		if (row->line)
+			printf("  %s:%d", row->file, row->line);
+		else
+			printf("  %s", row->file);
+		break;
 	default:
 		printf("  [%c] %s", row->privilege == 'k' ? 'k' : '.', row->symbol);
 	}
+}
+
+static bool row_wanted(const struct report *report, const struct row *row)
+{
+	const struct graph_options *filter = &report->graph;
+	const char *base = row->dso ? strrchr(row->dso, '/') : NULL;
+
+	return (!filter->symbols || view_in_names(filter->symbols, row->symbol)) &&
+		(!filter->dsos || view_in_names(filter->dsos, row->dso) ||
+		 (base && view_in_names(filter->dsos, base + 1)));
 }
 
 static void print_report(struct report *report)
@@ -281,6 +322,8 @@ static void print_report(struct report *report)
 		const struct row *row = report->list[i];
 		double percent = report->insns ? 100.0 * row->insns / report->insns : 0;
 
+		if (!row_wanted(report, row))
+			continue;
 		if (percent < report->percent_limit ||
 		    (report->max_lines && lines++ >= report->max_lines))
 			break;
@@ -306,12 +349,37 @@ static int parse_keys(const char *text, unsigned int *keys)
 			key++;
 		if (key == SORT_KEYS && strcmp(word, "symbol"))
 			err = cmd_error(-EINVAL, "cannot sort by '%s'; keys: comm, pid, tid, cpu, "
-						 "dso, sym",
+						 "dso, sym, srcline",
 					word);
 		*keys |= 1u << (key == SORT_KEYS ? SORT_SYM : key);
 	}
 	free(copy);
 	return err;
+}
+
+static int run_graph(struct report *report)
+{
+	int err;
+
+	if (!report->places)
+		return -ENOMEM;
+	report->graph.percent_limit = report->percent_limit;
+	report->graph.max_lines = report->max_lines;
+	err = report_graph(report->view, report->places, &report->graph, &report->errors);
+	return err ? cmd_error(err, "decoding ended: %s", strerror(-err)) :
+		view_summary(report->view, report->errors);
+}
+
+static int parse_graph(struct report *report, const char *text)
+{
+	report->by_calls = true;
+	if (!text || !strcmp(text, "caller"))
+		report->graph.order = GRAPH_CALLER;
+	else if (!strcmp(text, "callee"))
+		report->graph.order = GRAPH_CALLEE;
+	else
+		return cmd_error(-EINVAL, "-g takes caller or callee, not '%s'", text);
+	return 0;
 }
 
 static int run(struct report *report, const struct view_options *options)
@@ -326,6 +394,14 @@ static int run(struct report *report, const struct view_options *options)
 	if (rvt_session_is_ctr(view_session(report->view)))
 		return ctr_report(report->view, report->max_lines);
 	report->places = places_create(view_session(report->view));
+	if (report->by_calls)
+		return run_graph(report);
+	if (report->keys & 1u << SORT_SRCLINE) {
+		report->srclines = srclines_create(options->session.owner.symfs,
+						   options->session.owner.vmlinux);
+		if (!report->srclines)
+			return -ENOMEM;
+	}
 	report->cache = calloc(CACHE_SLOTS, sizeof(*report->cache));
 	if (!report->places || !report->cache)
 		return -ENOMEM;
@@ -349,12 +425,24 @@ int cmd_report(int argc, char **argv)
 	struct report report = { .keys = 1u << SORT_COMM | 1u << SORT_DSO | 1u << SORT_SYM };
 	int c, err;
 
-	while ((c = getopt_long(argc, argv, "hs:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "hs:g::S:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
 		switch (c) {
 		case 's':
 			if (parse_keys(optarg, &report.keys))
 				return 1;
 			break;
+		case 'g':
+			/* "-g callee", as perf takes it, is two words to getopt */
+			if (!optarg && optind < argc && argv[optind][0] == 'c')
+				optarg = argv[optind++];
+			if (parse_graph(&report, optarg))
+				return 1;
+			options.session.by_cpu = false;
+			break;
+		case 'S':
+			report.graph.symbols = optarg;
+			break;
+		case OPT_DSOS: report.graph.dsos = optarg; break;
 		case OPT_STDIO: break;
 		case OPT_LIMIT: report.percent_limit = strtod(optarg, NULL); break;
 		case OPT_MAX: report.max_lines = strtoull(optarg, NULL, 10); break;
@@ -368,12 +456,18 @@ int cmd_report(int argc, char **argv)
 			return 1;
 		}
 	}
+	/* a filter needs what it filters by */
+	if (report.graph.symbols)
+		report.keys |= 1u << SORT_SYM;
+	if (report.graph.dsos)
+		report.keys |= 1u << SORT_DSO;
 	err = run(&report, &options);
 	tdestroy(report.tree, no_free);
 	for (size_t i = 0; i < report.n; i++)
 		free(report.list[i]);
 	free(report.list);
 	free(report.cache);
+	srclines_destroy(report.srclines);
 	places_destroy(report.places);
 	view_close(report.view);
 	return err ? 1 : 0;

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * --filter in perf's syntax, with names of functions: "filter main @ /bin/app", "start f @ lib.so",
+ * "filter schedule" (the kernel), "filter * @ /bin/app", "filter 0x100 / 0x40 @ /bin/app". The kernel
+ * takes numbers only: offsets in files, addresses of its own.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <rvtrace/symbol.h>
+#include "cmd.h"
+#include "record.h"
+
+#define KERNEL "[kernel.kallsyms]"
+#define SEPARATORS ", \t\n"
+
+struct filter {
+	const char *action;	/* for the kernel: filter, start, stop */
+	char *from, *to;	/* function, number or "*"; .to may be NULL */
+	char *path;		/* NULL: the kernel */
+	uint64_t start, size;
+};
+
+static const struct {
+	const char *name, *action;
+} actions[] = {
+	{ "filter", "filter" }, { "start", "start" }, { "tracestop", "stop" }, { "stop", "stop" },
+};
+
+static void skip_space(const char **text)
+{
+	*text += strspn(*text, " \t\n");
+}
+
+/* A word up to a character that means something here. */
+static char *take_word(const char **text)
+{
+	size_t len;
+	char *word;
+
+	skip_space(text);
+	len = strcspn(*text, "/@" SEPARATORS);
+	word = len ? strndup(*text, len) : NULL;
+	*text += len;
+	return word;
+}
+
+static bool is_number(const char *word)
+{
+	char *end;
+
+	strtoull(word, &end, 0);
+	return isdigit((unsigned char)*word) && !*end;
+}
+
+static int take_path(const char **text, struct filter *filter)
+{
+	char path[PATH_MAX], resolved[PATH_MAX];
+	size_t len;
+
+	skip_space(text);
+	len = strcspn(*text, SEPARATORS);
+	if (!len || len >= sizeof(path))
+		return cmd_error(-EINVAL, "--filter: the name of a file is missing after '@'");
+	snprintf(path, sizeof(path), "%.*s", (int)len, *text);
+	*text += len;
+	if (!realpath(path, resolved))
+		return cmd_error(-errno, "--filter: %s: %s", path, strerror(errno));
+	filter->path = strdup(resolved);
+	return filter->path ? 0 : -ENOMEM;
+}
+
+/* "ACTION FROM [/ TO] [@ FILE]" */
+static int take_filter(const char **text, struct filter *filter)
+{
+	char *word = take_word(text);
+
+	for (size_t i = 0; word && i < sizeof(actions) / sizeof(*actions); i++)
+		if (!strcmp(word, actions[i].name))
+			filter->action = actions[i].action;
+	if (!filter->action) {
+		cmd_error(0, "--filter: '%s' is none of filter, start, stop, tracestop",
+			  word ? word : *text);
+		free(word);
+		return -EINVAL;
+	}
+	free(word);
+	filter->from = take_word(text);
+	if (!filter->from)
+		return cmd_error(-EINVAL, "--filter: a function or an address is missing after "
+				 "'%s'", filter->action);
+	skip_space(text);
+	if (**text == '/') {
+		++*text;
+		filter->to = take_word(text);
+		if (!filter->to)
+			return cmd_error(-EINVAL, "--filter: a size or a function is missing "
+					 "after '/'");
+		skip_space(text);
+	}
+	if (**text != '@')
+		return 0;
+	++*text;
+	return take_path(text, filter);
+}
+
+static int look_up(struct rvt_symbols *symbols, const struct filter *filter, const char *name,
+		   uint64_t *start, uint64_t *size)
+{
+	uint64_t addr, offset;
+
+	if (!rvt_symbols_lookup(symbols, filter->path ? filter->path : KERNEL, name, &addr,
+				&offset, size))
+		return cmd_error(-ENOENT, "--filter: there is no function '%s' in %s%s", name,
+				 filter->path ? filter->path : "the kernel",
+				 filter->path ? "" :
+				 " (for one of a program: FUNCTION @ FILE; and kernel.kptr_restrict"
+				 " hides addresses)");
+	*start = filter->path ? offset : addr;
+	return 0;
+}
+
+static int resolve_whole_file(struct filter *filter)
+{
+	struct stat st;
+
+	if (!filter->path || filter->to || strcmp(filter->action, "filter"))
+		return cmd_error(-EINVAL, "--filter: '*' is for whole files: filter * @ FILE");
+	if (stat(filter->path, &st))
+		return cmd_error(-errno, "--filter: %s: %s", filter->path, strerror(errno));
+	filter->size = st.st_size;
+	return 0;
+}
+
+static int resolve(struct rvt_symbols *symbols, struct filter *filter)
+{
+	bool range = !strcmp(filter->action, "filter");
+	uint64_t size = 0, end;
+	int err = 0;
+
+	if (!strcmp(filter->from, "*"))
+		return resolve_whole_file(filter);
+	if (is_number(filter->from))
+		filter->start = strtoull(filter->from, NULL, 0);
+	else
+		err = look_up(symbols, filter, filter->from, &filter->start, &size);
+	if (err)
+		return err;
+	if (!range)
+		return filter->to ? cmd_error(-EINVAL, "--filter: '%s' is at one address: it has "
+					      "no '/'", filter->action) : 0;
+	if (filter->to && is_number(filter->to)) {
+		size = strtoull(filter->to, NULL, 0);
+	} else if (filter->to) {
+		/* up to the end of the second function */
+		err = look_up(symbols, filter, filter->to, &end, &size);
+		if (err)
+			return err;
+		size = end + size > filter->start ? end + size - filter->start : 0;
+	}
+	if (!size)
+		return cmd_error(-EINVAL, "--filter: how large is '%s'? Give FROM/SIZE or "
+				 "FROM/FUNCTION", filter->from);
+	filter->size = size;
+	return 0;
+}
+
+static void print_filter(FILE *out, const struct filter *filter)
+{
+	fprintf(out, "%s%s 0x%" PRIx64, ftell(out) > 0 ? "," : "", filter->action, filter->start);
+	if (filter->size)
+		fprintf(out, "/0x%" PRIx64, filter->size);
+	if (filter->path)
+		fprintf(out, "@%s", filter->path);
+}
+
+/* Filters that need no names work without any. */
+static int make_symbols(struct rvt_symbols **symbols)
+{
+	int err = rvt_symbols_create(NULL, symbols);
+	char *text = err ? NULL : read_text("/proc/kallsyms");
+
+	if (text && strtoull(text, NULL, 16))
+		err = rvt_symbols_add_kallsyms(*symbols, text, strlen(text));
+	free(text);
+	return err;
+}
+
+int record_resolve_filter(const char *text, char **result)
+{
+	struct rvt_symbols *symbols = NULL;
+	size_t len;
+	FILE *out = open_memstream(result, &len);
+	int err = out ? make_symbols(&symbols) : -ENOMEM;
+
+	text += strspn(text, SEPARATORS);
+	while (!err && *text) {
+		struct filter filter = { 0 };
+
+		err = take_filter(&text, &filter);
+		if (!err)
+			err = resolve(symbols, &filter);
+		if (!err)
+			print_filter(out, &filter);
+		free(filter.from);
+		free(filter.to);
+		free(filter.path);
+		text += strspn(text, SEPARATORS);
+	}
+	if (out)
+		fclose(out);
+	rvt_symbols_destroy(symbols);
+	if (err == -ENOMEM)
+		cmd_error(err, "out of memory");
+	if (err)
+		free(*result);
+	return err;
+}
