@@ -22,11 +22,10 @@ struct itrace {
 };
 
 #define ITRACE_HELP \
-"      --itrace=LETTERS  as perf has them: i[N[i|t|ms|us|ns]] instructions (100us), b branches,\n" \
-"                        c calls, r returns, I traps, e[-o][-l] errors, g[N] call chain,\n" \
-"                        l[N] last branches, G[N] and L[N] those for the samples of other\n" \
-"                        events, sN skip N events, Z ignore time stamps (letters T and q\n" \
-"                        change nothing)\n"
+"      --itrace=LETTERS  perf's: i[N[i|t|ms|us|ns]] instructions (100us), b branches, c calls,\n" \
+"                        r returns, I traps, e[-o][-l] errors, g[N] call chain, l[N] last\n" \
+"                        branches, G[N] L[N] these for samples of other events, sN skip N,\n" \
+"                        Z ignore time stamps (T and q change nothing)\n"
 
 /* Where a lane stands between two samples. */
 struct itrace_clock {

@@ -23,12 +23,10 @@ static const char help[] =
 ITRACE_HELP
 "      --raw-pc          CPU TID PRIVILEGE PC for each instruction, for programs\n"
 "  -F, --fields LIST     comm, pid, tid, cpu, time, event, period, flags, callindent, ip, sym,\n"
-"                        symoff, dso, addr, insn, insnlen, disasm, srcline, ipc, brstack,\n"
-"                        brstacksym, brstackoff; +FIELD and -FIELD change the default\n"
+"                        symoff, dso, addr, insn, insnlen, disasm, srcline, brstack, brstacksym,\n"
+"                        brstackoff, ipc (with --clock MHZ); +FIELD and -FIELD change the default\n"
 "  -S, --symbols LIST, --dsos LIST  only what begins or ends in these functions, files\n"
-"      --clock MHZ       of the harts: for -F ipc\n"
-"      --by-cpu          one trace buffer after another instead of in the order of time\n"
-"      --max-lines N     stop after N lines\n"
+"      --by-cpu          one trace buffer after another; --max-lines N: stop after N lines\n"
 VIEW_HELP;
 
 enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_BY_CPU, OPT_MAX,
