@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
+HOST_TESTS := $(sort $(wildcard tests/*.t))
 GUEST_TESTS := $(sort $(wildcard tests/guest/*.t))
 LONG_TESTS := $(sort $(wildcard tests/guest/long/*.t))
 
@@ -16,12 +17,12 @@ check: deps
 	@$(MAKE) --no-print-directory all unit-programs
 	@$(MAKE) --no-print-directory lab
 	@$(MAKE) --no-print-directory demo-parts
-	@tests/run $(UNIT_TESTS) $(GUEST_TESTS)
+	@tests/run $(UNIT_TESTS) $(HOST_TESTS) $(GUEST_TESTS)
 
-## make unit        the unit tests only
+## make unit        the tests that need no guest only
 unit: deps
 	@$(MAKE) --no-print-directory all unit-programs
-	@tests/run $(UNIT_TESTS)
+	@tests/run $(UNIT_TESTS) $(HOST_TESTS)
 
 ## make guest       the guest tests only
 guest: deps

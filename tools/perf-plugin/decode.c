@@ -134,8 +134,7 @@ static int parse_option(struct options *o, int opt)
 		fputs(usage_text, stdout);
 		exit(STATUS_CLEAN);
 	default:
-		fputs(usage_text, stderr);
-		ret = STATUS_UNUSABLE;
+		ret = cmd_try_help(STATUS_UNUSABLE);
 		break;
 	}
 	return ret;
@@ -161,11 +160,9 @@ static int parse_options(int argc, char **argv, struct options *o)
 		if (ret)
 			return ret;
 	}
-	if (argc - optind != 1) {
-		fputs(usage_text, stderr);
+	o->path = cmd_one_file(argc, argv, "a dump");
+	if (!o->path)
 		return STATUS_UNUSABLE;
-	}
-	o->path = argv[optind];
 	if (!o->params_path)
 		return cmd_error(STATUS_UNUSABLE, "%s: a bare dump does not say what it is: "
 				 "give --params FILE", o->path);

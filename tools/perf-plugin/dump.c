@@ -68,16 +68,11 @@ static int parse_options(int argc, char **argv, struct dump_options *options)
 			fputs(usage_text, stdout);
 			exit(STATUS_CLEAN);
 		default:
-			fputs(usage_text, stderr);
-			return STATUS_UNUSABLE;
+			return cmd_try_help(STATUS_UNUSABLE);
 		}
 	}
-	if (argc - optind != 1) {
-		fputs(usage_text, stderr);
-		return STATUS_UNUSABLE;
-	}
-	options->path = argv[optind];
-	return STATUS_CLEAN;
+	options->path = cmd_one_file(argc, argv, "a recording or a dump");
+	return options->path ? STATUS_CLEAN : STATUS_UNUSABLE;
 }
 
 static int map_input(const char *path, struct input *input)

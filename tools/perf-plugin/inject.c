@@ -56,8 +56,7 @@ int cmd_inject(int argc, char **argv)
 			fputs(help, stdout);
 			return 0;
 		} else if (!view_option(&options, c, optarg)) {
-			fputs("Try 'perf rvtrace inject --help'.\n", stderr);
-			return 1;
+			return cmd_try_help(1);
 		}
 	}
 	if (!strcmp(output, options.input ? options.input : "perf.data"))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* `perf rvtrace list`: the trace hardware of this machine and what it can do. */
 #include <dirent.h>
+#include <getopt.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,17 +76,26 @@ static void show_caps(void)
 		free(names);
 }
 
+static const char help[] =
+"usage: perf rvtrace list\n"
+"Shows the trace hardware of this machine and what it can do: the event's terms, and each trace\n"
+"component that the driver has found.\n";
+
 int cmd_list(int argc, char **argv)
 {
+	static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
 	struct pmu pmu;
 	glob_t found;
+	int c;
 
-	if (argc > 1) {
-		fputs("usage: perf rvtrace list\nShows the trace hardware of this machine, and "
-		      "the event's "
-		      "terms.\n", stdout);
-		return !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ? 0 : 1;
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
+		if (c != 'h')
+			return cmd_try_help(1);
+		fputs(help, stdout);
+		return 0;
 	}
+	if (cmd_first_word())
+		return cmd_surplus(1, cmd_first_word(), "");
 	if (pmu_read(&pmu, "/sys", RECORD_PMU)) {
 		record_explain_missing_pmu();
 		return 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* perf-rvtrace: `perf rvtrace` runs it, and it runs on its own. */
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,39 @@ void cmd_warning(const char *format, ...)
 	va_end(args);
 }
 
+int cmd_try_help(int status)
+{
+	fprintf(stderr, "Try 'perf rvtrace %s --help'.\n", cmd_name);
+	return status;
+}
+
+int cmd_surplus(int status, const char *word, const char *hint)
+{
+	cmd_error(0, "'%s': this word is not expected here%s%s", word, *hint ? "; " : "", hint);
+	return cmd_try_help(status);
+}
+
+const char *cmd_one_file(int argc, char **argv, const char *what)
+{
+	if (optind + 1 == argc)
+		return argv[optind];
+	if (optind < argc) {
+		cmd_surplus(0, argv[optind + 1], "one file at a time");
+		return NULL;
+	}
+	cmd_error(0, "which file? Give the name of %s", what);
+	cmd_try_help(0);
+	return NULL;
+}
+
+static int cmd_argc;
+static char **cmd_argv;
+
+const char *cmd_first_word(void)
+{
+	return optind < cmd_argc ? cmd_argv[optind] : NULL;
+}
+
 static int usage(FILE *out, int status)
 {
 	fputs("usage: perf rvtrace COMMAND [OPTIONS]\n\n", out);
@@ -73,7 +107,9 @@ int main(int argc, char **argv)
 		cmd_name = commands[i].name;
 		snprintf(name, sizeof(name), "perf-rvtrace %s", cmd_name);
 		argv[1] = name;
-		return commands[i].run(argc - 1, argv + 1);
+		cmd_argc = argc - 1;
+		cmd_argv = argv + 1;
+		return commands[i].run(cmd_argc, cmd_argv);
 	}
 	fprintf(stderr, "perf-rvtrace: there is no command '%s'\n\n", argv[1]);
 	return usage(stderr, 1);

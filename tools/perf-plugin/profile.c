@@ -138,13 +138,14 @@ int cmd_profile(int argc, char **argv)
 		default:
 			if (view_option(&options, c, optarg))
 				break;
-			fputs("Try 'perf rvtrace profile --help'.\n", stderr);
-			return 1;
+			return cmd_try_help(1);
 		}
 	}
+	if (cmd_first_word())
+		return cmd_surplus(1, cmd_first_word(), "a recording is given with -i FILE");
 	format = find_format(name);
 	if (!format)
-		return 1;
+		return cmd_try_help(1);
 	if (output) {
 		out = fopen(output, "w");
 		if (!out)

@@ -141,7 +141,7 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 			fputs(help, stdout);
 			exit(0);
 		default:
-			fputs("Try 'perf rvtrace record --help'.\n", stderr);
+			cmd_try_help(0);
 			return -EINVAL;
 		}
 	}

@@ -452,8 +452,7 @@ int cmd_report(int argc, char **argv)
 		default:
 			if (view_option(&options, c, optarg))
 				break;
-			fputs("Try 'perf rvtrace report --help'.\n", stderr);
-			return 1;
+			return cmd_try_help(1);
 		}
 	}
 	/* a filter needs what it filters by */

@@ -157,8 +157,7 @@ int cmd_stat(int argc, char **argv)
 			return 0;
 		}
 		if (!view_option(&options, c, optarg)) {
-			fputs("Try 'perf rvtrace stat --help'.\n", stderr);
-			return 1;
+			return cmd_try_help(1);
 		}
 	}
 	err = run(&counts, &options);

@@ -166,13 +166,13 @@ static int convert(const char *path, const char *output, bool virtual)
 	return ret ? 1 : 0;
 }
 
-static int usage(FILE *out, int status)
+static int usage(void)
 {
 	fputs("usage: perf rvtrace tandem from-elf [OPTIONS] ELF\n\n"
 	      "  -o, --output FILE  where to write the trace (standard output)\n"
 	      "  -v, --virtual      load at virtual instead of physical addresses\n\n"
-	      "XLEN, and with it MLEN, is that of the ELF file.\n", out);
-	return status;
+	      "XLEN, and with it MLEN, is that of the ELF file.\n", stdout);
+	return 0;
 }
 
 int tandem_from_elf(int argc, char **argv)
@@ -181,21 +181,20 @@ int tandem_from_elf(int argc, char **argv)
 		{ "output", required_argument, NULL, 'o' }, { "virtual", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' }, { 0 }
 	};
-	const char *output = "-";
+	const char *output = "-", *elf;
 	bool virtual = false;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "o:vh", options, NULL)) != -1) {
 		if (option == 'h')
-			return usage(stdout, 0);
+			return usage();
 		if (option == '?')
-			return usage(stderr, 2);
+			return cmd_try_help(2);
 		if (option == 'o')
 			output = optarg;
 		else
 			virtual = true;
 	}
-	if (optind + 1 != argc)
-		return usage(stderr, 2);
-	return convert(argv[optind], output, virtual);
+	elf = cmd_one_file(argc, argv, "an ELF file");
+	return !elf ? 2 : convert(elf, output, virtual);
 }

@@ -252,14 +252,14 @@ out:
 	return ret;
 }
 
-static int usage(FILE *out, int status)
+static int usage(void)
 {
 	fputs("usage: perf rvtrace tandem to-truth [OPTIONS] -o TRUTH TRACE\n\n"
 	      "  -o, --output FILE  the ground-truth file to write\n"
 	      "  -H, --hart N       the hart's number in it (0)\n"
 	      "  -x, --xlen BITS    32 or 64 (64); sets the defaults of the other three\n"
-	      "  -f, --flen, -m, --mlen, -i, --ilen BITS\n", out);
-	return status;
+	      "  -f, --flen, -m, --mlen, -i, --ilen BITS\n", stdout);
+	return 0;
 }
 
 int tandem_to_truth(int argc, char **argv)
@@ -272,16 +272,16 @@ int tandem_to_truth(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' }, { 0 }
 	};
 	struct rvt_tandem_params params;
-	const char *output = NULL;
+	const char *output = NULL, *trace;
 	unsigned int hart = 0;
 	int option;
 
 	rvt_tandem_params_init(&params, 64);
 	while ((option = getopt_long(argc, argv, "o:H:x:f:m:i:h", options, NULL)) != -1) {
 		if (option == 'h')
-			return usage(stdout, 0);
+			return usage();
 		if (option == '?')
-			return usage(stderr, 2);
+			return cmd_try_help(2);
 		if (option == 'o')
 			output = optarg;
 		else if (option == 'H')
@@ -289,7 +289,10 @@ int tandem_to_truth(int argc, char **argv)
 		else if (tandem_param(&params, option, optarg))
 			return 2;
 	}
-	if (!output || optind + 1 != argc)
-		return usage(stderr, 2);
-	return run(argv[optind], output, &params, hart);
+	if (!output) {
+		cmd_error(0, "where to write the ground truth? Give -o FILE");
+		return cmd_try_help(2);
+	}
+	trace = cmd_one_file(argc, argv, "a trace");
+	return !trace ? 2 : run(trace, output, &params, hart);
 }

@@ -172,7 +172,7 @@ static int add_absent(struct rvt_tandem_verify_options *options, char *list)
 	return 0;
 }
 
-static int usage(FILE *out, int status)
+static int usage(void)
 {
 	fputs("usage: perf rvtrace tandem verify [OPTIONS] FILE\n\n"
 	      "  -r, --ram BASE:SIZE   RAM, may be repeated (0x80000000 up to 16 GiB); loads from\n"
@@ -185,8 +185,8 @@ static int usage(FILE *out, int status)
 	      "  -x, --xlen BITS       32 or 64 (64); sets the defaults of the other three\n"
 	      "  -f, --flen, -m, --mlen, -i, --ilen BITS\n\n"
 	      "Exit status: 0 all agrees, 1 mismatches or a damaged trace, 2 could not verify.\n",
-	      out);
-	return status;
+	      stdout);
+	return 0;
 }
 
 static int parse(struct verify *verify, int option, char *value)
@@ -225,22 +225,24 @@ int tandem_verify(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' }, { 0 }
 	};
 	struct verify verify = { .options = { .max_reports = 20, .report = report } };
+	const char *trace;
 	int option;
 
 	rvt_tandem_params_init(&verify.params, 64);
 	while ((option = getopt_long(argc, argv, "r:Sa:n:l:x:f:m:i:h", options, NULL)) != -1) {
 		if (option == 'h')
-			return usage(stdout, 0);
+			return usage();
 		if (option == '?')
-			return usage(stderr, 2);
+			return cmd_try_help(2);
 		if (parse(&verify, option, optarg))
 			return 2;
 	}
-	if (optind + 1 != argc)
-		return usage(stderr, 2);
+	trace = cmd_one_file(argc, argv, "a trace");
+	if (!trace)
+		return 2;
 	if (!verify.options.ram_len)
 		add_ram(&verify.options, "0x80000000:0x400000000");
 	verify.options.stop = &interrupted;
 	signal(SIGINT, on_signal);
-	return run(argv[optind], &verify);
+	return run(trace, &verify);
 }

@@ -108,7 +108,7 @@ static int show_file(const char *path, struct show *show)
 	return show->problems ? 1 : 0;
 }
 
-static int show_usage(FILE *out, int status)
+static int show_usage(void)
 {
 	fputs("usage: perf rvtrace tandem show [OPTIONS] FILE\n\n"
 	      "  -s, --summary    count opcodes and errors instead of printing records\n"
@@ -116,8 +116,8 @@ static int show_usage(FILE *out, int status)
 	      "  -f, --flen BITS  32 or 64 (64)\n"
 	      "  -m, --mlen BITS  32, 34 or 64 (64; 34 with XLEN 32)\n"
 	      "  -i, --ilen BITS  16 or 32 (32)\n\n"
-	      "Offsets are hexadecimal. The exit status is 1 when the trace has errors.\n", out);
-	return status;
+	      "Offsets are hexadecimal. The exit status is 1 when the trace has errors.\n", stdout);
+	return 0;
 }
 
 int tandem_show(int argc, char **argv)
@@ -128,22 +128,22 @@ int tandem_show(int argc, char **argv)
 		{ "ilen", required_argument, NULL, 'i' }, { "help", no_argument, NULL, 'h' }, { 0 }
 	};
 	struct show show = { 0 };
+	const char *trace;
 	int option;
 
 	rvt_tandem_params_init(&show.params, 64);
 	while ((option = getopt_long(argc, argv, "sx:f:m:i:h", options, NULL)) != -1) {
 		if (option == 'h')
-			return show_usage(stdout, 0);
+			return show_usage();
 		if (option == '?')
-			return show_usage(stderr, 2);
+			return cmd_try_help(2);
 		if (option == 's')
 			show.summary = true;
 		else if (tandem_param(&show.params, option, optarg))
 			return 2;
 	}
-	if (optind + 1 != argc)
-		return show_usage(stderr, 2);
-	return show_file(argv[optind], &show);
+	trace = cmd_one_file(argc, argv, "a trace");
+	return !trace ? 2 : show_file(trace, &show);
 }
 
 static int usage(FILE *out, int status)
@@ -159,15 +159,21 @@ static int usage(FILE *out, int status)
 
 int cmd_tandem(int argc, char **argv)
 {
+	static char name[64];	/* for messages, as in main() */
 	size_t i;
 
 	if (argc < 2)
 		return usage(stderr, 2);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return usage(stdout, 0);
-	for (i = 0; i < sizeof(subcommands) / sizeof(subcommands[0]); i++)
-		if (!strcmp(argv[1], subcommands[i].name))
-			return subcommands[i].run(argc - 1, argv + 1);
+	for (i = 0; i < sizeof(subcommands) / sizeof(subcommands[0]); i++) {
+		if (strcmp(argv[1], subcommands[i].name))
+			continue;
+		snprintf(name, sizeof(name), "perf-rvtrace tandem %s", argv[1]);
+		argv[1] = name;
+		cmd_name = strstr(name, "tandem");
+		return subcommands[i].run(argc - 1, argv + 1);
+	}
 	cmd_error(0, "there is no subcommand '%s'", argv[1]);
-	return usage(stderr, 2);
+	return cmd_try_help(2);
 }

@@ -91,10 +91,13 @@ struct view *view_open(const struct view_options *options)
 {
 	struct view *view = calloc(1, sizeof(*view));
 	const char *input = options->input ? options->input : "perf.data";
+	const char *word = cmd_first_word();
 	char *error = NULL;
 
-	if (!view)
-		return NULL;
+	if (word)
+		cmd_surplus(0, word, "a recording is given with -i FILE");
+	if (word || !view)
+		goto fail;
 	view->options = *options;
 	if (parse_list(options->cpus, "cpus", &view->cpus, &view->n_cpus) ||
 	    parse_list(options->pids, "process ids", &view->pids, &view->n_pids) ||

@@ -1,0 +1,301 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# What `make install` leaves behind can be used: library, headers, man pages, completion, driver sources.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+root=$dir/root
+prefix=/opt/rvtrace
+plugin=$root$prefix/bin/perf-rvtrace
+export LD_LIBRARY_PATH=$root$prefix/lib PKG_CONFIG_PATH=$root$prefix/lib/pkgconfig
+export PKG_CONFIG_SYSROOT_DIR=$root
+n=0
+
+# check NAME COMMAND...: one test; what the command prints is shown when it fails
+check()
+{
+	local name=$1 output
+
+	shift
+	n=$((n + 1))
+	if output=$("$@" 2>&1); then
+		echo "ok $n - $name"
+	else
+		echo "not ok $n - $name"
+		printf '# %s\n' "${output//$'\n'/$'\n# '}"
+	fi
+}
+
+# skip NAME REASON
+skip()
+{
+	n=$((n + 1))
+	echo "ok $n - $1 # skip $2"
+}
+
+make_install()
+{
+	MAKEFLAGS='' make --no-print-directory install DESTDIR="$root" prefix="$prefix" CFLAGS=
+}
+
+exports_are_declarations()
+{
+	packaging/symbol-map --names >"$dir/declared" || return
+	nm -D --defined-only "$LD_LIBRARY_PATH/librvtrace.so.0" | awk '$2 != "A" { sub("@.*", "", $3); print $3 }' |
+		LC_ALL=C sort -u >"$dir/exported"
+	[ -s "$dir/declared" ] || return
+	diff "$dir/declared" "$dir/exported" || {
+		echo "the headers (<) and the library (>) differ: make symbol-map, or define the function"
+		return 1
+	}
+}
+
+headers_stand_alone()
+{
+	local header status=0
+
+	for header in "$root$prefix"/include/rvtrace/*.h; do
+		printf '#include <rvtrace/%s>\nint nothing;\n' "${header##*/}" >"$dir/one.c"
+		cc -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$root$prefix/include" -fsyntax-only "$dir/one.c" ||
+			status=1
+		# Only where there is a C++ compiler: the tests do not install one.
+		! command -v c++ >/dev/null ||
+			c++ -Wall -Wextra -Werror -I"$root$prefix/include" -fsyntax-only -x c++ "$dir/one.c" ||
+			status=1
+	done
+	return $status
+}
+
+# c.jr ra and beq a0, a1, 8, from the ISA manual's encodings.
+write_program()
+{
+	cat >"$dir/program.c" <<-'EOF'
+	#include <stdio.h>
+	#include <rvtrace/params.h>
+	#include <rvtrace/insn.h>
+	int main(void)
+	{
+		static const unsigned char ret[] = { 0x82, 0x80 }, beq[] = { 0x63, 0x04, 0xb5, 0x00 };
+		struct rvt_params params;
+		struct rvt_insn insn;
+		rvt_params_init(&params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
+		printf("%d ", params.protocol == RVT_PROTOCOL_NTRACE);
+		rvt_insn_decode(ret, sizeof(ret), 0, &insn);
+		printf("%u ", insn.len_bytes);
+		rvt_insn_decode(beq, sizeof(beq), 0, &insn);
+		printf("%u %lld\n", insn.len_bytes, (long long)insn.offset);
+		return 0;
+	}
+	EOF
+}
+
+# program_runs shared|static
+program_runs()
+{
+	local flags expected="1 2 4 8" archive='' private=''
+
+	[ "$1" = shared ] || archive="-Wl,--as-needed $root$prefix/lib/librvtrace.a" private=--static
+	write_program
+	flags=$(pkg-config --cflags --libs $private librvtrace) || return
+	# shellcheck disable=SC2086 # these are words
+	cc -Wall -Wextra -Werror -o "$dir/program" "$dir/program.c" $archive $flags || return
+	[ "$(readelf -d "$dir/program" | grep -c 'NEEDED.*librvtrace\.so\.0')" = "$([ "$1" = shared ] && echo 1 || echo 0)" ] ||
+		return
+	"$dir/program" >"$dir/printed" || return
+	[ "$(cat "$dir/printed")" = "$expected" ] || {
+		echo "printed '$(cat "$dir/printed")' instead of '$expected'"
+		return 1
+	}
+}
+
+# The example of the documentation: compiles as its comment says; refuses what is no recording with a sentence.
+example_runs()
+{
+	local flags
+
+	flags=$(pkg-config --cflags --libs librvtrace) || return
+	# shellcheck disable=SC2086
+	cc -std=c11 -Wall -Wextra -Werror -o "$dir/count" Documentation/examples/count.c $flags || return
+	! "$dir/count" Makefile >"$dir/printed" 2>&1 || return
+	cat "$dir/printed"
+	grep -q Makefile "$dir/printed" && [ "$(wc -l <"$dir/printed")" = 1 ]
+}
+
+commands()
+{
+	"$plugin" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'
+}
+
+# The long options in a command's --help; names that it does not take belong to other tools.
+options()
+{
+	local option
+
+	"$plugin" "$@" --help | grep -oE -- '--[a-z][a-z-]*[a-z]' | sort -u | while read -r option; do
+		# With an empty value nothing runs: an option either has a value or refuses it.
+		"$plugin" "$@" "$option=" --no-such-option 2>&1 </dev/null |
+			grep -q "unrecognized option '$option=" || echo "$option"
+	done
+}
+
+subcommands()
+{
+	local command
+
+	for command in $(commands); do
+		if [ "$command" = tandem ]; then
+			"$plugin" tandem --help | sed -n 's/^  \([a-z-]*\) .*/tandem \1/p'
+		else
+			echo "$command"
+		fi
+	done
+}
+
+# 24 lines of at most 100 columns
+help_fits()
+{
+	local command status=0
+
+	while read -r command; do
+		# shellcheck disable=SC2086
+		"$plugin" $command --help >"$dir/help" || { echo "$command: exit status $?"; status=1; }
+		awk -v name="$command" 'length > 100 { long = 1 } END {
+			if (NR < 2 || NR > 24 || long) { print name ": " NR " lines"; exit 1 } }' "$dir/help" || status=1
+	done < <(subcommands; echo tandem)
+	return $status
+}
+
+# What is wrong with the command line is told in a line or two, with what to do next.
+wrong_arguments_are_explained()
+{
+	local command status=0
+
+	while read -r command; do
+		for wrong in --no-such-option surplus-word; do
+			# The first word of these is a program to trace or a file to read.
+			[ $wrong = --no-such-option ] || [[ $command != record && $command != d* && $command != tandem* ]] ||
+				continue
+			# shellcheck disable=SC2086
+			if "$plugin" $command $wrong >"$dir/help" 2>&1 </dev/null; then
+				echo "$command $wrong: exit status 0"
+				status=1
+			fi
+			grep -q -- "$wrong" "$dir/help" && grep -q -- "$command --help" "$dir/help" &&
+				[ "$(wc -l <"$dir/help")" -le 3 ] ||
+				{ echo "$command $wrong:"; cat "$dir/help"; status=1; }
+		done
+	done < <(subcommands)
+	return $status
+}
+
+# The two tests of options mean something only if options are found.
+found_options()
+{
+	[ "$(options record | grep -cx -- '--\(all-cpus\|pid\|filter\|mmap-pages\)')" = 4 ] &&
+		[ "$(options tandem verify | grep -cx -- '--\(ram\|absent\|xlen\)')" = 3 ] &&
+		[ "$(options profile | grep -cx -- '--\(profiler\|unsymbolized-profile\)')" = 0 ]
+}
+
+# manual COMMAND: its page as text
+manual()
+{
+	mandoc -T ascii "$root$prefix/share/man/man1/perf-rvtrace-$1.1" | sed 's/.\x08//g'
+}
+
+options_are_in_manual()
+{
+	local command option status=0
+
+	while read -r command; do
+		manual "${command%% *}" >"$dir/manual" || return
+		# shellcheck disable=SC2086 # "tandem show" are two words
+		for option in $(options $command); do
+			grep -qE -- "(^|[^a-z-])$option([^a-z-]|\$)" "$dir/manual" ||
+				{ echo "perf-rvtrace $command $option is not in its man page"; status=1; }
+		done
+	done < <(subcommands)
+	return $status
+}
+
+# complete WORD...: what bash would offer for the last of these words
+complete_words()
+{
+	# shellcheck disable=SC2016
+	bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+		if [ "$1" = perf ]; then _perf_rvtrace_of_perf "$1"; else _perf_rvtrace; fi
+		printf "%s\n" "${COMPREPLY[@]}"' - "$root$prefix/share/bash-completion/completions/perf-rvtrace" "$@"
+}
+
+options_are_completed()
+{
+	local command option status=0
+
+	while read -r command; do
+		# shellcheck disable=SC2086
+		complete_words perf-rvtrace $command -- >"$dir/offered"
+		# shellcheck disable=SC2086
+		for option in $(options $command); do
+			grep -qx -- "$option" "$dir/offered" ||
+				{ echo "perf-rvtrace $command $option is not completed"; status=1; }
+		done
+	done < <(subcommands)
+	return $status
+}
+
+commands_are_completed()
+{
+	[ "$(complete_words perf-rvtrace '' | grep -v -- -- | sort)" = "$(commands | sort)" ] &&
+		[ "$(complete_words perf rvtrace '' | grep -v -- -- | sort)" = "$(commands | sort)" ]
+}
+
+values_are_completed()
+{
+	[ "$(complete_words perf-rvtrace profile --format = b)" = bolt ] &&
+		[ "$(complete_words perf rvtrace report -s comm,d)" = comm,dso ] &&
+		[ "$(complete_words perf-rvtrace dump dkms.co)" = dkms.conf ]
+}
+
+dkms_tree_is_whole()
+{
+	# shellcheck disable=SC2034 # dkms.conf uses them
+	local i PACKAGE_VERSION='' BUILT_MODULE_NAME=() BUILT_MODULE_LOCATION=() kernel_source_dir=x dkms_tree=y
+	local tree
+
+	# shellcheck disable=SC1091
+	. ./dkms.conf
+	tree=$root$prefix/src/rvtrace-$PACKAGE_VERSION
+	cmp dkms.conf "$tree/dkms.conf" || return
+	[ ${#BUILT_MODULE_NAME[@]} = 2 ] || return
+	for i in "${!BUILT_MODULE_NAME[@]}"; do
+		grep -q "^obj-.*+= ${BUILT_MODULE_LOCATION[i]}/\$" "$tree/Kbuild" &&
+			grep -q "^obj-.*+= ${BUILT_MODULE_NAME[i]}.o\$" "$tree/${BUILT_MODULE_LOCATION[i]}/Makefile" ||
+			return
+	done
+	diff -r -x '*.o' -x '*.mod*' drivers/hwtracing "$tree/drivers/hwtracing" &&
+		diff -r drivers/perf "$tree/drivers/perf" && diff -r include/uapi "$tree/include/uapi"
+}
+
+check "make install" make_install
+[ -x "$plugin" ] || { echo "Bail out! nothing was installed"; exit 1; }
+check "the command runs" "$plugin" --help
+check "the library exports what its headers declare" exports_are_declarations
+check "headers compile alone" headers_stand_alone
+check "a program with pkg-config and the shared library" program_runs shared
+check "a program with pkg-config and the static library" program_runs static
+check "the documentation's example" example_runs
+check "--help fits the screen" help_fits
+check "wrong arguments are explained" wrong_arguments_are_explained
+check "every command is completed" commands_are_completed
+check "options are found in --help" found_options
+if command -v mandoc >/dev/null; then
+	check "man pages are clean" mandoc -T lint -W warning "$root$prefix"/share/man/man1/*.1
+	check "every option is in the man page" options_are_in_manual
+else
+	skip "man pages are clean" "no mandoc"
+	skip "every option is in the man page" "no mandoc"
+fi
+check "every option is completed" options_are_completed
+check "values and files are completed" values_are_completed
+check "the DKMS tree is whole" dkms_tree_is_whole
+echo "1..$n"
