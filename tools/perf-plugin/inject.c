@@ -62,5 +62,5 @@ int cmd_inject(int argc, char **argv)
 	if (!strcmp(output, options.input ? options.input : "perf.data"))
 		return cmd_error(1, "the output would overwrite the recording: give -o another "
 				    "name");
-	return itrace_parse(letters, NULL, &itrace) ? 1 : run(&options, &itrace, output);
+	return itrace_parse(letters, "", &itrace) ? 1 : run(&options, &itrace, output);
 }

@@ -386,7 +386,7 @@ static int parse_options(struct script *script, struct script_options *options, 
 		default:
 			if (view_option(&options->view, c, optarg))
 				break;
-			fputs("Try 'perf rvtrace script --help'.\n", stderr);
+			cmd_try_help(0);
 			return -EINVAL;
 		}
 	}
