@@ -13,16 +13,16 @@ passed()
 check "the selftests compile for the guest" make -s -C "$TOP" selftests
 mkdir -p "$guest_bin"
 for kernel in stable testing; do
-	for program in basic modes safety life; do
+	for program in basic modes safety life copies; do
 		cp "$TOP/build/selftests/$program" "$guest_bin/selftest-$program"
 	done
 	guest "selftests-$kernel" $kernel '' "insmod rvtrace.ko || exit 1
-		for program in basic modes safety life; do
+		for program in basic modes safety life copies; do
 			selftest-\$program > \$program.tap 2>&1
 		done
 		dmesg | grep -E 'BUG:|WARNING:|Oops|lockup|rcu.*stall|no answer' > splats; true"
 	ok $? "$kernel: the selftests ran"
-	for program in basic modes safety life; do
+	for program in basic modes safety life copies; do
 		check "$kernel: $program" passed "$dir/share/$program.tap"
 	done
 	check "$kernel: no complaint of the kernel" test ! -s "$dir/share/splats"

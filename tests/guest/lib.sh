@@ -52,7 +52,7 @@ hook_options=
 # the truth and the model's report of violations are then in $dir.
 guest()
 {
-	local name=$1 kernel=$2 model=$3 script=$4
+	local name=$1 kernel=$2 model=$3 script=$4 status
 
 	dir=$TOP/build/guest/$test_name-$name
 	rm -rf "$dir"
@@ -61,17 +61,33 @@ guest()
 	[ ! -d "$guest_bin" ] || cp "$guest_bin"/* "$dir/share/"
 	cat >"$dir/share/run" <<-END
 		cd /mnt/share || exit 1
+		awk '/^processor/ { cpu = \$3 } /^hart[^i]*:/ { print \$3, cpu }' /proc/cpuinfo > harts
 		export PATH=/mnt/share:\$PATH
 		$script
 	END
 	"$LAB" run --kernel "$kernel" --smp 2 --mem 1024 --extra-mem 16 --share "$dir/share" \
 		--plugin "$TOP/build/model/rvtrace-model.so,truth=$dir/truth,violations=$dir/violations${model:+,$model}" \
 		--dtb-hook "$TOP/tools/model/dtb-hook $hook_options" --timeout "${GUEST_TIMEOUT:-300}" -- \
-		sh /mnt/share/run >"$dir/output" 2>&1 && return
-	local status=$?
-
+		sh /mnt/share/run >"$dir/output" 2>&1
+	status=$?
+	truth_by_cpu
+	[ $status -ne 0 ] || return 0
 	tail -n 40 "$dir/output" | sed "s/^/# $test_name-$name: /" >&2
 	return $status
+}
+
+# truth_by_cpu: the model names the truth by hart; which of them is Linux' CPU 0 is a race at boot.
+truth_by_cpu()
+{
+	local hart cpu
+
+	[ -s "$dir/share/harts" ] || return 0
+	mv "$dir/truth" "$dir/truth-by-hart" && mkdir "$dir/truth" || return 1
+	while read -r hart cpu; do
+		[ ! -e "$dir/truth-by-hart/truth.$hart" ] ||
+			mv "$dir/truth-by-hart/truth.$hart" "$dir/truth/truth.$cpu"
+	done <"$dir/share/harts"
+	rmdir "$dir/truth-by-hart"
 }
 
 # workload NAME [cc options]: cross-compile tests/guest/workloads/NAME.c for the guest.

@@ -269,6 +269,18 @@ void rvtrace_encoder_set_tracing(struct rvtrace_encoder *enc, bool tracing)
 	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
 }
 
+/*
+ * What a sink fills its last word with: a decoder takes it for nothing, between any two messages.
+ * N-Trace has all ones, E-Trace's encapsulation a header without payload.
+ */
+u8 rvtrace_encoder_idle_byte(const struct rvtrace_encoder *enc, u64 options)
+{
+	u32 format = FIELD_GET(RVTRACE_CONFIG_FORMAT, options);
+
+	format = format ? format - 1 : enc->format;
+	return format == RVTRACE_FORMAT_NTRACE ? 0xff : 0;
+}
+
 /* The encoder had to drop messages since it was enabled. */
 bool rvtrace_encoder_lost(struct rvtrace_encoder *enc)
 {

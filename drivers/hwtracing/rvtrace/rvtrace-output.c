@@ -62,6 +62,81 @@ void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size)
 		perf_aux_output_flag(&rc->handle, PERF_AUX_FLAG_TRUNCATED);
 }
 
+/* rvtrace_output_written - the sink itself has put trace behind what the record holds so far */
+void rvtrace_output_written(struct rvtrace_cpu *rc, size_t size)
+{
+	struct rvtrace_aux *aux = perf_get_aux(&rc->handle);
+
+	if (aux && aux->overwrite)
+		rc->handle.head += size;
+	rc->written += size;
+}
+
+/* Offset in the AUX buffer of what comes next. In overwrite mode the head moves with the trace. */
+static size_t rvtrace_output_offset(const struct rvtrace_cpu *rc, const struct rvtrace_aux *aux)
+{
+	return (rc->handle.head + (aux->overwrite ? 0 : rc->written)) % aux->size;
+}
+
+/* Appends what decoders skip */
+static void rvtrace_output_idle(struct rvtrace_cpu *rc, struct rvtrace_aux *aux, size_t size)
+{
+	memset(aux->base + rvtrace_output_offset(rc, aux),
+	       rvtrace_encoder_idle_byte(rc->encoder, rc->event->attr.config), size);
+	rvtrace_output_written(rc, size);
+}
+
+/*
+ * rvtrace_output_stretch - where in the AUX buffer a sink can write next
+ *
+ * A sink writes into one piece of contiguous memory at a time, and stops at its end or where user
+ * space has not read yet. What is left of a piece is filled with idle bytes when it is too small to
+ * be drained in time.
+ *
+ *	 run                                    run
+ *	+----------------------+--------------+------------------------------+
+ *	| read by user         | this record  |  stretch               |tail  |
+ *	+----------------------+--------------+------------------------------+
+ *
+ * In overwrite mode the memory is in one piece and the sink goes round in it, as the head does.
+ *
+ * Returns false when the sink must use its own buffer.
+ */
+bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink *sink,
+			    struct rvtrace_stretch *stretch)
+{
+	struct rvtrace_aux *aux = perf_get_aux(&rc->handle);
+	const struct rvtrace_aux_sink *direct = aux ? rvtrace_aux_direct(aux, sink) : NULL;
+	size_t access = sink->access ?: RVTRACE_RAM_MAX_ACCESS;
+	size_t offset, end;
+	unsigned int i = 0;
+
+	if (!direct)
+		return false;
+	/* Sinks begin where a unit of their memory access begins. */
+	offset = rvtrace_output_offset(rc, aux);
+	rvtrace_output_idle(rc, aux, ALIGN(offset, access) - offset);
+	offset = rvtrace_output_offset(rc, aux);
+	while (offset >= aux->runs[i].end)
+		i++;
+	if (!aux->overwrite && aux->runs[i].end - offset < aux->reserve) {
+		rvtrace_output_idle(rc, aux, aux->runs[i].end - offset);
+		offset = rvtrace_output_offset(rc, aux);
+		i = (i + 1) % aux->nr_runs;
+	}
+	end = aux->runs[i].end;
+	if (!aux->overwrite) {
+		end = min(end, round_down(offset + rc->handle.size - rc->written,
+					  RVTRACE_RAM_MAX_ACCESS));
+		if (end < offset + RVTRACE_RAM_MAX_ACCESS)
+			return false;
+	}
+	stretch->start = direct->runs[i];
+	stretch->from = offset - aux->runs[i].start;
+	stretch->end = end - aux->runs[i].start;
+	return true;
+}
+
 /* Flags the open record, if there is one */
 void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag)
 {
@@ -77,8 +152,19 @@ void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag)
  */
 bool rvtrace_output_begin(struct rvtrace_cpu *rc)
 {
+	const struct rvtrace_ramsink *sink = rvtrace_path_ram(rc->path);
+	const struct rvtrace_aux *aux;
+
 	rc->written = 0;
-	return perf_aux_output_begin(&rc->handle, rc->event);
+	aux = perf_aux_output_begin(&rc->handle, rc->event);
+	if (!aux || aux->overwrite || !rvtrace_aux_direct(aux, sink))
+		return aux;
+	/* Room for what must be skipped and for what must be left: see rvtrace_output_stretch(). */
+	if (rc->handle.size >= 2 * aux->reserve + RVTRACE_RAM_MAX_ACCESS)
+		return true;
+	perf_aux_output_flag(&rc->handle, PERF_AUX_FLAG_TRUNCATED);
+	perf_aux_output_end(&rc->handle, 0);
+	return false;
 }
 
 /* Closes the record. Returns false when the AUX buffer is full and perf is disabling the event. */

@@ -35,6 +35,13 @@ DEFINE_PER_CPU(struct rvtrace_cpu, rvtrace_cpus);
 #define RVTRACE_PMU_CAP_PAUSE	0
 #endif
 
+/* Linux 6.16; before, AUX buffers are of large pages anyway. */
+#ifdef PERF_PMU_CAP_AUX_PREFER_LARGE
+#define RVTRACE_PMU_CAP_LARGE	PERF_PMU_CAP_AUX_PREFER_LARGE
+#else
+#define RVTRACE_PMU_CAP_LARGE	0
+#endif
+
 static struct pmu rvtrace_pmu;
 static bool rvtrace_pmu_registered;
 static DEFINE_MUTEX(rvtrace_pmu_mutex);
@@ -455,7 +462,8 @@ err_put:
 
 static struct pmu rvtrace_pmu = {
 	.module		= THIS_MODULE,
-	.capabilities	= PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE | RVTRACE_PMU_CAP_PAUSE,
+	.capabilities	= PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE | RVTRACE_PMU_CAP_PAUSE |
+			  RVTRACE_PMU_CAP_LARGE,
 	/* Software events are scheduled with their task and never fail for want of a counter. */
 	.task_ctx_nr	= perf_sw_context,
 	.attr_groups	= rvtrace_pmu_groups,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V trace: the RAM sink. In SMEM mode it writes into a DMA buffer of ours, in SRAM mode into a
- * memory of its own that is read through a register. Either is drained into the AUX buffer.
+ * RISC-V trace: the RAM sink. In SMEM mode it writes into the AUX buffer where that is possible
+ * (rvtrace-aux.c says where), else into a DMA buffer of ours; in SRAM mode into a memory of its own
+ * that is read through a register. The latter two are copied into the AUX buffer.
  *
- * The buffer is used from its start each time that the sink is started, and drained before it is
- * full:
+ * A buffer is used from its start each time that the sink is started, the AUX buffer from its head;
+ * either is drained before it is full:
  *
- *	Start             WP                          Limit + A
- *	+-----------------+---------------------------+
- *	|#################|                           |   Wrap = 0: # is the trace
- *	+-----------------+---------------------------+
+ *	Start    from     WP                          Limit + A
+ *	+--------+--------+---------------------------+
+ *	|        |########|                           |   Wrap = 0: # is the trace
+ *	+--------+--------+---------------------------+
  *
  * When the timer was too late, a sink that stops on wrap holds the first part of the trace, and
  * loss is at the end. The specification leaves open where WP is then: at Start with Wrap = 1, or
@@ -20,7 +21,7 @@
  *	+---------------------------------------------+
  *
  * One that does not stop holds the last part, and loss is before it. How often it went round nobody
- * knows.
+ * knows. In overwrite mode the AUX buffer itself is used so: what is in it is what it shall hold.
  *
  *	Start             WP                          Limit + A
  *	+-----------------+---------------------------+
@@ -71,7 +72,7 @@ static u32 rvtrace_ramsink_mode(const struct rvtrace_ramsink *sink)
 
 static int rvtrace_ramsink_reset(struct rvtrace_component *comp)
 {
-	to_rvtrace_ramsink(comp)->programmed = false;
+	to_rvtrace_ramsink(comp)->length = 0;
 	/* Nothing but Active: clears Mode, StopOnWrap, MemFormat and AsyncFreq. */
 	rvtrace_write(comp, RVTRACE_CONTROL, RVTRACE_CONTROL_ACTIVE);
 	return 0;
@@ -135,7 +136,6 @@ static int rvtrace_ramsink_alloc(struct rvtrace_ramsink *sink, size_t wanted)
 		if (!sink->vaddr)
 			continue;
 		sink->alloc = size;
-		sink->programmed = false;
 		sink->dirty = 0;
 		return 0;
 	}
@@ -165,9 +165,11 @@ void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
 {
 	mutex_lock(&sink->mutex);
 	if (!--sink->buffers && sink->smem) {
-		dma_free_coherent(sink->comp.dev.parent, sink->alloc, sink->vaddr, sink->start);
+		/* One that did not answer may still write: the memory is lost. */
+		if (!sink->comp.broken)
+			dma_free_coherent(sink->comp.dev.parent, sink->alloc, sink->vaddr,
+					  sink->start);
 		sink->vaddr = NULL;
-		sink->programmed = false;
 	}
 	mutex_unlock(&sink->mutex);
 }
@@ -176,21 +178,23 @@ void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
  * Limit is the address of the last unit that is written, so what becomes of a Limit that would be
  * right for the smallest unit shows the unit's size.
  */
-static int rvtrace_ramsink_program(struct rvtrace_ramsink *sink)
+static int rvtrace_ramsink_program(struct rvtrace_ramsink *sink, dma_addr_t base, size_t length)
 {
-	u64 end = sink->start + sink->alloc, start, limit;
+	u64 end = base + length, start, limit;
 	u32 access = sink->access ?: RVTRACE_RAM_MIN_ACCESS;
 
+	if (sink->base == base && sink->length == length)
+		return 0;
+	sink->length = 0;
 	rvtrace_write(&sink->comp, RVTRACE_CONTROL,
 		      RVTRACE_CONTROL_ACTIVE | rvtrace_ramsink_mode(sink));
 	/* Start first: the range of Limit may depend on it. */
-	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_START_LOW, RVTRACE_RAM_START_HIGH,
-				      sink->start);
+	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_START_LOW, RVTRACE_RAM_START_HIGH, base);
 	start = rvtrace_ramsink_read_address(sink, RVTRACE_RAM_START_LOW, RVTRACE_RAM_START_HIGH);
 	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_LIMIT_LOW, RVTRACE_RAM_LIMIT_HIGH,
 				      end - access);
 	limit = rvtrace_ramsink_read_address(sink, RVTRACE_RAM_LIMIT_LOW, RVTRACE_RAM_LIMIT_HIGH);
-	if (start != sink->start || limit >= end || limit <= start)
+	if (start != base || limit >= end || limit <= start)
 		return -EIO;
 	if (limit != end - access) {
 		access = end - limit;
@@ -198,19 +202,47 @@ static int rvtrace_ramsink_program(struct rvtrace_ramsink *sink)
 			return -EIO;
 	}
 	sink->access = access;
-	sink->size = limit + access - start;
-	sink->programmed = true;
+	sink->base = base;
+	sink->length = length;
 	return 0;
+}
+
+/*
+ * Where the sink writes next: behind what is in the AUX buffer, or at the beginning of its own
+ * buffer.
+ */
+static int rvtrace_ramsink_aim(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
+{
+	struct rvtrace_stretch stretch;
+	int ret;
+
+	sink->direct = rvtrace_output_stretch(rc, sink, &stretch);
+	if (sink->direct && !rvtrace_ramsink_program(sink, stretch.start, stretch.end)) {
+		sink->from = stretch.from;
+		sink->size = stretch.end - stretch.from;
+		return 0;
+	}
+	/* Some hardware wants other alignment, or has its memory wired to it. */
+	if (sink->direct)
+		WRITE_ONCE(sink->choosy, true);
+	sink->direct = false;
+	ret = rvtrace_ramsink_program(sink, sink->start, sink->alloc);
+	if (ret)
+		dev_err_ratelimited(&sink->comp.dev, "does not take the address of its buffer\n");
+	sink->from = 0;
+	sink->size = sink->alloc;
+	return ret;
 }
 
 static int rvtrace_ramsink_run(struct rvtrace_ramsink *sink, u32 stop)
 {
 	/* Low last: it clears Wrap. */
-	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH, sink->start);
+	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH,
+				      sink->base + sink->from);
 	return rvtrace_enable(&sink->comp, rvtrace_ramsink_mode(sink) | stop);
 }
 
-/* Starts the sink at the beginning of its buffer */
+/* Starts the sink */
 static int rvtrace_ramsink_enable(struct rvtrace_component *comp, struct rvtrace_cpu *rc)
 {
 	const struct rvtrace_config *config = rvtrace_event_config(rc->event);
@@ -226,13 +258,9 @@ static int rvtrace_ramsink_enable(struct rvtrace_component *comp, struct rvtrace
 		sink->dirty = 0;
 		sink->owner = config->opener;
 	}
-	if (!sink->programmed) {
-		ret = rvtrace_ramsink_program(sink);
-		if (ret) {
-			dev_err_ratelimited(&comp->dev, "does not take the address of its buffer\n");
-			return ret;
-		}
-	}
+	ret = rvtrace_ramsink_aim(sink, rc);
+	if (ret)
+		return ret;
 	/* Where old trace gives way to new, the sink may go round. */
 	return rvtrace_ramsink_run(sink, sink->stop_on_wrap && !aux->overwrite ?
 					 RVTRACE_RAM_CONTROL_STOP_ON_WRAP : 0);
@@ -250,12 +278,14 @@ bool rvtrace_ramsink_stopped_itself(struct rvtrace_ramsink *sink)
 /*
  * After it stopped itself and was drained: takes trace again, so that what is upstream can come out
  */
-int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink)
+int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 {
-	return rvtrace_ramsink_run(sink, RVTRACE_RAM_CONTROL_STOP_ON_WRAP);
+	int ret = rvtrace_ramsink_aim(sink, rc);
+
+	return ret ?: rvtrace_ramsink_run(sink, RVTRACE_RAM_CONTROL_STOP_ON_WRAP);
 }
 
-/* How many bytes are in the buffer of a running sink, more or less */
+/* How many bytes a running sink has written, more or less */
 size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink)
 {
 	u32 wp = rvtrace_read(&sink->comp, RVTRACE_RAM_WP_LOW);
@@ -263,7 +293,8 @@ size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink)
 	if (wp & RVTRACE_RAM_WP_WRAP)
 		return sink->size;
 	/* The buffer is smaller than 4 GiB: the low halves tell. */
-	return min_t(size_t, (wp & RVTRACE_RAM_WP_ADDR) - lower_32_bits(sink->start), sink->size);
+	return min_t(size_t, (wp & RVTRACE_RAM_WP_ADDR) - lower_32_bits(sink->base + sink->from),
+		     sink->size);
 }
 
 /* Reading trRamData moves RP on, so @offset is where the last call ended or a new start. */
@@ -292,29 +323,31 @@ static void rvtrace_ramsink_copy(struct rvtrace_ramsink *sink, struct rvtrace_cp
 }
 
 /*
- * rvtrace_ramsink_drain - hand over what the sink received since it was started
- *
- * The sink is disabled and empty. Each byte is handed over once: the next start is at the
- * beginning.
+ * The trace is in the AUX buffer. A full stretch that stopped has lost what came after it. One that
+ * does not stop is all of the AUX buffer, in overwrite mode: how often the sink went round does not
+ * matter, for what is older than the buffer's size is gone in any case.
  */
-void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
+static void rvtrace_ramsink_drain_direct(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc,
+					 size_t fill, bool wrap, bool stops)
 {
-	bool stops = sink->comp.control & RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
-	u64 wp = rvtrace_ramsink_read_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH);
-	bool wrap = wp & RVTRACE_RAM_WP_WRAP;
-	size_t fill = (wp & ~(u64)~RVTRACE_RAM_WP_ADDR) - sink->start;
+	size_t written = fill - sink->from;
 
-	if (fill > sink->size) {
-		dev_err_ratelimited(&sink->comp.dev, "write pointer outside of the buffer\n");
+	if (wrap && stops)
+		written = sink->size;
+	else if (wrap)
+		written = sink->size + fill;
+	sink->traced += written;
+	rvtrace_output_written(rc, written);
+	if (wrap && stops)
 		rvtrace_output_gap(rc);
-		return;
-	}
-	if (fill == sink->size)
-		wrap = true;
-	trace_rvtrace_drain(sink->comp.sink_id, wrap ? sink->size : fill, wrap);
+}
+
+static void rvtrace_ramsink_drain_copy(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc,
+				       size_t fill, bool wrap, bool stops)
+{
 	sink->dirty = wrap ? sink->size : max(sink->dirty, fill);
-	/* The sink says so after it has written; so read memory after it has said so. */
-	dma_rmb();
+	sink->traced += wrap ? sink->size : fill;
+	sink->copied += wrap ? sink->size : fill;
 	if (!wrap) {
 		rvtrace_ramsink_copy(sink, rc, 0, fill);
 	} else if (stops) {
@@ -325,6 +358,38 @@ void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 		rvtrace_ramsink_copy(sink, rc, fill, sink->size - fill);
 		rvtrace_ramsink_copy(sink, rc, 0, fill);
 	}
+}
+
+/*
+ * rvtrace_ramsink_drain - hand over what the sink received since it was started
+ *
+ * The sink is disabled and empty. Each byte is handed over once: the next start is at the beginning
+ * of its buffer, or behind what is in the AUX buffer then.
+ */
+void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
+{
+	bool stops = sink->comp.control & RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
+	u64 wp = rvtrace_ramsink_read_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH);
+	bool wrap = wp & RVTRACE_RAM_WP_WRAP;
+	size_t fill = (wp & ~(u64)~RVTRACE_RAM_WP_ADDR) - sink->base;
+
+	if (fill > sink->length || (!wrap && fill < sink->from)) {
+		dev_err_ratelimited(&sink->comp.dev, "write pointer outside of the buffer\n");
+		rvtrace_output_gap(rc);
+		return;
+	}
+	if (fill == sink->length) {
+		wrap = true;
+		fill = 0;
+	}
+	trace_rvtrace_drain(sink->comp.sink_id, wrap ? sink->size : fill - sink->from, wrap,
+			    sink->direct);
+	/* The sink says so after it has written; so read memory after it has said so. */
+	dma_rmb();
+	if (sink->direct)
+		rvtrace_ramsink_drain_direct(sink, rc, fill, wrap, stops);
+	else
+		rvtrace_ramsink_drain_copy(sink, rc, fill, wrap, stops);
 }
 
 static ssize_t memory_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -349,10 +414,28 @@ static ssize_t stop_on_wrap_show(struct device *dev, struct device_attribute *at
 }
 static DEVICE_ATTR_RO(stop_on_wrap);
 
+static ssize_t traced_bytes_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct rvtrace_ramsink *sink = to_rvtrace_ramsink(to_rvtrace_component(dev));
+
+	return sysfs_emit(buf, "%llu\n", READ_ONCE(sink->traced));
+}
+static DEVICE_ATTR_RO(traced_bytes);
+
+static ssize_t copied_bytes_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct rvtrace_ramsink *sink = to_rvtrace_ramsink(to_rvtrace_component(dev));
+
+	return sysfs_emit(buf, "%llu\n", READ_ONCE(sink->copied));
+}
+static DEVICE_ATTR_RO(copied_bytes);
+
 static struct attribute *rvtrace_ramsink_attrs[] = {
 	&dev_attr_memory.attr,
 	&dev_attr_access_bytes.attr,
 	&dev_attr_stop_on_wrap.attr,
+	&dev_attr_traced_bytes.attr,
+	&dev_attr_copied_bytes.attr,
 	NULL
 };
 

@@ -33,7 +33,7 @@ static int rvtrace_unblock(struct rvtrace_cpu *rc, struct rvtrace_ramsink *sink)
 	rvtrace_wait_quietly(&sink->comp, RVTRACE_CONTROL_EMPTY, RVTRACE_CONTROL_EMPTY,
 			     RVTRACE_EMPTY_US);
 	rvtrace_ramsink_drain(sink, rc);
-	return rvtrace_ramsink_restart(sink);
+	return rvtrace_ramsink_restart(sink, rc);
 }
 
 /* Waits until a component is disabled and empty, and keeps the sink open meanwhile */

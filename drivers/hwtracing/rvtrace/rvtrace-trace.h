@@ -43,19 +43,22 @@ TRACE_EVENT(rvtrace_stop,
 );
 
 TRACE_EVENT(rvtrace_drain,
-	TP_PROTO(u32 sink, size_t bytes, bool wrapped),
-	TP_ARGS(sink, bytes, wrapped),
+	TP_PROTO(u32 sink, size_t bytes, bool wrapped, bool direct),
+	TP_ARGS(sink, bytes, wrapped, direct),
 	TP_STRUCT__entry(
 		__field(u32, sink)
 		__field(size_t, bytes)
 		__field(bool, wrapped)
+		__field(bool, direct)
 	),
 	TP_fast_assign(
 		__entry->sink = sink;
 		__entry->bytes = bytes;
 		__entry->wrapped = wrapped;
+		__entry->direct = direct;
 	),
-	TP_printk("sink=%u bytes=%zu wrapped=%d", __entry->sink, __entry->bytes, __entry->wrapped)
+	TP_printk("sink=%u bytes=%zu wrapped=%d direct=%d", __entry->sink, __entry->bytes,
+		  __entry->wrapped, __entry->direct)
 );
 
 TRACE_EVENT(rvtrace_context,

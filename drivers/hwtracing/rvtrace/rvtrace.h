@@ -160,6 +160,9 @@
 
 /* A handshake that takes longer means that the component is broken (microseconds) */
 #define RVTRACE_TIMEOUT_US			10000
+/* Pieces that the memory of an AUX buffer may consist of for sinks to write into it */
+#define RVTRACE_AUX_RUNS			16
+
 /* How long a sink that stopped itself is given to become empty (microseconds) */
 #define RVTRACE_EMPTY_US			100
 
@@ -436,11 +439,17 @@ struct rvtrace_encoder {
  * @vaddr:		buffer in system memory
  * @start:		its bus address; 0 for a memory of the sink's own
  * @alloc:		size of the buffer in bytes
- * @size:		how much of it the hardware uses
  * @buffers:		AUX buffers for which the buffer is kept
- * @programmed:		Start and Limit hold the buffer
  * @owner:		the process whose trace was last in the buffer
  * @dirty:		number of bytes that hold trace of @owner
+ * @choosy:		the hardware does not take the address of an AUX buffer
+ * @base:		what Start is programmed with
+ * @length:		bytes from Start to Limit and its unit; 0: they are not programmed
+ * @from:		offset from @base at which the sink was started
+ * @size:		how many bytes it could take from there
+ * @direct:		it writes into the AUX buffer
+ * @traced:		bytes that it delivered since it was found
+ * @copied:		how many of them had to be copied
  */
 struct rvtrace_ramsink {
 	struct rvtrace_component comp;
@@ -452,11 +461,17 @@ struct rvtrace_ramsink {
 	void *vaddr;
 	dma_addr_t start;
 	size_t alloc;
-	size_t size;
 	unsigned int buffers;
-	bool programmed;
 	const struct pid *owner;
 	size_t dirty;
+	bool choosy;
+	dma_addr_t base;
+	size_t length;
+	size_t from;
+	size_t size;
+	bool direct;
+	u64 traced;
+	u64 copied;
 };
 
 /**
@@ -538,19 +553,61 @@ struct rvtrace_config {
 };
 
 /**
+ * struct rvtrace_run - a piece of an AUX buffer that is contiguous in memory
+ * @addr:	address of its first byte
+ * @start:	its offset in the AUX buffer
+ * @end:	offset of what is behind it
+ */
+struct rvtrace_run {
+	void *addr;
+	size_t start;
+	size_t end;
+};
+
+/**
+ * struct rvtrace_aux_sink - a RAM sink whose trace goes to an AUX buffer
+ * @sink:	the sink; its own buffer is held
+ * @direct:	it can write into the AUX buffer
+ * @runs:	bus addresses of the AUX buffer's pieces, if so
+ */
+struct rvtrace_aux_sink {
+	struct rvtrace_ramsink *sink;
+	bool direct;
+	dma_addr_t runs[RVTRACE_AUX_RUNS];
+};
+
+/**
  * struct rvtrace_aux - an AUX buffer
  * @base:	its pages, mapped in one piece
  * @size:	size in bytes
  * @overwrite:	old data gives way to new
+ * @reserve:	a sink is not started where it could write less than this
+ * @nr_runs:	number of entries in @runs; 0 when there would be too many
+ * @runs:	its memory
  * @nr_sinks:	number of entries in @sinks
- * @sinks:	RAM sinks whose buffer is held
+ * @sinks:	RAM sinks that the event may use
  */
 struct rvtrace_aux {
 	void *base;
 	size_t size;
 	bool overwrite;
+	size_t reserve;
+	unsigned int nr_runs;
+	struct rvtrace_run runs[RVTRACE_AUX_RUNS];
 	unsigned int nr_sinks;
-	struct rvtrace_ramsink *sinks[] __counted_by(nr_sinks);
+	struct rvtrace_aux_sink sinks[] __counted_by(nr_sinks);
+};
+
+/**
+ * struct rvtrace_stretch - the part of an AUX buffer that a sink may write next
+ * @start:	bus address of the piece of memory that it is in
+ * @from:	offset in the piece at which it begins
+ * @end:	offset of what is behind it
+ */
+struct rvtrace_stretch {
+	dma_addr_t start;
+	size_t from;
+	size_t end;
 };
 
 /**
@@ -624,6 +681,12 @@ static inline struct rvtrace_ramsink *rvtrace_path_ram(const struct rvtrace_path
 	return sink->type == RVTRACE_TYPE_RAMSINK ? to_rvtrace_ramsink(sink) : NULL;
 }
 
+/* Only one encoder can reach the sink. */
+static inline bool rvtrace_path_is_own(const struct rvtrace_path *path)
+{
+	return path->lock == &rvtrace_path_sink(path)->lock;
+}
+
 static inline struct rvtrace_config *rvtrace_event_config(const struct perf_event *event)
 {
 	return event->pmu_private;
@@ -671,6 +734,7 @@ int rvtrace_encoder_configure(const struct rvtrace_encoder *enc,
 int rvtrace_encoder_start(struct rvtrace_encoder *enc, struct perf_event *event, bool tracing);
 void rvtrace_encoder_set_tracing(struct rvtrace_encoder *enc, bool tracing);
 bool rvtrace_encoder_lost(struct rvtrace_encoder *enc);
+u8 rvtrace_encoder_idle_byte(const struct rvtrace_encoder *enc, u64 options);
 int rvtrace_refuse(const struct rvtrace_encoder *enc, const char *what);
 
 /* rvtrace-encoder-probe.c */
@@ -696,7 +760,7 @@ extern const struct rvtrace_ops rvtrace_ramsink_ops;
 int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted);
 void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink);
 bool rvtrace_ramsink_stopped_itself(struct rvtrace_ramsink *sink);
-int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink);
+int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc);
 size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink);
 void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc);
 
@@ -731,6 +795,9 @@ bool rvtrace_path_traces(const struct rvtrace_cpu *rc);
 
 /* rvtrace-output.c */
 void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size);
+void rvtrace_output_written(struct rvtrace_cpu *rc, size_t size);
+bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink *sink,
+			    struct rvtrace_stretch *stretch);
 void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag);
 void rvtrace_output_gap(struct rvtrace_cpu *rc);
 bool rvtrace_output_begin(struct rvtrace_cpu *rc);
@@ -740,6 +807,8 @@ bool rvtrace_output_next(struct rvtrace_cpu *rc);
 /* rvtrace-aux.c */
 void *rvtrace_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
 void rvtrace_free_aux(void *data);
+const struct rvtrace_aux_sink *rvtrace_aux_direct(const struct rvtrace_aux *aux,
+						  const struct rvtrace_ramsink *sink);
 
 /* rvtrace-pmu.c */
 u64 rvtrace_new_serial(void);

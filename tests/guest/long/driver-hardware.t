@@ -37,12 +37,12 @@ hardware()
 
 check "the selftests compile for the guest" make -s -C "$TOP" selftests
 mkdir -p "$guest_bin"
-hardware funnel funnel '' basic life shared
+hardware funnel funnel '' basic life shared copies
 hardware tree tree '' basic shared
 hardware both both '' basic life shared
-hardware sram direct sram=65536 basic modes
+hardware sram direct sram=65536 basic modes copies
 hardware slow direct delay=50000 basic modes
-hardware wide direct width=64 basic modes
+hardware wide direct width=64 basic modes copies
 hardware btm direct modes=3 basic
 
 # Where trace leaves the chip: what came out there is all that shows. Names are those of the model.

@@ -39,7 +39,7 @@ apt_mirror_list()
 # apt_use SUITE ARCH: make APT_CONFIG select the private state of SUITE, with ARCH as the native architecture.
 apt_use()
 {
-	local dir=$LAB_CACHE/apt/$1 arch=$2
+	local dir=$LAB_APT/$1 arch=$2
 
 	export APT_CONFIG=$dir/apt-$arch.conf
 	mkdir -p "$dir/lists/partial" "$dir/etc/preferences.d" "$dir/state-$arch" \
@@ -76,7 +76,7 @@ apt_use()
 # has it. Lists younger than six hours are used as they are.
 apt_update()
 {
-	local suite=$1 dir=$LAB_CACHE/apt/$1 arches mirror log
+	local suite=$1 dir=$LAB_APT/$1 arches mirror log
 
 	[ -z "$(find "$dir/fresh" -mmin -360 2>/dev/null)" ] || return 0
 	log=$dir/update.log
@@ -126,7 +126,7 @@ apt_pick()
 # Prints the file of each. APT checks the hashes, and fetches only what is not there.
 apt_fetch()
 {
-	local alone=() whole=() name out empty=$LAB_CACHE/apt/nothing-fetched
+	local alone=() whole=() name out empty=$LAB_APT/nothing-fetched
 
 	for name; do
 		case $name in
@@ -134,7 +134,7 @@ apt_fetch()
 		*) whole+=("$name") ;;
 		esac
 	done
-	out=$LAB_CACHE/apt/fetch
+	out=$LAB_APT/fetch
 	: > "$out"
 	mkdir -p "$empty/partial"
 	if [ ${#whole[@]} -gt 0 ]; then

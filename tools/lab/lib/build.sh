@@ -4,24 +4,26 @@
 # Running the toolchain root's programs: in a mount namespace of their own where the root's /usr covers the
 # machine's. Every other path is the machine's, so sources, results and messages keep their names.
 
-# build_in [-k KERNEL] CMD...: run CMD with the toolchain root's /usr; with -k KERNEL (stable or testing) that
-# kernel's headers are at /usr/src and its kbuild at /usr/lib. Does not return.
+# build_in [-k KERNEL] CMD...: run CMD with the toolchain root's /usr, or that of the root $BUILD_ROOT; with -k KERNEL
+# (stable, testing or debug) that kernel's headers are at /usr/src and its kbuild at /usr/lib. Does not return.
 build_in()
 {
-	local kernel='' enter=(unshare -m --propagation private) mounts=() kbuild root
+	local kernel='' enter=(unshare -m --propagation private) mounts=() kbuild root tools=${BUILD_ROOT:-toolchain}
 
 	if [ "$1" = -k ]; then
 		kernel=$2
 		shift 2
-		root_require toolchain "kernel-$kernel"
+		root_require "$tools" "kernel-$kernel"
 	else
-		root_require toolchain
+		root_require "$tools"
 	fi
-	root=$(root_path toolchain)
+	root=$(root_path "$tools")
 	if [ -n "$kernel" ]; then
 		kernel=$(root_path "kernel-$kernel")
+		mkdir -p "$root/usr/src"
 		mounts+=("$kernel/usr/src" "$root/usr/src")
 		for kbuild in "$kernel"/usr/lib/linux-kbuild-*; do
+			[ -d "$kbuild" ] || continue
 			mkdir -p "$root/usr/src" "$root/usr/lib/${kbuild##*/}" 2>/dev/null
 			mounts+=("$kbuild" "$root/usr/lib/${kbuild##*/}")
 		done
@@ -61,7 +63,7 @@ cmd_in()
 	build_in "$@"
 }
 
-# lab kmake --kernel stable|testing DIR [make arguments]
+# lab kmake --kernel stable|testing|debug DIR [make arguments]
 cmd_kmake()
 {
 	local kernel=testing dir headers compiler
@@ -72,17 +74,19 @@ cmd_kmake()
 	fi
 	case $kernel in
 	stable | testing) ;;
-	*) lab_die "no kernel $kernel: there are stable and testing" ;;
+	debug) export BUILD_ROOT=builder ;;
+	*) lab_die "no kernel $kernel: there are stable, testing and debug" ;;
 	esac
 	[ -d "${1:-}" ] || lab_die "kmake takes a directory with a Kbuild file or a Makefile, and arguments for make"
 	dir=$(cd "$1" && pwd)
 	shift
 	root_require "kernel-$kernel"
 	headers=/usr/src/linux-headers-$(root_get "kernel-$kernel" release)
+	[ "$kernel" != debug ] || headers=/usr/src/linux
 	compiler=$(sed -n 's/^CC = .*CROSS_COMPILE)/riscv64-linux-gnu-/p' \
-		"$(root_path "kernel-$kernel")$headers/.kernelvariables")
+		"$(root_path "kernel-$kernel")$headers/.kernelvariables" 2>/dev/null)
 	# The kernel's own compiler where the suite still has it, else the default one.
-	[ -x "$(root_path toolchain)/usr/bin/$compiler" ] || set -- CC=riscv64-linux-gnu-gcc "$@"
+	[ -x "$(root_path toolchain)/usr/bin/${compiler:-none}" ] || set -- CC=riscv64-linux-gnu-gcc "$@"
 	# W=1 would run a script that is not in Debian's packages.
 	build_in -k "$kernel" make -C "$headers" cmd_checkdoc= M="$dir" ARCH=riscv CROSS_COMPILE=riscv64-linux-gnu- "$@"
 }

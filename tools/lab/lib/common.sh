@@ -8,6 +8,8 @@ LAB_FORMAT=1
 
 LAB_PROJECT=$(cd "$LAB_DIR/../.." && pwd)
 LAB_CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/rvtrace
+# Package lists while something is being fetched
+LAB_APT=$LAB_CACHE/apt
 LAB_BUILD=$LAB_PROJECT/build/lab
 
 # Exit statuses of the lab itself; 124 is what timeout(1) uses, too.

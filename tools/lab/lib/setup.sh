@@ -7,6 +7,8 @@
 # roots. A root is unpacked under a temporary name and renamed when complete: it exists whole, or not at all.
 
 LAB_ROOTS=(kernel-testing kernel-stable toolchain host guest)
+# Made by `lab debug-kernel` only
+LAB_DEBUG_ROOTS=(builder kernel-debug)
 
 # The suites a root may come from, best first.
 root_suites()
@@ -14,8 +16,9 @@ root_suites()
 	case $1 in
 	# The plugin API that the model uses begins with QEMU 11.1.
 	host) echo forky testing sid trixie-backports ;;
-	toolchain | guest) echo forky testing sid trixie ;;
+	toolchain | guest | builder) echo forky testing sid trixie ;;
 	kernel-testing) echo forky testing sid trixie-backports ;;
+	kernel-debug) echo forky testing sid ;;
 	kernel-stable) echo trixie stable trixie-proposed-updates ;;
 	esac
 }
@@ -29,6 +32,8 @@ root_path()
 		echo "$LAB_FORMAT $(lab_host_arch) $(root_suites "$1")"
 		cat "$LAB_DIR/packages/${1%%-*}"
 		[ "$1" != guest ] || cat "$LAB_DIR/packages/sysroot"
+		[ "$1" != builder ] || cat "$LAB_DIR/packages/toolchain"
+		[ "$1" != kernel-debug ] || { cat "$LAB_DIR/debug.config"; root_get kernel-testing version; }
 	} | sha256sum | cut -c 1-10)
 	echo "$LAB_CACHE/roots/$1-$key"
 }
@@ -74,8 +79,9 @@ root_make()
 # root_try ROOT SUITE: make the root from SUITE; once more with new package lists when what old ones named is gone.
 root_try()
 {
-	local path tmp fresh=$LAB_CACHE/apt/$2/fresh was_fresh
+	local path tmp fresh=$LAB_APT/$2/fresh was_fresh fill=fill_${1%%-*}
 
+	[ "$1" != kernel-debug ] || fill=fill_debug
 	path=$(root_path "$1")
 	tmp=$path.tmp
 	for _ in 1 2; do
@@ -84,7 +90,7 @@ root_try()
 		apt_update "$2" || return 1
 		rm -rf "$tmp"
 		mkdir -p "$tmp/.lab"
-		if "fill_${1%%-*}" "$2" "$tmp" "$tmp/.lab/debs"; then
+		if "$fill" "$2" "$tmp" "$tmp/.lab/debs"; then
 			echo "suite=$2" >> "$tmp/.lab/info"
 			root_replace "$path"
 			return 0
@@ -252,7 +258,7 @@ cmd_setup()
 	trap 'exit 130' INT
 	setup_machine
 	lab_lock setup
-	[ -z "$update" ] || rm -rf "$LAB_CACHE/apt"
+	[ -z "$update" ] || rm -rf "$LAB_APT"
 	for root in "${todo[@]}"; do
 		if [ -n "$update" ] || ! root_ready "$root"; then
 			setup_sources
@@ -260,7 +266,7 @@ cmd_setup()
 		fi
 	done
 	# The package lists are large, stale in hours, and fetched in seconds when a root must be made again.
-	rm -rf "$LAB_CACHE/apt"
+	rm -rf "$LAB_APT"
 	cmd_info
 }
 
@@ -279,7 +285,7 @@ cmd_clean()
 	*) lab_die "clean takes --all or nothing" ;;
 	esac
 	lab_lock setup
-	for root in "${LAB_ROOTS[@]}"; do
+	for root in "${LAB_ROOTS[@]}" "${LAB_DEBUG_ROOTS[@]}"; do
 		keep+="$(root_path "$root") "
 	done
 	for dir in "$LAB_CACHE"/roots/*; do
@@ -288,7 +294,7 @@ cmd_clean()
 		*) rm -rf "$dir" ;;
 		esac
 	done
-	rm -rf "$LAB_CACHE/debs" "$LAB_CACHE/apt"
+	rm -rf "$LAB_CACHE/debs" "$LAB_APT"
 }
 
 # lab info: the roots, where they are and what is in them.
@@ -296,7 +302,7 @@ cmd_info()
 {
 	local root
 
-	for root in "${LAB_ROOTS[@]}"; do
+	for root in "${LAB_ROOTS[@]}" "${LAB_DEBUG_ROOTS[@]}"; do
 		if root_ready "$root"; then
 			printf '%-15s %-45s %s\n' "$root" "$(root_get "$root" version) ($(root_get "$root" suite))" \
 				"$(root_path "$root")"

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# lab debug-kernel: a kernel with every check that finds mistakes of a driver, built from the source package that
+# belongs to the testing kernel with the configuration in debug.config. It takes about 14 minutes of a processor's time,
+# once: the result is a root like the other kernels.
+
+# What is not compiled with this configuration is not unpacked either; makefiles and Kconfig files must be there.
+DEBUG_LEFT_OUT=(--exclude='*.rst' --exclude='*/arch/[a-qs-z]*/*.[chS]' --exclude='*/arch/*.dts*' --exclude='*/sound/*.[chS]'
+	--exclude='*/drivers/gpu/*.[chS]' --exclude='*/drivers/media/*.[chS]' --exclude='*/drivers/staging/*.[chS]'
+	--exclude='*/drivers/net/ethernet/*.[chS]' --exclude='*/drivers/net/wireless/*.[chS]'
+	--exclude='*/drivers/infiniband/*.[chS]' --exclude='*/drivers/scsi/*.[chS]' --exclude='*/tools/testing/*')
+
+# What a module's build needs of the kernel's tree
+DEBUG_KEPT=(Makefile Kbuild Kconfig .config .kernelrelease Module.symvers include scripts arch)
+
+# debug_source: the source package of the version that the testing kernel has, else the newest.
+debug_source()
+{
+	local version names name
+
+	version=$(root_get kernel-testing version)
+	names=$(apt-cache pkgnames linux-source- | grep -x 'linux-source-[0-9.]*' | sort -V)
+	for name in $names; do
+		if apt-cache policy "$name" | grep -qF "Candidate: ${version##* }"; then
+			echo "$name"
+			return 0
+		fi
+	done
+	tail -n 1 <<< "$names" | grep .
+}
+
+# debug_make TREE ARGUMENT...: make in the kernel's tree, with the tools for it.
+debug_make()
+{
+	(BUILD_ROOT=builder build_in make -C "$1" ARCH=riscv CROSS_COMPILE=riscv64-linux-gnu- HOSTCC=gcc "${@:2}")
+}
+
+debug_build()
+{
+	local tree=$1 config=$1/debug.config
+
+	grep -v '^#' "$LAB_DIR/debug.config" > "$config"
+	debug_make "$tree" KCONFIG_ALLCONFIG="$config" LOCALVERSION=-rvtrace-debug allnoconfig || return 1
+	# An option that this kernel's version has not, or that lacks what it depends on, shows here and is no error.
+	grep '=y$' "$config" | grep -vxFf "$tree/.config" | sed 's/^/not set: /'
+	debug_make "$tree" LOCALVERSION=-rvtrace-debug -j "${LAB_JOBS:-$(nproc)}" Image modules_prepare || return 1
+	debug_make "$tree" -s LOCALVERSION=-rvtrace-debug kernelrelease > "$tree/.kernelrelease"
+}
+
+# debug_finish DIR: out of the built tree the root of a kernel. Headers and makefiles stay for modules; the rest is nearly
+# a gigabyte.
+debug_finish()
+{
+	local tree=$1/usr/src/linux release file
+
+	release=$(cat "$tree/.kernelrelease")
+	mkdir -p "$1/boot" "$1/usr/lib/modules/$release/kernel"
+	cp "$tree/arch/riscv/boot/Image" "$1/boot/vmlinuz-$release" || return 1
+	for file in "$tree"/* "$tree"/.[!.]*; do
+		[[ " ${DEBUG_KEPT[*]} " == *" ${file##*/} "* ]] || rm -rf "$file"
+	done
+	find "$tree/arch" \( -name '*.[coS]' -o -name '*.cmd' -o -path '*/boot/*' \) -type f -delete
+	echo "release=$release" >> "$1/.lab/info"
+}
+
+fill_debug()
+{
+	local name tree=$2/usr/src/linux log=$LAB_CACHE/debug-kernel.log
+
+	apt_use "$1" "$(lab_host_arch)"
+	name=$(debug_source) || { lab_warn "suite $1 has no linux-source package"; return 1; }
+	apt_fetch "!$name" > "$3" || return 1
+	fill_version "$2" "$3" "$name" || return 1
+	mkdir -p "$tree"
+	lab_say "kernel-debug: unpacking $name and building it (log: $log); this takes a while"
+	dpkg-deb --fsys-tarfile "$(cat "$3")" | tar -x -O "./usr/src/$name.tar.xz" |
+		xz -dcT2 | tar -x -C "$tree" --strip-components=1 --no-same-owner "${DEBUG_LEFT_OUT[@]}" || return 1
+	debug_build "$tree" > "$log" 2>&1 || lab_die "the debug kernel does not build: see $log"
+	debug_finish "$2"
+}
+
+fill_builder()
+{
+	apt_use "$1" "$(lab_host_arch)"
+	fill_lists "$2" "$3" toolchain builder || return 1
+	fill_version "$2" "$3" gcc-riscv64-linux-gnu || return 1
+	[ -e "$2/usr/bin/awk" ] || ln -s mawk "$2/usr/bin/awk"
+}
+
+# lab debug-kernel: makes the root kernel-debug when it is missing. Nobody else waits for it: it has its own lock and
+# package lists.
+cmd_debug_kernel()
+{
+	root_require kernel-testing
+	lab_lock debug
+	(cmd_setup --only builder > /dev/null) || exit
+	umask 022
+	LAB_APT=$LAB_CACHE/apt-debug
+	if ! root_ready kernel-debug; then
+		setup_sources
+		root_make kernel-debug
+		rm -rf "$LAB_APT"
+	fi
+	cmd_info | grep '^kernel-debug'
+}
