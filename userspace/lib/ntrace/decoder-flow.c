@@ -101,7 +101,7 @@ static uint32_t mode_flags(const struct rvt_ntrace_source *s, enum rvt_ntrace_la
 }
 
 /*
- * A branch without history while the mode is not known. In HTM any message would have brought its
+ * A branch without history while the mode is not settled. In HTM any message would have brought its
  * history, save ProgTraceSync, which drops it: then only what is ahead can tell.
  */
 static bool tells_btm(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
@@ -109,10 +109,10 @@ static bool tells_btm(const struct rvt_ntrace_decoder *d, const struct rvt_ntrac
 {
 	unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
 
-	if (s->mode != RVT_MODE_AUTO || s->hist.bits)
+	if (s->mode_settled || s->mode == RVT_MODE_BTM || s->hist.bits)
 		return false;
 	return msg->field[RVT_NTRACE_F_TCODE] != RVT_NTRACE_PROG_TRACE_SYNC ||
-	       d->hints[src] == RVT_MODE_BTM;
+	       rvt_ntrace_mode_ahead(d, s, src) == RVT_MODE_BTM;
 }
 
 /* Reports what stopped the walk too early. */

@@ -13,6 +13,8 @@
 #define MAX_HIST_RUNS (1u << 20)
 /* 1.0.0_rc7 sets no limit to B-CNT. A counter larger than this is damage. */
 #define MAX_BCNT (1u << 24)
+/* So many messages are looked at to find out the mode. */
+#define MODE_AHEAD 4096
 
 /* ---- events without flow ---- */
 
@@ -92,9 +94,20 @@ static void on_ownership(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source 
 	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
 }
 
+/* ---- mode = auto ---- */
+
+/* Tracing begins: the encoder may have another mode than before. */
+static bool may_change_mode(const struct rvt_ntrace_msg *msg)
+{
+	uint64_t sync = msg->field[RVT_NTRACE_F_SYNC];
+
+	return rvt_ntrace_is_sync(msg) && (sync == RVT_NTRACE_SYNC_DEBUG_EXIT ||
+					   sync == RVT_NTRACE_SYNC_TRACE_ENABLE);
+}
+
 /*
- * A message that only @mode has. With `mode = auto` the mode may change where tracing is enabled;
- * until a message tells it stays what it was.
+ * A message that only @mode has. Until one comes after tracing was enabled nothing is settled; what
+ * can be in either mode is read as HTM.
  */
 static bool mode_fits(struct rvt_ntrace_source *s, enum rvt_mode mode)
 {
@@ -112,6 +125,44 @@ static void wrong_mode(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s
 			"a message of %s in %s mode",
 			s->mode == RVT_MODE_BTM ? "HTM" : "BTM",
 			s->mode == RVT_MODE_BTM ? "BTM" : "HTM");
+}
+
+/* Which mode has @msg; AUTO: both. */
+static enum rvt_mode mode_of(const struct rvt_ntrace_msg *msg)
+{
+	switch (msg->field[RVT_NTRACE_F_TCODE]) {
+	case RVT_NTRACE_DIRECT_BRANCH:
+	case RVT_NTRACE_DIRECT_BRANCH_SYNC:
+		return RVT_MODE_BTM;
+	case RVT_NTRACE_RESOURCE_FULL:
+		return msg->field[RVT_NTRACE_F_RCODE] == 1 || msg->field[RVT_NTRACE_F_RCODE] == 2 ?
+		       RVT_MODE_HTM : RVT_MODE_AUTO;
+	default:
+		return rvt_ntrace_has(msg, RVT_NTRACE_F_HIST) ? RVT_MODE_HTM : RVT_MODE_AUTO;
+	}
+}
+
+enum rvt_mode rvt_ntrace_mode_ahead(const struct rvt_ntrace_decoder *d,
+				    const struct rvt_ntrace_source *s, unsigned int src)
+{
+	struct rvt_ntrace_reader ahead = d->reader;
+	enum rvt_ntrace_read read = RVT_NTRACE_READ_MESSAGE;
+	enum rvt_mode mode = RVT_MODE_AUTO;
+	struct rvt_ntrace_msg msg;
+
+	for (unsigned int n = 0; n < MODE_AHEAD && read != RVT_NTRACE_READ_MORE; n++) {
+		read = rvt_ntrace_reader_next(&ahead, &msg);
+		if (read != RVT_NTRACE_READ_MESSAGE ||
+		    rvt_ntrace_kind(msg.field[RVT_NTRACE_F_TCODE]) != RVT_NTRACE_STANDARD ||
+		    (d->params.src_bits && msg.field[RVT_NTRACE_F_SRC] != src))
+			continue;
+		if (may_change_mode(&msg))
+			break;
+		mode = mode_of(&msg);
+		if (mode != RVT_MODE_AUTO)
+			return mode;
+	}
+	return s->mode_before;
 }
 
 /* False: the message cannot be, so it is damage. That has been reported then. */
@@ -282,10 +333,14 @@ static void on_repeat_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 bool rvt_ntrace_sync_fits(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			  const struct rvt_ntrace_msg *msg)
 {
-	uint64_t sync = msg->field[RVT_NTRACE_F_SYNC];
-
-	if (sync == RVT_NTRACE_SYNC_DEBUG_EXIT || sync == RVT_NTRACE_SYNC_TRACE_ENABLE)
-		s->mode_settled = d->params.mode != RVT_MODE_AUTO;
+	if (d->params.mode == RVT_MODE_AUTO && may_change_mode(msg)) {
+		s->mode_settled = false;
+		if (s->mode != RVT_MODE_AUTO)
+			s->mode_before = s->mode;
+		/* else what is reported here is of the time before */
+		if (!s->flowing)
+			s->mode = RVT_MODE_AUTO;
+	}
 	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_DIRECT_BRANCH_SYNC)
 		return mode_fits(s, RVT_MODE_BTM);
 	return !rvt_ntrace_has(msg, RVT_NTRACE_F_HIST) || mode_fits(s, RVT_MODE_HTM);
@@ -504,55 +559,6 @@ static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg
 	rvt_ntrace_part_advance(d, s, msg);
 }
 
-/* ---- mode = auto ---- */
-
-/* Which mode has @msg; AUTO: both. */
-static enum rvt_mode mode_of(const struct rvt_ntrace_msg *msg)
-{
-	switch (msg->field[RVT_NTRACE_F_TCODE]) {
-	case RVT_NTRACE_DIRECT_BRANCH:
-	case RVT_NTRACE_DIRECT_BRANCH_SYNC:
-		return RVT_MODE_BTM;
-	case RVT_NTRACE_RESOURCE_FULL:
-		return msg->field[RVT_NTRACE_F_RCODE] == 1 || msg->field[RVT_NTRACE_F_RCODE] == 2 ?
-		       RVT_MODE_HTM : RVT_MODE_AUTO;
-	default:
-		return rvt_ntrace_has(msg, RVT_NTRACE_F_HIST) ? RVT_MODE_HTM : RVT_MODE_AUTO;
-	}
-}
-
-/* Looks through the input for the first message of each source that tells its mode. */
-static void look_ahead(struct rvt_ntrace_decoder *d)
-{
-	struct rvt_ntrace_reader ahead = d->reader;
-	enum rvt_ntrace_read read;
-	struct rvt_ntrace_msg msg;
-	unsigned int src;
-
-	while ((read = rvt_ntrace_reader_next(&ahead, &msg)) != RVT_NTRACE_READ_MORE) {
-		if (read != RVT_NTRACE_READ_MESSAGE ||
-		    rvt_ntrace_kind(msg.field[RVT_NTRACE_F_TCODE]) != RVT_NTRACE_STANDARD)
-			continue;
-		src = d->params.src_bits ? msg.field[RVT_NTRACE_F_SRC] : 0;
-		if (d->hints[src] != RVT_MODE_AUTO)
-			continue;
-		d->hints[src] = mode_of(&msg);
-		if (d->hints[src] != RVT_MODE_AUTO && !d->params.src_bits)
-			break;
-	}
-}
-
-static bool mode_is_open(const struct rvt_ntrace_decoder *d)
-{
-	if (d->params.mode != RVT_MODE_AUTO)
-		return false;
-	for (unsigned int i = 0; i < d->n_sources; i++)
-		if (d->sources[i] && d->sources[i]->mode == RVT_MODE_AUTO &&
-		    d->hints[i] == RVT_MODE_AUTO)
-			return true;
-	return !d->stream.stats.messages;
-}
-
 /* ---- the stream ---- */
 
 static void decoder_destroy(struct rvt_stream *stream)
@@ -565,7 +571,6 @@ static void decoder_destroy(struct rvt_stream *stream)
 		free(d->sources[i]);
 	}
 	free(d->sources);
-	free(d->hints);
 	free(d);
 }
 
@@ -604,8 +609,7 @@ static int decoder_create(const struct rvt_params *params, const struct rvt_stre
 	d->part_to = UINT64_MAX;
 	d->n_sources = 1u << params->src_bits;
 	d->sources = calloc(d->n_sources, sizeof(d->sources[0]));
-	d->hints = calloc(d->n_sources, sizeof(d->hints[0]));
-	ret = d->sources && d->hints ? rvt_ntrace_reader_init(&d->reader, params) : -ENOMEM;
+	ret = d->sources ? rvt_ntrace_reader_init(&d->reader, params) : -ENOMEM;
 	if (ret) {
 		decoder_destroy(&d->stream);
 		return ret;
@@ -625,8 +629,6 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 		d->first_offset = offset;
 	d->fed = true;
 	rvt_ntrace_reader_feed(&d->reader, bytes, len, offset);
-	if (mode_is_open(d))
-		look_ahead(d);
 	while (!d->result && !d->done) {
 		switch (rvt_ntrace_reader_next(&d->reader, &msg)) {
 		case RVT_NTRACE_READ_MORE:

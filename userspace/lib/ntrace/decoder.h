@@ -39,6 +39,7 @@ struct rvt_ntrace_source {
 	bool complained;		/* messages before the first sync were reported */
 	enum rvt_mode mode;		/* AUTO until a message tells */
 	bool mode_settled;		/* by a message since tracing was enabled, or a parameter */
+	enum rvt_mode mode_before;	/* when it was enabled the last time; AUTO: not known */
 	uint64_t reference;		/* last address received, for U-ADDR */
 
 	/* collected, not yet walked */
@@ -68,7 +69,6 @@ struct rvt_ntrace_decoder {
 	bool fed;
 	uint64_t first_offset;		/* of the data */
 	int result;			/* what a callback returned, once it is not 0 */
-	uint8_t *hints;			/* `mode = auto`: enum rvt_mode by source, seen ahead */
 	unsigned int n_sources;
 	struct rvt_ntrace_source **sources;
 
@@ -118,6 +118,12 @@ void rvt_ntrace_on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 /* Whether the sync fits the mode of the source, which it may settle. */
 bool rvt_ntrace_sync_fits(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			  const struct rvt_ntrace_msg *msg);
+/*
+ * rvt_ntrace_mode_ahead - `mode = auto`: what the next messages of source @src tell about its mode, as
+ * far as they are there; else the mode that it had before. AUTO: not known.
+ */
+enum rvt_mode rvt_ntrace_mode_ahead(const struct rvt_ntrace_decoder *d,
+				    const struct rvt_ntrace_source *s, unsigned int src);
 /* The state that any sync leaves behind. */
 void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			      const struct rvt_ntrace_msg *msg);
