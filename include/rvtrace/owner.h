@@ -92,7 +92,10 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time);
 uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until);
 /* The task with thread id @tid now; one that is not known is made up. NULL: out of memory. */
 const struct rvt_task *rvt_cursor_task(struct rvt_cursor *cursor, int32_t tid);
-/* The thread id that runs on @cpu now by the context switches; -1: not known. */
+/*
+ * The thread id that runs on @cpu now by the context switches, or by where trace began; -1: not
+ * known.
+ */
 int32_t rvt_cursor_running(const struct rvt_cursor *cursor, int32_t cpu);
 /* A file that a mapping names and that could not be used. */
 struct rvt_missing {

@@ -215,6 +215,41 @@ static void who_runs(void **state)
 	assert_int_equal(rvt_cursor_running(f->cursor, 1), -1);
 }
 
+/* Where trace begins, who runs is known before any switch. */
+static void who_runs_at_the_start(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, PERF_RECORD_ITRACE_START, 0, 100, 1, (uint32_t[]){ 10, 11 }, 2, NULL);
+	add(f, PERF_RECORD_ITRACE_START, 0, 110, 0, (uint32_t[]){ -1, -1 }, 2, NULL);
+	start(f);
+	assert_int_equal(rvt_cursor_seek(f->cursor, 200), 1);
+	assert_int_equal(rvt_cursor_running(f->cursor, 1), 11);
+	assert_int_equal(rvt_cursor_task(f->cursor, 11)->pid, 10);
+	assert_int_equal(rvt_cursor_running(f->cursor, 0), -1);
+}
+
+/*
+ * An exec that ends what ran before, and one with which the recording begins: there the task may have
+ * been scheduled before, but it ran nothing.
+ */
+static void exec_at_the_start(void **state)
+{
+	struct fixture *f = *state;
+
+	add_comm(f, 50, 10, 10, false, "shell");
+	add_comm(f, 200, 10, 10, true, "program");
+	add(f, PERF_RECORD_ITRACE_START, 0, 100, 1, (uint32_t[]){ 20, 20 }, 2, NULL);
+	add(f, PERF_RECORD_SWITCH, 0, 110, 1, (uint32_t[]){ 20, 20 }, 2, NULL);
+	add(f, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 120, 1, (uint32_t[]){ 20, 20 }, 2,
+	    NULL);
+	add_comm(f, 200, 20, 20, true, "program");
+	start(f);
+	assert_int_equal(rvt_cursor_next_exec(f->cursor, 10, 300), 200);
+	assert_int_equal(rvt_cursor_next_exec(f->cursor, 10, 199), UINT64_MAX);
+	assert_int_equal(rvt_cursor_next_exec(f->cursor, 20, 300), UINT64_MAX);
+}
+
 static void what_is_missing(void **state)
 {
 	struct fixture *f = *state;
@@ -370,6 +405,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(fork_copies_threads_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(reused_ids, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_runs_at_the_start, setup, teardown),
+		cmocka_unit_test_setup_teardown(exec_at_the_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_missing, setup, teardown),
 		cmocka_unit_test_setup_teardown(short_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(poked_code, setup, teardown),

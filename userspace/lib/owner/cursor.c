@@ -257,12 +257,13 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 
 /*
  * A task whose recording begins with its exec ran nothing of what was there before. The name that
- * the recorder gave it at first says nothing else.
+ * the recorder gave it at first says nothing else; nor does that it was scheduled, for the event is
+ * enabled within the exec, and may see it preempted.
  */
 static bool known_before(const struct rvt_owner *owner, size_t exec, int32_t tid)
 {
 	for (size_t i = 0; i < exec; i++)
-		if (owner->events[i].tid == tid &&
+		if (owner->events[i].tid == tid && owner->events[i].type != OWNER_SWITCH &&
 		    (owner->events[i].time || owner->events[i].type != OWNER_COMM))
 			return true;
 	return false;

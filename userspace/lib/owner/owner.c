@@ -189,6 +189,21 @@ static int add_switch(struct rvt_owner *owner, const struct rvt_perfdata_record 
 	return add_event(owner, record, &event, NULL);
 }
 
+/* Trace begins on a cpu: it says who is running, which no switch has told yet. */
+static int add_itrace_start(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+{
+	const int32_t *body = (const void *)(record->header + 1);
+	struct owner_event event = { .type = OWNER_SWITCH };
+
+	if (!record->cpu_valid || record->body_len < 8 || body[1] < 0)
+		return 0;
+	event.pid = body[0];
+	event.tid = body[1];
+	event.on.cpu = record->cpu;
+	event.on.next = body[1];
+	return add_event(owner, record, &event, NULL);
+}
+
 int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
 {
 	switch (record->type) {
@@ -205,6 +220,8 @@ int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *rec
 		return add_switch(owner, record);
 	case PERF_RECORD_TEXT_POKE:
 		return owner_add_poke(owner, record);
+	case PERF_RECORD_ITRACE_START:
+		return add_itrace_start(owner, record);
 	default:
 		return 0;
 	}
