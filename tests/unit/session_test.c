@@ -54,6 +54,7 @@ struct fixture {
 	struct cpu cpus[CPUS];
 	uint64_t ticks;
 	bool timed, context;
+	const char *params;	/* file; NULL: none */
 };
 
 struct trailer {
@@ -266,7 +267,7 @@ static int found_event(void *ctx, struct rvt_lane *lane, const struct rvt_event 
 
 static void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
 {
-	const struct rvt_session_options options = { .by_cpu = by_cpu };
+	const struct rvt_session_options options = { .by_cpu = by_cpu, .params = f->params };
 	const struct rvt_session_sink sink = { .ctx = f, .runs = found_runs, .event = found_event };
 	struct rvt_session *session;
 	char *error;
@@ -453,53 +454,112 @@ static void refused(void **state)
 	}
 }
 
-/* SpacemiT's layout says what N-Trace needs; upstream's needs a parameter file. */
-static void foreign_recordings(void **state)
+/* An AUXTRACE_INFO record as others write it. */
+struct foreign_info {
+	struct perf_event_header header;
+	uint32_t type, reserved;
+	uint64_t priv[1 + 7 * CPUS];
+};
+
+static const struct foreign_info upstream_info = {
+	{ RVT_RECORD_AUXTRACE_INFO, 0, 24 }, 10, 0, { PMU_TYPE }
+};
+
+/* for each cpu: number, count of parameters, format, context, inhibit, bits, id */
+static const struct foreign_info spacemit_info = {
+	{ RVT_RECORD_AUXTRACE_INFO, 0, sizeof(struct foreign_info) }, 10, 0,
+	{ (uint64_t)PMU_TYPE << 32 | CPUS, 0, 7, 1, 1, 1, 0, 0, 1, 7, 1, 1, 1, 0, 0 }
+};
+
+static void begin_foreign(struct fixture *f, const struct foreign_info *info, bool timed,
+			  bool context)
 {
-	struct fixture *f = *state;
+	const struct rvt_record_time_conv conv = {
+		.header = { RVT_RECORD_TIME_CONV, 0, sizeof(conv) }, .time_shift = 10,
+		.time_mult = TICK_NS << 10, .cap_user_time_zero = 1 };
 	struct perf_event_attr attr = { .type = PMU_TYPE, .sample_id_all = 1,
 					.sample_type = SAMPLE_TYPE };
-	const struct rvt_session_options options = { 0 };
-	const uint64_t trace_id = TRACE_ID;
-	struct rvt_session_stats stats;
-	struct rvt_session *session;
-	struct {
-		struct perf_event_header header;
-		uint32_t type, reserved;
-		uint64_t priv[8];
-	} info = { { RVT_RECORD_AUXTRACE_INFO, 0, 24 }, 10, 0, { PMU_TYPE } };
-	char *error;
+	const uint64_t trace_id = TRACE_ID, side_id = SIDE_ID;
 
-	for (int spacemit = 0; spacemit < 2; spacemit++) {
-		if (spacemit) {
-			/* one cpu: number, parameters, format, context, inhibit, bits, id */
-			info.header.size = sizeof(info);
-			memcpy(info.priv, (uint64_t[]){ (uint64_t)PMU_TYPE << 32 | 1, 0, 7, 1, 1,
-			       1, 0,
-							0 }, sizeof(info.priv));
-		}
-		begin(f, false, true);
-		rvt_perfdata_abandon(f->writer);
-		assert_int_equal(rvt_perfdata_create(f->data, &f->writer), 0);
-		assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "rvtrace//", &trace_id,
-							1), 0);
-		assert_int_equal(rvt_perfdata_begin(f->writer, NULL), 0);
-		assert_int_equal(rvt_perfdata_write(f->writer, &info, info.header.size), 0);
-		if (spacemit)
-			break;
-		assert_int_equal(rvt_perfdata_finish(f->writer), 0);
-		f->writer = NULL;
-		assert_int_equal(rvt_session_open(f->data, &options, &session, &error), -ENOTSUP);
-		assert_non_null(strstr(error, "--params"));
-		free(error);
-		for (int i = 0; i < CPUS; i++)
-			rvt_ntrace_encoder_destroy(f->cpus[i].encoder);
-	}
+	begin(f, timed, context);
+	rvt_perfdata_abandon(f->writer);
+	assert_int_equal(rvt_perfdata_create(f->data, &f->writer), 0);
+	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "rvtrace//", &trace_id, 1), 0);
+	attr.type = PERF_TYPE_SOFTWARE;
+	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "dummy:u", &side_id, 1), 0);
+	assert_int_equal(rvt_perfdata_begin(f->writer, NULL), 0);
+	assert_int_equal(rvt_perfdata_write(f->writer, info, info->header.size), 0);
+	if (timed)
+		assert_int_equal(rvt_perfdata_write(f->writer, &conv, sizeof(conv)), 0);
+}
+
+/* Two threads on two cpus, as far as the trace or the AUX records tell them apart. */
+static void run_foreign(struct fixture *f)
+{
 	put_mmap(f, 10, 0, f->programs[0]);
+	put_mmap(f, 20, 0, f->programs[1]);
 	run(f, 0, 10, 0);
 	put_aux(f, 0, 10, 0);
+	run(f, 1, 20, 1);
+	put_aux(f, 1, 20, 0);
+	run(f, 0, 20, 1);
+	put_aux(f, 0, 20, 0);
+}
+
+static void read_foreign(struct fixture *f, const char *params)
+{
+	struct rvt_session_stats stats;
+	char path[] = "/tmp/rvtrace-params-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, params, strlen(params)), strlen(params));
+	close(fd);
+	f->params = *params ? path : NULL;
 	read_back(f, true, &stats);
+	unlink(path);
 	check_equal(&f->cpus[0]);
+	check_equal(&f->cpus[1]);
+}
+
+/* Upstream's says only which PMU it is: a file must tell the rest. */
+static void upstream_without_parameters(void **state)
+{
+	const struct rvt_session_options options = { 0 };
+	struct fixture *f = *state;
+	struct rvt_session *session;
+	char *error;
+
+	begin_foreign(f, &upstream_info, false, true);
+	run_foreign(f);
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+	assert_int_equal(rvt_session_open(f->data, &options, &session, &error), -ENOTSUP);
+	assert_non_null(strstr(error, "--params"));
+	free(error);
+}
+
+/* There is no Ownership and no context switch: each AUX record is of the thread that it names. */
+static void upstream_with_parameters(void **state)
+{
+	begin_foreign(*state, &upstream_info, false, false);
+	run_foreign(*state);
+	read_foreign(*state, "protocol = ntrace\nmode = htm\ntimestamp = none\n");
+}
+
+static void spacemit(void **state)
+{
+	begin_foreign(*state, &spacemit_info, false, true);
+	run_foreign(*state);
+	read_foreign(*state, "");
+}
+
+/* What the record lacks, the kind of time stamps, comes from a file. */
+static void spacemit_with_parameters(void **state)
+{
+	begin_foreign(*state, &spacemit_info, true, true);
+	run_foreign(*state);
+	read_foreign(*state, "protocol = ntrace\nmode = htm\ntimestamp = delta\n");
 }
 
 static void make_name(char *name, const char *template)
@@ -560,7 +620,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_timestamps, setup, teardown),
 		cmocka_unit_test_setup_teardown(truncated_record, setup, teardown),
 		cmocka_unit_test_setup_teardown(missing_code, setup, teardown),
-		cmocka_unit_test_setup_teardown(foreign_recordings, setup, teardown),
+		cmocka_unit_test_setup_teardown(upstream_without_parameters, setup, teardown),
+		cmocka_unit_test_setup_teardown(upstream_with_parameters, setup, teardown),
+		cmocka_unit_test_setup_teardown(spacemit, setup, teardown),
+		cmocka_unit_test_setup_teardown(spacemit_with_parameters, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused, setup, teardown),
 	};
 

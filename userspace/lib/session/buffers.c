@@ -187,6 +187,10 @@ static int read_one(struct rvt_session *session, struct pending *pending,
 		return session_fail(error, -ENOTSUP, "%s: it has compressed records (perf record "
 						     "-z); "
 				    "record without -z", rvt_perfdata_path(session->file));
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		session->has_switches = true;
+		return rvt_owner_add(session->owner, record);
 	default:
 		return rvt_owner_add(session->owner, record);
 	}

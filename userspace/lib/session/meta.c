@@ -169,6 +169,36 @@ int session_read_meta(struct rvt_session *session, char **error)
 	return session->meta ? read_sections(session, session->meta, error) : 0;
 }
 
+static int push_encoder(struct rvt_session *session, const struct encoder *encoder)
+{
+	struct encoder *grown = reallocarray(session->encoders, session->n_encoders + 1,
+					     sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	session->encoders = grown;
+	grown[session->n_encoders++] = *encoder;
+	return 0;
+}
+
+/* What SpacemiT's record says of a cpu; the parameter file, if there is one, says the rest. */
+static int add_foreign_cpu(struct rvt_session *session, const struct rvt_foreign_cpu *cpu,
+			   const struct rvt_params *file)
+{
+	struct encoder encoder = { .cpu = cpu->cpu, .src = cpu->src_id,
+				   .has_src = !cpu->inhibit_src };
+
+	if (file)
+		encoder.params = *file;
+	else if (cpu->format == FOREIGN_FORMAT_NTRACE)
+		rvt_params_init(&encoder.params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
+	else
+		return 0;
+	if (encoder.has_src && !encoder.params.src_bits && cpu->src_bits <= 12)
+		encoder.params.src_bits = cpu->src_bits;
+	return push_encoder(session, &encoder);
+}
+
 /*
  * Recordings by others say it in PERF_RECORD_AUXTRACE_INFO: SpacemiT's as much as N-Trace needs,
  * those of the patches proposed upstream only which PMU it is.
@@ -176,37 +206,29 @@ int session_read_meta(struct rvt_session *session, char **error)
 int session_add_foreign(struct rvt_session *session, const struct rvt_perfdata_record *record)
 {
 	struct rvt_foreign_cpu *cpus = calloc(MAX_FOREIGN_CPUS, sizeof(*cpus));
-	struct encoder *grown;
-	enum rvt_foreign kind;
+	struct rvt_params file;
+	bool has_file = session->options.params && session->n_encoders;
 	uint32_t type = 0;
 	size_t n;
+	int err = 0;
 
 	if (!cpus)
 		return -ENOMEM;
-	kind = rvt_perfdata_foreign(record, &type, cpus, MAX_FOREIGN_CPUS, &n);
-	if (kind != RVT_FOREIGN_NONE) {
+	session->foreign = rvt_perfdata_foreign(record, &type, cpus, MAX_FOREIGN_CPUS, &n) !=
+		RVT_FOREIGN_NONE;
+	if (session->foreign) {
 		session->pmu_type = type;
 		session->has_pmu_type = true;
 	}
-	for (size_t i = 0; i < n && i < MAX_FOREIGN_CPUS && !session->options.params; i++) {
-		struct encoder encoder = { .cpu = cpus[i].cpu, .src = cpus[i].src_id,
-					   .has_src = !cpus[i].inhibit_src };
-
-		if (cpus[i].format != FOREIGN_FORMAT_NTRACE)
-			continue;
-		rvt_params_init(&encoder.params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
-		if (encoder.has_src && cpus[i].src_bits <= 12)
-			encoder.params.src_bits = cpus[i].src_bits;
-		grown = reallocarray(session->encoders, session->n_encoders + 1, sizeof(*grown));
-		if (!grown) {
-			free(cpus);
-			return -ENOMEM;
-		}
-		session->encoders = grown;
-		grown[session->n_encoders++] = encoder;
+	if (has_file && n) {
+		/* for any cpu, until now */
+		file = session->encoders[0].params;
+		session->n_encoders = 0;
 	}
+	for (size_t i = 0; i < n && i < MAX_FOREIGN_CPUS && !err; i++)
+		err = add_foreign_cpu(session, &cpus[i], has_file ? &file : NULL);
 	free(cpus);
-	return 0;
+	return err;
 }
 
 int session_check_encoders(const struct rvt_session *session, char **error)

@@ -141,6 +141,9 @@ int rvt_session_open(const char *path, const struct rvt_session_options *options
 	}
 	target = rvt_session_meta(session, "target");
 	session->by_task = target && !strcmp(target, "task");
+	/* nothing else tells; and the proposed driver ends a record with each switch */
+	if (session->foreign && !session->has_switches)
+		session->by_task = true;
 	free(target);
 	*result = session;
 	return 0;

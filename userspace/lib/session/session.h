@@ -70,6 +70,8 @@ struct rvt_session {
 	uint32_t pmu_type;
 	bool has_pmu_type;
 	bool is_ctr;		/* no encoders: samples of Control Transfer Records */
+	bool foreign;		/* recorded by another tool */
+	bool has_switches;	/* there are context switches in it */
 	bool foreign_ids;	/* the recorder saw other thread ids than scontext has */
 	char *ksymbols;		/* functions that the kernel told of, in the form of kallsyms */
 	size_t ksymbols_len;
