@@ -88,6 +88,7 @@ unit-programs: $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
 clean:
 	rm -rf $(B)
 
--include tools/model/module.mk drivers/module.mk tests/module.mk packaging/module.mk
+-include tools/model/module.mk drivers/module.mk tests/module.mk packaging/module.mk \
+	tools/traceevent-plugin/module.mk
 # Only where compilers write: guest runs come and go under $(B) meanwhile.
 -include $(shell find $(B)/host $(B)/asan $(B)/riscv64 -name '*.d' -type f 2>/dev/null)

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# Samples of ordinary events with call chains and branches from the trace, filters by function, source lines,
+# disassembly, and the driver's tracepoints: what stock tools show of them.
+. "$(dirname "$0")/../lib.sh"
+
+check "cross-compile the workloads" workload nested -g
+workload calls
+check "the plugin of libtraceevent compiles" make -s -C "$TOP" build/riscv64/plugin_rvtrace.so
+mkdir -p "$guest_bin"
+cp "$TOP/build/riscv64/plugin_rvtrace.so" "$guest_bin/"
+guest main testing '' '
+	insmod rvtrace.ko || exit 1
+	perf-rvtrace record -o both.data -e rvtrace// -e cpu-clock -F 2000 -- nested > out || exit 2
+	perf-rvtrace inject -i both.data -o added.data --itrace=G16L8 || exit 3
+	perf script -i both.data -F event,ip,sym --no-itrace > plain || exit 4
+	perf script -i added.data -F event,ip,sym > chains || exit 5
+	perf script -i added.data -F event,brstacksym > branches || exit 6
+	perf report -i added.data --branch-history --stdio > history || exit 7
+	perf report -i added.data --stdio -g caller --no-children > graph || exit 8
+	perf-rvtrace script -i both.data --insn-trace=disasm -S second -F comm,ip,disasm --max-lines 100 > disasm || exit 9
+	perf-rvtrace script -i both.data --insn-trace -S third --comms nested -F ip,srcline --max-lines 500 > srcline || exit 10
+	perf-rvtrace report -i both.data -s srcline --dsos nested > lines || exit 11
+	perf-rvtrace record -o filter.data -e rvtrace//u --filter "filter leaf @ ./calls" -- calls > /dev/null || exit 12
+	perf-rvtrace report -i filter.data -s dso,sym > filter || exit 13
+	perf-rvtrace record -o wrong.data --filter "filter leaff @ ./calls" -- calls > /dev/null 2> wrong && exit 14
+	perf record -q -a -e "rvtrace:*" -o points.data -- perf-rvtrace record -q -o p.data -- true || exit 15
+	TRACEEVENT_PLUGIN_DIR=/mnt/share perf script -i points.data > points || exit 16
+	echo all > done'
+status=$?
+[ -s "$dir/share/done" ] || tail -n 40 "$dir/output" | sed 's/^/# /'
+ok $status "everything ran in the guest (exit status $status)"
+out=$dir/share
+
+# samples FILE: of the event, with an address in third().
+samples()
+{
+	awk 'BEGIN { RS = ""; FS = "\n" } /cpu-clock/ && $0 ~ /third/ { n++ } END { print n + 0 }' "$1"
+}
+
+# is NAME EXPECTED ACTUAL
+is()
+{
+	[ "$2" = "$3" ]
+	local status=$?
+	[ $status -eq 0 ] || echo "# expected '$2', got '$3'"
+	ok $status "$1"
+}
+
+plain=$(grep -c 'cpu-clock.*third' "$out/plain")
+[ "$plain" -gt 10 ]
+ok $? "the event was sampled beside the trace ($plain samples in third)"
+is "as many samples with call chains as before" "$(grep -c cpu-clock "$out/plain")" "$(grep -c cpu-clock "$out/chains")"
+is "each sample in third was called by second, first, main" "$plain" \
+	"$(awk 'BEGIN { RS = ""; FS = "\n" } /cpu-clock/ {
+		n = split($0, lines, "\n"); text = ""
+		for (i = 2; i <= n; i++) { split(lines[i], word, " "); text = text " " word[2] }
+		if (text ~ /^ third second first main/) count++ } END { print count + 0 }' "$out/chains")"
+is "each sample has the branches of the loop" "$plain" \
+	"$(grep -c 'cpu-clock.*third+0x[0-9a-f]*/third+0x[0-9a-f]*/.*third+0x' "$out/branches")"
+check "perf report --branch-history shows them" grep -q 'third' "$out/history"
+check "perf report -g shows the call graph" grep -q -- '--.*second' "$out/graph"
+
+# The compiler's own words for what was executed: the mnemonics, by another disassembler.
+"$LAB" in riscv64-linux-gnu-objdump -d -M no-aliases --no-show-raw-insn --disassemble=second "$out/nested" |
+	awk '$1 ~ /^[0-9a-f]+:$/ { print $2 }' | sort -u >"$dir/expected"
+awk '{ print $3 }' "$out/disasm" | sort -u >"$dir/found"
+check "disassembly: the mnemonics are objdump's" diff "$dir/expected" "$dir/found"
+line=$(grep -n 'n & 3 ? n : 1' "$TOP/tests/guest/workloads/nested.c" | cut -d: -f1)
+check "source lines: that of the loop's body" grep -q "nested.c:$line\$" "$out/srcline"
+is "report by source line: it has the most instructions" "nested.c:$line" \
+	"$(awk '/%/ { print $NF; exit }' "$out/lines" | sed 's,.*/,,')"
+
+leaf=$("$LAB" in riscv64-linux-gnu-objdump -d --no-show-raw-insn --disassemble=leaf "$out/calls" |
+	grep -c '^ *[0-9a-f]*:')
+is "filter by function: its instructions, all of them" $((1345 * leaf)) "$(awk '$NF == "leaf" { print $2 }' "$out/filter")"
+is "and nothing else" 1 "$(grep -c '%' "$out/filter")"
+check "filter: a function that is not there" grep -q "no function 'leaff' in .*/calls" "$out/wrong"
+
+check "tracepoints in words: start" grep -q 'rvtrace_start: .*cpu [01] starts into sink [0-9]' "$out/points"
+check "tracepoints in words: drain" grep -q 'rvtrace_drain: .*sink [0-9]* gives [0-9]* ' "$out/points"
+check "tracepoints in words: stop" grep -q 'rvtrace_stop: .*cpu [01] stops' "$out/points"
+
+done_testing
