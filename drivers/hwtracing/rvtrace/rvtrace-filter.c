@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V trace: filters of an encoder. Privilege modes, causes of traps, and addresses.
+ * RISC-V trace: filters of an encoder. Privilege modes, causes of traps, threads, and addresses.
  *
  * The encoder traces what one of its filters lets through, and a filter lets through what all of
  * its conditions hold for. So each address range is a filter of its own, with a comparator;
@@ -49,6 +49,28 @@ static bool rvtrace_probe_comparator(struct rvtrace_component *comp, int j)
 	return works;
 }
 
+static u32 rvtrace_context_control(void)
+{
+	return FIELD_PREP(RVTRACE_TE_COMP_P_INPUT, RVTRACE_COMP_CONTEXT) |
+	       FIELD_PREP(RVTRACE_TE_COMP_P_FUNCTION, RVTRACE_COMP_EQUAL) |
+	       FIELD_PREP(RVTRACE_TE_COMP_S_FUNCTION, RVTRACE_COMP_ALWAYS) |
+	       FIELD_PREP(RVTRACE_TE_COMP_MATCH_MODE, RVTRACE_MATCH_P);
+}
+
+/* Whether the last comparator can look at scontext, and filters at a third comparator */
+static bool rvtrace_probe_context(struct rvtrace_encoder *enc)
+{
+	u32 control = rvtrace_context_control(), reg;
+	bool works;
+
+	if (!enc->comparators || !(enc->filter_options & RVTRACE_TE_FILTER_MATCH_COMP3))
+		return false;
+	reg = RVTRACE_TE_COMP_CONTROL(enc->comparators - 1);
+	works = rvtrace_try(&enc->comp, reg, control) == control;
+	rvtrace_write(&enc->comp, reg, 0);
+	return works;
+}
+
 /* What filters and comparators there are. The encoder is active and disabled. */
 void rvtrace_filter_probe(struct rvtrace_encoder *enc)
 {
@@ -64,7 +86,8 @@ void rvtrace_filter_probe(struct rvtrace_encoder *enc)
 					  RVTRACE_TE_FILTER_MATCH_ECAUSE |
 					  RVTRACE_TE_FILTER_MATCH_INTERRUPT |
 					  RVTRACE_TE_FILTER_MATCH_COMP1 |
-					  RVTRACE_TE_FILTER_MATCH_COMP2);
+					  RVTRACE_TE_FILTER_MATCH_COMP2 |
+					  RVTRACE_TE_FILTER_MATCH_COMP3);
 	rvtrace_write(comp, RVTRACE_TE_FILTER_CONTROL(0), 0);
 	if (enc->filter_options & RVTRACE_TE_FILTER_MATCH_PRIVILEGE) {
 		enc->privilege_set = rvtrace_try(comp, RVTRACE_TE_FILTER_MATCH_INST(0),
@@ -76,6 +99,7 @@ void rvtrace_filter_probe(struct rvtrace_encoder *enc)
 	while (enc->comparators < RVTRACE_TE_COMPARATORS &&
 	       rvtrace_probe_comparator(comp, enc->comparators))
 		enc->comparators++;
+	enc->context_filter = rvtrace_probe_context(enc);
 }
 
 /* How many address filters an event can have */
@@ -152,6 +176,28 @@ static int rvtrace_configure_causes(const struct rvtrace_encoder *enc,
 	return 0;
 }
 
+/* scontext is written for the trace to have it, or for a filter to look at it. */
+bool rvtrace_event_needs_context(const struct perf_event_attr *attr)
+{
+	return attr->config & RVTRACE_CONFIG_CONTEXT ||
+	       FIELD_GET(RVTRACE_CONFIG2_THREAD, attr->config2);
+}
+
+/* One thread only, whatever event it is: the last comparator is a condition of every filter. */
+static int rvtrace_configure_thread(const struct rvtrace_encoder *enc,
+				    const struct perf_event_attr *attr,
+				    struct rvtrace_program *program)
+{
+	program->thread = FIELD_GET(RVTRACE_CONFIG2_THREAD, attr->config2);
+	if (!program->thread)
+		return 0;
+	if (!enc->context_filter)
+		return rvtrace_refuse(enc, "filter for threads");
+	program->filter |= RVTRACE_TE_FILTER_ENABLE | RVTRACE_TE_FILTER_MATCH_COMP3 |
+			   FIELD_PREP(RVTRACE_TE_FILTER_COMP3, enc->comparators - 1);
+	return 0;
+}
+
 /*
  * rvtrace_filter_configure - filters of an event, without its address filters: @program->filter
  * etc.
@@ -162,7 +208,9 @@ int rvtrace_filter_configure(const struct rvtrace_encoder *enc, const struct per
 	int ret;
 
 	ret = rvtrace_configure_privileges(enc, attr, program);
-	return ret ?: rvtrace_configure_causes(enc, attr, program);
+	if (!ret)
+		ret = rvtrace_configure_causes(enc, attr, program);
+	return ret ?: rvtrace_configure_thread(enc, attr, program);
 }
 
 static int rvtrace_program_comparator(struct rvtrace_component *comp, unsigned int j,
@@ -175,6 +223,23 @@ static int rvtrace_program_comparator(struct rvtrace_component *comp, unsigned i
 	rvtrace_write(comp, RVTRACE_TE_COMP_S_LOW(j), lower_32_bits(range->last));
 	rvtrace_write(comp, RVTRACE_TE_COMP_S_HIGH(j), upper_32_bits(range->last));
 	return rvtrace_try(comp, RVTRACE_TE_COMP_CONTROL(j), control) == control ? 0 : -EIO;
+}
+
+/* Address filters may have taken the comparator: they come later, and their number is not known. */
+static int rvtrace_program_thread(struct rvtrace_encoder *enc, const struct rvtrace_config *config)
+{
+	unsigned int used = config->nr_ranges +
+			    (config->exclude.mode == RVTRACE_MATCH_NOT_BOTH), j;
+	u32 control = rvtrace_context_control();
+
+	if (!enc->program.thread)
+		return 0;
+	if (used >= enc->comparators)
+		return -EIO;
+	j = enc->comparators - 1;
+	rvtrace_write(&enc->comp, RVTRACE_TE_COMP_P_LOW(j), enc->program.thread);
+	rvtrace_write(&enc->comp, RVTRACE_TE_COMP_P_HIGH(j), 0);
+	return rvtrace_try(&enc->comp, RVTRACE_TE_COMP_CONTROL(j), control) == control ? 0 : -EIO;
 }
 
 /* Match values first, then what uses them, and the filter's Enable last */
@@ -208,6 +273,8 @@ int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_con
 	struct rvtrace_component *comp = &enc->comp;
 	u32 comparators, exclude = 0;
 
+	if (rvtrace_program_thread(enc, config))
+		return -EIO;
 	if (config->exclude.mode == RVTRACE_MATCH_NOT_BOTH) {
 		if (rvtrace_program_comparator(comp, config->nr_ranges, &config->exclude))
 			return -EIO;

@@ -35,6 +35,7 @@ PMU_FORMAT_ATTR(trigger,		"config:30");
 PMU_FORMAT_ATTR(window,			"config1:0-31");
 PMU_FORMAT_ATTR(period,			"config1:32-63");
 PMU_FORMAT_ATTR(sink,			"config2:0-31");
+PMU_FORMAT_ATTR(thread,			"config2:32-63");
 PMU_FORMAT_ATTR(ecause,			"config3:0-63");
 
 static struct attribute *rvtrace_format_attrs[] = {
@@ -62,6 +63,7 @@ static struct attribute *rvtrace_format_attrs[] = {
 	&format_attr_window.attr,
 	&format_attr_period.attr,
 	&format_attr_sink.attr,
+	&format_attr_thread.attr,
 	&format_attr_ecause.attr,
 	NULL
 };
@@ -78,6 +80,7 @@ struct rvtrace_common {
 	u8 privilege_set;
 	u8 privilege_clear;
 	bool timestamp;
+	bool context_filter;
 };
 
 static void rvtrace_common(struct rvtrace_common *common)
@@ -88,6 +91,7 @@ static void rvtrace_common(struct rvtrace_common *common)
 
 	memset(common, ~0, sizeof(*common));
 	common->timestamp = true;
+	common->context_filter = true;
 	for_each_possible_cpu(cpu) {
 		enc = READ_ONCE(per_cpu(rvtrace_cpus, cpu).encoder);
 		if (!enc)
@@ -97,6 +101,7 @@ static void rvtrace_common(struct rvtrace_common *common)
 		common->privilege_set &= enc->privilege_set;
 		common->privilege_clear &= enc->privilege_clear;
 		common->timestamp &= !!enc->comp.ts.mode;
+		common->context_filter &= enc->context_filter;
 		common->caps.modes &= caps->modes;
 		common->caps.sync_modes &= caps->sync_modes;
 		common->caps.sync_max &= caps->sync_max;
@@ -188,6 +193,15 @@ static ssize_t scontext_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(scontext);
 
+static ssize_t thread_filter_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_common common;
+
+	rvtrace_common(&common);
+	return sysfs_emit(buf, "%d\n", common.context_filter && rvtrace_context_usable());
+}
+static DEVICE_ATTR_RO(thread_filter);
+
 static struct attribute *rvtrace_caps_attrs[] = {
 	&dev_attr_modes.attr,
 	&dev_attr_syncmodes.attr,
@@ -197,6 +211,7 @@ static struct attribute *rvtrace_caps_attrs[] = {
 	&dev_attr_features.attr,
 	&dev_attr_privilege_filter.attr,
 	&dev_attr_scontext.attr,
+	&dev_attr_thread_filter.attr,
 	NULL
 };
 

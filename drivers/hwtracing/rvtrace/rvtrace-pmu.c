@@ -324,7 +324,7 @@ static int rvtrace_event_check(struct perf_event *event)
 	u32 window = FIELD_GET(RVTRACE_CONFIG1_WINDOW, attr->config1);
 	u32 period = FIELD_GET(RVTRACE_CONFIG1_PERIOD, attr->config1);
 
-	if (attr->config & ~RVTRACE_CONFIG_ALL || attr->config2 & ~RVTRACE_CONFIG2_SINK)
+	if (attr->config & ~RVTRACE_CONFIG_ALL)
 		return -EINVAL;
 	if (FIELD_GET(RVTRACE_CONFIG_CAUSES, attr->config) > RVTRACE_CAUSES_INTERRUPTS)
 		return -EINVAL;
@@ -337,7 +337,7 @@ static int rvtrace_event_check(struct perf_event *event)
 		return -EOPNOTSUPP;
 	if (attr->config & RVTRACE_CONFIG_MACHINE && !perfmon_capable())
 		return -EACCES;
-	if (attr->config & RVTRACE_CONFIG_CONTEXT) {
+	if (rvtrace_event_needs_context(attr)) {
 		/* Thread ids in the trace are those of the initial namespace. */
 		if (task_active_pid_ns(current) != &init_pid_ns)
 			return -EACCES;
@@ -389,7 +389,7 @@ static struct rvtrace_config *rvtrace_config_create(const struct perf_event *eve
 	struct rvtrace_config config = {
 		.cpu = -1,
 		.sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2),
-		.context = attr->config & RVTRACE_CONFIG_CONTEXT,
+		.context = rvtrace_event_needs_context(attr),
 		.window_ns = window * NSEC_PER_USEC,
 		.pause_ns = (period - window) * NSEC_PER_USEC,
 	};

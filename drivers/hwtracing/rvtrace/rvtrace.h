@@ -80,6 +80,8 @@
 #define   RVTRACE_TE_FILTER_COMP1		GENMASK(7, 5)
 #define   RVTRACE_TE_FILTER_MATCH_COMP2		BIT(8)
 #define   RVTRACE_TE_FILTER_COMP2		GENMASK(11, 9)
+#define   RVTRACE_TE_FILTER_MATCH_COMP3		BIT(12)
+#define   RVTRACE_TE_FILTER_COMP3		GENMASK(15, 13)
 #define RVTRACE_TE_FILTER_MATCH_INST(i)		(0x404 + 0x20 * (i))
 #define   RVTRACE_TE_FILTER_PRIVILEGE		GENMASK(7, 0)
 #define     RVTRACE_PRIVILEGE_U			BIT(0)
@@ -93,12 +95,15 @@
 
 #define RVTRACE_TE_COMPARATORS			8
 #define RVTRACE_TE_COMP_CONTROL(j)		(0x600 + 0x20 * (j))
+#define   RVTRACE_TE_COMP_P_INPUT		GENMASK(1, 0)
+#define     RVTRACE_COMP_CONTEXT		1
 #define   RVTRACE_TE_COMP_P_FUNCTION		GENMASK(6, 4)
 #define   RVTRACE_TE_COMP_S_FUNCTION		GENMASK(10, 8)
 #define     RVTRACE_COMP_EQUAL			0
 #define     RVTRACE_COMP_NOT_ABOVE		3
 #define     RVTRACE_COMP_NOT_BELOW		5
 #define     RVTRACE_COMP_NEVER			6
+#define     RVTRACE_COMP_ALWAYS			7
 #define   RVTRACE_TE_COMP_MATCH_MODE		GENMASK(13, 12)
 #define     RVTRACE_MATCH_P			0
 #define     RVTRACE_MATCH_BOTH			1
@@ -200,6 +205,7 @@
 #define RVTRACE_CONFIG1_PERIOD			GENMASK_ULL(63, 32)
 /* perf_event_attr.config2 */
 #define RVTRACE_CONFIG2_SINK			GENMASK_ULL(31, 0)
+#define RVTRACE_CONFIG2_THREAD			GENMASK_ULL(63, 32)
 
 enum rvtrace_type {
 	RVTRACE_TYPE_ENCODER	= 0x1,
@@ -365,6 +371,7 @@ struct rvtrace_caps {
  * @filter:	trTeFilterControl, without comparators; 0 when everything is traced
  * @match:	trTeFilterMatchInst
  * @ecause:	trTeFilterMatchEcause
+ * @thread:	the only value of scontext that is traced; 0: all are
  * @timestamp:	trTsEnable
  */
 struct rvtrace_program {
@@ -373,6 +380,7 @@ struct rvtrace_program {
 	u32 filter;
 	u32 match;
 	u64 ecause;
+	u32 thread;
 	bool timestamp;
 };
 
@@ -394,6 +402,7 @@ struct rvtrace_program {
  * @privilege_clear:	privilege modes that a filter can hold back
  * @filter_options:	match conditions that a filter has
  * @comparators:	number of address comparators
+ * @context_filter:	the last of them can compare scontext, too
  * @trig_ext_in:	trTeTrigExtInControl for events with "trigger"
  * @trig_ext_out:	trTeTrigExtOutControl for events with "trigger"
  * @trig_dbg:		trTeTrigDbgControl for events with "trigger"
@@ -419,6 +428,7 @@ struct rvtrace_encoder {
 	u8 privilege_clear;
 	u32 filter_options;
 	u8 comparators;
+	bool context_filter;
 	u32 trig_ext_in;
 	u32 trig_ext_out;
 	u32 trig_dbg;
@@ -748,6 +758,7 @@ ssize_t rvtrace_values_emit(char *buf, unsigned long values, unsigned int first)
 
 /* rvtrace-filter.c */
 void rvtrace_filter_probe(struct rvtrace_encoder *enc);
+bool rvtrace_event_needs_context(const struct perf_event_attr *attr);
 int rvtrace_filter_configure(const struct rvtrace_encoder *enc, const struct perf_event_attr *attr,
 			     struct rvtrace_program *program);
 int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_config *config);
