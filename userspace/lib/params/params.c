@@ -281,6 +281,19 @@ static int fail(struct parser *p, const char *what, struct text t, const struct 
 	return fclose(f) ? -ENOMEM : -EINVAL;
 }
 
+static int parse_fail(char **error, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(error, format, args);
+	va_end(args);
+	if (n < 0)
+		*error = NULL;
+	return n < 0 ? -ENOMEM : -EINVAL;
+}
+
 static bool parse_number(struct text t, uint64_t *value)
 {
 	char buf[32], *end;
@@ -346,7 +359,9 @@ static int parse_vectors(struct parser *p, const struct key *key, struct text in
 	uint64_t cause, address;
 
 	if (!parse_number(index, &cause) || cause >= RVT_MAX_CAUSES)
-		return fail(p, "unknown cause", index, NULL);
+		return parse_fail(p->error, "%s:%u: unknown cause '%.*s' for '%sN'; valid values: 0..%u",
+				  p->name, p->line, (int)index.len, index.s, key->name,
+				  RVT_MAX_CAUSES - 1);
 	if (!parse_number(value, &address))
 		return fail(p, "unknown value", value, key);
 	*(interrupt ? &v->interrupt_valid : &v->exception_valid) |= 1ull << cause;
@@ -499,19 +514,6 @@ static int parse_pass(struct parser *p, struct text rest, enum pass pass)
 	for (p->line = 1; rest.len && !ret; p->line++)
 		ret = parse_line(p, cut(&rest, '\n'), pass);
 	return ret;
-}
-
-static int parse_fail(char **error, const char *format, ...)
-{
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vasprintf(error, format, args);
-	va_end(args);
-	if (n < 0)
-		*error = NULL;
-	return n < 0 ? -ENOMEM : -EINVAL;
 }
 
 int rvt_params_parse(struct rvt_params *params, const char *name, const char *text, size_t len,
