@@ -111,6 +111,8 @@ bool rvt_session_is_ctr(const struct rvt_session *session);
 /* Every sample, in the order of time. Returns 0, what a call-back returned, or -ENOMEM. */
 int rvt_session_run_ctr(struct rvt_session *session, const struct rvt_session_ctr_sink *sink);
 
+/* Bytes of trace in the recording: what stats.trace_bytes and .missing_bytes will come to. */
+uint64_t rvt_session_size(const struct rvt_session *session);
 void rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats);
 
 struct rvt_perfdata *rvt_session_file(const struct rvt_session *session);

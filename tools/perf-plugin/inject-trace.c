@@ -210,7 +210,7 @@ static int decode(struct inject *inject)
 	if (!transfers)
 		return -ENOMEM;
 	transfers_sink(transfers, &sink);
-	err = rvt_session_run(view_session(inject->view), &sink);
+	err = view_run(inject->view, &sink, false);
 	transfers_destroy(transfers);
 	return err || !inject->added ? err : added_finish(inject->added);
 }

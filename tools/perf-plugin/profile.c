@@ -93,7 +93,7 @@ static int decode(struct view *view, const struct profile_format *format, void *
 	if (!transfers)
 		return -ENOMEM;
 	transfers_sink(transfers, &sink);
-	err = rvt_session_run(view_session(view), &sink);
+	err = view_run(view, &sink, false);
 	transfers_destroy(transfers);
 	return err ? cmd_error(err, "decoding ended: %s", strerror(-err)) : 0;
 }

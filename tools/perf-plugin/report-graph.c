@@ -225,7 +225,7 @@ static int count(struct graph *graph)
 	if (!transfers)
 		return -ENOMEM;
 	transfers_sink(transfers, &sink);
-	err = rvt_session_run(view_session(graph->view), &sink);
+	err = view_run(graph->view, &sink, false);
 	transfers_destroy(transfers);
 	return err;
 }

@@ -407,7 +407,7 @@ static int run(struct report *report, const struct view_options *options)
 		return -ENOMEM;
 	for (size_t i = 0; i < CACHE_SLOTS; i++)
 		report->cache[i].insns = UINT32_MAX;
-	err = rvt_session_run(view_session(report->view), &sink);
+	err = view_run(report->view, &sink, false);
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
 	print_report(report);

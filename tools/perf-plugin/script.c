@@ -246,7 +246,7 @@ static int decode(struct script *script)
 			return -ENOMEM;
 		transfers_sink(transfers, &sink);
 	}
-	err = rvt_session_run(view_session(script->view), &sink);
+	err = view_run(script->view, &sink, true);
 	transfers_destroy(transfers);
 	return err;
 }

@@ -138,7 +138,7 @@ static int run(struct counts *counts, const struct view_options *options)
 	counts->cpus = calloc(MAX_CPUS, sizeof(*counts->cpus));
 	if (!counts->view || !counts->cpus)
 		return -EINVAL;
-	err = rvt_session_run(view_session(counts->view), &sink);
+	err = view_run(counts->view, &sink, false);
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
 	print_counts(counts);

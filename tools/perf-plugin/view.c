@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include "cmd.h"
 #include "pmu.h"
+#include "progress.h"
 #include "view.h"
 
 #define SHOWN_FILES 10
@@ -18,6 +19,7 @@ struct view {
 	int n_cpus, n_pids, n_tids;
 	uint64_t from, to;
 	bool kernel_lost;
+	bool interrupted;
 };
 
 bool view_option(struct view_options *options, int c, const char *argument)
@@ -168,6 +170,7 @@ bool view_wants(const struct view *view, const struct rvt_lane *lane)
 void view_warning(void *ctx, const char *text)
 {
 	(void)ctx;
+	progress_hide();
 	cmd_warning("%s", text);
 }
 
@@ -188,6 +191,14 @@ static void summarize_files(struct view *view)
 		fprintf(stderr, "  Code of %zu files is missing: flow through them is lost. Give "
 				"--symfs DIR "
 			"with the recorded machine's files.\n", n);
+}
+
+int view_run(struct view *view, const struct rvt_session_sink *sink, bool prints)
+{
+	int err = progress_run(view->session, sink, prints);
+
+	view->interrupted = err == -EINTR;
+	return view->interrupted ? 0 : err;
 }
 
 int view_summary(struct view *view, uint64_t trace_errors)
@@ -217,8 +228,11 @@ int view_summary(struct view *view, uint64_t trace_errors)
 		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is "
 				"lost. Record as "
 			"root, or give --kcore or --vmlinux.\n");
+	if (view->interrupted)
+		cmd_warning("interrupted after %" PRIu64 " bytes of trace: this is what was in them",
+			    stats.trace_bytes);
 	if (!warning)
-		return 0;
+		return view->interrupted ? -EINTR : 0;
 	cmd_warning("%s", warning);
 	return -EBADMSG;
 }

@@ -240,6 +240,16 @@ int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *
 	return err;
 }
 
+uint64_t rvt_session_size(const struct rvt_session *session)
+{
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < session->n_buffers; i++)
+		for (size_t k = 0; k < session->buffers[i].n_records; k++)
+			size += session->buffers[i].records[k].size;
+	return size;
+}
+
 void rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats)
 {
 	*stats = session->stats;

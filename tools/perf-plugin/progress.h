@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Decoding that shows how far it is, and that Ctrl-C ends. */
+#ifndef PERF_RVTRACE_PROGRESS_H
+#define PERF_RVTRACE_PROGRESS_H
+
+#include <rvtrace/session.h>
+
+/*
+ * progress_run - rvt_session_run() with a line on stderr, where that is a terminal (and, when the
+ * caller @prints meanwhile, stdout is none): bytes, rate, time left. -EINTR: Ctrl-C; a second one
+ * ends the program.
+ */
+int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink, bool prints);
+/* Takes the line away, before something else is printed. */
+void progress_hide(void);
+
+#endif
