@@ -16,7 +16,8 @@ UNICORN := $(shell pkg-config --exists unicorn 2>/dev/null && echo y)
 CAPSTONE := $(shell pkg-config --exists 'capstone >= 5' 2>/dev/null && echo y)
 
 LIB_SRC := $(sort $(wildcard userspace/lib/*.c userspace/lib/*/*.c))
-CMD_SRC := $(sort $(wildcard tools/perf-plugin/*.c))
+# *.bpf.c run in the kernel.
+CMD_SRC := $(sort $(filter-out %.bpf.c,$(wildcard tools/perf-plugin/*.c)))
 UNIT_SRC := $(sort $(wildcard tests/unit/*_test.c))
 # Helpers of unit tests: linked to every one of them.
 UNIT_COMMON := $(sort $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c)))
@@ -40,12 +41,34 @@ LIBS_asan += $(shell pkg-config --libs capstone)
 endif
 CFLAGS_riscv64 += -DHAVE_CAPSTONE
 LIBS_riscv64 := -lcapstone
+# The snapshot of tasks by BPF needs clang, and libbpf for the machine that records. The guest has that.
+ifeq ($(shell clang -print-targets 2>/dev/null | grep -qw bpf && \
+	{ pkg-config --exists libbpf 2>/dev/null || [ -d "$$($(LAB) path guest 2>/dev/null)" ]; } && echo y),y)
+SNAPSHOT_OBJECT := $(B)/snapshot.bpf.o
+BPF_INCLUDE := $(shell pkg-config --exists libbpf 2>/dev/null && pkg-config --variable=includedir libbpf || \
+	echo "$$($(LAB) path guest)/usr/include")
+ifeq ($(shell pkg-config --exists libbpf 2>/dev/null && echo y),y)
+CFLAGS_host += -DHAVE_LIBBPF -DSNAPSHOT_OBJECT='"$(SNAPSHOT_OBJECT)"'
+CFLAGS_asan += -DHAVE_LIBBPF -DSNAPSHOT_OBJECT='"$(SNAPSHOT_OBJECT)"'
+LIBS_host += -lbpf
+LIBS_asan += -lbpf
+endif
+CFLAGS_riscv64 += -DHAVE_LIBBPF -DSNAPSHOT_OBJECT='"$(SNAPSHOT_OBJECT)"'
+LIBS_riscv64 += -l:libbpf.a -lelf -lz
+endif
 LDFLAGS_asan := -fsanitize=address,undefined
 
 .PHONY: all help demo check check-long unit guest driver bench clean distclean deps lab
 .DEFAULT_GOAL := all
 
 all: $(B)/host/librvtrace.a $(B)/host/librvtrace.so $(B)/host/perf-rvtrace tools
+
+$(B)/snapshot.bpf.o: tools/perf-plugin/snapshot.bpf.c tools/perf-plugin/snapshot.h
+	@mkdir -p $(@D)
+	clang -target bpf -O2 -g -Wall -Wextra -Werror -I$(BPF_INCLUDE) -c -o $@ $<
+
+$(B)/host/tools/perf-plugin/record-snapshot.o $(B)/asan/tools/perf-plugin/record-snapshot.o \
+	$(B)/riscv64/tools/perf-plugin/record-snapshot.o: $(SNAPSHOT_OBJECT)
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)

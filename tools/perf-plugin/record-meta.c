@@ -224,7 +224,7 @@ static int put_encoder(const struct recorder *rec, FILE *out, const char *dir)
 }
 
 /* Inside a container the kernel names threads by other numbers than the trace does. */
-static bool in_first_pid_namespace(void)
+bool record_in_first_pid_namespace(void)
 {
 	char name[64];
 	ssize_t len = readlink("/proc/self/ns/pid", name, sizeof(name) - 1);
@@ -274,7 +274,7 @@ char *record_metadata(struct recorder *rec)
 	if (out) {
 		fprintf(out, "rvtrace 1\npmu_type = %u\nevent = %s\ntarget = %s\n", rec->pmu.type,
 			rec->options.event, rec->target == TARGET_SYSTEM ? "system" : "task");
-		if (!in_first_pid_namespace())
+		if (!record_in_first_pid_namespace())
 			fputs("pid_namespace = other\n", out);
 		put_monotonic_offset(rec, out);
 		for (size_t i = 0; i < found.gl_pathc && !err; i++)

@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include "record.h"
+#include "snapshot.h"
 
 #define MAX_NAME 4096
 
@@ -136,18 +137,44 @@ int record_synthesize_kernel(struct recorder *rec)
 	return err ? err : put_modules(rec);
 }
 
+struct mmap2_head {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	uint32_t major, minor;
+	uint64_t ino, ino_generation;
+	uint32_t prot, flags;
+};
+
+int record_put_task(struct recorder *rec, const struct snapshot_task *task)
+{
+	int err = task->pid == task->tid ? 0 : put_thread(rec, task->pid, task->tid);
+
+	return err ? err : put_comm(rec, task->pid, task->tid, task->comm);
+}
+
+int record_put_map(struct recorder *rec, const struct snapshot_map *map)
+{
+	struct mmap2_head head = {
+		.header = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER },
+		.pid = map->pid, .tid = map->pid, .addr = map->start,
+		.len = map->end - map->start, .pgoff = map->offset,
+		.major = map->device >> 20, .minor = map->device & 0xfffff, .ino = map->inode,
+		.prot = PROT_EXEC | (map->readable ? PROT_READ : 0) |
+			(map->writable ? PROT_WRITE : 0),
+		.flags = map->shared ? MAP_SHARED : MAP_PRIVATE,
+	};
+
+	return put(rec, &head.header, sizeof(head), *map->name ? map->name : "//anon", map->pid,
+		   map->pid);
+}
+
 /* One line of /proc/PID/maps; only executable mappings matter. */
 static int put_map_line(struct recorder *rec, pid_t pid, char *line)
 {
-	struct {
-		struct perf_event_header header;
-		uint32_t pid, tid;
-		uint64_t addr, len, pgoff;
-		uint32_t major, minor;
-		uint64_t ino, ino_generation;
-		uint32_t prot, flags;
-	} head = { .header = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER },
-		   .pid = pid, .tid = pid };
+	struct mmap2_head head = {
+		.header = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER },
+		.pid = pid, .tid = pid };
 	uint64_t end;
 	char prot[5];
 	int name = 0;
@@ -252,10 +279,15 @@ int record_synthesize_tasks(struct recorder *rec)
 		}
 		return err;
 	}
+	err = put_comm(rec, 0, 0, "swapper");
+	if (!err)
+		err = record_snapshot(rec);
+	if (err != -ENOTSUP)
+		return err;
+	err = 0;
 	dir = opendir("/proc");
 	if (!dir)
 		return -errno;
-	err = put_comm(rec, 0, 0, "swapper");
 	while (!err && (entry = readdir(dir)))
 		if (isdigit((unsigned char)entry->d_name[0]))
 			err = put_process(rec, atoi(entry->d_name));

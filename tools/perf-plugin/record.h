@@ -127,11 +127,19 @@ void ring_unmap(struct ring *ring);
 /* record-proc.c: records for what exists already. */
 int record_synthesize_kernel(struct recorder *rec);
 int record_synthesize_tasks(struct recorder *rec);
+/* record-snapshot.c: all tasks and mappings by BPF. -ENOTSUP: that cannot be; nothing was written. */
+struct snapshot_task;
+struct snapshot_map;
+int record_snapshot(struct recorder *rec);
+int record_put_task(struct recorder *rec, const struct snapshot_task *task);
+int record_put_map(struct recorder *rec, const struct snapshot_map *map);
 /* The threads of @pid (malloc'd). Returns how many, or -errno. */
 int list_threads(pid_t pid, pid_t **tids);
 
 /* record-meta.c: the metadata text, malloc'd, or NULL after a message. */
 char *record_metadata(struct recorder *rec);
+/* False: in a container, where the kernel numbers threads otherwise. */
+bool record_in_first_pid_namespace(void);
 /* Says why there is no PMU and what to do. */
 void record_explain_missing_pmu(void);
 

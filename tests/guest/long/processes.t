@@ -14,6 +14,7 @@ guest main testing '' '
 	insmod rvtrace.ko || exit 1
 	sysctl -q -w net.core.bpf_jit_enable=1 kernel.unprivileged_bpf_disabled=0 || exit 2
 	perf-rvtrace record -a -o perf.data -- processes ./plugin-1.so ./plugin-2.so > out || exit 3
+	perf script -i perf.data --no-itrace --show-bpf-events 2> /dev/null | grep -c "KSYMBOL.*name bpf_prog_[0-9a-f]*_maps" > snapshot
 	# inside a container: its own process numbers
 	unshare --pid --fork --mount-proc perf-rvtrace record -a -o inner.data -- sh -c "exec processes ./plugin-1.so ./plugin-2.so" > /dev/null || exit 4'
 status=$?
@@ -66,6 +67,8 @@ check "a BPF program by its name" grep -q '\[k\] bpf_prog_[0-9a-f]*_counted' "$w
 check "kernel threads" grep -q '  *kworker[^ ]*  *\[kernel.kallsyms\]' "$work/dsos"
 check "idle" grep -q '  *swapper[^ ]*  *\[kernel.kallsyms\]' "$work/dsos"
 check "nothing ran in a thread without a name" sh -c "! grep -q '  :[0-9]' '$work/dsos'"
+[ "$(cat "$dir/share/snapshot")" -gt 0 ]
+ok $? "what ran before was found by the BPF iterators"
 # In the container, the trace's numbers are not the recorder's.
 "$rv" report -i "$dir/share/inner.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,sym >"$work/report" 2>/dev/null
 is "recorded in a container: fork" 37 "$(calls forked in_child)"

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The tasks and mappings that exist when a recording begins, by a BPF program (snapshot.bpf.c). Where
+ * BPF cannot be used, or this was built without libbpf, record-proc.c reads them from /proc.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "record.h"
+#include "snapshot.h"
+
+#ifdef HAVE_LIBBPF
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+/* The program, as the compiler made it: Makefile says where. */
+__asm__(".section .rodata\n"
+	".balign 8\n"
+	"rvtrace_snapshot_begin:\n"
+	".incbin \"" SNAPSHOT_OBJECT "\"\n"
+	"rvtrace_snapshot_end:\n"
+	".previous\n");
+extern const char rvtrace_snapshot_begin[], rvtrace_snapshot_end[];
+
+static int be_quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return 0;
+}
+
+/* All that the iterator @name writes. */
+static int read_iterator(struct bpf_object *object, const char *name, char **bytes, size_t *len)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+	struct bpf_link *link = program ? bpf_program__attach_iter(program, NULL) : NULL;
+	size_t room = 0;
+	ssize_t got = -1;
+	int fd;
+
+	*bytes = NULL;
+	*len = 0;
+	if (!link)
+		return -ENOTSUP;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	while (fd >= 0) {
+		if (*len + SNAPSHOT_PATH > room) {
+			char *grown = realloc(*bytes, room = room * 2 + (256u << 10));
+
+			if (!grown)
+				break;
+			*bytes = grown;
+		}
+		got = read(fd, *bytes + *len, room - *len);
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (got <= 0)
+			break;
+		*len += got;
+	}
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return got ? -ENOTSUP : 0;
+}
+
+static struct bpf_object *load(void)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "rvtrace_snapshot");
+	struct bpf_object *object;
+
+	libbpf_set_print(be_quiet);
+	object = bpf_object__open_mem(rvtrace_snapshot_begin,
+				      rvtrace_snapshot_end - rvtrace_snapshot_begin, &options);
+	if (object && bpf_object__load(object)) {
+		bpf_object__close(object);
+		return NULL;
+	}
+	return object;
+}
+
+static int put_maps(struct recorder *rec, const char *bytes, size_t len)
+{
+	const size_t head = offsetof(struct snapshot_map, name);
+	int err = 0;
+
+	for (size_t pos = 0; !err && len - pos > head; ) {
+		struct snapshot_map map;
+
+		memcpy(&map, bytes + pos, head);
+		if (map.name_len > len - pos - head || map.name_len > SNAPSHOT_PATH)
+			break;
+		memcpy(map.name, bytes + pos + head, map.name_len);
+		map.name[map.name_len ? map.name_len - 1 : 0] = 0;
+		err = record_put_map(rec, &map);
+		pos += head + map.name_len;
+	}
+	return err;
+}
+
+int record_snapshot(struct recorder *rec)
+{
+	/* the iterators see everything, by the numbers of the first namespace */
+	struct bpf_object *object = !geteuid() && record_in_first_pid_namespace() ? load() : NULL;
+	char *tasks = NULL, *maps = NULL;
+	size_t n_tasks = 0, n_maps = 0;
+	int err = -ENOTSUP;
+
+	if (!object)
+		return err;
+	err = read_iterator(object, "tasks", &tasks, &n_tasks);
+	if (!err)
+		err = read_iterator(object, "maps", &maps, &n_maps);
+	bpf_object__close(object);
+	n_tasks /= sizeof(struct snapshot_task);
+	if (!err && !n_tasks)
+		err = -ENOTSUP;
+	for (size_t i = 0; i < n_tasks && !err; i++)
+		err = record_put_task(rec, &((const struct snapshot_task *)tasks)[i]);
+	if (!err)
+		err = put_maps(rec, maps, n_maps);
+	free(tasks);
+	free(maps);
+	return err;
+}
+#else
+int record_snapshot(struct recorder *rec)
+{
+	(void)rec;
+	return -ENOTSUP;
+}
+#endif
