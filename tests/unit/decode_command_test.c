@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <elf.h>
 #include "ntrace/assemble.h"
 #include "rv-asm.h"
 
@@ -213,12 +214,126 @@ static void expect_error(int status, const char *text)
 		fail_msg("'%s' is not in: %s", text, err);
 }
 
+/* An ELF file with @len bytes of code at @addr, and data behind it that is no code. */
+static void write_elf(const char *name, uint64_t addr, const uint8_t *code, size_t len)
+{
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr segments[2];
+		uint8_t bytes[64];
+	} file = {
+		.head = {
+			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+				     EV_CURRENT },
+			.e_type = ET_DYN, .e_machine = EM_RISCV, .e_version = EV_CURRENT,
+			.e_phoff = sizeof(Elf64_Ehdr), .e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2,
+		},
+	};
+
+	for (unsigned int i = 0; i < 2; i++)
+		file.segments[i] = (Elf64_Phdr){
+			.p_type = PT_LOAD, .p_flags = i ? PF_R | PF_W : PF_R | PF_X,
+			.p_offset = offsetof(typeof(file), bytes), .p_vaddr = addr + i * 0x1000,
+			.p_paddr = addr + i * 0x1000, .p_filesz = len, .p_memsz = len, .p_align = 1,
+		};
+	memcpy(file.bytes, code, len);
+	write_file(name, &file, sizeof(file));
+}
+
+/* --image: at its own addresses, moved, several; only what is executable is code. */
+static void test_images(void **state)
+{
+	uint8_t code[12];
+	char path[64];
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/code", dir);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fread(code, 1, sizeof(code), f), sizeof(code));
+	fclose(f);
+	write_elf("elf", 0x100, code, 12);
+	write_elf("low", 0x10, code, 12);
+	write_elf("data", 0x100 - 0x1000, code, 12);
+	write_elf("first", 0x100, code, 8);
+	write_elf("last", 0x8, code + 8, 4);
+	assert_int_equal(decode("--params params --image elf dump"), 0);
+	assert_string_equal(out, "100\n104\n108\n100\n");
+	assert_int_equal(decode("--params=params --image=low@0xf0 dump"), 0);
+	assert_string_equal(out, "100\n104\n108\n100\n");
+	assert_int_equal(decode("--params params --image first --image last@256 dump"), 0);
+	assert_string_equal(out, "100\n104\n108\n100\n");
+	assert_int_equal(decode("--params params --image data dump"), 1);
+	assert_string_equal(out, "");
+	assert_non_null(strstr(err, "dump: offset 0x4: no code at 0x100\n"));
+	expect_error(decode("--params params --image low@f0x dump"), "low@f0x: No such file");
+}
+
+/*
+ * A dump that was cut anywhere: what it begins with inside a message is skipped, what it ends with
+ * inside one is reported, and nothing is printed that is not in what is left.
+ */
+static void test_cuts(void **state)
+{
+	const char *whole = "100\n104\n108\n100\n100\n104\n108\n100\n";
+	size_t one = assemble(HTM, ONE, (uint8_t[200]){}, 0), len;
+	uint8_t dump[400];
+
+	(void)state;
+	len = assemble(HTM, ONE ONE, dump, 0);
+	for (size_t at = 1; at < len; at++) {
+		bool inside = (dump[at - 1] & 3) != 3;
+		int status;
+
+		write_file("tail", dump + at, len - at);
+		status = decode(COMMON "tail");
+		/* nothing but the second half, which is whole as long as its sync is */
+		assert_string_equal(out, at <= one ? whole + strlen(whole) / 2 : "");
+		/* a stop that nothing came before is no loss; behind it nothing is either */
+		if (inside || (at < len && at > one && (dump[at] >> 2) != 33))
+			assert_int_equal(status, 1);
+		write_file("head", dump, at);
+		status = decode(COMMON "head");
+		assert_memory_equal(out, whole, strlen(out));
+		assert_int_equal(status, inside);
+		if (inside)
+			assert_memory_equal(err, "head: offset 0x", 15);
+		else
+			assert_string_equal(err, "");
+	}
+}
+
+/* A ring whose oldest message was overwritten in part, and one that was never full. */
+static void test_overwritten_ring(void **state)
+{
+	uint8_t dump[400], ring[400];
+	size_t one = assemble(HTM, ONE, dump, 0), len;
+
+	(void)state;
+	len = assemble(HTM, ONE, dump, one);
+	/* the first 5 bytes are gone; the seam is in the second half */
+	memcpy(ring, dump + one + 4, len - one - 4);
+	memcpy(ring + len - one - 4, dump + 5, one - 1);
+	write_file("ring2", ring, len - 5);
+	assert_int_equal(decode(COMMON "--wrapped-at %zu ring2", len - one - 4), 1);
+	assert_string_equal(out, "100\n104\n108\n100\n");
+	assert_memory_equal(err, "ring2: offset 0x", 16);
+	/* idle bytes before the oldest message, as a probe's memory is before it is full */
+	memset(ring, 0xff, 50);
+	memcpy(ring + 50, dump, one);
+	write_file("ring3", ring, 50 + one);
+	assert_int_equal(decode(COMMON "--wrapped-at 20 ring3"), 0);
+	assert_string_equal(out, "100\n104\n108\n100\n");
+}
+
 static void test_arguments(void **state)
 {
 	(void)state;
 	expect_error(decode("--raw code@0x100 dump"), "give --params FILE");
 	expect_error(decode("--params params dump"), "give --image ELF");
-	expect_error(decode(COMMON), "usage:");
+	expect_error(decode(COMMON), "which file?");
 	expect_error(decode(COMMON "--print=all dump"),
 		     "'all' is unknown; valid: pc, insn, block, edge, packet, none");
 	expect_error(decode(COMMON "--src x dump"), "--src: 'x' is no number");
@@ -230,8 +345,57 @@ static void test_arguments(void **state)
 	write_file("bad", "protocol = ntrace\nspeed = 3\n", 28);
 	expect_error(decode("--params bad --raw code@0x100 dump"),
 		     "bad:2: unknown key 'speed'; valid keys: protocol, dialect");
+	expect_error(decode(COMMON "--src 65536 dump"), "--src: '65536' is no number up to 65535");
+	expect_error(decode(COMMON "--src 1 dump"), "--src: there is no source 1 with src_bits = 0");
+	expect_error(decode(COMMON "--jobs many dump"), "--jobs: 'many' is no number");
+	expect_error(decode(COMMON "--jobs -1 dump"), "--jobs: '-1' is no number");
+	expect_error(decode(COMMON "--wrapped-at x dump"), "--wrapped-at: 'x' is no number");
+	expect_error(decode(COMMON "--wrapped-at 1000 dump"), "--wrapped-at: dump has only");
+	expect_error(decode(COMMON "--sideways dump"), "sideways");
+	expect_error(decode(COMMON "dump dump"), "dump");
 	assert_int_equal(decode("--help"), 0);
 	assert_memory_equal(out, "usage:", 6);
+}
+
+/* Every key of N-Trace: a value that it cannot have is refused, and the valid ones are named. */
+static void test_parameter_values(void **state)
+{
+	static const struct {
+		const char *line, *valid;
+	} bad[] = {
+		{ "protocol = nexus", "ntrace, etrace" },
+		{ "dialect = 2.1", "1.0.0_rc7, 1.0" },
+		{ "mode = fast", "btm, htm, auto" },
+		{ "xlen = 48", "32, 64" },
+		{ "src_bits = 13", "0..12" },
+		{ "src_bits = few", "0..12" },
+		{ "timestamp = yes", "none, delta, xor" },
+		{ "options = implicit_return, everything",
+		  "implicit_return, sequential_jump, repeated_history, all_jumps, "
+		  "extend_address_msb" },
+		{ "srcbits = 1", "unknown key 'srcbits'; valid keys: " },
+		{ "mode", "no '=' in 'mode'; valid keys" },
+	};
+	static const char *const keys[] = {
+		" protocol,", " dialect,", " mode,", " xlen,", " src_bits,", " timestamp,", " options,",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char text[200], where[16] = "bad:3: ";
+		int len = snprintf(text, sizeof(text), "%s# comment\n%s\n",
+				   i ? "protocol = ntrace\n" : "# none\n", bad[i].line);
+
+		write_file("bad", text, len);
+		expect_error(decode("--params bad --raw code@0x100 dump"), where);
+		expect_error(2, bad[i].valid);
+	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		write_file("bad", "protocol = ntrace\nsrcbits = 1\n", 30);
+		expect_error(decode("--params bad --raw code@0x100 dump"), keys[i]);
+	}
+	write_file("bad", "mode = btm\n", 11);
+	expect_error(decode("--params bad --raw code@0x100 dump"), "no 'protocol'");
 }
 
 /* A dump that is worth several parts: every number of threads prints the same. */
@@ -270,9 +434,13 @@ int main(void)
 		cmocka_unit_test(test_pc),
 		cmocka_unit_test(test_other_prints),
 		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_images),
+		cmocka_unit_test(test_cuts),
+		cmocka_unit_test(test_overwritten_ring),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_parameter_values),
 		cmocka_unit_test(test_jobs),
 	};
 

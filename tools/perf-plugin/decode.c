@@ -239,6 +239,10 @@ static int load_files(struct command *c)
 		free(error);
 		return ret;
 	}
+	if (c->params.protocol == RVT_PROTOCOL_NTRACE &&
+	    c->options.src >= 1L << c->params.src_bits)
+		return cmd_error(STATUS_UNUSABLE, "--src: there is no source %ld with src_bits = %u",
+				 c->options.src, c->params.src_bits);
 	if (rvt_image_create(&c->image) || rvt_space_create(c->image, NULL, &c->space))
 		return cmd_error(STATUS_UNUSABLE, "out of memory");
 	for (unsigned int i = 0; i < c->options.n_images; i++) {

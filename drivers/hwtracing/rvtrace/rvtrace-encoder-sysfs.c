@@ -127,12 +127,17 @@ static ssize_t rvtrace_params_emit(struct rvtrace_encoder *enc, enum rvtrace_for
 
 	len = sysfs_emit(buf, "protocol = %s\nxlen = %d\n", rvtrace_format_name(format),
 			 __riscv_xlen);
-	if (format == RVTRACE_FORMAT_NTRACE)
-		return len + sysfs_emit_at(buf, len,
-					   "dialect = 1.0\nmode = %s\nsrc_bits = %u\ntimestamp = %s\n",
-					   enc->caps[format].modes & BIT(RVTRACE_MODE_OPTIMIZED) ?
-					   "htm" : "btm", enc->src_bits,
-					   enc->comp.ts.mode ? "delta" : "none");
+	if (format == RVTRACE_FORMAT_NTRACE) {
+		len += sysfs_emit_at(buf, len,
+				     "dialect = 1.0\nmode = %s\nsrc_bits = %u\ntimestamp = %s\n",
+				     enc->caps[format].modes & BIT(RVTRACE_MODE_OPTIMIZED) ?
+				     "htm" : "btm", enc->src_bits,
+				     enc->comp.ts.mode ? "delta" : "none");
+		if (!device_property_read_string(enc->comp.dev.parent,
+						 "rvtrace,ntrace-decoder-params", &params))
+			len += sysfs_emit_at(buf, len, "%s", params);
+		return len;
+	}
 	len += rvtrace_discovery_emit(enc, buf, len);
 	if (!device_property_read_string(enc->comp.dev.parent, "rvtrace,decoder-params", &params))
 		len += sysfs_emit_at(buf, len, "%s", params);

@@ -7,26 +7,40 @@
 
 check "cross-compile the program" workload mixture -static
 
-# Counters of few bits, a return stack of two entries, repeated branches, time stamps by XOR: in both
-# revisions. The mode is found out.
-small=icnt-bits=8,hist-bits=12,hrepeat-bits=6,bcnt-bits=8,stack-depth=2,timestamp=xor
+# Counters of few bits, a return stack of two entries, repeated branches: in both revisions, and with time
+# stamps by XOR. The devicetree tells the driver what no register does, and so the decoder.
+small=icnt-bits=8,hist-bits=12,hrepeat-bits=6,bcnt-bits=8,stack-depth=2
 overflows="3-all rvtrace/mode=3,$every/u mixture wild
 6-all rvtrace/mode=6,$every/u mixture wild forked
 6-sync rvtrace/mode=6,$every,syncmode=3,syncmax=2/u mixture wild
 6-kernel rvtrace/mode=6,$every/ mixture wild"
-for dialect in rc7 1.0; do
-	GUEST_TIMEOUT=600 guest "small-$dialect" testing "dialect=$dialect,$small" "$(record_all "$overflows")"
-	ok $? "$dialect, small counters: recordings"
-	cat >"$dir/params" <<-END
-		protocol = ntrace
-		dialect = ${dialect/rc7/1.0.0_rc7}
-		mode = auto
-		timestamp = xor
-		options = ${every//,/, }
-	END
-	check "$dialect, small counters: what was decoded is what the encoder saw" \
-		all_equal "$overflows" --params "$dir/params"
-done
+
+# hardware NAME MODEL-ARGS TEXT: recordings from such hardware; TEXT: what their metadata must say.
+hardware()
+{
+	local name=$1
+	hook_options="--params $TOP/tools/model/params/ntrace-$name"
+	GUEST_TIMEOUT=600 guest "$name" testing "$2,$small" "$(record_all "$overflows")"
+	ok $? "$name, small counters: recordings"
+	hook_options=
+	check "$name: the recordings say so" grep -aqx "$3" "$dir/share/6-all.data"
+	check "$name, small counters: what was decoded is what the encoder saw" all_equal "$overflows"
+	check "$name: no rule of the control interface was broken" no_violations
+}
+
+hardware rc7 dialect=rc7 'dialect = 1.0.0_rc7'
+hardware xor timestamp=xor 'timestamp = xor'
+hardware rc7-xor dialect=rc7,timestamp=xor 'timestamp = xor'
+
+# With parameters given by hand, and a mode that the decoder finds out.
+cat >"$dir/params" <<-END
+	protocol = ntrace
+	dialect = 1.0.0_rc7
+	mode = auto
+	timestamp = xor
+	options = ${every//,/, }
+END
+check "rc7-xor: the same with a parameter file" all_equal "$overflows" --params "$dir/params"
 
 # Hardware that lacks something: no history repetition, no all-jumps, call counter only, one mode.
 guest lacking testing 'warl-features=0xffff047f,modes=6,sync-modes=1' 'insmod rvtrace.ko || exit 1
