@@ -108,6 +108,7 @@ struct tag {
 };
 
 static struct tag tags[16];
+static rvt_insn_hook hook;
 
 __attribute__((format(printf, 2, 3)))
 static void say(struct fixture *f, const char *format, ...)
@@ -174,12 +175,13 @@ static struct rvt_flow *on_source(void *ctx, unsigned int src)
 		return NULL;
 	tags[src] = (struct tag){ f, src };
 	rvt_stream_flow_config(&f->params, &config);
+	config.hook = hook;
 	assert_int_equal(rvt_flow_create(&config, &sink, &f->flows[src]), 0);
 	rvt_flow_set_space(f->flows[src], f->space);
 	return f->flows[src];
 }
 
-/* 100 nop; 104 nop; 108 j 100 */
+/* 100 nop; 104 nop, with a hook custom-0; 108 j 100 */
 static void set_up(struct fixture *f, const char *params)
 {
 	struct rvt_stream_ops ops = { f, on_source, on_stream_event };
@@ -192,7 +194,9 @@ static void set_up(struct fixture *f, const char *params)
 	assert_int_equal(rvt_image_create(&f->image), 0);
 	assert_int_equal(rvt_space_create(f->image, NULL, &f->space), 0);
 	for (unsigned int i = 0; i < 3; i++) {
-		assert_int_equal(rv_assemble(0x100 + 4 * i, i == 2 ? "j 100" : "nop", bytes), 4);
+		const char *insn = i == 2 ? "j 100" : i && hook ? "custom" : "nop";
+
+		assert_int_equal(rv_assemble(0x100 + 4 * i, insn, bytes), 4);
 		memcpy(code + 4 * i, bytes, 4);
 	}
 	rvt_space_map_bytes(f->space, 0x100, code, sizeof(code), "program");
@@ -255,6 +259,69 @@ static void test_plain(void **state)
 	assert_int_equal(stats.errors, 0);
 	assert_int_equal(stats.lost_reports, 0);
 	tear_down(&f);
+}
+
+/* Custom-0 of a vendor whose loops end with it: a conditional branch to the instruction before. */
+static int loop_end(void *ctx, const uint8_t *code, size_t avail, struct rvt_insn *insn)
+{
+	(void)ctx;
+	if (avail < 4 || (code[0] & 0x7f) != 0x0b)
+		return -ENOENT;
+	insn->len_bytes = 4;
+	insn->iclass = RVT_INSN_BRANCH;
+	insn->flags = RVT_INSN_F_TARGET;
+	insn->offset = -4;
+	return 0;
+}
+
+/* 10.1.1: instructions that a vendor adds take part in history and in direct branch messages. */
+static void test_custom_branch(void **state)
+{
+	static const char *const flow = "0:start 0:100 0:104 0:100 0:104 0:108 0:100 0:stop ";
+	struct fixture f;
+
+	(void)state;
+	hook = loop_end;
+	set_up(&f, HTM);
+	feed(&f, SYNC "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=12 HIST=0b1_10", 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, flow);
+	tear_down(&f);
+	set_up(&f, "protocol = ntrace\nmode = btm\n");
+	feed(&f, SYNC "DirectBranch I-CNT=4; ProgTraceCorrelation EVCODE=4 I-CNT=8", 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, flow);
+	tear_down(&f);
+	hook = NULL;
+}
+
+/*
+ * mode = auto: a ProgTraceSync behind a branch that was not taken has no history in either mode.
+ * The messages behind it tell that there never is any; without them nothing is assumed.
+ */
+static void test_mode_ahead(void **state)
+{
+	static const char *const text = SYNC "ProgTraceSync SYNC=2 I-CNT=4 F-ADDR=0x84;"
+		"DirectBranch I-CNT=6; ProgTraceCorrelation EVCODE=4 I-CNT=2";
+	uint8_t bytes[100];
+	struct fixture f;
+	size_t len;
+
+	(void)state;
+	hook = loop_end;
+	set_up(&f, "protocol = ntrace\nmode = auto\n");
+	feed(&f, text, 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, "0:start 0:100 0:104 0:108 0:100 0:104 0:100 0:stop ");
+	tear_down(&f);
+	set_up(&f, "protocol = ntrace\nmode = auto\n");
+	len = assemble(&f, text, bytes);
+	for (size_t i = 0; i < len; i++)
+		assert_int_equal(rvt_stream_feed(f.stream, bytes + i, 1, i), 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_non_null(strstr(f.text, "0:start 0:100 0:lost("));
+	tear_down(&f);
+	hook = NULL;
 }
 
 /* A loss between two calls: flow ends there, and goes on at the next sync only. */
@@ -429,6 +496,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hist),
 		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_custom_branch),
+		cmocka_unit_test(test_mode_ahead),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_lost_in_message),
 		cmocka_unit_test(test_end_in_message),
