@@ -52,29 +52,56 @@ static int parse_list(const char *text, const char *what, int **list, int *n)
 	return *n < 0 ? cmd_error(-EINVAL, "'%s' is no list of %s, like 1,3-5", text, what) : 0;
 }
 
-/* "FROM,TO" in seconds; either may be missing. */
+/* "10%-20%" of the recording, or "20%/3": the third part of that size. False: it is neither. */
+static bool parse_percent(struct view *view, const char *text)
+{
+	const struct rvt_perfdata *file = rvt_session_file(view->session);
+	double from, to, part, size;
+	uint64_t times[2];
+	const void *data;
+	size_t len;
+	int used = 0;
+
+	if (sscanf(text, "%lf%%-%lf%%%n", &from, &to, &used) == 2 && used && !text[used]) {
+		part = 0;
+	} else if (sscanf(text, "%lf%%/%lf%n", &size, &part, &used) == 2 && used && !text[used]) {
+		from = size * (part - 1);
+		to = size * part;
+	} else {
+		return false;
+	}
+	if (rvt_perfdata_feature(file, RVT_FEAT_SAMPLE_TIME, &data, &len) || len < sizeof(times) ||
+	    from < 0 || to < from)
+		return false;
+	memcpy(times, data, sizeof(times));
+	view->from = times[0] + from / 100 * (times[1] - times[0]);
+	view->to = times[0] + to / 100 * (times[1] - times[0]);
+	return true;
+}
+
+/* "FROM,TO" in seconds, either may be missing; or a part of the recording in percent. */
 static int parse_time(struct view *view, const char *text)
 {
 	const char *comma = text ? strchr(text, ',') : NULL;
 	char *end;
 
 	view->to = UINT64_MAX;
-	if (!text)
+	if (!text || parse_percent(view, text))
 		return 0;
 	if (*text && *text != ',') {
-		view->from = strtod(text, &end) * 1e9;
+		view->from = strtod(text, &end) * 1e9 + 0.5;
 		if (*end && *end != ',')
 			goto invalid;
 	}
 	if (comma && comma[1]) {
-		view->to = strtod(comma + 1, &end) * 1e9;
+		view->to = strtod(comma + 1, &end) * 1e9 + 0.5;
 		if (*end)
 			goto invalid;
 	}
 	return 0;
 invalid:
-	return cmd_error(-EINVAL, "'%s' is no time range; give FROM,TO in seconds, like 12.5,13",
-			 text);
+	return cmd_error(-EINVAL, "'%s' is no time range; give FROM,TO in seconds, like 12.5,13, "
+			 "or a part of the recording, like 10%%-20%%", text);
 }
 
 /* Files of another architecture would be read as if they were the recorded ones. */
@@ -103,14 +130,15 @@ struct view *view_open(const struct view_options *options)
 	view->options = *options;
 	if (parse_list(options->cpus, "cpus", &view->cpus, &view->n_cpus) ||
 	    parse_list(options->pids, "process ids", &view->pids, &view->n_pids) ||
-	    parse_list(options->tids, "thread ids", &view->tids, &view->n_tids) ||
-	    parse_time(view, options->time))
+	    parse_list(options->tids, "thread ids", &view->tids, &view->n_tids))
 		goto fail;
 	if (rvt_session_open(input, &options->session, &view->session, &error)) {
 		cmd_error(0, "%s", error ? error : "out of memory");
 		free(error);
 		goto fail;
 	}
+	if (parse_time(view, options->time))
+		goto fail;
 	check_machine(view);
 	return view;
 fail:
