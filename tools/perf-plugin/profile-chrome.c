@@ -10,10 +10,11 @@ struct chrome {
 	bool any;
 };
 
-void *chrome_create(struct places *places, FILE *out)
+void *chrome_create(struct places *places, const struct rvt_session_options *options, FILE *out)
 {
 	struct chrome *chrome = calloc(1, sizeof(*chrome));
 
+	(void)options;
 	if (!chrome)
 		return NULL;
 	chrome->places = places;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * How often each straight line of code ran and each branch was taken, by addresses in the ELF file:
- * what llvm-profgen, BOLT and the AutoFDO tools make profiles from.
+ * what llvm-profgen, BOLT and the AutoFDO tools make profiles from, and what coverage is made of.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,6 +15,7 @@
 
 struct dso {
 	const char *name;	/* first: key of the tree, compared by address */
+	char *path;		/* where the file is; NULL: not known */
 	uint64_t text_base, insns;
 };
 
@@ -28,13 +29,14 @@ struct counter {
 
 struct flat {
 	struct places *places;
+	const struct rvt_session_options *options;
 	void *dsos, *counters;	/* tsearch trees */
 	struct counter **list, **cache;
 	size_t n, room;
 	struct dso *hottest;
 };
 
-void *flat_create(struct places *places, FILE *out)
+void *flat_create(struct places *places, const struct rvt_session_options *options, FILE *out)
 {
 	struct flat *flat = calloc(1, sizeof(*flat));
 
@@ -42,6 +44,7 @@ void *flat_create(struct places *places, FILE *out)
 	if (!flat)
 		return NULL;
 	flat->places = places;
+	flat->options = options;
 	flat->cache = calloc(CACHE_SLOTS, sizeof(*flat->cache));
 	if (!flat->cache) {
 		free(flat);
@@ -57,6 +60,14 @@ static int compare_dsos(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
+static void free_dso(void *data)
+{
+	struct dso *dso = data;
+
+	free(dso->path);
+	free(dso);
+}
+
 static struct dso *get_dso(struct flat *flat, const struct place *place)
 {
 	struct dso key = { .name = place->dso }, **found, *dso;
@@ -69,8 +80,10 @@ static struct dso *get_dso(struct flat *flat, const struct place *place)
 		return NULL;
 	dso->name = place->dso;
 	dso->text_base = place->text_base & ~0xfffULL;
-	if (!tsearch(dso, &flat->dsos, compare_dsos)) {
-		free(dso);
+	if (place->path)
+		dso->path = strdup(place->path);
+	if ((place->path && !dso->path) || !tsearch(dso, &flat->dsos, compare_dsos)) {
+		free_dso(dso);
 		return NULL;
 	}
 	return dso;
@@ -233,6 +246,31 @@ static void write_bolt(const struct flat *flat, const struct dso *dso, FILE *out
 	}
 }
 
+static int write_lcov(const struct flat *flat, const struct dso *dso, FILE *out)
+{
+	const char *path = dso->path ? dso->path : flat->options->owner.vmlinux;
+	struct code_line *lines;
+	size_t n = 0;
+	int err;
+
+	if (!path)
+		return cmd_error(-ENOENT, "there is no file with the source lines of %s; for the "
+				 "kernel give --vmlinux FILE", dso->name);
+	lines = calloc(flat->n + 1, sizeof(*lines));
+	if (!lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < flat->n; i++) {
+		const struct counter *counter = flat->list[i];
+
+		if (counter->dso == dso && !counter->branch)
+			lines[n++] = (struct code_line){ counter->from, counter->to,
+							 counter->count };
+	}
+	err = lcov_write(lines, n, path, flat->options, out);
+	free(lines);
+	return err;
+}
+
 int flat_write(void *data, const char *name, const char *wanted, FILE *out)
 {
 	struct flat *flat = data;
@@ -248,6 +286,8 @@ int flat_write(void *data, const char *name, const char *wanted, FILE *out)
 		qsort(flat->list, flat->n, sizeof(*flat->list), by_address);
 	if (!wanted)
 		cmd_warning("profile of %s, which ran most; choose with --dso", search.found->name);
+	if (!strcmp(name, "lcov"))
+		return write_lcov(flat, search.found, out);
 	if (!strcmp(name, "bolt"))
 		write_bolt(flat, search.found, out);
 	else if (!strcmp(name, "llvm"))
@@ -267,7 +307,7 @@ void flat_destroy(void *data)
 	struct flat *flat = data;
 
 	tdestroy(flat->counters, keep);
-	tdestroy(flat->dsos, free);
+	tdestroy(flat->dsos, free_dso);
 	for (size_t i = 0; i < flat->n; i++)
 		free(flat->list[i]);
 	free(flat->list);

@@ -22,11 +22,12 @@ struct tree {
 	struct node root;
 };
 
-void *tree_create(struct places *places, FILE *out)
+void *tree_create(struct places *places, const struct rvt_session_options *options, FILE *out)
 {
 	struct tree *tree = calloc(1, sizeof(*tree));
 
 	(void)out;
+	(void)options;
 	if (tree)
 		tree->places = places;
 	return tree;

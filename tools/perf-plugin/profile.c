@@ -7,6 +7,7 @@
 #include "cmd.h"
 #include "ctr.h"
 #include "profile.h"
+#include "profile-merge.h"
 
 #define MAX_CALL_DEPTH 1024
 
@@ -17,6 +18,8 @@ static const struct profile_format formats[] = {
 	  flat_destroy },
 	{ "autofdo", "create_llvm_prof and create_gcov, --profiler=text", flat_create, flat_ops,
 	  flat_write, flat_destroy },
+	{ "lcov", "coverage of the source lines, for genhtml", flat_create, flat_ops, flat_write,
+	  flat_destroy },
 	{ "folded", "call stacks with their instructions, for flamegraph.pl", tree_create, tree_ops,
 	  tree_write, tree_destroy },
 	{ "svg", "a flame graph", tree_create, tree_ops, tree_write, tree_destroy },
@@ -26,11 +29,12 @@ static const struct profile_format formats[] = {
 
 #define N_FORMATS (sizeof(formats) / sizeof(*formats))
 
-enum { OPT_DSO = 256 };
+enum { OPT_DSO = 256, OPT_MERGE };
 
 static const struct option long_options[] = {
 	{ "format", required_argument, NULL, 'f' },
 	{ "dso", required_argument, NULL, OPT_DSO },
+	{ "merge", no_argument, NULL, OPT_MERGE },
 	{ "output", required_argument, NULL, 'o' },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
@@ -40,11 +44,15 @@ static const struct option long_options[] = {
 static void usage(void)
 {
 	fputs("usage: perf rvtrace profile --format FORMAT [OPTIONS]\n"
-	      "Exact counts from the trace, in the form that other tools read.\n\n", stdout);
+	      "       perf rvtrace profile --format FORMAT --merge [OPTIONS] FILE...\n"
+	      "Exact counts from the trace, in the form that other tools read.\n\n"
+	      "  -f, --format FORMAT   one of\n", stdout);
 	for (size_t i = 0; i < N_FORMATS; i++)
-		printf("  -f, --format=%-9s %s\n", formats[i].name, formats[i].help);
-	fputs("      --dso NAME        of this file (llvm, bolt, autofdo); else the one that ran "
-	      "most\n"
+		printf("            %-11s %s\n", formats[i].name, formats[i].help);
+	fputs("      --dso NAME        of this file (llvm, bolt, autofdo, lcov); else of the one "
+	      "that ran most\n"
+	      "      --merge           the sum of these recordings and profiles (llvm, bolt, "
+	      "autofdo, folded)\n"
 	      "  -o, --output FILE     instead of standard output\n" VIEW_HELP, stdout);
 }
 
@@ -54,12 +62,11 @@ static const struct profile_format *find_format(const char *name)
 		if (!strcmp(formats[i].name, name))
 			return &formats[i];
 	if (name)
-		cmd_error(0, "there is no format '%s'; formats: llvm, bolt, autofdo, folded, svg, "
-			     "chrome",
-			  name);
+		cmd_error(0, "there is no format '%s'; formats: llvm, bolt, autofdo, lcov, folded, "
+			     "svg, chrome", name);
 	else
-		cmd_error(0, "which format? Give --format llvm, bolt, autofdo, folded, svg or "
-			     "chrome");
+		cmd_error(0, "which format? Give --format llvm, bolt, autofdo, lcov, folded, svg "
+			     "or chrome");
 	return NULL;
 }
 
@@ -103,7 +110,7 @@ static int run(const struct profile_format *format, const struct view_options *o
 {
 	struct view *view = view_open(options);
 	struct places *places = view ? places_create(view_session(view)) : NULL;
-	void *data = places ? format->create(places, out) : NULL;
+	void *data = places ? format->create(places, &options->session, out) : NULL;
 	int err = -EINVAL;
 
 	if (data) {
@@ -119,11 +126,89 @@ static int run(const struct profile_format *format, const struct view_options *o
 	return err;
 }
 
+static bool is_recording(FILE *in)
+{
+	char magic[8];
+	bool recording = fread(magic, sizeof(magic), 1, in) == 1 &&
+		!memcmp(magic, "PERFILE2", sizeof(magic));
+
+	rewind(in);
+	return recording;
+}
+
+/* A recording becomes a profile first, in memory. */
+static int merge_recording(struct merge *merge, const struct profile_format *format,
+			   const struct view_options *options, const char *dso)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len), *in;
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	err = run(format, options, dso, out);
+	if (fclose(out) && !err)
+		err = -ENOMEM;
+	if (!err && len) {
+		in = fmemopen(text, len, "r");
+		err = in ? merge_add(merge, in, options->input) : -ENOMEM;
+		if (in)
+			fclose(in);
+	}
+	free(text);
+	return err;
+}
+
+static int merge_file(struct merge *merge, const struct profile_format *format,
+		      struct view_options *options, const char *dso)
+{
+	FILE *in = fopen(options->input, "r");
+	int err;
+
+	if (!in)
+		return cmd_error(-errno, "%s: %s", options->input, strerror(errno));
+	if (!is_recording(in))
+		err = merge_add(merge, in, options->input);
+	else if (!dso && strcmp(format->name, "folded"))
+		err = cmd_error(-EINVAL, "the profile of which file? Give --dso NAME");
+	else
+		err = merge_recording(merge, format, options, dso);
+	fclose(in);
+	return err;
+}
+
+static int merge(const struct profile_format *format, struct view_options *options,
+		 const char *dso, char **files, FILE *out)
+{
+	struct merge *merge = merge_create(format->name);
+	int err = 0;
+
+	if (!merge)
+		return cmd_error(-EINVAL, strcmp(format->name, "lcov") ?
+				 "%s has nothing to add up; --merge takes llvm, bolt, autofdo and "
+				 "folded" : "%s: lcov itself does that: lcov -a FILE -a FILE -o SUM",
+				 format->name);
+	if (!*files)
+		err = cmd_error(-EINVAL, "which files? Give recordings, or profiles of the format "
+				"%s", format->name);
+	for (; *files && !err; files++) {
+		options->input = *files;
+		err = merge_file(merge, format, options, dso);
+	}
+	if (!err)
+		err = merge_write(merge, out);
+	merge_destroy(merge);
+	return err;
+}
+
 int cmd_profile(int argc, char **argv)
 {
 	const char *name = NULL, *dso = NULL, *output = NULL;
 	const struct profile_format *format;
 	struct view_options options = { 0 };
+	bool merging = false;
+	char **files = NULL;
 	FILE *out = stdout;
 	int c, err;
 
@@ -132,6 +217,7 @@ int cmd_profile(int argc, char **argv)
 		case 'f': name = optarg; break;
 		case 'o': output = optarg; break;
 		case OPT_DSO: dso = optarg; break;
+		case OPT_MERGE: merging = true; break;
 		case 'h':
 			usage();
 			return 0;
@@ -140,6 +226,10 @@ int cmd_profile(int argc, char **argv)
 				break;
 			return cmd_try_help(1);
 		}
+	}
+	if (merging) {
+		files = argv + optind;
+		optind = argc;
 	}
 	if (cmd_first_word())
 		return cmd_surplus(1, cmd_first_word(), "a recording is given with -i FILE");
@@ -151,7 +241,8 @@ int cmd_profile(int argc, char **argv)
 		if (!out)
 			return cmd_error(1, "cannot create %s: %s", output, strerror(errno));
 	}
-	err = run(format, &options, dso, out);
+	err = merging ? merge(format, &options, dso, files, out) :
+		run(format, &options, dso, out);
 	if (fflush(out) || (output && fclose(out)))
 		err = cmd_error(-EIO, "cannot write %s", output ? output : "the profile");
 	return err ? 1 : 0;

@@ -11,7 +11,8 @@
 struct profile_format {
 	const char *name, *help;
 	/* Returns the format's own data, or NULL: out of memory. */
-	void *(*create)(struct places *places, FILE *out);
+	void *(*create)(struct places *places, const struct rvt_session_options *options,
+			FILE *out);
 	/* Fills .line, .transfer, .after, .event as needed; .ctx is the data. */
 	void (*ops)(struct transfers_ops *ops);
 	/* @dso: of which file; NULL: of the one that ran most. Returns 0 or -errno. */
@@ -19,20 +20,28 @@ struct profile_format {
 	void (*destroy)(void *data);
 };
 
-/* profile-flat.c: ranges and branches of one file: llvm, bolt, autofdo. */
-void *flat_create(struct places *places, FILE *out);
+/* profile-flat.c: ranges and branches of one file: llvm, bolt, autofdo, lcov. */
+void *flat_create(struct places *places, const struct rvt_session_options *options, FILE *out);
 void flat_ops(struct transfers_ops *ops);
 int flat_write(void *data, const char *name, const char *dso, FILE *out);
 void flat_destroy(void *data);
 
+/* profile-lcov.c: @n lines of code of the file at @path, as coverage of its source. 0 or -errno. */
+struct code_line {
+	uint64_t from, to;	/* .to: of the last instruction */
+	uint64_t count;
+};
+int lcov_write(const struct code_line *lines, size_t n, const char *path,
+	       const struct rvt_session_options *options, FILE *out);
+
 /* profile-tree.c: calling contexts: folded, svg. */
-void *tree_create(struct places *places, FILE *out);
+void *tree_create(struct places *places, const struct rvt_session_options *options, FILE *out);
 void tree_ops(struct transfers_ops *ops);
 int tree_write(void *data, const char *name, const char *dso, FILE *out);
 void tree_destroy(void *data);
 
 /* profile-chrome.c: calls over time. */
-void *chrome_create(struct places *places, FILE *out);
+void *chrome_create(struct places *places, const struct rvt_session_options *options, FILE *out);
 void chrome_ops(struct transfers_ops *ops);
 int chrome_write(void *data, const char *name, const char *dso, FILE *out);
 void chrome_destroy(void *data);

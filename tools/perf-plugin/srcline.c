@@ -145,3 +145,13 @@ bool srclines_find(struct srclines *srclines, const struct place *place, const c
 	*line = slot->line;
 	return slot->file;
 }
+
+Dwfl_Module *srclines_module(struct srclines *srclines, const char *path, uint64_t *bias)
+{
+	struct module *module = get_module(srclines, path);
+
+	if (!module)
+		return NULL;
+	*bias = module->bias;
+	return module->module;
+}

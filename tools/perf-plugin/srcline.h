@@ -3,6 +3,7 @@
 #ifndef PERF_RVTRACE_SRCLINE_H
 #define PERF_RVTRACE_SRCLINE_H
 
+#include <elfutils/libdwfl.h>
 #include "places.h"
 
 struct srclines;
@@ -16,5 +17,7 @@ void srclines_destroy(struct srclines *srclines);
 /* File (as the compiler saw it) and line of @place. False: there is no such information. */
 bool srclines_find(struct srclines *srclines, const struct place *place, const char **file,
 		   int *line);
+/* The file at @path with its DWARF; addresses in it are those in the ELF file plus @bias. NULL: none. */
+Dwfl_Module *srclines_module(struct srclines *srclines, const char *path, uint64_t *bias);
 
 #endif

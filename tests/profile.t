@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# profile --merge adds up profiles of each form, and says which line of a file is none. No recording is needed.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+n=0
+
+# sums NAME FORMAT EXPECTED: the sum of $dir/a and $dir/b
+sums()
+{
+	n=$((n + 1))
+	build/host/perf-rvtrace profile -f "$2" --merge "$dir/a" "$dir/b" >"$dir/sum" 2>&1
+	if [ "$(cat "$dir/sum")" = "$3" ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		sed 's/^/# /' "$dir/sum"
+	fi
+}
+
+# refuses NAME TEXT OPTIONS...: fails, and the message has TEXT
+refuses()
+{
+	n=$((n + 1))
+	if ! build/host/perf-rvtrace profile "${@:3}" >"$dir/sum" 2>&1 && grep -qF -- "$2" "$dir/sum"; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		sed 's/^/# /' "$dir/sum"
+	fi
+}
+
+printf '%s\n' 2 5e0-5fc:4 600-608:1 1 '608->5e0:2' >"$dir/a"
+printf '%s\n' 2 600-608:41 700-704:18446744073709551610 1 '704->5e0:1' >"$dir/b"
+sums "llvm: ranges and branches add up" llvm \
+	$'3\n5e0-5fc:4\n600-608:42\n700-704:18446744073709551610\n2\n608->5e0:2\n704->5e0:1'
+printf '%s\n' 1 10-20:3 0 1 '20->10:2' >"$dir/a"
+printf '%s\n' 1 10-20:4 1 30:5 1 '20->10:5' >"$dir/b"
+sums "autofdo: addresses, too" autofdo $'1\n10-20:7\n1\n30:5\n1\n20->10:7'
+printf '%s\n' 'F 5e0 5fc 4' 'B 608 5e0 2 1' >"$dir/a"
+printf '%s\n' 'B 608 5e0 40 2' 'B 610 5e0 1 0' >"$dir/b"
+sums "bolt: counts and mispredictions add up" bolt $'B 608 5e0 42 3\nB 610 5e0 1 0\nF 5e0 5fc 4'
+printf '%s\n' 'sh;main;operator new 4' 'sh;main 1' >"$dir/a"
+printf '%s\n' 'sh;main;operator new 5' >"$dir/b"
+sums "folded: names with spaces" folded $'sh;main 1\nsh;main;operator new 9'
+
+refuses "a line of another form" "$dir/a:1:" -f llvm --merge "$dir/a"
+printf '%s\n' 3 10-20:1 >"$dir/b"
+refuses "a profile that is cut off" "ends after line 2" -f llvm --merge "$dir/b"
+printf 'F 10 20 many\n' >"$dir/b"
+refuses "a count that is no number" "$dir/b:1:" -f bolt --merge "$dir/a" "$dir/b"
+refuses "a file that is not there" "$dir/none" -f bolt --merge "$dir/none"
+refuses "no file at all" "which files?" -f bolt --merge
+refuses "a form that has nothing to add up" "lcov -a" -f lcov --merge "$dir/a"
+printf PERFILE2 >"$dir/b"
+refuses "a recording without the name of a file" "--dso NAME" -f bolt --merge "$dir/b"
+refuses "an unknown format" "formats: llvm, bolt" -f pprof
+echo "1..$n"
