@@ -31,6 +31,8 @@ word 0x1104 0x00008067				# ret
 word 0x1200 0x00002337; word 0x1204 $jr		# lui t1, 2
 word 0x1300 0x100000ef; word 0x1304 $jr		# jal ra, 0x1400
 word 0x1400 0xd01ff0ef; word 0x1404 0x00008067	# jal ra, 0x1100; ret
+word 0x1184 0x00028067				# jr t0
+word 0x1480 0xd01ff2ef; word 0x1484 $jr		# jal t0, 0x1180
 half 0x1500 0xa002				# cm.jt 0
 half 0x1600 0xbe42				# cm.popret {ra}, 16
 half 0x1700 0x2081; half 0x1702 1; word 0x1704 $jr; word 0x1740 $jr # RV32 c.jal 0x1740, RV64 c.addiw ra, 0
@@ -329,6 +331,12 @@ flow "xlen = 64" 1700 1702 1704 2000
 begin 0x1600; jump 0x1600 0x2000; ended
 parameters 'xlen = 64' 'isa = zcmp'
 flow "isa = zcmp" 1600 2000
+# t0 is x5: a call and a return, or two jumps.
+begin 0x1480; packet 2:2 $((0xb80 >> 1)):31 0:6; ended
+parameters 'options = implicit_return' 'return_stack_size_p = 2'
+flow "x5 is a link register" 1480 1180 1184 1484 2000
+parameters 'options = implicit_return' 'return_stack_size_p = 2' 'isa = x1_link'
+flow "isa = x1_link" 1480 1180 1184 2000
 begin 0x1500; jump 0x1500 0x3000; ended
 parameters 'xlen = 64' 'isa = zcmt' 'jvt = 0x3800'
 flow "isa = zcmt, jvt" 1500 2000 2004 2008 3000
@@ -360,7 +368,7 @@ refused 'ioptions = full_address, full' $modes
 refused 'jump_cache_index = random' target source hash
 refused 'jump_cache_returns = some' none mispredicted all
 refused 'xlen = 48' 32 64
-refused 'isa = zcmx' zcmp zcmt
+refused 'isa = zcmx' zcmp zcmt x1_link
 refused 'trap_vector = here' 0x
 refused 'trap_vector.exception.64 = 0x1000' "'64'" 0..63
 refused 'jvt = there' 0x

@@ -36,6 +36,7 @@ enum {
 	RVT_ISA_RV32 = 1u << 0,	/* c.jal exists, addresses wrap at 2^32 */
 	RVT_ISA_ZCMP = 1u << 1,	/* cm.push/pop/popret/popretz instead of c.fsdsp encodings */
 	RVT_ISA_ZCMT = 1u << 2,	/* cm.jt / cm.jalt */
+	RVT_ISA_X1_LINK = 1u << 3, /* x5 is no link register (decoders of E-Trace 0.029 and 2.0) */
 };
 
 enum {

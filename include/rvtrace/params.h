@@ -65,7 +65,7 @@ struct rvt_params {
 	enum rvt_protocol protocol;
 	enum rvt_dialect dialect;
 	unsigned int xlen;		/* 32 or 64 */
-	unsigned int isa;		/* RVT_ISA_*, `isa = zcmp, zcmt` plus xlen */
+	unsigned int isa;		/* RVT_ISA_*, `isa = zcmp, zcmt, x1_link` plus xlen */
 	uint64_t jvt;			/* Zcmt jump table base, `jvt = ADDRESS`; 0: not known */
 	unsigned int options;		/* RVT_OPT_* in force at the start of the stream */
 	/* N-Trace */

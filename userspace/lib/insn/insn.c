@@ -33,18 +33,19 @@ static inline int64_t sign_extend(uint32_t value, unsigned int width)
 	return (int32_t)(value << shift) >> shift;
 }
 
-static uint8_t jal_class(unsigned int rd)
+static uint8_t jal_class(unsigned int rd, unsigned int isa)
 {
-	if (rvt_insn_is_link(rd))
+	if (rvt_insn_is_link(rd, isa))
 		return RVT_INSN_CALL;
 	return rd ? RVT_INSN_JUMP_LINKED : RVT_INSN_JUMP;
 }
 
-static uint8_t jalr_class(unsigned int rd, unsigned int rs1)
+static uint8_t jalr_class(unsigned int rd, unsigned int rs1, unsigned int isa)
 {
-	if (rvt_insn_is_link(rd))
-		return rvt_insn_is_link(rs1) && rs1 != rd ? RVT_INSN_COROUTINE : RVT_INSN_IND_CALL;
-	if (rvt_insn_is_link(rs1))
+	if (rvt_insn_is_link(rd, isa))
+		return rvt_insn_is_link(rs1, isa) && rs1 != rd ? RVT_INSN_COROUTINE :
+								RVT_INSN_IND_CALL;
+	if (rvt_insn_is_link(rs1, isa))
 		return RVT_INSN_RETURN;
 	return rd ? RVT_INSN_IND_JUMP_LINKED : RVT_INSN_IND_JUMP;
 }
@@ -56,9 +57,10 @@ static void set_direct(struct rvt_insn *insn, enum rvt_insn_class iclass, int64_
 	insn->offset = offset;
 }
 
-static void set_jalr(struct rvt_insn *insn, unsigned int rd, unsigned int rs1, int64_t offset)
+static void set_jalr(struct rvt_insn *insn, unsigned int isa, unsigned int rd, unsigned int rs1,
+		     int64_t offset)
 {
-	insn->iclass = jalr_class(rd, rs1);
+	insn->iclass = jalr_class(rd, rs1, isa);
 	insn->rd = rd;
 	insn->rs1 = rs1;
 	insn->offset = offset;
@@ -104,7 +106,7 @@ static int64_t jal_offset(uint32_t word)
 			   bits(word, 20, 20) << 11 | bits(word, 30, 21) << 1, 21);
 }
 
-static void decode_32(uint32_t word, struct rvt_insn *insn)
+static void decode_32(uint32_t word, unsigned int isa, struct rvt_insn *insn)
 {
 	unsigned int rd = bits(word, 11, 7), rs1 = bits(word, 19, 15);
 
@@ -118,12 +120,12 @@ static void decode_32(uint32_t word, struct rvt_insn *insn)
 		insn->rs1 = rs1;
 		break;
 	case OP_JAL:
-		set_direct(insn, jal_class(rd), jal_offset(word));
+		set_direct(insn, jal_class(rd, isa), jal_offset(word));
 		insn->rd = rd;
 		break;
 	case OP_JALR:
 		if (bits(word, 14, 12) == 0)
-			set_jalr(insn, rd, rs1, sign_extend(bits(word, 31, 20), 12));
+			set_jalr(insn, isa, rd, rs1, sign_extend(bits(word, 31, 20), 12));
 		else
 			insn->flags |= RVT_INSN_F_CUSTOM;
 		break;
@@ -189,14 +191,14 @@ static void decode_quadrant_1(uint32_t half, unsigned int isa, struct rvt_insn *
 }
 
 /* c.jr, c.jalr, c.ebreak; c.mv and c.add, which have rs2, fall through. */
-static void decode_jump_registers(uint32_t half, struct rvt_insn *insn)
+static void decode_jump_registers(uint32_t half, unsigned int isa, struct rvt_insn *insn)
 {
 	unsigned int rs1 = bits(half, 11, 7), link = bits(half, 12, 12);
 
 	if (bits(half, 6, 2))
 		return;
 	if (rs1)
-		set_jalr(insn, link, rs1, 0);
+		set_jalr(insn, isa, link, rs1, 0);
 	else if (link)
 		insn->iclass = RVT_INSN_EBREAK;
 	else
@@ -236,7 +238,7 @@ static void decode_16(uint32_t half, unsigned int isa, struct rvt_insn *insn)
 		break;
 	case 2:
 		if (bits(half, 15, 13) == 4)
-			decode_jump_registers(half, insn);
+			decode_jump_registers(half, isa, insn);
 		else if (bits(half, 15, 13) == 5)
 			decode_zcm(half, isa, insn);
 		break;
@@ -276,7 +278,7 @@ int rvt_insn_decode(const uint8_t *code, size_t avail, unsigned int isa, struct 
 		break;
 	case 4:
 		word = half | (uint32_t)code[2] << 16 | (uint32_t)code[3] << 24;
-		decode_32(word, insn);
+		decode_32(word, isa, insn);
 		break;
 	default:
 		insn->flags |= RVT_INSN_F_CUSTOM;

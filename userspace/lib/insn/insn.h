@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <rvtrace/insn.h>
 
-static inline bool rvt_insn_is_link(unsigned int reg)
+static inline bool rvt_insn_is_link(unsigned int reg, unsigned int isa)
 {
-	return reg == 1 || reg == 5;
+	return reg == 1 || (reg == 5 && !(isa & RVT_ISA_X1_LINK));
 }
 
 /*

@@ -77,6 +77,7 @@ static const struct name xlen_names[] = {
 static const struct name isa_names[] = {
 	{ "zcmp", RVT_ISA_ZCMP, BOTH },
 	{ "zcmt", RVT_ISA_ZCMT, BOTH },
+	{ "x1_link", RVT_ISA_X1_LINK, BOTH },
 	{}
 };
 
