@@ -218,6 +218,29 @@ bool rvt_flow_return_at(const struct rvt_flow *flow, unsigned int index, uint64_
 int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 			      unsigned int recursion_max);
 
+/* ---- counting ---- */
+
+/* A non-zero return value ends the telling. @times can be negative in the edges of a part. */
+struct rvt_count_sink {
+	void *ctx;
+	int (*run)(void *ctx, const struct rvt_run *run, uint64_t times);
+	/* The instruction at @from was followed by that at @to, which is not what lies behind it. */
+	int (*edge)(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
+		    int64_t times);
+};
+
+/*
+ * rvt_flow_count - from now on runs are counted, and not delivered: many times faster, without
+ * their order. Before anything was executed. Events still come. Traps are no edges. Returns 0 or -ENOMEM.
+ */
+int rvt_flow_count(struct rvt_flow *flow);
+/*
+ * rvt_flow_counts - tells what was counted since the last call, in no order; the sums are those of
+ * all runs and edges. The same instructions can be in several runs. Returns 0, what a callback
+ * returned, -EINVAL (nothing is counted), -ENOMEM (the counts are not complete).
+ */
+int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *sink);
+
 struct rvt_flow_stats {
 	uint64_t insns, halfwords, branches, taken, indirect, traps, gaps;
 };

@@ -98,7 +98,8 @@ void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_con
 		config->isa |= RVT_ISA_RV32;
 	config->jvt = params->jvt;
 	if (params->protocol == RVT_PROTOCOL_NTRACE)
-		config->return_stack_depth = NTRACE_RETURN_STACK_DEPTH;
+		config->return_stack_depth = params->options & RVT_OPT_IMPLICIT_RETURN ||
+			params->implicit_return_mode ? NTRACE_RETURN_STACK_DEPTH : 0;
 	else if (size)
 		config->return_stack_depth = 1u << (size < ETRACE_MAX_RETURN_STACK_SIZE ?
 						    size : ETRACE_MAX_RETURN_STACK_SIZE);

@@ -10,8 +10,12 @@
 #include <rvtrace/flow.h>
 #include "flow/cache.h"
 #include "flow/memo.h"
+#include "flow/counts.h"
 
 #define RVT_FLOW_BATCH 1024
+/* Runs that are added at once when there is room for one: a path or a step, in whole pieces. */
+#define RVT_FLOW_EXCESS 36
+#define RVT_FLOW_MEANINGS 64
 /* Blocks by the address that an indirect jump went to: a small cache before the tables. */
 #define RVT_FLOW_TARGETS 2048
 /* Where an unbounded order ends. */
@@ -37,8 +41,19 @@ struct rvt_target {
 	struct rvt_piece *piece;
 };
 
+/* A space and its generation. */
+struct rvt_meaning {
+	const struct rvt_space *space;
+	uint64_t generation;
+	uint32_t id;			/* 0: free */
+};
+
+struct rvt_steps;
+
 struct rvt_flow {
 	struct rvt_flow_sink sink;
+	bool delivers;			/* runs go to the sink */
+	bool collect;			/* runs go to the batch */
 	struct rvt_code_config code;
 	bool reference;
 	struct rvt_space *space;
@@ -63,18 +78,36 @@ struct rvt_flow {
 	struct rvt_memo_table *memo;	/* made when first used */
 	uint32_t memo_flags;		/* of the orders that it holds for */
 
+	struct rvt_counts *counts;	/* instead of delivering */
+	struct rvt_steps *steps;	/* made when first used */
+	bool no_steps;
+	uint64_t meaning_epoch;		/* that .meaning is of */
+	uint32_t meaning, n_meanings;
+	struct rvt_meaning meanings[RVT_FLOW_MEANINGS];
+
 	struct rvt_return_stack returns;
 	struct rvt_flow_stats stats;
 	void *single;			/* tsearch: blocks that lie in no single mapping */
 	size_t n_runs;
-	/* a path of the memo may be added when there is room for one run */
-	struct rvt_run runs[RVT_FLOW_BATCH + RVT_MEMO_RUNS];
+	struct rvt_run runs[RVT_FLOW_BATCH + RVT_FLOW_EXCESS];
 	struct rvt_target targets[RVT_FLOW_TARGETS];
 };
 
 /* The walks: order->flags and limits in, results and an enum rvt_stop or a negative error out. */
 int rvt_flow_run_blocks(struct rvt_flow *flow, struct rvt_order *order);
 int rvt_flow_run_reference(struct rvt_flow *flow, struct rvt_order *order);
+
+/* A number that stands for what addresses mean now: never 0, and never two meanings. */
+uint32_t rvt_flow_meaning(struct rvt_flow *flow);
+
+/* Counting (counts.c): a run of a walk; what paths and steps have counted. */
+void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *block, uint32_t first,
+			uint32_t count);
+void rvt_flow_expand_memo(struct rvt_flow *flow);
+void rvt_steps_expand(struct rvt_flow *flow);
+/* The batch is about to be emptied while a step is recorded. */
+void rvt_steps_capture(struct rvt_flow *flow);
+void rvt_steps_destroy(struct rvt_flow *flow);
 
 /* Delivers the batch; returns flow->result. */
 int rvt_flow_deliver(struct rvt_flow *flow);
@@ -98,7 +131,9 @@ static inline int rvt_flow_emit(struct rvt_flow *flow, struct rvt_code_block *bl
 {
 	struct rvt_run *run;
 
-	if (!flow->sink.runs)
+	if (flow->counts)
+		rvt_flow_count_run(flow, block, first, count);
+	if (!flow->collect)
 		return 0;
 	run = &flow->runs[flow->n_runs++];
 	run->block = &block->pub;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "flow/engine.h"
+#include "flow/steps.h"
 #include "insn/insn.h"
 
 int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_sink *sink,
@@ -27,6 +28,7 @@ int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_
 	f->code.hook_ctx = full.hook_ctx;
 	f->code.jvt = full.jvt;
 	f->reference = full.reference_walk;
+	f->delivers = f->collect = f->sink.runs;
 	f->epoch = 1;
 	if (rvt_flow_set_return_stack(f, full.return_stack_depth, 0)) {
 		free(f);
@@ -43,6 +45,8 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 	tdestroy(flow->single, free);
 	free(flow->returns.entries);
 	free(flow->memo);
+	rvt_counts_destroy(flow->counts);
+	rvt_steps_destroy(flow);
 	free(flow);
 }
 
@@ -70,6 +74,24 @@ static bool meaning_changed(struct rvt_flow *flow)
 		flow->epoch++;
 	}
 	return flow->seen_epoch != flow->epoch;
+}
+
+uint32_t rvt_flow_meaning(struct rvt_flow *flow)
+{
+	struct rvt_meaning *m = flow->meanings, *end = m + RVT_FLOW_MEANINGS;
+
+	meaning_changed(flow);
+	if (flow->meaning && flow->meaning_epoch == flow->epoch)
+		return flow->meaning;
+	while (m < end && !(m->id && m->space == flow->space && m->generation == flow->generation))
+		m++;
+	if (m == end) {
+		m = &flow->meanings[flow->n_meanings++ % RVT_FLOW_MEANINGS];
+		*m = (struct rvt_meaning){ flow->space, flow->generation, flow->n_meanings };
+	}
+	flow->meaning = m->id;
+	flow->meaning_epoch = flow->epoch;
+	return flow->meaning;
 }
 
 /* What a space has at an address is known until its generation changes. */
@@ -198,8 +220,12 @@ int rvt_flow_deliver(struct rvt_flow *flow)
 {
 	size_t n = flow->n_runs;
 
+	if (rvt_steps_recording(flow)) {
+		rvt_steps_capture(flow);
+		flow->steps->n_before = 0;
+	}
 	flow->n_runs = 0;
-	if (!flow->result && n && flow->sink.runs)
+	if (!flow->result && n && flow->delivers)
 		flow->result = flow->sink.runs(flow->sink.ctx, flow->runs, n);
 	/* In the middle of a walk: the block at hand is finished, the next is looked up anew. */
 	if (meaning_changed(flow))
@@ -229,8 +255,16 @@ static void set_pc(struct rvt_flow *flow, uint64_t pc)
 	flow->block = NULL;
 }
 
+/* What comes next is no consequence of what was executed last. */
+static void break_counts(struct rvt_flow *flow)
+{
+	if (flow->counts)
+		rvt_counts_break(flow->counts);
+}
+
 static void forget_pc(struct rvt_flow *flow)
 {
+	break_counts(flow);
 	flow->has_pc = false;
 	flow->has_last = false;
 	flow->consecutive = false;
@@ -243,6 +277,7 @@ int rvt_flow_start(struct rvt_flow *flow, uint64_t pc, uint64_t offset, bool cle
 
 	if (clear_stack)
 		rvt_flow_clear_returns(flow);
+	break_counts(flow);
 	set_pc(flow, pc);
 	flow->has_last = false;
 	event.pc = flow->pc;
@@ -258,6 +293,7 @@ int rvt_flow_jump(struct rvt_flow *flow, uint64_t pc)
 int rvt_flow_trap(struct rvt_flow *flow, const struct rvt_event *trap)
 {
 	flow->stats.traps++;
+	break_counts(flow);
 	if (trap->target == RVT_UNLIMITED) {
 		forget_pc(flow);
 	} else {

@@ -39,6 +39,7 @@ struct rvt_memo_path {
 };
 
 struct rvt_memo_table {
+	uint64_t times[RVT_MEMO_ENTRIES];	/* replayed, and not yet in the counts */
 	struct rvt_memo memos[RVT_MEMO_ENTRIES];
 	struct rvt_memo_path paths[RVT_MEMO_ENTRIES];
 };

@@ -366,6 +366,43 @@ static struct rvt_code_block *next_of_path(void *ctx, struct rvt_code_block *fro
 	return follow(ctx, from, taken ? &from->taken : &from->next, pc);
 }
 
+static inline const struct rvt_memo_path *path_of(const struct rvt_flow *flow,
+						  const struct rvt_memo *m)
+{
+	return &flow->memo->paths[m - flow->memo->memos];
+}
+
+/* The counts of a path, which may be replaced then. */
+static void expand(struct rvt_flow *flow, const struct rvt_memo *m)
+{
+	uint64_t *times = &flow->memo->times[m - flow->memo->memos];
+	const struct rvt_memo_path *path = path_of(flow, m);
+
+	if (!*times)
+		return;
+	rvt_counts_path(flow->counts, path->runs, m->n_runs, *times);
+	if (!m->pops)
+		rvt_counts_edge(flow->counts, m->last, m->last->insns - 1, path->end_pc, *times);
+	*times = 0;
+}
+
+void rvt_flow_expand_memo(struct rvt_flow *flow)
+{
+	for (size_t i = 0; flow->memo && i < RVT_MEMO_ENTRIES; i++)
+		expand(flow, &flow->memo->memos[i]);
+}
+
+/* A path is replayed. */
+static inline void count_path(struct rvt_flow *flow, const struct rvt_memo *m)
+{
+	struct rvt_counts *counts = flow->counts;
+
+	rvt_counts_begin(counts, m->start->pub.pc);
+	flow->memo->times[m - flow->memo->memos]++;
+	rvt_counts_ahead(counts, m->last, m->last->insns - 1, path_of(flow, m)->end_pc);
+	counts->ahead = !m->pops;
+}
+
 /* Nothing is known yet of what follows @b under @key: noted, and found out the second time. */
 static void learn(struct rvt_flow *flow, uint32_t flags, struct rvt_memo *m,
 		  struct rvt_code_block *b, uint32_t key)
@@ -373,6 +410,7 @@ static void learn(struct rvt_flow *flow, uint32_t flags, struct rvt_memo *m,
 	struct rvt_piece *piece = flow->piece;
 
 	if (m->start != b || m->key != key) {
+		expand(flow, m);
 		m->start = b;
 		m->key = key;
 		m->built = false;
@@ -382,12 +420,6 @@ static void learn(struct rvt_flow *flow, uint32_t flags, struct rvt_memo *m,
 			       next_of_path);
 		flow->piece = piece;
 	}
-}
-
-static inline const struct rvt_memo_path *path_of(const struct rvt_flow *flow,
-						  const struct rvt_memo *m)
-{
-	return &flow->memo->paths[m - flow->memo->memos];
 }
 
 /*
@@ -473,7 +505,9 @@ static int replay(struct rvt_flow *flow, struct walk *w)
 		w->indirect += m->returns;
 		last = m;
 		b = m->end;
-		if (flow->sink.runs && !replay_runs(flow, m)) {
+		if (flow->counts)
+			count_path(flow, m);
+		if (flow->collect && !replay_runs(flow, m)) {
 			stop = -ECANCELED;
 			break;
 		}
@@ -504,10 +538,13 @@ static bool prepare_memo(struct rvt_flow *flow, const struct rvt_order *order)
 		return false;
 	if (!flow->memo) {
 		flow->memo = aligned_alloc(64, sizeof(*flow->memo));
-		flow->memo_flags = ~RVT_MEMO_FLAGS;
+		flow->memo_flags = (uint32_t)~RVT_MEMO_FLAGS;
 	}
 	if (flow->memo && flow->memo_flags != (order->flags & RVT_MEMO_FLAGS)) {
+		if (flow->memo_flags != (uint32_t)~RVT_MEMO_FLAGS)
+			rvt_flow_expand_memo(flow);
 		memset(flow->memo->memos, 0, sizeof(flow->memo->memos));
+		memset(flow->memo->times, 0, sizeof(flow->memo->times));
 		flow->memo_flags = order->flags & RVT_MEMO_FLAGS;
 	}
 	return flow->memo;

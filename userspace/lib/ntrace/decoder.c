@@ -300,8 +300,12 @@ static void on_indirect_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_s
 static void on_repeat_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			     const struct rvt_ntrace_msg *msg)
 {
-	const struct rvt_ntrace_repeat repeat = s->repeat;
+	struct rvt_ntrace_repeat repeat;
 	uint64_t n = msg->field[RVT_NTRACE_F_BCNT];
+
+	if (s->repeat.unread)
+		rvt_ntrace_read_repeat(d, s);
+	repeat = s->repeat;
 
 	if (!is_running(d, s, msg))
 		return;
@@ -630,14 +634,21 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 	d->fed = true;
 	rvt_ntrace_reader_feed(&d->reader, bytes, len, offset);
 	while (!d->result && !d->done) {
+		if (d->recent)
+			rvt_ntrace_replay(d);
+		if (d->result)
+			break;
 		switch (rvt_ntrace_reader_next(&d->reader, &msg)) {
 		case RVT_NTRACE_READ_MORE:
 			return 0;
 		case RVT_NTRACE_READ_MESSAGE:
+			rvt_ntrace_step_begin(d, &msg);
 			on_message(d, &msg);
+			rvt_ntrace_step_end(d, &msg);
 			d->done = msg.offset >= d->part_to && !d->n_active;
 			break;
 		case RVT_NTRACE_READ_DAMAGE:
+			d->recent = NULL;
 			d->stream.stats.errors += rvt_ntrace_in_part(d, d->reader.damage.offset);
 			d->told_start = true;
 			report_all(d, d->reader.damage.offset, RVT_REASON_BAD_PACKET,
@@ -656,6 +667,7 @@ static int decoder_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_rea
 	if (d->result)
 		return d->result;
 	rvt_ntrace_reader_lost(&d->reader, boundary);
+	d->recent = NULL;
 	d->told_start = true;
 	report_all(d, offset, reason, "data is missing here");
 	/* What follows without a sync belongs to the same loss. */

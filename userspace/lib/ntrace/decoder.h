@@ -20,6 +20,8 @@ struct rvt_ntrace_repeat {
 	uint32_t hist;		/* with stop bit */
 	uint64_t icnt;
 	uint64_t target;
+	bool unread;		/* only .bytes and .target are given */
+	uint64_t bytes[2];	/* of the message */
 };
 
 /* Of a source in a part of a stream (rvt_stream_part()). */
@@ -76,6 +78,7 @@ struct rvt_ntrace_decoder {
 	uint64_t part_from, part_to;
 	unsigned int n_active;		/* sources in progress */
 	bool done;
+	struct rvt_ntrace_source *recent; /* whose message may be replayed next; or NULL */
 };
 
 /* Whether the last branch of a stretch is given by the message itself (BTM). */
@@ -144,6 +147,16 @@ static inline bool rvt_ntrace_in_part(const struct rvt_ntrace_decoder *d, uint64
 {
 	return offset >= d->part_from && offset < d->part_to;
 }
+
+/* ---- replaying whole messages (decoder-steps.c) ---- */
+
+/* Decodes as many messages of d->recent as are known. Afterwards the reader is at another one. */
+void rvt_ntrace_replay(struct rvt_ntrace_decoder *d);
+/* @msg is about to be decoded, or has been. */
+void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
+void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
+/* Reads a repeat.unread. */
+void rvt_ntrace_read_repeat(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s);
 
 /* Keeps what a callback returned; false if decoding must end. */
 bool rvt_ntrace_check(struct rvt_ntrace_decoder *d, int ret);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Inside the flow engine: counting instead of delivering. What was executed is an unordered set of
+ * runs and edges with how often each was. Replayed paths only count up a number of their own;
+ * they are expanded when somebody asks.
+ */
+#ifndef RVT_LIB_FLOW_COUNTS_H
+#define RVT_LIB_FLOW_COUNTS_H
+
+#include "flow/cache.h"
+
+struct rvt_counted_run {
+	const struct rvt_code_block *block;	/* NULL: a free slot */
+	uint32_t first, count;
+	uint64_t times;
+};
+
+struct rvt_counted_edge {
+	uint64_t from, to;
+	uint32_t used, iclass;
+	int64_t times;
+};
+
+struct rvt_counts {
+	/* hash tables of powers of two, open addressing */
+	struct rvt_counted_run *runs;
+	struct rvt_counted_edge *edges;
+	size_t runs_size, n_runs, edges_size, n_edges;
+	bool failed;			/* out of memory: the counts are not complete */
+
+	/* The last run, whose successor makes an edge of it. */
+	bool has_last;
+	bool ahead;			/* that edge is counted already, as one to .ahead_pc */
+	const struct rvt_code_block *last;
+	uint32_t last_insn;
+	uint64_t ahead_pc;
+};
+
+void rvt_counts_destroy(struct rvt_counts *counts);
+/* @first to @first + @count of @block were executed @times times. */
+void rvt_counts_run(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t first,
+		    uint32_t count, uint64_t times);
+/* Instruction @insn of @block was followed by @to; no edge if that is what lies behind it. */
+void rvt_counts_edge(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t insn,
+		     uint64_t to, int64_t times);
+/* A run or a path begins at @pc: the edge from the last run. */
+void rvt_counts_arrive(struct rvt_counts *counts, uint64_t pc);
+/* What comes next does not follow from the last run. */
+void rvt_counts_break(struct rvt_counts *counts);
+/* @n whole runs in a row, @times times, and the edges between them. */
+void rvt_counts_path(struct rvt_counts *counts, const struct rvt_run *runs, unsigned int n,
+		     uint64_t times);
+
+static inline const struct rvt_code_block *rvt_block_of(const struct rvt_run *run)
+{
+	/* .pub is the first member */
+	return (const struct rvt_code_block *)run->block;
+}
+
+/* The last run was instruction @insn of @block, and its edge to @pc is counted with a path. */
+static inline void rvt_counts_ahead(struct rvt_counts *counts, const struct rvt_code_block *block,
+				    uint32_t insn, uint64_t pc)
+{
+	counts->has_last = true;
+	counts->ahead = true;
+	counts->last = block;
+	counts->last_insn = insn;
+	counts->ahead_pc = pc;
+}
+
+/* Cheap when the last path leads to @pc. */
+static inline void rvt_counts_begin(struct rvt_counts *counts, uint64_t pc)
+{
+	if (!counts->ahead || counts->ahead_pc != pc)
+		rvt_counts_arrive(counts, pc);
+}
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Memo of steps: what the bytes of one message do to a flow that stands at an address. A protocol
+ * decoder that finds the step of a message need neither parse it nor walk. Only for
+ * messages that mean the same whenever the same bytes come in the same state: no return stack,
+ * no predictor, no event.
+ *
+ * A step holds for the code that it was recorded over: flow->meaning, part of the key, names a
+ * space and its generation.
+ */
+#ifndef RVT_LIB_FLOW_STEPS_H
+#define RVT_LIB_FLOW_STEPS_H
+
+#include <rvtrace/flow.h>
+#include "flow/engine.h"
+
+#define RVT_STEP_ENTRIES 32768	/* a power of two */
+#define RVT_STEP_SEEN 65536
+#define RVT_STEP_RUNS 32
+
+struct rvt_step_key {
+	uint64_t bytes[2];	/* of the message, zeros behind them */
+	uint64_t pc;		/* where the flow stands */
+	uint64_t address;	/* last address reported */
+	uint32_t state;		/* what else the decoder's state is */
+	uint32_t meaning;
+};
+
+/* What a look-up needs. */
+struct rvt_step {
+	_Alignas(64) struct rvt_step_key key;	/* .meaning 0: free */
+	uint64_t times;		/* not yet in the counts */
+	uint64_t pc;		/* where the flow stands then */
+	uint64_t address;
+	uint32_t state;
+	uint16_t insns, halfwords, branches, taken, indirect;
+	uint8_t n_runs, extra;	/* .extra: free for the decoder */
+	uint32_t last_insn;
+	bool consecutive;
+	struct rvt_code_block *last_block;
+};
+
+struct rvt_steps {
+	struct rvt_step steps[RVT_STEP_ENTRIES];
+	struct rvt_run runs[RVT_STEP_ENTRIES][RVT_STEP_RUNS];
+	uint16_t seen[RVT_STEP_SEEN];	/* keys that came once */
+
+	/* being recorded */
+	struct rvt_step_key key;
+	bool recording;
+	size_t n_before;		/* runs in the batch that are not captured */
+	size_t n_captured;		/* more than RVT_STEP_RUNS: too many */
+	struct rvt_run captured[RVT_STEP_RUNS];
+	struct rvt_flow_stats before;
+
+	/* counted since rvt_steps_enter() */
+	uint64_t insns, halfwords, branches, taken, indirect;
+	struct rvt_step *last;
+	uint64_t epoch, from_pc;
+};
+
+/*
+ * rvt_steps_enter - before steps are looked up: true if they can be. Sets key->pc and .meaning.
+ * Between it and rvt_steps_leave() the flow must be touched by rvt_steps_apply() only.
+ */
+bool rvt_steps_enter(struct rvt_flow *flow, struct rvt_step_key *key);
+/* The flow stands where the last step led. */
+void rvt_steps_leave(struct rvt_flow *flow);
+/*
+ * The message of @key is about to be decoded the long way. If it then has led from one state
+ * to another without anything that a step cannot hold, rvt_steps_keep() notes it; returns NULL if that
+ * was not possible or is not worth it yet. .address, .state, and .extra are the caller's to set.
+ */
+void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key);
+struct rvt_step *rvt_steps_keep(struct rvt_flow *flow);
+/* The same, but nothing is kept. */
+void rvt_steps_drop(struct rvt_flow *flow);
+static inline bool rvt_steps_recording(const struct rvt_flow *flow)
+{
+	return flow->steps && flow->steps->recording;
+}
+
+static inline uint64_t rvt_step_hash(const struct rvt_step_key *key)
+{
+	uint64_t x = key->bytes[0] * 0x9e3779b97f4a7c15ull;
+
+	x ^= (key->pc + key->bytes[1] + key->state) * 0xd6e8feb86659fd93ull;
+	x ^= (key->address + key->meaning) * 0xff51afd7ed558ccdull;
+	return x ^ x >> 29;
+}
+
+static inline struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struct rvt_step_key *key)
+{
+	struct rvt_step *s = &flow->steps->steps[rvt_step_hash(key) >> 20 &
+						 (RVT_STEP_ENTRIES - 1)];
+	uint64_t differ = (s->key.bytes[0] ^ key->bytes[0]) | (s->key.bytes[1] ^ key->bytes[1]) |
+			  (s->key.pc ^ key->pc) | (s->key.address ^ key->address) |
+			  (s->key.state ^ key->state) | (s->key.meaning ^ key->meaning);
+
+	return differ ? NULL : s;
+}
+
+/* The step is taken. False: delivering went wrong, or mappings changed: rvt_steps_leave() now. */
+static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
+{
+	struct rvt_steps *steps = flow->steps;
+
+	steps->insns += s->insns;
+	steps->halfwords += s->halfwords;
+	steps->branches += s->branches;
+	steps->taken += s->taken;
+	steps->indirect += s->indirect;
+	steps->last = s;
+	if (flow->counts) {
+		s->times++;
+		return true;
+	}
+	if (flow->collect) {
+		const struct rvt_run *runs = steps->runs[s - steps->steps];
+		struct rvt_run *to = flow->runs + flow->n_runs;
+
+		/* Whole pieces of a fixed size copy faster; the batch has room for the excess. */
+		for (unsigned int i = 0; i < s->n_runs; i += 4)
+			__builtin_memcpy(to + i, runs + i, 4 * sizeof(*to));
+		flow->n_runs += s->n_runs;
+		if (flow->n_runs >= RVT_FLOW_BATCH)
+			return !rvt_flow_deliver(flow) && flow->epoch == steps->epoch;
+	}
+	return true;
+}
+
+#endif

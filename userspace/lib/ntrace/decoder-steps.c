@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * N-Trace: branch messages by their bytes alone. A hart does the same things again and again, and
+ * so its encoder sends the same messages: where the program stands and the bytes of a message
+ * decide what it means, as long as nothing is collected from messages before it.
+ */
+#include <endian.h>
+#include <string.h>
+#include "flow/steps.h"
+#include "ntrace/decoder.h"
+
+#define ONES UINT64_C(0x0101010101010101)
+#define MESSAGE_BYTES 16	/* of a key */
+#define WANTED_BYTES 24		/* that can be read from the beginning of a message: with the time */
+
+/* Nothing of earlier messages is left that would decide what the next one means. */
+static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s)
+{
+	return s->flow && s->progress == RVT_NTRACE_ACTIVE && s->flowing && s->synced &&
+	       !s->stopped && !s->unanswered && !s->icnt && !s->hist.bits && !s->moved &&
+	       !s->resumed && s->mode_settled && !d->result &&
+	       !(d->run_flags & RVT_RUN_IMPLICIT_RETURN);
+}
+
+static unsigned int n_fields(unsigned int tcode)
+{
+	switch (tcode) {
+	case RVT_NTRACE_DIRECT_BRANCH:
+		return 1;
+	case RVT_NTRACE_INDIRECT_BRANCH:
+		return 2;
+	case RVT_NTRACE_INDIRECT_BRANCH_HIST:
+		return 3;
+	default:
+		return 0;
+	}
+}
+
+/* The low @n bytes of @word, n from 0 to 8. */
+static inline uint64_t low_bytes(uint64_t word, unsigned int n)
+{
+	return n < 8 ? word & ~(~UINT64_C(0) << 8 * n) : word;
+}
+
+static inline uint64_t load(const uint8_t *p)
+{
+	uint64_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return le64toh(word);
+}
+
+/*
+ * The bytes of the message at @p up to where its time stamp begins, if it has one (*timed). Returns how
+ * many, 0: too many, or no message that is replayed. At least WANTED_BYTES are there.
+ */
+static inline unsigned int key_bytes(const uint8_t *p, bool timestamps, uint64_t bytes[2],
+				     bool *timed)
+{
+	uint64_t low = load(p), high = load(p + 8), ends, second;
+	unsigned int len;
+
+	*timed = false;
+	if (!timestamps) {
+		ends = low & low >> 1 & ONES;
+		second = high & high >> 1 & ONES;
+	} else {
+		unsigned int n = n_fields(p[0] >> 2);
+
+		ends = low & ONES;
+		second = high & ONES;
+		if (!n)
+			return 0;
+		while (--n) {
+			if (ends)
+				ends &= ends - 1;
+			else
+				second &= second - 1;
+		}
+	}
+	if (ends)
+		len = __builtin_ctzll(ends) / 8 + 1;
+	else if (second)
+		len = __builtin_ctzll(second) / 8 + 9;
+	else
+		return 0;
+	bytes[0] = low_bytes(low, len < 8 ? len : 8);
+	bytes[1] = len > 8 ? low_bytes(high, len - 8) : 0;
+	if (timestamps)
+		*timed = (p[len - 1] & 3) == 1;
+	return len;
+}
+
+/* A time stamp of up to 8 bytes; returns how many, 0: more. */
+static inline unsigned int read_time(const uint8_t *p, uint64_t *stamp)
+{
+	uint64_t word = load(p), ends = word & ONES;
+	unsigned int len;
+
+	if (!ends)
+		return 0;
+	len = __builtin_ctzll(ends) / 8 + 1;
+	if ((p[len - 1] & 3) != 3)
+		return 0;
+	*stamp = 0;
+	for (unsigned int i = 0; i < len; i++) {
+		if ((p[i] & 3) == 2)
+			return 0;
+		*stamp |= (uint64_t)(p[i] >> 2) << 6 * i;
+	}
+	return len;
+}
+
+/* ---- recording ---- */
+
+void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+{
+	unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
+	struct rvt_ntrace_source *s = d->sources[src];
+	uint8_t bytes[WANTED_BYTES + 8] = {};
+	struct rvt_step_key key = { .state = s ? s->mode : 0 };
+	bool timed;
+
+	d->recent = s;
+	if (!s || !n_fields(msg->field[RVT_NTRACE_F_TCODE]) || !is_clean(d, s) ||
+	    (rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) && msg->field[RVT_NTRACE_F_BTYPE]) ||
+	    msg->len_bytes > WANTED_BYTES || !rvt_steps_enter(s->flow, &key))
+		return;
+	memcpy(bytes, d->reader.bytes, msg->len_bytes);
+	if (!key_bytes(bytes, d->reader.timestamps, key.bytes, &timed))
+		return;
+	key.address = s->reference;
+	rvt_steps_record(s->flow, &key);
+}
+
+void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+{
+	struct rvt_ntrace_source *s = d->recent;
+	bool clean;
+	struct rvt_step *step;
+
+	if (!s) {
+		s = d->sources[d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0];
+		d->recent = s && is_clean(d, s) ? s : NULL;
+		return;
+	}
+	clean = is_clean(d, s);
+	if (!clean)
+		d->recent = NULL;
+	if (!s->flow || !rvt_steps_recording(s->flow))
+		return;
+	if (!clean) {
+		rvt_steps_drop(s->flow);
+		return;
+	}
+	step = rvt_steps_keep(s->flow);
+	if (step)
+		step->address = s->reference;
+}
+
+/* ---- replaying ---- */
+
+/* The decoder's state as the last step left it. */
+static void settle(struct rvt_ntrace_source *s, const struct rvt_step_key *key,
+		   const struct rvt_step *last)
+{
+	rvt_steps_leave(s->flow);
+	s->reference = key->address;
+	s->repeat = (struct rvt_ntrace_repeat){
+		.valid = true, .unread = true, .target = key->address,
+		.bytes = { last->key.bytes[0], last->key.bytes[1] },
+	};
+}
+
+static void tell_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t stamp,
+		      uint64_t offset)
+{
+	struct rvt_event event = { .type = RVT_EVENT_TIME, .offset = offset };
+
+	if (d->params.timestamp == RVT_TIMESTAMP_XOR)
+		s->time ^= stamp;
+	else
+		s->time += stamp;
+	event.time = s->time;
+	if (s->time_valid)
+		rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
+}
+
+void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
+{
+	struct rvt_ntrace_source *s = d->recent;
+	struct rvt_ntrace_reader *reader = &d->reader;
+	const uint8_t *p = reader->pos, *end = reader->end;
+	struct rvt_step_key key = { .state = s->mode };
+	const struct rvt_step *last = NULL;
+	const bool timestamps = reader->timestamps;
+	uint64_t n = 0;
+
+	if (reader->carry_len || reader->hunting || reader->tentative ||
+	    reader->offset < d->part_from || reader->offset >= d->part_to)
+		return;
+	if (d->part_to - reader->offset < (uint64_t)(end - p))
+		end = p + (d->part_to - reader->offset);
+	if (end - p < WANTED_BYTES || !rvt_steps_enter(s->flow, &key))
+		return;
+	key.address = s->reference;
+	while (end - p >= WANTED_BYTES) {
+		unsigned int len, more = 0;
+		struct rvt_step *step;
+		uint64_t stamp = 0;
+		bool timed, whole;
+
+		len = key_bytes(p, timestamps, key.bytes, &timed);
+		if (!len)
+			break;
+		step = rvt_steps_find(s->flow, &key);
+		if (!step)
+			break;
+		if (timed) {
+			more = read_time(p + len, &stamp);
+			if (!more)
+				break;
+		}
+		whole = rvt_steps_apply(s->flow, step);
+		last = step;
+		n++;
+		p += len + more;
+		key.pc = step->pc;
+		key.address = step->address;
+		if (timed) {
+			settle(s, &key, step);
+			tell_time(d, s, stamp, reader->offset + (p - reader->pos) - len - more);
+			whole = !d->result && rvt_steps_enter(s->flow, &key);
+		}
+		if (!whole)
+			break;
+	}
+	if (!n)
+		return;
+	settle(s, &key, last);
+	rvt_ntrace_check(d, s->flow->result);
+	d->stream.stats.messages += n;
+	reader->offset += p - reader->pos;
+	reader->pos = p;
+}
+
+void rvt_ntrace_read_repeat(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s)
+{
+	struct rvt_ntrace_reader reader = d->reader;
+	uint8_t bytes[MESSAGE_BYTES];
+	struct rvt_ntrace_msg msg;
+	unsigned int len = MESSAGE_BYTES;
+
+	for (unsigned int i = 0; i < MESSAGE_BYTES; i++)
+		bytes[i] = s->repeat.bytes[i / 8] >> 8 * (i % 8);
+	while (len && !bytes[len - 1])
+		len--;
+	/* without its time stamp */
+	bytes[len - 1] |= 3;
+	rvt_ntrace_reader_lost(&reader, true);
+	rvt_ntrace_reader_feed(&reader, bytes, len, 0);
+	s->repeat.unread = false;
+	s->repeat.valid = rvt_ntrace_reader_next(&reader, &msg) == RVT_NTRACE_READ_MESSAGE;
+	if (!s->repeat.valid)
+		return;
+	s->repeat.direct = msg.field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_DIRECT_BRANCH;
+	s->repeat.btype = 0;
+	s->repeat.icnt = msg.field[RVT_NTRACE_F_ICNT];
+	s->repeat.hist = rvt_ntrace_has(&msg, RVT_NTRACE_F_HIST) ? msg.field[RVT_NTRACE_F_HIST] : 1;
+}
