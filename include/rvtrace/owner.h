@@ -88,6 +88,8 @@ void rvt_cursor_destroy(struct rvt_cursor *cursor);
  * does nothing. Returns 1 when anything was applied, 0 when not, -ENOMEM.
  */
 int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time);
+/* The time of what is applied next; UINT64_MAX: nothing is left. */
+uint64_t rvt_cursor_next(const struct rvt_cursor *cursor);
 /* When @tid next executes a program, up to @until; UINT64_MAX: it does not. */
 uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until);
 /* The task with thread id @tid now; one that is not known is made up. NULL: out of memory. */

@@ -27,6 +27,8 @@ struct rvt_session_options {
 	const char *params;	/* parameter file for a recording that has none; NULL: none */
 	bool reference_walk;	/* see rvtrace/flow.h */
 	bool by_cpu;		/* one buffer after another instead of interleaved by time */
+	/* Runs are counted (rvt_flow_count()), not delivered; few TIME events; .by_cpu is implied. */
+	bool count;
 };
 
 /* One hart's flow in one buffer. What it says holds for what is being delivered. */
@@ -60,6 +62,14 @@ struct rvt_session_sink {
 	int (*aux)(void *ctx, unsigned int buffer, const struct rvt_aux *aux);
 	int (*runs)(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n);
 	int (*event)(void *ctx, struct rvt_lane *lane, const struct rvt_event *event);
+	/*
+	 * With options.count, instead of .runs and in no order: as struct rvt_count_sink has it. Told
+	 * whenever the lane goes to another space, and at the end; lane->space is where it was.
+	 */
+	int (*count_run)(void *ctx, struct rvt_lane *lane, const struct rvt_run *run,
+			 uint64_t times);
+	int (*count_edge)(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
+			  enum rvt_insn_class iclass, int64_t times);
 	/* What stands out in the file itself: a sentence. */
 	void (*warning)(void *ctx, const char *text);
 	/* The lane is about to go away. */
@@ -83,7 +93,7 @@ struct rvt_session_stats {
 int rvt_session_open(const char *path, const struct rvt_session_options *options,
 		     struct rvt_session **session, char **error);
 void rvt_session_close(struct rvt_session *session);
-/* Decodes everything; once per session. Returns 0, what a call-back returned, or -errno. */
+/* Decodes everything; code that was read stays for the next time. Returns 0, what a call-back returned, or -errno. */
 int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink);
 /*
  * rvt_session_dump - every buffer's messages to @out (rvtrace/dump.h; @flags: RVT_DUMP_*). A line

@@ -26,11 +26,23 @@ struct rvt_return {
 	uint32_t recursions;	/* further calls with the same return address */
 };
 
+#define RVT_CALLS 8
+
+/* What calls and returns did to the stack since some time, in all. */
+struct rvt_calls {
+	uint8_t n_pops;			/* entries that were there before, the top one first */
+	uint8_t n_pushes;		/* entries that are there now instead */
+	uint8_t nesting;		/* how far above its height before the stack has been */
+	bool invalid;			/* more than fits */
+	uint64_t pcs[RVT_CALLS];	/* pops, then pushes from the end downwards */
+};
+
 struct rvt_return_stack {
 	struct rvt_return *entries;	/* a ring */
 	unsigned int depth, recursion_max;
 	unsigned int top;		/* where the next entry goes */
 	unsigned int used;
+	struct rvt_calls *log;		/* while a step is recorded */
 };
 
 /* A block and the mapping it was found through. */
@@ -81,6 +93,7 @@ struct rvt_flow {
 	struct rvt_counts *counts;	/* instead of delivering */
 	struct rvt_steps *steps;	/* made when first used */
 	bool no_steps;
+	uint64_t quiet;			/* TIME events before are not told */
 	uint64_t meaning_epoch;		/* that .meaning is of */
 	uint32_t meaning, n_meanings;
 	struct rvt_meaning meanings[RVT_FLOW_MEANINGS];
@@ -118,7 +131,11 @@ int rvt_flow_deliver(struct rvt_flow *flow);
 int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);
 /* A block of one instruction; for code that lies in no single mapping, and the reference walk. */
 int rvt_flow_single(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);
+/* Does @calls to the stack. False, and nothing has happened, if that cannot be. */
+bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_calls *calls);
 void rvt_returns_push(struct rvt_return_stack *stack, uint64_t pc);
+/* So many calls on top of one another have been and returned from. */
+void rvt_returns_nest(struct rvt_return_stack *stack, unsigned int nesting);
 bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc);
 
 static inline uint64_t rvt_flow_current(const struct rvt_flow *flow)

@@ -305,12 +305,19 @@ int rvt_flow_trap(struct rvt_flow *flow, const struct rvt_event *trap)
 
 int rvt_flow_event(struct rvt_flow *flow, struct rvt_event *event)
 {
+	if (event->type == RVT_EVENT_TIME && event->time < flow->quiet)
+		return flow->result;
 	rvt_flow_pc(flow, &event->pc);
 	if (event->type == RVT_EVENT_LOST)
 		flow->stats.gaps++;
 	if (event->type == RVT_EVENT_LOST || event->type == RVT_EVENT_STOP)
 		forget_pc(flow);
 	return emit_event(flow, event);
+}
+
+void rvt_flow_quiet(struct rvt_flow *flow, uint64_t until)
+{
+	flow->quiet = until;
 }
 
 int rvt_flow_run(struct rvt_flow *flow, struct rvt_order *order)

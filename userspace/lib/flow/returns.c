@@ -6,12 +6,74 @@
 #include <stdlib.h>
 #include "flow/engine.h"
 
+/* The height is relative to that at the beginning of the log. */
+static void log_height(struct rvt_calls *log, int height)
+{
+	if (height > log->nesting)
+		log->nesting = height;
+	if (height > UINT8_MAX / 2 || log->n_pops + log->n_pushes > RVT_CALLS)
+		log->invalid = true;
+}
+
+static void log_push(struct rvt_calls *log, uint64_t pc)
+{
+	if (log->invalid || log->n_pops + log->n_pushes == RVT_CALLS) {
+		log->invalid = true;
+		return;
+	}
+	log->pcs[RVT_CALLS - ++log->n_pushes] = pc;
+	log_height(log, log->n_pushes - log->n_pops);
+}
+
+static void log_pop(struct rvt_calls *log, uint64_t pc)
+{
+	if (log->n_pushes)
+		log->n_pushes--;
+	else if (log->n_pops == RVT_CALLS)
+		log->invalid = true;
+	else
+		log->pcs[log->n_pops++] = pc;
+}
+
+/* Calls that return at once: only the height counts. */
+void rvt_returns_nest(struct rvt_return_stack *stack, unsigned int nesting)
+{
+	struct rvt_calls *log = stack->log;
+
+	if (log)
+		log_height(log, (int)nesting + log->n_pushes - log->n_pops);
+}
+
+bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_calls *calls)
+{
+	unsigned int top = stack->top, dropped = 0;
+
+	if (stack->used + calls->nesting > stack->depth)
+		dropped = stack->used + calls->nesting - stack->depth;
+	if (stack->used < dropped + calls->n_pops)
+		return false;
+	for (unsigned int i = 0; i < calls->n_pops; i++) {
+		top = (top ? top : stack->depth) - 1;
+		if (stack->entries[top].pc != calls->pcs[i] || stack->entries[top].recursions)
+			return false;
+	}
+	for (unsigned int i = 1; i <= calls->n_pushes; i++) {
+		stack->entries[top] = (struct rvt_return){ .pc = calls->pcs[RVT_CALLS - i] };
+		top = top + 1 == stack->depth ? 0 : top + 1;
+	}
+	stack->top = top;
+	stack->used = stack->used - dropped - calls->n_pops + calls->n_pushes;
+	return true;
+}
+
 void rvt_returns_push(struct rvt_return_stack *stack, uint64_t pc)
 {
 	struct rvt_return *top;
 
 	if (!stack->depth)
 		return;
+	if (stack->log)
+		log_push(stack->log, pc);
 	if (stack->used) {
 		top = &stack->entries[(stack->top ? stack->top : stack->depth) - 1];
 		if (top->pc == pc && top->recursions < stack->recursion_max) {
@@ -29,10 +91,16 @@ bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc)
 {
 	struct rvt_return *top;
 
-	if (!stack->used)
+	if (!stack->used) {
+		/* what an empty stack leads to is not the same as for another one */
+		if (stack->log)
+			stack->log->invalid = true;
 		return false;
+	}
 	top = &stack->entries[(stack->top ? stack->top : stack->depth) - 1];
 	*pc = top->pc;
+	if (stack->log)
+		log_pop(stack->log, *pc);
 	if (top->recursions) {
 		top->recursions--;
 		return true;
@@ -44,6 +112,8 @@ bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc)
 
 void rvt_flow_clear_returns(struct rvt_flow *flow)
 {
+	if (flow->returns.log)
+		flow->returns.log->invalid = true;
 	flow->returns.used = 0;
 	flow->returns.top = 0;
 }

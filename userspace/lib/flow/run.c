@@ -438,8 +438,10 @@ static bool replay_calls(struct rvt_flow *flow, const struct rvt_memo *m, uint64
 	if (m->pops) {
 		if (!stack->used || stack->used + m->nesting > stack->depth)
 			return false;
+		rvt_returns_nest(stack, m->nesting);
 		return rvt_returns_pop(stack, popped);
 	}
+	rvt_returns_nest(stack, m->nesting);
 	/* Calls drop the oldest entries even if the path returns from them. */
 	if (stack->used + m->nesting > stack->depth)
 		stack->used = stack->depth - m->nesting;

@@ -90,6 +90,8 @@ void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key)
 	steps->before = flow->stats;
 	steps->n_before = flow->n_runs;
 	steps->n_captured = 0;
+	steps->calls = (struct rvt_calls){ .n_pops = 0 };
+	flow->returns.log = flow->returns.depth ? &steps->calls : NULL;
 	flow->collect = true;
 }
 
@@ -146,6 +148,7 @@ void rvt_steps_drop(struct rvt_flow *flow)
 		return;
 	rvt_steps_capture(flow);
 	flow->steps->recording = false;
+	flow->returns.log = NULL;
 	flow->collect = flow->delivers;
 	if (!flow->delivers)
 		flow->n_runs = 0;
@@ -157,7 +160,8 @@ struct rvt_step *rvt_steps_keep(struct rvt_flow *flow)
 	struct rvt_step *s, filled;
 
 	rvt_steps_drop(flow);
-	if (flow->result || !steps->n_captured || steps->n_captured > RVT_STEP_RUNS ||
+	if (flow->result || steps->calls.invalid || flow->returns.recursion_max ||
+	    !steps->n_captured || steps->n_captured > RVT_STEP_RUNS ||
 	    !flow->has_pc || !flow->has_last || steps->key.meaning != rvt_flow_meaning(flow) ||
 	    flow->stats.traps != steps->before.traps || flow->stats.gaps != steps->before.gaps ||
 	    !fill(flow, &filled))
@@ -168,6 +172,9 @@ struct rvt_step *rvt_steps_keep(struct rvt_flow *flow)
 	filled.times = 0;
 	filled.n_runs = steps->n_captured;
 	filled.extra = 0;
+	filled.calls = steps->calls;
+	filled.calls_anything = filled.calls.n_pops || filled.calls.n_pushes ||
+				filled.calls.nesting;
 	*s = filled;
 	memcpy(steps->runs[s - steps->steps], steps->captured,
 	       steps->n_captured * sizeof(steps->captured[0]));

@@ -2,8 +2,8 @@
 /*
  * Memo of steps: what the bytes of one message do to a flow that stands at an address. A protocol
  * decoder that finds the step of a message need neither parse it nor walk. Only for
- * messages that mean the same whenever the same bytes come in the same state: no return stack,
- * no predictor, no event.
+ * messages that mean the same whenever the same bytes come in the same state: no predictor, no
+ * event; of the return stack only what is noted here.
  *
  * A step holds for the code that it was recorded over: flow->meaning, part of the key, names a
  * space and its generation.
@@ -38,6 +38,8 @@ struct rvt_step {
 	uint32_t last_insn;
 	bool consecutive;
 	struct rvt_code_block *last_block;
+	bool calls_anything;
+	struct rvt_calls calls;	/* what happens to the return stack */
 };
 
 struct rvt_steps {
@@ -52,6 +54,7 @@ struct rvt_steps {
 	size_t n_captured;		/* more than RVT_STEP_RUNS: too many */
 	struct rvt_run captured[RVT_STEP_RUNS];
 	struct rvt_flow_stats before;
+	struct rvt_calls calls;
 
 	/* counted since rvt_steps_enter() */
 	uint64_t insns, halfwords, branches, taken, indirect;
@@ -98,6 +101,12 @@ static inline struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struc
 			  (s->key.state ^ key->state) | (s->key.meaning ^ key->meaning);
 
 	return differ ? NULL : s;
+}
+
+/* Whether the step can be taken: its calls and returns fit the return stack, and are done. */
+static inline bool rvt_steps_call(struct rvt_flow *flow, const struct rvt_step *s)
+{
+	return !s->calls_anything || rvt_returns_replay(&flow->returns, &s->calls);
 }
 
 /* The step is taken. False: delivering went wrong, or mappings changed: rvt_steps_leave() now. */

@@ -18,8 +18,7 @@ static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 {
 	return s->flow && s->progress == RVT_NTRACE_ACTIVE && s->flowing && s->synced &&
 	       !s->stopped && !s->unanswered && !s->icnt && !s->hist.bits && !s->moved &&
-	       !s->resumed && s->mode_settled && !d->result &&
-	       !(d->run_flags & RVT_RUN_IMPLICIT_RETURN);
+	       !s->resumed && s->mode_settled && !d->result;
 }
 
 static unsigned int n_fields(unsigned int tcode)
@@ -172,18 +171,21 @@ static void settle(struct rvt_ntrace_source *s, const struct rvt_step_key *key,
 	};
 }
 
-static void tell_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t stamp,
-		      uint64_t offset)
+static inline uint64_t pass_time(const struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+				 uint64_t stamp)
 {
-	struct rvt_event event = { .type = RVT_EVENT_TIME, .offset = offset };
-
 	if (d->params.timestamp == RVT_TIMESTAMP_XOR)
 		s->time ^= stamp;
 	else
 		s->time += stamp;
-	event.time = s->time;
-	if (s->time_valid)
-		rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
+	return s->time;
+}
+
+static void tell_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t offset)
+{
+	struct rvt_event event = { .type = RVT_EVENT_TIME, .offset = offset, .time = s->time };
+
+	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
 }
 
 void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
@@ -221,16 +223,19 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 			if (!more)
 				break;
 		}
+		if (!rvt_steps_call(s->flow, step))
+			break;
 		whole = rvt_steps_apply(s->flow, step);
 		last = step;
 		n++;
 		p += len + more;
 		key.pc = step->pc;
 		key.address = step->address;
-		if (timed) {
+		if (timed && pass_time(d, s, stamp) >= s->flow->quiet && s->time_valid) {
 			settle(s, &key, step);
-			tell_time(d, s, stamp, reader->offset + (p - reader->pos) - len - more);
-			whole = !d->result && rvt_steps_enter(s->flow, &key);
+			tell_time(d, s, reader->offset + (p - reader->pos) - len - more);
+			if (d->result || !rvt_steps_enter(s->flow, &key))
+				break;
 		}
 		if (!whole)
 			break;

@@ -255,6 +255,13 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 	return any;
 }
 
+uint64_t rvt_cursor_next(const struct rvt_cursor *cursor)
+{
+	const struct rvt_owner *owner = cursor->owner;
+
+	return cursor->next < owner->n_events ? owner->events[cursor->next].time : UINT64_MAX;
+}
+
 /*
  * A task whose recording begins with its exec ran nothing of what was there before. The name that
  * the recorder gave it at first says nothing else; nor does that it was scheduled, for the event is

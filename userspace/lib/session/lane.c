@@ -29,11 +29,45 @@ static int32_t lane_tid(const struct lane *lane)
 	return rvt_cursor_running(lane->cursor, lane->lane.cpu);
 }
 
+struct counting {
+	struct lane *lane;
+	const struct rvt_session_sink *sink;
+};
+
+static int on_count_run(void *ctx, const struct rvt_run *run, uint64_t times)
+{
+	const struct counting *c = ctx;
+
+	return c->sink->count_run ? c->sink->count_run(c->sink->ctx, &c->lane->lane, run, times) :
+				    0;
+}
+
+static int on_count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
+			 int64_t times)
+{
+	const struct counting *c = ctx;
+
+	return c->sink->count_edge ? c->sink->count_edge(c->sink->ctx, &c->lane->lane, from, to,
+							 iclass, times) : 0;
+}
+
+static int lane_tell_counts(struct lane *lane)
+{
+	const struct rvt_session_sink *sink = lane->session->sink;
+	struct counting c = { lane, sink };
+	const struct rvt_count_sink counts = { &c, on_count_run, on_count_edge };
+
+	if (!lane->session->options.count || !(sink->count_run || sink->count_edge))
+		return 0;
+	return rvt_flow_counts(lane->lane.flow, &counts);
+}
+
 /* Takes the task and its space from the cursor; the flow goes on in that space. */
 static int lane_update(struct lane *lane)
 {
 	int32_t tid = lane_tid(lane);
 	struct rvt_space *space = lane->session->kernel;
+	int err = 0;
 
 	lane->lane.task = NULL;
 	if (tid >= 0) {
@@ -43,10 +77,12 @@ static int lane_update(struct lane *lane)
 		space = lane->lane.task->space;
 	}
 	if (space != lane->lane.space) {
+		if (lane->lane.space)
+			err = lane_tell_counts(lane);
 		lane->lane.space = space;
 		rvt_flow_set_space(lane->lane.flow, space);
 	}
-	return 0;
+	return err;
 }
 
 static int lane_seek(struct lane *lane, uint64_t time)
@@ -63,13 +99,22 @@ static int lane_seek(struct lane *lane, uint64_t time)
 static int lane_time(struct lane *lane, uint64_t ticks)
 {
 	const struct rvt_record_time_conv *conv = &lane->session->time_conv;
+	uint64_t next, until;
+	int err;
 
 	if (!lane->session->has_time_conv)
 		return 0;
 	lane->lane.time = rvt_time_to_perf(conv, ticks);
 	lane->lane.time_exact = true;
 	lane->buffer->time = lane->lane.time;
-	return lane_seek(lane, rvt_time_to_perf(conv, ticks + 1) - 1);
+	err = lane_seek(lane, rvt_time_to_perf(conv, ticks + 1) - 1);
+	if (err || !lane->session->options.count || conv->cap_user_time_short)
+		return err;
+	/* Counts need no times but those at which something changes. */
+	next = rvt_cursor_next(lane->cursor);
+	until = next == UINT64_MAX ? UINT64_MAX : rvt_time_from_perf(conv, next);
+	rvt_flow_quiet(lane->lane.flow, until > 2 ? until - 2 : 0);
+	return 0;
 }
 
 static int lane_context(struct lane *lane, const struct rvt_context *context)
@@ -200,7 +245,8 @@ static struct lane *lane_create(struct buffer *buffer, const struct encoder *enc
 	rvt_stream_flow_config(&encoder->params, &config);
 	config.reference_walk = session->options.reference_walk;
 	if (rvt_cursor_create(session->owner, session->image, session->kernel, &lane->cursor) ||
-	    rvt_flow_create(&config, &sink, &lane->lane.flow) || lane_update(lane)) {
+	    rvt_flow_create(&config, &sink, &lane->lane.flow) ||
+	    (session->options.count && rvt_flow_count(lane->lane.flow)) || lane_update(lane)) {
 		rvt_flow_destroy(lane->lane.flow);
 		rvt_cursor_destroy(lane->cursor);
 		free(lane);
@@ -486,13 +532,15 @@ int buffer_finish(struct buffer *buffer)
 	}
 	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next) {
 		err = rvt_flow_flush(lane->lane.flow);
+		if (!err)
+			err = lane_tell_counts(lane);
 		rvt_flow_stats(lane->lane.flow, &flow);
 		add_flow_stats(&session->stats.flow, &flow);
 	}
 	return err;
 }
 
-void buffer_destroy(struct buffer *buffer)
+void buffer_rewind(struct buffer *buffer)
 {
 	const struct rvt_session_sink *sink = buffer->session->sink;
 
@@ -514,6 +562,15 @@ void buffer_destroy(struct buffer *buffer)
 		rvt_cursor_destroy(lane->cursor);
 		free(lane);
 	}
+	buffer->record = 0;
+	buffer->done = 0;
+	buffer->begun = false;
+	buffer->time = 0;
+}
+
+void buffer_destroy(struct buffer *buffer)
+{
+	buffer_rewind(buffer);
 	free(buffer->chunks);
 	free(buffer->records);
 	buffer->chunks = NULL;

@@ -225,17 +225,19 @@ int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *
 	int err;
 
 	session->sink = sink;
+	session->stats.trace_bytes = session->stats.missing_bytes = 0;
+	memset(&session->stats.stream, 0, sizeof(session->stats.stream));
+	memset(&session->stats.flow, 0, sizeof(session->stats.flow));
 	if (warning && sink->warning)
 		sink->warning(sink->ctx, warning);
-	err = session->options.by_cpu ? run_by_cpu(session) : run_merged(session);
+	err = session->options.by_cpu || session->options.count ? run_by_cpu(session) : run_merged(session);
 	if (err == 1)
 		err = 0;
 	for (size_t i = 0; i < session->n_buffers; i++) {
 		if (!err)
 			err = buffer_finish(&session->buffers[i]);
-		buffer_destroy(&session->buffers[i]);
+		buffer_rewind(&session->buffers[i]);
 	}
-	session->n_buffers = 0;
 	session->sink = NULL;
 	return err;
 }

@@ -98,6 +98,8 @@ int session_read_records(struct rvt_session *session, char **error);
 /* lane.c: one step of a buffer, at most @max bytes. 1: more to do, 0: done, or an error. */
 int buffer_step(struct buffer *buffer, uint64_t max);
 int buffer_finish(struct buffer *buffer);
+/* Forgets what was decoded, so that it can be decoded again. */
+void buffer_rewind(struct buffer *buffer);
 void buffer_destroy(struct buffer *buffer);
 
 __attribute__((format(printf, 3, 4)))

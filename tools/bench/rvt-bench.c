@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Times the decoding of a recording. Each way of decoding is run several times over in one process, so that code
+ * is loaded and block caches are full; the first run is told apart ("cold").
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <rvtrace/session.h>
+
+struct result {
+	uint64_t insns, bytes, branches, checked, edges;
+	double first, best;	/* seconds of processor time */
+};
+
+struct bench {
+	const char *file;
+	struct rvt_session_options options;
+	unsigned int rounds;
+	uint64_t checked, edges;
+};
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return ts.tv_sec + ts.tv_nsec * 1e-9;
+}
+
+/* What a caller that wants every instruction does at least: look at each address. */
+static int every_insn(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	struct bench *b = ctx;
+	uint64_t sum = 0;
+
+	(void)lane;
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t *halfwords = runs[i].block->halfwords;
+		uint64_t pc = runs[i].block->pc;
+
+		for (uint32_t k = 0; k < runs[i].first; k++)
+			pc += 2 * halfwords[k];
+		for (uint32_t k = runs[i].first; k < runs[i].first + runs[i].count; k++) {
+			sum += pc;
+			pc += 2 * halfwords[k];
+		}
+	}
+	b->checked += sum;
+	return 0;
+}
+
+/* Every run with its first address. */
+static int every_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	struct bench *b = ctx;
+
+	(void)lane;
+	for (size_t i = 0; i < n; i++)
+		b->checked += runs[i].count;
+	return 0;
+}
+
+static int count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+{
+	struct bench *b = ctx;
+
+	(void)lane;
+	b->checked += run->count * times;
+	return 0;
+}
+
+static int count_edge(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
+		      enum rvt_insn_class iclass, int64_t times)
+{
+	struct bench *b = ctx;
+
+	(void)lane;
+	(void)from;
+	(void)to;
+	(void)iclass;
+	b->edges += times;
+	return 0;
+}
+
+static int run_once(struct rvt_session *session, const struct rvt_session_sink *sink,
+		    struct result *r, bool first)
+{
+	struct rvt_session_stats stats;
+	double begin = now(), took;
+	int ret = rvt_session_run(session, sink);
+
+	took = now() - begin;
+	rvt_session_stats(session, &stats);
+	r->insns = stats.flow.insns;
+	r->branches = stats.flow.branches + stats.flow.indirect;
+	r->bytes = stats.trace_bytes;
+	if (first)
+		r->first = took;
+	if (first || took < r->best)
+		r->best = took;
+	return ret;
+}
+
+static int measure(struct bench *b, bool count, const struct rvt_session_sink *sink,
+		   struct result *r)
+{
+	struct rvt_session *session;
+	char *error = NULL;
+	int ret;
+
+	b->options.count = count;
+	b->options.by_cpu = true;
+	ret = rvt_session_open(b->file, &b->options, &session, &error);
+	if (ret) {
+		fprintf(stderr, "%s\n", error ? error : strerror(-ret));
+		free(error);
+		return ret;
+	}
+	for (unsigned int i = 0; i < b->rounds && !ret; i++) {
+		b->checked = b->edges = 0;
+		ret = run_once(session, sink, r, !i);
+	}
+	r->checked = b->checked;
+	r->edges = b->edges;
+	rvt_session_close(session);
+	return ret;
+}
+
+static void report(const char *what, const struct result *r)
+{
+	printf("%-10s %12" PRIu64 " %8.1f %10.1f %8.1f %9.2f %9.2f\n", what, r->insns,
+	       r->insns / r->best / 1e6, r->bytes / r->best / 1e6, r->best * 1e9 / r->branches,
+	       r->best, r->first / r->best);
+}
+
+static int bench(struct bench *b, const char *only)
+{
+	const struct rvt_session_sink walk = { .ctx = b };
+	const struct rvt_session_sink counts = { .ctx = b, .count_run = count_run,
+						 .count_edge = count_edge };
+	const struct rvt_session_sink runs = { .ctx = b, .runs = every_run };
+	const struct rvt_session_sink insns = { .ctx = b, .runs = every_insn };
+	const struct {
+		const char *name;
+		bool count;
+		const struct rvt_session_sink *sink;
+	} ways[] = {
+		{ "walk", false, &walk }, { "counts", true, &counts },
+		{ "runs", false, &runs }, { "every", false, &insns },
+	};
+	struct rusage usage;
+	uint64_t expected = 0;
+
+	printf("%-10s %12s %8s %10s %8s %9s %9s\n", "way", "instructions", "M insn/s", "MB/s trace",
+	       "ns/branch", "seconds", "cold/warm");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct result r = { .insns = 0 };
+		int ret;
+
+		if (only && strcmp(only, ways[i].name))
+			continue;
+		ret = measure(b, ways[i].count, ways[i].sink, &r);
+		if (ret)
+			return ret;
+		report(ways[i].name, &r);
+		if (!expected)
+			expected = r.insns;
+		if (r.insns != expected || (i && i < 3 && r.checked != r.insns)) {
+			fprintf(stderr, "%s: %" PRIu64 " instructions, told %" PRIu64
+				", expected %" PRIu64 "\n", ways[i].name, r.insns, r.checked,
+				expected);
+			return -EBADMSG;
+		}
+	}
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%-10s %12ld KiB\n", "peak RSS", usage.ru_maxrss);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b = { .rounds = 5 };
+	const char *only = NULL;
+	int c;
+
+	while ((c = getopt(argc, argv, "n:s:w:r")) != -1) {
+		switch (c) {
+		case 'n': b.rounds = atoi(optarg) > 0 ? atoi(optarg) : 1; break;
+		case 's': b.options.owner.symfs = optarg; break;
+		case 'w': only = optarg; break;
+		case 'r': b.options.reference_walk = true; break;
+		default: return 2;
+		}
+	}
+	if (optind != argc - 1) {
+		fprintf(stderr, "usage: rvt-bench [-n ROUNDS] [-s SYMFS] [-w walk|counts|runs|every] "
+			"[-r] RECORDING\n");
+		return 2;
+	}
+	b.file = argv[optind];
+	return bench(&b, only) ? 1 : 0;
+}
