@@ -45,8 +45,30 @@ static bool returns_implicitly(const struct path *p, const struct rvt_code_block
 {
 	if (!(p->flags & RVT_RUN_IMPLICIT_RETURN) || p->flags & RVT_RUN_STOP_RETURN)
 		return false;
-	/* What was executed before the path may decide. */
-	return !(p->flags & RVT_RUN_SEQUENTIAL_JUMP && (b->sequential || b->pub.insns == 1));
+	if (!(p->flags & RVT_RUN_SEQUENTIAL_JUMP))
+		return true;
+	/* What was executed just before decides; at the beginning of the path that is not known. */
+	if (b->pub.insns == 1 && !p->memo->last)
+		p->memo->alone = true;
+	return !b->sequential && !(b->pub.insns == 1 && p->memo->last &&
+				   p->memo->last->end == RVT_END_FALL);
+}
+
+/* Whether an indirect jump at the end of @b goes where the instruction before it says. */
+static bool jumps_sequentially(const struct path *p, const struct rvt_code_block *b)
+{
+	return p->flags & RVT_RUN_SEQUENTIAL_JUMP && b->sequential &&
+	       (b->end == RVT_END_INDIRECT || b->end == RVT_END_IND_CALL);
+}
+
+static bool push(struct path *p, uint64_t pc)
+{
+	if (p->depth == RVT_MEMO_PUSHES)
+		return false;
+	p->rest->pushes[p->depth++] = pc;
+	if (p->depth > p->memo->nesting)
+		p->memo->nesting = p->depth;
+	return true;
 }
 
 /*
@@ -69,15 +91,18 @@ static bool leave(struct path *p, const struct rvt_code_block *b, bool *taken, u
 	}
 	*pc = *taken ? b->pub.target : b->end_pc;
 	if (b->end == RVT_END_CALL) {
-		if (p->depth == RVT_MEMO_PUSHES)
+		if (!push(p, b->end_pc))
 			return false;
-		p->rest->pushes[p->depth++] = b->end_pc;
-		if (p->depth > m->nesting)
-			m->nesting = p->depth;
+	} else if (jumps_sequentially(p, b)) {
+		if (b->end == RVT_END_IND_CALL && !push(p, b->end_pc))
+			return false;
+		m->indirect++;
+		*pc = b->sequential_target;
 	} else if (b->end == RVT_END_RETURN) {
 		if (!returns_implicitly(p, b))
 			return false;
 		m->returns++;
+		m->indirect++;
 		m->pops = !p->depth;
 		*pc = p->depth ? p->rest->pushes[--p->depth] : 0;
 	} else if (b->end > RVT_END_CALL) {
@@ -120,6 +145,6 @@ void rvt_memo_build(struct rvt_memo *memo, struct rvt_memo_path *path,
 	if (memo->end)
 		cover(memo, memo->end);
 	/* It ended before anything was decided: the plain walk does as well. */
-	if (!memo->used && !memo->pops)
+	if (!memo->used && !memo->indirect)
 		memo->n_runs = 0;
 }

@@ -361,7 +361,7 @@ static struct rvt_code_block *next_of_path(void *ctx, struct rvt_code_block *fro
 {
 	struct rvt_code_block *b;
 
-	if (from->end == RVT_END_RETURN)
+	if (from->end >= RVT_END_INDIRECT)
 		return rvt_flow_enter(ctx, pc, &b) ? NULL : b;
 	return follow(ctx, from, taken ? &from->taken : &from->next, pc);
 }
@@ -473,29 +473,34 @@ static int replay(struct rvt_flow *flow, struct walk *w)
 	uint64_t low = flow->piece->start, high = flow->piece->last;
 	struct rvt_code_block *b = flow->block;
 	const struct rvt_memo *last = NULL;
+	/* An instruction that just went on to the next may decide where a jump goes. */
+	bool after_fall = flow->consecutive;
 	uint64_t popped = 0;
 	int stop = GO_ON;
 
 	while (b) {
 		struct rvt_memo *m;
-		uint32_t n, key;
+		struct rvt_memo_reach *reach = rvt_memo_reach(flow->memo, b);
+		uint32_t n = reach->outcomes, key;
 
-		if (w->n_bits < RVT_MEMO_OUTCOMES)
+		if (w->n_bits < n)
 			fill(w);
-		n = w->n_bits < RVT_MEMO_OUTCOMES ? w->n_bits : RVT_MEMO_OUTCOMES;
+		n = w->n_bits < n ? w->n_bits : n;
 		if (!n)
 			break;
 		key = (w->bits & ((1u << n) - 1)) | 1u << n;
 		m = &flow->memo->memos[rvt_memo_index(b, key)];
 		if (m->start != b || m->key != key || !m->n_runs) {
+			rvt_memo_miss(reach);
 			learn(flow, w->flags, m, b, key);
 			break;
 		}
 		if (m->halfwords > halfwords_left || m->insns > insns_left ||
-		    m->low < low || m->high > high)
+		    m->low < low || m->high > high || (m->alone && after_fall))
 			break;
 		if ((m->nesting || m->pops) && !replay_calls(flow, m, &popped))
 			break;
+		rvt_memo_hit(reach);
 		w->bits >>= m->used;
 		w->n_bits -= m->used;
 		w->outcomes_left -= m->used;
@@ -504,7 +509,8 @@ static int replay(struct rvt_flow *flow, struct walk *w)
 		w->branches += m->branches;
 		w->taken += m->taken;
 		w->returns += m->returns;
-		w->indirect += m->returns;
+		w->indirect += m->indirect;
+		after_fall = m->last->end == RVT_END_FALL;
 		last = m;
 		b = m->end;
 		if (flow->counts)
@@ -541,12 +547,16 @@ static bool prepare_memo(struct rvt_flow *flow, const struct rvt_order *order)
 	if (!flow->memo) {
 		flow->memo = aligned_alloc(64, sizeof(*flow->memo));
 		flow->memo_flags = (uint32_t)~RVT_MEMO_FLAGS;
+		if (flow->memo)
+			memset(flow->memo->times, 0, sizeof(flow->memo->times));
 	}
 	if (flow->memo && flow->memo_flags != (order->flags & RVT_MEMO_FLAGS)) {
-		if (flow->memo_flags != (uint32_t)~RVT_MEMO_FLAGS)
+		if (flow->counts)
 			rvt_flow_expand_memo(flow);
 		memset(flow->memo->memos, 0, sizeof(flow->memo->memos));
-		memset(flow->memo->times, 0, sizeof(flow->memo->times));
+		for (size_t i = 0; i < RVT_MEMO_REACHES; i++)
+			flow->memo->reaches[i] = (struct rvt_memo_reach){
+				.outcomes = RVT_MEMO_FIRST };
 		flow->memo_flags = order->flags & RVT_MEMO_FLAGS;
 	}
 	return flow->memo;

@@ -78,7 +78,7 @@ void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key)
 {
 	struct rvt_steps *steps = flow->steps;
 	uint64_t hash = rvt_step_hash(key);
-	uint16_t *seen = &steps->seen[hash >> 8 & (RVT_STEP_SEEN - 1)], tag = hash >> 48 | 1;
+	uint16_t *seen = &steps->seen[hash >> 4 & (RVT_STEP_SEEN - 1)], tag = hash >> 48 | 1;
 
 	/* What comes only once is not worth it. */
 	if (*seen != tag) {

@@ -186,10 +186,31 @@ static int lane_lost(struct lane *lane, const struct rvt_event *event)
 	return lane_update(lane);
 }
 
+static uint64_t executed(const struct lane *lane)
+{
+	struct rvt_flow_stats stats;
+
+	rvt_flow_stats(lane->lane.flow, &stats);
+	return stats.insns;
+}
+
+static void hold_start(struct lane *lane, const struct rvt_event *start)
+{
+	lane->start = *start;
+	lane->start.detail = NULL;
+	lane->start_held = true;
+	lane->start_insns = executed(lane);
+}
+
 static int lane_event(void *ctx, const struct rvt_event *event)
 {
 	struct lane *lane = ctx;
 	int err = 0;
+
+	if (lane->start_held && executed(lane) != lane->start_insns)
+		err = release_start(lane);
+	if (err)
+		return err;
 
 	switch (event->type) {
 	case RVT_EVENT_TIME:
@@ -203,9 +224,7 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 	case RVT_EVENT_START:
 		if (!lane->no_code)
 			break;
-		lane->start = *event;
-		lane->start.detail = NULL;
-		lane->start_held = true;
+		hold_start(lane, event);
 		return 0;
 	case RVT_EVENT_STOP:
 		lane->start_held = false;
@@ -216,9 +235,9 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 		if (!lane->no_code)
 			break;
 		/* out of the unreadable code: flow goes on in the handler, if that can be read */
-		lane->start = (struct rvt_event){ .type = RVT_EVENT_START, .offset = event->offset,
-						  .pc = event->target };
-		lane->start_held = true;
+		hold_start(lane, &(struct rvt_event){ .type = RVT_EVENT_START,
+						      .offset = event->offset,
+						      .pc = event->target });
 		return 0;
 	default:
 		break;
@@ -230,7 +249,9 @@ static struct lane *lane_create(struct buffer *buffer, const struct encoder *enc
 {
 	struct rvt_session *session = buffer->session;
 	struct lane *lane = calloc(1, sizeof(*lane));
-	const struct rvt_flow_sink sink = { .ctx = lane, .runs = lane_runs, .event = lane_event };
+	const struct rvt_flow_sink sink = {
+		.ctx = lane, .runs = session->sink->runs ? lane_runs : NULL, .event = lane_event,
+	};
 	struct rvt_flow_config config = { .size = sizeof(config) };
 
 	if (!lane)

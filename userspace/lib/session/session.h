@@ -29,6 +29,7 @@ struct lane {
 	bool no_code;		/* lost in code that cannot be read */
 	bool start_held;	/* .start waits for a run that follows it */
 	struct rvt_event start;
+	uint64_t start_insns;	/* executed before it, for lanes that deliver no runs */
 };
 
 /* A protocol decoder; a per-thread buffer has one for each cpu that the thread ran on. */
