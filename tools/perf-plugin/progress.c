@@ -116,8 +116,10 @@ static void take_end(void *ctx, struct rvt_lane *lane)
 int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink, bool prints)
 {
 	struct progress progress = { session, sink, rvt_session_size(session), now() };
-	const struct rvt_session_sink own = { &progress, take_aux, take_runs, take_event,
-					      take_warning, take_end };
+	const struct rvt_session_sink own = {
+		.ctx = &progress, .aux = take_aux, .runs = take_runs, .event = take_event,
+		.warning = take_warning, .end = take_end,
+	};
 	struct itimerval timer = { { 0, INTERVAL_US }, { 0, INTERVAL_US } };
 	/* the second Ctrl-C is the default: it kills */
 	struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_RESETHAND };
