@@ -14,7 +14,6 @@ void rvt_etrace_frames_init(struct rvt_etrace_frames *frames, const struct rvt_p
 	frames->timestamp_bytes = params->timestamp_bytes;
 	/* A frame holds at most this many bytes with the low five bits zero in a row. */
 	frames->null_run = 31 + params->timestamp_bytes + frames->src_bytes;
-	frames->since_bad = RVT_ETRACE_ALIGN_FRAMES;
 	frames->valid = valid;
 	frames->ctx = ctx;
 }
@@ -129,7 +128,7 @@ static unsigned int spare_nulls(const struct rvt_etrace_frames *frames)
 }
 
 /* True when a boundary was found: the carry buffer begins with it. */
-static bool align(struct rvt_etrace_frames *frames)
+static bool search(struct rvt_etrace_frames *frames)
 {
 	unsigned int start = spare_nulls(frames), where = 0;
 	enum verdict verdict = WRONG;
@@ -149,6 +148,32 @@ static bool align(struct rvt_etrace_frames *frames)
 	return verdict == RIGHT;
 }
 
+/*
+ * After a bad frame: does its header lead to frames that are good? Then nothing need be skipped, not
+ * even to be sure. Null packets without end are as good.
+ */
+static enum verdict check_next(struct rvt_etrace_frames *frames)
+{
+	unsigned int where;
+	enum verdict verdict = try_chain(frames, 0, &where);
+
+	if (verdict == UNDECIDED && frames->carry_len == RVT_ETRACE_CARRY_BYTES)
+		verdict = RIGHT;
+	if (verdict != UNDECIDED)
+		frames->doubtful = false;
+	return verdict;
+}
+
+/* True when a boundary was found: the carry buffer begins with it. */
+static bool align(struct rvt_etrace_frames *frames)
+{
+	enum verdict next = frames->doubtful ? check_next(frames) : WRONG;
+
+	if (next != WRONG)
+		return next == RIGHT;
+	return search(frames);
+}
+
 static bool hunt(struct rvt_etrace_frames *frames)
 {
 	for (;;) {
@@ -162,7 +187,6 @@ static bool hunt(struct rvt_etrace_frames *frames)
 			return false;
 	}
 	frames->hunting = false;
-	frames->since_bad = RVT_ETRACE_ALIGN_FRAMES;
 	return true;
 }
 
@@ -182,8 +206,6 @@ static enum rvt_etrace_read deliver(struct rvt_etrace_frames *frames, const uint
 	frames->bytes = bytes;
 	frames->len_bytes = len;
 	frames->offset = offset;
-	if (frames->since_bad < RVT_ETRACE_ALIGN_FRAMES)
-		frames->since_bad++;
 	return RVT_ETRACE_READ_FRAME;
 }
 
@@ -276,10 +298,8 @@ enum rvt_etrace_read rvt_etrace_frames_next(struct rvt_etrace_frames *frames)
 
 void rvt_etrace_frames_bad(struct rvt_etrace_frames *frames)
 {
-	if (frames->since_bad < RVT_ETRACE_ALIGN_FRAMES)
-		start_hunt(frames, frames->offset + frames->len_bytes,
-			   "packet boundaries are not known");
-	frames->since_bad = 0;
+	start_hunt(frames, frames->offset + frames->len_bytes, "packet boundaries are not known");
+	frames->doubtful = true;
 }
 
 void rvt_etrace_frames_lost(struct rvt_etrace_frames *frames, bool boundary)
@@ -287,7 +307,7 @@ void rvt_etrace_frames_lost(struct rvt_etrace_frames *frames, bool boundary)
 	frames->skipped_bytes += frames->carry_len - frames->carry_used;
 	frames->carry_len = frames->carry_used = 0;
 	frames->pos = frames->end;
-	frames->since_bad = RVT_ETRACE_ALIGN_FRAMES;
+	frames->doubtful = false;
 	frames->hunting = false;
 	if (!boundary)
 		start_hunt(frames, frames->pos_offset, "packet boundaries are not known");

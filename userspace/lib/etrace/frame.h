@@ -38,10 +38,10 @@ struct rvt_etrace_frames {
 	uint64_t carry_offset;
 	unsigned int carry_len, carry_used;
 	unsigned int src_bytes, timestamp_bytes, null_run;
-	unsigned int since_bad;		/* frames since the last bad one */
 	uint64_t hunt_offset, hunt_bytes;
 	const char *hunt_what;
 	bool hunting, at_end;
+	bool doubtful;			/* hunting, but the next byte may well begin a frame */
 	bool (*valid)(void *ctx, const uint8_t *bytes, unsigned int len_bytes);
 	void *ctx;
 	uint8_t carry[RVT_ETRACE_CARRY_BYTES];
@@ -59,8 +59,9 @@ void rvt_etrace_frames_feed(struct rvt_etrace_frames *frames, const void *bytes,
 			    uint64_t offset);
 enum rvt_etrace_read rvt_etrace_frames_next(struct rvt_etrace_frames *frames);
 /*
- * The last frame's contents were bad. Once, that is a damaged payload. Twice in a few frames, the
- * boundaries are wrong: look for a sync sequence, or for RVT_ETRACE_ALIGN_FRAMES valid frames.
+ * The last frame's contents were bad. If RVT_ETRACE_ALIGN_FRAMES valid frames follow it, only its
+ * payload was damaged. Else boundaries are wrong: a sync sequence is looked for, or that many valid
+ * frames in a row, behind which the first is taken.
  */
 void rvt_etrace_frames_bad(struct rvt_etrace_frames *frames);
 /* Bytes are missing here. Forgets a partial frame. @boundary: the next byte begins a frame. */
