@@ -156,24 +156,63 @@ uint64_t added_samples(const struct added *added)
 	return added->written;
 }
 
-/* The sample as it was, with what @lane and @stack have now. @lane NULL: nothing. */
+/* The sample as it was. */
+static struct inject_sample *begin(struct cpu_samples *cpu, enum match match)
+{
+	const struct waiting *waiting = &cpu->samples[cpu->next];
+
+	cpu->match = match;
+	cpu->made->n = waiting->header->size / sizeof(uint64_t);
+	memcpy(cpu->made->words, waiting->header, waiting->header->size);
+	return cpu->made;
+}
+
+static void end(struct cpu_samples *cpu)
+{
+	struct perf_event_header *header = (struct perf_event_header *)cpu->made->words;
+
+	header->size = cpu->made->n * sizeof(uint64_t);
+}
+
+/* With what @lane and @stack have now. @lane NULL: nothing. */
 static void make(const struct added *added, struct cpu_samples *cpu, const struct rvt_lane *lane,
 		 struct rvt_callstack *stack, enum match match)
 {
-	const struct waiting *waiting = &cpu->samples[cpu->next];
-	struct inject_sample *sample = cpu->made;
-	struct perf_event_header *header;
+	struct inject_sample *sample = begin(cpu, match);
 
-	cpu->match = match;
-	sample->n = waiting->header->size / sizeof(uint64_t);
-	memcpy(sample->words, waiting->header, waiting->header->size);
 	if (added->itrace->add_callchain)
-		inject_add_callchain(sample, waiting->ip, stack, added->itrace->add_callchain);
+		inject_add_callchain(sample, cpu->samples[cpu->next].ip, stack, 0,
+				     added->itrace->add_callchain);
 	if (added->itrace->add_last_branches)
 		inject_add_branches(sample, added->branches, lane,
 				    added->itrace->add_last_branches);
-	header = (struct perf_event_header *)sample->words;
-	header->size = sample->n * sizeof(uint64_t);
+	end(cpu);
+}
+
+/*
+ * The handler that took the sample still runs, and its trap is on the stack: several samples can be
+ * of one interrupt. False: it is not.
+ */
+static bool make_from_handler(const struct added *added, struct cpu_samples *cpu,
+			      const struct rvt_lane *lane, struct rvt_callstack *stack)
+{
+	uint64_t ip = cpu->samples[cpu->next].ip;
+	const struct rvt_frame *frame;
+	struct inject_sample *sample;
+	size_t n = 0;
+
+	while ((frame = rvt_callstack_frame(stack, n)) && !(frame->trap && frame->from == ip))
+		n++;
+	if (!frame)
+		return false;
+	sample = begin(cpu, MATCH_TRAP);
+	if (added->itrace->add_callchain)
+		inject_add_callchain(sample, ip, stack, n + 1, added->itrace->add_callchain);
+	if (added->itrace->add_last_branches)
+		inject_add_branches_before(sample, added->branches, lane,
+					   added->itrace->add_last_branches, ip);
+	end(cpu);
+	return true;
 }
 
 static int write_next(struct added *added, struct cpu_samples *cpu)
@@ -195,8 +234,9 @@ static int pass(struct added *added, struct cpu_samples *cpu, const struct rvt_l
 	while (!err && cpu->next < cpu->n && cpu->samples[cpu->next].time < lane->time) {
 		bool same = lane->task && lane->task->tid == cpu->samples[cpu->next].tid;
 
-		if (!cpu->match)
-			make(added, cpu, same ? lane : NULL, same ? stack : NULL, MATCH_NONE);
+		if (cpu->match != MATCH_TRAP &&
+		    !(same && make_from_handler(added, cpu, lane, stack)) && !cpu->match)
+			make(added, cpu, NULL, NULL, MATCH_NONE);
 		err = write_next(added, cpu);
 	}
 	return err;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <string.h>
 #include "inject.h"
 
 void inject_add(struct inject_sample *sample, uint64_t word)
@@ -8,7 +9,7 @@ void inject_add(struct inject_sample *sample, uint64_t word)
 }
 
 void inject_add_callchain(struct inject_sample *sample, uint64_t ip, struct rvt_callstack *stack,
-			  unsigned int max)
+			  size_t skip, unsigned int max)
 {
 	size_t length_at = sample->n, frames = 0;
 	bool kernel = (int64_t)ip < 0;
@@ -17,7 +18,7 @@ void inject_add_callchain(struct inject_sample *sample, uint64_t ip, struct rvt_
 	inject_add(sample, kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
 	inject_add(sample, ip);
 	for (struct rvt_frame *frame; stack && frames + 1 < max &&
-	     (frame = rvt_callstack_frame(stack, frames)); frames++) {
+	     (frame = rvt_callstack_frame(stack, skip + frames)); frames++) {
 		if (kernel && (int64_t)frame->back >= 0) {
 			kernel = false;
 			inject_add(sample, PERF_CONTEXT_USER);
@@ -33,6 +34,25 @@ void inject_add_branches(struct inject_sample *sample, const struct branches *br
 	struct perf_branch_entry *entries = (void *)&sample->words[sample->n + 1];
 	size_t n = lane ? branches_get(branches, lane, entries, max) : 0;
 
+	inject_add(sample, n);
+	sample->n += n * (sizeof(*entries) / sizeof(uint64_t));
+}
+
+void inject_add_branches_before(struct inject_sample *sample, const struct branches *branches,
+				const struct rvt_lane *lane, size_t max, uint64_t epc)
+{
+	struct perf_branch_entry *entries = (void *)&sample->words[sample->n + 1];
+	size_t n = branches_get(branches, lane, entries, INJECT_MAX_BRANCHES), first = 0;
+
+	while (first < n && !(entries[first].from == epc &&
+			      (entries[first].type == PERF_BR_IRQ ||
+			       entries[first].type == PERF_BR_SYSCALL)))
+		first++;
+	/* when there are so many since then that the trap is gone, so are those before it */
+	n = first < n ? n - first - 1 : 0;
+	if (n > max)
+		n = max;
+	memmove(entries, entries + first + 1, n * sizeof(*entries));
 	inject_add(sample, n);
 	sample->n += n * (sizeof(*entries) / sizeof(uint64_t));
 }

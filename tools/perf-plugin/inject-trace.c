@@ -52,7 +52,7 @@ static int put_sample(struct inject *inject, const struct rvt_lane *lane, unsign
 	inject_add(&sample, (uint32_t)lane->cpu);
 	inject_add(&sample, period);
 	if (inject->itrace->callchain)
-		inject_add_callchain(&sample, ip, stack, inject->itrace->callchain);
+		inject_add_callchain(&sample, ip, stack, 0, inject->itrace->callchain);
 	if (inject->itrace->last_branches)
 		inject_add_branches(&sample, inject->branches, lane,
 				    inject->itrace->last_branches);
@@ -239,8 +239,8 @@ static int write_all(struct inject *inject, const char *output)
 int trace_inject(struct view *view, const struct itrace *itrace, const char *output)
 {
 	struct inject inject = { .itrace = itrace, .view = view };
-	unsigned int entries = itrace->last_branches > itrace->add_last_branches ?
-		itrace->last_branches : itrace->add_last_branches;
+	unsigned int entries = itrace->add_last_branches ? INJECT_MAX_BRANCHES :
+		itrace->last_branches;
 	uint64_t samples;
 	int err;
 

@@ -12,6 +12,8 @@ int trace_inject(struct view *view, const struct itrace *itrace, const char *out
 
 /* ---- inject-sample.c: a PERF_RECORD_SAMPLE in the making ---- */
 
+#define INJECT_MAX_BRANCHES 1024
+
 struct inject_sample {
 	uint64_t words[8192];	/* a whole record; the first word is its header */
 	size_t n;
@@ -19,21 +21,24 @@ struct inject_sample {
 
 void inject_add(struct inject_sample *sample, uint64_t word);
 /*
- * At most @max addresses: @ip and the return addresses of @stack (NULL: none), innermost first, with
- * a marker wherever kernel and user change.
+ * At most @max addresses: @ip and the return addresses of @stack (NULL: none) without its innermost
+ * @skip frames, innermost first, with a marker wherever kernel and user change.
  */
 void inject_add_callchain(struct inject_sample *sample, uint64_t ip, struct rvt_callstack *stack,
-			  unsigned int max);
-/* At most @max branches of the thread on the lane's cpu. */
+			  size_t skip, unsigned int max);
+/* At most @max branches of the thread on the lane's cpu (NULL: none). */
 void inject_add_branches(struct inject_sample *sample, const struct branches *branches,
 			 const struct rvt_lane *lane, size_t max);
+/* The same, only those before the last trap at @epc; @branches keep INJECT_MAX_BRANCHES. */
+void inject_add_branches_before(struct inject_sample *sample, const struct branches *branches,
+				const struct rvt_lane *lane, size_t max, uint64_t epc);
 
 /*
  * ---- inject-add.c: call chains and branches for the samples of other events ----
  *
  * A sample was taken in an interrupt. The trace has that trap (or, without the kernel, the stop)
  * with the sample's address as EPC; what was on the stack there belongs to the sample. Where there
- * is none, the sample gets what the trace has when it passes the sample's time.
+ * is none, and the code at the address was not seen either, the sample gets no more than it had.
  */
 struct added;
 

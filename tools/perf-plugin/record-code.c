@@ -224,8 +224,9 @@ void record_add_code(struct recorder *rec)
 
 	copy_vdso(&list);
 	if (!rec->trace_attr.exclude_kernel && !rec->options.no_code) {
-		copy_kernel(&list);
+		/* programs come and go: these first */
 		record_copy_bpf(&list);
+		copy_kernel(&list);
 		add_kallsyms(rec);
 	}
 	if (list.n && !rvt_code_pack(list.code, list.n, &blob, &len)) {

@@ -220,7 +220,9 @@ static bool all_encoders_speak_ntrace(void)
  */
 static bool is_default(const char *name, bool ntrace)
 {
-	if (!strcmp(name, "context") && !context_is_usable())
+	/* the driver refuses it in containers, for the numbers of threads are not theirs */
+	if (!strcmp(name, "context") &&
+	    !(context_is_usable() && record_in_first_pid_namespace()))
 		return false;
 	if (strcmp(name, "context") && strcmp(name, "timestamp") && !ntrace)
 		return false;

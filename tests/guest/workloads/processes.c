@@ -123,12 +123,13 @@ static void load(const char *path, int n, uintptr_t *where)
 {
 	void *object = dlopen(path, RTLD_NOW);
 	void (*function)(void);
+	Dl_info info;
 
 	check(object != NULL, "dlopen");
 	function = (void (*)(void))dlsym(object, "plugin_function");
-	check(function != NULL, "dlsym");
+	check(function != NULL && dladdr((void *)function, &info), "dlsym");
 	repeat(function, n);
-	*where = (uintptr_t)function;
+	*where = (uintptr_t)info.dli_fbase;
 	dlclose(object);
 }
 
@@ -225,7 +226,7 @@ static void filter(int n)
 	/* the program stays loaded as long as somebody has it: the recorder copies its code at the end */
 	if (fork() == 0) {
 		prctl(PR_SET_NAME, "keeper");
-		sleep(5);
+		sleep(100);
 		_exit(0);
 	}
 }
