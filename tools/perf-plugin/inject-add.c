@@ -11,7 +11,7 @@
 	PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
 #define NEEDED_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-enum match { MATCH_NONE, MATCH_LINE, MATCH_TRAP };
+enum match { MATCH_NONE, MATCH_LINE, MATCH_AGAIN, MATCH_TRAP };
 
 struct waiting {
 	struct perf_event_header *header;	/* a copy */
@@ -215,14 +215,32 @@ static bool make_from_handler(const struct added *added, struct cpu_samples *cpu
 	return true;
 }
 
+/* The next sample may be of the same interrupt as the one before it, which was just written. */
+static void make_again(struct cpu_samples *cpu)
+{
+	const struct waiting *next = &cpu->samples[cpu->next], *before = next - 1;
+	size_t old = before->header->size / sizeof(uint64_t), more = cpu->made->n - old;
+
+	if (cpu->next == cpu->n || next->ip != before->ip || next->tid != before->tid ||
+	    next->header->size != before->header->size)
+		return;
+	begin(cpu, MATCH_AGAIN);
+	cpu->made->n += more;
+	end(cpu);
+}
+
 static int write_next(struct added *added, struct cpu_samples *cpu)
 {
 	const struct perf_event_header *header = (const void *)cpu->made->words;
+	int err = rvt_perfdata_write(added->out, header, header->size);
+	bool trap = cpu->match >= MATCH_AGAIN;
 
 	cpu->next++;
 	cpu->match = MATCH_NONE;
 	added->written++;
-	return rvt_perfdata_write(added->out, header, header->size);
+	if (trap)
+		make_again(cpu);
+	return err;
 }
 
 /* Writes the samples that were taken before what the lane delivers now. */
@@ -234,7 +252,7 @@ static int pass(struct added *added, struct cpu_samples *cpu, const struct rvt_l
 	while (!err && cpu->next < cpu->n && cpu->samples[cpu->next].time < lane->time) {
 		bool same = lane->task && lane->task->tid == cpu->samples[cpu->next].tid;
 
-		if (cpu->match != MATCH_TRAP &&
+		if (cpu->match < MATCH_AGAIN &&
 		    !(same && make_from_handler(added, cpu, lane, stack)) && !cpu->match)
 			make(added, cpu, NULL, NULL, MATCH_NONE);
 		err = write_next(added, cpu);
@@ -260,7 +278,7 @@ int added_line(struct added *added, const struct rvt_lane *lane, uint64_t first,
 	int err = pass(added, cpu, lane, stack);
 	uint64_t ip;
 
-	if (err || !is_next(cpu, lane) || cpu->match == MATCH_TRAP)
+	if (err || !is_next(cpu, lane) || cpu->match >= MATCH_AGAIN)
 		return err;
 	ip = cpu->samples[cpu->next].ip;
 	if (ip >= first && ip <= last)

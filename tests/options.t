@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# perf's letters and fields: what is taken, and what is refused with a reason. Needs no recording.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+rv=build/host/perf-rvtrace
+n=0
+failed=0
+
+ok()
+{
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		failed=1
+	fi
+}
+
+# says NAME TEXT COMMAND...: the command fails with a message that holds this (extended regular expression).
+says()
+{
+	local name=$1 text=$2 message
+	shift 2
+	message=$("$@" 2>&1 >/dev/null)
+	if [ $? -eq 1 ] && grep -qE -- "$text" <<<"$message"; then
+		ok 0 "$name"
+	else
+		echo "# not '$text' but: $message"
+		ok 1 "$name"
+	fi
+}
+
+absent='/nonexistent/perf.data: No such file'
+# Of perf's letters these mean something in a RISC-V trace ...
+for letters in i i100 i100i i5t i1us i10ns i2ms b c r I e e-o e-l e-ol e+o-l g g32 G G8 l l8 L L128 s s100 Z T q \
+	ibcreg16l64 i0nse 'i100us,b e'; do
+	says "inject --itrace=$letters" "$absent" "$rv" inject -i /nonexistent/perf.data --itrace="$letters"
+done
+# ... and these do not.
+for letter in y x w p o d A f m M t a; do
+	says "--itrace=$letter is refused with a reason" "'$letter' is not supported: .{10}" \
+		"$rv" script -i /nonexistent/perf.data --itrace="$letter"
+done
+says "--itrace: no such letter" "no letter 'k'.*letters: i, b" "$rv" script --itrace=ik
+says "--itrace: e has no such flag" "flags o and l" "$rv" script --itrace=e-x
+says "script: G and L are for inject" "perf rvtrace inject" "$rv" script --itrace=G
+
+for fields in comm,tid,pid,time,cpu,event,period,ip,sym,symoff,dso,addr,flags,callindent,insn,insnlen,srcline \
+	brstack brstacksym brstackoff +srcline,-dso hw:ip,sym trace:comm; do
+	says "-F $fields" "$absent" "$rv" script -i /nonexistent/perf.data -F "$fields"
+done
+says "-F ipc wants the clock" "--clock MHZ" "$rv" script -F +ipc
+says "-F ipc with the clock" "$absent" "$rv" script -i /nonexistent/perf.data -F +ipc --clock 1000
+says "-F: what a trace does not have" "trace has no field 'phys_addr'" "$rv" script -F ip,phys_addr
+says "-F: what nobody has" "no field 'colour'; fields: comm" "$rv" script -F colour
+says "--insn-trace: formats" "raw or disasm, not 'xed'" "$rv" script --insn-trace=xed
+# Built with capstone or without: it works, or it says what is missing.
+says "--insn-trace=disasm" "$absent|install libcapstone-dev" "$rv" script -i /nonexistent/perf.data --insn-trace=disasm
+says "report: keys" "cannot sort by 'colour'; keys: comm" "$rv" report -s comm,colour
+says "report -g: orders" "caller or callee, not 'circle'" "$rv" report --call-graph=circle
+for order in caller callee; do
+	says "report -g $order" "$absent" "$rv" report -i /nonexistent/perf.data -g "$order"
+done
+
+echo "1..$n"
+exit $failed
