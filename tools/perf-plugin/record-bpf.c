@@ -10,6 +10,12 @@
 
 #define MAX_CODE (16u << 20)
 
+/* The kernel wants zeroes in what a command does not use; `= { 0 }` need not reach that far. */
+static void clear(union bpf_attr *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+}
+
 static int bpf(int command, union bpf_attr *attr)
 {
 	return syscall(SYS_bpf, command, attr, sizeof(*attr));
@@ -17,9 +23,12 @@ static int bpf(int command, union bpf_attr *attr)
 
 static int get_info(int fd, struct bpf_prog_info *info)
 {
-	union bpf_attr attr = { .info = { .bpf_fd = fd, .info_len = sizeof(*info),
-					  .info = (uintptr_t)info } };
+	union bpf_attr attr;
 
+	clear(&attr);
+	attr.info.bpf_fd = fd;
+	attr.info.info_len = sizeof(*info);
+	attr.info.info = (uintptr_t)info;
 	return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) ? -errno : 0;
 }
 
@@ -77,16 +86,22 @@ static void add_program(struct code_list *list, int fd)
 
 void record_copy_bpf(struct code_list *list)
 {
-	union bpf_attr next = { 0 };
+	union bpf_attr attr;
+	uint32_t id = 0;
+	int fd;
 
-	while (!bpf(BPF_PROG_GET_NEXT_ID, &next)) {
-		union bpf_attr attr = { .prog_id = next.next_id };
-		int fd = bpf(BPF_PROG_GET_FD_BY_ID, &attr);
-
+	for (;;) {
+		clear(&attr);
+		attr.start_id = id;
+		if (bpf(BPF_PROG_GET_NEXT_ID, &attr))
+			return;
+		id = attr.next_id;
+		clear(&attr);
+		attr.prog_id = id;
+		fd = bpf(BPF_PROG_GET_FD_BY_ID, &attr);
 		if (fd >= 0) {
 			add_program(list, fd);
 			close(fd);
 		}
-		next.start_id = next.next_id;
 	}
 }

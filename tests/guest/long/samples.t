@@ -9,6 +9,7 @@ workload calls
 check "the plugin of libtraceevent compiles" make -s -C "$TOP" build/riscv64/plugin_rvtrace.so
 mkdir -p "$guest_bin"
 cp "$TOP/build/riscv64/plugin_rvtrace.so" "$guest_bin/"
+GUEST_TIMEOUT=900
 guest main testing '' '
 	insmod rvtrace.ko || exit 1
 	perf-rvtrace record -o both.data -e rvtrace// -e cpu-clock -F 2000 -- nested > out || exit 2

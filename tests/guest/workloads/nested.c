@@ -25,7 +25,7 @@ __attribute__((noipa)) static void first(unsigned long n)
 
 int main(void)
 {
-	first(300000);
+	first(80000);
 	printf("%lu\n", sink);
 	return 0;
 }
