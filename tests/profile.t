@@ -50,7 +50,7 @@ refuses "a line of another form" "$dir/a:1:" -f llvm --merge "$dir/a"
 printf '%s\n' 3 10-20:1 >"$dir/b"
 refuses "a profile that is cut off" "ends after line 2" -f llvm --merge "$dir/b"
 printf 'F 10 20 many\n' >"$dir/b"
-refuses "a count that is no number" "$dir/b:1:" -f bolt --merge "$dir/a" "$dir/b"
+refuses "a count that is no number" "$dir/b:1:" -f bolt --merge "$dir/b"
 refuses "a file that is not there" "$dir/none" -f bolt --merge "$dir/none"
 refuses "no file at all" "which files?" -f bolt --merge
 refuses "a form that has nothing to add up" "lcov -a" -f lcov --merge "$dir/a"

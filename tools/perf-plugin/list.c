@@ -3,13 +3,15 @@
 #include <dirent.h>
 #include <getopt.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
 #include "record.h"
 
-#define PMU_DIR "/sys/bus/event_source/devices/" RECORD_PMU
+#define PMU_CTR "riscv_ctr"
+#define PMU_DIR "/bus/event_source/devices/"
 #define INDENT "    "
 
 /* The file's lines, indented; nothing when it is not there or empty. */
@@ -25,92 +27,151 @@ static void show(const char *title, const char *dir, const char *file)
 	free(text);
 }
 
-/* Discovery attributes of an E-Trace encoder, "name value ..." in one line. */
-static void show_discovery(const char *dir)
-{
-	char *group, *value;
-	struct dirent **names;
-	int n;
-
-	if (asprintf(&group, "%s/discovery", dir) < 0)
-		return;
-	n = scandir(group, &names, NULL, alphasort);
-	for (int i = 0; i < n; i++) {
-		value = names[i]->d_name[0] == '.' ? NULL :
-			read_text("%s/%s", group, names[i]->d_name);
-		if (value)
-			printf(INDENT "%-22s %s %s\n", i == 2 ? "discovery" : "", names[i]->d_name,
-			       value);
-		free(value);
-		free(names[i]);
-	}
-	if (n >= 0)
-		free(names);
-	free(group);
-}
-
 static void show_component(const char *dir)
 {
 	static const char *const files[] = { "cpu", "version", "protocol", "protocol_version",
 		"features", "src_id", "src_bits", "timestamp_width", "timestamp_frequency",
-			"sink_id",
-		"access_bytes", "params" };
+		"sink_id", "access_bytes", "params" };
 
 	printf("%s\n", strrchr(dir, '/') + 1);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		show(files[i], dir, files[i]);
-	show_discovery(dir);
 }
 
-static void show_caps(void)
+static int visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static void show_caps(const char *dir)
 {
 	struct dirent **names;
-	int n = scandir(PMU_DIR "/caps", &names, NULL, alphasort);
+	char *caps;
+	int n;
 
+	if (asprintf(&caps, "%s/caps", dir) < 0)
+		return;
+	n = scandir(caps, &names, visible, alphasort);
 	for (int i = 0; i < n; i++) {
-		if (names[i]->d_name[0] != '.')
-			show(names[i]->d_name, PMU_DIR "/caps", names[i]->d_name);
+		show(names[i]->d_name, caps, names[i]->d_name);
 		free(names[i]);
 	}
 	if (n >= 0)
 		free(names);
+	free(caps);
+}
+
+static bool in_words(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = words; (p = strstr(p, word)); p += len)
+		if ((p == words || p[-1] == ' ') && (!p[len] || p[len] == ' '))
+			return true;
+	return false;
+}
+
+/* Options of the encoder, each a term: the hardware has them or not. */
+static bool is_option(const char *name)
+{
+	return in_words("branch_prediction jump_target_cache implicit_return sequential_jump "
+			"repeated_history all_jumps extend_address_msb full_address "
+			"implicit_exception context stall trigger timestamp", name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct pmu_term *)a)->name, ((const struct pmu_term *)b)->name);
+}
+
+static void show_terms(struct pmu *pmu, const char *name, const char *dir)
+{
+	char *features = read_text("%s/caps/features", dir);
+
+	printf(INDENT "terms: -e %s/TERM=VALUE,.../\n", name);
+	qsort(pmu->terms, pmu->n_terms, sizeof(*pmu->terms), by_name);
+	for (unsigned int i = 0; i < pmu->n_terms; i++) {
+		const struct pmu_term *term = &pmu->terms[i];
+		int bits = __builtin_popcountll(term->bits);
+
+		printf(INDENT INDENT "%-22s 0-%" PRIu64 "%s\n", term->name,
+		       bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX,
+		       features && is_option(term->name) && !in_words(features, term->name) ?
+		       "  this hardware: only 0" : "");
+	}
+	free(features);
+}
+
+/* False: there is none of this name. */
+static bool show_pmu(const char *sysfs, const char *name)
+{
+	struct pmu pmu;
+	char *dir;
+
+	if (pmu_read(&pmu, sysfs, name) || asprintf(&dir, "%s" PMU_DIR "%s", sysfs, name) < 0)
+		return false;
+	printf("PMU %s\n", name);
+	show("cpus", dir, "cpumask");
+	show_caps(dir);
+	show_terms(&pmu, name, dir);
+	free(dir);
+	return true;
+}
+
+static void show_components(const char *sysfs)
+{
+	char *pattern;
+	glob_t found;
+
+	if (asprintf(&pattern, "%s/bus/rvtrace/devices/*", sysfs) < 0)
+		return;
+	if (!glob(pattern, 0, NULL, &found)) {
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			show_component(found.gl_pathv[i]);
+		globfree(&found);
+	}
+	free(pattern);
 }
 
 static const char help[] =
-"usage: perf rvtrace list\n"
-"Shows the trace hardware of this machine and what it can do: the event's terms, and each trace\n"
-"component that the driver has found.\n";
+"usage: perf rvtrace list [OPTIONS]\n"
+"Shows the trace hardware of this machine and what it can do: the events' terms, and each trace\n"
+"component that the driver has found.\n\n"
+"      --sysfs DIR       a copy of another machine's /sys\n";
+
+enum { OPT_SYSFS = 256 };
 
 int cmd_list(int argc, char **argv)
 {
-	static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
-	struct pmu pmu;
-	glob_t found;
+	static const struct option options[] = {
+		{ "sysfs", required_argument, NULL, OPT_SYSFS },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *sysfs = NULL, *dir;
+	bool trace, ctr;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
-		if (c != 'h')
+		if (c == 'h') {
+			fputs(help, stdout);
+			return 0;
+		}
+		if (c != OPT_SYSFS)
 			return cmd_try_help(1);
-		fputs(help, stdout);
-		return 0;
+		sysfs = optarg;
 	}
 	if (cmd_first_word())
 		return cmd_surplus(1, cmd_first_word(), "");
-	if (pmu_read(&pmu, "/sys", RECORD_PMU)) {
-		record_explain_missing_pmu();
-		return 1;
-	}
-	printf("PMU " RECORD_PMU "\n");
-	show("cpus", PMU_DIR, "cpumask");
-	for (unsigned int i = 0; i < pmu.n_terms; i++)
-		printf(INDENT "%-22s %s (%d bits)\n", i ? "" : "terms of the event",
-		       pmu.terms[i].name,
-		       __builtin_popcountll(pmu.terms[i].bits));
-	show_caps();
-	if (glob("/sys/bus/rvtrace/devices/*", 0, NULL, &found))
+	dir = sysfs ? sysfs : "/sys";
+	trace = show_pmu(dir, RECORD_PMU);
+	ctr = show_pmu(dir, PMU_CTR);
+	if (trace)
+		show_components(dir);
+	if (trace || ctr)
 		return 0;
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		show_component(found.gl_pathv[i]);
-	globfree(&found);
-	return 0;
+	if (sysfs)
+		return cmd_error(1, "%s has neither the event " RECORD_PMU " nor " PMU_CTR, sysfs);
+	record_explain_missing_pmu();
+	return 1;
 }

@@ -106,7 +106,7 @@ static int parse_format(const char *text, struct pmu_term *term)
 	if (!colon || strncmp(text, "config", 6))
 		return -EINVAL;
 	term->word = text[6] == ':' ? 0 : text[6] - '0';
-	if (term->word > 2)
+	if (term->word > 3)
 		return -EINVAL;
 	n = parse_cpu_list(colon + 1, &bits);
 	if (n < 0)
@@ -159,7 +159,15 @@ const struct pmu_term *pmu_term(const struct pmu *pmu, const char *name)
 
 static __u64 *config_word(const struct pmu_term *term, struct perf_event_attr *attr)
 {
-	return term->word == 0 ? &attr->config : term->word == 1 ? &attr->config1 : &attr->config2;
+	switch (term->word) {
+	case 0: return &attr->config;
+	case 1: return &attr->config1;
+	case 2: return &attr->config2;
+#ifdef PERF_ATTR_SIZE_VER8
+	case 3: return &attr->config3;
+#endif
+	default: return NULL;
+	}
 }
 
 int pmu_set(const struct pmu_term *term, uint64_t value, struct perf_event_attr *attr)
@@ -167,6 +175,8 @@ int pmu_set(const struct pmu_term *term, uint64_t value, struct perf_event_attr 
 	int width = __builtin_popcountll(term->bits);
 	__u64 *word = config_word(term, attr);
 
+	if (!word)
+		return -EOPNOTSUPP;
 	if (width < 64 && value >> width)
 		return -ERANGE;
 	*word &= ~term->bits;
@@ -181,7 +191,8 @@ int pmu_set(const struct pmu_term *term, uint64_t value, struct perf_event_attr 
 
 uint64_t pmu_get(const struct pmu_term *term, const struct perf_event_attr *attr)
 {
-	uint64_t word = *config_word(term, (struct perf_event_attr *)attr), value = 0;
+	const __u64 *from = config_word(term, (struct perf_event_attr *)attr);
+	uint64_t word = from ? *from : 0, value = 0;
 
 	for (int bit = 63; bit >= 0; bit--)
 		if (term->bits >> bit & 1)
@@ -223,6 +234,7 @@ static int parse_one_term(const struct pmu *pmu, char *text, struct perf_event_a
 	char *equals = strchr(text, '='), *end;
 	const struct pmu_term *term;
 	uint64_t value = 1;
+	int err;
 
 	if (equals) {
 		*equals = 0;
@@ -231,15 +243,22 @@ static int parse_one_term(const struct pmu *pmu, char *text, struct perf_event_a
 		if (end == equals + 1 || *end || errno)
 			return invalid(error, "'%s' is no number, in term '%s'", equals + 1, text);
 	}
-	if (!strcmp(text, "config") || !strcmp(text, "config1") || !strcmp(text, "config2")) {
+	if (!strcmp(text, "config") || (!strncmp(text, "config", 6) && text[6] >= '1' &&
+					 text[6] <= '3' && !text[7])) {
 		const struct pmu_term raw = { .word = text[6] ? text[6] - '0' : 0, .bits = ~0ULL };
 
-		return pmu_set(&raw, value, attr);
+		if (pmu_set(&raw, value, attr))
+			return invalid(error, "this build knows no %s", text);
+		return 0;
 	}
 	term = pmu_term(pmu, text);
 	if (!term)
 		return unknown_term(pmu, text, error);
-	if (pmu_set(term, value, attr))
+	err = pmu_set(term, value, attr);
+	if (err == -EOPNOTSUPP)
+		return invalid(error, "term '%s': this was built with headers of a kernel before "
+			       "6.3, which has no config3", text);
+	if (err)
 		return invalid(error, "%llu is too large for term '%s', which has %d bits",
 			       (unsigned long long)value, text, __builtin_popcountll(term->bits));
 	return 0;

@@ -12,7 +12,7 @@
 
 struct pmu_term {
 	char name[40];
-	unsigned int word;	/* 0: config, 1: config1, 2: config2 */
+	unsigned int word;	/* 0: config, 1: config1, 2: config2, 3: config3 */
 	uint64_t bits;		/* of that word, low bit of the value first */
 };
 
@@ -25,7 +25,10 @@ struct pmu {
 /* Reads @sysfs/bus/event_source/devices/@name. Returns 0; -ENOENT: no such PMU; -EINVAL. */
 int pmu_read(struct pmu *pmu, const char *sysfs, const char *name);
 const struct pmu_term *pmu_term(const struct pmu *pmu, const char *name);
-/* Returns -ERANGE when @value does not fit the term. */
+/*
+ * Returns -ERANGE when @value does not fit the term, -EOPNOTSUPP when the system that this was built on
+ * knows no config3.
+ */
 int pmu_set(const struct pmu_term *term, uint64_t value, struct perf_event_attr *attr);
 uint64_t pmu_get(const struct pmu_term *term, const struct perf_event_attr *attr);
 /*

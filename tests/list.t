@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# `perf rvtrace list` on trees like those that the drivers make in /sys.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+n=0
+
+# file NAME TEXT
+file()
+{
+	mkdir -p "$dir/sys/$(dirname "$1")"
+	printf '%s\n' "$2" >"$dir/sys/$1"
+}
+
+# shows NAME LINE: list prints the line, white space aside
+shows()
+{
+	n=$((n + 1))
+	if tr -s ' ' <"$dir/list" | grep -qxF -- "$2"; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		sed 's/^/# /' "$dir/list"
+	fi
+}
+
+# status NAME EXPECTED
+status()
+{
+	n=$((n + 1))
+	build/host/perf-rvtrace list --sysfs "$dir/sys" >"$dir/list" 2>&1
+	if [ $? = "$2" ]; then echo "ok $n - $1"; else echo "not ok $n - $1"; fi
+}
+
+mkdir "$dir/sys"
+status "nothing there" 1
+shows "it says so" "perf-rvtrace list: $dir/sys has neither the event rvtrace nor riscv_ctr"
+
+pmu=bus/event_source/devices/rvtrace
+file $pmu/type 12
+file $pmu/cpumask 0-1
+file $pmu/format/timestamp config:16
+file $pmu/format/context config:15
+file $pmu/format/sink config2:0-31
+file $pmu/format/ecause config3:0-63
+file $pmu/format/implicit_return config:3
+file $pmu/caps/features 'context implicit_return_mode'
+file $pmu/caps/modes '3 6'
+file bus/rvtrace/devices/encoder-1/cpu 1
+file bus/rvtrace/devices/encoder-1/params $'protocol = ntrace\nmode = htm'
+status "an encoder" 0
+shows "cpus" " cpus 0-1"
+shows "what the hardware can do" " modes 3 6"
+shows "a term of one bit that the hardware has" " context 0-1"
+shows "one that it has not" " timestamp 0-1 this hardware: only 0"
+shows "one whose name begins like another's" " implicit_return 0-1 this hardware: only 0"
+shows "a term of 32 bits" " sink 0-4294967295"
+shows "a term of 64 bits" " ecause 0-18446744073709551615"
+shows "the component" "encoder-1"
+shows "lines of a file below each other" " mode = htm"
+
+rm -r "$dir/sys/bus/event_source/devices/rvtrace"
+file bus/event_source/devices/riscv_ctr/type 13
+file bus/event_source/devices/riscv_ctr/format/ras config:0
+status "Control Transfer Records without an encoder" 0
+shows "their event" "PMU riscv_ctr"
+echo "1..$n"
