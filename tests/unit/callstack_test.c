@@ -112,6 +112,60 @@ static void traps(void **state)
 	assert_int_equal(rvt_callstack_depth(stack), 0);
 }
 
+/*
+ * A timer interrupts f; the kernel returns into a signal handler instead of into f. The handler calls
+ * g, returns to the trampoline, and that asks the kernel to go on in f.
+ */
+static void signal_handler(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);	/* main calls f */
+	assert_int_equal(rvt_callstack_trap(stack, 0x204, 0x8000), 0);
+	call(stack, 0x8010, 0x8100);
+	assert_int_equal(rvt_callstack_trap_return(stack), 2);	/* to the handler at 0x600 */
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	call(stack, 0x610, 0x700);
+	assert_int_equal(rvt_callstack_return(stack, 0x614), 1);
+	/* the kernel, not a call, has set the handler's return address */
+	assert_int_equal(rvt_callstack_return(stack, 0xf000), 0);
+	assert_int_equal(rvt_callstack_trap(stack, 0xf004, 0x8000), 0);
+	call(stack, 0x8020, 0x8300);
+	assert_int_equal(rvt_callstack_trap_return(stack), 2);	/* to f, at 0x204 */
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);	/* f returns to main */
+	assert_int_equal(rvt_callstack_depth(stack), 0);
+}
+
+/*
+ * Where threads change, the trace tells it some instructions too late: the first returns of the thread
+ * that comes count for the one that goes. All threads change in one function, so that it evens out.
+ */
+static void late_switch(void **state)
+{
+	struct rvt_callstack *goes = *state, *comes = rvt_callstack_create(8);
+
+	assert_non_null(comes);
+	/* both went to sleep in schedule (0x9000), which calls switch_to (0x9100) */
+	call(comes, 0x300, 0x9000);
+	call(comes, 0x9010, 0x9100);
+	call(goes, 0x100, 0x9000);
+	call(goes, 0x9010, 0x9100);
+	/* switch_to returns in the one that comes, seen as one of the one that goes */
+	assert_int_equal(rvt_callstack_return(goes, 0x9014), 1);
+	/* told now: schedule returns to its caller, over the frame that is still there */
+	assert_int_equal(rvt_callstack_return(comes, 0x304), 2);
+	assert_int_equal(rvt_callstack_depth(comes), 0);
+	/* and back again */
+	call(comes, 0x310, 0x9000);
+	call(comes, 0x9010, 0x9100);
+	assert_int_equal(rvt_callstack_return(comes, 0x9014), 1);
+	assert_int_equal(rvt_callstack_return(goes, 0x104), 1);
+	assert_int_equal(rvt_callstack_depth(goes), 0);
+	assert_int_equal(rvt_callstack_depth(comes), 1);
+	rvt_callstack_destroy(comes);
+}
+
 static void depth_limit(void **state)
 {
 	struct rvt_callstack *stack = *state;
@@ -134,6 +188,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(exception, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_return, setup, teardown),
 		cmocka_unit_test_setup_teardown(traps, setup, teardown),
+		cmocka_unit_test_setup_teardown(signal_handler, setup, teardown),
+		cmocka_unit_test_setup_teardown(late_switch, setup, teardown),
 		cmocka_unit_test_setup_teardown(depth_limit, setup, teardown),
 	};
 
