@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* `perf rvtrace stat`: how much trace a recording has, how dense it is, and what was lost. */
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 struct cpu_counts {
 	bool used;
 	uint64_t insns, runs, traps, gaps, trace_bytes;
+	uint64_t lost;		/* AUX records after which trace is missing */
 	uint64_t first, last;	/* time, ns */
 };
 
@@ -43,8 +45,12 @@ static struct cpu_counts *get_cpu(struct counts *counts, int32_t cpu)
 
 static int count_aux(void *ctx, unsigned int buffer, const struct rvt_aux *aux)
 {
+	struct cpu_counts *cpu = get_cpu(ctx, aux->cpu);
+
 	(void)buffer;
-	get_cpu(ctx, aux->cpu)->trace_bytes += aux->size;
+	cpu->trace_bytes += aux->size;
+	cpu->lost += !!(aux->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL |
+				      PERF_AUX_FLAG_COLLISION));
 	return 0;
 }
 
@@ -84,9 +90,10 @@ static void print_line(const char *name, const struct cpu_counts *cpu)
 {
 	double seconds = (cpu->last - cpu->first) / 1e9;
 
-	printf("%-5s %14" PRIu64 " %14" PRIu64 " %10.3f %10" PRIu64 " %8" PRIu64, name,
-	       cpu->trace_bytes, cpu->insns, cpu->insns ? 8.0 * cpu->trace_bytes / cpu->insns : 0,
-	       cpu->traps, cpu->gaps);
+	printf("%-5s %14" PRIu64 " %14" PRIu64 " %10.3f %10" PRIu64 " %8" PRIu64
+	       " %8" PRIu64, name, cpu->trace_bytes, cpu->insns,
+	       cpu->insns ? 8.0 * cpu->trace_bytes / cpu->insns : 0, cpu->traps, cpu->gaps,
+	       cpu->lost);
 	if (seconds > 0)
 		printf(" %10.3f %10.2f", seconds, cpu->trace_bytes / seconds / 1e6);
 	putchar('\n');
@@ -97,8 +104,8 @@ static void print_counts(const struct counts *counts)
 	struct cpu_counts sum = { 0 };
 	struct rvt_session_stats stats;
 
-	printf("cpu      trace bytes   instructions  bits/insn      traps     gaps    seconds     "
-	       "  MB/s\n");
+	printf("cpu      trace bytes   instructions  bits/insn      traps     gaps     lost    "
+	       "seconds       MB/s\n");
 	for (int i = 0; i < MAX_CPUS; i++) {
 		const struct cpu_counts *cpu = &counts->cpus[i];
 		char name[16];
@@ -111,6 +118,11 @@ static void print_counts(const struct counts *counts)
 		sum.insns += cpu->insns;
 		sum.traps += cpu->traps;
 		sum.gaps += cpu->gaps;
+		sum.lost += cpu->lost;
+		if (cpu->first && (!sum.first || cpu->first < sum.first))
+			sum.first = cpu->first;
+		if (cpu->last > sum.last)
+			sum.last = cpu->last;
 	}
 	print_line("all", &sum);
 	rvt_session_stats(view_session(counts->view), &stats);
@@ -122,6 +134,9 @@ static void print_counts(const struct counts *counts)
 		printf("lost: %" PRIu64 " AUX records truncated, %" PRIu64 " partial, %" PRIu64
 		       " collisions; %" PRIu64 " gaps reported in the trace\n", stats.truncated,
 		       stats.partial, stats.collisions, stats.stream.lost_reports);
+	if (stats.truncated)
+		printf("a larger second number of record's -m, like -m ,64M, or :u helps against "
+		       "truncated records\n");
 	if (stats.stream.errors || stats.stream.skipped_bytes)
 		printf("damage: %" PRIu64 " errors, %" PRIu64 " bytes skipped\n",
 		       stats.stream.errors,
