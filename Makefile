@@ -75,7 +75,13 @@ help:
 
 # $(1): variant; $(2): compiler
 define variant
-$(B)/$(1)/%.o: %.c
+# Rewritten when the flags change, say because an optional library has been installed.
+$(B)/$(1)/flags: FORCE
+	@mkdir -p $$(@D)
+	@echo '$(2) $$(CFLAGS_COMMON) $$(CFLAGS_$(1)) $$(CFLAGS)' | cmp -s - $$@ || \
+		echo '$(2) $$(CFLAGS_COMMON) $$(CFLAGS_$(1)) $$(CFLAGS)' >$$@
+
+$(B)/$(1)/%.o: %.c $(B)/$(1)/flags
 	@mkdir -p $$(@D)
 	$(2) $$(CFLAGS_COMMON) $$(CFLAGS_$(1)) $$(CFLAGS) -c -o $$@ $$<
 
@@ -107,6 +113,8 @@ tools: $(patsubst tests/tools/%.c,$(B)/host/%,$(TOOL_SRC))
 unit-programs: $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
 .PHONY: tools unit-programs
 .SECONDARY:
+FORCE:
+.PHONY: FORCE
 
 clean:
 	rm -rf $(B)
