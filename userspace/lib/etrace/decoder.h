@@ -4,6 +4,7 @@
  *	decoder.c		one packet: what it means
  *	decoder_trap.c		trap packets
  *	decoder_follow.c	from one reported instruction to the next
+ *	decoder_steps.c		packets that came before, by their bytes
  *	decoder_tables.c	branch predictor, jump target cache, trap vectors, look-ahead
  *	demux.c			streams: framing, sources
  *
@@ -69,6 +70,7 @@ struct rvt_etrace_decoder {
 	bool context_valid;
 	uint8_t privilege;	/* as in packets */
 	struct rvt_context context;
+	bool depth_matters;	/* how full the return stack is has decided something */
 	uint64_t time, reported_time;
 	bool time_valid;
 
@@ -159,6 +161,18 @@ int rvt_etrace_look_again(struct rvt_etrace_decoder *dec, struct rvt_etrace_fail
  * was an uninferable jump. Returns 0 or a negative error.
  */
 int rvt_etrace_finish_pending(struct rvt_etrace_decoder *dec, uint64_t *pc, bool *known);
+
+/* ---- decoder_steps.c ---- */
+
+struct rvt_etrace_frames;
+
+/* @msg, whose frame is @bytes, is about to be decoded. */
+void rvt_etrace_step_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
+			   const struct rvt_etrace_msg *msg);
+/* It has been. True if what follows may be replayed. */
+bool rvt_etrace_step_end(struct rvt_etrace_decoder *dec);
+/* Decodes as many frames as are known. Returns 0 or an error. */
+int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *frames);
 
 /* ---- decoder_tables.c ---- */
 

@@ -152,10 +152,13 @@ static int take_jump(struct rvt_etrace_decoder *dec, uint64_t target, bool mispr
  * 2.0: an address that follows a return which was followed implicitly is reported without irreport
  * only if the return stack is empty then.
  */
-static bool is_inner_return(const struct rvt_etrace_decoder *dec, const struct goal *goal)
+static bool is_inner_return(struct rvt_etrace_decoder *dec, const struct goal *goal)
 {
-	return !dec->draft && !dec->codec.iret_ext && !goal->sync && !goal->notify &&
-	       dec->return_depth && came_by_return(dec) && rvt_flow_return_depth(dec->flow);
+	if (dec->draft || dec->codec.iret_ext || goal->sync || goal->notify ||
+	    !dec->return_depth || !came_by_return(dec))
+		return false;
+	dec->depth_matters = true;
+	return rvt_flow_return_depth(dec->flow);
 }
 
 static int follow_plain(struct rvt_etrace_decoder *dec, const struct path *path,

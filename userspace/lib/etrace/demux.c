@@ -15,6 +15,7 @@ struct etrace_stream {
 	struct rvt_etrace_frames frames;
 	unsigned int n_sources;
 	struct rvt_etrace_decoder **sources;	/* by srcID; NULL: not seen */
+	struct rvt_etrace_decoder *recent;	/* whose packets may be replayed; or NULL */
 };
 
 static unsigned int frame_src(const struct etrace_stream *s, const uint8_t *bytes)
@@ -114,6 +115,7 @@ static int on_frame(struct etrace_stream *s)
 	const char *what;
 	int ret = find_source(s, frame_src(s, s->frames.bytes), &dec);
 
+	s->recent = NULL;
 	if (ret)
 		return ret;
 	what = rvt_etrace_parse(&dec->codec, s->frames.bytes, s->frames.len_bytes, &msg);
@@ -125,8 +127,13 @@ static int on_frame(struct etrace_stream *s)
 		return 0;
 	}
 	msg.offset = s->frames.offset;
-	if (dec->flow)
-		return rvt_etrace_decoder_packet(dec, &msg);
+	if (dec->flow) {
+		rvt_etrace_step_begin(dec, s->frames.bytes, &msg);
+		ret = rvt_etrace_decoder_packet(dec, &msg);
+		if (rvt_etrace_step_end(dec))
+			s->recent = dec;
+		return ret;
+	}
 	/* What packets look like must be known even of a source that is skipped. */
 	if (msg.kind == RVT_ETRACE_SYNC_SUPPORT)
 		rvt_etrace_codec_support(&dec->codec, &msg);
@@ -162,6 +169,7 @@ static int on_damage(struct etrace_stream *s)
 	bool told = false;
 	int ret;
 
+	s->recent = NULL;
 	s->base.stats.errors++;
 	ret = lose_all(s, damage->offset, RVT_REASON_BAD_PACKET, damage->what, &told);
 	if (ret || told || !s->ops.event)
@@ -174,6 +182,10 @@ static int drain(struct etrace_stream *s)
 	int ret = 0;
 
 	while (!ret) {
+		if (s->recent)
+			ret = rvt_etrace_replay(s->recent, &s->frames);
+		if (ret)
+			break;
 		switch (rvt_etrace_frames_next(&s->frames)) {
 		case RVT_ETRACE_READ_FRAME:
 			ret = on_frame(s);
