@@ -399,6 +399,58 @@ static void truncated_record(void **state)
 		assert_int_equal(f->cpus[0].found.at[i].pc, expected->at[i].pc);
 }
 
+/*
+ * A buffer in which old trace gave way to new: three records, each of which says where it ends, and what the buffer held
+ * in the end, which begins amid the second. That is decoded from its next synchronisation on, to the end.
+ */
+static void overwritten(void **state)
+{
+	struct fixture *f = *state;
+	struct cpu *cpu = &f->cpus[0];
+	struct rvt_session_stats stats;
+	uint8_t held[1 << 16];
+	size_t ends[3], expected[3], keep;
+	static const uint8_t zeros[8];
+
+	begin(f, true, true);
+	put_mmap(f, 10, 0, f->programs[0]);
+	for (int i = 0; i < 3; i++) {
+		struct {
+			struct perf_event_header header;
+			uint64_t offset, size, flags;
+		} aux = { { PERF_RECORD_AUX, 0, 0 }, 0, 0, PERF_AUX_FLAG_OVERWRITE };
+		struct trailer trailer = { 10, 10, 0, 0, 0, TRACE_ID };
+		size_t before = cpu->len;
+
+		run(f, 0, 10, 0);
+		expected[i] = cpu->expected.n;
+		ends[i] = cpu->len;
+		aux.offset = cpu->len;
+		aux.size = cpu->len - before;
+		trailer.time = f->ticks * TICK_NS;
+		put(f, &aux.header, sizeof(aux), NULL, &trailer);
+	}
+	keep = ends[2] - ends[1] + (ends[1] - ends[0]) * 3 / 4;
+	assert_in_range(keep, 1, sizeof(held));
+	memcpy(held, cpu->bytes + ends[2] - keep, keep);
+
+	struct rvt_record_auxtrace chunk = {
+		.header = { RVT_RECORD_AUXTRACE, 0, sizeof(chunk) }, .size = (keep + 7) & ~7ul,
+		.offset = ends[2] - keep, .idx = 0, .tid = -1, .cpu = 0 };
+
+	assert_int_equal(rvt_perfdata_write(f->writer, &chunk, sizeof(chunk)), 0);
+	assert_int_equal(rvt_perfdata_write(f->writer, held, keep), 0);
+	assert_int_equal(rvt_perfdata_write(f->writer, zeros, chunk.size - keep), 0);
+	read_back(f, true, &stats);
+	assert_int_equal(stats.missing_bytes, 0);
+	/* More than the third run, less than the second and third; and exactly the last that ran */
+	assert_true(cpu->found.n > expected[2] - expected[1]);
+	assert_true(cpu->found.n < expected[2] - expected[0]);
+	for (size_t i = 1; i <= cpu->found.n; i++)
+		assert_int_equal(cpu->found.at[cpu->found.n - i].pc,
+				 cpu->expected.at[cpu->expected.n - i].pc);
+}
+
 /* Code that is missing is one gap for as long as it takes. */
 static void missing_code(void **state)
 {
@@ -619,6 +671,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(switches_instead_of_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_timestamps, setup, teardown),
 		cmocka_unit_test_setup_teardown(truncated_record, setup, teardown),
+		cmocka_unit_test_setup_teardown(overwritten, setup, teardown),
 		cmocka_unit_test_setup_teardown(missing_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(upstream_without_parameters, setup, teardown),
 		cmocka_unit_test_setup_teardown(upstream_with_parameters, setup, teardown),

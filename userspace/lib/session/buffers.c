@@ -102,7 +102,9 @@ static int compare_records(const void *a, const void *b)
 {
 	const struct rvt_aux *x = a, *y = b;
 
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	if (x->offset == y->offset)
+		return x->size < y->size ? -1 : x->size > y->size;
+	return x->offset < y->offset ? -1 : 1;
 }
 
 static int compare_chunks(const void *a, const void *b)
@@ -112,11 +114,72 @@ static int compare_chunks(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
+/* The first byte of [@offset, @end) that is in a chunk, or @end. */
+static uint64_t first_byte(const struct buffer *buffer, uint64_t offset, uint64_t end)
+{
+	for (size_t i = 0; i < buffer->n_chunks; i++) {
+		const struct chunk *chunk = &buffer->chunks[i];
+
+		if (offset < chunk->offset + chunk->len)
+			return chunk->offset <= offset ? offset :
+			       chunk->offset < end ? chunk->offset : end;
+	}
+	return end;
+}
+
+/*
+ * A buffer in which old trace gave way to new: its records say where they end and how much was
+ * written, and of most nothing is left. What is left of one begins amid a message: an empty record
+ * before it says so.
+ */
+static int clip_overwritten(struct buffer *buffer)
+{
+	struct rvt_aux *clipped = calloc(2 * buffer->n_records + 1, sizeof(*clipped));
+	size_t n = 0;
+
+	if (!clipped)
+		return -ENOMEM;
+	for (size_t i = 0; i < buffer->n_records; i++) {
+		struct rvt_aux aux = buffer->records[i];
+		uint64_t end = aux.offset, begin;
+
+		if (!(aux.flags & PERF_AUX_FLAG_OVERWRITE)) {
+			clipped[n++] = aux;
+			continue;
+		}
+		aux.offset -= aux.size < end ? aux.size : end;
+		begin = first_byte(buffer, aux.offset, end);
+		if (begin == end)
+			continue;
+		if (begin != aux.offset) {
+			clipped[n] = aux;
+			clipped[n].offset = begin;
+			clipped[n].size = 0;
+			clipped[n++].flags |= PERF_AUX_FLAG_PARTIAL;
+		}
+		aux.offset = begin;
+		aux.size = end - begin;
+		clipped[n++] = aux;
+	}
+	free(buffer->records);
+	buffer->records = clipped;
+	buffer->n_records = n;
+	return 0;
+}
+
 /* Without any AUX record (they were lost, or another recorder left them out) a chunk is one. */
 static int sort_buffer(struct buffer *buffer)
 {
 	if (buffer->n_chunks)
 		qsort(buffer->chunks, buffer->n_chunks, sizeof(*buffer->chunks), compare_chunks);
+	for (size_t i = 0; i < buffer->n_records; i++)
+		if (buffer->records[i].flags & PERF_AUX_FLAG_OVERWRITE) {
+			int err = clip_overwritten(buffer);
+
+			if (err)
+				return err;
+			break;
+		}
 	if (buffer->n_records) {
 		qsort(buffer->records, buffer->n_records, sizeof(*buffer->records),
 		      compare_records);
