@@ -194,8 +194,6 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 		return 0;
 	settle(dec, last);
 	dec->stats->messages += n;
-	frames->since_bad = RVT_ETRACE_ALIGN_FRAMES - frames->since_bad > n ?
-			    frames->since_bad + n : RVT_ETRACE_ALIGN_FRAMES;
 	frames->pos_offset += p - frames->pos;
 	frames->pos = p;
 	return ret ? ret : dec->flow->result < 0 ? dec->flow->result :
