@@ -217,7 +217,8 @@ int list_threads(pid_t pid, pid_t **tids)
 	return n;
 }
 
-static int put_process(struct recorder *rec, pid_t pid)
+/* Names and numbers of its threads; @maps: and what it has mapped. */
+static int put_process(struct recorder *rec, pid_t pid, bool maps_too)
 {
 	char *maps, *rest, *line, *comm;
 	pid_t *tids;
@@ -228,7 +229,7 @@ static int put_process(struct recorder *rec, pid_t pid)
 		return 0;	/* it has ended */
 	err = put_comm(rec, pid, pid, comm);
 	free(comm);
-	maps = read_text("/proc/%d/maps", pid);
+	maps = maps_too ? read_text("/proc/%d/maps", pid) : NULL;
 	rest = maps;
 	while (!err && (line = strsep(&rest, "\n")))
 		err = put_map_line(rec, pid, line);
@@ -258,39 +259,55 @@ static pid_t thread_group(pid_t tid)
 	return pid;
 }
 
-int record_synthesize_tasks(struct recorder *rec)
+static int put_all(struct recorder *rec, bool maps_too)
 {
 	struct dirent *entry;
 	int err = 0;
-	DIR *dir;
+	DIR *dir = opendir("/proc");
 
-	/* It begins with an exec: the kernel reports everything but who it was until then. */
-	if (rec->target == TARGET_COMMAND)
-		return rec->n_tids ? put_comm(rec, rec->tids[0], rec->tids[0], RECORD_CHILD_NAME) : 0;
-	if (rec->target == TARGET_TASKS) {
-		for (size_t i = 0; i < rec->n_tids && !err; i++) {
-			pid_t pid = thread_group(rec->tids[i]);
-			bool seen = false;
-
-			for (size_t j = 0; j < i && !seen; j++)
-				seen = thread_group(rec->tids[j]) == pid;
-			if (!seen)
-				err = put_process(rec, pid);
-		}
-		return err;
-	}
-	err = put_comm(rec, 0, 0, "swapper");
-	if (!err)
-		err = record_snapshot(rec);
-	if (err != -ENOTSUP)
-		return err;
-	err = 0;
-	dir = opendir("/proc");
 	if (!dir)
 		return -errno;
 	while (!err && (entry = readdir(dir)))
 		if (isdigit((unsigned char)entry->d_name[0]))
-			err = put_process(rec, atoi(entry->d_name));
+			err = put_process(rec, atoi(entry->d_name), maps_too);
 	closedir(dir);
 	return err;
+}
+
+static int put_targets(struct recorder *rec)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < rec->n_tids && !err; i++) {
+		pid_t pid = thread_group(rec->tids[i]);
+		bool seen = false;
+
+		for (size_t j = 0; j < i && !seen; j++)
+			seen = thread_group(rec->tids[j]) == pid;
+		if (!seen)
+			err = put_process(rec, pid, true);
+	}
+	return err;
+}
+
+int record_synthesize_tasks(struct recorder *rec)
+{
+	int err = 0;
+
+	if (rec->target == TARGET_TASKS)
+		return put_targets(rec);
+	if (rec->target == TARGET_SYSTEM || !rec->trace_attr.exclude_kernel)
+		err = put_comm(rec, 0, 0, "swapper");
+	if (!err && rec->target == TARGET_SYSTEM) {
+		err = record_snapshot(rec);
+		return err == -ENOTSUP ? put_all(rec, true) : err;
+	}
+	/*
+	 * A command begins with an exec: the kernel reports everything of it but who it was until then.
+	 * Others run in the kernel for the moment in which the trace changes from thread to thread.
+	 */
+	if (!err && !rec->trace_attr.exclude_kernel)
+		err = put_all(rec, false);
+	return !err && rec->n_tids ? put_comm(rec, rec->tids[0], rec->tids[0], RECORD_CHILD_NAME) :
+		err;
 }
