@@ -201,6 +201,18 @@ static unsigned int riscv_ctr_trim(struct riscv_ctr_frame *frame,
 	return kept;
 }
 
+/*
+ * Recording goes on after the hart has executed something that it records while it did not: what
+ * comes now does not follow what is there, and both must not stand in one sample. RAS emulation
+ * may go on: all that was called meanwhile has returned.
+ */
+static void riscv_ctr_part(const struct riscv_ctr_session *session, bool frozen)
+{
+	if ((frozen && session->control & RISCV_CTR_CTL_BPFRZ) ||
+	    (session->control & RISCV_CTR_CTL_S && !(session->control & RISCV_CTR_CTL_RASEMU)))
+		riscv_ctr->clear();
+}
+
 /* ------------------------------------------------------------------ output */
 
 static void riscv_ctr_copy_out(const struct riscv_ctr_aux *aux, unsigned long head, const void *from,
@@ -286,6 +298,8 @@ void riscv_ctr_overflow(struct perf_event *trigger, struct perf_sample_data *dat
 	frame->head.bytes = sizeof(frame->head) + nr * sizeof(frame->entries[0]);
 	riscv_ctr_output(event, frame);
 thaw:
+	if (event)
+		riscv_ctr_part(riscv_ctr_session_of(event), frozen);
 	riscv_ctr_thaw();
 }
 
@@ -301,6 +315,7 @@ static void riscv_ctr_event_start(struct perf_event *event, int flags)
 	event->hw.state = 0;
 	if (hart->event == event) {
 		/* perf stops and starts events at the tick: the records are still the task's. */
+		riscv_ctr_part(session, false);
 		riscv_ctr->resume(session->written);
 		return;
 	}

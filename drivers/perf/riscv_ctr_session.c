@@ -48,6 +48,9 @@ static int riscv_ctr_trigger_attr(const struct perf_event_attr *attr,
 		/* A tracepoint or a task's clock has no fixed place in a hart's flow. */
 		if (type == PERF_TYPE_TRACEPOINT || type == PERF_TYPE_BREAKPOINT)
 			return -EINVAL;
+		/* The kernel may open any counter: what the caller may is not asked anywhere else. */
+		if (!perfmon_capable())
+			return -EACCES;
 		trigger->type = type;
 		trigger->config = attr->config2;
 		break;
@@ -62,7 +65,8 @@ static int riscv_ctr_trigger_attr(const struct perf_event_attr *attr,
 	trigger->exclude_hv = attr->exclude_hv;
 	trigger->exclude_idle = attr->exclude_idle;
 	trigger->exclude_guest = 1;
-	trigger->pinned = 1;
+	/* Others' counters have to give way to a pinned one. */
+	trigger->pinned = perfmon_capable();
 	return 0;
 }
 

@@ -2,12 +2,14 @@
 /*
  * rvt-ctr-check - are the records of each sample what the specification makes of what was executed?
  *
- * usage: rvt-ctr-check [--draft] [--min SAMPLES] LOG-DIRECTORY RECORDING
+ * usage: rvt-ctr-check [--draft] [--no-types] [--harts FILE] [--min SAMPLES] LOG-DIRECTORY RECORDING
  *
  * Reads what the model saw each hart execute (tools/model/ctr/log.h), classifies every instruction with the
  * library, keeps records by the specification on its own, and compares each sample with them: the records at
  * the moment of the interrupt that the sample was taken by, in order, by type, source and target; its ip with
- * that interrupt's epc. Prints how many entries of each type there were.
+ * that interrupt's epc; with the draft also whether it was mispredicted (tools/model/ctr/draft.c says when).
+ * --no-types: the hart records none. --harts: line N names the hart of cpu N, 0 first; firmware starts Linux on
+ * any. Prints how many entries of each type there were.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -33,7 +35,7 @@ enum {
 struct record {
 	uint64_t source, target;
 	uint8_t type;
-	bool valid;
+	bool valid, mispredicted;
 };
 
 struct sim {
@@ -53,7 +55,8 @@ struct sample {
 	struct rvt_ctr_entry *entries;
 };
 
-static bool draft;
+static bool draft, no_types;
+static unsigned int hart_of_cpu[HARTS];
 static struct {
 	struct sample *list;
 	size_t n, next;
@@ -75,7 +78,7 @@ static bool enabled(const struct sim *sim, uint8_t prv)
 
 static void push(struct sim *sim, uint8_t type, uint64_t source, uint64_t target)
 {
-	sim->array[sim->index] = (struct record){ source, target, type, true };
+	sim->array[sim->index] = (struct record){ source, target, type, true, false };
 	sim->index = (sim->index + 1) % sim->depth;
 	sim->own++;
 }
@@ -114,7 +117,7 @@ static bool inhibited(const struct sim *sim, uint8_t type)
 	}
 }
 
-static uint8_t type_of(const struct ctr_log *log)
+static uint8_t type_of(const struct ctr_log *log, bool *mispredicted)
 {
 	static const uint8_t types[RVT_INSN_CLASSES] = {
 		[RVT_INSN_BRANCH] = RVT_CTR_TAKEN, [RVT_INSN_CALL] = RVT_CTR_CALL,
@@ -128,20 +131,27 @@ static uint8_t type_of(const struct ctr_log *log)
 	if (rvt_insn_decode((const uint8_t *)&log->insn, sizeof(log->insn), 0, &insn))
 		return RVT_CTR_UNKNOWN;
 	if (insn.iclass == RVT_INSN_BRANCH && log->next == log->pc + insn.len_bytes &&
-	    insn.offset != insn.len_bytes)
+	    insn.offset != insn.len_bytes) {
+		*mispredicted = insn.offset < 0;
 		return RVT_CTR_NOT_TAKEN;
+	}
+	*mispredicted = insn.iclass == RVT_INSN_BRANCH && insn.offset > 0;
 	return types[insn.iclass];
 }
 
 static void transfer(struct sim *sim, const struct ctr_log *log)
 {
-	uint8_t type = type_of(log);
+	bool mispredicted = false;
+	uint8_t type = type_of(log, &mispredicted);
+	unsigned int index = sim->index;
 
 	if (!type || sim->frozen || !enabled(sim, log->prv))
 		return;
 	if (!bit(sim, RASEMU)) {
-		if (!inhibited(sim, type))
+		if (!inhibited(sim, type)) {
 			push(sim, type, log->pc, enabled(sim, log->to_prv) ? log->next : 0);
+			sim->array[index].mispredicted = draft && mispredicted;
+		}
 		return;
 	}
 	if (type == RVT_CTR_RETURN || type == RVT_CTR_SWAP)
@@ -250,7 +260,8 @@ static bool same_entries(const struct sample *sample, const struct record *list,
 	for (unsigned int i = 0; i < sample->head.n; i++) {
 		const struct rvt_ctr_entry *entry = &sample->entries[i];
 
-		if (i >= n || entry->type != list[i].type || entry->source != list[i].source ||
+		if (i >= n || entry->type != (no_types ? 0 : list[i].type) ||
+		    entry->mispredicted != list[i].mispredicted || entry->source != list[i].source ||
 		    entry->target != list[i].target)
 			return false;
 	}
@@ -318,11 +329,11 @@ static void show(const struct sim *sim, const struct sample *sample, const char 
 }
 
 /* The handler begins to read: that is the next sample, or one that was not handed over. */
-static void look(struct sim *sim, unsigned int hart, const char **why)
+static void look(struct sim *sim, unsigned int cpu, const char **why)
 {
-	struct sample *sample = &samples[hart].list[samples[hart].next];
+	struct sample *sample = &samples[cpu].list[samples[cpu].next];
 
-	if (samples[hart].next == samples[hart].n)
+	if (samples[cpu].next == samples[cpu].n)
 		return;
 	*why = compare(sim, sample);
 	if (*why) {
@@ -330,27 +341,27 @@ static void look(struct sim *sim, unsigned int hart, const char **why)
 			show(sim, sample, *why);
 		return;
 	}
-	samples[hart].next++;
+	samples[cpu].next++;
 	matched++;
 	full += sample->head.n == sample->head.limit;
 	for (unsigned int i = 0; i < sample->head.n; i++)
 		type_counts[sample->entries[i].type]++;
 }
 
-static int check_hart(const char *dir, unsigned int hart)
+static int check_hart(const char *dir, unsigned int cpu)
 {
 	static struct ctr_log buffer[4096];
 	struct sim *sim = calloc(1, sizeof(*sim));
-	const char *why = "it was never read on this hart";
+	const char *why = "it was never read on this cpu";
 	char path[4096];
 	size_t n;
 	FILE *in;
 
-	snprintf(path, sizeof(path), "%s/ctr.%u", dir, hart);
+	snprintf(path, sizeof(path), "%s/ctr.%u", dir, hart_of_cpu[cpu]);
 	in = fopen(path, "r");
 	if (!in || !sim) {
 		free(sim);
-		return samples[hart].n ? fprintf(stderr, "%s: %s\n", path, strerror(errno)), -ENOENT : 0;
+		return samples[cpu].n ? fprintf(stderr, "%s: %s\n", path, strerror(errno)), -ENOENT : 0;
 	}
 	sim->depth = 16;
 	while ((n = fread(buffer, sizeof(*buffer), sizeof(buffer) / sizeof(*buffer), in))) {
@@ -366,15 +377,15 @@ static int check_hart(const char *dir, unsigned int hart)
 			else if (log->insn >> 20 != 0x150)
 				write_csr(sim, log);
 			else if (log->next == 0x200 && sim->frozen)
-				look(sim, hart, &why);
+				look(sim, cpu, &why);
 		}
 	}
 	fclose(in);
 	free(sim);
-	if (samples[hart].next < samples[hart].n)
-		printf("hart %u: sample %zu of %zu and those after it match nothing: %s\n", hart,
-		       samples[hart].next + 1, samples[hart].n, why);
-	return samples[hart].next < samples[hart].n ? -EBADMSG : 0;
+	if (samples[cpu].next < samples[cpu].n)
+		printf("cpu %u: sample %zu of %zu and those after it match nothing: %s\n", cpu,
+		       samples[cpu].next + 1, samples[cpu].n, why);
+	return samples[cpu].next < samples[cpu].n ? -EBADMSG : 0;
 }
 
 /* ---- the recording ---- */
@@ -416,16 +427,38 @@ static int read_recording(const char *path)
 	return err;
 }
 
+static int read_harts(const char *path)
+{
+	FILE *in = fopen(path, "r");
+	unsigned int cpu = 0;
+
+	if (!in)
+		return fprintf(stderr, "%s: %s\n", path, strerror(errno)), -ENOENT;
+	while (cpu < HARTS && fscanf(in, "%u", &hart_of_cpu[cpu]) == 1)
+		cpu++;
+	fclose(in);
+	return cpu ? 0 : -EINVAL;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{ "draft", no_argument, NULL, 'd' }, { "min", required_argument, NULL, 'm' }, { 0 } };
+		{ "draft", no_argument, NULL, 'd' }, { "no-types", no_argument, NULL, 't' },
+		{ "harts", required_argument, NULL, 'h' }, { "min", required_argument, NULL, 'm' }, { 0 } };
 	uint64_t min = 1;
 	int c, err = 0;
 
+	for (unsigned int cpu = 0; cpu < HARTS; cpu++)
+		hart_of_cpu[cpu] = cpu;
 	while ((c = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
 		if (c == 'd')
 			draft = true;
+		else if (c == 't')
+			no_types = true;
+		else if (c == 'h' && read_harts(optarg))
+			return 2;
+		else if (c == 'h')
+			continue;
 		else if (c == 'm')
 			min = strtoull(optarg, NULL, 10);
 		else
@@ -433,8 +466,8 @@ int main(int argc, char **argv)
 	}
 	if (argc - optind != 2 || read_recording(argv[optind + 1]))
 		return 2;
-	for (unsigned int hart = 0; hart < HARTS; hart++)
-		if (check_hart(argv[optind], hart))
+	for (unsigned int cpu = 0; cpu < HARTS; cpu++)
+		if (check_hart(argv[optind], cpu))
 			err = 1;
 	printf("samples %" PRIu64 " full %" PRIu64 "\n", matched, full);
 	for (unsigned int type = 0; type < RVT_CTR_TYPES; type++)

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "../../tools/model/ctr/draft.c"
 
-struct ctr_args args = { .max_depth = 256, .options = 0xff7e00001e06ull };
+struct ctr_args args = { .max_depth = 256, .options = 0xff7e00001e06ull, .types = true };
 struct hart harts[CTR_MAX_HARTS];
 static uint64_t x[32];
 
@@ -224,6 +224,43 @@ static void test_cycles(void **state)
 	assert_int_equal(entry(0, CSR_SIREG3), 11);
 }
 
+/* 3.2: MISP. The model's predictor expects branches back to be taken, and no others. */
+static void test_mispredicted(void **state)
+{
+	static const struct {
+		enum rvt_itype type;
+		int64_t offset;
+		bool mispredicted;
+	} table[] = {
+		{ RVT_ITYPE_BRANCH_TAKEN, 64, true }, { RVT_ITYPE_BRANCH_TAKEN, -64, false },
+		{ RVT_ITYPE_BRANCH_NOT_TAKEN, 64, false }, { RVT_ITYPE_BRANCH_NOT_TAKEN, -64, true },
+		{ RVT_ITYPE_CALL, 64, false }, { RVT_ITYPE_RETURN, 0, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct insn_class c = { .itype = table[i].type, .halfwords = 2,
+					      .offset = table[i].offset };
+
+		begin(U | BIT(36));
+		draft_transfer(&harts[0], &c, 0x1000, 0x2000, 0, 0);
+		assert_int_equal(entry(0, CSR_SIREG2), 0x2000 | table[i].mispredicted);
+	}
+}
+
+/* 3.3: TYPE may be missing. */
+static void test_no_types(void **state)
+{
+	(void)state;
+	args.types = false;
+	begin(U);
+	jump(RVT_ITYPE_CALL, 0x100, 0x200);
+	assert_entry(0, 0, 0x100, 0x200);
+	swap_csr(CSR_SIREG3, 0xffffffffull);
+	assert_int_equal(read_reg(CSR_SIREG3) & 0x7fff, 0);
+	args.types = true;
+}
+
 /* 5.5 */
 static void test_freeze(void **state)
 {
@@ -251,6 +288,8 @@ int main(void)
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_ras),
 		cmocka_unit_test(test_cycles),
+		cmocka_unit_test(test_mispredicted),
+		cmocka_unit_test(test_no_types),
 		cmocka_unit_test(test_freeze),
 	};
 

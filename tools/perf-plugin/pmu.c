@@ -264,11 +264,16 @@ static int parse_one_term(const struct pmu *pmu, char *text, struct perf_event_a
 	return 0;
 }
 
+/* *@modified: privilege modes were chosen. G and H choose guests and host, as for stock perf. */
 static int parse_modifiers(const char *text, struct perf_event_attr *attr, bool *modified,
 			   char **error)
 {
-	*modified = *text;
-	if (*text)
+	const char *guest = strchr(text, 'G'), *host = strchr(text, 'H');
+
+	attr->exclude_host = guest && !host;
+	attr->exclude_guest = host && !guest;
+	*modified = strpbrk(text, "ukh");
+	if (*modified)
 		attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = 1;
 	for (; *text; text++) {
 		if (*text == 'u')
@@ -277,9 +282,9 @@ static int parse_modifiers(const char *text, struct perf_event_attr *attr, bool 
 			attr->exclude_kernel = 0;
 		else if (*text == 'h')
 			attr->exclude_hv = 0;
-		else
+		else if (*text != 'G' && *text != 'H')
 			return invalid(error, "unknown modifier '%c'; valid: u (user), k (kernel), "
-				       "h (firmware)", *text);
+				       "h (firmware), G (guests), H (host)", *text);
 	}
 	return 0;
 }

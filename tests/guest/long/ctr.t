@@ -1,63 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # Control Transfer Records: the entries of each sample are those that the specification makes of what was
-# executed before the interrupt that the sample was taken by.
+# executed before the interrupt that the sample was taken by. The same tests for both layouts.
 . "$(dirname "$0")/../lib.sh"
-
-# ctr_guest NAME KERNEL MODEL-ARGS LAB-OPTIONS SCRIPT: as guest(), with riscv_ctr.ko and the model of CTR.
-ctr_guest()
-{
-	local name=$1 kernel=$2 model=$3 options=$4 script=$5
-
-	dir=$TOP/build/guest/$test_name-$name
-	rm -rf "$dir"
-	mkdir -p "$dir/share" "$dir/log"
-	cp "$TOP/build/riscv64/perf-rvtrace" "$TOP/build/driver/$kernel/riscv_ctr.ko" \
-		"$guest_bin/transfers" "$dir/share/"
-	cat >"$dir/share/run" <<-END
-		cd /mnt/share || exit 1
-		export PATH=/mnt/share:\$PATH
-		insmod riscv_ctr.ko || exit 1
-		# rec NAME EVENT [options of record]
-		rec()
-		{
-			local name=\$1 event=\$2
-			shift 2
-			perf-rvtrace record -q -o \$name.data -e \$event "\$@" -- transfers 3000 > \$name.out 2>&1 || {
-				echo "recording \$name failed"; cat \$name.out; exit 2; }
-		}
-		$script
-		rmmod riscv_ctr || exit 3
-	END
-	# shellcheck disable=SC2086
-	"$LAB" run --kernel "$kernel" --smp 2 $options --share "$dir/share" --timeout "${GUEST_TIMEOUT:-600}" \
-		--plugin "$TOP/build/model/rvtrace-ctr.so,log=$dir/log${model:+,$model}" -- \
-		sh /mnt/share/run >"$dir/output" 2>&1
-}
-
-# equals NAME MIN [rvt-ctr-check options]: the samples of the recording are right; their types are in $dir/NAME.types
-equals()
-{
-	local name=$1 min=$2
-	shift 2
-	"$HOST/rvt-ctr-check" "$@" --min "$min" "$dir/log" "$dir/share/$name.data" | tee "$dir/$name.types"
-	return "${PIPESTATUS[0]}"
-}
-
-# has NAME TYPE...: such entries there are; has_not: there are none.
-has()
-{
-	local name=$1 type
-	shift
-	for type; do grep -q "^type $type " "$dir/$name.types" || { echo "no $type"; return 1; }; done
-}
-
-has_not()
-{
-	local name=$1 type
-	shift
-	for type; do ! grep "^type $type " "$dir/$name.types" || return 1; done
-}
+. "$(dirname "$0")/../ctr-lib.sh"
+# The short test has the same name, and may run beside this one.
+test_name=ctr-long
+guest_bin=$TOP/build/guest/bin-$test_name
 
 filters='no_exceptions no_interrupts no_trap_returns no_taken no_indirect_calls no_direct_calls
 	no_indirect_jumps no_direct_jumps no_swaps no_returns no_other_indirect no_other_direct'
@@ -67,103 +16,235 @@ declare -A left_out=([no_exceptions]=exception [no_interrupts]=interrupt [no_tra
 	[no_indirect_jumps]=indirect-jump [no_direct_jumps]=jump [no_swaps]=swap [no_returns]=return
 	[no_other_indirect]=other-indirect [no_other_direct]=other-jump)
 
-check "cross-compile the workload" workload transfers -static
+check "cross-compile the workloads" workload transfers -static -g
+check "cross-compile the pair of tasks" workload pair -static
 
-# ---- version 1.0, which QEMU has ----
+# What stock perf of the guest makes of an injected recording.
+stock='
+		perf-rvtrace inject -i user.data -o user.injected || exit 6
+		perf script -i user.injected -F ip,brstack > brstack || exit 7
+		perf script -i both.injected -F ip,brstack > brstack-both 2>/dev/null
+		perf report -i user.injected -b --stdio > report-b || exit 8
+		perf report -i user.injected -b --stdio --sort mispredict,cycles,symbol_from > report-m || exit 8
+		perf annotate -i user.injected --stdio > annotate || exit 9'
 
-for kernel in stable testing; do
-	ctr_guest "one-$kernel" $kernel '' '' '
-		cat /sys/bus/event_source/devices/riscv_ctr/caps/* > caps
+test_modes()
+{
+	local kernel=$1
+
+	ctr_guest "modes-$kernel" "$kernel" overflow=100000 "
 		rec user riscv_ctr//u -c 500000
 		rec both riscv_ctr/depth=64/ -c 500000
-		perf-rvtrace inject -i user.data -o user.injected || exit 4
-		perf script -i user.injected -F ip,brstack > brstack || exit 5
-		perf report -i user.injected -b --stdio > report-b || exit 6
-		perf annotate -i user.injected --stdio > annotate || exit 7'
-	ok $? "$kernel: user and kernel transfers are recorded; inject; the module unloads"
-	check "$kernel: user: equals what was executed" equals user 20
-	check "$kernel: user and kernel: equals what was executed, without the handler's own" equals both 20
-	check "$kernel: every kind of jump is among them" has user taken jump call indirect-call return swap \
+		rec kernel riscv_ctr/depth=64/k -c 500000
+		rec cycles riscv_ctr/trigger=1/ -c 100000
+		rec instructions riscv_ctr/trigger=2,not_taken=1/u -c 100000
+		perf-rvtrace inject -i both.data -o both.injected || exit 6
+		$stock
+		rm both.injected"
+	ok $? "$layout, $kernel: user and kernel transfers are recorded; inject; the module unloads"
+	check "$layout, $kernel: user: equals what was executed" equals user 20
+	check "$layout, $kernel: every kind of jump is among them" has user taken jump call indirect-call return swap \
 		indirect-jump other-jump other-indirect
-	check "$kernel: no kernel address in user records" sh -c "! '$HOST/perf-rvtrace' script -i \
-		'$dir/share/user.data' --raw-pc | grep '^entry.* ffffffff'"
-	check "$kernel: all depths are offered" grep -qx '16 32 64 128 256' "$dir/share/caps"
-	check "$kernel: stock perf script prints the branch stacks" \
-		grep -q '0x[0-9a-f]*/0x[0-9a-f]*/P/-/-/0/CALL' "$dir/share/brstack"
-	check "$kernel: stock perf report -b knows the functions" grep -q '\[\.\] [a-z_].*\[\.\] [a-z_]' "$dir/share/report-b"
-done
+	check "$layout, $kernel: user: no address of the kernel" each user \
+		'/^entry/ { n++; if ($3 ~ /^ffffffff/ || $4 ~ /^ffffffff/) bad++ }'
+	check "$layout, $kernel: user and kernel: equals what was executed, without the handler's own" equals both 20
+	check "$layout, $kernel: kernel: equals what was executed" equals kernel 20
+	check "$layout, $kernel: kernel: traps from user code have no source, returns to it no target" each kernel '
+		/^entry/ && ($2 == 1 || $2 == 2) && $3 == 0 && $4 ~ /^ffffffff/ { n++ }
+		/^entry/ && $2 == 3 && $3 ~ /^ffffffff/ && $4 == 0 { n++ }
+		/^entry/ && ($3 != 0 && $3 !~ /^ffffffff/ || $4 != 0 && $4 !~ /^ffffffff/) { bad++ }'
+	check "$layout, $kernel: cycles: equals what was executed up to the sampled instruction" equals cycles 10
+	check "$layout, $kernel: cycles: frozen before the handler came, nothing of its own" each cycles \
+		'/^sample/ { n++; if ($9 != 1 || $13) bad++ }'
+	check "$layout, $kernel: instructions, user only: equals what was executed" equals instructions 5
+	check "$layout, $kernel: all depths are offered" grep -qx '16 32 64 128 256' "$dir/share/caps"
+	check "$layout, $kernel: stock perf script prints the branch stacks" \
+		grep -q '0x[0-9a-f]*/0x[0-9a-f]*/[MP]/-/-/[0-9]*/CALL' "$dir/share/brstack"
+	check "$layout, $kernel: of exceptions only ecalls are system calls" syscalls_are_ecalls
+	check "$layout, $kernel: stock perf report -b knows the functions" \
+		grep -q '\[\.\] [a-z_].*\[\.\] [a-z_]' "$dir/share/report-b"
+	check "$layout, $kernel: stock perf annotate has counts at instructions" \
+		grep -qE '^ +[0-9]+\.[0-9]+ .*[0-9a-f]+:' "$dir/share/annotate"
+	check "$layout, $kernel: a profile is made" llvm_profile
+	if [ -n "$(llvm_profgen)" ]; then
+		check "$layout, $kernel: llvm-profgen accepts it" llvm_accepts "$(llvm_profgen)"
+	else
+		ok 0 "$layout, $kernel: llvm-profgen # skip none of LLVM 19 or newer here (Debian: package llvm-19)"
+	fi
+	[ "$layout" = draft ] || return 0
+	check "$layout, $kernel: the driver found it" grep -qx 0.1.4 "$dir/share/caps"
+	check "$layout, $kernel: cycle counts are valid but for the first after a clear" each user \
+		'/^entry/ { all++; valid += $6 } END { n = all; bad = valid < all * 0.9 }'
+	check "$layout, $kernel: stock perf script prints mispredictions and cycles" \
+		grep -q '/M/-/-/[1-9][0-9]*/COND' "$dir/share/brstack"
+	check "$layout, $kernel: stock perf report sorts by misprediction" grep -qE '%.* (Y|N) ' "$dir/share/report-m"
+}
 
-ctr_guest options testing '' '' "
-	for depth in 16 32 64 128 256; do rec depth\$depth riscv_ctr/depth=\$depth/u -c 500000; done
-	rec not_taken riscv_ctr/not_taken=1/u -c 500000
-	rec external riscv_ctr/external_traps=1/u -c 500000
-	rec ras riscv_ctr/ras=1/u -c 500000
-	rec ras_both riscv_ctr/ras=1,depth=64/ -c 500000
-	perf-rvtrace record -q -o bad -e riscv_ctr/depth=17/u -- true && exit 4
-	perf-rvtrace record -q -o bad -e riscv_ctr/depth=8/u -- true && exit 4
-	perf-rvtrace record -q -o bad -e riscv_ctr/trigger=9/u -- true && exit 4
-	perf-rvtrace inject -i ras.data -o ras.injected || exit 5
-	perf report -i ras.injected --stdio -g > report-g || exit 6"
-ok $? "depths, not-taken branches, external traps, RAS emulation are recorded; nonsense is refused"
-for depth in 16 32 64 128 256; do
-	check "depth $depth: equals what was executed, and wraps" equals depth$depth 20
-	check "depth $depth: some samples are full" sh -c "! grep ' full 0$' '$dir/depth$depth.types'"
-done
-check "not-taken branches: equals what was executed" equals not_taken 20
-check "not-taken branches: there are such" has not_taken not-taken taken
-check "external traps: equals what was executed, the interrupt first" equals external 20
-check "external traps: there are such" has external interrupt
-check "RAS emulation, with swaps and longjmp: equals what was executed" equals ras 20
-check "RAS emulation: calls only" has_not ras return jump taken indirect-jump
-check "RAS emulation, user and kernel: equals what was executed" equals ras_both 20
-check "RAS emulation: stock perf report -g shows the callers" grep -q -- '---main' "$dir/share/report-g"
+# The kernel's ecalls are SBI calls, of which nothing is recorded: all others are from user code.
+syscalls_are_ecalls()
+{
+	local at objdump=riscv64-linux-gnu-objdump n=0
 
-ctr_guest filters testing '' '' "
-	for filter in $(echo $filters); do rec \$filter riscv_ctr/\$filter=1,depth=256/ -c 1000000; done"
-ok $? "every filter is recorded with"
-for filter in $filters; do
-	check "$filter: equals what was executed" equals "$filter" 10
-	check "$filter: there are none of those" has_not "$filter" "${left_out[$filter]}"
-done
+	$objdump -d "$dir/share/transfers" | awk '$3 == "ecall" { sub(":", "", $1); print $1 }' >"$dir/ecalls"
+	ctr_raw both | awk '/^entry 1 / { print $3 }' | sort -u >"$dir/exceptions"
+	grep -oE '0x[0-9a-f]+/0x[0-9a-f]+/[^ ]*/SYSCALL' "$dir/share/brstack-both" | sed 's/^0x//; s,/.*,,' |
+		sort -u >"$dir/syscalls"
+	while read -r at; do
+		grep -qx "$at" "$dir/ecalls" || { echo "$at is no ecall"; return 1; }
+		n=$((n + 1))
+	done <"$dir/syscalls"
+	# Every ecall among the exceptions is there, and other exceptions are not.
+	[ "$(grep -cxFf "$dir/ecalls" "$dir/exceptions")" -eq "$n" ] && [ "$n" -gt 0 ]
+}
 
-# ---- hardware counters: the model delivers the interrupt, which freezes ----
+# The newest llvm-profgen there is; before 19 it does not know RISC-V.
+llvm_profgen()
+{
+	local candidate found=
 
-ctr_guest overflow testing overflow=100000 '' "
-	rec cycles riscv_ctr/trigger=1/ -c 100000
-	rec instructions riscv_ctr/trigger=2,not_taken=1/u -c 100000"
-ok $? "hardware counters as triggers"
-check "cycles: equals what was executed up to the sampled instruction" equals cycles 10
-check "cycles: frozen before the handler came, nothing of its own" sh -c "'$HOST/perf-rvtrace' script -i \
-	'$dir/share/cycles.data' --raw-pc | awk '/^sample/ { n++; if (\$9 != 1 || \$13) bad = 1 } END { exit bad || !n }'"
-check "instructions, user only: equals what was executed" equals instructions 5
+	for candidate in $(command -v llvm-profgen) /usr/lib/llvm-*/bin/llvm-profgen; do
+		[ ! -x "$candidate" ] || ! "$candidate" --version | grep -qE 'version (19|[2-9][0-9])' || found=$candidate
+	done
+	echo "$found"
+}
 
-# ---- draft 0.1.4: the model has its registers ----
+llvm_profile()
+{
+	"$HOST/perf-rvtrace" profile -f llvm -i "$dir/share/user.data" --symfs "$dir/share" --dso transfers \
+		-o "$dir/llvm.prof" && grep -qE '^[0-9a-f]+->[0-9a-f]+:[0-9]+' "$dir/llvm.prof"
+}
 
-draft_hook=$TOP/build/guest/ctr-draft-hook
-cat >"$draft_hook" <<-'END'
-	#!/bin/sh
-	# Puts the version into every cpu node.
-	exec sed -i 's/^\([[:space:]]*\)device_type = "cpu";/&\n\1rvtrace,ctr-version = "0.1.4";/' "$1"
-END
-chmod +x "$draft_hook"
-draft_options="--cpu rv64,smcsrind=on,sscsrind=on,sscofpmf=on --dtb-hook $draft_hook"
+# llvm_accepts TOOL: its profile has the functions of the program.
+llvm_accepts()
+{
+	"$1" --unsymbolized-profile="$dir/llvm.prof" --binary="$dir/share/transfers" --output="$dir/llvm.out" &&
+		grep -E '^(main|deep|leaf|leave|odd_jumps):[0-9]+:' "$dir/llvm.out"
+}
 
-ctr_guest draft testing draft=on,overflow=100000 "$draft_options" "
-	cat /sys/bus/event_source/devices/riscv_ctr/caps/version > version
-	rec user riscv_ctr//u -c 500000
-	rec both riscv_ctr/depth=64/ -c 500000
-	rec external riscv_ctr/external_traps=1/u -c 500000
-	rec ras riscv_ctr/ras=1/u -c 500000
-	rec cycles riscv_ctr/trigger=1/ -c 100000
-	for filter in no_returns no_taken no_interrupts; do rec \$filter riscv_ctr/\$filter=1/ -c 1000000; done"
-ok $? "draft 0.1.4: recorded"
-check "draft 0.1.4 is what the driver found" grep -qx 0.1.4 "$dir/share/version"
-for name in user both external ras cycles no_returns no_taken no_interrupts; do
-	check "draft 0.1.4, $name: equals what was executed" equals $name 10 --draft
-done
-check "draft 0.1.4: cycle counts are valid but for the first after a clear" sh -c "'$HOST/perf-rvtrace' script \
-	-i '$dir/share/user.data' --raw-pc | awk '/^entry/ { n++; valid += \$6 } END { exit !(n && valid > n * 0.9) }'"
+test_options()
+{
+	local kernel=$1 depth
+
+	ctr_guest options "$kernel" '' "
+		for depth in 16 32 64 128 256; do rec depth\$depth riscv_ctr/depth=\$depth/u -c 500000; done
+		rec not_taken riscv_ctr/not_taken=1/u -c 500000
+		rec external riscv_ctr/external_traps=1/u -c 500000
+		rec ras riscv_ctr/ras=1/u -c 500000
+		rec ras_both riscv_ctr/ras=1,depth=64/ -c 500000
+		perf-rvtrace record -q -o breakpoints.data -e riscv_ctr/breakpoint_freeze=1/u -c 200000 -- \
+			transfers 2000 breakpoints || exit 6
+		refused riscv_ctr/depth=17/u
+		refused riscv_ctr/depth=8/u
+		refused riscv_ctr/depth=512/u
+		refused riscv_ctr/trigger=9/u
+		refused riscv_ctr//uG
+		perf-rvtrace record -q -o host.data -e riscv_ctr//uH -- true || exit 7
+		perf-rvtrace inject -i ras.data -o ras.injected || exit 8
+		perf report -i ras.injected --stdio -g > report-g || exit 9"
+	ok $? "$layout: depths, not-taken branches, external traps, RAS emulation are recorded; nonsense and guests are refused"
+	for depth in 16 32 64 128 256; do
+		check "$layout: depth $depth: equals what was executed, and wraps" equals "depth$depth" 20
+		check "$layout: depth $depth: some samples are full" sh -c "! grep ' full 0$' '$dir/depth$depth.types'"
+	done
+	check "$layout: not-taken branches: equals what was executed" equals not_taken 20
+	check "$layout: not-taken branches: there are such" has not_taken not-taken taken
+	check "$layout: external traps: equals what was executed, the interrupt first" equals external 20
+	check "$layout: external traps: there are such" has external interrupt
+	check "$layout: RAS emulation, with swaps and longjmp: equals what was executed" equals ras 20
+	check "$layout: RAS emulation: calls only" has_not ras return jump taken indirect-jump
+	check "$layout: RAS emulation, user and kernel: equals what was executed" equals ras_both 20
+	check "$layout: RAS emulation: stock perf report -g shows the callers" grep -q -- '---main' "$dir/share/report-g"
+	check "$layout: breakpoints: equals what was executed, up to the breakpoint" equals breakpoints 20
+	check "$layout: breakpoints: some samples were frozen, some not" each breakpoints \
+		'/^sample/ { if ($9 % 2) n++; else thawed++ } END { bad = !thawed }'
+}
+
+test_filters()
+{
+	local kernel=$1 filter
+
+	ctr_guest filters "$kernel" '' "
+		for filter in $(echo $filters); do rec \$filter riscv_ctr/\$filter=1,depth=256/ -c 1000000; done"
+	ok $? "$layout: every filter is recorded with"
+	for filter in $filters; do
+		check "$layout: $filter: equals what was executed" equals "$filter" 10
+		check "$layout: $filter: there are none of those" has_not "$filter" "${left_out[$filter]}"
+	done
+}
+
+# Records of one task never reach another's buffer; harts come and go; nobody takes the module away.
+test_tasks()
+{
+	local kernel=$1
+
+	ctr_guest tasks "$kernel" '' "
+		perf-rvtrace record -q -o a.data -e riscv_ctr/depth=256/u -c 300000 -- pair a 700 > a.roles &
+		a=\$!
+		perf-rvtrace record -q -o b.data -e riscv_ctr/depth=256/ -c 300000 -- pair b 700 > b.roles || exit 6
+		wait \$a || exit 7
+		perf-rvtrace record -q -o fork.data -e riscv_ctr/depth=256/u -c 300000 -- pair fork 700 > fork.roles || exit 8
+		perf-rvtrace record -q -a -o system.data -e riscv_ctr/depth=256/ -c 300000 -- pair fork 700 > system.roles || exit 9
+		cat a.roles b.roles > ab.roles
+
+		# harts that go and come
+		rounds=6000 rec hotplug riscv_ctr//u -c 300000 &
+		job=\$!
+		for i in 1 2 3; do
+			echo 0 > /sys/devices/system/cpu/cpu1/online || exit 10
+			cat $ctr_sysfs/cpumask >> cpumask
+			echo 1 > /sys/devices/system/cpu/cpu1/online || exit 11
+			cat $ctr_sysfs/cpumask >> cpumask
+		done
+		# the module is in use
+		if rmmod riscv_ctr 2> busy; then echo 'unloaded while in use'; exit 12; fi
+		wait \$job || exit 13
+		perf-rvtrace record -q -C 1 -o gone.data -e riscv_ctr// -c 300000 -- sh -c '
+			echo 0 > /sys/devices/system/cpu/cpu1/online; transfers 200' > gone.out 2>&1
+		perf-rvtrace record -q -C 1 -o bad.data -e riscv_ctr// -c 300000 -- true >> refused 2>&1 && exit 14
+		echo 1 > /sys/devices/system/cpu/cpu1/online
+		rec after riscv_ctr// -C 1 -c 300000
+		rmmod riscv_ctr && insmod riscv_ctr.ko && rmmod riscv_ctr && insmod riscv_ctr.ko || exit 15"
+	ok $? "$layout: several tasks, all tasks; harts go and come; a module in use stays"
+	check "$layout: one of two tasks, user: equals what was executed" equals a 20
+	check "$layout: the other, user and kernel: equals what was executed" equals b 20
+	check "$layout: nothing of the other task in the one" apart a "$dir/share/ab.roles" 100
+	check "$layout: nothing of the one in the other" apart b "$dir/share/ab.roles" 100
+	check "$layout: parent and child: equals what was executed" equals fork 20
+	check "$layout: parent and child are kept apart" apart fork "$dir/share/fork.roles" 100
+	check "$layout: all tasks of all harts: equals what was executed" equals system 20
+	check "$layout: all tasks of all harts: kept apart" apart system "$dir/share/system.roles" 100
+	check "$layout: a task while harts go and come: equals what was executed" equals hotplug 20
+	check "$layout: cpumask follows" sh -c "grep -qx 0 '$dir/share/cpumask' && grep -qx 0-1 '$dir/share/cpumask'"
+	check "$layout: a hart that came back records" equals after 1
+}
+
+layout 1.0
+test_modes stable
+test_modes testing
+test_options testing
+test_filters testing
+test_tasks testing
+layout draft
+test_modes testing
+test_options stable
+test_filters testing
+test_tasks stable
+
+# ---- harts that have less: the driver finds out, and says so ----
+
+ctr_guest less testing max-depth=64,types=off,options=0x0000001000000006 '
+	rec user riscv_ctr/depth=64,not_taken=1/u -c 500000
+	refused riscv_ctr/depth=128/u
+	refused riscv_ctr/ras=1/u
+	refused riscv_ctr/breakpoint_freeze=1/u
+	refused riscv_ctr/external_traps=1/u
+	refused riscv_ctr/no_returns=1/u'
+ok $? "few features: recorded; what is missing is refused"
+check "few features: equals what was executed" equals user 20 --no-types
+check "few features: caps" sh -c "grep -qx '16 32 64' '$dir/share/caps' && grep -qx not_taken '$dir/share/caps'"
+check "few features: entries of no type are no reason for warnings" sh -c "'$HOST/perf-rvtrace' script \
+	-i '$dir/share/user.data' --raw-pc 2>&1 >/dev/null | awk '/type/ { n++ } END { exit n > 1 }'"
 
 # The logs are large.
-[ "$test_failed" -ne 0 ] || rm -rf "$TOP"/build/guest/ctr-*/log
+[ "$test_failed" -ne 0 ] || rm -rf "$TOP/build/guest/$test_name"-*/log
 done_testing

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Every kind of control transfer, over and over, for tests of Control Transfer Records.
- * usage: transfers ROUNDS
+ * usage: transfers ROUNDS [breakpoints]
+ * breakpoints: with one in every 16th round
  */
 #include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static volatile unsigned int sink;
@@ -50,12 +54,30 @@ __attribute__((noinline)) static void odd_jumps(void)
 		: : : "ra", "t0", "t1", "t2", "t3", "memory");
 }
 
+static void step_over(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	((ucontext_t *)context)->uc_mcontext.__gregs[REG_PC] += 4;
+}
+
+static void expect_breakpoints(void)
+{
+	const struct sigaction action = { .sa_sigaction = step_over, .sa_flags = SA_SIGINFO };
+
+	if (sigaction(SIGTRAP, &action, NULL))
+		exit(1);
+}
+
 int main(int argc, char **argv)
 {
+	bool breakpoints = argc > 2;
 	volatile unsigned int rounds = argc > 1 ? (unsigned int)atoi(argv[1]) : 100000;
 
 	printf("tid %d\n", (int)syscall(SYS_gettid));
 	fflush(stdout);
+	if (breakpoints)
+		expect_breakpoints();
 	for (volatile unsigned int i = 0; i < rounds; i++) {
 		if (!setjmp(back))
 			table[i & 1](i);
@@ -63,6 +85,8 @@ int main(int argc, char **argv)
 		sink += deep(i % 40);
 		if (!(i % 64))
 			syscall(SYS_getppid);
+		if (breakpoints && !(i % 16))
+			asm volatile(".option push\n.option norvc\n	ebreak\n.option pop" : : : "memory");
 	}
 	printf("sum %u\n", sink);
 	return 0;

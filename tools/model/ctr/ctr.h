@@ -76,6 +76,7 @@ struct ctr_args {
 	uint64_t overflow;	/* instructions from one counter overflow to the next; 0: never */
 	uint32_t max_depth;	/* of the draft's array */
 	uint64_t options;	/* bits of the draft's control register that can be set */
+	bool types;		/* the draft's ctrdata has TYPE */
 };
 
 extern struct ctr_args args;

@@ -12,7 +12,9 @@ enum {
 #define STATUS_WRAP (1u << 14)
 #define STATUS_FROZEN (1u << 15)
 #define ENTRY_SELECT 0x200
-#define DATA_MASK 0xffff800full
+#define DATA_CYCLES 0xffff8000ull
+#define DATA_TYPE 0xfull
+#define MISP 1u
 #define CCV (1u << 15)
 #define CAUSE_BREAKPOINT 3
 #define CAUSE_OVERFLOW 13
@@ -49,14 +51,15 @@ static uint64_t count(uint64_t cycles)
 	return cycles % 4096 << 16 | (uint64_t)exponent << 28;
 }
 
+/* @target may carry MISP. */
 static void record(struct hart *h, unsigned int type, uint64_t source, uint64_t target)
 {
 	struct draft *d = &h->draft;
 	struct draft_entry *entry = &d->entries[d->write_index];
 
 	entry->source = source | 1;
-	entry->target = target & ~1ull;
-	entry->data = type;
+	entry->target = target;
+	entry->data = args.types ? type : 0;
 	if (d->count_valid)
 		entry->data |= CCV | count(h->insns - d->last_insns);
 	d->last_insns = h->insns;
@@ -108,6 +111,13 @@ static bool is_inhibited(const struct draft *d, unsigned int type)
 	}
 }
 
+/* The hart's predictor takes branches back for taken, branches ahead for not taken, and is right about jumps. */
+static bool is_mispredicted(const struct insn_class *c, enum rvt_itype type)
+{
+	return (type == RVT_ITYPE_BRANCH_TAKEN && c->offset > 0) ||
+		(type == RVT_ITYPE_BRANCH_NOT_TAKEN && c->offset < 0);
+}
+
 void draft_transfer(struct hart *h, const struct insn_class *c, uint64_t pc, uint64_t next,
 		    uint8_t prv, uint8_t to_prv)
 {
@@ -122,7 +132,8 @@ void draft_transfer(struct hart *h, const struct insn_class *c, uint64_t pc, uin
 	if (control_bit(d, CTL_RASEMU))
 		emulate_ras(h, type, pc, next);
 	else if (!is_inhibited(d, type))
-		record(h, type, pc, is_enabled(d, to_prv) ? next : 0);
+		record(h, type, pc, (is_enabled(d, to_prv) ? next : 0) |
+		       (is_mispredicted(c, type) ? MISP : 0));
 }
 
 void draft_trap(struct hart *h, uint64_t epc, uint64_t handler, uint64_t cause, bool interrupt,
@@ -231,11 +242,11 @@ static void write_csr(unsigned int vcpu, int csr, uint64_t value)
 		break;
 	case CSR_SIREG2:
 		if (entry)
-			entry->target = value & ~1ull;	/* no predictor: MISP reads 0 */
+			entry->target = value;
 		break;
 	default:
 		if (entry)
-			entry->data = value & DATA_MASK;
+			entry->data = value & (DATA_CYCLES | (args.types ? DATA_TYPE : 0));
 	}
 }
 

@@ -17,7 +17,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 /* All that the draft defines and S-mode may set, but for depth and CLR. */
 #define DRAFT_OPTIONS 0x0000ff7e00001e06ull
 
-struct ctr_args args = { .max_depth = CTR_MAX_DEPTH, .options = DRAFT_OPTIONS };
+struct ctr_args args = { .max_depth = CTR_MAX_DEPTH, .options = DRAFT_OPTIONS, .types = true };
 struct hart harts[CTR_MAX_HARTS];
 struct qemu_plugin_scoreboard *attentions;
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -245,6 +245,8 @@ static int parse(const char *text)
 		args.max_depth = (uint32_t)strtoul(value, NULL, 0);
 	else if (!strncmp(text, "options=", 8))
 		args.options = strtoull(value, NULL, 0) & DRAFT_OPTIONS;
+	else if (!strncmp(text, "types=", 6))
+		args.types = !strcmp(value, "on");
 	else
 		return -EINVAL;
 	return 0;
@@ -261,7 +263,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	for (int i = 0; i < argc; i++) {
 		if (parse(argv[i])) {
 			fprintf(stderr, "rvtrace-ctr: no argument '%s'; there are log draft overflow "
-				"max-depth options\n", argv[i]);
+				"max-depth options types\n", argv[i]);
 			return -EINVAL;
 		}
 	}
