@@ -215,8 +215,8 @@ static void riscv_ctr_part(const struct riscv_ctr_session *session, bool frozen)
 
 /* ------------------------------------------------------------------ output */
 
-static void riscv_ctr_copy_out(const struct riscv_ctr_aux *aux, unsigned long head, const void *from,
-			       size_t bytes)
+static void riscv_ctr_copy_out(const struct riscv_ctr_aux *aux, unsigned long head,
+			       const void *from, size_t bytes)
 {
 	size_t begin = head % aux->size;
 	size_t first = min(bytes, aux->size - begin);
@@ -382,7 +382,8 @@ static int riscv_ctr_event_init(struct perf_event *event)
 	return 0;
 }
 
-static void *riscv_ctr_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+static void *riscv_ctr_setup_aux(struct perf_event *event, void **pages, int nr_pages,
+				 bool overwrite)
 {
 	struct riscv_ctr_aux *aux;
 	struct page **list;

@@ -48,7 +48,7 @@ static int riscv_ctr_trigger_attr(const struct perf_event_attr *attr,
 		/* A tracepoint or a task's clock has no fixed place in a hart's flow. */
 		if (type == PERF_TYPE_TRACEPOINT || type == PERF_TYPE_BREAKPOINT)
 			return -EINVAL;
-		/* The kernel may open any counter: what the caller may is not asked anywhere else. */
+		/* The kernel may open any counter: nobody else asks what the caller may. */
 		if (!perfmon_capable())
 			return -EACCES;
 		trigger->type = type;

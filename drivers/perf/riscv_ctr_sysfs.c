@@ -119,9 +119,11 @@ static ssize_t has_cycles_show(struct device *dev, struct device_attribute *attr
 {
 	return sysfs_emit(buf, "%d\n", riscv_ctr_caps.cycles);
 }
-static DEVICE_ATTR(cycles, 0444, has_cycles_show, NULL);
 
-static ssize_t cycle_exponent_bits_show(struct device *dev, struct device_attribute *attr, char *buf)
+static struct device_attribute dev_attr_cycles = __ATTR(cycles, 0444, has_cycles_show, NULL);
+
+static ssize_t cycle_exponent_bits_show(struct device *dev, struct device_attribute *attr,
+					char *buf)
 {
 	return sysfs_emit(buf, "%u\n", riscv_ctr_caps.cycle_exponent_bits);
 }
@@ -131,7 +133,9 @@ static ssize_t has_mispredict_show(struct device *dev, struct device_attribute *
 {
 	return sysfs_emit(buf, "%d\n", riscv_ctr_caps.mispredict);
 }
-static DEVICE_ATTR(mispredict, 0444, has_mispredict_show, NULL);
+
+static struct device_attribute dev_attr_mispredict =
+	__ATTR(mispredict, 0444, has_mispredict_show, NULL);
 
 static ssize_t types_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -142,7 +146,8 @@ static DEVICE_ATTR_RO(types);
 /* Values of "trigger" beside their meaning */
 static ssize_t triggers_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d cpu-clock\n%d cycles\n%d instructions\n%d trigger_type, trigger_config\n",
+	return sysfs_emit(buf, "%d cpu-clock\n%d cycles\n%d instructions\n"
+			  "%d trigger_type, trigger_config\n",
 			  RISCV_CTR_TRIGGER_CPU_CLOCK, RISCV_CTR_TRIGGER_CYCLES,
 			  RISCV_CTR_TRIGGER_INSTRUCTIONS, RISCV_CTR_TRIGGER_OTHER);
 }

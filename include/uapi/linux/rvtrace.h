@@ -22,11 +22,11 @@
 
 /* .flags */
 /* Recording had stopped by itself, by counter overflow or breakpoint, before the handler came */
-#define RVTRACE_CTR_F_FROZEN	(1U << 0)
+#define RVTRACE_CTR_F_FROZEN	0x1
 /* The handler's own transfers may have displaced all of the history, or stand among the entries */
-#define RVTRACE_CTR_F_DISPLACED	(1U << 1)
+#define RVTRACE_CTR_F_DISPLACED	0x2
 /* .trigger_* counts a clock of the kernel, not of the hart */
-#define RVTRACE_CTR_F_SOFTWARE	(1U << 2)
+#define RVTRACE_CTR_F_SOFTWARE	0x4
 
 /* .privilege of the sampled instruction */
 #define RVTRACE_CTR_PRIV_U	0
@@ -61,7 +61,7 @@ struct rvtrace_ctr_sample {
 struct rvtrace_ctr_entry {
 	__u64 source;		/* bit 0: valid, always 1 */
 	__u64 target;		/* bit 0: mispredicted */
-	__u64 data;		/* type 3:0; cycle count: valid 15, mantissa 27:16, exponent 31:28 */
+	__u64 data;		/* type 3:0; cycles: valid 15, mantissa 27:16, exponent 31:28 */
 };
 
 #endif
