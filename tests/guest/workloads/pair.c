@@ -33,7 +33,7 @@ static inline __attribute__((always_inline)) void yield(void)
 		if (n % 3) \
 			sum += n; \
 	} \
-	__attribute__((noinline, section("role_" #name))) static void role_##name(unsigned int rounds) \
+	__attribute__((noinline, section("role_" #name))) static void run_##name(unsigned int rounds) \
 	{ \
 		for (unsigned int i = 0; i < rounds; i++) { \
 			for (unsigned int n = 0; n < STEPS; n++) \
@@ -52,9 +52,9 @@ static void run(char role, unsigned int rounds)
 	       (unsigned long)(role == 'a' ? __stop_role_a : __stop_role_b));
 	fflush(stdout);
 	if (role == 'a')
-		role_a(rounds);
+		run_a(rounds);
 	else
-		role_b(rounds);
+		run_b(rounds);
 }
 
 int main(int argc, char **argv)
