@@ -19,14 +19,17 @@ declare -A left_out=([no_exceptions]=exception [no_interrupts]=interrupt [no_tra
 check "cross-compile the workloads" workload transfers -static -g
 check "cross-compile the pair of tasks" workload pair -static
 
+only_exceptions=no_trap_returns=1,no_interrupts=1,no_taken=1,no_indirect_calls=1,no_direct_calls=1,no_indirect_jumps=1
+only_exceptions+=,no_direct_jumps=1,no_swaps=1,no_returns=1,no_other_indirect=1,no_other_direct=1,depth=64
+
 # What stock perf of the guest makes of an injected recording.
 stock='
 		perf-rvtrace inject -i user.data -o user.injected || exit 6
 		perf script -i user.injected -F ip,brstack > brstack || exit 7
-		perf script -i both.injected -F ip,brstack > brstack-both 2>/dev/null
+		perf script -i traps.injected -F ip,brstack > brstack-traps || exit 7
 		perf report -i user.injected -b --stdio > report-b || exit 8
-		perf report -i user.injected -b --stdio --sort mispredict,cycles,symbol_from > report-m || exit 8
-		perf annotate -i user.injected --stdio > annotate || exit 9'
+		perf report -i user.injected -b --stdio --sort mispredict > report-m || exit 8
+		perf annotate -i user.injected --stdio -s odd_jumps > annotate || exit 9'
 
 test_modes()
 {
@@ -38,9 +41,9 @@ test_modes()
 		rec kernel riscv_ctr/depth=64/k -c 500000
 		rec cycles riscv_ctr/trigger=1/ -c 100000
 		rec instructions riscv_ctr/trigger=2,not_taken=1/u -c 100000
-		perf-rvtrace inject -i both.data -o both.injected || exit 6
-		$stock
-		rm both.injected"
+		rec traps riscv_ctr/$only_exceptions/ -c 2000000
+		perf-rvtrace inject -i traps.data -o traps.injected || exit 6
+		$stock"
 	ok $? "$layout, $kernel: user and kernel transfers are recorded; inject; the module unloads"
 	check "$layout, $kernel: user: equals what was executed" equals user 20
 	check "$layout, $kernel: every kind of jump is among them" has user taken jump call indirect-call return swap \
@@ -60,6 +63,7 @@ test_modes()
 	check "$layout, $kernel: all depths are offered" grep -qx '16 32 64 128 256' "$dir/share/caps"
 	check "$layout, $kernel: stock perf script prints the branch stacks" \
 		grep -q '0x[0-9a-f]*/0x[0-9a-f]*/[MP]/-/-/[0-9]*/CALL' "$dir/share/brstack"
+	check "$layout, $kernel: exceptions alone: equals what was executed" equals traps 5
 	check "$layout, $kernel: of exceptions only ecalls are system calls" syscalls_are_ecalls
 	check "$layout, $kernel: stock perf report -b knows the functions" \
 		grep -q '\[\.\] [a-z_].*\[\.\] [a-z_]' "$dir/share/report-b"
@@ -83,11 +87,11 @@ test_modes()
 # The kernel's ecalls are SBI calls, of which nothing is recorded: all others are from user code.
 syscalls_are_ecalls()
 {
-	local at objdump=riscv64-linux-gnu-objdump n=0
+	local at n=0
 
-	$objdump -d "$dir/share/transfers" | awk '$3 == "ecall" { sub(":", "", $1); print $1 }' >"$dir/ecalls"
-	ctr_raw both | awk '/^entry 1 / { print $3 }' | sort -u >"$dir/exceptions"
-	grep -oE '0x[0-9a-f]+/0x[0-9a-f]+/[^ ]*/SYSCALL' "$dir/share/brstack-both" | sed 's/^0x//; s,/.*,,' |
+	riscv64-linux-gnu-objdump -d "$dir/share/transfers" | awk '$3 == "ecall" { sub(":", "", $1); print $1 }' >"$dir/ecalls"
+	ctr_raw traps | awk '/^entry 1 / { print $3 }' | sort -u >"$dir/exceptions"
+	grep -oE '0x[0-9a-f]+/0x[0-9a-f]+/[^ ]*/SYSCALL' "$dir/share/brstack-traps" | sed 's/^0x//; s,/.*,,' |
 		sort -u >"$dir/syscalls"
 	while read -r at; do
 		grep -qx "$at" "$dir/ecalls" || { echo "$at is no ecall"; return 1; }
@@ -117,7 +121,8 @@ llvm_profile()
 # llvm_accepts TOOL: its profile has the functions of the program.
 llvm_accepts()
 {
-	"$1" --unsymbolized-profile="$dir/llvm.prof" --binary="$dir/share/transfers" --output="$dir/llvm.out" &&
+	"$1" --unsymbolized-profile="$dir/llvm.prof" --binary="$dir/share/transfers" --format=text \
+		--output="$dir/llvm.out" &&
 		grep -E '^(main|deep|leaf|leave|odd_jumps):[0-9]+:' "$dir/llvm.out"
 }
 
