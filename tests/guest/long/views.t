@@ -4,7 +4,8 @@
 # everything that the emulator executed while it was traced.
 . "$(dirname "$0")/../lib.sh"
 
-check "cross-compile the workload" workload calls
+# DWARF 4 is what Debian's autofdo reads.
+check "cross-compile the workload" workload calls -gdwarf-4
 guest main testing '' '
 	insmod rvtrace.ko || exit 1
 	perf-rvtrace record -o perf.data -- calls > out || exit 2
@@ -35,6 +36,8 @@ view script --call-trace --comms calls -F comm,flags,dso >"$work/calls" 2>/dev/n
 view profile -f folded >"$work/folded" 2>/dev/null
 view profile -f llvm --dso calls >"$work/llvm" 2>/dev/null
 view profile -f bolt --dso calls >"$work/bolt" 2>/dev/null
+view profile -f autofdo --dso calls >"$work/autofdo" 2>/dev/null
+view profile -f lcov --dso calls >"$work/info" 2>/dev/null
 view profile -f chrome >"$work/chrome" 2>/dev/null
 view profile -f svg >"$work/svg" 2>/dev/null
 view stat >"$work/stat" 2>/dev/null
@@ -85,6 +88,52 @@ is "llvm profile: branches to leaf" 1345 "$(awk -F'->|:' -v leaf="$address_of_le
 	'/->/ && $2 == leaf { sum += $3 } END { print sum }' "$work/llvm")"
 is "bolt profile: branches to leaf" 1345 "$(awk -v leaf="$address_of_leaf" \
 	'$1 == "B" && $3 == leaf { sum += $4 } END { print sum }' "$work/bolt")"
+
+# The profile tools, where they are, find the numbers that calls.c has in its first comment.
+tool()
+{
+	local name
+
+	for name in "$1"-{22,21,20,19}; do
+		if command -v "$name"; then
+			return
+		fi
+	done
+	return 1
+}
+if profgen=$(tool llvm-profgen) && profdata=$(tool llvm-profdata); then
+	check "llvm-profgen reads the profile" "$profgen" --binary="$dir/share/calls" \
+		--unsymbolized-profile="$work/llvm" --output="$work/prof"
+	is "llvm-profgen: calls of leaf, middle, deep" "1345 100 40" "$(for name in leaf middle deep; do
+		"$profdata" show --sample "$work/prof" | sed -n "s/^Function: $name: [0-9]*, \([0-9]*\),.*/\1/p"
+	done | paste -sd ' ')"
+else
+	echo "# no llvm here: llvm-profgen is not tested"
+fi
+if bolt=$(tool llvm-bolt); then
+	check "llvm-bolt reads the profile" "$bolt" "$dir/share/calls" -pa --data "$work/bolt" \
+		--reorder-blocks=ext-tsp -o "$work/calls.bolt"
+else
+	echo "# no bolt here: llvm-bolt is not tested"
+fi
+if command -v create_llvm_prof >/dev/null; then
+	check "create_llvm_prof reads the profile" create_llvm_prof --binary="$dir/share/calls" --profiler=text \
+		--profile="$work/autofdo" --format=text --out="$work/autofdo.txt"
+	is "create_llvm_prof: calls of leaf, middle, deep" "1345 100 40" "$(for name in leaf middle deep; do
+		sed -n "s/^$name:[0-9]*:\([0-9]*\)$/\1/p" "$work/autofdo.txt"
+	done | paste -sd ' ')"
+else
+	echo "# no autofdo here: create_llvm_prof is not tested"
+fi
+is "coverage: calls of leaf, middle, deep" "1345 100 40" "$(for name in leaf middle deep; do
+	sed -n "s/^FNDA:\([0-9]*\),$name$/\1/p" "$work/info"
+done | paste -sd ' ')"
+line=$(grep -n 'leaf(i + n);' "$TOP/tests/guest/workloads/calls.c" | cut -d : -f 1)
+is "coverage: the line in middle's loop" 1000 "$(sed -n "s/^DA:$line,//p" "$work/info")"
+if command -v genhtml >/dev/null; then
+	check "genhtml reads the coverage" genhtml -q -o "$work/html" "$work/info"
+fi
+
 check "chrome profile is JSON" python3 -m json.tool "$work/chrome" /dev/null
 check "svg is XML" python3 -c "import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])" "$work/svg"
 is "stat: all that the emulator executed" "$truth" "$(awk '$1 == "all" { print $3 }' "$work/stat")"
