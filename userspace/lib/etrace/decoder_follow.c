@@ -7,6 +7,8 @@
 
 /* Visits of the reported address, and returns, before the right one. */
 #define MAX_STOPS 100000
+/* 2.0.5: the next return is reported. */
+#define MAX_IRETS 255
 
 static const struct path no_path;
 
@@ -210,6 +212,17 @@ static enum decision decide_return(struct rvt_etrace_decoder *dec, const struct 
 	return depth == goal->ir ? IS_WRONG : FOLLOW;
 }
 
+/*
+ * A return that was predicted and that nothing but its target's report made known, such as a
+ * notification, goes to the cache as others do. One too many to be counted does not.
+ */
+static bool is_predicted(const struct rvt_etrace_decoder *dec, enum decision decision,
+			 uint64_t irets)
+{
+	return dec->codec.params.jump_cache_returns == RVT_JUMP_CACHE_ALL_RETURNS &&
+	       (decision == FOLLOW || irets < MAX_IRETS);
+}
+
 /* Whether the flow, which stands before the target, is where the packet says. */
 static bool is_goal(struct rvt_etrace_decoder *dec, const struct goal *goal, uint64_t irets)
 {
@@ -256,8 +269,7 @@ static int follow_returns(struct rvt_etrace_decoder *dec, const struct goal *goa
 		decision = decide_return(dec, goal, order.popped, irets);
 		if (decision == IS_WRONG)
 			return take_jump(dec, goal->target, true);
-		if (decision == FOLLOW && dec->codec.params.jump_cache_returns ==
-		    RVT_JUMP_CACHE_ALL_RETURNS)
+		if (is_predicted(dec, decision, irets))
 			rvt_etrace_cache_note(dec, last_pc(dec), order.popped, true);
 		ret = rvt_flow_jump(dec->flow, order.popped);
 		if (ret)
