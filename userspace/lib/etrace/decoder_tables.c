@@ -305,11 +305,22 @@ static enum rvt_etrace_walked step(struct walker *w, const struct rvt_insn *insn
 	return RVT_ETRACE_WALK_TARGET;
 }
 
+/* What was executed last may have loaded what the first instruction jumps to. */
+static void remember_load(struct walker *w)
+{
+	enum rvt_insn_class iclass;
+
+	w->has_load = rvt_flow_last(w->dec->flow, &w->load_pc, &iclass) &&
+		      !rvt_flow_peek_at(w->dec->flow, w->load_pc, &w->load) &&
+		      w->load.flags & RVT_INSN_F_LOADS_IMM;
+}
+
 enum rvt_etrace_walked rvt_etrace_walk(const struct rvt_etrace_decoder *dec, uint64_t pc,
 				       const struct walk_goal *goal)
 {
 	struct walker w = { .dec = dec };
 
+	remember_load(&w);
 	for (unsigned int i = 0; i < MAX_WALK; i++) {
 		enum rvt_etrace_walked walked;
 		struct rvt_insn insn;
