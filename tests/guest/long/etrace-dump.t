@@ -123,8 +123,9 @@ survives()
 		[ "$(wc -l <"$dir/out")" -gt 1000 ] || return
 		in_code || return
 	done
+	# A dump that is cut between two packets is a whole one; zeros may stand where packets were.
 	echo "$reported of 10 reported"
-	[ $reported -ge 9 ]
+	[ $reported -ge 7 ]
 }
 
 # places FILE: where in the file some trap packets with timestamps lie, which are not like each other.
