@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <search.h>
 #include <stdlib.h>
+#include <string.h>
 #include <string.h>
 #include "places.h"
 
@@ -15,6 +17,7 @@ struct slot {
 
 struct places {
 	struct rvt_session *session;
+	void *names;	/* tsearch tree of strings */
 	struct slot slots[SLOTS];
 };
 
@@ -29,7 +32,29 @@ struct places *places_create(struct rvt_session *session)
 
 void places_destroy(struct places *places)
 {
+	if (!places)
+		return;
+	tdestroy(places->names, free);
 	free(places);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+const char *places_keep(struct places *places, const char *name)
+{
+	char **found = tfind(name, &places->names, compare_names), *copy;
+
+	if (found)
+		return *found;
+	copy = strdup(name);
+	if (copy && !tsearch(copy, &places->names, compare_names)) {
+		free(copy);
+		copy = NULL;
+	}
+	return copy ? copy : UNKNOWN;
 }
 
 static void look_up(struct places *places, struct rvt_space *space, uint64_t addr,

@@ -2,7 +2,6 @@
 /* Instructions by calling context: folded stacks for flame graphs, and a flame graph as SVG. */
 #include <errno.h>
 #include <inttypes.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profile.h"
@@ -20,7 +19,6 @@ struct node {
 
 struct tree {
 	struct places *places;
-	void *comms;		/* tsearch tree of names: a task's own goes away with it */
 	struct node root;
 };
 
@@ -62,37 +60,16 @@ static struct node *get_child(struct node *parent, const char *name, bool kernel
 	return node;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-/* @name for as long as the tree; NULL: out of memory. */
-static const char *keep_name(struct tree *tree, const char *name)
-{
-	char **found = tfind(name, &tree->comms, compare_names), *copy;
-
-	if (found)
-		return *found;
-	copy = strdup(name);
-	if (copy && !tsearch(copy, &tree->comms, compare_names)) {
-		free(copy);
-		copy = NULL;
-	}
-	return copy;
-}
-
 /* The context below @stack's frame @n: of whoever made the call, or the thread itself. */
 static struct node *get_context(struct tree *tree, const struct rvt_lane *lane,
 				struct rvt_callstack *stack, size_t n)
 {
 	const struct rvt_frame *frame = rvt_callstack_frame(stack, n);
-	const char *comm;
 
 	if (frame && frame->tag)
 		return (struct node *)(uintptr_t)frame->tag;
-	comm = keep_name(tree, lane->task ? lane->task->comm : UNKNOWN);
-	return comm ? get_child(&tree->root, comm, false) : NULL;
+	return get_child(&tree->root, places_keep(tree->places, lane->task ? lane->task->comm :
+						  UNKNOWN), false);
 }
 
 static struct node *get_function(struct tree *tree, const struct rvt_lane *lane,
@@ -272,7 +249,6 @@ void tree_destroy(void *data)
 	struct tree *tree = data;
 	struct node *node = tree->root.child;
 
-	tdestroy(tree->comms, free);
 	/* Children first: the first child gets its parent as sibling, and the parent the rest. */
 	while (node) {
 		struct node *next = node->child;

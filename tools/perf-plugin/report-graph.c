@@ -71,7 +71,8 @@ static struct node *get_context(struct graph *graph, const struct rvt_lane *lane
 
 	if (frame && frame->tag)
 		return (struct node *)(uintptr_t)frame->tag;
-	return get_child(&graph->root, lane->task ? lane->task->comm : UNKNOWN, "", false);
+	return get_child(&graph->root, places_keep(graph->places, lane->task ? lane->task->comm :
+						   UNKNOWN), "", false);
 }
 
 static struct node *get_function(struct graph *graph, const struct rvt_lane *lane,

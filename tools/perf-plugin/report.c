@@ -127,7 +127,7 @@ static struct row *get_row(struct report *report, const struct rvt_lane *lane, u
 	struct row key = { .pid = -1, .tid = -1, .cpu = -1 }, **found, *row;
 
 	if (report->keys & 1u << SORT_COMM)
-		key.comm = lane->task ? lane->task->comm : UNKNOWN;
+		key.comm = places_keep(report->places, lane->task ? lane->task->comm : UNKNOWN);
 	if (report->keys & 1u << SORT_PID)
 		key.pid = lane->task ? lane->task->pid : -1;
 	if (report->keys & 1u << SORT_TID)
