@@ -17,9 +17,7 @@ guest main testing '' '
 	perf-rvtrace record -a -o perf.data -- processes ./plugin-1.so ./plugin-2.so > out || exit 3
 	perf script -i perf.data --no-itrace --show-bpf-events 2> /dev/null | grep -c "KSYMBOL.*name bpf_prog_[0-9a-f]*_maps" > snapshot
 	# inside a container: its own process numbers
-	unshare --pid --fork --mount-proc perf-rvtrace record -a -o inner.data -- sh -c "exec processes ./plugin-1.so ./plugin-2.so" > /dev/null || exit 4
-	# code of a module that was not there when the recording began
-	perf-rvtrace record -a -o module.data -- sh -c "modprobe tun && : < /dev/net/tun" || exit 5'
+	unshare --pid --fork --mount-proc perf-rvtrace record -a -o inner.data -- sh -c "exec processes ./plugin-1.so ./plugin-2.so" > /dev/null || exit 4'
 status=$?
 [ $status -eq 0 ] || tail -n 40 "$dir/output" | sed 's/^/# /'
 ok $status "the workload is recorded, with the system (exit status $status)"
@@ -70,13 +68,14 @@ check "a BPF program by its name" grep -q '\[k\] bpf_prog_[0-9a-f]*_counted' "$w
 check "kernel threads" grep -q '  *kworker[^ ]*  *\[kernel.kallsyms\]' "$work/dsos"
 check "idle" grep -q '  *swapper[^ ]*  *\[kernel.kallsyms\]' "$work/dsos"
 check "nothing ran in a thread without a name" sh -c "! grep -q '  :[0-9]' '$work/dsos'"
-[ "$(cat "$dir/share/snapshot")" -gt 0 ]
-ok $? "what ran before was found by the BPF iterators"
+if grep -qa iter/task_vma "$dir/share/perf-rvtrace"; then
+	[ "$(cat "$dir/share/snapshot")" -gt 0 ]
+	ok $? "what ran before was found by the BPF iterators"
+else
+	ok 0 "what ran before was found by the BPF iterators # SKIP built without clang"
+fi
 # In the container, the trace's numbers are not the recorder's.
 "$rv" report -i "$dir/share/inner.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,sym >"$work/report" 2>/dev/null
 is "recorded in a container: fork" 37 "$(calls forked in_child)"
-
-"$rv" report -i "$dir/share/module.data" --symfs "$dir/share:$("$LAB" path guest)" -s dso,sym >"$work/report" 2>/dev/null
-is "a module loaded later, by its name" 1 "$(awk '$NF == "tun_chr_open" && $5 == "[tun]" { print $4 }' "$work/report")"
 
 done_testing
