@@ -55,7 +55,7 @@ is "the newest branch before each sample in third ended there" "$plain" \
 	"$(grep -c 'cpu-clock: [^/]*/third+0x' "$out/branches")"
 check "perf report --branch-history shows them" grep -q 'third' "$out/history"
 is "perf report -g shows the call graph: 5 lines from main to third" "main first second third" \
-	"$(grep -m 1 -A 3 '^ *|  *main$' "$out/graph" | awk '{ printf "%s%s", sep, $NF; sep = " " }')"
+	"$(grep -m 1 -A 3 '^[ |]*main$' "$out/graph" | awk '{ printf "%s%s", sep, $NF; sep = " " }')"
 
 # The compiler's own words for what was executed: the mnemonics, by another disassembler.
 "$LAB" in riscv64-linux-gnu-objdump -d -M no-aliases --no-show-raw-insn --disassemble=second "$out/nested" |
