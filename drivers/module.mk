@@ -12,8 +12,8 @@ DRIVER_CHECKS ?=
 ## driver        rvtrace.ko and riscv_ctr.ko for each kernel of the lab
 driver: $(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko)
 
-# One run makes both modules.
-$(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko): $(B)/driver/%/rvtrace.ko: $(DRIVER_SRC)
+# One run makes both modules. The kernel "debug" is there after `lab debug-kernel` only.
+$(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko) $(B)/driver/debug/rvtrace.ko: $(B)/driver/%/rvtrace.ko: $(DRIVER_SRC)
 	@mkdir -p $(@D)
 	cp -p --parents -t $(@D) $(DRIVER_SRC)
 	$(LAB) kmake --kernel $* $(abspath $(@D)) $(DRIVER_CHECKS) modules

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -278,10 +279,94 @@ static void test_pause(void)
 #endif
 }
 
+#define SAMPLE_BYTES 1024
+
+/* Looks at the samples in a ring: {u64 size, bytes}. Returns how many have whole messages in their end. */
+static unsigned int count_samples(const uint8_t *data, uint64_t head, uint64_t size, unsigned int *good)
+{
+	unsigned int n = 0;
+
+	for (uint64_t at = 0; at + sizeof(struct perf_event_header) <= head && head <= size;) {
+		const struct perf_event_header *header = (const void *)(data + at);
+		const uint64_t *body = (const void *)(header + 1);
+		const uint8_t *bytes = (const void *)(body + 1);
+		struct recording rec = { .bytes = (uint8_t *)bytes };
+		size_t from = 0, start = 0;
+		struct messages m;
+
+		at += header->size;
+		if (header->type != PERF_RECORD_SAMPLE)
+			continue;
+		n++;
+		if (body[0] != SAMPLE_BYTES)
+			continue;
+		/* The first is cut, or there was not so much yet. */
+		while (from < SAMPLE_BYTES && (bytes[from++] & 3) != 3)
+			;
+		rec.n_bytes = SAMPLE_BYTES;
+		rec.bytes = (uint8_t *)bytes + from;
+		rec.n_bytes -= from;
+		rec.starts = &start;
+		rec.n_starts = 1;
+		messages_count(&rec, &m);
+		*good += m.whole && m.n;
+	}
+	return n;
+}
+
+/* Samples of a clock, each with the last trace before it */
+static void test_samples(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), ring = 64 * page;
+	struct perf_event_attr attr, clock;
+	struct perf_event_mmap_page *map;
+	unsigned int n, good = 0;
+	struct recording rec;
+	int ret, fd;
+
+	attr_init(&attr, often());
+	ret = recording_open_overwrite(&rec, &attr, 0, -1, 4 * page);
+	if (!tap_check(!ret, "samples: opened (%d)", ret)) {
+		tap_check(false, "samples: trace in them");
+		return;
+	}
+	memset(&clock, 0, sizeof(clock));
+	clock.size = sizeof(clock);
+	clock.type = PERF_TYPE_SOFTWARE;
+	clock.config = PERF_COUNT_SW_CPU_CLOCK;
+	clock.sample_period = 2000000;
+	clock.sample_type = PERF_SAMPLE_AUX;
+	clock.aux_sample_size = SAMPLE_BYTES;
+	clock.exclude_kernel = 1;
+	fd = (int)syscall(__NR_perf_event_open, &clock, 0, -1, rec.fd, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0 && errno == EINVAL) {
+		tap_skip("this kernel has no kprobes", "samples: trace in them");
+		recording_close(&rec);
+		return;
+	}
+	map = mmap(NULL, page + ring, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fd < 0 || map == MAP_FAILED) {
+		tap_check(false, "samples: trace in them (%d)", errno);
+		recording_close(&rec);
+		return;
+	}
+	recording_enable(&rec);
+	for (int i = 0; i < 50 && map->data_head < 8 * SAMPLE_BYTES; i++)
+		work_for(100);
+	recording_disable(&rec);
+	n = count_samples((const uint8_t *)map + page, map->data_head, ring, &good);
+	/* The first may be taken before there is so much trace. */
+	tap_check(n > 2 && good + 1 >= n, "samples: %u, whole messages in %u", n, good);
+	munmap(map, page + ring);
+	close(fd);
+	recording_close(&rec);
+}
+
 int main(void)
 {
 	require_pmu();
-	tap_plan(12);
+	tap_plan(14);
+	test_samples();
 	test_overwrite();
 	test_filters();
 	test_window();

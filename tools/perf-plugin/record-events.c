@@ -181,7 +181,8 @@ static int open_into_ring(struct recorder *rec, unsigned int n, pid_t tid, bool 
 		return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) ?
 			explain_open(rec, -errno, tid, ring->cpu) : 0;
 	ring->fd = fd;
-	err = ring_map(ring, rec->options.data_bytes, trace ? rec->options.aux_bytes : 0);
+	err = ring_map(ring, rec->options.data_bytes, trace ? rec->options.aux_bytes : 0,
+		       rec->options.snapshot);
 	return err ? explain_map(rec, ring, err) : 0;
 }
 

@@ -27,6 +27,7 @@ static const char help[] =
 "  -c, --count N         riscv_ctr and -e besides: a sample every N events; -F, --freq N:\n"
 "                        N a second\n"
 "  -m, --mmap-pages D,T  sizes of the buffers for sideband and trace: pages, or 64K, 4M ...\n"
+"  -S, --snapshot[=e]    the newest trace only: at each SIGUSR2; or, and (e) at the end\n"
 "      --filter FILTER   only some code: 'filter FUNCTION @ FILE', 'filter FUNCTION' (kernel),\n"
 "                        'filter FROM/TO @ FILE', 'filter * @ FILE', 'start F @ FILE, stop G @ FILE'\n"
 "  -o, --output FILE     instead of perf.data\n"
@@ -47,6 +48,7 @@ static const struct option long_options[] = {
 	{ "count", required_argument, NULL, 'c' },
 	{ "freq", required_argument, NULL, 'F' },
 	{ "mmap-pages", required_argument, NULL, 'm' },
+	{ "snapshot", optional_argument, NULL, 'S' },
 	{ "filter", required_argument, NULL, OPT_FILTER },
 	{ "output", required_argument, NULL, 'o' },
 	{ "no-code", no_argument, NULL, OPT_NO_CODE },
@@ -119,7 +121,7 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	int c, err = 0;
 
 	*options = (struct record_options){ .output = "perf.data", .event = RECORD_PMU "//" };
-	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qh", long_options,
+	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qhS::", long_options,
 					NULL)) >= 0) {
 		switch (c) {
 		case 'e': err = add_event(options, optarg); break;
@@ -133,6 +135,12 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 		case 'm': err = parse_buffers(options, optarg); break;
 		case 'o': options->output = optarg; break;
 		case 'q': options->quiet = true; break;
+		case 'S':
+			options->snapshot = true;
+			options->snapshot_at_end = optarg && !strcmp(optarg, "e");
+			if (optarg && !options->snapshot_at_end)
+				err = cmd_error(-EINVAL, "'%s': --snapshot takes e or nothing", optarg);
+			break;
 		case OPT_PER_THREAD: options->per_thread = true; break;
 		case OPT_FILTER: options->filter = optarg; break;
 		case OPT_NO_CODE: options->no_code = true; break;

@@ -9,7 +9,7 @@
 /* An event that is not disabled yet is not enabled again: once is not enough after a full buffer. */
 #define ENABLE_ROUNDS 5
 
-int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes)
+int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes, bool overwrite)
 {
 	uint64_t page_size = sysconf(_SC_PAGESIZE);
 	void *base;
@@ -24,8 +24,8 @@ int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes)
 	ring->page->aux_offset = page_size + data_bytes;
 	ring->page->aux_size = aux_bytes;
 	/* Writable: the kernel then waits for aux_tail instead of overwriting. */
-	base = mmap(NULL, aux_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
-		    ring->page->aux_offset);
+	base = mmap(NULL, aux_bytes, overwrite ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED,
+		    ring->fd, ring->page->aux_offset);
 	if (base == MAP_FAILED)
 		return -errno;
 	ring->aux = base;
@@ -121,7 +121,7 @@ int record_drain(struct recorder *rec, bool last)
 		bool got = false;
 
 		err = drain_data(rec, &rec->rings[n]);
-		if (!err && rec->rings[n].aux)
+		if (!err && rec->rings[n].aux && !rec->options.snapshot)
 			err = drain_aux(rec, n, last, &got);
 		/*
 		 * A full buffer has disabled its event (TRUNCATED), or is about to: its record can be
@@ -137,4 +137,34 @@ int record_drain(struct recorder *rec, bool last)
 				ioctl(rec->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 	}
 	return err ? err : rvt_perfdata_flush(rec->writer);
+}
+
+/*
+ * While nothing is traced, so that the buffers hold still. What a buffer lost since the last snapshot is skipped: the
+ * session finds the records of it without bytes.
+ */
+int record_newest(struct recorder *rec, bool go_on)
+{
+	int err = 0;
+
+	record_disable(rec);
+	for (size_t n = 0; n < rec->n_rings && !err; n++) {
+		struct ring *ring = &rec->rings[n];
+		bool got;
+
+		err = drain_data(rec, ring);
+		if (err || !ring->aux)
+			continue;
+		/* Pairs with the store of aux_head in perf_aux_output_end(), as in drain_aux(). */
+		uint64_t head = __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
+		uint64_t oldest = head > ring->aux_bytes ? head - ring->aux_bytes : 0;
+
+		if (ring->aux_tail < oldest)
+			ring->aux_tail = oldest;
+		err = drain_aux(rec, n, !go_on, &got);
+	}
+	rec->snapshots++;
+	if (!err)
+		err = rvt_perfdata_flush(rec->writer);
+	return !err && go_on ? record_enable(rec) : err;
 }

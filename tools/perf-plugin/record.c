@@ -31,6 +31,13 @@ static void on_signal(int signal)
 	stop_signal = signal;
 }
 
+static volatile sig_atomic_t snapshot_signal;
+
+static void on_snapshot(int signal)
+{
+	snapshot_signal = signal;
+}
+
 /* Only to interrupt ppoll(). */
 static void on_child(int signal)
 {
@@ -41,6 +48,7 @@ static void on_child(int signal)
 static void catch_signals(sigset_t *unblocked)
 {
 	struct sigaction stop = { .sa_handler = on_signal }, child = { .sa_handler = on_child };
+	struct sigaction snapshot = { .sa_handler = on_snapshot };
 	sigset_t blocked;
 
 	sigemptyset(&blocked);
@@ -48,11 +56,13 @@ static void catch_signals(sigset_t *unblocked)
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGHUP);
 	sigaddset(&blocked, SIGCHLD);
+	sigaddset(&blocked, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &blocked, unblocked);
 	sigaction(SIGINT, &stop, NULL);
 	sigaction(SIGTERM, &stop, NULL);
 	sigaction(SIGHUP, &stop, NULL);
 	sigaction(SIGCHLD, &child, NULL);
+	sigaction(SIGUSR2, &snapshot, NULL);
 }
 
 /* Forks the command; it waits until its events are there. */
@@ -149,7 +159,11 @@ static int run_loop(struct recorder *rec, struct child *child, const sigset_t *u
 		for (size_t i = 0; i < rec->n_rings; i++)
 			if (fds[i].revents & (POLLHUP | POLLERR))
 				fds[i].fd = -1;	/* its task is gone; do not spin */
-		err = record_drain(rec, false);
+		if (rec->options.snapshot && snapshot_signal)
+			err = record_newest(rec, true);
+		else
+			err = record_drain(rec, false);
+		snapshot_signal = 0;
 		show_progress(rec, false);
 	}
 	show_progress(rec, true);
@@ -237,6 +251,8 @@ static int end_file(struct recorder *rec, int argc, char **argv)
 
 	record_disable(rec);
 	err = record_drain(rec, true);
+	if (!err && rec->options.snapshot && (rec->options.snapshot_at_end || !rec->snapshots))
+		err = record_newest(rec, false);
 	/* While the events are open: closing them changes the kernel's code (static keys). */
 	if (!err)
 		record_add_code(rec);

@@ -30,6 +30,7 @@ struct record_options {
 	const char *cpu_list;	/* -C */
 	const char *pids, *tids;	/* -p, -t */
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
+	bool snapshot, snapshot_at_end;	/* -S: the newest trace only, at SIGUSR2; and at the end */
 	uint64_t period, frequency;	/* of CTR samples and extra events; 0: not given */
 	uint64_t data_bytes, aux_bytes;	/* of each ring; 0: default */
 	char **command;		/* NULL-terminated; NULL: none */
@@ -84,6 +85,7 @@ struct recorder {
 	struct rvt_perfdata_writer *writer;
 	char *filter;		/* resolved; NULL: none */
 	uint64_t trace_bytes;	/* AUX data written */
+	unsigned int snapshots;
 	uint64_t gaps, lost_records;	/* flagged AUX records, PERF_RECORD_LOST */
 };
 
@@ -121,7 +123,9 @@ bool record_explain_refused(const struct recorder *rec, int cpu);
 
 /* record-ring.c: writes what the rings hold. Returns -errno of the output file. */
 int record_drain(struct recorder *rec, bool last);
-int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes);
+/* What overwritten AUX buffers hold now; @go_on: tracing goes on afterwards. */
+int record_newest(struct recorder *rec, bool go_on);
+int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes, bool overwrite);
 void ring_unmap(struct ring *ring);
 
 /* record-proc.c: records for what exists already. */

@@ -518,6 +518,8 @@ void rvtrace_pmu_init(void)
 	struct rvtrace_cpu *rc;
 	int cpu;
 
+	if (rvtrace_sample_init())
+		rvtrace_pmu.snapshot_aux = rvtrace_event_snapshot_aux;
 	for_each_possible_cpu(cpu) {
 		rc = &per_cpu(rvtrace_cpus, cpu);
 		hrtimer_setup(&rc->timer, rvtrace_timer, CLOCK_MONOTONIC,

@@ -253,3 +253,21 @@ bool rvtrace_path_drain(struct rvtrace_cpu *rc)
 	raw_spin_unlock(rc->path->lock);
 	return again;
 }
+
+/*
+ * rvtrace_path_collect - stop, take what the sink has into the AUX buffer, go on
+ *
+ * The record stays open, so the AUX buffer must be in overwrite mode. Somebody who holds the lock
+ * may have been interrupted, by a sample of what he does: then nothing happens.
+ */
+void rvtrace_path_collect(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
+
+	if (!raw_spin_trylock(rc->path->lock))
+		return;
+	rvtrace_stop_all(rc, sink);
+	rvtrace_ramsink_drain(rvtrace_path_ram(rc->path), rc);
+	rvtrace_start_all(sink);
+	raw_spin_unlock(rc->path->lock);
+}

@@ -802,6 +802,7 @@ bool rvtrace_path_conflict(const struct rvtrace_encoder *enc, const struct rvtra
 int rvtrace_path_start(struct rvtrace_cpu *rc);
 void rvtrace_path_stop(struct rvtrace_cpu *rc);
 bool rvtrace_path_drain(struct rvtrace_cpu *rc);
+void rvtrace_path_collect(struct rvtrace_cpu *rc);
 bool rvtrace_path_traces(const struct rvtrace_cpu *rc);
 
 /* rvtrace-output.c */
@@ -831,6 +832,11 @@ void rvtrace_pmu_halt(void);
 void rvtrace_pmu_park(void);
 void rvtrace_pmu_unpark(void);
 void rvtrace_pmu_init(void);
+
+/* rvtrace-sample.c */
+bool rvtrace_sample_init(void);
+long rvtrace_event_snapshot_aux(struct perf_event *event, struct perf_output_handle *handle,
+				unsigned long size);
 
 /* rvtrace-pmu-sysfs.c */
 extern const struct attribute_group *rvtrace_pmu_groups[];

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# record --snapshot: the newest trace, at SIGUSR2 and at the end. What is kept equals the truth.
+. "$(dirname "$0")/lib.sh"
+
+guest main testing '' '
+	insmod rvtrace.ko || exit 1
+	seq 1 3000 | awk "{ print (\$1 * 7919) % 100003 }" > input
+	# at the end, for there was no signal
+	perf-rvtrace record -S -m ,64K -o end.data -e rvtrace//u -- sort -n input > sorted || exit 2
+	sort -c -n sorted || exit 3
+	perf-rvtrace record --snapshot=e -m ,64K -o signals.data -e rvtrace//u -- \
+		sh -c "i=0; while [ \$i -lt 4000 ]; do i=\$((i + 1)); [ \$((i % 1000)) -ne 500 ] || kill -USR2 \$PPID; done" ||
+		exit 4
+	rmmod rvtrace'
+status=$?
+ok $status "programs are recorded, with snapshots of what they did last (exit status $status)"
+
+# newest FILE MIN MAX: so many snapshots' worth of trace, and nothing in it that did not happen
+newest()
+{
+	local file=$dir/share/$1 bytes
+
+	bytes=$("$HOST/perf-rvtrace" stat -i "$file" --symfs "$dir/share:$("$LAB" path guest)" | awk '$1 == "all" { print $2 }')
+	echo "$bytes bytes of trace"
+	[ "$bytes" -ge "$2" ] && [ "$bytes" -le "$3" ] && equals_truth "$file" --lossy --min 10000
+}
+
+# One hart had the program at the end; two buffers of 64 KiB hold no more than that.
+check "without a signal: one snapshot at the end, equal to the truth" newest end.data 20000 131072
+check "four signals and the end: equal to the truth" newest signals.data 66000 655360
+check "no rule of the control interface was broken" no_violations
+done_testing
