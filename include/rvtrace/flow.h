@@ -222,7 +222,7 @@ int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 
 /* ---- counting ---- */
 
-/* A non-zero return value ends the telling. @times can be negative in the edges of a part. */
+/* A non-zero return value ends the telling. */
 struct rvt_count_sink {
 	void *ctx;
 	int (*run)(void *ctx, const struct rvt_run *run, uint64_t times);

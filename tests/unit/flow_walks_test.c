@@ -231,11 +231,155 @@ static void test_replay(void **state)
 	reference = false;
 }
 
+/* ---- counting ---- */
+
+#define PLACES 1024	/* half-words of code */
+
+struct tally {
+	uint64_t base;
+	int64_t insns[PLACES];
+	int64_t edges[PLACES][PLACES];
+};
+
+static size_t place(const struct tally *t, uint64_t pc)
+{
+	assert_in_range(pc, t->base, t->base + 2 * PLACES - 1);
+	return (pc - t->base) / 2;
+}
+
+static int tally_run(void *ctx, const struct rvt_run *run, uint64_t times)
+{
+	struct tally *t = ctx;
+	uint64_t pc = run->block->pc;
+
+	for (uint32_t i = 0; i < run->first + run->count; i++) {
+		if (i >= run->first)
+			t->insns[place(t, pc)] += times;
+		pc += 2 * run->block->halfwords[i];
+	}
+	return 0;
+}
+
+static int tally_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
+		      int64_t times)
+{
+	struct tally *t = ctx;
+
+	(void)iclass;
+	t->edges[place(t, from)][place(t, to)] += times;
+	return 0;
+}
+
+/* By its first byte: unprivileged specification, "Expanded Instruction-Length Encoding". */
+static unsigned int insn_bytes(uint8_t first)
+{
+	if ((first & 3) != 3)
+		return 2;
+	if ((first & 0x1f) != 0x1f)
+		return 4;
+	return (first & 0x3f) == 0x1f ? 6 : 8;
+}
+
+/* What one order of the reference walk executed; *last is the instruction before. */
+static void tally_pcs(struct tally *t, const struct fixture *f, uint64_t *last)
+{
+	for (size_t i = 0; i < f->out.n; i++) {
+		uint64_t pc = f->out.pcs[i];
+
+		t->insns[place(t, pc)]++;
+		if (*last) {
+			if (pc != *last + insn_bytes(f->code.bytes[*last - t->base]))
+				t->edges[place(t, *last)][place(t, pc)]++;
+		}
+		*last = pc;
+	}
+}
+
+static void compare_tallies(const struct tally *a, const struct tally *b)
+{
+	for (int i = 0; i < PLACES; i++) {
+		assert_int_equal(a->insns[i], b->insns[i]);
+		for (int j = 0; j < PLACES; j++)
+			assert_int_equal(a->edges[i][j], b->edges[i][j]);
+	}
+}
+
+/* Counts are those of the instructions and edges that the reference walk delivers. */
+static void test_counts(void **state)
+{
+	struct fixture *a = malloc(sizeof(*a)), *b = malloc(sizeof(*b));
+	struct tally *expected = malloc(sizeof(*expected)), *counted = malloc(sizeof(*counted));
+	struct rvt_count_sink sink = { counted, tally_run, tally_edge };
+	int64_t total = 0;
+
+	(void)state;
+	for (int program = 0; program < 24; program++) {
+		uint64_t words[3], pcs[4], last = 0;
+		uint32_t flags;
+
+		seed = program + 5000;
+		reference = false;
+		set_up(a, 0, program % 7);
+		assert_int_equal(rvt_flow_count(a->flow), 0);
+		reference = true;
+		set_up(b, 0, program % 7);
+		random_program(&a->code, 40 + rnd(200));
+		b->code = a->code;
+		load(a);
+		load(b);
+		memset(expected, 0, sizeof(*expected));
+		memset(counted, 0, sizeof(*counted));
+		expected->base = counted->base = a->code.base;
+		flags = random_flags() | (program % 3 ? RVT_RUN_IMPLICIT_RETURN : 0);
+		flags &= program % 2 ? ~RVT_RUN_STOP_RETURN : ~RVT_RUN_ALL_JUMPS;
+		for (int i = 0; i < 4; i++)
+			pcs[i] = a->code.base + 2 * rnd((a->code.pc - a->code.base) / 2);
+		for (int i = 0; i < 3; i++)
+			words[i] = (uint64_t)rnd(1 << 30) << 34 | (uint64_t)rnd(1 << 30) << 4;
+		for (int i = 0; i < 200; i++) {
+			struct rvt_order oa = unlimited(), ob;
+
+			oa.flags = flags;
+			oa.n_outcomes = 30 + rnd(35);
+			oa.outcomes = words[rnd(3)];
+			oa.max_halfwords = rnd(4) ? 1000 : rnd(100);
+			ob = oa;
+			if (rnd(3)) {
+				uint64_t pc = pcs[rnd(4)];
+
+				rvt_flow_jump(a->flow, pc);
+				rvt_flow_jump(b->flow, pc);
+			}
+			b->out.n = 0;
+			assert_int_equal(rvt_flow_run(a->flow, &oa), rvt_flow_run(b->flow, &ob));
+			rvt_flow_flush(b->flow);
+			tally_pcs(expected, b, &last);
+			/* in one piece, or in many */
+			if (program % 4 == 0 && rnd(10) == 0)
+				assert_int_equal(rvt_flow_counts(a->flow, &sink), 0);
+		}
+		assert_int_equal(a->out.n, 0);
+		assert_int_equal(rvt_flow_counts(a->flow, &sink), 0);
+		compare_tallies(expected, counted);
+		for (int i = 0; i < PLACES; i++)
+			total += counted->insns[i];
+		tear_down(a);
+		tear_down(b);
+	}
+	assert_true(total > 100000);
+	free(a);
+	free(b);
+	free(expected);
+	free(counted);
+	reference = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_replay),
+		cmocka_unit_test(test_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,3 +2,9 @@
 
 $(B)/host/rvt-bench: $(B)/host/tools/bench/rvt-bench.o $(B)/host/librvtrace.a
 	$(CC) -o $@ $^ $(LIBS)
+
+## make bench       how fast recordings of real programs are decoded (see Documentation/bench.rst)
+bench: deps
+	@$(MAKE) --no-print-directory lab
+	@$(MAKE) --no-print-directory demo-parts $(B)/host/rvt-bench
+	@tools/bench/bench

@@ -238,6 +238,10 @@ int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *sink)
 		return -EINVAL;
 	rvt_flow_expand_memo(flow);
 	rvt_steps_expand(flow);
+	/* Whether the last path went where it leads to is not known yet. */
+	if (c->has_last && c->ahead)
+		rvt_counts_edge(c, c->last, c->last_insn, c->ahead_pc, -1);
+	c->ahead = false;
 	ret = tell_runs(c, sink);
 	if (!ret)
 		ret = tell_edges(c, sink);
