@@ -108,7 +108,8 @@ static int lane_time(struct lane *lane, uint64_t ticks)
 	lane->lane.time_exact = true;
 	lane->buffer->time = lane->lane.time;
 	err = lane_seek(lane, rvt_time_to_perf(conv, ticks + 1) - 1);
-	if (err || !lane->session->options.count || conv->cap_user_time_short)
+	if (err || !lane->session->options.count ||
+	    (conv->cap_user_time_short && ~conv->time_mask))
 		return err;
 	/* Counts need no times but those at which something changes. */
 	next = rvt_cursor_next(lane->cursor);
