@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# A program is recorded and optimised with its profile, by clang and by BOLT, and does the same work with fewer
+# instructions and fewer taken branches: by what the emulator executed, not by our own counts.
+. "$(dirname "$0")/../lib.sh"
+
+# llvm_tools: sets v to the suffix of a version of LLVM that is here as a whole.
+llvm_tools()
+{
+	local tool
+
+	for v in -22 -21 -20 -19; do
+		for tool in clang ld.lld llvm-profgen llvm-bolt llvm-profdata; do
+			command -v $tool$v >/dev/null || continue 2
+		done
+		return
+	done
+	return 1
+}
+
+# bolt-19 and bolt-22 are those of Debian 12 that read RISC-V; 14 to 16 do not.
+llvm_tools || {
+	echo "1..0 # SKIP no LLVM of 19 or later: apt-get install clang-19 lld-19 llvm-19 bolt-19"
+	exit 0
+}
+
+rv=$HOST/perf-rvtrace
+source=$TOP/tests/guest/workloads/words.c
+rm -rf "$guest_bin"
+mkdir -p "$guest_bin"
+
+# build NAME OPTIONS...: not relocated, so that an address of the program is a small number.
+build()
+{
+	"clang$v" --target=riscv64-linux-gnu --sysroot="$("$LAB" path guest)" -gdwarf-4 -fdebug-info-for-profiling -no-pie \
+		-fuse-ld=lld -Wl,--emit-relocs "${@:2}" -o "$guest_bin/words.$1" "$source"
+}
+
+# is NAME EXPECTED ACTUAL
+is()
+{
+	[ "$2" = "$3" ]
+	local status=$?
+	[ $status -eq 0 ] || echo "# expected '$2', got '$3'"
+	ok $status "$1"
+}
+
+# profile FILE FORMAT OPTIONS...
+profile()
+{
+	"$rv" profile -i "$dir/share/$1.data" --symfs "$dir/share:$("$LAB" path guest)" -f "$2" --dso "words.$1" "${@:3}"
+}
+
+check "the program is compiled, with and without optimisation" build base -O2
+check "the program is compiled without optimisation" build cov -O0
+guest record testing '' '
+	insmod rvtrace.ko || exit 1
+	perf-rvtrace record -o base.data -e rvtrace//u -- words.base 3 > out.base || exit 2
+	perf-rvtrace record -o cov.data -e rvtrace//u -- words.cov 1 > out.cov || exit 3
+	perf-rvtrace inject -i base.data -o samples.data --itrace=i1000il16 --comms words.base || exit 4
+	perf script -i samples.data --show-mmap-events -F ip,brstack > perfscript || exit 5'
+ok $? "the program is recorded"
+work=$dir/work
+mkdir -p "$work"
+
+# The numbers are those that the program prints: it says how often these lines run.
+profile cov lcov -o "$work/info" 2>"$work/info.err"
+printed=$(cat "$dir/share/out.cov")
+lines_of()
+{
+	local number
+
+	number=$(grep -n "$1" "$source" | head -n 1 | cut -d : -f 1)
+	sed -n "s/^DA:$number,//p" "$work/info"
+}
+is "coverage: words" "${printed%% words*}" "$(lines_of 'n_words++')"
+is "coverage: numbers" "$(grep -o '[0-9]* numbers' <<<"$printed")" "$(lines_of 'n_numbers++') numbers"
+is "coverage: lines" "$(grep -o '[0-9]* lines' <<<"$printed")" "$(lines_of 'n_lines++') lines"
+is "coverage: what did not run" 0 "$(lines_of 'the table is full')"
+is "coverage: a call for each byte of the text" 30000 "$(sed -n 's/^FNDA:\([0-9]*\),classify$/\1/p' "$work/info")"
+if command -v genhtml >/dev/null; then
+	check "genhtml reads it" genhtml -q -o "$work/html" "$work/info"
+	check "lcov reads it" lcov --summary "$work/info"
+else
+	echo "# no lcov here: its reading is not tested"
+fi
+
+# From the recording to the compiler and to BOLT.
+check "profile for llvm-profgen" profile base llvm -o "$work/counts"
+check "profile for BOLT" profile base bolt -o "$work/preagg"
+check "llvm-profgen reads the counts" "llvm-profgen$v" --binary="$guest_bin/words.base" \
+	--unsymbolized-profile="$work/counts" --output="$work/prof"
+check "its profile has the functions" sh -c \
+	"llvm-profdata$v show --sample '$work/prof' | grep -q 'Function: count_words\|Function: main'"
+check "llvm-profgen reads the branch stacks that stock perf script prints" "llvm-profgen$v" \
+	--binary="$guest_bin/words.base" --perfscript="$dir/share/perfscript" --output="$work/prof.sampled"
+check "and finds the functions in them" sh -c \
+	"llvm-profdata$v show --sample '$work/prof.sampled' | grep -q 'Function: count_words\|Function: main'"
+profile base bolt --merge "$dir/share/base.data" "$work/preagg" >"$work/merged" 2>/dev/null
+sum()
+{
+	awk '{ sum += $4 } END { print sum }' "$1"
+}
+is "a recording and its profile are twice the profile" "$(($(sum "$work/preagg") * 2))" "$(sum "$work/merged")"
+
+check "clang uses the profile" build pgo -O2 -fprofile-sample-use="$work/prof"
+check "BOLT uses the profile" "llvm-bolt$v" "$guest_bin/words.base" -pa --data "$work/preagg" \
+	--reorder-blocks=ext-tsp --reorder-functions=hfsort -o "$guest_bin/words.bolt"
+
+# What they do: the truth of the emulator for each program's thread.
+guest compare testing '' '
+	insmod rvtrace.ko || exit 1
+	for p in base pgo bolt; do
+		perf-rvtrace record -o $p.data -e rvtrace//u -- sh -c "echo \$\$ > tid.$p; exec words.$p 3" > out.$p ||
+			exit 2
+	done'
+ok $? "the optimised programs run"
+
+# executed NAME: instructions of the program itself, and jumps (the next address is not behind this one).
+executed()
+{
+	local file
+
+	for file in "$dir"/truth/truth.*; do
+		"$HOST/rvt-truth" --pc --traced --prv 0 --scontext "$(cat "$dir/share/tid.$1")" "$file"
+	done | perl -ne 'chomp; next unless s{^0{8}}{}; $pc = hex; $n++; $step = $pc - $last;
+		$jumps++ if $step != 2 && $step != 4; $last = $pc; END { print "$n $jumps\n" }'
+}
+read -r base_insns base_jumps < <(executed base)
+read -r pgo_insns pgo_jumps < <(executed pgo)
+read -r bolt_insns bolt_jumps < <(executed bolt)
+echo "# instructions, jumps: $base_insns $base_jumps; clang with profile: $pgo_insns $pgo_jumps; BOLT: $bolt_insns $bolt_jumps"
+is "clang's program prints the same" "$(cat "$dir/share/out.base")" "$(cat "$dir/share/out.pgo")"
+is "BOLT's program prints the same" "$(cat "$dir/share/out.base")" "$(cat "$dir/share/out.bolt")"
+[ "$pgo_insns" -gt 100000 ] && [ "$pgo_insns" -lt "$base_insns" ]
+ok $? "clang's program executes fewer instructions"
+[ "$pgo_jumps" -lt "$base_jumps" ]
+ok $? "clang's program takes fewer branches"
+[ "$bolt_insns" -gt 100000 ] && [ "$bolt_jumps" -lt "$base_jumps" ]
+ok $? "BOLT's program takes fewer branches"
+for program in base pgo bolt; do
+	is "report of $program: all that the emulator executed of it" "$(executed $program | cut -d ' ' -f 1)" "$("$rv" report \
+		-i "$dir/share/$program.data" --symfs "$dir/share:$("$LAB" path guest)" --sort dso 2>/dev/null |
+		awk -v name="words.$program" '$NF == name { print $2 }')"
+done
+done_testing
