@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * --filter in perf's syntax, with names of functions: "filter main @ /bin/app", "start f @ lib.so",
- * "filter schedule" (the kernel), "filter * @ /bin/app", "filter 0x100 / 0x40 @ /bin/app". The kernel
- * takes numbers only: offsets in files, addresses of its own.
+ * "filter schedule" (the kernel), "filter * @ /bin/app", "filter 0x100 / 0x40 @ /bin/app",
+ * "stop f / g @ /bin/app" (leave this part out). The kernel takes numbers only: offsets in files,
+ * addresses of its own.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -139,7 +140,8 @@ static int resolve_whole_file(struct filter *filter)
 
 static int resolve(struct rvt_symbols *symbols, struct filter *filter)
 {
-	bool range = !strcmp(filter->action, "filter");
+	bool start = !strcmp(filter->action, "start");
+	bool range = !strcmp(filter->action, "filter") || filter->to;
 	uint64_t size = 0, end;
 	int err = 0;
 
@@ -151,9 +153,10 @@ static int resolve(struct rvt_symbols *symbols, struct filter *filter)
 		err = look_up(symbols, filter, filter->from, &filter->start, &size);
 	if (err)
 		return err;
+	if (start && filter->to)
+		return cmd_error(-EINVAL, "--filter: 'start' is at one address: it has no '/'");
 	if (!range)
-		return filter->to ? cmd_error(-EINVAL, "--filter: '%s' is at one address: it has "
-					      "no '/'", filter->action) : 0;
+		return 0;
 	if (filter->to && is_number(filter->to)) {
 		size = strtoull(filter->to, NULL, 0);
 	} else if (filter->to) {
@@ -217,7 +220,9 @@ int record_resolve_filter(const char *text, char **result)
 	rvt_symbols_destroy(symbols);
 	if (err == -ENOMEM)
 		cmd_error(err, "out of memory");
-	if (err)
+	if (err) {
 		free(*result);
+		*result = NULL;
+	}
 	return err;
 }
