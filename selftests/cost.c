@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * What tracing costs, by the clock: a switch of a traced task out and in, and a program that only computes. In an
+ * emulator whose clock counts instructions the nanoseconds are instructions. Prints NAME VALUE; not a test.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "common.h"
+
+#define AUX_SIZE (8u << 20)
+#define WARM_UP 50
+#define ROUNDS 1000
+#define BRANCHES 6000000ul
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t sink_bytes(const char *what)
+{
+	const char *line = read_line(BUS_DIR "/ramsink-0/%s", what);
+
+	return line ? strtoull(line, NULL, 10) : 0;
+}
+
+struct partner {
+	pid_t pid;
+	int to, from;
+};
+
+/* A task on the same hart that answers: each round switches it in and out. */
+static struct partner partner_start(void)
+{
+	int to[2], from[2];
+	struct partner partner;
+	char c;
+
+	if (pipe(to) || pipe(from))
+		exit(1);
+	fflush(stdout);
+	partner.pid = fork();
+	if (!partner.pid) {
+		while (read(to[0], &c, 1) == 1)
+			if (write(from[1], &c, 1) != 1)
+				break;
+		_exit(0);
+	}
+	partner.to = to[1];
+	partner.from = from[0];
+	return partner;
+}
+
+static uint64_t rounds(const struct partner *partner, unsigned int n)
+{
+	uint64_t start = now();
+	char c = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (write(partner->to, &c, 1) != 1 || read(partner->from, &c, 1) != 1)
+			exit(1);
+	return now() - start;
+}
+
+static void measure_switch(const char *name, uint64_t config, bool kernel)
+{
+	struct partner partner = partner_start();
+	struct perf_event_attr attr;
+	struct recording rec;
+	uint64_t without, with;
+
+	attr_init(&attr, config);
+	attr.exclude_kernel = !kernel;
+	if (recording_open(&rec, &attr, partner.pid, -1, AUX_SIZE)) {
+		kill(partner.pid, SIGKILL);
+		return;
+	}
+	rounds(&partner, WARM_UP);
+	without = rounds(&partner, ROUNDS);
+	recording_enable(&rec);
+	rounds(&partner, WARM_UP);
+	with = rounds(&partner, ROUNDS);
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	printf("%s %lld\n", name, (long long)(with - without) / ROUNDS);
+	kill(partner.pid, SIGKILL);
+	waitpid(partner.pid, NULL, 0);
+	recording_close(&rec);
+}
+
+static uint64_t compute(void)
+{
+	uint64_t start = now();
+
+	work(BRANCHES);
+	return now() - start;
+}
+
+static void measure_program(void)
+{
+	uint64_t traced = sink_bytes("traced_bytes"), copied = sink_bytes("copied_bytes"), without, with;
+	struct perf_event_attr attr;
+	struct recording rec;
+
+	attr_init(&attr, 0);
+	attr.exclude_kernel = 0;
+	if (recording_open(&rec, &attr, 0, -1, AUX_SIZE))
+		return;
+	work(BRANCHES / 100);
+	without = compute();
+	recording_enable(&rec);
+	with = compute();
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	traced = sink_bytes("traced_bytes") - traced;
+	copied = sink_bytes("copied_bytes") - copied;
+	printf("program %llu\nprogram_traced %llu\n", (unsigned long long)without, (unsigned long long)with);
+	printf("program_overhead_percent %.3f\n", 100.0 * ((double)with - (double)without) / (double)without);
+	printf("program_trace_bytes %llu\n", (unsigned long long)traced);
+	printf("copied_per_traced_byte %.3f\n", traced ? (double)copied / (double)traced : 0.0);
+	printf("truncated %u\n", rec.truncated);
+	recording_close(&rec);
+}
+
+int main(void)
+{
+	cpu_set_t set;
+
+	require_pmu();
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	measure_switch("switch_user", 0, false);
+	measure_switch("switch_user_context", CONFIG_CONTEXT, false);
+	measure_switch("switch_user_and_kernel", CONFIG_CONTEXT, true);
+	measure_program();
+	return 0;
+}
