@@ -126,10 +126,13 @@ static void apply_event(const struct recorder *rec, struct rvt_params *params)
 	if (mode)
 		params->implicit_return_mode = mode;
 	set_trap_vector(params);
+	/* What has no stamps must not wait for them: the times of AUX records serve instead. */
+	if (!term_value(rec, "timestamp")) {
+		params->timestamp = RVT_TIMESTAMP_NONE;
+		params->timestamp_bytes = 0;
+	}
 	if (params->protocol != RVT_PROTOCOL_NTRACE)
 		return;
-	if (!term_value(rec, "timestamp"))
-		params->timestamp = RVT_TIMESTAMP_NONE;
 	/* trTeInstMode: 3 is branch trace, 6 branch history */
 	mode = term_value(rec, "mode");
 	if (mode)

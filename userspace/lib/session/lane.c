@@ -246,6 +246,14 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 	return err ? err : deliver(lane, event);
 }
 
+/* E-Trace has time stamps in packets, or in the frames around them. */
+static bool has_stamps(const struct rvt_params *params)
+{
+	return params->protocol == RVT_PROTOCOL_NTRACE ?
+		params->timestamp != RVT_TIMESTAMP_NONE :
+		!params->notime_p || params->timestamp_bytes;
+}
+
 static struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu)
 {
 	struct rvt_session *session = buffer->session;
@@ -261,9 +269,7 @@ static struct lane *lane_create(struct buffer *buffer, const struct encoder *enc
 	lane->buffer = buffer;
 	lane->encoder = encoder;
 	lane->lane.cpu = cpu;
-	lane->timed = session->has_time_conv &&
-		(encoder->params.protocol == RVT_PROTOCOL_NTRACE ?
-		 encoder->params.timestamp != RVT_TIMESTAMP_NONE : !encoder->params.notime_p);
+	lane->timed = session->has_time_conv && has_stamps(&encoder->params);
 	rvt_stream_flow_config(&encoder->params, &config);
 	config.reference_walk = session->options.reference_walk;
 	if (rvt_cursor_create(session->owner, session->image, session->kernel, &lane->cursor) ||
