@@ -147,7 +147,8 @@ is "stock perf script sees each call of leaf" 1345 "$(grep -c 'calls.*branches.*
 check "stock perf report names the functions" grep -q ' middle *$' "$dir/share/report"
 check "stock perf report shows the call graph" grep -q -- '[0-9]%--' "$dir/share/graph"
 check "stock perf script prints branch stacks" grep -q '0x[0-9a-f]*/0x[0-9a-f]*/' "$dir/share/brstack"
-check "stock perf annotate shows the calls in middle" grep -q '100.00.*\(jal\|call\)' "$dir/share/annotate"
+# Nearly all: an interrupt in `middle` is a branch, too.
+check "stock perf annotate shows the calls in middle" grep -qE ' (9[0-9]|100)\.[0-9]+ .*(jal|call)' "$dir/share/annotate"
 check "stock perf evlist names the event" grep -q instructions "$dir/share/evlist"
 
 # The same, whatever the order of decoding.
