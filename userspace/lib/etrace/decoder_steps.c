@@ -156,8 +156,10 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 	uint64_t n = 0;
 	int ret = 0;
 
-	if (frames->carry_len > frames->carry_used || frames->hunting || end - p < WANTED_BYTES ||
-	    !is_clean(dec) || !rvt_steps_enter(dec->flow, &key))
+	/* Where the source ends inside a byte, all behind it is shifted. */
+	if (dec->codec.params.srcid_bits % 8 || frames->carry_len > frames->carry_used ||
+	    frames->hunting || end - p < WANTED_BYTES || !is_clean(dec) ||
+	    !rvt_steps_enter(dec->flow, &key))
 		return 0;
 	key.address = dec->address;
 	while (end - p >= WANTED_BYTES) {
