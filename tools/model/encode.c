@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <rvtrace/etrace.h>
-#include "encoder.h"
+#include "te.h"
 
 /* ---- messages on their way ---- */
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "encoder.h"
+#include "te.h"
 
 #define TE_CONTROL \
 	(CTL_HANDSHAKE | TE_TRACING | 7u << 4 | TE_CONTEXT | TE_TRIG_ENABLE | TE_OVERFLOW | \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What an encoder traces (Trace Control Interface 1.0, "Filters" and "Comparators"). */
 #include <string.h>
-#include "encoder.h"
+#include "te.h"
 
 #define FILTER_ENABLE	(1u << 0)
 #define FILTER_PRIVILEGE (1u << 1)

@@ -2,12 +2,15 @@
 /*
  * The hardware model: what its parts know of each other.
  *
- *	blocks.c	translation: which instructions a block has, and where it can be left early
- *	hart.c		execution: retired runs and traps of a hart, to its encoder and to the truth
+ *	translate.c	translation: where a block can be left early, and what is to be called then
  *	csr.c		scontext and hcontext, which QEMU lacks
+ *	hart.c		execution: retired runs and traps of a hart, to its encoder and to the truth
+ *	blocks.c	which instructions a block has
  *	cpu.c		registers of the emulated hart
- *	regs.c		a component's register page: junk, WARL, handshakes, violations
+ *	topology.c	which components there are
  *	encoder.c sink.c ...	what each type of component does
+ *	path.c		messages from one to the next
+ *	regs.c		a component's register page: junk, WARL, handshakes, violations
  *
  * Locks, outermost first: model.lock (register pages, handshakes), hart.lock (cursor, encoder,
  * truth), component.path_lock (data on its way to memory).
@@ -97,11 +100,16 @@ struct cursor {
 };
 #define CURSOR_THROUGH UINT64_MAX /* ... none: whatever began runs to the block's end */
 
-void blocks_init(void);
-void blocks_translated(struct qemu_plugin_tb *tb, void *userdata);
+/* Returns the known block that equals @b, which becomes known when there is none. */
+struct block *block_intern(const struct block *b);
 uint64_t block_pc(const struct block *b, uint32_t index);
 /* The block like @b that is at @pc. */
 struct block *block_at(struct block *b, unsigned int hart, uint64_t pc);
+
+/* ---- translate.c ---- */
+
+void translate_init(void);
+void translate_block(struct qemu_plugin_tb *tb, void *userdata);
 
 /* ---- cpu.c ---- */
 
@@ -300,9 +308,14 @@ int topology_build(unsigned int n);
 #define DISCOVERY(hart)	(0x30000u + 0x80u * (hart))
 #define MODEL_FORMAT_ETRACE (1u << 0)
 int discovery_build(unsigned int n);
+
+/* ---- path.c ---- */
+
 /* A message on to what @c feeds: 0, or -ENOSPC when nothing enabled took it. */
 int part_pass(struct component *c, const uint8_t *bytes, size_t len);
 bool part_has_room(const struct component *c);
+/* What leaves the chip by way of @c goes to a file, if the model was told where. */
+void capture(struct component *c, const uint8_t *bytes, size_t len);
 
 /* ---- timestamp.c: the timestamp unit of encoders and funnels ---- */
 
@@ -329,8 +342,6 @@ struct component *sink_new(unsigned int index, uint32_t offset);
 struct component *funnel_new(unsigned int index, uint32_t offset);
 struct component *pib_new(unsigned int index, uint32_t offset);
 struct component *atb_new(unsigned int index, uint32_t offset);
-/* What leaves the chip by way of @c goes to a file, if the model was told where. */
-void capture(struct component *c, const uint8_t *bytes, size_t len);
 
 /* The side of an encoder that its hart sees; under the hart's lock. */
 void encoder_begin(struct component *c);

@@ -39,12 +39,12 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	}
 	if (args_parse(&model.args, argc, argv))
 		return -EINVAL;
-	blocks_init();
+	translate_init();
 	harts_init(n);
 	if (regs_init() || topology_build(n) || discovery_build(n))
 		return -EINVAL;
 	qemu_plugin_register_vcpu_init_cb(id, vcpu_init, NULL);
-	qemu_plugin_register_vcpu_tb_trans_cb(id, blocks_translated, NULL);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translate_block, NULL);
 	qemu_plugin_register_vcpu_discon_cb(id, QEMU_PLUGIN_DISCON_ALL, hart_discontinuity, NULL);
 	qemu_plugin_register_atexit_cb(id, machine_exit, NULL);
 	return 0;

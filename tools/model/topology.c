@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Which components there are, how they are connected, and how messages go from one to the next. */
+/* Which components there are, and how they are connected. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include "model.h"
 
 /* Components that are not one of a hart; dtb-hook has the same numbers. */
@@ -10,31 +8,6 @@
 #define SHARED_SINK	0x21000
 #define SHARED_PIB	0x22000
 #define LOWER_FUNNEL(i)	(0x28000 + MODEL_PAGE * (i))
-
-int part_pass(struct component *c, const uint8_t *bytes, size_t len)
-{
-	bool taken = false;
-
-	for (unsigned int i = 0; i < c->n_outs; i++) {
-		if (!c->out[i]->enabled)
-			continue;
-		if (c->out[i]->ops->accept(c->out[i], c, bytes, len))
-			return -ENOSPC;
-		taken = true;
-	}
-	return taken ? 0 : -ENOSPC;
-}
-
-bool part_has_room(const struct component *c)
-{
-	bool room = !c->n_outs;
-
-	if (c->type != PART_ENCODER && (!c->enabled || c->stopped))
-		return false;
-	for (unsigned int i = 0; i < c->n_outs; i++)
-		room |= part_has_room(c->out[i]);
-	return room;
-}
 
 static void connect(struct component *from, struct component *to)
 {
@@ -96,23 +69,4 @@ int topology_build(unsigned int n)
 	default:
 		return own(n, sink_new);
 	}
-}
-
-void capture(struct component *c, const uint8_t *bytes, size_t len)
-{
-	char path[4096];
-
-	if (!model.args.capture_dir)
-		return;
-	if (!c->capture) {
-		snprintf(path, sizeof(path), "%s/%s.%u", model.args.capture_dir, c->ops->name,
-			 c->index);
-		c->capture = fopen(path, "wb");
-		if (!c->capture) {
-			fprintf(stderr, "rvtrace-model: cannot write %s\n", path);
-			exit(1);
-		}
-	}
-	fwrite(bytes, 1, len, c->capture);
-	fflush(c->capture);
 }

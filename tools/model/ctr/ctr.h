@@ -4,6 +4,7 @@
  *
  *	plugin.c	translation and execution; what retired goes to the log
  *	draft.c		registers and recording of draft 0.1.4, which QEMU does not have
+ *	hart.c		whether a hart is watched, and its log
  *	registers.c	registers of the emulated hart
  *	lcofi.c		local counter overflow interrupts, which QEMU cannot deliver
  *
@@ -28,6 +29,8 @@ enum {
 	CSR_DRAFT_CONTROL = 0x181, CSR_DRAFT_STATUS = 0x183,
 };
 #define SCTRCLR_WORD 0x10400073u
+/* All that the draft's control register has and S-mode may set, but for depth and CLR. */
+#define DRAFT_OPTIONS 0x0000ff7e00001e06ull
 
 /* An instruction that matters: it may transfer control, or touches CTR's registers. */
 struct watched {
@@ -108,7 +111,10 @@ void qemu_plugin_register_vcpu_insn_exec_cond_cb(struct qemu_plugin_insn *insn,
 						 enum qemu_plugin_cond cond, qemu_plugin_u64 entry,
 						 uint64_t imm, void *userdata);
 
-/* plugin.c */
+/* hart.c */
+/* Opens the hart's log where one was asked for; what cannot be written ends the machine. */
+void log_open(unsigned int vcpu);
+void log_close(void);
 void log_put(struct hart *h, const struct ctr_log *record);
 /* The control register now is @control: watch as long as any mode is recorded. */
 void control_written(unsigned int vcpu, uint64_t control, uint64_t modes);

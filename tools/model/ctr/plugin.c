@@ -6,7 +6,6 @@
 #include <string.h>
 #include "ctr.h"
 
-#define LOG_BUFFER (4u << 20)
 /* sctrctl: U and S; sctrcontrol of the draft: S and U */
 #define MODES_1_0 0x3u
 
@@ -14,36 +13,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 					   char **argv);
 
-/* All that the draft defines and S-mode may set, but for depth and CLR. */
-#define DRAFT_OPTIONS 0x0000ff7e00001e06ull
-
-struct ctr_args args = { .max_depth = CTR_MAX_DEPTH, .options = DRAFT_OPTIONS, .types = true };
-struct hart harts[CTR_MAX_HARTS];
-struct qemu_plugin_scoreboard *attentions;
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
-
-void log_put(struct hart *h, const struct ctr_log *record)
-{
-	if (h->log && fwrite(record, sizeof(*record), 1, h->log) != 1) {
-		fprintf(stderr, "rvtrace-ctr: cannot write the log: %s\n", strerror(errno));
-		exit(1);
-	}
-}
-
-void control_written(unsigned int vcpu, uint64_t control, uint64_t modes)
-{
-	struct hart *h = &harts[vcpu];
-	bool on = control & modes;
-
-	if (on && !attention_of(vcpu)->on) {
-		h->pending = NULL;
-		h->prv = (uint8_t)reg_get(REG_PRIV) & 3;
-		h->next_overflow = h->insns + args.overflow;
-	}
-	h->control = control;
-	attention_of(vcpu)->on = on;
-	attention_of(vcpu)->due = 0;
-}
 
 /* ---- what retires ---- */
 
@@ -204,29 +174,17 @@ static void translated(struct qemu_plugin_tb *tb, void *userdata)
 
 static void vcpu_init(unsigned int vcpu, void *userdata)
 {
-	char path[4096];
-
 	(void)userdata;
 	pthread_mutex_lock(&init_lock);
 	registers_init();
-	if (args.log_dir && vcpu < CTR_MAX_HARTS && !harts[vcpu].log) {
-		snprintf(path, sizeof(path), "%s/ctr.%u", args.log_dir, vcpu);
-		harts[vcpu].log = fopen(path, "w");
-		if (!harts[vcpu].log) {
-			fprintf(stderr, "rvtrace-ctr: %s: %s\n", path, strerror(errno));
-			exit(1);
-		}
-		setvbuf(harts[vcpu].log, NULL, _IOFBF, LOG_BUFFER);
-	}
+	log_open(vcpu);
 	pthread_mutex_unlock(&init_lock);
 }
 
 static void machine_exit(void *userdata)
 {
 	(void)userdata;
-	for (unsigned int i = 0; i < CTR_MAX_HARTS; i++)
-		if (harts[i].log)
-			fclose(harts[i].log);
+	log_close();
 }
 
 static int parse(const char *text)

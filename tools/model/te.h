@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Private to the encoder component: encoder.c has its registers, encode.c the way from retired
- * instructions to messages, filter.c decides what is traced.
+ * Private to the encoder component (its registers are trTe...): what encoder.c, which answers the
+ * guest's accesses, encode.c, which makes messages of retired instructions, and filter.c, which
+ * decides what is traced, have in common.
  */
-#ifndef MODEL_ENCODER_H
-#define MODEL_ENCODER_H
+#ifndef MODEL_TE_H
+#define MODEL_TE_H
 
 #include "model.h"
 
