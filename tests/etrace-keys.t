@@ -3,19 +3,11 @@
 # perf-rvtrace decode and dump of E-Trace, parameter key by parameter key. Packets are put together here,
 # field by field from the tables of the specifications: "VALUE:WIDTH", lowest bit first. What they say was
 # worked out by hand.
-set -u
-cd "$(dirname "$0")/.." || exit 2
-rv=$PWD/build/host/perf-rvtrace
+. "$(dirname "$0")/tap.sh"
+rv=$TOP/build/host/perf-rvtrace
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
-count=0 failed=0
-
-ok()
-{
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
-}
 
 # ---- code, from 0x1000 to 0x3fff: nops, and at ADDRESS these bytes ----
 
@@ -374,5 +366,4 @@ refused 'trap_vector.exception.64 = 0x1000' "'64'" 0..63
 refused 'jvt = there' 0x
 refused 'iaddress_width_p' "no '='"
 
-echo "1..$count"
-exit $failed
+done_testing

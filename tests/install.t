@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # What `make install` leaves behind can be used: library, headers, man pages, completion, driver sources.
-set -u
-cd "$(dirname "$0")/.." || exit 1
+. "$(dirname "$0")/tap.sh"
+cd "$TOP" || exit 1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 root=$dir/root
@@ -10,29 +10,6 @@ prefix=/opt/rvtrace
 plugin=$root$prefix/bin/perf-rvtrace
 export LD_LIBRARY_PATH=$root$prefix/lib PKG_CONFIG_PATH=$root$prefix/lib/pkgconfig
 export PKG_CONFIG_SYSROOT_DIR=$root
-n=0
-
-# check NAME COMMAND...: one test; what the command prints is shown when it fails
-check()
-{
-	local name=$1 output
-
-	shift
-	n=$((n + 1))
-	if output=$("$@" 2>&1); then
-		echo "ok $n - $name"
-	else
-		echo "not ok $n - $name"
-		printf '# %s\n' "${output//$'\n'/$'\n# '}"
-	fi
-}
-
-# skip NAME REASON
-skip()
-{
-	n=$((n + 1))
-	echo "ok $n - $1 # skip $2"
-}
 
 make_install()
 {
@@ -298,4 +275,4 @@ fi
 check "every option is completed" options_are_completed
 check "values and files are completed" values_are_completed
 check "the DKMS tree is whole" dkms_tree_is_whole
-echo "1..$n"
+done_testing

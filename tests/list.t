@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # `perf rvtrace list` on trees like those that the drivers make in /sys.
-set -u
-cd "$(dirname "$0")/.." || exit 1
+. "$(dirname "$0")/tap.sh"
+cd "$TOP" || exit 1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-n=0
 
 # file NAME TEXT
 file()
@@ -17,21 +16,15 @@ file()
 # shows NAME LINE: list prints the line, white space aside
 shows()
 {
-	n=$((n + 1))
-	if tr -s ' ' <"$dir/list" | grep -qxF -- "$2"; then
-		echo "ok $n - $1"
-	else
-		echo "not ok $n - $1"
-		sed 's/^/# /' "$dir/list"
-	fi
+	tr -s ' ' <"$dir/list" | grep -qxF -- "$2"
+	ok_or_show $? "$1" "$dir/list"
 }
 
 # status NAME EXPECTED
 status()
 {
-	n=$((n + 1))
 	build/host/perf-rvtrace list --sysfs "$dir/sys" >"$dir/list" 2>&1
-	if [ $? = "$2" ]; then echo "ok $n - $1"; else echo "not ok $n - $1"; fi
+	is "$1" "$2" $?
 }
 
 mkdir "$dir/sys"
@@ -66,4 +59,4 @@ file bus/event_source/devices/riscv_ctr/type 13
 file bus/event_source/devices/riscv_ctr/format/ras config:0
 status "Control Transfer Records without an encoder" 0
 shows "their event" "PMU riscv_ctr"
-echo "1..$n"
+done_testing

@@ -1,22 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # perf's letters and fields: what is taken, and what is refused with a reason. Needs no recording.
-set -u
-cd "$(dirname "$0")/.." || exit 1
+. "$(dirname "$0")/tap.sh"
+cd "$TOP" || exit 1
 rv=build/host/perf-rvtrace
-n=0
-failed=0
-
-ok()
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		failed=1
-	fi
-}
 
 # says NAME TEXT COMMAND...: the command fails with a message that holds this (extended regular expression).
 says()
@@ -27,7 +14,7 @@ says()
 	if [ $? -eq 1 ] && grep -qE -- "$text" <<<"$message"; then
 		ok 0 "$name"
 	else
-		echo "# not '$text' but: $message"
+		diag <<<"not '$text' but: $message"
 		ok 1 "$name"
 	fi
 }
@@ -64,5 +51,4 @@ for order in caller callee; do
 	says "report -g $order" "$absent" "$rv" report -i /nonexistent/perf.data -g "$order"
 done
 
-echo "1..$n"
-exit $failed
+done_testing

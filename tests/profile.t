@@ -1,35 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # profile --merge adds up profiles of each form, and says which line of a file is none. No recording is needed.
-set -u
-cd "$(dirname "$0")/.." || exit 1
+. "$(dirname "$0")/tap.sh"
+cd "$TOP" || exit 1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-n=0
 
 # sums NAME FORMAT EXPECTED: the sum of $dir/a and $dir/b
 sums()
 {
-	n=$((n + 1))
 	build/host/perf-rvtrace profile -f "$2" --merge "$dir/a" "$dir/b" >"$dir/sum" 2>&1
-	if [ "$(cat "$dir/sum")" = "$3" ]; then
-		echo "ok $n - $1"
-	else
-		echo "not ok $n - $1"
-		sed 's/^/# /' "$dir/sum"
-	fi
+	is "$1" "$3" "$(cat "$dir/sum")"
 }
 
 # refuses NAME TEXT OPTIONS...: fails, and the message has TEXT
 refuses()
 {
-	n=$((n + 1))
-	if ! build/host/perf-rvtrace profile "${@:3}" >"$dir/sum" 2>&1 && grep -qF -- "$2" "$dir/sum"; then
-		echo "ok $n - $1"
-	else
-		echo "not ok $n - $1"
-		sed 's/^/# /' "$dir/sum"
-	fi
+	! build/host/perf-rvtrace profile "${@:3}" >"$dir/sum" 2>&1 && grep -qF -- "$2" "$dir/sum"
+	ok_or_show $? "$1" "$dir/sum"
 }
 
 printf '%s\n' 2 5e0-5fc:4 600-608:1 1 '608->5e0:2' >"$dir/a"
@@ -57,4 +45,4 @@ refuses "a form that has nothing to add up" "lcov -a" -f lcov --merge "$dir/a"
 printf PERFILE2 >"$dir/b"
 refuses "a recording without the name of a file" "--dso NAME" -f bolt --merge "$dir/b"
 refuses "an unknown format" "formats: llvm, bolt" -f pprof
-echo "1..$n"
+done_testing

@@ -4,46 +4,12 @@
 # For guest tests: boot a kernel with the modelled trace hardware, run a script in it, compare what was
 # recorded with what the emulator executed. A test sources this file; it prints TAP.
 
-set -u
-TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+. "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
 LAB=$TOP/tools/lab/lab
 HOST=$TOP/build/host
-test_name=$(basename "$0" .t)
 # Programs for the guest; tests run side by side, so each has its own.
 guest_bin=$TOP/build/guest/bin-$test_name
 mkdir -p "$TOP/build/guest"
-test_count=0
-test_failed=0
-
-# ok STATUS NAME: one TAP line.
-ok()
-{
-	test_count=$((test_count + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $test_count - $2"
-	else
-		echo "not ok $test_count - $2"
-		test_failed=1
-	fi
-}
-
-# check NAME COMMAND...: the command's output is shown when it fails, on standard error, where prove lets it through.
-check()
-{
-	local name=$1 log=$TOP/build/guest/$test_name-$((test_count + 1)).log status
-	shift
-	"$@" >"$log" 2>&1
-	status=$?
-	[ $status -eq 0 ] || tail -n 60 "$log" | sed "s/^/# $test_name: /" >&2
-	ok $status "$name"
-	return $status
-}
-
-done_testing()
-{
-	echo "1..$test_count"
-	exit $test_failed
-}
 
 # Options of the devicetree hook for guest(), a string.
 hook_options=
@@ -72,7 +38,7 @@ guest()
 	status=$?
 	truth_by_cpu
 	[ $status -ne 0 ] || return 0
-	tail -n 40 "$dir/output" | sed "s/^/# $test_name-$name: /" >&2
+	tail -n 40 "$dir/output" | diag
 	return $status
 }
 

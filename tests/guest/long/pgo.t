@@ -19,10 +19,7 @@ llvm_tools()
 }
 
 # bolt-19 and bolt-22 are those of Debian 12 that read RISC-V; 14 to 16 do not.
-llvm_tools || {
-	echo "1..0 # SKIP no LLVM of 19 or later: apt-get install clang-19 lld-19 llvm-19 bolt-19"
-	exit 0
-}
+llvm_tools || skip_all "no LLVM of 19 or later: apt-get install clang-19 lld-19 llvm-19 bolt-19"
 
 rv=$HOST/perf-rvtrace
 source=$TOP/tests/guest/workloads/words.c
@@ -34,15 +31,6 @@ build()
 {
 	"clang$v" --target=riscv64-linux-gnu --sysroot="$("$LAB" path guest)" -gdwarf-4 -fdebug-info-for-profiling -no-pie \
 		-fuse-ld=lld -Wl,--emit-relocs "${@:2}" -o "$guest_bin/words.$1" "$source"
-}
-
-# is NAME EXPECTED ACTUAL
-is()
-{
-	[ "$2" = "$3" ]
-	local status=$?
-	[ $status -eq 0 ] || echo "# expected '$2', got '$3'"
-	ok $status "$1"
 }
 
 # profile FILE FORMAT OPTIONS...

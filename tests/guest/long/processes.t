@@ -33,15 +33,6 @@ view report -s comm,sym >"$work/report" 2>"$work/report.err"
 view report -s comm,pid,tid,sym >"$work/ids" 2>/dev/null
 view report -s comm,dso,sym >"$work/dsos" 2>/dev/null
 
-# is NAME EXPECTED ACTUAL
-is()
-{
-	[ "$2" = "$3" ]
-	local status=$?
-	[ $status -eq 0 ] || echo "# expected '$2', got '$3'"
-	ok $status "$1"
-}
-
 # calls COMM SYMBOL: how often it was entered in threads of this name.
 calls()
 {

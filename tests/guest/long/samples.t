@@ -33,15 +33,6 @@ status=$?
 ok $status "everything ran in the guest (exit status $status)"
 out=$dir/share
 
-# is NAME EXPECTED ACTUAL
-is()
-{
-	[ "$2" = "$3" ]
-	local status=$?
-	[ $status -eq 0 ] || echo "# expected '$2', got '$3'"
-	ok $status "$1"
-}
-
 plain=$(grep -c 'cpu-clock.*third' "$out/plain")
 [ "$plain" -gt 10 ]
 ok $? "the event was sampled beside the trace ($plain samples in third)"

@@ -51,15 +51,6 @@ truth_count()
 truth=$(truth_count)
 address_of_leaf=$("$LAB" in riscv64-linux-gnu-nm "$dir/share/calls" | awk '$3 == "leaf" { sub(/^0+/, "", $1); print $1 }')
 
-# is NAME EXPECTED ACTUAL
-is()
-{
-	[ "$2" = "$3" ]
-	local status=$?
-	[ $status -eq 0 ] || echo "# expected '$2', got '$3'"
-	ok $status "$1"
-}
-
 # column N NAME: of the line of a function of the program in the report.
 column()
 {
