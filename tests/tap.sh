@@ -5,6 +5,7 @@
 # done_testing.
 
 set -u
+# shellcheck disable=SC2034 # for the tests
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 test_name=$(basename "$0" .t)
 test_count=0
@@ -83,8 +84,9 @@ done_testing()
 # tap_passed FILE: it is the TAP of another program, complete and without a failure; what is not ok is printed.
 tap_passed()
 {
-	local planned=1..$(grep -cE '^(not )?ok ' "$1")
+	local planned
 
+	planned=1..$(grep -cE "^(not )?ok " "$1")
 	grep -v '^ok ' "$1"
 	[ "$planned" != 1..0 ] && ! grep -q '^not ok' "$1" && grep -qxF "$planned" "$1"
 }
