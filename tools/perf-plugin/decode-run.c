@@ -35,6 +35,9 @@ struct source {
 struct part {
 	uint64_t from, to;		/* the last one: to the end of the dump */
 	bool finished;
+	bool lost;			/* something was reported */
+	struct rvt_stream_stats stream;
+	struct rvt_flow_stats flow;
 	char *kept;			/* text that waits */
 	size_t n_kept, kept_size;
 	char *errors;			/* malloc'd lines for standard error */
@@ -44,12 +47,14 @@ struct part {
 struct run {
 	struct decode_job *job;
 	bool tagged;			/* lines begin with the source */
+	bool apart;			/* there are several parts */
 	struct part *parts;
-	size_t n_parts;
+	atomic_size_t n_parts;		/* those behind are not wanted (any more) */
 	atomic_size_t next;		/* part that nobody has taken */
 
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
+	size_t n_cut;			/* parts that there were at first */
 	size_t head;			/* the oldest part that is not finished */
 	int error;
 };
@@ -61,8 +66,6 @@ struct worker {
 	FILE *errors;
 	struct decode_output output;
 	struct source **sources;	/* by number; NULL: not seen */
-	struct rvt_stream_stats stats;
-	bool lost;
 	int error;
 };
 
@@ -106,7 +109,7 @@ static void report(struct worker *w, const struct rvt_event *event, const struct
 {
 	const struct decode_job *job = w->run->job;
 
-	w->lost = true;
+	w->part->lost = true;
 	fprintf(w->errors, "%s: offset 0x%" PRIx64 ": ", job->path,
 		decode_offset(job, event->offset));
 	if (source && w->run->tagged)
@@ -203,6 +206,27 @@ static void add_stats(struct rvt_stream_stats *sum, const struct rvt_stream_stat
 	sum->lost_reports += part->lost_reports;
 }
 
+static void add_flow_stats(struct rvt_flow_stats *sum, const struct rvt_flow_stats *stats, int sign)
+{
+	sum->insns += sign * stats->insns;
+	sum->branches += sign * stats->branches;
+	sum->traps += sign * stats->traps;
+	sum->gaps += sign * stats->gaps;
+}
+
+/* What all flows of the worker did since they were made. */
+static void sum_flows(const struct worker *w, struct rvt_flow_stats *sum, int sign)
+{
+	for (unsigned int i = 0; i < DECODE_MAX_SOURCES; i++) {
+		struct rvt_flow_stats stats;
+
+		if (!w->sources[i])
+			continue;
+		rvt_flow_stats(w->sources[i]->flow, &stats);
+		add_flow_stats(sum, &stats, sign);
+	}
+}
+
 /* End of a part that is not the last: where each source goes on. */
 static void end_sources(struct worker *w, bool done)
 {
@@ -221,8 +245,26 @@ static void end_sources(struct worker *w, bool done)
 struct feeding {
 	struct worker *worker;
 	struct rvt_stream *stream;
-	bool done;
+	bool done, extended;
 };
+
+/* This part goes on to the end: nobody wants those behind it. */
+static void drop_others(struct worker *w)
+{
+	struct run *run = w->run;
+	size_t n = w->part - run->parts + 1;
+
+	pthread_mutex_lock(&run->lock);
+	if (n < run->n_parts)
+		run->n_parts = n;
+	pthread_cond_broadcast(&run->moved);
+	pthread_mutex_unlock(&run->lock);
+}
+
+static bool is_wanted(const struct run *run, const struct part *part)
+{
+	return (size_t)(part - run->parts) < run->n_parts;
+}
 
 static int feed(void *ctx, const void *bytes, size_t len, uint64_t position)
 {
@@ -230,32 +272,38 @@ static int feed(void *ctx, const void *bytes, size_t len, uint64_t position)
 	int ret = rvt_stream_feed(f->stream, bytes, len, position);
 
 	f->done = rvt_stream_part_done(f->stream);
+	if (!f->extended && rvt_stream_part_extended(f->stream)) {
+		f->extended = true;
+		drop_others(f->worker);
+	}
 	if (ret)
 		return ret;
+	if (!is_wanted(f->worker->run, f->worker->part))
+		return -ECANCELED;
 	return f->worker->error ? f->worker->error : f->done;
 }
 
-static int decode_part(struct worker *w, const struct part *part)
+static int decode_part(struct worker *w, struct part *part)
 {
 	const struct decode_job *job = w->run->job;
 	struct rvt_stream_ops ops = { w, on_source, on_stream_event };
 	struct feeding f = { .worker = w };
-	struct rvt_stream_stats stats;
 	int ret = rvt_stream_create(job->params, &ops, &f.stream);
 
 	if (ret)
 		return ret;
-	if (w->run->n_parts > 1)
+	sum_flows(w, &part->flow, -1);
+	if (w->run->apart)
 		ret = rvt_stream_part(f.stream, part->from, part->to == job->size ? UINT64_MAX :
 				      part->to);
 	if (!ret)
 		ret = decode_read(job, part->from, job->size, &f, feed);
 	if (!ret || f.done)
 		ret = rvt_stream_finish(f.stream);
-	rvt_stream_stats(f.stream, &stats);
-	add_stats(&w->stats, &stats);
+	rvt_stream_stats(f.stream, &part->stream);
 	rvt_stream_destroy(f.stream);
-	if (w->run->n_parts > 1)
+	sum_flows(w, &part->flow, 1);
+	if (w->run->apart)
 		end_sources(w, f.done);
 	return ret;
 }
@@ -297,10 +345,11 @@ static int write_in_turn(void *ctx, const char *text, size_t len)
 	int ret = 0;
 
 	pthread_mutex_lock(&run->lock);
-	while (&run->parts[run->head] != part && part->n_kept + len > MAX_KEPT && !run->error)
+	while (&run->parts[run->head] != part && part->n_kept + len > MAX_KEPT && !run->error &&
+	       is_wanted(run, part))
 		pthread_cond_wait(&run->moved, &run->lock);
-	if (run->error) {
-		ret = run->error;
+	if (run->error || !is_wanted(run, part)) {
+		ret = run->error ? run->error : -ECANCELED;
 	} else if (&run->parts[run->head] != part) {
 		ret = keep(part, text, len);
 	} else {
@@ -318,7 +367,7 @@ static void finish_part(struct run *run, struct part *part, int error)
 {
 	pthread_mutex_lock(&run->lock);
 	part->finished = true;
-	if (!run->error)
+	if (!run->error && is_wanted(run, part))
 		run->error = error;
 	while (run->head < run->n_parts && run->parts[run->head].finished) {
 		struct part *head = &run->parts[run->head];
@@ -351,6 +400,7 @@ static void *work(void *ctx)
 			finish_part(run, w->part, -ENOMEM);
 			break;
 		}
+		w->output.error = 0;
 		ret = decode_part(w, w->part);
 		if (!ret)
 			ret = decode_output_flush(&w->output);
@@ -445,14 +495,13 @@ static int count_sources(const struct decode_job *job, unsigned int *n)
 
 static int worker_open(struct worker *w, struct run *run)
 {
-	bool alone = run->n_parts == 1;
-
 	w->run = run;
+	w->part = run->parts;
 	w->errors = stderr;
 	w->sources = calloc(DECODE_MAX_SOURCES, sizeof(w->sources[0]));
 	if (!w->sources)
 		return -ENOMEM;
-	return decode_output_open(&w->output, alone ? decode_write_stdout : write_in_turn, w);
+	return decode_output_open(&w->output, run->apart ? write_in_turn : decode_write_stdout, w);
 }
 
 static void worker_close(struct worker *w, bool *seen)
@@ -460,22 +509,13 @@ static void worker_close(struct worker *w, bool *seen)
 	struct decode_job *job = w->run->job;
 
 	for (unsigned int i = 0; w->sources && i < DECODE_MAX_SOURCES; i++) {
-		struct rvt_flow_stats stats;
-
 		if (!w->sources[i])
 			continue;
-		rvt_flow_stats(w->sources[i]->flow, &stats);
-		job->flow.insns += stats.insns;
-		job->flow.branches += stats.branches;
-		job->flow.traps += stats.traps;
-		job->flow.gaps += stats.gaps;
 		job->n_sources += !seen[i];
 		seen[i] = true;
 		source_destroy(w->sources[i]);
 	}
 	free(w->sources);
-	add_stats(&job->stream, &w->stats);
-	job->lost |= w->lost;
 	decode_output_close(&w->output);
 }
 
@@ -488,7 +528,7 @@ static int run_workers(struct run *run, struct worker *workers, unsigned int n)
 		ret = worker_open(&workers[i], run);
 	if (ret)
 		return ret;
-	if (run->n_parts == 1) {
+	if (!run->apart) {
 		ret = decode_part(&workers[0], &run->parts[0]);
 		return ret ? ret : decode_output_flush(&workers[0].output);
 	}
@@ -516,6 +556,8 @@ int decode_run(struct decode_job *job)
 	run.tagged = sources > 1;
 	if (!ret)
 		ret = cut(&run);
+	run.n_cut = run.n_parts;
+	run.apart = run.n_parts > 1;
 	if (!ret) {
 		n = job->jobs < run.n_parts ? job->jobs : run.n_parts;
 		workers = calloc(n, sizeof(workers[0]));
@@ -527,7 +569,16 @@ int decode_run(struct decode_job *job)
 		if (workers[i].run)
 			worker_close(&workers[i], seen);
 	}
+	for (size_t i = 0; i < run.n_parts; i++) {
+		add_stats(&job->stream, &run.parts[i].stream);
+		add_flow_stats(&job->flow, &run.parts[i].flow, 1);
+		job->lost |= run.parts[i].lost;
+	}
 	job->stream.bytes = job->size;
+	for (size_t i = run.n_parts; i < run.n_cut; i++) {
+		free(run.parts[i].kept);
+		free(run.parts[i].errors);
+	}
 	free(workers);
 	free(seen);
 	free(run.parts);

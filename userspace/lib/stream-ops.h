@@ -17,9 +17,13 @@ struct rvt_protocol_ops {
 	int (*lost)(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
 		    bool boundary);
 	int (*finish)(struct rvt_stream *stream);
-	/* All three may be NULL: the protocol cannot decode parts. */
 	int (*part)(struct rvt_stream *stream, uint64_t from, uint64_t to);
 	bool (*part_done)(const struct rvt_stream *stream);
+	/*
+	 * All bytes before the end of the part were fed: true if the part must go on, because more than
+	 * a synchronisation tells is carried over, or no message begins here. May be NULL: never.
+	 */
+	bool (*part_carries)(const struct rvt_stream *stream);
 	ssize_t (*boundary)(const struct rvt_params *params, const void *bytes, size_t len);
 	/* Brings .stats up to date before they are read; may be NULL. */
 	void (*update_stats)(struct rvt_stream *stream);
@@ -28,6 +32,11 @@ struct rvt_protocol_ops {
 struct rvt_stream {
 	const struct rvt_protocol_ops *protocol;	/* set by stream.c after create() */
 	struct rvt_stream_stats stats;
+	/* of stream.c: */
+	uint64_t part_from, part_to;
+	bool passed;		/* part_to was reached; .counted is what was counted until then */
+	bool extended;
+	struct rvt_stream_stats counted;
 };
 
 extern const struct rvt_protocol_ops rvt_ntrace_protocol;	/* ntrace/decoder.c */

@@ -35,6 +35,7 @@ int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_o
 	if (ret)
 		return ret;
 	(*stream)->protocol = protocol;
+	(*stream)->part_to = UINT64_MAX;
 	return 0;
 }
 
@@ -44,34 +45,78 @@ void rvt_stream_destroy(struct rvt_stream *stream)
 		stream->protocol->destroy(stream);
 }
 
-int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset)
+static int feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset)
 {
 	stream->stats.bytes += len;
 	return stream->protocol->feed(stream, bytes, len, offset);
 }
 
+static void update_stats(struct rvt_stream *stream)
+{
+	if (stream->protocol->update_stats)
+		stream->protocol->update_stats(stream);
+}
+
+/* The end of the part lies before the next byte. */
+static int pass_end(struct rvt_stream *stream)
+{
+	const struct rvt_protocol_ops *protocol = stream->protocol;
+
+	stream->passed = true;
+	if (protocol->part_carries && protocol->part_carries(stream)) {
+		stream->extended = true;
+		return protocol->part(stream, stream->part_from, UINT64_MAX);
+	}
+	update_stats(stream);
+	stream->counted = stream->stats;
+	return 0;
+}
+
+int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset)
+{
+	size_t before = 0;
+	int ret = 0;
+
+	if (!stream->passed && offset + len >= stream->part_to) {
+		before = stream->part_to > offset ? stream->part_to - offset : 0;
+		if (before)
+			ret = feed(stream, bytes, before, offset);
+		if (!ret)
+			ret = pass_end(stream);
+	}
+	if (ret || before == len)
+		return ret;
+	return feed(stream, (const uint8_t *)bytes + before, len - before, offset + before);
+}
+
 int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
 		    bool boundary)
 {
-	stream->stats.lost_reports++;
 	return stream->protocol->lost(stream, offset, reason, boundary);
 }
 
 int rvt_stream_part(struct rvt_stream *stream, uint64_t from, uint64_t to)
 {
-	return stream->protocol->part ? stream->protocol->part(stream, from, to) : -ENOTSUP;
+	stream->part_from = from;
+	stream->part_to = to;
+	return stream->protocol->part(stream, from, to);
 }
 
 bool rvt_stream_part_done(const struct rvt_stream *stream)
 {
-	return stream->protocol->part_done && stream->protocol->part_done(stream);
+	return stream->protocol->part_done(stream);
+}
+
+bool rvt_stream_part_extended(const struct rvt_stream *stream)
+{
+	return stream->extended;
 }
 
 ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, size_t len)
 {
 	const struct rvt_protocol_ops *protocol = find_protocol(params->protocol);
 
-	return protocol && protocol->boundary ? protocol->boundary(params, bytes, len) : -ENOTSUP;
+	return protocol ? protocol->boundary(params, bytes, len) : -EINVAL;
 }
 
 int rvt_stream_finish(struct rvt_stream *stream)
@@ -81,9 +126,14 @@ int rvt_stream_finish(struct rvt_stream *stream)
 
 void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *stats)
 {
-	if (stream->protocol->update_stats)
-		stream->protocol->update_stats((struct rvt_stream *)stream);
+	update_stats((struct rvt_stream *)stream);
 	*stats = stream->stats;
+	if (!stream->passed || stream->extended)
+		return;
+	/* What is behind the part is counted by others, but for what only this one sees. */
+	*stats = stream->counted;
+	stats->errors = stream->stats.errors;
+	stats->lost_reports = stream->stats.lost_reports;
 }
 
 void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_config *config)

@@ -77,6 +77,12 @@ static void note_time(struct rvt_etrace_decoder *dec, const struct rvt_etrace_ms
 	dec->time_valid = true;
 }
 
+int rvt_etrace_note_stamp(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
+{
+	note_time(dec, msg);
+	return rvt_etrace_emit_time(dec);
+}
+
 /* 2.0 table "Privilege level (priv) encoding"; debug mode is M-mode to us. */
 static void set_privilege(struct rvt_context *context, uint64_t privilege)
 {
@@ -122,6 +128,11 @@ static void forget_position(struct rvt_etrace_decoder *dec, bool lost)
 	dec->trap.valid = false;
 	if (lost)
 		dec->context_valid = false;
+}
+
+void rvt_etrace_decoder_abandon(struct rvt_etrace_decoder *dec)
+{
+	forget_position(dec, false);
 }
 
 int rvt_etrace_decoder_lose(struct rvt_etrace_decoder *dec, enum rvt_reason reason,

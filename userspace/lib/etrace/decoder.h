@@ -5,6 +5,7 @@
  *	decoder_trap.c		trap packets
  *	decoder_follow.c	from one reported instruction to the next
  *	decoder_steps.c		packets that came before, by their bytes
+ *	decoder_part.c		parts of a stream
  *	decoder_tables.c	branch predictor, jump target cache, trap vectors, look-ahead
  *	demux.c			streams: framing, sources
  *
@@ -48,7 +49,15 @@ struct held_trap {
 	struct rvt_event event;
 };
 
+/* Of a source in a part of a stream (rvt_stream_part()). */
+enum rvt_etrace_progress {
+	RVT_ETRACE_WAITING,	/* for its first synchronisation in the part */
+	RVT_ETRACE_ACTIVE,
+	RVT_ETRACE_DONE,	/* had its first one behind the part */
+};
+
 struct rvt_etrace_decoder {
+	enum rvt_etrace_progress progress;
 	struct rvt_flow *flow;
 	struct rvt_stream_stats *stats;
 	struct rvt_etrace_codec codec;
@@ -161,6 +170,43 @@ int rvt_etrace_look_again(struct rvt_etrace_decoder *dec, struct rvt_etrace_fail
  * was an uninferable jump. Returns 0 or a negative error.
  */
 int rvt_etrace_finish_pending(struct rvt_etrace_decoder *dec, uint64_t *pc, bool *known);
+
+/* The time of @msg, and a TIME event if it has one. Returns as above. */
+int rvt_etrace_note_stamp(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
+/* Forgets where the flow is: another part of the stream goes on from there. */
+void rvt_etrace_decoder_abandon(struct rvt_etrace_decoder *dec);
+
+/* ---- decoder_part.c ---- */
+
+/* A whole stream is a part from 0 to UINT64_MAX. */
+struct rvt_etrace_part {
+	uint64_t from, to;
+	unsigned int n_active;	/* sources in progress */
+	bool began;		/* one was, at some time */
+	bool done;
+};
+
+/* Whether what lies at @offset is counted by this part. */
+static inline bool rvt_etrace_in_part(const struct rvt_etrace_part *part, uint64_t offset)
+{
+	return offset >= part->from && offset < part->to;
+}
+
+/* A new source, whose first packet is at @offset. */
+void rvt_etrace_part_source(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,
+			    uint64_t offset);
+/* Sets *skip if @msg is none of this part's business, or has been dealt with. Returns as above. */
+int rvt_etrace_part_skip(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,
+			 const struct rvt_etrace_msg *msg, bool *skip);
+/* After @msg was decoded: it may have been the last of its source. */
+void rvt_etrace_part_advance(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,
+			     const struct rvt_etrace_msg *msg);
+/*
+ * True if what comes behind a part that ends with @codec depends on more than a synchronisation
+ * packet tells and @initial, the parameters as given.
+ */
+bool rvt_etrace_part_carries(const struct rvt_etrace_codec *codec,
+			     const struct rvt_etrace_codec *initial);
 
 /* ---- decoder_steps.c ---- */
 

@@ -8,6 +8,8 @@
 #include <etrace/decoder.h>
 #include <etrace/frame.h>
 
+#define BOUNDARY_FRAMES 64
+
 struct etrace_stream {
 	struct rvt_stream base;
 	struct rvt_stream_ops ops;
@@ -16,6 +18,7 @@ struct etrace_stream {
 	unsigned int n_sources;
 	struct rvt_etrace_decoder **sources;	/* by srcID; NULL: not seen */
 	struct rvt_etrace_decoder *recent;	/* whose packets may be replayed; or NULL */
+	struct rvt_etrace_part part;
 };
 
 static unsigned int frame_src(const struct etrace_stream *s, const uint8_t *bytes)
@@ -50,6 +53,7 @@ static int create(const struct rvt_params *params, const struct rvt_stream_ops *
 	if (ret)
 		goto err_out;
 	s->ops = *ops;
+	s->part.to = UINT64_MAX;
 	s->n_sources = 1u << params->srcid_bits;
 	s->sources = calloc(s->n_sources, sizeof(*s->sources));
 	if (!s->sources) {
@@ -97,15 +101,40 @@ static int find_source(struct etrace_stream *s, unsigned int src, struct rvt_etr
 		return ret;
 	}
 	s->sources[src] = *dec;
+	rvt_etrace_part_source(&s->part, *dec, s->frames.offset);
 	return 0;
+}
+
+static bool is_decoded(const struct rvt_etrace_decoder *dec)
+{
+	return dec->flow && dec->progress == RVT_ETRACE_ACTIVE;
 }
 
 static int on_bad(struct etrace_stream *s, struct rvt_etrace_decoder *dec, const char *what)
 {
-	s->base.stats.errors++;
+	s->base.stats.errors += rvt_etrace_in_part(&s->part, s->frames.offset);
 	rvt_etrace_frames_bad(&s->frames);
 	dec->offset = s->frames.offset;
-	return dec->flow ? rvt_etrace_decoder_gap(dec, RVT_REASON_BAD_PACKET, what) : 0;
+	return is_decoded(dec) ? rvt_etrace_decoder_gap(dec, RVT_REASON_BAD_PACKET, what) : 0;
+}
+
+static int decode_packet(struct etrace_stream *s, struct rvt_etrace_decoder *dec,
+			 const struct rvt_etrace_msg *msg)
+{
+	bool skip;
+	int ret = rvt_etrace_part_skip(&s->part, dec, msg, &skip);
+
+	if (ret || skip)
+		return ret;
+	rvt_etrace_step_begin(dec, s->frames.bytes, msg);
+	ret = rvt_etrace_decoder_packet(dec, msg);
+	if (rvt_etrace_step_end(dec))
+		s->recent = dec;
+	rvt_etrace_part_advance(&s->part, dec, msg);
+	if (dec->progress == RVT_ETRACE_DONE)
+		s->recent = NULL;
+	s->part.done = msg->offset >= s->part.to && !s->part.n_active;
+	return ret;
 }
 
 static int on_frame(struct etrace_stream *s)
@@ -127,13 +156,8 @@ static int on_frame(struct etrace_stream *s)
 		return 0;
 	}
 	msg.offset = s->frames.offset;
-	if (dec->flow) {
-		rvt_etrace_step_begin(dec, s->frames.bytes, &msg);
-		ret = rvt_etrace_decoder_packet(dec, &msg);
-		if (rvt_etrace_step_end(dec))
-			s->recent = dec;
-		return ret;
-	}
+	if (dec->flow)
+		return decode_packet(s, dec, &msg);
 	/* What packets look like must be known even of a source that is skipped. */
 	if (msg.kind == RVT_ETRACE_SYNC_SUPPORT)
 		rvt_etrace_codec_support(&dec->codec, &msg);
@@ -149,7 +173,7 @@ static int lose_all(struct etrace_stream *s, uint64_t offset, enum rvt_reason re
 	for (unsigned int i = 0; i < s->n_sources && !ret; i++) {
 		struct rvt_etrace_decoder *dec = s->sources[i];
 
-		if (!dec || !dec->flow)
+		if (!dec || !is_decoded(dec))
 			continue;
 		*told |= dec->started;
 		dec->offset = offset;
@@ -166,13 +190,15 @@ static int on_damage(struct etrace_stream *s)
 		.type = RVT_EVENT_LOST, .reason = RVT_REASON_BAD_PACKET,
 		.offset = damage->offset, .detail = damage->what,
 	};
-	bool told = false;
+	bool counts = rvt_etrace_in_part(&s->part, damage->offset);
+	/* before a part has begun the one before it tells */
+	bool told = s->part.from && !s->part.began;
 	int ret;
 
 	s->recent = NULL;
-	s->base.stats.errors++;
+	s->base.stats.errors += counts;
 	ret = lose_all(s, damage->offset, RVT_REASON_BAD_PACKET, damage->what, &told);
-	if (ret || told || !s->ops.event)
+	if (ret || told || !counts || !s->ops.event)
 		return ret;
 	return s->ops.event(s->ops.ctx, &event);
 }
@@ -181,7 +207,7 @@ static int drain(struct etrace_stream *s)
 {
 	int ret = 0;
 
-	while (!ret) {
+	while (!ret && !s->part.done) {
 		if (s->recent)
 			ret = rvt_etrace_replay(s->recent, &s->frames);
 		if (ret)
@@ -217,13 +243,37 @@ static int feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64
 	return result_of(s, drain(s));
 }
 
+/* No part needs anything from before @offset. */
+static void part_lost(struct etrace_stream *s, uint64_t offset)
+{
+	if (offset >= s->part.to) {
+		s->part.n_active = 0;
+		s->part.done = true;
+		return;
+	}
+	s->part.from = 0;
+	for (unsigned int i = 0; i < s->n_sources; i++) {
+		struct rvt_etrace_decoder *dec = s->sources[i];
+
+		if (dec && dec->flow && dec->progress == RVT_ETRACE_WAITING) {
+			dec->progress = RVT_ETRACE_ACTIVE;
+			s->part.n_active++;
+		}
+	}
+}
+
 static int lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason, bool boundary)
 {
 	struct etrace_stream *s = (struct etrace_stream *)stream;
 	bool told = false;
+	int ret;
 
+	s->base.stats.lost_reports += rvt_etrace_in_part(&s->part, offset);
 	rvt_etrace_frames_lost(&s->frames, boundary);
-	return result_of(s, lose_all(s, offset, reason, "bytes are missing", &told));
+	s->recent = NULL;
+	ret = lose_all(s, offset, reason, "bytes are missing", &told);
+	part_lost(s, offset);
+	return result_of(s, ret);
 }
 
 static int finish(struct rvt_stream *stream)
@@ -231,12 +281,76 @@ static int finish(struct rvt_stream *stream)
 	struct etrace_stream *s = (struct etrace_stream *)stream;
 	int ret;
 
-	rvt_etrace_frames_finish(&s->frames);
+	if (!s->part.done)
+		rvt_etrace_frames_finish(&s->frames);
 	ret = drain(s);
-	for (unsigned int i = 0; i < s->n_sources && !ret; i++)
-		if (s->sources[i] && s->sources[i]->flow)
-			ret = rvt_etrace_decoder_finish(s->sources[i]);
+	for (unsigned int i = 0; i < s->n_sources && !ret; i++) {
+		struct rvt_etrace_decoder *dec = s->sources[i];
+
+		if (dec && dec->flow)
+			ret = is_decoded(dec) ? rvt_etrace_decoder_finish(dec) :
+						rvt_flow_flush(dec->flow);
+	}
 	return result_of(s, ret);
+}
+
+/* ---- parts ---- */
+
+static int part(struct rvt_stream *stream, uint64_t from, uint64_t to)
+{
+	struct etrace_stream *s = (struct etrace_stream *)stream;
+
+	s->part.from = from;
+	s->part.to = to;
+	return 0;
+}
+
+static bool part_done(const struct rvt_stream *stream)
+{
+	return ((const struct etrace_stream *)stream)->part.done;
+}
+
+static bool part_carries(const struct rvt_stream *stream)
+{
+	const struct etrace_stream *s = (const struct etrace_stream *)stream;
+
+	if (s->frames.hunting || s->frames.carry_len || rvt_etrace_part_carries(&s->codec, &s->codec))
+		return true;
+	for (unsigned int i = 0; i < s->n_sources; i++)
+		if (s->sources[i] && rvt_etrace_part_carries(&s->sources[i]->codec, &s->codec))
+			return true;
+	return false;
+}
+
+/*
+ * Behind so many packets in a row that can be read. If that is wrong, the part before notices
+ * (part_carries()).
+ */
+static ssize_t boundary(const struct rvt_params *params, const void *bytes, size_t len)
+{
+	struct rvt_etrace_frames *frames;
+	struct etrace_stream *s;
+	struct rvt_stream *stream;
+	ssize_t found = -1;
+
+	if (create(params, &(struct rvt_stream_ops){ .ctx = NULL }, &stream))
+		return -1;
+	s = (struct etrace_stream *)stream;
+	frames = &s->frames;
+	rvt_etrace_frames_lost(frames, false);
+	rvt_etrace_frames_feed(frames, bytes, len, 0);
+	for (unsigned int n = 0; n < BOUNDARY_FRAMES;) {
+		enum rvt_etrace_read read = rvt_etrace_frames_next(frames);
+
+		if (read == RVT_ETRACE_READ_MORE)
+			break;
+		n = read == RVT_ETRACE_READ_FRAME && frame_valid(s, frames->bytes,
+								  frames->len_bytes) ? n + 1 : 0;
+		if (n == BOUNDARY_FRAMES)
+			found = frames->offset + frames->len_bytes;
+	}
+	destroy(stream);
+	return found;
 }
 
 static void update_stats(struct rvt_stream *stream)
@@ -253,5 +367,9 @@ const struct rvt_protocol_ops rvt_etrace_protocol = {
 	.feed = feed,
 	.lost = lost,
 	.finish = finish,
+	.part = part,
+	.part_done = part_done,
+	.part_carries = part_carries,
+	.boundary = boundary,
 	.update_stats = update_stats,
 };

@@ -284,6 +284,22 @@ int rvt_flow_start(struct rvt_flow *flow, uint64_t pc, uint64_t offset, bool cle
 	return emit_event(flow, &event);
 }
 
+void rvt_flow_leave(struct rvt_flow *flow)
+{
+	if (!flow->counts)
+		return;
+	if (flow->has_pc)
+		rvt_counts_arrive(flow->counts, rvt_flow_current(flow));
+	flow->counts->has_last = flow->counts->ahead = false;
+}
+
+int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc)
+{
+	forget_pc(flow);
+	set_pc(flow, pc);
+	return flow->result;
+}
+
 int rvt_flow_jump(struct rvt_flow *flow, uint64_t pc)
 {
 	set_pc(flow, pc);

@@ -4,6 +4,7 @@
  * that came before it. So a source is decoded by one part up to and including such a message, and from
  * behind it by the next part, which takes nothing but the address and the time from it.
  */
+#include "flow/engine.h"
 #include "ntrace/decoder.h"
 
 /* 1.0: every sync resets the encoder. 1.0.0_rc7: all but those that only mark a place. */
@@ -39,6 +40,8 @@ void rvt_ntrace_part_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sour
 static void take_over(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		      const struct rvt_ntrace_msg *msg)
 {
+	struct rvt_event event = { .type = RVT_EVENT_TIME, .offset = msg->offset };
+
 	if (!rvt_ntrace_sync_fits(d, s, msg))
 		return;
 	s->progress = RVT_NTRACE_ACTIVE;
@@ -46,12 +49,13 @@ static void take_over(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	s->flowing = true;
 	s->complained = true;
 	if (rvt_ntrace_has(msg, RVT_NTRACE_F_TSTAMP)) {
-		s->time = msg->field[RVT_NTRACE_F_TSTAMP];
+		s->time = event.time = msg->field[RVT_NTRACE_F_TSTAMP];
 		s->time_valid = true;
+		rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
 	}
 	rvt_ntrace_set_reference(d, s, msg);
 	rvt_flow_clear_returns(s->flow);
-	rvt_ntrace_check(d, rvt_flow_jump(s->flow, s->reference));
+	rvt_ntrace_check(d, rvt_flow_resume(s->flow, s->reference));
 }
 
 bool rvt_ntrace_part_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
@@ -72,8 +76,27 @@ void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 {
 	if (msg->offset < d->part_to || !divides(d, msg) || !s->synced)
 		return;
+	rvt_flow_leave(s->flow);
 	s->progress = RVT_NTRACE_DONE;
 	s->synced = false;
 	s->flowing = false;
 	d->n_active--;
+}
+
+void rvt_ntrace_part_lost(struct rvt_ntrace_decoder *d, uint64_t offset)
+{
+	if (offset >= d->part_to) {
+		d->n_active = 0;
+		d->done = true;
+		return;
+	}
+	d->part_from = 0;
+	for (unsigned int i = 0; i < d->n_sources; i++) {
+		struct rvt_ntrace_source *s = d->sources[i];
+
+		if (!s || !s->flow || s->progress != RVT_NTRACE_WAITING)
+			continue;
+		s->progress = RVT_NTRACE_ACTIVE;
+		d->n_active++;
+	}
 }

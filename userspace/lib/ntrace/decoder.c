@@ -533,11 +533,10 @@ static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d,
 
 static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {
-	bool counts = rvt_ntrace_in_part(d, msg->offset);
 	struct rvt_ntrace_source *s;
 
-	d->stream.stats.messages += counts;
-	d->stream.stats.syncs += counts && rvt_ntrace_is_sync(msg);
+	d->stream.stats.messages++;
+	d->stream.stats.syncs += rvt_ntrace_is_sync(msg);
 	if (!d->told_start) {
 		d->told_start = true;
 		if (d->reader.skipped_bytes)
@@ -548,10 +547,10 @@ static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg
 	}
 	switch (rvt_ntrace_kind(msg->field[RVT_NTRACE_F_TCODE])) {
 	case RVT_NTRACE_VENDOR:
-		d->stream.stats.vendor_messages += counts;
+		d->stream.stats.vendor_messages++;
 		return;
 	case RVT_NTRACE_RESERVED:
-		d->stream.stats.reserved_messages += counts;
+		d->stream.stats.reserved_messages++;
 		return;
 	default:
 		break;
@@ -666,6 +665,7 @@ static int decoder_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_rea
 
 	if (d->result)
 		return d->result;
+	stream->stats.lost_reports += rvt_ntrace_in_part(d, offset);
 	rvt_ntrace_reader_lost(&d->reader, boundary);
 	d->recent = NULL;
 	d->told_start = true;
@@ -676,6 +676,7 @@ static int decoder_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_rea
 			d->sources[i]->complained = true;
 			d->sources[i]->synced = false;
 		}
+	rvt_ntrace_part_lost(d, offset);
 	return d->result;
 }
 

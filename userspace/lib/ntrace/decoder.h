@@ -142,6 +142,8 @@ bool rvt_ntrace_part_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 /* After @msg was decoded: it may have been the last of the source, or of all. */
 void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			     const struct rvt_ntrace_msg *msg);
+/* Data is missing before @offset: no part needs anything from before it. */
+void rvt_ntrace_part_lost(struct rvt_ntrace_decoder *d, uint64_t offset);
 /* Whether what lies at @offset is counted by this part. */
 static inline bool rvt_ntrace_in_part(const struct rvt_ntrace_decoder *d, uint64_t offset)
 {
