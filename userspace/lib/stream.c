@@ -132,6 +132,7 @@ void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *
 		return;
 	/* What is behind the part is counted by others, but for what only this one sees. */
 	*stats = stream->counted;
+	stats->syncs = stream->stats.syncs;
 	stats->errors = stream->stats.errors;
 	stats->lost_reports = stream->stats.lost_reports;
 }

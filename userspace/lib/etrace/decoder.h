@@ -182,7 +182,7 @@ void rvt_etrace_decoder_abandon(struct rvt_etrace_decoder *dec);
 struct rvt_etrace_part {
 	uint64_t from, to;
 	unsigned int n_active;	/* sources in progress */
-	bool began;		/* one was, at some time */
+	bool began, ended;	/* one was, or is no more */
 	bool done;
 };
 

@@ -41,7 +41,7 @@ static bool divides(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg 
 static int take_over(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,
 		     const struct rvt_etrace_msg *msg)
 {
-	uint64_t address = rvt_etrace_full_address(dec, msg);
+	uint64_t syncs = dec->stats->syncs, address = rvt_etrace_full_address(dec, msg);
 	int ret = rvt_flow_resume(dec->flow, address);
 
 	dec->progress = RVT_ETRACE_ACTIVE;
@@ -51,6 +51,7 @@ static int take_over(struct rvt_etrace_part *part, struct rvt_etrace_decoder *de
 	dec->lost = false;
 	rvt_etrace_decoder_sync(dec, true);
 	rvt_etrace_stand_at_sync(dec, msg, address);
+	dec->stats->syncs = syncs;
 	return ret;
 }
 
@@ -87,6 +88,7 @@ void rvt_etrace_part_advance(struct rvt_etrace_part *part, struct rvt_etrace_dec
 	if (msg->offset < part->to || !dec->started || !divides(dec, msg))
 		return;
 	dec->progress = RVT_ETRACE_DONE;
+	part->ended = true;
 	part->n_active--;
 	rvt_flow_leave(dec->flow);
 	rvt_etrace_decoder_abandon(dec);

@@ -190,15 +190,14 @@ static int on_damage(struct etrace_stream *s)
 		.type = RVT_EVENT_LOST, .reason = RVT_REASON_BAD_PACKET,
 		.offset = damage->offset, .detail = damage->what,
 	};
-	bool counts = rvt_etrace_in_part(&s->part, damage->offset);
-	/* before a part has begun the one before it tells */
-	bool told = s->part.from && !s->part.began;
+	/* before a source has begun in this part, and when it has ended, another part tells */
+	bool told = (s->part.from && !s->part.began) || s->part.ended;
 	int ret;
 
 	s->recent = NULL;
-	s->base.stats.errors += counts;
+	s->base.stats.errors += rvt_etrace_in_part(&s->part, damage->offset);
 	ret = lose_all(s, damage->offset, RVT_REASON_BAD_PACKET, damage->what, &told);
-	if (ret || told || !counts || !s->ops.event)
+	if (ret || told || !s->ops.event)
 		return ret;
 	return s->ops.event(s->ops.ctx, &event);
 }

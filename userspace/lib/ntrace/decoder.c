@@ -536,7 +536,7 @@ static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg
 	struct rvt_ntrace_source *s;
 
 	d->stream.stats.messages++;
-	d->stream.stats.syncs += rvt_ntrace_is_sync(msg);
+	d->stream.stats.syncs += rvt_ntrace_is_sync(msg) && rvt_ntrace_in_part(d, msg->offset);
 	if (!d->told_start) {
 		d->told_start = true;
 		if (d->reader.skipped_bytes)
