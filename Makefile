@@ -22,7 +22,7 @@ UNIT_SRC := $(sort $(wildcard tests/unit/*_test.c))
 # Helpers of unit tests: linked to every one of them.
 UNIT_COMMON := $(sort $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c)))
 # One program per file: tests/tools/rvt-FOO.c -> build/host/rvt-FOO
-TOOL_SRC := $(sort $(wildcard tests/tools/*.c))
+TOOL_SRC := $(sort $(wildcard tests/tools/rvt-*.c))
 
 CFLAGS_host := -O2 -fPIC
 CFLAGS_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -104,8 +104,8 @@ $(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)
 	$(CC) $(LDFLAGS_asan) -o $@ $^ $(LIBS) $(LIBS_asan) -lcmocka
 
 # It runs programs and asks the model what their instructions are.
-$(B)/host/rvt-etrace-size: $(B)/host/tools/model/itype.o
-$(B)/host/rvt-etrace-size: LIBS += $(LIBS_host)
+$(B)/host/rvt-trace-size: $(B)/host/tests/tools/bare-program.o $(B)/host/tools/model/itype.o
+$(B)/host/rvt-trace-size: LIBS += $(LIBS_host)
 $(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(B)/host/librvtrace.a
 	$(CC) -o $@ $^ $(LIBS)
 
