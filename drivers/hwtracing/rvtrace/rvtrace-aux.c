@@ -25,19 +25,6 @@
 #define RVTRACE_RESERVE_MIN	SZ_1K
 #define RVTRACE_RESERVE_MAX	SZ_64K
 
-/* Whether @sink writes into the AUX buffer, and where it finds it; else NULL */
-const struct rvtrace_aux_sink *rvtrace_aux_direct(const struct rvtrace_aux *aux,
-						  const struct rvtrace_ramsink *sink)
-{
-	unsigned int i;
-
-	for (i = 0; i < aux->nr_sinks; i++)
-		if (aux->sinks[i].sink == sink)
-			return aux->sinks[i].direct && !READ_ONCE(sink->choosy) ? &aux->sinks[i] :
-										 NULL;
-	return NULL;
-}
-
 static void rvtrace_aux_unmap(const struct rvtrace_aux *aux, struct rvtrace_aux_sink *to,
 			      unsigned int nr_runs)
 {
@@ -192,6 +179,7 @@ void *rvtrace_setup_aux(struct perf_event *event, void **pages, int nr_pages, bo
 	aux = kzalloc(struct_size(aux, sinks, nr_cpu_ids), GFP_KERNEL);
 	if (!aux)
 		return NULL;
+	aux->serial = rvtrace_new_serial();
 	aux->size = (size_t)nr_pages << PAGE_SHIFT;
 	aux->overwrite = overwrite;
 	aux->base = rvtrace_map_pages(pages, nr_pages);

@@ -77,7 +77,7 @@ static void rvtrace_sched_switch(void *data, bool preempt, struct task_struct *p
 static void rvtrace_sched_exec(void *data, struct task_struct *task, pid_t old_pid,
 			       struct linux_binprm *bprm)
 {
-	rvtrace_pmu_drain();
+	rvtrace_run_drain();
 	if (atomic_read(&rvtrace_context_users))
 		rvtrace_context_write();
 }

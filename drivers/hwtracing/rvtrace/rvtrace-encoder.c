@@ -68,13 +68,6 @@ static const struct {
 	  "implicit_exception" },
 };
 
-/* perf has no way to say which option it was: the log has it. */
-int rvtrace_refuse(const struct rvtrace_encoder *enc, const char *what)
-{
-	dev_notice_ratelimited(&enc->comp.dev, "event refused: the hardware has no %s\n", what);
-	return -EOPNOTSUPP;
-}
-
 static int rvtrace_configure_features(const struct rvtrace_encoder *enc,
 				      const struct rvtrace_caps *caps, u64 options,
 				      struct rvtrace_program *program)
@@ -201,7 +194,7 @@ static void rvtrace_program_triggers(struct rvtrace_encoder *enc)
 	rvtrace_write(&enc->comp, RVTRACE_TE_TRIG_EXT_OUT_CONTROL, on ? enc->trig_ext_out : 0);
 }
 
-static int rvtrace_program(struct rvtrace_encoder *enc, const struct rvtrace_config *config)
+static int rvtrace_encoder_program(struct rvtrace_encoder *enc, const struct rvtrace_config *config)
 {
 	const u32 checked = RVTRACE_TE_CONTROL_FORMAT | RVTRACE_TE_CONTROL_INST_MODE |
 			    RVTRACE_TE_CONTROL_CONTEXT | RVTRACE_TE_CONTROL_INST_STALL_ENA |
@@ -241,7 +234,7 @@ int rvtrace_encoder_start(struct rvtrace_encoder *enc, struct perf_event *event,
 		enc->config = 0;
 		ret = rvtrace_encoder_configure(enc, &event->attr, &enc->program);
 		if (!ret)
-			ret = rvtrace_program(enc, config);
+			ret = rvtrace_encoder_program(enc, config);
 		if (ret) {
 			dev_err_ratelimited(&comp->dev, "does not take an option that it took when it was probed\n");
 			return ret;
@@ -269,23 +262,9 @@ void rvtrace_encoder_set_tracing(struct rvtrace_encoder *enc, bool tracing)
 	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
 }
 
-/*
- * What a sink fills its last word with: a decoder takes it for nothing, between any two messages.
- * N-Trace has all ones, E-Trace's encapsulation a header without payload.
- */
-u8 rvtrace_encoder_idle_byte(const struct rvtrace_encoder *enc, u64 options)
+/* Whether the encoder had to drop messages since it was enabled: says @control */
+bool rvtrace_encoder_lost(const struct rvtrace_encoder *enc, u32 control)
 {
-	u32 format = FIELD_GET(RVTRACE_CONFIG_FORMAT, options);
-
-	format = format ? format - 1 : enc->format;
-	return format == RVTRACE_FORMAT_NTRACE ? 0xff : 0;
-}
-
-/* The encoder had to drop messages since it was enabled. */
-bool rvtrace_encoder_lost(struct rvtrace_encoder *enc)
-{
-	u32 control = rvtrace_read(&enc->comp, RVTRACE_CONTROL);
-
 	return control & RVTRACE_TE_CONTROL_INST_STALL_OR_OVERFLOW &&
 	       !(enc->comp.control & RVTRACE_TE_CONTROL_INST_STALL_ENA);
 }

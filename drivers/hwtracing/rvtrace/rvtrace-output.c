@@ -45,7 +45,7 @@ static void rvtrace_output_overwrite(struct rvtrace_cpu *rc, struct rvtrace_aux 
  */
 void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size)
 {
-	struct rvtrace_aux *aux = perf_get_aux(&rc->handle);
+	struct rvtrace_aux *aux = rc->aux;
 	size_t fits;
 
 	/* The buffer went away, or became full, when rvtrace_output_gap() closed the record. */
@@ -65,9 +65,7 @@ void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size)
 /* rvtrace_output_written - the sink itself has put trace behind what the record holds so far */
 void rvtrace_output_written(struct rvtrace_cpu *rc, size_t size)
 {
-	struct rvtrace_aux *aux = perf_get_aux(&rc->handle);
-
-	if (aux && aux->overwrite)
+	if (rc->aux && rc->aux->overwrite)
 		rc->handle.head += size;
 	rc->written += size;
 }
@@ -78,11 +76,23 @@ static size_t rvtrace_output_offset(const struct rvtrace_cpu *rc, const struct r
 	return (rc->handle.head + (aux->overwrite ? 0 : rc->written)) % aux->size;
 }
 
+/*
+ * What a sink fills its last word with: a decoder takes it for nothing, between any two messages.
+ * N-Trace has all ones, E-Trace's encapsulation a header without payload.
+ */
+static u8 rvtrace_output_idle_byte(const struct rvtrace_cpu *rc)
+{
+	u32 format = FIELD_GET(RVTRACE_CONFIG_FORMAT, rc->event->attr.config);
+
+	format = format ? format - 1 : rc->encoder->format;
+	return format == RVTRACE_FORMAT_NTRACE ? 0xff : 0;
+}
+
 /* Appends what decoders skip */
 static void rvtrace_output_idle(struct rvtrace_cpu *rc, struct rvtrace_aux *aux, size_t size)
 {
 	memset(aux->base + rvtrace_output_offset(rc, aux),
-	       rvtrace_encoder_idle_byte(rc->encoder, rc->event->attr.config), size);
+	       rvtrace_output_idle_byte(rc), size);
 	rvtrace_output_written(rc, size);
 }
 
@@ -105,13 +115,12 @@ static void rvtrace_output_idle(struct rvtrace_cpu *rc, struct rvtrace_aux *aux,
 bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink *sink,
 			    struct rvtrace_stretch *stretch)
 {
-	struct rvtrace_aux *aux = perf_get_aux(&rc->handle);
-	const struct rvtrace_aux_sink *direct = aux ? rvtrace_aux_direct(aux, sink) : NULL;
+	struct rvtrace_aux *aux = rc->aux;
 	size_t access = sink->access ?: RVTRACE_RAM_MAX_ACCESS;
 	size_t offset, end;
 	unsigned int i = 0;
 
-	if (!direct)
+	if (!aux || !rc->direct)
 		return false;
 	/* Sinks begin where a unit of their memory access begins. */
 	offset = rvtrace_output_offset(rc, aux);
@@ -131,7 +140,7 @@ bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink
 		if (end < offset + RVTRACE_RAM_MAX_ACCESS)
 			return false;
 	}
-	stretch->start = direct->runs[i];
+	stretch->start = rc->direct->runs[i];
 	stretch->from = offset - aux->runs[i].start;
 	stretch->end = end - aux->runs[i].start;
 	return true;
@@ -140,8 +149,21 @@ bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink
 /* Flags the open record, if there is one */
 void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag)
 {
-	if (perf_get_aux(&rc->handle))
+	if (rc->aux)
 		perf_aux_output_flag(&rc->handle, flag);
+}
+
+/* How @sink writes into the AUX buffer, or NULL when it does not */
+static const struct rvtrace_aux_sink *rvtrace_output_direct(const struct rvtrace_aux *aux,
+							    const struct rvtrace_ramsink *sink)
+{
+	unsigned int i;
+
+	for (i = 0; i < aux->nr_sinks; i++)
+		if (aux->sinks[i].sink == sink)
+			return aux->sinks[i].direct && !READ_ONCE(sink->choosy) ? &aux->sinks[i] :
+										 NULL;
+	return NULL;
 }
 
 /*
@@ -152,18 +174,20 @@ void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag)
  */
 bool rvtrace_output_begin(struct rvtrace_cpu *rc)
 {
-	const struct rvtrace_ramsink *sink = rvtrace_path_ram(rc->path);
-	const struct rvtrace_aux *aux;
+	struct rvtrace_aux *aux = perf_aux_output_begin(&rc->handle, rc->event);
 
 	rc->written = 0;
-	aux = perf_aux_output_begin(&rc->handle, rc->event);
-	if (!aux || aux->overwrite || !rvtrace_aux_direct(aux, sink))
-		return aux;
+	rc->aux = aux;
+	if (!aux)
+		return false;
+	rc->direct = rvtrace_output_direct(aux, rvtrace_path_ram(rc->path));
+	if (aux->overwrite || !rc->direct)
+		return true;
 	/* Room for what must be skipped and for what must be left: see rvtrace_output_stretch(). */
 	if (rc->handle.size >= 2 * aux->reserve + RVTRACE_RAM_MAX_ACCESS)
 		return true;
 	perf_aux_output_flag(&rc->handle, PERF_AUX_FLAG_TRUNCATED);
-	perf_aux_output_end(&rc->handle, 0);
+	rvtrace_output_end(rc);
 	return false;
 }
 
@@ -172,8 +196,9 @@ bool rvtrace_output_end(struct rvtrace_cpu *rc)
 {
 	bool room = !(rc->handle.aux_flags & PERF_AUX_FLAG_TRUNCATED);
 
-	if (!perf_get_aux(&rc->handle))
+	if (!rc->aux)
 		return false;
+	rc->aux = NULL;
 	perf_aux_output_end(&rc->handle, rc->written);
 	return room;
 }
@@ -192,10 +217,8 @@ bool rvtrace_output_next(struct rvtrace_cpu *rc)
  */
 void rvtrace_output_gap(struct rvtrace_cpu *rc)
 {
-	const struct rvtrace_aux *aux = perf_get_aux(&rc->handle);
-
-	if (aux && aux->overwrite)
-		rc->handle.head += aux->size;
+	if (rc->aux && rc->aux->overwrite)
+		rc->handle.head += rc->aux->size;
 	rvtrace_output_flag(rc, PERF_AUX_FLAG_PARTIAL);
 	rvtrace_output_next(rc);
 }

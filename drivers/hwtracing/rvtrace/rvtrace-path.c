@@ -6,7 +6,10 @@
 
 #include "rvtrace.h"
 
-/* Where paths meet, one lock is for all of them; a path of its own has its sink's. */
+/*
+ * Where paths meet, one lock is for all of them; another path has its sink's, against settings that
+ * user space makes. A RAM sink has none of these: what only one hart can reach needs no lock.
+ */
 static DEFINE_RAW_SPINLOCK(rvtrace_meeting_lock);
 
 /*
@@ -37,7 +40,8 @@ static void rvtrace_path_add(struct rvtrace_encoder *enc, const struct rvtrace_p
 	unsigned int i;
 
 	*added = *path;
-	added->lock = &rvtrace_path_sink(path)->lock;
+	if (!rvtrace_path_ram(path))
+		added->lock = &rvtrace_path_sink(path)->lock;
 	if (enc->comp.nr_outputs > 1)
 		added->lock = &rvtrace_meeting_lock;
 	for (i = 0; i < path->nr_hops; i++) {
@@ -46,6 +50,8 @@ static void rvtrace_path_add(struct rvtrace_encoder *enc, const struct rvtrace_p
 		added->lock = &rvtrace_meeting_lock;
 		enc->shares = true;
 	}
+	if (rvtrace_path_is_own(added))
+		cpumask_set_cpu(enc->cpu, &rvtrace_path_sink(added)->running);
 }
 
 static void rvtrace_paths_walk(struct rvtrace_encoder *enc, struct rvtrace_path *path,

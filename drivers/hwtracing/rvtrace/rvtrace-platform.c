@@ -46,6 +46,20 @@ static int rvtrace_check_version(struct device *dev, u32 impl)
 	return 0;
 }
 
+static const struct rvtrace_ops *const rvtrace_ops[RVTRACE_TYPES] = {
+	[RVTRACE_TYPE_ENCODER]	= &rvtrace_encoder_ops,
+	[RVTRACE_TYPE_FUNNEL]	= &rvtrace_funnel_ops,
+	[RVTRACE_TYPE_RAMSINK]	= &rvtrace_ramsink_ops,
+	[RVTRACE_TYPE_PIBSINK]	= &rvtrace_pibsink_ops,
+	[RVTRACE_TYPE_ATBBRIDGE] = &rvtrace_atbbridge_ops,
+};
+
+/* Functions of a component type, or NULL when this driver does not know it */
+static const struct rvtrace_ops *rvtrace_ops_of(u32 type)
+{
+	return type < RVTRACE_TYPES ? rvtrace_ops[type] : NULL;
+}
+
 static struct rvtrace_component *rvtrace_find(const struct fwnode_handle *fwnode)
 {
 	struct rvtrace_component *comp;

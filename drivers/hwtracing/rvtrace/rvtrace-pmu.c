@@ -2,9 +2,6 @@
 /*
  * RISC-V trace: the PMU "rvtrace". One event runs on a hart at a time, and its trace goes to an AUX
  * buffer.
- *
- * Everything that concerns a running event happens on its hart with interrupts off: perf's
- * callbacks, the timer, and the hooks of the scheduler.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
@@ -12,22 +9,8 @@
 #include <linux/module.h>
 #include <linux/pid_namespace.h>
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
 
 #include "rvtrace.h"
-
-/*
- * A look at a running sink is one register read, so it is taken often enough for the fastest trace
- * that is to be expected, and the sink is drained when it is half full, or would be too full at the
- * next look.
- */
-#define RVTRACE_POLL_MIN_NS	(100 * NSEC_PER_USEC)
-#define RVTRACE_POLL_MAX_NS	(10 * NSEC_PER_MSEC)
-/* Bytes per 2^20 ns: about 256 MB/s, one hart at 2 GHz with one bit an instruction */
-#define RVTRACE_RATE_MAX	(256 << 10)
-#define RVTRACE_RATE_SHIFT	20
-
-DEFINE_PER_CPU(struct rvtrace_cpu, rvtrace_cpus);
 
 #ifdef PERF_PMU_CAP_AUX_PAUSE
 #define RVTRACE_PMU_CAP_PAUSE	PERF_PMU_CAP_AUX_PAUSE
@@ -45,196 +28,6 @@ DEFINE_PER_CPU(struct rvtrace_cpu, rvtrace_cpus);
 static struct pmu rvtrace_pmu;
 static bool rvtrace_pmu_registered;
 static DEFINE_MUTEX(rvtrace_pmu_mutex);
-static atomic64_t rvtrace_serial = ATOMIC64_INIT(0);
-
-u64 rvtrace_new_serial(void)
-{
-	return atomic64_inc_return(&rvtrace_serial);
-}
-
-/* ------------------------------------------------------------------ start, stop and drain */
-
-static void rvtrace_timer_arm(struct rvtrace_cpu *rc, size_t fill)
-{
-	struct rvtrace_ramsink *sink = rvtrace_path_ram(rc->path);
-	u64 room = sink->size / 2 > fill ? sink->size / 2 - fill : 0;
-	u64 rate = clamp_t(u64, rc->rate * 8, RVTRACE_RATE_MAX / 16, RVTRACE_RATE_MAX);
-	u64 ns = div64_u64(room << RVTRACE_RATE_SHIFT, rate);
-
-	rc->poll_ns = ktime_get_mono_fast_ns();
-	rc->poll_fill = fill;
-	hrtimer_start(&rc->timer, ns_to_ktime(clamp_t(u64, ns, RVTRACE_POLL_MIN_NS,
-						      RVTRACE_POLL_MAX_NS)),
-		      HRTIMER_MODE_REL_PINNED_HARD);
-}
-
-/* Decays by a quarter with each look, so that one idle period does not make the driver careless. */
-static void rvtrace_rate_update(struct rvtrace_cpu *rc, size_t fill)
-{
-	u64 ns = max_t(u64, ktime_get_mono_fast_ns() - rc->poll_ns, 1);
-	u64 bytes = fill > rc->poll_fill ? fill - rc->poll_fill : 0;
-
-	rc->rate = max(rc->rate - rc->rate / 4, div64_u64(bytes << RVTRACE_RATE_SHIFT, ns));
-}
-
-static void rvtrace_session_end(struct rvtrace_cpu *rc)
-{
-	rc->event->hw.state |= PERF_HES_STOPPED;
-	rc->event = NULL;
-	hrtimer_try_to_cancel(&rc->timer);
-	hrtimer_try_to_cancel(&rc->window);
-}
-
-/* Opens a record, if the trace goes to memory, and starts the hardware */
-static int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
-{
-	const struct rvtrace_config *config = rvtrace_event_config(event);
-	bool ram = rvtrace_path_ram(rc->path);
-	int ret;
-
-	rc->event = event;
-	rc->outside = false;
-	if (ram && !rvtrace_output_begin(rc)) {
-		rc->event = NULL;
-		return -ENOSPC;
-	}
-	ret = rvtrace_path_start(rc);
-	if (ret) {
-		if (ram)
-			rvtrace_output_end(rc);
-		rc->event = NULL;
-		return ret;
-	}
-	if (ram)
-		rvtrace_timer_arm(rc, 0);
-	if (config->window_ns)
-		hrtimer_start(&rc->window, ns_to_ktime(config->window_ns),
-			      HRTIMER_MODE_REL_PINNED_HARD);
-	return 0;
-}
-
-static void rvtrace_session_stop(struct rvtrace_cpu *rc)
-{
-	rvtrace_path_stop(rc);
-	if (rvtrace_path_ram(rc->path))
-		rvtrace_output_end(rc);
-	rvtrace_session_end(rc);
-}
-
-static void rvtrace_session_drain(struct rvtrace_cpu *rc)
-{
-	if (!rvtrace_path_ram(rc->path))
-		return;
-	if (rvtrace_path_drain(rc))
-		rvtrace_timer_arm(rc, 0);
-	else
-		rvtrace_session_end(rc);
-}
-
-static bool rvtrace_overwrites(struct rvtrace_cpu *rc)
-{
-	const struct rvtrace_aux *aux = perf_get_aux(&rc->handle);
-
-	return aux && aux->overwrite;
-}
-
-static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
-{
-	struct rvtrace_cpu *rc = container_of(timer, struct rvtrace_cpu, timer);
-	struct rvtrace_ramsink *sink;
-	unsigned long flags;
-	size_t fill;
-
-	local_irq_save(flags);
-	/* The hart it was meant for has gone, and the event with it; or old trace may be lost. */
-	if (rc != this_cpu_ptr(&rvtrace_cpus) || !rc->event || rvtrace_overwrites(rc))
-		goto out;
-	sink = rvtrace_path_ram(rc->path);
-	fill = rvtrace_ramsink_fill(sink);
-	rvtrace_rate_update(rc, fill);
-	if (fill >= sink->size / 4)
-		rvtrace_session_drain(rc);
-	else
-		rvtrace_timer_arm(rc, fill);
-out:
-	local_irq_restore(flags);
-	return HRTIMER_NORESTART;
-}
-
-/*
- * Opens and closes the window of a duty cycle. The encoder says in the trace that it stops and
- * starts.
- */
-static enum hrtimer_restart rvtrace_window(struct hrtimer *timer)
-{
-	struct rvtrace_cpu *rc = container_of(timer, struct rvtrace_cpu, window);
-	enum hrtimer_restart restart = HRTIMER_NORESTART;
-	const struct rvtrace_config *config;
-	unsigned long flags;
-
-	local_irq_save(flags);
-	if (rc == this_cpu_ptr(&rvtrace_cpus) && rc->event) {
-		config = rvtrace_event_config(rc->event);
-		rc->outside = !rc->outside;
-		rvtrace_encoder_set_tracing(rc->encoder, rvtrace_path_traces(rc));
-		hrtimer_forward_now(timer, ns_to_ktime(rc->outside ? config->pause_ns :
-								     config->window_ns));
-		restart = HRTIMER_RESTART;
-	}
-	local_irq_restore(flags);
-	return restart;
-}
-
-/* Hands over what the running event has recorded so far, so that an AUX record ends here */
-void rvtrace_pmu_drain(void)
-{
-	struct rvtrace_cpu *rc;
-	unsigned long flags;
-
-	local_irq_save(flags);
-	rc = this_cpu_ptr(&rvtrace_cpus);
-	if (rc->event)
-		rvtrace_session_drain(rc);
-	local_irq_restore(flags);
-}
-
-/* The hart goes down: stops the running event. perf takes it off the hart later. */
-void rvtrace_pmu_halt(void)
-{
-	struct rvtrace_cpu *rc;
-	unsigned long flags;
-
-	local_irq_save(flags);
-	rc = this_cpu_ptr(&rvtrace_cpus);
-	if (rc->event)
-		rvtrace_session_stop(rc);
-	local_irq_restore(flags);
-}
-
-/*
- * The hart, or the whole system, goes to sleep: the running event is stopped, and goes on
- * afterwards unless perf stops it meanwhile. Interrupts are off.
- */
-void rvtrace_pmu_park(void)
-{
-	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
-	struct perf_event *event = rc->event;
-
-	if (!event)
-		return;
-	rvtrace_session_stop(rc);
-	rc->parked = event;
-}
-
-void rvtrace_pmu_unpark(void)
-{
-	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
-	struct perf_event *event = rc->parked;
-
-	rc->parked = NULL;
-	if (event && !rvtrace_session_start(rc, event))
-		event->hw.state = 0;
-}
 
 /* ------------------------------------------------------------------ perf's callbacks */
 
@@ -264,6 +57,12 @@ static void rvtrace_event_start(struct perf_event *event, int flags)
 	if (rvtrace_session_start(rc, event))
 		return;
 	event->hw.state = 0;
+	/*
+	 * perf_event_itrace_started(), which modules cannot call: who was traced AUX records tell
+	 * from now on. In overwrite mode there are none, and each start has a record.
+	 */
+	if (rc->aux && !rc->aux->overwrite && !event->parent)
+		event->attach_state |= PERF_ATTACH_ITRACE;
 	/* Whose trace comes next in the AUX buffer: told when it is another hart's. */
 	if (config->cpu != enc->cpu)
 		perf_report_aux_output_id(event, enc->cpu);
@@ -515,16 +314,6 @@ void rvtrace_pmu_unregister(void)
 
 void rvtrace_pmu_init(void)
 {
-	struct rvtrace_cpu *rc;
-	int cpu;
-
 	if (rvtrace_sample_init())
 		rvtrace_pmu.snapshot_aux = rvtrace_event_snapshot_aux;
-	for_each_possible_cpu(cpu) {
-		rc = &per_cpu(rvtrace_cpus, cpu);
-		hrtimer_setup(&rc->timer, rvtrace_timer, CLOCK_MONOTONIC,
-			      HRTIMER_MODE_REL_PINNED_HARD);
-		hrtimer_setup(&rc->window, rvtrace_window, CLOCK_MONOTONIC,
-			      HRTIMER_MODE_REL_PINNED_HARD);
-	}
 }

@@ -52,7 +52,6 @@ static u64 rvtrace_ramsink_read_address(struct rvtrace_ramsink *sink, u32 low, u
 {
 	u64 addr = rvtrace_read(&sink->comp, low);
 
-	/* The sink is idle: the two halves cannot change between the reads. */
 	if (sink->high_bits)
 		addr |= (u64)rvtrace_read(&sink->comp, high) << 32;
 	return addr;
@@ -73,6 +72,7 @@ static u32 rvtrace_ramsink_mode(const struct rvtrace_ramsink *sink)
 static int rvtrace_ramsink_reset(struct rvtrace_component *comp)
 {
 	to_rvtrace_ramsink(comp)->length = 0;
+	to_rvtrace_ramsink(comp)->stopped_aux = 0;
 	/* Nothing but Active: clears Mode, StopOnWrap, MemFormat and AsyncFreq. */
 	rvtrace_write(comp, RVTRACE_CONTROL, RVTRACE_CONTROL_ACTIVE);
 	return 0;
@@ -214,32 +214,58 @@ static int rvtrace_ramsink_program(struct rvtrace_ramsink *sink, dma_addr_t base
 static int rvtrace_ramsink_aim(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 {
 	struct rvtrace_stretch stretch;
-	int ret;
+	int ret = 0;
 
 	sink->direct = rvtrace_output_stretch(rc, sink, &stretch);
 	if (sink->direct && !rvtrace_ramsink_program(sink, stretch.start, stretch.end)) {
 		sink->from = stretch.from;
 		sink->size = stretch.end - stretch.from;
-		return 0;
+	} else {
+		/* Some hardware wants other alignment, or has its memory wired to it. */
+		if (sink->direct)
+			WRITE_ONCE(sink->choosy, true);
+		sink->direct = false;
+		sink->from = 0;
+		sink->size = sink->alloc;
+		ret = rvtrace_ramsink_program(sink, sink->start, sink->alloc);
+		if (ret)
+			dev_err_ratelimited(&sink->comp.dev,
+					    "does not take the address of its buffer\n");
 	}
-	/* Some hardware wants other alignment, or has its memory wired to it. */
-	if (sink->direct)
-		WRITE_ONCE(sink->choosy, true);
-	sink->direct = false;
-	ret = rvtrace_ramsink_program(sink, sink->start, sink->alloc);
-	if (ret)
-		dev_err_ratelimited(&sink->comp.dev, "does not take the address of its buffer\n");
-	sink->from = 0;
-	sink->size = sink->alloc;
+	/* Low last: it clears Wrap. */
+	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH,
+				      sink->base + sink->from);
 	return ret;
+}
+
+/*
+ * Whether the sink can go on where it was stopped: the record begins where the last one ended, in
+ * the same AUX buffer, and there is room to the end that the sink was given. Its registers are as
+ * they must be then. This is what most context switches come to.
+ */
+static bool rvtrace_ramsink_goes_on(const struct rvtrace_ramsink *sink,
+				    const struct rvtrace_cpu *rc)
+{
+	size_t room = sink->length - sink->stopped;
+
+	return sink->stopped_aux == rc->aux->serial && sink->stopped_head == rc->handle.head &&
+	       room >= rc->aux->reserve && room <= rc->handle.size;
 }
 
 static int rvtrace_ramsink_run(struct rvtrace_ramsink *sink, u32 stop)
 {
-	/* Low last: it clears Wrap. */
-	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH,
-				      sink->base + sink->from);
+	/* What the CPU has put into the memory is there before the sink writes. */
+	wmb();
 	return rvtrace_enable(&sink->comp, rvtrace_ramsink_mode(sink) | stop);
+}
+
+/* What is in the sink's own buffer is not for the next process. */
+static void rvtrace_ramsink_clear(struct rvtrace_ramsink *sink, const struct pid *owner)
+{
+	if (sink->smem)
+		memset(sink->vaddr, 0, sink->dirty);
+	sink->dirty = 0;
+	sink->owner = owner;
 }
 
 /* Starts the sink */
@@ -247,22 +273,22 @@ static int rvtrace_ramsink_enable(struct rvtrace_component *comp, struct rvtrace
 {
 	const struct rvtrace_config *config = rvtrace_event_config(rc->event);
 	struct rvtrace_ramsink *sink = to_rvtrace_ramsink(comp);
-	struct rvtrace_aux *aux = perf_get_aux(&rc->handle);
 	int ret;
 
-	if (!aux || (sink->smem && !sink->vaddr))
+	if (!rc->aux || (sink->smem && !sink->vaddr))
 		return -ENOMEM;
-	if (sink->owner != config->opener) {
-		if (sink->smem)
-			memset(sink->vaddr, 0, sink->dirty);
-		sink->dirty = 0;
-		sink->owner = config->opener;
+	if (sink->owner != config->opener)
+		rvtrace_ramsink_clear(sink, config->opener);
+	if (rvtrace_ramsink_goes_on(sink, rc)) {
+		sink->from = sink->stopped;
+		sink->size = sink->length - sink->from;
+	} else {
+		ret = rvtrace_ramsink_aim(sink, rc);
+		if (ret)
+			return ret;
 	}
-	ret = rvtrace_ramsink_aim(sink, rc);
-	if (ret)
-		return ret;
 	/* Where old trace gives way to new, the sink may go round. */
-	return rvtrace_ramsink_run(sink, sink->stop_on_wrap && !aux->overwrite ?
+	return rvtrace_ramsink_run(sink, sink->stop_on_wrap && !rc->aux->overwrite ?
 					 RVTRACE_RAM_CONTROL_STOP_ON_WRAP : 0);
 }
 
@@ -285,6 +311,12 @@ int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc
 	return ret ?: rvtrace_ramsink_run(sink, RVTRACE_RAM_CONTROL_STOP_ON_WRAP);
 }
 
+/* Offset of WP in the buffer. Buffers are smaller than 4 GiB: the low halves tell. */
+static u32 rvtrace_ramsink_offset(const struct rvtrace_ramsink *sink, u32 wp)
+{
+	return (wp & RVTRACE_RAM_WP_ADDR) - lower_32_bits(sink->base);
+}
+
 /* How many bytes a running sink has written, more or less */
 size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink)
 {
@@ -292,9 +324,7 @@ size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink)
 
 	if (wp & RVTRACE_RAM_WP_WRAP)
 		return sink->size;
-	/* The buffer is smaller than 4 GiB: the low halves tell. */
-	return min_t(size_t, (wp & RVTRACE_RAM_WP_ADDR) - lower_32_bits(sink->base + sink->from),
-		     sink->size);
+	return min_t(size_t, rvtrace_ramsink_offset(sink, wp) - sink->from, sink->size);
 }
 
 /* Reading trRamData moves RP on, so @offset is where the last call ended or a new start. */
@@ -340,6 +370,11 @@ static void rvtrace_ramsink_drain_direct(struct rvtrace_ramsink *sink, struct rv
 	rvtrace_output_written(rc, written);
 	if (wrap && stops)
 		rvtrace_output_gap(rc);
+	if (!wrap && rc->aux && !rc->aux->overwrite && IS_ALIGNED(fill, sink->access)) {
+		sink->stopped = fill;
+		sink->stopped_aux = rc->aux->serial;
+		sink->stopped_head = rc->handle.head + rc->written;
+	}
 }
 
 static void rvtrace_ramsink_drain_copy(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc,
@@ -369,10 +404,11 @@ static void rvtrace_ramsink_drain_copy(struct rvtrace_ramsink *sink, struct rvtr
 void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 {
 	bool stops = sink->comp.control & RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
-	u64 wp = rvtrace_ramsink_read_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH);
+	u32 wp = rvtrace_read(&sink->comp, RVTRACE_RAM_WP_LOW);
 	bool wrap = wp & RVTRACE_RAM_WP_WRAP;
-	size_t fill = (wp & ~(u64)~RVTRACE_RAM_WP_ADDR) - sink->base;
+	size_t fill = rvtrace_ramsink_offset(sink, wp);
 
+	sink->stopped_aux = 0;
 	if (fill > sink->length || (!wrap && fill < sink->from)) {
 		dev_err_ratelimited(&sink->comp.dev, "write pointer outside of the buffer\n");
 		rvtrace_output_gap(rc);
@@ -385,7 +421,7 @@ void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 	trace_rvtrace_drain(sink->comp.sink_id, wrap ? sink->size : fill - sink->from, wrap,
 			    sink->direct);
 	/* The sink says so after it has written; so read memory after it has said so. */
-	dma_rmb();
+	rmb();
 	if (sink->direct)
 		rvtrace_ramsink_drain_direct(sink, rc, fill, wrap, stops);
 	else

@@ -45,15 +45,16 @@ long rvtrace_event_snapshot_aux(struct perf_event *event, struct perf_output_han
 				unsigned long size)
 {
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
-	const struct rvtrace_aux *aux;
+	const struct rvtrace_aux *aux = rc->aux;
 
-	if (rc->event != event)
+	/* The sample may be one of what is done in the midst of starting or stopping. */
+	if (!rc->running || rc->event != event)
 		return 0;
-	aux = perf_get_aux(&rc->handle);
 	if (!aux || !aux->overwrite || size > aux->size)
 		return 0;
-	/* Does nothing when the sample was taken in the midst of starting or stopping. */
+	rc->running = false;
 	rvtrace_path_collect(rc);
+	rc->running = true;
 	return rvtrace_copy_aux(&rc->handle, handle, rc->handle.head + aux->size - size,
 				rc->handle.head);
 }

@@ -16,6 +16,11 @@
 #include "rvtrace.h"
 #include "rvtrace-trace.h"
 
+/*
+ * Functions named _locked are called with the path's lock held, or on a path that is the hart's
+ * own: then with interrupts off, as everything here, is enough.
+ */
+
 /* The event is neither paused nor outside of its window. */
 bool rvtrace_path_traces(const struct rvtrace_cpu *rc)
 {
@@ -36,15 +41,21 @@ static int rvtrace_unblock(struct rvtrace_cpu *rc, struct rvtrace_ramsink *sink)
 	return rvtrace_ramsink_restart(sink, rc);
 }
 
+static bool rvtrace_flushed(u32 control)
+{
+	const u32 mask = RVTRACE_CONTROL_ENABLE | RVTRACE_CONTROL_EMPTY;
+
+	return (control & mask) == RVTRACE_CONTROL_EMPTY;
+}
+
 /* Waits until a component is disabled and empty, and keeps the sink open meanwhile */
 static int rvtrace_flush(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 {
-	const u32 mask = RVTRACE_CONTROL_ENABLE | RVTRACE_CONTROL_EMPTY;
 	struct rvtrace_ramsink *sink = rvtrace_path_ram(rc->path);
 	u64 end = ktime_get_mono_fast_ns() + RVTRACE_TIMEOUT_US * NSEC_PER_USEC;
 	bool late = false;
 
-	while ((rvtrace_read(comp, RVTRACE_CONTROL) & mask) != RVTRACE_CONTROL_EMPTY) {
+	while (!rvtrace_flushed(rvtrace_read(comp, RVTRACE_CONTROL))) {
 		if (sink && rvtrace_ramsink_stopped_itself(sink)) {
 			if (rvtrace_unblock(rc, sink))
 				return -ETIMEDOUT;
@@ -61,13 +72,20 @@ static int rvtrace_flush(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 	return 0;
 }
 
-static void rvtrace_disable(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
+/* Disables a component that is enabled. Returns what Control was when that was done. */
+static u32 rvtrace_disable(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 {
+	u32 control;
+
 	if (!(comp->control & RVTRACE_CONTROL_ENABLE))
-		return;
+		return 0;
 	comp->control &= ~RVTRACE_CONTROL_ENABLE;
 	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
-	rvtrace_flush(rc, comp);
+	/* Most have nothing left. */
+	control = rvtrace_read(comp, RVTRACE_CONTROL);
+	if (!rvtrace_flushed(control) && !rvtrace_flush(rc, comp))
+		control = rvtrace_read(comp, RVTRACE_CONTROL);
+	return control;
 }
 
 /*
@@ -76,15 +94,10 @@ static void rvtrace_disable(struct rvtrace_cpu *rc, struct rvtrace_component *co
  */
 static bool rvtrace_stop_encoder(struct rvtrace_cpu *user, struct rvtrace_cpu *rc)
 {
-	struct rvtrace_ramsink *sink = rvtrace_path_ram(rc->path);
-	bool lost;
+	struct rvtrace_component *comp = &user->encoder->comp;
 
 	rvtrace_encoder_set_tracing(user->encoder, false);
-	if (sink && rvtrace_ramsink_stopped_itself(sink))
-		rvtrace_unblock(rc, sink);
-	lost = rvtrace_encoder_lost(user->encoder);
-	rvtrace_disable(rc, &user->encoder->comp);
-	return lost;
+	return rvtrace_encoder_lost(user->encoder, rvtrace_disable(rc, comp));
 }
 
 /* The component of a path that is @distance away from its sink, or NULL */
@@ -115,6 +128,31 @@ static void rvtrace_users(const struct rvtrace_path *path, int change)
 		path->hops[i]->users += change;
 }
 
+/*
+ * Be one of those who use the sink. Returns -EBUSY when they are another process's, or when what
+ * they use must be closed for this path.
+ */
+static int rvtrace_join(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
+	const struct pid *opener = rvtrace_event_config(rc->event)->opener;
+
+	if (sink->users && sink->opener != opener)
+		return -EBUSY;
+	if (rvtrace_path_conflict(rc->encoder, rc->path))
+		return -EBUSY;
+	sink->opener = opener;
+	cpumask_set_cpu(rc->encoder->cpu, &sink->running);
+	rvtrace_users(rc->path, 1);
+	return 0;
+}
+
+static void rvtrace_leave(struct rvtrace_cpu *rc)
+{
+	cpumask_clear_cpu(rc->encoder->cpu, &rvtrace_path_sink(rc->path)->running);
+	rvtrace_users(rc->path, -1);
+}
+
 static void rvtrace_disable_unused(struct rvtrace_cpu *rc)
 {
 	unsigned int i;
@@ -134,28 +172,24 @@ static bool rvtrace_path_works(const struct rvtrace_cpu *rc)
 	return rc->encoder->comp.active && !rc->encoder->comp.broken;
 }
 
-static int rvtrace_start_locked(struct rvtrace_cpu *rc, const struct rvtrace_config *config)
+static int rvtrace_start_locked(struct rvtrace_cpu *rc)
 {
-	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
+	bool own = rvtrace_path_is_own(rc->path);
 	int ret;
 
 	if (!rvtrace_path_works(rc))
 		return -EIO;
-	if (!list_empty(&sink->running) && sink->opener != config->opener)
-		return -EBUSY;
-	if (rvtrace_path_conflict(rc->encoder, rc->path))
-		return -EBUSY;
+	ret = own ? 0 : rvtrace_join(rc);
+	if (ret)
+		return ret;
 	ret = rvtrace_enable_hops(rc, rc->path);
-	rvtrace_users(rc->path, 1);
 	if (!ret)
 		ret = rvtrace_encoder_start(rc->encoder, rc->event, rvtrace_path_traces(rc));
-	if (!ret) {
-		sink->opener = config->opener;
-		list_add_tail(&rc->node, &sink->running);
+	if (!ret)
 		return 0;
-	}
 	rvtrace_disable(rc, &rc->encoder->comp);
-	rvtrace_users(rc->path, -1);
+	if (!own)
+		rvtrace_leave(rc);
 	rvtrace_disable_unused(rc);
 	return ret;
 }
@@ -170,11 +204,30 @@ int rvtrace_path_start(struct rvtrace_cpu *rc)
 {
 	int ret;
 
-	raw_spin_lock(rc->path->lock);
-	ret = rvtrace_start_locked(rc, rvtrace_event_config(rc->event));
-	raw_spin_unlock(rc->path->lock);
+	if (rvtrace_path_is_own(rc->path)) {
+		ret = rvtrace_start_locked(rc);
+	} else {
+		raw_spin_lock(rc->path->lock);
+		ret = rvtrace_start_locked(rc);
+		raw_spin_unlock(rc->path->lock);
+	}
 	trace_rvtrace_start(rc->encoder->cpu, rvtrace_path_sink(rc->path)->sink_id, ret);
 	return ret;
+}
+
+/* Returns whether the encoder lost trace. */
+static bool rvtrace_stop_locked(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
+	bool lost;
+
+	if (!rvtrace_path_is_own(rc->path))
+		rvtrace_leave(rc);
+	lost = rvtrace_stop_encoder(rc, rc);
+	rvtrace_disable_unused(rc);
+	if (!sink->users && rvtrace_path_ram(rc->path))
+		rvtrace_ramsink_drain(rvtrace_path_ram(rc->path), rc);
+	return lost;
 }
 
 /*
@@ -184,18 +237,16 @@ int rvtrace_path_start(struct rvtrace_cpu *rc)
  */
 void rvtrace_path_stop(struct rvtrace_cpu *rc)
 {
-	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
 	bool lost;
 
-	raw_spin_lock(rc->path->lock);
-	list_del(&rc->node);
-	lost = rvtrace_stop_encoder(rc, rc);
-	rvtrace_users(rc->path, -1);
-	rvtrace_disable_unused(rc);
-	if (!sink->users && rvtrace_path_ram(rc->path))
-		rvtrace_ramsink_drain(rvtrace_path_ram(rc->path), rc);
-	raw_spin_unlock(rc->path->lock);
-	trace_rvtrace_stop(rc->encoder->cpu, sink->sink_id, lost);
+	if (rvtrace_path_is_own(rc->path)) {
+		lost = rvtrace_stop_locked(rc);
+	} else {
+		raw_spin_lock(rc->path->lock);
+		lost = rvtrace_stop_locked(rc);
+		raw_spin_unlock(rc->path->lock);
+	}
+	trace_rvtrace_stop(rc->encoder->cpu, rvtrace_path_sink(rc->path)->sink_id, lost);
 	if (lost)
 		rvtrace_output_flag(rc, PERF_AUX_FLAG_PARTIAL);
 }
@@ -205,12 +256,13 @@ static void rvtrace_stop_all(struct rvtrace_cpu *rc, struct rvtrace_component *s
 	struct rvtrace_component *comp;
 	struct rvtrace_cpu *user;
 	bool lost = false;
-	int d;
+	int cpu, d;
 
-	list_for_each_entry(user, &sink->running, node)
-		lost |= rvtrace_stop_encoder(user, rc);
+	for_each_cpu(cpu, &sink->running)
+		lost |= rvtrace_stop_encoder(&per_cpu(rvtrace_cpus, cpu), rc);
 	for (d = RVTRACE_MAX_HOPS - 1; d >= 0; d--) {
-		list_for_each_entry(user, &sink->running, node) {
+		for_each_cpu(cpu, &sink->running) {
+			user = &per_cpu(rvtrace_cpus, cpu);
 			comp = rvtrace_hop(user->path, d);
 			if (comp)
 				rvtrace_disable(rc, comp);
@@ -223,11 +275,29 @@ static void rvtrace_stop_all(struct rvtrace_cpu *rc, struct rvtrace_component *s
 static void rvtrace_start_all(struct rvtrace_component *sink)
 {
 	struct rvtrace_cpu *user;
+	int cpu;
 
-	list_for_each_entry(user, &sink->running, node)
+	for_each_cpu(cpu, &sink->running) {
+		user = &per_cpu(rvtrace_cpus, cpu);
 		if (!rvtrace_enable_hops(user, user->path))
 			rvtrace_encoder_start(user->encoder, user->event,
 					      rvtrace_path_traces(user));
+	}
+}
+
+static bool rvtrace_drain_locked(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
+	bool own = rvtrace_path_is_own(rc->path), again;
+
+	rvtrace_stop_all(rc, sink);
+	rvtrace_ramsink_drain(rvtrace_path_ram(rc->path), rc);
+	again = rvtrace_output_next(rc);
+	if (!again && !own)
+		rvtrace_leave(rc);
+	if (again || !own)
+		rvtrace_start_all(sink);
+	return again;
 }
 
 /*
@@ -238,36 +308,37 @@ static void rvtrace_start_all(struct rvtrace_component *sink)
  */
 bool rvtrace_path_drain(struct rvtrace_cpu *rc)
 {
-	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
 	bool again;
 
+	if (rvtrace_path_is_own(rc->path))
+		return rvtrace_drain_locked(rc);
 	raw_spin_lock(rc->path->lock);
-	rvtrace_stop_all(rc, sink);
-	rvtrace_ramsink_drain(rvtrace_path_ram(rc->path), rc);
-	again = rvtrace_output_next(rc);
-	if (!again) {
-		list_del(&rc->node);
-		rvtrace_users(rc->path, -1);
-	}
-	rvtrace_start_all(sink);
+	again = rvtrace_drain_locked(rc);
 	raw_spin_unlock(rc->path->lock);
 	return again;
+}
+
+static void rvtrace_collect_locked(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
+
+	rvtrace_stop_all(rc, sink);
+	rvtrace_ramsink_drain(rvtrace_path_ram(rc->path), rc);
+	rvtrace_start_all(sink);
 }
 
 /*
  * rvtrace_path_collect - stop, take what the sink has into the AUX buffer, go on
  *
- * The record stays open, so the AUX buffer must be in overwrite mode. Somebody who holds the lock
- * may have been interrupted, by a sample of what he does: then nothing happens.
+ * The record stays open, so the AUX buffer must be in overwrite mode. Whoever holds the lock on
+ * another hart may be long at it, and this is a sample: then nothing happens.
  */
 void rvtrace_path_collect(struct rvtrace_cpu *rc)
 {
-	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
-
-	if (!raw_spin_trylock(rc->path->lock))
-		return;
-	rvtrace_stop_all(rc, sink);
-	rvtrace_ramsink_drain(rvtrace_path_ram(rc->path), rc);
-	rvtrace_start_all(sink);
-	raw_spin_unlock(rc->path->lock);
+	if (rvtrace_path_is_own(rc->path)) {
+		rvtrace_collect_locked(rc);
+	} else if (raw_spin_trylock(rc->path->lock)) {
+		rvtrace_collect_locked(rc);
+		raw_spin_unlock(rc->path->lock);
+	}
 }

@@ -306,9 +306,10 @@ struct rvtrace_ts {
  * @outputs:	where its trace goes to
  * @nr_outputs:	number of entries in @outputs
  * @ts:		its timestamp unit
- * @users:	harts that trace through it
- * @lock:	protects @users, @running and @opener of a sink that only one encoder can reach
- * @running:	of a sink: harts that trace into it
+ * @users:	harts that trace through it, where others can, too
+ * @lock:	of a sink that is no RAM sink and that only one encoder can reach: protects @users,
+ *		@running, @opener and its settings
+ * @running:	of a sink: harts that trace into it, or the only one that can
  * @opener:	of a sink: the process whose events they run
  */
 struct rvtrace_component {
@@ -328,7 +329,7 @@ struct rvtrace_component {
 	struct rvtrace_ts ts;
 	unsigned int users;
 	raw_spinlock_t lock; /* nests inside locks of perf and of the scheduler */
-	struct list_head running;
+	struct cpumask running;
 	const struct pid *opener;
 };
 
@@ -337,7 +338,7 @@ struct rvtrace_component {
  * @hops:	components after the encoder; the last is the sink
  * @ports:	input of each hop
  * @nr_hops:	number of entries in @hops
- * @lock:	protects who uses the components and what runs
+ * @lock:	protects who uses the components and what runs; NULL: nobody else can come here
  */
 struct rvtrace_path {
 	struct rvtrace_component *hops[RVTRACE_MAX_HOPS];
@@ -480,6 +481,9 @@ struct rvtrace_ramsink {
 	size_t from;
 	size_t size;
 	bool direct;
+	size_t stopped;
+	u64 stopped_aux;
+	unsigned long stopped_head;
 	u64 traced;
 	u64 copied;
 };
@@ -588,6 +592,7 @@ struct rvtrace_aux_sink {
 
 /**
  * struct rvtrace_aux - an AUX buffer
+ * @serial:	no other AUX buffer has the same
  * @base:	its pages, mapped in one piece
  * @size:	size in bytes
  * @overwrite:	old data gives way to new
@@ -598,6 +603,7 @@ struct rvtrace_aux_sink {
  * @sinks:	RAM sinks that the event may use
  */
 struct rvtrace_aux {
+	u64 serial;
 	void *base;
 	size_t size;
 	bool overwrite;
@@ -623,32 +629,43 @@ struct rvtrace_stretch {
 /**
  * struct rvtrace_cpu - what a hart is tracing
  * @handle:	where the trace goes to
+ * @aux:	the AUX buffer while a record is open in @handle, or NULL
+ * @direct:	how the sink writes into it, or NULL
+ * @written:	bytes put into it since the record was opened
  * @event:	running event, or NULL
+ * @running:	it has been started, and is not being stopped or drained
  * @parked:	event that goes on when the hart has slept, or NULL
  * @encoder:	the hart's encoder, or NULL
  * @path:	way to the sink while @event runs
- * @node:	entry in the list of those that use the sink
- * @written:	bytes put into the AUX buffer since @handle was opened
  * @timer:	drains the sink before it is full
+ * @timer_room:	bytes that the sink must have room for, for @timer to be soon enough; 0: it is not
+ *		pending
  * @window:	opens and closes the window of a duty cycle
  * @outside:	the window is closed
- * @poll_ns:	time of the last look at the sink
- * @poll_fill:	how full it was then, in bytes
+ * @started:	when @event was started, in cycles of the timebase
+ * @cycles:	how long events have run before
+ * @poll_cycles:	how long they had when the sink was last looked at
+ * @poll_traced:	bytes that it had delivered then
  * @rate:	bytes per 2^20 ns, a decaying maximum
  */
 struct rvtrace_cpu {
 	struct perf_output_handle handle;
+	struct rvtrace_aux *aux;
+	const struct rvtrace_aux_sink *direct;
+	size_t written;
 	struct perf_event *event;
+	bool running;
 	struct perf_event *parked;
 	struct rvtrace_encoder *encoder;
 	struct rvtrace_path *path;
-	struct list_head node;
-	size_t written;
 	struct hrtimer timer;
+	u64 timer_room;
 	struct hrtimer window;
 	bool outside;
-	u64 poll_ns;
-	size_t poll_fill;
+	u64 started;
+	u64 cycles;
+	u64 poll_cycles;
+	u64 poll_traced;
 	u64 rate;
 };
 
@@ -661,14 +678,18 @@ DECLARE_PER_CPU(struct rvtrace_cpu, rvtrace_cpus);
 #define to_rvtrace_pibsink(c)	container_of(c, struct rvtrace_pibsink, comp)
 #define to_rvtrace_atbbridge(c)	container_of(c, struct rvtrace_atbbridge, comp)
 
+/*
+ * Accesses to one component come in order. What follows one to another component comes after it has
+ * answered a poll. Only RAM sinks touch memory, so only they need barriers.
+ */
 static inline u32 rvtrace_read(struct rvtrace_component *comp, u32 reg)
 {
-	return readl(comp->base + reg);
+	return readl_relaxed(comp->base + reg);
 }
 
 static inline void rvtrace_write(struct rvtrace_component *comp, u32 reg, u32 value)
 {
-	writel(value, comp->base + reg);
+	writel_relaxed(value, comp->base + reg);
 }
 
 /* Writes and says what the hardware made of it */
@@ -691,10 +712,10 @@ static inline struct rvtrace_ramsink *rvtrace_path_ram(const struct rvtrace_path
 	return sink->type == RVTRACE_TYPE_RAMSINK ? to_rvtrace_ramsink(sink) : NULL;
 }
 
-/* Only one encoder can reach the sink. */
+/* It leads to a RAM sink that only one encoder can reach. */
 static inline bool rvtrace_path_is_own(const struct rvtrace_path *path)
 {
-	return path->lock == &rvtrace_path_sink(path)->lock;
+	return !path->lock;
 }
 
 static inline struct rvtrace_config *rvtrace_event_config(const struct perf_event *event)
@@ -712,49 +733,36 @@ static inline bool rvtrace_event_paused(const struct perf_event *event)
 #endif
 }
 
-/* rvtrace-core.c */
+/* From files that call nobody else of these to files that call all */
+
+/* rvtrace-component.c */
 extern struct mutex rvtrace_mutex;
 extern struct list_head rvtrace_components;
 extern const struct bus_type rvtrace_bus;
 extern const struct attribute_group rvtrace_component_group;
 
-const struct rvtrace_ops *rvtrace_ops_of(u32 type);
+u64 rvtrace_new_serial(void);
+int rvtrace_refuse(const struct rvtrace_encoder *enc, const char *what);
+struct rvtrace_encoder *rvtrace_encoder_of(unsigned int cpu);
+void rvtrace_fail(struct rvtrace_component *comp, const char *what);
+int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us);
+int rvtrace_wait(struct rvtrace_component *comp, u32 mask, u32 value, const char *what);
 int rvtrace_activate(struct rvtrace_component *comp);
 void rvtrace_deactivate(struct rvtrace_component *comp);
 int rvtrace_enable(struct rvtrace_component *comp, u32 control);
-int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us);
-int rvtrace_wait(struct rvtrace_component *comp, u32 mask, u32 value, const char *what);
-void rvtrace_fail(struct rvtrace_component *comp, const char *what);
-int rvtrace_suspend(struct rvtrace_component *comp);
-int rvtrace_resume(struct rvtrace_component *comp);
 void rvtrace_component_init(struct rvtrace_component *comp, struct device *parent);
-int rvtrace_register(struct rvtrace_component *comp);
-void rvtrace_unregister(struct rvtrace_component *comp);
-void rvtrace_get(void);
-void rvtrace_put(void);
 
-/* rvtrace-platform.c */
-int rvtrace_platform_register(void);
-void rvtrace_platform_unregister(void);
+/* rvtrace-timestamp.c */
+extern const struct attribute_group rvtrace_ts_group;
 
-/* rvtrace-encoder.c */
-extern const struct rvtrace_ops rvtrace_encoder_ops;
-int rvtrace_encoder_configure(const struct rvtrace_encoder *enc,
-			      const struct perf_event_attr *attr, struct rvtrace_program *program);
-int rvtrace_encoder_start(struct rvtrace_encoder *enc, struct perf_event *event, bool tracing);
-void rvtrace_encoder_set_tracing(struct rvtrace_encoder *enc, bool tracing);
-bool rvtrace_encoder_lost(struct rvtrace_encoder *enc);
-u8 rvtrace_encoder_idle_byte(const struct rvtrace_encoder *enc, u64 options);
-int rvtrace_refuse(const struct rvtrace_encoder *enc, const char *what);
+void rvtrace_ts_probe(struct rvtrace_component *comp);
+void rvtrace_ts_set(struct rvtrace_component *comp, bool on);
 
-/* rvtrace-encoder-probe.c */
-int rvtrace_encoder_probe(struct rvtrace_component *comp);
+/* rvtrace-discovery.c */
+extern const struct attribute_group rvtrace_discovery_group;
 
-/* rvtrace-encoder-sysfs.c */
-extern const struct attribute_group *rvtrace_encoder_groups[];
-const char *rvtrace_format_name(enum rvtrace_format format);
-ssize_t rvtrace_features_emit(char *buf, u32 features, u32 control, bool timestamp);
-ssize_t rvtrace_values_emit(char *buf, unsigned long values, unsigned int first);
+int rvtrace_discovery_probe(struct rvtrace_encoder *enc);
+ssize_t rvtrace_discovery_emit(const struct rvtrace_encoder *enc, char *buf, ssize_t len);
 
 /* rvtrace-filter.c */
 void rvtrace_filter_probe(struct rvtrace_encoder *enc);
@@ -766,8 +774,39 @@ int rvtrace_filter_validate(struct list_head *filters);
 void rvtrace_filter_sync(struct perf_event *event);
 unsigned int rvtrace_filter_count(const struct rvtrace_encoder *enc);
 
+/* rvtrace-encoder-probe.c */
+int rvtrace_encoder_probe(struct rvtrace_component *comp);
+
+/* rvtrace-encoder-sysfs.c */
+extern const struct attribute_group *rvtrace_encoder_groups[];
+
+const char *rvtrace_format_name(enum rvtrace_format format);
+ssize_t rvtrace_features_emit(char *buf, u32 features, u32 control, bool timestamp);
+ssize_t rvtrace_values_emit(char *buf, unsigned long values, unsigned int first);
+
+/* rvtrace-encoder.c */
+extern const struct rvtrace_ops rvtrace_encoder_ops;
+
+int rvtrace_encoder_configure(const struct rvtrace_encoder *enc,
+			      const struct perf_event_attr *attr, struct rvtrace_program *program);
+int rvtrace_encoder_start(struct rvtrace_encoder *enc, struct perf_event *event, bool tracing);
+void rvtrace_encoder_set_tracing(struct rvtrace_encoder *enc, bool tracing);
+bool rvtrace_encoder_lost(const struct rvtrace_encoder *enc, u32 control);
+
+/* rvtrace-output.c */
+void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size);
+void rvtrace_output_written(struct rvtrace_cpu *rc, size_t size);
+bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink *sink,
+			    struct rvtrace_stretch *stretch);
+void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag);
+void rvtrace_output_gap(struct rvtrace_cpu *rc);
+bool rvtrace_output_begin(struct rvtrace_cpu *rc);
+bool rvtrace_output_end(struct rvtrace_cpu *rc);
+bool rvtrace_output_next(struct rvtrace_cpu *rc);
+
 /* rvtrace-ramsink.c */
 extern const struct rvtrace_ops rvtrace_ramsink_ops;
+
 int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted);
 void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink);
 bool rvtrace_ramsink_stopped_itself(struct rvtrace_ramsink *sink);
@@ -775,21 +814,12 @@ int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc
 size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink);
 void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc);
 
-/* rvtrace-funnel.c, rvtrace-pibsink.c, rvtrace-atbbridge.c */
+/* rvtrace-funnel.c, rvtrace-atbbridge.c, rvtrace-pibsink.c */
 extern const struct rvtrace_ops rvtrace_funnel_ops;
-extern const struct rvtrace_ops rvtrace_pibsink_ops;
 extern const struct rvtrace_ops rvtrace_atbbridge_ops;
+extern const struct rvtrace_ops rvtrace_pibsink_ops;
+
 bool rvtrace_funnel_open(struct rvtrace_component *comp, unsigned int port);
-
-/* rvtrace-timestamp.c */
-extern const struct attribute_group rvtrace_ts_group;
-
-/* rvtrace-discovery.c */
-extern const struct attribute_group rvtrace_discovery_group;
-int rvtrace_discovery_probe(struct rvtrace_encoder *enc);
-ssize_t rvtrace_discovery_emit(const struct rvtrace_encoder *enc, char *buf, ssize_t len);
-void rvtrace_ts_probe(struct rvtrace_component *comp);
-void rvtrace_ts_set(struct rvtrace_component *comp, bool on);
 
 /* rvtrace-path.c */
 unsigned long rvtrace_sink_lock(struct rvtrace_component *comp);
@@ -805,33 +835,38 @@ bool rvtrace_path_drain(struct rvtrace_cpu *rc);
 void rvtrace_path_collect(struct rvtrace_cpu *rc);
 bool rvtrace_path_traces(const struct rvtrace_cpu *rc);
 
-/* rvtrace-output.c */
-void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size);
-void rvtrace_output_written(struct rvtrace_cpu *rc, size_t size);
-bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink *sink,
-			    struct rvtrace_stretch *stretch);
-void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag);
-void rvtrace_output_gap(struct rvtrace_cpu *rc);
-bool rvtrace_output_begin(struct rvtrace_cpu *rc);
-bool rvtrace_output_end(struct rvtrace_cpu *rc);
-bool rvtrace_output_next(struct rvtrace_cpu *rc);
+/* rvtrace-run.c */
+int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event);
+void rvtrace_session_stop(struct rvtrace_cpu *rc);
+void rvtrace_run_drain(void);
+void rvtrace_run_halt(void);
+void rvtrace_run_park(void);
+void rvtrace_run_unpark(void);
+void rvtrace_run_init(void);
+void rvtrace_run_exit(void);
+
+/* rvtrace-context.c */
+int rvtrace_context_init(void);
+void rvtrace_context_exit(void);
+int rvtrace_context_get(bool scontext);
+void rvtrace_context_put(bool scontext);
+bool rvtrace_context_usable(void);
+void rvtrace_context_write(void);
+
+/* rvtrace-power.c */
+int rvtrace_register(struct rvtrace_component *comp);
+void rvtrace_unregister(struct rvtrace_component *comp);
+void rvtrace_get(void);
+void rvtrace_put(void);
+int rvtrace_suspend(struct rvtrace_component *comp);
+int rvtrace_resume(struct rvtrace_component *comp);
+int rvtrace_power_init(void);
+void rvtrace_power_exit(void);
+void rvtrace_power_flush(void);
 
 /* rvtrace-aux.c */
 void *rvtrace_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
 void rvtrace_free_aux(void *data);
-const struct rvtrace_aux_sink *rvtrace_aux_direct(const struct rvtrace_aux *aux,
-						  const struct rvtrace_ramsink *sink);
-
-/* rvtrace-pmu.c */
-u64 rvtrace_new_serial(void);
-int rvtrace_pmu_add_encoder(struct rvtrace_encoder *enc);
-void rvtrace_pmu_remove_encoder(struct rvtrace_encoder *enc);
-void rvtrace_pmu_unregister(void);
-void rvtrace_pmu_drain(void);
-void rvtrace_pmu_halt(void);
-void rvtrace_pmu_park(void);
-void rvtrace_pmu_unpark(void);
-void rvtrace_pmu_init(void);
 
 /* rvtrace-sample.c */
 bool rvtrace_sample_init(void);
@@ -841,13 +876,15 @@ long rvtrace_event_snapshot_aux(struct perf_event *event, struct perf_output_han
 /* rvtrace-pmu-sysfs.c */
 extern const struct attribute_group *rvtrace_pmu_groups[];
 
-/* rvtrace-context.c */
-int rvtrace_context_init(void);
-void rvtrace_context_exit(void);
-int rvtrace_context_get(bool scontext);
-void rvtrace_context_put(bool scontext);
-bool rvtrace_context_usable(void);
-void rvtrace_context_write(void);
+/* rvtrace-pmu.c */
+int rvtrace_pmu_add_encoder(struct rvtrace_encoder *enc);
+void rvtrace_pmu_remove_encoder(struct rvtrace_encoder *enc);
+void rvtrace_pmu_unregister(void);
+void rvtrace_pmu_init(void);
+
+/* rvtrace-platform.c */
+int rvtrace_platform_register(void);
+void rvtrace_platform_unregister(void);
 
 #ifdef RVTRACE_NO_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,

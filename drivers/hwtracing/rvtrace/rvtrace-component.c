@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V trace: what all components have in common. Handshakes, reset, and the rvtrace bus.
+ */
+#define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/iopoll.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+
+#include "rvtrace.h"
+
+/*
+ * Protects rvtrace_components and everything that is done to a component when no event uses it.
+ * Nests inside cpus_read_lock().
+ */
+DEFINE_MUTEX(rvtrace_mutex);
+LIST_HEAD(rvtrace_components);
+DEFINE_PER_CPU(struct rvtrace_cpu, rvtrace_cpus);
+
+const struct bus_type rvtrace_bus = {
+	.name = "rvtrace",
+};
+
+/* Different with each call, and never 0 */
+u64 rvtrace_new_serial(void)
+{
+	static atomic64_t serial = ATOMIC64_INIT(0);
+
+	return atomic64_inc_return(&serial);
+}
+
+/* perf has no way to say which option it was: the log has it. */
+int rvtrace_refuse(const struct rvtrace_encoder *enc, const char *what)
+{
+	dev_notice_ratelimited(&enc->comp.dev, "event refused: the hardware has no %s\n", what);
+	return -EOPNOTSUPP;
+}
+
+struct rvtrace_encoder *rvtrace_encoder_of(unsigned int cpu)
+{
+	struct rvtrace_component *comp;
+
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (comp->type == RVTRACE_TYPE_ENCODER && to_rvtrace_encoder(comp)->cpu == cpu)
+			return to_rvtrace_encoder(comp);
+	return NULL;
+}
+
+void rvtrace_fail(struct rvtrace_component *comp, const char *what)
+{
+	comp->broken = true;
+	dev_err(&comp->dev, "%s: no answer within %d us, component not used any more\n", what,
+		RVTRACE_TIMEOUT_US);
+}
+
+/* rvtrace_wait_quietly - like rvtrace_wait(), where an answer need not come */
+int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us)
+{
+	u32 control;
+
+	return readl_poll_timeout_atomic(comp->base + RVTRACE_CONTROL, control,
+					 (control & mask) == value, 0, timeout_us);
+}
+
+/*
+ * rvtrace_wait - wait until (Control & @mask) == @value
+ * @what: what is waited for, for the message
+ *
+ * Returns 0, or -ETIMEDOUT and declares the component broken.
+ */
+int rvtrace_wait(struct rvtrace_component *comp, u32 mask, u32 value, const char *what)
+{
+	int ret;
+
+	/* Most components answer at once. */
+	if ((rvtrace_read(comp, RVTRACE_CONTROL) & mask) == value)
+		return 0;
+	ret = rvtrace_wait_quietly(comp, mask, value, RVTRACE_TIMEOUT_US);
+	if (ret)
+		rvtrace_fail(comp, what);
+	return ret;
+}
+
+/* Takes a component out of reset and gives its registers defined values */
+int rvtrace_activate(struct rvtrace_component *comp)
+{
+	int ret;
+
+	if (comp->broken)
+		return -EIO;
+	if (comp->active)
+		return 0;
+	rvtrace_write(comp, RVTRACE_CONTROL, 0);
+	ret = rvtrace_wait(comp, RVTRACE_CONTROL_ACTIVE, 0, "reset");
+	if (ret)
+		return ret;
+	comp->control = RVTRACE_CONTROL_ACTIVE;
+	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
+	ret = rvtrace_wait(comp, RVTRACE_CONTROL_ACTIVE, RVTRACE_CONTROL_ACTIVE, "activation");
+	if (ret)
+		return ret;
+	comp->active = true;
+	return comp->ops->reset ? comp->ops->reset(comp) : 0;
+}
+
+/* Puts a component into reset. Works on broken ones too: the hardware is left off if it can be. */
+void rvtrace_deactivate(struct rvtrace_component *comp)
+{
+	if (!comp->active)
+		return;
+	comp->active = false;
+	comp->control = 0;
+	rvtrace_write(comp, RVTRACE_CONTROL, 0);
+	if (!comp->broken)
+		rvtrace_wait(comp, RVTRACE_CONTROL_ACTIVE, 0, "deactivation");
+}
+
+/* Enables a component, with the given mode bits in Control */
+int rvtrace_enable(struct rvtrace_component *comp, u32 control)
+{
+	comp->control = control | RVTRACE_CONTROL_ACTIVE | RVTRACE_CONTROL_ENABLE;
+	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
+	return rvtrace_wait(comp, RVTRACE_CONTROL_ENABLE, RVTRACE_CONTROL_ENABLE, "enabling");
+}
+
+static void rvtrace_release(struct device *dev)
+{
+	kfree(to_rvtrace_component(dev));
+}
+
+/* Readies the device within @comp; put_device() frees it from here on */
+void rvtrace_component_init(struct rvtrace_component *comp, struct device *parent)
+{
+	device_initialize(&comp->dev);
+	INIT_LIST_HEAD(&comp->list);
+	raw_spin_lock_init(&comp->lock);
+	comp->dev.parent = parent;
+	comp->dev.bus = &rvtrace_bus;
+	comp->dev.release = rvtrace_release;
+	comp->dev.groups = comp->ops->groups;
+	/* Until it has a name of its own, for messages */
+	dev_set_name(&comp->dev, "%s", dev_name(parent));
+}
+
+static ssize_t type_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", to_rvtrace_component(dev)->ops->name);
+}
+static DEVICE_ATTR_RO(type);
+
+static ssize_t version_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	u32 impl = to_rvtrace_component(dev)->impl;
+
+	return sysfs_emit(buf, "%u.%u\n", (u32)FIELD_GET(RVTRACE_IMPL_MAJOR, impl),
+			  (u32)FIELD_GET(RVTRACE_IMPL_MINOR, impl));
+}
+static DEVICE_ATTR_RO(version);
+
+static ssize_t impl_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0x%08x\n", to_rvtrace_component(dev)->impl);
+}
+static DEVICE_ATTR_RO(impl);
+
+static ssize_t sink_id_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", to_rvtrace_component(dev)->sink_id);
+}
+static DEVICE_ATTR_RO(sink_id);
+
+/* Control may be read at any time. */
+static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_component *comp = to_rvtrace_component(dev);
+	u32 control = rvtrace_read(comp, RVTRACE_CONTROL);
+
+	if (comp->broken)
+		return sysfs_emit(buf, "broken\n");
+	if (!(control & RVTRACE_CONTROL_ACTIVE))
+		return sysfs_emit(buf, "inactive\n");
+	return sysfs_emit(buf, control & RVTRACE_CONTROL_ENABLE ? "tracing\n" : "idle\n");
+}
+static DEVICE_ATTR_RO(state);
+
+static struct attribute *rvtrace_component_attrs[] = {
+	&dev_attr_type.attr,
+	&dev_attr_version.attr,
+	&dev_attr_impl.attr,
+	&dev_attr_sink_id.attr,
+	&dev_attr_state.attr,
+	NULL
+};
+
+static umode_t rvtrace_component_visible(struct kobject *kobj, struct attribute *attr, int n)
+{
+	if (attr == &dev_attr_sink_id.attr && !to_rvtrace_component(kobj_to_dev(kobj))->sink_id)
+		return 0;
+	return attr->mode;
+}
+
+const struct attribute_group rvtrace_component_group = {
+	.attrs = rvtrace_component_attrs,
+	.is_visible = rvtrace_component_visible,
+};

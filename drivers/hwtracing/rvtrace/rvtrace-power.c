@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V trace: which components there are, and when they are taken out of reset. With the first
+ * event, and when a hart or the system wakes up.
+ */
+#define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/cpu.h>
+#include <linux/cpu_pm.h>
+#include <linux/cpuhotplug.h>
+#include <linux/refcount.h>
+#include <linux/smp.h>
+#include <linux/workqueue.h>
+
+#include "rvtrace.h"
+
+/* Number of events; while it is not 0, components are active */
+static refcount_t rvtrace_users = REFCOUNT_INIT(0);
+static bool rvtrace_powered;
+static enum cpuhp_state rvtrace_cpuhp;
+
+static int rvtrace_cpu_activate(struct rvtrace_encoder *enc)
+{
+	int ret;
+
+	ret = rvtrace_activate(&enc->comp);
+	WRITE_ONCE(enc->online, !ret);
+	return ret;
+}
+
+static void rvtrace_cpu_deactivate(struct rvtrace_encoder *enc)
+{
+	WRITE_ONCE(enc->online, false);
+	rvtrace_deactivate(&enc->comp);
+}
+
+static void rvtrace_cpu_activate_ipi(void *enc)
+{
+	rvtrace_cpu_activate(enc);
+}
+
+static void rvtrace_cpu_deactivate_ipi(void *enc)
+{
+	rvtrace_cpu_deactivate(enc);
+}
+
+/*
+ * Sinks first, encoders last, as the specification orders it. An encoder may lose its registers
+ * with its hart, so it is touched by its own hart only.
+ */
+static void rvtrace_power_up(void)
+{
+	struct rvtrace_component *comp;
+
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (comp->type != RVTRACE_TYPE_ENCODER)
+			rvtrace_activate(comp);
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (comp->type == RVTRACE_TYPE_ENCODER)
+			smp_call_function_single(to_rvtrace_encoder(comp)->cpu,
+						 rvtrace_cpu_activate_ipi,
+						 to_rvtrace_encoder(comp), 1);
+	rvtrace_powered = true;
+}
+
+static void rvtrace_power_down(void)
+{
+	struct rvtrace_component *comp;
+
+	rvtrace_powered = false;
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (comp->type == RVTRACE_TYPE_ENCODER)
+			smp_call_function_single(to_rvtrace_encoder(comp)->cpu,
+						 rvtrace_cpu_deactivate_ipi,
+						 to_rvtrace_encoder(comp), 1);
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (comp->type != RVTRACE_TYPE_ENCODER)
+			rvtrace_deactivate(comp);
+}
+
+static void rvtrace_idle(struct work_struct *work)
+{
+	cpus_read_lock();
+	mutex_lock(&rvtrace_mutex);
+	if (rvtrace_powered && !refcount_read(&rvtrace_users))
+		rvtrace_power_down();
+	mutex_unlock(&rvtrace_mutex);
+	cpus_read_unlock();
+}
+
+static DECLARE_WORK(rvtrace_idle_work, rvtrace_idle);
+
+/*
+ * rvtrace_get - a new event: keep components active until rvtrace_put()
+ *
+ * The fast path is all that runs when an inherited event is made: fork() holds locks that must not
+ * be held when the locks of the slow path are taken.
+ */
+void rvtrace_get(void)
+{
+	if (refcount_inc_not_zero(&rvtrace_users))
+		return;
+	cpus_read_lock();
+	mutex_lock(&rvtrace_mutex);
+	if (!refcount_inc_not_zero(&rvtrace_users)) {
+		if (!rvtrace_powered)
+			rvtrace_power_up();
+		refcount_set(&rvtrace_users, 1);
+	}
+	mutex_unlock(&rvtrace_mutex);
+	cpus_read_unlock();
+}
+
+/* The last event may go away where sleeping locks cannot be taken: a worker does the rest */
+void rvtrace_put(void)
+{
+	if (refcount_dec_and_test(&rvtrace_users))
+		schedule_work(&rvtrace_idle_work);
+}
+
+static bool rvtrace_is_sink(const struct rvtrace_component *comp)
+{
+	return comp->type != RVTRACE_TYPE_ENCODER && comp->type != RVTRACE_TYPE_FUNNEL;
+}
+
+/* Funnels must know which of their inputs come from components that feed others, too. */
+static void rvtrace_note_fork(struct rvtrace_component *comp)
+{
+	struct rvtrace_output *out;
+
+	if (comp->nr_outputs < 2)
+		return;
+	for (out = comp->outputs; out < comp->outputs + comp->nr_outputs; out++)
+		if (out->to->type == RVTRACE_TYPE_FUNNEL)
+			to_rvtrace_funnel(out->to)->forked |= BIT(out->port);
+}
+
+/* Numbers are by type; an encoder has its hart's number, which is what people look for. */
+static int rvtrace_number(struct rvtrace_component *comp)
+{
+	struct rvtrace_component *other;
+	u32 last_sink = 0;
+
+	list_for_each_entry(other, &rvtrace_components, list) {
+		if (other->type == comp->type && other->number >= comp->number)
+			comp->number = other->number + 1;
+		last_sink = max(last_sink, other->sink_id);
+	}
+	if (rvtrace_is_sink(comp))
+		comp->sink_id = last_sink + 1;
+	if (comp->type != RVTRACE_TYPE_ENCODER)
+		return 0;
+	comp->number = to_rvtrace_encoder(comp)->cpu;
+	return rvtrace_encoder_of(comp->number) ? -EEXIST : 0;
+}
+
+/* rvtrace_register - put a probed component on the bus and into the list */
+int rvtrace_register(struct rvtrace_component *comp)
+{
+	int ret;
+
+	cpus_read_lock();
+	mutex_lock(&rvtrace_mutex);
+	ret = rvtrace_number(comp);
+	if (ret) {
+		dev_err(comp->dev.parent, "CPU %d has an encoder already\n", comp->number);
+		goto out;
+	}
+	ret = dev_set_name(&comp->dev, "%s-%d", comp->ops->name, comp->number);
+	if (ret)
+		goto out;
+	ret = device_add(&comp->dev);
+	if (ret)
+		goto out;
+	list_add_tail(&comp->list, &rvtrace_components);
+	rvtrace_note_fork(comp);
+	if (rvtrace_powered)
+		rvtrace_power_up();
+out:
+	mutex_unlock(&rvtrace_mutex);
+	cpus_read_unlock();
+	return ret;
+}
+
+void rvtrace_unregister(struct rvtrace_component *comp)
+{
+	mutex_lock(&rvtrace_mutex);
+	list_del(&comp->list);
+	/* Active still when a PIB sink was left sending its calibration pattern. */
+	rvtrace_deactivate(comp);
+	mutex_unlock(&rvtrace_mutex);
+	device_del(&comp->dev);
+}
+
+static int rvtrace_cpu_up(unsigned int cpu)
+{
+	struct rvtrace_encoder *enc;
+
+	mutex_lock(&rvtrace_mutex);
+	enc = rvtrace_encoder_of(cpu);
+	if (enc && rvtrace_powered)
+		rvtrace_cpu_activate(enc);
+	mutex_unlock(&rvtrace_mutex);
+	return 0;
+}
+
+static int rvtrace_cpu_down(unsigned int cpu)
+{
+	struct rvtrace_encoder *enc;
+
+	mutex_lock(&rvtrace_mutex);
+	enc = rvtrace_encoder_of(cpu);
+	if (enc) {
+		/* From here on no event starts; one that runs is stopped, with its trace. */
+		WRITE_ONCE(enc->online, false);
+		rvtrace_run_halt();
+		rvtrace_cpu_deactivate(enc);
+	}
+	mutex_unlock(&rvtrace_mutex);
+	return 0;
+}
+
+static void rvtrace_suspend_ipi(void *enc)
+{
+	rvtrace_run_park();
+	rvtrace_cpu_deactivate(enc);
+}
+
+static void rvtrace_resume_ipi(void *enc)
+{
+	if (!rvtrace_cpu_activate(enc))
+		rvtrace_run_unpark();
+}
+
+/*
+ * rvtrace_suspend - the system goes to sleep
+ *
+ * Encoders come before what they feed, because they depend on it. All harts are still up.
+ */
+int rvtrace_suspend(struct rvtrace_component *comp)
+{
+	if (comp->type != RVTRACE_TYPE_ENCODER)
+		rvtrace_deactivate(comp);
+	else
+		smp_call_function_single(to_rvtrace_encoder(comp)->cpu, rvtrace_suspend_ipi,
+					 to_rvtrace_encoder(comp), 1);
+	return 0;
+}
+
+/* Registers may have been lost. A component that does not come back is not used any more. */
+int rvtrace_resume(struct rvtrace_component *comp)
+{
+	if (!rvtrace_powered)
+		return 0;
+	if (comp->type != RVTRACE_TYPE_ENCODER)
+		rvtrace_activate(comp);
+	else
+		smp_call_function_single(to_rvtrace_encoder(comp)->cpu, rvtrace_resume_ipi,
+					 to_rvtrace_encoder(comp), 1);
+	return 0;
+}
+
+/* A hart may lose its encoder's registers in deep idle states, too. */
+static int rvtrace_cpu_pm(struct notifier_block *block, unsigned long action, void *data)
+{
+	struct rvtrace_encoder *enc = this_cpu_ptr(&rvtrace_cpus)->encoder;
+
+	if (!enc)
+		return NOTIFY_OK;
+	if (action == CPU_PM_ENTER && enc->online)
+		rvtrace_suspend_ipi(enc);
+	else if ((action == CPU_PM_EXIT || action == CPU_PM_ENTER_FAILED) && rvtrace_powered)
+		rvtrace_resume_ipi(enc);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block rvtrace_cpu_pm_block = {
+	.notifier_call = rvtrace_cpu_pm,
+};
+
+int rvtrace_power_init(void)
+{
+	int ret;
+
+	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "hwtracing/rvtrace:online",
+				rvtrace_cpu_up, rvtrace_cpu_down);
+	if (ret < 0)
+		return ret;
+	rvtrace_cpuhp = ret;
+	cpu_pm_register_notifier(&rvtrace_cpu_pm_block);
+	return 0;
+}
+
+void rvtrace_power_exit(void)
+{
+	cpu_pm_unregister_notifier(&rvtrace_cpu_pm_block);
+	cpuhp_remove_state_nocalls(rvtrace_cpuhp);
+}
+
+/* No event is left: waits until the worker has put components into reset */
+void rvtrace_power_flush(void)
+{
+	flush_work(&rvtrace_idle_work);
+}

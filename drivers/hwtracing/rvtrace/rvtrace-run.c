@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V trace: what a hart is tracing. Starts it, stops it, and drains its sink in time.
+ *
+ * All of this happens on the hart itself with interrupts off: perf's callbacks, the timers, and the
+ * hooks of the scheduler. Starting and stopping are parts of a context switch, so they do nothing
+ * that can be done less often: a timer that is pending is left alone, and the time is read from a
+ * CSR.
+ */
+#define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/timex.h>
+
+#include "rvtrace.h"
+
+/*
+ * A look at a running sink is one register read, so it is taken often enough for the fastest trace
+ * that is to be expected, and the sink is drained when it is half full, or would be too full at the
+ * next look.
+ */
+#define RVTRACE_POLL_MIN_NS	(100 * NSEC_PER_USEC)
+#define RVTRACE_POLL_MAX_NS	(10 * NSEC_PER_MSEC)
+/* Bytes per 2^20 ns: about 256 MB/s, one hart at 2 GHz with one bit an instruction */
+#define RVTRACE_RATE_MAX	(256 << 10)
+#define RVTRACE_RATE_SHIFT	20
+
+/* The next look. One that is due already and soon enough is not put off: starting a timer is dear. */
+static void rvtrace_timer_arm(struct rvtrace_cpu *rc, size_t fill)
+{
+	struct rvtrace_ramsink *sink = rvtrace_path_ram(rc->path);
+	u64 room = sink->size / 2 > fill ? sink->size / 2 - fill : 0;
+	u64 rate, ns;
+
+	if (rc->timer_room && room >= rc->timer_room)
+		return;
+	rate = clamp_t(u64, rc->rate * 8, RVTRACE_RATE_MAX / 16, RVTRACE_RATE_MAX);
+	ns = clamp_t(u64, div64_u64(room << RVTRACE_RATE_SHIFT, rate), RVTRACE_POLL_MIN_NS,
+		     RVTRACE_POLL_MAX_NS);
+	rc->timer_room = max_t(u64, min((ns * rate) >> RVTRACE_RATE_SHIFT, room), 1);
+	hrtimer_start(&rc->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/*
+ * How fast trace came in since the last look, while it was running. Decays by a quarter with each
+ * look, so that one idle period does not make the driver careless.
+ */
+static void rvtrace_rate_update(struct rvtrace_cpu *rc, u64 traced)
+{
+	u64 cycles = rc->cycles + get_cycles64() - rc->started;
+	u64 ns = mul_u64_u32_div(cycles - rc->poll_cycles, NSEC_PER_SEC, riscv_timebase);
+	u64 bytes = traced > rc->poll_traced ? traced - rc->poll_traced : 0;
+
+	rc->rate = max(rc->rate - rc->rate / 4,
+		       div64_u64(bytes << RVTRACE_RATE_SHIFT, max_t(u64, ns, 1)));
+	rc->poll_cycles = cycles;
+	rc->poll_traced = traced;
+}
+
+static void rvtrace_session_end(struct rvtrace_cpu *rc)
+{
+	rc->cycles += get_cycles64() - rc->started;
+	if (rvtrace_event_config(rc->event)->window_ns)
+		hrtimer_try_to_cancel(&rc->window);
+	rc->event->hw.state |= PERF_HES_STOPPED;
+	rc->event = NULL;
+}
+
+/* Opens a record, if the trace goes to memory, and starts the hardware */
+int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
+{
+	const struct rvtrace_config *config = rvtrace_event_config(event);
+	bool ram = rvtrace_path_ram(rc->path);
+	int ret;
+
+	rc->event = event;
+	rc->outside = false;
+	if (ram && !rvtrace_output_begin(rc)) {
+		rc->event = NULL;
+		return -ENOSPC;
+	}
+	ret = rvtrace_path_start(rc);
+	if (ret) {
+		if (ram)
+			rvtrace_output_end(rc);
+		rc->event = NULL;
+		return ret;
+	}
+	rc->started = get_cycles64();
+	/* In overwrite mode sinks go round, and nobody need be in time. */
+	if (ram && !rc->aux->overwrite)
+		rvtrace_timer_arm(rc, 0);
+	if (config->window_ns)
+		hrtimer_start(&rc->window, ns_to_ktime(config->window_ns),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	rc->running = true;
+	return 0;
+}
+
+void rvtrace_session_stop(struct rvtrace_cpu *rc)
+{
+	rc->running = false;
+	rvtrace_path_stop(rc);
+	if (rvtrace_path_ram(rc->path))
+		rvtrace_output_end(rc);
+	rvtrace_session_end(rc);
+}
+
+static void rvtrace_session_drain(struct rvtrace_cpu *rc)
+{
+	if (!rvtrace_path_ram(rc->path))
+		return;
+	rc->running = false;
+	if (!rvtrace_path_drain(rc)) {
+		rvtrace_session_end(rc);
+		return;
+	}
+	rc->running = true;
+	if (!rc->aux->overwrite)
+		rvtrace_timer_arm(rc, 0);
+}
+
+static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
+{
+	struct rvtrace_cpu *rc = container_of(timer, struct rvtrace_cpu, timer);
+	struct rvtrace_ramsink *sink;
+	unsigned long flags;
+	size_t fill;
+
+	local_irq_save(flags);
+	rc->timer_room = 0;
+	/* Nothing runs any more, or something that needs no looks. */
+	if (rc != this_cpu_ptr(&rvtrace_cpus) || !rc->running || !rc->aux || rc->aux->overwrite)
+		goto out;
+	sink = rvtrace_path_ram(rc->path);
+	fill = rvtrace_ramsink_fill(sink);
+	rvtrace_rate_update(rc, sink->traced + fill);
+	if (fill >= sink->size / 4)
+		rvtrace_session_drain(rc);
+	else
+		rvtrace_timer_arm(rc, fill);
+out:
+	local_irq_restore(flags);
+	return HRTIMER_NORESTART;
+}
+
+/*
+ * Opens and closes the window of a duty cycle. The encoder says in the trace that it stops and
+ * starts.
+ */
+static enum hrtimer_restart rvtrace_window(struct hrtimer *timer)
+{
+	struct rvtrace_cpu *rc = container_of(timer, struct rvtrace_cpu, window);
+	enum hrtimer_restart restart = HRTIMER_NORESTART;
+	const struct rvtrace_config *config;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (rc == this_cpu_ptr(&rvtrace_cpus) && rc->event) {
+		config = rvtrace_event_config(rc->event);
+		rc->outside = !rc->outside;
+		rvtrace_encoder_set_tracing(rc->encoder, rvtrace_path_traces(rc));
+		hrtimer_forward_now(timer, ns_to_ktime(rc->outside ? config->pause_ns :
+								     config->window_ns));
+		restart = HRTIMER_RESTART;
+	}
+	local_irq_restore(flags);
+	return restart;
+}
+
+/* Hands over what the running event has recorded so far, so that an AUX record ends here */
+void rvtrace_run_drain(void)
+{
+	struct rvtrace_cpu *rc;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	rc = this_cpu_ptr(&rvtrace_cpus);
+	if (rc->running)
+		rvtrace_session_drain(rc);
+	local_irq_restore(flags);
+}
+
+/* The hart goes down: stops the running event. perf takes it off the hart later. */
+void rvtrace_run_halt(void)
+{
+	struct rvtrace_cpu *rc;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	rc = this_cpu_ptr(&rvtrace_cpus);
+	if (rc->event)
+		rvtrace_session_stop(rc);
+	/* Where it would go off next is not known. */
+	hrtimer_try_to_cancel(&rc->timer);
+	rc->timer_room = 0;
+	local_irq_restore(flags);
+}
+
+/*
+ * The hart, or the whole system, goes to sleep: the running event is stopped, and goes on
+ * afterwards unless perf stops it meanwhile. Interrupts are off.
+ */
+void rvtrace_run_park(void)
+{
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+	struct perf_event *event = rc->event;
+
+	if (!event)
+		return;
+	rvtrace_session_stop(rc);
+	rc->parked = event;
+}
+
+void rvtrace_run_unpark(void)
+{
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+	struct perf_event *event = rc->parked;
+
+	rc->parked = NULL;
+	if (event && !rvtrace_session_start(rc, event))
+		event->hw.state = 0;
+}
+
+void rvtrace_run_init(void)
+{
+	struct rvtrace_cpu *rc;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		rc = &per_cpu(rvtrace_cpus, cpu);
+		hrtimer_setup(&rc->timer, rvtrace_timer, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_PINNED_HARD);
+		hrtimer_setup(&rc->window, rvtrace_window, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	}
+}
+
+/* Nothing runs, but a last look may be due. */
+void rvtrace_run_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu(rvtrace_cpus, cpu).timer);
+}
