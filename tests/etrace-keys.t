@@ -245,6 +245,35 @@ flow "jump_cache_returns = mispredicted" 1010 1100 1104 2000 2004 2008 2000
 parameters "$both" 'return_stack_size_p = 2' 'cache_size_p = 3' 'jump_cache_returns = none'
 lost "jump_cache_returns = none" offset
 
+# 0.029: context, then three bits of privilege. Called at 1010, the function at 1100 returns to 1014.
+context() { packet 3:2 0:2 0:1 3:3 0x808:31 0:1; packet 2:2 0x78:31 7:3; packet 3:2 2:2 "$@"; packet 2:2 "$back" 0:3; }
+back=$(((0x2000 - 0x1100) >> 1)):31
+: >dump; context 1:1 3:3; packet 3:2 3:2 1:1 0:1 3:2
+parameters 'dialect = 0.029' 'options = implicit_return' 'return_stack_size_p = 2'
+flow "context_packet_returns: a context packet keeps the return stack by default" 1010 1100 1104 1014 1018 2000
+parameters 'dialect = 0.029' 'options = implicit_return' 'return_stack_size_p = 2' 'context_packet_returns = keep'
+flow "context_packet_returns = keep" 1010 1100 1104 1014 1018 2000
+parameters 'dialect = 0.029' 'options = implicit_return' 'return_stack_size_p = 2' 'context_packet_returns = clear'
+flow "context_packet_returns = clear" 1010 1100 1104 2000
+parameters 'dialect = 0.029' 'context_width_p = 6' 'nocontext_p = 1'
+: >dump; packet 3:2 2:2 5:6 3:3
+shown "context_packet_context: there is context by default" 'context=0x5 privilege=3'
+parameters 'dialect = 0.029' 'context_width_p = 6' 'nocontext_p = 1' 'context_packet_context = as_others'
+: >dump; packet 3:2 2:2 3:3
+shown "context_packet_context = as_others" 'subformat=2 privilege=3'
+
+# The call at 1010 goes to 1100. There is an interrupt, and a breakpoint at 1020, where its handler begins.
+: >dump; packet 3:2 0:2 1:1 3:2 0x808:31
+packet 3:2 1:2 1:1 3:2 5:4 1:1 0:1 0x810:31; packet 3:2 1:2 1:1 3:2 3:4 0:1 1:1 0x1000:31 0x1020:32; ended
+traps()
+{
+	parameters ${2:+"$2"}
+	decode 0 --print edge && printf '%s\n' "${@:3}" | cmp -s - out
+	ok $? "$1" || sed 's/^/# /' out err
+}
+traps "trap_address: it is the handler's by default" '' '1100 1020 interrupt' '1020 2000 exception'
+traps "trap_address = handler" 'trap_address = handler' '1100 1020 interrupt' '1020 2000 exception'
+traps "trap_address = undefined" 'trap_address = undefined' '1100 ffffffffffffffff interrupt' '0 2000 exception'
 begin 0x1200; jump 0x1200 0x3000; ended
 parameters 'options = sequential_jump' 'sijump_p = 1'
 flow "options = sequential_jump, sijump_p = 1" 1200 1204 2000 2004 2008 3000
@@ -341,7 +370,8 @@ refused 'iaddres_width_p = 40' iaddress_width_p iaddress_lsb_p context_width_p n
 	privilege_width_p ecause_width_p f0s_width_p bpred_size_p cache_size_p return_stack_size_p \
 	call_counter_size_p sijump_p encoder_mode_bits ioptions doptions_bits options trap_vector \
 	trap_vector.exception.N trap_vector.interrupt.N srcid_bits timestamp_bytes type_bits type_instruction \
-	branch_count_limit jump_cache_index jump_cache_returns return_stack_depth support_time_bits xlen isa jvt
+	branch_count_limit jump_cache_index jump_cache_returns context_packet_context context_packet_returns \
+	trap_address return_stack_depth support_time_bits xlen isa jvt
 refused 'src_bits = 3' srcid_bits
 for key in iaddress_width_p:65:8..64 iaddress_lsb_p:3:0..2 context_width_p:65:0..64 nocontext_p:2:0..1 \
 	time_width_p:65:0..64 notime_p:2:0..1 privilege_width_p:9:1..8 ecause_width_p:65:1..64 \
@@ -359,6 +389,9 @@ refused 'options = everything' $modes
 refused 'ioptions = full_address, full' $modes
 refused 'jump_cache_index = random' target source hash
 refused 'jump_cache_returns = some' none mispredicted all
+refused 'context_packet_context = never' always as_others
+refused 'context_packet_returns = drop' keep clear
+refused 'trap_address = epc' handler undefined
 refused 'xlen = 48' 32 64
 refused 'isa = zcmx' zcmp zcmt x1_link
 refused 'trap_vector = here' 0x

@@ -106,6 +106,11 @@ struct rvt_etrace_encoder_config {
 	 * those of format 3, which are all that begin something.
 	 */
 	bool timestamp_all;
+	/*
+	 * Synchronisation packets leave the jump target cache as it is, of which 0.029 says nothing;
+	 * else they empty it (2.0). Decoders understand both.
+	 */
+	bool cache_kept;
 	/* Branch prediction count that is reported with an address (0: what the dialect says). */
 	uint32_t max_branch_count;
 	/*

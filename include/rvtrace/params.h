@@ -35,6 +35,21 @@ enum rvt_jump_cache_returns {
 	RVT_JUMP_CACHE_MISPREDICTED,	/* (default) */
 	RVT_JUMP_CACHE_ALL_RETURNS,
 };
+/* Whether context packets of 0.029 (format 3, subformat 2) have context with nocontext_p = 1, too. */
+enum rvt_context_packet_context {
+	RVT_CONTEXT_PACKET_ALWAYS,	/* as the table says (default) */
+	RVT_CONTEXT_PACKET_AS_OTHERS,	/* as all others: no */
+};
+/* What a context packet does to the return stack of implicit returns. */
+enum rvt_context_packet_returns {
+	RVT_CONTEXT_PACKET_KEEPS,	/* nothing: it is no synchronisation packet (default) */
+	RVT_CONTEXT_PACKET_CLEARS,	/* as the decoder of 0.029 does it for all of format 3 */
+};
+/* What the address in a trap packet means with thaddr = 0, where 2.0 leaves it undefined. */
+enum rvt_trap_address {
+	RVT_TRAP_ADDRESS_HANDLER,	/* the handler's, if not 0, as in 2.0.5 (default) */
+	RVT_TRAP_ADDRESS_UNDEFINED,	/* nothing */
+};
 enum rvt_timestamp { RVT_TIMESTAMP_NONE, RVT_TIMESTAMP_DELTA, RVT_TIMESTAMP_XOR };
 
 /* `options =` names, both protocols; bit numbers are ours and never go on a wire. */
@@ -89,6 +104,9 @@ struct rvt_params {
 	unsigned int branch_count_limit;
 	enum rvt_jump_cache_index jump_cache_index;
 	enum rvt_jump_cache_returns jump_cache_returns;
+	enum rvt_context_packet_context context_packet_context;
+	enum rvt_context_packet_returns context_packet_returns;
+	enum rvt_trap_address trap_address;
 	struct rvt_trap_vectors vectors;
 };
 

@@ -622,6 +622,11 @@ static void random_params(struct world *w)
 	p->type_instruction = p->type_bits == 2 ? 2 : 0;
 	p->jump_cache_index = below(w, 3);
 	p->jump_cache_returns = below(w, 3);
+	p->trap_address = below(w, 2);
+	if (w->draft) {
+		p->context_packet_context = below(w, 2);
+		p->context_packet_returns = below(w, 2);
+	}
 	p->options = random_options(w);
 }
 
@@ -638,6 +643,8 @@ static void make_config(struct world *w)
 	c->timestamp_all = one_in(w, 2);
 	c->sync_mode = below(w, 4);
 	c->sync_max = below(w, 6);
+	/* Return targets that are in the cache and followed by a synchronisation are too much. */
+	c->cache_kept = w->draft && w->params.jump_cache_returns != RVT_JUMP_CACHE_ALL_RETURNS;
 	c->max_branch_count = one_in(w, 2) ? below(w, 100) : 0;
 	c->emit = emit;
 	c->now = now;

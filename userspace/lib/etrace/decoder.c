@@ -554,6 +554,8 @@ static int on_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_ms
 {
 	int ret = rvt_etrace_emit_time(dec);
 
+	if (dec->codec.params.context_packet_returns == RVT_CONTEXT_PACKET_CLEARS)
+		rvt_flow_clear_returns(dec->flow);
 	return ret || !dec->started ? ret : rvt_etrace_note_context(dec, msg);
 }
 

@@ -148,6 +148,18 @@ static int take_jump(struct rvt_etrace_decoder *dec, uint64_t target, bool mispr
 	return ret ? ret : RVT_ETRACE_BY_JUMP;
 }
 
+/* To a goal. A synchronisation packet's is none of the addresses that the jump target cache takes. */
+static int take_jump_to_goal(struct rvt_etrace_decoder *dec, const struct goal *goal,
+			     bool mispredicted)
+{
+	int ret;
+
+	if (!goal->sync)
+		return take_jump(dec, goal->target, mispredicted);
+	ret = rvt_flow_jump(dec->flow, goal->target);
+	return ret ? ret : RVT_ETRACE_BY_JUMP;
+}
+
 /* ---- without irreport ---- */
 
 /*
@@ -181,7 +193,7 @@ static int follow_plain(struct rvt_etrace_decoder *dec, const struct path *path,
 		if (stop == RVT_STOP_PC && !is_inner_return(dec, goal))
 			return RVT_ETRACE_BY_PATH;
 		if (stop == RVT_STOP_TARGET && order.used_outcomes == total)
-			return take_jump(dec, goal->target, false);
+			return take_jump_to_goal(dec, goal, false);
 		if (stop != RVT_STOP_PC)
 			return fail_stop(failure, stop);
 		set_outcomes(dec, &order, &no_path);
@@ -263,12 +275,12 @@ static int follow_returns(struct rvt_etrace_decoder *dec, const struct goal *goa
 			continue;
 		}
 		if (stop == RVT_STOP_TARGET || (stop == RVT_STOP_RETURN && !order.popped_valid))
-			return take_jump(dec, goal->target, false);
+			return take_jump_to_goal(dec, goal, false);
 		if (stop != RVT_STOP_RETURN)
 			return fail_stop(failure, stop);
 		decision = decide_return(dec, goal, order.popped, irets);
 		if (decision == IS_WRONG)
-			return take_jump(dec, goal->target, true);
+			return take_jump_to_goal(dec, goal, true);
 		if (is_predicted(dec, decision, irets))
 			rvt_etrace_cache_note(dec, last_pc(dec), order.popped, true);
 		ret = rvt_flow_jump(dec->flow, order.popped);

@@ -156,7 +156,8 @@ int rvt_etrace_on_trap(struct rvt_etrace_decoder *dec, const struct rvt_etrace_m
 	dec->trap.event = trap;
 	/* It is the EPC after an uninferable jump, or at the beginning; else, as in 2.0.5, the
 	 * handler, from which the next trap comes. 2.0 leaves it undefined. */
-	dec->trap.has_address = (after_trap || known) && address;
+	dec->trap.has_address = (after_trap || known) && address &&
+				dec->codec.params.trap_address == RVT_TRAP_ADDRESS_HANDLER;
 	dec->trap.address = address;
 	return rvt_etrace_emit_time(dec);
 }

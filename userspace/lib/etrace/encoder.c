@@ -140,6 +140,23 @@ static enum sent encode_sync(struct rvt_etrace_encoder *enc, const struct stage 
 	return SENT_SYNC;
 }
 
+/*
+ * Reported imprecisely, between any two packets; unless it clears the return stack: then the decoder
+ * must stand where the encoder does.
+ */
+static enum sent encode_context(struct rvt_etrace_encoder *enc, const struct stage *cur)
+{
+	bool clears = enc->codec.params.context_packet_returns == RVT_CONTEXT_PACKET_CLEARS &&
+		      enc->depth_max;
+
+	if (clears) {
+		rvt_etrace_report_address(enc, cur, NEXT_PLAIN, true);
+		enc->depth = 0;
+	}
+	rvt_etrace_report_context(enc);
+	return clears ? SENT_EXPLICITLY : SENT_NOTHING;
+}
+
 static enum sent encode(struct rvt_etrace_encoder *enc, const struct stage *cur, enum next next)
 {
 	if (cur->after_trap || cur->first || cur->precise || cur->resync)
@@ -157,7 +174,7 @@ static enum sent encode(struct rvt_etrace_encoder *enc, const struct stage *cur,
 	if (rvt_etrace_branches_full(enc))
 		rvt_etrace_report_branches(enc);
 	else if (enc->context_pending)
-		rvt_etrace_report_context(enc);
+		return encode_context(enc, cur);
 	return SENT_NOTHING;
 }
 

@@ -61,7 +61,7 @@ void rvt_etrace_tables_sync(struct rvt_etrace_encoder *enc, bool start)
 {
 	const struct rvt_params *p = &enc->codec.params;
 
-	if (enc->cache)
+	if (enc->cache && (start || !enc->config.cache_kept))
 		for (size_t i = 0; i < 1u << p->cache_size_p; i++)
 			enc->cache[i] = NO_ADDRESS;
 	if (!start && enc->codec.resync_disabled)

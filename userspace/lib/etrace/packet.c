@@ -20,8 +20,9 @@ static unsigned int width_bits(const struct rvt_etrace_codec *codec, unsigned in
 	switch (width) {
 	case RVT_ETRACE_W_CONTEXT:
 		return p->nocontext_p ? 0 : p->context_width_p;
-	case RVT_ETRACE_W_CONTEXT_ALWAYS:
-		return p->context_width_p;
+	case RVT_ETRACE_W_CONTEXT_029:
+		return p->nocontext_p && p->context_packet_context == RVT_CONTEXT_PACKET_AS_OTHERS ?
+		       0 : p->context_width_p;
 	case RVT_ETRACE_W_PRIVILEGE:
 		return p->privilege_width_p;
 	case RVT_ETRACE_W_TIME:

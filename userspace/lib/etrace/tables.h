@@ -13,7 +13,7 @@
 enum rvt_etrace_width {
 	RVT_ETRACE_W_FIXED_MAX = 64,
 	RVT_ETRACE_W_CONTEXT,	/* context_width_p, 0 if nocontext_p */
-	RVT_ETRACE_W_CONTEXT_ALWAYS, /* context_width_p */
+	RVT_ETRACE_W_CONTEXT_029, /* of context packets: context_packet_context says when */
 	RVT_ETRACE_W_PRIVILEGE,
 	RVT_ETRACE_W_TIME,	/* time_width_p, 0 if notime_p */
 	RVT_ETRACE_W_ADDRESS,	/* iaddress_width_p - iaddress_lsb_p */

@@ -67,6 +67,24 @@ static const struct name jump_cache_returns_names[] = {
 	{}
 };
 
+static const struct name context_packet_context_names[] = {
+	{ "always", RVT_CONTEXT_PACKET_ALWAYS, BOTH },
+	{ "as_others", RVT_CONTEXT_PACKET_AS_OTHERS, BOTH },
+	{}
+};
+
+static const struct name context_packet_returns_names[] = {
+	{ "keep", RVT_CONTEXT_PACKET_KEEPS, BOTH },
+	{ "clear", RVT_CONTEXT_PACKET_CLEARS, BOTH },
+	{}
+};
+
+static const struct name trap_address_names[] = {
+	{ "handler", RVT_TRAP_ADDRESS_HANDLER, BOTH },
+	{ "undefined", RVT_TRAP_ADDRESS_UNDEFINED, BOTH },
+	{}
+};
+
 static const struct name xlen_names[] = {
 	{ "32", 32, BOTH },
 	{ "64", 64, BOTH },
@@ -157,6 +175,11 @@ static const struct key keys[] = {
 	  jump_cache_index_names, 0, 0 },
 	{ "jump_cache_returns", KEY_NAME, ETRACE, FIELD(jump_cache_returns),
 	  jump_cache_returns_names, 0, 0 },
+	{ "context_packet_context", KEY_NAME, ETRACE, FIELD(context_packet_context),
+	  context_packet_context_names, 0, 0 },
+	{ "context_packet_returns", KEY_NAME, ETRACE, FIELD(context_packet_returns),
+	  context_packet_returns_names, 0, 0 },
+	{ "trap_address", KEY_NAME, ETRACE, FIELD(trap_address), trap_address_names, 0, 0 },
 	{ "trap_vector", KEY_VECTOR, ETRACE, 0, NULL, 0, 0 },
 	{ "trap_vector.exception.", KEY_VECTORS, ETRACE, FIELD(vectors.exception), NULL, 0, 0 },
 	{ "trap_vector.interrupt.", KEY_VECTORS, ETRACE, FIELD(vectors.interrupt), NULL, 0, 0 },
