@@ -269,6 +269,7 @@ static struct rvt_view *view_create(const struct rvt_view *key)
 		return NULL;
 	}
 	view->pages = pages;
+	view->hops_low = UINT64_MAX;
 	return view;
 }
 

@@ -59,6 +59,8 @@ struct rvt_view {
 	struct rvt_code_config config;
 	uint64_t n_pages;
 	_Atomic(struct rvt_view_page *) *pages;
+	/* what all hops of all flows in this view take up, high inclusive (flow/hops.h) */
+	_Atomic(uint64_t) hops_low, hops_high;
 };
 
 /* The view of @piece (which has an object); NULL when out of memory. */

@@ -236,7 +236,7 @@ int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *sink)
 
 	if (!c)
 		return -EINVAL;
-	rvt_flow_expand_memo(flow);
+	rvt_flow_expand_hops(flow);
 	rvt_steps_expand(flow);
 	/* Whether the last path went where it leads to is not known yet. */
 	if (c->has_last && c->ahead)

@@ -9,7 +9,7 @@
 
 #include <rvtrace/flow.h>
 #include "flow/cache.h"
-#include "flow/memo.h"
+#include "flow/hops.h"
 #include "flow/counts.h"
 
 #define RVT_FLOW_BATCH 1024
@@ -17,13 +17,15 @@
 #define RVT_FLOW_EXCESS 36
 #define RVT_FLOW_MEANINGS 64
 /* Blocks by the address that an indirect jump went to: a small cache before the tables. */
-#define RVT_FLOW_TARGETS 2048
+#define RVT_FLOW_TARGETS 8192
 /* Where an unbounded order ends. */
 #define RVT_FLOW_MAX_INSNS (1ull << 32)
 
 struct rvt_return {
 	uint64_t pc;
-	uint32_t recursions;	/* further calls with the same return address */
+	const struct rvt_view *view;	/* of the call, if .place is not 0 */
+	uint32_t place;			/* of .pc, for hops; 0: not known */
+	uint32_t recursions;		/* further calls with the same return address */
 };
 
 #define RVT_CALLS 8
@@ -48,7 +50,8 @@ struct rvt_return_stack {
 /* A block and the mapping it was found through. */
 struct rvt_target {
 	uint64_t pc;
-	uint64_t epoch;			/* valid when equal to the flow's */
+	uint32_t epoch;			/* valid when equal to the flow's */
+	uint32_t place;			/* of .block, for hops; 0: not known */
 	struct rvt_code_block *block;
 	struct rvt_piece *piece;
 };
@@ -70,8 +73,8 @@ struct rvt_flow {
 	bool reference;
 	struct rvt_space *space;
 	uint64_t generation;		/* of the space, when epoch was last checked */
-	uint64_t epoch;			/* changes with every change of what addresses mean */
-	uint64_t seen_epoch;		/* that .block and .piece are of */
+	uint32_t epoch;			/* changes with every change of what addresses mean */
+	uint32_t seen_epoch;		/* that .block and .piece are of */
 	int result;			/* what the sink returned, once that is not 0 */
 
 	/* where the flow is */
@@ -87,14 +90,14 @@ struct rvt_flow {
 	struct rvt_code_block *last_block;
 	uint32_t last_insn;
 
-	struct rvt_memo_table *memo;	/* made when first used */
-	uint32_t memo_flags;		/* of the orders that it holds for */
+	struct rvt_hops *hops;		/* made when first used */
+	bool no_hops;			/* there was no memory for them */
 
 	struct rvt_counts *counts;	/* instead of delivering */
 	struct rvt_steps *steps;	/* made when first used */
 	bool no_steps;
 	uint64_t quiet;			/* TIME events before are not told */
-	uint64_t meaning_epoch;		/* that .meaning is of */
+	uint32_t meaning_epoch;		/* that .meaning is of */
 	uint32_t meaning, n_meanings;
 	struct rvt_meaning meanings[RVT_FLOW_MEANINGS];
 
@@ -120,10 +123,10 @@ int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc);
 /* A number that stands for what addresses mean now: never 0, and never two meanings. */
 uint32_t rvt_flow_meaning(struct rvt_flow *flow);
 
-/* Counting (counts.c): a run of a walk; what paths and steps have counted. */
+/* Counting (counts.c): a run of a walk; what hops and steps have counted. */
 void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *block, uint32_t first,
 			uint32_t count);
-void rvt_flow_expand_memo(struct rvt_flow *flow);
+void rvt_flow_expand_hops(struct rvt_flow *flow);
 void rvt_steps_expand(struct rvt_flow *flow);
 /* The batch is about to be emptied while a step is recorded. */
 void rvt_steps_capture(struct rvt_flow *flow);
@@ -136,6 +139,12 @@ int rvt_flow_deliver(struct rvt_flow *flow);
  * Returns 0, -ENOENT, -EILSEQ or -ENOMEM.
  */
 int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);
+/* A change of what addresses mean, or of the numbers of places. */
+void rvt_flow_new_epoch(struct rvt_flow *flow);
+static inline struct rvt_target *rvt_flow_target(struct rvt_flow *flow, uint64_t pc)
+{
+	return &flow->targets[(pc >> 1) % RVT_FLOW_TARGETS];
+}
 /* A block of one instruction; for code that lies in no single mapping, and the reference walk. */
 int rvt_flow_single(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);
 /* Does @calls to the stack. False, and nothing has happened, if that cannot be. */
@@ -144,6 +153,13 @@ void rvt_returns_push(struct rvt_return_stack *stack, uint64_t pc);
 /* So many calls on top of one another have been and returned from. */
 void rvt_returns_nest(struct rvt_return_stack *stack, unsigned int nesting);
 bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc);
+/* The entry on top of a stack that is not empty. */
+static inline struct rvt_return *rvt_returns_top(const struct rvt_return_stack *stack)
+{
+	return &stack->entries[(stack->top ? stack->top : stack->depth) - 1];
+}
+/* No .place holds any more. */
+void rvt_returns_forget_places(struct rvt_return_stack *stack);
 
 static inline uint64_t rvt_flow_current(const struct rvt_flow *flow)
 {

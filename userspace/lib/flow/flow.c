@@ -44,7 +44,7 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 		return;
 	tdestroy(flow->single, free);
 	free(flow->returns.entries);
-	free(flow->memo);
+	rvt_hops_destroy(flow->hops);
 	rvt_counts_destroy(flow->counts);
 	rvt_steps_destroy(flow);
 	free(flow);
@@ -52,13 +52,22 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 
 /* ---- code ---- */
 
+void rvt_flow_new_epoch(struct rvt_flow *flow)
+{
+	/* After 2^32 changes an old target would look like a new one. */
+	if (!++flow->epoch) {
+		memset(flow->targets, 0, sizeof(flow->targets));
+		flow->epoch = 1;
+	}
+}
+
 void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space)
 {
 	if (flow->space == space)
 		return;
 	flow->space = space;
 	flow->generation = space ? rvt_space_generation(space) : 0;
-	flow->epoch++;
+	rvt_flow_new_epoch(flow);
 }
 
 /*
@@ -71,7 +80,7 @@ static bool meaning_changed(struct rvt_flow *flow)
 
 	if (generation != flow->generation) {
 		flow->generation = generation;
-		flow->epoch++;
+		rvt_flow_new_epoch(flow);
 	}
 	return flow->seen_epoch != flow->epoch;
 }
@@ -154,7 +163,7 @@ static int find_block(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block 
 
 int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block)
 {
-	struct rvt_target *target = &flow->targets[(pc >> 1) % RVT_FLOW_TARGETS];
+	struct rvt_target *target = rvt_flow_target(flow, pc);
 	int ret;
 
 	if (target->pc == pc && target->epoch == flow->epoch) {
@@ -166,7 +175,7 @@ int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **b
 		return -ENOENT;
 	ret = find_block(flow, pc, block);
 	if (!ret)
-		*target = (struct rvt_target){ pc, flow->epoch, *block, flow->piece };
+		*target = (struct rvt_target){ pc, flow->epoch, 0, *block, flow->piece };
 	return ret;
 }
 

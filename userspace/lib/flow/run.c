@@ -7,6 +7,8 @@
 #include <string.h>
 #include "flow/engine.h"
 
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
 /* An order in progress. */
 struct walk {
 	struct rvt_order *order;
@@ -20,7 +22,9 @@ struct walk {
 	uint64_t insns;			/* executed */
 	uint64_t branches, taken, indirect;
 	uint64_t returns;		/* inferred */
-	bool memo;			/* paths may be replayed */
+	bool replays;			/* hops may be replayed */
+	bool tails;			/* also those to the indirect jump behind the last outcome */
+	uint64_t replay_at;		/* when so many outcomes are left, or fewer */
 };
 
 enum { GO_ON = -1 };
@@ -354,10 +358,10 @@ static int all_used(struct rvt_flow *flow, struct walk *w, struct rvt_code_block
 	return RVT_STOP_USED;
 }
 
-/* ---- replaying paths ---- */
+/* ---- replaying hops ---- */
 
-static struct rvt_code_block *next_of_path(void *ctx, struct rvt_code_block *from, bool taken,
-					   uint64_t pc)
+static struct rvt_code_block *next_of_hop(void *ctx, struct rvt_code_block *from, bool taken,
+					  uint64_t pc)
 {
 	struct rvt_code_block *b;
 
@@ -366,200 +370,321 @@ static struct rvt_code_block *next_of_path(void *ctx, struct rvt_code_block *fro
 	return follow(ctx, from, taken ? &from->taken : &from->next, pc);
 }
 
-static inline const struct rvt_memo_path *path_of(const struct rvt_flow *flow,
-						  const struct rvt_memo *m)
+static void expand_return(struct rvt_flow *flow, struct rvt_hop_path *path)
 {
-	return &flow->memo->paths[m - flow->memo->memos];
+	if (path->return_times)
+		rvt_counts_edge(flow->counts, path->last, path->last->insns - 1, path->return_pc,
+				path->return_times);
+	path->return_times = 0;
 }
 
-/* The counts of a path, which may be replaced then. */
-static void expand(struct rvt_flow *flow, const struct rvt_memo *m)
+/* The counts of a hop, which may be forgotten then. */
+static void expand(struct rvt_flow *flow, struct rvt_hop *hop)
 {
-	uint64_t *times = &flow->memo->times[m - flow->memo->memos];
-	const struct rvt_memo_path *path = path_of(flow, m);
+	struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
 
-	if (!*times)
+	rvt_counts_path(flow->counts, path->runs, hop->n_runs, hop->times);
+	if (!(hop->flags & RVT_HOP_LEAVES))
+		rvt_counts_edge(flow->counts, path->last, path->last->insns - 1, path->end_pc,
+				hop->times);
+	else
+		expand_return(flow, path);
+	hop->times = 0;
+}
+
+void rvt_flow_expand_hops(struct rvt_flow *flow)
+{
+	struct rvt_hops *hops = flow->hops;
+
+	if (!hops)
 		return;
-	rvt_counts_path(flow->counts, path->runs, m->n_runs, *times);
-	if (!m->pops)
-		rvt_counts_edge(flow->counts, m->last, m->last->insns - 1, path->end_pc, *times);
-	*times = 0;
+	for (uint32_t i = 0; i < hops->n_counted; i++)
+		expand(flow, &hops->hops[hops->counted[i]]);
+	hops->n_counted = 0;
 }
 
-void rvt_flow_expand_memo(struct rvt_flow *flow)
+/* Where to look next: true when there are outcomes for a hop. */
+static inline bool hop_key(struct walk *w, uint32_t *key)
 {
-	for (size_t i = 0; flow->memo && i < RVT_MEMO_ENTRIES; i++)
-		expand(flow, &flow->memo->memos[i]);
+	const uint32_t whole = 1u << RVT_HOP_OUTCOMES;
+
+	if (w->n_bits < RVT_HOP_OUTCOMES)
+		fill(w);
+	if (w->n_bits >= RVT_HOP_OUTCOMES) {
+		*key = (w->bits & (whole - 1)) | whole;
+		return true;
+	}
+	*key = (w->bits & ((1u << w->n_bits) - 1)) | 1u << w->n_bits;
+	return w->tails && w->outcomes_left == w->n_bits;
 }
 
-/* A path is replayed. */
-static inline void count_path(struct rvt_flow *flow, const struct rvt_memo *m)
+/* No hop is known here: the plain walk does its outcomes. */
+static void do_without(struct walk *w)
 {
-	struct rvt_counts *counts = flow->counts;
-
-	rvt_counts_begin(counts, m->start->pub.pc);
-	flow->memo->times[m - flow->memo->memos]++;
-	rvt_counts_ahead(counts, m->last, m->last->insns - 1, path_of(flow, m)->end_pc);
-	counts->ahead = !m->pops;
+	w->replay_at = w->outcomes_left > RVT_HOP_OUTCOMES ? w->outcomes_left - RVT_HOP_OUTCOMES :
+		       0;
+	w->tails &= w->outcomes_left > RVT_HOP_OUTCOMES;
 }
 
-/* Nothing is known yet of what follows @b under @key: noted, and found out the second time. */
-static void learn(struct rvt_flow *flow, uint32_t flags, struct rvt_memo *m,
-		  struct rvt_code_block *b, uint32_t key)
+/* Notes a hop that is not known, and makes it the second time. True if it can be replayed. */
+static bool learn(struct rvt_flow *flow, struct walk *w, uint32_t place, uint32_t key)
 {
+	struct rvt_hop *hop = rvt_hop(flow->hops, place, key);
 	struct rvt_piece *piece = flow->piece;
+	const struct rvt_hop_order order = {
+		.key = key, .flags = w->flags, .tail = key < 1u << RVT_HOP_OUTCOMES,
+		.ctx = flow, .next = next_of_hop,
+	};
 
-	if (m->start != b || m->key != key) {
-		expand(flow, m);
-		m->start = b;
-		m->key = key;
-		m->built = false;
-		m->n_runs = 0;
-	} else if (!m->built && b->view) {
-		rvt_memo_build(m, &flow->memo->paths[m - flow->memo->memos], b, key, flags, flow,
-			       next_of_path);
+	if (hop->state == RVT_HOP_UNKNOWN) {
+		hop->state = RVT_HOP_SEEN;
+	} else if (hop->state == RVT_HOP_SEEN && rvt_hops_have_room(flow->hops)) {
+		rvt_hops_build(flow->hops, place, hop, &order);
 		flow->piece = piece;
 	}
+	if (hop->state == RVT_HOP_READY)
+		return true;
+	/* The hop that is not worth it may be one from the next block on. */
+	if (hop->state != RVT_HOP_NONE || order.tail)
+		do_without(w);
+	return false;
 }
 
 /*
- * What the calls and returns of a path do to the stack. Sets *popped if the path ends in a return.
- * False, and nothing has happened, if this must be done one by one.
+ * What the calls and returns of a hop do to the stack. False, and nothing has happened, if this
+ * must be done one by one.
  */
-static bool replay_calls(struct rvt_flow *flow, const struct rvt_memo *m, uint64_t *popped)
+static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop_path *path)
 {
-	const struct rvt_memo_path *path = path_of(flow, m);
 	struct rvt_return_stack *stack = &flow->returns;
 
 	if (!stack->depth)
-		return !m->returns;
-	if (m->nesting && (stack->recursion_max || m->nesting > stack->depth))
+		return true;
+	if (stack->recursion_max || path->nesting > stack->depth)
 		return false;
-	if (m->pops) {
-		if (!stack->used || stack->used + m->nesting > stack->depth)
-			return false;
-		rvt_returns_nest(stack, m->nesting);
-		return rvt_returns_pop(stack, popped);
-	}
-	rvt_returns_nest(stack, m->nesting);
-	/* Calls drop the oldest entries even if the path returns from them. */
-	if (stack->used + m->nesting > stack->depth)
-		stack->used = stack->depth - m->nesting;
-	for (unsigned int i = 0; i < m->n_pushes; i++)
+	rvt_returns_nest(stack, path->nesting);
+	/* Calls drop the oldest entries even if the hop returns from them. */
+	if (stack->used + path->nesting > stack->depth)
+		stack->used = stack->depth - path->nesting;
+	for (unsigned int i = 0; i < path->n_pushes; i++) {
 		rvt_returns_push(stack, path->pushes[i]);
+		rvt_returns_top(stack)->place = path->push_places[i];
+		rvt_returns_top(stack)->view = path->first->view;
+	}
 	return true;
 }
 
-/* Room in the batch for the runs of @m, which are then in it. False: delivering went wrong. */
-static bool replay_runs(struct rvt_flow *flow, const struct rvt_memo *m)
+/*
+ * The return at the end of @hop, if it is one to a place in @view: returns that, else 0, and nothing has
+ * happened.
+ */
+static inline uint32_t replay_return(struct rvt_flow *flow, const struct rvt_hop *hop,
+				     const struct rvt_view *view, struct walk *w)
 {
-	const struct rvt_memo_path *path = path_of(flow, m);
+	struct rvt_return_stack *stack = &flow->returns;
+	struct rvt_return *top;
+	struct rvt_hop_path *path;
+
+	if (!(hop->flags & RVT_HOP_RETURNS) || !stack->used)
+		return 0;
+	top = rvt_returns_top(stack);
+	if (!top->place || top->view != view || top->recursions || stack->log)
+		return 0;
+	stack->top = top - stack->entries;
+	stack->used--;
+	w->order->popped = top->pc;
+	w->order->popped_valid = true;
+	if (flow->counts) {
+		path = rvt_hop_path(flow->hops, hop);
+		if (path->return_pc != top->pc)
+			expand_return(flow, path);
+		path->return_pc = top->pc;
+		path->return_times++;
+	}
+	return top->place;
+}
+
+/* What is not the same whenever a hop is come to. True: it can be replayed. */
+static bool hop_fits(struct rvt_flow *flow, const struct rvt_hop *hop, bool covered,
+		     bool after_fall)
+{
+	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+
+	if (!covered && (path->low < flow->piece->start || path->high > flow->piece->last))
+		return false;
+	if (hop->flags & RVT_HOP_ALONE && after_fall)
+		return false;
+	return !(hop->flags & RVT_HOP_CALLS) || replay_calls(flow, path);
+}
+
+/* The runs of @hop go to the batch. False: delivering went wrong, or mappings changed. */
+static bool replay_runs(struct rvt_flow *flow, const struct rvt_hop *hop)
+{
+	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
 	struct rvt_run *to = flow->runs + flow->n_runs;
 
 	/* Whole pieces of a fixed size copy faster; the batch has room for the excess. */
-	for (unsigned int i = 0; i < m->n_runs; i += 2)
+	for (unsigned int i = 0; i < hop->n_runs; i += 2)
 		memcpy(to + i, path->runs + i, 2 * sizeof(*to));
-	flow->n_runs += m->n_runs;
-	return flow->n_runs < RVT_FLOW_BATCH || !rvt_flow_deliver(flow);
+	flow->n_runs += hop->n_runs;
+	return flow->n_runs < RVT_FLOW_BATCH || (!rvt_flow_deliver(flow) && flow->piece);
 }
 
-/*
- * Replays paths from flow->block on, which is at its first instruction, as long as there are some.
- * Returns GO_ON, or -ECANCELED.
- */
-static int replay(struct rvt_flow *flow, struct walk *w)
+/* Replays as many hops as are known from *@place on; then that is where the flow is, or 0. */
+static inline __attribute__((always_inline)) const struct rvt_hop *
+replay_hops(struct rvt_flow *flow, struct walk *w, uint32_t *place, bool counting, bool collecting)
 {
-	uint64_t insns_left = w->insns_left, halfwords_left = w->halfwords_left;
-	uint64_t low = flow->piece->start, high = flow->piece->last;
-	struct rvt_code_block *b = flow->block;
-	const struct rvt_memo *last = NULL;
-	/* An instruction that just went on to the next may decide where a jump goes. */
+	struct rvt_hops *hops = flow->hops;
+	const struct rvt_view *view = hops->blocks[*place]->view;
+	const bool covered = flow->piece->start <= view->hops_low &&
+			     flow->piece->last >= view->hops_high;
+	uint64_t halfwords_left = w->halfwords_left, insns_left = w->insns_left;
 	bool after_fall = flow->consecutive;
-	uint64_t popped = 0;
-	int stop = GO_ON;
+	struct rvt_hop *last = NULL;
+	uint32_t at = *place, key;
 
-	while (b) {
-		struct rvt_memo *m;
-		struct rvt_memo_reach *reach = rvt_memo_reach(flow->memo, b);
-		uint32_t n = reach->outcomes, key;
+	while (hop_key(w, &key)) {
+		struct rvt_hop *hop = rvt_hop(hops, at, key);
 
-		if (w->n_bits < n)
-			fill(w);
-		n = w->n_bits < n ? w->n_bits : n;
-		if (!n)
+		if (hop->state != RVT_HOP_READY && !learn(flow, w, at, key))
 			break;
-		key = (w->bits & ((1u << n) - 1)) | 1u << n;
-		m = &flow->memo->memos[rvt_memo_index(b, key)];
-		if (m->start != b || m->key != key || !m->n_runs) {
-			rvt_memo_miss(reach);
-			learn(flow, w->flags, m, b, key);
+		if (hop->halfwords > halfwords_left || hop->insns > insns_left ||
+		    ((!covered || hop->flags & (RVT_HOP_CALLS | RVT_HOP_ALONE)) &&
+		     !hop_fits(flow, hop, covered, after_fall))) {
+			do_without(w);
 			break;
 		}
-		if (m->halfwords > halfwords_left || m->insns > insns_left ||
-		    m->low < low || m->high > high || (m->alone && after_fall))
-			break;
-		if ((m->nesting || m->pops) && !replay_calls(flow, m, &popped))
-			break;
-		rvt_memo_hit(reach);
-		w->bits >>= m->used;
-		w->n_bits -= m->used;
-		w->outcomes_left -= m->used;
-		halfwords_left -= m->halfwords;
-		insns_left -= m->insns;
-		w->branches += m->branches;
-		w->taken += m->taken;
-		w->returns += m->returns;
-		w->indirect += m->indirect;
-		after_fall = m->last->end == RVT_END_FALL;
-		last = m;
-		b = m->end;
-		if (flow->counts)
-			count_path(flow, m);
-		if (flow->collect && !replay_runs(flow, m)) {
-			stop = -ECANCELED;
+		w->bits >>= hop->used;
+		w->n_bits -= hop->used;
+		w->outcomes_left -= hop->used;
+		halfwords_left -= hop->halfwords;
+		insns_left -= hop->insns;
+		w->branches += hop->branches;
+		w->taken += hop->taken;
+		w->returns += hop->returns;
+		w->indirect += hop->indirect;
+		after_fall = hop->flags & RVT_HOP_FALLS;
+		last = hop;
+		at = hop->next;
+		if (counting && !hop->times++)
+			hops->counted[hops->n_counted++] = hop - hops->hops;
+		if (collecting && !replay_runs(flow, hop)) {
+			at = 0;
 			break;
 		}
-		if (!flow->piece) {	/* the callback changed the mappings */
-			b = NULL;
-		} else if (m->pops && !rvt_flow_enter(flow, popped, &b)) {
-			low = flow->piece->start;
-			high = flow->piece->last;
+		if (unlikely(!at)) {
+			at = replay_return(flow, hop, view, w);
+			if (!at)
+				break;
+			w->returns++;
+			w->indirect++;
 		}
 	}
-	if (!last)
-		return stop;
+	*place = at;
 	w->halfwords_left = halfwords_left;
 	w->insns += w->insns_left - insns_left;
 	w->insns_left = insns_left;
-	flow->has_last = true;
-	flow->consecutive = true;
-	flow->last_block = last->last;
-	flow->last_insn = last->last->insns - 1;
-	go(flow, b, last->pops ? popped : path_of(flow, last)->end_pc);
-	return stop;
+	return last;
 }
 
-/* The memo serves orders with outcomes in bits. */
-static bool prepare_memo(struct rvt_flow *flow, const struct rvt_order *order)
+/* The place of flow->block; 0: none, yet. */
+static uint32_t current_place(struct rvt_flow *flow)
 {
-	if (order->outcome || !order->n_outcomes)
-		return false;
-	if (!flow->memo) {
-		flow->memo = aligned_alloc(64, sizeof(*flow->memo));
-		flow->memo_flags = (uint32_t)~RVT_MEMO_FLAGS;
-		if (flow->memo)
-			memset(flow->memo->times, 0, sizeof(flow->memo->times));
+	struct rvt_target *target = rvt_flow_target(flow, flow->block->pub.pc);
+
+	if (target->block != flow->block || target->epoch != flow->epoch)
+		return rvt_hops_place(flow->hops, flow->block);
+	if (!target->place)
+		target->place = rvt_hops_place(flow->hops, flow->block);
+	return target->place;
+}
+
+/* The flow is behind @last, at @place if that is not 0. Returns a stop or GO_ON. */
+static int settle(struct rvt_flow *flow, struct walk *w, const struct rvt_hop *last, uint32_t place)
+{
+	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, last);
+	struct rvt_code_block *next = place ? flow->hops->blocks[place] : NULL;
+	bool leaves = last->flags & RVT_HOP_LEAVES && !place;
+
+	flow->has_last = true;
+	flow->consecutive = true;
+	flow->last_block = path->last;
+	flow->last_insn = path->last->insns - 1;
+	if (flow->counts) {
+		rvt_counts_ahead(flow->counts, path->last, flow->last_insn,
+				 next ? next->pub.pc : path->end_pc);
+		flow->counts->ahead = !leaves;
 	}
-	if (flow->memo && flow->memo_flags != (order->flags & RVT_MEMO_FLAGS)) {
+	if (leaves)
+		return leave_indirect(flow, w, path->last, false, 0);
+	return go(flow, next, next ? next->pub.pc : path->end_pc);
+}
+
+/*
+ * Replays hops from flow->block on, which is at its first instruction, as long as there are some.
+ * Returns a stop, GO_ON, or -ECANCELED.
+ */
+static int replay(struct rvt_flow *flow, struct walk *w)
+{
+	uint64_t from = flow->block->pub.pc;
+	uint32_t place = current_place(flow);
+	const struct rvt_hop *last;
+	int stop;
+
+	if (!place) {
+		do_without(w);
+		return GO_ON;
+	}
+	if (flow->collect)
+		last = replay_hops(flow, w, &place, flow->counts, true);
+	else if (flow->counts)
+		last = replay_hops(flow, w, &place, true, false);
+	else
+		last = replay_hops(flow, w, &place, false, false);
+	if (!last)
+		return GO_ON;
+	if (flow->counts)
+		rvt_counts_begin(flow->counts, from);
+	stop = settle(flow, w, last, place);
+	return flow->result ? -ECANCELED : stop;
+}
+
+/* Hops serve orders with outcomes in bits. */
+static void prepare_replay(struct rvt_flow *flow, struct walk *w)
+{
+	const struct rvt_order *order = w->order;
+	uint32_t flags = order->flags & RVT_HOP_RUN_FLAGS;
+
+	if (order->outcome || flow->no_hops)
+		return;
+	w->tails = order->max_halfwords != RVT_UNLIMITED &&
+		   !(order->flags & (RVT_RUN_STOP_PC | RVT_RUN_STOP_USED | RVT_RUN_NOT_TAKEN));
+	if (order->n_outcomes < RVT_HOP_OUTCOMES && !w->tails)
+		return;
+	if (!flow->hops) {
+		flow->hops = rvt_hops_create();
+		flow->no_hops = !flow->hops;
+		if (flow->no_hops)
+			return;
+		flow->hops->flags = flags;
+	}
+	if (flow->hops->flags != flags || !rvt_hops_have_room(flow->hops)) {
 		if (flow->counts)
-			rvt_flow_expand_memo(flow);
-		memset(flow->memo->memos, 0, sizeof(flow->memo->memos));
-		for (size_t i = 0; i < RVT_MEMO_REACHES; i++)
-			flow->memo->reaches[i] = (struct rvt_memo_reach){
-				.outcomes = RVT_MEMO_FIRST };
-		flow->memo_flags = order->flags & RVT_MEMO_FLAGS;
+			rvt_flow_expand_hops(flow);
+		rvt_hops_reset(flow->hops, flags);
+		rvt_returns_forget_places(&flow->returns);
+		rvt_flow_new_epoch(flow);
+		flow->seen_epoch = flow->epoch;
 	}
-	return flow->memo;
+	w->replays = true;
+	w->replay_at = order->n_outcomes;
+}
+
+/* Whether replaying is worth a look. */
+static inline bool at_hop(const struct rvt_flow *flow, const struct walk *w)
+{
+	return w->replays && w->outcomes_left <= w->replay_at && !flow->insn && flow->piece &&
+	       (w->outcomes_left >= RVT_HOP_OUTCOMES || w->tails) && flow->block->view;
 }
 
 static int run(struct rvt_flow *flow, struct walk *w)
@@ -573,7 +698,7 @@ static int run(struct rvt_flow *flow, struct walk *w)
 			stop = find(flow, w);
 			continue;
 		}
-		if (w->memo && w->outcomes_left && !flow->insn && flow->piece) {
+		if (at_hop(flow, w)) {
 			stop = replay(flow, w);
 			b = flow->block;
 			if (stop != GO_ON || !b)
@@ -601,13 +726,13 @@ int rvt_flow_run_blocks(struct rvt_flow *flow, struct rvt_order *order)
 		.n_bits = order->n_outcomes < 64 ? order->n_outcomes : 64,
 		.halfwords_left = order->max_halfwords,
 		.insns_left = order->max_insns,
-		.memo = prepare_memo(flow, order),
 	};
 	uint64_t halfwords;
 	int stop;
 
 	if (order->max_insns == RVT_UNLIMITED && order->max_halfwords == RVT_UNLIMITED)
 		w.insns_left = RVT_FLOW_MAX_INSNS;
+	prepare_replay(flow, &w);
 	stop = run(flow, &w);
 	halfwords = order->max_halfwords - w.halfwords_left;
 	order->used_outcomes = order->n_outcomes - w.outcomes_left;

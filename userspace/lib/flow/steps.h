@@ -59,7 +59,8 @@ struct rvt_steps {
 	/* counted since rvt_steps_enter() */
 	uint64_t insns, halfwords, branches, taken, indirect;
 	struct rvt_step *last;
-	uint64_t epoch, from_pc;
+	uint64_t from_pc;
+	uint32_t epoch;
 };
 
 /*

@@ -92,6 +92,14 @@ static int lane_seek(struct lane *lane, uint64_t time)
 	return moved > 0 ? lane_update(lane) : moved;
 }
 
+/* Counts, and statistics alone, need no times but those at which something changes. */
+static bool lane_needs_times(const struct lane *lane)
+{
+	const struct rvt_session_sink *sink = lane->session->sink;
+
+	return !lane->session->options.count && (sink->runs || sink->event);
+}
+
 /*
  * A tick of the counter lasts many nanoseconds: what the kernel logged within it may have happened
  * before the message. Mappings that come too early do no harm, those that are missing do.
@@ -108,10 +116,9 @@ static int lane_time(struct lane *lane, uint64_t ticks)
 	lane->lane.time_exact = true;
 	lane->buffer->time = lane->lane.time;
 	err = lane_seek(lane, rvt_time_to_perf(conv, ticks + 1) - 1);
-	if (err || !lane->session->options.count ||
+	if (err || lane_needs_times(lane) ||
 	    (conv->cap_user_time_short && ~conv->time_mask))
 		return err;
-	/* Counts need no times but those at which something changes. */
 	next = rvt_cursor_next(lane->cursor);
 	until = next == UINT64_MAX ? UINT64_MAX : rvt_time_from_perf(conv, next);
 	rvt_flow_quiet(lane->lane.flow, until > 2 ? until - 2 : 0);

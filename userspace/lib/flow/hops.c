@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Hops: their memory, and how one is made.
+ */
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "flow/hops.h"
+
+/* ---- memory ---- */
+
+struct rvt_hops *rvt_hops_create(void)
+{
+	struct rvt_hops *hops = mmap(NULL, sizeof(*hops), PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (hops == MAP_FAILED)
+		return NULL;
+	hops->n_places = 1;	/* 0 stands for none */
+	return hops;
+}
+
+void rvt_hops_destroy(struct rvt_hops *hops)
+{
+	if (hops)
+		munmap(hops, sizeof(*hops));
+}
+
+void rvt_hops_reset(struct rvt_hops *hops, uint32_t flags)
+{
+	/* Pages of zeros instead. */
+	madvise(hops, sizeof(*hops), MADV_DONTNEED);
+	hops->n_places = 1;
+	hops->flags = flags;
+}
+
+bool rvt_hops_have_room(const struct rvt_hops *hops)
+{
+	return hops->n_places < RVT_PLACES - RVT_HOP_PUSHES - 1 &&
+	       hops->n_slots < RVT_PLACE_SLOTS / 4 * 3 &&
+	       RVT_HOP_PATH_BYTES / 16 - hops->n_path >= sizeof(struct rvt_hop_path) / 16;
+}
+
+static struct rvt_place_slot *find_slot(struct rvt_hops *hops, struct rvt_code_block *block)
+{
+	uint64_t mix = ((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15ull;
+	size_t i = mix >> 40 & (RVT_PLACE_SLOTS - 1);
+
+	while (hops->slots[i].block && hops->slots[i].block != block)
+		i = (i + 1) & (RVT_PLACE_SLOTS - 1);
+	return &hops->slots[i];
+}
+
+static uint32_t make_place(struct rvt_hops *hops, struct rvt_place_slot *slot)
+{
+	slot->place = hops->n_places++;
+	hops->blocks[slot->place] = slot->block;
+	return slot->place;
+}
+
+uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block)
+{
+	struct rvt_place_slot *slot = find_slot(hops, block);
+
+	if (slot->place)
+		return slot->place;
+	if (slot->block)
+		return make_place(hops, slot);
+	slot->block = block;
+	hops->n_slots++;
+	return 0;
+}
+
+uint32_t rvt_hops_make_place(struct rvt_hops *hops, struct rvt_code_block *block)
+{
+	uint32_t place = rvt_hops_place(hops, block);
+
+	return place ? place : make_place(hops, find_slot(hops, block));
+}
+
+/* ---- making one ---- */
+
+struct builder {
+	struct rvt_hop *hop;
+	struct rvt_hop_path *path;
+	const struct rvt_hop_order *order;
+	uint32_t key;		/* outcomes left, with their stop bit */
+	uint8_t depth;		/* calls of the hop that have not returned */
+	struct rvt_code_block *calls[RVT_HOP_PUSHES];
+};
+
+static bool has_outcome(const struct builder *p)
+{
+	return p->key > 1;
+}
+
+static void cover(struct rvt_hop_path *path, const struct rvt_code_block *b)
+{
+	uint64_t high = b->pub.pc + b->pub.bytes - 1;
+
+	if (b->pub.pc < path->low)
+		path->low = b->pub.pc;
+	if (high > path->high)
+		path->high = high;
+}
+
+static void add_run(struct builder *p, struct rvt_code_block *b)
+{
+	struct rvt_hop *hop = p->hop;
+
+	p->path->runs[hop->n_runs++] = (struct rvt_run){ &b->pub, 0, b->insns };
+	hop->insns += b->insns;
+	hop->halfwords += b->halfwords;
+	p->path->last = b;
+	cover(p->path, b);
+}
+
+/*
+ * Whether nothing but the return stack and messages can tell where the indirect jump at the end of
+ * @b goes. *alone: what was executed before the hop decides.
+ */
+static bool is_free(const struct builder *p, const struct rvt_code_block *b, bool *alone)
+{
+	if (!(p->order->flags & RVT_RUN_SEQUENTIAL_JUMP))
+		return true;
+	/* What was executed just before decides; at the beginning of the hop that is not known. */
+	*alone = b->pub.insns == 1 && !p->path->last;
+	return !b->sequential && !(b->pub.insns == 1 && p->path->last &&
+				   p->path->last->end == RVT_END_FALL);
+}
+
+/* Whether a return at the end of @b goes to what is on top of the return stack. */
+static bool returns_implicitly(const struct builder *p, const struct rvt_code_block *b)
+{
+	bool alone = false;
+
+	if (!(p->order->flags & RVT_RUN_IMPLICIT_RETURN) ||
+	    p->order->flags & RVT_RUN_STOP_RETURN || !p->depth || !is_free(p, b, &alone))
+		return false;
+	return !alone;
+}
+
+/* Whether an indirect jump at the end of @b goes where the instruction before it says. */
+static bool jumps_sequentially(const struct builder *p, const struct rvt_code_block *b)
+{
+	return p->order->flags & RVT_RUN_SEQUENTIAL_JUMP && b->sequential &&
+	       (b->end == RVT_END_INDIRECT || b->end == RVT_END_IND_CALL);
+}
+
+static bool push(struct builder *p, struct rvt_code_block *b)
+{
+	if (p->depth == RVT_HOP_PUSHES)
+		return false;
+	p->calls[p->depth] = b;
+	p->path->pushes[p->depth++] = b->end_pc;
+	if (p->depth > p->path->nesting)
+		p->path->nesting = p->depth;
+	return true;
+}
+
+/*
+ * How the hop goes on from @b: false if it must end before @b. Sets *taken and *pc, the address that
+ * follows.
+ */
+static bool go_on(struct builder *p, struct rvt_code_block *b, bool *taken, uint64_t *pc)
+{
+	bool jump = b->end == RVT_END_JUMP || b->end == RVT_END_CALL;
+	bool outcome = b->end == RVT_END_BRANCH ||
+		       (jump && p->order->flags & RVT_RUN_ALL_JUMPS);
+	struct rvt_hop *hop = p->hop;
+
+	*taken = jump;
+	if (outcome) {
+		if (!has_outcome(p))
+			return false;
+		*taken = p->key & 1;
+		if (jump && !*taken)
+			return false;
+	}
+	*pc = *taken ? b->pub.target : b->end_pc;
+	if (b->end == RVT_END_CALL) {
+		if (!push(p, b))
+			return false;
+	} else if (jumps_sequentially(p, b)) {
+		if (b->end == RVT_END_IND_CALL && !push(p, b))
+			return false;
+		hop->indirect++;
+		*pc = b->sequential_target;
+	} else if (b->end == RVT_END_RETURN && returns_implicitly(p, b)) {
+		hop->returns++;
+		hop->indirect++;
+		*pc = p->path->pushes[--p->depth];
+	} else if (b->end > RVT_END_CALL) {
+		return false;
+	}
+	if (outcome) {
+		p->key >>= 1;
+		hop->used++;
+		hop->branches += b->end == RVT_END_BRANCH;
+		hop->taken += b->end == RVT_END_BRANCH && *taken;
+	}
+	return true;
+}
+
+/* Whether the hop may end behind the indirect jump at the end of @b. */
+static bool leaves(const struct builder *p, const struct rvt_code_block *b)
+{
+	bool alone = false;
+
+	if (b->end < RVT_END_INDIRECT || b->end > RVT_END_RETURN || b->end == RVT_END_COROUTINE ||
+	    !is_free(p, b, &alone) || p->hop->n_runs == RVT_HOP_RUNS)
+		return false;
+	if (alone)
+		p->hop->flags |= RVT_HOP_ALONE;
+	if (b->end == RVT_END_RETURN && p->order->flags & RVT_RUN_IMPLICIT_RETURN &&
+	    !(p->order->flags & RVT_RUN_STOP_RETURN))
+		p->hop->flags |= RVT_HOP_RETURNS;
+	return true;
+}
+
+static void lower(_Atomic(uint64_t) *bound, uint64_t value)
+{
+	uint64_t old = atomic_load_explicit(bound, memory_order_relaxed);
+
+	while (value < old && !atomic_compare_exchange_weak(bound, &old, value))
+		;
+}
+
+static void raise(_Atomic(uint64_t) *bound, uint64_t value)
+{
+	uint64_t old = atomic_load_explicit(bound, memory_order_relaxed);
+
+	while (value > old && !atomic_compare_exchange_weak(bound, &old, value))
+		;
+}
+
+static bool may_go_on(const struct builder *p, const struct rvt_code_block *b,
+		      const struct rvt_view *view)
+{
+	return b && b->view == view && p->hop->n_runs < RVT_HOP_RUNS &&
+	       (has_outcome(p) || p->order->tail);
+}
+
+/* The blocks of the hop. Returns the one behind it, if that is in the same view. */
+static struct rvt_code_block *follow(struct builder *p, struct rvt_code_block *b)
+{
+	const struct rvt_hop_order *order = p->order;
+	struct rvt_view *view = b->view;
+	uint64_t pc;
+	bool taken;
+
+	p->path->end_pc = b->pub.pc;
+	while (may_go_on(p, b, view) && go_on(p, b, &taken, &pc)) {
+		add_run(p, b);
+		b = order->next(order->ctx, b, taken, pc);
+		p->path->end_pc = pc;
+	}
+	return b && b->view == view ? b : NULL;
+}
+
+/* Where the calls of the hop will return to. */
+static void place_returns(struct rvt_hops *hops, struct builder *p, const struct rvt_view *view)
+{
+	const struct rvt_hop_order *order = p->order;
+
+	for (unsigned int i = 0; i < p->depth; i++) {
+		struct rvt_code_block *b = order->next(order->ctx, p->calls[i], false,
+						       p->path->pushes[i]);
+
+		if (b && b->view == view) {
+			p->path->push_places[i] = rvt_hops_make_place(hops, b);
+			cover(p->path, b);
+		}
+	}
+}
+
+void rvt_hops_build(struct rvt_hops *hops, uint32_t place, struct rvt_hop *hop,
+		    const struct rvt_hop_order *order)
+{
+	struct rvt_hop_path *path = (struct rvt_hop_path *)(hops->paths + 16 * hops->n_path);
+	struct builder p = { .hop = hop, .path = path, .order = order, .key = order->key };
+	struct rvt_code_block *first = hops->blocks[place], *b;
+
+	*hop = (struct rvt_hop){ .state = RVT_HOP_NONE, .path = hops->n_path };
+	memset(path, 0, offsetof(struct rvt_hop_path, runs));
+	path->low = UINT64_MAX;
+	path->first = first;
+	b = follow(&p, first);
+	if (b && (has_outcome(&p) || order->tail) && leaves(&p, b)) {
+		add_run(&p, b);
+		hop->flags |= RVT_HOP_LEAVES;
+		b = NULL;
+	} else if (order->tail || !hop->used) {
+		/* Nothing is gained, or it does not end where the order does. */
+		return;
+	}
+	path->end = b;
+	if (b)
+		cover(path, b);
+	path->n_pushes = p.depth;
+	if (order->flags & RVT_RUN_IMPLICIT_RETURN)
+		place_returns(hops, &p, first->view);
+	if (path->last->end == RVT_END_FALL)
+		hop->flags |= RVT_HOP_FALLS;
+	if (path->nesting)
+		hop->flags |= RVT_HOP_CALLS;
+	lower(&first->view->hops_low, path->low);
+	raise(&first->view->hops_high, path->high);
+	hop->next = b ? rvt_hops_make_place(hops, b) : 0;
+	hop->state = RVT_HOP_READY;
+	hops->n_path += (offsetof(struct rvt_hop_path, runs) +
+			 hop->n_runs * sizeof(path->runs[0]) + 15) / 16;
+}
