@@ -105,7 +105,6 @@ void rvt_etrace_step_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 bool rvt_etrace_step_end(struct rvt_etrace_decoder *dec)
 {
 	bool clean = is_clean(dec);
-	struct rvt_step *step;
 
 	if (!rvt_steps_recording(dec->flow))
 		return clean;
@@ -113,20 +112,16 @@ bool rvt_etrace_step_end(struct rvt_etrace_decoder *dec)
 		rvt_steps_drop(dec->flow);
 		return clean;
 	}
-	step = rvt_steps_keep(dec->flow);
-	if (step) {
-		step->address = dec->address;
-		step->extra = carried_state(&dec->carried);
-	}
+	rvt_steps_keep(dec->flow, dec->address, carried_state(&dec->carried));
 	return true;
 }
 
 /* ---- replaying ---- */
 
-static void settle(struct rvt_etrace_decoder *dec, const struct rvt_step *last)
+static void settle(struct rvt_etrace_decoder *dec, const struct rvt_step *last, uint64_t address)
 {
 	rvt_steps_leave(dec->flow);
-	dec->address = last->address;
+	dec->address = address;
 	dec->carried = (struct path){ .map = last->extra >> 1, .map_bits = last->extra & 1 };
 	dec->goal.irreport = false;
 }
@@ -177,12 +172,12 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 		n++;
 		p += frame.len;
 		key.pc = step->pc;
-		key.address = step->address;
+		key.address = rvt_step_address(step, key.address);
 		carried = step->extra;
 		if (frame.timed) {
 			pass_time(dec, frame.time);
 			if (dec->time >= dec->flow->quiet && dec->time != dec->reported_time) {
-				settle(dec, step);
+				settle(dec, step, key.address);
 				dec->offset = frames->pos_offset + (p - frames->pos) - frame.len;
 				ret = rvt_etrace_emit_time(dec);
 				if (ret || !rvt_steps_enter(dec->flow, &key))
@@ -194,7 +189,7 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 	}
 	if (!n)
 		return 0;
-	settle(dec, last);
+	settle(dec, last, key.address);
 	dec->stats->messages += n;
 	frames->pos_offset += p - frames->pos;
 	frames->pos = p;

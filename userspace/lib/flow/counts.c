@@ -8,12 +8,18 @@
 
 #define FIRST_SIZE 4096
 
+static void table_free(struct rvt_count_table *table)
+{
+	free(table->counts);
+	free(table->slots);
+}
+
 void rvt_counts_destroy(struct rvt_counts *counts)
 {
 	if (!counts)
 		return;
-	free(counts->runs);
-	free(counts->edges);
+	table_free(&counts->runs);
+	table_free(&counts->edges);
 	free(counts);
 }
 
@@ -25,88 +31,77 @@ static size_t mix(uint64_t a, uint64_t b)
 	return x >> 24;
 }
 
-static struct rvt_counted_run *find_run(struct rvt_counted_run *runs, size_t size,
-					const struct rvt_code_block *block, uint32_t first,
-					uint32_t count)
+/* The slot of the count of @key, or the free one where it would be. */
+static size_t find_slot(const struct rvt_count_table *t, const struct rvt_count *key)
 {
-	size_t i = mix((uintptr_t)block >> 4, (uint64_t)first << 32 | count) & (size - 1);
+	size_t i = mix(key->a, key->b) & (t->size - 1);
 
-	while (runs[i].block &&
-	       (runs[i].block != block || runs[i].first != first || runs[i].count != count))
-		i = (i + 1) & (size - 1);
-	return &runs[i];
+	while (t->slots[i]) {
+		const struct rvt_count *c = &t->counts[t->slots[i] - 1];
+
+		if (c->a == key->a && c->b == key->b && c->c == key->c)
+			break;
+		i = (i + 1) & (t->size - 1);
+	}
+	return i;
 }
 
-static bool grow_runs(struct rvt_counts *c)
+/* Room for another count. False when out of memory. */
+static bool grow(struct rvt_count_table *t)
 {
-	size_t size = c->runs_size ? 2 * c->runs_size : FIRST_SIZE;
-	struct rvt_counted_run *runs;
+	struct rvt_count_table new = { .n = t->n, .size = t->size ? 2 * t->size : FIRST_SIZE };
 
-	if (2 * c->n_runs < c->runs_size)
+	if (2 * t->n < t->size)
 		return true;
-	runs = calloc(size, sizeof(*runs));
-	if (!runs)
+	new.slots = calloc(new.size, sizeof(*new.slots));
+	if (!new.slots)
 		return false;
-	for (size_t i = 0; i < c->runs_size; i++) {
-		struct rvt_counted_run *r = &c->runs[i];
-
-		if (r->block)
-			*find_run(runs, size, r->block, r->first, r->count) = *r;
+	new.counts = reallocarray(t->counts, new.size / 2, sizeof(*new.counts));
+	if (!new.counts) {
+		free(new.slots);
+		return false;
 	}
-	free(c->runs);
-	c->runs = runs;
-	c->runs_size = size;
+	for (size_t i = 0; i < new.n; i++) {
+		new.counts[i].slot = find_slot(&new, &new.counts[i]);
+		new.slots[new.counts[i].slot] = i + 1;
+	}
+	free(t->slots);
+	*t = new;
 	return true;
+}
+
+/* False when out of memory. */
+static bool add(struct rvt_count_table *t, const struct rvt_count *key, int64_t times)
+{
+	size_t slot;
+
+	if (!grow(t))
+		return false;
+	slot = find_slot(t, key);
+	if (!t->slots[slot]) {
+		t->counts[t->n] = *key;
+		t->counts[t->n].slot = slot;
+		t->slots[slot] = ++t->n;
+	}
+	t->counts[t->slots[slot] - 1].times += times;
+	return true;
+}
+
+/* Forgets all that was counted, in as much time as there was. */
+static void table_clear(struct rvt_count_table *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		t->slots[t->counts[i].slot] = 0;
+	t->n = 0;
 }
 
 void rvt_counts_run(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t first,
 		    uint32_t count, uint64_t times)
 {
-	struct rvt_counted_run *run;
+	const struct rvt_count key = { .a = (uintptr_t)block, .b = (uint64_t)first << 32 | count };
 
-	if (!grow_runs(counts)) {
+	if (!add(&counts->runs, &key, times))
 		counts->failed = true;
-		return;
-	}
-	run = find_run(counts->runs, counts->runs_size, block, first, count);
-	if (!run->block) {
-		*run = (struct rvt_counted_run){ block, first, count, 0 };
-		counts->n_runs++;
-	}
-	run->times += times;
-}
-
-static struct rvt_counted_edge *find_edge(struct rvt_counted_edge *edges, size_t size,
-					  uint64_t from, uint64_t to, uint32_t iclass)
-{
-	size_t i = mix(from, to) & (size - 1);
-
-	while (edges[i].used &&
-	       (edges[i].from != from || edges[i].to != to || edges[i].iclass != iclass))
-		i = (i + 1) & (size - 1);
-	return &edges[i];
-}
-
-static bool grow_edges(struct rvt_counts *c)
-{
-	size_t size = c->edges_size ? 2 * c->edges_size : FIRST_SIZE;
-	struct rvt_counted_edge *edges;
-
-	if (2 * c->n_edges < c->edges_size)
-		return true;
-	edges = calloc(size, sizeof(*edges));
-	if (!edges)
-		return false;
-	for (size_t i = 0; i < c->edges_size; i++) {
-		struct rvt_counted_edge *e = &c->edges[i];
-
-		if (e->used)
-			*find_edge(edges, size, e->from, e->to, e->iclass) = *e;
-	}
-	free(c->edges);
-	c->edges = edges;
-	c->edges_size = size;
-	return true;
 }
 
 /* Address of instruction @insn of @block; of what lies behind the last, too. */
@@ -126,20 +121,10 @@ void rvt_counts_edge(struct rvt_counts *counts, const struct rvt_code_block *blo
 {
 	uint64_t end = address(block, insn + 1), from = end - 2 * block->pub.halfwords[insn];
 	uint32_t iclass = insn + 1 == block->pub.insns ? block->pub.iclass : RVT_INSN_SEQUENTIAL;
-	struct rvt_counted_edge *edge;
+	const struct rvt_count key = { .a = from, .b = to, .c = iclass };
 
-	if (to == end)
-		return;
-	if (!grow_edges(counts)) {
+	if (to != end && !add(&counts->edges, &key, times))
 		counts->failed = true;
-		return;
-	}
-	edge = find_edge(counts->edges, counts->edges_size, from, to, iclass);
-	if (!edge->used) {
-		*edge = (struct rvt_counted_edge){ from, to, 1, iclass, 0 };
-		counts->n_edges++;
-	}
-	edge->times += times;
 }
 
 void rvt_counts_break(struct rvt_counts *counts)
@@ -200,31 +185,29 @@ int rvt_flow_count(struct rvt_flow *flow)
 	return 0;
 }
 
-static int tell_runs(struct rvt_counts *c, const struct rvt_count_sink *sink)
+static int tell_runs(const struct rvt_count_table *t, const struct rvt_count_sink *sink)
 {
 	int ret = 0;
 
-	for (size_t i = 0; i < c->runs_size && !ret; i++) {
-		struct rvt_counted_run *r = &c->runs[i];
-		const struct rvt_run run = { r->block ? &r->block->pub : NULL, r->first, r->count };
+	for (size_t i = 0; i < t->n && !ret && sink->run; i++) {
+		const struct rvt_count *c = &t->counts[i];
+		const struct rvt_code_block *block = (const void *)(uintptr_t)c->a;
+		const struct rvt_run run = { &block->pub, c->b >> 32, c->b };
 
-		if (r->block && r->times && sink->run)
-			ret = sink->run(sink->ctx, &run, r->times);
-		r->times = 0;
+		ret = sink->run(sink->ctx, &run, c->times);
 	}
 	return ret;
 }
 
-static int tell_edges(struct rvt_counts *c, const struct rvt_count_sink *sink)
+static int tell_edges(const struct rvt_count_table *t, const struct rvt_count_sink *sink)
 {
 	int ret = 0;
 
-	for (size_t i = 0; i < c->edges_size && !ret; i++) {
-		struct rvt_counted_edge *e = &c->edges[i];
+	for (size_t i = 0; i < t->n && !ret && sink->edge; i++) {
+		const struct rvt_count *c = &t->counts[i];
 
-		if (e->times && sink->edge)
-			ret = sink->edge(sink->ctx, e->from, e->to, e->iclass, e->times);
-		e->times = 0;
+		if (c->times)
+			ret = sink->edge(sink->ctx, c->a, c->b, c->c, c->times);
 	}
 	return ret;
 }
@@ -242,8 +225,10 @@ int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *sink)
 	if (c->has_last && c->ahead)
 		rvt_counts_edge(c, c->last, c->last_insn, c->ahead_pc, -1);
 	c->ahead = false;
-	ret = tell_runs(c, sink);
+	ret = tell_runs(&c->runs, sink);
 	if (!ret)
-		ret = tell_edges(c, sink);
+		ret = tell_edges(&c->edges, sink);
+	table_clear(&c->runs);
+	table_clear(&c->edges);
 	return ret ? ret : c->failed ? -ENOMEM : 0;
 }

@@ -9,23 +9,26 @@
 
 #include "flow/cache.h"
 
-struct rvt_counted_run {
-	const struct rvt_code_block *block;	/* NULL: a free slot */
-	uint32_t first, count;
-	uint64_t times;
-};
-
-struct rvt_counted_edge {
-	uint64_t from, to;
-	uint32_t used, iclass;
+/*
+ * How often something was: a run (.a the block, .b first << 32 | count) or an edge (.a from, .b to,
+ * .c the class of the instruction at from).
+ */
+struct rvt_count {
+	uint64_t a, b;
+	uint32_t c;
+	uint32_t slot;			/* in the index */
 	int64_t times;
 };
 
+/* All that was counted since it was told the last time, and a hash index of it. */
+struct rvt_count_table {
+	struct rvt_count *counts;
+	uint32_t *slots;		/* open addressing: 1 + number in .counts, 0: free */
+	size_t n, size;			/* .slots has .size, a power of two; .counts half of that */
+};
+
 struct rvt_counts {
-	/* hash tables of powers of two, open addressing */
-	struct rvt_counted_run *runs;
-	struct rvt_counted_edge *edges;
-	size_t runs_size, n_runs, edges_size, n_edges;
+	struct rvt_count_table runs, edges;
 	bool failed;			/* out of memory: the counts are not complete */
 
 	/* The last run, whose successor makes an edge of it. */

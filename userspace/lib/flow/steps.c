@@ -50,6 +50,7 @@ void rvt_steps_leave(struct rvt_flow *flow)
 {
 	struct rvt_steps *steps = flow->steps;
 	const struct rvt_step *s = steps->last;
+	const struct rvt_step_path *path;
 
 	if (!s)
 		return;
@@ -59,16 +60,17 @@ void rvt_steps_leave(struct rvt_flow *flow)
 	flow->stats.branches += steps->branches;
 	flow->stats.taken += steps->taken;
 	flow->stats.indirect += steps->indirect;
+	path = rvt_step_path(steps, s);
 	flow->has_last = true;
-	flow->consecutive = s->consecutive;
-	flow->last_block = s->last_block;
-	flow->last_insn = s->last_insn;
+	flow->consecutive = path->consecutive;
+	flow->last_block = path->last_block;
+	flow->last_insn = path->last_insn;
 	flow->pc = s->pc;
 	flow->block = NULL;
 	flow->insn = flow->halfword = 0;
 	if (flow->counts) {
 		rvt_counts_begin(flow->counts, steps->from_pc);
-		rvt_counts_ahead(flow->counts, s->last_block, s->last_insn, s->pc);
+		rvt_counts_ahead(flow->counts, path->last_block, path->last_insn, s->pc);
 	}
 }
 
@@ -95,34 +97,39 @@ void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key)
 	flow->collect = true;
 }
 
+/* What was recorded, as far as replaying needs it. False: more than fits. */
 static bool fill(const struct rvt_flow *flow, struct rvt_step *s)
 {
 	const struct rvt_flow_stats *now = &flow->stats, *before = &flow->steps->before;
 	uint64_t insns = now->insns - before->insns, halfwords = now->halfwords - before->halfwords;
+	uint64_t branches = now->branches - before->branches;
+	uint64_t indirect = now->indirect - before->indirect;
 
-	if (insns > UINT16_MAX || halfwords > UINT16_MAX)
+	if (insns > UINT16_MAX || halfwords > UINT16_MAX || branches > UINT8_MAX ||
+	    indirect > UINT8_MAX)
 		return false;
-	s->insns = insns;
-	s->halfwords = halfwords;
-	s->branches = now->branches - before->branches;
-	s->taken = now->taken - before->taken;
-	s->indirect = now->indirect - before->indirect;
-	s->pc = rvt_flow_current(flow);
-	s->last_block = flow->last_block;
-	s->last_insn = flow->last_insn;
-	s->consecutive = flow->consecutive;
+	*s = (struct rvt_step){
+		.key = flow->steps->key,
+		.pc = rvt_flow_current(flow),
+		.insns = insns,
+		.halfwords = halfwords,
+		.branches = branches,
+		.taken = now->taken - before->taken,
+		.indirect = indirect,
+		.n_runs = flow->steps->n_captured,
+	};
 	return true;
 }
 
-/* Paths that were counted with the step are expanded before it goes. */
+/* The counts of a step: before it goes, or when somebody asks. */
 static void expand(struct rvt_flow *flow, struct rvt_step *s)
 {
-	const struct rvt_run *runs = flow->steps->runs[s - flow->steps->steps];
+	const struct rvt_step_path *path = rvt_step_path(flow->steps, s);
 
 	if (!s->times || !flow->counts)
 		return;
-	rvt_counts_path(flow->counts, runs, s->n_runs, s->times);
-	rvt_counts_edge(flow->counts, s->last_block, s->last_insn, s->pc, s->times);
+	rvt_counts_path(flow->counts, path->runs, s->n_runs, s->times);
+	rvt_counts_edge(flow->counts, path->last_block, path->last_insn, s->pc, s->times);
 	s->times = 0;
 }
 
@@ -154,35 +161,60 @@ void rvt_steps_drop(struct rvt_flow *flow)
 		flow->n_runs = 0;
 }
 
-struct rvt_step *rvt_steps_keep(struct rvt_flow *flow)
+/* What a step cannot hold. */
+static bool is_more(struct rvt_flow *flow)
+{
+	struct rvt_steps *steps = flow->steps;
+
+	return flow->result || steps->calls.invalid || flow->returns.recursion_max ||
+	       !steps->n_captured || steps->n_captured > RVT_STEP_RUNS ||
+	       !flow->has_pc || !flow->has_last || steps->key.meaning != rvt_flow_meaning(flow) ||
+	       flow->stats.traps != steps->before.traps || flow->stats.gaps != steps->before.gaps;
+}
+
+void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 {
 	struct rvt_steps *steps = flow->steps;
 	struct rvt_step *s, filled;
+	struct rvt_step_path *path;
 
 	rvt_steps_drop(flow);
-	if (flow->result || steps->calls.invalid || flow->returns.recursion_max ||
-	    !steps->n_captured || steps->n_captured > RVT_STEP_RUNS ||
-	    !flow->has_pc || !flow->has_last || steps->key.meaning != rvt_flow_meaning(flow) ||
-	    flow->stats.traps != steps->before.traps || flow->stats.gaps != steps->before.gaps ||
-	    !fill(flow, &filled))
-		return NULL;
-	s = &steps->steps[rvt_step_hash(&steps->key) >> 20 & (RVT_STEP_ENTRIES - 1)];
+	if (is_more(flow) || !fill(flow, &filled))
+		return;
+	filled.keeps_address = address != filled.pc;
+	if (filled.keeps_address && address != steps->key.address)
+		return;
+	filled.extra = extra;
+	filled.calls = steps->calls.n_pops || steps->calls.n_pushes || steps->calls.nesting;
+	s = rvt_steps_slot(steps, &steps->key);
 	expand(flow, s);
-	filled.key = steps->key;
-	filled.times = 0;
-	filled.n_runs = steps->n_captured;
-	filled.extra = 0;
-	filled.calls = steps->calls;
-	filled.calls_anything = filled.calls.n_pops || filled.calls.n_pushes ||
-				filled.calls.nesting;
 	*s = filled;
-	memcpy(steps->runs[s - steps->steps], steps->captured,
-	       steps->n_captured * sizeof(steps->captured[0]));
-	return s;
+	path = rvt_step_path(steps, s);
+	path->calls = steps->calls;
+	path->last_block = flow->last_block;
+	path->last_insn = flow->last_insn;
+	path->consecutive = flow->consecutive;
+	memcpy(path->runs, steps->captured, steps->n_captured * sizeof(steps->captured[0]));
 }
 
 void rvt_steps_expand(struct rvt_flow *flow)
 {
-	for (size_t i = 0; flow->steps && i < RVT_STEP_ENTRIES; i++)
-		expand(flow, &flow->steps->steps[i]);
+	struct rvt_steps *steps = flow->steps;
+
+	if (!steps)
+		return;
+	for (uint32_t i = 0; i < steps->n_counted; i++)
+		expand(flow, &steps->steps[steps->counted[i]]);
+	steps->n_counted = 0;
+}
+
+void rvt_steps_begin_times(struct rvt_flow *flow, struct rvt_step *s)
+{
+	struct rvt_steps *steps = flow->steps;
+
+	expand(flow, s);
+	/* A step that took the place of another is in the list a second time. */
+	if (steps->n_counted == RVT_STEP_ENTRIES)
+		rvt_steps_expand(flow);
+	steps->counted[steps->n_counted++] = s - steps->steps;
 }

@@ -14,8 +14,8 @@
 #include <rvtrace/flow.h>
 #include "flow/engine.h"
 
-#define RVT_STEP_ENTRIES 32768	/* a power of two */
-#define RVT_STEP_SEEN 65536
+#define RVT_STEP_ENTRIES 65536	/* a power of two */
+#define RVT_STEP_SEEN 131072
 #define RVT_STEP_RUNS 32
 
 struct rvt_step_key {
@@ -26,26 +26,34 @@ struct rvt_step_key {
 	uint32_t meaning;
 };
 
-/* What a look-up needs. */
+/* What replaying needs: one cache line. */
 struct rvt_step {
 	_Alignas(64) struct rvt_step_key key;	/* .meaning 0: free */
-	uint64_t times;		/* not yet in the counts */
-	uint64_t pc;		/* where the flow stands then */
-	uint64_t address;
-	uint32_t state;
-	uint16_t insns, halfwords, branches, taken, indirect;
-	uint8_t n_runs, extra;	/* .extra: free for the decoder */
+	uint64_t pc;			/* where the flow stands then */
+	uint32_t times;			/* not yet in the counts */
+	uint16_t insns, halfwords;
+	uint8_t branches, taken, indirect;
+	uint8_t n_runs;
+	uint8_t extra;			/* free for the decoder */
+	bool keeps_address;		/* else the last address reported is .pc */
+	bool calls;			/* something happens to the return stack */
+};
+
+/* The rest. */
+struct rvt_step_path {
+	struct rvt_calls calls;		/* what happens to the return stack */
+	struct rvt_code_block *last_block;
 	uint32_t last_insn;
 	bool consecutive;
-	struct rvt_code_block *last_block;
-	bool calls_anything;
-	struct rvt_calls calls;	/* what happens to the return stack */
+	struct rvt_run runs[RVT_STEP_RUNS];
 };
 
 struct rvt_steps {
 	struct rvt_step steps[RVT_STEP_ENTRIES];
-	struct rvt_run runs[RVT_STEP_ENTRIES][RVT_STEP_RUNS];
+	struct rvt_step_path paths[RVT_STEP_ENTRIES];
 	uint16_t seen[RVT_STEP_SEEN];	/* keys that came once */
+	uint32_t n_counted;
+	uint32_t counted[RVT_STEP_ENTRIES];	/* with .times */
 
 	/* being recorded */
 	struct rvt_step_key key;
@@ -72,13 +80,15 @@ bool rvt_steps_enter(struct rvt_flow *flow, struct rvt_step_key *key);
 void rvt_steps_leave(struct rvt_flow *flow);
 /*
  * The message of @key is about to be decoded the long way. If it then has led from one state
- * to another without anything that a step cannot hold, rvt_steps_keep() notes it; returns NULL if that
- * was not possible or is not worth it yet. .address, .state, and .extra are the caller's to set.
+ * to another without anything that a step cannot hold, rvt_steps_keep() notes it: @address was
+ * reported last then, and @extra is the caller's. It does not if that is not worth it yet.
  */
 void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key);
-struct rvt_step *rvt_steps_keep(struct rvt_flow *flow);
+void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra);
 /* The same, but nothing is kept. */
 void rvt_steps_drop(struct rvt_flow *flow);
+/* .times is about to begin from 0. */
+void rvt_steps_begin_times(struct rvt_flow *flow, struct rvt_step *s);
 static inline bool rvt_steps_recording(const struct rvt_flow *flow)
 {
 	return flow->steps && flow->steps->recording;
@@ -93,21 +103,42 @@ static inline uint64_t rvt_step_hash(const struct rvt_step_key *key)
 	return x ^ x >> 29;
 }
 
+static inline struct rvt_step *rvt_steps_slot(struct rvt_steps *steps,
+					      const struct rvt_step_key *key)
+{
+	return &steps->steps[rvt_step_hash(key) >> 20 & (RVT_STEP_ENTRIES - 1)];
+}
+
+static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_key *key)
+{
+	return !((s->key.bytes[0] ^ key->bytes[0]) | (s->key.bytes[1] ^ key->bytes[1]) |
+		 (s->key.pc ^ key->pc) | (s->key.address ^ key->address) |
+		 (s->key.state ^ key->state) | (s->key.meaning ^ key->meaning));
+}
+
 static inline struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struct rvt_step_key *key)
 {
-	struct rvt_step *s = &flow->steps->steps[rvt_step_hash(key) >> 20 &
-						 (RVT_STEP_ENTRIES - 1)];
-	uint64_t differ = (s->key.bytes[0] ^ key->bytes[0]) | (s->key.bytes[1] ^ key->bytes[1]) |
-			  (s->key.pc ^ key->pc) | (s->key.address ^ key->address) |
-			  (s->key.state ^ key->state) | (s->key.meaning ^ key->meaning);
+	struct rvt_step *s = rvt_steps_slot(flow->steps, key);
 
-	return differ ? NULL : s;
+	return rvt_step_is(s, key) ? s : NULL;
+}
+
+static inline struct rvt_step_path *rvt_step_path(struct rvt_steps *steps, const struct rvt_step *s)
+{
+	return &steps->paths[s - steps->steps];
 }
 
 /* Whether the step can be taken: its calls and returns fit the return stack, and are done. */
 static inline bool rvt_steps_call(struct rvt_flow *flow, const struct rvt_step *s)
 {
-	return !s->calls_anything || rvt_returns_replay(&flow->returns, &s->calls);
+	return !s->calls ||
+	       rvt_returns_replay(&flow->returns, &rvt_step_path(flow->steps, s)->calls);
+}
+
+/* The address reported last, after the step from one where that was @address. */
+static inline uint64_t rvt_step_address(const struct rvt_step *s, uint64_t address)
+{
+	return s->keeps_address ? address : s->pc;
 }
 
 /* The step is taken. False: delivering went wrong, or mappings changed: rvt_steps_leave() now. */
@@ -122,11 +153,13 @@ static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 	steps->indirect += s->indirect;
 	steps->last = s;
 	if (flow->counts) {
+		if (!s->times || s->times == UINT32_MAX)
+			rvt_steps_begin_times(flow, s);
 		s->times++;
 		return true;
 	}
 	if (flow->collect) {
-		const struct rvt_run *runs = steps->runs[s - steps->steps];
+		const struct rvt_run *runs = rvt_step_path(steps, s)->runs;
 		struct rvt_run *to = flow->runs + flow->n_runs;
 
 		/* Whole pieces of a fixed size copy faster; the batch has room for the excess. */

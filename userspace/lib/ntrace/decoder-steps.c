@@ -136,7 +136,6 @@ void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_m
 {
 	struct rvt_ntrace_source *s = d->recent;
 	bool clean;
-	struct rvt_step *step;
 
 	if (!s) {
 		s = d->sources[d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0];
@@ -152,9 +151,7 @@ void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_m
 		rvt_steps_drop(s->flow);
 		return;
 	}
-	step = rvt_steps_keep(s->flow);
-	if (step)
-		step->address = s->reference;
+	rvt_steps_keep(s->flow, s->reference, 0);
 }
 
 /* ---- replaying ---- */
@@ -230,7 +227,7 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 		n++;
 		p += len + more;
 		key.pc = step->pc;
-		key.address = step->address;
+		key.address = rvt_step_address(step, key.address);
 		if (timed && pass_time(d, s, stamp) >= s->flow->quiet && s->time_valid) {
 			settle(s, &key, step);
 			tell_time(d, s, reader->offset + (p - reader->pos) - len - more);
