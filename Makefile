@@ -41,19 +41,19 @@ LIBS_asan += $(shell pkg-config --libs capstone)
 endif
 CFLAGS_riscv64 += -DHAVE_CAPSTONE
 LIBS_riscv64 := -lcapstone
-# The snapshot of tasks by BPF needs clang, and libbpf for the machine that records. The guest has that.
+# What BPF does for `record` needs clang, and libbpf for the machine that records. The guest has that.
 ifeq ($(shell clang -print-targets 2>/dev/null | grep -qw bpf && \
 	{ pkg-config --exists libbpf 2>/dev/null || [ -d "$$($(LAB) path guest 2>/dev/null)" ]; } && echo y),y)
-SNAPSHOT_OBJECT := $(B)/snapshot.bpf.o
+BPF_OBJECTS := $(B)/snapshot.bpf.o $(B)/kernel-code.bpf.o
 BPF_INCLUDE := $(shell pkg-config --exists libbpf 2>/dev/null && pkg-config --variable=includedir libbpf || \
 	echo "$$($(LAB) path guest)/usr/include")
 ifeq ($(shell pkg-config --exists libbpf 2>/dev/null && echo y),y)
-CFLAGS_host += -DHAVE_LIBBPF -DSNAPSHOT_OBJECT='"$(SNAPSHOT_OBJECT)"'
-CFLAGS_asan += -DHAVE_LIBBPF -DSNAPSHOT_OBJECT='"$(SNAPSHOT_OBJECT)"'
+CFLAGS_host += -DHAVE_LIBBPF -DBPF_DIR='"$(B)"'
+CFLAGS_asan += -DHAVE_LIBBPF -DBPF_DIR='"$(B)"'
 LIBS_host += -lbpf
 LIBS_asan += -lbpf
 endif
-CFLAGS_riscv64 += -DHAVE_LIBBPF -DSNAPSHOT_OBJECT='"$(SNAPSHOT_OBJECT)"'
+CFLAGS_riscv64 += -DHAVE_LIBBPF -DBPF_DIR='"$(B)"'
 LIBS_riscv64 += -l:libbpf.a -lelf -lz
 endif
 LDFLAGS_asan := -fsanitize=address,undefined
@@ -63,12 +63,12 @@ LDFLAGS_asan := -fsanitize=address,undefined
 
 all: $(B)/host/librvtrace.a $(B)/host/librvtrace.so $(B)/host/perf-rvtrace tools
 
-$(B)/snapshot.bpf.o: tools/perf-plugin/snapshot.bpf.c tools/perf-plugin/snapshot.h
+$(B)/%.bpf.o: tools/perf-plugin/%.bpf.c tools/perf-plugin/bpf-types.h tools/perf-plugin/snapshot.h \
+	include/rvtrace/kernel_code.h
 	@mkdir -p $(@D)
-	clang -target bpf -O2 -g -Wall -Wextra -Werror -I$(BPF_INCLUDE) -c -o $@ $<
+	clang -target bpf -O2 -g -Wall -Wextra -Werror -Iinclude -I$(BPF_INCLUDE) -c -o $@ $<
 
-$(B)/host/tools/perf-plugin/record-snapshot.o $(B)/asan/tools/perf-plugin/record-snapshot.o \
-	$(B)/riscv64/tools/perf-plugin/record-snapshot.o: $(SNAPSHOT_OBJECT)
+$(patsubst %,$(B)/%/tools/perf-plugin/bpf-load.o,host asan riscv64): $(BPF_OBJECTS)
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)

@@ -36,7 +36,7 @@ int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const v
 			  size_t len);
 /*
  * The function that @addr, which lies at @location, belongs to. False when no table knows it. A path
- * "[jit]NAME" is one function; its size is not known (0).
+ * "[OWNER]NAME" ("jit", or of kernel code that came and went) is one function; its size is not known (0).
  */
 bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
 		      uint64_t addr, struct rvt_symbol *symbol);

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <rvtrace/kernel_code.h>
 #include <rvtrace/owner.h>
 
 #define ADDR 0x10000
@@ -333,6 +334,87 @@ static void poked_code(void **state)
 	rvt_cursor_destroy(late);
 }
 
+/* A sample as the recorder's BPF programs write it; @lie: bytes that it has less than it says. */
+static void add_code(struct fixture *f, uint64_t time, enum rvt_kernel_code_kind kind,
+		     const char *owner, const char *function, const char *bytes, uint32_t len,
+		     uint32_t lie)
+{
+	static const struct rvt_perfdata_event event = { .name = RVT_KERNEL_CODE_EVENT,
+		.attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW };
+	struct rvt_kernel_code code = { .kind = kind, .len = len,
+		.addr = kind == RVT_KERNEL_CODE_COMES || kind == RVT_KERNEL_CODE_GOES ? ADDR :
+			ADDR + 4 };
+	uint32_t n_bytes = bytes ? strlen(bytes) : 0, raw = sizeof(code) + n_bytes - lie;
+	uint64_t buffer[64] = { 0 };
+	uint8_t *body = (uint8_t *)(buffer + 1) + 5 * 8;
+	const struct rvt_perfdata_record record = { .type = PERF_RECORD_SAMPLE,
+		.header = (void *)buffer, .event = &event, .time_valid = true, .time = time,
+		.body_len = 5 * 8 + 4 + sizeof(code) + n_bytes };
+
+	strcpy(code.owner, owner);
+	strcpy(code.function, function);
+	memcpy(body, &raw, 4);
+	memcpy(body + 4, &code, sizeof(code));
+	memcpy(body + 4 + sizeof(code), bytes ? bytes : "", n_bytes);
+	assert_int_equal(rvt_owner_add(f->owner, &record), 0);
+}
+
+/* What is mapped at @addr: the four bytes, and under which name. NULL: nothing. */
+static void is_mapped(struct rvt_space *kernel, uint64_t addr, const char *expected, const char *name)
+{
+	struct rvt_location location = { 0 };
+	const uint8_t *bytes;
+
+	if (!expected) {
+		assert_int_equal(rvt_space_find(kernel, addr, &bytes), 0);
+		return;
+	}
+	assert_true(rvt_space_find(kernel, addr, &bytes) >= 4);
+	assert_memory_equal(bytes, expected, 4);
+	assert_int_equal(rvt_space_locate(kernel, addr, &location), 0);
+	assert_string_equal(location.path, name);
+}
+
+/* Modules: the end of the first is not told, the second lies where it was; nothing is left at the end. */
+static void code_comes_and_goes(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_cursor *other;
+	struct rvt_space *kernel;
+
+	add_code(f, 100, RVT_KERNEL_CODE_COMES, "one", "", "AAAAaaaa", 8, 0);
+	add_code(f, 150, RVT_KERNEL_CODE_FUNCTION, "one", "f", NULL, 4, 0);
+	add_code(f, 200, RVT_KERNEL_CODE_CHANGES, "", "", "aaaaXXXX", 4, 0);
+	add_code(f, 250, RVT_KERNEL_CODE_CHANGES, "", "", "XXXXYYYY", 4, 1);	/* ignored */
+	add_code(f, 300, RVT_KERNEL_CODE_COMES, "two", "", "BBBBbbbb", 8, 0);
+	add_code(f, 400, RVT_KERNEL_CODE_GOES, "two", "", "BBBBbbbb", 8, 0);
+	assert_int_equal(rvt_owner_sort(f->owner), 0);
+	assert_int_equal(rvt_space_create(f->image, NULL, &kernel), 0);
+	assert_int_equal(rvt_owner_rewind(f->owner, kernel), 0);
+	assert_int_equal(rvt_cursor_create(f->owner, f->image, kernel, &f->cursor), 0);
+	is_mapped(kernel, ADDR, NULL, NULL);
+	assert_true(rvt_cursor_seek(f->cursor, 120) > 0);
+	is_mapped(kernel, ADDR, "AAAA", "[one]");
+	is_mapped(kernel, ADDR + 4, "aaaa", "[one]");
+	assert_true(rvt_cursor_seek(f->cursor, 160) > 0);
+	is_mapped(kernel, ADDR + 4, "aaaa", "[one]f");
+	assert_true(rvt_cursor_seek(f->cursor, 260) > 0);
+	is_mapped(kernel, ADDR + 4, "XXXX", "[one]f");
+	/* another buffer is further on, and this one needs its own time again */
+	assert_int_equal(rvt_cursor_create(f->owner, f->image, kernel, &other), 0);
+	is_mapped(kernel, ADDR, NULL, NULL);
+	assert_true(rvt_cursor_seek(other, 350) > 0);
+	is_mapped(kernel, ADDR + 4, "bbbb", "[two]");
+	assert_true(rvt_cursor_seek(f->cursor, 270) > 0);
+	is_mapped(kernel, ADDR, "AAAA", "[one]");
+	is_mapped(kernel, ADDR + 4, "XXXX", "[one]f");
+	assert_true(rvt_cursor_seek(other, 450) > 0);
+	is_mapped(kernel, ADDR, NULL, NULL);
+	is_mapped(kernel, ADDR + 4, NULL, NULL);
+	rvt_cursor_destroy(other);
+}
+
 /* Code that replaces other code at its address; the times are those of CLOCK_MONOTONIC. */
 static void jitted_code(void **state)
 {
@@ -410,6 +492,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_missing, setup, teardown),
 		cmocka_unit_test_setup_teardown(short_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(poked_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(code_comes_and_goes, setup, teardown),
 		cmocka_unit_test_setup_teardown(jitted_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(named_before_exec, setup, teardown),
 	};

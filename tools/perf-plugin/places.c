@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <string.h>
 #include "places.h"
 
 #define SLOTS 16384
 #define UNKNOWN "[unknown]"
-#define JIT "[jit]"	/* and the name of a function: see rvt_symbols_find() */
 
 struct slot {
 	struct rvt_space *space;
@@ -57,6 +56,18 @@ const char *places_keep(struct places *places, const char *name)
 	return copy ? copy : UNKNOWN;
 }
 
+/* Of "[OWNER]FUNCTION" (see rvt_symbols_find()) it is what is in brackets. */
+static const char *dso_name(struct places *places, const char *path)
+{
+	const char *end = path[0] == '[' ? strchr(path, ']') : NULL;
+	char owner[96];
+
+	if (!end || !end[1] || (size_t)(end + 1 - path) >= sizeof(owner))
+		return rvt_session_dso_name(places->session, path);
+	snprintf(owner, sizeof(owner), "%.*s", (int)(end + 1 - path), path);
+	return places_keep(places, owner);
+}
+
 static void look_up(struct places *places, struct rvt_space *space, uint64_t addr,
 		    struct place *place)
 {
@@ -70,14 +81,14 @@ static void look_up(struct places *places, struct rvt_space *space, uint64_t add
 			return;
 		location.path = "[kernel.kallsyms]";
 	}
-	place->dso = strncmp(location.path, JIT, strlen(JIT)) ?
-		rvt_session_dso_name(places->session, location.path) : JIT;
+	place->dso = dso_name(places, location.path);
 	if (rvt_symbols_address(rvt_session_symbols(places->session), &location, &place->vaddr,
 				&place->text_base))
 		place->path = location.path;
 	if (!rvt_symbols_find(rvt_session_symbols(places->session), &location, addr, &symbol))
 		return;
-	place->symbol = symbol.name;
+	/* a mapping's name goes with it */
+	place->symbol = location.path[0] == '[' ? places_keep(places, symbol.name) : symbol.name;
 	place->offset = symbol.offset;
 	place->start = addr - symbol.offset;
 	place->end = place->start + symbol.size;

@@ -141,7 +141,33 @@ static int copy_modules(struct code_list *list, int fd, Elf *elf)
 	return err == -ENOMEM ? err : 0;
 }
 
-static int copy_kernel(struct code_list *list)
+/*
+ * What the kernel makes for itself while it runs has names in brackets as modules have, but is in no list:
+ * copies of probed instructions, trampolines of the tracer and of BPF. Each lies in one page.
+ */
+static int copy_made(struct code_list *list, int fd, Elf *elf, const char *kallsyms)
+{
+	const struct rvt_code what = { .kind = RVT_CODE_BPF, .name = "[kernel.made]" };
+	const uint64_t page = sysconf(_SC_PAGESIZE);
+	int err = 0;
+
+	for (const char *next = kallsyms; next && *next && err != -ENOMEM; ) {
+		char line[256], name[128], owner[64];
+		size_t len = strcspn(next, "\n");
+		uint64_t addr;
+
+		snprintf(line, sizeof(line), "%.*s", (int)len, next);
+		next += len + (next[len] == '\n');
+		if (strchr(line, '[') &&
+		    sscanf(line, "%" SCNx64 " %*c %127s\t[%63[^]]", &addr, name, owner) == 3 &&
+		    (!strncmp(owner, "__builtin__", 11) || !strncmp(name, "bpf_trampoline_", 15) ||
+		     !strncmp(name, "bpf_dispatcher_", 15)))
+			err = copy_range(list, fd, elf, addr, page - addr % page, &what);
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+static int copy_kernel(struct code_list *list, const char *kallsyms)
 {
 	const struct rvt_code what = { .kind = RVT_CODE_KERNEL, .name = "[kernel.kallsyms]" };
 	uint64_t start, end;
@@ -162,6 +188,8 @@ static int copy_kernel(struct code_list *list)
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (elf && known)
 		err = copy_range(list, fd, elf, start, end - start, &what);
+	if (!err)
+		err = copy_made(list, fd, elf, kallsyms);
 	if (!err)
 		err = copy_modules(list, fd, elf);
 	if (err)
@@ -202,9 +230,8 @@ static void copy_vdso(struct code_list *list)
 	free(maps);
 }
 
-static void add_kallsyms(struct recorder *rec)
+static void add_kallsyms(struct recorder *rec, const char *text)
 {
-	char *text = read_text("/proc/kallsyms");
 	size_t len;
 	void *blob;
 
@@ -213,12 +240,12 @@ static void add_kallsyms(struct recorder *rec)
 		rvt_perfdata_add_feature(rec->writer, RVT_FEAT_RVTRACE_KALLSYMS, blob, len);
 		free(blob);
 	}
-	free(text);
 }
 
 void record_add_code(struct recorder *rec)
 {
 	struct code_list list = { 0 };
+	char *kallsyms;
 	size_t len;
 	void *blob;
 
@@ -226,8 +253,10 @@ void record_add_code(struct recorder *rec)
 	if (!rec->trace_attr.exclude_kernel && !rec->options.no_code) {
 		/* programs come and go: these first */
 		record_copy_bpf(&list);
-		copy_kernel(&list);
-		add_kallsyms(rec);
+		kallsyms = read_text("/proc/kallsyms");
+		copy_kernel(&list, kallsyms);
+		add_kallsyms(rec, kallsyms);
+		free(kallsyms);
 	}
 	if (list.n && !rvt_code_pack(list.code, list.n, &blob, &len)) {
 		rvt_perfdata_add_feature(rec->writer, RVT_FEAT_RVTRACE_CODE, blob, len);

@@ -186,26 +186,29 @@ static int open_into_ring(struct recorder *rec, unsigned int n, pid_t tid, bool 
 	return err ? explain_map(rec, ring, err) : 0;
 }
 
-/* Opens what is sampled beside the trace into ring @n, which is mapped already. */
-static int open_extra(struct recorder *rec, unsigned int n, pid_t tid)
+int record_open_extra(struct recorder *rec, unsigned int n, pid_t tid, struct extra_event *extra)
 {
-	for (size_t i = 0; i < rec->n_extra; i++) {
-		struct extra_event *extra = &rec->extra[i];
-		int fd = perf_event_open(&extra->attr, tid, rec->rings[n].cpu), err;
+	int fd = perf_event_open(&extra->attr, tid, rec->rings[n].cpu), err;
 
-		if (fd == -ESRCH && rec->n_tids > 1)
-			return 0;
-		if (fd < 0)
-			return cmd_error(fd, "cannot open the event '%s' (thread %d, cpu %d): %s",
-					 extra->name, tid, rec->rings[n].cpu, strerror(-fd));
-		err = add_fd(rec, fd, n, false, &extra->ids, &extra->n_ids);
-		if (!err && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rec->rings[n].fd))
-			err = cmd_error(-errno, "cannot sample '%s' into the buffer of cpu %d: %s",
-					extra->name, rec->rings[n].cpu, strerror(errno));
-		if (err)
-			return err;
-	}
-	return 0;
+	if (fd == -ESRCH && rec->n_tids > 1)
+		return 0;
+	if (fd < 0)
+		return cmd_error(fd, "cannot open the event '%s' (thread %d, cpu %d): %s",
+				 extra->name, tid, rec->rings[n].cpu, strerror(-fd));
+	err = add_fd(rec, fd, n, false, &extra->ids, &extra->n_ids);
+	if (!err && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rec->rings[n].fd))
+		err = cmd_error(-errno, "cannot sample '%s' into the buffer of cpu %d: %s",
+				extra->name, rec->rings[n].cpu, strerror(errno));
+	return err;
+}
+
+static int open_extras(struct recorder *rec, unsigned int n, pid_t tid)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < rec->n_extra && !err; i++)
+		err = record_open_extra(rec, n, tid, &rec->extra[i]);
+	return err;
 }
 
 /* The trace events of a ring come first: the AUX area belongs to the event that owns the ring. */
@@ -225,7 +228,7 @@ static int open_ring(struct recorder *rec, int cpu, const pid_t *tids, size_t n_
 	for (size_t i = 0; i < n_tids && !err; i++)
 		err = open_into_ring(rec, n, tids[i], false);
 	for (size_t i = 0; i < n_tids && !err && rings[n].fd >= 0; i++)
-		err = open_extra(rec, n, tids[i]);
+		err = open_extras(rec, n, tids[i]);
 	if (!err && rings[n].fd < 0)
 		rec->n_rings--;	/* all its threads have ended */
 	if (!err && rings[n].fd >= 0 && rec->filter)
@@ -293,6 +296,7 @@ int record_open(struct recorder *rec)
 {
 	bool privileged = !geteuid();
 	struct rlimit files;
+	int err;
 
 	if (!rec->options.data_bytes)
 		rec->options.data_bytes = privileged ? PRIVILEGED_DATA_BYTES : USER_DATA_BYTES;
@@ -303,7 +307,8 @@ int record_open(struct recorder *rec)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	prepare_attrs(rec);
-	return open_all(rec);
+	err = open_all(rec);
+	return err ? err : record_watch_open(rec);
 }
 
 /* Sideband first, so that nothing that is traced lacks its mapping. */
@@ -328,6 +333,7 @@ void record_disable(struct recorder *rec)
 
 void record_close(struct recorder *rec)
 {
+	record_watch_close(rec);
 	for (size_t i = 0; i < rec->n_rings; i++)
 		ring_unmap(&rec->rings[i]);
 	for (size_t i = 0; i < rec->n_fds; i++)
@@ -336,6 +342,8 @@ void record_close(struct recorder *rec)
 	free(rec->fds);
 	free(rec->trace_ids);
 	free(rec->side_ids);
+	free(rec->code.ids);
+	rec->code.ids = NULL;
 	for (size_t i = 0; i < rec->n_extra; i++) {
 		free(rec->extra[i].ids);
 		rec->extra[i].ids = NULL;

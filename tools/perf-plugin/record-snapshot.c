@@ -12,23 +12,7 @@
 #include "snapshot.h"
 
 #ifdef HAVE_LIBBPF
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-
-/* The program, as the compiler made it: Makefile says where. */
-__asm__(".section .rodata\n"
-	".balign 8\n"
-	"rvtrace_snapshot_begin:\n"
-	".incbin \"" SNAPSHOT_OBJECT "\"\n"
-	"rvtrace_snapshot_end:\n"
-	".previous\n");
-extern const char rvtrace_snapshot_begin[], rvtrace_snapshot_end[];
-
-static int be_quiet(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level, (void)format, (void)args;
-	return 0;
-}
+#include "bpf-load.h"
 
 /* All that the iterator @name writes. */
 static int read_iterator(struct bpf_object *object, const char *name, char **bytes, size_t *len)
@@ -65,21 +49,6 @@ static int read_iterator(struct bpf_object *object, const char *name, char **byt
 	return got ? -ENOTSUP : 0;
 }
 
-static struct bpf_object *load(void)
-{
-	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "rvtrace_snapshot");
-	struct bpf_object *object;
-
-	libbpf_set_print(be_quiet);
-	object = bpf_object__open_mem(rvtrace_snapshot_begin,
-				      rvtrace_snapshot_end - rvtrace_snapshot_begin, &options);
-	if (object && bpf_object__load(object)) {
-		bpf_object__close(object);
-		return NULL;
-	}
-	return object;
-}
-
 static int put_maps(struct recorder *rec, const char *bytes, size_t len)
 {
 	const size_t head = offsetof(struct snapshot_map, name);
@@ -102,7 +71,8 @@ static int put_maps(struct recorder *rec, const char *bytes, size_t len)
 int record_snapshot(struct recorder *rec)
 {
 	/* the iterators see everything, by the numbers of the first namespace */
-	struct bpf_object *object = !geteuid() && record_in_first_pid_namespace() ? load() : NULL;
+	struct bpf_object *object = !geteuid() && record_in_first_pid_namespace() ?
+		bpf_load_snapshot() : NULL;
 	char *tasks = NULL, *maps = NULL;
 	size_t n_tasks = 0, n_maps = 0;
 	int err = -ENOTSUP;

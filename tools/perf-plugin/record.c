@@ -232,6 +232,9 @@ static int begin_file(struct recorder *rec)
 	for (size_t i = 0; i < rec->n_extra && !err; i++)
 		err = rvt_perfdata_add_event(rec->writer, &rec->extra[i].attr, rec->extra[i].name,
 					     rec->extra[i].ids, rec->extra[i].n_ids);
+	if (rec->code.n_ids && !err)
+		err = rvt_perfdata_add_event(rec->writer, &rec->code.attr, rec->code.name,
+					     rec->code.ids, rec->code.n_ids);
 	if (!err)
 		err = rvt_perfdata_begin(rec->writer, meta);
 	free(meta);

@@ -72,6 +72,8 @@ struct recorder {
 	struct perf_event_attr trace_attr, side_attr;
 	struct extra_event extra[RECORD_MAX_EXTRA];
 	size_t n_extra;
+	struct extra_event code;	/* samples of BPF programs; without ids when there are none */
+	struct watcher *watcher;
 	int *encoder_cpus, *online_cpus, *trace_cpus;
 	int n_encoder_cpus, n_online_cpus, n_trace_cpus;
 	pid_t *tids;		/* TARGET_TASKS, TARGET_COMMAND */
@@ -111,6 +113,8 @@ void record_prepare_extra(struct recorder *rec);
 
 /* record-events.c: opens every event and maps every ring. 0, or -errno after a message. */
 int record_open(struct recorder *rec);
+/* One more event into ring @n, which is mapped. A thread of many that has ended meanwhile is no error. */
+int record_open_extra(struct recorder *rec, unsigned int n, pid_t tid, struct extra_event *extra);
 int record_enable(struct recorder *rec);
 void record_disable(struct recorder *rec);
 void record_close(struct recorder *rec);
@@ -158,6 +162,13 @@ int record_ctr_period(struct recorder *rec);
 /* The metadata text, malloc'd, or NULL. */
 char *record_ctr_metadata(const struct recorder *rec);
 void record_explain_missing_ctr(void);
+
+/*
+ * record-watch.c: kernel code that comes, changes or goes from now on is told by samples of .code. Without
+ * BPF none are. 0 or -errno after a message.
+ */
+int record_watch_open(struct recorder *rec);
+void record_watch_close(struct recorder *rec);
 
 struct code_list {
 	struct rvt_code *code;

@@ -4,23 +4,10 @@
  * hide behind /proc's one file after another, and thousands take milliseconds. CO-RE: compiled once,
  * libbpf fits it to the structures of the kernel that runs.
  */
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef int __s32;
-typedef long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
-typedef __s64 s64;
-
-#define BPF_MAP_TYPE_PERCPU_ARRAY 6
-
+#include "bpf-types.h"
 #include <bpf/bpf_helpers.h>
 #include "snapshot.h"
 
-#define KERNEL_STRUCT __attribute__((preserve_access_index))
 #define VM_READ 1
 #define VM_WRITE 2
 #define VM_EXEC 4

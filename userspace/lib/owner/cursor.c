@@ -23,7 +23,7 @@ struct rvt_cursor {
 	struct rvt_image *image;
 	struct rvt_space *kernel;
 	size_t next;		/* first event that was not applied */
-	size_t pokes;		/* changes of the kernel's code up to there */
+	size_t changes;		/* changes of the kernel's code up to there */
 	void *threads, *processes;	/* tsearch trees by id */
 	int32_t *running;	/* tid by cpu */
 	int32_t n_running;
@@ -228,8 +228,8 @@ static int apply(struct rvt_cursor *cursor, const struct owner_event *event)
 		return apply_switch(cursor, event);
 	case OWNER_JIT:
 		return apply_jit(cursor, event);
-	case OWNER_POKE:
-		cursor->pokes++;
+	case OWNER_CHANGE:
+		cursor->changes = event->change.listed;
 		return 0;
 	}
 	return 0;
@@ -248,8 +248,8 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 		any = 1;
 	}
 	/* the kernel's space is that of all cursors */
-	if (cursor->kernel && *owner->poked != cursor->pokes) {
-		err = owner_poke_to(owner, cursor->kernel, owner->poked, cursor->pokes);
+	if (cursor->kernel && *owner->changed != cursor->changes) {
+		err = owner_change_to(owner, cursor->kernel, owner->changed, cursor->changes);
 		return err ? err : 1;
 	}
 	return any;

@@ -220,6 +220,8 @@ int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *rec
 		return add_switch(owner, record);
 	case PERF_RECORD_TEXT_POKE:
 		return owner_add_poke(owner, record);
+	case PERF_RECORD_SAMPLE:
+		return owner_add_code(owner, record);
 	case PERF_RECORD_ITRACE_START:
 		return add_itrace_start(owner, record);
 	default:
@@ -368,7 +370,7 @@ int rvt_owner_sort(struct rvt_owner *owner)
 		err = read_jitdumps(owner);
 	if (!err && owner->n_events)
 		qsort(owner->events, owner->n_events, sizeof(*owner->events), compare_events);
-	return err ? err : owner_list_pokes(owner);
+	return err ? err : owner_list_changes(owner);
 }
 
 const char *rvt_owner_recorded_name(const struct rvt_owner *owner, const char *path)
@@ -400,8 +402,8 @@ int rvt_owner_create(const struct rvt_owner_options *options, struct rvt_owner *
 	owner->vmlinux = copy_option(options->vmlinux, &failed);
 	owner->kcore = copy_option(options->kcore, &failed);
 	owner->firmware = copy_option(options->firmware, &failed);
-	owner->poked = calloc(1, sizeof(*owner->poked));
-	if (failed || !owner->poked) {
+	owner->changed = calloc(1, sizeof(*owner->changed));
+	if (failed || !owner->changed) {
 		rvt_owner_destroy(owner);
 		return -ENOMEM;
 	}
@@ -419,14 +421,11 @@ void rvt_owner_destroy(struct rvt_owner *owner)
 	}
 	free(owner->paths);
 	tdestroy(owner->names, free);
-	for (size_t i = 0; i < owner->n_events; i++)
-		if (owner->events[i].type == OWNER_POKE)
-			free((void *)owner->events[i].poke.bytes);
+	owner_free_changes(owner);
 	for (size_t i = 0; i < owner->n_mappings; i++)
 		munmap(owner->mappings[i].bytes, owner->mappings[i].len);
 	free(owner->mappings);
-	free(owner->pokes);
-	free(owner->poked);
+	free(owner->changed);
 	free(owner->events);
 	free(owner->code);
 	free(owner->code_buffer);
@@ -468,8 +467,8 @@ const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner)
 
 int rvt_owner_rewind(const struct rvt_owner *owner, struct rvt_space *kernel)
 {
-	*owner->poked = owner->n_pokes;
-	return owner_poke_to(owner, kernel, owner->poked, 0);
+	*owner->changed = owner->n_changes;
+	return owner_change_to(owner, kernel, owner->changed, 0);
 }
 
 int rvt_owner_kernel(const struct rvt_owner *owner, struct rvt_image *image,

@@ -6,7 +6,7 @@
 #include <rvtrace/owner.h>
 
 enum owner_event_type {
-	OWNER_COMM, OWNER_EXEC, OWNER_FORK, OWNER_MMAP, OWNER_SWITCH, OWNER_JIT, OWNER_POKE,
+	OWNER_COMM, OWNER_EXEC, OWNER_FORK, OWNER_MMAP, OWNER_SWITCH, OWNER_JIT, OWNER_CHANGE,
 };
 
 struct owner_event {
@@ -14,7 +14,7 @@ struct owner_event {
 	uint64_t order;		/* in the file: breaks ties of time */
 	enum owner_event_type type;
 	int32_t pid, tid;
-	const char *name;	/* COMM, EXEC: comm; MMAP: file; JIT: function; interned */
+	const char *name;	/* COMM, EXEC: comm; MMAP: file; JIT, CHANGE: what is there; interned */
 	union {
 		struct {
 			int32_t pid, tid;
@@ -35,9 +35,12 @@ struct owner_event {
 		} jit;		/* JIT */
 		struct {
 			uint64_t addr;
-			uint16_t old_len, new_len;
+			uint32_t old_len, new_len;
+			uint32_t named_len;	/* bytes that get .name, and stay */
+			bool made;	/* the event is malloc'd, its bytes are another's */
+			size_t listed;	/* changes up to here, this one among them */
 			const uint8_t *bytes;	/* malloc'd: old ones, then new ones */
-		} poke;		/* POKE */
+		} change;	/* CHANGE: of kernel code; .name NULL: it keeps its name */
 	};
 };
 
@@ -66,9 +69,9 @@ struct rvt_owner {
 	void *code_buffer;
 	struct owner_mapping *mappings;
 	size_t n_mappings;
-	const struct owner_event **pokes;	/* in the order of time */
-	size_t n_pokes;
-	size_t *poked;		/* so many of them are in the kernel's space now */
+	const struct owner_event **changes;	/* of kernel code, in the order of time */
+	size_t n_changes;
+	size_t *changed;	/* so many of them are in the kernel's space now */
 	struct rvt_record_time_conv time_conv;
 	bool has_time_conv, monotonic_valid;
 	int64_t monotonic_offset;
@@ -82,10 +85,13 @@ bool owner_is_jitdump(const char *name);
 /* Adds an event for each piece of code in the file. A file that cannot be read has none. */
 int owner_read_jitdump(struct rvt_owner *owner, const char *path, int32_t pid, uint64_t mapped);
 
-/* poke.c: each returns 0 or -ENOMEM. */
+/* kernel.c: changes of the kernel's code; each returns 0 or -ENOMEM. */
 int owner_add_poke(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
-int owner_list_pokes(struct rvt_owner *owner);
-/* Changes @kernel so that the first @n pokes have happened in it; *@done have until now. */
-int owner_poke_to(const struct rvt_owner *owner, struct rvt_space *kernel, size_t *done, size_t n);
+/* A sample; of other events than RVT_KERNEL_CODE_EVENT it is ignored. */
+int owner_add_code(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
+int owner_list_changes(struct rvt_owner *owner);
+void owner_free_changes(struct rvt_owner *owner);
+/* Changes @kernel so that the first @n changes have happened in it; *@done have until now. */
+int owner_change_to(const struct rvt_owner *owner, struct rvt_space *kernel, size_t *done, size_t n);
 
 #endif

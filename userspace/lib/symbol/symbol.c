@@ -8,7 +8,6 @@
 #include "symbol.h"
 
 #define KERNEL "[kernel.kallsyms]"
-#define JIT "[jit]"
 
 struct rvt_symbols {
 	char *debug_roots;
@@ -265,13 +264,12 @@ bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *lo
 {
 	const struct function *function;
 	struct table *table = NULL;
+	const char *end;
 
 	if (!location->path)
 		return false;
-	/* code from a jitdump is one function, named by its mapping */
-	if (!strncmp(location->path, JIT, strlen(JIT))) {
-		*symbol = (struct rvt_symbol){ location->path + strlen(JIT),
-					       location->file_offset, 0 };
+	if (location->path[0] == '[' && (end = strchr(location->path, ']')) && end[1]) {
+		*symbol = (struct rvt_symbol){ end + 1, location->file_offset, 0 };
 		return true;
 	}
 	if (location->path[0] == '[' && strcmp(location->path, "[vdso]"))

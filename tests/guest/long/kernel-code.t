@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# Kernel code that is not there all the time: modules and BPF programs that come and go, static keys that are
+# switched. What was decoded is what was executed, and it has its names.
+. "$(dirname "$0")/../lib.sh"
+
+# A kernel module for each kernel; the compiler puts its products beside the sources.
+build_modules()
+{
+	local work=$TOP/build/guest/module-$1
+
+	rm -rf "$work"
+	mkdir -p "$work" "$guest_bin"
+	cp "$TOP"/tests/guest/module/* "$work"
+	"$LAB" kmake --kernel "$1" "$work" modules && cp "$work"/*.ko "$guest_bin"
+}
+
+# is NAME EXPECTED ACTUAL
+is()
+{
+	[ "$2" = "$3" ]
+	local status=$?
+	[ $status -eq 0 ] || echo "# expected '$2', got '$3'"
+	ok $status "$1"
+}
+
+# entered SYMBOL: how often it was; the name of a BPF program begins with a hash of it.
+entered()
+{
+	awk -v symbol="$1" '$NF ~ "^(bpf_prog_[0-9a-f]*_)?" symbol "$" { n += $4 } END { print n + 0 }' "$work/report"
+}
+
+check "cross-compile the BPF program's loader" workload filters
+for kernel in stable testing; do
+	check "$kernel: the modules are built" build_modules $kernel
+	# shellcheck disable=SC2016 # expands in the guest
+	guest $kernel $kernel '' '
+		insmod rvtrace.ko || exit 1
+		insmod rvt_second.ko || exit 1
+		sysctl -q -w net.core.bpf_jit_enable=1
+		mount -t tracefs tracefs /sys/kernel/tracing 2> /dev/null
+		cat > steps <<-"END"
+			set -e
+			p=/sys/module/rvt_first/parameters q=/sys/module/rvt_second/parameters
+			address() { grep "^$1 " /proc/modules | cut -d " " -f 6; }
+			echo 11 > $q/run
+			address rvt_second
+			rmmod rvt_second
+			insmod rvt_first.ko
+			address rvt_first
+			echo 23 > $p/run
+			echo 1 > $p/key
+			echo 29 > $p/run
+			echo 0 > $p/key
+			echo 31 > $p/run
+			rmmod rvt_first
+			filters 17 19
+			insmod rvt_second.ko
+			address rvt_second
+			echo 37 > $q/run
+			echo 1 > /sys/kernel/tracing/events/sched/sched_switch/enable
+			usleep 20000 2> /dev/null || sleep 0.02
+			echo 0 > /sys/kernel/tracing/events/sched/sched_switch/enable
+			sleep 0.02
+			rmmod rvt_second
+			insmod rvt_first.ko
+			echo 1 > $p/key
+			echo 41 > $p/run
+		END
+		perf-rvtrace record -a -m 2M,32M -o perf.data -- sh steps > addresses || exit 2
+		perf script -i perf.data --no-itrace > script 2> script.err || exit 3'
+	ok $? "$kernel: modules, BPF programs and keys come and go while everything is recorded"
+	work=$dir
+	if ! grep -qa raw_tp/module_load "$dir/share/perf-rvtrace"; then
+		echo "# built without clang: such code is not recorded"
+		continue
+	fi
+	check "$kernel: what was decoded is what was executed" equals_truth "$dir/share/perf.data" --min 1000000
+	"$HOST/perf-rvtrace" report -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,dso,sym \
+		>"$work/report" 2>"$work/report.err"
+	is "$kernel: a module lies where the other was" "$(sed -n 1p "$dir/share/addresses")" "$(sed -n 2p "$dir/share/addresses")"
+	is "$kernel: no error" "" "$(grep error "$work/report.err")"
+	is "$kernel: initialisation of the first module, twice" 14 "$(entered first_init)"
+	is "$kernel: of the second, once while it was recorded" 7 "$(entered second_init)"
+	is "$kernel: work of the first module" $((23 + 29 + 31 + 41)) "$(entered first_work)"
+	is "$kernel: of it with the key" $((29 + 41)) "$(entered first_on)"
+	is "$kernel: of it without" $((23 + 31)) "$(entered first_off)"
+	is "$kernel: work of the second module" $((11 + 37)) "$(entered second_work)"
+	is "$kernel: removal of the first module, once" 5 "$(entered first_exit)"
+	is "$kernel: of the second, twice" 10 "$(entered second_exit)"
+	is "$kernel: the first BPF program" 17 "$(entered gone_first)"
+	is "$kernel: the second" 19 "$(entered gone_second)"
+	check "$kernel: stock perf reads the recording" grep -q rvtrace:code "$dir/share/script"
+	check "$kernel: no violation" no_violations
+done
+done_testing

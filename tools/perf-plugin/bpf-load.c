@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#ifdef HAVE_LIBBPF
+#include "bpf-load.h"
+
+/* What the compiler made of FILE.bpf.c, between NAME_begin and NAME_end; Makefile says where. */
+#define OBJECT(name, file) \
+	__asm__(".section .rodata\n" \
+		".balign 8\n" \
+		#name "_begin:\n" \
+		".incbin \"" BPF_DIR "/" file ".bpf.o\"\n" \
+		#name "_end:\n" \
+		".previous\n"); \
+	extern const char name##_begin[], name##_end[]
+
+OBJECT(rvtrace_snapshot, "snapshot");
+OBJECT(rvtrace_code, "kernel-code");
+
+static int be_quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return 0;
+}
+
+static struct bpf_object *load(const char *name, const char *begin, const char *end)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = name);
+	struct bpf_object *object;
+
+	libbpf_set_print(be_quiet);
+	object = bpf_object__open_mem(begin, end - begin, &options);
+	if (object && bpf_object__load(object)) {
+		bpf_object__close(object);
+		return NULL;
+	}
+	return object;
+}
+
+struct bpf_object *bpf_load_snapshot(void)
+{
+	return load("rvtrace_snapshot", rvtrace_snapshot_begin, rvtrace_snapshot_end);
+}
+
+struct bpf_object *bpf_load_kernel_code(void)
+{
+	return load("rvtrace_code", rvtrace_code_begin, rvtrace_code_end);
+}
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The BPF programs that this command carries; only with libbpf (HAVE_LIBBPF). */
+#ifndef PERF_RVTRACE_BPF_LOAD_H
+#define PERF_RVTRACE_BPF_LOAD_H
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+/* Each is what the compiler made of NAME.bpf.c. NULL: this kernel or this user cannot have it. */
+struct bpf_object *bpf_load_snapshot(void);
+struct bpf_object *bpf_load_kernel_code(void);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What *.bpf.c need of the kernel's types. Structures have the members that are used: CO-RE finds them. */
+#ifndef PERF_RVTRACE_BPF_TYPES_H
+#define PERF_RVTRACE_BPF_TYPES_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef __s64 s64;
+
+#define BPF_MAP_TYPE_PERF_EVENT_ARRAY 4
+#define BPF_MAP_TYPE_PERCPU_ARRAY 6
+#define BPF_F_CURRENT_CPU 0xffffffffULL
+
+#define KERNEL_STRUCT __attribute__((preserve_access_index))
+
+#endif

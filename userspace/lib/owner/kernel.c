@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The kernel changes its own code while it runs (jump labels, probes, tracing), loads some and drops
+ * some. PERF_RECORD_TEXT_POKE and the samples of rvtrace/kernel_code.h have the bytes before and after.
+ * The recording's copy of the code is that of its end, so that changes are undone back to the time
+ * that is being decoded.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rvtrace/kernel_code.h>
+#include "owner.h"
+
+/* ---- from records ---- */
+
+struct poke_body {
+	uint64_t addr;
+	uint16_t old_len, new_len;
+	uint8_t bytes[];	/* old ones, then new ones */
+};
+
+static int add_change(struct rvt_owner *owner, const struct rvt_perfdata_record *record,
+		      struct owner_event *event, const uint8_t *bytes, const char *name)
+{
+	size_t len = (size_t)event->change.old_len + event->change.new_len;
+	uint8_t *copy = malloc(len + 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, bytes, len);
+	event->type = OWNER_CHANGE;
+	event->pid = event->tid = -1;
+	event->time = record->time_valid ? record->time : 0;
+	event->change.bytes = copy;
+	if (owner_add_event(owner, event, name)) {
+		free(copy);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int owner_add_poke(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+{
+	const struct poke_body *body = (const void *)(record->header + 1);
+	struct owner_event event = { 0 };
+
+	if (record->body_len < offsetof(struct poke_body, bytes) ||
+	    record->body_len - offsetof(struct poke_body, bytes) <
+	    (size_t)body->old_len + body->new_len)
+		return 0;
+	event.change.addr = body->addr;
+	event.change.old_len = body->old_len;
+	event.change.new_len = body->new_len;
+	return add_change(owner, record, &event, body->bytes, NULL);
+}
+
+/* The raw data of a sample; NULL: it has none, or is of an event of another kind. */
+static const uint8_t *raw_data(const struct rvt_perfdata_record *record, uint32_t *len)
+{
+	const uint64_t before = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+		PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
+		PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+	uint64_t type = record->event->attr.sample_type;
+	const uint8_t *body = (const uint8_t *)(record->header + 1);
+	size_t offset = 8 * __builtin_popcountll(type & before);
+
+	if ((type & ~before) != PERF_SAMPLE_RAW || record->body_len < offset + sizeof(*len))
+		return NULL;
+	memcpy(len, body + offset, sizeof(*len));
+	offset += sizeof(*len);
+	return *len <= record->body_len - offset ? body + offset : NULL;
+}
+
+int owner_add_code(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+{
+	struct owner_event event = { 0 };
+	struct rvt_kernel_code code;
+	char name[2 * RVT_KERNEL_CODE_NAME + 3];
+	const uint8_t *bytes;
+	uint32_t len;
+
+	if (!record->event || strcmp(record->event->name, RVT_KERNEL_CODE_EVENT))
+		return 0;
+	bytes = raw_data(record, &len);
+	if (!bytes || len < sizeof(code))
+		return 0;
+	memcpy(&code, bytes, sizeof(code));
+	bytes += sizeof(code);
+	len -= sizeof(code);
+	code.owner[RVT_KERNEL_CODE_NAME - 1] = code.function[RVT_KERNEL_CODE_NAME - 1] = 0;
+	snprintf(name, sizeof(name), "[%s]%s", code.owner, code.function);
+	event.change.addr = code.addr;
+	event.change.named_len = code.kind == RVT_KERNEL_CODE_FUNCTION ? code.len : 0;
+	event.change.old_len = code.kind == RVT_KERNEL_CODE_GOES ||
+		code.kind == RVT_KERNEL_CODE_CHANGES ? code.len : 0;
+	event.change.new_len = code.kind == RVT_KERNEL_CODE_COMES ||
+		code.kind == RVT_KERNEL_CODE_CHANGES ? code.len : 0;
+	if ((uint64_t)event.change.old_len + event.change.new_len > len)
+		return 0;
+	return add_change(owner, record, &event, bytes,
+			  code.kind == RVT_KERNEL_CODE_CHANGES ? NULL : name);
+}
+
+/* ---- the list ---- */
+
+static int list(struct rvt_owner *owner, const struct owner_event *event)
+{
+	const struct owner_event **grown = reallocarray(owner->changes, owner->n_changes + 1,
+							sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	owner->changes = grown;
+	grown[owner->n_changes++] = event;
+	return 0;
+}
+
+static bool comes(const struct owner_event *event)
+{
+	return event->name && !event->change.old_len && event->change.new_len;
+}
+
+static bool goes(const struct owner_event *event)
+{
+	return event->name && event->change.old_len && !event->change.new_len;
+}
+
+static bool overlap(const struct owner_event *a, const struct owner_event *b)
+{
+	return a->change.addr < b->change.addr + b->change.old_len + b->change.new_len &&
+		b->change.addr < a->change.addr + a->change.old_len + a->change.new_len;
+}
+
+/* Code that has come and not gone. */
+struct live {
+	const struct owner_event **events;
+	size_t n;
+};
+
+/*
+ * The end of a module's initialisation code, for one, is not told: it ends where other code takes its
+ * place.
+ */
+static int end_live(struct rvt_owner *owner, struct live *live, const struct owner_event *event)
+{
+	size_t n = live->n;
+	int err = 0;
+
+	live->n = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		struct owner_event *end;
+
+		if (!overlap(live->events[i], event)) {
+			live->events[live->n++] = live->events[i];
+			continue;
+		}
+		if (goes(event))
+			continue;
+		end = malloc(sizeof(*end));
+		if (!end)
+			return -ENOMEM;
+		*end = *live->events[i];
+		end->change.old_len = end->change.new_len;
+		end->change.new_len = 0;
+		end->change.made = true;
+		err = list(owner, end);
+		if (err)
+			free(end);
+	}
+	return err;
+}
+
+int owner_list_changes(struct rvt_owner *owner)
+{
+	struct live live = { 0 };
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < owner->n_events; i++)
+		n += owner->events[i].type == OWNER_CHANGE;
+	live.events = calloc(n + 1, sizeof(*live.events));
+	if (!live.events)
+		return -ENOMEM;
+	for (size_t i = 0; i < owner->n_events && !err; i++) {
+		struct owner_event *event = &owner->events[i];
+
+		if (event->type != OWNER_CHANGE)
+			continue;
+		if (comes(event) || goes(event))
+			err = end_live(owner, &live, event);
+		if (comes(event))
+			live.events[live.n++] = event;
+		if (!err)
+			err = list(owner, event);
+		event->change.listed = owner->n_changes;
+	}
+	free(live.events);
+	return err;
+}
+
+void owner_free_changes(struct rvt_owner *owner)
+{
+	for (size_t i = 0; i < owner->n_changes; i++)
+		if (owner->changes[i]->change.made)
+			free((void *)owner->changes[i]);
+	for (size_t i = 0; i < owner->n_events; i++)
+		if (owner->events[i].type == OWNER_CHANGE)
+			free((void *)owner->events[i].change.bytes);
+	free(owner->changes);
+}
+
+/* ---- in the kernel's space ---- */
+
+/* The @len bytes at @addr that are mapped already get the name of their function. */
+static int name_function(struct rvt_space *kernel, uint64_t addr, size_t len, const char *name)
+{
+	uint8_t *copy = malloc(len + 1);
+	size_t done = 0, got = 1;
+	const uint8_t *bytes;
+	int err = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	for (; done < len && got; done += got) {
+		got = rvt_space_find(kernel, addr + done, &bytes);
+		if (got > len - done)
+			got = len - done;
+		if (got)
+			memcpy(copy + done, bytes, got);
+	}
+	if (done == len)
+		err = rvt_space_map_bytes(kernel, addr, copy, len, name);
+	free(copy);
+	return err;
+}
+
+/* @len bytes take the place of @gone_len. */
+static int put(struct rvt_space *kernel, const struct owner_event *event, const uint8_t *bytes,
+	       size_t len, size_t gone_len)
+{
+	const char *name = event->name;
+	struct rvt_location location;
+
+	if (event->change.named_len)
+		return name_function(kernel, event->change.addr, event->change.named_len, name);
+	if (!len) {
+		if (name && gone_len)
+			rvt_space_unmap(kernel, event->change.addr, gone_len);
+		return 0;
+	}
+	if (!name) {
+		/* code that was made or removed is not among what was copied */
+		if (rvt_space_locate(kernel, event->change.addr, &location) || !location.path)
+			return 0;
+		name = location.path;
+	}
+	return rvt_space_map_bytes(kernel, event->change.addr, bytes, len, name);
+}
+
+static int redo(struct rvt_space *kernel, const struct owner_event *event)
+{
+	return put(kernel, event, event->change.bytes + event->change.old_len,
+		   event->change.new_len, event->change.old_len);
+}
+
+static int undo(struct rvt_space *kernel, const struct owner_event *event)
+{
+	return put(kernel, event, event->change.bytes, event->change.old_len,
+		   event->change.new_len);
+}
+
+/*
+ * Where the end of code was not told, what is known is how it was when it came: what has been done to
+ * it before the @n-th change, its end, is done again.
+ */
+static int redo_within(const struct rvt_owner *owner, struct rvt_space *kernel, size_t n)
+{
+	const struct owner_event *end = owner->changes[n];
+	size_t first = n;
+	int err = 0;
+
+	while (first && owner->changes[first - 1]->change.bytes != end->change.bytes)
+		first--;
+	for (size_t i = first; i < n && !err; i++) {
+		const struct owner_event *event = owner->changes[i];
+
+		if (event->change.addr >= end->change.addr &&
+		    event->change.addr - end->change.addr < end->change.old_len)
+			err = redo(kernel, event);
+	}
+	return err;
+}
+
+int owner_change_to(const struct rvt_owner *owner, struct rvt_space *kernel, size_t *done, size_t n)
+{
+	int err = 0;
+
+	for (; !err && *done > n; --*done) {
+		const struct owner_event *event = owner->changes[*done - 1];
+
+		err = undo(kernel, event);
+		if (!err && event->change.made)
+			err = redo_within(owner, kernel, *done - 1);
+	}
+	for (; !err && *done < n; ++*done)
+		err = redo(kernel, owner->changes[*done]);
+	return err;
+}
