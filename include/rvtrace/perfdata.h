@@ -110,7 +110,7 @@ struct rvt_perfdata_record {
 int rvt_perfdata_open(const char *path, struct rvt_perfdata **file, char **error);
 void rvt_perfdata_close(struct rvt_perfdata *file);
 const char *rvt_perfdata_path(const struct rvt_perfdata *file);
-/* A sentence about damage found so far, or NULL. Valid until the next call with this file. */
+/* Sentences about damage found so far, one a line, or NULL. Valid until the next call with this file. */
 const char *rvt_perfdata_warning(const struct rvt_perfdata *file);
 
 size_t rvt_perfdata_n_events(const struct rvt_perfdata *file);
@@ -129,8 +129,8 @@ size_t rvt_perfdata_build_id(const struct rvt_perfdata *file, const char *name, 
 /*
  * rvt_perfdata_next - the record at *@pos; *@pos moves on (start with 0). Pointers in @record are
  * into the mapping and live as long as @file.
- * Returns 1; 0 at the end; -EBADMSG when the bytes at *@pos are no record (rvt_perfdata_warning()
- * says where and why; nothing after it can be read).
+ * Bytes that are no record are skipped up to the next that are. Returns 1; 0 at the end; -EBADMSG when
+ * nothing from *@pos on is a record. rvt_perfdata_warning() says where damage is, and what was skipped.
  */
 int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfdata_record *record);
 

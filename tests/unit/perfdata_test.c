@@ -387,6 +387,135 @@ static void time_conversion(void **state)
 	assert_int_equal(rvt_time_from_perf(&conv, 5700), 0);
 }
 
+/* ---- damage amid the data ---- */
+
+#define DAMAGED_RECORDS 40
+
+/* The whole file; malloc'd. */
+static uint8_t *read_all(size_t *len)
+{
+	FILE *in = fopen(path, "r");
+	uint8_t *bytes = malloc(1 << 20);
+
+	assert_non_null(in);
+	assert_non_null(bytes);
+	*len = fread(bytes, 1, 1 << 20, in);
+	fclose(in);
+	return bytes;
+}
+
+/*
+ * Records of two sorts with trace between them; offsets[]: where each begins in the file. Trace
+ * bytes are such that none looks like a record (their type would be far too large).
+ */
+static size_t write_many(uint64_t *offsets)
+{
+	struct rvt_perfdata_writer *writer = begin();
+	struct rvt_perfdata_record record;
+	struct rvt_perfdata *file;
+	uint64_t pos = 0;
+	char trace[104];
+	size_t n = 0;
+
+	memset(trace, 0xc7, sizeof(trace));
+	for (int i = 0; i < DAMAGED_RECORDS; i++) {
+		struct comm_record one = comm;
+
+		one.pid = 1000 + i;
+		assert_int_equal(rvt_perfdata_write(writer, &one, sizeof(one)), 0);
+		if (i % 8 == 3)
+			add_aux(writer, trace, sizeof(trace));
+	}
+	assert_int_equal(rvt_perfdata_finish(writer), 0);
+	file = open_good();
+	while (rvt_perfdata_next(file, &pos, &record) > 0)
+		offsets[n++] = record.offset;
+	rvt_perfdata_close(file);
+	return n;
+}
+
+/* Reads what is in the file now; found[i]: whether there is a record at offsets[i]. */
+static void read_damaged(const uint64_t *offsets, size_t n, bool *found, bool *warned)
+{
+	struct rvt_perfdata *file = open_good();
+	struct rvt_perfdata_record record;
+	uint64_t pos = 0;
+
+	memset(found, 0, n * sizeof(*found));
+	while (rvt_perfdata_next(file, &pos, &record) > 0)
+		for (size_t i = 0; i < n; i++)
+			found[i] |= record.offset == offsets[i];
+	*warned = rvt_perfdata_warning(file);
+	rvt_perfdata_close(file);
+}
+
+/* Each byte of each header is changed in three ways; what lies behind the record is still read. */
+static void damaged_headers(void **state)
+{
+	static const uint8_t changes[] = { 0x01, 0x80, 0xff };
+	uint64_t offsets[2 * DAMAGED_RECORDS];
+	size_t n = write_many(offsets), len, last;
+	bool found[2 * DAMAGED_RECORDS], warned;
+	uint8_t *bytes = read_all(&len);
+
+	(void)state;
+	assert_int_equal(n, DAMAGED_RECORDS + 5);
+	for (size_t i = 0; i + 1 < n; i++)
+		for (size_t at = 0; at < sizeof(struct perf_event_header) * sizeof(changes); at++) {
+			struct perf_event_header header;
+			uint8_t *byte = &bytes[offsets[i] + at / sizeof(changes)];
+			uint64_t behind;
+
+			*byte ^= changes[at % sizeof(changes)];
+			memcpy(&header, &bytes[offsets[i]], sizeof(header));
+			write_file(bytes, len);
+			*byte ^= changes[at % sizeof(changes)];
+			read_damaged(offsets, n, found, &warned);
+			/* a size that lies covers what it says, if it can be true */
+			behind = offsets[i] + header.size;
+			if (behind <= offsets[i] || behind > offsets[n - 1] + sizeof(comm) || header.type >= 256 ||
+			    header.size % 8 || header.type == RVT_RECORD_AUXTRACE)
+				behind = offsets[i] + 1;
+			last = n;
+			for (size_t j = 0; j < n; j++)
+				if (!found[j] && j != i && (j < i || offsets[j] >= behind))
+					last = j;
+			if (last != n)
+				fail_msg("byte %zu of record %zu by %#x: record %zu is lost",
+					 at / sizeof(changes), i, changes[at % sizeof(changes)],
+					 last);
+			if (!found[i])
+				assert_true(warned);
+		}
+	free(bytes);
+}
+
+/* An AUXTRACE record that says it has more than is left ends where the next record is. */
+static void damaged_trace_size(void **state)
+{
+	uint64_t offsets[2 * DAMAGED_RECORDS], pos = 0;
+	size_t n = write_many(offsets), len, traces = 0;
+	struct rvt_perfdata_record record;
+	struct rvt_perfdata *file;
+	uint8_t *bytes = read_all(&len);
+
+	(void)state;
+	/* the fifth record is the first with trace: of 104 bytes */
+	bytes[offsets[4] + offsetof(struct rvt_record_auxtrace, size) + 6] = 1;
+	write_file(bytes, len);
+	free(bytes);
+	file = open_good();
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(rvt_perfdata_next(file, &pos, &record), 1);
+		assert_int_equal(record.offset, offsets[i]);
+		traces += record.aux_len;
+	}
+	assert_int_equal(rvt_perfdata_next(file, &pos, &record), 0);
+	assert_int_equal(traces, 5 * 104);
+	assert_non_null(strstr(rvt_perfdata_warning(file), "bytes of trace data are missing"));
+	rvt_perfdata_close(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -396,6 +525,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(not_perf_data, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(lying_record_sizes, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(unknown_id, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(damaged_headers, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(damaged_trace_size, make_path, remove_path),
 		cmocka_unit_test(foreign_layouts),
 		cmocka_unit_test(time_conversion),
 	};

@@ -9,43 +9,29 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "format.h"
+#include "reader.h"
 
-#define FIRST_USER_RECORD 64	/* PERF_RECORD_USER_TYPE_START */
+#define MAX_WARNINGS 8	/* sentences */
 
-struct id_entry {
-	uint64_t id;
-	const struct rvt_perfdata_event *event;
-};
-
-struct rvt_perfdata {
-	char *path;
-	char *warning;
-	const uint8_t *bytes;
-	uint64_t size;
-	struct perfdata_header header;
-	struct rvt_perfdata_event *events;
-	size_t n_events;
-	struct id_entry *ids;
-	size_t n_ids;
-	bool same_type;		/* all events have the sample_type of the first */
-	bool killed;		/* the header was never finished */
-	struct perfdata_section features[RVT_FEAT_BITS];
-	uint64_t bounce[(UINT16_MAX + 1) / 8];	/* a record that is not aligned in the file */
-};
-
-__attribute__((format(printf, 2, 3)))
-static void warn(struct rvt_perfdata *file, const char *format, ...)
+void perfdata_warn(struct rvt_perfdata *file, const char *format, ...)
 {
-	char *text = NULL;
+	char *text = NULL, *both = NULL;
 	va_list args;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) >= 0) {
-		free(file->warning);
-		file->warning = text;
-	}
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	va_end(args);
+	if (!text || file->n_warnings++ >= MAX_WARNINGS) {
+		free(text);
+		return;
+	}
+	if (asprintf(&both, "%s%s%s", file->warning ? file->warning : "", file->warning ? "\n  " : "",
+		     file->n_warnings == MAX_WARNINGS ? "... and there is more like this" : text) >= 0) {
+		free(file->warning);
+		file->warning = both;
+	}
+	free(text);
 }
 
 __attribute__((format(printf, 3, 4)))
@@ -94,7 +80,7 @@ static int check_header(struct rvt_perfdata *file, char **error)
 	return 0;
 }
 
-static int compare_ids(const void *a, const void *b)
+int perfdata_compare_ids(const void *a, const void *b)
 {
 	const struct id_entry *x = a, *y = b;
 
@@ -164,7 +150,7 @@ static int read_attrs(struct rvt_perfdata *file, char **error)
 	if (err)
 		return fail(error, err, "%s: out of memory", file->path);
 	if (file->n_ids)
-		qsort(file->ids, file->n_ids, sizeof(*file->ids), compare_ids);
+		qsort(file->ids, file->n_ids, sizeof(*file->ids), perfdata_compare_ids);
 	return 0;
 }
 
@@ -184,11 +170,11 @@ static int check_data(struct rvt_perfdata *file, char **error)
 	if (!data->size && !features && data->offset < file->size) {
 		file->killed = true;
 		data->size = file->size - data->offset;
-		warn(file, "%s: the header was never completed; was the recorder killed? Using the "
+		perfdata_warn(file, "%s: the header was never completed; was the recorder killed? Using the "
 		     "%" PRIu64 " bytes of data that are there", file->path, data->size);
 	} else if (data->size > file->size - data->offset) {
 		file->killed = true;
-		warn(file, "%s: truncated: %" PRIu64 " of %" PRIu64 " bytes of data are missing",
+		perfdata_warn(file, "%s: truncated: %" PRIu64 " of %" PRIu64 " bytes of data are missing",
 		     file->path, data->size - (file->size - data->offset), data->size);
 		data->size = file->size - data->offset;
 	}
@@ -229,13 +215,13 @@ static void read_feature_table(struct rvt_perfdata *file)
 			continue;
 		entry = at(file, pos, sizeof(struct perfdata_section));
 		if (!entry) {
-			warn(file, "%s: truncated: the feature sections are missing", file->path);
+			perfdata_warn(file, "%s: truncated: the feature sections are missing", file->path);
 			recover_meta(file);
 			return;
 		}
 		memcpy(&file->features[bit], entry, sizeof(struct perfdata_section));
 		if (!at(file, file->features[bit].offset, file->features[bit].size)) {
-			warn(file, "%s: truncated: feature section %u is not in the file",
+			perfdata_warn(file, "%s: truncated: feature section %u is not in the file",
 			     file->path, bit);
 			file->features[bit].size = 0;
 			if (bit == RVT_FEAT_RVTRACE_META)
@@ -421,189 +407,6 @@ size_t rvt_perfdata_build_id(const struct rvt_perfdata *file, const char *name, 
 		return entry.id_len <= sizeof(entry.id) ? entry.id_len : 0;
 	}
 	return 0;
-}
-
-/* ---- records ---- */
-
-static const struct rvt_perfdata_event *find_event(const struct rvt_perfdata *file, uint64_t id)
-{
-	const struct id_entry key = { id, NULL }, *entry;
-
-	if (!file->n_ids)
-		return NULL;
-	entry = bsearch(&key, file->ids, file->n_ids, sizeof(key), compare_ids);
-	return entry ? entry->event : NULL;
-}
-
-static uint64_t word_at(const struct perf_event_header *header, size_t offset)
-{
-	uint64_t word;
-
-	memcpy(&word, (const uint8_t *)header + offset, sizeof(word));
-	return word;
-}
-
-static void set_tid(struct rvt_perfdata_record *record, uint64_t word)
-{
-	record->tid_valid = true;
-	record->pid = (int32_t)word;
-	record->tid = (int32_t)(word >> 32);
-}
-
-static void set_cpu(struct rvt_perfdata_record *record, uint64_t word)
-{
-	record->cpu_valid = true;
-	record->cpu = (int32_t)word;
-}
-
-/* The trailer that sample_id_all appends, read from its end. */
-static void parse_trailer(const struct rvt_perfdata *file, struct rvt_perfdata_record *record)
-{
-	const struct rvt_perfdata_event *event = file->n_events ? &file->events[0] : NULL;
-	size_t end = record->header->size;
-	uint64_t type;
-
-	if (!event || !event->attr.sample_id_all)
-		return;
-	if (event->attr.sample_type & PERF_SAMPLE_IDENTIFIER && end >= 16) {
-		record->id = word_at(record->header, end - 8);
-		record->event = find_event(file, record->id);
-		event = record->event;
-	} else if (!file->same_type) {
-		return;
-	}
-	if (!event)
-		return;
-	type = event->attr.sample_type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
-		PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
-	if (end < sizeof(*record->header) + 8 * __builtin_popcountll(type))
-		return;
-	record->body_len -= 8 * __builtin_popcountll(type);
-	end -= type & PERF_SAMPLE_IDENTIFIER ? 8 : 0;
-	if (type & PERF_SAMPLE_CPU)
-		set_cpu(record, word_at(record->header, end -= 8));
-	end -= type & PERF_SAMPLE_STREAM_ID ? 8 : 0;
-	if (type & PERF_SAMPLE_ID) {
-		record->id = word_at(record->header, end -= 8);
-		record->event = find_event(file, record->id);
-	}
-	if (type & PERF_SAMPLE_TIME) {
-		record->time = word_at(record->header, end -= 8);
-		record->time_valid = true;
-	}
-	if (type & PERF_SAMPLE_TID)
-		set_tid(record, word_at(record->header, end - 8));
-	if (!record->event && file->n_events == 1)
-		record->event = event;
-}
-
-/* The fixed fields at the beginning of a PERF_RECORD_SAMPLE. */
-static void parse_sample(const struct rvt_perfdata *file, struct rvt_perfdata_record *record)
-{
-	const struct rvt_perfdata_event *event = file->n_events ? &file->events[0] : NULL;
-	size_t pos = sizeof(*record->header), size = record->header->size;
-	uint64_t type;
-
-	if (!event)
-		return;
-	if (event->attr.sample_type & PERF_SAMPLE_IDENTIFIER && size >= pos + 8) {
-		record->id = word_at(record->header, pos);
-		event = find_event(file, record->id);
-	} else if (!file->same_type) {
-		return;
-	}
-	if (!event)
-		return;
-	record->event = event;
-	type = event->attr.sample_type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
-		PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
-		PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU);
-	if (size < pos + 8 * __builtin_popcountll(type))
-		return;
-	pos += type & PERF_SAMPLE_IDENTIFIER ? 8 : 0;
-	pos += type & PERF_SAMPLE_IP ? 8 : 0;
-	if (type & PERF_SAMPLE_TID) {
-		set_tid(record, word_at(record->header, pos));
-		pos += 8;
-	}
-	if (type & PERF_SAMPLE_TIME) {
-		record->time = word_at(record->header, pos);
-		record->time_valid = true;
-		pos += 8;
-	}
-	pos += type & PERF_SAMPLE_ADDR ? 8 : 0;
-	pos += type & PERF_SAMPLE_ID ? 8 : 0;
-	pos += type & PERF_SAMPLE_STREAM_ID ? 8 : 0;
-	if (type & PERF_SAMPLE_CPU)
-		set_cpu(record, word_at(record->header, pos));
-}
-
-/* AUX data behind an AUXTRACE record. Returns the bytes it takes in the file, or -EBADMSG. */
-static int64_t take_aux(struct rvt_perfdata *file, struct rvt_perfdata_record *record,
-			uint64_t left)
-{
-	const struct rvt_record_auxtrace *aux = (const void *)record->header;
-
-	if (aux->header.size < sizeof(*aux)) {
-		warn(file, "%s: offset %#" PRIx64 ": AUXTRACE record of %u bytes is too short",
-		     file->path, record->offset, aux->header.size);
-		return -EBADMSG;
-	}
-	record->aux = file->bytes + record->offset + aux->header.size;
-	record->aux_len = aux->size;
-	if (aux->size > left) {
-		warn(file, "%s: offset %#" PRIx64 ": truncated: %" PRIu64 " of %" PRIu64 " bytes "
-											 "of "
-		     "trace data are missing", file->path, record->offset, aux->size - left,
-		     aux->size);
-		record->aux_len = left;
-	}
-	return record->aux_len;
-}
-
-int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfdata_record *record)
-{
-	const struct perfdata_section *data = &file->header.data;
-	uint64_t left = *pos < data->size ? data->size - *pos : 0;
-	uint64_t offset = data->offset + *pos;
-	struct perf_event_header header;
-	int64_t payload = 0;
-
-	if (!left)
-		return 0;
-	memset(&header, 0, sizeof(header));
-	memcpy(&header, file->bytes + offset, left < sizeof(header) ? left : sizeof(header));
-	if (left < sizeof(header) || header.size > left) {
-		warn(file, "%s: offset %#" PRIx64 ": truncated inside a record (type %u, %u bytes, "
-		     "%" PRIu64 " left)", file->path, offset, header.type, header.size, left);
-		return -EBADMSG;
-	}
-	if (header.size < sizeof(header)) {
-		warn(file, "%s: offset %#" PRIx64 ": damaged: a record of type %u says that it "
-						  "has %u "
-		     "bytes", file->path, offset, header.type, header.size);
-		return -EBADMSG;
-	}
-	memset(record, 0, sizeof(*record));
-	record->type = header.type;
-	record->misc = header.misc;
-	record->offset = offset;
-	record->header = (const void *)(file->bytes + offset);
-	if (offset % 8) {
-		memcpy(file->bounce, file->bytes + offset, header.size);
-		record->header = (const void *)file->bounce;
-	}
-	record->body_len = header.size - sizeof(header);
-	if (header.type == RVT_RECORD_AUXTRACE)
-		payload = take_aux(file, record, left - header.size);
-	else if (header.type == PERF_RECORD_SAMPLE)
-		parse_sample(file, record);
-	else if (header.type < FIRST_USER_RECORD)
-		parse_trailer(file, record);
-	if (payload < 0)
-		return payload;
-	*pos += header.size + payload;
-	return 1;
 }
 
 enum rvt_foreign rvt_perfdata_foreign(const struct rvt_perfdata_record *record, uint32_t *pmu_type,

@@ -281,6 +281,10 @@ int session_read_records(struct rvt_session *session, char **error)
 		err = read_one(session, &pending, &record, error);
 	if (!err)
 		err = rvt_owner_add_file(session->owner, session->file);
+	if (err == -EBADMSG) {
+		session->bad_code = true;
+		err = 0;
+	}
 	if (!err)
 		err = give_to_buffers(session, &pending);
 	for (size_t i = 0; i < session->n_buffers && !err; i++)

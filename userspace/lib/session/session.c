@@ -230,6 +230,9 @@ int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *
 	memset(&session->stats.flow, 0, sizeof(session->stats.flow));
 	if (warning && sink->warning)
 		sink->warning(sink->ctx, warning);
+	if (session->bad_code && sink->warning)
+		sink->warning(sink->ctx, "the recording's copy of kernel, vdso and BPF code is "
+			      "damaged: kernel flow needs --vmlinux or --kcore");
 	err = session->options.by_cpu || session->options.count ? run_by_cpu(session) : run_merged(session);
 	if (err == 1)
 		err = 0;

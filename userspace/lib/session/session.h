@@ -76,6 +76,7 @@ struct rvt_session {
 	bool foreign_ids;	/* the recorder saw other thread ids than scontext has */
 	char *ksymbols;		/* functions that the kernel told of, in the form of kallsyms */
 	size_t ksymbols_len;
+	bool bad_code;		/* the copy of code that is in no file cannot be unpacked */
 	bool by_task;		/* only chosen tasks were traced: an AUX record names its thread */
 	struct rvt_record_time_conv time_conv;
 	bool has_time_conv;

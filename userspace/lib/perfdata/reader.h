@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Between reader.c (the file) and records.c (what is in its data section). */
+#ifndef PERFDATA_READER_H
+#define PERFDATA_READER_H
+
+#include "format.h"
+
+struct id_entry {
+	uint64_t id;
+	const struct rvt_perfdata_event *event;
+};
+
+struct rvt_perfdata {
+	char *path;
+	char *warning;
+	unsigned int n_warnings;
+	uint64_t checked;	/* damage up to here, in the data, has been told of */
+	const uint8_t *bytes;
+	uint64_t size;
+	struct perfdata_header header;
+	struct rvt_perfdata_event *events;
+	size_t n_events;
+	struct id_entry *ids;
+	size_t n_ids;
+	bool same_type;		/* all events have the sample_type of the first */
+	bool killed;		/* the header was never finished */
+	struct perfdata_section features[RVT_FEAT_BITS];
+	uint64_t bounce[(UINT16_MAX + 1) / 8];	/* a record that is not aligned in the file */
+};
+
+/* Adds a sentence to what rvt_perfdata_warning() says. */
+__attribute__((format(printf, 2, 3)))
+void perfdata_warn(struct rvt_perfdata *file, const char *format, ...);
+/* For bsearch() in .ids. */
+int perfdata_compare_ids(const void *a, const void *b);
+
+#endif
