@@ -15,6 +15,9 @@ UNICORN := $(shell pkg-config --exists unicorn 2>/dev/null && echo y)
 # The disassembler of `script`: RISC-V came with capstone 5. The guest always has it.
 CAPSTONE := $(shell pkg-config --exists 'capstone >= 5' 2>/dev/null && echo y)
 
+# `profile --format chrome`.
+JSON := $(shell pkg-config --exists json-c 2>/dev/null && echo y)
+
 LIB_SRC := $(sort $(wildcard userspace/lib/*.c userspace/lib/*/*.c))
 # *.bpf.c run in the kernel.
 CMD_SRC := $(sort $(filter-out %.bpf.c,$(wildcard tools/perf-plugin/*.c)))
@@ -38,6 +41,12 @@ CFLAGS_host += -DHAVE_CAPSTONE $(shell pkg-config --cflags capstone)
 CFLAGS_asan += -DHAVE_CAPSTONE $(shell pkg-config --cflags capstone)
 LIBS_host += $(shell pkg-config --libs capstone)
 LIBS_asan += $(shell pkg-config --libs capstone)
+endif
+ifeq ($(JSON),y)
+CFLAGS_host += -DHAVE_JSON
+CFLAGS_asan += -DHAVE_JSON
+LIBS_host += -ljson-c
+LIBS_asan += -ljson-c
 endif
 CFLAGS_riscv64 += -DHAVE_CAPSTONE
 LIBS_riscv64 := -lcapstone

@@ -34,12 +34,20 @@ printf '%s\n' 'sh;main;operator new 4' 'sh;main 1' >"$dir/a"
 printf '%s\n' 'sh;main;operator new 5' >"$dir/b"
 sums "folded: names with spaces" folded $'sh;main 1\nsh;main;operator new 9'
 
+# A picture of the sum: 4 + 1 + 5 instructions below sh, 9 of them in operator new.
+build/host/perf-rvtrace profile -f svg --merge "$dir/a" "$dir/b" >"$dir/svg" 2>&1
+for title in 'sh: 10 instructions, 100.00%' 'main: 10 instructions, 100.00%' 'operator new: 9 instructions, 90.00%'; do
+	n=$((n + 1))
+	grep -qF "<title>$title</title>" "$dir/svg" && echo "ok $n - svg: $title" || echo "not ok $n - svg: $title"
+done
+
 refuses "a line of another form" "$dir/a:1:" -f llvm --merge "$dir/a"
 printf '%s\n' 3 10-20:1 >"$dir/b"
 refuses "a profile that is cut off" "ends after line 2" -f llvm --merge "$dir/b"
 printf 'F 10 20 many\n' >"$dir/b"
 refuses "a count that is no number" "$dir/b:1:" -f bolt --merge "$dir/b"
 refuses "a file that is not there" "$dir/none" -f bolt --merge "$dir/none"
+refuses "a timeline of what is no recording" "not a perf.data file" -f chrome --merge "$dir/a"
 refuses "no file at all" "which files?" -f bolt --merge
 refuses "a form that has nothing to add up" "lcov -a" -f lcov --merge "$dir/a"
 printf PERFILE2 >"$dir/b"

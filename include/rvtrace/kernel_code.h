@@ -9,6 +9,7 @@
 
 #define RVT_KERNEL_CODE_EVENT "rvtrace:code"
 #define RVT_KERNEL_CODE_NAME 64		/* room for a name; its last byte is zero */
+#define RVT_KERNEL_PAGE 4096
 #define RVT_KERNEL_CODE_MAX (16u << 10)	/* bytes of code in one sample; there may be more samples */
 
 enum rvt_kernel_code_kind {

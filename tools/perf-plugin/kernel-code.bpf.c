@@ -271,4 +271,26 @@ int key_changes(struct pt_regs *ctx)
 	return 0;
 }
 
+/* ---- for the recorder: code that the kernel made for itself, which /proc/kcore may not reach ---- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, unsigned char[RVT_KERNEL_PAGE]);
+} page SEC(".maps");
+
+struct address {
+	__u64 addr;
+};
+
+SEC("syscall")
+int read_page(struct address *ctx)
+{
+	__u32 zero = 0;
+	void *bytes = bpf_map_lookup_elem(&page, &zero);
+
+	return !bytes || bpf_probe_read_kernel(bytes, RVT_KERNEL_PAGE, (void *)ctx->addr);
+}
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

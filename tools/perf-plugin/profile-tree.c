@@ -2,24 +2,15 @@
 /* Instructions by calling context: folded stacks for flame graphs, and a flame graph as SVG. */
 #include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include "contexts.h"
 #include "profile.h"
 
-#define UNKNOWN "[unknown]"
-#define MAX_DEPTH 1000
-
-struct node {
-	const char *name;
-	struct node *parent, *child, *sibling;
-	bool kernel;
-	unsigned int depth;
-	uint64_t insns, total;
-};
-
 struct tree {
-	struct places *places;
-	struct node root;
+	struct contexts contexts;
+	void *names;	/* tsearch tree of strings */
 };
 
 void *tree_create(struct places *places, const struct rvt_session_options *options, FILE *out)
@@ -29,100 +20,26 @@ void *tree_create(struct places *places, const struct rvt_session_options *optio
 	(void)out;
 	(void)options;
 	if (tree)
-		tree->places = places;
+		tree->contexts.places = places;
 	return tree;
-}
-
-/* The child of @parent called @name, moved to the front: the next look-up is likely the same. */
-static struct node *get_child(struct node *parent, const char *name, bool kernel)
-{
-	struct node **link = &parent->child, *node;
-
-	if (parent->depth >= MAX_DEPTH)
-		return parent;	/* deep recursion is one place from here on */
-	while (*link && ((*link)->kernel != kernel ||
-			 ((*link)->name != name && strcmp((*link)->name, name))))
-		link = &(*link)->sibling;
-	node = *link;
-	if (node) {
-		*link = node->sibling;
-	} else {
-		node = calloc(1, sizeof(*node));
-		if (!node)
-			return NULL;
-		node->name = name;
-		node->parent = parent;
-		node->kernel = kernel;
-		node->depth = parent->depth + 1;
-	}
-	node->sibling = parent->child;
-	parent->child = node;
-	return node;
-}
-
-/* The context below @stack's frame @n: of whoever made the call, or the thread itself. */
-static struct node *get_context(struct tree *tree, const struct rvt_lane *lane,
-				struct rvt_callstack *stack, size_t n)
-{
-	const struct rvt_frame *frame = rvt_callstack_frame(stack, n);
-
-	if (frame && frame->tag)
-		return (struct node *)(uintptr_t)frame->tag;
-	return get_child(&tree->root, places_keep(tree->places, lane->task ? lane->task->comm :
-						  UNKNOWN), false);
-}
-
-static struct node *get_function(struct tree *tree, const struct rvt_lane *lane,
-				 struct node *context, uint64_t addr)
-{
-	const struct place *place = places_find(tree->places, lane->space, addr);
-	const char *dso = strrchr(place->dso, '/');
-
-	/* without a name at least the file */
-	return context ? get_child(context,
-				   place->symbol ? place->symbol : dso ? dso + 1 : place->dso,
-				   (int64_t)addr < 0) : NULL;
-}
-
-static int tree_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
-		     uint64_t insns,
-		     struct rvt_callstack *stack)
-{
-	struct tree *tree = ctx;
-	struct node *node = get_function(tree, lane, get_context(tree, lane, stack, 0), first);
-
-	(void)last;
-	if (!node)
-		return -ENOMEM;
-	node->insns += insns;
-	return 0;
-}
-
-/* A new frame remembers the context of the function that it came from. */
-static int tree_after(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
-		      struct rvt_callstack *stack, size_t ended)
-{
-	struct tree *tree = ctx;
-	struct node *node;
-
-	(void)ended;
-	if (transfer->kind != TRANSFER_CALL && transfer->kind != TRANSFER_TRAP)
-		return 0;
-	node = get_function(tree, lane, get_context(tree, lane, stack, 1), transfer->from);
-	if (!node)
-		return -ENOMEM;
-	rvt_callstack_frame(stack, 0)->tag = (uintptr_t)node;
-	return 0;
 }
 
 void tree_ops(struct transfers_ops *ops)
 {
-	ops->line = tree_line;
-	ops->after = tree_after;
+	/* the first member of .ctx, the tree, is what they take */
+	ops->line = contexts_line;
+	ops->after = contexts_after;
+}
+
+/* Without a name at least the file. */
+static const char *name_of(const struct context *context)
+{
+	return strcmp(context->name, CONTEXT_UNKNOWN) || !*context->dso ? context->name :
+		context->dso;
 }
 
 /* The node after @node in a walk that visits parents first; NULL at the end. */
-static struct node *next_node(struct node *root, struct node *node)
+static struct context *next_node(struct context *root, struct context *node)
 {
 	if (node->child)
 		return node->child;
@@ -131,23 +48,81 @@ static struct node *next_node(struct node *root, struct node *node)
 	return node == root ? NULL : node->sibling;
 }
 
-static void write_path(const struct node *node, const struct node *root, FILE *out)
+static void write_path(const struct context *node, const struct context *root, FILE *out)
 {
 	if (node->parent != root) {
 		write_path(node->parent, root, out);
 		fputc(';', out);
 	}
-	fprintf(out, "%s%s", node->name, node->kernel ? "_[k]" : "");
+	fprintf(out, "%s%s", name_of(node), node->kernel ? "_[k]" : "");
 }
 
 static void write_folded(struct tree *tree, FILE *out)
 {
-	for (struct node *node = &tree->root; node; node = next_node(&tree->root, node)) {
-		if (!node->insns)
+	struct context *root = &tree->contexts.root;
+
+	for (struct context *node = root; node; node = next_node(root, node)) {
+		if (!node->self)
 			continue;
-		write_path(node, &tree->root, out);
-		fprintf(out, " %" PRIu64 "\n", node->insns);
+		write_path(node, root, out);
+		fprintf(out, " %" PRIu64 "\n", node->self);
 	}
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static const char *keep_name(struct tree *tree, const char *name)
+{
+	char **found = tfind(name, &tree->names, compare_names), *copy;
+
+	if (found)
+		return *found;
+	copy = strdup(name);
+	if (copy && !tsearch(copy, &tree->names, compare_names)) {
+		free(copy);
+		copy = NULL;
+	}
+	return copy;
+}
+
+/* "THREAD;FUNCTION;KERNEL_FUNCTION_[k] COUNT", as write_folded() has it. */
+static int read_folded(struct tree *tree, char *line)
+{
+	struct context *context = &tree->contexts.root;
+	char *count = strrchr(line, ' '), *word;
+
+	if (!count)
+		return -EILSEQ;
+	*count++ = 0;
+	while (context && (word = strsep(&line, ";"))) {
+		size_t len = strlen(word);
+		bool kernel = len > 4 && !strcmp(word + len - 4, "_[k]");
+		const char *name;
+
+		if (kernel)
+			word[len - 4] = 0;
+		name = keep_name(tree, word);
+		context = name ? context_child(context, name, "", kernel) : NULL;
+	}
+	if (!context)
+		return -ENOMEM;
+	context->self += strtoull(count, NULL, 10);
+	return 0;
+}
+
+int tree_add_folded(void *data, FILE *in)
+{
+	char *line = NULL;
+	size_t room = 0;
+	int err = 0;
+
+	while (!err && getline(&line, &room, in) > 0)
+		err = read_folded(data, line);
+	free(line);
+	return err;
 }
 
 /* ---- SVG ---- */
@@ -157,20 +132,16 @@ static void write_folded(struct tree *tree, FILE *out)
 #define SVG_MIN_WIDTH 0.3
 #define SVG_CHAR_WIDTH 6.6
 
-/* Sums children into parents: leaves first is the walk backwards, done by adding along the path. */
-static unsigned int sum_up(struct tree *tree)
+static unsigned int deepest(const struct context *root)
 {
-	unsigned int deepest = 0;
+	unsigned int depth = root->depth;
 
-	for (struct node *node = &tree->root; node; node = next_node(&tree->root, node)) {
-		unsigned int depth = 0;
+	for (const struct context *child = root->child; child; child = child->sibling) {
+		unsigned int below = deepest(child);
 
-		for (struct node *up = node; up; up = up->parent, depth++)
-			up->total += node->insns;
-		if (depth > deepest)
-			deepest = depth;
+		depth = below > depth ? below : depth;
 	}
-	return deepest;
+	return depth;
 }
 
 static void write_escaped(const char *text, int max, FILE *out)
@@ -186,19 +157,19 @@ static void write_escaped(const char *text, int max, FILE *out)
 	}
 }
 
-static void write_box(const struct node *node, double x, unsigned int row, unsigned int rows,
+static void write_box(const struct context *node, double x, unsigned int row, unsigned int rows,
 		      uint64_t all, FILE *out)
 {
 	double width = SVG_WIDTH * node->total / all;
 	unsigned int hue = node->kernel ? 200 : 20;
 	double y = (rows - row) * SVG_ROW;
 
-	for (const char *p = node->name; *p; p++)
+	for (const char *p = name_of(node); *p; p++)
 		hue += (unsigned char)*p % 7;
 	if (width < SVG_MIN_WIDTH)
 		return;
 	fprintf(out, "<g><title>");
-	write_escaped(node->name, 400, out);
+	write_escaped(name_of(node), 400, out);
 	fprintf(out, ": %" PRIu64 " instructions, %.2f%%</title><rect x=\"%.2f\" y=\"%.0f\" "
 				  "width=\"%.2f\" "
 		"height=\"%d\" fill=\"hsl(%u,70%%,65%%)\"/>", node->total,
@@ -206,16 +177,16 @@ static void write_box(const struct node *node, double x, unsigned int row, unsig
 		width, SVG_ROW - 1, hue % (node->kernel ? 260 : 60));
 	if (width > 3 * SVG_CHAR_WIDTH) {
 		fprintf(out, "<text x=\"%.2f\" y=\"%.0f\">", x + 2, y + SVG_ROW - 4);
-		write_escaped(node->name, width / SVG_CHAR_WIDTH, out);
+		write_escaped(name_of(node), width / SVG_CHAR_WIDTH, out);
 		fputs("</text>", out);
 	}
 	fputs("</g>\n", out);
 }
 
-static void write_boxes(const struct node *parent, double x, unsigned int row, unsigned int rows,
+static void write_boxes(const struct context *parent, double x, unsigned int row, unsigned int rows,
 			uint64_t all, FILE *out)
 {
-	for (const struct node *node = parent->child; node; node = node->sibling) {
+	for (const struct context *node = parent->child; node; node = node->sibling) {
 		write_box(node, x, row, rows, all, out);
 		if (SVG_WIDTH * node->total / all >= SVG_MIN_WIDTH)
 			write_boxes(node, x, row + 1, rows, all, out);
@@ -225,12 +196,13 @@ static void write_boxes(const struct node *parent, double x, unsigned int row, u
 
 static void write_svg(struct tree *tree, FILE *out)
 {
-	unsigned int rows = sum_up(tree);
+	unsigned int rows = deepest(&tree->contexts.root);
 
+	context_add_up(&tree->contexts.root);
 	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%u\" "
 		"font-family=\"monospace\" font-size=\"11\">\n", SVG_WIDTH, (rows + 1) * SVG_ROW);
-	if (tree->root.total)
-		write_boxes(&tree->root, 0, 1, rows, tree->root.total, out);
+	if (tree->contexts.root.total)
+		write_boxes(&tree->contexts.root, 0, 1, rows, tree->contexts.root.total, out);
 	fputs("</svg>\n", out);
 }
 
@@ -247,20 +219,8 @@ int tree_write(void *data, const char *name, const char *dso, FILE *out)
 void tree_destroy(void *data)
 {
 	struct tree *tree = data;
-	struct node *node = tree->root.child;
 
-	/* Children first: the first child gets its parent as sibling, and the parent the rest. */
-	while (node) {
-		struct node *next = node->child;
-
-		if (next) {
-			node->child = next->sibling;
-			next->sibling = node;
-		} else {
-			next = node->sibling;
-			free(node);
-		}
-		node = next;
-	}
+	context_free(&tree->contexts.root);
+	tdestroy(tree->names, free);
 	free(tree);
 }

@@ -51,8 +51,8 @@ static void usage(void)
 		printf("            %-11s %s\n", formats[i].name, formats[i].help);
 	fputs("      --dso NAME        of this file (llvm, bolt, autofdo, lcov); else of the one "
 	      "that ran most\n"
-	      "      --merge           the sum of these recordings and profiles (llvm, bolt, "
-	      "autofdo, folded)\n"
+	      "      --merge           the sum of recordings and profiles; chrome: recordings "
+	      "beside each other\n"
 	      "  -o, --output FILE     instead of standard output\n" VIEW_HELP, stdout);
 }
 
@@ -126,6 +126,37 @@ static int run(const struct profile_format *format, const struct view_options *o
 	return err;
 }
 
+/* Timelines are not added up but stand beside each other. */
+static int merge_timelines(const struct profile_format *format, struct view_options *options,
+			   char **files, FILE *out)
+{
+	void *data = format->create(NULL, &options->session, out);
+	int err = data ? 0 : -EINVAL;
+
+	for (; *files && !err; files++) {
+		struct places *places;
+		struct view *view;
+
+		options->input = *files;
+		view = view_open(options);
+		places = view ? places_create(view_session(view)) : NULL;
+		err = places ? 0 : -EINVAL;
+		if (!err) {
+			chrome_next(data, places, *files);
+			err = decode(view, format, data);
+		}
+		if (!err)
+			err = view_summary(view, errors);
+		places_destroy(places);
+		view_close(view);
+	}
+	if (data) {
+		format->write(data, format->name, NULL, out);
+		format->destroy(data);
+	}
+	return err;
+}
+
 static bool is_recording(FILE *in)
 {
 	char magic[8];
@@ -178,20 +209,15 @@ static int merge_file(struct merge *merge, const struct profile_format *format,
 	return err;
 }
 
-static int merge(const struct profile_format *format, struct view_options *options,
-		 const char *dso, char **files, FILE *out)
+static int merge_profiles(const struct profile_format *format, struct view_options *options,
+			  const char *dso, char **files, FILE *out)
 {
 	struct merge *merge = merge_create(format->name);
 	int err = 0;
 
 	if (!merge)
-		return cmd_error(-EINVAL, strcmp(format->name, "lcov") ?
-				 "%s has nothing to add up; --merge takes llvm, bolt, autofdo and "
-				 "folded" : "%s: lcov itself does that: lcov -a FILE -a FILE -o SUM",
+		return cmd_error(-EINVAL, "%s: lcov itself does that: lcov -a FILE -a FILE -o SUM",
 				 format->name);
-	if (!*files)
-		err = cmd_error(-EINVAL, "which files? Give recordings, or profiles of the format "
-				"%s", format->name);
 	for (; *files && !err; files++) {
 		options->input = *files;
 		err = merge_file(merge, format, options, dso);
@@ -200,6 +226,42 @@ static int merge(const struct profile_format *format, struct view_options *optio
 		err = merge_write(merge, out);
 	merge_destroy(merge);
 	return err;
+}
+
+/* The sum of folded stacks, as a picture. */
+static int merge_pictures(const struct profile_format *format, struct view_options *options,
+			  char **files, FILE *out)
+{
+	void *tree = tree_create(NULL, &options->session, out);
+	FILE *stacks = tmpfile();
+	int err = tree && stacks ? 0 : -ENOMEM;
+
+	if (!err)
+		err = merge_profiles(find_format("folded"), options, NULL, files, stacks);
+	if (!err) {
+		rewind(stacks);
+		err = tree_add_folded(tree, stacks);
+	}
+	if (!err)
+		err = tree_write(tree, format->name, NULL, out);
+	if (stacks)
+		fclose(stacks);
+	if (tree)
+		tree_destroy(tree);
+	return err;
+}
+
+static int merge(const struct profile_format *format, struct view_options *options,
+		 const char *dso, char **files, FILE *out)
+{
+	if (!*files)
+		return cmd_error(-EINVAL, "which files? Give recordings, or profiles of the format "
+				 "%s", format->name);
+	if (format->create == chrome_create)
+		return merge_timelines(format, options, files, out);
+	if (!strcmp(format->name, "svg"))
+		return merge_pictures(format, options, files, out);
+	return merge_profiles(format, options, dso, files, out);
 }
 
 int cmd_profile(int argc, char **argv)

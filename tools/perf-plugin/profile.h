@@ -37,6 +37,8 @@ int lcov_write(const struct code_line *lines, size_t n, const char *path,
 /* profile-tree.c: calling contexts: folded, svg. */
 void *tree_create(struct places *places, const struct rvt_session_options *options, FILE *out);
 void tree_ops(struct transfers_ops *ops);
+/* What the format folded writes. 0, -EILSEQ, -ENOMEM. */
+int tree_add_folded(void *data, FILE *in);
 int tree_write(void *data, const char *name, const char *dso, FILE *out);
 void tree_destroy(void *data);
 
@@ -45,5 +47,7 @@ void *chrome_create(struct places *places, const struct rvt_session_options *opt
 void chrome_ops(struct transfers_ops *ops);
 int chrome_write(void *data, const char *name, const char *dso, FILE *out);
 void chrome_destroy(void *data);
+/* Several recordings in one: what follows is of the recording @name. */
+void chrome_next(void *data, struct places *places, const char *name);
 
 #endif

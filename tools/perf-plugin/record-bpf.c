@@ -32,28 +32,10 @@ static int get_info(int fd, struct bpf_prog_info *info)
 	return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) ? -errno : 0;
 }
 
-static int add_function(struct code_list *list, uint64_t addr, const uint8_t *bytes, uint32_t len)
-{
-	struct rvt_code *grown = reallocarray(list->code, list->n + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	list->code = grown;
-	grown[list->n] = (struct rvt_code){ addr, len, RVT_CODE_BPF, strdup("[bpf]"),
-					    malloc(len) };
-	if (!grown[list->n].name || !grown[list->n].bytes) {
-		free((void *)grown[list->n].name);
-		free((void *)grown[list->n].bytes);
-		return -ENOMEM;
-	}
-	memcpy((void *)grown[list->n].bytes, bytes, len);
-	list->n++;
-	return 0;
-}
-
 /* A program's functions lie one behind the other in the code, and each where it was loaded. */
 static void add_program(struct code_list *list, int fd)
 {
+	const struct rvt_code what = { .kind = RVT_CODE_BPF, .name = "[bpf]" };
 	struct bpf_prog_info sizes = { 0 }, info = { 0 };
 	uint64_t *addrs;
 	uint32_t *lens, n, done = 0;
@@ -76,7 +58,7 @@ static void add_program(struct code_list *list, int fd)
 		if (!get_info(fd, &info) && info.jited_prog_insns)
 			for (uint32_t i = 0; i < n && addrs[i] &&
 			     lens[i] <= sizes.jited_prog_len - done; done += lens[i++])
-				if (add_function(list, addrs[i], code + done, lens[i]))
+				if (code_list_add(list, &what, addrs[i], code + done, lens[i]))
 					break;
 	}
 	free(code);

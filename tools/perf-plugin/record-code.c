@@ -52,14 +52,37 @@ bool kernel_text(uint64_t *start, uint64_t *end)
 	return *start && *end > *start;
 }
 
+int code_list_add(struct code_list *list, const struct rvt_code *what, uint64_t addr,
+		  const uint8_t *bytes, uint64_t len)
+{
+	struct rvt_code *grown = reallocarray(list->code, list->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	list->code = grown;
+	grown[list->n] = *what;
+	grown[list->n].addr = addr;
+	grown[list->n].len = len;
+	grown[list->n].name = strdup(what->name);
+	grown[list->n].bytes = malloc(len + 1);
+	if (!grown[list->n].name || !grown[list->n].bytes) {
+		free((void *)grown[list->n].name);
+		free((void *)grown[list->n].bytes);
+		return -ENOMEM;
+	}
+	memcpy((void *)grown[list->n].bytes, bytes, len);
+	list->n++;
+	return 0;
+}
+
 /* Copies [@addr, @addr + @len) from /proc/kcore; what cannot be read is left out. */
 static int copy_range(struct code_list *list, int fd, Elf *elf, uint64_t addr, uint64_t len,
 		      const struct rvt_code *what)
 {
-	struct rvt_code *grown;
 	size_t n_phdrs = 0;
 	uint64_t got = 0;
 	uint8_t *bytes;
+	int err;
 
 	elf_getphdrnum(elf, &n_phdrs);
 	bytes = malloc(len + 1);
@@ -80,19 +103,9 @@ static int copy_range(struct code_list *list, int fd, Elf *elf, uint64_t addr, u
 			got += n;
 		}
 	}
-	grown = got ? reallocarray(list->code, list->n + 1, sizeof(*grown)) : NULL;
-	if (!grown) {
-		free(bytes);
-		return got ? -ENOMEM : -ENXIO;
-	}
-	list->code = grown;
-	grown[list->n] = *what;
-	grown[list->n].addr = addr;
-	grown[list->n].len = got;
-	grown[list->n].bytes = bytes;
-	grown[list->n].name = strdup(what->name);
-	list->n++;
-	return grown[list->n - 1].name ? 0 : -ENOMEM;
+	err = got ? code_list_add(list, what, addr, bytes, got) : -ENXIO;
+	free(bytes);
+	return err;
 }
 
 struct module {
@@ -141,14 +154,25 @@ static int copy_modules(struct code_list *list, int fd, Elf *elf)
 	return err == -ENOMEM ? err : 0;
 }
 
-/*
- * What the kernel makes for itself while it runs has names in brackets as modules have, but is in no list:
- * copies of probed instructions, trampolines of the tracer and of BPF. Each lies in one page.
- */
-static int copy_made(struct code_list *list, int fd, Elf *elf, const char *kallsyms)
+/* Pages at the addresses of RISC-V's vmalloc area are in /proc/kcore, but at offsets that cannot be read. */
+static int copy_page(const struct recorder *rec, struct code_list *list, int fd, Elf *elf, uint64_t addr)
 {
 	const struct rvt_code what = { .kind = RVT_CODE_BPF, .name = "[kernel.made]" };
-	const uint64_t page = sysconf(_SC_PAGESIZE);
+	uint8_t bytes[RVT_KERNEL_PAGE];
+
+	addr -= addr % RVT_KERNEL_PAGE;
+	if (record_watch_read(rec, addr, bytes))
+		return code_list_add(list, &what, addr, bytes, sizeof(bytes));
+	return copy_range(list, fd, elf, addr, RVT_KERNEL_PAGE, &what);
+}
+
+/*
+ * What the kernel makes for itself while it runs has names in brackets as modules have, but is in no
+ * list: copies of probed instructions, trampolines of the tracer and of BPF. Each is shorter than a page.
+ */
+static int copy_made(const struct recorder *rec, struct code_list *list, int fd, Elf *elf,
+		     const char *kallsyms)
+{
 	int err = 0;
 
 	for (const char *next = kallsyms; next && *next && err != -ENOMEM; ) {
@@ -158,16 +182,19 @@ static int copy_made(struct code_list *list, int fd, Elf *elf, const char *kalls
 
 		snprintf(line, sizeof(line), "%.*s", (int)len, next);
 		next += len + (next[len] == '\n');
-		if (strchr(line, '[') &&
-		    sscanf(line, "%" SCNx64 " %*c %127s\t[%63[^]]", &addr, name, owner) == 3 &&
-		    (!strncmp(owner, "__builtin__", 11) || !strncmp(name, "bpf_trampoline_", 15) ||
-		     !strncmp(name, "bpf_dispatcher_", 15)))
-			err = copy_range(list, fd, elf, addr, page - addr % page, &what);
+		if (!strchr(line, '[') ||
+		    sscanf(line, "%" SCNx64 " %*c %127s\t[%63[^]]", &addr, name, owner) != 3 ||
+		    (strncmp(owner, "__builtin__", 11) && strncmp(name, "bpf_trampoline_", 15) &&
+		     strncmp(name, "bpf_dispatcher_", 15)))
+			continue;
+		err = copy_page(rec, list, fd, elf, addr);
+		if (err != -ENOMEM && !strncmp(name, "bpf_", 4))
+			err = copy_page(rec, list, fd, elf, addr + RVT_KERNEL_PAGE);
 	}
 	return err == -ENOMEM ? err : 0;
 }
 
-static int copy_kernel(struct code_list *list, const char *kallsyms)
+static int copy_kernel(const struct recorder *rec, struct code_list *list, const char *kallsyms)
 {
 	const struct rvt_code what = { .kind = RVT_CODE_KERNEL, .name = "[kernel.kallsyms]" };
 	uint64_t start, end;
@@ -189,7 +216,7 @@ static int copy_kernel(struct code_list *list, const char *kallsyms)
 	if (elf && known)
 		err = copy_range(list, fd, elf, start, end - start, &what);
 	if (!err)
-		err = copy_made(list, fd, elf, kallsyms);
+		err = copy_made(rec, list, fd, elf, kallsyms);
 	if (!err)
 		err = copy_modules(list, fd, elf);
 	if (err)
@@ -254,7 +281,7 @@ void record_add_code(struct recorder *rec)
 		/* programs come and go: these first */
 		record_copy_bpf(&list);
 		kallsyms = read_text("/proc/kallsyms");
-		copy_kernel(&list, kallsyms);
+		copy_kernel(rec, &list, kallsyms);
 		add_kallsyms(rec, kallsyms);
 		free(kallsyms);
 	}

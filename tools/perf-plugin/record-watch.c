@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <rvtrace/kernel_code.h>
 #include "record.h"
 
 #ifdef HAVE_LIBBPF
@@ -103,6 +102,20 @@ int record_watch_open(struct recorder *rec)
 	return err;
 }
 
+bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[RVT_KERNEL_PAGE])
+{
+	const struct bpf_object *object = rec->watcher ? rec->watcher->object : NULL;
+	struct bpf_program *program = object ?
+		bpf_object__find_program_by_name(object, "read_page") : NULL;
+	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &addr, .ctx_size_in = sizeof(addr));
+	const uint32_t zero = 0;
+
+	return program && !bpf_prog_test_run_opts(bpf_program__fd(program), &options) &&
+		!options.retval && !bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object,
+											"page"),
+							&zero, bytes);
+}
+
 void record_watch_close(struct recorder *rec)
 {
 	struct watcher *watcher = rec->watcher;
@@ -116,6 +129,12 @@ void record_watch_close(struct recorder *rec)
 	rec->watcher = NULL;
 }
 #else
+bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[RVT_KERNEL_PAGE])
+{
+	(void)rec, (void)addr, (void)bytes;
+	return false;
+}
+
 int record_watch_open(struct recorder *rec)
 {
 	(void)rec;

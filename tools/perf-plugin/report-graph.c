@@ -4,115 +4,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "contexts.h"
 #include "report-graph.h"
-#include "transfers.h"
 
 #define MAX_CALL_DEPTH 1024
-#define MAX_DEPTH 500	/* of the tree: deeper recursion is one place */
-#define UNKNOWN "[unknown]"
-
-struct node {
-	const char *name, *dso;
-	struct node *parent, *child, *sibling;
-	bool kernel;
-	unsigned int depth;
-	uint64_t self, total;
-};
 
 struct graph {
 	struct view *view;
-	struct places *places;
+	struct contexts contexts;
 	const struct graph_options *options;
-	struct node root;
 	uint64_t errors, lines;
 };
-
-/* The child of @parent called @name, moved to the front: the next look-up is likely the same. */
-static struct node *get_child(struct node *parent, const char *name, const char *dso, bool kernel)
-{
-	struct node **link = &parent->child, *node;
-
-	if (parent->depth >= MAX_DEPTH)
-		return parent;
-	while (*link && ((*link)->kernel != kernel || strcmp((*link)->name, name) ||
-			 strcmp((*link)->dso, dso)))
-		link = &(*link)->sibling;
-	node = *link;
-	if (node) {
-		*link = node->sibling;
-	} else {
-		node = calloc(1, sizeof(*node));
-		if (!node)
-			return NULL;
-		*node = (struct node){ .name = name, .dso = dso, .parent = parent,
-				       .kernel = kernel, .depth = parent->depth + 1 };
-	}
-	node->sibling = parent->child;
-	parent->child = node;
-	return node;
-}
-
-static void free_children(struct node *node)
-{
-	while (node->child) {
-		struct node *child = node->child;
-
-		node->child = child->sibling;
-		free_children(child);
-		free(child);
-	}
-}
-
-/* Who made frame @n of the stack; the thread where that is not known. */
-static struct node *get_context(struct graph *graph, const struct rvt_lane *lane,
-				struct rvt_callstack *stack, size_t n)
-{
-	const struct rvt_frame *frame = rvt_callstack_frame(stack, n);
-
-	if (frame && frame->tag)
-		return (struct node *)(uintptr_t)frame->tag;
-	return get_child(&graph->root, places_keep(graph->places, lane->task ? lane->task->comm :
-						   UNKNOWN), "", false);
-}
-
-static struct node *get_function(struct graph *graph, const struct rvt_lane *lane,
-				 struct node *context, uint64_t addr)
-{
-	const struct place *place = places_find(graph->places, lane->space, addr);
-	const char *base = strrchr(place->dso, '/');
-
-	return context ? get_child(context, place->symbol ? place->symbol : UNKNOWN,
-				   base ? base + 1 : place->dso, (int64_t)addr < 0) : NULL;
-}
 
 static int count_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
 		      uint64_t insns, struct rvt_callstack *stack)
 {
 	struct graph *graph = ctx;
-	struct node *node = get_function(graph, lane, get_context(graph, lane, stack, 0), first);
 
-	(void)last;
-	if (!node)
-		return -ENOMEM;
-	node->self += insns;
-	return 0;
+	return contexts_line(&graph->contexts, lane, first, last, insns, stack);
 }
 
-/* A new frame remembers the function that it came from, with all its callers. */
 static int note_call(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
 		     struct rvt_callstack *stack, size_t ended)
 {
 	struct graph *graph = ctx;
-	struct node *node;
 
-	(void)ended;
-	if (transfer->kind != TRANSFER_CALL && transfer->kind != TRANSFER_TRAP)
-		return 0;
-	node = get_function(graph, lane, get_context(graph, lane, stack, 1), transfer->from);
-	if (!node)
-		return -ENOMEM;
-	rvt_callstack_frame(stack, 0)->tag = (uintptr_t)node;
-	return 0;
+	return contexts_after(&graph->contexts, lane, transfer, stack, ended);
 }
 
 static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
@@ -126,34 +43,12 @@ static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event 
 	return 0;
 }
 
-/* Sums up and sorts children, the heaviest first. */
-static void add_up(struct node *node)
+static int invert_node(const struct context *node, struct context *inverted)
 {
-	struct node *sorted = NULL, *child, *next;
+	struct context *at = inverted;
 
-	node->total = node->self;
-	for (child = node->child; child; child = next) {
-		struct node **link = &sorted;
-
-		next = child->sibling;
-		add_up(child);
-		node->total += child->total;
-		while (*link && ((*link)->total > child->total ||
-				 ((*link)->total == child->total &&
-				  strcmp((*link)->name, child->name) < 0)))
-			link = &(*link)->sibling;
-		child->sibling = *link;
-		*link = child;
-	}
-	node->child = sorted;
-}
-
-static int invert_node(const struct node *node, struct node *inverted)
-{
-	struct node *at = inverted;
-
-	for (const struct node *up = node; up->parent; up = up->parent) {
-		at = get_child(at, up->name, up->dso, up->kernel);
+	for (const struct context *up = node; up->parent; up = up->parent) {
+		at = context_child(at, up->name, up->dso, up->kernel);
 		if (!at)
 			return -ENOMEM;
 	}
@@ -162,22 +57,22 @@ static int invert_node(const struct node *node, struct node *inverted)
 }
 
 /* Each function with its callers as children. */
-static int invert(const struct node *node, struct node *inverted)
+static int invert(const struct context *node, struct context *inverted)
 {
 	int err = node->self ? invert_node(node, inverted) : 0;
 
-	for (const struct node *child = node->child; child && !err; child = child->sibling)
+	for (const struct context *child = node->child; child && !err; child = child->sibling)
 		err = invert(child, inverted);
 	return err;
 }
 
-static bool wanted(const struct graph_options *options, const struct node *node)
+static bool wanted(const struct graph_options *options, const struct context *node)
 {
 	return (!options->symbols || view_in_names(options->symbols, node->name)) &&
 		(!options->dsos || view_in_names(options->dsos, node->dso));
 }
 
-static void print_node(struct graph *graph, const struct node *node, uint64_t all, unsigned int depth)
+static void print_node(struct graph *graph, const struct context *node, uint64_t all, unsigned int depth)
 {
 	const struct graph_options *options = graph->options;
 
@@ -191,12 +86,12 @@ static void print_node(struct graph *graph, const struct node *node, uint64_t al
 	if (*node->dso)
 		printf(" (%s)", node->dso);
 	putchar('\n');
-	for (const struct node *child = node->child; child; child = child->sibling)
+	for (const struct context *child = node->child; child; child = child->sibling)
 		if (100.0 * child->total >= options->percent_limit * all)
 			print_node(graph, child, all, depth + 1);
 }
 
-static void print_graph(struct graph *graph, const struct node *root)
+static void print_graph(struct graph *graph, const struct context *root)
 {
 	const struct graph_options *options = graph->options;
 	uint64_t all = root->total ? root->total : 1;
@@ -209,7 +104,7 @@ static void print_graph(struct graph *graph, const struct node *root)
 	       "# ........ ................%s  ........................\n#\n",
 	       options->order == GRAPH_CALLER ? "             Self" : "",
 	       options->order == GRAPH_CALLER ? " ................" : "");
-	for (const struct node *node = root->child; node; node = node->sibling)
+	for (const struct context *node = root->child; node; node = node->sibling)
 		if (100.0 * node->total >= options->percent_limit * all &&
 		    (options->order == GRAPH_CALLER || wanted(options, node)))
 			print_node(graph, node, all, 0);
@@ -234,20 +129,20 @@ static int count(struct graph *graph)
 int report_graph(struct view *view, struct places *places, const struct graph_options *options,
 		 uint64_t *errors)
 {
-	struct graph graph = { .view = view, .places = places, .options = options };
-	struct node inverted = { 0 }, *root = &graph.root;
+	struct graph graph = { .view = view, .contexts.places = places, .options = options };
+	struct context inverted = { 0 }, *root = &graph.contexts.root;
 	int err = count(&graph);
 
 	if (!err && options->order == GRAPH_CALLEE) {
-		err = invert(&graph.root, &inverted);
+		err = invert(&graph.contexts.root, &inverted);
 		root = &inverted;
 	}
 	if (!err) {
-		add_up(root);
+		context_add_up(root);
 		print_graph(&graph, root);
 	}
 	*errors = graph.errors;
-	free_children(&graph.root);
-	free_children(&inverted);
+	context_free(&graph.contexts.root);
+	context_free(&inverted);
 	return err;
 }

@@ -31,7 +31,7 @@ entered()
 }
 
 check "cross-compile the BPF program's loader" workload filters
-for kernel in stable testing; do
+for kernel in ${RVT_KERNELS:-stable testing}; do
 	check "$kernel: the modules are built" build_modules $kernel
 	# shellcheck disable=SC2016 # expands in the guest
 	guest $kernel $kernel '' '

@@ -126,6 +126,8 @@ if command -v genhtml >/dev/null; then
 fi
 
 check "chrome profile is JSON" python3 -m json.tool "$work/chrome" /dev/null
+is "chrome profile: calls of leaf" 1345 "$(grep -c '"ph":"B".*"name":"leaf"' "$work/chrome")"
+is "chrome profile: a process with its name" 1 "$(grep '"process_name"' "$work/chrome" | grep -c '"name":"calls"')"
 check "svg is XML" python3 -c "import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])" "$work/svg"
 is "stat: all that the emulator executed" "$truth" "$(awk '$1 == "all" { print $3 }' "$work/stat")"
 check "list: names the encoders" grep -q '^encoder-1' "$dir/share/list"
