@@ -37,8 +37,7 @@ sums "folded: names with spaces" folded $'sh;main 1\nsh;main;operator new 9'
 # A picture of the sum: 4 + 1 + 5 instructions below sh, 9 of them in operator new.
 build/host/perf-rvtrace profile -f svg --merge "$dir/a" "$dir/b" >"$dir/svg" 2>&1
 for title in 'sh: 10 instructions, 100.00%' 'main: 10 instructions, 100.00%' 'operator new: 9 instructions, 90.00%'; do
-	n=$((n + 1))
-	grep -qF "<title>$title</title>" "$dir/svg" && echo "ok $n - svg: $title" || echo "not ok $n - svg: $title"
+	check "svg: $title" grep -F "<title>$title</title>" "$dir/svg"
 done
 
 refuses "a line of another form" "$dir/a:1:" -f llvm --merge "$dir/a"

@@ -343,8 +343,7 @@ static void add_code(struct fixture *f, uint64_t time, enum rvt_kernel_code_kind
 		.attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW };
 	struct rvt_kernel_code code = { .kind = kind, .len = len,
-		.addr = kind == RVT_KERNEL_CODE_COMES || kind == RVT_KERNEL_CODE_GOES ? ADDR :
-			ADDR + 4 };
+		.addr = kind == RVT_KERNEL_CODE_CHANGES ? ADDR + 4 : ADDR };
 	uint32_t n_bytes = bytes ? strlen(bytes) : 0, raw = sizeof(code) + n_bytes - lie;
 	uint64_t buffer[64] = { 0 };
 	uint8_t *body = (uint8_t *)(buffer + 1) + 5 * 8;
@@ -374,6 +373,7 @@ static void is_mapped(struct rvt_space *kernel, uint64_t addr, const char *expec
 	assert_memory_equal(bytes, expected, 4);
 	assert_int_equal(rvt_space_locate(kernel, addr, &location), 0);
 	assert_string_equal(location.path, name);
+	assert_int_equal(location.file_offset, addr - ADDR);	/* from the start of the function */
 }
 
 /* Modules: the end of the first is not told, the second lies where it was; nothing is left at the end. */
@@ -384,7 +384,7 @@ static void code_comes_and_goes(void **state)
 	struct rvt_space *kernel;
 
 	add_code(f, 100, RVT_KERNEL_CODE_COMES, "one", "", "AAAAaaaa", 8, 0);
-	add_code(f, 150, RVT_KERNEL_CODE_FUNCTION, "one", "f", NULL, 4, 0);
+	add_code(f, 150, RVT_KERNEL_CODE_FUNCTION, "one", "f", NULL, 8, 0);
 	add_code(f, 200, RVT_KERNEL_CODE_CHANGES, "", "", "aaaaXXXX", 4, 0);
 	add_code(f, 250, RVT_KERNEL_CODE_CHANGES, "", "", "XXXXYYYY", 4, 1);	/* ignored */
 	add_code(f, 300, RVT_KERNEL_CODE_COMES, "two", "", "BBBBbbbb", 8, 0);
@@ -407,7 +407,7 @@ static void code_comes_and_goes(void **state)
 	assert_true(rvt_cursor_seek(other, 350) > 0);
 	is_mapped(kernel, ADDR + 4, "bbbb", "[two]");
 	assert_true(rvt_cursor_seek(f->cursor, 270) > 0);
-	is_mapped(kernel, ADDR, "AAAA", "[one]");
+	is_mapped(kernel, ADDR, "AAAA", "[one]f");
 	is_mapped(kernel, ADDR + 4, "XXXX", "[one]f");
 	assert_true(rvt_cursor_seek(other, 450) > 0);
 	is_mapped(kernel, ADDR, NULL, NULL);

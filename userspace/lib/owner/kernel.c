@@ -236,6 +236,38 @@ static int name_function(struct rvt_space *kernel, uint64_t addr, size_t len, co
 	return err;
 }
 
+/* Whether a mapping's name is that of one function: what is in it is placed from its start. */
+static bool is_function(const char *name)
+{
+	const char *end = name[0] == '[' ? strchr(name, ']') : NULL;
+
+	return end && end[1];
+}
+
+/* @len bytes at @addr change in the mapping that @location tells of. */
+static int change(struct rvt_space *kernel, const struct rvt_location *location, uint64_t addr,
+		  const uint8_t *bytes, size_t len)
+{
+	const uint8_t *old;
+	size_t offset = addr - location->map_start, whole;
+	uint8_t *copy;
+	int err;
+
+	if (!is_function(location->path))
+		return rvt_space_map_bytes(kernel, addr, bytes, len, location->path);
+	whole = rvt_space_find(kernel, location->map_start, &old);
+	if (whole < offset + len)
+		return 0;
+	copy = malloc(whole);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, old, whole);
+	memcpy(copy + offset, bytes, len);
+	err = rvt_space_map_bytes(kernel, location->map_start, copy, whole, location->path);
+	free(copy);
+	return err;
+}
+
 /* @len bytes take the place of @gone_len. */
 static int put(struct rvt_space *kernel, const struct owner_event *event, const uint8_t *bytes,
 	       size_t len, size_t gone_len)
@@ -250,13 +282,12 @@ static int put(struct rvt_space *kernel, const struct owner_event *event, const 
 			rvt_space_unmap(kernel, event->change.addr, gone_len);
 		return 0;
 	}
-	if (!name) {
-		/* code that was made or removed is not among what was copied */
-		if (rvt_space_locate(kernel, event->change.addr, &location) || !location.path)
-			return 0;
-		name = location.path;
-	}
-	return rvt_space_map_bytes(kernel, event->change.addr, bytes, len, name);
+	if (name)
+		return rvt_space_map_bytes(kernel, event->change.addr, bytes, len, name);
+	/* code that was made or removed is not among what was copied */
+	if (rvt_space_locate(kernel, event->change.addr, &location) || !location.path)
+		return 0;
+	return change(kernel, &location, event->change.addr, bytes, len);
 }
 
 static int redo(struct rvt_space *kernel, const struct owner_event *event)
