@@ -6,6 +6,8 @@
 DRIVER_KERNELS := stable testing
 DRIVER_SRC := $(wildcard drivers/hwtracing/rvtrace/*.[ch]) drivers/hwtracing/rvtrace/Makefile \
 	$(wildcard drivers/perf/*.[ch]) drivers/perf/Makefile Kbuild $(wildcard include/uapi/linux/*.h)
+# Of the kernels only "debug" has KUnit.
+DRIVER_CONFIG_debug := CONFIG_RVTRACE_KUNIT_TEST=y
 # Checks that the sources must pass: make driver DRIVER_CHECKS="W=1 C=1"
 DRIVER_CHECKS ?=
 
@@ -16,7 +18,7 @@ driver: $(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko)
 $(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko) $(B)/driver/debug/rvtrace.ko: $(B)/driver/%/rvtrace.ko: $(DRIVER_SRC)
 	@mkdir -p $(@D)
 	cp -p --parents -t $(@D) $(DRIVER_SRC)
-	$(LAB) kmake --kernel $* $(abspath $(@D)) $(DRIVER_CHECKS) modules
+	$(LAB) kmake --kernel $* $(abspath $(@D)) $(DRIVER_CONFIG_$*) $(DRIVER_CHECKS) modules
 	cp $(@D)/drivers/perf/riscv_ctr.ko $(@D)/
 	cp $(@D)/drivers/hwtracing/rvtrace/rvtrace.ko $@
 

@@ -124,7 +124,7 @@ static int rvtrace_aux_add_sink(struct rvtrace_aux *aux, struct rvtrace_encoder 
 }
 
 /* Of which pieces of contiguous memory the AUX buffer consists */
-static void rvtrace_aux_find_runs(struct rvtrace_aux *aux, void **pages, int nr_pages)
+VISIBLE_IF_KUNIT void rvtrace_aux_find_runs(struct rvtrace_aux *aux, void **pages, int nr_pages)
 {
 	struct rvtrace_run *run = NULL;
 	int i;

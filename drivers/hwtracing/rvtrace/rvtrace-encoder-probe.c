@@ -103,7 +103,7 @@ static int rvtrace_probe_formats(struct rvtrace_encoder *enc)
  * SRC tells encoders that share a sink apart. Without need for it there shall be none: by SrcBits,
  * or else by InhibitSrc, or else its width is reported and decoders skip it.
  */
-static int rvtrace_probe_src(struct rvtrace_encoder *enc)
+VISIBLE_IF_KUNIT int rvtrace_probe_src(struct rvtrace_encoder *enc)
 {
 	struct rvtrace_component *comp = &enc->comp;
 	u32 features = 0;

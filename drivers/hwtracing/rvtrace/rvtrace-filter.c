@@ -352,8 +352,8 @@ static void rvtrace_sync_stop(struct rvtrace_config *config, u64 address)
 	}
 }
 
-static void rvtrace_sync_one(struct rvtrace_config *config, const struct perf_addr_filter *filter,
-			     u64 start, u64 size)
+VISIBLE_IF_KUNIT void rvtrace_sync_one(struct rvtrace_config *config,
+				       const struct perf_addr_filter *filter, u64 start, u64 size)
 {
 	struct rvtrace_range range = { RVTRACE_MATCH_BOTH, start, start + size - 1 };
 

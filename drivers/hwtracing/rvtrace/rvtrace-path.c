@@ -77,9 +77,13 @@ static void rvtrace_paths_sort(struct rvtrace_encoder *enc)
 {
 	unsigned int i, first = 0;
 
-	for (i = 0; i < enc->nr_paths; i++)
-		if (rvtrace_path_ram(&enc->paths[i]))
-			swap(enc->paths[i], enc->paths[first++]);
+	for (i = 0; i < enc->nr_paths; i++) {
+		if (!rvtrace_path_ram(&enc->paths[i]))
+			continue;
+		/* swap() is a macro that evaluates its arguments twice. */
+		swap(enc->paths[i], enc->paths[first]);
+		first++;
+	}
 }
 
 /* Finds the ways to all sinks that the encoder can reach, no longer than RVTRACE_MAX_HOPS */

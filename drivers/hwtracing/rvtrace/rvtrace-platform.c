@@ -26,7 +26,7 @@
  *
  * Major 0 is the interface before ratification, whose registers lie elsewhere.
  */
-static int rvtrace_check_version(struct device *dev, u32 impl)
+VISIBLE_IF_KUNIT int rvtrace_check_version(struct device *dev, u32 impl)
 {
 	u32 major = FIELD_GET(RVTRACE_IMPL_MAJOR, impl);
 	u32 minor = FIELD_GET(RVTRACE_IMPL_MINOR, impl);

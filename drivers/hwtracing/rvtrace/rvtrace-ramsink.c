@@ -176,8 +176,18 @@ void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
 
 /*
  * Limit is the address of the last unit that is written, so what becomes of a Limit that would be
- * right for the smallest unit shows the unit's size.
+ * right for units of @access bytes shows their real size. Returns that size, or 0 when there is
+ * none with which the range is from @start to @end.
  */
+VISIBLE_IF_KUNIT u32 rvtrace_ramsink_unit(u64 start, u64 end, u64 limit, u32 access)
+{
+	u64 unit = end - limit;
+
+	if (limit >= end || limit <= start || unit < access || unit > RVTRACE_RAM_MAX_ACCESS)
+		return 0;
+	return is_power_of_2(unit) ? unit : 0;
+}
+
 static int rvtrace_ramsink_program(struct rvtrace_ramsink *sink, dma_addr_t base, size_t length)
 {
 	u64 end = base + length, start, limit;
@@ -194,13 +204,9 @@ static int rvtrace_ramsink_program(struct rvtrace_ramsink *sink, dma_addr_t base
 	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_LIMIT_LOW, RVTRACE_RAM_LIMIT_HIGH,
 				      end - access);
 	limit = rvtrace_ramsink_read_address(sink, RVTRACE_RAM_LIMIT_LOW, RVTRACE_RAM_LIMIT_HIGH);
-	if (start != base || limit >= end || limit <= start)
+	access = rvtrace_ramsink_unit(start, end, limit, access);
+	if (start != base || !access || (sink->access && access != sink->access))
 		return -EIO;
-	if (limit != end - access) {
-		access = end - limit;
-		if (sink->access || !is_power_of_2(access) || access > RVTRACE_RAM_MAX_ACCESS)
-			return -EIO;
-	}
 	sink->access = access;
 	sink->base = base;
 	sink->length = length;
@@ -396,6 +402,24 @@ static void rvtrace_ramsink_drain_copy(struct rvtrace_ramsink *sink, struct rvtr
 }
 
 /*
+ * What the write pointer says: up to which offset there is trace, and whether the sink has gone
+ * round. Returns false when the pointer is where it cannot be.
+ */
+VISIBLE_IF_KUNIT bool rvtrace_ramsink_position(const struct rvtrace_ramsink *sink, u32 wp,
+					       size_t *fill, bool *wrap)
+{
+	*wrap = wp & RVTRACE_RAM_WP_WRAP;
+	*fill = rvtrace_ramsink_offset(sink, wp);
+	if (*fill > sink->length || (!*wrap && *fill < sink->from))
+		return false;
+	if (*fill == sink->length) {
+		*wrap = true;
+		*fill = 0;
+	}
+	return true;
+}
+
+/*
  * rvtrace_ramsink_drain - hand over what the sink received since it was started
  *
  * The sink is disabled and empty. Each byte is handed over once: the next start is at the beginning
@@ -405,18 +429,14 @@ void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 {
 	bool stops = sink->comp.control & RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
 	u32 wp = rvtrace_read(&sink->comp, RVTRACE_RAM_WP_LOW);
-	bool wrap = wp & RVTRACE_RAM_WP_WRAP;
-	size_t fill = rvtrace_ramsink_offset(sink, wp);
+	size_t fill;
+	bool wrap;
 
 	sink->stopped_aux = 0;
-	if (fill > sink->length || (!wrap && fill < sink->from)) {
+	if (!rvtrace_ramsink_position(sink, wp, &fill, &wrap)) {
 		dev_err_ratelimited(&sink->comp.dev, "write pointer outside of the buffer\n");
 		rvtrace_output_gap(rc);
 		return;
-	}
-	if (fill == sink->length) {
-		wrap = true;
-		fill = 0;
 	}
 	trace_rvtrace_drain(sink->comp.sink_id, wrap ? sink->size : fill - sink->from, wrap,
 			    sink->direct);

@@ -27,6 +27,19 @@
 #define RVTRACE_RATE_MAX	(256 << 10)
 #define RVTRACE_RATE_SHIFT	20
 
+/* How fast trace may come in until the next look, after it came in at @rate */
+VISIBLE_IF_KUNIT u64 rvtrace_rate_expected(u64 rate)
+{
+	return clamp_t(u64, rate * 8, RVTRACE_RATE_MAX / 16, RVTRACE_RATE_MAX);
+}
+
+/* In how many ns @room bytes are filled at that rate, or how soon another look is worth while */
+VISIBLE_IF_KUNIT u64 rvtrace_poll_delay(u64 room, u64 expected)
+{
+	return clamp_t(u64, div64_u64(room << RVTRACE_RATE_SHIFT, expected), RVTRACE_POLL_MIN_NS,
+		       RVTRACE_POLL_MAX_NS);
+}
+
 /* The next look. One that is due already and soon enough is not put off: starting a timer is dear. */
 static void rvtrace_timer_arm(struct rvtrace_cpu *rc, size_t fill)
 {
@@ -36,25 +49,29 @@ static void rvtrace_timer_arm(struct rvtrace_cpu *rc, size_t fill)
 
 	if (rc->timer_room && room >= rc->timer_room)
 		return;
-	rate = clamp_t(u64, rc->rate * 8, RVTRACE_RATE_MAX / 16, RVTRACE_RATE_MAX);
-	ns = clamp_t(u64, div64_u64(room << RVTRACE_RATE_SHIFT, rate), RVTRACE_POLL_MIN_NS,
-		     RVTRACE_POLL_MAX_NS);
+	rate = rvtrace_rate_expected(rc->rate);
+	ns = rvtrace_poll_delay(room, rate);
 	rc->timer_room = max_t(u64, min((ns * rate) >> RVTRACE_RATE_SHIFT, room), 1);
 	hrtimer_start(&rc->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /*
- * How fast trace came in since the last look, while it was running. Decays by a quarter with each
- * look, so that one idle period does not make the driver careless.
+ * How fast trace comes in, after @bytes in @ns. Decays by a quarter with each look, so that one
+ * idle period does not make the driver careless.
  */
+VISIBLE_IF_KUNIT u64 rvtrace_rate_after(u64 rate, u64 bytes, u64 ns)
+{
+	return max(rate - rate / 4, div64_u64(bytes << RVTRACE_RATE_SHIFT, max_t(u64, ns, 1)));
+}
+
+/* Only the time counts in which it was running. */
 static void rvtrace_rate_update(struct rvtrace_cpu *rc, u64 traced)
 {
 	u64 cycles = rc->cycles + get_cycles64() - rc->started;
 	u64 ns = mul_u64_u32_div(cycles - rc->poll_cycles, NSEC_PER_SEC, riscv_timebase);
 	u64 bytes = traced > rc->poll_traced ? traced - rc->poll_traced : 0;
 
-	rc->rate = max(rc->rate - rc->rate / 4,
-		       div64_u64(bytes << RVTRACE_RATE_SHIFT, max_t(u64, ns, 1)));
+	rc->rate = rvtrace_rate_after(rc->rate, bytes, ns);
 	rc->poll_cycles = cycles;
 	rc->poll_traced = traced;
 }

@@ -17,6 +17,7 @@
 #include <linux/perf_event.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <kunit/visibility.h>
 
 /* Every component: tr??Control, tr??Impl */
 #define RVTRACE_CONTROL			0x000
@@ -885,6 +886,20 @@ void rvtrace_pmu_init(void);
 /* rvtrace-platform.c */
 int rvtrace_platform_register(void);
 void rvtrace_platform_unregister(void);
+
+/* For rvtrace-kunit.c; static without CONFIG_KUNIT */
+#if IS_ENABLED(CONFIG_KUNIT)
+int rvtrace_check_version(struct device *dev, u32 impl);
+int rvtrace_probe_src(struct rvtrace_encoder *enc);
+void rvtrace_sync_one(struct rvtrace_config *config, const struct perf_addr_filter *filter,
+		      u64 start, u64 size);
+u32 rvtrace_ramsink_unit(u64 start, u64 end, u64 limit, u32 access);
+bool rvtrace_ramsink_position(const struct rvtrace_ramsink *sink, u32 wp, size_t *fill, bool *wrap);
+void rvtrace_aux_find_runs(struct rvtrace_aux *aux, void **pages, int nr_pages);
+u64 rvtrace_rate_expected(u64 rate);
+u64 rvtrace_poll_delay(u64 room, u64 expected);
+u64 rvtrace_rate_after(u64 rate, u64 bytes, u64 ns);
+#endif
 
 #ifdef RVTRACE_NO_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,
