@@ -69,6 +69,8 @@ struct rvt_location {
 	bool readable;
 };
 int rvt_space_locate(struct rvt_space *space, uint64_t addr, struct rvt_location *loc);
+/* Whether anything is mapped in the range; parents do not count. */
+bool rvt_space_overlaps(const struct rvt_space *space, uint64_t addr, uint64_t len);
 
 /* Changes whenever any mapping of this space or of its parents changes. */
 uint64_t rvt_space_generation(const struct rvt_space *space);

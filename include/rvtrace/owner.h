@@ -66,16 +66,17 @@ bool rvt_owner_has_kernel(const struct rvt_owner *owner);
 const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner);
 
 /*
- * rvt_owner_kernel - a space with the code of the kernel (and firmware), made in @image.
+ * rvt_owner_kernel - a space with the code of the kernel (and firmware), made in @image. There can be
+ * several, for threads that decode on their own; all before the first cursor.
  * Returns 0, -ENOMEM, or what opening vmlinux, kcore or firmware returned.
  */
-int rvt_owner_kernel(const struct rvt_owner *owner, struct rvt_image *image,
+int rvt_owner_kernel(struct rvt_owner *owner, struct rvt_image *image,
 		     struct rvt_space **kernel);
 /*
  * rvt_owner_rewind - @kernel has the code as it was at the end of the recording, and gets that of the
  * beginning (PERF_RECORD_TEXT_POKE); rvt_owner_kernel() does it. 0 or -ENOMEM.
  */
-int rvt_owner_rewind(const struct rvt_owner *owner, struct rvt_space *kernel);
+int rvt_owner_rewind(struct rvt_owner *owner, struct rvt_space *kernel);
 /*
  * rvt_cursor_create - a cursor before all events but those that describe the beginning. Its
  * spaces are made in @image, which must outlive it, with @kernel behind them. 0 or -ENOMEM.
@@ -92,6 +93,12 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time);
 uint64_t rvt_cursor_next(const struct rvt_cursor *cursor);
 /* When @tid next executes a program, up to @until; UINT64_MAX: it does not. */
 uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until);
+/*
+ * True if what happens up to @time changes what @task is called, or what code that it may have run is:
+ * another name or program, or a mapping over another.
+ */
+bool rvt_cursor_replaces(const struct rvt_cursor *cursor, const struct rvt_task *task,
+			 uint64_t time);
 /* The task with thread id @tid now; one that is not known is made up. NULL: out of memory. */
 const struct rvt_task *rvt_cursor_task(struct rvt_cursor *cursor, int32_t tid);
 /*

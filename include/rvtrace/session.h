@@ -29,6 +29,13 @@ struct rvt_session_options {
 	bool by_cpu;		/* one buffer after another instead of interleaved by time */
 	/* Runs are counted (rvt_flow_count()), not delivered; few TIME events; .by_cpu is implied. */
 	bool count;
+	bool count_threads;	/* .count: apart for each thread, not only for each space and name */
+	bool every_time;	/* .count: but every TIME event */
+	/*
+	 * .count: threads that decode, each another part of the recording. Their call-backs come one at
+	 * a time, but in no order. What is counted is the same for any number. Needs sink.reset.
+	 */
+	unsigned int jobs;
 };
 
 /* One hart's flow in one buffer. What it says holds for what is being delivered. */
@@ -64,12 +71,14 @@ struct rvt_session_sink {
 	int (*event)(void *ctx, struct rvt_lane *lane, const struct rvt_event *event);
 	/*
 	 * With options.count, instead of .runs and in no order: as struct rvt_count_sink has it. Told
-	 * whenever the lane goes to another space, and at the end; lane->space is where it was.
+	 * before the task is another one or its code is replaced, and at the end: @lane is as it was.
 	 */
 	int (*count_run)(void *ctx, struct rvt_lane *lane, const struct rvt_run *run,
 			 uint64_t times);
 	int (*count_edge)(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
 			  enum rvt_insn_class iclass, int64_t times);
+	/* With options.jobs: what was told so far is void, and will be told again. */
+	void (*reset)(void *ctx);
 	/* What stands out in the file itself: a sentence. */
 	void (*warning)(void *ctx, const char *text);
 	/* The lane is about to go away. */

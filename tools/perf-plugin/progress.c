@@ -81,9 +81,7 @@ static int take_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *run
 	const struct progress *progress = ctx;
 	int err = look(progress);
 
-	if (err || !progress->sink->runs)
-		return err;
-	return progress->sink->runs(progress->sink->ctx, lane, runs, n);
+	return err ? err : progress->sink->runs(progress->sink->ctx, lane, runs, n);
 }
 
 static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
@@ -94,6 +92,31 @@ static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 	if (err || !progress->sink->event)
 		return err;
 	return progress->sink->event(progress->sink->ctx, lane, event);
+}
+
+static int take_count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+{
+	const struct progress *progress = ctx;
+	int err = look(progress);
+
+	return err ? err : progress->sink->count_run(progress->sink->ctx, lane, run, times);
+}
+
+static int take_count_edge(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
+			   enum rvt_insn_class iclass, int64_t times)
+{
+	const struct progress *progress = ctx;
+	int err = look(progress);
+
+	return err ? err : progress->sink->count_edge(progress->sink->ctx, lane, from, to, iclass,
+						      times);
+}
+
+static void take_reset(void *ctx)
+{
+	const struct progress *progress = ctx;
+
+	progress->sink->reset(progress->sink->ctx);
 }
 
 static void take_warning(void *ctx, const char *text)
@@ -117,7 +140,10 @@ int progress_run(struct rvt_session *session, const struct rvt_session_sink *sin
 {
 	struct progress progress = { session, sink, rvt_session_size(session), now() };
 	const struct rvt_session_sink own = {
-		.ctx = &progress, .aux = take_aux, .runs = take_runs, .event = take_event,
+		.ctx = &progress, .aux = take_aux, .runs = sink->runs ? take_runs : NULL,
+		.event = take_event, .count_run = sink->count_run ? take_count_run : NULL,
+		.count_edge = sink->count_edge ? take_count_edge : NULL,
+		.reset = sink->reset ? take_reset : NULL,
 		.warning = take_warning, .end = take_end,
 	};
 	struct itimerval timer = { { 0, INTERVAL_US }, { 0, INTERVAL_US } };

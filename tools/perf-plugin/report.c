@@ -77,9 +77,10 @@ static const char help[] =
 "      --percent-limit P leave out what is below P percent\n"
 "      --max-lines N     only the first N\n"
 "      --stdio           accepted for perf's sake\n"
+VIEW_JOBS_HELP
 VIEW_HELP;
 
-enum { OPT_STDIO = 256, OPT_LIMIT, OPT_MAX, OPT_DSOS };
+enum { OPT_STDIO = 256, OPT_LIMIT, OPT_MAX, OPT_DSOS, OPT_JOBS };
 
 static const struct option long_options[] = {
 	{ "sort", required_argument, NULL, 's' },
@@ -89,6 +90,7 @@ static const struct option long_options[] = {
 	{ "stdio", no_argument, NULL, OPT_STDIO },
 	{ "percent-limit", required_argument, NULL, OPT_LIMIT },
 	{ "max-lines", required_argument, NULL, OPT_MAX },
+	{ "jobs", required_argument, NULL, OPT_JOBS },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 },
@@ -177,7 +179,7 @@ static uint64_t pc_of(const struct rvt_block *block, uint32_t insn)
 
 /* Instruction by instruction: for a block that a function's end goes through. */
 static int count_each(struct report *report, const struct rvt_lane *lane,
-		      const struct rvt_run *run, bool at_start)
+		      const struct rvt_run *run, bool at_start, uint64_t times)
 {
 	uint64_t pc = pc_of(run->block, run->first);
 
@@ -186,11 +188,11 @@ static int count_each(struct report *report, const struct rvt_lane *lane,
 
 		if (!row)
 			return -ENOMEM;
-		row->insns++;
+		row->insns += times;
 		if (!i && run->block->insns && at_start)
-			row->calls++;
+			row->calls += times;
 		if (i + 1 == run->block->insns && run->block->iclass != RVT_INSN_SEQUENTIAL)
-			row->branches++;
+			row->branches += times;
 		pc += 2 * run->block->halfwords[i];
 	}
 	return 0;
@@ -221,30 +223,57 @@ static struct cache_slot *find_slot(struct report *report, const struct rvt_lane
 	return slot;
 }
 
-static int count_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int count_wanted(struct report *report, struct rvt_lane *lane, const struct rvt_run *run,
+			uint64_t times)
+{
+	const struct rvt_block *block = run->block;
+	struct cache_slot *slot = find_slot(report, lane, block);
+
+	report->insns += times * run->count;
+	if (!slot->row)
+		return count_each(report, lane, run, slot->at_start, times);
+	slot->row->insns += times * run->count;
+	if (slot->at_start && !run->first)
+		slot->row->calls += times;
+	if (run->first + run->count == block->insns && block->iclass != RVT_INSN_SEQUENTIAL)
+		slot->row->branches += times;
+	return 0;
+}
+
+static int count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
 {
 	struct report *report = ctx;
 
+	return view_wants(report->view, lane) ? count_wanted(report, lane, run, times) : 0;
+}
+
+static int count_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	struct report *report = ctx;
+	int err = 0;
+
 	if (!view_wants(report->view, lane))
 		return 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct rvt_block *block = runs[i].block;
-		struct cache_slot *slot = find_slot(report, lane, block);
-		int err = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = count_wanted(report, lane, &runs[i], 1);
+	return err;
+}
 
-		report->insns += runs[i].count;
-		if (!slot->row) {
-			err = count_each(report, lane, &runs[i], slot->at_start);
-			if (err)
-				return err;
-			continue;
-		}
-		slot->row->insns += runs[i].count;
-		slot->row->calls += slot->at_start && !runs[i].first;
-		slot->row->branches += runs[i].first + runs[i].count == block->insns &&
-			block->iclass != RVT_INSN_SEQUENTIAL;
-	}
-	return 0;
+static void forget_cache(struct report *report)
+{
+	memset(report->cache, 0, CACHE_SLOTS * sizeof(*report->cache));
+	for (size_t i = 0; i < CACHE_SLOTS; i++)
+		report->cache[i].insns = UINT32_MAX;
+}
+
+static void forget(void *ctx)
+{
+	struct report *report = ctx;
+
+	for (size_t i = 0; i < report->n; i++)
+		report->list[i]->insns = report->list[i]->calls = report->list[i]->branches = 0;
+	report->insns = report->errors = 0;
+	forget_cache(report);
 }
 
 static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
@@ -322,7 +351,7 @@ static void print_report(struct report *report)
 		const struct row *row = report->list[i];
 		double percent = report->insns ? 100.0 * row->insns / report->insns : 0;
 
-		if (!row_wanted(report, row))
+		if (!row->insns || !row_wanted(report, row))
 			continue;
 		if (percent < report->percent_limit ||
 		    (report->max_lines && lines++ >= report->max_lines))
@@ -384,8 +413,11 @@ static int parse_graph(struct report *report, const char *text)
 
 static int run(struct report *report, const struct view_options *options)
 {
-	const struct rvt_session_sink sink = { .ctx = report, .runs = count_runs,
-					       .event = count_event, .warning = view_warning };
+	const struct rvt_session_sink sink = {
+		.ctx = report, .event = count_event, .warning = view_warning,
+		.runs = options->session.count ? NULL : count_runs, .count_run = count_run,
+		.reset = forget,
+	};
 	int err;
 
 	report->view = view_open(options);
@@ -405,8 +437,7 @@ static int run(struct report *report, const struct view_options *options)
 	report->cache = calloc(CACHE_SLOTS, sizeof(*report->cache));
 	if (!report->places || !report->cache)
 		return -ENOMEM;
-	for (size_t i = 0; i < CACHE_SLOTS; i++)
-		report->cache[i].insns = UINT32_MAX;
+	forget_cache(report);
 	err = view_run(report->view, &sink, false);
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
@@ -423,6 +454,7 @@ int cmd_report(int argc, char **argv)
 {
 	struct view_options options = { .session.by_cpu = true };
 	struct report report = { .keys = 1u << SORT_COMM | 1u << SORT_DSO | 1u << SORT_SYM };
+	const char *jobs = NULL;
 	int c, err;
 
 	while ((c = getopt_long(argc, argv, "hs:g::S:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
@@ -444,6 +476,7 @@ int cmd_report(int argc, char **argv)
 			break;
 		case OPT_DSOS: report.graph.dsos = optarg; break;
 		case OPT_STDIO: break;
+		case OPT_JOBS: jobs = optarg; break;
 		case OPT_LIMIT: report.percent_limit = strtod(optarg, NULL); break;
 		case OPT_MAX: report.max_lines = strtoull(optarg, NULL, 10); break;
 		case 'h':
@@ -460,6 +493,11 @@ int cmd_report(int argc, char **argv)
 		report.keys |= 1u << SORT_SYM;
 	if (report.graph.dsos)
 		report.keys |= 1u << SORT_DSO;
+	if (view_jobs(&options, jobs))
+		return 1;
+	/* counts know no times, nor an order */
+	options.session.count = !options.time && !report.by_calls;
+	options.session.count_threads = options.tids || report.keys & 1u << SORT_TID;
 	err = run(&report, &options);
 	tdestroy(report.tree, no_free);
 	for (size_t i = 0; i < report.n; i++)

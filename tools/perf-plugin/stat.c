@@ -13,7 +13,7 @@
 
 struct cpu_counts {
 	bool used;
-	uint64_t insns, runs, traps, gaps, trace_bytes;
+	uint64_t insns, traps, gaps, trace_bytes;
 	uint64_t lost;		/* AUX records after which trace is missing */
 	uint64_t first, last;	/* time, ns */
 };
@@ -27,9 +27,13 @@ struct counts {
 static const char help[] =
 "usage: perf rvtrace stat [OPTIONS]\n"
 "Size and rate of the trace, bits per instruction and losses, for each cpu.\n\n"
+VIEW_JOBS_HELP
 VIEW_HELP;
 
+enum { OPT_JOBS = 256 };
+
 static const struct option long_options[] = {
+	{ "jobs", required_argument, NULL, OPT_JOBS },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 },
@@ -63,8 +67,25 @@ static int count_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *ru
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		cpu->insns += runs[i].count;
-	cpu->runs += n;
 	return 0;
+}
+
+static int count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+{
+	struct counts *counts = ctx;
+	struct cpu_counts *cpu = get_cpu(counts, lane->cpu);
+
+	if (view_wants(counts->view, lane))
+		cpu->insns += times * run->count;
+	return 0;
+}
+
+static void forget(void *ctx)
+{
+	struct counts *counts = ctx;
+
+	memset(counts->cpus, 0, MAX_CPUS * sizeof(*counts->cpus));
+	counts->errors = 0;
 }
 
 static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
@@ -73,9 +94,10 @@ static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event 
 	struct cpu_counts *cpu = get_cpu(counts, lane->cpu);
 
 	if (event->type == RVT_EVENT_TIME && lane->time_exact) {
-		if (!cpu->first)
+		if (!cpu->first || lane->time < cpu->first)
 			cpu->first = lane->time;
-		cpu->last = lane->time;
+		if (lane->time > cpu->last)
+			cpu->last = lane->time;
 	}
 	cpu->traps += event->type == RVT_EVENT_TRAP;
 	if (event->type == RVT_EVENT_LOST) {
@@ -145,8 +167,11 @@ static void print_counts(const struct counts *counts)
 
 static int run(struct counts *counts, const struct view_options *options)
 {
-	const struct rvt_session_sink sink = { .ctx = counts, .aux = count_aux, .runs = count_runs,
-					       .event = count_event, .warning = view_warning };
+	bool count = options->session.count;
+	const struct rvt_session_sink sink = {
+		.ctx = counts, .aux = count_aux, .event = count_event, .warning = view_warning,
+		.runs = count ? NULL : count_runs, .count_run = count_run, .reset = forget,
+	};
 	int err;
 
 	counts->view = view_open(options);
@@ -162,8 +187,10 @@ static int run(struct counts *counts, const struct view_options *options)
 
 int cmd_stat(int argc, char **argv)
 {
-	struct view_options options = { .session.by_cpu = true };
+	struct view_options options = { .session = { .by_cpu = true, .count_threads = true,
+						     .every_time = true } };
 	struct counts counts = { 0 };
+	const char *jobs = NULL;
 	int c, err;
 
 	while ((c = getopt_long(argc, argv, "h" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
@@ -171,10 +198,15 @@ int cmd_stat(int argc, char **argv)
 			fputs(help, stdout);
 			return 0;
 		}
-		if (!view_option(&options, c, optarg)) {
+		if (c == OPT_JOBS)
+			jobs = optarg;
+		else if (!view_option(&options, c, optarg))
 			return cmd_try_help(1);
-		}
 	}
+	if (view_jobs(&options, jobs))
+		return 1;
+	/* counts know no times */
+	options.session.count = !options.time;
 	err = run(&counts, &options);
 	view_close(counts.view);
 	free(counts.cpus);

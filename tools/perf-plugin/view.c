@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #include "cmd.h"
 #include "pmu.h"
 #include "progress.h"
 #include "view.h"
 
 #define SHOWN_FILES 10
+#define MAX_JOBS 256
 
 struct view {
 	struct view_options options;
@@ -42,6 +44,21 @@ bool view_option(struct view_options *options, int c, const char *argument)
 		return false;
 	}
 	return true;
+}
+
+int view_jobs(struct view_options *options, const char *argument)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	char *end;
+
+	if (argument) {
+		n = strtol(argument, &end, 10);
+		if (!*argument || *end || n < 1 || n > MAX_JOBS)
+			return cmd_error(-EINVAL, "--jobs: '%s' is no number from 1 to %d", argument,
+					 MAX_JOBS);
+	}
+	options->session.jobs = n < MAX_JOBS ? n : MAX_JOBS;
+	return 0;
 }
 
 static int parse_list(const char *text, const char *what, int **list, int *n)

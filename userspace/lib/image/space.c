@@ -226,6 +226,24 @@ struct rvt_piece *rvt_space_piece(struct rvt_space *space, uint64_t addr)
 	return piece;
 }
 
+bool rvt_space_overlaps(const struct rvt_space *space, uint64_t addr, uint64_t len)
+{
+	const struct rvt_piece *piece = space->root, *best = NULL;
+	uint64_t last = addr + len - 1;
+
+	if (!len)
+		return false;
+	while (piece) {
+		if (piece->start <= last) {
+			best = piece;
+			piece = piece->right;
+		} else {
+			piece = piece->left;
+		}
+	}
+	return best && best->last >= addr;
+}
+
 size_t rvt_space_find(struct rvt_space *space, uint64_t addr, const uint8_t **bytes)
 {
 	struct rvt_piece *piece = rvt_space_piece(space, addr);

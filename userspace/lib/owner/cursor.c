@@ -22,6 +22,7 @@ struct rvt_cursor {
 	const struct rvt_owner *owner;
 	struct rvt_image *image;
 	struct rvt_space *kernel;
+	size_t *changed;	/* changes of the kernel's code that are in .kernel */
 	size_t next;		/* first event that was not applied */
 	size_t changes;		/* changes of the kernel's code up to there */
 	void *threads, *processes;	/* tsearch trees by id */
@@ -248,8 +249,8 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 		any = 1;
 	}
 	/* the kernel's space is that of all cursors */
-	if (cursor->kernel && *owner->changed != cursor->changes) {
-		err = owner_change_to(owner, cursor->kernel, owner->changed, cursor->changes);
+	if (cursor->changed && *cursor->changed != cursor->changes) {
+		err = owner_change_to(owner, cursor->kernel, cursor->changed, cursor->changes);
 		return err ? err : 1;
 	}
 	return any;
@@ -286,6 +287,36 @@ uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint
 	return UINT64_MAX;
 }
 
+static bool replaces(const struct owner_event *event, const struct rvt_task *task)
+{
+	switch (event->type) {
+	case OWNER_COMM:
+	case OWNER_EXEC:
+		return event->tid == task->tid || event->pid == task->pid;
+	case OWNER_FORK:
+		return event->tid == task->tid;
+	case OWNER_MMAP:
+		return event->pid == task->pid &&
+		       rvt_space_overlaps(task->space, event->map.addr, event->map.len);
+	case OWNER_JIT:
+		return event->pid == task->pid &&
+		       rvt_space_overlaps(task->space, event->jit.addr, event->jit.len);
+	default:
+		return false;
+	}
+}
+
+bool rvt_cursor_replaces(const struct rvt_cursor *cursor, const struct rvt_task *task,
+			 uint64_t time)
+{
+	const struct rvt_owner *owner = cursor->owner;
+
+	for (size_t i = cursor->next; i < owner->n_events && owner->events[i].time <= time; i++)
+		if (replaces(&owner->events[i], task))
+			return true;
+	return false;
+}
+
 const struct rvt_task *rvt_cursor_task(struct rvt_cursor *cursor, int32_t tid)
 {
 	struct thread *thread = get_thread(cursor, -1, tid);
@@ -307,9 +338,11 @@ int rvt_cursor_create(const struct rvt_owner *owner, struct rvt_image *image,
 		      struct rvt_space *kernel, struct rvt_cursor **result)
 {
 	struct rvt_cursor *cursor = calloc(1, sizeof(*cursor));
+	struct owner_kernel *known = owner_find_kernel(owner, kernel);
 
 	if (!cursor)
 		return -ENOMEM;
+	cursor->changed = known ? &known->changed : NULL;
 	cursor->owner = owner;
 	cursor->image = image;
 	cursor->kernel = kernel;

@@ -402,8 +402,7 @@ int rvt_owner_create(const struct rvt_owner_options *options, struct rvt_owner *
 	owner->vmlinux = copy_option(options->vmlinux, &failed);
 	owner->kcore = copy_option(options->kcore, &failed);
 	owner->firmware = copy_option(options->firmware, &failed);
-	owner->changed = calloc(1, sizeof(*owner->changed));
-	if (failed || !owner->changed) {
+	if (failed) {
 		rvt_owner_destroy(owner);
 		return -ENOMEM;
 	}
@@ -415,6 +414,12 @@ void rvt_owner_destroy(struct rvt_owner *owner)
 {
 	if (!owner)
 		return;
+	while (owner->kernels) {
+		struct owner_kernel *next = owner->kernels->next;
+
+		free(owner->kernels);
+		owner->kernels = next;
+	}
 	for (size_t i = 0; i < owner->n_paths; i++) {
 		free(owner->paths[i]->path);
 		free(owner->paths[i]);
@@ -425,7 +430,6 @@ void rvt_owner_destroy(struct rvt_owner *owner)
 	for (size_t i = 0; i < owner->n_mappings; i++)
 		munmap(owner->mappings[i].bytes, owner->mappings[i].len);
 	free(owner->mappings);
-	free(owner->changed);
 	free(owner->events);
 	free(owner->code);
 	free(owner->code_buffer);
@@ -465,13 +469,32 @@ const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner)
 	return NULL;
 }
 
-int rvt_owner_rewind(const struct rvt_owner *owner, struct rvt_space *kernel)
+struct owner_kernel *owner_find_kernel(const struct rvt_owner *owner, const struct rvt_space *space)
 {
-	*owner->changed = owner->n_changes;
-	return owner_change_to(owner, kernel, owner->changed, 0);
+	struct owner_kernel *kernel = owner->kernels;
+
+	while (kernel && kernel->space != space)
+		kernel = kernel->next;
+	return kernel;
 }
 
-int rvt_owner_kernel(const struct rvt_owner *owner, struct rvt_image *image,
+int rvt_owner_rewind(struct rvt_owner *owner, struct rvt_space *space)
+{
+	struct owner_kernel *kernel = owner_find_kernel(owner, space);
+
+	if (!kernel) {
+		kernel = calloc(1, sizeof(*kernel));
+		if (!kernel)
+			return -ENOMEM;
+		kernel->space = space;
+		kernel->next = owner->kernels;
+		owner->kernels = kernel;
+	}
+	kernel->changed = owner->n_changes;
+	return owner_change_to(owner, space, &kernel->changed, 0);
+}
+
+int rvt_owner_kernel(struct rvt_owner *owner, struct rvt_image *image,
 		     struct rvt_space **kernel)
 {
 	bool from_file = owner->vmlinux || owner->kcore;

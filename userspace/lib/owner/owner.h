@@ -56,6 +56,13 @@ struct owner_mapping {
 	size_t len;
 };
 
+/* A space with the kernel's code. */
+struct owner_kernel {
+	struct owner_kernel *next;
+	const struct rvt_space *space;
+	size_t changed;		/* so many changes are in it now */
+};
+
 struct rvt_owner {
 	char *symfs, *vmlinux, *kcore, *firmware;
 	struct rvt_perfdata *file;
@@ -71,7 +78,7 @@ struct rvt_owner {
 	size_t n_mappings;
 	const struct owner_event **changes;	/* of kernel code, in the order of time */
 	size_t n_changes;
-	size_t *changed;	/* so many of them are in the kernel's space now */
+	struct owner_kernel *kernels;
 	struct rvt_record_time_conv time_conv;
 	bool has_time_conv, monotonic_valid;
 	int64_t monotonic_offset;
@@ -79,6 +86,9 @@ struct rvt_owner {
 
 /* owner.c: takes a copy; @name is interned; .order is set. 0 or -ENOMEM. */
 int owner_add_event(struct rvt_owner *owner, const struct owner_event *event, const char *name);
+
+/* owner.c: NULL: that is none of the kernel's spaces. */
+struct owner_kernel *owner_find_kernel(const struct rvt_owner *owner, const struct rvt_space *space);
 
 /* jit.c */
 bool owner_is_jitdump(const char *name);

@@ -19,7 +19,8 @@ static struct buffer *get_buffer(struct rvt_session *session, const struct rvt_r
 		return NULL;
 	session->buffers = grown;
 	grown[session->n_buffers] = (struct buffer){
-		.session = session, .number = session->n_buffers, .idx = aux->idx,
+		.session = session, .world = &session->world, .stats = &session->stats,
+		.number = session->n_buffers, .idx = aux->idx,
 		.cpu = aux->cpu, .tid = aux->tid };
 	return &grown[session->n_buffers++];
 }

@@ -122,7 +122,7 @@ static int deliver(struct collection *all)
 {
 	struct rvt_session *session = all->session;
 	struct rvt_cursor *cursor;
-	int err = rvt_cursor_create(session->owner, session->image, session->kernel, &cursor);
+	int err = rvt_cursor_create(session->owner, session->world.image, session->world.kernel, &cursor);
 
 	for (size_t i = 0; i < all->n && !err; i++) {
 		const struct rvt_ctr_sample *sample = &all->places[i].sample;

@@ -3,14 +3,20 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "session.h"
 
+#define MAX_FEED (1 << 20)
+#define MIN_RELEASE (1 << 18)
 #define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
 static void warn(struct rvt_session *session, const char *text)
 {
+	session_lock(session);
 	if (session->sink->warning)
 		session->sink->warning(session->sink->ctx, text);
+	session_unlock(session);
 }
 
 /* ---- whose flow it is ---- */
@@ -37,9 +43,14 @@ struct counting {
 static int on_count_run(void *ctx, const struct rvt_run *run, uint64_t times)
 {
 	const struct counting *c = ctx;
+	int err;
 
-	return c->sink->count_run ? c->sink->count_run(c->sink->ctx, &c->lane->lane, run, times) :
-				    0;
+	if (!c->sink->count_run)
+		return 0;
+	session_lock(c->lane->session);
+	err = c->sink->count_run(c->sink->ctx, &c->lane->lane, run, times);
+	session_unlock(c->lane->session);
+	return err;
 }
 
 static int on_count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
@@ -47,8 +58,14 @@ static int on_count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_cl
 {
 	const struct counting *c = ctx;
 
-	return c->sink->count_edge ? c->sink->count_edge(c->sink->ctx, &c->lane->lane, from, to,
-							 iclass, times) : 0;
+	int err;
+
+	if (!c->sink->count_edge)
+		return 0;
+	session_lock(c->lane->session);
+	err = c->sink->count_edge(c->sink->ctx, &c->lane->lane, from, to, iclass, times);
+	session_unlock(c->lane->session);
+	return err;
 }
 
 static int lane_tell_counts(struct lane *lane)
@@ -62,32 +79,58 @@ static int lane_tell_counts(struct lane *lane)
 	return rvt_flow_counts(lane->lane.flow, &counts);
 }
 
+/* What was counted so far belongs to somebody else than what comes. */
+static bool is_another(const struct lane *lane, const struct rvt_task *task,
+		       const struct rvt_space *space)
+{
+	const struct rvt_task *now = lane->lane.task;
+
+	if (!lane->lane.space)
+		return false;
+	if (space != lane->lane.space || !task != !now)
+		return true;
+	return task && (task->comm != now->comm ||
+			(lane->session->options.count_threads && task != now));
+}
+
 /* Takes the task and its space from the cursor; the flow goes on in that space. */
 static int lane_update(struct lane *lane)
 {
 	int32_t tid = lane_tid(lane);
-	struct rvt_space *space = lane->session->kernel;
+	struct rvt_space *space = lane->buffer->world->kernel;
+	const struct rvt_task *task = NULL;
 	int err = 0;
 
-	lane->lane.task = NULL;
 	if (tid >= 0) {
-		lane->lane.task = rvt_cursor_task(lane->cursor, tid);
-		if (!lane->lane.task)
+		task = rvt_cursor_task(lane->cursor, tid);
+		if (!task)
 			return -ENOMEM;
-		space = lane->lane.task->space;
+		space = task->space;
 	}
+	if (is_another(lane, task, space))
+		err = lane_tell_counts(lane);
+	lane->lane.task = task;
 	if (space != lane->lane.space) {
-		if (lane->lane.space)
-			err = lane_tell_counts(lane);
 		lane->lane.space = space;
 		rvt_flow_set_space(lane->lane.flow, space);
 	}
 	return err;
 }
 
+/* Moves the cursor. As rvt_cursor_seek(). */
+static int lane_move(struct lane *lane, uint64_t time)
+{
+	int err = 0;
+
+	if (lane->session->options.count && lane->lane.task &&
+	    rvt_cursor_replaces(lane->cursor, lane->lane.task, time))
+		err = lane_tell_counts(lane);
+	return err ? err : rvt_cursor_seek(lane->cursor, time);
+}
+
 static int lane_seek(struct lane *lane, uint64_t time)
 {
-	int moved = rvt_cursor_seek(lane->cursor, time);
+	int moved = lane_move(lane, time);
 
 	return moved > 0 ? lane_update(lane) : moved;
 }
@@ -95,9 +138,10 @@ static int lane_seek(struct lane *lane, uint64_t time)
 /* Counts, and statistics alone, need no times but those at which something changes. */
 static bool lane_needs_times(const struct lane *lane)
 {
+	const struct rvt_session_options *options = &lane->session->options;
 	const struct rvt_session_sink *sink = lane->session->sink;
 
-	return !lane->session->options.count && (sink->runs || sink->event);
+	return options->every_time || (!options->count && (sink->runs || sink->event));
 }
 
 /*
@@ -125,6 +169,14 @@ static int lane_time(struct lane *lane, uint64_t ticks)
 	return 0;
 }
 
+static uint64_t executed(const struct lane *lane)
+{
+	struct rvt_flow_stats stats;
+
+	rvt_flow_stats(lane->lane.flow, &stats);
+	return stats.insns;
+}
+
 static int lane_context(struct lane *lane, const struct rvt_context *context)
 {
 	struct rvt_context *now = &lane->lane.context;
@@ -142,6 +194,10 @@ static int lane_context(struct lane *lane, const struct rvt_context *context)
 		return 0;
 	now->scontext = context->scontext;
 	now->scontext_valid = true;
+	if (lane->buffer->part && !lane->owned) {
+		lane->owned = true;
+		lane->buffer->part->unowned_at_begin |= executed(lane) != lane->part_insns;
+	}
 	return lane_update(lane);
 }
 
@@ -150,8 +206,14 @@ static int lane_context(struct lane *lane, const struct rvt_context *context)
 static int deliver(struct lane *lane, const struct rvt_event *event)
 {
 	const struct rvt_session_sink *sink = lane->session->sink;
+	int err;
 
-	return sink->event ? sink->event(sink->ctx, &lane->lane, event) : 0;
+	if (!sink->event)
+		return 0;
+	session_lock(lane->session);
+	err = sink->event(sink->ctx, &lane->lane, event);
+	session_unlock(lane->session);
+	return err;
 }
 
 /*
@@ -194,14 +256,6 @@ static int lane_lost(struct lane *lane, const struct rvt_event *event)
 	return lane_update(lane);
 }
 
-static uint64_t executed(const struct lane *lane)
-{
-	struct rvt_flow_stats stats;
-
-	rvt_flow_stats(lane->lane.flow, &stats);
-	return stats.insns;
-}
-
 static void hold_start(struct lane *lane, const struct rvt_event *start)
 {
 	lane->start = *start;
@@ -219,6 +273,11 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 		err = release_start(lane);
 	if (err)
 		return err;
+	/* whether that is news depends on what came before the part */
+	if (lane->buffer->part && lane->buffer->part->from &&
+	    (event->type == RVT_EVENT_LOST || event->type == RVT_EVENT_TRAP) &&
+	    executed(lane) == lane->part_insns)
+		lane->buffer->part->lost_at_begin = true;
 
 	switch (event->type) {
 	case RVT_EVENT_TIME:
@@ -279,7 +338,8 @@ static struct lane *lane_create(struct buffer *buffer, const struct encoder *enc
 	lane->timed = session->has_time_conv && has_stamps(&encoder->params);
 	rvt_stream_flow_config(&encoder->params, &config);
 	config.reference_walk = session->options.reference_walk;
-	if (rvt_cursor_create(session->owner, session->image, session->kernel, &lane->cursor) ||
+	if (rvt_cursor_create(session->owner, buffer->world->image, buffer->world->kernel,
+			      &lane->cursor) ||
 	    rvt_flow_create(&config, &sink, &lane->lane.flow) ||
 	    (session->options.count && rvt_flow_count(lane->lane.flow)) || lane_update(lane)) {
 		rvt_flow_destroy(lane->lane.flow);
@@ -307,10 +367,10 @@ static int lane_begin_record(struct lane *lane, const struct rvt_aux *aux)
 	if (lane->session->by_task)
 		lane->lane.context.scontext_valid = false;
 	if (!lane->timed && before < aux->time)
-		err = rvt_cursor_seek(lane->cursor, before);
+		err = lane_move(lane, before);
 	if (!lane->timed && err >= 0) {
 		exec = rvt_cursor_next_exec(lane->cursor, aux->tid, aux->time);
-		err = rvt_cursor_seek(lane->cursor, exec == UINT64_MAX ? aux->time : exec - 1);
+		err = lane_move(lane, exec == UINT64_MAX ? aux->time : exec - 1);
 	}
 	return err < 0 ? err : lane_update(lane);
 }
@@ -347,13 +407,11 @@ static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
 static int framing_event(void *ctx, const struct rvt_event *event)
 {
 	struct decoder *decoder = ctx;
-	const struct rvt_session_sink *sink = decoder->buffer->session->sink;
 	int err = 0;
 
 	/* Damage that belongs to nobody concerns everybody in the stream. */
 	for (struct lane *lane = decoder->buffer->lanes; lane && !err; lane = lane->next)
-		if (sink->event)
-			err = sink->event(sink->ctx, &lane->lane, event);
+		err = deliver(lane, event);
 	return err;
 }
 
@@ -378,7 +436,10 @@ static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **resu
 		decoder->buffer = buffer;
 		ops.ctx = decoder;
 		err = rvt_stream_create(&encoder->params, &ops, &decoder->stream);
+		if (!err && buffer->part)
+			err = rvt_stream_part(decoder->stream, buffer->part->from, buffer->part->to);
 		if (err) {
+			rvt_stream_destroy(decoder->stream);
 			free(decoder);
 			return err;
 		}
@@ -412,16 +473,28 @@ static int check_continuity(struct buffer *buffer)
 			       !(before->flags & PERF_AUX_FLAG_PARTIAL));
 }
 
+static int tell_aux(struct buffer *buffer, const struct rvt_aux *aux)
+{
+	const struct rvt_session_sink *sink = buffer->session->sink;
+	int err;
+
+	if (!sink->aux)
+		return 0;
+	session_lock(buffer->session);
+	err = sink->aux(sink->ctx, buffer->number, aux);
+	session_unlock(buffer->session);
+	return err;
+}
+
 static int begin_record(struct buffer *buffer)
 {
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
-	const struct rvt_session_sink *sink = buffer->session->sink;
 	int err = check_continuity(buffer);
 
 	buffer->begun = true;
 	buffer->done = 0;
-	if (!err && sink->aux)
-		err = sink->aux(sink->ctx, buffer->number, aux);
+	if (!err && (!buffer->part || buffer->record <= buffer->part->end_record))
+		err = tell_aux(buffer, aux);
 	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next)
 		err = lane_begin_record(lane, aux);
 	return err;
@@ -437,8 +510,7 @@ static void end_record(struct buffer *buffer)
 	buffer->begun = false;
 }
 
-/* The chunk that holds @offset; chunks are sorted. */
-static const struct chunk *find_chunk(const struct buffer *buffer, uint64_t offset)
+const struct chunk *buffer_chunk(const struct buffer *buffer, uint64_t offset)
 {
 	size_t low = 0, high = buffer->n_chunks;
 
@@ -455,14 +527,35 @@ static const struct chunk *find_chunk(const struct buffer *buffer, uint64_t offs
 	return &buffer->chunks[low - 1];
 }
 
+/* How much of what lies at @offset this part counts. */
+static uint64_t counted(const struct buffer *buffer, uint64_t offset, uint64_t len)
+{
+	uint64_t to = buffer->part ? buffer->part->to : UINT64_MAX;
+
+	if (offset >= to)
+		return 0;
+	return len < to - offset ? len : to - offset;
+}
+
+/* Trace that was decoded need not stay in memory: the file has it. */
+static void release(const uint8_t *bytes, uint64_t len)
+{
+	uintptr_t page = sysconf(_SC_PAGESIZE), begin = (uintptr_t)bytes & -page;
+	uintptr_t end = ((uintptr_t)bytes + len) & -page;
+
+	if (end > begin)
+		madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
 static int feed(struct buffer *buffer, struct decoder *decoder, uint64_t max)
 {
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
 	uint64_t offset = aux->offset + buffer->done, len = aux->size - buffer->done;
-	const struct chunk *chunk = find_chunk(buffer, offset);
+	const struct chunk *chunk = buffer_chunk(buffer, offset);
+	int err;
 
 	if (!chunk) {
-		buffer->session->stats.missing_bytes += len;
+		buffer->stats->missing_bytes += counted(buffer, offset, len);
 		buffer->done = aux->size;
 		return rvt_stream_lost(decoder->stream, offset, RVT_REASON_TRUNCATED, false);
 	}
@@ -470,10 +563,14 @@ static int feed(struct buffer *buffer, struct decoder *decoder, uint64_t max)
 		len = chunk->offset + chunk->len - offset;
 	if (len > max)
 		len = max;
-	buffer->session->stats.trace_bytes += len;
+	if (len > MAX_FEED)
+		len = MAX_FEED;
+	buffer->stats->trace_bytes += counted(buffer, offset, len);
 	buffer->done += len;
-	return rvt_stream_feed(decoder->stream, chunk->bytes + (offset - chunk->offset), len,
-			       offset);
+	err = rvt_stream_feed(decoder->stream, chunk->bytes + (offset - chunk->offset), len, offset);
+	if (len >= MIN_RELEASE)
+		release(chunk->bytes + (offset - chunk->offset), len);
+	return err;
 }
 
 int buffer_step(struct buffer *buffer, uint64_t max)
@@ -532,6 +629,14 @@ static void add_flow_stats(struct rvt_flow_stats *sum, const struct rvt_flow_sta
 	sum->gaps += stats->gaps;
 }
 
+void session_add_stats(struct rvt_session_stats *sum, const struct rvt_session_stats *stats)
+{
+	add_stream_stats(&sum->stream, &stats->stream);
+	add_flow_stats(&sum->flow, &stats->flow);
+	sum->trace_bytes += stats->trace_bytes;
+	sum->missing_bytes += stats->missing_bytes;
+}
+
 static void keep_missing(struct rvt_session *session, const struct rvt_cursor *cursor)
 {
 	const struct rvt_missing *missing;
@@ -553,24 +658,41 @@ static void keep_missing(struct rvt_session *session, const struct rvt_cursor *c
 	}
 }
 
-int buffer_finish(struct buffer *buffer)
+static int finish_decoders(struct buffer *buffer)
 {
-	struct rvt_session *session = buffer->session;
 	struct rvt_stream_stats stream;
-	struct rvt_flow_stats flow;
 	int err = 0;
 
 	for (struct decoder *decoder = buffer->decoders; decoder && !err; decoder = decoder->next) {
 		err = rvt_stream_finish(decoder->stream);
 		rvt_stream_stats(decoder->stream, &stream);
-		add_stream_stats(&session->stats.stream, &stream);
+		add_stream_stats(&buffer->stats->stream, &stream);
 	}
+	return err;
+}
+
+static void destroy_decoders(struct buffer *buffer)
+{
+	while (buffer->decoders) {
+		struct decoder *next = buffer->decoders->next;
+
+		rvt_stream_destroy(buffer->decoders->stream);
+		free(buffer->decoders);
+		buffer->decoders = next;
+	}
+}
+
+int buffer_finish(struct buffer *buffer)
+{
+	struct rvt_flow_stats flow;
+	int err = finish_decoders(buffer);
+
 	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next) {
 		err = rvt_flow_flush(lane->lane.flow);
 		if (!err)
 			err = lane_tell_counts(lane);
 		rvt_flow_stats(lane->lane.flow, &flow);
-		add_flow_stats(&session->stats.flow, &flow);
+		add_flow_stats(&buffer->stats->flow, &flow);
 	}
 	return err;
 }
@@ -579,20 +701,16 @@ void buffer_rewind(struct buffer *buffer)
 {
 	const struct rvt_session_sink *sink = buffer->session->sink;
 
-	while (buffer->decoders) {
-		struct decoder *next = buffer->decoders->next;
-
-		rvt_stream_destroy(buffer->decoders->stream);
-		free(buffer->decoders);
-		buffer->decoders = next;
-	}
+	destroy_decoders(buffer);
 	while (buffer->lanes) {
 		struct lane *lane = buffer->lanes;
 
 		buffer->lanes = lane->next;
+		session_lock(buffer->session);
 		if (sink && sink->end)
 			sink->end(sink->ctx, &lane->lane);
 		keep_missing(buffer->session, lane->cursor);
+		session_unlock(buffer->session);
 		rvt_flow_destroy(lane->lane.flow);
 		rvt_cursor_destroy(lane->cursor);
 		free(lane);
@@ -601,6 +719,51 @@ void buffer_rewind(struct buffer *buffer)
 	buffer->done = 0;
 	buffer->begun = false;
 	buffer->time = 0;
+}
+
+/* ---- parts ---- */
+
+int buffer_begin_part(struct buffer *buffer, struct part *part)
+{
+	int err = 0;
+
+	buffer->part = part;
+	buffer->record = part->record;
+	buffer->done = part->done;
+	buffer->begun = part->from;
+	buffer->time = 0;
+	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next) {
+		lane->part_insns = executed(lane);
+		lane->owned = lane->no_code = lane->start_held = lane->lane.time_exact = false;
+		memset(&lane->lane.context, 0, sizeof(lane->lane.context));
+		err = lane_begin_record(lane, &buffer->records[part->record]);
+	}
+	return err;
+}
+
+bool buffer_part_done(struct buffer *buffer)
+{
+	bool done = buffer->decoders;
+
+	for (struct decoder *decoder = buffer->decoders; decoder; decoder = decoder->next) {
+		buffer->part->extended |= rvt_stream_part_extended(decoder->stream);
+		done &= rvt_stream_part_done(decoder->stream);
+	}
+	return done;
+}
+
+int buffer_end_part(struct buffer *buffer)
+{
+	struct part *part = buffer->part;
+	int err = finish_decoders(buffer);
+
+	destroy_decoders(buffer);
+	for (struct lane *lane = buffer->lanes; lane; lane = lane->next) {
+		part->owned_at_end |= lane->lane.context.scontext_valid;
+		part->unowned_at_begin |= !lane->owned && executed(lane) != lane->part_insns;
+		part->lost_at_end |= lane->no_code;
+	}
+	return err;
 }
 
 void buffer_destroy(struct buffer *buffer)

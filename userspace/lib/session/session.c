@@ -100,7 +100,7 @@ static int load_symbols(struct rvt_session *session, char **error)
 static int load_kernel(struct rvt_session *session, char **error)
 {
 	const struct rvt_owner_options *options = &session->options.owner;
-	int err = rvt_owner_kernel(session->owner, session->image, &session->kernel);
+	int err = rvt_owner_kernel(session->owner, session->world.image, &session->world.kernel);
 
 	if (!err || err == -ENOMEM)
 		return err;
@@ -120,6 +120,7 @@ int rvt_session_open(const char *path, const struct rvt_session_options *options
 	if (!session)
 		return -ENOMEM;
 	session->options = *options;
+	pthread_mutex_init(&session->lock, NULL);
 	err = rvt_perfdata_open(path, &session->file, error);
 	if (!err)
 		err = rvt_owner_create(&options->owner, &session->owner);
@@ -128,7 +129,7 @@ int rvt_session_open(const char *path, const struct rvt_session_options *options
 	if (!err)
 		err = session_read_records(session, error);
 	if (!err)
-		err = rvt_image_create(&session->image);
+		err = rvt_image_create(&session->world.image);
 	if (!err)
 		err = load_kernel(session, error);
 	if (!err)
@@ -164,7 +165,11 @@ void rvt_session_close(struct rvt_session *session)
 	free(session->meta);
 	rvt_symbols_destroy(session->symbols);
 	rvt_owner_destroy(session->owner);
-	rvt_image_destroy(session->image);
+	for (unsigned int i = 0; i < session->n_worlds; i++)
+		rvt_image_destroy(session->worlds[i].image);
+	free(session->worlds);
+	rvt_image_destroy(session->world.image);
+	pthread_mutex_destroy(&session->lock);
 	rvt_perfdata_close(session->file);
 	free(session);
 }
@@ -219,26 +224,45 @@ static int run_by_cpu(struct rvt_session *session)
 	return err;
 }
 
+static void forget_stats(struct rvt_session *session)
+{
+	session->stats.trace_bytes = session->stats.missing_bytes = 0;
+	memset(&session->stats.stream, 0, sizeof(session->stats.stream));
+	memset(&session->stats.flow, 0, sizeof(session->stats.flow));
+}
+
+static int run(struct rvt_session *session)
+{
+	const struct rvt_session_options *options = &session->options;
+	int err;
+
+	if (options->count && options->jobs > 1 && session->sink->reset) {
+		err = session_run_parallel(session);
+		if (err != -EAGAIN)
+			return err;
+		session->sink->reset(session->sink->ctx);
+		forget_stats(session);
+	}
+	err = options->by_cpu || options->count ? run_by_cpu(session) : run_merged(session);
+	return err == 1 ? 0 : err;
+}
+
 int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink)
 {
 	const char *warning = rvt_perfdata_warning(session->file);
 	int err;
 
 	session->sink = sink;
-	session->stats.trace_bytes = session->stats.missing_bytes = 0;
-	memset(&session->stats.stream, 0, sizeof(session->stats.stream));
-	memset(&session->stats.flow, 0, sizeof(session->stats.flow));
+	forget_stats(session);
 	if (warning && sink->warning)
 		sink->warning(sink->ctx, warning);
 	if (session->bad_code && sink->warning)
 		sink->warning(sink->ctx, "the recording's copy of kernel, vdso and BPF code is "
 			      "damaged: kernel flow needs --vmlinux or --kcore");
-	err = session->options.by_cpu || session->options.count ? run_by_cpu(session) : run_merged(session);
-	if (err == 1)
-		err = 0;
+	err = run(session);
 	for (size_t i = 0; i < session->n_buffers; i++) {
 		if (!err)
-			err = buffer_finish(&session->buffers[i]);
+			err = buffer_finish(&session->buffers[i]);	/* nothing, after parts */
 		buffer_rewind(&session->buffers[i]);
 	}
 	session->sink = NULL;

@@ -3,6 +3,7 @@
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
+#include <pthread.h>
 #include <rvtrace/session.h>
 
 struct encoder {
@@ -30,6 +31,8 @@ struct lane {
 	bool start_held;	/* .start waits for a run that follows it */
 	struct rvt_event start;
 	uint64_t start_insns;	/* executed before it, for lanes that deliver no runs */
+	uint64_t part_insns;	/* executed before the part */
+	bool owned;		/* the part has told a context */
 };
 
 /* A protocol decoder; a per-thread buffer has one for each cpu that the thread ran on. */
@@ -40,8 +43,30 @@ struct decoder {
 	struct decoder *next;
 };
 
+/* Where code is while it is decoded. Each thread has its own. */
+struct world {
+	struct rvt_image *image;
+	struct rvt_space *kernel;
+};
+
+/* What of a buffer is decoded in one go; .from to .to are offsets in its AUX data. */
+struct part {
+	unsigned int buffer;
+	uint64_t from, to;		/* 0, UINT64_MAX: there is none before, behind it */
+	size_t record, end_record;	/* in which it begins, the next one begins */
+	uint64_t done;			/* bytes of the first record that are before it */
+	/* how it went */
+	bool extended;			/* the next one cannot be decoded on its own */
+	bool owned_at_end;		/* the context was known */
+	bool unowned_at_begin;		/* flow came before any context */
+	bool lost_at_end, lost_at_begin; /* in code that cannot be read */
+};
+
 struct buffer {
 	struct rvt_session *session;
+	const struct world *world;
+	struct part *part;		/* NULL: the whole buffer */
+	struct rvt_session_stats *stats;	/* where to count */
 	unsigned int number;
 	uint32_t idx;
 	int32_t cpu, tid;
@@ -62,8 +87,8 @@ struct rvt_session {
 	struct rvt_session_options options;
 	struct rvt_perfdata *file;
 	struct rvt_owner *owner;
-	struct rvt_image *image;
-	struct rvt_space *kernel;
+	struct world world, *worlds;	/* of this thread, of others */
+	unsigned int n_worlds;
 	struct rvt_symbols *symbols;
 	char *meta;
 	struct encoder *encoders;
@@ -84,6 +109,8 @@ struct rvt_session {
 	size_t n_buffers;
 	struct rvt_session_stats stats;
 	const struct rvt_session_sink *sink;
+	bool parallel;		/* several threads: .lock is held during call-backs */
+	pthread_mutex_t lock;
 	struct rvt_missing *missing;	/* of lanes that are gone */
 	size_t n_missing;
 };
@@ -103,6 +130,35 @@ int buffer_finish(struct buffer *buffer);
 /* Forgets what was decoded, so that it can be decoded again. */
 void buffer_rewind(struct buffer *buffer);
 void buffer_destroy(struct buffer *buffer);
+/* Adds what decoding counts. */
+void session_add_stats(struct rvt_session_stats *sum, const struct rvt_session_stats *stats);
+/* Gets ready for @part; what lanes have is kept. */
+int buffer_begin_part(struct buffer *buffer, struct part *part);
+/* True when the part has ended (.extended: when it must not). */
+bool buffer_part_done(struct buffer *buffer);
+/* Ends the part; its decoders go. */
+int buffer_end_part(struct buffer *buffer);
+/* The chunk that holds @offset; chunks are sorted. NULL: none does. */
+const struct chunk *buffer_chunk(const struct buffer *buffer, uint64_t offset);
+
+/*
+ * parallel.c: all buffers in parts on session->options.jobs threads. -EAGAIN: the parts do not fit
+ * together, what was told is void.
+ */
+int session_run_parallel(struct rvt_session *session);
+
+/* While several threads call back. */
+static inline void session_lock(struct rvt_session *session)
+{
+	if (session->parallel)
+		pthread_mutex_lock(&session->lock);
+}
+
+static inline void session_unlock(struct rvt_session *session)
+{
+	if (session->parallel)
+		pthread_mutex_unlock(&session->lock);
+}
 
 __attribute__((format(printf, 3, 4)))
 int session_fail(char **error, int err, const char *format, ...);

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Decoding on several processors: the bytes of every buffer are cut into parts (rvt_stream_part()), and
+ * threads take one after the other. A thread shares nothing with others but what is only read: it has
+ * its own image, and for each buffer its own lanes.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include "session.h"
+
+#define PARTS_PER_JOB 8
+#define MIN_PART (256ull << 10)
+#define MAX_PART (16ull << 20)
+/* How far a message boundary is looked for. */
+#define MAX_SEARCH (1ull << 20)
+
+struct crew {
+	struct rvt_session *session;
+	struct part *parts;
+	size_t n_parts, room;
+	atomic_size_t next;	/* part that nobody has taken */
+	atomic_int error;	/* the first one */
+};
+
+struct worker {
+	struct crew *crew;
+	pthread_t thread;
+	struct buffer *buffers;	/* as the session has them, with the worker's own lanes */
+	struct rvt_session_stats stats;
+};
+
+/* ---- cutting ---- */
+
+static int add_part(struct crew *crew, const struct part *part)
+{
+	if (crew->n_parts == crew->room) {
+		size_t room = crew->room * 2 + 64;
+		struct part *grown = reallocarray(crew->parts, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		crew->parts = grown;
+		crew->room = room;
+	}
+	crew->parts[crew->n_parts++] = *part;
+	return 0;
+}
+
+/* The one encoder whose trace the buffer has; NULL: there are others, too, or none. */
+static const struct encoder *only_encoder(const struct buffer *buffer)
+{
+	const struct encoder *only = NULL;
+
+	for (size_t i = 0; i < buffer->n_records; i++) {
+		int32_t cpu = buffer->cpu >= 0 ? buffer->cpu : buffer->records[i].cpu;
+		const struct encoder *encoder = session_encoder(buffer->session, cpu);
+
+		if (!encoder || (only && encoder != only))
+			return NULL;
+		only = encoder;
+	}
+	return only;
+}
+
+/* Where a message begins in record @n, at least @skip bytes behind its beginning; 0: not known. */
+static uint64_t find_boundary(const struct buffer *buffer, const struct encoder *encoder, size_t n,
+			      uint64_t skip)
+{
+	const struct rvt_aux *aux = &buffer->records[n];
+	uint64_t offset = aux->offset + skip, len = aux->size - skip;
+	const struct chunk *chunk = buffer_chunk(buffer, offset);
+	ssize_t at;
+
+	if (!chunk)
+		return 0;
+	if (len > chunk->offset + chunk->len - offset)
+		len = chunk->offset + chunk->len - offset;
+	if (len > MAX_SEARCH)
+		len = MAX_SEARCH;
+	at = rvt_stream_boundary(&encoder->params, chunk->bytes + (offset - chunk->offset), len);
+	return at > 0 ? offset + at : 0;
+}
+
+static int cut_buffer(struct crew *crew, const struct buffer *buffer, uint64_t size)
+{
+	const struct encoder *encoder = only_encoder(buffer);
+	struct part part = { .buffer = buffer->number, .to = UINT64_MAX,
+			     .end_record = buffer->n_records };
+	uint64_t passed = 0, wanted = size;	/* bytes of records */
+	int err = 0;
+
+	for (size_t i = 0; encoder && i < buffer->n_records && !err; i++) {
+		uint64_t end = passed + buffer->records[i].size;
+
+		while (wanted < end && !err) {
+			uint64_t at = find_boundary(buffer, encoder, i, wanted - passed);
+
+			wanted += size;
+			if (!at || at <= part.from)
+				continue;
+			part.to = at;
+			part.end_record = i;
+			err = add_part(crew, &part);
+			part = (struct part){ .buffer = buffer->number, .from = at, .to = UINT64_MAX,
+					      .record = i, .done = at - buffer->records[i].offset,
+					      .end_record = buffer->n_records };
+		}
+		passed = end;
+	}
+	return err ? err : add_part(crew, &part);
+}
+
+static int cut(struct crew *crew)
+{
+	struct rvt_session *session = crew->session;
+	uint64_t size = rvt_session_size(session) / (session->options.jobs * PARTS_PER_JOB);
+	int err = 0;
+
+	if (size < MIN_PART)
+		size = MIN_PART;
+	if (size > MAX_PART)
+		size = MAX_PART;
+	for (size_t i = 0; i < session->n_buffers && !err; i++)
+		if (session->buffers[i].n_records)
+			err = cut_buffer(crew, &session->buffers[i], size);
+	return err;
+}
+
+/* ---- decoding ---- */
+
+static void add_stats(struct worker *worker)
+{
+	struct rvt_session_stats *sum = &worker->crew->session->stats;
+
+	session_lock(worker->crew->session);
+	sum->trace_bytes += worker->stats.trace_bytes;
+	sum->missing_bytes += worker->stats.missing_bytes;
+	session_unlock(worker->crew->session);
+	worker->stats.trace_bytes = worker->stats.missing_bytes = 0;
+}
+
+static int decode_part(struct worker *worker, struct part *part)
+{
+	struct buffer *buffer = &worker->buffers[part->buffer];
+	int err = buffer_begin_part(buffer, part), more = 1;
+
+	while (!err && more && !buffer_part_done(buffer)) {
+		more = buffer_step(buffer, UINT64_MAX);
+		if (more < 0)
+			err = more;
+		else if (part->extended && part->to != UINT64_MAX)
+			err = -EAGAIN;
+		else if (worker->crew->error)
+			err = -ECANCELED;
+	}
+	if (!err)
+		err = buffer_end_part(buffer);
+	add_stats(worker);
+	return err;
+}
+
+static void *work(void *ctx)
+{
+	struct worker *worker = ctx;
+	struct crew *crew = worker->crew;
+	size_t n_buffers = crew->session->n_buffers, i;
+	int err = 0, none = 0;
+
+	while (!err && (i = atomic_fetch_add(&crew->next, 1)) < crew->n_parts)
+		err = decode_part(worker, &crew->parts[i]);
+	for (size_t n = 0; n < n_buffers; n++) {
+		if (!err)
+			err = buffer_finish(&worker->buffers[n]);
+		buffer_rewind(&worker->buffers[n]);
+	}
+	if (err)
+		atomic_compare_exchange_strong(&crew->error, &none, err);
+	return NULL;
+}
+
+/* A part took something for granted that the one before it shows to be wrong. */
+static bool fit_together(const struct crew *crew)
+{
+	for (size_t i = 1; i < crew->n_parts; i++) {
+		const struct part *a = &crew->parts[i - 1], *b = &crew->parts[i];
+
+		if (a->buffer == b->buffer && ((a->owned_at_end && b->unowned_at_begin) ||
+					       (a->lost_at_end && b->lost_at_begin)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- threads ---- */
+
+/* Worlds stay as long as the session: what was told has names in them, and code that was read. */
+static int open_worlds(struct rvt_session *session, unsigned int n)
+{
+	struct world *grown = reallocarray(session->worlds, n, sizeof(*grown));
+	int err = grown ? 0 : -ENOMEM;
+
+	if (grown)
+		session->worlds = grown;
+	while (!err && session->n_worlds < n) {
+		struct world *world = &session->worlds[session->n_worlds];
+
+		err = rvt_image_create(&world->image);
+		if (err)
+			break;
+		session->n_worlds++;
+		err = rvt_owner_kernel(session->owner, world->image, &world->kernel);
+	}
+	return err;
+}
+
+static int worker_open(struct worker *worker, struct crew *crew, const struct world *world)
+{
+	struct rvt_session *session = crew->session;
+
+	worker->crew = crew;
+	worker->buffers = calloc(session->n_buffers + 1, sizeof(*worker->buffers));
+	if (!worker->buffers)
+		return -ENOMEM;
+	for (size_t i = 0; i < session->n_buffers; i++) {
+		struct buffer *buffer = &worker->buffers[i];
+
+		*buffer = session->buffers[i];
+		buffer->world = world;
+		buffer->stats = &worker->stats;
+	}
+	return 0;
+}
+
+static void worker_close(struct worker *worker)
+{
+	session_add_stats(&worker->crew->session->stats, &worker->stats);
+	free(worker->buffers);
+}
+
+static int run_workers(struct crew *crew, struct worker *workers, unsigned int n)
+{
+	unsigned int started = 0;
+	int err = open_worlds(crew->session, n);
+
+	for (unsigned int i = 0; i < n && !err; i++)
+		err = worker_open(&workers[i], crew, &crew->session->worlds[i]);
+	crew->session->parallel = true;
+	while (!err && started < n &&
+	       !pthread_create(&workers[started].thread, NULL, work, &workers[started]))
+		started++;
+	for (unsigned int i = 0; i < started; i++)
+		pthread_join(workers[i].thread, NULL);
+	crew->session->parallel = false;
+	if (!err && !started)
+		err = -EAGAIN;
+	return err ? err : crew->error;
+}
+
+int session_run_parallel(struct rvt_session *session)
+{
+	struct crew crew = { .session = session };
+	struct worker *workers = NULL;
+	unsigned int n = 0;
+	int err = cut(&crew);
+
+	if (!err) {
+		n = session->options.jobs < crew.n_parts ? session->options.jobs : crew.n_parts;
+		workers = calloc(n + 1, sizeof(*workers));
+		err = !workers ? -ENOMEM : n < 2 ? -EAGAIN : run_workers(&crew, workers, n);
+	}
+	if (!err && !fit_together(&crew))
+		err = -EAGAIN;
+	for (unsigned int i = 0; i < n && workers; i++)
+		if (workers[i].crew)
+			worker_close(&workers[i]);
+	free(workers);
+	free(crew.parts);
+	return err;
+}
