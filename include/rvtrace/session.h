@@ -36,6 +36,7 @@ struct rvt_session_options {
 	 * a time, but in no order. What is counted is the same for any number. Needs sink.reset.
 	 */
 	unsigned int jobs;
+	uint64_t part_bytes;	/* .jobs: size of what is decoded in one go; 0: chosen */
 };
 
 /* One hart's flow in one buffer. What it says holds for what is being delivered. */

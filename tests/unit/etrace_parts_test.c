@@ -13,6 +13,7 @@
 #include <rvtrace/etrace.h>
 #include <rvtrace/image.h>
 #include <rvtrace/stream.h>
+#include "flow/engine.h"
 #include "random-hart.h"
 
 #define MAX_BYTES (1 << 20)
@@ -292,6 +293,7 @@ static void add_stats(struct rvt_stream_stats *sum, struct rvt_stream *stream)
 static int decode(struct trip *t, unsigned int part, struct rvt_stream_stats *sum)
 {
 	const struct rvt_stream_ops ops = { t, on_source, on_stream_event };
+	struct rvt_counted_edge edge;
 	bool extended = false;
 	size_t from = 0;
 	int ret = 0;
@@ -311,6 +313,8 @@ static int decode(struct trip *t, unsigned int part, struct rvt_stream_stats *su
 		ret = feed(t, stream, from);
 		extended = rvt_stream_part_extended(stream);
 		t->n_parts += to < t->len && !extended;
+		if (rvt_flow_left(t->flow, &edge))
+			count_edge(t, edge.from, edge.to, edge.iclass, 1);
 		add_stats(sum, stream);
 		rvt_stream_destroy(stream);
 		from = to;

@@ -54,6 +54,7 @@ struct fixture {
 	struct cpu cpus[CPUS];
 	uint64_t ticks;
 	bool timed, context;
+	unsigned int resets;	/* parts that did not fit together */
 	const char *params;	/* file; NULL: none */
 };
 
@@ -265,6 +266,113 @@ static int found_event(void *ctx, struct rvt_lane *lane, const struct rvt_event 
 	return 0;
 }
 
+/* ---- counting: in one go or in small parts, the same sums ---- */
+
+struct sums {
+	uint64_t insns, insns_n, edges, lost, traps, aux;
+	unsigned int resets;
+};
+
+static uint64_t hash(int cpu, int tid, uint64_t pc)
+{
+	uint64_t x = (pc ^ (uint64_t)tid << 40) * 0x9e3779b97f4a7c15ull + cpu + 1;
+
+	x *= 0xd6e8feb86659fd93ull;
+	return x ^ x >> 29;
+}
+
+static int sum_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+{
+	struct sums *sums = ctx;
+	uint64_t pc = run->block->pc;
+
+	for (uint32_t i = 0; i < run->first + run->count; i++) {
+		if (i >= run->first)
+			sums->insns += times * hash(lane->cpu, lane->task ? lane->task->tid : -1, pc);
+		pc += 2 * run->block->halfwords[i];
+	}
+	sums->insns_n += times * run->count;
+	return 0;
+}
+
+static int sum_edge(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
+		    enum rvt_insn_class iclass, int64_t times)
+{
+	((struct sums *)ctx)->edges += (uint64_t)times * hash(lane->cpu, iclass, from * 3 + to);
+	return 0;
+}
+
+static int sum_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	struct sums *sums = ctx;
+
+	(void)lane;
+	sums->lost += event->type == RVT_EVENT_LOST;
+	sums->traps += event->type == RVT_EVENT_TRAP;
+	return 0;
+}
+
+static int sum_aux(void *ctx, unsigned int buffer, const struct rvt_aux *aux)
+{
+	((struct sums *)ctx)->aux += hash(buffer, aux->flags, aux->offset + aux->size);
+	return 0;
+}
+
+static void forget(void *ctx)
+{
+	*(struct sums *)ctx = (struct sums){ .resets = ((struct sums *)ctx)->resets + 1 };
+}
+
+static void count(const struct fixture *f, unsigned int jobs, struct sums *sums,
+		  struct rvt_session_stats *stats)
+{
+	const struct rvt_session_options options = {
+		.params = f->params, .count = true, .count_threads = true, .jobs = jobs,
+		.part_bytes = 150,
+	};
+	const struct rvt_session_sink sink = {
+		.ctx = sums, .count_run = sum_run, .count_edge = sum_edge, .event = sum_event,
+		.aux = sum_aux, .reset = forget,
+	};
+	struct rvt_session *session;
+	char *error;
+
+	*sums = (struct sums){ .insns = 0 };
+	if (rvt_session_open(f->data, &options, &session, &error))
+		fail_msg("%s", error);
+	assert_int_equal(rvt_session_run(session, &sink), 0);
+	rvt_session_stats(session, stats);
+	rvt_session_close(session);
+}
+
+static void check_counts(struct fixture *f)
+{
+	struct rvt_session_stats stats, more_stats;
+	uint64_t insns = 0, lost = 0, n = 0;
+	struct sums one, more;
+
+	for (int cpu = 0; cpu < CPUS; cpu++) {
+		const struct steps *found = &f->cpus[cpu].found;
+
+		for (size_t i = 0; i < found->n; i++)
+			insns += hash(cpu, found->at[i].tid, found->at[i].pc);
+		n += found->n;
+		lost += f->cpus[cpu].lost;
+	}
+	count(f, 1, &one, &stats);
+	assert_int_equal(one.insns_n, n);
+	assert_int_equal(one.insns, insns);
+	assert_int_equal(one.lost, lost);
+	for (unsigned int jobs = 2; jobs <= 4; jobs++) {
+		count(f, jobs, &more, &more_stats);
+		f->resets += one.resets = more.resets;
+		assert_memory_equal(&more, &one, sizeof(one));
+		stats.stream.bytes = more_stats.stream.bytes;
+		stats.stream.idle_bytes = more_stats.stream.idle_bytes;
+		assert_memory_equal(&more_stats, &stats, sizeof(stats));
+	}
+}
+
 static void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
 {
 	const struct rvt_session_options options = { .by_cpu = by_cpu, .params = f->params };
@@ -279,6 +387,7 @@ static void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *
 	assert_int_equal(rvt_session_run(session, &sink), 0);
 	rvt_session_stats(session, stats);
 	rvt_session_close(session);
+	check_counts(f);
 }
 
 static void check_equal(const struct cpu *cpu)
@@ -322,6 +431,7 @@ static void processes_and_exec(void **state)
 	read_back(f, false, &stats);
 	check_equal(&f->cpus[0]);
 	check_equal(&f->cpus[1]);
+	assert_int_equal(f->resets, 0);
 	assert_int_equal(stats.flow.insns, f->cpus[0].expected.n + f->cpus[1].expected.n);
 	assert_int_equal(stats.missing_bytes, 0);
 	assert_int_equal(stats.trace_bytes, f->cpus[0].aux_offset + f->cpus[1].aux_offset);

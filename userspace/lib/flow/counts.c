@@ -127,6 +127,23 @@ void rvt_counts_edge(struct rvt_counts *counts, const struct rvt_code_block *blo
 		counts->failed = true;
 }
 
+void rvt_counts_leave(struct rvt_counts *counts, uint64_t pc)
+{
+	const struct rvt_code_block *block = counts->last;
+	uint32_t insn = counts->last_insn;
+	bool has_last = counts->has_last;
+
+	counts->left.used = 0;
+	rvt_counts_break(counts);
+	if (!has_last || pc == address(block, insn + 1))
+		return;
+	counts->left = (struct rvt_counted_edge){
+		.from = address(block, insn), .to = pc, .used = 1,
+		.iclass = insn + 1 == block->pub.insns ? block->pub.iclass : RVT_INSN_SEQUENTIAL,
+		.times = 1,
+	};
+}
+
 void rvt_counts_break(struct rvt_counts *counts)
 {
 	if (counts->has_last && counts->ahead)

@@ -37,6 +37,7 @@ struct rvt_counts {
 	const struct rvt_code_block *last;
 	uint32_t last_insn;
 	uint64_t ahead_pc;
+	struct rvt_counted_edge left;	/* .used: see rvt_flow_left() */
 };
 
 void rvt_counts_destroy(struct rvt_counts *counts);
@@ -48,6 +49,8 @@ void rvt_counts_edge(struct rvt_counts *counts, const struct rvt_code_block *blo
 		     uint64_t to, int64_t times);
 /* A run or a path begins at @pc: the edge from the last run. */
 void rvt_counts_arrive(struct rvt_counts *counts, uint64_t pc);
+/* What comes next is at @pc and counted elsewhere: the edge there is kept in counts->left. */
+void rvt_counts_leave(struct rvt_counts *counts, uint64_t pc);
 /* What comes next does not follow from the last run. */
 void rvt_counts_break(struct rvt_counts *counts);
 /* @n whole runs in a row, @times times, and the edges between them. */

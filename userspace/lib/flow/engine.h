@@ -114,10 +114,12 @@ int rvt_flow_run_blocks(struct rvt_flow *flow, struct rvt_order *order);
 int rvt_flow_run_reference(struct rvt_flow *flow, struct rvt_order *order);
 
 /*
- * For parts of a stream. rvt_flow_leave: the next instruction is executed elsewhere; how the last one
- * led there is counted here. rvt_flow_resume: what led to @pc was decoded elsewhere; no event.
+ * For parts of a stream. rvt_flow_leave: the next instruction is executed elsewhere, if at all; the
+ * edge there is not counted, but kept for rvt_flow_left(), which returns false when there is
+ * none. rvt_flow_resume: what led to @pc was decoded elsewhere; no event.
  */
 void rvt_flow_leave(struct rvt_flow *flow);
+bool rvt_flow_left(struct rvt_flow *flow, struct rvt_counted_edge *edge);
 int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc);
 
 /* A number that stands for what addresses mean now: never 0, and never two meanings. */

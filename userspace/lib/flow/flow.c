@@ -295,11 +295,17 @@ int rvt_flow_start(struct rvt_flow *flow, uint64_t pc, uint64_t offset, bool cle
 
 void rvt_flow_leave(struct rvt_flow *flow)
 {
-	if (!flow->counts)
-		return;
-	if (flow->has_pc)
-		rvt_counts_arrive(flow->counts, rvt_flow_current(flow));
-	flow->counts->has_last = flow->counts->ahead = false;
+	if (flow->counts && flow->has_pc)
+		rvt_counts_leave(flow->counts, rvt_flow_current(flow));
+}
+
+bool rvt_flow_left(struct rvt_flow *flow, struct rvt_counted_edge *edge)
+{
+	if (!flow->counts || !flow->counts->left.used)
+		return false;
+	*edge = flow->counts->left;
+	flow->counts->left.used = 0;
+	return true;
 }
 
 int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "flow/engine.h"
 #include "session.h"
 
 #define MAX_FEED (1 << 20)
@@ -275,9 +276,9 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 		return err;
 	/* whether that is news depends on what came before the part */
 	if (lane->buffer->part && lane->buffer->part->from &&
-	    (event->type == RVT_EVENT_LOST || event->type == RVT_EVENT_TRAP) &&
-	    executed(lane) == lane->part_insns)
-		lane->buffer->part->lost_at_begin = true;
+	    (event->type == RVT_EVENT_LOST || event->type == RVT_EVENT_TRAP ||
+	     event->type == RVT_EVENT_STOP) && executed(lane) == lane->part_insns)
+		lane->buffer->part->broken_at_begin = true;
 
 	switch (event->type) {
 	case RVT_EVENT_TIME:
@@ -756,12 +757,21 @@ int buffer_end_part(struct buffer *buffer)
 {
 	struct part *part = buffer->part;
 	int err = finish_decoders(buffer);
+	struct rvt_counted_edge edge;
 
 	destroy_decoders(buffer);
 	for (struct lane *lane = buffer->lanes; lane; lane = lane->next) {
 		part->owned_at_end |= lane->lane.context.scontext_valid;
 		part->unowned_at_begin |= !lane->owned && executed(lane) != lane->part_insns;
+		part->executed |= executed(lane) != lane->part_insns;
 		part->lost_at_end |= lane->no_code;
+		if (!rvt_flow_left(lane->lane.flow, &edge))
+			continue;
+		part->n_left++;
+		part->left_lane = lane->lane;
+		part->left_from = edge.from;
+		part->left_to = edge.to;
+		part->left_class = edge.iclass;
 	}
 	return err;
 }

@@ -117,10 +117,9 @@ static int cut(struct crew *crew)
 	uint64_t size = rvt_session_size(session) / (session->options.jobs * PARTS_PER_JOB);
 	int err = 0;
 
-	if (size < MIN_PART)
-		size = MIN_PART;
-	if (size > MAX_PART)
-		size = MAX_PART;
+	size = size < MIN_PART ? MIN_PART : size > MAX_PART ? MAX_PART : size;
+	if (session->options.part_bytes)
+		size = session->options.part_bytes;
 	for (size_t i = 0; i < session->n_buffers && !err; i++)
 		if (session->buffers[i].n_records)
 			err = cut_buffer(crew, &session->buffers[i], size);
@@ -169,27 +168,53 @@ static void *work(void *ctx)
 
 	while (!err && (i = atomic_fetch_add(&crew->next, 1)) < crew->n_parts)
 		err = decode_part(worker, &crew->parts[i]);
-	for (size_t n = 0; n < n_buffers; n++) {
-		if (!err)
-			err = buffer_finish(&worker->buffers[n]);
-		buffer_rewind(&worker->buffers[n]);
-	}
+	for (size_t n = 0; n < n_buffers && !err; n++)
+		err = buffer_finish(&worker->buffers[n]);
 	if (err)
 		atomic_compare_exchange_strong(&crew->error, &none, err);
 	return NULL;
 }
 
-/* A part took something for granted that the one before it shows to be wrong. */
+/* ---- how parts fit together ---- */
+
+/* The part that goes on where part @i ended: the next in which anything was; NULL: none. */
+static const struct part *next_part(const struct crew *crew, size_t i)
+{
+	for (size_t k = i + 1; k < crew->n_parts; k++)
+		if (crew->parts[k].buffer == crew->parts[i].buffer &&
+		    (crew->parts[k].executed || crew->parts[k].broken_at_begin))
+			return &crew->parts[k];
+	return NULL;
+}
+
+/* False: a part took something for granted that the one before it shows to be wrong. */
 static bool fit_together(const struct crew *crew)
 {
-	for (size_t i = 1; i < crew->n_parts; i++) {
-		const struct part *a = &crew->parts[i - 1], *b = &crew->parts[i];
+	for (size_t i = 0; i < crew->n_parts; i++) {
+		const struct part *a = &crew->parts[i], *b = next_part(crew, i);
 
-		if (a->buffer == b->buffer && ((a->owned_at_end && b->unowned_at_begin) ||
-					       (a->lost_at_end && b->lost_at_begin)))
+		if (b && ((a->owned_at_end && b->unowned_at_begin) ||
+			  (a->lost_at_end && b->broken_at_begin) || a->n_left > 1))
 			return false;
 	}
 	return true;
+}
+
+/* From the last instruction of each part to the first of the next, if that was executed. */
+static int tell_edges(const struct crew *crew)
+{
+	const struct rvt_session_sink *sink = crew->session->sink;
+	int err = 0;
+
+	for (size_t i = 0; i < crew->n_parts && sink->count_edge && !err; i++) {
+		struct part *a = &crew->parts[i];
+		const struct part *b = a->n_left ? next_part(crew, i) : NULL;
+
+		if (b && !b->broken_at_begin)
+			err = sink->count_edge(sink->ctx, &a->left_lane, a->left_from, a->left_to,
+					       a->left_class, 1);
+	}
+	return err;
 }
 
 /* ---- threads ---- */
@@ -235,6 +260,8 @@ static int worker_open(struct worker *worker, struct crew *crew, const struct wo
 static void worker_close(struct worker *worker)
 {
 	session_add_stats(&worker->crew->session->stats, &worker->stats);
+	for (size_t i = 0; i < worker->crew->session->n_buffers; i++)
+		buffer_rewind(&worker->buffers[i]);
 	free(worker->buffers);
 }
 
@@ -269,8 +296,8 @@ int session_run_parallel(struct rvt_session *session)
 		workers = calloc(n + 1, sizeof(*workers));
 		err = !workers ? -ENOMEM : n < 2 ? -EAGAIN : run_workers(&crew, workers, n);
 	}
-	if (!err && !fit_together(&crew))
-		err = -EAGAIN;
+	if (!err)
+		err = fit_together(&crew) ? tell_edges(&crew) : -EAGAIN;
 	for (unsigned int i = 0; i < n && workers; i++)
 		if (workers[i].crew)
 			worker_close(&workers[i]);

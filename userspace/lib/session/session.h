@@ -56,10 +56,17 @@ struct part {
 	size_t record, end_record;	/* in which it begins, the next one begins */
 	uint64_t done;			/* bytes of the first record that are before it */
 	/* how it went */
+	bool executed;			/* anything */
 	bool extended;			/* the next one cannot be decoded on its own */
 	bool owned_at_end;		/* the context was known */
 	bool unowned_at_begin;		/* flow came before any context */
-	bool lost_at_end, lost_at_begin; /* in code that cannot be read */
+	bool lost_at_end;		/* in code that cannot be read */
+	bool broken_at_begin;		/* nothing was executed before flow broke off */
+	/* the edge into the next part, and where it was counted */
+	unsigned int n_left;
+	struct rvt_lane left_lane;
+	uint64_t left_from, left_to;
+	enum rvt_insn_class left_class;
 };
 
 struct buffer {
