@@ -133,14 +133,13 @@ void rvt_counts_leave(struct rvt_counts *counts, uint64_t pc)
 	uint32_t insn = counts->last_insn;
 	bool has_last = counts->has_last;
 
-	counts->left.used = 0;
+	counts->left.times = 0;
 	rvt_counts_break(counts);
 	if (!has_last || pc == address(block, insn + 1))
 		return;
-	counts->left = (struct rvt_counted_edge){
-		.from = address(block, insn), .to = pc, .used = 1,
-		.iclass = insn + 1 == block->pub.insns ? block->pub.iclass : RVT_INSN_SEQUENTIAL,
-		.times = 1,
+	counts->left = (struct rvt_count){
+		.a = address(block, insn), .b = pc, .times = 1,
+		.c = insn + 1 == block->pub.insns ? block->pub.iclass : RVT_INSN_SEQUENTIAL,
 	};
 }
 

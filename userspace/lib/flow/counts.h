@@ -37,7 +37,7 @@ struct rvt_counts {
 	const struct rvt_code_block *last;
 	uint32_t last_insn;
 	uint64_t ahead_pc;
-	struct rvt_counted_edge left;	/* .used: see rvt_flow_left() */
+	struct rvt_count left;		/* .times 0: none; see rvt_flow_left() */
 };
 
 void rvt_counts_destroy(struct rvt_counts *counts);

@@ -119,7 +119,7 @@ int rvt_flow_run_reference(struct rvt_flow *flow, struct rvt_order *order);
  * none. rvt_flow_resume: what led to @pc was decoded elsewhere; no event.
  */
 void rvt_flow_leave(struct rvt_flow *flow);
-bool rvt_flow_left(struct rvt_flow *flow, struct rvt_counted_edge *edge);
+bool rvt_flow_left(struct rvt_flow *flow, struct rvt_count *edge);
 int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc);
 
 /* A number that stands for what addresses mean now: never 0, and never two meanings. */

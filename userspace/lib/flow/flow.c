@@ -299,12 +299,12 @@ void rvt_flow_leave(struct rvt_flow *flow)
 		rvt_counts_leave(flow->counts, rvt_flow_current(flow));
 }
 
-bool rvt_flow_left(struct rvt_flow *flow, struct rvt_counted_edge *edge)
+bool rvt_flow_left(struct rvt_flow *flow, struct rvt_count *edge)
 {
-	if (!flow->counts || !flow->counts->left.used)
+	if (!flow->counts || !flow->counts->left.times)
 		return false;
 	*edge = flow->counts->left;
-	flow->counts->left.used = 0;
+	flow->counts->left.times = 0;
 	return true;
 }
 

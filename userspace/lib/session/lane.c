@@ -757,7 +757,7 @@ int buffer_end_part(struct buffer *buffer)
 {
 	struct part *part = buffer->part;
 	int err = finish_decoders(buffer);
-	struct rvt_counted_edge edge;
+	struct rvt_count edge;
 
 	destroy_decoders(buffer);
 	for (struct lane *lane = buffer->lanes; lane; lane = lane->next) {
@@ -769,9 +769,9 @@ int buffer_end_part(struct buffer *buffer)
 			continue;
 		part->n_left++;
 		part->left_lane = lane->lane;
-		part->left_from = edge.from;
-		part->left_to = edge.to;
-		part->left_class = edge.iclass;
+		part->left_from = edge.a;
+		part->left_to = edge.b;
+		part->left_class = edge.c;
 	}
 	return err;
 }
