@@ -94,8 +94,8 @@ uint64_t rvt_cursor_next(const struct rvt_cursor *cursor);
 /* When @tid next executes a program, up to @until; UINT64_MAX: it does not. */
 uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until);
 /*
- * True if what happens up to @time changes what @task is called, or what code that it may have run is:
- * another name or program, or a mapping over another.
+ * True if what happens up to @time changes what @task (NULL: not known) is called, or what code that it may
+ * have run is: another name or program, a mapping over another, a change of the kernel's code.
  */
 bool rvt_cursor_replaces(const struct rvt_cursor *cursor, const struct rvt_task *task,
 			 uint64_t time);

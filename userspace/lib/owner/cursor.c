@@ -289,6 +289,10 @@ uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint
 
 static bool replaces(const struct owner_event *event, const struct rvt_task *task)
 {
+	if (event->type == OWNER_CHANGE)
+		return true;
+	if (!task)
+		return false;
 	switch (event->type) {
 	case OWNER_COMM:
 	case OWNER_EXEC:

@@ -123,7 +123,7 @@ static int lane_move(struct lane *lane, uint64_t time)
 {
 	int err = 0;
 
-	if (lane->session->options.count && lane->lane.task &&
+	if (lane->session->options.count &&
 	    rvt_cursor_replaces(lane->cursor, lane->lane.task, time))
 		err = lane_tell_counts(lane);
 	return err ? err : rvt_cursor_seek(lane->cursor, time);
