@@ -53,6 +53,15 @@ bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location 
  */
 bool rvt_symbols_lookup(struct rvt_symbols *symbols, const char *path, const char *name,
 			uint64_t *addr, uint64_t *offset, uint64_t *size);
+/* A function found by its name. */
+struct rvt_named {
+	uint64_t addr, offset, size;	/* as rvt_symbols_lookup() sets them */
+	bool global;		/* other files see it: bound global or weak */
+};
+
+/* rvt_symbols_nth - the same for the @n-th (from 0, by address) of several of that name. */
+bool rvt_symbols_nth(struct rvt_symbols *symbols, const char *path, const char *name, size_t n,
+		     struct rvt_named *result);
 
 RVT_END_DECLS
 

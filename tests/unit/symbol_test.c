@@ -23,7 +23,8 @@ static const char kallsyms[] =
 	"ffffffff80002190 d some_data\n"
 	"ffffffff80002200 W weak_one\n"
 	"ffffffff02000000 t init_module\t[mod]\n"
-	"ffffffff02000040 t work\t[mod]\n";
+	"ffffffff02000040 t work\t[mod]\n"
+	"ffffffff02000080 T work\t[other]\n";
 
 static int setup(void **state)
 {
@@ -57,6 +58,7 @@ static void kernel_symbols(void **state)
 	const struct rvt_location kernel = { .path = "[kernel.kallsyms]" };
 	uint64_t addr, offset, size;
 	struct rvt_symbol symbol;
+	struct rvt_named named;
 
 	assert_int_equal(rvt_symbols_add_kallsyms(*state, kallsyms, strlen(kallsyms)), 0);
 	/* several names: global before local, then few underscores */
@@ -72,6 +74,13 @@ static void kernel_symbols(void **state)
 	assert_int_equal(addr, 0xffffffff02000040);
 	assert_false(rvt_symbols_lookup(*state, "[kernel.kallsyms]", "none", &addr, &offset,
 					&size));
+	/* the second of that name */
+	assert_true(rvt_symbols_nth(*state, "[kernel.kallsyms]", "work", 0, &named));
+	assert_false(named.global);
+	assert_true(rvt_symbols_nth(*state, "[kernel.kallsyms]", "work", 1, &named));
+	assert_true(named.global);
+	assert_int_equal(named.addr, 0xffffffff02000080);
+	assert_false(rvt_symbols_nth(*state, "[kernel.kallsyms]", "work", 2, &named));
 }
 
 __attribute__((noinline)) int a_function_to_find(int x)

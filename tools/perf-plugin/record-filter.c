@@ -2,7 +2,7 @@
 /*
  * --filter in perf's syntax, with names of functions: "filter main @ /bin/app", "start f @ lib.so",
  * "filter schedule" (the kernel), "filter * @ /bin/app", "filter 0x100 / 0x40 @ /bin/app",
- * "stop f / g @ /bin/app" (leave this part out). The kernel takes numbers only: offsets in files,
+ * "stop f / g @ /bin/app" (leave this part out); of several functions of one name "f #2", "f #g". The kernel takes numbers only: offsets in files,
  * addresses of its own.
  */
 #include <ctype.h>
@@ -20,9 +20,17 @@
 #define KERNEL "[kernel.kallsyms]"
 #define SEPARATORS ", \t\n"
 
+enum { GLOBAL, ANY = -1 };
+
+/* A function, a number or "*". */
+struct name {
+	char *word;	/* NULL: none was given */
+	int which;	/* of several functions: ANY, GLOBAL, or the n-th from 1 */
+};
+
 struct filter {
 	const char *action;	/* for the kernel: filter, start, stop */
-	char *from, *to;	/* function, number or "*"; .to may be NULL */
+	struct name from, to;
 	char *path;		/* NULL: the kernel */
 	uint64_t start, size;
 };
@@ -45,10 +53,34 @@ static char *take_word(const char **text)
 	char *word;
 
 	skip_space(text);
-	len = strcspn(*text, "/@" SEPARATORS);
+	len = strcspn(*text, "#/@" SEPARATORS);
 	word = len ? strndup(*text, len) : NULL;
 	*text += len;
 	return word;
+}
+
+/* A word and, as perf has it, "#2" or "#g" ("#0") behind it. */
+static int take_name(const char **text, struct name *name)
+{
+	char *end;
+
+	name->word = take_word(text);
+	name->which = ANY;
+	skip_space(text);
+	if (!name->word || **text != '#')
+		return 0;
+	++*text;
+	if (**text == 'g' || **text == 'G') {
+		name->which = GLOBAL;
+		++*text;
+		return 0;
+	}
+	name->which = strtoul(*text, &end, 10);
+	if (end == *text)
+		return cmd_error(-EINVAL, "--filter: '#' is followed by a number or by 'g': which "
+				 "of several functions '%s'", name->word);
+	*text = end;
+	return 0;
 }
 
 static bool is_number(const char *word)
@@ -80,6 +112,7 @@ static int take_path(const char **text, struct filter *filter)
 static int take_filter(const char **text, struct filter *filter)
 {
 	char *word = take_word(text);
+	int err;
 
 	for (size_t i = 0; word && i < sizeof(actions) / sizeof(*actions); i++)
 		if (!strcmp(word, actions[i].name))
@@ -91,15 +124,19 @@ static int take_filter(const char **text, struct filter *filter)
 		return -EINVAL;
 	}
 	free(word);
-	filter->from = take_word(text);
-	if (!filter->from)
+	err = take_name(text, &filter->from);
+	if (err)
+		return err;
+	if (!filter->from.word)
 		return cmd_error(-EINVAL, "--filter: a function or an address is missing after "
 				 "'%s'", filter->action);
 	skip_space(text);
 	if (**text == '/') {
 		++*text;
-		filter->to = take_word(text);
-		if (!filter->to)
+		err = take_name(text, &filter->to);
+		if (err)
+			return err;
+		if (!filter->to.word)
 			return cmd_error(-EINVAL, "--filter: a size or a function is missing "
 					 "after '/'");
 		skip_space(text);
@@ -110,19 +147,55 @@ static int take_filter(const char **text, struct filter *filter)
 	return take_path(text, filter);
 }
 
-static int look_up(struct rvt_symbols *symbols, const struct filter *filter, const char *name,
-		   uint64_t *start, uint64_t *size)
+/* Lists the functions called @name: "#1 0x1234 local". */
+static int explain_choice(struct rvt_symbols *symbols, const char *path, const char *name)
 {
-	uint64_t addr, offset;
+	struct rvt_named found;
 
-	if (!rvt_symbols_lookup(symbols, filter->path ? filter->path : KERNEL, name, &addr,
-				&offset, size))
-		return cmd_error(-ENOENT, "--filter: there is no function '%s' in %s%s", name,
+	cmd_error(0, "--filter: which function '%s' in %s? There are", name, path);
+	for (size_t n = 0; rvt_symbols_nth(symbols, path, name, n, &found); n++)
+		fprintf(stderr, "  #%zu 0x%" PRIx64 " %s\n", n + 1, found.addr,
+			found.global ? "global" : "local");
+	fprintf(stderr, "  Choose one: '%s #2', or the global one: '%s #g'\n", name, name);
+	return -EINVAL;
+}
+
+/* Which of the functions called @name->word. */
+static int choose(struct rvt_symbols *symbols, const char *path, const struct name *name,
+		  struct rvt_named *chosen)
+{
+	struct rvt_named found;
+	size_t n = 0, matching = 0;
+
+	for (; rvt_symbols_nth(symbols, path, name->word, n, &found); n++) {
+		if (name->which == GLOBAL ? !found.global : name->which != ANY &&
+		    name->which != (int)n + 1)
+			continue;
+		*chosen = found;
+		matching++;
+	}
+	if (matching == 1)
+		return 0;
+	return n ? explain_choice(symbols, path, name->word) : -ENOENT;
+}
+
+static int look_up(struct rvt_symbols *symbols, const struct filter *filter,
+		   const struct name *name, uint64_t *start, uint64_t *size)
+{
+	const char *path = filter->path ? filter->path : KERNEL;
+	struct rvt_named found;
+	int err = choose(symbols, path, name, &found);
+
+	if (err == -ENOENT)
+		return cmd_error(err, "--filter: there is no function '%s' in %s%s", name->word,
 				 filter->path ? filter->path : "the kernel",
 				 filter->path ? "" :
 				 " (for one of a program: FUNCTION @ FILE; and kernel.kptr_restrict"
 				 " hides addresses)");
-	*start = filter->path ? offset : addr;
+	if (err)
+		return err;
+	*start = filter->path ? found.offset : found.addr;
+	*size = found.size;
 	return 0;
 }
 
@@ -130,7 +203,7 @@ static int resolve_whole_file(struct filter *filter)
 {
 	struct stat st;
 
-	if (!filter->path || filter->to || strcmp(filter->action, "filter"))
+	if (!filter->path || filter->to.word || strcmp(filter->action, "filter"))
 		return cmd_error(-EINVAL, "--filter: '*' is for whole files: filter * @ FILE");
 	if (stat(filter->path, &st))
 		return cmd_error(-errno, "--filter: %s: %s", filter->path, strerror(errno));
@@ -141,34 +214,34 @@ static int resolve_whole_file(struct filter *filter)
 static int resolve(struct rvt_symbols *symbols, struct filter *filter)
 {
 	bool start = !strcmp(filter->action, "start");
-	bool range = !strcmp(filter->action, "filter") || filter->to;
+	bool range = !strcmp(filter->action, "filter") || filter->to.word;
 	uint64_t size = 0, end;
 	int err = 0;
 
-	if (!strcmp(filter->from, "*"))
+	if (!strcmp(filter->from.word, "*"))
 		return resolve_whole_file(filter);
-	if (is_number(filter->from))
-		filter->start = strtoull(filter->from, NULL, 0);
+	if (is_number(filter->from.word))
+		filter->start = strtoull(filter->from.word, NULL, 0);
 	else
-		err = look_up(symbols, filter, filter->from, &filter->start, &size);
+		err = look_up(symbols, filter, &filter->from, &filter->start, &size);
 	if (err)
 		return err;
-	if (start && filter->to)
+	if (start && filter->to.word)
 		return cmd_error(-EINVAL, "--filter: 'start' is at one address: it has no '/'");
 	if (!range)
 		return 0;
-	if (filter->to && is_number(filter->to)) {
-		size = strtoull(filter->to, NULL, 0);
-	} else if (filter->to) {
+	if (filter->to.word && is_number(filter->to.word)) {
+		size = strtoull(filter->to.word, NULL, 0);
+	} else if (filter->to.word) {
 		/* up to the end of the second function */
-		err = look_up(symbols, filter, filter->to, &end, &size);
+		err = look_up(symbols, filter, &filter->to, &end, &size);
 		if (err)
 			return err;
 		size = end + size > filter->start ? end + size - filter->start : 0;
 	}
 	if (!size)
 		return cmd_error(-EINVAL, "--filter: how large is '%s'? Give FROM/SIZE or "
-				 "FROM/FUNCTION", filter->from);
+				 "FROM/FUNCTION", filter->from.word);
 	filter->size = size;
 	return 0;
 }
@@ -210,8 +283,8 @@ int record_resolve_filter(const char *text, char **result)
 			err = resolve(symbols, &filter);
 		if (!err)
 			print_filter(out, &filter);
-		free(filter.from);
-		free(filter.to);
+		free(filter.from.word);
+		free(filter.to.word);
 		free(filter.path);
 		text += strspn(text, SEPARATORS);
 	}

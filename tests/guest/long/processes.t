@@ -69,4 +69,17 @@ fi
 "$rv" report -i "$dir/share/inner.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,sym >"$work/report" 2>/dev/null
 is "recorded in a container: fork" 37 "$(calls forked in_child)"
 
+# The trace does not say whose it is: context switches do. In the first recording the tasks share one event, which
+# the kernel hands from one to the other.
+for mode in "task -e rvtrace/context=0/u" "system -a -e rvtrace/context=0/"; do
+	name=${mode%% *}
+	guest "switches-$name" testing '' "
+		insmod rvtrace.ko || exit 1
+		seq 1 3000 > a; seq 1 4000 > b
+		perf-rvtrace record ${mode#* } -m 2M,16M -o perf.data -- sh -c 'gzip -c a > a.gz & gzip -c b > b.gz & wait' || exit 2"
+	ok $? "recorded without Ownership: $name"
+	check "without Ownership, $name: what was decoded is what was executed" \
+		equals_truth "$dir/share/perf.data" --min 1000000
+done
+
 done_testing

@@ -22,9 +22,10 @@ guest main testing '' '
 	perf-rvtrace script -i both.data --insn-trace=disasm -S second -F comm,ip,disasm --max-lines 100 > disasm || exit 9
 	perf-rvtrace script -i both.data --insn-trace -S third --comms nested -F ip,srcline --max-lines 500 > srcline || exit 10
 	perf-rvtrace report -i both.data -s srcline --dsos nested > lines || exit 11
-	perf-rvtrace record -o filter.data -e rvtrace//u --filter "filter leaf @ ./calls" -- calls > /dev/null || exit 12
+	perf-rvtrace record -o filter.data -e rvtrace//u --filter "filter leaf #1 @ ./calls" -- calls > /dev/null || exit 12
 	perf-rvtrace report -i filter.data -s dso,sym > filter || exit 13
 	perf-rvtrace record -o wrong.data --filter "filter leaff @ ./calls" -- calls > /dev/null 2> wrong && exit 14
+	perf-rvtrace record -o wrong.data --filter "filter leaf #2 @ ./calls" -- calls > /dev/null 2> second && exit 14
 	perf record -q -a -e "rvtrace:*" -o points.data -- perf-rvtrace record -q -o p.data -- true || exit 15
 	TRACEEVENT_PLUGIN_DIR=/mnt/share perf script -i points.data > points || exit 16
 	echo all > done'
@@ -62,6 +63,7 @@ leaf=$("$LAB" in riscv64-linux-gnu-objdump -d --no-show-raw-insn --disassemble=l
 	grep -c '^ *[0-9a-f]*:')
 is "filter by function: its instructions, all of them" $((1345 * leaf)) "$(awk '$NF == "leaf" { print $2 }' "$out/filter")"
 is "and nothing else" 1 "$(grep -c '%' "$out/filter")"
+check "filter: a second function of that name, which is not there" grep -q "#1 0x.* local" "$out/second"
 check "filter: a function that is not there" grep -q "no function 'leaff' in .*/calls" "$out/wrong"
 
 check "tracepoints in words: start" grep -q 'rvtrace_start: .*cpu [01] starts into sink [0-9]' "$out/points"

@@ -22,6 +22,20 @@ static void warn(struct rvt_session *session, const char *text)
 
 /* ---- whose flow it is ---- */
 
+/*
+ * Only some tasks were traced: an AUX record names its thread. But tasks that inherit the same events
+ * follow each other in one record: perf hands the running events from one to the other. With time
+ * stamps the context switches are more exact.
+ */
+static int32_t lane_tid_by_task(const struct lane *lane)
+{
+	const struct buffer *buffer = lane->buffer;
+	int32_t running = lane->timed && lane->session->has_switches ?
+		rvt_cursor_running(lane->cursor, lane->lane.cpu) : -1;
+
+	return running >= 0 ? running : buffer->records[buffer->record].tid;
+}
+
 /* The thread id by the trace, else by how the recording was made, else by the context switches. */
 static int32_t lane_tid(const struct lane *lane)
 {
@@ -32,7 +46,7 @@ static int32_t lane_tid(const struct lane *lane)
 	if (buffer->tid >= 0)
 		return buffer->tid;
 	if (lane->session->by_task && buffer->record < buffer->n_records)
-		return buffer->records[buffer->record].tid;
+		return lane_tid_by_task(lane);
 	return rvt_cursor_running(lane->cursor, lane->lane.cpu);
 }
 

@@ -17,11 +17,11 @@ static uint8_t rank_of(const GElf_Sym *sym)
 {
 	switch (GELF_ST_BIND(sym->st_info)) {
 	case STB_GLOBAL:
-		return 4;
+		return RANK_GLOBAL;
 	case STB_WEAK:
-		return 3;
+		return RANK_WEAK;
 	default:
-		return 2;
+		return RANK_LOCAL;
 	}
 }
 
@@ -62,7 +62,7 @@ static int add_symbols(struct table *table, Elf *elf, Elf_Scn *scn, const GElf_S
 		/* an assembler label without type is worth less than a function */
 		name = table_own(table, name, strlen(name));
 		err = name ? table_add(table, sym.st_value, sym.st_size, name,
-				       GELF_ST_TYPE(sym.st_info) == STT_NOTYPE ? 1 :
+				       GELF_ST_TYPE(sym.st_info) == STT_NOTYPE ? RANK_UNTYPED :
 				       rank_of(&sym)) : -ENOMEM;
 	}
 	return err;
@@ -116,7 +116,8 @@ static int add_plt(struct table *table, Elf *elf)
 			continue;
 		len = snprintf(text, sizeof(text), "%.240s@plt", name);
 		name = table_own(table, text, len);
-		err = name ? table_add(table, addr, PLT_ENTRY_BYTES, name, 1) : -ENOMEM;
+		err = name ? table_add(table, addr, PLT_ENTRY_BYTES, name,
+				       RANK_UNTYPED) : -ENOMEM;
 	}
 	return err;
 }

@@ -222,7 +222,8 @@ static int add_kallsyms_line(struct table *table, const char *line, const char *
 		return 0;
 	name = table_own(table, name, strcspn(name, " \t\n"));
 	return name ? table_add(table, addr, 0, name,
-				type[1] == 'T' ? 4 : type[1] == 't' ? 2 : 3) : -ENOMEM;
+				type[1] == 'T' ? RANK_GLOBAL : type[1] == 't' ? RANK_LOCAL :
+				RANK_WEAK) : -ENOMEM;
 }
 
 int rvt_symbols_add_kallsyms(struct rvt_symbols *symbols, const char *text, size_t len)
@@ -320,24 +321,43 @@ bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location 
 	return found;
 }
 
-bool rvt_symbols_lookup(struct rvt_symbols *symbols, const char *path, const char *name,
-			uint64_t *addr, uint64_t *offset, uint64_t *size)
+static uint64_t file_offset(const struct table *table, uint64_t addr)
+{
+	for (size_t i = 0; i < table->n_segments; i++)
+		if (addr >= table->segments[i].vaddr &&
+		    addr - table->segments[i].vaddr < table->segments[i].size)
+			return addr - table->segments[i].vaddr + table->segments[i].offset;
+	return addr;
+}
+
+bool rvt_symbols_nth(struct rvt_symbols *symbols, const char *path, const char *name, size_t n,
+		     struct rvt_named *result)
 {
 	struct table *table = strcmp(path, KERNEL) ? get_table(symbols, path) : symbols->kernel;
 
 	for (size_t i = 0; table && i < table->n; i++) {
 		const struct function *function = &table->functions[i];
 
-		if (strcmp(function->name, name))
+		if (strcmp(function->name, name) || n--)
 			continue;
-		*addr = *offset = function->start;
-		*size = function->end - function->start;
-		for (size_t j = 0; j < table->n_segments; j++)
-			if (*addr >= table->segments[j].vaddr &&
-			    *addr - table->segments[j].vaddr < table->segments[j].size)
-				*offset = *addr - table->segments[j].vaddr +
-					table->segments[j].offset;
+		*result = (struct rvt_named){ .addr = function->start,
+			.offset = file_offset(table, function->start),
+			.size = function->end - function->start,
+			.global = function->rank >= RANK_WEAK };
 		return true;
 	}
 	return false;
+}
+
+bool rvt_symbols_lookup(struct rvt_symbols *symbols, const char *path, const char *name,
+			uint64_t *addr, uint64_t *offset, uint64_t *size)
+{
+	struct rvt_named found;
+
+	if (!rvt_symbols_nth(symbols, path, name, 0, &found))
+		return false;
+	*addr = found.addr;
+	*offset = found.offset;
+	*size = found.size;
+	return true;
 }

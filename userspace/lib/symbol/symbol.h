@@ -9,8 +9,11 @@
 struct function {
 	uint64_t start, end;
 	const char *name;
-	uint8_t rank;		/* which of several names at one address is kept: the highest */
+	uint8_t rank;		/* RANK_...: which of several names at one address is kept */
 };
+
+/* The highest is kept. */
+enum { RANK_UNTYPED = 1, RANK_LOCAL, RANK_WEAK, RANK_GLOBAL };
 
 struct load_segment {
 	uint64_t offset, vaddr, size;
