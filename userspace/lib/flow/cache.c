@@ -253,6 +253,24 @@ static void *cache_alloc(struct rvt_view_cache *cache, size_t size)
 	return p;
 }
 
+#define HUGE_PAGE (2ul << 20)
+
+void *rvt_table_map(size_t size)
+{
+	uint8_t *p = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t before;
+
+	if (p == MAP_FAILED)
+		return NULL;
+	size = (size + 4095) & ~4095ul;
+	before = -(uintptr_t)p & (HUGE_PAGE - 1);
+	if (before)
+		munmap(p, before);
+	munmap(p + before + size, HUGE_PAGE - before);
+	return p + before;
+}
+
 static struct rvt_view *view_create(const struct rvt_view *key)
 {
 	struct rvt_view *view = malloc(sizeof(*view));

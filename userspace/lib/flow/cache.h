@@ -63,6 +63,9 @@ struct rvt_view {
 	_Atomic(uint64_t) hops_low, hops_high;
 };
 
+/* @size zeroed bytes that are real only where they are used, at a border of huge pages. NULL: no memory. */
+void *rvt_table_map(size_t size);
+
 /* The view of @piece (which has an object); NULL when out of memory. */
 struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_piece *piece,
 			      const struct rvt_code_config *config);

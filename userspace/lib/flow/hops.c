@@ -11,11 +11,12 @@
 
 struct rvt_hops *rvt_hops_create(void)
 {
-	struct rvt_hops *hops = mmap(NULL, sizeof(*hops), PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct rvt_hops *hops = rvt_table_map(sizeof(*hops));
 
-	if (hops == MAP_FAILED)
+	if (!hops)
 		return NULL;
+	/* Used from the beginning on, but in any order. */
+	madvise(hops->hops, sizeof(hops->hops), MADV_HUGEPAGE);
 	hops->n_places = 1;	/* 0 stands for none */
 	return hops;
 }

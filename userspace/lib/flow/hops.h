@@ -75,13 +75,13 @@ struct rvt_place_slot {
 
 /* In memory that is real only where it is used. */
 struct rvt_hops {
+	struct rvt_hop hops[RVT_PLACES * RVT_PLACE_HOPS];
 	uint32_t flags;			/* of the orders that the hops hold for */
 	uint32_t n_places, n_slots, n_counted;
 	size_t n_path;			/* of .paths, in its unit */
 	uint32_t counted[RVT_HOPS];	/* with .times: the number in .hops */
 	struct rvt_code_block *blocks[RVT_PLACES];
 	struct rvt_place_slot slots[RVT_PLACE_SLOTS];
-	_Alignas(64) struct rvt_hop hops[RVT_PLACES * RVT_PLACE_HOPS];
 	_Alignas(16) uint8_t paths[RVT_HOP_PATH_BYTES];
 };
 

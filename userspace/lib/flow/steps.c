@@ -7,20 +7,19 @@
 #include <sys/mman.h>
 #include "flow/steps.h"
 
-/* Memory that is real only where it is used. */
 static bool make_table(struct rvt_flow *flow)
 {
 	if (flow->steps)
 		return true;
 	if (flow->no_steps)
 		return false;
-	flow->steps = mmap(NULL, sizeof(*flow->steps), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (flow->steps == MAP_FAILED) {
-		flow->steps = NULL;
-		flow->no_steps = true;
-	}
-	return flow->steps;
+	flow->steps = rvt_table_map(sizeof(*flow->steps));
+	flow->no_steps = !flow->steps;
+	if (flow->no_steps)
+		return false;
+	/* Steps are looked up all over their table. */
+	madvise(flow->steps->steps, sizeof(flow->steps->steps), MADV_HUGEPAGE);
+	return true;
 }
 
 void rvt_steps_destroy(struct rvt_flow *flow)
@@ -181,11 +180,14 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	rvt_steps_drop(flow);
 	if (is_more(flow) || !fill(flow, &filled))
 		return;
-	filled.keeps_address = address != filled.pc;
-	if (filled.keeps_address && address != steps->key.address)
-		return;
+	if (address != filled.pc) {
+		if (address != steps->key.address)
+			return;
+		filled.flags |= RVT_STEP_KEEPS_ADDRESS;
+	}
+	if (steps->calls.n_pops || steps->calls.n_pushes || steps->calls.nesting)
+		filled.flags |= RVT_STEP_CALLS;
 	filled.extra = extra;
-	filled.calls = steps->calls.n_pops || steps->calls.n_pushes || steps->calls.nesting;
 	s = rvt_steps_slot(steps, &steps->key);
 	expand(flow, s);
 	*s = filled;

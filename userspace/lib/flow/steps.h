@@ -14,7 +14,7 @@
 #include <rvtrace/flow.h>
 #include "flow/engine.h"
 
-#define RVT_STEP_ENTRIES 65536	/* a power of two */
+#define RVT_STEP_ENTRIES 65536	/* a power of two; numbers have 16 bits */
 #define RVT_STEP_SEEN 131072
 #define RVT_STEP_RUNS 32
 
@@ -35,9 +35,15 @@ struct rvt_step {
 	uint8_t branches, taken, indirect;
 	uint8_t n_runs;
 	uint8_t extra;			/* free for the decoder */
-	bool keeps_address;		/* else the last address reported is .pc */
-	bool calls;			/* something happens to the return stack */
+	uint8_t flags;			/* RVT_STEP_* */
+	uint16_t follower;		/* number of the step that came next the last time */
 };
+
+enum {
+	RVT_STEP_KEEPS_ADDRESS = 1u << 0, /* else the last address reported is .pc */
+	RVT_STEP_CALLS = 1u << 1,	/* something happens to the return stack */
+};
+_Static_assert(sizeof(struct rvt_step) == 64, "one cache line");
 
 /* The rest. */
 struct rvt_step_path {
@@ -131,21 +137,26 @@ static inline struct rvt_step_path *rvt_step_path(struct rvt_steps *steps, const
 /* Whether the step can be taken: its calls and returns fit the return stack, and are done. */
 static inline bool rvt_steps_call(struct rvt_flow *flow, const struct rvt_step *s)
 {
-	return !s->calls ||
+	return !(s->flags & RVT_STEP_CALLS) ||
 	       rvt_returns_replay(&flow->returns, &rvt_step_path(flow->steps, s)->calls);
 }
 
 /* The address reported last, after the step from one where that was @address. */
 static inline uint64_t rvt_step_address(const struct rvt_step *s, uint64_t address)
 {
-	return s->keeps_address ? address : s->pc;
+	return s->flags & RVT_STEP_KEEPS_ADDRESS ? address : s->pc;
 }
 
 /* The step is taken. False: delivering went wrong, or mappings changed: rvt_steps_leave() now. */
 static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 {
 	struct rvt_steps *steps = flow->steps;
+	uint16_t number = s - steps->steps;
 
+	/* What comes next is often the same: it is on its way while the next message is read. */
+	__builtin_prefetch(&steps->steps[s->follower]);
+	if (steps->last && steps->last->follower != number)
+		steps->last->follower = number;
 	steps->insns += s->insns;
 	steps->halfwords += s->halfwords;
 	steps->branches += s->branches;
