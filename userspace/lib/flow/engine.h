@@ -23,9 +23,7 @@
 
 struct rvt_return {
 	uint64_t pc;
-	const struct rvt_view *view;	/* of the call, if .place is not 0 */
-	uint32_t place;			/* of .pc, for hops; 0: not known */
-	uint32_t recursions;		/* further calls with the same return address */
+	uint32_t recursions;	/* further calls with the same return address */
 };
 
 #define RVT_CALLS 8
@@ -160,8 +158,6 @@ static inline struct rvt_return *rvt_returns_top(const struct rvt_return_stack *
 {
 	return &stack->entries[(stack->top ? stack->top : stack->depth) - 1];
 }
-/* No .place holds any more. */
-void rvt_returns_forget_places(struct rvt_return_stack *stack);
 
 static inline uint64_t rvt_flow_current(const struct rvt_flow *flow)
 {

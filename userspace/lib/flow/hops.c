@@ -37,7 +37,7 @@ void rvt_hops_reset(struct rvt_hops *hops, uint32_t flags)
 
 bool rvt_hops_have_room(const struct rvt_hops *hops)
 {
-	return hops->n_places < RVT_PLACES - RVT_HOP_PUSHES - 1 &&
+	return hops->n_places < RVT_PLACES - 1 &&
 	       hops->n_slots < RVT_PLACE_SLOTS / 4 * 3 &&
 	       RVT_HOP_PATH_BYTES / 16 - hops->n_path >= sizeof(struct rvt_hop_path) / 16;
 }
@@ -87,7 +87,6 @@ struct builder {
 	const struct rvt_hop_order *order;
 	uint32_t key;		/* outcomes left, with their stop bit */
 	uint8_t depth;		/* calls of the hop that have not returned */
-	struct rvt_code_block *calls[RVT_HOP_PUSHES];
 };
 
 static bool has_outcome(const struct builder *p)
@@ -148,11 +147,10 @@ static bool jumps_sequentially(const struct builder *p, const struct rvt_code_bl
 	       (b->end == RVT_END_INDIRECT || b->end == RVT_END_IND_CALL);
 }
 
-static bool push(struct builder *p, struct rvt_code_block *b)
+static bool push(struct builder *p, const struct rvt_code_block *b)
 {
 	if (p->depth == RVT_HOP_PUSHES)
 		return false;
-	p->calls[p->depth] = b;
 	p->path->pushes[p->depth++] = b->end_pc;
 	if (p->depth > p->path->nesting)
 		p->path->nesting = p->depth;
@@ -163,7 +161,7 @@ static bool push(struct builder *p, struct rvt_code_block *b)
  * How the hop goes on from @b: false if it must end before @b. Sets *taken and *pc, the address that
  * follows.
  */
-static bool go_on(struct builder *p, struct rvt_code_block *b, bool *taken, uint64_t *pc)
+static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken, uint64_t *pc)
 {
 	bool jump = b->end == RVT_END_JUMP || b->end == RVT_END_CALL;
 	bool outcome = b->end == RVT_END_BRANCH ||
@@ -259,22 +257,6 @@ static struct rvt_code_block *follow(struct builder *p, struct rvt_code_block *b
 	return b && b->view == view ? b : NULL;
 }
 
-/* Where the calls of the hop will return to. */
-static void place_returns(struct rvt_hops *hops, struct builder *p, const struct rvt_view *view)
-{
-	const struct rvt_hop_order *order = p->order;
-
-	for (unsigned int i = 0; i < p->depth; i++) {
-		struct rvt_code_block *b = order->next(order->ctx, p->calls[i], false,
-						       p->path->pushes[i]);
-
-		if (b && b->view == view) {
-			p->path->push_places[i] = rvt_hops_make_place(hops, b);
-			cover(p->path, b);
-		}
-	}
-}
-
 void rvt_hops_build(struct rvt_hops *hops, uint32_t place, struct rvt_hop *hop,
 		    const struct rvt_hop_order *order)
 {
@@ -299,8 +281,6 @@ void rvt_hops_build(struct rvt_hops *hops, uint32_t place, struct rvt_hop *hop,
 	if (b)
 		cover(path, b);
 	path->n_pushes = p.depth;
-	if (order->flags & RVT_RUN_IMPLICIT_RETURN)
-		place_returns(hops, &p, first->view);
 	if (path->last->end == RVT_END_FALL)
 		hop->flags |= RVT_HOP_FALLS;
 	if (path->nesting)

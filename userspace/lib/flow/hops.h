@@ -62,7 +62,6 @@ struct rvt_hop_path {
 	uint8_t n_pushes;		/* calls that it does not return from */
 	uint8_t nesting;		/* entries that the return stack must have room for */
 	uint64_t pushes[RVT_HOP_PUSHES];
-	uint32_t push_places[RVT_HOP_PUSHES];
 	/* Where it returned to the last time, and how often, if that is not in the counts yet. */
 	uint64_t return_pc, return_times;
 	struct rvt_run runs[RVT_HOP_RUNS];	/* .n_runs of them are there */

@@ -110,12 +110,6 @@ bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc)
 	return true;
 }
 
-void rvt_returns_forget_places(struct rvt_return_stack *stack)
-{
-	for (unsigned int i = 0; i < stack->depth; i++)
-		stack->entries[i].place = 0;
-}
-
 void rvt_flow_clear_returns(struct rvt_flow *flow)
 {
 	if (flow->returns.log)

@@ -403,19 +403,25 @@ void rvt_flow_expand_hops(struct rvt_flow *flow)
 	hops->n_counted = 0;
 }
 
-/* Where to look next: true when there are outcomes for a hop. */
+/* The last outcomes of an order, fewer than a hop may have: true when a hop goes on to its end. */
+static bool last_key(const struct walk *w, uint32_t *key)
+{
+	*key = (w->bits & ((1u << w->n_bits) - 1)) | 1u << w->n_bits;
+	return w->tails && w->outcomes_left == w->n_bits;
+}
+
+/* Which hop to look for: true when there are outcomes for one. */
 static inline bool hop_key(struct walk *w, uint32_t *key)
 {
 	const uint32_t whole = 1u << RVT_HOP_OUTCOMES;
 
-	if (w->n_bits < RVT_HOP_OUTCOMES)
+	if (unlikely(w->n_bits < RVT_HOP_OUTCOMES)) {
 		fill(w);
-	if (w->n_bits >= RVT_HOP_OUTCOMES) {
-		*key = (w->bits & (whole - 1)) | whole;
-		return true;
+		if (w->n_bits < RVT_HOP_OUTCOMES)
+			return last_key(w, key);
 	}
-	*key = (w->bits & ((1u << w->n_bits) - 1)) | 1u << w->n_bits;
-	return w->tails && w->outcomes_left == w->n_bits;
+	*key = (w->bits & (whole - 1)) | whole;
+	return true;
 }
 
 /* No hop is known here: the plain walk does its outcomes. */
@@ -466,42 +472,9 @@ static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop_path *path)
 	/* Calls drop the oldest entries even if the hop returns from them. */
 	if (stack->used + path->nesting > stack->depth)
 		stack->used = stack->depth - path->nesting;
-	for (unsigned int i = 0; i < path->n_pushes; i++) {
+	for (unsigned int i = 0; i < path->n_pushes; i++)
 		rvt_returns_push(stack, path->pushes[i]);
-		rvt_returns_top(stack)->place = path->push_places[i];
-		rvt_returns_top(stack)->view = path->first->view;
-	}
 	return true;
-}
-
-/*
- * The return at the end of @hop, if it is one to a place in @view: returns that, else 0, and nothing has
- * happened.
- */
-static inline uint32_t replay_return(struct rvt_flow *flow, const struct rvt_hop *hop,
-				     const struct rvt_view *view, struct walk *w)
-{
-	struct rvt_return_stack *stack = &flow->returns;
-	struct rvt_return *top;
-	struct rvt_hop_path *path;
-
-	if (!(hop->flags & RVT_HOP_RETURNS) || !stack->used)
-		return 0;
-	top = rvt_returns_top(stack);
-	if (!top->place || top->view != view || top->recursions || stack->log)
-		return 0;
-	stack->top = top - stack->entries;
-	stack->used--;
-	w->order->popped = top->pc;
-	w->order->popped_valid = true;
-	if (flow->counts) {
-		path = rvt_hop_path(flow->hops, hop);
-		if (path->return_pc != top->pc)
-			expand_return(flow, path);
-		path->return_pc = top->pc;
-		path->return_times++;
-	}
-	return top->place;
 }
 
 /* What is not the same whenever a hop is come to. True: it can be replayed. */
@@ -530,27 +503,80 @@ static bool replay_runs(struct rvt_flow *flow, const struct rvt_hop *hop)
 	return flow->n_runs < RVT_FLOW_BATCH || (!rvt_flow_deliver(flow) && flow->piece);
 }
 
+/* Where hops are replayed. */
+struct range {
+	const struct rvt_view *view;
+	bool covered;		/* by the mapping, with all hops in the view */
+};
+
+static struct range range_of(const struct rvt_flow *flow, const struct rvt_view *view)
+{
+	return (struct range){
+		.view = view,
+		.covered = flow->piece->start <= view->hops_low &&
+			   flow->piece->last >= view->hops_high,
+	};
+}
+
+/*
+ * The return at the end of @hop: to the place where it leads, if that is known. Else returns 0,
+ * and nothing has happened.
+ */
+static uint32_t replay_return(struct rvt_flow *flow, struct walk *w, const struct rvt_hop *hop,
+			      struct range *range)
+{
+	struct rvt_return_stack *stack = &flow->returns;
+	const struct rvt_target *target;
+	struct rvt_hop_path *path;
+	uint64_t pc;
+
+	if (!(hop->flags & RVT_HOP_RETURNS) || !stack->used)
+		return 0;
+	pc = rvt_returns_top(stack)->pc;
+	target = rvt_flow_target(flow, pc);
+	if (target->pc != pc || target->epoch != flow->epoch || !target->place)
+		return 0;
+	rvt_returns_pop(stack, &w->order->popped);
+	w->order->popped_valid = true;
+	w->returns++;
+	w->indirect++;
+	if (flow->counts) {
+		path = rvt_hop_path(flow->hops, hop);
+		if (path->return_pc != pc)
+			expand_return(flow, path);
+		path->return_pc = pc;
+		path->return_times++;
+	}
+	if (target->piece != flow->piece) {
+		flow->piece = target->piece;
+		*range = range_of(flow, target->block->view);
+	}
+	return target->place;
+}
+
 /* Replays as many hops as are known from *@place on; then that is where the flow is, or 0. */
 static inline __attribute__((always_inline)) const struct rvt_hop *
 replay_hops(struct rvt_flow *flow, struct walk *w, uint32_t *place, bool counting, bool collecting)
 {
 	struct rvt_hops *hops = flow->hops;
-	const struct rvt_view *view = hops->blocks[*place]->view;
-	const bool covered = flow->piece->start <= view->hops_low &&
-			     flow->piece->last >= view->hops_high;
+	struct range range = range_of(flow, hops->blocks[*place]->view);
 	uint64_t halfwords_left = w->halfwords_left, insns_left = w->insns_left;
 	bool after_fall = flow->consecutive;
 	struct rvt_hop *last = NULL;
+	uint64_t branches = 0, taken = 0, returns = 0, indirect = 0;	/* in registers */
 	uint32_t at = *place, key;
 
 	while (hop_key(w, &key)) {
 		struct rvt_hop *hop = rvt_hop(hops, at, key);
 
-		if (hop->state != RVT_HOP_READY && !learn(flow, w, at, key))
-			break;
+		if (hop->state != RVT_HOP_READY) {
+			if (!learn(flow, w, at, key))
+				break;
+			range = range_of(flow, range.view);
+		}
 		if (hop->halfwords > halfwords_left || hop->insns > insns_left ||
-		    ((!covered || hop->flags & (RVT_HOP_CALLS | RVT_HOP_ALONE)) &&
-		     !hop_fits(flow, hop, covered, after_fall))) {
+		    ((!range.covered || hop->flags & (RVT_HOP_CALLS | RVT_HOP_ALONE)) &&
+		     !hop_fits(flow, hop, range.covered, after_fall))) {
 			do_without(w);
 			break;
 		}
@@ -559,10 +585,10 @@ replay_hops(struct rvt_flow *flow, struct walk *w, uint32_t *place, bool countin
 		w->outcomes_left -= hop->used;
 		halfwords_left -= hop->halfwords;
 		insns_left -= hop->insns;
-		w->branches += hop->branches;
-		w->taken += hop->taken;
-		w->returns += hop->returns;
-		w->indirect += hop->indirect;
+		branches += hop->branches;
+		taken += hop->taken;
+		returns += hop->returns;
+		indirect += hop->indirect;
 		after_fall = hop->flags & RVT_HOP_FALLS;
 		last = hop;
 		at = hop->next;
@@ -573,14 +599,16 @@ replay_hops(struct rvt_flow *flow, struct walk *w, uint32_t *place, bool countin
 			break;
 		}
 		if (unlikely(!at)) {
-			at = replay_return(flow, hop, view, w);
+			at = replay_return(flow, w, hop, &range);
 			if (!at)
 				break;
-			w->returns++;
-			w->indirect++;
 		}
 	}
 	*place = at;
+	w->branches += branches;
+	w->taken += taken;
+	w->returns += returns;
+	w->indirect += indirect;
 	w->halfwords_left = halfwords_left;
 	w->insns += w->insns_left - insns_left;
 	w->insns_left = insns_left;
@@ -672,7 +700,6 @@ static void prepare_replay(struct rvt_flow *flow, struct walk *w)
 		if (flow->counts)
 			rvt_flow_expand_hops(flow);
 		rvt_hops_reset(flow->hops, flags);
-		rvt_returns_forget_places(&flow->returns);
 		rvt_flow_new_epoch(flow);
 		flow->seen_epoch = flow->epoch;
 	}
