@@ -60,7 +60,7 @@ void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, 
 
 static uint32_t refill(void *ctx, uint64_t *outcomes)
 {
-	return rvt_hist_next(ctx, outcomes);
+	return rvt_hist_some(ctx, outcomes);
 }
 
 /* Runs until what is collected, or the program, stops it. An enum rvt_stop, or negative. */

@@ -132,13 +132,25 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	rvt_steps_record(s->flow, &key);
 }
 
+/* @s only collects history, until another message than ResourceFull comes. */
+static bool is_filling(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
+		       const struct rvt_ntrace_msg *msg)
+{
+	return msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_RESOURCE_FULL && s && s->flow &&
+	       s->progress == RVT_NTRACE_ACTIVE && s->flowing && !s->stopped &&
+	       s->mode_settled && s->mode == RVT_MODE_HTM && !d->result;
+}
+
 void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {
+	unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
 	struct rvt_ntrace_source *s = d->recent;
 	bool clean;
 
+	d->filling = is_filling(d, d->sources[src], msg) ? d->sources[src] : NULL;
+	d->filling_src = src;
 	if (!s) {
-		s = d->sources[d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0];
+		s = d->sources[src];
 		d->recent = s && is_clean(d, s) ? s : NULL;
 		return;
 	}
@@ -185,21 +197,27 @@ static void tell_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
 }
 
+/* Up to where messages can be taken by their bytes; the reader's position if not even one can. */
+static const uint8_t *replay_end(const struct rvt_ntrace_decoder *d)
+{
+	const struct rvt_ntrace_reader *reader = &d->reader;
+	uint64_t left = d->part_to - reader->offset;
+
+	if (reader->carry_len || reader->hunting || reader->tentative || !rvt_ntrace_in_part(d, reader->offset))
+		return reader->pos;
+	return left < (uint64_t)(reader->end - reader->pos) ? reader->pos + left : reader->end;
+}
+
 void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 {
 	struct rvt_ntrace_source *s = d->recent;
 	struct rvt_ntrace_reader *reader = &d->reader;
-	const uint8_t *p = reader->pos, *end = reader->end;
+	const uint8_t *p = reader->pos, *end = replay_end(d);
 	struct rvt_step_key key = { .state = s->mode };
 	const struct rvt_step *last = NULL;
 	const bool timestamps = reader->timestamps;
 	uint64_t n = 0;
 
-	if (reader->carry_len || reader->hunting || reader->tentative ||
-	    reader->offset < d->part_from || reader->offset >= d->part_to)
-		return;
-	if (d->part_to - reader->offset < (uint64_t)(end - p))
-		end = p + (d->part_to - reader->offset);
 	if (end - p < WANTED_BYTES || !rvt_steps_enter(s->flow, &key))
 		return;
 	key.address = s->reference;
@@ -241,6 +259,81 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 		return;
 	settle(s, &key, last);
 	rvt_ntrace_check(d, s->flow->result);
+	d->stream.stats.messages += n;
+	reader->offset += p - reader->pos;
+	reader->pos = p;
+}
+
+/* ---- history ---- */
+
+/* What ResourceFull with RCODE 1 has before its time stamp; as far as 8 bytes hold it. */
+struct full_hist {
+	unsigned int len_bytes;
+	bool timed;
+	uint32_t hist;
+};
+
+/* The 6 MDO bits of each byte in a row. */
+static inline uint64_t pack(uint64_t word)
+{
+	word = word >> 2 & UINT64_C(0x3f3f3f3f3f3f3f3f);
+	word = (word & UINT64_C(0x003f003f003f003f)) | (word & UINT64_C(0x3f003f003f003f00)) >> 2;
+	word = (word & UINT64_C(0x00000fff00000fff)) | (word & UINT64_C(0x0fff00000fff0000)) >> 4;
+	return (word & 0xffffff) | (word & UINT64_C(0x00ffffff00000000)) >> 8;
+}
+
+/* False: it is another message, or needs a closer look. */
+static inline bool read_full_hist(const struct rvt_ntrace_decoder *d, const uint8_t *p,
+				  struct full_hist *full)
+{
+	const unsigned int src_bits = d->params.src_bits;
+	const uint64_t head = RVT_NTRACE_RESOURCE_FULL | (uint64_t)d->filling_src << 6 |
+			      UINT64_C(1) << (6 + src_bits);
+	uint64_t word = load(p), first = word & ONES & -(word & ONES), value;
+
+	if (!first)
+		return false;
+	/* MSEO 2 is reserved */
+	word &= (first << 8) - 1;
+	if (word >> 1 & ~word & ONES)
+		return false;
+	full->len_bytes = __builtin_ctzll(first) / 8 + 1;
+	full->timed = !(word & first << 1);
+	value = pack(word);
+	if ((value & ((UINT64_C(1) << (10 + src_bits)) - 1)) != head)
+		return false;
+	value >>= 10 + src_bits;
+	full->hist = value;
+	return value && value <= UINT32_MAX && full->timed <= d->reader.timestamps;
+}
+
+void rvt_ntrace_fill(struct rvt_ntrace_decoder *d)
+{
+	struct rvt_ntrace_source *s = d->filling;
+	struct rvt_ntrace_reader *reader = &d->reader;
+	const uint8_t *p = reader->pos, *end = replay_end(d);
+	uint64_t n = 0;
+
+	while (end - p >= WANTED_BYTES && !d->result &&
+	       rvt_hist_runs(&s->hist) < RVT_NTRACE_MAX_HIST_RUNS) {
+		struct full_hist full;
+		unsigned int more = 0;
+		uint64_t stamp;
+
+		if (!read_full_hist(d, p, &full))
+			break;
+		if (full.timed) {
+			more = read_time(p + full.len_bytes, &stamp);
+			if (!more)
+				break;
+		}
+		if (!rvt_ntrace_check(d, rvt_hist_push(&s->hist, full.hist, 1)))
+			break;
+		if (full.timed && pass_time(d, s, stamp) >= s->flow->quiet && s->time_valid)
+			tell_time(d, s, reader->offset + (p - reader->pos));
+		p += full.len_bytes + more;
+		n++;
+	}
 	d->stream.stats.messages += n;
 	reader->offset += p - reader->pos;
 	reader->pos = p;

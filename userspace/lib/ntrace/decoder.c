@@ -9,8 +9,6 @@
 
 /* History beyond this many entries is walked before its I-CNT is complete. */
 #define MANY_HIST_RUNS 16384
-/* An I-CNT of 22 bits covers fewer branches than so many entries hold. */
-#define MAX_HIST_RUNS (1u << 20)
 /* 1.0.0_rc7 sets no limit to B-CNT. A counter larger than this is damage. */
 #define MAX_BCNT (1u << 24)
 /* So many messages are looked at to find out the mode. */
@@ -216,7 +214,7 @@ static void on_resource_full(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 		s->icnt += rdata;
 	if (!rcode && rvt_hist_runs(&s->hist) > MANY_HIST_RUNS)
 		rvt_ntrace_walk_ahead(d, s, msg);
-	if (rvt_hist_runs(&s->hist) > MAX_HIST_RUNS) {
+	if (rvt_hist_runs(&s->hist) > RVT_NTRACE_MAX_HIST_RUNS) {
 		d->stream.stats.errors++;
 		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_PACKET, true,
 				"history without end, and no I-CNT with it");
@@ -635,6 +633,8 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 	while (!d->result && !d->done) {
 		if (d->recent)
 			rvt_ntrace_replay(d);
+		else if (d->filling)
+			rvt_ntrace_fill(d);
 		if (d->result)
 			break;
 		switch (rvt_ntrace_reader_next(&d->reader, &msg)) {
@@ -647,7 +647,7 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 			d->done = msg.offset >= d->part_to && !d->n_active;
 			break;
 		case RVT_NTRACE_READ_DAMAGE:
-			d->recent = NULL;
+			d->recent = d->filling = NULL;
 			d->stream.stats.errors += rvt_ntrace_in_part(d, d->reader.damage.offset);
 			d->told_start = true;
 			report_all(d, d->reader.damage.offset, RVT_REASON_BAD_PACKET,

@@ -13,6 +13,9 @@
 #include "ntrace/message.h"
 #include "stream-ops.h"
 
+/* An I-CNT of 22 bits covers fewer branches than so many entries of history hold. */
+#define RVT_NTRACE_MAX_HIST_RUNS (1u << 20)
+
 /* What a RepeatBranch repeats. */
 struct rvt_ntrace_repeat {
 	bool valid, direct;
@@ -79,6 +82,8 @@ struct rvt_ntrace_decoder {
 	unsigned int n_active;		/* sources in progress */
 	bool done;
 	struct rvt_ntrace_source *recent; /* whose message may be replayed next; or NULL */
+	struct rvt_ntrace_source *filling; /* whose history was full in the last message; or NULL */
+	unsigned int filling_src;	/* its SRC */
 };
 
 /* Whether the last branch of a stretch is given by the message itself (BTM). */
@@ -154,6 +159,8 @@ static inline bool rvt_ntrace_in_part(const struct rvt_ntrace_decoder *d, uint64
 
 /* Decodes as many messages of d->recent as are known. Afterwards the reader is at another one. */
 void rvt_ntrace_replay(struct rvt_ntrace_decoder *d);
+/* Reads as many messages as do nothing but add to the history of d->filling. */
+void rvt_ntrace_fill(struct rvt_ntrace_decoder *d);
 /* @msg is about to be decoded, or has been. */
 void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
 void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);

@@ -114,6 +114,19 @@ uint32_t rvt_hist_next(struct rvt_hist_cursor *c, uint64_t *outcomes)
 	return n;
 }
 
+uint32_t rvt_hist_some(struct rvt_hist_cursor *c, uint64_t *outcomes)
+{
+	const struct rvt_hist *h = c->hist;
+	const struct rvt_hist_run *run = &h->runs[c->run];
+
+	if (c->run == h->end || c->offset || c->repeat != 1)
+		return rvt_hist_next(c, outcomes);
+	if (++c->run < h->end)
+		c->repeat = run[1].repeat;
+	*outcomes = run->pattern;
+	return run->bits;
+}
+
 void rvt_hist_drop(struct rvt_hist *h, uint64_t n)
 {
 	h->bits -= n;
