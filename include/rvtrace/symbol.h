@@ -40,12 +40,17 @@ int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const v
  */
 bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
 		      uint64_t addr, struct rvt_symbol *symbol);
+/* Where an ELF file's first segment, and its first executable one, begin (p_vaddr). */
+struct rvt_bases {
+	uint64_t load, text;
+};
+
 /*
- * The address in the ELF file (p_vaddr) of @addr, which lies at @location, and the start of the
- * file's first executable segment. False when the file has no segment there (or is none).
+ * The address in the ELF file (p_vaddr) of @addr, which lies at @location, and the file's bases. False
+ * when the file has no segment there (or is none).
  */
 bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location *location,
-			 uint64_t *vaddr, uint64_t *text_base);
+			 uint64_t *vaddr, struct rvt_bases *bases);
 /*
  * rvt_symbols_lookup - the reverse: the function @name of the file @path ("[kernel.kallsyms]" for
  * the kernel). Sets *addr (as in the file; for an ELF file *offset in it, too) and *size. False:

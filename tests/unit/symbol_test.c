@@ -111,10 +111,13 @@ static void locate_self(const void *addr, struct rvt_location *location, char *p
 	assert_non_null(location->path);
 }
 
+extern const char __executable_start[];
+
 static void own_symbols(void **state)
 {
 	const uint8_t *function = (const uint8_t *)a_function_to_find;
-	uint64_t addr, offset, size, vaddr, text_base;
+	uint64_t addr, offset, size, vaddr;
+	struct rvt_bases bases;
 	struct rvt_location location;
 	struct rvt_symbol symbol;
 	char path[4096];
@@ -127,9 +130,11 @@ static void own_symbols(void **state)
 	assert_true(rvt_symbols_lookup(*state, path, "a_function_to_find", &addr, &offset, &size));
 	assert_int_equal(offset, location.file_offset - 1);
 	assert_int_equal(size, symbol.size);
-	assert_true(rvt_symbols_address(*state, &location, &vaddr, &text_base));
+	assert_true(rvt_symbols_address(*state, &location, &vaddr, &bases));
 	assert_int_equal(vaddr, addr + 1);
-	assert_true(text_base <= vaddr);
+	assert_true(bases.text <= vaddr);
+	/* the linker says where the first segment is */
+	assert_int_equal(vaddr - bases.load, function + 1 - (const uint8_t *)__executable_start);
 }
 
 static void vdso_image(void **state)
@@ -155,10 +160,11 @@ static void no_symbols(void **state)
 {
 	struct rvt_location location = { .path = "/nonexistent/file", .file_offset = 16 };
 	struct rvt_symbol symbol;
-	uint64_t vaddr, base;
+	struct rvt_bases bases;
+	uint64_t vaddr;
 
 	assert_false(rvt_symbols_find(*state, &location, 16, &symbol));
-	assert_false(rvt_symbols_address(*state, &location, &vaddr, &base));
+	assert_false(rvt_symbols_address(*state, &location, &vaddr, &bases));
 	location.path = "/proc/self/maps";
 	assert_false(rvt_symbols_find(*state, &location, 16, &symbol));
 	location.path = NULL;

@@ -83,7 +83,7 @@ static void look_up(struct places *places, struct rvt_space *space, uint64_t add
 	}
 	place->dso = dso_name(places, location.path);
 	if (rvt_symbols_address(rvt_session_symbols(places->session), &location, &place->vaddr,
-				&place->text_base))
+				&place->bases))
 		place->path = location.path;
 	if (!rvt_symbols_find(rvt_session_symbols(places->session), &location, addr, &symbol))
 		return;

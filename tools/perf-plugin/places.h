@@ -14,7 +14,7 @@ struct place {
 	const char *dso;	/* never NULL; as the recorded machine named it */
 	const char *path;	/* where that was found; NULL: no file */
 	uint64_t vaddr;		/* the address in the ELF file; in the kernel, the address itself */
-	uint64_t text_base;	/* start of the file's first executable segment */
+	struct rvt_bases bases;	/* of the file; with .path only */
 };
 
 struct places *places_create(struct rvt_session *session);

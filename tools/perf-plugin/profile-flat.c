@@ -16,7 +16,8 @@
 struct dso {
 	const char *name;	/* first: key of the tree, compared by address */
 	char *path;		/* where the file is; NULL: not known */
-	uint64_t text_base, insns;
+	struct rvt_bases bases;
+	uint64_t insns;
 };
 
 /* A line from .from to .to (address of its last instruction), or a branch. */
@@ -79,7 +80,7 @@ static struct dso *get_dso(struct flat *flat, const struct place *place)
 	if (!dso)
 		return NULL;
 	dso->name = place->dso;
-	dso->text_base = place->text_base & ~0xfffULL;
+	dso->bases = place->bases;
 	if (place->path)
 		dso->path = strdup(place->path);
 	if ((place->path && !dso->path) || !tsearch(dso, &flat->dsos, compare_dsos)) {
@@ -291,9 +292,10 @@ int flat_write(void *data, const char *name, const char *wanted, FILE *out)
 	if (!strcmp(name, "bolt"))
 		write_bolt(flat, search.found, out);
 	else if (!strcmp(name, "llvm"))
-		write_ranges(flat, search.found, search.found->text_base, false, out);
+		write_ranges(flat, search.found, search.found->bases.text & ~0xfffULL, false, out);
 	else
-		write_ranges(flat, search.found, 0, true, out);
+		/* they add what the file's first segment begins at */
+		write_ranges(flat, search.found, search.found->bases.load, true, out);
 	return 0;
 }
 

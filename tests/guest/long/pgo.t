@@ -84,6 +84,31 @@ check "llvm-profgen reads the branch stacks that stock perf script prints" "llvm
 	--binary="$guest_bin/words.base" --perfscript="$dir/share/perfscript" --output="$work/prof.sampled"
 check "and finds the functions in them" sh -c \
 	"llvm-profdata$v show --sample '$work/prof.sampled' | grep -q 'Function: count_words\|Function: main'"
+# A program that clang built; its first segment is not at 0.
+if command -v create_gcov >/dev/null; then
+	profile base autofdo -o "$work/autofdo"
+	check "create_gcov reads the profile" create_gcov --binary="$guest_bin/words.base" --profiler=text \
+		--profile="$work/autofdo" --gcov="$work/gcov"
+	check "and finds main in it" sh -c "dump_gcov '$work/gcov' | grep -q '^main total:[1-9]'"
+fi
+
+# BOLT's own reader of recordings: what it finds of the program in samples is in the exact profile, and no more often.
+if command -v "perf2bolt$v" >/dev/null && command -v perf >/dev/null; then
+	ln -s "$(command -v "perf2bolt$v")" "$work/perf2bolt"
+	"$rv" inject -i "$dir/share/base.data" --symfs "$dir/share:$("$LAB" path guest)" -o "$work/brstack.data" \
+		--itrace=i1000il32 --comms words.base 2>"$work/inject.err"
+	check "perf2bolt reads the samples" "$work/perf2bolt" -p "$work/brstack.data" -o "$work/sampled.fdata" \
+		"$guest_bin/words.base"
+	check "perf2bolt reads the exact profile" "$work/perf2bolt" -pa -p "$work/preagg" -o "$work/exact.fdata" \
+		"$guest_bin/words.base"
+	is "branches that only the samples have, or have more often; and those that both have" "0 yes" "$(awk '
+		!/unknown|PLT|\.plt/ { key = $1 " " $2 " " $3 " " $4 " " $5 " " $6 }
+		/unknown|PLT|\.plt/ || NF != 8 { next }
+		FILENAME ~ /exact/ { exact[key] = $8; next }
+		key in exact && $8 <= exact[key] { both++; next }
+		{ bad++ }
+		END { print bad + 0, both > 30 ? "yes" : both + 0 }' "$work/exact.fdata" "$work/sampled.fdata")"
+fi
 profile base bolt --merge "$dir/share/base.data" "$work/preagg" >"$work/merged" 2>/dev/null
 sum()
 {

@@ -298,8 +298,9 @@ bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *lo
 }
 
 bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location *location,
-			 uint64_t *vaddr, uint64_t *text_base)
+			 uint64_t *vaddr, struct rvt_bases *bases)
 {
+	struct rvt_bases found_bases = { UINT64_MAX, UINT64_MAX };
 	const struct load_segment *segment;
 	struct table *table;
 	bool found = false;
@@ -307,17 +308,20 @@ bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location 
 	if (!location->path || location->path[0] == '[')
 		return false;
 	table = get_table(symbols, location->path);
-	*text_base = UINT64_MAX;
 	for (size_t i = 0; table && i < table->n_segments; i++) {
 		segment = &table->segments[i];
-		if (segment->executable && segment->vaddr < *text_base)
-			*text_base = segment->vaddr;
+		if (segment->vaddr < found_bases.load)
+			found_bases.load = segment->vaddr;
+		if (segment->executable && segment->vaddr < found_bases.text)
+			found_bases.text = segment->vaddr;
 		if (location->file_offset >= segment->offset &&
 		    location->file_offset - segment->offset < segment->size) {
 			*vaddr = location->file_offset - segment->offset + segment->vaddr;
 			found = true;
 		}
 	}
+	if (found)
+		*bases = found_bases;
 	return found;
 }
 
