@@ -44,6 +44,20 @@ file $pmu/caps/modes '3 6'
 file bus/rvtrace/devices/encoder-1/cpu 1
 file bus/rvtrace/devices/encoder-1/params $'protocol = ntrace\nmode = htm'
 status "an encoder" 0
+# Colour: for terminals, of which script(1) is one.
+bold=$'\033[1mPMU rvtrace\033[m'
+colour="build/host/perf-rvtrace list --sysfs $dir/sys"
+terminal()
+{
+	env "$1" TERM=xterm script -qec "$colour $2" /dev/null </dev/null | tr -d '\r'
+}
+is "a file has no colour" 0 "$($colour | grep -c $'\033')"
+is "--color always" 1 "$($colour --color always | grep -cF "$bold")"
+if command -v script >/dev/null; then
+	is "a terminal has" 1 "$(terminal A=b "" | grep -cF "$bold")"
+	is "not with NO_COLOR" 0 "$(terminal NO_COLOR=1 "" | grep -c $'\033')"
+	is "nor with --color never" 0 "$(terminal A=b "--color never" | grep -c $'\033')"
+fi
 shows "cpus" " cpus 0-1"
 shows "what the hardware can do" " modes 3 6"
 shows "a term of one bit that the hardware has" " context 0-1"

@@ -34,6 +34,8 @@ says "--itrace: no such letter" "no letter 'k'.*letters: i, b" "$rv" script --it
 says "--itrace: e has no such flag" "flags o and l" "$rv" script --itrace=e-x
 says "script: G and L are for inject" "perf rvtrace inject" "$rv" script --itrace=G
 
+says "report: when there is colour" "auto, always or never, not 'sometimes'" "$rv" report --color sometimes
+
 for fields in comm,tid,pid,time,cpu,event,period,ip,sym,symoff,dso,addr,flags,callindent,insn,insnlen,srcline \
 	brstack brstacksym brstackoff +srcline,-dso hw:ip,sym trace:comm; do
 	says "-F $fields" "$absent" "$rv" script -i /nonexistent/perf.data -F "$fields"

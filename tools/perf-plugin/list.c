@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
+#include "color.h"
 #include "record.h"
 
 #define PMU_CTR "riscv_ctr"
@@ -27,13 +28,18 @@ static void show(const char *title, const char *dir, const char *file)
 	free(text);
 }
 
+static void show_title(const char *kind, const char *name)
+{
+	printf("%s%s%s%s\n", color_begin(COLOR_TITLE), kind, name, color_end(COLOR_TITLE));
+}
+
 static void show_component(const char *dir)
 {
 	static const char *const files[] = { "cpu", "version", "protocol", "protocol_version",
 		"features", "src_id", "src_bits", "timestamp_width", "timestamp_frequency",
 		"sink_id", "access_bytes", "params" };
 
-	printf("%s\n", strrchr(dir, '/') + 1);
+	show_title("", strrchr(dir, '/') + 1);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		show(files[i], dir, files[i]);
 }
@@ -110,7 +116,7 @@ static bool show_pmu(const char *sysfs, const char *name)
 
 	if (pmu_read(&pmu, sysfs, name) || asprintf(&dir, "%s" PMU_DIR "%s", sysfs, name) < 0)
 		return false;
-	printf("PMU %s\n", name);
+	show_title("PMU ", name);
 	show("cpus", dir, "cpumask");
 	show_caps(dir);
 	show_terms(&pmu, name, dir);
@@ -137,14 +143,16 @@ static const char help[] =
 "usage: perf rvtrace list [OPTIONS]\n"
 "Shows the trace hardware of this machine and what it can do: the events' terms, and each trace\n"
 "component that the driver has found.\n\n"
-"      --sysfs DIR       a copy of another machine's /sys\n";
+"      --sysfs DIR       a copy of another machine's /sys\n"
+COLOR_HELP;
 
-enum { OPT_SYSFS = 256 };
+enum { OPT_SYSFS = 256, OPT_COLOR };
 
 int cmd_list(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "sysfs", required_argument, NULL, OPT_SYSFS },
+		{ "color", required_argument, NULL, OPT_COLOR },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -157,9 +165,12 @@ int cmd_list(int argc, char **argv)
 			fputs(help, stdout);
 			return 0;
 		}
-		if (c != OPT_SYSFS)
+		if (c == OPT_COLOR && color_set(optarg))
+			return 1;
+		if (c == OPT_SYSFS)
+			sysfs = optarg;
+		else if (c != OPT_COLOR)
 			return cmd_try_help(1);
-		sysfs = optarg;
 	}
 	if (cmd_first_word())
 		return cmd_surplus(1, cmd_first_word(), "");

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "color.h"
 #include "contexts.h"
 #include "report-graph.h"
 
@@ -75,11 +76,14 @@ static bool wanted(const struct graph_options *options, const struct context *no
 static void print_node(struct graph *graph, const struct context *node, uint64_t all, unsigned int depth)
 {
 	const struct graph_options *options = graph->options;
+	double percent = 100.0 * node->total / all;
+	enum color color = color_of_percent(percent);
 
 	if (options->max_lines && graph->lines >= options->max_lines)
 		return;
 	graph->lines++;
-	printf("   %6.2f%% %16" PRIu64, 100.0 * node->total / all, node->total);
+	printf("   %s%6.2f%%%s %16" PRIu64, color_begin(color), percent, color_end(color),
+	       node->total);
 	if (options->order == GRAPH_CALLER)
 		printf(" %16" PRIu64, node->self);
 	printf("  %*s%s%s", depth * 2, "", node->kernel ? "[k] " : "", node->name);

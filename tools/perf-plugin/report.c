@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
+#include "color.h"
 #include "ctr.h"
 #include "places.h"
 #include "report-graph.h"
@@ -77,10 +78,11 @@ static const char help[] =
 "      --percent-limit P leave out what is below P percent\n"
 "      --max-lines N     only the first N\n"
 "      --stdio           accepted for perf's sake\n"
+COLOR_HELP
 VIEW_JOBS_HELP
 VIEW_HELP;
 
-enum { OPT_STDIO = 256, OPT_LIMIT, OPT_MAX, OPT_DSOS, OPT_JOBS };
+enum { OPT_STDIO = 256, OPT_COLOR, OPT_LIMIT, OPT_MAX, OPT_DSOS, OPT_JOBS };
 
 static const struct option long_options[] = {
 	{ "sort", required_argument, NULL, 's' },
@@ -88,6 +90,7 @@ static const struct option long_options[] = {
 	{ "symbols", required_argument, NULL, 'S' },
 	{ "dsos", required_argument, NULL, OPT_DSOS },
 	{ "stdio", no_argument, NULL, OPT_STDIO },
+	{ "color", required_argument, NULL, OPT_COLOR },
 	{ "percent-limit", required_argument, NULL, OPT_LIMIT },
 	{ "max-lines", required_argument, NULL, OPT_MAX },
 	{ "jobs", required_argument, NULL, OPT_JOBS },
@@ -350,14 +353,15 @@ static void print_report(struct report *report)
 	for (size_t i = 0; i < report->n; i++) {
 		const struct row *row = report->list[i];
 		double percent = report->insns ? 100.0 * row->insns / report->insns : 0;
+		enum color color = color_of_percent(percent);
 
 		if (!row->insns || !row_wanted(report, row))
 			continue;
 		if (percent < report->percent_limit ||
 		    (report->max_lines && lines++ >= report->max_lines))
 			break;
-		printf("   %6.2f%% %16" PRIu64 " %13" PRIu64 " %13" PRIu64, percent, row->insns,
-		       row->branches, row->calls);
+		printf("   %s%6.2f%%%s %16" PRIu64 " %13" PRIu64 " %13" PRIu64, color_begin(color),
+		       percent, color_end(color), row->insns, row->branches, row->calls);
 		for (int key = 0; key < SORT_KEYS; key++)
 			if (report->keys & 1u << key)
 				print_key(row, key);
@@ -476,6 +480,10 @@ int cmd_report(int argc, char **argv)
 			break;
 		case OPT_DSOS: report.graph.dsos = optarg; break;
 		case OPT_STDIO: break;
+		case OPT_COLOR:
+			if (color_set(optarg))
+				return 1;
+			break;
 		case OPT_JOBS: jobs = optarg; break;
 		case OPT_LIMIT: report.percent_limit = strtod(optarg, NULL); break;
 		case OPT_MAX: report.max_lines = strtoull(optarg, NULL, 10); break;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
+#include "color.h"
 #include "view.h"
 
 #define MAX_CPUS 4096
@@ -27,12 +28,14 @@ struct counts {
 static const char help[] =
 "usage: perf rvtrace stat [OPTIONS]\n"
 "Size and rate of the trace, bits per instruction and losses, for each cpu.\n\n"
+COLOR_HELP
 VIEW_JOBS_HELP
 VIEW_HELP;
 
-enum { OPT_JOBS = 256 };
+enum { OPT_JOBS = 256, OPT_COLOR };
 
 static const struct option long_options[] = {
+	{ "color", required_argument, NULL, OPT_COLOR },
 	{ "jobs", required_argument, NULL, OPT_JOBS },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
@@ -108,14 +111,21 @@ static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event 
 	return 0;
 }
 
+static void print_loss(uint64_t n)
+{
+	enum color color = n ? COLOR_HOT : COLOR_NONE;
+
+	printf(" %s%8" PRIu64 "%s", color_begin(color), n, color_end(color));
+}
+
 static void print_line(const char *name, const struct cpu_counts *cpu)
 {
 	double seconds = (cpu->last - cpu->first) / 1e9;
 
-	printf("%-5s %14" PRIu64 " %14" PRIu64 " %10.3f %10" PRIu64 " %8" PRIu64
-	       " %8" PRIu64, name, cpu->trace_bytes, cpu->insns,
-	       cpu->insns ? 8.0 * cpu->trace_bytes / cpu->insns : 0, cpu->traps, cpu->gaps,
-	       cpu->lost);
+	printf("%-5s %14" PRIu64 " %14" PRIu64 " %10.3f %10" PRIu64, name, cpu->trace_bytes,
+	       cpu->insns, cpu->insns ? 8.0 * cpu->trace_bytes / cpu->insns : 0, cpu->traps);
+	print_loss(cpu->gaps);
+	print_loss(cpu->lost);
 	if (seconds > 0)
 		printf(" %10.3f %10.2f", seconds, cpu->trace_bytes / seconds / 1e6);
 	putchar('\n');
@@ -126,8 +136,8 @@ static void print_counts(const struct counts *counts)
 	struct cpu_counts sum = { 0 };
 	struct rvt_session_stats stats;
 
-	printf("cpu      trace bytes   instructions  bits/insn      traps     gaps     lost    "
-	       "seconds       MB/s\n");
+	printf("%scpu      trace bytes   instructions  bits/insn      traps     gaps     lost    "
+	       "seconds       MB/s%s\n", color_begin(COLOR_TITLE), color_end(COLOR_TITLE));
 	for (int i = 0; i < MAX_CPUS; i++) {
 		const struct cpu_counts *cpu = &counts->cpus[i];
 		char name[16];
@@ -198,9 +208,11 @@ int cmd_stat(int argc, char **argv)
 			fputs(help, stdout);
 			return 0;
 		}
+		if (c == OPT_COLOR && color_set(optarg))
+			return 1;
 		if (c == OPT_JOBS)
 			jobs = optarg;
-		else if (!view_option(&options, c, optarg))
+		else if (c != OPT_COLOR && !view_option(&options, c, optarg))
 			return cmd_try_help(1);
 	}
 	if (view_jobs(&options, jobs))
