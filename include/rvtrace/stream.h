@@ -79,6 +79,11 @@ bool rvt_stream_part_extended(const struct rvt_stream *stream);
  * or -1 if it cannot (give more bytes).
  */
 ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, size_t len);
+/*
+ * rvt_stream_piece - how many of @bytes make one message, if one begins there: for callers that must look
+ * after each. Any number is good for rvt_stream_feed(); it is at least 1 unless @len is 0.
+ */
+size_t rvt_stream_piece(const struct rvt_params *params, const void *bytes, size_t len);
 /* End of data: a partial message is reported, flows are flushed. */
 int rvt_stream_finish(struct rvt_stream *stream);
 void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *stats);

@@ -8,3 +8,10 @@ bench: deps
 	@$(MAKE) --no-print-directory lab
 	@$(MAKE) --no-print-directory demo-parts $(B)/host/rvt-bench
 	@tools/bench/bench
+
+$(B)/host/rvt-scale: $(B)/host/tools/bench/rvt-scale.o $(B)/host/librvtrace.a
+	$(CC) -o $@ $^ $(LIBS)
+
+## make bench-scaling  how decoding scales with trace, mappings and processors
+bench-scaling: $(B)/host/rvt-scale
+	@tools/bench/scaling

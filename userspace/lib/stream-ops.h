@@ -25,6 +25,8 @@ struct rvt_protocol_ops {
 	 */
 	bool (*part_carries)(const struct rvt_stream *stream);
 	ssize_t (*boundary)(const struct rvt_params *params, const void *bytes, size_t len);
+	/* Returns how many of the bytes are one message, if one begins there; at least 1. @len > 0. */
+	size_t (*piece)(const struct rvt_params *params, const uint8_t *bytes, size_t len);
 	/* Brings .stats up to date before they are read; may be NULL. */
 	void (*update_stats)(struct rvt_stream *stream);
 };

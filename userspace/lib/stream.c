@@ -119,6 +119,13 @@ ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, 
 	return protocol ? protocol->boundary(params, bytes, len) : -EINVAL;
 }
 
+size_t rvt_stream_piece(const struct rvt_params *params, const void *bytes, size_t len)
+{
+	const struct rvt_protocol_ops *protocol = find_protocol(params->protocol);
+
+	return protocol && len ? protocol->piece(params, bytes, len) : len;
+}
+
 int rvt_stream_finish(struct rvt_stream *stream)
 {
 	return stream->protocol->finish(stream);

@@ -352,6 +352,13 @@ static ssize_t boundary(const struct rvt_params *params, const void *bytes, size
 	return found;
 }
 
+static size_t piece(const struct rvt_params *params, const uint8_t *bytes, size_t len)
+{
+	size_t n = rvt_etrace_frame_bytes(params, bytes[0]);
+
+	return n < len ? n : len;
+}
+
 static void update_stats(struct rvt_stream *stream)
 {
 	struct etrace_stream *s = (struct etrace_stream *)stream;
@@ -370,5 +377,6 @@ const struct rvt_protocol_ops rvt_etrace_protocol = {
 	.part_done = part_done,
 	.part_carries = part_carries,
 	.boundary = boundary,
+	.piece = piece,
 	.update_stats = update_stats,
 };

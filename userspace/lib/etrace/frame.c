@@ -37,6 +37,14 @@ static unsigned int frame_length(const struct rvt_etrace_frames *frames, uint8_t
 	       (header & LENGTH_BITS);
 }
 
+unsigned int rvt_etrace_frame_bytes(const struct rvt_params *params, uint8_t header)
+{
+	if (is_null(header))
+		return 1;
+	return 1 + rvt_etrace_src_bytes(params) + (header & EXTEND ? params->timestamp_bytes : 0) +
+	       (header & LENGTH_BITS);
+}
+
 static bool bad_header(const struct rvt_etrace_frames *frames, uint8_t header)
 {
 	return header & EXTEND && !frames->timestamp_bytes;

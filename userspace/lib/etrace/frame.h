@@ -54,6 +54,8 @@ struct rvt_etrace_frames {
 void rvt_etrace_frames_init(struct rvt_etrace_frames *frames, const struct rvt_params *params,
 			    bool (*valid)(void *ctx, const uint8_t *bytes, unsigned int len_bytes),
 			    void *ctx);
+/* Length of the frame that begins with @header; a null byte is one of its own. */
+unsigned int rvt_etrace_frame_bytes(const struct rvt_params *params, uint8_t header);
 /* The next bytes. They must live until next() returned MORE, which must precede the next feed(). */
 void rvt_etrace_frames_feed(struct rvt_etrace_frames *frames, const void *bytes, size_t len,
 			    uint64_t offset);

@@ -736,6 +736,13 @@ static ssize_t decoder_boundary(const struct rvt_params *params, const void *byt
 	return -1;
 }
 
+static size_t decoder_piece(const struct rvt_params *params, const uint8_t *bytes, size_t len)
+{
+	ssize_t at = decoder_boundary(params, bytes, len);
+
+	return at > 0 ? (size_t)at : len;
+}
+
 static void decoder_update_stats(struct rvt_stream *stream)
 {
 	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
@@ -753,5 +760,6 @@ const struct rvt_protocol_ops rvt_ntrace_protocol = {
 	.part = decoder_part,
 	.part_done = decoder_part_done,
 	.boundary = decoder_boundary,
+	.piece = decoder_piece,
 	.update_stats = decoder_update_stats,
 };

@@ -9,7 +9,7 @@
 #include "session.h"
 
 #define MAX_FEED (1 << 20)
-#define MIN_RELEASE (1 << 18)
+#define RELEASE (1 << 20)
 #define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
 static void warn(struct rvt_session *session, const char *text)
@@ -552,17 +552,26 @@ static uint64_t counted(const struct buffer *buffer, uint64_t offset, uint64_t l
 	return len < to - offset ? len : to - offset;
 }
 
-/* Trace that was decoded need not stay in memory: the file has it. */
-static void release(const uint8_t *bytes, uint64_t len)
+/*
+ * Trace that was decoded need not stay in memory: the file has it. Pieces are small, so some are
+ * collected first; what lies between them may be needed again, and is then read again.
+ */
+static void release(struct buffer *buffer, const uint8_t *bytes, uint64_t len)
 {
-	uintptr_t page = sysconf(_SC_PAGESIZE), begin = (uintptr_t)bytes & -page;
-	uintptr_t end = ((uintptr_t)bytes + len) & -page;
+	uintptr_t page = sysconf(_SC_PAGESIZE), begin = (uintptr_t)bytes, end = begin + len;
 
-	if (end > begin)
-		madvise((void *)begin, end - begin, MADV_DONTNEED);
+	if (begin < buffer->used_end || begin - buffer->used_end > RELEASE) {
+		buffer->used = begin & -page;
+		buffer->used_end = begin;
+	}
+	buffer->used_end = end;
+	if (end - buffer->used < RELEASE)
+		return;
+	madvise((void *)buffer->used, (end & -page) - buffer->used, MADV_DONTNEED);
+	buffer->used = end & -page;
 }
 
-static int feed(struct buffer *buffer, struct decoder *decoder, uint64_t max)
+static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message)
 {
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
 	uint64_t offset = aux->offset + buffer->done, len = aux->size - buffer->done;
@@ -576,19 +585,19 @@ static int feed(struct buffer *buffer, struct decoder *decoder, uint64_t max)
 	}
 	if (len > chunk->offset + chunk->len - offset)
 		len = chunk->offset + chunk->len - offset;
-	if (len > max)
-		len = max;
+	if (one_message)
+		len = rvt_stream_piece(&decoder->encoder->params,
+				       chunk->bytes + (offset - chunk->offset), len);
 	if (len > MAX_FEED)
 		len = MAX_FEED;
 	buffer->stats->trace_bytes += counted(buffer, offset, len);
 	buffer->done += len;
 	err = rvt_stream_feed(decoder->stream, chunk->bytes + (offset - chunk->offset), len, offset);
-	if (len >= MIN_RELEASE)
-		release(chunk->bytes + (offset - chunk->offset), len);
+	release(buffer, chunk->bytes + (offset - chunk->offset), len);
 	return err;
 }
 
-int buffer_step(struct buffer *buffer, uint64_t max)
+int buffer_step(struct buffer *buffer, bool one_message)
 {
 	const struct rvt_aux *aux;
 	struct decoder *decoder;
@@ -610,7 +619,7 @@ int buffer_step(struct buffer *buffer, uint64_t max)
 		return 1;
 	}
 	if (!err && buffer->done < aux->size)
-		err = feed(buffer, decoder, max);
+		err = feed(buffer, decoder, one_message);
 	if (err)
 		return err;
 	if (buffer->done >= aux->size)
@@ -734,6 +743,7 @@ void buffer_rewind(struct buffer *buffer)
 	buffer->done = 0;
 	buffer->begun = false;
 	buffer->time = 0;
+	buffer->used = buffer->used_end = 0;
 }
 
 /* ---- parts ---- */

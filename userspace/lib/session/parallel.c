@@ -145,7 +145,7 @@ static int decode_part(struct worker *worker, struct part *part)
 	int err = buffer_begin_part(buffer, part), more = 1;
 
 	while (!err && more && !buffer_part_done(buffer)) {
-		more = buffer_step(buffer, UINT64_MAX);
+		more = buffer_step(buffer, false);
 		if (more < 0)
 			err = more;
 		else if (part->extended && part->to != UINT64_MAX)

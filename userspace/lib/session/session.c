@@ -209,7 +209,7 @@ static int run_merged(struct rvt_session *session)
 
 	while (err >= 0 && (buffer = next_buffer(session, &others)))
 		do
-			err = buffer_step(buffer, others == UINT64_MAX ? UINT64_MAX : 1);
+			err = buffer_step(buffer, others != UINT64_MAX);
 		while (err == 1 && buffer->time <= others && others != UINT64_MAX);
 	return err;
 }
@@ -219,7 +219,7 @@ static int run_by_cpu(struct rvt_session *session)
 	int err = 0;
 
 	for (size_t i = 0; i < session->n_buffers && err >= 0; i++)
-		while ((err = buffer_step(&session->buffers[i], UINT64_MAX)) == 1)
+		while ((err = buffer_step(&session->buffers[i], false)) == 1)
 			;
 	return err;
 }

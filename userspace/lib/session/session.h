@@ -88,6 +88,7 @@ struct buffer {
 	uint64_t done;		/* bytes of it */
 	bool begun;
 	uint64_t time;		/* of the last thing decoded */
+	uintptr_t used, used_end;	/* of the file, and still in memory */
 };
 
 struct rvt_session {
@@ -131,8 +132,8 @@ const struct encoder *session_encoder(const struct rvt_session *session, int32_t
 /* buffers.c */
 int session_read_records(struct rvt_session *session, char **error);
 
-/* lane.c: one step of a buffer, at most @max bytes. 1: more to do, 0: done, or an error. */
-int buffer_step(struct buffer *buffer, uint64_t max);
+/* lane.c: one step of a buffer, or one message. 1: more to do, 0: done, or an error. */
+int buffer_step(struct buffer *buffer, bool one_message);
 int buffer_finish(struct buffer *buffer);
 /* Forgets what was decoded, so that it can be decoded again. */
 void buffer_rewind(struct buffer *buffer);

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * For tools/bench/scaling. `rvt-scale repeat IN OUT TIMES MAPPINGS` writes a recording whose trace is that
+ * of IN so many times over, and in which its task has so many mappings more. `rvt-scale run JOBS
+ * SYMFS FILE` counts its instructions and edges, and prints what that took.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <rvtrace/session.h>
+
+#define MAPPINGS_AT 0x100000000000ull
+#define MAX_BUFFERS 64
+
+/* ---- repeat ---- */
+
+struct buffer {
+	int32_t cpu, tid;
+	uint64_t size;		/* bytes of its records */
+};
+
+struct copy {
+	struct rvt_perfdata *in;
+	struct rvt_perfdata_writer *out;
+	struct buffer buffers[MAX_BUFFERS];
+	unsigned int n_buffers;
+	int32_t pid;		/* of the first trace */
+};
+
+struct aux_body {
+	uint64_t offset, size, flags;
+};
+
+struct mmap2 {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	uint32_t maj, min;
+	uint64_t ino, generation;
+	uint32_t prot, flags;
+	char name[16];
+	/* as in the recordings of perf rvtrace: tid, time, cpu, identifier */
+	uint32_t by_pid, by_tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t id;
+};
+
+static struct buffer *find_buffer(struct copy *c, int32_t cpu, int32_t tid)
+{
+	for (unsigned int i = 0; i < c->n_buffers; i++)
+		if (c->buffers[i].cpu == cpu && c->buffers[i].tid == tid)
+			return &c->buffers[i];
+	if (c->n_buffers == MAX_BUFFERS)
+		return NULL;
+	c->buffers[c->n_buffers] = (struct buffer){ .cpu = cpu, .tid = tid };
+	return &c->buffers[c->n_buffers++];
+}
+
+/* The buffer of an AUX record: that of its cpu, else of its thread. */
+static struct buffer *buffer_of(struct copy *c, const struct rvt_perfdata_record *record)
+{
+	for (unsigned int i = 0; i < c->n_buffers; i++)
+		if (c->buffers[i].cpu >= 0 ? c->buffers[i].cpu == record->cpu :
+					     c->buffers[i].tid == record->tid)
+			return &c->buffers[i];
+	return NULL;
+}
+
+static void measure_buffers(struct copy *c)
+{
+	struct rvt_perfdata_record record;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (uint64_t pos = 0; rvt_perfdata_next(c->in, &pos, &record) > 0;) {
+			const struct rvt_record_auxtrace *chunk = (const void *)record.header;
+			const struct aux_body *aux = (const void *)(record.header + 1);
+			struct buffer *buffer;
+
+			if (record.type == RVT_RECORD_AUXTRACE && !pass)
+				find_buffer(c, chunk->cpu, chunk->tid);
+			buffer = record.type == PERF_RECORD_AUX && pass ? buffer_of(c, &record) :
+									  NULL;
+			if (buffer && aux->offset + aux->size > buffer->size)
+				buffer->size = aux->offset + aux->size;
+			if (buffer && !c->pid)
+				c->pid = record.pid;
+		}
+}
+
+static int copy_trace(struct copy *c, const struct rvt_perfdata_record *record, uint64_t round)
+{
+	uint64_t bytes[8192];
+	struct rvt_record_auxtrace *chunk = (void *)bytes;
+	struct aux_body *aux = (void *)&bytes[1];
+	struct buffer *buffer;
+	int err;
+
+	memcpy(bytes, record->header, record->header->size);
+	if (record->type == PERF_RECORD_AUX) {
+		buffer = buffer_of(c, record);
+		aux->offset += buffer ? round * buffer->size : 0;
+		return rvt_perfdata_write(c->out, bytes, record->header->size);
+	}
+	buffer = find_buffer(c, chunk->cpu, chunk->tid);
+	chunk->offset += buffer ? round * buffer->size : 0;
+	err = rvt_perfdata_write(c->out, bytes, record->header->size);
+	return err ? err : rvt_perfdata_write(c->out, record->aux, record->aux_len);
+}
+
+static int copy_records(struct copy *c, uint64_t times)
+{
+	struct rvt_perfdata_record record;
+	int err = 0;
+
+	for (uint64_t round = 0; round < times && !err; round++)
+		for (uint64_t pos = 0; !err && rvt_perfdata_next(c->in, &pos, &record) > 0;) {
+			if (record.type == RVT_RECORD_AUXTRACE || record.type == PERF_RECORD_AUX)
+				err = copy_trace(c, &record, round);
+			else if (!round)
+				err = rvt_perfdata_write(c->out, record.header, record.header->size);
+		}
+	return err;
+}
+
+static int add_mappings(struct copy *c, uint64_t n)
+{
+	struct mmap2 map = {
+		.header = { PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, sizeof(map) },
+		.pid = c->pid, .tid = c->pid, .len = 4096, .prot = 5, .name = "/etc/hostname",
+		.by_pid = c->pid, .by_tid = c->pid,
+		.id = rvt_perfdata_event(c->in, 0)->ids[0],
+	};
+	int err = 0;
+
+	for (uint64_t i = 0; i < n && !err; i++) {
+		map.addr = MAPPINGS_AT + i * 8192;
+		err = rvt_perfdata_write(c->out, &map, sizeof(map));
+	}
+	return err;
+}
+
+static int begin(struct copy *c)
+{
+	const void *data;
+	char *meta;
+	size_t len;
+	int err = 0;
+
+	for (size_t i = 0; i < rvt_perfdata_n_events(c->in) && !err; i++) {
+		const struct rvt_perfdata_event *event = rvt_perfdata_event(c->in, i);
+
+		err = rvt_perfdata_add_event(c->out, &event->attr, event->name, event->ids,
+					     event->n_ids);
+	}
+	if (!err)
+		err = rvt_perfdata_feature(c->in, RVT_FEAT_RVTRACE_META, &data, &len);
+	if (err)
+		return err;
+	meta = strndup(data, len);
+	err = meta ? rvt_perfdata_begin(c->out, meta) : -ENOMEM;
+	free(meta);
+	return err;
+}
+
+static int end(struct copy *c)
+{
+	int err = 0;
+
+	for (unsigned int bit = 0; bit < RVT_FEAT_BITS && !err; bit++) {
+		const void *data;
+		size_t len;
+
+		if (bit != RVT_FEAT_RVTRACE_META && bit != RVT_FEAT_EVENT_DESC &&
+		    !rvt_perfdata_feature(c->in, bit, &data, &len))
+			err = rvt_perfdata_add_feature(c->out, bit, data, len);
+	}
+	return err ? err : rvt_perfdata_finish(c->out);
+}
+
+static int repeat(char **args)
+{
+	struct copy c = { .pid = 0 };
+	char *error = NULL;
+	int err = rvt_perfdata_open(args[0], &c.in, &error);
+
+	if (!err)
+		err = rvt_perfdata_create(args[1], &c.out);
+	if (!err)
+		err = begin(&c);
+	if (!err) {
+		measure_buffers(&c);
+		err = add_mappings(&c, strtoull(args[3], NULL, 10));
+	}
+	if (!err)
+		err = copy_records(&c, strtoull(args[2], NULL, 10));
+	if (!err)
+		err = end(&c);
+	if (err)
+		fprintf(stderr, "%s\n", error ? error : strerror(-err));
+	free(error);
+	rvt_perfdata_close(c.in);
+	return err ? 1 : 0;
+}
+
+/* ---- run ---- */
+
+struct sums {
+	uint64_t insns;
+	int64_t edges;
+};
+
+static int count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+{
+	(void)lane;
+	((struct sums *)ctx)->insns += times * run->count;
+	return 0;
+}
+
+static int count_edge(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
+		      enum rvt_insn_class iclass, int64_t times)
+{
+	(void)lane, (void)from, (void)to, (void)iclass;
+	((struct sums *)ctx)->edges += times;
+	return 0;
+}
+
+static void forget(void *ctx)
+{
+	*(struct sums *)ctx = (struct sums){ 0 };
+	fputs("parts did not fit together: one thread\n", stderr);
+}
+
+static double seconds(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static int run(char **args)
+{
+	const struct rvt_session_options options = {
+		.owner.symfs = args[1], .count = true, .jobs = atoi(args[0]),
+	};
+	struct sums sums = { 0 };
+	const struct rvt_session_sink sink = {
+		.ctx = &sums, .count_run = count_run, .count_edge = count_edge, .reset = forget,
+	};
+	double opening = seconds(CLOCK_MONOTONIC), wall, cpu;
+	struct rvt_session_stats stats;
+	struct rvt_session *session;
+	struct rusage usage;
+	char *error;
+	int err = rvt_session_open(args[2], &options, &session, &error);
+
+	if (err) {
+		fprintf(stderr, "%s\n", error);
+		return 1;
+	}
+	wall = seconds(CLOCK_MONOTONIC);
+	opening = wall - opening;
+	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	err = rvt_session_run(session, &sink);
+	wall = seconds(CLOCK_MONOTONIC) - wall;
+	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	rvt_session_stats(session, &stats);
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%s %.1f %" PRIu64 " %" PRId64 " %.2f %.2f %.2f %ld\n", args[0],
+	       stats.trace_bytes / 1e6, sums.insns, sums.edges, opening, wall, cpu,
+	       usage.ru_maxrss / 1024);
+	rvt_session_close(session);
+	return err ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 6 && !strcmp(argv[1], "repeat"))
+		return repeat(argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "run"))
+		return run(argv + 2);
+	fprintf(stderr, "usage: rvt-scale repeat IN OUT TIMES MAPPINGS\n"
+		"       rvt-scale run JOBS SYMFS RECORDING\n");
+	return 2;
+}
