@@ -9,13 +9,14 @@ all=sequential_jump,implicit_return,implicit_exception,branch_prediction,jump_ta
 # Where the driver finds the discovery attributes: registers, properties.
 discovery=registers
 
-# etrace DIALECT NAME OPTIONS: one recording, compared.
+# etrace DIALECT NAME OPTIONS: one recording, compared. The draft is tried on the other kernel.
 etrace()
 {
-	local params=$TOP/tools/model/params/etrace-$1
+	local params=$TOP/tools/model/params/etrace-$1 kernel=testing
 
+	[ "$1" != 0.029 ] || kernel=stable
 	hook_options="--params $params --discovery $discovery"
-	guest "$1-$2" testing "etrace=$params,formats=etrace" "insmod rvtrace.ko || exit 1
+	guest "$1-$2" $kernel "etrace=$params,formats=etrace" "insmod rvtrace.ko || exit 1
 		seq 1 300 | awk '{ print (\$1 * 7919) % 100003, \"word\" \$1 }' > input
 		perf-rvtrace record -o perf.data -e 'rvtrace/$3/' -- sort input > sorted || exit 1
 		sort -c sorted || exit 1

@@ -72,10 +72,11 @@ only()
 		END { print n + 0, bad + 0, user + 0, kernel + 0, in_function + 0; exit !(n >= min && !bad) }'
 }
 
-for dialect in 2.0 0.029; do
+for setting in 2.0:testing 0.029:stable; do
+	dialect=${setting%:*}
 	params=$TOP/tools/model/params/etrace-$dialect
 	hook_options="--params $params"
-	GUEST_TIMEOUT=280 guest "$dialect" testing "etrace=$params,formats=etrace" "$(script)"
+	GUEST_TIMEOUT=280 guest "$dialect" "${setting#*:}" "etrace=$params,formats=etrace" "$(script)"
 	ok $? "$dialect: recordings with filters" || tail -n 5 "$dir/output"
 	check "$dialect: what was decoded is what the encoder was let see" everything
 	check "$dialect: user only" only user '$3 == "U"' 100000

@@ -15,22 +15,22 @@ overflows="3-all rvtrace/mode=3,$every/u mixture wild
 6-sync rvtrace/mode=6,$every,syncmode=3,syncmax=2/u mixture wild
 6-kernel rvtrace/mode=6,$every/ mixture wild"
 
-# hardware NAME MODEL-ARGS TEXT: recordings from such hardware; TEXT: what their metadata must say.
+# hardware NAME KERNEL MODEL-ARGS TEXT: recordings from such hardware; TEXT: what their metadata must say.
 hardware()
 {
 	local name=$1
 	hook_options="--params $TOP/tools/model/params/ntrace-$name"
-	GUEST_TIMEOUT=600 guest "$name" testing "$2,$small" "$(record_all "$overflows")"
+	GUEST_TIMEOUT=600 guest "$name" "$2" "$3,$small" "$(record_all "$overflows")"
 	ok $? "$name, small counters: recordings"
 	hook_options=
-	check "$name: the recordings say so" grep -aqx "$3" "$dir/share/6-all.data"
+	check "$name: the recordings say so" grep -aqx "$4" "$dir/share/6-all.data"
 	check "$name, small counters: what was decoded is what the encoder saw" all_equal "$overflows"
 	check "$name: no rule of the control interface was broken" no_violations
 }
 
-hardware rc7 dialect=rc7 'dialect = 1.0.0_rc7'
-hardware xor timestamp=xor 'timestamp = xor'
-hardware rc7-xor dialect=rc7,timestamp=xor 'timestamp = xor'
+hardware rc7 stable dialect=rc7 'dialect = 1.0.0_rc7'
+hardware xor testing timestamp=xor 'timestamp = xor'
+hardware rc7-xor stable dialect=rc7,timestamp=xor 'timestamp = xor'
 
 # With parameters given by hand, and a mode that the decoder finds out.
 cat >"$dir/params" <<-END
