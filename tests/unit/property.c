@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+#include "property.h"
+
+#define CASES 300
+#define DAY (24 * 60 * 60)
+/* Of each day, far from the fixed ones. */
+#define SEEDS_PER_DAY 100000
+
+uint64_t property_setting(const char *name, uint64_t otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoull(value, NULL, 0) : otherwise;
+}
+
+static size_t run_from(uint64_t first, uint64_t n, size_t (*check)(uint64_t seed, int kind), int kind)
+{
+	size_t decoded = 0;
+
+	for (uint64_t seed = first; seed < first + n; seed++)
+		decoded += check(seed, kind);
+	return decoded;
+}
+
+size_t property_run(size_t (*check)(uint64_t seed, int kind), int kind, unsigned int share,
+		    uint64_t *cases)
+{
+	uint64_t n = property_setting("RVT_PROPERTY_CASES", CASES) / share;
+	uint64_t today = time(NULL) / DAY * SEEDS_PER_DAY;
+	size_t decoded;
+
+	*cases = n;
+	decoded = run_from(property_setting("RVT_PROPERTY_SEED", 1), n, check, kind);
+	if (getenv("RVT_PROPERTY_SEED"))
+		return decoded;
+	print_message("today: RVT_PROPERTY_SEED=%" PRIu64 ", RVT_PROPERTY_CASES=%" PRIu64 "\n", today,
+		      n / 4 * share);
+	*cases += n / 4;
+	return decoded + run_from(today, n / 4, check, kind);
+}
+
+/* xorshift64* */
+void random_seed(struct random *r, uint64_t seed)
+{
+	r->state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+}
+
+uint64_t random_word(struct random *r)
+{
+	r->state ^= r->state >> 12;
+	r->state ^= r->state << 25;
+	r->state ^= r->state >> 27;
+	return r->state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+unsigned int random_below(struct random *r, unsigned int n)
+{
+	return (random_word(r) >> 32) % n;
+}
+
+bool random_one_in(struct random *r, unsigned int n)
+{
+	return !random_below(r, n);
+}
+
+/* ---- history ---- */
+
+void history_add_runs(struct history *h, const struct rvt_run *runs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t pc = runs[i].block->pc;
+
+		for (uint32_t k = 0; k < runs[i].first + runs[i].count; k++) {
+			if (k >= runs[i].first && h->n_pcs < MAX_PCS)
+				h->pcs[h->n_pcs++] = pc;
+			pc += 2 * runs[i].block->halfwords[k];
+		}
+	}
+}
+
+void history_add_event(struct history *h, const struct rvt_event *event)
+{
+	switch (event->type) {
+	case RVT_EVENT_TRAP:
+		if (h->n_traps < MAX_PCS)
+			h->traps[h->n_traps++] = (struct trap_seen){
+				h->n_pcs, event->pc, event->target, event->cause, event->tval,
+				event->interrupt,
+			};
+		break;
+	case RVT_EVENT_MARK:
+		if (h->n_marks < MAX_PCS)
+			h->marks[h->n_marks++] = h->n_pcs;
+		break;
+	case RVT_EVENT_START:
+		if (h->n_starts < MAX_PCS)
+			h->starts[h->n_starts++] = h->n_pcs;
+		break;
+	case RVT_EVENT_TIME:
+		if (h->n_times < 8 * MAX_PCS)
+			h->times[h->n_times++] = event->time;
+		break;
+	case RVT_EVENT_LOST:
+		h->n_lost++;
+		break;
+	default:
+		break;
+	}
+}
+
+bool history_same_flow(const struct history *executed, const struct history *decoded)
+{
+	const struct history *e = executed, *d = decoded;
+
+	for (size_t i = 0; i < e->n_pcs && i < d->n_pcs; i++) {
+		if (e->pcs[i] != d->pcs[i]) {
+			print_error("instruction %zu is 0x%" PRIx64 ", decoded 0x%" PRIx64 "\n", i,
+				    e->pcs[i], d->pcs[i]);
+			return false;
+		}
+	}
+	if (e->n_pcs != d->n_pcs || e->n_traps != d->n_traps || d->n_lost) {
+		print_error("%zu instructions and %zu traps, decoded %zu and %zu; lost %zu\n",
+			    e->n_pcs, e->n_traps, d->n_pcs, d->n_traps, d->n_lost);
+		return false;
+	}
+	return true;
+}
+
+bool history_is_part(const struct history *executed, const struct history *decoded)
+{
+	const struct history *e = executed, *d = decoded;
+	size_t from = 0;
+
+	for (size_t s = 0; s < d->n_starts; s++) {
+		size_t first = d->starts[s];
+		size_t len = (s + 1 < d->n_starts ? d->starts[s + 1] : d->n_pcs) - first;
+
+		while (from + len <= e->n_pcs &&
+		       memcmp(&e->pcs[from], &d->pcs[first], len * sizeof(e->pcs[0])))
+			from++;
+		if (from + len > e->n_pcs) {
+			print_error("stretch %zu, %zu instructions from 0x%" PRIx64 " on, was not "
+				    "executed\n", s, len, d->pcs[first]);
+			return false;
+		}
+		from += len;
+	}
+	return true;
+}

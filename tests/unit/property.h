@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Property tests: seeds and random numbers, and what was executed compared with what was decoded.
+ *
+ * RVT_PROPERTY_CASES sets the number of cases, RVT_PROPERTY_SEED the first one. Without a seed there are
+ * others each day besides, of which the first is printed.
+ */
+#ifndef TESTS_PROPERTY_H
+#define TESTS_PROPERTY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <rvtrace/flow.h>
+
+/* ---- seeds and random numbers ---- */
+
+uint64_t property_setting(const char *name, uint64_t otherwise);
+/*
+ * Calls @check, which returns how many instructions it decoded, for one @share-th of the cases. Returns
+ * the sum, and in *cases how many there were.
+ */
+size_t property_run(size_t (*check)(uint64_t seed, int kind), int kind, unsigned int share,
+		    uint64_t *cases);
+
+struct random {
+	uint64_t state;
+};
+
+void random_seed(struct random *r, uint64_t seed);
+uint64_t random_word(struct random *r);
+unsigned int random_below(struct random *r, unsigned int n);
+bool random_one_in(struct random *r, unsigned int n);
+
+/* ---- what was executed, or what was decoded ---- */
+
+#define MAX_PCS 4008
+
+struct trap_seen {
+	size_t at;		/* number of pcs before */
+	uint64_t epc, handler, cause, tval;
+	bool interrupt;
+};
+
+struct history {
+	uint64_t pcs[MAX_PCS];
+	size_t n_pcs;
+	struct trap_seen traps[MAX_PCS];
+	size_t n_traps;
+	size_t marks[MAX_PCS];	/* number of pcs before each */
+	size_t n_marks;
+	size_t starts[MAX_PCS];	/* likewise */
+	size_t n_starts;
+	uint64_t times[8 * MAX_PCS];
+	size_t n_times;
+	size_t n_lost;
+};
+
+/* What does not fit is left out. */
+void history_add_runs(struct history *h, const struct rvt_run *runs, size_t n);
+/* Traps, marks, starts, times and losses. */
+void history_add_event(struct history *h, const struct rvt_event *event);
+/* The same instructions, as many traps, nothing lost; else says what is not so. */
+bool history_same_flow(const struct history *executed, const struct history *decoded);
+/* Each stretch from a start to the next was executed, in order. */
+bool history_is_part(const struct history *executed, const struct history *decoded);
+
+#endif
