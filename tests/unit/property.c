@@ -78,7 +78,7 @@ void history_add_runs(struct history *h, const struct rvt_run *runs, size_t n)
 		uint64_t pc = runs[i].block->pc;
 
 		for (uint32_t k = 0; k < runs[i].first + runs[i].count; k++) {
-			if (k >= runs[i].first && h->n_pcs < MAX_PCS)
+			if (k >= runs[i].first && h->n_pcs < HISTORY_MAX)
 				h->pcs[h->n_pcs++] = pc;
 			pc += 2 * runs[i].block->halfwords[k];
 		}
@@ -89,22 +89,22 @@ void history_add_event(struct history *h, const struct rvt_event *event)
 {
 	switch (event->type) {
 	case RVT_EVENT_TRAP:
-		if (h->n_traps < MAX_PCS)
+		if (h->n_traps < HISTORY_MAX)
 			h->traps[h->n_traps++] = (struct trap_seen){
 				h->n_pcs, event->pc, event->target, event->cause, event->tval,
 				event->interrupt,
 			};
 		break;
 	case RVT_EVENT_MARK:
-		if (h->n_marks < MAX_PCS)
+		if (h->n_marks < HISTORY_MAX)
 			h->marks[h->n_marks++] = h->n_pcs;
 		break;
 	case RVT_EVENT_START:
-		if (h->n_starts < MAX_PCS)
+		if (h->n_starts < HISTORY_MAX)
 			h->starts[h->n_starts++] = h->n_pcs;
 		break;
 	case RVT_EVENT_TIME:
-		if (h->n_times < 8 * MAX_PCS)
+		if (h->n_times < 8 * HISTORY_MAX)
 			h->times[h->n_times++] = event->time;
 		break;
 	case RVT_EVENT_LOST:

@@ -34,7 +34,7 @@ bool random_one_in(struct random *r, unsigned int n);
 
 /* ---- what was executed, or what was decoded ---- */
 
-#define MAX_PCS 4008
+#define HISTORY_MAX 4008
 
 struct trap_seen {
 	size_t at;		/* number of pcs before */
@@ -43,15 +43,15 @@ struct trap_seen {
 };
 
 struct history {
-	uint64_t pcs[MAX_PCS];
+	uint64_t pcs[HISTORY_MAX];
 	size_t n_pcs;
-	struct trap_seen traps[MAX_PCS];
+	struct trap_seen traps[HISTORY_MAX];
 	size_t n_traps;
-	size_t marks[MAX_PCS];	/* number of pcs before each */
+	size_t marks[HISTORY_MAX];	/* number of pcs before each */
 	size_t n_marks;
-	size_t starts[MAX_PCS];	/* likewise */
+	size_t starts[HISTORY_MAX];	/* likewise */
 	size_t n_starts;
-	uint64_t times[8 * MAX_PCS];
+	uint64_t times[8 * HISTORY_MAX];
 	size_t n_times;
 	size_t n_lost;
 };
