@@ -84,4 +84,19 @@ for kernel in stable testing; do
 	check "$kernel: stock perf reads the recording" grep -q rvtrace:code "$dir/share/script"
 	check "$kernel: no violation" no_violations
 done
+
+# Ctrl-C ends what takes long; what was decoded until then is shown.
+for command in script "report -g" "report --jobs 1" "stat --jobs 1"; do
+	# shellcheck disable=SC2086 # words
+	"$HOST/perf-rvtrace" $command -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" \
+		>"$dir/interrupted" 2>"$dir/interrupted.err" &
+	# as soon as it catches the signal: it decodes
+	until grep -qs '^SigCgt:.*[2367abef]$' "/proc/$!/status" || ! kill -0 $!; do sleep 0.02; done
+	sleep 0.2
+	kill -INT $!
+	wait $!
+	is "Ctrl-C: status of $command" 1 $?
+	check "Ctrl-C: $command says how far it came" grep 'interrupted after [1-9][0-9]* bytes of trace' "$dir/interrupted.err"
+	check "Ctrl-C: $command shows that" test -s "$dir/interrupted"
+done
 done_testing

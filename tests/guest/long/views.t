@@ -19,7 +19,13 @@ guest main testing '' '
 	perf script -i chain.data -F comm,period > periods || exit 7
 	perf script -i c.data -F comm,event,addr,sym > c || exit 8
 	perf annotate -i c.data --stdio -s middle > annotate || exit 9
-	perf evlist -i branches.data > evlist || exit 10'
+	perf evlist -i branches.data > evlist || exit 10
+	# Ctrl-C
+	perf-rvtrace record -o interrupted.data -e rvtrace//u -- sh -c "while :; do :; done" 2> interrupted.err &
+	sleep 2
+	kill -INT $!
+	wait $!
+	echo $? > interrupted.status'
 ok $? "a program is recorded, user and kernel"
 
 rv=$HOST/perf-rvtrace
@@ -68,6 +74,15 @@ is "report: the lines add up" "$truth" "$(awk '/^ *[0-9.]+%/ { sum += $2 } END {
 is "report: calls of leaf" 1345 "$(column 4 leaf)"
 is "report: calls of middle" 100 "$(column 4 middle)"
 is "report: calls of deep" 40 "$(column 4 deep)"
+# A call of leaf executes all of it, once: by the disassembler it has so many instructions.
+in_leaf=$("$LAB" in riscv64-linux-gnu-objdump -d --disassemble=leaf "$dir/share/calls" | grep -c '^ *[0-9a-f]*:')
+view report -g --percent-limit 0 >"$work/graph" 2>/dev/null
+is "call graph: leaf below middle and below main" "$((1000 * in_leaf)) $((345 * in_leaf))" \
+	"$(awk '$4 == "leaf" { print $3 }' "$work/graph" | paste -sd ' ')"
+view report -g callee -S leaf --percent-limit 0 >"$work/callers" 2>/dev/null
+is "callers: leaf, from middle, from main" "leaf $((1345 * in_leaf)) middle $((1000 * in_leaf)) main $((345 * in_leaf))" \
+	"$(awk '$3 ~ /^(leaf|middle)$/ || ($3 == "main" && $2 == '$((345 * in_leaf))') { print $3, $2 }' "$work/callers" |
+		paste -sd ' ')"
 is "call trace: calls of leaf" 1345 "$(calls leaf)"
 is "call trace: calls of deep" 40 "$(calls deep)"
 is "call trace: 40 levels of deep" 40 "$(grep ' deep (.*calls)' "$work/calls" | awk '{ match($0, / *deep/); print RLENGTH }' | sort -u | wc -l)"
@@ -130,6 +145,19 @@ is "chrome profile: calls of leaf" 1345 "$(grep -c '"ph":"B".*"name":"leaf"' "$w
 is "chrome profile: a process with its name" 1 "$(grep '"process_name"' "$work/chrome" | grep -c '"name":"calls"')"
 check "svg is XML" python3 -c "import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])" "$work/svg"
 is "stat: all that the emulator executed" "$truth" "$(awk '$1 == "all" { print $3 }' "$work/stat")"
+# What stock perf finds in the recording: "PERF_RECORD_AUX offset: 0 size: 0x1234 flags: 0 []".
+if command -v perf >/dev/null; then
+	bytes=$(perf script -D --no-itrace -i "$dir/share/perf.data" 2>/dev/null |
+		perl -ne '$sum += hex $1 if /PERF_RECORD_AUX offset.* size: (\S+)/; END { print $sum }')
+	is "stat: bytes of trace, and bits per instruction" "$bytes $(perl -e "printf '%.3f', 8 * $bytes / $truth")" \
+		"$(awk '$1 == "all" { print $2, $4 }' "$work/stat")"
+fi
+is "stat: neither gaps nor losses" "0 0" "$(awk '$1 == "all" { print $6, $7 }' "$work/stat")"
+check "Ctrl-C: the recorder says what it has" grep 'MB of trace' "$dir/share/interrupted.err"
+"$rv" report -i "$dir/share/interrupted.data" --symfs "$("$LAB" path guest)" >"$work/interrupted" 2>"$work/interrupted.err"
+ok $? "Ctrl-C: its file is whole"
+[ "$(awk '/instructions executed/ { print $2 }' "$work/interrupted")" -gt 100000 ]
+ok $? "Ctrl-C: and holds what ran until then"
 check "list: names the encoders" grep -q '^encoder-1' "$dir/share/list"
 
 # Stock perf, in the guest, read what inject wrote.
