@@ -74,22 +74,23 @@ static const char help[] =
 "  -s, --sort LIST       comm, pid, tid, cpu, dso, sym, srcline (comm,dso,sym)\n"
 "  -g, --call-graph[=caller|callee]  who called whom, from the thread down or from each\n"
 "                        function up\n"
-"  -S, --symbols LIST, --dsos LIST  only these functions, files\n"
+"  -S, --symbols LIST, -d, --dsos LIST  only these functions, files\n"
 "      --percent-limit P leave out what is below P percent\n"
 "      --max-lines N     only the first N\n"
-"      --stdio           accepted for perf's sake\n"
+"      --stdio, --no-children  accepted for perf's sake\n"
 COLOR_HELP
 VIEW_JOBS_HELP
 VIEW_HELP;
 
-enum { OPT_STDIO = 256, OPT_COLOR, OPT_LIMIT, OPT_MAX, OPT_DSOS, OPT_JOBS };
+enum { OPT_STDIO = 256, OPT_COLOR, OPT_LIMIT, OPT_MAX, OPT_JOBS };
 
 static const struct option long_options[] = {
 	{ "sort", required_argument, NULL, 's' },
 	{ "call-graph", optional_argument, NULL, 'g' },
 	{ "symbols", required_argument, NULL, 'S' },
-	{ "dsos", required_argument, NULL, OPT_DSOS },
+	{ "dsos", required_argument, NULL, 'd' },
 	{ "stdio", no_argument, NULL, OPT_STDIO },
+	{ "no-children", no_argument, NULL, OPT_STDIO },
 	{ "color", required_argument, NULL, OPT_COLOR },
 	{ "percent-limit", required_argument, NULL, OPT_LIMIT },
 	{ "max-lines", required_argument, NULL, OPT_MAX },
@@ -461,7 +462,7 @@ int cmd_report(int argc, char **argv)
 	const char *jobs = NULL;
 	int c, err;
 
-	while ((c = getopt_long(argc, argv, "hs:g::S:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "hs:g::S:d:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
 		switch (c) {
 		case 's':
 			if (parse_keys(optarg, &report.keys))
@@ -478,7 +479,7 @@ int cmd_report(int argc, char **argv)
 		case 'S':
 			report.graph.symbols = optarg;
 			break;
-		case OPT_DSOS: report.graph.dsos = optarg; break;
+		case 'd': report.graph.dsos = optarg; break;
 		case OPT_STDIO: break;
 		case OPT_COLOR:
 			if (color_set(optarg))

@@ -34,10 +34,10 @@ bool view_option(struct view_options *options, int c, const char *argument)
 	case VIEW_KALLSYMS: options->session.kallsyms = argument; break;
 	case VIEW_FIRMWARE: options->session.owner.firmware = argument; break;
 	case VIEW_PARAMS: options->session.params = argument; break;
-	case VIEW_CPU: options->cpus = argument; break;
+	case 'C': options->cpus = argument; break;
 	case VIEW_PID: options->pids = argument; break;
 	case VIEW_TID: options->tids = argument; break;
-	case VIEW_COMM: options->comms = argument; break;
+	case 'c': options->comms = argument; break;
 	case VIEW_TIME: options->time = argument; break;
 	case VIEW_REFERENCE: options->session.reference_walk = true; break;
 	default:

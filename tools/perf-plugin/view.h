@@ -14,9 +14,9 @@ struct view_options {
 };
 
 /* Long options of every such command, and their help text. */
-#define VIEW_SHORT_OPTIONS "i:"
+#define VIEW_SHORT_OPTIONS "i:C:c:"
 enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, VIEW_FIRMWARE,
-       VIEW_PARAMS, VIEW_CPU, VIEW_PID, VIEW_TID, VIEW_COMM, VIEW_TIME, VIEW_REFERENCE };
+       VIEW_PARAMS, VIEW_PID, VIEW_TID, VIEW_TIME, VIEW_REFERENCE };
 #define VIEW_LONG_OPTIONS \
 	{ "input", required_argument, NULL, 'i' }, \
 	{ "symfs", required_argument, NULL, VIEW_SYMFS }, \
@@ -25,10 +25,10 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 	{ "kallsyms", required_argument, NULL, VIEW_KALLSYMS }, \
 	{ "firmware", required_argument, NULL, VIEW_FIRMWARE }, \
 	{ "params", required_argument, NULL, VIEW_PARAMS }, \
-	{ "cpu", required_argument, NULL, VIEW_CPU }, \
+	{ "cpu", required_argument, NULL, 'C' }, \
 	{ "pid", required_argument, NULL, VIEW_PID }, \
 	{ "tid", required_argument, NULL, VIEW_TID }, \
-	{ "comms", required_argument, NULL, VIEW_COMM }, \
+	{ "comms", required_argument, NULL, 'c' }, \
 	{ "time", required_argument, NULL, VIEW_TIME }, \
 	{ "reference-walk", no_argument, NULL, VIEW_REFERENCE }
 #define VIEW_HELP \
@@ -37,7 +37,7 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 "      --vmlinux FILE    kernel code, or --kcore FILE; --kallsyms FILE: its symbols\n" \
 "      --firmware FILE   ELF file of what runs in machine mode\n" \
 "      --params FILE     decoder parameters for a recording without any\n" \
-"      --cpu LIST, --pid PID,..., --tid TID,..., --comms NAME,..., --time FROM,TO\n" \
+"  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO\n" \
 "                        only these; times in seconds as the output has them\n"
 
 /* Takes in one option; false: it is none of these. */
