@@ -42,6 +42,8 @@ enum {
 	RVT_RECORD_COMPRESSED = 81,
 };
 
+#define RVT_AUX_MAX_UNPACKED (64u << 20)
+
 /* PERF_RECORD_AUXTRACE: followed by .size bytes of AUX data that header.size does not count. */
 struct rvt_record_auxtrace {
 	struct perf_event_header header;
@@ -51,7 +53,12 @@ struct rvt_record_auxtrace {
 	uint32_t idx;		/* number of the buffer */
 	int32_t tid;		/* -1 for a per-cpu buffer */
 	int32_t cpu;		/* -1 for a per-thread buffer */
-	uint32_t reserved;
+	/*
+	 * Ours (perf rvtrace record -z), 0 in perf's files: the bytes that follow are one zstd frame, padded to
+	 * a multiple of 8, of this many bytes of AUX data, RVT_AUX_MAX_UNPACKED at most. Other readers skip them as any AUX data that is
+	 * not theirs.
+	 */
+	uint32_t unpacked;
 };
 
 /* PERF_RECORD_TIME_CONV: hardware time stamps to perf's clock. */
@@ -171,6 +178,14 @@ int rvt_code_unpack(const void *blob, size_t len, struct rvt_code **code, size_t
 /* zstd-compressed text, as RVT_FEAT_RVTRACE_KALLSYMS is. Both malloc their result. */
 int rvt_text_pack(const void *text, size_t text_len, void **blob, size_t *len);
 int rvt_text_unpack(const void *blob, size_t len, char **text, size_t *text_len);
+
+/*
+ * AUX data of a record with .unpacked. rvt_aux_pack: into *@blob (malloc'd or NULL, of *@room bytes, both
+ * changed as needed; reuse it); *@len includes the padding. rvt_aux_unpack: @bytes has room for
+ * @unpacked. Return 0, -ENOMEM, -EBADMSG (damaged).
+ */
+int rvt_aux_pack(const void *bytes, size_t n, int level, void **blob, size_t *room, size_t *len);
+int rvt_aux_unpack(const void *blob, size_t len, void *bytes, size_t unpacked);
 
 /* ---- writer ---- */
 

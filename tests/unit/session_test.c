@@ -53,7 +53,7 @@ struct fixture {
 	struct rvt_perfdata_writer *writer;
 	struct cpu cpus[CPUS];
 	uint64_t ticks;
-	bool timed, context;
+	bool timed, context, packed;
 	unsigned int resets;	/* parts that did not fit together */
 	const char *params;	/* file; NULL: none */
 };
@@ -147,6 +147,27 @@ static void put_switch(struct fixture *f, int cpu, int32_t pid, uint64_t time)
 }
 
 /* What the encoder sent since the last time becomes one AUX record of @cpu. */
+/* As `record -z` writes it: in pieces. */
+static void put_packed(struct fixture *f, struct cpu *cpu, struct rvt_record_auxtrace chunk)
+{
+	for (size_t at = 0, n; at < cpu->len; at += n) {
+		size_t room = 0, len;
+		void *blob = NULL;
+
+		n = cpu->len - at < 1000 ? cpu->len - at : 1000;
+		assert_int_equal(rvt_aux_pack(cpu->bytes + at, n, 1, &blob, &room, &len), 0);
+		assert_int_equal(len % 8, 0);
+		chunk.offset = cpu->aux_offset + at;
+		chunk.unpacked = n;
+		chunk.size = len;
+		assert_int_equal(rvt_perfdata_write(f->writer, &chunk, sizeof(chunk)), 0);
+		assert_int_equal(rvt_perfdata_write(f->writer, blob, len), 0);
+		free(blob);
+	}
+	cpu->aux_offset += cpu->len;
+	cpu->len = 0;
+}
+
 static void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags)
 {
 	struct cpu *cpu = &f->cpus[n];
@@ -161,6 +182,10 @@ static void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags)
 	static const uint8_t zeros[8];
 
 	put(f, &aux.header, sizeof(aux), NULL, &trailer);
+	if (f->packed) {
+		put_packed(f, cpu, chunk);
+		return;
+	}
 	assert_int_equal(rvt_perfdata_write(f->writer, &chunk, sizeof(chunk)), 0);
 	assert_int_equal(rvt_perfdata_write(f->writer, cpu->bytes, cpu->len), 0);
 	assert_int_equal(rvt_perfdata_write(f->writer, zeros, chunk.size - cpu->len), 0);
@@ -435,6 +460,12 @@ static void processes_and_exec(void **state)
 	assert_int_equal(stats.flow.insns, f->cpus[0].expected.n + f->cpus[1].expected.n);
 	assert_int_equal(stats.missing_bytes, 0);
 	assert_int_equal(stats.trace_bytes, f->cpus[0].aux_offset + f->cpus[1].aux_offset);
+}
+
+static void compressed(void **state)
+{
+	((struct fixture *)*state)->packed = true;
+	processes_and_exec(state);
 }
 
 /* Without Ownership the context switches tell who runs. */
@@ -778,6 +809,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(processes_and_exec, setup, teardown),
+		cmocka_unit_test_setup_teardown(compressed, setup, teardown),
 		cmocka_unit_test_setup_teardown(switches_instead_of_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_timestamps, setup, teardown),
 		cmocka_unit_test_setup_teardown(truncated_record, setup, teardown),

@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "record.h"
 
+#define MAX_LEVEL 19	/* more needs much memory */
 #define FORMAT_ETRACE 1	/* trTeFormat + 1 */
 
 static const char help[] =
@@ -31,6 +32,7 @@ static const char help[] =
 "      --filter FILTER   only some code: 'filter FUNCTION @ FILE', 'filter FUNCTION' (kernel),\n"
 "                        'filter FROM/TO @ FILE', 'filter * @ FILE', 'start F @ FILE, stop G @ FILE'\n"
 "  -o, --output FILE     instead of perf.data\n"
+"  -z, --compression-level[=N]  compress the trace (zstd, level 1 to 19; 1)\n"
 "      --no-code         leave out the copy of the kernel's code\n"
 "      --force           record although the encoder's protocol is unknown\n"
 "  -q, --quiet           no summary\n";
@@ -51,6 +53,7 @@ static const struct option long_options[] = {
 	{ "snapshot", optional_argument, NULL, 'S' },
 	{ "filter", required_argument, NULL, OPT_FILTER },
 	{ "output", required_argument, NULL, 'o' },
+	{ "compression-level", optional_argument, NULL, 'z' },
 	{ "no-code", no_argument, NULL, OPT_NO_CODE },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "quiet", no_argument, NULL, 'q' },
@@ -116,12 +119,22 @@ static int add_event(struct record_options *options, const char *event)
 	return 0;
 }
 
+static int parse_level(const char *text, int *level)
+{
+	char *end;
+
+	*level = text ? strtol(text, &end, 10) : 1;
+	if (text && (*end || *level < 1 || *level > MAX_LEVEL))
+		return cmd_error(-EINVAL, "-z: '%s' is no level from 1 to %d", text, MAX_LEVEL);
+	return 0;
+}
+
 int record_parse_options(struct record_options *options, int argc, char **argv)
 {
 	int c, err = 0;
 
 	*options = (struct record_options){ .output = "perf.data", .event = RECORD_PMU "//" };
-	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qhS::", long_options,
+	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qhS::z::", long_options,
 					NULL)) >= 0) {
 		switch (c) {
 		case 'e': err = add_event(options, optarg); break;
@@ -141,6 +154,7 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 			if (optarg && !options->snapshot_at_end)
 				err = cmd_error(-EINVAL, "'%s': --snapshot takes e or nothing", optarg);
 			break;
+		case 'z': err = parse_level(optarg, &options->level); break;
 		case OPT_PER_THREAD: options->per_thread = true; break;
 		case OPT_FILTER: options->filter = optarg; break;
 		case OPT_NO_CODE: options->no_code = true; break;

@@ -8,6 +8,7 @@
 
 /* An event that is not disabled yet is not enabled again: once is not enough after a full buffer. */
 #define ENABLE_ROUNDS 5
+#define PACKED_PIECE (1 << 20)
 
 int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes, bool overwrite)
 {
@@ -75,6 +76,39 @@ static int drain_data(struct recorder *rec, struct ring *ring)
 }
 
 /*
+ * Compressed pieces are padded on their own: none is larger than PACKED_PIECE, so that a reader needs little
+ * memory, and none goes round the end of the ring.
+ */
+static int write_packed(struct recorder *rec, const struct ring *ring,
+			struct rvt_record_auxtrace *record, uint64_t head)
+{
+	uint64_t tail = record->offset;
+	int err = 0;
+
+	while (tail < head && !err) {
+		uint64_t begin = tail & (ring->aux_bytes - 1), n = head - tail;
+		size_t len;
+
+		if (n > ring->aux_bytes - begin)
+			n = ring->aux_bytes - begin;
+		if (n > PACKED_PIECE)
+			n = PACKED_PIECE;
+		err = rvt_aux_pack(ring->aux + begin, n, rec->options.level, &rec->packed,
+				   &rec->packed_room, &len);
+		if (err)
+			break;
+		record->offset = tail;
+		record->unpacked = n;
+		record->size = len;
+		err = rvt_perfdata_write(rec->writer, record, sizeof(*record));
+		if (!err)
+			err = rvt_perfdata_write(rec->writer, rec->packed, len);
+		tail += n;
+	}
+	return err;
+}
+
+/*
  * perf.data wants records at multiples of 8 bytes, so odd bytes wait for the next time; only the
  * last piece of a buffer is padded (PERF_RECORD_AUX says how much of it is trace).
  */
@@ -101,11 +135,15 @@ static int drain_aux(struct recorder *rec, unsigned int n, bool last, bool *got)
 	if (!*got)
 		return 0;
 	record.size = head - ring->aux_tail + padding;
-	err = rvt_perfdata_write(rec->writer, &record, sizeof(record));
-	if (!err)
-		err = write_ring(rec, ring->aux, ring->aux_bytes, ring->aux_tail, head);
-	if (!err && padding)
-		err = rvt_perfdata_write(rec->writer, zeros, padding);
+	if (rec->options.level && !rec->ctr) {
+		err = write_packed(rec, ring, &record, head);
+	} else {
+		err = rvt_perfdata_write(rec->writer, &record, sizeof(record));
+		if (!err)
+			err = write_ring(rec, ring->aux, ring->aux_bytes, ring->aux_tail, head);
+		if (!err && padding)
+			err = rvt_perfdata_write(rec->writer, zeros, padding);
+	}
 	rec->trace_bytes += head - ring->aux_tail;
 	ring->aux_tail = head;
 	/* Pairs with the control dependency on aux_tail in perf_aux_output_begin() there. */

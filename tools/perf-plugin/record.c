@@ -386,6 +386,7 @@ int cmd_record(int argc, char **argv)
 	free(rec.encoder_cpus);
 	free(rec.online_cpus);
 	free(rec.tids);
+	free(rec.packed);
 	free(rec.filter);
 	return err ? 1 : child.status;
 }

@@ -34,6 +34,7 @@ struct record_options {
 	bool snapshot, snapshot_at_end;	/* -S: the newest trace only, at SIGUSR2; and at the end */
 	uint64_t period, frequency;	/* of CTR samples and extra events; 0: not given */
 	uint64_t data_bytes, aux_bytes;	/* of each ring; 0: default */
+	int level;		/* -z: of zstd; 0: trace is not compressed */
 	char **command;		/* NULL-terminated; NULL: none */
 };
 
@@ -88,6 +89,8 @@ struct recorder {
 	struct rvt_perfdata_writer *writer;
 	char *filter;		/* resolved; NULL: none */
 	uint64_t trace_bytes;	/* AUX data written */
+	void *packed;		/* a piece of it, compressed */
+	size_t packed_room;
 	unsigned int snapshots;
 	uint64_t gaps, lost_records;	/* flagged AUX records, PERF_RECORD_LOST */
 };

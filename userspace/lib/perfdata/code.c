@@ -129,3 +129,34 @@ fail:
 	free(plain);
 	return err;
 }
+
+/* ---- AUX data ---- */
+
+int rvt_aux_pack(const void *bytes, size_t n, int level, void **blob, size_t *room, size_t *len)
+{
+	size_t needed = pad(ZSTD_compressBound(n)), packed;
+
+	if (*room < needed) {
+		void *grown = realloc(*blob, needed);
+
+		if (!grown)
+			return -ENOMEM;
+		*blob = grown;
+		*room = needed;
+	}
+	packed = ZSTD_compress(*blob, *room, bytes, n, level);
+	if (ZSTD_isError(packed))
+		return -ENOMEM;
+	*len = pad(packed);
+	memset((char *)*blob + packed, 0, *len - packed);
+	return 0;
+}
+
+int rvt_aux_unpack(const void *blob, size_t len, void *bytes, size_t unpacked)
+{
+	size_t packed = ZSTD_findFrameCompressedSize(blob, len);
+
+	if (ZSTD_isError(packed) || ZSTD_decompress(bytes, unpacked, blob, packed) != unpacked)
+		return -EBADMSG;
+	return 0;
+}

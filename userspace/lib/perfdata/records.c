@@ -188,7 +188,7 @@ static bool is_convincing(const struct rvt_perfdata *file, uint64_t pos)
 			continue;
 		memcpy(&aux, file->bytes + file->header.data.offset + pos - sizeof(aux),
 		       sizeof(aux));
-		if (aux.size > left - sizeof(aux) || aux.reserved)
+		if (aux.size > left - sizeof(aux) || aux.unpacked > RVT_AUX_MAX_UNPACKED)
 			return false;
 		pos += aux.size;
 	}

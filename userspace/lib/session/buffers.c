@@ -37,7 +37,10 @@ static int add_chunk(struct rvt_session *session, const struct rvt_perfdata_reco
 	if (!grown)
 		return -ENOMEM;
 	buffer->chunks = grown;
-	grown[buffer->n_chunks++] = (struct chunk){ aux->offset, record->aux_len, record->aux };
+	grown[buffer->n_chunks++] = (struct chunk){
+		.offset = aux->offset, .len = aux->unpacked ? aux->unpacked : record->aux_len,
+		.packed = aux->unpacked ? record->aux_len : 0, .bytes = record->aux,
+	};
 	return 0;
 }
 

@@ -34,19 +34,23 @@ static int get_dump(struct dumps *dumps, const struct buffer *buffer, const stru
 	return err;
 }
 
-static void feed_record(struct rvt_dump *dump, const struct buffer *buffer,
+static void feed_record(struct rvt_dump *dump, struct buffer *buffer,
 			const struct rvt_aux *aux)
 {
 	uint64_t at = aux->offset, end = aux->offset + aux->size;
 
 	for (size_t i = 0; i < buffer->n_chunks && at < end; i++) {
 		const struct chunk *chunk = &buffer->chunks[i];
+		const uint8_t *bytes;
 		uint64_t len;
 
 		if (chunk->offset + chunk->len <= at)
 			continue;
 		if (chunk->offset >= end)
 			break;
+		bytes = buffer_bytes(buffer, chunk);
+		if (!bytes)
+			continue;
 		if (chunk->offset > at) {
 			rvt_dump_lost(dump, false);
 			at = chunk->offset;
@@ -54,7 +58,7 @@ static void feed_record(struct rvt_dump *dump, const struct buffer *buffer,
 		len = chunk->offset + chunk->len - at;
 		if (len > end - at)
 			len = end - at;
-		rvt_dump_feed(dump, chunk->bytes + (at - chunk->offset), len, at);
+		rvt_dump_feed(dump, bytes + (at - chunk->offset), len, at);
 		at += len;
 	}
 	if (at < end)
@@ -79,7 +83,7 @@ static void finish_all(struct dumps *dumps)
 	}
 }
 
-static int dump_buffer(struct dumps *dumps, const struct buffer *buffer)
+static int dump_buffer(struct dumps *dumps, struct buffer *buffer)
 {
 	struct rvt_dump *dump;
 	int err;

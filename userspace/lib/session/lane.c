@@ -542,6 +542,30 @@ const struct chunk *buffer_chunk(const struct buffer *buffer, uint64_t offset)
 	return &buffer->chunks[low - 1];
 }
 
+const uint8_t *buffer_bytes(struct buffer *buffer, const struct chunk *chunk)
+{
+	uint8_t *grown;
+
+	if (!chunk->packed)
+		return chunk->bytes;
+	if (buffer->unpacked_chunk == chunk)
+		return buffer->unpacked;
+	buffer->unpacked_chunk = NULL;
+	if (chunk->len > RVT_AUX_MAX_UNPACKED)
+		return NULL;
+	if (buffer->unpacked_room < chunk->len) {
+		grown = realloc(buffer->unpacked, chunk->len);
+		if (!grown)
+			return NULL;
+		buffer->unpacked = grown;
+		buffer->unpacked_room = chunk->len;
+	}
+	if (rvt_aux_unpack(chunk->bytes, chunk->packed, buffer->unpacked, chunk->len))
+		return NULL;
+	buffer->unpacked_chunk = chunk;
+	return buffer->unpacked;
+}
+
 /* How much of what lies at @offset this part counts. */
 static uint64_t counted(const struct buffer *buffer, uint64_t offset, uint64_t len)
 {
@@ -576,9 +600,10 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
 	uint64_t offset = aux->offset + buffer->done, len = aux->size - buffer->done;
 	const struct chunk *chunk = buffer_chunk(buffer, offset);
+	const uint8_t *bytes = chunk ? buffer_bytes(buffer, chunk) : NULL;
 	int err;
 
-	if (!chunk) {
+	if (!bytes) {
 		buffer->stats->missing_bytes += counted(buffer, offset, len);
 		buffer->done = aux->size;
 		return rvt_stream_lost(decoder->stream, offset, RVT_REASON_TRUNCATED, false);
@@ -587,13 +612,16 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 		len = chunk->offset + chunk->len - offset;
 	if (one_message)
 		len = rvt_stream_piece(&decoder->encoder->params,
-				       chunk->bytes + (offset - chunk->offset), len);
+				       bytes + (offset - chunk->offset), len);
 	if (len > MAX_FEED)
 		len = MAX_FEED;
 	buffer->stats->trace_bytes += counted(buffer, offset, len);
 	buffer->done += len;
-	err = rvt_stream_feed(decoder->stream, chunk->bytes + (offset - chunk->offset), len, offset);
-	release(buffer, chunk->bytes + (offset - chunk->offset), len);
+	err = rvt_stream_feed(decoder->stream, bytes + (offset - chunk->offset), len, offset);
+	if (!chunk->packed)
+		release(buffer, bytes + (offset - chunk->offset), len);
+	else if (offset + len == chunk->offset + chunk->len)
+		release(buffer, chunk->bytes, chunk->packed);
 	return err;
 }
 
@@ -744,6 +772,10 @@ void buffer_rewind(struct buffer *buffer)
 	buffer->begun = false;
 	buffer->time = 0;
 	buffer->used = buffer->used_end = 0;
+	free(buffer->unpacked);
+	buffer->unpacked = NULL;
+	buffer->unpacked_chunk = NULL;
+	buffer->unpacked_room = 0;
 }
 
 /* ---- parts ---- */

@@ -64,25 +64,26 @@ static const struct encoder *only_encoder(const struct buffer *buffer)
 }
 
 /* Where a message begins in record @n, at least @skip bytes behind its beginning; 0: not known. */
-static uint64_t find_boundary(const struct buffer *buffer, const struct encoder *encoder, size_t n,
+static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encoder, size_t n,
 			      uint64_t skip)
 {
 	const struct rvt_aux *aux = &buffer->records[n];
 	uint64_t offset = aux->offset + skip, len = aux->size - skip;
 	const struct chunk *chunk = buffer_chunk(buffer, offset);
+	const uint8_t *bytes = chunk ? buffer_bytes(buffer, chunk) : NULL;
 	ssize_t at;
 
-	if (!chunk)
+	if (!bytes)
 		return 0;
 	if (len > chunk->offset + chunk->len - offset)
 		len = chunk->offset + chunk->len - offset;
 	if (len > MAX_SEARCH)
 		len = MAX_SEARCH;
-	at = rvt_stream_boundary(&encoder->params, chunk->bytes + (offset - chunk->offset), len);
+	at = rvt_stream_boundary(&encoder->params, bytes + (offset - chunk->offset), len);
 	return at > 0 ? offset + at : 0;
 }
 
-static int cut_buffer(struct crew *crew, const struct buffer *buffer, uint64_t size)
+static int cut_buffer(struct crew *crew, struct buffer *buffer, uint64_t size)
 {
 	const struct encoder *encoder = only_encoder(buffer);
 	struct part part = { .buffer = buffer->number, .to = UINT64_MAX,
@@ -253,6 +254,9 @@ static int worker_open(struct worker *worker, struct crew *crew, const struct wo
 		*buffer = session->buffers[i];
 		buffer->world = world;
 		buffer->stats = &worker->stats;
+		buffer->unpacked = NULL;
+		buffer->unpacked_chunk = NULL;
+		buffer->unpacked_room = 0;
 	}
 	return 0;
 }

@@ -15,6 +15,7 @@ struct encoder {
 
 struct chunk {
 	uint64_t offset, len;	/* in the AUX data of the buffer */
+	uint64_t packed;	/* not 0: .bytes are so many, and compressed */
 	const uint8_t *bytes;
 };
 
@@ -89,6 +90,10 @@ struct buffer {
 	bool begun;
 	uint64_t time;		/* of the last thing decoded */
 	uintptr_t used, used_end;	/* of the file, and still in memory */
+	/* the last compressed chunk that was looked at */
+	const struct chunk *unpacked_chunk;
+	uint8_t *unpacked;
+	uint64_t unpacked_room;
 };
 
 struct rvt_session {
@@ -148,6 +153,8 @@ bool buffer_part_done(struct buffer *buffer);
 int buffer_end_part(struct buffer *buffer);
 /* The chunk that holds @offset; chunks are sorted. NULL: none does. */
 const struct chunk *buffer_chunk(const struct buffer *buffer, uint64_t offset);
+/* Its bytes, until another chunk is asked for; NULL: damaged, or no memory. */
+const uint8_t *buffer_bytes(struct buffer *buffer, const struct chunk *chunk);
 
 /*
  * parallel.c: all buffers in parts on session->options.jobs threads. -EAGAIN: the parts do not fit
