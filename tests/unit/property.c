@@ -38,7 +38,7 @@ size_t property_run(size_t (*check)(uint64_t seed, int kind), int kind, unsigned
 
 	*cases = n;
 	decoded = run_from(property_setting("RVT_PROPERTY_SEED", 1), n, check, kind);
-	if (getenv("RVT_PROPERTY_SEED"))
+	if (!getenv("RVT_LONG") || getenv("RVT_PROPERTY_SEED"))
 		return decoded;
 	print_message("today: RVT_PROPERTY_SEED=%" PRIu64 ", RVT_PROPERTY_CASES=%" PRIu64 "\n", today,
 		      n / 4 * share);

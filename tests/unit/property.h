@@ -2,8 +2,8 @@
 /*
  * Property tests: seeds and random numbers, and what was executed compared with what was decoded.
  *
- * RVT_PROPERTY_CASES sets the number of cases, RVT_PROPERTY_SEED the first one. Without a seed there are
- * others each day besides, of which the first is printed.
+ * RVT_PROPERTY_CASES sets the number of cases, RVT_PROPERTY_SEED the first one. Without a seed RVT_LONG
+ * adds others each day, of which the first is printed; a commit's short check is the same every day.
  */
 #ifndef TESTS_PROPERTY_H
 #define TESTS_PROPERTY_H
