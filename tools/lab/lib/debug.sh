@@ -3,7 +3,8 @@
 #
 # lab debug-kernel: a kernel with every check that finds mistakes of a driver, built from the source package that
 # belongs to the testing kernel with the configuration in debug.config. It takes about 14 minutes of a processor's time,
-# once: the result is a root like the other kernels.
+# once: the result is a root like the other kernels. What was interrupted goes on where it was: until it is complete, the
+# tree lies in the cache beside the roots.
 
 # What is not compiled with this configuration is not unpacked either; makefiles and Kconfig files must be there.
 DEBUG_LEFT_OUT=(--exclude='*.rst' --exclude='*/arch/[a-qs-z]*/*.[chS]' --exclude='*/arch/*.dts*' --exclude='*/sound/*.[chS]'
@@ -30,6 +31,19 @@ debug_source()
 	tail -n 1 <<< "$names" | grep .
 }
 
+# debug_unpack DEB TREE: the sources in DEB, unless they are in TREE already.
+debug_unpack()
+{
+	local deb=${1##*/}
+
+	[ "$(cat "$2/.unpacked" 2>/dev/null)" != "$deb" ] || return 0
+	rm -rf "$2"
+	mkdir -p "$2"
+	dpkg-deb --fsys-tarfile "$1" | tar -x -O "./usr/src/${deb%%_*}.tar.xz" |
+		xz -dcT2 | tar -x -C "$2" --strip-components=1 --no-same-owner "${DEBUG_LEFT_OUT[@]}" || return 1
+	echo "$deb" > "$2/.unpacked"
+}
+
 # debug_make TREE ARGUMENT...: make in the kernel's tree, with the tools for it.
 debug_make()
 {
@@ -48,36 +62,37 @@ debug_build()
 	debug_make "$tree" -s LOCALVERSION=-rvtrace-debug kernelrelease > "$tree/.kernelrelease"
 }
 
-# debug_finish DIR: out of the built tree the root of a kernel. Headers and makefiles stay for modules; the rest is nearly
-# a gigabyte.
+# debug_finish TREE DIR: out of the built tree the root of a kernel. Headers and makefiles stay for modules; the rest is
+# nearly a gigabyte.
 debug_finish()
 {
-	local tree=$1/usr/src/linux release file
+	local tree=$2/usr/src/linux release file
 
-	release=$(cat "$tree/.kernelrelease")
-	mkdir -p "$1/boot" "$1/usr/lib/modules/$release/kernel"
-	cp "$tree/arch/riscv/boot/Image" "$1/boot/vmlinuz-$release" || return 1
+	release=$(cat "$1/.kernelrelease")
+	mkdir -p "$2/boot" "$2/usr/src" "$2/usr/lib/modules/$release/kernel"
+	cp "$1/arch/riscv/boot/Image" "$2/boot/vmlinuz-$release" || return 1
+	# There are no modules whose symbols could come in addition.
+	mv "$1/vmlinux.symvers" "$1/Module.symvers" || return 1
+	mv "$1" "$tree" || return 1
 	for file in "$tree"/* "$tree"/.[!.]*; do
 		[[ " ${DEBUG_KEPT[*]} " == *" ${file##*/} "* ]] || rm -rf "$file"
 	done
 	find "$tree/arch" \( -name '*.[coS]' -o -name '*.cmd' -o -path '*/boot/*' \) -type f -delete
-	echo "release=$release" >> "$1/.lab/info"
+	echo "release=$release" >> "$2/.lab/info"
 }
 
 fill_debug()
 {
-	local name tree=$2/usr/src/linux log=$LAB_CACHE/debug-kernel.log
+	local name tree=$LAB_CACHE/debug-build log=$LAB_CACHE/debug-kernel.log
 
 	apt_use "$1" "$(lab_host_arch)"
 	name=$(debug_source) || { lab_warn "suite $1 has no linux-source package"; return 1; }
 	apt_fetch "!$name" > "$3" || return 1
 	fill_version "$2" "$3" "$name" || return 1
-	mkdir -p "$tree"
 	lab_say "kernel-debug: unpacking $name and building it (log: $log); this takes a while"
-	dpkg-deb --fsys-tarfile "$(cat "$3")" | tar -x -O "./usr/src/$name.tar.xz" |
-		xz -dcT2 | tar -x -C "$tree" --strip-components=1 --no-same-owner "${DEBUG_LEFT_OUT[@]}" || return 1
+	debug_unpack "$(cat "$3")" "$tree" || return 1
 	debug_build "$tree" > "$log" 2>&1 || lab_die "the debug kernel does not build: see $log"
-	debug_finish "$2"
+	debug_finish "$tree" "$2"
 }
 
 fill_builder()
@@ -93,13 +108,14 @@ fill_builder()
 cmd_debug_kernel()
 {
 	root_require kernel-testing
-	lab_lock debug
-	(cmd_setup --only builder > /dev/null) || exit
-	umask 022
-	LAB_APT=$LAB_CACHE/apt-debug
 	if ! root_ready kernel-debug; then
+		lab_lock debug
+		(cmd_setup --only builder > /dev/null) || exit
+		umask 022
+		LAB_APT=$LAB_CACHE/apt-debug
 		setup_sources
-		root_make kernel-debug
+		# Whoever held the lock may have made it.
+		root_ready kernel-debug || root_make kernel-debug
 		rm -rf "$LAB_APT"
 	fi
 	cmd_info | grep '^kernel-debug'

@@ -47,7 +47,7 @@ run_options()
 		--dtb-hook) RUN_DTB_HOOK=$2 ;;
 		--share) RUN_SHARE=$2 ;;
 		--log) RUN_LOG=$2 ;;
-		--append) RUN_APPEND=$2 ;;
+		--append) RUN_APPEND+=" $2" ;;
 		--env) RUN_ENV+=("$2") ;;
 		--qemu-arg) RUN_QEMU_ARGS+=("$2") ;;
 		*) lab_die "no option $1: see tools/lab/README.md" ;;

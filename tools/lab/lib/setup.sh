@@ -52,10 +52,11 @@ root_ready()
 # Fails with advice unless the roots named are there.
 root_require()
 {
-	local root
+	local root command=setup
 
 	for root; do
-		root_ready "$root" || lab_die "the lab's $root root is missing: run tools/lab/lab setup"
+		[ "$root" != kernel-debug ] || command=debug-kernel
+		root_ready "$root" || lab_die "the lab's $root root is missing: run tools/lab/lab $command"
 	done
 }
 
@@ -294,7 +295,7 @@ cmd_clean()
 		*) rm -rf "$dir" ;;
 		esac
 	done
-	rm -rf "$LAB_CACHE/debs" "$LAB_APT"
+	rm -rf "$LAB_CACHE/debs" "$LAB_CACHE/debug-build" "$LAB_APT"
 }
 
 # lab info: the roots, where they are and what is in them.
