@@ -2,8 +2,6 @@
 /* Opening, recording and closing: per thread and per CPU, by privilege mode, with and without space. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,35 +13,6 @@
 #define AUX_SIZE (1u << 20)
 /* How long to wait for what must happen on a busy machine */
 #define PATIENCE_MS 20000
-/* syncmode=1,syncmax=0 */
-#define SYNC_16_MESSAGES (1ull << 18)
-
-/* No component is enabled when no event runs; none is active when there is no event. */
-static bool all_encoders(const char *state)
-{
-	const char *line;
-	bool any = false;
-
-	for (int cpu = 0; cpu < 64; cpu++) {
-		line = read_line(BUS_DIR "/encoder-%d/state", cpu);
-		if (!line)
-			continue;
-		any = true;
-		if (strcmp(line, state))
-			return false;
-	}
-	return any;
-}
-
-static bool soon_all_encoders(const char *state)
-{
-	for (int i = 0; i < 100; i++) {
-		if (all_encoders(state))
-			return true;
-		usleep(10000);
-	}
-	return false;
-}
 
 static void test_refusals(void)
 {
@@ -95,7 +64,7 @@ static void test_thread(const char *what, bool user, bool kernel)
 	int ret;
 
 	/* Syncs often, so that each mode has some */
-	attr_init(&attr, strchr(read_line(PMU_DIR "/caps/syncmodes") ?: "", '1') ? SYNC_16_MESSAGES : 0);
+	attr_init(&attr, often_synced());
 	attr.exclude_user = !user;
 	attr.exclude_kernel = !kernel;
 	ret = record_child(&rec, &attr, BRANCHES, AUX_SIZE);
@@ -192,8 +161,7 @@ static void test_full(void)
 	if (ret) {
 		tap_check(false, "full: opened (%d)", ret);
 		tap_check(false, "full: goes on");
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
+		end_child(pid);
 		return;
 	}
 	for (int i = 0; i < PATIENCE_MS && !recording_full(&rec); i++)
@@ -215,8 +183,7 @@ static void test_full(void)
 	}
 	recording_read(&rec, true);
 	tap_check(rec.n_bytes > first, "full: goes on after reading, %zu more bytes", rec.n_bytes - first);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_child(pid);
 	recording_close(&rec);
 }
 
@@ -244,8 +211,7 @@ static void test_killed(void)
 	close(ready[1]);
 	tap_check(read(ready[0], &c, 1) == 1 && c == 1, "killed: records itself");
 	usleep(20000);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_child(pid);
 	close(ready[0]);
 	tap_check(soon_all_encoders("inactive"), "killed: all encoders are inactive");
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "common.h"
 
@@ -118,6 +121,32 @@ int write_line(const char *path, const char *text)
 	return ret;
 }
 
+bool all_encoders(const char *state)
+{
+	const char *line;
+	bool any = false;
+
+	for (int cpu = 0; cpu < 64; cpu++) {
+		line = read_line(BUS_DIR "/encoder-%d/state", cpu);
+		if (!line)
+			continue;
+		any = true;
+		if (strcmp(line, state))
+			return false;
+	}
+	return any;
+}
+
+bool soon_all_encoders(const char *state)
+{
+	for (int i = 0; i < 100; i++) {
+		if (all_encoders(state))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
 void attr_init(struct perf_event_attr *attr, uint64_t config)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -130,6 +159,12 @@ void attr_init(struct perf_event_attr *attr, uint64_t config)
 	attr->disabled = 1;
 	attr->exclude_kernel = 1;
 	attr->exclude_hv = 1;
+}
+
+uint64_t often_synced(void)
+{
+	/* syncmode=1,syncmax=0 */
+	return strchr(read_line(PMU_DIR "/caps/syncmodes") ?: "", '1') ? 1ull << 18 : 0;
 }
 
 int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
@@ -369,6 +404,7 @@ static void message(struct messages *messages, const uint8_t *m, size_t len)
 	value = variable(m, len, &bit);
 	messages->low = value << 1 < messages->low ? value << 1 : messages->low;
 	messages->high = value << 1 > messages->high ? value << 1 : messages->high;
+	messages->within += value << 1 >= messages->from && value << 1 < messages->to;
 	/* F-ADDR has no bit 0: bit 62 of it is bit 63 of the address. */
 	if (value >> 62 & 1)
 		messages->kernel_syncs++;
@@ -401,9 +437,16 @@ static void stretch(struct messages *messages, const uint8_t *p, const uint8_t *
 
 void messages_count(const struct recording *rec, struct messages *messages)
 {
+	messages_count_within(rec, messages, NULL, NULL);
+}
+
+void messages_count_within(const struct recording *rec, struct messages *messages, const char *from,
+			   const char *to)
+{
 	unsigned int i;
 
-	*messages = (struct messages){ .whole = true, .low = ~0ull, .src_bits = src_bits() };
+	*messages = (struct messages){ .whole = true, .low = ~0ull, .src_bits = src_bits(),
+				       .from = (uintptr_t)from, .to = (uintptr_t)to };
 	for (i = 0; i < rec->n_starts; i++)
 		stretch(messages, rec->bytes + rec->starts[i], rec->bytes +
 			(i + 1 < rec->n_starts ? rec->starts[i + 1] : rec->n_bytes));
@@ -419,6 +462,16 @@ unsigned long work(unsigned long n)
 		if (i * 2654435761u >> 7 & 1)
 			sum += i;
 	return sum;
+}
+
+void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		tap_note("cannot run on CPU %d", cpu);
 }
 
 pid_t fork_child(unsigned long n, int *go)
@@ -447,4 +500,29 @@ void start_child(int go)
 	if (write(go, "", 1) != 1)
 		perror("pipe");
 	close(go);
+}
+
+pid_t busy_child(int cpu, unsigned int pause_us)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid)
+		return pid;
+	if (cpu >= 0)
+		pin(cpu);
+	for (;;) {
+		work(3000);
+		if (pause_us)
+			usleep(pause_us);
+	}
+}
+
+void end_child(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }

@@ -29,6 +29,7 @@ _Noreturn void tap_end(void);
 #define CONFIG_CONTEXT		(1ull << 15)
 #define CONFIG_TIMESTAMP	(1ull << 16)
 #define CONFIG_MACHINE		(1ull << 27)
+#define CONFIG_TRIGGER		(1ull << 30)
 
 #define PMU_DIR "/sys/bus/event_source/devices/rvtrace"
 #define BUS_DIR "/sys/bus/rvtrace/devices"
@@ -39,8 +40,15 @@ void require_pmu(void);
 const char *read_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int write_line(const char *path, const char *text);
 
+/* All encoders are "inactive", as they are when there is no event; "idle" when none runs, else "tracing". */
+bool all_encoders(const char *state);
+/* The same; what the kernel leaves to a worker is waited for. */
+bool soon_all_encoders(const char *state);
+
 /* An attribute for the PMU: disabled, user flow only, AUX records with sample ids. */
 void attr_init(struct perf_event_attr *attr, uint64_t config);
+/* What to add to config for a sync every 16 messages, so that each place has some; 0 where that is not possible. */
+uint64_t often_synced(void);
 /* perf_event_open(2); returns the descriptor or -errno. */
 int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu);
 
@@ -86,17 +94,27 @@ struct messages {
 	unsigned int n_contexts;
 	uint64_t sources;	/* bit per SRC, 1 when there is no SRC */
 	uint64_t low, high;	/* lowest and highest F-ADDR, as addresses */
+	uint64_t from, to;	/* where to count */
+	unsigned int within;	/* syncs at @from or above, and below @to */
 };
 
 /* Splits the recorded bytes. The width of SRC is what sysfs says. */
 void messages_count(const struct recording *rec, struct messages *messages);
+/* The same, with messages->within */
+void messages_count_within(const struct recording *rec, struct messages *messages, const char *from,
+			   const char *to);
 
 /* ---- things to trace ---- */
 
 /* Executes about @n branches. */
 unsigned long work(unsigned long n);
+/* Keeps the calling thread on one CPU. */
+void pin(int cpu);
 /* Forks a child that waits for start_child() and then calls work(@n). */
 pid_t fork_child(unsigned long n, int *go);
 void start_child(int go);
+/* Forks a child that works until end_child(): on one CPU unless @cpu is -1, now and then asleep for @pause_us. */
+pid_t busy_child(int cpu, unsigned int pause_us);
+void end_child(pid_t pid);
 
 #endif

@@ -4,8 +4,6 @@
  * emulator whose clock counts instructions the nanoseconds are instructions. Prints NAME VALUE; not a test.
  */
 #define _GNU_SOURCE
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -81,7 +79,7 @@ static void measure_switch(const char *name, uint64_t config, bool kernel)
 	attr_init(&attr, config);
 	attr.exclude_kernel = !kernel;
 	if (recording_open(&rec, &attr, partner.pid, -1, AUX_SIZE)) {
-		kill(partner.pid, SIGKILL);
+		end_child(partner.pid);
 		return;
 	}
 	rounds(&partner, WARM_UP);
@@ -92,8 +90,7 @@ static void measure_switch(const char *name, uint64_t config, bool kernel)
 	recording_disable(&rec);
 	recording_read(&rec, false);
 	printf("%s %lld\n", name, (long long)(with - without) / ROUNDS);
-	kill(partner.pid, SIGKILL);
-	waitpid(partner.pid, NULL, 0);
+	end_child(partner.pid);
 	recording_close(&rec);
 }
 
@@ -133,12 +130,8 @@ static void measure_program(void)
 
 int main(void)
 {
-	cpu_set_t set;
-
 	require_pmu();
-	CPU_ZERO(&set);
-	CPU_SET(0, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	pin(0);
 	measure_switch("switch_user", 0, false);
 	measure_switch("switch_user_context", CONFIG_CONTEXT, false);
 	measure_switch("switch_user_and_kernel", CONFIG_CONTEXT, true);

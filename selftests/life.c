@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +15,6 @@
 #define AUX_SIZE (1u << 20)
 #define CYCLES 300
 #define FORKS 200
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		tap_note("cannot run on CPU %d", cpu);
-}
 
 static void test_cycles(void)
 {
@@ -212,13 +200,7 @@ static void test_hotplug(void)
 		tap_skip("no second CPU that can go", "hotplug: works again");
 		return;
 	}
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		pin(1);
-		for (;;)
-			work(1000);
-	}
+	pid = busy_child(1, 0);
 	attr_init(&attr, 0);
 	ret = recording_open(&rec, &attr, -1, 1, AUX_SIZE);
 	if (!ret)
@@ -238,8 +220,7 @@ static void test_hotplug(void)
 	ret = recording_open(&rec, &attr, -1, 1, AUX_SIZE);
 	if (!ret)
 		recording_enable(&rec);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_child(pid);
 	pid = fork();
 	if (!pid) {
 		pin(1);

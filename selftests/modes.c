@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Other ways to record than everything: overwrite mode, address filters, duty cycle, pause, traps. */
+/* Other ways to record than everything: overwrite mode, duty cycle, pause, traps, samples. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -15,30 +15,6 @@
 
 #define BRANCHES 50000ul
 #define AUX_SIZE (1u << 20)
-/* syncmode=1,syncmax=0 */
-#define SYNC_16_MESSAGES (1ull << 18)
-
-/* A section of its own has symbols for its ends. */
-__attribute__((section("traced"), noinline)) unsigned long traced_work(unsigned long n)
-{
-	volatile unsigned long sum = 0;
-
-	for (unsigned long i = 0; i < n; i++)
-		if (i * 2654435761u >> 7 & 1)
-			sum += i;
-	return sum;
-}
-
-extern const char __start_traced[], __stop_traced[];
-
-static void both_work(void)
-{
-	for (int i = 0; i < 100; i++) {
-		work(BRANCHES / 100);
-		traced_work(BRANCHES / 100);
-	}
-}
-
 static void work_for(unsigned int ms)
 {
 	struct timespec start, now;
@@ -50,11 +26,6 @@ static void work_for(unsigned int ms)
 	} while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < ms);
 }
 
-static uint64_t often(void)
-{
-	return strchr(read_line(PMU_DIR "/caps/syncmodes") ?: "", '1') ? SYNC_16_MESSAGES : 0;
-}
-
 static void test_overwrite(void)
 {
 	struct perf_event_attr attr;
@@ -62,7 +33,7 @@ static void test_overwrite(void)
 	struct messages m;
 	int ret;
 
-	attr_init(&attr, often());
+	attr_init(&attr, often_synced());
 	ret = recording_open_overwrite(&rec, &attr, 0, -1, 4 * (size_t)sysconf(_SC_PAGESIZE));
 	if (!tap_check(!ret, "overwrite: opened (%d)", ret)) {
 		tap_check(false, "overwrite: snapshot");
@@ -80,91 +51,6 @@ static void test_overwrite(void)
 			  rec.n_bytes, (unsigned long long)rec.page->aux_head, m.n, m.syncs);
 	}
 	recording_close(&rec);
-}
-
-/* Records both_work() in this thread. */
-static int record_filtered(struct recording *rec, struct perf_event_attr *attr, const char *filter)
-{
-	int ret = recording_open(rec, attr, 0, -1, AUX_SIZE);
-
-	if (ret)
-		return ret;
-	if (filter && ioctl(rec->fd, PERF_EVENT_IOC_SET_FILTER, filter)) {
-		ret = -errno;
-		recording_close(rec);
-		return ret;
-	}
-	recording_enable(rec);
-	both_work();
-	recording_disable(rec);
-	recording_read(rec, false);
-	return 0;
-}
-
-static void check_inside(struct recording *rec, const char *what)
-{
-	uint64_t low = (uintptr_t)__start_traced, high = (uintptr_t)__stop_traced;
-	struct messages m;
-
-	messages_count(rec, &m);
-	tap_check(m.whole && m.syncs > 10 && m.low >= low && m.high < high,
-		  "%s: %u syncs from 0x%llx to 0x%llx, within 0x%llx to 0x%llx", what, m.syncs,
-		  (unsigned long long)m.low, (unsigned long long)m.high, (unsigned long long)low,
-		  (unsigned long long)high);
-	recording_close(rec);
-}
-
-static void test_filters(void)
-{
-	const char *count = read_line(PMU_DIR "/nr_addr_filters");
-	unsigned long size = (unsigned long)(__stop_traced - __start_traced);
-	int n = count ? atoi(count) : 0, ret;
-	struct perf_event_attr attr;
-	struct recording rec;
-	struct messages m;
-	char exe[256], text[4096];
-	size_t len = 0;
-
-	if (n < 2) {
-		tap_skip("no comparators", "filter: range");
-		tap_skip("no comparators", "filter: start and stop");
-		tap_skip("no comparators", "filter: left out");
-		tap_skip("no comparators", "filter: too many");
-		return;
-	}
-	exe[readlink("/proc/self/exe", exe, sizeof(exe) - 1)] = 0;
-	attr_init(&attr, often());
-
-	/* Not relocated, so the offset in the file follows from the address of the first segment. */
-	snprintf(text, sizeof(text), "filter 0x%lx/0x%lx@%s", (unsigned long)__start_traced - 0x10000, size,
-		 exe);
-	ret = record_filtered(&rec, &attr, text);
-	if (tap_check(!ret, "filter: accepted: %s (%d)", text, ret))
-		check_inside(&rec, "filter: range");
-	else
-		tap_check(false, "filter: range");
-
-	snprintf(text, sizeof(text), "stop 0x%lx/0x%lx@%s", (unsigned long)__start_traced - 0x10000, size,
-		 exe);
-	ret = record_filtered(&rec, &attr, text);
-	if (ret) {
-		tap_check(false, "filter: left out (%d)", ret);
-	} else {
-		messages_count(&rec, &m);
-		tap_check(m.whole && m.syncs > 10 && (m.high < (uintptr_t)__start_traced ||
-						      m.low >= (uintptr_t)__stop_traced),
-			  "filter: left out: %u syncs from 0x%llx to 0x%llx", m.syncs,
-			  (unsigned long long)m.low, (unsigned long long)m.high);
-		recording_close(&rec);
-	}
-
-	for (int i = 0; i <= n; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "filter 0x%x/0x10@%s,", 0x100 * i, exe);
-	text[len - 1] = 0;
-	ret = record_filtered(&rec, &attr, text);
-	tap_check(ret == -EOPNOTSUPP, "filter: %d of them are refused (%d)", n + 1, ret);
-	if (!ret)
-		recording_close(&rec);
 }
 
 static void test_window(void)
@@ -205,7 +91,7 @@ static void test_causes(void)
 	int ret;
 
 	/* ecall from U-mode is cause 8; "causes=1" is exceptions. */
-	attr_init(&attr, often() | 1ull << 28);
+	attr_init(&attr, often_synced() | 1ull << 28);
 	attr.config3 = 1ull << 8;
 	attr.exclude_kernel = 0;
 	ret = recording_open(&rec, &attr, 0, -1, AUX_SIZE);
@@ -324,7 +210,7 @@ static void test_samples(void)
 	struct recording rec;
 	int ret, fd;
 
-	attr_init(&attr, often());
+	attr_init(&attr, often_synced());
 	ret = recording_open_overwrite(&rec, &attr, 0, -1, 4 * page);
 	if (!tap_check(!ret, "samples: opened (%d)", ret)) {
 		tap_check(false, "samples: trace in them");
@@ -365,10 +251,9 @@ static void test_samples(void)
 int main(void)
 {
 	require_pmu();
-	tap_plan(14);
+	tap_plan(10);
 	test_samples();
 	test_overwrite();
-	test_filters();
 	test_window();
 	test_causes();
 	test_pause();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Encoders that share a sink: one process gets the trace of all, and nobody gets another's. */
 #define _GNU_SOURCE
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -10,32 +8,8 @@
 #include "common.h"
 
 #define AUX_SIZE (4u << 20)
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		tap_note("cannot run on CPU %d", cpu);
-}
-
-static pid_t busy_child(int cpu)
-{
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		pin(cpu);
-		for (;;) {
-			work(3000);
-			usleep(2000);
-		}
-	}
-	return pid;
-}
+/* Harts take turns at the sink, so that each gets some of it. */
+#define PAUSE_US 2000
 
 static void test_system_wide(void)
 {
@@ -49,7 +23,7 @@ static void test_system_wide(void)
 
 	attr_init(&attr, 0);
 	for (int i = 0; i < 2; i++)
-		pid[i] = busy_child(i);
+		pid[i] = busy_child(i, PAUSE_US);
 	for (int i = 0; i < 2 && !ret; i++)
 		ret = recording_open(&rec[i], &attr, -1, i, AUX_SIZE);
 	for (int i = 0; i < 2 && !ret; i++)
@@ -76,8 +50,7 @@ static void test_system_wide(void)
 	tap_check(sources == 3, "system-wide: both harts are in the trace (SRC 0x%llx)",
 		  (unsigned long long)sources);
 	for (int i = 0; i < 2; i++) {
-		kill(pid[i], SIGKILL);
-		waitpid(pid[i], NULL, 0);
+		end_child(pid[i]);
 	}
 }
 
@@ -87,7 +60,7 @@ static int lonely_recorder(int cpu)
 	struct perf_event_attr attr;
 	struct recording rec;
 	struct messages m;
-	pid_t pid = busy_child(cpu);
+	pid_t pid = busy_child(cpu, PAUSE_US);
 	int ret;
 
 	attr_init(&attr, CONFIG_CONTEXT);
@@ -98,8 +71,7 @@ static int lonely_recorder(int cpu)
 		usleep(10000);
 		recording_read(&rec, true);
 	}
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_child(pid);
 	if (ret)
 		return 2;
 	recording_read(&rec, false);

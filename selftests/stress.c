@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Hard times: thousands of starts, recorders side by side, harts that come and go, sleep, memory that runs out.
+ * Hard times: thousands of starts, recorders side by side, harts that come and go, sleep.
  * Takes minutes in an emulator; RVTRACE_CYCLES sets the number of starts.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,24 +15,12 @@
 #define AUX_SIZE (1u << 20)
 #define CYCLES 10000
 #define HOTPLUGS 10
-/* More allocations than opening, mapping, recording and closing can need */
-#define MAX_FAILURES 2000
 
 static unsigned int cycles(void)
 {
 	const char *text = getenv("RVTRACE_CYCLES");
 
 	return text ? (unsigned int)atoi(text) : CYCLES;
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		tap_note("cannot run on CPU %d", cpu);
 }
 
 /* Starts and stops @n times; returns the number of losses, or -1 when not every start shows. */
@@ -93,21 +78,6 @@ static void test_recorders(void)
 	tap_check(good == 4, "4 recorders at once: %d see all of theirs and lose nothing", good);
 }
 
-static pid_t busy(int cpu)
-{
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		if (cpu >= 0)
-			pin(cpu);
-		for (;;)
-			work(1000);
-	}
-	return pid;
-}
-
 static void test_hotplug(void)
 {
 	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
@@ -125,7 +95,7 @@ static void test_hotplug(void)
 	}
 	/* More threads than harts, so that the one that goes is never idle. */
 	for (int i = 0; i < 3; i++)
-		pid[i] = busy(-1);
+		pid[i] = busy_child(-1, 0);
 	attr_init(&attr, 0);
 	ret = recording_open(&rec, &attr, pid[0], -1, 16 * AUX_SIZE);
 	if (!ret)
@@ -141,8 +111,7 @@ static void test_hotplug(void)
 	}
 	write_line(online, "1");
 	for (int i = 0; i < 3; i++) {
-		kill(pid[i], SIGKILL);
-		waitpid(pid[i], NULL, 0);
+		end_child(pid[i]);
 	}
 	if (!ret) {
 		recording_read(&rec, false);
@@ -167,7 +136,7 @@ static void test_sleep(void)
 		tap_skip("no CONFIG_PM_DEBUG", "sleep: trace goes on afterwards");
 		return;
 	}
-	pid = busy(0);
+	pid = busy_child(0, 0);
 	attr_init(&attr, 0);
 	ret = recording_open(&rec, &attr, -1, 0, 16 * AUX_SIZE);
 	if (!ret)
@@ -187,8 +156,7 @@ static void test_sleep(void)
 			recording_read(&rec, true);
 		}
 	}
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_child(pid);
 	if (!ret) {
 		recording_disable(&rec);
 		recording_read(&rec, false);
@@ -201,86 +169,18 @@ static void test_sleep(void)
 		recording_close(&rec);
 }
 
-/* One recording with one allocation that fails; false when there were not so many. */
-static bool fail_nth(int fd, int nth, unsigned int *failed, unsigned int *wrong)
-{
-	struct perf_event_attr attr;
-	struct recording rec;
-	char text[16] = "0";
-	int ret;
-
-	attr_init(&attr, CONFIG_CONTEXT);
-	snprintf(text, sizeof(text), "%d", nth);
-	if (pwrite(fd, text, strlen(text), 0) < 0)
-		return false;
-	ret = recording_open(&rec, &attr, 0, -1, 64 << 10);
-	if (!ret) {
-		recording_enable(&rec);
-		work(100);
-		recording_disable(&rec);
-	}
-	memset(text, 0, sizeof(text));
-	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 || pwrite(fd, "0", 1, 0) < 0)
-		return false;
-	if (!ret) {
-		recording_read(&rec, false);
-		recording_close(&rec);
-	}
-	*failed += ret == -ENOMEM;
-	*wrong += ret && ret != -ENOMEM;
-	return atoi(text) == 0;
-}
-
-static void test_memory(void)
-{
-	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC), n = 1;
-	unsigned int failed = 0, wrong = 0;
-
-	if (fd < 0) {
-		tap_skip("no CONFIG_FAULT_INJECTION", "memory: each allocation fails once");
-		tap_skip("no CONFIG_FAULT_INJECTION", "memory: recording works afterwards");
-		return;
-	}
-	write_line("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
-	write_line("/sys/kernel/debug/failslab/verbose", "0");
-	write_line("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
-	write_line("/sys/kernel/debug/fail_page_alloc/min-order", "0");
-	write_line("/sys/kernel/debug/fail_page_alloc/verbose", "0");
-	while (n < MAX_FAILURES && fail_nth(fd, n, &failed, &wrong))
-		n++;
-	close(fd);
-	tap_check(n > 10 && n < MAX_FAILURES && failed && !wrong,
-		  "memory: each of %d allocations fails once: %u times ENOMEM, %u times another error", n - 1,
-		  failed, wrong);
-	tap_check(!start_and_stop(10, AUX_SIZE), "memory: recording works afterwards");
-}
-
-static void test_idle(void)
-{
-	bool idle = false;
-
-	for (int i = 0; i < 100 && !idle; i++) {
-		const char *state = read_line(BUS_DIR "/encoder-0/state");
-
-		idle = state && !strcmp(state, "inactive");
-		usleep(10000);
-	}
-	tap_check(idle, "the hardware is inactive in the end");
-}
-
 int main(void)
 {
 	require_pmu();
 	if (geteuid())
 		tap_skip_all("needs root");
-	tap_plan(8);
+	tap_plan(6);
 	test_cycles();
 	test_recorders();
 	test_hotplug();
 	test_sleep();
-	test_memory();
 	/* Unbinding would take a component from under events that use it: there is no such file. */
 	tap_check(access("/sys/bus/platform/drivers/rvtrace/unbind", F_OK), "components cannot be unbound");
-	test_idle();
+	tap_check(soon_all_encoders("inactive"), "all encoders are inactive in the end");
 	tap_end();
 }
