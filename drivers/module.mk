@@ -6,27 +6,27 @@
 DRIVER_KERNELS := stable testing
 DRIVER_SRC := $(wildcard drivers/hwtracing/rvtrace/*.[ch]) drivers/hwtracing/rvtrace/Makefile \
 	$(wildcard drivers/perf/*.[ch]) drivers/perf/Makefile Kbuild $(wildcard include/uapi/linux/*.h)
-# Of the kernels only "debug" has KUnit.
-DRIVER_CONFIG_debug := CONFIG_RVTRACE_KUNIT_TEST=y
 # Checks that the sources must pass: make driver DRIVER_CHECKS="W=1 C=1"
 DRIVER_CHECKS ?=
 
-## driver        rvtrace.ko and riscv_ctr.ko for each kernel of the lab
+## make driver      rvtrace.ko and riscv_ctr.ko for each kernel of the lab
 driver: $(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko)
 
-# One run makes both modules. The kernel "debug" is there after `lab debug-kernel` only.
-$(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko) $(B)/driver/debug/rvtrace.ko: $(B)/driver/%/rvtrace.ko: $(DRIVER_SRC)
+# One run makes both modules. The kernel "debug" is there after `lab debug-kernel` only; debug-kunit is for it, too.
+DRIVER_DEBUG := debug debug-kunit
+$(patsubst %,$(B)/driver/%/rvtrace.ko,$(DRIVER_KERNELS) $(DRIVER_DEBUG)): $(B)/driver/%/rvtrace.ko: $(DRIVER_SRC)
 	@mkdir -p $(@D)
 	cp -p --parents -t $(@D) $(DRIVER_SRC)
-	$(LAB) kmake --kernel $* $(abspath $(@D)) $(DRIVER_CONFIG_$*) $(DRIVER_CHECKS) modules
+	$(LAB) kmake --kernel $(*:-kunit=) $(abspath $(@D)) $(if $(filter %-kunit,$*),CONFIG_RVTRACE_KUNIT_TEST=y) \
+		$(DRIVER_CHECKS) modules
 	cp $(@D)/drivers/perf/riscv_ctr.ko $(@D)/
 	cp $(@D)/drivers/hwtracing/rvtrace/rvtrace.ko $@
 
-## selftests     the driver's selftests, for the guest (build/selftests)
+## make selftests   the driver's selftests, for the guest (build/selftests)
 selftests:
 	$(MAKE) -C selftests OUTPUT=$(abspath $(B)/selftests) CC=$(abspath tools/lab/cross/riscv64-linux-gnu-gcc)
 
-## dt-check      the devicetree binding and its examples (needs dt-schema and dtc)
+## make dt-check    the devicetree binding and its examples (needs dt-schema and dtc)
 dt-check:
 	Documentation/devicetree/check
 

@@ -30,7 +30,7 @@ guest: deps
 	@$(MAKE) --no-print-directory demo-parts
 	@tests/run $(GUEST_TESTS)
 
-## make check-long  the same and what takes too long for every day
+## make check-long  the same and what takes too long for every day, the debug kernel included (Documentation/testing.rst)
 check-long: check
 	@RVT_LONG=1 RVT_PROPERTY_CASES=2000 tests/run $(UNIT_TESTS) tests/guest/etrace.t $(LONG_TESTS)
 
@@ -41,6 +41,10 @@ deps:
 lab:
 	@$(LAB) setup
 
+## make debug-kernel builds the kernel that checks itself (KASAN, lockdep ...), once: 14 minutes of a processor
+debug-kernel: lab
+	@$(LAB) debug-kernel
+
 # What a guest run needs.
 demo-parts: all model driver $(B)/riscv64/perf-rvtrace
-.PHONY: demo-parts
+.PHONY: demo-parts debug-kernel

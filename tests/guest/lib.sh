@@ -11,11 +11,12 @@ HOST=$TOP/build/host
 guest_bin=$TOP/build/guest/bin-$test_name
 mkdir -p "$TOP/build/guest"
 
-# Options of the devicetree hook for guest(), a string.
+# More options of the devicetree hook and of `lab run` for guest(), as strings.
 hook_options=
+lab_options=
 
 # guest NAME KERNEL MODEL-ARGS SCRIPT: run SCRIPT in the guest. Files that it leaves in its working directory,
-# the truth and the model's report of violations are then in $dir.
+# the truth, the model's report of violations and the kernel's console are then in $dir.
 guest()
 {
 	local name=$1 kernel=$2 model=$3 script=$4 status
@@ -31,9 +32,10 @@ guest()
 		export PATH=/mnt/share:\$PATH
 		$script
 	END
-	"$LAB" run --kernel "$kernel" --smp 2 --mem 1024 --extra-mem 16 --share "$dir/share" \
+	# shellcheck disable=SC2086 # these are words
+	"$LAB" run --kernel "$kernel" --smp 2 --mem 1024 --extra-mem 16 --share "$dir/share" --log "$dir/console" \
 		--plugin "$TOP/build/model/rvtrace-model.so,truth=$dir/truth,violations=$dir/violations${model:+,$model}" \
-		--dtb-hook "$TOP/tools/model/dtb-hook $hook_options" --timeout "${GUEST_TIMEOUT:-300}" -- \
+		--dtb-hook "$TOP/tools/model/dtb-hook $hook_options" --timeout "${GUEST_TIMEOUT:-300}" $lab_options -- \
 		sh /mnt/share/run >"$dir/output" 2>&1
 	status=$?
 	truth_by_cpu

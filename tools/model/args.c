@@ -29,6 +29,7 @@ static const struct arg table[] = {
 	ARG("window", ARG_U64, window, NULL),
 	ARG("truth", ARG_TEXT, truth_dir, NULL),
 	ARG("truth-all", ARG_BOOL, truth_all, NULL),
+	ARG("user-io", ARG_BOOL, user_io, NULL),
 	ARG("truth-after", ARG_BOOL, truth_after, NULL),
 	ARG("violations", ARG_TEXT, violations_path, NULL),
 	ARG("seed", ARG_U64, seed, NULL),

@@ -50,7 +50,7 @@ struct model_args {
 	const char *ram_path;
 	uint64_t ram_base, ram_size, window;
 	const char *truth_dir, *violations_path;
-	bool truth_all, truth_after;
+	bool truth_all, truth_after, user_io;
 	const char *etrace_path, *capture_dir;
 	uint32_t topology;		/* enum model_topology */
 	uint64_t seed, delay_ns;

@@ -10,11 +10,12 @@ static qemu_plugin_u64 attention, at;
 
 /*
  * May a device answer this access? Then QEMU leaves the block at it, without notice. Linux reaches
- * devices by readl(), writel() and the like, which are loads and stores without an offset.
+ * devices by readl(), writel() and the like, which are loads and stores without an offset; programs
+ * do not reach any, but for one that has mapped registers and wants them to work (user-io=on).
  */
 static bool may_be_io(const struct insn_class *c, uint8_t prv)
 {
-	return (c->load || c->store) && (prv == 3 || (prv && c->direct));
+	return (c->load || c->store) && (prv == 3 || ((prv || model.args.user_io) && c->direct));
 }
 
 /* Keeps the cursor. @marked: the instruction before did. Returns whether this one does. */

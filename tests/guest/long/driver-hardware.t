@@ -3,40 +3,16 @@
 # The driver's selftests on other hardware than the usual: funnels, memories, widths, slow handshakes, sinks
 # that are pins.
 . "$(dirname "$0")/../lib.sh"
-
-passed()
-{
-	grep -v '^ok' "$1"
-	grep -q '^ok' "$1" && ! grep -q '^not ok' "$1" && grep -q '^1\.\.[1-9]' "$1"
-}
+. "$(dirname "$0")/../driver-lib.sh"
 
 # hardware NAME TOPOLOGY MODEL-ARGS PROGRAM...
 hardware()
 {
-	local name=$1 topology=$2 args=$3 program
-	shift 3
-
-	for program; do
-		cp "$TOP/build/selftests/$program" "$guest_bin/selftest-$program"
-	done
-	hook_options="--topology $topology"
-	GUEST_TIMEOUT=400 guest "$name" testing "topology=$topology${args:+,$args}" "insmod rvtrace.ko || exit 1
-		for program in $*; do
-			selftest-\$program > \$program.tap 2>&1
-		done
-		rmmod rvtrace || exit 1
-		dmesg | grep -E 'BUG:|WARNING:|Oops|lockup|rcu.*stall|no answer' > complaints; true"
-	ok $? "$name: the selftests ran"
-	for program; do
-		check "$name: $program" passed "$dir/share/$program.tap"
-	done
-	check "$name: no complaint of the kernel" test ! -s "$dir/share/complaints"
-	check "$name: no rule of the control interface was broken" no_violations
+	hook_options="--topology $2"
+	GUEST_TIMEOUT=400 selftests "$1" testing "topology=$2${3:+,$3}" "${@:4}"
 	hook_options=
 }
 
-check "the selftests compile for the guest" make -s -C "$TOP" selftests
-mkdir -p "$guest_bin"
 hardware funnel funnel '' basic life shared copies
 hardware tree tree '' basic shared
 hardware both both '' basic life shared
@@ -58,5 +34,5 @@ for kind in pib atb; do
 	check "$kind: trace came out" test -n "$(find "$TOP/build/guest/capture" -size +10k)"
 	check "$kind: no rule of the control interface was broken" no_violations
 done
-rm -f "$guest_bin"/selftest-*
+rm -rf "$guest_bin"
 done_testing

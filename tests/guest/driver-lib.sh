@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# For the driver's tests, after lib.sh: its selftests in the guest, and what they must not leave behind.
+
+# What a kernel says when something went wrong; "no answer" is the driver's word for hardware that does not react.
+complaints='\bBUG\b|\bWARNING\b|\bOops\b|KASAN: |UBSAN: |ODEBUG: |INFO: |possible .*deadlock|suspicious|lockup|rcu.*stall|no answer'
+
+# quiet FILE: there is no such thing in a console's log.
+quiet()
+{
+	[ -s "$1" ] || { echo "the console said nothing at all"; return 1; }
+	! grep -E -A 30 "$complaints" "$1"
+}
+
+# selftests NAME KERNEL MODEL-ARGS PROGRAM...: run these programs in the guest, each of which must pass.
+# $selftest_before and $selftest_after are commands in the guest; then the module must unload.
+selftest_before=
+selftest_after=
+selftests()
+{
+	local name=$1 kernel=$2 args=$3 program
+	shift 3
+
+	mkdir -p "$guest_bin"
+	rm -f "$guest_bin"/selftest-*
+	for program; do
+		cp "$TOP/build/selftests/$program" "$guest_bin/selftest-$program" || return
+	done
+	guest "$name" "$kernel" "$args" "$selftest_before
+		insmod rvtrace.ko || exit 1
+		for program in $*; do
+			selftest-\$program > \$program.tap 2>&1
+		done
+		rmmod rvtrace || exit 2
+		$selftest_after"
+	ok $? "$name: the selftests ran, the module unloads"
+	for program; do
+		check "$name: $program" tap_passed "$dir/share/$program.tap"
+	done
+	check "$name: no complaint of the kernel" quiet "$dir/console"
+	check "$name: no rule of the control interface was broken" no_violations
+}
+
+check "the selftests compile for the guest" make -s -C "$TOP" selftests

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# The driver in a kernel that checks itself (KASAN, UBSAN, lockdep, DEBUG_OBJECTS, DMA debug, kmemleak): KUnit, the
+# selftests, and memory that runs out. The kernel is built once, which takes about 14 minutes of a processor, and kept
+# in the cache. Guests are ten times slower than usual: PARTS="memory stress" runs these parts only.
+. "$(dirname "$0")/../lib.sh"
+
+"$LAB" debug-kernel >"$TOP/build/guest/debug-kernel.log" 2>&1 ||
+	skip_all "no debug kernel: $(tail -n 1 "$TOP/build/guest/debug-kernel.log")"
+. "$(dirname "$0")/../driver-lib.sh"
+check "the driver is built for it" make -s -C "$TOP" build/driver/debug/rvtrace.ko build/driver/debug-kunit/rvtrace.ko
+
+# part NAME: it is to be run.
+part()
+{
+	[[ " ${PARTS:-memory selftests stress shared} " == *" $1 "* ]]
+}
+
+# no_leaks: nothing that the driver allocated was forgotten.
+no_leaks()
+{
+	[ -e "$dir/share/leaks" ] || { echo "nobody looked"; return 1; }
+	! grep -B 20 -A 20 '\[rvtrace\]' "$dir/share/leaks"
+}
+
+# kunit_passed: what is indented by four in KUnit's KTAP is the tests' TAP.
+kunit_passed()
+{
+	sed -n 's/^    \([^ ]\)/\1/p' "$dir/share/kunit" >"$dir/kunit.tap"
+	tap_passed "$dir/kunit.tap"
+}
+
+GUEST_TIMEOUT=${GUEST_TIMEOUT:-2400}
+if part memory; then
+	mkdir -p "$guest_bin"
+	cp "$TOP/build/driver/debug-kunit/rvtrace.ko" "$guest_bin/rvtrace-kunit.ko"
+	selftest_before='insmod rvtrace-kunit.ko; cat /sys/kernel/debug/kunit/rvtrace/results > kunit; rmmod rvtrace
+		export RVTRACE_MODULE=/mnt/share/rvtrace.ko RVTRACE_LOADS=50'
+	# What is young, or was pointed to by chance, shows the second time.
+	# shellcheck disable=SC2016 # for the guest
+	selftest_after='leaks=/sys/kernel/debug/kmemleak
+		for scan in 1 2; do sleep 6; echo scan > $leaks || exit 3; done; cat $leaks > leaks'
+	selftests memory debug '' memory
+	check "memory: nothing that the driver allocated was forgotten" no_leaks
+	check "KUnit" kunit_passed
+	rm -f "$guest_bin/rvtrace-kunit.ko"
+fi
+
+# Looking for leaks is half of the time.
+lab_options='--append kmemleak=off --append iomem=relaxed'
+selftest_before="export RVTRACE_TRIGGER_REGISTER=0xe00 RVTRACE_CYCLES=${RVTRACE_CYCLES:-300}"
+selftest_after=
+if part selftests; then
+	selftests selftests debug user-io=on basic modes filters safety life copies
+fi
+if part stress; then
+	selftests stress debug '' stress
+fi
+if part shared; then
+	hook_options='--topology funnel'
+	selftests shared debug topology=funnel shared
+fi
+rm -rf "$guest_bin"
+done_testing
