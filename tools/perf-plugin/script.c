@@ -20,6 +20,7 @@ static const char help[] =
 "      --insn-trace[=raw|disasm]  a line for each instruction\n"
 "      --branches        a line for each taken branch, call, return and trap (default)\n"
 "      --call-trace      a line for each call, indented; --call-ret-trace: returns, too\n"
+"      --graph-function LIST  of the call trace only these functions and what they call\n"
 ITRACE_HELP
 "      --raw-pc          CPU TID PRIVILEGE PC for each instruction, for programs\n"
 "  -F, --fields LIST     comm, pid, tid, cpu, time, event, period, flags, callindent, ip, sym,\n"
@@ -30,13 +31,14 @@ ITRACE_HELP
 VIEW_HELP;
 
 enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_BY_CPU, OPT_MAX,
-       OPT_ITRACE, OPT_DSOS, OPT_CLOCK };
+       OPT_ITRACE, OPT_DSOS, OPT_CLOCK, OPT_GRAPH };
 
 static const struct option long_options[] = {
 	{ "insn-trace", optional_argument, NULL, OPT_INSNS },
 	{ "branches", no_argument, NULL, OPT_BRANCHES },
 	{ "call-trace", no_argument, NULL, OPT_CALLS },
 	{ "call-ret-trace", no_argument, NULL, OPT_CALLS_RETURNS },
+	{ "graph-function", required_argument, NULL, OPT_GRAPH },
 	{ "itrace", optional_argument, NULL, OPT_ITRACE },
 	{ "raw-pc", no_argument, NULL, OPT_RAW },
 	{ "fields", required_argument, NULL, 'F' },
@@ -112,10 +114,28 @@ static void show_indented(struct script *script, const struct rvt_lane *lane,
 		.flags = transfer->flags, .ip = transfer->from, .addr = transfer->to,
 		.depth = rvt_callstack_depth(stack) };
 
-	if (!wants_transfer(script, lane, transfer))
+	if (!script->inside || !wants_transfer(script, lane, transfer))
 		return;
 	fetch(lane, transfer->from, &sample);
 	print_call(script, &sample);
+}
+
+static bool is_call(const struct transfer *transfer)
+{
+	return transfer->kind == TRANSFER_CALL || transfer->kind == TRANSFER_TRAP;
+}
+
+/* Below the functions of --graph-function: their frames, and all above these, are marked. */
+static bool is_inside(struct script *script, const struct rvt_lane *lane,
+		      const struct transfer *transfer, struct rvt_callstack *stack)
+{
+	const struct rvt_frame *frame = rvt_callstack_frame(stack, 0);
+	const struct place *place;
+
+	if (!script->graph || (frame && frame->tag))
+		return true;
+	place = is_call(transfer) ? places_find(script->places, lane->space, transfer->to) : NULL;
+	return place && place->symbol && view_in_names(script->graph, place->symbol);
 }
 
 static int show_call(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
@@ -124,16 +144,23 @@ static int show_call(void *ctx, struct rvt_lane *lane, const struct transfer *tr
 	struct script *script = ctx;
 	int err = take_branch(script, lane, transfer);
 
-	if (!err && (transfer->kind == TRANSFER_CALL || transfer->kind == TRANSFER_TRAP))
+	script->inside = is_inside(script, lane, transfer, stack);
+	if (!err && is_call(transfer))
 		show_indented(script, lane, transfer, stack);
 	return err ? err : limit(script);
 }
 
-/* A return is shown as deep as the call that it ends. */
-static int show_return(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
-		       struct rvt_callstack *stack, size_t ended)
+/* A return is shown as deep as the call that it ends; a call's frame is marked. */
+static int after_call_or_return(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+				struct rvt_callstack *stack, size_t ended)
 {
+	struct script *script = ctx;
+
 	(void)ended;
+	if (is_call(transfer) && rvt_callstack_frame(stack, 0))
+		rvt_callstack_frame(stack, 0)->tag = script->inside;
+	if (script->mode != MODE_CALLS_RETURNS)
+		return 0;
 	if (transfer->kind == TRANSFER_RETURN || transfer->kind == TRANSFER_TRAP_RETURN)
 		show_indented(ctx, lane, transfer, stack);
 	return limit(ctx);
@@ -231,8 +258,8 @@ static int decode(struct script *script)
 	int err;
 
 	ops.transfer = script->mode == MODE_ITRACE ? show_branch : show_call;
-	if (script->mode == MODE_CALLS_RETURNS)
-		ops.after = show_return;
+	if (script->mode == MODE_CALLS_RETURNS || script->graph)
+		ops.after = after_call_or_return;
 	if (script->mode == MODE_RAW_PC) {
 		sink.runs = raw_runs;
 		sink.event = raw_event;
@@ -376,6 +403,7 @@ static int parse_options(struct script *script, struct script_options *options, 
 			break;
 		case OPT_BY_CPU: options->view.session.by_cpu = true; break;
 		case OPT_MAX: script->max_lines = strtoull(optarg, NULL, 10); break;
+		case OPT_GRAPH: script->graph = optarg; break;
 		case OPT_DSOS: script->dsos = optarg; break;
 		case OPT_CLOCK: script->clock_hz = strtod(optarg, NULL) * 1e6; break;
 		case 'S': script->symbols = optarg; break;

@@ -55,6 +55,8 @@ struct script {
 	struct disasm *disasm;
 	struct branches *branches;
 	const char *symbols, *dsos;	/* filters; NULL: all */
+	const char *graph;	/* the call trace below these functions; NULL: all of it */
+	bool inside;		/* the transfer at hand is below them */
 	struct itrace itrace;
 	struct itrace_clock *clocks;	/* by cpu */
 	struct pace *paces;		/* by cpu */

@@ -85,6 +85,9 @@ is "callers: leaf, from middle, from main" "leaf $((1345 * in_leaf)) middle $((1
 		paste -sd ' ')"
 is "call trace: calls of leaf" 1345 "$(calls leaf)"
 is "call trace: calls of deep" 40 "$(calls deep)"
+is "call trace below middle: calls of middle, leaf, deep" "100 1000 0" "$(view script --call-trace --comms calls \
+	--graph-function middle -F comm,flags 2>/dev/null |
+	awk '{ n[$3]++ } END { print n["middle"] + 0, n["leaf"] + 0, n["deep"] + 0 }')"
 is "call trace: 40 levels of deep" 40 "$(grep ' deep (.*calls)' "$work/calls" | awk '{ match($0, / *deep/); print RLENGTH }' | sort -u | wc -l)"
 is "call trace: as deep after the long jumps as after them all" 1 "$(grep ' after_escape (.*calls)' "$work/calls" |
 	awk '{ match($0, / *after_escape/); depth[NR] = RLENGTH } END { print (depth[1] - depth[2]) / 4 }')"
