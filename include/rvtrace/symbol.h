@@ -35,8 +35,9 @@ int rvt_symbols_add_kallsyms(struct rvt_symbols *symbols, const char *text, size
 int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const void *bytes,
 			  size_t len);
 /*
- * The function that @addr, which lies at @location, belongs to. False when no table knows it. A path
- * "[OWNER]NAME" ("jit", or of kernel code that came and went) is one function; its size is not known (0).
+ * The function that @addr, which lies at @location, belongs to. False when no table knows it. A
+ * path "[OWNER]NAME" ("jit", or of kernel code that came and went) is one function; its size is not
+ * known (0).
  */
 bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
 		      uint64_t addr, struct rvt_symbol *symbol);
@@ -46,8 +47,8 @@ struct rvt_bases {
 };
 
 /*
- * The address in the ELF file (p_vaddr) of @addr, which lies at @location, and the file's bases. False
- * when the file has no segment there (or is none).
+ * The address in the ELF file (p_vaddr) of @addr, which lies at @location, and the file's bases.
+ * False when the file has no segment there (or is none).
  */
 bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location *location,
 			 uint64_t *vaddr, struct rvt_bases *bases);

@@ -231,8 +231,8 @@ static void who_runs_at_the_start(void **state)
 }
 
 /*
- * An exec that ends what ran before, and one with which the recording begins: there the task may have
- * been scheduled before, but it ran nothing.
+ * An exec that ends what ran before, and one with which the recording begins: there the task may
+ * have been scheduled before, but it ran nothing.
  */
 static void exec_at_the_start(void **state)
 {
@@ -360,7 +360,8 @@ static void add_code(struct fixture *f, uint64_t time, enum rvt_kernel_code_kind
 }
 
 /* What is mapped at @addr: the four bytes, and under which name. NULL: nothing. */
-static void is_mapped(struct rvt_space *kernel, uint64_t addr, const char *expected, const char *name)
+static void is_mapped(struct rvt_space *kernel, uint64_t addr, const char *expected,
+		      const char *name)
 {
 	struct rvt_location location = { 0 };
 	const uint8_t *bytes;
@@ -376,7 +377,10 @@ static void is_mapped(struct rvt_space *kernel, uint64_t addr, const char *expec
 	assert_int_equal(location.file_offset, addr - ADDR);	/* from the start of the function */
 }
 
-/* Modules: the end of the first is not told, the second lies where it was; nothing is left at the end. */
+/*
+ * Modules: the end of the first is not told, the second lies where it was; nothing is left at the
+ * end.
+ */
 static void code_comes_and_goes(void **state)
 {
 	struct fixture *f = *state;

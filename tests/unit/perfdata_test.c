@@ -473,8 +473,9 @@ static void damaged_headers(void **state)
 			read_damaged(offsets, n, found, &warned);
 			/* a size that lies covers what it says, if it can be true */
 			behind = offsets[i] + header.size;
-			if (behind <= offsets[i] || behind > offsets[n - 1] + sizeof(comm) || header.type >= 256 ||
-			    header.size % 8 || header.type == RVT_RECORD_AUXTRACE)
+			if (behind <= offsets[i] || behind > offsets[n - 1] + sizeof(comm) ||
+			    header.type >= 256 || header.size % 8 ||
+			    header.type == RVT_RECORD_AUXTRACE)
 				behind = offsets[i] + 1;
 			last = n;
 			for (size_t j = 0; j < n; j++)

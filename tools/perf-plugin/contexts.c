@@ -6,7 +6,8 @@
 
 #define MAX_DEPTH 500	/* deeper recursion is one place */
 
-struct context *context_child(struct context *parent, const char *name, const char *dso, bool kernel)
+struct context *context_child(struct context *parent, const char *name, const char *dso,
+			      bool kernel)
 {
 	struct context **link = &parent->child, *child;
 

@@ -23,8 +23,8 @@ struct contexts {
 };
 
 /*
- * For struct transfers_ops .line and .after, with a struct contexts as .ctx: counts instructions in the
- * context that they ran in. 0 or -ENOMEM.
+ * For struct transfers_ops .line and .after, with a struct contexts as .ctx: counts instructions in
+ * the context that they ran in. 0 or -ENOMEM.
  */
 int contexts_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
 		  struct rvt_callstack *stack);
@@ -32,10 +32,11 @@ int contexts_after(void *ctx, struct rvt_lane *lane, const struct transfer *tran
 		   struct rvt_callstack *stack, size_t ended);
 
 /*
- * The child of @parent with this name; @name and @dso must live on. Deep in a recursion it is @parent
- * itself. NULL: out of memory.
+ * The child of @parent with this name; @name and @dso must live on. Deep in a recursion it is
+ * @parent itself. NULL: out of memory.
  */
-struct context *context_child(struct context *parent, const char *name, const char *dso, bool kernel);
+struct context *context_child(struct context *parent, const char *name, const char *dso,
+			      bool kernel);
 /* Sums up all below @root and sorts children, the heaviest first. */
 void context_add_up(struct context *root);
 /* All below @root. */

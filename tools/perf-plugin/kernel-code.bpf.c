@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Kernel code that comes, changes and goes while it is traced: modules with their functions, BPF
- * programs, and the jumps of static keys (RISC-V kernels have no PERF_RECORD_TEXT_POKE). The bytes go
- * into the recording as samples, so that they have perf's time: see rvtrace/kernel_code.h.
+ * programs, and the jumps of static keys (RISC-V kernels have no PERF_RECORD_TEXT_POKE). The bytes
+ * go into the recording as samples, so that they have perf's time: see rvtrace/kernel_code.h.
  */
 #include "bpf-types.h"
 #include <bpf/bpf_helpers.h>
@@ -271,7 +271,7 @@ int key_changes(struct pt_regs *ctx)
 	return 0;
 }
 
-/* ---- for the recorder: code that the kernel made for itself, which /proc/kcore may not reach ---- */
+/* ---- for the recorder: what the kernel made for itself, where /proc/kcore may not reach ---- */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Calls over time, as chrome://tracing and Perfetto read them: the JSON Array Format of trace events. Each
- * event is made, printed and freed, so that memory does not grow with the recording.
+ * Calls over time, as chrome://tracing and Perfetto read them: the JSON Array Format of trace
+ * events. Each event is made, printed and freed, so that memory does not grow with the recording.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -120,7 +120,8 @@ static int put_name(struct chrome *chrome, const char *kind, const struct named 
 }
 
 /* Says how a thread or process is called, when it is first seen or has another name than before. */
-static int tell_name(struct chrome *chrome, void **tree, const char *kind, const struct named *named)
+static int tell_name(struct chrome *chrome, void **tree, const char *kind,
+		     const struct named *named)
 {
 	struct named **found = tsearch(named, tree, compare_named);
 

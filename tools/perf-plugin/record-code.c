@@ -154,8 +154,12 @@ static int copy_modules(struct code_list *list, int fd, Elf *elf)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Pages at the addresses of RISC-V's vmalloc area are in /proc/kcore, but at offsets that cannot be read. */
-static int copy_page(const struct recorder *rec, struct code_list *list, int fd, Elf *elf, uint64_t addr)
+/*
+ * Pages at the addresses of RISC-V's vmalloc area are in /proc/kcore, but at offsets that cannot be
+ * read.
+ */
+static int copy_page(const struct recorder *rec, struct code_list *list, int fd, Elf *elf,
+		     uint64_t addr)
 {
 	const struct rvt_code what = { .kind = RVT_CODE_BPF, .name = "[kernel.made]" };
 	uint8_t bytes[RVT_KERNEL_PAGE];
@@ -167,8 +171,9 @@ static int copy_page(const struct recorder *rec, struct code_list *list, int fd,
 }
 
 /*
- * What the kernel makes for itself while it runs has names in brackets as modules have, but is in no
- * list: copies of probed instructions, trampolines of the tracer and of BPF. Each is shorter than a page.
+ * What the kernel makes for itself while it runs has names in brackets as modules have, but is in
+ * no list: copies of probed instructions, trampolines of the tracer and of BPF. Each is shorter
+ * than a page.
  */
 static int copy_made(const struct recorder *rec, struct code_list *list, int fd, Elf *elf,
 		     const char *kallsyms)

@@ -2,8 +2,8 @@
 /*
  * --filter in perf's syntax, with names of functions: "filter main @ /bin/app", "start f @ lib.so",
  * "filter schedule" (the kernel), "filter * @ /bin/app", "filter 0x100 / 0x40 @ /bin/app",
- * "stop f / g @ /bin/app" (leave this part out); of several functions of one name "f #2", "f #g". The kernel takes numbers only: offsets in files,
- * addresses of its own.
+ * "stop f / g @ /bin/app" (leave this part out); of several functions of one name "f #2", "f #g".
+ * The kernel takes numbers only: offsets in files, addresses of its own.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Kernel code that comes, changes or goes while it is traced, by BPF programs (kernel-code.bpf.c) that
- * write it into the recording. Where BPF cannot be used there is only what the kernel has at the end.
+ * Kernel code that comes, changes or goes while it is traced, by BPF programs (kernel-code.bpf.c)
+ * that write it into the recording. Where BPF cannot be used there is only what the kernel has at
+ * the end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -52,8 +53,8 @@ static int give_events(struct recorder *rec, int map)
 }
 
 /*
- * Some kernels allow no probe where the function tracer works (6.12), but behind the room that it has at
- * the begin of a function.
+ * Some kernels allow no probe where the function tracer works (6.12), but behind the room that it
+ * has at the begin of a function.
  */
 static struct bpf_link *attach_behind_tracer(struct bpf_program *program)
 {

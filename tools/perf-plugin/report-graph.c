@@ -73,7 +73,8 @@ static bool wanted(const struct graph_options *options, const struct context *no
 		(!options->dsos || view_in_names(options->dsos, node->dso));
 }
 
-static void print_node(struct graph *graph, const struct context *node, uint64_t all, unsigned int depth)
+static void print_node(struct graph *graph, const struct context *node, uint64_t all,
+		       unsigned int depth)
 {
 	const struct graph_options *options = graph->options;
 	double percent = 100.0 * node->total / all;

@@ -462,7 +462,8 @@ int cmd_report(int argc, char **argv)
 	const char *jobs = NULL;
 	int c, err;
 
-	while ((c = getopt_long(argc, argv, "hs:g::S:d:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "hs:g::S:d:" VIEW_SHORT_OPTIONS, long_options,
+				NULL)) >= 0) {
 		switch (c) {
 		case 's':
 			if (parse_keys(optarg, &report.keys))

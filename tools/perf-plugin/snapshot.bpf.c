@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Every task and every executable mapping, read inside the kernel by its own iterators: no task can
- * hide behind /proc's one file after another, and thousands take milliseconds. CO-RE: compiled once,
- * libbpf fits it to the structures of the kernel that runs.
+ * hide behind /proc's one file after another, and thousands take milliseconds. CO-RE: compiled
+ * once, libbpf fits it to the structures of the kernel that runs.
  */
 #include "bpf-types.h"
 #include <bpf/bpf_helpers.h>

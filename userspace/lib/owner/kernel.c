@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The kernel changes its own code while it runs (jump labels, probes, tracing), loads some and drops
- * some. PERF_RECORD_TEXT_POKE and the samples of rvtrace/kernel_code.h have the bytes before and after.
- * The recording's copy of the code is that of its end, so that changes are undone back to the time
- * that is being decoded.
+ * The kernel changes its own code while it runs (jump labels, probes, tracing), loads some and
+ * drops some. PERF_RECORD_TEXT_POKE and the samples of rvtrace/kernel_code.h have the bytes before
+ * and after. The recording's copy of the code is that of its end, so that changes are undone back
+ * to the time that is being decoded.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -140,8 +140,8 @@ struct live {
 };
 
 /*
- * The end of a module's initialisation code, for one, is not told: it ends where other code takes its
- * place.
+ * The end of a module's initialisation code, for one, is not told: it ends where other code takes
+ * its place.
  */
 static int end_live(struct rvt_owner *owner, struct live *live, const struct owner_event *event)
 {
@@ -303,8 +303,8 @@ static int undo(struct rvt_space *kernel, const struct owner_event *event)
 }
 
 /*
- * Where the end of code was not told, what is known is how it was when it came: what has been done to
- * it before the @n-th change, its end, is done again.
+ * Where the end of code was not told, what is known is how it was when it came: what has been done
+ * to it before the @n-th change, its end, is done again.
  */
 static int redo_within(const struct rvt_owner *owner, struct rvt_space *kernel, size_t n)
 {

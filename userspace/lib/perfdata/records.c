@@ -135,7 +135,9 @@ static bool is_sane(const struct perf_event_header *header, uint64_t left)
 		header->size == sizeof(struct rvt_record_auxtrace);
 }
 
-/* The header at @pos of the data section; zeroes behind its end. Returns the bytes from there on. */
+/*
+ * The header at @pos of the data section; zeroes behind its end. Returns the bytes from there on.
+ */
 static uint64_t header_at(const struct rvt_perfdata *file, uint64_t pos,
 			  struct perf_event_header *header)
 {
