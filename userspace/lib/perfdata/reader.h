@@ -14,6 +14,7 @@ struct rvt_perfdata {
 	char *path;
 	char *warning;
 	unsigned int n_warnings;
+	uint64_t released;	/* in the file: what was read before this need not be in memory */
 	uint64_t checked;	/* damage up to here, in the data, has been told of */
 	const uint8_t *bytes;
 	uint64_t size;

@@ -4,7 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "reader.h"
+
+#define RELEASE (UINT64_C(16) << 20)
 
 #define FIRST_USER_RECORD 64	/* PERF_RECORD_USER_TYPE_START */
 #define TYPES 256		/* far more than there are */
@@ -264,6 +267,19 @@ static uint64_t take_aux(struct rvt_perfdata *file, struct rvt_perfdata_record *
 	return record->aux_len;
 }
 
+/* A long file must not fill the memory while it is read once; what is looked at again comes back. */
+static void release(struct rvt_perfdata *file, uint64_t offset)
+{
+	uint64_t end = offset & -RELEASE;
+
+	if (offset < file->released)
+		file->released = 0;
+	if (end <= file->released)
+		return;
+	madvise((void *)(file->bytes + file->released), end - file->released, MADV_DONTNEED);
+	file->released = end;
+}
+
 int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfdata_record *record)
 {
 	struct perf_event_header header;
@@ -279,6 +295,7 @@ int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfd
 		left = header_at(file, *pos, &header);
 	}
 	offset = file->header.data.offset + *pos;
+	release(file, offset);
 	memset(record, 0, sizeof(*record));
 	record->type = header.type;
 	record->misc = header.misc;

@@ -10,6 +10,7 @@
 
 #define MAX_FEED (1 << 20)
 #define RELEASE (1 << 20)
+#define GRANULE ((uintptr_t)1 << 16)
 #define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
 static void warn(struct rvt_session *session, const char *text)
@@ -576,23 +577,30 @@ static uint64_t counted(const struct buffer *buffer, uint64_t offset, uint64_t l
 	return len < to - offset ? len : to - offset;
 }
 
+static void release_used(struct buffer *buffer, uintptr_t end)
+{
+	if (end > buffer->used)
+		madvise((void *)buffer->used, end - buffer->used, MADV_DONTNEED);
+	buffer->used = end;
+}
+
 /*
  * Trace that was decoded need not stay in memory: the file has it. Pieces are small, so some are
- * collected first; what lies between them may be needed again, and is then read again.
+ * collected first; what lies between them may be needed again, and is then read again. The kernel
+ * maps GRANULE at once around what is read.
  */
 static void release(struct buffer *buffer, const uint8_t *bytes, uint64_t len)
 {
-	uintptr_t page = sysconf(_SC_PAGESIZE), begin = (uintptr_t)bytes, end = begin + len;
+	uintptr_t begin = (uintptr_t)bytes, page = sysconf(_SC_PAGESIZE);
 
+	/* whole pages of the file's mapping, nothing of its neighbours */
 	if (begin < buffer->used_end || begin - buffer->used_end > RELEASE) {
+		release_used(buffer, buffer->used_end & -page);
 		buffer->used = begin & -page;
-		buffer->used_end = begin;
 	}
-	buffer->used_end = end;
-	if (end - buffer->used < RELEASE)
-		return;
-	madvise((void *)buffer->used, (end & -page) - buffer->used, MADV_DONTNEED);
-	buffer->used = end & -page;
+	buffer->used_end = begin + len;
+	if (buffer->used_end - buffer->used >= RELEASE)
+		release_used(buffer, buffer->used_end & -GRANULE);
 }
 
 static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message)
