@@ -2,6 +2,9 @@
 /*
  * What tracing costs, by the clock: a switch of a traced task out and in, and a program that only computes. In an
  * emulator whose clock counts instructions the nanoseconds are instructions. Prints NAME VALUE; not a test.
+ *
+ * perf does its part of a switch whatever the PMU does; how much that is shows a PMU that opens and closes an AUX record
+ * and nothing else, if its module is there (tools/bench/aux-null).
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -69,29 +72,67 @@ static uint64_t rounds(const struct partner *partner, unsigned int n)
 	return now() - start;
 }
 
-static void measure_switch(const char *name, uint64_t config, bool kernel)
+/* Returns what a switch costs more with the event enabled than with it disabled; 0 when it cannot be opened. */
+static long long measure_event(const struct perf_event_attr *attr)
 {
 	struct partner partner = partner_start();
-	struct perf_event_attr attr;
+	uint64_t without, with = 0;
 	struct recording rec;
-	uint64_t without, with;
+	int ret;
 
-	attr_init(&attr, config);
-	attr.exclude_kernel = !kernel;
-	if (recording_open(&rec, &attr, partner.pid, -1, AUX_SIZE)) {
-		end_child(partner.pid);
-		return;
+	ret = recording_open(&rec, attr, partner.pid, -1, AUX_SIZE);
+	if (!ret) {
+		rounds(&partner, WARM_UP);
+		without = rounds(&partner, ROUNDS);
+		recording_enable(&rec);
+		rounds(&partner, WARM_UP);
+		with = rounds(&partner, ROUNDS) - without;
+		recording_disable(&rec);
+		recording_read(&rec, false);
+		recording_close(&rec);
 	}
-	rounds(&partner, WARM_UP);
-	without = rounds(&partner, ROUNDS);
-	recording_enable(&rec);
-	rounds(&partner, WARM_UP);
-	with = rounds(&partner, ROUNDS);
-	recording_disable(&rec);
-	recording_read(&rec, false);
-	printf("%s %lld\n", name, (long long)(with - without) / ROUNDS);
 	end_child(partner.pid);
-	recording_close(&rec);
+	return (long long)with / ROUNDS;
+}
+
+/* perf's part, or 0 when it is not known */
+static long long measure_perf(void)
+{
+	const char *line = read_line("/sys/bus/event_source/devices/aux_null/type");
+	uint32_t type = line ? (uint32_t)atoi(line) : 0;
+	struct perf_event_attr attr;
+
+	attr_init(&attr, 0);
+	attr.type = type;
+	return type ? measure_event(&attr) : 0;
+}
+
+static void measure_switches(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t config;
+		bool kernel;
+	} kinds[] = {
+		{ "user", 0, false },
+		{ "user_context", CONFIG_CONTEXT, false },
+		{ "user_and_kernel", CONFIG_CONTEXT, true },
+	};
+	long long cost[3], perf;
+	struct perf_event_attr attr;
+
+	for (int i = 0; i < 3; i++) {
+		attr_init(&attr, kinds[i].config);
+		attr.exclude_kernel = !kinds[i].kernel;
+		cost[i] = measure_event(&attr);
+		printf("switch_%s %lld\n", kinds[i].name, cost[i]);
+	}
+	perf = measure_perf();
+	if (!perf)
+		return;
+	printf("switch_perf %lld\n", perf);
+	for (int i = 0; i < 3; i++)
+		printf("switch_%s_driver %lld\n", kinds[i].name, cost[i] - perf);
 }
 
 static uint64_t compute(void)
@@ -132,9 +173,7 @@ int main(void)
 {
 	require_pmu();
 	pin(0);
-	measure_switch("switch_user", 0, false);
-	measure_switch("switch_user_context", CONFIG_CONTEXT, false);
-	measure_switch("switch_user_and_kernel", CONFIG_CONTEXT, true);
+	measure_switches();
 	measure_program();
 	return 0;
 }

@@ -235,10 +235,10 @@ int rvtrace_encoder_start(struct rvtrace_encoder *enc, struct perf_event *event,
 		ret = rvtrace_encoder_configure(enc, &event->attr, &enc->program);
 		if (!ret)
 			ret = rvtrace_encoder_program(enc, config);
-		if (ret) {
+		if (ret == -EIO)
 			dev_err_ratelimited(&comp->dev, "does not take an option that it took when it was probed\n");
+		if (ret)
 			return ret;
-		}
 		enc->config = config->serial;
 	}
 	ret = rvtrace_enable(comp, enc->program.control);

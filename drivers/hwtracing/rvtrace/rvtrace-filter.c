@@ -12,6 +12,10 @@
 
 #include "rvtrace.h"
 
+/* Events that were opened with a thread filter */
+static LIST_HEAD(rvtrace_thread_events);
+static DEFINE_SPINLOCK(rvtrace_thread_lock);
+
 static u32 rvtrace_range_control(const struct rvtrace_range *range)
 {
 	u32 p = RVTRACE_COMP_NOT_BELOW, s = RVTRACE_COMP_NOT_ABOVE;
@@ -225,7 +229,18 @@ static int rvtrace_program_comparator(struct rvtrace_component *comp, unsigned i
 	return rvtrace_try(comp, RVTRACE_TE_COMP_CONTROL(j), control) == control ? 0 : -EIO;
 }
 
-/* Address filters may have taken the comparator: they come later, and their number is not known. */
+static int rvtrace_refuse_filters(unsigned int addresses, unsigned int threads,
+				  unsigned int comparators)
+{
+	pr_notice_ratelimited("event refused: %u address filters and %u of threads, the hardware has comparators for %u\n",
+			      addresses, threads, comparators);
+	return -EOPNOTSUPP;
+}
+
+/*
+ * Address filters may have taken the comparator: their number is not known when the event is
+ * opened, and not whose they are when they are validated.
+ */
 static int rvtrace_program_thread(struct rvtrace_encoder *enc, const struct rvtrace_config *config)
 {
 	unsigned int used = config->nr_ranges +
@@ -235,7 +250,7 @@ static int rvtrace_program_thread(struct rvtrace_encoder *enc, const struct rvtr
 	if (!enc->program.thread)
 		return 0;
 	if (used >= enc->comparators)
-		return -EIO;
+		return rvtrace_refuse_filters(used, 1, enc->comparators);
 	j = enc->comparators - 1;
 	rvtrace_write(&enc->comp, RVTRACE_TE_COMP_P_LOW(j), enc->program.thread);
 	rvtrace_write(&enc->comp, RVTRACE_TE_COMP_P_HIGH(j), 0);
@@ -265,16 +280,20 @@ static int rvtrace_program_filter(struct rvtrace_encoder *enc, unsigned int i, u
 /*
  * rvtrace_filter_program - put an event's filters into the registers of a disabled encoder
  *
- * The comparator of the region that is left out comes after those of the ranges.
+ * The comparator of the region that is left out comes after those of the ranges. Returns 0;
+ * -EOPNOTSUPP, and says so, when there are fewer comparators than filters; -EIO when a register
+ * does not take what it should.
  */
 int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_config *config)
 {
 	unsigned int filters = config->filtered ? config->nr_ranges : !!enc->program.filter, i;
 	struct rvtrace_component *comp = &enc->comp;
 	u32 comparators, exclude = 0;
+	int ret;
 
-	if (rvtrace_program_thread(enc, config))
-		return -EIO;
+	ret = rvtrace_program_thread(enc, config);
+	if (ret)
+		return ret;
 	if (config->exclude.mode == RVTRACE_MATCH_NOT_BOTH) {
 		if (rvtrace_program_comparator(comp, config->nr_ranges, &config->exclude))
 			return -EIO;
@@ -299,6 +318,45 @@ int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_con
 }
 
 /*
+ * perf does not say which event filters are for. A process that has opened an event with a thread
+ * filter wants its address filters for that one. Returns how many comparators that takes.
+ */
+static unsigned int rvtrace_filter_threads(void)
+{
+	const struct rvtrace_config *config;
+	unsigned int threads = 0;
+
+	spin_lock_irq(&rvtrace_thread_lock);
+	list_for_each_entry(config, &rvtrace_thread_events, thread_event)
+		if (config->opener == task_tgid(current))
+			threads = 1;
+	spin_unlock_irq(&rvtrace_thread_lock);
+	return threads;
+}
+
+/* rvtrace_filter_open - an event is opened; rvtrace_filter_close() when it is closed */
+void rvtrace_filter_open(struct rvtrace_config *config, const struct perf_event *event)
+{
+	unsigned long flags;
+
+	INIT_LIST_HEAD(&config->thread_event);
+	if (event->parent || !FIELD_GET(RVTRACE_CONFIG2_THREAD, event->attr.config2))
+		return;
+	spin_lock_irqsave(&rvtrace_thread_lock, flags);
+	list_add(&config->thread_event, &rvtrace_thread_events);
+	spin_unlock_irqrestore(&rvtrace_thread_lock, flags);
+}
+
+void rvtrace_filter_close(struct rvtrace_config *config)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&rvtrace_thread_lock, flags);
+	list_del(&config->thread_event);
+	spin_unlock_irqrestore(&rvtrace_thread_lock, flags);
+}
+
+/*
  * rvtrace_filter_validate - what perf_event_open()'s user wants of address filters
  *
  * "filter A/L" traces a range; "start A" and "stop B" in turn start and stop trace; one "stop A/L"
@@ -306,7 +364,7 @@ int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_con
  */
 int rvtrace_filter_validate(struct list_head *filters)
 {
-	unsigned int entries = 0, starts = 0, stops = 0, excludes = 0, available = ~0u;
+	unsigned int entries = 0, starts = 0, stops = 0, excludes = 0, available = ~0u, threads;
 	const struct rvtrace_encoder *enc;
 	struct perf_addr_filter *filter;
 	int cpu;
@@ -330,12 +388,9 @@ int rvtrace_filter_validate(struct list_head *filters)
 		if (excludes && !(enc->filter_options & RVTRACE_TE_FILTER_MATCH_COMP2))
 			return rvtrace_refuse(enc, "filter that leaves a range out");
 	}
-	if (entries > available) {
-		pr_notice_ratelimited("event refused: %u address filters, the hardware has comparators for %u\n",
-				      entries, available);
-		return -EOPNOTSUPP;
-	}
-	return 0;
+	threads = rvtrace_filter_threads();
+	return entries + threads > available ?
+	       rvtrace_refuse_filters(entries, threads, available) : 0;
 }
 
 /* Pairs of "start" and "stop" are in the order in which they were given. */

@@ -218,6 +218,7 @@ static void rvtrace_event_destroy(struct perf_event *event)
 {
 	struct rvtrace_config *config = rvtrace_event_config(event);
 
+	rvtrace_filter_close(config);
 	rvtrace_context_put(config->context);
 	rvtrace_put();
 	event->pmu_private = NULL;
@@ -249,6 +250,7 @@ static int rvtrace_event_init(struct perf_event *event)
 	ret = rvtrace_context_get(config->context);
 	if (ret)
 		goto err_put;
+	rvtrace_filter_open(config, event);
 	event->pmu_private = config;
 	event->destroy = rvtrace_event_destroy;
 	return 0;

@@ -40,7 +40,7 @@ VISIBLE_IF_KUNIT u64 rvtrace_poll_delay(u64 room, u64 expected)
 		       RVTRACE_POLL_MAX_NS);
 }
 
-/* The next look. One that is due already and soon enough is not put off: starting a timer is dear. */
+/* The next look. One that is due already, and soon enough, stays: starting a timer is dear. */
 static void rvtrace_timer_arm(struct rvtrace_cpu *rc, size_t fill)
 {
 	struct rvtrace_ramsink *sink = rvtrace_path_ram(rc->path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * RISC-V trace: tracepoints of the driver itself.
+ * RISC-V trace: tracepoints of the driver itself. Laid out as all of the kernel are, which
+ * checkpatch --strict does not like.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rvtrace

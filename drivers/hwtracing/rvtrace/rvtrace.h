@@ -167,7 +167,7 @@
 /* A handshake that takes longer means that the component is broken (microseconds) */
 #define RVTRACE_TIMEOUT_US			10000
 /* Pieces that the memory of an AUX buffer may consist of for sinks to write into it */
-#define RVTRACE_AUX_RUNS			16
+#define RVTRACE_AUX_RUNS			64
 
 /* How long a sink that stopped itself is given to become empty (microseconds) */
 #define RVTRACE_EMPTY_US			100
@@ -548,6 +548,7 @@ struct rvtrace_range {
  * @context:	scontext is to be kept
  * @window_ns:	how long to trace in each period; 0: always
  * @pause_ns:	how long not to trace
+ * @thread_event:	entry in the list of events that were opened with a thread filter
  * @filtered:	there are address filters
  * @nr_ranges:	number of entries in @ranges
  * @ranges:	where to trace
@@ -561,6 +562,7 @@ struct rvtrace_config {
 	bool context;
 	u64 window_ns;
 	u64 pause_ns;
+	struct list_head thread_event;
 	bool filtered;
 	unsigned int nr_ranges;
 	struct rvtrace_range ranges[RVTRACE_TE_COMPARATORS];
@@ -773,6 +775,8 @@ int rvtrace_filter_configure(const struct rvtrace_encoder *enc, const struct per
 int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_config *config);
 int rvtrace_filter_validate(struct list_head *filters);
 void rvtrace_filter_sync(struct perf_event *event);
+void rvtrace_filter_open(struct rvtrace_config *config, const struct perf_event *event);
+void rvtrace_filter_close(struct rvtrace_config *config);
 unsigned int rvtrace_filter_count(const struct rvtrace_encoder *enc);
 
 /* rvtrace-encoder-probe.c */
