@@ -460,12 +460,14 @@ static bool learn(struct rvt_flow *flow, struct walk *w, uint32_t place, uint32_
  * What the calls and returns of a hop do to the stack. False, and nothing has happened, if this
  * must be done one by one.
  */
-static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop_path *path)
+static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop *hop)
 {
+	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
 	struct rvt_return_stack *stack = &flow->returns;
 
+	/* Without a stack calls leave nothing behind to return to. */
 	if (!stack->depth)
-		return true;
+		return !hop->returns;
 	if (stack->recursion_max || path->nesting > stack->depth)
 		return false;
 	rvt_returns_nest(stack, path->nesting);
@@ -487,7 +489,7 @@ static bool hop_fits(struct rvt_flow *flow, const struct rvt_hop *hop, bool cove
 		return false;
 	if (hop->flags & RVT_HOP_ALONE && after_fall)
 		return false;
-	return !(hop->flags & RVT_HOP_CALLS) || replay_calls(flow, path);
+	return !(hop->flags & RVT_HOP_CALLS) || replay_calls(flow, hop);
 }
 
 /* The runs of @hop go to the batch. False: delivering went wrong, or mappings changed. */
