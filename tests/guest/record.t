@@ -33,6 +33,10 @@ guest main testing '' '
 		perf ${tool%% *} -i perf.data $(case $tool in *\ *) echo ${tool#* };; esac) > "stock-${tool%% *}" \
 			2> "stock-${tool%% *}.err" || exit 4
 	done
+	# compressed: ours to read, and for stock perf trace like any other that it skips
+	perf-rvtrace record -z -o packed.data -e rvtrace//u -- sort /etc/services > /dev/null || exit 12
+	perf report --no-itrace --stdio -i packed.data > /dev/null 2> stock-packed.err || exit 13
+	perf script --no-itrace --show-task-events -i packed.data > stock-packed 2>> stock-packed.err || exit 14
 	# attach to a running process; Ctrl-C ends the recording
 	sh -c "while :; do :; done" & victim=$!
 	perf-rvtrace record -o attach.data -e rvtrace//u -p $victim & recorder=$!
@@ -63,7 +67,8 @@ check "perf_event_paranoid 2, -a: says which setting" says "$dir/share/paranoid-
 check "stock perf script sees the programs" says "$dir/share/stock-script" 'PERF_RECORD_COMM exec: sort'
 check "stock perf evlist sees the event" says "$dir/share/stock-evlist" 'rvtrace'
 check "stock perf buildid-list sees the C library" says "$dir/share/stock-buildid-list" 'libc.so.6'
-for file in perf attach cpu thread user; do
+check "stock perf reads a compressed recording" says "$dir/share/stock-packed" 'PERF_RECORD_COMM exec: sort'
+for file in perf packed attach cpu thread user; do
 	check "$file.data decodes without a gap" sh -c "'$HOST/perf-rvtrace' script -i '$dir/share/$file.data' \
 		--symfs '$dir/share:$("$LAB" path guest)' --raw-pc | awk '/^# lost/ { bad = 1; print } !/^#/ { n++ }
 		END { exit bad || n < 1000 }'"
