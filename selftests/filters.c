@@ -63,20 +63,11 @@ static void both_work(void)
 	}
 }
 
-/* Records both_work() in this thread. The text's addresses are offsets in this program's file. */
-__attribute__((format(printf, 2, 3)))
-static int record_filtered(struct recording *rec, const char *format, ...)
+/* Records both_work() in this thread. @text's addresses are offsets in this program's file. */
+static int record_with(struct recording *rec, struct perf_event_attr *attr, const char *text)
 {
-	struct perf_event_attr attr;
-	char text[4096];
-	va_list args;
-	int ret;
+	int ret = recording_open(rec, attr, 0, -1, AUX_SIZE);
 
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	attr_init(&attr, often_synced());
-	ret = recording_open(rec, &attr, 0, -1, AUX_SIZE);
 	if (ret)
 		return ret;
 	if (ioctl(rec->fd, PERF_EVENT_IOC_SET_FILTER, text)) {
@@ -89,6 +80,20 @@ static int record_filtered(struct recording *rec, const char *format, ...)
 	recording_disable(rec);
 	recording_read(rec, false);
 	return 0;
+}
+
+__attribute__((format(printf, 2, 3)))
+static int record_filtered(struct recording *rec, const char *format, ...)
+{
+	struct perf_event_attr attr;
+	char text[4096];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	attr_init(&attr, often_synced());
+	return record_with(rec, &attr, text);
 }
 
 /* The program is not relocated, so the offset in the file follows from the address of the first segment. */
@@ -114,6 +119,32 @@ static void check_where(int ret, struct recording *rec, bool inside, const char 
 	recording_close(rec);
 }
 
+static void check_accepted(int ret, struct recording *rec, int expected, const char *what, int n)
+{
+	tap_check(ret == expected, "filter: %s %d others: %d (%d)", what, n, expected, ret);
+	if (!ret)
+		recording_close(rec);
+}
+
+/* A thread filter takes a comparator as well. @text: @n address filters, as many as there are comparators. */
+static void test_thread_and_filters(char *text, int n)
+{
+	const char *able = read_line(PMU_DIR "/caps/thread_filter");
+	struct perf_event_attr attr;
+	struct recording rec;
+
+	if (!able || strcmp(able, "1")) {
+		tap_skip("no thread filter", "filter: a thread and as many others as there are comparators");
+		tap_skip("no thread filter", "filter: a thread and one less");
+		return;
+	}
+	attr_init(&attr, often_synced());
+	attr.config2 = (uint64_t)getpid() << 32;
+	check_accepted(record_with(&rec, &attr, text), &rec, -EOPNOTSUPP, "a thread and", n);
+	*strrchr(text, ',') = 0;
+	check_accepted(record_with(&rec, &attr, text), &rec, 0, "a thread and", n - 1);
+}
+
 static void test_filters(void)
 {
 	const char *count = read_line(PMU_DIR "/nr_addr_filters");
@@ -128,6 +159,8 @@ static void test_filters(void)
 		tap_skip("no comparators", "filter: left out");
 		tap_skip("no comparators", "filter: start and stop");
 		tap_skip("no comparators", "filter: too many");
+		tap_skip("no comparators", "filter: a thread and as many others as there are comparators");
+		tap_skip("no comparators", "filter: a thread and one less");
 		return;
 	}
 	ret = record_filtered(&rec, "filter 0x%lx/0x%lx@%s", offset(__start_traced), size, exe);
@@ -145,6 +178,8 @@ static void test_filters(void)
 	tap_check(ret == -EOPNOTSUPP, "filter: %d of them are refused (%d)", n + 1, ret);
 	if (!ret)
 		recording_close(&rec);
+	*strrchr(text, ',') = 0;
+	test_thread_and_filters(text, n);
 }
 
 /* The registers of CPU 0's encoder, or NULL. Its device is that of the devicetree's node, named by its address. */
@@ -238,7 +273,7 @@ static void test_triggers(void)
 int main(void)
 {
 	require_pmu();
-	tap_plan(5);
+	tap_plan(7);
 	test_filters();
 	test_triggers();
 	tap_end();
