@@ -107,7 +107,7 @@ if command -v "perf2bolt$v" >/dev/null && command -v perf >/dev/null; then
 		FILENAME ~ /exact/ { exact[key] = $8; next }
 		key in exact && $8 <= exact[key] { both++; next }
 		{ bad++ }
-		END { print bad + 0, both > 30 ? "yes" : both + 0 }' "$work/exact.fdata" "$work/sampled.fdata")"
+		END { print bad + 0, (both > 30 ? "yes" : both + 0) }' "$work/exact.fdata" "$work/sampled.fdata")"
 fi
 profile base bolt --merge "$dir/share/base.data" "$work/preagg" >"$work/merged" 2>/dev/null
 sum()
