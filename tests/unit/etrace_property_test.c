@@ -509,9 +509,7 @@ static void damage(struct world *w)
 	}
 }
 
-enum check { CHECK_ALL, CHECK_LOSS, CHECK_DAMAGE };
-
-static size_t check_case(uint64_t seed, int kind)
+static size_t check_case(uint64_t seed, enum property_kind kind)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	struct rvt_image *image;
@@ -535,8 +533,8 @@ static size_t check_case(uint64_t seed, int kind)
 	if (w->damaged)
 		damage(w);
 	decode(w);
-	if (!w->damaged &&
-	    !(w->lossy ? history_is_part(&w->executed, &w->decoded) : same(w))) {
+	if (!(w->damaged ? program_has(&w->program, &w->decoded) :
+	      w->lossy ? history_is_part(&w->executed, &w->decoded) : same(w))) {
 		w->params.options = options;
 		describe(w, seed);
 		fail();
@@ -548,41 +546,7 @@ static size_t check_case(uint64_t seed, int kind)
 	return decoded;
 }
 
-static void test_all(void **state)
-{
-	uint64_t cases;
-
-	(void)state;
-	property_run(check_case, CHECK_ALL, 1, &cases);
-}
-
-static void test_loss(void **state)
-{
-	uint64_t cases;
-	size_t decoded = property_run(check_case, CHECK_LOSS, 3, &cases);
-
-	(void)state;
-	/* dropping one to three packets every 150 instructions must not lose everything */
-	assert_true(cases < 10 || decoded > cases * STEPS / 10);
-}
-
-/* No crash, and decoding goes on. Wrong bits may be valid ones: flow is not checked. */
-static void test_damage(void **state)
-{
-	uint64_t cases;
-	size_t decoded = property_run(check_case, CHECK_DAMAGE, 1, &cases);
-
-	(void)state;
-	assert_true(cases < 10 || decoded > cases * STEPS / 10);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),
-		cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_damage),
-	};
-
-	return cmocka_run_group_tests_name("etrace round trip", tests, NULL, NULL);
+	return property_main("etrace properties", check_case, STEPS, 1);
 }

@@ -381,27 +381,7 @@ static void damage(struct world *w)
 	}
 }
 
-static bool is_of_program(const struct world *w)
-{
-	const struct random_program *p = &w->program;
-
-	for (size_t i = 0; i < w->decoded.n_pcs; i++) {
-		int k = 0;
-
-		while (k < p->n_insns && w->decoded.pcs[i] - p->insns[k].pc >=
-		       2 * p->insns[k].halfwords)
-			k++;
-		if (k == p->n_insns) {
-			print_error("0x%" PRIx64 " is not in the program\n", w->decoded.pcs[i]);
-			return false;
-		}
-	}
-	return true;
-}
-
-enum check { CHECK_ALL, CHECK_LOSS, CHECK_DAMAGE };
-
-static size_t check_case(uint64_t seed, int kind)
+static size_t check_case(uint64_t seed, enum property_kind kind)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	struct rvt_image *image;
@@ -422,7 +402,7 @@ static size_t check_case(uint64_t seed, int kind)
 		for (unsigned int n = 1 + below(w, 5); n; n--)
 			damage(w);
 	decode(w);
-	if (!(w->damaged ? is_of_program(w) : 
+	if (!(w->damaged ? program_has(&w->program, &w->decoded) :
 	      w->lossy ? history_is_part(&w->executed, &w->decoded) : same(w))) {
 		describe(w, seed);
 		fail();
@@ -434,41 +414,7 @@ static size_t check_case(uint64_t seed, int kind)
 	return decoded;
 }
 
-static void test_all(void **state)
-{
-	uint64_t cases;
-
-	(void)state;
-	property_run(check_case, CHECK_ALL, 1, &cases);
-}
-
-static void test_loss(void **state)
-{
-	uint64_t cases;
-	size_t decoded = property_run(check_case, CHECK_LOSS, 3, &cases);
-
-	(void)state;
-	/* dropping one to three messages every 150 instructions must not lose everything */
-	assert_true(cases < 10 || decoded > cases * STEPS / 10);
-}
-
-static void test_damage(void **state)
-{
-	uint64_t cases;
-	size_t decoded = property_run(check_case, CHECK_DAMAGE, 2, &cases);
-
-	(void)state;
-	/* most of a trace is whole */
-	assert_true(cases < 10 || decoded > cases * STEPS / 10);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),
-		cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return property_main("ntrace properties", check_case, STEPS, 2);
 }

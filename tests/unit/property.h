@@ -16,12 +16,21 @@
 /* ---- seeds and random numbers ---- */
 
 uint64_t property_setting(const char *name, uint64_t otherwise);
+
+enum property_kind {
+	CHECK_ALL,	/* what is decoded is what was executed */
+	CHECK_LOSS,	/* messages are dropped: a part of it */
+	CHECK_DAMAGE,	/* bytes are altered */
+};
+
+/* Fails the test, or returns how many instructions it decoded. */
+typedef size_t (*property_check)(uint64_t seed, enum property_kind kind);
+
 /*
- * Calls @check, which returns how many instructions it decoded, for one @share-th of the cases. Returns
- * the sum, and in *cases how many there were.
+ * A program of these tests: @check for all the cases, a third of them with loss, and one @damage_share-th with
+ * damage. A case has @steps instructions, of which a tenth must be decoded, whatever is lost or damaged.
  */
-size_t property_run(size_t (*check)(uint64_t seed, int kind), int kind, unsigned int share,
-		    uint64_t *cases);
+int property_main(const char *name, property_check check, unsigned int steps, unsigned int damage_share);
 
 struct random {
 	uint64_t state;

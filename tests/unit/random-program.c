@@ -339,3 +339,19 @@ int program_step(struct random_program *p, int i)
 		return i + 1;
 	}
 }
+
+bool program_has(const struct random_program *p, const struct history *decoded)
+{
+	for (size_t i = 0; i < decoded->n_pcs; i++) {
+		int k = 0;
+
+		while (k < p->n_insns && decoded->pcs[i] - p->insns[k].pc >=
+		       2 * p->insns[k].halfwords)
+			k++;
+		if (k == p->n_insns) {
+			print_error("0x%" PRIx64 " is not in the program\n", decoded->pcs[i]);
+			return false;
+		}
+	}
+	return true;
+}

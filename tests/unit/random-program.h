@@ -75,5 +75,7 @@ int program_find(const struct random_program *p, uint64_t pc);
 int program_step(struct random_program *p, int i);
 /* All that retired has been told. */
 void program_flush(struct random_program *p);
+/* Whether every instruction of @decoded is one of the program's; else says which is not. */
+bool program_has(const struct random_program *p, const struct history *decoded);
 
 #endif
