@@ -58,6 +58,16 @@ void rvt_owner_set_clock(struct rvt_owner *owner, const struct rvt_record_time_c
 			 const int64_t *monotonic_offset);
 /* After the last add, before the first cursor; looks for the files. 0 or -ENOMEM. */
 int rvt_owner_sort(struct rvt_owner *owner);
+/*
+ * While sideband is still being recorded, after rvt_owner_sort(): more is added, and cursors move on.
+ *
+ * rvt_owner_go_on - what was added and happened up to @until is there for cursors; what is added later
+ * should not have happened before. jitdump files are not read. 0 or -ENOMEM.
+ * rvt_owner_forget - every cursor is at @position (rvt_cursor_position()) or past it: what lies before may go.
+ * Cursors cannot be made afterwards.
+ */
+int rvt_owner_go_on(struct rvt_owner *owner, uint64_t until);
+void rvt_owner_forget(struct rvt_owner *owner, size_t position);
 /* The name that the recording has for the file that was found at @path; @path if none. */
 const char *rvt_owner_recorded_name(const struct rvt_owner *owner, const char *path);
 /* True when code of the kernel is at hand. */
@@ -91,6 +101,8 @@ void rvt_cursor_destroy(struct rvt_cursor *cursor);
 int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time);
 /* The time of what is applied next; UINT64_MAX: nothing is left. */
 uint64_t rvt_cursor_next(const struct rvt_cursor *cursor);
+/* How many events it is past. */
+size_t rvt_cursor_position(const struct rvt_cursor *cursor);
 /* When @tid next executes a program, up to @until; UINT64_MAX: it does not. */
 uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until);
 /*

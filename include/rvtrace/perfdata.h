@@ -140,6 +140,12 @@ size_t rvt_perfdata_build_id(const struct rvt_perfdata *file, const char *name, 
  * nothing from *@pos on is a record. rvt_perfdata_warning() says where damage is, and what was skipped.
  */
 int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfdata_record *record);
+/*
+ * rvt_perfdata_parse - a record that is not in the file, but of the file's events: @header begins it, all of its
+ * header.size bytes are there, at a multiple of 8. .offset, .aux and .aux_len are 0.
+ */
+void rvt_perfdata_parse(const struct rvt_perfdata *file, const struct perf_event_header *header,
+			struct rvt_perfdata_record *record);
 
 /* Layouts of PERF_RECORD_AUXTRACE_INFO that others write for a PMU named rvtrace. */
 enum rvt_foreign {

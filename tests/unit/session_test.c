@@ -53,7 +53,7 @@ struct fixture {
 	struct rvt_perfdata_writer *writer;
 	struct cpu cpus[CPUS];
 	uint64_t ticks;
-	bool timed, context, packed;
+	bool timed, context, packed, overwritten;
 	unsigned int resets;	/* parts that did not fit together */
 	const char *params;	/* file; NULL: none */
 };
@@ -398,6 +398,119 @@ static void check_counts(struct fixture *f)
 	}
 }
 
+/* ---- live: from what the recorder would hand over while it records ---- */
+
+/* All of the recording that is there before anything has happened. */
+static void write_head(struct rvt_perfdata *file, const char *path)
+{
+	struct rvt_perfdata_writer *writer;
+	struct rvt_perfdata_record record;
+	const void *meta = NULL;
+	uint64_t pos = 0;
+	size_t len;
+	char *text;
+
+	assert_int_equal(rvt_perfdata_create(path, &writer), 0);
+	for (size_t i = 0; i < rvt_perfdata_n_events(file); i++) {
+		const struct rvt_perfdata_event *event = rvt_perfdata_event(file, i);
+
+		assert_int_equal(rvt_perfdata_add_event(writer, &event->attr, event->name,
+							event->ids, event->n_ids), 0);
+	}
+	text = rvt_perfdata_feature(file, RVT_FEAT_RVTRACE_META, &meta, &len) ? NULL :
+		strndup(meta, len);
+	assert_int_equal(rvt_perfdata_begin(writer, text), 0);
+	free(text);
+	while (rvt_perfdata_next(file, &pos, &record) > 0)
+		if (record.type > RVT_RECORD_FINISHED_ROUND && record.type != RVT_RECORD_AUXTRACE)
+			assert_int_equal(rvt_perfdata_write(writer, record.header,
+							    record.header->size), 0);
+	for (int i = 0; i < CPUS; i++) {
+		const struct rvt_record_auxtrace none = {
+			.header = { RVT_RECORD_AUXTRACE, 0, sizeof(none) }, .idx = i, .tid = -1,
+			.cpu = i };
+
+		assert_int_equal(rvt_perfdata_write(writer, &none, sizeof(none)), 0);
+	}
+	assert_int_equal(rvt_perfdata_finish(writer), 0);
+}
+
+/* @per_round records between two rounds. */
+static void feed_all(struct rvt_session *session, struct rvt_perfdata *file, unsigned int per_round)
+{
+	const struct perf_event_header round = { RVT_RECORD_FINISHED_ROUND, 0, sizeof(round) };
+	struct rvt_perfdata_record record;
+	unsigned int n = 0;
+	uint64_t pos = 0;
+
+	while (rvt_perfdata_next(file, &pos, &record) > 0) {
+		size_t len = record.header->size + record.aux_len;
+
+		if (record.type > RVT_RECORD_FINISHED_ROUND && record.type != RVT_RECORD_AUXTRACE)
+			continue;
+		assert_int_equal(rvt_session_feed(session, record.header, len), 0);
+		if (++n % per_round == 0)
+			assert_int_equal(rvt_session_feed(session, &round, sizeof(round)), 0);
+	}
+}
+
+static void run_live(const struct fixture *f, const char *head, unsigned int per_round,
+		     const struct rvt_session_options *options, const struct rvt_session_sink *sink)
+{
+	struct rvt_perfdata *file;
+	struct rvt_session *session;
+	char *error;
+
+	if (rvt_perfdata_open(f->data, &file, &error) ||
+	    (write_head(file, head), rvt_session_open(head, options, &session, &error)))
+		fail_msg("%s", error);
+	assert_int_equal(rvt_session_begin(session, sink), 0);
+	feed_all(session, file, per_round);
+	assert_int_equal(rvt_session_end(session), 0);
+	rvt_session_close(session);
+	rvt_perfdata_close(file);
+}
+
+static void check_live(struct fixture *f)
+{
+	const struct rvt_session_options options = { .params = f->params };
+	const struct rvt_session_options counting = { .params = f->params, .count = true,
+						      .count_threads = true };
+	char head[] = "/tmp/rvtrace-head-XXXXXX";
+	struct rvt_session_stats stats;
+	struct sums one, live;
+
+	close(mkstemp(head));
+	count(f, 1, &one, &stats);
+	for (unsigned int per_round = 1; per_round < 20; per_round += 6) {
+		struct fixture *again = calloc(1, sizeof(*again));
+		const struct rvt_session_sink sink = { .ctx = again, .runs = found_runs,
+						       .event = found_event };
+		const struct rvt_session_sink sums = {
+			.ctx = &live, .count_run = sum_run, .count_edge = sum_edge,
+			.event = sum_event, .aux = sum_aux, .reset = forget };
+
+		assert_non_null(again);
+		run_live(f, head, per_round, &options, &sink);
+		for (int i = 0; i < CPUS; i++) {
+			const struct cpu *a = &f->cpus[i], *b = &again->cpus[i];
+
+			assert_int_equal(a->found.n, b->found.n);
+			for (size_t k = 0; k < a->found.n; k++) {
+				assert_int_equal(a->found.at[k].tid, b->found.at[k].tid);
+				assert_int_equal(a->found.at[k].pc, b->found.at[k].pc);
+			}
+			assert_int_equal(a->lost, b->lost);
+			free(b->found.at);
+		}
+		free(again);
+		live = (struct sums){ .insns = 0 };
+		run_live(f, head, per_round, &counting, &sums);
+		assert_memory_equal(&live, &one, sizeof(one));
+	}
+	unlink(head);
+}
+
 static void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
 {
 	const struct rvt_session_options options = { .by_cpu = by_cpu, .params = f->params };
@@ -413,6 +526,8 @@ static void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *
 	rvt_session_stats(session, stats);
 	rvt_session_close(session);
 	check_counts(f);
+	if (!f->overwritten)
+		check_live(f);
 }
 
 static void check_equal(const struct cpu *cpu)
@@ -553,6 +668,7 @@ static void overwritten(void **state)
 	size_t ends[3], expected[3], keep;
 	static const uint8_t zeros[8];
 
+	f->overwritten = true;
 	begin(f, true, true);
 	put_mmap(f, 10, 0, f->programs[0]);
 	for (int i = 0; i < 3; i++) {

@@ -15,6 +15,7 @@ struct process {
 struct thread {
 	int32_t tid;		/* first: key of the tree */
 	struct rvt_task task;
+	bool told;		/* of before what comes next, by more than its first name and its switches */
 	char unknown[16];	/* ":TID", the comm of a thread that was never named */
 };
 
@@ -215,6 +216,17 @@ static int apply_jit(struct rvt_cursor *cursor, const struct owner_event *event)
 					     event->jit.len, event->name) : -ENOMEM;
 }
 
+/*
+ * A task whose recording begins with its exec ran nothing of what was there before. The name that
+ * the recorder gave it at first says nothing else; nor does that it was scheduled, for the event is
+ * enabled within the exec, and may see it preempted.
+ */
+static bool tells(const struct owner_event *event)
+{
+	return event->type == OWNER_EXEC || event->type == OWNER_FORK || event->type == OWNER_MMAP ||
+	       (event->type == OWNER_COMM && event->time);
+}
+
 static int apply(struct rvt_cursor *cursor, const struct owner_event *event)
 {
 	switch (event->type) {
@@ -241,10 +253,19 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 	const struct rvt_owner *owner = cursor->owner;
 	int any = 0, err;
 
-	while (cursor->next < owner->n_events && owner->events[cursor->next].time <= time) {
-		err = apply(cursor, &owner->events[cursor->next]);
+	while (rvt_cursor_next(cursor) <= time && cursor->next < owner->ready) {
+		const struct owner_event *event = owner_event(owner, cursor->next);
+		struct thread *thread = NULL;
+
+		err = apply(cursor, event);
+		if (!err && tells(event)) {
+			thread = get_thread(cursor, event->pid, event->tid);
+			err = thread ? 0 : -ENOMEM;
+		}
 		if (err)
 			return err;
+		if (thread)
+			thread->told = true;
 		cursor->next++;
 		any = 1;
 	}
@@ -260,30 +281,29 @@ uint64_t rvt_cursor_next(const struct rvt_cursor *cursor)
 {
 	const struct rvt_owner *owner = cursor->owner;
 
-	return cursor->next < owner->n_events ? owner->events[cursor->next].time : UINT64_MAX;
+	return cursor->next < owner->ready ? owner_event(owner, cursor->next)->time : UINT64_MAX;
 }
 
-/*
- * A task whose recording begins with its exec ran nothing of what was there before. The name that
- * the recorder gave it at first says nothing else; nor does that it was scheduled, for the event is
- * enabled within the exec, and may see it preempted.
- */
-static bool known_before(const struct rvt_owner *owner, size_t exec, int32_t tid)
+size_t rvt_cursor_position(const struct rvt_cursor *cursor)
 {
-	for (size_t i = 0; i < exec; i++)
-		if (owner->events[i].tid == tid && owner->events[i].type != OWNER_SWITCH &&
-		    (owner->events[i].time || owner->events[i].type != OWNER_COMM))
-			return true;
-	return false;
+	return cursor->next;
 }
 
 uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until)
 {
 	const struct rvt_owner *owner = cursor->owner;
+	const struct thread *thread = lookup(&cursor->threads, tid);
+	bool told = thread && thread->told;
 
-	for (size_t i = cursor->next; i < owner->n_events && owner->events[i].time <= until; i++)
-		if (owner->events[i].type == OWNER_EXEC && owner->events[i].tid == tid)
-			return known_before(owner, i, tid) ? owner->events[i].time : UINT64_MAX;
+	for (size_t i = cursor->next; i < owner->ready; i++) {
+		const struct owner_event *event = owner_event(owner, i);
+
+		if (event->time > until)
+			break;
+		if (event->type == OWNER_EXEC && event->tid == tid)
+			return told ? event->time : UINT64_MAX;
+		told |= event->tid == tid && tells(event);
+	}
 	return UINT64_MAX;
 }
 
@@ -315,8 +335,8 @@ bool rvt_cursor_replaces(const struct rvt_cursor *cursor, const struct rvt_task 
 {
 	const struct rvt_owner *owner = cursor->owner;
 
-	for (size_t i = cursor->next; i < owner->n_events && owner->events[i].time <= time; i++)
-		if (replaces(&owner->events[i], task))
+	for (size_t i = cursor->next; i < owner->ready && owner_event(owner, i)->time <= time; i++)
+		if (replaces(owner_event(owner, i), task))
 			return true;
 	return false;
 }

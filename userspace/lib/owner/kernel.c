@@ -105,15 +105,21 @@ int owner_add_code(struct rvt_owner *owner, const struct rvt_perfdata_record *re
 
 /* ---- the list ---- */
 
+/* A copy of its own: events are forgotten when all cursors are past them. */
 static int list(struct rvt_owner *owner, const struct owner_event *event)
 {
 	const struct owner_event **grown = reallocarray(owner->changes, owner->n_changes + 1,
 							sizeof(*grown));
+	struct owner_event *copy = malloc(sizeof(*copy));
 
-	if (!grown)
+	if (grown)
+		owner->changes = grown;
+	if (!grown || !copy) {
+		free(copy);
 		return -ENOMEM;
-	owner->changes = grown;
-	grown[owner->n_changes++] = event;
+	}
+	*copy = *event;
+	grown[owner->n_changes++] = copy;
 	return 0;
 }
 
@@ -133,82 +139,86 @@ static bool overlap(const struct owner_event *a, const struct owner_event *b)
 		b->change.addr < a->change.addr + a->change.old_len + a->change.new_len;
 }
 
-/* Code that has come and not gone. */
-struct live {
-	const struct owner_event **events;
-	size_t n;
-};
-
 /*
  * The end of a module's initialisation code, for one, is not told: it ends where other code takes
  * its place.
  */
-static int end_live(struct rvt_owner *owner, struct live *live, const struct owner_event *event)
+static int end_live(struct rvt_owner *owner, const struct owner_event *event)
 {
-	size_t n = live->n;
+	size_t n = owner->n_live;
 	int err = 0;
 
-	live->n = 0;
+	owner->n_live = 0;
 	for (size_t i = 0; i < n && !err; i++) {
-		struct owner_event *end;
+		struct owner_event end = *owner->live[i];
 
-		if (!overlap(live->events[i], event)) {
-			live->events[live->n++] = live->events[i];
+		if (!overlap(owner->live[i], event)) {
+			owner->live[owner->n_live++] = owner->live[i];
 			continue;
 		}
 		if (goes(event))
 			continue;
-		end = malloc(sizeof(*end));
-		if (!end)
-			return -ENOMEM;
-		*end = *live->events[i];
-		end->change.old_len = end->change.new_len;
-		end->change.new_len = 0;
-		end->change.made = true;
-		err = list(owner, end);
-		if (err)
-			free(end);
+		end.change.old_len = end.change.new_len;
+		end.change.new_len = 0;
+		end.change.made = true;
+		err = list(owner, &end);
 	}
 	return err;
 }
 
-int owner_list_changes(struct rvt_owner *owner)
+/* What was listed last has come. */
+static int add_live(struct rvt_owner *owner)
 {
-	struct live live = { 0 };
-	size_t n = 0;
+	if (owner->n_live == owner->live_room) {
+		size_t room = owner->live_room * 2 + 64;
+		const struct owner_event **grown = reallocarray(owner->live, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		owner->live = grown;
+		owner->live_room = room;
+	}
+	owner->live[owner->n_live++] = owner->changes[owner->n_changes - 1];
+	return 0;
+}
+
+static int list_change(struct rvt_owner *owner, struct owner_event *event)
+{
+	int err = comes(event) || goes(event) ? end_live(owner, event) : 0;
+
+	if (!err)
+		err = list(owner, event);
+	if (err)
+		return err;
+	event->change.listed = owner->n_changes;
+	return comes(event) ? add_live(owner) : 0;
+}
+
+int owner_list_changes(struct rvt_owner *owner, size_t from, size_t to)
+{
 	int err = 0;
 
-	for (size_t i = 0; i < owner->n_events; i++)
-		n += owner->events[i].type == OWNER_CHANGE;
-	live.events = calloc(n + 1, sizeof(*live.events));
-	if (!live.events)
-		return -ENOMEM;
-	for (size_t i = 0; i < owner->n_events && !err; i++) {
-		struct owner_event *event = &owner->events[i];
-
-		if (event->type != OWNER_CHANGE)
-			continue;
-		if (comes(event) || goes(event))
-			err = end_live(owner, &live, event);
-		if (comes(event))
-			live.events[live.n++] = event;
-		if (!err)
-			err = list(owner, event);
-		event->change.listed = owner->n_changes;
-	}
-	free(live.events);
+	for (size_t i = from; i < to && !err; i++)
+		if (owner_event(owner, i)->type == OWNER_CHANGE)
+			err = list_change(owner, owner_event(owner, i));
 	return err;
 }
 
 void owner_free_changes(struct rvt_owner *owner)
 {
-	for (size_t i = 0; i < owner->n_changes; i++)
-		if (owner->changes[i]->change.made)
-			free((void *)owner->changes[i]);
-	for (size_t i = 0; i < owner->n_events; i++)
-		if (owner->events[i].type == OWNER_CHANGE)
-			free((void *)owner->events[i].change.bytes);
+	for (size_t i = 0; i < owner->n_changes; i++) {
+		if (!owner->changes[i]->change.made)
+			free((void *)owner->changes[i]->change.bytes);
+		free((void *)owner->changes[i]);
+	}
+	for (size_t i = owner->first; i < owner->n_events; i++) {
+		const struct owner_event *event = owner_event(owner, i);
+
+		if (event->type == OWNER_CHANGE && !event->change.listed)
+			free((void *)event->change.bytes);
+	}
 	free(owner->changes);
+	free(owner->live);
 }
 
 /* ---- in the kernel's space ---- */

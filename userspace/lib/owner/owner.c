@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include "owner.h"
 
+#define FORGET_AT_ONCE 4096	/* events */
+
 /* Bodies of the records, as uapi/linux/perf_event.h describes them. */
 struct comm_body {
 	uint32_t pid, tid;
@@ -75,7 +77,7 @@ int owner_add_event(struct rvt_owner *owner, const struct owner_event *event, co
 {
 	struct owner_event *copy;
 
-	if (owner->n_events == owner->room) {
+	if (owner->n_events - owner->first == owner->room) {
 		size_t room = owner->room * 2 + 1024;
 		struct owner_event *grown = reallocarray(owner->events, room, sizeof(*grown));
 
@@ -84,7 +86,7 @@ int owner_add_event(struct rvt_owner *owner, const struct owner_event *event, co
 		owner->events = grown;
 		owner->room = room;
 	}
-	copy = &owner->events[owner->n_events];
+	copy = owner_event(owner, owner->n_events);
 	*copy = *event;
 	copy->name = name ? intern(owner, name) : NULL;
 	if (name && !copy->name)
@@ -291,43 +293,47 @@ static int compare_by_path(const void *a, const void *b)
 	return strcmp((*x)->path, (*y)->path);
 }
 
-/* Looks once for each file; names are interned, so that their addresses tell them apart. */
-static int find_files(struct rvt_owner *owner)
+static const char *get_path(struct rvt_owner *owner, const char *name)
 {
-	void *tree = NULL;
-	int err = 0;
+	struct owner_path key = { name, NULL }, **found, *path, **grown;
 
-	for (size_t i = 0; i < owner->n_events && !err; i++) {
-		struct owner_event *event = &owner->events[i];
-		struct owner_path key = { event->name, NULL }, **found, *path, **grown;
+	found = tfind(&key, &owner->files, compare_by_name);
+	if (found)
+		return (*found)->path;
+	path = calloc(1, sizeof(*path));
+	grown = reallocarray(owner->paths, owner->n_paths + 1, sizeof(*grown));
+	if (grown)
+		owner->paths = grown;
+	if (!path || !grown) {
+		free(path);
+		return NULL;
+	}
+	grown[owner->n_paths++] = path;
+	path->name = name;
+	path->path = find_file(owner->symfs, name);
+	return path->path && tsearch(path, &owner->files, compare_by_name) ? path->path : NULL;
+}
+
+/*
+ * Looks once for each file that the events [@from, @to) name; names are interned, so that their addresses tell
+ * them apart.
+ */
+static int find_files(struct rvt_owner *owner, size_t from, size_t to)
+{
+	size_t known = owner->n_paths;
+
+	for (size_t i = from; i < to; i++) {
+		struct owner_event *event = owner_event(owner, i);
 
 		if (event->type != OWNER_MMAP || !is_file(event->name))
 			continue;
-		found = tfind(&key, &tree, compare_by_name);
-		if (found) {
-			event->map.path = (*found)->path;
-			continue;
-		}
-		err = -ENOMEM;
-		path = calloc(1, sizeof(*path));
-		grown = reallocarray(owner->paths, owner->n_paths + 1, sizeof(*grown));
-		if (grown)
-			owner->paths = grown;
-		if (!path || !grown) {
-			free(path);
-			break;
-		}
-		grown[owner->n_paths++] = path;
-		path->name = event->name;
-		path->path = find_file(owner->symfs, event->name);
-		if (path->path && tsearch(path, &tree, compare_by_name))
-			err = 0;
-		event->map.path = path->path;
+		event->map.path = get_path(owner, event->name);
+		if (!event->map.path)
+			return -ENOMEM;
 	}
-	tdestroy(tree, keep);
-	if (!err && owner->n_paths)
+	if (owner->n_paths != known)
 		qsort(owner->paths, owner->n_paths, sizeof(*owner->paths), compare_by_path);
-	return err;
+	return 0;
 }
 
 void rvt_owner_set_clock(struct rvt_owner *owner, const struct rvt_record_time_conv *conv,
@@ -362,15 +368,47 @@ static int read_jitdumps(struct rvt_owner *owner)
 	return err;
 }
 
+/* Events from .ready on into the order of time; those up to @until, which cannot get company, are ready. */
+static int make_ready(struct rvt_owner *owner, uint64_t until)
+{
+	size_t from = owner->ready;
+
+	if (from == owner->n_events)
+		return 0;
+	qsort(owner_event(owner, from), owner->n_events - from, sizeof(*owner->events),
+	      compare_events);
+	while (owner->ready < owner->n_events && owner_event(owner, owner->ready)->time <= until)
+		owner->ready++;
+	return owner_list_changes(owner, from, owner->ready);
+}
+
 int rvt_owner_sort(struct rvt_owner *owner)
 {
-	int err = find_files(owner);
+	int err = find_files(owner, 0, owner->n_events);
 
 	if (!err)
 		err = read_jitdumps(owner);
-	if (!err && owner->n_events)
-		qsort(owner->events, owner->n_events, sizeof(*owner->events), compare_events);
-	return err ? err : owner_list_changes(owner);
+	return err ? err : make_ready(owner, UINT64_MAX);
+}
+
+int rvt_owner_go_on(struct rvt_owner *owner, uint64_t until)
+{
+	size_t from = owner->ready;
+	int err = make_ready(owner, until);
+
+	return err ? err : find_files(owner, from, owner->ready);
+}
+
+void rvt_owner_forget(struct rvt_owner *owner, size_t position)
+{
+	size_t n = position - owner->first;
+
+	/* seldom, so that moving the rest costs little */
+	if (n < FORGET_AT_ONCE)
+		return;
+	memmove(owner->events, owner->events + n,
+		(owner->n_events - position) * sizeof(*owner->events));
+	owner->first = position;
 }
 
 const char *rvt_owner_recorded_name(const struct rvt_owner *owner, const char *path)
@@ -425,6 +463,7 @@ void rvt_owner_destroy(struct rvt_owner *owner)
 		free(owner->paths[i]);
 	}
 	free(owner->paths);
+	tdestroy(owner->files, keep);
 	tdestroy(owner->names, free);
 	owner_free_changes(owner);
 	for (size_t i = 0; i < owner->n_mappings; i++)

@@ -37,7 +37,7 @@ struct owner_event {
 			uint64_t addr;
 			uint32_t old_len, new_len;
 			uint32_t named_len;	/* bytes that get .name, and stay */
-			bool made;	/* the event is malloc'd, its bytes are another's */
+			bool made;	/* its bytes are another's */
 			size_t listed;	/* changes up to here, this one among them */
 			const uint8_t *bytes;	/* malloc'd: old ones, then new ones */
 		} change;	/* CHANGE: of kernel code; .name NULL: it keeps its name */
@@ -66,9 +66,14 @@ struct owner_kernel {
 struct rvt_owner {
 	char *symfs, *vmlinux, *kcore, *firmware;
 	struct rvt_perfdata *file;
-	struct owner_event *events;
-	size_t n_events, room;
+	/*
+	 * Events are numbered as they happened. Those before .first are forgotten; those before .ready are in
+	 * order, and cursors may see them; the rest, up to .n_events, may still get company.
+	 */
+	struct owner_event *events;	/* from number .first on */
+	size_t first, ready, n_events, room;
 	void *names;		/* tsearch tree of strings */
+	void *files;		/* tsearch tree of what is in .paths, by .name */
 	struct owner_path **paths;	/* sorted by .path */
 	size_t n_paths;
 	struct rvt_code *code;
@@ -76,13 +81,21 @@ struct rvt_owner {
 	void *code_buffer;
 	struct owner_mapping *mappings;
 	size_t n_mappings;
-	const struct owner_event **changes;	/* of kernel code, in the order of time */
+	const struct owner_event **changes;	/* of kernel code, in the order of time; malloc'd */
 	size_t n_changes;
+	const struct owner_event **live;	/* those whose code has come and not gone */
+	size_t n_live, live_room;
 	struct owner_kernel *kernels;
 	struct rvt_record_time_conv time_conv;
 	bool has_time_conv, monotonic_valid;
 	int64_t monotonic_offset;
 };
+
+/* Event number @n, which is not forgotten. */
+static inline struct owner_event *owner_event(const struct rvt_owner *owner, size_t n)
+{
+	return &owner->events[n - owner->first];
+}
 
 /* owner.c: takes a copy; @name is interned; .order is set. 0 or -ENOMEM. */
 int owner_add_event(struct rvt_owner *owner, const struct owner_event *event, const char *name);
@@ -99,7 +112,8 @@ int owner_read_jitdump(struct rvt_owner *owner, const char *path, int32_t pid, u
 int owner_add_poke(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
 /* A sample; of other events than RVT_KERNEL_CODE_EVENT it is ignored. */
 int owner_add_code(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
-int owner_list_changes(struct rvt_owner *owner);
+/* Lists the changes among the events [@from, @to). */
+int owner_list_changes(struct rvt_owner *owner, size_t from, size_t to);
 void owner_free_changes(struct rvt_owner *owner);
 /* Changes @kernel so that the first @n changes have happened in it; *@done have until now. */
 int owner_change_to(const struct rvt_owner *owner, struct rvt_space *kernel, size_t *done, size_t n);

@@ -280,10 +280,25 @@ static void release(struct rvt_perfdata *file, uint64_t offset)
 	file->released = end;
 }
 
+void rvt_perfdata_parse(const struct rvt_perfdata *file, const struct perf_event_header *header,
+			struct rvt_perfdata_record *record)
+{
+	memset(record, 0, sizeof(*record));
+	record->type = header->type;
+	record->misc = header->misc;
+	record->header = header;
+	record->body_len = header->size - sizeof(*header);
+	if (header->type == PERF_RECORD_SAMPLE)
+		parse_sample(file, record);
+	else if (header->type < FIRST_USER_RECORD)
+		parse_trailer(file, record);
+}
+
 int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfdata_record *record)
 {
 	struct perf_event_header header;
 	uint64_t left = header_at(file, *pos, &header), offset;
+	const void *whole;
 	int err;
 
 	if (!left)
@@ -296,22 +311,15 @@ int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfd
 	}
 	offset = file->header.data.offset + *pos;
 	release(file, offset);
-	memset(record, 0, sizeof(*record));
-	record->type = header.type;
-	record->misc = header.misc;
-	record->offset = offset;
-	record->header = (const void *)(file->bytes + offset);
+	whole = file->bytes + offset;
 	if (offset % 8) {
-		memcpy(file->bounce, file->bytes + offset, header.size);
-		record->header = (const void *)file->bounce;
+		memcpy(file->bounce, whole, header.size);
+		whole = file->bounce;
 	}
-	record->body_len = header.size - sizeof(header);
+	rvt_perfdata_parse(file, whole, record);
+	record->offset = offset;
 	*pos += header.size;
 	if (header.type == RVT_RECORD_AUXTRACE)
 		*pos += take_aux(file, record, left - header.size);
-	else if (header.type == PERF_RECORD_SAMPLE)
-		parse_sample(file, record);
-	else if (header.type < FIRST_USER_RECORD)
-		parse_trailer(file, record);
 	return 1;
 }

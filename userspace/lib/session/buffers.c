@@ -6,14 +6,21 @@
 #include <string.h>
 #include "session.h"
 
-static struct buffer *get_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
+struct buffer *session_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
 {
-	struct buffer *grown;
-
 	for (size_t i = 0; i < session->n_buffers; i++)
 		if (session->buffers[i].idx == aux->idx && session->buffers[i].cpu == aux->cpu &&
 		    session->buffers[i].tid == aux->tid)
 			return &session->buffers[i];
+	return NULL;
+}
+
+static struct buffer *get_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
+{
+	struct buffer *grown = session_buffer(session, aux);
+
+	if (grown)
+		return grown;
 	grown = reallocarray(session->buffers, session->n_buffers + 1, sizeof(*grown));
 	if (!grown)
 		return NULL;
@@ -33,6 +40,8 @@ static int add_chunk(struct rvt_session *session, const struct rvt_perfdata_reco
 
 	if (!buffer)
 		return -ENOMEM;
+	if (!record->aux_len)
+		return 0;
 	grown = reallocarray(buffer->chunks, buffer->n_chunks + 1, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
@@ -50,15 +59,15 @@ struct pending {
 	size_t n, room;
 };
 
-static int add_record(struct rvt_session *session, struct pending *pending,
-		      const struct rvt_perfdata_record *record)
+bool session_read_aux(struct rvt_session *session, const struct rvt_perfdata_record *record,
+		      struct rvt_aux *result)
 {
 	const uint64_t *body = (const uint64_t *)(record->header + 1);
 	struct rvt_aux aux;
 
 	if (record->body_len < 24 || (session->has_pmu_type && record->event &&
 				      record->event->attr.type != session->pmu_type))
-		return 0;
+		return false;
 	aux = (struct rvt_aux){ .offset = body[0], .size = body[1], .flags = body[2],
 		.time = record->time, .cpu = record->cpu_valid ? record->cpu : -1,
 		.pid = record->tid_valid ? record->pid : -1,
@@ -66,6 +75,17 @@ static int add_record(struct rvt_session *session, struct pending *pending,
 	session->stats.truncated += !!(aux.flags & PERF_AUX_FLAG_TRUNCATED);
 	session->stats.partial += !!(aux.flags & PERF_AUX_FLAG_PARTIAL);
 	session->stats.collisions += !!(aux.flags & PERF_AUX_FLAG_COLLISION);
+	*result = aux;
+	return true;
+}
+
+static int add_record(struct rvt_session *session, struct pending *pending,
+		      const struct rvt_perfdata_record *record)
+{
+	struct rvt_aux aux;
+
+	if (!session_read_aux(session, record, &aux))
+		return 0;
 	if (pending->n == pending->room) {
 		size_t room = pending->room * 2 + 64;
 		struct rvt_aux *grown = reallocarray(pending->records, room, sizeof(*grown));
@@ -79,10 +99,9 @@ static int add_record(struct rvt_session *session, struct pending *pending,
 	return 0;
 }
 
-static bool belongs(const struct rvt_session *session, const struct buffer *buffer,
-		    const struct rvt_aux *aux)
+bool session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux)
 {
-	if (session->n_buffers == 1)
+	if (buffer->session->n_buffers == 1)
 		return true;
 	return buffer->cpu >= 0 ? buffer->cpu == aux->cpu : buffer->tid == aux->tid;
 }
@@ -96,7 +115,7 @@ static int give_to_buffers(struct rvt_session *session, const struct pending *pe
 		if (!buffer->records)
 			return -ENOMEM;
 		for (size_t j = 0; j < pending->n; j++)
-			if (belongs(session, buffer, &pending->records[j]))
+			if (session_aux_in(buffer, &pending->records[j]))
 				buffer->records[buffer->n_records++] = pending->records[j];
 	}
 	return 0;
@@ -226,14 +245,10 @@ static int add_ksymbol(struct rvt_session *session, const struct rvt_perfdata_re
 	return 0;
 }
 
-static int read_one(struct rvt_session *session, struct pending *pending,
-		    const struct rvt_perfdata_record *record, char **error)
+int session_read_sideband(struct rvt_session *session, const struct rvt_perfdata_record *record,
+			  char **error)
 {
 	switch (record->type) {
-	case RVT_RECORD_AUXTRACE:
-		return add_chunk(session, record);
-	case PERF_RECORD_AUX:
-		return add_record(session, pending, record);
 	case PERF_RECORD_LOST:
 		if (record->body_len >= 16)
 			session->stats.lost_records += ((const uint64_t *)(record->header + 1))[1];
@@ -260,6 +275,19 @@ static int read_one(struct rvt_session *session, struct pending *pending,
 		return rvt_owner_add(session->owner, record);
 	default:
 		return rvt_owner_add(session->owner, record);
+	}
+}
+
+static int read_one(struct rvt_session *session, struct pending *pending,
+		    const struct rvt_perfdata_record *record, char **error)
+{
+	switch (record->type) {
+	case RVT_RECORD_AUXTRACE:
+		return add_chunk(session, record);
+	case PERF_RECORD_AUX:
+		return add_record(session, pending, record);
+	default:
+		return session_read_sideband(session, record, error);
 	}
 }
 

@@ -180,6 +180,8 @@ static int lane_time(struct lane *lane, uint64_t ticks)
 	    (conv->cap_user_time_short && ~conv->time_mask))
 		return err;
 	next = rvt_cursor_next(lane->cursor);
+	if (lane->session->live && next > lane->session->horizon)
+		next = lane->session->horizon;	/* what comes behind it is not known yet */
 	until = next == UINT64_MAX ? UINT64_MAX : rvt_time_from_perf(conv, next);
 	rvt_flow_quiet(lane->lane.flow, until > 2 ? until - 2 : 0);
 	return 0;
@@ -420,6 +422,36 @@ static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
 	return lane->lane.flow;
 }
 
+/* Whether @encoder's trace may come in the buffer: its own hart's, or from a sink that harts share. */
+static bool may_come(const struct buffer *buffer, const struct encoder *encoder)
+{
+	return buffer->cpu < 0 || encoder->cpu < 0 || encoder->cpu == buffer->cpu ||
+	       (encoder->has_src && encoder->params.src_bits);
+}
+
+int buffer_open_lanes(struct buffer *buffer)
+{
+	const struct rvt_session *session = buffer->session;
+
+	for (size_t i = 0; i < session->n_encoders; i++) {
+		const struct encoder *encoder = &session->encoders[i];
+
+		if (may_come(buffer, encoder) &&
+		    !lane_create(buffer, encoder, encoder->cpu >= 0 ? encoder->cpu : buffer->cpu))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int buffer_idle(struct buffer *buffer, uint64_t time)
+{
+	int err = 0;
+
+	for (struct lane *lane = buffer->lanes; lane && err >= 0; lane = lane->next)
+		err = lane_seek(lane, time);
+	return err < 0 ? err : 0;
+}
+
 static int framing_event(void *ctx, const struct rvt_event *event)
 {
 	struct decoder *decoder = ctx;
@@ -626,6 +658,8 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 	buffer->stats->trace_bytes += counted(buffer, offset, len);
 	buffer->done += len;
 	err = rvt_stream_feed(decoder->stream, bytes + (offset - chunk->offset), len, offset);
+	if (buffer->session->live)
+		return err;	/* live.c frees what was decoded */
 	if (!chunk->packed)
 		release(buffer, bytes + (offset - chunk->offset), len);
 	else if (offset + len == chunk->offset + chunk->len)
@@ -843,6 +877,8 @@ int buffer_end_part(struct buffer *buffer)
 void buffer_destroy(struct buffer *buffer)
 {
 	buffer_rewind(buffer);
+	for (size_t i = 0; buffer->session->live && i < buffer->n_chunks; i++)
+		free((void *)buffer->chunks[i].bytes);
 	free(buffer->chunks);
 	free(buffer->records);
 	buffer->chunks = NULL;

@@ -247,10 +247,9 @@ static int run(struct rvt_session *session)
 	return err == 1 ? 0 : err;
 }
 
-int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink)
+void session_begin(struct rvt_session *session, const struct rvt_session_sink *sink)
 {
 	const char *warning = rvt_perfdata_warning(session->file);
-	int err;
 
 	session->sink = sink;
 	forget_stats(session);
@@ -259,7 +258,10 @@ int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *
 	if (session->bad_code && sink->warning)
 		sink->warning(sink->ctx, "the recording's copy of kernel, vdso and BPF code is "
 			      "damaged: kernel flow needs --vmlinux or --kcore");
-	err = run(session);
+}
+
+int session_end(struct rvt_session *session, int err)
+{
 	for (size_t i = 0; i < session->n_buffers; i++) {
 		if (!err)
 			err = buffer_finish(&session->buffers[i]);	/* nothing, after parts */
@@ -267,6 +269,12 @@ int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *
 	}
 	session->sink = NULL;
 	return err;
+}
+
+int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink)
+{
+	session_begin(session, sink);
+	return session_end(session, run(session));
 }
 
 uint64_t rvt_session_size(const struct rvt_session *session)

@@ -82,6 +82,10 @@ struct buffer {
 	size_t n_chunks;
 	struct rvt_aux *records;
 	size_t n_records;
+	/* live.c */
+	uint64_t received;	/* AUX data up to here has come */
+	bool running;		/* a task that is traced into it, since .switched; false: none */
+	uint64_t switched;
 	struct decoder *decoders;
 	struct lane *lanes;
 	/* progress */
@@ -122,11 +126,20 @@ struct rvt_session {
 	size_t n_buffers;
 	struct rvt_session_stats stats;
 	const struct rvt_session_sink *sink;
+	/* live.c: fed while it is recorded; chunks are malloc'd */
+	bool live;
+	uint64_t newest;	/* time of what was fed */
+	uint64_t horizon;	/* sideband up to this time is complete when the round ends */
+	uint64_t settled;	/* it was complete up to this one at the end of the last round */
 	bool parallel;		/* several threads: .lock is held during call-backs */
 	pthread_mutex_t lock;
 	struct rvt_missing *missing;	/* of lanes that are gone */
 	size_t n_missing;
 };
+
+/* session.c: before and after decoding; @err is how that went, and returned if it is not 0. */
+void session_begin(struct rvt_session *session, const struct rvt_session_sink *sink);
+int session_end(struct rvt_session *session, int err);
 
 /* meta.c: encoders from the metadata text or a parameter file. 0 or -errno with *error. */
 int session_read_meta(struct rvt_session *session, char **error);
@@ -136,10 +149,23 @@ const struct encoder *session_encoder(const struct rvt_session *session, int32_t
 
 /* buffers.c */
 int session_read_records(struct rvt_session *session, char **error);
+struct buffer *session_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux);
+/* Takes in what is no AUX data and no AUX record. 0 or -errno with *error. */
+int session_read_sideband(struct rvt_session *session, const struct rvt_perfdata_record *record,
+			  char **error);
+/* A PERF_RECORD_AUX of this session's trace, counted. False: it is none. */
+bool session_read_aux(struct rvt_session *session, const struct rvt_perfdata_record *record,
+		      struct rvt_aux *aux);
+/* Whether the trace of @aux is in @buffer. */
+bool session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux);
 
 /* lane.c: one step of a buffer, or one message. 1: more to do, 0: done, or an error. */
 int buffer_step(struct buffer *buffer, bool one_message);
 int buffer_finish(struct buffer *buffer);
+/* The lanes of all encoders whose trace may come in the buffer; before its first bytes. 0 or -errno. */
+int buffer_open_lanes(struct buffer *buffer);
+/* Without any trace until @time. 0 or -errno. */
+int buffer_idle(struct buffer *buffer, uint64_t time);
 /* Forgets what was decoded, so that it can be decoded again. */
 void buffer_rewind(struct buffer *buffer);
 void buffer_destroy(struct buffer *buffer);
