@@ -2,165 +2,7 @@
 /*
  * E-Trace decoder: what each packet means (0.029 chapter 9, 2.0 chapter "Decoder").
  */
-#include <stdlib.h>
-#include <string.h>
-#include <etrace/decoder.h>
-
-int rvt_etrace_decoder_init(struct rvt_etrace_decoder *dec, const struct rvt_params *params,
-			    struct rvt_flow *flow, struct rvt_stream_stats *stats)
-{
-	uint64_t *learnt = &dec->learnt[0][0][0];
-	int ret;
-
-	memset(dec, 0, sizeof(*dec));
-	for (size_t i = 0; i < sizeof(dec->learnt) / sizeof(*learnt); i++)
-		learnt[i] = 1;
-	dec->flow = flow;
-	dec->stats = stats;
-	dec->draft = params->dialect == RVT_DIALECT_ETRACE_0_029;
-	dec->lost = true;
-	dec->return_depth = ~0u;
-	ret = rvt_etrace_codec_init(&dec->codec, params);
-	if (ret || !flow)
-		return ret;
-	return rvt_etrace_decoder_resize(dec);
-}
-
-void rvt_etrace_decoder_fini(struct rvt_etrace_decoder *dec)
-{
-	free(dec->predictor);
-	free(dec->cache);
-}
-
-/* ---- events ---- */
-
-static int emit(struct rvt_etrace_decoder *dec, struct rvt_event *event)
-{
-	event->offset = dec->offset;
-	return rvt_flow_event(dec->flow, event);
-}
-
-int rvt_etrace_emit_time(struct rvt_etrace_decoder *dec)
-{
-	struct rvt_event event = { .type = RVT_EVENT_TIME, .time = dec->time };
-
-	if (!dec->time_valid || dec->time == dec->reported_time)
-		return 0;
-	dec->reported_time = dec->time;
-	return emit(dec, &event);
-}
-
-/* Timestamps of few bytes count on from the time before; time never goes back. */
-static void note_time(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
-{
-	const struct rvt_params *p = &dec->codec.params;
-	unsigned int bits;
-	uint64_t stamp;
-
-	if (rvt_etrace_has(msg, RVT_ETRACE_F_TIME)) {
-		bits = p->time_width_p;
-		stamp = msg->field[RVT_ETRACE_F_TIME];
-	} else if (msg->extend) {
-		bits = 8 * p->timestamp_bytes;
-		stamp = msg->timestamp;
-	} else {
-		return;
-	}
-	if (bits < 64) {
-		uint64_t before = dec->time & rvt_etrace_mask(bits);
-
-		stamp |= dec->time & ~rvt_etrace_mask(bits);
-		if (dec->time_valid && (stamp & rvt_etrace_mask(bits)) < before)
-			stamp += 1ull << bits;
-	}
-	dec->time = stamp;
-	dec->time_valid = true;
-}
-
-int rvt_etrace_note_stamp(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
-{
-	note_time(dec, msg);
-	return rvt_etrace_emit_time(dec);
-}
-
-/* 2.0 table "Privilege level (priv) encoding"; debug mode is M-mode to us. */
-static void set_privilege(struct rvt_context *context, uint64_t privilege)
-{
-	context->prv_valid = true;
-	context->v = privilege == 5 || privilege == 6;
-	context->prv = privilege <= 3 ? privilege : context->v ? privilege - 5 : 3;
-}
-
-static bool is_same(const struct rvt_context *a, const struct rvt_context *b)
-{
-	return a->prv == b->prv && a->v == b->v && a->scontext_valid == b->scontext_valid &&
-	       a->scontext == b->scontext;
-}
-
-/* Takes over privilege and context; an event if they changed. */
-int rvt_etrace_note_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
-{
-	struct rvt_context context = dec->context;
-	struct rvt_event event = { .type = RVT_EVENT_CONTEXT };
-
-	dec->privilege = msg->field[RVT_ETRACE_F_PRIVILEGE];
-	set_privilege(&context, dec->privilege);
-	if (rvt_etrace_has(msg, RVT_ETRACE_F_CONTEXT)) {
-		context.scontext_valid = true;
-		context.scontext = msg->field[RVT_ETRACE_F_CONTEXT];
-	}
-	if (dec->context_valid && is_same(&context, &dec->context))
-		return 0;
-	dec->context_valid = true;
-	dec->context = context;
-	event.context = context;
-	return emit(dec, &event);
-}
-
-/* ---- losing and ending ---- */
-
-static void forget_position(struct rvt_etrace_decoder *dec, bool lost)
-{
-	dec->started = false;
-	dec->lost |= lost;
-	dec->pending = dec->inferred = dec->has_repeat = dec->from_trap = false;
-	dec->carried = (struct path){ .map_bits = 0 };
-	dec->trap.valid = false;
-	if (lost)
-		dec->context_valid = false;
-}
-
-void rvt_etrace_decoder_abandon(struct rvt_etrace_decoder *dec)
-{
-	forget_position(dec, false);
-}
-
-int rvt_etrace_decoder_lose(struct rvt_etrace_decoder *dec, enum rvt_reason reason,
-			    const char *detail)
-{
-	struct rvt_event event = { .type = RVT_EVENT_LOST, .reason = reason, .detail = detail };
-	bool known = dec->started || dec->trap.valid;
-
-	forget_position(dec, true);
-	return known ? emit(dec, &event) : 0;
-}
-
-int rvt_etrace_decoder_fail(struct rvt_etrace_decoder *dec,
-			    const struct rvt_etrace_failure *failure)
-{
-	dec->stats->errors++;
-	return rvt_etrace_decoder_lose(dec, failure->reason, failure->detail);
-}
-
-/* The event for a trap whose handler never came. */
-int rvt_etrace_drop_trap(struct rvt_etrace_decoder *dec)
-{
-	if (!dec->trap.valid)
-		return 0;
-	dec->trap.valid = false;
-	dec->trap.event.target = dec->trap.has_address ? dec->trap.address : RVT_UNLIMITED;
-	return rvt_flow_trap(dec->flow, &dec->trap.event);
-}
+#include <etrace/decoder_state.h>
 
 /* Everything that is known to have retired is executed. */
 static int settle(struct rvt_etrace_decoder *dec)
@@ -183,26 +25,6 @@ int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reaso
 	return ret ? ret : rvt_etrace_decoder_lose(dec, reason, detail);
 }
 
-/* ---- addresses ---- */
-
-uint64_t rvt_etrace_extend_address(const struct rvt_etrace_decoder *dec, uint64_t address)
-{
-	unsigned int bits = dec->codec.params.iaddress_width_p;
-
-	address &= rvt_etrace_mask(bits);
-	/* Wider than 32 bits these are virtual addresses, sign-extended to XLEN. */
-	if (dec->codec.params.xlen == 64 && bits > 32)
-		address = rvt_etrace_sign(address, bits);
-	return address;
-}
-
-uint64_t rvt_etrace_full_address(const struct rvt_etrace_decoder *dec,
-				 const struct rvt_etrace_msg *msg)
-{
-	return rvt_etrace_extend_address(dec, msg->field[RVT_ETRACE_F_ADDRESS] <<
-			      dec->codec.params.iaddress_lsb_p);
-}
-
 static uint64_t reported_address(const struct rvt_etrace_decoder *dec,
 				 const struct rvt_etrace_msg *msg)
 {
@@ -220,15 +42,6 @@ static void append_map(struct path *path, const struct rvt_etrace_msg *msg, unsi
 
 	path->map |= taken << path->map_bits;
 	path->map_bits += branches;
-}
-
-/* The engine stands before the reported instruction. */
-static void stand(struct rvt_etrace_decoder *dec, uint64_t address, struct path carried)
-{
-	dec->address = address;
-	dec->pending = true;
-	dec->from_trap = false;
-	dec->carried = carried;
 }
 
 /* Where the engine stands: not at the last reported address after a packet without one. */
@@ -259,7 +72,7 @@ static int on_map(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *m
 		return ret;
 	if (ret == RVT_ETRACE_NOWHERE)
 		return rvt_etrace_decoder_fail(dec, &failure);
-	stand(dec, dec->address, outcome(path.map >> path.map_bits & 1));
+	rvt_etrace_stand(dec, dec->address, outcome(path.map >> path.map_bits & 1));
 	return 0;
 }
 
@@ -285,7 +98,7 @@ static int on_count(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg 
 	if (ret == RVT_ETRACE_NOWHERE)
 		return rvt_etrace_decoder_fail(dec, &failure);
 	rvt_flow_pc(dec->flow, &pc);
-	stand(dec, dec->address, outcome(!rvt_etrace_predicted(dec, pc)));
+	rvt_etrace_stand(dec, dec->address, outcome(!rvt_etrace_predicted(dec, pc)));
 	return 0;
 }
 
@@ -340,7 +153,7 @@ static int on_cache(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg 
 		return ret;
 	if (ret == RVT_ETRACE_NOWHERE)
 		return rvt_etrace_decoder_fail(dec, &failure);
-	stand(dec, target, last);
+	rvt_etrace_stand(dec, target, last);
 	return 0;
 }
 
@@ -394,10 +207,10 @@ static int on_address(struct rvt_etrace_decoder *dec, const struct rvt_etrace_ms
 		return rvt_etrace_decoder_fail(dec, &failure);
 	if (branch && msg->kind == RVT_ETRACE_COUNT_ADDRESS)
 		last = outcome(rvt_etrace_predicted(dec, goal.target) != count_failed(dec, msg));
-	stand(dec, goal.target, last);
+	rvt_etrace_stand(dec, goal.target, last);
 	dec->inferred = may_be_inferred(msg, ret, branch);
 	dec->goal = goal;
-	return msg->notify ? emit(dec, &mark) : 0;
+	return msg->notify ? rvt_etrace_emit(dec, &mark) : 0;
 }
 
 /* An address packet that says nothing new; or the second time round a loop without branches. */
@@ -459,35 +272,6 @@ static bool is_discontinuity(const struct rvt_etrace_decoder *dec, const struct 
 		return false;
 	walked = rvt_etrace_walk(dec, position(dec), &goal);
 	return walked == RVT_ETRACE_WALK_BRANCH;
-}
-
-/* The branch at a synchronisation point has its own bit. */
-void rvt_etrace_stand_at_sync(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
-			  uint64_t address)
-{
-	struct path last = { .map_bits = 0 };
-
-	if (rvt_flow_branch_at(dec->flow, address))
-		last = outcome(!msg->not_taken);
-	stand(dec, address, last);
-	dec->inferred = false;
-	dec->stats->syncs++;
-}
-
-int rvt_etrace_begin(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
-		     uint64_t address)
-{
-	int ret = rvt_etrace_emit_time(dec);
-
-	if (!ret)
-		ret = rvt_etrace_note_context(dec, msg);
-	rvt_etrace_decoder_sync(dec, true);
-	if (!ret)
-		ret = rvt_flow_start(dec->flow, address, dec->offset, false);
-	dec->started = true;
-	dec->lost = false;
-	rvt_etrace_stand_at_sync(dec, msg, address);
-	return ret;
 }
 
 static int restart(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
@@ -580,8 +364,8 @@ static int end_trace(struct rvt_etrace_decoder *dec, uint64_t qual)
 	if (!ret)
 		ret = rvt_etrace_emit_time(dec);
 	if (!ret)
-		ret = emit(dec, &stop);
-	forget_position(dec, false);
+		ret = rvt_etrace_emit(dec, &stop);
+	rvt_etrace_decoder_abandon(dec);
 	return ret;
 }
 
@@ -606,7 +390,7 @@ static int on_support(struct rvt_etrace_decoder *dec, const struct rvt_etrace_ms
 
 static int on_packet(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
 {
-	note_time(dec, msg);
+	rvt_etrace_note_time(dec, msg);
 	switch (msg->kind) {
 	case RVT_ETRACE_SYNC_START:
 		return on_start(dec, msg);

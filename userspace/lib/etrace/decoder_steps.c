@@ -7,7 +7,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
-#include <etrace/decoder.h>
+#include <etrace/decoder_state.h>
 #include <etrace/frame.h>
 #include "flow/steps.h"
 

@@ -2,13 +2,12 @@
 /*
  * E-Trace decoder: trap packets (format 3, subformat 1).
  */
-#include <etrace/decoder.h>
+#include <etrace/decoder_state.h>
 
 /* Causes whose trap value is the address of the instruction that could not be executed. */
 #define CAUSES_WITH_EPC_TVAL (1u << 0 | 1u << 1 | 1u << 3 | 1u << 12)
 #define CAUSE_ILLEGAL 2
 
-/* A trap whose handler is at @handler. */
 int rvt_etrace_deliver_trap(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
 			    struct rvt_event *trap, uint64_t handler)
 {

@@ -5,8 +5,8 @@
  *	encoder_report.c	packets, their choice and their fields
  *	encoder_tables.c	return stack, branch predictor, jump target cache, visited code
  */
-#ifndef RVTRACE_ETRACE_ENCODER_H
-#define RVTRACE_ETRACE_ENCODER_H
+#ifndef RVTRACE_ETRACE_ENCODER_STATE_H
+#define RVTRACE_ETRACE_ENCODER_STATE_H
 
 #include <etrace/packet.h>
 

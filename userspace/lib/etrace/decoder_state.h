@@ -3,6 +3,7 @@
  * Inside the E-Trace decoder: its state, and what its files offer one another.
  *	decoder.c		one packet: what it means
  *	decoder_trap.c		trap packets
+ *	decoder_state.c		what is known of the hart, and losing it
  *	decoder_follow.c	from one reported instruction to the next
  *	decoder_steps.c		packets that came before, by their bytes
  *	decoder_part.c		parts of a stream
@@ -14,8 +15,8 @@
  * engine stands before it, and executes it when it is known how it ended (its branch outcome
  * is carried over) or when tracing ends.
  */
-#ifndef RVTRACE_ETRACE_DECODER_H
-#define RVTRACE_ETRACE_DECODER_H
+#ifndef RVTRACE_ETRACE_DECODER_STATE_H
+#define RVTRACE_ETRACE_DECODER_STATE_H
 
 #include <rvtrace/flow.h>
 #include <rvtrace/stream.h>
@@ -96,38 +97,53 @@ struct rvt_etrace_decoder {
 	uint64_t learnt[2][RVT_MAX_CAUSES][8];
 };
 
-/* ---- decoder.c ---- */
+/* ---- decoder_state.c ---- */
 
 int rvt_etrace_decoder_init(struct rvt_etrace_decoder *dec, const struct rvt_params *params,
 			    struct rvt_flow *flow, struct rvt_stream_stats *stats);
 void rvt_etrace_decoder_fini(struct rvt_etrace_decoder *dec);
-/* All return 0, or what a callback returned, or -ENOMEM. */
-int rvt_etrace_decoder_packet(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
+
+/* From here on all that return int return 0, or what a callback returned, or -ENOMEM. */
+
+/* @event, at the packet at hand. */
+int rvt_etrace_emit(struct rvt_etrace_decoder *dec, struct rvt_event *event);
+/* The time of @msg. One of few bytes counts on from the time before; time never goes back. */
+void rvt_etrace_note_time(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
+/* The time, if it was not told yet. */
+int rvt_etrace_emit_time(struct rvt_etrace_decoder *dec);
+/* Both. */
+int rvt_etrace_note_stamp(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
+/* Takes over privilege and context; an event if they changed. */
+int rvt_etrace_note_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
 /* The flow is not known from here to the next synchronisation packet. */
 int rvt_etrace_decoder_lose(struct rvt_etrace_decoder *dec, enum rvt_reason reason,
 			    const char *detail);
-/* As lose(), for a reason that is no contradiction: what is known to have retired is told first. */
-int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reason,
-			   const char *detail);
-int rvt_etrace_decoder_finish(struct rvt_etrace_decoder *dec);
-
-/* What decoder_trap.c needs. All return as above. */
+/* Likewise, by a contradiction, which is counted. */
 int rvt_etrace_decoder_fail(struct rvt_etrace_decoder *dec,
 			    const struct rvt_etrace_failure *failure);
-int rvt_etrace_emit_time(struct rvt_etrace_decoder *dec);
-/* Takes over privilege and context; an event if they changed. */
-int rvt_etrace_note_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
-/* Flow begins at @address, which a synchronisation packet reports. */
-int rvt_etrace_begin(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
-		     uint64_t address);
-/* The engine stands before the instruction that a synchronisation packet reports. */
-void rvt_etrace_stand_at_sync(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
-			      uint64_t address);
+/* Forgets where the flow is: tracing has ended, or another part of the stream goes on from there. */
+void rvt_etrace_decoder_abandon(struct rvt_etrace_decoder *dec);
 /* The event for a trap whose handler never came. */
 int rvt_etrace_drop_trap(struct rvt_etrace_decoder *dec);
 uint64_t rvt_etrace_extend_address(const struct rvt_etrace_decoder *dec, uint64_t address);
 uint64_t rvt_etrace_full_address(const struct rvt_etrace_decoder *dec,
 				 const struct rvt_etrace_msg *msg);
+/* The engine stands before the reported instruction. */
+void rvt_etrace_stand(struct rvt_etrace_decoder *dec, uint64_t address, struct path carried);
+/* It is one that a synchronisation packet reports. */
+void rvt_etrace_stand_at_sync(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
+			      uint64_t address);
+/* Flow begins at @address, which a synchronisation packet reports. */
+int rvt_etrace_begin(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
+		     uint64_t address);
+
+/* ---- decoder.c ---- */
+
+int rvt_etrace_decoder_packet(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
+/* As lose(), for a reason that is no contradiction: what is known to have retired is told first. */
+int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reason,
+			   const char *detail);
+int rvt_etrace_decoder_finish(struct rvt_etrace_decoder *dec);
 
 /* ---- decoder_trap.c ---- */
 
@@ -170,11 +186,6 @@ int rvt_etrace_look_again(struct rvt_etrace_decoder *dec, struct rvt_etrace_fail
  * was an uninferable jump. Returns 0 or a negative error.
  */
 int rvt_etrace_finish_pending(struct rvt_etrace_decoder *dec, uint64_t *pc, bool *known);
-
-/* The time of @msg, and a TIME event if it has one. Returns as above. */
-int rvt_etrace_note_stamp(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
-/* Forgets where the flow is: another part of the stream goes on from there. */
-void rvt_etrace_decoder_abandon(struct rvt_etrace_decoder *dec);
 
 /* ---- decoder_part.c ---- */
 
