@@ -369,14 +369,13 @@ static uint64_t fixed(const uint8_t *m, size_t len, unsigned int *bit, unsigned 
 
 static void context(struct messages *messages, uint64_t value)
 {
-	const unsigned int max = sizeof(messages->contexts) / sizeof(messages->contexts[0]);
 	unsigned int i;
 
 	messages->context = value;
 	for (i = 0; i < messages->n_contexts; i++)
 		if (messages->contexts[i] == value)
 			return;
-	if (messages->n_contexts < max)
+	if (messages->n_contexts < CONTEXTS)
 		messages->contexts[messages->n_contexts++] = value;
 }
 

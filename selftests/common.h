@@ -84,13 +84,16 @@ void recording_close(struct recording *rec);
 
 /* ---- N-Trace ---- */
 
+/* So many different thread ids are told apart. */
+#define CONTEXTS 16
+
 struct messages {
 	unsigned int n, syncs, ownerships, correlations, errors;
 	unsigned int user_syncs, kernel_syncs;	/* by the top bit of F-ADDR */
 	unsigned int src_bits;
 	bool whole;		/* each stretch begins and ends with a message */
 	uint64_t context;	/* of the last Ownership with scontext */
-	uint64_t contexts[16];	/* all that occurred */
+	uint64_t contexts[CONTEXTS];	/* all that occurred */
 	unsigned int n_contexts;
 	uint64_t sources;	/* bit per SRC, 1 when there is no SRC */
 	uint64_t low, high;	/* lowest and highest F-ADDR, as addresses */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Hard times: thousands of starts, recorders side by side, harts that come and go, sleep.
+ * Hard times: thousands of starts, recorders side by side, harts that come and go, a storm of forks.
  * Takes minutes in an emulator; RVTRACE_CYCLES sets the number of starts.
  */
 #define _GNU_SOURCE
@@ -15,6 +15,8 @@
 #define AUX_SIZE (1u << 20)
 #define CYCLES 10000
 #define HOTPLUGS 10
+/* Families that live at once */
+#define FAMILIES 10
 
 static unsigned int cycles(void)
 {
@@ -122,51 +124,55 @@ static void test_hotplug(void)
 		  "hotplug: a thread is traced on after each of %d changes (%u)", HOTPLUGS, good);
 }
 
-/* As far as suspending goes without losing the machine: devices are asleep, and awake again. */
-static void test_sleep(void)
+/* A child that forks one, too, and both are traced: their events are inherited, and come and go with them. */
+static void family(void)
 {
+	int status = 0;
+	pid_t pid;
+
+	if (fork())
+		return;
+	pid = fork();
+	work(100);
+	if (!pid)
+		_exit(0);
+	_exit(waitpid(pid, &status, 0) != pid || status);
+}
+
+static void test_forks(void)
+{
+	unsigned int n = cycles() / 20, good = 0;
 	struct perf_event_attr attr;
 	struct recording rec;
 	struct messages m;
-	size_t before = 0;
-	int ret, slept;
-	pid_t pid;
+	int ret, status;
 
-	if (access("/sys/power/pm_test", W_OK)) {
-		tap_skip("no CONFIG_PM_DEBUG", "sleep: trace goes on afterwards");
+	pin(0);
+	attr_init(&attr, CONFIG_CONTEXT);
+	attr.inherit = 1;
+	ret = recording_open(&rec, &attr, 0, 0, 4 * AUX_SIZE);
+	if (ret) {
+		tap_check(false, "forks: opened (%d)", ret);
 		return;
 	}
-	pid = busy_child(0, 0);
-	attr_init(&attr, 0);
-	ret = recording_open(&rec, &attr, -1, 0, 16 * AUX_SIZE);
-	if (!ret)
-		recording_enable(&rec);
-	usleep(50000);
-	write_line("/sys/module/suspend/parameters/pm_test_delay", "1");
-	write_line("/sys/power/pm_test", "platform");
-	slept = write_line("/sys/power/state", "freeze");
-	write_line("/sys/power/pm_test", "none");
-	if (slept == -EINVAL || slept == -EBUSY || slept == -EIO) {
-		tap_skip("this machine cannot sleep", "sleep: trace goes on afterwards");
-	} else if (!ret) {
+	fflush(stdout);
+	recording_enable(&rec);
+	for (unsigned int i = 0; i < n; i += FAMILIES) {
+		for (int k = 0; k < FAMILIES; k++)
+			family();
+		while (wait(&status) > 0)
+			good += WIFEXITED(status) && !WEXITSTATUS(status);
 		recording_read(&rec, true);
-		before = rec.n_bytes;
-		for (int tries = 0; tries < 100 && rec.n_bytes == before; tries++) {
-			usleep(10000);
-			recording_read(&rec, true);
-		}
 	}
-	end_child(pid);
-	if (!ret) {
-		recording_disable(&rec);
-		recording_read(&rec, false);
-		messages_count(&rec, &m);
-	}
-	if (!slept || ret)
-		tap_check(!ret && !slept && rec.n_bytes > before && m.whole && m.n,
-			  "sleep: trace goes on afterwards, in whole messages (%d, %d)", ret, slept);
-	if (!ret)
-		recording_close(&rec);
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	messages_count(&rec, &m);
+	/* Each of the two processes of a family says who it is, each time that it starts. */
+	tap_check(good >= n && m.whole && m.n_contexts == CONTEXTS && m.ownerships >= 2 * n && !rec.partial &&
+		  !rec.truncated && !rec.lost,
+		  "forks: %u processes are traced: %u times it is said whose trace comes, %u losses", 2 * good,
+		  m.ownerships, rec.partial + rec.truncated + rec.lost);
+	recording_close(&rec);
 }
 
 int main(void)
@@ -178,7 +184,8 @@ int main(void)
 	test_cycles();
 	test_recorders();
 	test_hotplug();
-	test_sleep();
+	/* Stays on one CPU. */
+	test_forks();
 	/* Unbinding would take a component from under events that use it: there is no such file. */
 	tap_check(access("/sys/bus/platform/drivers/rvtrace/unbind", F_OK), "components cannot be unbound");
 	tap_check(soon_all_encoders("inactive"), "all encoders are inactive in the end");

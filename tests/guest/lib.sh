@@ -36,10 +36,11 @@ guest()
 	"$LAB" run --kernel "$kernel" --smp 2 --mem 1024 --extra-mem 16 --share "$dir/share" --log "$dir/console" \
 		--plugin "$TOP/build/model/rvtrace-model.so,truth=$dir/truth,violations=$dir/violations${model:+,$model}" \
 		--dtb-hook "$TOP/tools/model/dtb-hook $hook_options" --timeout "${GUEST_TIMEOUT:-300}" $lab_options -- \
-		sh /mnt/share/run >"$dir/output" 2>&1
+		"cp run /tmp && exec sh /tmp/run" >"$dir/output" 2>&1
 	status=$?
 	truth_by_cpu
 	[ $status -ne 0 ] || return 0
+	[ $status -ne 124 ] || diag <<<"the guest did not end within ${GUEST_TIMEOUT:-300} seconds"
 	tail -n 40 "$dir/output" | diag
 	return $status
 }

@@ -54,7 +54,7 @@ if part selftests; then
 	selftests selftests debug user-io=on basic modes filters safety life copies
 fi
 if part stress; then
-	selftests stress debug '' stress
+	selftests stress debug '' stress suspend
 fi
 if part shared; then
 	hook_options='--topology funnel'

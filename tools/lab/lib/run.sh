@@ -118,7 +118,7 @@ run_job()
 	local job=$RUN_DIR/job/lab/job pair initrd
 
 	mkdir -p "$job"
-	install -m 755 "$LAB_DIR/guest/start" "$RUN_DIR/job/lab/start"
+	install -m 755 "$LAB_DIR/guest/start" "$LAB_DIR/guest/share" "$RUN_DIR/job/lab/"
 	[ -z "$RUN_SHARE" ] || : > "$job/share"
 	[ -z "$1" ] || : > "$job/shell"
 	: > "$job/env"
