@@ -112,6 +112,9 @@ $(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS_asan) -o $@ $^ $(LIBS) $(LIBS_asan) -lcmocka
 
+# Parts of the command that have tests of their own.
+$(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,event event-names tracepoint pmu)
+
 # It runs programs and asks the model what their instructions are.
 $(B)/host/rvt-trace-size: $(B)/host/tests/tools/bare-program.o $(B)/host/tools/model/itype.o
 $(B)/host/rvt-trace-size: LIBS += $(LIBS_host)

@@ -53,4 +53,18 @@ for order in caller callee; do
 	says "report -g $order" "$absent" "$rv" report -i /nonexistent/perf.data -g "$order"
 done
 
+
+# Events beside the trace: those that are taken get as far as the missing hardware.
+for event in cpu-clock cycles:u L1-dcache-load-misses:k r1a8 'page-faults/period=10/' 'rvtrace//u,faults,cs:u' \
+	rvtrace:u,cycles; do
+	says "record -e $event" "no trace hardware|'rvtrace' is missing" "$rv" record -o "$TOP/build/never" -e "$event" -- true
+done
+says "record -e: no such event" "no event 'cycle'; events: perf list" "$rv" record -e rvtrace//,cycle -- true
+says "record -e: no such PMU" "neither an event nor a PMU 'gpu'" "$rv" record -e gpu/event=1/ -- true
+says "record -e: a group" "leave out \{ and \}" "$rv" record -e '{cycles,faults}' -- true
+says "record -e: nothing" "'': no event" "$rv" record -e cycles,,faults -- true
+says "record -e: a tracepoint that is not there" "rvt_none:rvt_none: .*(mount|root)|no tracepoint 'rvt_none:rvt_none'" \
+	"$rv" record -e rvt_none:rvt_none -- true
+says "record -e: the driver's tracepoints are no trace" "rvtrace:rvt_none" "$rv" record -e rvtrace:rvt_none -- true
+
 done_testing

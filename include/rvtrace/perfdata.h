@@ -18,6 +18,7 @@ RVT_BEGIN_DECLS
 
 /* Feature sections (bits of the header's bitmap) that rvtrace reads or writes. */
 enum rvt_perfdata_feature {
+	RVT_FEAT_TRACING_DATA = 1,	/* formats of tracepoints */
 	RVT_FEAT_BUILD_ID = 2,
 	RVT_FEAT_HOSTNAME = 3,
 	RVT_FEAT_OSRELEASE = 4,

@@ -78,15 +78,22 @@ int branches_add(struct branches *branches, const struct rvt_lane *lane,
 	return 0;
 }
 
-size_t branches_get(const struct branches *branches, const struct rvt_lane *lane,
-		    struct perf_branch_entry *entries, size_t max)
+size_t branches_get_of(const struct branches *branches, int32_t number, int32_t tid,
+		       struct perf_branch_entry *entries, size_t max)
 {
-	const struct cpu_branches *cpu = &branches->cpus[slot_of(lane)];
-	size_t n = cpu->tid == tid_of(lane) ? cpu->filled : 0;
+	const struct cpu_branches *cpu =
+		&branches->cpus[number >= 0 && number < MAX_CPUS ? number : 0];
+	size_t n = cpu->tid == tid ? cpu->filled : 0;
 
 	if (n > max)
 		n = max;
 	for (size_t i = 0; i < n; i++)
 		entries[i] = cpu->entries[(cpu->next + branches->size - 1 - i) % branches->size];
 	return n;
+}
+
+size_t branches_get(const struct branches *branches, const struct rvt_lane *lane,
+		    struct perf_branch_entry *entries, size_t max)
+{
+	return branches_get_of(branches, lane->cpu, tid_of(lane), entries, max);
 }

@@ -20,5 +20,8 @@ int branches_add(struct branches *branches, const struct rvt_lane *lane,
 /* Copies what the thread on the lane's cpu has, newest first, at most @max. Returns how many. */
 size_t branches_get(const struct branches *branches, const struct rvt_lane *lane,
 		    struct perf_branch_entry *entries, size_t max);
+/* The same of the thread @tid, if it was the last to run on the cpu. */
+size_t branches_get_of(const struct branches *branches, int32_t cpu, int32_t tid,
+		       struct perf_branch_entry *entries, size_t max);
 
 #endif

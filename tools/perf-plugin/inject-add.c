@@ -5,26 +5,36 @@
 #include "inject.h"
 
 #define MAX_CPUS 4096
-/* Fields of a sample before the call chain, each one word. */
+#define ECALL_BYTES 4
+/* Fields of a sample before the call chain, each one word. Behind it may be PERF_SAMPLE_RAW. */
 #define FIXED_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
 	PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
 	PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
 #define NEEDED_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-enum match { MATCH_NONE, MATCH_LINE, MATCH_AGAIN, MATCH_TRAP };
+enum match { MATCH_NONE, MATCH_CHANGE, MATCH_LINE, MATCH_AGAIN, MATCH_TRAP };
 
 struct waiting {
 	struct perf_event_header *header;	/* a copy */
+	size_t fixed_words;	/* before the call chain */
+	bool tracepoint;
 	uint64_t time, ip;
 	uint64_t order;		/* in the file: breaks ties of time */
 	int32_t tid;
 };
 
+/* What one sample gets; each part is empty when it is not asked for. */
+struct additions {
+	struct inject_sample chain, branches;
+};
+
 struct cpu_samples {
 	struct waiting *samples;	/* by time */
 	size_t n, room, next;
-	enum match match;		/* how good .made is for the next one */
-	struct inject_sample *made;
+	enum match match;		/* how good .additions are for the next one */
+	struct additions *additions;
+	int32_t tid;			/* which thread ran last, */
+	struct rvt_callstack *stack;	/* and where it was; NULL: none did */
 };
 
 struct added {
@@ -39,19 +49,14 @@ struct added {
 static bool fits(const struct perf_event_attr *attr)
 {
 	return (attr->sample_type & NEEDED_TYPE) == NEEDED_TYPE &&
-		!(attr->sample_type & ~(uint64_t)FIXED_TYPE) &&
-		(attr->sample_period || attr->sample_freq) && attr->type != PERF_TYPE_TRACEPOINT;
-}
-
-static bool is_trace(const struct rvt_perfdata_event *event)
-{
-	return !strncmp(event->name, "rvtrace", strlen("rvtrace"));
+		!(attr->sample_type & ~(uint64_t)(FIXED_TYPE | PERF_SAMPLE_RAW)) &&
+		(attr->sample_period || attr->sample_freq);
 }
 
 bool added_takes(const struct added *added, const struct rvt_perfdata_record *record)
 {
 	(void)added;
-	return record->type == PERF_RECORD_SAMPLE && record->event && !is_trace(record->event) &&
+	return record->type == PERF_RECORD_SAMPLE && record->event && !inject_is_trace(record->event) &&
 		fits(&record->event->attr) && record->time_valid && record->cpu_valid &&
 		record->cpu >= 0 && record->cpu < MAX_CPUS;
 }
@@ -82,7 +87,8 @@ static int keep(struct added *added, const struct rvt_perfdata_record *record)
 {
 	struct cpu_samples *cpu = &added->cpus[record->cpu];
 	const uint64_t *words = (const uint64_t *)(record->header + 1);
-	bool identified = record->event->attr.sample_type & PERF_SAMPLE_IDENTIFIER;
+	uint64_t type = record->event->attr.sample_type;
+	bool identified = type & PERF_SAMPLE_IDENTIFIER;
 	struct perf_event_header *copy;
 
 	if (cpu->n == cpu->room) {
@@ -99,7 +105,9 @@ static int keep(struct added *added, const struct rvt_perfdata_record *record)
 		return -ENOMEM;
 	memcpy(copy, record->header, record->header->size);
 	cpu->samples[cpu->n++] = (struct waiting){ .header = copy, .time = record->time,
-		.tid = record->tid, .ip = words[identified], .order = record->offset };
+		.tracepoint = record->event->attr.type == PERF_TYPE_TRACEPOINT,
+		.fixed_words = 1 + __builtin_popcountll(type & FIXED_TYPE), .tid = record->tid,
+		.ip = words[identified], .order = record->offset };
 	return 0;
 }
 
@@ -124,8 +132,8 @@ int added_create(struct rvt_perfdata *file, const struct itrace *itrace,
 		if (!cpu->n)
 			continue;
 		qsort(cpu->samples, cpu->n, sizeof(*cpu->samples), compare);
-		cpu->made = malloc(sizeof(*cpu->made));
-		err = cpu->made ? 0 : -ENOMEM;
+		cpu->additions = malloc(sizeof(*cpu->additions));
+		err = cpu->additions ? 0 : -ENOMEM;
 	}
 	if (err) {
 		added_destroy(added);
@@ -141,7 +149,7 @@ void added_destroy(struct added *added)
 		for (size_t j = 0; j < added->cpus[i].n; j++)
 			free(added->cpus[i].samples[j].header);
 		free(added->cpus[i].samples);
-		free(added->cpus[i].made);
+		free(added->cpus[i].additions);
 	}
 	free(added);
 }
@@ -156,90 +164,118 @@ uint64_t added_samples(const struct added *added)
 	return added->written;
 }
 
-/* The sample as it was. */
-static struct inject_sample *begin(struct cpu_samples *cpu, enum match match)
+static struct additions *begin(struct cpu_samples *cpu, enum match match)
 {
-	const struct waiting *waiting = &cpu->samples[cpu->next];
-
 	cpu->match = match;
-	cpu->made->n = waiting->header->size / sizeof(uint64_t);
-	memcpy(cpu->made->words, waiting->header, waiting->header->size);
-	return cpu->made;
-}
-
-static void end(struct cpu_samples *cpu)
-{
-	struct perf_event_header *header = (struct perf_event_header *)cpu->made->words;
-
-	header->size = cpu->made->n * sizeof(uint64_t);
+	cpu->additions->chain.n = cpu->additions->branches.n = 0;
+	return cpu->additions;
 }
 
 /* With what @lane and @stack have now. @lane NULL: nothing. */
 static void make(const struct added *added, struct cpu_samples *cpu, const struct rvt_lane *lane,
 		 struct rvt_callstack *stack, enum match match)
 {
-	struct inject_sample *sample = begin(cpu, match);
+	struct additions *additions = begin(cpu, match);
 
 	if (added->itrace->add_callchain)
-		inject_add_callchain(sample, cpu->samples[cpu->next].ip, stack, 0,
+		inject_add_callchain(&additions->chain, cpu->samples[cpu->next].ip, stack, 0,
 				     added->itrace->add_callchain);
 	if (added->itrace->add_last_branches)
-		inject_add_branches(sample, added->branches, lane,
+		inject_add_branches(&additions->branches, added->branches, lane,
 				    added->itrace->add_last_branches);
-	end(cpu);
 }
 
 /*
- * The handler that took the sample still runs, and its trap is on the stack: several samples can be
- * of one interrupt. False: it is not.
+ * Whether the sample was taken in what the frame called. Its address is that of the interrupted instruction, or
+ * where the tracepoint returns to; for those at the begin of a system call that is behind the ecall.
+ */
+static bool was_taken_in(const struct waiting *sample, const struct rvt_frame *frame)
+{
+	if (!frame->trap)
+		return sample->tracepoint && frame->back == sample->ip;
+	return frame->from == sample->ip ||
+		(sample->tracepoint && frame->from + ECALL_BYTES == sample->ip);
+}
+
+/*
+ * What took the sample still runs, and where it came from is on the stack: the trap of an interrupt, of which
+ * there can be several samples, or the call of a tracepoint. False: it is not.
  */
 static bool make_from_handler(const struct added *added, struct cpu_samples *cpu,
 			      const struct rvt_lane *lane, struct rvt_callstack *stack)
 {
-	uint64_t ip = cpu->samples[cpu->next].ip;
+	const struct waiting *sample = &cpu->samples[cpu->next];
 	const struct rvt_frame *frame;
-	struct inject_sample *sample;
+	struct additions *additions;
 	size_t n = 0;
 
-	while ((frame = rvt_callstack_frame(stack, n)) && !(frame->trap && frame->from == ip))
+	while ((frame = rvt_callstack_frame(stack, n)) && !was_taken_in(sample, frame))
 		n++;
 	if (!frame)
 		return false;
-	sample = begin(cpu, MATCH_TRAP);
+	additions = begin(cpu, MATCH_TRAP);
 	if (added->itrace->add_callchain)
-		inject_add_callchain(sample, ip, stack, n + 1, added->itrace->add_callchain);
+		inject_add_callchain(&additions->chain, sample->ip, stack, n + 1,
+				     added->itrace->add_callchain);
 	if (added->itrace->add_last_branches)
-		inject_add_branches_before(sample, added->branches, lane,
-					   added->itrace->add_last_branches, ip);
-	end(cpu);
+		inject_add_branches_before(&additions->branches, added->branches, lane->cpu,
+					   sample->tid, added->itrace->add_last_branches,
+					   frame->from);
 	return true;
 }
 
 /* The next sample may be of the same interrupt as the one before it, which was just written. */
-static void make_again(struct cpu_samples *cpu)
+static void match_again(struct cpu_samples *cpu)
 {
 	const struct waiting *next = &cpu->samples[cpu->next], *before = next - 1;
-	size_t old = before->header->size / sizeof(uint64_t), more = cpu->made->n - old;
 
-	if (cpu->next == cpu->n || next->ip != before->ip || next->tid != before->tid ||
-	    next->header->size != before->header->size)
-		return;
-	begin(cpu, MATCH_AGAIN);
-	cpu->made->n += more;
-	end(cpu);
+	if (cpu->next < cpu->n && next->ip == before->ip && next->tid == before->tid)
+		cpu->match = MATCH_AGAIN;
+}
+
+static int write_words(struct added *added, const void *words, size_t n)
+{
+	return rvt_perfdata_write(added->out, words, n * sizeof(uint64_t));
+}
+
+/* A sample with what it gets: the call chain belongs before its raw data, the branches behind that. */
+static int write_sample(struct added *added, const struct waiting *waiting,
+			struct additions *additions)
+{
+	const uint64_t *words = (const uint64_t *)waiting->header;
+	size_t n = waiting->header->size / sizeof(uint64_t), fixed = waiting->fixed_words;
+	struct perf_event_header header = *waiting->header;
+	int err;
+
+	if (n + additions->chain.n + additions->branches.n > UINT16_MAX / sizeof(uint64_t)) {
+		/* of its own there is so much that nothing else fits */
+		additions->chain.words[0] = additions->branches.words[0] = 0;
+		additions->chain.n = !!additions->chain.n;
+		additions->branches.n = !!additions->branches.n;
+	}
+	header.size = (n + additions->chain.n + additions->branches.n) * sizeof(uint64_t);
+	err = rvt_perfdata_write(added->out, &header, sizeof(header));
+	if (!err)
+		err = write_words(added, words + 1, fixed - 1);
+	if (!err)
+		err = write_words(added, additions->chain.words, additions->chain.n);
+	if (!err)
+		err = write_words(added, words + fixed, n - fixed);
+	if (!err)
+		err = write_words(added, additions->branches.words, additions->branches.n);
+	return err;
 }
 
 static int write_next(struct added *added, struct cpu_samples *cpu)
 {
-	const struct perf_event_header *header = (const void *)cpu->made->words;
-	int err = rvt_perfdata_write(added->out, header, header->size);
+	int err = write_sample(added, &cpu->samples[cpu->next], cpu->additions);
 	bool trap = cpu->match >= MATCH_AGAIN;
 
 	cpu->next++;
 	cpu->match = MATCH_NONE;
 	added->written++;
 	if (trap)
-		make_again(cpu);
+		match_again(cpu);
 	return err;
 }
 
@@ -271,6 +307,29 @@ static bool is_next(const struct cpu_samples *cpu, const struct rvt_lane *lane)
 		lane->task->tid == cpu->samples[cpu->next].tid;
 }
 
+/*
+ * The trace changes to the next thread in a tracepoint of the scheduler. Samples that others take there come later,
+ * and are of the thread before: they get what that has now.
+ */
+static void change_thread(const struct added *added, struct cpu_samples *cpu,
+			  const struct rvt_lane *lane, struct rvt_callstack *stack)
+{
+	const struct waiting *sample = &cpu->samples[cpu->next];
+	struct rvt_task task = { .tid = cpu->tid };
+	struct rvt_lane before = *lane;
+
+	if (stack == cpu->stack)
+		return;
+	before.task = &task;
+	if (cpu->match == MATCH_CHANGE)
+		cpu->match = MATCH_NONE;
+	if (cpu->stack && cpu->next < cpu->n && sample->tracepoint && sample->tid == cpu->tid &&
+	    !cpu->match)
+		make(added, cpu, &before, cpu->stack, MATCH_CHANGE);
+	cpu->tid = lane->task ? lane->task->tid : -1;
+	cpu->stack = stack;
+}
+
 int added_line(struct added *added, const struct rvt_lane *lane, uint64_t first, uint64_t last,
 	       struct rvt_callstack *stack)
 {
@@ -278,6 +337,7 @@ int added_line(struct added *added, const struct rvt_lane *lane, uint64_t first,
 	int err = pass(added, cpu, lane, stack);
 	uint64_t ip;
 
+	change_thread(added, cpu, lane, stack);
 	if (err || !is_next(cpu, lane) || cpu->match >= MATCH_AGAIN)
 		return err;
 	ip = cpu->samples[cpu->next].ip;
@@ -293,12 +353,15 @@ int added_transfer(struct added *added, const struct rvt_lane *lane,
 	int err = pass(added, cpu, lane, stack);
 	uint64_t ip;
 
+	change_thread(added, cpu, lane, stack);
 	if (err || !is_next(cpu, lane))
 		return err;
 	ip = cpu->samples[cpu->next].ip;
 	if ((transfer->kind == TRANSFER_TRAP && transfer->from == ip) ||
 	    (transfer->kind == TRANSFER_STOP && transfer->to == ip))
 		make(added, cpu, lane, stack, MATCH_TRAP);
+	else if (transfer->kind == TRANSFER_RETURN && transfer->to == ip)
+		make_from_handler(added, cpu, lane, stack);
 	return 0;
 }
 

@@ -39,16 +39,17 @@ void inject_add_branches(struct inject_sample *sample, const struct branches *br
 }
 
 void inject_add_branches_before(struct inject_sample *sample, const struct branches *branches,
-				const struct rvt_lane *lane, size_t max, uint64_t epc)
+				int32_t cpu, int32_t tid, size_t max, uint64_t from)
 {
 	struct perf_branch_entry *entries = (void *)&sample->words[sample->n + 1];
-	size_t n = branches_get(branches, lane, entries, INJECT_MAX_BRANCHES), first = 0;
+	size_t n = branches_get_of(branches, cpu, tid, entries, INJECT_MAX_BRANCHES), first = 0;
 
-	while (first < n && !(entries[first].from == epc &&
+	while (first < n && !(entries[first].from == from &&
 			      (entries[first].type == PERF_BR_IRQ ||
-			       entries[first].type == PERF_BR_SYSCALL)))
+			       entries[first].type == PERF_BR_SYSCALL ||
+			       entries[first].type == PERF_BR_CALL)))
 		first++;
-	/* when there are so many since then that the trap is gone, so are those before it */
+	/* when there are so many since then that this one is gone, so are those before it */
 	n = first < n ? n - first - 1 : 0;
 	if (n > max)
 		n = max;

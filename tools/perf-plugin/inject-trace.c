@@ -121,9 +121,11 @@ static int inject_event(void *ctx, struct rvt_lane *lane, const struct rvt_event
 
 /* ---- the rest of the file ---- */
 
-static bool is_trace_event(const struct rvt_perfdata_event *event)
+/* The driver's tracepoints are of no trace. */
+bool inject_is_trace(const struct rvt_perfdata_event *event)
 {
-	return !strncmp(event->name, "rvtrace", strlen("rvtrace"));
+	return !strncmp(event->name, "rvtrace", strlen("rvtrace")) &&
+		event->attr.type != PERF_TYPE_TRACEPOINT;
 }
 
 static int begin(struct inject *inject)
@@ -153,7 +155,7 @@ static int begin(struct inject *inject)
 	for (size_t i = 0; i < rvt_perfdata_n_events(in) && !err; i++) {
 		const struct rvt_perfdata_event *event = rvt_perfdata_event(in, i);
 
-		if (is_trace_event(event))
+		if (inject_is_trace(event))
 			continue;
 		attr = event->attr;
 		if (inject->added)
@@ -174,7 +176,7 @@ static int copy_sideband(struct inject *inject)
 	while (!err && rvt_perfdata_next(in, &pos, &record) > 0) {
 		if (record.type == RVT_RECORD_AUXTRACE || record.type == RVT_RECORD_AUXTRACE_INFO ||
 		    record.type == PERF_RECORD_AUX || record.type == PERF_RECORD_ITRACE_START ||
-		    (record.event && is_trace_event(record.event)) ||
+		    (record.event && inject_is_trace(record.event)) ||
 		    (inject->added && added_takes(inject->added, &record)))
 			continue;
 		err = rvt_perfdata_write(inject->out, record.header, record.header->size);
@@ -184,7 +186,7 @@ static int copy_sideband(struct inject *inject)
 
 static int copy_features(struct inject *inject)
 {
-	static const unsigned int bits[] = { RVT_FEAT_BUILD_ID, RVT_FEAT_HOSTNAME,
+	static const unsigned int bits[] = { RVT_FEAT_TRACING_DATA, RVT_FEAT_BUILD_ID, RVT_FEAT_HOSTNAME,
 		RVT_FEAT_OSRELEASE,
 		RVT_FEAT_VERSION, RVT_FEAT_ARCH, RVT_FEAT_NRCPUS, RVT_FEAT_CMDLINE,
 		RVT_FEAT_SAMPLE_TIME };

@@ -10,6 +10,9 @@
 /* inject-trace.c: writes @output. Returns 0 or -errno after a message. */
 int trace_inject(struct view *view, const struct itrace *itrace, const char *output);
 
+/* Whether it is an event of the trace: nothing of it is left in the output. */
+bool inject_is_trace(const struct rvt_perfdata_event *event);
+
 /* ---- inject-sample.c: a PERF_RECORD_SAMPLE in the making ---- */
 
 #define INJECT_MAX_BRANCHES 1024
@@ -29,15 +32,19 @@ void inject_add_callchain(struct inject_sample *sample, uint64_t ip, struct rvt_
 /* At most @max branches of the thread on the lane's cpu (NULL: none). */
 void inject_add_branches(struct inject_sample *sample, const struct branches *branches,
 			 const struct rvt_lane *lane, size_t max);
-/* The same, only those before the last trap at @epc; @branches keep INJECT_MAX_BRANCHES. */
+/*
+ * Of those of the thread @tid, if it was the last on the cpu, only what is before its last trap or call at @from;
+ * @branches keep INJECT_MAX_BRANCHES.
+ */
 void inject_add_branches_before(struct inject_sample *sample, const struct branches *branches,
-				const struct rvt_lane *lane, size_t max, uint64_t epc);
+				int32_t cpu, int32_t tid, size_t max, uint64_t from);
 
 /*
  * ---- inject-add.c: call chains and branches for the samples of other events ----
  *
  * A sample was taken in an interrupt. The trace has that trap (or, without the kernel, the stop)
- * with the sample's address as EPC; what was on the stack there belongs to the sample. Where there
+ * with the sample's address as EPC; what was on the stack there belongs to the sample. That of a tracepoint
+ * was taken in what is called there, and has the address behind the call. Where there
  * is none, and the code at the address was not seen either, the sample gets no more than it had.
  */
 struct added;

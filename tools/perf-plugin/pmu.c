@@ -200,8 +200,7 @@ uint64_t pmu_get(const struct pmu_term *term, const struct perf_event_attr *attr
 	return value;
 }
 
-__attribute__((format(printf, 2, 3)))
-static int invalid(char **error, const char *format, ...)
+int pmu_invalid(char **error, const char *format, ...)
 {
 	va_list args;
 
@@ -223,7 +222,7 @@ static int unknown_term(const struct pmu *pmu, const char *name, char **error)
 	for (unsigned int i = 0; i < pmu->n_terms; i++)
 		fprintf(out, "%s %s", i ? "," : "", pmu->terms[i].name);
 	fclose(out);
-	invalid(error, "unknown term '%s'; valid terms:%s", name, list);
+	pmu_invalid(error, "unknown term '%s'; valid terms:%s", name, list);
 	free(list);
 	return -EINVAL;
 }
@@ -241,14 +240,14 @@ static int parse_one_term(const struct pmu *pmu, char *text, struct perf_event_a
 		errno = 0;
 		value = strtoull(equals + 1, &end, 0);
 		if (end == equals + 1 || *end || errno)
-			return invalid(error, "'%s' is no number, in term '%s'", equals + 1, text);
+			return pmu_invalid(error, "'%s' is no number, in term '%s'", equals + 1, text);
 	}
 	if (!strcmp(text, "config") || (!strncmp(text, "config", 6) && text[6] >= '1' &&
 					 text[6] <= '3' && !text[7])) {
 		const struct pmu_term raw = { .word = text[6] ? text[6] - '0' : 0, .bits = ~0ULL };
 
 		if (pmu_set(&raw, value, attr))
-			return invalid(error, "this build knows no %s", text);
+			return pmu_invalid(error, "this build knows no %s", text);
 		return 0;
 	}
 	term = pmu_term(pmu, text);
@@ -256,17 +255,15 @@ static int parse_one_term(const struct pmu *pmu, char *text, struct perf_event_a
 		return unknown_term(pmu, text, error);
 	err = pmu_set(term, value, attr);
 	if (err == -EOPNOTSUPP)
-		return invalid(error, "term '%s': this was built with headers of a kernel before "
+		return pmu_invalid(error, "term '%s': this was built with headers of a kernel before "
 			       "6.3, which has no config3", text);
 	if (err)
-		return invalid(error, "%llu is too large for term '%s', which has %d bits",
+		return pmu_invalid(error, "%llu is too large for term '%s', which has %d bits",
 			       (unsigned long long)value, text, __builtin_popcountll(term->bits));
 	return 0;
 }
 
-/* *@modified: privilege modes were chosen. G and H choose guests and host, as for stock perf. */
-static int parse_modifiers(const char *text, struct perf_event_attr *attr, bool *modified,
-			   char **error)
+int pmu_parse_modifiers(const char *text, struct perf_event_attr *attr, bool *modified, char **error)
 {
 	const char *guest = strchr(text, 'G'), *host = strchr(text, 'H');
 
@@ -283,7 +280,7 @@ static int parse_modifiers(const char *text, struct perf_event_attr *attr, bool 
 		else if (*text == 'h')
 			attr->exclude_hv = 0;
 		else if (*text != 'G' && *text != 'H')
-			return invalid(error, "unknown modifier '%c'; valid: u (user), k (kernel), "
+			return pmu_invalid(error, "unknown modifier '%c'; valid: u (user), k (kernel), "
 				       "h (firmware), G (guests), H (host)", *text);
 	}
 	return 0;
@@ -299,7 +296,7 @@ int pmu_parse_event(const struct pmu *pmu, const char *name, const char *event,
 	*error = NULL;
 	*modified = false;
 	if (strncmp(event, name, name_len) || (event[name_len] && !strchr("/:", event[name_len])))
-		return invalid(error, "event '%s' is not an event of the PMU '%s' (write "
+		return pmu_invalid(error, "event '%s' is not an event of the PMU '%s' (write "
 				      "%s/TERMS/uk)",
 			       event, name, name);
 	copy = strdup(event + name_len);
@@ -309,7 +306,7 @@ int pmu_parse_event(const struct pmu *pmu, const char *name, const char *event,
 	if (*rest == '/') {
 		end = strchr(++rest, '/');
 		if (!end) {
-			err = invalid(error, "event '%s' lacks its closing '/'", event);
+			err = pmu_invalid(error, "event '%s' lacks its closing '/'", event);
 			goto out;
 		}
 		*end = 0;
@@ -319,7 +316,7 @@ int pmu_parse_event(const struct pmu *pmu, const char *name, const char *event,
 		rest = end + 1;
 	}
 	if (!err)
-		err = parse_modifiers(*rest == ':' ? rest + 1 : rest, attr, modified, error);
+		err = pmu_parse_modifiers(*rest == ':' ? rest + 1 : rest, attr, modified, error);
 out:
 	free(copy);
 	return err;

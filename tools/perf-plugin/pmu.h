@@ -38,6 +38,14 @@ uint64_t pmu_get(const struct pmu_term *term, const struct perf_event_attr *attr
 int pmu_parse_event(const struct pmu *pmu, const char *name, const char *event,
 		    struct perf_event_attr *attr, bool *modified, char **error);
 
+/*
+ * The letters behind an event: u, k and h choose privilege modes (*@modified: one of them is there), G and H
+ * guests and host. Errors as above.
+ */
+int pmu_parse_modifiers(const char *text, struct perf_event_attr *attr, bool *modified, char **error);
+/* Makes such a sentence. Returns -EINVAL. */
+int pmu_invalid(char **error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* A small text file: malloc'd content without trailing white space; NULL if unreadable. */
 char *read_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "0-3,5" into a sorted array (malloc'd). Returns the number of entries or -EINVAL, -ENOMEM. */

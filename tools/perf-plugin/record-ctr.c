@@ -56,7 +56,7 @@ int record_ctr_period(struct recorder *rec)
 {
 	const struct record_options *options = &rec->options;
 
-	if (!rec->ctr && !rec->n_extra && (options->period || options->frequency))
+	if (!rec->ctr && !rec->options.extra.n && (options->period || options->frequency))
 		return cmd_error(-EINVAL, "-c and -F are for samples of " RECORD_CTR_PMU
 				 " and of other events (-e); a trace has none");
 	if (options->period && options->frequency)

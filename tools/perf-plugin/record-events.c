@@ -193,8 +193,7 @@ int record_open_extra(struct recorder *rec, unsigned int n, pid_t tid, struct ex
 	if (fd == -ESRCH && rec->n_tids > 1)
 		return 0;
 	if (fd < 0)
-		return cmd_error(fd, "cannot open the event '%s' (thread %d, cpu %d): %s",
-				 extra->name, tid, rec->rings[n].cpu, strerror(-fd));
+		return record_explain_extra(extra, fd, tid, rec->rings[n].cpu);
 	err = add_fd(rec, fd, n, false, &extra->ids, &extra->n_ids);
 	if (!err && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rec->rings[n].fd))
 		err = cmd_error(-errno, "cannot sample '%s' into the buffer of cpu %d: %s",
@@ -263,7 +262,7 @@ static int open_all(struct recorder *rec)
 	return err;
 }
 
-static void prepare_attrs(struct recorder *rec)
+static int prepare_attrs(struct recorder *rec)
 {
 	bool command = rec->target == TARGET_COMMAND;
 	struct perf_event_attr *side = &rec->side_attr, *trace = &rec->trace_attr;
@@ -289,7 +288,7 @@ static void prepare_attrs(struct recorder *rec)
 	side->build_id = 1;
 	side->ksymbol = side->bpf_event = 1;
 	side->text_poke = !trace->exclude_kernel;
-	record_prepare_extra(rec);
+	return record_prepare_extra(rec);
 }
 
 int record_open(struct recorder *rec)
@@ -306,8 +305,9 @@ int record_open(struct recorder *rec)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	prepare_attrs(rec);
-	err = open_all(rec);
+	err = prepare_attrs(rec);
+	if (!err)
+		err = open_all(rec);
 	return err ? err : record_watch_open(rec);
 }
 
@@ -344,10 +344,11 @@ void record_close(struct recorder *rec)
 	free(rec->side_ids);
 	free(rec->code.ids);
 	rec->code.ids = NULL;
-	for (size_t i = 0; i < rec->n_extra; i++) {
+	for (size_t i = 0; i < rec->n_extra; i++)
 		free(rec->extra[i].ids);
-		rec->extra[i].ids = NULL;
-	}
+	free(rec->extra);
+	rec->extra = NULL;
+	rec->n_extra = 0;
 	rec->rings = NULL;
 	rec->fds = NULL;
 	rec->trace_ids = rec->side_ids = NULL;

@@ -160,6 +160,20 @@ static void scan_data(struct pass *pass)
 	rvt_perfdata_close(file);
 }
 
+/* What the fields of the recorded tracepoints are. */
+static int add_tracepoints(struct recorder *rec)
+{
+	void *data;
+	size_t len;
+	int err = tracepoint_data(rec->options.tracefs, &rec->options.extra, &data, &len);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	err = rvt_perfdata_add_feature(rec->writer, RVT_FEAT_TRACING_DATA, data, len);
+	free(data);
+	return err;
+}
+
 int record_add_features(struct recorder *rec, int argc, char **argv)
 {
 	struct pass pass = { .rec = rec };
@@ -185,6 +199,8 @@ int record_add_features(struct recorder *rec, int argc, char **argv)
 		err = rvt_perfdata_add_feature(rec->writer, RVT_FEAT_NRCPUS, cpus, sizeof(cpus));
 	if (!err)
 		err = rvt_perfdata_add_cmdline(rec->writer, argv, argc);
+	if (!err)
+		err = add_tracepoints(rec);
 	times[0] = pass.first;
 	times[1] = pass.last;
 	if (!err && pass.last)

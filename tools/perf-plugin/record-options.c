@@ -18,7 +18,8 @@ static const char help[] =
 "Records control flow from the trace encoders of the harts into a perf.data file.\n\n"
 "  -e, --event EVENT     rvtrace/TERM=VALUE,.../MODIFIERS; terms: see\n"
 "                        /sys/bus/event_source/devices/rvtrace/format, modifiers: u, k, h;\n"
-"                        more -e: what is sampled besides: cpu-clock, cycles:u, ...\n"
+"                        and, with commas or more -e, what is sampled besides: cycles:u,\n"
+"                        cpu/event=0x10/u, sched:sched_switch, 'syscalls:*', ... (perf list)\n"
 "  -a, --all-cpus        the whole system (until Ctrl-C, or while COMMAND runs)\n"
 "  -C, --cpu LIST        the same on some cpus: 0-3,5\n"
 "  -p, --pid PID,...     running processes with all their threads\n"
@@ -106,17 +107,55 @@ invalid:
 			 "of pages (64) or bytes (64K, 4M)", text);
 }
 
-/* The event of the trace, or one of those that are sampled besides. */
-static int add_event(struct record_options *options, const char *event)
+/* Also "rvtrace:u", but the driver has tracepoints, too: "rvtrace:rvtrace_start". */
+static bool is_trace_event(const char *event)
 {
-	if (!strncmp(event, RECORD_PMU, strlen(RECORD_PMU)) || record_is_ctr(event)) {
+	size_t len = strlen(RECORD_PMU);
+
+	if (record_is_ctr(event))
+		return true;
+	return !strncmp(event, RECORD_PMU, len) &&
+		(event[len] != ':' || !event[len + 1 + strspn(event + len + 1, "ukhGH")]);
+}
+
+/* @event is malloc'd and taken over. */
+static int add_event(struct record_options *options, char *event)
+{
+	int err;
+
+	if (is_trace_event(event)) {
+		free(options->event);
 		options->event = event;
 		return 0;
 	}
-	if (options->n_extra == RECORD_MAX_EXTRA)
-		return cmd_error(-EINVAL, "at most %d events beside the trace", RECORD_MAX_EXTRA);
-	options->extra[options->n_extra++] = event;
-	return 0;
+	if (*event && *event != '{')
+		err = record_add_extra(options, event);
+	else
+		err = cmd_error(-EINVAL, "-e: '%s': %s", event, *event ? "there are no groups of events "
+				"beside a trace; leave out { and }" : "no event");
+	free(event);
+	return err;
+}
+
+/* The event of the trace, and what is sampled besides: "A,B,...". */
+static int add_events(struct record_options *options, const char *text)
+{
+	int err = 0;
+
+	while (!err && text) {
+		size_t len = event_length(text);
+		char *event = strndup(text, len);
+
+		err = event ? add_event(options, event) : -ENOMEM;
+		text = text[len] ? text + len + 1 : NULL;
+	}
+	return err;
+}
+
+void record_free_options(struct record_options *options)
+{
+	free(options->event);
+	event_list_clear(&options->extra);
 }
 
 static int parse_level(const char *text, int *level)
@@ -133,11 +172,13 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 {
 	int c, err = 0;
 
-	*options = (struct record_options){ .output = "perf.data", .event = RECORD_PMU "//" };
+	*options = (struct record_options){ .output = "perf.data", .event = strdup(RECORD_PMU "//") };
+	if (!options->event)
+		return -ENOMEM;
 	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qhS::z::", long_options,
 					NULL)) >= 0) {
 		switch (c) {
-		case 'e': err = add_event(options, optarg); break;
+		case 'e': err = add_events(options, optarg); break;
 		case 'a': options->system_wide = true; break;
 		case 'C': options->cpu_list = optarg; break;
 		case 'p': options->pids = optarg; break;
@@ -311,8 +352,6 @@ int record_parse_event(struct recorder *rec, bool *modified)
 		rec->trace_attr.exclude_hv = 1;
 	else if (!rec->trace_attr.exclude_hv && pmu_term(&rec->pmu, "machine"))
 		pmu_set(pmu_term(&rec->pmu, "machine"), 1, &rec->trace_attr);
-	if (record_parse_extra(rec))
-		return -EINVAL;
 	return record_ctr_period(rec);
 }
 

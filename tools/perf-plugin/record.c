@@ -372,8 +372,10 @@ int cmd_record(int argc, char **argv)
 	struct child child = { 0 };
 	int err;
 
-	if (record_parse_options(&rec.options, argc, argv))
+	if (record_parse_options(&rec.options, argc, argv)) {
+		record_free_options(&rec.options);
 		return 1;
+	}
 	err = record(&rec, &child, argc, argv);
 	if (child.pid > 0) {
 		kill(child.pid, SIGKILL);
@@ -388,5 +390,6 @@ int cmd_record(int argc, char **argv)
 	free(rec.tids);
 	free(rec.packed);
 	free(rec.filter);
+	record_free_options(&rec.options);
 	return err ? 1 : child.status;
 }

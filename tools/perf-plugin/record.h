@@ -9,6 +9,7 @@
 #include <sys/types.h>
 #include <rvtrace/kernel_code.h>
 #include <rvtrace/perfdata.h>
+#include "event.h"
 #include "pmu.h"
 
 #define RECORD_PMU "rvtrace"
@@ -17,17 +18,16 @@
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 	 PERF_SAMPLE_CPU)
 
-#define RECORD_MAX_EXTRA 8
 #define RECORD_CHILD_NAME "perf-exec"	/* of a command before its exec; as perf has it */
 
 enum record_target { TARGET_SYSTEM, TARGET_COMMAND, TARGET_TASKS };
 
 struct record_options {
 	const char *output;
-	const char *event;
+	char *event;		/* of the trace; malloc'd */
 	const char *filter;
-	const char *extra[RECORD_MAX_EXTRA];	/* -e of other than trace events */
-	size_t n_extra;
+	struct event_list extra;	/* -e of other than trace events */
+	const char *tracefs;	/* where it is; NULL: nowhere, or not looked for */
 	const char *cpu_list;	/* -C */
 	const char *pids, *tids;	/* -p, -t */
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
@@ -51,7 +51,7 @@ struct ring {
 	unsigned int enable_rounds;	/* so many times its trace events are still to be enabled */
 };
 
-/* An event that is sampled beside the trace. */
+/* An event that is sampled beside the trace; .name belongs to another. */
 struct extra_event {
 	const char *name;
 	struct perf_event_attr attr;
@@ -72,7 +72,7 @@ struct recorder {
 	const char *pmu_name;
 	struct pmu pmu;
 	struct perf_event_attr trace_attr, side_attr;
-	struct extra_event extra[RECORD_MAX_EXTRA];
+	struct extra_event *extra;	/* one for each of options.extra */
 	size_t n_extra;
 	struct extra_event code;	/* samples of BPF programs; without ids when there are none */
 	struct watcher *watcher;
@@ -97,6 +97,7 @@ struct recorder {
 
 /* record-options.c: each prints its own message and returns 0 or -errno. */
 int record_parse_options(struct record_options *options, int argc, char **argv);
+void record_free_options(struct record_options *options);
 int record_parse_event(struct recorder *rec, bool *modified);
 int record_choose_cpus(struct recorder *rec);
 int record_choose_tasks(struct recorder *rec);
@@ -110,10 +111,13 @@ bool record_time_conv(const struct recorder *rec, struct rvt_record_time_conv *c
  */
 int record_resolve_filter(const char *text, char **result);
 
-/* record-extra.c: what is sampled beside the trace. 0, or -EINVAL after a message. */
-int record_parse_extra(struct recorder *rec);
-/* After .trace_attr is complete. */
-void record_prepare_extra(struct recorder *rec);
+/*
+ * record-extra.c: what is sampled beside the trace. Each returns 0, or -errno after a message;
+ * record_prepare_extra() after .trace_attr is complete.
+ */
+int record_add_extra(struct record_options *options, const char *event);
+int record_prepare_extra(struct recorder *rec);
+int record_explain_extra(const struct extra_event *extra, int err, pid_t tid, int cpu);
 
 /* record-events.c: opens every event and maps every ring. 0, or -errno after a message. */
 int record_open(struct recorder *rec);

@@ -6,6 +6,7 @@
 
 check "cross-compile the workloads" workload nested -g
 workload calls
+check "and that with system calls" workload writes
 check "the plugin of libtraceevent compiles" make -s -C "$TOP" build/riscv64/plugin_rvtrace.so
 mkdir -p "$guest_bin"
 cp "$TOP/build/riscv64/plugin_rvtrace.so" "$guest_bin/"
@@ -26,6 +27,18 @@ guest main testing '' '
 	perf-rvtrace report -i filter.data -s dso,sym > filter || exit 13
 	perf-rvtrace record -o wrong.data --filter "filter leaff @ ./calls" -- calls > /dev/null 2> wrong && exit 14
 	perf-rvtrace record -o wrong.data --filter "filter leaf #2 @ ./calls" -- calls > /dev/null 2> second && exit 14
+	perf-rvtrace record -o fields.data -e rvtrace//,sched:sched_switch,syscalls:sys_enter_write \
+		-e cpu-clock/freq=500,name=tick/u -- writes > /dev/null || exit 17
+	perf script -i fields.data --no-itrace -F event,trace > fields || exit 18
+	perf report -i fields.data --no-itrace --stdio > fields.report || exit 19
+	perf-rvtrace inject -i fields.data -o with.data --itrace=G32L8 || exit 20
+	perf script -i with.data -F event,trace,ip,sym > with || exit 21
+	perf script -i with.data -F event,ip,brstack > with.branches || exit 22
+	perf-rvtrace record -o user.data -e rvtrace//u,syscalls:sys_enter_write -- writes > /dev/null || exit 23
+	perf-rvtrace inject -i user.data -o user.with --itrace=G32 && perf script -i user.with -F event,ip,sym > user || exit 24
+	perf-rvtrace record -o none.data -e L1-dcache-loads:u -- true > /dev/null 2> no-counter && exit 25
+	setpriv --reuid 1000 --regid 1000 --clear-groups perf-rvtrace record -o /tmp/none.data -e sched:sched_switch -- true \
+		2> no-rights && exit 26
 	perf record -q -a -e "rvtrace:*" -o points.data -- perf-rvtrace record -q -o p.data -- true || exit 15
 	TRACEEVENT_PLUGIN_DIR=/mnt/share perf script -i points.data > points || exit 16
 	echo all > done'
@@ -65,6 +78,31 @@ is "filter by function: its instructions, all of them" $((1345 * leaf)) "$(awk '
 is "and nothing else" 1 "$(grep -c '%' "$out/filter")"
 check "filter: a second function of that name, which is not there" grep -q "#1 0x.* local" "$out/second"
 check "filter: a function that is not there" grep -q "no function 'leaff' in .*/calls" "$out/wrong"
+
+# chains FILE EVENT FUNCTIONS...: samples of the event whose call chain has these next to each other.
+chains()
+{
+	awk -v event="$2" -v functions=" ${*:3} " 'BEGIN { RS = ""; FS = "\n" } index($1, event) {
+		text = " "
+		for (i = 2; i <= NF; i++) { split($i, word, " "); text = text word[2] " " }
+		if (index(text, functions)) n++ } END { print n + 0 }' "$out/$1"
+}
+is "tracepoints beside the trace: stock perf prints their fields" 22 \
+	"$(grep -c 'syscalls:sys_enter_write: fd: 0x00000001, .*count: 0x00000002' "$out/fields")"
+is "a switch for each time it slept" 11 "$(grep -c 'sched_switch: prev_comm=writes .*prev_state=S ' "$out/fields")"
+check "an event by a name of its own" grep -q '^ *tick:' "$out/fields"
+check "stock perf report has them all" sh -c "for event in sched:sched_switch syscalls:sys_enter_write tick; do
+	grep -q \"of event '\$event\" '$out/fields.report' || exit 1; done"
+is "with the trace: writes from outer" 17 "$(chains with sys_enter_write inner outer main)"
+is "writes from main" 5 "$(chains with sys_enter_write inner main)"
+is "a switch below rest for each time it slept" 11 "$(chains with prev_state=S rest main)"
+is "each switch came there by a branch in __schedule" "$(grep -c sched_switch "$out/fields")" \
+	"$(grep -c 'sched_switch: *ffffffff[0-9a-f]* *0xffffffff' "$out/with.branches")"
+is "of user code alone: writes from outer, from main" "17 5" \
+	"$(chains user sys_enter_write inner outer main) $(chains user sys_enter_write inner main)"
+check "an event that the hardware lacks: says so" grep -q "'L1-dcache-loads:u': the hardware of cpu . does not have" \
+	"$out/no-counter"
+check "a tracepoint without rights: says what to do" grep -q 'sched:sched_switch: .*need root' "$out/no-rights"
 
 check "tracepoints in words: start" grep -q 'rvtrace_start: .*cpu [01] starts into sink [0-9]' "$out/points"
 check "tracepoints in words: drain" grep -q 'rvtrace_drain: .*sink [0-9]* gives [0-9]* ' "$out/points"

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Events in perf's syntax, which are sampled beside the trace: what the kernel calls them. */
+#ifndef PERF_RVTRACE_EVENT_H
+#define PERF_RVTRACE_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/perf_event.h>
+
+struct event {
+	char *name;		/* as perf shows it; malloc'd */
+	char *tracepoint;	/* SYSTEM/NAME, malloc'd; NULL: it is none */
+	struct perf_event_attr attr;	/* type, config words, the modes it counts in */
+	bool rate;		/* .attr says how often it is sampled, too */
+};
+
+struct event_list {
+	struct event *events;
+	size_t n;
+};
+
+/* Where the kernel tells of events: "/sys" and what tracefs_find() has found. */
+struct event_roots {
+	const char *sysfs;
+	const char *tracefs;	/* NULL: there is none */
+};
+
+/* Length of the first event in "A,B/x=1,y/u,C". */
+size_t event_length(const char *text);
+/*
+ * event_parse - adds the event that @text names to @list, or all tracepoints that it does:
+ *	NAME[/period=N,freq=N,name=TEXT/][:MODIFIERS]	hardware, software and cache events, rHEX
+ *	PMU/TERM=VALUE,ALIAS,.../[MODIFIERS]		TERM of the PMU's format, or as above; ALIAS of its events
+ *	SYSTEM:TRACEPOINT[:MODIFIERS]			either may be a pattern, like syscalls:*
+ * 0, -ENOMEM, or -EINVAL with a malloc'd sentence in *error.
+ */
+int event_parse(const struct event_roots *roots, const char *text, struct event_list *list,
+		char **error);
+void event_list_clear(struct event_list *list);
+
+/* event-names.c: a name of perf's own, or rHEX, of @len bytes. False: it is none. */
+bool event_find_name(const char *name, size_t len, struct perf_event_attr *attr);
+
+/* ---- tracepoint.c ---- */
+
+/* Where tracefs is mounted; mounts it when that must and may be. NULL: it is nowhere. */
+const char *tracefs_find(void);
+/* Adds the tracepoints that match SYSTEM:NAME, with attributes like @attr. As event_parse(). */
+int tracepoint_add(const char *tracefs, const char *system, const char *name,
+		   const struct perf_event_attr *attr, struct event_list *list, char **error);
+/*
+ * What stock perf wants to know about tracepoints to print their fields (HEADER_TRACING_DATA): malloc'd.
+ * 0, -ENOENT when there is no tracepoint, -ENOMEM, or why something cannot be read.
+ */
+int tracepoint_data(const char *tracefs, const struct event_list *list, void **data, size_t *len);
+
+#endif
