@@ -12,6 +12,7 @@
 	PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
 #define NEEDED_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
+/* How good what was found for a sample is; MATCH_CHANGE: where the trace left the sample's thread. */
 enum match { MATCH_NONE, MATCH_CHANGE, MATCH_LINE, MATCH_AGAIN, MATCH_TRAP };
 
 struct waiting {
@@ -171,15 +172,15 @@ static struct additions *begin(struct cpu_samples *cpu, enum match match)
 	return cpu->additions;
 }
 
-/* With what @lane and @stack have now. @lane NULL: nothing. */
+/* With what @lane and @stack have now, from @below on (0: none). @lane NULL: nothing. */
 static void make(const struct added *added, struct cpu_samples *cpu, const struct rvt_lane *lane,
-		 struct rvt_callstack *stack, enum match match)
+		 uint64_t below, struct rvt_callstack *stack, enum match match)
 {
 	struct additions *additions = begin(cpu, match);
 
 	if (added->itrace->add_callchain)
-		inject_add_callchain(&additions->chain, cpu->samples[cpu->next].ip, stack, 0,
-				     added->itrace->add_callchain);
+		inject_add_callchain(&additions->chain, cpu->samples[cpu->next].ip, below,
+				     stack, 0, added->itrace->add_callchain);
 	if (added->itrace->add_last_branches)
 		inject_add_branches(&additions->branches, added->branches, lane,
 				    added->itrace->add_last_branches);
@@ -215,7 +216,7 @@ static bool make_from_handler(const struct added *added, struct cpu_samples *cpu
 		return false;
 	additions = begin(cpu, MATCH_TRAP);
 	if (added->itrace->add_callchain)
-		inject_add_callchain(&additions->chain, sample->ip, stack, n + 1,
+		inject_add_callchain(&additions->chain, sample->ip, 0, stack, n + 1,
 				     added->itrace->add_callchain);
 	if (added->itrace->add_last_branches)
 		inject_add_branches_before(&additions->branches, added->branches, lane->cpu,
@@ -290,7 +291,7 @@ static int pass(struct added *added, struct cpu_samples *cpu, const struct rvt_l
 
 		if (cpu->match < MATCH_AGAIN &&
 		    !(same && make_from_handler(added, cpu, lane, stack)) && !cpu->match)
-			make(added, cpu, NULL, NULL, MATCH_NONE);
+			make(added, cpu, NULL, 0, NULL, MATCH_NONE);
 		err = write_next(added, cpu);
 	}
 	return err;
@@ -325,7 +326,7 @@ static void change_thread(const struct added *added, struct cpu_samples *cpu,
 		cpu->match = MATCH_NONE;
 	if (cpu->stack && cpu->next < cpu->n && sample->tracepoint && sample->tid == cpu->tid &&
 	    !cpu->match)
-		make(added, cpu, &before, cpu->stack, MATCH_CHANGE);
+		make(added, cpu, &before, 0, cpu->stack, MATCH_CHANGE);
 	cpu->tid = lane->task ? lane->task->tid : -1;
 	cpu->stack = stack;
 }
@@ -342,8 +343,20 @@ int added_line(struct added *added, const struct rvt_lane *lane, uint64_t first,
 		return err;
 	ip = cpu->samples[cpu->next].ip;
 	if (ip >= first && ip <= last)
-		make(added, cpu, lane, stack, MATCH_LINE);
+		make(added, cpu, lane, 0, stack, MATCH_LINE);
 	return 0;
+}
+
+/* The trace ends here for now, before the instruction at @to: an ecall, or one that is interrupted. */
+static void stop(const struct added *added, struct cpu_samples *cpu, const struct rvt_lane *lane,
+		 uint64_t to, struct rvt_callstack *stack)
+{
+	const struct waiting *sample = &cpu->samples[cpu->next];
+
+	if (to == sample->ip || (sample->tracepoint && to + ECALL_BYTES == sample->ip))
+		make(added, cpu, lane, 0, stack, MATCH_TRAP);
+	else if (sample->tracepoint && (int64_t)sample->ip < 0 && (int64_t)to >= 0 && !cpu->match)
+		make(added, cpu, lane, to, stack, MATCH_CHANGE);
 }
 
 int added_transfer(struct added *added, const struct rvt_lane *lane,
@@ -357,9 +370,12 @@ int added_transfer(struct added *added, const struct rvt_lane *lane,
 	if (err || !is_next(cpu, lane))
 		return err;
 	ip = cpu->samples[cpu->next].ip;
-	if ((transfer->kind == TRANSFER_TRAP && transfer->from == ip) ||
-	    (transfer->kind == TRANSFER_STOP && transfer->to == ip))
-		make(added, cpu, lane, stack, MATCH_TRAP);
+	if (transfer->kind == TRANSFER_START && cpu->match == MATCH_CHANGE)
+		cpu->match = MATCH_NONE;
+	if (transfer->kind == TRANSFER_STOP)
+		stop(added, cpu, lane, transfer->to, stack);
+	else if (transfer->kind == TRANSFER_TRAP && transfer->from == ip)
+		make(added, cpu, lane, 0, stack, MATCH_TRAP);
 	else if (transfer->kind == TRANSFER_RETURN && transfer->to == ip)
 		make_from_handler(added, cpu, lane, stack);
 	return 0;
@@ -374,7 +390,7 @@ int added_finish(struct added *added)
 
 		while (!err && cpu->next < cpu->n) {
 			if (!cpu->match)
-				make(added, cpu, NULL, NULL, MATCH_NONE);
+				make(added, cpu, NULL, 0, NULL, MATCH_NONE);
 			err = write_next(added, cpu);
 		}
 	}

@@ -8,23 +8,30 @@ void inject_add(struct inject_sample *sample, uint64_t word)
 		sample->words[sample->n++] = word;
 }
 
-void inject_add_callchain(struct inject_sample *sample, uint64_t ip, struct rvt_callstack *stack,
-			  size_t skip, unsigned int max)
+/* One address of a call chain; *@kernel: whether the one before is the kernel's. */
+static void add_address(struct inject_sample *sample, uint64_t addr, bool *kernel)
 {
-	size_t length_at = sample->n, frames = 0;
+	if (*kernel && (int64_t)addr >= 0) {
+		*kernel = false;
+		inject_add(sample, PERF_CONTEXT_USER);
+	}
+	inject_add(sample, addr);
+}
+
+void inject_add_callchain(struct inject_sample *sample, uint64_t ip, uint64_t below,
+			  struct rvt_callstack *stack, size_t skip, unsigned int max)
+{
+	size_t length_at = sample->n, n = 1 + !!below;
 	bool kernel = (int64_t)ip < 0;
 
 	inject_add(sample, 0);
 	inject_add(sample, kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
 	inject_add(sample, ip);
-	for (struct rvt_frame *frame; stack && frames + 1 < max &&
-	     (frame = rvt_callstack_frame(stack, skip + frames)); frames++) {
-		if (kernel && (int64_t)frame->back >= 0) {
-			kernel = false;
-			inject_add(sample, PERF_CONTEXT_USER);
-		}
-		inject_add(sample, frame->back);
-	}
+	if (below)
+		add_address(sample, below, &kernel);
+	for (struct rvt_frame *frame; stack && n < max &&
+	     (frame = rvt_callstack_frame(stack, skip)); skip++, n++)
+		add_address(sample, frame->back, &kernel);
 	sample->words[length_at] = sample->n - length_at - 1;
 }
 

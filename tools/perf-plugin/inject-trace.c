@@ -52,7 +52,7 @@ static int put_sample(struct inject *inject, const struct rvt_lane *lane, unsign
 	inject_add(&sample, (uint32_t)lane->cpu);
 	inject_add(&sample, period);
 	if (inject->itrace->callchain)
-		inject_add_callchain(&sample, ip, stack, 0, inject->itrace->callchain);
+		inject_add_callchain(&sample, ip, 0, stack, 0, inject->itrace->callchain);
 	if (inject->itrace->last_branches)
 		inject_add_branches(&sample, inject->branches, lane,
 				    inject->itrace->last_branches);

@@ -33,8 +33,8 @@ guest main testing '' '
 	perf report -i fields.data --no-itrace --stdio > fields.report || exit 19
 	perf-rvtrace inject -i fields.data -o with.data --itrace=G32L8 || exit 20
 	perf script -i with.data -F event,trace,ip,sym > with || exit 21
-	perf script -i with.data -F event,ip,brstack > with.branches || exit 22
-	perf-rvtrace record -o user.data -e rvtrace//u,syscalls:sys_enter_write -- writes > /dev/null || exit 23
+	perf script -i with.data -F event,brstack > with.branches || exit 22
+	perf-rvtrace record -o user.data -e rvtrace//u,sched:sched_switch,syscalls:sys_enter_write -- writes > /dev/null || exit 23
 	perf-rvtrace inject -i user.data -o user.with --itrace=G32 && perf script -i user.with -F event,ip,sym > user || exit 24
 	perf-rvtrace record -o none.data -e L1-dcache-loads:u -- true > /dev/null 2> no-counter && exit 25
 	setpriv --reuid 1000 --regid 1000 --clear-groups perf-rvtrace record -o /tmp/none.data -e sched:sched_switch -- true \
@@ -100,6 +100,7 @@ is "each switch came there by a branch in __schedule" "$(grep -c sched_switch "$
 	"$(grep -c 'sched_switch: *ffffffff[0-9a-f]* *0xffffffff' "$out/with.branches")"
 is "of user code alone: writes from outer, from main" "17 5" \
 	"$(chains user sys_enter_write inner outer main) $(chains user sys_enter_write inner main)"
+is "of user code alone: a switch below rest for each time it slept" 11 "$(grep -c " rest$" "$out/user")"
 check "an event that the hardware lacks: says so" grep -q "'L1-dcache-loads:u': the hardware of cpu . does not have" \
 	"$out/no-counter"
 check "a tracepoint without rights: says what to do" grep -q 'sched:sched_switch: .*need root' "$out/no-rights"

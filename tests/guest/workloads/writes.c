@@ -5,17 +5,17 @@
  */
 #include <unistd.h>
 
-__attribute__((noinline)) static int inner(int fd)
+__attribute__((noipa)) static int inner(int fd)
 {
 	return write(fd, "+\n", 2) == 2 ? 0 : 1;
 }
 
-__attribute__((noinline)) static int outer(int fd)
+__attribute__((noipa)) static int outer(int fd)
 {
 	return inner(fd) + 1;	/* no tail call */
 }
 
-__attribute__((noinline)) static int rest(void)
+__attribute__((noipa)) static int rest(void)
 {
 	return usleep(1000) + 1;
 }
