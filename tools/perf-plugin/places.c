@@ -62,7 +62,10 @@ static const char *dso_name(struct places *places, const char *path)
 	const char *end = path[0] == '[' ? strchr(path, ']') : NULL;
 	char owner[96];
 
-	if (!end || !end[1] || (size_t)(end + 1 - path) >= sizeof(owner))
+	/* each mapping has a copy of its own of such a name; files are told apart by its address */
+	if (end && !end[1])
+		return places_keep(places, path);
+	if (!end || (size_t)(end + 1 - path) >= sizeof(owner))
 		return rvt_session_dso_name(places->session, path);
 	snprintf(owner, sizeof(owner), "%.*s", (int)(end + 1 - path), path);
 	return places_keep(places, owner);

@@ -9,33 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
-#include "profile.h"
+#include "profile-flat.h"
 
 #define CACHE_SLOTS 65536
-
-struct dso {
-	const char *name;	/* first: key of the tree, compared by address */
-	char *path;		/* where the file is; NULL: not known */
-	struct rvt_bases bases;
-	uint64_t insns;
-};
-
-/* A line from .from to .to (address of its last instruction), or a branch. */
-struct counter {
-	struct dso *dso;
-	uint64_t from, to;
-	bool branch;
-	uint64_t count;
-};
-
-struct flat {
-	struct places *places;
-	const struct rvt_session_options *options;
-	void *dsos, *counters;	/* tsearch trees */
-	struct counter **list, **cache;
-	size_t n, room;
-	struct dso *hottest;
-};
 
 void *flat_create(struct places *places, const struct rvt_session_options *options, FILE *out)
 {
@@ -69,9 +45,10 @@ static void free_dso(void *data)
 	free(dso);
 }
 
-static struct dso *get_dso(struct flat *flat, const struct place *place)
+struct dso *flat_dso(struct flat *flat, const char *name, const char *path,
+		     const struct rvt_bases *bases)
 {
-	struct dso key = { .name = place->dso }, **found, *dso;
+	struct dso key = { .name = name }, **found, *dso;
 
 	found = tfind(&key, &flat->dsos, compare_dsos);
 	if (found)
@@ -79,15 +56,27 @@ static struct dso *get_dso(struct flat *flat, const struct place *place)
 	dso = calloc(1, sizeof(*dso));
 	if (!dso)
 		return NULL;
-	dso->name = place->dso;
-	dso->bases = place->bases;
-	if (place->path)
-		dso->path = strdup(place->path);
-	if ((place->path && !dso->path) || !tsearch(dso, &flat->dsos, compare_dsos)) {
+	dso->name = name;
+	dso->bases = *bases;
+	if (path)
+		dso->path = strdup(path);
+	if ((path && !dso->path) || !tsearch(dso, &flat->dsos, compare_dsos)) {
 		free_dso(dso);
 		return NULL;
 	}
 	return dso;
+}
+
+static struct dso *get_dso(struct flat *flat, const struct place *place)
+{
+	return flat_dso(flat, place->dso, place->path, &place->bases);
+}
+
+void flat_ran(struct flat *flat, struct dso *dso, uint64_t insns)
+{
+	dso->insns += insns;
+	if (!flat->hottest || dso->insns > flat->hottest->insns)
+		flat->hottest = dso;
 }
 
 static int compare_counters(const void *a, const void *b)
@@ -103,20 +92,20 @@ static int compare_counters(const void *a, const void *b)
 	return x->dso < y->dso ? -1 : x->dso > y->dso;
 }
 
-static int count(struct flat *flat, const struct counter *key)
+int flat_count(struct flat *flat, const struct counter *key)
 {
 	uint64_t hash = (key->from * 0x9e3779b97f4a7c15ULL ^ key->to ^ key->branch) *
 			0x9e3779b97f4a7c15ULL;
 	struct counter **slot = &flat->cache[hash >> 48], **found, *counter;
 
 	if (*slot && !compare_counters(*slot, key)) {
-		(*slot)->count++;
+		(*slot)->count += key->count;
 		return 0;
 	}
 	found = tfind(key, &flat->counters, compare_counters);
 	if (found) {
 		*slot = *found;
-		(*slot)->count++;
+		(*slot)->count += key->count;
 		return 0;
 	}
 	if (flat->n == flat->room) {
@@ -133,7 +122,6 @@ static int count(struct flat *flat, const struct counter *key)
 		free(counter);
 		return -ENOMEM;
 	}
-	counter->count = 1;
 	*slot = flat->list[flat->n++] = counter;
 	return 0;
 }
@@ -144,7 +132,7 @@ static int flat_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t 
 {
 	struct flat *flat = ctx;
 	const struct place *place = places_find(flat->places, lane->space, first);
-	struct counter key = { 0 };
+	struct counter key = { .count = 1 };
 
 	(void)stack;
 	if (!place->path && (int64_t)first >= 0)
@@ -154,17 +142,15 @@ static int flat_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t 
 	key.dso = get_dso(flat, place);
 	if (!key.dso)
 		return -ENOMEM;
-	key.dso->insns += insns;
-	if (!flat->hottest || key.dso->insns > flat->hottest->insns)
-		flat->hottest = key.dso;
-	return count(flat, &key);
+	flat_ran(flat, key.dso, insns);
+	return flat_count(flat, &key);
 }
 
 static int flat_transfer(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
 			 struct rvt_callstack *stack)
 {
 	struct flat *flat = ctx;
-	struct counter key = { .branch = true };
+	struct counter key = { .branch = true, .count = 1 };
 	const struct place *place;
 
 	(void)stack;
@@ -182,7 +168,7 @@ static int flat_transfer(void *ctx, struct rvt_lane *lane, const struct transfer
 	if (place->dso != key.dso->name)
 		return 0;
 	key.to = place->vaddr;
-	return count(flat, &key);
+	return flat_count(flat, &key);
 }
 
 void flat_ops(struct transfers_ops *ops)
@@ -277,14 +263,16 @@ int flat_write(void *data, const char *name, const char *wanted, FILE *out)
 	struct flat *flat = data;
 	struct { const char *name; struct dso *found; } search = { wanted, flat->hottest };
 
+	if (flat->n)
+		qsort(flat->list, flat->n, sizeof(*flat->list), by_address);
+	if (!strcmp(name, "counts"))
+		return counts_write(flat, out);
 	if (wanted) {
 		search.found = NULL;
 		twalk_r(flat->dsos, find_named, &search);
 	}
 	if (!search.found)
 		return cmd_error(-ENOENT, "no code of %s ran", wanted ? wanted : "any file");
-	if (flat->n)
-		qsort(flat->list, flat->n, sizeof(*flat->list), by_address);
 	if (!wanted)
 		cmd_warning("profile of %s, which ran most; choose with --dso", search.found->name);
 	if (!strcmp(name, "lcov"))
@@ -310,6 +298,7 @@ void flat_destroy(void *data)
 
 	tdestroy(flat->counters, keep);
 	tdestroy(flat->dsos, free_dso);
+	tdestroy(flat->names, free);
 	for (size_t i = 0; i < flat->n; i++)
 		free(flat->list[i]);
 	free(flat->list);

@@ -20,6 +20,8 @@ static const struct profile_format formats[] = {
 	  flat_write, flat_destroy },
 	{ "lcov", "coverage of the source lines, for genhtml", flat_create, flat_ops, flat_write,
 	  flat_destroy },
+	{ "counts", "all files at once; -i and --merge take it for each format above", flat_create,
+	  flat_ops, flat_write, flat_destroy },
 	{ "folded", "call stacks with their instructions, for flamegraph.pl", tree_create, tree_ops,
 	  tree_write, tree_destroy },
 	{ "svg", "a flame graph", tree_create, tree_ops, tree_write, tree_destroy },
@@ -56,17 +58,17 @@ static void usage(void)
 	      "  -o, --output FILE     instead of standard output\n" VIEW_HELP, stdout);
 }
 
-static const struct profile_format *find_format(const char *name)
+const struct profile_format *profile_format(const char *name)
 {
 	for (size_t i = 0; i < N_FORMATS && name; i++)
 		if (!strcmp(formats[i].name, name))
 			return &formats[i];
 	if (name)
-		cmd_error(0, "there is no format '%s'; formats: llvm, bolt, autofdo, lcov, folded, "
-			     "svg, chrome", name);
+		cmd_error(0, "there is no format '%s'; formats: llvm, bolt, autofdo, lcov, counts, "
+			     "folded, svg, chrome", name);
 	else
-		cmd_error(0, "which format? Give --format llvm, bolt, autofdo, lcov, folded, svg "
-			     "or chrome");
+		cmd_error(0, "which format? Give --format llvm, bolt, autofdo, lcov, counts, "
+			     "folded, svg or chrome");
 	return NULL;
 }
 
@@ -126,6 +128,54 @@ static int run(const struct profile_format *format, const struct view_options *o
 	return err;
 }
 
+bool profile_is_flat(const struct profile_format *format)
+{
+	return format->create == flat_create;
+}
+
+/* @in holds counts: the profile that was made of a recording, in another format. */
+static int convert(const struct profile_format *format, const struct view_options *options,
+		   const char *dso, FILE *in, FILE *out)
+{
+	void *flat;
+	int err;
+
+	if (!profile_is_flat(format))
+		return cmd_error(-EINVAL, "%s: %s cannot be made from counts", options->input,
+				 format->name);
+	flat = format->create(NULL, &options->session, out);
+	if (!flat)
+		return -ENOMEM;
+	err = counts_read(flat, in, options->input);
+	if (!err)
+		err = format->write(flat, format->name, dso, out);
+	format->destroy(flat);
+	return err;
+}
+
+static FILE *open_counts(const char *path)
+{
+	FILE *in = path ? fopen(path, "r") : NULL;
+
+	if (in && !counts_recognize(in)) {
+		fclose(in);
+		in = NULL;
+	}
+	return in;
+}
+
+/* Of a recording, or of counts. */
+static int make(const struct profile_format *format, const struct view_options *options,
+		const char *dso, FILE *out)
+{
+	FILE *in = open_counts(options->input);
+	int err = in ? convert(format, options, dso, in, out) : run(format, options, dso, out);
+
+	if (in)
+		fclose(in);
+	return err;
+}
+
 /* Timelines are not added up but stand beside each other. */
 static int merge_timelines(const struct profile_format *format, struct view_options *options,
 			   char **files, FILE *out)
@@ -157,6 +207,7 @@ static int merge_timelines(const struct profile_format *format, struct view_opti
 	return err;
 }
 
+/* What is to be made into a profile first. */
 static bool is_recording(FILE *in)
 {
 	char magic[8];
@@ -164,12 +215,12 @@ static bool is_recording(FILE *in)
 		!memcmp(magic, "PERFILE2", sizeof(magic));
 
 	rewind(in);
-	return recording;
+	return recording || counts_recognize(in);
 }
 
-/* A recording becomes a profile first, in memory. */
-static int merge_recording(struct merge *merge, const struct profile_format *format,
-			   const struct view_options *options, const char *dso)
+/* Makes a profile in memory and gives it to @add as a file. */
+static int add_made(const struct profile_format *format, const struct view_options *options,
+		    const char *dso, int (*add)(void *ctx, FILE *in, const char *name), void *ctx)
 {
 	char *text = NULL;
 	size_t len;
@@ -178,16 +229,39 @@ static int merge_recording(struct merge *merge, const struct profile_format *for
 
 	if (!out)
 		return -ENOMEM;
-	err = run(format, options, dso, out);
+	err = make(format, options, dso, out);
 	if (fclose(out) && !err)
 		err = -ENOMEM;
 	if (!err && len) {
 		in = fmemopen(text, len, "r");
-		err = in ? merge_add(merge, in, options->input) : -ENOMEM;
+		err = in ? add(ctx, in, options->input) : -ENOMEM;
 		if (in)
 			fclose(in);
 	}
 	free(text);
+	return err;
+}
+
+static int add_to_merge(void *merge, FILE *in, const char *name)
+{
+	return merge_add(merge, in, name);
+}
+
+/* Counts of all files are added up as they are read. */
+static int merge_counts(const struct profile_format *format, struct view_options *options,
+			char **files, FILE *out)
+{
+	void *flat = format->create(NULL, &options->session, out);
+	int err = flat ? 0 : -ENOMEM;
+
+	for (; *files && !err; files++) {
+		options->input = *files;
+		err = add_made(format, options, NULL, counts_read, flat);
+	}
+	if (!err)
+		err = format->write(flat, format->name, NULL, out);
+	if (flat)
+		format->destroy(flat);
 	return err;
 }
 
@@ -204,7 +278,7 @@ static int merge_file(struct merge *merge, const struct profile_format *format,
 	else if (!dso && strcmp(format->name, "folded"))
 		err = cmd_error(-EINVAL, "the profile of which file? Give --dso NAME");
 	else
-		err = merge_recording(merge, format, options, dso);
+		err = add_made(format, options, dso, add_to_merge, merge);
 	fclose(in);
 	return err;
 }
@@ -237,7 +311,7 @@ static int merge_pictures(const struct profile_format *format, struct view_optio
 	int err = tree && stacks ? 0 : -ENOMEM;
 
 	if (!err)
-		err = merge_profiles(find_format("folded"), options, NULL, files, stacks);
+		err = merge_profiles(profile_format("folded"), options, NULL, files, stacks);
 	if (!err) {
 		rewind(stacks);
 		err = tree_add_folded(tree, stacks);
@@ -259,6 +333,8 @@ static int merge(const struct profile_format *format, struct view_options *optio
 				 "%s", format->name);
 	if (format->create == chrome_create)
 		return merge_timelines(format, options, files, out);
+	if (!strcmp(format->name, "counts"))
+		return merge_counts(format, options, files, out);
 	if (!strcmp(format->name, "svg"))
 		return merge_pictures(format, options, files, out);
 	return merge_profiles(format, options, dso, files, out);
@@ -295,7 +371,7 @@ int cmd_profile(int argc, char **argv)
 	}
 	if (cmd_first_word())
 		return cmd_surplus(1, cmd_first_word(), "a recording is given with -i FILE");
-	format = find_format(name);
+	format = profile_format(name);
 	if (!format)
 		return cmd_try_help(1);
 	if (output) {
@@ -304,7 +380,7 @@ int cmd_profile(int argc, char **argv)
 			return cmd_error(1, "cannot create %s: %s", output, strerror(errno));
 	}
 	err = merging ? merge(format, &options, dso, files, out) :
-		run(format, &options, dso, out);
+		make(format, &options, dso, out);
 	if (fflush(out) || (output && fclose(out)))
 		err = cmd_error(-EIO, "cannot write %s", output ? output : "the profile");
 	return err ? 1 : 0;

@@ -3,6 +3,7 @@
 #ifndef PERF_RVTRACE_PROFILE_H
 #define PERF_RVTRACE_PROFILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include "places.h"
 #include "transfers.h"
@@ -20,11 +21,23 @@ struct profile_format {
 	void (*destroy)(void *data);
 };
 
+/* profile.c: NULL after a message. */
+const struct profile_format *profile_format(const char *name);
+/* Whether it is made of counts only. */
+bool profile_is_flat(const struct profile_format *format);
+
 /* profile-flat.c: ranges and branches of one file: llvm, bolt, autofdo, lcov. */
 void *flat_create(struct places *places, const struct rvt_session_options *options, FILE *out);
 void flat_ops(struct transfers_ops *ops);
 int flat_write(void *data, const char *name, const char *dso, FILE *out);
 void flat_destroy(void *data);
+
+/*
+ * profile-counts.c: what the format counts writes. counts_read() adds it to a flat profile; 0, -EILSEQ after a message, or
+ * -ENOMEM.
+ */
+bool counts_recognize(FILE *in);
+int counts_read(void *data, FILE *in, const char *name);
 
 /* profile-lcov.c: @n lines of code of the file at @path, as coverage of its source. 0 or -errno. */
 struct code_line {

@@ -136,7 +136,7 @@ static void scan_data(struct pass *pass)
 	uint64_t pos = 0;
 	char *error;
 
-	if (rvt_perfdata_open(rec->options.output, &file, &error)) {
+	if (rvt_perfdata_open(rec->path, &file, &error)) {
 		free(error);
 		return;
 	}

@@ -22,8 +22,7 @@ static const char help[] =
 "                        cpu/event=0x10/u, sched:sched_switch, 'syscalls:*', ... (perf list)\n"
 "  -a, --all-cpus        the whole system (until Ctrl-C, or while COMMAND runs)\n"
 "  -C, --cpu LIST        the same on some cpus: 0-3,5\n"
-"  -p, --pid PID,...     running processes with all their threads\n"
-"  -t, --tid TID,...     running threads\n"
+"  -p, --pid PID,...     running processes with all their threads; -t, --tid TID,...: threads\n"
 "      --per-thread      one buffer for each thread instead of one for each cpu\n"
 "  -i, --no-inherit      do not follow children and new threads\n"
 "  -c, --count N         riscv_ctr and -e besides: a sample every N events; -F, --freq N:\n"
@@ -33,12 +32,14 @@ static const char help[] =
 "      --filter FILTER   only some code: 'filter FUNCTION @ FILE', 'filter FUNCTION' (kernel),\n"
 "                        'filter FROM/TO @ FILE', 'filter * @ FILE', 'start F @ FILE, stop G @ FILE'\n"
 "  -o, --output FILE     instead of perf.data\n"
+"      --profile[=FORMAT]  decode at once, write counts (perf.profile) in place of the trace; of\n"
+"                        one file with --dso FILE; the trace, too: --keep FILE\n"
 "  -z, --compression-level[=N]  compress the trace (zstd, level 1 to 19; 1)\n"
-"      --no-code         leave out the copy of the kernel's code\n"
-"      --force           record although the encoder's protocol is unknown\n"
+"      --no-code         no copy of the kernel's code; --force: whatever the encoder's protocol\n"
 "  -q, --quiet           no summary\n";
 
-enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE };
+enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
+       OPT_KEEP };
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
@@ -55,6 +56,9 @@ static const struct option long_options[] = {
 	{ "filter", required_argument, NULL, OPT_FILTER },
 	{ "output", required_argument, NULL, 'o' },
 	{ "compression-level", optional_argument, NULL, 'z' },
+	{ "profile", optional_argument, NULL, OPT_PROFILE },
+	{ "dso", required_argument, NULL, OPT_DSO },
+	{ "keep", required_argument, NULL, OPT_KEEP },
 	{ "no-code", no_argument, NULL, OPT_NO_CODE },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "quiet", no_argument, NULL, 'q' },
@@ -172,7 +176,7 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 {
 	int c, err = 0;
 
-	*options = (struct record_options){ .output = "perf.data", .event = strdup(RECORD_PMU "//") };
+	*options = (struct record_options){ .event = strdup(RECORD_PMU "//") };
 	if (!options->event)
 		return -ENOMEM;
 	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qhS::z::", long_options,
@@ -198,6 +202,9 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 		case 'z': err = parse_level(optarg, &options->level); break;
 		case OPT_PER_THREAD: options->per_thread = true; break;
 		case OPT_FILTER: options->filter = optarg; break;
+		case OPT_PROFILE: options->profile = optarg ? optarg : "counts"; break;
+		case OPT_DSO: options->dso = optarg; break;
+		case OPT_KEEP: options->keep = optarg; break;
 		case OPT_NO_CODE: options->no_code = true; break;
 		case OPT_FORCE: options->force = true; break;
 		case 'h':
@@ -213,6 +220,13 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 		err = cmd_error(-EINVAL, "-p and -t do not go together with -a and -C");
 	if (!err && options->per_thread && (options->system_wide || options->cpu_list))
 		err = cmd_error(-EINVAL, "--per-thread does not go together with -a and -C");
+	if (!err && !options->profile && (options->dso || options->keep))
+		err = cmd_error(-EINVAL, "--dso and --keep go together with --profile");
+	if (!err && options->profile && options->snapshot)
+		err = cmd_error(-EINVAL, "--profile decodes all of the trace, --snapshot keeps the "
+				"newest: give one of them");
+	if (!options->output)
+		options->output = options->profile ? "perf.profile" : "perf.data";
 	if (!err && !strcmp(options->output, "-"))
 		err = cmd_error(-EINVAL, "the output must be a file: its header is written at the "
 					 "end");

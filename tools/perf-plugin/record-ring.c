@@ -44,16 +44,30 @@ void ring_unmap(struct ring *ring)
 	ring->page = NULL;
 }
 
+static int put(struct recorder *rec, const void *bytes, size_t len)
+{
+	int err = rec->writer ? rvt_perfdata_write(rec->writer, bytes, len) : 0;
+
+	return !err && rec->live ? live_put(rec->live, bytes, len) : err;
+}
+
+static int end_round(struct recorder *rec)
+{
+	int err = rec->writer ? rvt_perfdata_flush(rec->writer) : 0;
+
+	return !err && rec->live ? live_end_round(rec->live) : err;
+}
+
 /* The bytes [@tail, @head) of a ring of @size bytes: one piece, or two where it wraps. */
 static int write_ring(struct recorder *rec, const uint8_t *ring, uint64_t size, uint64_t tail,
 		      uint64_t head)
 {
 	uint64_t begin = tail & (size - 1), len = head - tail;
 	uint64_t first = len < size - begin ? len : size - begin;
-	int err = rvt_perfdata_write(rec->writer, ring + begin, first);
+	int err = put(rec, ring + begin, first);
 
 	if (!err && len > first)
-		err = rvt_perfdata_write(rec->writer, ring, len - first);
+		err = put(rec, ring, len - first);
 	return err;
 }
 
@@ -100,9 +114,9 @@ static int write_packed(struct recorder *rec, const struct ring *ring,
 		record->offset = tail;
 		record->unpacked = n;
 		record->size = len;
-		err = rvt_perfdata_write(rec->writer, record, sizeof(*record));
+		err = put(rec, record, sizeof(*record));
 		if (!err)
-			err = rvt_perfdata_write(rec->writer, rec->packed, len);
+			err = put(rec, rec->packed, len);
 		tail += n;
 	}
 	return err;
@@ -138,11 +152,11 @@ static int drain_aux(struct recorder *rec, unsigned int n, bool last, bool *got)
 	if (rec->options.level && !rec->ctr) {
 		err = write_packed(rec, ring, &record, head);
 	} else {
-		err = rvt_perfdata_write(rec->writer, &record, sizeof(record));
+		err = put(rec, &record, sizeof(record));
 		if (!err)
 			err = write_ring(rec, ring->aux, ring->aux_bytes, ring->aux_tail, head);
 		if (!err && padding)
-			err = rvt_perfdata_write(rec->writer, zeros, padding);
+			err = put(rec, zeros, padding);
 	}
 	rec->trace_bytes += head - ring->aux_tail;
 	ring->aux_tail = head;
@@ -153,13 +167,14 @@ static int drain_aux(struct recorder *rec, unsigned int n, bool last, bool *got)
 
 int record_drain(struct recorder *rec, bool last)
 {
+	bool room = last || !rec->live || live_has_room(rec->live);
 	int err = 0;
 
 	for (size_t n = 0; n < rec->n_rings && !err; n++) {
 		bool got = false;
 
 		err = drain_data(rec, &rec->rings[n]);
-		if (!err && rec->rings[n].aux && !rec->options.snapshot)
+		if (!err && rec->rings[n].aux && !rec->options.snapshot && room)
 			err = drain_aux(rec, n, last, &got);
 		/*
 		 * A full buffer has disabled its event (TRUNCATED), or is about to: its record can be
@@ -174,7 +189,7 @@ int record_drain(struct recorder *rec, bool last)
 			if (rec->fds[i].ring == n && rec->fds[i].trace)
 				ioctl(rec->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 	}
-	return err ? err : rvt_perfdata_flush(rec->writer);
+	return err ? err : end_round(rec);
 }
 
 /*
@@ -203,6 +218,6 @@ int record_newest(struct recorder *rec, bool go_on)
 	}
 	rec->snapshots++;
 	if (!err)
-		err = rvt_perfdata_flush(rec->writer);
+		err = end_round(rec);
 	return !err && go_on ? record_enable(rec) : err;
 }

@@ -171,85 +171,9 @@ static int run_loop(struct recorder *rec, struct child *child, const sigset_t *u
 	return err;
 }
 
-bool record_time_conv(const struct recorder *rec, struct rvt_record_time_conv *result)
+/* What the rings have at the end; then the events go. */
+static int end_recording(struct recorder *rec)
 {
-	const struct perf_event_mmap_page *page = rec->rings[0].page;
-	struct rvt_record_time_conv conv = {
-		.header = { RVT_RECORD_TIME_CONV, 0, sizeof(conv) },
-	};
-	uint32_t lock;
-
-	do {
-		/* Pairs with the two increments of lock in perf_event_update_userpage(),
-		 * kernel/events/core.c: an odd or changed value is a torn read. */
-		lock = __atomic_load_n(&page->lock, __ATOMIC_ACQUIRE);
-		conv.time_shift = page->time_shift;
-		conv.time_mult = page->time_mult;
-		conv.time_zero = page->time_zero;
-		conv.cap_user_time_zero = page->cap_user_time_zero;
-		conv.cap_user_time_short = page->cap_user_time_short;
-		if (conv.cap_user_time_short) {
-			conv.time_cycles = page->time_cycles;
-			conv.time_mask = page->time_mask;
-		}
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while (lock & 1 || __atomic_load_n(&page->lock, __ATOMIC_RELAXED) != lock);
-	*result = conv;
-	return conv.cap_user_time_zero;
-}
-
-/* How the time CSR relates to perf's clock, as the kernel publishes it in the rings. */
-static int put_time_conv(struct recorder *rec)
-{
-	struct rvt_record_time_conv conv;
-
-	if (!record_time_conv(rec, &conv)) {
-		cmd_warning("this kernel does not say how its clock relates to the trace's time "
-			    "stamps; "
-			    "mappings are placed by trace buffer instead");
-		return 0;
-	}
-	return rvt_perfdata_write(rec->writer, &conv, sizeof(conv));
-}
-
-static int begin_file(struct recorder *rec)
-{
-	char *meta = record_metadata(rec);
-	int err;
-
-	if (!meta)
-		return -ENOTSUP;
-	err = rvt_perfdata_create(rec->options.output, &rec->writer);
-	if (err) {
-		free(meta);
-		return cmd_error(err, "cannot create %s: %s", rec->options.output, strerror(-err));
-	}
-	err = rvt_perfdata_add_event(rec->writer, &rec->trace_attr, rec->options.event,
-				     rec->trace_ids, rec->n_trace_ids);
-	if (!err)
-		err = rvt_perfdata_add_event(rec->writer, &rec->side_attr, "dummy:u", rec->side_ids,
-					     rec->n_side_ids);
-	for (size_t i = 0; i < rec->n_extra && !err; i++)
-		err = rvt_perfdata_add_event(rec->writer, &rec->extra[i].attr, rec->extra[i].name,
-					     rec->extra[i].ids, rec->extra[i].n_ids);
-	if (rec->code.n_ids && !err)
-		err = rvt_perfdata_add_event(rec->writer, &rec->code.attr, rec->code.name,
-					     rec->code.ids, rec->code.n_ids);
-	if (!err)
-		err = rvt_perfdata_begin(rec->writer, meta);
-	free(meta);
-	if (!err)
-		err = put_time_conv(rec);
-	if (!err)
-		err = record_synthesize_kernel(rec);
-	if (!err)
-		err = record_synthesize_tasks(rec);
-	return err ? cmd_error(err, "cannot write %s: %s", rec->options.output, strerror(-err)) : 0;
-}
-
-static int end_file(struct recorder *rec, int argc, char **argv)
-{
-	uint64_t bytes;
 	int err;
 
 	record_disable(rec);
@@ -257,23 +181,17 @@ static int end_file(struct recorder *rec, int argc, char **argv)
 	if (!err && rec->options.snapshot && (rec->options.snapshot_at_end || !rec->snapshots))
 		err = record_newest(rec, false);
 	/* While the events are open: closing them changes the kernel's code (static keys). */
-	if (!err)
+	if (!err && rec->writer)
 		record_add_code(rec);
 	record_close(rec);
-	if (!err)
-		err = record_add_features(rec, argc, argv);
-	bytes = rvt_perfdata_written(rec->writer);
-	if (err)
-		rvt_perfdata_abandon(rec->writer);
-	else
-		err = rvt_perfdata_finish(rec->writer);
-	rec->writer = NULL;
-	if (err)
-		return cmd_error(err, "cannot write %s: %s", rec->options.output, strerror(-err));
-	if (!rec->options.quiet)
+	return err ? cmd_error(err, "cannot write %s: %s", rec->path, strerror(-err)) : 0;
+}
+
+static void summarize(const struct recorder *rec, uint64_t bytes)
+{
+	if (!rec->options.quiet && bytes)
 		fprintf(stderr, "[ perf rvtrace record: %.3f MB of trace, %.3f MB with sideband, "
-				"in %s ]\n",
-			rec->trace_bytes / 1e6, bytes / 1e6, rec->options.output);
+				"in %s ]\n", rec->trace_bytes / 1e6, bytes / 1e6, rec->path);
 	if (rec->gaps)
 		cmd_warning("trace was lost at %llu places (buffers too slow or too small: try -m "
 			    ",16M "
@@ -283,7 +201,34 @@ static int end_file(struct recorder *rec, int argc, char **argv)
 			    (unsigned long long)rec->lost_records);
 	if (!rec->trace_bytes)
 		cmd_warning("the encoders delivered no trace at all");
-	return 0;
+}
+
+static int finish(struct recorder *rec, int argc, char **argv)
+{
+	uint64_t bytes = 0;
+	int err = end_recording(rec);
+
+	if (!err && rec->writer) {
+		bytes = rvt_perfdata_written(rec->writer);
+		err = record_end_file(rec, argc, argv);
+	}
+	if (!err && rec->live)
+		err = live_finish(rec->live, &rec->gaps, &rec->lost_records);
+	if (!err)
+		summarize(rec, bytes);
+	return err;
+}
+
+/* Where the trace goes: into a file, into a profile, or both. */
+static int begin_output(struct recorder *rec, int argc, char **argv)
+{
+	const struct record_options *options = &rec->options;
+	const char *path = options->profile ? options->keep : options->output;
+	int err = options->profile ? live_open(rec, argc, argv) : 0;
+
+	if (!err && path)
+		err = record_begin_file(rec, path);
+	return err;
 }
 
 static int choose_target(struct recorder *rec)
@@ -346,24 +291,24 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 	if (!err)
 		err = open_events(rec, modified);
 	if (!err)
-		err = begin_file(rec);
+		err = begin_output(rec, argc, argv);
 	if (!err && rec->target != TARGET_COMMAND)
 		err = record_enable(rec);
 	if (!err && rec->options.command)
 		err = start_child(child, rec->options.command);
 	if (err) {
 		if (rec->writer)
-			unlink(rec->options.output);	/* nothing is in it */
+			unlink(rec->path);	/* nothing is in it */
 		return err;
 	}
 	err = run_loop(rec, child, &unblocked);
 	if (err)
-		cmd_error(err, "cannot write %s: %s", rec->options.output, strerror(-err));
+		cmd_error(err, "recording ended: %s", strerror(-err));
 	if (child->pid > 0) {
 		kill(child->pid, SIGTERM);
 		reap_child(child, 0);
 	}
-	return err ? err : end_file(rec, argc, argv);
+	return err ? err : finish(rec, argc, argv);
 }
 
 int cmd_record(int argc, char **argv)
@@ -382,6 +327,7 @@ int cmd_record(int argc, char **argv)
 		reap_child(&child, 0);
 	}
 	record_close(&rec);
+	live_close(rec.live);
 	rvt_perfdata_abandon(rec.writer);
 	if (rec.trace_cpus != rec.encoder_cpus)
 		free(rec.trace_cpus);

@@ -35,6 +35,9 @@ struct record_options {
 	uint64_t period, frequency;	/* of CTR samples and extra events; 0: not given */
 	uint64_t data_bytes, aux_bytes;	/* of each ring; 0: default */
 	int level;		/* -z: of zstd; 0: trace is not compressed */
+	const char *profile;	/* format: decoded at once, into .output; NULL: no profile */
+	const char *dso;	/* of which file; NULL: of the one that ran most */
+	const char *keep;	/* .profile: the trace, too, in this file; NULL: not kept */
 	char **command;		/* NULL-terminated; NULL: none */
 };
 
@@ -86,7 +89,9 @@ struct recorder {
 	size_t n_fds;
 	uint64_t *trace_ids, *side_ids;
 	size_t n_trace_ids, n_side_ids;
-	struct rvt_perfdata_writer *writer;
+	struct rvt_perfdata_writer *writer;	/* of the trace; NULL: there is no file of it */
+	const char *path;	/* of that file */
+	struct live *live;	/* --profile; NULL: none */
 	char *filter;		/* resolved; NULL: none */
 	uint64_t trace_bytes;	/* AUX data written */
 	void *packed;		/* a piece of it, compressed */
@@ -102,8 +107,30 @@ int record_parse_event(struct recorder *rec, bool *modified);
 int record_choose_cpus(struct recorder *rec);
 int record_choose_tasks(struct recorder *rec);
 
-/* record.c: how the `time` CSR relates to perf's clock. False: the kernel does not say. */
+/* record-file.c: how the `time` CSR relates to perf's clock. False: the kernel does not say. */
 bool record_time_conv(const struct recorder *rec, struct rvt_record_time_conv *conv);
+/*
+ * .writer begins a file with what exists already, and ends it with the feature sections. Messages are printed. @path
+ * stays the caller's.
+ */
+int record_begin_file(struct recorder *rec, const char *path);
+int record_end_file(struct recorder *rec, int argc, char **argv);
+
+/*
+ * record-live.c: --profile. What the rings give goes to a thread that decodes it, and whose memory is bounded: while
+ * it is too far behind, the AUX buffers are not read, and the kernel counts what is lost.
+ *
+ * live_open - after the events were opened. Sets rec->live. 0, or -errno after a message.
+ * live_put - records, or pieces that make whole ones; live_end_round: all rings were read. 0 or -errno.
+ * live_finish - decodes the rest and writes the profile; *@gaps, *@lost_records: what the kernel lost. 0, or -errno
+ * after a message.
+ */
+int live_open(struct recorder *rec, int argc, char **argv);
+bool live_has_room(struct live *live);
+int live_put(struct live *live, const void *bytes, size_t len);
+int live_end_round(struct live *live);
+int live_finish(struct live *live, uint64_t *gaps, uint64_t *lost_records);
+void live_close(struct live *live);
 
 /*
  * record-filter.c: --filter as the user wrote it, into numbers that the kernel takes (malloc'd).

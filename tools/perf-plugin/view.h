@@ -58,7 +58,7 @@ struct view;
 struct view *view_open(const struct view_options *options);
 void view_close(struct view *view);
 struct rvt_session *view_session(struct view *view);
-/* Whether the filters let this through. */
+/* Whether the filters let this through; @view NULL: there are none. */
 bool view_wants(const struct view *view, const struct rvt_lane *lane);
 /* Whether @name is in the list "A,B,..."; it matches nothing but itself. */
 bool view_in_names(const char *names, const char *name);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The perf.data that is being recorded: what stands before and behind the records of the rings. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd.h"
+#include "record.h"
+
+bool record_time_conv(const struct recorder *rec, struct rvt_record_time_conv *result)
+{
+	const struct perf_event_mmap_page *page = rec->rings[0].page;
+	struct rvt_record_time_conv conv = {
+		.header = { RVT_RECORD_TIME_CONV, 0, sizeof(conv) },
+	};
+	uint32_t lock;
+
+	do {
+		/* Pairs with the two increments of lock in perf_event_update_userpage(),
+		 * kernel/events/core.c: an odd or changed value is a torn read. */
+		lock = __atomic_load_n(&page->lock, __ATOMIC_ACQUIRE);
+		conv.time_shift = page->time_shift;
+		conv.time_mult = page->time_mult;
+		conv.time_zero = page->time_zero;
+		conv.cap_user_time_zero = page->cap_user_time_zero;
+		conv.cap_user_time_short = page->cap_user_time_short;
+		if (conv.cap_user_time_short) {
+			conv.time_cycles = page->time_cycles;
+			conv.time_mask = page->time_mask;
+		}
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (lock & 1 || __atomic_load_n(&page->lock, __ATOMIC_RELAXED) != lock);
+	*result = conv;
+	return conv.cap_user_time_zero;
+}
+
+/* How the time CSR relates to perf's clock, as the kernel publishes it in the rings. */
+static int put_time_conv(struct recorder *rec)
+{
+	struct rvt_record_time_conv conv;
+
+	if (!record_time_conv(rec, &conv)) {
+		cmd_warning("this kernel does not say how its clock relates to the trace's time "
+			    "stamps; "
+			    "mappings are placed by trace buffer instead");
+		return 0;
+	}
+	return rvt_perfdata_write(rec->writer, &conv, sizeof(conv));
+}
+
+int record_begin_file(struct recorder *rec, const char *path)
+{
+	char *meta = record_metadata(rec);
+	int err;
+
+	rec->path = path;
+	if (!meta)
+		return -ENOTSUP;
+	err = rvt_perfdata_create(path, &rec->writer);
+	if (err) {
+		free(meta);
+		return cmd_error(err, "cannot create %s: %s", path, strerror(-err));
+	}
+	err = rvt_perfdata_add_event(rec->writer, &rec->trace_attr, rec->options.event,
+				     rec->trace_ids, rec->n_trace_ids);
+	if (!err)
+		err = rvt_perfdata_add_event(rec->writer, &rec->side_attr, "dummy:u", rec->side_ids,
+					     rec->n_side_ids);
+	for (size_t i = 0; i < rec->n_extra && !err; i++)
+		err = rvt_perfdata_add_event(rec->writer, &rec->extra[i].attr, rec->extra[i].name,
+					     rec->extra[i].ids, rec->extra[i].n_ids);
+	if (rec->code.n_ids && !err)
+		err = rvt_perfdata_add_event(rec->writer, &rec->code.attr, rec->code.name,
+					     rec->code.ids, rec->code.n_ids);
+	if (!err)
+		err = rvt_perfdata_begin(rec->writer, meta);
+	free(meta);
+	if (!err)
+		err = put_time_conv(rec);
+	if (!err)
+		err = record_synthesize_kernel(rec);
+	if (!err)
+		err = record_synthesize_tasks(rec);
+	return err ? cmd_error(err, "cannot write %s: %s", path, strerror(-err)) : 0;
+}
+
+int record_end_file(struct recorder *rec, int argc, char **argv)
+{
+	int err = rvt_perfdata_flush(rec->writer);
+
+	if (!err)
+		err = record_add_features(rec, argc, argv);
+	if (err)
+		rvt_perfdata_abandon(rec->writer);
+	else
+		err = rvt_perfdata_finish(rec->writer);
+	rec->writer = NULL;
+	return err ? cmd_error(err, "cannot write %s: %s", rec->path, strerror(-err)) : 0;
+}
