@@ -54,6 +54,29 @@ for order in caller callee; do
 done
 
 
+# What users of stock perf type: taken, or answered with what to do instead.
+for options in --ns -f --force "--ns --itrace=i100us"; do
+	# shellcheck disable=SC2086 # words
+	says "script $options" "$absent" "$rv" script -i /nonexistent/perf.data $options
+done
+for options in "-n --stdio" -f "-g graph,0.5,caller" "-g fractal" "--call-graph=callee,function,percent"; do
+	# shellcheck disable=SC2086 # words
+	says "report $options" "$absent" "$rv" report -i /nonexistent/perf.data $options
+done
+says "inject --strip" "$absent" "$rv" inject -i /nonexistent/perf.data --strip
+says "script --show-mmap-events" "--show-mmap-events: perf script --no-itrace" "$rv" script --show-mmap-events
+says "script -D" "-D: perf rvtrace dump" "$rv" script -D
+says "script --xed" "--xed: --insn-trace=disasm" "$rv" script --insn-trace --xed
+says "report --itrace" "--itrace=i1i: .*perf rvtrace inject" "$rv" report --itrace=i1i
+says "report --branch-history" "--branch-history: perf rvtrace inject --itrace=" "$rv" report --branch-history
+says "inject -b" "-b: build ids are copied" "$rv" inject -b
+says "record -g" "-g: sample an event beside the trace" "$rv" record -g -- true
+says "record: the words of a command are its own" "unrecognized option .--frobnicate.$" "$rv" record --frobnicate -- true -g
+says "inject: to a pipe" "must be a file" "$rv" inject -o -
+says "report --percent-limit" "--percent-limit: 'much' is no number" "$rv" report --percent-limit much
+says "script --max-lines" "--max-lines: '-1' is no number" "$rv" script --max-lines=-1
+says "script --clock" "--clock: '1GHz' is no number" "$rv" script --clock 1GHz
+
 # Events beside the trace: those that are taken get as far as the missing hardware.
 for event in cpu-clock cycles:u L1-dcache-load-misses:k r1a8 'page-faults/period=10/' 'rvtrace//u,faults,cs:u' \
 	rvtrace:u,cycles; do

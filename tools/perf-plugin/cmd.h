@@ -21,7 +21,10 @@ int cmd_error(int status, const char *format, ...);
 /* The same as a warning. */
 __attribute__((format(printf, 1, 2)))
 void cmd_warning(const char *format, ...);
-/* Prints "Try 'perf rvtrace NAME --help'." on stderr. Returns @status. */
+/*
+ * Prints "Try 'perf rvtrace NAME --help'." on stderr, and what to do instead of options that only stock perf has.
+ * Returns @status.
+ */
 int cmd_try_help(int status);
 /* The same for a word on the command line that means nothing: @hint, a sentence, says what may help. */
 int cmd_surplus(int status, const char *word, const char *hint);

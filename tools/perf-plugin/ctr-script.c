@@ -36,7 +36,7 @@ const char *ctr_trigger_name(uint32_t type, uint64_t config)
 	return "riscv_ctr";
 }
 
-bool ctr_wants(const struct view *view, const struct rvt_ctr_sample *sample,
+bool ctr_wants(struct view *view, const struct rvt_ctr_sample *sample,
 	       const struct rvt_task *task)
 {
 	const struct rvt_lane lane = { .cpu = sample->cpu, .task = task, .time = sample->time };

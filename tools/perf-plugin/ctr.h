@@ -18,7 +18,7 @@ int ctr_inject(struct view *view, const char *output);
 int ctr_profile(struct view *view, const struct transfers_ops *ops);
 
 /* ctr-script.c: whether the filters of @view let the sample through. */
-bool ctr_wants(const struct view *view, const struct rvt_ctr_sample *sample,
+bool ctr_wants(struct view *view, const struct rvt_ctr_sample *sample,
 	       const struct rvt_task *task);
 /* What perf calls the trigger: "cpu-clock", "cycles", ... */
 const char *ctr_trigger_name(uint32_t type, uint64_t config);

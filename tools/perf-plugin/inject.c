@@ -15,11 +15,14 @@ ITRACE_HELP
 "  -o, --output FILE     instead of perf.data.injected\n"
 VIEW_HELP;
 
-enum { OPT_ITRACE = 256 };
+enum { OPT_ITRACE = 256, OPT_NOTHING };
 
 static const struct option long_options[] = {
 	{ "itrace", required_argument, NULL, OPT_ITRACE },
 	{ "output", required_argument, NULL, 'o' },
+	/* perf's, and as we are anyway */
+	{ "strip", no_argument, NULL, OPT_NOTHING },
+	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 },
@@ -47,7 +50,7 @@ int cmd_inject(int argc, char **argv)
 	struct itrace itrace;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "ho:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "hfo:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
 		if (c == 'o') {
 			output = optarg;
 		} else if (c == OPT_ITRACE) {
@@ -55,12 +58,14 @@ int cmd_inject(int argc, char **argv)
 		} else if (c == 'h') {
 			fputs(help, stdout);
 			return 0;
-		} else if (!view_option(&options, c, optarg)) {
+		} else if (c != OPT_NOTHING && c != 'f' && !view_option(&options, c, optarg)) {
 			return cmd_try_help(1);
 		}
 	}
 	if (!strcmp(output, options.input ? options.input : "perf.data"))
 		return cmd_error(1, "the output would overwrite the recording: give -o another "
 				    "name");
+	if (!strcmp(output, "-"))
+		return cmd_error(1, "the output must be a file: its header is written at the end");
 	return itrace_parse(letters, "", &itrace) ? 1 : run(&options, &itrace, output);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cmd.h"
+#include "perf-options.h"
 
 static const struct command {
 	const char *name;
@@ -24,6 +25,8 @@ static const struct command {
 };
 
 const char *cmd_name = "";
+static int cmd_argc;
+static char **cmd_argv;
 
 static void message(const char *kind, const char *format, va_list args)
 {
@@ -53,6 +56,14 @@ void cmd_warning(const char *format, ...)
 
 int cmd_try_help(int status)
 {
+	const char *hint = NULL;
+
+	/* getopt() has told which option it was, but not us */
+	for (int i = 1; i < cmd_argc && strcmp(cmd_argv[i], "--") && !hint; i++) {
+		hint = perf_option_hint(cmd_name, cmd_argv[i]);
+		if (hint)
+			fprintf(stderr, "%s: %s.\n", cmd_argv[i], hint);
+	}
 	fprintf(stderr, "Try 'perf rvtrace %s --help'.\n", cmd_name);
 	return status;
 }
@@ -75,9 +86,6 @@ const char *cmd_one_file(int argc, char **argv, const char *what)
 	cmd_try_help(0);
 	return NULL;
 }
-
-static int cmd_argc;
-static char **cmd_argv;
 
 const char *cmd_first_word(void)
 {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "demangle.h"
 #include "places.h"
 
 #define SLOTS 16384
@@ -71,6 +72,16 @@ static const char *dso_name(struct places *places, const char *path)
 	return places_keep(places, owner);
 }
 
+/* As it is in the source. */
+static const char *written_name(struct places *places, const char *name)
+{
+	char *written = demangle(name);
+	const char *kept = written ? places_keep(places, written) : name;
+
+	free(written);
+	return kept;
+}
+
 static void look_up(struct places *places, struct rvt_space *space, uint64_t addr,
 		    struct place *place)
 {
@@ -91,7 +102,8 @@ static void look_up(struct places *places, struct rvt_space *space, uint64_t add
 	if (!rvt_symbols_find(rvt_session_symbols(places->session), &location, addr, &symbol))
 		return;
 	/* a mapping's name goes with it */
-	place->symbol = location.path[0] == '[' ? places_keep(places, symbol.name) : symbol.name;
+	place->linkage = location.path[0] == '[' ? places_keep(places, symbol.name) : symbol.name;
+	place->symbol = written_name(places, place->linkage);
 	place->offset = symbol.offset;
 	place->start = addr - symbol.offset;
 	place->end = place->start + symbol.size;

@@ -8,7 +8,8 @@
 struct places;
 
 struct place {
-	const char *symbol;	/* NULL: not known */
+	const char *symbol;	/* as in the source; NULL: not known */
+	const char *linkage;	/* as in the symbol table: it differs for C++ */
 	uint64_t offset;	/* in the function */
 	uint64_t start, end;	/* addresses of the function, as far as this mapping has it */
 	const char *dso;	/* never NULL; as the recorded machine named it */

@@ -52,29 +52,6 @@ bool kernel_text(uint64_t *start, uint64_t *end)
 	return *start && *end > *start;
 }
 
-int code_list_add(struct code_list *list, const struct rvt_code *what, uint64_t addr,
-		  const uint8_t *bytes, uint64_t len)
-{
-	struct rvt_code *grown = reallocarray(list->code, list->n + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	list->code = grown;
-	grown[list->n] = *what;
-	grown[list->n].addr = addr;
-	grown[list->n].len = len;
-	grown[list->n].name = strdup(what->name);
-	grown[list->n].bytes = malloc(len + 1);
-	if (!grown[list->n].name || !grown[list->n].bytes) {
-		free((void *)grown[list->n].name);
-		free((void *)grown[list->n].bytes);
-		return -ENOMEM;
-	}
-	memcpy((void *)grown[list->n].bytes, bytes, len);
-	list->n++;
-	return 0;
-}
-
 /* Copies [@addr, @addr + @len) from /proc/kcore; what cannot be read is left out. */
 static int copy_range(struct code_list *list, int fd, Elf *elf, uint64_t addr, uint64_t len,
 		      const struct rvt_code *what)
@@ -237,27 +214,17 @@ static int copy_kernel(const struct recorder *rec, struct code_list *list, const
 /* The vdso is the same bytes in every process of this architecture; ours is at hand. */
 static void copy_vdso(struct code_list *list)
 {
+	const struct rvt_code what = { .kind = RVT_CODE_VDSO, .name = "[vdso]" };
 	const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
 	char *maps = read_text("/proc/self/maps"), *rest = maps, *line;
 
 	while (vdso && (line = strsep(&rest, "\n"))) {
-		struct rvt_code *grown;
 		uint64_t start, end;
 
-		if (!strstr(line, "[vdso]") ||
-		    sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2 ||
-		    start != (uintptr_t)vdso)
-			continue;
-		grown = reallocarray(list->code, list->n + 1, sizeof(*grown));
-		if (!grown)
-			break;
-		list->code = grown;
-		grown[list->n] = (struct rvt_code){ 0, end - start, RVT_CODE_VDSO, strdup("[vdso]"),
-						    malloc(end - start) };
-		if (grown[list->n].bytes)
-			memcpy((void *)grown[list->n].bytes, vdso, end - start);
-		if (grown[list->n].bytes && grown[list->n].name)
-			list->n++;
+		if (strstr(line, "[vdso]") &&
+		    sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2 &&
+		    start == (uintptr_t)vdso)
+			code_list_add(list, &what, 0, vdso, end - start);
 	}
 	free(maps);
 }
@@ -294,9 +261,5 @@ void record_add_code(struct recorder *rec)
 		rvt_perfdata_add_feature(rec->writer, RVT_FEAT_RVTRACE_CODE, blob, len);
 		free(blob);
 	}
-	for (size_t i = 0; i < list.n; i++) {
-		free((void *)list.code[i].bytes);
-		free((void *)list.code[i].name);
-	}
-	free(list.code);
+	code_list_clear(&list);
 }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 #include <rvtrace/kernel_code.h>
 #include <rvtrace/perfdata.h>
+#include "code-list.h"
 #include "event.h"
 #include "pmu.h"
 
@@ -206,15 +207,6 @@ int record_watch_open(struct recorder *rec);
 /* The page at @addr, by BPF. False: that cannot be had. */
 bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[RVT_KERNEL_PAGE]);
 void record_watch_close(struct recorder *rec);
-
-struct code_list {
-	struct rvt_code *code;
-	size_t n;
-};
-
-/* Adds a copy of @bytes with the kind and name of @what. 0 or -ENOMEM. */
-int code_list_add(struct code_list *list, const struct rvt_code *what, uint64_t addr,
-		  const uint8_t *bytes, uint64_t len);
 
 /* record-bpf.c: what the BPF programs of the system were compiled to, as far as one may see it. */
 void record_copy_bpf(struct code_list *list);

@@ -91,6 +91,8 @@ static const struct option long_options[] = {
 	{ "dsos", required_argument, NULL, 'd' },
 	{ "stdio", no_argument, NULL, OPT_STDIO },
 	{ "no-children", no_argument, NULL, OPT_STDIO },
+	{ "show-nr-samples", no_argument, NULL, 'n' },
+	{ "force", no_argument, NULL, 'f' },
 	{ "color", required_argument, NULL, OPT_COLOR },
 	{ "percent-limit", required_argument, NULL, OPT_LIMIT },
 	{ "max-lines", required_argument, NULL, OPT_MAX },
@@ -404,16 +406,40 @@ static int run_graph(struct report *report)
 		view_summary(report->view, report->errors);
 }
 
+/* Words of perf's -g that choose what we have no choice of. */
+static bool is_perfs_word(const char *word)
+{
+	static const char *const words[] = {
+		"graph", "fractal", "flat", "folded", "function", "address", "percent", "period",
+		"count",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(word, words[i]))
+			return true;
+	return false;
+}
+
+/* "caller" and "callee", and "graph,0.5,caller" as perf has it: a number is the limit in percent. */
 static int parse_graph(struct report *report, const char *text)
 {
+	char *copy = strdup(text ? text : "caller"), *rest = copy, *word, *end;
+	int err = copy ? 0 : -ENOMEM;
+
 	report->by_calls = true;
-	if (!text || !strcmp(text, "caller"))
-		report->graph.order = GRAPH_CALLER;
-	else if (!strcmp(text, "callee"))
-		report->graph.order = GRAPH_CALLEE;
-	else
-		return cmd_error(-EINVAL, "-g takes caller or callee, not '%s'", text);
-	return 0;
+	report->graph.order = GRAPH_CALLER;
+	while (!err && (word = strsep(&rest, ","))) {
+		double limit = strtod(word, &end);
+
+		if (*word && !*end && limit >= 0)
+			report->percent_limit = limit;
+		else if (!strcmp(word, "callee"))
+			report->graph.order = GRAPH_CALLEE;
+		else if (strcmp(word, "caller") && !is_perfs_word(word))
+			err = cmd_error(-EINVAL, "-g takes caller or callee, not '%s'", text);
+	}
+	free(copy);
+	return err;
 }
 
 static int run(struct report *report, const struct view_options *options)
@@ -460,9 +486,10 @@ int cmd_report(int argc, char **argv)
 	struct view_options options = { .session.by_cpu = true };
 	struct report report = { .keys = 1u << SORT_COMM | 1u << SORT_DSO | 1u << SORT_SYM };
 	const char *jobs = NULL;
+	double lines;
 	int c, err;
 
-	while ((c = getopt_long(argc, argv, "hs:g::S:d:" VIEW_SHORT_OPTIONS, long_options,
+	while ((c = getopt_long(argc, argv, "hfns:g::S:d:" VIEW_SHORT_OPTIONS, long_options,
 				NULL)) >= 0) {
 		switch (c) {
 		case 's':
@@ -470,8 +497,8 @@ int cmd_report(int argc, char **argv)
 				return 1;
 			break;
 		case 'g':
-			/* "-g callee", as perf takes it, is two words to getopt */
-			if (!optarg && optind < argc && argv[optind][0] == 'c')
+			/* "-g callee", as perf takes it, is two words to getopt; a recording is none */
+			if (!optarg && optind < argc && argv[optind][0] != '-')
 				optarg = argv[optind++];
 			if (parse_graph(&report, optarg))
 				return 1;
@@ -481,14 +508,21 @@ int cmd_report(int argc, char **argv)
 			report.graph.symbols = optarg;
 			break;
 		case 'd': report.graph.dsos = optarg; break;
-		case OPT_STDIO: break;
+		case OPT_STDIO: case 'f': case 'n': break;
 		case OPT_COLOR:
 			if (color_set(optarg))
 				return 1;
 			break;
 		case OPT_JOBS: jobs = optarg; break;
-		case OPT_LIMIT: report.percent_limit = strtod(optarg, NULL); break;
-		case OPT_MAX: report.max_lines = strtoull(optarg, NULL, 10); break;
+		case OPT_LIMIT:
+			if (view_number("--percent-limit", optarg, &report.percent_limit))
+				return 1;
+			break;
+		case OPT_MAX:
+			if (view_number("--max-lines", optarg, &lines))
+				return 1;
+			report.max_lines = lines;
+			break;
 		case 'h':
 			fputs(help, stdout);
 			return 0;

@@ -89,6 +89,12 @@ static bool in_list(const char *list, const char *name)
 	return view_in_names(list, name) || (base && view_in_names(list, base + 1));
 }
 
+bool script_in_names(const char *names, const struct place *place)
+{
+	return place->symbol && (view_in_names(names, place->symbol) ||
+				 view_in_names(names, place->linkage));
+}
+
 bool script_wants(struct script *script, const struct rvt_lane *lane, uint64_t addr)
 {
 	const struct place *place;
@@ -96,7 +102,7 @@ bool script_wants(struct script *script, const struct rvt_lane *lane, uint64_t a
 	if (!script->symbols && !script->dsos)
 		return true;
 	place = places_find(script->places, lane->space, addr);
-	if (script->symbols && !(place->symbol && view_in_names(script->symbols, place->symbol)))
+	if (script->symbols && !script_in_names(script->symbols, place))
 		return false;
 	return !script->dsos || in_list(script->dsos, place->dso);
 }

@@ -31,7 +31,7 @@ ITRACE_HELP
 VIEW_HELP;
 
 enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_BY_CPU, OPT_MAX,
-       OPT_ITRACE, OPT_DSOS, OPT_CLOCK, OPT_GRAPH };
+       OPT_ITRACE, OPT_DSOS, OPT_CLOCK, OPT_GRAPH, OPT_NOTHING };
 
 static const struct option long_options[] = {
 	{ "insn-trace", optional_argument, NULL, OPT_INSNS },
@@ -47,6 +47,9 @@ static const struct option long_options[] = {
 	{ "clock", required_argument, NULL, OPT_CLOCK },
 	{ "by-cpu", no_argument, NULL, OPT_BY_CPU },
 	{ "max-lines", required_argument, NULL, OPT_MAX },
+	/* perf's, and as we are anyway */
+	{ "ns", no_argument, NULL, OPT_NOTHING },
+	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 },
@@ -135,7 +138,7 @@ static bool is_inside(struct script *script, const struct rvt_lane *lane,
 	if (!script->graph || (frame && frame->tag))
 		return true;
 	place = is_call(transfer) ? places_find(script->places, lane->space, transfer->to) : NULL;
-	return place && place->symbol && view_in_names(script->graph, place->symbol);
+	return place && script_in_names(script->graph, place);
 }
 
 static int show_call(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
@@ -379,9 +382,10 @@ struct script_options {
 static int parse_options(struct script *script, struct script_options *options, int argc,
 			 char **argv)
 {
+	double number;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "hF:S:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "hfF:S:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
 		switch (c) {
 		case OPT_INSNS:
 			script->mode = MODE_INSNS;
@@ -402,10 +406,19 @@ static int parse_options(struct script *script, struct script_options *options, 
 			options->view.session.by_cpu = true;
 			break;
 		case OPT_BY_CPU: options->view.session.by_cpu = true; break;
-		case OPT_MAX: script->max_lines = strtoull(optarg, NULL, 10); break;
+		case OPT_MAX:
+			if (view_number("--max-lines", optarg, &number))
+				return -EINVAL;
+			script->max_lines = number;
+			break;
 		case OPT_GRAPH: script->graph = optarg; break;
 		case OPT_DSOS: script->dsos = optarg; break;
-		case OPT_CLOCK: script->clock_hz = strtod(optarg, NULL) * 1e6; break;
+		case OPT_CLOCK:
+			if (view_number("--clock", optarg, &number))
+				return -EINVAL;
+			script->clock_hz = number * 1e6;
+			break;
+		case OPT_NOTHING: case 'f': break;
 		case 'S': script->symbols = optarg; break;
 		case 'F': options->fields = optarg; break;
 		case 'h':

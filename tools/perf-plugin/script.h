@@ -82,6 +82,8 @@ struct script_sample {
 
 /* script-fields.c: parses "comm,ip" or "+insn,-dso". 0 or -EINVAL after a message. */
 int script_parse_fields(const char *text, unsigned int *fields);
+/* Whether the function, as it is in the source or for the linker, is in the list "A,B,...". */
+bool script_in_names(const char *names, const struct place *place);
 /* Whether --symbols and --dsos let @addr through. */
 bool script_wants(struct script *script, const struct rvt_lane *lane, uint64_t addr);
 /* True when s still has events to leave out; counts. */

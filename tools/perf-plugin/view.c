@@ -22,7 +22,17 @@ struct view {
 	uint64_t from, to;
 	bool kernel_lost;
 	bool interrupted;
+	bool wanted;	/* something passed the filters */
 };
+
+int view_number(const char *name, const char *text, double *value)
+{
+	char *end;
+
+	*value = strtod(text, &end);
+	return *text && !*end && *value >= 0 ? 0 :
+		cmd_error(-EINVAL, "%s: '%s' is no number", name, text);
+}
 
 bool view_option(struct view_options *options, int c, const char *argument)
 {
@@ -88,7 +98,7 @@ static bool parse_percent(struct view *view, const char *text)
 		return false;
 	}
 	if (rvt_perfdata_feature(file, RVT_FEAT_SAMPLE_TIME, &data, &len) || len < sizeof(times) ||
-	    from < 0 || to < from)
+	    from < 0 || from > 100 || to < from)
 		return false;
 	memcpy(times, data, sizeof(times));
 	view->from = times[0] + from / 100 * (times[1] - times[0]);
@@ -115,7 +125,8 @@ static int parse_time(struct view *view, const char *text)
 		if (*end)
 			goto invalid;
 	}
-	return 0;
+	if (view->to >= view->from)
+		return 0;
 invalid:
 	return cmd_error(-EINVAL, "'%s' is no time range; give FROM,TO in seconds, like 12.5,13, "
 			 "or a part of the recording, like 10%%-20%%", text);
@@ -197,10 +208,8 @@ bool view_in_names(const char *names, const char *name)
 	return false;
 }
 
-bool view_wants(const struct view *view, const struct rvt_lane *lane)
+static bool filters_pass(const struct view *view, const struct rvt_lane *lane)
 {
-	if (!view)
-		return true;
 	if (lane->time < view->from || lane->time > view->to)
 		return false;
 	if (view->cpus && !in_list(view->cpus, view->n_cpus, lane->cpu))
@@ -212,6 +221,15 @@ bool view_wants(const struct view *view, const struct rvt_lane *lane)
 	return in_list(view->pids, view->n_pids, lane->task->pid) &&
 		in_list(view->tids, view->n_tids, lane->task->tid) &&
 		(!view->options.comms || view_in_names(view->options.comms, lane->task->comm));
+}
+
+bool view_wants(struct view *view, const struct rvt_lane *lane)
+{
+	bool wanted = !view || filters_pass(view, lane);
+
+	if (view)
+		view->wanted |= wanted;
+	return wanted;
 }
 
 void view_warning(void *ctx, const char *text)
@@ -248,6 +266,11 @@ int view_run(struct view *view, const struct rvt_session_sink *sink, bool prints
 	return view->interrupted ? 0 : err;
 }
 
+static bool filtered(const struct view *view)
+{
+	return view->cpus || view->pids || view->tids || view->options.comms || view->options.time;
+}
+
 int view_summary(struct view *view, uint64_t trace_errors)
 {
 	struct rvt_session_stats stats;
@@ -278,6 +301,8 @@ int view_summary(struct view *view, uint64_t trace_errors)
 	if (view->interrupted)
 		cmd_warning("interrupted after %" PRIu64 " bytes of trace: this is what was in them",
 			    stats.trace_bytes);
+	if (!view->wanted && stats.trace_bytes && filtered(view) && !view->interrupted)
+		cmd_warning("nothing that ran passes the filters --cpu, --pid, --tid, --comms and --time");
 	if (!warning)
 		return view->interrupted ? -EINTR : 0;
 	cmd_warning("%s", warning);

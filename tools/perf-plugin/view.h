@@ -40,6 +40,8 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 "  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO\n" \
 "                        only these; times in seconds as the output has them\n"
 
+/* A number of at least 0, for the option @name. 0, or -EINVAL after a message. */
+int view_number(const char *name, const char *text, double *value);
 /* Takes in one option; false: it is none of these. */
 bool view_option(struct view_options *options, int c, const char *argument);
 
@@ -59,7 +61,7 @@ struct view *view_open(const struct view_options *options);
 void view_close(struct view *view);
 struct rvt_session *view_session(struct view *view);
 /* Whether the filters let this through; @view NULL: there are none. */
-bool view_wants(const struct view *view, const struct rvt_lane *lane);
+bool view_wants(struct view *view, const struct rvt_lane *lane);
 /* Whether @name is in the list "A,B,..."; it matches nothing but itself. */
 bool view_in_names(const char *names, const char *name);
 /*

@@ -164,6 +164,11 @@ check "stock perf script prints branch stacks" grep -q '0x[0-9a-f]*/0x[0-9a-f]*/
 check "stock perf annotate shows the calls in middle" grep -qE ' (9[0-9]|100)\.[0-9]+ .*(jal|call)' "$dir/share/annotate"
 check "stock perf evlist names the event" grep -q instructions "$dir/share/evlist"
 
+view report --comms nobody >"$work/nobody" 2>"$work/nobody.err"
+is "report: of nobody, nothing" "# 0 instructions executed, counted from the trace" "$(head -n 1 "$work/nobody")"
+check "report: says that nothing passes the filter" grep -q 'nothing that ran passes the filters' "$work/nobody.err"
+is "report: quiet when something does" "" "$(grep 'passes the filters' "$work/report.err")"
+
 # The same, whatever the order of decoding.
 "$rv" script -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" --itrace=i1i --by-cpu -F cpu,ip 2>/dev/null |
 	grep -c . >"$work/lines"
