@@ -16,11 +16,9 @@ guest main testing '' '
 	sysctl -q -w net.core.bpf_jit_enable=1 kernel.unprivileged_bpf_disabled=0 || exit 2
 	perf-rvtrace record -a -o perf.data -- processes ./plugin-1.so ./plugin-2.so > out || exit 3
 	perf script -i perf.data --no-itrace --show-bpf-events 2> /dev/null | grep -c "KSYMBOL.*name bpf_prog_[0-9a-f]*_maps" > snapshot
-	# inside a container: its own process numbers
-	unshare --pid --fork --mount-proc perf-rvtrace record -a -o inner.data -- sh -c "exec processes ./plugin-1.so ./plugin-2.so" > /dev/null || exit 4'
-status=$?
-[ $status -eq 0 ] || tail -n 40 "$dir/output" | sed 's/^/# /'
-ok $status "the workload is recorded, with the system (exit status $status)"
+	true'
+ok $? "the workload is recorded, with the system"
+check "what was decoded is what was executed" equals_truth "$dir/share/perf.data" --min 1000000
 
 rv=$HOST/perf-rvtrace
 work=$dir/work
@@ -40,6 +38,7 @@ calls()
 }
 
 is "fork without exec" 37 "$(calls forked in_child)"
+is "functions of the vdso" 83 "$(calls timed __vdso_clock_gettime)"
 is "a thread" 31 "$(calls thread-a in_thread)"
 is "another thread" 31 "$(calls thread-b in_thread)"
 is "both belong to the process" 1 "$(awk '$5 ~ /^thread-/ && $NF == "in_thread" { print $6 }' "$work/ids" | sort -u | wc -l)"
@@ -66,6 +65,11 @@ else
 	ok 0 "what ran before was found by the BPF iterators # SKIP built without clang"
 fi
 # In the container, the trace's numbers are not the recorder's.
+guest inner testing '' '
+	insmod rvtrace.ko || exit 1
+	sysctl -q -w net.core.bpf_jit_enable=1 kernel.unprivileged_bpf_disabled=0
+	unshare --pid --fork --mount-proc perf-rvtrace record -a -o inner.data -- sh -c "exec processes ./plugin-1.so ./plugin-2.so" > /dev/null || exit 2'
+ok $? "the workload is recorded in a container"
 "$rv" report -i "$dir/share/inner.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,sym >"$work/report" 2>/dev/null
 is "recorded in a container: fork" 37 "$(calls forked in_child)"
 

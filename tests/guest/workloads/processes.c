@@ -34,6 +34,14 @@ COUNTED(as_nobody)
 COUNTED(in_namespace)
 COUNTED(on_other_hart)
 
+/* In the vdso. */
+static void read_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+}
+
 static void check(int ok, const char *what)
 {
 	if (ok)
@@ -238,6 +246,7 @@ int main(int argc, char **argv)
 
 	check(argc == 3, "arguments");
 	finish(run("forked", in_child, 37));
+	finish(run("timed", read_clock, 83));
 	for (int i = 0; i < 2; i++)
 		check(!pthread_create(&threads[i], NULL, thread, i ? "thread-b" : "thread-a"), "thread");
 	for (int i = 0; i < 2; i++)
