@@ -254,6 +254,8 @@ static void *cache_alloc(struct rvt_view_cache *cache, size_t size)
 }
 
 #define HUGE_PAGE (2ul << 20)
+/* Entries. */
+#define LARGE_TABLE 32
 
 void *rvt_table_map(size_t size)
 {
@@ -269,6 +271,12 @@ void *rvt_table_map(size_t size)
 		munmap(p, before);
 	munmap(p + before + size, HUGE_PAGE - before);
 	return p + before;
+}
+
+void rvt_table_grows(void *table, size_t size, uint32_t n)
+{
+	if (n == LARGE_TABLE)
+		madvise(table, size, MADV_HUGEPAGE);
 }
 
 static struct rvt_view *view_create(const struct rvt_view *key)

@@ -65,6 +65,11 @@ struct rvt_view {
 
 /* @size zeroed bytes that are real only where they are used, at a border of huge pages. NULL: no memory. */
 void *rvt_table_map(size_t size);
+/*
+ * A table from rvt_table_map() has @n entries now: once it seems that there will be many all of it gets huge
+ * pages. Page faults are dear, above all in virtual machines.
+ */
+void rvt_table_grows(void *table, size_t size, uint32_t n);
 
 /* The view of @piece (which has an object); NULL when out of memory. */
 struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_piece *piece,

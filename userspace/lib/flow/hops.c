@@ -55,6 +55,7 @@ static struct rvt_place_slot *find_slot(struct rvt_hops *hops, struct rvt_code_b
 static uint32_t make_place(struct rvt_hops *hops, struct rvt_place_slot *slot)
 {
 	slot->place = hops->n_places++;
+	rvt_table_grows(hops, sizeof(*hops), hops->n_places);
 	hops->blocks[slot->place] = slot->block;
 	return slot->place;
 }

@@ -188,6 +188,7 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	if (steps->calls.n_pops || steps->calls.n_pushes || steps->calls.nesting)
 		filled.flags |= RVT_STEP_CALLS;
 	filled.extra = extra;
+	rvt_table_grows(steps, sizeof(*steps), ++steps->n_kept);
 	s = rvt_steps_slot(steps, &steps->key);
 	expand(flow, s);
 	*s = filled;

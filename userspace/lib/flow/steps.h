@@ -58,7 +58,7 @@ struct rvt_steps {
 	struct rvt_step steps[RVT_STEP_ENTRIES];
 	struct rvt_step_path paths[RVT_STEP_ENTRIES];
 	uint16_t seen[RVT_STEP_SEEN];	/* keys that came once */
-	uint32_t n_counted;
+	uint32_t n_kept, n_counted;
 	uint32_t counted[RVT_STEP_ENTRIES];	/* with .times */
 
 	/* being recorded */

@@ -90,24 +90,47 @@ static inline unsigned int key_bytes(const uint8_t *p, bool timestamps, uint64_t
 	return len;
 }
 
+/* The 6 MDO bits of each byte in a row. */
+static inline uint64_t pack(uint64_t word)
+{
+	word = word >> 2 & UINT64_C(0x3f3f3f3f3f3f3f3f);
+	word = (word & UINT64_C(0x003f003f003f003f)) | (word & UINT64_C(0x3f003f003f003f00)) >> 2;
+	word = (word & UINT64_C(0x00000fff00000fff)) | (word & UINT64_C(0x0fff00000fff0000)) >> 4;
+	return (word & 0xffffff) | (word & UINT64_C(0x00ffffff00000000)) >> 8;
+}
+
+struct field {
+	uint64_t value;
+	unsigned int len_bytes;
+	bool last;		/* of the message */
+};
+
+/* The field that ends in one of the 8 bytes at @p. False: none does, or not as it must. */
+static inline bool read_field(const uint8_t *p, struct field *field)
+{
+	uint64_t word = load(p), end = word & ONES & -(word & ONES);
+
+	if (!end)
+		return false;
+	/* MSEO 2 is reserved */
+	word &= (end << 8) - 1;
+	if (word >> 1 & ~word & ONES)
+		return false;
+	field->value = pack(word);
+	field->len_bytes = __builtin_ctzll(end) / 8 + 1;
+	field->last = word & end << 1;
+	return true;
+}
+
 /* A time stamp of up to 8 bytes; returns how many, 0: more. */
 static inline unsigned int read_time(const uint8_t *p, uint64_t *stamp)
 {
-	uint64_t word = load(p), ends = word & ONES;
-	unsigned int len;
+	struct field field;
 
-	if (!ends)
+	if (!read_field(p, &field) || !field.last)
 		return 0;
-	len = __builtin_ctzll(ends) / 8 + 1;
-	if ((p[len - 1] & 3) != 3)
-		return 0;
-	*stamp = 0;
-	for (unsigned int i = 0; i < len; i++) {
-		if ((p[i] & 3) == 2)
-			return 0;
-		*stamp |= (uint64_t)(p[i] >> 2) << 6 * i;
-	}
-	return len;
+	*stamp = field.value;
+	return field.len_bytes;
 }
 
 /* ---- recording ---- */
@@ -266,45 +289,42 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 
 /* ---- history ---- */
 
-/* What ResourceFull with RCODE 1 has before its time stamp; as far as 8 bytes hold it. */
+/* What ResourceFull with RCODE 1 or 2 has before its time stamp; as far as 8 bytes hold a field. */
 struct full_hist {
 	unsigned int len_bytes;
 	bool timed;
 	uint32_t hist;
+	uint64_t repeat;
 };
-
-/* The 6 MDO bits of each byte in a row. */
-static inline uint64_t pack(uint64_t word)
-{
-	word = word >> 2 & UINT64_C(0x3f3f3f3f3f3f3f3f);
-	word = (word & UINT64_C(0x003f003f003f003f)) | (word & UINT64_C(0x3f003f003f003f00)) >> 2;
-	word = (word & UINT64_C(0x00000fff00000fff)) | (word & UINT64_C(0x0fff00000fff0000)) >> 4;
-	return (word & 0xffffff) | (word & UINT64_C(0x00ffffff00000000)) >> 8;
-}
 
 /* False: it is another message, or needs a closer look. */
 static inline bool read_full_hist(const struct rvt_ntrace_decoder *d, const uint8_t *p,
 				  struct full_hist *full)
 {
 	const unsigned int src_bits = d->params.src_bits;
-	const uint64_t head = RVT_NTRACE_RESOURCE_FULL | (uint64_t)d->filling_src << 6 |
-			      UINT64_C(1) << (6 + src_bits);
-	uint64_t word = load(p), first = word & ONES & -(word & ONES), value;
+	const uint64_t head = RVT_NTRACE_RESOURCE_FULL | (uint64_t)d->filling_src << 6;
+	struct field field;
+	uint64_t rcode;
 
-	if (!first)
+	if (!read_field(p, &field) || (field.value & ((UINT64_C(1) << (6 + src_bits)) - 1)) != head)
 		return false;
-	/* MSEO 2 is reserved */
-	word &= (first << 8) - 1;
-	if (word >> 1 & ~word & ONES)
+	field.value >>= 6 + src_bits;
+	rcode = field.value & 15;
+	full->hist = field.value >> 4;
+	if (field.value >> 4 > UINT32_MAX || !full->hist)
 		return false;
-	full->len_bytes = __builtin_ctzll(first) / 8 + 1;
-	full->timed = !(word & first << 1);
-	value = pack(word);
-	if ((value & ((UINT64_C(1) << (10 + src_bits)) - 1)) != head)
+	full->len_bytes = field.len_bytes;
+	full->repeat = 1;
+	if (rcode == 2) {
+		if (field.last || !read_field(p + field.len_bytes, &field) || !field.value)
+			return false;
+		full->len_bytes += field.len_bytes;
+		full->repeat = field.value;
+	} else if (rcode != 1) {
 		return false;
-	value >>= 10 + src_bits;
-	full->hist = value;
-	return value && value <= UINT32_MAX && full->timed <= d->reader.timestamps;
+	}
+	full->timed = !field.last;
+	return full->timed <= d->reader.timestamps;
 }
 
 void rvt_ntrace_fill(struct rvt_ntrace_decoder *d)
@@ -327,7 +347,7 @@ void rvt_ntrace_fill(struct rvt_ntrace_decoder *d)
 			if (!more)
 				break;
 		}
-		if (!rvt_ntrace_check(d, rvt_hist_push(&s->hist, full.hist, 1)))
+		if (!rvt_ntrace_check(d, rvt_hist_push(&s->hist, full.hist, full.repeat)))
 			break;
 		if (full.timed && pass_time(d, s, stamp) >= s->flow->quiet && s->time_valid)
 			tell_time(d, s, reader->offset + (p - reader->pos));

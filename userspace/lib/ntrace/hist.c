@@ -51,11 +51,16 @@ static int append(struct rvt_hist *h, uint64_t pattern, uint32_t bits, uint64_t 
 	if (!repeat)
 		return 0;
 	h->bits += bits * repeat;
-	/* Short pieces in a row become one. */
-	if (last && repeat == 1 && last->repeat == 1 && last->bits + bits <= 64) {
+	/* Pieces in a row fill whole words. */
+	if (last && repeat == 1 && last->repeat == 1 && last->bits < 64) {
+		uint32_t room = 64 - last->bits;
+
 		last->pattern |= pattern << last->bits;
-		last->bits += bits;
-		return 0;
+		last->bits += bits < room ? bits : room;
+		if (bits <= room)
+			return 0;
+		pattern >>= room;
+		bits -= room;
 	}
 	ret = make_room(h);
 	if (!ret)
@@ -118,13 +123,16 @@ uint32_t rvt_hist_some(struct rvt_hist_cursor *c, uint64_t *outcomes)
 {
 	const struct rvt_hist *h = c->hist;
 	const struct rvt_hist_run *run = &h->runs[c->run];
+	uint32_t left;
 
-	if (c->run == h->end || c->offset || c->repeat != 1)
-		return rvt_hist_next(c, outcomes);
-	if (++c->run < h->end)
+	if (c->run == h->end)
+		return 0;
+	left = run->bits - c->offset;
+	*outcomes = run->pattern >> c->offset;
+	c->offset = 0;
+	if (!--c->repeat && ++c->run < h->end)
 		c->repeat = run[1].repeat;
-	*outcomes = run->pattern;
-	return run->bits;
+	return left;
 }
 
 void rvt_hist_drop(struct rvt_hist *h, uint64_t n)

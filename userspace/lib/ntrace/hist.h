@@ -42,7 +42,7 @@ struct rvt_hist_cursor {
 void rvt_hist_begin(const struct rvt_hist *hist, struct rvt_hist_cursor *cursor);
 /* Up to 64 of the next outcomes, the first in bit 0; returns how many, 0 at the end. */
 uint32_t rvt_hist_next(struct rvt_hist_cursor *cursor, uint64_t *outcomes);
-/* The same, but perhaps fewer, which is faster. */
+/* The same, but only what is left of a run, which is faster. */
 uint32_t rvt_hist_some(struct rvt_hist_cursor *cursor, uint64_t *outcomes);
 /* The first @n outcomes were used; @n at most hist->bits. */
 void rvt_hist_drop(struct rvt_hist *hist, uint64_t n);

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Block walk: from block to block.
+ */
+#include "flow/walk.h"
+
+struct rvt_code_block *rvt_walk_follow(struct rvt_flow *flow, struct rvt_code_block *from,
+				       _Atomic(struct rvt_code_block *) *link, uint64_t pc)
+{
+	struct rvt_code_block *b = atomic_load_explicit(link, memory_order_acquire);
+	struct rvt_piece *piece = flow->piece;
+
+	if (!piece)
+		return NULL;
+	/* A view may be mapped in parts: the link must stay in the part that we are in. */
+	if (b && b->pub.pc - piece->start <= piece->last - piece->start &&
+	    b->pub.bytes - 1 <= piece->last - b->pub.pc)
+		return b;
+	if (rvt_flow_enter(flow, pc, &b))
+		return NULL;
+	if (from->view && b->view == from->view)
+		atomic_store_explicit(link, b, memory_order_release);
+	return b;
+}
+
+/* More outcomes into .bits, if there are more. */
+void rvt_walk_fill(struct rvt_walk *w)
+{
+	while (w->n_bits < 64) {
+		uint32_t n = 64 - w->n_bits;
+
+		if (!w->n_ahead) {
+			if (w->outcomes_left <= w->n_bits)
+				return;
+			w->n_ahead = w->order->refill(w->order->refill_ctx, &w->ahead);
+		}
+		if (n > w->n_ahead)
+			n = w->n_ahead;
+		w->bits |= w->ahead << w->n_bits;
+		w->n_bits += n;
+		w->n_ahead -= n;
+		w->ahead = n < 64 ? w->ahead >> n : 0;
+	}
+}
+
+/* Leaves @b by its last instruction, which was executed. @inferred: its target is known. */
+int rvt_walk_leave(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b,
+		   bool inferred, uint64_t target)
+{
+	struct rvt_order *order = w->order;
+	bool is_return = b->end == RVT_END_RETURN ||
+			 (b->end == RVT_END_COROUTINE && w->flags & RVT_RUN_COROUTINE);
+
+	w->indirect++;
+	if (is_return)
+		order->popped_valid = rvt_returns_pop(&flow->returns, &order->popped);
+	if (b->end == RVT_END_IND_CALL || (b->end == RVT_END_COROUTINE && is_return))
+		rvt_returns_push(&flow->returns, b->end_pc);
+	if (inferred)
+		return rvt_walk_go(flow, NULL, target);
+	rvt_walk_go(flow, NULL, b->end_pc);
+	flow->consecutive = false;
+	if (is_return && w->flags & RVT_RUN_STOP_RETURN)
+		return RVT_STOP_RETURN;
+	if (is_return && w->flags & RVT_RUN_IMPLICIT_RETURN && order->popped_valid) {
+		w->returns++;
+		return rvt_walk_go(flow, NULL, order->popped);
+	}
+	if (b->absolute && w->flags & RVT_RUN_ABSOLUTE_JUMP)
+		return rvt_walk_go(flow, NULL, b->pub.target);
+	return RVT_STOP_TARGET;
+}
+
