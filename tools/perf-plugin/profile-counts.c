@@ -133,7 +133,7 @@ static int begin_dso(struct reading *r, uint64_t insns)
 		free(path);
 	if (!r->dso)
 		return -ENOMEM;
-	flat_ran(r->flat, r->dso, insns);
+	r->dso->insns += insns;
 	return 0;
 }
 
@@ -146,8 +146,8 @@ static int set_text(char **text, const char *value)
 
 static int read_line(struct reading *r, const char *line)
 {
-	struct counter counter = { .branch = *line == 'B' };
-	uint64_t insns;
+	struct counter key = { .branch = *line == 'B' }, *counter;
+	uint64_t insns, times;
 	char kind;
 
 	if (!strncmp(line, "file ", 5)) {
@@ -162,11 +162,14 @@ static int read_line(struct reading *r, const char *line)
 		return 0;
 	if (sscanf(line, "ran %" SCNu64, &insns) == 1)
 		return begin_dso(r, insns);
-	if (!r->dso || sscanf(line, "%c %" SCNx64 " %" SCNx64 " %" SCNu64, &kind, &counter.from,
-			      &counter.to, &counter.count) != 4 || (kind != 'F' && kind != 'B'))
+	if (!r->dso || sscanf(line, "%c %" SCNx64 " %" SCNx64 " %" SCNu64, &kind, &key.from,
+			      &key.to, &times) != 4 || (kind != 'F' && kind != 'B'))
 		return -EILSEQ;
-	counter.dso = r->dso;
-	return flat_count(r->flat, &counter);
+	key.dso = r->dso;
+	counter = flat_counter(r->flat, &key);
+	if (counter)
+		counter->count += times;
+	return counter ? 0 : -ENOMEM;
 }
 
 int counts_read(void *data, FILE *in, const char *name)

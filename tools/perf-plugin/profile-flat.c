@@ -11,7 +11,7 @@
 #include "cmd.h"
 #include "profile-flat.h"
 
-#define CACHE_SLOTS 65536
+#define CACHE_BITS 17
 
 void *flat_create(struct places *places, const struct rvt_session_options *options, FILE *out)
 {
@@ -22,7 +22,7 @@ void *flat_create(struct places *places, const struct rvt_session_options *optio
 		return NULL;
 	flat->places = places;
 	flat->options = options;
-	flat->cache = calloc(CACHE_SLOTS, sizeof(*flat->cache));
+	flat->cache = calloc(1u << CACHE_BITS, sizeof(*flat->cache));
 	if (!flat->cache) {
 		free(flat);
 		return NULL;
@@ -72,13 +72,6 @@ static struct dso *get_dso(struct flat *flat, const struct place *place)
 	return flat_dso(flat, place->dso, place->path, &place->bases);
 }
 
-void flat_ran(struct flat *flat, struct dso *dso, uint64_t insns)
-{
-	dso->insns += insns;
-	if (!flat->hottest || dso->insns > flat->hottest->insns)
-		flat->hottest = dso;
-}
-
 static int compare_counters(const void *a, const void *b)
 {
 	const struct counter *x = a, *y = b;
@@ -92,83 +85,113 @@ static int compare_counters(const void *a, const void *b)
 	return x->dso < y->dso ? -1 : x->dso > y->dso;
 }
 
-int flat_count(struct flat *flat, const struct counter *key)
+struct counter *flat_counter(struct flat *flat, const struct counter *key)
 {
-	uint64_t hash = (key->from * 0x9e3779b97f4a7c15ULL ^ key->to ^ key->branch) *
-			0x9e3779b97f4a7c15ULL;
-	struct counter **slot = &flat->cache[hash >> 48], **found, *counter;
+	struct counter **found = tfind(key, &flat->counters, compare_counters), *counter;
 
-	if (*slot && !compare_counters(*slot, key)) {
-		(*slot)->count += key->count;
-		return 0;
-	}
-	found = tfind(key, &flat->counters, compare_counters);
-	if (found) {
-		*slot = *found;
-		(*slot)->count += key->count;
-		return 0;
-	}
+	if (found)
+		return *found;
 	if (flat->n == flat->room) {
 		size_t room = flat->room * 2 + 1024;
 		struct counter **grown = reallocarray(flat->list, room, sizeof(*grown));
 
 		if (!grown)
-			return -ENOMEM;
+			return NULL;
 		flat->list = grown;
 		flat->room = room;
 	}
 	counter = malloc(sizeof(*counter));
 	if (!counter || !(*counter = *key, tsearch(counter, &flat->counters, compare_counters))) {
 		free(counter);
-		return -ENOMEM;
+		return NULL;
 	}
-	*slot = flat->list[flat->n++] = counter;
-	return 0;
+	counter->count = 0;
+	return flat->list[flat->n++] = counter;
+}
+
+/* Where the counter of a line or a branch is kept; the addresses that it has are found only once. */
+static struct slot *find_slot(struct flat *flat, const struct rvt_space *space, uint64_t from,
+			      uint64_t to, bool branch, bool *known)
+{
+	const struct slot wanted = { space, space ? rvt_space_generation(space) : 0, from, to,
+				     branch, NULL };
+	uint64_t hash = (from * 0x9e3779b97f4a7c15ULL ^ to ^ branch ^ (uintptr_t)space) *
+			0x9e3779b97f4a7c15ULL;
+	struct slot *slot = &flat->cache[hash >> (64 - CACHE_BITS)];
+
+	*known = slot->space == space && slot->generation == wanted.generation &&
+		 slot->from == from && slot->to == to && slot->branch == branch && (from || to);
+	if (!*known)
+		*slot = wanted;
+	return slot;
 }
 
 static int flat_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
-		     uint64_t insns,
-		     struct rvt_callstack *stack)
+		     uint64_t insns, struct rvt_callstack *stack)
 {
 	struct flat *flat = ctx;
-	const struct place *place = places_find(flat->places, lane->space, first);
-	struct counter key = { .count = 1 };
+	bool known;
+	struct slot *slot = find_slot(flat, lane->space, first, last, false, &known);
+	struct counter key = { .branch = false };
+	const struct place *place;
 
 	(void)stack;
-	if (!place->path && (int64_t)first >= 0)
+	if (!known) {
+		place = places_find(flat->places, lane->space, first);
+		if (!place->path && (int64_t)first >= 0)
+			return 0;
+		key.from = place->vaddr;
+		key.to = place->vaddr + (last - first);
+		key.dso = get_dso(flat, place);
+		slot->counter = key.dso ? flat_counter(flat, &key) : NULL;
+		if (!slot->counter) {
+			slot->from = slot->to = 0;
+			return -ENOMEM;
+		}
+	}
+	if (slot->counter) {
+		slot->counter->count++;
+		slot->counter->dso->insns += insns;
+	}
+	return 0;
+}
+
+/* Finds out about a branch. .counter stays NULL for one into another file, which has no address in this one. */
+static int place_branch(struct flat *flat, struct rvt_space *space, struct slot *slot)
+{
+	const struct place *place = places_find(flat->places, space, slot->from);
+	struct counter key = { .branch = true };
+
+	if (!place->path && (int64_t)slot->from >= 0)
 		return 0;
 	key.from = place->vaddr;
-	key.to = place->vaddr + (last - first);
 	key.dso = get_dso(flat, place);
 	if (!key.dso)
 		return -ENOMEM;
-	flat_ran(flat, key.dso, insns);
-	return flat_count(flat, &key);
+	place = places_find(flat->places, space, slot->to);
+	if (place->dso != key.dso->name)
+		return 0;
+	key.to = place->vaddr;
+	slot->counter = flat_counter(flat, &key);
+	return slot->counter ? 0 : -ENOMEM;
 }
 
 static int flat_transfer(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
 			 struct rvt_callstack *stack)
 {
 	struct flat *flat = ctx;
-	struct counter key = { .branch = true, .count = 1 };
-	const struct place *place;
+	struct slot *slot;
+	bool known;
+	int err;
 
 	(void)stack;
 	if (transfer->kind > TRANSFER_RETURN)
 		return 0;
-	place = places_find(flat->places, lane->space, transfer->from);
-	if (!place->path && (int64_t)transfer->from >= 0)
-		return 0;
-	key.from = place->vaddr;
-	key.dso = get_dso(flat, place);
-	if (!key.dso)
-		return -ENOMEM;
-	place = places_find(flat->places, lane->space, transfer->to);
-	/* a branch into another file has no address in this one */
-	if (place->dso != key.dso->name)
-		return 0;
-	key.to = place->vaddr;
-	return flat_count(flat, &key);
+	slot = find_slot(flat, lane->space, transfer->from, transfer->to, true, &known);
+	err = known ? 0 : place_branch(flat, lane->space, slot);
+	if (!err && slot->counter)
+		slot->counter->count++;
+	return err;
 }
 
 void flat_ops(struct transfers_ops *ops)
@@ -191,6 +214,14 @@ static void find_named(const void *node, VISIT which, void *closure)
 	if ((which == postorder || which == leaf) &&
 	    (!strcmp(dso->name, search->name) || (base && !strcmp(base + 1, search->name))))
 		search->found = dso;
+}
+
+static void find_hottest(const void *node, VISIT which, void *closure)
+{
+	struct dso **hottest = closure, *dso = *(struct dso *const *)node;
+
+	if ((which == postorder || which == leaf) && (!*hottest || dso->insns > (*hottest)->insns))
+		*hottest = dso;
 }
 
 static uint64_t how_many(const struct flat *flat, const struct dso *dso, bool branches)
@@ -261,16 +292,16 @@ static int write_lcov(const struct flat *flat, const struct dso *dso, FILE *out)
 int flat_write(void *data, const char *name, const char *wanted, FILE *out)
 {
 	struct flat *flat = data;
-	struct { const char *name; struct dso *found; } search = { wanted, flat->hottest };
+	struct { const char *name; struct dso *found; } search = { wanted, NULL };
 
 	if (flat->n)
 		qsort(flat->list, flat->n, sizeof(*flat->list), by_address);
 	if (!strcmp(name, "counts"))
 		return counts_write(flat, out);
-	if (wanted) {
-		search.found = NULL;
+	if (wanted)
 		twalk_r(flat->dsos, find_named, &search);
-	}
+	else
+		twalk_r(flat->dsos, find_hottest, &search.found);
 	if (!search.found)
 		return cmd_error(-ENOENT, "no code of %s ran", wanted ? wanted : "any file");
 	if (!wanted)

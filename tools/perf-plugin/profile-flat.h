@@ -21,22 +21,29 @@ struct counter {
 	uint64_t count;
 };
 
+/* What was counted last for these addresses of a space. */
+struct slot {
+	const struct rvt_space *space;
+	uint64_t generation, from, to;
+	bool branch;
+	struct counter *counter;	/* NULL: they are not counted */
+};
+
 struct flat {
 	struct places *places;
 	const struct rvt_session_options *options;
 	void *dsos, *counters;	/* tsearch trees */
-	struct counter **list, **cache;
+	struct counter **list;
+	struct slot *cache;
 	size_t n, room;
-	struct dso *hottest;
 	void *names;		/* tsearch tree of strings: of files that were read from counts */
 };
 
 /* @name's address tells files apart; @path may be NULL. NULL: out of memory. */
 struct dso *flat_dso(struct flat *flat, const char *name, const char *path,
 		     const struct rvt_bases *bases);
-void flat_ran(struct flat *flat, struct dso *dso, uint64_t insns);
-/* Adds key->count. 0 or -ENOMEM. */
-int flat_count(struct flat *flat, const struct counter *key);
+/* The counter for what @key is, but for its count. NULL: out of memory. */
+struct counter *flat_counter(struct flat *flat, const struct counter *key);
 
 /* profile-counts.c: writes .list, which is sorted. 0 or -errno. */
 int counts_write(const struct flat *flat, FILE *out);

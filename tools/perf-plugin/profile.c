@@ -72,6 +72,11 @@ const struct profile_format *profile_format(const char *name)
 	return NULL;
 }
 
+bool profile_is_flat(const struct profile_format *format)
+{
+	return format->create == flat_create;
+}
+
 /* The formats' own call-backs get their data as context; what is lost is counted here. */
 static struct view *current_view;
 static uint64_t errors;
@@ -98,7 +103,7 @@ static int decode(struct view *view, const struct profile_format *format, void *
 	current_view = view;
 	if (rvt_session_is_ctr(view_session(view)))
 		return ctr_profile(view, &ops);
-	transfers = transfers_create(&ops, view, MAX_CALL_DEPTH);
+	transfers = transfers_create(&ops, view, profile_is_flat(format) ? 0 : MAX_CALL_DEPTH);
 	if (!transfers)
 		return -ENOMEM;
 	transfers_sink(transfers, &sink);
@@ -110,10 +115,17 @@ static int decode(struct view *view, const struct profile_format *format, void *
 static int run(const struct profile_format *format, const struct view_options *options,
 	       const char *dso, FILE *out)
 {
-	struct view *view = view_open(options);
-	struct places *places = view ? places_create(view_session(view)) : NULL;
-	void *data = places ? format->create(places, &options->session, out) : NULL;
+	struct view_options wanted = *options;
+	struct places *places;
+	struct view *view;
+	void *data;
 	int err = -EINVAL;
+
+	/* what is only counted needs no order, and without it is decoded faster */
+	wanted.session.by_cpu = profile_is_flat(format);
+	view = view_open(&wanted);
+	places = view ? places_create(view_session(view)) : NULL;
+	data = places ? format->create(places, &options->session, out) : NULL;
 
 	if (data) {
 		err = decode(view, format, data);
@@ -126,11 +138,6 @@ static int run(const struct profile_format *format, const struct view_options *o
 	places_destroy(places);
 	view_close(view);
 	return err;
-}
-
-bool profile_is_flat(const struct profile_format *format)
-{
-	return format->create == flat_create;
 }
 
 /* @in holds counts: the profile that was made of a recording, in another format. */

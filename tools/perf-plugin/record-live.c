@@ -17,7 +17,6 @@
 #include "record.h"
 
 #define MIN_WAITING (16u << 20)
-#define CALL_DEPTH 1		/* counts know no callers */
 
 /* What was read from all rings in one go. */
 struct round {
@@ -204,7 +203,7 @@ static int open_profile(struct live *live)
 		return -ENOMEM;
 	live->format->ops(&ops);
 	ops.ctx = live->profile;
-	live->transfers = transfers_create(&ops, NULL, CALL_DEPTH);
+	live->transfers = transfers_create(&ops, NULL, 0);
 	if (!live->transfers)
 		return -ENOMEM;
 	transfers_sink(live->transfers, &live->sink);

@@ -103,24 +103,35 @@ static struct rvt_callstack *get_stack(struct transfers *transfers, struct rvt_l
 	return thread->stack;
 }
 
+/* NULL when no stacks are kept. */
+static int find_stack(struct transfers *transfers, struct rvt_lane *lane,
+		      struct rvt_callstack **stack)
+{
+	*stack = transfers->max_depth ? get_stack(transfers, lane) : NULL;
+	return transfers->max_depth && !*stack ? -ENOMEM : 0;
+}
+
 static int end_line(struct transfers *transfers, struct rvt_lane *lane)
 {
 	struct lane_state *state = lane->user;
 	struct rvt_callstack *stack;
+	int err;
 
 	if (!state->in_line)
 		return 0;
 	state->in_line = false;
 	if (!transfers->ops.line || !view_wants(transfers->view, lane))
 		return 0;
-	stack = get_stack(transfers, lane);
-	return stack ? transfers->ops.line(transfers->ops.ctx, lane, state->line_first, state->last,
-					   state->line_insns, stack) : -ENOMEM;
+	err = find_stack(transfers, lane, &stack);
+	return err ? err : transfers->ops.line(transfers->ops.ctx, lane, state->line_first,
+					       state->last, state->line_insns, stack);
 }
 
 static size_t update_stack(struct rvt_callstack *stack, const struct transfer *transfer,
 			   uint64_t back, int *err)
 {
+	if (!stack)
+		return 0;
 	switch (transfer->kind) {
 	case TRANSFER_CALL:
 		*err = rvt_callstack_call(stack, transfer->from, back, transfer->to);
@@ -141,14 +152,12 @@ static int do_transfer(struct transfers *transfers, struct rvt_lane *lane,
 		       const struct transfer *transfer, uint64_t back)
 {
 	const struct transfers_ops *ops = &transfers->ops;
-	struct rvt_callstack *stack = get_stack(transfers, lane);
 	bool wanted = view_wants(transfers->view, lane);
+	struct rvt_callstack *stack;
+	int err = find_stack(transfers, lane, &stack);
 	size_t ended;
-	int err = 0;
 
-	if (!stack)
-		return -ENOMEM;
-	if (ops->transfer && wanted)
+	if (!err && ops->transfer && wanted)
 		err = ops->transfer(ops->ctx, lane, transfer, stack);
 	if (err)
 		return err;
@@ -225,14 +234,12 @@ static int bridge_stop(struct transfers *transfers, struct rvt_lane *lane, uint6
 {
 	struct lane_state *state = lane->user;
 	struct transfer transfer = { TRANSFER_TRAP, state->stopped_at, pc, "hw int" };
-	struct rvt_callstack *stack = get_stack(transfers, lane);
+	struct rvt_callstack *stack;
+	int err = find_stack(transfers, lane, &stack);
 	size_t ended;
-	int err = 0;
 
-	if (!stack)
-		return -ENOMEM;
-	if (!state->stopped || in_kernel(state->stopped_at) == in_kernel(pc))
-		return 0;
+	if (err || !state->stopped || in_kernel(state->stopped_at) == in_kernel(pc))
+		return err;
 	if (in_kernel(state->stopped_at)) {
 		transfer.kind = TRANSFER_TRAP_RETURN;
 		transfer.flags = "iret";
