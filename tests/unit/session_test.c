@@ -27,6 +27,9 @@
 #define TRACE_ID 1
 #define SIDE_ID 2
 
+/* Of the address sanitizer, which gcc has no header for: bytes of malloc() that were not freed. */
+size_t __sanitizer_get_current_allocated_bytes(void);
+
 struct step {
 	int32_t tid;
 	uint64_t pc;
@@ -203,8 +206,8 @@ static void trap(void *ctx, const struct rvt_trap *event)
 	rvt_ntrace_encoder_trap(((struct cpu *)ctx)->encoder, event);
 }
 
-/* @pid runs @program on @cpu for a while, traced. */
-static void run(struct fixture *f, int n, int32_t pid, int program)
+/* @pid runs @program on @cpu for so many steps, traced. */
+static void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps)
 {
 	struct cpu *cpu = &f->cpus[n];
 	const struct hart_sink sink = { cpu, retire, trap };
@@ -215,7 +218,7 @@ static void run(struct fixture *f, int n, int32_t pid, int program)
 	if (f->context)
 		rvt_ntrace_encoder_context(cpu->encoder, false, pid);
 	rvt_ntrace_encoder_start(cpu->encoder, RVT_NTRACE_SYNC_TRACE_ENABLE);
-	hart_run(f->harts[program], &sink, STEPS);
+	hart_run(f->harts[program], &sink, steps);
 	rvt_ntrace_encoder_stop(cpu->encoder, RVT_NTRACE_EV_TRACE_DISABLED,
 				hart_pc(f->harts[program]));
 	truth = hart_truth(f->harts[program], &after);
@@ -223,6 +226,11 @@ static void run(struct fixture *f, int n, int32_t pid, int program)
 		if (truth[i].type == HART_INSN)
 			push(&cpu->expected, pid, truth[i].pc);
 	f->ticks += 10;
+}
+
+static void run(struct fixture *f, int n, int32_t pid, int program)
+{
+	run_steps(f, n, pid, program, STEPS);
 }
 
 static void begin(struct fixture *f, bool timed, bool context)
@@ -511,6 +519,24 @@ static void check_live(struct fixture *f)
 	unlink(head);
 }
 
+/* Feeds what was written from @from on; returns up to where. */
+static uint64_t feed_from(struct rvt_session *session, struct rvt_perfdata *file, uint64_t from,
+			  uint64_t to)
+{
+	const struct perf_event_header round = { RVT_RECORD_FINISHED_ROUND, 0, sizeof(round) };
+	struct rvt_perfdata_record record;
+
+	while (from < to && rvt_perfdata_next(file, &from, &record) > 0) {
+		if (record.type > RVT_RECORD_FINISHED_ROUND && record.type != RVT_RECORD_AUXTRACE)
+			continue;
+		assert_int_equal(rvt_session_feed(session, record.header,
+						  record.header->size + record.aux_len), 0);
+		if (record.type == RVT_RECORD_AUXTRACE)
+			assert_int_equal(rvt_session_feed(session, &round, sizeof(round)), 0);
+	}
+	return from;
+}
+
 static void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
 {
 	const struct rvt_session_options options = { .by_cpu = by_cpu, .params = f->params };
@@ -581,6 +607,58 @@ static void compressed(void **state)
 {
 	((struct fixture *)*state)->packed = true;
 	processes_and_exec(state);
+}
+
+/*
+ * Much trace and sideband of little code: at the end a live session has no more memory than after a tenth. (Events are
+ * forgotten some thousands at a time: a tenth is more than that.)
+ */
+static void live_memory(void **state)
+{
+	struct fixture *f = *state;
+	const struct rvt_session_options options = { .count = true };
+	char head[] = "/tmp/rvtrace-head-XXXXXX";
+	struct sums sums = { .insns = 0 };
+	const struct rvt_session_sink sink = { .ctx = &sums, .count_run = sum_run };
+	uint64_t tenth = 0, pos, insns = 0;
+	size_t before = 0, after;
+	struct rvt_perfdata *file;
+	struct rvt_session *session;
+	char *error;
+
+	begin(f, true, true);
+	put_mmap(f, 10, 0, f->programs[0]);
+	put_mmap(f, 20, 0, f->programs[1]);
+	for (int i = 0; i < 100; i++) {
+		if (i == 10)
+			tenth = rvt_perfdata_written(f->writer);
+		for (int k = 0; k < 1000; k++)
+			put_switch(f, k % CPUS, k % CPUS ? 20 : 10, f->ticks * TICK_NS);
+		for (int n = 0; n < CPUS; n++) {
+			run_steps(f, n, n ? 20 : 10, n, STEPS / 10);
+			put_aux(f, n, n ? 20 : 10, 0);
+			insns += f->cpus[n].expected.n;
+			f->cpus[n].expected.n = 0;
+		}
+	}
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+	close(mkstemp(head));
+	if (rvt_perfdata_open(f->data, &file, &error) ||
+	    (write_head(file, head), rvt_session_open(head, &options, &session, &error)))
+		fail_msg("%s", error);
+	assert_int_equal(rvt_session_begin(session, &sink), 0);
+	pos = feed_from(session, file, 0, tenth);
+	before = __sanitizer_get_current_allocated_bytes();
+	feed_from(session, file, pos, UINT64_MAX);
+	after = __sanitizer_get_current_allocated_bytes();
+	if (after > before + 1000)
+		fail_msg("%zu bytes, then %zu", before, after);
+	assert_int_equal(rvt_session_end(session), 0);
+	assert_int_equal(sums.insns_n, insns);
+	rvt_session_close(session);
+	rvt_perfdata_close(file);
+	unlink(head);
 }
 
 /* Without Ownership the context switches tell who runs. */
@@ -926,6 +1004,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(processes_and_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(compressed, setup, teardown),
+		cmocka_unit_test_setup_teardown(live_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(switches_instead_of_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_timestamps, setup, teardown),
 		cmocka_unit_test_setup_teardown(truncated_record, setup, teardown),
