@@ -14,6 +14,7 @@ quiet()
 }
 
 # Shell text for the guest. The shared folder does not outlive that the machine sleeps: it is away meanwhile.
+# shellcheck disable=SC2016
 without_share='run_without_share()
 {
 	cp selftest-$1 /tmp/ && cd /tmp && /lab/share umount || exit 3
