@@ -3,7 +3,8 @@
  * Memory that runs out: each allocation that the kernel makes while events are opened, mapped, filtered, inherited
  * and recorded fails once, and so does each that loading the module needs. Nothing but ENOMEM may come of it, and
  * everything works afterwards. Wants a kernel with CONFIG_FAULT_INJECTION, and the module's file in RVTRACE_MODULE;
- * RVTRACE_LOADS says about how many of the loading's allocations fail, where all would take too long.
+ * RVTRACE_LOADS says about how many of the loading's allocations fail, where all would take too long. RVTRACE_SCENES
+ * names those that are to be played: recording, overwriting, filtering, inheriting, loading.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -125,6 +126,13 @@ static bool play(int fail_nth, int nth, scene *scene, int *result)
 	return atoi(text) == 0;
 }
 
+static bool wanted(const char *name)
+{
+	const char *scenes = getenv("RVTRACE_SCENES");
+
+	return !scenes || strstr(scenes, name);
+}
+
 /*
  * Each allocation fails once, or each @step-th does. @after, if any, follows a scene that succeeded and must succeed,
  * too.
@@ -135,6 +143,10 @@ static void test_scene(int fail_nth, const char *name, scene *scene, int (*after
 	int result = 0, other = 0;
 	bool more = true;
 
+	if (!wanted(name)) {
+		tap_skip("not in RVTRACE_SCENES", "%s", name);
+		return;
+	}
 	for (int n = 1; more && n < MAX_ALLOCATIONS; n += step) {
 		more = play(fail_nth, n, scene, &result);
 		tries += more;
@@ -196,9 +208,9 @@ static void test_load(int fail_nth)
 	const char *tries = getenv("RVTRACE_LOADS");
 	int step;
 
-	if (!module) {
+	if (!module || !wanted(names[1])) {
 		for (int i = 0; i < 3; i++)
-			tap_skip("RVTRACE_MODULE does not name the module's file", "%s", names[i]);
+			tap_skip("RVTRACE_MODULE or RVTRACE_SCENES does not name it", "%s", names[i]);
 		return;
 	}
 	tap_check(!unload(), "%s", names[0]);

@@ -416,7 +416,7 @@ static void rvtrace_test_comparators(struct kunit *test)
 	/* No comparator is left for the thread. */
 	config->nr_ranges = 3;
 	config->ranges[2] = config->ranges[0];
-	KUNIT_EXPECT_EQ(test, rvtrace_filter_program(enc, config), -EIO);
+	KUNIT_EXPECT_EQ(test, rvtrace_filter_program(enc, config), -EOPNOTSUPP);
 }
 
 /* What trRamLimit says of the unit in which the sink writes */

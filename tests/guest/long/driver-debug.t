@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # The driver in a kernel that checks itself (KASAN, UBSAN, lockdep, DEBUG_OBJECTS, DMA debug, kmemleak): KUnit, the
 # selftests, and memory that runs out. The kernel is built once, which takes about 14 minutes of a processor, and kept
-# in the cache. Guests are ten times slower than usual: PARTS="memory stress" runs these parts only.
+# in the cache. Guests are ten times slower than usual: PARTS="kunit stress" runs these parts only; of the
+# memory part, PARTS=inheriting runs one scene.
 . "$(dirname "$0")/../lib.sh"
 
 "$LAB" debug-kernel >"$TOP/build/guest/debug-kernel.log" 2>&1 ||
@@ -13,13 +14,13 @@ check "the driver is built for it" make -s -C "$TOP" build/driver/debug/rvtrace.
 # part NAME: it is to be run.
 part()
 {
-	[[ " ${PARTS:-memory selftests stress shared} " == *" $1 "* ]]
+	[[ " ${PARTS:-kunit memory selftests stress shared} " == *" $1 "* ]]
 }
 
 # no_leaks: nothing that the driver allocated was forgotten.
 no_leaks()
 {
-	[ -e "$dir/share/leaks" ] || { echo "nobody looked"; return 1; }
+	[ "$(tail -n 1 "$dir/share/leaks")" = "end of leaks" ] || { echo "nobody looked"; return 1; }
 	! grep -B 20 -A 20 '\[rvtrace\]' "$dir/share/leaks"
 }
 
@@ -31,20 +32,28 @@ kunit_passed()
 }
 
 GUEST_TIMEOUT=${GUEST_TIMEOUT:-2400}
-if part memory; then
+# The kernel looks for leaks when it is told to, and not by itself meanwhile. What is young, or was pointed to by chance,
+# shows the second time.
+scan_off='echo scan=off > /sys/kernel/debug/kmemleak;'
+# shellcheck disable=SC2016 # for the guest
+selftest_after='leaks=/sys/kernel/debug/kmemleak
+	for scan in 1 2; do sleep 6; echo scan > $leaks || exit 3; done
+	cat $leaks > leaks; echo "end of leaks" >> leaks'
+if part kunit; then
 	mkdir -p "$guest_bin"
 	cp "$TOP/build/driver/debug-kunit/rvtrace.ko" "$guest_bin/rvtrace-kunit.ko"
-	selftest_before='insmod rvtrace-kunit.ko; cat /sys/kernel/debug/kunit/rvtrace/results > kunit; rmmod rvtrace
-		export RVTRACE_MODULE=/mnt/share/rvtrace.ko RVTRACE_LOADS=50'
-	# What is young, or was pointed to by chance, shows the second time.
-	# shellcheck disable=SC2016 # for the guest
-	selftest_after='leaks=/sys/kernel/debug/kmemleak
-		for scan in 1 2; do sleep 6; echo scan > $leaks || exit 3; done; cat $leaks > leaks'
-	selftests memory debug '' memory
-	check "memory: nothing that the driver allocated was forgotten" no_leaks
+	selftest_before="$scan_off insmod rvtrace-kunit.ko; cat /sys/kernel/debug/kunit/rvtrace/results > kunit; rmmod rvtrace"
+	selftests kunit debug '' basic
+	check "kunit: nothing that the driver allocated was forgotten" no_leaks
 	check "KUnit" kunit_passed
 	rm -f "$guest_bin/rvtrace-kunit.ko"
 fi
+for scene in recording overwriting filtering inheriting loading; do
+	part memory || part $scene || continue
+	selftest_before="$scan_off export RVTRACE_MODULE=/mnt/share/rvtrace.ko RVTRACE_LOADS=50 RVTRACE_SCENES=$scene"
+	selftests $scene debug '' memory
+	check "$scene: nothing that the driver allocated was forgotten" no_leaks
+done
 
 # Looking for leaks is half of the time.
 lab_options='--append kmemleak=off --append iomem=relaxed'
