@@ -142,6 +142,11 @@ size_t rvt_perfdata_build_id(const struct rvt_perfdata *file, const char *name, 
  */
 int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfdata_record *record);
 /*
+ * rvt_perfdata_release - the @len bytes at @bytes of the mapping, and what the kernel mapped around them, need not stay in
+ * memory; they come back when they are read again.
+ */
+void rvt_perfdata_release(const struct rvt_perfdata *file, const void *bytes, size_t len);
+/*
  * rvt_perfdata_parse - a record that is not in the file, but of the file's events: @header begins it, all of its
  * header.size bytes are there, at a multiple of 8. .offset, .aux and .aux_len are 0.
  */

@@ -8,6 +8,7 @@
 #include "reader.h"
 
 #define RELEASE (UINT64_C(16) << 20)
+#define MAPPED_AROUND ((uintptr_t)1 << 16)	/* fault_around_bytes of the kernel */
 
 #define FIRST_USER_RECORD 64	/* PERF_RECORD_USER_TYPE_START */
 #define TYPES 256		/* far more than there are */
@@ -265,6 +266,20 @@ static uint64_t take_aux(struct rvt_perfdata *file, struct rvt_perfdata_record *
 			      end == file->header.data.size ? "truncated" : "damaged",
 			      aux->size - record->aux_len, aux->size);
 	return record->aux_len;
+}
+
+void rvt_perfdata_release(const struct rvt_perfdata *file, const void *bytes, size_t len)
+{
+	uintptr_t begin = (uintptr_t)bytes & -MAPPED_AROUND, first = (uintptr_t)file->bytes;
+	uintptr_t end = ((uintptr_t)bytes + len + MAPPED_AROUND - 1) & -MAPPED_AROUND;
+
+	/* nothing of the mapping's neighbours */
+	if (begin < first)
+		begin = first;
+	if (end > first + file->size)
+		end = first + file->size;
+	if (end > begin)
+		madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
 /* A long file must not fill the memory while it is read once; what is looked at again comes back. */

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "flow/engine.h"
 #include "session.h"
 
@@ -612,23 +610,22 @@ static uint64_t counted(const struct buffer *buffer, uint64_t offset, uint64_t l
 static void release_used(struct buffer *buffer, uintptr_t end)
 {
 	if (end > buffer->used)
-		madvise((void *)buffer->used, end - buffer->used, MADV_DONTNEED);
+		rvt_perfdata_release(buffer->session->file, (void *)buffer->used,
+				     end - buffer->used);
 	buffer->used = end;
 }
 
 /*
  * Trace that was decoded need not stay in memory: the file has it. Pieces are small, so some are
- * collected first; what lies between them may be needed again, and is then read again. The kernel
- * maps GRANULE at once around what is read.
+ * collected first; what lies between them may be needed again, and is then read again.
  */
 static void release(struct buffer *buffer, const uint8_t *bytes, uint64_t len)
 {
-	uintptr_t begin = (uintptr_t)bytes, page = sysconf(_SC_PAGESIZE);
+	uintptr_t begin = (uintptr_t)bytes;
 
-	/* whole pages of the file's mapping, nothing of its neighbours */
 	if (begin < buffer->used_end || begin - buffer->used_end > RELEASE) {
-		release_used(buffer, buffer->used_end & -page);
-		buffer->used = begin & -page;
+		release_used(buffer, buffer->used_end);
+		buffer->used = begin;
 	}
 	buffer->used_end = begin + len;
 	if (buffer->used_end - buffer->used >= RELEASE)

@@ -80,6 +80,9 @@ static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encod
 	if (len > MAX_SEARCH)
 		len = MAX_SEARCH;
 	at = rvt_stream_boundary(&encoder->params, bytes + (offset - chunk->offset), len);
+	if (!chunk->packed)
+		rvt_perfdata_release(buffer->session->file, bytes + (offset - chunk->offset),
+				     at > 0 ? at : 0);
 	return at > 0 ? offset + at : 0;
 }
 
