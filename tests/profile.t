@@ -34,6 +34,51 @@ printf '%s\n' 'sh;main;operator new 4' 'sh;main 1' >"$dir/a"
 printf '%s\n' 'sh;main;operator new 5' >"$dir/b"
 sums "folded: names with spaces" folded $'sh;main 1\nsh;main;operator new 9'
 
+# Counts of all files become the profile of one. The first segment with code is at 0x11abc of /bin/one, its first
+# segment at 0x10000: llvm counts from the page of the one, autofdo from the other, bolt from 0.
+cat >"$dir/a" <<-'END'
+	rvtrace counts 1
+	file /bin/one
+	bases 11abc 10000
+	ran 9
+	F 11b00 11b08 3
+	B 11b08 11b00 2
+	file /lib/two
+	path /elsewhere/two
+	bases 0 0
+	ran 8
+	F 20 28 4
+END
+sed 's/11b08 2$/11b08 5/; s/^B 11b08 11b00 2/B 11b0c 11b00 7/; s/^ran 8/ran 100/' "$dir/a" >"$dir/b"
+# made NAME EXPECTED OPTIONS...
+made()
+{
+	is "$1" "$2" "$(build/host/perf-rvtrace profile "${@:3}" 2>/dev/null)"
+}
+made "counts: llvm" $'1\nb00-b08:3\n1\nb08->b00:2' -f llvm -i "$dir/a"
+made "counts: autofdo" $'1\n1b00-1b08:3\n0\n1\n1b08->1b00:2' -f autofdo -i "$dir/a"
+made "counts: bolt, of the file that is named" 'F 20 28 4' -f bolt -i "$dir/a" --dso two
+made "counts: the file that ran most in one of them" 'F 20 28 4' -f bolt -i "$dir/b"
+sums "counts add up" counts 'rvtrace counts 1
+file /bin/one
+bases 11abc 10000
+ran 18
+F 11b00 11b08 6
+B 11b08 11b00 2
+B 11b0c 11b00 7
+file /lib/two
+path /elsewhere/two
+bases 0 0
+ran 108
+F 20 28 8'
+echo 'F 30 38 1' >"$dir/c"
+made "counts among profiles" $'F 20 28 8\nF 30 38 1' -f bolt --dso two --merge "$dir/a" "$dir/b" "$dir/c"
+refuses "counts know no callers" "cannot be made from counts" -f folded -i "$dir/a"
+sed -i 's/^ran 9/ran nine/' "$dir/a"
+refuses "a line that is none of the counts" "$dir/a:4:" -f llvm -i "$dir/a"
+
+printf '%s\n' 'sh;main;operator new 4' 'sh;main 1' >"$dir/a"
+printf '%s\n' 'sh;main;operator new 5' >"$dir/b"
 # A picture of the sum: 4 + 1 + 5 instructions below sh, 9 of them in operator new.
 build/host/perf-rvtrace profile -f svg --merge "$dir/a" "$dir/b" >"$dir/svg" 2>&1
 for title in 'sh: 10 instructions, 100.00%' 'main: 10 instructions, 100.00%' 'operator new: 9 instructions, 90.00%'; do
