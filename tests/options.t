@@ -43,6 +43,7 @@ done
 says "-F ipc wants the clock" "--clock MHZ" "$rv" script -F +ipc
 says "-F ipc with the clock" "$absent" "$rv" script -i /nonexistent/perf.data -F +ipc --clock 1000
 says "-F: what a trace does not have" "trace has no field 'phys_addr'" "$rv" script -F ip,phys_addr
+says "-F: what stock perf prints" "perf script --no-itrace" "$rv" script -F ip,trace
 says "-F: what nobody has" "no field 'colour'; fields: comm" "$rv" script -F colour
 says "--insn-trace: formats" "raw or disasm, not 'xed'" "$rv" script --insn-trace=xed
 # Built with capstone or without: it works, or it says what is missing.

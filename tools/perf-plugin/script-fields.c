@@ -24,7 +24,7 @@ static const char *const kinds[] = { "hw:", "sw:", "trace:", "raw:", "synth:" };
 
 /* Fields of perf that samples made from a trace do not have. */
 static const char *const absent[] = {
-	"trace", "iregs", "uregs", "brstackinsn", "brstackinsnlen", "bpf-output", "metric",
+	"iregs", "uregs", "brstackinsn", "brstackinsnlen", "bpf-output", "metric",
 	"misc", "srccode", "weight", "ins_lat", "retire_lat", "phys_addr", "data_src",
 	"data_page_size", "code_page_size", "tod", "cgroup", "machine_pid", "vcpu", "synth",
 	"retlat", "dsoff", "ustack", "brcntr",
@@ -40,6 +40,9 @@ static unsigned int find_field(const char *name)
 
 static int unknown_field(const char *name)
 {
+	if (!strcmp(name, "trace"))
+		return cmd_error(-EINVAL, "'trace': the fields of tracepoints that were recorded beside: "
+				 "perf script --no-itrace prints them");
 	for (size_t i = 0; i < sizeof(absent) / sizeof(*absent); i++)
 		if (!strcmp(absent[i], name))
 			return cmd_error(-EINVAL, "a trace has no field '%s'", name);

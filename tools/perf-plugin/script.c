@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <rvtrace/kernel_code.h>
 #include "cmd.h"
 #include "ctr.h"
 #include "script.h"
@@ -308,6 +309,24 @@ static int prepare(struct script *script, const struct view_options *options)
 	return itrace_resolve(&script->itrace, view_session(script->view));
 }
 
+/* Samples of other events are stock perf's to print; whoever has recorded them may wait for them here. */
+static void mention_samples(struct rvt_session *session)
+{
+	const struct rvt_perfdata *file = rvt_session_file(session);
+
+	for (size_t i = 0; i < rvt_perfdata_n_events(file); i++) {
+		const struct rvt_perfdata_event *event = rvt_perfdata_event(file, i);
+
+		if (!strncmp(event->name, "rvtrace/", 8) || !strcmp(event->name, RVT_KERNEL_CODE_EVENT) ||
+		    (!event->attr.sample_period && !event->attr.sample_freq))
+			continue;
+		fprintf(stderr, "The samples of %s are not shown here: perf script --no-itrace prints them, "
+			"or, among branches,\n  perf rvtrace inject --itrace=b, then perf script -i "
+			"perf.data.injected\n", event->name);
+		return;
+	}
+}
+
 static int run(struct script *script, const struct view_options *options)
 {
 	int err;
@@ -325,6 +344,7 @@ static int run(struct script *script, const struct view_options *options)
 		return 0;	/* whoever reads has seen enough */
 	if (err && err != -ECANCELED)
 		return cmd_error(err, "decoding ended: error %d", -err);
+	mention_samples(view_session(script->view));
 	return view_summary(script->view, script->errors);
 }
 

@@ -93,6 +93,8 @@ is "a switch for each time it slept" 11 "$(grep -c 'sched_switch: prev_comm=writ
 check "an event by a name of its own" grep -q '^ *tick:' "$out/fields"
 check "stock perf report has them all" sh -c "for event in sched:sched_switch syscalls:sys_enter_write tick; do
 	grep -q \"of event '\$event\" '$out/fields.report' || exit 1; done"
+"$HOST/perf-rvtrace" script -i "$out/fields.data" --symfs "$out:$("$LAB" path guest)" --max-lines 9 >/dev/null 2>"$out/mention"
+check "script says who prints the samples" grep -q 'samples of sched:sched_switch .*perf script --no-itrace' "$out/mention"
 is "with the trace: writes from outer" 17 "$(chains with sys_enter_write inner outer main)"
 is "writes from main" 5 "$(chains with sys_enter_write inner main)"
 is "a switch below rest for each time it slept" 11 "$(chains with prev_state=S rest main)"
