@@ -308,7 +308,7 @@ int record_open(struct recorder *rec)
 	err = prepare_attrs(rec);
 	if (!err)
 		err = open_all(rec);
-	return err ? err : record_watch_open(rec);
+	return err;
 }
 
 /* Sideband first, so that nothing that is traced lacks its mapping. */
@@ -333,7 +333,6 @@ void record_disable(struct recorder *rec)
 
 void record_close(struct recorder *rec)
 {
-	record_watch_close(rec);
 	for (size_t i = 0; i < rec->n_rings; i++)
 		ring_unmap(&rec->rings[i]);
 	for (size_t i = 0; i < rec->n_fds; i++)

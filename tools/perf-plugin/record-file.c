@@ -6,39 +6,12 @@
 #include "cmd.h"
 #include "record.h"
 
-bool record_time_conv(const struct recorder *rec, struct rvt_record_time_conv *result)
-{
-	const struct perf_event_mmap_page *page = rec->rings[0].page;
-	struct rvt_record_time_conv conv = {
-		.header = { RVT_RECORD_TIME_CONV, 0, sizeof(conv) },
-	};
-	uint32_t lock;
-
-	do {
-		/* Pairs with the two increments of lock in perf_event_update_userpage(),
-		 * kernel/events/core.c: an odd or changed value is a torn read. */
-		lock = __atomic_load_n(&page->lock, __ATOMIC_ACQUIRE);
-		conv.time_shift = page->time_shift;
-		conv.time_mult = page->time_mult;
-		conv.time_zero = page->time_zero;
-		conv.cap_user_time_zero = page->cap_user_time_zero;
-		conv.cap_user_time_short = page->cap_user_time_short;
-		if (conv.cap_user_time_short) {
-			conv.time_cycles = page->time_cycles;
-			conv.time_mask = page->time_mask;
-		}
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while (lock & 1 || __atomic_load_n(&page->lock, __ATOMIC_RELAXED) != lock);
-	*result = conv;
-	return conv.cap_user_time_zero;
-}
-
 /* How the time CSR relates to perf's clock, as the kernel publishes it in the rings. */
 static int put_time_conv(struct recorder *rec)
 {
 	struct rvt_record_time_conv conv;
 
-	if (!record_time_conv(rec, &conv)) {
+	if (!ring_time_conv(&rec->rings[0], &conv)) {
 		cmd_warning("this kernel does not say how its clock relates to the trace's time "
 			    "stamps; "
 			    "mappings are placed by trace buffer instead");

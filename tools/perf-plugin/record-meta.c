@@ -246,7 +246,7 @@ static void put_monotonic_offset(const struct recorder *rec, FILE *out)
 	struct timespec now;
 	uint64_t ticks;
 
-	if (!record_time_conv(rec, &conv))
+	if (!ring_time_conv(&rec->rings[0], &conv))
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	__asm__ volatile("rdtime %0" : "=r" (ticks));

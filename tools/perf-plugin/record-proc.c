@@ -7,75 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include "record.h"
 #include "snapshot.h"
 
 #define MAX_NAME 4096
-
-/* Sample trailer of RECORD_SAMPLE_TYPE; time 0: before everything that the kernel reports. */
-struct trailer {
-	int32_t pid, tid;
-	uint64_t time;
-	uint32_t cpu, reserved;
-	uint64_t id;
-};
-
-/* Writes @head, @name padded to 8 bytes, and the trailer as one record. */
-static int put(struct recorder *rec, struct perf_event_header *head, size_t head_len,
-	       const char *name, pid_t pid, pid_t tid)
-{
-	const struct trailer trailer = { .pid = pid, .tid = tid,
-					 .id = rec->n_side_ids ? rec->side_ids[0] : 0 };
-	size_t name_len = name ? strnlen(name, MAX_NAME - 1) + 1 : 0;
-	size_t padded = (name_len + 7) & ~7UL;
-	uint64_t record[(sizeof(struct trailer) + MAX_NAME + 128) / 8] = { 0 };
-	uint8_t *bytes = (uint8_t *)record;
-
-	head->size = head_len + padded + sizeof(trailer);
-	memcpy(bytes, head, head_len);
-	if (name_len)
-		memcpy(bytes + head_len, name, name_len - 1);
-	memcpy(bytes + head_len + padded, &trailer, sizeof(trailer));
-	return rvt_perfdata_write(rec->writer, record, head->size);
-}
-
-static int put_comm(struct recorder *rec, pid_t pid, pid_t tid, const char *comm)
-{
-	struct {
-		struct perf_event_header header;
-		uint32_t pid, tid;
-	} head = { .header = { .type = PERF_RECORD_COMM }, .pid = pid, .tid = tid };
-
-	return put(rec, &head.header, sizeof(head), comm, pid, tid);
-}
-
-static int put_thread(struct recorder *rec, pid_t pid, pid_t tid)
-{
-	struct {
-		struct perf_event_header header;
-		uint32_t pid, ppid, tid, ptid;
-		uint64_t time;
-	} head = { .header = { .type = PERF_RECORD_FORK }, .pid = pid, .ppid = pid, .tid = tid,
-		   .ptid = pid };
-
-	return put(rec, &head.header, sizeof(head), NULL, pid, tid);
-}
-
-static int put_kernel_mmap(struct recorder *rec, uint64_t addr, uint64_t len, uint64_t pgoff,
-			   const char *name)
-{
-	struct {
-		struct perf_event_header header;
-		uint32_t pid, tid;
-		uint64_t addr, len, pgoff;
-	} head = { .header = { .type = PERF_RECORD_MMAP, .misc = PERF_RECORD_MISC_KERNEL },
-		   .pid = -1, .tid = 0, .addr = addr, .len = len, .pgoff = pgoff };
-
-	return put(rec, &head.header, sizeof(head), name, -1, 0);
-}
 
 /* Path of a module by modules.dep ("kernel/a/b.ko.xz: ..."); "[name]" when it is not there. */
 static void module_path(const char *deps, const char *release, const char *module, char *path,
@@ -119,7 +55,7 @@ static int put_modules(struct recorder *rec)
 		    !addr)
 			continue;
 		module_path(deps, uts.release, name, path, sizeof(path));
-		err = put_kernel_mmap(rec, addr, size, 0, path);
+		err = record_put_kernel_map(rec, addr, size, 0, path);
 	}
 	free(modules);
 	free(deps);
@@ -133,61 +69,27 @@ int record_synthesize_kernel(struct recorder *rec)
 
 	if (rec->trace_attr.exclude_kernel || !kernel_text(&start, &end))
 		return 0;
-	err = put_kernel_mmap(rec, start, end - start, start, "[kernel.kallsyms]_text");
+	err = record_put_kernel_map(rec, start, end - start, start, "[kernel.kallsyms]_text");
 	return err ? err : put_modules(rec);
 }
 
-struct mmap2_head {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	uint64_t addr, len, pgoff;
-	uint32_t major, minor;
-	uint64_t ino, ino_generation;
-	uint32_t prot, flags;
-};
-
-int record_put_task(struct recorder *rec, const struct snapshot_task *task)
-{
-	int err = task->pid == task->tid ? 0 : put_thread(rec, task->pid, task->tid);
-
-	return err ? err : put_comm(rec, task->pid, task->tid, task->comm);
-}
-
-int record_put_map(struct recorder *rec, const struct snapshot_map *map)
-{
-	struct mmap2_head head = {
-		.header = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER },
-		.pid = map->pid, .tid = map->pid, .addr = map->start,
-		.len = map->end - map->start, .pgoff = map->offset,
-		.major = map->device >> 20, .minor = map->device & 0xfffff, .ino = map->inode,
-		.prot = PROT_EXEC | (map->readable ? PROT_READ : 0) |
-			(map->writable ? PROT_WRITE : 0),
-		.flags = map->shared ? MAP_SHARED : MAP_PRIVATE,
-	};
-
-	return put(rec, &head.header, sizeof(head), *map->name ? map->name : "//anon", map->pid,
-		   map->pid);
-}
-
 /* One line of /proc/PID/maps; only executable mappings matter. */
-static int put_map_line(struct recorder *rec, pid_t pid, char *line)
+static int put_map_line(struct recorder *rec, pid_t pid, const char *line)
 {
-	struct mmap2_head head = {
-		.header = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER },
-		.pid = pid, .tid = pid };
-	uint64_t end;
+	struct snapshot_map map = { .pid = pid };
+	unsigned int major, minor;
 	char prot[5];
 	int name = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
-		   (uint64_t *)&head.addr, &end, prot, (uint64_t *)&head.pgoff, &head.major,
-		   &head.minor, (uint64_t *)&head.ino, &name) < 7 || !name || prot[2] != 'x')
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &map.start, &map.end, prot, &map.offset,
+		   &major, &minor, &map.inode, &name) < 7 || !name || prot[2] != 'x')
 		return 0;
-	head.len = end - head.addr;
-	head.prot = PROT_EXEC | (prot[0] == 'r' ? PROT_READ : 0) | (prot[1] == 'w' ?
-								    PROT_WRITE : 0);
-	head.flags = prot[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
-	return put(rec, &head.header, sizeof(head), line[name] ? line + name : "//anon", pid, pid);
+	map.device = major << 20 | minor;
+	map.readable = prot[0] == 'r';
+	map.writable = prot[1] == 'w';
+	map.shared = prot[3] == 's';
+	snprintf(map.name, sizeof(map.name), "%s", line + name);
+	return record_put_map(rec, &map);
 }
 
 int list_threads(pid_t pid, pid_t **tids)
@@ -217,6 +119,14 @@ int list_threads(pid_t pid, pid_t **tids)
 	return n;
 }
 
+static int put_task(struct recorder *rec, pid_t pid, pid_t tid, const char *comm)
+{
+	struct snapshot_task task = { .pid = pid, .tid = tid };
+
+	snprintf(task.comm, sizeof(task.comm), "%s", comm);
+	return record_put_task(rec, &task);
+}
+
 /* Names and numbers of its threads; @maps: and what it has mapped. */
 static int put_process(struct recorder *rec, pid_t pid, bool maps_too)
 {
@@ -227,7 +137,7 @@ static int put_process(struct recorder *rec, pid_t pid, bool maps_too)
 	comm = read_text("/proc/%d/comm", pid);
 	if (!comm)
 		return 0;	/* it has ended */
-	err = put_comm(rec, pid, pid, comm);
+	err = put_task(rec, pid, pid, comm);
 	free(comm);
 	maps = maps_too ? read_text("/proc/%d/maps", pid) : NULL;
 	rest = maps;
@@ -236,12 +146,9 @@ static int put_process(struct recorder *rec, pid_t pid, bool maps_too)
 	free(maps);
 	n = list_threads(pid, &tids);
 	for (int i = 0; i < n && !err; i++) {
-		if (tids[i] == pid)
-			continue;
-		comm = read_text("/proc/%d/task/%d/comm", pid, tids[i]);
-		err = put_thread(rec, pid, tids[i]);
-		if (!err && comm)
-			err = put_comm(rec, pid, tids[i], comm);
+		comm = tids[i] == pid ? NULL : read_text("/proc/%d/task/%d/comm", pid, tids[i]);
+		if (comm)
+			err = put_task(rec, pid, tids[i], comm);
 		free(comm);
 	}
 	free(tids);
@@ -297,7 +204,7 @@ int record_synthesize_tasks(struct recorder *rec)
 	if (rec->target == TARGET_TASKS)
 		return put_targets(rec);
 	if (rec->target == TARGET_SYSTEM || !rec->trace_attr.exclude_kernel)
-		err = put_comm(rec, 0, 0, "swapper");
+		err = put_task(rec, 0, 0, "swapper");
 	if (!err && rec->target == TARGET_SYSTEM) {
 		err = record_snapshot(rec);
 		return err == -ENOTSUP ? put_all(rec, true) : err;
@@ -308,6 +215,6 @@ int record_synthesize_tasks(struct recorder *rec)
 	 */
 	if (!err && !rec->trace_attr.exclude_kernel)
 		err = put_all(rec, false);
-	return !err && rec->n_tids ? put_comm(rec, rec->tids[0], rec->tids[0], RECORD_CHILD_NAME) :
+	return !err && rec->n_tids ? put_task(rec, rec->tids[0], rec->tids[0], RECORD_CHILD_NAME) :
 		err;
 }

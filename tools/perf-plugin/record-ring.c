@@ -1,48 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The rings that recorder and kernel share, and how they get into the file. */
+/* How what the rings hold gets into the file. */
 #include <errno.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "record.h"
 
 /* An event that is not disabled yet is not enabled again: once is not enough after a full buffer. */
 #define ENABLE_ROUNDS 5
 #define PACKED_PIECE (1 << 20)
-
-int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes, bool overwrite)
-{
-	uint64_t page_size = sysconf(_SC_PAGESIZE);
-	void *base;
-
-	base = mmap(NULL, page_size + data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-	if (base == MAP_FAILED)
-		return -errno;
-	ring->page = base;
-	ring->data_bytes = data_bytes;
-	if (!aux_bytes)
-		return 0;
-	ring->page->aux_offset = page_size + data_bytes;
-	ring->page->aux_size = aux_bytes;
-	/* Writable: the kernel then waits for aux_tail instead of overwriting. */
-	base = mmap(NULL, aux_bytes, overwrite ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED,
-		    ring->fd, ring->page->aux_offset);
-	if (base == MAP_FAILED)
-		return -errno;
-	ring->aux = base;
-	ring->aux_bytes = aux_bytes;
-	return 0;
-}
-
-void ring_unmap(struct ring *ring)
-{
-	if (ring->aux)
-		munmap(ring->aux, ring->aux_bytes);
-	if (ring->page)
-		munmap(ring->page, sysconf(_SC_PAGESIZE) + ring->data_bytes);
-	ring->aux = NULL;
-	ring->page = NULL;
-}
 
 static int put(struct recorder *rec, const void *bytes, size_t len)
 {

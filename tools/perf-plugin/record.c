@@ -183,6 +183,7 @@ static int end_recording(struct recorder *rec)
 	/* While the events are open: closing them changes the kernel's code (static keys). */
 	if (!err && rec->writer)
 		record_add_code(rec);
+	record_watch_close(rec);
 	record_close(rec);
 	return err ? cmd_error(err, "cannot write %s: %s", rec->path, strerror(-err)) : 0;
 }
@@ -251,6 +252,7 @@ static int open_events(struct recorder *rec, bool modified)
 {
 	char *paranoid = read_text("/proc/sys/kernel/perf_event_paranoid");
 	bool user_only = !modified && geteuid() && paranoid && atoi(paranoid) > 1;
+	int err;
 
 	free(paranoid);
 	if (user_only && rec->target != TARGET_SYSTEM) {
@@ -259,7 +261,8 @@ static int open_events(struct recorder *rec, bool modified)
 			cmd_warning("tracing user code only: kernel.perf_event_paranoid forbids "
 				    "the rest");
 	}
-	return record_open(rec);
+	err = record_open(rec);
+	return err ? err : record_watch_open(rec);
 }
 
 static int record(struct recorder *rec, struct child *child, int argc, char **argv)
@@ -326,6 +329,7 @@ int cmd_record(int argc, char **argv)
 		kill(child.pid, SIGKILL);
 		reap_child(&child, 0);
 	}
+	record_watch_close(&rec);
 	record_close(&rec);
 	live_close(rec.live);
 	rvt_perfdata_abandon(rec.writer);

@@ -12,6 +12,7 @@
 #include "code-list.h"
 #include "event.h"
 #include "pmu.h"
+#include "ring.h"
 
 #define RECORD_PMU "rvtrace"
 #define RECORD_CTR_PMU "riscv_ctr"
@@ -40,19 +41,6 @@ struct record_options {
 	const char *dso;	/* of which file; NULL: of the one that ran most */
 	const char *keep;	/* .profile: the trace, too, in this file; NULL: not kept */
 	char **command;		/* NULL-terminated; NULL: none */
-};
-
-/* One mmapped ring, with the AUX area of its trace events if there are any. */
-struct ring {
-	int fd;			/* the event that owns the ring */
-	int cpu;		/* -1 in per-thread mode */
-	pid_t tid;		/* -1 in per-cpu mode */
-	struct perf_event_mmap_page *page;
-	uint64_t data_bytes;
-	uint8_t *aux;
-	uint64_t aux_bytes;
-	uint64_t aux_tail;
-	unsigned int enable_rounds;	/* so many times its trace events are still to be enabled */
 };
 
 /* An event that is sampled beside the trace; .name belongs to another. */
@@ -108,8 +96,6 @@ int record_parse_event(struct recorder *rec, bool *modified);
 int record_choose_cpus(struct recorder *rec);
 int record_choose_tasks(struct recorder *rec);
 
-/* record-file.c: how the `time` CSR relates to perf's clock. False: the kernel does not say. */
-bool record_time_conv(const struct recorder *rec, struct rvt_record_time_conv *conv);
 /*
  * .writer begins a file with what exists already, and ends it with the feature sections. Messages are printed. @path
  * stays the caller's.
@@ -165,18 +151,19 @@ bool record_explain_refused(const struct recorder *rec, int cpu);
 int record_drain(struct recorder *rec, bool last);
 /* What overwritten AUX buffers hold now; @go_on: tracing goes on afterwards. */
 int record_newest(struct recorder *rec, bool go_on);
-int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes, bool overwrite);
-void ring_unmap(struct ring *ring);
 
 /* record-proc.c: records for what exists already. */
 int record_synthesize_kernel(struct recorder *rec);
 int record_synthesize_tasks(struct recorder *rec);
 /* record-snapshot.c: all tasks and mappings by BPF. -ENOTSUP: that cannot be; nothing was written. */
+int record_snapshot(struct recorder *rec);
+/* record-put.c: one record of what existed before. */
 struct snapshot_task;
 struct snapshot_map;
-int record_snapshot(struct recorder *rec);
 int record_put_task(struct recorder *rec, const struct snapshot_task *task);
 int record_put_map(struct recorder *rec, const struct snapshot_map *map);
+int record_put_kernel_map(struct recorder *rec, uint64_t addr, uint64_t len, uint64_t pgoff,
+			  const char *name);
 /* The threads of @pid (malloc'd). Returns how many, or -errno. */
 int list_threads(pid_t pid, pid_t **tids);
 
