@@ -121,13 +121,6 @@ static int inject_event(void *ctx, struct rvt_lane *lane, const struct rvt_event
 
 /* ---- the rest of the file ---- */
 
-/* The driver's tracepoints are of no trace. */
-bool inject_is_trace(const struct rvt_perfdata_event *event)
-{
-	return !strncmp(event->name, "rvtrace", strlen("rvtrace")) &&
-		event->attr.type != PERF_TYPE_TRACEPOINT;
-}
-
 static int begin(struct inject *inject)
 {
 	struct rvt_perfdata *in = rvt_session_file(view_session(inject->view));

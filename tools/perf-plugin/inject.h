@@ -10,12 +10,12 @@
 /* inject-trace.c: writes @output. Returns 0 or -errno after a message. */
 int trace_inject(struct view *view, const struct itrace *itrace, const char *output);
 
-/* Whether it is an event of the trace: nothing of it is left in the output. */
-bool inject_is_trace(const struct rvt_perfdata_event *event);
-
 /* ---- inject-sample.c: a PERF_RECORD_SAMPLE in the making ---- */
 
 #define INJECT_MAX_BRANCHES 1024
+
+/* Whether it is an event of the trace: nothing of it is left in the output. */
+bool inject_is_trace(const struct rvt_perfdata_event *event);
 
 struct inject_sample {
 	uint64_t words[8192];	/* a whole record; the first word is its header */
