@@ -187,15 +187,19 @@ static void make(const struct added *added, struct cpu_samples *cpu, const struc
 }
 
 /*
- * Whether the sample was taken in what the frame called. Its address is that of the interrupted instruction, or
- * where the tracepoint returns to; for those at the begin of a system call that is behind the ecall.
+ * Whether the sample was taken in a trap at @epc: it has this address, and that of a tracepoint at the begin of a
+ * system call the one behind the ecall.
  */
+static bool is_epc(const struct waiting *sample, uint64_t epc)
+{
+	return epc == sample->ip || (sample->tracepoint && epc + ECALL_BYTES == sample->ip);
+}
+
+/* Whether the sample was taken in what the frame called; a tracepoint's has the address that it returns to. */
 static bool was_taken_in(const struct waiting *sample, const struct rvt_frame *frame)
 {
-	if (!frame->trap)
-		return sample->tracepoint && frame->back == sample->ip;
-	return frame->from == sample->ip ||
-		(sample->tracepoint && frame->from + ECALL_BYTES == sample->ip);
+	return frame->trap ? is_epc(sample, frame->from) :
+		sample->tracepoint && frame->back == sample->ip;
 }
 
 /*
@@ -230,7 +234,8 @@ static void match_again(struct cpu_samples *cpu)
 {
 	const struct waiting *next = &cpu->samples[cpu->next], *before = next - 1;
 
-	if (cpu->next < cpu->n && next->ip == before->ip && next->tid == before->tid)
+	if (cpu->next < cpu->n && !next->tracepoint && next->ip == before->ip &&
+	    next->tid == before->tid)
 		cpu->match = MATCH_AGAIN;
 }
 
@@ -353,7 +358,7 @@ static void stop(const struct added *added, struct cpu_samples *cpu, const struc
 {
 	const struct waiting *sample = &cpu->samples[cpu->next];
 
-	if (to == sample->ip || (sample->tracepoint && to + ECALL_BYTES == sample->ip))
+	if (is_epc(sample, to))
 		make(added, cpu, lane, 0, stack, MATCH_TRAP);
 	else if (sample->tracepoint && (int64_t)sample->ip < 0 && (int64_t)to >= 0 && !cpu->match)
 		make(added, cpu, lane, to, stack, MATCH_CHANGE);
@@ -364,19 +369,18 @@ int added_transfer(struct added *added, const struct rvt_lane *lane,
 {
 	struct cpu_samples *cpu = cpu_of(added, lane);
 	int err = pass(added, cpu, lane, stack);
-	uint64_t ip;
+	const struct waiting *sample = &cpu->samples[cpu->next];
 
 	change_thread(added, cpu, lane, stack);
 	if (err || !is_next(cpu, lane))
 		return err;
-	ip = cpu->samples[cpu->next].ip;
 	if (transfer->kind == TRANSFER_START && cpu->match == MATCH_CHANGE)
 		cpu->match = MATCH_NONE;
 	if (transfer->kind == TRANSFER_STOP)
 		stop(added, cpu, lane, transfer->to, stack);
-	else if (transfer->kind == TRANSFER_TRAP && transfer->from == ip)
+	else if (transfer->kind == TRANSFER_TRAP && is_epc(sample, transfer->from))
 		make(added, cpu, lane, 0, stack, MATCH_TRAP);
-	else if (transfer->kind == TRANSFER_RETURN && transfer->to == ip)
+	else if (transfer->kind == TRANSFER_RETURN && transfer->to == sample->ip)
 		make_from_handler(added, cpu, lane, stack);
 	return 0;
 }
