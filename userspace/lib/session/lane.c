@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* From the bytes of a buffer to flow that knows its cpu, thread and time. */
+/* The flow of a hart: whose it is, when it was, and what of it is told. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "flow/engine.h"
 #include "session.h"
-
-#define MAX_FEED (1 << 20)
-#define RELEASE (1 << 20)
-#define GRANULE ((uintptr_t)1 << 16)
-#define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
-
-static void warn(struct rvt_session *session, const char *text)
-{
-	session_lock(session);
-	if (session->sink->warning)
-		session->sink->warning(session->sink->ctx, text);
-	session_unlock(session);
-}
 
 /* ---- whose flow it is ---- */
 
@@ -82,7 +69,7 @@ static int on_count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_cl
 	return err;
 }
 
-static int lane_tell_counts(struct lane *lane)
+int lane_tell_counts(struct lane *lane)
 {
 	const struct rvt_session_sink *sink = lane->session->sink;
 	struct counting c = { lane, sink };
@@ -142,7 +129,7 @@ static int lane_move(struct lane *lane, uint64_t time)
 	return err ? err : rvt_cursor_seek(lane->cursor, time);
 }
 
-static int lane_seek(struct lane *lane, uint64_t time)
+int lane_seek(struct lane *lane, uint64_t time)
 {
 	int moved = lane_move(lane, time);
 
@@ -185,7 +172,7 @@ static int lane_time(struct lane *lane, uint64_t ticks)
 	return 0;
 }
 
-static uint64_t executed(const struct lane *lane)
+uint64_t lane_executed(const struct lane *lane)
 {
 	struct rvt_flow_stats stats;
 
@@ -212,14 +199,14 @@ static int lane_context(struct lane *lane, const struct rvt_context *context)
 	now->scontext_valid = true;
 	if (lane->buffer->part && !lane->owned) {
 		lane->owned = true;
-		lane->buffer->part->unowned_at_begin |= executed(lane) != lane->part_insns;
+		lane->buffer->part->unowned_at_begin |= lane_executed(lane) != lane->part_insns;
 	}
 	return lane_update(lane);
 }
 
 /* ---- what the flow says ---- */
 
-static int deliver(struct lane *lane, const struct rvt_event *event)
+int lane_deliver(struct lane *lane, const struct rvt_event *event)
 {
 	const struct rvt_session_sink *sink = lane->session->sink;
 	int err;
@@ -243,7 +230,7 @@ static int release_start(struct lane *lane)
 	if (!lane->start_held)
 		return 0;
 	lane->start_held = false;
-	return deliver(lane, &lane->start);
+	return lane_deliver(lane, &lane->start);
 }
 
 static int lane_runs(void *ctx, const struct rvt_run *runs, size_t n)
@@ -263,7 +250,7 @@ static int lane_lost(struct lane *lane, const struct rvt_event *event)
 	lane->start_held = false;
 	if (!again) {
 		lane->no_code = event->reason == RVT_REASON_NO_CODE;
-		err = deliver(lane, event);
+		err = lane_deliver(lane, event);
 	}
 	/* Ownership may have changed unseen, but not by what is only unreadable. */
 	if (err || event->reason == RVT_REASON_NO_CODE)
@@ -277,7 +264,7 @@ static void hold_start(struct lane *lane, const struct rvt_event *start)
 	lane->start = *start;
 	lane->start.detail = NULL;
 	lane->start_held = true;
-	lane->start_insns = executed(lane);
+	lane->start_insns = lane_executed(lane);
 }
 
 static int lane_event(void *ctx, const struct rvt_event *event)
@@ -285,14 +272,14 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 	struct lane *lane = ctx;
 	int err = 0;
 
-	if (lane->start_held && executed(lane) != lane->start_insns)
+	if (lane->start_held && lane_executed(lane) != lane->start_insns)
 		err = release_start(lane);
 	if (err)
 		return err;
 	/* whether that is news depends on what came before the part */
 	if (lane->buffer->part && lane->buffer->part->from &&
 	    (event->type == RVT_EVENT_LOST || event->type == RVT_EVENT_TRAP ||
-	     event->type == RVT_EVENT_STOP) && executed(lane) == lane->part_insns)
+	     event->type == RVT_EVENT_STOP) && lane_executed(lane) == lane->part_insns)
 		lane->buffer->part->broken_at_begin = true;
 
 	switch (event->type) {
@@ -325,7 +312,7 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 	default:
 		break;
 	}
-	return err ? err : deliver(lane, event);
+	return err ? err : lane_deliver(lane, event);
 }
 
 /* E-Trace has time stamps in packets, or in the frames around them. */
@@ -336,7 +323,7 @@ static bool has_stamps(const struct rvt_params *params)
 		!params->notime_p || params->timestamp_bytes;
 }
 
-static struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu)
+struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu)
 {
 	struct rvt_session *session = buffer->session;
 	struct lane *lane = calloc(1, sizeof(*lane));
@@ -373,7 +360,7 @@ static struct lane *lane_create(struct buffer *buffer, const struct encoder *enc
  * that what is mapped within it is there. But the driver ends a record at exec, and what ran in it
  * ran before: such a record gets the mappings from just before the exec.
  */
-static int lane_begin_record(struct lane *lane, const struct rvt_aux *aux)
+int lane_begin_record(struct lane *lane, const struct rvt_aux *aux)
 {
 	uint64_t before = lane->buffer->record ? aux[-1].time : 0, exec;
 	int err = 0;
@@ -389,495 +376,4 @@ static int lane_begin_record(struct lane *lane, const struct rvt_aux *aux)
 		err = lane_move(lane, exec == UINT64_MAX ? aux->time : exec - 1);
 	}
 	return err < 0 ? err : lane_update(lane);
-}
-
-/* ---- decoders ---- */
-
-static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
-{
-	struct decoder *decoder = ctx;
-	struct buffer *buffer = decoder->buffer;
-	const struct rvt_session *session = buffer->session;
-	const struct encoder *encoder = decoder->encoder;
-	const struct rvt_aux *aux = &buffer->records[buffer->record];
-	struct lane *lane;
-
-	/* A sink that several encoders share: each hart has its own number. */
-	if (encoder->has_src && encoder->params.src_bits && encoder->src != src) {
-		encoder = NULL;
-		for (size_t i = 0; i < session->n_encoders && !encoder; i++)
-			if (session->encoders[i].has_src && session->encoders[i].src == src)
-				encoder = &session->encoders[i];
-		if (!encoder)
-			return NULL;
-	}
-	for (lane = buffer->lanes; lane; lane = lane->next)
-		if (lane->encoder == encoder)
-			return lane->lane.flow;
-	lane = lane_create(buffer, encoder, encoder->cpu >= 0 ? encoder->cpu : aux->cpu);
-	if (!lane || lane_begin_record(lane, aux))
-		return NULL;
-	return lane->lane.flow;
-}
-
-/* Whether @encoder's trace may come in the buffer: its own hart's, or from a sink that harts share. */
-static bool may_come(const struct buffer *buffer, const struct encoder *encoder)
-{
-	return buffer->cpu < 0 || encoder->cpu < 0 || encoder->cpu == buffer->cpu ||
-	       (encoder->has_src && encoder->params.src_bits);
-}
-
-int buffer_open_lanes(struct buffer *buffer)
-{
-	const struct rvt_session *session = buffer->session;
-
-	for (size_t i = 0; i < session->n_encoders; i++) {
-		const struct encoder *encoder = &session->encoders[i];
-
-		if (may_come(buffer, encoder) &&
-		    !lane_create(buffer, encoder, encoder->cpu >= 0 ? encoder->cpu : buffer->cpu))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-int buffer_idle(struct buffer *buffer, uint64_t time)
-{
-	int err = 0;
-
-	for (struct lane *lane = buffer->lanes; lane && err >= 0; lane = lane->next)
-		err = lane_seek(lane, time);
-	return err < 0 ? err : 0;
-}
-
-static int framing_event(void *ctx, const struct rvt_event *event)
-{
-	struct decoder *decoder = ctx;
-	int err = 0;
-
-	/* Damage that belongs to nobody concerns everybody in the stream. */
-	for (struct lane *lane = decoder->buffer->lanes; lane && !err; lane = lane->next)
-		err = deliver(lane, event);
-	return err;
-}
-
-static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **result)
-{
-	const struct encoder *encoder = session_encoder(buffer->session, cpu);
-	struct rvt_stream_ops ops = { .flow = choose_flow, .event = framing_event };
-	struct decoder *decoder;
-	int err;
-
-	*result = NULL;
-	if (!encoder)
-		return -ENOENT;
-	for (decoder = buffer->decoders; decoder; decoder = decoder->next)
-		if (decoder->encoder == encoder)
-			break;
-	if (!decoder) {
-		decoder = calloc(1, sizeof(*decoder));
-		if (!decoder)
-			return -ENOMEM;
-		decoder->encoder = encoder;
-		decoder->buffer = buffer;
-		ops.ctx = decoder;
-		err = rvt_stream_create(&encoder->params, &ops, &decoder->stream);
-		if (!err && buffer->part)
-			err = rvt_stream_part(decoder->stream, buffer->part->from, buffer->part->to);
-		if (err) {
-			rvt_stream_destroy(decoder->stream);
-			free(decoder);
-			return err;
-		}
-		decoder->next = buffer->decoders;
-		buffer->decoders = decoder;
-	}
-	*result = decoder;
-	return 0;
-}
-
-static int32_t record_cpu(const struct buffer *buffer, const struct rvt_aux *aux)
-{
-	return buffer->cpu >= 0 ? buffer->cpu : aux->cpu;
-}
-
-/* Tells the decoder of the record before about bytes that are missing after it. */
-static int check_continuity(struct buffer *buffer)
-{
-	const struct rvt_aux *aux = &buffer->records[buffer->record], *before = aux - 1;
-	struct decoder *decoder;
-	int err;
-
-	if (!buffer->record ||
-	    (!(before->flags & GAP_FLAGS) && before->offset + before->size == aux->offset))
-		return 0;
-	err = get_decoder(buffer, record_cpu(buffer, before), &decoder);
-	if (err)
-		return err == -ENOENT ? 0 : err;
-	/* After PARTIAL the sink's ring goes on anywhere; after TRUNCATED tracing started anew. */
-	return rvt_stream_lost(decoder->stream, aux->offset, RVT_REASON_TRUNCATED,
-			       !(before->flags & PERF_AUX_FLAG_PARTIAL));
-}
-
-static int tell_aux(struct buffer *buffer, const struct rvt_aux *aux)
-{
-	const struct rvt_session_sink *sink = buffer->session->sink;
-	int err;
-
-	if (!sink->aux)
-		return 0;
-	session_lock(buffer->session);
-	err = sink->aux(sink->ctx, buffer->number, aux);
-	session_unlock(buffer->session);
-	return err;
-}
-
-static int begin_record(struct buffer *buffer)
-{
-	const struct rvt_aux *aux = &buffer->records[buffer->record];
-	int err = check_continuity(buffer);
-
-	buffer->begun = true;
-	buffer->done = 0;
-	if (!err && (!buffer->part || buffer->record <= buffer->part->end_record))
-		err = tell_aux(buffer, aux);
-	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next)
-		err = lane_begin_record(lane, aux);
-	return err;
-}
-
-static void end_record(struct buffer *buffer)
-{
-	const struct rvt_aux *aux = &buffer->records[buffer->record];
-
-	if (aux->time > buffer->time)
-		buffer->time = aux->time;
-	buffer->record++;
-	buffer->begun = false;
-}
-
-const struct chunk *buffer_chunk(const struct buffer *buffer, uint64_t offset)
-{
-	size_t low = 0, high = buffer->n_chunks;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (buffer->chunks[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || offset - buffer->chunks[low - 1].offset >= buffer->chunks[low - 1].len)
-		return NULL;
-	return &buffer->chunks[low - 1];
-}
-
-const uint8_t *buffer_bytes(struct buffer *buffer, const struct chunk *chunk)
-{
-	uint8_t *grown;
-
-	if (!chunk->packed)
-		return chunk->bytes;
-	if (buffer->unpacked_chunk == chunk)
-		return buffer->unpacked;
-	buffer->unpacked_chunk = NULL;
-	if (chunk->len > RVT_AUX_MAX_UNPACKED)
-		return NULL;
-	if (buffer->unpacked_room < chunk->len) {
-		grown = realloc(buffer->unpacked, chunk->len);
-		if (!grown)
-			return NULL;
-		buffer->unpacked = grown;
-		buffer->unpacked_room = chunk->len;
-	}
-	if (rvt_aux_unpack(chunk->bytes, chunk->packed, buffer->unpacked, chunk->len))
-		return NULL;
-	buffer->unpacked_chunk = chunk;
-	return buffer->unpacked;
-}
-
-/* How much of what lies at @offset this part counts. */
-static uint64_t counted(const struct buffer *buffer, uint64_t offset, uint64_t len)
-{
-	uint64_t to = buffer->part ? buffer->part->to : UINT64_MAX;
-
-	if (offset >= to)
-		return 0;
-	return len < to - offset ? len : to - offset;
-}
-
-static void release_used(struct buffer *buffer, uintptr_t end)
-{
-	if (end > buffer->used)
-		rvt_perfdata_release(buffer->session->file, (void *)buffer->used,
-				     end - buffer->used);
-	buffer->used = end;
-}
-
-/*
- * Trace that was decoded need not stay in memory: the file has it. Pieces are small, so some are
- * collected first; what lies between them may be needed again, and is then read again.
- */
-static void release(struct buffer *buffer, const uint8_t *bytes, uint64_t len)
-{
-	uintptr_t begin = (uintptr_t)bytes;
-
-	if (begin < buffer->used_end || begin - buffer->used_end > RELEASE) {
-		release_used(buffer, buffer->used_end);
-		buffer->used = begin;
-	}
-	buffer->used_end = begin + len;
-	if (buffer->used_end - buffer->used >= RELEASE)
-		release_used(buffer, buffer->used_end & -GRANULE);
-}
-
-static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message)
-{
-	const struct rvt_aux *aux = &buffer->records[buffer->record];
-	uint64_t offset = aux->offset + buffer->done, len = aux->size - buffer->done;
-	const struct chunk *chunk = buffer_chunk(buffer, offset);
-	const uint8_t *bytes = chunk ? buffer_bytes(buffer, chunk) : NULL;
-	int err;
-
-	if (!bytes) {
-		buffer->stats->missing_bytes += counted(buffer, offset, len);
-		buffer->done = aux->size;
-		return rvt_stream_lost(decoder->stream, offset, RVT_REASON_TRUNCATED, false);
-	}
-	if (len > chunk->offset + chunk->len - offset)
-		len = chunk->offset + chunk->len - offset;
-	if (one_message)
-		len = rvt_stream_piece(&decoder->encoder->params,
-				       bytes + (offset - chunk->offset), len);
-	if (len > MAX_FEED)
-		len = MAX_FEED;
-	buffer->stats->trace_bytes += counted(buffer, offset, len);
-	buffer->done += len;
-	err = rvt_stream_feed(decoder->stream, bytes + (offset - chunk->offset), len, offset);
-	if (buffer->session->live)
-		return err;	/* live.c frees what was decoded */
-	if (!chunk->packed)
-		release(buffer, bytes + (offset - chunk->offset), len);
-	else if (offset + len == chunk->offset + chunk->len)
-		release(buffer, chunk->bytes, chunk->packed);
-	return err;
-}
-
-int buffer_step(struct buffer *buffer, bool one_message)
-{
-	const struct rvt_aux *aux;
-	struct decoder *decoder;
-	int err;
-
-	if (buffer->record >= buffer->n_records)
-		return 0;
-	aux = &buffer->records[buffer->record];
-	if (!buffer->begun) {
-		err = begin_record(buffer);
-		if (err)
-			return err;
-	}
-	err = get_decoder(buffer, record_cpu(buffer, aux), &decoder);
-	if (err == -ENOENT) {
-		warn(buffer->session, "trace of a cpu that the metadata knows no encoder of is "
-				      "skipped");
-		end_record(buffer);
-		return 1;
-	}
-	if (!err && buffer->done < aux->size)
-		err = feed(buffer, decoder, one_message);
-	if (err)
-		return err;
-	if (buffer->done >= aux->size)
-		end_record(buffer);
-	return 1;
-}
-
-/* ---- the end ---- */
-
-static void add_stream_stats(struct rvt_stream_stats *sum, const struct rvt_stream_stats *stats)
-{
-	sum->bytes += stats->bytes;
-	sum->messages += stats->messages;
-	sum->syncs += stats->syncs;
-	sum->idle_bytes += stats->idle_bytes;
-	sum->skipped_bytes += stats->skipped_bytes;
-	sum->vendor_messages += stats->vendor_messages;
-	sum->reserved_messages += stats->reserved_messages;
-	sum->errors += stats->errors;
-	sum->lost_reports += stats->lost_reports;
-}
-
-static void add_flow_stats(struct rvt_flow_stats *sum, const struct rvt_flow_stats *stats)
-{
-	sum->insns += stats->insns;
-	sum->halfwords += stats->halfwords;
-	sum->branches += stats->branches;
-	sum->taken += stats->taken;
-	sum->indirect += stats->indirect;
-	sum->traps += stats->traps;
-	sum->gaps += stats->gaps;
-}
-
-void session_add_stats(struct rvt_session_stats *sum, const struct rvt_session_stats *stats)
-{
-	add_stream_stats(&sum->stream, &stats->stream);
-	add_flow_stats(&sum->flow, &stats->flow);
-	sum->trace_bytes += stats->trace_bytes;
-	sum->missing_bytes += stats->missing_bytes;
-}
-
-static void keep_missing(struct rvt_session *session, const struct rvt_cursor *cursor)
-{
-	const struct rvt_missing *missing;
-
-	for (size_t n = 0; (missing = rvt_cursor_missing(cursor, n)); n++) {
-		struct rvt_missing *grown;
-		bool known = false;
-
-		for (size_t i = 0; i < session->n_missing && !known; i++)
-			known = !strcmp(session->missing[i].path, missing->path);
-		grown = known ? NULL : reallocarray(session->missing, session->n_missing + 1,
-						    sizeof(*grown));
-		if (!grown)
-			continue;
-		session->missing = grown;
-		grown[session->n_missing] = (struct rvt_missing){ strdup(missing->path),
-								  missing->error };
-		session->n_missing += !!grown[session->n_missing].path;
-	}
-}
-
-static int finish_decoders(struct buffer *buffer)
-{
-	struct rvt_stream_stats stream;
-	int err = 0;
-
-	for (struct decoder *decoder = buffer->decoders; decoder && !err; decoder = decoder->next) {
-		err = rvt_stream_finish(decoder->stream);
-		rvt_stream_stats(decoder->stream, &stream);
-		add_stream_stats(&buffer->stats->stream, &stream);
-	}
-	return err;
-}
-
-static void destroy_decoders(struct buffer *buffer)
-{
-	while (buffer->decoders) {
-		struct decoder *next = buffer->decoders->next;
-
-		rvt_stream_destroy(buffer->decoders->stream);
-		free(buffer->decoders);
-		buffer->decoders = next;
-	}
-}
-
-int buffer_finish(struct buffer *buffer)
-{
-	struct rvt_flow_stats flow;
-	int err = finish_decoders(buffer);
-
-	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next) {
-		err = rvt_flow_flush(lane->lane.flow);
-		if (!err)
-			err = lane_tell_counts(lane);
-		rvt_flow_stats(lane->lane.flow, &flow);
-		add_flow_stats(&buffer->stats->flow, &flow);
-	}
-	return err;
-}
-
-void buffer_rewind(struct buffer *buffer)
-{
-	const struct rvt_session_sink *sink = buffer->session->sink;
-
-	destroy_decoders(buffer);
-	while (buffer->lanes) {
-		struct lane *lane = buffer->lanes;
-
-		buffer->lanes = lane->next;
-		session_lock(buffer->session);
-		if (sink && sink->end)
-			sink->end(sink->ctx, &lane->lane);
-		keep_missing(buffer->session, lane->cursor);
-		session_unlock(buffer->session);
-		rvt_flow_destroy(lane->lane.flow);
-		rvt_cursor_destroy(lane->cursor);
-		free(lane);
-	}
-	buffer->record = 0;
-	buffer->done = 0;
-	buffer->begun = false;
-	buffer->time = 0;
-	buffer->used = buffer->used_end = 0;
-	free(buffer->unpacked);
-	buffer->unpacked = NULL;
-	buffer->unpacked_chunk = NULL;
-	buffer->unpacked_room = 0;
-}
-
-/* ---- parts ---- */
-
-int buffer_begin_part(struct buffer *buffer, struct part *part)
-{
-	int err = 0;
-
-	buffer->part = part;
-	buffer->record = part->record;
-	buffer->done = part->done;
-	buffer->begun = part->from;
-	buffer->time = 0;
-	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next) {
-		lane->part_insns = executed(lane);
-		lane->owned = lane->no_code = lane->start_held = lane->lane.time_exact = false;
-		memset(&lane->lane.context, 0, sizeof(lane->lane.context));
-		err = lane_begin_record(lane, &buffer->records[part->record]);
-	}
-	return err;
-}
-
-bool buffer_part_done(struct buffer *buffer)
-{
-	bool done = buffer->decoders;
-
-	for (struct decoder *decoder = buffer->decoders; decoder; decoder = decoder->next) {
-		buffer->part->extended |= rvt_stream_part_extended(decoder->stream);
-		done &= rvt_stream_part_done(decoder->stream);
-	}
-	return done;
-}
-
-int buffer_end_part(struct buffer *buffer)
-{
-	struct part *part = buffer->part;
-	int err = finish_decoders(buffer);
-	struct rvt_count edge;
-
-	destroy_decoders(buffer);
-	for (struct lane *lane = buffer->lanes; lane; lane = lane->next) {
-		part->owned_at_end |= lane->lane.context.scontext_valid;
-		part->unowned_at_begin |= !lane->owned && executed(lane) != lane->part_insns;
-		part->executed |= executed(lane) != lane->part_insns;
-		part->lost_at_end |= lane->no_code;
-		if (!rvt_flow_left(lane->lane.flow, &edge))
-			continue;
-		part->n_left++;
-		part->left_lane = lane->lane;
-		part->left_from = edge.a;
-		part->left_to = edge.b;
-		part->left_class = edge.c;
-	}
-	return err;
-}
-
-void buffer_destroy(struct buffer *buffer)
-{
-	buffer_rewind(buffer);
-	for (size_t i = 0; buffer->session->live && i < buffer->n_chunks; i++)
-		free((void *)buffer->chunks[i].bytes);
-	free(buffer->chunks);
-	free(buffer->records);
-	buffer->chunks = NULL;
-	buffer->records = NULL;
 }

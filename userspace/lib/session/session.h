@@ -159,7 +159,19 @@ bool session_read_aux(struct rvt_session *session, const struct rvt_perfdata_rec
 /* Whether the trace of @aux is in @buffer. */
 bool session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux);
 
-/* lane.c: one step of a buffer, or one message. 1: more to do, 0: done, or an error. */
+/* lane.c: each that returns an int returns 0 or -errno, or what a call-back returned. NULL: out of memory. */
+struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu);
+/* The buffer's current record, which is @aux, begins. */
+int lane_begin_record(struct lane *lane, const struct rvt_aux *aux);
+/* What happened up to @time has. */
+int lane_seek(struct lane *lane, uint64_t time);
+/* options.count: what was counted since the last time. */
+int lane_tell_counts(struct lane *lane);
+int lane_deliver(struct lane *lane, const struct rvt_event *event);
+/* Instructions, until now. */
+uint64_t lane_executed(const struct lane *lane);
+
+/* feed.c: one step of a buffer, or one message. 1: more to do, 0: done, or an error. */
 int buffer_step(struct buffer *buffer, bool one_message);
 int buffer_finish(struct buffer *buffer);
 /* The lanes of all encoders whose trace may come in the buffer; before its first bytes. 0 or -errno. */
