@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "demangle.h"
+#include "names.h"
 #include "places.h"
 
 #define SLOTS 16384
@@ -38,23 +39,11 @@ void places_destroy(struct places *places)
 	free(places);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
 const char *places_keep(struct places *places, const char *name)
 {
-	char **found = tfind(name, &places->names, compare_names), *copy;
+	const char *kept = names_keep(&places->names, name);
 
-	if (found)
-		return *found;
-	copy = strdup(name);
-	if (copy && !tsearch(copy, &places->names, compare_names)) {
-		free(copy);
-		copy = NULL;
-	}
-	return copy ? copy : UNKNOWN;
+	return kept ? kept : UNKNOWN;
 }
 
 /* Of "[OWNER]FUNCTION" (see rvt_symbols_find()) it is what is in brackets. */

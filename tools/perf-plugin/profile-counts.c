@@ -18,14 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
+#include "names.h"
 #include "profile-flat.h"
 
 #define FIRST_LINE "rvtrace counts 1\n"
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
 
 /* ---- writing ---- */
 
@@ -104,24 +100,10 @@ bool counts_recognize(FILE *in)
 	return is;
 }
 
-static const char *keep_name(struct flat *flat, const char *name)
-{
-	char **found = tfind(name, &flat->names, compare_names), *copy;
-
-	if (found)
-		return *found;
-	copy = strdup(name);
-	if (copy && !tsearch(copy, &flat->names, compare_names)) {
-		free(copy);
-		copy = NULL;
-	}
-	return copy;
-}
-
 static int begin_dso(struct reading *r, uint64_t insns)
 {
 	const char *symfs = r->flat->options->owner.symfs;
-	const char *name = r->name ? keep_name(r->flat, r->name) : NULL;
+	const char *name = r->name ? names_keep(&r->flat->names, r->name) : NULL;
 	char *path = r->path;
 
 	if (!r->name)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "contexts.h"
+#include "names.h"
 #include "profile.h"
 
 struct tree {
@@ -69,25 +70,6 @@ static void write_folded(struct tree *tree, FILE *out)
 	}
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-static const char *keep_name(struct tree *tree, const char *name)
-{
-	char **found = tfind(name, &tree->names, compare_names), *copy;
-
-	if (found)
-		return *found;
-	copy = strdup(name);
-	if (copy && !tsearch(copy, &tree->names, compare_names)) {
-		free(copy);
-		copy = NULL;
-	}
-	return copy;
-}
-
 /* "THREAD;FUNCTION;KERNEL_FUNCTION_[k] COUNT", as write_folded() has it. */
 static int read_folded(struct tree *tree, char *line)
 {
@@ -104,7 +86,7 @@ static int read_folded(struct tree *tree, char *line)
 
 		if (kernel)
 			word[len - 4] = 0;
-		name = keep_name(tree, word);
+		name = names_keep(&tree->names, word);
 		context = name ? context_child(context, name, "", kernel) : NULL;
 	}
 	if (!context)
