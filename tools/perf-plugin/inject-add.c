@@ -54,12 +54,19 @@ static bool fits(const struct perf_event_attr *attr)
 		(attr->sample_period || attr->sample_freq);
 }
 
+/* Words of a sample before the call chain, its header among them. */
+static size_t fixed_words(const struct perf_event_attr *attr)
+{
+	return 1 + __builtin_popcountll(attr->sample_type & FIXED_TYPE);
+}
+
 bool added_takes(const struct added *added, const struct rvt_perfdata_record *record)
 {
 	(void)added;
 	return record->type == PERF_RECORD_SAMPLE && record->event && !inject_is_trace(record->event) &&
 		fits(&record->event->attr) && record->time_valid && record->cpu_valid &&
-		record->cpu >= 0 && record->cpu < MAX_CPUS;
+		record->cpu >= 0 && record->cpu < MAX_CPUS &&
+		record->header->size >= fixed_words(&record->event->attr) * sizeof(uint64_t);
 }
 
 void added_attr(const struct added *added, struct perf_event_attr *attr)
@@ -88,8 +95,7 @@ static int keep(struct added *added, const struct rvt_perfdata_record *record)
 {
 	struct cpu_samples *cpu = &added->cpus[record->cpu];
 	const uint64_t *words = (const uint64_t *)(record->header + 1);
-	uint64_t type = record->event->attr.sample_type;
-	bool identified = type & PERF_SAMPLE_IDENTIFIER;
+	bool identified = record->event->attr.sample_type & PERF_SAMPLE_IDENTIFIER;
 	struct perf_event_header *copy;
 
 	if (cpu->n == cpu->room) {
@@ -107,7 +113,7 @@ static int keep(struct added *added, const struct rvt_perfdata_record *record)
 	memcpy(copy, record->header, record->header->size);
 	cpu->samples[cpu->n++] = (struct waiting){ .header = copy, .time = record->time,
 		.tracepoint = record->event->attr.type == PERF_TYPE_TRACEPOINT,
-		.fixed_words = 1 + __builtin_popcountll(type & FIXED_TYPE), .tid = record->tid,
+		.fixed_words = fixed_words(&record->event->attr), .tid = record->tid,
 		.ip = words[identified], .order = record->offset };
 	return 0;
 }
