@@ -106,17 +106,18 @@ void rvt_session_close(struct rvt_session *session);
 /* Decodes everything; code that was read stays for the next time. Returns 0, what a call-back returned, or -errno. */
 int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink);
 /*
- * A recording that is still being made. The file has all of it but AUX data and what happens from now on (an empty
- * PERF_RECORD_AUXTRACE for each AUX buffer), and the kernel's code is that of now. options.by_cpu and .jobs mean nothing:
- * lanes are independent of each other, as with .by_cpu. Code that JIT compilers make is not known.
+ * A recording that is still being made. The file has all of it but AUX data and what happens from now
+ * on (an empty PERF_RECORD_AUXTRACE for each AUX buffer), and the kernel's code is that of now.
+ * options.by_cpu and .jobs mean nothing: lanes are independent of each other, as with .by_cpu. Code
+ * that JIT compilers make is not known.
  *
  * rvt_session_begin - @sink is called by what follows, until the end. 0 or -errno.
- * rvt_session_feed - more of the data section, whole records: sideband as the kernel writes it, AUXTRACE records
- * with their bytes (of each buffer in order), and after each time that all rings were looked at
- * PERF_RECORD_FINISHED_ROUND. Trace is decoded when sideband is complete up to its AUX record's time, at the end of a
- * later round. What was decoded is not kept, nor sideband that no lane needs any more: memory
- * grows with the code that runs, not with the trace. Returns 0, what a call-back returned, -EBADMSG
- * (these are no records), -ENOMEM.
+ * rvt_session_feed - more of the data section, whole records: sideband as the kernel writes it,
+ * AUXTRACE records with their bytes (of each buffer in order), and after each time that all rings were
+ * looked at PERF_RECORD_FINISHED_ROUND. Trace is decoded when sideband is complete up to its AUX
+ * record's time, at the end of a later round. What was decoded is not kept, nor sideband that no lane
+ * needs any more: memory grows with the code that runs, not with the trace. Returns 0, what a
+ * call-back returned, -EBADMSG (these are no records), -ENOMEM.
  * rvt_session_end - the rest. As rvt_session_run() returns; statistics are final then.
  */
 int rvt_session_begin(struct rvt_session *session, const struct rvt_session_sink *sink);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The format counts: a flat profile of all files, which every other flat format can be made from. After the first line,
- * for each file:
+ * The format counts: a flat profile of all files, which every other flat format can be made from.
+ * After the first line, for each file:
  *
  *	file NAME
  *	path WHERE IT WAS FOUND		(if it was)
  *	bases TEXT LOAD			(struct rvt_bases)
  *	ran INSTRUCTIONS
- *	F FIRST LAST TIMES		a straight line of code, by the addresses of its first and last instruction
+ *	F FIRST LAST TIMES		a straight line of code, from instruction to instruction
  *	B FROM TO TIMES			a branch
  *
  * Addresses are those of the file, in hexadecimal.

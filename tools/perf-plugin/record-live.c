@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * `perf rvtrace record --profile`: a thread decodes what is recorded, and only counts are kept. What a decoder needs to
- * begin with is a recording without trace in memory.
+ * `perf rvtrace record --profile`: a thread decodes what is recorded, and only counts are kept.
+ * What a decoder needs to begin with is a recording without trace in memory.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Decoding while it is recorded. Rings are read one after the other, so that what a ring had is known only up to
- * when it was read: all that happened before the newest record of a round is there when the next
- * round has been read, too (as perf orders its events). Trace is decoded up to that time.
+ * Decoding while it is recorded. Rings are read one after the other, so that what a ring had is
+ * known only up to when it was read: all that happened before the newest record of a round is there
+ * when the next round has been read, too (as perf orders its events). Trace is decoded up to that
+ * time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -138,8 +139,9 @@ static void drop_decoded(struct buffer *buffer)
 }
 
 /*
- * A task's trace is handed over when the task stops running, so that of a buffer into which none has run since before
- * the last round nothing older can come. Of a whole cpu it can, however long nothing came.
+ * A task's trace is handed over when the task stops running, so that of a buffer into which none
+ * has run since before the last round nothing older can come. Of a whole cpu it can, however long
+ * nothing came.
  */
 static bool is_idle(const struct buffer *buffer)
 {
