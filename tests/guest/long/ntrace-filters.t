@@ -22,21 +22,28 @@ file=/mnt/share/spans
 
 guest spans testing user-io=on "insmod rvtrace.ko || exit 1
 	rec() { name=\$1; shift; perf-rvtrace record -q -m ,8M -o \$name.data \"\$@\"; }
-	rec all -e rvtrace//u -- spans $rounds || exit 2
-	rec range -e rvtrace//u --filter 'filter ${offset[second]}/${size[second]}@$file' -- spans $rounds || exit 3
-	rec without -e rvtrace//u --filter 'stop ${offset[second]}/${size[second]}@$file' -- spans $rounds || exit 4
-	rec pair -e rvtrace//u --filter 'start ${offset[first]}@$file,stop ${offset[second]}@$file' -- spans $rounds || exit 5
-	# Input 0 starts trace, input 1 stops it. A round that another task interrupts begins anew.
+	# What other tasks that run meanwhile do not change.
+	once() { rec \"\$@\" || [ \$? -eq 3 ]; }
+	# And what they do.
+	alone()
+	{
+		only=\$1; shift
+		for try in 0 1 2 3 4 5 6 7 8 9; do
+			rec \$only-\$try \"\$@\"
+			status=\$?
+			[ \$status -eq 3 ] || break
+		done
+		mv \$only-\$try.data \$only.data
+		return \$status
+	}
+	once all -e rvtrace//u -- spans $rounds || exit 2
+	once range -e rvtrace//u --filter 'filter ${offset[second]}/${size[second]}@$file' -- spans $rounds || exit 3
+	once without -e rvtrace//u --filter 'stop ${offset[second]}/${size[second]}@$file' -- spans $rounds || exit 4
+	alone pair -e rvtrace//u --filter 'start ${offset[first]}@$file,stop ${offset[second]}@$file' -- spans $rounds || exit 5
+	# Input 0 starts trace, input 1 stops it.
 	echo 0x32 > /sys/bus/rvtrace/devices/encoder-0/trig_ext_in
 	encoder=\$(readlink /sys/bus/rvtrace/devices/encoder-0 | sed 's,.*/\\([0-9a-f]*\\)[.][^/]*/encoder-0\$,\\1,')
-	status=3
-	for try in 0 1 2 3 4 5 6 7 8 9; do
-		[ \$status -eq 3 ] || break
-		rec triggers-\$try -e rvtrace/trigger/u -- spans $rounds \$encoder
-		status=\$?
-	done
-	[ \$status -eq 0 ] || exit 6
-	mv triggers-\$((try - 1)).data triggers.data
+	alone triggers -e rvtrace/trigger/u -- spans $rounds \$encoder || exit 6
 	rmmod rvtrace"
 ok $? "parts of a program are recorded"
 
@@ -44,7 +51,7 @@ ok $? "parts of a program are recorded"
 everything()
 {
 	set -o pipefail
-	for name in all range without pair triggers-{0..9} triggers; do
+	for name in all range without pair-{0..9} pair triggers-{0..9} triggers; do
 		[ ! -e "$dir/share/$name.data" ] || raw_pc "$dir/share/$name.data" || return
 	done | "$HOST/rvt-truth-diff" --min $((rounds * 1000)) "$dir/truth"
 }
