@@ -23,6 +23,7 @@ struct arena {
 struct rvt_view_cache {
 	void *views;		/* tsearch tree */
 	struct arena *arena;
+	uint32_t n_blocks;	/* made so far */
 };
 
 /* ---- single instructions ---- */
@@ -354,6 +355,7 @@ static struct rvt_code_block *keep(struct rvt_view_cache *cache, const struct dr
 		return NULL;
 	halfwords = (uint8_t *)(b + 1);
 	memcpy(b, &d->block, sizeof(*b));
+	b->number = cache->n_blocks++;
 	memcpy(halfwords, d->halfwords, d->block.pub.insns);
 	b->pub.halfwords = halfwords;
 	return b;

@@ -34,6 +34,7 @@ struct rvt_code_block {
 	uint32_t halfwords;		/* of them */
 	uint8_t end;			/* enum rvt_block_end */
 	uint8_t last_halfwords;		/* of the last instruction, retiring or not */
+	uint32_t number;		/* of all blocks of the image */
 	bool sequential;		/* ends in lui/auipc + jalr: to .sequential_target */
 	bool absolute;			/* ends in jalr with rs1 = x0: to .pub.target */
 	uint64_t sequential_target;

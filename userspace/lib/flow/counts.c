@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include "flow/engine.h"
 
 #define FIRST_SIZE 4096
@@ -14,12 +15,27 @@ static void table_free(struct rvt_count_table *table)
 	free(table->slots);
 }
 
+struct rvt_counts *rvt_counts_create(void)
+{
+	struct rvt_counts *counts = calloc(1, sizeof(*counts));
+
+	if (!counts)
+		return NULL;
+	counts->blocks = rvt_table_map(sizeof(*counts->blocks));
+	if (!counts->blocks) {
+		free(counts);
+		return NULL;
+	}
+	return counts;
+}
+
 void rvt_counts_destroy(struct rvt_counts *counts)
 {
 	if (!counts)
 		return;
 	table_free(&counts->runs);
 	table_free(&counts->edges);
+	munmap(counts->blocks, sizeof(*counts->blocks));
 	free(counts);
 }
 
@@ -95,12 +111,35 @@ static void table_clear(struct rvt_count_table *t)
 	t->n = 0;
 }
 
+/* The counts of @block; NULL: it has none of its own. */
+static inline struct rvt_block_count *count_of(struct rvt_counts *counts,
+					       const struct rvt_code_block *block)
+{
+	struct rvt_block_counts *blocks = counts->blocks;
+	struct rvt_block_count *count;
+
+	if (block->number >= RVT_BLOCK_COUNTS)
+		return NULL;
+	count = &blocks->counts[block->number];
+	if (!count->block) {
+		count->block = block;
+		blocks->counted[blocks->n_counted++] = block->number;
+	}
+	/* Another one has that number, in another image. */
+	return count->block == block ? count : NULL;
+}
+
 void rvt_counts_run(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t first,
 		    uint32_t count, uint64_t times)
 {
 	const struct rvt_count key = { .a = (uintptr_t)block, .b = (uint64_t)first << 32 | count };
+	struct rvt_block_count *whole = NULL;
 
-	if (!add(&counts->runs, &key, times))
+	if (!first && count == block->insns)
+		whole = count_of(counts, block);
+	if (whole)
+		whole->times += times;
+	else if (!add(&counts->runs, &key, times))
 		counts->failed = true;
 }
 
@@ -116,15 +155,69 @@ static uint64_t address(const struct rvt_code_block *block, uint32_t insn)
 	return pc;
 }
 
+static void add_edge(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t insn,
+		     uint64_t to, int64_t times)
+{
+	uint32_t iclass = insn + 1 == block->pub.insns ? block->pub.iclass : RVT_INSN_SEQUENTIAL;
+	uint64_t from = address(block, insn + 1) - 2 * block->pub.halfwords[insn];
+	const struct rvt_count key = { .a = from, .b = to, .c = iclass };
+
+	if (!add(&counts->edges, &key, times))
+		counts->failed = true;
+}
+
+static void flush_jump(struct rvt_counts *counts, struct rvt_jump_count *jump)
+{
+	if (jump->times)
+		add_edge(counts, jump->block, jump->block->pub.insns - 1, jump->to, jump->times);
+}
+
+static void flush_jumps(struct rvt_counts *counts)
+{
+	for (uint32_t i = 0; i < counts->n_jumps; i++) {
+		struct rvt_jump_count *jump = &counts->jumps[counts->jumped[i]];
+
+		flush_jump(counts, jump);
+		jump->block = NULL;
+	}
+	counts->n_jumps = 0;
+}
+
+void rvt_counts_jump(struct rvt_counts *counts, const struct rvt_code_block *block, uint64_t to,
+		     int64_t times)
+{
+	size_t slot = mix((uintptr_t)block >> 4, to) & (RVT_JUMP_COUNTS - 1);
+	struct rvt_jump_count *jump = &counts->jumps[slot];
+
+	if (to == block->pub.pc + block->pub.bytes)
+		return;
+	if (jump->block != block || jump->to != to) {
+		if (jump->block)
+			flush_jump(counts, jump);
+		else
+			counts->jumped[counts->n_jumps++] = slot;
+		*jump = (struct rvt_jump_count){ block, to, 0 };
+	}
+	jump->times += times;
+}
+
 void rvt_counts_edge(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t insn,
 		     uint64_t to, int64_t times)
 {
-	uint64_t end = address(block, insn + 1), from = end - 2 * block->pub.halfwords[insn];
-	uint32_t iclass = insn + 1 == block->pub.insns ? block->pub.iclass : RVT_INSN_SEQUENTIAL;
-	const struct rvt_count key = { .a = from, .b = to, .c = iclass };
+	struct rvt_block_count *whole = NULL;
 
-	if (to != end && !add(&counts->edges, &key, times))
-		counts->failed = true;
+	if (insn + 1 < block->pub.insns) {
+		if (to != address(block, insn + 1))
+			add_edge(counts, block, insn, to, times);
+		return;
+	}
+	if (to == block->pub.target && block->end >= RVT_END_BRANCH && block->end <= RVT_END_CALL &&
+	    to != block->pub.pc + block->pub.bytes)
+		whole = count_of(counts, block);
+	if (whole)
+		whole->taken += times;
+	else
+		rvt_counts_jump(counts, block, to, times);
 }
 
 void rvt_counts_leave(struct rvt_counts *counts, uint64_t pc)
@@ -194,11 +287,41 @@ int rvt_flow_count(struct rvt_flow *flow)
 {
 	if (flow->counts)
 		return 0;
-	flow->counts = calloc(1, sizeof(*flow->counts));
+	flow->counts = rvt_counts_create();
 	if (!flow->counts)
 		return -ENOMEM;
 	flow->delivers = flow->collect = false;
 	return 0;
+}
+
+static int tell_block(const struct rvt_block_count *c, const struct rvt_count_sink *sink)
+{
+	const struct rvt_block *b = &c->block->pub;
+	const struct rvt_run run = { b, 0, c->block->insns };
+	int ret = 0;
+
+	if (c->times && sink->run)
+		ret = sink->run(sink->ctx, &run, c->times);
+	if (c->taken && !ret && sink->edge)
+		ret = sink->edge(sink->ctx, b->pc + b->bytes - 2 * c->block->last_halfwords,
+				 b->target, b->iclass, c->taken);
+	return ret;
+}
+
+/* Tells and forgets. */
+static int tell_blocks(struct rvt_block_counts *blocks, const struct rvt_count_sink *sink)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < blocks->n_counted; i++) {
+		struct rvt_block_count *c = &blocks->counts[blocks->counted[i]];
+
+		if (!ret)
+			ret = tell_block(c, sink);
+		*c = (struct rvt_block_count){ .block = NULL };
+	}
+	blocks->n_counted = 0;
+	return ret;
 }
 
 static int tell_runs(const struct rvt_count_table *t, const struct rvt_count_sink *sink)
@@ -241,7 +364,10 @@ int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *sink)
 	if (c->has_last && c->ahead)
 		rvt_counts_edge(c, c->last, c->last_insn, c->ahead_pc, -1);
 	c->ahead = false;
-	ret = tell_runs(&c->runs, sink);
+	flush_jumps(c);
+	ret = tell_blocks(c->blocks, sink);
+	if (!ret)
+		ret = tell_runs(&c->runs, sink);
 	if (!ret)
 		ret = tell_edges(&c->edges, sink);
 	table_clear(&c->runs);

@@ -2,7 +2,8 @@
 /*
  * Inside the flow engine: counting instead of delivering. What was executed is an unordered set of
  * runs and edges with how often each was. Replayed paths only count up a number of their own;
- * they are expanded when somebody asks.
+ * they are expanded when somebody asks. Nearly all runs are whole blocks, and nearly all edges direct jumps
+ * at their ends: these are counted by the number of the block; what else there is in tables.
  */
 #ifndef RVT_LIB_FLOW_COUNTS_H
 #define RVT_LIB_FLOW_COUNTS_H
@@ -27,8 +28,38 @@ struct rvt_count_table {
 	size_t n, size;			/* .slots has .size, a power of two; .counts half of that */
 };
 
+#define RVT_BLOCK_COUNTS (1u << 22)
+
+/* Of a block as a whole. */
+struct rvt_block_count {
+	const struct rvt_code_block *block;	/* NULL: nothing is counted */
+	uint64_t times;
+	int64_t taken;			/* to the target of its direct jump or branch */
+};
+
+#define RVT_JUMP_COUNTS 4096
+
+/* Of an indirect jump at the end of a block. */
+struct rvt_jump_count {
+	const struct rvt_code_block *block;	/* NULL: free */
+	uint64_t to;
+	int64_t times;
+};
+
+/* In memory that is real only where it is used. */
+struct rvt_block_counts {
+	struct rvt_block_count counts[RVT_BLOCK_COUNTS];	/* by number of the block */
+	uint32_t n_counted;
+	uint32_t counted[RVT_BLOCK_COUNTS];	/* numbers of those with a .block */
+};
+
 struct rvt_counts {
-	struct rvt_count_table runs, edges;
+	struct rvt_block_counts *blocks;
+	/* Jumps of late, each in one place. What another one drives out goes to .edges. */
+	struct rvt_jump_count jumps[RVT_JUMP_COUNTS];
+	uint32_t n_jumps;
+	uint16_t jumped[RVT_JUMP_COUNTS];	/* those that have been used */
+	struct rvt_count_table runs, edges;	/* what remains */
 	bool failed;			/* out of memory: the counts are not complete */
 
 	/* The last run, whose successor makes an edge of it. */
@@ -40,6 +71,8 @@ struct rvt_counts {
 	struct rvt_count left;		/* .times 0: none; see rvt_flow_left() */
 };
 
+/* NULL when out of memory. */
+struct rvt_counts *rvt_counts_create(void);
 void rvt_counts_destroy(struct rvt_counts *counts);
 /* @first to @first + @count of @block were executed @times times. */
 void rvt_counts_run(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t first,
@@ -47,6 +80,9 @@ void rvt_counts_run(struct rvt_counts *counts, const struct rvt_code_block *bloc
 /* Instruction @insn of @block was followed by @to; no edge if that is what lies behind it. */
 void rvt_counts_edge(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t insn,
 		     uint64_t to, int64_t times);
+/* The same for the indirect jump at the end of @block. */
+void rvt_counts_jump(struct rvt_counts *counts, const struct rvt_code_block *block, uint64_t to,
+		     int64_t times);
 /* A run or a path begins at @pc: the edge from the last run. */
 void rvt_counts_arrive(struct rvt_counts *counts, uint64_t pc);
 /* What comes next is at @pc and counted elsewhere: the edge there is kept in counts->left. */

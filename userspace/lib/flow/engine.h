@@ -59,6 +59,7 @@ struct rvt_meaning {
 	const struct rvt_space *space;
 	uint64_t generation;
 	uint32_t id;			/* 0: free */
+	uint32_t epoch;			/* 0: none yet */
 };
 
 struct rvt_steps;
@@ -71,7 +72,7 @@ struct rvt_flow {
 	bool reference;
 	struct rvt_space *space;
 	uint64_t generation;		/* of the space, when epoch was last checked */
-	uint32_t epoch;			/* changes with every change of what addresses mean */
+	uint32_t epoch, n_epochs;	/* changes with every change of what addresses mean */
 	uint32_t seen_epoch;		/* that .block and .piece are of */
 	int result;			/* what the sink returned, once that is not 0 */
 
@@ -95,8 +96,7 @@ struct rvt_flow {
 	struct rvt_steps *steps;	/* made when first used */
 	bool no_steps;
 	uint64_t quiet;			/* TIME events before are not told */
-	uint32_t meaning_epoch;		/* that .meaning is of */
-	uint32_t meaning, n_meanings;
+	uint32_t meaning, n_meanings;	/* .meaning: the id of the present one */
 	struct rvt_meaning meanings[RVT_FLOW_MEANINGS];
 
 	struct rvt_return_stack returns;
@@ -139,7 +139,7 @@ int rvt_flow_deliver(struct rvt_flow *flow);
  * Returns 0, -ENOENT, -EILSEQ or -ENOMEM.
  */
 int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);
-/* A change of what addresses mean, or of the numbers of places. */
+/* Places have other numbers from now on. */
 void rvt_flow_new_epoch(struct rvt_flow *flow);
 static inline struct rvt_target *rvt_flow_target(struct rvt_flow *flow, uint64_t pc)
 {

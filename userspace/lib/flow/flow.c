@@ -10,6 +10,8 @@
 #include "flow/steps.h"
 #include "insn/insn.h"
 
+static void find_meaning(struct rvt_flow *flow);
+
 int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_sink *sink,
 		    struct rvt_flow **flow)
 {
@@ -29,7 +31,7 @@ int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_
 	f->code.jvt = full.jvt;
 	f->reference = full.reference_walk;
 	f->delivers = f->collect = f->sink.runs;
-	f->epoch = 1;
+	find_meaning(f);
 	if (rvt_flow_set_return_stack(f, full.return_stack_depth, 0)) {
 		free(f);
 		return -ENOMEM;
@@ -52,13 +54,36 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 
 /* ---- code ---- */
 
+/* The present meaning. Coming back to one that was before, blocks are still known. */
+static void find_meaning(struct rvt_flow *flow)
+{
+	struct rvt_meaning *m = flow->meanings, *end = m + RVT_FLOW_MEANINGS;
+
+	while (m < end && !(m->id && m->space == flow->space && m->generation == flow->generation))
+		m++;
+	if (m == end) {
+		m = &flow->meanings[flow->n_meanings++ % RVT_FLOW_MEANINGS];
+		*m = (struct rvt_meaning){ flow->space, flow->generation, flow->n_meanings, 0 };
+	}
+	if (!m->epoch) {
+		/* After 2^32 changes an old target would look like a new one. */
+		if (!++flow->n_epochs) {
+			memset(flow->targets, 0, sizeof(flow->targets));
+			for (unsigned int i = 0; i < RVT_FLOW_MEANINGS; i++)
+				flow->meanings[i].epoch = 0;
+			flow->n_epochs = 1;
+		}
+		m->epoch = flow->n_epochs;
+	}
+	flow->meaning = m->id;
+	flow->epoch = m->epoch;
+}
+
 void rvt_flow_new_epoch(struct rvt_flow *flow)
 {
-	/* After 2^32 changes an old target would look like a new one. */
-	if (!++flow->epoch) {
-		memset(flow->targets, 0, sizeof(flow->targets));
-		flow->epoch = 1;
-	}
+	for (unsigned int i = 0; i < RVT_FLOW_MEANINGS; i++)
+		flow->meanings[i].epoch = 0;
+	find_meaning(flow);
 }
 
 void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space)
@@ -67,7 +92,7 @@ void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space)
 		return;
 	flow->space = space;
 	flow->generation = space ? rvt_space_generation(space) : 0;
-	rvt_flow_new_epoch(flow);
+	find_meaning(flow);
 }
 
 /*
@@ -80,26 +105,14 @@ static bool meaning_changed(struct rvt_flow *flow)
 
 	if (generation != flow->generation) {
 		flow->generation = generation;
-		rvt_flow_new_epoch(flow);
+		find_meaning(flow);
 	}
 	return flow->seen_epoch != flow->epoch;
 }
 
 uint32_t rvt_flow_meaning(struct rvt_flow *flow)
 {
-	struct rvt_meaning *m = flow->meanings, *end = m + RVT_FLOW_MEANINGS;
-
 	meaning_changed(flow);
-	if (flow->meaning && flow->meaning_epoch == flow->epoch)
-		return flow->meaning;
-	while (m < end && !(m->id && m->space == flow->space && m->generation == flow->generation))
-		m++;
-	if (m == end) {
-		m = &flow->meanings[flow->n_meanings++ % RVT_FLOW_MEANINGS];
-		*m = (struct rvt_meaning){ flow->space, flow->generation, flow->n_meanings };
-	}
-	flow->meaning = m->id;
-	flow->meaning_epoch = flow->epoch;
 	return flow->meaning;
 }
 

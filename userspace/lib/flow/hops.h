@@ -20,8 +20,8 @@
 #define RVT_PLACES (1u << 16)
 #define RVT_PLACE_SLOTS (1u << 17)	/* a power of two */
 #define RVT_HOP_PATH_BYTES (48u << 20)
-/* No path takes less than 128 bytes. */
-#define RVT_HOPS (RVT_HOP_PATH_BYTES / 128)
+/* No path takes less than 96 bytes. */
+#define RVT_HOPS (RVT_HOP_PATH_BYTES / 96)
 
 enum rvt_hop_state {
 	RVT_HOP_UNKNOWN,
@@ -62,8 +62,6 @@ struct rvt_hop_path {
 	uint8_t n_pushes;		/* calls that it does not return from */
 	uint8_t nesting;		/* entries that the return stack must have room for */
 	uint64_t pushes[RVT_HOP_PUSHES];
-	/* Where it returned to the last time, and how often, if that is not in the counts yet. */
-	uint64_t return_pc, return_times;
 	struct rvt_run runs[RVT_HOP_RUNS];	/* .n_runs of them are there */
 };
 

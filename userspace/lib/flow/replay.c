@@ -18,14 +18,6 @@ static struct rvt_code_block *next_of_hop(void *ctx, struct rvt_code_block *from
 	return rvt_walk_follow(ctx, from, taken ? &from->taken : &from->next, pc);
 }
 
-static void expand_return(struct rvt_flow *flow, struct rvt_hop_path *path)
-{
-	if (path->return_times)
-		rvt_counts_edge(flow->counts, path->last, path->last->insns - 1, path->return_pc,
-				path->return_times);
-	path->return_times = 0;
-}
-
 /* The counts of a hop, which may be forgotten then. */
 static void expand(struct rvt_flow *flow, struct rvt_hop *hop)
 {
@@ -35,8 +27,6 @@ static void expand(struct rvt_flow *flow, struct rvt_hop *hop)
 	if (!(hop->flags & RVT_HOP_LEAVES))
 		rvt_counts_edge(flow->counts, path->last, path->last->insns - 1, path->end_pc,
 				hop->times);
-	else
-		expand_return(flow, path);
 	hop->times = 0;
 }
 
@@ -177,7 +167,6 @@ static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const s
 {
 	struct rvt_return_stack *stack = &flow->returns;
 	const struct rvt_target *target;
-	struct rvt_hop_path *path;
 	uint64_t pc;
 
 	if (!(hop->flags & RVT_HOP_RETURNS) || !stack->used)
@@ -190,13 +179,8 @@ static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const s
 	w->order->popped_valid = true;
 	w->returns++;
 	w->indirect++;
-	if (flow->counts) {
-		path = rvt_hop_path(flow->hops, hop);
-		if (path->return_pc != pc)
-			expand_return(flow, path);
-		path->return_pc = pc;
-		path->return_times++;
-	}
+	if (flow->counts)
+		rvt_counts_jump(flow->counts, rvt_hop_path(flow->hops, hop)->last, pc, 1);
 	if (target->piece != flow->piece) {
 		flow->piece = target->piece;
 		*range = range_of(flow, target->block->view);

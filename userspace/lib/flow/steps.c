@@ -200,14 +200,30 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	memcpy(path->runs, steps->captured, steps->n_captured * sizeof(steps->captured[0]));
 }
 
+#define AHEAD 8
+
+static void prefetch(const struct rvt_steps *steps, uint32_t number)
+{
+	const struct rvt_step_path *path = &steps->paths[number];
+
+	__builtin_prefetch(&steps->steps[number]);
+	__builtin_prefetch(&path->last_block);
+	__builtin_prefetch(path->runs);
+	__builtin_prefetch(path->runs + 4);
+}
+
 void rvt_steps_expand(struct rvt_flow *flow)
 {
 	struct rvt_steps *steps = flow->steps;
 
 	if (!steps)
 		return;
-	for (uint32_t i = 0; i < steps->n_counted; i++)
+	for (uint32_t i = 0; i < steps->n_counted; i++) {
+		/* They lie all over their table. */
+		if (i + AHEAD < steps->n_counted)
+			prefetch(steps, steps->counted[i + AHEAD]);
 		expand(flow, &steps->steps[steps->counted[i]]);
+	}
 	steps->n_counted = 0;
 }
 
