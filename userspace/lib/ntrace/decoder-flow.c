@@ -5,50 +5,10 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include "ntrace/decoder.h"
 
 /* No instruction is longer, in half-words. */
 #define LONGEST_INSN 4
-
-bool rvt_ntrace_check(struct rvt_ntrace_decoder *d, int ret)
-{
-	if (ret && !d->result)
-		d->result = ret;
-	return !d->result;
-}
-
-static void forget(struct rvt_ntrace_source *s)
-{
-	s->icnt = 0;
-	rvt_hist_clear(&s->hist);
-	s->unanswered = false;
-	s->moved = false;
-	s->repeat.valid = false;
-}
-
-void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t offset,
-		     enum rvt_reason reason, bool resync, const char *format, ...)
-{
-	struct rvt_event event = { .type = RVT_EVENT_LOST, .reason = reason, .offset = offset };
-	char detail[160];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(detail, sizeof(detail), format, args);
-	va_end(args);
-	event.detail = detail;
-	forget(s);
-	s->flowing = false;
-	if (resync) {
-		s->synced = false;
-		s->stopped = false;
-		s->time_valid = false;
-		s->context = (struct rvt_context){};
-	}
-	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
-}
 
 /* A contradiction. @resync: nothing up to the next sync can be trusted; else the address can. */
 #define CONTRADICT_TO(d, s, msg, resync, ...) \
@@ -196,7 +156,7 @@ void rvt_ntrace_drain(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s)
 {
 	if (s->flowing && !s->unanswered && s->icnt)
 		run(d, s, mode_flags(s, RVT_NTRACE_LAST_NOT_TAKEN), 0);
-	forget(s);
+	rvt_ntrace_forget(s);
 }
 
 void rvt_ntrace_walk_ahead(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
@@ -363,7 +323,7 @@ static void pass_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 				"the encoder restarts after an overflow");
 		start(d, s, msg->offset, faddr);
 	} else if (begins_anew(sync, &stop.reason)) {
-		forget(s);
+		rvt_ntrace_forget(s);
 		if (rvt_ntrace_check(d, rvt_flow_event(s->flow, &stop)))
 			start(d, s, msg->offset, faddr);
 	} else if (btype) {
@@ -392,12 +352,7 @@ void rvt_ntrace_arrive_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sour
 		pass_sync(d, s, msg, faddr);
 	else
 		start(d, s, msg->offset, faddr);
-	/*
-	 * 1.0: every sync resets the encoder. 1.0.0_rc7: those that only mark a place do not
-	 * (SYNC 0, 4 and 6).
-	 */
-	if (d->params.dialect != RVT_DIALECT_NTRACE_RC7 ||
-	    !(marker || sync == RVT_NTRACE_SYNC_ICNT_FULL))
+	if (rvt_ntrace_resets(d, msg))
 		rvt_flow_clear_returns(s->flow);
 	if (marker && !d->result)
 		rvt_ntrace_check(d, rvt_flow_event(s->flow, &mark));

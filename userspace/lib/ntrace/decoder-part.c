@@ -7,24 +7,9 @@
 #include "flow/engine.h"
 #include "ntrace/decoder.h"
 
-/* 1.0: every sync resets the encoder. 1.0.0_rc7: all but those that only mark a place. */
-static bool resets(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
-{
-	if (d->params.dialect != RVT_DIALECT_NTRACE_RC7)
-		return true;
-	switch (msg->field[RVT_NTRACE_F_SYNC]) {
-	case RVT_NTRACE_SYNC_EXT_TRIGGER:
-	case RVT_NTRACE_SYNC_ICNT_FULL:
-	case RVT_NTRACE_SYNC_TRACE_EVENT:
-		return false;
-	default:
-		return true;
-	}
-}
-
 static bool divides(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {
-	return rvt_ntrace_is_sync(msg) && resets(d, msg);
+	return rvt_ntrace_is_sync(msg) && rvt_ntrace_resets(d, msg);
 }
 
 void rvt_ntrace_part_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,

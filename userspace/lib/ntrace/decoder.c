@@ -11,8 +11,6 @@
 #define MANY_HIST_RUNS 16384
 /* 1.0.0_rc7 sets no limit to B-CNT. A counter larger than this is damage. */
 #define MAX_BCNT (1u << 24)
-/* So many messages are looked at to find out the mode. */
-#define MODE_AHEAD 4096
 
 /* ---- events without flow ---- */
 
@@ -92,87 +90,6 @@ static void on_ownership(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source 
 	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
 }
 
-/* ---- mode = auto ---- */
-
-/* Tracing begins: the encoder may have another mode than before. */
-static bool may_change_mode(const struct rvt_ntrace_msg *msg)
-{
-	uint64_t sync = msg->field[RVT_NTRACE_F_SYNC];
-
-	return rvt_ntrace_is_sync(msg) && (sync == RVT_NTRACE_SYNC_DEBUG_EXIT ||
-					   sync == RVT_NTRACE_SYNC_TRACE_ENABLE);
-}
-
-/*
- * A message that only @mode has. Until one comes after tracing was enabled nothing is settled; what
- * can be in either mode is read as HTM.
- */
-static bool mode_fits(struct rvt_ntrace_source *s, enum rvt_mode mode)
-{
-	if (!s->mode_settled)
-		s->mode = mode;
-	s->mode_settled = true;
-	return s->mode == mode;
-}
-
-static void wrong_mode(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-		       const struct rvt_ntrace_msg *msg)
-{
-	d->stream.stats.errors++;
-	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_PACKET, true,
-			"a message of %s in %s mode",
-			s->mode == RVT_MODE_BTM ? "HTM" : "BTM",
-			s->mode == RVT_MODE_BTM ? "BTM" : "HTM");
-}
-
-/* Which mode has @msg; AUTO: both. */
-static enum rvt_mode mode_of(const struct rvt_ntrace_msg *msg)
-{
-	switch (msg->field[RVT_NTRACE_F_TCODE]) {
-	case RVT_NTRACE_DIRECT_BRANCH:
-	case RVT_NTRACE_DIRECT_BRANCH_SYNC:
-		return RVT_MODE_BTM;
-	case RVT_NTRACE_RESOURCE_FULL:
-		return msg->field[RVT_NTRACE_F_RCODE] == 1 || msg->field[RVT_NTRACE_F_RCODE] == 2 ?
-		       RVT_MODE_HTM : RVT_MODE_AUTO;
-	default:
-		return rvt_ntrace_has(msg, RVT_NTRACE_F_HIST) ? RVT_MODE_HTM : RVT_MODE_AUTO;
-	}
-}
-
-enum rvt_mode rvt_ntrace_mode_ahead(const struct rvt_ntrace_decoder *d,
-				    const struct rvt_ntrace_source *s, unsigned int src)
-{
-	struct rvt_ntrace_reader ahead = d->reader;
-	enum rvt_ntrace_read read = RVT_NTRACE_READ_MESSAGE;
-	enum rvt_mode mode = RVT_MODE_AUTO;
-	struct rvt_ntrace_msg msg;
-
-	for (unsigned int n = 0; n < MODE_AHEAD && read != RVT_NTRACE_READ_MORE; n++) {
-		read = rvt_ntrace_reader_next(&ahead, &msg);
-		if (read != RVT_NTRACE_READ_MESSAGE ||
-		    rvt_ntrace_kind(msg.field[RVT_NTRACE_F_TCODE]) != RVT_NTRACE_STANDARD ||
-		    (d->params.src_bits && msg.field[RVT_NTRACE_F_SRC] != src))
-			continue;
-		if (may_change_mode(&msg))
-			break;
-		mode = mode_of(&msg);
-		if (mode != RVT_MODE_AUTO)
-			return mode;
-	}
-	return s->mode_before;
-}
-
-/* False: the message cannot be, so it is damage. That has been reported then. */
-static bool settle_mode(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			const struct rvt_ntrace_msg *msg, enum rvt_mode mode)
-{
-	if (mode_fits(s, mode))
-		return true;
-	wrong_mode(d, s, msg);
-	return false;
-}
-
 static void push_hist(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t hist,
 		      uint64_t repeat)
 {
@@ -206,7 +123,7 @@ static void on_resource_full(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 					    "ResourceFull with an HREPEAT of 0");
 		return;
 	}
-	if (rcode && !settle_mode(d, s, msg, RVT_MODE_HTM))
+	if (rcode && !rvt_ntrace_settle_mode(d, s, msg, RVT_MODE_HTM))
 		return;
 	if (s->flowing && rcode)
 		push_hist(d, s, rdata, repeat);
@@ -227,7 +144,7 @@ static void on_direct_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 {
 	uint64_t pc = 0;
 
-	if (!is_running(d, s, msg) || !settle_mode(d, s, msg, RVT_MODE_BTM))
+	if (!is_running(d, s, msg) || !rvt_ntrace_settle_mode(d, s, msg, RVT_MODE_BTM))
 		return;
 	if (!s->flowing) {
 		emit_time(d, s, msg);
@@ -274,7 +191,8 @@ static void on_indirect_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_s
 		.hist = has_hist ? msg->field[RVT_NTRACE_F_HIST] : 1,
 	};
 
-	if (!is_running(d, s, msg) || (has_hist && !settle_mode(d, s, msg, RVT_MODE_HTM)))
+	if (!is_running(d, s, msg) ||
+	    (has_hist && !rvt_ntrace_settle_mode(d, s, msg, RVT_MODE_HTM)))
 		return;
 	s->reference = target;
 	if (s->flowing) {
@@ -332,52 +250,16 @@ static void on_repeat_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 		resume(d, s, msg, repeat.target);
 }
 
-bool rvt_ntrace_sync_fits(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			  const struct rvt_ntrace_msg *msg)
-{
-	if (d->params.mode == RVT_MODE_AUTO && may_change_mode(msg)) {
-		s->mode_settled = false;
-		if (s->mode != RVT_MODE_AUTO)
-			s->mode_before = s->mode;
-		/* else what is reported here is of the time before */
-		if (!s->flowing)
-			s->mode = RVT_MODE_AUTO;
-	}
-	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_DIRECT_BRANCH_SYNC)
-		return mode_fits(s, RVT_MODE_BTM);
-	return !rvt_ntrace_has(msg, RVT_NTRACE_F_HIST) || mode_fits(s, RVT_MODE_HTM);
-}
-
-void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			      const struct rvt_ntrace_msg *msg)
-{
-	uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
-	bool has_hist = rvt_ntrace_has(msg, RVT_NTRACE_F_HIST);
-
-	s->reference = rvt_ntrace_addr(msg, RVT_NTRACE_F_FADDR, d->params.xlen, d->extend_msb);
-	s->synced = true;
-	s->stopped = false;
-	s->resumed = false;
-	s->repeat = (struct rvt_ntrace_repeat){
-		.valid = tcode != RVT_NTRACE_PROG_TRACE_SYNC,
-		.direct = tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC, .target = s->reference,
-		.btype = rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) ?
-			 msg->field[RVT_NTRACE_F_BTYPE] : 0,
-		.icnt = msg->field[RVT_NTRACE_F_ICNT],
-		.hist = has_hist ? msg->field[RVT_NTRACE_F_HIST] : 1,
-	};
-}
-
 /* Any message with SYNC and F-ADDR: flow up to here, then a known address. */
-void rvt_ntrace_on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			const struct rvt_ntrace_msg *msg)
+static void on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		    const struct rvt_ntrace_msg *msg)
 {
 	bool walked = false;
 
 	d->told_damage = false;
 	s->complained = true;
 	if (!rvt_ntrace_sync_fits(d, s, msg)) {
-		wrong_mode(d, s, msg);
+		rvt_ntrace_wrong_mode(d, s, msg);
 		return;
 	}
 	if (s->flowing) {
@@ -418,7 +300,7 @@ static void on_correlation(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 
 	if (s->flowing) {
 		s->icnt += msg->field[RVT_NTRACE_F_ICNT];
-		if (has_hist && !settle_mode(d, s, msg, RVT_MODE_HTM))
+		if (has_hist && !rvt_ntrace_settle_mode(d, s, msg, RVT_MODE_HTM))
 			return;
 		if (has_hist)
 			push_hist(d, s, msg->field[RVT_NTRACE_F_HIST], 1);
@@ -473,7 +355,7 @@ static void on_standard(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 	uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
 
 	if (rvt_ntrace_is_sync(msg)) {
-		rvt_ntrace_on_sync(d, s, msg);
+		on_sync(d, s, msg);
 		return;
 	}
 	if (tcode == RVT_NTRACE_ERROR) {

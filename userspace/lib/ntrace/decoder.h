@@ -86,6 +86,48 @@ struct rvt_ntrace_decoder {
 	unsigned int filling_src;	/* its SRC */
 };
 
+/* ---- the state of a source (decoder-state.c) ---- */
+
+/* Keeps what a callback returned; false if decoding must end. */
+bool rvt_ntrace_check(struct rvt_ntrace_decoder *d, int ret);
+/*
+ * rvt_ntrace_lose - reports LOST and forgets what was collected. @resync: U-ADDR cannot be trusted
+ * either, only a sync can go on; else the next address does.
+ */
+__attribute__((format(printf, 6, 7)))
+void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t offset,
+		     enum rvt_reason reason, bool resync, const char *format, ...);
+/* Forgets what was collected. */
+void rvt_ntrace_forget(struct rvt_ntrace_source *s);
+/* The state that any sync leaves behind. */
+void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			      const struct rvt_ntrace_msg *msg);
+/* A sync resets the encoder. 1.0: any. 1.0.0_rc7: not those that mark a place (SYNC 0, 4, 6). */
+bool rvt_ntrace_resets(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
+
+/* ---- BTM or HTM (decoder-mode.c) ---- */
+
+/* Whether the sync fits the mode of the source, which it may settle. */
+bool rvt_ntrace_sync_fits(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			  const struct rvt_ntrace_msg *msg);
+/*
+ * rvt_ntrace_mode_ahead - `mode = auto`: what the next messages of source @src tell about its mode, as
+ * far as they are there; else the mode that it had before. AUTO: not known.
+ */
+enum rvt_mode rvt_ntrace_mode_ahead(const struct rvt_ntrace_decoder *d,
+				    const struct rvt_ntrace_source *s, unsigned int src);
+/*
+ * A message that only @mode has. False: @s has the other one, so the message is damage, and that
+ * has been reported.
+ */
+bool rvt_ntrace_settle_mode(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			    const struct rvt_ntrace_msg *msg, enum rvt_mode mode);
+/* Reports that the message cannot be in the mode of @s. */
+void rvt_ntrace_wrong_mode(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			   const struct rvt_ntrace_msg *msg);
+
+/* ---- walking (decoder-flow.c) ---- */
+
 /* Whether the last branch of a stretch is given by the message itself (BTM). */
 enum rvt_ntrace_last { RVT_NTRACE_LAST_NOT_TAKEN, RVT_NTRACE_LAST_TAKEN };
 
@@ -112,29 +154,6 @@ void rvt_ntrace_arrive_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sour
 /* True if the last instruction executed was a branch (with ALL_JUMPS: or a direct jump). */
 bool rvt_ntrace_last_was_branch(const struct rvt_ntrace_decoder *d,
 				const struct rvt_ntrace_source *s);
-
-/*
- * rvt_ntrace_lose - reports LOST and forgets what was collected. @resync: U-ADDR cannot be trusted
- * either, only a sync can go on; else the next address does.
- */
-__attribute__((format(printf, 6, 7)))
-void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t offset,
-		     enum rvt_reason reason, bool resync, const char *format, ...);
-/* A message with SYNC, for a source that is decoded. */
-void rvt_ntrace_on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			const struct rvt_ntrace_msg *msg);
-/* Whether the sync fits the mode of the source, which it may settle. */
-bool rvt_ntrace_sync_fits(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			  const struct rvt_ntrace_msg *msg);
-/*
- * rvt_ntrace_mode_ahead - `mode = auto`: what the next messages of source @src tell about its mode, as
- * far as they are there; else the mode that it had before. AUTO: not known.
- */
-enum rvt_mode rvt_ntrace_mode_ahead(const struct rvt_ntrace_decoder *d,
-				    const struct rvt_ntrace_source *s, unsigned int src);
-/* The state that any sync leaves behind. */
-void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			      const struct rvt_ntrace_msg *msg);
 
 /* ---- parts of a stream (decoder-part.c) ---- */
 
@@ -166,8 +185,5 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
 /* Reads a repeat.unread. */
 void rvt_ntrace_read_repeat(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s);
-
-/* Keeps what a callback returned; false if decoding must end. */
-bool rvt_ntrace_check(struct rvt_ntrace_decoder *d, int ret);
 
 #endif

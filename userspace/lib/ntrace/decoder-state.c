@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * N-Trace decoder: the state of a source, without the messages that change it.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include "ntrace/decoder.h"
+
+bool rvt_ntrace_check(struct rvt_ntrace_decoder *d, int ret)
+{
+	if (ret && !d->result)
+		d->result = ret;
+	return !d->result;
+}
+
+void rvt_ntrace_forget(struct rvt_ntrace_source *s)
+{
+	s->icnt = 0;
+	rvt_hist_clear(&s->hist);
+	s->unanswered = false;
+	s->moved = false;
+	s->repeat.valid = false;
+}
+
+void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t offset,
+		     enum rvt_reason reason, bool resync, const char *format, ...)
+{
+	struct rvt_event event = { .type = RVT_EVENT_LOST, .reason = reason, .offset = offset };
+	char detail[160];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(detail, sizeof(detail), format, args);
+	va_end(args);
+	event.detail = detail;
+	rvt_ntrace_forget(s);
+	s->flowing = false;
+	if (resync) {
+		s->synced = false;
+		s->stopped = false;
+		s->time_valid = false;
+		s->context = (struct rvt_context){};
+	}
+	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
+}
+
+void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			      const struct rvt_ntrace_msg *msg)
+{
+	uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
+	bool has_hist = rvt_ntrace_has(msg, RVT_NTRACE_F_HIST);
+
+	s->reference = rvt_ntrace_addr(msg, RVT_NTRACE_F_FADDR, d->params.xlen, d->extend_msb);
+	s->synced = true;
+	s->stopped = false;
+	s->resumed = false;
+	s->repeat = (struct rvt_ntrace_repeat){
+		.valid = tcode != RVT_NTRACE_PROG_TRACE_SYNC,
+		.direct = tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC, .target = s->reference,
+		.btype = rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) ?
+			 msg->field[RVT_NTRACE_F_BTYPE] : 0,
+		.icnt = msg->field[RVT_NTRACE_F_ICNT],
+		.hist = has_hist ? msg->field[RVT_NTRACE_F_HIST] : 1,
+	};
+}
+
+bool rvt_ntrace_resets(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+{
+	if (d->params.dialect != RVT_DIALECT_NTRACE_RC7)
+		return true;
+	switch (msg->field[RVT_NTRACE_F_SYNC]) {
+	case RVT_NTRACE_SYNC_EXT_TRIGGER:
+	case RVT_NTRACE_SYNC_ICNT_FULL:
+	case RVT_NTRACE_SYNC_TRACE_EVENT:
+		return false;
+	default:
+		return true;
+	}
+}
