@@ -73,7 +73,7 @@ LDFLAGS_asan := -fsanitize=address,undefined
 all: $(B)/host/librvtrace.a $(B)/host/librvtrace.so $(B)/host/perf-rvtrace tools
 
 $(B)/%.bpf.o: tools/perf-plugin/%.bpf.c tools/perf-plugin/bpf-types.h tools/perf-plugin/snapshot.h \
-	include/rvtrace/kernel_code.h
+	include/rvtrace/kernel-code.h
 	@mkdir -p $(@D)
 	clang -target bpf -O2 -g -Wall -Wextra -Werror -Iinclude -I$(BPF_INCLUDE) -c -o $@ $<
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include <rvtrace/kernel_code.h>
+#include <rvtrace/kernel-code.h>
 #include <rvtrace/owner.h>
 
 #define ADDR 0x10000

@@ -2,12 +2,12 @@
 /*
  * Kernel code that comes, changes and goes while it is traced: modules with their functions, BPF
  * programs, and the jumps of static keys (RISC-V kernels have no PERF_RECORD_TEXT_POKE). The bytes
- * go into the recording as samples, so that they have perf's time: see rvtrace/kernel_code.h.
+ * go into the recording as samples, so that they have perf's time: see rvtrace/kernel-code.h.
  */
 #include "bpf-types.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
-#include <rvtrace/kernel_code.h>
+#include <rvtrace/kernel-code.h>
 
 #define MAX_PIECES 16		/* of a module's code: the buffer is for others, too */
 #define MAX_FUNCTIONS 4096

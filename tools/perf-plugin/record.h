@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <rvtrace/kernel_code.h>
+#include <rvtrace/kernel-code.h>
 #include <rvtrace/perfdata.h>
 #include "code-list.h"
 #include "event.h"

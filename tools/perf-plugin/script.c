@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <rvtrace/kernel_code.h>
+#include <rvtrace/kernel-code.h>
 #include "cmd.h"
 #include "ctr.h"
 #include "script.h"

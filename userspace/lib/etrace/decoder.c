@@ -2,7 +2,7 @@
 /*
  * E-Trace decoder: what each packet means (0.029 chapter 9, 2.0 chapter "Decoder").
  */
-#include <etrace/decoder_state.h>
+#include <etrace/decoder-state.h>
 
 /* Everything that is known to have retired is executed. */
 static int settle(struct rvt_etrace_decoder *dec)

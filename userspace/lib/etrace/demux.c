@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <stream-ops.h>
-#include <etrace/decoder_state.h>
+#include <etrace/decoder-state.h>
 #include <etrace/frame.h>
 
 #define BOUNDARY_FRAMES 64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Private to the encoder: encoder.c has the rules of chapter 10, encoder_hist.c the HIST register,
- * encoder_send.c the messages and what depends on whether they get out.
+ * Private to the encoder: encoder.c has the rules of chapter 10, encoder-hist.c the HIST register,
+ * encoder-send.c the messages and what depends on whether they get out.
  */
 #ifndef RVTRACE_NTRACE_ENCODER_H
 #define RVTRACE_NTRACE_ENCODER_H
@@ -76,13 +76,13 @@ struct rvt_ntrace_encoder {
 	uint64_t scontext, hcontext;
 };
 
-/* encoder_hist.c. May send ResourceFull. */
+/* encoder-hist.c. May send ResourceFull. */
 void rvt_ntrace_hist_add(struct rvt_ntrace_encoder *enc, bool taken);
 /* What the HIST field of the next message is; older bits are sent and the register is cleared. */
 uint64_t rvt_ntrace_hist_take(struct rvt_ntrace_encoder *enc);
 
 /*
- * encoder_send.c. All are quiet when the encoder is lossy; a message that does not get out makes
+ * encoder-send.c. All are quiet when the encoder is lossy; a message that does not get out makes
  * it so.
  */
 void rvt_ntrace_send_full(struct rvt_ntrace_encoder *enc, unsigned int rcode, uint64_t rdata,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * The kernel changes its own code while it runs (jump labels, probes, tracing), loads some and
- * drops some. PERF_RECORD_TEXT_POKE and the samples of rvtrace/kernel_code.h have the bytes before
+ * drops some. PERF_RECORD_TEXT_POKE and the samples of rvtrace/kernel-code.h have the bytes before
  * and after. The recording's copy of the code is that of its end, so that changes are undone back
  * to the time that is being decoded.
  */
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <rvtrace/kernel_code.h>
+#include <rvtrace/kernel-code.h>
 #include "owner.h"
 
 /* ---- from records ---- */

@@ -3,7 +3,7 @@
  * E-Trace decoder: from one reported instruction to the next.
  */
 #include <string.h>
-#include <etrace/decoder_state.h>
+#include <etrace/decoder-state.h>
 
 /* Visits of the reported address, and returns, before the right one. */
 #define MAX_STOPS 100000

@@ -2,8 +2,8 @@
 /*
  * Inside the E-Trace encoder: its state, and what its files offer one another.
  *	encoder.c		the pipe: which instruction is reported, and why
- *	encoder_report.c	packets, their choice and their fields
- *	encoder_tables.c	return stack, branch predictor, jump target cache, visited code
+ *	encoder-report.c	packets, their choice and their fields
+ *	encoder-tables.c	return stack, branch predictor, jump target cache, visited code
  */
 #ifndef RVTRACE_ETRACE_ENCODER_STATE_H
 #define RVTRACE_ETRACE_ENCODER_STATE_H
@@ -100,7 +100,7 @@ struct rvt_etrace_encoder {
 	uint64_t *cache;		/* jump target cache; 1 is no address */
 };
 
-/* ---- encoder_tables.c ---- */
+/* ---- encoder-tables.c ---- */
 
 int rvt_etrace_tables_create(struct rvt_etrace_encoder *enc);
 void rvt_etrace_tables_destroy(struct rvt_etrace_encoder *enc);
@@ -120,7 +120,7 @@ void rvt_etrace_visits_clear(struct rvt_etrace_encoder *enc);
 bool rvt_etrace_visited(const struct rvt_etrace_encoder *enc, const struct range *range);
 void rvt_etrace_visits_add(struct rvt_etrace_encoder *enc, const struct range *range);
 
-/* ---- encoder_report.c ---- */
+/* ---- encoder-report.c ---- */
 
 void rvt_etrace_count_branch(struct rvt_etrace_encoder *enc, const struct stage *cur);
 /* True when the branches must be reported (flow chart: rpt_br). */

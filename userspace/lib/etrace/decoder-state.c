@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <etrace/decoder_state.h>
+#include <etrace/decoder-state.h>
 
 int rvt_etrace_decoder_init(struct rvt_etrace_decoder *dec, const struct rvt_params *params,
 			    struct rvt_flow *flow, struct rvt_stream_stats *stats)

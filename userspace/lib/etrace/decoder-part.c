@@ -6,7 +6,7 @@
  * nothing but these from it. Where more is carried over a part goes on to the end of the stream.
  */
 #include <string.h>
-#include <etrace/decoder_state.h>
+#include <etrace/decoder-state.h>
 #include "flow/engine.h"
 
 void rvt_etrace_part_source(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,

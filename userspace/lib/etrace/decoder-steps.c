@@ -7,7 +7,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
-#include <etrace/decoder_state.h>
+#include <etrace/decoder-state.h>
 #include <etrace/frame.h>
 #include "flow/steps.h"
 

@@ -2,7 +2,7 @@
 /*
  * E-Trace decoder: trap packets (format 3, subformat 1).
  */
-#include <etrace/decoder_state.h>
+#include <etrace/decoder-state.h>
 
 /* Causes whose trap value is the address of the instruction that could not be executed. */
 #define CAUSES_WITH_EPC_TVAL (1u << 0 | 1u << 1 | 1u << 3 | 1u << 12)

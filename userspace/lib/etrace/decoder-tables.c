@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <etrace/decoder_state.h>
+#include <etrace/decoder-state.h>
 
 #define NO_ADDRESS 1ull	/* odd: no instruction is there */
 #define MAX_WALK 16384

@@ -2,12 +2,12 @@
 /*
  * Inside the E-Trace decoder: its state, and what its files offer one another.
  *	decoder.c		one packet: what it means
- *	decoder_trap.c		trap packets
- *	decoder_state.c		what is known of the hart, and losing it
- *	decoder_follow.c	from one reported instruction to the next
- *	decoder_steps.c		packets that came before, by their bytes
- *	decoder_part.c		parts of a stream
- *	decoder_tables.c	branch predictor, jump target cache, trap vectors, look-ahead
+ *	decoder-trap.c		trap packets
+ *	decoder-state.c		what is known of the hart, and losing it
+ *	decoder-follow.c	from one reported instruction to the next
+ *	decoder-steps.c		packets that came before, by their bytes
+ *	decoder-part.c		parts of a stream
+ *	decoder-tables.c	branch predictor, jump target cache, trap vectors, look-ahead
  *	demux.c			streams: framing, sources
  *
  * The specification's decoder stands on the last reported instruction, which has retired; the
@@ -97,7 +97,7 @@ struct rvt_etrace_decoder {
 	uint64_t learnt[2][RVT_MAX_CAUSES][8];
 };
 
-/* ---- decoder_state.c ---- */
+/* ---- decoder-state.c ---- */
 
 int rvt_etrace_decoder_init(struct rvt_etrace_decoder *dec, const struct rvt_params *params,
 			    struct rvt_flow *flow, struct rvt_stream_stats *stats);
@@ -145,7 +145,7 @@ int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reaso
 			   const char *detail);
 int rvt_etrace_decoder_finish(struct rvt_etrace_decoder *dec);
 
-/* ---- decoder_trap.c ---- */
+/* ---- decoder-trap.c ---- */
 
 /* A trap whose handler is at @handler. */
 int rvt_etrace_deliver_trap(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
@@ -153,7 +153,7 @@ int rvt_etrace_deliver_trap(struct rvt_etrace_decoder *dec, const struct rvt_etr
 int rvt_etrace_on_trap_draft(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
 int rvt_etrace_on_trap(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
 
-/* ---- decoder_follow.c ---- */
+/* ---- decoder-follow.c ---- */
 
 enum rvt_etrace_followed {
 	RVT_ETRACE_BY_PATH,	/* stands before the target, having come inferably */
@@ -187,7 +187,7 @@ int rvt_etrace_look_again(struct rvt_etrace_decoder *dec, struct rvt_etrace_fail
  */
 int rvt_etrace_finish_pending(struct rvt_etrace_decoder *dec, uint64_t *pc, bool *known);
 
-/* ---- decoder_part.c ---- */
+/* ---- decoder-part.c ---- */
 
 /* A whole stream is a part from 0 to UINT64_MAX. */
 struct rvt_etrace_part {
@@ -219,7 +219,7 @@ void rvt_etrace_part_advance(struct rvt_etrace_part *part, struct rvt_etrace_dec
 bool rvt_etrace_part_carries(const struct rvt_etrace_codec *codec,
 			     const struct rvt_etrace_codec *initial);
 
-/* ---- decoder_steps.c ---- */
+/* ---- decoder-steps.c ---- */
 
 struct rvt_etrace_frames;
 
@@ -231,7 +231,7 @@ bool rvt_etrace_step_end(struct rvt_etrace_decoder *dec);
 /* Decodes as many frames as are known. Returns 0 or an error. */
 int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *frames);
 
-/* ---- decoder_tables.c ---- */
+/* ---- decoder-tables.c ---- */
 
 /* Sets up tables of the sizes that the codec says. Returns 0 or -ENOMEM. */
 int rvt_etrace_decoder_resize(struct rvt_etrace_decoder *dec);
