@@ -143,32 +143,11 @@ void rvtrace_component_init(struct rvtrace_component *comp, struct device *paren
 	dev_set_name(&comp->dev, "%s", dev_name(parent));
 }
 
-static ssize_t type_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%s\n", to_rvtrace_component(dev)->ops->name);
-}
-static DEVICE_ATTR_RO(type);
-
-static ssize_t version_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	u32 impl = to_rvtrace_component(dev)->impl;
-
-	return sysfs_emit(buf, "%u.%u\n", (u32)FIELD_GET(RVTRACE_IMPL_MAJOR, impl),
-			  (u32)FIELD_GET(RVTRACE_IMPL_MINOR, impl));
-}
-static DEVICE_ATTR_RO(version);
-
-static ssize_t impl_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "0x%08x\n", to_rvtrace_component(dev)->impl);
-}
-static DEVICE_ATTR_RO(impl);
-
-static ssize_t sink_id_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", to_rvtrace_component(dev)->sink_id);
-}
-static DEVICE_ATTR_RO(sink_id);
+RVTRACE_ATTR_RO(type, "%s", comp->ops->name);
+RVTRACE_ATTR_RO(version, "%lu.%lu", FIELD_GET(RVTRACE_IMPL_MAJOR, comp->impl),
+		FIELD_GET(RVTRACE_IMPL_MINOR, comp->impl));
+RVTRACE_ATTR_RO(impl, "0x%08x", comp->impl);
+RVTRACE_ATTR_RO(sink_id, "%u", comp->sink_id);
 
 /* Control may be read at any time. */
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)

@@ -73,38 +73,13 @@ ssize_t rvtrace_values_emit(char *buf, unsigned long values, unsigned int first)
 	return len + sysfs_emit_at(buf, len, "\n");
 }
 
-static ssize_t cpu_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%d\n", dev_to_encoder(dev)->cpu);
-}
-static DEVICE_ATTR_RO(cpu);
-
-static ssize_t protocol_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%s\n", rvtrace_format_name(dev_to_encoder(dev)->format));
-}
-static DEVICE_ATTR_RO(protocol);
-
-static ssize_t protocol_version_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	u32 impl = dev_to_encoder(dev)->comp.impl;
-
-	return sysfs_emit(buf, "%u.%u\n", (u32)FIELD_GET(RVTRACE_TE_IMPL_PROTOCOL_MAJOR, impl),
-			  (u32)FIELD_GET(RVTRACE_TE_IMPL_PROTOCOL_MINOR, impl));
-}
-static DEVICE_ATTR_RO(protocol_version);
-
-static ssize_t src_id_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", dev_to_encoder(dev)->src_id);
-}
-static DEVICE_ATTR_RO(src_id);
-
-static ssize_t src_bits_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", dev_to_encoder(dev)->src_bits);
-}
-static DEVICE_ATTR_RO(src_bits);
+RVTRACE_ATTR_RO(cpu, "%d", to_rvtrace_encoder(comp)->cpu);
+RVTRACE_ATTR_RO(protocol, "%s", rvtrace_format_name(to_rvtrace_encoder(comp)->format));
+RVTRACE_ATTR_RO(protocol_version, "%lu.%lu",
+		FIELD_GET(RVTRACE_TE_IMPL_PROTOCOL_MAJOR, comp->impl),
+		FIELD_GET(RVTRACE_TE_IMPL_PROTOCOL_MINOR, comp->impl));
+RVTRACE_ATTR_RO(src_id, "%u", to_rvtrace_encoder(comp)->src_id);
+RVTRACE_ATTR_RO(src_bits, "%u", to_rvtrace_encoder(comp)->src_bits);
 
 static ssize_t features_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

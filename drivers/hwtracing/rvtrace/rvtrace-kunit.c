@@ -393,7 +393,8 @@ static void rvtrace_test_comparators(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &enc->program), 0);
 	config->filtered = true;
 	config->nr_ranges = 2;
-	config->ranges[0] = (struct rvtrace_range){ RVTRACE_MATCH_BOTH, 0x123456789a, 0x12345678ff };
+	config->ranges[0] = (struct rvtrace_range){ RVTRACE_MATCH_BOTH, 0x123456789a,
+						    0x12345678ff };
 	config->ranges[1] = (struct rvtrace_range){ RVTRACE_MATCH_LATCH, 0x1000, 0x2000 };
 	config->exclude = (struct rvtrace_range){ RVTRACE_MATCH_NOT_BOTH, 0x3000, 0x3fff };
 	KUNIT_ASSERT_EQ(test, rvtrace_filter_program(enc, config), 0);
@@ -498,7 +499,8 @@ static void rvtrace_test_rate(struct kunit *test)
 
 	/* A trace that speeds up eightfold between two looks fits, at every speed. */
 	for (looks = 0; looks < 12; looks++) {
-		u64 expected = rvtrace_rate_expected(rate), next = min(max(rate * 8, 2048), 256 << 10);
+		u64 expected = rvtrace_rate_expected(rate);
+		u64 next = min(max(rate * 8, 2048), 256 << 10);
 		u64 delay = rvtrace_poll_delay(32 << 10, expected);
 
 		KUNIT_EXPECT_LE(test, next * delay >> 20, 32 << 10);

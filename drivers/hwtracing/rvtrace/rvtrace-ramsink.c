@@ -448,43 +448,12 @@ void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 		rvtrace_ramsink_drain_copy(sink, rc, fill, wrap, stops);
 }
 
-static ssize_t memory_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	struct rvtrace_ramsink *sink = to_rvtrace_ramsink(to_rvtrace_component(dev));
-
-	return sysfs_emit(buf, "%s\n", sink->smem ? "smem" : "sram");
-}
-static DEVICE_ATTR_RO(memory);
-
-static ssize_t access_bytes_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	struct rvtrace_ramsink *sink = to_rvtrace_ramsink(to_rvtrace_component(dev));
-
-	return sysfs_emit(buf, "%u\n", sink->access ?: RVTRACE_RAM_MIN_ACCESS);
-}
-static DEVICE_ATTR_RO(access_bytes);
-
-static ssize_t stop_on_wrap_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%d\n", to_rvtrace_ramsink(to_rvtrace_component(dev))->stop_on_wrap);
-}
-static DEVICE_ATTR_RO(stop_on_wrap);
-
-static ssize_t traced_bytes_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	const struct rvtrace_ramsink *sink = to_rvtrace_ramsink(to_rvtrace_component(dev));
-
-	return sysfs_emit(buf, "%llu\n", READ_ONCE(sink->traced));
-}
-static DEVICE_ATTR_RO(traced_bytes);
-
-static ssize_t copied_bytes_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	const struct rvtrace_ramsink *sink = to_rvtrace_ramsink(to_rvtrace_component(dev));
-
-	return sysfs_emit(buf, "%llu\n", READ_ONCE(sink->copied));
-}
-static DEVICE_ATTR_RO(copied_bytes);
+RVTRACE_ATTR_RO(memory, "%s", to_rvtrace_ramsink(comp)->smem ? "smem" : "sram");
+RVTRACE_ATTR_RO(access_bytes, "%u",
+		to_rvtrace_ramsink(comp)->access ?: RVTRACE_RAM_MIN_ACCESS);
+RVTRACE_ATTR_RO(stop_on_wrap, "%d", to_rvtrace_ramsink(comp)->stop_on_wrap);
+RVTRACE_ATTR_RO(traced_bytes, "%llu", READ_ONCE(to_rvtrace_ramsink(comp)->traced));
+RVTRACE_ATTR_RO(copied_bytes, "%llu", READ_ONCE(to_rvtrace_ramsink(comp)->copied));
 
 static struct attribute *rvtrace_ramsink_attrs[] = {
 	&dev_attr_memory.attr,

@@ -9,7 +9,9 @@
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
+#include <linux/cleanup.h>
 #include <linux/delay.h>
+#include <linux/irqflags.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/timex.h>
@@ -143,14 +145,13 @@ static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
 {
 	struct rvtrace_cpu *rc = container_of(timer, struct rvtrace_cpu, timer);
 	struct rvtrace_ramsink *sink;
-	unsigned long flags;
 	size_t fill;
 
-	local_irq_save(flags);
+	guard(irqsave)();
 	rc->timer_room = 0;
 	/* Nothing runs any more, or something that needs no looks. */
 	if (rc != this_cpu_ptr(&rvtrace_cpus) || !rc->running || !rc->aux || rc->aux->overwrite)
-		goto out;
+		return HRTIMER_NORESTART;
 	sink = rvtrace_path_ram(rc->path);
 	fill = rvtrace_ramsink_fill(sink);
 	rvtrace_rate_update(rc, sink->traced + fill);
@@ -158,8 +159,6 @@ static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
 		rvtrace_session_drain(rc);
 	else
 		rvtrace_timer_arm(rc, fill);
-out:
-	local_irq_restore(flags);
 	return HRTIMER_NORESTART;
 }
 
@@ -170,50 +169,41 @@ out:
 static enum hrtimer_restart rvtrace_window(struct hrtimer *timer)
 {
 	struct rvtrace_cpu *rc = container_of(timer, struct rvtrace_cpu, window);
-	enum hrtimer_restart restart = HRTIMER_NORESTART;
 	const struct rvtrace_config *config;
-	unsigned long flags;
 
-	local_irq_save(flags);
-	if (rc == this_cpu_ptr(&rvtrace_cpus) && rc->event) {
-		config = rvtrace_event_config(rc->event);
-		rc->outside = !rc->outside;
-		rvtrace_encoder_set_tracing(rc->encoder, rvtrace_path_traces(rc));
-		hrtimer_forward_now(timer, ns_to_ktime(rc->outside ? config->pause_ns :
-								     config->window_ns));
-		restart = HRTIMER_RESTART;
-	}
-	local_irq_restore(flags);
-	return restart;
+	guard(irqsave)();
+	if (rc != this_cpu_ptr(&rvtrace_cpus) || !rc->event)
+		return HRTIMER_NORESTART;
+	config = rvtrace_event_config(rc->event);
+	rc->outside = !rc->outside;
+	rvtrace_encoder_set_tracing(rc->encoder, rvtrace_path_traces(rc));
+	hrtimer_forward_now(timer, ns_to_ktime(rc->outside ? config->pause_ns : config->window_ns));
+	return HRTIMER_RESTART;
 }
 
 /* Hands over what the running event has recorded so far, so that an AUX record ends here */
 void rvtrace_run_drain(void)
 {
 	struct rvtrace_cpu *rc;
-	unsigned long flags;
 
-	local_irq_save(flags);
+	guard(irqsave)();
 	rc = this_cpu_ptr(&rvtrace_cpus);
 	if (rc->running)
 		rvtrace_session_drain(rc);
-	local_irq_restore(flags);
 }
 
 /* The hart goes down: stops the running event. perf takes it off the hart later. */
 void rvtrace_run_halt(void)
 {
 	struct rvtrace_cpu *rc;
-	unsigned long flags;
 
-	local_irq_save(flags);
+	guard(irqsave)();
 	rc = this_cpu_ptr(&rvtrace_cpus);
 	if (rc->event)
 		rvtrace_session_stop(rc);
 	/* Where it would go off next is not known. */
 	hrtimer_try_to_cancel(&rc->timer);
 	rc->timer_room = 0;
-	local_irq_restore(flags);
 }
 
 /*

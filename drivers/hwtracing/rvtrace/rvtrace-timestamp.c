@@ -80,11 +80,7 @@ static ssize_t timestamp_mode_show(struct device *dev, struct device_attribute *
 }
 static DEVICE_ATTR_RO(timestamp_mode);
 
-static ssize_t timestamp_width_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", to_rvtrace_component(dev)->ts.width);
-}
-static DEVICE_ATTR_RO(timestamp_width);
+RVTRACE_ATTR_RO(timestamp_width, "%u", comp->ts.width);
 
 /* The registers must not be touched while the component is inactive. */
 static ssize_t timestamp_counter_show(struct device *dev, struct device_attribute *attr, char *buf)

@@ -16,6 +16,7 @@
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/spinlock.h>
+#include <linux/sysfs.h>
 #include <linux/types.h>
 #include <kunit/visibility.h>
 
@@ -725,6 +726,16 @@ static inline struct rvtrace_config *rvtrace_event_config(const struct perf_even
 {
 	return event->pmu_private;
 }
+
+/* A file of sysfs that shows something of the component @comp */
+#define RVTRACE_ATTR_RO(_name, _format, ...)						\
+static ssize_t _name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
+{											\
+	const struct rvtrace_component *comp = to_rvtrace_component(dev);		\
+											\
+	return sysfs_emit(buf, _format "\n", __VA_ARGS__);				\
+}											\
+static DEVICE_ATTR_RO(_name)
 
 /* AUX pause and resume came with Linux 6.13. */
 static inline bool rvtrace_event_paused(const struct perf_event *event)
