@@ -143,6 +143,49 @@ static void test_pc(void **state)
 	assert_string_equal(out, "100\n104\n108\n100\n");
 }
 
+/*
+ * Lines of a loop of @insns c.nop and a jump back, at addresses that need more digits within it: each time the
+ * same, and ending amid it.
+ */
+static void check_loop(uint64_t begin, unsigned int insns)
+{
+	const uint64_t back = begin + 2 * insns;
+	char text[2000] = "", directives[200], loop[12], *end = text;
+	uint8_t code[256], dump[100];
+	size_t len;
+
+	for (unsigned int i = 0; i < insns; i++)
+		assert_int_equal(rv_assemble(begin + 2 * i, "c.nop", code + 2 * i), 2);
+	snprintf(loop, sizeof(loop), "c.j %x", (unsigned int)begin);
+	assert_int_equal(rv_assemble(back, loop, code + 2 * insns), 2);
+	write_file("loop", code, 2 * insns + 2);
+	/* two and a half times: so many instructions are so many half-words */
+	snprintf(directives, sizeof(directives), "ProgTraceSync SYNC=5 F-ADDR=0x%x;"
+		 "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=%u HIST=1;", (unsigned int)begin / 2,
+		 2 * (insns + 1) + insns / 2);
+	len = assemble(HTM, directives, dump, 0);
+	write_file("looped", dump, len);
+	for (unsigned int i = 0; i < 2 * (insns + 1) + insns / 2; i++)
+		end += sprintf(end, "%x\n", (unsigned int)begin + i % (insns + 1) * 2);
+	assert_int_equal(decode("--params params --raw loop@%u looped", (unsigned int)begin), 0);
+	assert_string_equal(out, text);
+	assert_string_equal(err, "");
+}
+
+static void test_blocks(void **state)
+{
+	(void)state;
+	check_loop(0x100, 1);
+	check_loop(0x100, 40);
+	check_loop(0x100, 63);
+	check_loop(0x100, 64);
+	check_loop(0x100, 100);
+	check_loop(0xff0, 40);
+	check_loop(0xe, 4);
+	check_loop(0xffe, 1);
+	check_loop(0xfc, 4);
+}
+
 static void test_other_prints(void **state)
 {
 	(void)state;
@@ -432,6 +475,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pc),
+		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_other_prints),
 		cmocka_unit_test(test_ring),
 		cmocka_unit_test(test_images),

@@ -4,6 +4,7 @@
  * is loaded and block caches are full; the first run is told apart ("cold").
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +12,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 #include <rvtrace/session.h>
+#include "../perf-plugin/decode.h"
 
 struct result {
 	uint64_t insns, bytes, branches, checked, edges;
@@ -23,6 +26,9 @@ struct bench {
 	struct rvt_session_options options;
 	unsigned int rounds;
 	uint64_t checked, edges;
+	int null;			/* where text goes */
+	struct decode_output output;
+	struct decode_printer *printer;
 };
 
 static double now(void)
@@ -64,6 +70,22 @@ static int every_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run
 	for (size_t i = 0; i < n; i++)
 		b->checked += runs[i].count;
 	return 0;
+}
+
+/* Text, as `perf-rvtrace decode --print=pc` writes it. */
+static int print_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	struct bench *b = ctx;
+
+	every_run(ctx, lane, runs, n);
+	return decode_printer_runs(b->printer, runs, n);
+}
+
+static int write_null(void *ctx, const char *text, size_t len)
+{
+	const struct bench *b = ctx;
+
+	return write(b->null, text, len) == (ssize_t)len ? 0 : -EIO;
 }
 
 static int count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
@@ -146,13 +168,15 @@ static int bench(struct bench *b, const char *only)
 						 .count_edge = count_edge };
 	const struct rvt_session_sink runs = { .ctx = b, .runs = every_run };
 	const struct rvt_session_sink insns = { .ctx = b, .runs = every_insn };
+	const struct rvt_session_sink lines = { .ctx = b, .runs = print_runs };
 	const struct {
 		const char *name;
 		bool count;
 		const struct rvt_session_sink *sink;
 	} ways[] = {
 		{ "walk", false, &walk }, { "counts", true, &counts },
-		{ "runs", false, &runs }, { "every", false, &insns },
+		{ "runs", false, &runs }, { "lines", false, &lines },
+		{ "every", false, &insns },
 	};
 	struct rusage usage;
 	uint64_t expected = 0;
@@ -171,7 +195,7 @@ static int bench(struct bench *b, const char *only)
 		report(ways[i].name, &r);
 		if (!expected)
 			expected = r.insns;
-		if (r.insns != expected || (i && i < 3 && r.checked != r.insns)) {
+		if (r.insns != expected || (i && i < 4 && r.checked != r.insns)) {
 			fprintf(stderr, "%s: %" PRIu64 " instructions, told %" PRIu64
 				", expected %" PRIu64 "\n", ways[i].name, r.insns, r.checked,
 				expected);
@@ -183,11 +207,27 @@ static int bench(struct bench *b, const char *only)
 	return 0;
 }
 
+static int open_text(struct bench *b)
+{
+	b->null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (b->null < 0 || decode_output_open(&b->output, write_null, b))
+		return -1;
+	b->printer = decode_printer_create(PRINT_PC, "", NULL, &b->output);
+	return b->printer ? 0 : -1;
+}
+
+static void close_text(struct bench *b)
+{
+	decode_printer_destroy(b->printer);
+	decode_output_close(&b->output);
+	close(b->null);
+}
+
 int main(int argc, char **argv)
 {
 	struct bench b = { .rounds = 5 };
 	const char *only = NULL;
-	int c;
+	int c, ret;
 
 	while ((c = getopt(argc, argv, "n:s:w:r")) != -1) {
 		switch (c) {
@@ -199,10 +239,14 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind != argc - 1) {
-		fprintf(stderr, "usage: rvt-bench [-n ROUNDS] [-s SYMFS] [-w walk|counts|runs|every] "
-			"[-r] RECORDING\n");
+		fprintf(stderr, "usage: rvt-bench [-n ROUNDS] [-s SYMFS] "
+			"[-w walk|counts|runs|lines|every] [-r] RECORDING\n");
 		return 2;
 	}
 	b.file = argv[optind];
-	return bench(&b, only) ? 1 : 0;
+	if (open_text(&b))
+		return 1;
+	ret = bench(&b, only);
+	close_text(&b);
+	return ret ? 1 : 0;
 }

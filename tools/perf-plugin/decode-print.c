@@ -16,15 +16,19 @@
 /* One line: prefix, two addresses, a number and a word. */
 #define MAX_LINE (MAX_PREFIX + 16 + 1 + 16 + 1 + 20 + 1 + 20 + 1)
 
-/* A direct-mapped cache of the text of whole blocks of up to CACHED_INSNS instructions. */
-#define CACHE_ENTRIES 16384
-#define CACHED_INSNS 16
-#define CACHED_TEXT (CACHED_INSNS * 20)
+/*
+ * The lines of whole blocks: found by a direct-mapped cache, text one behind the other. Copied in pieces, so
+ * that there is a piece more than text behind it and in the buffer for output.
+ */
+#define CACHE_ENTRIES 65536
+#define CACHE_TEXT (16 << 20)
+#define CACHE_PIECE 32
+#define CACHED_INSNS 64
 
-struct cached_text {
+struct cached_lines {
 	const struct rvt_block *block;
-	uint32_t len;
-	char text[CACHED_TEXT];
+	const char *text;
+	uint32_t line_bytes;		/* each line has so many; 0: they are not equally long */
 };
 
 struct decode_printer {
@@ -33,7 +37,9 @@ struct decode_printer {
 	size_t prefix_len;
 	struct rvt_space *space;
 	struct decode_output *output;
-	struct cached_text *cache;
+	struct cached_lines *cache;
+	char *text;			/* of CACHE_TEXT bytes */
+	size_t text_used;
 	/* for edges: */
 	bool has_last;
 	uint64_t last_pc, next_pc;	/* of the last instruction, and what follows it in memory */
@@ -175,25 +181,49 @@ static char *put_pcs(const struct decode_printer *printer, char *p, const struct
 	return p;
 }
 
+/* Puts the lines of @block into @cached, in place of another's. */
+static void cache_lines(struct decode_printer *printer, struct cached_lines *cached,
+			const struct rvt_block *block)
+{
+	const struct rvt_run all = { block, 0, block->insns };
+	char *end, *text;
+
+	if (CACHE_TEXT - printer->text_used < CACHED_INSNS * (MAX_PREFIX + 17) + CACHE_PIECE) {
+		memset(printer->cache, 0, CACHE_ENTRIES * sizeof(printer->cache[0]));
+		printer->text_used = 0;
+	}
+	*cached = (struct cached_lines){ .block = block };
+	if (block->insns > CACHED_INSNS)
+		return;
+	text = printer->text + printer->text_used;
+	end = put_pcs(printer, text, &all);
+	/* no carry into another digit: all are as long as the first */
+	cached->line_bytes = (end - text) / block->insns;
+	if (text[cached->line_bytes - 1] != '\n' || (end - text) % block->insns)
+		cached->line_bytes = 0;
+	cached->text = text;
+	printer->text_used += end - text;
+}
+
 static void print_pcs(struct decode_printer *printer, const struct rvt_run *run)
 {
-	struct decode_output *output = printer->output;
-	struct cached_text *cached;
-	char *p;
+	const struct rvt_block *block = run->block;
+	struct cached_lines *cached = &printer->cache[((uintptr_t)block >> 4) % CACHE_ENTRIES];
+	char *to = output_room(printer->output, run->count * (MAX_PREFIX + 17) + CACHE_PIECE);
+	const char *from;
+	size_t len;
 
-	if (run->count != run->block->insns || run->count > CACHED_INSNS || printer->prefix_len) {
-		p = output_room(output, run->count * (MAX_PREFIX + 17));
-		output->used += put_pcs(printer, p, run) - p;
+	if (cached->block != block)
+		cache_lines(printer, cached, block);
+	if (!cached->line_bytes) {
+		printer->output->used += put_pcs(printer, to, run) - to;
 		return;
 	}
-	cached = &printer->cache[((uintptr_t)run->block >> 4) % CACHE_ENTRIES];
-	if (cached->block != run->block) {
-		cached->block = run->block;
-		cached->len = put_pcs(printer, cached->text, run) - cached->text;
-	}
-	p = output_room(output, CACHED_TEXT);
-	memcpy(p, cached->text, cached->len);
-	output->used += cached->len;
+	from = cached->text + run->first * cached->line_bytes;
+	len = run->count * cached->line_bytes;
+	for (size_t i = 0; i < len; i += CACHE_PIECE)
+		memcpy(to + i, from + i, CACHE_PIECE);
+	printer->output->used += len;
 }
 
 static void print_insn(struct decode_printer *printer, uint64_t pc, uint32_t halfwords,
@@ -320,10 +350,12 @@ struct decode_printer *decode_printer_create(enum decode_print print, const char
 	printer->space = space;
 	printer->output = output;
 	printer->prefix_len = snprintf(printer->prefix, sizeof(printer->prefix), "%s", prefix);
-	if (print == PRINT_PC)
-		printer->cache = calloc(CACHE_ENTRIES, sizeof(printer->cache[0]));
-	if (print == PRINT_PC && !printer->cache) {
-		free(printer);
+	if (print != PRINT_PC)
+		return printer;
+	printer->cache = calloc(CACHE_ENTRIES, sizeof(printer->cache[0]));
+	printer->text = malloc(CACHE_TEXT);
+	if (!printer->cache || !printer->text) {
+		decode_printer_destroy(printer);
 		return NULL;
 	}
 	return printer;
@@ -334,5 +366,6 @@ void decode_printer_destroy(struct decode_printer *printer)
 	if (!printer)
 		return;
 	free(printer->cache);
+	free(printer->text);
 	free(printer);
 }
