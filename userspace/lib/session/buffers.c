@@ -40,7 +40,8 @@ static int add_chunk(struct rvt_session *session, const struct rvt_perfdata_reco
 
 	if (!buffer)
 		return -ENOMEM;
-	if (!record->aux_len)
+	/* Nobody packs so much: damage, which leaves a gap. */
+	if (!record->aux_len || aux->unpacked > RVT_AUX_MAX_UNPACKED)
 		return 0;
 	grown = reallocarray(buffer->chunks, buffer->n_chunks + 1, sizeof(*grown));
 	if (!grown)

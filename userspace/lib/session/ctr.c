@@ -77,35 +77,67 @@ static int read_samples(struct collection *all, const struct buffer *buffer, con
 	return 0;
 }
 
-/* Chunks follow each other; a sample may lie across two. A gap between chunks ends a row. */
-static int read_buffer(struct collection *all, const struct buffer *buffer)
+/* Bytes of chunks that follow each other. */
+struct row {
+	uint8_t *bytes;
+	size_t len;
+};
+
+static int append(struct row *row, const uint8_t *bytes, size_t len)
+{
+	uint8_t *grown = realloc(row->bytes, row->len + len);
+
+	if (!grown)
+		return -ENOMEM;
+	row->bytes = grown;
+	memcpy(grown + row->len, bytes, len);
+	row->len += len;
+	return 0;
+}
+
+/* The samples of @row, whose bytes stay until all is delivered; then another may begin. */
+static int end_row(struct collection *all, const struct buffer *buffer, struct row *row)
 {
 	uint8_t **copies;
-	size_t total = 0, len = 0;
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; i < buffer->n_chunks; i++)
-		total += buffer->chunks[i].len;
+	if (!row->bytes)
+		return 0;
 	copies = reallocarray(all->copies, all->n_copies + 1, sizeof(*copies));
 	if (!copies)
 		return -ENOMEM;
 	all->copies = copies;
-	copies[all->n_copies] = malloc(total + 1);
-	if (!copies[all->n_copies])
-		return -ENOMEM;
-	copies += all->n_copies++;
-	for (size_t i = 0, row = 0; i < buffer->n_chunks && !err; i++) {
-		const struct chunk *chunk = &buffer->chunks[i];
-		bool last = i + 1 == buffer->n_chunks;
+	copies[all->n_copies++] = row->bytes;
+	all->session->stats.trace_bytes += row->len;
+	err = read_samples(all, buffer, row->bytes, row->len);
+	*row = (struct row){ .len = 0 };
+	return err;
+}
 
-		memcpy(*copies + len, chunk->bytes, chunk->len);
-		len += chunk->len;
-		if (!last && chunk[1].offset == chunk->offset + chunk->len)
-			continue;
-		err = read_samples(all, buffer, *copies + row, len - row);
-		row = len;
+/* Chunks follow each other; a sample may lie across two. A gap between them, or damage, ends a row. */
+static int read_buffer(struct collection *all, struct buffer *buffer)
+{
+	struct row row = { .len = 0 };
+	uint64_t end = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < buffer->n_chunks && !err; i++) {
+		const struct chunk *chunk = &buffer->chunks[i];
+		const uint8_t *bytes = buffer_bytes(buffer, chunk);
+
+		if (!bytes || chunk->offset != end)
+			err = end_row(all, buffer, &row);
+		if (i && chunk->offset > end)
+			all->session->stats.missing_bytes += chunk->offset - end;
+		end = chunk->offset + chunk->len;
+		if (!bytes)
+			all->session->stats.missing_bytes += chunk->len;
+		else if (!err)
+			err = append(&row, bytes, chunk->len);
 	}
-	all->session->stats.trace_bytes += len;
+	if (!err)
+		err = end_row(all, buffer, &row);
+	free(row.bytes);
 	return err;
 }
 
