@@ -53,7 +53,7 @@ LIBS_riscv64 := -lcapstone
 # What BPF does for `record` needs clang, and libbpf for the machine that records. The guest has that.
 ifeq ($(shell clang -print-targets 2>/dev/null | grep -qw bpf && \
 	{ pkg-config --exists libbpf 2>/dev/null || [ -d "$$($(LAB) path guest 2>/dev/null)" ]; } && echo y),y)
-BPF_OBJECTS := $(B)/snapshot.bpf.o $(B)/kernel-code.bpf.o
+BPF_OBJECTS := $(patsubst tools/perf-plugin/%.c,$(B)/%.o,$(wildcard tools/perf-plugin/*.bpf.c))
 BPF_INCLUDE := $(shell pkg-config --exists libbpf 2>/dev/null && pkg-config --variable=includedir libbpf || \
 	echo "$$($(LAB) path guest)/usr/include")
 ifeq ($(shell pkg-config --exists libbpf 2>/dev/null && echo y),y)
@@ -73,7 +73,7 @@ LDFLAGS_asan := -fsanitize=address,undefined
 all: $(B)/host/librvtrace.a $(B)/host/librvtrace.so $(B)/host/perf-rvtrace tools
 
 $(B)/%.bpf.o: tools/perf-plugin/%.bpf.c tools/perf-plugin/bpf-types.h tools/perf-plugin/snapshot.h \
-	include/rvtrace/kernel-code.h
+	include/rvtrace/kernel-code.h include/rvtrace/switches.h
 	@mkdir -p $(@D)
 	clang -target bpf -O2 -g -Wall -Wextra -Werror -Iinclude -I$(BPF_INCLUDE) -c -o $@ $<
 

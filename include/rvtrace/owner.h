@@ -45,7 +45,10 @@ struct rvt_task {
 /* Strings of @options are copied. Returns 0 or -ENOMEM. */
 int rvt_owner_create(const struct rvt_owner_options *options, struct rvt_owner **owner);
 void rvt_owner_destroy(struct rvt_owner *owner);
-/* Takes in one record; those that are no sideband are ignored. Returns 0 or -ENOMEM. */
+/*
+ * Takes in one record; those that are no sideband are ignored. Returns 0; -ENOMEM; -EBADMSG: a sample of the
+ * recorder's BPF programs is damaged, and was not taken: after a switch, nobody is known to run on its cpu.
+ */
 int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
 /* What else @file has: code of the kernel and vdso, build ids. @file must outlive the owner. */
 int rvt_owner_add_file(struct rvt_owner *owner, struct rvt_perfdata *file);

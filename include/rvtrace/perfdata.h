@@ -103,6 +103,12 @@ struct rvt_perfdata_record {
 	uint64_t time, id;
 	int32_t pid, tid;
 	int32_t cpu;
+	/*
+	 * SAMPLE with PERF_SAMPLE_RAW, of an event without call chains and what else is of no fixed size: its raw
+	 * data; NULL: there is none, or it is longer than the record.
+	 */
+	const uint8_t *raw;
+	size_t raw_len;
 	/* AUXTRACE: AUX data present in the file; shorter than the record says if truncated */
 	const uint8_t *aux;
 	size_t aux_len;

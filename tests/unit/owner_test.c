@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <rvtrace/kernel-code.h>
 #include <rvtrace/owner.h>
+#include <rvtrace/switches.h>
 
 #define ADDR 0x10000
 #define LEN 0x1000
@@ -216,6 +217,48 @@ static void who_runs(void **state)
 	assert_int_equal(rvt_cursor_running(f->cursor, 1), -1);
 }
 
+static void add_switch_sample(struct fixture *f, uint64_t time, const struct rvt_switch *body, size_t len,
+			      int expected)
+{
+	static const struct rvt_perfdata_event event = { .name = RVT_SWITCH_EVENT };
+	const struct rvt_perfdata_record record = { .type = PERF_RECORD_SAMPLE, .event = &event,
+		.time_valid = true, .time = time, .cpu_valid = true, .cpu = 1, .raw = (const void *)body,
+		.raw_len = len };
+
+	assert_int_equal(rvt_owner_add(f->owner, &record), expected);
+}
+
+/* A switch that the recorder's BPF program tells names who comes; of one that is damaged nothing is believed. */
+static void who_runs_by_bpf(void **state)
+{
+	static const struct rvt_switch good = { 10, 10, 11, 12, 2, 0 }, idle = { 11, 12, 0, 0, 2, 0 },
+		last = { 11, 12, 13, 14, 0, RVT_SWITCH_LAST }, negative = { 10, 10, 11, -12, 0, 0 },
+		unknown = { 10, 10, 11, 12, 0, 0x40 };
+	static const struct {
+		const struct rvt_switch *body;
+		size_t len;
+		int32_t running;
+	} cases[] = {
+		{ &good, sizeof(good) + 4, 12 }, { &good, sizeof(good) - 1, -1 },
+		{ &idle, sizeof(idle), 0 }, { &negative, sizeof(negative), -1 },
+		{ &good, sizeof(good), 12 }, { &last, sizeof(last), -1 }, { &good, sizeof(good), 12 },
+		{ &unknown, sizeof(unknown), -1 }, { &good, sizeof(good), 12 }, { NULL, 0, -1 },
+	};
+	const size_t n = sizeof(cases) / sizeof(*cases);
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < n; i++)
+		add_switch_sample(f, 100 * (i + 1), cases[i].body, cases[i].len,
+				  cases[i].running == -1 && cases[i].body != &last ? -EBADMSG : 0);
+	start(f);
+	for (size_t i = 0; i < n; i++) {
+		rvt_cursor_seek(f->cursor, 100 * (i + 1));
+		assert_int_equal(rvt_cursor_running(f->cursor, 1), cases[i].running);
+	}
+	assert_int_equal(rvt_cursor_task(f->cursor, 12)->pid, 11);
+	assert_int_equal(rvt_cursor_task(f->cursor, 14)->pid, 13);
+}
+
 /* Where trace begins, who runs is known before any switch. */
 static void who_runs_at_the_start(void **state)
 {
@@ -339,24 +382,19 @@ static void add_code(struct fixture *f, uint64_t time, enum rvt_kernel_code_kind
 		     const char *owner, const char *function, const char *bytes, uint32_t len,
 		     uint32_t lie)
 {
-	static const struct rvt_perfdata_event event = { .name = RVT_KERNEL_CODE_EVENT,
-		.attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW };
+	static const struct rvt_perfdata_event event = { .name = RVT_KERNEL_CODE_EVENT };
 	struct rvt_kernel_code code = { .kind = kind, .len = len,
 		.addr = kind == RVT_KERNEL_CODE_CHANGES ? ADDR + 4 : ADDR };
-	uint32_t n_bytes = bytes ? strlen(bytes) : 0, raw = sizeof(code) + n_bytes - lie;
-	uint64_t buffer[64] = { 0 };
-	uint8_t *body = (uint8_t *)(buffer + 1) + 5 * 8;
-	const struct rvt_perfdata_record record = { .type = PERF_RECORD_SAMPLE,
-		.header = (void *)buffer, .event = &event, .time_valid = true, .time = time,
-		.body_len = 5 * 8 + 4 + sizeof(code) + n_bytes };
+	uint32_t n_bytes = bytes ? strlen(bytes) : 0;
+	uint8_t raw[512];
+	const struct rvt_perfdata_record record = { .type = PERF_RECORD_SAMPLE, .event = &event,
+		.time_valid = true, .time = time, .raw = raw, .raw_len = sizeof(code) + n_bytes - lie };
 
 	strcpy(code.owner, owner);
 	strcpy(code.function, function);
-	memcpy(body, &raw, 4);
-	memcpy(body + 4, &code, sizeof(code));
-	memcpy(body + 4 + sizeof(code), bytes ? bytes : "", n_bytes);
-	assert_int_equal(rvt_owner_add(f->owner, &record), 0);
+	memcpy(raw, &code, sizeof(code));
+	memcpy(raw + sizeof(code), bytes ? bytes : "", n_bytes);
+	assert_int_equal(rvt_owner_add(f->owner, &record), lie ? -EBADMSG : 0);
 }
 
 /* What is mapped at @addr: the four bytes, and under which name. NULL: nothing. */
@@ -491,6 +529,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(fork_copies_threads_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(reused_ids, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_runs_by_bpf, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_runs_at_the_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(exec_at_the_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_missing, setup, teardown),

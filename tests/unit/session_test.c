@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <rvtrace/ntrace.h>
 #include <rvtrace/session.h>
+#include <rvtrace/switches.h>
 #include "random-hart.h"
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
@@ -26,6 +27,7 @@
 #define TICK_NS 100
 #define TRACE_ID 1
 #define SIDE_ID 2
+#define SWITCH_ID 3
 
 /* Of the address sanitizer, which gcc has no header for: bytes of malloc() that were not freed. */
 size_t __sanitizer_get_current_allocated_bytes(void);
@@ -149,6 +151,24 @@ static void put_switch(struct fixture *f, int cpu, int32_t pid, uint64_t time)
 	put(f, &head, sizeof(head), NULL, &trailer);
 }
 
+/* As the recorder's BPF program writes it; @lie: bytes of raw data that are not there. */
+static void put_switch_sample(struct fixture *f, int cpu, int32_t prev, int32_t next, uint64_t time,
+			      unsigned short flags, uint32_t lie)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t id;
+		int32_t pid, tid;
+		uint64_t time;
+		uint32_t cpu, reserved;
+		uint32_t raw_len;
+		struct rvt_switch raw;
+	} sample = { { PERF_RECORD_SAMPLE, 0, sizeof(sample) }, SWITCH_ID, prev, prev, time, cpu, 0,
+		     sizeof(sample.raw) + lie, { prev, prev, next, next, 0, flags } };
+
+	assert_int_equal(rvt_perfdata_write(f->writer, &sample, sizeof(sample)), 0);
+}
+
 /* What the encoder sent since the last time becomes one AUX record of @cpu. */
 /* As `record -z` writes it: in pieces. */
 static void put_packed(struct fixture *f, struct cpu *cpu, struct rvt_record_auxtrace chunk)
@@ -240,7 +260,7 @@ static void begin(struct fixture *f, bool timed, bool context)
 	const struct rvt_record_time_conv conv = {
 		.header = { RVT_RECORD_TIME_CONV, 0, sizeof(conv) }, .time_shift = 10,
 		.time_mult = TICK_NS << 10, .cap_user_time_zero = 1 };
-	const uint64_t trace_id = TRACE_ID, side_id = SIDE_ID;
+	const uint64_t trace_id = TRACE_ID, side_id = SIDE_ID, switch_id = SWITCH_ID;
 	char meta[512] = "rvtrace 1\npmu_type = 77\n";
 
 	f->timed = timed;
@@ -265,6 +285,8 @@ static void begin(struct fixture *f, bool timed, bool context)
 	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "rvtrace//", &trace_id, 1), 0);
 	attr.type = PERF_TYPE_SOFTWARE;
 	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "dummy:u", &side_id, 1), 0);
+	attr.sample_type |= PERF_SAMPLE_RAW;
+	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, RVT_SWITCH_EVENT, &switch_id, 1), 0);
 	assert_int_equal(rvt_perfdata_begin(f->writer, meta), 0);
 	if (timed)
 		assert_int_equal(rvt_perfdata_write(f->writer, &conv, sizeof(conv)), 0);
@@ -556,7 +578,7 @@ static void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *
 		check_live(f);
 }
 
-static void check_equal(const struct cpu *cpu)
+static void check_steps(const struct cpu *cpu)
 {
 	for (size_t i = 0; i < cpu->expected.n && i < cpu->found.n; i++)
 		if (cpu->expected.at[i].pc != cpu->found.at[i].pc ||
@@ -565,6 +587,11 @@ static void check_equal(const struct cpu *cpu)
 				 cpu->found.at[i].tid, (long)cpu->found.at[i].pc,
 				 cpu->expected.at[i].tid, (long)cpu->expected.at[i].pc);
 	assert_int_equal(cpu->found.n, cpu->expected.n);
+}
+
+static void check_equal(const struct cpu *cpu)
+{
+	check_steps(cpu);
 	assert_int_equal(cpu->lost, 0);
 }
 
@@ -677,6 +704,58 @@ static void switches_instead_of_context(void **state)
 	put_aux(f, 0, 20, 0);
 	read_back(f, true, &stats);
 	check_equal(&f->cpus[0]);
+}
+
+/* What was traced since @before is not found: nobody is known to have run it. */
+static void forget_expected(struct fixture *f, size_t before)
+{
+	f->cpus[0].expected.n = before;
+}
+
+/*
+ * So do those that BPF told. After one that is damaged, and after one that says that further ones are not
+ * told, the flow is nobody's until the next.
+ */
+static void switches_by_bpf(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_options options = { 0 };
+	struct rvt_session_stats stats;
+	struct rvt_session *session;
+	const char *warning;
+	char *error;
+	size_t before;
+
+	begin(f, true, false);
+	put_mmap(f, 10, 0, f->programs[0]);
+	put_mmap(f, 20, 0, f->programs[1]);
+	put_switch_sample(f, 0, 0, 10, f->ticks * TICK_NS - 1, 0, 0);
+	run(f, 0, 10, 0);
+	put_switch_sample(f, 0, 10, 20, f->ticks * TICK_NS - 1, 0, 0);
+	run(f, 0, 20, 1);
+	before = f->cpus[0].expected.n;
+	put_switch_sample(f, 0, 20, 10, f->ticks * TICK_NS - 1, 0, 1);
+	run(f, 0, 10, 0);
+	forget_expected(f, before);
+	put_switch_sample(f, 0, 10, 20, f->ticks * TICK_NS - 1, 0, 0);
+	run(f, 0, 20, 1);
+	before = f->cpus[0].expected.n;
+	put_switch_sample(f, 0, 20, 10, f->ticks * TICK_NS - 1, RVT_SWITCH_LAST, 0);
+	run(f, 0, 10, 0);
+	forget_expected(f, before);
+	put_switch_sample(f, 0, 30, 20, f->ticks * TICK_NS - 1, 0, 0);
+	run(f, 0, 20, 1);
+	put_aux(f, 0, 20, 0);
+	read_back(f, true, &stats);
+	check_steps(&f->cpus[0]);
+	assert_int_equal(f->cpus[0].lost, 2);
+
+	assert_int_equal(rvt_session_open(f->data, &options, &session, &error), 0);
+	warning = rvt_perfdata_warning(rvt_session_file(session));
+	assert_non_null(warning);
+	assert_non_null(strstr(warning, "a sample of the event " RVT_SWITCH_EVENT));
+	assert_null(strchr(warning, '\n'));	/* of one of them */
+	rvt_session_close(session);
 }
 
 /*
@@ -1006,6 +1085,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(compressed, setup, teardown),
 		cmocka_unit_test_setup_teardown(live_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(switches_instead_of_context, setup, teardown),
+		cmocka_unit_test_setup_teardown(switches_by_bpf, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_timestamps, setup, teardown),
 		cmocka_unit_test_setup_teardown(truncated_record, setup, teardown),
 		cmocka_unit_test_setup_teardown(overwritten, setup, teardown),

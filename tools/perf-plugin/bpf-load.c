@@ -14,6 +14,7 @@
 
 OBJECT(rvtrace_snapshot, "snapshot");
 OBJECT(rvtrace_code, "kernel-code");
+OBJECT(rvtrace_switches, "switches");
 
 static int be_quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -21,13 +22,18 @@ static int be_quiet(enum libbpf_print_level level, const char *format, va_list a
 	return 0;
 }
 
-static struct bpf_object *load(const char *name, const char *begin, const char *end)
+static struct bpf_object *open_object(const char *name, const char *begin, const char *end)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = name);
-	struct bpf_object *object;
 
 	libbpf_set_print(be_quiet);
-	object = bpf_object__open_mem(begin, end - begin, &options);
+	return bpf_object__open_mem(begin, end - begin, &options);
+}
+
+static struct bpf_object *load(const char *name, const char *begin, const char *end)
+{
+	struct bpf_object *object = open_object(name, begin, end);
+
 	if (object && bpf_object__load(object)) {
 		bpf_object__close(object);
 		return NULL;
@@ -43,5 +49,10 @@ struct bpf_object *bpf_load_snapshot(void)
 struct bpf_object *bpf_load_kernel_code(void)
 {
 	return load("rvtrace_code", rvtrace_code_begin, rvtrace_code_end);
+}
+
+struct bpf_object *bpf_open_switches(void)
+{
+	return open_object("rvtrace_switches", rvtrace_switches_begin, rvtrace_switches_end);
 }
 #endif

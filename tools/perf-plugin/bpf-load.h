@@ -9,5 +9,7 @@
 /* Each is what the compiler made of NAME.bpf.c. NULL: this kernel or this user cannot have it. */
 struct bpf_object *bpf_load_snapshot(void);
 struct bpf_object *bpf_load_kernel_code(void);
+/* Not loaded yet. NULL, and errno. */
+struct bpf_object *bpf_open_switches(void);
 
 #endif

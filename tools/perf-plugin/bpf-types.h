@@ -14,6 +14,7 @@ typedef __u32 __be32;
 typedef __u32 __wsum;
 typedef __s64 s64;
 
+#define BPF_MAP_TYPE_HASH 1
 #define BPF_MAP_TYPE_ARRAY 2
 #define BPF_MAP_TYPE_PERF_EVENT_ARRAY 4
 #define BPF_MAP_TYPE_PERCPU_ARRAY 6

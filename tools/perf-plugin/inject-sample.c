@@ -2,13 +2,6 @@
 #include <string.h>
 #include "inject.h"
 
-/* The driver's tracepoints are of no trace. */
-bool inject_is_trace(const struct rvt_perfdata_event *event)
-{
-	return !strncmp(event->name, "rvtrace", strlen("rvtrace")) &&
-		event->attr.type != PERF_TYPE_TRACEPOINT;
-}
-
 void inject_add(struct inject_sample *sample, uint64_t word)
 {
 	if (sample->n < sizeof(sample->words) / sizeof(*sample->words))

@@ -148,7 +148,7 @@ static int begin(struct inject *inject)
 	for (size_t i = 0; i < rvt_perfdata_n_events(in) && !err; i++) {
 		const struct rvt_perfdata_event *event = rvt_perfdata_event(in, i);
 
-		if (inject_is_trace(event))
+		if (view_is_trace_event(event))
 			continue;
 		attr = event->attr;
 		if (inject->added)
@@ -169,7 +169,7 @@ static int copy_sideband(struct inject *inject)
 	while (!err && rvt_perfdata_next(in, &pos, &record) > 0) {
 		if (record.type == RVT_RECORD_AUXTRACE || record.type == RVT_RECORD_AUXTRACE_INFO ||
 		    record.type == PERF_RECORD_AUX || record.type == PERF_RECORD_ITRACE_START ||
-		    (record.event && inject_is_trace(record.event)) ||
+		    (record.event && view_is_trace_event(record.event)) ||
 		    (inject->added && added_takes(inject->added, &record)))
 			continue;
 		err = rvt_perfdata_write(inject->out, record.header, record.header->size);

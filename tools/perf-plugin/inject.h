@@ -14,9 +14,6 @@ int trace_inject(struct view *view, const struct itrace *itrace, const char *out
 
 #define INJECT_MAX_BRANCHES 1024
 
-/* Whether it is an event of the trace: nothing of it is left in the output. */
-bool inject_is_trace(const struct rvt_perfdata_event *event);
-
 struct inject_sample {
 	uint64_t words[8192];	/* a whole record; the first word is its header */
 	size_t n;

@@ -284,7 +284,7 @@ static int prepare_attrs(struct recorder *rec)
 	trace->aux_watermark = rec->options.aux_bytes / 4;
 	side->exclude_kernel = side->exclude_hv = 1;
 	side->mmap = side->mmap2 = side->comm = side->comm_exec = side->task = 1;
-	side->context_switch = 1;
+	side->context_switch = !rec->switches.object;
 	side->build_id = 1;
 	side->ksymbol = side->bpf_event = 1;
 	side->text_poke = !trace->exclude_kernel;
@@ -341,8 +341,6 @@ void record_close(struct recorder *rec)
 	free(rec->fds);
 	free(rec->trace_ids);
 	free(rec->side_ids);
-	free(rec->code.ids);
-	rec->code.ids = NULL;
 	for (size_t i = 0; i < rec->n_extra; i++)
 		free(rec->extra[i].ids);
 	free(rec->extra);

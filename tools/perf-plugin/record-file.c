@@ -20,6 +20,14 @@ static int put_time_conv(struct recorder *rec)
 	return rvt_perfdata_write(rec->writer, &conv, sizeof(conv));
 }
 
+static int add_output(struct recorder *rec, const struct bpf_output *output)
+{
+	const struct extra_event *event = &output->event;
+
+	return event->n_ids ? rvt_perfdata_add_event(rec->writer, &event->attr, event->name, event->ids,
+						     event->n_ids) : 0;
+}
+
 int record_begin_file(struct recorder *rec, const char *path)
 {
 	char *meta = record_metadata(rec);
@@ -41,9 +49,10 @@ int record_begin_file(struct recorder *rec, const char *path)
 	for (size_t i = 0; i < rec->n_extra && !err; i++)
 		err = rvt_perfdata_add_event(rec->writer, &rec->extra[i].attr, rec->extra[i].name,
 					     rec->extra[i].ids, rec->extra[i].n_ids);
-	if (rec->code.n_ids && !err)
-		err = rvt_perfdata_add_event(rec->writer, &rec->code.attr, rec->code.name,
-					     rec->code.ids, rec->code.n_ids);
+	if (!err)
+		err = add_output(rec, &rec->code);
+	if (!err)
+		err = add_output(rec, &rec->switches);
 	if (!err)
 		err = rvt_perfdata_begin(rec->writer, meta);
 	free(meta);

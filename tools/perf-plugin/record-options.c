@@ -23,23 +23,23 @@ static const char help[] =
 "  -a, --all-cpus        the whole system (until Ctrl-C, or while COMMAND runs)\n"
 "  -C, --cpu LIST        the same on some cpus: 0-3,5\n"
 "  -p, --pid PID,...     running processes with all their threads; -t, --tid TID,...: threads\n"
-"      --per-thread      one buffer for each thread instead of one for each cpu\n"
-"  -i, --no-inherit      do not follow children and new threads\n"
+"      --switches HOW    with -a or -C, if the trace does not say who runs: bpf (the default) or\n"
+"                        perf tells it; command or PID,...: bpf, but of these processes only\n"
+"      --per-thread      a buffer for each thread, not cpu; -i, --no-inherit: no children or threads\n"
 "  -c, --count N         riscv_ctr and -e besides: a sample every N events; -F, --freq N:\n"
 "                        N a second\n"
 "  -m, --mmap-pages D,T  sizes of the buffers for sideband and trace: pages, or 64K, 4M ...\n"
 "  -S, --snapshot[=e]    the newest trace only: at each SIGUSR2; or, and (e) at the end\n"
 "      --filter FILTER   only some code: 'filter FUNCTION @ FILE', 'filter FUNCTION' (kernel),\n"
 "                        'filter FROM/TO @ FILE', 'filter * @ FILE', 'start F @ FILE, stop G @ FILE'\n"
-"  -o, --output FILE     instead of perf.data\n"
+"  -o, --output FILE     instead of perf.data; -q, --quiet: no summary\n"
 "      --profile[=FORMAT]  decode at once, write counts (perf.profile) in place of the trace; of\n"
 "                        one file with --dso FILE; the trace, too: --keep FILE\n"
 "  -z, --compression-level[=N]  compress the trace (zstd, level 1 to 19; 1)\n"
-"      --no-code         no copy of the kernel's code; --force: whatever the encoder's protocol\n"
-"  -q, --quiet           no summary\n";
+"      --no-code         no copy of the kernel's code; --force: whatever the encoder's protocol\n";
 
 enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
-       OPT_KEEP };
+       OPT_KEEP, OPT_SWITCHES };
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
@@ -47,6 +47,7 @@ static const struct option long_options[] = {
 	{ "cpu", required_argument, NULL, 'C' },
 	{ "pid", required_argument, NULL, 'p' },
 	{ "tid", required_argument, NULL, 't' },
+	{ "switches", required_argument, NULL, OPT_SWITCHES },
 	{ "per-thread", no_argument, NULL, OPT_PER_THREAD },
 	{ "no-inherit", no_argument, NULL, 'i' },
 	{ "count", required_argument, NULL, 'c' },
@@ -200,6 +201,7 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 				err = cmd_error(-EINVAL, "'%s': --snapshot takes e or nothing", optarg);
 			break;
 		case 'z': err = parse_level(optarg, &options->level); break;
+		case OPT_SWITCHES: options->switches = optarg; break;
 		case OPT_PER_THREAD: options->per_thread = true; break;
 		case OPT_FILTER: options->filter = optarg; break;
 		case OPT_PROFILE: options->profile = optarg ? optarg : "counts"; break;

@@ -155,8 +155,7 @@ static int put_process(struct recorder *rec, pid_t pid, bool maps_too)
 	return err;
 }
 
-/* The process that thread @tid belongs to. */
-static pid_t thread_group(pid_t tid)
+pid_t thread_group(pid_t tid)
 {
 	char *status = read_text("/proc/%d/status", tid);
 	const char *line = status ? strstr(status, "\nTgid:") : NULL;

@@ -4,8 +4,6 @@
  * that write it into the recording. Where BPF cannot be used there is only what the kernel has at
  * the end.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "record.h"
@@ -13,44 +11,7 @@
 #ifdef HAVE_LIBBPF
 #include "bpf-load.h"
 
-#define MAX_LINKS 8
 #define TRACER_BYTES 8
-
-struct watcher {
-	struct bpf_object *object;
-	struct bpf_link *links[MAX_LINKS];
-	size_t n_links;
-};
-
-static void prepare_attr(struct recorder *rec)
-{
-	struct perf_event_attr *attr = &rec->code.attr;
-
-	rec->code.name = RVT_KERNEL_CODE_EVENT;
-	attr->size = sizeof(*attr);
-	attr->type = PERF_TYPE_SOFTWARE;
-	attr->config = PERF_COUNT_SW_BPF_OUTPUT;
-	attr->sample_type = RECORD_SAMPLE_TYPE | PERF_SAMPLE_RAW;
-	attr->sample_id_all = 1;
-	attr->sample_period = 1;
-	attr->watermark = 1;
-	attr->wakeup_watermark = rec->trace_attr.wakeup_watermark;
-}
-
-/* What happens on a cpu goes into its ring. */
-static int give_events(struct recorder *rec, int map)
-{
-	int err = 0;
-
-	for (unsigned int n = 0; n < rec->n_rings && !err; n++) {
-		uint32_t cpu = rec->rings[n].cpu;
-
-		err = record_open_extra(rec, n, -1, &rec->code);
-		if (!err)
-			err = bpf_map_update_elem(map, &cpu, &rec->fds[rec->n_fds - 1].fd, BPF_ANY);
-	}
-	return err;
-}
 
 /*
  * Some kernels allow no probe where the function tracer works (6.12), but behind the room that it
@@ -67,45 +28,36 @@ static struct bpf_link *attach_behind_tracer(struct bpf_program *program)
 }
 
 /* A kernel that has not one of the functions has the others. */
-static void attach(struct watcher *watcher)
+static void attach(struct bpf_output *code)
 {
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, watcher->object) {
+	bpf_object__for_each_program(program, code->object) {
 		struct bpf_link *link = bpf_program__attach(program);
 
-		if (!link)
-			link = attach_behind_tracer(program);
-		if (link && watcher->n_links < MAX_LINKS)
-			watcher->links[watcher->n_links++] = link;
+		bpf_output_add_link(code, link ? link : attach_behind_tracer(program));
 	}
 }
 
 int record_watch_open(struct recorder *rec)
 {
-	struct watcher *watcher;
 	int err;
 
 	if (geteuid() || rec->ctr || rec->options.no_code || rec->options.per_thread ||
 	    rec->trace_attr.exclude_kernel)
 		return 0;
-	watcher = calloc(1, sizeof(*watcher));
-	if (!watcher)
-		return -ENOMEM;
-	rec->watcher = watcher;
-	watcher->object = bpf_load_kernel_code();
-	if (!watcher->object)
+	rec->code.object = bpf_load_kernel_code();
+	if (!rec->code.object)
 		return 0;
-	prepare_attr(rec);
-	err = give_events(rec, bpf_object__find_map_fd_by_name(watcher->object, "events"));
+	err = bpf_output_open(rec, &rec->code, RVT_KERNEL_CODE_EVENT);
 	if (!err)
-		attach(watcher);
+		attach(&rec->code);
 	return err;
 }
 
 bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[RVT_KERNEL_PAGE])
 {
-	const struct bpf_object *object = rec->watcher ? rec->watcher->object : NULL;
+	const struct bpf_object *object = rec->code.object;
 	struct bpf_program *program = object ?
 		bpf_object__find_program_by_name(object, "read_page") : NULL;
 	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &addr, .ctx_size_in = sizeof(addr));
@@ -115,19 +67,6 @@ bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[
 		!options.retval && !bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object,
 											"page"),
 							&zero, bytes);
-}
-
-void record_watch_close(struct recorder *rec)
-{
-	struct watcher *watcher = rec->watcher;
-
-	if (!watcher)
-		return;
-	for (size_t i = 0; i < watcher->n_links; i++)
-		bpf_link__destroy(watcher->links[i]);
-	bpf_object__close(watcher->object);
-	free(watcher);
-	rec->watcher = NULL;
 }
 #else
 bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[RVT_KERNEL_PAGE])
@@ -140,10 +79,5 @@ int record_watch_open(struct recorder *rec)
 {
 	(void)rec;
 	return 0;
-}
-
-void record_watch_close(struct recorder *rec)
-{
-	(void)rec;
 }
 #endif

@@ -183,7 +183,8 @@ static int end_recording(struct recorder *rec)
 	/* While the events are open: closing them changes the kernel's code (static keys). */
 	if (!err && rec->writer)
 		record_add_code(rec);
-	record_watch_close(rec);
+	bpf_output_close(&rec->code);
+	bpf_output_close(&rec->switches);
 	record_close(rec);
 	return err ? cmd_error(err, "cannot write %s: %s", rec->path, strerror(-err)) : 0;
 }
@@ -261,7 +262,11 @@ static int open_events(struct recorder *rec, bool modified)
 			cmd_warning("tracing user code only: kernel.perf_event_paranoid forbids "
 				    "the rest");
 	}
-	err = record_open(rec);
+	err = record_choose_switches(rec);
+	if (!err)
+		err = record_open(rec);
+	if (!err)
+		err = record_open_switches(rec);
 	return err ? err : record_watch_open(rec);
 }
 
@@ -283,6 +288,7 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 	catch_signals(&unblocked);
 	if (rec->options.command) {
 		err = prepare_child(child, rec->options.command, &unblocked);
+		rec->command_pid = child->pid;
 		if (!err && rec->target == TARGET_COMMAND) {
 			rec->tids = malloc(sizeof(*rec->tids));
 			if (!rec->tids)
@@ -329,7 +335,8 @@ int cmd_record(int argc, char **argv)
 		kill(child.pid, SIGKILL);
 		reap_child(&child, 0);
 	}
-	record_watch_close(&rec);
+	bpf_output_close(&rec.code);
+	bpf_output_close(&rec.switches);
 	record_close(&rec);
 	live_close(rec.live);
 	rvt_perfdata_abandon(rec.writer);

@@ -20,6 +20,8 @@
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 	 PERF_SAMPLE_CPU)
 
+#define BPF_OUTPUT_LINKS 8
+
 #define RECORD_CHILD_NAME "perf-exec"	/* of a command before its exec; as perf has it */
 
 enum record_target { TARGET_SYSTEM, TARGET_COMMAND, TARGET_TASKS };
@@ -32,6 +34,7 @@ struct record_options {
 	const char *tracefs;	/* where it is; NULL: nowhere, or not looked for */
 	const char *cpu_list;	/* -C */
 	const char *pids, *tids;	/* -p, -t */
+	const char *switches;	/* of whole cpus: "perf", "bpf", "command", "PID,..."; NULL: as is best */
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
 	bool snapshot, snapshot_at_end;	/* -S: the newest trace only, at SIGUSR2; and at the end */
 	uint64_t period, frequency;	/* of CTR samples and extra events; 0: not given */
@@ -51,6 +54,14 @@ struct extra_event {
 	size_t n_ids;
 };
 
+/* BPF programs of the recorder, and the event that has what they write. All zero: there are none. */
+struct bpf_output {
+	struct bpf_object *object;
+	struct bpf_link *links[BPF_OUTPUT_LINKS];
+	size_t n_links;
+	struct extra_event event;
+};
+
 struct event_fd {
 	int fd;
 	unsigned int ring;
@@ -66,10 +77,10 @@ struct recorder {
 	struct perf_event_attr trace_attr, side_attr;
 	struct extra_event *extra;	/* one for each of options.extra */
 	size_t n_extra;
-	struct extra_event code;	/* samples of BPF programs; without ids when there are none */
-	struct watcher *watcher;
+	struct bpf_output code, switches;
 	int *encoder_cpus, *online_cpus, *trace_cpus;
 	int n_encoder_cpus, n_online_cpus, n_trace_cpus;
+	pid_t command_pid;	/* 0: none */
 	pid_t *tids;		/* TARGET_TASKS, TARGET_COMMAND */
 	size_t n_tids;
 	struct ring *rings;
@@ -166,6 +177,8 @@ int record_put_kernel_map(struct recorder *rec, uint64_t addr, uint64_t len, uin
 			  const char *name);
 /* The threads of @pid (malloc'd). Returns how many, or -errno. */
 int list_threads(pid_t pid, pid_t **tids);
+/* The process that thread @tid belongs to. */
+pid_t thread_group(pid_t tid);
 
 /* record-meta.c: the metadata text, malloc'd, or NULL after a message. */
 char *record_metadata(struct recorder *rec);
@@ -187,13 +200,27 @@ char *record_ctr_metadata(const struct recorder *rec);
 void record_explain_missing_ctr(void);
 
 /*
+ * bpf-output.c: opens an event @name on each cpu, which the programs of @output, loaded, write to by their map
+ * "events". 0, or -errno after a message. @link may be NULL.
+ */
+int bpf_output_open(struct recorder *rec, struct bpf_output *output, const char *name);
+void bpf_output_add_link(struct bpf_output *output, struct bpf_link *link);
+void bpf_output_close(struct bpf_output *output);
+
+/*
+ * record-switches.c: whether BPF tells the context switches, before events are opened, and that it does from
+ * now on, after that. 0, or -errno after a message.
+ */
+int record_choose_switches(struct recorder *rec);
+int record_open_switches(struct recorder *rec);
+
+/*
  * record-watch.c: kernel code that comes, changes or goes from now on is told by samples of .code. Without
  * BPF none are. 0 or -errno after a message.
  */
 int record_watch_open(struct recorder *rec);
 /* The page at @addr, by BPF. False: that cannot be had. */
 bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[RVT_KERNEL_PAGE]);
-void record_watch_close(struct recorder *rec);
 
 /* record-bpf.c: what the BPF programs of the system were compiled to, as far as one may see it. */
 void record_copy_bpf(struct code_list *list);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <rvtrace/kernel-code.h>
 #include "cmd.h"
 #include "ctr.h"
 #include "script.h"
@@ -317,7 +316,7 @@ static void mention_samples(struct rvt_session *session)
 	for (size_t i = 0; i < rvt_perfdata_n_events(file); i++) {
 		const struct rvt_perfdata_event *event = rvt_perfdata_event(file, i);
 
-		if (!strncmp(event->name, "rvtrace/", 8) || !strcmp(event->name, RVT_KERNEL_CODE_EVENT) ||
+		if (view_is_trace_event(event) ||
 		    (!event->attr.sample_period && !event->attr.sample_freq))
 			continue;
 		fprintf(stderr, "The samples of %s are not shown here: perf script --no-itrace prints them, "

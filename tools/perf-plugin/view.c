@@ -223,6 +223,13 @@ static bool filters_pass(const struct view *view, const struct rvt_lane *lane)
 		(!view->options.comms || view_in_names(view->options.comms, lane->task->comm));
 }
 
+/* The driver's tracepoints are of no trace. */
+bool view_is_trace_event(const struct rvt_perfdata_event *event)
+{
+	return !strncmp(event->name, "rvtrace", strlen("rvtrace")) &&
+		event->attr.type != PERF_TYPE_TRACEPOINT;
+}
+
 bool view_wants(struct view *view, const struct rvt_lane *lane)
 {
 	bool wanted = !view || filters_pass(view, lane);

@@ -60,6 +60,8 @@ struct view;
 struct view *view_open(const struct view_options *options);
 void view_close(struct view *view);
 struct rvt_session *view_session(struct view *view);
+/* Whether it is an event of the trace or of the recorder itself, whose samples are nobody's to see. */
+bool view_is_trace_event(const struct rvt_perfdata_event *event);
 /* Whether the filters let this through; @view NULL: there are none. */
 bool view_wants(struct view *view, const struct rvt_lane *lane);
 /* Whether @name is in the list "A,B,..."; it matches nothing but itself. */

@@ -74,16 +74,54 @@ ok $? "the workload is recorded in a container"
 is "recorded in a container: fork" 37 "$(calls forked in_child)"
 
 # The trace does not say whose it is: context switches do. In the first recording the tasks share one event, which
-# the kernel hands from one to the other.
-for mode in "task -e rvtrace/context=0/u" "system -a -e rvtrace/context=0/"; do
-	name=${mode%% *}
-	guest "switches-$name" testing '' "
+# the kernel hands from one to the other. Whole cpus: by BPF, also without its compiler, and by perf.
+switches()
+{
+	perf script -i "$1" --no-itrace --show-switch-events 2>/dev/null | awk '
+		/rvtrace:switch:/ { bpf++ } /PERF_RECORD_SWITCH/ { perf++ } END { print "bpf " (bpf > 0) " perf " (perf > 0) }'
+}
+for mode in "task testing -e rvtrace/context=0/u" "bpf testing -a -e rvtrace/context=0/" \
+	"jit stable -a -e rvtrace/context=0/" "perf testing -a --switches=perf -e rvtrace/context=0/"; do
+	read -r name kernel options <<<"$mode"
+	guest "switches-$name" "$kernel" '' "
 		insmod rvtrace.ko || exit 1
+		sysctl -q -w net.core.bpf_jit_enable=$([ "$name" != jit ]; echo $?)
 		seq 1 3000 > a; seq 1 4000 > b
-		perf-rvtrace record ${mode#* } -m 2M,16M -o perf.data -- sh -c 'gzip -c a > a.gz & gzip -c b > b.gz & wait' || exit 2"
+		perf-rvtrace record $options -m 2M,16M -o perf.data -- sh -c 'gzip -c a > a.gz & gzip -c b > b.gz & wait' || exit 2
+		$(declare -f switches)
+		switches perf.data > switches"
 	ok $? "recorded without Ownership: $name"
 	check "without Ownership, $name: what was decoded is what was executed" \
 		equals_truth "$dir/share/perf.data" --min 1000000
+	case $name in
+	bpf | jit) is "without Ownership, $name: who told the switches" "bpf 1 perf 0" "$(cat "$dir/share/switches")" ;;
+	*) is "without Ownership, $name: who told the switches" "bpf 0 perf 1" "$(cat "$dir/share/switches")" ;;
+	esac
 done
+
+# Only those of the command and its children, while others pass lines through a pipe.
+guest chosen testing '' '
+	insmod rvtrace.ko || exit 1
+	sysctl -q -w net.core.bpf_jit_enable=1 kernel.unprivileged_bpf_disabled=0 || exit 2
+	(while echo; do :; done | while read -r line; do :; done) &
+	for mode in bpf command; do
+		perf-rvtrace record -a -m 2M,16M -e rvtrace/context=0/u --switches=$mode -o $mode.data -- \
+			processes ./plugin-1.so ./plugin-2.so > /dev/null || exit 3
+		perf script -i $mode.data --no-itrace 2> /dev/null | grep -c rvtrace:switch: > $mode
+	done
+	kill $!
+	perf-rvtrace record -a -e rvtrace// --switches=1,x true 2> refused && exit 4
+	true'
+ok $? "recorded with the switches of one command"
+"$rv" report -i "$dir/share/command.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,sym >"$work/report" 2>/dev/null
+is "chosen switches: fork" 37 "$(calls forked in_child)"
+is "chosen switches: a thread" 31 "$(calls thread-a in_thread)"
+is "chosen switches: first process of a number" 41 "$(calls first in_first_life)"
+is "chosen switches: second process of the same number" 43 "$(calls second in_second_life)"
+is "chosen switches: a process that goes from hart to hart" 58 "$(calls processes on_other_hart)"
+is "chosen switches: a process in a namespace of its own" 53 "$(calls inner in_namespace)"
+check "chosen switches: those of others are not recorded" \
+	[ $((3 * $(cat "$dir/share/command"))) -lt "$(cat "$dir/share/bpf")" ]
+check "a list that is none is refused" grep -q "'x' is not perf, bpf, command" "$dir/share/refused"
 
 done_testing

@@ -56,39 +56,15 @@ int owner_add_poke(struct rvt_owner *owner, const struct rvt_perfdata_record *re
 	return add_change(owner, record, &event, body->bytes, NULL);
 }
 
-/* The raw data of a sample; NULL: it has none, or is of an event of another kind. */
-static const uint8_t *raw_data(const struct rvt_perfdata_record *record, uint32_t *len)
-{
-	const uint64_t before = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-		PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
-		PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
-	uint64_t type = record->event->attr.sample_type;
-	const uint8_t *body = (const uint8_t *)(record->header + 1);
-	size_t offset = 8 * __builtin_popcountll(type & before);
-
-	if ((type & ~before) != PERF_SAMPLE_RAW || record->body_len < offset + sizeof(*len))
-		return NULL;
-	memcpy(len, body + offset, sizeof(*len));
-	offset += sizeof(*len);
-	return *len <= record->body_len - offset ? body + offset : NULL;
-}
-
 int owner_add_code(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
 {
 	struct owner_event event = { 0 };
 	struct rvt_kernel_code code;
 	char name[2 * RVT_KERNEL_CODE_NAME + 3];
-	const uint8_t *bytes;
-	uint32_t len;
 
-	if (!record->event || strcmp(record->event->name, RVT_KERNEL_CODE_EVENT))
-		return 0;
-	bytes = raw_data(record, &len);
-	if (!bytes || len < sizeof(code))
-		return 0;
-	memcpy(&code, bytes, sizeof(code));
-	bytes += sizeof(code);
-	len -= sizeof(code);
+	if (!record->raw || record->raw_len < sizeof(code))
+		return -EBADMSG;
+	memcpy(&code, record->raw, sizeof(code));
 	code.owner[RVT_KERNEL_CODE_NAME - 1] = code.function[RVT_KERNEL_CODE_NAME - 1] = 0;
 	snprintf(name, sizeof(name), "[%s]%s", code.owner, code.function);
 	event.change.addr = code.addr;
@@ -97,9 +73,9 @@ int owner_add_code(struct rvt_owner *owner, const struct rvt_perfdata_record *re
 		code.kind == RVT_KERNEL_CODE_CHANGES ? code.len : 0;
 	event.change.new_len = code.kind == RVT_KERNEL_CODE_COMES ||
 		code.kind == RVT_KERNEL_CODE_CHANGES ? code.len : 0;
-	if ((uint64_t)event.change.old_len + event.change.new_len > len)
-		return 0;
-	return add_change(owner, record, &event, bytes,
+	if ((uint64_t)event.change.old_len + event.change.new_len > record->raw_len - sizeof(code))
+		return -EBADMSG;
+	return add_change(owner, record, &event, record->raw + sizeof(code),
 			  code.kind == RVT_KERNEL_CODE_CHANGES ? NULL : name);
 }
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <rvtrace/kernel-code.h>
+#include <rvtrace/switches.h>
 #include "owner.h"
 
 #define FORGET_AT_ONCE 4096	/* events */
@@ -95,7 +97,7 @@ int owner_add_event(struct rvt_owner *owner, const struct owner_event *event, co
 	return 0;
 }
 
-static int add_event(struct rvt_owner *owner, const struct rvt_perfdata_record *record,
+int owner_add_record(struct rvt_owner *owner, const struct rvt_perfdata_record *record,
 		     struct owner_event *event, const char *name)
 {
 	event->time = record->time_valid ? record->time : 0;
@@ -114,7 +116,7 @@ static int add_comm(struct rvt_owner *owner, const struct rvt_perfdata_record *r
 		event.type = OWNER_EXEC;
 	event.pid = body->pid;
 	event.tid = body->tid;
-	return add_event(owner, record, &event, comm);
+	return owner_add_record(owner, record, &event, comm);
 }
 
 static int add_fork(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
@@ -128,7 +130,7 @@ static int add_fork(struct rvt_owner *owner, const struct rvt_perfdata_record *r
 	event.tid = body->tid;
 	event.parent.pid = body->ppid;
 	event.parent.tid = body->ptid;
-	return add_event(owner, record, &event, NULL);
+	return owner_add_record(owner, record, &event, NULL);
 }
 
 static int add_mmap(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
@@ -146,7 +148,7 @@ static int add_mmap(struct rvt_owner *owner, const struct rvt_perfdata_record *r
 	event.map.addr = body->addr;
 	event.map.len = body->len;
 	event.map.offset = body->pgoff;
-	return add_event(owner, record, &event, name);
+	return owner_add_record(owner, record, &event, name);
 }
 
 static int add_mmap2(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
@@ -168,42 +170,19 @@ static int add_mmap2(struct rvt_owner *owner, const struct rvt_perfdata_record *
 		event.map.build_id_len = body->build_id_len;
 		memcpy(event.map.build_id, body->build_id, body->build_id_len);
 	}
-	return add_event(owner, record, &event, name);
+	return owner_add_record(owner, record, &event, name);
 }
 
-static int add_switch(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+/* Only BPF programs of the recorder tell of owners. */
+static int add_sample(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
 {
-	const uint32_t *next = (const void *)(record->header + 1);
-	struct owner_event event = { .type = OWNER_SWITCH };
-
-	if (!record->cpu_valid || !record->tid_valid)
+	if (!record->event)
 		return 0;
-	event.pid = record->pid;
-	event.tid = record->tid;
-	event.on.cpu = record->cpu;
-	event.on.next = record->tid;
-	if (record->misc & PERF_RECORD_MISC_SWITCH_OUT) {
-		event.on.next = -1;
-		/* SWITCH_CPU_WIDE says who comes: pid, tid */
-		if (record->type == PERF_RECORD_SWITCH_CPU_WIDE && record->body_len >= 8)
-			event.on.next = next[1];
-	}
-	return add_event(owner, record, &event, NULL);
-}
-
-/* Trace begins on a cpu: it says who is running, which no switch has told yet. */
-static int add_itrace_start(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
-{
-	const int32_t *body = (const void *)(record->header + 1);
-	struct owner_event event = { .type = OWNER_SWITCH };
-
-	if (!record->cpu_valid || record->body_len < 8 || body[1] < 0)
-		return 0;
-	event.pid = body[0];
-	event.tid = body[1];
-	event.on.cpu = record->cpu;
-	event.on.next = body[1];
-	return add_event(owner, record, &event, NULL);
+	if (!strcmp(record->event->name, RVT_KERNEL_CODE_EVENT))
+		return owner_add_code(owner, record);
+	if (!strcmp(record->event->name, RVT_SWITCH_EVENT))
+		return owner_add_switch_sample(owner, record);
+	return 0;
 }
 
 int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
@@ -219,13 +198,13 @@ int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *rec
 		return add_mmap2(owner, record);
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
-		return add_switch(owner, record);
+		return owner_add_switch(owner, record);
 	case PERF_RECORD_TEXT_POKE:
 		return owner_add_poke(owner, record);
 	case PERF_RECORD_SAMPLE:
-		return owner_add_code(owner, record);
+		return add_sample(owner, record);
 	case PERF_RECORD_ITRACE_START:
-		return add_itrace_start(owner, record);
+		return owner_add_itrace_start(owner, record);
 	default:
 		return 0;
 	}

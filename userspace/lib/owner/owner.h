@@ -100,6 +100,10 @@ static inline struct owner_event *owner_event(const struct rvt_owner *owner, siz
 /* owner.c: takes a copy; @name is interned; .order is set. 0 or -ENOMEM. */
 int owner_add_event(struct rvt_owner *owner, const struct owner_event *event, const char *name);
 
+/* The same; of @event, the time is that of @record. */
+int owner_add_record(struct rvt_owner *owner, const struct rvt_perfdata_record *record,
+		     struct owner_event *event, const char *name);
+
 /* owner.c: NULL: that is none of the kernel's spaces. */
 struct owner_kernel *owner_find_kernel(const struct rvt_owner *owner, const struct rvt_space *space);
 
@@ -108,9 +112,18 @@ bool owner_is_jitdump(const char *name);
 /* Adds an event for each piece of code in the file. A file that cannot be read has none. */
 int owner_read_jitdump(struct rvt_owner *owner, const char *path, int32_t pid, uint64_t mapped);
 
+/*
+ * switch.c: each returns 0 or -ENOMEM; of a damaged sample of RVT_SWITCH_EVENT, after which nobody is known to
+ * run on its cpu, -EBADMSG.
+ */
+int owner_add_switch(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
+int owner_add_switch_sample(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
+/* Trace begins on a cpu: it says who is running, which no switch has told yet. */
+int owner_add_itrace_start(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
+
 /* kernel.c: changes of the kernel's code; each returns 0 or -ENOMEM. */
 int owner_add_poke(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
-/* A sample; of other events than RVT_KERNEL_CODE_EVENT it is ignored. */
+/* A sample of RVT_KERNEL_CODE_EVENT. -EBADMSG: it is damaged. */
 int owner_add_code(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
 /* Lists the changes among the events [@from, @to). */
 int owner_list_changes(struct rvt_owner *owner, size_t from, size_t to);

@@ -86,6 +86,25 @@ static void parse_trailer(const struct rvt_perfdata *file, struct rvt_perfdata_r
 		record->event = event;
 }
 
+/* @pos: where the fields @type of a sample begin, which are behind its cpu. */
+static void parse_raw(uint64_t type, struct rvt_perfdata_record *record, size_t pos)
+{
+	size_t size = record->header->size;
+	uint32_t len;
+
+	if ((type & ~(uint64_t)PERF_SAMPLE_PERIOD) != PERF_SAMPLE_RAW)
+		return;
+	pos += type & PERF_SAMPLE_PERIOD ? 8 : 0;
+	if (pos + sizeof(len) > size)
+		return;
+	memcpy(&len, (const uint8_t *)record->header + pos, sizeof(len));
+	pos += sizeof(len);
+	if (len > size - pos)
+		return;
+	record->raw = (const uint8_t *)record->header + pos;
+	record->raw_len = len;
+}
+
 /* The fixed fields at the beginning of a PERF_RECORD_SAMPLE. */
 static void parse_sample(const struct rvt_perfdata *file, struct rvt_perfdata_record *record)
 {
@@ -123,8 +142,11 @@ static void parse_sample(const struct rvt_perfdata *file, struct rvt_perfdata_re
 	pos += type & PERF_SAMPLE_ADDR ? 8 : 0;
 	pos += type & PERF_SAMPLE_ID ? 8 : 0;
 	pos += type & PERF_SAMPLE_STREAM_ID ? 8 : 0;
-	if (type & PERF_SAMPLE_CPU)
+	if (type & PERF_SAMPLE_CPU) {
 		set_cpu(record, word_at(record->header, pos));
+		pos += 8;
+	}
+	parse_raw(event->attr.sample_type & ~type, record, pos);
 }
 
 /* ---- damage ---- */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "perfdata/reader.h"
 #include "session.h"
 
 struct buffer *session_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
@@ -246,6 +247,19 @@ static int add_ksymbol(struct rvt_session *session, const struct rvt_perfdata_re
 	return 0;
 }
 
+/* Samples of the recorder's BPF programs are sideband; one that is damaged is left out. */
+static int add_sample(struct rvt_session *session, const struct rvt_perfdata_record *record)
+{
+	int err = rvt_owner_add(session->owner, record);
+
+	if (err != -EBADMSG)
+		return err;
+	perfdata_warn(session->file, "%s: offset %#" PRIx64 ": damaged: a sample of the event %s is not "
+		      "what the recorder writes", rvt_perfdata_path(session->file), record->offset,
+		      record->event->name);
+	return 0;
+}
+
 int session_read_sideband(struct rvt_session *session, const struct rvt_perfdata_record *record,
 			  char **error)
 {
@@ -274,6 +288,8 @@ int session_read_sideband(struct rvt_session *session, const struct rvt_perfdata
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		session->has_switches = true;
 		return rvt_owner_add(session->owner, record);
+	case PERF_RECORD_SAMPLE:
+		return add_sample(session, record);
 	default:
 		return rvt_owner_add(session->owner, record);
 	}
