@@ -18,7 +18,7 @@ VIEW_HELP;
 enum { OPT_ITRACE = 256, OPT_NOTHING };
 
 static const struct option long_options[] = {
-	{ "itrace", required_argument, NULL, OPT_ITRACE },
+	{ "itrace", optional_argument, NULL, OPT_ITRACE },
 	{ "output", required_argument, NULL, 'o' },
 	/* perf's, and as we are anyway */
 	{ "strip", no_argument, NULL, OPT_NOTHING },

@@ -27,6 +27,8 @@ struct itrace {
 "                        branches, G[N] L[N] these for samples of other events, sN skip N,\n" \
 "                        Z ignore time stamps (T and q change nothing)\n"
 
+#define ITRACE_SCRIPT "ce"	/* what --itrace without letters is to perf script */
+
 /* Where a lane stands between two samples. */
 struct itrace_clock {
 	uint64_t insns;		/* since the last sample */

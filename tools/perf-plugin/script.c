@@ -416,7 +416,7 @@ static int parse_options(struct script *script, struct script_options *options, 
 		case OPT_ITRACE:
 			script->mode = MODE_ITRACE;
 			script->fields |= FIELD_EVENT;
-			if (itrace_parse(optarg ? optarg : "", NULL, &script->itrace))
+			if (itrace_parse(optarg, ITRACE_SCRIPT, &script->itrace))
 				return -EINVAL;
 			options->view.session.by_cpu |= script->itrace.ignore_time;
 			break;

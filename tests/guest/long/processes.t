@@ -111,7 +111,10 @@ guest chosen testing '' '
 	done
 	kill $!
 	perf-rvtrace record -a -e rvtrace// --switches=1,x true 2> refused && exit 4
-	true'
+	sysctl -q -w kernel.perf_event_paranoid=-1
+	setpriv --reuid=65534 --regid=65534 --clear-groups \
+		perf-rvtrace record -a -e rvtrace/context=0/u -o /tmp/perf.data true 2> unprivileged || exit 5
+	perf script -i /tmp/perf.data --no-itrace --show-switch-events 2> /dev/null | grep -c PERF_RECORD_SWITCH > instead'
 ok $? "recorded with the switches of one command"
 "$rv" report -i "$dir/share/command.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,sym >"$work/report" 2>/dev/null
 is "chosen switches: fork" 37 "$(calls forked in_child)"
@@ -122,6 +125,9 @@ is "chosen switches: a process that goes from hart to hart" 58 "$(calls processe
 is "chosen switches: a process in a namespace of its own" 53 "$(calls inner in_namespace)"
 check "chosen switches: those of others are not recorded" \
 	[ $((3 * $(cat "$dir/share/command"))) -lt "$(cat "$dir/share/bpf")" ]
+check "without rights for BPF, that is said" \
+	grep -q 'no BPF program tells the context switches: that needs root' "$dir/share/unprivileged"
+check "without rights for BPF, perf's switches are there" [ "$(cat "$dir/share/instead")" -gt 0 ]
 check "a list that is none is refused" grep -q "'x' is not perf, bpf, command" "$dir/share/refused"
 
 done_testing

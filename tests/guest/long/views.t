@@ -174,6 +174,11 @@ is "report: quiet when something does" "" "$(grep 'passes the filters' "$work/re
 	grep -c . >"$work/lines"
 is "script --itrace=i1i: a line for each instruction" "$truth" "$(cat "$work/lines")"
 
+# Without letters as in perf script: calls (with traps) and errors.
+view script --itrace -F flags,sym,addr >"$work/usual" 2>/dev/null
+is "script --itrace: calls" 1345 "$(grep -c '^ *call .*=> .* leaf' "$work/usual")"
+is "script --itrace: calls and traps only" 0 "$(grep -cvE '^ *(call|int|syscall|hw int|tr strt|tr end)' "$work/usual")"
+
 # In a machine of its own: the truth above is what ran in one recording.
 guest interrupted testing '' '
 	insmod rvtrace.ko || exit 1
