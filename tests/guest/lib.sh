@@ -14,6 +14,8 @@ mkdir -p "$TOP/build/guest"
 # More options of the devicetree hook and of `lab run` for guest(), as strings.
 hook_options=
 lab_options=
+# Empty: the truth is not kept. Many harts at work for long would make gigabytes of it.
+keep_truth=yes
 
 # guest NAME KERNEL MODEL-ARGS SCRIPT: run SCRIPT in the guest. Files that it leaves in its working directory,
 # the truth, the model's report of violations and the kernel's console are then in $dir.
@@ -34,7 +36,7 @@ guest()
 	END
 	# shellcheck disable=SC2086 # these are words
 	"$LAB" run --kernel "$kernel" --smp 2 --mem 1024 --extra-mem 16 --share "$dir/share" --log "$dir/console" \
-		--plugin "$TOP/build/model/rvtrace-model.so,truth=$dir/truth,violations=$dir/violations${model:+,$model}" \
+		--plugin "$TOP/build/model/rvtrace-model.so,${keep_truth:+truth=$dir/truth,}violations=$dir/violations${model:+,$model}" \
 		--dtb-hook "$TOP/tools/model/dtb-hook $hook_options" --timeout "${GUEST_TIMEOUT:-300}" $lab_options -- \
 		"cp run /tmp && exec sh /tmp/run" >"$dir/output" 2>&1
 	status=$?

@@ -11,7 +11,7 @@
 
 #define PARTS_PER_JOB 8
 #define MIN_PART (256ull << 10)
-#define MAX_PART (16ull << 20)
+#define MAX_PART (4ull << 20)
 /* How far a message boundary is looked for. */
 #define MAX_SEARCH (1ull << 20)
 
