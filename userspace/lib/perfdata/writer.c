@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include "format.h"
 
@@ -63,19 +64,32 @@ static int blob_add_string(struct blob *blob, const char *string)
 	return err;
 }
 
-static int write_all(int fd, const void *bytes, size_t len)
+static int write_all(int fd, struct iovec *pieces, int n_pieces)
 {
-	while (len) {
-		ssize_t n = write(fd, bytes, len);
+	while (n_pieces) {
+		ssize_t n = writev(fd, pieces, n_pieces);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
-		bytes = (const char *)bytes + n;
-		len -= n;
+		for (; n_pieces && (size_t)n >= pieces->iov_len; pieces++, n_pieces--)
+			n -= pieces->iov_len;
+		if (n_pieces) {
+			pieces->iov_base = (char *)pieces->iov_base + n;
+			pieces->iov_len -= n;
+		}
 	}
 	return 0;
+}
+
+/* What waits, and @bytes behind it: a chunk of trace goes with its record in one system call. */
+static int write_out(struct rvt_perfdata_writer *w, const void *bytes, size_t len)
+{
+	struct iovec pieces[] = { { w->buffer, w->buffered }, { (void *)bytes, len } };
+
+	w->buffered = 0;
+	return write_all(w->fd, pieces, 2);
 }
 
 int rvt_perfdata_create(const char *path, struct rvt_perfdata_writer **writer)
@@ -179,19 +193,16 @@ int rvt_perfdata_begin(struct rvt_perfdata_writer *w, const char *meta)
 	w->header.attr_size = attr_size;
 	w->header.data.offset = sizeof(w->header) + front.len;
 	if (!err)
-		err = write_all(w->fd, &w->header, sizeof(w->header));
+		err = write_out(w, &w->header, sizeof(w->header));
 	if (!err)
-		err = write_all(w->fd, front.bytes, front.len);
+		err = write_out(w, front.bytes, front.len);
 	free(front.bytes);
 	return err;
 }
 
 int rvt_perfdata_flush(struct rvt_perfdata_writer *w)
 {
-	int err = write_all(w->fd, w->buffer, w->buffered);
-
-	w->buffered = 0;
-	return err;
+	return write_out(w, NULL, 0);
 }
 
 int rvt_perfdata_write(struct rvt_perfdata_writer *w, const void *bytes, size_t len)
@@ -199,14 +210,12 @@ int rvt_perfdata_write(struct rvt_perfdata_writer *w, const void *bytes, size_t 
 	int err = 0;
 
 	w->header.data.size += len;
+	if (len > sizeof(w->buffer) / 4)
+		return write_out(w, bytes, len);
 	if (len > sizeof(w->buffer) - w->buffered)
 		err = rvt_perfdata_flush(w);
 	if (err)
 		return err;
-	if (len > sizeof(w->buffer) / 4) {
-		err = rvt_perfdata_flush(w);
-		return err ? err : write_all(w->fd, bytes, len);
-	}
 	memcpy(w->buffer + w->buffered, bytes, len);
 	w->buffered += len;
 	return 0;
@@ -308,10 +317,10 @@ static int write_features(struct rvt_perfdata_writer *w)
 			section = w->meta;
 		else
 			pos += section.size;
-		err = write_all(w->fd, &section, sizeof(section));
+		err = write_out(w, &section, sizeof(section));
 	}
 	for (unsigned int bit = 0; bit < RVT_FEAT_BITS && !err; bit++)
-		err = write_all(w->fd, w->features[bit].bytes, w->features[bit].len);
+		err = write_out(w, w->features[bit].bytes, w->features[bit].len);
 	return err;
 }
 
@@ -344,7 +353,7 @@ int rvt_perfdata_finish(struct rvt_perfdata_writer *w)
 	if (!err && lseek(w->fd, 0, SEEK_SET) < 0)
 		err = -errno;
 	if (!err)
-		err = write_all(w->fd, &w->header, sizeof(w->header));
+		err = write_out(w, &w->header, sizeof(w->header));
 	rvt_perfdata_abandon(w);
 	return err;
 }
