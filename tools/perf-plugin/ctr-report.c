@@ -158,7 +158,8 @@ static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struc
 
 static void print_lines(struct ctr_report *report, uint64_t max_lines)
 {
-	qsort(report->lines, report->n, sizeof(*report->lines), by_count);
+	if (report->n)
+		qsort(report->lines, report->n, sizeof(*report->lines), by_count);
 	printf("# %" PRIu64 " samples, %" PRIu64 " %s\n", report->samples, report->total,
 	       report->stacks ? "call stacks" : "transfers");
 	if (report->stacks)

@@ -51,7 +51,8 @@ static int sum_up(struct edge *edges, size_t n, uint64_t **addrs, uint64_t **sum
 	*sums = calloc(n + 1, sizeof(**sums));
 	if (!*addrs || !*sums)
 		return -ENOMEM;
-	qsort(edges, n, sizeof(*edges), by_addr);
+	if (n)
+		qsort(edges, n, sizeof(*edges), by_addr);
 	for (size_t i = 0; i < n; i++) {
 		sum += edges[i].count;
 		(*addrs)[i] = edges[i].addr;
@@ -252,7 +253,8 @@ static void write_functions(const struct lcov *lcov, const char *file, FILE *out
 
 static void write_all(struct lcov *lcov, FILE *out)
 {
-	qsort(lcov->lines, lcov->n_lines, sizeof(*lcov->lines), by_line);
+	if (lcov->n_lines)
+		qsort(lcov->lines, lcov->n_lines, sizeof(*lcov->lines), by_line);
 	if (lcov->n_functions)
 		qsort(lcov->functions, lcov->n_functions, sizeof(*lcov->functions), by_function);
 	fputs("TN:\n", out);
