@@ -4,10 +4,13 @@ $(B)/host/rvt-bench: $(B)/host/tools/bench/rvt-bench.o $(B)/host/tools/perf-plug
 		$(B)/host/librvtrace.a
 	$(CC) -o $@ $^ $(LIBS)
 
+$(B)/host/rvt-extract: $(B)/host/tools/bench/rvt-extract.o $(B)/host/librvtrace.a
+	$(CC) -o $@ $^ $(LIBS)
+
 ## make bench       how fast recordings of real programs are decoded (see Documentation/bench.rst)
 bench: deps
 	@$(MAKE) --no-print-directory lab
-	@$(MAKE) --no-print-directory demo-parts $(B)/host/rvt-bench
+	@$(MAKE) --no-print-directory demo-parts $(B)/host/rvt-bench $(B)/host/rvt-extract
 	@tools/bench/bench
 
 $(B)/host/rvt-scale: $(B)/host/tools/bench/rvt-scale.o $(B)/host/librvtrace.a
