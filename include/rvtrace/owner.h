@@ -46,28 +46,30 @@ struct rvt_task {
 int rvt_owner_create(const struct rvt_owner_options *options, struct rvt_owner **owner);
 void rvt_owner_destroy(struct rvt_owner *owner);
 /*
- * Takes in one record; those that are no sideband are ignored. Returns 0; -ENOMEM; -EBADMSG: a sample of the
- * recorder's BPF programs is damaged, and was not taken: after a switch, nobody is known to run on its cpu.
+ * Takes in one record; those that are no sideband are ignored. Returns 0; -ENOMEM; -EBADMSG: a
+ * sample of the recorder's BPF programs is damaged, and was not taken: after a switch, nobody is
+ * known to run on its cpu.
  */
 int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
 /* What else @file has: code of the kernel and vdso, build ids. @file must outlive the owner. */
 int rvt_owner_add_file(struct rvt_owner *owner, struct rvt_perfdata *file);
 /*
- * rvt_owner_set_clock - before rvt_owner_sort(), for the time stamps of jitdump files: how the `time`
- * CSR, and CLOCK_MONOTONIC (perf's clock minus that, ns), relate to perf's clock. NULL: not known;
- * code of such a file is there from when the program mapped it.
+ * rvt_owner_set_clock - before rvt_owner_sort(), for the time stamps of jitdump files: how the
+ * `time` CSR, and CLOCK_MONOTONIC (perf's clock minus that, ns), relate to perf's clock. NULL: not
+ * known; code of such a file is there from when the program mapped it.
  */
 void rvt_owner_set_clock(struct rvt_owner *owner, const struct rvt_record_time_conv *conv,
 			 const int64_t *monotonic_offset);
 /* After the last add, before the first cursor; looks for the files. 0 or -ENOMEM. */
 int rvt_owner_sort(struct rvt_owner *owner);
 /*
- * While sideband is still being recorded, after rvt_owner_sort(): more is added, and cursors move on.
+ * While sideband is still being recorded, after rvt_owner_sort(): more is added, and cursors move
+ * on.
  *
- * rvt_owner_go_on - what was added and happened up to @until is there for cursors; what is added later
- * should not have happened before. jitdump files are not read. 0 or -ENOMEM.
- * rvt_owner_forget - every cursor is at @position (rvt_cursor_position()) or past it: what lies before may go.
- * Cursors cannot be made afterwards.
+ * rvt_owner_go_on - what was added and happened up to @until is there for cursors; what is added
+ * later should not have happened before. jitdump files are not read. 0 or -ENOMEM.
+ * rvt_owner_forget - every cursor is at @position (rvt_cursor_position()) or past it: what lies
+ * before may go. Cursors cannot be made afterwards.
  */
 int rvt_owner_go_on(struct rvt_owner *owner, uint64_t until);
 void rvt_owner_forget(struct rvt_owner *owner, size_t position);
@@ -79,15 +81,15 @@ bool rvt_owner_has_kernel(const struct rvt_owner *owner);
 const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner);
 
 /*
- * rvt_owner_kernel - a space with the code of the kernel (and firmware), made in @image. There can be
- * several, for threads that decode on their own; all before the first cursor.
- * Returns 0, -ENOMEM, or what opening vmlinux, kcore or firmware returned.
+ * rvt_owner_kernel - a space with the code of the kernel (and firmware), made in @image. There can
+ * be several, for threads that decode on their own; all before the first cursor. Returns 0,
+ * -ENOMEM, or what opening vmlinux, kcore or firmware returned.
  */
 int rvt_owner_kernel(struct rvt_owner *owner, struct rvt_image *image,
 		     struct rvt_space **kernel);
 /*
- * rvt_owner_rewind - @kernel has the code as it was at the end of the recording, and gets that of the
- * beginning (PERF_RECORD_TEXT_POKE); rvt_owner_kernel() does it. 0 or -ENOMEM.
+ * rvt_owner_rewind - @kernel has the code as it was at the end of the recording, and gets that of
+ * the beginning (PERF_RECORD_TEXT_POKE); rvt_owner_kernel() does it. 0 or -ENOMEM.
  */
 int rvt_owner_rewind(struct rvt_owner *owner, struct rvt_space *kernel);
 /*
@@ -109,8 +111,9 @@ size_t rvt_cursor_position(const struct rvt_cursor *cursor);
 /* When @tid next executes a program, up to @until; UINT64_MAX: it does not. */
 uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until);
 /*
- * True if what happens up to @time changes what @task (NULL: not known) is called, or what code that it may
- * have run is: another name or program, a mapping over another, a change of the kernel's code.
+ * True if what happens up to @time changes what @task (NULL: not known) is called, or what code
+ * that it may have run is: another name or program, a mapping over another, a change of the
+ * kernel's code.
  */
 bool rvt_cursor_replaces(const struct rvt_cursor *cursor, const struct rvt_task *task,
 			 uint64_t time);

@@ -55,9 +55,9 @@ struct rvt_record_auxtrace {
 	int32_t tid;		/* -1 for a per-cpu buffer */
 	int32_t cpu;		/* -1 for a per-thread buffer */
 	/*
-	 * Ours (perf rvtrace record -z), 0 in perf's files: the bytes that follow are one zstd frame, padded to
-	 * a multiple of 8, of this many bytes of AUX data, RVT_AUX_MAX_UNPACKED at most. Other readers skip them as any AUX data that is
-	 * not theirs.
+	 * Ours (perf rvtrace record -z), 0 in perf's files: the bytes that follow are one zstd
+	 * frame, padded to a multiple of 8, of this many bytes of AUX data, RVT_AUX_MAX_UNPACKED at
+	 * most. Other readers skip them as any AUX data that is not theirs.
 	 */
 	uint32_t unpacked;
 };
@@ -104,8 +104,8 @@ struct rvt_perfdata_record {
 	int32_t pid, tid;
 	int32_t cpu;
 	/*
-	 * SAMPLE with PERF_SAMPLE_RAW, of an event without call chains and what else is of no fixed size: its raw
-	 * data; NULL: there is none, or it is longer than the record.
+	 * SAMPLE with PERF_SAMPLE_RAW, of an event without call chains and what else is of no fixed
+	 * size: its raw data; NULL: there is none, or it is longer than the record.
 	 */
 	const uint8_t *raw;
 	size_t raw_len;
@@ -124,7 +124,10 @@ struct rvt_perfdata_record {
 int rvt_perfdata_open(const char *path, struct rvt_perfdata **file, char **error);
 void rvt_perfdata_close(struct rvt_perfdata *file);
 const char *rvt_perfdata_path(const struct rvt_perfdata *file);
-/* Sentences about damage found so far, one a line, or NULL. Valid until the next call with this file. */
+/*
+ * Sentences about damage found so far, one a line, or NULL. Valid until the next call with this
+ * file.
+ */
 const char *rvt_perfdata_warning(const struct rvt_perfdata *file);
 
 size_t rvt_perfdata_n_events(const struct rvt_perfdata *file);
@@ -143,18 +146,19 @@ size_t rvt_perfdata_build_id(const struct rvt_perfdata *file, const char *name, 
 /*
  * rvt_perfdata_next - the record at *@pos; *@pos moves on (start with 0). Pointers in @record are
  * into the mapping and live as long as @file.
- * Bytes that are no record are skipped up to the next that are. Returns 1; 0 at the end; -EBADMSG when
- * nothing from *@pos on is a record. rvt_perfdata_warning() says where damage is, and what was skipped.
+ * Bytes that are no record are skipped up to the next that are. Returns 1; 0 at the end; -EBADMSG
+ * when nothing from *@pos on is a record. rvt_perfdata_warning() says where damage is, and what was
+ * skipped.
  */
 int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfdata_record *record);
 /*
- * rvt_perfdata_release - the @len bytes at @bytes of the mapping, and what the kernel mapped around them, need not stay in
- * memory; they come back when they are read again.
+ * rvt_perfdata_release - the @len bytes at @bytes of the mapping, and what the kernel mapped around
+ * them, need not stay in memory; they come back when they are read again.
  */
 void rvt_perfdata_release(const struct rvt_perfdata *file, const void *bytes, size_t len);
 /*
- * rvt_perfdata_parse - a record that is not in the file, but of the file's events: @header begins it, all of its
- * header.size bytes are there, at a multiple of 8. .offset, .aux and .aux_len are 0.
+ * rvt_perfdata_parse - a record that is not in the file, but of the file's events: @header begins
+ * it, all of its header.size bytes are there, at a multiple of 8. .offset, .aux and .aux_len are 0.
  */
 void rvt_perfdata_parse(const struct rvt_perfdata *file, const struct perf_event_header *header,
 			struct rvt_perfdata_record *record);
@@ -198,9 +202,9 @@ int rvt_text_pack(const void *text, size_t text_len, void **blob, size_t *len);
 int rvt_text_unpack(const void *blob, size_t len, char **text, size_t *text_len);
 
 /*
- * AUX data of a record with .unpacked. rvt_aux_pack: into *@blob (malloc'd or NULL, of *@room bytes, both
- * changed as needed; reuse it); *@len includes the padding. rvt_aux_unpack: @bytes has room for
- * @unpacked. Return 0, -ENOMEM, -EBADMSG (damaged).
+ * AUX data of a record with .unpacked. rvt_aux_pack: into *@blob (malloc'd or NULL, of *@room
+ * bytes, both changed as needed; reuse it); *@len includes the padding. rvt_aux_unpack: @bytes has
+ * room for @unpacked. Return 0, -ENOMEM, -EBADMSG (damaged).
  */
 int rvt_aux_pack(const void *bytes, size_t n, int level, void **blob, size_t *room, size_t *len);
 int rvt_aux_unpack(const void *blob, size_t len, void *bytes, size_t unpacked);

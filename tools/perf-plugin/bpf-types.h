@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What *.bpf.c need of the kernel's types. Structures have the members that are used: CO-RE finds them. */
+/*
+ * What *.bpf.c need of the kernel's types. Structures have the members that are used: CO-RE finds
+ * them.
+ */
 #ifndef PERF_RVTRACE_BPF_TYPES_H
 #define PERF_RVTRACE_BPF_TYPES_H
 

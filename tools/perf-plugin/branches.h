@@ -12,8 +12,8 @@ struct branches;
 struct branches *branches_create(unsigned int size);
 void branches_destroy(struct branches *branches);
 /*
- * branches_add - @transfer happens. What lay before a gap or ran in another thread is forgotten, for
- * readers take two neighbours as joined by code that ran in between. Returns 0 or -ENOMEM.
+ * branches_add - @transfer happens. What lay before a gap or ran in another thread is forgotten,
+ * for readers take two neighbours as joined by code that ran in between. Returns 0 or -ENOMEM.
  */
 int branches_add(struct branches *branches, const struct rvt_lane *lane,
 		 const struct transfer *transfer);

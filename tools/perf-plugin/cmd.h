@@ -22,15 +22,18 @@ int cmd_error(int status, const char *format, ...);
 __attribute__((format(printf, 1, 2)))
 void cmd_warning(const char *format, ...);
 /*
- * Prints "Try 'perf rvtrace NAME --help'." on stderr, and what to do instead of options that only stock perf has.
- * Returns @status.
+ * Prints "Try 'perf rvtrace NAME --help'." on stderr, and what to do instead of options that only
+ * stock perf has. Returns @status.
  */
 int cmd_try_help(int status);
-/* The same for a word on the command line that means nothing: @hint, a sentence, says what may help. */
+/*
+ * The same for a word on the command line that means nothing: @hint, a sentence, says what may
+ * help.
+ */
 int cmd_surplus(int status, const char *word, const char *hint);
 /*
- * After getopt_long(): the only word that no option took, the name of a file (@what it is). When there is
- * none, or more than one, that is told and the result is NULL.
+ * After getopt_long(): the only word that no option took, the name of a file (@what it is). When
+ * there is none, or more than one, that is told and the result is NULL.
  */
 const char *cmd_one_file(int argc, char **argv, const char *what);
 /* After getopt_long(): the first word that no option took; NULL: none. */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* `perf rvtrace profile` of Control Transfer Records: straight lines between records, and the transfers. */
+/*
+ * `perf rvtrace profile` of Control Transfer Records: straight lines between records, and the
+ * transfers.
+ */
 #include <errno.h>
 #include <string.h>
 #include "cmd.h"
@@ -66,7 +69,9 @@ static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struc
 	return err;
 }
 
-/* Filters and RAS emulation leave transfers out, so that what is between two records is not a line. */
+/*
+ * Filters and RAS emulation leave transfers out, so that what is between two records is not a line.
+ */
 static int refuse_gaps(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task)
 {
 	struct ctr_profile *profile = ctx;

@@ -11,7 +11,10 @@
 int ctr_script(struct view *view, bool raw, uint64_t max_lines);
 /* ctr-report.c: transfers, or call stacks of RAS emulation, by how often they were seen. */
 int ctr_report(struct view *view, uint64_t max_lines);
-/* ctr-inject.c: writes ordinary samples with branch stacks (call chains where RAS emulation was on). */
+/*
+ * ctr-inject.c: writes ordinary samples with branch stacks (call chains where RAS emulation was
+ * on).
+ */
 int ctr_inject(struct view *view, const char *output);
 
 /* ctr-profile.c: feeds @ops with lines and transfers, without call stacks. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * By the C++ run-time library, which is wherever there are C++ programs. It is loaded when the first name needs it:
- * everybody else can do without.
+ * By the C++ run-time library, which is wherever there are C++ programs. It is loaded when the
+ * first name needs it: everybody else can do without.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

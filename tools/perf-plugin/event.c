@@ -44,8 +44,8 @@ static int take_common_term(struct event *event, const char *term, char **error)
 }
 
 /*
- * @terms (changed) without those of every event, and with what the PMU's aliases stand for, to @out. @pmu
- * NULL: there are no others.
+ * @terms (changed) without those of every event, and with what the PMU's aliases stand for, to
+ * @out. @pmu NULL: there are no others.
  */
 static int rewrite_terms(const struct event_roots *roots, const char *pmu, char *terms,
 			 struct event *event, FILE *out, char **error)

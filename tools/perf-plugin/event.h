@@ -50,8 +50,8 @@ const char *tracefs_find(void);
 int tracepoint_add(const char *tracefs, const char *system, const char *name,
 		   const struct perf_event_attr *attr, struct event_list *list, char **error);
 /*
- * What stock perf wants to know about tracepoints to print their fields (HEADER_TRACING_DATA): malloc'd.
- * 0, -ENOENT when there is no tracepoint, -ENOMEM, or why something cannot be read.
+ * What stock perf wants to know about tracepoints to print their fields (HEADER_TRACING_DATA):
+ * malloc'd. 0, -ENOENT when there is no tracepoint, -ENOMEM, or why something cannot be read.
  */
 int tracepoint_data(const char *tracefs, const struct event_list *list, void **data, size_t *len);
 

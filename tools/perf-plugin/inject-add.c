@@ -12,7 +12,9 @@
 	PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
 #define NEEDED_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-/* How good what was found for a sample is; MATCH_CHANGE: where the trace left the sample's thread. */
+/*
+ * How good what was found for a sample is; MATCH_CHANGE: where the trace left the sample's thread.
+ */
 enum match { MATCH_NONE, MATCH_CHANGE, MATCH_LINE, MATCH_AGAIN, MATCH_TRAP };
 
 struct waiting {
@@ -193,15 +195,18 @@ static void make(const struct added *added, struct cpu_samples *cpu, const struc
 }
 
 /*
- * Whether the sample was taken in a trap at @epc: it has this address, and that of a tracepoint at the begin of a
- * system call the one behind the ecall.
+ * Whether the sample was taken in a trap at @epc: it has this address, and that of a tracepoint at
+ * the begin of a system call the one behind the ecall.
  */
 static bool is_epc(const struct waiting *sample, uint64_t epc)
 {
 	return epc == sample->ip || (sample->tracepoint && epc + ECALL_BYTES == sample->ip);
 }
 
-/* Whether the sample was taken in what the frame called; a tracepoint's has the address that it returns to. */
+/*
+ * Whether the sample was taken in what the frame called; a tracepoint's has the address that it
+ * returns to.
+ */
 static bool was_taken_in(const struct waiting *sample, const struct rvt_frame *frame)
 {
 	return frame->trap ? is_epc(sample, frame->from) :
@@ -209,8 +214,8 @@ static bool was_taken_in(const struct waiting *sample, const struct rvt_frame *f
 }
 
 /*
- * What took the sample still runs, and where it came from is on the stack: the trap of an interrupt, of which
- * there can be several samples, or the call of a tracepoint. False: it is not.
+ * What took the sample still runs, and where it came from is on the stack: the trap of an
+ * interrupt, of which there can be several samples, or the call of a tracepoint. False: it is not.
  */
 static bool make_from_handler(const struct added *added, struct cpu_samples *cpu,
 			      const struct rvt_lane *lane, struct rvt_callstack *stack)
@@ -250,7 +255,9 @@ static int write_words(struct added *added, const void *words, size_t n)
 	return rvt_perfdata_write(added->out, words, n * sizeof(uint64_t));
 }
 
-/* A sample with what it gets: the call chain belongs before its raw data, the branches behind that. */
+/*
+ * A sample with what it gets: the call chain belongs before its raw data, the branches behind that.
+ */
 static int write_sample(struct added *added, const struct waiting *waiting,
 			struct additions *additions)
 {
@@ -320,8 +327,8 @@ static bool is_next(const struct cpu_samples *cpu, const struct rvt_lane *lane)
 }
 
 /*
- * The trace changes to the next thread in a tracepoint of the scheduler. Samples that others take there come later,
- * and are of the thread before: they get what that has now.
+ * The trace changes to the next thread in a tracepoint of the scheduler. Samples that others take
+ * there come later, and are of the thread before: they get what that has now.
  */
 static void change_thread(const struct added *added, struct cpu_samples *cpu,
 			  const struct rvt_lane *lane, struct rvt_callstack *stack)
@@ -358,7 +365,9 @@ int added_line(struct added *added, const struct rvt_lane *lane, uint64_t first,
 	return 0;
 }
 
-/* The trace ends here for now, before the instruction at @to: an ecall, or one that is interrupted. */
+/*
+ * The trace ends here for now, before the instruction at @to: an ecall, or one that is interrupted.
+ */
 static void stop(const struct added *added, struct cpu_samples *cpu, const struct rvt_lane *lane,
 		 uint64_t to, struct rvt_callstack *stack)
 {

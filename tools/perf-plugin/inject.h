@@ -21,8 +21,9 @@ struct inject_sample {
 
 void inject_add(struct inject_sample *sample, uint64_t word);
 /*
- * At most @max addresses: @ip, @below (0: none) and the return addresses of @stack (NULL: none) without its
- * innermost @skip frames, innermost first, with a marker wherever kernel and user change.
+ * At most @max addresses: @ip, @below (0: none) and the return addresses of @stack (NULL: none)
+ * without its innermost @skip frames, innermost first, with a marker wherever kernel and user
+ * change.
  */
 void inject_add_callchain(struct inject_sample *sample, uint64_t ip, uint64_t below,
 			  struct rvt_callstack *stack, size_t skip, unsigned int max);
@@ -30,8 +31,8 @@ void inject_add_callchain(struct inject_sample *sample, uint64_t ip, uint64_t be
 void inject_add_branches(struct inject_sample *sample, const struct branches *branches,
 			 const struct rvt_lane *lane, size_t max);
 /*
- * Of those of the thread @tid, if it was the last on the cpu, only what is before its last trap or call at @from;
- * @branches keep INJECT_MAX_BRANCHES.
+ * Of those of the thread @tid, if it was the last on the cpu, only what is before its last trap or
+ * call at @from; @branches keep INJECT_MAX_BRANCHES.
  */
 void inject_add_branches_before(struct inject_sample *sample, const struct branches *branches,
 				int32_t cpu, int32_t tid, size_t max, uint64_t from);
@@ -40,10 +41,10 @@ void inject_add_branches_before(struct inject_sample *sample, const struct branc
  * ---- inject-add.c: call chains and branches for the samples of other events ----
  *
  * A sample was taken in an interrupt. The trace has that trap (or, without the kernel, the stop)
- * with the sample's address as EPC; what was on the stack there belongs to the sample. That of a tracepoint
- * was taken in what is called there, and has the address behind the call; of a trace without the kernel it
- * gets where the thread went into the kernel. Where there
- * is none, and the code at the address was not seen either, the sample gets no more than it had.
+ * with the sample's address as EPC; what was on the stack there belongs to the sample. That of a
+ * tracepoint was taken in what is called there, and has the address behind the call; of a trace
+ * without the kernel it gets where the thread went into the kernel. Where there is none, and the
+ * code at the address was not seen either, the sample gets no more than it had.
  */
 struct added;
 

@@ -4,8 +4,8 @@
 #define PERF_RVTRACE_NAMES_H
 
 /*
- * The copy of @name in @names, a tsearch tree (NULL at first) to be ended with tdestroy(names, free).
- * NULL: out of memory.
+ * The copy of @name in @names, a tsearch tree (NULL at first) to be ended with tdestroy(names,
+ * free). NULL: out of memory.
  */
 const char *names_keep(void **names, const char *name);
 

@@ -3,7 +3,10 @@
 #ifndef PERF_RVTRACE_PERF_OPTIONS_H
 #define PERF_RVTRACE_PERF_OPTIONS_H
 
-/* What to do instead of the option in @word (like "--tui" or "-D") of @command; NULL: it is unknown. */
+/*
+ * What to do instead of the option in @word (like "--tui" or "-D") of @command; NULL: it is
+ * unknown.
+ */
 const char *perf_option_hint(const char *command, const char *word);
 
 #endif

@@ -22,7 +22,10 @@ struct places *places_create(struct rvt_session *session);
 void places_destroy(struct places *places);
 /* Valid until the next call. */
 const struct place *places_find(struct places *places, struct rvt_space *space, uint64_t addr);
-/* @name for as long as @places: a task's name goes away with its cursor. "[unknown]" without memory. */
+/*
+ * @name for as long as @places: a task's name goes away with its cursor. "[unknown]" without
+ * memory.
+ */
 const char *places_keep(struct places *places, const char *name);
 
 #endif

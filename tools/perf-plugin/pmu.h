@@ -26,8 +26,8 @@ struct pmu {
 int pmu_read(struct pmu *pmu, const char *sysfs, const char *name);
 const struct pmu_term *pmu_term(const struct pmu *pmu, const char *name);
 /*
- * Returns -ERANGE when @value does not fit the term, -EOPNOTSUPP when the system that this was built on
- * knows no config3.
+ * Returns -ERANGE when @value does not fit the term, -EOPNOTSUPP when the system that this was
+ * built on knows no config3.
  */
 int pmu_set(const struct pmu_term *term, uint64_t value, struct perf_event_attr *attr);
 uint64_t pmu_get(const struct pmu_term *term, const struct perf_event_attr *attr);
@@ -39,8 +39,8 @@ int pmu_parse_event(const struct pmu *pmu, const char *name, const char *event,
 		    struct perf_event_attr *attr, bool *modified, char **error);
 
 /*
- * The letters behind an event: u, k and h choose privilege modes (*@modified: one of them is there), G and H
- * guests and host. Errors as above.
+ * The letters behind an event: u, k and h choose privilege modes (*@modified: one of them is
+ * there), G and H guests and host. Errors as above.
  */
 int pmu_parse_modifiers(const char *text, struct perf_event_attr *attr, bool *modified, char **error);
 /* Makes such a sentence. Returns -EINVAL. */

@@ -109,7 +109,9 @@ struct counter *flat_counter(struct flat *flat, const struct counter *key)
 	return flat->list[flat->n++] = counter;
 }
 
-/* Where the counter of a line or a branch is kept; the addresses that it has are found only once. */
+/*
+ * Where the counter of a line or a branch is kept; the addresses that it has are found only once.
+ */
 static struct slot *find_slot(struct flat *flat, const struct rvt_space *space, uint64_t from,
 			      uint64_t to, bool branch, bool *known)
 {
@@ -156,7 +158,10 @@ static int flat_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t 
 	return 0;
 }
 
-/* Finds out about a branch. .counter stays NULL for one into another file, which has no address in this one. */
+/*
+ * Finds out about a branch. .counter stays NULL for one into another file, which has no address in
+ * this one.
+ */
 static int place_branch(struct flat *flat, struct rvt_space *space, struct slot *slot)
 {
 	const struct place *place = places_find(flat->places, space, slot->from);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Coverage of a file's source, from how often each straight line of its code ran: lcov's tracefile. */
+/*
+ * Coverage of a file's source, from how often each straight line of its code ran: lcov's tracefile.
+ */
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -33,8 +33,8 @@ int flat_write(void *data, const char *name, const char *dso, FILE *out);
 void flat_destroy(void *data);
 
 /*
- * profile-counts.c: what the format counts writes. counts_read() adds it to a flat profile; 0, -EILSEQ after a message, or
- * -ENOMEM.
+ * profile-counts.c: what the format counts writes. counts_read() adds it to a flat profile; 0,
+ * -EILSEQ after a message, or -ENOMEM.
  */
 bool counts_recognize(FILE *in);
 int counts_read(void *data, FILE *in, const char *name);

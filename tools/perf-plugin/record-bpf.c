@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* BPF programs are kernel code that is in no file: the kernel hands out what its JIT made of them. */
+/*
+ * BPF programs are kernel code that is in no file: the kernel hands out what its JIT made of them.
+ */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdlib.h>

@@ -173,6 +173,68 @@ static int parse_level(const char *text, int *level)
 	return 0;
 }
 
+static int parse_snapshot(struct record_options *options, const char *text)
+{
+	options->snapshot = true;
+	options->snapshot_at_end = text && !strcmp(text, "e");
+	if (text && !options->snapshot_at_end)
+		return cmd_error(-EINVAL, "'%s': --snapshot takes e or nothing", text);
+	return 0;
+}
+
+static int take_option(struct record_options *options, int c)
+{
+	switch (c) {
+	case 'e': return add_events(options, optarg);
+	case 'a': options->system_wide = true; return 0;
+	case 'C': options->cpu_list = optarg; return 0;
+	case 'p': options->pids = optarg; return 0;
+	case 't': options->tids = optarg; return 0;
+	case 'i': options->no_inherit = true; return 0;
+	case 'c': return parse_rate(optarg, &options->period);
+	case 'F': return parse_rate(optarg, &options->frequency);
+	case 'm': return parse_buffers(options, optarg);
+	case 'o': options->output = optarg; return 0;
+	case 'q': options->quiet = true; return 0;
+	case 'S': return parse_snapshot(options, optarg);
+	case 'z': return parse_level(optarg, &options->level);
+	case OPT_SWITCHES: options->switches = optarg; return 0;
+	case OPT_PER_THREAD: options->per_thread = true; return 0;
+	case OPT_FILTER: options->filter = optarg; return 0;
+	case OPT_PROFILE: options->profile = optarg ? optarg : "counts"; return 0;
+	case OPT_DSO: options->dso = optarg; return 0;
+	case OPT_KEEP: options->keep = optarg; return 0;
+	case OPT_NO_CODE: options->no_code = true; return 0;
+	case OPT_FORCE: options->force = true; return 0;
+	case 'h':
+		fputs(help, stdout);
+		exit(0);
+	default:
+		cmd_try_help(0);
+		return -EINVAL;
+	}
+}
+
+/* What does not go together. */
+static int check_options(const struct record_options *options)
+{
+	bool whole_cpus = options->system_wide || options->cpu_list;
+
+	if ((options->pids || options->tids) && whole_cpus)
+		return cmd_error(-EINVAL, "-p and -t do not go together with -a and -C");
+	if (options->per_thread && whole_cpus)
+		return cmd_error(-EINVAL, "--per-thread does not go together with -a and -C");
+	if (!options->profile && (options->dso || options->keep))
+		return cmd_error(-EINVAL, "--dso and --keep go together with --profile");
+	if (options->profile && options->snapshot)
+		return cmd_error(-EINVAL, "--profile decodes all of the trace, --snapshot keeps the "
+				 "newest: give one of them");
+	if (!strcmp(options->output, "-"))
+		return cmd_error(-EINVAL, "the output must be a file: its header is written at the "
+				 "end");
+	return 0;
+}
+
 int record_parse_options(struct record_options *options, int argc, char **argv)
 {
 	int c, err = 0;
@@ -181,58 +243,12 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	if (!options->event)
 		return -ENOMEM;
 	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qhS::z::", long_options,
-					NULL)) >= 0) {
-		switch (c) {
-		case 'e': err = add_events(options, optarg); break;
-		case 'a': options->system_wide = true; break;
-		case 'C': options->cpu_list = optarg; break;
-		case 'p': options->pids = optarg; break;
-		case 't': options->tids = optarg; break;
-		case 'i': options->no_inherit = true; break;
-		case 'c': err = parse_rate(optarg, &options->period); break;
-		case 'F': err = parse_rate(optarg, &options->frequency); break;
-		case 'm': err = parse_buffers(options, optarg); break;
-		case 'o': options->output = optarg; break;
-		case 'q': options->quiet = true; break;
-		case 'S':
-			options->snapshot = true;
-			options->snapshot_at_end = optarg && !strcmp(optarg, "e");
-			if (optarg && !options->snapshot_at_end)
-				err = cmd_error(-EINVAL, "'%s': --snapshot takes e or nothing", optarg);
-			break;
-		case 'z': err = parse_level(optarg, &options->level); break;
-		case OPT_SWITCHES: options->switches = optarg; break;
-		case OPT_PER_THREAD: options->per_thread = true; break;
-		case OPT_FILTER: options->filter = optarg; break;
-		case OPT_PROFILE: options->profile = optarg ? optarg : "counts"; break;
-		case OPT_DSO: options->dso = optarg; break;
-		case OPT_KEEP: options->keep = optarg; break;
-		case OPT_NO_CODE: options->no_code = true; break;
-		case OPT_FORCE: options->force = true; break;
-		case 'h':
-			fputs(help, stdout);
-			exit(0);
-		default:
-			cmd_try_help(0);
-			return -EINVAL;
-		}
-	}
+					NULL)) >= 0)
+		err = take_option(options, c);
 	options->command = optind < argc ? argv + optind : NULL;
-	if (!err && (options->pids || options->tids) && (options->system_wide || options->cpu_list))
-		err = cmd_error(-EINVAL, "-p and -t do not go together with -a and -C");
-	if (!err && options->per_thread && (options->system_wide || options->cpu_list))
-		err = cmd_error(-EINVAL, "--per-thread does not go together with -a and -C");
-	if (!err && !options->profile && (options->dso || options->keep))
-		err = cmd_error(-EINVAL, "--dso and --keep go together with --profile");
-	if (!err && options->profile && options->snapshot)
-		err = cmd_error(-EINVAL, "--profile decodes all of the trace, --snapshot keeps the "
-				"newest: give one of them");
 	if (!options->output)
 		options->output = options->profile ? "perf.profile" : "perf.data";
-	if (!err && !strcmp(options->output, "-"))
-		err = cmd_error(-EINVAL, "the output must be a file: its header is written at the "
-					 "end");
-	return err;
+	return err ? err : check_options(options);
 }
 
 /* Whether every encoder says in `features` that it has @name. */

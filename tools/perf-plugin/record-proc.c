@@ -209,8 +209,9 @@ int record_synthesize_tasks(struct recorder *rec)
 		return err == -ENOTSUP ? put_all(rec, true) : err;
 	}
 	/*
-	 * A command begins with an exec: the kernel reports everything of it but who it was until then.
-	 * Others run in the kernel for the moment in which the trace changes from thread to thread.
+	 * A command begins with an exec: the kernel reports everything of it but who it was until
+	 * then. Others run in the kernel for the moment in which the trace changes from thread to
+	 * thread.
 	 */
 	if (!err && !rec->trace_attr.exclude_kernel)
 		err = put_all(rec, false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The tasks and mappings that exist when a recording begins, by a BPF program (snapshot.bpf.c). Where
- * BPF cannot be used, or this was built without libbpf, record-proc.c reads them from /proc.
+ * The tasks and mappings that exist when a recording begins, by a BPF program (snapshot.bpf.c).
+ * Where BPF cannot be used, or this was built without libbpf, record-proc.c reads them from /proc.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Who tells which thread runs on a cpu. What the trace itself says (Ownership, context packets) comes
- * first; perf's sideband has the switches of traced tasks, or of all on traced cpus. For whole cpus a
- * BPF program (switches.bpf.c) needs less room, and can leave out those of tasks that nobody asked for.
+ * Who tells which thread runs on a cpu. What the trace itself says (Ownership, context packets)
+ * comes first; perf's sideband has the switches of traced tasks, or of all on traced cpus. For
+ * whole cpus a BPF program (switches.bpf.c) needs less room, and can leave out those of tasks that
+ * nobody asked for.
  */
 #include <errno.h>
 #include <signal.h>
@@ -33,8 +34,9 @@ static int check_option(const struct recorder *rec)
 	if (!switches || !strcmp(switches, "perf"))
 		return 0;
 	if (rec->ctr || rec->target != TARGET_SYSTEM)
-		return cmd_error(-EINVAL, "--switches=%s is for the trace of whole cpus (-a, -C); of a "
-				 "command, -p or -t, perf tells those switches only", switches);
+		return cmd_error(-EINVAL, "--switches=%s is for the trace of whole cpus (-a, -C); "
+				 "of a command, -p or -t, perf tells those switches only",
+				 switches);
 	if (!strcmp(switches, "command") && !rec->command_pid)
 		return cmd_error(-EINVAL, "--switches=command: there is no command");
 	return 0;
@@ -52,11 +54,13 @@ static int mark(int map, pid_t pid)
 		return cmd_error(-errno, "--switches: process %d does not exist", pid);
 	pid = thread_group(pid);
 	err = bpf_map_update_elem(map, &pid, &not_seen, BPF_ANY);
-	return err ? cmd_error(err, "--switches: process %d cannot be marked: %s", pid, strerror(-err)) : 0;
+	return err ? cmd_error(err, "--switches: process %d cannot be marked: %s", pid,
+			       strerror(-err)) : 0;
 }
 
-static int mark_chosen(const struct recorder *rec, int map)
+static int mark_chosen(const struct recorder *rec)
 {
+	int map = bpf_object__find_map_fd_by_name(rec->switches.object, "chosen");
 	const char *list = rec->options.switches;
 	int err = 0;
 
@@ -67,8 +71,8 @@ static int mark_chosen(const struct recorder *rec, int map)
 		long pid = strtol(list, &end, 10);
 
 		if (end == list || pid <= 0 || (*end && *end != ','))
-			return cmd_error(-EINVAL, "--switches: '%s' is not perf, bpf, command, or numbers of "
-					 "processes", list);
+			return cmd_error(-EINVAL, "--switches: '%s' is not perf, bpf, command, or "
+					 "numbers of processes", list);
 		err = mark(map, pid);
 		list = *end ? end + 1 : end;
 	}
@@ -80,7 +84,9 @@ static bool is_wanted(const struct bpf_program *program, bool chosen)
 	return strncmp(bpf_program__name(program), "chosen_", strlen("chosen_")) ? !chosen : chosen;
 }
 
-/* Programs are loaded and run from now on; they write nothing until there are events to write to. */
+/*
+ * Programs are loaded and run from now on; they write nothing until there are events to write to.
+ */
 static int start(struct bpf_output *output, bool chosen)
 {
 	struct bpf_program *program;
@@ -126,8 +132,7 @@ static int start_or_explain(struct recorder *rec)
 	if (err)
 		why = reason(err);
 	if (!why)
-		return chosen ? mark_chosen(rec, bpf_object__find_map_fd_by_name(rec->switches.object,
-										 "chosen")) : 0;
+		return chosen ? mark_chosen(rec) : 0;
 	bpf_output_close(&rec->switches);
 	if (!rec->options.quiet)
 		cmd_warning("no BPF program tells the context switches: %s.\n  perf's are recorded "
@@ -143,8 +148,8 @@ int record_open_switches(struct recorder *rec)
 static int start_or_explain(struct recorder *rec)
 {
 	if (rec->options.switches && !rec->options.quiet)
-		cmd_warning("no BPF program tells the context switches: this was built without libbpf "
-			    "or clang.\n  perf's are recorded instead%s",
+		cmd_warning("no BPF program tells the context switches: this was built without "
+			    "libbpf or clang.\n  perf's are recorded instead%s",
 			    are_chosen(rec->options.switches) ? ", those of all processes" : "");
 	return 0;
 }

@@ -34,7 +34,7 @@ struct record_options {
 	const char *tracefs;	/* where it is; NULL: nowhere, or not looked for */
 	const char *cpu_list;	/* -C */
 	const char *pids, *tids;	/* -p, -t */
-	const char *switches;	/* of whole cpus: "perf", "bpf", "command", "PID,..."; NULL: as is best */
+	const char *switches;	/* "perf", "bpf", "command", "PID,..."; NULL: as is best */
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
 	bool snapshot, snapshot_at_end;	/* -S: the newest trace only, at SIGUSR2; and at the end */
 	uint64_t period, frequency;	/* of CTR samples and extra events; 0: not given */
@@ -54,7 +54,9 @@ struct extra_event {
 	size_t n_ids;
 };
 
-/* BPF programs of the recorder, and the event that has what they write. All zero: there are none. */
+/*
+ * BPF programs of the recorder, and the event that has what they write. All zero: there are none.
+ */
 struct bpf_output {
 	struct bpf_object *object;
 	struct bpf_link *links[BPF_OUTPUT_LINKS];
@@ -108,20 +110,22 @@ int record_choose_cpus(struct recorder *rec);
 int record_choose_tasks(struct recorder *rec);
 
 /*
- * .writer begins a file with what exists already, and ends it with the feature sections. Messages are printed. @path
- * stays the caller's.
+ * .writer begins a file with what exists already, and ends it with the feature sections. Messages
+ * are printed. @path stays the caller's.
  */
 int record_begin_file(struct recorder *rec, const char *path);
 int record_end_file(struct recorder *rec, int argc, char **argv);
 
 /*
- * record-live.c: --profile. What the rings give goes to a thread that decodes it, and whose memory is bounded: while
- * it is too far behind, the AUX buffers are not read, and the kernel counts what is lost.
+ * record-live.c: --profile. What the rings give goes to a thread that decodes it, and whose memory
+ * is bounded: while it is too far behind, the AUX buffers are not read, and the kernel counts what
+ * is lost.
  *
  * live_open - after the events were opened. Sets rec->live. 0, or -errno after a message.
- * live_put - records, or pieces that make whole ones; live_end_round: all rings were read. 0 or -errno.
- * live_finish - decodes the rest and writes the profile; *@gaps, *@lost_records: what the kernel lost. 0, or -errno
- * after a message.
+ * live_put - records, or pieces that make whole ones; live_end_round: all rings were read. 0 or
+ * -errno.
+ * live_finish - decodes the rest and writes the profile; *@gaps, *@lost_records: what the kernel
+ * lost. 0, or -errno after a message.
  */
 int live_open(struct recorder *rec, int argc, char **argv);
 bool live_has_room(struct live *live);
@@ -146,7 +150,10 @@ int record_explain_extra(const struct extra_event *extra, int err, pid_t tid, in
 
 /* record-events.c: opens every event and maps every ring. 0, or -errno after a message. */
 int record_open(struct recorder *rec);
-/* One more event into ring @n, which is mapped. A thread of many that has ended meanwhile is no error. */
+/*
+ * One more event into ring @n, which is mapped. A thread of many that has ended meanwhile is no
+ * error.
+ */
 int record_open_extra(struct recorder *rec, unsigned int n, pid_t tid, struct extra_event *extra);
 int record_enable(struct recorder *rec);
 void record_disable(struct recorder *rec);
@@ -166,7 +173,9 @@ int record_newest(struct recorder *rec, bool go_on);
 /* record-proc.c: records for what exists already. */
 int record_synthesize_kernel(struct recorder *rec);
 int record_synthesize_tasks(struct recorder *rec);
-/* record-snapshot.c: all tasks and mappings by BPF. -ENOTSUP: that cannot be; nothing was written. */
+/*
+ * record-snapshot.c: all tasks and mappings by BPF. -ENOTSUP: that cannot be; nothing was written.
+ */
 int record_snapshot(struct recorder *rec);
 /* record-put.c: one record of what existed before. */
 struct snapshot_task;
@@ -200,23 +209,23 @@ char *record_ctr_metadata(const struct recorder *rec);
 void record_explain_missing_ctr(void);
 
 /*
- * bpf-output.c: opens an event @name on each cpu, which the programs of @output, loaded, write to by their map
- * "events". 0, or -errno after a message. @link may be NULL.
+ * bpf-output.c: opens an event @name on each cpu, which the programs of @output, loaded, write to
+ * by their map "events". 0, or -errno after a message. @link may be NULL.
  */
 int bpf_output_open(struct recorder *rec, struct bpf_output *output, const char *name);
 void bpf_output_add_link(struct bpf_output *output, struct bpf_link *link);
 void bpf_output_close(struct bpf_output *output);
 
 /*
- * record-switches.c: whether BPF tells the context switches, before events are opened, and that it does from
- * now on, after that. 0, or -errno after a message.
+ * record-switches.c: whether BPF tells the context switches, before events are opened, and that it
+ * does from now on, after that. 0, or -errno after a message.
  */
 int record_choose_switches(struct recorder *rec);
 int record_open_switches(struct recorder *rec);
 
 /*
- * record-watch.c: kernel code that comes, changes or goes from now on is told by samples of .code. Without
- * BPF none are. 0 or -errno after a message.
+ * record-watch.c: kernel code that comes, changes or goes from now on is told by samples of .code.
+ * Without BPF none are. 0 or -errno after a message.
  */
 int record_watch_open(struct recorder *rec);
 /* The page at @addr, by BPF. False: that cannot be had. */

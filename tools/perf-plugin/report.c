@@ -420,7 +420,9 @@ static bool is_perfs_word(const char *word)
 	return false;
 }
 
-/* "caller" and "callee", and "graph,0.5,caller" as perf has it: a number is the limit in percent. */
+/*
+ * "caller" and "callee", and "graph,0.5,caller" as perf has it: a number is the limit in percent.
+ */
 static int parse_graph(struct report *report, const char *text)
 {
 	char *copy = strdup(text ? text : "caller"), *rest = copy, *word, *end;
@@ -481,75 +483,90 @@ static void no_free(void *row)
 	(void)row;
 }
 
-int cmd_report(int argc, char **argv)
+/* 0; -EINVAL after a message; 1: the help was all that was asked for. */
+static int parse_options(struct report *report, struct view_options *options, int argc, char **argv)
 {
-	struct view_options options = { .session.by_cpu = true };
-	struct report report = { .keys = 1u << SORT_COMM | 1u << SORT_DSO | 1u << SORT_SYM };
 	const char *jobs = NULL;
 	double lines;
-	int c, err;
+	int c;
 
 	while ((c = getopt_long(argc, argv, "hfns:g::S:d:" VIEW_SHORT_OPTIONS, long_options,
 				NULL)) >= 0) {
 		switch (c) {
 		case 's':
-			if (parse_keys(optarg, &report.keys))
-				return 1;
+			if (parse_keys(optarg, &report->keys))
+				return -EINVAL;
 			break;
 		case 'g':
-			/* "-g callee", as perf takes it, is two words to getopt; a recording is none */
+			/*
+			 * "-g callee", as perf takes it, is two words to getopt; a recording is
+			 * none
+			 */
 			if (!optarg && optind < argc && argv[optind][0] != '-')
 				optarg = argv[optind++];
-			if (parse_graph(&report, optarg))
-				return 1;
-			options.session.by_cpu = false;
+			if (parse_graph(report, optarg))
+				return -EINVAL;
+			options->session.by_cpu = false;
 			break;
-		case 'S':
-			report.graph.symbols = optarg;
-			break;
-		case 'd': report.graph.dsos = optarg; break;
+		case 'S': report->graph.symbols = optarg; break;
+		case 'd': report->graph.dsos = optarg; break;
 		case OPT_STDIO: case 'f': case 'n': break;
 		case OPT_COLOR:
 			if (color_set(optarg))
-				return 1;
+				return -EINVAL;
 			break;
 		case OPT_JOBS: jobs = optarg; break;
 		case OPT_LIMIT:
-			if (view_number("--percent-limit", optarg, &report.percent_limit))
-				return 1;
+			if (view_number("--percent-limit", optarg, &report->percent_limit))
+				return -EINVAL;
 			break;
 		case OPT_MAX:
 			if (view_number("--max-lines", optarg, &lines))
-				return 1;
-			report.max_lines = lines;
+				return -EINVAL;
+			report->max_lines = lines;
 			break;
 		case 'h':
 			fputs(help, stdout);
-			return 0;
+			return 1;
 		default:
-			if (view_option(&options, c, optarg))
+			if (view_option(options, c, optarg))
 				break;
-			return cmd_try_help(1);
+			cmd_try_help(0);
+			return -EINVAL;
 		}
 	}
+	return view_jobs(options, jobs);
+}
+
+static void free_report(struct report *report)
+{
+	tdestroy(report->tree, no_free);
+	for (size_t i = 0; i < report->n; i++)
+		free(report->list[i]);
+	free(report->list);
+	free(report->cache);
+	srclines_destroy(report->srclines);
+	places_destroy(report->places);
+	view_close(report->view);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct view_options options = { .session.by_cpu = true };
+	struct report report = { .keys = 1u << SORT_COMM | 1u << SORT_DSO | 1u << SORT_SYM };
+	int err = parse_options(&report, &options, argc, argv);
+
+	if (err)
+		return err > 0 ? 0 : 1;
 	/* a filter needs what it filters by */
 	if (report.graph.symbols)
 		report.keys |= 1u << SORT_SYM;
 	if (report.graph.dsos)
 		report.keys |= 1u << SORT_DSO;
-	if (view_jobs(&options, jobs))
-		return 1;
 	/* counts know no times, nor an order */
 	options.session.count = !options.time && !report.by_calls;
 	options.session.count_threads = options.tids || report.keys & 1u << SORT_TID;
 	err = run(&report, &options);
-	tdestroy(report.tree, no_free);
-	for (size_t i = 0; i < report.n; i++)
-		free(report.list[i]);
-	free(report.list);
-	free(report.cache);
-	srclines_destroy(report.srclines);
-	places_destroy(report.places);
-	view_close(report.view);
+	free_report(&report);
 	return err ? 1 : 0;
 }

@@ -125,7 +125,9 @@ static void print_branch_end(const struct script *script, const struct rvt_lane 
 		printf("(%s)", place->dso);
 }
 
-/* FROM/TO/mispredicted/in transaction/abort/cycles, as perf has it: none of these are in a trace. */
+/*
+ * FROM/TO/mispredicted/in transaction/abort/cycles, as perf has it: none of these are in a trace.
+ */
 static void print_branches(struct script *script, const struct rvt_lane *lane)
 {
 	struct perf_branch_entry entries[MAX_BRANCHES];

@@ -308,7 +308,10 @@ static int prepare(struct script *script, const struct view_options *options)
 	return itrace_resolve(&script->itrace, view_session(script->view));
 }
 
-/* Samples of other events are stock perf's to print; whoever has recorded them may wait for them here. */
+/*
+ * Samples of other events are stock perf's to print; whoever has recorded them may wait for them
+ * here.
+ */
 static void mention_samples(struct rvt_session *session)
 {
 	const struct rvt_perfdata *file = rvt_session_file(session);
@@ -404,7 +407,8 @@ static int parse_options(struct script *script, struct script_options *options, 
 	double number;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "hfF:S:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "hfF:S:" VIEW_SHORT_OPTIONS, long_options,
+				NULL)) >= 0) {
 		switch (c) {
 		case OPT_INSNS:
 			script->mode = MODE_INSNS;

@@ -17,7 +17,10 @@ void srclines_destroy(struct srclines *srclines);
 /* File (as the compiler saw it) and line of @place. False: there is no such information. */
 bool srclines_find(struct srclines *srclines, const struct place *place, const char **file,
 		   int *line);
-/* The file at @path with its DWARF; addresses in it are those in the ELF file plus @bias. NULL: none. */
+/*
+ * The file at @path with its DWARF; addresses in it are those in the ELF file plus @bias. NULL:
+ * none.
+ */
 Dwfl_Module *srclines_module(struct srclines *srclines, const char *path, uint64_t *bias);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Context switches, as samples with perf's time among the sideband of their cpu: see rvtrace/switches.h.
- * Either every switch, or only those to chosen processes and away from them.
+ * Context switches, as samples with perf's time among the sideband of their cpu: see
+ * rvtrace/switches.h. Either every switch, or only those to chosen processes and away from them.
  */
 #include "bpf-types.h"
 #include <bpf/bpf_helpers.h>
@@ -23,8 +23,9 @@ struct {
 } events SEC(".maps");
 
 /*
- * Chosen processes: by number, when their leader started, for numbers are used again; 0: not seen yet. (The
- * storage of tasks would need neither, but Linux 7 has none for RISC-V machines without Zacas: ENOMEM.)
+ * Chosen processes: by number, when their leader started, for numbers are used again; 0: not seen
+ * yet. (The storage of tasks would need neither, but Linux 7 has none for RISC-V machines without
+ * Zacas: ENOMEM.)
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -33,7 +34,10 @@ struct {
 	__type(value, __u64);
 } chosen SEC(".maps");
 
-/* Of each cpu: a reader knows that it does not know who runs. Not at first: the trace's start tells. */
+/*
+ * Of each cpu: a reader knows that it does not know who runs. Not at first: the trace's start
+ * tells.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

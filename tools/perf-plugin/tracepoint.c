@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The kernel's tracepoints: their numbers, and how their fields lie in a sample, as tracefs tells. */
+/*
+ * The kernel's tracepoints: their numbers, and how their fields lie in a sample, as tracefs tells.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -94,7 +96,10 @@ int tracepoint_add(const char *tracefs, const char *system, const char *name,
 	return err || list->n > before ? err : explain_absent(tracefs, system, name, error);
 }
 
-/* ---- HEADER_TRACING_DATA: numbers in the byte order of the machine, files behind their length ---- */
+/*
+ * ---- HEADER_TRACING_DATA: numbers in the byte order of the machine, files behind their length
+ * ----
+ */
 
 static void put_u32(FILE *out, uint32_t number)
 {

@@ -48,7 +48,10 @@ struct transfers;
 /* perf's words for what an instruction of @iclass (enum rvt_insn_class) does to the flow. */
 const char *transfer_flags(unsigned int iclass);
 
-/* @view: its filters, or NULL; @max_depth of call stacks, 0: .stack is always NULL. NULL: out of memory. */
+/*
+ * @view: its filters, or NULL; @max_depth of call stacks, 0: .stack is always NULL. NULL: out of
+ * memory.
+ */
 struct transfers *transfers_create(const struct transfers_ops *ops, struct view *view,
 				   size_t max_depth);
 void transfers_destroy(struct transfers *transfers);

@@ -60,23 +60,25 @@ struct view;
 struct view *view_open(const struct view_options *options);
 void view_close(struct view *view);
 struct rvt_session *view_session(struct view *view);
-/* Whether it is an event of the trace or of the recorder itself, whose samples are nobody's to see. */
+/*
+ * Whether it is an event of the trace or of the recorder itself, whose samples are nobody's to see.
+ */
 bool view_is_trace_event(const struct rvt_perfdata_event *event);
 /* Whether the filters let this through; @view NULL: there are none. */
 bool view_wants(struct view *view, const struct rvt_lane *lane);
 /* Whether @name is in the list "A,B,..."; it matches nothing but itself. */
 bool view_in_names(const char *names, const char *name);
 /*
- * view_run - rvt_session_run() that Ctrl-C ends early (0 is returned then, and what was decoded so far is
- * the result; view_summary() tells), and that shows on a terminal how far it is. @prints: the caller
- * prints while it decodes, so nothing is shown where its output is.
+ * view_run - rvt_session_run() that Ctrl-C ends early (0 is returned then, and what was decoded so
+ * far is the result; view_summary() tells), and that shows on a terminal how far it is. @prints:
+ * the caller prints while it decodes, so nothing is shown where its output is.
  */
 int view_run(struct view *view, const struct rvt_session_sink *sink, bool prints);
 /* A struct rvt_session_sink.warning; @ctx is not used. */
 void view_warning(void *ctx, const char *text);
 /*
- * After the run: losses, damage and missing files on stderr. -EBADMSG for a damaged recording, -EINTR
- * when Ctrl-C ended the run.
+ * After the run: losses, damage and missing files on stderr. -EBADMSG for a damaged recording,
+ * -EINTR when Ctrl-C ended the run.
  */
 int view_summary(struct view *view, uint64_t trace_errors);
 

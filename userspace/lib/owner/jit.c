@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Code that a JIT compiler made, from its jitdump file (tools/perf/Documentation/
- * jitdump-specification.txt in the Linux tree). A program that writes one maps it, executable, so that
- * the mapping tells of it.
+ * jitdump-specification.txt in the Linux tree). A program that writes one maps it, executable, so
+ * that the mapping tells of it.
  */
 #include <ctype.h>
 #include <errno.h>

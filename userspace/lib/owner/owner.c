@@ -294,8 +294,8 @@ static const char *get_path(struct rvt_owner *owner, const char *name)
 }
 
 /*
- * Looks once for each file that the events [@from, @to) name; names are interned, so that their addresses tell
- * them apart.
+ * Looks once for each file that the events [@from, @to) name; names are interned, so that their
+ * addresses tell them apart.
  */
 static int find_files(struct rvt_owner *owner, size_t from, size_t to)
 {
@@ -347,7 +347,10 @@ static int read_jitdumps(struct rvt_owner *owner)
 	return err;
 }
 
-/* Events from .ready on into the order of time; those up to @until, which cannot get company, are ready. */
+/*
+ * Events from .ready on into the order of time; those up to @until, which cannot get company, are
+ * ready.
+ */
 static int make_ready(struct rvt_owner *owner, uint64_t until)
 {
 	size_t from = owner->ready;

@@ -67,8 +67,9 @@ struct rvt_owner {
 	char *symfs, *vmlinux, *kcore, *firmware;
 	struct rvt_perfdata *file;
 	/*
-	 * Events are numbered as they happened. Those before .first are forgotten; those before .ready are in
-	 * order, and cursors may see them; the rest, up to .n_events, may still get company.
+	 * Events are numbered as they happened. Those before .first are forgotten; those before
+	 * .ready are in order, and cursors may see them; the rest, up to .n_events, may still get
+	 * company.
 	 */
 	struct owner_event *events;	/* from number .first on */
 	size_t first, ready, n_events, room;
@@ -113,8 +114,8 @@ bool owner_is_jitdump(const char *name);
 int owner_read_jitdump(struct rvt_owner *owner, const char *path, int32_t pid, uint64_t mapped);
 
 /*
- * switch.c: each returns 0 or -ENOMEM; of a damaged sample of RVT_SWITCH_EVENT, after which nobody is known to
- * run on its cpu, -EBADMSG.
+ * switch.c: each returns 0 or -ENOMEM; of a damaged sample of RVT_SWITCH_EVENT, after which nobody
+ * is known to run on its cpu, -EBADMSG.
  */
 int owner_add_switch(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
 int owner_add_switch_sample(struct rvt_owner *owner, const struct rvt_perfdata_record *record);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Who runs on a cpu: perf's context switches, those of the recorder's BPF program, and where trace begins. */
+/*
+ * Who runs on a cpu: perf's context switches, those of the recorder's BPF program, and where trace
+ * begins.
+ */
 #include <errno.h>
 #include <string.h>
 #include <rvtrace/switches.h>

@@ -304,7 +304,9 @@ void rvt_perfdata_release(const struct rvt_perfdata *file, const void *bytes, si
 		madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
-/* A long file must not fill the memory while it is read once; what is looked at again comes back. */
+/*
+ * A long file must not fill the memory while it is read once; what is looked at again comes back.
+ */
 static void release(struct rvt_perfdata *file, uint64_t offset)
 {
 	uint64_t end = offset & -RELEASE;
