@@ -40,7 +40,8 @@ guest main testing '' '
 	# attach to a running process; Ctrl-C ends the recording
 	sh -c "while :; do :; done" & victim=$!
 	perf-rvtrace record -o attach.data -e rvtrace//u -p $victim & recorder=$!
-	sleep 2; kill -INT $recorder; wait $recorder || exit 5
+	until [ -s attach.data ]; do sleep 0.1; done
+	sleep 1; kill -INT $recorder; wait $recorder || exit 5
 	kill $victim
 	# one CPU
 	perf-rvtrace record -o cpu.data -C 1 -- sleep 0.2 || exit 6
@@ -56,7 +57,8 @@ guest main testing '' '
 	cp user.data /mnt/share; cd /mnt/share
 	# a recorder that is killed leaves no encoder running: the module can go, the model sees it off
 	perf-rvtrace record -a -o killed.data -- sleep 100 & recorder=$!
-	sleep 2; kill -KILL $recorder; wait $recorder 2>/dev/null
+	until [ -s killed.data ]; do sleep 0.1; done
+	sleep 1; kill -KILL $recorder; wait $recorder 2>/dev/null
 	sleep 1; rmmod rvtrace || exit 11'
 status=$?
 [ $status -eq 0 ] || sed 's/^/# /' "$dir/output"

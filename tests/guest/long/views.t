@@ -183,6 +183,7 @@ is "script --itrace: calls and traps only" 0 "$(grep -cvE '^ *(call|int|syscall|
 guest interrupted testing '' '
 	insmod rvtrace.ko || exit 1
 	perf-rvtrace record -o perf.data -e rvtrace//u -- sh -c "while :; do :; done" 2> record.err &
+	until [ -s perf.data ]; do sleep 0.1; done
 	sleep 2
 	kill -INT $!
 	wait $!
