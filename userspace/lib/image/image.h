@@ -44,7 +44,7 @@ struct rvt_space {
 	uint64_t generation;
 };
 
-/* Files and names by path, see image.c */
+/* Files and names by path, see object.c */
 struct rvt_file;
 
 struct rvt_image {
@@ -67,6 +67,8 @@ struct rvt_piece *rvt_space_piece(struct rvt_space *space, uint64_t addr);
  */
 uint64_t rvt_object_bytes(struct rvt_object *object, uint64_t offset, const uint8_t **bytes);
 
+/* All objects, files and names go. */
+void rvt_image_close_files(struct rvt_image *image);
 /* @name as long as the image lives; NULL when out of memory. */
 const char *rvt_image_name(struct rvt_image *image, const char *name);
 /*
