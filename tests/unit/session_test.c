@@ -647,7 +647,7 @@ static void live_memory(void **state)
 	char head[] = "/tmp/rvtrace-head-XXXXXX";
 	struct sums sums = { .insns = 0 };
 	const struct rvt_session_sink sink = { .ctx = &sums, .count_run = sum_run };
-	uint64_t tenth = 0, pos, insns = 0;
+	uint64_t tenth = 0, fed, pos, insns = 0;
 	size_t before = 0, after;
 	struct rvt_perfdata *file;
 	struct rvt_session *session;
@@ -668,6 +668,7 @@ static void live_memory(void **state)
 			f->cpus[n].expected.n = 0;
 		}
 	}
+	fed = rvt_perfdata_written(f->writer) - tenth;
 	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
 	f->writer = NULL;
 	close(mkstemp(head));
@@ -679,8 +680,9 @@ static void live_memory(void **state)
 	before = __sanitizer_get_current_allocated_bytes();
 	feed_from(session, file, pos, UINT64_MAX);
 	after = __sanitizer_get_current_allocated_bytes();
-	if (after > before + 1000)
-		fail_msg("%zu bytes, then %zu", before, after);
+	/* A table may still double once. */
+	if (after > before + fed / 20)
+		fail_msg("%zu bytes, then %zu, for %zu bytes", before, after, (size_t)fed);
 	assert_int_equal(rvt_session_end(session), 0);
 	assert_int_equal(sums.insns_n, insns);
 	rvt_session_close(session);
