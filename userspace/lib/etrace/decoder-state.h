@@ -80,6 +80,7 @@ struct rvt_etrace_decoder {
 	bool context_valid;
 	uint8_t privilege;	/* as in packets */
 	struct rvt_context context;
+	uint64_t mix;		/* of the bytes of the last packet, for steps */
 	bool depth_matters;	/* how full the return stack is has decided something */
 	uint64_t time, reported_time;
 	bool time_valid;

@@ -45,6 +45,7 @@ struct frame {
 	uint64_t time;
 	uint32_t head;		/* header and source */
 	uint64_t payload[2];
+	uint64_t mix;		/* of these */
 };
 
 /* False: no frame, or one that is too long for a key. At least WANTED_BYTES can be read. */
@@ -65,6 +66,7 @@ static inline bool cut(const struct rvt_params *params, const uint8_t *p, struct
 	frame->payload[0] = low_bytes(load(p + pos), n < 8 ? n : 8);
 	frame->payload[1] = n > 8 ? low_bytes(load(p + pos + 8), n - 8) : 0;
 	frame->len = pos + n;
+	frame->mix = rvt_step_mix(frame->payload, frame->head);
 	return true;
 }
 
@@ -91,11 +93,12 @@ void rvt_etrace_step_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 	struct frame frame;
 
 	dec->depth_matters = false;
-	if (msg->kind <= RVT_ETRACE_SYNC_SUPPORT || msg->notify || msg->irreport ||
-	    !is_clean(dec) || !rvt_steps_enter(dec->flow, &key))
-		return;
 	memcpy(copy, bytes, msg->len_bytes);
 	if (!cut(&dec->codec.params, copy, &frame))
+		return;
+	dec->mix = frame.mix;
+	if (msg->kind <= RVT_ETRACE_SYNC_SUPPORT || msg->notify || msg->irreport ||
+	    !is_clean(dec) || !rvt_steps_enter(dec->flow, &key))
 		return;
 	set_key(&key, &frame, carried_state(&dec->carried));
 	key.address = dec->address;
@@ -148,7 +151,7 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 	struct rvt_step_key key = { .state = 0 };
 	struct rvt_step *step = NULL, *last = NULL;
 	uint32_t carried = carried_state(&dec->carried);
-	uint64_t n = 0;
+	uint64_t n = 0, mix;
 	int ret = 0;
 
 	/* Where the source ends inside a byte, all behind it is shifted. */
@@ -157,6 +160,7 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 	    !rvt_steps_enter(dec->flow, &key))
 		return 0;
 	key.address = dec->address;
+	mix = dec->mix;
 	while (end - p >= WANTED_BYTES) {
 		struct frame frame;
 		bool whole;
@@ -164,13 +168,14 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 		if (!cut(&dec->codec.params, p, &frame))
 			break;
 		set_key(&key, &frame, carried);
-		step = rvt_steps_find(dec->flow, &key);
+		step = rvt_steps_find(dec->flow, &key, rvt_step_guess(mix, frame.mix));
 		if (!step || !rvt_steps_call(dec->flow, step))
 			break;
 		whole = rvt_steps_apply(dec->flow, step);
 		last = step;
 		n++;
 		p += frame.len;
+		mix = frame.mix;
 		key.pc = step->pc;
 		key.address = rvt_step_address(step, key.address);
 		carried = step->extra;
@@ -190,6 +195,7 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 	if (!n)
 		return 0;
 	settle(dec, last, key.address);
+	dec->mix = mix;
 	dec->stats->messages += n;
 	frames->pos_offset += p - frames->pos;
 	frames->pos = p;

@@ -7,6 +7,9 @@
 #include <sys/mman.h>
 #include "flow/steps.h"
 
+/* Of a path with what lies behind it, in 16 bytes. What is read beyond its runs counts, too. */
+#define MAX_PATH (1 + RVT_STEP_CALLS_UNITS + RVT_STEP_RUNS + 4)
+
 static bool make_table(struct rvt_flow *flow)
 {
 	if (flow->steps)
@@ -75,17 +78,19 @@ void rvt_steps_leave(struct rvt_flow *flow)
 
 /* ---- recording ---- */
 
+/* Forgets all steps. */
+static void reset(struct rvt_flow *flow)
+{
+	rvt_steps_expand(flow);
+	madvise(flow->steps, sizeof(*flow->steps), MADV_DONTNEED);
+}
+
 void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key)
 {
 	struct rvt_steps *steps = flow->steps;
-	uint64_t hash = rvt_step_hash(key);
-	uint16_t *seen = &steps->seen[hash >> 4 & (RVT_STEP_SEEN - 1)], tag = hash >> 48 | 1;
 
-	/* What comes only once is not worth it. */
-	if (*seen != tag) {
-		*seen = tag;
-		return;
-	}
+	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH)
+		reset(flow);
 	steps->key = *key;
 	steps->recording = true;
 	steps->before = flow->stats;
@@ -115,7 +120,6 @@ static bool fill(const struct rvt_flow *flow, struct rvt_step *s)
 		.branches = branches,
 		.taken = now->taken - before->taken,
 		.indirect = indirect,
-		.n_runs = flow->steps->n_captured,
 	};
 	return true;
 }
@@ -123,11 +127,11 @@ static bool fill(const struct rvt_flow *flow, struct rvt_step *s)
 /* The counts of a step: before it goes, or when somebody asks. */
 static void expand(struct rvt_flow *flow, struct rvt_step *s)
 {
-	const struct rvt_step_path *path = rvt_step_path(flow->steps, s);
+	struct rvt_step_path *path = rvt_step_path(flow->steps, s);
 
 	if (!s->times || !flow->counts)
 		return;
-	rvt_counts_path(flow->counts, path->runs, s->n_runs, s->times);
+	rvt_counts_path(flow->counts, rvt_step_runs(s, path), path->n_runs, s->times);
 	rvt_counts_edge(flow->counts, path->last_block, path->last_insn, s->pc, s->times);
 	s->times = 0;
 }
@@ -171,6 +175,39 @@ static bool is_more(struct rvt_flow *flow)
 	       flow->stats.traps != steps->before.traps || flow->stats.gaps != steps->before.gaps;
 }
 
+/* The entry for a step of @key: that of its last version, a free one, or one that was used least. */
+static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_key *key)
+{
+	struct rvt_steps *steps = flow->steps;
+	struct rvt_step *bucket = rvt_steps_bucket(steps, rvt_step_hash(key));
+	/* Where nothing is counted it is the turn of each. */
+	struct rvt_step *room = &bucket[steps->turn++ % RVT_STEP_WAYS];
+
+	for (struct rvt_step *s = bucket; s < bucket + RVT_STEP_WAYS; s++) {
+		if (!s->key.meaning || rvt_step_is(s, key)) {
+			room = s;
+			break;
+		}
+		if (s->times < room->times)
+			room = s;
+	}
+	expand(flow, room);
+	return room;
+}
+
+/* A path for @filled: that of @old, whose place it takes, if there is room in it. */
+static void take_path(struct rvt_steps *steps, const struct rvt_step *old, struct rvt_step *filled)
+{
+	size_t room = steps->n_captured + (filled->flags & RVT_STEP_CALLS ? RVT_STEP_CALLS_UNITS : 0);
+
+	filled->path = old->path;
+	if (old->key.meaning && rvt_step_path(steps, old)->room >= room)
+		return;
+	filled->path = steps->n_path;
+	rvt_step_path(steps, filled)->room = room;
+	steps->n_path += 1 + room;
+}
+
 void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 {
 	struct rvt_steps *steps = flow->steps;
@@ -188,28 +225,24 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	if (steps->calls.n_pops || steps->calls.n_pushes || steps->calls.nesting)
 		filled.flags |= RVT_STEP_CALLS;
 	filled.extra = extra;
-	rvt_table_grows(steps, sizeof(*steps), ++steps->n_kept);
-	s = rvt_steps_slot(steps, &steps->key);
-	expand(flow, s);
+	s = make_room(flow, &steps->key);
+	take_path(steps, s, &filled);
 	*s = filled;
 	path = rvt_step_path(steps, s);
-	path->calls = steps->calls;
 	path->last_block = flow->last_block;
 	path->last_insn = flow->last_insn;
 	path->consecutive = flow->consecutive;
-	memcpy(path->runs, steps->captured, steps->n_captured * sizeof(steps->captured[0]));
+	path->n_runs = steps->n_captured;
+	if (s->flags & RVT_STEP_CALLS)
+		*rvt_step_calls(path) = steps->calls;
+	memcpy(rvt_step_runs(s, path), steps->captured, steps->n_captured * sizeof(steps->captured[0]));
 }
 
 #define AHEAD 8
 
 static void prefetch(const struct rvt_steps *steps, uint32_t number)
 {
-	const struct rvt_step_path *path = &steps->paths[number];
-
 	__builtin_prefetch(&steps->steps[number]);
-	__builtin_prefetch(&path->last_block);
-	__builtin_prefetch(path->runs);
-	__builtin_prefetch(path->runs + 4);
 }
 
 void rvt_steps_expand(struct rvt_flow *flow)

@@ -15,8 +15,10 @@
 #include "flow/engine.h"
 
 #define RVT_STEP_ENTRIES 65536	/* a power of two; numbers have 16 bits */
-#define RVT_STEP_SEEN 131072
+#define RVT_STEP_WAYS 4		/* entries in a row where one may be */
+#define RVT_STEP_GUESSES 65536
 #define RVT_STEP_RUNS 32
+#define RVT_STEP_PATH_BYTES (32u << 20)
 
 struct rvt_step_key {
 	uint64_t bytes[2];	/* of the message, zeros behind them */
@@ -32,11 +34,10 @@ struct rvt_step {
 	uint64_t pc;			/* where the flow stands then */
 	uint32_t times;			/* not yet in the counts */
 	uint16_t insns, halfwords;
+	uint32_t path;			/* the rest: in 16 bytes from the beginning of .paths */
 	uint8_t branches, taken, indirect;
-	uint8_t n_runs;
-	uint8_t extra;			/* free for the decoder */
-	uint8_t flags;			/* RVT_STEP_* */
-	uint16_t follower;		/* number of the step that came next the last time */
+	uint8_t flags : 4;		/* RVT_STEP_* */
+	uint8_t extra : 4;		/* free for the decoder */
 };
 
 enum {
@@ -45,20 +46,22 @@ enum {
 };
 _Static_assert(sizeof(struct rvt_step) == 64, "one cache line");
 
-/* The rest. */
+/* The rest. What happens to the return stack lies behind it, if something does, and then the runs. */
 struct rvt_step_path {
-	struct rvt_calls calls;		/* what happens to the return stack */
 	struct rvt_code_block *last_block;
 	uint32_t last_insn;
+	uint16_t room;			/* for all that lies behind it, in 16 bytes */
 	bool consecutive;
-	struct rvt_run runs[RVT_STEP_RUNS];
+	uint8_t n_runs;
 };
+_Static_assert(sizeof(struct rvt_step_path) == 16 && sizeof(struct rvt_run) == 16, "units of paths");
 
 struct rvt_steps {
 	struct rvt_step steps[RVT_STEP_ENTRIES];
-	struct rvt_step_path paths[RVT_STEP_ENTRIES];
-	uint16_t seen[RVT_STEP_SEEN];	/* keys that came once */
-	uint32_t n_kept, n_counted;
+	_Alignas(16) uint8_t paths[RVT_STEP_PATH_BYTES];
+	size_t n_path;			/* used of it, in 16 bytes */
+	uint16_t guesses[RVT_STEP_GUESSES];	/* numbers, see rvt_step_guess() */
+	uint32_t n_counted, turn;
 	uint32_t counted[RVT_STEP_ENTRIES];	/* with .times */
 
 	/* being recorded */
@@ -100,6 +103,23 @@ static inline bool rvt_steps_recording(const struct rvt_flow *flow)
 	return flow->steps && flow->steps->recording;
 }
 
+/* What stands for the bytes of a message, and what decides how to read them. */
+static inline uint64_t rvt_step_mix(const uint64_t bytes[2], uint32_t head)
+{
+	uint64_t x = (bytes[0] + head) * 0x9e3779b97f4a7c15ull;
+
+	return (x ^ x >> 32 ^ bytes[1]) * 0xd6e8feb86659fd93ull;
+}
+
+/*
+ * Where the number of the step that such a message was the last time is noted. It follows from its bytes and those
+ * of the message before alone: looking there needs not wait until it is known where the flow stands.
+ */
+static inline uint32_t rvt_step_guess(uint64_t before, uint64_t mix)
+{
+	return ((before >> 5) + mix) >> 40 & (RVT_STEP_GUESSES - 1);
+}
+
 static inline uint64_t rvt_step_hash(const struct rvt_step_key *key)
 {
 	uint64_t x = key->bytes[0] * 0x9e3779b97f4a7c15ull;
@@ -109,10 +129,10 @@ static inline uint64_t rvt_step_hash(const struct rvt_step_key *key)
 	return x ^ x >> 29;
 }
 
-static inline struct rvt_step *rvt_steps_slot(struct rvt_steps *steps,
-					      const struct rvt_step_key *key)
+/* The first of RVT_STEP_WAYS where the step is, if there is one. */
+static inline struct rvt_step *rvt_steps_bucket(struct rvt_steps *steps, uint64_t hash)
 {
-	return &steps->steps[rvt_step_hash(key) >> 20 & (RVT_STEP_ENTRIES - 1)];
+	return &steps->steps[hash >> 20 & (RVT_STEP_ENTRIES - RVT_STEP_WAYS)];
 }
 
 static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_key *key)
@@ -122,23 +142,47 @@ static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_k
 		 (s->key.state ^ key->state) | (s->key.meaning ^ key->meaning));
 }
 
-static inline struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struct rvt_step_key *key)
+/* @guess: of the message. */
+static inline struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struct rvt_step_key *key,
+					      uint32_t guess)
 {
-	struct rvt_step *s = rvt_steps_slot(flow->steps, key);
+	struct rvt_steps *steps = flow->steps;
+	struct rvt_step *s = &steps->steps[steps->guesses[guess]];
 
-	return rvt_step_is(s, key) ? s : NULL;
+	if (rvt_step_is(s, key))
+		return s;
+	s = rvt_steps_bucket(steps, rvt_step_hash(key));
+	for (unsigned int i = 0; i < RVT_STEP_WAYS; i++, s++)
+		if (rvt_step_is(s, key)) {
+			steps->guesses[guess] = s - steps->steps;
+			return s;
+		}
+	return NULL;
 }
 
 static inline struct rvt_step_path *rvt_step_path(struct rvt_steps *steps, const struct rvt_step *s)
 {
-	return &steps->paths[s - steps->steps];
+	return (struct rvt_step_path *)(steps->paths + 16 * (size_t)s->path);
+}
+
+#define RVT_STEP_CALLS_UNITS ((sizeof(struct rvt_calls) + 15) / 16)
+
+/* Of a step with RVT_STEP_CALLS. */
+static inline struct rvt_calls *rvt_step_calls(struct rvt_step_path *path)
+{
+	return (struct rvt_calls *)(path + 1);
+}
+
+static inline struct rvt_run *rvt_step_runs(const struct rvt_step *s, struct rvt_step_path *path)
+{
+	return (struct rvt_run *)(path + 1) + (s->flags & RVT_STEP_CALLS ? RVT_STEP_CALLS_UNITS : 0);
 }
 
 /* Whether the step can be taken: its calls and returns fit the return stack, and are done. */
 static inline bool rvt_steps_call(struct rvt_flow *flow, const struct rvt_step *s)
 {
 	return !(s->flags & RVT_STEP_CALLS) ||
-	       rvt_returns_replay(&flow->returns, &rvt_step_path(flow->steps, s)->calls);
+	       rvt_returns_replay(&flow->returns, rvt_step_calls(rvt_step_path(flow->steps, s)));
 }
 
 /* The address reported last, after the step from one where that was @address. */
@@ -151,12 +195,6 @@ static inline uint64_t rvt_step_address(const struct rvt_step *s, uint64_t addre
 static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 {
 	struct rvt_steps *steps = flow->steps;
-	uint16_t number = s - steps->steps;
-
-	/* What comes next is often the same: it is on its way while the next message is read. */
-	__builtin_prefetch(&steps->steps[s->follower]);
-	if (steps->last && steps->last->follower != number)
-		steps->last->follower = number;
 	steps->insns += s->insns;
 	steps->halfwords += s->halfwords;
 	steps->branches += s->branches;
@@ -170,13 +208,14 @@ static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 		return true;
 	}
 	if (flow->collect) {
-		const struct rvt_run *runs = rvt_step_path(steps, s)->runs;
+		struct rvt_step_path *path = rvt_step_path(steps, s);
+		const struct rvt_run *runs = rvt_step_runs(s, path);
 		struct rvt_run *to = flow->runs + flow->n_runs;
 
 		/* Whole pieces of a fixed size copy faster; the batch has room for the excess. */
-		for (unsigned int i = 0; i < s->n_runs; i += 4)
+		for (unsigned int i = 0; i < path->n_runs; i += 4)
 			__builtin_memcpy(to + i, runs + i, 4 * sizeof(*to));
-		flow->n_runs += s->n_runs;
+		flow->n_runs += path->n_runs;
 		if (flow->n_runs >= RVT_FLOW_BATCH)
 			return !rvt_flow_deliver(flow) && flow->epoch == steps->epoch;
 	}

@@ -152,6 +152,7 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	if (!key_bytes(bytes, d->reader.timestamps, key.bytes, &timed))
 		return;
 	key.address = s->reference;
+	d->mix = rvt_step_mix(key.bytes, key.state);
 	rvt_steps_record(s->flow, &key);
 }
 
@@ -249,11 +250,13 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 		struct rvt_step *step;
 		uint64_t stamp = 0;
 		bool timed, whole;
+		uint64_t mix;
 
 		len = key_bytes(p, timestamps, key.bytes, &timed);
 		if (!len)
 			break;
-		step = rvt_steps_find(s->flow, &key);
+		mix = rvt_step_mix(key.bytes, key.state);
+		step = rvt_steps_find(s->flow, &key, rvt_step_guess(d->mix, mix));
 		if (!step)
 			break;
 		if (timed) {
@@ -265,6 +268,7 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 			break;
 		whole = rvt_steps_apply(s->flow, step);
 		last = step;
+		d->mix = mix;
 		n++;
 		p += len + more;
 		key.pc = step->pc;

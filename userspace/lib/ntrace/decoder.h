@@ -83,6 +83,7 @@ struct rvt_ntrace_decoder {
 	bool done;
 	struct rvt_ntrace_source *recent; /* whose message may be replayed next; or NULL */
 	struct rvt_ntrace_source *filling; /* whose history was full in the last message; or NULL */
+	uint64_t mix;			/* of the bytes of the last message that steps know */
 	unsigned int filling_src;	/* its SRC */
 };
 
