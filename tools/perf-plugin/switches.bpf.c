@@ -24,8 +24,7 @@ struct {
 
 /*
  * Chosen processes: by number, when their leader started, for numbers are used again; 0: not seen
- * yet. (The storage of tasks would need neither, but Linux 7 has none for RISC-V machines without
- * Zacas: ENOMEM.)
+ * yet. (The storage of tasks would need neither, but a 7.x kernel for RISC-V refuses it: ENOMEM.)
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
