@@ -54,20 +54,56 @@ static int drain_data(struct recorder *rec, struct ring *ring)
 	return err;
 }
 
+static int write_plain(struct recorder *rec, const struct ring *ring,
+		       struct rvt_record_auxtrace *record, uint64_t head, bool last)
+{
+	static const uint8_t zeros[8];
+	unsigned int padding = last ? -head & 7 : 0;
+	uint64_t tail = record->offset;
+	int err;
+
+	record->size = head - tail + padding;
+	record->unpacked = 0;
+	err = put(rec, record, sizeof(*record));
+	if (!err)
+		err = write_ring(rec, ring->aux, ring->aux_bytes, tail, head);
+	return !err && padding ? put(rec, zeros, padding) : err;
+}
+
+static uint64_t aux_head(const struct ring *ring)
+{
+	/* Pairs with the store of aux_head in perf_aux_output_end(), kernel/events/ring_buffer.c. */
+	return __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
+}
+
+/* No time to compress: trace of some buffer may be lost. */
+static bool in_hurry(const struct recorder *rec)
+{
+	for (size_t n = 0; n < rec->n_rings; n++) {
+		const struct ring *ring = &rec->rings[n];
+
+		if (ring->aux && aux_head(ring) - ring->aux_tail > ring->aux_bytes / 2)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Compressed pieces are padded on their own: none is larger than PACKED_PIECE, so that a reader needs little
  * memory, and none goes round the end of the ring.
  */
 static int write_packed(struct recorder *rec, const struct ring *ring,
-			struct rvt_record_auxtrace *record, uint64_t head)
+			struct rvt_record_auxtrace *record, uint64_t head, bool last)
 {
-	uint64_t tail = record->offset;
+	bool still = last || rec->options.snapshot;	/* nothing is traced meanwhile */
 	int err = 0;
 
-	while (tail < head && !err) {
-		uint64_t begin = tail & (ring->aux_bytes - 1), n = head - tail;
+	while (record->offset < head && !err) {
+		uint64_t begin = record->offset & (ring->aux_bytes - 1), n = head - record->offset;
 		size_t len;
 
+		if (!still && in_hurry(rec))
+			return write_plain(rec, ring, record, head, last);
 		if (n > ring->aux_bytes - begin)
 			n = ring->aux_bytes - begin;
 		if (n > PACKED_PIECE)
@@ -76,13 +112,12 @@ static int write_packed(struct recorder *rec, const struct ring *ring,
 				   &rec->packed_room, &len);
 		if (err)
 			break;
-		record->offset = tail;
 		record->unpacked = n;
 		record->size = len;
 		err = put(rec, record, sizeof(*record));
 		if (!err)
 			err = put(rec, rec->packed, len);
-		tail += n;
+		record->offset += n;
 	}
 	return err;
 }
@@ -93,36 +128,23 @@ static int write_packed(struct recorder *rec, const struct ring *ring,
  */
 static int drain_aux(struct recorder *rec, unsigned int n, bool last, bool *got)
 {
-	static const uint8_t zeros[8];
 	struct ring *ring = &rec->rings[n];
-	/*
-	 * Pairs with the store of aux_head in perf_aux_output_end(), kernel/events/ring_buffer.c.
-	 */
-	uint64_t head = __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
+	uint64_t head = aux_head(ring);
 	struct rvt_record_auxtrace record = {
 		.header = { RVT_RECORD_AUXTRACE, 0, sizeof(record) },
 		.offset = ring->aux_tail, .idx = n, .tid = ring->tid, .cpu = ring->cpu,
 	};
-	unsigned int padding = 0;
 	int err;
 
-	if (last)
-		padding = -head & 7;
-	else
+	if (!last)
 		head &= ~7ULL;
 	*got = head != ring->aux_tail;
 	if (!*got)
 		return 0;
-	record.size = head - ring->aux_tail + padding;
-	if (rec->options.level && !rec->ctr) {
-		err = write_packed(rec, ring, &record, head);
-	} else {
-		err = put(rec, &record, sizeof(record));
-		if (!err)
-			err = write_ring(rec, ring->aux, ring->aux_bytes, ring->aux_tail, head);
-		if (!err && padding)
-			err = put(rec, zeros, padding);
-	}
+	if (rec->options.level && !rec->ctr)
+		err = write_packed(rec, ring, &record, head, last);
+	else
+		err = write_plain(rec, ring, &record, head, last);
 	rec->trace_bytes += head - ring->aux_tail;
 	ring->aux_tail = head;
 	/* Pairs with the control dependency on aux_tail in perf_aux_output_begin() there. */
@@ -173,8 +195,7 @@ int record_newest(struct recorder *rec, bool go_on)
 		err = drain_data(rec, ring);
 		if (err || !ring->aux)
 			continue;
-		/* Pairs with the store of aux_head in perf_aux_output_end(), as in drain_aux(). */
-		uint64_t head = __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
+		uint64_t head = aux_head(ring);
 		uint64_t oldest = head > ring->aux_bytes ? head - ring->aux_bytes : 0;
 
 		if (ring->aux_tail < oldest)
