@@ -7,7 +7,8 @@
 
 /* An event that is not disabled yet is not enabled again: once is not enough after a full buffer. */
 #define ENABLE_ROUNDS 5
-#define PACKED_PIECE (1 << 20)
+/* What is compressed in one go: on a slow hart buffers fill up meanwhile. */
+#define PACKED_PIECE (256 << 10)
 
 static int put(struct recorder *rec, const void *bytes, size_t len)
 {
