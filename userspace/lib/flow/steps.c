@@ -175,7 +175,7 @@ static bool is_more(struct rvt_flow *flow)
 	       flow->stats.traps != steps->before.traps || flow->stats.gaps != steps->before.gaps;
 }
 
-/* The entry for a step of @key: that of its last version, a free one, or one that was used least. */
+/* The entry for a step of @key: of its last version, a free one, or one that was used least. */
 static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_key *key)
 {
 	struct rvt_steps *steps = flow->steps;
@@ -198,8 +198,10 @@ static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_k
 /* A path for @filled: that of @old, whose place it takes, if there is room in it. */
 static void take_path(struct rvt_steps *steps, const struct rvt_step *old, struct rvt_step *filled)
 {
-	size_t room = steps->n_captured + (filled->flags & RVT_STEP_CALLS ? RVT_STEP_CALLS_UNITS : 0);
+	size_t room = steps->n_captured;
 
+	if (filled->flags & RVT_STEP_CALLS)
+		room += RVT_STEP_CALLS_UNITS;
 	filled->path = old->path;
 	if (old->key.meaning && rvt_step_path(steps, old)->room >= room)
 		return;
@@ -235,7 +237,8 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	path->n_runs = steps->n_captured;
 	if (s->flags & RVT_STEP_CALLS)
 		*rvt_step_calls(path) = steps->calls;
-	memcpy(rvt_step_runs(s, path), steps->captured, steps->n_captured * sizeof(steps->captured[0]));
+	memcpy(rvt_step_runs(s, path), steps->captured,
+	       steps->n_captured * sizeof(steps->captured[0]));
 }
 
 #define AHEAD 8

@@ -46,7 +46,7 @@ enum {
 };
 _Static_assert(sizeof(struct rvt_step) == 64, "one cache line");
 
-/* The rest. What happens to the return stack lies behind it, if something does, and then the runs. */
+/* The rest. Behind it: what happens to the return stack, if something does, and the runs. */
 struct rvt_step_path {
 	struct rvt_code_block *last_block;
 	uint32_t last_insn;
@@ -112,8 +112,8 @@ static inline uint64_t rvt_step_mix(const uint64_t bytes[2], uint32_t head)
 }
 
 /*
- * Where the number of the step that such a message was the last time is noted. It follows from its bytes and those
- * of the message before alone: looking there needs not wait until it is known where the flow stands.
+ * Where it is noted which step such a message was the last time. That follows from its bytes and
+ * those of the message before alone: looking there does not wait for where the flow stands.
  */
 static inline uint32_t rvt_step_guess(uint64_t before, uint64_t mix)
 {
