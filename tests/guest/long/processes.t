@@ -114,7 +114,7 @@ guest chosen testing '' '
 	sysctl -q -w kernel.perf_event_paranoid=-1
 	setpriv --reuid=65534 --regid=65534 --clear-groups \
 		perf-rvtrace record -a -e rvtrace/context=0/u -o /tmp/perf.data true 2> unprivileged || exit 5
-	perf script -i /tmp/perf.data --no-itrace --show-switch-events 2> /dev/null | grep -c PERF_RECORD_SWITCH > instead'
+	perf script -f -i /tmp/perf.data --no-itrace --show-switch-events 2> /dev/null | grep -c PERF_RECORD_SWITCH > instead'
 ok $? "recorded with the switches of one command"
 "$rv" report -i "$dir/share/command.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,sym >"$work/report" 2>/dev/null
 is "chosen switches: fork" 37 "$(calls forked in_child)"
