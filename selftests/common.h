@@ -30,6 +30,7 @@ _Noreturn void tap_end(void);
 #define CONFIG_TIMESTAMP	(1ull << 16)
 #define CONFIG_MACHINE		(1ull << 27)
 #define CONFIG_TRIGGER		(1ull << 30)
+#define CONFIG_HCONTEXT		(1ull << 31)
 
 #define PMU_DIR "/sys/bus/event_source/devices/rvtrace"
 #define BUS_DIR "/sys/bus/rvtrace/devices"

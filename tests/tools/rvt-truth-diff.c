@@ -45,6 +45,7 @@ static bool lossy;		/* gaps are allowed: every decoded segment must be in the tr
 static bool by_task;		/* compare with all of a task's user code, not with ON..OFF */
 static int64_t tids[256];
 static unsigned int n_tids;
+static bool by_hcontext;	/* it has the thread ids, not scontext */
 static uint64_t min_insns = 1;
 static const char *dir;
 
@@ -90,6 +91,12 @@ static bool wanted(const struct hart *hart, bool on, uint8_t prv, int64_t tid)
 	return on;
 }
 
+/* 14 bits; all ones are an id that does not fit. */
+static int64_t hcontext_tid(uint64_t hcontext)
+{
+	return hcontext == (1u << 14) - 1 ? -1 : (int64_t)hcontext;
+}
+
 static void load(struct hart *hart, const char *path)
 {
 	struct rvt_truth_record rec;
@@ -112,7 +119,7 @@ static void load(struct hart *hart, const char *path)
 		switch (rec.type) {
 		case RVT_TRUTH_STATE:
 			prv = rec.prv;
-			tid = (int64_t)rec.scontext;
+			tid = by_hcontext ? hcontext_tid(rec.hcontext) : (int64_t)rec.scontext;
 			break;
 		case RVT_TRUTH_ON:
 			on = true;
@@ -311,6 +318,7 @@ static void check_complete(void)
 static const struct option options[] = {
 	{ "lossy", no_argument, NULL, 'l' },
 	{ "tid", required_argument, NULL, 't' },
+	{ "hcontext", no_argument, NULL, 'c' },
 	{ "min", required_argument, NULL, 'm' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -318,10 +326,12 @@ static const struct option options[] = {
 
 static void usage(FILE *out)
 {
-	fputs("usage: rvt-truth-diff [--lossy] [--tid TID]... [--min N] TRUTHDIR < RAW-PC\n"
+	fputs("usage: rvt-truth-diff [--lossy] [--tid TID]... [--hcontext] [--min N] TRUTHDIR\n"
+	      "       < RAW-PC\n"
 	      "  --lossy    gaps are expected: what was decoded must be in the truth, in order\n"
 	      "  --tid TID  compare with all user code of these threads, not with what the\n"
 	      "             encoder says it traced\n"
+	      "  --hcontext hcontext has the thread ids; 16383 is one that it has no room for\n"
 	      "  --min N    fewer than N compared instructions is a failure\n", out);
 }
 
@@ -340,6 +350,9 @@ int main(int argc, char **argv)
 			if (n_tids == sizeof(tids) / sizeof(*tids))
 				die("too many --tid");
 			tids[n_tids++] = strtoll(optarg, NULL, 10);
+			break;
+		case 'c':
+			by_hcontext = true;
 			break;
 		case 'm':
 			min_insns = strtoull(optarg, NULL, 10);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * scontext and hcontext (Sdtrig), which QEMU does not have: a CSR instruction that names one is
- * done here, and QEMU goes on behind it. From U-mode it traps, as QEMU would have it.
+ * done here, and QEMU goes on behind it. From U-mode it traps, as QEMU would have it, and so does
+ * one of no bits: such harts do not have it.
  */
 #include <stdlib.h>
 #include "model.h"
@@ -31,6 +32,12 @@ static uint64_t mask(unsigned int bits)
 	return bits >= 64 ? ~0ull : (1ull << bits) - 1;
 }
 
+static unsigned int bits_of(unsigned int csr)
+{
+	return csr == CSR_SCONTEXT ? model.args.scontext_bits :
+	       csr == CSR_HCONTEXT ? model.args.hcontext_bits : 0;
+}
+
 static void csr_execute(unsigned int vcpu, void *userdata)
 {
 	const struct csr_insn *insn = userdata;
@@ -50,8 +57,7 @@ static void csr_execute(unsigned int vcpu, void *userdata)
 	if ((c->funct3 & 3) == 1 || c->rs1)
 		hart_context(h, hcontext,
 			     csr_operate(c->funct3, old, operand) &
-				     mask(hcontext ? model.args.hcontext_bits
-						   : model.args.scontext_bits),
+				     mask(bits_of(c->csr)),
 			     insn->next_pc);
 	else
 		hart_leave(h, insn->next_pc);
@@ -63,7 +69,7 @@ void csr_instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, u
 {
 	struct csr_insn *copy;
 
-	if (c->csr != CSR_SCONTEXT && c->csr != CSR_HCONTEXT)
+	if (!bits_of(c->csr))
 		return;
 	/* As few as there are such instructions in the guest's code, and as long-lived. */
 	copy = malloc(sizeof(*copy));

@@ -165,9 +165,13 @@ static int create_ntrace(struct component *c, struct encoder *e)
 	e->src_bits = config.src_bits;
 	config.src = src(c, config.src_bits);
 	ret = rvt_ntrace_encoder_create(&config, &e->ntrace);
-	if (!ret)
-		rvt_ntrace_encoder_context(e->ntrace, false, e->hart->scontext);
-	return ret;
+	if (ret)
+		return ret;
+	rvt_ntrace_encoder_context(e->ntrace, false, e->hart->scontext);
+	/* Where nobody uses it, it is not told. */
+	if (e->hart->hcontext)
+		rvt_ntrace_encoder_context(e->ntrace, true, e->hart->hcontext);
+	return 0;
 }
 
 static int create_etrace(struct component *c, struct encoder *e)

@@ -238,6 +238,26 @@ bool record_in_first_pid_namespace(void)
 	return !strcmp(name, "pid:[" FIRST_PID_NAMESPACE "]");
 }
 
+unsigned int record_hcontext_bits(void)
+{
+	char *bits = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/hcontext_bits");
+	unsigned int n = bits ? strtoul(bits, NULL, 10) : 0;
+
+	free(bits);
+	return n;
+}
+
+/* Which thread runs hcontext tells, when the event says so or the harts have no scontext. */
+static void put_hcontext(const struct recorder *rec, FILE *out)
+{
+	char *scontext = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/scontext");
+	bool instead = term_value(rec, "context") && scontext && !atoi(scontext);
+
+	free(scontext);
+	if (instead || term_value(rec, "hcontext"))
+		fprintf(out, "hcontext_bits = %u\n", record_hcontext_bits());
+}
+
 /* JIT compilers stamp their dumps with CLOCK_MONOTONIC; perf's clock counts from elsewhere. */
 static void put_monotonic_offset(const struct recorder *rec, FILE *out)
 {
@@ -279,6 +299,7 @@ char *record_metadata(struct recorder *rec)
 			rec->options.event, rec->target == TARGET_SYSTEM ? "system" : "task");
 		if (!record_in_first_pid_namespace())
 			fputs("pid_namespace = other\n", out);
+		put_hcontext(rec, out);
 		put_monotonic_offset(rec, out);
 		for (size_t i = 0; i < found.gl_pathc && !err; i++)
 			err = put_encoder(rec, out, found.gl_pathv[i]);

@@ -286,11 +286,11 @@ static bool caps_have(const char *file, long number)
 	return has;
 }
 
-/* Hardware that has Ownership messages is of use only when the harts have scontext, too. */
-static bool context_is_usable(void)
+/* Hardware that has Ownership messages is of use only when the harts have a context CSR, too. */
+static bool context_is_usable(bool ntrace)
 {
 	char *scontext = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/scontext");
-	bool usable = !scontext || atoi(scontext);
+	bool usable = !scontext || atoi(scontext) || (ntrace && record_hcontext_bits());
 
 	free(scontext);
 	return usable;
@@ -317,7 +317,7 @@ static bool is_default(const char *name, bool ntrace)
 {
 	/* the driver refuses it in containers, for the numbers of threads are not theirs */
 	if (!strcmp(name, "context") &&
-	    !(context_is_usable() && record_in_first_pid_namespace()))
+	    !(context_is_usable(ntrace) && record_in_first_pid_namespace()))
 		return false;
 	if (strcmp(name, "context") && strcmp(name, "timestamp") && !ntrace)
 		return false;
@@ -326,8 +326,7 @@ static bool is_default(const char *name, bool ntrace)
 	return all_encoders_have(name);
 }
 
-/* False: the event, as written, asks for E-Trace. */
-static bool event_wants_ntrace(const struct recorder *rec)
+bool record_wants_ntrace(const struct recorder *rec)
 {
 	const struct pmu_term *format = pmu_term(&rec->pmu, "format");
 	struct perf_event_attr attr = { 0 };
@@ -337,7 +336,7 @@ static bool event_wants_ntrace(const struct recorder *rec)
 	/* What is wrong with it is told later. */
 	if (pmu_parse_event(&rec->pmu, rec->pmu_name, rec->options.event, &attr, &modified, &error))
 		free(error);
-	return !format || pmu_get(format, &attr) != FORMAT_ETRACE;
+	return all_encoders_speak_ntrace() && (!format || pmu_get(format, &attr) != FORMAT_ETRACE);
 }
 
 static void set_defaults(struct recorder *rec)
@@ -345,7 +344,7 @@ static void set_defaults(struct recorder *rec)
 	static const char *const names[] = {
 		"context", "timestamp", "implicit_return", "sequential_jump", "repeated_history",
 	};
-	bool ntrace = all_encoders_speak_ntrace() && event_wants_ntrace(rec);
+	bool ntrace = record_wants_ntrace(rec);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const struct pmu_term *term = pmu_term(&rec->pmu, names[i]);

@@ -107,16 +107,37 @@ static bool explain_values(const struct recorder *rec)
 	return found;
 }
 
+/* What is wrong with the terms that are about who runs; NULL: nothing. */
+static const char *context_problem(const struct recorder *rec)
+{
+	bool hcontext = term_value(rec, "hcontext");
+	bool context = hcontext || term_value(rec, "context");
+	bool thread = term_value(rec, "thread"), has_hcontext = record_hcontext_bits();
+	char *scontext = read_text(CAPS "scontext");
+	bool has_scontext = !scontext || atoi(scontext);
+
+	free(scontext);
+	if (hcontext && thread)
+		return "'thread' compares scontext: it does not go together with 'hcontext'";
+	if (thread && !has_scontext)
+		return "the harts have no CSR scontext, which 'thread' compares";
+	if (context && !has_scontext && !has_hcontext)
+		return "the harts have no CSR scontext: 'context' is of no use; record with "
+		       "context=0";
+	if (hcontext && !has_hcontext)
+		return "the harts have no CSR hcontext; record without 'hcontext'";
+	if (context && (hcontext || !has_scontext) && !record_wants_ntrace(rec))
+		return "E-Trace has no room for the CSR hcontext; record with context=0,hcontext=0";
+	return NULL;
+}
+
 bool record_explain_refused(const struct recorder *rec, int cpu)
 {
-	char *scontext = read_text(CAPS "scontext");
+	const char *problem = context_problem(rec);
 	bool found = explain_features(rec, cpu);
 
 	found |= explain_values(rec);
-	if (term_value(rec, "context") && scontext && !atoi(scontext)) {
-		cmd_error(0, "the harts have no CSR scontext: 'context' is of no use; record with context=0");
-		found = true;
-	}
-	free(scontext);
-	return found;
+	if (problem)
+		cmd_error(0, "%s", problem);
+	return found || problem;
 }

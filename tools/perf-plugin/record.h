@@ -106,6 +106,8 @@ struct recorder {
 int record_parse_options(struct record_options *options, int argc, char **argv);
 void record_free_options(struct record_options *options);
 int record_parse_event(struct recorder *rec, bool *modified);
+/* False: the event asks for E-Trace, or there is an encoder that has nothing else. */
+bool record_wants_ntrace(const struct recorder *rec);
 int record_choose_cpus(struct recorder *rec);
 int record_choose_tasks(struct recorder *rec);
 
@@ -193,6 +195,8 @@ pid_t thread_group(pid_t tid);
 char *record_metadata(struct recorder *rec);
 /* False: in a container, where the kernel numbers threads otherwise. */
 bool record_in_first_pid_namespace(void);
+/* Width of the CSR hcontext; 0: not all harts have it. */
+unsigned int record_hcontext_bits(void);
 /* Says why there is no PMU and what to do. */
 void record_explain_missing_pmu(void);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V trace: hooks into the scheduler. scontext tells the encoder whose flow it sees; exec ends
- * an AUX record, so that what was run before it and after it can be told apart.
+ * RISC-V trace: hooks into the scheduler. A context CSR, scontext or hcontext, tells the encoder
+ * whose flow it sees; exec ends an AUX record, so that what was run before it and after it can be
+ * told apart.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
@@ -9,29 +10,45 @@
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/threads.h>
 #include <linux/tracepoint.h>
 #include <asm/asm-extable.h>
+#include <asm/csr.h>
 
 #include "rvtrace.h"
 #include "rvtrace-trace.h"
 
-/* Supervisor context register, RISC-V Debug Specification 1.0, 5.7.11 */
+/* RISC-V Debug Specification 1.0, 5.7: of the supervisor, and of the hypervisor */
 #define RVTRACE_CSR_SCONTEXT	0x5a8
+#define RVTRACE_CSR_HCONTEXT	0x6a8
+
+/*
+ * struct rvtrace_context_csr - one of them
+ * @max:	the largest number that it keeps on every hart; 0: it is not there
+ * @users:	events that want the id of the running thread in it
+ */
+struct rvtrace_context_csr {
+	atomic_long_t max;
+	atomic_t users;
+};
+
+static struct rvtrace_context_csr rvtrace_context_csrs[RVTRACE_CONTEXTS] = {
+	[RVTRACE_CONTEXT_SCONTEXT].max = ATOMIC_LONG_INIT(-1),
+	[RVTRACE_CONTEXT_HCONTEXT].max = ATOMIC_LONG_INIT(-1),
+};
 
 static struct tracepoint *rvtrace_tp_switch;
 static struct tracepoint *rvtrace_tp_exec;
-/* Protects registration; the counts are for the fast path of fork() */
+/* Protects registration; the count is for the fast path of fork() */
 static DEFINE_MUTEX(rvtrace_context_mutex);
 static refcount_t rvtrace_hook_users = REFCOUNT_INIT(0);
-static atomic_t rvtrace_context_users = ATOMIC_INIT(0);
 static bool rvtrace_hooked;
-static bool rvtrace_has_scontext;
 
 /*
  * Not every hart has it, and firmware may withhold it: the access may trap, also on a hart that
  * comes up after the others were asked. Returns whether it did not.
  */
-static bool rvtrace_scontext_set(unsigned long value)
+static __always_inline bool rvtrace_csr_write(unsigned int csr, unsigned long value)
 {
 	unsigned long present = 0;
 
@@ -39,38 +56,114 @@ static bool rvtrace_scontext_set(unsigned long value)
 		     "	li	%0, 1\n"
 		     "2:\n"
 		     _ASM_EXTABLE(1b, 2b)
-		     : "+r" (present) : "i" (RVTRACE_CSR_SCONTEXT), "rK" (value) : "memory");
+		     : "+r" (present) : "i" (csr), "rK" (value) : "memory");
 	return present;
 }
 
-static void rvtrace_scontext_probe(void *data)
+static bool rvtrace_context_csr_write(enum rvtrace_context context, unsigned long value)
 {
-	if (!rvtrace_scontext_set(0))
-		atomic_inc(data);
+	if (context == RVTRACE_CONTEXT_HCONTEXT)
+		return rvtrace_csr_write(RVTRACE_CSR_HCONTEXT, value);
+	return rvtrace_csr_write(RVTRACE_CSR_SCONTEXT, value);
 }
 
-bool rvtrace_context_usable(void)
+static unsigned long rvtrace_context_csr_read(enum rvtrace_context context)
 {
-	return rvtrace_has_scontext;
+	if (context == RVTRACE_CONTEXT_HCONTEXT)
+		return csr_read(RVTRACE_CSR_HCONTEXT);
+	return csr_read(RVTRACE_CSR_SCONTEXT);
 }
 
-/* Thread id of the initial namespace, as perf's sideband has it there */
-static void rvtrace_scontext_write(const struct task_struct *task)
+/* Both are WARL: how many bits there are shows when all are written. */
+static void rvtrace_context_probe(void *unused)
 {
-	rvtrace_scontext_set(task->pid);
-	trace_rvtrace_context(task->pid);
+	enum rvtrace_context context;
+	unsigned long max;
+
+	for (context = RVTRACE_CONTEXT_SCONTEXT; context < RVTRACE_CONTEXTS; context++) {
+		max = 0;
+		if (rvtrace_context_csr_write(context, ~0UL)) {
+			max = rvtrace_context_csr_read(context);
+			rvtrace_context_csr_write(context, 0);
+		}
+		atomic_long_and(max, &rvtrace_context_csrs[context].max);
+	}
 }
 
-void rvtrace_context_write(void)
+static void rvtrace_context_clear(void *unused)
 {
-	rvtrace_scontext_write(current);
+	enum rvtrace_context context;
+
+	for (context = RVTRACE_CONTEXT_SCONTEXT; context < RVTRACE_CONTEXTS; context++)
+		rvtrace_context_csr_write(context, 0);
+}
+
+/*
+ * rvtrace_context_bits - how many bits of a thread's id the trace can have by this CSR
+ *
+ * 0: not every hart has it. scontext has room for each id, or is not used: filters compare it.
+ */
+unsigned int rvtrace_context_bits(enum rvtrace_context context)
+{
+	unsigned long max = atomic_long_read(&rvtrace_context_csrs[context].max);
+
+	if (context == RVTRACE_CONTEXT_SCONTEXT && max < PID_MAX_LIMIT)
+		return 0;
+	return fls_long(max);
+}
+
+/*
+ * rvtrace_context_of - which CSR an event wants the running thread's id in
+ *
+ * That is scontext, unless the event says "hcontext" or the harts have no scontext. Returns an
+ * enum rvtrace_context, or -EOPNOTSUPP when the harts have no such CSR.
+ */
+int rvtrace_context_of(const struct perf_event_attr *attr)
+{
+	bool thread = FIELD_GET(RVTRACE_CONFIG2_THREAD, attr->config2);
+	bool context = attr->config & RVTRACE_CONFIG_CONTEXT;
+	bool hcontext = attr->config & RVTRACE_CONFIG_HCONTEXT;
+
+	if (!thread && !context && !hcontext)
+		return RVTRACE_CONTEXT_NONE;
+	if (!hcontext && rvtrace_context_bits(RVTRACE_CONTEXT_SCONTEXT))
+		return RVTRACE_CONTEXT_SCONTEXT;
+	/* Comparators look at scontext. */
+	if (!thread && rvtrace_context_bits(RVTRACE_CONTEXT_HCONTEXT))
+		return RVTRACE_CONTEXT_HCONTEXT;
+	return -EOPNOTSUPP;
+}
+
+/*
+ * Thread id of the initial namespace, as perf's sideband has it there. An id that does not fit is
+ * told as the largest number: that is no thread's, and the sideband says whose it is.
+ */
+static void rvtrace_context_set(enum rvtrace_context context, const struct task_struct *task)
+{
+	unsigned long max = atomic_long_read(&rvtrace_context_csrs[context].max);
+
+	rvtrace_context_csr_write(context, min_t(unsigned long, task->pid, max));
+	trace_rvtrace_context(context == RVTRACE_CONTEXT_HCONTEXT, task->pid);
+}
+
+void rvtrace_context_write(enum rvtrace_context context)
+{
+	rvtrace_context_set(context, current);
+}
+
+static void rvtrace_context_follow(const struct task_struct *task)
+{
+	enum rvtrace_context context;
+
+	for (context = RVTRACE_CONTEXT_SCONTEXT; context < RVTRACE_CONTEXTS; context++)
+		if (atomic_read(&rvtrace_context_csrs[context].users))
+			rvtrace_context_set(context, task);
 }
 
 static void rvtrace_sched_switch(void *data, bool preempt, struct task_struct *prev,
 				 struct task_struct *next, unsigned int prev_state)
 {
-	if (atomic_read(&rvtrace_context_users))
-		rvtrace_scontext_write(next);
+	rvtrace_context_follow(next);
 }
 
 /* A thread that is not its process's leader takes over the leader's id. */
@@ -78,8 +171,7 @@ static void rvtrace_sched_exec(void *data, struct task_struct *task, pid_t old_p
 			       struct linux_binprm *bprm)
 {
 	rvtrace_run_drain();
-	if (atomic_read(&rvtrace_context_users))
-		rvtrace_context_write();
+	rvtrace_context_follow(current);
 }
 
 static int rvtrace_hook(void)
@@ -107,6 +199,8 @@ static void rvtrace_unhook(struct work_struct *work)
 		tracepoint_probe_unregister(rvtrace_tp_exec, rvtrace_sched_exec, NULL);
 		tracepoint_probe_unregister(rvtrace_tp_switch, rvtrace_sched_switch, NULL);
 		tracepoint_synchronize_unregister();
+		/* Guests may be able to read scontext. */
+		on_each_cpu(rvtrace_context_clear, NULL, 1);
 		rvtrace_hooked = false;
 	}
 	mutex_unlock(&rvtrace_context_mutex);
@@ -116,11 +210,11 @@ static DECLARE_WORK(rvtrace_unhook_work, rvtrace_unhook);
 
 /*
  * rvtrace_context_get - a new event: hook into the scheduler
- * @scontext: keep scontext up to date, too
+ * @context: keep this CSR up to date, too
  *
  * As with rvtrace_get(), fork() comes by the fast path only.
  */
-int rvtrace_context_get(bool scontext)
+int rvtrace_context_get(enum rvtrace_context context)
 {
 	int ret = 0;
 
@@ -133,15 +227,15 @@ int rvtrace_context_get(bool scontext)
 		}
 		mutex_unlock(&rvtrace_context_mutex);
 	}
-	if (!ret && scontext)
-		atomic_inc(&rvtrace_context_users);
+	if (!ret && context)
+		atomic_inc(&rvtrace_context_csrs[context].users);
 	return ret;
 }
 
-void rvtrace_context_put(bool scontext)
+void rvtrace_context_put(enum rvtrace_context context)
 {
-	if (scontext)
-		atomic_dec(&rvtrace_context_users);
+	if (context)
+		atomic_dec(&rvtrace_context_csrs[context].users);
 	if (refcount_dec_and_test(&rvtrace_hook_users))
 		schedule_work(&rvtrace_unhook_work);
 }
@@ -157,15 +251,12 @@ static void rvtrace_find_tracepoint(struct tracepoint *tp, void *data)
 /* The tracepoints' symbols are not exported; they are found by name. */
 int rvtrace_context_init(void)
 {
-	atomic_t missing = ATOMIC_INIT(0);
-
 	for_each_kernel_tracepoint(rvtrace_find_tracepoint, NULL);
 	if (!rvtrace_tp_switch || !rvtrace_tp_exec) {
 		pr_err("this kernel has no tracepoints sched_switch and sched_process_exec (CONFIG_TRACEPOINTS)\n");
 		return -EOPNOTSUPP;
 	}
-	on_each_cpu(rvtrace_scontext_probe, &missing, 1);
-	rvtrace_has_scontext = !atomic_read(&missing);
+	on_each_cpu(rvtrace_context_probe, NULL, 1);
 	return 0;
 }
 

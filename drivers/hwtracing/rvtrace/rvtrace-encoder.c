@@ -133,7 +133,7 @@ static int rvtrace_configure_control(const struct rvtrace_encoder *enc,
 								    RVTRACE_MODE_BASELINE;
 	if (!(caps->modes & BIT(mode)))
 		return rvtrace_refuse(enc, "such mode");
-	if (options & RVTRACE_CONFIG_CONTEXT)
+	if (options & (RVTRACE_CONFIG_CONTEXT | RVTRACE_CONFIG_HCONTEXT))
 		wanted |= RVTRACE_TE_CONTROL_CONTEXT;
 	if (options & RVTRACE_CONFIG_STALL)
 		wanted |= RVTRACE_TE_CONTROL_INST_STALL_ENA;

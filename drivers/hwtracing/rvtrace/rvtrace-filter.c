@@ -180,13 +180,6 @@ static int rvtrace_configure_causes(const struct rvtrace_encoder *enc,
 	return 0;
 }
 
-/* scontext is written for the trace to have it, or for a filter to look at it. */
-bool rvtrace_event_needs_context(const struct perf_event_attr *attr)
-{
-	return attr->config & RVTRACE_CONFIG_CONTEXT ||
-	       FIELD_GET(RVTRACE_CONFIG2_THREAD, attr->config2);
-}
-
 /* One thread only, whatever event it is: the last comparator is a condition of every filter. */
 static int rvtrace_configure_thread(const struct rvtrace_encoder *enc,
 				    const struct perf_event_attr *attr,

@@ -32,6 +32,7 @@ PMU_FORMAT_ATTR(format,			"config:24-26");
 PMU_FORMAT_ATTR(machine,		"config:27");
 PMU_FORMAT_ATTR(causes,			"config:28-29");
 PMU_FORMAT_ATTR(trigger,		"config:30");
+PMU_FORMAT_ATTR(hcontext,		"config:31");
 PMU_FORMAT_ATTR(window,			"config1:0-31");
 PMU_FORMAT_ATTR(period,			"config1:32-63");
 PMU_FORMAT_ATTR(sink,			"config2:0-31");
@@ -60,6 +61,7 @@ static struct attribute *rvtrace_format_attrs[] = {
 	&format_attr_machine.attr,
 	&format_attr_causes.attr,
 	&format_attr_trigger.attr,
+	&format_attr_hcontext.attr,
 	&format_attr_window.attr,
 	&format_attr_period.attr,
 	&format_attr_sink.attr,
@@ -189,16 +191,24 @@ static DEVICE_ATTR_RO(privilege_filter);
 
 static ssize_t scontext_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", rvtrace_context_usable());
+	return sysfs_emit(buf, "%d\n", !!rvtrace_context_bits(RVTRACE_CONTEXT_SCONTEXT));
 }
 static DEVICE_ATTR_RO(scontext);
+
+/* Of a thread id; it may have more. 0: not every hart has hcontext. */
+static ssize_t hcontext_bits_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", rvtrace_context_bits(RVTRACE_CONTEXT_HCONTEXT));
+}
+static DEVICE_ATTR_RO(hcontext_bits);
 
 static ssize_t thread_filter_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct rvtrace_common common;
 
 	rvtrace_common(&common);
-	return sysfs_emit(buf, "%d\n", common.context_filter && rvtrace_context_usable());
+	return sysfs_emit(buf, "%d\n", common.context_filter &&
+			  rvtrace_context_bits(RVTRACE_CONTEXT_SCONTEXT));
 }
 static DEVICE_ATTR_RO(thread_filter);
 
@@ -211,6 +221,7 @@ static struct attribute *rvtrace_caps_attrs[] = {
 	&dev_attr_features.attr,
 	&dev_attr_privilege_filter.attr,
 	&dev_attr_scontext.attr,
+	&dev_attr_hcontext_bits.attr,
 	&dev_attr_thread_filter.attr,
 	NULL
 };

@@ -53,7 +53,7 @@ static void rvtrace_event_start(struct perf_event *event, int flags)
 	/* Addresses of filters change when the program maps and unmaps files. */
 	perf_event_addr_filters_sync(event);
 	if (config->context)
-		rvtrace_context_write();
+		rvtrace_context_write(config->context);
 	if (rvtrace_session_start(rc, event))
 		return;
 	event->hw.state = 0;
@@ -122,6 +122,7 @@ static int rvtrace_event_check(struct perf_event *event)
 	const struct perf_event_attr *attr = &event->attr;
 	u32 window = FIELD_GET(RVTRACE_CONFIG1_WINDOW, attr->config1);
 	u32 period = FIELD_GET(RVTRACE_CONFIG1_PERIOD, attr->config1);
+	int context;
 
 	if (attr->config & ~RVTRACE_CONFIG_ALL)
 		return -EINVAL;
@@ -136,13 +137,12 @@ static int rvtrace_event_check(struct perf_event *event)
 		return -EOPNOTSUPP;
 	if (attr->config & RVTRACE_CONFIG_MACHINE && !perfmon_capable())
 		return -EACCES;
-	if (rvtrace_event_needs_context(attr)) {
-		/* Thread ids in the trace are those of the initial namespace. */
-		if (task_active_pid_ns(current) != &init_pid_ns)
-			return -EACCES;
-		if (!rvtrace_context_usable())
-			return -EOPNOTSUPP;
-	}
+	context = rvtrace_context_of(attr);
+	if (context < 0)
+		return context;
+	/* Thread ids in the trace are those of the initial namespace. */
+	if (context && task_active_pid_ns(current) != &init_pid_ns)
+		return -EACCES;
 	return 0;
 }
 
@@ -154,6 +154,18 @@ static int rvtrace_event_check_sink(struct rvtrace_encoder *enc, u32 sink)
 	if (!path)
 		return -ENODEV;
 	return rvtrace_path_ram(path) || perfmon_capable() ? 0 : -EACCES;
+}
+
+/* E-Trace has room for one context and does not say which it is: by convention scontext. */
+static int rvtrace_event_check_context(const struct rvtrace_encoder *enc,
+				       const struct perf_event_attr *attr,
+				       const struct rvtrace_program *program)
+{
+	u32 format = FIELD_GET(RVTRACE_TE_CONTROL_FORMAT, program->control);
+
+	if (format == RVTRACE_FORMAT_ETRACE && rvtrace_context_of(attr) == RVTRACE_CONTEXT_HCONTEXT)
+		return rvtrace_refuse(enc, "hcontext in E-Trace");
+	return 0;
 }
 
 /* Every encoder that the event may come to must take its options. */
@@ -172,6 +184,8 @@ static int rvtrace_event_check_encoders(struct perf_event *event, u32 sink)
 			continue;
 		ret = rvtrace_encoder_configure(enc, &event->attr, &program);
 		if (!ret)
+			ret = rvtrace_event_check_context(enc, &event->attr, &program);
+		if (!ret)
 			ret = rvtrace_event_check_sink(enc, sink);
 		if (ret)
 			return ret;
@@ -188,7 +202,7 @@ static struct rvtrace_config *rvtrace_config_create(const struct perf_event *eve
 	struct rvtrace_config config = {
 		.cpu = -1,
 		.sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2),
-		.context = rvtrace_event_needs_context(attr),
+		.context = rvtrace_context_of(attr),
 		.window_ns = window * NSEC_PER_USEC,
 		.pause_ns = (period - window) * NSEC_PER_USEC,
 	};

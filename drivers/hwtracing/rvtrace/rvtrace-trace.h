@@ -63,15 +63,17 @@ TRACE_EVENT(rvtrace_drain,
 );
 
 TRACE_EVENT(rvtrace_context,
-	TP_PROTO(pid_t pid),
-	TP_ARGS(pid),
+	TP_PROTO(bool hcontext, pid_t pid),
+	TP_ARGS(hcontext, pid),
 	TP_STRUCT__entry(
+		__field(bool, hcontext)
 		__field(pid_t, pid)
 	),
 	TP_fast_assign(
+		__entry->hcontext = hcontext;
 		__entry->pid = pid;
 	),
-	TP_printk("scontext=%d", __entry->pid)
+	TP_printk("%ccontext=%d", __entry->hcontext ? 'h' : 's', __entry->pid)
 );
 
 #endif /* _RVTRACE_TRACE_H */

@@ -201,7 +201,8 @@
 #define   RVTRACE_CAUSES_EXCEPTIONS		1
 #define   RVTRACE_CAUSES_INTERRUPTS		2
 #define RVTRACE_CONFIG_TRIGGER			BIT_ULL(30)
-#define RVTRACE_CONFIG_ALL			GENMASK_ULL(30, 0)
+#define RVTRACE_CONFIG_HCONTEXT			BIT_ULL(31)
+#define RVTRACE_CONFIG_ALL			GENMASK_ULL(31, 0)
 /* perf_event_attr.config1: duty cycle, in microseconds */
 #define RVTRACE_CONFIG1_WINDOW			GENMASK_ULL(31, 0)
 #define RVTRACE_CONFIG1_PERIOD			GENMASK_ULL(63, 32)
@@ -227,6 +228,14 @@ enum rvtrace_format {
 	RVTRACE_FORMAT_ETRACE,
 	RVTRACE_FORMAT_NTRACE,
 	RVTRACE_FORMATS
+};
+
+/* CSRs that can tell an encoder which thread runs */
+enum rvtrace_context {
+	RVTRACE_CONTEXT_NONE,
+	RVTRACE_CONTEXT_SCONTEXT,
+	RVTRACE_CONTEXT_HCONTEXT,
+	RVTRACE_CONTEXTS
 };
 
 /* What E-Trace is like on the wire; names are in rvtrace-discovery.c */
@@ -546,7 +555,7 @@ struct rvtrace_range {
  * @opener:	the process that opened it
  * @cpu:	hart that it ran on last, -1 before the first
  * @sink:	number of the sink that was asked for, or 0
- * @context:	scontext is to be kept
+ * @context:	the CSR that is to have the thread's id
  * @window_ns:	how long to trace in each period; 0: always
  * @pause_ns:	how long not to trace
  * @thread_event:	entry in the list of events that were opened with a thread filter
@@ -560,7 +569,7 @@ struct rvtrace_config {
 	struct pid *opener;
 	int cpu;
 	u32 sink;
-	bool context;
+	enum rvtrace_context context;
 	u64 window_ns;
 	u64 pause_ns;
 	struct list_head thread_event;
@@ -780,7 +789,6 @@ ssize_t rvtrace_discovery_emit(const struct rvtrace_encoder *enc, char *buf, ssi
 
 /* rvtrace-filter.c */
 void rvtrace_filter_probe(struct rvtrace_encoder *enc);
-bool rvtrace_event_needs_context(const struct perf_event_attr *attr);
 int rvtrace_filter_configure(const struct rvtrace_encoder *enc, const struct perf_event_attr *attr,
 			     struct rvtrace_program *program);
 int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_config *config);
@@ -864,10 +872,11 @@ void rvtrace_run_exit(void);
 /* rvtrace-context.c */
 int rvtrace_context_init(void);
 void rvtrace_context_exit(void);
-int rvtrace_context_get(bool scontext);
-void rvtrace_context_put(bool scontext);
-bool rvtrace_context_usable(void);
-void rvtrace_context_write(void);
+int rvtrace_context_get(enum rvtrace_context context);
+void rvtrace_context_put(enum rvtrace_context context);
+unsigned int rvtrace_context_bits(enum rvtrace_context context);
+int rvtrace_context_of(const struct perf_event_attr *attr);
+void rvtrace_context_write(enum rvtrace_context context);
 
 /* rvtrace-power.c */
 int rvtrace_register(struct rvtrace_component *comp);

@@ -484,7 +484,7 @@ int buffer_end_part(struct buffer *buffer)
 
 	destroy_decoders(buffer);
 	for (struct lane *lane = buffer->lanes; lane; lane = lane->next) {
-		part->owned_at_end |= lane->lane.context.scontext_valid;
+		part->owned_at_end |= lane_is_told(lane);
 		part->unowned_at_begin |= !lane->owned && lane_executed(lane) != lane->part_insns;
 		part->executed |= lane_executed(lane) != lane->part_insns;
 		part->lost_at_end |= lane->no_code;

@@ -22,13 +22,37 @@ static int32_t lane_tid_by_task(const struct lane *lane)
 	return running >= 0 ? running : buffer->records[buffer->record].tid;
 }
 
+static bool tells_thread(const struct lane *lane, const struct rvt_context *context)
+{
+	return lane->session->hcontext_max ? context->hcontext_valid : context->scontext_valid;
+}
+
+bool lane_is_told(const struct lane *lane)
+{
+	return tells_thread(lane, &lane->lane.context);
+}
+
+/* -1: the trace has not told the thread id, or says that it has no room for it. */
+static int32_t lane_told_tid(const struct lane *lane)
+{
+	const struct rvt_context *context = &lane->lane.context;
+	uint64_t max = lane->session->hcontext_max;
+
+	if (!lane_is_told(lane) || lane->session->foreign_ids)
+		return -1;
+	if (!max)
+		return context->scontext;
+	return context->hcontext < max ? (int32_t)context->hcontext : -1;
+}
+
 /* The thread id by the trace, else by how the recording was made, else by the context switches. */
 static int32_t lane_tid(const struct lane *lane)
 {
 	const struct buffer *buffer = lane->buffer;
+	int32_t told = lane_told_tid(lane);
 
-	if (lane->lane.context.scontext_valid && !lane->session->foreign_ids)
-		return lane->lane.context.scontext;
+	if (told >= 0)
+		return told;
 	if (buffer->tid >= 0)
 		return buffer->tid;
 	if (lane->session->by_task && buffer->record < buffer->n_records)
@@ -193,10 +217,12 @@ static int lane_context(struct lane *lane, const struct rvt_context *context)
 		now->hcontext = context->hcontext;
 		now->hcontext_valid = true;
 	}
-	if (!context->scontext_valid)
+	if (context->scontext_valid) {
+		now->scontext = context->scontext;
+		now->scontext_valid = true;
+	}
+	if (!tells_thread(lane, context))
 		return 0;
-	now->scontext = context->scontext;
-	now->scontext_valid = true;
 	if (lane->buffer->part && !lane->owned) {
 		lane->owned = true;
 		lane->buffer->part->unowned_at_begin |= lane_executed(lane) != lane->part_insns;
@@ -368,7 +394,7 @@ int lane_begin_record(struct lane *lane, const struct rvt_aux *aux)
 	if (!lane->lane.time_exact)
 		lane->lane.time = aux->time;
 	if (lane->session->by_task)
-		lane->lane.context.scontext_valid = false;
+		lane->lane.context.scontext_valid = lane->lane.context.hcontext_valid = false;
 	if (!lane->timed && before < aux->time)
 		err = lane_move(lane, before);
 	if (!lane->timed && err >= 0) {

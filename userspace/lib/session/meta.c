@@ -138,6 +138,11 @@ char *rvt_session_meta(const struct rvt_session *session, const char *key)
 	return result;
 }
 
+static uint64_t all_ones(unsigned long bits)
+{
+	return bits < 64 ? (1ull << bits) - 1 : UINT64_MAX;
+}
+
 int session_read_meta(struct rvt_session *session, char **error)
 {
 	char *value;
@@ -160,6 +165,9 @@ int session_read_meta(struct rvt_session *session, char **error)
 		free(value);
 		value = rvt_session_meta(session, "pid_namespace");
 		session->foreign_ids = value && !strcmp(value, "other");
+		free(value);
+		value = rvt_session_meta(session, "hcontext_bits");
+		session->hcontext_max = value ? all_ones(strtoul(value, NULL, 0)) : 0;
 		free(value);
 	}
 	if (session->is_ctr)

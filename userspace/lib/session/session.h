@@ -115,7 +115,8 @@ struct rvt_session {
 	bool is_ctr;		/* no encoders: samples of Control Transfer Records */
 	bool foreign;		/* recorded by another tool */
 	bool has_switches;	/* there are context switches in it */
-	bool foreign_ids;	/* the recorder saw other thread ids than scontext has */
+	bool foreign_ids;	/* the recorder saw other thread ids than the trace has */
+	uint64_t hcontext_max;	/* hcontext has the thread id, or this: it has no room; 0: scontext */
 	char *ksymbols;		/* functions that the kernel told of, in the form of kallsyms */
 	size_t ksymbols_len;
 	bool bad_code;		/* the copy of code that is in no file cannot be unpacked */
@@ -168,6 +169,8 @@ int lane_seek(struct lane *lane, uint64_t time);
 /* options.count: what was counted since the last time. */
 int lane_tell_counts(struct lane *lane);
 int lane_deliver(struct lane *lane, const struct rvt_event *event);
+/* Whether the trace has told which thread runs. */
+bool lane_is_told(const struct lane *lane);
 /* Instructions, until now. */
 uint64_t lane_executed(const struct lane *lane);
 
