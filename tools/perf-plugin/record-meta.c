@@ -247,8 +247,11 @@ unsigned int record_hcontext_bits(void)
 	return n;
 }
 
-/* Which thread runs hcontext tells, when the event says so or the harts have no scontext. */
-static void put_hcontext(const struct recorder *rec, FILE *out)
+/*
+ * Which thread runs hcontext tells, when the event says so or the harts have no scontext. Packets of E-Trace have
+ * a context even when none is written.
+ */
+static void put_context(const struct recorder *rec, FILE *out)
 {
 	char *scontext = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/scontext");
 	bool instead = term_value(rec, "context") && scontext && !atoi(scontext);
@@ -256,6 +259,8 @@ static void put_hcontext(const struct recorder *rec, FILE *out)
 	free(scontext);
 	if (instead || term_value(rec, "hcontext"))
 		fprintf(out, "hcontext_bits = %u\n", record_hcontext_bits());
+	else if (!term_value(rec, "context"))
+		fputs("context = none\n", out);
 }
 
 /* JIT compilers stamp their dumps with CLOCK_MONOTONIC; perf's clock counts from elsewhere. */
@@ -299,7 +304,7 @@ char *record_metadata(struct recorder *rec)
 			rec->options.event, rec->target == TARGET_SYSTEM ? "system" : "task");
 		if (!record_in_first_pid_namespace())
 			fputs("pid_namespace = other\n", out);
-		put_hcontext(rec, out);
+		put_context(rec, out);
 		put_monotonic_offset(rec, out);
 		for (size_t i = 0; i < found.gl_pathc && !err; i++)
 			err = put_encoder(rec, out, found.gl_pathv[i]);

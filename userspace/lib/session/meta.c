@@ -143,6 +143,15 @@ static uint64_t all_ones(unsigned long bits)
 	return bits < 64 ? (1ull << bits) - 1 : UINT64_MAX;
 }
 
+static bool has_value(const struct rvt_session *session, const char *key, const char *wanted)
+{
+	char *value = rvt_session_meta(session, key);
+	bool same = value && !strcmp(value, wanted);
+
+	free(value);
+	return same;
+}
+
 int session_read_meta(struct rvt_session *session, char **error)
 {
 	char *value;
@@ -163,9 +172,8 @@ int session_read_meta(struct rvt_session *session, char **error)
 		session->is_ctr = strstr(session->meta, "\n[ctr]\n");
 		session->pmu_type = value ? strtoul(value, NULL, 0) : 0;
 		free(value);
-		value = rvt_session_meta(session, "pid_namespace");
-		session->foreign_ids = value && !strcmp(value, "other");
-		free(value);
+		session->foreign_ids = has_value(session, "pid_namespace", "other") ||
+				       has_value(session, "context", "none");
 		value = rvt_session_meta(session, "hcontext_bits");
 		session->hcontext_max = value ? all_ones(strtoul(value, NULL, 0)) : 0;
 		free(value);

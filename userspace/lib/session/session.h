@@ -115,7 +115,7 @@ struct rvt_session {
 	bool is_ctr;		/* no encoders: samples of Control Transfer Records */
 	bool foreign;		/* recorded by another tool */
 	bool has_switches;	/* there are context switches in it */
-	bool foreign_ids;	/* the recorder saw other thread ids than the trace has */
+	bool foreign_ids;	/* the trace has other thread ids than the sideband, or none */
 	uint64_t hcontext_max;	/* hcontext has the thread id, or this: it has no room; 0: scontext */
 	char *ksymbols;		/* functions that the kernel told of, in the form of kallsyms */
 	size_t ksymbols_len;
