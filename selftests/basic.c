@@ -126,14 +126,18 @@ static void test_context(void)
 static void test_hcontext(void)
 {
 	unsigned long bits = strtoul(read_line(PMU_DIR "/caps/hcontext_bits") ?: "0", NULL, 10);
+	uint64_t max = bits < 64 ? (1ull << bits) - 1 : UINT64_MAX;
+	struct messages m = { 0 };
 	struct perf_event_attr attr;
-	int ret;
+	int ret = trace_child(CONFIG_HCONTEXT, &m);
 
+	if (bits)
+		tap_check(ret > 0 && m.hcontext == ((uint64_t)ret < max ? (uint64_t)ret : max),
+			  "hcontext: %lu bits, %u messages, %llu is thread %d", bits, m.ownerships,
+			  (unsigned long long)m.hcontext, ret);
+	else
+		tap_check(ret == -EOPNOTSUPP, "hcontext: the harts have none (%d)", ret);
 	attr_init(&attr, CONFIG_HCONTEXT);
-	ret = event_open(&attr, 0, -1);
-	tap_check(bits ? ret >= 0 : ret == -EOPNOTSUPP, "hcontext: %lu bits (%d)", bits, ret);
-	if (ret >= 0)
-		close(ret);
 	attr.config2 = 1ull << 32;
 	ret = event_open(&attr, 0, -1);
 	tap_check(ret == -EOPNOTSUPP, "hcontext: a filter for a thread is not on it (%d)", ret);

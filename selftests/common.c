@@ -394,6 +394,8 @@ static void message(struct messages *messages, const uint8_t *m, size_t len)
 		value = variable(m, len, &bit);
 		if ((value & 3) == 2)
 			context(messages, value >> 5);
+		else if ((value & 3) == 3)
+			messages->hcontext = value >> 5;
 	}
 	if (tcode != TRACE_SYNC && tcode != DIRECT_SYNC && tcode != INDIRECT_SYNC && tcode != HIST_SYNC)
 		return;

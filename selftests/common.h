@@ -94,6 +94,7 @@ struct messages {
 	unsigned int src_bits;
 	bool whole;		/* each stretch begins and ends with a message */
 	uint64_t context;	/* of the last Ownership with scontext */
+	uint64_t hcontext;	/* of the last one with hcontext */
 	uint64_t contexts[CONTEXTS];	/* all that occurred */
 	unsigned int n_contexts;
 	uint64_t sources;	/* bit per SRC, 1 when there is no SRC */
