@@ -47,7 +47,7 @@ static void check_copies(const char *name, uint64_t traced, uint64_t copied)
 			  (unsigned long long)traced, (unsigned long long)copied);
 }
 
-/* Several times round the AUX buffer */
+/* More than once round the AUX buffer; how often depends on how fast the machine reads */
 static void test_round(void)
 {
 	uint64_t traced = bytes("traced_bytes"), copied = bytes("copied_bytes");
@@ -80,7 +80,7 @@ static void test_round(void)
 	/* A stretch that follows a loss begins in the midst of a message, if the sink goes round. */
 	tap_check(m.n && (m.whole || rec.partial), "round: whole messages");
 	/* Idle bytes may fill what is too small for the sink; a full AUX buffer takes less than there is. */
-	tap_check(rec.n_bytes > 2 * AUX_SIZE && (rec.truncated || rec.n_bytes >= traced) &&
+	tap_check(rec.n_bytes > AUX_SIZE && (rec.truncated || rec.n_bytes >= traced) &&
 		  rec.n_bytes <= traced + traced / 8, "round: every byte once: %zu recorded, %llu traced",
 		  rec.n_bytes, (unsigned long long)traced);
 	check_copies("round", traced, copied);
