@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * A whole recording, made here: random programs through the N-Trace encoder, with sideband, in a
+ * perf.data. What the session says must be what the programs did, with the right cpu and thread.
+ * Different programs lie at the same address in different processes, and before and after an exec,
+ * so that a wrong address space cannot go unnoticed.
+ */
+#ifndef TESTS_SESSION_FIXTURE_H
+#define TESTS_SESSION_FIXTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/perf_event.h>
+#include <rvtrace/ntrace.h>
+#include <rvtrace/perfdata.h>
+#include <rvtrace/session.h>
+#include "random-hart.h"
+
+#define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+#define PMU_TYPE 77
+#define CPUS 2
+#define PROGRAMS 3
+#define STEPS 3000
+#define TICK_NS 100
+#define TRACE_ID 1
+#define SIDE_ID 2
+#define SWITCH_ID 3
+
+struct step {
+	int32_t tid;
+	uint64_t pc;
+};
+
+struct steps {
+	struct step *at;
+	size_t n, room;
+};
+
+/* One cpu: its encoder, the bytes of the segment it is in, and what ran. */
+struct cpu {
+	struct rvt_ntrace_encoder *encoder;
+	uint8_t *bytes;
+	size_t len, room;
+	uint64_t aux_offset;
+	struct steps expected, found;
+	size_t lost;
+};
+
+struct fixture {
+	char data[40], programs[PROGRAMS][40];
+	struct hart *harts[PROGRAMS];
+	struct rvt_perfdata_writer *writer;
+	struct cpu cpus[CPUS];
+	uint64_t ticks;
+	bool timed, context, packed, overwritten;
+	unsigned int resets;	/* parts that did not fit together */
+	const char *params;	/* file; NULL: none */
+};
+
+struct trailer {
+	int32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t id;
+};
+
+/* What was counted; one that is equal for any order of parts. */
+struct sums {
+	uint64_t insns, insns_n, edges, lost, traps, aux;
+	unsigned int resets;
+};
+
+/* ---- setting up (cmocka): a fixture in *state, its programs in files ---- */
+
+int session_setup(void **state);
+int session_teardown(void **state);
+
+/* ---- making a recording; times are in ticks of TICK_NS but for @time, in ns ---- */
+
+/* @timed: with time stamps; @context: with Ownership. */
+void begin_recording(struct fixture *f, bool timed, bool context);
+/* @head and the rest of its record, @len bytes, then @name if it ends in one, then @trailer. */
+void put_record(struct fixture *f, struct perf_event_header *head, size_t len, const char *name,
+		const struct trailer *trailer);
+void put_comm(struct fixture *f, int32_t pid, uint64_t time, bool exec, const char *comm);
+void put_mmap(struct fixture *f, int32_t pid, uint64_t time, const char *path);
+void put_switch(struct fixture *f, int cpu, int32_t pid, uint64_t time);
+void put_switch_sample(struct fixture *f, int cpu, int32_t prev, int32_t next, uint64_t time,
+		       unsigned short flags, uint32_t lie);
+/* @program of @pid runs on cpu @n, for STEPS steps: these are expected. */
+void run_program(struct fixture *f, int n, int32_t pid, int program);
+/* The same for @steps. */
+void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps);
+/* What the encoder of cpu @n sent since the last time becomes an AUX record and its data. */
+void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags);
+
+/* ---- reading it ---- */
+
+/* Ends the recording and reads it: in one go, counting, by threads, live; fails if these differ. */
+void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats);
+/* What was found is what is expected. */
+void check_steps(const struct cpu *cpu);
+/* And nothing was lost. */
+void check_equal(const struct cpu *cpu);
+/* count_run of a sink; @ctx: struct sums. */
+int sum_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times);
+/* All of the recording that is there before anything has happened, into @path. */
+void write_head(struct rvt_perfdata *file, const char *path);
+/* Feeds what was written from @from on; returns up to where. */
+uint64_t feed_from(struct rvt_session *session, struct rvt_perfdata *file, uint64_t from,
+		   uint64_t to);
+
+#endif
