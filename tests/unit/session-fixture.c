@@ -109,7 +109,6 @@ void put_switch_sample(struct fixture *f, int cpu, int32_t prev, int32_t next, u
 	assert_int_equal(rvt_perfdata_write(f->writer, &sample, sizeof(sample)), 0);
 }
 
-/* What the encoder sent since the last time becomes one AUX record of @cpu. */
 /* As `record -z` writes it: in pieces. */
 static void put_packed(struct fixture *f, struct cpu *cpu, struct rvt_record_auxtrace chunk)
 {
