@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "../../tools/perf-plugin/event.h"
+#include "../../tools/perf-plugin/pmu.h"
 
 static char root[] = "/tmp/rvt-event-XXXXXX", sysfs[64], tracefs[64];
 static struct event_roots roots;
@@ -43,6 +44,9 @@ static int set_up(void **state)
 	make_file("sys/bus/event_source/devices/cpu/format/event", "config:0-47\n");
 	make_file("sys/bus/event_source/devices/cpu/format/firmware", "config:63\n");
 	make_file("sys/bus/event_source/devices/cpu/events/stalls", "event=0x21,firmware=1\n");
+	make_file("sys/bus/event_source/devices/gaps/type", "5\n");
+	make_file("sys/bus/event_source/devices/gaps/format/mode", "config:4-5,63\n");
+	make_file("sys/bus/event_source/devices/gaps/format/trigger", "config1:40\n");
 	make_file("tracing/events/header_page", "page\n");
 	make_file("tracing/events/header_event", "compressed\n");
 	make_file("tracing/events/sched/sched_switch/id", "317\n");
@@ -266,6 +270,38 @@ static void test_lists(void **state)
 	assert_int_equal(event_length("a"), 1);
 }
 
+static void test_values(void **state)
+{
+	struct perf_event_attr attr = { .config = 0x8000000000001234 };
+	struct pmu pmu;
+
+	(void)state;
+	assert_int_equal(pmu_read(&pmu, sysfs, "gaps"), 0);
+	/* bits 4, 5 and 63 of 0x8000000000001234, low first: 1 1 1 */
+	assert_int_equal(pmu_value(&pmu, "mode", &attr), 7);
+	assert_int_equal(pmu_value(&pmu, "trigger", &attr), 0);
+	pmu_switch_on(&pmu, "mode", &attr);
+	assert_int_equal(attr.config, 0x1214);
+	pmu_switch_on(&pmu, "trigger", &attr);
+	assert_int_equal(attr.config1, 1ULL << 40);
+	assert_int_equal(pmu_value(&pmu, "trigger", &attr), 1);
+	pmu_switch_on(&pmu, "no_such_term", &attr);
+	assert_int_equal(attr.config, 0x1214);
+	assert_int_equal(pmu_value(&pmu, "no_such_term", &attr), 0);
+}
+
+static void test_words(void **state)
+{
+	(void)state;
+	assert_true(has_word("1 etrace\n2 ntrace", "ntrace"));
+	assert_true(has_word("3, 6", "3"));
+	assert_false(has_word("13, 6", "3"));
+	assert_false(has_word("implicit_return", "implicit"));
+	assert_false(has_word("all_jumps", "all_jumps_too"));
+	assert_false(has_word("", "a"));
+	assert_false(has_word(NULL, "a"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +312,8 @@ int main(void)
 		cmocka_unit_test(test_tracepoints),
 		cmocka_unit_test(test_data),
 		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_words),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

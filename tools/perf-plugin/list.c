@@ -11,7 +11,6 @@
 #include "color.h"
 #include "record.h"
 
-#define PMU_CTR "riscv_ctr"
 #define PMU_DIR "/bus/event_source/devices/"
 #define INDENT "    "
 
@@ -67,24 +66,6 @@ static void show_caps(const char *dir)
 	free(caps);
 }
 
-static bool in_words(const char *words, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *p = words; (p = strstr(p, word)); p += len)
-		if ((p == words || p[-1] == ' ') && (!p[len] || p[len] == ' '))
-			return true;
-	return false;
-}
-
-/* Options of the encoder, each a term: the hardware has them or not. */
-static bool is_option(const char *name)
-{
-	return in_words("branch_prediction jump_target_cache implicit_return sequential_jump "
-			"repeated_history all_jumps extend_address_msb full_address "
-			"implicit_exception context stall trigger timestamp", name);
-}
-
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct pmu_term *)a)->name, ((const struct pmu_term *)b)->name);
@@ -102,7 +83,8 @@ static void show_terms(struct pmu *pmu, const char *name, const char *dir)
 
 		printf(INDENT INDENT "%-22s 0-%" PRIu64 "%s\n", term->name,
 		       bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX,
-		       features && is_option(term->name) && !in_words(features, term->name) ?
+		       features && record_is_feature(term->name) &&
+		       !has_word(features, term->name) ?
 		       "  this hardware: only 0" : "");
 	}
 	free(features);
@@ -176,13 +158,14 @@ int cmd_list(int argc, char **argv)
 		return cmd_surplus(1, cmd_first_word(), "");
 	dir = sysfs ? sysfs : "/sys";
 	trace = show_pmu(dir, RECORD_PMU);
-	ctr = show_pmu(dir, PMU_CTR);
+	ctr = show_pmu(dir, RECORD_CTR_PMU);
 	if (trace)
 		show_components(dir);
 	if (trace || ctr)
 		return 0;
 	if (sysfs)
-		return cmd_error(1, "%s has neither the event " RECORD_PMU " nor " PMU_CTR, sysfs);
+		return cmd_error(1, "%s has neither the event " RECORD_PMU " nor "
+				    RECORD_CTR_PMU, sysfs);
 	record_explain_missing_pmu();
 	return 1;
 }

@@ -52,6 +52,19 @@ char *read_text(const char *format, ...)
 	return text;
 }
 
+bool has_word(const char *text, const char *word)
+{
+	const char *separators = " ,\n";
+	size_t len = strlen(word), n;
+
+	for (; text && *text; text += n + strspn(text + n, separators)) {
+		n = strcspn(text, separators);
+		if (n == len && !strncmp(text, word, len))
+			return true;
+	}
+	return false;
+}
+
 static int compare_ints(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
@@ -149,7 +162,7 @@ int pmu_read(struct pmu *pmu, const char *sysfs, const char *name)
 	return 0;
 }
 
-const struct pmu_term *pmu_term(const struct pmu *pmu, const char *name)
+static const struct pmu_term *find_term(const struct pmu *pmu, const char *name)
 {
 	for (unsigned int i = 0; i < pmu->n_terms; i++)
 		if (!strcmp(pmu->terms[i].name, name))
@@ -170,7 +183,8 @@ static __u64 *config_word(const struct pmu_term *term, struct perf_event_attr *a
 	}
 }
 
-int pmu_set(const struct pmu_term *term, uint64_t value, struct perf_event_attr *attr)
+/* -ERANGE: @value does not fit; -EOPNOTSUPP: the system that this was built on has no config3. */
+static int set_term(const struct pmu_term *term, uint64_t value, struct perf_event_attr *attr)
 {
 	int width = __builtin_popcountll(term->bits);
 	__u64 *word = config_word(term, attr);
@@ -189,12 +203,21 @@ int pmu_set(const struct pmu_term *term, uint64_t value, struct perf_event_attr 
 	return 0;
 }
 
-uint64_t pmu_get(const struct pmu_term *term, const struct perf_event_attr *attr)
+void pmu_switch_on(const struct pmu *pmu, const char *name, struct perf_event_attr *attr)
 {
-	const __u64 *from = config_word(term, (struct perf_event_attr *)attr);
+	const struct pmu_term *term = find_term(pmu, name);
+
+	if (term)
+		set_term(term, 1, attr);
+}
+
+uint64_t pmu_value(const struct pmu *pmu, const char *name, const struct perf_event_attr *attr)
+{
+	const struct pmu_term *term = find_term(pmu, name);
+	const __u64 *from = term ? config_word(term, (struct perf_event_attr *)attr) : NULL;
 	uint64_t word = from ? *from : 0, value = 0;
 
-	for (int bit = 63; bit >= 0; bit--)
+	for (int bit = 63; from && bit >= 0; bit--)
 		if (term->bits >> bit & 1)
 			value = value << 1 | (word >> bit & 1);
 	return value;
@@ -246,14 +269,14 @@ static int parse_one_term(const struct pmu *pmu, char *text, struct perf_event_a
 					 text[6] <= '3' && !text[7])) {
 		const struct pmu_term raw = { .word = text[6] ? text[6] - '0' : 0, .bits = ~0ULL };
 
-		if (pmu_set(&raw, value, attr))
+		if (set_term(&raw, value, attr))
 			return pmu_invalid(error, "this build knows no %s", text);
 		return 0;
 	}
-	term = pmu_term(pmu, text);
+	term = find_term(pmu, text);
 	if (!term)
 		return unknown_term(pmu, text, error);
-	err = pmu_set(term, value, attr);
+	err = set_term(term, value, attr);
 	if (err == -EOPNOTSUPP)
 		return pmu_invalid(error, "term '%s': this was built with headers of a kernel before "
 			       "6.3, which has no config3", text);

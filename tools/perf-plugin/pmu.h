@@ -24,13 +24,11 @@ struct pmu {
 
 /* Reads @sysfs/bus/event_source/devices/@name. Returns 0; -ENOENT: no such PMU; -EINVAL. */
 int pmu_read(struct pmu *pmu, const char *sysfs, const char *name);
-const struct pmu_term *pmu_term(const struct pmu *pmu, const char *name);
-/*
- * Returns -ERANGE when @value does not fit the term, -EOPNOTSUPP when the system that this was
- * built on knows no config3.
- */
-int pmu_set(const struct pmu_term *term, uint64_t value, struct perf_event_attr *attr);
-uint64_t pmu_get(const struct pmu_term *term, const struct perf_event_attr *attr);
+/* What the term @name is in @attr; 0 where the PMU has no such term. */
+uint64_t pmu_value(const struct pmu *pmu, const char *name, const struct perf_event_attr *attr);
+/* Makes it 1; nothing where the PMU has no such term. */
+void pmu_switch_on(const struct pmu *pmu, const char *name, struct perf_event_attr *attr);
+
 /*
  * pmu_parse_event - "NAME/term=value,term/modifiers" into @attr: config words and exclude bits.
  * @modified: modifiers were given. On -EINVAL *error is a malloc'd sentence.
@@ -48,6 +46,8 @@ int pmu_invalid(char **error, const char *format, ...) __attribute__((format(pri
 
 /* A small text file: malloc'd content without trailing white space; NULL if unreadable. */
 char *read_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Whether @word is one of those in @text, which may be NULL; commas and white space part them. */
+bool has_word(const char *text, const char *word);
 /* "0-3,5" into a sorted array (malloc'd). Returns the number of entries or -EINVAL, -ENOMEM. */
 int parse_cpu_list(const char *text, int **cpus);
 

@@ -32,8 +32,8 @@ void record_ctr_defaults(struct recorder *rec)
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++) {
 		char *has = read_text(CAPS "%s", defaults[i]);
 
-		if (has && atoi(has) && pmu_term(&rec->pmu, defaults[i]))
-			pmu_set(pmu_term(&rec->pmu, defaults[i]), 1, &rec->trace_attr);
+		if (has && atoi(has))
+			pmu_switch_on(&rec->pmu, defaults[i], &rec->trace_attr);
 		free(has);
 	}
 }

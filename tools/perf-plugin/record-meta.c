@@ -13,7 +13,6 @@
 #include "cmd.h"
 #include "record.h"
 
-#define ENCODERS "/sys/bus/rvtrace/devices/encoder-*"
 #define COMPONENT "riscv,trace-component"
 /* PROC_PID_INIT_INO of linux/proc_ns.h */
 #define FIRST_PID_NAMESPACE "4026531836"
@@ -75,13 +74,6 @@ static const struct {
 	{ "implicit_exception", RVT_OPT_IMPLICIT_EXCEPTION },
 };
 
-static uint64_t term_value(const struct recorder *rec, const char *name)
-{
-	const struct pmu_term *term = pmu_term(&rec->pmu, name);
-
-	return term ? pmu_get(term, &rec->trace_attr) : 0;
-}
-
 /* Linux has one handler for all traps. Returns 0 if its address is not shown to us. */
 static uint64_t trap_handler(void)
 {
@@ -116,25 +108,25 @@ static void set_trap_vector(struct rvt_params *params)
 /* The driver's parameters say what the encoder is; the event says what it does this time. */
 static void apply_event(const struct recorder *rec, struct rvt_params *params)
 {
-	uint64_t mode = term_value(rec, "implicit_return_mode");
+	uint64_t mode = record_term(rec, "implicit_return_mode");
 
 	for (size_t i = 0; i < sizeof(option_terms) / sizeof(*option_terms); i++) {
 		params->options &= ~option_terms[i].option;
-		if (term_value(rec, option_terms[i].term))
+		if (record_term(rec, option_terms[i].term))
 			params->options |= option_terms[i].option;
 	}
 	if (mode)
 		params->implicit_return_mode = mode;
 	set_trap_vector(params);
 	/* What has no stamps must not wait for them: the times of AUX records serve instead. */
-	if (!term_value(rec, "timestamp")) {
+	if (!record_term(rec, "timestamp")) {
 		params->timestamp = RVT_TIMESTAMP_NONE;
 		params->timestamp_bytes = 0;
 	}
 	if (params->protocol != RVT_PROTOCOL_NTRACE)
 		return;
 	/* trTeInstMode: 3 is branch trace, 6 branch history */
-	mode = term_value(rec, "mode");
+	mode = record_term(rec, "mode");
 	if (mode)
 		params->mode = mode == 6 ? RVT_MODE_HTM : RVT_MODE_BTM;
 }
@@ -172,7 +164,7 @@ static void put_value(FILE *out, const char *dir, const char *file, const char *
 static char *read_params(const struct recorder *rec, const char *dir)
 {
 	static const char *const files[] = { "params", "params_etrace", "params_ntrace" };
-	uint64_t format = term_value(rec, "format");
+	uint64_t format = record_term(rec, "format");
 
 	return format < 3 ? read_text("%s/%s", dir, files[format]) : NULL;
 }
@@ -238,28 +230,17 @@ bool record_in_first_pid_namespace(void)
 	return !strcmp(name, "pid:[" FIRST_PID_NAMESPACE "]");
 }
 
-unsigned int record_hcontext_bits(void)
-{
-	char *bits = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/hcontext_bits");
-	unsigned int n = bits ? strtoul(bits, NULL, 10) : 0;
-
-	free(bits);
-	return n;
-}
-
 /*
- * Which thread runs hcontext tells, when the event says so or the harts have no scontext. Packets of E-Trace have
- * a context even when none is written.
+ * Which thread runs hcontext tells, when the event says so or the harts have no scontext. Packets
+ * of E-Trace have a context even when none is written.
  */
 static void put_context(const struct recorder *rec, FILE *out)
 {
-	char *scontext = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/scontext");
-	bool instead = term_value(rec, "context") && scontext && !atoi(scontext);
+	bool context = record_term(rec, "context");
 
-	free(scontext);
-	if (instead || term_value(rec, "hcontext"))
+	if (record_term(rec, "hcontext") || (context && !record_has_scontext()))
 		fprintf(out, "hcontext_bits = %u\n", record_hcontext_bits());
-	else if (!term_value(rec, "context"))
+	else if (!context)
 		fputs("context = none\n", out);
 }
 
@@ -292,7 +273,7 @@ char *record_metadata(struct recorder *rec)
 
 	if (rec->ctr)
 		return record_ctr_metadata(rec);
-	if (glob(ENCODERS, 0, NULL, &found)) {
+	if (glob(RECORD_ENCODERS, 0, NULL, &found)) {
 		cmd_error(0, "there is no encoder under /sys/bus/rvtrace/devices although the PMU "
 			     "exists: "
 			  "the driver is of another version than this command");

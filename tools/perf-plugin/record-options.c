@@ -2,7 +2,6 @@
 /* What `perf rvtrace record` is asked to do: options, event, cpus and tasks. */
 #include <errno.h>
 #include <getopt.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "record.h"
 
 #define MAX_LEVEL 19	/* more needs much memory */
-#define FORMAT_ETRACE 1	/* trTeFormat + 1 */
 
 static const char help[] =
 "usage: perf rvtrace record [OPTIONS] [--] [COMMAND [ARGS]]\n"
@@ -251,59 +249,10 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	return err ? err : check_options(options);
 }
 
-/* Whether every encoder says in `features` that it has @name. */
-static bool all_encoders_have(const char *name)
-{
-	size_t n = 0;
-	glob_t found;
-
-	if (glob("/sys/bus/rvtrace/devices/encoder-*/features", 0, NULL, &found))
-		return false;
-	for (; n < found.gl_pathc; n++) {
-		char *text = read_text("%s", found.gl_pathv[n]), *rest = text, *word;
-		bool has = false;
-
-		while ((word = strsep(&rest, " ,\n")))
-			has |= !strcmp(word, name);
-		free(text);
-		if (!has)
-			break;
-	}
-	globfree(&found);
-	return n && n == found.gl_pathc;
-}
-
-/* Whether one of the numbers in caps/@file is @number. */
-static bool caps_have(const char *file, long number)
-{
-	char *text = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/%s", file);
-	char *rest = text, *word;
-	bool has = false;
-
-	while (text && (word = strsep(&rest, " \n")))
-		has |= *word && strtol(word, NULL, 10) == number;
-	free(text);
-	return has;
-}
-
 /* Hardware that has Ownership messages is of use only when the harts have a context CSR, too. */
 static bool context_is_usable(bool ntrace)
 {
-	char *scontext = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/scontext");
-	bool usable = !scontext || atoi(scontext) || (ntrace && record_hcontext_bits());
-
-	free(scontext);
-	return usable;
-}
-
-static bool all_encoders_speak_ntrace(void)
-{
-	char *formats = read_text("/sys/bus/event_source/devices/" RECORD_PMU "/caps/formats");
-	bool ntrace = formats && strstr(formats, "ntrace");
-
-	/* With several formats the driver takes N-Trace unless it is told otherwise. */
-	free(formats);
-	return ntrace;
+	return record_has_scontext() || (ntrace && record_hcontext_bits());
 }
 
 /*
@@ -321,22 +270,9 @@ static bool is_default(const char *name, bool ntrace)
 		return false;
 	if (strcmp(name, "context") && strcmp(name, "timestamp") && !ntrace)
 		return false;
-	if (!strcmp(name, "implicit_return") && !caps_have("implicit_return_modes", 3))
+	if (!strcmp(name, "implicit_return") && !record_caps_have("implicit_return_modes", "3"))
 		return false;
-	return all_encoders_have(name);
-}
-
-bool record_wants_ntrace(const struct recorder *rec)
-{
-	const struct pmu_term *format = pmu_term(&rec->pmu, "format");
-	struct perf_event_attr attr = { 0 };
-	bool modified;
-	char *error;
-
-	/* What is wrong with it is told later. */
-	if (pmu_parse_event(&rec->pmu, rec->pmu_name, rec->options.event, &attr, &modified, &error))
-		free(error);
-	return all_encoders_speak_ntrace() && (!format || pmu_get(format, &attr) != FORMAT_ETRACE);
+	return record_caps_have("features", name);
 }
 
 static void set_defaults(struct recorder *rec)
@@ -346,12 +282,9 @@ static void set_defaults(struct recorder *rec)
 	};
 	bool ntrace = record_wants_ntrace(rec);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const struct pmu_term *term = pmu_term(&rec->pmu, names[i]);
-
-		if (term && is_default(names[i], ntrace))
-			pmu_set(term, 1, &rec->trace_attr);
-	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (is_default(names[i], ntrace))
+			pmu_switch_on(&rec->pmu, names[i], &rec->trace_attr);
 }
 
 int record_parse_event(struct recorder *rec, bool *modified)
@@ -381,8 +314,8 @@ int record_parse_event(struct recorder *rec, bool *modified)
 	/* The code of firmware is nowhere to be read: only those who ask get it. */
 	if (!*modified)
 		rec->trace_attr.exclude_hv = 1;
-	else if (!rec->trace_attr.exclude_hv && pmu_term(&rec->pmu, "machine"))
-		pmu_set(pmu_term(&rec->pmu, "machine"), 1, &rec->trace_attr);
+	else if (!rec->trace_attr.exclude_hv)
+		pmu_switch_on(&rec->pmu, "machine", &rec->trace_attr);
 	return record_ctr_period(rec);
 }
 

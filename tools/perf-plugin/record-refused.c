@@ -7,9 +7,6 @@
 #include "cmd.h"
 #include "record.h"
 
-#define ENCODERS "/sys/bus/rvtrace/devices/encoder-*"
-#define CAPS "/sys/bus/event_source/devices/" RECORD_PMU "/caps/"
-
 /* Terms with values that the hardware may lack, and the file in caps/ that lists those it has. */
 static const struct {
 	const char *term, *caps;
@@ -21,32 +18,13 @@ static const struct {
 	{ "format", "formats" },
 };
 
-/* Terms that are options of one bit: an encoder's `features` has the names of those it has. */
-static const char *const feature_terms[] = {
-	"branch_prediction", "jump_target_cache", "implicit_return", "sequential_jump",
-	"repeated_history", "all_jumps", "extend_address_msb", "full_address",
-	"implicit_exception", "context", "timestamp", "stall", "trigger",
-};
-
-/* Whether @word is one of those in @text. */
-static bool has_word(const char *text, const char *word)
-{
-	char *copy = strdup(text), *rest = copy, *item;
-	bool has = false;
-
-	while (!has && (item = strsep(&rest, " ,\n")))
-		has = !strcmp(item, word);
-	free(copy);
-	return has;
-}
-
 /* A file of the encoder of @cpu, malloc'd; NULL: there is none. */
 static char *encoder_text(int cpu, const char *file)
 {
 	char *text = NULL;
 	glob_t found;
 
-	if (glob(ENCODERS, 0, NULL, &found))
+	if (glob(RECORD_ENCODERS, 0, NULL, &found))
 		return NULL;
 	for (size_t i = 0; i < found.gl_pathc && !text; i++) {
 		char *number = read_text("%s/cpu", found.gl_pathv[i]);
@@ -59,23 +37,18 @@ static char *encoder_text(int cpu, const char *file)
 	return text;
 }
 
-static uint64_t term_value(const struct recorder *rec, const char *name)
-{
-	const struct pmu_term *term = pmu_term(&rec->pmu, name);
-
-	return term ? pmu_get(term, &rec->trace_attr) : 0;
-}
-
 static bool explain_features(const struct recorder *rec, int cpu)
 {
 	char *features = encoder_text(cpu, "features");
 	bool found = false;
 
-	for (size_t i = 0; features && i < sizeof(feature_terms) / sizeof(*feature_terms); i++) {
-		if (!term_value(rec, feature_terms[i]) || has_word(features, feature_terms[i]))
+	for (unsigned int i = 0; features && i < rec->pmu.n_terms; i++) {
+		const char *term = rec->pmu.terms[i].name;
+
+		if (!record_is_feature(term) || !record_term(rec, term) || has_word(features, term))
 			continue;
-		cmd_error(0, "the trace hardware of cpu %d has no '%s'; it has: %s", cpu,
-			  feature_terms[i], *features ? features : "no options");
+		cmd_error(0, "the trace hardware of cpu %d has no '%s'; it has: %s", cpu, term,
+			  *features ? features : "no options");
 		found = true;
 	}
 	free(features);
@@ -87,14 +60,14 @@ static bool explain_values(const struct recorder *rec)
 	bool found = false;
 
 	for (size_t i = 0; i < sizeof(value_terms) / sizeof(*value_terms); i++) {
-		uint64_t value = term_value(rec, value_terms[i].term);
+		uint64_t value = record_term(rec, value_terms[i].term);
 		char *valid, number[24];
 
 		/* 0 leaves the choice to the driver; syncmax counts beside syncmode only */
-		if (!strcmp(value_terms[i].term, "syncmax") ? !term_value(rec, "syncmode") : !value)
+		if (!strcmp(value_terms[i].term, "syncmax") ? !record_term(rec, "syncmode") : !value)
 			continue;
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
-		valid = read_text(CAPS "%s", value_terms[i].caps);
+		valid = record_caps(value_terms[i].caps);
 		if (valid && !has_word(valid, number)) {
 			for (char *newline = valid; (newline = strchr(newline, '\n')); )
 				*newline = ',';
@@ -110,13 +83,11 @@ static bool explain_values(const struct recorder *rec)
 /* What is wrong with the terms that are about who runs; NULL: nothing. */
 static const char *context_problem(const struct recorder *rec)
 {
-	bool hcontext = term_value(rec, "hcontext");
-	bool context = hcontext || term_value(rec, "context");
-	bool thread = term_value(rec, "thread"), has_hcontext = record_hcontext_bits();
-	char *scontext = read_text(CAPS "scontext");
-	bool has_scontext = !scontext || atoi(scontext);
+	bool hcontext = record_term(rec, "hcontext");
+	bool context = hcontext || record_term(rec, "context");
+	bool thread = record_term(rec, "thread");
+	bool has_scontext = record_has_scontext(), has_hcontext = record_hcontext_bits();
 
-	free(scontext);
 	if (hcontext && thread)
 		return "'thread' compares scontext: it does not go together with 'hcontext'";
 	if (thread && !has_scontext)

@@ -16,9 +16,7 @@
 
 static bool trace_tells(const struct recorder *rec)
 {
-	const struct pmu_term *context = pmu_term(&rec->pmu, "context");
-
-	return context && pmu_get(context, &rec->trace_attr);
+	return record_term(rec, "context") || record_term(rec, "hcontext");
 }
 
 /* "command" or numbers of processes: switches of others are not told. */

@@ -16,6 +16,7 @@
 
 #define RECORD_PMU "rvtrace"
 #define RECORD_CTR_PMU "riscv_ctr"
+#define RECORD_ENCODERS "/sys/bus/rvtrace/devices/encoder-*"
 #define RECORD_SAMPLE_TYPE \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 	 PERF_SAMPLE_CPU)
@@ -106,10 +107,22 @@ struct recorder {
 int record_parse_options(struct record_options *options, int argc, char **argv);
 void record_free_options(struct record_options *options);
 int record_parse_event(struct recorder *rec, bool *modified);
-/* False: the event asks for E-Trace, or there is an encoder that has nothing else. */
-bool record_wants_ntrace(const struct recorder *rec);
 int record_choose_cpus(struct recorder *rec);
 int record_choose_tasks(struct recorder *rec);
+
+/* record-pmu.c: what the event has for this term; 0 where there is no such term. */
+uint64_t record_term(const struct recorder *rec, const char *name);
+/* An option of one bit, which `features` of the PMU and of encoders lists where they have it. */
+bool record_is_feature(const char *term);
+/* A file of the PMU's caps/, malloc'd; NULL: there is none. And whether a word of it is @word. */
+char *record_caps(const char *file);
+bool record_caps_have(const char *file, const char *word);
+/* False: a hart has no such CSR. */
+bool record_has_scontext(void);
+/* Width of the CSR hcontext; 0: not all harts have it. */
+unsigned int record_hcontext_bits(void);
+/* False: the event asks for E-Trace, or there is an encoder that has nothing else. */
+bool record_wants_ntrace(const struct recorder *rec);
 
 /*
  * .writer begins a file with what exists already, and ends it with the feature sections. Messages
@@ -195,8 +208,6 @@ pid_t thread_group(pid_t tid);
 char *record_metadata(struct recorder *rec);
 /* False: in a container, where the kernel numbers threads otherwise. */
 bool record_in_first_pid_namespace(void);
-/* Width of the CSR hcontext; 0: not all harts have it. */
-unsigned int record_hcontext_bits(void);
 /* Says why there is no PMU and what to do. */
 void record_explain_missing_pmu(void);
 
