@@ -73,6 +73,22 @@ says "report --branch-history" "--branch-history: perf rvtrace inject --itrace="
 says "inject -b" "-b: build ids are copied" "$rv" inject -b
 says "record -g" "-g: sample an event beside the trace" "$rv" record -g -- true
 says "record: the words of a command are its own" "unrecognized option .--frobnicate.$" "$rv" record --frobnicate -- true -g
+# Before the hardware is looked for.
+for list in 1,x x 0 -5 1,,2 perf,bpf; do
+	says "record --switches=$list" "'$list' is no list of processes, nor perf, bpf or command" \
+		"$rv" record -a --switches="$list" -- true
+done
+says "record --switches: of which command" "there is no command" "$rv" record -a --switches=command
+says "record --switches: whole cpus" "whole cpus" "$rv" record -p 1 --switches=bpf
+for switches in perf bpf command 1,2 1-3; do
+	says "record --switches=$switches is taken" "no trace hardware|'rvtrace' is missing" \
+		"$rv" record -a --switches="$switches" -- true
+done
+says "record -p" "'7,x' is no list of processes" "$rv" record -p 7,x
+says "record -t" "'0' is no list of threads" "$rv" record -t 0
+says "record -C" "'0-' is no list of cpus" "$rv" record -C 0-
+says "record --per-thread: of which" "needs a command, -p or -t" "$rv" record --per-thread
+
 says "inject: to a pipe" "must be a file" "$rv" inject -o -
 says "report --percent-limit" "--percent-limit: 'much' is no number" "$rv" report --percent-limit much
 says "script --max-lines" "--max-lines: '-1' is no number" "$rv" script --max-lines=-1

@@ -70,7 +70,7 @@ static int compare_ints(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-int parse_cpu_list(const char *text, int **result)
+int parse_numbers(const char *text, int **result)
 {
 	int *cpus = NULL;
 	int n = 0;
@@ -121,7 +121,7 @@ static int parse_format(const char *text, struct pmu_term *term)
 	term->word = text[6] == ':' ? 0 : text[6] - '0';
 	if (term->word > 3)
 		return -EINVAL;
-	n = parse_cpu_list(colon + 1, &bits);
+	n = parse_numbers(colon + 1, &bits);
 	if (n < 0)
 		return n;
 	term->bits = 0;

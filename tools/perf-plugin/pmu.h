@@ -48,7 +48,10 @@ int pmu_invalid(char **error, const char *format, ...) __attribute__((format(pri
 char *read_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether @word is one of those in @text, which may be NULL; commas and white space part them. */
 bool has_word(const char *text, const char *word);
-/* "0-3,5" into a sorted array (malloc'd). Returns the number of entries or -EINVAL, -ENOMEM. */
-int parse_cpu_list(const char *text, int **cpus);
+/*
+ * "0-3,5", of cpus, bits, processes, into a sorted array (malloc'd). Returns the number of entries
+ * or -EINVAL, -ENOMEM.
+ */
+int parse_numbers(const char *text, int **numbers);
 
 #endif

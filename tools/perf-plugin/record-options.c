@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What `perf rvtrace record` is asked to do: options, event, cpus and tasks. */
+/* What `perf rvtrace record` is asked to do: options and event. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -89,6 +89,31 @@ static int parse_rate(const char *text, uint64_t *value)
 					       text);
 }
 
+/* -C, -p, ...: @what it is a list of. */
+static int parse_list(struct number_list *list, const char *text, int lowest, const char *what)
+{
+	free(list->numbers);
+	list->numbers = NULL;
+	list->n = parse_numbers(text, &list->numbers);
+	return list->n > 0 && list->numbers[0] >= lowest ? 0 :
+		cmd_error(-EINVAL, "'%s' is no list of %s", text, what);
+}
+
+static int parse_switches(struct record_options *options, const char *text)
+{
+	static const char *const names[] = {
+		[SWITCHES_PERF] = "perf", [SWITCHES_BPF] = "bpf", [SWITCHES_COMMAND] = "command",
+	};
+
+	for (size_t i = SWITCHES_PERF; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(text, names[i])) {
+			options->switches = i;
+			return 0;
+		}
+	options->switches = SWITCHES_PIDS;
+	return parse_list(&options->switch_pids, text, 1, "processes, nor perf, bpf or command");
+}
+
 static int parse_buffers(struct record_options *options, const char *text)
 {
 	size_t len = strcspn(text, ",");
@@ -159,6 +184,10 @@ void record_free_options(struct record_options *options)
 {
 	free(options->event);
 	event_list_clear(&options->extra);
+	free(options->cpus.numbers);
+	free(options->pids.numbers);
+	free(options->tids.numbers);
+	free(options->switch_pids.numbers);
 }
 
 static int parse_level(const char *text, int *level)
@@ -185,9 +214,9 @@ static int take_option(struct record_options *options, int c)
 	switch (c) {
 	case 'e': return add_events(options, optarg);
 	case 'a': options->system_wide = true; return 0;
-	case 'C': options->cpu_list = optarg; return 0;
-	case 'p': options->pids = optarg; return 0;
-	case 't': options->tids = optarg; return 0;
+	case 'C': return parse_list(&options->cpus, optarg, 0, "cpus, like 0-3,5");
+	case 'p': return parse_list(&options->pids, optarg, 1, "processes");
+	case 't': return parse_list(&options->tids, optarg, 1, "threads");
 	case 'i': options->no_inherit = true; return 0;
 	case 'c': return parse_rate(optarg, &options->period);
 	case 'F': return parse_rate(optarg, &options->frequency);
@@ -196,7 +225,7 @@ static int take_option(struct record_options *options, int c)
 	case 'q': options->quiet = true; return 0;
 	case 'S': return parse_snapshot(options, optarg);
 	case 'z': return parse_level(optarg, &options->level);
-	case OPT_SWITCHES: options->switches = optarg; return 0;
+	case OPT_SWITCHES: return parse_switches(options, optarg);
 	case OPT_PER_THREAD: options->per_thread = true; return 0;
 	case OPT_FILTER: options->filter = optarg; return 0;
 	case OPT_PROFILE: options->profile = optarg ? optarg : "counts"; return 0;
@@ -213,15 +242,39 @@ static int take_option(struct record_options *options, int c)
 	}
 }
 
+enum record_target record_target(const struct record_options *options)
+{
+	if (options->pids.n || options->tids.n)
+		return TARGET_TASKS;
+	if (options->system_wide || options->cpus.n || !options->command)
+		return TARGET_SYSTEM;
+	return TARGET_COMMAND;
+}
+
+static int check_switches(const struct record_options *options)
+{
+	if (options->switches <= SWITCHES_PERF)
+		return 0;
+	if (record_is_ctr(options->event) || record_target(options) != TARGET_SYSTEM)
+		return cmd_error(-EINVAL, "--switches=bpf, command and PID,... are for the trace of "
+				 "whole cpus (-a, -C); of a command, -p or -t, perf tells those "
+				 "switches only");
+	if (options->switches == SWITCHES_COMMAND && !options->command)
+		return cmd_error(-EINVAL, "--switches=command: there is no command");
+	return 0;
+}
+
 /* What does not go together. */
 static int check_options(const struct record_options *options)
 {
-	bool whole_cpus = options->system_wide || options->cpu_list;
+	bool whole_cpus = options->system_wide || options->cpus.n;
 
-	if ((options->pids || options->tids) && whole_cpus)
+	if (record_target(options) == TARGET_TASKS && whole_cpus)
 		return cmd_error(-EINVAL, "-p and -t do not go together with -a and -C");
 	if (options->per_thread && whole_cpus)
 		return cmd_error(-EINVAL, "--per-thread does not go together with -a and -C");
+	if (options->per_thread && record_target(options) == TARGET_SYSTEM)
+		return cmd_error(-EINVAL, "--per-thread needs a command, -p or -t");
 	if (!options->profile && (options->dso || options->keep))
 		return cmd_error(-EINVAL, "--dso and --keep go together with --profile");
 	if (options->profile && options->snapshot)
@@ -230,7 +283,7 @@ static int check_options(const struct record_options *options)
 	if (!strcmp(options->output, "-"))
 		return cmd_error(-EINVAL, "the output must be a file: its header is written at the "
 				 "end");
-	return 0;
+	return check_switches(options);
 }
 
 int record_parse_options(struct record_options *options, int argc, char **argv)
@@ -317,96 +370,4 @@ int record_parse_event(struct recorder *rec, bool *modified)
 	else if (!rec->trace_attr.exclude_hv)
 		pmu_switch_on(&rec->pmu, "machine", &rec->trace_attr);
 	return record_ctr_period(rec);
-}
-
-static int read_cpus(const char *path, int **cpus)
-{
-	char *text = read_text("%s", path);
-	int n = text ? parse_cpu_list(text, cpus) : -ENOENT;
-
-	free(text);
-	return n;
-}
-
-int record_choose_cpus(struct recorder *rec)
-{
-	int n, *wanted = NULL;
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/cpumask", rec->pmu_name);
-	rec->n_online_cpus = read_cpus("/sys/devices/system/cpu/online", &rec->online_cpus);
-	if (rec->n_online_cpus <= 0)
-		return cmd_error(-EIO, "cannot read /sys/devices/system/cpu/online");
-	rec->n_encoder_cpus = read_cpus(path, &rec->encoder_cpus);
-	if (rec->n_encoder_cpus <= 0)
-		return cmd_error(-ENODEV, "no hart has a trace encoder (the PMU's cpumask is "
-					  "empty)");
-	n = rec->n_encoder_cpus;
-	if (rec->options.cpu_list) {
-		n = parse_cpu_list(rec->options.cpu_list, &wanted);
-		if (n <= 0)
-			return cmd_error(-EINVAL, "'%s' is no list of cpus, like 0-3,5",
-					 rec->options.cpu_list);
-	} else {
-		wanted = rec->encoder_cpus;
-	}
-	for (int i = 0; i < n; i++) {
-		bool has = false;
-
-		for (int j = 0; j < rec->n_encoder_cpus; j++)
-			has |= wanted[i] == rec->encoder_cpus[j];
-		if (!has)
-			return cmd_error(-ENODEV, "cpu %d has no trace encoder; cpus that have "
-						  "one: see %s",
-					 wanted[i], path);
-	}
-	rec->trace_cpus = wanted;
-	rec->n_trace_cpus = n;
-	return 0;
-}
-
-static int add_tids(struct recorder *rec, const pid_t *tids, int n)
-{
-	pid_t *grown = reallocarray(rec->tids, rec->n_tids + n, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	rec->tids = grown;
-	memcpy(grown + rec->n_tids, tids, n * sizeof(*tids));
-	rec->n_tids += n;
-	return 0;
-}
-
-static int add_task_list(struct recorder *rec, const char *list, bool processes)
-{
-	while (list && *list) {
-		char *end;
-		pid_t tid = strtol(list, &end, 10), *tids;
-		int n, err;
-
-		if (end == list || tid <= 0 || (*end && *end != ','))
-			return cmd_error(-EINVAL, "'%s' is no list of process or thread ids", list);
-		list = *end ? end + 1 : end;
-		if (!processes) {
-			err = add_tids(rec, &tid, 1);
-			if (err)
-				return err;
-			continue;
-		}
-		n = list_threads(tid, &tids);
-		if (n <= 0)
-			return cmd_error(-ESRCH, "process %d does not exist", tid);
-		err = add_tids(rec, tids, n);
-		free(tids);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-int record_choose_tasks(struct recorder *rec)
-{
-	int err = add_task_list(rec, rec->options.pids, true);
-
-	return err ? err : add_task_list(rec, rec->options.tids, false);
 }

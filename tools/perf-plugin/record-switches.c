@@ -6,7 +6,6 @@
  * nobody asked for.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,25 +18,10 @@ static bool trace_tells(const struct recorder *rec)
 	return record_term(rec, "context") || record_term(rec, "hcontext");
 }
 
-/* "command" or numbers of processes: switches of others are not told. */
-static bool are_chosen(const char *switches)
+/* Switches of others are not told. */
+static bool are_chosen(const struct recorder *rec)
 {
-	return switches && strcmp(switches, "perf") && strcmp(switches, "bpf");
-}
-
-static int check_option(const struct recorder *rec)
-{
-	const char *switches = rec->options.switches;
-
-	if (!switches || !strcmp(switches, "perf"))
-		return 0;
-	if (rec->ctr || rec->target != TARGET_SYSTEM)
-		return cmd_error(-EINVAL, "--switches=%s is for the trace of whole cpus (-a, -C); "
-				 "of a command, -p or -t, perf tells those switches only",
-				 switches);
-	if (!strcmp(switches, "command") && !rec->command_pid)
-		return cmd_error(-EINVAL, "--switches=command: there is no command");
-	return 0;
+	return rec->options.switches >= SWITCHES_COMMAND;
 }
 
 #ifdef HAVE_LIBBPF
@@ -48,8 +32,6 @@ static int mark(int map, pid_t pid)
 	const uint64_t not_seen = 0;
 	int err;
 
-	if (kill(pid, 0) && errno != EPERM)
-		return cmd_error(-errno, "--switches: process %d does not exist", pid);
 	pid = thread_group(pid);
 	err = bpf_map_update_elem(map, &pid, &not_seen, BPF_ANY);
 	return err ? cmd_error(err, "--switches: process %d cannot be marked: %s", pid,
@@ -59,21 +41,13 @@ static int mark(int map, pid_t pid)
 static int mark_chosen(const struct recorder *rec)
 {
 	int map = bpf_object__find_map_fd_by_name(rec->switches.object, "chosen");
-	const char *list = rec->options.switches;
+	const struct number_list *pids = &rec->options.switch_pids;
 	int err = 0;
 
-	if (!strcmp(list, "command"))
+	if (rec->options.switches == SWITCHES_COMMAND)
 		return mark(map, rec->command_pid);
-	while (!err && *list) {
-		char *end;
-		long pid = strtol(list, &end, 10);
-
-		if (end == list || pid <= 0 || (*end && *end != ','))
-			return cmd_error(-EINVAL, "--switches: '%s' is not perf, bpf, command, or "
-					 "numbers of processes", list);
-		err = mark(map, pid);
-		list = *end ? end + 1 : end;
-	}
+	for (int i = 0; i < pids->n && !err; i++)
+		err = mark(map, pids->numbers[i]);
 	return err;
 }
 
@@ -119,7 +93,7 @@ static const char *reason(int err)
 
 static int start_or_explain(struct recorder *rec)
 {
-	bool chosen = are_chosen(rec->options.switches);
+	bool chosen = are_chosen(rec);
 	const char *why = NULL;
 	int err = 0;
 
@@ -148,7 +122,7 @@ static int start_or_explain(struct recorder *rec)
 	if (rec->options.switches && !rec->options.quiet)
 		cmd_warning("no BPF program tells the context switches: this was built without "
 			    "libbpf or clang.\n  perf's are recorded instead%s",
-			    are_chosen(rec->options.switches) ? ", those of all processes" : "");
+			    are_chosen(rec) ? ", those of all processes" : "");
 	return 0;
 }
 
@@ -161,12 +135,10 @@ int record_open_switches(struct recorder *rec)
 
 int record_choose_switches(struct recorder *rec)
 {
-	const char *switches = rec->options.switches;
-	int err = check_option(rec);
+	enum record_switches switches = rec->options.switches;
 
-	if (err || (switches && !strcmp(switches, "perf")))
-		return err;
-	if (!switches && (rec->ctr || rec->target != TARGET_SYSTEM || trace_tells(rec)))
+	if (switches == SWITCHES_PERF ||
+	    (!switches && (rec->ctr || rec->target != TARGET_SYSTEM || trace_tells(rec))))
 		return 0;
 	return start_or_explain(rec);
 }

@@ -233,21 +233,6 @@ static int begin_output(struct recorder *rec, int argc, char **argv)
 	return err;
 }
 
-static int choose_target(struct recorder *rec)
-{
-	const struct record_options *options = &rec->options;
-
-	if (options->pids || options->tids)
-		rec->target = TARGET_TASKS;
-	else if (options->system_wide || options->cpu_list || !options->command)
-		rec->target = TARGET_SYSTEM;
-	else
-		rec->target = TARGET_COMMAND;
-	if (options->per_thread && rec->target == TARGET_SYSTEM)
-		return cmd_error(-EINVAL, "--per-thread needs a command, -p or -t");
-	return rec->target == TARGET_TASKS ? record_choose_tasks(rec) : 0;
-}
-
 /* Opens the events; without rights for kernel flow it falls back to user flow, as perf does. */
 static int open_events(struct recorder *rec, bool modified)
 {
@@ -282,20 +267,14 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 	if (!err && rec->options.filter)
 		err = record_resolve_filter(rec->options.filter, &rec->filter);
 	if (!err)
-		err = choose_target(rec);
+		err = record_choose_tasks(rec);
 	if (err)
 		return err;
 	catch_signals(&unblocked);
 	if (rec->options.command) {
 		err = prepare_child(child, rec->options.command, &unblocked);
-		rec->command_pid = child->pid;
-		if (!err && rec->target == TARGET_COMMAND) {
-			rec->tids = malloc(sizeof(*rec->tids));
-			if (!rec->tids)
-				return -ENOMEM;
-			rec->tids[0] = child->pid;
-			rec->n_tids = 1;
-		}
+		if (!err)
+			err = record_choose_command(rec, child->pid);
 	}
 	if (!err)
 		err = open_events(rec, modified);
@@ -340,8 +319,6 @@ int cmd_record(int argc, char **argv)
 	record_close(&rec);
 	live_close(rec.live);
 	rvt_perfdata_abandon(rec.writer);
-	if (rec.trace_cpus != rec.encoder_cpus)
-		free(rec.trace_cpus);
 	free(rec.encoder_cpus);
 	free(rec.online_cpus);
 	free(rec.tids);

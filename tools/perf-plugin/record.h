@@ -27,15 +27,23 @@
 
 enum record_target { TARGET_SYSTEM, TARGET_COMMAND, TARGET_TASKS };
 
+/* What --switches says; 0: as is best. */
+enum record_switches { SWITCHES_PERF = 1, SWITCHES_BPF, SWITCHES_COMMAND, SWITCHES_PIDS };
+
+/* Sorted; malloc'd. */
+struct number_list {
+	int *numbers, n;
+};
+
 struct record_options {
 	const char *output;
 	char *event;		/* of the trace; malloc'd */
 	const char *filter;
 	struct event_list extra;	/* -e of other than trace events */
 	const char *tracefs;	/* where it is; NULL: nowhere, or not looked for */
-	const char *cpu_list;	/* -C */
-	const char *pids, *tids;	/* -p, -t */
-	const char *switches;	/* "perf", "bpf", "command", "PID,..."; NULL: as is best */
+	struct number_list cpus, pids, tids;	/* -C, -p, -t; empty: not given */
+	enum record_switches switches;
+	struct number_list switch_pids;	/* SWITCHES_PIDS */
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
 	bool snapshot, snapshot_at_end;	/* -S: the newest trace only, at SIGUSR2; and at the end */
 	uint64_t period, frequency;	/* of CTR samples and extra events; 0: not given */
@@ -81,7 +89,8 @@ struct recorder {
 	struct extra_event *extra;	/* one for each of options.extra */
 	size_t n_extra;
 	struct bpf_output code, switches;
-	int *encoder_cpus, *online_cpus, *trace_cpus;
+	int *encoder_cpus, *online_cpus;
+	const int *trace_cpus;	/* .encoder_cpus or .options.cpus */
 	int n_encoder_cpus, n_online_cpus, n_trace_cpus;
 	pid_t command_pid;	/* 0: none */
 	pid_t *tids;		/* TARGET_TASKS, TARGET_COMMAND */
@@ -107,8 +116,14 @@ struct recorder {
 int record_parse_options(struct record_options *options, int argc, char **argv);
 void record_free_options(struct record_options *options);
 int record_parse_event(struct recorder *rec, bool *modified);
+enum record_target record_target(const struct record_options *options);
+
+/* record-target.c: each prints its own message and returns 0 or -errno. */
 int record_choose_cpus(struct recorder *rec);
+/* .target, and the threads of -p and -t. */
 int record_choose_tasks(struct recorder *rec);
+/* The command is the process @pid, which waits for its exec. */
+int record_choose_command(struct recorder *rec, pid_t pid);
 
 /* record-pmu.c: what the event has for this term; 0 where there is no such term. */
 uint64_t record_term(const struct recorder *rec, const char *name);

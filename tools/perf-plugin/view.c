@@ -75,7 +75,7 @@ static int parse_list(const char *text, const char *what, int **list, int *n)
 {
 	if (!text)
 		return 0;
-	*n = parse_cpu_list(text, list);
+	*n = parse_numbers(text, list);
 	return *n < 0 ? cmd_error(-EINVAL, "'%s' is no list of %s, like 1,3-5", text, what) : 0;
 }
 
