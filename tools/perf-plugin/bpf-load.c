@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #ifdef HAVE_LIBBPF
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
 #include "bpf-load.h"
 
 /* What the compiler made of FILE.bpf.c, between NAME_begin and NAME_end; Makefile says where. */
@@ -30,29 +33,27 @@ static struct bpf_object *open_object(const char *name, const char *begin, const
 	return bpf_object__open_mem(begin, end - begin, &options);
 }
 
-static struct bpf_object *load(const char *name, const char *begin, const char *end)
+struct bpf_object *bpf_open_snapshot(void)
 {
-	struct bpf_object *object = open_object(name, begin, end);
-
-	if (object && bpf_object__load(object)) {
-		bpf_object__close(object);
-		return NULL;
-	}
-	return object;
+	return open_object("rvtrace_snapshot", rvtrace_snapshot_begin, rvtrace_snapshot_end);
 }
 
-struct bpf_object *bpf_load_snapshot(void)
+struct bpf_object *bpf_open_kernel_code(void)
 {
-	return load("rvtrace_snapshot", rvtrace_snapshot_begin, rvtrace_snapshot_end);
-}
-
-struct bpf_object *bpf_load_kernel_code(void)
-{
-	return load("rvtrace_code", rvtrace_code_begin, rvtrace_code_end);
+	return open_object("rvtrace_code", rvtrace_code_begin, rvtrace_code_end);
 }
 
 struct bpf_object *bpf_open_switches(void)
 {
 	return open_object("rvtrace_switches", rvtrace_switches_begin, rvtrace_switches_end);
+}
+
+const char *bpf_refusal(int err)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return "the kernel has no BTF, /sys/kernel/btf/vmlinux";
+	if (err == -EPERM || err == -EACCES)
+		return "that needs root, or CAP_BPF and CAP_PERFMON";
+	return strerror(-err);
 }
 #endif

@@ -6,10 +6,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/* Each is what the compiler made of NAME.bpf.c. NULL: this kernel or this user cannot have it. */
-struct bpf_object *bpf_load_snapshot(void);
-struct bpf_object *bpf_load_kernel_code(void);
-/* Not loaded yet. NULL, and errno. */
+/* Each is what the compiler made of NAME.bpf.c, not loaded yet. NULL, and errno. */
+struct bpf_object *bpf_open_snapshot(void);
+struct bpf_object *bpf_open_kernel_code(void);
 struct bpf_object *bpf_open_switches(void);
+/* Why it cannot be loaded: @err is what bpf_object__load() says. A phrase. */
+const char *bpf_refusal(int err);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef PERF_RVTRACE_CMD_H
 #define PERF_RVTRACE_CMD_H
 
+#include <stdbool.h>
+
 /* Each gets argv with its own name as argv[0] and returns the exit status. */
 int cmd_record(int argc, char **argv);
 int cmd_script(int argc, char **argv);
@@ -21,6 +23,10 @@ int cmd_error(int status, const char *format, ...);
 /* The same as a warning. */
 __attribute__((format(printf, 1, 2)))
 void cmd_warning(const char *format, ...);
+/* The same as a remark, which is printed after -v only. */
+__attribute__((format(printf, 1, 2)))
+void cmd_info(const char *format, ...);
+extern bool cmd_verbose;
 /*
  * Prints "Try 'perf rvtrace NAME --help'." on stderr, and what to do instead of options that only
  * stock perf has. Returns @status.

@@ -25,6 +25,7 @@ static const struct command {
 };
 
 const char *cmd_name = "";
+bool cmd_verbose;
 static int cmd_argc;
 static char **cmd_argv;
 
@@ -51,6 +52,17 @@ void cmd_warning(const char *format, ...)
 
 	va_start(args, format);
 	message("warning: ", format, args);
+	va_end(args);
+}
+
+void cmd_info(const char *format, ...)
+{
+	va_list args;
+
+	if (!cmd_verbose)
+		return;
+	va_start(args, format);
+	message("", format, args);
 	va_end(args);
 }
 

@@ -30,7 +30,7 @@ static const char help[] =
 "  -S, --snapshot[=e]    the newest trace only: at each SIGUSR2; or, and (e) at the end\n"
 "      --filter FILTER   only some code: 'filter FUNCTION @ FILE', 'filter FUNCTION' (kernel),\n"
 "                        'filter FROM/TO @ FILE', 'filter * @ FILE', 'start F @ FILE, stop G @ FILE'\n"
-"  -o, --output FILE     instead of perf.data; -q, --quiet: no summary\n"
+"  -o, --output FILE     instead of perf.data; -q, --quiet; -v, --verbose: what was chosen and why\n"
 "      --profile[=FORMAT]  decode at once, write counts (perf.profile) in place of the trace; of\n"
 "                        one file with --dso FILE; the trace, too: --keep FILE\n"
 "  -z, --compression-level[=N]  compress the trace (zstd, level 1 to 19; 1)\n"
@@ -61,6 +61,7 @@ static const struct option long_options[] = {
 	{ "no-code", no_argument, NULL, OPT_NO_CODE },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "quiet", no_argument, NULL, 'q' },
+	{ "verbose", no_argument, NULL, 'v' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -223,6 +224,7 @@ static int take_option(struct record_options *options, int c)
 	case 'm': return parse_buffers(options, optarg);
 	case 'o': options->output = optarg; return 0;
 	case 'q': options->quiet = true; return 0;
+	case 'v': cmd_verbose = true; return 0;
 	case 'S': return parse_snapshot(options, optarg);
 	case 'z': return parse_level(optarg, &options->level);
 	case OPT_SWITCHES: return parse_switches(options, optarg);
@@ -293,7 +295,7 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	*options = (struct record_options){ .event = strdup(RECORD_PMU "//") };
 	if (!options->event)
 		return -ENOMEM;
-	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qhS::z::", long_options,
+	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qvhS::z::", long_options,
 					NULL)) >= 0)
 		err = take_option(options, c);
 	options->command = optind < argc ? argv + optind : NULL;

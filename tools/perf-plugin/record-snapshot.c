@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "cmd.h"
 #include "record.h"
 #include "snapshot.h"
 
@@ -68,21 +69,14 @@ static int put_maps(struct recorder *rec, const char *bytes, size_t len)
 	return err;
 }
 
-int record_snapshot(struct recorder *rec)
+static int put_all(struct recorder *rec, struct bpf_object *object)
 {
-	/* the iterators see everything, by the numbers of the first namespace */
-	struct bpf_object *object = !geteuid() && record_in_first_pid_namespace() ?
-		bpf_load_snapshot() : NULL;
 	char *tasks = NULL, *maps = NULL;
 	size_t n_tasks = 0, n_maps = 0;
-	int err = -ENOTSUP;
+	int err = read_iterator(object, "tasks", &tasks, &n_tasks);
 
-	if (!object)
-		return err;
-	err = read_iterator(object, "tasks", &tasks, &n_tasks);
 	if (!err)
 		err = read_iterator(object, "maps", &maps, &n_maps);
-	bpf_object__close(object);
 	n_tasks /= sizeof(struct snapshot_task);
 	if (!err && !n_tasks)
 		err = -ENOTSUP;
@@ -94,10 +88,48 @@ int record_snapshot(struct recorder *rec)
 	free(maps);
 	return err;
 }
+
+/* -ENOTSUP: not by BPF, and *@why. The iterators see everything, by the first namespace's numbers. */
+static int snapshot(struct recorder *rec, const char **why)
+{
+	struct bpf_object *object;
+	int err;
+
+	if (geteuid())
+		*why = "that needs root";
+	else if (!record_in_first_pid_namespace())
+		*why = RECORD_IN_CONTAINER;
+	if (*why)
+		return -ENOTSUP;
+	object = bpf_open_snapshot();
+	err = object ? bpf_object__load(object) : -errno;
+	if (err) {
+		*why = bpf_refusal(err);
+		err = -ENOTSUP;
+	} else {
+		*why = "the kernel's iterators give nothing";
+		err = put_all(rec, object);
+	}
+	bpf_object__close(object);
+	return err;
+}
 #else
-int record_snapshot(struct recorder *rec)
+static int snapshot(struct recorder *rec, const char **why)
 {
 	(void)rec;
+	*why = RECORD_WITHOUT_BPF;
 	return -ENOTSUP;
 }
 #endif
+
+int record_snapshot(struct recorder *rec)
+{
+	const char *why = NULL;
+	int err = snapshot(rec, &why);
+
+	if (err == -ENOTSUP)
+		cmd_info("what ran before is read from /proc, not by a BPF program: %s", why);
+	else
+		cmd_info("what ran before is told by a BPF program");
+	return err;
+}

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <rvtrace/switches.h>
 #include "cmd.h"
 #include "record.h"
@@ -82,15 +81,6 @@ static int start(struct bpf_output *output, bool chosen)
 	return err;
 }
 
-static const char *reason(int err)
-{
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return "the kernel has no BTF, /sys/kernel/btf/vmlinux";
-	if (err == -EPERM || err == -EACCES)
-		return "that needs root, or CAP_BPF and CAP_PERFMON";
-	return strerror(-err);
-}
-
 static int start_or_explain(struct recorder *rec)
 {
 	bool chosen = are_chosen(rec);
@@ -100,11 +90,13 @@ static int start_or_explain(struct recorder *rec)
 	if (record_in_first_pid_namespace())
 		err = start(&rec->switches, chosen);
 	else
-		why = "BPF has other numbers of threads than this container";
+		why = RECORD_IN_CONTAINER;
 	if (err)
-		why = reason(err);
-	if (!why)
+		why = bpf_refusal(err);
+	if (!why) {
+		cmd_info("context switches are told by a BPF program");
 		return chosen ? mark_chosen(rec) : 0;
+	}
 	bpf_output_close(&rec->switches);
 	if (!rec->options.quiet)
 		cmd_warning("no BPF program tells the context switches: %s.\n  perf's are recorded "
@@ -120,9 +112,8 @@ int record_open_switches(struct recorder *rec)
 static int start_or_explain(struct recorder *rec)
 {
 	if (rec->options.switches && !rec->options.quiet)
-		cmd_warning("no BPF program tells the context switches: this was built without "
-			    "libbpf or clang.\n  perf's are recorded instead%s",
-			    are_chosen(rec) ? ", those of all processes" : "");
+		cmd_warning("no BPF program tells the context switches: " RECORD_WITHOUT_BPF
+			    ".\n  perf's are recorded instead%s", are_chosen(rec) ? ", those of all processes" : "");
 	return 0;
 }
 
@@ -135,10 +126,13 @@ int record_open_switches(struct recorder *rec)
 
 int record_choose_switches(struct recorder *rec)
 {
-	enum record_switches switches = rec->options.switches;
-
-	if (switches == SWITCHES_PERF ||
-	    (!switches && (rec->ctr || rec->target != TARGET_SYSTEM || trace_tells(rec))))
-		return 0;
-	return start_or_explain(rec);
+	if (rec->options.switches >= SWITCHES_BPF)
+		return start_or_explain(rec);
+	if (rec->options.switches == SWITCHES_PERF || rec->ctr || rec->target != TARGET_SYSTEM)
+		cmd_info("context switches are told by perf");
+	else if (trace_tells(rec))
+		cmd_info("the trace tells who runs");
+	else
+		return start_or_explain(rec);
+	return 0;
 }

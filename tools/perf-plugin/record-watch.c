@@ -4,8 +4,11 @@
  * that write it into the recording. Where BPF cannot be used there is only what the kernel has at
  * the end.
  */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "cmd.h"
 #include "record.h"
 
 #ifdef HAVE_LIBBPF
@@ -33,22 +36,72 @@ static void attach(struct bpf_output *code)
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, code->object) {
-		struct bpf_link *link = bpf_program__attach(program);
+		struct bpf_link *link;
 
+		if (!bpf_program__autoload(program))
+			continue;
+		link = bpf_program__attach(program);
 		bpf_output_add_link(code, link ? link : attach_behind_tracer(program));
 	}
 }
 
-int record_watch_open(struct recorder *rec)
+/* The kernel's interpreter of BPF does not call back from bpf_loop(); its compiler does. */
+static bool needs_compiler(const struct bpf_program *program)
 {
+	const char *name = bpf_program__name(program);
+
+	return strcmp(name, "key_changes") && strcmp(name, "read_page");
+}
+
+static bool kernel_compiles(void)
+{
+	char *text = read_text("/proc/sys/net/core/bpf_jit_enable");
+	bool does = text && atoi(text);
+
+	free(text);
+	return does;
+}
+
+static int load(struct bpf_output *code, bool compiled)
+{
+	struct bpf_program *program;
 	int err;
 
-	if (geteuid() || rec->ctr || rec->options.no_code || rec->options.per_thread ||
-	    rec->trace_attr.exclude_kernel)
+	code->object = bpf_open_kernel_code();
+	if (!code->object)
+		return -errno;
+	bpf_object__for_each_program(program, code->object)
+		bpf_program__set_autoload(program, compiled || !needs_compiler(program));
+	err = bpf_object__load(code->object);
+	if (err)
+		bpf_output_close(code);
+	return err;
+}
+
+static int load_what_can_be(const struct recorder *rec, struct bpf_output *code)
+{
+	int err = load(code, true);
+
+	if (!err || kernel_compiles() || load(code, false))
+		return err;
+	if (!rec->options.quiet)
+		cmd_warning("modules that come or go meanwhile are not told: the kernel compiles no "
+			    "BPF programs.\n  What runs in those that are gone at the end will not "
+			    "be decoded. Before the next recording:\n"
+			    "  sysctl -w net.core.bpf_jit_enable=1");
+	return 0;
+}
+
+static int watch(struct recorder *rec)
+{
+	int err = geteuid() ? -EPERM : load_what_can_be(rec, &rec->code);
+
+	if (err) {
+		cmd_info("kernel code is as it is at the end, no BPF program tells its changes: %s",
+			 bpf_refusal(err));
 		return 0;
-	rec->code.object = bpf_load_kernel_code();
-	if (!rec->code.object)
-		return 0;
+	}
+	cmd_info("changes of kernel code are told by BPF programs");
 	err = bpf_output_open(rec, &rec->code, RVT_KERNEL_CODE_EVENT);
 	if (!err)
 		attach(&rec->code);
@@ -75,9 +128,19 @@ bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[
 	return false;
 }
 
-int record_watch_open(struct recorder *rec)
+static int watch(struct recorder *rec)
 {
 	(void)rec;
+	cmd_info("kernel code is as it is at the end, no BPF program tells its changes: "
+		 RECORD_WITHOUT_BPF);
 	return 0;
 }
 #endif
+
+int record_watch_open(struct recorder *rec)
+{
+	if (rec->ctr || rec->options.no_code || rec->options.per_thread ||
+	    rec->trace_attr.exclude_kernel)
+		return 0;
+	return watch(rec);
+}

@@ -22,6 +22,9 @@
 	 PERF_SAMPLE_CPU)
 
 #define BPF_OUTPUT_LINKS 8
+/* Why there are no BPF programs. */
+#define RECORD_WITHOUT_BPF "this was built without libbpf or clang"
+#define RECORD_IN_CONTAINER "BPF has other numbers of threads than this container"
 
 #define RECORD_CHILD_NAME "perf-exec"	/* of a command before its exec; as perf has it */
 

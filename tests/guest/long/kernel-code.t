@@ -85,6 +85,39 @@ for kernel in stable testing; do
 	check "$kernel: no violation" no_violations
 done
 
+# Debian's kernels do not compile BPF unless they are told to. The key is off at the end: only who was told that it
+# was on can know what ran.
+recorded=$dir
+# shellcheck disable=SC2016 # expands in the guest
+guest keys $kernel '' '
+	insmod rvtrace.ko || exit 1
+	insmod rvt_first.ko || exit 1
+	sysctl -q -w net.core.bpf_jit_enable=0
+	cat > steps <<-"END"
+		set -e
+		p=/sys/module/rvt_first/parameters
+		echo 43 > $p/run
+		echo 1 > $p/key
+		echo 47 > $p/run
+		echo 0 > $p/key
+	END
+	perf-rvtrace record -a -v -m 2M,32M -o perf.data -- sh steps 2> messages || exit 2'
+ok $? "without the compiler of BPF, a key is switched while everything is recorded"
+work=$dir
+if grep -qa raw_tp/module_load "$dir/share/perf-rvtrace"; then
+	check "without the compiler of BPF, that is said" \
+		grep -q 'sysctl -w net.core.bpf_jit_enable=1' "$dir/share/messages"
+	check "without the compiler of BPF, changes are told" \
+		grep -q 'changes of kernel code are told by BPF' "$dir/share/messages"
+	check "without the compiler of BPF: what was decoded is what was executed" \
+		equals_truth "$dir/share/perf.data" --min 1000000
+	"$HOST/perf-rvtrace" report -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,dso,sym \
+		>"$work/report" 2>"$work/report.err"
+	is "without the compiler of BPF: with the key" 47 "$(entered first_on)"
+	is "without the compiler of BPF: without it" 43 "$(entered first_off)"
+fi
+dir=$recorded
+
 # Ctrl-C ends what takes long; what was decoded until then is shown.
 for command in script "report -g" "report --jobs 1" "stat --jobs 1"; do
 	# shellcheck disable=SC2086 # words
