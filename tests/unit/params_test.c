@@ -119,6 +119,20 @@ static void test_etrace(void **state)
 	assert_int_equal(params.vectors.interrupt[63], 768);
 }
 
+/* A section of a recording's metadata, as record-meta.c puts it together. */
+static void test_recorded(void **state)
+{
+	struct rvt_params params;
+
+	(void)state;
+	parse_good(&params, "cpu = 1\nsrc = 2\ntimestamp_frequency = 10000000\n"
+		   "protocol = ntrace\ndialect = 1.0\nsrc_bits = 4\n");
+	assert_int_equal(params.src_bits, 4);
+	parse_bad("protocol = ntrace\ntimestamp_frequencies = 10000000\n",
+		  "FILE:2: unknown key 'timestamp_frequencies'; valid keys: protocol, dialect, "
+		  "xlen, isa, jvt, options, mode, src_bits, timestamp, implicit_return_mode");
+}
+
 static void test_errors(void **state)
 {
 	(void)state;
@@ -203,6 +217,7 @@ int main(void)
 		cmocka_unit_test(test_ntrace),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_etrace),
+		cmocka_unit_test(test_recorded),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_load_missing),
 		cmocka_unit_test(test_print),

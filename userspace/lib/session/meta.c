@@ -53,34 +53,26 @@ static int add_encoder(struct rvt_session *session, struct encoder *encoder, con
 	return 0;
 }
 
-/* One section: the keys that are ours are taken out, the rest is for rvt_params_parse(). */
-static int read_section(struct rvt_session *session, char *section, char **error)
+/* One section: where the encoder is, and its parameters. */
+static int read_section(struct rvt_session *session, const char *section, char **error)
 {
 	struct encoder encoder = { .cpu = -1 };
-	char *line, *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	int err;
+	char *copy = strdup(section), *rest = copy, *line;
 
-	if (!out)
+	if (!copy)
 		return -ENOMEM;
-	while ((line = strsep(&section, "\n"))) {
-		char *value, *copy = strdup(line), *key = copy ? split(copy, &value) : NULL;
+	while ((line = strsep(&rest, "\n"))) {
+		char *value, *key = split(line, &value);
 
 		if (key && !strcmp(key, "cpu")) {
 			encoder.cpu = atoi(value);
 		} else if (key && !strcmp(key, "src")) {
 			encoder.src = strtoul(value, NULL, 0);
 			encoder.has_src = true;
-		} else if (!key || strcmp(key, "timestamp_frequency")) {
-			fprintf(out, "%s\n", line);
 		}
-		free(copy);
 	}
-	fclose(out);
-	err = add_encoder(session, &encoder, text, error);
-	free(text);
-	return err;
+	free(copy);
+	return add_encoder(session, &encoder, section, error);
 }
 
 static int read_sections(struct rvt_session *session, char *text, char **error)
