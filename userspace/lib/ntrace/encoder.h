@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Private to the encoder: encoder.c has the rules of chapter 10, encoder-hist.c the HIST register,
- * encoder-send.c the messages and what depends on whether they get out.
+ * Private to the encoder: encoder.c has the rules of chapter 10, encoder-send.c the messages,
+ * encoder-hist.c the HIST register, and encoder-emit.c, below all of them, how messages get out.
  */
 #ifndef RVTRACE_NTRACE_ENCODER_H
 #define RVTRACE_NTRACE_ENCODER_H
@@ -76,17 +76,30 @@ struct rvt_ntrace_encoder {
 	uint64_t scontext, hcontext;
 };
 
+/*
+ * encoder-emit.c. All are quiet when the encoder is lossy; a message that does not get out makes
+ * it so.
+ *
+ * rvt_ntrace_send - any message but RepeatBranch and Error; SRC and TSTAMP are added. False: it did
+ * not get out.
+ */
+bool rvt_ntrace_send(struct rvt_ntrace_encoder *enc, struct rvt_ntrace_msg *msg);
+/* ResourceFull. */
+void rvt_ntrace_send_full(struct rvt_ntrace_encoder *enc, unsigned int rcode, uint64_t rdata,
+			  uint64_t hrepeat);
+/* RepeatBranch, if one is due. */
+void rvt_ntrace_send_repeats(struct rvt_ntrace_encoder *enc);
+/* Error, if messages were lost and there is room: true if the encoder may go on. */
+bool rvt_ntrace_send_error(struct rvt_ntrace_encoder *enc);
+/* Forgets everything that a decoder could not know after a synchronisation. */
+void rvt_ntrace_encoder_forget(struct rvt_ntrace_encoder *enc);
+
 /* encoder-hist.c. May send ResourceFull. */
 void rvt_ntrace_hist_add(struct rvt_ntrace_encoder *enc, bool taken);
 /* What the HIST field of the next message is; older bits are sent and the register is cleared. */
 uint64_t rvt_ntrace_hist_take(struct rvt_ntrace_encoder *enc);
 
-/*
- * encoder-send.c. All are quiet when the encoder is lossy; a message that does not get out makes
- * it so.
- */
-void rvt_ntrace_send_full(struct rvt_ntrace_encoder *enc, unsigned int rcode, uint64_t rdata,
-			  uint64_t hrepeat);
+/* encoder-send.c */
 void rvt_ntrace_send_direct(struct rvt_ntrace_encoder *enc, uint64_t target);
 void rvt_ntrace_send_indirect(struct rvt_ntrace_encoder *enc, unsigned int btype, uint64_t target);
 /* As the two above, but as sync messages; and one between two instructions. */
@@ -98,11 +111,5 @@ void rvt_ntrace_send_sync(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync s
 void rvt_ntrace_send_correlation(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_evcode evcode);
 /* Ownership messages that are due. */
 void rvt_ntrace_send_ownership(struct rvt_ntrace_encoder *enc);
-/* Error, if messages were lost and there is room: true if the encoder may go on. */
-bool rvt_ntrace_send_error(struct rvt_ntrace_encoder *enc);
-/* RepeatBranch, if one is due. */
-void rvt_ntrace_send_repeats(struct rvt_ntrace_encoder *enc);
-/* Forgets everything that a decoder could not know after a synchronisation. */
-void rvt_ntrace_encoder_forget(struct rvt_ntrace_encoder *enc);
 
 #endif

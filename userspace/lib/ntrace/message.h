@@ -105,6 +105,22 @@ static inline bool rvt_ntrace_has(const struct rvt_ntrace_msg *msg, enum rvt_ntr
 	return msg->present >> field & 1;
 }
 
+/* In as few bits as the value needs. */
+static inline void rvt_ntrace_set(struct rvt_ntrace_msg *msg, enum rvt_ntrace_field field,
+				  uint64_t value)
+{
+	msg->field[field] = value;
+	msg->bits[field] = 0;
+	msg->present |= 1u << field;
+}
+
+/* A message without fields but its TCODE. */
+static inline void rvt_ntrace_begin(struct rvt_ntrace_msg *msg, enum rvt_ntrace_tcode tcode)
+{
+	msg->present = 0;
+	rvt_ntrace_set(msg, RVT_NTRACE_F_TCODE, tcode);
+}
+
 /* Any message with a SYNC field, and so an F-ADDR. */
 static inline bool rvt_ntrace_is_sync(const struct rvt_ntrace_msg *msg)
 {

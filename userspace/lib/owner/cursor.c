@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "owner.h"
+#include "sideband.h"
 
 struct process {
 	int32_t pid;

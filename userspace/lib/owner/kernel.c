@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/kernel-code.h>
-#include "owner.h"
+#include "sideband.h"
 
 /* ---- from records ---- */
 
@@ -324,4 +324,29 @@ int owner_change_to(const struct rvt_owner *owner, struct rvt_space *kernel, siz
 	for (; !err && *done < n; ++*done)
 		err = redo(kernel, owner->changes[*done]);
 	return err;
+}
+
+struct owner_kernel *owner_find_kernel(const struct rvt_owner *owner, const struct rvt_space *space)
+{
+	struct owner_kernel *kernel = owner->kernels;
+
+	while (kernel && kernel->space != space)
+		kernel = kernel->next;
+	return kernel;
+}
+
+int rvt_owner_rewind(struct rvt_owner *owner, struct rvt_space *space)
+{
+	struct owner_kernel *kernel = owner_find_kernel(owner, space);
+
+	if (!kernel) {
+		kernel = calloc(1, sizeof(*kernel));
+		if (!kernel)
+			return -ENOMEM;
+		kernel->space = space;
+		kernel->next = owner->kernels;
+		owner->kernels = kernel;
+	}
+	kernel->changed = owner->n_changes;
+	return owner_change_to(owner, space, &kernel->changed, 0);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <rvtrace/kernel-code.h>
 #include <rvtrace/switches.h>
-#include "owner.h"
+#include "sideband.h"
 
 #define FORGET_AT_ONCE 4096	/* events */
 
@@ -47,23 +47,6 @@ struct mmap2_body {
 	char name[];
 };
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-static const char *intern(struct rvt_owner *owner, const char *name)
-{
-	char *copy = strdup(name), **found;
-
-	if (!copy)
-		return NULL;
-	found = tsearch(copy, &owner->names, compare_names);
-	if (!found || *found != copy)
-		free(copy);
-	return found ? *found : NULL;
-}
-
 /* The string at @offset of the record's body; NULL when it does not end inside it. */
 static const char *body_string(const struct rvt_perfdata_record *record, size_t offset)
 {
@@ -73,35 +56,6 @@ static const char *body_string(const struct rvt_perfdata_record *record, size_t 
 	    strnlen(text, record->body_len - offset) == record->body_len - offset)
 		return NULL;
 	return text;
-}
-
-int owner_add_event(struct rvt_owner *owner, const struct owner_event *event, const char *name)
-{
-	struct owner_event *copy;
-
-	if (owner->n_events - owner->first == owner->room) {
-		size_t room = owner->room * 2 + 1024;
-		struct owner_event *grown = reallocarray(owner->events, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		owner->events = grown;
-		owner->room = room;
-	}
-	copy = owner_event(owner, owner->n_events);
-	*copy = *event;
-	copy->name = name ? intern(owner, name) : NULL;
-	if (name && !copy->name)
-		return -ENOMEM;
-	copy->order = owner->n_events++;
-	return 0;
-}
-
-int owner_add_record(struct rvt_owner *owner, const struct rvt_perfdata_record *record,
-		     struct owner_event *event, const char *name)
-{
-	event->time = record->time_valid ? record->time : 0;
-	return owner_add_event(owner, event, name);
 }
 
 static int add_comm(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
@@ -488,31 +442,6 @@ const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner)
 		if (owner->code[i].kind == RVT_CODE_VDSO)
 			return &owner->code[i];
 	return NULL;
-}
-
-struct owner_kernel *owner_find_kernel(const struct rvt_owner *owner, const struct rvt_space *space)
-{
-	struct owner_kernel *kernel = owner->kernels;
-
-	while (kernel && kernel->space != space)
-		kernel = kernel->next;
-	return kernel;
-}
-
-int rvt_owner_rewind(struct rvt_owner *owner, struct rvt_space *space)
-{
-	struct owner_kernel *kernel = owner_find_kernel(owner, space);
-
-	if (!kernel) {
-		kernel = calloc(1, sizeof(*kernel));
-		if (!kernel)
-			return -ENOMEM;
-		kernel->space = space;
-		kernel->next = owner->kernels;
-		owner->kernels = kernel;
-	}
-	kernel->changed = owner->n_changes;
-	return owner_change_to(owner, space, &kernel->changed, 0);
 }
 
 int rvt_owner_kernel(struct rvt_owner *owner, struct rvt_image *image,

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 #include <rvtrace/switches.h>
-#include "owner.h"
+#include "sideband.h"
 
 int owner_add_switch(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Inside userspace/lib/owner/: sideband as it is stored. */
-#ifndef OWNER_OWNER_H
-#define OWNER_OWNER_H
+#ifndef OWNER_SIDEBAND_H
+#define OWNER_SIDEBAND_H
 
 #include <rvtrace/owner.h>
 
@@ -98,15 +98,12 @@ static inline struct owner_event *owner_event(const struct rvt_owner *owner, siz
 	return &owner->events[n - owner->first];
 }
 
-/* owner.c: takes a copy; @name is interned; .order is set. 0 or -ENOMEM. */
+/* sideband.c: takes a copy; @name is interned; .order is set. 0 or -ENOMEM. */
 int owner_add_event(struct rvt_owner *owner, const struct owner_event *event, const char *name);
 
 /* The same; of @event, the time is that of @record. */
 int owner_add_record(struct rvt_owner *owner, const struct rvt_perfdata_record *record,
 		     struct owner_event *event, const char *name);
-
-/* owner.c: NULL: that is none of the kernel's spaces. */
-struct owner_kernel *owner_find_kernel(const struct rvt_owner *owner, const struct rvt_space *space);
 
 /* jit.c */
 bool owner_is_jitdump(const char *name);
@@ -131,5 +128,7 @@ int owner_list_changes(struct rvt_owner *owner, size_t from, size_t to);
 void owner_free_changes(struct rvt_owner *owner);
 /* Changes @kernel so that the first @n changes have happened in it; *@done have until now. */
 int owner_change_to(const struct rvt_owner *owner, struct rvt_space *kernel, size_t *done, size_t n);
+/* NULL: that is none of the kernel's spaces. */
+struct owner_kernel *owner_find_kernel(const struct rvt_owner *owner, const struct rvt_space *space);
 
 #endif
