@@ -243,11 +243,6 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 
 #define AHEAD 8
 
-static void prefetch(const struct rvt_steps *steps, uint32_t number)
-{
-	__builtin_prefetch(&steps->steps[number]);
-}
-
 void rvt_steps_expand(struct rvt_flow *flow)
 {
 	struct rvt_steps *steps = flow->steps;
@@ -257,7 +252,7 @@ void rvt_steps_expand(struct rvt_flow *flow)
 	for (uint32_t i = 0; i < steps->n_counted; i++) {
 		/* They lie all over their table. */
 		if (i + AHEAD < steps->n_counted)
-			prefetch(steps, steps->counted[i + AHEAD]);
+			__builtin_prefetch(&steps->steps[steps->counted[i + AHEAD]]);
 		expand(flow, &steps->steps[steps->counted[i]]);
 	}
 	steps->n_counted = 0;

@@ -90,7 +90,7 @@ void rvt_steps_leave(struct rvt_flow *flow);
 /*
  * The message of @key is about to be decoded the long way. If it then has led from one state
  * to another without anything that a step cannot hold, rvt_steps_keep() notes it: @address was
- * reported last then, and @extra is the caller's. It does not if that is not worth it yet.
+ * reported last then, and @extra (0 to 15) is the caller's.
  */
 void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key);
 void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra);
@@ -195,6 +195,7 @@ static inline uint64_t rvt_step_address(const struct rvt_step *s, uint64_t addre
 static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 {
 	struct rvt_steps *steps = flow->steps;
+
 	steps->insns += s->insns;
 	steps->halfwords += s->halfwords;
 	steps->branches += s->branches;
