@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <elfutils/libdwelf.h>
-#include "symbol.h"
+#include "table.h"
 
 /* The PLT of the RISC-V psABI: a header of 32 bytes, then entries of 16. */
 #define PLT_HEADER_BYTES 32

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "symbol.h"
+#include "table.h"
 
 #define KERNEL "[kernel.kallsyms]"
 
@@ -15,121 +15,6 @@ struct rvt_symbols {
 	struct table *kernel;	/* with all modules */
 	struct table *last;
 };
-
-/* ---- tables ---- */
-
-int table_add(struct table *table, uint64_t start, uint64_t size, const char *name, uint8_t rank)
-{
-	if (table->n == table->room) {
-		size_t room = table->room * 2 + 256;
-		struct function *grown = reallocarray(table->functions, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		table->functions = grown;
-		table->room = room;
-	}
-	table->functions[table->n++] = (struct function){ start, start + size, name, rank };
-	return 0;
-}
-
-const char *table_own(struct table *table, const char *name, size_t len)
-{
-	char *copy;
-
-	if (!(table->n_owned & (table->n_owned - 1))) {
-		char **grown = reallocarray(table->owned, table->n_owned ? table->n_owned * 2 : 1,
-					    sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		table->owned = grown;
-	}
-	copy = strndup(name, len);
-	if (copy)
-		table->owned[table->n_owned++] = copy;
-	return copy;
-}
-
-/*
- * Of several names at one address the one with fewer leading underscores, then the longer one, is
- * kept: that is how people know it (perf chooses alike).
- */
-static int compare_names(const char *x, const char *y)
-{
-	size_t underscores_x = strspn(x, "_"), underscores_y = strspn(y, "_");
-
-	if (underscores_x != underscores_y)
-		return underscores_x < underscores_y ? -1 : 1;
-	if (strlen(x) != strlen(y))
-		return strlen(x) > strlen(y) ? -1 : 1;
-	return strcmp(x, y);
-}
-
-static int compare_functions(const void *a, const void *b)
-{
-	const struct function *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->rank != y->rank)
-		return y->rank - x->rank;
-	return compare_names(x->name, y->name);
-}
-
-void table_finish(struct table *table)
-{
-	size_t kept = 0;
-
-	if (!table->n)
-		return;
-	qsort(table->functions, table->n, sizeof(*table->functions), compare_functions);
-	for (size_t i = 0; i < table->n; i++) {
-		struct function *function = &table->functions[i];
-
-		if (kept && table->functions[kept - 1].start == function->start) {
-			if (function->end > table->functions[kept - 1].end)
-				table->functions[kept - 1].end = function->end;
-			continue;
-		}
-		table->functions[kept++] = *function;
-	}
-	table->n = kept;
-	for (size_t i = 0; i < kept; i++)
-		if (table->functions[i].end == table->functions[i].start)
-			table->functions[i].end = i + 1 < kept ? table->functions[i + 1].start :
-								 UINT64_MAX;
-}
-
-static const struct function *table_find(const struct table *table, uint64_t addr)
-{
-	size_t low = 0, high = table->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->functions[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || addr >= table->functions[low - 1].end)
-		return NULL;
-	return &table->functions[low - 1];
-}
-
-static void table_destroy(void *data)
-{
-	struct table *table = data;
-
-	for (size_t i = 0; i < table->n_owned; i++)
-		free(table->owned[i]);
-	free(table->owned);
-	free(table->segments);
-	free(table->functions);
-	free(table->path);
-	free(table);
-}
 
 static int compare_tables(const void *a, const void *b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Inside userspace/lib/symbol/. */
-#ifndef SYMBOL_SYMBOL_H
-#define SYMBOL_SYMBOL_H
+/* Inside userspace/lib/symbol/: the functions of one file. */
+#ifndef SYMBOL_TABLE_H
+#define SYMBOL_TABLE_H
 
 #include <gelf.h>
 #include <rvtrace/symbol.h>
@@ -36,7 +36,14 @@ int table_add(struct table *table, uint64_t start, uint64_t size, const char *na
 const char *table_own(struct table *table, const char *name, size_t len);
 /* Sorts, drops all but one name per address, closes open ends. */
 void table_finish(struct table *table);
-/* Fills @table from an ELF file or image; @debug_roots as above. 0, -ENOEXEC, -ENOMEM. */
+/* The function that has @addr; NULL: none has. */
+const struct function *table_find(const struct table *table, uint64_t addr);
+/* A struct table, malloc'd; for tdestroy(). */
+void table_destroy(void *table);
+/*
+ * elf.c: fills @table from an ELF file or image; @debug_roots as rvt_symbols_create() has it. 0,
+ * -ENOEXEC, -ENOMEM.
+ */
 int table_read_elf(struct table *table, Elf *elf, const char *debug_roots);
 
 #endif
