@@ -77,6 +77,14 @@ static uint64_t aux_head(const struct ring *ring)
 	return __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
 }
 
+/* What was read up to @tail is the kernel's again. */
+static void release_aux(struct ring *ring, uint64_t tail)
+{
+	ring->aux_tail = tail;
+	/* Pairs with the control dependency on aux_tail in perf_aux_output_begin() there. */
+	__atomic_store_n(&ring->page->aux_tail, tail, __ATOMIC_RELEASE);
+}
+
 /* No time to compress: trace of some buffer may be lost. */
 static bool in_hurry(const struct recorder *rec)
 {
@@ -90,10 +98,10 @@ static bool in_hurry(const struct recorder *rec)
 }
 
 /*
- * Compressed pieces are padded on their own: none is larger than PACKED_PIECE, so that a reader needs little
- * memory, and none goes round the end of the ring.
+ * Compressed pieces are padded on their own: none is larger than PACKED_PIECE, so that a reader
+ * needs little memory, and none goes round the end of the ring.
  */
-static int write_packed(struct recorder *rec, const struct ring *ring,
+static int write_packed(struct recorder *rec, struct ring *ring,
 			struct rvt_record_auxtrace *record, uint64_t head, bool last)
 {
 	bool still = last || rec->options.snapshot;	/* nothing is traced meanwhile */
@@ -119,6 +127,7 @@ static int write_packed(struct recorder *rec, const struct ring *ring,
 		if (!err)
 			err = put(rec, rec->packed, len);
 		record->offset += n;
+		release_aux(ring, record->offset);	/* there is room while the next is compressed */
 	}
 	return err;
 }
@@ -142,14 +151,12 @@ static int drain_aux(struct recorder *rec, unsigned int n, bool last, bool *got)
 	*got = head != ring->aux_tail;
 	if (!*got)
 		return 0;
+	rec->trace_bytes += head - ring->aux_tail;
 	if (rec->options.level && !rec->ctr)
 		err = write_packed(rec, ring, &record, head, last);
 	else
 		err = write_plain(rec, ring, &record, head, last);
-	rec->trace_bytes += head - ring->aux_tail;
-	ring->aux_tail = head;
-	/* Pairs with the control dependency on aux_tail in perf_aux_output_begin() there. */
-	__atomic_store_n(&ring->page->aux_tail, head, __ATOMIC_RELEASE);
+	release_aux(ring, head);
 	return err;
 }
 
@@ -181,8 +188,8 @@ int record_drain(struct recorder *rec, bool last)
 }
 
 /*
- * While nothing is traced, so that the buffers hold still. What a buffer lost since the last snapshot is skipped: the
- * session finds the records of it without bytes.
+ * While nothing is traced, so that the buffers hold still. What a buffer lost since the last
+ * snapshot is skipped: the session finds the records of it without bytes.
  */
 int record_newest(struct recorder *rec, bool go_on)
 {
