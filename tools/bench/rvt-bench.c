@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <rvtrace/session.h>
@@ -19,6 +22,7 @@
 struct result {
 	uint64_t insns, bytes, branches, checked, edges;
 	double first, best;	/* seconds of processor time */
+	uint64_t cycles;	/* of the processor, in the run that took fewest; 0: not counted */
 };
 
 struct bench {
@@ -27,6 +31,7 @@ struct bench {
 	unsigned int rounds;
 	uint64_t checked, edges;
 	int null;			/* where text goes */
+	int cycles;			/* counts them; -1: the machine does not */
 	struct decode_output output;
 	struct decode_printer *printer;
 };
@@ -37,6 +42,29 @@ static double now(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	return ts.tv_sec + ts.tv_nsec * 1e-9;
+}
+
+/* Virtual machines often have no such counter, and its use may be forbidden. */
+static int open_cycles(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE, .size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES, .exclude_kernel = 1, .exclude_hv = 1,
+		.inherit = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Since the last time; 0: not known. */
+static uint64_t take_cycles(const struct bench *b)
+{
+	uint64_t cycles;
+
+	if (b->cycles < 0 || read(b->cycles, &cycles, sizeof(cycles)) != sizeof(cycles))
+		return 0;
+	ioctl(b->cycles, PERF_EVENT_IOC_RESET, 0);
+	return cycles;
 }
 
 /* What a caller that wants every instruction does at least: look at each address. */
@@ -110,14 +138,16 @@ static int count_edge(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t 
 	return 0;
 }
 
-static int run_once(struct rvt_session *session, const struct rvt_session_sink *sink,
-		    struct result *r, bool first)
+static int run_once(const struct bench *b, struct rvt_session *session,
+		    const struct rvt_session_sink *sink, struct result *r, bool first)
 {
 	struct rvt_session_stats stats;
+	uint64_t cycles = take_cycles(b);
 	double begin = now(), took;
 	int ret = rvt_session_run(session, sink);
 
 	took = now() - begin;
+	cycles = take_cycles(b);
 	rvt_session_stats(session, &stats);
 	r->insns = stats.flow.insns;
 	r->branches = stats.flow.branches + stats.flow.indirect;
@@ -126,6 +156,8 @@ static int run_once(struct rvt_session *session, const struct rvt_session_sink *
 		r->first = took;
 	if (first || took < r->best)
 		r->best = took;
+	if (first || cycles < r->cycles)
+		r->cycles = cycles;
 	return ret;
 }
 
@@ -148,7 +180,7 @@ static int measure(struct bench *b, bool count, const struct rvt_session_sink *s
 	opening = now() - opening;
 	for (unsigned int i = 0; i < b->rounds && !ret; i++) {
 		b->checked = b->edges = 0;
-		ret = run_once(session, sink, r, !i);
+		ret = run_once(b, session, sink, r, !i);
 	}
 	r->first += opening;
 	r->checked = b->checked;
@@ -159,9 +191,13 @@ static int measure(struct bench *b, bool count, const struct rvt_session_sink *s
 
 static void report(const char *what, const struct result *r)
 {
-	printf("%-10s %12" PRIu64 " %8.1f %10.1f %8.1f %9.2f %9.2f\n", what, r->insns,
+	char cycles[24] = "-";
+
+	if (r->cycles)
+		snprintf(cycles, sizeof(cycles), "%.1f", (double)r->cycles / r->branches);
+	printf("%-10s %12" PRIu64 " %8.1f %10.1f %9.1f %8s %9.2f %9.2f\n", what, r->insns,
 	       r->insns / r->best / 1e6, r->bytes / r->best / 1e6, r->best * 1e9 / r->branches,
-	       r->best, r->first / r->best);
+	       cycles, r->best, r->first / r->best);
 }
 
 static int bench(struct bench *b, const char *only)
@@ -184,8 +220,8 @@ static int bench(struct bench *b, const char *only)
 	struct rusage usage;
 	uint64_t expected = 0;
 
-	printf("%-10s %12s %8s %10s %8s %9s %9s\n", "way", "instructions", "M insn/s", "MB/s trace",
-	       "ns/branch", "seconds", "cold/warm");
+	printf("%-10s %12s %8s %10s %9s %8s %9s %9s\n", "way", "instructions", "M insn/s",
+	       "MB/s trace", "ns/branch", "cyc/br", "seconds", "cold/warm");
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct result r = { .insns = 0 };
 		int ret;
@@ -247,6 +283,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	b.file = argv[optind];
+	b.cycles = open_cycles();
 	if (open_text(&b))
 		return 1;
 	ret = bench(&b, only);
