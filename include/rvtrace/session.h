@@ -32,8 +32,9 @@ struct rvt_session_options {
 	bool count_threads;	/* .count: apart for each thread, not only for each space and name */
 	bool every_time;	/* .count: but every TIME event */
 	/*
-	 * .count: threads that decode, each another part of the recording. Their call-backs come one at
-	 * a time, but in no order. What is counted is the same for any number. Needs sink.reset.
+	 * Threads that decode, each another part of the recording. With .count their call-backs come one
+	 * at a time, but in no order, and what is counted is the same for any number. Needs sink.reset;
+	 * without .count, sink.parts.
 	 */
 	unsigned int jobs;
 	uint64_t part_bytes;	/* .jobs: size of what is decoded in one go; 0: chosen */
@@ -49,6 +50,8 @@ struct rvt_lane {
 	struct rvt_flow *flow;
 	struct rvt_space *space;	/* what addresses mean now; may be NULL */
 	void *user;		/* free for the caller; NULL at first */
+	/* see struct rvt_session_parts */
+	bool resumed, left;
 };
 
 /* A PERF_RECORD_AUX: trace that a driver handed over in one piece. */
@@ -57,6 +60,34 @@ struct rvt_aux {
 	uint64_t flags;		/* PERF_AUX_FLAG_* */
 	uint64_t time;
 	int32_t cpu, pid, tid;
+};
+
+/* What no errno is. */
+#define RVT_PART_TOLD (-4096)
+
+/*
+ * Parts of a recording, several at a time (options.jobs): .aux is not called, and .runs, .event and .end of the
+ * sink get what .begin returned as their context, each part in one thread. .end comes for each lane at the end of
+ * each part. What all parts deliver, in their order, is what one thread delivers with .by_cpu; except
+ * that TIME and CONTEXT events may come twice.
+ */
+struct rvt_session_parts {
+	void *ctx;
+	/*
+	 * Cuts lie amid straight lines of code. If so, the flow behind a part's end is delivered, too
+	 * (rvt_lane.left), until a call-back returns RVT_PART_TOLD. The next part, which begins with the same
+	 * (rvt_lane.resumed), is to leave out what was told so.
+	 */
+	bool overlap;
+	/* One call of these at a time, in any thread. NULL: out of memory. */
+	void *(*begin)(void *ctx);
+	/* Nothing more comes of the part. 0 or an error, which ends the run. */
+	int (*end)(void *ctx, void *part);
+	/*
+	 * The parts do not fit together: what was told so far is void, and will be told again, by one thread and
+	 * with the sink's own context.
+	 */
+	void (*reset)(void *ctx);
 };
 
 /*
@@ -78,8 +109,12 @@ struct rvt_session_sink {
 			 uint64_t times);
 	int (*count_edge)(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
 			  enum rvt_insn_class iclass, int64_t times);
-	/* With options.jobs: what was told so far is void, and will be told again. */
+	/* With options.count and .jobs: what was told so far is void, and will be told again. */
 	void (*reset)(void *ctx);
+	const struct rvt_session_parts *parts;
+	/* Now and then while decoding. An error ends the run. */
+	int (*poll)(void *poll_ctx);
+	void *poll_ctx;
 	/* What stands out in the file itself: a sentence. */
 	void (*warning)(void *ctx, const char *text);
 	/* The lane is about to go away. */

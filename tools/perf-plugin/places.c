@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <pthread.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,9 @@
 
 #define SLOTS 16384
 #define UNKNOWN "[unknown]"
+
+/* Several threads may have places of one session, whose symbols are read when they are first asked for. */
+static pthread_mutex_t symbols_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct slot {
 	struct rvt_space *space;
@@ -110,6 +114,8 @@ const struct place *places_find(struct places *places, struct rvt_space *space, 
 	slot->space = space;
 	slot->generation = generation;
 	slot->addr = addr;
+	pthread_mutex_lock(&symbols_lock);
 	look_up(places, space, addr, &slot->place);
+	pthread_mutex_unlock(&symbols_lock);
 	return &slot->place;
 }

@@ -18,6 +18,7 @@ struct place {
 	struct rvt_bases bases;	/* of the file; with .path only */
 };
 
+/* Each thread needs its own. */
 struct places *places_create(struct rvt_session *session);
 void places_destroy(struct places *places);
 /* Valid until the next call. */

@@ -18,43 +18,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
-#include "names.h"
-#include "profile-flat.h"
+#include "profile.h"
 
 #define FIRST_LINE "rvtrace counts 1\n"
 
 /* ---- writing ---- */
 
-struct dsos {
-	const struct dso **list;
-	size_t n, room;
-};
-
-static void collect(const void *node, VISIT which, void *closure)
-{
-	struct dsos *dsos = closure;
-
-	if (which == postorder || which == leaf) {
-		if (dsos->list)
-			dsos->list[dsos->n] = *(struct dso *const *)node;
-		dsos->n++;
-	}
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp((*(const struct dso *const *)a)->name, (*(const struct dso *const *)b)->name);
-}
-
-static void write_dso(const struct flat *flat, const struct dso *dso, FILE *out)
+static void write_dso(const struct counters *counters, const struct dso *dso, FILE *out)
 {
 	fprintf(out, "file %s\n", dso->name);
 	if (dso->path)
 		fprintf(out, "path %s\n", dso->path);
 	fprintf(out, "bases %" PRIx64 " %" PRIx64 "\nran %" PRIu64 "\n", dso->bases.text,
 		dso->bases.load, dso->insns);
-	for (size_t i = 0; i < flat->n; i++) {
-		const struct counter *counter = flat->list[i];
+	for (size_t i = 0; i < counters->n; i++) {
+		const struct counter *counter = counters->list[i];
 
 		if (counter->dso == dso)
 			fprintf(out, "%c %" PRIx64 " %" PRIx64 " %" PRIu64 "\n",
@@ -63,21 +41,26 @@ static void write_dso(const struct flat *flat, const struct dso *dso, FILE *out)
 	}
 }
 
-int counts_write(const struct flat *flat, FILE *out)
-{
-	struct dsos dsos = { 0 };
+struct writing {
+	const struct counters *counters;
+	FILE *out;
+};
 
-	twalk_r(flat->dsos, collect, &dsos);
-	dsos.list = calloc(dsos.n + 1, sizeof(*dsos.list));
-	if (!dsos.list)
-		return -ENOMEM;
-	dsos.n = 0;
-	twalk_r(flat->dsos, collect, &dsos);
-	qsort(dsos.list, dsos.n, sizeof(*dsos.list), by_name);
+/* The tree is sorted by name. */
+static void visit(const void *node, VISIT which, void *closure)
+{
+	const struct writing *writing = closure;
+
+	if (which == postorder || which == leaf)
+		write_dso(writing->counters, *(struct dso *const *)node, writing->out);
+}
+
+int counts_write(const struct counters *counters, FILE *out)
+{
+	struct writing writing = { counters, out };
+
 	fputs(FIRST_LINE, out);
-	for (size_t i = 0; i < dsos.n; i++)
-		write_dso(flat, dsos.list[i], out);
-	free(dsos.list);
+	twalk_r(counters->dsos, visit, &writing);
 	return ferror(out) ? -EIO : 0;
 }
 
@@ -85,7 +68,8 @@ int counts_write(const struct flat *flat, FILE *out)
 
 /* The file that lines are about, as far as it was told. */
 struct reading {
-	struct flat *flat;
+	struct counters *counters;
+	const char *symfs;
 	char *name, *path;
 	struct rvt_bases bases;
 	struct dso *dso;	/* from the line "ran" on */
@@ -102,15 +86,13 @@ bool counts_recognize(FILE *in)
 
 static int begin_dso(struct reading *r, uint64_t insns)
 {
-	const char *symfs = r->flat->options->owner.symfs;
-	const char *name = r->name ? names_keep(&r->flat->names, r->name) : NULL;
 	char *path = r->path;
 
 	if (!r->name)
 		return -EILSEQ;
-	if (name && symfs && *name == '/' && asprintf(&path, "%s%s", symfs, name) < 0)
+	if (r->symfs && *r->name == '/' && asprintf(&path, "%s%s", r->symfs, r->name) < 0)
 		return -ENOMEM;
-	r->dso = name ? flat_dso(r->flat, name, path, &r->bases) : NULL;
+	r->dso = counters_dso(r->counters, r->name, path, &r->bases);
 	if (path != r->path)
 		free(path);
 	if (!r->dso)
@@ -148,15 +130,15 @@ static int read_line(struct reading *r, const char *line)
 			      &key.to, &times) != 4 || (kind != 'F' && kind != 'B'))
 		return -EILSEQ;
 	key.dso = r->dso;
-	counter = flat_counter(r->flat, &key);
+	counter = counters_get(r->counters, &key);
 	if (counter)
 		counter->count += times;
 	return counter ? 0 : -ENOMEM;
 }
 
-int counts_read(void *data, FILE *in, const char *name)
+int counts_read(struct counters *counters, FILE *in, const char *name, const char *symfs)
 {
-	struct reading r = { .flat = data };
+	struct reading r = { .counters = counters, .symfs = symfs };
 	unsigned int number = 0;
 	char *line = NULL;
 	size_t room = 0;

@@ -9,9 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
-#include "profile-flat.h"
+#include "profile.h"
 
 #define CACHE_BITS 17
+
+/* What was counted last for these addresses of a space. */
+struct slot {
+	const struct rvt_space *space;
+	uint64_t generation, from, to;
+	bool branch;
+	struct counter *counter;	/* NULL: they are not counted */
+};
+
+struct flat {
+	struct places *places;
+	const struct rvt_session_options *options;
+	struct counters counters;
+	struct slot *cache;
+};
 
 void *flat_create(struct places *places, const struct rvt_session_options *options, FILE *out)
 {
@@ -30,83 +45,9 @@ void *flat_create(struct places *places, const struct rvt_session_options *optio
 	return flat;
 }
 
-static int compare_dsos(const void *a, const void *b)
-{
-	const struct dso *x = a, *y = b;
-
-	return x->name < y->name ? -1 : x->name > y->name;
-}
-
-static void free_dso(void *data)
-{
-	struct dso *dso = data;
-
-	free(dso->path);
-	free(dso);
-}
-
-struct dso *flat_dso(struct flat *flat, const char *name, const char *path,
-		     const struct rvt_bases *bases)
-{
-	struct dso key = { .name = name }, **found, *dso;
-
-	found = tfind(&key, &flat->dsos, compare_dsos);
-	if (found)
-		return *found;
-	dso = calloc(1, sizeof(*dso));
-	if (!dso)
-		return NULL;
-	dso->name = name;
-	dso->bases = *bases;
-	if (path)
-		dso->path = strdup(path);
-	if ((path && !dso->path) || !tsearch(dso, &flat->dsos, compare_dsos)) {
-		free_dso(dso);
-		return NULL;
-	}
-	return dso;
-}
-
 static struct dso *get_dso(struct flat *flat, const struct place *place)
 {
-	return flat_dso(flat, place->dso, place->path, &place->bases);
-}
-
-static int compare_counters(const void *a, const void *b)
-{
-	const struct counter *x = a, *y = b;
-
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	if (x->branch != y->branch)
-		return x->branch - y->branch;
-	return x->dso < y->dso ? -1 : x->dso > y->dso;
-}
-
-struct counter *flat_counter(struct flat *flat, const struct counter *key)
-{
-	struct counter **found = tfind(key, &flat->counters, compare_counters), *counter;
-
-	if (found)
-		return *found;
-	if (flat->n == flat->room) {
-		size_t room = flat->room * 2 + 1024;
-		struct counter **grown = reallocarray(flat->list, room, sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		flat->list = grown;
-		flat->room = room;
-	}
-	counter = malloc(sizeof(*counter));
-	if (!counter || !(*counter = *key, tsearch(counter, &flat->counters, compare_counters))) {
-		free(counter);
-		return NULL;
-	}
-	counter->count = 0;
-	return flat->list[flat->n++] = counter;
+	return counters_dso(&flat->counters, place->dso, place->path, &place->bases);
 }
 
 /*
@@ -145,7 +86,7 @@ static int flat_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t 
 		key.from = place->vaddr;
 		key.to = place->vaddr + (last - first);
 		key.dso = get_dso(flat, place);
-		slot->counter = key.dso ? flat_counter(flat, &key) : NULL;
+		slot->counter = key.dso ? counters_get(&flat->counters, &key) : NULL;
 		if (!slot->counter) {
 			slot->from = slot->to = 0;
 			return -ENOMEM;
@@ -174,10 +115,10 @@ static int place_branch(struct flat *flat, struct rvt_space *space, struct slot 
 	if (!key.dso)
 		return -ENOMEM;
 	place = places_find(flat->places, space, slot->to);
-	if (place->dso != key.dso->name)
+	if (strcmp(place->dso, key.dso->name))
 		return 0;
 	key.to = place->vaddr;
-	slot->counter = flat_counter(flat, &key);
+	slot->counter = counters_get(&flat->counters, &key);
 	return slot->counter ? 0 : -ENOMEM;
 }
 
@@ -205,11 +146,6 @@ void flat_ops(struct transfers_ops *ops)
 	ops->transfer = flat_transfer;
 }
 
-static int by_address(const void *a, const void *b)
-{
-	return compare_counters(*(struct counter *const *)a, *(struct counter *const *)b);
-}
-
 static void find_named(const void *node, VISIT which, void *closure)
 {
 	struct { const char *name; struct dso *found; } *search = closure;
@@ -233,8 +169,8 @@ static uint64_t how_many(const struct flat *flat, const struct dso *dso, bool br
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < flat->n; i++)
-		n += flat->list[i]->dso == dso && flat->list[i]->branch == branches;
+	for (size_t i = 0; i < flat->counters.n; i++)
+		n += flat->counters.list[i]->dso == dso && flat->counters.list[i]->branch == branches;
 	return n;
 }
 
@@ -247,19 +183,19 @@ static void write_ranges(const struct flat *flat, const struct dso *dso, uint64_
 		if (branches && addresses)
 			fprintf(out, "0\n");	/* no counts of single addresses */
 		fprintf(out, "%" PRIu64 "\n", how_many(flat, dso, branches));
-		for (size_t i = 0; i < flat->n; i++)
-			if (flat->list[i]->dso == dso && flat->list[i]->branch == branches)
+		for (size_t i = 0; i < flat->counters.n; i++)
+			if (flat->counters.list[i]->dso == dso && flat->counters.list[i]->branch == branches)
 				fprintf(out, "%" PRIx64 "%s%" PRIx64 ":%" PRIu64 "\n",
-					flat->list[i]->from - base, branches ? "->" : "-",
-					flat->list[i]->to - base, flat->list[i]->count);
+					flat->counters.list[i]->from - base, branches ? "->" : "-",
+					flat->counters.list[i]->to - base, flat->counters.list[i]->count);
 	}
 }
 
 /* BOLT's pre-aggregated form: B from to count mispredictions, F start end count. */
 static void write_bolt(const struct flat *flat, const struct dso *dso, FILE *out)
 {
-	for (size_t i = 0; i < flat->n; i++) {
-		const struct counter *counter = flat->list[i];
+	for (size_t i = 0; i < flat->counters.n; i++) {
+		const struct counter *counter = flat->counters.list[i];
 
 		if (counter->dso != dso)
 			continue;
@@ -279,11 +215,11 @@ static int write_lcov(const struct flat *flat, const struct dso *dso, FILE *out)
 	if (!path)
 		return cmd_error(-ENOENT, "there is no file with the source lines of %s; for the "
 				 "kernel give --vmlinux FILE", dso->name);
-	lines = calloc(flat->n + 1, sizeof(*lines));
+	lines = calloc(flat->counters.n + 1, sizeof(*lines));
 	if (!lines)
 		return -ENOMEM;
-	for (size_t i = 0; i < flat->n; i++) {
-		const struct counter *counter = flat->list[i];
+	for (size_t i = 0; i < flat->counters.n; i++) {
+		const struct counter *counter = flat->counters.list[i];
 
 		if (counter->dso == dso && !counter->branch)
 			lines[n++] = (struct code_line){ counter->from, counter->to,
@@ -299,14 +235,13 @@ int flat_write(void *data, const char *name, const char *wanted, FILE *out)
 	struct flat *flat = data;
 	struct { const char *name; struct dso *found; } search = { wanted, NULL };
 
-	if (flat->n)
-		qsort(flat->list, flat->n, sizeof(*flat->list), by_address);
+	counters_sort(&flat->counters);
 	if (!strcmp(name, "counts"))
-		return counts_write(flat, out);
+		return counts_write(&flat->counters, out);
 	if (wanted)
-		twalk_r(flat->dsos, find_named, &search);
+		twalk_r(flat->counters.dsos, find_named, &search);
 	else
-		twalk_r(flat->dsos, find_hottest, &search.found);
+		twalk_r(flat->counters.dsos, find_hottest, &search.found);
 	if (!search.found)
 		return cmd_error(-ENOENT, "no code of %s ran", wanted ? wanted : "any file");
 	if (!wanted)
@@ -323,21 +258,23 @@ int flat_write(void *data, const char *name, const char *wanted, FILE *out)
 	return 0;
 }
 
-static void keep(void *node)
+int flat_add(void *data, const void *more)
 {
-	(void)node;
+	return counters_add(&((struct flat *)data)->counters, &((const struct flat *)more)->counters);
+}
+
+int flat_read(void *data, FILE *in, const char *name)
+{
+	struct flat *flat = data;
+
+	return counts_read(&flat->counters, in, name, flat->options->owner.symfs);
 }
 
 void flat_destroy(void *data)
 {
 	struct flat *flat = data;
 
-	tdestroy(flat->counters, keep);
-	tdestroy(flat->dsos, free_dso);
-	tdestroy(flat->names, free);
-	for (size_t i = 0; i < flat->n; i++)
-		free(flat->list[i]);
-	free(flat->list);
+	counters_free(&flat->counters);
 	free(flat->cache);
 	free(flat);
 }

@@ -5,39 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
-#include "ctr.h"
 #include "profile.h"
 #include "profile-merge.h"
 
-#define MAX_CALL_DEPTH 1024
+#define FLAT flat_create, flat_ops, flat_add, flat_write, flat_destroy
+#define TREE tree_create, tree_ops, NULL, tree_write, tree_destroy
+#define CHROME chrome_create, chrome_ops, NULL, chrome_write, chrome_destroy
 
 static const struct profile_format formats[] = {
-	{ "llvm", "llvm-profgen --unsymbolized-profile", flat_create, flat_ops, flat_write,
-	  flat_destroy },
-	{ "bolt", "perf2bolt -pa (branches and fall-throughs)", flat_create, flat_ops, flat_write,
-	  flat_destroy },
-	{ "autofdo", "create_llvm_prof and create_gcov, --profiler=text", flat_create, flat_ops,
-	  flat_write, flat_destroy },
-	{ "lcov", "coverage of the source lines, for genhtml", flat_create, flat_ops, flat_write,
-	  flat_destroy },
-	{ "counts", "all files at once; -i and --merge take it for each format above", flat_create,
-	  flat_ops, flat_write, flat_destroy },
-	{ "folded", "call stacks with their instructions, for flamegraph.pl", tree_create, tree_ops,
-	  tree_write, tree_destroy },
-	{ "svg", "a flame graph", tree_create, tree_ops, tree_write, tree_destroy },
-	{ "chrome", "calls over time for Perfetto and chrome://tracing", chrome_create, chrome_ops,
-	  chrome_write, chrome_destroy },
+	{ "llvm", "llvm-profgen --unsymbolized-profile", FLAT },
+	{ "bolt", "perf2bolt -pa (branches and fall-throughs)", FLAT },
+	{ "autofdo", "create_llvm_prof and create_gcov, --profiler=text", FLAT },
+	{ "lcov", "coverage of the source lines, for genhtml", FLAT },
+	{ "counts", "all files at once; -i and --merge take it for each format above", FLAT },
+	{ "folded", "call stacks with their instructions, for flamegraph.pl", TREE },
+	{ "svg", "a flame graph", TREE },
+	{ "chrome", "calls over time for Perfetto and chrome://tracing", CHROME },
 };
 
 #define N_FORMATS (sizeof(formats) / sizeof(*formats))
 
-enum { OPT_DSO = 256, OPT_MERGE };
+enum { OPT_DSO = 256, OPT_MERGE, OPT_JOBS };
 
 static const struct option long_options[] = {
 	{ "format", required_argument, NULL, 'f' },
 	{ "dso", required_argument, NULL, OPT_DSO },
 	{ "merge", no_argument, NULL, OPT_MERGE },
 	{ "output", required_argument, NULL, 'o' },
+	{ "jobs", required_argument, NULL, OPT_JOBS },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 },
@@ -55,7 +50,9 @@ static void usage(void)
 	      "that ran most\n"
 	      "      --merge           the sum of recordings and profiles; chrome: recordings "
 	      "beside each other\n"
-	      "  -o, --output FILE     instead of standard output\n" VIEW_HELP, stdout);
+	      "  -o, --output FILE     instead of standard output\n"
+	      "      --jobs N          threads that decode, for formats up to counts (as many as "
+	      "processors)\n" VIEW_HELP, stdout);
 }
 
 const struct profile_format *profile_format(const char *name)
@@ -72,63 +69,24 @@ const struct profile_format *profile_format(const char *name)
 	return NULL;
 }
 
-bool profile_is_flat(const struct profile_format *format)
-{
-	return format->create == flat_create;
-}
-
-/* The formats' own call-backs get their data as context; what is lost is counted here. */
-static struct view *current_view;
-static uint64_t errors;
-
-static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
-{
-	(void)ctx;
-	(void)lane;
-	if (event->type == RVT_EVENT_LOST) {
-		errors++;
-		view_lost(current_view, event);
-	}
-	return 0;
-}
-
-static int decode(struct view *view, const struct profile_format *format, void *data)
-{
-	struct rvt_session_sink sink = { .warning = view_warning };
-	struct transfers_ops ops = { .ctx = data, .event = count_event };
-	struct transfers *transfers;
-	int err;
-
-	format->ops(&ops);
-	current_view = view;
-	if (rvt_session_is_ctr(view_session(view)))
-		return ctr_profile(view, &ops);
-	transfers = transfers_create(&ops, view, profile_is_flat(format) ? 0 : MAX_CALL_DEPTH);
-	if (!transfers)
-		return -ENOMEM;
-	transfers_sink(transfers, &sink);
-	err = view_run(view, &sink, false);
-	transfers_destroy(transfers);
-	return err ? cmd_error(err, "decoding ended: %s", strerror(-err)) : 0;
-}
-
 static int run(const struct profile_format *format, const struct view_options *options,
 	       const char *dso, FILE *out)
 {
 	struct view_options wanted = *options;
 	struct places *places;
 	struct view *view;
+	uint64_t errors = 0;
 	void *data;
 	int err = -EINVAL;
 
 	/* what is only counted needs no order, and without it is decoded faster */
-	wanted.session.by_cpu = profile_is_flat(format);
+	wanted.session.by_cpu = format->add;
 	view = view_open(&wanted);
 	places = view ? places_create(view_session(view)) : NULL;
 	data = places ? format->create(places, &options->session, out) : NULL;
 
 	if (data) {
-		err = decode(view, format, data);
+		err = profile_decode(view, format, &options->session, data, &errors);
 		if (!err)
 			err = format->write(data, format->name, dso, out);
 		format->destroy(data);
@@ -147,13 +105,13 @@ static int convert(const struct profile_format *format, const struct view_option
 	void *flat;
 	int err;
 
-	if (!profile_is_flat(format))
+	if (!format->add)
 		return cmd_error(-EINVAL, "%s: %s cannot be made from counts", options->input,
 				 format->name);
 	flat = format->create(NULL, &options->session, out);
 	if (!flat)
 		return -ENOMEM;
-	err = counts_read(flat, in, options->input);
+	err = flat_read(flat, in, options->input);
 	if (!err)
 		err = format->write(flat, format->name, dso, out);
 	format->destroy(flat);
@@ -193,6 +151,7 @@ static int merge_timelines(const struct profile_format *format, struct view_opti
 	for (; *files && !err; files++) {
 		struct places *places;
 		struct view *view;
+		uint64_t errors = 0;
 
 		options->input = *files;
 		view = view_open(options);
@@ -200,7 +159,7 @@ static int merge_timelines(const struct profile_format *format, struct view_opti
 		err = places ? 0 : -EINVAL;
 		if (!err) {
 			chrome_next(data, places, *files);
-			err = decode(view, format, data);
+			err = profile_decode(view, format, &options->session, data, &errors);
 		}
 		if (!err)
 			err = view_summary(view, errors);
@@ -263,7 +222,7 @@ static int merge_counts(const struct profile_format *format, struct view_options
 
 	for (; *files && !err; files++) {
 		options->input = *files;
-		err = add_made(format, options, NULL, counts_read, flat);
+		err = add_made(format, options, NULL, flat_read, flat);
 	}
 	if (!err)
 		err = format->write(flat, format->name, NULL, out);
@@ -349,7 +308,7 @@ static int merge(const struct profile_format *format, struct view_options *optio
 
 int cmd_profile(int argc, char **argv)
 {
-	const char *name = NULL, *dso = NULL, *output = NULL;
+	const char *name = NULL, *dso = NULL, *output = NULL, *jobs = NULL;
 	const struct profile_format *format;
 	struct view_options options = { 0 };
 	bool merging = false;
@@ -363,6 +322,7 @@ int cmd_profile(int argc, char **argv)
 		case 'o': output = optarg; break;
 		case OPT_DSO: dso = optarg; break;
 		case OPT_MERGE: merging = true; break;
+		case OPT_JOBS: jobs = optarg; break;
 		case 'h':
 			usage();
 			return 0;
@@ -381,6 +341,8 @@ int cmd_profile(int argc, char **argv)
 	format = profile_format(name);
 	if (!format)
 		return cmd_try_help(1);
+	if (view_jobs(&options, jobs))
+		return 1;
 	if (output) {
 		out = fopen(output, "w");
 		if (!out)

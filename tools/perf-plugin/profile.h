@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include "counters.h"
 #include "places.h"
 #include "transfers.h"
 
@@ -16,6 +17,11 @@ struct profile_format {
 			FILE *out);
 	/* Fills .line, .transfer, .after, .event as needed; .ctx is the data. */
 	void (*ops)(struct transfers_ops *ops);
+	/*
+	 * Adds what another one has; NULL: what is told depends on what was told before. Not NULL: it is
+	 * made of counts only. 0 or -errno.
+	 */
+	int (*add)(void *data, const void *more);
 	/* @dso: of which file; NULL: of the one that ran most. Returns 0 or -errno. */
 	int (*write)(void *data, const char *name, const char *dso, FILE *out);
 	void (*destroy)(void *data);
@@ -23,21 +29,30 @@ struct profile_format {
 
 /* profile.c: NULL after a message. */
 const struct profile_format *profile_format(const char *name);
-/* Whether it is made of counts only. */
-bool profile_is_flat(const struct profile_format *format);
+
+/*
+ * profile-decode.c: the view's recording into @data, on several threads if the format can be added up and the
+ * options say so. Adds to *@errors. 0, or -errno after a message.
+ */
+int profile_decode(struct view *view, const struct profile_format *format,
+		   const struct rvt_session_options *options, void *data, uint64_t *errors);
 
 /* profile-flat.c: ranges and branches of one file: llvm, bolt, autofdo, lcov. */
 void *flat_create(struct places *places, const struct rvt_session_options *options, FILE *out);
 void flat_ops(struct transfers_ops *ops);
+int flat_add(void *data, const void *more);
+/* What the format counts writes, as counts_read(). */
+int flat_read(void *data, FILE *in, const char *name);
 int flat_write(void *data, const char *name, const char *dso, FILE *out);
 void flat_destroy(void *data);
 
 /*
- * profile-counts.c: what the format counts writes. counts_read() adds it to a flat profile; 0,
- * -EILSEQ after a message, or -ENOMEM.
+ * profile-counts.c: the format counts. counts_write() takes what is sorted; 0 or -EIO. counts_read()
+ * adds to @counters; 0, -EILSEQ after a message, or -ENOMEM.
  */
 bool counts_recognize(FILE *in);
-int counts_read(void *data, FILE *in, const char *name);
+int counts_write(const struct counters *counters, FILE *out);
+int counts_read(struct counters *counters, FILE *in, const char *name, const char *symfs);
 
 /* profile-lcov.c: @n lines of code of the file at @path, as coverage of its source. 0 or -errno. */
 struct code_line {

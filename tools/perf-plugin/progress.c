@@ -14,7 +14,6 @@ static bool shown;
 
 struct progress {
 	struct rvt_session *session;
-	const struct rvt_session_sink *sink;
 	uint64_t size;
 	double began;	/* s */
 };
@@ -59,99 +58,25 @@ static void show(const struct progress *progress)
 	shown = true;
 }
 
-static int look(const struct progress *progress)
+static int look(void *ctx)
 {
 	if (due)
-		show(progress);
+		show(ctx);
 	return interrupted ? -EINTR : 0;
-}
-
-static int take_aux(void *ctx, unsigned int buffer, const struct rvt_aux *aux)
-{
-	const struct progress *progress = ctx;
-	int err = look(progress);
-
-	if (err || !progress->sink->aux)
-		return err;
-	return progress->sink->aux(progress->sink->ctx, buffer, aux);
-}
-
-static int take_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
-{
-	const struct progress *progress = ctx;
-	int err = look(progress);
-
-	return err ? err : progress->sink->runs(progress->sink->ctx, lane, runs, n);
-}
-
-static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
-{
-	const struct progress *progress = ctx;
-	int err = look(progress);
-
-	if (err || !progress->sink->event)
-		return err;
-	return progress->sink->event(progress->sink->ctx, lane, event);
-}
-
-static int take_count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
-{
-	const struct progress *progress = ctx;
-	int err = look(progress);
-
-	return err ? err : progress->sink->count_run(progress->sink->ctx, lane, run, times);
-}
-
-static int take_count_edge(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
-			   enum rvt_insn_class iclass, int64_t times)
-{
-	const struct progress *progress = ctx;
-	int err = look(progress);
-
-	return err ? err : progress->sink->count_edge(progress->sink->ctx, lane, from, to, iclass,
-						      times);
-}
-
-static void take_reset(void *ctx)
-{
-	const struct progress *progress = ctx;
-
-	progress->sink->reset(progress->sink->ctx);
-}
-
-static void take_warning(void *ctx, const char *text)
-{
-	const struct progress *progress = ctx;
-
-	progress_hide();
-	if (progress->sink->warning)
-		progress->sink->warning(progress->sink->ctx, text);
-}
-
-static void take_end(void *ctx, struct rvt_lane *lane)
-{
-	const struct progress *progress = ctx;
-
-	if (progress->sink->end)
-		progress->sink->end(progress->sink->ctx, lane);
 }
 
 int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink, bool prints)
 {
-	struct progress progress = { session, sink, rvt_session_size(session), now() };
-	const struct rvt_session_sink own = {
-		.ctx = &progress, .aux = take_aux, .runs = sink->runs ? take_runs : NULL,
-		.event = take_event, .count_run = sink->count_run ? take_count_run : NULL,
-		.count_edge = sink->count_edge ? take_count_edge : NULL,
-		.reset = sink->reset ? take_reset : NULL,
-		.warning = take_warning, .end = take_end,
-	};
+	struct progress progress = { session, rvt_session_size(session), now() };
+	struct rvt_session_sink own = *sink;
 	struct itimerval timer = { { 0, INTERVAL_US }, { 0, INTERVAL_US } };
 	/* the second Ctrl-C is the default: it kills */
 	struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_RESETHAND };
 	struct sigaction tick = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	int err;
 
+	own.poll = look;
+	own.poll_ctx = &progress;
 	sigaction(SIGINT, &stop, NULL);
 	if (isatty(STDERR_FILENO) && !(prints && isatty(STDOUT_FILENO))) {
 		sigaction(SIGALRM, &tick, NULL);

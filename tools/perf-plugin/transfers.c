@@ -19,6 +19,13 @@ struct lane_state {
 	uint8_t last_class;	/* enum rvt_insn_class */
 	uint64_t last, next;	/* its address, and that of the one after it */
 	uint64_t line_first, line_insns;
+	/*
+	 * In a part of a recording (struct rvt_session_parts): a straight line belongs to the part in
+	 * which it began, with the transfer at its end.
+	 */
+	bool resumed;		/* lane->resumed was seen */
+	bool others;		/* the line at hand belongs to the part before */
+	bool crossed;		/* it reaches behind the end of this part */
 	bool stopped;		/* tracing stopped before .stopped_at */
 	uint64_t stopped_at;
 	struct thread_stack *thread;
@@ -28,6 +35,7 @@ struct transfers {
 	struct transfers_ops ops;
 	struct view *view;
 	size_t max_depth;
+	uint64_t lost;
 	void *threads;		/* tsearch tree */
 	void (*each)(void *ctx, int32_t tid, struct rvt_callstack *stack);
 	void *each_ctx;
@@ -66,9 +74,13 @@ static int compare_tids(const void *a, const void *b)
 
 static struct lane_state *get_state(struct rvt_lane *lane)
 {
-	if (!lane->user)
-		lane->user = calloc(1, sizeof(struct lane_state));
-	return lane->user;
+	struct lane_state *state = lane->user;
+
+	if (!state)
+		lane->user = state = calloc(1, sizeof(*state));
+	if (state && lane->resumed && !state->resumed)
+		state->resumed = state->others = true;
+	return state;
 }
 
 /* The stack of the lane's thread; a cpu whose thread is not known has one of its own. */
@@ -114,12 +126,13 @@ static int find_stack(struct transfers *transfers, struct rvt_lane *lane,
 static int end_line(struct transfers *transfers, struct rvt_lane *lane)
 {
 	struct lane_state *state = lane->user;
+	bool ours = state->in_line && !state->others;
 	struct rvt_callstack *stack;
 	int err;
 
-	if (!state->in_line)
+	state->in_line = state->others = false;
+	if (!ours)
 		return 0;
-	state->in_line = false;
 	if (!transfers->ops.line || !view_wants(transfers->view, lane))
 		return 0;
 	err = find_stack(transfers, lane, &stack);
@@ -174,14 +187,26 @@ static int arrive(struct transfers *transfers, struct rvt_lane *lane, uint64_t p
 {
 	struct lane_state *state = lane->user;
 	struct transfer transfer = { .from = state->last, .to = pc };
+	bool others;
 	int err;
 
 	if (!state->has_last || pc == state->next)
 		return 0;
+	others = state->others;
 	err = end_line(transfers, lane);
 	transfer.kind = class_kinds[state->last_class].kind;
 	transfer.flags = class_kinds[state->last_class].flags;
-	return err ? err : do_transfer(transfers, lane, &transfer, state->next);
+	if (!err && !others)
+		err = do_transfer(transfers, lane, &transfer, state->next);
+	return err ? err : state->crossed ? RVT_PART_TOLD : 0;
+}
+
+/* The line at hand ends with an event, which is the next part's to tell if it is behind the end of this one. */
+static int break_line(struct transfers *transfers, struct rvt_lane *lane)
+{
+	int err = end_line(transfers, lane);
+
+	return err ? err : lane->left ? RVT_PART_TOLD : 0;
 }
 
 static int take_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
@@ -202,6 +227,7 @@ static int take_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *run
 		err = arrive(transfers, lane, pc);
 		if (err)
 			return err;
+		state->crossed = lane->left;
 		if (!state->in_line) {
 			state->in_line = true;
 			state->line_first = pc;
@@ -259,12 +285,39 @@ static int take_trap(struct transfers *transfers, struct rvt_lane *lane,
 	int err = arrive(transfers, lane, event->pc);
 
 	if (!err)
-		err = end_line(transfers, lane);
+		err = break_line(transfers, lane);
 	state->has_last = false;
 	if (!event->interrupt && event->cause_valid && event->cause >= CAUSE_ECALL_FIRST &&
 	    event->cause <= CAUSE_ECALL_LAST)
 		transfer.flags = "syscall";
 	return err ? err : do_transfer(transfers, lane, &transfer, 0);
+}
+
+/* Where it stopped is told with the line before: only that knows what ran last. */
+static int take_stop(struct transfers *transfers, struct rvt_lane *lane,
+		     const struct rvt_event *event)
+{
+	struct lane_state *state = lane->user;
+	struct transfer transfer = { TRANSFER_STOP, state->last, event->pc, "tr end" };
+	/* the last instruction may have gone elsewhere, though nothing ran there */
+	int err = event->pc ? arrive(transfers, lane, event->pc) : 0;
+	bool others = state->others;
+
+	if (!err)
+		err = end_line(transfers, lane);
+	if (!err && state->has_last && !others)
+		err = do_transfer(transfers, lane, &transfer, 0);
+	state->stopped = event->pc;
+	state->stopped_at = event->pc;
+	state->has_last = false;
+	return err ? err : lane->left ? RVT_PART_TOLD : 0;
+}
+
+static void note_loss(struct transfers *transfers, const struct rvt_event *event)
+{
+	transfers->lost++;
+	if (transfers->view)
+		view_lost(transfers->view, event);
 }
 
 static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
@@ -281,7 +334,7 @@ static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 		err = take_trap(transfers, lane, event);
 		break;
 	case RVT_EVENT_START:
-		err = end_line(transfers, lane);
+		err = break_line(transfers, lane);
 		state->has_last = false;
 		if (!err)
 			err = do_transfer(transfers, lane, &transfer, 0);
@@ -290,21 +343,13 @@ static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 		state->stopped = false;
 		break;
 	case RVT_EVENT_STOP:
-		/* the last instruction may have gone elsewhere, though nothing ran there */
-		if (event->pc)
-			err = arrive(transfers, lane, event->pc);
-		if (!err)
-			err = end_line(transfers, lane);
-		transfer = (struct transfer){ TRANSFER_STOP, state->last, event->pc, "tr end" };
-		if (!err && state->has_last)
-			err = do_transfer(transfers, lane, &transfer, 0);
-		state->stopped = event->pc;
-		state->stopped_at = event->pc;
-		state->has_last = false;
+		err = take_stop(transfers, lane, event);
 		break;
 	case RVT_EVENT_LOST:
-		err = end_line(transfers, lane);
+		err = break_line(transfers, lane);
 		state->has_last = state->stopped = false;
+		if (!err)
+			note_loss(transfers, event);
 		break;
 	default:
 		break;
@@ -357,6 +402,11 @@ void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink)
 	sink->runs = take_runs;
 	sink->event = take_event;
 	sink->end = take_end;
+}
+
+uint64_t transfers_lost(const struct transfers *transfers)
+{
+	return transfers->lost;
 }
 
 static void visit(const void *node, VISIT which, void *closure)

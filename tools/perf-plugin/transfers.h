@@ -55,8 +55,13 @@ const char *transfer_flags(unsigned int iclass);
 struct transfers *transfers_create(const struct transfers_ops *ops, struct view *view,
 				   size_t max_depth);
 void transfers_destroy(struct transfers *transfers);
-/* Fills .ctx, .runs, .event and .end of a session's sink. rvt_lane.user is taken. */
+/*
+ * Fills .ctx, .runs, .event and .end of a session's sink. rvt_lane.user is taken. Good for parts with
+ * overlap (struct rvt_session_parts) if no stacks are kept.
+ */
 void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink);
+/* How many LOST events there were; the view's summary knows of them. */
+uint64_t transfers_lost(const struct transfers *transfers);
 /* Every thread's stack at the end: @call for each (in no order). */
 void transfers_each_stack(struct transfers *transfers,
 			  void (*call)(void *ctx, int32_t tid, struct rvt_callstack *stack),

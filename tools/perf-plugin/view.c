@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,10 @@ struct view {
 	int *cpus, *pids, *tids;
 	int n_cpus, n_pids, n_tids;
 	uint64_t from, to;
-	bool kernel_lost;
 	bool interrupted;
-	bool wanted;	/* something passed the filters */
+	/* any thread may set these */
+	atomic_bool kernel_lost;
+	atomic_bool wanted;	/* something passed the filters */
 };
 
 int view_number(const char *name, const char *text, double *value)
@@ -234,8 +236,8 @@ bool view_wants(struct view *view, const struct rvt_lane *lane)
 {
 	bool wanted = !view || filters_pass(view, lane);
 
-	if (view)
-		view->wanted |= wanted;
+	if (view && wanted && !view->wanted)
+		view->wanted = true;
 	return wanted;
 }
 
@@ -318,8 +320,9 @@ int view_summary(struct view *view, uint64_t trace_errors)
 
 void view_lost(struct view *view, const struct rvt_event *event)
 {
-	view->kernel_lost |= event->reason == RVT_REASON_NO_CODE && (int64_t)event->pc < 0 &&
-		!rvt_session_has_kernel(view->session);
+	if (event->reason == RVT_REASON_NO_CODE && (int64_t)event->pc < 0 &&
+	    !rvt_session_has_kernel(view->session))
+		view->kernel_lost = true;
 }
 
 const char *view_reason(const struct rvt_event *event)

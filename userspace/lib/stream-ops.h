@@ -37,9 +37,13 @@ struct rvt_stream {
 	/* of stream.c: */
 	uint64_t part_from, part_to;
 	bool passed;		/* part_to was reached; .counted is what was counted until then */
+	bool left;		/* see rvt_stream_leave() */
 	bool extended;
 	struct rvt_stream_stats counted;
 };
+
+/* stream.c: what comes is decoded by the next part, too, which counts it. */
+void rvt_stream_leave(struct rvt_stream *stream);
 
 extern const struct rvt_protocol_ops rvt_ntrace_protocol;	/* ntrace/decoder.c */
 extern const struct rvt_protocol_ops rvt_etrace_protocol;	/* etrace/decoder.c */

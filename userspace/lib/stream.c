@@ -72,6 +72,21 @@ static int pass_end(struct rvt_stream *stream)
 	return 0;
 }
 
+/* Behind the end of the part only it sees what is counted here. */
+static void count_rest(const struct rvt_stream *stream, struct rvt_stream_stats *stats)
+{
+	stats->syncs = stream->stats.syncs;
+	stats->errors = stream->stats.errors;
+	stats->lost_reports = stream->stats.lost_reports;
+}
+
+void rvt_stream_leave(struct rvt_stream *stream)
+{
+	if (!stream->left)
+		count_rest(stream, &stream->counted);
+	stream->left = true;
+}
+
 int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset)
 {
 	size_t before = 0;
@@ -137,11 +152,10 @@ void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *
 	*stats = stream->stats;
 	if (!stream->passed || stream->extended)
 		return;
-	/* What is behind the part is counted by others, but for what only this one sees. */
+	/* What is behind the part is counted by others. */
 	*stats = stream->counted;
-	stats->syncs = stream->stats.syncs;
-	stats->errors = stream->stats.errors;
-	stats->lost_reports = stream->stats.lost_reports;
+	if (!stream->left)
+		count_rest(stream, stats);
 }
 
 void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_config *config)

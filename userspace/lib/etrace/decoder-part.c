@@ -42,7 +42,7 @@ static int take_over(struct rvt_etrace_part *part, struct rvt_etrace_decoder *de
 		     const struct rvt_etrace_msg *msg)
 {
 	uint64_t syncs = dec->stats->syncs, address = rvt_etrace_full_address(dec, msg);
-	int ret = rvt_flow_resume(dec->flow, address);
+	int ret = rvt_flow_resume(dec->flow, address, msg->offset);
 
 	dec->progress = RVT_ETRACE_ACTIVE;
 	part->n_active++;
@@ -87,10 +87,12 @@ void rvt_etrace_part_advance(struct rvt_etrace_part *part, struct rvt_etrace_dec
 {
 	if (msg->offset < part->to || !dec->started || !divides(dec, msg))
 		return;
-	dec->progress = RVT_ETRACE_DONE;
 	part->ended = true;
+	part->left = !rvt_flow_leave(dec->flow, msg->offset);
+	if (part->left)
+		return;
+	dec->progress = RVT_ETRACE_DONE;
 	part->n_active--;
-	rvt_flow_leave(dec->flow);
 	rvt_etrace_decoder_abandon(dec);
 }
 

@@ -195,6 +195,7 @@ struct rvt_etrace_part {
 	uint64_t from, to;
 	unsigned int n_active;	/* sources in progress */
 	bool began, ended;	/* one was, or is no more */
+	bool left;		/* ended, and the flow goes on all the same */
 	bool done;
 };
 

@@ -131,6 +131,8 @@ static int decode_packet(struct etrace_stream *s, struct rvt_etrace_decoder *dec
 	if (rvt_etrace_step_end(dec))
 		s->recent = dec;
 	rvt_etrace_part_advance(&s->part, dec, msg);
+	if (s->part.left)
+		rvt_stream_leave(&s->base);
 	if (dec->progress == RVT_ETRACE_DONE)
 		s->recent = NULL;
 	s->part.done = msg->offset >= s->part.to && !s->part.n_active;

@@ -64,6 +64,16 @@ struct rvt_meaning {
 
 struct rvt_steps;
 
+/* What a part of a stream has to do with the parts before and behind it. */
+struct rvt_flow_part {
+	bool goes_on;			/* delivers what is behind its end, too */
+	bool resumed, left;		/* rvt_flow_resume(), rvt_flow_leave() */
+	uint64_t resumed_at, left_at;	/* offsets of these synchronisations */
+	struct rvt_flow_stats stats;	/* when it was left */
+};
+
+struct rvt_steps;
+
 struct rvt_flow {
 	struct rvt_flow_sink sink;
 	bool delivers;			/* runs go to the sink */
@@ -101,6 +111,7 @@ struct rvt_flow {
 
 	struct rvt_return_stack returns;
 	struct rvt_flow_stats stats;
+	struct rvt_flow_part part;
 	void *single;			/* tsearch: blocks that lie in no single mapping */
 	size_t n_runs;
 	struct rvt_run runs[RVT_FLOW_BATCH + RVT_FLOW_EXCESS];
@@ -112,13 +123,18 @@ int rvt_flow_run_blocks(struct rvt_flow *flow, struct rvt_order *order);
 int rvt_flow_run_reference(struct rvt_flow *flow, struct rvt_order *order);
 
 /*
- * For parts of a stream. rvt_flow_leave: the next instruction is executed elsewhere, if at all; the
- * edge there is not counted, but kept for rvt_flow_left(), which returns false when there is
- * none. rvt_flow_resume: what led to @pc was decoded elsewhere; no event.
+ * For parts of a stream. rvt_flow_begin_part: what flow->part has is of a new part. @goes_on: after
+ * rvt_flow_leave() it is decoded further until the caller has seen enough. rvt_flow_leave: the next
+ * instruction is executed elsewhere, if at all, from the synchronisation at @offset on; the edge there is not
+ * counted, but kept for rvt_flow_left(), which returns false when there is none. Returns whether the
+ * part is done, with what is to come not counted in the statistics. rvt_flow_resume: what led to @pc was
+ * decoded elsewhere, up to the synchronisation at @offset; no event. rvt_flow_end_part: after the last bytes.
  */
-void rvt_flow_leave(struct rvt_flow *flow);
+void rvt_flow_begin_part(struct rvt_flow *flow, bool goes_on);
+bool rvt_flow_leave(struct rvt_flow *flow, uint64_t offset);
 bool rvt_flow_left(struct rvt_flow *flow, struct rvt_count *edge);
-int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc);
+int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc, uint64_t offset);
+void rvt_flow_end_part(struct rvt_flow *flow);
 
 /* A number that stands for what addresses mean now: never 0, and never two meanings. */
 uint32_t rvt_flow_meaning(struct rvt_flow *flow);

@@ -306,10 +306,22 @@ int rvt_flow_start(struct rvt_flow *flow, uint64_t pc, uint64_t offset, bool cle
 	return emit_event(flow, &event);
 }
 
-void rvt_flow_leave(struct rvt_flow *flow)
+void rvt_flow_begin_part(struct rvt_flow *flow, bool goes_on)
+{
+	flow->part = (struct rvt_flow_part){ .goes_on = goes_on };
+}
+
+bool rvt_flow_leave(struct rvt_flow *flow, uint64_t offset)
 {
 	if (flow->counts && flow->has_pc)
 		rvt_counts_leave(flow->counts, rvt_flow_current(flow));
+	if (!flow->part.left) {
+		rvt_flow_deliver(flow);
+		flow->part.left = true;
+		flow->part.left_at = offset;
+		flow->part.stats = flow->stats;
+	}
+	return !flow->part.goes_on;
 }
 
 bool rvt_flow_left(struct rvt_flow *flow, struct rvt_count *edge)
@@ -321,11 +333,19 @@ bool rvt_flow_left(struct rvt_flow *flow, struct rvt_count *edge)
 	return true;
 }
 
-int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc)
+int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc, uint64_t offset)
 {
 	forget_pc(flow);
 	set_pc(flow, pc);
+	flow->part.resumed = true;
+	flow->part.resumed_at = offset;
 	return flow->result;
+}
+
+void rvt_flow_end_part(struct rvt_flow *flow)
+{
+	if (flow->part.left)
+		flow->stats = flow->part.stats;
 }
 
 int rvt_flow_jump(struct rvt_flow *flow, uint64_t pc)

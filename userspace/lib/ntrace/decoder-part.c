@@ -40,7 +40,7 @@ static void take_over(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	}
 	rvt_ntrace_set_reference(d, s, msg);
 	rvt_flow_clear_returns(s->flow);
-	rvt_ntrace_check(d, rvt_flow_resume(s->flow, s->reference));
+	rvt_ntrace_check(d, rvt_flow_resume(s->flow, s->reference, msg->offset));
 }
 
 bool rvt_ntrace_part_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
@@ -61,7 +61,10 @@ void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 {
 	if (msg->offset < d->part_to || !divides(d, msg) || !s->synced)
 		return;
-	rvt_flow_leave(s->flow);
+	if (!rvt_flow_leave(s->flow, msg->offset)) {
+		rvt_stream_leave(&d->stream);
+		return;
+	}
 	s->progress = RVT_NTRACE_DONE;
 	s->synced = false;
 	s->flowing = false;

@@ -6,7 +6,7 @@
 #include "flow/engine.h"
 #include "session.h"
 
-#define MAX_FEED (1 << 20)
+#define MAX_FEED (256 << 10)
 #define RELEASE (1 << 20)
 #define GRANULE ((uintptr_t)1 << 16)
 #define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
@@ -152,10 +152,10 @@ static int tell_aux(struct buffer *buffer, const struct rvt_aux *aux)
 	const struct rvt_session_sink *sink = buffer->session->sink;
 	int err;
 
-	if (!sink->aux)
+	if (!sink->aux || (buffer->part && session_parts(buffer->session)))
 		return 0;
 	session_lock(buffer->session);
-	err = sink->aux(sink->ctx, buffer->number, aux);
+	err = sink->aux(buffer->ctx, buffer->number, aux);
 	session_unlock(buffer->session);
 	return err;
 }
@@ -275,6 +275,8 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 	}
 	if (len > chunk->offset + chunk->len - offset)
 		len = chunk->offset + chunk->len - offset;
+	if (counted(buffer, offset, len))
+		len = counted(buffer, offset, len);
 	if (one_message)
 		len = rvt_stream_piece(&decoder->encoder->params,
 				       bytes + (offset - chunk->offset), len);
@@ -292,6 +294,19 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 	return err;
 }
 
+static int poll_sink(struct rvt_session *session)
+{
+	const struct rvt_session_sink *sink = session->sink;
+	int err;
+
+	if (!sink->poll)
+		return 0;
+	session_lock(session);
+	err = sink->poll(sink->poll_ctx);
+	session_unlock(session);
+	return err;
+}
+
 int buffer_step(struct buffer *buffer, bool one_message)
 {
 	const struct rvt_aux *aux;
@@ -300,6 +315,9 @@ int buffer_step(struct buffer *buffer, bool one_message)
 
 	if (buffer->record >= buffer->n_records)
 		return 0;
+	err = poll_sink(buffer->session);
+	if (err)
+		return err;
 	aux = &buffer->records[buffer->record];
 	if (!buffer->begun) {
 		err = begin_record(buffer);
@@ -416,9 +434,18 @@ int buffer_finish(struct buffer *buffer)
 	return err;
 }
 
+static void tell_end(struct lane *lane)
+{
+	const struct rvt_session_sink *sink = lane->session->sink;
+
+	if (sink && sink->end)
+		sink->end(lane->buffer->ctx, &lane->lane);
+	lane->lane.user = NULL;
+}
+
 void buffer_rewind(struct buffer *buffer)
 {
-	const struct rvt_session_sink *sink = buffer->session->sink;
+	bool told = buffer->part && session_parts(buffer->session);	/* at the end of the part */
 
 	destroy_decoders(buffer);
 	while (buffer->lanes) {
@@ -426,8 +453,8 @@ void buffer_rewind(struct buffer *buffer)
 
 		buffer->lanes = lane->next;
 		session_lock(buffer->session);
-		if (sink && sink->end)
-			sink->end(sink->ctx, &lane->lane);
+		if (!told)
+			tell_end(lane);
 		keep_missing(buffer->session, lane->cursor);
 		session_unlock(buffer->session);
 		rvt_flow_destroy(lane->lane.flow);
@@ -452,6 +479,8 @@ int buffer_begin_part(struct buffer *buffer, struct part *part)
 	int err = 0;
 
 	buffer->part = part;
+	if (part->ctx)
+		buffer->ctx = part->ctx;
 	buffer->record = part->record;
 	buffer->done = part->done;
 	buffer->begun = part->from;
@@ -459,6 +488,8 @@ int buffer_begin_part(struct buffer *buffer, struct part *part)
 	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next) {
 		lane->part_insns = lane_executed(lane);
 		lane->owned = lane->no_code = lane->start_held = lane->lane.time_exact = false;
+		lane->told = lane->lane.resumed = lane->lane.left = false;
+		rvt_flow_begin_part(lane->lane.flow, lane->lane.flow->part.goes_on);
 		memset(&lane->lane.context, 0, sizeof(lane->lane.context));
 		err = lane_begin_record(lane, &buffer->records[part->record]);
 	}
@@ -473,28 +504,64 @@ bool buffer_part_done(struct buffer *buffer)
 		buffer->part->extended |= rvt_stream_part_extended(decoder->stream);
 		done &= rvt_stream_part_done(decoder->stream);
 	}
+	for (const struct lane *lane = buffer->lanes; lane; lane = lane->next)
+		done |= lane->told;
 	return done;
 }
 
-int buffer_end_part(struct buffer *buffer)
+bool buffer_part_passed(const struct buffer *buffer)
 {
-	struct part *part = buffer->part;
-	int err = finish_decoders(buffer);
+	return session_parts(buffer->session) && buffer->record < buffer->n_records &&
+		buffer->records[buffer->record].offset + buffer->done >= buffer->part->to;
+}
+
+/* What the part must know of the one before, and tells the one behind. */
+static void note_part(struct part *part, const struct lane *lane)
+{
+	const struct rvt_flow_part *flow = &lane->lane.flow->part;
+	bool executed = lane_executed(lane) != lane->part_insns;
+
+	part->owned_at_end |= lane_is_told(lane);
+	part->unowned_at_begin |= !lane->owned && executed;
+	part->timed_at_end |= lane->lane.time_exact;
+	part->untimed_at_begin |= !lane->lane.time_exact && executed;
+	part->executed |= executed;
+	part->n_lanes += executed;
+	part->lost_at_end |= lane->no_code;
+	if (flow->resumed) {
+		part->resumed = true;
+		part->resumed_at = flow->resumed_at;
+	}
+	if (flow->left) {
+		part->left = true;
+		part->left_at = flow->left_at;
+	}
+}
+
+static void note_edge(struct part *part, const struct lane *lane)
+{
 	struct rvt_count edge;
 
+	if (!rvt_flow_left(lane->lane.flow, &edge))
+		return;
+	part->n_left++;
+	part->left_lane = lane->lane;
+	part->left_from = edge.a;
+	part->left_to = edge.b;
+	part->left_class = edge.c;
+}
+
+int buffer_end_part(struct buffer *buffer, int err)
+{
+	if (!err)
+		err = finish_decoders(buffer);
 	destroy_decoders(buffer);
 	for (struct lane *lane = buffer->lanes; lane; lane = lane->next) {
-		part->owned_at_end |= lane_is_told(lane);
-		part->unowned_at_begin |= !lane->owned && lane_executed(lane) != lane->part_insns;
-		part->executed |= lane_executed(lane) != lane->part_insns;
-		part->lost_at_end |= lane->no_code;
-		if (!rvt_flow_left(lane->lane.flow, &edge))
-			continue;
-		part->n_left++;
-		part->left_lane = lane->lane;
-		part->left_from = edge.a;
-		part->left_to = edge.b;
-		part->left_class = edge.c;
+		rvt_flow_end_part(lane->lane.flow);
+		note_part(buffer->part, lane);
+		note_edge(buffer->part, lane);
+		if (session_parts(buffer->session))
+			tell_end(lane);
 	}
 	return err;
 }

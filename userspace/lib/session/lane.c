@@ -181,6 +181,8 @@ static int lane_time(struct lane *lane, uint64_t ticks)
 
 	if (!lane->session->has_time_conv)
 		return 0;
+	if (lane->buffer->part && !lane->lane.time_exact)
+		lane->buffer->part->untimed_at_begin |= lane_executed(lane) != lane->part_insns;
 	lane->lane.time = rvt_time_to_perf(conv, ticks);
 	lane->lane.time_exact = true;
 	lane->buffer->time = lane->lane.time;
@@ -232,15 +234,35 @@ static int lane_context(struct lane *lane, const struct rvt_context *context)
 
 /* ---- what the flow says ---- */
 
+/* How the flow that comes belongs to the parts before and behind. */
+static void look_at_part(struct lane *lane)
+{
+	if (!session_parts(lane->session))
+		return;
+	lane->lane.resumed = lane->lane.flow->part.resumed;
+	lane->lane.left = lane->lane.flow->part.left;
+}
+
+/* @err is what a call-back returned. */
+static int take_answer(struct lane *lane, int err)
+{
+	if (err != RVT_PART_TOLD)
+		return err;
+	lane->told = true;
+	return 0;
+}
+
 int lane_deliver(struct lane *lane, const struct rvt_event *event)
 {
 	const struct rvt_session_sink *sink = lane->session->sink;
 	int err;
 
-	if (!sink->event)
+	if (!sink->event || lane->told)
 		return 0;
+	if (session_parts(lane->session))
+		return take_answer(lane, sink->event(lane->buffer->ctx, &lane->lane, event));
 	session_lock(lane->session);
-	err = sink->event(sink->ctx, &lane->lane, event);
+	err = sink->event(lane->buffer->ctx, &lane->lane, event);
 	session_unlock(lane->session);
 	return err;
 }
@@ -256,6 +278,7 @@ static int release_start(struct lane *lane)
 	if (!lane->start_held)
 		return 0;
 	lane->start_held = false;
+	lane->lane.left = lane->start_left;
 	return lane_deliver(lane, &lane->start);
 }
 
@@ -265,7 +288,10 @@ static int lane_runs(void *ctx, const struct rvt_run *runs, size_t n)
 	const struct rvt_session_sink *sink = lane->session->sink;
 	int err = release_start(lane);
 
-	return !err && sink->runs ? sink->runs(sink->ctx, &lane->lane, runs, n) : err;
+	look_at_part(lane);
+	if (err || !sink->runs || lane->told)
+		return err;
+	return take_answer(lane, sink->runs(lane->buffer->ctx, &lane->lane, runs, n));
 }
 
 static int lane_lost(struct lane *lane, const struct rvt_event *event)
@@ -290,6 +316,7 @@ static void hold_start(struct lane *lane, const struct rvt_event *start)
 	lane->start = *start;
 	lane->start.detail = NULL;
 	lane->start_held = true;
+	lane->start_left = lane->lane.left;
 	lane->start_insns = lane_executed(lane);
 }
 
@@ -302,6 +329,7 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 		err = release_start(lane);
 	if (err)
 		return err;
+	look_at_part(lane);
 	/* whether that is news depends on what came before the part */
 	if (lane->buffer->part && lane->buffer->part->from &&
 	    (event->type == RVT_EVENT_LOST || event->type == RVT_EVENT_TRAP ||
@@ -352,6 +380,7 @@ static bool has_stamps(const struct rvt_params *params)
 struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu)
 {
 	struct rvt_session *session = buffer->session;
+	const struct rvt_session_parts *parts = session_parts(session);
 	struct lane *lane = calloc(1, sizeof(*lane));
 	const struct rvt_flow_sink sink = {
 		.ctx = lane, .runs = session->sink->runs ? lane_runs : NULL, .event = lane_event,
@@ -376,6 +405,7 @@ struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, i
 		free(lane);
 		return NULL;
 	}
+	rvt_flow_begin_part(lane->lane.flow, parts && parts->overlap);
 	lane->next = buffer->lanes;
 	buffer->lanes = lane;
 	return lane;

@@ -143,13 +143,41 @@ static void add_stats(struct worker *worker)
 	worker->stats.trace_bytes = worker->stats.missing_bytes = 0;
 }
 
+/* The part as the caller has it. */
+static int open_part(struct crew *crew, struct part *part)
+{
+	const struct rvt_session_parts *parts = session_parts(crew->session);
+
+	if (!parts)
+		return 0;
+	session_lock(crew->session);
+	part->ctx = parts->begin(parts->ctx);
+	session_unlock(crew->session);
+	return part->ctx ? 0 : -ENOMEM;
+}
+
+static int close_part(struct crew *crew, struct part *part, int err)
+{
+	const struct rvt_session_parts *parts = session_parts(crew->session);
+	int ended = 0;
+
+	if (!parts || !part->ctx)
+		return err;
+	session_lock(crew->session);
+	ended = parts->end(parts->ctx, part->ctx);
+	session_unlock(crew->session);
+	return err ? err : ended;
+}
+
 static int decode_part(struct worker *worker, struct part *part)
 {
 	struct buffer *buffer = &worker->buffers[part->buffer];
-	int err = buffer_begin_part(buffer, part), more = 1;
+	int err = open_part(worker->crew, part), more = 1;
 
+	if (!err)
+		err = buffer_begin_part(buffer, part);
 	while (!err && more && !buffer_part_done(buffer)) {
-		more = buffer_step(buffer, false);
+		more = buffer_step(buffer, buffer_part_passed(buffer));
 		if (more < 0)
 			err = more;
 		else if (part->extended && part->to != UINT64_MAX)
@@ -157,10 +185,9 @@ static int decode_part(struct worker *worker, struct part *part)
 		else if (worker->crew->error)
 			err = -ECANCELED;
 	}
-	if (!err)
-		err = buffer_end_part(buffer);
+	err = buffer_end_part(buffer, err);
 	add_stats(worker);
-	return err;
+	return close_part(worker->crew, part, err);
 }
 
 static void *work(void *ctx)
@@ -202,6 +229,39 @@ static bool fit_together(const struct crew *crew)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * The same for what is told in order: a flow that one part left is resumed by another, at the same synchronisation
+ * and nowhere else; and cuts divide one flow at the same time stamp.
+ */
+static bool follow_each_other(const struct crew *crew)
+{
+	const struct part *left = NULL, *timed = NULL;
+
+	for (size_t i = 0; i < crew->n_parts; i++) {
+		const struct part *part = &crew->parts[i];
+
+		if (i && part->buffer != part[-1].buffer) {
+			if (left)
+				return false;
+			timed = NULL;
+		}
+		if (part->n_lanes > 1 && (part->from || part->to != UINT64_MAX))
+			return false;
+		if (part->resumed ? !left || left->left_at != part->resumed_at :
+				    left && part->executed)
+			return false;
+		if (timed && part->untimed_at_begin)
+			return false;
+		if (part->left)
+			left = part;
+		else if (part->resumed)
+			left = NULL;
+		if (part->timed_at_end)
+			timed = part;
+	}
+	return !left;
 }
 
 /* From the last instruction of each part to the first of the next, if that was executed. */
@@ -303,6 +363,8 @@ int session_run_parallel(struct rvt_session *session)
 		workers = calloc(n + 1, sizeof(*workers));
 		err = !workers ? -ENOMEM : n < 2 ? -EAGAIN : run_workers(&crew, workers, n);
 	}
+	if (!err && session_parts(session) && !follow_each_other(&crew))
+		err = -EAGAIN;
 	if (!err)
 		err = fit_together(&crew) ? tell_edges(&crew) : -EAGAIN;
 	for (unsigned int i = 0; i < n && workers; i++)

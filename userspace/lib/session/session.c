@@ -231,17 +231,36 @@ static void forget_stats(struct rvt_session *session)
 	memset(&session->stats.flow, 0, sizeof(session->stats.flow));
 }
 
+static bool runs_parallel(const struct rvt_session *session)
+{
+	const struct rvt_session_sink *sink = session->sink;
+
+	return session->options.jobs > 1 && (session_parts(session) ||
+					     (session->options.count && sink->reset));
+}
+
+/* What parts have told is void. */
+static void reset(struct rvt_session *session)
+{
+	const struct rvt_session_parts *parts = session_parts(session);
+
+	if (parts)
+		parts->reset(parts->ctx);
+	else
+		session->sink->reset(session->sink->ctx);
+	forget_stats(session);
+}
+
 static int run(struct rvt_session *session)
 {
 	const struct rvt_session_options *options = &session->options;
 	int err;
 
-	if (options->count && options->jobs > 1 && session->sink->reset) {
+	if (runs_parallel(session)) {
 		err = session_run_parallel(session);
 		if (err != -EAGAIN)
 			return err;
-		session->sink->reset(session->sink->ctx);
-		forget_stats(session);
+		reset(session);
 	}
 	err = options->by_cpu || options->count ? run_by_cpu(session) : run_merged(session);
 	return err == 1 ? 0 : err;
@@ -252,6 +271,8 @@ void session_begin(struct rvt_session *session, const struct rvt_session_sink *s
 	const char *warning = rvt_perfdata_warning(session->file);
 
 	session->sink = sink;
+	for (size_t i = 0; i < session->n_buffers; i++)
+		session->buffers[i].ctx = sink->ctx;
 	forget_stats(session);
 	if (warning && sink->warning)
 		sink->warning(sink->ctx, warning);

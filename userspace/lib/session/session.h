@@ -32,8 +32,10 @@ struct lane {
 	bool start_held;	/* .start waits for a run that follows it */
 	struct rvt_event start;
 	uint64_t start_insns;	/* executed before it, for lanes that deliver no runs */
+	bool start_left;	/* that was behind the part */
 	uint64_t part_insns;	/* executed before the part */
 	bool owned;		/* the part has told a context */
+	bool told;		/* RVT_PART_TOLD: nothing more is delivered */
 };
 
 /* A protocol decoder; a per-thread buffer has one for each cpu that the thread ran on. */
@@ -68,12 +70,19 @@ struct part {
 	struct rvt_lane left_lane;
 	uint64_t left_from, left_to;
 	enum rvt_insn_class left_class;
+	/* sink.parts */
+	void *ctx;
+	unsigned int n_lanes;		/* in which anything was executed */
+	bool untimed_at_begin, timed_at_end;	/* as for contexts */
+	bool resumed, left;		/* see rvt_flow_resume(), rvt_flow_leave() */
+	uint64_t resumed_at, left_at;
 };
 
 struct buffer {
 	struct rvt_session *session;
 	const struct world *world;
 	struct part *part;		/* NULL: the whole buffer */
+	void *ctx;			/* of the sink's call-backs */
 	struct rvt_session_stats *stats;	/* where to count */
 	unsigned int number;
 	uint32_t idx;
@@ -132,7 +141,7 @@ struct rvt_session {
 	uint64_t newest;	/* time of what was fed */
 	uint64_t horizon;	/* sideband up to this time is complete when the round ends */
 	uint64_t settled;	/* it was complete up to this one at the end of the last round */
-	bool parallel;		/* several threads: .lock is held during call-backs */
+	bool parallel;		/* several threads: .lock is held during call-backs that are not of one part */
 	pthread_mutex_t lock;
 	struct rvt_missing *missing;	/* of lanes that are gone */
 	size_t n_missing;
@@ -186,12 +195,14 @@ void buffer_rewind(struct buffer *buffer);
 void buffer_destroy(struct buffer *buffer);
 /* Adds what decoding counts. */
 void session_add_stats(struct rvt_session_stats *sum, const struct rvt_session_stats *stats);
-/* Gets ready for @part; what lanes have is kept. */
+/* Gets ready for @part, which has its .ctx; what lanes have is kept. */
 int buffer_begin_part(struct buffer *buffer, struct part *part);
 /* True when the part has ended (.extended: when it must not). */
 bool buffer_part_done(struct buffer *buffer);
-/* Ends the part; its decoders go. */
-int buffer_end_part(struct buffer *buffer);
+/* Whether all of it was fed, and what follows is for its last line only. */
+bool buffer_part_passed(const struct buffer *buffer);
+/* Ends the part; its decoders go. @err: how it went, and returned if it is not 0. */
+int buffer_end_part(struct buffer *buffer, int err);
 /* The chunk that holds @offset; chunks are sorted. NULL: none does. */
 const struct chunk *buffer_chunk(const struct buffer *buffer, uint64_t offset);
 /* Its bytes, until another chunk is asked for; NULL: damaged, or no memory. */
@@ -214,6 +225,12 @@ static inline void session_unlock(struct rvt_session *session)
 {
 	if (session->parallel)
 		pthread_mutex_unlock(&session->lock);
+}
+
+/* NULL: call-backs are not told by parts. */
+static inline const struct rvt_session_parts *session_parts(const struct rvt_session *session)
+{
+	return session->sink && !session->options.count ? session->sink->parts : NULL;
 }
 
 __attribute__((format(printf, 3, 4)))
