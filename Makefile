@@ -110,10 +110,11 @@ $(B)/host/librvtrace.so: $(LIB_SRC:%.c=$(B)/host/%.o) userspace/lib/librvtrace.m
 
 $(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)/asan/librvtrace.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_asan) -o $@ $^ $(LIBS) $(LIBS_asan) -lcmocka
+	$(CC) $(LDFLAGS_asan) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(LIBS_asan) -lcmocka
 
 # Parts of the command that have tests of their own.
 $(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,event event-names tracepoint pmu)
+$(B)/asan/unit/session_test: $(B)/asan/tools/perf-plugin/transfers.o
 $(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/demangle.o
 
 # It runs programs and asks the model what their instructions are.

@@ -79,8 +79,8 @@ struct rvt_session_parts {
 	 * (rvt_lane.resumed), is to leave out what was told so.
 	 */
 	bool overlap;
-	/* One call of these at a time, in any thread. NULL: out of memory. */
-	void *(*begin)(void *ctx);
+	/* One call of these at a time, in any thread and order. NULL: out of memory. */
+	void *(*begin)(void *ctx, size_t number);
 	/* Nothing more comes of the part. 0 or an error, which ends the run. */
 	int (*end)(void *ctx, void *part);
 	/*

@@ -508,6 +508,8 @@ void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
 	check_counts(f);
 	if (!f->overwritten)
 		check_live(f);
+	if (f->also)
+		f->also(f);
 }
 
 void check_steps(const struct cpu *cpu)

@@ -55,7 +55,9 @@ struct fixture {
 	uint64_t ticks;
 	bool timed, context, packed, overwritten;
 	unsigned int resets;	/* parts that did not fit together */
+	unsigned int parts;	/* that several threads decoded */
 	const char *params;	/* file; NULL: none */
+	void (*also)(struct fixture *f);	/* what read_back() is to check besides; may be NULL */
 };
 
 struct trailer {

@@ -9,10 +9,236 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <rvtrace/switches.h>
+#include "../../tools/perf-plugin/transfers.h"
 #include "session-fixture.h"
 
 /* Of the address sanitizer, which gcc has no header for: bytes of malloc() that were not freed. */
 size_t __sanitizer_get_current_allocated_bytes(void);
+
+/* ---- in parts, by several threads: what they tell, one after the other, is what one thread tells ---- */
+
+/* No filters. */
+bool view_wants(struct view *view, const struct rvt_lane *lane)
+{
+	(void)view;
+	(void)lane;
+	return true;
+}
+
+void view_lost(struct view *view, const struct rvt_event *event)
+{
+	(void)view;
+	(void)event;
+}
+
+enum { LINE = 'l', TRANSFER = 't', INSN = 'i', LOST = '!' };
+
+struct told {
+	uint64_t what, cpu, from, to, insns;	/* no padding: compared as bytes */
+	int64_t tid;
+};
+
+/* What was told of a part, or of all. */
+struct telling {
+	struct told *list;
+	size_t n, room;
+	struct transfers *transfers;
+};
+
+struct tellings {
+	bool lines;
+	uint64_t part_bytes;
+	struct telling parts[1 << 14];
+	size_t n;
+	unsigned int resets;
+};
+
+static void tell(struct telling *telling, const struct rvt_lane *lane, struct told told)
+{
+	told.cpu = lane->cpu;
+	told.tid = lane->task ? lane->task->tid : -1;
+	if (telling->n == telling->room) {
+		telling->room = telling->room * 2 + 64;
+		telling->list = reallocarray(telling->list, telling->room, sizeof(told));
+		assert_non_null(telling->list);
+	}
+	telling->list[telling->n++] = told;
+}
+
+static int tell_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+		     uint64_t insns, struct rvt_callstack *stack)
+{
+	(void)stack;
+	tell(ctx, lane, (struct told){ .what = LINE, .from = first, .to = last, .insns = insns });
+	return 0;
+}
+
+static int tell_transfer(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+			 struct rvt_callstack *stack)
+{
+	(void)stack;
+	tell(ctx, lane, (struct told){ .what = TRANSFER + 256 * transfer->kind,
+				       .from = transfer->from, .to = transfer->to });
+	return 0;
+}
+
+static int tell_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t pc = runs[i].block->pc;
+
+		for (uint32_t j = 0; j < runs[i].first + runs[i].count; j++) {
+			if (j >= runs[i].first)
+				tell(ctx, lane, (struct told){ .what = INSN, .from = pc });
+			pc += 2 * runs[i].block->halfwords[j];
+		}
+	}
+	return 0;
+}
+
+static int tell_loss(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	if (event->type == RVT_EVENT_LOST)
+		tell(ctx, lane, (struct told){ .what = LOST, .from = event->offset });
+	return 0;
+}
+
+static void open_telling(const struct tellings *all, struct telling *telling)
+{
+	const struct transfers_ops ops = { .ctx = telling, .line = tell_line,
+					   .transfer = tell_transfer, .event = tell_loss };
+
+	if (all->lines)
+		telling->transfers = transfers_create(&ops, NULL, 0);
+}
+
+static void *begin_part(void *ctx, size_t number)
+{
+	struct tellings *all = ctx;
+
+	assert_in_range(number, 0, sizeof(all->parts) / sizeof(*all->parts) - 1);
+	if (all->n <= number)
+		all->n = number + 1;
+	open_telling(all, &all->parts[number]);
+	return all->lines ? (void *)all->parts[number].transfers : &all->parts[number];
+}
+
+static int end_part(void *ctx, void *part)
+{
+	(void)ctx;
+	(void)part;
+	return 0;
+}
+
+static void forget_parts(void *ctx)
+{
+	struct tellings *all = ctx;
+
+	for (size_t i = 0; i < all->n; i++) {
+		free(all->parts[i].list);
+		transfers_destroy(all->parts[i].transfers);
+		all->parts[i] = (struct telling){ .n = 0 };
+	}
+	all->n = 0;
+	all->resets++;
+}
+
+/* Returns what is told by @jobs threads, in one; all->n: by how many parts, 0 for one thread. */
+static struct telling tell_all(const struct fixture *f, unsigned int jobs, struct tellings *all)
+{
+	const struct rvt_session_options options = { .params = f->params, .by_cpu = true,
+						     .jobs = jobs, .part_bytes = all->part_bytes };
+	const struct rvt_session_parts parts = { all, all->lines, begin_part, end_part, forget_parts };
+	struct telling sum = { .n = 0 };
+	struct rvt_session_sink sink = { .ctx = &sum, .runs = tell_runs, .event = tell_loss };
+	struct rvt_session_stats stats;
+	struct rvt_session *session;
+	char *error;
+
+	if (rvt_session_open(f->data, &options, &session, &error))
+		fail_msg("%s", error);
+	open_telling(all, &sum);
+	if (all->lines)
+		transfers_sink(sum.transfers, &sink);
+	sink.parts = &parts;
+	assert_int_equal(rvt_session_run(session, &sink), 0);
+	rvt_session_stats(session, &stats);
+	rvt_session_close(session);
+	transfers_destroy(sum.transfers);
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = 0; k < all->parts[i].n; k++) {
+			const struct told *told = &all->parts[i].list[k];
+			const struct rvt_task task = { .tid = told->tid };
+
+			tell(&sum, &(struct rvt_lane){ .cpu = told->cpu, .task = &task }, *told);
+		}
+	return sum;
+}
+
+/* What one thread tells is what was executed. */
+static void check_told(const struct fixture *f, const struct telling *telling)
+{
+	size_t at[CPUS] = { 0 };
+
+	for (size_t i = 0; i < telling->n; i++) {
+		const struct told *told = &telling->list[i];
+		const struct steps *found = &f->cpus[told->cpu].found;
+		size_t *n = &at[told->cpu], last = *n + (told->what == LINE ? told->insns - 1 : 0);
+
+		if (told->what != LINE && told->what != INSN)
+			continue;
+		assert_true(last < found->n);
+		assert_int_equal(found->at[*n].tid, told->tid);
+		assert_int_equal(found->at[*n].pc, told->from);
+		if (told->what == LINE)
+			assert_int_equal(found->at[last].pc, told->to);
+		*n = last + 1;
+	}
+	for (int cpu = 0; cpu < CPUS; cpu++)
+		assert_int_equal(at[cpu], f->cpus[cpu].found.n);
+}
+
+static void check_parts_of(struct fixture *f, bool lines, uint64_t bytes)
+{
+	static const unsigned int jobs[] = { 2, 3, 7 };
+	struct tellings *all = calloc(1, sizeof(*all));
+	struct telling one, more;
+
+	assert_non_null(all);
+	all->lines = lines;
+	all->part_bytes = bytes;
+	one = tell_all(f, 1, all);
+	assert_int_equal(all->n, 0);
+	check_told(f, &one);
+	for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
+		more = tell_all(f, jobs[i], all);
+		assert_int_equal(more.n, one.n);
+		assert_memory_equal(more.list, one.list, one.n * sizeof(*one.list));
+		f->parts += all->n;
+		forget_parts(all);
+		free(more.list);
+	}
+	free(one.list);
+	free(all);
+}
+
+static void check_parts(struct fixture *f)
+{
+	for (uint64_t bytes = 150; bytes < 3000; bytes *= 3) {
+		check_parts_of(f, false, bytes);
+		check_parts_of(f, true, bytes);
+	}
+}
+
+static int setup(void **state)
+{
+	int err = session_setup(state);
+
+	((struct fixture *)*state)->also = check_parts;
+	return err;
+}
+
+/* ---- recordings ---- */
 
 static void processes_and_exec(void **state)
 {
@@ -42,6 +268,7 @@ static void processes_and_exec(void **state)
 	check_equal(&f->cpus[0]);
 	check_equal(&f->cpus[1]);
 	assert_int_equal(f->resets, 0);
+	assert_true(f->parts > 100);	/* and not one thread again and again */
 	assert_int_equal(stats.flow.insns, f->cpus[0].expected.n + f->cpus[1].expected.n);
 	assert_int_equal(stats.missing_bytes, 0);
 	assert_int_equal(stats.trace_bytes, f->cpus[0].aux_offset + f->cpus[1].aux_offset);
@@ -450,20 +677,20 @@ static void spacemit_with_parameters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(processes_and_exec, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(compressed, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(live_memory, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(switches_instead_of_context, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(switches_by_bpf, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(no_timestamps, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(truncated_record, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(overwritten, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(missing_code, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(upstream_without_parameters, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(upstream_with_parameters, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(spacemit, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(spacemit_with_parameters, session_setup, session_teardown),
-		cmocka_unit_test_setup_teardown(refused, session_setup, session_teardown),
+		cmocka_unit_test_setup_teardown(processes_and_exec, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(compressed, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(live_memory, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(switches_instead_of_context, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(switches_by_bpf, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(no_timestamps, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(truncated_record, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(overwritten, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(missing_code, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(upstream_without_parameters, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(upstream_with_parameters, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(spacemit, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(spacemit_with_parameters, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(refused, setup, session_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -320,6 +320,30 @@ static void hold_start(struct lane *lane, const struct rvt_event *start)
 	lane->start_insns = lane_executed(lane);
 }
 
+/*
+ * What breaks the flow off is told whatever came before the part, so it is kept what was taken for granted. A loss in
+ * code that cannot be read is most likely part of one that began before.
+ */
+static void note_in_part(struct lane *lane, const struct rvt_event *event)
+{
+	struct part *part = lane->buffer->part;
+	bool unreadable = event->type == RVT_EVENT_LOST && event->reason == RVT_REASON_NO_CODE;
+
+	if (session_parts(lane->session)) {
+		part->unowned_at_begin |= !lane->owned;
+		part->untimed_at_begin |= !lane->lane.time_exact;
+	}
+	if (lane->lane.left && lane->no_code)
+		lane->told = part->lost_at_end = true;
+	if (!part->from || lane->no_code || event->type == RVT_EVENT_START ||
+	    lane_executed(lane) != lane->part_insns)
+		return;
+	if (unreadable && !part->broken_at_begin)
+		lane->no_code = part->lost_at_begin = true;
+	else
+		part->broken_at_begin = true;
+}
+
 static int lane_event(void *ctx, const struct rvt_event *event)
 {
 	struct lane *lane = ctx;
@@ -330,12 +354,8 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 	if (err)
 		return err;
 	look_at_part(lane);
-	/* whether that is news depends on what came before the part */
-	if (lane->buffer->part && lane->buffer->part->from &&
-	    (event->type == RVT_EVENT_LOST || event->type == RVT_EVENT_TRAP ||
-	     event->type == RVT_EVENT_STOP) && lane_executed(lane) == lane->part_insns)
-		lane->buffer->part->broken_at_begin = true;
-
+	if (lane->buffer->part && event->type != RVT_EVENT_TIME && event->type != RVT_EVENT_CONTEXT)
+		note_in_part(lane, event);
 	switch (event->type) {
 	case RVT_EVENT_TIME:
 		err = lane_time(lane, event->time);

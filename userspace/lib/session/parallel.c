@@ -151,7 +151,7 @@ static int open_part(struct crew *crew, struct part *part)
 	if (!parts)
 		return 0;
 	session_lock(crew->session);
-	part->ctx = parts->begin(parts->ctx);
+	part->ctx = parts->begin(parts->ctx, part - crew->parts);
 	session_unlock(crew->session);
 	return part->ctx ? 0 : -ENOMEM;
 }
@@ -208,77 +208,71 @@ static void *work(void *ctx)
 
 /* ---- how parts fit together ---- */
 
-/* The part that goes on where part @i ended: the next in which anything was; NULL: none. */
-static const struct part *next_part(const struct crew *crew, size_t i)
+/* False: @b took something for granted that @a, which it goes on from (NULL: nothing), shows to be wrong. */
+static bool fits(const struct part *a, const struct part *b)
 {
-	for (size_t k = i + 1; k < crew->n_parts; k++)
-		if (crew->parts[k].buffer == crew->parts[i].buffer &&
-		    (crew->parts[k].executed || crew->parts[k].broken_at_begin))
-			return &crew->parts[k];
-	return NULL;
+	if (!a)
+		return !b->lost_at_begin;
+	return !(a->owned_at_end && b->unowned_at_begin) && a->n_left <= 1 &&
+		(a->lost_at_end ? !b->broken_at_begin : !b->lost_at_begin);
 }
 
-/* False: a part took something for granted that the one before it shows to be wrong. */
-static bool fit_together(const struct crew *crew)
+/* The same for what is told in order. */
+static bool follows(const struct part *a, const struct part *b)
 {
-	for (size_t i = 0; i < crew->n_parts; i++) {
-		const struct part *a = &crew->parts[i], *b = next_part(crew, i);
+	return !a || (!(a->timed_at_end && b->untimed_at_begin) && a->lost_at_end == b->lost_at_begin);
+}
 
-		if (b && ((a->owned_at_end && b->unowned_at_begin) ||
-			  (a->lost_at_end && b->broken_at_begin) || a->n_left > 1))
-			return false;
+/* From the last instruction of @a to the first of @b, if that was executed. */
+static int tell_edge(const struct rvt_session_sink *sink, struct part *a, const struct part *b)
+{
+	if (!a || !a->n_left || !sink->count_edge || b->broken_at_begin || b->lost_at_begin)
+		return 0;
+	return sink->count_edge(sink->ctx, &a->left_lane, a->left_from, a->left_to, a->left_class, 1);
+}
+
+/* Joins the parts of each buffer; those in which nothing was are passed over. */
+static int join_parts(struct crew *crew)
+{
+	bool ordered = session_parts(crew->session);
+	struct part *before = NULL;
+	int err = 0;
+
+	for (struct part *part = crew->parts; part < crew->parts + crew->n_parts && !err; part++) {
+		if (before && before->buffer != part->buffer)
+			before = NULL;
+		if (!part->executed && !part->broken_at_begin && !part->lost_at_begin)
+			continue;
+		if (!fits(before, part) || (ordered && !follows(before, part)))
+			return -EAGAIN;
+		err = tell_edge(crew->session->sink, before, part);
+		before = part;
 	}
-	return true;
+	return err;
 }
 
 /*
- * The same for what is told in order: a flow that one part left is resumed by another, at the same synchronisation
- * and nowhere else; and cuts divide one flow at the same time stamp.
+ * Whether each flow that one part left was resumed by another, at the same synchronisation and nowhere else. A buffer
+ * with several flows cannot be told in parts.
  */
-static bool follow_each_other(const struct crew *crew)
+static bool flows_go_on(const struct crew *crew)
 {
-	const struct part *left = NULL, *timed = NULL;
+	const struct part *left = NULL;
 
-	for (size_t i = 0; i < crew->n_parts; i++) {
-		const struct part *part = &crew->parts[i];
-
-		if (i && part->buffer != part[-1].buffer) {
-			if (left)
-				return false;
-			timed = NULL;
-		}
+	for (const struct part *part = crew->parts; part < crew->parts + crew->n_parts; part++) {
+		if (left && left->buffer != part->buffer)
+			return false;
 		if (part->n_lanes > 1 && (part->from || part->to != UINT64_MAX))
 			return false;
 		if (part->resumed ? !left || left->left_at != part->resumed_at :
 				    left && part->executed)
 			return false;
-		if (timed && part->untimed_at_begin)
-			return false;
 		if (part->left)
 			left = part;
 		else if (part->resumed)
 			left = NULL;
-		if (part->timed_at_end)
-			timed = part;
 	}
 	return !left;
-}
-
-/* From the last instruction of each part to the first of the next, if that was executed. */
-static int tell_edges(const struct crew *crew)
-{
-	const struct rvt_session_sink *sink = crew->session->sink;
-	int err = 0;
-
-	for (size_t i = 0; i < crew->n_parts && sink->count_edge && !err; i++) {
-		struct part *a = &crew->parts[i];
-		const struct part *b = a->n_left ? next_part(crew, i) : NULL;
-
-		if (b && !b->broken_at_begin)
-			err = sink->count_edge(sink->ctx, &a->left_lane, a->left_from, a->left_to,
-					       a->left_class, 1);
-	}
-	return err;
 }
 
 /* ---- threads ---- */
@@ -363,10 +357,10 @@ int session_run_parallel(struct rvt_session *session)
 		workers = calloc(n + 1, sizeof(*workers));
 		err = !workers ? -ENOMEM : n < 2 ? -EAGAIN : run_workers(&crew, workers, n);
 	}
-	if (!err && session_parts(session) && !follow_each_other(&crew))
+	if (!err && session_parts(session) && !flows_go_on(&crew))
 		err = -EAGAIN;
 	if (!err)
-		err = fit_together(&crew) ? tell_edges(&crew) : -EAGAIN;
+		err = join_parts(&crew);
 	for (unsigned int i = 0; i < n && workers; i++)
 		if (workers[i].crew)
 			worker_close(&workers[i]);

@@ -64,7 +64,8 @@ struct part {
 	bool owned_at_end;		/* the context was known */
 	bool unowned_at_begin;		/* flow came before any context */
 	bool lost_at_end;		/* in code that cannot be read */
-	bool broken_at_begin;		/* nothing was executed before flow broke off */
+	bool lost_at_begin;		/* took for granted that the part before was */
+	bool broken_at_begin;		/* nothing was executed before flow broke off otherwise */
 	/* the edge into the next part, and where it was counted */
 	unsigned int n_left;
 	struct rvt_lane left_lane;
