@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# perf-rvtrace decode and dump of E-Trace, parameter key by parameter key. Packets are put together here,
-# field by field from the tables of the specifications: "VALUE:WIDTH", lowest bit first. What they say was
-# worked out by hand.
+# perf-rvtrace decode and dump of E-Trace, parameter key by parameter key. Packets are put together
+# here, field by field from the tables of the specifications: "VALUE:WIDTH", lowest bit first. What
+# they say was worked out by hand.
 . "$(dirname "$0")/tap.sh"
 rv=$TOP/build/host/perf-rvtrace
 work=$(mktemp -d)
@@ -125,7 +125,8 @@ shown()
 	[ $status = 0 ] || sed 's/^/# /' out out2 err
 }
 
-# refused LINE TEXT...: exit status 2, nothing printed, and a message that says where and what is valid
+# refused LINE TEXT...: exit status 2, nothing printed, and a message that says where and what is
+# valid
 refused()
 {
 	local line=$1 text status=0
@@ -245,7 +246,8 @@ flow "jump_cache_returns = mispredicted" 1010 1100 1104 2000 2004 2008 2000
 parameters "$both" 'return_stack_size_p = 2' 'cache_size_p = 3' 'jump_cache_returns = none'
 lost "jump_cache_returns = none" offset
 
-# 0.029: context, then three bits of privilege. Called at 1010, the function at 1100 returns to 1014.
+# 0.029: context, then three bits of privilege. Called at 1010, the function at 1100 returns to
+# 1014.
 context() { packet 3:2 0:2 0:1 3:3 0x808:31 0:1; packet 2:2 0x78:31 7:3; packet 3:2 2:2 "$@"; packet 2:2 "$back" 0:3; }
 back=$(((0x2000 - 0x1100) >> 1)):31
 : >dump; context 1:1 3:3; packet 3:2 3:2 1:1 0:1 3:2
@@ -262,7 +264,8 @@ parameters 'dialect = 0.029' 'context_width_p = 6' 'nocontext_p = 1' 'context_pa
 : >dump; packet 3:2 2:2 3:3
 shown "context_packet_context = as_others" 'subformat=2 privilege=3'
 
-# The call at 1010 goes to 1100. There is an interrupt, and a breakpoint at 1020, where its handler begins.
+# The call at 1010 goes to 1100. There is an interrupt, and a breakpoint at 1020, where its handler
+# begins.
 : >dump; packet 3:2 0:2 1:1 3:2 0x808:31
 packet 3:2 1:2 1:1 3:2 5:4 1:1 0:1 0x810:31; packet 3:2 1:2 1:1 3:2 3:4 0:1 1:1 0x1000:31 0x1020:32; ended
 traps()

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# What `make install` leaves behind can be used: library, headers, man pages, completion, driver sources.
+# What `make install` leaves behind can be used: library, headers, man pages, completion, driver
+# sources.
 . "$(dirname "$0")/tap.sh"
 cd "$TOP" || exit 1
 dir=$(mktemp -d)
@@ -86,7 +87,8 @@ program_runs()
 	}
 }
 
-# The example of the documentation: compiles as its comment says; refuses what is no recording with a sentence.
+# The example of the documentation: compiles as its comment says; refuses what is no recording with
+# a sentence.
 example_runs()
 {
 	local flags

@@ -5,7 +5,8 @@
 cd "$TOP" || exit 1
 rv=build/host/perf-rvtrace
 
-# says NAME TEXT COMMAND...: the command fails with a message that holds this (extended regular expression).
+# says NAME TEXT COMMAND...: the command fails with a message that holds this (extended regular
+# expression).
 says()
 {
 	local name=$1 text=$2 message

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# profile --merge adds up profiles of each form, and says which line of a file is none. No recording is needed.
+# profile --merge adds up profiles of each form, and says which line of a file is none. No recording
+# is needed.
 . "$(dirname "$0")/tap.sh"
 cd "$TOP" || exit 1
 dir=$(mktemp -d)
@@ -34,8 +35,9 @@ printf '%s\n' 'sh;main;operator new 4' 'sh;main 1' >"$dir/a"
 printf '%s\n' 'sh;main;operator new 5' >"$dir/b"
 sums "folded: names with spaces" folded $'sh;main 1\nsh;main;operator new 9'
 
-# Counts of all files become the profile of one. The first segment with code is at 0x11abc of /bin/one, its first
-# segment at 0x10000: llvm counts from the page of the one, autofdo from the other, bolt from 0.
+# Counts of all files become the profile of one. The first segment with code is at 0x11abc of
+# /bin/one, its first segment at 0x10000: llvm counts from the page of the one, autofdo from the
+# other, bolt from 0.
 cat >"$dir/a" <<-'END'
 	rvtrace counts 1
 	file /bin/one

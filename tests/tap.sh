@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# TAP for the tests that are shell scripts (*.t): each sources this file, or a library that does, and ends with
-# done_testing.
+# TAP for the tests that are shell scripts (*.t): each sources this file, or a library that does,
+# and ends with done_testing.
 
 set -u
 # shellcheck disable=SC2034 # for the tests
@@ -81,7 +81,8 @@ done_testing()
 	exit $test_failed
 }
 
-# tap_passed FILE: it is the TAP of another program, complete and without a failure; what is not ok is printed.
+# tap_passed FILE: it is the TAP of another program, complete and without a failure; what is not ok
+# is printed.
 tap_passed()
 {
 	local planned

@@ -57,13 +57,17 @@ struct rvt_ctr_sample {
 	size_t entry_bytes;
 };
 
-/* Of .control: RAS emulation, and what leaves transfers within a recorded mode out (TKBRINH, jumps). */
+/*
+ * Of .control: RAS emulation, and what leaves transfers within a recorded mode out (TKBRINH,
+ * jumps).
+ */
 #define RVT_CTR_CONTROL_RASEMU (1u << 7)
 #define RVT_CTR_CONTROL_GAPS (RVT_CTR_CONTROL_RASEMU | 1ull << 37 | 0xffull << 40)
 
 /*
- * rvt_ctr_next - the sample at *@pos of @bytes, which stay in use. *@pos moves behind it (start with 0).
- * Returns 1; 0 at the end; -EBADMSG: damaged; *@pos is then where the next intact sample begins, or @len.
+ * rvt_ctr_next - the sample at *@pos of @bytes, which stay in use. *@pos moves behind it (start
+ * with 0). Returns 1; 0 at the end; -EBADMSG: damaged; *@pos is then where the next intact sample
+ * begins, or @len.
  */
 int rvt_ctr_next(const void *bytes, size_t len, size_t *pos, struct rvt_ctr_sample *sample);
 /* Entry @n of the sample, 0 the youngest. Returns 0, or -ERANGE. */
@@ -84,8 +88,9 @@ const char *rvt_ctr_type_name(unsigned int type);
 /* A call of any kind, a co-routine swap among them: what RAS emulation keeps. */
 bool rvt_ctr_is_call(unsigned int type);
 /*
- * rvt_ctr_branch - the transfer as an entry of PERF_SAMPLE_BRANCH_STACK, with type, privilege and cycles
- * (at most 65535 fit). @ecall: an exception is one of ecall, a system call; others have no type there.
+ * rvt_ctr_branch - the transfer as an entry of PERF_SAMPLE_BRANCH_STACK, with type, privilege and
+ * cycles (at most 65535 fit). @ecall: an exception is one of ecall, a system call; others have no
+ * type there.
  */
 void rvt_ctr_branch(const struct rvt_ctr_entry *entry, bool ecall, struct perf_branch_entry *branch);
 

@@ -107,8 +107,8 @@ struct rvt_etrace_encoder_config {
 	 */
 	bool timestamp_all;
 	/*
-	 * Synchronisation packets leave the jump target cache as it is, of which 0.029 says nothing;
-	 * else they empty it (2.0). Decoders understand both.
+	 * Synchronisation packets leave the jump target cache as it is, of which 0.029 says
+	 * nothing; else they empty it (2.0). Decoders understand both.
 	 */
 	bool cache_kept;
 	/* Branch prediction count that is reported with an address (0: what the dialect says). */
@@ -126,8 +126,8 @@ struct rvt_etrace_encoder_config {
 
 /*
  * Returns 0, -ENOMEM, -EINVAL: a value out of its range, or one that no support packet can say (an
- * option that ioptions does not list; 2.0.5: sizes above those of its fields, a time width that is no
- * multiple of 16).
+ * option that ioptions does not list; 2.0.5: sizes above those of its fields, a time width that is
+ * no multiple of 16).
  */
 int rvt_etrace_encoder_create(const struct rvt_etrace_encoder_config *config,
 			      struct rvt_etrace_encoder **enc);

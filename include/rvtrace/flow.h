@@ -226,14 +226,17 @@ int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 struct rvt_count_sink {
 	void *ctx;
 	int (*run)(void *ctx, const struct rvt_run *run, uint64_t times);
-	/* The instruction at @from was followed by that at @to, which is not what lies behind it. */
+	/*
+	 * The instruction at @from was followed by that at @to, which is not what lies behind it.
+	 */
 	int (*edge)(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
 		    int64_t times);
 };
 
 /*
  * rvt_flow_count - from now on runs are counted, and not delivered: many times faster, without
- * their order. Before anything was executed. Events still come. Traps are no edges. Returns 0 or -ENOMEM.
+ * their order. Before anything was executed. Events still come. Traps are no edges. Returns 0 or
+ * -ENOMEM.
  */
 int rvt_flow_count(struct rvt_flow *flow);
 /*

@@ -35,7 +35,9 @@ enum rvt_jump_cache_returns {
 	RVT_JUMP_CACHE_MISPREDICTED,	/* (default) */
 	RVT_JUMP_CACHE_ALL_RETURNS,
 };
-/* Whether context packets of 0.029 (format 3, subformat 2) have context with nocontext_p = 1, too. */
+/*
+ * Whether context packets of 0.029 (format 3, subformat 2) have context with nocontext_p = 1, too.
+ */
 enum rvt_context_packet_context {
 	RVT_CONTEXT_PACKET_ALWAYS,	/* as the table says (default) */
 	RVT_CONTEXT_PACKET_AS_OTHERS,	/* as all others: no */

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# For the guest tests of Control Transfer Records, after lib.sh: boot a kernel with riscv_ctr.ko and the model,
-# record, compare with what was executed.
+# For the guest tests of Control Transfer Records, after lib.sh: boot a kernel with riscv_ctr.ko and
+# the model, record, compare with what was executed.
 
 ctr_sysfs=/sys/bus/event_source/devices/riscv_ctr
 
-# layout 1.0|draft: what guests boot with from now on. QEMU has 1.0; the model has the draft's registers.
+# layout 1.0|draft: what guests boot with from now on. QEMU has 1.0; the model has the draft's
+# registers.
 layout()
 {
 	local hook=$TOP/build/guest/$test_name-draft-hook
@@ -27,7 +28,8 @@ layout()
 	layout_check=--draft
 }
 
-# ctr_guest NAME KERNEL MODEL-ARGS SCRIPT: run SCRIPT in the guest of this layout. What it leaves is in $dir/share.
+# ctr_guest NAME KERNEL MODEL-ARGS SCRIPT: run SCRIPT in the guest of this layout. What it leaves is
+# in $dir/share.
 ctr_guest()
 {
 	local name=$1 kernel=$2 model=$3 script=$4
@@ -68,7 +70,8 @@ ctr_guest()
 		sh /mnt/share/run >"$dir/output" 2>&1 || { sed "s/^/# $test_name: /" "$dir/output" >&2; return 1; }
 }
 
-# equals NAME MIN [rvt-ctr-check options]: the samples of the recording are right; their types are in $dir/NAME.types
+# equals NAME MIN [rvt-ctr-check options]: the samples of the recording are right; their types are
+# in $dir/NAME.types
 equals()
 {
 	local name=$1 min=$2
@@ -100,14 +103,16 @@ ctr_raw()
 	"$HOST/perf-rvtrace" script -i "$dir/share/$1.data" --raw-pc
 }
 
-# each NAME PROGRAM: an awk program over samples and entries; it sets n for what it has seen, and bad
+# each NAME PROGRAM: an awk program over samples and entries; it sets n for what it has seen, and
+# bad
 each()
 {
 	ctr_raw "$1" | awk "$2"' END { if (bad || !n) { print "seen", n + 0, "bad", bad + 0; exit 1 } }'
 }
 
-# apart NAME ROLES MIN: nobody's sample of the recording has an entry in the other's code, and each task of ROLES
-# (what pair printed) that the recording has is seen in its own code at least MIN times
+# apart NAME ROLES MIN: nobody's sample of the recording has an entry in the other's code, and each
+# task of ROLES (what pair printed) that the recording has is seen in its own code at least MIN
+# times
 apart()
 {
 	ctr_raw "$1" | perl -e '

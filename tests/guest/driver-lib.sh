@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# For the driver's tests, after lib.sh: its selftests in the guest, and what they must not leave behind.
+# For the driver's tests, after lib.sh: its selftests in the guest, and what they must not leave
+# behind.
 
-# What a kernel says when something went wrong; "no answer" is the driver's word for hardware that does not react.
+# What a kernel says when something went wrong; "no answer" is the driver's word for hardware that
+# does not react.
 complaints='\bBUG\b|\bWARNING\b|\bOops\b|KASAN: |UBSAN: |ODEBUG: |INFO: |possible .*deadlock|suspicious|lockup|rcu.*stall|no answer'
 
 # What of it is expected in a test, and not the driver's.
@@ -18,7 +20,8 @@ quiet()
 	return 1
 }
 
-# Shell text for the guest. The shared folder does not outlive that the machine sleeps: it is away meanwhile.
+# Shell text for the guest. The shared folder does not outlive that the machine sleeps: it is away
+# meanwhile.
 # shellcheck disable=SC2016
 without_share='run_without_share()
 {
@@ -27,8 +30,8 @@ without_share='run_without_share()
 	/lab/share mount && cd /mnt/share && cp /tmp/$1.tap . || exit 4
 }'
 
-# selftests NAME KERNEL MODEL-ARGS PROGRAM...: run these programs in the guest, each of which must pass.
-# $selftest_before and $selftest_after are commands in the guest; then the module must unload.
+# selftests NAME KERNEL MODEL-ARGS PROGRAM...: run these programs in the guest, each of which must
+# pass. $selftest_before and $selftest_after are commands in the guest; then the module must unload.
 selftest_before=
 selftest_after=
 selftests()

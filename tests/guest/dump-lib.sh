@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# For the tests of bare dumps: a dump of two harts, whole, wrapped, cut and damaged. A test sources it after lib.sh and
-# sets dump, program, $dir/params and, by truth_of_dump, the truth: $dir/pc.HART.
+# For the tests of bare dumps: a dump of two harts, whole, wrapped, cut and damaged. A test sources
+# it after lib.sh and sets dump, program, $dir/params and, by truth_of_dump, the truth:
+# $dir/pc.HART.
 # shellcheck disable=SC2154
 
 rv=$HOST/perf-rvtrace
@@ -16,7 +17,8 @@ truth_of_dump()
 	done
 }
 
-# decode STATUS [options] FILE: with this exit status; what it prints is then in $dir/out and $dir/err.
+# decode STATUS [options] FILE: with this exit status; what it prints is then in $dir/out and
+# $dir/err.
 decode()
 {
 	local want=$1 status
@@ -58,7 +60,8 @@ alike()
 	awk 'NR == FNR { a[NR] = $0; next } $0 != a[FNR] { exit } { n = FNR } END { print n + 0 }' "$1" "$2"
 }
 
-# by_hart: $dir/out.HART of $dir/out. With one source in the dump none is named: it is the hart that did that.
+# by_hart: $dir/out.HART of $dir/out. With one source in the dump none is named: it is the hart that
+# did that.
 by_hart()
 {
 	local hart
@@ -73,7 +76,8 @@ by_hart()
 	cp "$dir/out" "$dir/out.$hart"
 }
 
-# try FILE: decodes it, with an exit status of 0 or 1, messages that say where, and instructions of the program only.
+# try FILE: decodes it, with an exit status of 0 or 1, messages that say where, and instructions of
+# the program only.
 try()
 {
 	timeout 60 "$rv" decode --params "$dir/params" --image "$program" "$1" >"$dir/out" 2>"$dir/err"
@@ -98,8 +102,8 @@ in_code()
 		below($NF, lo) || !below($NF, hi) || $NF !~ /[02468ace]$/ { print; bad = 1 } END { exit bad }' "$dir/out"
 }
 
-# one_piece_off PERCENT: what was decoded is the truth, of which for each hart one piece is missing, or is replaced by at most
-# PERCENT of the instructions.
+# one_piece_off PERCENT: what was decoded is the truth, of which for each hart one piece is missing,
+# or is replaced by at most PERCENT of the instructions.
 one_piece_off()
 {
 	local hart front back n
@@ -123,8 +127,8 @@ ends_right()
 	done
 }
 
-# begins_right SIZE: what is in the first SIZE bytes of the dump was decoded from $dir/damaged, too; but for the instruction
-# reported last, of which E-Trace's next packet says how it ended.
+# begins_right SIZE: what is in the first SIZE bytes of the dump was decoded from $dir/damaged, too;
+# but for the instruction reported last, of which E-Trace's next packet says how it ended.
 begins_right()
 {
 	local hart n
@@ -139,8 +143,8 @@ begins_right()
 	done
 }
 
-# What is left when the ring was overwritten: seven bytes one behind the other, most of them inside packets. The end is
-# right, and if nothing is reported, all is.
+# What is left when the ring was overwritten: seven bytes one behind the other, most of them inside
+# packets. The end is right, and if nothing is reported, all is.
 cut_anywhere()
 {
 	local from status reported=0
@@ -171,8 +175,8 @@ flip()
 	printf %b "$byte" | overwrite "$1"
 }
 
-# damage KIND: a damaged copy of the dump. RANDOM has a seed (and subshells would have another). Sets place: all before
-# that is whole.
+# damage KIND: a damaged copy of the dump. RANDOM has a seed (and subshells would have another).
+# Sets place: all before that is whole.
 damage()
 {
 	local size last i n byte noise=''
@@ -197,7 +201,8 @@ damage()
 	esac
 }
 
-# inside_packet OFFSET: of the whole dump, by the offset and the bytes of each packet that the dump command shows.
+# inside_packet OFFSET: of the whole dump, by the offset and the bytes of each packet that the dump
+# command shows.
 inside_packet()
 {
 	# shellcheck disable=SC2046
@@ -208,8 +213,8 @@ inside_packet()
 	[ "$1" -lt $((0x$2 + $3)) ]
 }
 
-# survives KIND: ten damaged copies. What comes before the damage is right, and it has been overcome when the last instructions
-# are decoded. What is reported:
+# survives KIND: ten damaged copies. What comes before the damage is right, and it has been overcome
+# when the last instructions are decoded. What is reported:
 # end	a dump that ends inside a packet; one that ends behind a packet is a whole one.
 # flips	some of ten.
 # else	not always: where whole packets are missing, what is left may be a trace that an encoder could have sent of a

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# E-Trace on a real kernel, in each mode alone and in all together: decoded flow of user and kernel equals the
-# truth, instruction by instruction.
+# E-Trace on a real kernel, in each mode alone and in all together: decoded flow of user and kernel
+# equals the truth, instruction by instruction.
 . "$(dirname "$0")/lib.sh"
 
 all=sequential_jump,implicit_return,implicit_exception,branch_prediction,jump_target_cache
@@ -9,7 +9,8 @@ all=sequential_jump,implicit_return,implicit_exception,branch_prediction,jump_ta
 # Where the driver finds the discovery attributes: registers, properties.
 discovery=registers
 
-# equals_nameless FILE ARGS...: the same where nothing writes thread ids, but they are known from who was recorded.
+# equals_nameless FILE ARGS...: the same where nothing writes thread ids, but they are known from
+# who was recorded.
 equals_nameless()
 {
 	local file=$1

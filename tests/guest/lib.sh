@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# For guest tests: boot a kernel with the modelled trace hardware, run a script in it, compare what was
-# recorded with what the emulator executed. A test sources this file; it prints TAP.
+# For guest tests: boot a kernel with the modelled trace hardware, run a script in it, compare what
+# was recorded with what the emulator executed. A test sources this file; it prints TAP.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
 LAB=$TOP/tools/lab/lab
@@ -17,8 +17,8 @@ lab_options=
 # Empty: the truth is not kept. Many harts at work for long would make gigabytes of it.
 keep_truth=yes
 
-# guest NAME KERNEL MODEL-ARGS SCRIPT: run SCRIPT in the guest. Files that it leaves in its working directory,
-# the truth, the model's report of violations and the kernel's console are then in $dir.
+# guest NAME KERNEL MODEL-ARGS SCRIPT: run SCRIPT in the guest. Files that it leaves in its working
+# directory, the truth, the model's report of violations and the kernel's console are then in $dir.
 guest()
 {
 	local name=$1 kernel=$2 model=$3 script=$4 status

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# The model's registers from a program on the bare machine: what the specification says, and what it must report.
+# The model's registers from a program on the bare machine: what the specification says, and what it
+# must report.
 . "$(dirname "$0")/lib.sh"
 
 work=$TOP/build/guest/$test_name

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# For the N-Trace tests: many recordings of a small program in one boot. A test sources it after lib.sh.
+# For the N-Trace tests: many recordings of a small program in one boot. A test sources it after
+# lib.sh.
 # shellcheck disable=SC2034
 
 none=implicit_return=0,sequential_jump=0,repeated_history=0
 every=implicit_return,sequential_jump,repeated_history,all_jumps,extend_address_msb
 quiet=context=0,timestamp=0
 
-# recordings: the list is "NAME EVENT PROGRAM..." lines; record_all makes NAME.data of each, in order.
+# recordings: the list is "NAME EVENT PROGRAM..." lines; record_all makes NAME.data of each, in
+# order.
 record_all()
 {
 	printf 'insmod rvtrace.ko || exit 1\n'
@@ -19,7 +21,8 @@ record_all()
 	done <<<"$1"
 }
 
-# all_equal LIST [--params FILE]: what is decoded of all, one behind the other, is the boot's whole truth.
+# all_equal LIST [--params FILE]: what is decoded of all, one behind the other, is the boot's whole
+# truth.
 all_equal()
 {
 	local list=$1

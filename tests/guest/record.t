@@ -55,7 +55,8 @@ guest main testing '' '
 	setpriv --reuid 1000 --regid 1000 --clear-groups perf-rvtrace record -a -- ls > /mnt/share/paranoid-2 2>&1 && exit 9
 	setpriv --reuid 1000 --regid 1000 --clear-groups perf-rvtrace record -o user.data -- ls > /mnt/share/user 2>&1 || exit 10
 	cp user.data /mnt/share; cd /mnt/share
-	# a recorder that is killed leaves no encoder running: the module can go, the model sees it off
+	# a recorder that is killed leaves no encoder running: the module can go, the model sees it
+	# off
 	perf-rvtrace record -a -o killed.data -- sleep 100 & recorder=$!
 	until [ -s killed.data ]; do sleep 0.1; done
 	sleep 1; kill -KILL $recorder; wait $recorder 2>/dev/null

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# Tandem verification of what QEMU executes: firmware, kernel, a user program, traps on the bare machine.
+# Tandem verification of what QEMU executes: firmware, kernel, a user program, traps on the bare
+# machine.
 . "$(dirname "$0")/lib.sh"
 
 work=$TOP/build/guest/$test_name
@@ -97,7 +98,8 @@ bare()
 check "trace traps on the bare machine" bare
 check "traps on the bare machine: no mismatch" verified traps 19000
 
-# An ELF file, then what happened: memory comes from the file, so that nothing is taken from the trace.
+# An ELF file, then what happened: memory comes from the file, so that nothing is taken from the
+# trace.
 loaded()
 {
 	"${tandem[@]}" from-elf -o "$work/elf.trace" "$work/traps.elf" &&

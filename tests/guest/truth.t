@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# Is the model's ground truth what QEMU executes? Compared with QEMU's own log, every instruction and every trap.
+# Is the model's ground truth what QEMU executes? Compared with QEMU's own log, every instruction
+# and every trap.
 . "$(dirname "$0")/lib.sh"
 
 work=$TOP/build/guest/$test_name
@@ -11,7 +12,8 @@ machine=(-M virt -cpu rv64 -smp 1 -display none -serial null -no-reboot -seed 1
 rm -rf "$work"
 mkdir -p "$work"
 
-# emulate ARGUMENT...: QEMU in the background; what it writes goes to somebody who has enough at some time.
+# emulate ARGUMENT...: QEMU in the background; what it writes goes to somebody who has enough at
+# some time.
 emulate()
 {
 	rm -f "$work/truth.0" "$work/log"
@@ -27,7 +29,8 @@ enough()
 	true
 }
 
-# log_of NAME LOW STOP LINES MACHINE-ARGUMENT...: what QEMU says it executed at LOW and above, until STOP or LINES.
+# log_of NAME LOW STOP LINES MACHINE-ARGUMENT...: what QEMU says it executed at LOW and above, until
+# STOP or LINES.
 log_of()
 {
 	local name=$1 low=$2 stop=$3 lines=$4

@@ -2,14 +2,16 @@
 /*
  * rvt-ctr-check - are the records of each sample what the specification makes of what was executed?
  *
- * usage: rvt-ctr-check [--draft] [--no-types] [--harts FILE] [--min SAMPLES] LOG-DIRECTORY RECORDING
+ * usage: rvt-ctr-check [--draft] [--no-types] [--harts FILE] [--min SAMPLES]
+ *	LOG-DIRECTORY RECORDING
  *
- * Reads what the model saw each hart execute (tools/model/ctr/log.h), classifies every instruction with the
- * library, keeps records by the specification on its own, and compares each sample with them: the records at
- * the moment of the interrupt that the sample was taken by, in order, by type, source and target; its ip with
- * that interrupt's epc; with the draft also whether it was mispredicted (tools/model/ctr/draft.c says when).
- * --no-types: the hart records none. --harts: line N names the hart of cpu N, 0 first; firmware starts Linux on
- * any. Prints how many entries of each type there were.
+ * Reads what the model saw each hart execute (tools/model/ctr/log.h), classifies every instruction
+ * with the library, keeps records by the specification on its own, and compares each sample with
+ * them: the records at the moment of the interrupt that the sample was taken by, in order, by type,
+ * source and target; its ip with that interrupt's epc; with the draft also whether it was
+ * mispredicted (tools/model/ctr/draft.c says when). --no-types: the hart records none. --harts:
+ * line N names the hart of cpu N, 0 first; firmware starts Linux on any. Prints how many entries of
+ * each type there were.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -89,7 +91,9 @@ static void pop(struct sim *sim)
 	sim->array[sim->index].valid = false;
 }
 
-/* Valid records, youngest first; the first invalid one ends them unless RAS emulation left holes. */
+/*
+ * Valid records, youngest first; the first invalid one ends them unless RAS emulation left holes.
+ */
 static unsigned int collect(const struct sim *sim, struct record *list)
 {
 	unsigned int n = 0;

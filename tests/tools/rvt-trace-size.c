@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * rvt-trace-size [-N] [-r] [-n MAX] [-f FLOW] ELF...: how many bits of trace an instruction takes, in
- * each mode. Runs bare-metal programs and feeds an encoder of each mode with the same flow.
+ * rvt-trace-size [-N] [-r] [-n MAX] [-f FLOW] ELF...: how many bits of trace an instruction takes,
+ * in each mode. Runs bare-metal programs and feeds an encoder of each mode with the same flow.
  *
  * E-Trace: payload, without encapsulation. -N: N-Trace, whole messages. -n: at most so many
  * instructions of each program. -r: the parameters of the E-Trace specification's reference flow:
- * synchronisation packets carry 32 bits of context, and full addresses are not shifted. -f: the flow
- * as a table of retired instructions, for that flow's encoder.
+ * synchronisation packets carry 32 bits of context, and full addresses are not shifted. -f: the
+ * flow as a table of retired instructions, for that flow's encoder.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  *
  * Reads `perf-rvtrace script --raw-pc` from standard input (CPU TID PRV PC per retired
  * instruction, '#' lines at gaps, starts and stops) and the truth files DIR/truth.N, and compares
- * them instruction by instruction: address, privilege and, where the truth knows it, thread (a TID of
- * "-" is not compared: a recording without context leaves in scontext what was there).
+ * them instruction by instruction: address, privilege and, where the truth knows it, thread (a TID
+ * of "-" is not compared: a recording without context leaves in scontext what was there).
  *
  * It knows nothing of the library that decodes; of the library it uses the truth reader alone.
  */
@@ -148,8 +148,9 @@ static void load(struct hart *hart, const char *path)
 }
 
 /*
- * An Ownership message does not say at which instruction the context changed, only between which two
- * other messages. It changes in the kernel's context switch, so in user code the thread is exact.
+ * An Ownership message does not say at which instruction the context changed, only between which
+ * two other messages. It changes in the kernel's context switch, so in user code the thread is
+ * exact.
  */
 static bool same(const struct insn *decoded, const struct insn *truth)
 {
@@ -250,7 +251,9 @@ static uint8_t parse_prv(const char *text)
 	return 0;
 }
 
-/* "CPU TID PRV PC"; TID is -1 or '?' when the decoder does not know it, '-' when nobody shall care. */
+/*
+ * "CPU TID PRV PC"; TID is -1 or '?' when the decoder does not know it, '-' when nobody shall care.
+ */
 static int parse_line(const char *line, struct insn *insn)
 {
 	char *end;

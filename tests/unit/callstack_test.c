@@ -113,8 +113,8 @@ static void traps(void **state)
 }
 
 /*
- * A timer interrupts f; the kernel returns into a signal handler instead of into f. The handler calls
- * g, returns to the trampoline, and that asks the kernel to go on in f.
+ * A timer interrupts f; the kernel returns into a signal handler instead of into f. The handler
+ * calls g, returns to the trampoline, and that asks the kernel to go on in f.
  */
 static void signal_handler(void **state)
 {
@@ -138,8 +138,9 @@ static void signal_handler(void **state)
 }
 
 /*
- * Where threads change, the trace tells it some instructions too late: the first returns of the thread
- * that comes count for the one that goes. All threads change in one function, so that it evens out.
+ * Where threads change, the trace tells it some instructions too late: the first returns of the
+ * thread that comes count for the one that goes. All threads change in one function, so that it
+ * evens out.
  */
 static void late_switch(void **state)
 {

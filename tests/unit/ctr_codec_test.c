@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Samples and records of Control Transfer Records. Values are worked out from the specification by hand. */
+/*
+ * Samples and records of Control Transfer Records. Values are worked out from the specification by
+ * hand.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

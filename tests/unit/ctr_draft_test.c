@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The model's Control Transfer Records by draft 0.1.4, which the driver is tested against: expectations are
- * from the draft's text.
+ * The model's Control Transfer Records by draft 0.1.4, which the driver is tested against:
+ * expectations are from the draft's text.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -144,8 +144,8 @@ static void test_pc(void **state)
 }
 
 /*
- * Lines of a loop of @insns c.nop and a jump back, at addresses that need more digits within it: each time the
- * same, and ending amid it.
+ * Lines of a loop of @insns c.nop and a jump back, at addresses that need more digits within it:
+ * each time the same, and ending amid it.
  */
 static void check_loop(uint64_t begin, unsigned int insns)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The worked examples of chapter 10 of the 0.029 draft, from the encoder's side: what retires there,
- * and the packet that the text gives for it. tests/etrace/x-example-*.eta have the decoder's side.
+ * The worked examples of chapter 10 of the 0.029 draft, from the encoder's side: what retires
+ * there, and the packet that the text gives for it. tests/etrace/x-example-*.eta have the decoder's
+ * side.
  */
 #include <setjmp.h>
 #include <stdarg.h>

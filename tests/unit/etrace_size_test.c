@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Sizes of E-Trace payloads: what each optional mode is for, to the byte. The program is a loop that
- * calls a function with an inner loop, one of four functions through a pointer, and ends with a long
- * loop. What a round takes follows from the specification's packet tables.
+ * Sizes of E-Trace payloads: what each optional mode is for, to the byte. The program is a loop
+ * that calls a function with an inner loop, one of four functions through a pointer, and ends with
+ * a long loop. What a round takes follows from the specification's packet tables.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,10 +107,10 @@ static unsigned int packet(unsigned int bits)
 
 /*
  * A round reports three addresses: of 0x1020 behind the call, with 13 branches (8 of the long loop
- * that no full map has taken, 5 of the loop in the function); of the function called by pointer; and
- * of 0x1030 behind that call. Differences in units of 2 bytes, with their sign: 0x1020 - 0x1030 has 4
- * bits, those to and from the functions at 0x30000 to 0x3030c have 18. Between functions (when returns
- * are implicit and nothing else is reported) they have 9 or 10.
+ * that no full map has taken, 5 of the loop in the function); of the function called by pointer;
+ * and of 0x1030 behind that call. Differences in units of 2 bytes, with their sign: 0x1020 - 0x1030
+ * has 4 bits, those to and from the functions at 0x30000 to 0x3030c have 18. Between functions
+ * (when returns are implicit and nothing else is reported) they have 9 or 10.
  */
 enum { NEAR = 4, FAR = 18, BETWEEN = 10, FULL = 38 };
 
@@ -118,19 +118,22 @@ static struct sizes sizes_of(enum rvt_dialect dialect)
 {
 	/* format, branches, map: of the 15 and 7 bits that hold 13 and 5 branches */
 	const unsigned int map13 = 2 + 5 + 15, map5 = 2 + 5 + 7, format2 = 2;
-	/* Full maps, branches = 0: all branches are taken, so that format 01 is followed by zeros. */
+	/*
+	 * Full maps, branches = 0: all branches are taken, so that format 01 is followed by zeros.
+	 */
 	const unsigned int maps = 1000 / 31 * packet(2 + 1);
 	/*
-	 * The long loop is 999 branches predicted right and the last one wrong: 999 - 31 = 968 is 10
-	 * bits and a sign, as branch_fmt is 00. 0.029: format 1 with branches = 0, 31 bits of count
-	 * and branch_fmt 01, whose 0 is the sign.
+	 * The long loop is 999 branches predicted right and the last one wrong: 999 - 31 = 968 is
+	 * 10 bits and a sign, as branch_fmt is 00. 0.029: format 1 with branches = 0, 31 bits of
+	 * count and branch_fmt 01, whose 0 is the sign.
 	 */
 	const unsigned int count = dialect == RVT_DIALECT_ETRACE_0_029 ?
 				   packet(2 + 5 + 31 + 2) : packet(2 + 1 + 10 + 1);
 	/*
 	 * Format, subformat, index of 5 bits, branches, map. The functions' indices are 0, 2, 4 and
-	 * 6, whose top bit is a sign for what follows without branches (branches = 0); that of 0x1030
-	 * is 0x18. Of 15 bits of map, 13 are used, and of 7 bits the fifth, of the branch not taken.
+	 * 6, whose top bit is a sign for what follows without branches (branches = 0); that of
+	 * 0x1030 is 0x18. Of 15 bits of map, 13 are used, and of 7 bits the fifth, of the branch
+	 * not taken.
 	 */
 	const unsigned int index = 2 + 1 + 5;
 
@@ -156,9 +159,9 @@ static void check_dialect(enum rvt_dialect dialect)
 	assert_int_equal(round_bytes(dialect, RVT_OPT_IMPLICIT_RETURN | RVT_OPT_BRANCH_PREDICTION |
 				     RVT_OPT_JUMP_TARGET_CACHE), want.all);
 	/*
-	 * A synchronisation packet after 16 others: it replaces none of them, and at most the packet
-	 * before it must say what it otherwise need not. Format, subformat, branch, privilege and the
-	 * address of 38 bits; 0.029 has a bit of context besides.
+	 * A synchronisation packet after 16 others: it replaces none of them, and at most the
+	 * packet before it must say what it otherwise need not. Format, subformat, branch,
+	 * privilege and the address of 38 bits; 0.029 has a bit of context besides.
 	 */
 	uint64_t rare = payload_bytes(dialect, 0, 10, ROUNDS);
 	uint64_t often = payload_bytes(dialect, 0, 0, ROUNDS);

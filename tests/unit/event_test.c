@@ -230,7 +230,10 @@ static void test_tracepoints(void **state)
 	roots.tracefs = tracefs;
 }
 
-/* What perf's own reader expects, tools/perf/util/trace-event-read.c in the Linux tree, written out. */
+/*
+ * What perf's own reader expects, tools/perf/util/trace-event-read.c in the Linux tree, written
+ * out.
+ */
 static void test_data(void **state)
 {
 	static const char expected[] = "\027\010\104tracing" "0.6\0" "\0" "\010" "\0\020\0\0"

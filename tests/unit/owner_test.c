@@ -228,7 +228,10 @@ static void add_switch_sample(struct fixture *f, uint64_t time, const struct rvt
 	assert_int_equal(rvt_owner_add(f->owner, &record), expected);
 }
 
-/* A switch that the recorder's BPF program tells names who comes; of one that is damaged nothing is believed. */
+/*
+ * A switch that the recorder's BPF program tells names who comes; of one that is damaged nothing is
+ * believed.
+ */
 static void who_runs_by_bpf(void **state)
 {
 	static const struct rvt_switch good = { 10, 10, 11, 12, 2, 0 }, idle = { 11, 12, 0, 0, 2, 0 },

@@ -2,8 +2,9 @@
 /*
  * Property tests: seeds and random numbers, and what was executed compared with what was decoded.
  *
- * RVT_PROPERTY_CASES sets the number of cases, RVT_PROPERTY_SEED the first one. Without a seed RVT_LONG
- * adds others each day, of which the first is printed; a commit's short check is the same every day.
+ * RVT_PROPERTY_CASES sets the number of cases, RVT_PROPERTY_SEED the first one. Without a seed
+ * RVT_LONG adds others each day, of which the first is printed; a commit's short check is the same
+ * every day.
  */
 #ifndef TESTS_PROPERTY_H
 #define TESTS_PROPERTY_H
@@ -27,8 +28,9 @@ enum property_kind {
 typedef size_t (*property_check)(uint64_t seed, enum property_kind kind);
 
 /*
- * A program of these tests: @check for all the cases, a third of them with loss, and one @damage_share-th with
- * damage. A case has @steps instructions, of which a tenth must be decoded, whatever is lost or damaged.
+ * A program of these tests: @check for all the cases, a third of them with loss, and one
+ * @damage_share-th with damage. A case has @steps instructions, of which a tenth must be decoded,
+ * whatever is lost or damaged.
  */
 int property_main(const char *name, property_check check, unsigned int steps, unsigned int damage_share);
 

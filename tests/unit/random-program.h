@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A program of random instructions and a hart that walks it at random, for property tests. It knows every
- * instruction because it made it.
+ * A program of random instructions and a hart that walks it at random, for property tests. It knows
+ * every instruction because it made it.
  */
 #ifndef TESTS_RANDOM_PROGRAM_H
 #define TESTS_RANDOM_PROGRAM_H
@@ -40,8 +40,8 @@ struct program_rules {
 	bool only_words;		/* instructions of four bytes */
 	bool absolute;			/* jalr with rs1 = x0, if its target is low enough */
 	/*
-	 * Direct jumps and calls go forward: an endless loop without branches cannot be told from its
-	 * first round. And no call goes to where it returns to.
+	 * Direct jumps and calls go forward: an endless loop without branches cannot be told from
+	 * its first round. And no call goes to where it returns to.
 	 */
 	bool forward;
 	bool well_behaved;		/* every return goes back */

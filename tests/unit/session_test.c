@@ -281,8 +281,8 @@ static void compressed(void **state)
 }
 
 /*
- * Much trace and sideband of little code: at the end a live session has no more memory than after a tenth. (Events are
- * forgotten some thousands at a time: a tenth is more than that.)
+ * Much trace and sideband of little code: at the end a live session has no more memory than after a
+ * tenth. (Events are forgotten some thousands at a time: a tenth is more than that.)
  */
 static void live_memory(void **state)
 {
@@ -359,8 +359,8 @@ static void forget_expected(struct fixture *f, size_t before)
 }
 
 /*
- * So do those that BPF told. After one that is damaged, and after one that says that further ones are not
- * told, the flow is nobody's until the next.
+ * So do those that BPF told. After one that is damaged, and after one that says that further ones
+ * are not told, the flow is nobody's until the next.
  */
 static void switches_by_bpf(void **state)
 {
@@ -459,8 +459,9 @@ static void truncated_record(void **state)
 }
 
 /*
- * A buffer in which old trace gave way to new: three records, each of which says where it ends, and what the buffer held
- * in the end, which begins amid the second. That is decoded from its next synchronisation on, to the end.
+ * A buffer in which old trace gave way to new: three records, each of which says where it ends, and
+ * what the buffer held in the end, which begins amid the second. That is decoded from its next
+ * synchronisation on, to the end.
  */
 static void overwritten(void **state)
 {

@@ -2,7 +2,8 @@
 
 MODEL_SRC := $(sort $(wildcard tools/model/*.c))
 
-# Of the library only the encoders and the truth writer are called; the archive brings what they need.
+# Of the library only the encoders and the truth writer are called; the archive brings what they
+# need.
 $(B)/model/rvtrace-model.so: $(MODEL_SRC:%.c=$(B)/host/%.o) $(B)/host/librvtrace.a
 	@mkdir -p $(@D)
 	$(CC) -shared -o $@ $^ -lzstd -lpthread

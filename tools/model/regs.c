@@ -281,7 +281,10 @@ static void write_active_control(struct component *c, const struct reg_desc *d, 
 	if (change && c->enabled && value & CTL_ENABLE)
 		violation(c, "Control reconfigured while enabled: 0x%08x to 0x%08x", control(c),
 			  value);
-	/* A bit that is cleared by writing 1, in a write that is about other bits: read-modify-write. */
+	/*
+	 * A bit that is cleared by writing 1, in a write that is about other bits:
+	 * read-modify-write.
+	 */
 	if (value & c->ops->write_1_clears && (value ^ control(c)) & d->warl)
 		violation(c, "wrote 0x%08x to Control: clears 0x%08x by the way", value,
 			  value & c->ops->write_1_clears);

@@ -17,8 +17,8 @@
 #define MAX_LINE (MAX_PREFIX + 16 + 1 + 16 + 1 + 20 + 1 + 20 + 1)
 
 /*
- * The lines of whole blocks: found by a direct-mapped cache, text one behind the other. Copied in pieces, so
- * that there is a piece more than text behind it and in the buffer for output.
+ * The lines of whole blocks: found by a direct-mapped cache, text one behind the other. Copied in
+ * pieces, so that there is a piece more than text behind it and in the buffer for output.
  */
 #define CACHE_ENTRIES 65536
 #define CACHE_TEXT (16 << 20)

@@ -5,7 +5,9 @@
 #include <unistd.h>
 #include "record.h"
 
-/* An event that is not disabled yet is not enabled again: once is not enough after a full buffer. */
+/*
+ * An event that is not disabled yet is not enabled again: once is not enough after a full buffer.
+ */
 #define ENABLE_ROUNDS 5
 /* What is compressed in one go: on a slow hart buffers fill up meanwhile. */
 #define PACKED_PIECE (256 << 10)
@@ -73,7 +75,9 @@ static int write_plain(struct recorder *rec, const struct ring *ring,
 
 static uint64_t aux_head(const struct ring *ring)
 {
-	/* Pairs with the store of aux_head in perf_aux_output_end(), kernel/events/ring_buffer.c. */
+	/*
+	 * Pairs with the store of aux_head in perf_aux_output_end(), kernel/events/ring_buffer.c.
+	 */
 	return __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
 }
 
@@ -172,8 +176,8 @@ int record_drain(struct recorder *rec, bool last)
 		if (!err && rec->rings[n].aux && !rec->options.snapshot && room)
 			err = drain_aux(rec, n, last, &got);
 		/*
-		 * A full buffer has disabled its event (TRUNCATED), or is about to: its record can be
-		 * seen before. There is room again.
+		 * A full buffer has disabled its event (TRUNCATED), or is about to: its record can
+		 * be seen before. There is room again.
 		 */
 		if (got)
 			rec->rings[n].enable_rounds = ENABLE_ROUNDS;

@@ -89,7 +89,9 @@ static int put_all(struct recorder *rec, struct bpf_object *object)
 	return err;
 }
 
-/* -ENOTSUP: not by BPF, and *@why. The iterators see everything, by the first namespace's numbers. */
+/*
+ * -ENOTSUP: not by BPF, and *@why. The iterators see everything, by the first namespace's numbers.
+ */
 static int snapshot(struct recorder *rec, const char **why)
 {
 	struct bpf_object *object;

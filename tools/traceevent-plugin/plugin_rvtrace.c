@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The driver's tracepoints in words, for every tool that uses libtraceevent: perf script, trace-cmd.
- * They look for plugins in $TRACEEVENT_PLUGIN_DIR, ~/.local/lib/traceevent/plugins and a directory of
- * the system.
+ * The driver's tracepoints in words, for every tool that uses libtraceevent: perf script,
+ * trace-cmd. They look for plugins in $TRACEEVENT_PLUGIN_DIR, ~/.local/lib/traceevent/plugins and a
+ * directory of the system.
  */
 #include <stdio.h>
 #include <string.h>

@@ -20,12 +20,15 @@ struct rvt_protocol_ops {
 	int (*part)(struct rvt_stream *stream, uint64_t from, uint64_t to);
 	bool (*part_done)(const struct rvt_stream *stream);
 	/*
-	 * All bytes before the end of the part were fed: true if the part must go on, because more than
-	 * a synchronisation tells is carried over, or no message begins here. May be NULL: never.
+	 * All bytes before the end of the part were fed: true if the part must go on, because more
+	 * than a synchronisation tells is carried over, or no message begins here. May be NULL:
+	 * never.
 	 */
 	bool (*part_carries)(const struct rvt_stream *stream);
 	ssize_t (*boundary)(const struct rvt_params *params, const void *bytes, size_t len);
-	/* Returns how many of the bytes are one message, if one begins there; at least 1. @len > 0. */
+	/*
+	 * Returns how many of the bytes are one message, if one begins there; at least 1. @len > 0.
+	 */
 	size_t (*piece)(const struct rvt_params *params, const uint8_t *bytes, size_t len);
 	/* Brings .stats up to date before they are read; may be NULL. */
 	void (*update_stats)(struct rvt_stream *stream);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #
-# What retired, and which traps were taken, out of QEMU's own log (one instruction per block, -d exec,nochain,int).
-# QEMU logs an instruction when it begins: one that traps is the last before its exception and did not retire. A
-# fetch fault has no line of its own. With -v LOW=PC only what is at or above PC is printed, with -v STOP=PC what
-# comes before PC.
+# What retired, and which traps were taken, out of QEMU's own log (one instruction per block, -d
+# exec,nochain,int). QEMU logs an instruction when it begins: one that traps is the last before its
+# exception and did not retire. A fetch fault has no line of its own. With -v LOW=PC only what is at
+# or above PC is printed, with -v STOP=PC what comes before PC.
 
 function retired()
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What can end or interrupt a block of instructions, on the bare `virt` machine: exceptions and interrupts in
- * three privilege modes, device access in the middle of straight code, wfi, changed code, page boundaries.
- * Ends by switching the machine off.
+ * What can end or interrupt a block of instructions, on the bare `virt` machine: exceptions and
+ * interrupts in three privilege modes, device access in the middle of straight code, wfi, changed
+ * code, page boundaries. Ends by switching the machine off.
  */
 #define UART		0x10000000
 #define FINISHER	0x100000
@@ -40,8 +40,8 @@ _start:
 over:	j	over
 
 /*
- * M-mode traps. s11 = 1: go on behind the instruction (of 2 or 4 bytes); s11 = 2: go to the address in s10.
- * Timer interrupts: set the next time.
+ * M-mode traps. s11 = 1: go on behind the instruction (of 2 or 4 bytes); s11 = 2: go to the address
+ * in s10. Timer interrupts: set the next time.
  */
 	.align	2
 handler:
@@ -138,7 +138,10 @@ fibonacci:
 	addi	sp, sp, 32
 	ret
 
-/* Loads and stores that leave their block in the middle, where a loop goes to the next instruction as well. */
+/*
+ * Loads and stores that leave their block in the middle, where a loop goes to the next instruction
+ * as well.
+ */
 devices:
 	li	t0, UART
 	li	t1, 20
@@ -317,8 +320,8 @@ crossing:
 	ret
 
 /*
- * S- and U-mode under Sv39: GiB pages 0 and 2 map devices and memory as they are, 3 and 4 memory for U-mode.
- * Every trap goes to M-mode.
+ * S- and U-mode under Sv39: GiB pages 0 and 2 map devices and memory as they are, 3 and 4 memory
+ * for U-mode. Every trap goes to M-mode.
  */
 lower_modes:
 	addi	sp, sp, -16

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# Control Transfer Records: the entries of each sample are those that the specification makes of what was
-# executed before the interrupt that the sample was taken by. The same tests for both layouts.
+# Control Transfer Records: the entries of each sample are those that the specification makes of
+# what was executed before the interrupt that the sample was taken by. The same tests for both
+# layouts.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../ctr-lib.sh"
 # The short test has the same name, and may run beside this one.

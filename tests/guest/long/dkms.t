@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# The driver's sources as `make install` leaves them for DKMS build against each kernel's headers, without the
-# rest of this tree.
+# The driver's sources as `make install` leaves them for DKMS build against each kernel's headers,
+# without the rest of this tree.
 . "$(dirname "$0")/../lib.sh"
 
 dir=$TOP/build/guest/dkms

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# Components one by one: modes and calibration patterns of a PIB sink, ATB bridges, the modes of the timestamp unit,
-# hardware that does not answer, and versions of the interface that the driver does not know.
+# Components one by one: modes and calibration patterns of a PIB sink, ATB bridges, the modes of the
+# timestamp unit, hardware that does not answer, and versions of the interface that the driver does
+# not know.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../driver-lib.sh"
 
@@ -15,7 +16,8 @@ repeated()
 	done
 }
 
-# patterns_came FILE: the patterns of Trace Control Interface 1.0, 6.3, in the order of the modes 4, 5, 8 ... 12.
+# patterns_came FILE: the patterns of Trace Control Interface 1.0, 6.3, in the order of the modes 4,
+# 5, 8 ... 12.
 patterns_came()
 {
 	local got expected
@@ -41,7 +43,8 @@ for mode in external system core; do
 	selftests ts-$mode testing "ts-modes=$mode" components
 done
 
-# broken NAME COMPONENT MODEL-ARGS: a component that never answers is named, and nothing waits for it for ever.
+# broken NAME COMPONENT MODEL-ARGS: a component that never answers is named, and nothing waits for
+# it for ever.
 broken()
 {
 	guest "$1" testing "$3" 'insmod rvtrace.ko

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# The driver in a kernel that checks itself (KASAN, UBSAN, lockdep, DEBUG_OBJECTS, DMA debug, kmemleak): KUnit, the
-# selftests, and memory that runs out. The kernel is built once, which takes about 14 minutes of a processor, and kept
-# in the cache. Guests are ten times slower than usual: PARTS="kunit stress" runs these parts only; of the
-# memory part, PARTS=inheriting runs one scene.
+# The driver in a kernel that checks itself (KASAN, UBSAN, lockdep, DEBUG_OBJECTS, DMA debug,
+# kmemleak): KUnit, the selftests, and memory that runs out. The kernel is built once, which takes
+# about 14 minutes of a processor, and kept in the cache. Guests are ten times slower than usual:
+# PARTS="kunit stress" runs these parts only; of the memory part, PARTS=inheriting runs one scene.
 . "$(dirname "$0")/../lib.sh"
 
 "$LAB" debug-kernel >"$TOP/build/guest/debug-kernel.log" 2>&1 ||
@@ -32,8 +32,8 @@ kunit_passed()
 }
 
 GUEST_TIMEOUT=${GUEST_TIMEOUT:-2400}
-# The kernel looks for leaks when it is told to, and not by itself meanwhile. What is young, or was pointed to by chance,
-# shows the second time.
+# The kernel looks for leaks when it is told to, and not by itself meanwhile. What is young, or was
+# pointed to by chance, shows the second time.
 scan_off='echo scan=off > /sys/kernel/debug/kmemleak;'
 # shellcheck disable=SC2016 # for the guest
 selftest_after='leaks=/sys/kernel/debug/kmemleak
@@ -50,7 +50,8 @@ if part kunit; then
 fi
 for scene in recording overwriting filtering inheriting loading; do
 	part memory || part $scene || continue
-	# The kernel's own tracing warns where it had no memory for the tracepoints of a module, whichever that is.
+	# The kernel's own tracing warns where it had no memory for the tracepoints of a module,
+	# whichever that is.
 	[ $scene != loading ] || expected='WARNING: kernel/trace/trace_events\.c:[0-9]+ at event_(define_fields|file_put)'
 	selftest_before="$scan_off export RVTRACE_MODULE=/mnt/share/rvtrace.ko RVTRACE_LOADS=50 RVTRACE_SCENES=$scene"
 	selftests $scene debug '' memory

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# The driver's selftests on other hardware than the usual: funnels, memories, widths, slow handshakes, sinks
-# that are pins.
+# The driver's selftests on other hardware than the usual: funnels, memories, widths, slow
+# handshakes, sinks that are pins.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../driver-lib.sh"
 

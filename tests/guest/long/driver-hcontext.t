@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# Whose instructions they are by hcontext: on harts without scontext, and where the event asks for it. It has 14 bits;
-# threads with larger ids are found by the context switches.
+# Whose instructions they are by hcontext: on harts without scontext, and where the event asks for
+# it. It has 14 bits; threads with larger ids are found by the context switches.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../driver-lib.sh"
 
 check "cross-compile the workload" workload calls
-# Two that take turns on one hart. Without time stamps nothing but the trace says whose turn it is; nor when what was
-# mapped, so that there are gaps.
+# Two that take turns on one hart. Without time stamps nothing but the trace says whose turn it is;
+# nor when what was mapped, so that there are gaps.
 # shellcheck disable=SC2016 # expands in the guest
 turns='sh -c "taskset 1 gzip -9 -c /bin/tar > /dev/null & taskset 1 xz -0 -c /bin/tar > /dev/null; wait"'
 
@@ -53,7 +53,8 @@ for kernel in stable testing; do
 		equals_truth "$dir/share/turns.data" --hcontext --lossy --min 10000000
 	check "$kernel: so they are with larger ids" \
 		equals_truth "$dir/share/large.data" --hcontext --lossy --min 100000
-	# The same recording, as if it did not say that hcontext has the threads: then there are context switches.
+	# The same recording, as if it did not say that hcontext has the threads: then there are
+	# context switches.
 	sed 's/hcontext_bits = 14/hcontext_none = 14/' "$dir/share/turns.data" >"$dir/share/switches.data"
 	[ "$(losses switches)" -gt $((2 * $(losses turns))) ]
 	ok $? "$kernel: the threads are those of hcontext"

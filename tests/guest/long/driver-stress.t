@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# The driver in hard times, on both kernels: 10^4 starts and stops, recorders side by side, harts that come and go, forks,
-# sleep.
+# The driver in hard times, on both kernels: 10^4 starts and stops, recorders side by side, harts
+# that come and go, forks, sleep.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../driver-lib.sh"
 

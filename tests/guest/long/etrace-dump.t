@@ -19,7 +19,8 @@ dumped()
 	done
 }
 
-# places FILE: where in the file some trap packets with timestamps lie, which are not like each other.
+# places FILE: where in the file some trap packets with timestamps lie, which are not like each
+# other.
 places()
 {
 	local bytes

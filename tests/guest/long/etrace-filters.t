@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# E-Trace with filters of the hardware, all optional modes on: what was decoded is what the encoder was let see,
-# and that is what was asked for.
+# E-Trace with filters of the hardware, all optional modes on: what was decoded is what the encoder
+# was let see, and that is what was asked for.
 . "$(dirname "$0")/../lib.sh"
 
 all=sequential_jump,implicit_return,implicit_exception,branch_prediction,jump_target_cache,context
@@ -41,7 +41,8 @@ script()
 		printf 'perf-rvtrace record -q -m ,8M -o %s.data -e %s %s -- %s > %s.out || { echo %s; exit 1; }\n' \
 			"$name" "$event" "$filter" "$program" "$name" "$name"
 	done < <(recordings)
-	# One thread of a busy system: its parent is the shell, which says who it is before it becomes it.
+	# One thread of a busy system: its parent is the shell, which says who it is before it
+	# becomes it.
 	printf '%s\n' "sh -c 'echo \$\$ > tid; while [ ! -e go ]; do sleep 0.1; done; exec mixture wild' > thread.out &" \
 		'while [ ! -s tid ]; do sleep 0.1; done; mixture wild > other.out &' \
 		"perf-rvtrace record -q -m ,8M -a -o thread.data -e rvtrace/$all,thread=\$(cat tid)/ -- \
@@ -59,7 +60,8 @@ everything()
 	done | "$HOST/rvt-truth-diff" --min 300000 "$dir/truth"
 }
 
-# only NAME CONDITION [MIN]: all of a recording's instructions (cpu, tid, prv, pc) fulfil an awk condition.
+# only NAME CONDITION [MIN]: all of a recording's instructions (cpu, tid, prv, pc) fulfil an awk
+# condition.
 only()
 {
 	raw_pc "$dir/share/$1.data" | awk -v lo="$(printf %x $((function)))" \

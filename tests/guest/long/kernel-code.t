@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# Kernel code that is not there all the time: modules and BPF programs that come and go, static keys that are
-# switched. What was decoded is what was executed, and it has its names.
+# Kernel code that is not there all the time: modules and BPF programs that come and go, static keys
+# that are switched. What was decoded is what was executed, and it has its names.
 . "$(dirname "$0")/../lib.sh"
 
 # A kernel module for each kernel; the compiler puts its products beside the sources.
@@ -85,8 +85,8 @@ for kernel in stable testing; do
 	check "$kernel: no violation" no_violations
 done
 
-# Debian's kernels do not compile BPF unless they are told to. The key is off at the end: only who was told that it
-# was on can know what ran.
+# Debian's kernels do not compile BPF unless they are told to. The key is off at the end: only who
+# was told that it was on can know what ran.
 recorded=$dir
 # shellcheck disable=SC2016 # expands in the guest
 guest keys $kernel '' '

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# record --profile: what is counted while it is recorded is what the recording of the same trace gives (which is
-# what was executed: see flow.t and etrace.t), and calls are as many as the program says.
+# record --profile: what is counted while it is recorded is what the recording of the same trace
+# gives (which is what was executed: see flow.t and etrace.t), and calls are as many as the program
+# says.
 . "$(dirname "$0")/../lib.sh"
 
 check "cross-compile the workload" workload dlopen -ldl

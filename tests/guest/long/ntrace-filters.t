@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# N-Trace where only part of a program is traced: address ranges, pairs of start and stop, triggers. What was decoded
-# is what the encoder was let see, and of each function exactly what was asked for.
+# N-Trace where only part of a program is traced: address ranges, pairs of start and stop, triggers.
+# What was decoded is what the encoder was let see, and of each function exactly what was asked for.
 . "$(dirname "$0")/../lib.sh"
 
 rounds=20
@@ -56,7 +56,8 @@ everything()
 	done | "$HOST/rvt-truth-diff" --min $((rounds * 1000)) "$dir/truth"
 }
 
-# calls NAME: how often each function was entered, and how many instructions of it there are, as "first N M ...".
+# calls NAME: how often each function was entered, and how many instructions of it there are, as
+# "first N M ...".
 calls()
 {
 	raw_pc "$dir/share/$1.data" | awk -v functions="first ${address[first]} ${size[first]}

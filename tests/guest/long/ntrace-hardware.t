@@ -7,15 +7,17 @@
 
 check "cross-compile the program" workload mixture -static
 
-# Counters of few bits, a return stack of two entries, repeated branches: in both revisions, and with time
-# stamps by XOR. The devicetree tells the driver what no register does, and so the decoder.
+# Counters of few bits, a return stack of two entries, repeated branches: in both revisions, and
+# with time stamps by XOR. The devicetree tells the driver what no register does, and so the
+# decoder.
 small=icnt-bits=8,hist-bits=12,hrepeat-bits=6,bcnt-bits=8,stack-depth=2
 overflows="3-all rvtrace/mode=3,$every/u mixture wild
 6-all rvtrace/mode=6,$every/u mixture wild forked
 6-sync rvtrace/mode=6,$every,syncmode=3,syncmax=2/u mixture wild
 6-kernel rvtrace/mode=6,$every/ mixture wild"
 
-# hardware NAME KERNEL MODEL-ARGS TEXT: recordings from such hardware; TEXT: what their metadata must say.
+# hardware NAME KERNEL MODEL-ARGS TEXT: recordings from such hardware; TEXT: what their metadata
+# must say.
 hardware()
 {
 	local name=$1

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# A program is recorded and optimised with its profile, by clang and by BOLT, and does the same work with fewer
-# instructions and fewer taken branches: by what the emulator executed, not by our own counts.
+# A program is recorded and optimised with its profile, by clang and by BOLT, and does the same work
+# with fewer instructions and fewer taken branches: by what the emulator executed, not by our own
+# counts.
 . "$(dirname "$0")/../lib.sh"
 
 # llvm_tools: sets v to the suffix of a version of LLVM that is here as a whole.
@@ -92,7 +93,8 @@ if command -v create_gcov >/dev/null; then
 	check "and finds main in it" sh -c "dump_gcov '$work/gcov' | grep -q '^main total:[1-9]'"
 fi
 
-# BOLT's own reader of recordings: what it finds of the program in samples is in the exact profile, and no more often.
+# BOLT's own reader of recordings: what it finds of the program in samples is in the exact profile,
+# and no more often.
 if command -v "perf2bolt$v" >/dev/null && command -v perf >/dev/null; then
 	ln -s "$(command -v "perf2bolt$v")" "$work/perf2bolt"
 	"$rv" inject -i "$dir/share/base.data" --symfs "$dir/share:$("$LAB" path guest)" -o "$work/brstack.data" \
@@ -129,7 +131,8 @@ guest compare testing '' '
 	done'
 ok $? "the optimised programs run"
 
-# executed NAME: instructions of the program itself, and jumps (the next address is not behind this one).
+# executed NAME: instructions of the program itself, and jumps (the next address is not behind this
+# one).
 executed()
 {
 	local file

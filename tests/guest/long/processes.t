@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# Whose instructions they are: forks, threads, reused numbers, other users and namespaces, migration,
-# objects that replace each other, code of a JIT compiler and of BPF. Each case calls a function a number of
-# times that is known here.
+# Whose instructions they are: forks, threads, reused numbers, other users and namespaces,
+# migration, objects that replace each other, code of a JIT compiler and of BPF. Each case calls a
+# function a number of times that is known here.
 . "$(dirname "$0")/../lib.sh"
 
 check "cross-compile the workload" workload processes -ldl
@@ -73,8 +73,9 @@ ok $? "the workload is recorded in a container"
 "$rv" report -i "$dir/share/inner.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,sym >"$work/report" 2>/dev/null
 is "recorded in a container: fork" 37 "$(calls forked in_child)"
 
-# The trace does not say whose it is: context switches do. In the first recording the tasks share one event, which
-# the kernel hands from one to the other. Whole cpus: by BPF, also without its compiler, and by perf.
+# The trace does not say whose it is: context switches do. In the first recording the tasks share
+# one event, which the kernel hands from one to the other. Whole cpus: by BPF, also without its
+# compiler, and by perf.
 switches()
 {
 	perf script -i "$1" --no-itrace --show-switch-events 2>/dev/null | awk '

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# Samples of ordinary events with call chains and branches from the trace, filters by function, source lines,
-# disassembly, and the driver's tracepoints: what stock tools show of them.
+# Samples of ordinary events with call chains and branches from the trace, filters by function,
+# source lines, disassembly, and the driver's tracepoints: what stock tools show of them.
 . "$(dirname "$0")/../lib.sh"
 
 check "cross-compile the workloads" workload nested -g
@@ -79,7 +79,8 @@ is "and nothing else" 1 "$(grep -c '%' "$out/filter")"
 check "filter: a second function of that name, which is not there" grep -q "#1 0x.* local" "$out/second"
 check "filter: a function that is not there" grep -q "no function 'leaff' in .*/calls" "$out/wrong"
 
-# chains FILE EVENT FUNCTIONS...: samples of the event whose call chain has these next to each other.
+# chains FILE EVENT FUNCTIONS...: samples of the event whose call chain has these next to each
+# other.
 chains()
 {
 	awk -v event="$2" -v functions=" ${*:3} " 'BEGIN { RS = ""; FS = "\n" } index($1, event) {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# trace-cmd shows the driver's tracepoints in words, with the plugin of libtraceevent. The guest has no trace-cmd:
-# it leaves what one needs, the formats of the events and the buffers as they are.
+# trace-cmd shows the driver's tracepoints in words, with the plugin of libtraceevent. The guest has
+# no trace-cmd: it leaves what one needs, the formats of the events and the buffers as they are.
 . "$(dirname "$0")/../lib.sh"
 
 if ! command -v trace-cmd >/dev/null || ! pkg-config --exists libtraceevent; then

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# What report, script, inject, profile and stat say of a program whose calls are known in number, and of
-# everything that the emulator executed while it was traced.
+# What report, script, inject, profile and stat say of a program whose calls are known in number,
+# and of everything that the emulator executed while it was traced.
 . "$(dirname "$0")/../lib.sh"
 
 # DWARF 4 is what Debian's autofdo reads.
@@ -10,7 +10,8 @@ guest main testing '' '
 	insmod rvtrace.ko || exit 1
 	perf-rvtrace record -o perf.data -- calls > out || exit 2
 	perf-rvtrace list > list || exit 3
-	# what inject writes is read by stock tools; here, as they need the files and tools of the machine
+	# what inject writes is read by stock tools; here, as they need the files and tools of the
+	# machine
 	perf-rvtrace inject -o chain.data --itrace=i10000ig && perf-rvtrace inject -o branches.data \
 		--itrace=i10000il8g &&
 		perf-rvtrace inject -o c.data --itrace=c --comms calls || exit 4

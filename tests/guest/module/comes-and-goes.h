@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A module whose functions run a number of times that the test knows: 7 times when it is loaded, as
- * often as is written to the parameter "run", 5 times when it is removed. The parameter "key" switches
- * between two ways through the code, by a static key. PREFIX: of the functions' names.
+ * often as is written to the parameter "run", 5 times when it is removed. The parameter "key"
+ * switches between two ways through the code, by a static key. PREFIX: of the functions' names.
  */
 #include <linux/jump_label.h>
 #include <linux/module.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Calls known in number and depth: 1345 of leaf(), 100 of middle(), 40 deep of deep(), 7 long jumps. */
+/*
+ * Calls known in number and depth: 1345 of leaf(), 100 of middle(), 40 deep of deep(), 7 long
+ * jumps.
+ */
 #include <setjmp.h>
 #include <stdio.h>
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* dlopen PLUGIN FUNCTION TIMES ...: loads each object, calls its function so many times, and unloads it. */
+/*
+ * dlopen PLUGIN FUNCTION TIMES ...: loads each object, calls its function so many times, and
+ * unloads it.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

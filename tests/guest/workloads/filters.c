@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Two BPF programs, one after the other: each is loaded, runs as the filter of a socket as often as its
- * argument says, and is removed.
+ * Two BPF programs, one after the other: each is loaded, runs as the filter of a socket as often as
+ * its argument says, and is removed.
  */
 #include <linux/bpf.h>
 #include <stdint.h>

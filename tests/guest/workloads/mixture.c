@@ -4,7 +4,8 @@
  * times over: regular and irregular branches, long loops, deep recursion, jump tables, calls by
  * pointer, sequential jumps, returns by x5, system calls, straight code. With the argument `wild`
  * also what a counter of calls cannot follow: co-routine swaps, longjmp, signals; with `forked` a
- * second process at the same time, on another hart. Prints a sum, so that nothing is optimised away.
+ * second process at the same time, on another hart. Prints a sum, so that nothing is optimised
+ * away.
  */
 #define _GNU_SOURCE
 #include <sched.h>

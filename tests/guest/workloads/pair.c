@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Two tasks that take turns on one CPU, each with code of its own: no task may be seen in the other's.
+ * Two tasks that take turns on one CPU, each with code of its own: no task may be seen in the
+ * other's.
  * usage: pair a|b|fork ROUNDS
  *	a, b: only this one; fork: the parent is a, the child b
  * Prints for each: its name, tid, and where its code begins and ends.

@@ -231,7 +231,10 @@ static void filter(int n)
 	check(!setsockopt(pair[1], SOL_SOCKET, SO_ATTACH_BPF, &fd, sizeof(fd)), "SO_ATTACH_BPF");
 	for (int i = 0; i < n; i++)
 		check(write(pair[0], "x", 1) == 1 && read(pair[1], &byte, 1) == 1, "socket");
-	/* the program stays loaded as long as somebody has it: the recorder copies its code at the end */
+	/*
+	 * the program stays loaded as long as somebody has it: the recorder copies its code at the
+	 * end
+	 */
 	if (fork() == 0) {
 		prctl(PR_SET_NAME, "keeper");
 		sleep(100);

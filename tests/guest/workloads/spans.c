@@ -2,8 +2,9 @@
 /*
  * Three functions that take turns: something may start trace at one of them and stop it at another.
  *	spans ROUNDS [ENCODER]
- * With the physical address of an encoder of the model, trigger input 1 is pulsed after the first function and
- * input 0 after the second. Exits with 3 when another task ran meanwhile: hardware forgets that trace was started.
+ * With the physical address of an encoder of the model, trigger input 1 is pulsed after the first
+ * function and input 0 after the second. Exits with 3 when another task ran meanwhile: hardware
+ * forgets that trace was started.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -37,7 +37,9 @@ __attribute__((noinline)) static unsigned int deep(unsigned int n)
 
 static void (*const table[])(unsigned int) = { leaf, leave };
 
-/* Jumps that compilers do not make: co-routine swap (jalr ra, t0), other direct and indirect jumps. */
+/*
+ * Jumps that compilers do not make: co-routine swap (jalr ra, t0), other direct and indirect jumps.
+ */
 __attribute__((noinline)) static void odd_jumps(void)
 {
 	asm volatile(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A program for profile-guided optimisation: counts the words of a text that it makes itself. As in many
- * real programs the source has first what happens seldom, and the common case last. The argument is how many
- * times. Prints what it counted, which is the same however the program was optimised.
+ * A program for profile-guided optimisation: counts the words of a text that it makes itself. As in
+ * many real programs the source has first what happens seldom, and the common case last. The
+ * argument is how many times. Prints what it counted, which is the same however the program was
+ * optimised.
  */
 #include <stdint.h>
 #include <stdio.h>

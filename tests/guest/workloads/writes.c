@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * System calls from known places: write() 17 times from inner() below outer() and main(), 5 times from inner()
- * below main(); 11 times rest() sleeps, below main().
+ * System calls from known places: write() 17 times from inner() below outer() and main(), 5 times
+ * from inner() below main(); 11 times rest() sleeps, below main().
  */
 #include <unistd.h>
 

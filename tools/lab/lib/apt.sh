@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# A private APT: resolves, fetches and unpacks packages of any suite and architecture without touching
-# the machine's own package state, and without root rights. Signatures are checked by APT as always.
+# A private APT: resolves, fetches and unpacks packages of any suite and architecture without
+# touching the machine's own package state, and without root rights. Signatures are checked by APT
+# as always.
 
 LAB_KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -36,7 +37,8 @@ apt_mirror_list()
 	sed -n 's,^\([a-z+]*:[^[:space:]]*[^/[:space:]]\).*,\1/,p' "${file%/}"
 }
 
-# apt_use SUITE ARCH: make APT_CONFIG select the private state of SUITE, with ARCH as the native architecture.
+# apt_use SUITE ARCH: make APT_CONFIG select the private state of SUITE, with ARCH as the native
+# architecture.
 apt_use()
 {
 	local dir=$LAB_APT/$1 arch=$2
@@ -72,8 +74,8 @@ apt_use()
 	APT_CONFIG='' apt-config dump | grep -i '^Acquire::https\?::.*proxy' >> "$APT_CONFIG" || true
 }
 
-# apt_update SUITE: fetch the package lists of SUITE for the host and for riscv64, from the first mirror that
-# has it. Lists younger than six hours are used as they are.
+# apt_update SUITE: fetch the package lists of SUITE for the host and for riscv64, from the first
+# mirror that has it. Lists younger than six hours are used as they are.
 apt_update()
 {
 	local suite=$1 dir=$LAB_APT/$1 arches mirror log
@@ -108,7 +110,8 @@ apt_update_expired()
 	apt_update_once "$2" -o Acquire::Check-Valid-Until=false
 }
 
-# apt_pick FILE...: package names of the list files, with each a|b replaced by the first that the suite in use has.
+# apt_pick FILE...: package names of the list files, with each a|b replaced by the first that the
+# suite in use has.
 apt_pick()
 {
 	local wanted there
@@ -122,8 +125,8 @@ apt_pick()
 		<(echo "$there") <(echo "$wanted")
 }
 
-# apt_fetch NAME...: fetch the packages and all they depend on (only themselves for !NAME) into the cache of debs.
-# Prints the file of each. APT checks the hashes, and fetches only what is not there.
+# apt_fetch NAME...: fetch the packages and all they depend on (only themselves for !NAME) into the
+# cache of debs. Prints the file of each. APT checks the hashes, and fetches only what is not there.
 apt_fetch()
 {
 	local alone=() whole=() name out empty=$LAB_APT/nothing-fetched
@@ -162,7 +165,8 @@ apt_run()
 	return 1
 }
 
-# apt_unpack DIR [TAR-OPTION...] < files: unpack debs into DIR, a tree with merged /usr, several at a time.
+# apt_unpack DIR [TAR-OPTION...] < files: unpack debs into DIR, a tree with merged /usr, several at
+# a time.
 apt_unpack()
 {
 	local dir=$1 d

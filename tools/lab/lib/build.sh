@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Running the toolchain root's programs: in a mount namespace of their own where the root's /usr covers the
-# machine's. Every other path is the machine's, so sources, results and messages keep their names.
+# Running the toolchain root's programs: in a mount namespace of their own where the root's /usr
+# covers the machine's. Every other path is the machine's, so sources, results and messages keep
+# their names.
 
-# build_in [-k KERNEL] CMD...: run CMD with the toolchain root's /usr, or that of the root $BUILD_ROOT; with -k KERNEL
-# (stable, testing or debug) that kernel's headers are at /usr/src and its kbuild at /usr/lib. Does not return.
+# build_in [-k KERNEL] CMD...: run CMD with the toolchain root's /usr, or that of the root
+# $BUILD_ROOT; with -k KERNEL (stable, testing or debug) that kernel's headers are at /usr/src and
+# its kbuild at /usr/lib. Does not return.
 build_in()
 {
 	local kernel='' enter=(unshare -m --propagation private) mounts=() kbuild root tools=${BUILD_ROOT:-toolchain}
@@ -36,7 +38,8 @@ build_in()
 		if unshare -rm true 2>/dev/null; then
 			enter+=(-r)
 		else
-			# No user namespaces on this machine: become root for the mounts, then this user again.
+			# No user namespaces on this machine: become root for the mounts, then this
+			# user again.
 			enter=(sudo -E "${enter[@]}")
 			set -- chroot --userspec="+$(id -u):+$(id -g)" --groups="$(id -G | tr ' ' ,)" --skip-chdir / "$@"
 		fi
@@ -91,7 +94,8 @@ cmd_kmake()
 	build_in -k "$kernel" make -C "$headers" cmd_checkdoc= M="$dir" ARCH=riscv CROSS_COMPILE=riscv64-linux-gnu- "$@"
 }
 
-# lab cross TOOL ARGUMENT...: a tool of the cross toolchain; compilers and linkers see the guest's libraries.
+# lab cross TOOL ARGUMENT...: a tool of the cross toolchain; compilers and linkers see the guest's
+# libraries.
 cmd_cross()
 {
 	local tool=${1:?lab cross takes a tool, such as gcc} sysroot

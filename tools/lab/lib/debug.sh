@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# lab debug-kernel: a kernel with every check that finds mistakes of a driver, built from the source package that
-# belongs to the testing kernel with the configuration in debug.config. It takes about 14 minutes of a processor's time,
-# once: the result is a root like the other kernels. What was interrupted goes on where it was: until it is complete, the
-# tree lies in the cache beside the roots.
+# lab debug-kernel: a kernel with every check that finds mistakes of a driver, built from the source
+# package that belongs to the testing kernel with the configuration in debug.config. It takes about
+# 14 minutes of a processor's time, once: the result is a root like the other kernels. What was
+# interrupted goes on where it was: until it is complete, the tree lies in the cache beside the
+# roots.
 
-# What is not compiled with this configuration is not unpacked either; makefiles and Kconfig files must be there.
+# What is not compiled with this configuration is not unpacked either; makefiles and Kconfig files
+# must be there.
 DEBUG_LEFT_OUT=(--exclude='*.rst' --exclude='*/arch/[a-qs-z]*/*.[chS]' --exclude='*/arch/*.dts*' --exclude='*/sound/*.[chS]'
 	--exclude='*/drivers/gpu/*.[chS]' --exclude='*/drivers/media/*.[chS]' --exclude='*/drivers/staging/*.[chS]'
 	--exclude='*/drivers/net/ethernet/*.[chS]' --exclude='*/drivers/net/wireless/*.[chS]'
@@ -56,14 +58,15 @@ debug_build()
 
 	grep -v '^#' "$LAB_DIR/debug.config" > "$config"
 	debug_make "$tree" KCONFIG_ALLCONFIG="$config" LOCALVERSION=-rvtrace-debug allnoconfig || return 1
-	# An option that this kernel's version has not, or that lacks what it depends on, shows here and is no error.
+	# An option that this kernel's version has not, or that lacks what it depends on, shows here
+	# and is no error.
 	grep '=y$' "$config" | grep -vxFf "$tree/.config" | sed 's/^/not set: /'
 	debug_make "$tree" LOCALVERSION=-rvtrace-debug -j "${LAB_JOBS:-$(nproc)}" Image modules_prepare || return 1
 	debug_make "$tree" -s LOCALVERSION=-rvtrace-debug kernelrelease > "$tree/.kernelrelease"
 }
 
-# debug_finish TREE DIR: out of the built tree the root of a kernel. Headers and makefiles stay for modules; the rest is
-# nearly a gigabyte.
+# debug_finish TREE DIR: out of the built tree the root of a kernel. Headers and makefiles stay for
+# modules; the rest is nearly a gigabyte.
 debug_finish()
 {
 	local tree=$2/usr/src/linux release file
@@ -103,8 +106,8 @@ fill_builder()
 	[ -e "$2/usr/bin/awk" ] || ln -s mawk "$2/usr/bin/awk"
 }
 
-# lab debug-kernel: makes the root kernel-debug when it is missing. Nobody else waits for it: it has its own lock and
-# package lists.
+# lab debug-kernel: makes the root kernel-debug when it is missing. Nobody else waits for it: it has
+# its own lock and package lists.
 cmd_debug_kernel()
 {
 	root_require kernel-testing

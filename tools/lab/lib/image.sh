@@ -3,11 +3,12 @@
 #
 # What the guest boots from: a disk image of the guest root, and per kernel a small initramfs.
 
-# Modules of the initramfs, besides those that they need. The file systems of the shared folder are loaded on demand.
+# Modules of the initramfs, besides those that they need. The file systems of the shared folder are
+# loaded on demand.
 LAB_MODULES=(virtio_mmio virtio_blk squashfs overlay 9p 9pnet_virtio)
 
-# image_root DIR FILE: make FILE a squashfs image of the guest root DIR, less what only the cross compiler wants. It is
-# not compressed: the guest's processors are slow, the host's disk is not.
+# image_root DIR FILE: make FILE a squashfs image of the guest root DIR, less what only the cross
+# compiler wants. It is not compressed: the guest's processors are slow, the host's disk is not.
 image_root()
 {
 	rm -f "$2"
@@ -16,7 +17,8 @@ image_root()
 		usr/share/pkgconfig 'usr/lib/*/pkgconfig' > "$2.log" 2>&1 || { cat "$2.log" >&2; return 1; }
 }
 
-# image_accounts DIR: directories and users of the guest: root, and lab (1000) to try things without rights.
+# image_accounts DIR: directories and users of the guest: root, and lab (1000) to try things without
+# rights.
 image_accounts()
 {
 	mkdir -p "$1"/{etc,home/lab,dev,proc,sys,tmp,run,root,mnt,lab,usr/local/bin,var/tmp}
@@ -26,7 +28,8 @@ image_accounts()
 	echo '127.0.0.1 localhost rvtrace-lab' > "$1/etc/hosts"
 }
 
-# image_initrd KERNEL: print the name of an initramfs for KERNEL (stable or testing), made when it is not up to date.
+# image_initrd KERNEL: print the name of an initramfs for KERNEL (stable or testing), made when it
+# is not up to date.
 image_initrd()
 {
 	local file=$LAB_BUILD/initrd-$1.cpio kernel guest
@@ -63,7 +66,8 @@ image_make_initrd()
 	rm -rf "$stage"
 }
 
-# module_order DIR MODULE: print the file of the module under DIR, after those of the modules that it needs.
+# module_order DIR MODULE: print the file of the module under DIR, after those of the modules that
+# it needs.
 module_order()
 {
 	local file need

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# lab run and lab shell: one boot of the guest. Nothing of a run is seen by another; all that a run makes beside the
-# shared folder is in one directory, removed at the end.
+# lab run and lab shell: one boot of the guest. Nothing of a run is seen by another; all that a run
+# makes beside the shared folder is in one directory, removed at the end.
 
 # Defaults of the options, see README.md.
 RUN_KERNEL=testing
@@ -101,7 +101,8 @@ run_prepare()
 	mkdir "$RUN_DIR" || lab_die "cannot write to $LAB_BUILD"
 }
 
-# run_is_for_guest FILE: whether FILE is something of the host's to run in the guest: a script, or a RISC-V program.
+# run_is_for_guest FILE: whether FILE is something of the host's to run in the guest: a script, or a
+# RISC-V program.
 run_is_for_guest()
 {
 	[ -f "$1" ] || return 1
@@ -292,8 +293,9 @@ run_boot()
 		${RUN_QEMU_ARGS[@]+"${RUN_QEMU_ARGS[@]}"})
 }
 
-# run_emulator COMMAND...: run the emulator with the command's output on file descriptors 3 and 4. QEMU takes only files
-# that are open for nothing but writing, and a terminal seldom is: hence pipes.
+# run_emulator COMMAND...: run the emulator with the command's output on file descriptors 3 and 4.
+# QEMU takes only files that are open for nothing but writing, and a terminal seldom is: hence
+# pipes.
 run_emulator()
 {
 	local out err status
@@ -321,7 +323,8 @@ cmd_run()
 {
 	run_options "$@"
 	run_boot ''
-	# Asked to end at the timeout, QEMU lets its plugins finish; it is killed only when it does not.
+	# Asked to end at the timeout, QEMU lets its plugins finish; it is killed only when it does
+	# not.
 	run_emulator timeout -k 20 "$RUN_TIMEOUT" "${COMMAND[@]}"
 	run_verdict $?
 }

@@ -3,8 +3,9 @@
 #
 # lab setup: makes the roots, each a tree of unpacked packages in the cache.
 #
-# A root's name carries a hash of all that decides what is in it, so a checkout with other package lists uses other
-# roots. A root is unpacked under a temporary name and renamed when complete: it exists whole, or not at all.
+# A root's name carries a hash of all that decides what is in it, so a checkout with other package
+# lists uses other roots. A root is unpacked under a temporary name and renamed when complete: it
+# exists whole, or not at all.
 
 LAB_ROOTS=(kernel-testing kernel-stable toolchain host guest)
 # Made by `lab debug-kernel` only
@@ -77,7 +78,8 @@ root_make()
 		"update: try again later, or name another one with LAB_MIRROR=URI (tried: ${LAB_SOURCES[*]})"
 }
 
-# root_try ROOT SUITE: make the root from SUITE; once more with new package lists when what old ones named is gone.
+# root_try ROOT SUITE: make the root from SUITE; once more with new package lists when what old ones
+# named is gone.
 root_try()
 {
 	local path tmp fresh=$LAB_APT/$2/fresh was_fresh fill=fill_${1%%-*}
@@ -112,8 +114,8 @@ root_replace()
 	rm -rf "$1.old"
 }
 
-# fill_KIND SUITE DIR FILES: fetch and unpack a root into DIR, with the list of its debs in FILES; the version of what
-# the root is made for goes to DIR/.lab/info.
+# fill_KIND SUITE DIR FILES: fetch and unpack a root into DIR, with the list of its debs in FILES;
+# the version of what the root is made for goes to DIR/.lab/info.
 
 # fill_lists DIR FILES LIST...: what the package lists name, unpacked without documentation.
 fill_lists()
@@ -192,7 +194,8 @@ fill_kernel()
 	echo "release=$release" >> "$2/.lab/info"
 }
 
-# kernel_packages: the packages behind the suite's kernel metapackages that carry image, modules, headers and kbuild.
+# kernel_packages: the packages behind the suite's kernel metapackages that carry image, modules,
+# headers and kbuild.
 kernel_packages()
 {
 	apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
@@ -266,7 +269,8 @@ cmd_setup()
 			root_make "$root"
 		fi
 	done
-	# The package lists are large, stale in hours, and fetched in seconds when a root must be made again.
+	# The package lists are large, stale in hours, and fetched in seconds when a root must be
+	# made again.
 	rm -rf "$LAB_APT"
 	cmd_info
 }

@@ -111,7 +111,10 @@ static bool is_inhibited(const struct draft *d, unsigned int type)
 	}
 }
 
-/* The hart's predictor takes branches back for taken, branches ahead for not taken, and is right about jumps. */
+/*
+ * The hart's predictor takes branches back for taken, branches ahead for not taken, and is right
+ * about jumps.
+ */
 static bool is_mispredicted(const struct insn_class *c, enum rvt_itype type)
 {
 	return (type == RVT_ITYPE_BRANCH_TAKEN && c->offset > 0) ||

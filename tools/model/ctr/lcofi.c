@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Local counter overflow interrupts. QEMU's masks of local interrupts lack bit 13, so that the interrupt
- * of Sscofpmf stays pending for ever; here it is done by hand, as the privileged specification has it.
+ * Local counter overflow interrupts. QEMU's masks of local interrupts lack bit 13, so that the
+ * interrupt of Sscofpmf stays pending for ever; here it is done by hand, as the privileged
+ * specification has it.
  */
 #include "ctr.h"
 
@@ -17,8 +18,8 @@
 #define FIRST_COUNTER 3
 
 /*
- * OF of each counter that counts something, as if all had overflowed. Some may have it already: QEMU sets it,
- * only the interrupt never comes.
+ * OF of each counter that counts something, as if all had overflowed. Some may have it already:
+ * QEMU sets it, only the interrupt never comes.
  */
 static bool overflow_counters(void)
 {

@@ -40,7 +40,9 @@ static void block_begins(unsigned int vcpu, void *userdata)
 	retire(h, h->base, prv);
 	h->prv = prv;
 	h->insns += (uintptr_t)userdata;
-	/* A counter that overflows only while it is wanted: that is, while it freezes the records. */
+	/*
+	 * A counter that overflows only while it is wanted: that is, while it freezes the records.
+	 */
 	if (args.overflow && h->control >> 12 & 1 && h->insns >= h->next_overflow)
 		attention_of(vcpu)->due = 1;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Registers of the emulated hart, by QEMU's names for them. All harts are alike, so one set of handles does. */
+/*
+ * Registers of the emulated hart, by QEMU's names for them. All harts are alike, so one set of
+ * handles does.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -148,7 +148,9 @@ static int take_jump(struct rvt_etrace_decoder *dec, uint64_t target, bool mispr
 	return ret ? ret : RVT_ETRACE_BY_JUMP;
 }
 
-/* To a goal. A synchronisation packet's is none of the addresses that the jump target cache takes. */
+/*
+ * To a goal. A synchronisation packet's is none of the addresses that the jump target cache takes.
+ */
 static int take_jump_to_goal(struct rvt_etrace_decoder *dec, const struct goal *goal,
 			     bool mispredicted)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * E-Trace decoder: what is known of the hart, and what becomes of it: times, privilege and context, where the
- * flow stands, and losing it.
+ * E-Trace decoder: what is known of the hart, and what becomes of it: times, privilege and context,
+ * where the flow stands, and losing it.
  */
 #include <stdlib.h>
 #include <string.h>

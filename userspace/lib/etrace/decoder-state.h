@@ -122,7 +122,9 @@ int rvt_etrace_decoder_lose(struct rvt_etrace_decoder *dec, enum rvt_reason reas
 /* Likewise, by a contradiction, which is counted. */
 int rvt_etrace_decoder_fail(struct rvt_etrace_decoder *dec,
 			    const struct rvt_etrace_failure *failure);
-/* Forgets where the flow is: tracing has ended, or another part of the stream goes on from there. */
+/*
+ * Forgets where the flow is: tracing has ended, or another part of the stream goes on from there.
+ */
 void rvt_etrace_decoder_abandon(struct rvt_etrace_decoder *dec);
 /* The event for a trap whose handler never came. */
 int rvt_etrace_drop_trap(struct rvt_etrace_decoder *dec);

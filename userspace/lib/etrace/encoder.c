@@ -29,7 +29,10 @@ static bool options_fit(const struct rvt_params *p)
 	return !predict || !cache || p->f0s_width_p || p->dialect == RVT_DIALECT_ETRACE_0_029;
 }
 
-/* The standard support packet of 2.0.5 has 2, 3 or 4 bits for each size, and counts time by 16 bits. */
+/*
+ * The standard support packet of 2.0.5 has 2, 3 or 4 bits for each size, and counts time by 16
+ * bits.
+ */
 static bool standard_support_fits(const struct rvt_params *p)
 {
 	return p->f0s_width_p <= 3 && p->return_stack_size_p <= 7 && p->call_counter_size_p <= 15 &&
@@ -141,8 +144,8 @@ static enum sent encode_sync(struct rvt_etrace_encoder *enc, const struct stage 
 }
 
 /*
- * Reported imprecisely, between any two packets; unless it clears the return stack: then the decoder
- * must stand where the encoder does.
+ * Reported imprecisely, between any two packets; unless it clears the return stack: then the
+ * decoder must stand where the encoder does.
  */
 static enum sent encode_context(struct rvt_etrace_encoder *enc, const struct stage *cur)
 {

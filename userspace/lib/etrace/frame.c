@@ -157,8 +157,8 @@ static bool search(struct rvt_etrace_frames *frames)
 }
 
 /*
- * After a bad frame: does its header lead to frames that are good? Then nothing need be skipped, not
- * even to be sure. Null packets without end are as good.
+ * After a bad frame: does its header lead to frames that are good? Then nothing need be skipped,
+ * not even to be sure. Null packets without end are as good.
  */
 static enum verdict check_next(struct rvt_etrace_frames *frames)
 {

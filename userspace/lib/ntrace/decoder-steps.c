@@ -50,8 +50,8 @@ static inline uint64_t load(const uint8_t *p)
 }
 
 /*
- * The bytes of the message at @p up to where its time stamp begins, if it has one (*timed). Returns how
- * many, 0: too many, or no message that is replayed. At least WANTED_BYTES are there.
+ * The bytes of the message at @p up to where its time stamp begins, if it has one (*timed). Returns
+ * how many, 0: too many, or no message that is replayed. At least WANTED_BYTES are there.
  */
 static inline unsigned int key_bytes(const uint8_t *p, bool timestamps, uint64_t bytes[2],
 				     bool *timed)

@@ -112,8 +112,8 @@ bool rvt_ntrace_resets(const struct rvt_ntrace_decoder *d, const struct rvt_ntra
 bool rvt_ntrace_sync_fits(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			  const struct rvt_ntrace_msg *msg);
 /*
- * rvt_ntrace_mode_ahead - `mode = auto`: what the next messages of source @src tell about its mode, as
- * far as they are there; else the mode that it had before. AUTO: not known.
+ * rvt_ntrace_mode_ahead - `mode = auto`: what the next messages of source @src tell about its mode,
+ * as far as they are there; else the mode that it had before. AUTO: not known.
  */
 enum rvt_mode rvt_ntrace_mode_ahead(const struct rvt_ntrace_decoder *d,
 				    const struct rvt_ntrace_source *s, unsigned int src);
