@@ -50,10 +50,8 @@ static int explain_permission(const struct recorder *rec)
 			  "\n  Or record user code only: -e PMU//u" : "");
 	else
 		cmd_error(0, "not permitted (kernel.perf_event_paranoid is %d). The process may "
-			     "belong to "
-			  "someone else,\n  or the encoder cannot leave out what you may not see; "
-			  "run "
-			  "as root", level);
+			  "belong to someone else,\n  or the encoder cannot leave out what you may "
+			  "not see; run as root", level);
 	return -EACCES;
 }
 
@@ -145,9 +143,8 @@ static int explain_map(const struct recorder *rec, const struct ring *ring, int 
 		char *kib = read_text("/proc/sys/kernel/perf_event_mlock_kb");
 
 		cmd_error(0, "the buffers (%llu KiB data, %llu KiB trace for each cpu) are more "
-			     "than "
-			  "kernel.perf_event_mlock_kb (%s) allows;\n  choose smaller ones with -m "
-			  "DATA,TRACE, for example -m 64K,128K",
+			  "than kernel.perf_event_mlock_kb (%s) allows;\n  choose smaller ones "
+			  "with -m DATA,TRACE, for example -m 64K,128K",
 			  (unsigned long long)rec->options.data_bytes >> 10,
 			  (unsigned long long)rec->options.aux_bytes >> 10, kib ? kib : "?");
 		free(kib);
@@ -281,7 +278,8 @@ static int prepare_attrs(struct recorder *rec)
 	trace->enable_on_exec = side->enable_on_exec = command;
 	trace->watermark = side->watermark = 1;
 	trace->wakeup_watermark = side->wakeup_watermark = rec->options.data_bytes / 2;
-	trace->aux_watermark = rec->options.aux_bytes / 4;
+	/* to compress takes longer */
+	trace->aux_watermark = rec->options.aux_bytes / (rec->options.level ? 8 : 4);
 	side->exclude_kernel = side->exclude_hv = 1;
 	side->mmap = side->mmap2 = side->comm = side->comm_exec = side->task = 1;
 	side->context_switch = !rec->switches.object;

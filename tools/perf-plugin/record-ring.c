@@ -10,7 +10,7 @@
  */
 #define ENABLE_ROUNDS 5
 /* What is compressed in one go: on a slow hart buffers fill up meanwhile. */
-#define PACKED_PIECE (256 << 10)
+#define PACKED_PIECE (128 << 10)
 
 static int put(struct recorder *rec, const void *bytes, size_t len)
 {
@@ -89,13 +89,16 @@ static void release_aux(struct ring *ring, uint64_t tail)
 	__atomic_store_n(&ring->page->aux_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* No time to compress: trace of some buffer may be lost. */
+/*
+ * No time to compress: buffers that are fuller than what the recorder is woken for are not read as
+ * fast as they fill, and to write all of them takes a while, too.
+ */
 static bool in_hurry(const struct recorder *rec)
 {
 	for (size_t n = 0; n < rec->n_rings; n++) {
 		const struct ring *ring = &rec->rings[n];
 
-		if (ring->aux && aux_head(ring) - ring->aux_tail > ring->aux_bytes / 2)
+		if (ring->aux && aux_head(ring) - ring->aux_tail > ring->aux_bytes / 4)
 			return true;
 	}
 	return false;
@@ -131,7 +134,8 @@ static int write_packed(struct recorder *rec, struct ring *ring,
 		if (!err)
 			err = put(rec, rec->packed, len);
 		record->offset += n;
-		release_aux(ring, record->offset);	/* there is room while the next is compressed */
+		/* there is room while the next is compressed */
+		release_aux(ring, record->offset);
 	}
 	return err;
 }

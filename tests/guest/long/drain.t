@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# The recorder keeps up with four harts that are always busy, traced in user and kernel mode, the recorder itself among it:
-# nothing is lost in the buffers that it chooses itself, though there is more trace of each hart than its buffer holds. In
-# the lab a hart is slow, but the recorder runs on these harts, too. Compressing is more than an emulated hart has
-# time for, above all when it is traced itself: what waits gets room in larger buffers.
+# The recorder keeps up with four harts that are always busy, traced in user and kernel mode, the
+# recorder itself among it: nothing is lost in the buffers that it chooses itself, though there is
+# more trace of each hart than its buffer holds. In the lab a hart is slow, but the recorder runs on
+# these harts, too. To compress all of it is more than all of them together could do (some thirty
+# instructions a byte, and these are traced, too): what there is no time for is written as it is.
 . "$(dirname "$0")/../lib.sh"
 
 rv=$HOST/perf-rvtrace
@@ -12,7 +13,8 @@ lab_options='--smp 4'
 GUEST_TIMEOUT=900
 buffer=$((4 << 20))	# record's own choice for root
 
-# nothing_lost NAME BYTES: there is so much trace of each hart at least, and no piece of it is missing.
+# nothing_lost NAME BYTES: there is so much trace of each hart at least, and no piece of it is
+# missing.
 nothing_lost()
 {
 	"$rv" stat -i "$dir/share/$1.data" --symfs "$dir/share:$("$LAB" path guest)" >"$dir/$1.stat" 2>&1
@@ -38,19 +40,20 @@ guest main testing '' '
 		wait
 	END
 	perf-rvtrace record -a -o /tmp/plain.data -- sh /tmp/work 1 2 3 2> plain.err || exit 2
-	perf-rvtrace record -a -z -m ,16M -o /tmp/packed.data -- sh /tmp/work 1 2> packed.err || exit 3
+	perf-rvtrace record -a -z -o /tmp/packed.data -- sh /tmp/work 1 2 3 2> packed.err || exit 3
 	# one thread cannot decode what four harts do for ever: what waits has room in memory
 	perf-rvtrace record -a --profile -o counts -- sh /tmp/work 1 2> profile.err || exit 4
 	cat plain.err packed.err profile.err
 	mv /tmp/plain.data /tmp/packed.data .'
 ok $? "recorded, four harts"
 check "plain: nothing is lost of more than the buffers hold" nothing_lost plain $((buffer + 1))
-check "packed: nothing is lost" nothing_lost packed 1000000
+check "packed: nothing is lost of more than the buffers hold" nothing_lost packed $((buffer + 1))
 for name in plain packed profile; do
 	check "$name: the recorder says nothing of losses" sh -c "grep 'MB of trace' '$dir/share/$name.err' &&
 		! grep 'lost' '$dir/share/$name.err'"
 done
-check "compressed, it is smaller" awk '/MB of trace/ { trace = $5; file = $9 } END { exit !(file < trace) }' "$dir/share/packed.err"
+check "compressed, it is smaller" awk '/MB of trace/ { trace = $5; file = $9 }
+	END { exit !(file < trace) }' "$dir/share/packed.err"
 check "--profile: without gaps" grep -q ' 0 gaps' "$dir/share/profile.err"
 check "no rule of the control interface was broken" no_violations
 done_testing
