@@ -40,7 +40,8 @@ struct rvt_ctr_entry {
 	uint8_t type;			/* enum rvt_ctr_type, as recorded */
 	bool mispredicted;
 	bool cycles_valid;
-	uint32_t cycles;		/* since the previous record, never too many; 0 if not valid */
+	/* since the previous record, never too many; 0 if not valid */
+	uint32_t cycles;
 };
 
 struct rvt_ctr_sample {
@@ -92,7 +93,8 @@ bool rvt_ctr_is_call(unsigned int type);
  * cycles (at most 65535 fit). @ecall: an exception is one of ecall, a system call; others have no
  * type there.
  */
-void rvt_ctr_branch(const struct rvt_ctr_entry *entry, bool ecall, struct perf_branch_entry *branch);
+void rvt_ctr_branch(const struct rvt_ctr_entry *entry, bool ecall,
+		    struct perf_branch_entry *branch);
 
 RVT_END_DECLS
 

@@ -145,7 +145,8 @@ enum {
 	RVT_RUN_STOP_PC = 1u << 3,
 	RVT_RUN_STOP_RETURN = 1u << 4,
 	RVT_RUN_NOT_TAKEN = 1u << 5,	   /* branches without outcome fall through (BTM) */
-	RVT_RUN_ECALL_COUNTS = 1u << 6,	   /* rc7: ecall/ebreak use up half-words; still not output */
+	/* rc7: ecall/ebreak use up half-words; still not output */
+	RVT_RUN_ECALL_COUNTS = 1u << 6,
 	RVT_RUN_STOP_USED = 1u << 7,	   /* not together with NOT_TAKEN */
 	RVT_RUN_LAST_TAKEN = 1u << 8,	   /* BTM: with NOT_TAKEN, the branch (with ALL_JUMPS also
 					    * the direct jump) that uses up the last half-word

@@ -99,7 +99,8 @@ struct rvt_params {
 	unsigned int n_ioptions;
 	unsigned int ioptions[RVT_MAX_IOPTIONS];	/* RVT_OPT_* of each bit, 0 = unused */
 	unsigned int srcid_bits, timestamp_bytes, type_bits;
-	unsigned int type_instruction;	/* type of te_inst packets; not given: 2 if type_bits >= 2 */
+	/* type of te_inst packets; not given: 2 if type_bits >= 2 */
+	unsigned int type_instruction;
 	unsigned int support_time_bits;	/* of time_width in the 2.0.5 support packet: 2, later 3 */
 	unsigned int return_stack_depth; /* entries; 0: what the sizes above say */
 	/* A count of predicted branches above this is taken for damage; 0: none is. */
@@ -113,7 +114,8 @@ struct rvt_params {
 };
 
 /* Defaults of a dialect. For E-Trace these are the defaults of the discovery attributes. */
-void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol, enum rvt_dialect dialect);
+void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol,
+		     enum rvt_dialect dialect);
 /*
  * rvt_params_parse - read text. A `protocol` or `dialect` in it sets everything to the defaults
  * of that dialect first, wherever it stands; without them *params must hold valid parameters,

@@ -44,7 +44,8 @@ struct rvt_retire {
 	uint8_t itype;		/* enum rvt_itype of the last instruction */
 	bool sijump;		/* the last instruction is a jalr whose register the one before it
 				 * loaded with lui/c.lui/auipc */
-	bool absolute;		/* the last instruction is a jalr with rs1 = x0 (E-Trace infers it) */
+	/* the last instruction is a jalr with rs1 = x0 (E-Trace infers it) */
+	bool absolute;
 	uint8_t prv, v;		/* privilege while these retired */
 };
 

@@ -55,7 +55,8 @@ int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, ui
  * Bytes are missing here: forget a partial message, report LOST on every source that had flow,
  * hunt for a message start and a sync. @boundary: the next byte begins a message.
  */
-int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason, bool boundary);
+int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
+		    bool boundary);
 /*
  * Parts of a stream, to decode one stream on several processors. Offsets count the bytes of the
  * stream, so that parts can be told apart by them.

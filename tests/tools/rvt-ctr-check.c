@@ -49,7 +49,8 @@ struct sim {
 	uint64_t epc;
 	struct record before[MAX_DEPTH];	/* youngest first */
 	unsigned int n_before, own;	/* records since, with that of the interrupt */
-	bool own_external;		/* the youngest is the interrupt itself, leaving what is recorded */
+	/* the youngest is the interrupt itself, leaving what is recorded */
+	bool own_external;
 };
 
 struct sample {
@@ -176,7 +177,8 @@ static void trap(struct sim *sim, const struct ctr_log *log)
 		sim->own = 0;
 		sim->own_external = false;
 	}
-	if ((interrupt && cause == 13 && bit(sim, LCOFIFRZ)) || (!interrupt && cause == 3 && bit(sim, BPFRZ))) {
+	if ((interrupt && cause == 13 && bit(sim, LCOFIFRZ)) ||
+	    (!interrupt && cause == 3 && bit(sim, BPFRZ))) {
 		sim->frozen = true;
 		return;
 	}
@@ -265,8 +267,8 @@ static bool same_entries(const struct sample *sample, const struct record *list,
 		const struct rvt_ctr_entry *entry = &sample->entries[i];
 
 		if (i >= n || entry->type != (no_types ? 0 : list[i].type) ||
-		    entry->mispredicted != list[i].mispredicted || entry->source != list[i].source ||
-		    entry->target != list[i].target)
+		    entry->mispredicted != list[i].mispredicted ||
+		    entry->source != list[i].source || entry->target != list[i].target)
 			return false;
 	}
 	return true;
@@ -314,19 +316,20 @@ static void show(const struct sim *sim, const struct sample *sample, const char 
 	if (shown++ >= SHOWN)
 		return;
 	printf("sample at %" PRIu64 ": %s\n  ip %" PRIx64 " epc %" PRIx64 " depth %u/%u own %u skipped %u\n",
-	       sample->head.time, why, sample->head.ip, sim->epc, sample->head.depth, sim->depth, sim->own,
-	       sample->head.skipped);
+	       sample->head.time, why, sample->head.ip, sim->epc, sample->head.depth, sim->depth,
+	       sim->own, sample->head.skipped);
 	for (unsigned int i = 0; i < 12; i++) {
 		const struct rvt_ctr_entry *entry = i < sample->head.n ? &sample->entries[i] : NULL;
 
 		if (entry)
-			printf("  %2u %-14s %" PRIx64 " %" PRIx64, i, rvt_ctr_type_name(entry->type),
-			       entry->source, entry->target);
+			printf("  %2u %-14s %" PRIx64 " %" PRIx64, i,
+			       rvt_ctr_type_name(entry->type), entry->source, entry->target);
 		if (i < n)
 			printf("   hart %-14s %" PRIx64 " %" PRIx64, rvt_ctr_type_name(now[i].type),
 			       now[i].source, now[i].target);
 		if (i < sim->n_before)
-			printf("   before %-14s %" PRIx64 " %" PRIx64, rvt_ctr_type_name(sim->before[i].type),
+			printf("   before %-14s %" PRIx64 " %" PRIx64,
+			       rvt_ctr_type_name(sim->before[i].type),
 			       sim->before[i].source, sim->before[i].target);
 		putchar('\n');
 	}
@@ -448,7 +451,8 @@ int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
 		{ "draft", no_argument, NULL, 'd' }, { "no-types", no_argument, NULL, 't' },
-		{ "harts", required_argument, NULL, 'h' }, { "min", required_argument, NULL, 'm' }, { 0 } };
+		{ "harts", required_argument, NULL, 'h' }, { "min", required_argument, NULL, 'm' },
+		{ 0 } };
 	uint64_t min = 1;
 	int c, err = 0;
 

@@ -388,7 +388,7 @@ int main(int argc, char **argv)
 		printf("%" PRIu64 " gaps in a recording that should have none\n", gaps);
 		return 1;
 	}
-	printf("equal: %" PRIu64 " instructions in %" PRIu64 " segments, %" PRIu64 " gaps\n", compared,
-	       segments, gaps);
+	printf("equal: %" PRIu64 " instructions in %" PRIu64 " segments, %" PRIu64 " gaps\n",
+	       compared, segments, gaps);
 	return 0;
 }

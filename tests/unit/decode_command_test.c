@@ -389,7 +389,8 @@ static void test_arguments(void **state)
 	expect_error(decode("--params bad --raw code@0x100 dump"),
 		     "bad:2: unknown key 'speed'; valid keys: protocol, dialect");
 	expect_error(decode(COMMON "--src 65536 dump"), "--src: '65536' is no number up to 65535");
-	expect_error(decode(COMMON "--src 1 dump"), "--src: there is no source 1 with src_bits = 0");
+	expect_error(decode(COMMON "--src 1 dump"),
+		     "--src: there is no source 1 with src_bits = 0");
 	expect_error(decode(COMMON "--jobs many dump"), "--jobs: 'many' is no number");
 	expect_error(decode(COMMON "--jobs -1 dump"), "--jobs: '-1' is no number");
 	expect_error(decode(COMMON "--wrapped-at x dump"), "--wrapped-at: 'x' is no number");

@@ -196,7 +196,8 @@ static void walk(struct world *w)
 		}
 		if (one_in(w, 400))
 			i = interrupt_tracing(w, i);
-		if (w->program.insns[i].kind == ENV || one_in(w, 60) || (w->after_trap && one_in(w, 10)))
+		if (w->program.insns[i].kind == ENV || one_in(w, 60) ||
+		    (w->after_trap && one_in(w, 10)))
 			i = take_trap(w, i, w->program.insns[i].kind == ENV ? one_in(w, 6) : one_in(w, 2));
 		else
 			i = step(w, i);
@@ -475,7 +476,8 @@ static void print_case(const struct world *w)
 	rvt_dump_finish(dump);
 	rvt_dump_destroy(dump);
 	for (size_t i = 0; i < e->n_pcs; i++) {
-		const struct program_insn *insn = &w->program.insns[program_find(&w->program, e->pcs[i])];
+		const struct program_insn *insn = &w->program.insns[program_find(&w->program,
+										 e->pcs[i])];
 
 		for (; trap < e->n_traps && e->traps[trap].at == i; trap++)
 			fprintf(stderr, "trap epc %" PRIx64 " handler %" PRIx64 "\n",

@@ -169,7 +169,8 @@ static size_t make_trace(uint8_t *bytes, size_t size)
 	return len;
 }
 
-static void world_create(struct world *w, bool reference_walk, bool count, unsigned int change_every)
+static void world_create(struct world *w, bool reference_walk, bool count,
+			 unsigned int change_every)
 {
 	struct rvt_params params = {
 		.protocol = RVT_PROTOCOL_NTRACE, .dialect = RVT_DIALECT_NTRACE_1_0, .xlen = 64,

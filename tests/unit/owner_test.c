@@ -217,13 +217,13 @@ static void who_runs(void **state)
 	assert_int_equal(rvt_cursor_running(f->cursor, 1), -1);
 }
 
-static void add_switch_sample(struct fixture *f, uint64_t time, const struct rvt_switch *body, size_t len,
-			      int expected)
+static void add_switch_sample(struct fixture *f, uint64_t time, const struct rvt_switch *body,
+			      size_t len, int expected)
 {
 	static const struct rvt_perfdata_event event = { .name = RVT_SWITCH_EVENT };
 	const struct rvt_perfdata_record record = { .type = PERF_RECORD_SAMPLE, .event = &event,
-		.time_valid = true, .time = time, .cpu_valid = true, .cpu = 1, .raw = (const void *)body,
-		.raw_len = len };
+		.time_valid = true, .time = time, .cpu_valid = true, .cpu = 1,
+		.raw = (const void *)body, .raw_len = len };
 
 	assert_int_equal(rvt_owner_add(f->owner, &record), expected);
 }
@@ -234,7 +234,8 @@ static void add_switch_sample(struct fixture *f, uint64_t time, const struct rvt
  */
 static void who_runs_by_bpf(void **state)
 {
-	static const struct rvt_switch good = { 10, 10, 11, 12, 2, 0 }, idle = { 11, 12, 0, 0, 2, 0 },
+	static const struct rvt_switch good = { 10, 10, 11, 12, 2, 0 },
+		idle = { 11, 12, 0, 0, 2, 0 },
 		last = { 11, 12, 13, 14, 0, RVT_SWITCH_LAST }, negative = { 10, 10, 11, -12, 0, 0 },
 		unknown = { 10, 10, 11, 12, 0, 0x40 };
 	static const struct {
@@ -244,7 +245,8 @@ static void who_runs_by_bpf(void **state)
 	} cases[] = {
 		{ &good, sizeof(good) + 4, 12 }, { &good, sizeof(good) - 1, -1 },
 		{ &idle, sizeof(idle), 0 }, { &negative, sizeof(negative), -1 },
-		{ &good, sizeof(good), 12 }, { &last, sizeof(last), -1 }, { &good, sizeof(good), 12 },
+		{ &good, sizeof(good), 12 }, { &last, sizeof(last), -1 },
+		{ &good, sizeof(good), 12 },
 		{ &unknown, sizeof(unknown), -1 }, { &good, sizeof(good), 12 }, { NULL, 0, -1 },
 	};
 	const size_t n = sizeof(cases) / sizeof(*cases);
@@ -391,7 +393,8 @@ static void add_code(struct fixture *f, uint64_t time, enum rvt_kernel_code_kind
 	uint32_t n_bytes = bytes ? strlen(bytes) : 0;
 	uint8_t raw[512];
 	const struct rvt_perfdata_record record = { .type = PERF_RECORD_SAMPLE, .event = &event,
-		.time_valid = true, .time = time, .raw = raw, .raw_len = sizeof(code) + n_bytes - lie };
+		.time_valid = true, .time = time, .raw = raw,
+		.raw_len = sizeof(code) + n_bytes - lie };
 
 	strcpy(code.owner, owner);
 	strcpy(code.function, function);

@@ -69,7 +69,8 @@ static void test_damage(void **state)
 	run_share(CHECK_DAMAGE, property.damage_share);
 }
 
-int property_main(const char *name, property_check check, unsigned int steps, unsigned int damage_share)
+int property_main(const char *name, property_check check, unsigned int steps,
+		  unsigned int damage_share)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),

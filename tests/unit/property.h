@@ -32,7 +32,8 @@ typedef size_t (*property_check)(uint64_t seed, enum property_kind kind);
  * @damage_share-th with damage. A case has @steps instructions, of which a tenth must be decoded,
  * whatever is lost or damaged.
  */
-int property_main(const char *name, property_check check, unsigned int steps, unsigned int damage_share);
+int property_main(const char *name, property_check check, unsigned int steps,
+		  unsigned int damage_share);
 
 struct random {
 	uint64_t state;

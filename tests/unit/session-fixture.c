@@ -225,7 +225,8 @@ void begin_recording(struct fixture *f, bool timed, bool context)
 	attr.type = PERF_TYPE_SOFTWARE;
 	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "dummy:u", &side_id, 1), 0);
 	attr.sample_type |= PERF_SAMPLE_RAW;
-	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, RVT_SWITCH_EVENT, &switch_id, 1), 0);
+	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, RVT_SWITCH_EVENT, &switch_id, 1),
+			 0);
 	assert_int_equal(rvt_perfdata_begin(f->writer, meta), 0);
 	if (timed)
 		assert_int_equal(rvt_perfdata_write(f->writer, &conv, sizeof(conv)), 0);

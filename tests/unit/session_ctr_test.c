@@ -45,8 +45,8 @@ static int setup(void **state)
 		const struct rvt_ctr_entry entry = { .source = ip_of(i) - 2, .target = ip_of(i),
 						     .type = RVT_CTR_JUMP };
 		/* the times are not in order */
-		const struct rvt_ctr_sample sample = { .time = 1000 + (i ^ 1), .ip = ip_of(i), .pid = 3,
-						       .tid = 3, .depth = 16, .n = 1 };
+		const struct rvt_ctr_sample sample = { .time = 1000 + (i ^ 1), .ip = ip_of(i),
+						       .pid = 3, .tid = 3, .depth = 16, .n = 1 };
 		long put = rvt_ctr_put(&sample, &entry, f->bytes + len, sizeof(f->bytes) - len);
 
 		assert_true(put > 0);

@@ -49,7 +49,8 @@ uint64_t ctr_return_address(struct rvt_space *space, uint64_t addr)
 }
 
 /* Context marks separate user from kernel addresses, as the kernel's own chains do. */
-static size_t fill_chain(const struct rvt_ctr_sample *sample, const struct rvt_task *task, uint64_t *chain)
+static size_t fill_chain(const struct rvt_ctr_sample *sample, const struct rvt_task *task,
+			 uint64_t *chain)
 {
 	struct rvt_ctr_entry entry;
 	uint64_t context = 0, addr = sample->ip;
@@ -113,7 +114,8 @@ static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struc
 }
 
 /* The first sample tells what triggered; its control register what the samples are like. */
-static int look_at_first(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task)
+static int look_at_first(void *ctx, const struct rvt_ctr_sample *sample,
+			 const struct rvt_task *task)
 {
 	struct injection *injection = ctx;
 

@@ -30,11 +30,13 @@ static enum transfer_kind kind_of(unsigned int type)
 }
 
 /* From where one transfer led to where the next one started. */
-static int give_line(struct ctr_profile *profile, struct rvt_lane *lane, uint64_t first, uint64_t last)
+static int give_line(struct ctr_profile *profile, struct rvt_lane *lane, uint64_t first,
+		     uint64_t last)
 {
 	if (!first || last < first || last - first > LONGEST_LINE)
 		return 0;
-	return profile->ops->line(profile->ops->ctx, lane, first, last, (last - first) / 4 + 1, NULL);
+	return profile->ops->line(profile->ops->ctx, lane, first, last, (last - first) / 4 + 1,
+				  NULL);
 }
 
 static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task)

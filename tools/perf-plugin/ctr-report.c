@@ -73,7 +73,8 @@ static struct line *get_line(struct ctr_report *report, char *text)
 	return line;
 }
 
-static void put_symbol(FILE *out, struct ctr_report *report, const struct rvt_task *task, uint64_t addr)
+static void put_symbol(FILE *out, struct ctr_report *report, const struct rvt_task *task,
+		       uint64_t addr)
 {
 	const struct place *place;
 

@@ -167,8 +167,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 		return cmd_error(STATUS_UNUSABLE, "%s: a bare dump does not say what it is: "
 				 "give --params FILE", o->path);
 	if (!o->n_images && o->print != PRINT_PACKET)
-		return cmd_error(STATUS_UNUSABLE, "%s: flow needs the program's code: "
-				 "give --image ELF", o->path);
+		return cmd_error(STATUS_UNUSABLE, "%s: flow needs the program's code: give --image "
+				 "ELF", o->path);
 	return 0;
 }
 
@@ -241,7 +241,8 @@ static int load_files(struct command *c)
 	}
 	if (c->params.protocol == RVT_PROTOCOL_NTRACE &&
 	    c->options.src >= 1L << c->params.src_bits)
-		return cmd_error(STATUS_UNUSABLE, "--src: there is no source %ld with src_bits = %u",
+		return cmd_error(STATUS_UNUSABLE,
+				 "--src: there is no source %ld with src_bits = %u",
 				 c->options.src, c->params.src_bits);
 	if (rvt_image_create(&c->image) || rvt_space_create(c->image, NULL, &c->space))
 		return cmd_error(STATUS_UNUSABLE, "out of memory");

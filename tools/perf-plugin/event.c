@@ -60,11 +60,12 @@ static int rewrite_terms(const struct event_roots *roots, const char *pmu, char 
 		if (err || !*term)
 			continue;
 		if (!pmu)
-			return pmu_invalid(error, "unknown term '%s'; valid terms: period, freq, name",
+			return pmu_invalid(error,
+					   "unknown term '%s'; valid terms: period, freq, name",
 					   term);
 		if (!strchr(term, '='))
-			alias = read_text("%s/bus/event_source/devices/%s/events/%s", roots->sysfs, pmu,
-					  term);
+			alias = read_text("%s/bus/event_source/devices/%s/events/%s", roots->sysfs,
+					  pmu, term);
 		fprintf(out, "%s,", alias ? alias : term);
 		free(alias);
 	}
@@ -83,8 +84,8 @@ static int parse_pmu(const struct event_roots *roots, const char *name, char *te
 	int err;
 
 	if (pmu_read(&pmu, roots->sysfs, name))
-		return pmu_invalid(error, "there is neither an event nor a PMU '%s'; PMUs: ls %s/bus/"
-				   "event_source/devices", name, roots->sysfs);
+		return pmu_invalid(error, "there is neither an event nor a PMU '%s'; PMUs: ls "
+				   "%s/bus/event_source/devices", name, roots->sysfs);
 	out = open_memstream(&text, &len);
 	if (!out)
 		return -ENOMEM;

@@ -263,7 +263,8 @@ static int parse_one_term(const struct pmu *pmu, char *text, struct perf_event_a
 		errno = 0;
 		value = strtoull(equals + 1, &end, 0);
 		if (end == equals + 1 || *end || errno)
-			return pmu_invalid(error, "'%s' is no number, in term '%s'", equals + 1, text);
+			return pmu_invalid(error, "'%s' is no number, in term '%s'", equals + 1,
+					   text);
 	}
 	if (!strcmp(text, "config") || (!strncmp(text, "config", 6) && text[6] >= '1' &&
 					 text[6] <= '3' && !text[7])) {
@@ -278,15 +279,16 @@ static int parse_one_term(const struct pmu *pmu, char *text, struct perf_event_a
 		return unknown_term(pmu, text, error);
 	err = set_term(term, value, attr);
 	if (err == -EOPNOTSUPP)
-		return pmu_invalid(error, "term '%s': this was built with headers of a kernel before "
-			       "6.3, which has no config3", text);
+		return pmu_invalid(error, "term '%s': this was built with headers of a kernel "
+				   "before 6.3, which has no config3", text);
 	if (err)
 		return pmu_invalid(error, "%llu is too large for term '%s', which has %d bits",
 			       (unsigned long long)value, text, __builtin_popcountll(term->bits));
 	return 0;
 }
 
-int pmu_parse_modifiers(const char *text, struct perf_event_attr *attr, bool *modified, char **error)
+int pmu_parse_modifiers(const char *text, struct perf_event_attr *attr, bool *modified,
+			char **error)
 {
 	const char *guest = strchr(text, 'G'), *host = strchr(text, 'H');
 
@@ -303,8 +305,8 @@ int pmu_parse_modifiers(const char *text, struct perf_event_attr *attr, bool *mo
 		else if (*text == 'h')
 			attr->exclude_hv = 0;
 		else if (*text != 'G' && *text != 'H')
-			return pmu_invalid(error, "unknown modifier '%c'; valid: u (user), k (kernel), "
-				       "h (firmware), G (guests), H (host)", *text);
+			return pmu_invalid(error, "unknown modifier '%c'; valid: u (user), k "
+					   "(kernel), h (firmware), G (guests), H (host)", *text);
 	}
 	return 0;
 }

@@ -40,7 +40,8 @@ int pmu_parse_event(const struct pmu *pmu, const char *name, const char *event,
  * The letters behind an event: u, k and h choose privilege modes (*@modified: one of them is
  * there), G and H guests and host. Errors as above.
  */
-int pmu_parse_modifiers(const char *text, struct perf_event_attr *attr, bool *modified, char **error);
+int pmu_parse_modifiers(const char *text, struct perf_event_attr *attr, bool *modified,
+			char **error);
 /* Makes such a sentence. Returns -EINVAL. */
 int pmu_invalid(char **error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

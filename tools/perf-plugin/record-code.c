@@ -188,8 +188,8 @@ static int copy_kernel(const struct recorder *rec, struct code_list *list, const
 	if (fd < 0) {
 		err = -errno;
 		cmd_warning("kernel code cannot be copied (/proc/kcore: %s): to decode kernel "
-			    "flow, give "
-			    "perf rvtrace script\n  --vmlinux or --kcore, or record as root",
+			    "flow, give perf rvtrace script\n  --vmlinux or --kcore, or record as "
+			    "root",
 			    strerror(errno));
 		return err;
 	}

@@ -19,9 +19,9 @@ bool record_is_ctr(const char *event)
 
 void record_explain_missing_ctr(void)
 {
-	cmd_error(0, "there is no PMU '" RECORD_CTR_PMU "': load its driver (modprobe riscv_ctr). If it does "
-		  "not load,\n  the kernel log says why: the harts need Ssctr in the devicetree, and firmware "
-		  "that lets the kernel use it");
+	cmd_error(0, "there is no PMU '" RECORD_CTR_PMU "': load its driver (modprobe riscv_ctr). "
+		  "If it does not load,\n  the kernel log says why: the harts need Ssctr in the "
+		  "devicetree, and firmware that lets the kernel use it");
 }
 
 /* What costs nothing is on unless the event says otherwise. */

@@ -88,11 +88,11 @@ int record_explain_extra(const struct extra_event *extra, int err, pid_t tid, in
 				 "kernel.perf_event_paranoid", extra->name, extra->name);
 	if (err == -EOPNOTSUPP)
 		return cmd_error(err, "'%s': the counters of cpu %d cannot be sampled (no overflow "
-				 "interrupt, Sscofpmf), or not in these modes;\n  cpu-clock can be on "
-				 "every machine", extra->name, cpu);
+				 "interrupt, Sscofpmf), or not in these modes;\n  cpu-clock can be "
+				 "on every machine", extra->name, cpu);
 	if (err == -ENOENT || err == -EINVAL || err == -ENODEV)
 		return cmd_error(err, "'%s': the hardware of cpu %d does not have this event (%s)",
 				 extra->name, cpu, strerror(-err));
-	return cmd_error(err, "cannot open the event '%s' (thread %d, cpu %d): %s", extra->name, tid,
-			 cpu, strerror(-err));
+	return cmd_error(err, "cannot open the event '%s' (thread %d, cpu %d): %s", extra->name,
+			 tid, cpu, strerror(-err));
 }

@@ -13,8 +13,7 @@ static int put_time_conv(struct recorder *rec)
 
 	if (!ring_time_conv(&rec->rings[0], &conv)) {
 		cmd_warning("this kernel does not say how its clock relates to the trace's time "
-			    "stamps; "
-			    "mappings are placed by trace buffer instead");
+			    "stamps; mappings are placed by trace buffer instead");
 		return 0;
 	}
 	return rvt_perfdata_write(rec->writer, &conv, sizeof(conv));

@@ -227,7 +227,8 @@ static const struct profile_format *choose_format(const struct recorder *rec)
 	const struct profile_format *format = profile_format(rec->options.profile);
 
 	if (format && !format->add) {
-		cmd_error(0, "%s is made from a recording only: perf rvtrace profile", format->name);
+		cmd_error(0, "%s is made from a recording only: perf rvtrace profile",
+			  format->name);
 		return NULL;
 	}
 	if (format && rec->ctr) {

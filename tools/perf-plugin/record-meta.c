@@ -43,19 +43,17 @@ void record_explain_missing_pmu(void)
 {
 	nftw("/sys/firmware/devicetree/base", look_for_component, 8, FTW_PHYS);
 	if (!found_component)
-		cmd_error(0, "this machine has no trace hardware that Linux knows of: its "
-			     "devicetree has no "
-			  "node compatible with\n  \"" COMPONENT "\", and there is no PMU '" RECORD_PMU
-			  "'. If the chip has trace encoders, its devicetree must describe them");
+		cmd_error(0, "this machine has no trace hardware that Linux knows of: its devicetree "
+			  "has no node compatible with\n  \"" COMPONENT "\", and there is no PMU '"
+			  RECORD_PMU "'. If the chip has trace encoders, its devicetree must "
+			  "describe them");
 	else if (access("/sys/bus/rvtrace", F_OK))
 		cmd_error(0, "the driver is not loaded: modprobe rvtrace (or insmod rvtrace.ko)");
 	else
 		cmd_error(0, "the driver is loaded but offers no PMU '" RECORD_PMU "': no encoder "
-										   "has a "
-			  "way to a sink, or it is of a version\n  that the driver does not know. "
-			  "The kernel "
-			  "log (dmesg | grep rvtrace) says which component it is and what is "
-			  "wrong");
+			  "has a way to a sink, or it is of a version\n  that the driver does not "
+			  "know. The kernel log (dmesg | grep rvtrace) says which component it is "
+			  "and what is wrong");
 }
 
 /* Which bits of a decoder's options the event's terms switch on. */
@@ -100,9 +98,8 @@ static void set_trap_vector(struct rvt_params *params)
 	params->vectors.base_valid = params->vectors.base;
 	if (!params->vectors.base)
 		cmd_warning("/proc/kallsyms hides the kernel's trap handler, which "
-			    "implicit_exception leaves "
-			    "out of the trace: flow is lost at traps.\n  Record as root, or set "
-			    "kernel.kptr_restrict to 0");
+			    "implicit_exception leaves out of the trace: flow is lost at traps.\n"
+			    "  Record as root, or set kernel.kptr_restrict to 0");
 }
 
 /* The driver's parameters say what the encoder is; the event says what it does this time. */
@@ -275,8 +272,7 @@ char *record_metadata(struct recorder *rec)
 		return record_ctr_metadata(rec);
 	if (glob(RECORD_ENCODERS, 0, NULL, &found)) {
 		cmd_error(0, "there is no encoder under /sys/bus/rvtrace/devices although the PMU "
-			     "exists: "
-			  "the driver is of another version than this command");
+			  "exists: the driver is of another version than this command");
 		return NULL;
 	}
 	out = open_memstream(&text, &len);

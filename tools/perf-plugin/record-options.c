@@ -23,7 +23,7 @@ static const char help[] =
 "  -p, --pid PID,...     running processes with all their threads; -t, --tid TID,...: threads\n"
 "      --switches HOW    with -a or -C, if the trace does not say who runs: bpf (the default) or\n"
 "                        perf tells it; command or PID,...: bpf, but of these processes only\n"
-"      --per-thread      a buffer for each thread, not cpu; -i, --no-inherit: no children or threads\n"
+"      --per-thread      a buffer for each thread, not cpu; -i, --no-inherit: no children, threads\n"
 "  -c, --count N         riscv_ctr and -e besides: a sample every N events; -F, --freq N:\n"
 "                        N a second\n"
 "  -m, --mmap-pages D,T  sizes of the buffers for sideband and trace: pages, or 64K, 4M ...\n"
@@ -132,8 +132,7 @@ static int parse_buffers(struct record_options *options, const char *text)
 	return 0;
 invalid:
 	return cmd_error(-EINVAL, "'%s' is no pair of buffer sizes: give DATA,TRACE, each a power "
-				  "of two "
-			 "of pages (64) or bytes (64K, 4M)", text);
+			 "of two of pages (64) or bytes (64K, 4M)", text);
 }
 
 /* Also "rvtrace:u", but the driver has tracepoints, too: "rvtrace:rvtrace_start". */
@@ -258,8 +257,8 @@ static int check_switches(const struct record_options *options)
 	if (options->switches <= SWITCHES_PERF)
 		return 0;
 	if (record_is_ctr(options->event) || record_target(options) != TARGET_SYSTEM)
-		return cmd_error(-EINVAL, "--switches=bpf, command and PID,... are for the trace of "
-				 "whole cpus (-a, -C); of a command, -p or -t, perf tells those "
+		return cmd_error(-EINVAL, "--switches=bpf, command and PID,... are for the trace "
+				 "of whole cpus (-a, -C); of a command, -p or -t, perf tells those "
 				 "switches only");
 	if (options->switches == SWITCHES_COMMAND && !options->command)
 		return cmd_error(-EINVAL, "--switches=command: there is no command");
@@ -280,8 +279,8 @@ static int check_options(const struct record_options *options)
 	if (!options->profile && (options->dso || options->keep))
 		return cmd_error(-EINVAL, "--dso and --keep go together with --profile");
 	if (options->profile && options->snapshot)
-		return cmd_error(-EINVAL, "--profile decodes all of the trace, --snapshot keeps the "
-				 "newest: give one of them");
+		return cmd_error(-EINVAL, "--profile decodes all of the trace, --snapshot keeps "
+				 "the newest: give one of them");
 	if (!strcmp(options->output, "-"))
 		return cmd_error(-EINVAL, "the output must be a file: its header is written at the "
 				 "end");

@@ -81,8 +81,8 @@ static int put_map_line(struct recorder *rec, pid_t pid, const char *line)
 	char prot[5];
 	int name = 0;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &map.start, &map.end, prot, &map.offset,
-		   &major, &minor, &map.inode, &name) < 7 || !name || prot[2] != 'x')
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &map.start, &map.end, prot,
+		   &map.offset, &major, &minor, &map.inode, &name) < 7 || !name || prot[2] != 'x')
 		return 0;
 	map.device = major << 20 | minor;
 	map.readable = prot[0] == 'r';

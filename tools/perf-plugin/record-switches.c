@@ -113,7 +113,8 @@ static int start_or_explain(struct recorder *rec)
 {
 	if (rec->options.switches && !rec->options.quiet)
 		cmd_warning("no BPF program tells the context switches: " RECORD_WITHOUT_BPF
-			    ".\n  perf's are recorded instead%s", are_chosen(rec) ? ", those of all processes" : "");
+			    ".\n  perf's are recorded instead%s",
+			    are_chosen(rec) ? ", those of all processes" : "");
 	return 0;
 }
 

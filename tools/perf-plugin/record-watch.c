@@ -85,10 +85,10 @@ static int load_what_can_be(const struct recorder *rec, struct bpf_output *code)
 	if (!err || kernel_compiles() || load(code, false))
 		return err;
 	if (!rec->options.quiet)
-		cmd_warning("modules that come or go meanwhile are not told: the kernel compiles no "
-			    "BPF programs.\n  What runs in those that are gone at the end will not "
-			    "be decoded. Before the next recording:\n"
-			    "  sysctl -w net.core.bpf_jit_enable=1");
+		cmd_warning("modules that come or go meanwhile are not told: the kernel compiles "
+			    "no BPF programs.\n  What runs in those that are gone at the end will "
+			    "not be decoded. Before the next recording:\n  sysctl -w "
+			    "net.core.bpf_jit_enable=1");
 	return 0;
 }
 

@@ -196,8 +196,7 @@ static void summarize(const struct recorder *rec, uint64_t bytes)
 				"in %s ]\n", rec->trace_bytes / 1e6, bytes / 1e6, rec->path);
 	if (rec->gaps)
 		cmd_warning("trace was lost at %llu places (buffers too slow or too small: try -m "
-			    ",16M "
-			    "or fewer cpus)", (unsigned long long)rec->gaps);
+			    ",16M or fewer cpus)", (unsigned long long)rec->gaps);
 	if (rec->lost_records)
 		cmd_warning("%llu sideband records were lost: try -m 2M,",
 			    (unsigned long long)rec->lost_records);

@@ -66,8 +66,8 @@ int view_jobs(struct view_options *options, const char *argument)
 	if (argument) {
 		n = strtol(argument, &end, 10);
 		if (!*argument || *end || n < 1 || n > MAX_JOBS)
-			return cmd_error(-EINVAL, "--jobs: '%s' is no number from 1 to %d", argument,
-					 MAX_JOBS);
+			return cmd_error(-EINVAL, "--jobs: '%s' is no number from 1 to %d",
+					 argument, MAX_JOBS);
 	}
 	options->session.jobs = n < MAX_JOBS ? n : MAX_JOBS;
 	return 0;
@@ -142,8 +142,7 @@ static void check_machine(const struct view *view)
 
 	if (arch && !view->options.session.owner.symfs && !uname(&uts) && strcmp(uts.machine, arch))
 		cmd_warning("recorded on a %s machine, and this is a %s: give --symfs DIR with a "
-			    "copy of its "
-			    "files", arch, uts.machine);
+			    "copy of its files", arch, uts.machine);
 }
 
 struct view *view_open(const struct view_options *options)
@@ -263,8 +262,7 @@ static void summarize_files(struct view *view)
 		fprintf(stderr, "  ... and %zu more\n", n - SHOWN_FILES);
 	if (n)
 		fprintf(stderr, "  Code of %zu files is missing: flow through them is lost. Give "
-				"--symfs DIR "
-			"with the recorded machine's files.\n", n);
+			"--symfs DIR with the recorded machine's files.\n", n);
 }
 
 int view_run(struct view *view, const struct rvt_session_sink *sink, bool prints)
@@ -299,14 +297,12 @@ int view_summary(struct view *view, uint64_t trace_errors)
 			stats.missing_bytes);
 	if (stats.lost_records)
 		fprintf(stderr, "  %" PRIu64 " sideband records were lost: processes and mappings "
-					     "may be "
-			"wrong\n", stats.lost_records);
+			"may be wrong\n", stats.lost_records);
 	if (trace_errors)
 		summarize_files(view);
 	if (trace_errors && view->kernel_lost)
 		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is "
-				"lost. Record as "
-			"root, or give --kcore or --vmlinux.\n");
+			"lost. Record as root, or give --kcore or --vmlinux.\n");
 	if (view->interrupted)
 		cmd_warning("interrupted after %" PRIu64 " bytes of trace: this is what was in them",
 			    stats.trace_bytes);

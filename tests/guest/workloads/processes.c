@@ -172,7 +172,8 @@ static void begin_dump(void)
 	check(dump >= 0, path);
 	put(&header, sizeof(header));
 	/* how profilers get to know of the file */
-	check(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, dump, 0) != MAP_FAILED, "marker");
+	check(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, dump, 0) != MAP_FAILED,
+	      "marker");
 }
 
 static void dump_code(const char *name, const void *code, size_t len)

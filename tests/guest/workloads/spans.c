@@ -54,7 +54,8 @@ static volatile uint32_t *map_encoder(const char *address)
 		return none;
 	fd = open("/dev/mem", O_RDWR | O_SYNC);
 	if (fd >= 0)
-		map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, strtol(address, NULL, 16));
+		map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			   strtol(address, NULL, 16));
 	if (fd < 0 || map == MAP_FAILED)
 		exit(4);
 	return map;

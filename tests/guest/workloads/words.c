@@ -146,6 +146,6 @@ int main(int argc, char **argv)
 		count_words();
 	for (size_t i = 0; i < SLOTS; i++)
 		sum += (unsigned long)words[i].count * words[i].count;
-	return printf("%u words, %u numbers, %u lines, %u strange, sum %lu\n", n_words, n_numbers, n_lines,
-		      n_strange, sum) < 0;
+	return printf("%u words, %u numbers, %u lines, %u strange, sum %lu\n", n_words, n_numbers,
+		      n_lines, n_strange, sum) < 0;
 }

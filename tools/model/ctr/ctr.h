@@ -58,7 +58,8 @@ struct hart {
 	FILE *log;
 	uint64_t base;			/* of the block in execution */
 	uint8_t prv;
-	const struct watched *pending;	/* may have transferred control; where to is not known yet */
+	/* may have transferred control; where to is not known yet */
+	const struct watched *pending;
 	uint64_t pending_pc;
 	uint8_t pending_prv;
 	uint64_t insns;

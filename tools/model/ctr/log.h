@@ -13,7 +13,8 @@ enum ctr_log_kind {
 	CTR_LOG_INSN = 1,	/* retired: .pc; it may have transferred control; .next ran next */
 	CTR_LOG_INTERRUPT,	/* .pc is the epc, .next the handler, .insn the cause */
 	CTR_LOG_EXCEPTION,	/* likewise */
-	CTR_LOG_CSR,		/* a CSR instruction on CTR's registers; .next is the operand's value */
+	/* a CSR instruction on CTR's registers; .next is the operand's value */
+	CTR_LOG_CSR,
 	CTR_LOG_CLEAR,		/* SCTRCLR */
 };
 

@@ -148,8 +148,8 @@ static void translated(struct qemu_plugin_tb *tb, void *userdata)
 	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, block_begins, QEMU_PLUGIN_CB_R_REGS,
 						  QEMU_PLUGIN_COND_NE, on, 0, (void *)(uintptr_t)n);
 	if (args.overflow)
-		qemu_plugin_register_vcpu_insn_exec_cond_cb(qemu_plugin_tb_get_insn(tb, 0), lcofi_due,
-							    QEMU_PLUGIN_CB_RW_REGS_PC,
+		qemu_plugin_register_vcpu_insn_exec_cond_cb(qemu_plugin_tb_get_insn(tb, 0),
+							    lcofi_due, QEMU_PLUGIN_CB_RW_REGS_PC,
 							    QEMU_PLUGIN_COND_NE, due, 0, NULL);
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
@@ -159,15 +159,16 @@ static void translated(struct qemu_plugin_tb *tb, void *userdata)
 		itype_classify(w.word, false, &w.c);
 		w.pc = qemu_plugin_insn_vaddr(insn);
 		if (args.draft && w.c.csr >= 0 && draft_has_csr(w.c.csr))
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, execute_csr, QEMU_PLUGIN_CB_RW_REGS_PC,
-							       keep(&w));
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, execute_csr,
+							       QEMU_PLUGIN_CB_RW_REGS_PC, keep(&w));
 		else if (!args.draft && is_watched_csr(&w))
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, watch_csr, QEMU_PLUGIN_CB_R_REGS,
-							       keep(&w));
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, watch_csr,
+							       QEMU_PLUGIN_CB_R_REGS, keep(&w));
 		else if (w.c.itype != RVT_ITYPE_NONE)
 			qemu_plugin_register_vcpu_insn_exec_cond_cb(insn, transfer_executes,
 								    QEMU_PLUGIN_CB_NO_REGS,
-								    QEMU_PLUGIN_COND_NE, on, 0, keep(&w));
+								    QEMU_PLUGIN_COND_NE, on, 0,
+								    keep(&w));
 		w.offset += 2 * w.c.halfwords;
 	}
 }

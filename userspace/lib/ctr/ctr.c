@@ -144,7 +144,8 @@ long rvt_ctr_put(const struct rvt_ctr_sample *sample, const struct rvt_ctr_entry
 		.control = sample->control, .pid = (uint32_t)sample->pid,
 		.tid = (uint32_t)sample->tid, .cpu = (uint32_t)sample->cpu,
 		.privilege = sample->privilege, .layout = sample->layout, .depth = sample->depth,
-		.write_index = sample->write_index, .skipped = sample->skipped, .limit = sample->limit,
+		.write_index = sample->write_index, .skipped = sample->skipped,
+		.limit = sample->limit,
 	};
 	uint8_t *out = buffer;
 

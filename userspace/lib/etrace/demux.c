@@ -315,7 +315,8 @@ static bool part_carries(const struct rvt_stream *stream)
 {
 	const struct etrace_stream *s = (const struct etrace_stream *)stream;
 
-	if (s->frames.hunting || s->frames.carry_len || rvt_etrace_part_carries(&s->codec, &s->codec))
+	if (s->frames.hunting || s->frames.carry_len ||
+	    rvt_etrace_part_carries(&s->codec, &s->codec))
 		return true;
 	for (unsigned int i = 0; i < s->n_sources; i++)
 		if (s->sources[i] && rvt_etrace_part_carries(&s->sources[i]->codec, &s->codec))

@@ -15,7 +15,8 @@ struct process {
 struct thread {
 	int32_t tid;		/* first: key of the tree */
 	struct rvt_task task;
-	bool told;		/* of before what comes next, by more than its first name and its switches */
+	/* of before what comes next, by more than its first name and its switches */
+	bool told;
 	char unknown[16];	/* ":TID", the comm of a thread that was never named */
 };
 
@@ -223,7 +224,8 @@ static int apply_jit(struct rvt_cursor *cursor, const struct owner_event *event)
  */
 static bool tells(const struct owner_event *event)
 {
-	return event->type == OWNER_EXEC || event->type == OWNER_FORK || event->type == OWNER_MMAP ||
+	return event->type == OWNER_EXEC || event->type == OWNER_FORK ||
+		event->type == OWNER_MMAP ||
 	       (event->type == OWNER_COMM && event->time);
 }
 

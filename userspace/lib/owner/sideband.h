@@ -14,7 +14,8 @@ struct owner_event {
 	uint64_t order;		/* in the file: breaks ties of time */
 	enum owner_event_type type;
 	int32_t pid, tid;
-	const char *name;	/* COMM, EXEC: comm; MMAP: file; JIT, CHANGE: what is there; interned */
+	/* COMM, EXEC: comm; MMAP: file; JIT, CHANGE: what is there; interned */
+	const char *name;
 	union {
 		struct {
 			int32_t pid, tid;
@@ -127,8 +128,10 @@ int owner_add_code(struct rvt_owner *owner, const struct rvt_perfdata_record *re
 int owner_list_changes(struct rvt_owner *owner, size_t from, size_t to);
 void owner_free_changes(struct rvt_owner *owner);
 /* Changes @kernel so that the first @n changes have happened in it; *@done have until now. */
-int owner_change_to(const struct rvt_owner *owner, struct rvt_space *kernel, size_t *done, size_t n);
+int owner_change_to(const struct rvt_owner *owner, struct rvt_space *kernel, size_t *done,
+		    size_t n);
 /* NULL: that is none of the kernel's spaces. */
-struct owner_kernel *owner_find_kernel(const struct rvt_owner *owner, const struct rvt_space *space);
+struct owner_kernel *owner_find_kernel(const struct rvt_owner *owner,
+				       const struct rvt_space *space);
 
 #endif

@@ -386,7 +386,8 @@ static int parse_vectors(struct parser *p, const struct key *key, struct text in
 	uint64_t cause, address;
 
 	if (!parse_number(index, &cause) || cause >= RVT_MAX_CAUSES)
-		return parse_fail(p->error, "%s:%u: unknown cause '%.*s' for '%sN'; valid values: 0..%u",
+		return parse_fail(p->error,
+				  "%s:%u: unknown cause '%.*s' for '%sN'; valid values: 0..%u",
 				  p->name, p->line, (int)index.len, index.s, key->name,
 				  RVT_MAX_CAUSES - 1);
 	if (!parse_number(value, &address))

@@ -71,8 +71,7 @@ static int check_header(struct rvt_perfdata *file, char **error)
 			    "PERFILE2)", file->path);
 	if (head[1] == PERFDATA_PIPE_HEADER_SIZE)
 		return fail(error, -ENOTSUP, "%s: in perf's pipe format; record into a file "
-					     "instead "
-			    "(-o FILE)", file->path);
+			    "instead (-o FILE)", file->path);
 	if (file->size < sizeof(*header) || head[1] < sizeof(*header))
 		return fail(error, -EBADMSG, "%s: truncated inside the file header (%" PRIu64
 			    " bytes)", file->path, file->size);
@@ -174,7 +173,8 @@ static int check_data(struct rvt_perfdata *file, char **error)
 		     "%" PRIu64 " bytes of data that are there", file->path, data->size);
 	} else if (data->size > file->size - data->offset) {
 		file->killed = true;
-		perfdata_warn(file, "%s: truncated: %" PRIu64 " of %" PRIu64 " bytes of data are missing",
+		perfdata_warn(file,
+			      "%s: truncated: %" PRIu64 " of %" PRIu64 " bytes of data are missing",
 		     file->path, data->size - (file->size - data->offset), data->size);
 		data->size = file->size - data->offset;
 	}
@@ -215,7 +215,8 @@ static void read_feature_table(struct rvt_perfdata *file)
 			continue;
 		entry = at(file, pos, sizeof(struct perfdata_section));
 		if (!entry) {
-			perfdata_warn(file, "%s: truncated: the feature sections are missing", file->path);
+			perfdata_warn(file, "%s: truncated: the feature sections are missing",
+				      file->path);
 			recover_meta(file);
 			return;
 		}
