@@ -22,9 +22,11 @@ says()
 
 absent='/nonexistent/perf.data: No such file'
 # Of perf's letters these mean something in a RISC-V trace ...
-for letters in i i100 i100i i5t i1us i10ns i2ms b c r I e e-o e-l e-ol e+o-l g g32 G G8 l l8 L L128 s s100 Z T q \
+for letters in i i100 i100i i5t i1us i10ns i2ms b c r I e e-o e-l e-ol e+o-l g g32 G G8 l l8 L \
+	L128 s s100 Z T q \
 	ibcreg16l64 i0nse 'i100us,b e'; do
-	says "inject --itrace=$letters" "$absent" "$rv" inject -i /nonexistent/perf.data --itrace="$letters"
+	says "inject --itrace=$letters" \
+		"$absent" "$rv" inject -i /nonexistent/perf.data --itrace="$letters"
 done
 # ... and these do not.
 for letter in y x w p o d A f m M t a; do
@@ -35,7 +37,8 @@ says "--itrace: no such letter" "no letter 'k'.*letters: i, b" "$rv" script --it
 says "--itrace: e has no such flag" "flags o and l" "$rv" script --itrace=e-x
 says "script: G and L are for inject" "perf rvtrace inject" "$rv" script --itrace=G
 
-says "report: when there is colour" "auto, always or never, not 'sometimes'" "$rv" report --color sometimes
+says "report: when there is colour" \
+	"auto, always or never, not 'sometimes'" "$rv" report --color sometimes
 
 for fields in comm,tid,pid,time,cpu,event,period,ip,sym,symoff,dso,addr,flags,callindent,insn,insnlen,srcline \
 	brstack brstacksym brstackoff +srcline,-dso hw:ip,sym trace:comm; do
@@ -48,7 +51,8 @@ says "-F: what stock perf prints" "perf script --no-itrace" "$rv" script -F ip,t
 says "-F: what nobody has" "no field 'colour'; fields: comm" "$rv" script -F colour
 says "--insn-trace: formats" "raw or disasm, not 'xed'" "$rv" script --insn-trace=xed
 # Built with capstone or without: it works, or it says what is missing.
-says "--insn-trace=disasm" "$absent|install libcapstone-dev" "$rv" script -i /nonexistent/perf.data --insn-trace=disasm
+says "--insn-trace=disasm" \
+	"$absent|install libcapstone-dev" "$rv" script -i /nonexistent/perf.data --insn-trace=disasm
 says "report: keys" "cannot sort by 'colour'; keys: comm" "$rv" report -s comm,colour
 says "report -g: orders" "caller or callee, not 'circle'" "$rv" report --call-graph=circle
 for order in caller callee; do
@@ -66,14 +70,17 @@ for options in "-n --stdio" -f "-g graph,0.5,caller" "-g fractal" "--call-graph=
 	says "report $options" "$absent" "$rv" report -i /nonexistent/perf.data $options
 done
 says "inject --strip" "$absent" "$rv" inject -i /nonexistent/perf.data --strip
-says "script --show-mmap-events" "--show-mmap-events: perf script --no-itrace" "$rv" script --show-mmap-events
+says "script --show-mmap-events" \
+	"--show-mmap-events: perf script --no-itrace" "$rv" script --show-mmap-events
 says "script -D" "-D: perf rvtrace dump" "$rv" script -D
 says "script --xed" "--xed: --insn-trace=disasm" "$rv" script --insn-trace --xed
 says "report --itrace" "--itrace=i1i: .*perf rvtrace inject" "$rv" report --itrace=i1i
-says "report --branch-history" "--branch-history: perf rvtrace inject --itrace=" "$rv" report --branch-history
+says "report --branch-history" \
+	"--branch-history: perf rvtrace inject --itrace=" "$rv" report --branch-history
 says "inject -b" "-b: build ids are copied" "$rv" inject -b
 says "record -g" "-g: sample an event beside the trace" "$rv" record -g -- true
-says "record: the words of a command are its own" "unrecognized option .--frobnicate.$" "$rv" record --frobnicate -- true -g
+says "record: the words of a command are its own" \
+	"unrecognized option .--frobnicate.$" "$rv" record --frobnicate -- true -g
 # Before the hardware is looked for.
 for list in 1,x x 0 -5 1,,2 perf,bpf; do
 	says "record --switches=$list" "'$list' is no list of processes, nor perf, bpf or command" \
@@ -91,21 +98,28 @@ says "record -C" "'0-' is no list of cpus" "$rv" record -C 0-
 says "record --per-thread: of which" "needs a command, -p or -t" "$rv" record --per-thread
 
 says "inject: to a pipe" "must be a file" "$rv" inject -o -
-says "report --percent-limit" "--percent-limit: 'much' is no number" "$rv" report --percent-limit much
+says "report --percent-limit" \
+	"--percent-limit: 'much' is no number" "$rv" report --percent-limit much
 says "script --max-lines" "--max-lines: '-1' is no number" "$rv" script --max-lines=-1
 says "script --clock" "--clock: '1GHz' is no number" "$rv" script --clock 1GHz
 
 # Events beside the trace: those that are taken get as far as the missing hardware.
-for event in cpu-clock cycles:u L1-dcache-load-misses:k r1a8 'page-faults/period=10/' 'rvtrace//u,faults,cs:u' \
+for event in cpu-clock cycles:u L1-dcache-load-misses:k r1a8 'page-faults/period=10/' \
+	'rvtrace//u,faults,cs:u' \
 	rvtrace:u,cycles; do
-	says "record -e $event" "no trace hardware|'rvtrace' is missing" "$rv" record -o "$TOP/build/never" -e "$event" -- true
+	says "record -e $event" "no trace hardware|'rvtrace' is missing" "$rv" record \
+		-o "$TOP/build/never" -e "$event" -- true
 done
-says "record -e: no such event" "no event 'cycle'; events: perf list" "$rv" record -e rvtrace//,cycle -- true
-says "record -e: no such PMU" "neither an event nor a PMU 'gpu'" "$rv" record -e gpu/event=1/ -- true
+says "record -e: no such event" \
+	"no event 'cycle'; events: perf list" "$rv" record -e rvtrace//,cycle -- true
+says "record -e: no such PMU" \
+	"neither an event nor a PMU 'gpu'" "$rv" record -e gpu/event=1/ -- true
 says "record -e: a group" "leave out \{ and \}" "$rv" record -e '{cycles,faults}' -- true
 says "record -e: nothing" "'': no event" "$rv" record -e cycles,,faults -- true
-says "record -e: a tracepoint that is not there" "rvt_none:rvt_none: .*(mount|root)|no tracepoint 'rvt_none:rvt_none'" \
+says "record -e: a tracepoint that is not there" \
+	"rvt_none:rvt_none: .*(mount|root)|no tracepoint 'rvt_none:rvt_none'" \
 	"$rv" record -e rvt_none:rvt_none -- true
-says "record -e: the driver's tracepoints are no trace" "rvtrace:rvt_none" "$rv" record -e rvtrace:rvt_none -- true
+says "record -e: the driver's tracepoints are no trace" \
+	"rvtrace:rvt_none" "$rv" record -e rvtrace:rvt_none -- true
 
 done_testing

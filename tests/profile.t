@@ -74,7 +74,8 @@ bases 0 0
 ran 108
 F 20 28 8'
 echo 'F 30 38 1' >"$dir/c"
-made "counts among profiles" $'F 20 28 8\nF 30 38 1' -f bolt --dso two --merge "$dir/a" "$dir/b" "$dir/c"
+made "counts among profiles" $'F 20 28 8\nF 30 38 1' -f bolt --dso two --merge "$dir/a" "$dir/b" \
+	"$dir/c"
 refuses "counts know no callers" "cannot be made from counts" -f folded -i "$dir/a"
 sed -i 's/^ran 9/ran nine/' "$dir/a"
 refuses "a line that is none of the counts" "$dir/a:4:" -f llvm -i "$dir/a"

@@ -37,7 +37,8 @@ ctr_guest()
 	dir=$TOP/build/guest/$test_name-$layout-$name
 	rm -rf "$dir"
 	mkdir -p "$dir/share" "$dir/log"
-	cp "$TOP/build/riscv64/perf-rvtrace" "$TOP/build/driver/$kernel/riscv_ctr.ko" "$guest_bin"/* "$dir/share/"
+	cp "$TOP/build/riscv64/perf-rvtrace" "$TOP/build/driver/$kernel/riscv_ctr.ko" \
+		"$guest_bin"/* "$dir/share/"
 	cat >"$dir/share/run" <<-END
 		cd /mnt/share || exit 1
 		export PATH=/mnt/share:\$PATH
@@ -65,7 +66,8 @@ ctr_guest()
 	END
 	model=$layout_model${layout_model:+${model:+,}}$model
 	# shellcheck disable=SC2086
-	"$LAB" run --kernel "$kernel" --smp 2 $layout_options --share "$dir/share" --timeout "${GUEST_TIMEOUT:-400}" \
+	"$LAB" run --kernel "$kernel" --smp 2 $layout_options --share "$dir/share" \
+		--timeout "${GUEST_TIMEOUT:-400}" \
 		--plugin "$TOP/build/model/rvtrace-ctr.so,log=$dir/log${model:+,$model}" -- \
 		sh /mnt/share/run >"$dir/output" 2>&1 || { sed "s/^/# $test_name: /" "$dir/output" >&2; return 1; }
 }
@@ -77,7 +79,8 @@ equals()
 	local name=$1 min=$2
 	shift 2
 	# shellcheck disable=SC2086
-	"$HOST/rvt-ctr-check" $layout_check "$@" --harts "$dir/share/harts" --min "$min" "$dir/log" \
+	"$HOST/rvt-ctr-check" $layout_check "$@" --harts "$dir/share/harts" --min "$min" \
+		"$dir/log" \
 		"$dir/share/$name.data" | tee "$dir/$name.types"
 	return "${PIPESTATUS[0]}"
 }
@@ -107,7 +110,8 @@ ctr_raw()
 # bad
 each()
 {
-	ctr_raw "$1" | awk "$2"' END { if (bad || !n) { print "seen", n + 0, "bad", bad + 0; exit 1 } }'
+	ctr_raw "$1" |
+		awk "$2"' END { if (bad || !n) { print "seen", n + 0, "bad", bad + 0; exit 1 } }'
 }
 
 # apart NAME ROLES MIN: nobody's sample of the recording has an entry in the other's code, and each

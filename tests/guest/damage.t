@@ -18,13 +18,15 @@ gaps()
 resumes()
 {
 	# 1: something was damaged, which depends on what the bytes hit
-	{ raw_pc "$1" 2>/dev/null || [ $? -eq 1 ]; } | awk '/^# lost/ { lost = 1; next } !/^#/ && lost { n++ } END { exit !(n > 1000) }'
+	{ raw_pc "$1" 2>/dev/null || [ $? -eq 1 ]; } |
+		awk '/^# lost/ { lost = 1; next } !/^#/ && lost { n++ } END { exit !(n > 1000) }'
 }
 
 # flagged FILE: an AUX record has a flag that says that data is missing.
 flagged()
 {
-	"$HOST/perf-rvtrace" script -i "$1" --symfs "$dir/share:$("$LAB" path guest)" 2>&1 >/dev/null |
+	"$HOST/perf-rvtrace" script -i "$1" \
+		--symfs "$dir/share:$("$LAB" path guest)" 2>&1 >/dev/null |
 		grep 'trace lost while recording'
 }
 
@@ -56,13 +58,15 @@ damaged=$dir/share/damaged.data
 cp "$dir/share/perf.data" "$damaged"
 size=$(stat -c %s "$damaged")
 for i in 3 4 5 6 7 8; do
-	printf '\377\000\125\252\013' | dd of="$damaged" bs=1 seek=$((size * i / 10)) conv=notrunc status=none
+	printf '\377\000\125\252\013' |
+		dd of="$damaged" bs=1 seek=$((size * i / 10)) conv=notrunc status=none
 done
 # in_code: no address outside of what is executable: user code and libraries, 2-byte aligned.
 in_code()
 {
 	# 1: something was damaged, which depends on what the bytes hit
-	{ raw_pc "$1" 2>/dev/null || [ $? -eq 1 ]; } | awk '!/^#/ && ($4 !~ /^[0-9a-f]*[02468ace]$/) { print; bad = 1 } END { exit bad }'
+	{ raw_pc "$1" 2>/dev/null || [ $? -eq 1 ]; } |
+		awk '!/^#/ && ($4 !~ /^[0-9a-f]*[02468ace]$/) { print; bad = 1 } END { exit bad }'
 }
 check "damaged file: decoding ends by itself, no impossible address" in_code "$damaged"
 

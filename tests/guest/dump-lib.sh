@@ -13,7 +13,8 @@ truth_of_dump()
 	local hart
 
 	for hart in 0 1; do
-		"$HOST/rvt-truth" --pc --traced "$dir/truth/truth.$hart" | sed 's/^0*//' >"$dir/pc.$hart"
+		"$HOST/rvt-truth" --pc --traced "$dir/truth/truth.$hart" |
+			sed 's/^0*//' >"$dir/pc.$hart"
 	done
 }
 
@@ -24,7 +25,8 @@ decode()
 	local want=$1 status
 
 	shift
-	timeout 60 "$rv" decode --params "$dir/params" --image "$program" "$@" >"$dir/out" 2>"$dir/err"
+	timeout 60 "$rv" decode --params "$dir/params" --image "$program" \
+		"$@" >"$dir/out" 2>"$dir/err"
 	status=$?
 	[ $status -eq "$want" ] && return
 	echo "exit status $status, not $want"
@@ -41,7 +43,8 @@ both_harts()
 	[ ! -s "$dir/err" ] || { cat "$dir/err"; return 1; }
 	for hart in 0 1; do
 		[ "$(wc -l <"$dir/pc.$hart")" -gt 20000 ] || { echo "hart $hart did next to nothing"; return 1; }
-		awk -v hart=$hart '$1 == hart { print $2 }' "$dir/out" | cmp - "$dir/pc.$hart" || return
+		awk -v hart=$hart '$1 == hart { print $2 }' "$dir/out" | cmp - "$dir/pc.$hart" ||
+			return
 	done
 	! grep -vqE '^[01] [0-9a-f]+$' "$dir/out"
 }
@@ -57,7 +60,8 @@ wrapped()
 # alike A B: the number of lines with which both files begin.
 alike()
 {
-	awk 'NR == FNR { a[NR] = $0; next } $0 != a[FNR] { exit } { n = FNR } END { print n + 0 }' "$1" "$2"
+	awk 'NR == FNR { a[NR] = $0; next } $0 != a[FNR] { exit } { n = FNR } END { print n + 0 }' \
+		"$1" "$2"
 }
 
 # by_hart: $dir/out.HART of $dir/out. With one source in the dump none is named: it is the hart that
@@ -80,7 +84,8 @@ by_hart()
 # the program only.
 try()
 {
-	timeout 60 "$rv" decode --params "$dir/params" --image "$program" "$1" >"$dir/out" 2>"$dir/err"
+	timeout 60 "$rv" decode --params "$dir/params" --image "$program" \
+		"$1" >"$dir/out" 2>"$dir/err"
 	status=$?
 	[ "$status" -le 1 ] || { echo "exit status $status"; return 1; }
 	[ "$status" = 1 ] || [ ! -s "$dir/err" ] || { echo "exit status 0, but:"; head -n 3 "$dir/err"; return 1; }

@@ -34,7 +34,8 @@ guest threads testing '' "$insmod
 	perf-rvtrace record -o perf.data -e rvtrace//u -- threads > who || exit 1
 	grep -q sum who"
 ok $? "a program with 4 threads on 2 harts is recorded"
-check "4 threads: what was decoded is what the encoder saw" equals_truth "$dir/share/perf.data" --min 100000
+check "4 threads: what was decoded is what the encoder saw" \
+	equals_truth "$dir/share/perf.data" --min 100000
 # shellcheck disable=SC2046
 check "4 threads: every user instruction of every thread" \
 	equals_truth "$dir/share/perf.data" --min 100000 $(tids "$dir/share/who")
@@ -62,7 +63,8 @@ guest script testing '' "$insmod
 	perf-rvtrace record -o perf.data -e rvtrace//u -- sh script > out || exit 1
 	[ \$(wc -l < out) -eq 10 ]"
 ok $? "a fork/exec shell script is recorded"
-check "shell script: flow and threads equal the truth" equals_truth "$dir/share/perf.data" --min 1000000
+check "shell script: flow and threads equal the truth" \
+	equals_truth "$dir/share/perf.data" --min 1000000
 check "shell script: no violation" no_violations
 
 # The buffers hold all of it: on a slow machine the recorder would not keep up with two busy harts.
@@ -75,7 +77,8 @@ guest system testing '' "$insmod
 	perf-rvtrace record -a -m ,64M -o perf.data -e rvtrace// -- sleep 1 || exit 1
 	kill %1 %2; true"
 ok $? "a busy system is recorded for one second, user and kernel"
-check "system-wide: user and kernel flow equals the truth" equals_truth "$dir/share/perf.data" --min 10000000
+check "system-wide: user and kernel flow equals the truth" \
+	equals_truth "$dir/share/perf.data" --min 10000000
 check "system-wide: no violation" no_violations
 
 done_testing

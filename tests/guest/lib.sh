@@ -35,9 +35,11 @@ guest()
 		$script
 	END
 	# shellcheck disable=SC2086 # these are words
-	"$LAB" run --kernel "$kernel" --smp 2 --mem 1024 --extra-mem 16 --share "$dir/share" --log "$dir/console" \
+	"$LAB" run --kernel "$kernel" --smp 2 --mem 1024 --extra-mem 16 --share "$dir/share" \
+		--log "$dir/console" \
 		--plugin "$TOP/build/model/rvtrace-model.so,${keep_truth:+truth=$dir/truth,}violations=$dir/violations${model:+,$model}" \
-		--dtb-hook "$TOP/tools/model/dtb-hook $hook_options" --timeout "${GUEST_TIMEOUT:-300}" $lab_options -- \
+		--dtb-hook "$TOP/tools/model/dtb-hook $hook_options" \
+		--timeout "${GUEST_TIMEOUT:-300}" $lab_options -- \
 		"cp run /tmp && exec sh /tmp/run" >"$dir/output" 2>&1
 	status=$?
 	truth_by_cpu
@@ -78,7 +80,8 @@ raw_pc()
 	local file=$1
 
 	shift
-	"$HOST/perf-rvtrace" script -i "$file" --symfs "$dir/share:$("$LAB" path guest)" --raw-pc "$@"
+	"$HOST/perf-rvtrace" script -i "$file" --symfs "$dir/share:$("$LAB" path guest)" \
+		--raw-pc "$@"
 }
 
 # equals_truth FILE [rvt-truth-diff options]: is the decoded flow what was executed?

@@ -15,7 +15,8 @@ build()
 	shift
 	"$LAB" cross gcc -march=rv64gc_zicsr_zifencei -mabi=lp64d -mcmodel=medany -fno-pic -ffreestanding -O1 \
 		-Wall -Wextra -Werror -nostdlib -static -Wl,-Ttext=0x80000000,--build-id=none,-N,--no-warn-rwx-segments \
-		"$@" -o "$work/$name.elf" "$TOP/tests/guest/bare/start.S" "$TOP/tests/guest/bare/registers.c"
+		"$@" -o "$work/$name.elf" "$TOP/tests/guest/bare/start.S" \
+		"$TOP/tests/guest/bare/registers.c"
 }
 
 # run NAME PROGRAM MODEL-ARGS
@@ -23,7 +24,8 @@ run()
 {
 	rm -f "$work/ram"
 	timeout 60 "$LAB" qemu -cpu rv64 -smp 1 -m 64 -display none -no-reboot -bios none \
-		-object "memory-backend-file,id=ram,share=on,mem-path=$work/ram,size=64M" -M virt,memory-backend=ram \
+		-object "memory-backend-file,id=ram,share=on,mem-path=$work/ram,size=64M" \
+		-M virt,memory-backend=ram \
 		-serial "file:$work/$1.tap" -kernel "$work/$2.elf" \
 		-plugin "$TOP/build/model/rvtrace-model.so,ram=$work/ram,rambase=0x80000000,ramsize=0x4000000,violations=$work/$1.violations,${3:-seed=1}"
 }
@@ -32,7 +34,8 @@ run()
 passed()
 {
 	grep -v '^ok' "$work/$1.tap"
-	! grep -q '^not ok' "$work/$1.tap" && grep -qx "1..$(grep -c '^ok' "$work/$1.tap")" "$work/$1.tap"
+	! grep -q '^not ok' "$work/$1.tap" &&
+		grep -qx "1..$(grep -c '^ok' "$work/$1.tap")" "$work/$1.tap"
 }
 
 clean()

@@ -66,13 +66,17 @@ status=$?
 ok $status "recording in all the usual ways (exit status $status)"
 check "module not loaded: says so" says "$dir/share/no-module" 'modprobe\|insmod\|module'
 check "perf_event_paranoid 3: says which setting" says "$dir/share/paranoid-3" 'perf_event_paranoid'
-check "perf_event_paranoid 2, -a: says which setting" says "$dir/share/paranoid-2" 'perf_event_paranoid'
-check "stock perf script sees the programs" says "$dir/share/stock-script" 'PERF_RECORD_COMM exec: sort'
+check "perf_event_paranoid 2, -a: says which setting" \
+	says "$dir/share/paranoid-2" 'perf_event_paranoid'
+check "stock perf script sees the programs" \
+	says "$dir/share/stock-script" 'PERF_RECORD_COMM exec: sort'
 check "stock perf evlist sees the event" says "$dir/share/stock-evlist" 'rvtrace'
 check "stock perf buildid-list sees the C library" says "$dir/share/stock-buildid-list" 'libc.so.6'
-check "stock perf reads a compressed recording" says "$dir/share/stock-packed" 'PERF_RECORD_COMM exec: sort'
+check "stock perf reads a compressed recording" \
+	says "$dir/share/stock-packed" 'PERF_RECORD_COMM exec: sort'
 for file in perf packed attach cpu thread user; do
-	check "$file.data decodes without a gap" sh -c "'$HOST/perf-rvtrace' script -i '$dir/share/$file.data' \
+	check "$file.data decodes without a gap" \
+		sh -c "'$HOST/perf-rvtrace' script -i '$dir/share/$file.data' \
 		--symfs '$dir/share:$("$LAB" path guest)' --raw-pc | awk '/^# lost/ { bad = 1; print } !/^#/ { n++ }
 		END { exit bad || n < 1000 }'"
 done

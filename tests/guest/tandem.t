@@ -35,7 +35,8 @@ verified()
 		return 1
 	}
 	cat "$work/$name.result"
-	awk -v min="$min" '/groups compared/ && $1 >= min { ok = 1 } END { exit !ok }' "$work/$name.result"
+	awk -v min="$min" '/groups compared/ && $1 >= min { ok = 1 } END { exit !ok }' \
+		"$work/$name.result"
 }
 
 build_initrd()
@@ -118,7 +119,8 @@ wrong_bit()
 	offset=$((0x$offset + 4))
 	printf '\x5a' | dd of="$work/wrong.trace" bs=1 seek=$offset conv=notrunc status=none
 	! "${tandem[@]}" verify "$work/wrong.trace" >"$work/wrong.result" &&
-		grep -q "^  a0: expected 0x[0-9a-f]*, seen 0x[0-9a-f]*5a[0-9a-f]\{2\}$" "$work/wrong.result"
+		grep -q "^  a0: expected 0x[0-9a-f]*, seen 0x[0-9a-f]*5a[0-9a-f]\{2\}$" \
+		"$work/wrong.result"
 }
 check "a wrong register value is found" wrong_bit
 

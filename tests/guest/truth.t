@@ -35,7 +35,8 @@ log_of()
 {
 	local name=$1 low=$2 stop=$3 lines=$4
 	shift 4
-	emulate "$@" -accel tcg,one-insn-per-tb=on -d exec,nochain,int -dfilter "0x$low..0xffffffffffffffff" \
+	emulate "$@" -accel tcg,one-insn-per-tb=on -d exec,nochain,int \
+		-dfilter "0x$low..0xffffffffffffffff" \
 		-D "$work/log"
 	mawk -v LOW="$low" -v STOP="$stop" -f "$TOP/tests/guest/bare/exec-log.awk" "$work/log" |
 		head -n "$lines" >"$work/$name.log"
@@ -48,7 +49,8 @@ truth_of()
 	local name=$1 low=$2 stop=$3 lines=$4
 	shift 4
 	emulate "$@" -plugin "$model,truth=$work,truth-all=on,clock=insns"
-	timeout 60 "$HOST/rvt-truth" --pc --traps "$work/truth.0" | mawk -v LOW="$low" -v STOP="$stop" '
+	timeout 60 "$HOST/rvt-truth" --pc --traps "$work/truth.0" |
+		mawk -v LOW="$low" -v STOP="$stop" '
 		$1 == "trap" { $0 = sprintf("trap %s %016x %s", $2, $4, $6) }
 		$1 == STOP { exit }
 		($1 == "trap" ? $4 : $1) >= LOW' | head -n "$lines" >"$work/$name.truth"

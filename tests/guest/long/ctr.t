@@ -47,7 +47,8 @@ test_modes()
 		$stock"
 	ok $? "$layout, $kernel: user and kernel transfers are recorded; inject; the module unloads"
 	check "$layout, $kernel: user: equals what was executed" equals user 20
-	check "$layout, $kernel: every kind of jump is among them" has user taken jump call indirect-call return swap \
+	check "$layout, $kernel: every kind of jump is among them" \
+		has user taken jump call indirect-call return swap \
 		indirect-jump other-jump other-indirect
 	check "$layout, $kernel: user: no address of the kernel" each user \
 		'/^entry/ { n++; if ($3 ~ /^ffffffff/ || $4 ~ /^ffffffff/) bad++ }'
@@ -57,11 +58,15 @@ test_modes()
 		/^entry/ && ($2 == 1 || $2 == 2) && $3 == 0 && $4 ~ /^ffffffff/ { n++ }
 		/^entry/ && $2 == 3 && $3 ~ /^ffffffff/ && $4 == 0 { n++ }
 		/^entry/ && ($3 != 0 && $3 !~ /^ffffffff/ || $4 != 0 && $4 !~ /^ffffffff/) { bad++ }'
-	check "$layout, $kernel: cycles: equals what was executed up to the sampled instruction" equals cycles 10
-	check "$layout, $kernel: cycles: frozen before the handler came, nothing of its own" each cycles \
+	check "$layout, $kernel: cycles: equals what was executed up to the sampled instruction" \
+		equals cycles 10
+	check "$layout, $kernel: cycles: frozen before the handler came, nothing of its own" \
+		each cycles \
 		'/^sample/ { n++; if ($9 != 1 || $13) bad++ }'
-	check "$layout, $kernel: instructions, user only: equals what was executed" equals instructions 5
-	check "$layout, $kernel: all depths are offered" grep -qx '16 32 64 128 256' "$dir/share/caps"
+	check "$layout, $kernel: instructions, user only: equals what was executed" \
+		equals instructions 5
+	check "$layout, $kernel: all depths are offered" \
+		grep -qx '16 32 64 128 256' "$dir/share/caps"
 	check "$layout, $kernel: stock perf script prints the branch stacks" \
 		grep -q '0x[0-9a-f]*/0x[0-9a-f]*/[MP]/-/-/[0-9]*/CALL' "$dir/share/brstack"
 	check "$layout, $kernel: exceptions alone: equals what was executed" equals traps 5
@@ -82,7 +87,8 @@ test_modes()
 		'/^entry/ { all++; valid += $6 } END { n = all; bad = valid < all * 0.9 }'
 	check "$layout, $kernel: stock perf script prints mispredictions and cycles" \
 		grep -q '/M/-/-/[1-9][0-9]*/COND' "$dir/share/brstack"
-	check "$layout, $kernel: stock perf report sorts by misprediction" grep -qE '%.* (Y|N) ' "$dir/share/report-m"
+	check "$layout, $kernel: stock perf report sorts by misprediction" \
+		grep -qE '%.* (Y|N) ' "$dir/share/report-m"
 }
 
 # The kernel's ecalls are SBI calls, of which nothing is recorded: all others are from user code.
@@ -90,9 +96,11 @@ syscalls_are_ecalls()
 {
 	local at n=0
 
-	riscv64-linux-gnu-objdump -d "$dir/share/transfers" | awk '$3 == "ecall" { sub(":", "", $1); print $1 }' >"$dir/ecalls"
+	riscv64-linux-gnu-objdump -d "$dir/share/transfers" |
+		awk '$3 == "ecall" { sub(":", "", $1); print $1 }' >"$dir/ecalls"
 	ctr_raw traps | awk '/^entry 1 / { print $3 }' | sort -u >"$dir/exceptions"
-	grep -oE '0x[0-9a-f]+/0x[0-9a-f]+/[^ ]*/SYSCALL' "$dir/share/brstack-traps" | sed 's/^0x//; s,/.*,,' |
+	grep -oE '0x[0-9a-f]+/0x[0-9a-f]+/[^ ]*/SYSCALL' "$dir/share/brstack-traps" |
+		sed 's/^0x//; s,/.*,,' |
 		sort -u >"$dir/syscalls"
 	while read -r at; do
 		grep -qx "$at" "$dir/ecalls" || { echo "$at is no ecall"; return 1; }
@@ -108,14 +116,16 @@ llvm_profgen()
 	local candidate found=
 
 	for candidate in $(command -v llvm-profgen) /usr/lib/llvm-*/bin/llvm-profgen; do
-		[ ! -x "$candidate" ] || ! "$candidate" --version | grep -qE 'version (19|[2-9][0-9])' || found=$candidate
+		[ ! -x "$candidate" ] || ! "$candidate" --version |
+			grep -qE 'version (19|[2-9][0-9])' || found=$candidate
 	done
 	echo "$found"
 }
 
 llvm_profile()
 {
-	"$HOST/perf-rvtrace" profile -f llvm -i "$dir/share/user.data" --symfs "$dir/share" --dso transfers \
+	"$HOST/perf-rvtrace" profile -f llvm -i "$dir/share/user.data" --symfs "$dir/share" \
+		--dso transfers \
 		-o "$dir/llvm.prof" && grep -qE '^[0-9a-f]+->[0-9a-f]+:[0-9]+' "$dir/llvm.prof"
 }
 
@@ -149,19 +159,24 @@ test_options()
 		perf report -i ras.injected --stdio -g > report-g || exit 9"
 	ok $? "$layout: depths, not-taken branches, external traps, RAS emulation; nonsense and guests are refused"
 	for depth in 16 32 64 128 256; do
-		check "$layout: depth $depth: equals what was executed, and wraps" equals "depth$depth" 20
-		check "$layout: depth $depth: some samples are full" sh -c "! grep ' full 0$' '$dir/depth$depth.types'"
+		check "$layout: depth $depth: equals what was executed, and wraps" \
+			equals "depth$depth" 20
+		check "$layout: depth $depth: some samples are full" \
+			sh -c "! grep ' full 0$' '$dir/depth$depth.types'"
 	done
 	check "$layout: not-taken branches: equals what was executed" equals not_taken 20
 	check "$layout: not-taken branches: there are such" has not_taken not-taken taken
-	check "$layout: external traps: equals what was executed, the interrupt first" equals external 20
+	check "$layout: external traps: equals what was executed, the interrupt first" \
+		equals external 20
 	check "$layout: external traps: there are such" has external interrupt
-	check "$layout: RAS emulation, with swaps and longjmp: equals what was executed" equals ras 20
+	check "$layout: RAS emulation, with swaps and longjmp: equals what was executed" \
+		equals ras 20
 	check "$layout: RAS emulation: calls only" has_not ras return jump taken indirect-jump
 	check "$layout: RAS emulation, user and kernel: equals what was executed" equals ras_both 20
 	check "$layout: RAS emulation: stock perf report -g shows the callers" \
 		grep -qE -- '(--| {10,})main$' "$dir/share/report-g"
-	check "$layout: breakpoints: equals what was executed, up to the breakpoint" equals breakpoints 20
+	check "$layout: breakpoints: equals what was executed, up to the breakpoint" \
+		equals breakpoints 20
 	check "$layout: breakpoints: some samples were frozen, some not" each breakpoints \
 		'/^sample/ { if ($9 % 2) n++; else thawed++ } END { bad = !thawed }'
 }
@@ -175,7 +190,8 @@ test_filters()
 	ok $? "$layout: every filter is recorded with"
 	for filter in $filters; do
 		check "$layout: $filter: equals what was executed" equals "$filter" 10
-		check "$layout: $filter: there are none of those" has_not "$filter" "${left_out[$filter]}"
+		check "$layout: $filter: there are none of those" \
+			has_not "$filter" "${left_out[$filter]}"
 	done
 }
 
@@ -224,9 +240,11 @@ test_tasks()
 	check "$layout: parent and child: equals what was executed" equals fork 20
 	check "$layout: parent and child are kept apart" apart fork "$dir/share/fork.roles" 100
 	check "$layout: all tasks of all harts: equals what was executed" equals system 20
-	check "$layout: all tasks of all harts: kept apart" apart system "$dir/share/system.roles" 100
+	check "$layout: all tasks of all harts: kept apart" \
+		apart system "$dir/share/system.roles" 100
 	check "$layout: a task while harts go and come: equals what was executed" equals hotplug 20
-	check "$layout: cpumask follows" sh -c "grep -qx 0 '$dir/share/cpumask' && grep -qx 0-1 '$dir/share/cpumask'"
+	check "$layout: cpumask follows" \
+		sh -c "grep -qx 0 '$dir/share/cpumask' && grep -qx 0-1 '$dir/share/cpumask'"
 	check "$layout: a hart that came back records" equals after 1
 }
 
@@ -253,8 +271,10 @@ ctr_guest less testing max-depth=64,types=off,options=0x0000001000000006 '
 	refused riscv_ctr/no_returns=1/u'
 ok $? "few features: recorded; what is missing is refused"
 check "few features: equals what was executed" equals user 20 --no-types
-check "few features: caps" sh -c "grep -qx '16 32 64' '$dir/share/caps' && grep -qx not_taken '$dir/share/caps'"
-check "few features: entries of no type are no reason for warnings" sh -c "'$HOST/perf-rvtrace' script \
+check "few features: caps" \
+	sh -c "grep -qx '16 32 64' '$dir/share/caps' && grep -qx not_taken '$dir/share/caps'"
+check "few features: entries of no type are no reason for warnings" \
+	sh -c "'$HOST/perf-rvtrace' script \
 	-i '$dir/share/user.data' --raw-pc 2>&1 >/dev/null | awk '/type/ { n++ } END { exit n > 1 }'"
 
 # The logs are large.

@@ -17,9 +17,11 @@ buffer=$((4 << 20))	# record's own choice for root
 # missing.
 nothing_lost()
 {
-	"$rv" stat -i "$dir/share/$1.data" --symfs "$dir/share:$("$LAB" path guest)" >"$dir/$1.stat" 2>&1
+	"$rv" stat -i "$dir/share/$1.data" \
+		--symfs "$dir/share:$("$LAB" path guest)" >"$dir/$1.stat" 2>&1
 	cat "$dir/$1.stat"
-	awk -v least="$2" '$1 ~ /^[0-3]$/ { cpus += $2 >= least; lost += $7 } $1 == "all" { gaps = $6 }
+	awk -v least="$2" \
+		'$1 ~ /^[0-3]$/ { cpus += $2 >= least; lost += $7 } $1 == "all" { gaps = $6 }
 		END { exit cpus != 4 || lost || gaps }' "$dir/$1.stat"
 }
 
@@ -49,7 +51,8 @@ ok $? "recorded, four harts"
 check "plain: nothing is lost of more than the buffers hold" nothing_lost plain $((buffer + 1))
 check "packed: nothing is lost of more than the buffers hold" nothing_lost packed $((buffer + 1))
 for name in plain packed profile; do
-	check "$name: the recorder says nothing of losses" sh -c "grep 'MB of trace' '$dir/share/$name.err' &&
+	check "$name: the recorder says nothing of losses" \
+		sh -c "grep 'MB of trace' '$dir/share/$name.err' &&
 		! grep 'lost' '$dir/share/$name.err'"
 done
 check "compressed, it is smaller" awk '/MB of trace/ { trace = $5; file = $9 }

@@ -35,7 +35,8 @@ for kernel in stable testing; do
 		mkdir -p "$capture"
 		hook_options="--topology $kind"
 		selftests $kind-$kernel $kernel "topology=$kind,capture=$capture" components
-		[ $kind != pib ] || check "$kernel: each mode's pattern came out of the PIB" patterns_came "$capture/pib.0"
+		[ $kind != pib ] || check "$kernel: each mode's pattern came out of the PIB" \
+			patterns_came "$capture/pib.0"
 	done
 done
 hook_options=
@@ -51,7 +52,8 @@ broken()
 		timeout 60 perf-rvtrace record -e rvtrace//u -o data -- true && exit 1
 		rmmod rvtrace'
 	ok $? "$1: nothing is recorded, the module unloads"
-	check "$1: the log names the component" grep -qE "rvtrace.*$2.*no answer within" "$dir/console"
+	check "$1: the log names the component" \
+		grep -qE "rvtrace.*$2.*no answer within" "$dir/console"
 }
 
 broken stuck-encoder 'c000[02]000' 'stuck=encoder'
@@ -63,12 +65,14 @@ for version in 0x02 0x10; do
 		[ ! -e /sys/bus/event_source/devices/rvtrace ] || exit 2
 		rmmod rvtrace'
 	ok $? "version $version: the module loads, and there is no PMU"
-	check "version $version: the log says why" grep -q 'interface version.*component not used' "$dir/console"
+	check "version $version: the log says why" \
+		grep -q 'interface version.*component not used' "$dir/console"
 done
 # A higher minor version, and the experimental one, are used.
 for version in 0x51 0xf1; do
 	selftests version-$version testing "version=$version" components
-	check "version $version: the log says so" grep -qE 'interface version 1\.(5 is newer|15 is experimental)' "$dir/console"
+	check "version $version: the log says so" \
+		grep -qE 'interface version 1\.(5 is newer|15 is experimental)' "$dir/console"
 done
 rm -rf "$guest_bin" "$capture"
 done_testing

@@ -9,7 +9,8 @@
 "$LAB" debug-kernel >"$TOP/build/guest/debug-kernel.log" 2>&1 ||
 	skip_all "no debug kernel: $(tail -n 1 "$TOP/build/guest/debug-kernel.log")"
 . "$(dirname "$0")/../driver-lib.sh"
-check "the driver is built for it" make -s -C "$TOP" build/driver/debug/rvtrace.ko build/driver/debug-kunit/rvtrace.ko
+check "the driver is built for it" \
+	make -s -C "$TOP" build/driver/debug/rvtrace.ko build/driver/debug-kunit/rvtrace.ko
 
 # part NAME: it is to be run.
 part()

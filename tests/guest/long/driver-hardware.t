@@ -26,7 +26,8 @@ for kind in pib atb; do
 	hook_options="--topology $kind"
 	mkdir -p "$TOP/build/guest/capture"
 	rm -f "$TOP"/build/guest/capture/*
-	guest $kind testing "topology=$kind,capture=$TOP/build/guest/capture" "insmod rvtrace.ko || exit 1
+	guest $kind testing "topology=$kind,capture=$TOP/build/guest/capture" \
+		"insmod rvtrace.ko || exit 1
 		perf stat -e rvtrace//u -- gzip -c /bin/ls > /dev/null || exit 1
 		setpriv --reuid 1000 --regid 1000 --clear-groups perf stat -e rvtrace//u -- true && exit 2
 		rmmod rvtrace"

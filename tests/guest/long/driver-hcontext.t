@@ -19,8 +19,10 @@ caps()
 # calls_of TID: how often leaf() was called in this thread.
 calls_of()
 {
-	"$HOST/perf-rvtrace" report -i "$dir/share/large.data" --symfs "$dir/share:$("$LAB" path guest)" -s tid,sym \
-		2>"$dir/report.err" | awk -v tid="$1" '$5 == tid && $NF == "leaf" { n += $4 } END { print n + 0 }'
+	"$HOST/perf-rvtrace" report -i "$dir/share/large.data" \
+		--symfs "$dir/share:$("$LAB" path guest)" -s tid,sym \
+		2>"$dir/report.err" |
+		awk -v tid="$1" '$5 == tid && $NF == "leaf" { n += $4 } END { print n + 0 }'
 }
 
 # states SED: the context CSRs' values in the truth.
@@ -29,7 +31,8 @@ states()
 	local file
 
 	for file in "$dir"/truth/truth.*; do
-		"$HOST/rvt-truth" "$file" | sed -n "s/^state .* scontext \([0-9]*\) hcontext \([0-9]*\)$/\\$1/p"
+		"$HOST/rvt-truth" "$file" |
+			sed -n "s/^state .* scontext \([0-9]*\) hcontext \([0-9]*\)$/\\$1/p"
 	done
 }
 
@@ -47,15 +50,18 @@ for kernel in stable testing; do
 		perf-rvtrace record -a -e rvtrace/thread=1/ -o none.data -- true 2> refused && exit 4
 		rmmod rvtrace"
 	ok $? "$kernel: harts with hcontext only are recorded"
-	is "$kernel: what the driver says of the CSRs" "0 14 0" "$(tr '\n' ' ' <"$dir/share/caps" | sed 's/ $//')"
-	check "$kernel: a filter for a thread is refused for want of scontext" grep -q 'no CSR scontext' "$dir/share/refused"
+	is "$kernel: what the driver says of the CSRs" \
+		"0 14 0" "$(tr '\n' ' ' <"$dir/share/caps" | sed 's/ $//')"
+	check "$kernel: a filter for a thread is refused for want of scontext" \
+		grep -q 'no CSR scontext' "$dir/share/refused"
 	check "$kernel: instructions and threads are those that were executed" \
 		equals_truth "$dir/share/turns.data" --hcontext --lossy --min 10000000
 	check "$kernel: so they are with larger ids" \
 		equals_truth "$dir/share/large.data" --hcontext --lossy --min 100000
 	# The same recording, as if it did not say that hcontext has the threads: then there are
 	# context switches.
-	sed 's/hcontext_bits = 14/hcontext_none = 14/' "$dir/share/turns.data" >"$dir/share/switches.data"
+	sed 's/hcontext_bits = 14/hcontext_none = 14/' \
+		"$dir/share/turns.data" >"$dir/share/switches.data"
 	[ "$(losses switches)" -gt $((2 * $(losses turns))) ]
 	ok $? "$kernel: the threads are those of hcontext"
 	is "$kernel: a thread whose id does not fit" 1345 "$(calls_of 20001)"
@@ -71,7 +77,8 @@ guest both testing "etrace=$params,formats=etrace+ntrace" "insmod rvtrace.ko || 
 	perf-rvtrace record -a -e rvtrace/hcontext,format=1/ -o none.data -- true 2> refused && exit 3
 	rmmod rvtrace"
 ok $? "harts with both are recorded by hcontext"
-check "it is refused with E-Trace, which has no room for it" grep -q 'E-Trace has no room' "$dir/share/refused"
+check "it is refused with E-Trace, which has no room for it" \
+	grep -q 'E-Trace has no room' "$dir/share/refused"
 check "instructions and threads are those that were executed" \
 	equals_truth "$dir/share/turns.data" --hcontext --lossy --min 10000000
 is "scontext was left alone" 0 "$(states 1 | sort -u)"

@@ -41,7 +41,8 @@ recording_survives()
 
 	cp "$dir/share/perf.data" "$dir/damaged.data"
 	for at in $(places "$dir/share/perf.data"); do
-		printf '\377\000\125\252\013' | dd of="$dir/damaged.data" bs=1 seek="$at" conv=notrunc status=none
+		printf '\377\000\125\252\013' |
+			dd of="$dir/damaged.data" bs=1 seek="$at" conv=notrunc status=none
 		n=$((n + 1))
 	done
 	[ $n -ge 4 ] || { echo "$n places"; return 1; }
@@ -51,7 +52,8 @@ recording_survives()
 	gaps=$(grep -c '^# lost .*offset' "$dir/out")
 	rest=$(grep -vc '^#' "$dir/out")
 	echo "$n places, $gaps gaps, $rest of $whole instructions"
-	[ "$gaps" -ge "$n" ] && [ "$rest" -gt $((whole / 2)) ] && ! grep -vqE '^#|[02468ace]$' "$dir/out"
+	[ "$gaps" -ge "$n" ] && [ "$rest" -gt $((whole / 2)) ] &&
+		! grep -vqE '^#|[02468ace]$' "$dir/out"
 }
 
 for setting in 2.0:testing 0.029:stable; do
@@ -82,7 +84,8 @@ for setting in 2.0:testing 0.029:stable; do
 done
 
 hook_options="--params $TOP/tools/model/params/etrace-2.0"
-guest recording testing "etrace=$TOP/tools/model/params/etrace-2.0,formats=etrace" "insmod rvtrace.ko || exit 1
+guest recording testing "etrace=$TOP/tools/model/params/etrace-2.0,formats=etrace" \
+	"insmod rvtrace.ko || exit 1
 	perf-rvtrace record -q -o perf.data -e rvtrace/$modes,context/ -- mixture wild forked"
 ok $? "a recording of user and kernel"
 check "damaged recording: flow is lost, said so, and goes on" recording_survives

@@ -65,7 +65,8 @@ everything()
 only()
 {
 	raw_pc "$dir/share/$1.data" | awk -v lo="$(printf %x $((function)))" \
-		-v hi="$(printf %x $((function + function_size)))" -v tid="$(cat "$dir/share/tid" 2>/dev/null)" -v min="${3:-100}" '
+		-v hi="$(printf %x $((function + function_size)))" \
+		-v tid="$(cat "$dir/share/tid" 2>/dev/null)" -v min="${3:-100}" '
 		function below(a, b) { return length(a) < length(b) || length(a) == length(b) && a "" < b "" }
 		function inside(pc) { return !below(pc, lo) && below(pc, hi) }
 		/^#/ { next }
@@ -78,7 +79,8 @@ for setting in 2.0:testing 0.029:stable; do
 	dialect=${setting%:*}
 	params=$TOP/tools/model/params/etrace-$dialect
 	hook_options="--params $params"
-	GUEST_TIMEOUT=280 guest "$dialect" "${setting#*:}" "etrace=$params,formats=etrace" "$(script)"
+	GUEST_TIMEOUT=280 guest "$dialect" "${setting#*:}" "etrace=$params,formats=etrace" \
+		"$(script)"
 	ok $? "$dialect: recordings with filters" || tail -n 5 "$dir/output"
 	check "$dialect: what was decoded is what the encoder was let see" everything
 	check "$dialect: user only" only user '$3 == "U"' 100000

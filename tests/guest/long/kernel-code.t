@@ -66,10 +66,13 @@ for kernel in stable testing; do
 		echo "# built without clang: such code is not recorded"
 		continue
 	fi
-	check "$kernel: what was decoded is what was executed" equals_truth "$dir/share/perf.data" --min 1000000
-	"$HOST/perf-rvtrace" report -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,dso,sym \
+	check "$kernel: what was decoded is what was executed" \
+		equals_truth "$dir/share/perf.data" --min 1000000
+	"$HOST/perf-rvtrace" report -i "$dir/share/perf.data" \
+		--symfs "$dir/share:$("$LAB" path guest)" -s comm,dso,sym \
 		>"$work/report" 2>"$work/report.err"
-	is "$kernel: a module lies where the other was" "$(sed -n 1p "$dir/share/addresses")" "$(sed -n 2p "$dir/share/addresses")"
+	is "$kernel: a module lies where the other was" \
+		"$(sed -n 1p "$dir/share/addresses")" "$(sed -n 2p "$dir/share/addresses")"
 	is "$kernel: no error" "" "$(grep error "$work/report.err")"
 	is "$kernel: initialisation of the first module, twice" 14 "$(entered first_init)"
 	is "$kernel: of the second, once while it was recorded" 7 "$(entered second_init)"
@@ -111,7 +114,8 @@ if grep -qa raw_tp/module_load "$dir/share/perf-rvtrace"; then
 		grep -q 'changes of kernel code are told by BPF' "$dir/share/messages"
 	check "without the compiler of BPF: what was decoded is what was executed" \
 		equals_truth "$dir/share/perf.data" --min 1000000
-	"$HOST/perf-rvtrace" report -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,dso,sym \
+	"$HOST/perf-rvtrace" report -i "$dir/share/perf.data" \
+		--symfs "$dir/share:$("$LAB" path guest)" -s comm,dso,sym \
 		>"$work/report" 2>"$work/report.err"
 	is "without the compiler of BPF: with the key" 47 "$(entered first_on)"
 	is "without the compiler of BPF: without it" 43 "$(entered first_off)"
@@ -121,7 +125,8 @@ dir=$recorded
 # Ctrl-C ends what takes long; what was decoded until then is shown.
 for command in script "report -g" "report --jobs 1" "stat --jobs 1"; do
 	# shellcheck disable=SC2086 # words
-	"$HOST/perf-rvtrace" $command -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" \
+	"$HOST/perf-rvtrace" $command -i "$dir/share/perf.data" \
+		--symfs "$dir/share:$("$LAB" path guest)" \
 		>"$dir/interrupted" 2>"$dir/interrupted.err" &
 	# as soon as it catches the signal: it decodes
 	until grep -qs '^SigCgt:.*[2367abef]$' "/proc/$!/status" || ! kill -0 $!; do sleep 0.02; done
@@ -129,7 +134,8 @@ for command in script "report -g" "report --jobs 1" "stat --jobs 1"; do
 	kill -INT $!
 	wait $!
 	is "Ctrl-C: status of $command" 1 $?
-	check "Ctrl-C: $command says how far it came" grep 'interrupted after [1-9][0-9]* bytes of trace' "$dir/interrupted.err"
+	check "Ctrl-C: $command says how far it came" \
+		grep 'interrupted after [1-9][0-9]* bytes of trace' "$dir/interrupted.err"
 	check "Ctrl-C: $command shows that" test -s "$dir/interrupted"
 done
 done_testing

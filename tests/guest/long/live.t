@@ -7,16 +7,19 @@
 
 check "cross-compile the workload" workload dlopen -ldl
 for n in 1 2; do
-	"$LAB" cross-cc -O2 -shared -fPIC -DSTEPS=$n -o "$guest_bin/plugin-$n.so" "$TOP/tests/guest/workloads/plugin.c"
+	"$LAB" cross-cc -O2 -shared -fPIC -DSTEPS=$n -o "$guest_bin/plugin-$n.so" \
+		"$TOP/tests/guest/workloads/plugin.c"
 done
 rv=$HOST/perf-rvtrace
 
 # equal NAME: counts of the recording, made here, but for where the files are.
 equal()
 {
-	"$rv" profile -f counts -i "$dir/share/$1.data" --symfs "$dir/share:$("$LAB" path guest)" >"$dir/$1.counts" || return
+	"$rv" profile -f counts -i "$dir/share/$1.data" \
+		--symfs "$dir/share:$("$LAB" path guest)" >"$dir/$1.counts" || return
 	grep -q '^F' "$dir/$1.counts" || return
-	diff <(grep -v '^path' "$dir/share/$1.live") <(grep -v '^path' "$dir/$1.counts") | head -n 40
+	diff <(grep -v '^path' "$dir/share/$1.live") <(grep -v '^path' "$dir/$1.counts") |
+		head -n 40
 	return "${PIPESTATUS[0]}"
 }
 
@@ -26,7 +29,8 @@ entered()
 	local addr
 
 	addr=$(nm "$guest_bin/$2" | awk -v name="$3" '$3 == name { sub("^0*", "", $1); print $1 }')
-	awk -v file="/$2" -v addr="$addr" '/^file/ { inside = substr($0, length($0) - length(file) + 1) == file }
+	awk -v file="/$2" -v addr="$addr" \
+		'/^file/ { inside = substr($0, length($0) - length(file) + 1) == file }
 		inside && $1 == "F" && $2 == addr { n += $4 } END { print n + 0 }' "$dir/share/$1.live"
 }
 
@@ -57,7 +61,8 @@ for protocol in ntrace etrace; do
 		check "$protocol, $name: counted live as from the recording" equal $name
 	done
 	is "$protocol: calls into an object" 71 "$(entered objects plugin-1.so first_plugin)"
-	is "$protocol: calls into another, where that was" 73 "$(entered objects plugin-2.so second_plugin)"
+	is "$protocol: calls into another, where that was" \
+		73 "$(entered objects plugin-2.so second_plugin)"
 	check "$protocol: nothing was lost" sh -c "! grep -i 'lost' '$dir/share/'*.err"
 done
 done_testing

@@ -75,12 +75,16 @@ calls()
 
 # What the other recordings must have of a function is what there is without a filter.
 read -r _ calls1 all1 _ calls2 all2 _ calls3 all3 < <(calls all)
-is "without a filter: each function once a round" "$rounds $rounds $rounds" "$calls1 $calls2 $calls3"
+is "without a filter: each function once a round" \
+	"$rounds $rounds $rounds" "$calls1 $calls2 $calls3"
 check "what was decoded is what the encoder was let see" everything
 is "range: the function and no other" "first 0 0 second $rounds $all2 third 0 0" "$(calls range)"
-is "without: all but the function" "first $rounds $all1 second 0 0 third $rounds $all3" "$(calls without)"
+is "without: all but the function" \
+	"first $rounds $all1 second 0 0 third $rounds $all3" "$(calls without)"
 # The instruction at which it stops is traced still.
-is "pair: from the first function up to the second" "first $rounds $all1 second $rounds $rounds third 0 0" "$(calls pair)"
-is "triggers: without what was between the pulses" "first $rounds $all1 second 0 0 third $rounds $all3" "$(calls triggers)"
+is "pair: from the first function up to the second" \
+	"first $rounds $all1 second $rounds $rounds third 0 0" "$(calls pair)"
+is "triggers: without what was between the pulses" \
+	"first $rounds $all1 second 0 0 third $rounds $all3" "$(calls triggers)"
 check "no rule of the control interface was broken" no_violations
 done_testing

@@ -26,7 +26,8 @@ hardware()
 	ok $? "$name, small counters: recordings"
 	hook_options=
 	check "$name: the recordings say so" grep -aqx "$4" "$dir/share/6-all.data"
-	check "$name, small counters: what was decoded is what the encoder saw" all_equal "$overflows"
+	check "$name, small counters: what was decoded is what the encoder saw" \
+		all_equal "$overflows"
 	check "$name: no rule of the control interface was broken" no_violations
 }
 
@@ -53,18 +54,22 @@ guest lacking testing 'warl-features=0xffff047f,modes=6,sync-modes=1' 'insmod rv
 	refused sideways term
 	dmesg | grep refused > log; true'
 ok $? "hardware that lacks options: a recording without them, and some are refused"
-check "lacking options: what was decoded is what the encoder saw" equals_truth "$dir/share/perf.data" --min 10000
+check "lacking options: what was decoded is what the encoder saw" \
+	equals_truth "$dir/share/perf.data" --min 10000
 check "lacking options: the recording says what was in force" sh -c "
 	grep -a '^options = ' '$dir/share/perf.data' | sort -u | grep -x 'options = .*' | grep extend_address_msb |
 		grep sequential_jump | grep -v 'implicit_return\|repeated_history\|all_jumps'"
 check "option refused: named, with those there are" \
 	grep "no 'all_jumps'; it has: .*sequential_jump" "$dir/share/feature"
-check "option refused: the one that there is not is named" grep "no 'repeated_history'" "$dir/share/two"
+check "option refused: the one that there is not is named" \
+	grep "no 'repeated_history'" "$dir/share/two"
 check "mode refused: valid ones are named" grep 'no mode=3; valid values: 6$' "$dir/share/mode"
-check "syncmode refused: valid ones are named" grep 'no syncmode=2; valid values: 1$' "$dir/share/syncmode"
+check "syncmode refused: valid ones are named" \
+	grep 'no syncmode=2; valid values: 1$' "$dir/share/syncmode"
 check "implicit_return_mode refused: valid ones are named" \
 	grep 'no implicit_return_mode=3; valid values: 1$' "$dir/share/return"
-check "unknown term: valid ones are named" grep "'sideways'; valid terms: .*all_jumps" "$dir/share/term"
+check "unknown term: valid ones are named" \
+	grep "'sideways'; valid terms: .*all_jumps" "$dir/share/term"
 check "the kernel log names the option, too" grep 'no all_jumps' "$dir/share/log"
 check "lacking options: no rule of the control interface was broken" no_violations
 

@@ -44,7 +44,8 @@ smaller()
 }
 
 for mode in 3 6; do
-	check "mode $mode: options that make the trace smaller are on by default" smaller $mode-default $mode-none
+	check "mode $mode: options that make the trace smaller are on by default" \
+		smaller $mode-default $mode-none
 done
 
 done_testing

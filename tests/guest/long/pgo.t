@@ -30,14 +30,16 @@ mkdir -p "$guest_bin"
 # build NAME OPTIONS...: not relocated, so that an address of the program is a small number.
 build()
 {
-	"clang$v" --target=riscv64-linux-gnu --sysroot="$("$LAB" path guest)" -gdwarf-4 -fdebug-info-for-profiling -no-pie \
+	"clang$v" --target=riscv64-linux-gnu --sysroot="$("$LAB" path guest)" \
+		-gdwarf-4 -fdebug-info-for-profiling -no-pie \
 		-fuse-ld=lld -Wl,--emit-relocs "${@:2}" -o "$guest_bin/words.$1" "$source"
 }
 
 # profile FILE FORMAT OPTIONS...
 profile()
 {
-	"$rv" profile -i "$dir/share/$1.data" --symfs "$dir/share:$("$LAB" path guest)" -f "$2" --dso "words.$1" "${@:3}"
+	"$rv" profile -i "$dir/share/$1.data" --symfs "$dir/share:$("$LAB" path guest)" -f "$2" \
+		--dso "words.$1" "${@:3}"
 }
 
 check "the program is compiled, with and without optimisation" build base -O2
@@ -63,10 +65,12 @@ lines_of()
 	sed -n "s/^DA:$number,//p" "$work/info"
 }
 is "coverage: words" "${printed%% words*}" "$(lines_of 'n_words++')"
-is "coverage: numbers" "$(grep -o '[0-9]* numbers' <<<"$printed")" "$(lines_of 'n_numbers++') numbers"
+is "coverage: numbers" \
+	"$(grep -o '[0-9]* numbers' <<<"$printed")" "$(lines_of 'n_numbers++') numbers"
 is "coverage: lines" "$(grep -o '[0-9]* lines' <<<"$printed")" "$(lines_of 'n_lines++') lines"
 is "coverage: what did not run" 0 "$(lines_of 'the table is full')"
-is "coverage: a call for each byte of the text" 30000 "$(sed -n 's/^FNDA:\([0-9]*\),classify$/\1/p' "$work/info")"
+is "coverage: a call for each byte of the text" \
+	30000 "$(sed -n 's/^FNDA:\([0-9]*\),classify$/\1/p' "$work/info")"
 if command -v genhtml >/dev/null; then
 	check "genhtml reads it" genhtml -q -o "$work/html" "$work/info"
 	check "lcov reads it" lcov --summary "$work/info"
@@ -82,13 +86,15 @@ check "llvm-profgen reads the counts" "llvm-profgen$v" --binary="$guest_bin/word
 check "its profile has the functions" sh -c \
 	"llvm-profdata$v show --sample '$work/prof' | grep -q 'Function: count_words\|Function: main'"
 check "llvm-profgen reads the branch stacks that stock perf script prints" "llvm-profgen$v" \
-	--binary="$guest_bin/words.base" --perfscript="$dir/share/perfscript" --output="$work/prof.sampled"
+	--binary="$guest_bin/words.base" \
+	--perfscript="$dir/share/perfscript" --output="$work/prof.sampled"
 check "and finds the functions in them" sh -c \
 	"llvm-profdata$v show --sample '$work/prof.sampled' | grep -q 'Function: count_words\|Function: main'"
 # A program that clang built; its first segment is not at 0.
 if command -v create_gcov >/dev/null; then
 	profile base autofdo -o "$work/autofdo"
-	check "create_gcov reads the profile" create_gcov --binary="$guest_bin/words.base" --profiler=text \
+	check "create_gcov reads the profile" \
+		create_gcov --binary="$guest_bin/words.base" --profiler=text \
 		--profile="$work/autofdo" --gcov="$work/gcov"
 	check "and finds main in it" sh -c "dump_gcov '$work/gcov' | grep -q '^main total:[1-9]'"
 fi
@@ -97,13 +103,17 @@ fi
 # and no more often.
 if command -v "perf2bolt$v" >/dev/null && command -v perf >/dev/null; then
 	ln -s "$(command -v "perf2bolt$v")" "$work/perf2bolt"
-	"$rv" inject -i "$dir/share/base.data" --symfs "$dir/share:$("$LAB" path guest)" -o "$work/brstack.data" \
+	"$rv" inject -i "$dir/share/base.data" --symfs "$dir/share:$("$LAB" path guest)" \
+		-o "$work/brstack.data" \
 		--itrace=i1000il32 --comms words.base 2>"$work/inject.err"
-	check "perf2bolt reads the samples" "$work/perf2bolt" -p "$work/brstack.data" -o "$work/sampled.fdata" \
+	check "perf2bolt reads the samples" \
+		"$work/perf2bolt" -p "$work/brstack.data" -o "$work/sampled.fdata" \
 		"$guest_bin/words.base"
-	check "perf2bolt reads the exact profile" "$work/perf2bolt" -pa -p "$work/preagg" -o "$work/exact.fdata" \
+	check "perf2bolt reads the exact profile" \
+		"$work/perf2bolt" -pa -p "$work/preagg" -o "$work/exact.fdata" \
 		"$guest_bin/words.base"
-	is "branches that only the samples have, or have more often; and those that both have" "0 yes" "$(awk '
+	is "branches that only the samples have, or have more often; and those that both have" \
+		"0 yes" "$(awk '
 		!/unknown|PLT|\.plt/ { key = $1 " " $2 " " $3 " " $4 " " $5 " " $6 }
 		/unknown|PLT|\.plt/ || NF != 8 { next }
 		FILENAME ~ /exact/ { exact[key] = $8; next }
@@ -116,7 +126,8 @@ sum()
 {
 	awk '{ sum += $4 } END { print sum }' "$1"
 }
-is "a recording and its profile are twice the profile" "$(($(sum "$work/preagg") * 2))" "$(sum "$work/merged")"
+is "a recording and its profile are twice the profile" \
+	"$(($(sum "$work/preagg") * 2))" "$(sum "$work/merged")"
 
 check "clang uses the profile" build pgo -O2 -fprofile-sample-use="$work/prof"
 check "BOLT uses the profile" "llvm-bolt$v" "$guest_bin/words.base" -pa --data "$work/preagg" \
@@ -138,7 +149,8 @@ executed()
 	local file
 
 	for file in "$dir"/truth/truth.*; do
-		"$HOST/rvt-truth" --pc --traced --prv 0 --scontext "$(cat "$dir/share/tid.$1")" "$file"
+		"$HOST/rvt-truth" --pc --traced --prv 0 --scontext "$(cat "$dir/share/tid.$1")" \
+			"$file"
 	done | perl -ne 'chomp; next unless s{^0{8}}{}; $pc = hex; $n++; $step = $pc - $last;
 		$jumps++ if $step != 2 && $step != 4; $last = $pc; END { print "$n $jumps\n" }'
 }
@@ -155,7 +167,8 @@ ok $? "clang's program takes fewer branches"
 [ "$bolt_insns" -gt 100000 ] && [ "$bolt_jumps" -lt "$base_jumps" ]
 ok $? "BOLT's program takes fewer branches"
 for program in base pgo bolt; do
-	is "report of $program: all that the emulator executed of it" "$(executed $program | cut -d ' ' -f 1)" "$("$rv" report \
+	is "report of $program: all that the emulator executed of it" \
+		"$(executed $program | cut -d ' ' -f 1)" "$("$rv" report \
 		-i "$dir/share/$program.data" --symfs "$dir/share:$("$LAB" path guest)" --sort dso 2>/dev/null |
 		awk -v name="words.$program" '$NF == name { print $2 }')"
 done

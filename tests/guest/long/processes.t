@@ -7,7 +7,8 @@
 
 check "cross-compile the workload" workload processes -ldl
 for n in 1 2; do
-	"$LAB" cross-cc -O2 -shared -fPIC -DSTEPS=$n -o "$guest_bin/plugin-$n.so" "$TOP/tests/guest/workloads/plugin.c"
+	"$LAB" cross-cc -O2 -shared -fPIC -DSTEPS=$n -o "$guest_bin/plugin-$n.so" \
+		"$TOP/tests/guest/workloads/plugin.c"
 done
 GUEST_TIMEOUT=900
 # shellcheck disable=SC2016 # expands in the guest
@@ -34,18 +35,22 @@ view report -s comm,dso,sym >"$work/dsos" 2>/dev/null
 # calls COMM SYMBOL: how often it was entered in threads of this name.
 calls()
 {
-	awk -v comm="$1" -v symbol="$2" '$5 == comm && $NF == symbol { n += $4 } END { print n + 0 }' "$work/report"
+	awk -v comm="$1" -v symbol="$2" \
+		'$5 == comm && $NF == symbol { n += $4 } END { print n + 0 }' "$work/report"
 }
 
 is "fork without exec" 37 "$(calls forked in_child)"
 is "functions of the vdso" 83 "$(calls timed __vdso_clock_gettime)"
 is "a thread" 31 "$(calls thread-a in_thread)"
 is "another thread" 31 "$(calls thread-b in_thread)"
-is "both belong to the process" 1 "$(awk '$5 ~ /^thread-/ && $NF == "in_thread" { print $6 }' "$work/ids" | sort -u | wc -l)"
-is "and have numbers of their own" 2 "$(awk '$5 ~ /^thread-/ && $NF == "in_thread" { print $7 }' "$work/ids" | sort -u | wc -l)"
+is "both belong to the process" 1 \
+	"$(awk '$5 ~ /^thread-/ && $NF == "in_thread" { print $6 }' "$work/ids" | sort -u | wc -l)"
+is "and have numbers of their own" 2 \
+	"$(awk '$5 ~ /^thread-/ && $NF == "in_thread" { print $7 }' "$work/ids" | sort -u | wc -l)"
 is "first process of a number" 41 "$(calls first in_first_life)"
 is "second process of the same number" 43 "$(calls second in_second_life)"
-is "it is the same number" 1 "$(awk '$NF ~ /^in_(first|second)_life$/ { print $6 }' "$work/ids" | sort -u | wc -l)"
+is "it is the same number" \
+	1 "$(awk '$NF ~ /^in_(first|second)_life$/ { print $6 }' "$work/ids" | sort -u | wc -l)"
 is "setuid" 1 "$(calls nobody as_nobody)"
 is "a process that goes from hart to hart" 58 "$(calls processes on_other_hart)"
 is "a process in a namespace of its own" 53 "$(calls inner in_namespace)"
@@ -53,7 +58,8 @@ is "the second object lies where the first was" "plugins same" "$(grep plugins "
 is "calls into the first object" 71 "$(calls processes first_plugin)"
 is "calls into the second object" 73 "$(calls processes second_plugin)"
 is "code of a JIT compiler" $((61 * 2)) "$(awk '$NF == "jit_first" { print $2 }' "$work/dsos")"
-is "other code at the same address later" $((67 * 3)) "$(awk '$NF == "jit_second" { print $2 }' "$work/dsos")"
+is "other code at the same address later" \
+	$((67 * 3)) "$(awk '$NF == "jit_second" { print $2 }' "$work/dsos")"
 check "a BPF program by its name" grep -q '\[k\] bpf_prog_[0-9a-f]*_counted' "$work/dsos"
 check "kernel threads" grep -q '  *kworker[^ ]*  *\[kernel.kallsyms\]' "$work/dsos"
 check "idle" grep -q '  *swapper[^ ]*  *\[kernel.kallsyms\]' "$work/dsos"
@@ -70,7 +76,8 @@ guest inner testing '' '
 	sysctl -q -w net.core.bpf_jit_enable=1 kernel.unprivileged_bpf_disabled=0
 	unshare --pid --fork --mount-proc perf-rvtrace record -a -o inner.data -- sh -c "exec processes ./plugin-1.so ./plugin-2.so" > /dev/null || exit 2'
 ok $? "the workload is recorded in a container"
-"$rv" report -i "$dir/share/inner.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,sym >"$work/report" 2>/dev/null
+"$rv" report -i "$dir/share/inner.data" --symfs "$dir/share:$("$LAB" path guest)" \
+	-s comm,sym >"$work/report" 2>/dev/null
 is "recorded in a container: fork" 37 "$(calls forked in_child)"
 
 # The trace does not say whose it is: context switches do. In the first recording the tasks share
@@ -116,7 +123,8 @@ guest chosen testing '' '
 		perf-rvtrace record -a -e rvtrace/context=0/u -o /tmp/perf.data true 2> unprivileged || exit 4
 	perf script -f -i /tmp/perf.data --no-itrace --show-switch-events 2> /dev/null | grep -c PERF_RECORD_SWITCH > instead'
 ok $? "recorded with the switches of one command"
-"$rv" report -i "$dir/share/command.data" --symfs "$dir/share:$("$LAB" path guest)" -s comm,sym >"$work/report" 2>/dev/null
+"$rv" report -i "$dir/share/command.data" --symfs "$dir/share:$("$LAB" path guest)" \
+	-s comm,sym >"$work/report" 2>/dev/null
 is "chosen switches: fork" 37 "$(calls forked in_child)"
 is "chosen switches: a thread" 31 "$(calls thread-a in_thread)"
 is "chosen switches: first process of a number" 41 "$(calls first in_first_life)"
@@ -126,7 +134,8 @@ is "chosen switches: a process in a namespace of its own" 53 "$(calls inner in_n
 check "chosen switches: those of others are not recorded" \
 	[ $((3 * $(cat "$dir/share/command"))) -lt "$(cat "$dir/share/bpf")" ]
 check "without rights for BPF, that is said" \
-	grep -q 'no BPF program tells the context switches: that needs root' "$dir/share/unprivileged"
+	grep -q 'no BPF program tells the context switches: that needs root' \
+	"$dir/share/unprivileged"
 check "without rights for BPF, perf's switches are there" [ "$(cat "$dir/share/instead")" -gt 0 ]
 
 done_testing

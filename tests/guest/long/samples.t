@@ -50,7 +50,8 @@ out=$dir/share
 plain=$(grep -c 'cpu-clock.*third' "$out/plain")
 [ "$plain" -gt 10 ]
 ok $? "the event was sampled beside the trace ($plain samples in third)"
-is "as many samples with call chains as before" "$(grep -c cpu-clock "$out/plain")" "$(grep -c cpu-clock "$out/chains")"
+is "as many samples with call chains as before" \
+	"$(grep -c cpu-clock "$out/plain")" "$(grep -c cpu-clock "$out/chains")"
 is "each sample in third was called by second, first, main" "$plain" \
 	"$(awk 'BEGIN { RS = ""; FS = "\n" } /cpu-clock/ {
 		n = split($0, lines, "\n"); text = ""
@@ -63,7 +64,8 @@ is "perf report -g shows the call graph: 5 lines from main to third" "main first
 	"$(grep -m 1 -A 3 '^[ |]*main$' "$out/graph" | awk '{ printf "%s%s", sep, $NF; sep = " " }')"
 
 # The compiler's own words for what was executed: the mnemonics, by another disassembler.
-"$LAB" in riscv64-linux-gnu-objdump -d -M no-aliases --no-show-raw-insn --disassemble=second "$out/nested" |
+"$LAB" in riscv64-linux-gnu-objdump -d -M no-aliases \
+	--no-show-raw-insn --disassemble=second "$out/nested" |
 	awk '$1 ~ /^[0-9a-f]+:$/ { print $2 }' | sort -u >"$dir/expected"
 awk '{ print $3 }' "$out/disasm" | sort -u >"$dir/found"
 check "disassembly: the mnemonics are objdump's" diff "$dir/expected" "$dir/found"
@@ -74,9 +76,11 @@ is "report by source line: it has the most instructions" "nested.c:$line" \
 
 leaf=$("$LAB" in riscv64-linux-gnu-objdump -d --no-show-raw-insn --disassemble=leaf "$out/calls" |
 	grep -c '^ *[0-9a-f]*:')
-is "filter by function: its instructions, all of them" $((1345 * leaf)) "$(awk '$NF == "leaf" { print $2 }' "$out/filter")"
+is "filter by function: its instructions, all of them" \
+	$((1345 * leaf)) "$(awk '$NF == "leaf" { print $2 }' "$out/filter")"
 is "and nothing else" 1 "$(grep -c '%' "$out/filter")"
-check "filter: a second function of that name, which is not there" grep -q "#1 0x.* local" "$out/second"
+check "filter: a second function of that name, which is not there" \
+	grep -q "#1 0x.* local" "$out/second"
 check "filter: a function that is not there" grep -q "no function 'leaff' in .*/calls" "$out/wrong"
 
 # chains FILE EVENT FUNCTIONS...: samples of the event whose call chain has these next to each
@@ -97,8 +101,10 @@ ok $? "a switch for each time it slept ($slept)"
 check "an event by a name of its own" grep -q '^ *tick:' "$out/fields"
 check "stock perf report has them all" sh -c "for event in sched:sched_switch syscalls:sys_enter_write tick; do
 	grep -q \"of event '\$event\" '$out/fields.report' || exit 1; done"
-"$HOST/perf-rvtrace" script -i "$out/fields.data" --symfs "$out:$("$LAB" path guest)" --max-lines 9 >/dev/null 2>"$out/mention"
-check "script says who prints the samples" grep -q 'samples of sched:sched_switch .*perf script --no-itrace' "$out/mention"
+"$HOST/perf-rvtrace" script -i "$out/fields.data" --symfs "$out:$("$LAB" path guest)" \
+	--max-lines 9 >/dev/null 2>"$out/mention"
+check "script says who prints the samples" \
+	grep -q 'samples of sched:sched_switch .*perf script --no-itrace' "$out/mention"
 is "with the trace: writes from outer" 17 "$(chains with sys_enter_write inner outer main)"
 is "writes from main" 5 "$(chains with sys_enter_write inner main)"
 is "each of them below rest" "$slept" "$(chains with prev_state=S rest main)"
@@ -109,12 +115,16 @@ is "of user code alone: writes from outer, from main" "17 5" \
 # 17 + 5 writes are not below rest.
 [ "$(grep -c " rest$" "$out/user")" -gt 3 ]
 ok $? "of user code alone: it slept below rest"
-check "an event that the hardware lacks: says so" grep -q "'L1-dcache-loads:u': the hardware of cpu . does not have" \
+check "an event that the hardware lacks: says so" \
+	grep -q "'L1-dcache-loads:u': the hardware of cpu . does not have" \
 	"$out/no-counter"
-check "a tracepoint without rights: says what to do" grep -q 'sched:sched_switch: .*need root' "$out/no-rights"
+check "a tracepoint without rights: says what to do" \
+	grep -q 'sched:sched_switch: .*need root' "$out/no-rights"
 
-check "tracepoints in words: start" grep -q 'rvtrace_start: .*cpu [01] starts into sink [0-9]' "$out/points"
-check "tracepoints in words: drain" grep -q 'rvtrace_drain: .*sink [0-9]* gives [0-9]* ' "$out/points"
+check "tracepoints in words: start" \
+	grep -q 'rvtrace_start: .*cpu [01] starts into sink [0-9]' "$out/points"
+check "tracepoints in words: drain" \
+	grep -q 'rvtrace_drain: .*sink [0-9]* gives [0-9]* ' "$out/points"
 check "tracepoints in words: stop" grep -q 'rvtrace_stop: .*cpu [01] stops' "$out/points"
 
 done_testing

@@ -31,7 +31,8 @@ check "trace-cmd takes the formats" trace-cmd restore -c -t tracing -k kallsyms 
 check "trace-cmd takes the buffers" trace-cmd restore -i head.dat -o trace.dat cpu0 cpu1
 mkdir plugins && cp "$TOP/build/host/plugin_rvtrace.so" plugins
 TRACEEVENT_PLUGIN_DIR=$PWD/plugins trace-cmd report -i trace.dat >report 2>&1
-check "the start of the trace, in words" grep -E 'rvtrace_start: +cpu [01] starts into sink [0-9]+$' report
+check "the start of the trace, in words" \
+	grep -E 'rvtrace_start: +cpu [01] starts into sink [0-9]+$' report
 check "its end" grep -E 'rvtrace_stop: +cpu [01] stops into sink [0-9]+' report
 check "what the sink gave" grep -E 'rvtrace_drain: +sink [0-9]+ gives [0-9]+ (bytes|KiB)' report
 trace-cmd report -N -i trace.dat >plain 2>&1

@@ -55,7 +55,8 @@ address_of_leaf=$("$LAB" in riscv64-linux-gnu-nm "$dir/share/calls" | awk '$3 ==
 # column N NAME: of the line of a function of the program in the report.
 column()
 {
-	awk -v n="$1" -v name="$2" '$5 == "calls" && $6 == "calls" && $NF == name { print $n }' "$work/report"
+	awk -v n="$1" -v name="$2" '$5 == "calls" && $6 == "calls" && $NF == name { print $n }' \
+		"$work/report"
 }
 
 # calls NAME: lines of the call trace.
@@ -64,8 +65,10 @@ calls()
 	grep -c " $1 (.*calls)" "$work/calls"
 }
 
-is "report: all that the emulator executed" "$truth" "$(awk '/instructions executed/ { print $2 }' "$work/report")"
-is "report: the lines add up" "$truth" "$(awk '/^ *[0-9.]+%/ { sum += $2 } END { print sum }' "$work/report")"
+is "report: all that the emulator executed" \
+	"$truth" "$(awk '/instructions executed/ { print $2 }' "$work/report")"
+is "report: the lines add up" \
+	"$truth" "$(awk '/^ *[0-9.]+%/ { sum += $2 } END { print sum }' "$work/report")"
 is "report: calls of leaf" 1345 "$(column 4 leaf)"
 is "report: calls of middle" 100 "$(column 4 middle)"
 is "report: calls of deep" 40 "$(column 4 deep)"
@@ -75,18 +78,22 @@ view report -g --percent-limit 0 >"$work/graph" 2>/dev/null
 is "call graph: leaf below middle and below main" "$((1000 * in_leaf)) $((345 * in_leaf))" \
 	"$(awk '$4 == "leaf" { print $3 }' "$work/graph" | paste -sd ' ')"
 view report -g callee -S leaf --percent-limit 0 >"$work/callers" 2>/dev/null
-is "callers: leaf, from middle, from main" "leaf $((1345 * in_leaf)) middle $((1000 * in_leaf)) main $((345 * in_leaf))" \
+is "callers: leaf, from middle, from main" \
+	"leaf $((1345 * in_leaf)) middle $((1000 * in_leaf)) main $((345 * in_leaf))" \
 	"$(awk '$3 ~ /^(leaf|middle)$/ || ($3 == "main" && $2 == '$((345 * in_leaf))') { print $3, $2 }' "$work/callers" |
 		paste -sd ' ')"
 is "call trace: calls of leaf" 1345 "$(calls leaf)"
 is "call trace: calls of deep" 40 "$(calls deep)"
-is "call trace below middle: calls of middle, leaf, deep" "100 1000 0" "$(view script --call-trace --comms calls \
+is "call trace below middle: calls of middle, leaf, deep" \
+	"100 1000 0" "$(view script --call-trace --comms calls \
 	--graph-function middle -F comm,flags 2>/dev/null |
 	awk '{ n[$3]++ } END { print n["middle"] + 0, n["leaf"] + 0, n["deep"] + 0 }')"
 is "call trace: 40 levels of deep" 40 "$(grep ' deep (.*calls)' "$work/calls" | awk '{ match($0, / *deep/); print RLENGTH }' | sort -u | wc -l)"
-is "call trace: as deep after the long jumps as after them all" 1 "$(grep ' after_escape (.*calls)' "$work/calls" |
+is "call trace: as deep after the long jumps as after them all" \
+	1 "$(grep ' after_escape (.*calls)' "$work/calls" |
 	awk '{ match($0, / *after_escape/); depth[NR] = RLENGTH } END { print (depth[1] - depth[2]) / 4 }')"
-is "folded stacks: the instructions add up" "$truth" "$(awk '{ sum += $NF } END { print sum }' "$work/folded")"
+is "folded stacks: the instructions add up" \
+	"$truth" "$(awk '{ sum += $NF } END { print sum }' "$work/folded")"
 check "folded stacks: leaf below middle and main" grep -q ';main;middle;leaf ' "$work/folded"
 is "llvm profile: branches to leaf" 1345 "$(awk -F'->|:' -v leaf="$address_of_leaf" \
 	'/->/ && $2 == leaf { sum += $3 } END { print sum }' "$work/llvm")"
@@ -121,7 +128,8 @@ else
 	echo "# no bolt here: llvm-bolt is not tested"
 fi
 if command -v create_llvm_prof >/dev/null; then
-	check "create_llvm_prof reads the profile" create_llvm_prof --binary="$dir/share/calls" --profiler=text \
+	check "create_llvm_prof reads the profile" \
+		create_llvm_prof --binary="$dir/share/calls" --profiler=text \
 		--profile="$work/autofdo" --format=text --out="$work/autofdo.txt"
 	is "create_llvm_prof: calls of leaf, middle, deep" "1345 100 40" "$(for name in leaf middle deep; do
 		sed -n "s/^$name:[0-9]*:\([0-9]*\)$/\1/p" "$work/autofdo.txt"
@@ -140,14 +148,17 @@ fi
 
 check "chrome profile is JSON" python3 -m json.tool "$work/chrome" /dev/null
 is "chrome profile: calls of leaf" 1345 "$(grep -c '"ph":"B".*"name":"leaf"' "$work/chrome")"
-is "chrome profile: a process with its name" 1 "$(grep '"process_name"' "$work/chrome" | grep -c '"name":"calls"')"
-check "svg is XML" python3 -c "import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])" "$work/svg"
+is "chrome profile: a process with its name" \
+	1 "$(grep '"process_name"' "$work/chrome" | grep -c '"name":"calls"')"
+check "svg is XML" \
+	python3 -c "import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])" "$work/svg"
 is "stat: all that the emulator executed" "$truth" "$(awk '$1 == "all" { print $3 }' "$work/stat")"
 # What stock perf finds in the recording: "PERF_RECORD_AUX offset: 0 size: 0x1234 flags: 0 []".
 if command -v perf >/dev/null; then
 	bytes=$(perf script -D --no-itrace -i "$dir/share/perf.data" 2>/dev/null |
 		perl -ne '$sum += hex $1 if /PERF_RECORD_AUX offset.* size: (\S+)/; END { print $sum }')
-	is "stat: bytes of trace, and bits per instruction" "$bytes $(perl -e "printf '%.3f', 8 * $bytes / $truth")" \
+	is "stat: bytes of trace, and bits per instruction" \
+		"$bytes $(perl -e "printf '%.3f', 8 * $bytes / $truth")" \
 		"$(awk '$1 == "all" { print $2, $4 }' "$work/stat")"
 fi
 is "stat: neither gaps nor losses" "0 0" "$(awk '$1 == "all" { print $6, $7 }' "$work/stat")"
@@ -157,28 +168,35 @@ check "list: names the encoders" grep -q '^encoder-1' "$dir/share/list"
 samples=$(grep -c 10000 "$dir/share/periods")
 [ "$samples" -le $((truth / 10000)) ] && [ "$samples" -ge $((truth / 10000 - 2)) ]
 ok $? "inject: one sample for 10000 instructions"
-is "stock perf script sees each call of leaf" 1345 "$(grep -c 'calls.*branches.*leaf' "$dir/share/c")"
+is "stock perf script sees each call of leaf" \
+	1345 "$(grep -c 'calls.*branches.*leaf' "$dir/share/c")"
 check "stock perf report names the functions" grep -q ' middle *$' "$dir/share/report"
 check "stock perf report shows the call graph" grep -q -- '[0-9]%--' "$dir/share/graph"
-check "stock perf script prints branch stacks" grep -q '0x[0-9a-f]*/0x[0-9a-f]*/' "$dir/share/brstack"
+check "stock perf script prints branch stacks" \
+	grep -q '0x[0-9a-f]*/0x[0-9a-f]*/' "$dir/share/brstack"
 # Nearly all: an interrupt in `middle` is a branch, too.
-check "stock perf annotate shows the calls in middle" grep -qE ' (9[0-9]|100)\.[0-9]+ .*(jal|call)' "$dir/share/annotate"
+check "stock perf annotate shows the calls in middle" \
+	grep -qE ' (9[0-9]|100)\.[0-9]+ .*(jal|call)' "$dir/share/annotate"
 check "stock perf evlist names the event" grep -q instructions "$dir/share/evlist"
 
 view report --comms nobody >"$work/nobody" 2>"$work/nobody.err"
-is "report: of nobody, nothing" "# 0 instructions executed, counted from the trace" "$(head -n 1 "$work/nobody")"
-check "report: says that nothing passes the filter" grep -q 'nothing that ran passes the filters' "$work/nobody.err"
+is "report: of nobody, nothing" \
+	"# 0 instructions executed, counted from the trace" "$(head -n 1 "$work/nobody")"
+check "report: says that nothing passes the filter" \
+	grep -q 'nothing that ran passes the filters' "$work/nobody.err"
 is "report: quiet when something does" "" "$(grep 'passes the filters' "$work/report.err")"
 
 # The same, whatever the order of decoding.
-"$rv" script -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" --itrace=i1i --by-cpu -F cpu,ip 2>/dev/null |
+"$rv" script -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" \
+	--itrace=i1i --by-cpu -F cpu,ip 2>/dev/null |
 	grep -c . >"$work/lines"
 is "script --itrace=i1i: a line for each instruction" "$truth" "$(cat "$work/lines")"
 
 # Without letters as in perf script: calls (with traps) and errors.
 view script --itrace -F flags,sym,addr >"$work/usual" 2>/dev/null
 is "script --itrace: calls" 1345 "$(grep -c '^ *call .*=> .* leaf' "$work/usual")"
-is "script --itrace: calls and traps only" 0 "$(grep -cvE '^ *(call|int|syscall|hw int|tr strt|tr end)' "$work/usual")"
+is "script --itrace: calls and traps only" \
+	0 "$(grep -cvE '^ *(call|int|syscall|hw int|tr strt|tr end)' "$work/usual")"
 
 # In a machine of its own: the truth above is what ran in one recording.
 guest interrupted testing '' '
@@ -191,7 +209,8 @@ guest interrupted testing '' '
 	true'
 ok $? "Ctrl-C: a recorder is interrupted"
 check "Ctrl-C: the recorder says what it has" grep 'MB of trace' "$dir/share/record.err"
-"$rv" report -i "$dir/share/perf.data" --symfs "$("$LAB" path guest)" >"$dir/report" 2>"$dir/report.err"
+"$rv" report -i "$dir/share/perf.data" \
+	--symfs "$("$LAB" path guest)" >"$dir/report" 2>"$dir/report.err"
 ok $? "Ctrl-C: its file is whole"
 [ "$(awk '/instructions executed/ { print $2 }' "$dir/report")" -gt 100000 ]
 ok $? "Ctrl-C: and holds what ran until then"
