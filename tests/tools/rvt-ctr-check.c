@@ -299,8 +299,9 @@ static const char *compare(const struct sim *sim, const struct sample *sample)
 	if (head->flags & 2)
 		return head->n ? "displaced, and yet there are entries" : NULL;
 	if (sim->own_external)
-		return head->n && !sample->entries[0].target && sample->entries[0].source == sim->epc ? NULL :
-			"the interrupt itself is not the first entry";
+		return head->n && !sample->entries[0].target &&
+		       sample->entries[0].source == sim->epc ? NULL :
+		       "the interrupt itself is not the first entry";
 	if (!same_entries(sample, before, n_before))
 		return "the entries are not those before the interrupt";
 	if (strip && !bit(sim, RASEMU) && head->skipped != sim->own)
@@ -368,7 +369,10 @@ static int check_hart(const char *dir, unsigned int cpu)
 	in = fopen(path, "r");
 	if (!in || !sim) {
 		free(sim);
-		return samples[cpu].n ? fprintf(stderr, "%s: %s\n", path, strerror(errno)), -ENOENT : 0;
+		if (!samples[cpu].n)
+			return 0;
+		fprintf(stderr, "%s: %s\n", path, strerror(errno));
+		return -ENOENT;
 	}
 	sim->depth = 16;
 	while ((n = fread(buffer, sizeof(*buffer), sizeof(buffer) / sizeof(*buffer), in))) {

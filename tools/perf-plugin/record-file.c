@@ -23,8 +23,10 @@ static int add_output(struct recorder *rec, const struct bpf_output *output)
 {
 	const struct extra_event *event = &output->event;
 
-	return event->n_ids ? rvt_perfdata_add_event(rec->writer, &event->attr, event->name, event->ids,
-						     event->n_ids) : 0;
+	if (!event->n_ids)
+		return 0;
+	return rvt_perfdata_add_event(rec->writer, &event->attr, event->name, event->ids,
+				      event->n_ids);
 }
 
 int record_begin_file(struct recorder *rec, const char *path)

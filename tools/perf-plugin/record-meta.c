@@ -43,10 +43,10 @@ void record_explain_missing_pmu(void)
 {
 	nftw("/sys/firmware/devicetree/base", look_for_component, 8, FTW_PHYS);
 	if (!found_component)
-		cmd_error(0, "this machine has no trace hardware that Linux knows of: its devicetree "
-			  "has no node compatible with\n  \"" COMPONENT "\", and there is no PMU '"
-			  RECORD_PMU "'. If the chip has trace encoders, its devicetree must "
-			  "describe them");
+		cmd_error(0, "this machine has no trace hardware that Linux knows of: its "
+			  "devicetree has no node compatible with\n  \"" COMPONENT "\", and there "
+			  "is no PMU '" RECORD_PMU "'. If the chip has trace encoders, its "
+			  "devicetree must describe them");
 	else if (access("/sys/bus/rvtrace", F_OK))
 		cmd_error(0, "the driver is not loaded: modprobe rvtrace (or insmod rvtrace.ko)");
 	else

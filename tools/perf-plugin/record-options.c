@@ -156,11 +156,13 @@ static int add_event(struct record_options *options, char *event)
 		options->event = event;
 		return 0;
 	}
-	if (*event && *event != '{')
-		err = record_add_extra(options, event);
+	if (!*event)
+		err = cmd_error(-EINVAL, "-e: '': no event");
+	else if (*event == '{')
+		err = cmd_error(-EINVAL, "-e: '%s': there are no groups of events beside a trace; "
+				"leave out { and }", event);
 	else
-		err = cmd_error(-EINVAL, "-e: '%s': %s", event, *event ? "there are no groups of events "
-				"beside a trace; leave out { and }" : "no event");
+		err = record_add_extra(options, event);
 	free(event);
 	return err;
 }

@@ -60,11 +60,12 @@ static bool explain_values(const struct recorder *rec)
 	bool found = false;
 
 	for (size_t i = 0; i < sizeof(value_terms) / sizeof(*value_terms); i++) {
-		uint64_t value = record_term(rec, value_terms[i].term);
+		const char *term = value_terms[i].term;
+		uint64_t value = record_term(rec, term);
 		char *valid, number[24];
 
 		/* 0 leaves the choice to the driver; syncmax counts beside syncmode only */
-		if (!strcmp(value_terms[i].term, "syncmax") ? !record_term(rec, "syncmode") : !value)
+		if (!record_term(rec, strcmp(term, "syncmax") ? term : "syncmode"))
 			continue;
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
 		valid = record_caps(value_terms[i].caps);
@@ -72,7 +73,7 @@ static bool explain_values(const struct recorder *rec)
 			for (char *newline = valid; (newline = strchr(newline, '\n')); )
 				*newline = ',';
 			cmd_error(0, "the trace hardware has no %s=%s; valid values: %s",
-				  value_terms[i].term, number, *valid ? valid : "none");
+				  term, number, *valid ? valid : "none");
 			found = true;
 		}
 		free(valid);

@@ -189,7 +189,8 @@ static uint64_t read_csr(struct draft *d, int csr)
 	case CSR_DRAFT_CONTROL:
 		return d->control;
 	case CSR_DRAFT_STATUS:
-		return d->write_index | (d->wrap ? STATUS_WRAP : 0) | (d->frozen ? STATUS_FROZEN : 0);
+		return d->write_index | (d->wrap ? STATUS_WRAP : 0) |
+		       (d->frozen ? STATUS_FROZEN : 0);
 	case CSR_SISELECT:
 		return d->select;
 	case CSR_SIREG:

@@ -65,7 +65,8 @@ uint64_t rvt_ctr_count(uint32_t cycles, unsigned int exponent_bits)
 	if (cycles >> CCM_BITS) {
 		exponent = 32 - (uint32_t)__builtin_clz(cycles) - CCM_BITS;
 		if (exponent > largest)
-			return CCV | (uint64_t)CCM_MASK << CCM_SHIFT | (uint64_t)largest << CCE_SHIFT;
+			return CCV | (uint64_t)CCM_MASK << CCM_SHIFT |
+			       (uint64_t)largest << CCE_SHIFT;
 		cycles >>= exponent - 1;
 	}
 	return CCV | (uint64_t)(cycles & CCM_MASK) << CCM_SHIFT | (uint64_t)exponent << CCE_SHIFT;

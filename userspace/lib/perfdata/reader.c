@@ -26,8 +26,9 @@ void perfdata_warn(struct rvt_perfdata *file, const char *format, ...)
 		free(text);
 		return;
 	}
-	if (asprintf(&both, "%s%s%s", file->warning ? file->warning : "", file->warning ? "\n  " : "",
-		     file->n_warnings == MAX_WARNINGS ? "... and there is more like this" : text) >= 0) {
+	if (asprintf(&both, "%s%s%s", file->warning ? file->warning : "",
+		     file->warning ? "\n  " : "", file->n_warnings == MAX_WARNINGS ?
+		     "... and there is more like this" : text) >= 0) {
 		free(file->warning);
 		file->warning = both;
 	}
@@ -169,13 +170,14 @@ static int check_data(struct rvt_perfdata *file, char **error)
 	if (!data->size && !features && data->offset < file->size) {
 		file->killed = true;
 		data->size = file->size - data->offset;
-		perfdata_warn(file, "%s: the header was never completed; was the recorder killed? Using the "
-		     "%" PRIu64 " bytes of data that are there", file->path, data->size);
+		perfdata_warn(file, "%s: the header was never completed; was the recorder killed? "
+			      "Using the %" PRIu64 " bytes of data that are there", file->path,
+			      data->size);
 	} else if (data->size > file->size - data->offset) {
 		file->killed = true;
 		perfdata_warn(file,
 			      "%s: truncated: %" PRIu64 " of %" PRIu64 " bytes of data are missing",
-		     file->path, data->size - (file->size - data->offset), data->size);
+			      file->path, data->size - (file->size - data->offset), data->size);
 		data->size = file->size - data->offset;
 	}
 	return 0;
