@@ -36,6 +36,19 @@ states()
 	done
 }
 
+# After the last event a recording of somebody who wants no context: nobody writes these CSRs then.
+afterwards='sleep 1; perf-rvtrace record -q -a -e rvtrace/context=0/ -o afterwards.data -- true'
+
+# left_behind: whose ids are in the context CSRs in the end. A line for each hart.
+left_behind()
+{
+	local file
+
+	for file in "$dir"/truth/truth.*; do
+		"$HOST/rvt-truth" "$file" | sed -n 's/^state .* scontext \([0-9]*\) hcontext \([0-9]*\)$/\1 \2/p' | tail -n 1
+	done
+}
+
 # losses NAME: places where the code of the thread that runs was not where the trace says.
 losses()
 {
@@ -48,6 +61,7 @@ for kernel in stable testing; do
 		perf-rvtrace record -q -a -e rvtrace/timestamp=0/ -o turns.data -- $turns || exit 2
 		perf-rvtrace record -q -a -o large.data -- sh -c 'echo 20000 > /proc/sys/kernel/ns_last_pid; calls; true' || exit 3
 		perf-rvtrace record -a -e rvtrace/thread=1/ -o none.data -- true 2> refused && exit 4
+		$afterwards || exit 5
 		rmmod rvtrace"
 	ok $? "$kernel: harts with hcontext only are recorded"
 	is "$kernel: what the driver says of the CSRs" \
@@ -67,6 +81,7 @@ for kernel in stable testing; do
 	is "$kernel: a thread whose id does not fit" 1345 "$(calls_of 20001)"
 	[ "$(states 2 | sort -n | tail -n 1)" = 16383 ]
 	ok $? "$kernel: its id was not told"
+	is "$kernel: nobody's id is left behind" "0 0" "$(left_behind | sort -u)"
 	check "$kernel: no rule of the control interface was broken" no_violations
 done
 
@@ -75,6 +90,7 @@ params=$TOP/tools/model/params/etrace-2.0
 guest both testing "etrace=$params,formats=etrace+ntrace" "insmod rvtrace.ko || exit 1
 	perf-rvtrace record -q -a -e rvtrace/hcontext,timestamp=0/ -o turns.data -- $turns || exit 2
 	perf-rvtrace record -a -e rvtrace/hcontext,format=1/ -o none.data -- true 2> refused && exit 3
+	$afterwards || exit 4
 	rmmod rvtrace"
 ok $? "harts with both are recorded by hcontext"
 check "it is refused with E-Trace, which has no room for it" \
@@ -82,5 +98,6 @@ check "it is refused with E-Trace, which has no room for it" \
 check "instructions and threads are those that were executed" \
 	equals_truth "$dir/share/turns.data" --hcontext --lossy --min 10000000
 is "scontext was left alone" 0 "$(states 1 | sort -u)"
+is "nobody's id is left behind" "0 0" "$(left_behind | sort -u)"
 rm -rf "$guest_bin"
 done_testing
