@@ -68,8 +68,9 @@ struct rvt_aux {
 /*
  * Parts of a recording, several at a time (options.jobs): .aux is not called, and .runs, .event and .end of the
  * sink get what .begin returned as their context, each part in one thread. .end comes for each lane at the end of
- * each part. What all parts deliver, in their order, is what one thread delivers with .by_cpu; except
- * that TIME and CONTEXT events may come twice.
+ * each part. What the parts of a buffer deliver, in their order, is what one thread delivers of it; except
+ * that TIME and CONTEXT events may come twice. Members but .begin, .end and .reset may be NULL; but for .moment there is
+ * one call at a time, in any thread. Functions return 0 or an error, which ends the run.
  */
 struct rvt_session_parts {
 	void *ctx;
@@ -79,13 +80,22 @@ struct rvt_session_parts {
 	 * (rvt_lane.resumed), is to leave out what was told so.
 	 */
 	bool overlap;
-	/* One call of these at a time, in any thread and order. NULL: out of memory. */
-	void *(*begin)(void *ctx, size_t number);
-	/* Nothing more comes of the part. 0 or an error, which ends the run. */
-	int (*end)(void *ctx, void *part);
+	/* First: how many parts each of the buffers has. */
+	int (*plan)(void *ctx, const size_t *n_parts, unsigned int n_buffers);
+	/* Parts of one buffer begin in order. NULL: out of memory. */
+	void *(*begin)(void *ctx, unsigned int buffer);
 	/*
-	 * The parts do not fit together: what was told so far is void, and will be told again, by one thread and
-	 * with the sink's own context.
+	 * Where buffers take turns (not .by_cpu): the buffer has got to @time. One that has come less far comes
+	 * first, then the one with the lower number. UINT64_MAX: what follows comes when all have ended.
+	 */
+	void (*moment)(void *part, uint64_t time);
+	/* Nothing more comes of the part. */
+	int (*end)(void *ctx, void *part);
+	/* The parts of @buffer so far fit together, and this is the next of them. Before that, it may prove void. */
+	int (*join)(void *ctx, void *part, unsigned int buffer);
+	/*
+	 * Parts do not fit together: all will be told again, by one thread and with the sink's own context. What
+	 * was joined will be the same then.
 	 */
 	void (*reset)(void *ctx);
 };

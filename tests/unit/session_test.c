@@ -45,12 +45,14 @@ struct telling {
 	struct transfers *transfers;
 };
 
+#define MAX_PARTS (1 << 12)
+
 struct tellings {
 	bool lines;
 	uint64_t part_bytes;
-	struct telling parts[1 << 14];
-	size_t n;
-	unsigned int resets;
+	struct telling parts[CPUS][MAX_PARTS];
+	size_t joined[CPUS];
+	size_t n[CPUS];
 };
 
 static void tell(struct telling *telling, const struct rvt_lane *lane, struct told told)
@@ -112,15 +114,16 @@ static void open_telling(const struct tellings *all, struct telling *telling)
 		telling->transfers = transfers_create(&ops, NULL, 0);
 }
 
-static void *begin_part(void *ctx, size_t number)
+static void *begin_part(void *ctx, unsigned int buffer)
 {
 	struct tellings *all = ctx;
+	struct telling *telling;
 
-	assert_in_range(number, 0, sizeof(all->parts) / sizeof(*all->parts) - 1);
-	if (all->n <= number)
-		all->n = number + 1;
-	open_telling(all, &all->parts[number]);
-	return all->lines ? (void *)all->parts[number].transfers : &all->parts[number];
+	assert_in_range(buffer, 0, CPUS - 1);
+	assert_in_range(all->n[buffer], 0, MAX_PARTS - 1);
+	telling = &all->parts[buffer][all->n[buffer]++];
+	open_telling(all, telling);
+	return all->lines ? (void *)telling->transfers : telling;
 }
 
 static int end_part(void *ctx, void *part)
@@ -130,17 +133,38 @@ static int end_part(void *ctx, void *part)
 	return 0;
 }
 
+/* It is the next one that began. */
+static int join_part(void *ctx, void *part, unsigned int buffer)
+{
+	struct tellings *all = ctx;
+	struct telling *next = &all->parts[buffer][all->joined[buffer]++];
+
+	assert_ptr_equal(part, all->lines ? (void *)next->transfers : next);
+	return 0;
+}
+
 static void forget_parts(void *ctx)
 {
 	struct tellings *all = ctx;
 
-	for (size_t i = 0; i < all->n; i++) {
-		free(all->parts[i].list);
-		transfers_destroy(all->parts[i].transfers);
-		all->parts[i] = (struct telling){ .n = 0 };
+	for (int cpu = 0; cpu < CPUS; cpu++) {
+		for (size_t i = 0; i < all->n[cpu]; i++) {
+			free(all->parts[cpu][i].list);
+			transfers_destroy(all->parts[cpu][i].transfers);
+			all->parts[cpu][i] = (struct telling){ .n = 0 };
+		}
+		all->n[cpu] = all->joined[cpu] = 0;
 	}
-	all->n = 0;
-	all->resets++;
+}
+
+static void append(struct telling *sum, const struct telling *telling)
+{
+	for (size_t i = 0; i < telling->n; i++) {
+		const struct told *told = &telling->list[i];
+		const struct rvt_task task = { .tid = told->tid };
+
+		tell(sum, &(struct rvt_lane){ .cpu = told->cpu, .task = &task }, *told);
+	}
 }
 
 /* Returns what is told by @jobs threads, in one; all->n: by how many parts, 0 for one thread. */
@@ -148,7 +172,9 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 {
 	const struct rvt_session_options options = { .params = f->params, .by_cpu = true,
 						     .jobs = jobs, .part_bytes = all->part_bytes };
-	const struct rvt_session_parts parts = { all, all->lines, begin_part, end_part, forget_parts };
+	const struct rvt_session_parts parts = {
+		.ctx = all, .overlap = all->lines, .begin = begin_part, .end = end_part,
+		.join = join_part, .reset = forget_parts };
 	struct telling sum = { .n = 0 };
 	struct rvt_session_sink sink = { .ctx = &sum, .runs = tell_runs, .event = tell_loss };
 	struct rvt_session_stats stats;
@@ -165,13 +191,11 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 	rvt_session_stats(session, &stats);
 	rvt_session_close(session);
 	transfers_destroy(sum.transfers);
-	for (size_t i = 0; i < all->n; i++)
-		for (size_t k = 0; k < all->parts[i].n; k++) {
-			const struct told *told = &all->parts[i].list[k];
-			const struct rvt_task task = { .tid = told->tid };
-
-			tell(&sum, &(struct rvt_lane){ .cpu = told->cpu, .task = &task }, *told);
-		}
+	for (int cpu = 0; cpu < CPUS; cpu++) {
+		assert_int_equal(all->joined[cpu], all->n[cpu]);
+		for (size_t i = 0; i < all->n[cpu]; i++)
+			append(&sum, &all->parts[cpu][i]);
+	}
 	return sum;
 }
 
@@ -208,13 +232,13 @@ static void check_parts_of(struct fixture *f, bool lines, uint64_t bytes)
 	all->lines = lines;
 	all->part_bytes = bytes;
 	one = tell_all(f, 1, all);
-	assert_int_equal(all->n, 0);
+	assert_int_equal(all->n[0] + all->n[1], 0);
 	check_told(f, &one);
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
 		more = tell_all(f, jobs[i], all);
 		assert_int_equal(more.n, one.n);
 		assert_memory_equal(more.list, one.list, one.n * sizeof(*one.list));
-		f->parts += all->n;
+		f->parts += all->n[0] + all->n[1];
 		forget_parts(all);
 		free(more.list);
 	}

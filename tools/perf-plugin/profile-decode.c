@@ -64,12 +64,12 @@ static struct tally *create_tally(const struct decoding *d)
 	return tally;
 }
 
-static void *begin_part(void *ctx, size_t number)
+static void *begin_part(void *ctx, unsigned int buffer)
 {
 	struct decoding *d = ctx;
 	struct tally *tally = d->idle;
 
-	(void)number;
+	(void)buffer;
 	if (tally) {
 		d->idle = tally->next_idle;
 	} else {

@@ -174,14 +174,19 @@ static int begin_record(struct buffer *buffer)
 	return err;
 }
 
-static void end_record(struct buffer *buffer)
+/* What ran is told before the time of the record counts. */
+static int end_record(struct buffer *buffer)
 {
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
+	int err = 0;
 
+	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next)
+		err = rvt_flow_flush(lane->lane.flow);
 	if (aux->time > buffer->time)
 		buffer->time = aux->time;
 	buffer->record++;
 	buffer->begun = false;
+	return err;
 }
 
 const struct chunk *buffer_chunk(const struct buffer *buffer, uint64_t offset)
@@ -328,16 +333,14 @@ int buffer_step(struct buffer *buffer, bool one_message)
 	if (err == -ENOENT) {
 		warn(buffer->session, "trace of a cpu that the metadata knows no encoder of is "
 				      "skipped");
-		end_record(buffer);
-		return 1;
+		err = end_record(buffer);
+		return err ? err : 1;
 	}
 	if (!err && buffer->done < aux->size)
 		err = feed(buffer, decoder, one_message);
-	if (err)
-		return err;
-	if (buffer->done >= aux->size)
-		end_record(buffer);
-	return 1;
+	if (!err && buffer->done >= aux->size)
+		err = end_record(buffer);
+	return err ? err : 1;
 }
 
 /* ---- the end ---- */
@@ -509,9 +512,13 @@ bool buffer_part_done(struct buffer *buffer)
 	return done;
 }
 
-bool buffer_part_passed(const struct buffer *buffer)
+bool buffer_part_slow(const struct buffer *buffer)
 {
-	return session_parts(buffer->session) && buffer->record < buffer->n_records &&
+	const struct rvt_session_parts *parts = session_parts(buffer->session);
+
+	if (!parts || buffer->record >= buffer->n_records)
+		return false;
+	return (parts->moment && !buffer->session->options.by_cpu && buffer->session->n_buffers > 1) ||
 		buffer->records[buffer->record].offset + buffer->done >= buffer->part->to;
 }
 

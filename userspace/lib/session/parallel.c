@@ -10,16 +10,29 @@
 #include "session.h"
 
 #define PARTS_PER_JOB 8
+/* Parts that are decoded and not joined, for each job. */
+#define MAX_AHEAD 8
 #define MIN_PART (256ull << 10)
 #define MAX_PART (4ull << 20)
 /* How far a message boundary is looked for. */
 #define MAX_SEARCH (1ull << 20)
 
+/* How far the parts of a buffer are joined. */
+struct joint {
+	struct part *next, *end;
+	struct part *before;	/* the last one in which anything was; NULL: none */
+	struct part *left;	/* whose flow must be resumed; NULL: none */
+};
+
 struct crew {
 	struct rvt_session *session;
-	struct part *parts;
+	struct part *parts;	/* by buffer */
+	struct part **order;	/* in which they are taken */
+	struct joint *joints;	/* by buffer */
 	size_t n_parts, room;
-	atomic_size_t next;	/* part that nobody has taken */
+	size_t next;		/* .order: nobody has taken it */
+	size_t n_joined;
+	pthread_cond_t joined;
 	atomic_int error;	/* the first one */
 };
 
@@ -86,12 +99,20 @@ static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encod
 	return at > 0 ? offset + at : 0;
 }
 
+/* When what lies @done bytes behind the beginning of record @n happened, as if trace came evenly. */
+static uint64_t time_of(const struct rvt_aux *records, size_t n, uint64_t done)
+{
+	uint64_t before = n ? records[n - 1].time : 0, after = records[n].time;
+
+	return after > before ? before + (double)(after - before) * done / records[n].size : before;
+}
+
 static int cut_buffer(struct crew *crew, struct buffer *buffer, uint64_t size)
 {
 	const struct encoder *encoder = only_encoder(buffer);
 	struct part part = { .buffer = buffer->number, .to = UINT64_MAX,
 			     .end_record = buffer->n_records };
-	uint64_t passed = 0, wanted = size;	/* bytes of records */
+	uint64_t passed = 0, wanted = size, time;	/* bytes of records */
 	int err = 0;
 
 	for (size_t i = 0; encoder && i < buffer->n_records && !err; i++) {
@@ -106,8 +127,10 @@ static int cut_buffer(struct crew *crew, struct buffer *buffer, uint64_t size)
 			part.to = at;
 			part.end_record = i;
 			err = add_part(crew, &part);
+			time = time_of(buffer->records, i, at - buffer->records[i].offset);
 			part = (struct part){ .buffer = buffer->number, .from = at, .to = UINT64_MAX,
 					      .record = i, .done = at - buffer->records[i].offset,
+					      .time = time > part.time ? time : part.time,
 					      .end_record = buffer->n_records };
 		}
 		passed = end;
@@ -130,80 +153,43 @@ static int cut(struct crew *crew)
 	return err;
 }
 
-/* ---- decoding ---- */
-
-static void add_stats(struct worker *worker)
+/* By time where buffers take turns, so that what comes together is decoded together. */
+static int compare_parts(const void *x, const void *y)
 {
-	struct rvt_session_stats *sum = &worker->crew->session->stats;
+	const struct part *a = *(struct part *const *)x, *b = *(struct part *const *)y;
 
-	session_lock(worker->crew->session);
-	sum->trace_bytes += worker->stats.trace_bytes;
-	sum->missing_bytes += worker->stats.missing_bytes;
-	session_unlock(worker->crew->session);
-	worker->stats.trace_bytes = worker->stats.missing_bytes = 0;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a < b ? -1 : a > b;
 }
 
-/* The part as the caller has it. */
-static int open_part(struct crew *crew, struct part *part)
+static int plan(struct crew *crew)
 {
-	const struct rvt_session_parts *parts = session_parts(crew->session);
+	const struct rvt_session *session = crew->session;
+	const struct rvt_session_parts *parts = session_parts(session);
+	size_t *n_parts = calloc(session->n_buffers + 1, sizeof(*n_parts));
+	int err = 0;
 
-	if (!parts)
-		return 0;
-	session_lock(crew->session);
-	part->ctx = parts->begin(parts->ctx, part - crew->parts);
-	session_unlock(crew->session);
-	return part->ctx ? 0 : -ENOMEM;
-}
-
-static int close_part(struct crew *crew, struct part *part, int err)
-{
-	const struct rvt_session_parts *parts = session_parts(crew->session);
-	int ended = 0;
-
-	if (!parts || !part->ctx)
-		return err;
-	session_lock(crew->session);
-	ended = parts->end(parts->ctx, part->ctx);
-	session_unlock(crew->session);
-	return err ? err : ended;
-}
-
-static int decode_part(struct worker *worker, struct part *part)
-{
-	struct buffer *buffer = &worker->buffers[part->buffer];
-	int err = open_part(worker->crew, part), more = 1;
-
-	if (!err)
-		err = buffer_begin_part(buffer, part);
-	while (!err && more && !buffer_part_done(buffer)) {
-		more = buffer_step(buffer, buffer_part_passed(buffer));
-		if (more < 0)
-			err = more;
-		else if (part->extended && part->to != UINT64_MAX)
-			err = -EAGAIN;
-		else if (worker->crew->error)
-			err = -ECANCELED;
+	crew->order = calloc(crew->n_parts + 1, sizeof(*crew->order));
+	crew->joints = calloc(session->n_buffers + 1, sizeof(*crew->joints));
+	if (!n_parts || !crew->order || !crew->joints) {
+		free(n_parts);
+		return -ENOMEM;
 	}
-	err = buffer_end_part(buffer, err);
-	add_stats(worker);
-	return close_part(worker->crew, part, err);
-}
+	for (size_t i = 0; i < crew->n_parts; i++) {
+		struct joint *joint = &crew->joints[crew->parts[i].buffer];
 
-static void *work(void *ctx)
-{
-	struct worker *worker = ctx;
-	struct crew *crew = worker->crew;
-	size_t n_buffers = crew->session->n_buffers, i;
-	int err = 0, none = 0;
-
-	while (!err && (i = atomic_fetch_add(&crew->next, 1)) < crew->n_parts)
-		err = decode_part(worker, &crew->parts[i]);
-	for (size_t n = 0; n < n_buffers && !err; n++)
-		err = buffer_finish(&worker->buffers[n]);
-	if (err)
-		atomic_compare_exchange_strong(&crew->error, &none, err);
-	return NULL;
+		crew->order[i] = &crew->parts[i];
+		joint->next = joint->next ? joint->next : &crew->parts[i];
+		joint->end = &crew->parts[i + 1];
+		n_parts[crew->parts[i].buffer]++;
+	}
+	if (parts && !session->options.by_cpu)
+		qsort(crew->order, crew->n_parts, sizeof(*crew->order), compare_parts);
+	if (parts && parts->plan)
+		err = parts->plan(parts->ctx, n_parts, session->n_buffers);
+	free(n_parts);
+	return err;
 }
 
 /* ---- how parts fit together ---- */
@@ -223,6 +209,25 @@ static bool follows(const struct part *a, const struct part *b)
 	return !a || (!(a->timed_at_end && b->untimed_at_begin) && a->lost_at_end == b->lost_at_begin);
 }
 
+/*
+ * A flow that one part left is resumed by another, at the same synchronisation and nowhere else. A buffer with several
+ * flows cannot be told in parts.
+ */
+static bool goes_on(struct joint *joint, struct part *part)
+{
+	const struct part *left = joint->left;
+
+	if (part->n_lanes > 1 && (part->from || part->to != UINT64_MAX))
+		return false;
+	if (part->resumed ? !left || left->left_at != part->resumed_at : left && part->executed)
+		return false;
+	if (part->left)
+		joint->left = part;
+	else if (part->resumed)
+		joint->left = NULL;
+	return !joint->left || joint->next + 1 < joint->end;
+}
+
 /* From the last instruction of @a to the first of @b, if that was executed. */
 static int tell_edge(const struct rvt_session_sink *sink, struct part *a, const struct part *b)
 {
@@ -231,48 +236,154 @@ static int tell_edge(const struct rvt_session_sink *sink, struct part *a, const 
 	return sink->count_edge(sink->ctx, &a->left_lane, a->left_from, a->left_to, a->left_class, 1);
 }
 
-/* Joins the parts of each buffer; those in which nothing was are passed over. */
-static int join_parts(struct crew *crew)
+/* The next part of the buffer. -EAGAIN: it does not fit. */
+static int join_part(struct crew *crew, struct joint *joint)
 {
-	bool ordered = session_parts(crew->session);
-	struct part *before = NULL;
+	const struct rvt_session_parts *parts = session_parts(crew->session);
+	struct part *part = joint->next;
 	int err = 0;
 
-	for (struct part *part = crew->parts; part < crew->parts + crew->n_parts && !err; part++) {
-		if (before && before->buffer != part->buffer)
-			before = NULL;
-		if (!part->executed && !part->broken_at_begin && !part->lost_at_begin)
-			continue;
-		if (!fits(before, part) || (ordered && !follows(before, part)))
+	if (parts && !goes_on(joint, part))
+		return -EAGAIN;
+	/* those in which nothing was are passed over */
+	if (part->executed || part->broken_at_begin || part->lost_at_begin) {
+		if (!fits(joint->before, part) || (parts && !follows(joint->before, part)))
 			return -EAGAIN;
-		err = tell_edge(crew->session->sink, before, part);
-		before = part;
+		err = tell_edge(crew->session->sink, joint->before, part);
+		joint->before = part;
 	}
+	joint->next++;
+	crew->n_joined++;
+	return !err && parts && parts->join ? parts->join(parts->ctx, part->ctx, part->buffer) : err;
+}
+
+static int join_ended(struct crew *crew, struct joint *joint)
+{
+	int err = 0;
+
+	while (joint->next < joint->end && joint->next->ended && !err)
+		err = join_part(crew, joint);
+	pthread_cond_broadcast(&crew->joined);
 	return err;
 }
 
-/*
- * Whether each flow that one part left was resumed by another, at the same synchronisation and nowhere else. A buffer
- * with several flows cannot be told in parts.
- */
-static bool flows_go_on(const struct crew *crew)
+/* What is counted is joined when nobody decodes any more: lanes are as they were. */
+static int join_all(struct crew *crew)
 {
-	const struct part *left = NULL;
+	int err = 0;
 
-	for (const struct part *part = crew->parts; part < crew->parts + crew->n_parts; part++) {
-		if (left && left->buffer != part->buffer)
-			return false;
-		if (part->n_lanes > 1 && (part->from || part->to != UINT64_MAX))
-			return false;
-		if (part->resumed ? !left || left->left_at != part->resumed_at :
-				    left && part->executed)
-			return false;
-		if (part->left)
-			left = part;
-		else if (part->resumed)
-			left = NULL;
+	for (size_t i = 0; i < crew->session->n_buffers && !err; i++)
+		err = join_ended(crew, &crew->joints[i]);
+	return err;
+}
+
+/* ---- decoding ---- */
+
+static void add_stats(struct worker *worker)
+{
+	struct rvt_session_stats *sum = &worker->crew->session->stats;
+
+	session_lock(worker->crew->session);
+	sum->trace_bytes += worker->stats.trace_bytes;
+	sum->missing_bytes += worker->stats.missing_bytes;
+	session_unlock(worker->crew->session);
+	worker->stats.trace_bytes = worker->stats.missing_bytes = 0;
+}
+
+/*
+ * The next part, as the caller has it; NULL: there is none, or there was an error. What is ahead of those that are joined
+ * takes room: so nobody is too far ahead.
+ */
+static struct part *take_part(struct crew *crew)
+{
+	const struct rvt_session_parts *parts = session_parts(crew->session);
+	size_t ahead = crew->session->options.jobs * MAX_AHEAD;
+	struct part *part = NULL;
+
+	session_lock(crew->session);
+	while (parts && crew->next >= crew->n_joined + ahead && !crew->error)
+		pthread_cond_wait(&crew->joined, &crew->session->lock);
+	if (crew->next < crew->n_parts && !crew->error)
+		part = crew->order[crew->next++];
+	if (part && parts) {
+		part->ctx = parts->begin(parts->ctx, part->buffer);
+		crew->error = part->ctx ? 0 : -ENOMEM;
 	}
-	return !left;
+	session_unlock(crew->session);
+	return crew->error ? NULL : part;
+}
+
+static int end_part(struct crew *crew, struct part *part, int err)
+{
+	const struct rvt_session_parts *parts = session_parts(crew->session);
+	int ended = 0;
+
+	if (!parts) {
+		part->ended = true;
+		return err;
+	}
+	session_lock(crew->session);
+	ended = parts->end(parts->ctx, part->ctx);
+	part->ended = true;
+	if (!ended && !err)
+		ended = join_ended(crew, &crew->joints[part->buffer]);
+	session_unlock(crew->session);
+	return err ? err : ended;
+}
+
+static void tell_moment(const struct buffer *buffer, uint64_t time)
+{
+	const struct rvt_session_parts *parts = session_parts(buffer->session);
+
+	if (parts && parts->moment)
+		parts->moment(buffer->ctx, time);
+}
+
+static int decode_part(struct worker *worker, struct part *part)
+{
+	struct buffer *buffer = &worker->buffers[part->buffer];
+	int err = buffer_begin_part(buffer, part), more = 1;
+
+	while (!err && more && !buffer_part_done(buffer)) {
+		uint64_t time = buffer->time;
+
+		more = buffer_step(buffer, buffer_part_slow(buffer));
+		if (buffer->time != time && !worker->crew->session->options.by_cpu)
+			tell_moment(buffer, buffer->time);
+		if (more < 0)
+			err = more;
+		else if (part->extended && part->to != UINT64_MAX)
+			err = -EAGAIN;
+		else if (worker->crew->error)
+			err = -ECANCELED;
+	}
+	/* one thread ends all buffers together */
+	if (!more || part->to == UINT64_MAX)
+		tell_moment(buffer, UINT64_MAX);
+	err = buffer_end_part(buffer, err);
+	add_stats(worker);
+	return end_part(worker->crew, part, err);
+}
+
+static void *work(void *ctx)
+{
+	struct worker *worker = ctx;
+	struct crew *crew = worker->crew;
+	size_t n_buffers = crew->session->n_buffers;
+	struct part *part;
+	int err = 0, none = 0;
+
+	while (!err && (part = take_part(crew)))
+		err = decode_part(worker, part);
+	for (size_t n = 0; n < n_buffers && !err; n++)
+		err = buffer_finish(&worker->buffers[n]);
+	if (err) {
+		session_lock(crew->session);
+		atomic_compare_exchange_strong(&crew->error, &none, err);
+		pthread_cond_broadcast(&crew->joined);
+		session_unlock(crew->session);
+	}
+	return NULL;
 }
 
 /* ---- threads ---- */
@@ -347,24 +458,26 @@ static int run_workers(struct crew *crew, struct worker *workers, unsigned int n
 
 int session_run_parallel(struct rvt_session *session)
 {
-	struct crew crew = { .session = session };
+	struct crew crew = { .session = session, .joined = PTHREAD_COND_INITIALIZER };
 	struct worker *workers = NULL;
 	unsigned int n = 0;
 	int err = cut(&crew);
 
+	if (!err)
+		err = plan(&crew);
 	if (!err) {
 		n = session->options.jobs < crew.n_parts ? session->options.jobs : crew.n_parts;
 		workers = calloc(n + 1, sizeof(*workers));
 		err = !workers ? -ENOMEM : n < 2 ? -EAGAIN : run_workers(&crew, workers, n);
 	}
-	if (!err && session_parts(session) && !flows_go_on(&crew))
-		err = -EAGAIN;
-	if (!err)
-		err = join_parts(&crew);
+	if (!err && !session_parts(session))
+		err = join_all(&crew);
 	for (unsigned int i = 0; i < n && workers; i++)
 		if (workers[i].crew)
 			worker_close(&workers[i]);
 	free(workers);
+	free(crew.joints);
+	free(crew.order);
 	free(crew.parts);
 	return err;
 }

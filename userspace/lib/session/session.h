@@ -73,6 +73,8 @@ struct part {
 	enum rvt_insn_class left_class;
 	/* sink.parts */
 	void *ctx;
+	uint64_t time;			/* about when it begins */
+	bool ended;
 	unsigned int n_lanes;		/* in which anything was executed */
 	bool untimed_at_begin, timed_at_end;	/* as for contexts */
 	bool resumed, left;		/* see rvt_flow_resume(), rvt_flow_leave() */
@@ -200,8 +202,8 @@ void session_add_stats(struct rvt_session_stats *sum, const struct rvt_session_s
 int buffer_begin_part(struct buffer *buffer, struct part *part);
 /* True when the part has ended (.extended: when it must not). */
 bool buffer_part_done(struct buffer *buffer);
-/* Whether all of it was fed, and what follows is for its last line only. */
-bool buffer_part_passed(const struct buffer *buffer);
+/* Whether to go from message to message: buffers take turns, or all was fed and the rest is for the last line. */
+bool buffer_part_slow(const struct buffer *buffer);
 /* Ends the part; its decoders go. @err: how it went, and returned if it is not 0. */
 int buffer_end_part(struct buffer *buffer, int err);
 /* The chunk that holds @offset; chunks are sorted. NULL: none does. */
