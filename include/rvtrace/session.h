@@ -86,9 +86,10 @@ struct rvt_session_parts {
 	void *(*begin)(void *ctx, unsigned int buffer);
 	/*
 	 * Where buffers take turns (not .by_cpu): the buffer has got to @time. One that has come less far comes
-	 * first, then the one with the lower number. UINT64_MAX: what follows comes when all have ended.
+	 * first, then the one with the lower number. UINT64_MAX: what follows comes when all have ended. @left:
+	 * the next part will say so, too; so it counts only if anything of this part follows.
 	 */
-	void (*moment)(void *part, uint64_t time);
+	void (*moment)(void *part, uint64_t time, bool left);
 	/* Nothing more comes of the part. */
 	int (*end)(void *ctx, void *part);
 	/* The parts of @buffer so far fit together, and this is the next of them. Before that, it may prove void. */

@@ -40,58 +40,58 @@ static void print_head(const struct script *script, const struct rvt_lane *lane)
 	unsigned int fields = script->fields;
 
 	if (fields & FIELD_COMM)
-		printf("%16s ", task ? task->comm : "[unknown]");
+		fprintf(script->out, "%16s ", task ? task->comm : "[unknown]");
 	if (fields & FIELD_PID && fields & FIELD_TID)
-		printf("%7d/%-7d ", task ? task->pid : -1, task ? task->tid : -1);
+		fprintf(script->out, "%7d/%-7d ", task ? task->pid : -1, task ? task->tid : -1);
 	else if (fields & FIELD_PID)
-		printf("%7d ", task ? task->pid : -1);
+		fprintf(script->out, "%7d ", task ? task->pid : -1);
 	else if (fields & FIELD_TID)
-		printf("%7d ", task ? task->tid : -1);
+		fprintf(script->out, "%7d ", task ? task->tid : -1);
 	if (fields & FIELD_CPU)
-		printf("[%03d] ", lane->cpu);
+		fprintf(script->out, "[%03d] ", lane->cpu);
 	if (fields & FIELD_TIME)
-		printf("%5" PRIu64 ".%09" PRIu64 ": ", lane->time / 1000000000,
+		fprintf(script->out, "%5" PRIu64 ".%09" PRIu64 ": ", lane->time / 1000000000,
 		       lane->time % 1000000000);
 }
 
-static void print_symbol(const struct place *place, bool offset)
+static void print_symbol(FILE *out, const struct place *place, bool offset)
 {
-	fputs(place->symbol ? place->symbol : "[unknown]", stdout);
+	fputs(place->symbol ? place->symbol : "[unknown]", out);
 	if (place->symbol && offset)
-		printf("+0x%" PRIx64, place->offset);
+		fprintf(out, "+0x%" PRIx64, place->offset);
 }
 
 static void print_place(const struct script *script, const struct rvt_lane *lane, uint64_t addr)
 {
 	const struct place *place = places_find(script->places, lane->space, addr);
 
-	printf("%16" PRIx64, addr);
+	fprintf(script->out, "%16" PRIx64, addr);
 	if (script->fields & FIELD_SYM) {
-		putchar(' ');
-		print_symbol(place, script->fields & FIELD_SYMOFF);
+		putc(' ', script->out);
+		print_symbol(script->out, place, script->fields & FIELD_SYMOFF);
 	}
 	if (script->fields & FIELD_DSO)
-		printf(" (%s)", place->dso);
+		fprintf(script->out, " (%s)", place->dso);
 }
 
-static void print_indent(unsigned int depth)
+static void print_indent(FILE *out, unsigned int depth)
 {
 	unsigned int indent = depth * INDENT < MAX_INDENT ? depth * INDENT : MAX_INDENT;
 
-	printf("%*s", indent, "");
+	fprintf(out, "%*s", indent, "");
 }
 
 static void print_code(struct script *script, const struct script_sample *sample)
 {
 	if (script->fields & FIELD_INSNLEN)
-		printf(" ilen: %u", sample->len);
+		fprintf(script->out, " ilen: %u", sample->len);
 	if (script->fields & FIELD_INSN && sample->code) {
-		fputs(" insn:", stdout);
+		fputs(" insn:", script->out);
 		for (unsigned int i = 0; i < sample->len; i++)
-			printf(" %02x", sample->code[i]);
+			fprintf(script->out, " %02x", sample->code[i]);
 	}
 	if (script->fields & FIELD_DISASM && sample->code)
-		printf("\t\t%s", disasm_text(script->disasm, sample->code, sample->len,
+		fprintf(script->out, "\t\t%s", disasm_text(script->disasm, sample->code, sample->len,
 					     sample->ip));
 }
 
@@ -101,7 +101,7 @@ static void print_ipc(struct script *script, const struct rvt_lane *lane)
 
 	if (!pace->shown_cycles)
 		return;
-	printf(" \t IPC: %.2f (%" PRIu64 "/%" PRIu64 ") ",
+	fprintf(script->out, " \t IPC: %.2f (%" PRIu64 "/%" PRIu64 ") ",
 	       (double)pace->shown_insns / pace->shown_cycles, pace->shown_insns,
 	       pace->shown_cycles);
 	pace->shown_cycles = 0;
@@ -113,16 +113,16 @@ static void print_branch_end(const struct script *script, const struct rvt_lane 
 	const struct place *place;
 
 	if (script->fields & FIELD_BRSTACK) {
-		printf("0x%" PRIx64, addr);
+		fprintf(script->out, "0x%" PRIx64, addr);
 		return;
 	}
 	place = places_find(script->places, lane->space, addr);
 	if (script->fields & FIELD_BRSTACKOFF)
-		printf("0x%" PRIx64, place->vaddr);
+		fprintf(script->out, "0x%" PRIx64, place->vaddr);
 	else
-		print_symbol(place, true);
+		print_symbol(script->out, place, true);
 	if (script->fields & FIELD_DSO)
-		printf("(%s)", place->dso);
+		fprintf(script->out, "(%s)", place->dso);
 }
 
 /*
@@ -134,11 +134,11 @@ static void print_branches(struct script *script, const struct rvt_lane *lane)
 	size_t n = branches_get(script->branches, lane, entries, script->itrace.last_branches);
 
 	for (size_t i = 0; i < n; i++) {
-		putchar(' ');
+		putc(' ', script->out);
 		print_branch_end(script, lane, entries[i].from);
-		putchar('/');
+		putc('/', script->out);
 		print_branch_end(script, lane, entries[i].to);
-		fputs("/-/-/-/0", stdout);
+		fputs("/-/-/-/0", script->out);
 	}
 }
 
@@ -149,7 +149,7 @@ static void print_srcline(struct script *script, const struct rvt_lane *lane, ui
 
 	if (srclines_find(script->srclines, places_find(script->places, lane->space, addr), &file,
 			  &line))
-		printf("\n  %s:%d", file, line);
+		fprintf(script->out, "\n  %s:%d", file, line);
 }
 
 static void print_rest(struct script *script, const struct script_sample *sample)
@@ -161,7 +161,7 @@ static void print_rest(struct script *script, const struct script_sample *sample
 		print_branches(script, sample->lane);
 	if (script->fields & FIELD_SRCLINE)
 		print_srcline(script, sample->lane, sample->ip);
-	putchar('\n');
+	putc('\n', script->out);
 	script->lines++;
 }
 
@@ -171,20 +171,20 @@ void print_sample(struct script *script, const struct script_sample *sample)
 
 	print_head(script, lane);
 	if (script->fields & FIELD_PERIOD)
-		printf("%10" PRIu64 " ", sample->period);
+		fprintf(script->out, "%10" PRIu64 " ", sample->period);
 	if (script->fields & FIELD_EVENT)
-		printf("%s: ", sample->event);
+		fprintf(script->out, "%s: ", sample->event);
 	if (script->fields & FIELD_FLAGS)
-		printf("  %-9s", sample->flags);
+		fprintf(script->out, "  %-9s", sample->flags);
 	if (script->fields & FIELD_CALLINDENT && sample->has_addr) {
-		print_indent(sample->depth);
-		print_symbol(places_find(script->places, lane->space, sample->addr), false);
-		putchar(' ');
+		print_indent(script->out, sample->depth);
+		print_symbol(script->out, places_find(script->places, lane->space, sample->addr), false);
+		putc(' ', script->out);
 	}
 	if (script->fields & FIELD_IP)
 		print_place(script, lane, sample->ip);
 	if (script->fields & FIELD_ADDR && sample->has_addr) {
-		fputs(" => ", stdout);
+		fputs(" => ", script->out);
 		print_place(script, lane, sample->addr);
 	}
 	print_rest(script, sample);
@@ -199,18 +199,18 @@ void print_call(struct script *script, const struct script_sample *sample)
 
 	print_head(script, lane);
 	if (script->fields & FIELD_EVENT)
-		printf("%s: ", sample->event);
+		fprintf(script->out, "%s: ", sample->event);
 	if (script->fields & FIELD_FLAGS)
-		printf("  %-9s", sample->flags);
-	print_indent(sample->depth);
+		fprintf(script->out, "  %-9s", sample->flags);
+	print_indent(script->out, sample->depth);
 	place = places_find(script->places, lane->space, sample->addr);
-	print_symbol(place, place->offset);
+	print_symbol(script->out, place, place->offset);
 	if (!place->symbol)
-		printf(" %" PRIx64, sample->addr);
+		fprintf(script->out, " %" PRIx64, sample->addr);
 	if (script->fields & FIELD_DSO)
-		printf(" (%s)", place->dso);
+		fprintf(script->out, " (%s)", place->dso);
 	if (script->fields & FIELD_IP)
-		printf("  from %" PRIx64, sample->ip);
+		fprintf(script->out, "  from %" PRIx64, sample->ip);
 	print_rest(script, sample);
 }
 
@@ -219,23 +219,23 @@ void print_callchain(struct script *script, const struct rvt_lane *lane, uint64_
 {
 	const struct rvt_frame *frame;
 
-	putchar('\t');
+	putc('\t', script->out);
 	print_place(script, lane, ip);
-	putchar('\n');
+	putc('\n', script->out);
 	for (size_t n = 0; n + 1 < script->itrace.callchain &&
 	     (frame = rvt_callstack_frame(stack, n)); n++) {
-		putchar('\t');
+		putc('\t', script->out);
 		print_place(script, lane, frame->back);
-		putchar('\n');
+		putc('\n', script->out);
 	}
-	putchar('\n');
+	putc('\n', script->out);
 }
 
 void print_error(struct script *script, const struct rvt_lane *lane, const struct rvt_event *event)
 {
 	const struct rvt_task *task = lane->task;
 
-	printf(" instruction trace error type 1 time %" PRIu64 ".%09" PRIu64 " cpu %d pid %d tid "
+	fprintf(script->out, " instruction trace error type 1 time %" PRIu64 ".%09" PRIu64 " cpu %d pid %d tid "
 									     "%d ip "
 	       "%#" PRIx64 " code %d: %s (offset %#" PRIx64 ")\n", lane->time / 1000000000,
 	       lane->time % 1000000000, lane->cpu, task ? task->pid : -1, task ? task->tid : -1,

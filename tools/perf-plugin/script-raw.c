@@ -49,12 +49,12 @@ int raw_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_
 			out = put_hex_line(out + len, pc);
 			pc += 2 * block->halfwords[runs[i].first + j];
 			if (out > buffer + sizeof(buffer) - LINE_ROOM) {
-				fwrite_unlocked(buffer, 1, out - buffer, stdout);
+				fwrite_unlocked(buffer, 1, out - buffer, script->out);
 				out = buffer;
 			}
 		}
 	}
-	if (fwrite_unlocked(buffer, 1, out - buffer, stdout) != (size_t)(out - buffer))
+	if (fwrite_unlocked(buffer, 1, out - buffer, script->out) != (size_t)(out - buffer))
 		return -EPIPE;
 	return 0;
 }
@@ -76,7 +76,7 @@ int raw_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
 		return 0;
 	}
 	if (view_wants(script->view, lane))
-		printf("# %s cpu %d pc %" PRIx64 " time %" PRIu64 " offset %" PRIu64 "%s%s\n", what,
+		fprintf(script->out, "# %s cpu %d pc %" PRIx64 " time %" PRIu64 " offset %" PRIu64 "%s%s\n", what,
 		       lane->cpu, event->pc, lane->time, event->offset, event->reason ? ": " : "",
 		       event->reason ? view_reason(event) : "");
 	return 0;
@@ -84,9 +84,10 @@ int raw_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
 
 int raw_aux(void *ctx, unsigned int buffer, const struct rvt_aux *aux)
 {
-	(void)ctx;
+	struct script *script = ctx;
+
 	if (aux->flags)
-		printf("# aux buffer %u cpu %d offset %" PRIu64 " size %" PRIu64 " flags %#" PRIx64 "\n",
+		fprintf(script->out, "# aux buffer %u cpu %d offset %" PRIu64 " size %" PRIu64 " flags %#" PRIx64 "\n",
 		       buffer, aux->cpu, aux->offset, aux->size, aux->flags);
 	return 0;
 }

@@ -16,7 +16,7 @@
 
 static const char help[] =
 "usage: perf rvtrace script [OPTIONS]\n"
-"Prints what ran: by default a line for each branch that was taken.\n\n"
+"Prints what ran: by default a line for each branch that was taken.\n"
 "      --insn-trace[=raw|disasm]  a line for each instruction\n"
 "      --branches        a line for each taken branch, call, return and trap (default)\n"
 "      --call-trace      a line for each call, indented; --call-ret-trace: returns, too\n"
@@ -28,10 +28,15 @@ ITRACE_HELP
 "                        brstackoff, ipc (with --clock MHZ); +FIELD and -FIELD change the default\n"
 "  -S, --symbols LIST, --dsos LIST  only what begins or ends in these functions, files\n"
 "      --by-cpu          one trace buffer after another; --max-lines N: stop after N lines\n"
+"      --jobs N          threads that print (as many as processors), where lines stand for themselves\n"
 VIEW_HELP;
 
+/* Bytes of trace that a thread prints in one go: a byte can be a dozen instructions. */
+#define PART_BRANCHES (64u << 10)
+#define PART_INSNS (16u << 10)
+
 enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_BY_CPU, OPT_MAX,
-       OPT_ITRACE, OPT_DSOS, OPT_CLOCK, OPT_GRAPH, OPT_NOTHING };
+       OPT_ITRACE, OPT_DSOS, OPT_CLOCK, OPT_GRAPH, OPT_JOBS, OPT_NOTHING };
 
 static const struct option long_options[] = {
 	{ "insn-trace", optional_argument, NULL, OPT_INSNS },
@@ -47,6 +52,7 @@ static const struct option long_options[] = {
 	{ "clock", required_argument, NULL, OPT_CLOCK },
 	{ "by-cpu", no_argument, NULL, OPT_BY_CPU },
 	{ "max-lines", required_argument, NULL, OPT_MAX },
+	{ "jobs", required_argument, NULL, OPT_JOBS },
 	/* perf's, and as we are anyway */
 	{ "ns", no_argument, NULL, OPT_NOTHING },
 	{ "force", no_argument, NULL, 'f' },
@@ -57,8 +63,8 @@ static const struct option long_options[] = {
 
 static int limit(const struct script *script)
 {
-	if (ferror(stdout))
-		return -EPIPE;
+	if (ferror(script->out))
+		return script->part ? -EIO : -EPIPE;
 	return script->max_lines && script->lines >= script->max_lines ? -ECANCELED : 0;
 }
 
@@ -99,7 +105,7 @@ static int show_branch(void *ctx, struct rvt_lane *lane, const struct transfer *
 	struct script_sample sample = { .lane = lane, .event = event_of(transfer),
 		.flags = transfer->flags, .ip = transfer->from, .addr = transfer->to,
 		.has_addr = true, .period = 1, .stack = stack,
-		.depth = rvt_callstack_depth(stack) };
+		.depth = stack ? rvt_callstack_depth(stack) : 0 };
 	int err = take_branch(script, lane, transfer);
 
 	if (err || !itrace_wants(&script->itrace, transfer) ||
@@ -253,36 +259,46 @@ static int text_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 	return limit(script);
 }
 
-static int decode(struct script *script)
+int script_sink(struct script *script, struct transfers **transfers, struct rvt_session_sink *sink)
 {
 	struct transfers_ops ops = { .ctx = script, .event = text_event, .line = show_line };
-	struct rvt_session_sink sink = { .ctx = script, .warning = view_warning };
-	struct transfers *transfers = NULL;
-	int err;
 
+	sink->ctx = script;
 	ops.transfer = script->mode == MODE_ITRACE ? show_branch : show_call;
 	if (script->mode == MODE_CALLS_RETURNS || script->graph)
 		ops.after = after_call_or_return;
 	if (script->mode == MODE_RAW_PC) {
-		sink.runs = raw_runs;
-		sink.event = raw_event;
-		sink.aux = raw_aux;
+		sink->runs = raw_runs;
+		sink->event = raw_event;
+		sink->aux = raw_aux;
 	} else if (script->mode == MODE_INSNS) {
-		sink.runs = insn_runs;
-		sink.event = text_event;
+		sink->runs = insn_runs;
+		sink->event = text_event;
 	} else {
-		transfers = transfers_create(&ops, script->view, MAX_CALL_DEPTH);
-		if (!transfers)
+		*transfers = transfers_create(&ops, script->view, script_in_parts(script) ? 0 : MAX_CALL_DEPTH);
+		if (!*transfers)
 			return -ENOMEM;
-		transfers_sink(transfers, &sink);
+		transfers_sink(*transfers, sink);
 	}
-	err = view_run(script->view, &sink, true);
+	return 0;
+}
+
+static int decode(struct script *script, const struct view_options *options)
+{
+	struct rvt_session_sink sink = { .warning = view_warning };
+	struct transfers *transfers = NULL;
+	int err;
+
+	if (options->session.jobs > 1)
+		return script_run_parts(script, options);
+	err = script_sink(script, &transfers, &sink);
+	if (!err)
+		err = view_run(script->view, &sink, true);
 	transfers_destroy(transfers);
 	return err;
 }
 
-/* What the fields need. */
-static int prepare(struct script *script, const struct view_options *options)
+int script_open(struct script *script, const struct view_options *options)
 {
 	script->places = places_create(view_session(script->view));
 	script->srclines = srclines_create(options->session.owner.symfs,
@@ -338,10 +354,10 @@ static int run(struct script *script, const struct view_options *options)
 		return -EINVAL;
 	if (rvt_session_is_ctr(view_session(script->view)))
 		return ctr_script(script->view, script->mode == MODE_RAW_PC, script->max_lines);
-	err = prepare(script, options);
+	err = script_open(script, options);
 	if (err)
 		return err == -ENOMEM ? cmd_error(err, "out of memory") : err;
-	err = decode(script);
+	err = decode(script, options);
 	if (fflush(stdout) || err == -EPIPE)
 		return 0;	/* whoever reads has seen enough */
 	if (err && err != -ECANCELED)
@@ -384,21 +400,31 @@ static int choose_fields(struct script *script, const char *insn_format, const c
 	return 0;
 }
 
-static void destroy(struct script *script)
+void script_close(struct script *script)
 {
 	disasm_destroy(script->disasm);
 	srclines_destroy(script->srclines);
 	branches_destroy(script->branches);
 	places_destroy(script->places);
-	view_close(script->view);
 	free(script->clocks);
 	free(script->paces);
 }
 
 struct script_options {
 	struct view_options view;
-	const char *insn_format, *fields;
+	const char *insn_format, *fields, *jobs;
 };
+
+/* Lines that depend on those before are printed by one thread. */
+static int choose_jobs(const struct script *script, struct script_options *options)
+{
+	if (view_jobs(&options->view, options->jobs))
+		return -EINVAL;
+	if (!script_in_parts(script))
+		options->view.session.jobs = 1;
+	options->view.session.part_bytes = script->mode == MODE_INSNS ? PART_INSNS : PART_BRANCHES;
+	return 0;
+}
 
 /* Returns 0, 1 after help was asked for, or -EINVAL after a message. */
 static int parse_options(struct script *script, struct script_options *options, int argc,
@@ -434,6 +460,7 @@ static int parse_options(struct script *script, struct script_options *options, 
 				return -EINVAL;
 			script->max_lines = number;
 			break;
+		case OPT_JOBS: options->jobs = optarg; break;
 		case OPT_GRAPH: script->graph = optarg; break;
 		case OPT_DSOS: script->dsos = optarg; break;
 		case OPT_CLOCK:
@@ -460,7 +487,7 @@ static int parse_options(struct script *script, struct script_options *options, 
 int cmd_script(int argc, char **argv)
 {
 	struct script_options options = { 0 };
-	struct script script = { .fields = FIELD_COMM | FIELD_PID | FIELD_TID | FIELD_CPU |
+	struct script script = { .out = stdout, .fields = FIELD_COMM | FIELD_PID | FIELD_TID | FIELD_CPU |
 		FIELD_TIME | FIELD_FLAGS | FIELD_IP | FIELD_SYM | FIELD_SYMOFF | FIELD_DSO |
 		FIELD_ADDR };
 	int err;
@@ -473,10 +500,12 @@ int cmd_script(int argc, char **argv)
 		return cmd_error(1, "--itrace: G and L add to the samples of other events: "
 				 "perf rvtrace inject --itrace=... does that, and perf script "
 				 "reads its output");
-	if (choose_fields(&script, options.insn_format, options.fields))
+	if (choose_fields(&script, options.insn_format, options.fields) ||
+	    choose_jobs(&script, &options))
 		return 1;
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 	err = run(&script, &options.view);
-	destroy(&script);
+	script_close(&script);
+	view_close(script.view);
 	return err ? 1 : 0;
 }

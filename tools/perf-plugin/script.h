@@ -3,6 +3,7 @@
 #ifndef PERF_RVTRACE_SCRIPT_H
 #define PERF_RVTRACE_SCRIPT_H
 
+#include <stdio.h>
 #include "branches.h"
 #include "disasm.h"
 #include "itrace.h"
@@ -47,6 +48,8 @@ struct pace {
 };
 
 struct script {
+	FILE *out;
+	bool part;	/* .out is a file of our own */
 	enum script_mode mode;
 	unsigned int fields;
 	struct view *view;
@@ -79,6 +82,22 @@ struct script_sample {
 	struct rvt_callstack *stack;	/* may be NULL */
 	unsigned int depth;	/* for callindent */
 };
+
+/*
+ * script.c: what the fields need, for one thread. script_close() is good for what script_open() left. 0, -ENOMEM, or
+ * -EINVAL after a message.
+ */
+int script_open(struct script *script, const struct view_options *options);
+void script_close(struct script *script);
+/* Fills the call-backs of @sink but .warning. NULL: out of memory; or the end, by transfers_destroy(*transfers). */
+int script_sink(struct script *script, struct transfers **transfers, struct rvt_session_sink *sink);
+
+/*
+ * script-parts.c: whether lines do not depend on those before, so that several threads can print them; and doing so, into
+ * script->out. 0 or what rvt_session_run() returned.
+ */
+bool script_in_parts(const struct script *script);
+int script_run_parts(struct script *script, const struct view_options *options);
 
 /* script-fields.c: parses "comm,ip" or "+insn,-dso". 0 or -EINVAL after a message. */
 int script_parse_fields(const char *text, unsigned int *fields);

@@ -124,8 +124,10 @@ static int decode_packet(struct etrace_stream *s, struct rvt_etrace_decoder *dec
 	bool skip;
 	int ret = rvt_etrace_part_skip(&s->part, dec, msg, &skip);
 
-	if (ret || skip)
+	if (ret || skip) {
+		s->part.done = msg->offset >= s->part.to && !s->part.n_active;
 		return ret;
+	}
 	rvt_etrace_step_begin(dec, s->frames.bytes, msg);
 	ret = rvt_etrace_decoder_packet(dec, msg);
 	if (rvt_etrace_step_end(dec))

@@ -174,14 +174,21 @@ static int begin_record(struct buffer *buffer)
 	return err;
 }
 
-/* What ran is told before the time of the record counts. */
-static int end_record(struct buffer *buffer)
+static int flush(struct buffer *buffer)
 {
-	const struct rvt_aux *aux = &buffer->records[buffer->record];
 	int err = 0;
 
 	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next)
 		err = rvt_flow_flush(lane->lane.flow);
+	return err;
+}
+
+/* What ran is told before the time of the record counts. */
+static int end_record(struct buffer *buffer)
+{
+	const struct rvt_aux *aux = &buffer->records[buffer->record];
+	int err = flush(buffer);
+
 	if (aux->time > buffer->time)
 		buffer->time = aux->time;
 	buffer->record++;
@@ -338,6 +345,9 @@ int buffer_step(struct buffer *buffer, bool one_message)
 	}
 	if (!err && buffer->done < aux->size)
 		err = feed(buffer, decoder, one_message);
+	/* it may be another buffer's turn */
+	if (!err && one_message)
+		err = flush(buffer);
 	if (!err && buffer->done >= aux->size)
 		err = end_record(buffer);
 	return err ? err : 1;
@@ -497,6 +507,14 @@ int buffer_begin_part(struct buffer *buffer, struct part *part)
 		err = lane_begin_record(lane, &buffer->records[part->record]);
 	}
 	return err;
+}
+
+bool buffer_part_left(const struct buffer *buffer)
+{
+	for (const struct lane *lane = buffer->lanes; lane; lane = lane->next)
+		if (lane->lane.flow->part.left)
+			return true;
+	return false;
 }
 
 bool buffer_part_done(struct buffer *buffer)

@@ -331,12 +331,12 @@ static int end_part(struct crew *crew, struct part *part, int err)
 	return err ? err : ended;
 }
 
-static void tell_moment(const struct buffer *buffer, uint64_t time)
+static void tell_moment(const struct buffer *buffer, uint64_t time, bool left)
 {
 	const struct rvt_session_parts *parts = session_parts(buffer->session);
 
-	if (parts && parts->moment)
-		parts->moment(buffer->ctx, time);
+	if (parts && parts->moment && (!buffer->session->options.by_cpu || time == UINT64_MAX))
+		parts->moment(buffer->ctx, time, left);
 }
 
 static int decode_part(struct worker *worker, struct part *part)
@@ -346,10 +346,11 @@ static int decode_part(struct worker *worker, struct part *part)
 
 	while (!err && more && !buffer_part_done(buffer)) {
 		uint64_t time = buffer->time;
+		bool left = buffer_part_left(buffer);
 
 		more = buffer_step(buffer, buffer_part_slow(buffer));
-		if (buffer->time != time && !worker->crew->session->options.by_cpu)
-			tell_moment(buffer, buffer->time);
+		if (buffer->time != time)
+			tell_moment(buffer, buffer->time, left);
 		if (more < 0)
 			err = more;
 		else if (part->extended && part->to != UINT64_MAX)
@@ -359,7 +360,7 @@ static int decode_part(struct worker *worker, struct part *part)
 	}
 	/* one thread ends all buffers together */
 	if (!more || part->to == UINT64_MAX)
-		tell_moment(buffer, UINT64_MAX);
+		tell_moment(buffer, UINT64_MAX, false);
 	err = buffer_end_part(buffer, err);
 	add_stats(worker);
 	return end_part(worker->crew, part, err);

@@ -202,6 +202,8 @@ void session_add_stats(struct rvt_session_stats *sum, const struct rvt_session_s
 int buffer_begin_part(struct buffer *buffer, struct part *part);
 /* True when the part has ended (.extended: when it must not). */
 bool buffer_part_done(struct buffer *buffer);
+/* Whether the next part decodes what comes, too. */
+bool buffer_part_left(const struct buffer *buffer);
 /* Whether to go from message to message: buffers take turns, or all was fed and the rest is for the last line. */
 bool buffer_part_slow(const struct buffer *buffer);
 /* Ends the part; its decoders go. @err: how it went, and returned if it is not 0. */
