@@ -24,15 +24,18 @@ struct fork_body {
 	uint64_t time;
 };
 
-struct mmap_body {
+struct mmap_head {
 	uint32_t pid, tid;
 	uint64_t addr, len, pgoff;
+};
+
+struct mmap_body {
+	struct mmap_head head;
 	char name[];
 };
 
 struct mmap2_body {
-	uint32_t pid, tid;
-	uint64_t addr, len, pgoff;
+	struct mmap_head head;
 	union {
 		struct {
 			uint32_t major, minor;
@@ -87,44 +90,46 @@ static int add_fork(struct rvt_owner *owner, const struct rvt_perfdata_record *r
 	return owner_add_record(owner, record, &event, NULL);
 }
 
+/* The rest of @event is there; @name may be NULL. */
+static int add_mapping(struct rvt_owner *owner, const struct rvt_perfdata_record *record,
+		       const struct mmap_head *head, struct owner_event *event, const char *name)
+{
+	/* The kernel's own mappings come with its code. */
+	if (!name || (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
+		return 0;
+	event->type = OWNER_MMAP;
+	event->pid = head->pid;
+	event->tid = head->tid;
+	event->map.addr = head->addr;
+	event->map.len = head->len;
+	event->map.offset = head->pgoff;
+	return owner_add_record(owner, record, event, name);
+}
+
 static int add_mmap(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
 {
 	const struct mmap_body *body = (const void *)(record->header + 1);
-	const char *name = body_string(record, sizeof(*body));
-	struct owner_event event = { .type = OWNER_MMAP };
+	struct owner_event event = { 0 };
 
-	/* The kernel's own mappings come with its code. */
-	if (!name || (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL ||
-	    record->misc & PERF_RECORD_MISC_MMAP_DATA)
+	if (record->misc & PERF_RECORD_MISC_MMAP_DATA)
 		return 0;
-	event.pid = body->pid;
-	event.tid = body->tid;
-	event.map.addr = body->addr;
-	event.map.len = body->len;
-	event.map.offset = body->pgoff;
-	return owner_add_record(owner, record, &event, name);
+	return add_mapping(owner, record, &body->head, &event, body_string(record, sizeof(*body)));
 }
 
 static int add_mmap2(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
 {
 	const struct mmap2_body *body = (const void *)(record->header + 1);
 	const char *name = body_string(record, sizeof(*body));
-	struct owner_event event = { .type = OWNER_MMAP };
+	struct owner_event event = { 0 };
 
-	if (!name || (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL ||
-	    !(body->prot & PROT_EXEC))
+	if (!name || !(body->prot & PROT_EXEC))
 		return 0;
-	event.pid = body->pid;
-	event.tid = body->tid;
-	event.map.addr = body->addr;
-	event.map.len = body->len;
-	event.map.offset = body->pgoff;
 	if (record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID &&
 	    body->build_id_len <= sizeof(body->build_id)) {
 		event.map.build_id_len = body->build_id_len;
 		memcpy(event.map.build_id, body->build_id, body->build_id_len);
 	}
-	return owner_add_record(owner, record, &event, name);
+	return add_mapping(owner, record, &body->head, &event, name);
 }
 
 /* Only BPF programs of the recorder tell of owners. */
