@@ -89,10 +89,12 @@ done
 params=$TOP/tools/model/params/etrace-2.0
 guest both testing "etrace=$params,formats=etrace+ntrace" "insmod rvtrace.ko || exit 1
 	perf-rvtrace record -q -a -e rvtrace/hcontext,timestamp=0/ -o turns.data -- $turns || exit 2
-	perf-rvtrace record -a -e rvtrace/hcontext,format=1/ -o none.data -- true 2> refused && exit 3
+	perf-rvtrace record -v -a -e rvtrace/hcontext,context=0,format=1/ -o none.data -- true 2> refused &&
+		exit 3
 	$afterwards || exit 4
 	rmmod rvtrace"
 ok $? "harts with both are recorded by hcontext"
+check "it is enough to tell who runs" grep -q 'the trace tells who runs' "$dir/share/refused"
 check "it is refused with E-Trace, which has no room for it" \
 	grep -q 'E-Trace has no room' "$dir/share/refused"
 check "instructions and threads are those that were executed" \
