@@ -207,6 +207,22 @@ static int open_extras(struct recorder *rec, unsigned int n, pid_t tid)
 	return err;
 }
 
+static int set_filter(const struct recorder *rec, unsigned int n)
+{
+	const char *hint = "";
+
+	for (size_t i = 0; i < rec->n_fds; i++) {
+		if (rec->fds[i].ring != n || !rec->fds[i].trace ||
+		    !ioctl(rec->fds[i].fd, PERF_EVENT_IOC_SET_FILTER, rec->filter))
+			continue;
+		if (errno == EOPNOTSUPP)
+			hint = "; the encoder has no address filter: see nr_addr_filters in sysfs";
+		return cmd_error(-errno, "cannot set the filter '%s' (%s): %s%s",
+				 rec->options.filter, rec->filter, strerror(errno), hint);
+	}
+	return 0;
+}
+
 /* The trace events of a ring come first: the AUX area belongs to the event that owns the ring. */
 static int open_ring(struct recorder *rec, int cpu, const pid_t *tids, size_t n_tids, bool trace)
 {
@@ -227,17 +243,7 @@ static int open_ring(struct recorder *rec, int cpu, const pid_t *tids, size_t n_
 		err = open_extras(rec, n, tids[i]);
 	if (!err && rings[n].fd < 0)
 		rec->n_rings--;	/* all its threads have ended */
-	if (!err && rings[n].fd >= 0 && rec->filter)
-		for (size_t i = 0; i < rec->n_fds; i++)
-			if (rec->fds[i].ring == n && rec->fds[i].trace &&
-			    ioctl(rec->fds[i].fd, PERF_EVENT_IOC_SET_FILTER, rec->filter))
-				err = -errno;
-	if (err && rec->filter && rings[n].fd >= 0 && rec->n_trace_ids)
-		cmd_error(0, "cannot set the filter '%s' (%s): %s%s", rec->options.filter,
-			  rec->filter, strerror(-err), err == -EOPNOTSUPP ?
-			  "; the encoder has no address filter: see nr_addr_filters of the PMU" :
-			  "");
-	return err;
+	return !err && rec->filter ? set_filter(rec, n) : err;
 }
 
 static int open_all(struct recorder *rec)
@@ -278,7 +284,7 @@ static int prepare_attrs(struct recorder *rec)
 	trace->enable_on_exec = side->enable_on_exec = command;
 	trace->watermark = side->watermark = 1;
 	trace->wakeup_watermark = side->wakeup_watermark = rec->options.data_bytes / 2;
-	/* to compress takes longer */
+	/* compressing takes longer */
 	trace->aux_watermark = rec->options.aux_bytes / (rec->options.level ? 8 : 4);
 	side->exclude_kernel = side->exclude_hv = 1;
 	side->mmap = side->mmap2 = side->comm = side->comm_exec = side->task = 1;
