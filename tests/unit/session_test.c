@@ -31,7 +31,7 @@ void view_lost(struct view *view, const struct rvt_event *event)
 	(void)event;
 }
 
-enum { LINE = 'l', TRANSFER = 't', INSN = 'i', LOST = '!' };
+enum { LINE = 'l', TRANSFER = 't', INSN = 'i', LOST = '!', MOMENT = 'm' };
 
 struct told {
 	uint64_t what, cpu, from, to, insns;	/* no padding: compared as bytes */
@@ -42,13 +42,15 @@ struct told {
 struct telling {
 	struct told *list;
 	size_t n, room;
+	size_t own;		/* moments up to here are not the next part's, too */
 	struct transfers *transfers;
+	struct rvt_session_sink sink;
 };
 
 #define MAX_PARTS (1 << 12)
 
 struct tellings {
-	bool lines;
+	bool lines, by_cpu;
 	uint64_t part_bytes;
 	struct telling parts[CPUS][MAX_PARTS];
 	size_t joined[CPUS];
@@ -110,8 +112,44 @@ static void open_telling(const struct tellings *all, struct telling *telling)
 	const struct transfers_ops ops = { .ctx = telling, .line = tell_line,
 					   .transfer = tell_transfer, .event = tell_loss };
 
-	if (all->lines)
-		telling->transfers = transfers_create(&ops, NULL, 0);
+	telling->sink = (struct rvt_session_sink){ .ctx = telling, .runs = tell_runs,
+						   .event = tell_loss };
+	if (!all->lines)
+		return;
+	telling->transfers = transfers_create(&ops, NULL, 0);
+	assert_non_null(telling->transfers);
+	transfers_sink(telling->transfers, &telling->sink);
+}
+
+static int on_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	const struct rvt_session_sink *sink = &((struct telling *)ctx)->sink;
+
+	return sink->runs(sink->ctx, lane, runs, n);
+}
+
+static int on_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	const struct rvt_session_sink *sink = &((struct telling *)ctx)->sink;
+
+	return sink->event(sink->ctx, lane, event);
+}
+
+static void on_end(void *ctx, struct rvt_lane *lane)
+{
+	const struct rvt_session_sink *sink = &((struct telling *)ctx)->sink;
+
+	if (sink->end)
+		sink->end(sink->ctx, lane);
+}
+
+static void tell_moment(void *ctx, uint64_t time, bool left)
+{
+	struct telling *telling = ctx;
+
+	tell(telling, &(struct rvt_lane){ .cpu = 0 }, (struct told){ .what = MOMENT, .from = time });
+	if (!left)
+		telling->own = telling->n;
 }
 
 static void *begin_part(void *ctx, unsigned int buffer)
@@ -123,13 +161,16 @@ static void *begin_part(void *ctx, unsigned int buffer)
 	assert_in_range(all->n[buffer], 0, MAX_PARTS - 1);
 	telling = &all->parts[buffer][all->n[buffer]++];
 	open_telling(all, telling);
-	return all->lines ? (void *)telling->transfers : telling;
+	return telling;
 }
 
 static int end_part(void *ctx, void *part)
 {
+	struct telling *telling = part;
+
 	(void)ctx;
-	(void)part;
+	while (telling->n > telling->own && telling->list[telling->n - 1].what == MOMENT)
+		telling->n--;
 	return 0;
 }
 
@@ -139,7 +180,7 @@ static int join_part(void *ctx, void *part, unsigned int buffer)
 	struct tellings *all = ctx;
 	struct telling *next = &all->parts[buffer][all->joined[buffer]++];
 
-	assert_ptr_equal(part, all->lines ? (void *)next->transfers : next);
+	assert_ptr_equal(part, next);
 	return 0;
 }
 
@@ -157,12 +198,49 @@ static void forget_parts(void *ctx)
 	}
 }
 
-static void append(struct telling *sum, const struct telling *telling)
-{
-	for (size_t i = 0; i < telling->n; i++) {
-		const struct told *told = &telling->list[i];
-		const struct rvt_task task = { .tid = told->tid };
+/* A buffer that is read, part by part. */
+struct cursor {
+	const struct telling *part, *end;
+	size_t at;
+	uint64_t time;
+};
 
+/* The next thing; NULL: that was all. */
+static const struct told *look(struct cursor *cursor)
+{
+	for (; cursor->part < cursor->end; cursor->part++, cursor->at = 0)
+		if (cursor->at < cursor->part->n)
+			return &cursor->part->list[cursor->at];
+	return NULL;
+}
+
+/* As session.h has it: who has come less far comes first, and goes on until it is ahead. */
+static void merge(struct telling *sum, const struct tellings *all)
+{
+	struct cursor cursors[CPUS] = { 0 };
+	int n = 0, other = 1;
+
+	_Static_assert(CPUS == 2, "the other one");
+	for (int cpu = 0; cpu < CPUS; cpu++)
+		cursors[cpu] = (struct cursor){ all->parts[cpu], all->parts[cpu] + all->n[cpu], 0, 0 };
+	while (look(&cursors[0]) || look(&cursors[1])) {
+		const struct told *told = look(&cursors[n]);
+		struct rvt_task task;
+
+		if (!told || (look(&cursors[other]) && cursors[n].time > cursors[other].time)) {
+			n = other;
+			other = !n;
+			/* a tie */
+			if (look(&cursors[0]) && cursors[0].time == cursors[1].time)
+				n = 0, other = 1;
+			told = look(&cursors[n]);
+		}
+		cursors[n].at++;
+		if (told->what == MOMENT) {
+			cursors[n].time = told->from;
+			continue;
+		}
+		task.tid = told->tid;
 		tell(sum, &(struct rvt_lane){ .cpu = told->cpu, .task = &task }, *told);
 	}
 }
@@ -170,13 +248,14 @@ static void append(struct telling *sum, const struct telling *telling)
 /* Returns what is told by @jobs threads, in one; all->n: by how many parts, 0 for one thread. */
 static struct telling tell_all(const struct fixture *f, unsigned int jobs, struct tellings *all)
 {
-	const struct rvt_session_options options = { .params = f->params, .by_cpu = true,
+	const struct rvt_session_options options = { .params = f->params, .by_cpu = all->by_cpu,
 						     .jobs = jobs, .part_bytes = all->part_bytes };
 	const struct rvt_session_parts parts = {
 		.ctx = all, .overlap = all->lines, .begin = begin_part, .end = end_part,
-		.join = join_part, .reset = forget_parts };
+		.moment = tell_moment, .join = join_part, .reset = forget_parts };
 	struct telling sum = { .n = 0 };
-	struct rvt_session_sink sink = { .ctx = &sum, .runs = tell_runs, .event = tell_loss };
+	const struct rvt_session_sink sink = { .ctx = &sum, .runs = on_runs, .event = on_event,
+					       .end = on_end, .parts = &parts };
 	struct rvt_session_stats stats;
 	struct rvt_session *session;
 	char *error;
@@ -184,18 +263,13 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 	if (rvt_session_open(f->data, &options, &session, &error))
 		fail_msg("%s", error);
 	open_telling(all, &sum);
-	if (all->lines)
-		transfers_sink(sum.transfers, &sink);
-	sink.parts = &parts;
 	assert_int_equal(rvt_session_run(session, &sink), 0);
 	rvt_session_stats(session, &stats);
 	rvt_session_close(session);
 	transfers_destroy(sum.transfers);
-	for (int cpu = 0; cpu < CPUS; cpu++) {
+	for (int cpu = 0; cpu < CPUS; cpu++)
 		assert_int_equal(all->joined[cpu], all->n[cpu]);
-		for (size_t i = 0; i < all->n[cpu]; i++)
-			append(&sum, &all->parts[cpu][i]);
-	}
+	merge(&sum, all);
 	return sum;
 }
 
@@ -222,7 +296,7 @@ static void check_told(const struct fixture *f, const struct telling *telling)
 		assert_int_equal(at[cpu], f->cpus[cpu].found.n);
 }
 
-static void check_parts_of(struct fixture *f, bool lines, uint64_t bytes)
+static void check_parts_of(struct fixture *f, bool lines, bool by_cpu, uint64_t bytes)
 {
 	static const unsigned int jobs[] = { 2, 3, 7 };
 	struct tellings *all = calloc(1, sizeof(*all));
@@ -230,6 +304,7 @@ static void check_parts_of(struct fixture *f, bool lines, uint64_t bytes)
 
 	assert_non_null(all);
 	all->lines = lines;
+	all->by_cpu = by_cpu;
 	all->part_bytes = bytes;
 	one = tell_all(f, 1, all);
 	assert_int_equal(all->n[0] + all->n[1], 0);
@@ -248,10 +323,9 @@ static void check_parts_of(struct fixture *f, bool lines, uint64_t bytes)
 
 static void check_parts(struct fixture *f)
 {
-	for (uint64_t bytes = 150; bytes < 3000; bytes *= 3) {
-		check_parts_of(f, false, bytes);
-		check_parts_of(f, true, bytes);
-	}
+	for (uint64_t bytes = 150; bytes < 3000; bytes *= 3)
+		for (int way = 0; way < 4; way++)
+			check_parts_of(f, way & 1, way & 2, bytes);
 }
 
 static int setup(void **state)
