@@ -157,12 +157,43 @@ void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags)
 
 static void retire(void *ctx, const struct rvt_retire *run)
 {
-	rvt_ntrace_encoder_retire(((struct cpu *)ctx)->encoder, run);
+	struct cpu *cpu = ctx;
+
+	if (cpu->etrace)
+		rvt_etrace_encoder_retire(cpu->etrace, run);
+	else
+		rvt_ntrace_encoder_retire(cpu->encoder, run);
 }
 
 static void trap(void *ctx, const struct rvt_trap *event)
 {
-	rvt_ntrace_encoder_trap(((struct cpu *)ctx)->encoder, event);
+	struct cpu *cpu = ctx;
+
+	if (cpu->etrace)
+		rvt_etrace_encoder_trap(cpu->etrace, event);
+	else
+		rvt_ntrace_encoder_trap(cpu->encoder, event);
+}
+
+static void start_tracing(const struct fixture *f, struct cpu *cpu, int32_t pid)
+{
+	if (cpu->etrace) {
+		if (f->context)
+			rvt_etrace_encoder_context(cpu->etrace, pid);
+		rvt_etrace_encoder_start(cpu->etrace);
+		return;
+	}
+	if (f->context)
+		rvt_ntrace_encoder_context(cpu->encoder, false, pid);
+	rvt_ntrace_encoder_start(cpu->encoder, RVT_NTRACE_SYNC_TRACE_ENABLE);
+}
+
+static void stop_tracing(struct cpu *cpu, uint64_t pc)
+{
+	if (cpu->etrace)
+		rvt_etrace_encoder_stop(cpu->etrace, true);
+	else
+		rvt_ntrace_encoder_stop(cpu->encoder, RVT_NTRACE_EV_TRACE_DISABLED, pc);
 }
 
 /* @pid runs @program on @cpu for so many steps, traced. */
@@ -174,12 +205,9 @@ void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps)
 	size_t before, after;
 
 	hart_truth(f->harts[program], &before);
-	if (f->context)
-		rvt_ntrace_encoder_context(cpu->encoder, false, pid);
-	rvt_ntrace_encoder_start(cpu->encoder, RVT_NTRACE_SYNC_TRACE_ENABLE);
+	start_tracing(f, cpu, pid);
 	hart_run(f->harts[program], &sink, steps);
-	rvt_ntrace_encoder_stop(cpu->encoder, RVT_NTRACE_EV_TRACE_DISABLED,
-				hart_pc(f->harts[program]));
+	stop_tracing(cpu, hart_pc(f->harts[program]));
 	truth = hart_truth(f->harts[program], &after);
 	for (size_t i = before; i < after; i++)
 		if (truth[i].type == HART_INSN)
@@ -192,6 +220,44 @@ void run_program(struct fixture *f, int n, int32_t pid, int program)
 	run_steps(f, n, pid, program, STEPS);
 }
 
+/* Adds what the recording says of them to @meta. */
+static void create_ntrace(struct fixture *f, int n, char *meta)
+{
+	const struct rvt_ntrace_encoder_config config = {
+		.dialect = RVT_DIALECT_NTRACE_1_0, .mode = RVT_MODE_HTM, .xlen = 64,
+		.context = f->context,
+		.timestamp = f->timed ? RVT_TIMESTAMP_DELTA : RVT_TIMESTAMP_NONE,
+		.sync_mode = 3, .sync_max = 4, .icnt_bits = 22, .hist_bits = 32,
+		.hrepeat_bits = 18, .emit = emit, .now = f->timed ? now : NULL,
+		.ctx = &f->cpus[n] };
+
+	assert_int_equal(rvt_ntrace_encoder_create(&config, &f->cpus[n].encoder), 0);
+	sprintf(meta + strlen(meta), "protocol = ntrace\nmode = htm\ntimestamp = %s\n",
+		f->timed ? "delta" : "none");
+}
+
+static void create_etrace(struct fixture *f, int n, char *meta)
+{
+	struct rvt_params params;
+	const struct rvt_etrace_encoder_config config = {
+		.params = &params, .context = f->context, .sync_mode = 3, .sync_max = 4,
+		.emit = emit, .now = f->timed ? now : NULL, .ctx = &f->cpus[n] };
+	char *text;
+
+	rvt_params_init(&params, RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_2_0);
+	params.iaddress_width_p = 64;
+	params.nocontext_p = !f->context;
+	params.context_width_p = 32;
+	params.notime_p = !f->timed;
+	params.time_width_p = 64;
+	params.ecause_width_p = 6;
+	params.f0s_width_p = 1;
+	assert_int_equal(rvt_etrace_encoder_create(&config, &f->cpus[n].etrace), 0);
+	assert_int_equal(rvt_params_print(&params, &text), 0);
+	strcat(meta, text);
+	free(text);
+}
+
 void begin_recording(struct fixture *f, bool timed, bool context)
 {
 	struct perf_event_attr attr = { .type = PMU_TYPE, .sample_id_all = 1,
@@ -200,25 +266,18 @@ void begin_recording(struct fixture *f, bool timed, bool context)
 		.header = { RVT_RECORD_TIME_CONV, 0, sizeof(conv) }, .time_shift = 10,
 		.time_mult = TICK_NS << 10, .cap_user_time_zero = 1 };
 	const uint64_t trace_id = TRACE_ID, side_id = SIDE_ID, switch_id = SWITCH_ID;
-	char meta[512] = "rvtrace 1\npmu_type = 77\n";
+	char meta[4096] = "rvtrace 1\npmu_type = 77\n";
 
 	f->timed = timed;
 	f->context = context;
 	f->ticks = 1000;
 	clock_of = f;
 	for (int i = 0; i < CPUS; i++) {
-		const struct rvt_ntrace_encoder_config config = {
-			.dialect = RVT_DIALECT_NTRACE_1_0, .mode = RVT_MODE_HTM, .xlen = 64,
-			.context = context, .timestamp = timed ? RVT_TIMESTAMP_DELTA :
-								 RVT_TIMESTAMP_NONE,
-			.sync_mode = 3, .sync_max = 4, .icnt_bits = 22, .hist_bits = 32,
-			.hrepeat_bits = 18, .emit = emit, .now = timed ? now : NULL,
-			.ctx = &f->cpus[i] };
-
-		assert_int_equal(rvt_ntrace_encoder_create(&config, &f->cpus[i].encoder), 0);
-		sprintf(meta + strlen(meta), "\n[encoder %d]\ncpu = %d\nsrc = 0\nprotocol = "
-					     "ntrace\n"
-			"mode = htm\ntimestamp = %s\n", i, i, timed ? "delta" : "none");
+		sprintf(meta + strlen(meta), "\n[encoder %d]\ncpu = %d\nsrc = 0\n", i, i);
+		if (f->etrace)
+			create_etrace(f, i, meta);
+		else
+			create_ntrace(f, i, meta);
 	}
 	assert_int_equal(rvt_perfdata_create(f->data, &f->writer), 0);
 	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "rvtrace//", &trace_id, 1), 0);
@@ -572,6 +631,7 @@ int session_teardown(void **state)
 	}
 	for (int i = 0; i < CPUS; i++) {
 		rvt_ntrace_encoder_destroy(f->cpus[i].encoder);
+		rvt_etrace_encoder_destroy(f->cpus[i].etrace);
 		free(f->cpus[i].bytes);
 		free(f->cpus[i].expected.at);
 		free(f->cpus[i].found.at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A whole recording, made here: random programs through the N-Trace encoder, with sideband, in a
+ * A whole recording, made here: random programs through the N-Trace or E-Trace encoder, with sideband, in a
  * perf.data. What the session says must be what the programs did, with the right cpu and thread.
  * Different programs lie at the same address in different processes, and before and after an exec,
  * so that a wrong address space cannot go unnoticed.
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <linux/perf_event.h>
+#include <rvtrace/etrace.h>
 #include <rvtrace/ntrace.h>
 #include <rvtrace/perfdata.h>
 #include <rvtrace/session.h>
@@ -40,6 +41,7 @@ struct steps {
 /* One cpu: its encoder, the bytes of the segment it is in, and what ran. */
 struct cpu {
 	struct rvt_ntrace_encoder *encoder;
+	struct rvt_etrace_encoder *etrace;	/* instead, with fixture.etrace */
 	uint8_t *bytes;
 	size_t len, room;
 	uint64_t aux_offset;
@@ -53,7 +55,7 @@ struct fixture {
 	struct rvt_perfdata_writer *writer;
 	struct cpu cpus[CPUS];
 	uint64_t ticks;
-	bool timed, context, packed, overwritten;
+	bool timed, context, packed, overwritten, etrace;
 	unsigned int resets;	/* parts that did not fit together */
 	unsigned int parts;	/* that several threads decoded */
 	const char *params;	/* file; NULL: none */

@@ -372,6 +372,29 @@ static void processes_and_exec(void **state)
 	assert_int_equal(stats.trace_bytes, f->cpus[0].aux_offset + f->cpus[1].aux_offset);
 }
 
+/*
+ * The same in E-Trace, of programs that are interrupted in no loop without branches: how often one ran is not told.
+ */
+static void two_processes_etrace(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_stats stats;
+
+	f->etrace = true;
+	begin_recording(f, true, true);
+	put_mmap(f, 10, 0, f->programs[0]);
+	put_mmap(f, 20, 0, f->programs[2]);
+	for (int i = 0; i < 6; i++) {
+		run_program(f, i % CPUS, i % 3 ? 10 : 20, i % 3 ? 0 : 2);
+		if (i >= 4)
+			put_aux(f, i % CPUS, 10, 0);
+	}
+	read_back(f, false, &stats);
+	check_equal(&f->cpus[0]);
+	check_equal(&f->cpus[1]);
+	assert_true(f->parts > 100);
+}
+
 static void compressed(void **state)
 {
 	((struct fixture *)*state)->packed = true;
@@ -629,6 +652,12 @@ static void missing_code(void **state)
 	check_equal(&f->cpus[0]);
 }
 
+static void no_timestamps_etrace(void **state)
+{
+	((struct fixture *)*state)->etrace = true;
+	no_timestamps(state);
+}
+
 static void refused(void **state)
 {
 	struct fixture *f = *state;
@@ -777,6 +806,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(processes_and_exec, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(two_processes_etrace, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(no_timestamps_etrace, setup, session_teardown),
 		cmocka_unit_test_setup_teardown(compressed, setup, session_teardown),
 		cmocka_unit_test_setup_teardown(live_memory, setup, session_teardown),
 		cmocka_unit_test_setup_teardown(switches_instead_of_context, setup, session_teardown),
