@@ -39,6 +39,7 @@ struct printer {
 	struct script script;
 	struct transfers *transfers;
 	struct rvt_session_sink sink;
+	char *buffer;		/* of its page's file */
 };
 
 /* The pages of a buffer that wait to be copied. */
@@ -79,6 +80,7 @@ static void close_printer(struct printer *printer)
 {
 	transfers_destroy(printer->transfers);
 	script_close(&printer->script);
+	free(printer->buffer);
 	free(printer);
 }
 
@@ -96,7 +98,8 @@ static struct printer *open_printer(const struct printing *printing)
 	script->srclines = NULL;
 	script->disasm = NULL;
 	script->clocks = NULL;
-	if (script_open(script, printing->options) ||
+	printer->buffer = malloc(FILE_BUFFER);
+	if (!printer->buffer || script_open(script, printing->options) ||
 	    script_sink(script, &printer->transfers, &printer->sink)) {
 		close_printer(printer);
 		return NULL;
@@ -147,7 +150,8 @@ static void *begin_page(void *ctx, unsigned int buffer)
 		free_page(page);
 		return NULL;
 	}
-	setvbuf(page->out, NULL, _IOFBF, FILE_BUFFER);
+	setvbuf(page->out, page->printer->buffer, _IOFBF, FILE_BUFFER);
+	rewind(page->out);	/* from now on ftello() need not ask the system */
 	page->printer->script.out = page->out;
 	page->next = printing->pages;
 	printing->pages = page;

@@ -62,8 +62,6 @@ struct rvt_meaning {
 	uint32_t epoch;			/* 0: none yet */
 };
 
-struct rvt_steps;
-
 /* What a part of a stream has to do with the parts before and behind it. */
 struct rvt_flow_part {
 	bool goes_on;			/* delivers what is behind its end, too */
