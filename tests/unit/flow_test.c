@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include "flow-fixture.h"
+#include "flow/steps.h"
 
 static void check_pcs(struct fixture *f, size_t n, ...)
 {
@@ -669,6 +670,30 @@ static void test_sink_error(void **state)
 	tear_down(&f);
 }
 
+/* A message of more runs than a step holds, and than several batches do: they are delivered, and that is all. */
+static void test_long_step(void **state)
+{
+	struct rvt_step_key key = { .bytes = { 1 } };
+	struct rvt_order o = unlimited();
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	rv_put(&f.code, rv_c_j(0));
+	load(&f);
+	rvt_flow_start(f.flow, 0x1000, 0, true);
+	assert_true(rvt_steps_enter(f.flow, &key));
+	rvt_steps_record(f.flow, &key);
+	o.max_insns = MAX_PCS;
+	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
+	assert_true(f.flow->steps->n_captured > RVT_STEP_RUNS);
+	rvt_steps_keep(f.flow, 0x1000, 0);
+	assert_null(rvt_steps_find(f.flow, &key, 0));
+	rvt_flow_flush(f.flow);
+	assert_int_equal(f.out.n, MAX_PCS);
+	tear_down(&f);
+}
+
 static int with_blocks(void **state)
 {
 	(void)state;
@@ -709,6 +734,7 @@ int main(void)
 		BOTH(test_zcmt),
 		BOTH(test_events),
 		BOTH(test_sink_error),
+		cmocka_unit_test_setup(test_long_step, with_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,12 +76,19 @@ static int on_map(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *m
 	return 0;
 }
 
-/* A damaged count would be followed round and round for minutes. */
-static bool count_possible(const struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
+/* What is wrong with a message that has a branch count; NULL: nothing. */
+static const char *refuse_count(const struct rvt_etrace_decoder *dec,
+				const struct rvt_etrace_msg *msg)
 {
 	unsigned int limit = dec->codec.params.branch_count_limit;
 
-	return !limit || msg->field[RVT_ETRACE_F_BRANCH_COUNT] + 31 <= limit;
+	if (!rvt_etrace_has(msg, RVT_ETRACE_F_BRANCH_COUNT))
+		return NULL;
+	if (!dec->predictor)
+		return "branch count without branch prediction";
+	/* A damaged count would be followed round and round for minutes. */
+	return limit && msg->field[RVT_ETRACE_F_BRANCH_COUNT] + 31 > limit ?
+	       "branch count above the parameter branch_count_limit" : NULL;
 }
 
 static int on_count(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
@@ -224,6 +231,7 @@ static bool is_repeat(const struct rvt_etrace_decoder *dec, const struct rvt_etr
 static int on_flow(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
 {
 	struct rvt_etrace_failure failure;
+	const char *wrong;
 	int ret;
 
 	if (!dec->started)
@@ -235,10 +243,10 @@ static int on_flow(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *
 		if (ret == RVT_ETRACE_NOWHERE)
 			return rvt_etrace_decoder_fail(dec, &failure);
 	}
-	if (rvt_etrace_has(msg, RVT_ETRACE_F_BRANCH_COUNT) && !count_possible(dec, msg)) {
+	wrong = refuse_count(dec, msg);
+	if (wrong) {
 		dec->stats->errors++;
-		return rvt_etrace_decoder_gap(dec, RVT_REASON_BAD_FLOW,
-					      "branch count above the parameter branch_count_limit");
+		return rvt_etrace_decoder_gap(dec, RVT_REASON_BAD_FLOW, wrong);
 	}
 	switch (msg->kind) {
 	case RVT_ETRACE_BRANCH_MAP:

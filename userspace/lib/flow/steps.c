@@ -141,7 +141,7 @@ void rvt_steps_capture(struct rvt_flow *flow)
 	struct rvt_steps *steps = flow->steps;
 	size_t n = flow->n_runs - steps->n_before;
 
-	if (n <= RVT_STEP_RUNS - steps->n_captured) {
+	if (steps->n_captured + n <= RVT_STEP_RUNS) {
 		memcpy(steps->captured + steps->n_captured, flow->runs + steps->n_before,
 		       n * sizeof(*flow->runs));
 		steps->n_captured += n;
