@@ -242,6 +242,14 @@ static struct rvt_flow *on_source(void *ctx, unsigned int src)
 	return f->flow;
 }
 
+/* Damage that is no source's. */
+static int on_damage(void *ctx, const struct rvt_event *event)
+{
+	const struct flow_of *f = ctx;
+
+	return on_event(f->trip, event);
+}
+
 static void begin_decoding(struct trip *t, struct flow_of *f)
 {
 	t->n_found = t->n_starts = t->n_lost = t->n_stops = 0;
@@ -280,7 +288,7 @@ static int feed_range(struct trip *t, struct rvt_stream *stream, const uint8_t *
 static int decode(struct trip *t, const uint8_t *bytes, size_t len, struct rvt_stream_stats *stats)
 {
 	struct flow_of f;
-	struct rvt_stream_ops ops = { &f, on_source, NULL };
+	struct rvt_stream_ops ops = { &f, on_source, on_damage };
 	struct rvt_stream *stream;
 	int ret;
 
@@ -314,7 +322,7 @@ static int decode_parts(struct trip *t, const uint8_t *bytes, size_t len,
 	begin_decoding(t, &f);
 	memset(sum, 0, sizeof(*sum));
 	while (from < len && !ret) {
-		struct rvt_stream_ops ops = { &f, on_source, NULL };
+		struct rvt_stream_ops ops = { &f, on_source, on_damage };
 		size_t to = from + hart_random(t->hart, 2000);
 		struct rvt_stream_stats stats;
 		struct rvt_stream *stream;

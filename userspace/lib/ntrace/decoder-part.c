@@ -71,6 +71,11 @@ void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 	d->n_active--;
 }
 
+bool rvt_ntrace_part_tells(const struct rvt_ntrace_decoder *d)
+{
+	return !d->part_from || d->n_active;
+}
+
 void rvt_ntrace_part_lost(struct rvt_ntrace_decoder *d, uint64_t offset)
 {
 	if (offset >= d->part_to) {

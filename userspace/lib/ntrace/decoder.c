@@ -44,6 +44,8 @@ static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_r
 				   .detail = detail };
 	bool told = false;
 
+	if (!rvt_ntrace_part_tells(d))
+		return;
 	for (unsigned int i = 0; i < d->n_sources; i++) {
 		struct rvt_ntrace_source *s = d->sources[i];
 
@@ -56,7 +58,7 @@ static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_r
 		told = true;
 	}
 	/* Damage that nobody's flow suffers from is told once, not for each message. */
-	if (!told && !d->told_damage && d->ops.event && rvt_ntrace_in_part(d, offset))
+	if (!told && !d->told_damage && d->ops.event)
 		rvt_ntrace_check(d, d->ops.event(d->ops.ctx, &event));
 	d->told_damage = true;
 }

@@ -167,6 +167,11 @@ bool rvt_ntrace_part_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 /* After @msg was decoded: it may have been the last of the source, or of all. */
 void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			     const struct rvt_ntrace_msg *msg);
+/*
+ * Whether what goes wrong for all sources is this part's to tell: before a source has begun in it the part before
+ * tells, and when all have ended the one behind.
+ */
+bool rvt_ntrace_part_tells(const struct rvt_ntrace_decoder *d);
 /* Data is missing before @offset: no part needs anything from before it. */
 void rvt_ntrace_part_lost(struct rvt_ntrace_decoder *d, uint64_t offset);
 /* Whether what lies at @offset is counted by this part. */

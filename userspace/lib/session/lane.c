@@ -335,7 +335,7 @@ static void note_in_part(struct lane *lane, const struct rvt_event *event)
 	}
 	if (lane->lane.left && lane->no_code)
 		lane->told = part->lost_at_end = true;
-	if (!part->from || lane->no_code || event->type == RVT_EVENT_START ||
+	if (!part->from || part->lost_at_begin || lane->no_code || event->type == RVT_EVENT_START ||
 	    lane_executed(lane) != lane->part_insns)
 		return;
 	if (unreadable && !part->broken_at_begin)
