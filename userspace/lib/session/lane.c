@@ -169,6 +169,20 @@ static bool lane_needs_times(const struct lane *lane)
 	return options->every_time || (!options->count && (sink->runs || sink->event));
 }
 
+static void note_time(struct lane *lane)
+{
+	struct part *part = lane->buffer->part;
+	uint64_t time = lane->lane.time;
+
+	/* What is behind its end the next part notes. */
+	if (!part || lane->lane.flow->part.left)
+		return;
+	if (!part->latest || time < part->earliest)
+		part->earliest = time;
+	if (time > part->latest)
+		part->latest = time;
+}
+
 /*
  * A tick of the counter lasts many nanoseconds: what the kernel logged within it may have happened
  * before the message. Mappings that come too early do no harm, those that are missing do.
@@ -186,6 +200,7 @@ static int lane_time(struct lane *lane, uint64_t ticks)
 	lane->lane.time = rvt_time_to_perf(conv, ticks);
 	lane->lane.time_exact = true;
 	lane->buffer->time = lane->lane.time;
+	note_time(lane);
 	err = lane_seek(lane, rvt_time_to_perf(conv, ticks + 1) - 1);
 	if (err || lane_needs_times(lane) ||
 	    (conv->cap_user_time_short && ~conv->time_mask))

@@ -22,6 +22,7 @@ struct joint {
 	struct part *next, *end;
 	struct part *before;	/* the last one in which anything was; NULL: none */
 	struct part *left;	/* whose flow must be resumed; NULL: none */
+	uint64_t latest;	/* time stamp so far */
 };
 
 struct crew {
@@ -119,8 +120,14 @@ static int cut_buffer(struct crew *crew, struct buffer *buffer, uint64_t size)
 		uint64_t end = passed + buffer->records[i].size;
 
 		while (wanted < end && !err) {
-			uint64_t at = find_boundary(buffer, encoder, i, wanted - passed);
+			uint64_t skip = wanted - passed, at;
 
+			/* What is not in the file is lost to the end of the record, which may claim to be endless. */
+			if (!buffer_chunk(buffer, buffer->records[i].offset + skip)) {
+				wanted = end;
+				break;
+			}
+			at = find_boundary(buffer, encoder, i, skip);
 			wanted += size;
 			if (!at || at <= part.from)
 				continue;
@@ -228,6 +235,17 @@ static bool goes_on(struct joint *joint, struct part *part)
 	return !joint->left || joint->next + 1 < joint->end;
 }
 
+/* A damaged time stamp decides what is mapped from there on: one thread goes on with it. */
+static bool is_later(struct joint *joint, const struct part *part)
+{
+	if (!part->latest)
+		return true;
+	if (part->earliest < joint->latest)
+		return false;
+	joint->latest = part->latest;
+	return true;
+}
+
 /* From the last instruction of @a to the first of @b, if that was executed. */
 static int tell_edge(const struct rvt_session_sink *sink, struct part *a, const struct part *b)
 {
@@ -243,7 +261,7 @@ static int join_part(struct crew *crew, struct joint *joint)
 	struct part *part = joint->next;
 	int err = 0;
 
-	if (parts && !goes_on(joint, part))
+	if (!is_later(joint, part) || (parts && !goes_on(joint, part)))
 		return -EAGAIN;
 	/* those in which nothing was are passed over */
 	if (part->executed || part->broken_at_begin || part->lost_at_begin) {

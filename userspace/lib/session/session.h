@@ -66,6 +66,7 @@ struct part {
 	bool lost_at_end;		/* in code that cannot be read */
 	bool lost_at_begin;		/* took for granted that the part before was */
 	bool broken_at_begin;		/* nothing was executed before flow broke off otherwise */
+	uint64_t earliest, latest;	/* what time stamps said in it; .latest 0: there were none */
 	/* the edge into the next part, and where it was counted */
 	unsigned int n_left;
 	struct rvt_lane left_lane;
