@@ -77,6 +77,19 @@ static const struct encoder *only_encoder(const struct buffer *buffer)
 	return only;
 }
 
+/* Not so in a damaged file: records that claim the same bytes are decoded as they come. */
+static bool are_in_order(const struct buffer *buffer)
+{
+	for (size_t i = 1; i < buffer->n_records; i++) {
+		const struct rvt_aux *before = &buffer->records[i - 1];
+		uint64_t end = before->offset + before->size;
+
+		if (end < before->offset || buffer->records[i].offset < end)
+			return false;
+	}
+	return true;
+}
+
 /* Where a message begins in record @n, at least @skip bytes behind its beginning; 0: not known. */
 static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encoder, size_t n,
 			      uint64_t skip)
@@ -110,7 +123,7 @@ static uint64_t time_of(const struct rvt_aux *records, size_t n, uint64_t done)
 
 static int cut_buffer(struct crew *crew, struct buffer *buffer, uint64_t size)
 {
-	const struct encoder *encoder = only_encoder(buffer);
+	const struct encoder *encoder = are_in_order(buffer) ? only_encoder(buffer) : NULL;
 	struct part part = { .buffer = buffer->number, .to = UINT64_MAX,
 			     .end_record = buffer->n_records };
 	uint64_t passed = 0, wanted = size, time;	/* bytes of records */
