@@ -316,7 +316,8 @@ static int lane_lost(struct lane *lane, const struct rvt_event *event)
 
 	lane->start_held = false;
 	if (!again) {
-		lane->no_code = event->reason == RVT_REASON_NO_CODE;
+		/* behind the part it is the next one's loss */
+		lane->no_code = event->reason == RVT_REASON_NO_CODE && !lane->lane.left;
 		err = lane_deliver(lane, event);
 	}
 	/* Ownership may have changed unseen, but not by what is only unreadable. */
@@ -350,6 +351,13 @@ static void note_in_part(struct lane *lane, const struct rvt_event *event)
 	}
 	if (lane->lane.left && lane->no_code)
 		lane->told = part->lost_at_end = true;
+	/* the next part takes it for granted that this one has told it */
+	if (lane->lane.left && unreadable && !lane->told &&
+	    lane_executed(lane) == lane->lane.flow->part.stats.insns) {
+		lane->lane.left = false;
+		lane_deliver(lane, event);
+		lane->told = part->lost_at_end = true;
+	}
 	if (!part->from || part->lost_at_begin || lane->no_code || event->type == RVT_EVENT_START ||
 	    lane_executed(lane) != lane->part_insns)
 		return;
