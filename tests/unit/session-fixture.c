@@ -136,7 +136,7 @@ void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags)
 	struct {
 		struct perf_event_header header;
 		uint64_t offset, size, flags;
-	} aux = { { PERF_RECORD_AUX, 0, 0 }, cpu->aux_offset, cpu->len, flags };
+	} aux = { { PERF_RECORD_AUX, 0, 0 }, cpu->aux_offset, cpu->len + f->claimed, flags };
 	struct rvt_record_auxtrace chunk = {
 		.header = { RVT_RECORD_AUXTRACE, 0, sizeof(chunk) }, .size = (cpu->len + 7) & ~7ul,
 		.offset = cpu->aux_offset, .idx = n, .tid = -1, .cpu = n };

@@ -56,6 +56,7 @@ struct fixture {
 	struct cpu cpus[CPUS];
 	uint64_t ticks;
 	bool timed, context, packed, overwritten, etrace;
+	uint64_t claimed;	/* by AUX records, and not there */
 	unsigned int resets;	/* parts that did not fit together */
 	unsigned int parts;	/* that several threads decoded */
 	const char *params;	/* file; NULL: none */

@@ -579,6 +579,27 @@ static void truncated_record(void **state)
 		assert_int_equal(f->cpus[0].found.at[i].pc, expected->at[i].pc);
 }
 
+/* A damaged record may claim any size: what is there is decoded, and nobody looks for the rest. */
+static void endless_record(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_stats stats;
+	const struct steps *found = &f->cpus[0].found, *expected = &f->cpus[0].expected;
+
+	begin_recording(f, true, true);
+	put_mmap(f, 10, 0, f->programs[0]);
+	run_program(f, 0, 10, 0);
+	f->claimed = UINT64_C(1) << 62;
+	put_aux(f, 0, 10, 0);
+	alarm(60);
+	read_back(f, true, &stats);
+	alarm(0);
+	assert_int_equal(stats.missing_bytes, f->claimed);
+	assert_in_range(found->n, expected->n / 2, expected->n);
+	for (size_t i = 0; i < found->n; i++)
+		assert_int_equal(found->at[i].pc, expected->at[i].pc);
+}
+
 /*
  * A buffer in which old trace gave way to new: three records, each of which says where it ends, and
  * what the buffer held in the end, which begins amid the second. That is decoded from its next
@@ -814,6 +835,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(switches_by_bpf, setup, session_teardown),
 		cmocka_unit_test_setup_teardown(no_timestamps, setup, session_teardown),
 		cmocka_unit_test_setup_teardown(truncated_record, setup, session_teardown),
+		cmocka_unit_test_setup_teardown(endless_record, setup, session_teardown),
 		cmocka_unit_test_setup_teardown(overwritten, setup, session_teardown),
 		cmocka_unit_test_setup_teardown(missing_code, setup, session_teardown),
 		cmocka_unit_test_setup_teardown(upstream_without_parameters, setup, session_teardown),
