@@ -85,7 +85,7 @@ static int framing_event(void *ctx, const struct rvt_event *event)
 
 	/* Damage that belongs to nobody concerns everybody in the stream. */
 	for (struct lane *lane = decoder->buffer->lanes; lane && !err; lane = lane->next)
-		err = lane_deliver(lane, event);
+		err = lane_damage(lane, event);
 	return err;
 }
 

@@ -282,6 +282,12 @@ int lane_deliver(struct lane *lane, const struct rvt_event *event)
 	return err;
 }
 
+int lane_damage(struct lane *lane, const struct rvt_event *event)
+{
+	look_at_part(lane);
+	return lane_deliver(lane, event);
+}
+
 /*
  * Through code that cannot be read (a missing file, the kernel of a recording that has no copy of
  * it) a decoder stumbles from message to message. That is one gap: a START after it is held back

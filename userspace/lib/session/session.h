@@ -182,6 +182,8 @@ int lane_seek(struct lane *lane, uint64_t time);
 /* options.count: what was counted since the last time. */
 int lane_tell_counts(struct lane *lane);
 int lane_deliver(struct lane *lane, const struct rvt_event *event);
+/* Damage of the stream, which is none of the flow. */
+int lane_damage(struct lane *lane, const struct rvt_event *event);
 /* Whether the trace has told which thread runs. */
 bool lane_is_told(const struct lane *lane);
 /* Instructions, until now. */
