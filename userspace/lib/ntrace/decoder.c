@@ -44,8 +44,10 @@ static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_r
 				   .detail = detail };
 	bool told = false;
 
-	if (!rvt_ntrace_part_tells(d))
+	if (!rvt_ntrace_part_tells(d)) {
+		d->told_damage = true;	/* by another part */
 		return;
+	}
 	for (unsigned int i = 0; i < d->n_sources; i++) {
 		struct rvt_ntrace_source *s = d->sources[i];
 
