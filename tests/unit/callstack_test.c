@@ -68,6 +68,29 @@ static void longjmp_out(void **state)
 }
 
 /* An exception goes where nothing has returned: the frames go at the next return that is known. */
+/* An interrupt between setjmp() and longjmp(), in which thousands of functions return. */
+static void longjmp_after_interrupt(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);
+	call(stack, 0x210, 0x300);	/* setjmp() */
+	assert_int_equal(rvt_callstack_return(stack, 0x214), 1);
+	call(stack, 0x220, 0x400);
+	assert_int_equal(rvt_callstack_trap(stack, 0x404, 0x10000), 0);
+	for (uint64_t pc = 0x10000; pc < 0x20000; pc += 16) {
+		call(stack, pc, 0x30000);
+		call(stack, pc + 8, 0x40000);
+		assert_int_equal(rvt_callstack_return(stack, pc + 12), 1);
+		assert_int_equal(rvt_callstack_return(stack, pc + 4), 1);
+	}
+	assert_int_equal(rvt_callstack_trap_return(stack), 1);
+	call(stack, 0x404, 0x500);	/* longjmp() */
+	assert_int_equal(rvt_callstack_return(stack, 0x214), 2);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	assert_int_equal(rvt_callstack_return(stack, 0), 0);
+}
+
 static void exception(void **state)
 {
 	struct rvt_callstack *stack = *state;
@@ -186,6 +209,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(calls_and_returns, setup, teardown),
 		cmocka_unit_test_setup_teardown(tail_call, setup, teardown),
 		cmocka_unit_test_setup_teardown(longjmp_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(longjmp_after_interrupt, setup, teardown),
 		cmocka_unit_test_setup_teardown(exception, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_return, setup, teardown),
 		cmocka_unit_test_setup_teardown(traps, setup, teardown),

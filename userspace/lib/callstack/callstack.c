@@ -4,20 +4,22 @@
 #include <string.h>
 #include <rvtrace/callstack.h>
 
-#define SEEN_SLOTS 512
+#define SEEN_SETS 128
+#define SEEN_WAYS 4
 
 /*
- * At .depth frames something returned to .to: setjmp() perhaps, and longjmp() will go there again.
+ * At .depth frames something returned to .to: setjmp() perhaps, and longjmp() will go there again,
+ * unless the frame that it returned into has ended.
  */
 struct seen_return {
-	uint64_t to;
+	uint64_t to;		/* 0: free */
 	size_t depth;
 };
 
 struct rvt_callstack {
 	struct rvt_frame *frames;	/* outermost first */
 	size_t depth, room, max_depth;
-	struct seen_return seen[SEEN_SLOTS];
+	struct seen_return seen[SEEN_SETS][SEEN_WAYS];
 };
 
 struct rvt_callstack *rvt_callstack_create(size_t max_depth)
@@ -72,12 +74,41 @@ int rvt_callstack_trap(struct rvt_callstack *stack, uint64_t epc, uint64_t handl
 						.trap = true });
 }
 
-/* Back to where something has returned before, with nothing but calls since: a long jump. */
-static size_t long_jump(struct rvt_callstack *stack, const struct seen_return *seen, uint64_t to)
+static struct seen_return *seen_set(struct rvt_callstack *stack, uint64_t to)
 {
+	return stack->seen[(to >> 1) % SEEN_SETS];
+}
+
+/*
+ * Something has returned to @to. In place of what was seen there before, or of a frame that has
+ * ended, or of the innermost: an interrupt returns hundreds of times, and must not make
+ * forgotten what it interrupted.
+ */
+static void note_return(struct rvt_callstack *stack, uint64_t to)
+{
+	struct seen_return *set = seen_set(stack, to), *place = set;
+
+	for (struct seen_return *s = set; s < set + SEEN_WAYS; s++) {
+		if (s->to == to || !s->to) {
+			place = s;
+			break;
+		}
+		if (s->depth > place->depth)
+			place = s;
+	}
+	*place = (struct seen_return){ to, stack->depth };
+}
+
+/* Back to where something has returned before, with nothing but calls since: a long jump. */
+static size_t long_jump(struct rvt_callstack *stack, uint64_t to)
+{
+	const struct seen_return *seen = seen_set(stack, to);
+	const struct seen_return *end = seen + SEEN_WAYS;
 	size_t ended;
 
-	if (seen->to != to || seen->depth >= stack->depth)
+	while (seen < end && seen->to != to)
+		seen++;
+	if (!to || seen == end || seen->depth >= stack->depth)
 		return 0;
 	for (size_t n = seen->depth; n < stack->depth; n++)
 		if (stack->frames[n].trap)
@@ -89,19 +120,17 @@ static size_t long_jump(struct rvt_callstack *stack, const struct seen_return *s
 
 size_t rvt_callstack_return(struct rvt_callstack *stack, uint64_t to)
 {
-	struct seen_return *seen = &stack->seen[(to >> 1) % SEEN_SLOTS];
-
 	/* Not across a trap: a handler does not return into what it interrupted. */
 	for (size_t n = stack->depth; n && !stack->frames[n - 1].trap; n--) {
 		if (stack->frames[n - 1].back == to) {
 			size_t ended = stack->depth - (n - 1);
 
 			stack->depth = n - 1;
-			*seen = (struct seen_return){ to, stack->depth };
+			note_return(stack, to);
 			return ended;
 		}
 	}
-	return long_jump(stack, seen, to);
+	return long_jump(stack, to);
 }
 
 size_t rvt_callstack_trap_return(struct rvt_callstack *stack)
