@@ -12,6 +12,7 @@
 #define PARTS_PER_JOB 8
 /* Parts that are decoded and not joined, for each job. */
 #define MAX_AHEAD 8
+#define FIRST_PARTS 32	/* of the usual size */
 #define MIN_PART (256ull << 10)
 #define MAX_PART (4ull << 20)
 /* How far a message boundary is looked for. */
@@ -126,7 +127,9 @@ static int cut_buffer(struct crew *crew, struct buffer *buffer, uint64_t size)
 	const struct encoder *encoder = are_in_order(buffer) ? only_encoder(buffer) : NULL;
 	struct part part = { .buffer = buffer->number, .to = UINT64_MAX,
 			     .end_record = buffer->n_records };
-	uint64_t passed = 0, wanted = size, time;	/* bytes of records */
+	/* Where lines come out somebody waits for the first: what is told in order begins with small parts. */
+	uint64_t step = session_parts(crew->session) ? (size + FIRST_PARTS - 1) / FIRST_PARTS : size;
+	uint64_t passed = 0, wanted = step, time;	/* bytes of records */
 	int err = 0;
 
 	for (size_t i = 0; encoder && i < buffer->n_records && !err; i++) {
@@ -141,7 +144,8 @@ static int cut_buffer(struct crew *crew, struct buffer *buffer, uint64_t size)
 				break;
 			}
 			at = find_boundary(buffer, encoder, i, skip);
-			wanted += size;
+			step = 2 * step < size ? 2 * step : size;
+			wanted += step;
 			if (!at || at <= part.from)
 				continue;
 			part.to = at;
