@@ -23,6 +23,7 @@
 #include <rvtrace/insn.h>
 #include <rvtrace/session.h>
 #include "../../tools/model/ctr/log.h"
+#include "array.h"
 
 #define HARTS 8
 #define MAX_DEPTH 256
@@ -403,22 +404,20 @@ static int check_hart(const char *dir, unsigned int cpu)
 
 static int keep_sample(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task)
 {
-	struct sample *grown;
+	struct sample *kept;
 
 	(void)ctx;
 	(void)task;
 	if (sample->cpu < 0 || sample->cpu >= HARTS)
 		return -EBADMSG;
-	grown = reallocarray(samples[sample->cpu].list, samples[sample->cpu].n + 1, sizeof(*grown));
-	if (!grown)
+	if (array_grow(&samples[sample->cpu].list, samples[sample->cpu].n))
 		return -ENOMEM;
-	samples[sample->cpu].list = grown;
-	grown += samples[sample->cpu].n++;
-	grown->head = *sample;
-	grown->entries = calloc(sample->n + 1, sizeof(*grown->entries));
-	for (unsigned int i = 0; grown->entries && i < sample->n; i++)
-		rvt_ctr_get(sample, i, &grown->entries[i]);
-	return grown->entries ? 0 : -ENOMEM;
+	kept = &samples[sample->cpu].list[samples[sample->cpu].n++];
+	kept->head = *sample;
+	kept->entries = calloc(sample->n + 1, sizeof(*kept->entries));
+	for (unsigned int i = 0; kept->entries && i < sample->n; i++)
+		rvt_ctr_get(sample, i, &kept->entries[i]);
+	return kept->entries ? 0 : -ENOMEM;
 }
 
 static int read_recording(const char *path)

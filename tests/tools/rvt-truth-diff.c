@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/truth.h>
+#include "array.h"
 
 #define MAX_HARTS 64
 #define SURROUNDINGS 8
@@ -30,7 +31,7 @@ struct insn {
 
 struct insn_list {
 	struct insn *at;
-	size_t n, room;
+	size_t n;
 };
 
 /* The truth of one hart, filtered to what the recording should hold. */
@@ -59,20 +60,10 @@ static void die(const char *what)
 	exit(2);
 }
 
-static void *grow(void *array, size_t n, size_t *room, size_t size)
-{
-	if (n < *room)
-		return array;
-	*room = *room ? *room * 2 : 1024;
-	array = realloc(array, *room * size);
-	if (!array)
-		die("out of memory");
-	return array;
-}
-
 static void push(struct insn_list *list, uint64_t pc, int64_t tid, uint8_t prv)
 {
-	list->at = grow(list->at, list->n, &list->room, sizeof(*list->at));
+	if (array_grow(&list->at, list->n))
+		die("out of memory");
 	list->at[list->n++] = (struct insn){ .pc = pc, .tid = tid, .prv = prv };
 }
 

@@ -21,6 +21,7 @@
 #include <rvtrace/etrace.h>
 #include <rvtrace/image.h>
 #include <rvtrace/stream.h>
+#include "array.h"
 #include "random-program.h"
 
 #define INSNS 400
@@ -225,11 +226,7 @@ static int emit(void *ctx, const uint8_t *bytes, size_t len)
 		w->refuse--;
 		return -ENOSPC;
 	}
-	if (w->len + len + 3 > w->size) {
-		w->size = 2 * (w->len + len + 3);
-		w->trace = realloc(w->trace, w->size);
-		assert_non_null(w->trace);
-	}
+	assert_int_equal(array_reserve(&w->trace, &w->size, w->len, len + 3), 0);
 	if (one_in(w, 20))
 		w->trace[w->len++] = one_in(w, 2) ? 0x80 : 0;
 	if (property_setting("RVT_PROPERTY_VERBOSE", 0))
@@ -502,8 +499,7 @@ static void damage(struct world *w)
 			w->len -= n;
 			break;
 		default:
-			w->trace = realloc(w->trace, w->len + n);
-			assert_non_null(w->trace);
+			assert_int_equal(array_reserve(&w->trace, &w->size, w->len, n), 0);
 			memmove(w->trace + pos + n, w->trace + pos, w->len - pos);
 			w->len += n;
 			break;

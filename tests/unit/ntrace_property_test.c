@@ -19,6 +19,7 @@
 #include <rvtrace/image.h>
 #include <rvtrace/ntrace.h>
 #include <rvtrace/stream.h>
+#include "array.h"
 #include "random-program.h"
 
 #define REGION_INSNS 250
@@ -198,11 +199,7 @@ static int emit(void *ctx, const uint8_t *bytes, size_t len)
 		w->refuse--;
 		return -ENOSPC;
 	}
-	if (w->len + len + 3 > w->size) {
-		w->size = 2 * (w->len + len + 3);
-		w->trace = realloc(w->trace, w->size);
-		assert_non_null(w->trace);
-	}
+	assert_int_equal(array_reserve(&w->trace, &w->size, w->len, len + 3), 0);
 	if (one_in(w, 20))
 		w->trace[w->len++] = 0xff;
 	memcpy(w->trace + w->len, bytes, len);

@@ -8,15 +8,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <rvtrace/switches.h>
+#include "array.h"
 #include "session-fixture.h"
 
 static void push(struct steps *steps, int32_t tid, uint64_t pc)
 {
-	if (steps->n == steps->room) {
-		steps->room = steps->room * 2 + 4096;
-		steps->at = reallocarray(steps->at, steps->room, sizeof(*steps->at));
-		assert_non_null(steps->at);
-	}
+	assert_int_equal(array_grow(&steps->at, steps->n), 0);
 	steps->at[steps->n++] = (struct step){ tid, pc };
 }
 
@@ -34,11 +31,7 @@ static int emit(void *ctx, const uint8_t *bytes, size_t len)
 {
 	struct cpu *cpu = ctx;
 
-	if (cpu->len + len > cpu->room) {
-		cpu->room = cpu->room * 2 + 4096;
-		cpu->bytes = realloc(cpu->bytes, cpu->room);
-		assert_non_null(cpu->bytes);
-	}
+	assert_int_equal(array_reserve(&cpu->bytes, &cpu->room, cpu->len, len), 0);
 	memcpy(cpu->bytes + cpu->len, bytes, len);
 	cpu->len += len;
 	return 0;

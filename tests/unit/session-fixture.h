@@ -35,7 +35,7 @@ struct step {
 
 struct steps {
 	struct step *at;
-	size_t n, room;
+	size_t n;
 };
 
 /* One cpu: its encoder, the bytes of the segment it is in, and what ran. */

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <rvtrace/switches.h>
 #include "../../tools/perf-plugin/transfers.h"
+#include "array.h"
 #include "session-fixture.h"
 
 /* Of the address sanitizer, which gcc has no header for: bytes of malloc() that were not freed. */
@@ -41,7 +42,7 @@ struct told {
 /* What was told of a part, or of all. */
 struct telling {
 	struct told *list;
-	size_t n, room;
+	size_t n;
 	size_t own;		/* moments up to here are not the next part's, too */
 	struct transfers *transfers;
 	struct rvt_session_sink sink;
@@ -61,11 +62,7 @@ static void tell(struct telling *telling, const struct rvt_lane *lane, struct to
 {
 	told.cpu = lane->cpu;
 	told.tid = lane->task ? lane->task->tid : -1;
-	if (telling->n == telling->room) {
-		telling->room = telling->room * 2 + 64;
-		telling->list = reallocarray(telling->list, telling->room, sizeof(told));
-		assert_non_null(telling->list);
-	}
+	assert_int_equal(array_grow(&telling->list, telling->n), 0);
 	telling->list[telling->n++] = told;
 }
 

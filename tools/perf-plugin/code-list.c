@@ -2,28 +2,26 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "code-list.h"
 
 int code_list_add(struct code_list *list, const struct rvt_code *what, uint64_t addr,
 		  const uint8_t *bytes, uint64_t len)
 {
-	struct rvt_code *grown = reallocarray(list->code, list->n + 1, sizeof(*grown));
+	struct rvt_code code = { .addr = addr, .len = len, .kind = what->kind };
+	uint8_t *copy;
 
-	if (!grown)
+	if (array_grow(&list->code, list->n))
 		return -ENOMEM;
-	list->code = grown;
-	grown[list->n] = *what;
-	grown[list->n].addr = addr;
-	grown[list->n].len = len;
-	grown[list->n].name = strdup(what->name);
-	grown[list->n].bytes = malloc(len + 1);
-	if (!grown[list->n].name || !grown[list->n].bytes) {
-		free((void *)grown[list->n].name);
-		free((void *)grown[list->n].bytes);
+	code.name = strdup(what->name);
+	code.bytes = copy = malloc(len + 1);
+	if (!code.name || !copy) {
+		free((void *)code.name);
+		free(copy);
 		return -ENOMEM;
 	}
-	memcpy((void *)grown[list->n].bytes, bytes, len);
-	list->n++;
+	memcpy(copy, bytes, len);
+	list->code[list->n++] = code;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "counters.h"
 
 static int compare_dsos(const void *a, const void *b)
@@ -61,15 +62,8 @@ struct counter *counters_get(struct counters *counters, const struct counter *ke
 
 	if (found)
 		return *found;
-	if (counters->n == counters->room) {
-		size_t room = counters->room * 2 + 1024;
-		struct counter **grown = reallocarray(counters->list, room, sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		counters->list = grown;
-		counters->room = room;
-	}
+	if (array_grow(&counters->list, counters->n))
+		return NULL;
 	counter = malloc(sizeof(*counter));
 	if (!counter || !(*counter = *key, tsearch(counter, &counters->tree, compare_counters))) {
 		free(counter);

@@ -27,7 +27,7 @@ struct counter {
 struct counters {
 	void *dsos, *tree;	/* tsearch trees */
 	struct counter **list;
-	size_t n, room;
+	size_t n;
 };
 
 /* Frees what is in it. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "cmd.h"
 #include "ctr.h"
 #include "places.h"
@@ -21,7 +22,7 @@ struct ctr_report {
 	struct places *places;
 	void *tree;
 	struct line **lines;
-	size_t n, room;
+	size_t n;
 	uint64_t samples, total;
 	bool stacks;
 };
@@ -52,16 +53,9 @@ static struct line *get_line(struct ctr_report *report, char *text)
 		free(text);
 		return *found;
 	}
-	if (report->n == report->room) {
-		size_t room = report->room * 2 + 64;
-		struct line **grown = reallocarray(report->lines, room, sizeof(*grown));
-
-		if (!grown) {
-			free(text);
-			return NULL;
-		}
-		report->lines = grown;
-		report->room = room;
+	if (array_grow(&report->lines, report->n)) {
+		free(text);
+		return NULL;
 	}
 	line = calloc(1, sizeof(*line));
 	if (!line || (line->text = text, !tsearch(line, &report->tree, by_text))) {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "array.h"
 #include "decode.h"
 
 #define CHUNK (1 << 20)
@@ -322,15 +323,8 @@ static int write_kept(struct part *part)
 
 static int keep(struct part *part, const char *text, size_t len)
 {
-	if (part->kept_size - part->n_kept < len) {
-		size_t size = 2 * (part->n_kept + len);
-		char *kept = realloc(part->kept, size);
-
-		if (!kept)
-			return -ENOMEM;
-		part->kept = kept;
-		part->kept_size = size;
-	}
+	if (array_reserve(&part->kept, &part->kept_size, part->n_kept, len))
+		return -ENOMEM;
 	memcpy(part->kept + part->n_kept, text, len);
 	part->n_kept += len;
 	return 0;
@@ -434,7 +428,6 @@ static int cut(struct run *run)
 {
 	const struct decode_job *job = run->job;
 	uint64_t size = job->size / (job->jobs * 4), from = 0;
-	size_t room = 0;
 
 	if (size < MIN_PART)
 		size = MIN_PART;
@@ -449,13 +442,8 @@ static int cut(struct run *run)
 			to = search.found;
 		else
 			to = job->size;
-		if (run->n_parts == room) {
-			struct part *parts = realloc(run->parts, (room += 64) * sizeof(*parts));
-
-			if (!parts)
-				return -ENOMEM;
-			run->parts = parts;
-		}
+		if (array_grow(&run->parts, run->n_parts))
+			return -ENOMEM;
 		run->parts[run->n_parts++] = (struct part){ .from = from, .to = to };
 		from = to;
 	} while (from < job->size);

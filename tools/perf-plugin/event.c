@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "event.h"
 #include "pmu.h"
 
@@ -124,12 +125,9 @@ static int parse_with_terms(const struct event_roots *roots, char *text, struct 
 
 static int add(struct event_list *list, const struct event *event)
 {
-	struct event *grown = reallocarray(list->events, list->n + 1, sizeof(*grown));
-
-	if (!grown)
+	if (array_grow(&list->events, list->n))
 		return -ENOMEM;
-	list->events = grown;
-	grown[list->n++] = *event;
+	list->events[list->n++] = *event;
 	return 0;
 }
 

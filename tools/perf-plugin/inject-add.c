@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "inject.h"
 
 #define MAX_CPUS 4096
@@ -33,7 +34,7 @@ struct additions {
 
 struct cpu_samples {
 	struct waiting *samples;	/* by time */
-	size_t n, room, next;
+	size_t n, next;
 	enum match match;		/* how good .additions are for the next one */
 	struct additions *additions;
 	int32_t tid;			/* which thread ran last, */
@@ -100,15 +101,8 @@ static int keep(struct added *added, const struct rvt_perfdata_record *record)
 	bool identified = record->event->attr.sample_type & PERF_SAMPLE_IDENTIFIER;
 	struct perf_event_header *copy;
 
-	if (cpu->n == cpu->room) {
-		size_t room = cpu->room * 2 + 64;
-		struct waiting *grown = reallocarray(cpu->samples, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		cpu->samples = grown;
-		cpu->room = room;
-	}
+	if (array_grow(&cpu->samples, cpu->n))
+		return -ENOMEM;
 	copy = malloc(record->header->size);
 	if (!copy)
 		return -ENOMEM;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "array.h"
 #include "pmu.h"
 
 #define MAX_NUMBER (1 << 22)	/* of a cpu, or of a process where lists of those are parsed */
@@ -29,14 +30,9 @@ char *read_text(const char *format, ...)
 	if (fd < 0)
 		return NULL;
 	do {
-		if (room - len < 4096) {
-			char *grown = realloc(text, room = room * 2 + 8192);
-
-			if (!grown) {
-				n = -1;
-				break;
-			}
-			text = grown;
+		if (array_reserve(&text, &room, len, 4096)) {
+			n = -1;
+			break;
 		}
 		n = read(fd, text + len, room - len - 1);
 		len += n > 0 ? n : 0;
@@ -78,7 +74,6 @@ int parse_numbers(const char *text, int **result)
 	while (*text) {
 		char *end;
 		long first = strtol(text, &end, 10), last = first;
-		int *grown;
 
 		if (end == text || first < 0 || first > MAX_NUMBER)
 			goto invalid;
@@ -90,14 +85,13 @@ int parse_numbers(const char *text, int **result)
 		}
 		if (*end && *end != ',' && *end != '\n')
 			goto invalid;
-		grown = reallocarray(cpus, n + last - first + 1, sizeof(int));
-		if (!grown) {
-			free(cpus);
-			return -ENOMEM;
-		}
-		cpus = grown;
-		while (first <= last)
+		while (first <= last) {
+			if (array_grow(&cpus, n)) {
+				free(cpus);
+				return -ENOMEM;
+			}
 			cpus[n++] = first++;
+		}
 		text = *end ? end + 1 : end;
 	}
 	if (!n)

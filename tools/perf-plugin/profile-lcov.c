@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "cmd.h"
 #include "profile.h"
 #include "srcline.h"
@@ -28,9 +29,9 @@ struct lcov {
 	uint64_t *begins, *begun, *ends, *ended;
 	size_t n;
 	struct source_line *lines;
-	size_t n_lines, room_lines;
+	size_t n_lines;
 	struct function *functions;
-	size_t n_functions, room_functions;
+	size_t n_functions;
 };
 
 struct edge {
@@ -104,20 +105,6 @@ static uint64_t count_at(const struct lcov *lcov, uint64_t addr)
 		sum_to(lcov->ends, lcov->ended, lcov->n, addr);
 }
 
-static int grow(void **list, size_t n, size_t *room, size_t size)
-{
-	void *grown;
-
-	if (n < *room)
-		return 0;
-	grown = reallocarray(*list, *room * 2 + 256, size);
-	if (!grown)
-		return -ENOMEM;
-	*list = grown;
-	*room = *room * 2 + 256;
-	return 0;
-}
-
 /* One row of the line table: from @addr on, code of a source line. */
 static int add_line(struct lcov *lcov, Dwarf_Line *row)
 {
@@ -128,7 +115,7 @@ static int add_line(struct lcov *lcov, Dwarf_Line *row)
 	if (dwarf_lineendsequence(row, &end) || end || dwarf_linebeginstatement(row, &statement) ||
 	    !statement || dwarf_lineno(row, &line) || !line || dwarf_lineaddr(row, &addr))
 		return 0;
-	err = grow((void **)&lcov->lines, lcov->n_lines, &lcov->room_lines, sizeof(*lcov->lines));
+	err = array_grow(&lcov->lines, lcov->n_lines);
 	if (err)
 		return err;
 	lcov->lines[lcov->n_lines++] = (struct source_line){ dwarf_linesrc(row, NULL, NULL), line,
@@ -145,8 +132,7 @@ static int add_function(struct lcov *lcov, Dwarf_Die *die)
 	/* inlined everywhere, or only declared: no code of its own */
 	if (!name || !file || dwarf_decl_line(die, &line) || dwarf_entrypc(die, &addr))
 		return 0;
-	if (grow((void **)&lcov->functions, lcov->n_functions, &lcov->room_functions,
-		 sizeof(*lcov->functions)))
+	if (array_grow(&lcov->functions, lcov->n_functions))
 		return -ENOMEM;
 	lcov->functions[lcov->n_functions++] = (struct function){ file, name, line,
 								  count_at(lcov, addr) };

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "cmd.h"
 #include "profile-merge.h"
 
@@ -27,7 +28,7 @@ struct merge {
 	const struct layout *layout;
 	void *tree;
 	struct merged **list;
-	size_t n, room;
+	size_t n;
 };
 
 static const struct layout layouts[] = {
@@ -92,15 +93,8 @@ static int add(struct merge *merge, const struct merged *what)
 		(*found)->mispredicted += what->mispredicted;
 		return 0;
 	}
-	if (merge->n == merge->room) {
-		size_t room = merge->room * 2 + 1024;
-		struct merged **grown = reallocarray(merge->list, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		merge->list = grown;
-		merge->room = room;
-	}
+	if (array_grow(&merge->list, merge->n))
+		return -ENOMEM;
 	entry = malloc(sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
+#include "array.h"
 #include "cmd.h"
 #include "record.h"
 
@@ -105,11 +106,8 @@ static int copy_modules(struct code_list *list, int fd, Elf *elf)
 	int err = 0;
 
 	while ((line = strsep(&rest, "\n"))) {
-		struct module *grown = reallocarray(modules, n + 1, sizeof(*grown));
-
-		if (!grown)
+		if (array_grow(&modules, n))
 			break;
-		modules = grown;
 		if (sscanf(line, "%63s %" SCNu64 " %*s %*s %*s %" SCNx64, modules[n].name,
 			   &modules[n].len, &modules[n].addr) == 3 && modules[n].addr)
 			n++;

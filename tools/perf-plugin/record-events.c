@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "array.h"
 #include "cmd.h"
 #include "record.h"
 
@@ -118,22 +119,16 @@ static int open_sideband(struct recorder *rec, pid_t tid, int cpu)
 static int add_fd(struct recorder *rec, int fd, unsigned int ring, bool trace, uint64_t **ids,
 		  size_t *n_ids)
 {
-	struct event_fd *fds = reallocarray(rec->fds, rec->n_fds + 1, sizeof(*fds));
-	uint64_t *grown, id;
-
-	if (!fds) {
+	if (array_grow(&rec->fds, rec->n_fds)) {
 		close(fd);
 		return -ENOMEM;
 	}
-	rec->fds = fds;
-	fds[rec->n_fds++] = (struct event_fd){ fd, ring, trace };
-	grown = reallocarray(*ids, *n_ids + 1, sizeof(*grown));
-	if (!grown)
+	rec->fds[rec->n_fds++] = (struct event_fd){ fd, ring, trace };
+	if (array_grow(ids, *n_ids))
 		return -ENOMEM;
-	*ids = grown;
-	if (ioctl(fd, PERF_EVENT_IOC_ID, &id))
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &(*ids)[*n_ids]))
 		return -errno;
-	grown[(*n_ids)++] = id;
+	(*n_ids)++;
 	return 0;
 }
 
@@ -227,12 +222,12 @@ static int set_filter(const struct recorder *rec, unsigned int n)
 static int open_ring(struct recorder *rec, int cpu, const pid_t *tids, size_t n_tids, bool trace)
 {
 	unsigned int n = rec->n_rings;
-	struct ring *rings = reallocarray(rec->rings, n + 1, sizeof(*rings));
+	struct ring *rings;
 	int err = 0;
 
-	if (!rings)
+	if (array_grow(&rec->rings, n))
 		return -ENOMEM;
-	rec->rings = rings;
+	rings = rec->rings;
 	rec->n_rings++;
 	rings[n] = (struct ring){ .fd = -1, .cpu = cpu, .tid = cpu < 0 ? tids[0] : -1 };
 	for (size_t i = 0; trace && i < n_tids && !err; i++)

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include <rvtrace/session.h>
+#include "array.h"
 #include "cmd.h"
 #include "profile.h"
 #include "record.h"
@@ -67,15 +68,8 @@ int live_put(struct live *live, const void *bytes, size_t len)
 		round = live->filling = calloc(1, sizeof(*round));
 	if (!round)
 		return -ENOMEM;
-	if (round->len + len > round->room) {
-		size_t room = (round->len + len) * 2;
-		uint8_t *grown = realloc(round->bytes, room);
-
-		if (!grown)
-			return -ENOMEM;
-		round->bytes = grown;
-		round->room = room;
-	}
+	if (array_reserve(&round->bytes, &round->room, round->len, len))
+		return -ENOMEM;
 	memcpy(round->bytes + round->len, bytes, len);
 	round->len += len;
 	return 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include "array.h"
 #include "record.h"
 #include "snapshot.h"
 
@@ -105,15 +106,11 @@ int list_threads(pid_t pid, pid_t **tids)
 	if (!dir)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while ((entry = readdir(dir))) {
-		pid_t *grown;
-
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		grown = reallocarray(*tids, n + 1, sizeof(*grown));
-		if (!grown)
+		if (array_grow(tids, n))
 			break;
-		*tids = grown;
-		grown[n++] = atoi(entry->d_name);
+		(*tids)[n++] = atoi(entry->d_name);
 	}
 	closedir(dir);
 	return n;

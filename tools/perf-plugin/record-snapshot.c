@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "array.h"
 #include "cmd.h"
 #include "record.h"
 #include "snapshot.h"
 
 #ifdef HAVE_LIBBPF
 #include "bpf-load.h"
+
+#define SNAPSHOT_READ (64u << 10)
 
 /* All that the iterator @name writes. */
 static int read_iterator(struct bpf_object *object, const char *name, char **bytes, size_t *len)
@@ -30,13 +33,8 @@ static int read_iterator(struct bpf_object *object, const char *name, char **byt
 		return -ENOTSUP;
 	fd = bpf_iter_create(bpf_link__fd(link));
 	while (fd >= 0) {
-		if (*len + SNAPSHOT_PATH > room) {
-			char *grown = realloc(*bytes, room = room * 2 + (256u << 10));
-
-			if (!grown)
-				break;
-			*bytes = grown;
-		}
+		if (array_reserve(bytes, &room, *len, SNAPSHOT_READ))
+			break;
 		got = read(fd, *bytes + *len, room - *len);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;

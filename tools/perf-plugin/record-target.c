@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "cmd.h"
 #include "record.h"
 
@@ -49,13 +50,11 @@ int record_choose_cpus(struct recorder *rec)
 
 static int add_tids(struct recorder *rec, const pid_t *tids, int n)
 {
-	pid_t *grown = reallocarray(rec->tids, rec->n_tids + n, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	rec->tids = grown;
-	memcpy(grown + rec->n_tids, tids, n * sizeof(*tids));
-	rec->n_tids += n;
+	for (int i = 0; i < n; i++) {
+		if (array_grow(&rec->tids, rec->n_tids))
+			return -ENOMEM;
+		rec->tids[rec->n_tids++] = tids[i];
+	}
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "cmd.h"
 #include "color.h"
 #include "ctr.h"
@@ -59,7 +60,7 @@ struct report {
 	struct srclines *srclines;	/* NULL: not sorted by lines */
 	void *tree;		/* tsearch tree of struct row */
 	struct row **list;
-	size_t n, room;
+	size_t n;
 	struct cache_slot *cache;
 	uint64_t insns, errors;
 	double percent_limit;
@@ -153,15 +154,8 @@ static struct row *get_row(struct report *report, const struct rvt_lane *lane, u
 	found = tfind(&key, &report->tree, compare_rows);
 	if (found)
 		return *found;
-	if (report->n == report->room) {
-		size_t room = report->room * 2 + 256;
-		struct row **grown = reallocarray(report->list, room, sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		report->list = grown;
-		report->room = room;
-	}
+	if (array_grow(&report->list, report->n))
+		return NULL;
 	row = malloc(sizeof(*row));
 	if (!row)
 		return NULL;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "array.h"
 #include "script.h"
 
 #define FILE_BUFFER (1u << 20)
@@ -28,7 +29,7 @@ struct page {
 	int fd;				/* when it is complete; -1: there is no text */
 	off_t size, copied;
 	struct mark *marks;
-	size_t n_marks, room, passed;	/* .passed: marks that are behind .copied */
+	size_t n_marks, passed;	/* .passed: marks that are behind .copied */
 	size_t n_own;			/* of the marks, up to the end of the part */
 	bool failed;
 };
@@ -162,16 +163,9 @@ static void mark_page(void *ctx, uint64_t time, bool left)
 {
 	struct page *page = ctx;
 
-	if (page->n_marks == page->room) {
-		size_t room = page->room * 2 + 64;
-		struct mark *grown = reallocarray(page->marks, room, sizeof(*grown));
-
-		if (!grown) {
-			page->failed = true;
-			return;
-		}
-		page->marks = grown;
-		page->room = room;
+	if (array_grow(&page->marks, page->n_marks)) {
+		page->failed = true;
+		return;
 	}
 	page->marks[page->n_marks++] = (struct mark){ time, ftello(page->out) };
 	if (!left)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
+#include "array.h"
 #include "event.h"
 #include "pmu.h"
 
@@ -33,17 +34,17 @@ const char *tracefs_find(void)
 static int add(struct event_list *list, const char *tracefs, const char *path,
 	       const struct perf_event_attr *attr)
 {
-	struct event *grown = reallocarray(list->events, list->n + 1, sizeof(*grown)), *event;
+	struct event *event;
 	const char *point = path + strlen(tracefs) + strlen("/events/");
 	char *id = read_text("%s", path);
 
-	if (!grown || !id) {
-		list->events = grown ? grown : list->events;
+	if (!id)
+		return 0;
+	if (array_grow(&list->events, list->n)) {
 		free(id);
-		return grown ? 0 : -ENOMEM;
+		return -ENOMEM;
 	}
-	list->events = grown;
-	event = &grown[list->n];
+	event = &list->events[list->n];
 	*event = (struct event){ .attr = *attr };
 	event->attr.type = PERF_TYPE_TRACEPOINT;
 	event->attr.config = strtoull(id, NULL, 0);

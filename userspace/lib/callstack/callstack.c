@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/callstack.h>
+#include "array.h"
 
 #define SEEN_SETS 128
 #define SEEN_WAYS 4
@@ -50,15 +51,8 @@ static int push(struct rvt_callstack *stack, const struct rvt_frame *frame)
 			stack->depth * sizeof(*stack->frames));
 		memset(stack->seen, 0, sizeof(stack->seen));	/* its depths are no more */
 	}
-	if (stack->depth == stack->room) {
-		size_t room = stack->room * 2 + 16;
-		struct rvt_frame *grown = reallocarray(stack->frames, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		stack->frames = grown;
-		stack->room = room;
-	}
+	if (array_reserve(&stack->frames, &stack->room, stack->depth, 1))
+		return -ENOMEM;
 	stack->frames[stack->depth++] = *frame;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "sideband.h"
 
 struct process {
@@ -97,18 +98,16 @@ static struct thread *get_thread(struct rvt_cursor *cursor, int32_t pid, int32_t
 
 static int note_missing(struct rvt_cursor *cursor, const char *path, int error)
 {
-	struct rvt_missing *grown;
+	struct rvt_missing *missing;
 
 	for (size_t i = 0; i < cursor->n_missing; i++)
 		if (!strcmp(cursor->missing[i].path, path))
 			return 0;
-	grown = reallocarray(cursor->missing, cursor->n_missing + 1, sizeof(*grown));
-	if (!grown)
+	if (array_grow(&cursor->missing, cursor->n_missing))
 		return -ENOMEM;
-	cursor->missing = grown;
-	grown[cursor->n_missing].error = error;
-	grown[cursor->n_missing].path = strdup(path);
-	if (!grown[cursor->n_missing].path)
+	missing = &cursor->missing[cursor->n_missing];
+	*missing = (struct rvt_missing){ strdup(path), error };
+	if (!missing->path)
 		return -ENOMEM;
 	cursor->n_missing++;
 	return 0;
@@ -195,14 +194,10 @@ static int apply_switch(struct rvt_cursor *cursor, const struct owner_event *eve
 
 	if (cpu < 0 || cpu > UINT16_MAX)
 		return 0;
-	if (cpu >= cursor->n_running) {
-		int32_t *grown = reallocarray(cursor->running, cpu + 1, sizeof(*grown));
-
-		if (!grown)
+	while (cpu >= cursor->n_running) {
+		if (array_grow(&cursor->running, cursor->n_running))
 			return -ENOMEM;
-		cursor->running = grown;
-		while (cursor->n_running <= cpu)
-			grown[cursor->n_running++] = -1;
+		cursor->running[cursor->n_running++] = -1;
 	}
 	cursor->running[cpu] = event->on.next;
 	/* a switch names the process of a thread that nothing else has told of */

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "array.h"
 #include "sideband.h"
 
 #define JITDUMP_MAGIC 0x4a695444
@@ -162,7 +163,6 @@ static int read_records(struct jit_file *file)
 int owner_read_jitdump(struct rvt_owner *owner, const char *path, int32_t pid, uint64_t mapped)
 {
 	struct jit_file file = { .owner = owner, .pid = pid, .mapped = mapped };
-	struct owner_mapping *grown;
 	struct stat st;
 	void *bytes;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -174,13 +174,11 @@ int owner_read_jitdump(struct rvt_owner *owner, const char *path, int32_t pid, u
 	close(fd);
 	if (bytes == MAP_FAILED)
 		return 0;
-	grown = reallocarray(owner->mappings, owner->n_mappings + 1, sizeof(*grown));
-	if (!grown) {
+	if (array_grow(&owner->mappings, owner->n_mappings)) {
 		munmap(bytes, st.st_size);
 		return -ENOMEM;
 	}
-	owner->mappings = grown;
-	grown[owner->n_mappings++] = (struct owner_mapping){ bytes, st.st_size };
+	owner->mappings[owner->n_mappings++] = (struct owner_mapping){ bytes, st.st_size };
 	file.bytes = bytes;
 	file.len = st.st_size;
 	return read_records(&file);

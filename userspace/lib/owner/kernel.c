@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/kernel-code.h>
+#include "array.h"
 #include "sideband.h"
 
 /* ---- from records ---- */
@@ -84,18 +85,14 @@ int owner_add_code(struct rvt_owner *owner, const struct rvt_perfdata_record *re
 /* A copy of its own: events are forgotten when all cursors are past them. */
 static int list(struct rvt_owner *owner, const struct owner_event *event)
 {
-	const struct owner_event **grown = reallocarray(owner->changes, owner->n_changes + 1,
-							sizeof(*grown));
 	struct owner_event *copy = malloc(sizeof(*copy));
 
-	if (grown)
-		owner->changes = grown;
-	if (!grown || !copy) {
+	if (!copy || array_grow(&owner->changes, owner->n_changes)) {
 		free(copy);
 		return -ENOMEM;
 	}
 	*copy = *event;
-	grown[owner->n_changes++] = copy;
+	owner->changes[owner->n_changes++] = copy;
 	return 0;
 }
 
@@ -145,15 +142,8 @@ static int end_live(struct rvt_owner *owner, const struct owner_event *event)
 /* What was listed last has come. */
 static int add_live(struct rvt_owner *owner)
 {
-	if (owner->n_live == owner->live_room) {
-		size_t room = owner->live_room * 2 + 64;
-		const struct owner_event **grown = reallocarray(owner->live, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		owner->live = grown;
-		owner->live_room = room;
-	}
+	if (array_grow(&owner->live, owner->n_live))
+		return -ENOMEM;
 	owner->live[owner->n_live++] = owner->changes[owner->n_changes - 1];
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <rvtrace/kernel-code.h>
 #include <rvtrace/switches.h>
+#include "array.h"
 #include "sideband.h"
 
 #define FORGET_AT_ONCE 4096	/* events */
@@ -233,20 +234,17 @@ static int compare_by_path(const void *a, const void *b)
 
 static const char *get_path(struct rvt_owner *owner, const char *name)
 {
-	struct owner_path key = { name, NULL }, **found, *path, **grown;
+	struct owner_path key = { name, NULL }, **found, *path;
 
 	found = tfind(&key, &owner->files, compare_by_name);
 	if (found)
 		return (*found)->path;
 	path = calloc(1, sizeof(*path));
-	grown = reallocarray(owner->paths, owner->n_paths + 1, sizeof(*grown));
-	if (grown)
-		owner->paths = grown;
-	if (!path || !grown) {
+	if (!path || array_grow(&owner->paths, owner->n_paths)) {
 		free(path);
 		return NULL;
 	}
-	grown[owner->n_paths++] = path;
+	owner->paths[owner->n_paths++] = path;
 	path->name = name;
 	path->path = find_file(owner->symfs, name);
 	return path->path && tsearch(path, &owner->files, compare_by_name) ? path->path : NULL;

@@ -4,6 +4,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "sideband.h"
 
 static int compare_names(const void *a, const void *b)
@@ -27,15 +28,8 @@ int owner_add_event(struct rvt_owner *owner, const struct owner_event *event, co
 {
 	struct owner_event *copy;
 
-	if (owner->n_events - owner->first == owner->room) {
-		size_t room = owner->room * 2 + 1024;
-		struct owner_event *grown = reallocarray(owner->events, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		owner->events = grown;
-		owner->room = room;
-	}
+	if (array_grow(&owner->events, owner->n_events - owner->first))
+		return -ENOMEM;
 	copy = owner_event(owner, owner->n_events);
 	*copy = *event;
 	copy->name = name ? intern(owner, name) : NULL;

@@ -73,7 +73,7 @@ struct rvt_owner {
 	 * company.
 	 */
 	struct owner_event *events;	/* from number .first on */
-	size_t first, ready, n_events, room;
+	size_t first, ready, n_events;
 	void *names;		/* tsearch tree of strings */
 	void *files;		/* tsearch tree of what is in .paths, by .name */
 	struct owner_path **paths;	/* sorted by .path */
@@ -86,7 +86,7 @@ struct rvt_owner {
 	const struct owner_event **changes;	/* of kernel code, in the order of time; malloc'd */
 	size_t n_changes;
 	const struct owner_event **live;	/* those whose code has come and not gone */
-	size_t n_live, live_room;
+	size_t n_live;
 	struct owner_kernel *kernels;
 	struct rvt_record_time_conv time_conv;
 	bool has_time_conv, monotonic_valid;

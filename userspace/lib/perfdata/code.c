@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zstd.h>
 #include <rvtrace/perfdata.h>
+#include "array.h"
 
 #define FAST_LEVEL 1
 /* What a section may unpack to: protects from a frame that lies about its size. */
@@ -92,7 +93,7 @@ int rvt_code_pack(const struct rvt_code *code, size_t n, void **blob, size_t *le
 int rvt_code_unpack(const void *blob, size_t len, struct rvt_code **result, size_t *n,
 		    void **buffer)
 {
-	struct rvt_code *code = NULL, *grown;
+	struct rvt_code *code = NULL;
 	size_t total, pos = 0;
 	char *plain;
 	int err;
@@ -111,11 +112,9 @@ int rvt_code_unpack(const void *blob, size_t len, struct rvt_code **result, size
 		if (pad(head.name_len) > total - pos || !head.name_len || name[head.name_len - 1] ||
 		    head.len > total || pad(head.len) > total - pos - pad(head.name_len))
 			goto fail;
-		grown = reallocarray(code, *n + 1, sizeof(*code));
-		err = -ENOMEM;
-		if (!grown)
+		err = array_grow(&code, *n);
+		if (err)
 			goto fail;
-		code = grown;
 		pos += pad(head.name_len);
 		code[(*n)++] = (struct rvt_code){ head.addr, head.len, head.kind, name,
 						  (const uint8_t *)plain + pos };
@@ -136,14 +135,8 @@ int rvt_aux_pack(const void *bytes, size_t n, int level, void **blob, size_t *ro
 {
 	size_t needed = pad(ZSTD_compressBound(n)), packed;
 
-	if (*room < needed) {
-		void *grown = realloc(*blob, needed);
-
-		if (!grown)
-			return -ENOMEM;
-		*blob = grown;
-		*room = needed;
-	}
+	if (array_reserve(blob, room, 0, needed))
+		return -ENOMEM;
 	packed = ZSTD_compress(*blob, *room, bytes, n, level);
 	if (ZSTD_isError(packed))
 		return -ENOMEM;

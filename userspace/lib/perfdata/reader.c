@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "array.h"
 #include "reader.h"
 
 #define MAX_WARNINGS 8	/* sentences */
@@ -93,7 +94,6 @@ static int read_attr(struct rvt_perfdata *file, size_t n)
 	uint64_t attr_size = entry_size - sizeof(struct perfdata_section);
 	struct rvt_perfdata_event *event = &file->events[n];
 	struct perfdata_section ids;
-	struct id_entry *grown;
 	const uint8_t *entry;
 	const void *stored;
 	uint64_t *copy;
@@ -114,12 +114,11 @@ static int read_attr(struct rvt_perfdata *file, size_t n)
 	memcpy(copy, stored, ids.size);
 	event->ids = copy;
 	event->n_ids = ids.size / sizeof(uint64_t);
-	grown = reallocarray(file->ids, file->n_ids + event->n_ids + 1, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	file->ids = grown;
-	for (size_t i = 0; i < event->n_ids; i++)
-		grown[file->n_ids++] = (struct id_entry){ copy[i], event };
+	for (size_t i = 0; i < event->n_ids; i++) {
+		if (array_grow(&file->ids, file->n_ids))
+			return -ENOMEM;
+		file->ids[file->n_ids++] = (struct id_entry){ copy[i], event };
+	}
 	return 0;
 }
 

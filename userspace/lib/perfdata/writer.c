@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "array.h"
 #include "format.h"
 
 struct blob {
@@ -33,15 +34,8 @@ struct rvt_perfdata_writer {
 
 static int blob_add(struct blob *blob, const void *bytes, size_t len)
 {
-	if (blob->len + len > blob->room) {
-		size_t room = (blob->len + len) * 2;
-		uint8_t *grown = realloc(blob->bytes, room);
-
-		if (!grown)
-			return -ENOMEM;
-		blob->bytes = grown;
-		blob->room = room;
-	}
+	if (array_reserve(&blob->bytes, &blob->room, blob->len, len))
+		return -ENOMEM;
 	if (len)
 		memcpy(blob->bytes + blob->len, bytes, len);
 	blob->len += len;
@@ -112,13 +106,11 @@ int rvt_perfdata_create(const char *path, struct rvt_perfdata_writer **writer)
 int rvt_perfdata_add_event(struct rvt_perfdata_writer *w, const struct perf_event_attr *attr,
 			   const char *name, const uint64_t *ids, size_t n_ids)
 {
-	struct writer_event *grown, *event;
+	struct writer_event *event;
 
-	grown = reallocarray(w->events, w->n_events + 1, sizeof(*grown));
-	if (!grown)
+	if (array_grow(&w->events, w->n_events))
 		return -ENOMEM;
-	w->events = grown;
-	event = &grown[w->n_events];
+	event = &w->events[w->n_events];
 	event->attr = *attr;
 	event->name = strdup(name);
 	event->ids = calloc(n_ids + 1, sizeof(*ids));

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "perfdata/reader.h"
 #include "session.h"
 
@@ -18,37 +19,33 @@ struct buffer *session_buffer(struct rvt_session *session, const struct rvt_reco
 
 static struct buffer *get_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
 {
-	struct buffer *grown = session_buffer(session, aux);
+	struct buffer *buffer = session_buffer(session, aux);
 
-	if (grown)
-		return grown;
-	grown = reallocarray(session->buffers, session->n_buffers + 1, sizeof(*grown));
-	if (!grown)
+	if (buffer)
+		return buffer;
+	if (array_grow(&session->buffers, session->n_buffers))
 		return NULL;
-	session->buffers = grown;
-	grown[session->n_buffers] = (struct buffer){
+	buffer = &session->buffers[session->n_buffers];
+	*buffer = (struct buffer){
 		.session = session, .world = &session->world, .stats = &session->stats,
-		.number = session->n_buffers, .idx = aux->idx,
+		.number = session->n_buffers++, .idx = aux->idx,
 		.cpu = aux->cpu, .tid = aux->tid };
-	return &grown[session->n_buffers++];
+	return buffer;
 }
 
 static int add_chunk(struct rvt_session *session, const struct rvt_perfdata_record *record)
 {
 	const struct rvt_record_auxtrace *aux = (const void *)record->header;
 	struct buffer *buffer = get_buffer(session, aux);
-	struct chunk *grown;
 
 	if (!buffer)
 		return -ENOMEM;
 	/* Nobody packs so much: damage, which leaves a gap. */
 	if (!record->aux_len || aux->unpacked > RVT_AUX_MAX_UNPACKED)
 		return 0;
-	grown = reallocarray(buffer->chunks, buffer->n_chunks + 1, sizeof(*grown));
-	if (!grown)
+	if (array_grow(&buffer->chunks, buffer->n_chunks))
 		return -ENOMEM;
-	buffer->chunks = grown;
-	grown[buffer->n_chunks++] = (struct chunk){
+	buffer->chunks[buffer->n_chunks++] = (struct chunk){
 		.offset = aux->offset, .len = aux->unpacked ? aux->unpacked : record->aux_len,
 		.packed = aux->unpacked ? record->aux_len : 0, .bytes = record->aux,
 	};
@@ -58,7 +55,7 @@ static int add_chunk(struct rvt_session *session, const struct rvt_perfdata_reco
 /* AUX records come before the chunk that holds their bytes, so they wait until all is read. */
 struct pending {
 	struct rvt_aux *records;
-	size_t n, room;
+	size_t n;
 };
 
 bool session_read_aux(struct rvt_session *session, const struct rvt_perfdata_record *record,
@@ -88,16 +85,17 @@ static int add_record(struct rvt_session *session, struct pending *pending,
 
 	if (!session_read_aux(session, record, &aux))
 		return 0;
-	if (pending->n == pending->room) {
-		size_t room = pending->room * 2 + 64;
-		struct rvt_aux *grown = reallocarray(pending->records, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		pending->records = grown;
-		pending->room = room;
-	}
+	if (array_grow(&pending->records, pending->n))
+		return -ENOMEM;
 	pending->records[pending->n++] = aux;
+	return 0;
+}
+
+int buffer_add_record(struct buffer *buffer, const struct rvt_aux *aux)
+{
+	if (array_grow(&buffer->records, buffer->n_records))
+		return -ENOMEM;
+	buffer->records[buffer->n_records++] = *aux;
 	return 0;
 }
 
@@ -110,17 +108,13 @@ bool session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux)
 
 static int give_to_buffers(struct rvt_session *session, const struct pending *pending)
 {
-	for (size_t i = 0; i < session->n_buffers; i++) {
-		struct buffer *buffer = &session->buffers[i];
+	int err = 0;
 
-		buffer->records = calloc(pending->n + 1, sizeof(*buffer->records));
-		if (!buffer->records)
-			return -ENOMEM;
-		for (size_t j = 0; j < pending->n; j++)
-			if (session_aux_in(buffer, &pending->records[j]))
-				buffer->records[buffer->n_records++] = pending->records[j];
-	}
-	return 0;
+	for (size_t i = 0; i < session->n_buffers; i++)
+		for (size_t j = 0; j < pending->n && !err; j++)
+			if (session_aux_in(&session->buffers[i], &pending->records[j]))
+				err = buffer_add_record(&session->buffers[i], &pending->records[j]);
+	return err;
 }
 
 static int compare_records(const void *a, const void *b)
@@ -152,73 +146,69 @@ static uint64_t first_byte(const struct buffer *buffer, uint64_t offset, uint64_
 	return end;
 }
 
+/* What is left of @written begins amid a message: an empty record before it says so. */
+static int add_clipped(struct buffer *buffer, const struct rvt_aux *written)
+{
+	uint64_t end = written->offset;
+	uint64_t offset = end - (written->size < end ? written->size : end);
+	struct rvt_aux left = *written;
+	int err = 0;
+
+	left.offset = first_byte(buffer, offset, end);
+	if (left.offset == end)
+		return 0;
+	if (left.offset != offset) {
+		left.size = 0;
+		left.flags |= PERF_AUX_FLAG_PARTIAL;
+		err = buffer_add_record(buffer, &left);
+	}
+	left.size = end - left.offset;
+	left.flags = written->flags;
+	return err ? err : buffer_add_record(buffer, &left);
+}
+
 /*
  * A buffer in which old trace gave way to new: its records say where they end and how much was
- * written, and of most nothing is left. What is left of one begins amid a message: an empty record
- * before it says so.
+ * written, and of most nothing is left.
  */
 static int clip_overwritten(struct buffer *buffer)
 {
-	struct rvt_aux *clipped = calloc(2 * buffer->n_records + 1, sizeof(*clipped));
-	size_t n = 0;
+	struct rvt_aux *written = buffer->records;
+	size_t n = buffer->n_records;
+	int err = 0;
 
-	if (!clipped)
-		return -ENOMEM;
-	for (size_t i = 0; i < buffer->n_records; i++) {
-		struct rvt_aux aux = buffer->records[i];
-		uint64_t end = aux.offset, begin;
-
-		if (!(aux.flags & PERF_AUX_FLAG_OVERWRITE)) {
-			clipped[n++] = aux;
-			continue;
-		}
-		aux.offset -= aux.size < end ? aux.size : end;
-		begin = first_byte(buffer, aux.offset, end);
-		if (begin == end)
-			continue;
-		if (begin != aux.offset) {
-			clipped[n] = aux;
-			clipped[n].offset = begin;
-			clipped[n].size = 0;
-			clipped[n++].flags |= PERF_AUX_FLAG_PARTIAL;
-		}
-		aux.offset = begin;
-		aux.size = end - begin;
-		clipped[n++] = aux;
-	}
-	free(buffer->records);
-	buffer->records = clipped;
-	buffer->n_records = n;
-	return 0;
+	buffer->records = NULL;
+	buffer->n_records = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = written[i].flags & PERF_AUX_FLAG_OVERWRITE ? add_clipped(buffer, &written[i]) :
+			buffer_add_record(buffer, &written[i]);
+	free(written);
+	return err;
 }
 
 /* Without any AUX record (they were lost, or another recorder left them out) a chunk is one. */
 static int sort_buffer(struct buffer *buffer)
 {
+	int err;
+
 	if (buffer->n_chunks)
 		qsort(buffer->chunks, buffer->n_chunks, sizeof(*buffer->chunks), compare_chunks);
-	for (size_t i = 0; i < buffer->n_records; i++)
-		if (buffer->records[i].flags & PERF_AUX_FLAG_OVERWRITE) {
-			int err = clip_overwritten(buffer);
-
-			if (err)
-				return err;
-			break;
-		}
+	err = clip_overwritten(buffer);
+	if (err)
+		return err;
 	if (buffer->n_records) {
 		qsort(buffer->records, buffer->n_records, sizeof(*buffer->records),
 		      compare_records);
 		return 0;
 	}
-	free(buffer->records);
-	buffer->records = calloc(buffer->n_chunks + 1, sizeof(*buffer->records));
-	if (!buffer->records)
-		return -ENOMEM;
-	for (size_t i = 0; i < buffer->n_chunks; i++)
-		buffer->records[buffer->n_records++] = (struct rvt_aux){
+	for (size_t i = 0; i < buffer->n_chunks && !err; i++) {
+		const struct rvt_aux aux = {
 			.offset = buffer->chunks[i].offset, .size = buffer->chunks[i].len,
 			.cpu = buffer->cpu, .pid = -1, .tid = buffer->tid };
-	return 0;
+
+		err = buffer_add_record(buffer, &aux);
+	}
+	return err;
 }
 
 struct ksymbol_body {
@@ -233,16 +223,13 @@ static int add_ksymbol(struct rvt_session *session, const struct rvt_perfdata_re
 {
 	const struct ksymbol_body *body = (const void *)(record->header + 1);
 	size_t room = record->body_len - sizeof(*body), len = session->ksymbols_len;
-	char *grown;
 
 	if (record->body_len <= sizeof(*body) || body->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER ||
 	    strnlen(body->name, room) == room)
 		return 0;
-	grown = realloc(session->ksymbols, len + room + 64);
-	if (!grown)
+	if (array_reserve(&session->ksymbols, &session->ksymbols_room, len, room + 64))
 		return -ENOMEM;
-	session->ksymbols = grown;
-	session->ksymbols_len += sprintf(grown + len, "%016llx t %s\t[bpf]\n",
+	session->ksymbols_len += sprintf(session->ksymbols + len, "%016llx t %s\t[bpf]\n",
 					 (unsigned long long)body->addr, body->name);
 	return 0;
 }

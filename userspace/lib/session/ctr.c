@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/ctr.h>
+#include "array.h"
 #include "session.h"
 
 struct place {
@@ -16,7 +17,7 @@ struct collection {
 	struct rvt_session *session;
 	const struct rvt_session_ctr_sink *sink;
 	struct place *places;
-	size_t n, room;
+	size_t n;
 	/* The buffer's bytes in a row; samples point into them. */
 	uint8_t **copies;
 	size_t n_copies;
@@ -29,15 +30,8 @@ bool rvt_session_is_ctr(const struct rvt_session *session)
 
 static int add_sample(struct collection *all, const struct rvt_ctr_sample *sample)
 {
-	if (all->n == all->room) {
-		size_t room = all->room * 2 + 256;
-		struct place *grown = reallocarray(all->places, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		all->places = grown;
-		all->room = room;
-	}
+	if (array_grow(&all->places, all->n))
+		return -ENOMEM;
 	all->places[all->n] = (struct place){ *sample, all->n };
 	all->n++;
 	return 0;
@@ -80,17 +74,14 @@ static int read_samples(struct collection *all, const struct buffer *buffer, con
 /* Bytes of chunks that follow each other. */
 struct row {
 	uint8_t *bytes;
-	size_t len;
+	size_t len, room;
 };
 
 static int append(struct row *row, const uint8_t *bytes, size_t len)
 {
-	uint8_t *grown = realloc(row->bytes, row->len + len);
-
-	if (!grown)
+	if (array_reserve(&row->bytes, &row->room, row->len, len))
 		return -ENOMEM;
-	row->bytes = grown;
-	memcpy(grown + row->len, bytes, len);
+	memcpy(row->bytes + row->len, bytes, len);
 	row->len += len;
 	return 0;
 }
@@ -98,16 +89,13 @@ static int append(struct row *row, const uint8_t *bytes, size_t len)
 /* The samples of @row, whose bytes stay until all is delivered; then another may begin. */
 static int end_row(struct collection *all, const struct buffer *buffer, struct row *row)
 {
-	uint8_t **copies;
 	int err;
 
 	if (!row->bytes)
 		return 0;
-	copies = reallocarray(all->copies, all->n_copies + 1, sizeof(*copies));
-	if (!copies)
+	if (array_grow(&all->copies, all->n_copies))
 		return -ENOMEM;
-	all->copies = copies;
-	copies[all->n_copies++] = row->bytes;
+	all->copies[all->n_copies++] = row->bytes;
 	all->session->stats.trace_bytes += row->len;
 	err = read_samples(all, buffer, row->bytes, row->len);
 	*row = (struct row){ .len = 0 };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "flow/engine.h"
 #include "session.h"
 
@@ -215,8 +216,6 @@ const struct chunk *buffer_chunk(const struct buffer *buffer, uint64_t offset)
 
 const uint8_t *buffer_bytes(struct buffer *buffer, const struct chunk *chunk)
 {
-	uint8_t *grown;
-
 	if (!chunk->packed)
 		return chunk->bytes;
 	if (buffer->unpacked_chunk == chunk)
@@ -224,13 +223,8 @@ const uint8_t *buffer_bytes(struct buffer *buffer, const struct chunk *chunk)
 	buffer->unpacked_chunk = NULL;
 	if (chunk->len > RVT_AUX_MAX_UNPACKED)
 		return NULL;
-	if (buffer->unpacked_room < chunk->len) {
-		grown = realloc(buffer->unpacked, chunk->len);
-		if (!grown)
-			return NULL;
-		buffer->unpacked = grown;
-		buffer->unpacked_room = chunk->len;
-	}
+	if (array_reserve(&buffer->unpacked, &buffer->unpacked_room, 0, chunk->len))
+		return NULL;
 	if (rvt_aux_unpack(chunk->bytes, chunk->packed, buffer->unpacked, chunk->len))
 		return NULL;
 	buffer->unpacked_chunk = chunk;
@@ -392,19 +386,16 @@ static void keep_missing(struct rvt_session *session, const struct rvt_cursor *c
 	const struct rvt_missing *missing;
 
 	for (size_t n = 0; (missing = rvt_cursor_missing(cursor, n)); n++) {
-		struct rvt_missing *grown;
+		struct rvt_missing *kept;
 		bool known = false;
 
 		for (size_t i = 0; i < session->n_missing && !known; i++)
 			known = !strcmp(session->missing[i].path, missing->path);
-		grown = known ? NULL : reallocarray(session->missing, session->n_missing + 1,
-						    sizeof(*grown));
-		if (!grown)
+		if (known || array_grow(&session->missing, session->n_missing))
 			continue;
-		session->missing = grown;
-		grown[session->n_missing] = (struct rvt_missing){ strdup(missing->path),
-								  missing->error };
-		session->n_missing += !!grown[session->n_missing].path;
+		kept = &session->missing[session->n_missing];
+		*kept = (struct rvt_missing){ strdup(missing->path), missing->error };
+		session->n_missing += !!kept->path;
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "session.h"
 
 /* ---- what comes ---- */
@@ -17,17 +18,15 @@ static int add_chunk(struct buffer *buffer, const struct rvt_record_auxtrace *au
 {
 	struct chunk chunk = { .offset = aux->offset, .len = aux->unpacked ? aux->unpacked : aux->size,
 			       .packed = aux->unpacked ? aux->size : 0 };
-	struct chunk *grown = reallocarray(buffer->chunks, buffer->n_chunks + 1, sizeof(*grown));
 	uint8_t *copy;
 
-	if (!grown)
+	if (array_grow(&buffer->chunks, buffer->n_chunks))
 		return -ENOMEM;
-	buffer->chunks = grown;
 	copy = malloc(aux->size);
 	if (!copy)
 		return -ENOMEM;
 	chunk.bytes = memcpy(copy, bytes, aux->size);
-	grown[buffer->n_chunks++] = chunk;
+	buffer->chunks[buffer->n_chunks++] = chunk;
 	buffer->received = chunk.offset + chunk.len;
 	return 0;
 }
@@ -43,22 +42,15 @@ static int take_trace(struct rvt_session *session, const struct rvt_record_auxtr
 
 static int take_aux(struct rvt_session *session, const struct rvt_perfdata_record *record)
 {
-	struct rvt_aux aux, *grown;
+	struct rvt_aux aux;
+	int err = 0;
 
 	if (!session_read_aux(session, record, &aux))
 		return 0;
-	for (size_t i = 0; i < session->n_buffers; i++) {
-		struct buffer *buffer = &session->buffers[i];
-
-		if (!session_aux_in(buffer, &aux))
-			continue;
-		grown = reallocarray(buffer->records, buffer->n_records + 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		buffer->records = grown;
-		grown[buffer->n_records++] = aux;
-	}
-	return 0;
+	for (size_t i = 0; i < session->n_buffers && !err; i++)
+		if (session_aux_in(&session->buffers[i], &aux))
+			err = buffer_add_record(&session->buffers[i], &aux);
+	return err;
 }
 
 static void take_switch(struct rvt_session *session, const struct rvt_perfdata_record *record)

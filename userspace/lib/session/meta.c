@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "session.h"
 
 #define FIRST_LINE "rvtrace 1"
@@ -26,10 +27,17 @@ static char *split(char *line, char **value)
 	return line;
 }
 
+static int push_encoder(struct rvt_session *session, const struct encoder *encoder)
+{
+	if (array_grow(&session->encoders, session->n_encoders))
+		return -ENOMEM;
+	session->encoders[session->n_encoders++] = *encoder;
+	return 0;
+}
+
 static int add_encoder(struct rvt_session *session, struct encoder *encoder, const char *text,
 		       char **error)
 {
-	struct encoder *grown;
 	char *why = NULL;
 	int err;
 
@@ -45,12 +53,7 @@ static int add_encoder(struct rvt_session *session, struct encoder *encoder, con
 		free(why);
 		return err == -ENOMEM ? err : -ENOTSUP;
 	}
-	grown = reallocarray(session->encoders, session->n_encoders + 1, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	session->encoders = grown;
-	grown[session->n_encoders++] = *encoder;
-	return 0;
+	return push_encoder(session, encoder);
 }
 
 /* One section: where the encoder is, and its parameters. */
@@ -108,11 +111,7 @@ static int read_params_file(struct rvt_session *session, char **error)
 		free(why);
 		return err;
 	}
-	session->encoders = malloc(sizeof(encoder));
-	if (!session->encoders)
-		return -ENOMEM;
-	session->encoders[session->n_encoders++] = encoder;
-	return 0;
+	return push_encoder(session, &encoder);
 }
 
 char *rvt_session_meta(const struct rvt_session *session, const char *key)
@@ -175,18 +174,6 @@ int session_read_meta(struct rvt_session *session, char **error)
 	if (session->options.params)
 		return read_params_file(session, error);
 	return session->meta ? read_sections(session, session->meta, error) : 0;
-}
-
-static int push_encoder(struct rvt_session *session, const struct encoder *encoder)
-{
-	struct encoder *grown = reallocarray(session->encoders, session->n_encoders + 1,
-					     sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	session->encoders = grown;
-	grown[session->n_encoders++] = *encoder;
-	return 0;
 }
 
 /* What SpacemiT's record says of a cpu; the parameter file, if there is one, says the rest. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include "array.h"
 #include "session.h"
 
 #define PARTS_PER_JOB 8
@@ -31,7 +32,7 @@ struct crew {
 	struct part *parts;	/* by buffer */
 	struct part **order;	/* in which they are taken */
 	struct joint *joints;	/* by buffer */
-	size_t n_parts, room;
+	size_t n_parts;
 	size_t next;		/* .order: nobody has taken it */
 	size_t n_joined;
 	pthread_cond_t joined;
@@ -49,15 +50,8 @@ struct worker {
 
 static int add_part(struct crew *crew, const struct part *part)
 {
-	if (crew->n_parts == crew->room) {
-		size_t room = crew->room * 2 + 64;
-		struct part *grown = reallocarray(crew->parts, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		crew->parts = grown;
-		crew->room = room;
-	}
+	if (array_grow(&crew->parts, crew->n_parts))
+		return -ENOMEM;
 	crew->parts[crew->n_parts++] = *part;
 	return 0;
 }
@@ -427,14 +421,15 @@ static void *work(void *ctx)
 /* Worlds stay as long as the session: what was told has names in them, and code that was read. */
 static int open_worlds(struct rvt_session *session, unsigned int n)
 {
-	struct world *grown = reallocarray(session->worlds, n, sizeof(*grown));
-	int err = grown ? 0 : -ENOMEM;
+	int err = 0;
 
-	if (grown)
-		session->worlds = grown;
 	while (!err && session->n_worlds < n) {
-		struct world *world = &session->worlds[session->n_worlds];
+		struct world *world;
 
+		err = array_grow(&session->worlds, session->n_worlds);
+		if (err)
+			break;
+		world = &session->worlds[session->n_worlds];
 		err = rvt_image_create(&world->image);
 		if (err)
 			break;

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "array.h"
 #include "session.h"
+
+#define READ_AT_LEAST (64u << 10)
 
 int session_fail(char **error, int err, const char *format, ...)
 {
@@ -32,15 +35,9 @@ static int load_file(const char *path, char **text, size_t *len)
 	if (fd < 0)
 		return -errno;
 	do {
-		if (*len + 1 >= room) {
-			char *grown = realloc(*text, room = room * 2 + 65536);
-
-			if (!grown) {
-				err = -ENOMEM;
-				break;
-			}
-			*text = grown;
-		}
+		err = array_reserve(text, &room, *len, READ_AT_LEAST);
+		if (err)
+			break;
 		n = read(fd, *text + *len, room - *len - 1);
 		if (n < 0)
 			err = -errno;
@@ -82,13 +79,12 @@ static int load_symbols(struct rvt_session *session, char **error)
 		return 0;
 	/* functions that came and went while it was recorded are not in the copy of its end */
 	if (session->ksymbols) {
-		char *grown = realloc(text, len + session->ksymbols_len + 1);
+		size_t room = len;
 
-		if (!grown) {
+		if (array_reserve(&text, &room, len, session->ksymbols_len + 1)) {
 			free(text);
 			return -ENOMEM;
 		}
-		text = grown;
 		memcpy(text + len, session->ksymbols, session->ksymbols_len + 1);
 		len += session->ksymbols_len;
 	}

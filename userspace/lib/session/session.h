@@ -110,7 +110,7 @@ struct buffer {
 	/* the last compressed chunk that was looked at */
 	const struct chunk *unpacked_chunk;
 	uint8_t *unpacked;
-	uint64_t unpacked_room;
+	size_t unpacked_room;
 };
 
 struct rvt_session {
@@ -131,7 +131,7 @@ struct rvt_session {
 	bool foreign_ids;	/* the trace has other thread ids than the sideband, or none */
 	uint64_t hcontext_max;	/* hcontext has the thread id, or this: it has no room; 0: scontext */
 	char *ksymbols;		/* functions that the kernel told of, in the form of kallsyms */
-	size_t ksymbols_len;
+	size_t ksymbols_len, ksymbols_room;
 	bool bad_code;		/* the copy of code that is in no file cannot be unpacked */
 	bool by_task;		/* only chosen tasks were traced: an AUX record names its thread */
 	struct rvt_record_time_conv time_conv;
@@ -170,6 +170,7 @@ int session_read_sideband(struct rvt_session *session, const struct rvt_perfdata
 /* A PERF_RECORD_AUX of this session's trace, counted. False: it is none. */
 bool session_read_aux(struct rvt_session *session, const struct rvt_perfdata_record *record,
 		      struct rvt_aux *aux);
+int buffer_add_record(struct buffer *buffer, const struct rvt_aux *aux);
 /* Whether the trace of @aux is in @buffer. */
 bool session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux);
 

@@ -3,19 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "table.h"
 
 int table_add(struct table *table, uint64_t start, uint64_t size, const char *name, uint8_t rank)
 {
-	if (table->n == table->room) {
-		size_t room = table->room * 2 + 256;
-		struct function *grown = reallocarray(table->functions, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		table->functions = grown;
-		table->room = room;
-	}
+	if (array_grow(&table->functions, table->n))
+		return -ENOMEM;
 	table->functions[table->n++] = (struct function){ start, start + size, name, rank };
 	return 0;
 }
@@ -24,14 +18,8 @@ const char *table_own(struct table *table, const char *name, size_t len)
 {
 	char *copy;
 
-	if (!(table->n_owned & (table->n_owned - 1))) {
-		char **grown = reallocarray(table->owned, table->n_owned ? table->n_owned * 2 : 1,
-					    sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		table->owned = grown;
-	}
+	if (array_grow(&table->owned, table->n_owned))
+		return NULL;
 	copy = strndup(name, len);
 	if (copy)
 		table->owned[table->n_owned++] = copy;

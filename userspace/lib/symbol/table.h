@@ -23,7 +23,7 @@ struct load_segment {
 struct table {
 	char *path;		/* first: key of the tree */
 	struct function *functions;
-	size_t n, room;
+	size_t n;
 	struct load_segment *segments;
 	size_t n_segments;
 	char **owned;		/* names that were made up or copied */

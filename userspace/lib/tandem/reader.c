@@ -8,6 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <rvtrace/tandem.h>
+#include "array.h"
+
+/* Of a pipe, in one go. */
+#define READ_AT_LEAST (1u << 20)
 
 struct rvt_tandem_reader {
 	struct rvt_tandem_params params;
@@ -62,17 +66,11 @@ int rvt_tandem_open_memory(const void *bytes, size_t len, const struct rvt_tande
 static int read_all(struct rvt_tandem_reader *r, int fd)
 {
 	size_t cap = 0;
-	uint8_t *grown;
 	ssize_t n;
 
 	do {
-		if (r->len == cap) {
-			cap = cap ? 2 * cap : 1 << 20;
-			grown = realloc(r->buffer, cap);
-			if (!grown)
-				return -ENOMEM;
-			r->buffer = grown;
-		}
+		if (array_reserve(&r->buffer, &cap, r->len, READ_AT_LEAST))
+			return -ENOMEM;
 		n = read(fd, (uint8_t *)r->buffer + r->len, cap - r->len);
 		if (n < 0 && errno != EINTR)
 			return -errno;
@@ -304,26 +302,10 @@ int rvt_tandem_next(struct rvt_tandem_reader *r, struct rvt_tandem_record *recor
 	return 0;
 }
 
-/* Room for one more; doubles. */
-static int grow(void **array, size_t *cap, size_t len, size_t size)
-{
-	size_t wanted = *cap ? 2 * *cap : 16;
-	void *grown;
-
-	if (len < *cap)
-		return 0;
-	grown = reallocarray(*array, wanted, size);
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*cap = wanted;
-	return 0;
-}
-
 static int add_update(struct rvt_tandem_reader *r, struct rvt_tandem_group *group,
 		      const struct rvt_tandem_record *record)
 {
-	if (grow((void **)&r->updates, &r->updates_cap, group->updates_len, sizeof(*r->updates)))
+	if (array_reserve(&r->updates, &r->updates_cap, group->updates_len, 1))
 		return -ENOMEM;
 	r->updates[group->updates_len++] = (struct rvt_tandem_update){
 		.reg = record->reg, .op = record->op, .value = record->value,
@@ -334,8 +316,7 @@ static int add_update(struct rvt_tandem_reader *r, struct rvt_tandem_group *grou
 static int add_request(struct rvt_tandem_reader *r, struct rvt_tandem_group *group,
 		       const struct rvt_tandem_record *record)
 {
-	if (grow((void **)&r->accesses, &r->accesses_cap, group->accesses_len,
-		 sizeof(*r->accesses)))
+	if (array_reserve(&r->accesses, &r->accesses_cap, group->accesses_len, 1))
 		return -ENOMEM;
 	r->accesses[group->accesses_len++] = (struct rvt_tandem_access){
 		.addr = record->addr, .store_data = record->value,

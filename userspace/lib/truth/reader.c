@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 #include <rvtrace/truth.h>
+#include "array.h"
 
 /* More instructions than any translation block has. */
 #define TRUTH_BLOCK_MAX (1u << 16)
@@ -25,7 +26,7 @@ struct rvt_truth_reader {
 	bool whole_frame;	/* the last frame read is complete */
 	bool ended;
 	struct truth_block *blocks;
-	uint64_t n_blocks, room_blocks;
+	uint64_t n_blocks;
 };
 
 /* Decompresses more. Returns 1, 0 at the end of the file, -EBADMSG. */
@@ -146,15 +147,8 @@ static int read_block(struct rvt_truth_reader *r)
 
 	if (get_lebs(r, 2, v) || !v[1] || v[1] > TRUTH_BLOCK_MAX)
 		return -EBADMSG;
-	if (r->n_blocks == r->room_blocks) {
-		uint64_t room = r->room_blocks ? 2 * r->room_blocks : 1024;
-
-		b = realloc(r->blocks, room * sizeof(*b));
-		if (!b)
-			return -ENOMEM;
-		r->blocks = b;
-		r->room_blocks = room;
-	}
+	if (array_grow(&r->blocks, r->n_blocks))
+		return -ENOMEM;
 	b = &r->blocks[r->n_blocks];
 	b->pc = v[0];
 	b->n = (uint32_t)v[1];

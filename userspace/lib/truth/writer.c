@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 #include <rvtrace/truth.h>
+#include "array.h"
 
 /* Records gather here and go to the compressor when there are this many bytes. */
 #define TRUTH_CHUNK (64 * 1024)
@@ -26,19 +27,7 @@ struct rvt_truth_writer {
 
 static int truth_room(struct rvt_truth_writer *w, size_t n)
 {
-	size_t room = w->room;
-	uint8_t *p;
-
-	if (w->len + n <= room)
-		return 0;
-	while (w->len + n > room)
-		room *= 2;
-	p = realloc(w->pending, room);
-	if (!p)
-		return -ENOMEM;
-	w->pending = p;
-	w->room = room;
-	return 0;
+	return array_reserve(&w->pending, &w->room, w->len, n);
 }
 
 static void put(struct rvt_truth_writer *w, uint8_t byte)
