@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Arrays that grow: what was there stays, and sizes that no memory has are refused. */
+/* Arrays that grow: what was there stays, and sizes that no memory has are refused. Sorted ones. */
 #include <errno.h>
 #include <malloc.h>
 #include <setjmp.h>
@@ -110,6 +110,33 @@ static void test_too_many(void **state)
 	free(list);
 }
 
+/* Sorted by .number, with equal ones; what a linear search finds. */
+static void test_floor(void **state)
+{
+	struct element list[40] = { 0 };
+
+	(void)state;
+	for (size_t i = 1; i < 40; i++)
+		list[i].number = list[i - 1].number + i % 3;
+	list[38].number = UINT64_MAX - 1;
+	list[39].number = UINT64_MAX;
+	for (size_t i = 0; i < 40; i++)
+		list[i].number += i < 38 ? 5 : 0;
+	for (size_t n = 0; n <= 40; n++) {
+		const uint64_t ends[] = { 0, UINT64_MAX - 2, UINT64_MAX - 1, UINT64_MAX };
+
+		for (uint64_t key = 0; key < 64; key++) {
+			uint64_t wanted = key < 60 ? key : ends[key - 60];
+			const struct element *last = NULL;
+
+			for (size_t i = 0; i < n; i++)
+				if (list[i].number <= wanted)
+					last = &list[i];
+			assert_ptr_equal(array_floor(list, n, number, wanted), last);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +144,7 @@ int main(void)
 		cmocka_unit_test(test_taken_away),
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_floor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,9 +24,13 @@ struct function {
 	uint64_t count;
 };
 
+/* Of sorted addresses: how often those up to this one were counted. */
+struct sum {
+	uint64_t addr, count;
+};
+
 struct lcov {
-	/* sums of counts up to each beginning, and up to behind each end; by address */
-	uint64_t *begins, *begun, *ends, *ended;
+	struct sum *begins, *ends;	/* of straight lines; .ends: behind them */
 	size_t n;
 	struct source_line *lines;
 	size_t n_lines;
@@ -34,75 +38,48 @@ struct lcov {
 	size_t n_functions;
 };
 
-struct edge {
-	uint64_t addr, count;
-};
-
 static int by_addr(const void *a, const void *b)
 {
-	const struct edge *x = a, *y = b;
+	const struct sum *x = a, *y = b;
 
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Sorts @edges into addresses and running sums. */
-static int sum_up(struct edge *edges, size_t n, uint64_t **addrs, uint64_t **sums)
+static void sum_up(struct sum *sums, size_t n)
 {
-	uint64_t sum = 0;
-
-	*addrs = calloc(n + 1, sizeof(**addrs));
-	*sums = calloc(n + 1, sizeof(**sums));
-	if (!*addrs || !*sums)
-		return -ENOMEM;
 	if (n)
-		qsort(edges, n, sizeof(*edges), by_addr);
-	for (size_t i = 0; i < n; i++) {
-		sum += edges[i].count;
-		(*addrs)[i] = edges[i].addr;
-		(*sums)[i] = sum;
-	}
-	return 0;
+		qsort(sums, n, sizeof(*sums), by_addr);
+	for (size_t i = 1; i < n; i++)
+		sums[i].count += sums[i - 1].count;
 }
 
 static int read_counts(struct lcov *lcov, const struct code_line *lines, size_t n)
 {
-	struct edge *edges = calloc(n + 1, sizeof(*edges));
-	int err = edges ? 0 : -ENOMEM;
-
+	lcov->begins = calloc(n + 1, sizeof(*lcov->begins));
+	lcov->ends = calloc(n + 1, sizeof(*lcov->ends));
+	if (!lcov->begins || !lcov->ends)
+		return -ENOMEM;
 	lcov->n = n;
-	for (size_t i = 0; i < n && !err; i++)
-		edges[i] = (struct edge){ lines[i].from, lines[i].count };
-	if (!err)
-		err = sum_up(edges, n, &lcov->begins, &lcov->begun);
-	for (size_t i = 0; i < n && !err; i++)
-		edges[i] = (struct edge){ lines[i].to + 1, lines[i].count };
-	if (!err)
-		err = sum_up(edges, n, &lcov->ends, &lcov->ended);
-	free(edges);
-	return err;
+	for (size_t i = 0; i < n; i++) {
+		lcov->begins[i] = (struct sum){ lines[i].from, lines[i].count };
+		lcov->ends[i] = (struct sum){ lines[i].to + 1, lines[i].count };
+	}
+	sum_up(lcov->begins, n);
+	sum_up(lcov->ends, n);
+	return 0;
 }
 
-/* The sum that belongs to the last of @addrs at or below @addr. */
-static uint64_t sum_to(const uint64_t *addrs, const uint64_t *sums, size_t n, uint64_t addr)
+static uint64_t sum_to(const struct sum *sums, size_t n, uint64_t addr)
 {
-	size_t low = 0, high = n;
+	const struct sum *last = array_floor(sums, n, addr, addr);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (addrs[middle] <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? sums[low - 1] : 0;
+	return last ? last->count : 0;
 }
 
 /* How often the instruction at @addr ran. */
 static uint64_t count_at(const struct lcov *lcov, uint64_t addr)
 {
-	return sum_to(lcov->begins, lcov->begun, lcov->n, addr) -
-		sum_to(lcov->ends, lcov->ended, lcov->n, addr);
+	return sum_to(lcov->begins, lcov->n, addr) - sum_to(lcov->ends, lcov->n, addr);
 }
 
 /* One row of the line table: from @addr on, code of a source line. */
@@ -277,9 +254,7 @@ int lcov_write(const struct code_line *lines, size_t n, const char *path,
 	}
 	srclines_destroy(srclines);
 	free(lcov.begins);
-	free(lcov.begun);
 	free(lcov.ends);
-	free(lcov.ended);
 	free(lcov.lines);
 	free(lcov.functions);
 	return err;

@@ -199,19 +199,9 @@ static int end_record(struct buffer *buffer)
 
 const struct chunk *buffer_chunk(const struct buffer *buffer, uint64_t offset)
 {
-	size_t low = 0, high = buffer->n_chunks;
+	const struct chunk *found = array_floor(buffer->chunks, buffer->n_chunks, offset, offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (buffer->chunks[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || offset - buffer->chunks[low - 1].offset >= buffer->chunks[low - 1].len)
-		return NULL;
-	return &buffer->chunks[low - 1];
+	return found && offset - found->offset < found->len ? found : NULL;
 }
 
 const uint8_t *buffer_bytes(struct buffer *buffer, const struct chunk *chunk)

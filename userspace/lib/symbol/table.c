@@ -78,19 +78,9 @@ void table_finish(struct table *table)
 
 const struct function *table_find(const struct table *table, uint64_t addr)
 {
-	size_t low = 0, high = table->n;
+	const struct function *found = array_floor(table->functions, table->n, start, addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->functions[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || addr >= table->functions[low - 1].end)
-		return NULL;
-	return &table->functions[low - 1];
+	return found && addr < found->end ? found : NULL;
 }
 
 void table_destroy(void *data)
