@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Opening, recording and closing: per thread and per CPU, by privilege mode, with and without space. */
+/*
+ * Opening, recording and closing: per thread and per CPU, by privilege mode, with and without
+ * space.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +25,9 @@ static void test_refusals(void)
 	attr_init(&attr, 1ull << 63);
 	fd = event_open(&attr, 0, -1);
 	tap_check(fd == -EINVAL, "unknown option is EINVAL (%d)", fd);
-	/* N-Trace only encoders have no branch prediction, E-Trace only ones no repeated history. */
+	/*
+	 * N-Trace only encoders have no branch prediction, E-Trace only ones no repeated history.
+	 */
 	attr_init(&attr, 1ull << 1 | 1ull << 5);
 	fd = event_open(&attr, 0, -1);
 	tap_check(fd == -EOPNOTSUPP, "option of another protocol is EOPNOTSUPP (%d)", fd);
@@ -41,7 +46,8 @@ static void test_refusals(void)
 }
 
 /* Records a child from its first to its last instruction after start_child(). */
-static int record_child(struct recording *rec, struct perf_event_attr *attr, unsigned long n, size_t aux)
+static int record_child(struct recording *rec, struct perf_event_attr *attr, unsigned long n,
+			size_t aux)
 {
 	int go, ret, status;
 	pid_t pid = fork_child(n, &go);
@@ -74,13 +80,14 @@ static void test_thread(const char *what, bool user, bool kernel)
 		return;
 	}
 	messages_count(&rec, &m);
-	tap_note("%s: %zu bytes, %u records, %u messages, %u syncs (%u user, %u kernel), %u partial, %u truncated",
-		 what, rec.n_bytes, rec.records, m.n, m.syncs, m.user_syncs, m.kernel_syncs,
-		 rec.partial, rec.truncated);
+	tap_note("%s: %zu bytes in %u records, %u partial, %u truncated", what, rec.n_bytes,
+		 rec.records, rec.partial, rec.truncated);
+	tap_note("%s: %u messages, %u syncs (%u user, %u kernel)", what, m.n, m.syncs, m.user_syncs,
+		 m.kernel_syncs);
 	tap_check(m.n && m.whole && m.correlations && !m.errors && !rec.partial && !rec.truncated,
 		  "%s: whole messages, nothing lost", what);
-	tap_check(!!m.user_syncs == user && !!m.kernel_syncs == kernel, "%s: only the modes asked for",
-		  what);
+	tap_check(!!m.user_syncs == user && !!m.kernel_syncs == kernel,
+		  "%s: only the modes asked for", what);
 	recording_close(&rec);
 }
 
@@ -201,12 +208,13 @@ static void test_full(void)
 	recording_read(&rec, false);
 	first = rec.n_bytes;
 	messages_count(&rec, &m);
-	tap_check(rec.truncated == 1 && first <= rec.aux_size, "full: %zu bytes of %zu, truncated %u time(s)",
-		  first, rec.aux_size, rec.truncated);
+	tap_check(rec.truncated == 1 && first <= rec.aux_size,
+		  "full: %zu bytes of %zu, truncated %u time(s)", first, rec.aux_size,
+		  rec.truncated);
 	recording_enable(&rec);
 	/*
-	 * The record can be seen before perf has disabled the event, and what is not disabled yet is
-	 * not enabled again: so once is not enough.
+	 * The record can be seen before perf has disabled the event, and what is not disabled yet
+	 * is not enabled again: so once is not enough.
 	 */
 	for (int i = 0; i < PATIENCE_MS && rec.n_bytes == first; i++) {
 		usleep(1000);
@@ -214,7 +222,8 @@ static void test_full(void)
 		recording_read(&rec, true);
 	}
 	recording_read(&rec, true);
-	tap_check(rec.n_bytes > first, "full: goes on after reading, %zu more bytes", rec.n_bytes - first);
+	tap_check(rec.n_bytes > first, "full: goes on after reading, %zu more bytes",
+		  rec.n_bytes - first);
 	end_child(pid);
 	recording_close(&rec);
 }

@@ -176,8 +176,8 @@ int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
 
 /* ---- an event with its buffers ---- */
 
-static int recording_map(struct recording *rec, const struct perf_event_attr *attr, pid_t pid, int cpu,
-			 size_t aux_size, int prot)
+static int recording_map(struct recording *rec, const struct perf_event_attr *attr, pid_t pid,
+			 int cpu, size_t aux_size, int prot)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	int ret;
@@ -215,8 +215,8 @@ int recording_open(struct recording *rec, const struct perf_event_attr *attr, pi
 	return recording_map(rec, attr, pid, cpu, aux_size, PROT_READ | PROT_WRITE);
 }
 
-int recording_open_overwrite(struct recording *rec, const struct perf_event_attr *attr, pid_t pid, int cpu,
-			     size_t aux_size)
+int recording_open_overwrite(struct recording *rec, const struct perf_event_attr *attr, pid_t pid,
+			     int cpu, size_t aux_size)
 {
 	return recording_map(rec, attr, pid, cpu, aux_size, PROT_READ);
 }
@@ -326,10 +326,19 @@ void recording_close(struct recording *rec)
 /* ---- N-Trace ---- */
 
 /* N-Trace 1.0, messages table: TCODE values */
-enum { OWNERSHIP = 2, ERROR = 8, TRACE_SYNC = 9, DIRECT_SYNC = 11, INDIRECT_SYNC = 12, HIST_SYNC = 29,
-	CORRELATION = 33 };
+enum {
+	OWNERSHIP = 2,
+	ERROR = 8,
+	TRACE_SYNC = 9,
+	DIRECT_SYNC = 11,
+	INDIRECT_SYNC = 12,
+	HIST_SYNC = 29,
+	CORRELATION = 33
+};
 
-/* A variable-length field that begins at bit @bit of the payload: ends with the next MSEO 01 or 11. */
+/*
+ * A variable-length field that begins at bit @bit of the payload: ends with the next MSEO 01 or 11.
+ */
 static uint64_t variable(const uint8_t *m, size_t len, unsigned int *bit)
 {
 	uint64_t value = 0;
@@ -397,7 +406,8 @@ static void message(struct messages *messages, const uint8_t *m, size_t len)
 		else if ((value & 3) == 3)
 			messages->hcontext = value >> 5;
 	}
-	if (tcode != TRACE_SYNC && tcode != DIRECT_SYNC && tcode != INDIRECT_SYNC && tcode != HIST_SYNC)
+	if (tcode != TRACE_SYNC && tcode != DIRECT_SYNC && tcode != INDIRECT_SYNC &&
+	    tcode != HIST_SYNC)
 		return;
 	messages->syncs++;
 	bit += tcode == TRACE_SYNC || tcode == DIRECT_SYNC ? 4 : 6;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What the selftests of rvtrace.ko share: TAP output, an open event with its buffers, and just enough
- * N-Trace to see that what came out is whole messages from the right modes.
+ * What the selftests of rvtrace.ko share: TAP output, an open event with its buffers, and just
+ * enough N-Trace to see that what came out is whole messages from the right modes.
  */
 #ifndef RVTRACE_SELFTEST_COMMON_H
 #define RVTRACE_SELFTEST_COMMON_H
@@ -41,14 +41,20 @@ void require_pmu(void);
 const char *read_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int write_line(const char *path, const char *text);
 
-/* All encoders are "inactive", as they are when there is no event; "idle" when none runs, else "tracing". */
+/*
+ * All encoders are "inactive", as they are when there is no event; "idle" when none runs, else
+ * "tracing".
+ */
 bool all_encoders(const char *state);
 /* The same; what the kernel leaves to a worker is waited for. */
 bool soon_all_encoders(const char *state);
 
 /* An attribute for the PMU: disabled, user flow only, AUX records with sample ids. */
 void attr_init(struct perf_event_attr *attr, uint64_t config);
-/* What to add to config for a sync every 16 messages, so that each place has some; 0 where that is not possible. */
+/*
+ * What to add to config for a sync every 16 messages, so that each place has some; 0 where that is
+ * not possible.
+ */
 uint64_t often_synced(void);
 /* perf_event_open(2); returns the descriptor or -errno. */
 int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu);
@@ -72,8 +78,8 @@ struct recording {
 int recording_open(struct recording *rec, const struct perf_event_attr *attr, pid_t pid, int cpu,
 		   size_t aux_size);
 /* The same in overwrite mode: of a recording, recording_snapshot() takes what the buffer holds. */
-int recording_open_overwrite(struct recording *rec, const struct perf_event_attr *attr, pid_t pid, int cpu,
-			     size_t aux_size);
+int recording_open_overwrite(struct recording *rec, const struct perf_event_attr *attr, pid_t pid,
+			     int cpu, size_t aux_size);
 void recording_snapshot(struct recording *rec);
 int recording_enable(struct recording *rec);
 int recording_disable(struct recording *rec);
@@ -118,7 +124,10 @@ void pin(int cpu);
 /* Forks a child that waits for start_child() and then calls work(@n). */
 pid_t fork_child(unsigned long n, int *go);
 void start_child(int go);
-/* Forks a child that works until end_child(): on one CPU unless @cpu is -1, now and then asleep for @pause_us. */
+/*
+ * Forks a child that works until end_child(): on one CPU unless @cpu is -1, now and then asleep for
+ * @pause_us.
+ */
 pid_t busy_child(int cpu, unsigned int pause_us);
 void end_child(pid_t pid);
 

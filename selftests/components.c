@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Attributes of components that can be set, and what they refuse: PIB sinks, ATB bridges, timestamp units. What
- * comes out of the pins is seen by who has a probe (in the lab, by who started the emulator).
+ * Attributes of components that can be set, and what they refuse: PIB sinks, ATB bridges, timestamp
+ * units. What comes out of the pins is seen by who has a probe (in the lab, by who started the
+ * emulator).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -60,10 +61,13 @@ static void test_pib(void)
 	for (mode = strtok(modes, " "); mode; mode = strtok(NULL, " "), n++)
 		good += calibrate(strtoul(mode, NULL, 0));
 	free(modes);
-	tap_check(n && good == n, "PIB: %u modes, %u take their value and send their pattern", n, good);
+	tap_check(n && good == n, "PIB: %u modes, %u take their value and send their pattern", n,
+		  good);
 	/* Modes are four bits, of which 15 has no meaning. */
-	tap_check(write_number(PIB "/mode", 15) == -EOPNOTSUPP && write_number(PIB "/mode", 16) == -EINVAL &&
-		  write_line(PIB "/mode", "pins") == -EINVAL, "PIB: modes that there are not are refused");
+	tap_check(write_number(PIB "/mode", 15) == -EOPNOTSUPP &&
+		  write_number(PIB "/mode", 16) == -EINVAL &&
+		  write_line(PIB "/mode", "pins") == -EINVAL,
+		  "PIB: modes that there are not are refused");
 }
 
 static void test_bridge(void)
@@ -73,9 +77,12 @@ static void test_bridge(void)
 		return;
 	}
 	/* IHI 0032: 0x00 and 0x70 to 0x7f are reserved, 0x7d is a trigger. */
-	tap_check(write_number(BRIDGE "/trace_id", 0) == -EINVAL && write_number(BRIDGE "/trace_id", 0x70) == -EINVAL &&
-		  !write_number(BRIDGE "/trace_id", 0x6f) && read_number(BRIDGE "/trace_id") == 0x6f &&
-		  !write_number(BRIDGE "/trace_id", 0x12) && read_number(BRIDGE "/trace_id") == 0x12,
+	tap_check(write_number(BRIDGE "/trace_id", 0) == -EINVAL &&
+		  write_number(BRIDGE "/trace_id", 0x70) == -EINVAL &&
+		  !write_number(BRIDGE "/trace_id", 0x6f) &&
+		  read_number(BRIDGE "/trace_id") == 0x6f &&
+		  !write_number(BRIDGE "/trace_id", 0x12) &&
+		  read_number(BRIDGE "/trace_id") == 0x12,
 		  "ATB: trace_id is 0x01 to 0x6f");
 }
 
@@ -107,14 +114,16 @@ static void test_timestamps(void)
 		tap_skip("no timestamps", "timestamps: the counter runs");
 		return;
 	}
-	tap_check(soon_all_encoders("inactive") && !*(read_line(ENCODER "/timestamp_counter") ?: ""),
+	tap_check(soon_all_encoders("inactive") &&
+		  !*(read_line(ENCODER "/timestamp_counter") ?: ""),
 		  "timestamps: the counter is not read while the encoder is inactive");
 	pid = busy_child(0, 0);
 	attr_init(&attr, CONFIG_TIMESTAMP);
 	ret = recording_open(&rec, &attr, -1, 0, AUX_SIZE);
 	if (!ret)
 		recording_enable(&rec);
-	tap_check(!ret && counter_runs(), "timestamps: the counter (%s) runs and does not go back (%d)", mode, ret);
+	tap_check(!ret && counter_runs(),
+		  "timestamps: the counter (%s) runs and does not go back (%d)", mode, ret);
 	if (!ret)
 		recording_close(&rec);
 	end_child(pid);

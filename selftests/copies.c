@@ -43,7 +43,8 @@ static void check_copies(const char *name, uint64_t traced, uint64_t copied)
 		tap_check(traced && !copied, "%s: %llu bytes traced, %llu copied", name,
 			  (unsigned long long)traced, (unsigned long long)copied);
 	else
-		tap_check(traced && copied == traced, "%s: other hardware: %llu bytes traced, %llu copied", name,
+		tap_check(traced && copied == traced,
+			  "%s: other hardware: %llu bytes traced, %llu copied", name,
 			  (unsigned long long)traced, (unsigned long long)copied);
 }
 
@@ -75,14 +76,20 @@ static void test_round(void)
 	messages_count(&rec, &m);
 	traced = bytes("traced_bytes") - traced;
 	copied = bytes("copied_bytes") - copied;
-	tap_note("round: %zu bytes in %u records, %u partial, %u truncated, %u messages", rec.n_bytes,
-		 rec.records, rec.partial, rec.truncated, m.n);
-	/* A stretch that follows a loss begins in the midst of a message, if the sink goes round. */
+	tap_note("round: %zu bytes in %u records, %u partial, %u truncated, %u messages",
+		 rec.n_bytes, rec.records, rec.partial, rec.truncated, m.n);
+	/*
+	 * A stretch that follows a loss begins in the midst of a message, if the sink goes round.
+	 */
 	tap_check(m.n && (m.whole || rec.partial), "round: whole messages");
-	/* Idle bytes may fill what is too small for the sink; a full AUX buffer takes less than there is. */
+	/*
+	 * Idle bytes may fill what is too small for the sink; a full AUX buffer takes less than
+	 * there is.
+	 */
 	tap_check(rec.n_bytes > AUX_SIZE && (rec.truncated || rec.n_bytes >= traced) &&
-		  rec.n_bytes <= traced + traced / 8, "round: every byte once: %zu recorded, %llu traced",
-		  rec.n_bytes, (unsigned long long)traced);
+		  rec.n_bytes <= traced + traced / 8,
+		  "round: every byte once: %zu recorded, %llu traced", rec.n_bytes,
+		  (unsigned long long)traced);
 	check_copies("round", traced, copied);
 	recording_close(&rec);
 }
@@ -104,8 +111,8 @@ static void test_overwrite(void)
 	recording_disable(&rec);
 	recording_snapshot(&rec);
 	messages_count(&rec, &m);
-	tap_check(m.whole && m.syncs && rec.page->aux_head > AUX_SIZE, "overwrite: %u messages, head %llu",
-		  m.n, (unsigned long long)rec.page->aux_head);
+	tap_check(m.whole && m.syncs && rec.page->aux_head > AUX_SIZE,
+		  "overwrite: %u messages, head %llu", m.n, (unsigned long long)rec.page->aux_head);
 	check_copies("overwrite", bytes("traced_bytes") - traced, bytes("copied_bytes") - copied);
 	recording_close(&rec);
 }

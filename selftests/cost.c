@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * What tracing costs, by the clock: a switch of a traced task out and in, and a program that only computes. In an
- * emulator whose clock counts instructions the nanoseconds are instructions. Prints NAME VALUE; not a test.
+ * What tracing costs, by the clock: a switch of a traced task out and in, and a program that only
+ * computes. In an emulator whose clock counts instructions the nanoseconds are instructions. Prints
+ * NAME VALUE; not a test.
  *
- * perf does its part of a switch whatever the PMU does; how much that is shows a PMU that opens and closes an AUX record
- * and nothing else, if its module is there (tools/bench/aux-null).
+ * perf does its part of a switch whatever the PMU does; how much that is shows a PMU that opens and
+ * closes an AUX record and nothing else, if its module is there (tools/bench/aux-null).
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -72,7 +73,10 @@ static uint64_t rounds(const struct partner *partner, unsigned int n)
 	return now() - start;
 }
 
-/* Returns what a switch costs more with the event enabled than with it disabled; 0 when it cannot be opened. */
+/*
+ * Returns what a switch costs more with the event enabled than with it disabled; 0 when it cannot
+ * be opened.
+ */
 static long long measure_event(const struct perf_event_attr *attr)
 {
 	struct partner partner = partner_start();
@@ -145,7 +149,8 @@ static uint64_t compute(void)
 
 static void measure_program(void)
 {
-	uint64_t traced = sink_bytes("traced_bytes"), copied = sink_bytes("copied_bytes"), without, with;
+	uint64_t traced = sink_bytes("traced_bytes"), copied = sink_bytes("copied_bytes");
+	uint64_t without, with;
 	struct perf_event_attr attr;
 	struct recording rec;
 
@@ -161,8 +166,10 @@ static void measure_program(void)
 	recording_read(&rec, false);
 	traced = sink_bytes("traced_bytes") - traced;
 	copied = sink_bytes("copied_bytes") - copied;
-	printf("program %llu\nprogram_traced %llu\n", (unsigned long long)without, (unsigned long long)with);
-	printf("program_overhead_percent %.3f\n", 100.0 * ((double)with - (double)without) / (double)without);
+	printf("program %llu\nprogram_traced %llu\n", (unsigned long long)without,
+	       (unsigned long long)with);
+	printf("program_overhead_percent %.3f\n",
+	       100.0 * ((double)with - (double)without) / (double)without);
 	printf("program_trace_bytes %llu\n", (unsigned long long)traced);
 	printf("copied_per_traced_byte %.3f\n", traced ? (double)copied / (double)traced : 0.0);
 	printf("truncated %u\n", rec.truncated);

@@ -22,8 +22,8 @@
 #define INPUT_0_STARTS_1_STOPS "0x32"
 
 /*
- * A section of its own has symbols for its ends. Nothing else is called from within, and the markers are there to
- * start and to stop at.
+ * A section of its own has symbols for its ends. Nothing else is called from within, and the
+ * markers are there to start and to stop at.
  */
 #define TRACED __attribute__((section("traced"), noinline))
 extern const char __start_traced[], __stop_traced[];
@@ -96,7 +96,10 @@ static int record_filtered(struct recording *rec, const char *format, ...)
 	return record_with(rec, &attr, text);
 }
 
-/* The program is not relocated, so the offset in the file follows from the address of the first segment. */
+/*
+ * The program is not relocated, so the offset in the file follows from the address of the first
+ * segment.
+ */
 static unsigned long offset(const void *address)
 {
 	return (unsigned long)address - 0x10000;
@@ -114,8 +117,8 @@ static void check_where(int ret, struct recording *rec, bool inside, const char 
 	messages_count_within(rec, &m, __start_traced, __stop_traced);
 	tap_check(m.whole && m.syncs > 10 && m.within == (inside ? m.syncs : 0),
 		  "%s: %u syncs from 0x%llx to 0x%llx, %u of them within %p to %p", what, m.syncs,
-		  (unsigned long long)m.low, (unsigned long long)m.high, m.within, (void *)__start_traced,
-		  (void *)__stop_traced);
+		  (unsigned long long)m.low, (unsigned long long)m.high, m.within,
+		  (void *)__start_traced, (void *)__stop_traced);
 	recording_close(rec);
 }
 
@@ -126,7 +129,10 @@ static void check_accepted(int ret, struct recording *rec, int expected, const c
 		recording_close(rec);
 }
 
-/* A thread filter takes a comparator as well. @text: @n address filters, as many as there are comparators. */
+/*
+ * A thread filter takes a comparator as well. @text: @n address filters, as many as there are
+ * comparators.
+ */
 static void test_thread_and_filters(char *text, int n)
 {
 	const char *able = read_line(PMU_DIR "/caps/thread_filter");
@@ -134,7 +140,7 @@ static void test_thread_and_filters(char *text, int n)
 	struct recording rec;
 
 	if (!able || strcmp(able, "1")) {
-		tap_skip("no thread filter", "filter: a thread and as many others as there are comparators");
+		tap_skip("no thread filter", "filter: a thread and one too many");
 		tap_skip("no thread filter", "filter: a thread and one less");
 		return;
 	}
@@ -159,7 +165,7 @@ static void test_filters(void)
 		tap_skip("no comparators", "filter: left out");
 		tap_skip("no comparators", "filter: start and stop");
 		tap_skip("no comparators", "filter: too many");
-		tap_skip("no comparators", "filter: a thread and as many others as there are comparators");
+		tap_skip("no comparators", "filter: a thread and one too many");
 		tap_skip("no comparators", "filter: a thread and one less");
 		return;
 	}
@@ -167,12 +173,13 @@ static void test_filters(void)
 	check_where(ret, &rec, true, "filter: range");
 	ret = record_filtered(&rec, "stop 0x%lx/0x%lx@%s", offset(__start_traced), size, exe);
 	check_where(ret, &rec, false, "filter: left out");
-	ret = record_filtered(&rec, "start 0x%lx@%s,stop 0x%lx@%s", offset(traced_begin), exe, offset(traced_end),
-			      exe);
+	ret = record_filtered(&rec, "start 0x%lx@%s,stop 0x%lx@%s", offset(traced_begin), exe,
+			      offset(traced_end), exe);
 	check_where(ret, &rec, true, "filter: start and stop");
 
 	for (int i = 0; i <= n; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "filter 0x%x/0x10@%s,", 0x100 * i, exe);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "filter 0x%x/0x10@%s,",
+					0x100 * i, exe);
 	text[len - 1] = 0;
 	ret = record_filtered(&rec, "%s", text);
 	tap_check(ret == -EOPNOTSUPP, "filter: %d of them are refused (%d)", n + 1, ret);
@@ -182,7 +189,10 @@ static void test_filters(void)
 	test_thread_and_filters(text, n);
 }
 
-/* The registers of CPU 0's encoder, or NULL. Its device is that of the devicetree's node, named by its address. */
+/*
+ * The registers of CPU 0's encoder, or NULL. Its device is that of the devicetree's node, named by
+ * its address.
+ */
 static volatile uint32_t *map_encoder(void)
 {
 	char path[512], *unit;
@@ -218,7 +228,10 @@ static void store(volatile uint32_t *reg, uint32_t value)
 	__asm__ volatile("sw %0, (%1)" : : "r"(value), "r"(reg) : "memory");
 }
 
-/* Stopped by one trigger, started by another. False when another task came between: trace starts anew then. */
+/*
+ * Stopped by one trigger, started by another. False when another task came between: trace starts
+ * anew then.
+ */
 static bool record_triggered(struct recording *rec, volatile uint32_t *pulse)
 {
 	long before = switches();

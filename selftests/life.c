@@ -37,15 +37,16 @@ static void test_cycles(void)
 	}
 	messages_count(&rec, &m);
 	tap_check(m.whole && m.syncs >= CYCLES && !rec.partial && !rec.truncated,
-		  "cycles: %d starts, %u syncs, %u records, %u partial", CYCLES, m.syncs, rec.records,
-		  rec.partial);
+		  "cycles: %d starts, %u syncs, %u records, %u partial", CYCLES, m.syncs,
+		  rec.records, rec.partial);
 	recording_close(&rec);
 }
 
 /* One event per CPU follows all children. */
 static void test_forks(void)
 {
-	unsigned int cpus = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN), whole = 0, lost = 0, syncs = 0;
+	unsigned int cpus = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned int whole = 0, lost = 0, syncs = 0;
 	struct recording *recs = calloc(cpus, sizeof(*recs));
 	struct perf_event_attr attr;
 	struct messages m;
@@ -87,8 +88,8 @@ static void test_forks(void)
 		lost += recs[c].partial + recs[c].truncated + recs[c].lost;
 		recording_close(&recs[c]);
 	}
-	tap_check(whole == cpus && syncs >= FORKS && !lost, "forks: %d children, %u syncs, %u losses", FORKS,
-		  syncs, lost);
+	tap_check(whole == cpus && syncs >= FORKS && !lost,
+		  "forks: %d children, %u syncs, %u losses", FORKS, syncs, lost);
 	free(recs);
 }
 
@@ -141,11 +142,13 @@ static void test_two(void)
 	attr_init(&attr, 0);
 	first = event_open(&attr, 0, -1);
 	second = event_open(&attr, 0, -1);
-	tap_check(first >= 0 && second == -EBUSY, "two events on a thread: the second is EBUSY (%d)", second);
+	tap_check(first >= 0 && second == -EBUSY,
+		  "two events on a thread: the second is EBUSY (%d)", second);
 	if (second >= 0)
 		close(second);
 	second = event_open(&attr, -1, 0);
-	tap_check(second == -EBUSY, "an event on a CPU beside one on a thread is EBUSY (%d)", second);
+	tap_check(second == -EBUSY, "an event on a CPU beside one on a thread is EBUSY (%d)",
+		  second);
 	if (second >= 0)
 		close(second);
 	close(first);
@@ -177,8 +180,8 @@ static void test_neighbours(void)
 	for (int i = 0; i < 2 && !ret; i++) {
 		recording_read(&rec[i], false);
 		messages_count(&rec[i], &m);
-		tap_note("neighbour %d: %zu bytes, %u records, context %llu of %d", i, rec[i].n_bytes,
-			 rec[i].records, (unsigned long long)m.context, pid[i]);
+		tap_note("neighbour %d: %zu bytes, %u records, context %llu of %d", i,
+			 rec[i].n_bytes, rec[i].records, (unsigned long long)m.context, pid[i]);
 		good += m.whole && m.n && m.context == (uint64_t)pid[i];
 		recording_close(&rec[i]);
 	}
@@ -211,7 +214,8 @@ static void test_hotplug(void)
 		recording_read(&rec, false);
 		messages_count(&rec, &m);
 	}
-	tap_check(!ret && m.n && m.whole, "hotplug: the record of a hart that goes down is whole (%d)", ret);
+	tap_check(!ret && m.n && m.whole,
+		  "hotplug: the record of a hart that goes down is whole (%d)", ret);
 	tap_check(!strcmp(read_line(BUS_DIR "/encoder-1/state") ?: "", "inactive"),
 		  "hotplug: its encoder is inactive");
 	if (!ret)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Memory that runs out: each allocation that the kernel makes while events are opened, mapped, filtered, inherited
- * and recorded fails once, and so does each that loading the module needs. Nothing but ENOMEM may come of it, and
- * everything works afterwards. Wants a kernel with CONFIG_FAULT_INJECTION, and the module's file in RVTRACE_MODULE;
- * RVTRACE_LOADS says about how many of the loading's allocations fail, where all would take too long. RVTRACE_SCENES
- * names those that are to be played: recording, overwriting, filtering, inheriting, loading.
+ * Memory that runs out: each allocation that the kernel makes while events are opened, mapped,
+ * filtered, inherited and recorded fails once, and so does each that loading the module needs.
+ * Nothing but ENOMEM may come of it, and everything works afterwards. Wants a kernel with
+ * CONFIG_FAULT_INJECTION, and the module's file in RVTRACE_MODULE; RVTRACE_LOADS says about how
+ * many of the loading's allocations fail, where all would take too long. RVTRACE_SCENES names those
+ * that are to be played: recording, overwriting, filtering, inheriting, loading.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -41,7 +42,9 @@ static int record(size_t aux_size, bool overwrite, const char *with_filter)
 			  recording_open(&rec, &attr, 0, -1, aux_size);
 	if (ret)
 		return ret;
-	/* perf says EINVAL when it cannot allocate a filter; there is nothing else wrong with it. */
+	/*
+	 * perf says EINVAL when it cannot allocate a filter; there is nothing else wrong with it.
+	 */
 	if (with_filter && ioctl(rec.fd, PERF_EVENT_IOC_SET_FILTER, with_filter))
 		ret = errno == EINVAL ? -ENOMEM : -errno;
 	if (!ret)
@@ -134,8 +137,8 @@ static bool wanted(const char *name)
 }
 
 /*
- * Each allocation fails once, or each @step-th does. @after, if any, follows a scene that succeeded and must succeed,
- * too.
+ * Each allocation fails once, or each @step-th does. @after, if any, follows a scene that succeeded
+ * and must succeed, too.
  */
 static void test_scene(int fail_nth, const char *name, scene *scene, int (*after)(void), int step)
 {
@@ -159,8 +162,8 @@ static void test_scene(int fail_nth, const char *name, scene *scene, int (*after
 		}
 	}
 	tap_check(tries > 10 && !more && !result && failed && !wrong,
-		  "%s: %u allocations fail once each: %u times ENOMEM, %u times another error (%d)", name, tries, failed,
-		  wrong, other);
+		  "%s: %u allocations fail once each: %u times ENOMEM, %u times another error (%d)",
+		  name, tries, failed, wrong, other);
 }
 
 /* How often to let allocations of a scene fail for about @tries of them to fail; 0: all */
@@ -181,7 +184,10 @@ static int step_for(int fail_nth, scene *scene, int tries)
 	return n > tries ? n / tries : 1;
 }
 
-/* Failures must reach the tasks that ask for them, and none else; and the log is for what goes wrong. */
+/*
+ * Failures must reach the tasks that ask for them, and none else; and the log is for what goes
+ * wrong.
+ */
 static void set_up(void)
 {
 	if (access(DEBUG_DIR "/failslab", F_OK))
@@ -204,20 +210,23 @@ static void make_filter(void)
 
 static void test_load(int fail_nth)
 {
-	static const char *const names[] = { "loading: unloaded before", "loading", "loading: works afterwards" };
+	static const char *const names[] = { "loading: unloaded before", "loading",
+					     "loading: works afterwards" };
 	const char *tries = getenv("RVTRACE_LOADS");
 	int step;
 
 	if (!module || !wanted(names[1])) {
 		for (int i = 0; i < 3; i++)
-			tap_skip("RVTRACE_MODULE or RVTRACE_SCENES does not name it", "%s", names[i]);
+			tap_skip("RVTRACE_MODULE or RVTRACE_SCENES does not name it", "%s",
+				 names[i]);
 		return;
 	}
 	tap_check(!unload(), "%s", names[0]);
 	step = step_for(fail_nth, scene_load, tries ? atoi(tries) : 0);
 	unload();
 	test_scene(fail_nth, names[1], scene_load, unload, step);
-	tap_check(!scene_load() && !access(PMU_DIR "/type", R_OK) && !record(AUX_SIZE, false, NULL), "%s", names[2]);
+	tap_check(!scene_load() && !access(PMU_DIR "/type", R_OK) && !record(AUX_SIZE, false, NULL),
+		  "%s", names[2]);
 }
 
 int main(void)
@@ -245,7 +254,8 @@ int main(void)
 	attr.inherit = 1;
 	test_scene(fail_nth, "inheriting", scene_fork, NULL, 1);
 	attr.inherit = 0;
-	tap_check(!record(AUX_SIZE, false, *filter && filters ? filter : NULL), "recording works afterwards");
+	tap_check(!record(AUX_SIZE, false, *filter && filters ? filter : NULL),
+		  "recording works afterwards");
 	tap_check(soon_all_encoders("inactive"), "all encoders are inactive");
 	test_load(fail_nth);
 	tap_check(soon_all_encoders("inactive"), "all encoders are inactive in the end");

@@ -54,7 +54,10 @@ static void test_overwrite(void)
 	recording_close(&rec);
 }
 
-/* Returns how many bytes of trace @ms milliseconds of work give, or -errno; -EIO: they are not whole messages. */
+/*
+ * Returns how many bytes of trace @ms milliseconds of work give, or -errno; -EIO: they are not
+ * whole messages.
+ */
 static ssize_t trace_of(uint64_t duty_cycle, unsigned int ms)
 {
 	struct perf_event_attr attr;
@@ -83,7 +86,10 @@ static void test_window(void)
 	ssize_t all, fifth;
 	int ret;
 
-	/* window=20000,period=100000: long enough for a slow machine to get somewhere within a window */
+	/*
+	 * window=20000,period=100000: long enough for a slow machine to get somewhere within a
+	 * window
+	 */
 	all = trace_of(0, 400);
 	fifth = trace_of(20000 | 100000ull << 32, 2000);
 	/* A fifth of five times as long is the same, but for what else is going on. */
@@ -95,7 +101,9 @@ static void test_window(void)
 	tap_check(ret == -EINVAL, "window: longer than its period is EINVAL (%d)", ret);
 }
 
-/* User flow within system calls is none: only traps' handlers are traced, which are the kernel's. */
+/*
+ * User flow within system calls is none: only traps' handlers are traced, which are the kernel's.
+ */
 static void test_causes(void)
 {
 	struct perf_event_attr attr;
@@ -167,7 +175,8 @@ static void test_pause(void)
 	recording_disable(&rec);
 	recording_read(&rec, false);
 	messages_count(&rec, &m);
-	tap_check(fd >= 0 && m.syncs && m.whole, "pause: resumed: %u messages (%d)", m.n, fd < 0 ? errno : 0);
+	tap_check(fd >= 0 && m.syncs && m.whole, "pause: resumed: %u messages (%d)", m.n,
+		  fd < 0 ? errno : 0);
 	ret = (int)read(fd, &count, sizeof(count));
 	tap_note("pause: %llu context switches (%d)", (unsigned long long)count, ret);
 	recording_close(&rec);
@@ -191,7 +200,10 @@ static size_t clear_bytes(const uint8_t *bytes, size_t n)
 	return i;
 }
 
-/* There are whole messages in a sample behind the first, which is cut unless there was not so much trace yet. */
+/*
+ * There are whole messages in a sample behind the first, which is cut unless there was not so much
+ * trace yet.
+ */
 static bool sample_is_good(const uint8_t *bytes)
 {
 	size_t from = clear_bytes(bytes, SAMPLE_BYTES), start = 0;
@@ -208,10 +220,12 @@ static bool sample_is_good(const uint8_t *bytes)
 }
 
 /*
- * Looks at the samples in a ring: {u64 size, bytes}. Returns how many there are from the first on that has trace: on a
- * busy machine the program may not have got anywhere before. @good: how many have whole messages in their end.
+ * Looks at the samples in a ring: {u64 size, bytes}. Returns how many there are from the first on
+ * that has trace: on a busy machine the program may not have got anywhere before. @good: how many
+ * have whole messages in their end.
  */
-static unsigned int count_samples(const uint8_t *data, uint64_t head, uint64_t size, unsigned int *good)
+static unsigned int count_samples(const uint8_t *data, uint64_t head, uint64_t size,
+				  unsigned int *good)
 {
 	unsigned int n = 0;
 
@@ -221,7 +235,8 @@ static unsigned int count_samples(const uint8_t *data, uint64_t head, uint64_t s
 		const uint8_t *bytes = (const void *)(body + 1);
 
 		at += header->size;
-		if (header->type != PERF_RECORD_SAMPLE || (!n && clear_bytes(bytes, body[0]) == body[0]))
+		if (header->type != PERF_RECORD_SAMPLE ||
+		    (!n && clear_bytes(bytes, body[0]) == body[0]))
 			continue;
 		n++;
 		*good += body[0] == SAMPLE_BYTES && sample_is_good(bytes);

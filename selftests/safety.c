@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Who may record what: perf_event_paranoid x capability x privilege mode x per thread or per CPU. What is
- * expected is what Documentation/admin-guide/perf-security.rst says of these levels; firmware (machine)
- * is for CAP_PERFMON at any level.
+ * Who may record what: perf_event_paranoid x capability x privilege mode x per thread or per CPU.
+ * What is expected is what Documentation/admin-guide/perf-security.rst says of these levels;
+ * firmware (machine) is for CAP_PERFMON at any level.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,9 +39,10 @@ static int become(enum who who)
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || setgroups(0, NULL) ||
 	    setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
 		return -errno;
-	if (who == PERFMON)
-		data[CAP_PERFMON / 32].effective = data[CAP_PERFMON / 32].permitted =
-			1u << CAP_PERFMON % 32;
+	if (who == PERFMON) {
+		data[CAP_PERFMON / 32].permitted = 1u << CAP_PERFMON % 32;
+		data[CAP_PERFMON / 32].effective = data[CAP_PERFMON / 32].permitted;
+	}
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
@@ -114,8 +115,8 @@ static void test_level(int level)
 				attr_for(&attr, what);
 				ret = try_open(who, &attr, where);
 				tap_check(may ? !ret : ret == -EACCES || ret == -EPERM,
-					  "paranoid %d, %s: %s of a %s is %s (%d)", level, who_names[who],
-					  what_names[what], where_names[where],
+					  "paranoid %d, %s: %s of a %s is %s (%d)", level,
+					  who_names[who], what_names[what], where_names[where],
 					  may ? "allowed" : "refused", ret);
 			}
 }

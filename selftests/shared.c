@@ -38,23 +38,26 @@ static void test_system_wide(void)
 	for (int i = 0; i < 2 && !ret; i++) {
 		recording_read(&rec[i], false);
 		messages_count(&rec[i], &m);
-		tap_note("buffer of CPU %d: %zu bytes, %u messages, SRC 0x%llx, %u partial, %u truncated", i,
-			 rec[i].n_bytes, m.n, (unsigned long long)m.sources, rec[i].partial,
-			 rec[i].truncated);
+		tap_note("buffer of CPU %d: %zu bytes, %u partial, %u truncated", i, rec[i].n_bytes,
+			 rec[i].partial, rec[i].truncated);
+		tap_note("buffer of CPU %d: %u messages, SRC 0x%llx", i, m.n,
+			 (unsigned long long)m.sources);
 		sources |= m.n ? m.sources : 0;
 		whole += m.whole;
 		lost += rec[i].partial + rec[i].truncated;
 		recording_close(&rec[i]);
 	}
-	tap_check(!ret && whole == 2 && !lost, "system-wide: whole messages, nothing lost (%d)", ret);
+	tap_check(!ret && whole == 2 && !lost, "system-wide: whole messages, nothing lost (%d)",
+		  ret);
 	tap_check(sources == 3, "system-wide: both harts are in the trace (SRC 0x%llx)",
 		  (unsigned long long)sources);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		end_child(pid[i]);
-	}
 }
 
-/* Records a busy child of its own on one hart for a while; exits with 0 when it saw its flow only. */
+/*
+ * Records a busy child of its own on one hart for a while; exits with 0 when it saw its flow only.
+ */
 static int lonely_recorder(int cpu)
 {
 	struct perf_event_attr attr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Hard times: thousands of starts, recorders side by side, harts that come and go, a storm of forks.
- * Takes minutes in an emulator; RVTRACE_CYCLES sets the number of starts.
+ * Hard times: thousands of starts, recorders side by side, harts that come and go, a storm of
+ * forks. Takes minutes in an emulator; RVTRACE_CYCLES sets the number of starts.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -112,9 +112,8 @@ static void test_hotplug(void)
 		good += rec.n_bytes > before;
 	}
 	write_line(online, "1");
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++)
 		end_child(pid[i]);
-	}
 	if (!ret) {
 		recording_read(&rec, false);
 		messages_count(&rec, &m);
@@ -124,7 +123,10 @@ static void test_hotplug(void)
 		  "hotplug: a thread is traced on after each of %d changes (%u)", HOTPLUGS, good);
 }
 
-/* A child that forks one, too, and both are traced: their events are inherited, and come and go with them. */
+/*
+ * A child that forks one, too, and both are traced: their events are inherited, and come and go
+ * with them.
+ */
 static void family(void)
 {
 	int status = 0;
@@ -168,10 +170,10 @@ static void test_forks(void)
 	recording_read(&rec, false);
 	messages_count(&rec, &m);
 	/* Each of the two processes of a family says who it is, each time that it starts. */
-	tap_check(good >= n && m.whole && m.n_contexts == CONTEXTS && m.ownerships >= 2 * n && !rec.partial &&
-		  !rec.truncated && !rec.lost,
-		  "forks: %u processes are traced: %u times it is said whose trace comes, %u losses", 2 * good,
-		  m.ownerships, rec.partial + rec.truncated + rec.lost);
+	tap_check(good >= n && m.whole && m.n_contexts == CONTEXTS && m.ownerships >= 2 * n &&
+		  !rec.partial && !rec.truncated && !rec.lost,
+		  "forks: %u traced: %u times it is said whose trace comes, %u losses",
+		  2 * good, m.ownerships, rec.partial + rec.truncated + rec.lost);
 	recording_close(&rec);
 }
 
@@ -187,7 +189,8 @@ int main(void)
 	/* Stays on one CPU. */
 	test_forks();
 	/* Unbinding would take a component from under events that use it: there is no such file. */
-	tap_check(access("/sys/bus/platform/drivers/rvtrace/unbind", F_OK), "components cannot be unbound");
+	tap_check(access("/sys/bus/platform/drivers/rvtrace/unbind", F_OK),
+		  "components cannot be unbound");
 	tap_check(soon_all_encoders("inactive"), "all encoders are inactive in the end");
 	tap_end();
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The system goes to sleep while events run, as far as that goes without losing the machine: devices are asleep, and
- * awake again. What the kernel cannot do with all devices the test cannot do, either: a file system that is mounted
- * by a device without power management (9P over virtio) is gone afterwards.
+ * The system goes to sleep while events run, as far as that goes without losing the machine:
+ * devices are asleep, and awake again. What the kernel cannot do with all devices the test cannot
+ * do, either: a file system that is mounted by a device without power management (9P over virtio)
+ * is gone afterwards.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -69,8 +70,9 @@ static void test_sleep(const char *name, bool of_task)
 		tap_skip("this machine cannot sleep", "%s: trace goes on afterwards", name);
 	else
 		tap_check(!slept && before && after && m.whole && m.n,
-			  "%s: trace comes before%s and afterwards%s (%d), %u messages%s", name, before ? "" : " not",
-			  after ? "" : " not", slept, m.n, m.whole ? "" : ", not all of them whole");
+			  "%s: trace comes before%s and afterwards%s (%d), %u messages%s", name,
+			  before ? "" : " not", after ? "" : " not", slept, m.n,
+			  m.whole ? "" : ", not all of them whole");
 }
 
 int main(void)

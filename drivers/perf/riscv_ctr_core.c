@@ -389,7 +389,8 @@ static void *riscv_ctr_setup_aux(struct perf_event *event, void **pages, int nr_
 	struct page **list;
 	int i;
 
-	aux = kzalloc(sizeof(*aux), GFP_KERNEL);
+	aux = kzalloc_node(sizeof(*aux), GFP_KERNEL,
+			   event->cpu == -1 ? NUMA_NO_NODE : cpu_to_node(event->cpu));
 	list = kvmalloc_array(nr_pages, sizeof(*list), GFP_KERNEL);
 	if (aux && list) {
 		for (i = 0; i < nr_pages; i++)

@@ -16,7 +16,7 @@
 #include <asm/csr.h>
 
 #include "rvtrace.h"
-#include "rvtrace-trace.h"
+#include "trace.h"
 
 /* RISC-V Debug Specification 1.0, 5.7: of the supervisor, and of the hypervisor */
 #define RVTRACE_CSR_SCONTEXT	0x5a8

@@ -9,7 +9,7 @@
 #include "rvtrace.h"
 
 #define CREATE_TRACE_POINTS
-#include "rvtrace-trace.h"
+#include "trace.h"
 
 static int __init rvtrace_init(void)
 {

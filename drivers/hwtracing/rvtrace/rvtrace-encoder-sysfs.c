@@ -139,21 +139,38 @@ static ssize_t params_ntrace_show(struct device *dev, struct device_attribute *a
 }
 static DEVICE_ATTR_RO(params_ntrace);
 
-#define RVTRACE_TRIGGER_ATTR(_name)							\
-static ssize_t _name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
-{											\
-	return sysfs_emit(buf, "0x%08x\n", dev_to_encoder(dev)->_name);		\
-}											\
-static ssize_t _name##_store(struct device *dev, struct device_attribute *attr,		\
-			     const char *buf, size_t count)				\
-{											\
-	return kstrtou32(buf, 0, &dev_to_encoder(dev)->_name) ?: count;			\
-}											\
-static DEVICE_ATTR_RW(_name)
+/* One of the trigger controls, by where struct rvtrace_encoder has it */
+struct rvtrace_trigger_attr {
+	struct device_attribute attr;
+	size_t offset;
+};
 
-RVTRACE_TRIGGER_ATTR(trig_dbg);
-RVTRACE_TRIGGER_ATTR(trig_ext_in);
-RVTRACE_TRIGGER_ATTR(trig_ext_out);
+static u32 *rvtrace_trigger(struct device *dev, struct device_attribute *attr)
+{
+	return (void *)dev_to_encoder(dev) +
+	       container_of(attr, struct rvtrace_trigger_attr, attr)->offset;
+}
+
+static ssize_t rvtrace_trigger_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0x%08x\n", *rvtrace_trigger(dev, attr));
+}
+
+static ssize_t rvtrace_trigger_store(struct device *dev, struct device_attribute *attr,
+				     const char *buf, size_t count)
+{
+	return kstrtou32(buf, 0, rvtrace_trigger(dev, attr)) ?: count;
+}
+
+#define RVTRACE_TRIGGER_ATTR(_name)						\
+static struct rvtrace_trigger_attr rvtrace_attr_##_name = {			\
+	__ATTR(trig_##_name, 0644, rvtrace_trigger_show, rvtrace_trigger_store),	\
+	offsetof(struct rvtrace_encoder, trig_##_name)				\
+}
+
+RVTRACE_TRIGGER_ATTR(dbg);
+RVTRACE_TRIGGER_ATTR(ext_in);
+RVTRACE_TRIGGER_ATTR(ext_out);
 
 static struct attribute *rvtrace_encoder_attrs[] = {
 	&dev_attr_cpu.attr,
@@ -165,9 +182,9 @@ static struct attribute *rvtrace_encoder_attrs[] = {
 	&dev_attr_params.attr,
 	&dev_attr_params_etrace.attr,
 	&dev_attr_params_ntrace.attr,
-	&dev_attr_trig_dbg.attr,
-	&dev_attr_trig_ext_in.attr,
-	&dev_attr_trig_ext_out.attr,
+	&rvtrace_attr_dbg.attr.attr,
+	&rvtrace_attr_ext_in.attr.attr,
+	&rvtrace_attr_ext_out.attr.attr,
 	NULL
 };
 

@@ -77,8 +77,29 @@ static int rvtrace_pibsink_set(struct device *dev, u32 mask, u32 value)
 	return ret;
 }
 
-static ssize_t rvtrace_pibsink_store(struct device *dev, u32 mask, const char *buf, size_t count)
+/* A field of trPibControl */
+struct rvtrace_pibsink_attr {
+	struct device_attribute attr;
+	u32 mask;
+};
+
+static u32 rvtrace_pibsink_mask(struct device_attribute *attr)
 {
+	return container_of(attr, struct rvtrace_pibsink_attr, attr)->mask;
+}
+
+static ssize_t rvtrace_pibsink_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	u32 control = to_rvtrace_pibsink(to_rvtrace_component(dev))->control;
+	u32 mask = rvtrace_pibsink_mask(attr);
+
+	return sysfs_emit(buf, "%u\n", (control & mask) >> __ffs(mask));
+}
+
+static ssize_t rvtrace_pibsink_store(struct device *dev, struct device_attribute *attr,
+				     const char *buf, size_t count)
+{
+	u32 mask = rvtrace_pibsink_mask(attr);
 	u32 value;
 	int ret;
 
@@ -90,19 +111,10 @@ static ssize_t rvtrace_pibsink_store(struct device *dev, u32 mask, const char *b
 	return rvtrace_pibsink_set(dev, mask, value) ?: count;
 }
 
-#define RVTRACE_PIBSINK_ATTR(_name, _mask)						\
-static ssize_t _name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
-{											\
-	u32 control = to_rvtrace_pibsink(to_rvtrace_component(dev))->control;		\
-											\
-	return sysfs_emit(buf, "%lu\n", FIELD_GET(_mask, control));			\
-}											\
-static ssize_t _name##_store(struct device *dev, struct device_attribute *attr,		\
-			     const char *buf, size_t count)				\
-{											\
-	return rvtrace_pibsink_store(dev, _mask, buf, count);				\
-}											\
-static DEVICE_ATTR_RW(_name)
+#define RVTRACE_PIBSINK_ATTR(_name, _mask)					\
+static struct rvtrace_pibsink_attr rvtrace_attr_##_name = {			\
+	__ATTR(_name, 0644, rvtrace_pibsink_show, rvtrace_pibsink_store), _mask	\
+}
 
 RVTRACE_PIBSINK_ATTR(mode, RVTRACE_PIB_CONTROL_MODE);
 RVTRACE_PIBSINK_ATTR(clk_center, RVTRACE_PIB_CONTROL_CLK_CENTER);
@@ -180,10 +192,10 @@ static DEVICE_ATTR_RW(calibrate);
 
 static struct attribute *rvtrace_pibsink_attrs[] = {
 	&dev_attr_modes.attr,
-	&dev_attr_mode.attr,
-	&dev_attr_clk_center.attr,
-	&dev_attr_async_freq.attr,
-	&dev_attr_divider.attr,
+	&rvtrace_attr_mode.attr.attr,
+	&rvtrace_attr_clk_center.attr.attr,
+	&rvtrace_attr_async_freq.attr.attr,
+	&rvtrace_attr_divider.attr.attr,
 	&dev_attr_calibrate.attr,
 	NULL
 };

@@ -37,7 +37,7 @@
 #include <linux/sizes.h>
 
 #include "rvtrace.h"
-#include "rvtrace-trace.h"
+#include "trace.h"
 
 static unsigned int rvtrace_max_buffer = SZ_4M;
 module_param_named(max_buffer, rvtrace_max_buffer, uint, 0644);

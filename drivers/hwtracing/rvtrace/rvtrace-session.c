@@ -14,7 +14,7 @@
 #include <linux/timekeeping.h>
 
 #include "rvtrace.h"
-#include "rvtrace-trace.h"
+#include "trace.h"
 
 /*
  * Functions named _locked are called with the path's lock held, or on a path that is the hart's

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# What the kernel's own tools say of the driver: W=1 and sparse on both kernels, checkpatch --strict
+# (it comes with the source of the debug kernel) and the devicetree's schema.
+. "$(dirname "$0")/../lib.sh"
+
+dir=$TOP/build/guest/driver-style
+rm -rf "$dir"
+mkdir -p "$dir"
+
+# quiet_build KERNEL: each file is compiled and checked, and nothing is said. What sparse says of a
+# -march that it does not know is not about us.
+quiet_build()
+{
+	"$LAB" kmake --kernel "$1" "$dir/$1" W=1 C=2 modules >"$dir/$1.log" 2>&1 || { cat "$dir/$1.log"; return 1; }
+	[ "$(grep -c ' CHECK ' "$dir/$1.log")" -ge "$(find "$dir/$1/drivers" -name '*.c' ! -name '*-kunit.c' ! -name '*.mod.c' | wc -l)" ] ||
+		{ echo "sparse did not see each file"; return 1; }
+	grep -v "invalid argument to '-march'" "$dir/$1.log" | grep -E -i 'warning|error' && return 1
+	return 0
+}
+
+make -C "$TOP" --no-print-directory install-dkms DESTDIR="$dir/dest" prefix=/usr >"$dir/install.log" 2>&1 || cat "$dir/install.log"
+for kernel in stable testing; do
+	cp -r "$dir"/dest/usr/src/rvtrace-* "$dir/$kernel"
+	check "$kernel: W=1 and sparse" quiet_build $kernel
+done
+
+# strict NAME IGNORED FILE...: checkpatch counts nothing in the files, but for the types IGNORED.
+strict()
+{
+	check "checkpatch --strict: $1" perl "$checkpatch" --strict --no-tree --no-signoff --terse --show-types \
+		--ignore "$2" --file "${@:3}"
+}
+
+if "$LAB" debug-kernel >"$dir/debug-kernel.log" 2>&1; then
+	checkpatch=$("$LAB" path kernel-debug)/usr/src/linux/scripts/checkpatch.pl
+	mapfile -t files < <(find "$TOP/drivers" "$TOP/include/uapi" "$TOP/Documentation/ABI" "$TOP/Documentation/devicetree/bindings" \
+		-type f ! -name module.mk)
+	strict "the driver" COMMIT_MESSAGE "${files[@]}"
+	# Programs of user space have other types, attributes and macros than the kernel.
+	strict "the selftests" PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,VOLATILE,CAMELCASE,EMBEDDED_FUNCTION_NAME \
+		"$TOP"/selftests/*.[ch]
+	# Who only sees it pass does not know that it looks.
+	printf '// SPDX-License-Identifier: GPL-2.0-only\nint f(int a)\n{\n\tif (a == 0) {\n\t\treturn 1;\n\t}\n\treturn 0;\n}\n' >"$dir/bad.c"
+	! perl "$checkpatch" --strict --no-tree --no-signoff --terse --file "$dir/bad.c" >/dev/null 2>&1
+	ok $? "checkpatch finds what is wrong"
+else
+	skip "checkpatch --strict" "no kernel source: $(tail -n 1 "$dir/debug-kernel.log")"
+fi
+
+if command -v dt-doc-validate >/dev/null && command -v dtc >/dev/null; then
+	check "the devicetree binding and its examples" "$TOP/Documentation/devicetree/check"
+else
+	skip "the devicetree binding and its examples" "no dt-schema"
+fi
+done_testing
