@@ -67,10 +67,11 @@ struct rvt_aux {
 
 /*
  * Parts of a recording, several at a time (options.jobs): .aux is not called, and .runs, .event and .end of the
- * sink get what .begin returned as their context, each part in one thread. .end comes for each lane at the end of
- * each part. What the parts of a buffer deliver, in their order, is what one thread delivers of it; except
- * that TIME and CONTEXT events may come twice. Members but .begin, .end and .reset may be NULL; but for .moment there is
- * one call at a time, in any thread. Functions return 0 or an error, which ends the run.
+ * sink get what .begin returned as their context, each part in one thread. The sink's .end comes for each lane at
+ * the end of each part. What the parts of a buffer deliver, in their order, is what one thread delivers of it; except
+ * that TIME and CONTEXT events may come twice. Members but .reset and one of .open and .begin may be
+ * NULL; but for .moment there is one call at a time, in any thread. Functions return 0 or an error,
+ * which ends the run.
  */
 struct rvt_session_parts {
 	void *ctx;
@@ -82,8 +83,13 @@ struct rvt_session_parts {
 	bool overlap;
 	/* First: how many parts each of the buffers has. */
 	int (*plan)(void *ctx, const size_t *n_parts, unsigned int n_buffers);
-	/* Parts of one buffer begin in order. NULL: out of memory. */
-	void *(*begin)(void *ctx, unsigned int buffer);
+	/*
+	 * Once for each thread: what it needs for one part after another, which stays the caller's.
+	 * NULL: out of memory. Without .begin it is the context of the call-backs.
+	 */
+	void *(*open)(void *ctx);
+	/* @thread: by .open. Parts of one buffer begin in order. NULL: out of memory. */
+	void *(*begin)(void *ctx, void *thread, unsigned int buffer);
 	/*
 	 * Where buffers take turns (not .by_cpu): the buffer has got to @time. One that has come less far comes
 	 * first, then the one with the lower number. UINT64_MAX: what follows comes when all have ended. @left:

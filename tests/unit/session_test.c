@@ -46,9 +46,11 @@ struct telling {
 	size_t own;		/* moments up to here are not the next part's, too */
 	struct transfers *transfers;
 	struct rvt_session_sink sink;
+	bool *thread;		/* that has it */
 };
 
 #define MAX_PARTS (1 << 12)
+#define MAX_THREADS 8
 
 struct tellings {
 	bool lines, by_cpu;
@@ -56,6 +58,8 @@ struct tellings {
 	struct telling parts[CPUS][MAX_PARTS];
 	size_t joined[CPUS];
 	size_t n[CPUS];
+	bool threads[MAX_THREADS];	/* has a part */
+	size_t n_threads;
 };
 
 static void tell(struct telling *telling, const struct rvt_lane *lane, struct told told)
@@ -149,15 +153,26 @@ static void tell_moment(void *ctx, uint64_t time, bool left)
 		telling->own = telling->n;
 }
 
-static void *begin_part(void *ctx, unsigned int buffer)
+static void *open_thread(void *ctx)
+{
+	struct tellings *all = ctx;
+
+	assert_in_range(all->n_threads, 0, MAX_THREADS - 1);
+	return &all->threads[all->n_threads++];
+}
+
+static void *begin_part(void *ctx, void *thread, unsigned int buffer)
 {
 	struct tellings *all = ctx;
 	struct telling *telling;
 
+	assert_false(*(bool *)thread);
+	*(bool *)thread = true;
 	assert_in_range(buffer, 0, CPUS - 1);
 	assert_in_range(all->n[buffer], 0, MAX_PARTS - 1);
 	telling = &all->parts[buffer][all->n[buffer]++];
 	open_telling(all, telling);
+	telling->thread = thread;
 	return telling;
 }
 
@@ -166,6 +181,7 @@ static int end_part(void *ctx, void *part)
 	struct telling *telling = part;
 
 	(void)ctx;
+	*telling->thread = false;
 	while (telling->n > telling->own && telling->list[telling->n - 1].what == MOMENT)
 		telling->n--;
 	return 0;
@@ -193,6 +209,8 @@ static void forget_parts(void *ctx)
 		}
 		all->n[cpu] = all->joined[cpu] = 0;
 	}
+	memset(all->threads, 0, sizeof(all->threads));
+	all->n_threads = 0;
 }
 
 /* A buffer that is read, part by part. */
@@ -248,8 +266,8 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 	const struct rvt_session_options options = { .params = f->params, .by_cpu = all->by_cpu,
 						     .jobs = jobs, .part_bytes = all->part_bytes };
 	const struct rvt_session_parts parts = {
-		.ctx = all, .overlap = all->lines, .begin = begin_part, .end = end_part,
-		.moment = tell_moment, .join = join_part, .reset = forget_parts };
+		.ctx = all, .overlap = all->lines, .open = open_thread, .begin = begin_part,
+		.end = end_part, .moment = tell_moment, .join = join_part, .reset = forget_parts };
 	struct telling sum = { .n = 0 };
 	const struct rvt_session_sink sink = { .ctx = &sum, .runs = on_runs, .event = on_event,
 					       .end = on_end, .parts = &parts };
@@ -264,6 +282,7 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 	rvt_session_stats(session, &stats);
 	rvt_session_close(session);
 	transfers_destroy(sum.transfers);
+	assert_in_range(all->n_threads, 0, jobs);
 	for (int cpu = 0; cpu < CPUS; cpu++)
 		assert_int_equal(all->joined[cpu], all->n[cpu]);
 	merge(&sum, all);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A recording becomes a profile. One that is made of counts only is made on several threads: each takes a tally
- * that nobody is counting in, and in the end all tallies are added up.
+ * A recording becomes a profile. One that is made of counts only is made on several threads: each has a
+ * tally, and in the end all tallies are added up.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 /* The transfers of one tally are the context of the session's call-backs. */
 struct tally {
-	struct tally *next, *next_idle;
+	struct tally *next;
 	struct transfers *transfers;
 	struct places *places;
 	void *data;		/* of the format */
@@ -24,7 +24,7 @@ struct decoding {
 	struct view *view;
 	const struct profile_format *format;
 	const struct rvt_session_options *options;
-	struct tally *tallies, *idle;
+	struct tally *tallies;
 };
 
 static struct transfers *open_transfers(const struct decoding *d, void *data)
@@ -64,34 +64,16 @@ static struct tally *create_tally(const struct decoding *d)
 	return tally;
 }
 
-static void *begin_part(void *ctx, unsigned int buffer)
+static void *open_tally(void *ctx)
 {
 	struct decoding *d = ctx;
-	struct tally *tally = d->idle;
+	struct tally *tally = create_tally(d);
 
-	(void)buffer;
-	if (tally) {
-		d->idle = tally->next_idle;
-	} else {
-		tally = create_tally(d);
-		if (!tally)
-			return NULL;
-		tally->next = d->tallies;
-		d->tallies = tally;
-	}
+	if (!tally)
+		return NULL;
+	tally->next = d->tallies;
+	d->tallies = tally;
 	return tally->transfers;
-}
-
-static int end_part(void *ctx, void *part)
-{
-	struct decoding *d = ctx;
-	struct tally *tally = d->tallies;
-
-	while (tally->transfers != part)
-		tally = tally->next;
-	tally->next_idle = d->idle;
-	d->idle = tally;
-	return 0;
 }
 
 static void forget_tallies(void *ctx)
@@ -104,7 +86,6 @@ static void forget_tallies(void *ctx)
 		destroy_tally(d, d->tallies);
 		d->tallies = next;
 	}
-	d->idle = NULL;
 }
 
 static int add_up(const struct decoding *d, void *data, uint64_t *errors)
@@ -123,8 +104,7 @@ static int add_up(const struct decoding *d, void *data, uint64_t *errors)
 static int run(struct decoding *d, struct transfers *transfers)
 {
 	const struct rvt_session_parts parts = {
-		.ctx = d, .overlap = true, .begin = begin_part, .end = end_part,
-		.reset = forget_tallies,
+		.ctx = d, .overlap = true, .open = open_tally, .reset = forget_tallies,
 	};
 	struct rvt_session_sink sink = { .warning = view_warning };
 

@@ -24,7 +24,7 @@ struct mark {
 /* What one part prints. */
 struct page {
 	struct page *next;
-	struct printer *printer;	/* while it is decoded */
+	struct printer *printer;	/* of the thread that decodes it */
 	FILE *out;
 	int fd;				/* when it is complete; -1: there is no text */
 	off_t size, copied;
@@ -36,7 +36,7 @@ struct page {
 
 /* What one thread needs to print; it prints one part after another. */
 struct printer {
-	struct printer *next, *next_idle;
+	struct printer *next;
 	struct script script;
 	struct transfers *transfers;
 	struct rvt_session_sink sink;
@@ -53,7 +53,7 @@ struct queue {
 struct printing {
 	struct script *script;
 	const struct view_options *options;
-	struct printer *printers, *idle;
+	struct printer *printers;
 	struct page *pages;	/* that are not in a queue yet */
 	struct queue *queues;
 	unsigned int n_queues;
@@ -85,7 +85,7 @@ static void close_printer(struct printer *printer)
 	free(printer);
 }
 
-static struct printer *open_printer(const struct printing *printing)
+static struct printer *create_printer(const struct printing *printing)
 {
 	struct printer *printer = calloc(1, sizeof(*printer));
 	struct script *script;
@@ -108,15 +108,11 @@ static struct printer *open_printer(const struct printing *printing)
 	return printer;
 }
 
-static struct printer *take_printer(struct printing *printing)
+static void *open_printer(void *ctx)
 {
-	struct printer *printer = printing->idle;
+	struct printing *printing = ctx;
+	struct printer *printer = create_printer(printing);
 
-	if (printer) {
-		printing->idle = printer->next_idle;
-		return printer;
-	}
-	printer = open_printer(printing);
 	if (printer) {
 		printer->next = printing->printers;
 		printing->printers = printer;
@@ -136,7 +132,7 @@ static void free_page(struct page *page)
 	free(page);
 }
 
-static void *begin_page(void *ctx, unsigned int buffer)
+static void *begin_page(void *ctx, void *printer, unsigned int buffer)
 {
 	struct printing *printing = ctx;
 	struct page *page = calloc(1, sizeof(*page));
@@ -145,9 +141,9 @@ static void *begin_page(void *ctx, unsigned int buffer)
 	if (!page)
 		return NULL;
 	page->fd = -1;
-	page->printer = take_printer(printing);
+	page->printer = printer;
 	page->out = tmpfile();
-	if (!page->printer || !page->out) {
+	if (!page->out) {
 		free_page(page);
 		return NULL;
 	}
@@ -175,13 +171,10 @@ static void mark_page(void *ctx, uint64_t time, bool left)
 /* Only the file is kept, not its buffer. */
 static int end_page(void *ctx, void *part)
 {
-	struct printing *printing = ctx;
 	struct page *page = part;
 	int err = page->failed ? -ENOMEM : 0;
 
-	page->printer->next_idle = printing->idle;
-	printing->idle = page->printer;
-	page->printer = NULL;
+	(void)ctx;
 	page->size = ftello(page->out);
 	while (page->n_marks > page->n_own && page->marks[page->n_marks - 1].offset == page->size)
 		page->n_marks--;
@@ -322,7 +315,6 @@ static void forget(struct printing *printing)
 		close_printer(printing->printers);
 		printing->printers = next;
 	}
-	printing->idle = NULL;
 }
 
 static ssize_t print_again(void *ctx, const char *bytes, size_t size)
@@ -385,7 +377,7 @@ static int run(struct printing *printing, struct page *only)
 {
 	const struct rvt_session_parts parts = {
 		.ctx = printing, .overlap = printing->script->mode != MODE_INSNS, .plan = plan,
-		.begin = begin_page, .moment = mark_page, .end = end_page, .join = join_page,
+		.open = open_printer, .begin = begin_page, .moment = mark_page, .end = end_page, .join = join_page,
 		.reset = start_again,
 	};
 	const struct rvt_session_sink sink = {

@@ -202,7 +202,8 @@ void rvt_space_unmap(struct rvt_space *space, uint64_t addr, uint64_t len)
 		space->root = merge(below, above);
 }
 
-static struct rvt_piece *own_piece(const struct rvt_space *space, uint64_t addr)
+/* The last piece that begins at or before @addr. */
+static struct rvt_piece *floor_piece(const struct rvt_space *space, uint64_t addr)
 {
 	struct rvt_piece *piece = space->root, *best = NULL;
 
@@ -214,34 +215,25 @@ static struct rvt_piece *own_piece(const struct rvt_space *space, uint64_t addr)
 			piece = piece->left;
 		}
 	}
-	return best && best->last >= addr ? best : NULL;
+	return best;
 }
 
 struct rvt_piece *rvt_space_piece(struct rvt_space *space, uint64_t addr)
 {
-	struct rvt_piece *piece = NULL;
+	for (; space; space = space->parent) {
+		struct rvt_piece *piece = floor_piece(space, addr);
 
-	for (; space && !piece; space = space->parent)
-		piece = own_piece(space, addr);
-	return piece;
+		if (piece && piece->last >= addr)
+			return piece;
+	}
+	return NULL;
 }
 
 bool rvt_space_overlaps(const struct rvt_space *space, uint64_t addr, uint64_t len)
 {
-	const struct rvt_piece *piece = space->root, *best = NULL;
-	uint64_t last = addr + len - 1;
+	const struct rvt_piece *piece = len ? floor_piece(space, addr + len - 1) : NULL;
 
-	if (!len)
-		return false;
-	while (piece) {
-		if (piece->start <= last) {
-			best = piece;
-			piece = piece->right;
-		} else {
-			piece = piece->left;
-		}
-	}
-	return best && best->last >= addr;
+	return piece && piece->last >= addr;
 }
 
 size_t rvt_space_find(struct rvt_space *space, uint64_t addr, const uint8_t **bytes)

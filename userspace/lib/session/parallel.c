@@ -42,6 +42,7 @@ struct crew {
 struct worker {
 	struct crew *crew;
 	pthread_t thread;
+	void *ctx;		/* by sink.parts->open */
 	struct buffer *buffers;	/* as the session has them, with the worker's own lanes */
 	struct rvt_session_stats stats;
 };
@@ -320,11 +321,12 @@ static void add_stats(struct worker *worker)
 }
 
 /*
- * The next part, as the caller has it; NULL: there is none, or there was an error. What is ahead of those that are joined
- * takes room: so nobody is too far ahead.
+ * The next part, as the caller has it; NULL: there is none, or there was an error. What is ahead of
+ * those that are joined takes room: so nobody is too far ahead.
  */
-static struct part *take_part(struct crew *crew)
+static struct part *take_part(struct worker *worker)
 {
+	struct crew *crew = worker->crew;
 	const struct rvt_session_parts *parts = session_parts(crew->session);
 	size_t ahead = crew->session->options.jobs * MAX_AHEAD;
 	struct part *part = NULL;
@@ -335,7 +337,8 @@ static struct part *take_part(struct crew *crew)
 	if (crew->next < crew->n_parts && !crew->error)
 		part = crew->order[crew->next++];
 	if (part && parts) {
-		part->ctx = parts->begin(parts->ctx, part->buffer);
+		part->ctx = parts->begin ?
+			parts->begin(parts->ctx, worker->ctx, part->buffer) : worker->ctx;
 		crew->error = part->ctx ? 0 : -ENOMEM;
 	}
 	session_unlock(crew->session);
@@ -352,7 +355,7 @@ static int end_part(struct crew *crew, struct part *part, int err)
 		return err;
 	}
 	session_lock(crew->session);
-	ended = parts->end(parts->ctx, part->ctx);
+	ended = parts->end ? parts->end(parts->ctx, part->ctx) : 0;
 	part->ended = true;
 	if (!ended && !err)
 		ended = join_ended(crew, &crew->joints[part->buffer]);
@@ -403,7 +406,7 @@ static void *work(void *ctx)
 	struct part *part;
 	int err = 0, none = 0;
 
-	while (!err && (part = take_part(crew)))
+	while (!err && (part = take_part(worker)))
 		err = decode_part(worker, part);
 	for (size_t n = 0; n < n_buffers && !err; n++)
 		err = buffer_finish(&worker->buffers[n]);
@@ -442,10 +445,13 @@ static int open_worlds(struct rvt_session *session, unsigned int n)
 static int worker_open(struct worker *worker, struct crew *crew, const struct world *world)
 {
 	struct rvt_session *session = crew->session;
+	const struct rvt_session_parts *parts = session_parts(session);
 
 	worker->crew = crew;
 	worker->buffers = calloc(session->n_buffers + 1, sizeof(*worker->buffers));
 	if (!worker->buffers)
+		return -ENOMEM;
+	if (parts && parts->open && !(worker->ctx = parts->open(parts->ctx)))
 		return -ENOMEM;
 	for (size_t i = 0; i < session->n_buffers; i++) {
 		struct buffer *buffer = &worker->buffers[i];
