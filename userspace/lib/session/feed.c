@@ -5,6 +5,7 @@
 #include <string.h>
 #include "array.h"
 #include "flow/engine.h"
+#include "parts.h"
 #include "session.h"
 
 #define MAX_FEED (256 << 10)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "flow/engine.h"
+#include "parts.h"
 #include "session.h"
 
 /* ---- whose flow it is ---- */

@@ -8,24 +8,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include "array.h"
+#include "parts.h"
 #include "session.h"
 
-#define PARTS_PER_JOB 8
 /* Parts that are decoded and not joined, for each job. */
 #define MAX_AHEAD 8
-#define FIRST_PARTS 32	/* of the usual size */
-#define MIN_PART (256ull << 10)
-#define MAX_PART (4ull << 20)
-/* How far a message boundary is looked for. */
-#define MAX_SEARCH (1ull << 20)
-
-/* How far the parts of a buffer are joined. */
-struct joint {
-	struct part *next, *end;
-	struct part *before;	/* the last one in which anything was; NULL: none */
-	struct part *left;	/* whose flow must be resumed; NULL: none */
-	uint64_t latest;	/* time stamp so far */
-};
 
 struct crew {
 	struct rvt_session *session;
@@ -47,130 +34,7 @@ struct worker {
 	struct rvt_session_stats stats;
 };
 
-/* ---- cutting ---- */
-
-static int add_part(struct crew *crew, const struct part *part)
-{
-	if (array_grow(&crew->parts, crew->n_parts))
-		return -ENOMEM;
-	crew->parts[crew->n_parts++] = *part;
-	return 0;
-}
-
-/* The one encoder whose trace the buffer has; NULL: there are others, too, or none. */
-static const struct encoder *only_encoder(const struct buffer *buffer)
-{
-	const struct encoder *only = NULL;
-
-	for (size_t i = 0; i < buffer->n_records; i++) {
-		int32_t cpu = buffer->cpu >= 0 ? buffer->cpu : buffer->records[i].cpu;
-		const struct encoder *encoder = session_encoder(buffer->session, cpu);
-
-		if (!encoder || (only && encoder != only))
-			return NULL;
-		only = encoder;
-	}
-	return only;
-}
-
-/* Not so in a damaged file: records that claim the same bytes are decoded as they come. */
-static bool are_in_order(const struct buffer *buffer)
-{
-	for (size_t i = 1; i < buffer->n_records; i++) {
-		const struct rvt_aux *before = &buffer->records[i - 1];
-		uint64_t end = before->offset + before->size;
-
-		if (end < before->offset || buffer->records[i].offset < end)
-			return false;
-	}
-	return true;
-}
-
-/* Where a message begins in record @n, at least @skip bytes behind its beginning; 0: not known. */
-static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encoder, size_t n,
-			      uint64_t skip)
-{
-	const struct rvt_aux *aux = &buffer->records[n];
-	uint64_t offset = aux->offset + skip, len = aux->size - skip;
-	const struct chunk *chunk = buffer_chunk(buffer, offset);
-	const uint8_t *bytes = chunk ? buffer_bytes(buffer, chunk) : NULL;
-	ssize_t at;
-
-	if (!bytes)
-		return 0;
-	if (len > chunk->offset + chunk->len - offset)
-		len = chunk->offset + chunk->len - offset;
-	if (len > MAX_SEARCH)
-		len = MAX_SEARCH;
-	at = rvt_stream_boundary(&encoder->params, bytes + (offset - chunk->offset), len);
-	if (!chunk->packed)
-		rvt_perfdata_release(buffer->session->file, bytes + (offset - chunk->offset),
-				     at > 0 ? at : 0);
-	return at > 0 ? offset + at : 0;
-}
-
-/* When what lies @done bytes behind the beginning of record @n happened, as if trace came evenly. */
-static uint64_t time_of(const struct rvt_aux *records, size_t n, uint64_t done)
-{
-	uint64_t before = n ? records[n - 1].time : 0, after = records[n].time;
-
-	return after > before ? before + (double)(after - before) * done / records[n].size : before;
-}
-
-static int cut_buffer(struct crew *crew, struct buffer *buffer, uint64_t size)
-{
-	const struct encoder *encoder = are_in_order(buffer) ? only_encoder(buffer) : NULL;
-	struct part part = { .buffer = buffer->number, .to = UINT64_MAX,
-			     .end_record = buffer->n_records };
-	/* Where lines come out somebody waits for the first: what is told in order begins with small parts. */
-	uint64_t step = session_parts(crew->session) ? (size + FIRST_PARTS - 1) / FIRST_PARTS : size;
-	uint64_t passed = 0, wanted = step, time;	/* bytes of records */
-	int err = 0;
-
-	for (size_t i = 0; encoder && i < buffer->n_records && !err; i++) {
-		uint64_t end = passed + buffer->records[i].size;
-
-		while (wanted < end && !err) {
-			uint64_t skip = wanted - passed, at;
-
-			/* What is not in the file is lost to the end of the record, which may claim to be endless. */
-			if (!buffer_chunk(buffer, buffer->records[i].offset + skip)) {
-				wanted = end;
-				break;
-			}
-			at = find_boundary(buffer, encoder, i, skip);
-			step = 2 * step < size ? 2 * step : size;
-			wanted += step;
-			if (!at || at <= part.from)
-				continue;
-			part.to = at;
-			part.end_record = i;
-			err = add_part(crew, &part);
-			time = time_of(buffer->records, i, at - buffer->records[i].offset);
-			part = (struct part){ .buffer = buffer->number, .from = at, .to = UINT64_MAX,
-					      .record = i, .done = at - buffer->records[i].offset,
-					      .time = time > part.time ? time : part.time,
-					      .end_record = buffer->n_records };
-		}
-		passed = end;
-	}
-	return err ? err : add_part(crew, &part);
-}
-
-static int cut(struct crew *crew)
-{
-	struct rvt_session *session = crew->session;
-	uint64_t size = rvt_session_size(session) / (session->options.jobs * PARTS_PER_JOB);
-	int err = 0;
-
-	size = size < MIN_PART ? MIN_PART : size > MAX_PART ? MAX_PART : size;
-	if (session->options.part_bytes)
-		size = session->options.part_bytes;
-	for (size_t i = 0; i < session->n_buffers && !err; i++)
-		if (session->buffers[i].n_records)
-			err = cut_buffer(crew, &session->buffers[i], size);
-	return err;
-}
+/* ---- the order of parts ---- */
 
 /* By time where buffers take turns, so that what comes together is decoded together. */
 static int compare_parts(const void *x, const void *y)
@@ -211,88 +75,14 @@ static int plan(struct crew *crew)
 	return err;
 }
 
-/* ---- how parts fit together ---- */
-
-/* False: @b took something for granted that @a, which it goes on from (NULL: nothing), shows to be wrong. */
-static bool fits(const struct part *a, const struct part *b)
-{
-	if (!a)
-		return !b->lost_at_begin;
-	return !(a->owned_at_end && b->unowned_at_begin) && a->n_left <= 1 &&
-		(a->lost_at_end ? !b->broken_at_begin : !b->lost_at_begin);
-}
-
-/* The same for what is told in order. */
-static bool follows(const struct part *a, const struct part *b)
-{
-	return !a || (!(a->timed_at_end && b->untimed_at_begin) && a->lost_at_end == b->lost_at_begin);
-}
-
-/*
- * A flow that one part left is resumed by another, at the same synchronisation and nowhere else. A buffer with several
- * flows cannot be told in parts.
- */
-static bool goes_on(struct joint *joint, struct part *part)
-{
-	const struct part *left = joint->left;
-
-	if (part->n_lanes > 1 && (part->from || part->to != UINT64_MAX))
-		return false;
-	if (part->resumed ? !left || left->left_at != part->resumed_at : left && part->executed)
-		return false;
-	if (part->left)
-		joint->left = part;
-	else if (part->resumed)
-		joint->left = NULL;
-	return !joint->left || joint->next + 1 < joint->end;
-}
-
-/* A damaged time stamp decides what is mapped from there on: one thread goes on with it. */
-static bool is_later(struct joint *joint, const struct part *part)
-{
-	if (!part->latest)
-		return true;
-	if (part->earliest < joint->latest)
-		return false;
-	joint->latest = part->latest;
-	return true;
-}
-
-/* From the last instruction of @a to the first of @b, if that was executed. */
-static int tell_edge(const struct rvt_session_sink *sink, struct part *a, const struct part *b)
-{
-	if (!a || !a->n_left || !sink->count_edge || b->broken_at_begin || b->lost_at_begin)
-		return 0;
-	return sink->count_edge(sink->ctx, &a->left_lane, a->left_from, a->left_to, a->left_class, 1);
-}
-
-/* The next part of the buffer. -EAGAIN: it does not fit. */
-static int join_part(struct crew *crew, struct joint *joint)
-{
-	const struct rvt_session_parts *parts = session_parts(crew->session);
-	struct part *part = joint->next;
-	int err = 0;
-
-	if (!is_later(joint, part) || (parts && !goes_on(joint, part)))
-		return -EAGAIN;
-	/* those in which nothing was are passed over */
-	if (part->executed || part->broken_at_begin || part->lost_at_begin) {
-		if (!fits(joint->before, part) || (parts && !follows(joint->before, part)))
-			return -EAGAIN;
-		err = tell_edge(crew->session->sink, joint->before, part);
-		joint->before = part;
-	}
-	joint->next++;
-	crew->n_joined++;
-	return !err && parts && parts->join ? parts->join(parts->ctx, part->ctx, part->buffer) : err;
-}
-
 static int join_ended(struct crew *crew, struct joint *joint)
 {
 	int err = 0;
 
-	while (joint->next < joint->end && joint->next->ended && !err)
-		err = join_part(crew, joint);
+	while (joint->next < joint->end && joint->next->ended && !err) {
+		err = session_join(crew->session, joint);
+		crew->n_joined += !err;
+	}
 	pthread_cond_broadcast(&crew->joined);
 	return err;
 }
@@ -498,7 +288,7 @@ int session_run_parallel(struct rvt_session *session)
 	struct crew crew = { .session = session, .joined = PTHREAD_COND_INITIALIZER };
 	struct worker *workers = NULL;
 	unsigned int n = 0;
-	int err = cut(&crew);
+	int err = session_cut(session, &crew.parts, &crew.n_parts);
 
 	if (!err)
 		err = plan(&crew);

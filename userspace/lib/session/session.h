@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <rvtrace/session.h>
 
+struct part;	/* parts.h */
+
 struct encoder {
 	int32_t cpu;		/* -1: any (parameters from a file) */
 	uint32_t src;
@@ -50,36 +52,6 @@ struct decoder {
 struct world {
 	struct rvt_image *image;
 	struct rvt_space *kernel;
-};
-
-/* What of a buffer is decoded in one go; .from to .to are offsets in its AUX data. */
-struct part {
-	unsigned int buffer;
-	uint64_t from, to;		/* 0, UINT64_MAX: there is none before, behind it */
-	size_t record, end_record;	/* in which it begins, the next one begins */
-	uint64_t done;			/* bytes of the first record that are before it */
-	/* how it went */
-	bool executed;			/* anything */
-	bool extended;			/* the next one cannot be decoded on its own */
-	bool owned_at_end;		/* the context was known */
-	bool unowned_at_begin;		/* flow came before any context */
-	bool lost_at_end;		/* in code that cannot be read */
-	bool lost_at_begin;		/* took for granted that the part before was */
-	bool broken_at_begin;		/* nothing was executed before flow broke off otherwise */
-	uint64_t earliest, latest;	/* what time stamps said in it; .latest 0: there were none */
-	/* the edge into the next part, and where it was counted */
-	unsigned int n_left;
-	struct rvt_lane left_lane;
-	uint64_t left_from, left_to;
-	enum rvt_insn_class left_class;
-	/* sink.parts */
-	void *ctx;
-	uint64_t time;			/* about when it begins */
-	bool ended;
-	unsigned int n_lanes;		/* in which anything was executed */
-	bool untimed_at_begin, timed_at_end;	/* as for contexts */
-	bool resumed, left;		/* see rvt_flow_resume(), rvt_flow_leave() */
-	uint64_t resumed_at, left_at;
 };
 
 struct buffer {

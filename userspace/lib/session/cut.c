@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Where a recording is cut into parts: at boundaries of messages, some way apart. */
+#include <errno.h>
+#include "array.h"
+#include "parts.h"
+#include "session.h"
+
+#define PARTS_PER_JOB 8
+#define FIRST_PARTS 32	/* of the usual size */
+#define MIN_PART (256ull << 10)
+#define MAX_PART (4ull << 20)
+/* How far a message boundary is looked for. */
+#define MAX_SEARCH (1ull << 20)
+
+struct cutting {
+	struct rvt_session *session;
+	uint64_t size;		/* of a part, about */
+	struct part *parts;
+	size_t n;
+};
+
+static int add_part(struct cutting *cutting, const struct part *part)
+{
+	if (array_grow(&cutting->parts, cutting->n))
+		return -ENOMEM;
+	cutting->parts[cutting->n++] = *part;
+	return 0;
+}
+
+/* The one encoder whose trace the buffer has; NULL: there are others, too, or none. */
+static const struct encoder *only_encoder(const struct buffer *buffer)
+{
+	const struct encoder *only = NULL;
+
+	for (size_t i = 0; i < buffer->n_records; i++) {
+		int32_t cpu = buffer->cpu >= 0 ? buffer->cpu : buffer->records[i].cpu;
+		const struct encoder *encoder = session_encoder(buffer->session, cpu);
+
+		if (!encoder || (only && encoder != only))
+			return NULL;
+		only = encoder;
+	}
+	return only;
+}
+
+/* Not so in a damaged file: records that claim the same bytes are decoded as they come. */
+static bool are_in_order(const struct buffer *buffer)
+{
+	for (size_t i = 1; i < buffer->n_records; i++) {
+		const struct rvt_aux *before = &buffer->records[i - 1];
+		uint64_t end = before->offset + before->size;
+
+		if (end < before->offset || buffer->records[i].offset < end)
+			return false;
+	}
+	return true;
+}
+
+/* Where a message begins in record @n, at least @skip bytes behind its beginning; 0: not known. */
+static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encoder, size_t n,
+			      uint64_t skip)
+{
+	const struct rvt_aux *aux = &buffer->records[n];
+	uint64_t offset = aux->offset + skip, len = aux->size - skip;
+	const struct chunk *chunk = buffer_chunk(buffer, offset);
+	const uint8_t *bytes = chunk ? buffer_bytes(buffer, chunk) : NULL;
+	ssize_t at;
+
+	if (!bytes)
+		return 0;
+	if (len > chunk->offset + chunk->len - offset)
+		len = chunk->offset + chunk->len - offset;
+	if (len > MAX_SEARCH)
+		len = MAX_SEARCH;
+	at = rvt_stream_boundary(&encoder->params, bytes + (offset - chunk->offset), len);
+	if (!chunk->packed)
+		rvt_perfdata_release(buffer->session->file, bytes + (offset - chunk->offset),
+				     at > 0 ? at : 0);
+	return at > 0 ? offset + at : 0;
+}
+
+/* When what lies @done bytes behind the beginning of record @n happened, as if trace came evenly. */
+static uint64_t time_of(const struct rvt_aux *records, size_t n, uint64_t done)
+{
+	uint64_t before = n ? records[n - 1].time : 0, after = records[n].time;
+
+	return after > before ? before + (double)(after - before) * done / records[n].size : before;
+}
+
+/* The part ends at @at, which is in record @n, and then is the next one. */
+static int end_part(struct cutting *cutting, const struct buffer *buffer, struct part *part, size_t n,
+		    uint64_t at)
+{
+	uint64_t done = at - buffer->records[n].offset, begun = part->time;
+	uint64_t time = time_of(buffer->records, n, done);
+	int err;
+
+	part->to = at;
+	part->end_record = n;
+	err = add_part(cutting, part);
+	*part = (struct part){ .buffer = buffer->number, .from = at, .to = UINT64_MAX, .record = n,
+			       .done = done, .end_record = buffer->n_records,
+			       .time = time > begun ? time : begun };
+	return err;
+}
+
+static int cut_buffer(struct cutting *cutting, struct buffer *buffer)
+{
+	const struct encoder *encoder = are_in_order(buffer) ? only_encoder(buffer) : NULL;
+	struct part part = { .buffer = buffer->number, .to = UINT64_MAX,
+			     .end_record = buffer->n_records };
+	uint64_t size = cutting->size, passed = 0, wanted, step;	/* bytes of records */
+	int err = 0;
+
+	/* Where lines come out somebody waits for the first: what is told in order begins small. */
+	step = session_parts(cutting->session) ? (size + FIRST_PARTS - 1) / FIRST_PARTS : size;
+	wanted = step;
+	for (size_t i = 0; encoder && i < buffer->n_records && !err; i++) {
+		uint64_t end = passed + buffer->records[i].size;
+
+		while (wanted < end && !err) {
+			uint64_t skip = wanted - passed, at;
+
+			/* What is not in the file is lost to the record's end, which may be far. */
+			if (!buffer_chunk(buffer, buffer->records[i].offset + skip)) {
+				wanted = end;
+				break;
+			}
+			at = find_boundary(buffer, encoder, i, skip);
+			step = 2 * step < size ? 2 * step : size;
+			wanted += step;
+			if (at > part.from)
+				err = end_part(cutting, buffer, &part, i, at);
+		}
+		passed = end;
+	}
+	return err ? err : add_part(cutting, &part);
+}
+
+static uint64_t part_size(const struct rvt_session *session)
+{
+	uint64_t size = rvt_session_size(session) / (session->options.jobs * PARTS_PER_JOB);
+
+	if (session->options.part_bytes)
+		return session->options.part_bytes;
+	return size < MIN_PART ? MIN_PART : size > MAX_PART ? MAX_PART : size;
+}
+
+int session_cut(struct rvt_session *session, struct part **parts, size_t *n)
+{
+	struct cutting cutting = { .session = session, .size = part_size(session) };
+	int err = 0;
+
+	for (size_t i = 0; i < session->n_buffers && !err; i++)
+		if (session->buffers[i].n_records)
+			err = cut_buffer(&cutting, &session->buffers[i]);
+	*parts = cutting.parts;
+	*n = cutting.n;
+	return err;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Whether parts fit together. A part is decoded without what comes before it, so some of that it takes
+ * for granted; where the part before shows it to be wrong, one thread decodes all.
+ */
+#include <errno.h>
+#include "parts.h"
+#include "session.h"
+
+/*
+ * False: @b took something for granted that @a, which it goes on from (NULL: nothing), shows to be
+ * wrong.
+ */
+static bool fits(const struct part *a, const struct part *b)
+{
+	if (!a)
+		return !b->lost_at_begin;
+	return !(a->owned_at_end && b->unowned_at_begin) && a->n_left <= 1 &&
+		(a->lost_at_end ? !b->broken_at_begin : !b->lost_at_begin);
+}
+
+/* The same for what is told in order. */
+static bool follows(const struct part *a, const struct part *b)
+{
+	return !a || (!(a->timed_at_end && b->untimed_at_begin) &&
+		      a->lost_at_end == b->lost_at_begin);
+}
+
+/*
+ * A flow that one part left is resumed by another, at the same synchronisation and nowhere else. A
+ * buffer with several flows cannot be told in parts.
+ */
+static bool goes_on(struct joint *joint, struct part *part)
+{
+	const struct part *left = joint->left;
+
+	if (part->n_lanes > 1 && (part->from || part->to != UINT64_MAX))
+		return false;
+	if (part->resumed ? !left || left->left_at != part->resumed_at : left && part->executed)
+		return false;
+	if (part->left)
+		joint->left = part;
+	else if (part->resumed)
+		joint->left = NULL;
+	return !joint->left || joint->next + 1 < joint->end;
+}
+
+/* A damaged time stamp decides what is mapped from there on: one thread goes on with it. */
+static bool is_later(struct joint *joint, const struct part *part)
+{
+	if (!part->latest)
+		return true;
+	if (part->earliest < joint->latest)
+		return false;
+	joint->latest = part->latest;
+	return true;
+}
+
+/* From the last instruction of @a to the first of @b, if that was executed. */
+static int tell_edge(const struct rvt_session_sink *sink, struct part *a, const struct part *b)
+{
+	if (!a || !a->n_left || !sink->count_edge || b->broken_at_begin || b->lost_at_begin)
+		return 0;
+	return sink->count_edge(sink->ctx, &a->left_lane, a->left_from, a->left_to, a->left_class,
+				1);
+}
+
+int session_join(struct rvt_session *session, struct joint *joint)
+{
+	const struct rvt_session_parts *parts = session_parts(session);
+	struct part *part = joint->next;
+	int err = 0;
+
+	if (!is_later(joint, part) || (parts && !goes_on(joint, part)))
+		return -EAGAIN;
+	/* those in which nothing was are passed over */
+	if (part->executed || part->broken_at_begin || part->lost_at_begin) {
+		if (!fits(joint->before, part) || (parts && !follows(joint->before, part)))
+			return -EAGAIN;
+		err = tell_edge(session->sink, joint->before, part);
+		joint->before = part;
+	}
+	joint->next++;
+	return !err && parts && parts->join ? parts->join(parts->ctx, part->ctx, part->buffer) : err;
+}

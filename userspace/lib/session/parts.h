@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Parts of a recording, which several threads decode: cut.c cuts, parallel.c decodes, join.c looks
+ * whether what they told fits together.
+ */
+#ifndef SESSION_PARTS_H
+#define SESSION_PARTS_H
+
+#include <rvtrace/session.h>
+
+/* What of a buffer is decoded in one go; .from to .to are offsets in its AUX data. */
+struct part {
+	unsigned int buffer;
+	uint64_t from, to;		/* 0, UINT64_MAX: there is none before, behind it */
+	size_t record, end_record;	/* in which it begins, the next one begins */
+	uint64_t done;			/* bytes of the first record that are before it */
+	/* how it went */
+	bool executed;			/* anything */
+	bool extended;			/* the next one cannot be decoded on its own */
+	bool owned_at_end;		/* the context was known */
+	bool unowned_at_begin;		/* flow came before any context */
+	bool lost_at_end;		/* in code that cannot be read */
+	bool lost_at_begin;		/* took for granted that the part before was */
+	bool broken_at_begin;		/* nothing was executed before flow broke off otherwise */
+	uint64_t earliest, latest;	/* what time stamps said in it; .latest 0: there were none */
+	/* the edge into the next part, and where it was counted */
+	unsigned int n_left;
+	struct rvt_lane left_lane;
+	uint64_t left_from, left_to;
+	enum rvt_insn_class left_class;
+	/* sink.parts */
+	void *ctx;
+	uint64_t time;			/* about when it begins */
+	bool ended;
+	unsigned int n_lanes;		/* in which anything was executed */
+	bool untimed_at_begin, timed_at_end;	/* as for contexts */
+	bool resumed, left;		/* see rvt_flow_resume(), rvt_flow_leave() */
+	uint64_t resumed_at, left_at;
+};
+
+/* How far the parts of a buffer are joined. Zeroed but for .next and .end at first. */
+struct joint {
+	struct part *next, *end;
+	struct part *before;	/* the last one in which anything was; NULL: none */
+	struct part *left;	/* whose flow must be resumed; NULL: none */
+	uint64_t latest;	/* time stamp so far */
+};
+
+/* The parts of all buffers, one buffer after the other; malloc'd, the caller's also after an error. */
+int session_cut(struct rvt_session *session, struct part **parts, size_t *n);
+
+/*
+ * Joins the next part of a buffer: what goes from the one before into it is told. 0, what a call-back
+ * returned, or -EAGAIN: it does not fit.
+ */
+int session_join(struct rvt_session *session, struct joint *joint);
+
+#endif
