@@ -134,8 +134,8 @@ enum rvt_stop {
 	RVT_STOP_MID_INSN,	/* max_halfwords ends inside an instruction (not executed) */
 	RVT_STOP_INSNS,		/* max_insns executed */
 	RVT_STOP_LOST,		/* there is no current pc: rvt_flow_start() first */
-	RVT_STOP_USED,		/* all outcomes are used, the branch of the last one was executed; at
-				 * once when there are none (RVT_RUN_STOP_USED) */
+	RVT_STOP_USED,		/* all outcomes are used, the branch of the last one was executed;
+				 * at once when there are none (RVT_RUN_STOP_USED) */
 };
 
 enum {

@@ -27,14 +27,14 @@ struct rvt_session_options {
 	const char *params;	/* parameter file for a recording that has none; NULL: none */
 	bool reference_walk;	/* see rvtrace/flow.h */
 	bool by_cpu;		/* one buffer after another instead of interleaved by time */
-	/* Runs are counted (rvt_flow_count()), not delivered; few TIME events; .by_cpu is implied. */
+	/* Runs are counted (rvt_flow_count()), not delivered; few TIME events; implies .by_cpu. */
 	bool count;
-	bool count_threads;	/* .count: apart for each thread, not only for each space and name */
+	bool count_threads;	/* .count: apart for each thread, not only space and name */
 	bool every_time;	/* .count: but every TIME event */
 	/*
-	 * Threads that decode, each another part of the recording. With .count their call-backs come one
-	 * at a time, but in no order, and what is counted is the same for any number. Needs sink.reset;
-	 * without .count, sink.parts.
+	 * Threads that decode, each another part of the recording. With .count their call-backs
+	 * come one at a time, but in no order, and what is counted is the same for any number.
+	 * Needs sink.reset; without .count, sink.parts.
 	 */
 	unsigned int jobs;
 	uint64_t part_bytes;	/* .jobs: size of what is decoded in one go; 0: chosen */
@@ -66,19 +66,19 @@ struct rvt_aux {
 #define RVT_PART_TOLD (-4096)
 
 /*
- * Parts of a recording, several at a time (options.jobs): .aux is not called, and .runs, .event and .end of the
- * sink get what .begin returned as their context, each part in one thread. The sink's .end comes for each lane at
- * the end of each part. What the parts of a buffer deliver, in their order, is what one thread delivers of it; except
- * that TIME and CONTEXT events may come twice. Members but .reset and one of .open and .begin may be
- * NULL; but for .moment there is one call at a time, in any thread. Functions return 0 or an error,
- * which ends the run.
+ * Parts of a recording, several at a time (options.jobs): .aux is not called, and .runs, .event and
+ * .end of the sink get what .begin returned as their context, each part in one thread. The sink's
+ * .end comes for each lane at the end of each part. What the parts of a buffer deliver, in their
+ * order, is what one thread delivers of it; except that TIME and CONTEXT events may come twice.
+ * Members but .reset and one of .open and .begin may be NULL; but for .moment there is one call at
+ * a time, in any thread. Functions return 0 or an error, which ends the run.
  */
 struct rvt_session_parts {
 	void *ctx;
 	/*
-	 * Cuts lie amid straight lines of code. If so, the flow behind a part's end is delivered, too
-	 * (rvt_lane.left), until a call-back returns RVT_PART_TOLD. The next part, which begins with the same
-	 * (rvt_lane.resumed), is to leave out what was told so.
+	 * Cuts lie amid straight lines of code. If so, the flow behind a part's end is delivered,
+	 * too (rvt_lane.left), until a call-back returns RVT_PART_TOLD. The next part, which begins
+	 * with the same (rvt_lane.resumed), is to leave out what was told so.
 	 */
 	bool overlap;
 	/* First: how many parts each of the buffers has. */
@@ -91,18 +91,22 @@ struct rvt_session_parts {
 	/* @thread: by .open. Parts of one buffer begin in order. NULL: out of memory. */
 	void *(*begin)(void *ctx, void *thread, unsigned int buffer);
 	/*
-	 * Where buffers take turns (not .by_cpu): the buffer has got to @time. One that has come less far comes
-	 * first, then the one with the lower number. UINT64_MAX: what follows comes when all have ended. @left:
-	 * the next part will say so, too; so it counts only if anything of this part follows.
+	 * Where buffers take turns (not .by_cpu): the buffer has got to @time. One that has come
+	 * less far comes first, then the one with the lower number. UINT64_MAX: what follows comes
+	 * when all have ended. @left: the next part will say so, too; so it counts only if anything
+	 * of this part follows.
 	 */
 	void (*moment)(void *part, uint64_t time, bool left);
 	/* Nothing more comes of the part. */
 	int (*end)(void *ctx, void *part);
-	/* The parts of @buffer so far fit together, and this is the next of them. Before that, it may prove void. */
+	/*
+	 * The parts of @buffer so far fit together, and this is the next of them. Before that, it
+	 * may prove void.
+	 */
 	int (*join)(void *ctx, void *part, unsigned int buffer);
 	/*
-	 * Parts do not fit together: all will be told again, by one thread and with the sink's own context. What
-	 * was joined will be the same then.
+	 * Parts do not fit together: all will be told again, by one thread and with the sink's own
+	 * context. What was joined will be the same then.
 	 */
 	void (*reset)(void *ctx);
 };
@@ -119,8 +123,9 @@ struct rvt_session_sink {
 	int (*runs)(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n);
 	int (*event)(void *ctx, struct rvt_lane *lane, const struct rvt_event *event);
 	/*
-	 * With options.count, instead of .runs and in no order: as struct rvt_count_sink has it. Told
-	 * before the task is another one or its code is replaced, and at the end: @lane is as it was.
+	 * With options.count, instead of .runs and in no order: as struct rvt_count_sink has it.
+	 * Told before the task is another one or its code is replaced, and at the end: @lane is as
+	 * it was.
 	 */
 	int (*count_run)(void *ctx, struct rvt_lane *lane, const struct rvt_run *run,
 			 uint64_t times);
@@ -155,21 +160,24 @@ struct rvt_session_stats {
 int rvt_session_open(const char *path, const struct rvt_session_options *options,
 		     struct rvt_session **session, char **error);
 void rvt_session_close(struct rvt_session *session);
-/* Decodes everything; code that was read stays for the next time. Returns 0, what a call-back returned, or -errno. */
+/*
+ * Decodes everything; code that was read stays for the next time. Returns 0, what a call-back
+ * returned, or -errno.
+ */
 int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink);
 /*
- * A recording that is still being made. The file has all of it but AUX data and what happens from now
- * on (an empty PERF_RECORD_AUXTRACE for each AUX buffer), and the kernel's code is that of now.
+ * A recording that is still being made. The file has all of it but AUX data and what happens from
+ * now on (an empty PERF_RECORD_AUXTRACE for each AUX buffer), and the kernel's code is that of now.
  * options.by_cpu and .jobs mean nothing: lanes are independent of each other, as with .by_cpu. Code
  * that JIT compilers make is not known.
  *
  * rvt_session_begin - @sink is called by what follows, until the end. 0 or -errno.
  * rvt_session_feed - more of the data section, whole records: sideband as the kernel writes it,
- * AUXTRACE records with their bytes (of each buffer in order), and after each time that all rings were
- * looked at PERF_RECORD_FINISHED_ROUND. Trace is decoded when sideband is complete up to its AUX
- * record's time, at the end of a later round. What was decoded is not kept, nor sideband that no lane
- * needs any more: memory grows with the code that runs, not with the trace. Returns 0, what a
- * call-back returned, -EBADMSG (these are no records), -ENOMEM.
+ * AUXTRACE records with their bytes (of each buffer in order), and after each time that all rings
+ * were looked at PERF_RECORD_FINISHED_ROUND. Trace is decoded when sideband is complete up to its
+ * AUX record's time, at the end of a later round. What was decoded is not kept, nor sideband that
+ * no lane needs any more: memory grows with the code that runs, not with the trace. Returns 0, what
+ * a call-back returned, -EBADMSG (these are no records), -ENOMEM.
  * rvt_session_end - the rest. As rvt_session_run() returns; statistics are final then.
  */
 int rvt_session_begin(struct rvt_session *session, const struct rvt_session_sink *sink);

@@ -115,7 +115,8 @@ static int enter_handler(struct world *w, int i, bool interrupt, uint64_t cause)
 	struct rvt_trap trap = {
 		.interrupt = interrupt, .cause = cause, .epc = w->program.insns[i].pc,
 		.tval = interrupt ? 0 : cause == 2 ? 0x1f : w->program.insns[i].pc,
-		.handler = w->program.insns[handler].pc, .prv = w->program.prv > 1 || one_in(w, 2) ? 3 : 1,
+		.handler = w->program.insns[handler].pc,
+		.prv = w->program.prv > 1 || one_in(w, 2) ? 3 : 1,
 	};
 
 	program_flush(&w->program);
@@ -199,7 +200,7 @@ static void walk(struct world *w)
 			i = interrupt_tracing(w, i);
 		if (w->program.insns[i].kind == ENV || one_in(w, 60) ||
 		    (w->after_trap && one_in(w, 10)))
-			i = take_trap(w, i, w->program.insns[i].kind == ENV ? one_in(w, 6) : one_in(w, 2));
+			i = take_trap(w, i, one_in(w, w->program.insns[i].kind == ENV ? 6 : 2));
 		else
 			i = step(w, i);
 	}
@@ -408,7 +409,8 @@ static void describe(const struct world *w, uint64_t seed)
 	print_error("RVT_PROPERTY_SEED=%" PRIu64 ": src %u sync %u/%u context %u/%u max count %u"
 		    "%s%s\n", seed, c->src, c->sync_mode, c->sync_max, c->context,
 		    c->context_precise,
-		    c->max_branch_count, w->program.rules.single ? " single" : "", w->lossy ? " lossy" : "");
+		    c->max_branch_count, w->program.rules.single ? " single" : "",
+		    w->lossy ? " lossy" : "");
 	if (!rvt_params_print(&w->params, &text))
 		print_error("%.900s\n", text);
 	free(text);

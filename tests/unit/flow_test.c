@@ -670,7 +670,10 @@ static void test_sink_error(void **state)
 	tear_down(&f);
 }
 
-/* A message of more runs than a step holds, and than several batches do: they are delivered, and that is all. */
+/*
+ * A message of more runs than a step holds, and than several batches do: they are delivered, and
+ * that is all.
+ */
 static void test_long_step(void **state)
 {
 	struct rvt_step_key key = { .bytes = { 1 } };

@@ -354,7 +354,8 @@ static void compare_with_objdump(unsigned int isa, uint64_t seed)
 	write_words(f, seed);
 	fclose(f);
 	snprintf(command, sizeof(command),
-		 OBJDUMP " -D -z -b binary -m riscv:rv%d -M no-aliases %s", isa & RVT_ISA_RV32 ? 32 : 64, path);
+		 OBJDUMP " -D -z -b binary -m riscv:rv%d -M no-aliases %s",
+		 isa & RVT_ISA_RV32 ? 32 : 64, path);
 	f = popen(command, "r");
 	assert_non_null(f);
 	while (getline(&line, &size, f) > 0)

@@ -174,7 +174,7 @@ static void walk(struct world *w)
 		if (one_in(w, 400))
 			i = interrupt_tracing(w, i);
 		if (w->program.insns[i].kind == ENV || one_in(w, 60))
-			i = take_trap(w, i, w->program.insns[i].kind == ENV ? one_in(w, 6) : one_in(w, 2));
+			i = take_trap(w, i, one_in(w, w->program.insns[i].kind == ENV ? 6 : 2));
 		else
 			i = program_step(&w->program, i);
 	}

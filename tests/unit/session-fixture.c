@@ -330,7 +330,8 @@ int sum_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_
 
 	for (uint32_t i = 0; i < run->first + run->count; i++) {
 		if (i >= run->first)
-			sums->insns += times * hash(lane->cpu, lane->task ? lane->task->tid : -1, pc);
+			sums->insns += times *
+				hash(lane->cpu, lane->task ? lane->task->tid : -1, pc);
 		pc += 2 * run->block->halfwords[i];
 	}
 	sums->insns_n += times * run->count;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A whole recording, made here: random programs through the N-Trace or E-Trace encoder, with sideband, in a
- * perf.data. What the session says must be what the programs did, with the right cpu and thread.
- * Different programs lie at the same address in different processes, and before and after an exec,
- * so that a wrong address space cannot go unnoticed.
+ * A whole recording, made here: random programs through the N-Trace or E-Trace encoder, with
+ * sideband, in a perf.data. What the session says must be what the programs did, with the right cpu
+ * and thread. Different programs lie at the same address in different processes, and before and
+ * after an exec, so that a wrong address space cannot go unnoticed.
  */
 #ifndef TESTS_SESSION_FIXTURE_H
 #define TESTS_SESSION_FIXTURE_H
@@ -60,7 +60,7 @@ struct fixture {
 	unsigned int resets;	/* parts that did not fit together */
 	unsigned int parts;	/* that several threads decoded */
 	const char *params;	/* file; NULL: none */
-	void (*also)(struct fixture *f);	/* what read_back() is to check besides; may be NULL */
+	void (*also)(struct fixture *f);	/* read_back() checks besides; may be NULL */
 };
 
 struct trailer {

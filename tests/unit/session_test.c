@@ -16,7 +16,7 @@
 /* Of the address sanitizer, which gcc has no header for: bytes of malloc() that were not freed. */
 size_t __sanitizer_get_current_allocated_bytes(void);
 
-/* ---- in parts, by several threads: what they tell, one after the other, is what one thread tells ---- */
+/* ---- in parts: what several threads tell, put in order, is what one thread tells ---- */
 
 /* No filters. */
 bool view_wants(struct view *view, const struct rvt_lane *lane)
@@ -148,7 +148,8 @@ static void tell_moment(void *ctx, uint64_t time, bool left)
 {
 	struct telling *telling = ctx;
 
-	tell(telling, &(struct rvt_lane){ .cpu = 0 }, (struct told){ .what = MOMENT, .from = time });
+	tell(telling, &(struct rvt_lane){ .cpu = 0 },
+	     (struct told){ .what = MOMENT, .from = time });
 	if (!left)
 		telling->own = telling->n;
 }
@@ -237,7 +238,8 @@ static void merge(struct telling *sum, const struct tellings *all)
 
 	_Static_assert(CPUS == 2, "the other one");
 	for (int cpu = 0; cpu < CPUS; cpu++)
-		cursors[cpu] = (struct cursor){ all->parts[cpu], all->parts[cpu] + all->n[cpu], 0, 0 };
+		cursors[cpu] = (struct cursor){ all->parts[cpu], all->parts[cpu] + all->n[cpu],
+						0, 0 };
 	while (look(&cursors[0]) || look(&cursors[1])) {
 		const struct told *told = look(&cursors[n]);
 		struct rvt_task task;
@@ -389,7 +391,8 @@ static void processes_and_exec(void **state)
 }
 
 /*
- * The same in E-Trace, of programs that are interrupted in no loop without branches: how often one ran is not told.
+ * The same in E-Trace, of programs that are interrupted in no loop without branches: how often one
+ * ran is not told.
  */
 static void two_processes_etrace(void **state)
 {

@@ -15,7 +15,7 @@ struct dso {
 	uint64_t insns;
 };
 
-/* A line from .from to .to (address of its last instruction), or a branch; addresses of the file. */
+/* A line from .from to .to (of its last instruction), or a branch; addresses of the file. */
 struct counter {
 	struct dso *dso;
 	uint64_t from, to;
@@ -32,7 +32,10 @@ struct counters {
 
 /* Frees what is in it. */
 void counters_free(struct counters *counters);
-/* The file @name; what is given besides counts when it is new. @path may be NULL. NULL: out of memory. */
+/*
+ * The file @name; what is given besides counts when it is new. @path may be NULL. NULL: out of
+ * memory.
+ */
 struct dso *counters_dso(struct counters *counters, const char *name, const char *path,
 			 const struct rvt_bases *bases);
 /* The counter for what @key is, but for its count. NULL: out of memory. */

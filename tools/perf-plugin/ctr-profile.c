@@ -91,12 +91,12 @@ int ctr_profile(struct view *view, const struct transfers_ops *ops)
 	int err;
 
 	if (!ops->line || !ops->transfer || ops->after)
-		return cmd_error(-ENOTSUP, "Control Transfer Records make profiles of the formats llvm, bolt and "
-				 "autofdo only");
+		return cmd_error(-ENOTSUP, "Control Transfer Records make profiles of the formats "
+				 "llvm, bolt and autofdo only");
 	err = rvt_session_run_ctr(view_session(view), &first);
 	if (profile.gaps)
-		return cmd_error(-ENOTSUP, "recorded with RAS emulation or without some kinds of transfers: the "
-				 "code between two records is not known");
+		return cmd_error(-ENOTSUP, "recorded with RAS emulation or without some kinds of "
+				 "transfers: the code between two records is not known");
 	if (!err || err == -ECANCELED)
 		err = rvt_session_run_ctr(view_session(view), &sink);
 	return err ? cmd_error(err, "cannot make a profile: %s", strerror(-err)) : 0;

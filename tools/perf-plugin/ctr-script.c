@@ -77,10 +77,10 @@ static void print_raw(const struct rvt_ctr_sample *sample)
 {
 	struct rvt_ctr_entry entry;
 
-	printf("sample %d %d %d %u %" PRIx64 " %" PRIu64 " %" PRIu64 " %x %" PRIx64 " %u %u %u %u %u\n",
-	       sample->cpu, sample->pid, sample->tid, sample->privilege, sample->ip, sample->time,
-	       sample->period, sample->flags, sample->control, sample->depth, sample->limit,
-	       sample->skipped, sample->write_index, sample->n);
+	printf("sample %d %d %d %u %" PRIx64 " %" PRIu64 " %" PRIu64, sample->cpu, sample->pid,
+	       sample->tid, sample->privilege, sample->ip, sample->time, sample->period);
+	printf(" %x %" PRIx64 " %u %u %u %u %u\n", sample->flags, sample->control, sample->depth,
+	       sample->limit, sample->skipped, sample->write_index, sample->n);
 	for (unsigned int i = 0; !rvt_ctr_get(sample, i, &entry); i++)
 		printf("entry %u %" PRIx64 " %" PRIx64 " %d %d %" PRIu32 "\n", entry.type,
 		       entry.source, entry.target, entry.mispredicted, entry.cycles_valid,

@@ -31,7 +31,8 @@ size_t event_length(const char *text);
 /*
  * event_parse - adds the event that @text names to @list, or all tracepoints that it does:
  *	NAME[/period=N,freq=N,name=TEXT/][:MODIFIERS]	hardware, software and cache events, rHEX
- *	PMU/TERM=VALUE,ALIAS,.../[MODIFIERS]		TERM of the PMU's format, or as above; ALIAS of its events
+ *	PMU/TERM=VALUE,ALIAS,.../[MODIFIERS]		TERM of the PMU's format, or as above;
+ *							ALIAS of its events
  *	SYSTEM:TRACEPOINT[:MODIFIERS]			either may be a pattern, like syscalls:*
  * 0, -ENOMEM, or -EINVAL with a malloc'd sentence in *error.
  */

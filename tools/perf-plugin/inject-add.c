@@ -66,8 +66,9 @@ static size_t fixed_words(const struct perf_event_attr *attr)
 bool added_takes(const struct added *added, const struct rvt_perfdata_record *record)
 {
 	(void)added;
-	return record->type == PERF_RECORD_SAMPLE && record->event && !view_is_trace_event(record->event) &&
-		fits(&record->event->attr) && record->time_valid && record->cpu_valid &&
+	return record->type == PERF_RECORD_SAMPLE && record->event &&
+		!view_is_trace_event(record->event) && fits(&record->event->attr) &&
+		record->time_valid && record->cpu_valid &&
 		record->cpu >= 0 && record->cpu < MAX_CPUS &&
 		record->header->size >= fixed_words(&record->event->attr) * sizeof(uint64_t);
 }

@@ -179,10 +179,11 @@ static int copy_sideband(struct inject *inject)
 
 static int copy_features(struct inject *inject)
 {
-	static const unsigned int bits[] = { RVT_FEAT_TRACING_DATA, RVT_FEAT_BUILD_ID, RVT_FEAT_HOSTNAME,
-		RVT_FEAT_OSRELEASE,
+	static const unsigned int bits[] = {
+		RVT_FEAT_TRACING_DATA, RVT_FEAT_BUILD_ID, RVT_FEAT_HOSTNAME, RVT_FEAT_OSRELEASE,
 		RVT_FEAT_VERSION, RVT_FEAT_ARCH, RVT_FEAT_NRCPUS, RVT_FEAT_CMDLINE,
-		RVT_FEAT_SAMPLE_TIME };
+		RVT_FEAT_SAMPLE_TIME,
+	};
 	struct rvt_perfdata *in = rvt_session_file(view_session(inject->view));
 	const void *data;
 	size_t len;

@@ -11,7 +11,10 @@
 #define SLOTS 16384
 #define UNKNOWN "[unknown]"
 
-/* Several threads may have places of one session, whose symbols are read when they are first asked for. */
+/*
+ * Several threads may have places of one session, whose symbols are read when they are first asked
+ * for.
+ */
 static pthread_mutex_t symbols_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct slot {

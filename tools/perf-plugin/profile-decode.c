@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A recording becomes a profile. One that is made of counts only is made on several threads: each has a
- * tally, and in the end all tallies are added up.
+ * A recording becomes a profile. One that is made of counts only is made on several threads: each
+ * has a tally, and in the end all tallies are added up.
  */
 #include <errno.h>
 #include <stdlib.h>

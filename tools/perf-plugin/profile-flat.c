@@ -165,29 +165,36 @@ static void find_hottest(const void *node, VISIT which, void *closure)
 		*hottest = dso;
 }
 
+static bool is_of(const struct counter *counter, const struct dso *dso, bool branch)
+{
+	return counter->dso == dso && counter->branch == branch;
+}
+
 static uint64_t how_many(const struct flat *flat, const struct dso *dso, bool branches)
 {
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < flat->counters.n; i++)
-		n += flat->counters.list[i]->dso == dso && flat->counters.list[i]->branch == branches;
+		n += is_of(flat->counters.list[i], dso, branches);
 	return n;
 }
 
 /* llvm-profgen --unsymbolized-profile and the text of the AutoFDO tools: counts, then lines. */
 static void write_ranges(const struct flat *flat, const struct dso *dso, uint64_t base,
-			 bool addresses,
-			 FILE *out)
+			 bool addresses, FILE *out)
 {
 	for (int branches = 0; branches < 2; branches++) {
 		if (branches && addresses)
 			fprintf(out, "0\n");	/* no counts of single addresses */
 		fprintf(out, "%" PRIu64 "\n", how_many(flat, dso, branches));
-		for (size_t i = 0; i < flat->counters.n; i++)
-			if (flat->counters.list[i]->dso == dso && flat->counters.list[i]->branch == branches)
+		for (size_t i = 0; i < flat->counters.n; i++) {
+			const struct counter *counter = flat->counters.list[i];
+
+			if (is_of(counter, dso, branches))
 				fprintf(out, "%" PRIx64 "%s%" PRIx64 ":%" PRIu64 "\n",
-					flat->counters.list[i]->from - base, branches ? "->" : "-",
-					flat->counters.list[i]->to - base, flat->counters.list[i]->count);
+					counter->from - base, branches ? "->" : "-",
+					counter->to - base, counter->count);
+		}
 	}
 }
 
@@ -260,7 +267,10 @@ int flat_write(void *data, const char *name, const char *wanted, FILE *out)
 
 int flat_add(void *data, const void *more)
 {
-	return counters_add(&((struct flat *)data)->counters, &((const struct flat *)more)->counters);
+	const struct flat *other = more;
+	struct flat *flat = data;
+
+	return counters_add(&flat->counters, &other->counters);
 }
 
 int flat_read(void *data, FILE *in, const char *name)

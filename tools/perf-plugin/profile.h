@@ -18,8 +18,8 @@ struct profile_format {
 	/* Fills .line, .transfer, .after, .event as needed; .ctx is the data. */
 	void (*ops)(struct transfers_ops *ops);
 	/*
-	 * Adds what another one has; NULL: what is told depends on what was told before. Not NULL: it is
-	 * made of counts only. 0 or -errno.
+	 * Adds what another one has; NULL: what is told depends on what was told before. Not NULL:
+	 * it is made of counts only. 0 or -errno.
 	 */
 	int (*add)(void *data, const void *more);
 	/* @dso: of which file; NULL: of the one that ran most. Returns 0 or -errno. */
@@ -31,8 +31,8 @@ struct profile_format {
 const struct profile_format *profile_format(const char *name);
 
 /*
- * profile-decode.c: the view's recording into @data, on several threads if the format can be added up and the
- * options say so. Adds to *@errors. 0, or -errno after a message.
+ * profile-decode.c: the view's recording into @data, on several threads if the format can be added
+ * up and the options say so. Adds to *@errors. 0, or -errno after a message.
  */
 int profile_decode(struct view *view, const struct profile_format *format,
 		   const struct rvt_session_options *options, void *data, uint64_t *errors);
@@ -47,8 +47,8 @@ int flat_write(void *data, const char *name, const char *dso, FILE *out);
 void flat_destroy(void *data);
 
 /*
- * profile-counts.c: the format counts. counts_write() takes what is sorted; 0 or -EIO. counts_read()
- * adds to @counters; 0, -EILSEQ after a message, or -ENOMEM.
+ * profile-counts.c: the format counts. counts_write() takes what is sorted; 0 or -EIO.
+ * counts_read() adds to @counters; 0, -EILSEQ after a message, or -ENOMEM.
  */
 bool counts_recognize(FILE *in);
 int counts_write(const struct counters *counters, FILE *out);

@@ -41,8 +41,8 @@ static unsigned int find_field(const char *name)
 static int unknown_field(const char *name)
 {
 	if (!strcmp(name, "trace"))
-		return cmd_error(-EINVAL, "'trace': the fields of tracepoints that were recorded beside: "
-				 "perf script --no-itrace prints them");
+		return cmd_error(-EINVAL, "'trace': the fields of tracepoints that were recorded "
+				 "beside: perf script --no-itrace prints them");
 	for (size_t i = 0; i < sizeof(absent) / sizeof(*absent); i++)
 		if (!strcmp(absent[i], name))
 			return cmd_error(-EINVAL, "a trace has no field '%s'", name);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * `perf rvtrace script` on several threads: each prints parts of the recording into files of their own, which are copied to the
- * output one after another. Where cpus take turns, a part's text has marks where time goes on, and the texts are
- * merged by them, as one thread would have printed.
+ * `perf rvtrace script` on several threads: each prints parts of the recording into files of their
+ * own, which are copied to the output one after another. Where cpus take turns, a part's text has
+ * marks where time goes on, and the texts are merged by them, as one thread would have printed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -320,10 +320,10 @@ static void forget(struct printing *printing)
 static ssize_t print_again(void *ctx, const char *bytes, size_t size)
 {
 	struct printing *printing = ctx;
-	size_t drop = size < printing->to_drop ? size : printing->to_drop;
+	size_t drop = size < printing->to_drop ? size : printing->to_drop, left = size - drop;
 
 	printing->to_drop -= drop;
-	return fwrite(bytes + drop, 1, size - drop, printing->out) == size - drop ? (ssize_t)size : 0;
+	return fwrite(bytes + drop, 1, left, printing->out) == left ? (ssize_t)size : 0;
 }
 
 /* One thread prints all again: what was copied is left out. */
@@ -377,8 +377,8 @@ static int run(struct printing *printing, struct page *only)
 {
 	const struct rvt_session_parts parts = {
 		.ctx = printing, .overlap = printing->script->mode != MODE_INSNS, .plan = plan,
-		.open = open_printer, .begin = begin_page, .moment = mark_page, .end = end_page, .join = join_page,
-		.reset = start_again,
+		.open = open_printer, .begin = begin_page, .moment = mark_page, .end = end_page,
+		.join = join_page, .reset = start_again,
 	};
 	const struct rvt_session_sink sink = {
 		.ctx = only, .runs = page_runs, .event = page_event, .end = page_lane_end,

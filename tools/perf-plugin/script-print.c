@@ -91,8 +91,8 @@ static void print_code(struct script *script, const struct script_sample *sample
 			fprintf(script->out, " %02x", sample->code[i]);
 	}
 	if (script->fields & FIELD_DISASM && sample->code)
-		fprintf(script->out, "\t\t%s", disasm_text(script->disasm, sample->code, sample->len,
-					     sample->ip));
+		fprintf(script->out, "\t\t%s",
+			disasm_text(script->disasm, sample->code, sample->len, sample->ip));
 }
 
 static void print_ipc(struct script *script, const struct rvt_lane *lane)
@@ -178,7 +178,8 @@ void print_sample(struct script *script, const struct script_sample *sample)
 		fprintf(script->out, "  %-9s", sample->flags);
 	if (script->fields & FIELD_CALLINDENT && sample->has_addr) {
 		print_indent(script->out, sample->depth);
-		print_symbol(script->out, places_find(script->places, lane->space, sample->addr), false);
+		print_symbol(script->out, places_find(script->places, lane->space, sample->addr),
+			     false);
 		putc(' ', script->out);
 	}
 	if (script->fields & FIELD_IP)
@@ -235,10 +236,10 @@ void print_error(struct script *script, const struct rvt_lane *lane, const struc
 {
 	const struct rvt_task *task = lane->task;
 
-	fprintf(script->out, " instruction trace error type 1 time %" PRIu64 ".%09" PRIu64 " cpu %d pid %d tid "
-									     "%d ip "
-	       "%#" PRIx64 " code %d: %s (offset %#" PRIx64 ")\n", lane->time / 1000000000,
-	       lane->time % 1000000000, lane->cpu, task ? task->pid : -1, task ? task->tid : -1,
-	       event->pc, event->reason, view_reason(event), event->offset);
+	fprintf(script->out, " instruction trace error type 1 time %" PRIu64 ".%09" PRIu64
+		" cpu %d pid %d tid %d ip %#" PRIx64 " code %d: %s (offset %#" PRIx64 ")\n",
+		lane->time / 1000000000, lane->time % 1000000000, lane->cpu,
+		task ? task->pid : -1, task ? task->tid : -1, event->pc, event->reason,
+		view_reason(event), event->offset);
 	script->lines++;
 }

@@ -76,9 +76,9 @@ int raw_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
 		return 0;
 	}
 	if (view_wants(script->view, lane))
-		fprintf(script->out, "# %s cpu %d pc %" PRIx64 " time %" PRIu64 " offset %" PRIu64 "%s%s\n", what,
-		       lane->cpu, event->pc, lane->time, event->offset, event->reason ? ": " : "",
-		       event->reason ? view_reason(event) : "");
+		fprintf(script->out, "# %s cpu %d pc %" PRIx64 " time %" PRIu64 " offset %" PRIu64
+			"%s%s\n", what, lane->cpu, event->pc, lane->time, event->offset,
+			event->reason ? ": " : "", event->reason ? view_reason(event) : "");
 	return 0;
 }
 
@@ -87,7 +87,8 @@ int raw_aux(void *ctx, unsigned int buffer, const struct rvt_aux *aux)
 	struct script *script = ctx;
 
 	if (aux->flags)
-		fprintf(script->out, "# aux buffer %u cpu %d offset %" PRIu64 " size %" PRIu64 " flags %#" PRIx64 "\n",
-		       buffer, aux->cpu, aux->offset, aux->size, aux->flags);
+		fprintf(script->out, "# aux buffer %u cpu %d offset %" PRIu64 " size %" PRIu64
+			" flags %#" PRIx64 "\n", buffer, aux->cpu, aux->offset, aux->size,
+			aux->flags);
 	return 0;
 }

@@ -275,7 +275,8 @@ int script_sink(struct script *script, struct transfers **transfers, struct rvt_
 		sink->runs = insn_runs;
 		sink->event = text_event;
 	} else {
-		*transfers = transfers_create(&ops, script->view, script_in_parts(script) ? 0 : MAX_CALL_DEPTH);
+		*transfers = transfers_create(&ops, script->view,
+					      script_in_parts(script) ? 0 : MAX_CALL_DEPTH);
 		if (!*transfers)
 			return -ENOMEM;
 		transfers_sink(*transfers, sink);
@@ -338,9 +339,9 @@ static void mention_samples(struct rvt_session *session)
 		if (view_is_trace_event(event) ||
 		    (!event->attr.sample_period && !event->attr.sample_freq))
 			continue;
-		fprintf(stderr, "The samples of %s are not shown here: perf script --no-itrace prints them, "
-			"or, among branches,\n  perf rvtrace inject --itrace=b, then perf script -i "
-			"perf.data.injected\n", event->name);
+		fprintf(stderr, "The samples of %s are not shown here: perf script --no-itrace "
+			"prints them, or, among branches,\n  perf rvtrace inject --itrace=b, then "
+			"perf script -i perf.data.injected\n", event->name);
 		return;
 	}
 }
@@ -487,9 +488,11 @@ static int parse_options(struct script *script, struct script_options *options, 
 int cmd_script(int argc, char **argv)
 {
 	struct script_options options = { 0 };
-	struct script script = { .out = stdout, .fields = FIELD_COMM | FIELD_PID | FIELD_TID | FIELD_CPU |
-		FIELD_TIME | FIELD_FLAGS | FIELD_IP | FIELD_SYM | FIELD_SYMOFF | FIELD_DSO |
-		FIELD_ADDR };
+	struct script script = {
+		.out = stdout,
+		.fields = FIELD_COMM | FIELD_PID | FIELD_TID | FIELD_CPU | FIELD_TIME |
+			FIELD_FLAGS | FIELD_IP | FIELD_SYM | FIELD_SYMOFF | FIELD_DSO | FIELD_ADDR,
+	};
 	int err;
 
 	itrace_parse("be", NULL, &script.itrace);

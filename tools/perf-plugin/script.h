@@ -84,17 +84,20 @@ struct script_sample {
 };
 
 /*
- * script.c: what the fields need, for one thread. script_close() is good for what script_open() left. 0, -ENOMEM, or
- * -EINVAL after a message.
+ * script.c: what the fields need, for one thread. script_close() is good for what script_open()
+ * left. 0, -ENOMEM, or -EINVAL after a message.
  */
 int script_open(struct script *script, const struct view_options *options);
 void script_close(struct script *script);
-/* Fills the call-backs of @sink but .warning. NULL: out of memory; or the end, by transfers_destroy(*transfers). */
+/*
+ * Fills the call-backs of @sink but .warning. NULL: out of memory; or the end, by
+ * transfers_destroy(*transfers).
+ */
 int script_sink(struct script *script, struct transfers **transfers, struct rvt_session_sink *sink);
 
 /*
- * script-parts.c: whether lines do not depend on those before, so that several threads can print them; and doing so, into
- * script->out. 0 or what rvt_session_run() returned.
+ * script-parts.c: whether lines do not depend on those before, so that several threads can print
+ * them; and doing so, into script->out. 0 or what rvt_session_run() returned.
  */
 bool script_in_parts(const struct script *script);
 int script_run_parts(struct script *script, const struct view_options *options);

@@ -20,8 +20,8 @@ struct lane_state {
 	uint64_t last, next;	/* its address, and that of the one after it */
 	uint64_t line_first, line_insns;
 	/*
-	 * In a part of a recording (struct rvt_session_parts): a straight line belongs to the part in
-	 * which it began, with the transfer at its end.
+	 * In a part of a recording (struct rvt_session_parts): a straight line belongs to the part
+	 * in which it began, with the transfer at its end.
 	 */
 	bool resumed;		/* lane->resumed was seen */
 	bool others;		/* the line at hand belongs to the part before */
@@ -201,7 +201,10 @@ static int arrive(struct transfers *transfers, struct rvt_lane *lane, uint64_t p
 	return err ? err : state->crossed ? RVT_PART_TOLD : 0;
 }
 
-/* The line at hand ends with an event, which is the next part's to tell if it is behind the end of this one. */
+/*
+ * The line at hand ends with an event, which is the next part's to tell if it is behind the end of
+ * this one.
+ */
 static int break_line(struct transfers *transfers, struct rvt_lane *lane)
 {
 	int err = end_line(transfers, lane);

@@ -56,8 +56,8 @@ struct transfers *transfers_create(const struct transfers_ops *ops, struct view 
 				   size_t max_depth);
 void transfers_destroy(struct transfers *transfers);
 /*
- * Fills .ctx, .runs, .event and .end of a session's sink. rvt_lane.user is taken. Good for parts with
- * overlap (struct rvt_session_parts) if no stacks are kept.
+ * Fills .ctx, .runs, .event and .end of a session's sink. rvt_lane.user is taken. Good for parts
+ * with overlap (struct rvt_session_parts) if no stacks are kept.
  */
 void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink);
 /* How many LOST events there were; the view's summary knows of them. */

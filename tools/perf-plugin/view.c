@@ -304,10 +304,11 @@ int view_summary(struct view *view, uint64_t trace_errors)
 		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is "
 			"lost. Record as root, or give --kcore or --vmlinux.\n");
 	if (view->interrupted)
-		cmd_warning("interrupted after %" PRIu64 " bytes of trace: this is what was in them",
-			    stats.trace_bytes);
+		cmd_warning("interrupted after %" PRIu64
+			    " bytes of trace: this is what was in them", stats.trace_bytes);
 	if (!view->wanted && stats.trace_bytes && filtered(view) && !view->interrupted)
-		cmd_warning("nothing that ran passes the filters --cpu, --pid, --tid, --comms and --time");
+		cmd_warning("nothing that ran passes the filters --cpu, --pid, --tid, --comms and "
+			    "--time");
 	if (!warning)
 		return view->interrupted ? -EINTR : 0;
 	cmd_warning("%s", warning);

@@ -28,8 +28,9 @@
  * uint64_t that rises, or stays the same, from element to element.
  */
 #define array_floor(array, n, member, key) \
-	((__typeof__(&(array)[0]))array_floor_bytes((array), (n), sizeof((array)[0]), \
-						    offsetof(__typeof__((array)[0]), member), (key)))
+	((__typeof__(&(array)[0])) \
+	 array_floor_bytes((array), (n), sizeof((array)[0]), \
+			   offsetof(__typeof__((array)[0]), member), (key)))
 
 /* @array points to a pointer of any type. */
 static inline int array_resize_bytes(void *array, size_t room, size_t size)

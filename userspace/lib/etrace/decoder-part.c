@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * E-Trace: decoding a part of a stream. A synchronisation packet (format 3, subformat 0) resets the
- * return stack and the predictor, and says the address, privilege and context. So a source is decoded by
- * one part up to and including such a packet, and from behind it by the next part, which takes
- * nothing but these from it. Where more is carried over a part goes on to the end of the stream.
+ * return stack and the predictor, and says the address, privilege and context. So a source is
+ * decoded by one part up to and including such a packet, and from behind it by the next part, which
+ * takes nothing but these from it. Where more is carried over a part goes on to the end of the
+ * stream.
  */
 #include <string.h>
 #include <etrace/decoder-state.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * N-Trace: decoding a part of a stream. A synchronisation that resets the encoder needs nothing
- * that came before it. So a source is decoded by one part up to and including such a message, and from
- * behind it by the next part, which takes nothing but the address and the time from it.
+ * that came before it. So a source is decoded by one part up to and including such a message, and
+ * from behind it by the next part, which takes nothing but the address and the time from it.
  */
 #include "flow/engine.h"
 #include "ntrace/decoder.h"

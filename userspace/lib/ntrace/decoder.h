@@ -168,8 +168,8 @@ bool rvt_ntrace_part_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			     const struct rvt_ntrace_msg *msg);
 /*
- * Whether what goes wrong for all sources is this part's to tell: before a source has begun in it the part before
- * tells, and when all have ended the one behind.
+ * Whether what goes wrong for all sources is this part's to tell: before a source has begun in it
+ * the part before tells, and when all have ended the one behind.
  */
 bool rvt_ntrace_part_tells(const struct rvt_ntrace_decoder *d);
 /* Data is missing before @offset: no part needs anything from before it. */

@@ -146,7 +146,7 @@ static uint64_t first_byte(const struct buffer *buffer, uint64_t offset, uint64_
 	return end;
 }
 
-/* What is left of @written begins amid a message: an empty record before it says so. */
+/* What is left of a record begins amid a message: an empty record before it says so. */
 static int add_clipped(struct buffer *buffer, const struct rvt_aux *written)
 {
 	uint64_t end = written->offset;
@@ -154,6 +154,8 @@ static int add_clipped(struct buffer *buffer, const struct rvt_aux *written)
 	struct rvt_aux left = *written;
 	int err = 0;
 
+	if (!(written->flags & PERF_AUX_FLAG_OVERWRITE))
+		return buffer_add_record(buffer, written);
 	left.offset = first_byte(buffer, offset, end);
 	if (left.offset == end)
 		return 0;
@@ -180,8 +182,7 @@ static int clip_overwritten(struct buffer *buffer)
 	buffer->records = NULL;
 	buffer->n_records = 0;
 	for (size_t i = 0; i < n && !err; i++)
-		err = written[i].flags & PERF_AUX_FLAG_OVERWRITE ? add_clipped(buffer, &written[i]) :
-			buffer_add_record(buffer, &written[i]);
+		err = add_clipped(buffer, &written[i]);
 	free(written);
 	return err;
 }
@@ -224,7 +225,8 @@ static int add_ksymbol(struct rvt_session *session, const struct rvt_perfdata_re
 	const struct ksymbol_body *body = (const void *)(record->header + 1);
 	size_t room = record->body_len - sizeof(*body), len = session->ksymbols_len;
 
-	if (record->body_len <= sizeof(*body) || body->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER ||
+	if (record->body_len <= sizeof(*body) ||
+	    body->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER ||
 	    strnlen(body->name, room) == room)
 		return 0;
 	if (array_reserve(&session->ksymbols, &session->ksymbols_room, len, room + 64))
@@ -241,9 +243,9 @@ static int add_sample(struct rvt_session *session, const struct rvt_perfdata_rec
 
 	if (err != -EBADMSG)
 		return err;
-	perfdata_warn(session->file, "%s: offset %#" PRIx64 ": damaged: a sample of the event %s is not "
-		      "what the recorder writes", rvt_perfdata_path(session->file), record->offset,
-		      record->event->name);
+	perfdata_warn(session->file, "%s: offset %#" PRIx64
+		      ": damaged: a sample of the event %s is not what the recorder writes",
+		      rvt_perfdata_path(session->file), record->offset, record->event->name);
 	return 0;
 }
 

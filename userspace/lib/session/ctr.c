@@ -102,7 +102,7 @@ static int end_row(struct collection *all, const struct buffer *buffer, struct r
 	return err;
 }
 
-/* Chunks follow each other; a sample may lie across two. A gap between them, or damage, ends a row. */
+/* Chunks follow each other; a sample may lie across two. A gap, or damage, ends a row. */
 static int read_buffer(struct collection *all, struct buffer *buffer)
 {
 	struct row row = { .len = 0 };
@@ -142,7 +142,8 @@ static int deliver(struct collection *all)
 {
 	struct rvt_session *session = all->session;
 	struct rvt_cursor *cursor;
-	int err = rvt_cursor_create(session->owner, session->world.image, session->world.kernel, &cursor);
+	int err = rvt_cursor_create(session->owner, session->world.image, session->world.kernel,
+				    &cursor);
 
 	for (size_t i = 0; i < all->n && !err; i++) {
 		const struct rvt_ctr_sample *sample = &all->places[i].sample;

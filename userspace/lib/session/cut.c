@@ -79,7 +79,7 @@ static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encod
 	return at > 0 ? offset + at : 0;
 }
 
-/* When what lies @done bytes behind the beginning of record @n happened, as if trace came evenly. */
+/* When what lies @done bytes into record @n happened, as if trace came evenly. */
 static uint64_t time_of(const struct rvt_aux *records, size_t n, uint64_t done)
 {
 	uint64_t before = n ? records[n - 1].time : 0, after = records[n].time;
@@ -88,8 +88,8 @@ static uint64_t time_of(const struct rvt_aux *records, size_t n, uint64_t done)
 }
 
 /* The part ends at @at, which is in record @n, and then is the next one. */
-static int end_part(struct cutting *cutting, const struct buffer *buffer, struct part *part, size_t n,
-		    uint64_t at)
+static int end_part(struct cutting *cutting, const struct buffer *buffer, struct part *part,
+		    size_t n, uint64_t at)
 {
 	uint64_t done = at - buffer->records[n].offset, begun = part->time;
 	uint64_t time = time_of(buffer->records, n, done);

@@ -50,7 +50,7 @@ static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
 	return lane->lane.flow;
 }
 
-/* Whether @encoder's trace may come in the buffer: its own hart's, or from a sink that harts share. */
+/* Whether @encoder's trace may come in the buffer: its hart's, or from a sink that harts share. */
 static bool may_come(const struct buffer *buffer, const struct encoder *encoder)
 {
 	return buffer->cpu < 0 || encoder->cpu < 0 || encoder->cpu == buffer->cpu ||
@@ -95,6 +95,7 @@ static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **resu
 {
 	const struct encoder *encoder = session_encoder(buffer->session, cpu);
 	struct rvt_stream_ops ops = { .flow = choose_flow, .event = framing_event };
+	const struct part *part = buffer->part;
 	struct decoder *decoder;
 	int err;
 
@@ -112,8 +113,8 @@ static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **resu
 		decoder->buffer = buffer;
 		ops.ctx = decoder;
 		err = rvt_stream_create(&encoder->params, &ops, &decoder->stream);
-		if (!err && buffer->part)
-			err = rvt_stream_part(decoder->stream, buffer->part->from, buffer->part->to);
+		if (!err && part)
+			err = rvt_stream_part(decoder->stream, part->from, part->to);
 		if (err) {
 			rvt_stream_destroy(decoder->stream);
 			free(decoder);
@@ -514,11 +515,12 @@ bool buffer_part_done(struct buffer *buffer)
 
 bool buffer_part_slow(const struct buffer *buffer)
 {
-	const struct rvt_session_parts *parts = session_parts(buffer->session);
+	const struct rvt_session *session = buffer->session;
+	const struct rvt_session_parts *parts = session_parts(session);
 
 	if (!parts || buffer->record >= buffer->n_records)
 		return false;
-	return (parts->moment && !buffer->session->options.by_cpu && buffer->session->n_buffers > 1) ||
+	return (parts->moment && !session->options.by_cpu && session->n_buffers > 1) ||
 		buffer->records[buffer->record].offset + buffer->done >= buffer->part->to;
 }
 

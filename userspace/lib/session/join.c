@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Whether parts fit together. A part is decoded without what comes before it, so some of that it takes
- * for granted; where the part before shows it to be wrong, one thread decodes all.
+ * Whether parts fit together. A part is decoded without what comes before it, so some of that it
+ * takes for granted; where the part before shows it to be wrong, one thread decodes all.
  */
 #include <errno.h>
 #include "parts.h"
@@ -81,5 +81,7 @@ int session_join(struct rvt_session *session, struct joint *joint)
 		joint->before = part;
 	}
 	joint->next++;
-	return !err && parts && parts->join ? parts->join(parts->ctx, part->ctx, part->buffer) : err;
+	if (!err && parts && parts->join)
+		err = parts->join(parts->ctx, part->ctx, part->buffer);
+	return err;
 }

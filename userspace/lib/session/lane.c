@@ -10,9 +10,9 @@
 /* ---- whose flow it is ---- */
 
 /*
- * Only some tasks were traced: an AUX record names its thread. But tasks that inherit the same events
- * follow each other in one record: perf hands the running events from one to the other. With time
- * stamps the context switches are more exact.
+ * Only some tasks were traced: an AUX record names its thread. But tasks that inherit the same
+ * events follow each other in one record: perf hands the running events from one to the other. With
+ * time stamps the context switches are more exact.
  */
 static int32_t lane_tid_by_task(const struct lane *lane)
 {
@@ -344,8 +344,8 @@ static void hold_start(struct lane *lane, const struct rvt_event *start)
 }
 
 /*
- * What breaks the flow off is told whatever came before the part, so it is kept what was taken for granted. A loss in
- * code that cannot be read is most likely part of one that began before.
+ * What breaks the flow off is told whatever came before the part, so it is kept what was taken for
+ * granted. A loss in code that cannot be read is most likely part of one that began before.
  */
 static void note_in_part(struct lane *lane, const struct rvt_event *event)
 {

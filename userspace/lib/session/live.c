@@ -16,7 +16,8 @@
 static int add_chunk(struct buffer *buffer, const struct rvt_record_auxtrace *aux,
 		     const uint8_t *bytes)
 {
-	struct chunk chunk = { .offset = aux->offset, .len = aux->unpacked ? aux->unpacked : aux->size,
+	struct chunk chunk = { .offset = aux->offset,
+			       .len = aux->unpacked ? aux->unpacked : aux->size,
 			       .packed = aux->unpacked ? aux->size : 0 };
 	uint8_t *copy;
 
@@ -120,7 +121,8 @@ static void drop_decoded(struct buffer *buffer)
 	if (n) {
 		buffer->n_chunks -= n;
 		buffer->unpacked_chunk = NULL;
-		memmove(buffer->chunks, buffer->chunks + n, buffer->n_chunks * sizeof(*buffer->chunks));
+		memmove(buffer->chunks, buffer->chunks + n,
+			buffer->n_chunks * sizeof(*buffer->chunks));
 	}
 	if (buffer->record < 2)
 		return;

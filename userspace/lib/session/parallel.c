@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Decoding on several processors: the bytes of every buffer are cut into parts (rvt_stream_part()), and
- * threads take one after the other. A thread shares nothing with others but what is only read: it has
- * its own image, and for each buffer its own lanes.
+ * Decoding on several processors: the bytes of every buffer are cut into parts (rvt_stream_part()),
+ * and threads take one after the other. A thread shares nothing with others but what is only read:
+ * it has its own image, and for each buffer its own lanes.
  */
 #include <errno.h>
 #include <stdatomic.h>

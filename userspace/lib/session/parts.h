@@ -22,7 +22,7 @@ struct part {
 	bool lost_at_end;		/* in code that cannot be read */
 	bool lost_at_begin;		/* took for granted that the part before was */
 	bool broken_at_begin;		/* nothing was executed before flow broke off otherwise */
-	uint64_t earliest, latest;	/* what time stamps said in it; .latest 0: there were none */
+	uint64_t earliest, latest;	/* by time stamps in it; .latest 0: there were none */
 	/* the edge into the next part, and where it was counted */
 	unsigned int n_left;
 	struct rvt_lane left_lane;
@@ -46,12 +46,12 @@ struct joint {
 	uint64_t latest;	/* time stamp so far */
 };
 
-/* The parts of all buffers, one buffer after the other; malloc'd, the caller's also after an error. */
+/* The parts of all buffers, one after the other; malloc'd, the caller's also after an error. */
 int session_cut(struct rvt_session *session, struct part **parts, size_t *n);
 
 /*
- * Joins the next part of a buffer: what goes from the one before into it is told. 0, what a call-back
- * returned, or -EAGAIN: it does not fit.
+ * Joins the next part of a buffer: what goes from the one before into it is told. 0, what a
+ * call-back returned, or -EAGAIN: it does not fit.
  */
 int session_join(struct rvt_session *session, struct joint *joint);
 

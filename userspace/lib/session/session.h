@@ -101,7 +101,7 @@ struct rvt_session {
 	bool foreign;		/* recorded by another tool */
 	bool has_switches;	/* there are context switches in it */
 	bool foreign_ids;	/* the trace has other thread ids than the sideband, or none */
-	uint64_t hcontext_max;	/* hcontext has the thread id, or this: it has no room; 0: scontext */
+	uint64_t hcontext_max;	/* hcontext has the thread id, or this: no room; 0: scontext has */
 	char *ksymbols;		/* functions that the kernel told of, in the form of kallsyms */
 	size_t ksymbols_len, ksymbols_room;
 	bool bad_code;		/* the copy of code that is in no file cannot be unpacked */
@@ -117,7 +117,7 @@ struct rvt_session {
 	uint64_t newest;	/* time of what was fed */
 	uint64_t horizon;	/* sideband up to this time is complete when the round ends */
 	uint64_t settled;	/* it was complete up to this one at the end of the last round */
-	bool parallel;		/* several threads: .lock is held during call-backs that are not of one part */
+	bool parallel;		/* several threads: .lock is held in call-backs of no part */
 	pthread_mutex_t lock;
 	struct rvt_missing *missing;	/* of lanes that are gone */
 	size_t n_missing;
@@ -146,7 +146,10 @@ int buffer_add_record(struct buffer *buffer, const struct rvt_aux *aux);
 /* Whether the trace of @aux is in @buffer. */
 bool session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux);
 
-/* lane.c: each that returns an int returns 0 or -errno, or what a call-back returned. NULL: out of memory. */
+/*
+ * lane.c: each that returns an int returns 0 or -errno, or what a call-back returned. NULL: out of
+ * memory.
+ */
 struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu);
 /* The buffer's current record, which is @aux, begins. */
 int lane_begin_record(struct lane *lane, const struct rvt_aux *aux);
@@ -165,7 +168,10 @@ uint64_t lane_executed(const struct lane *lane);
 /* feed.c: one step of a buffer, or one message. 1: more to do, 0: done, or an error. */
 int buffer_step(struct buffer *buffer, bool one_message);
 int buffer_finish(struct buffer *buffer);
-/* The lanes of all encoders whose trace may come in the buffer; before its first bytes. 0 or -errno. */
+/*
+ * The lanes of all encoders whose trace may come in the buffer; before its first bytes. 0 or
+ * -errno.
+ */
 int buffer_open_lanes(struct buffer *buffer);
 /* Without any trace until @time. 0 or -errno. */
 int buffer_idle(struct buffer *buffer, uint64_t time);
@@ -180,7 +186,10 @@ int buffer_begin_part(struct buffer *buffer, struct part *part);
 bool buffer_part_done(struct buffer *buffer);
 /* Whether the next part decodes what comes, too. */
 bool buffer_part_left(const struct buffer *buffer);
-/* Whether to go from message to message: buffers take turns, or all was fed and the rest is for the last line. */
+/*
+ * Whether to go from message to message: buffers take turns, or all was fed and the rest is for the
+ * last line.
+ */
 bool buffer_part_slow(const struct buffer *buffer);
 /* Ends the part; its decoders go. @err: how it went, and returned if it is not 0. */
 int buffer_end_part(struct buffer *buffer, int err);
