@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #define EXIT_SKIP 4		/* as all kselftests say it */
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- TAP ---- */
 

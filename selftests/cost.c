@@ -160,7 +160,7 @@ static void measure_switches(void)
 	struct perf_event_attr attr;
 	long long perf = measure_perf();
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		attr_init(&attr, kinds[i].config);
 		attr.exclude_kernel = !kinds[i].kernel;
 		/* What is on the CPU is not switched. */
