@@ -42,7 +42,11 @@ VISIBLE_IF_KUNIT u64 rvtrace_poll_delay(u64 room, u64 expected)
 		       RVTRACE_POLL_MAX_NS);
 }
 
-/* The next look. One that is due already, and soon enough, stays: starting a timer is dear. */
+/*
+ * The next look. One that is due already, and soon enough, stays: starting a timer is dear. The
+ * room gets smaller from start to start; the quarter that is kept back is for that, or each start
+ * would put the look off.
+ */
 static void rvtrace_timer_arm(struct rvtrace_cpu *rc, size_t fill)
 {
 	struct rvtrace_ramsink *sink = rvtrace_path_ram(rc->path);
@@ -51,6 +55,7 @@ static void rvtrace_timer_arm(struct rvtrace_cpu *rc, size_t fill)
 
 	if (rc->timer_room && room >= rc->timer_room)
 		return;
+	room -= room / 4;
 	rate = rvtrace_rate_expected(rc->rate);
 	ns = rvtrace_poll_delay(room, rate);
 	rc->timer_room = max_t(u64, min((ns * rate) >> RVTRACE_RATE_SHIFT, room), 1);
