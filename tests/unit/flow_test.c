@@ -686,7 +686,11 @@ static void test_long_step(void **state)
 	load(&f);
 	rvt_flow_start(f.flow, 0x1000, 0, true);
 	assert_true(rvt_steps_enter(f.flow, &key));
+	/* the first time is only noted */
 	rvt_steps_record(f.flow, &key);
+	assert_false(rvt_steps_recording(f.flow));
+	rvt_steps_record(f.flow, &key);
+	assert_true(rvt_steps_recording(f.flow));
 	o.max_insns = MAX_PCS;
 	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
 	assert_true(f.flow->steps->n_captured > RVT_STEP_RUNS);

@@ -2,7 +2,8 @@
 /*
  * E-Trace: packets by their bytes alone (flow/steps.h), for decoders without predictor and jump
  * target cache: where the flow stands, the last address, the outcome that is carried over,
- * and the packet decide what it means.
+ * and the packet decide what it means. Packets are short, so several in a row that fit a key together
+ * are one step as soon as they have come twice.
  */
 #include <endian.h>
 #include <errno.h>
@@ -59,6 +60,7 @@ static inline bool cut(const struct rvt_params *params, const uint8_t *p, struct
 	for (; pos <= src; pos++)
 		frame->head |= (uint32_t)p[pos] << 8 * pos;
 	frame->timed = p[0] & 0x80;
+	frame->time = 0;
 	if (frame->timed) {
 		frame->time = low_bytes(load(p + pos), params->timestamp_bytes);
 		pos += params->timestamp_bytes;
@@ -81,6 +83,39 @@ static inline void set_key(struct rvt_step_key *key, const struct frame *frame, 
 static uint32_t carried_state(const struct path *carried)
 {
 	return carried->map_bits | (carried->map_bits ? (carried->map & 1) << 1 : 0);
+}
+
+/* A frame without a time stamp, and those behind it, as far as they fit a key with it. */
+struct group {
+	unsigned int n, len;	/* frames, and bytes of all of them */
+	struct frame all;	/* .head of the first; payload, with that of the others and their heads; .mix */
+};
+
+/* False: there is only @first. */
+static inline bool gather(const struct rvt_params *params, const uint8_t *p, const struct frame *first,
+			  struct group *group)
+{
+	const unsigned int heads = 1 + rvt_etrace_src_bytes(params);
+	const uint8_t *payload = p + heads;
+	unsigned int len = first->len - heads;
+
+	group->n = 1;
+	while (group->n < RVT_STEP_ROW) {
+		unsigned int n = payload[len] & 31, with = len + heads + n;
+
+		if (!n || payload[len] & 0x80 || with > PAYLOAD_BYTES)
+			break;
+		len = with;
+		group->n++;
+	}
+	if (group->n == 1)
+		return false;
+	group->len = heads + len;
+	group->all.head = first->head;
+	group->all.payload[0] = low_bytes(load(payload), len < 8 ? len : 8);
+	group->all.payload[1] = len > 8 ? low_bytes(load(payload + 8), len - 8) : 0;
+	group->all.mix = rvt_step_mix(group->all.payload, first->head);
+	return true;
 }
 
 /* ---- recording ---- */
@@ -121,6 +156,16 @@ bool rvt_etrace_step_end(struct rvt_etrace_decoder *dec)
 
 /* ---- replaying ---- */
 
+/* Where replaying is. */
+struct replay {
+	const uint8_t *p;
+	struct rvt_step_key key;	/* .pc, .address, .meaning */
+	uint32_t carried;
+	uint64_t mix;			/* of the bytes before */
+	struct rvt_step *last;		/* NULL: none was taken */
+	uint64_t n;			/* frames */
+};
+
 static void settle(struct rvt_etrace_decoder *dec, const struct rvt_step *last, uint64_t address)
 {
 	rvt_steps_leave(dec->flow);
@@ -145,60 +190,119 @@ static void pass_time(struct rvt_etrace_decoder *dec, uint64_t stamp)
 	dec->time_valid = true;
 }
 
+/* The step of @frame, or of a group; NULL: it is not known here. */
+static inline __attribute__((always_inline)) struct rvt_step *find(struct rvt_etrace_decoder *dec, struct replay *r,
+				    const struct frame *frame)
+{
+	set_key(&r->key, frame, r->carried);
+	return rvt_steps_find(dec->flow, &r->key, rvt_step_guess(r->mix, frame->mix));
+}
+
+/* Takes the step of @n frames with @len bytes. False: it must be the last for now. */
+static inline bool take(struct rvt_etrace_decoder *dec, struct replay *r, struct rvt_step *step,
+			uint64_t mix, unsigned int n, unsigned int len)
+{
+	r->last = step;
+	r->n += n;
+	r->p += len;
+	r->mix = mix;
+	r->key.pc = step->pc;
+	r->key.address = rvt_step_address(step, r->key.address);
+	r->carried = step->extra;
+	return rvt_steps_apply(dec->flow, step);
+}
+
+/* Takes the frames of @group one by one, and joins them. False: as far as that goes. */
+static bool take_singly(struct rvt_etrace_decoder *dec, struct replay *r, const struct group *group)
+{
+	struct rvt_step_row row = { .key = r->key };
+
+	set_key(&row.key, &group->all, r->carried);
+	while (row.n < group->n) {
+		struct rvt_step *step;
+		struct frame frame;
+
+		if (!cut(&dec->codec.params, r->p, &frame))
+			return false;
+		step = find(dec, r, &frame);
+		if (!step || !rvt_steps_call(dec->flow, step))
+			return false;
+		row.steps[row.n++] = step;
+		if (!take(dec, r, step, frame.mix, 1, frame.len))
+			return false;
+	}
+	r->mix = group->all.mix;
+	rvt_steps_join(dec->flow, &row);
+	return true;
+}
+
+/* After a frame with a time stamp. Returns 0 or what a callback returned; *go_on: whether replaying can. */
+static int tell_time(struct rvt_etrace_decoder *dec, struct replay *r, const struct frame *frame,
+		     uint64_t offset, bool *go_on)
+{
+	int ret;
+
+	pass_time(dec, frame->time);
+	if (dec->time < dec->flow->quiet || dec->time == dec->reported_time)
+		return 0;
+	settle(dec, r->last, r->key.address);
+	dec->offset = offset;
+	ret = rvt_etrace_emit_time(dec);
+	*go_on &= !ret && rvt_steps_enter(dec->flow, &r->key);
+	return ret;
+}
+
+/* As many steps as are known. Returns likewise. */
+static int replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *frames, struct replay *r)
+{
+	bool go_on = true;
+	int ret = 0;
+
+	while (go_on && frames->end - r->p >= WANTED_BYTES) {
+		struct rvt_step *step;
+		struct frame frame;
+		struct group group;
+
+		if (!cut(&dec->codec.params, r->p, &frame))
+			break;
+		if (!frame.timed && gather(&dec->codec.params, r->p, &frame, &group)) {
+			step = find(dec, r, &group.all);
+			go_on = step ? take(dec, r, step, group.all.mix, group.n, group.len) :
+				       take_singly(dec, r, &group);
+			continue;
+		}
+		step = find(dec, r, &frame);
+		if (!step || !rvt_steps_call(dec->flow, step))
+			break;
+		go_on = take(dec, r, step, frame.mix, 1, frame.len);
+		if (frame.timed)
+			ret = tell_time(dec, r, &frame, frames->pos_offset + (r->p - frames->pos) - frame.len,
+					&go_on);
+	}
+	return ret;
+}
+
 int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *frames)
 {
-	const uint8_t *p = frames->pos, *end = frames->end;
-	struct rvt_step_key key = { .state = 0 };
-	struct rvt_step *step = NULL, *last = NULL;
-	uint32_t carried = carried_state(&dec->carried);
-	uint64_t n = 0, mix;
-	int ret = 0;
+	struct replay r = {
+		.p = frames->pos, .carried = carried_state(&dec->carried), .mix = dec->mix,
+		.key = { .address = dec->address },
+	};
+	int ret;
 
 	/* Where the source ends inside a byte, all behind it is shifted. */
 	if (dec->codec.params.srcid_bits % 8 || frames->carry_len > frames->carry_used ||
-	    frames->hunting || end - p < WANTED_BYTES || !is_clean(dec) ||
-	    !rvt_steps_enter(dec->flow, &key))
+	    frames->hunting || frames->end - r.p < WANTED_BYTES || !is_clean(dec) ||
+	    !rvt_steps_enter(dec->flow, &r.key))
 		return 0;
-	key.address = dec->address;
-	mix = dec->mix;
-	while (end - p >= WANTED_BYTES) {
-		struct frame frame;
-		bool whole;
-
-		if (!cut(&dec->codec.params, p, &frame))
-			break;
-		set_key(&key, &frame, carried);
-		step = rvt_steps_find(dec->flow, &key, rvt_step_guess(mix, frame.mix));
-		if (!step || !rvt_steps_call(dec->flow, step))
-			break;
-		whole = rvt_steps_apply(dec->flow, step);
-		last = step;
-		n++;
-		p += frame.len;
-		mix = frame.mix;
-		key.pc = step->pc;
-		key.address = rvt_step_address(step, key.address);
-		carried = step->extra;
-		if (frame.timed) {
-			pass_time(dec, frame.time);
-			if (dec->time >= dec->flow->quiet && dec->time != dec->reported_time) {
-				settle(dec, step, key.address);
-				dec->offset = frames->pos_offset + (p - frames->pos) - frame.len;
-				ret = rvt_etrace_emit_time(dec);
-				if (ret || !rvt_steps_enter(dec->flow, &key))
-					break;
-			}
-		}
-		if (!whole)
-			break;
-	}
-	if (!n)
+	ret = replay(dec, frames, &r);
+	if (!r.last)
 		return 0;
-	settle(dec, last, key.address);
-	dec->mix = mix;
-	dec->stats->messages += n;
-	frames->pos_offset += p - frames->pos;
-	frames->pos = p;
+	settle(dec, r.last, r.key.address);
+	dec->mix = r.mix;
+	dec->stats->messages += r.n;
+	frames->pos_offset += r.p - frames->pos;
+	frames->pos = r.p;
 	return ret ? ret : dec->flow->result < 0 ? dec->flow->result :
 	       dec->flow->result ? -ECANCELED : 0;
 }

@@ -155,6 +155,11 @@ static uint64_t address(const struct rvt_code_block *block, uint32_t insn)
 	return pc;
 }
 
+uint64_t rvt_run_address(const struct rvt_run *run)
+{
+	return address(rvt_block_of(run), run->first);
+}
+
 static void add_edge(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t insn,
 		     uint64_t to, int64_t times)
 {

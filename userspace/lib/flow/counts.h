@@ -93,6 +93,9 @@ void rvt_counts_break(struct rvt_counts *counts);
 void rvt_counts_path(struct rvt_counts *counts, const struct rvt_run *runs, unsigned int n,
 		     uint64_t times);
 
+/* Where @run begins. */
+uint64_t rvt_run_address(const struct rvt_run *run);
+
 static inline const struct rvt_code_block *rvt_block_of(const struct rvt_run *run)
 {
 	/* .pub is the first member */

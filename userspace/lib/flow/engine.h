@@ -14,7 +14,7 @@
 
 #define RVT_FLOW_BATCH 1024
 /* Runs that are added at once when there is room for one: a path or a step, in whole pieces. */
-#define RVT_FLOW_EXCESS 36
+#define RVT_FLOW_EXCESS 132
 #define RVT_FLOW_MEANINGS 64
 /* Blocks by the address that an indirect jump went to: a small cache before the tables. */
 #define RVT_FLOW_TARGETS 8192

@@ -85,12 +85,27 @@ static void reset(struct rvt_flow *flow)
 	madvise(flow->steps, sizeof(*flow->steps), MADV_DONTNEED);
 }
 
+/* True if it comes for the second time, or may. */
+static bool is_known(struct rvt_steps *steps, const struct rvt_step_key *key)
+{
+	uint64_t hash = rvt_step_hash(key);
+	uint16_t *seen = &steps->seen[hash >> 20 & (RVT_STEP_GUESSES - 1)];
+	uint16_t tag = hash >> 48 | 1;
+
+	if (*seen == tag)
+		return true;
+	*seen = tag;
+	return false;
+}
+
 void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key)
 {
 	struct rvt_steps *steps = flow->steps;
 
 	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH)
 		reset(flow);
+	if (!is_known(steps, key))
+		return;
 	steps->key = *key;
 	steps->recording = true;
 	steps->before = flow->stats;
@@ -124,6 +139,27 @@ static bool fill(const struct rvt_flow *flow, struct rvt_step *s)
 	return true;
 }
 
+/* The runs of a path that is part of a joined step. */
+static const struct rvt_run *runs_of_part(struct rvt_step_path *path)
+{
+	return (const struct rvt_run *)(path + 1);
+}
+
+static void expand_parts(struct rvt_flow *flow, const struct rvt_step *s, struct rvt_step_path *joined)
+{
+	const uint32_t *parts = rvt_step_parts(joined);
+
+	for (unsigned int i = 0; i < joined->n_runs; i++) {
+		struct rvt_step_path *path = rvt_step_path_at(flow->steps, parts[i]);
+		uint64_t to = s->pc;
+
+		if (i + 1 < joined->n_runs)
+			to = rvt_run_address(runs_of_part(rvt_step_path_at(flow->steps, parts[i + 1])));
+		rvt_counts_path(flow->counts, runs_of_part(path), path->n_runs, s->times);
+		rvt_counts_edge(flow->counts, path->last_block, path->last_insn, to, s->times);
+	}
+}
+
 /* The counts of a step: before it goes, or when somebody asks. */
 static void expand(struct rvt_flow *flow, struct rvt_step *s)
 {
@@ -131,8 +167,12 @@ static void expand(struct rvt_flow *flow, struct rvt_step *s)
 
 	if (!s->times || !flow->counts)
 		return;
-	rvt_counts_path(flow->counts, rvt_step_runs(s, path), path->n_runs, s->times);
-	rvt_counts_edge(flow->counts, path->last_block, path->last_insn, s->pc, s->times);
+	if (s->flags & RVT_STEP_JOINED) {
+		expand_parts(flow, s, path);
+	} else {
+		rvt_counts_path(flow->counts, rvt_step_runs(s, path), path->n_runs, s->times);
+		rvt_counts_edge(flow->counts, path->last_block, path->last_insn, s->pc, s->times);
+	}
 	s->times = 0;
 }
 
@@ -175,39 +215,106 @@ static bool is_more(struct rvt_flow *flow)
 	       flow->stats.traps != steps->before.traps || flow->stats.gaps != steps->before.gaps;
 }
 
-/* The entry for a step of @key: of its last version, a free one, or one that was used least. */
+/* ---- the index ---- */
+
+static uint32_t *set_of(struct rvt_steps *steps, uint64_t hash)
+{
+	return steps->index[hash & (RVT_STEP_SETS - 1)];
+}
+
+struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
+				   uint64_t hash, uint32_t *entry)
+{
+	const uint32_t *set = set_of(steps, hash), tag = rvt_step_tag(hash);
+	unsigned int like = 0;
+
+	/* all of them at once, and no branch for each */
+	for (unsigned int i = 0; i < RVT_STEP_WAYS; i++)
+		like |= (unsigned int)((set[i] & ~(RVT_STEP_ENTRIES - 1)) == tag) << i;
+	for (; like; like &= like - 1) {
+		uint32_t found = set[__builtin_ctz(like)];
+
+		if (rvt_step_is(rvt_step_of(steps, found), key)) {
+			*entry = found;
+			return rvt_step_of(steps, found);
+		}
+	}
+	return NULL;
+}
+
+/* Step @s cannot be found any more. */
+static void unlink_step(struct rvt_steps *steps, const struct rvt_step *s)
+{
+	uint32_t *set = set_of(steps, rvt_step_hash(&s->key)), number = s - steps->steps;
+
+	for (unsigned int i = 0; i < RVT_STEP_WAYS; i++)
+		if ((set[i] & (RVT_STEP_ENTRIES - 1)) == number)
+			set[i] = 0;
+}
+
+/* Where there is none in the set it is the turn of each to go. */
+static void link_step(struct rvt_steps *steps, const struct rvt_step *s, uint64_t hash)
+{
+	uint32_t *set = set_of(steps, hash);
+	unsigned int way = 0;
+
+	while (way < RVT_STEP_WAYS && set[way])
+		way++;
+	if (way == RVT_STEP_WAYS)
+		way = steps->turn++ % RVT_STEP_WAYS;
+	set[way] = rvt_step_tag(hash) | (uint32_t)(s - steps->steps);
+}
+
+/* A step that goes for another. What was counted since the hand came here the last time stays once more. */
+static struct rvt_step *take_used(struct rvt_flow *flow)
+{
+	struct rvt_steps *steps = flow->steps;
+	struct rvt_step *s;
+	bool stays;
+
+	do {
+		steps->hand = steps->hand % (RVT_STEP_ENTRIES - 1) + 1;
+		s = &steps->steps[steps->hand];
+		stays = s->times;
+		expand(flow, s);
+	} while (stays);
+	unlink_step(steps, s);
+	return s;
+}
+
+/* The step of @key: its last version, a free one, or one that goes for it. */
 static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_key *key)
 {
 	struct rvt_steps *steps = flow->steps;
-	struct rvt_step *bucket = rvt_steps_bucket(steps, rvt_step_hash(key));
-	/* Where nothing is counted it is the turn of each. */
-	struct rvt_step *room = &bucket[steps->turn++ % RVT_STEP_WAYS];
+	uint64_t hash = rvt_step_hash(key);
+	uint32_t entry;
+	struct rvt_step *s = rvt_steps_look_up(steps, key, hash, &entry);
 
-	for (struct rvt_step *s = bucket; s < bucket + RVT_STEP_WAYS; s++) {
-		if (!s->key.meaning || rvt_step_is(s, key)) {
-			room = s;
-			break;
-		}
-		if (s->times < room->times)
-			room = s;
+	if (s) {
+		expand(flow, s);
+		return s;
 	}
-	expand(flow, room);
-	return room;
+	s = steps->n_steps < RVT_STEP_ENTRIES - 1 ? &steps->steps[++steps->n_steps] : take_used(flow);
+	link_step(steps, s, hash);
+	return s;
 }
 
-/* A path for @filled: that of @old, whose place it takes, if there is room in it. */
-static void take_path(struct rvt_steps *steps, const struct rvt_step *old, struct rvt_step *filled)
+/*
+ * A path for @filled, with @room behind it in 16 bytes: that of @old, whose place it takes, if there is room
+ * in it.
+ */
+static struct rvt_step_path *take_path(struct rvt_steps *steps, const struct rvt_step *old,
+				       struct rvt_step *filled, size_t room)
 {
-	size_t room = steps->n_captured;
+	const struct rvt_step_path *path = rvt_step_path(steps, old);
 
-	if (filled->flags & RVT_STEP_CALLS)
-		room += RVT_STEP_CALLS_UNITS;
 	filled->path = old->path;
-	if (old->key.meaning && rvt_step_path(steps, old)->room >= room)
-		return;
-	filled->path = steps->n_path;
-	rvt_step_path(steps, filled)->room = room;
-	steps->n_path += 1 + room;
+	if (!old->key.meaning || path->room < room || path->shared) {
+		filled->path = steps->n_path;
+		rvt_step_path(steps, filled)->room = room;
+		steps->n_path += 1 + room;
+	}
+	return rvt_step_path(steps, filled);
 }
 
 void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
@@ -215,6 +322,7 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	struct rvt_steps *steps = flow->steps;
 	struct rvt_step *s, filled;
 	struct rvt_step_path *path;
+	size_t room;
 
 	rvt_steps_drop(flow);
 	if (is_more(flow) || !fill(flow, &filled))
@@ -224,13 +332,15 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 			return;
 		filled.flags |= RVT_STEP_KEEPS_ADDRESS;
 	}
-	if (steps->calls.n_pops || steps->calls.n_pushes || steps->calls.nesting)
+	room = steps->n_captured;
+	if (steps->calls.n_pops || steps->calls.n_pushes || steps->calls.nesting) {
 		filled.flags |= RVT_STEP_CALLS;
+		room += RVT_STEP_CALLS_UNITS;
+	}
 	filled.extra = extra;
 	s = make_room(flow, &steps->key);
-	take_path(steps, s, &filled);
+	path = take_path(steps, s, &filled, room);
 	*s = filled;
-	path = rvt_step_path(steps, s);
 	path->last_block = flow->last_block;
 	path->last_insn = flow->last_insn;
 	path->consecutive = flow->consecutive;
@@ -240,6 +350,85 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	memcpy(rvt_step_runs(s, path), steps->captured,
 	       steps->n_captured * sizeof(steps->captured[0]));
 }
+
+/* ---- joining ---- */
+
+/* What the steps of @row do together. False: more than fits. */
+static bool add_up(struct rvt_steps *steps, const struct rvt_step_row *row, struct rvt_step *sum)
+{
+	uint64_t address = row->key.address, pc = row->key.pc;
+	unsigned int insns = 0, halfwords = 0, branches = 0, indirect = 0, runs = 0;
+
+	*sum = (struct rvt_step){ .key = row->key, .flags = RVT_STEP_JOINED };
+	for (unsigned int i = 0; i < row->n; i++) {
+		const struct rvt_step *s = row->steps[i];
+		struct rvt_step_path *path = rvt_step_path(steps, s);
+
+		if (s->flags & (RVT_STEP_CALLS | RVT_STEP_JOINED) ||
+		    rvt_run_address(runs_of_part(path)) != pc)
+			return false;
+		address = rvt_step_address(s, address);
+		pc = s->pc;
+		insns += s->insns;
+		halfwords += s->halfwords;
+		branches += s->branches;
+		sum->taken += s->taken;
+		indirect += s->indirect;
+		runs += path->n_runs;
+	}
+	if (address != pc) {
+		if (address != row->key.address)
+			return false;
+		sum->flags |= RVT_STEP_KEEPS_ADDRESS;
+	}
+	sum->pc = pc;
+	sum->insns = insns;
+	sum->halfwords = halfwords;
+	sum->branches = branches;
+	sum->indirect = indirect;
+	sum->extra = row->steps[row->n - 1]->extra;
+	return insns <= UINT16_MAX && halfwords <= UINT16_MAX && branches <= UINT8_MAX &&
+	       indirect <= UINT8_MAX && runs <= RVT_STEP_ROW_RUNS;
+}
+
+void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
+{
+	struct rvt_steps *steps = flow->steps;
+	uint32_t parts[RVT_STEP_ROW];
+	struct rvt_step_path *path, last;
+	struct rvt_step sum, *s;
+
+	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH || !is_known(steps, &row->key) ||
+	    !add_up(steps, row, &sum))
+		return;
+	for (unsigned int i = 0; i < row->n; i++) {
+		parts[i] = row->steps[i]->path;
+		rvt_step_path_at(steps, parts[i])->shared = true;
+	}
+	last = *rvt_step_path_at(steps, parts[row->n - 1]);
+	/* It may take the place of one of those that it is made of. */
+	s = make_room(flow, &row->key);
+	path = take_path(steps, s, &sum, (row->n * sizeof(parts[0]) + 15) / 16);
+	*s = sum;
+	path->last_block = last.last_block;
+	path->last_insn = last.last_insn;
+	path->consecutive = last.consecutive;
+	path->n_runs = row->n;
+	memcpy(rvt_step_parts(path), parts, row->n * sizeof(parts[0]));
+}
+
+void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *joined)
+{
+	const uint32_t *parts = rvt_step_parts(joined);
+
+	for (unsigned int i = 0; i < joined->n_runs; i++) {
+		struct rvt_step_path *path = rvt_step_path_at(flow->steps, parts[i]);
+
+		rvt_steps_collect(flow, runs_of_part(path), path->n_runs);
+	}
+}
+
+/* ---- counts ---- */
 
 #define AHEAD 8
 

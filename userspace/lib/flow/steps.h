@@ -14,10 +14,13 @@
 #include <rvtrace/flow.h>
 #include "flow/engine.h"
 
-#define RVT_STEP_ENTRIES 65536	/* a power of two; numbers have 16 bits */
-#define RVT_STEP_WAYS 4		/* entries in a row where one may be */
+#define RVT_STEP_ENTRIES 131072	/* a power of two */
+#define RVT_STEP_SETS 16384	/* a power of two */
+#define RVT_STEP_WAYS 8
 #define RVT_STEP_GUESSES 65536
-#define RVT_STEP_RUNS 32
+#define RVT_STEP_RUNS 64
+#define RVT_STEP_ROW 8		/* steps that are joined, at most */
+#define RVT_STEP_ROW_RUNS 128	/* of all of them */
 #define RVT_STEP_PATH_BYTES (32u << 20)
 
 struct rvt_step_key {
@@ -43,25 +46,39 @@ struct rvt_step {
 enum {
 	RVT_STEP_KEEPS_ADDRESS = 1u << 0, /* else the last address reported is .pc */
 	RVT_STEP_CALLS = 1u << 1,	/* something happens to the return stack */
+	RVT_STEP_JOINED = 1u << 2,	/* of several: see struct rvt_step_path */
 };
 _Static_assert(sizeof(struct rvt_step) == 64, "one cache line");
 
-/* The rest. Behind it: what happens to the return stack, if something does, and the runs. */
+/*
+ * The rest. Behind it: what happens to the return stack, if something does, and the runs. Of joined steps
+ * only their paths, as numbers like that in struct rvt_step: .n_runs of them.
+ */
 struct rvt_step_path {
 	struct rvt_code_block *last_block;
 	uint32_t last_insn;
 	uint16_t room;			/* for all that lies behind it, in 16 bytes */
-	bool consecutive;
+	bool consecutive : 1;
+	bool shared : 1;		/* a joined step has it, too */
 	uint8_t n_runs;
 };
 _Static_assert(sizeof(struct rvt_step_path) == 16 && sizeof(struct rvt_run) == 16, "units of paths");
 
+/*
+ * Steps lie in the order in which they were first made, and are found by a small index: memory that is not in a
+ * cache is so slow that it must not be touched to learn that something is not there. An entry of
+ * the index is the number of a step, and above it as many bits of the hash of its key as fit. 0: none.
+ */
 struct rvt_steps {
-	struct rvt_step steps[RVT_STEP_ENTRIES];
+	struct rvt_step steps[RVT_STEP_ENTRIES];	/* number 0 is not used */
+	uint32_t index[RVT_STEP_SETS][RVT_STEP_WAYS];
 	_Alignas(16) uint8_t paths[RVT_STEP_PATH_BYTES];
 	size_t n_path;			/* used of it, in 16 bytes */
-	uint16_t guesses[RVT_STEP_GUESSES];	/* numbers, see rvt_step_guess() */
-	uint32_t n_counted, turn;
+	uint32_t guesses[RVT_STEP_GUESSES];	/* entries as in the index, see rvt_step_guess() */
+	uint16_t seen[RVT_STEP_GUESSES];	/* rows of steps, by their key's hash */
+	uint32_t n_steps;		/* used of .steps; once all are, .hand is the next to go */
+	uint32_t hand, turn;
+	uint32_t n_counted;
 	uint32_t counted[RVT_STEP_ENTRIES];	/* with .times */
 
 	/* being recorded */
@@ -96,6 +113,16 @@ void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key);
 void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra);
 /* The same, but nothing is kept. */
 void rvt_steps_drop(struct rvt_flow *flow);
+/* Steps that were taken in a row, and the key that stands for all of them. */
+struct rvt_step_row {
+	struct rvt_step_key key;
+	unsigned int n;
+	const struct rvt_step *steps[RVT_STEP_ROW];
+};
+/* The second time that @row comes a step is made of it, if one can hold it all. */
+void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row);
+/* The runs of a joined step go to the batch. */
+void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *path);
 /* .times is about to begin from 0. */
 void rvt_steps_begin_times(struct rvt_flow *flow, struct rvt_step *s);
 static inline bool rvt_steps_recording(const struct rvt_flow *flow)
@@ -129,10 +156,15 @@ static inline uint64_t rvt_step_hash(const struct rvt_step_key *key)
 	return x ^ x >> 29;
 }
 
-/* The first of RVT_STEP_WAYS where the step is, if there is one. */
-static inline struct rvt_step *rvt_steps_bucket(struct rvt_steps *steps, uint64_t hash)
+/* Above the number in an entry of the index. */
+static inline uint32_t rvt_step_tag(uint64_t hash)
 {
-	return &steps->steps[hash >> 20 & (RVT_STEP_ENTRIES - RVT_STEP_WAYS)];
+	return hash >> 32 & ~(RVT_STEP_ENTRIES - 1);
+}
+
+static inline struct rvt_step *rvt_step_of(struct rvt_steps *steps, uint32_t entry)
+{
+	return &steps->steps[entry & (RVT_STEP_ENTRIES - 1)];
 }
 
 static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_key *key)
@@ -142,27 +174,37 @@ static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_k
 		 (s->key.state ^ key->state) | (s->key.meaning ^ key->meaning));
 }
 
+/* The step of @key, whose hash is @hash, by the index. Sets *entry. */
+struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
+				   uint64_t hash, uint32_t *entry);
+
 /* @guess: of the message. */
 static inline struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struct rvt_step_key *key,
 					      uint32_t guess)
 {
-	struct rvt_steps *steps = flow->steps;
-	struct rvt_step *s = &steps->steps[steps->guesses[guess]];
+	uint32_t *entry = &flow->steps->guesses[guess];
+	struct rvt_step *s = rvt_step_of(flow->steps, *entry);
+	uint64_t hash = rvt_step_hash(key);
 
-	if (rvt_step_is(s, key))
+	if ((*entry & ~(RVT_STEP_ENTRIES - 1)) == rvt_step_tag(hash) && rvt_step_is(s, key))
 		return s;
-	s = rvt_steps_bucket(steps, rvt_step_hash(key));
-	for (unsigned int i = 0; i < RVT_STEP_WAYS; i++, s++)
-		if (rvt_step_is(s, key)) {
-			steps->guesses[guess] = s - steps->steps;
-			return s;
-		}
-	return NULL;
+	return rvt_steps_look_up(flow->steps, key, hash, entry);
+}
+
+static inline struct rvt_step_path *rvt_step_path_at(struct rvt_steps *steps, uint32_t path)
+{
+	return (struct rvt_step_path *)(steps->paths + 16 * (size_t)path);
 }
 
 static inline struct rvt_step_path *rvt_step_path(struct rvt_steps *steps, const struct rvt_step *s)
 {
-	return (struct rvt_step_path *)(steps->paths + 16 * (size_t)s->path);
+	return rvt_step_path_at(steps, s->path);
+}
+
+/* Of a joined step: its paths. */
+static inline uint32_t *rvt_step_parts(struct rvt_step_path *path)
+{
+	return (uint32_t *)(path + 1);
 }
 
 #define RVT_STEP_CALLS_UNITS ((sizeof(struct rvt_calls) + 15) / 16)
@@ -191,6 +233,17 @@ static inline uint64_t rvt_step_address(const struct rvt_step *s, uint64_t addre
 	return s->flags & RVT_STEP_KEEPS_ADDRESS ? address : s->pc;
 }
 
+/* The runs of a path go to the batch. */
+static inline void rvt_steps_collect(struct rvt_flow *flow, const struct rvt_run *runs, unsigned int n)
+{
+	struct rvt_run *to = flow->runs + flow->n_runs;
+
+	/* Whole pieces of a fixed size copy faster; the batch has room for the excess. */
+	for (unsigned int i = 0; i < n; i += 4)
+		__builtin_memcpy(to + i, runs + i, 4 * sizeof(*to));
+	flow->n_runs += n;
+}
+
 /* The step is taken. False: delivering went wrong, or mappings changed: rvt_steps_leave() now. */
 static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 {
@@ -210,13 +263,11 @@ static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 	}
 	if (flow->collect) {
 		struct rvt_step_path *path = rvt_step_path(steps, s);
-		const struct rvt_run *runs = rvt_step_runs(s, path);
-		struct rvt_run *to = flow->runs + flow->n_runs;
 
-		/* Whole pieces of a fixed size copy faster; the batch has room for the excess. */
-		for (unsigned int i = 0; i < path->n_runs; i += 4)
-			__builtin_memcpy(to + i, runs + i, 4 * sizeof(*to));
-		flow->n_runs += path->n_runs;
+		if (s->flags & RVT_STEP_JOINED)
+			rvt_steps_collect_parts(flow, path);
+		else
+			rvt_steps_collect(flow, rvt_step_runs(s, path), path->n_runs);
 		if (flow->n_runs >= RVT_FLOW_BATCH)
 			return !rvt_flow_deliver(flow) && flow->epoch == steps->epoch;
 	}

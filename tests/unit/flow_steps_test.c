@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Steps that are joined: they deliver and count what their parts do.
+ */
+#include "flow/steps.h"
+#include "flow-fixture.h"
+
+/* Walks @insns instructions from @pc on as a message of one byte, @byte, until they are a step, which is returned. */
+static const struct rvt_step *make_step(struct fixture *f, uint64_t pc, uint8_t byte, uint64_t insns)
+{
+	struct rvt_step_key key = { .bytes = { byte } };
+	struct rvt_order o = unlimited();
+	const struct rvt_step *step;
+
+	o.max_insns = insns;
+	/* the first time is only noted */
+	for (int i = 0; i < 2; i++) {
+		rvt_flow_start(f->flow, pc, 0, true);
+		assert_true(rvt_steps_enter(f->flow, &key));
+		rvt_steps_record(f->flow, &key);
+		assert_int_equal(rvt_flow_run(f->flow, &o), RVT_STOP_INSNS);
+		if (rvt_steps_recording(f->flow))
+			rvt_steps_keep(f->flow, key.address, 0);
+	}
+	step = rvt_steps_find(f->flow, &key, 0);
+	assert_non_null(step);
+	return step;
+}
+
+/* c.nop; c.nop; c.j 0x1000: the first instruction is one step, the two others and the first again another. */
+static void join_steps(struct fixture *f, struct rvt_step_key *key)
+{
+	struct rvt_step_row row = { .n = 2 };
+
+	rv_put(&f->code, RV_C_NOP);
+	rv_put(&f->code, RV_C_NOP);
+	rv_put(&f->code, rv_c_j(-4));
+	load(f);
+	row.steps[0] = make_step(f, 0x1000, 1, 1);
+	row.steps[1] = make_step(f, 0x1002, 2, 3);
+	rvt_flow_start(f->flow, 0x1000, 0, true);
+	rvt_flow_flush(f->flow);
+	key->bytes[0] = 0x201;
+	assert_true(rvt_steps_enter(f->flow, key));
+	row.key = *key;
+	rvt_steps_join(f->flow, &row);
+	assert_null(rvt_steps_find(f->flow, key, 1));
+	rvt_steps_join(f->flow, &row);
+}
+
+static void test_joined_steps(void **state)
+{
+	const uint64_t expected[] = { 0x1000, 0x1002, 0x1004, 0x1000 };
+	struct rvt_step_key key = { .address = 0 };
+	struct rvt_step *joined;
+	struct fixture f;
+	uint64_t pc;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	join_steps(&f, &key);
+	joined = rvt_steps_find(f.flow, &key, 1);
+	assert_non_null(joined);
+	f.out.n = 0;
+	assert_true(rvt_steps_apply(f.flow, joined));
+	rvt_steps_leave(f.flow);
+	rvt_flow_flush(f.flow);
+	assert_int_equal(f.out.n, 4);
+	assert_memory_equal(f.out.pcs, expected, sizeof(expected));
+	assert_true(rvt_flow_pc(f.flow, &pc));
+	assert_int_equal(pc, 0x1002);
+	tear_down(&f);
+}
+
+static int add_insns(void *ctx, const struct rvt_run *run, uint64_t times)
+{
+	*(uint64_t *)ctx += run->count * times;
+	return 0;
+}
+
+static int add_jumps(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass, int64_t times)
+{
+	(void)iclass;
+	if (from == 0x1004 && to == 0x1000)
+		((uint64_t *)ctx)[1] += times;
+	return 0;
+}
+
+static void test_joined_counts(void **state)
+{
+	uint64_t sums[2] = {};
+	const struct rvt_count_sink sink = { .ctx = sums, .run = add_insns, .edge = add_jumps };
+	struct rvt_step_key key = { .address = 0 };
+	struct rvt_step *joined;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	assert_int_equal(rvt_flow_count(f.flow), 0);
+	join_steps(&f, &key);
+	/* each part was walked twice */
+	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
+	assert_int_equal(sums[0], 2 * 1 + 2 * 3);
+	assert_int_equal(sums[1], 2);
+	joined = rvt_steps_find(f.flow, &key, 1);
+	assert_non_null(joined);
+	for (int i = 0; i < 5; i++)
+		assert_true(rvt_steps_apply(f.flow, joined));
+	rvt_steps_leave(f.flow);
+	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
+	assert_int_equal(sums[0], 8 + 5 * 4);
+	assert_int_equal(sums[1], 2 + 5);
+	tear_down(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_joined_steps),
+		cmocka_unit_test(test_joined_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
