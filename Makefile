@@ -114,7 +114,7 @@ $(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)
 
 # Parts of the command that have tests of their own.
 $(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,event event-names tracepoint pmu)
-$(B)/asan/unit/session_test: $(B)/asan/tools/perf-plugin/transfers.o
+$(B)/asan/unit/session_parts_test: $(B)/asan/tools/perf-plugin/transfers.o
 $(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/demangle.o
 
 # It runs programs and asks the model what their instructions are.
@@ -123,7 +123,12 @@ $(B)/host/rvt-trace-size: LIBS += $(LIBS_host)
 $(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(B)/host/librvtrace.a
 	$(CC) -o $@ $^ $(LIBS)
 
-tools: $(patsubst tests/tools/%.c,$(B)/host/%,$(TOOL_SRC))
+# The command, but with small parts of recordings for several threads.
+$(B)/host/perf-rvtrace-small-parts: $(CMD_SRC:%.c=$(B)/host/%.o) $(B)/host/tests/tools/small-parts.o \
+		$(B)/host/librvtrace.a
+	$(CC) -Wl,--wrap=rvt_session_open -o $@ $^ $(LIBS) $(LIBS_host)
+
+tools: $(patsubst tests/tools/%.c,$(B)/host/%,$(TOOL_SRC)) $(B)/host/perf-rvtrace-small-parts
 unit-programs: $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
 .PHONY: tools unit-programs
 .SECONDARY:

@@ -545,7 +545,7 @@ uint64_t feed_from(struct rvt_session *session, struct rvt_perfdata *file, uint6
 	return from;
 }
 
-void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
+void read_stored(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
 {
 	const struct rvt_session_options options = { .by_cpu = by_cpu, .params = f->params };
 	const struct rvt_session_sink sink = { .ctx = f, .runs = found_runs, .event = found_event };
@@ -560,10 +560,13 @@ void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
 	rvt_session_stats(session, stats);
 	rvt_session_close(session);
 	check_counts(f);
+}
+
+void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
+{
+	read_stored(f, by_cpu, stats);
 	if (!f->overwritten)
 		check_live(f);
-	if (f->also)
-		f->also(f);
 }
 
 void check_steps(const struct cpu *cpu)

@@ -58,9 +58,7 @@ struct fixture {
 	bool timed, context, packed, overwritten, etrace;
 	uint64_t claimed;	/* by AUX records, and not there */
 	unsigned int resets;	/* parts that did not fit together */
-	unsigned int parts;	/* that several threads decoded */
 	const char *params;	/* file; NULL: none */
-	void (*also)(struct fixture *f);	/* read_back() checks besides; may be NULL */
 };
 
 struct trailer {
@@ -102,7 +100,9 @@ void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags);
 
 /* ---- reading it ---- */
 
-/* Ends the recording and reads it: in one go, counting, by threads, live; fails if these differ. */
+/* Ends the recording and reads it: in one go, and counted by threads; fails if these differ. */
+void read_stored(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats);
+/* The same, and live. */
 void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats);
 /* What was found is what is expected. */
 void check_steps(const struct cpu *cpu);

@@ -9,350 +9,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <rvtrace/switches.h>
-#include "../../tools/perf-plugin/transfers.h"
-#include "array.h"
 #include "session-fixture.h"
 
 /* Of the address sanitizer, which gcc has no header for: bytes of malloc() that were not freed. */
 size_t __sanitizer_get_current_allocated_bytes(void);
-
-/* ---- in parts: what several threads tell, put in order, is what one thread tells ---- */
-
-/* No filters. */
-bool view_wants(struct view *view, const struct rvt_lane *lane)
-{
-	(void)view;
-	(void)lane;
-	return true;
-}
-
-void view_lost(struct view *view, const struct rvt_event *event)
-{
-	(void)view;
-	(void)event;
-}
-
-enum { LINE = 'l', TRANSFER = 't', INSN = 'i', LOST = '!', MOMENT = 'm' };
-
-struct told {
-	uint64_t what, cpu, from, to, insns;	/* no padding: compared as bytes */
-	int64_t tid;
-};
-
-/* What was told of a part, or of all. */
-struct telling {
-	struct told *list;
-	size_t n;
-	size_t own;		/* moments up to here are not the next part's, too */
-	struct transfers *transfers;
-	struct rvt_session_sink sink;
-	bool *thread;		/* that has it */
-};
-
-#define MAX_PARTS (1 << 12)
-#define MAX_THREADS 8
-
-struct tellings {
-	bool lines, by_cpu;
-	uint64_t part_bytes;
-	struct telling parts[CPUS][MAX_PARTS];
-	size_t joined[CPUS];
-	size_t n[CPUS];
-	bool threads[MAX_THREADS];	/* has a part */
-	size_t n_threads;
-};
-
-static void tell(struct telling *telling, const struct rvt_lane *lane, struct told told)
-{
-	told.cpu = lane->cpu;
-	told.tid = lane->task ? lane->task->tid : -1;
-	assert_int_equal(array_grow(&telling->list, telling->n), 0);
-	telling->list[telling->n++] = told;
-}
-
-static int tell_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
-		     uint64_t insns, struct rvt_callstack *stack)
-{
-	(void)stack;
-	tell(ctx, lane, (struct told){ .what = LINE, .from = first, .to = last, .insns = insns });
-	return 0;
-}
-
-static int tell_transfer(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
-			 struct rvt_callstack *stack)
-{
-	(void)stack;
-	tell(ctx, lane, (struct told){ .what = TRANSFER + 256 * transfer->kind,
-				       .from = transfer->from, .to = transfer->to });
-	return 0;
-}
-
-static int tell_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		uint64_t pc = runs[i].block->pc;
-
-		for (uint32_t j = 0; j < runs[i].first + runs[i].count; j++) {
-			if (j >= runs[i].first)
-				tell(ctx, lane, (struct told){ .what = INSN, .from = pc });
-			pc += 2 * runs[i].block->halfwords[j];
-		}
-	}
-	return 0;
-}
-
-static int tell_loss(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
-{
-	if (event->type == RVT_EVENT_LOST)
-		tell(ctx, lane, (struct told){ .what = LOST, .from = event->offset });
-	return 0;
-}
-
-static void open_telling(const struct tellings *all, struct telling *telling)
-{
-	const struct transfers_ops ops = { .ctx = telling, .line = tell_line,
-					   .transfer = tell_transfer, .event = tell_loss };
-
-	telling->sink = (struct rvt_session_sink){ .ctx = telling, .runs = tell_runs,
-						   .event = tell_loss };
-	if (!all->lines)
-		return;
-	telling->transfers = transfers_create(&ops, NULL, 0);
-	assert_non_null(telling->transfers);
-	transfers_sink(telling->transfers, &telling->sink);
-}
-
-static int on_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
-{
-	const struct rvt_session_sink *sink = &((struct telling *)ctx)->sink;
-
-	return sink->runs(sink->ctx, lane, runs, n);
-}
-
-static int on_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
-{
-	const struct rvt_session_sink *sink = &((struct telling *)ctx)->sink;
-
-	return sink->event(sink->ctx, lane, event);
-}
-
-static void on_end(void *ctx, struct rvt_lane *lane)
-{
-	const struct rvt_session_sink *sink = &((struct telling *)ctx)->sink;
-
-	if (sink->end)
-		sink->end(sink->ctx, lane);
-}
-
-static void tell_moment(void *ctx, uint64_t time, bool left)
-{
-	struct telling *telling = ctx;
-
-	tell(telling, &(struct rvt_lane){ .cpu = 0 },
-	     (struct told){ .what = MOMENT, .from = time });
-	if (!left)
-		telling->own = telling->n;
-}
-
-static void *open_thread(void *ctx)
-{
-	struct tellings *all = ctx;
-
-	assert_in_range(all->n_threads, 0, MAX_THREADS - 1);
-	return &all->threads[all->n_threads++];
-}
-
-static void *begin_part(void *ctx, void *thread, unsigned int buffer)
-{
-	struct tellings *all = ctx;
-	struct telling *telling;
-
-	assert_false(*(bool *)thread);
-	*(bool *)thread = true;
-	assert_in_range(buffer, 0, CPUS - 1);
-	assert_in_range(all->n[buffer], 0, MAX_PARTS - 1);
-	telling = &all->parts[buffer][all->n[buffer]++];
-	open_telling(all, telling);
-	telling->thread = thread;
-	return telling;
-}
-
-static int end_part(void *ctx, void *part)
-{
-	struct telling *telling = part;
-
-	(void)ctx;
-	*telling->thread = false;
-	while (telling->n > telling->own && telling->list[telling->n - 1].what == MOMENT)
-		telling->n--;
-	return 0;
-}
-
-/* It is the next one that began. */
-static int join_part(void *ctx, void *part, unsigned int buffer)
-{
-	struct tellings *all = ctx;
-	struct telling *next = &all->parts[buffer][all->joined[buffer]++];
-
-	assert_ptr_equal(part, next);
-	return 0;
-}
-
-static void forget_parts(void *ctx)
-{
-	struct tellings *all = ctx;
-
-	for (int cpu = 0; cpu < CPUS; cpu++) {
-		for (size_t i = 0; i < all->n[cpu]; i++) {
-			free(all->parts[cpu][i].list);
-			transfers_destroy(all->parts[cpu][i].transfers);
-			all->parts[cpu][i] = (struct telling){ .n = 0 };
-		}
-		all->n[cpu] = all->joined[cpu] = 0;
-	}
-	memset(all->threads, 0, sizeof(all->threads));
-	all->n_threads = 0;
-}
-
-/* A buffer that is read, part by part. */
-struct cursor {
-	const struct telling *part, *end;
-	size_t at;
-	uint64_t time;
-};
-
-/* The next thing; NULL: that was all. */
-static const struct told *look(struct cursor *cursor)
-{
-	for (; cursor->part < cursor->end; cursor->part++, cursor->at = 0)
-		if (cursor->at < cursor->part->n)
-			return &cursor->part->list[cursor->at];
-	return NULL;
-}
-
-/* As session.h has it: who has come less far comes first, and goes on until it is ahead. */
-static void merge(struct telling *sum, const struct tellings *all)
-{
-	struct cursor cursors[CPUS] = { 0 };
-	int n = 0, other = 1;
-
-	_Static_assert(CPUS == 2, "the other one");
-	for (int cpu = 0; cpu < CPUS; cpu++)
-		cursors[cpu] = (struct cursor){ all->parts[cpu], all->parts[cpu] + all->n[cpu],
-						0, 0 };
-	while (look(&cursors[0]) || look(&cursors[1])) {
-		const struct told *told = look(&cursors[n]);
-		struct rvt_task task;
-
-		if (!told || (look(&cursors[other]) && cursors[n].time > cursors[other].time)) {
-			n = other;
-			other = !n;
-			/* a tie */
-			if (look(&cursors[0]) && cursors[0].time == cursors[1].time)
-				n = 0, other = 1;
-			told = look(&cursors[n]);
-		}
-		cursors[n].at++;
-		if (told->what == MOMENT) {
-			cursors[n].time = told->from;
-			continue;
-		}
-		task.tid = told->tid;
-		tell(sum, &(struct rvt_lane){ .cpu = told->cpu, .task = &task }, *told);
-	}
-}
-
-/* Returns what is told by @jobs threads, in one; all->n: by how many parts, 0 for one thread. */
-static struct telling tell_all(const struct fixture *f, unsigned int jobs, struct tellings *all)
-{
-	const struct rvt_session_options options = { .params = f->params, .by_cpu = all->by_cpu,
-						     .jobs = jobs, .part_bytes = all->part_bytes };
-	const struct rvt_session_parts parts = {
-		.ctx = all, .overlap = all->lines, .open = open_thread, .begin = begin_part,
-		.end = end_part, .moment = tell_moment, .join = join_part, .reset = forget_parts };
-	struct telling sum = { .n = 0 };
-	const struct rvt_session_sink sink = { .ctx = &sum, .runs = on_runs, .event = on_event,
-					       .end = on_end, .parts = &parts };
-	struct rvt_session_stats stats;
-	struct rvt_session *session;
-	char *error;
-
-	if (rvt_session_open(f->data, &options, &session, &error))
-		fail_msg("%s", error);
-	open_telling(all, &sum);
-	assert_int_equal(rvt_session_run(session, &sink), 0);
-	rvt_session_stats(session, &stats);
-	rvt_session_close(session);
-	transfers_destroy(sum.transfers);
-	assert_in_range(all->n_threads, 0, jobs);
-	for (int cpu = 0; cpu < CPUS; cpu++)
-		assert_int_equal(all->joined[cpu], all->n[cpu]);
-	merge(&sum, all);
-	return sum;
-}
-
-/* What one thread tells is what was executed. */
-static void check_told(const struct fixture *f, const struct telling *telling)
-{
-	size_t at[CPUS] = { 0 };
-
-	for (size_t i = 0; i < telling->n; i++) {
-		const struct told *told = &telling->list[i];
-		const struct steps *found = &f->cpus[told->cpu].found;
-		size_t *n = &at[told->cpu], last = *n + (told->what == LINE ? told->insns - 1 : 0);
-
-		if (told->what != LINE && told->what != INSN)
-			continue;
-		assert_true(last < found->n);
-		assert_int_equal(found->at[*n].tid, told->tid);
-		assert_int_equal(found->at[*n].pc, told->from);
-		if (told->what == LINE)
-			assert_int_equal(found->at[last].pc, told->to);
-		*n = last + 1;
-	}
-	for (int cpu = 0; cpu < CPUS; cpu++)
-		assert_int_equal(at[cpu], f->cpus[cpu].found.n);
-}
-
-static void check_parts_of(struct fixture *f, bool lines, bool by_cpu, uint64_t bytes)
-{
-	static const unsigned int jobs[] = { 2, 3, 7 };
-	struct tellings *all = calloc(1, sizeof(*all));
-	struct telling one, more;
-
-	assert_non_null(all);
-	all->lines = lines;
-	all->by_cpu = by_cpu;
-	all->part_bytes = bytes;
-	one = tell_all(f, 1, all);
-	assert_int_equal(all->n[0] + all->n[1], 0);
-	check_told(f, &one);
-	for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
-		more = tell_all(f, jobs[i], all);
-		assert_int_equal(more.n, one.n);
-		assert_memory_equal(more.list, one.list, one.n * sizeof(*one.list));
-		f->parts += all->n[0] + all->n[1];
-		forget_parts(all);
-		free(more.list);
-	}
-	free(one.list);
-	free(all);
-}
-
-static void check_parts(struct fixture *f)
-{
-	for (uint64_t bytes = 150; bytes < 3000; bytes *= 3)
-		for (int way = 0; way < 4; way++)
-			check_parts_of(f, way & 1, way & 2, bytes);
-}
-
-static int setup(void **state)
-{
-	int err = session_setup(state);
-
-	((struct fixture *)*state)->also = check_parts;
-	return err;
-}
 
 /* ---- recordings ---- */
 
@@ -384,7 +44,6 @@ static void processes_and_exec(void **state)
 	check_equal(&f->cpus[0]);
 	check_equal(&f->cpus[1]);
 	assert_int_equal(f->resets, 0);
-	assert_true(f->parts > 100);	/* and not one thread again and again */
 	assert_int_equal(stats.flow.insns, f->cpus[0].expected.n + f->cpus[1].expected.n);
 	assert_int_equal(stats.missing_bytes, 0);
 	assert_int_equal(stats.trace_bytes, f->cpus[0].aux_offset + f->cpus[1].aux_offset);
@@ -411,7 +70,6 @@ static void two_processes_etrace(void **state)
 	read_back(f, false, &stats);
 	check_equal(&f->cpus[0]);
 	check_equal(&f->cpus[1]);
-	assert_true(f->parts > 100);
 }
 
 static void compressed(void **state)
@@ -842,26 +500,28 @@ static void spacemit_with_parameters(void **state)
 	read_foreign(*state, "protocol = ntrace\nmode = htm\ntimestamp = delta\n");
 }
 
+#define RECORDING(test) cmocka_unit_test_setup_teardown(test, session_setup, session_teardown)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(processes_and_exec, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(two_processes_etrace, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(no_timestamps_etrace, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(compressed, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(live_memory, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(switches_instead_of_context, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(switches_by_bpf, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(no_timestamps, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(truncated_record, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(endless_record, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(overwritten, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(missing_code, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(upstream_without_parameters, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(upstream_with_parameters, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(spacemit, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(spacemit_with_parameters, setup, session_teardown),
-		cmocka_unit_test_setup_teardown(refused, setup, session_teardown),
+		RECORDING(processes_and_exec),
+		RECORDING(two_processes_etrace),
+		RECORDING(no_timestamps_etrace),
+		RECORDING(compressed),
+		RECORDING(live_memory),
+		RECORDING(switches_instead_of_context),
+		RECORDING(switches_by_bpf),
+		RECORDING(no_timestamps),
+		RECORDING(truncated_record),
+		RECORDING(endless_record),
+		RECORDING(overwritten),
+		RECORDING(missing_code),
+		RECORDING(upstream_without_parameters),
+		RECORDING(upstream_with_parameters),
+		RECORDING(spacemit),
+		RECORDING(spacemit_with_parameters),
+		RECORDING(refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

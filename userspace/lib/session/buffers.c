@@ -187,6 +187,18 @@ static int clip_overwritten(struct buffer *buffer)
 	return err;
 }
 
+/* Padding that a recorder put behind a chunk is not trace, nor what another one claims. */
+static void clip_chunks(struct buffer *buffer)
+{
+	for (size_t i = 1; i < buffer->n_chunks; i++) {
+		struct chunk *chunk = &buffer->chunks[i - 1];
+		uint64_t len = chunk[1].offset - chunk->offset;
+
+		if (!chunk->packed && chunk->len > len)
+			chunk->len = len;
+	}
+}
+
 /* Without any AUX record (they were lost, or another recorder left them out) a chunk is one. */
 static int sort_buffer(struct buffer *buffer)
 {
@@ -194,6 +206,7 @@ static int sort_buffer(struct buffer *buffer)
 
 	if (buffer->n_chunks)
 		qsort(buffer->chunks, buffer->n_chunks, sizeof(*buffer->chunks), compare_chunks);
+	clip_chunks(buffer);
 	err = clip_overwritten(buffer);
 	if (err)
 		return err;

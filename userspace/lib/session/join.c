@@ -27,15 +27,17 @@ static bool follows(const struct part *a, const struct part *b)
 }
 
 /*
- * A flow that one part left is resumed by another, at the same synchronisation and nowhere else. A
- * buffer with several flows cannot be told in parts.
+ * A flow that one part left is resumed by another, at the same synchronisation and nowhere else: what
+ * a thread decoded before may make it take another one for good. Of several flows in a buffer it is
+ * not known; they cannot be told in order.
  */
-static bool goes_on(struct joint *joint, struct part *part)
+static bool goes_on(struct joint *joint, struct part *part, bool in_order)
 {
 	const struct part *left = joint->left;
 
-	if (part->n_lanes > 1 && (part->from || part->to != UINT64_MAX))
-		return false;
+	joint->several |= part->n_lanes > 1;
+	if (joint->several)
+		return !in_order || (!part->from && part->to == UINT64_MAX);
 	if (part->resumed ? !left || left->left_at != part->resumed_at : left && part->executed)
 		return false;
 	if (part->left)
@@ -71,7 +73,7 @@ int session_join(struct rvt_session *session, struct joint *joint)
 	struct part *part = joint->next;
 	int err = 0;
 
-	if (!is_later(joint, part) || (parts && !goes_on(joint, part)))
+	if (!is_later(joint, part) || !goes_on(joint, part, parts))
 		return -EAGAIN;
 	/* those in which nothing was are passed over */
 	if (part->executed || part->broken_at_begin || part->lost_at_begin) {

@@ -43,6 +43,7 @@ struct joint {
 	struct part *next, *end;
 	struct part *before;	/* the last one in which anything was; NULL: none */
 	struct part *left;	/* whose flow must be resumed; NULL: none */
+	bool several;		/* flows at a time */
 	uint64_t latest;	/* time stamp so far */
 };
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <string.h>
+#include "property.h"
+#include "random-recording.h"
+
+#define PIDS 3
+#define NO_PROGRAM "/nonexistent/program"
+
+struct making {
+	struct fixture *f;
+	struct random r;
+	int programs[PIDS];	/* of each process */
+	int32_t last[CPUS];	/* process that ran there */
+	bool damage;
+};
+
+static int32_t pid_of(int process)
+{
+	return 10 * (process + 1);
+}
+
+/* How often a loop without branches ran E-Trace does not tell where it is interrupted: not in 0, 2. */
+static int random_program(struct making *m)
+{
+	return m->f->etrace ? 2 * random_below(&m->r, 2) : random_below(&m->r, PROGRAMS);
+}
+
+/* At most @most bytes from somewhere in the trace of @cpu that has not been put yet. */
+static size_t some_bytes(struct making *m, const struct cpu *cpu, size_t most, size_t *at)
+{
+	size_t n = 1 + random_below(&m->r, most);
+
+	*at = random_below(&m->r, cpu->len);
+	return n < cpu->len - *at ? n : cpu->len - *at;
+}
+
+static void damage_bytes(struct making *m, struct cpu *cpu)
+{
+	size_t at, n = some_bytes(m, cpu, 40, &at);
+
+	switch (random_below(&m->r, 4)) {
+	case 0:
+		cpu->bytes[at] ^= 1u << random_below(&m->r, 8);
+		break;
+	case 1:
+		memset(cpu->bytes + at, random_one_in(&m->r, 2) ? 0xff : 0, n);
+		break;
+	case 2:
+		memmove(cpu->bytes + at, cpu->bytes + at + n, cpu->len - at - n);
+		cpu->len -= n;
+		break;
+	default:
+		for (size_t i = 0; i < n; i++)
+			cpu->bytes[at + i] = random_word(&m->r);
+		break;
+	}
+}
+
+static void put_trace(struct making *m, int n)
+{
+	static const uint64_t flags[] = { PERF_AUX_FLAG_TRUNCATED, PERF_AUX_FLAG_PARTIAL,
+					  PERF_AUX_FLAG_COLLISION };
+	struct cpu *cpu = &m->f->cpus[n];
+	uint64_t flag = 0;
+
+	if (m->damage && random_one_in(&m->r, 4))
+		flag = flags[random_below(&m->r, 3)];
+	for (int i = random_below(&m->r, 4); m->damage && cpu->len && i; i--)
+		damage_bytes(m, cpu);
+	m->f->claimed = m->damage && random_one_in(&m->r, 12) ? random_below(&m->r, 3000) : 0;
+	put_aux(m->f, n, m->last[n], flag);
+	m->f->claimed = 0;
+}
+
+static void execute(struct making *m, int process)
+{
+	struct fixture *f = m->f;
+
+	m->programs[process] = random_program(m);
+	put_comm(f, pid_of(process), f->ticks * TICK_NS, true, "exec");
+	put_mmap(f, pid_of(process), f->ticks * TICK_NS + 1, f->programs[m->programs[process]]);
+	f->ticks += 2;
+}
+
+static void run_process(struct making *m, int process, int n)
+{
+	struct fixture *f = m->f;
+	int32_t pid = pid_of(process);
+
+	if (!f->context)
+		put_switch(f, n, pid, f->ticks * TICK_NS - 1);
+	run_steps(f, n, pid, m->programs[process], 50 + random_below(&m->r, 1500));
+	m->last[n] = pid;
+}
+
+static void run_somebody(struct making *m)
+{
+	int process = random_below(&m->r, PIDS), n = random_below(&m->r, CPUS);
+
+	if (process && random_one_in(&m->r, 8))
+		execute(m, process);
+	run_process(m, process, n);
+	if (random_one_in(&m->r, 3))
+		put_trace(m, n);
+}
+
+void random_recording(struct fixture *f, uint64_t seed, bool damage)
+{
+	struct making m = { .f = f, .damage = damage };
+
+	random_seed(&m.r, seed);
+	f->etrace = random_one_in(&m.r, 2);
+	f->packed = random_one_in(&m.r, 4);
+	begin_recording(f, !random_one_in(&m.r, 4), !random_one_in(&m.r, 4));
+	for (int i = 0; i < PIDS; i++) {
+		m.programs[i] = random_program(&m);
+		put_comm(f, pid_of(i), 0, false, "process");
+		put_mmap(f, pid_of(i), 0, i ? f->programs[m.programs[i]] : NO_PROGRAM);
+	}
+	/* buffers are numbered as they come in the file: that of cpu 0 first, as in a live session */
+	for (int n = 0; n < CPUS; n++) {
+		run_process(&m, 1, n);
+		put_trace(&m, n);
+	}
+	for (int i = 6 + random_below(&m.r, 12); i; i--)
+		run_somebody(&m);
+	for (int n = 0; n < CPUS; n++)
+		put_trace(&m, n);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Recordings (session-fixture.h) that a seed decides: either protocol, with time stamps and Ownership
+ * or without, compressed or not; processes that take turns on both cpus, execute other programs, or
+ * have one that is in no file.
+ */
+#ifndef TESTS_RANDOM_RECORDING_H
+#define TESTS_RANDOM_RECORDING_H
+
+#include "session-fixture.h"
+
+/*
+ * Makes all of one, but for its end (read_back()). @damage: bytes of the trace are altered, missing or
+ * there twice, and AUX records are flagged or claim what is not theirs.
+ */
+void random_recording(struct fixture *f, uint64_t seed, bool damage);
+
+#endif
