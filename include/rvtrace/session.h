@@ -105,6 +105,12 @@ struct rvt_session_parts {
 	 */
 	int (*join)(void *ctx, void *part, unsigned int buffer);
 	/*
+	 * How many of the parts that were joined are kept until the next part of *@buffer is, too.
+	 * Of parts that take room, these and those that are not joined, there are only some for
+	 * each job: *@buffer is decoded first then.
+	 */
+	size_t (*waiting)(void *ctx, unsigned int *buffer);
+	/*
 	 * Parts do not fit together: all will be told again, by one thread and with the sink's own
 	 * context. What was joined will be the same then.
 	 */

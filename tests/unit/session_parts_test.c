@@ -59,9 +59,10 @@ struct tellings {
 	uint64_t part_bytes;
 	struct telling parts[CPUS][MAX_PARTS];
 	size_t joined[CPUS];
-	size_t n[CPUS];
+	size_t n[CPUS], planned[CPUS];
 	bool threads[MAX_THREADS];	/* has a part */
 	size_t n_threads;
+	bool too_many;
 };
 
 static void tell(struct telling *telling, const struct rvt_lane *lane, struct told told)
@@ -200,6 +201,29 @@ static int join_part(void *ctx, void *part, unsigned int buffer)
 	return 0;
 }
 
+/* Nothing of cpu 0 is passed on before all of cpu 1 is joined. */
+static size_t wait_for_last(void *ctx, unsigned int *buffer)
+{
+	struct tellings *all = ctx;
+
+	*buffer = CPUS - 1;
+	if (all->joined[CPUS - 1] == all->planned[CPUS - 1])
+		return 0;
+	/* each thread has room for eight, and one in the making */
+	all->too_many |= all->joined[0] > 9 * all->n_threads;
+	return all->joined[0];
+}
+
+static int plan_parts(void *ctx, const size_t *n_parts, unsigned int n_buffers)
+{
+	struct tellings *all = ctx;
+
+	assert_in_range(n_buffers, 1, CPUS);
+	for (unsigned int i = 0; i < n_buffers; i++)
+		all->planned[i] = n_parts[i];
+	return 0;
+}
+
 static void forget_parts(void *ctx)
 {
 	struct tellings *all = ctx;
@@ -271,7 +295,7 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 						     .jobs = jobs, .part_bytes = all->part_bytes };
 	const struct rvt_session_parts parts = {
 		.ctx = all, .overlap = all->lines, .open = open_thread, .begin = begin_part,
-		.end = end_part, .moment = tell_moment, .join = join_part, .reset = forget_parts };
+		.plan = plan_parts, .waiting = wait_for_last, .end = end_part, .moment = tell_moment, .join = join_part, .reset = forget_parts };
 	struct telling sum = { .n = 0 };
 	const struct rvt_session_sink sink = { .ctx = &sum, .runs = on_runs, .event = on_event,
 					       .end = on_end, .parts = &parts };
@@ -287,6 +311,7 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 	rvt_session_close(session);
 	transfers_destroy(sum.transfers);
 	assert_in_range(all->n_threads, 0, jobs);
+	assert_false(all->too_many);
 	for (int cpu = 0; cpu < CPUS; cpu++)
 		assert_int_equal(all->joined[cpu], all->n[cpu]);
 	merge(&sum, all);

@@ -57,6 +57,7 @@ struct printing {
 	struct page *pages;	/* that are not in a queue yet */
 	struct queue *queues;
 	unsigned int n_queues;
+	size_t n_waiting;	/* pages in queues */
 	uint64_t written;
 	/* for when all is told again, by one thread */
 	FILE *out, *again;
@@ -222,6 +223,7 @@ static int copy_page(struct printing *printing, struct queue *queue, uint64_t ot
 			err = copy(printing, page, page->size);
 			queue->first = page->next;
 			queue->left--;
+			printing->n_waiting--;
 			free_page(page);
 			return err;
 		}
@@ -270,9 +272,22 @@ static int join_page(void *ctx, void *part, unsigned int buffer)
 	else
 		queue->first = page;
 	queue->last = &page->next;
+	printing->n_waiting++;
 	while (!err && (queue = next_queue(printing, &others)) && queue->first)
 		err = copy_page(printing, queue, others);
 	return err;
+}
+
+static size_t waiting(void *ctx, unsigned int *buffer)
+{
+	struct printing *printing = ctx;
+	uint64_t others;
+	const struct queue *queue = next_queue(printing, &others);
+
+	if (!queue || queue->first)
+		return 0;
+	*buffer = queue - printing->queues;
+	return printing->n_waiting;
 }
 
 /* ---- beginning, and beginning again ---- */
@@ -309,6 +324,7 @@ static void forget(struct printing *printing)
 	free(printing->queues);
 	printing->queues = NULL;
 	printing->n_queues = 0;
+	printing->n_waiting = 0;
 	while (printing->printers) {
 		struct printer *next = printing->printers->next;
 
@@ -362,7 +378,7 @@ static void page_lane_end(void *ctx, struct rvt_lane *lane)
 
 /* ---- all of it ---- */
 
-/* Pages are files, and there are as many as parts that wait for another cpu's. */
+/* Pages are files, and there are some for each thread. */
 static void allow_files(void)
 {
 	struct rlimit limit;
@@ -378,7 +394,7 @@ static int run(struct printing *printing, struct page *only)
 	const struct rvt_session_parts parts = {
 		.ctx = printing, .overlap = printing->script->mode != MODE_INSNS, .plan = plan,
 		.open = open_printer, .begin = begin_page, .moment = mark_page, .end = end_page,
-		.join = join_page, .reset = start_again,
+		.join = join_page, .waiting = waiting, .reset = start_again,
 	};
 	const struct rvt_session_sink sink = {
 		.ctx = only, .runs = page_runs, .event = page_event, .end = page_lane_end,

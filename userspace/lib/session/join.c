@@ -27,9 +27,9 @@ static bool follows(const struct part *a, const struct part *b)
 }
 
 /*
- * A flow that one part left is resumed by another, at the same synchronisation and nowhere else: what
- * a thread decoded before may make it take another one for good. Of several flows in a buffer it is
- * not known; they cannot be told in order.
+ * A flow that one part left is resumed by another, at the same synchronisation and nowhere else:
+ * what a thread decoded before may make it take another one for good. Of several flows in a buffer
+ * it is not known; they cannot be told in order.
  */
 static bool goes_on(struct joint *joint, struct part *part, bool in_order)
 {

@@ -11,7 +11,7 @@
 #include "parts.h"
 #include "session.h"
 
-/* Parts that are decoded and not joined, for each job. */
+/* Parts that take room, for each job: they are decoded and not passed on yet. */
 #define MAX_AHEAD 8
 
 struct crew {
@@ -20,8 +20,8 @@ struct crew {
 	struct part **order;	/* in which they are taken */
 	struct joint *joints;	/* by buffer */
 	size_t n_parts;
-	size_t next;		/* .order: nobody has taken it */
-	size_t n_joined;
+	size_t next;		/* .order: those before it are taken */
+	size_t n_taken, n_joined;
 	pthread_cond_t joined;
 	atomic_int error;	/* the first one */
 };
@@ -110,22 +110,54 @@ static void add_stats(struct worker *worker)
 	worker->stats.trace_bytes = worker->stats.missing_bytes = 0;
 }
 
+static struct part *next_in_order(struct crew *crew)
+{
+	while (crew->next < crew->n_parts && crew->order[crew->next]->taken)
+		crew->next++;
+	return crew->next < crew->n_parts ? crew->order[crew->next] : NULL;
+}
+
+/* The buffer's next one, if it is one of the next @most that are joined. */
+static struct part *next_of(const struct joint *joint, unsigned int most)
+{
+	for (struct part *part = joint->next; part < joint->end && most; part++, most--)
+		if (!part->taken)
+			return part;
+	return NULL;
+}
+
 /*
- * The next part, as the caller has it; NULL: there is none, or there was an error. What is ahead of
- * those that are joined takes room: so nobody is too far ahead.
+ * The part to take; NULL: none yet, or no more. Nobody is too far ahead of what is passed on: where
+ * that waits for a buffer, this one catches up.
  */
+static struct part *choose_part(struct crew *crew)
+{
+	const struct rvt_session_parts *parts = session_parts(crew->session);
+	unsigned int jobs = crew->session->options.jobs, buffer;
+	size_t waiting;
+
+	if (!parts)
+		return next_in_order(crew);
+	waiting = parts->waiting ? parts->waiting(parts->ctx, &buffer) : 0;
+	if (crew->n_taken - crew->n_joined + waiting < jobs * MAX_AHEAD)
+		return next_in_order(crew);
+	return waiting ? next_of(&crew->joints[buffer], jobs) : NULL;
+}
+
+/* The next part, as the caller has it; NULL: there is none, or there was an error. */
 static struct part *take_part(struct worker *worker)
 {
 	struct crew *crew = worker->crew;
 	const struct rvt_session_parts *parts = session_parts(crew->session);
-	size_t ahead = crew->session->options.jobs * MAX_AHEAD;
 	struct part *part = NULL;
 
 	session_lock(crew->session);
-	while (parts && crew->next >= crew->n_joined + ahead && !crew->error)
+	while (!crew->error && crew->n_taken < crew->n_parts && !(part = choose_part(crew)))
 		pthread_cond_wait(&crew->joined, &crew->session->lock);
-	if (crew->next < crew->n_parts && !crew->error)
-		part = crew->order[crew->next++];
+	if (part) {
+		part->taken = true;
+		crew->n_taken++;
+	}
 	if (part && parts) {
 		part->ctx = parts->begin ?
 			parts->begin(parts->ctx, worker->ctx, part->buffer) : worker->ctx;

@@ -31,7 +31,7 @@ struct part {
 	/* sink.parts */
 	void *ctx;
 	uint64_t time;			/* about when it begins */
-	bool ended;
+	bool taken, ended;
 	unsigned int n_lanes;		/* in which anything was executed */
 	bool untimed_at_begin, timed_at_end;	/* as for contexts */
 	bool resumed, left;		/* see rvt_flow_resume(), rvt_flow_leave() */
