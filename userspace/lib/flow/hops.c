@@ -258,6 +258,25 @@ static struct rvt_code_block *follow(struct builder *p, struct rvt_code_block *b
 	return b && b->view == view ? b : NULL;
 }
 
+/*
+ * What outcomes mean that a hop does not use up is no matter: it is the same for any, with one path. Not so
+ * where a jump may have ended it for its outcome.
+ */
+static void share(struct rvt_hops *hops, uint32_t place, const struct rvt_hop *hop,
+		  const struct rvt_hop_order *order)
+{
+	const uint32_t whole = 1u << RVT_HOP_OUTCOMES;
+
+	if (order->key < whole || order->flags & RVT_RUN_ALL_JUMPS)
+		return;
+	for (uint32_t rest = 0; rest < whole; rest += 1u << hop->used) {
+		uint32_t key = whole | rest | (order->key & ((1u << hop->used) - 1));
+
+		if (rvt_hop(hops, place, key)->state != RVT_HOP_READY)
+			*rvt_hop(hops, place, key) = *hop;
+	}
+}
+
 void rvt_hops_build(struct rvt_hops *hops, uint32_t place, struct rvt_hop *hop,
 		    const struct rvt_hop_order *order)
 {
@@ -292,4 +311,5 @@ void rvt_hops_build(struct rvt_hops *hops, uint32_t place, struct rvt_hop *hop,
 	hop->state = RVT_HOP_READY;
 	hops->n_path += (offsetof(struct rvt_hop_path, runs) +
 			 hop->n_runs * sizeof(path->runs[0]) + 15) / 16;
+	share(hops, place, hop, order);
 }
