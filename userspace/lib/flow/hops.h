@@ -13,7 +13,7 @@
 
 #include "flow/cache.h"
 
-#define RVT_HOP_OUTCOMES 4	/* that one hop uses up, at most */
+#define RVT_HOP_OUTCOMES 5	/* that one hop uses up, at most */
 #define RVT_PLACE_HOPS (2 << RVT_HOP_OUTCOMES)
 #define RVT_HOP_RUNS 32
 #define RVT_HOP_PUSHES 4
