@@ -64,11 +64,14 @@ struct rvt_view {
 	_Atomic(uint64_t) hops_low, hops_high;
 };
 
-/* @size zeroed bytes that are real only where they are used, at a border of huge pages. NULL: no memory. */
+/*
+ * @size zeroed bytes that are real only where they are used, at a border of huge pages. NULL: no
+ * memory.
+ */
 void *rvt_table_map(size_t size);
 /*
- * A table from rvt_table_map() has @n entries now: once it seems that there will be many all of it gets huge
- * pages. Page faults are dear, above all in virtual machines.
+ * A table from rvt_table_map() has @n entries now: once it seems that there will be many all of it
+ * gets huge pages. Page faults are dear, above all in virtual machines.
  */
 void rvt_table_grows(void *table, size_t size, uint32_t n);
 

@@ -123,10 +123,11 @@ int rvt_flow_run_reference(struct rvt_flow *flow, struct rvt_order *order);
 /*
  * For parts of a stream. rvt_flow_begin_part: what flow->part has is of a new part. @goes_on: after
  * rvt_flow_leave() it is decoded further until the caller has seen enough. rvt_flow_leave: the next
- * instruction is executed elsewhere, if at all, from the synchronisation at @offset on; the edge there is not
- * counted, but kept for rvt_flow_left(), which returns false when there is none. Returns whether the
- * part is done, with what is to come not counted in the statistics. rvt_flow_resume: what led to @pc was
- * decoded elsewhere, up to the synchronisation at @offset; no event. rvt_flow_end_part: after the last bytes.
+ * instruction is executed elsewhere, if at all, from the synchronisation at @offset on; the edge
+ * there is not counted, but kept for rvt_flow_left(), which returns false when there is none.
+ * Returns whether the part is done, with what is to come not counted in the statistics.
+ * rvt_flow_resume: what led to @pc was decoded elsewhere, up to the synchronisation at @offset; no
+ * event. rvt_flow_end_part: after the last bytes.
  */
 void rvt_flow_begin_part(struct rvt_flow *flow, bool goes_on);
 bool rvt_flow_leave(struct rvt_flow *flow, uint64_t offset);

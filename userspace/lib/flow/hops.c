@@ -159,8 +159,8 @@ static bool push(struct builder *p, const struct rvt_code_block *b)
 }
 
 /*
- * How the hop goes on from @b: false if it must end before @b. Sets *taken and *pc, the address that
- * follows.
+ * How the hop goes on from @b: false if it must end before @b. Sets *taken and *pc, the address
+ * that follows.
  */
 static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken, uint64_t *pc)
 {
@@ -259,8 +259,8 @@ static struct rvt_code_block *follow(struct builder *p, struct rvt_code_block *b
 }
 
 /*
- * What outcomes mean that a hop does not use up is no matter: it is the same for any, with one path. Not so
- * where a jump may have ended it for its outcome.
+ * What outcomes mean that a hop does not use up is no matter: it is the same for any, with one
+ * path. Not so where a jump may have ended it for its outcome.
  */
 static void share(struct rvt_hops *hops, uint32_t place, const struct rvt_hop *hop,
 		  const struct rvt_hop_order *order)

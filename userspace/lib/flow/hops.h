@@ -32,7 +32,7 @@ enum rvt_hop_state {
 
 enum {
 	RVT_HOP_CALLS = 1u << 0,	/* does something to the return stack */
-	/* begins with a return that nothing precedes in its block: what was executed before decides */
+	/* begins with a return, alone in its block: what was executed before decides */
 	RVT_HOP_ALONE = 1u << 1,
 	RVT_HOP_FALLS = 1u << 2,	/* its last instruction just went on to the next */
 	/* ends in an indirect jump or a return, executed but not yet followed */

@@ -190,7 +190,8 @@ static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const s
 
 /* Replays as many hops as are known from *@place on; then that is where the flow is, or 0. */
 static inline __attribute__((always_inline)) const struct rvt_hop *
-replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool counting, bool collecting)
+replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool counting,
+	    bool collecting)
 {
 	struct rvt_hops *hops = flow->hops;
 	struct range range = range_of(flow, hops->blocks[*place]->view);
@@ -262,7 +263,8 @@ static uint32_t current_place(struct rvt_flow *flow)
 }
 
 /* The flow is behind @last, at @place if that is not 0. Returns a stop or RVT_GO_ON. */
-static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_hop *last, uint32_t place)
+static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_hop *last,
+		  uint32_t place)
 {
 	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, last);
 	struct rvt_code_block *next = place ? flow->hops->blocks[place] : NULL;

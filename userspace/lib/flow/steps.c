@@ -145,18 +145,20 @@ static const struct rvt_run *runs_of_part(struct rvt_step_path *path)
 	return (const struct rvt_run *)(path + 1);
 }
 
-static void expand_parts(struct rvt_flow *flow, const struct rvt_step *s, struct rvt_step_path *joined)
+static void expand_parts(struct rvt_flow *flow, const struct rvt_step *s,
+			 struct rvt_step_path *joined)
 {
 	const uint32_t *parts = rvt_step_parts(joined);
+	uint64_t to = s->pc;
 
-	for (unsigned int i = 0; i < joined->n_runs; i++) {
+	/* From the last on: each part leads to the one behind it. */
+	for (unsigned int i = joined->n_runs; i--; ) {
 		struct rvt_step_path *path = rvt_step_path_at(flow->steps, parts[i]);
-		uint64_t to = s->pc;
+		const struct rvt_run *runs = runs_of_part(path);
 
-		if (i + 1 < joined->n_runs)
-			to = rvt_run_address(runs_of_part(rvt_step_path_at(flow->steps, parts[i + 1])));
-		rvt_counts_path(flow->counts, runs_of_part(path), path->n_runs, s->times);
+		rvt_counts_path(flow->counts, runs, path->n_runs, s->times);
 		rvt_counts_edge(flow->counts, path->last_block, path->last_insn, to, s->times);
+		to = rvt_run_address(&runs[0]);
 	}
 }
 
@@ -265,7 +267,10 @@ static void link_step(struct rvt_steps *steps, const struct rvt_step *s, uint64_
 	set[way] = rvt_step_tag(hash) | (uint32_t)(s - steps->steps);
 }
 
-/* A step that goes for another. What was counted since the hand came here the last time stays once more. */
+/*
+ * A step that goes for another. What was counted since the hand came here the last time stays once
+ * more.
+ */
 static struct rvt_step *take_used(struct rvt_flow *flow)
 {
 	struct rvt_steps *steps = flow->steps;
@@ -294,14 +299,17 @@ static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_k
 		expand(flow, s);
 		return s;
 	}
-	s = steps->n_steps < RVT_STEP_ENTRIES - 1 ? &steps->steps[++steps->n_steps] : take_used(flow);
+	if (steps->n_steps < RVT_STEP_ENTRIES - 1)
+		s = &steps->steps[++steps->n_steps];
+	else
+		s = take_used(flow);
 	link_step(steps, s, hash);
 	return s;
 }
 
 /*
- * A path for @filled, with @room behind it in 16 bytes: that of @old, whose place it takes, if there is room
- * in it.
+ * A path for @filled, with @room behind it in 16 bytes: that of @old, whose place it takes, if
+ * there is room in it.
  */
 static struct rvt_step_path *take_path(struct rvt_steps *steps, const struct rvt_step *old,
 				       struct rvt_step *filled, size_t room)

@@ -51,8 +51,8 @@ enum {
 _Static_assert(sizeof(struct rvt_step) == 64, "one cache line");
 
 /*
- * The rest. Behind it: what happens to the return stack, if something does, and the runs. Of joined steps
- * only their paths, as numbers like that in struct rvt_step: .n_runs of them.
+ * The rest. Behind it: what happens to the return stack, if something does, and the runs. Of joined
+ * steps only their paths, as numbers like that in struct rvt_step: .n_runs of them.
  */
 struct rvt_step_path {
 	struct rvt_code_block *last_block;
@@ -62,12 +62,14 @@ struct rvt_step_path {
 	bool shared : 1;		/* a joined step has it, too */
 	uint8_t n_runs;
 };
-_Static_assert(sizeof(struct rvt_step_path) == 16 && sizeof(struct rvt_run) == 16, "units of paths");
+_Static_assert(sizeof(struct rvt_step_path) == 16 && sizeof(struct rvt_run) == 16,
+	       "units of paths");
 
 /*
- * Steps lie in the order in which they were first made, and are found by a small index: memory that is not in a
- * cache is so slow that it must not be touched to learn that something is not there. An entry of
- * the index is the number of a step, and above it as many bits of the hash of its key as fit. 0: none.
+ * Steps lie in the order in which they were first made, and are found by a small index: memory that
+ * is not in a cache is so slow that it must not be touched to learn that something is not there. An
+ * entry of the index is the number of a step, and above it as many bits of the hash of its key as
+ * fit. 0: none.
  */
 struct rvt_steps {
 	struct rvt_step steps[RVT_STEP_ENTRIES];	/* number 0 is not used */
@@ -217,7 +219,9 @@ static inline struct rvt_calls *rvt_step_calls(struct rvt_step_path *path)
 
 static inline struct rvt_run *rvt_step_runs(const struct rvt_step *s, struct rvt_step_path *path)
 {
-	return (struct rvt_run *)(path + 1) + (s->flags & RVT_STEP_CALLS ? RVT_STEP_CALLS_UNITS : 0);
+	const size_t calls = s->flags & RVT_STEP_CALLS ? RVT_STEP_CALLS_UNITS : 0;
+
+	return (struct rvt_run *)(path + 1) + calls;
 }
 
 /* Whether the step can be taken: its calls and returns fit the return stack, and are done. */
@@ -234,7 +238,8 @@ static inline uint64_t rvt_step_address(const struct rvt_step *s, uint64_t addre
 }
 
 /* The runs of a path go to the batch. */
-static inline void rvt_steps_collect(struct rvt_flow *flow, const struct rvt_run *runs, unsigned int n)
+static inline void rvt_steps_collect(struct rvt_flow *flow, const struct rvt_run *runs,
+				     unsigned int n)
 {
 	struct rvt_run *to = flow->runs + flow->n_runs;
 

@@ -24,7 +24,7 @@ struct rvt_walk {
 	uint64_t branches, taken, indirect;
 	uint64_t returns;		/* inferred */
 	bool replays;			/* hops may be replayed */
-	bool tails;			/* also those to the indirect jump behind the last outcome */
+	bool tails;			/* also those to the jump behind the last outcome */
 	uint64_t replay_at;		/* when so many outcomes are left, or fewer */
 };
 
@@ -34,8 +34,8 @@ void rvt_walk_fill(struct rvt_walk *w);
 struct rvt_code_block *rvt_walk_follow(struct rvt_flow *flow, struct rvt_code_block *from,
 				       _Atomic(struct rvt_code_block *) *link, uint64_t pc);
 /*
- * Leaves @b by its last instruction, an indirect jump, which was executed. @inferred: its @target is
- * known. Returns a stop or RVT_GO_ON.
+ * Leaves @b by its last instruction, an indirect jump, which was executed. @inferred: its @target
+ * is known. Returns a stop or RVT_GO_ON.
  */
 int rvt_walk_leave(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b,
 		   bool inferred, uint64_t target);
