@@ -5,8 +5,9 @@
 #include "flow/steps.h"
 #include "flow-fixture.h"
 
-/* Walks @insns instructions from @pc on as a message of one byte, @byte, until they are a step, which is returned. */
-static const struct rvt_step *make_step(struct fixture *f, uint64_t pc, uint8_t byte, uint64_t insns)
+/* @insns instructions from @pc on are what a message does that is @byte: until they are a step. */
+static const struct rvt_step *make_step(struct fixture *f, uint64_t pc, uint8_t byte,
+					uint64_t insns)
 {
 	struct rvt_step_key key = { .bytes = { byte } };
 	struct rvt_order o = unlimited();
@@ -27,7 +28,10 @@ static const struct rvt_step *make_step(struct fixture *f, uint64_t pc, uint8_t 
 	return step;
 }
 
-/* c.nop; c.nop; c.j 0x1000: the first instruction is one step, the two others and the first again another. */
+/*
+ * c.nop; c.nop; c.j 0x1000: the first instruction is one step, the two others and the first again
+ * another.
+ */
 static void join_steps(struct fixture *f, struct rvt_step_key *key)
 {
 	struct rvt_step_row row = { .n = 2 };
@@ -78,7 +82,8 @@ static int add_insns(void *ctx, const struct rvt_run *run, uint64_t times)
 	return 0;
 }
 
-static int add_jumps(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass, int64_t times)
+static int add_jumps(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
+		     int64_t times)
 {
 	(void)iclass;
 	if (from == 0x1004 && to == 0x1000)

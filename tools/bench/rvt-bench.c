@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Times the decoding of a recording. Each way of decoding is run several times over in one process, so that code
- * is loaded and block caches are full; the first run, with opening the recording, is told apart ("cold").
+ * Times the decoding of a recording. Each way of decoding is run several times over in one process,
+ * so that code is loaded and block caches are full; the first run, with opening the recording, is
+ * told apart ("cold").
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * rvt-extract RECORDING TRACE PARAMS: what other decoders take: the bytes that the encoder sent, and
- * its parameters as `perf-rvtrace decode` reads them. The recording has one AUX buffer, not compressed.
+ * rvt-extract RECORDING TRACE PARAMS: what other decoders take: the bytes that the encoder sent,
+ * and its parameters as `perf-rvtrace decode` reads them. The recording has one AUX buffer, not
+ * compressed.
  */
 #include <stdio.h>
 #include <stdlib.h>

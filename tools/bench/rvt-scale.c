@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * For tools/bench/scaling. `rvt-scale repeat IN OUT TIMES MAPPINGS` writes a recording whose trace is that
- * of IN so many times over, and in which its task has so many mappings more. `rvt-scale run JOBS
- * SYMFS FILE` counts its instructions and edges, and prints what that took.
+ * For tools/bench/scaling. `rvt-scale repeat IN OUT TIMES MAPPINGS` writes a recording whose trace
+ * is that of IN so many times over, and in which its task has so many mappings more. `rvt-scale run
+ * JOBS SYMFS FILE` counts its instructions and edges, and prints what that took.
  */
 #include <errno.h>
 #include <inttypes.h>

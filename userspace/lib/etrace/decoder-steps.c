@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * E-Trace: packets by their bytes alone (flow/steps.h), for decoders without predictor and jump
- * target cache: where the flow stands, the last address, the outcome that is carried over,
- * and the packet decide what it means. Packets are short, so several in a row that fit a key together
- * are one step as soon as they have come twice.
+ * target cache: where the flow stands, the last address, the outcome that is carried over, and the
+ * packet decide what it means. Packets are short, so several in a row that fit a key together are
+ * one step as soon as they have come twice.
  */
 #include <endian.h>
 #include <errno.h>
@@ -88,12 +88,12 @@ static uint32_t carried_state(const struct path *carried)
 /* A frame without a time stamp, and those behind it, as far as they fit a key with it. */
 struct group {
 	unsigned int n, len;	/* frames, and bytes of all of them */
-	struct frame all;	/* .head of the first; payload, with that of the others and their heads; .mix */
+	struct frame all;	/* .head of the first, .payload from there on, .mix */
 };
 
 /* False: there is only @first. */
-static inline bool gather(const struct rvt_params *params, const uint8_t *p, const struct frame *first,
-			  struct group *group)
+static inline bool gather(const struct rvt_params *params, const uint8_t *p,
+			  const struct frame *first, struct group *group)
 {
 	const unsigned int heads = 1 + rvt_etrace_src_bytes(params);
 	const uint8_t *payload = p + heads;
@@ -190,9 +190,9 @@ static void pass_time(struct rvt_etrace_decoder *dec, uint64_t stamp)
 	dec->time_valid = true;
 }
 
-/* The step of @frame, or of a group; NULL: it is not known here. */
-static inline __attribute__((always_inline)) struct rvt_step *find(struct rvt_etrace_decoder *dec, struct replay *r,
-				    const struct frame *frame)
+/* The step of @frame, or of a group; NULL: not known here. Inline: the key stays in registers. */
+static inline __attribute__((always_inline)) struct rvt_step *
+find(struct rvt_etrace_decoder *dec, struct replay *r, const struct frame *frame)
 {
 	set_key(&r->key, frame, r->carried);
 	return rvt_steps_find(dec->flow, &r->key, rvt_step_guess(r->mix, frame->mix));
@@ -236,7 +236,10 @@ static bool take_singly(struct rvt_etrace_decoder *dec, struct replay *r, const 
 	return true;
 }
 
-/* After a frame with a time stamp. Returns 0 or what a callback returned; *go_on: whether replaying can. */
+/*
+ * After @frame, which has a time stamp and is at @offset. Returns 0 or what a callback returned;
+ * *go_on: whether replaying can.
+ */
 static int tell_time(struct rvt_etrace_decoder *dec, struct replay *r, const struct frame *frame,
 		     uint64_t offset, bool *go_on)
 {
@@ -253,12 +256,14 @@ static int tell_time(struct rvt_etrace_decoder *dec, struct replay *r, const str
 }
 
 /* As many steps as are known. Returns likewise. */
-static int replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *frames, struct replay *r)
+static int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames *frames,
+		  struct replay *r)
 {
 	bool go_on = true;
 	int ret = 0;
 
 	while (go_on && frames->end - r->p >= WANTED_BYTES) {
+		const uint64_t offset = frames->pos_offset + (r->p - frames->pos);
 		struct rvt_step *step;
 		struct frame frame;
 		struct group group;
@@ -276,8 +281,7 @@ static int replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *fram
 			break;
 		go_on = take(dec, r, step, frame.mix, 1, frame.len);
 		if (frame.timed)
-			ret = tell_time(dec, r, &frame, frames->pos_offset + (r->p - frames->pos) - frame.len,
-					&go_on);
+			ret = tell_time(dec, r, &frame, offset, &go_on);
 	}
 	return ret;
 }

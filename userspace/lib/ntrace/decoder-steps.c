@@ -11,7 +11,7 @@
 
 #define ONES UINT64_C(0x0101010101010101)
 #define MESSAGE_BYTES 16	/* of a key */
-#define WANTED_BYTES 24		/* that can be read from the beginning of a message: with the time */
+#define WANTED_BYTES 24		/* that can be read from where a message begins: with the time */
 
 /* Nothing of earlier messages is left that would decide what the next one means. */
 static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s)
