@@ -26,7 +26,7 @@ struct rvt_return {
 	uint32_t recursions;	/* further calls with the same return address */
 };
 
-#define RVT_CALLS 8
+#define RVT_CALLS 16
 
 /* What calls and returns did to the stack since some time, in all. */
 struct rvt_calls {
