@@ -77,7 +77,7 @@ struct rvt_steps {
 	_Alignas(16) uint8_t paths[RVT_STEP_PATH_BYTES];
 	size_t n_path;			/* used of it, in 16 bytes */
 	uint32_t guesses[RVT_STEP_GUESSES];	/* entries as in the index, see rvt_step_guess() */
-	uint16_t seen[RVT_STEP_GUESSES];	/* rows of steps, by their key's hash */
+	uint16_t seen[RVT_STEP_GUESSES];	/* what came once, by the hash of its key */
 	uint32_t n_steps;		/* used of .steps; once all are, .hand is the next to go */
 	uint32_t hand, turn;
 	uint32_t n_counted;
@@ -109,7 +109,8 @@ void rvt_steps_leave(struct rvt_flow *flow);
 /*
  * The message of @key is about to be decoded the long way. If it then has led from one state
  * to another without anything that a step cannot hold, rvt_steps_keep() notes it: @address was
- * reported last then, and @extra (0 to 15) is the caller's.
+ * reported last then, and @extra (0 to 15) is the caller's. A message that comes for the first time
+ * is only remembered: most that are new do not come again.
  */
 void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key);
 void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra);
