@@ -13,7 +13,7 @@ hardware()
 	hook_options=
 }
 
-hardware funnel funnel '' basic life shared copies
+hardware funnel funnel '' basic life safety shared copies
 hardware tree tree '' basic shared
 hardware both both '' basic life shared
 hardware sram direct sram=65536 basic modes copies
