@@ -295,7 +295,8 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 						     .jobs = jobs, .part_bytes = all->part_bytes };
 	const struct rvt_session_parts parts = {
 		.ctx = all, .overlap = all->lines, .open = open_thread, .begin = begin_part,
-		.plan = plan_parts, .waiting = wait_for_last, .end = end_part, .moment = tell_moment, .join = join_part, .reset = forget_parts };
+		.plan = plan_parts, .waiting = wait_for_last, .end = end_part,
+		.moment = tell_moment, .join = join_part, .reset = forget_parts };
 	struct telling sum = { .n = 0 };
 	const struct rvt_session_sink sink = { .ctx = &sum, .runs = on_runs, .event = on_event,
 					       .end = on_end, .parts = &parts };

@@ -20,8 +20,7 @@
 #define RVT_PLACES (1u << 16)
 #define RVT_PLACE_SLOTS (1u << 17)	/* a power of two */
 #define RVT_HOP_PATH_BYTES (48u << 20)
-/* No path takes less than 96 bytes. */
-#define RVT_HOPS (RVT_HOP_PATH_BYTES / 96)
+#define RVT_HOPS (RVT_PLACES * RVT_PLACE_HOPS)	/* several may have one path */
 
 enum rvt_hop_state {
 	RVT_HOP_UNKNOWN,
@@ -72,7 +71,7 @@ struct rvt_place_slot {
 
 /* In memory that is real only where it is used. */
 struct rvt_hops {
-	struct rvt_hop hops[RVT_PLACES * RVT_PLACE_HOPS];
+	struct rvt_hop hops[RVT_HOPS];
 	uint32_t flags;			/* of the orders that the hops hold for */
 	uint32_t n_places, n_slots, n_counted;
 	size_t n_path;			/* of .paths, in its unit */
