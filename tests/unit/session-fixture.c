@@ -76,12 +76,22 @@ void put_mmap(struct fixture *f, int32_t pid, uint64_t time, const char *path)
 	put_record(f, &head.header, sizeof(head), path, &trailer);
 }
 
-void put_switch(struct fixture *f, int cpu, int32_t pid, uint64_t time)
+static void put_switch_record(struct fixture *f, int cpu, int32_t pid, uint64_t time, uint16_t misc)
 {
-	struct perf_event_header head = { PERF_RECORD_SWITCH, 0, 0 };
+	struct perf_event_header head = { PERF_RECORD_SWITCH, misc, 0 };
 	const struct trailer trailer = { pid, pid, time, cpu, 0, SIDE_ID };
 
 	put_record(f, &head, sizeof(head), NULL, &trailer);
+}
+
+void put_switch(struct fixture *f, int cpu, int32_t pid, uint64_t time)
+{
+	put_switch_record(f, cpu, pid, time, 0);
+}
+
+void put_switch_out(struct fixture *f, int cpu, int32_t pid, uint64_t time)
+{
+	put_switch_record(f, cpu, pid, time, PERF_RECORD_MISC_SWITCH_OUT);
 }
 
 /* As the recorder's BPF program writes it; @lie: bytes of raw data that are not there. */
@@ -121,6 +131,17 @@ static void put_packed(struct fixture *f, struct cpu *cpu, struct rvt_record_aux
 	}
 	cpu->aux_offset += cpu->len;
 	cpu->len = 0;
+}
+
+void put_buffers(struct fixture *f)
+{
+	for (int i = 0; i < CPUS; i++) {
+		const struct rvt_record_auxtrace none = {
+			.header = { RVT_RECORD_AUXTRACE, 0, sizeof(none) }, .idx = i, .tid = -1,
+			.cpu = i };
+
+		assert_int_equal(rvt_perfdata_write(f->writer, &none, sizeof(none)), 0);
+	}
 }
 
 void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags)
@@ -189,6 +210,21 @@ static void stop_tracing(struct cpu *cpu, uint64_t pc)
 		rvt_ntrace_encoder_stop(cpu->encoder, RVT_NTRACE_EV_TRACE_DISABLED, pc);
 }
 
+/*
+ * Where the trace of @pid begins, if @first is what it does first: a trap tells E-Trace nothing of
+ * where it was, only where it leads to; and in N-Trace Ownership comes behind it, for the encoder
+ * does not know the privilege before the first instruction.
+ */
+static void expect_start(const struct fixture *f, struct cpu *cpu, int32_t pid,
+			 const struct hart_truth *first)
+{
+	bool untold = f->timed && f->context && !f->etrace && first->type == HART_TRAP;
+
+	while (f->etrace && first->type == HART_TRAP)
+		first++;
+	push(&cpu->starts, untold ? -1 : pid, first->pc);
+}
+
 /* @pid runs @program on @cpu for so many steps, traced. */
 void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps)
 {
@@ -202,6 +238,7 @@ void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps)
 	hart_run(f->harts[program], &sink, steps);
 	stop_tracing(cpu, hart_pc(f->harts[program]));
 	truth = hart_truth(f->harts[program], &after);
+	expect_start(f, cpu, pid, &truth[before]);
 	for (size_t i = before; i < after; i++)
 		if (truth[i].type == HART_INSN)
 			push(&cpu->expected, pid, truth[i].pc);
@@ -261,6 +298,8 @@ void begin_recording(struct fixture *f, bool timed, bool context)
 	const uint64_t trace_id = TRACE_ID, side_id = SIDE_ID, switch_id = SWITCH_ID;
 	char meta[4096] = "rvtrace 1\npmu_type = 77\n";
 
+	sprintf(meta + strlen(meta), "target = %s\n%s", f->by_task ? "task" : "system",
+		context ? "" : "context = none\n");
 	f->timed = timed;
 	f->context = context;
 	f->ticks = 1000;
@@ -310,6 +349,9 @@ static int found_event(void *ctx, struct rvt_lane *lane, const struct rvt_event 
 
 	if (event->type == RVT_EVENT_LOST)
 		f->cpus[lane->cpu].lost++;
+	else if (event->type == RVT_EVENT_START)
+		push(&f->cpus[lane->cpu].found_starts, lane->task ? lane->task->tid : -1,
+		     event->pc);
 	return 0;
 }
 
@@ -518,7 +560,9 @@ static void check_live(struct fixture *f)
 				assert_int_equal(a->found.at[k].pc, b->found.at[k].pc);
 			}
 			assert_int_equal(a->lost, b->lost);
+			assert_int_equal(a->found_starts.n, b->found_starts.n);
 			free(b->found.at);
+			free(b->found_starts.at);
 		}
 		free(again);
 		live = (struct sums){ .insns = 0 };
@@ -569,15 +613,25 @@ void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
 		check_live(f);
 }
 
+static void compare(const struct steps *expected, const struct steps *found, const char *what)
+{
+	for (size_t i = 0; i < expected->n && i < found->n; i++)
+		if (expected->at[i].pc != found->at[i].pc ||
+		    expected->at[i].tid != found->at[i].tid)
+			fail_msg("%s %zu: tid %d pc %#lx, not tid %d pc %#lx", what, i,
+				 found->at[i].tid, (long)found->at[i].pc,
+				 expected->at[i].tid, (long)expected->at[i].pc);
+	assert_int_equal(found->n, expected->n);
+}
+
 void check_steps(const struct cpu *cpu)
 {
-	for (size_t i = 0; i < cpu->expected.n && i < cpu->found.n; i++)
-		if (cpu->expected.at[i].pc != cpu->found.at[i].pc ||
-		    cpu->expected.at[i].tid != cpu->found.at[i].tid)
-			fail_msg("instruction %zu: tid %d pc %#lx, not tid %d pc %#lx", i,
-				 cpu->found.at[i].tid, (long)cpu->found.at[i].pc,
-				 cpu->expected.at[i].tid, (long)cpu->expected.at[i].pc);
-	assert_int_equal(cpu->found.n, cpu->expected.n);
+	compare(&cpu->expected, &cpu->found, "instruction");
+}
+
+void check_starts(const struct cpu *cpu)
+{
+	compare(&cpu->starts, &cpu->found_starts, "start");
 }
 
 void check_equal(const struct cpu *cpu)
@@ -632,6 +686,8 @@ int session_teardown(void **state)
 		free(f->cpus[i].bytes);
 		free(f->cpus[i].expected.at);
 		free(f->cpus[i].found.at);
+		free(f->cpus[i].starts.at);
+		free(f->cpus[i].found_starts.at);
 	}
 	free(f);
 	return 0;

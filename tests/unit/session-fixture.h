@@ -46,6 +46,7 @@ struct cpu {
 	size_t len, room;
 	uint64_t aux_offset;
 	struct steps expected, found;
+	struct steps starts, found_starts;	/* where tracing began, and whose it was */
 	size_t lost;
 };
 
@@ -56,6 +57,7 @@ struct fixture {
 	struct cpu cpus[CPUS];
 	uint64_t ticks;
 	bool timed, context, packed, overwritten, etrace;
+	bool by_task;		/* only chosen tasks are traced */
 	uint64_t claimed;	/* by AUX records, and not there */
 	unsigned int resets;	/* parts that did not fit together */
 	const char *params;	/* file; NULL: none */
@@ -83,19 +85,25 @@ int session_teardown(void **state);
 
 /* @timed: with time stamps; @context: with Ownership. */
 void begin_recording(struct fixture *f, bool timed, bool context);
+/* Empty buffers of all cpus: they are numbered as they come, in a live session by cpu. */
+void put_buffers(struct fixture *f);
 /* @head and the rest of its record, @len bytes, then @name if it ends in one, then @trailer. */
 void put_record(struct fixture *f, struct perf_event_header *head, size_t len, const char *name,
 		const struct trailer *trailer);
 void put_comm(struct fixture *f, int32_t pid, uint64_t time, bool exec, const char *comm);
 void put_mmap(struct fixture *f, int32_t pid, uint64_t time, const char *path);
 void put_switch(struct fixture *f, int cpu, int32_t pid, uint64_t time);
+void put_switch_out(struct fixture *f, int cpu, int32_t pid, uint64_t time);
 void put_switch_sample(struct fixture *f, int cpu, int32_t prev, int32_t next, uint64_t time,
 		       unsigned short flags, uint32_t lie);
 /* @program of @pid runs on cpu @n, for STEPS steps: these are expected. */
 void run_program(struct fixture *f, int n, int32_t pid, int program);
 /* The same for @steps. */
 void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps);
-/* What the encoder of cpu @n sent since the last time becomes an AUX record and its data. */
+/*
+ * What the encoder of cpu @n sent since the last time becomes an AUX record and its data; @pid runs
+ * when the record ends.
+ */
 void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags);
 
 /* ---- reading it ---- */
@@ -108,6 +116,8 @@ void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats);
 void check_steps(const struct cpu *cpu);
 /* And nothing was lost. */
 void check_equal(const struct cpu *cpu);
+/* Each START is of the thread that ran from there on. */
+void check_starts(const struct cpu *cpu);
 /* count_run of a sink; @ctx: struct sums. */
 int sum_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times);
 /* All of the recording that is there before anything has happened, into @path. */

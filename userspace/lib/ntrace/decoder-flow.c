@@ -324,6 +324,7 @@ static void pass_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		start(d, s, msg->offset, faddr);
 	} else if (begins_anew(sync, &stop.reason)) {
 		rvt_ntrace_forget(s);
+		s->context = (struct rvt_context){};
 		if (rvt_ntrace_check(d, rvt_flow_event(s->flow, &stop)))
 			start(d, s, msg->offset, faddr);
 	} else if (btype) {

@@ -313,6 +313,7 @@ static void on_correlation(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 	emit_time(d, s, msg);
 	/* An encoder that is enabled anew counts from zero: only a sync tells the time again. */
 	s->time_valid = false;
+	s->context = (struct rvt_context){};	/* nor whose flow it is, until Ownership follows */
 	s->flowing = false;
 	s->unanswered = false;
 	s->repeat.valid = false;

@@ -10,9 +10,19 @@
 /* ---- whose flow it is ---- */
 
 /*
- * Only some tasks were traced: an AUX record names its thread. But tasks that inherit the same
- * events follow each other in one record: perf hands the running events from one to the other. With
- * time stamps the context switches are more exact.
+ * Where the trace itself says whose it is and when it was, a driver need not end the AUX record
+ * when the task stops running: it may have several turns of the task in it, and ends when somebody
+ * else runs, whom it names.
+ */
+static bool may_end_late(const struct lane *lane)
+{
+	return lane->timed && lane->session->contexts;
+}
+
+/*
+ * Only some tasks were traced: an AUX record that ends with its task's turn names its thread. But
+ * tasks that inherit the same events follow each other in one record: perf hands the running events
+ * from one to the other. With time stamps the context switches are more exact.
  */
 static int32_t lane_tid_by_task(const struct lane *lane)
 {
@@ -20,7 +30,9 @@ static int32_t lane_tid_by_task(const struct lane *lane)
 	int32_t running = lane->timed && lane->session->has_switches ?
 		rvt_cursor_running(lane->cursor, lane->lane.cpu) : -1;
 
-	return running >= 0 ? running : buffer->records[buffer->record].tid;
+	if (running >= 0 || may_end_late(lane))
+		return running;
+	return buffer->records[buffer->record].tid;
 }
 
 static bool tells_thread(const struct lane *lane, const struct rvt_context *context)
@@ -289,19 +301,39 @@ int lane_damage(struct lane *lane, const struct rvt_event *event)
 	return lane_deliver(lane, event);
 }
 
+static int deliver_start(struct lane *lane, const struct rvt_event *start)
+{
+	if (lane->buffer->part && session_parts(lane->session))
+		lane->buffer->part->unowned_at_begin |= !lane->owned;
+	return lane_deliver(lane, start);
+}
+
 /*
- * Through code that cannot be read (a missing file, the kernel of a recording that has no copy of
- * it) a decoder stumbles from message to message. That is one gap: a START after it is held back
- * until something was executed, and forgotten when the next thing is the same loss again.
+ * A START is held back for two reasons. Through code that cannot be read (a missing file, the
+ * kernel of a recording that has no copy of it) a decoder stumbles from message to message. That is
+ * one gap: a START after it waits until something was executed, and is forgotten when the next
+ * thing is the same loss again. And in N-Trace whose flow it is comes behind the synchronisation:
+ * until then a START would be told of who ran before.
  */
 static int release_start(struct lane *lane)
 {
+	uint64_t time = lane->lane.time;
+	bool left = lane->lane.left;
+	int err = 0;
+
 	lane->no_code = false;
 	if (!lane->start_held)
 		return 0;
 	lane->start_held = false;
+	if (!lane_is_told(lane))
+		err = lane_update(lane);
 	lane->lane.left = lane->start_left;
-	return lane_deliver(lane, &lane->start);
+	lane->lane.time = lane->start_time;
+	if (!err)
+		err = deliver_start(lane, &lane->start);
+	lane->lane.left = left;
+	lane->lane.time = time;
+	return err;
 }
 
 static int lane_runs(void *ctx, const struct rvt_run *runs, size_t n)
@@ -340,6 +372,7 @@ static void hold_start(struct lane *lane, const struct rvt_event *start)
 	lane->start.detail = NULL;
 	lane->start_held = true;
 	lane->start_left = lane->lane.left;
+	lane->start_time = lane->lane.time;
 	lane->start_insns = lane_executed(lane);
 }
 
@@ -353,7 +386,7 @@ static void note_in_part(struct lane *lane, const struct rvt_event *event)
 	bool unreadable = event->type == RVT_EVENT_LOST && event->reason == RVT_REASON_NO_CODE;
 
 	if (session_parts(lane->session)) {
-		part->unowned_at_begin |= !lane->owned;
+		part->unowned_at_begin |= !lane->owned && event->type != RVT_EVENT_START;
 		part->untimed_at_begin |= !lane->lane.time_exact;
 	}
 	if (lane->lane.left && lane->no_code)
@@ -374,12 +407,40 @@ static void note_in_part(struct lane *lane, const struct rvt_event *event)
 		part->broken_at_begin = true;
 }
 
+/* Somebody else may run when tracing goes on. An Ownership message follows the synchronisation. */
+static void note_stop(struct lane *lane)
+{
+	if (lane->session->contexts && lane->encoder->params.protocol == RVT_PROTOCOL_NTRACE)
+		lane->lane.context.scontext_valid = lane->lane.context.hcontext_valid = false;
+}
+
+static int lane_start(struct lane *lane, const struct rvt_event *event)
+{
+	bool owner_follows = lane->session->contexts && !lane_is_told(lane) &&
+		lane->encoder->params.protocol == RVT_PROTOCOL_NTRACE;
+
+	if (!lane->no_code && !owner_follows)
+		return deliver_start(lane, event);
+	hold_start(lane, event);
+	return 0;
+}
+
+/* Whether nothing that a held START may wait for is left to come before @event. */
+static bool ends_holding(const struct lane *lane, const struct rvt_event *event)
+{
+	if (!lane->start_held)
+		return false;
+	if (lane_executed(lane) != lane->start_insns)
+		return true;
+	return !lane->no_code && event->type != RVT_EVENT_TIME && event->type != RVT_EVENT_CONTEXT;
+}
+
 static int lane_event(void *ctx, const struct rvt_event *event)
 {
 	struct lane *lane = ctx;
 	int err = 0;
 
-	if (lane->start_held && lane_executed(lane) != lane->start_insns)
+	if (ends_holding(lane, event))
 		err = release_start(lane);
 	if (err)
 		return err;
@@ -392,19 +453,19 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 		break;
 	case RVT_EVENT_CONTEXT:
 		err = lane_context(lane, &event->context);
+		if (!err && lane->start_held && !lane->no_code && lane_is_told(lane))
+			err = release_start(lane);
 		break;
 	case RVT_EVENT_LOST:
 		return lane_lost(lane, event);
 	case RVT_EVENT_START:
-		if (!lane->no_code)
-			break;
-		hold_start(lane, event);
-		return 0;
+		return lane_start(lane, event);
 	case RVT_EVENT_STOP:
 		lane->start_held = false;
-		if (lane->no_code)
-			return 0;
-		break;
+		if (!lane->no_code)
+			err = lane_deliver(lane, event);
+		note_stop(lane);
+		return err;
 	case RVT_EVENT_TRAP:
 		if (!lane->no_code)
 			break;
@@ -462,7 +523,7 @@ struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, i
 }
 
 /*
- * Without time stamps the time of the AUX record must do: it is when the record was complete, so
+ * Without time stamps the time of the AUX record must do: it is when its task stopped running, so
  * that what is mapped within it is there. But the driver ends a record at exec, and what ran in it
  * ran before: such a record gets the mappings from just before the exec.
  */
@@ -473,7 +534,7 @@ int lane_begin_record(struct lane *lane, const struct rvt_aux *aux)
 
 	if (!lane->lane.time_exact)
 		lane->lane.time = aux->time;
-	if (lane->session->by_task)
+	if (lane->session->by_task && !may_end_late(lane))
 		lane->lane.context.scontext_valid = lane->lane.context.hcontext_valid = false;
 	if (!lane->timed && before < aux->time)
 		err = lane_move(lane, before);

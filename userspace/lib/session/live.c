@@ -11,6 +11,9 @@
 #include "array.h"
 #include "session.h"
 
+/* The driver hands a task's trace over some time after the task stopped running, at most. */
+#define HANDED_OVER_NS 1000000000ull
+
 /* ---- what comes ---- */
 
 static int add_chunk(struct buffer *buffer, const struct rvt_record_auxtrace *aux,
@@ -133,14 +136,17 @@ static void drop_decoded(struct buffer *buffer)
 }
 
 /*
- * A task's trace is handed over when the task stops running, so that of a buffer into which none
- * has run since before the last round nothing older can come. Of a whole cpu it can, however long
- * nothing came.
+ * A task's trace is handed over when the task has stopped running, or soon after, so that of a
+ * buffer into which none has run for long before the last round nothing older can come. Of a whole
+ * cpu it can, however long nothing came.
  */
 static bool is_idle(const struct buffer *buffer)
 {
-	return buffer->session->by_task && buffer->record >= buffer->n_records &&
-	       !buffer->running && buffer->switched <= buffer->session->settled;
+	const struct rvt_session *session = buffer->session;
+
+	return session->by_task && buffer->record >= buffer->n_records && !buffer->running &&
+	       session->settled >= HANDED_OVER_NS &&
+	       buffer->switched <= session->settled - HANDED_OVER_NS;
 }
 
 static int decode(struct buffer *buffer, uint64_t horizon)

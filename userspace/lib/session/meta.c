@@ -11,6 +11,7 @@
 #define FIRST_LINE "rvtrace 1"
 #define MAX_FOREIGN_CPUS 1024
 #define FOREIGN_FORMAT_NTRACE 1	/* trTeFormat */
+#define PID_MAX_LIMIT (4u << 20)	/* no thread id is greater: linux/threads.h */
 
 /* Cuts "key = value" at the '='; NULL when there is none. */
 static char *split(char *line, char **value)
@@ -143,6 +144,18 @@ static bool has_value(const struct rvt_session *session, const char *key, const 
 	return same;
 }
 
+/* How the trace says whose it is, if it does. */
+static void read_contexts(struct rvt_session *session)
+{
+	char *bits = rvt_session_meta(session, "hcontext_bits");
+	bool none = has_value(session, "context", "none");
+
+	session->hcontext_max = bits ? all_ones(strtoul(bits, NULL, 0)) : 0;
+	session->contexts = !none && (!bits || session->hcontext_max >= PID_MAX_LIMIT);
+	session->foreign_ids = none || has_value(session, "pid_namespace", "other");
+	free(bits);
+}
+
 int session_read_meta(struct rvt_session *session, char **error)
 {
 	char *value;
@@ -163,11 +176,7 @@ int session_read_meta(struct rvt_session *session, char **error)
 		session->is_ctr = strstr(session->meta, "\n[ctr]\n");
 		session->pmu_type = value ? strtoul(value, NULL, 0) : 0;
 		free(value);
-		session->foreign_ids = has_value(session, "pid_namespace", "other") ||
-				       has_value(session, "context", "none");
-		value = rvt_session_meta(session, "hcontext_bits");
-		session->hcontext_max = value ? all_ones(strtoul(value, NULL, 0)) : 0;
-		free(value);
+		read_contexts(session);
 	}
 	if (session->is_ctr)
 		return 0;

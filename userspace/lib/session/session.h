@@ -31,8 +31,9 @@ struct lane {
 	struct lane *next;
 	bool timed;		/* time stamps are expected */
 	bool no_code;		/* lost in code that cannot be read */
-	bool start_held;	/* .start waits for a run that follows it */
+	bool start_held;	/* .start waits for what follows it */
 	struct rvt_event start;
+	uint64_t start_time;
 	uint64_t start_insns;	/* executed before it, for lanes that deliver no runs */
 	bool start_left;	/* that was behind the part */
 	uint64_t part_insns;	/* executed before the part */
@@ -101,11 +102,12 @@ struct rvt_session {
 	bool foreign;		/* recorded by another tool */
 	bool has_switches;	/* there are context switches in it */
 	bool foreign_ids;	/* the trace has other thread ids than the sideband, or none */
+	bool contexts;		/* the trace says whose it is, any thread's id */
 	uint64_t hcontext_max;	/* hcontext has the thread id, or this: no room; 0: scontext has */
 	char *ksymbols;		/* functions that the kernel told of, in the form of kallsyms */
 	size_t ksymbols_len, ksymbols_room;
 	bool bad_code;		/* the copy of code that is in no file cannot be unpacked */
-	bool by_task;		/* only chosen tasks were traced: an AUX record names its thread */
+	bool by_task;		/* only chosen tasks were traced */
 	struct rvt_record_time_conv time_conv;
 	bool has_time_conv;
 	struct buffer *buffers;
