@@ -116,6 +116,7 @@ $(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)
 $(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,event event-names tracepoint pmu)
 $(B)/asan/unit/session_parts_test: $(B)/asan/tools/perf-plugin/transfers.o
 $(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/demangle.o
+$(B)/asan/unit/record_control_test: $(B)/asan/tools/perf-plugin/record-control.o
 
 # It runs programs and asks the model what their instructions are.
 $(B)/host/rvt-trace-size: $(B)/host/tests/tools/bare-program.o $(B)/host/tools/model/itype.o

@@ -54,7 +54,10 @@ struct rvt_lane {
 	bool resumed, left;
 };
 
-/* A PERF_RECORD_AUX: trace that a driver handed over in one piece. */
+/*
+ * A PERF_RECORD_AUX: trace that a driver handed over in one piece. When it did, and who ran there:
+ * where the trace says itself whose it is, it may be another's that ran before.
+ */
 struct rvt_aux {
 	uint64_t offset, size;	/* in the AUX data of its buffer */
 	uint64_t flags;		/* PERF_AUX_FLAG_* */

@@ -310,26 +310,6 @@ int record_open(struct recorder *rec)
 	return err;
 }
 
-/* Sideband first, so that nothing that is traced lacks its mapping. */
-int record_enable(struct recorder *rec)
-{
-	for (int trace = 0; trace < 2; trace++)
-		for (size_t i = 0; i < rec->n_fds; i++)
-			if (rec->fds[i].trace == trace &&
-			    ioctl(rec->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0))
-				return cmd_error(-errno, "cannot start tracing: %s",
-						 strerror(errno));
-	return 0;
-}
-
-void record_disable(struct recorder *rec)
-{
-	for (int trace = 1; trace >= 0; trace--)
-		for (size_t i = 0; i < rec->n_fds; i++)
-			if (rec->fds[i].trace == trace)
-				ioctl(rec->fds[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-}
-
 void record_close(struct recorder *rec)
 {
 	for (size_t i = 0; i < rec->n_rings; i++)

@@ -188,9 +188,14 @@ int record_open(struct recorder *rec);
  * error.
  */
 int record_open_extra(struct recorder *rec, unsigned int n, pid_t tid, struct extra_event *extra);
+void record_close(struct recorder *rec);
+
+/*
+ * record-control.c: tracing and sideband on, or off. record_enable() returns 0, or -errno after a
+ * message.
+ */
 int record_enable(struct recorder *rec);
 void record_disable(struct recorder *rec);
-void record_close(struct recorder *rec);
 
 /*
  * record-refused.c: says which terms of the event the hardware does not take. False: it is none of
