@@ -107,7 +107,7 @@ static struct cost measure_event(struct perf_event_attr *attr, bool on_cpu)
 	without = rounds(&partner, NULL);
 	if (on_cpu)
 		attr->config2 |= (uint64_t)partner.pid << 32;
-	if (!recording_open(&rec, attr, on_cpu ? -1 : partner.pid, on_cpu ? 0 : -1, AUX_SIZE)) {
+	if (!recording_open(&rec, attr, on_cpu ? -1 : partner.pid, 0, AUX_SIZE)) {
 		cost.disabled = (rounds(&partner, &rec) - without) / ROUNDS;
 		recording_enable(&rec);
 		cost.enabled = (rounds(&partner, &rec) - without) / ROUNDS;
@@ -153,8 +153,9 @@ static void measure_switches(void)
 		bool kernel, on_cpu;
 	} kinds[] = {
 		{ "user", 0, false, false },
-		{ "user_context", CONFIG_CONTEXT, false, false },
-		{ "user_and_kernel", CONFIG_CONTEXT, true, false },
+		/* The trace says whose it is, and when: records may wait. */
+		{ "user_context", CONFIG_CONTEXT | CONFIG_TIMESTAMP, false, false },
+		{ "user_and_kernel", CONFIG_CONTEXT | CONFIG_TIMESTAMP, true, false },
 		{ "thread_of_cpu", CONFIG_CONTEXT, true, true },
 		/* Much has been traced meanwhile, and the driver expects more. */
 		{ "user_again", 0, false, false },

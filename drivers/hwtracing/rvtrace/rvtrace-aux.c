@@ -96,7 +96,7 @@ void rvtrace_free_aux(void *data)
 static int rvtrace_aux_add_sink(struct rvtrace_aux *aux, struct rvtrace_encoder *enc, u32 number)
 {
 	struct rvtrace_path *path = rvtrace_encoder_path(enc, number);
-	struct rvtrace_ramsink *sink = path ? rvtrace_path_ram(path) : NULL;
+	struct rvtrace_ramsink *sink = path ? path->ram : NULL;
 	size_t wanted = aux->overwrite ? aux->size : aux->size / RVTRACE_AUX_PER_SINK;
 	struct rvtrace_aux_sink *to;
 	unsigned int i;

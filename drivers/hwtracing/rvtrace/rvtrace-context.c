@@ -163,6 +163,7 @@ static void rvtrace_context_follow(const struct task_struct *task)
 static void rvtrace_sched_switch(void *data, bool preempt, struct task_struct *prev,
 				 struct task_struct *next, unsigned int prev_state)
 {
+	__this_cpu_write(rvtrace_cpus.leaving, prev);
 	rvtrace_context_follow(next);
 }
 

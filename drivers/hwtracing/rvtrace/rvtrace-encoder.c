@@ -247,28 +247,6 @@ int rvtrace_encoder_start(struct rvtrace_encoder *enc, struct perf_event *event,
 	return ret;
 }
 
-/*
- * Starts or ends the trace. The message that it ends is flushed with the rest when the encoder is
- * disabled: Empty need not become 1 before.
- */
-void rvtrace_encoder_set_tracing(struct rvtrace_encoder *enc, bool tracing)
-{
-	struct rvtrace_component *comp = &enc->comp;
-
-	if (tracing)
-		comp->control |= RVTRACE_TE_CONTROL_INST_TRACING;
-	else
-		comp->control &= ~RVTRACE_TE_CONTROL_INST_TRACING;
-	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
-}
-
-/* Whether the encoder had to drop messages since it was enabled: says @control */
-bool rvtrace_encoder_lost(const struct rvtrace_encoder *enc, u32 control)
-{
-	return control & RVTRACE_TE_CONTROL_INST_STALL_OR_OVERFLOW &&
-	       !(enc->comp.control & RVTRACE_TE_CONTROL_INST_STALL_ENA);
-}
-
 const struct rvtrace_ops rvtrace_encoder_ops = {
 	.name	= "encoder",
 	.size	= sizeof(struct rvtrace_encoder),

@@ -227,10 +227,10 @@ static void rvtrace_test_paths(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, enc->nr_paths, 2);
 	path = rvtrace_encoder_path(enc, 0);
 	KUNIT_ASSERT_NOT_NULL(test, path);
-	KUNIT_EXPECT_PTR_EQ(test, rvtrace_path_sink(path), ram);
+	KUNIT_EXPECT_PTR_EQ(test, path->sink, ram);
 	KUNIT_EXPECT_EQ(test, path->nr_hops, 2);
 	KUNIT_EXPECT_EQ(test, path->ports[0], 4);
-	KUNIT_EXPECT_PTR_EQ(test, rvtrace_path_sink(rvtrace_encoder_path(enc, 1)), pib);
+	KUNIT_EXPECT_PTR_EQ(test, rvtrace_encoder_path(enc, 1)->sink, pib);
 	KUNIT_EXPECT_NULL(test, rvtrace_encoder_path(enc, 3));
 	KUNIT_EXPECT_TRUE(test, enc->shares);
 	KUNIT_EXPECT_FALSE(test, rvtrace_path_is_own(path));

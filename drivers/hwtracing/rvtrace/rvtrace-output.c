@@ -7,6 +7,11 @@
  *			and enables it again
  *
  * A record without either is continued by the next one without a missing byte.
+ *
+ * Most of what a context switch costs is the record that ends there, so it may wait: then the trace
+ * is in the AUX buffer, but its head is where it was, and what the event traces next is appended.
+ * Nothing of perf's is held meanwhile. The record is written when it has waited for long, when
+ * another event is to write to the buffer, and when user space may want to see it.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
@@ -60,14 +65,6 @@ void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size)
 	rc->written += fits;
 	if (fits < size)
 		perf_aux_output_flag(&rc->handle, PERF_AUX_FLAG_TRUNCATED);
-}
-
-/* rvtrace_output_written - the sink itself has put trace behind what the record holds so far */
-void rvtrace_output_written(struct rvtrace_cpu *rc, size_t size)
-{
-	if (rc->aux && rc->aux->overwrite)
-		rc->handle.head += size;
-	rc->written += size;
 }
 
 /* Offset in the AUX buffer of what comes next. In overwrite mode the head moves with the trace. */
@@ -174,17 +171,22 @@ static const struct rvtrace_aux_sink *rvtrace_output_direct(const struct rvtrace
  */
 bool rvtrace_output_begin(struct rvtrace_cpu *rc)
 {
-	struct rvtrace_aux *aux = perf_aux_output_begin(&rc->handle, rc->event);
+	struct rvtrace_aux *aux;
+	size_t room;
 
-	rc->written = 0;
+	if (rc->waiting != rc->event)
+		rvtrace_output_tell(rc);
+	aux = perf_aux_output_begin(&rc->handle, rc->event);
+	if (!rc->waiting || !aux || aux->serial != rc->waiting_aux)
+		rc->written = 0;
+	rc->waiting = NULL;
 	rc->aux = aux;
 	if (!aux)
 		return false;
-	rc->direct = rvtrace_output_direct(aux, rvtrace_path_ram(rc->path));
-	if (aux->overwrite || !rc->direct)
-		return true;
-	/* Room for what must be skipped and for what must be left: see rvtrace_output_stretch(). */
-	if (rc->handle.size >= 2 * aux->reserve + RVTRACE_RAM_MAX_ACCESS)
+	rc->direct = rvtrace_output_direct(aux, rc->path->ram);
+	/* For what must be skipped and for what must be left: see rvtrace_output_stretch(). */
+	room = rc->direct ? 2 * aux->reserve + RVTRACE_RAM_MAX_ACCESS : 0;
+	if (aux->overwrite || rc->handle.size >= rc->written + room)
 		return true;
 	perf_aux_output_flag(&rc->handle, PERF_AUX_FLAG_TRUNCATED);
 	rvtrace_output_end(rc);
@@ -201,6 +203,42 @@ bool rvtrace_output_end(struct rvtrace_cpu *rc)
 	rc->aux = NULL;
 	perf_aux_output_end(&rc->handle, rc->written);
 	return room;
+}
+
+/* Whether the open record is one that nobody misses for some time */
+static bool rvtrace_output_may_wait(const struct rvtrace_cpu *rc)
+{
+	return rc->aux && !rc->aux->overwrite && !rc->handle.aux_flags &&
+	       rc->written < rc->aux->reserve;
+}
+
+/* Closes the record, or lets it wait for rvtrace_output_begin() or rvtrace_output_tell() */
+void rvtrace_output_wait(struct rvtrace_cpu *rc)
+{
+	if (!rvtrace_output_may_wait(rc)) {
+		rvtrace_output_end(rc);
+		return;
+	}
+	rc->waiting = rc->event;
+	rc->waiting_aux = rc->aux->serial;
+	rc->aux = NULL;
+	/* Of nothing perf writes no record. */
+	perf_aux_output_end(&rc->handle, 0);
+}
+
+/* Writes the record that waits, if there is one and its AUX buffer is still there */
+void rvtrace_output_tell(struct rvtrace_cpu *rc)
+{
+	struct perf_event *event = rc->waiting;
+	struct rvtrace_aux *aux;
+
+	if (!event)
+		return;
+	WRITE_ONCE(rc->waiting, NULL);
+	aux = perf_aux_output_begin(&rc->handle, event);
+	if (aux)
+		perf_aux_output_end(&rc->handle,
+				    aux->serial == rc->waiting_aux ? rc->written : 0);
 }
 
 /* Closes the record and opens the next. Returns false when that is not possible. */

@@ -40,8 +40,11 @@ static void rvtrace_path_add(struct rvtrace_encoder *enc, const struct rvtrace_p
 	unsigned int i;
 
 	*added = *path;
-	if (!rvtrace_path_ram(path))
-		added->lock = &rvtrace_path_sink(path)->lock;
+	added->sink = path->hops[path->nr_hops - 1];
+	if (added->sink->type == RVTRACE_TYPE_RAMSINK)
+		added->ram = to_rvtrace_ramsink(added->sink);
+	else
+		added->lock = &added->sink->lock;
 	if (enc->comp.nr_outputs > 1)
 		added->lock = &rvtrace_meeting_lock;
 	for (i = 0; i < path->nr_hops; i++) {
@@ -51,7 +54,7 @@ static void rvtrace_path_add(struct rvtrace_encoder *enc, const struct rvtrace_p
 		enc->shares = true;
 	}
 	if (rvtrace_path_is_own(added))
-		cpumask_set_cpu(enc->cpu, &rvtrace_path_sink(added)->running);
+		cpumask_set_cpu(enc->cpu, &added->sink->running);
 }
 
 static void rvtrace_paths_walk(struct rvtrace_encoder *enc, struct rvtrace_path *path,
@@ -78,7 +81,7 @@ static void rvtrace_paths_sort(struct rvtrace_encoder *enc)
 	unsigned int i, first = 0;
 
 	for (i = 0; i < enc->nr_paths; i++) {
-		if (!rvtrace_path_ram(&enc->paths[i]))
+		if (!enc->paths[i].ram)
 			continue;
 		/* swap() is a macro that evaluates its arguments twice. */
 		swap(enc->paths[i], enc->paths[first]);
@@ -104,7 +107,7 @@ struct rvtrace_path *rvtrace_encoder_path(struct rvtrace_encoder *enc, u32 sink)
 	unsigned int i;
 
 	for (i = 0; i < enc->nr_paths; i++)
-		if (!sink || rvtrace_path_sink(&enc->paths[i])->sink_id == sink)
+		if (!sink || enc->paths[i].sink->sink_id == sink)
 			return &enc->paths[i];
 	return NULL;
 }

@@ -28,6 +28,8 @@
 static struct pmu rvtrace_pmu;
 static bool rvtrace_pmu_registered;
 static DEFINE_MUTEX(rvtrace_pmu_mutex);
+/* Events whose records may wait */
+static atomic_t rvtrace_patient_events;
 
 /* ------------------------------------------------------------------ perf's callbacks */
 
@@ -91,6 +93,7 @@ static void rvtrace_event_stop(struct perf_event *event, int flags)
 
 static int rvtrace_event_add(struct perf_event *event, int flags)
 {
+	this_cpu_ptr(&rvtrace_cpus)->changed = true;
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	if (!(flags & PERF_EF_START))
 		return 0;
@@ -104,10 +107,43 @@ static int rvtrace_event_add(struct perf_event *event, int flags)
 
 static void rvtrace_event_del(struct perf_event *event, int flags)
 {
+	this_cpu_ptr(&rvtrace_cpus)->changed = true;
 	rvtrace_event_stop(event, PERF_EF_UPDATE);
 }
 
 static void rvtrace_event_read(struct perf_event *event)
+{
+}
+
+static void rvtrace_pmu_disable(struct pmu *pmu)
+{
+}
+
+/*
+ * perf takes events from a hart, or puts them on it, between disabling and enabling the PMU. When
+ * it has done neither, the event was not running: that is the only sign of one being disabled.
+ */
+static void rvtrace_pmu_enable(struct pmu *pmu)
+{
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+
+	if (rc->changed)
+		rc->changed = false;
+	else if (atomic_read(&rvtrace_patient_events) && !rvtrace_is_leaving(rc))
+		rvtrace_run_tell();
+}
+
+/* perf's own, which it has for a PMU that can be enabled, do so once more. */
+static void rvtrace_pmu_start_txn(struct pmu *pmu, unsigned int flags)
+{
+}
+
+static int rvtrace_pmu_commit_txn(struct pmu *pmu)
+{
+	return 0;
+}
+
+static void rvtrace_pmu_cancel_txn(struct pmu *pmu)
 {
 }
 
@@ -153,7 +189,7 @@ static int rvtrace_event_check_sink(struct rvtrace_encoder *enc, u32 sink)
 
 	if (!path)
 		return -ENODEV;
-	return rvtrace_path_ram(path) || perfmon_capable() ? 0 : -EACCES;
+	return path->ram || perfmon_capable() ? 0 : -EACCES;
 }
 
 /* E-Trace has room for one context and does not say which it is: by convention scontext. */
@@ -194,6 +230,19 @@ static int rvtrace_event_check_encoders(struct perf_event *event, u32 sink)
 	return found ? 0 : -ENODEV;
 }
 
+/*
+ * A record that waits is written when somebody else runs, whom perf then names in it, and later than
+ * its trace. And it is written on the hart that it waits on.
+ */
+static bool rvtrace_event_is_patient(const struct perf_event *event)
+{
+	const u64 wanted = RVTRACE_CONFIG_CONTEXT | RVTRACE_CONFIG_TIMESTAMP;
+
+	return event->attach_state & PERF_ATTACH_TASK && event->cpu >= 0 &&
+	       (event->attr.config & wanted) == wanted &&
+	       rvtrace_context_of(&event->attr) == RVTRACE_CONTEXT_SCONTEXT;
+}
+
 static struct rvtrace_config *rvtrace_config_create(const struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
@@ -203,6 +252,7 @@ static struct rvtrace_config *rvtrace_config_create(const struct perf_event *eve
 		.cpu = -1,
 		.sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2),
 		.context = rvtrace_context_of(attr),
+		.patient = rvtrace_event_is_patient(event),
 		.window_ns = window * NSEC_PER_USEC,
 		.pause_ns = (period - window) * NSEC_PER_USEC,
 	};
@@ -232,6 +282,10 @@ static void rvtrace_event_destroy(struct perf_event *event)
 {
 	struct rvtrace_config *config = rvtrace_event_config(event);
 
+	if (config->patient) {
+		rvtrace_run_forget(event);
+		atomic_dec(&rvtrace_patient_events);
+	}
 	rvtrace_filter_close(config);
 	rvtrace_context_put(config->context);
 	rvtrace_put();
@@ -265,6 +319,8 @@ static int rvtrace_event_init(struct perf_event *event)
 	if (ret)
 		goto err_put;
 	rvtrace_filter_open(config, event);
+	if (config->patient)
+		atomic_inc(&rvtrace_patient_events);
 	event->pmu_private = config;
 	event->destroy = rvtrace_event_destroy;
 	return 0;
@@ -283,6 +339,11 @@ static struct pmu rvtrace_pmu = {
 	.task_ctx_nr	= perf_sw_context,
 	.attr_groups	= rvtrace_pmu_groups,
 	.event_init	= rvtrace_event_init,
+	.pmu_disable	= rvtrace_pmu_disable,
+	.pmu_enable	= rvtrace_pmu_enable,
+	.start_txn	= rvtrace_pmu_start_txn,
+	.commit_txn	= rvtrace_pmu_commit_txn,
+	.cancel_txn	= rvtrace_pmu_cancel_txn,
 	.add		= rvtrace_event_add,
 	.del		= rvtrace_event_del,
 	.start		= rvtrace_event_start,

@@ -245,7 +245,7 @@ static int rvtrace_ramsink_aim(struct rvtrace_ramsink *sink, struct rvtrace_cpu 
 }
 
 /*
- * Whether the sink can go on where it was stopped: the record begins where the last one ended, in
+ * Whether the sink can go on where it was stopped: there the next trace belongs, in
  * the same AUX buffer, and there is room to the end that the sink was given. Its registers are as
  * they must be then. This is what most context switches come to.
  */
@@ -254,8 +254,9 @@ static bool rvtrace_ramsink_goes_on(const struct rvtrace_ramsink *sink,
 {
 	size_t room = sink->length - sink->stopped;
 
-	return sink->stopped_aux == rc->aux->serial && sink->stopped_head == rc->handle.head &&
-	       room >= rc->aux->reserve && room <= rc->handle.size;
+	return sink->stopped_aux == rc->aux->serial &&
+	       sink->stopped_head == rc->handle.head + rc->written &&
+	       room >= rc->aux->reserve && room <= rc->handle.size - rc->written;
 }
 
 static int rvtrace_ramsink_run(struct rvtrace_ramsink *sink, u32 stop)

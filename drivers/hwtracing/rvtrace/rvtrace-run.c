@@ -14,6 +14,8 @@
 #include <linux/irqflags.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/timex.h>
 
 #include "rvtrace.h"
@@ -49,7 +51,7 @@ VISIBLE_IF_KUNIT u64 rvtrace_poll_delay(u64 room, u64 expected)
  */
 static void rvtrace_timer_arm(struct rvtrace_cpu *rc, size_t fill)
 {
-	struct rvtrace_ramsink *sink = rvtrace_path_ram(rc->path);
+	struct rvtrace_ramsink *sink = rc->path->ram;
 	u64 room = sink->size / 2 > fill ? sink->size / 2 - fill : 0;
 	u64 rate, ns;
 
@@ -96,7 +98,7 @@ static void rvtrace_session_end(struct rvtrace_cpu *rc)
 int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
 {
 	const struct rvtrace_config *config = rvtrace_event_config(event);
-	bool ram = rvtrace_path_ram(rc->path);
+	bool ram = rc->path->ram;
 	int ret;
 
 	rc->event = event;
@@ -123,18 +125,32 @@ int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
 	return 0;
 }
 
+/*
+ * Whether the hart switches to another task now, and the event's record may wait. Who shares the
+ * sink may get the trace that is still in it, so his record must come after this one.
+ */
+static bool rvtrace_session_waits(const struct rvtrace_cpu *rc)
+{
+	return rvtrace_is_leaving(rc) && rvtrace_event_config(rc->event)->patient &&
+	       rvtrace_path_is_own(rc->path);
+}
+
 void rvtrace_session_stop(struct rvtrace_cpu *rc)
 {
 	rc->running = false;
 	rvtrace_path_stop(rc);
-	if (rvtrace_path_ram(rc->path))
-		rvtrace_output_end(rc);
+	if (rc->path->ram) {
+		if (rvtrace_session_waits(rc))
+			rvtrace_output_wait(rc);
+		else
+			rvtrace_output_end(rc);
+	}
 	rvtrace_session_end(rc);
 }
 
 static void rvtrace_session_drain(struct rvtrace_cpu *rc)
 {
-	if (!rvtrace_path_ram(rc->path))
+	if (!rc->path->ram)
 		return;
 	rc->running = false;
 	if (!rvtrace_path_drain(rc)) {
@@ -154,10 +170,13 @@ static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
 
 	guard(irqsave)();
 	rc->timer_room = 0;
-	/* Nothing runs any more, or something that needs no looks. */
-	if (rc != this_cpu_ptr(&rvtrace_cpus) || !rc->running || !rc->aux || rc->aux->overwrite)
+	if (rc != this_cpu_ptr(&rvtrace_cpus))
 		return HRTIMER_NORESTART;
-	sink = rvtrace_path_ram(rc->path);
+	rvtrace_output_tell(rc);
+	/* Nothing runs any more, or something that needs no looks. */
+	if (!rc->running || !rc->aux || rc->aux->overwrite)
+		return HRTIMER_NORESTART;
+	sink = rc->path->ram;
 	fill = rvtrace_ramsink_fill(sink);
 	rvtrace_rate_update(rc, sink->traced + fill);
 	if (fill >= sink->size / 4)
@@ -197,6 +216,46 @@ void rvtrace_run_drain(void)
 		rvtrace_session_drain(rc);
 }
 
+static void rvtrace_run_tell_here(void *unused)
+{
+	rvtrace_output_tell(this_cpu_ptr(&rvtrace_cpus));
+}
+
+/*
+ * Somebody disables an event whose task sleeps, and may want to see its trace: each hart writes the
+ * record that waits there. This one does it at once; for the others nobody waits here, where perf
+ * holds locks.
+ */
+void rvtrace_run_tell(void)
+{
+	int cpu;
+
+	guard(irqsave)();
+	for_each_online_cpu(cpu) {
+		if (!READ_ONCE(per_cpu(rvtrace_cpus, cpu).waiting))
+			continue;
+		if (cpu == smp_processor_id())
+			rvtrace_run_tell_here(NULL);
+		else
+			smp_call_function_single_async(cpu, &per_cpu(rvtrace_cpus, cpu).tell);
+	}
+}
+
+static void rvtrace_run_forget_here(void *event)
+{
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+
+	if (rc->waiting == event)
+		rc->waiting = NULL;
+}
+
+/* An event of one hart is closed, so it does not run. */
+void rvtrace_run_forget(struct perf_event *event)
+{
+	if (READ_ONCE(per_cpu(rvtrace_cpus, event->cpu).waiting) == event)
+		smp_call_function_single(event->cpu, rvtrace_run_forget_here, event, 1);
+}
+
 /* The hart goes down: stops the running event. perf takes it off the hart later. */
 void rvtrace_run_halt(void)
 {
@@ -206,6 +265,7 @@ void rvtrace_run_halt(void)
 	rc = this_cpu_ptr(&rvtrace_cpus);
 	if (rc->event)
 		rvtrace_session_stop(rc);
+	rvtrace_output_tell(rc);
 	/* Where it would go off next is not known. */
 	hrtimer_try_to_cancel(&rc->timer);
 	rc->timer_room = 0;
@@ -220,6 +280,7 @@ void rvtrace_run_park(void)
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
 	struct perf_event *event = rc->event;
 
+	rvtrace_output_tell(rc);
 	if (!event)
 		return;
 	rvtrace_session_stop(rc);
@@ -247,6 +308,7 @@ void rvtrace_run_init(void)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 		hrtimer_setup(&rc->window, rvtrace_window, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_PINNED_HARD);
+		INIT_CSD(&rc->tell, rvtrace_run_tell_here, NULL);
 	}
 }
 

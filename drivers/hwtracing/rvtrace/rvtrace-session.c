@@ -51,7 +51,7 @@ static bool rvtrace_flushed(u32 control)
 /* Waits until a component is disabled and empty, and keeps the sink open meanwhile */
 static int rvtrace_flush(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 {
-	struct rvtrace_ramsink *sink = rvtrace_path_ram(rc->path);
+	struct rvtrace_ramsink *sink = rc->path->ram;
 	u64 end = ktime_get_mono_fast_ns() + RVTRACE_TIMEOUT_US * NSEC_PER_USEC;
 	bool late = false;
 
@@ -134,7 +134,7 @@ static void rvtrace_users(const struct rvtrace_path *path, int change)
  */
 static int rvtrace_join(struct rvtrace_cpu *rc)
 {
-	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
+	struct rvtrace_component *sink = rc->path->sink;
 	const struct pid *opener = rvtrace_event_config(rc->event)->opener;
 
 	if (sink->users && sink->opener != opener)
@@ -149,7 +149,7 @@ static int rvtrace_join(struct rvtrace_cpu *rc)
 
 static void rvtrace_leave(struct rvtrace_cpu *rc)
 {
-	cpumask_clear_cpu(rc->encoder->cpu, &rvtrace_path_sink(rc->path)->running);
+	cpumask_clear_cpu(rc->encoder->cpu, &rc->path->sink->running);
 	rvtrace_users(rc->path, -1);
 }
 
@@ -211,22 +211,22 @@ int rvtrace_path_start(struct rvtrace_cpu *rc)
 		ret = rvtrace_start_locked(rc);
 		raw_spin_unlock(rc->path->lock);
 	}
-	trace_rvtrace_start(rc->encoder->cpu, rvtrace_path_sink(rc->path)->sink_id, ret);
+	trace_rvtrace_start(rc->encoder->cpu, rc->path->sink->sink_id, ret);
 	return ret;
 }
 
 /* Returns whether the encoder lost trace. */
 static bool rvtrace_stop_locked(struct rvtrace_cpu *rc)
 {
-	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
+	struct rvtrace_component *sink = rc->path->sink;
 	bool lost;
 
 	if (!rvtrace_path_is_own(rc->path))
 		rvtrace_leave(rc);
 	lost = rvtrace_stop_encoder(rc, rc);
 	rvtrace_disable_unused(rc);
-	if (!sink->users && rvtrace_path_ram(rc->path))
-		rvtrace_ramsink_drain(rvtrace_path_ram(rc->path), rc);
+	if (!sink->users && rc->path->ram)
+		rvtrace_ramsink_drain(rc->path->ram, rc);
 	return lost;
 }
 
@@ -246,7 +246,7 @@ void rvtrace_path_stop(struct rvtrace_cpu *rc)
 		lost = rvtrace_stop_locked(rc);
 		raw_spin_unlock(rc->path->lock);
 	}
-	trace_rvtrace_stop(rc->encoder->cpu, rvtrace_path_sink(rc->path)->sink_id, lost);
+	trace_rvtrace_stop(rc->encoder->cpu, rc->path->sink->sink_id, lost);
 	if (lost)
 		rvtrace_output_flag(rc, PERF_AUX_FLAG_PARTIAL);
 }
@@ -287,11 +287,11 @@ static void rvtrace_start_all(struct rvtrace_component *sink)
 
 static bool rvtrace_drain_locked(struct rvtrace_cpu *rc)
 {
-	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
+	struct rvtrace_component *sink = rc->path->sink;
 	bool own = rvtrace_path_is_own(rc->path), again;
 
 	rvtrace_stop_all(rc, sink);
-	rvtrace_ramsink_drain(rvtrace_path_ram(rc->path), rc);
+	rvtrace_ramsink_drain(rc->path->ram, rc);
 	again = rvtrace_output_next(rc);
 	if (!again && !own)
 		rvtrace_leave(rc);
@@ -320,10 +320,10 @@ bool rvtrace_path_drain(struct rvtrace_cpu *rc)
 
 static void rvtrace_collect_locked(struct rvtrace_cpu *rc)
 {
-	struct rvtrace_component *sink = rvtrace_path_sink(rc->path);
+	struct rvtrace_component *sink = rc->path->sink;
 
 	rvtrace_stop_all(rc, sink);
-	rvtrace_ramsink_drain(rvtrace_path_ram(rc->path), rc);
+	rvtrace_ramsink_drain(rc->path->ram, rc);
 	rvtrace_start_all(sink);
 }
 

@@ -15,6 +15,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/sysfs.h>
 #include <linux/types.h>
@@ -261,6 +262,7 @@ struct rvtrace_discovery {
 
 struct rvtrace_component;
 struct rvtrace_cpu;
+struct rvtrace_ramsink;
 
 /**
  * struct rvtrace_ops - what differs between the types of component
@@ -349,12 +351,16 @@ struct rvtrace_component {
  * @hops:	components after the encoder; the last is the sink
  * @ports:	input of each hop
  * @nr_hops:	number of entries in @hops
+ * @sink:	the last of @hops
+ * @ram:	the same when it is a sink whose trace can be read here, else NULL
  * @lock:	protects who uses the components and what runs; NULL: nobody else can come here
  */
 struct rvtrace_path {
 	struct rvtrace_component *hops[RVTRACE_MAX_HOPS];
 	u8 ports[RVTRACE_MAX_HOPS];
 	unsigned int nr_hops;
+	struct rvtrace_component *sink;
+	struct rvtrace_ramsink *ram;
 	raw_spinlock_t *lock;
 };
 
@@ -556,6 +562,7 @@ struct rvtrace_range {
  * @cpu:	hart that it ran on last, -1 before the first
  * @sink:	number of the sink that was asked for, or 0
  * @context:	the CSR that is to have the thread's id
+ * @patient:	a record may wait when its task is switched out: the trace says whose it is, and when
  * @window_ns:	how long to trace in each period; 0: always
  * @pause_ns:	how long not to trace
  * @thread_event:	entry in the list of events that were opened with a thread filter
@@ -570,6 +577,7 @@ struct rvtrace_config {
 	int cpu;
 	u32 sink;
 	enum rvtrace_context context;
+	bool patient;
 	u64 window_ns;
 	u64 pause_ns;
 	struct list_head thread_event;
@@ -644,7 +652,12 @@ struct rvtrace_stretch {
  * @handle:	where the trace goes to
  * @aux:	the AUX buffer while a record is open in @handle, or NULL
  * @direct:	how the sink writes into it, or NULL
- * @written:	bytes put into it since the record was opened
+ * @written:	bytes put into it since the record was opened, or that wait for one
+ * @waiting:	event whose trace is in the AUX buffer without a record, or NULL; no record is open then
+ * @waiting_aux:	serial number of that AUX buffer
+ * @tell:	a call to this hart, to write that record
+ * @leaving:	the task that the hart left last; while it is @current, the hart is about to
+ * @changed:	perf has started or stopped an event since it last enabled the PMU
  * @event:	running event, or NULL
  * @running:	it has been started, and is not being stopped or drained
  * @parked:	event that goes on when the hart has slept, or NULL
@@ -666,6 +679,11 @@ struct rvtrace_cpu {
 	struct rvtrace_aux *aux;
 	const struct rvtrace_aux_sink *direct;
 	size_t written;
+	struct perf_event *waiting;
+	u64 waiting_aux;
+	call_single_data_t tell;
+	const struct task_struct *leaving;
+	bool changed;
 	struct perf_event *event;
 	bool running;
 	struct perf_event *parked;
@@ -712,19 +730,6 @@ static inline u32 rvtrace_try(struct rvtrace_component *comp, u32 reg, u32 value
 	return rvtrace_read(comp, reg);
 }
 
-static inline struct rvtrace_component *rvtrace_path_sink(const struct rvtrace_path *path)
-{
-	return path->hops[path->nr_hops - 1];
-}
-
-/* The sink of a path when it is one whose trace can be read here, else NULL */
-static inline struct rvtrace_ramsink *rvtrace_path_ram(const struct rvtrace_path *path)
-{
-	struct rvtrace_component *sink = rvtrace_path_sink(path);
-
-	return sink->type == RVTRACE_TYPE_RAMSINK ? to_rvtrace_ramsink(sink) : NULL;
-}
-
 /* It leads to a RAM sink that only one encoder can reach. */
 static inline bool rvtrace_path_is_own(const struct rvtrace_path *path)
 {
@@ -734,6 +739,42 @@ static inline bool rvtrace_path_is_own(const struct rvtrace_path *path)
 static inline struct rvtrace_config *rvtrace_event_config(const struct perf_event *event)
 {
 	return event->pmu_private;
+}
+
+/* Called in a switch of tasks, by perf: the hart leaves the running task. */
+static inline bool rvtrace_is_leaving(const struct rvtrace_cpu *rc)
+{
+	return rc->leaving == current;
+}
+
+/* rvtrace_output_written - the sink itself has put trace behind what the record holds so far */
+static inline void rvtrace_output_written(struct rvtrace_cpu *rc, size_t size)
+{
+	if (rc->aux && rc->aux->overwrite)
+		rc->handle.head += size;
+	rc->written += size;
+}
+
+/*
+ * Starts or ends the trace. The message that it ends is flushed with the rest when the encoder is
+ * disabled: Empty need not become 1 before.
+ */
+static inline void rvtrace_encoder_set_tracing(struct rvtrace_encoder *enc, bool tracing)
+{
+	struct rvtrace_component *comp = &enc->comp;
+
+	if (tracing)
+		comp->control |= RVTRACE_TE_CONTROL_INST_TRACING;
+	else
+		comp->control &= ~RVTRACE_TE_CONTROL_INST_TRACING;
+	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
+}
+
+/* Whether the encoder had to drop messages since it was enabled: says @control */
+static inline bool rvtrace_encoder_lost(const struct rvtrace_encoder *enc, u32 control)
+{
+	return control & RVTRACE_TE_CONTROL_INST_STALL_OR_OVERFLOW &&
+	       !(enc->comp.control & RVTRACE_TE_CONTROL_INST_STALL_ENA);
 }
 
 /* A file of sysfs that shows something of the component @comp */
@@ -814,18 +855,17 @@ extern const struct rvtrace_ops rvtrace_encoder_ops;
 int rvtrace_encoder_configure(const struct rvtrace_encoder *enc,
 			      const struct perf_event_attr *attr, struct rvtrace_program *program);
 int rvtrace_encoder_start(struct rvtrace_encoder *enc, struct perf_event *event, bool tracing);
-void rvtrace_encoder_set_tracing(struct rvtrace_encoder *enc, bool tracing);
-bool rvtrace_encoder_lost(const struct rvtrace_encoder *enc, u32 control);
 
 /* rvtrace-output.c */
 void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size);
-void rvtrace_output_written(struct rvtrace_cpu *rc, size_t size);
 bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink *sink,
 			    struct rvtrace_stretch *stretch);
 void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag);
 void rvtrace_output_gap(struct rvtrace_cpu *rc);
 bool rvtrace_output_begin(struct rvtrace_cpu *rc);
 bool rvtrace_output_end(struct rvtrace_cpu *rc);
+void rvtrace_output_wait(struct rvtrace_cpu *rc);
+void rvtrace_output_tell(struct rvtrace_cpu *rc);
 bool rvtrace_output_next(struct rvtrace_cpu *rc);
 
 /* rvtrace-ramsink.c */
@@ -863,6 +903,8 @@ bool rvtrace_path_traces(const struct rvtrace_cpu *rc);
 int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event);
 void rvtrace_session_stop(struct rvtrace_cpu *rc);
 void rvtrace_run_drain(void);
+void rvtrace_run_tell(void);
+void rvtrace_run_forget(struct perf_event *event);
 void rvtrace_run_halt(void);
 void rvtrace_run_park(void);
 void rvtrace_run_unpark(void);
