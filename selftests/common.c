@@ -537,3 +537,44 @@ void end_child(pid_t pid)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
+
+struct partner partner_start(int cpu)
+{
+	int to[2], from[2];
+	struct partner partner;
+	char c;
+
+	if (pipe(to) || pipe(from))
+		exit(1);
+	fflush(stdout);
+	partner.pid = fork();
+	if (!partner.pid) {
+		pin(cpu);
+		close(to[1]);
+		while (read(to[0], &c, 1) == 1)
+			if (write(from[1], &c, 1) != 1)
+				break;
+		_exit(0);
+	}
+	close(to[0]);
+	close(from[1]);
+	partner.to = to[1];
+	partner.from = from[0];
+	return partner;
+}
+
+void partner_rounds(const struct partner *partner, unsigned int n)
+{
+	char c = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (write(partner->to, &c, 1) != 1 || read(partner->from, &c, 1) != 1)
+			exit(1);
+}
+
+void partner_end(struct partner *partner)
+{
+	close(partner->to);
+	close(partner->from);
+	waitpid(partner->pid, NULL, 0);
+}

@@ -132,4 +132,16 @@ void start_child(int go);
 pid_t busy_child(int cpu, unsigned int pause_us);
 void end_child(pid_t pid);
 
+/* A child that answers: each round switches it in and out. */
+struct partner {
+	pid_t pid;
+	int to, from;
+};
+
+struct partner partner_start(int cpu);
+/* Afterwards it sleeps, or is about to. */
+void partner_rounds(const struct partner *partner, unsigned int n);
+/* It exits by itself, and is waited for. */
+void partner_end(struct partner *partner);
+
 #endif

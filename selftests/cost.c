@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "common.h"
@@ -36,33 +35,6 @@ static uint64_t sink_bytes(const char *what)
 	return line ? strtoull(line, NULL, 10) : 0;
 }
 
-struct partner {
-	pid_t pid;
-	int to, from;
-};
-
-/* A task on the same hart that answers: each round switches it in and out. */
-static struct partner partner_start(void)
-{
-	int to[2], from[2];
-	struct partner partner;
-	char c;
-
-	if (pipe(to) || pipe(from))
-		exit(1);
-	fflush(stdout);
-	partner.pid = fork();
-	if (!partner.pid) {
-		while (read(to[0], &c, 1) == 1)
-			if (write(from[1], &c, 1) != 1)
-				break;
-		_exit(0);
-	}
-	partner.to = to[1];
-	partner.from = from[0];
-	return partner;
-}
-
 /*
  * What @ROUNDS take, in the best of some batches: ticks and other tasks are in the rest. What is
  * recorded is read in between, if @rec is not NULL: records that do not fit cost less.
@@ -70,13 +42,10 @@ static struct partner partner_start(void)
 static long long rounds(const struct partner *partner, struct recording *rec)
 {
 	uint64_t best = UINT64_MAX, start, took;
-	char c = 0;
 
 	for (unsigned int batch = 0; batch < BATCHES; batch++) {
 		start = now();
-		for (unsigned int i = 0; i < ROUNDS; i++)
-			if (write(partner->to, &c, 1) != 1 || read(partner->from, &c, 1) != 1)
-				exit(1);
+		partner_rounds(partner, ROUNDS);
 		took = now() - start;
 		if (took < best)
 			best = took;
@@ -97,7 +66,7 @@ struct cost {
  */
 static struct cost measure_event(struct perf_event_attr *attr, bool on_cpu)
 {
-	struct partner partner = partner_start();
+	struct partner partner = partner_start(0);
 	struct cost cost = { 0, 0 };
 	struct recording rec;
 	long long without;
@@ -113,7 +82,7 @@ static struct cost measure_event(struct perf_event_attr *attr, bool on_cpu)
 		cost.enabled = (rounds(&partner, &rec) - without) / ROUNDS;
 		recording_close(&rec);
 	}
-	end_child(partner.pid);
+	partner_end(&partner);
 	return cost;
 }
 

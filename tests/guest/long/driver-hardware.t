@@ -13,12 +13,12 @@ hardware()
 	hook_options=
 }
 
-hardware funnel funnel '' basic life safety shared copies
+hardware funnel funnel '' basic switches life safety shared copies
 hardware tree tree '' basic shared
 hardware both both '' basic life shared
-hardware sram direct sram=65536 basic modes copies
-hardware slow direct delay=50000 basic modes
-hardware wide direct width=64 basic modes copies
+hardware sram direct sram=65536 basic modes switches copies
+hardware slow direct delay=50000 basic modes switches
+hardware wide direct width=64 basic modes switches copies
 hardware btm direct modes=3 basic
 
 # Where trace leaves the chip: what came out there is all that shows. Names are those of the model.

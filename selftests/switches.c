@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The records of a task that is switched out and in. Where the trace says whose it is and when it
+ * was, a record may wait while its task sleeps: it may be late, but nothing may be missing.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "common.h"
+
+#define CONFIG_PATIENT (CONFIG_CONTEXT | CONFIG_TIMESTAMP)
+#define AUX_SIZE (1u << 20)
+#define ROUNDS 200u
+/* Longer than any record waits, and than another hart needs to answer */
+#define LONG_US 200000
+
+/*
+ * A child on CPU 0 that has taken its turns, traced by one event of its own. Returns false after a
+ * failed test when that cannot be opened.
+ */
+static bool begin(const char *name, struct partner *partner, struct recording *rec, uint64_t config)
+{
+	struct perf_event_attr attr;
+	int ret;
+
+	*partner = partner_start(0);
+	attr_init(&attr, config);
+	ret = recording_open(rec, &attr, partner->pid, 0, AUX_SIZE);
+	if (ret) {
+		tap_check(false, "%s: opened (%d)", name, ret);
+		partner_end(partner);
+		return false;
+	}
+	recording_enable(rec);
+	partner_rounds(partner, ROUNDS);
+	return true;
+}
+
+static void end(struct partner *partner, struct recording *rec)
+{
+	recording_close(rec);
+	partner_end(partner);
+}
+
+/* In each turn but the first the child comes back from two system calls, each time with a sync. */
+static bool is_complete(const struct recording *rec, unsigned int rounds, struct messages *m)
+{
+	messages_count(rec, m);
+	return m->whole && m->syncs >= 2 * (rounds - 1) && !rec->partial && !rec->truncated && !rec->collision;
+}
+
+static void test_records(const char *name, uint64_t config, unsigned int least, unsigned int most)
+{
+	struct partner partner;
+	struct recording rec;
+	struct messages m;
+
+	if (!begin(name, &partner, &rec, config))
+		return;
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	tap_check(is_complete(&rec, ROUNDS, &m) && rec.records >= least && rec.records <= most,
+		  "%s: %u records of %u turns, %u syncs", name, rec.records, ROUNDS, m.syncs);
+	end(&partner, &rec);
+}
+
+/* The child sleeps, so that the driver is not told when its event is disabled. */
+static void test_disable(const char *name, int cpu, unsigned int wait_us)
+{
+	struct partner partner;
+	struct recording rec;
+	struct messages m;
+
+	if (!begin(name, &partner, &rec, CONFIG_PATIENT))
+		return;
+	if (sysconf(_SC_NPROCESSORS_ONLN) <= cpu) {
+		tap_skip("not so many CPUs", "%s", name);
+	} else {
+		pin(cpu);
+		recording_disable(&rec);
+		usleep(wait_us);
+		recording_read(&rec, false);
+		tap_check(is_complete(&rec, ROUNDS, &m), "%s: %u syncs, %u records", name, m.syncs,
+			  rec.records);
+		pin(0);
+	}
+	end(&partner, &rec);
+}
+
+/* Nobody does anything, but who reads all the time sees it in the end. */
+static void test_time(void)
+{
+	struct partner partner;
+	struct recording rec;
+	struct messages m;
+
+	if (!begin("time", &partner, &rec, CONFIG_PATIENT))
+		return;
+	usleep(LONG_US);
+	recording_read(&rec, false);
+	tap_check(is_complete(&rec, ROUNDS, &m), "time: %u syncs, %u records", m.syncs, rec.records);
+	end(&partner, &rec);
+}
+
+/* A child that ends has no event any more that could be disabled. */
+static void test_exit(void)
+{
+	struct partner partner;
+	struct recording rec;
+	struct messages m;
+
+	if (!begin("exit", &partner, &rec, CONFIG_PATIENT))
+		return;
+	partner_end(&partner);
+	recording_read(&rec, false);
+	tap_check(is_complete(&rec, ROUNDS, &m), "exit: %u syncs, %u records", m.syncs,
+		  rec.records);
+	recording_close(&rec);
+}
+
+/* Two children take turns on the hart, each with an event and a buffer of its own. */
+static void test_two(void)
+{
+	struct partner partners[2];
+	struct recording recs[2];
+	struct messages m[2];
+	bool ok = true;
+
+	if (!begin("two", &partners[0], &recs[0], CONFIG_PATIENT))
+		return;
+	if (!begin("two", &partners[1], &recs[1], CONFIG_PATIENT)) {
+		end(&partners[0], &recs[0]);
+		return;
+	}
+	for (unsigned int i = 0; i < ROUNDS; i++)
+		partner_rounds(&partners[i % 2], 1);
+	for (unsigned int i = 0; i < 2; i++) {
+		recording_disable(&recs[i]);
+		recording_read(&recs[i], false);
+		ok = is_complete(&recs[i], ROUNDS + ROUNDS / 2, &m[i]) && m[i].n_contexts == 1 &&
+		     m[i].contexts[0] == (uint64_t)partners[i].pid && ok;
+	}
+	tap_check(ok, "two: %u and %u syncs, %u and %u records, %u and %u contexts", m[0].syncs,
+		  m[1].syncs, recs[0].records, recs[1].records, m[0].n_contexts, m[1].n_contexts);
+	end(&partners[1], &recs[1]);
+	end(&partners[0], &recs[0]);
+}
+
+/* The same with one buffer, as a recorder has it that follows the children of a program. */
+static void test_shared_buffer(void)
+{
+	struct partner partners[2];
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct messages m;
+	int fd;
+
+	if (!begin("one buffer", &partners[0], &rec, CONFIG_PATIENT))
+		return;
+	partners[1] = partner_start(0);
+	attr_init(&attr, CONFIG_PATIENT);
+	fd = event_open(&attr, partners[1].pid, 0);
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rec.fd) ||
+	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
+		tap_check(false, "one buffer: opened (%d)", errno);
+	} else {
+		for (unsigned int i = 0; i < ROUNDS; i++)
+			partner_rounds(&partners[i % 2], 1);
+		recording_disable(&rec);
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		recording_read(&rec, false);
+		tap_check(is_complete(&rec, 2 * ROUNDS, &m) && m.n_contexts == 2,
+			  "one buffer: %u syncs, %u records, %u contexts", m.syncs, rec.records,
+			  m.n_contexts);
+	}
+	if (fd >= 0)
+		close(fd);
+	partner_end(&partners[1]);
+	end(&partners[0], &rec);
+}
+
+/* The buffer goes away, or the event, while a record waits: the next recording must know nothing. */
+static void test_gone(bool unmap)
+{
+	const char *name = unmap ? "unmapped" : "closed";
+	struct partner partner;
+	struct recording rec;
+	struct messages m;
+
+	if (!begin(name, &partner, &rec, CONFIG_PATIENT))
+		return;
+	if (unmap) {
+		munmap(rec.aux, rec.aux_size);
+		rec.aux_size = 0;
+		/* Nothing can be traced now. */
+		partner_rounds(&partner, ROUNDS);
+	}
+	end(&partner, &rec);
+	if (!begin(name, &partner, &rec, CONFIG_PATIENT))
+		return;
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	tap_check(is_complete(&rec, ROUNDS, &m) && m.n_contexts == 1 &&
+		  m.contexts[0] == (uint64_t)partner.pid,
+		  "%s: the next has %u syncs, %u contexts", name, m.syncs, m.n_contexts);
+	end(&partner, &rec);
+}
+
+int main(void)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	require_pmu();
+	attr_init(&attr, CONFIG_PATIENT);
+	fd = event_open(&attr, 0, 0);
+	if (fd == -EOPNOTSUPP)
+		tap_skip_all("no context or no timestamps in the trace");
+	if (fd >= 0)
+		close(fd);
+	pin(0);
+	tap_plan(10);
+	test_records("each turn has a record", 0, ROUNDS, UINT32_MAX);
+	if (access(BUS_DIR "/funnel-0", F_OK))
+		test_records("records wait", CONFIG_PATIENT, 1, ROUNDS / 2);
+	else
+		tap_skip("the sink may be shared", "records wait");
+	test_disable("disabled on its CPU", 0, 0);
+	test_disable("disabled on another CPU", 1, LONG_US);
+	test_time();
+	test_exit();
+	test_two();
+	test_shared_buffer();
+	test_gone(true);
+	test_gone(false);
+	tap_end();
+}
