@@ -231,8 +231,9 @@ static int rvtrace_event_check_encoders(struct perf_event *event, u32 sink)
 }
 
 /*
- * A record that waits is written when somebody else runs, whom perf then names in it, and later than
- * its trace. And it is written on the hart that it waits on.
+ * A record that waits is written later than its trace, while somebody else runs, whom perf then
+ * names in it: the trace itself must say whose it is, and when. And it is written on the hart that
+ * it waits on.
  */
 static bool rvtrace_event_is_patient(const struct perf_event *event)
 {

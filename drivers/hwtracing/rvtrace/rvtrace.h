@@ -562,7 +562,7 @@ struct rvtrace_range {
  * @cpu:	hart that it ran on last, -1 before the first
  * @sink:	number of the sink that was asked for, or 0
  * @context:	the CSR that is to have the thread's id
- * @patient:	a record may wait when its task is switched out: the trace says whose it is, and when
+ * @patient:	its records may wait when its task is switched out
  * @window_ns:	how long to trace in each period; 0: always
  * @pause_ns:	how long not to trace
  * @thread_event:	entry in the list of events that were opened with a thread filter
@@ -653,7 +653,8 @@ struct rvtrace_stretch {
  * @aux:	the AUX buffer while a record is open in @handle, or NULL
  * @direct:	how the sink writes into it, or NULL
  * @written:	bytes put into it since the record was opened, or that wait for one
- * @waiting:	event whose trace is in the AUX buffer without a record, or NULL; no record is open then
+ * @waiting:	event whose trace is in the AUX buffer without a record, or NULL; no record is open
+ *		then
  * @waiting_aux:	serial number of that AUX buffer
  * @tell:	a call to this hart, to write that record
  * @leaving:	the task that the hart left last; while it is @current, the hart is about to
