@@ -88,18 +88,20 @@ static struct cost measure_event(struct perf_event_attr *attr, bool on_cpu)
 
 /*
  * Prints what an enabled event costs more than a disabled one, what that costs more than none, and
- * what of the former is not @perf, if that is not 0. Returns the former.
+ * what of the former is not @perf, if that is not 0. @plain is what a disabled event without options
+ * costs, if that is not 0: what options cost even then is of the enabled one's.
  */
-static long long measure_switch(const char *name, struct perf_event_attr *attr, bool on_cpu,
-				long long perf)
+static struct cost measure_switch(const char *name, struct perf_event_attr *attr, bool on_cpu,
+				  long long plain, long long perf)
 {
 	struct cost cost = measure_event(attr, on_cpu);
+	long long more = cost.enabled - (plain ? plain : cost.disabled);
 
-	printf("switch_%s %lld\n", name, cost.enabled - cost.disabled);
+	printf("switch_%s %lld\n", name, more);
 	printf("switch_%s_disabled %lld\n", name, cost.disabled);
 	if (perf)
-		printf("switch_%s_driver %lld\n", name, cost.enabled - cost.disabled - perf);
-	return cost.enabled - cost.disabled;
+		printf("switch_%s_driver %lld\n", name, more - perf);
+	return cost;
 }
 
 /* perf's part, or 0 when it is not known */
@@ -108,10 +110,13 @@ static long long measure_perf(void)
 	const char *line = read_line("/sys/bus/event_source/devices/aux_null/type");
 	uint32_t type = line ? (uint32_t)atoi(line) : 0;
 	struct perf_event_attr attr;
+	struct cost cost = { 0, 0 };
 
 	attr_init(&attr, 0);
 	attr.type = type;
-	return type ? measure_switch("perf", &attr, false, 0) : 0;
+	if (type)
+		cost = measure_switch("perf", &attr, false, 0, 0);
+	return cost.enabled - cost.disabled;
 }
 
 static void measure_switches(void)
@@ -130,13 +135,19 @@ static void measure_switches(void)
 		{ "user_again", 0, false, false },
 	};
 	struct perf_event_attr attr;
-	long long perf = measure_perf();
+	long long perf = measure_perf(), plain = 0;
+	struct cost cost;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		attr_init(&attr, kinds[i].config);
 		attr.exclude_kernel = !kinds[i].kernel;
 		/* What is on the CPU is not switched. */
-		measure_switch(kinds[i].name, &attr, kinds[i].on_cpu, kinds[i].on_cpu ? 0 : perf);
+		if (kinds[i].on_cpu)
+			cost = measure_switch(kinds[i].name, &attr, true, 0, 0);
+		else
+			cost = measure_switch(kinds[i].name, &attr, false, plain, perf);
+		if (!i)
+			plain = cost.disabled;
 	}
 }
 

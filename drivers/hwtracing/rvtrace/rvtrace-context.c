@@ -60,7 +60,8 @@ static __always_inline bool rvtrace_csr_write(unsigned int csr, unsigned long va
 	return present;
 }
 
-static bool rvtrace_context_csr_write(enum rvtrace_context context, unsigned long value)
+static __always_inline bool rvtrace_context_csr_write(enum rvtrace_context context,
+						      unsigned long value)
 {
 	if (context == RVTRACE_CONTEXT_HCONTEXT)
 		return rvtrace_csr_write(RVTRACE_CSR_HCONTEXT, value);
@@ -96,6 +97,7 @@ static void rvtrace_context_clear(void *unused)
 
 	for (context = RVTRACE_CONTEXT_SCONTEXT; context < RVTRACE_CONTEXTS; context++)
 		rvtrace_context_csr_write(context, 0);
+	this_cpu_write(rvtrace_cpus.followed, NULL);
 }
 
 /*
@@ -146,25 +148,34 @@ static void rvtrace_context_set(enum rvtrace_context context, const struct task_
 	trace_rvtrace_context(context == RVTRACE_CONTEXT_HCONTEXT, task->pid);
 }
 
-void rvtrace_context_write(enum rvtrace_context context)
+/* Tells who runs on this hart, if the switch to him has not done so */
+void rvtrace_context_write(struct rvtrace_cpu *rc, enum rvtrace_context context)
 {
-	rvtrace_context_set(context, current);
+	if (rc->followed != current || rc->followed_by != context)
+		rvtrace_context_set(context, current);
 }
 
-static void rvtrace_context_follow(const struct task_struct *task)
+static void rvtrace_context_follow(struct rvtrace_cpu *rc, const struct task_struct *task)
 {
 	enum rvtrace_context context;
 
-	for (context = RVTRACE_CONTEXT_SCONTEXT; context < RVTRACE_CONTEXTS; context++)
-		if (atomic_read(&rvtrace_context_csrs[context].users))
-			rvtrace_context_set(context, task);
+	rc->followed = NULL;
+	for (context = RVTRACE_CONTEXT_SCONTEXT; context < RVTRACE_CONTEXTS; context++) {
+		if (!atomic_read(&rvtrace_context_csrs[context].users))
+			continue;
+		rvtrace_context_set(context, task);
+		rc->followed = task;
+		rc->followed_by = context;
+	}
 }
 
 static void rvtrace_sched_switch(void *data, bool preempt, struct task_struct *prev,
 				 struct task_struct *next, unsigned int prev_state)
 {
-	__this_cpu_write(rvtrace_cpus.leaving, prev);
-	rvtrace_context_follow(next);
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+
+	rc->leaving = prev;
+	rvtrace_context_follow(rc, next);
 }
 
 /* A thread that is not its process's leader takes over the leader's id. */
@@ -172,7 +183,8 @@ static void rvtrace_sched_exec(void *data, struct task_struct *task, pid_t old_p
 			       struct linux_binprm *bprm)
 {
 	rvtrace_run_drain();
-	rvtrace_context_follow(current);
+	guard(irqsave)();
+	rvtrace_context_follow(this_cpu_ptr(&rvtrace_cpus), current);
 }
 
 static int rvtrace_hook(void)

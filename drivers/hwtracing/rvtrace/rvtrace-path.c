@@ -101,13 +101,12 @@ int rvtrace_paths_find(struct rvtrace_encoder *enc)
 	return 0;
 }
 
-/* The way to the sink with the given number, or to the default sink for 0 */
-struct rvtrace_path *rvtrace_encoder_path(struct rvtrace_encoder *enc, u32 sink)
+struct rvtrace_path *rvtrace_encoder_find_path(struct rvtrace_encoder *enc, u32 sink)
 {
 	unsigned int i;
 
 	for (i = 0; i < enc->nr_paths; i++)
-		if (!sink || enc->paths[i].sink->sink_id == sink)
+		if (enc->paths[i].sink->sink_id == sink)
 			return &enc->paths[i];
 	return NULL;
 }

@@ -33,19 +33,11 @@ static atomic_t rvtrace_patient_events;
 
 /* ------------------------------------------------------------------ perf's callbacks */
 
-static void rvtrace_event_start(struct perf_event *event, int flags)
+static void rvtrace_event_begin(struct rvtrace_cpu *rc, struct perf_event *event)
 {
-	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
 	struct rvtrace_config *config = rvtrace_event_config(event);
 	struct rvtrace_encoder *enc = READ_ONCE(rc->encoder);
 
-#ifdef PERF_EF_RESUME
-	if (flags & PERF_EF_RESUME) {
-		if (rc->event == event)
-			rvtrace_encoder_set_tracing(rc->encoder, rvtrace_path_traces(rc));
-		return;
-	}
-#endif
 	event->hw.state = PERF_HES_STOPPED;
 	if (!enc || !READ_ONCE(enc->online) || rc->event)
 		return;
@@ -55,7 +47,7 @@ static void rvtrace_event_start(struct perf_event *event, int flags)
 	/* Addresses of filters change when the program maps and unmaps files. */
 	perf_event_addr_filters_sync(event);
 	if (config->context)
-		rvtrace_context_write(config->context);
+		rvtrace_context_write(rc, config->context);
 	if (rvtrace_session_start(rc, event))
 		return;
 	event->hw.state = 0;
@@ -71,6 +63,31 @@ static void rvtrace_event_start(struct perf_event *event, int flags)
 	config->cpu = enc->cpu;
 }
 
+static void rvtrace_event_start(struct perf_event *event, int flags)
+{
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+
+#ifdef PERF_EF_RESUME
+	if (flags & PERF_EF_RESUME) {
+		if (rc->event == event)
+			rvtrace_encoder_set_tracing(rc->encoder, rvtrace_path_traces(rc));
+		return;
+	}
+#endif
+	rvtrace_event_begin(rc, event);
+}
+
+static void rvtrace_event_end(struct rvtrace_cpu *rc, struct perf_event *event)
+{
+	if (rc->parked == event)
+		rc->parked = NULL;
+	if (event->hw.state & PERF_HES_STOPPED)
+		return;
+	if (rc->event == event)
+		rvtrace_session_stop(rc);
+	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
 static void rvtrace_event_stop(struct perf_event *event, int flags)
 {
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
@@ -82,22 +99,18 @@ static void rvtrace_event_stop(struct perf_event *event, int flags)
 		return;
 	}
 #endif
-	if (rc->parked == event)
-		rc->parked = NULL;
-	if (event->hw.state & PERF_HES_STOPPED)
-		return;
-	if (rc->event == event)
-		rvtrace_session_stop(rc);
-	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	rvtrace_event_end(rc, event);
 }
 
 static int rvtrace_event_add(struct perf_event *event, int flags)
 {
-	this_cpu_ptr(&rvtrace_cpus)->changed = true;
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+
+	rc->changed = true;
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	if (!(flags & PERF_EF_START))
 		return 0;
-	rvtrace_event_start(event, PERF_EF_RELOAD);
+	rvtrace_event_begin(rc, event);
 	/*
 	 * Without an AUX buffer, or with a full one, there is nothing to do now: perf tries again
 	 * when it schedules the event the next time.
@@ -107,8 +120,10 @@ static int rvtrace_event_add(struct perf_event *event, int flags)
 
 static void rvtrace_event_del(struct perf_event *event, int flags)
 {
-	this_cpu_ptr(&rvtrace_cpus)->changed = true;
-	rvtrace_event_stop(event, PERF_EF_UPDATE);
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+
+	rc->changed = true;
+	rvtrace_event_end(rc, event);
 }
 
 static void rvtrace_event_read(struct perf_event *event)

@@ -106,16 +106,22 @@ static struct rvtrace_component *rvtrace_hop(const struct rvtrace_path *path, un
 	return distance < path->nr_hops ? path->hops[path->nr_hops - 1 - distance] : NULL;
 }
 
-static int rvtrace_enable_hops(struct rvtrace_cpu *rc, const struct rvtrace_path *path)
+static bool rvtrace_works(const struct rvtrace_component *comp)
 {
-	struct rvtrace_component *comp;
-	unsigned int d;
+	return comp->active && !comp->broken;
+}
+
+/* Enables what is not yet, from the sink on. Returns -EIO when a component does not work. */
+static int rvtrace_enable_hops(struct rvtrace_cpu *rc, struct rvtrace_path *path)
+{
+	struct rvtrace_component **hop;
 	int ret = 0;
 
-	for (d = 0; d < path->nr_hops && !ret; d++) {
-		comp = rvtrace_hop(path, d);
-		if (!(comp->control & RVTRACE_CONTROL_ENABLE))
-			ret = comp->ops->enable(comp, rc);
+	for (hop = path->hops + path->nr_hops; hop-- > path->hops && !ret;) {
+		if (!rvtrace_works(*hop))
+			ret = -EIO;
+		else if (!((*hop)->control & RVTRACE_CONTROL_ENABLE))
+			ret = (*hop)->ops->enable(*hop, rc);
 	}
 	return ret;
 }
@@ -155,21 +161,12 @@ static void rvtrace_leave(struct rvtrace_cpu *rc)
 
 static void rvtrace_disable_unused(struct rvtrace_cpu *rc)
 {
-	unsigned int i;
+	struct rvtrace_path *path = rc->path;
+	struct rvtrace_component **hop;
 
-	for (i = 0; i < rc->path->nr_hops; i++)
-		if (!rc->path->hops[i]->users)
-			rvtrace_disable(rc, rc->path->hops[i]);
-}
-
-static bool rvtrace_path_works(const struct rvtrace_cpu *rc)
-{
-	unsigned int i;
-
-	for (i = 0; i < rc->path->nr_hops; i++)
-		if (!rc->path->hops[i]->active || rc->path->hops[i]->broken)
-			return false;
-	return rc->encoder->comp.active && !rc->encoder->comp.broken;
+	for (hop = path->hops; hop < path->hops + path->nr_hops; hop++)
+		if (!(*hop)->users)
+			rvtrace_disable(rc, *hop);
 }
 
 static int rvtrace_start_locked(struct rvtrace_cpu *rc)
@@ -177,7 +174,7 @@ static int rvtrace_start_locked(struct rvtrace_cpu *rc)
 	bool own = rvtrace_path_is_own(rc->path);
 	int ret;
 
-	if (!rvtrace_path_works(rc))
+	if (!rvtrace_works(&rc->encoder->comp))
 		return -EIO;
 	ret = own ? 0 : rvtrace_join(rc);
 	if (ret)

@@ -658,6 +658,8 @@ struct rvtrace_stretch {
  * @waiting_aux:	serial number of that AUX buffer
  * @tell:	a call to this hart, to write that record
  * @leaving:	the task that the hart left last; while it is @current, the hart is about to
+ * @followed:	the task whose id was put into a context CSR when the hart came to it, or NULL
+ * @followed_by: the last CSR in which that was done
  * @changed:	perf has started or stopped an event since it last enabled the PMU
  * @event:	running event, or NULL
  * @running:	it has been started, and is not being stopped or drained
@@ -684,6 +686,8 @@ struct rvtrace_cpu {
 	u64 waiting_aux;
 	call_single_data_t tell;
 	const struct task_struct *leaving;
+	const struct task_struct *followed;
+	enum rvtrace_context followed_by;
 	bool changed;
 	struct perf_event *event;
 	bool running;
@@ -729,6 +733,14 @@ static inline u32 rvtrace_try(struct rvtrace_component *comp, u32 reg, u32 value
 {
 	rvtrace_write(comp, reg, value);
 	return rvtrace_read(comp, reg);
+}
+
+struct rvtrace_path *rvtrace_encoder_find_path(struct rvtrace_encoder *enc, u32 sink);
+
+/* The way to the sink with the given number, or to the default sink for 0; NULL: there is none */
+static inline struct rvtrace_path *rvtrace_encoder_path(struct rvtrace_encoder *enc, u32 sink)
+{
+	return sink ? rvtrace_encoder_find_path(enc, sink) : &enc->paths[0];
 }
 
 /* It leads to a RAM sink that only one encoder can reach. */
@@ -890,7 +902,6 @@ bool rvtrace_funnel_open(struct rvtrace_component *comp, unsigned int port);
 unsigned long rvtrace_sink_lock(struct rvtrace_component *comp);
 void rvtrace_sink_unlock(struct rvtrace_component *comp, unsigned long flags);
 int rvtrace_paths_find(struct rvtrace_encoder *enc);
-struct rvtrace_path *rvtrace_encoder_path(struct rvtrace_encoder *enc, u32 sink);
 bool rvtrace_path_conflict(const struct rvtrace_encoder *enc, const struct rvtrace_path *path);
 
 /* rvtrace-session.c */
@@ -919,7 +930,7 @@ int rvtrace_context_get(enum rvtrace_context context);
 void rvtrace_context_put(enum rvtrace_context context);
 unsigned int rvtrace_context_bits(enum rvtrace_context context);
 int rvtrace_context_of(const struct perf_event_attr *attr);
-void rvtrace_context_write(enum rvtrace_context context);
+void rvtrace_context_write(struct rvtrace_cpu *rc, enum rvtrace_context context);
 
 /* rvtrace-power.c */
 int rvtrace_register(struct rvtrace_component *comp);
