@@ -9,6 +9,7 @@
 struct making {
 	struct fixture *f;
 	struct random r;
+	bool late;		/* AUX records end after their task ran, in anybody's name */
 	int programs[PIDS];	/* of each process */
 	int32_t last[CPUS];	/* process that ran there */
 	bool damage;
@@ -68,7 +69,9 @@ static void put_trace(struct making *m, int n)
 	for (int i = random_below(&m->r, 4); m->damage && cpu->len && i; i--)
 		damage_bytes(m, cpu);
 	m->f->claimed = m->damage && random_one_in(&m->r, 12) ? random_below(&m->r, 3000) : 0;
-	put_aux(m->f, n, m->last[n], flag);
+	if (m->late)
+		m->f->ticks += random_below(&m->r, 50000);
+	put_aux(m->f, n, m->late ? pid_of(random_below(&m->r, PIDS)) : m->last[n], flag);
 	m->f->claimed = 0;
 }
 
@@ -100,7 +103,7 @@ static void run_somebody(struct making *m)
 	if (process && random_one_in(&m->r, 8))
 		execute(m, process);
 	run_process(m, process, n);
-	if (random_one_in(&m->r, 3))
+	if (random_one_in(&m->r, 3) || (m->f->by_task && !m->late))
 		put_trace(m, n);
 }
 
@@ -111,7 +114,9 @@ void random_recording(struct fixture *f, uint64_t seed, bool damage)
 	random_seed(&m.r, seed);
 	f->etrace = random_one_in(&m.r, 2);
 	f->packed = random_one_in(&m.r, 4);
+	f->by_task = !damage && random_one_in(&m.r, 2);
 	begin_recording(f, !random_one_in(&m.r, 4), !random_one_in(&m.r, 4));
+	m.late = f->by_task && f->timed && f->context;
 	for (int i = 0; i < PIDS; i++) {
 		m.programs[i] = random_program(&m);
 		put_comm(f, pid_of(i), 0, false, "process");

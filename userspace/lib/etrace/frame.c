@@ -182,20 +182,17 @@ static bool align(struct rvt_etrace_frames *frames)
 	return search(frames);
 }
 
+/* What is carried already may be enough. */
 static bool hunt(struct rvt_etrace_frames *frames)
 {
-	for (;;) {
-		unsigned int n = fill_carry(frames, RVT_ETRACE_CARRY_BYTES);
-
-		if (!n && !frames->at_end)
-			return false;
-		if (align(frames))
-			break;
-		if (!n)
-			return false;
-	}
-	frames->hunting = false;
-	return true;
+	do {
+		fill_carry(frames, RVT_ETRACE_CARRY_BYTES);
+		if (align(frames)) {
+			frames->hunting = false;
+			return true;
+		}
+	} while (frames->pos < frames->end);
+	return false;
 }
 
 static enum rvt_etrace_read report_hunt(struct rvt_etrace_frames *frames)
@@ -316,7 +313,7 @@ void rvt_etrace_frames_lost(struct rvt_etrace_frames *frames, bool boundary)
 	frames->carry_len = frames->carry_used = 0;
 	frames->pos = frames->end;
 	frames->doubtful = false;
-	frames->hunting = false;
+	frames->hunting = frames->at_end = false;
 	if (!boundary)
 		start_hunt(frames, frames->pos_offset, "packet boundaries are not known");
 }

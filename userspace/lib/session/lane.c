@@ -268,6 +268,9 @@ static void look_at_part(struct lane *lane)
 	if (!session_parts(lane->session))
 		return;
 	lane->lane.resumed = lane->lane.flow->part.resumed;
+	/* what comes from here on may be lost to this part, and is the next one's */
+	if (lane->lane.flow->part.left && !lane->lane.left)
+		lane->buffer->part->owned_at_end |= lane_is_told(lane);
 	lane->lane.left = lane->lane.flow->part.left;
 }
 
@@ -407,19 +410,27 @@ static void note_in_part(struct lane *lane, const struct rvt_event *event)
 		part->broken_at_begin = true;
 }
 
-/* Somebody else may run when tracing goes on. An Ownership message follows the synchronisation. */
-static void note_stop(struct lane *lane)
+/* An Ownership message follows each synchronisation (N-Trace 1.0, 7.1). */
+static bool owner_follows(const struct lane *lane)
 {
-	if (lane->session->contexts && lane->encoder->params.protocol == RVT_PROTOCOL_NTRACE)
-		lane->lane.context.scontext_valid = lane->lane.context.hcontext_valid = false;
+	return lane->session->contexts && lane->encoder->params.protocol == RVT_PROTOCOL_NTRACE;
+}
+
+/* Somebody else may run when tracing goes on. */
+static int lane_stop(struct lane *lane, const struct rvt_event *event)
+{
+	int err = lane->no_code ? 0 : lane_deliver(lane, event);
+
+	lane->start_held = false;
+	if (err || !owner_follows(lane))
+		return err;
+	lane->lane.context.scontext_valid = lane->lane.context.hcontext_valid = false;
+	return lane_update(lane);
 }
 
 static int lane_start(struct lane *lane, const struct rvt_event *event)
 {
-	bool owner_follows = lane->session->contexts && !lane_is_told(lane) &&
-		lane->encoder->params.protocol == RVT_PROTOCOL_NTRACE;
-
-	if (!lane->no_code && !owner_follows)
+	if (!lane->no_code && (lane_is_told(lane) || !owner_follows(lane)))
 		return deliver_start(lane, event);
 	hold_start(lane, event);
 	return 0;
@@ -461,11 +472,7 @@ static int lane_event(void *ctx, const struct rvt_event *event)
 	case RVT_EVENT_START:
 		return lane_start(lane, event);
 	case RVT_EVENT_STOP:
-		lane->start_held = false;
-		if (!lane->no_code)
-			err = lane_deliver(lane, event);
-		note_stop(lane);
-		return err;
+		return lane_stop(lane, event);
 	case RVT_EVENT_TRAP:
 		if (!lane->no_code)
 			break;
