@@ -11,6 +11,7 @@
 #include "flow/cache.h"
 #include "flow/hops.h"
 #include "flow/counts.h"
+#include "flow/returns.h"
 
 #define RVT_FLOW_BATCH 1024
 /* Runs that are added at once when there is room for one: a path or a step, in whole pieces. */
@@ -20,30 +21,6 @@
 #define RVT_FLOW_TARGETS 8192
 /* Where an unbounded order ends. */
 #define RVT_FLOW_MAX_INSNS (1ull << 32)
-
-struct rvt_return {
-	uint64_t pc;
-	uint32_t recursions;	/* further calls with the same return address */
-};
-
-#define RVT_CALLS 16
-
-/* What calls and returns did to the stack since some time, in all. */
-struct rvt_calls {
-	uint8_t n_pops;			/* entries that were there before, the top one first */
-	uint8_t n_pushes;		/* entries that are there now instead */
-	uint8_t nesting;		/* how far above its height before the stack has been */
-	bool invalid;			/* more than fits */
-	uint64_t pcs[RVT_CALLS];	/* pops, then pushes from the end downwards */
-};
-
-struct rvt_return_stack {
-	struct rvt_return *entries;	/* a ring */
-	unsigned int depth, recursion_max;
-	unsigned int top;		/* where the next entry goes */
-	unsigned int used;
-	struct rvt_calls *log;		/* while a step is recorded */
-};
 
 /* A block and the mapping it was found through. */
 struct rvt_target {
@@ -98,6 +75,7 @@ struct rvt_flow {
 	uint32_t last_insn;
 
 	struct rvt_hops *hops;		/* made when first used */
+	struct rvt_leaps *leaps;	/* likewise, with the hops */
 	bool no_hops;			/* there was no memory for them */
 
 	struct rvt_counts *counts;	/* instead of delivering */
@@ -162,18 +140,6 @@ static inline struct rvt_target *rvt_flow_target(struct rvt_flow *flow, uint64_t
 }
 /* A block of one instruction; for code that lies in no single mapping, and the reference walk. */
 int rvt_flow_single(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);
-/* Does @calls to the stack. False, and nothing has happened, if that cannot be. */
-bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_calls *calls);
-void rvt_returns_push(struct rvt_return_stack *stack, uint64_t pc);
-/* So many calls on top of one another have been and returned from. */
-void rvt_returns_nest(struct rvt_return_stack *stack, unsigned int nesting);
-bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc);
-/* The entry on top of a stack that is not empty. */
-static inline struct rvt_return *rvt_returns_top(const struct rvt_return_stack *stack)
-{
-	return &stack->entries[(stack->top ? stack->top : stack->depth) - 1];
-}
-
 static inline uint64_t rvt_flow_current(const struct rvt_flow *flow)
 {
 	return flow->block ? flow->block->pub.pc + 2 * flow->halfword : flow->pc;

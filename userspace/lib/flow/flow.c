@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "flow/engine.h"
+#include "flow/leaps.h"
 #include "flow/steps.h"
 #include "insn/insn.h"
 
@@ -47,6 +48,7 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 	tdestroy(flow->single, free);
 	free(flow->returns.entries);
 	rvt_hops_destroy(flow->hops);
+	rvt_leaps_destroy(flow->leaps);
 	rvt_counts_destroy(flow->counts);
 	rvt_steps_destroy(flow);
 	free(flow);

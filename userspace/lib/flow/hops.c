@@ -9,6 +9,18 @@
 
 /* ---- memory ---- */
 
+#define FIRST_INDEX (1u << 14)
+/* Of a path, in 8 bytes. */
+#define MAX_PATH ((sizeof(struct rvt_hop_path) / 8) + RVT_HOP_PUSHES + RVT_HOP_RUNS)
+
+static void begin(struct rvt_hops *hops)
+{
+	/* 0 stands for none */
+	hops->n_places = 1;
+	hops->n_hops = 1;
+	hops->index_mask = FIRST_INDEX - 1;
+}
+
 struct rvt_hops *rvt_hops_create(void)
 {
 	struct rvt_hops *hops = rvt_table_map(sizeof(*hops));
@@ -17,7 +29,7 @@ struct rvt_hops *rvt_hops_create(void)
 		return NULL;
 	/* Used from the beginning on, but in any order. */
 	madvise(hops->hops, sizeof(hops->hops), MADV_HUGEPAGE);
-	hops->n_places = 1;	/* 0 stands for none */
+	begin(hops);
 	return hops;
 }
 
@@ -31,15 +43,16 @@ void rvt_hops_reset(struct rvt_hops *hops, uint32_t flags)
 {
 	/* Pages of zeros instead. */
 	madvise(hops, sizeof(*hops), MADV_DONTNEED);
-	hops->n_places = 1;
+	begin(hops);
 	hops->flags = flags;
 }
 
 bool rvt_hops_have_room(const struct rvt_hops *hops)
 {
-	return hops->n_places < RVT_PLACES - 1 &&
+	return hops->n_places < RVT_PLACES - 1 && hops->n_hops < RVT_HOPS &&
 	       hops->n_slots < RVT_PLACE_SLOTS / 4 * 3 &&
-	       RVT_HOP_PATH_BYTES / 16 - hops->n_path >= sizeof(struct rvt_hop_path) / 16;
+	       hops->n_index < RVT_HOP_INDEX_MAX / 2 &&
+	       RVT_HOP_PATH_BYTES / 8 - hops->n_path >= MAX_PATH;
 }
 
 static struct rvt_place_slot *find_slot(struct rvt_hops *hops, struct rvt_code_block *block)
@@ -88,6 +101,9 @@ struct builder {
 	const struct rvt_hop_order *order;
 	uint32_t key;		/* outcomes left, with their stop bit */
 	uint8_t depth;		/* calls of the hop that have not returned */
+	uint64_t pushes[RVT_HOP_PUSHES];	/* these calls */
+	struct rvt_packed_run runs[RVT_HOP_RUNS];
+	bool unpacked;		/* a run cannot be packed */
 };
 
 static bool has_outcome(const struct builder *p)
@@ -107,9 +123,10 @@ static void cover(struct rvt_hop_path *path, const struct rvt_code_block *b)
 
 static void add_run(struct builder *p, struct rvt_code_block *b)
 {
+	const struct rvt_run run = { &b->pub, 0, b->insns };
 	struct rvt_hop *hop = p->hop;
 
-	p->path->runs[hop->n_runs++] = (struct rvt_run){ &b->pub, 0, b->insns };
+	p->unpacked |= !rvt_run_pack(&run, &p->runs[hop->n_runs++]);
 	hop->insns += b->insns;
 	hop->halfwords += b->halfwords;
 	p->path->last = b;
@@ -152,7 +169,7 @@ static bool push(struct builder *p, const struct rvt_code_block *b)
 {
 	if (p->depth == RVT_HOP_PUSHES)
 		return false;
-	p->path->pushes[p->depth++] = b->end_pc;
+	p->pushes[p->depth++] = b->end_pc;
 	if (p->depth > p->path->nesting)
 		p->path->nesting = p->depth;
 	return true;
@@ -189,7 +206,7 @@ static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken
 	} else if (b->end == RVT_END_RETURN && returns_implicitly(p, b)) {
 		hop->returns++;
 		hop->indirect++;
-		*pc = p->path->pushes[--p->depth];
+		*pc = p->pushes[--p->depth];
 	} else if (b->end > RVT_END_CALL) {
 		return false;
 	}
@@ -258,49 +275,41 @@ static struct rvt_code_block *follow(struct builder *p, struct rvt_code_block *b
 	return b && b->view == view ? b : NULL;
 }
 
-/*
- * What outcomes mean that a hop does not use up is no matter: it is the same for any, with one
- * path. Not so where a jump may have ended it for its outcome.
- */
-static void share(struct rvt_hops *hops, uint32_t place, const struct rvt_hop *hop,
-		  const struct rvt_hop_order *order)
+/* The rest of a hop with its path. */
+static void keep(struct rvt_hops *hops, const struct builder *p)
 {
-	const uint32_t whole = 1u << RVT_HOP_OUTCOMES;
+	struct rvt_hop_path *path = p->path;
 
-	if (order->key < whole || order->flags & RVT_RUN_ALL_JUMPS)
-		return;
-	for (uint32_t rest = 0; rest < whole; rest += 1u << hop->used) {
-		uint32_t key = whole | rest | (order->key & ((1u << hop->used) - 1));
-
-		if (rvt_hop(hops, place, key)->state != RVT_HOP_READY)
-			*rvt_hop(hops, place, key) = *hop;
-	}
+	path->n_pushes = p->depth;
+	memcpy(rvt_hop_pushes(path), p->pushes, p->depth * sizeof(p->pushes[0]));
+	memcpy(rvt_hop_runs(path), p->runs, p->hop->n_runs * sizeof(p->runs[0]));
+	hops->n_path += sizeof(*path) / 8 + p->depth + p->hop->n_runs;
 }
 
-void rvt_hops_build(struct rvt_hops *hops, uint32_t place, struct rvt_hop *hop,
-		    const struct rvt_hop_order *order)
+/* Makes @hop, or RVT_HOP_NONE. */
+static void build(struct rvt_hops *hops, struct rvt_hop *hop, const struct rvt_hop_order *order)
 {
-	struct rvt_hop_path *path = (struct rvt_hop_path *)(hops->paths + 16 * hops->n_path);
+	struct rvt_hop_path *path = (struct rvt_hop_path *)(hops->paths + 8 * (size_t)hops->n_path);
 	struct builder p = { .hop = hop, .path = path, .order = order, .key = order->key };
-	struct rvt_code_block *first = hops->blocks[place], *b;
+	struct rvt_code_block *first = hops->blocks[hop->place], *b;
 
-	*hop = (struct rvt_hop){ .state = RVT_HOP_NONE, .path = hops->n_path };
-	memset(path, 0, offsetof(struct rvt_hop_path, runs));
-	path->low = UINT64_MAX;
-	path->first = first;
+	*path = (struct rvt_hop_path){ .low = UINT64_MAX };
 	b = follow(&p, first);
 	if (b && (has_outcome(&p) || order->tail) && leaves(&p, b)) {
 		add_run(&p, b);
 		hop->flags |= RVT_HOP_LEAVES;
 		b = NULL;
-	} else if (order->tail || !hop->used) {
-		/* Nothing is gained, or it does not end where the order does. */
+	} else if (b ? order->tail || !hop->used : !path->last) {
+		/* Nothing is gained, or it does not end where the order does, or the view. */
+		hop->flags = RVT_HOP_NONE;
 		return;
 	}
-	path->end = b;
+	if (p.unpacked) {
+		hop->flags = RVT_HOP_NONE;
+		return;
+	}
 	if (b)
 		cover(path, b);
-	path->n_pushes = p.depth;
 	if (path->last->end == RVT_END_FALL)
 		hop->flags |= RVT_HOP_FALLS;
 	if (path->nesting)
@@ -308,8 +317,94 @@ void rvt_hops_build(struct rvt_hops *hops, uint32_t place, struct rvt_hop *hop,
 	lower(&first->view->hops_low, path->low);
 	raise(&first->view->hops_high, path->high);
 	hop->next = b ? rvt_hops_make_place(hops, b) : 0;
-	hop->state = RVT_HOP_READY;
-	hops->n_path += (offsetof(struct rvt_hop_path, runs) +
-			 hop->n_runs * sizeof(path->runs[0]) + 15) / 16;
-	share(hops, place, hop, order);
+	keep(hops, &p);
+}
+
+/* ---- learning ---- */
+
+#define WHOLE (1u << RVT_HOP_OUTCOMES)
+
+static void index_add(struct rvt_hops *hops, uint32_t place, uint32_t key, uint32_t number)
+{
+	const uint64_t hash = rvt_hop_hash(place, key);
+	uint32_t i = hash >> 40 & hops->index_mask;
+
+	while (hops->index[i])
+		i = (i + 1) & hops->index_mask;
+	hops->index[i] = ((uint32_t)(hash >> 8) & ~(RVT_HOPS - 1)) | number;
+}
+
+/*
+ * Twice the index. Other keys of a hop than its own, see find_similar(), are forgotten, and will
+ * be found out again.
+ */
+static void grow(struct rvt_hops *hops)
+{
+	memset(hops->index, 0, (hops->index_mask + 1) * sizeof(hops->index[0]));
+	hops->index_mask = 2 * hops->index_mask + 1;
+	for (uint32_t i = 1; i < hops->n_hops; i++)
+		index_add(hops, hops->hops[i].place, hops->hops[i].key, i);
+	hops->n_index = hops->n_hops - 1;
+}
+
+static void index_hop(struct rvt_hops *hops, uint32_t place, uint32_t key, uint32_t number)
+{
+	if (2 * hops->n_index > hops->index_mask)
+		grow(hops);
+	index_add(hops, place, key, number);
+	hops->n_index++;
+}
+
+/*
+ * What outcomes mean that a hop does not use up is no matter: it is the same for any. Such a hop
+ * has zeros there for its own key.
+ */
+static struct rvt_hop *find_similar(struct rvt_hops *hops, uint32_t place, uint32_t key)
+{
+	for (unsigned int used = 0; used < RVT_HOP_OUTCOMES && key >= WHOLE; used++) {
+		uint32_t own = WHOLE | (key & ((1u << used) - 1));
+		struct rvt_hop *hop = rvt_hops_find(hops, place, own);
+
+		if (hop && !((hop->key ^ key) & hop->mask)) {
+			index_hop(hops, place, key, hop - hops->hops);
+			return hop;
+		}
+	}
+	return NULL;
+}
+
+/* True if it comes for the second time, or may. */
+static bool is_known(struct rvt_hops *hops, uint32_t place, uint32_t key)
+{
+	uint64_t hash = rvt_hop_hash(place, key);
+	uint8_t *seen = &hops->seen[hash >> 30 & (RVT_HOP_SEEN - 1)];
+	uint8_t tag = hash >> 10 | 1;
+
+	if (*seen == tag)
+		return true;
+	*seen = tag;
+	return false;
+}
+
+struct rvt_hop *rvt_hops_learn(struct rvt_hops *hops, uint32_t place,
+			       const struct rvt_hop_order *order)
+{
+	struct rvt_hop *hop = find_similar(hops, place, order->key);
+
+	if (hop || !is_known(hops, place, order->key) || !rvt_hops_have_room(hops))
+		return hop;
+	hop = &hops->hops[hops->n_hops++];
+	*hop = (struct rvt_hop){ .place = place, .key = order->key, .path = hops->n_path,
+				 .mask = 2 * WHOLE - 1 };
+	build(hops, hop, order);
+	/* A jump may have ended it for its outcome. */
+	if (!(hop->flags & RVT_HOP_NONE) && order->key >= WHOLE &&
+	    !(order->flags & RVT_RUN_ALL_JUMPS)) {
+		hop->mask = WHOLE | ((1u << hop->used) - 1);
+		hop->key &= hop->mask;
+	}
+	index_hop(hops, place, hop->key, hop - hops->hops);
+	if (hop->key != order->key)
+		index_hop(hops, place, order->key, hop - hops->hops);
+	return hop;
 }

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include "flow/leaps.h"
 #include "flow/walk.h"
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -22,8 +23,12 @@ static struct rvt_code_block *next_of_hop(void *ctx, struct rvt_code_block *from
 static void expand(struct rvt_flow *flow, struct rvt_hop *hop)
 {
 	struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+	const struct rvt_packed_run *packed = rvt_hop_runs(path);
+	struct rvt_run runs[RVT_HOP_RUNS];
 
-	rvt_counts_path(flow->counts, path->runs, hop->n_runs, hop->times);
+	for (unsigned int i = 0; i < hop->n_runs; i++)
+		runs[i] = rvt_run_unpack(packed[i]);
+	rvt_counts_path(flow->counts, runs, hop->n_runs, hop->times);
 	if (!(hop->flags & RVT_HOP_LEAVES))
 		rvt_counts_edge(flow->counts, path->last, path->last->insns - 1, path->end_pc,
 				hop->times);
@@ -36,6 +41,7 @@ void rvt_flow_expand_hops(struct rvt_flow *flow)
 
 	if (!hops)
 		return;
+	rvt_leaps_expand(flow->leaps, hops, flow->counts);
 	for (uint32_t i = 0; i < hops->n_counted; i++)
 		expand(flow, &hops->hops[hops->counted[i]]);
 	hops->n_counted = 0;
@@ -70,28 +76,26 @@ static void do_without(struct rvt_walk *w)
 	w->tails &= w->outcomes_left > RVT_HOP_OUTCOMES;
 }
 
-/* Notes a hop that is not known, and makes it the second time. True if it can be replayed. */
-static bool learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t place, uint32_t key)
+/* The hop that was not found; NULL: there is none that can be replayed. */
+static struct rvt_hop *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t place,
+			     uint32_t key)
 {
-	struct rvt_hop *hop = rvt_hop(flow->hops, place, key);
 	struct rvt_piece *piece = flow->piece;
 	const struct rvt_hop_order order = {
 		.key = key, .flags = w->flags, .tail = key < 1u << RVT_HOP_OUTCOMES,
 		.ctx = flow, .next = next_of_hop,
 	};
+	struct rvt_hop *hop = rvt_hops_find(flow->hops, place, key);
 
-	if (hop->state == RVT_HOP_UNKNOWN) {
-		hop->state = RVT_HOP_SEEN;
-	} else if (hop->state == RVT_HOP_SEEN && rvt_hops_have_room(flow->hops)) {
-		rvt_hops_build(flow->hops, place, hop, &order);
-		flow->piece = piece;
-	}
-	if (hop->state == RVT_HOP_READY)
-		return true;
+	if (!hop)
+		hop = rvt_hops_learn(flow->hops, place, &order);
+	flow->piece = piece;
+	if (hop && !(hop->flags & RVT_HOP_NONE))
+		return hop;
 	/* The hop that is not worth it may be one from the next block on. */
-	if (hop->state != RVT_HOP_NONE || order.tail)
+	if (!hop || order.tail)
 		do_without(w);
-	return false;
+	return NULL;
 }
 
 /*
@@ -100,7 +104,8 @@ static bool learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t place, uin
  */
 static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop *hop)
 {
-	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+	struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+	const uint64_t *pushes = rvt_hop_pushes(path);
 	struct rvt_return_stack *stack = &flow->returns;
 
 	/* Without a stack calls leave nothing behind to return to. */
@@ -113,7 +118,7 @@ static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop *hop)
 	if (stack->used + path->nesting > stack->depth)
 		stack->used = stack->depth - path->nesting;
 	for (unsigned int i = 0; i < path->n_pushes; i++)
-		rvt_returns_push(stack, path->pushes[i]);
+		rvt_returns_push(stack, pushes[i]);
 	return true;
 }
 
@@ -130,16 +135,20 @@ static bool hop_fits(struct rvt_flow *flow, const struct rvt_hop *hop, bool cove
 	return !(hop->flags & RVT_HOP_CALLS) || replay_calls(flow, hop);
 }
 
-/* The runs of @hop go to the batch. False: delivering went wrong, or mappings changed. */
-static bool replay_runs(struct rvt_flow *flow, const struct rvt_hop *hop)
+/* The runs of @hop go to the batch, which has room for the excess. */
+static inline void collect_runs(struct rvt_flow *flow, const struct rvt_hop *hop)
 {
-	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+	const struct rvt_packed_run *runs = rvt_hop_runs(rvt_hop_path(flow->hops, hop));
 	struct rvt_run *to = flow->runs + flow->n_runs;
 
-	/* Whole pieces of a fixed size copy faster; the batch has room for the excess. */
-	for (unsigned int i = 0; i < hop->n_runs; i += 2)
-		memcpy(to + i, path->runs + i, 2 * sizeof(*to));
+	for (unsigned int i = 0; i < hop->n_runs; i++)
+		to[i] = rvt_run_unpack(runs[i]);
 	flow->n_runs += hop->n_runs;
+}
+
+/* False: delivering went wrong, or mappings changed. */
+static inline bool deliver_full(struct rvt_flow *flow)
+{
 	return flow->n_runs < RVT_FLOW_BATCH || (!rvt_flow_deliver(flow) && flow->piece);
 }
 
@@ -158,22 +167,57 @@ static struct range range_of(const struct rvt_flow *flow, const struct rvt_view 
 	};
 }
 
-/*
- * The return at the end of @hop: to the place where it leads, if that is known. Else returns 0,
- * and nothing has happened.
- */
-static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_hop *hop,
-			      struct range *range)
+/* What replaying adds up. */
+struct sums {
+	uint64_t halfwords, insns, branches, taken, returns, indirect;
+};
+
+/* Replaying: where it is, and what it has done. Inlined, all of it is in registers. */
+struct replay {
+	uint32_t at;			/* place; 0: not known */
+	bool after_fall;
+	struct range range;
+	const struct rvt_hop *last;
+	struct sums sums;
+	uint64_t leap_at;		/* with so many outcomes left, or fewer, there may be a leap */
+};
+
+static inline bool is_within(const struct rvt_walk *w, const struct replay *r, uint32_t halfwords,
+			     uint32_t insns)
+{
+	return halfwords <= w->halfwords_left - r->sums.halfwords &&
+	       insns <= w->insns_left - r->sums.insns;
+}
+
+static inline void use_up(struct rvt_walk *w, unsigned int used)
+{
+	w->bits >>= used;
+	w->n_bits -= used;
+	w->outcomes_left -= used;
+}
+
+/* The place at @pc, whose piece is that of the flow then; 0: not known, and nothing happened. */
+static uint32_t place_at(struct rvt_flow *flow, uint64_t pc)
+{
+	const struct rvt_target *target = rvt_flow_target(flow, pc);
+
+	if (target->pc != pc || target->epoch != flow->epoch || !target->place)
+		return 0;
+	flow->piece = target->piece;
+	return target->place;
+}
+
+static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_hop *hop)
 {
 	struct rvt_return_stack *stack = &flow->returns;
-	const struct rvt_target *target;
+	uint32_t place;
 	uint64_t pc;
 
 	if (!(hop->flags & RVT_HOP_RETURNS) || !stack->used)
 		return 0;
 	pc = rvt_returns_top(stack)->pc;
-	target = rvt_flow_target(flow, pc);
-	if (target->pc != pc || target->epoch != flow->epoch || !target->place)
+	place = place_at(flow, pc);
+	if (!place)
 		return 0;
 	rvt_returns_pop(stack, &w->order->popped);
 	w->order->popped_valid = true;
@@ -181,11 +225,128 @@ static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const s
 	w->indirect++;
 	if (flow->counts)
 		rvt_counts_jump(flow->counts, rvt_hop_path(flow->hops, hop)->last, pc, 1);
-	if (target->piece != flow->piece) {
-		flow->piece = target->piece;
-		*range = range_of(flow, target->block->view);
+	if (flow->leaps->recording)
+		rvt_leaps_add_return(flow->leaps, pc);
+	return place;
+}
+
+/*
+ * From @hop, which leads to no place: by the return at its end, or into another view. Returns the
+ * place where that is, or 0, and nothing has happened.
+ */
+static uint32_t go_beyond(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_hop *hop)
+{
+	if (hop->flags & RVT_HOP_LEAVES)
+		return replay_return(flow, w, hop);
+	return place_at(flow, rvt_hop_path(flow->hops, hop)->end_pc);
+}
+
+/* Takes the hop of @key. False: there is none that can be taken here. */
+static inline __attribute__((always_inline)) bool
+take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r, uint32_t key, bool counting,
+	 bool collecting)
+{
+	struct rvt_hop *hop = rvt_hops_find(flow->hops, r->at, key);
+
+	if (unlikely(!hop || hop->flags & RVT_HOP_NONE)) {
+		hop = learn(flow, w, r->at, key);
+		if (!hop)
+			return false;
+		r->range = range_of(flow, r->range.view);
 	}
-	return target->place;
+	if (!is_within(w, r, hop->halfwords, hop->insns) ||
+	    ((!r->range.covered || hop->flags & (RVT_HOP_CALLS | RVT_HOP_ALONE)) &&
+	     !hop_fits(flow, hop, r->range.covered, r->after_fall))) {
+		do_without(w);
+		return false;
+	}
+	use_up(w, hop->used);
+	r->sums.halfwords += hop->halfwords;
+	r->sums.insns += hop->insns;
+	r->sums.branches += hop->branches;
+	r->sums.taken += hop->taken;
+	r->sums.returns += hop->returns;
+	r->sums.indirect += hop->indirect;
+	r->after_fall = hop->flags & RVT_HOP_FALLS;
+	r->last = hop;
+	r->at = hop->next;
+	if (counting)
+		rvt_hop_count(flow->hops, hop, 1);
+	if (collecting)
+		collect_runs(flow, hop);
+	if (unlikely(flow->leaps->recording))
+		rvt_leaps_add(flow->leaps, hop, hop - flow->hops->hops);
+	return true;
+}
+
+/* What is not the same whenever a leap is come to. True: it can be taken. */
+static inline bool leap_fits(struct rvt_flow *flow, const struct rvt_walk *w,
+			     const struct replay *r, const struct rvt_leap *leap)
+{
+	return is_within(w, r, leap->halfwords, leap->insns) &&
+	       !(leap->flags & RVT_LEAP_ALONE && r->after_fall) &&
+	       (!(leap->flags & RVT_LEAP_CALLS) ||
+		rvt_returns_replay(&flow->returns, rvt_leap_calls(flow->leaps, leap)));
+}
+
+static inline __attribute__((always_inline)) void
+take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r, struct rvt_leap *leap,
+	  bool counting, bool collecting)
+{
+	use_up(w, leap->used);
+	r->sums.halfwords += leap->halfwords;
+	r->sums.insns += leap->insns;
+	r->sums.branches += leap->branches;
+	r->sums.taken += leap->taken;
+	r->sums.returns += leap->returns;
+	r->sums.indirect += leap->indirect;
+	r->after_fall = leap->flags & RVT_LEAP_FALLS;
+	r->last = &flow->hops->hops[leap->last];
+	r->at = leap->next;
+	if (leap->flags & RVT_LEAP_POPS) {
+		w->order->popped = leap->popped;
+		w->order->popped_valid = true;
+	}
+	if (flow->piece != leap->piece) {
+		flow->piece = leap->piece;
+		r->range = range_of(flow, flow->hops->blocks[r->at]->view);
+	}
+	if (counting)
+		rvt_leap_count(flow->leaps, leap);
+	if (collecting) {
+		const uint32_t *hops = rvt_leap_hops(flow->leaps, leap);
+
+		for (unsigned int i = 0; i < leap->n_hops; i++)
+			collect_runs(flow, &flow->hops->hops[hops[i]]);
+	}
+}
+
+/*
+ * The leap from here on, if it is known and can be taken. Else, or when there are not enough
+ * outcomes, returns NULL, and hops go on; these may be recorded.
+ */
+static inline struct rvt_leap *find_leap(struct rvt_flow *flow, struct rvt_walk *w,
+					 struct replay *r)
+{
+	struct rvt_leaps *leaps = flow->leaps;
+	struct rvt_leap_key key;
+	struct rvt_leap *leap;
+
+	if (leaps->recording)
+		rvt_leaps_keep(leaps, &flow->returns, r->at, flow->piece);
+	if (w->outcomes_left < RVT_LEAP_OUTCOMES || flow->returns.recursion_max) {
+		r->leap_at = 0;
+		return NULL;
+	}
+	if (w->n_bits < RVT_LEAP_OUTCOMES)
+		rvt_walk_fill(w);
+	key = (struct rvt_leap_key){ r->at, w->bits, flow->epoch };
+	leap = rvt_leap_slot(leaps, rvt_leap_hash(&key));
+	if (rvt_leap_is(leap, &key) && leap_fits(flow, w, r, leap))
+		return leap;
+	r->leap_at = w->outcomes_left - RVT_LEAP_ENDS;
+	rvt_leaps_record(leaps, &flow->returns, &key);
+	return NULL;
 }
 
 /* Replays as many hops as are known from *@place on; then that is where the flow is, or 0. */
@@ -193,61 +354,43 @@ static inline __attribute__((always_inline)) const struct rvt_hop *
 replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool counting,
 	    bool collecting)
 {
-	struct rvt_hops *hops = flow->hops;
-	struct range range = range_of(flow, hops->blocks[*place]->view);
-	uint64_t halfwords_left = w->halfwords_left, insns_left = w->insns_left;
-	bool after_fall = flow->consecutive;
-	struct rvt_hop *last = NULL;
-	uint64_t branches = 0, taken = 0, returns = 0, indirect = 0;	/* in registers */
-	uint32_t at = *place, key;
+	struct replay r = {
+		.at = *place, .after_fall = flow->consecutive,
+		.range = range_of(flow, flow->hops->blocks[*place]->view),
+		.leap_at = w->outcomes_left,
+	};
+	const struct rvt_piece *piece;
+	struct rvt_leap *leap;
+	uint32_t key;
 
-	while (hop_key(w, &key)) {
-		struct rvt_hop *hop = rvt_hop(hops, at, key);
-
-		if (hop->state != RVT_HOP_READY) {
-			if (!learn(flow, w, at, key))
-				break;
-			range = range_of(flow, range.view);
-		}
-		if (hop->halfwords > halfwords_left || hop->insns > insns_left ||
-		    ((!range.covered || hop->flags & (RVT_HOP_CALLS | RVT_HOP_ALONE)) &&
-		     !hop_fits(flow, hop, range.covered, after_fall))) {
-			do_without(w);
+	for (;;) {
+		leap = w->outcomes_left <= r.leap_at ? find_leap(flow, w, &r) : NULL;
+		if (leap)
+			take_leap(flow, w, &r, leap, counting, collecting);
+		else if (!hop_key(w, &key) || !take_hop(flow, w, &r, key, counting, collecting))
 			break;
-		}
-		w->bits >>= hop->used;
-		w->n_bits -= hop->used;
-		w->outcomes_left -= hop->used;
-		halfwords_left -= hop->halfwords;
-		insns_left -= hop->insns;
-		branches += hop->branches;
-		taken += hop->taken;
-		returns += hop->returns;
-		indirect += hop->indirect;
-		after_fall = hop->flags & RVT_HOP_FALLS;
-		last = hop;
-		at = hop->next;
-		if (counting && !hop->times++)
-			hops->counted[hops->n_counted++] = hop - hops->hops;
-		if (collecting && !replay_runs(flow, hop)) {
-			at = 0;
+		if (collecting && !deliver_full(flow))
 			break;
-		}
-		if (unlikely(!at)) {
-			at = replay_return(flow, w, hop, &range);
-			if (!at)
+		if (unlikely(!r.at)) {
+			piece = flow->piece;
+			r.at = go_beyond(flow, w, r.last);
+			if (!r.at)
 				break;
+			if (flow->piece != piece)
+				r.range = range_of(flow, flow->hops->blocks[r.at]->view);
 		}
 	}
-	*place = at;
-	w->branches += branches;
-	w->taken += taken;
-	w->returns += returns;
-	w->indirect += indirect;
-	w->halfwords_left = halfwords_left;
-	w->insns += w->insns_left - insns_left;
-	w->insns_left = insns_left;
-	return last;
+	if (flow->leaps->recording)
+		rvt_leaps_drop(flow->leaps, &flow->returns);
+	*place = r.at;
+	w->branches += r.sums.branches;
+	w->taken += r.sums.taken;
+	w->returns += r.sums.returns;
+	w->indirect += r.sums.indirect;
+	w->halfwords_left -= r.sums.halfwords;
+	w->insns += r.sums.insns;
+	w->insns_left -= r.sums.insns;
+	return r.last;
 }
 
 /* The place of flow->block; 0: none, yet. */
@@ -268,6 +411,7 @@ static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_ho
 {
 	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, last);
 	struct rvt_code_block *next = place ? flow->hops->blocks[place] : NULL;
+	const uint64_t pc = next ? next->pub.pc : path->end_pc;
 	bool leaves = last->flags & RVT_HOP_LEAVES && !place;
 
 	flow->has_last = true;
@@ -275,13 +419,13 @@ static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_ho
 	flow->last_block = path->last;
 	flow->last_insn = path->last->insns - 1;
 	if (flow->counts) {
-		rvt_counts_ahead(flow->counts, path->last, flow->last_insn,
-				 next ? next->pub.pc : path->end_pc);
+		rvt_counts_ahead(flow->counts, path->last, flow->last_insn, pc);
 		flow->counts->ahead = !leaves;
 	}
 	if (leaves)
 		return rvt_walk_leave(flow, w, path->last, false, 0);
-	return rvt_walk_go(flow, next, next ? next->pub.pc : path->end_pc);
+	/* Without a piece mappings have changed: it must be looked up. */
+	return rvt_walk_go(flow, flow->piece ? next : NULL, pc);
 }
 
 int rvt_replay(struct rvt_flow *flow, struct rvt_walk *w)
@@ -309,6 +453,36 @@ int rvt_replay(struct rvt_flow *flow, struct rvt_walk *w)
 	return flow->result ? -ECANCELED : stop;
 }
 
+static bool make_tables(struct rvt_flow *flow, uint32_t flags)
+{
+	struct rvt_hops *hops = rvt_hops_create();
+	struct rvt_leaps *leaps = rvt_leaps_create();
+
+	if (!hops || !leaps) {
+		rvt_hops_destroy(hops);
+		rvt_leaps_destroy(leaps);
+		flow->no_hops = true;
+		return false;
+	}
+	hops->flags = flags;
+	flow->hops = hops;
+	flow->leaps = leaps;
+	return true;
+}
+
+/* Begins anew, for orders with @flags, when there is no more room or they were others. */
+static void reset_tables(struct rvt_flow *flow, uint32_t flags)
+{
+	if (flow->counts)
+		rvt_flow_expand_hops(flow);
+	rvt_leaps_reset(flow->leaps);
+	if (flow->hops->flags == flags && rvt_hops_have_room(flow->hops))
+		return;
+	rvt_hops_reset(flow->hops, flags);
+	rvt_flow_new_epoch(flow);
+	flow->seen_epoch = flow->epoch;
+}
+
 /* Hops serve orders with outcomes in bits. */
 void rvt_replay_prepare(struct rvt_flow *flow, struct rvt_walk *w)
 {
@@ -321,20 +495,11 @@ void rvt_replay_prepare(struct rvt_flow *flow, struct rvt_walk *w)
 		   !(order->flags & (RVT_RUN_STOP_PC | RVT_RUN_STOP_USED | RVT_RUN_NOT_TAKEN));
 	if (order->n_outcomes < RVT_HOP_OUTCOMES && !w->tails)
 		return;
-	if (!flow->hops) {
-		flow->hops = rvt_hops_create();
-		flow->no_hops = !flow->hops;
-		if (flow->no_hops)
-			return;
-		flow->hops->flags = flags;
-	}
-	if (flow->hops->flags != flags || !rvt_hops_have_room(flow->hops)) {
-		if (flow->counts)
-			rvt_flow_expand_hops(flow);
-		rvt_hops_reset(flow->hops, flags);
-		rvt_flow_new_epoch(flow);
-		flow->seen_epoch = flow->epoch;
-	}
+	if (!flow->hops && !make_tables(flow, flags))
+		return;
+	if (flow->hops->flags != flags || !rvt_hops_have_room(flow->hops) ||
+	    !rvt_leaps_have_room(flow->leaps))
+		reset_tables(flow, flags);
 	w->replays = true;
 	w->replay_at = order->n_outcomes;
 }

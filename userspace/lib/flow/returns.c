@@ -44,8 +44,63 @@ void rvt_returns_nest(struct rvt_return_stack *stack, unsigned int nesting)
 		log_height(log, (int)nesting + log->n_pushes - log->n_pops);
 }
 
-bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_calls *calls)
+struct rvt_calls *rvt_returns_log(struct rvt_return_stack *stack, struct rvt_calls *log)
 {
+	struct rvt_calls *outer = stack->log;
+
+	*log = (struct rvt_calls){ .n_pops = 0 };
+	stack->log = stack->depth ? log : NULL;
+	return outer;
+}
+
+void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_calls *outer)
+{
+	const struct rvt_calls *log = stack->log;
+
+	stack->log = outer;
+	if (!log || !outer)
+		return;
+	outer->invalid |= log->invalid;
+	rvt_returns_nest(stack, log->nesting);
+	for (unsigned int i = 0; i < log->n_pops; i++)
+		log_pop(outer, log->pcs[i]);
+	for (unsigned int i = 1; i <= log->n_pushes; i++)
+		log_push(outer, log->pcs[RVT_CALLS - i]);
+}
+
+size_t rvt_calls_bytes(const struct rvt_calls *calls)
+{
+	if (!calls->n_pops && !calls->n_pushes && !calls->nesting)
+		return 0;
+	return sizeof(struct rvt_kept_calls) +
+	       (calls->n_pops + calls->n_pushes) * sizeof(calls->pcs[0]);
+}
+
+void rvt_calls_keep(const struct rvt_calls *calls, struct rvt_kept_calls *kept)
+{
+	uint64_t *pcs = kept->pcs;
+
+	kept->n_pops = calls->n_pops;
+	kept->n_pushes = calls->n_pushes;
+	kept->nesting = calls->nesting;
+	for (unsigned int i = 0; i < calls->n_pops; i++)
+		*pcs++ = calls->pcs[i];
+	for (unsigned int i = 1; i <= calls->n_pushes; i++)
+		*pcs++ = calls->pcs[RVT_CALLS - i];
+}
+
+static void log_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls)
+{
+	rvt_returns_nest(stack, calls->nesting);
+	for (unsigned int i = 0; i < calls->n_pops; i++)
+		log_pop(stack->log, calls->pcs[i]);
+	for (unsigned int i = 0; i < calls->n_pushes; i++)
+		log_push(stack->log, calls->pcs[calls->n_pops + i]);
+}
+
+bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls)
+{
+	const uint64_t *pcs = calls->pcs, *pushes = pcs + calls->n_pops;
 	unsigned int top = stack->top, dropped = 0;
 
 	if (stack->used + calls->nesting > stack->depth)
@@ -54,15 +109,17 @@ bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_calls *
 		return false;
 	for (unsigned int i = 0; i < calls->n_pops; i++) {
 		top = (top ? top : stack->depth) - 1;
-		if (stack->entries[top].pc != calls->pcs[i] || stack->entries[top].recursions)
+		if (stack->entries[top].pc != pcs[i] || stack->entries[top].recursions)
 			return false;
 	}
-	for (unsigned int i = 1; i <= calls->n_pushes; i++) {
-		stack->entries[top] = (struct rvt_return){ .pc = calls->pcs[RVT_CALLS - i] };
+	for (unsigned int i = 0; i < calls->n_pushes; i++) {
+		stack->entries[top] = (struct rvt_return){ .pc = pushes[i] };
 		top = top + 1 == stack->depth ? 0 : top + 1;
 	}
 	stack->top = top;
 	stack->used = stack->used - dropped - calls->n_pops + calls->n_pushes;
+	if (stack->log)
+		log_replay(stack, calls);
 	return true;
 }
 

@@ -7,8 +7,9 @@
 #include <sys/mman.h>
 #include "flow/steps.h"
 
+#define CALLS_UNITS(bytes) (((bytes) + 15) / 16)
 /* Of a path with what lies behind it, in 16 bytes. What is read beyond its runs counts, too. */
-#define MAX_PATH (1 + RVT_STEP_CALLS_UNITS + RVT_STEP_RUNS + 4)
+#define MAX_PATH (1 + CALLS_UNITS(sizeof(struct rvt_calls)) + RVT_STEP_RUNS + 4)
 
 static bool make_table(struct rvt_flow *flow)
 {
@@ -111,8 +112,7 @@ void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key)
 	steps->before = flow->stats;
 	steps->n_before = flow->n_runs;
 	steps->n_captured = 0;
-	steps->calls = (struct rvt_calls){ .n_pops = 0 };
-	flow->returns.log = flow->returns.depth ? &steps->calls : NULL;
+	rvt_returns_log(&flow->returns, &steps->calls);
 	flow->collect = true;
 }
 
@@ -139,12 +139,6 @@ static bool fill(const struct rvt_flow *flow, struct rvt_step *s)
 	return true;
 }
 
-/* The runs of a path that is part of a joined step. */
-static const struct rvt_run *runs_of_part(struct rvt_step_path *path)
-{
-	return (const struct rvt_run *)(path + 1);
-}
-
 static void expand_parts(struct rvt_flow *flow, const struct rvt_step *s,
 			 struct rvt_step_path *joined)
 {
@@ -154,7 +148,7 @@ static void expand_parts(struct rvt_flow *flow, const struct rvt_step *s,
 	/* From the last on: each part leads to the one behind it. */
 	for (unsigned int i = joined->n_runs; i--; ) {
 		struct rvt_step_path *path = rvt_step_path_at(flow->steps, parts[i]);
-		const struct rvt_run *runs = runs_of_part(path);
+		const struct rvt_run *runs = rvt_step_runs(path);
 
 		rvt_counts_path(flow->counts, runs, path->n_runs, s->times);
 		rvt_counts_edge(flow->counts, path->last_block, path->last_insn, to, s->times);
@@ -172,7 +166,7 @@ static void expand(struct rvt_flow *flow, struct rvt_step *s)
 	if (s->flags & RVT_STEP_JOINED) {
 		expand_parts(flow, s, path);
 	} else {
-		rvt_counts_path(flow->counts, rvt_step_runs(s, path), path->n_runs, s->times);
+		rvt_counts_path(flow->counts, rvt_step_runs(path), path->n_runs, s->times);
 		rvt_counts_edge(flow->counts, path->last_block, path->last_insn, s->pc, s->times);
 	}
 	s->times = 0;
@@ -200,7 +194,7 @@ void rvt_steps_drop(struct rvt_flow *flow)
 		return;
 	rvt_steps_capture(flow);
 	flow->steps->recording = false;
-	flow->returns.log = NULL;
+	rvt_returns_log_end(&flow->returns, NULL);
 	flow->collect = flow->delivers;
 	if (!flow->delivers)
 		flow->n_runs = 0;
@@ -330,7 +324,7 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	struct rvt_steps *steps = flow->steps;
 	struct rvt_step *s, filled;
 	struct rvt_step_path *path;
-	size_t room;
+	size_t calls, room;
 
 	rvt_steps_drop(flow);
 	if (is_more(flow) || !fill(flow, &filled))
@@ -340,11 +334,10 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 			return;
 		filled.flags |= RVT_STEP_KEEPS_ADDRESS;
 	}
-	room = steps->n_captured;
-	if (steps->calls.n_pops || steps->calls.n_pushes || steps->calls.nesting) {
+	calls = CALLS_UNITS(rvt_calls_bytes(&steps->calls));
+	room = calls + steps->n_captured;
+	if (calls)
 		filled.flags |= RVT_STEP_CALLS;
-		room += RVT_STEP_CALLS_UNITS;
-	}
 	filled.extra = extra;
 	s = make_room(flow, &steps->key);
 	path = take_path(steps, s, &filled, room);
@@ -353,9 +346,10 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	path->last_insn = flow->last_insn;
 	path->consecutive = flow->consecutive;
 	path->n_runs = steps->n_captured;
-	if (s->flags & RVT_STEP_CALLS)
-		*rvt_step_calls(path) = steps->calls;
-	memcpy(rvt_step_runs(s, path), steps->captured,
+	path->calls = calls;
+	if (calls)
+		rvt_calls_keep(&steps->calls, rvt_step_calls(path));
+	memcpy(rvt_step_runs(path), steps->captured,
 	       steps->n_captured * sizeof(steps->captured[0]));
 }
 
@@ -373,7 +367,7 @@ static bool add_up(struct rvt_steps *steps, const struct rvt_step_row *row, stru
 		struct rvt_step_path *path = rvt_step_path(steps, s);
 
 		if (s->flags & (RVT_STEP_CALLS | RVT_STEP_JOINED) ||
-		    rvt_run_address(runs_of_part(path)) != pc)
+		    rvt_run_address(rvt_step_runs(path)) != pc)
 			return false;
 		address = rvt_step_address(s, address);
 		pc = s->pc;
@@ -421,6 +415,7 @@ void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 	path->last_block = last.last_block;
 	path->last_insn = last.last_insn;
 	path->consecutive = last.consecutive;
+	path->calls = 0;
 	path->n_runs = row->n;
 	memcpy(rvt_step_parts(path), parts, row->n * sizeof(parts[0]));
 }
@@ -432,7 +427,7 @@ void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *joined
 	for (unsigned int i = 0; i < joined->n_runs; i++) {
 		struct rvt_step_path *path = rvt_step_path_at(flow->steps, parts[i]);
 
-		rvt_steps_collect(flow, runs_of_part(path), path->n_runs);
+		rvt_steps_collect(flow, rvt_step_runs(path), path->n_runs);
 	}
 }
 

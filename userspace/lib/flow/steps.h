@@ -58,8 +58,9 @@ struct rvt_step_path {
 	struct rvt_code_block *last_block;
 	uint32_t last_insn;
 	uint16_t room;			/* for all that lies behind it, in 16 bytes */
-	bool consecutive : 1;
-	bool shared : 1;		/* a joined step has it, too */
+	uint8_t consecutive : 1;
+	uint8_t shared : 1;		/* a joined step has it, too */
+	uint8_t calls : 6;		/* room for them, in 16 bytes */
 	uint8_t n_runs;
 };
 _Static_assert(sizeof(struct rvt_step_path) == 16 && sizeof(struct rvt_run) == 16,
@@ -210,19 +211,16 @@ static inline uint32_t *rvt_step_parts(struct rvt_step_path *path)
 	return (uint32_t *)(path + 1);
 }
 
-#define RVT_STEP_CALLS_UNITS ((sizeof(struct rvt_calls) + 15) / 16)
-
 /* Of a step with RVT_STEP_CALLS. */
-static inline struct rvt_calls *rvt_step_calls(struct rvt_step_path *path)
+static inline struct rvt_kept_calls *rvt_step_calls(struct rvt_step_path *path)
 {
-	return (struct rvt_calls *)(path + 1);
+	return (struct rvt_kept_calls *)(path + 1);
 }
 
-static inline struct rvt_run *rvt_step_runs(const struct rvt_step *s, struct rvt_step_path *path)
+/* The runs of a step that is not joined. */
+static inline struct rvt_run *rvt_step_runs(struct rvt_step_path *path)
 {
-	const size_t calls = s->flags & RVT_STEP_CALLS ? RVT_STEP_CALLS_UNITS : 0;
-
-	return (struct rvt_run *)(path + 1) + calls;
+	return (struct rvt_run *)(path + 1) + path->calls;
 }
 
 /* Whether the step can be taken: its calls and returns fit the return stack, and are done. */
@@ -273,7 +271,7 @@ static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 		if (s->flags & RVT_STEP_JOINED)
 			rvt_steps_collect_parts(flow, path);
 		else
-			rvt_steps_collect(flow, rvt_step_runs(s, path), path->n_runs);
+			rvt_steps_collect(flow, rvt_step_runs(path), path->n_runs);
 		if (flow->n_runs >= RVT_FLOW_BATCH)
 			return !rvt_flow_deliver(flow) && flow->epoch == steps->epoch;
 	}

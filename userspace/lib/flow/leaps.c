@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Leaps: their memory, and how one is recorded.
+ */
+#include <string.h>
+#include <sys/mman.h>
+#include "flow/leaps.h"
+
+/* Of the rest of a leap, in 8 bytes. */
+#define MAX_PATH_UNITS ((RVT_LEAP_HOPS + 1) / 2 + 1 + RVT_CALLS)
+
+/* ---- memory ---- */
+
+struct rvt_leaps *rvt_leaps_create(void)
+{
+	struct rvt_leaps *leaps = rvt_table_map(sizeof(*leaps));
+
+	if (leaps)
+		madvise(leaps->leaps, sizeof(leaps->leaps), MADV_HUGEPAGE);
+	return leaps;
+}
+
+void rvt_leaps_destroy(struct rvt_leaps *leaps)
+{
+	if (leaps)
+		munmap(leaps, sizeof(*leaps));
+}
+
+void rvt_leaps_reset(struct rvt_leaps *leaps)
+{
+	madvise(leaps, sizeof(*leaps), MADV_DONTNEED);
+}
+
+bool rvt_leaps_have_room(const struct rvt_leaps *leaps)
+{
+	return leaps->n_path + MAX_PATH_UNITS <= RVT_LEAP_PATH_BYTES / 8;
+}
+
+/* ---- counts ---- */
+
+static void expand(struct rvt_leaps *leaps, struct rvt_hops *hops, struct rvt_counts *counts,
+		   struct rvt_leap *leap)
+{
+	const uint32_t *numbers = rvt_leap_hops(leaps, leap);
+
+	for (unsigned int i = 0; i < leap->n_hops; i++) {
+		struct rvt_hop *hop = &hops->hops[numbers[i]];
+		uint32_t next = i + 1 < leap->n_hops ? hops->hops[numbers[i + 1]].place : leap->next;
+
+		rvt_hop_count(hops, hop, leap->times);
+		/* Only returns are followed from hop to hop. */
+		if (hop->flags & RVT_HOP_LEAVES)
+			rvt_counts_jump(counts, rvt_hop_path(hops, hop)->last,
+					hops->blocks[next]->pub.pc, leap->times);
+	}
+	leap->times = 0;
+}
+
+void rvt_leaps_expand(struct rvt_leaps *leaps, struct rvt_hops *hops, struct rvt_counts *counts)
+{
+	for (uint32_t i = 0; i < leaps->n_counted; i++)
+		expand(leaps, hops, counts, &leaps->leaps[leaps->counted[i]]);
+	leaps->n_counted = 0;
+}
+
+/* ---- recording ---- */
+
+/* True if it comes for the second time, or may. */
+static bool is_known(struct rvt_leaps *leaps, const struct rvt_leap_key *key)
+{
+	uint64_t hash = rvt_leap_hash(key);
+	uint16_t *seen = &leaps->seen[hash >> (64 - RVT_LEAP_BITS)];
+	uint16_t tag = hash >> 20 | 1;
+
+	if (*seen == tag)
+		return true;
+	*seen = tag;
+	return false;
+}
+
+bool rvt_leaps_record(struct rvt_leaps *leaps, struct rvt_return_stack *stack,
+		      const struct rvt_leap_key *key)
+{
+	if (!is_known(leaps, key))
+		return false;
+	leaps->draft = (struct rvt_leap){ .key = *key };
+	leaps->n_runs = 0;
+	leaps->outer = rvt_returns_log(stack, &leaps->calls);
+	leaps->recording = true;
+	return true;
+}
+
+void rvt_leaps_add(struct rvt_leaps *leaps, const struct rvt_hop *hop, uint32_t number)
+{
+	struct rvt_leap *draft = &leaps->draft;
+
+	if (!draft->n_hops && hop->flags & RVT_HOP_ALONE)
+		draft->flags |= RVT_LEAP_ALONE;
+	leaps->hops[draft->n_hops++] = number;
+	leaps->n_runs += hop->n_runs;
+	draft->last = number;
+	draft->insns += hop->insns;
+	draft->halfwords += hop->halfwords;
+	draft->used += hop->used;
+	draft->branches += hop->branches;
+	draft->taken += hop->taken;
+	draft->returns += hop->returns;
+	draft->indirect += hop->indirect;
+	draft->flags &= ~RVT_LEAP_FALLS;
+	if (hop->flags & RVT_HOP_FALLS)
+		draft->flags |= RVT_LEAP_FALLS;
+}
+
+void rvt_leaps_add_return(struct rvt_leaps *leaps, uint64_t pc)
+{
+	struct rvt_leap *draft = &leaps->draft;
+
+	draft->popped = pc;
+	draft->flags |= RVT_LEAP_POPS;
+	draft->returns++;
+	draft->indirect++;
+}
+
+void rvt_leaps_drop(struct rvt_leaps *leaps, struct rvt_return_stack *stack)
+{
+	rvt_returns_log_end(stack, leaps->outer);
+	leaps->recording = false;
+}
+
+void rvt_leaps_keep(struct rvt_leaps *leaps, struct rvt_return_stack *stack, uint32_t next,
+		    struct rvt_piece *piece)
+{
+	struct rvt_leap *draft = &leaps->draft;
+	const uint32_t hops_units = rvt_leap_hops_units(draft->n_hops);
+	const uint32_t calls_units = rvt_calls_bytes(&leaps->calls) / 8;
+	struct rvt_leap *leap = rvt_leap_slot(leaps, rvt_leap_hash(&draft->key));
+
+	rvt_leaps_drop(leaps, stack);
+	if (leaps->calls.invalid || leaps->n_runs > RVT_LEAP_RUNS || leap->times ||
+	    !rvt_leaps_have_room(leaps))
+		return;
+	draft->next = next;
+	draft->piece = piece;
+	draft->n_runs = leaps->n_runs;
+	draft->path = leaps->n_path;
+	leaps->n_path += hops_units + calls_units;
+	if (calls_units)
+		draft->flags |= RVT_LEAP_CALLS;
+	*leap = *draft;
+	memcpy(leaps->paths + 8 * (size_t)leap->path, leaps->hops,
+	       leap->n_hops * sizeof(leaps->hops[0]));
+	if (calls_units)
+		rvt_calls_keep(&leaps->calls,
+			       (struct rvt_kept_calls *)(uintptr_t)rvt_leap_calls(leaps, leap));
+}
