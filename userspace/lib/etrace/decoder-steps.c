@@ -206,8 +206,7 @@ static inline bool take(struct rvt_etrace_decoder *dec, struct replay *r, struct
 	r->n += n;
 	r->p += len;
 	r->mix = mix;
-	r->key.pc = step->pc;
-	r->key.address = rvt_step_address(step, r->key.address);
+	rvt_steps_advance(dec->flow, step, &r->key);
 	r->carried = step->extra;
 	return rvt_steps_apply(dec->flow, step);
 }

@@ -11,6 +11,15 @@
 #include <rvtrace/flow.h>
 #include "image/image.h"
 
+/*
+ * Where programs have their own code (0), and where all of them have the same, the kernel's (1): what
+ * is remembered of that holds in every space.
+ */
+static inline unsigned int rvt_half(uint64_t pc)
+{
+	return pc >> 63;
+}
+
 /* How a block goes on. */
 enum rvt_block_end {
 	RVT_END_FALL,		/* at its end: nothing there changed the pc */

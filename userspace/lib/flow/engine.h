@@ -25,7 +25,7 @@
 /* A block and the mapping it was found through. */
 struct rvt_target {
 	uint64_t pc;
-	uint32_t epoch;			/* valid when equal to the flow's */
+	uint32_t epoch;			/* valid when equal to that of the flow */
 	uint32_t place;			/* of .block, for hops; 0: not known */
 	struct rvt_code_block *block;
 	struct rvt_piece *piece;
@@ -57,7 +57,8 @@ struct rvt_flow {
 	bool reference;
 	struct rvt_space *space;
 	uint64_t generation;		/* of the space, when epoch was last checked */
-	uint32_t epoch, n_epochs;	/* changes with every change of what addresses mean */
+	uint32_t epochs[2];		/* by rvt_half(): change with what addresses mean there */
+	uint32_t n_epochs;
 	uint32_t seen_epoch;		/* that .block and .piece are of */
 	int result;			/* what the sink returned, once that is not 0 */
 
@@ -82,7 +83,7 @@ struct rvt_flow {
 	struct rvt_steps *steps;	/* made when first used */
 	bool no_steps;
 	uint64_t quiet;			/* TIME events before are not told */
-	uint32_t meaning, n_meanings;	/* .meaning: the id of the present one */
+	uint32_t meaning[2], n_meanings;	/* .meaning: the ids of those of now, likewise */
 	struct rvt_meaning meanings[RVT_FLOW_MEANINGS];
 
 	struct rvt_return_stack returns;
@@ -113,8 +114,11 @@ bool rvt_flow_left(struct rvt_flow *flow, struct rvt_count *edge);
 int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc, uint64_t offset);
 void rvt_flow_end_part(struct rvt_flow *flow);
 
-/* A number that stands for what addresses mean now: never 0, and never two meanings. */
-uint32_t rvt_flow_meaning(struct rvt_flow *flow);
+/*
+ * A number that stands for what addresses mean now in the half of @pc: never 0, and never two
+ * meanings.
+ */
+uint32_t rvt_flow_meaning(struct rvt_flow *flow, uint64_t pc);
 
 /* Counting (counts.c): a run of a walk; what hops and steps have counted. */
 void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *block, uint32_t first,
@@ -138,6 +142,12 @@ static inline struct rvt_target *rvt_flow_target(struct rvt_flow *flow, uint64_t
 {
 	return &flow->targets[(pc >> 1) % RVT_FLOW_TARGETS];
 }
+static inline bool rvt_flow_knows(const struct rvt_flow *flow, const struct rvt_target *target,
+				  uint64_t pc)
+{
+	return target->pc == pc && target->epoch == flow->epochs[rvt_half(pc)];
+}
+
 /* A block of one instruction; for code that lies in no single mapping, and the reference walk. */
 int rvt_flow_single(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);
 static inline uint64_t rvt_flow_current(const struct rvt_flow *flow)

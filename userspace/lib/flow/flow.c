@@ -56,16 +56,20 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 
 /* ---- code ---- */
 
-/* The present meaning. Coming back to one that was before, blocks are still known. */
-static void find_meaning(struct rvt_flow *flow)
+/* What @space means at @generation. Coming back to it, blocks are still known. */
+static struct rvt_meaning *meaning_of(struct rvt_flow *flow, const struct rvt_space *space,
+				      uint64_t generation)
 {
 	struct rvt_meaning *m = flow->meanings, *end = m + RVT_FLOW_MEANINGS;
 
-	while (m < end && !(m->id && m->space == flow->space && m->generation == flow->generation))
+	while (m < end && !(m->id && m->space == space && m->generation == generation))
 		m++;
 	if (m == end) {
-		m = &flow->meanings[flow->n_meanings++ % RVT_FLOW_MEANINGS];
-		*m = (struct rvt_meaning){ flow->space, flow->generation, flow->n_meanings, 0 };
+		/* The kernel's stays. */
+		do
+			m = &flow->meanings[flow->n_meanings++ % RVT_FLOW_MEANINGS];
+		while (m->id && m->id == flow->meaning[1]);
+		*m = (struct rvt_meaning){ space, generation, flow->n_meanings, 0 };
 	}
 	if (!m->epoch) {
 		/* After 2^32 changes an old target would look like a new one. */
@@ -77,8 +81,30 @@ static void find_meaning(struct rvt_flow *flow)
 		}
 		m->epoch = flow->n_epochs;
 	}
-	flow->meaning = m->id;
-	flow->epoch = m->epoch;
+	return m;
+}
+
+/* Whether all that is in the upper half of @space is its parent's, and nothing reaches into it. */
+static bool has_parents_half(const struct rvt_space *space)
+{
+	const uint64_t border = 1ull << 63;
+
+	return space && space->parent && !rvt_space_overlaps(space, border, border) &&
+	       !rvt_space_overlaps(space->parent, border - 1, 1);
+}
+
+/* The present meaning, of both halves. */
+static void find_meaning(struct rvt_flow *flow)
+{
+	const struct rvt_space *space = flow->space;
+	const struct rvt_meaning *m = meaning_of(flow, space, flow->generation);
+
+	flow->meaning[0] = m->id;
+	flow->epochs[0] = m->epoch;
+	if (has_parents_half(space))
+		m = meaning_of(flow, space->parent, rvt_space_generation(space->parent));
+	flow->meaning[1] = m->id;
+	flow->epochs[1] = m->epoch;
 }
 
 void rvt_flow_new_epoch(struct rvt_flow *flow)
@@ -109,13 +135,13 @@ static bool meaning_changed(struct rvt_flow *flow)
 		flow->generation = generation;
 		find_meaning(flow);
 	}
-	return flow->seen_epoch != flow->epoch;
+	return flow->seen_epoch != flow->epochs[0];
 }
 
-uint32_t rvt_flow_meaning(struct rvt_flow *flow)
+uint32_t rvt_flow_meaning(struct rvt_flow *flow, uint64_t pc)
 {
 	meaning_changed(flow);
-	return flow->meaning;
+	return flow->meaning[rvt_half(pc)];
 }
 
 /* What a space has at an address is known until its generation changes. */
@@ -181,7 +207,7 @@ int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **b
 	struct rvt_target *target = rvt_flow_target(flow, pc);
 	int ret;
 
-	if (target->pc == pc && target->epoch == flow->epoch) {
+	if (rvt_flow_knows(flow, target, pc)) {
 		*block = target->block;
 		flow->piece = target->piece;
 		return 0;
@@ -190,7 +216,9 @@ int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **b
 		return -ENOENT;
 	ret = find_block(flow, pc, block);
 	if (!ret)
-		*target = (struct rvt_target){ pc, flow->epoch, 0, *block, flow->piece };
+		*target = (struct rvt_target){
+			pc, flow->epochs[rvt_half(pc)], 0, *block, flow->piece,
+		};
 	return ret;
 }
 
@@ -399,7 +427,7 @@ int rvt_flow_run(struct rvt_flow *flow, struct rvt_order *order)
 	if (!flow->has_pc)
 		return RVT_STOP_LOST;
 	if (meaning_changed(flow)) {
-		flow->seen_epoch = flow->epoch;
+		flow->seen_epoch = flow->epochs[0];
 		flow->pc = rvt_flow_current(flow);
 		flow->block = NULL;
 		flow->piece = NULL;

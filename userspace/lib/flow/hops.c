@@ -11,7 +11,7 @@
 
 #define FIRST_INDEX (1u << 14)
 /* Of a path, in 8 bytes. */
-#define MAX_PATH ((sizeof(struct rvt_hop_path) / 8) + RVT_HOP_PUSHES + RVT_HOP_RUNS)
+#define MAX_PATH ((sizeof(struct rvt_hop_path) / 8) + RVT_HOP_PUSHES + 2 * RVT_HOP_RUNS)
 
 static void begin(struct rvt_hops *hops)
 {
@@ -102,8 +102,7 @@ struct builder {
 	uint32_t key;		/* outcomes left, with their stop bit */
 	uint8_t depth;		/* calls of the hop that have not returned */
 	uint64_t pushes[RVT_HOP_PUSHES];	/* these calls */
-	struct rvt_packed_run runs[RVT_HOP_RUNS];
-	bool unpacked;		/* a run cannot be packed */
+	struct rvt_run runs[RVT_HOP_RUNS];
 };
 
 static bool has_outcome(const struct builder *p)
@@ -123,10 +122,9 @@ static void cover(struct rvt_hop_path *path, const struct rvt_code_block *b)
 
 static void add_run(struct builder *p, struct rvt_code_block *b)
 {
-	const struct rvt_run run = { &b->pub, 0, b->insns };
 	struct rvt_hop *hop = p->hop;
 
-	p->unpacked |= !rvt_run_pack(&run, &p->runs[hop->n_runs++]);
+	p->runs[hop->n_runs++] = (struct rvt_run){ &b->pub, 0, b->insns };
 	hop->insns += b->insns;
 	hop->halfwords += b->halfwords;
 	p->path->last = b;
@@ -283,7 +281,7 @@ static void keep(struct rvt_hops *hops, const struct builder *p)
 	path->n_pushes = p->depth;
 	memcpy(rvt_hop_pushes(path), p->pushes, p->depth * sizeof(p->pushes[0]));
 	memcpy(rvt_hop_runs(path), p->runs, p->hop->n_runs * sizeof(p->runs[0]));
-	hops->n_path += sizeof(*path) / 8 + p->depth + p->hop->n_runs;
+	hops->n_path += sizeof(*path) / 8 + p->depth + 2 * p->hop->n_runs;
 }
 
 /* Makes @hop, or RVT_HOP_NONE. */
@@ -304,12 +302,12 @@ static void build(struct rvt_hops *hops, struct rvt_hop *hop, const struct rvt_h
 		hop->flags = RVT_HOP_NONE;
 		return;
 	}
-	if (p.unpacked) {
+	if (b)
+		cover(path, b);
+	if (rvt_half(path->low) != rvt_half(path->high)) {
 		hop->flags = RVT_HOP_NONE;
 		return;
 	}
-	if (b)
-		cover(path, b);
 	if (path->last->end == RVT_END_FALL)
 		hop->flags |= RVT_HOP_FALLS;
 	if (path->nesting)

@@ -7,14 +7,13 @@
  * Hops lie in the order in which they were made, and are found by an index of half a word each:
  * what a program does again and again should take little memory, as what is in no cache is slow.
  *
- * A hop stays in one view, whose blocks never change; so it holds wherever the current mapping
- * covers its addresses.
+ * A hop stays in one view, whose blocks never change, and in one half; so it holds wherever the
+ * current mapping covers its addresses.
  */
 #ifndef RVT_LIB_FLOW_HOPS_H
 #define RVT_LIB_FLOW_HOPS_H
 
 #include "flow/cache.h"
-#include "flow/packed.h"
 
 #define RVT_HOP_OUTCOMES 5	/* that one hop uses up, at most */
 #define RVT_HOP_RUNS 32
@@ -25,7 +24,7 @@
 #define RVT_HOPS (1u << RVT_HOP_NUMBER_BITS)
 #define RVT_HOP_SEEN (1u << 18)		/* a power of two */
 #define RVT_HOP_INDEX_MAX (1u << 20)
-#define RVT_HOP_PATH_BYTES (32u << 20)
+#define RVT_HOP_PATH_BYTES (48u << 20)
 
 enum {
 	RVT_HOP_CALLS = 1u << 0,	/* does something to the return stack */
@@ -53,7 +52,7 @@ struct rvt_hop {
 	uint8_t flags;			/* RVT_HOP_* */
 };
 
-/* The rest of a hop. Behind it: .n_pushes addresses, then the hop's runs, struct rvt_packed_run. */
+/* The rest of a hop. Behind it: .n_pushes addresses, then the hop's runs. */
 struct rvt_hop_path {
 	uint64_t low, high;		/* addresses of all blocks and of .end, high inclusive */
 	struct rvt_code_block *last;
@@ -158,9 +157,9 @@ static inline uint64_t *rvt_hop_pushes(struct rvt_hop_path *path)
 	return (uint64_t *)(path + 1);
 }
 
-static inline struct rvt_packed_run *rvt_hop_runs(struct rvt_hop_path *path)
+static inline struct rvt_run *rvt_hop_runs(struct rvt_hop_path *path)
 {
-	return (struct rvt_packed_run *)(rvt_hop_pushes(path) + path->n_pushes);
+	return (struct rvt_run *)(rvt_hop_pushes(path) + path->n_pushes);
 }
 
 #endif

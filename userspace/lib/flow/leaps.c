@@ -49,7 +49,7 @@ static void expand(struct rvt_leaps *leaps, struct rvt_hops *hops, struct rvt_co
 
 		rvt_hop_count(hops, hop, leap->times);
 		/* Only returns are followed from hop to hop. */
-		if (hop->flags & RVT_HOP_LEAVES)
+		if (hop->flags & RVT_HOP_LEAVES && next)
 			rvt_counts_jump(counts, rvt_hop_path(hops, hop)->last,
 					hops->blocks[next]->pub.pc, leap->times);
 	}
@@ -136,7 +136,7 @@ void rvt_leaps_keep(struct rvt_leaps *leaps, struct rvt_return_stack *stack, uin
 	struct rvt_leap *leap = rvt_leap_slot(leaps, rvt_leap_hash(&draft->key));
 
 	rvt_leaps_drop(leaps, stack);
-	if (leaps->calls.invalid || leaps->n_runs > RVT_LEAP_RUNS || leap->times ||
+	if (draft->n_hops < 2 || leaps->calls.invalid || leaps->n_runs > RVT_LEAP_RUNS || leap->times ||
 	    !rvt_leaps_have_room(leaps))
 		return;
 	draft->next = next;

@@ -4,7 +4,8 @@
  * these outcomes alone decide, with the returns between them. A program that does the same again
  * takes a dozen hops in one look-up.
  *
- * A leap may lead through several mappings: it holds for the epoch of the flow that it was made in.
+ * A leap may lead through several mappings of one half: it holds for the epoch that the flow had there
+ * when it was made.
  */
 #ifndef RVT_LIB_FLOW_LEAPS_H
 #define RVT_LIB_FLOW_LEAPS_H
@@ -22,9 +23,14 @@
 #define RVT_LEAP_PATH_BYTES (16u << 20)
 
 struct rvt_leap_key {
-	uint32_t place;			/* 0: of a leap that is free */
-	uint32_t outcomes;
+	uint32_t place;			/* with RVT_LEAP_REST, ...; 0: of a leap that is free */
+	uint32_t outcomes;		/* all of them, or with a stop bit */
 	uint32_t epoch;
+};
+
+enum {
+	RVT_LEAP_REST = 1u << 30,	/* the last outcomes of an order, fewer than in other leaps */
+	RVT_LEAP_TAIL = 1u << 31,	/* the same, and on to the next indirect jump */
 };
 
 enum {
@@ -37,9 +43,9 @@ enum {
 /* What replaying needs: one cache line. */
 struct rvt_leap {
 	_Alignas(64) struct rvt_leap_key key;
-	uint32_t next;			/* place */
+	uint32_t next;			/* place; 0: its last hop leads to none */
 	uint64_t times;			/* replayed, and not yet in the counts */
-	struct rvt_piece *piece;	/* at .next */
+	struct rvt_piece *piece;	/* at .next, or of the last hop */
 	uint64_t popped;		/* by the last return between two hops */
 	uint32_t path;			/* the rest: in 8 bytes from the beginning of .paths */
 	uint32_t last;			/* hop: its number in .hops */

@@ -23,12 +23,8 @@ static struct rvt_code_block *next_of_hop(void *ctx, struct rvt_code_block *from
 static void expand(struct rvt_flow *flow, struct rvt_hop *hop)
 {
 	struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
-	const struct rvt_packed_run *packed = rvt_hop_runs(path);
-	struct rvt_run runs[RVT_HOP_RUNS];
 
-	for (unsigned int i = 0; i < hop->n_runs; i++)
-		runs[i] = rvt_run_unpack(packed[i]);
-	rvt_counts_path(flow->counts, runs, hop->n_runs, hop->times);
+	rvt_counts_path(flow->counts, rvt_hop_runs(path), hop->n_runs, hop->times);
 	if (!(hop->flags & RVT_HOP_LEAVES))
 		rvt_counts_edge(flow->counts, path->last, path->last->insns - 1, path->end_pc,
 				hop->times);
@@ -138,11 +134,12 @@ static bool hop_fits(struct rvt_flow *flow, const struct rvt_hop *hop, bool cove
 /* The runs of @hop go to the batch, which has room for the excess. */
 static inline void collect_runs(struct rvt_flow *flow, const struct rvt_hop *hop)
 {
-	const struct rvt_packed_run *runs = rvt_hop_runs(rvt_hop_path(flow->hops, hop));
+	const struct rvt_run *runs = rvt_hop_runs(rvt_hop_path(flow->hops, hop));
 	struct rvt_run *to = flow->runs + flow->n_runs;
 
-	for (unsigned int i = 0; i < hop->n_runs; i++)
-		to[i] = rvt_run_unpack(runs[i]);
+	/* Whole pieces of a fixed size copy faster. */
+	for (unsigned int i = 0; i < hop->n_runs; i += 2)
+		memcpy(to + i, runs + i, 2 * sizeof(*to));
 	flow->n_runs += hop->n_runs;
 }
 
@@ -175,6 +172,7 @@ struct sums {
 /* Replaying: where it is, and what it has done. Inlined, all of it is in registers. */
 struct replay {
 	uint32_t at;			/* place; 0: not known */
+	unsigned int half;		/* of it */
 	bool after_fall;
 	struct range range;
 	const struct rvt_hop *last;
@@ -201,7 +199,7 @@ static uint32_t place_at(struct rvt_flow *flow, uint64_t pc)
 {
 	const struct rvt_target *target = rvt_flow_target(flow, pc);
 
-	if (target->pc != pc || target->epoch != flow->epoch || !target->place)
+	if (!rvt_flow_knows(flow, target, pc) || !target->place)
 		return 0;
 	flow->piece = target->piece;
 	return target->place;
@@ -309,7 +307,8 @@ take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r, struct rv
 	}
 	if (flow->piece != leap->piece) {
 		flow->piece = leap->piece;
-		r->range = range_of(flow, flow->hops->blocks[r->at]->view);
+		r->range = range_of(flow, r->at ? flow->hops->blocks[r->at]->view :
+				    rvt_hop_path(flow->hops, r->last)->last->view);
 	}
 	if (counting)
 		rvt_leap_count(flow->leaps, leap);
@@ -321,10 +320,30 @@ take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r, struct rv
 	}
 }
 
-/*
- * The leap from here on, if it is known and can be taken. Else, or when there are not enough
- * outcomes, returns NULL, and hops go on; these may be recorded.
- */
+/* Which leap to look for; false: none. Sets when to look for the next one. */
+static inline bool leap_key(const struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
+			    struct rvt_leap_key *key)
+{
+	const uint64_t left = w->outcomes_left;
+
+	r->leap_at = 0;
+	if (left <= RVT_HOP_OUTCOMES || flow->returns.recursion_max)
+		return false;
+	if (w->n_bits < RVT_LEAP_OUTCOMES)
+		rvt_walk_fill(w);
+	*key = (struct rvt_leap_key){
+		r->at, w->bits & (UINT64_MAX >> (64 - RVT_LEAP_OUTCOMES)), flow->epochs[r->half],
+	};
+	if (left >= RVT_LEAP_OUTCOMES) {
+		r->leap_at = left - RVT_LEAP_ENDS;
+		return true;
+	}
+	key->place |= w->tails ? RVT_LEAP_TAIL : RVT_LEAP_REST;
+	key->outcomes = (key->outcomes & ((1u << left) - 1)) | 1u << left;
+	return true;
+}
+
+/* The leap from here on, if it is known and can be taken. NULL: hops go on, maybe recorded. */
 static inline struct rvt_leap *find_leap(struct rvt_flow *flow, struct rvt_walk *w,
 					 struct replay *r)
 {
@@ -334,19 +353,28 @@ static inline struct rvt_leap *find_leap(struct rvt_flow *flow, struct rvt_walk 
 
 	if (leaps->recording)
 		rvt_leaps_keep(leaps, &flow->returns, r->at, flow->piece);
-	if (w->outcomes_left < RVT_LEAP_OUTCOMES || flow->returns.recursion_max) {
-		r->leap_at = 0;
+	if (!leap_key(flow, w, r, &key))
 		return NULL;
-	}
-	if (w->n_bits < RVT_LEAP_OUTCOMES)
-		rvt_walk_fill(w);
-	key = (struct rvt_leap_key){ r->at, w->bits, flow->epoch };
 	leap = rvt_leap_slot(leaps, rvt_leap_hash(&key));
-	if (rvt_leap_is(leap, &key) && leap_fits(flow, w, r, leap))
+	if (rvt_leap_is(leap, &key) && leap_fits(flow, w, r, leap)) {
+		r->leap_at = w->outcomes_left;
 		return leap;
-	r->leap_at = w->outcomes_left - RVT_LEAP_ENDS;
+	}
 	rvt_leaps_record(leaps, &flow->returns, &key);
 	return NULL;
+}
+
+/* Hops go on in another piece than before. */
+static inline void enter_piece(struct rvt_flow *flow, struct replay *r)
+{
+	const struct rvt_code_block *block = flow->hops->blocks[r->at];
+	const unsigned int half = rvt_half(block->pub.pc);
+
+	r->range = range_of(flow, block->view);
+	/* A leap holds for the code of one half. */
+	if (half != r->half && flow->leaps->recording)
+		rvt_leaps_drop(flow->leaps, &flow->returns);
+	r->half = half;
 }
 
 /* Replays as many hops as are known from *@place on; then that is where the flow is, or 0. */
@@ -356,32 +384,43 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 {
 	struct replay r = {
 		.at = *place, .after_fall = flow->consecutive,
-		.range = range_of(flow, flow->hops->blocks[*place]->view),
+		.half = rvt_half(flow->block->pub.pc),
+		.range = range_of(flow, flow->block->view),
 		.leap_at = w->outcomes_left,
 	};
 	const struct rvt_piece *piece;
 	struct rvt_leap *leap;
+	bool complete = false;		/* it ended for what a leap is made of */
 	uint32_t key;
 
 	for (;;) {
 		leap = w->outcomes_left <= r.leap_at ? find_leap(flow, w, &r) : NULL;
 		if (leap)
 			take_leap(flow, w, &r, leap, counting, collecting);
-		else if (!hop_key(w, &key) || !take_hop(flow, w, &r, key, counting, collecting))
+		else if (!hop_key(w, &key))
+			complete = true;
+		else if (!take_hop(flow, w, &r, key, counting, collecting))
+			break;
+		if (complete)
 			break;
 		if (collecting && !deliver_full(flow))
 			break;
 		if (unlikely(!r.at)) {
 			piece = flow->piece;
 			r.at = go_beyond(flow, w, r.last);
-			if (!r.at)
+			complete = !r.at;
+			if (complete)
 				break;
 			if (flow->piece != piece)
-				r.range = range_of(flow, flow->hops->blocks[r.at]->view);
+				enter_piece(flow, &r);
 		}
 	}
-	if (flow->leaps->recording)
-		rvt_leaps_drop(flow->leaps, &flow->returns);
+	if (flow->leaps->recording) {
+		if (complete)
+			rvt_leaps_keep(flow->leaps, &flow->returns, r.at, flow->piece);
+		else
+			rvt_leaps_drop(flow->leaps, &flow->returns);
+	}
 	*place = r.at;
 	w->branches += r.sums.branches;
 	w->taken += r.sums.taken;
@@ -396,9 +435,10 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 /* The place of flow->block; 0: none, yet. */
 static uint32_t current_place(struct rvt_flow *flow)
 {
-	struct rvt_target *target = rvt_flow_target(flow, flow->block->pub.pc);
+	const uint64_t pc = flow->block->pub.pc;
+	struct rvt_target *target = rvt_flow_target(flow, pc);
 
-	if (target->block != flow->block || target->epoch != flow->epoch)
+	if (target->block != flow->block || !rvt_flow_knows(flow, target, pc))
 		return rvt_hops_place(flow->hops, flow->block);
 	if (!target->place)
 		target->place = rvt_hops_place(flow->hops, flow->block);
@@ -480,7 +520,7 @@ static void reset_tables(struct rvt_flow *flow, uint32_t flags)
 		return;
 	rvt_hops_reset(flow->hops, flags);
 	rvt_flow_new_epoch(flow);
-	flow->seen_epoch = flow->epoch;
+	flow->seen_epoch = flow->epochs[0];
 }
 
 /* Hops serve orders with outcomes in bits. */

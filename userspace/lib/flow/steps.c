@@ -39,9 +39,9 @@ bool rvt_steps_enter(struct rvt_flow *flow, struct rvt_step_key *key)
 	if (flow->reference || flow->result || !flow->has_pc || !make_table(flow))
 		return false;
 	steps = flow->steps;
-	key->meaning = rvt_flow_meaning(flow);
 	key->pc = rvt_flow_current(flow);
-	steps->epoch = flow->epoch;
+	key->meaning = rvt_flow_meaning(flow, key->pc);
+	steps->epoch = flow->epochs[0];
 	steps->last = NULL;
 	steps->insns = steps->halfwords = steps->branches = steps->taken = steps->indirect = 0;
 	/* From step to step edges are counted with the steps; not so from what was before. */
@@ -200,6 +200,19 @@ void rvt_steps_drop(struct rvt_flow *flow)
 		flow->n_runs = 0;
 }
 
+/* What runs in both halves holds for neither meaning. */
+static bool leaves_half(const struct rvt_steps *steps)
+{
+	bool leaves = false;
+
+	for (size_t i = 0; i < steps->n_captured; i++) {
+		uint64_t pc = steps->captured[i].block->pc;
+
+		leaves |= rvt_half(pc) != rvt_half(steps->key.pc);
+	}
+	return leaves;
+}
+
 /* What a step cannot hold. */
 static bool is_more(struct rvt_flow *flow)
 {
@@ -207,7 +220,8 @@ static bool is_more(struct rvt_flow *flow)
 
 	return flow->result || steps->calls.invalid || flow->returns.recursion_max ||
 	       !steps->n_captured || steps->n_captured > RVT_STEP_RUNS ||
-	       !flow->has_pc || !flow->has_last || steps->key.meaning != rvt_flow_meaning(flow) ||
+	       !flow->has_pc || !flow->has_last || leaves_half(steps) ||
+	       steps->key.meaning != rvt_flow_meaning(flow, steps->key.pc) ||
 	       flow->stats.traps != steps->before.traps || flow->stats.gaps != steps->before.gaps;
 }
 
@@ -367,6 +381,7 @@ static bool add_up(struct rvt_steps *steps, const struct rvt_step_row *row, stru
 		struct rvt_step_path *path = rvt_step_path(steps, s);
 
 		if (s->flags & (RVT_STEP_CALLS | RVT_STEP_JOINED) ||
+		    s->key.meaning != row->key.meaning ||
 		    rvt_run_address(rvt_step_runs(path)) != pc)
 			return false;
 		address = rvt_step_address(s, address);

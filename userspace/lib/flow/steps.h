@@ -6,7 +6,7 @@
  * event; of the return stack only what is noted here.
  *
  * A step holds for the code that it was recorded over: flow->meaning, part of the key, names a
- * space and its generation.
+ * space and its generation. The code of a step lies in one half (flow/cache.h).
  */
 #ifndef RVT_LIB_FLOW_STEPS_H
 #define RVT_LIB_FLOW_STEPS_H
@@ -236,6 +236,15 @@ static inline uint64_t rvt_step_address(const struct rvt_step *s, uint64_t addre
 	return s->flags & RVT_STEP_KEEPS_ADDRESS ? address : s->pc;
 }
 
+/* @s was taken: the key of what comes next, as far as it does not depend on the bytes. */
+static inline void rvt_steps_advance(const struct rvt_flow *flow, const struct rvt_step *s,
+				     struct rvt_step_key *key)
+{
+	key->pc = s->pc;
+	key->address = rvt_step_address(s, key->address);
+	key->meaning = flow->meaning[rvt_half(s->pc)];
+}
+
 /* The runs of a path go to the batch. */
 static inline void rvt_steps_collect(struct rvt_flow *flow, const struct rvt_run *runs,
 				     unsigned int n)
@@ -273,7 +282,7 @@ static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 		else
 			rvt_steps_collect(flow, rvt_step_runs(path), path->n_runs);
 		if (flow->n_runs >= RVT_FLOW_BATCH)
-			return !rvt_flow_deliver(flow) && flow->epoch == steps->epoch;
+			return !rvt_flow_deliver(flow) && flow->epochs[0] == steps->epoch;
 	}
 	return true;
 }

@@ -272,8 +272,7 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 		d->mix = mix;
 		n++;
 		p += len + more;
-		key.pc = step->pc;
-		key.address = rvt_step_address(step, key.address);
+		rvt_steps_advance(s->flow, step, &key);
 		if (timed && pass_time(d, s, stamp) >= s->flow->quiet && s->time_valid) {
 			settle(s, &key, step);
 			tell_time(d, s, reader->offset + (p - reader->pos) - len - more);
