@@ -2,7 +2,7 @@
 /*
  * RISC-V trace: hooks into the scheduler. A context CSR, scontext or hcontext, tells the encoder
  * whose flow it sees; exec ends an AUX record, so that what was run before it and after it can be
- * told apart.
+ * told apart; and who exits has no event any more that could be disabled.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
@@ -37,8 +37,6 @@ static struct rvtrace_context_csr rvtrace_context_csrs[RVTRACE_CONTEXTS] = {
 	[RVTRACE_CONTEXT_HCONTEXT].max = ATOMIC_LONG_INIT(-1),
 };
 
-static struct tracepoint *rvtrace_tp_switch;
-static struct tracepoint *rvtrace_tp_exec;
 /* Protects registration; the count is for the fast path of fork() */
 static DEFINE_MUTEX(rvtrace_context_mutex);
 static refcount_t rvtrace_hook_users = REFCOUNT_INIT(0);
@@ -187,19 +185,44 @@ static void rvtrace_sched_exec(void *data, struct task_struct *task, pid_t old_p
 	rvtrace_context_follow(this_cpu_ptr(&rvtrace_cpus), current);
 }
 
+#ifdef RVTRACE_EXIT_HAS_GROUP
+static void rvtrace_sched_exit(void *data, struct task_struct *task, bool group_dead)
+#else
+static void rvtrace_sched_exit(void *data, struct task_struct *task)
+#endif
+{
+	rvtrace_run_tell_task(task);
+}
+
+/* The tracepoints' symbols are not exported; they are found by name. */
+static struct {
+	const char *name;
+	void *probe;
+	struct tracepoint *tp;
+} rvtrace_hooks[] = {
+	{ "sched_switch", rvtrace_sched_switch },
+	{ "sched_process_exec", rvtrace_sched_exec },
+	{ "sched_process_exit", rvtrace_sched_exit },
+};
+
+static void rvtrace_unhook_first(int nr)
+{
+	while (nr--)
+		tracepoint_probe_unregister(rvtrace_hooks[nr].tp, rvtrace_hooks[nr].probe, NULL);
+}
+
 static int rvtrace_hook(void)
 {
-	int ret;
+	int ret, i;
 
 	if (rvtrace_hooked)
 		return 0;
-	ret = tracepoint_probe_register(rvtrace_tp_switch, rvtrace_sched_switch, NULL);
-	if (ret)
-		return ret;
-	ret = tracepoint_probe_register(rvtrace_tp_exec, rvtrace_sched_exec, NULL);
-	if (ret) {
-		tracepoint_probe_unregister(rvtrace_tp_switch, rvtrace_sched_switch, NULL);
-		return ret;
+	for (i = 0; i < ARRAY_SIZE(rvtrace_hooks); i++) {
+		ret = tracepoint_probe_register(rvtrace_hooks[i].tp, rvtrace_hooks[i].probe, NULL);
+		if (ret) {
+			rvtrace_unhook_first(i);
+			return ret;
+		}
 	}
 	rvtrace_hooked = true;
 	return 0;
@@ -209,8 +232,7 @@ static void rvtrace_unhook(struct work_struct *work)
 {
 	mutex_lock(&rvtrace_context_mutex);
 	if (rvtrace_hooked && !refcount_read(&rvtrace_hook_users)) {
-		tracepoint_probe_unregister(rvtrace_tp_exec, rvtrace_sched_exec, NULL);
-		tracepoint_probe_unregister(rvtrace_tp_switch, rvtrace_sched_switch, NULL);
+		rvtrace_unhook_first(ARRAY_SIZE(rvtrace_hooks));
 		tracepoint_synchronize_unregister();
 		/* Guests may be able to read scontext. */
 		on_each_cpu(rvtrace_context_clear, NULL, 1);
@@ -255,18 +277,23 @@ void rvtrace_context_put(enum rvtrace_context context)
 
 static void rvtrace_find_tracepoint(struct tracepoint *tp, void *data)
 {
-	if (!strcmp(tp->name, "sched_switch"))
-		rvtrace_tp_switch = tp;
-	else if (!strcmp(tp->name, "sched_process_exec"))
-		rvtrace_tp_exec = tp;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rvtrace_hooks); i++)
+		if (!strcmp(tp->name, rvtrace_hooks[i].name))
+			rvtrace_hooks[i].tp = tp;
 }
 
-/* The tracepoints' symbols are not exported; they are found by name. */
 int rvtrace_context_init(void)
 {
+	int i;
+
 	for_each_kernel_tracepoint(rvtrace_find_tracepoint, NULL);
-	if (!rvtrace_tp_switch || !rvtrace_tp_exec) {
-		pr_err("this kernel has no tracepoints sched_switch and sched_process_exec (CONFIG_TRACEPOINTS)\n");
+	for (i = 0; i < ARRAY_SIZE(rvtrace_hooks); i++) {
+		if (rvtrace_hooks[i].tp)
+			continue;
+		pr_err("this kernel has no tracepoint %s (CONFIG_TRACEPOINTS)\n",
+		       rvtrace_hooks[i].name);
 		return -EOPNOTSUPP;
 	}
 	on_each_cpu(rvtrace_context_probe, NULL, 1);

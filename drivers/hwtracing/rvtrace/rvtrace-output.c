@@ -179,7 +179,7 @@ bool rvtrace_output_begin(struct rvtrace_cpu *rc)
 	aux = perf_aux_output_begin(&rc->handle, rc->event);
 	if (!rc->waiting || !aux || aux->serial != rc->waiting_aux)
 		rc->written = 0;
-	rc->waiting = NULL;
+	WRITE_ONCE(rc->waiting, NULL);
 	rc->aux = aux;
 	if (!aux)
 		return false;
@@ -219,8 +219,9 @@ void rvtrace_output_wait(struct rvtrace_cpu *rc)
 		rvtrace_output_end(rc);
 		return;
 	}
-	rc->waiting = rc->event;
+	WRITE_ONCE(rc->waiting, rc->event);
 	rc->waiting_aux = rc->aux->serial;
+	WRITE_ONCE(rc->waiting_task, current);
 	rc->aux = NULL;
 	/* Of nothing perf writes no record. */
 	perf_aux_output_end(&rc->handle, 0);

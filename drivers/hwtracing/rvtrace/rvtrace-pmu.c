@@ -299,7 +299,7 @@ static void rvtrace_event_destroy(struct perf_event *event)
 	struct rvtrace_config *config = rvtrace_event_config(event);
 
 	if (config->patient) {
-		rvtrace_run_forget(event);
+		rvtrace_run_tell_event(event);
 		atomic_dec(&rvtrace_patient_events);
 	}
 	rvtrace_filter_close(config);

@@ -126,13 +126,14 @@ int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
 }
 
 /*
- * Whether the hart switches to another task now, and the event's record may wait. Who shares the
- * sink may get the trace that is still in it, so his record must come after this one.
+ * Whether the hart switches to another task now, and the event's record may wait. Not that of a task
+ * that exits, see rvtrace_run_tell_task(), nor where others share the sink: they may get the trace
+ * that is still in it, so their records must come after this one.
  */
 static bool rvtrace_session_waits(const struct rvtrace_cpu *rc)
 {
-	return rvtrace_is_leaving(rc) && rvtrace_event_config(rc->event)->patient &&
-	       rvtrace_path_is_own(rc->path);
+	return rvtrace_is_leaving(rc) && !(current->flags & PF_EXITING) &&
+	       rvtrace_event_config(rc->event)->patient && rvtrace_path_is_own(rc->path);
 }
 
 void rvtrace_session_stop(struct rvtrace_cpu *rc)
@@ -241,19 +242,28 @@ void rvtrace_run_tell(void)
 	}
 }
 
-static void rvtrace_run_forget_here(void *event)
+/* A task begins to exit. Waits until its records are written, on whatever hart they wait. */
+void rvtrace_run_tell_task(const struct task_struct *task)
 {
-	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+	const struct rvtrace_cpu *rc;
+	int cpu;
 
-	if (rc->waiting == event)
-		rc->waiting = NULL;
+	for_each_online_cpu(cpu) {
+		rc = &per_cpu(rvtrace_cpus, cpu);
+		if (READ_ONCE(rc->waiting) && READ_ONCE(rc->waiting_task) == task)
+			smp_call_function_single(cpu, rvtrace_run_tell_here, NULL, 1);
+	}
 }
 
-/* An event of one hart is closed, so it does not run. */
-void rvtrace_run_forget(struct perf_event *event)
+/*
+ * An event of one hart goes away, and does not run. Where that is an inherited one, because its task
+ * has ended, perhaps on another hart, its buffer is still there and wants the record; else there is
+ * none any more.
+ */
+void rvtrace_run_tell_event(const struct perf_event *event)
 {
 	if (READ_ONCE(per_cpu(rvtrace_cpus, event->cpu).waiting) == event)
-		smp_call_function_single(event->cpu, rvtrace_run_forget_here, event, 1);
+		smp_call_function_single(event->cpu, rvtrace_run_tell_here, NULL, 1);
 }
 
 /* The hart goes down: stops the running event. perf takes it off the hart later. */
@@ -281,6 +291,8 @@ void rvtrace_run_park(void)
 	struct perf_event *event = rc->event;
 
 	rvtrace_output_tell(rc);
+	/* CSRs may be lost, too. */
+	rc->followed = NULL;
 	if (!event)
 		return;
 	rvtrace_session_stop(rc);

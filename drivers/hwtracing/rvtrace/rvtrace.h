@@ -656,6 +656,7 @@ struct rvtrace_stretch {
  * @waiting:	event whose trace is in the AUX buffer without a record, or NULL; no record is open
  *		then
  * @waiting_aux:	serial number of that AUX buffer
+ * @waiting_task: who was traced
  * @tell:	a call to this hart, to write that record
  * @leaving:	the task that the hart left last; while it is @current, the hart is about to
  * @followed:	the task whose id was put into a context CSR when the hart came to it, or NULL
@@ -684,6 +685,7 @@ struct rvtrace_cpu {
 	size_t written;
 	struct perf_event *waiting;
 	u64 waiting_aux;
+	const struct task_struct *waiting_task;
 	call_single_data_t tell;
 	const struct task_struct *leaving;
 	const struct task_struct *followed;
@@ -916,7 +918,8 @@ int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event);
 void rvtrace_session_stop(struct rvtrace_cpu *rc);
 void rvtrace_run_drain(void);
 void rvtrace_run_tell(void);
-void rvtrace_run_forget(struct perf_event *event);
+void rvtrace_run_tell_task(const struct task_struct *task);
+void rvtrace_run_tell_event(const struct perf_event *event);
 void rvtrace_run_halt(void);
 void rvtrace_run_park(void);
 void rvtrace_run_unpark(void);
