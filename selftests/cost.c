@@ -88,8 +88,8 @@ static struct cost measure_event(struct perf_event_attr *attr, bool on_cpu)
 
 /*
  * Prints what an enabled event costs more than a disabled one, what that costs more than none, and
- * what of the former is not @perf, if that is not 0. @plain is what a disabled event without options
- * costs, if that is not 0: what options cost even then is of the enabled one's.
+ * what of the former is not @perf, if that is not 0. @plain is what a disabled event without
+ * options costs, if that is not 0: what options cost even then is of the enabled one's.
  */
 static struct cost measure_switch(const char *name, struct perf_event_attr *attr, bool on_cpu,
 				  long long plain, long long perf)

@@ -57,7 +57,8 @@ static void end(struct partner *partner, struct recording *rec)
 static bool is_complete(const struct recording *rec, unsigned int rounds, struct messages *m)
 {
 	messages_count(rec, m);
-	return m->whole && m->syncs >= 2 * (rounds - 1) && !rec->partial && !rec->truncated && !rec->collision;
+	return m->whole && m->syncs >= 2 * (rounds - 1) && !rec->partial && !rec->truncated &&
+	       !rec->collision;
 }
 
 static void test_records(const char *name, uint64_t config, unsigned int least, unsigned int most)
@@ -118,7 +119,8 @@ static void test_time(void)
 		return;
 	usleep(LONG_US);
 	recording_read(&rec, false);
-	tap_check(is_complete(&rec, ROUNDS, &m), "time: %u syncs, %u records", m.syncs, rec.records);
+	tap_check(is_complete(&rec, ROUNDS, &m), "time: %u syncs, %u records", m.syncs,
+		  rec.records);
 	end(&partner, &rec);
 }
 
@@ -291,7 +293,7 @@ static void test_shared_buffer(void)
 	end(&partners[0], &rec);
 }
 
-/* The buffer goes away, or the event, while a record waits: the next recording must know nothing. */
+/* The buffer goes away, or the event, while a record waits: the next recording knows nothing. */
 static void test_gone(bool unmap)
 {
 	const char *name = unmap ? "unmapped" : "closed";

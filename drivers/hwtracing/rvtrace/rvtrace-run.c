@@ -126,9 +126,9 @@ int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
 }
 
 /*
- * Whether the hart switches to another task now, and the event's record may wait. Not that of a task
- * that exits, see rvtrace_run_tell_task(), nor where others share the sink: they may get the trace
- * that is still in it, so their records must come after this one.
+ * Whether the hart switches to another task now, and the event's record may wait. Not that of a
+ * task that exits, see rvtrace_run_tell_task(), nor where others share the sink: they may get the
+ * trace that is still in it, so their records must come after this one.
  */
 static bool rvtrace_session_waits(const struct rvtrace_cpu *rc)
 {
@@ -256,9 +256,9 @@ void rvtrace_run_tell_task(const struct task_struct *task)
 }
 
 /*
- * An event of one hart goes away, and does not run. Where that is an inherited one, because its task
- * has ended, perhaps on another hart, its buffer is still there and wants the record; else there is
- * none any more.
+ * An event of one hart goes away, and does not run. Where that is an inherited one, because its
+ * task has ended, perhaps on another hart, its buffer is still there and wants the record; else
+ * there is none any more.
  */
 void rvtrace_run_tell_event(const struct perf_event *event)
 {
