@@ -114,7 +114,7 @@ $(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)
 
 # Parts of the command that have tests of their own.
 $(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,event event-names tracepoint pmu)
-$(B)/asan/unit/session_parts_test: $(B)/asan/tools/perf-plugin/transfers.o
+$(B)/asan/unit/session_parts_test $(B)/asan/unit/transfers_test: $(B)/asan/tools/perf-plugin/transfers.o
 $(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/demangle.o
 $(B)/asan/unit/record_control_test: $(B)/asan/tools/perf-plugin/record-control.o
 

@@ -3,8 +3,8 @@
  * The call stack of one thread, rebuilt from its flow. It survives what real programs do: a return
  * is matched with the call that it belongs to, so that frames which exceptions or a gap in the
  * trace left behind go away; longjmp is known by going where setjmp returned to; tail calls need
- * no frame; a trap return ends whatever the
- * handler had called.
+ * no frame; a trap return ends whatever the handler had called, and what it interrupted stays, even
+ * if the trap was not seen.
  */
 #ifndef RVTRACE_CALLSTACK_H
 #define RVTRACE_CALLSTACK_H
@@ -34,8 +34,17 @@ int rvt_callstack_call(struct rvt_callstack *stack, uint64_t from, uint64_t back
 int rvt_callstack_trap(struct rvt_callstack *stack, uint64_t epc, uint64_t handler);
 /* A return to @to. Returns how many frames it ended: 0 when it belongs to no call seen. */
 size_t rvt_callstack_return(struct rvt_callstack *stack, uint64_t to);
-/* sret, mret: ends the innermost trap, or everything when the trap was not seen. */
-size_t rvt_callstack_trap_return(struct rvt_callstack *stack);
+/*
+ * rvt_callstack_trap_return - sret, mret to @to: ends the trap that came from there, with all that
+ * its handler has called, or else the innermost that it may be. When the trap was not seen, the
+ * kernel's frames go if @to is the program's, and nothing if it is the kernel's (the upper half of
+ * the addresses).
+ * rvt_callstack_resume - the flow goes on at @pc, and what was before that is not known: if that is
+ * the program, traps into the kernel have ended.
+ * Both return how many frames they ended.
+ */
+size_t rvt_callstack_trap_return(struct rvt_callstack *stack, uint64_t to);
+size_t rvt_callstack_resume(struct rvt_callstack *stack, uint64_t pc);
 void rvt_callstack_clear(struct rvt_callstack *stack);
 size_t rvt_callstack_depth(const struct rvt_callstack *stack);
 /* @n = 0 is the innermost. NULL: there are not that many. Valid until the next change. */

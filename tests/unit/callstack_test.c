@@ -67,7 +67,6 @@ static void longjmp_out(void **state)
 	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);
 }
 
-/* An exception goes where nothing has returned: the frames go at the next return that is known. */
 /* An interrupt between setjmp() and longjmp(), in which thousands of functions return. */
 static void longjmp_after_interrupt(void **state)
 {
@@ -84,13 +83,14 @@ static void longjmp_after_interrupt(void **state)
 		assert_int_equal(rvt_callstack_return(stack, pc + 12), 1);
 		assert_int_equal(rvt_callstack_return(stack, pc + 4), 1);
 	}
-	assert_int_equal(rvt_callstack_trap_return(stack), 1);
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x404), 1);
 	call(stack, 0x404, 0x500);	/* longjmp() */
 	assert_int_equal(rvt_callstack_return(stack, 0x214), 2);
 	assert_int_equal(rvt_callstack_depth(stack), 1);
 	assert_int_equal(rvt_callstack_return(stack, 0), 0);
 }
 
+/* An exception goes where nothing has returned: the frames go at the next return that is known. */
 static void exception(void **state)
 {
 	struct rvt_callstack *stack = *state;
@@ -126,13 +126,127 @@ static void traps(void **state)
 	assert_int_equal(rvt_callstack_return(stack, 0x104), 0);
 	call(stack, 0x8110, 0x8200);
 	/* the handler leaves from deep inside, as a syscall's exit path does */
-	assert_int_equal(rvt_callstack_trap_return(stack), 3);
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x204), 3);
 	assert_int_equal(rvt_callstack_depth(stack), 1);
 	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);
-	/* a trap that was not seen: all that is known belongs to the handler */
-	call(stack, 0x8010, 0x8100);
-	assert_int_equal(rvt_callstack_trap_return(stack), 1);
+}
+
+/* ---- Linux: the kernel has the upper half of the addresses ---- */
+
+#define K(pc) (0xffffffff80000000ull + (pc))
+
+static void trap(struct rvt_callstack *stack, uint64_t epc)
+{
+	assert_int_equal(rvt_callstack_trap(stack, epc, K(0x8000)), 0);
+}
+
+/* The kernel asks firmware for something; an interrupt comes before it goes on, and is not seen. */
+static void unseen_trap_in_kernel(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);	/* main calls f */
+	trap(stack, 0x204);		/* ecall */
+	call(stack, K(0x8010), K(0x100));
+	call(stack, K(0x110), K(0x200));	/* which calls firmware at 208 */
+	call(stack, K(0x8020), K(0x300));	/* the interrupt's handler */
+	assert_int_equal(rvt_callstack_return(stack, K(0x8024)), 1);
+	assert_int_equal(rvt_callstack_trap_return(stack, K(0x20c)), 0);
+	assert_int_equal(rvt_callstack_depth(stack), 4);
+	assert_int_equal(rvt_callstack_return(stack, K(0x114)), 1);
+	assert_int_equal(rvt_callstack_return(stack, K(0x8014)), 1);
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x208), 1);
+	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);
 	assert_int_equal(rvt_callstack_depth(stack), 0);
+}
+
+/* Of a trap from the program, the handler's frames go, and the program's stay. */
+static void unseen_trap_from_program(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);
+	call(stack, K(0x8010), K(0x100));
+	call(stack, K(0x110), K(0x200));
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x204), 2);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);
+}
+
+/* What the kernel did goes when the program returns, or goes on after a gap. */
+static void unseen_trap_return(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);
+	call(stack, 0x210, 0x300);
+	trap(stack, 0x304);
+	call(stack, K(0x8010), K(0x100));
+	trap(stack, K(0x104));
+	assert_int_equal(rvt_callstack_return(stack, 0x214), 4);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	trap(stack, 0x218);
+	call(stack, K(0x8010), K(0x100));
+	assert_int_equal(rvt_callstack_resume(stack, K(0x108)), 0);
+	assert_int_equal(rvt_callstack_resume(stack, 0x220), 2);
+	assert_int_equal(rvt_callstack_resume(stack, 0x220), 0);
+	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);
+}
+
+/* An interrupt of the kernel whose end is in a gap; then the kernel ends the trap before. */
+static void nested_traps(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);
+	trap(stack, 0x204);
+	call(stack, K(0x8010), K(0x100));
+	trap(stack, K(0x104));
+	trap(stack, K(0x8004));
+	/* to the first one's instruction, over the second */
+	assert_int_equal(rvt_callstack_trap_return(stack, K(0x104)), 2);
+	assert_int_equal(rvt_callstack_depth(stack), 3);
+	trap(stack, K(0x108));
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x208), 3);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+}
+
+/* Copying from the program faults, and the kernel goes on elsewhere: that fault alone has ended. */
+static void fixup(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);
+	trap(stack, 0x204);
+	call(stack, K(0x8010), K(0x100));
+	trap(stack, K(0x104));
+	call(stack, K(0x8020), K(0x300));
+	assert_int_equal(rvt_callstack_return(stack, K(0x8024)), 1);
+	assert_int_equal(rvt_callstack_trap_return(stack, K(0x180)), 1);
+	assert_int_equal(rvt_callstack_return(stack, K(0x8014)), 1);
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x208), 1);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+}
+
+/*
+ * A restartable sequence is interrupted, and another thread runs meanwhile: the kernel returns to
+ * where the sequence is given up. The program is as deep as before.
+ */
+static void given_up_sequence(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);
+	call(stack, 0x210, 0x300);
+	trap(stack, 0x304);
+	call(stack, K(0x8010), K(0x100));
+	call(stack, K(0x110), K(0x9000));	/* schedule */
+	assert_int_equal(rvt_callstack_return(stack, K(0x114)), 1);
+	assert_int_equal(rvt_callstack_return(stack, K(0x8014)), 1);
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x380), 1);
+	assert_int_equal(rvt_callstack_depth(stack), 2);
+	assert_int_equal(rvt_callstack_return(stack, 0x214), 1);
+	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);
 }
 
 /*
@@ -146,7 +260,7 @@ static void signal_handler(void **state)
 	call(stack, 0x100, 0x200);	/* main calls f */
 	assert_int_equal(rvt_callstack_trap(stack, 0x204, 0x8000), 0);
 	call(stack, 0x8010, 0x8100);
-	assert_int_equal(rvt_callstack_trap_return(stack), 2);	/* to the handler at 0x600 */
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x600), 2);	/* the handler */
 	assert_int_equal(rvt_callstack_depth(stack), 1);
 	call(stack, 0x610, 0x700);
 	assert_int_equal(rvt_callstack_return(stack, 0x614), 1);
@@ -154,7 +268,7 @@ static void signal_handler(void **state)
 	assert_int_equal(rvt_callstack_return(stack, 0xf000), 0);
 	assert_int_equal(rvt_callstack_trap(stack, 0xf004, 0x8000), 0);
 	call(stack, 0x8020, 0x8300);
-	assert_int_equal(rvt_callstack_trap_return(stack), 2);	/* to f, at 0x204 */
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x204), 2);	/* to f */
 	assert_int_equal(rvt_callstack_depth(stack), 1);
 	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);	/* f returns to main */
 	assert_int_equal(rvt_callstack_depth(stack), 0);
@@ -213,6 +327,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(exception, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_return, setup, teardown),
 		cmocka_unit_test_setup_teardown(traps, setup, teardown),
+		cmocka_unit_test_setup_teardown(unseen_trap_in_kernel, setup, teardown),
+		cmocka_unit_test_setup_teardown(unseen_trap_from_program, setup, teardown),
+		cmocka_unit_test_setup_teardown(unseen_trap_return, setup, teardown),
+		cmocka_unit_test_setup_teardown(nested_traps, setup, teardown),
+		cmocka_unit_test_setup_teardown(fixup, setup, teardown),
+		cmocka_unit_test_setup_teardown(given_up_sequence, setup, teardown),
 		cmocka_unit_test_setup_teardown(signal_handler, setup, teardown),
 		cmocka_unit_test_setup_teardown(late_switch, setup, teardown),
 		cmocka_unit_test_setup_teardown(depth_limit, setup, teardown),

@@ -36,6 +36,7 @@ struct transfers {
 	struct view *view;
 	size_t max_depth;
 	uint64_t lost;
+	uint64_t handler;	/* of the kernel, as far as traps were seen; 0: none was */
 	void *threads;		/* tsearch tree */
 	void (*each)(void *ctx, int32_t tid, struct rvt_callstack *stack);
 	void *each_ctx;
@@ -155,7 +156,7 @@ static size_t update_stack(struct rvt_callstack *stack, const struct transfer *t
 	case TRANSFER_RETURN:
 		return rvt_callstack_return(stack, transfer->to);
 	case TRANSFER_TRAP_RETURN:
-		return rvt_callstack_trap_return(stack);
+		return rvt_callstack_trap_return(stack, transfer->to);
 	default:
 		return 0;
 	}
@@ -256,27 +257,40 @@ static bool in_kernel(uint64_t pc)
 }
 
 /*
- * Tracing stops while firmware runs. If it stopped in user code and goes on in the kernel,
- * firmware handed an interrupt over, and the trap itself was never seen; and the other way round.
+ * Tracing stops while firmware runs. If it goes on in the kernel, and stopped in user code,
+ * firmware handed an interrupt over, and the trap itself was never seen; so if it goes on where the
+ * kernel handles traps: an interrupt came before firmware's caller went on. And if it stopped in
+ * the kernel and goes on in user code, the trap has ended.
  */
+static enum transfer_kind bridge_kind(const struct transfers *transfers,
+				      const struct lane_state *state, uint64_t pc)
+{
+	if (!state->stopped || (in_kernel(state->stopped_at) == in_kernel(pc) &&
+				pc != transfers->handler))
+		return TRANSFER_START;
+	return in_kernel(pc) ? TRANSFER_TRAP : TRANSFER_TRAP_RETURN;
+}
+
 static int bridge_stop(struct transfers *transfers, struct rvt_lane *lane, uint64_t pc)
 {
+	static const char *const flags[] = {
+		[TRANSFER_START] = "tr strt", [TRANSFER_TRAP] = "hw int",
+		[TRANSFER_TRAP_RETURN] = "iret" };
 	struct lane_state *state = lane->user;
-	struct transfer transfer = { TRANSFER_TRAP, state->stopped_at, pc, "hw int" };
+	enum transfer_kind kind = bridge_kind(transfers, state, pc);
+	const struct transfer transfer = { kind, state->stopped_at, pc, flags[kind] };
 	struct rvt_callstack *stack;
 	int err = find_stack(transfers, lane, &stack);
 	size_t ended;
 
-	if (err || !state->stopped || in_kernel(state->stopped_at) == in_kernel(pc))
+	if (err || !stack)
 		return err;
-	if (in_kernel(state->stopped_at)) {
-		transfer.kind = TRANSFER_TRAP_RETURN;
-		transfer.flags = "iret";
-	}
-	ended = update_stack(stack, &transfer, 0, &err);
-	if (!err && transfers->ops.after && view_wants(transfers->view, lane))
-		err = transfers->ops.after(transfers->ops.ctx, lane, &transfer, stack, ended);
-	return err;
+	ended = kind == TRANSFER_START ? rvt_callstack_resume(stack, pc) :
+		update_stack(stack, &transfer, 0, &err);
+	if (err || (kind == TRANSFER_START && !ended))
+		return err;
+	return transfers->ops.after && view_wants(transfers->view, lane) ?
+		transfers->ops.after(transfers->ops.ctx, lane, &transfer, stack, ended) : 0;
 }
 
 static int take_trap(struct transfers *transfers, struct rvt_lane *lane,
@@ -290,6 +304,8 @@ static int take_trap(struct transfers *transfers, struct rvt_lane *lane,
 	if (!err)
 		err = break_line(transfers, lane);
 	state->has_last = false;
+	if (in_kernel(event->target))
+		transfers->handler = event->target;
 	if (!event->interrupt && event->cause_valid && event->cause >= CAUSE_ECALL_FIRST &&
 	    event->cause <= CAUSE_ECALL_LAST)
 		transfer.flags = "syscall";

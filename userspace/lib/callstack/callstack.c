@@ -7,6 +7,8 @@
 
 #define SEEN_SETS 128
 #define SEEN_WAYS 4
+/* of an instruction that traps and is not executed again: ecall, ebreak, c.ebreak */
+#define MAX_TRAPPED_BYTES 4
 
 /*
  * At .depth frames something returned to .to: setjmp() perhaps, and longjmp() will go there again,
@@ -22,6 +24,12 @@ struct rvt_callstack {
 	size_t depth, room, max_depth;
 	struct seen_return seen[SEEN_SETS][SEEN_WAYS];
 };
+
+/* Linux has the upper half of the addresses for itself. */
+static bool in_kernel(uint64_t pc)
+{
+	return (int64_t)pc < 0;
+}
 
 struct rvt_callstack *rvt_callstack_create(size_t max_depth)
 {
@@ -93,12 +101,19 @@ static void note_return(struct rvt_callstack *stack, uint64_t to)
 	*place = (struct seen_return){ to, stack->depth };
 }
 
+static size_t unwind_to(struct rvt_callstack *stack, size_t depth)
+{
+	size_t ended = stack->depth - depth;
+
+	stack->depth = depth;
+	return ended;
+}
+
 /* Back to where something has returned before, with nothing but calls since: a long jump. */
 static size_t long_jump(struct rvt_callstack *stack, uint64_t to)
 {
 	const struct seen_return *seen = seen_set(stack, to);
 	const struct seen_return *end = seen + SEEN_WAYS;
-	size_t ended;
 
 	while (seen < end && seen->to != to)
 		seen++;
@@ -107,19 +122,24 @@ static size_t long_jump(struct rvt_callstack *stack, uint64_t to)
 	for (size_t n = seen->depth; n < stack->depth; n++)
 		if (stack->frames[n].trap)
 			return 0;
-	ended = stack->depth - seen->depth;
-	stack->depth = seen->depth;
-	return ended;
+	return unwind_to(stack, seen->depth);
+}
+
+/*
+ * A handler does not return into what it interrupted; but who returns within the program has left
+ * the kernel, unseen.
+ */
+static bool is_barrier(const struct rvt_frame *frame, uint64_t to)
+{
+	return frame->trap && !(in_kernel(frame->to) && !in_kernel(to));
 }
 
 size_t rvt_callstack_return(struct rvt_callstack *stack, uint64_t to)
 {
-	/* Not across a trap: a handler does not return into what it interrupted. */
-	for (size_t n = stack->depth; n && !stack->frames[n - 1].trap; n--) {
-		if (stack->frames[n - 1].back == to) {
-			size_t ended = stack->depth - (n - 1);
+	for (size_t n = stack->depth; n && !is_barrier(&stack->frames[n - 1], to); n--) {
+		if (stack->frames[n - 1].back == to && !stack->frames[n - 1].trap) {
+			size_t ended = unwind_to(stack, n - 1);
 
-			stack->depth = n - 1;
 			note_return(stack, to);
 			return ended;
 		}
@@ -127,15 +147,55 @@ size_t rvt_callstack_return(struct rvt_callstack *stack, uint64_t to)
 	return long_jump(stack, to);
 }
 
-size_t rvt_callstack_trap_return(struct rvt_callstack *stack)
+/* The innermost trap that came from @to; of ecall and ebreak the next instruction. 0: none. */
+static size_t find_trap_from(const struct rvt_callstack *stack, uint64_t to)
 {
-	size_t before = stack->depth;
+	size_t n = stack->depth;
 
-	while (stack->depth && !stack->frames[stack->depth - 1].trap)
-		stack->depth--;
-	if (stack->depth)
-		stack->depth--;
-	return before - stack->depth;
+	while (n && !(stack->frames[n - 1].trap &&
+		      to - stack->frames[n - 1].back <= MAX_TRAPPED_BYTES))
+		n--;
+	return n;
+}
+
+/*
+ * The innermost trap, if it may end by a return to @to although it came from elsewhere: by a table
+ * of fixups, say. Who goes on in the kernel does not end a trap from the program. 0: none.
+ */
+static size_t find_trap_like(const struct rvt_callstack *stack, uint64_t to)
+{
+	size_t n = stack->depth;
+
+	while (n && !stack->frames[n - 1].trap)
+		n--;
+	return n && in_kernel(stack->frames[n - 1].back) == in_kernel(to) ? n : 0;
+}
+
+size_t rvt_callstack_trap_return(struct rvt_callstack *stack, uint64_t to)
+{
+	size_t ended = rvt_callstack_resume(stack, to), n;
+
+	if (ended)
+		return ended;
+	n = find_trap_from(stack, to);
+	if (!n)
+		n = find_trap_like(stack, to);
+	return n ? unwind_to(stack, n - 1) : 0;
+}
+
+size_t rvt_callstack_resume(struct rvt_callstack *stack, uint64_t pc)
+{
+	size_t n = 0;
+
+	if (in_kernel(pc))
+		return 0;
+	while (n < stack->depth && !(stack->frames[n].trap && in_kernel(stack->frames[n].to)))
+		n++;
+	/* not even the trap was seen */
+	if (n == stack->depth)
+		while (n && in_kernel(stack->frames[n - 1].from))
+			n--;
+	return unwind_to(stack, n);
 }
 
 void rvt_callstack_clear(struct rvt_callstack *stack)
