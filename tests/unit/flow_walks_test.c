@@ -268,16 +268,6 @@ static int tally_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class
 	return 0;
 }
 
-/* By its first byte: unprivileged specification, "Expanded Instruction-Length Encoding". */
-static unsigned int insn_bytes(uint8_t first)
-{
-	if ((first & 3) != 3)
-		return 2;
-	if ((first & 0x1f) != 0x1f)
-		return 4;
-	return (first & 0x3f) == 0x1f ? 6 : 8;
-}
-
 /* What one order of the reference walk executed; *last is the instruction before. */
 static void tally_pcs(struct tally *t, const struct fixture *f, uint64_t *last)
 {

@@ -25,4 +25,14 @@ static inline void rv_put(struct rv_code *c, uint32_t code)
 		rv_put2(c, code >> 16);
 }
 
+/* By its first byte: unprivileged specification, "Expanded Instruction-Length Encoding". */
+static inline unsigned int insn_bytes(uint8_t first)
+{
+	if ((first & 3) != 3)
+		return 2;
+	if ((first & 0x1f) != 0x1f)
+		return 4;
+	return (first & 0x3f) == 0x1f ? 6 : 8;
+}
+
 #endif

@@ -30,9 +30,14 @@ void rvt_walk_fill(struct rvt_walk *w)
 		uint32_t n = 64 - w->n_bits;
 
 		if (!w->n_ahead) {
-			if (w->outcomes_left <= w->n_bits)
+			const uint64_t left = w->outcomes_left - w->n_bits;
+
+			if (!left)
 				return;
 			w->n_ahead = w->order->refill(w->order->refill_ctx, &w->ahead);
+			/* The last word may have more than belong to the order. */
+			if (w->n_ahead > left)
+				w->n_ahead = left;
 		}
 		if (n > w->n_ahead)
 			n = w->n_ahead;

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Hops and leaps, in numbers: long histories that come again must lead where the reference walk
+ * goes, and be counted as often.
+ */
+#include <stdlib.h>
+#include "flow/engine.h"
+#include "flow/leaps.h"
+#include "flow-fixture.h"
+#include "property.h"
+
+static struct random numbers;
+
+static uint32_t rnd(uint32_t n)
+{
+	return random_below(&numbers, n);
+}
+
+/* ---- leaps ---- */
+
+#define CODE_BYTES 600
+#define HISTORIES 3
+#define MAX_WORDS 12
+
+/* Branches, calls and, if they can be followed, returns and jumps; none leaves the code. */
+static void put_code(struct rv_code *code, uint32_t flags)
+{
+	while (code->pc - code->base < CODE_BYTES - 8) {
+		int32_t offset = 2 * rnd(CODE_BYTES / 2 - 4) - (int32_t)(code->pc - code->base);
+
+		switch (rnd(12)) {
+		case 0 ... 3: rv_put(code, rv_branch(offset)); break;
+		case 4 ... 5: rv_put(code, rv_jal(RV_RA, offset)); break;
+		case 6:
+			if (flags & RVT_RUN_IMPLICIT_RETURN)
+				rv_put(code, rv_c_jr(RV_RA));
+			break;
+		case 7:
+			if (!(flags & RVT_RUN_SEQUENTIAL_JUMP))
+				break;
+			rv_put(code, rv_auipc(RV_T1, 0));
+			rv_put(code, rv_jalr(0, RV_T1, offset));
+			break;
+		default: rv_put(code, RV_C_NOP); break;
+		}
+	}
+	rv_put(code, rv_jal(0, (int32_t)(code->base - code->pc)));
+}
+
+struct words {
+	uint64_t words[MAX_WORDS];
+	unsigned int next;
+};
+
+static uint32_t next_word(void *ctx, uint64_t *outcomes)
+{
+	struct words *w = ctx;
+
+	*outcomes = w->words[w->next++ % MAX_WORDS];
+	return 64;
+}
+
+/* The same order for a flow that delivers, one that counts, and the reference walk. */
+struct trio {
+	struct fixture fast, counting, plain;
+	int64_t counted[CODE_BYTES / 2], expected[CODE_BYTES / 2];
+	int64_t jumps_counted, jumps_expected;
+	uint64_t last;
+};
+
+static void trio_create(struct trio *t, unsigned int depth, uint32_t flags)
+{
+	memset(t, 0, sizeof(*t));
+	set_up(&t->fast, 0, depth);
+	set_up(&t->counting, 0, depth);
+	assert_int_equal(rvt_flow_count(t->counting.flow), 0);
+	reference = true;
+	set_up(&t->plain, 0, depth);
+	reference = false;
+	put_code(&t->fast.code, flags);
+	t->counting.code = t->plain.code = t->fast.code;
+	load(&t->fast);
+	load(&t->counting);
+	load(&t->plain);
+}
+
+static int run_one(struct fixture *f, uint64_t pc, struct rvt_order order, struct words words,
+		   struct rvt_order *done)
+{
+	int stop;
+
+	f->out.n = 0;
+	rvt_flow_jump(f->flow, pc);
+	order.refill_ctx = &words;
+	stop = rvt_flow_run(f->flow, &order);
+	rvt_flow_flush(f->flow);
+	*done = order;
+	return stop;
+}
+
+static void tally(struct trio *t)
+{
+	const struct fixture *f = &t->plain;
+
+	for (size_t i = 0; i < f->out.n; i++) {
+		uint64_t pc = f->out.pcs[i], last = t->last;
+
+		t->expected[(pc - f->code.base) / 2]++;
+		if (last)
+			t->jumps_expected +=
+				pc != last + insn_bytes(f->code.bytes[last - f->code.base]);
+		t->last = pc;
+	}
+}
+
+static void run_all(struct trio *t, uint64_t pc, const struct rvt_order *order,
+		    const struct words *words)
+{
+	struct rvt_order fast, counting, plain;
+	int stop = run_one(&t->plain, pc, *order, *words, &plain);
+
+	assert_int_equal(run_one(&t->fast, pc, *order, *words, &fast), stop);
+	assert_int_equal(run_one(&t->counting, pc, *order, *words, &counting), stop);
+	assert_true(t->plain.out.n < MAX_PCS);
+	assert_int_equal(t->fast.out.n, t->plain.out.n);
+	assert_memory_equal(t->fast.out.pcs, t->plain.out.pcs,
+			    t->plain.out.n * sizeof(t->plain.out.pcs[0]));
+	assert_int_equal(fast.used_outcomes, plain.used_outcomes);
+	assert_int_equal(fast.implicit_returns, plain.implicit_returns);
+	assert_int_equal(fast.halfwords, plain.halfwords);
+	assert_int_equal(counting.used_outcomes, plain.used_outcomes);
+	assert_int_equal(counting.implicit_returns, plain.implicit_returns);
+	assert_int_equal(counting.halfwords, plain.halfwords);
+	assert_int_equal(rvt_flow_return_depth(t->fast.flow), rvt_flow_return_depth(t->plain.flow));
+	for (unsigned int i = 0; i < rvt_flow_return_depth(t->plain.flow); i++) {
+		uint64_t a, b, c;
+
+		assert_true(rvt_flow_return_at(t->plain.flow, i, &a));
+		assert_true(rvt_flow_return_at(t->fast.flow, i, &b));
+		assert_true(rvt_flow_return_at(t->counting.flow, i, &c));
+		assert_int_equal(b, a);
+		assert_int_equal(c, a);
+	}
+	tally(t);
+}
+
+static int count_run(void *ctx, const struct rvt_run *run, uint64_t times)
+{
+	struct trio *t = ctx;
+	uint64_t pc = run->block->pc;
+
+	for (uint32_t i = 0; i < run->first + run->count; i++) {
+		if (i >= run->first)
+			t->counted[(pc - t->plain.code.base) / 2] += times;
+		pc += 2 * run->block->halfwords[i];
+	}
+	return 0;
+}
+
+static int count_jump(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
+		      int64_t times)
+{
+	(void)from;
+	(void)to;
+	(void)iclass;
+	((struct trio *)ctx)->jumps_counted += times;
+	return 0;
+}
+
+static void compare_counts(struct trio *t)
+{
+	const struct rvt_count_sink sink = { t, count_run, count_jump };
+
+	assert_int_equal(rvt_flow_counts(t->counting.flow, &sink), 0);
+	assert_memory_equal(t->counted, t->expected, sizeof(t->expected));
+	assert_int_equal(t->jumps_counted, t->jumps_expected);
+}
+
+static struct rvt_order long_order(uint32_t flags)
+{
+	struct rvt_order o = unlimited();
+
+	o.flags = flags;
+	o.n_outcomes = rnd(2) ? 300 : 33 + rnd(90);
+	o.refill = next_word;
+	/* on, or into the middle of what is known */
+	o.max_halfwords = rnd(4) ? 3000 : rnd(600);
+	return o;
+}
+
+static void test_leaps(void **state)
+{
+	struct trio *t = malloc(sizeof(*t));
+	size_t taken = 0;
+
+	(void)state;
+	for (unsigned int program = 0; program < 120; program++) {
+		struct words histories[HISTORIES] = {};
+		struct rvt_order orders[HISTORIES];
+		uint64_t pcs[HISTORIES];
+		uint32_t flags = program & 1 ? RVT_RUN_IMPLICIT_RETURN : 0;
+
+		random_seed(&numbers, program + 1);
+		flags |= program & 2 ? RVT_RUN_SEQUENTIAL_JUMP : 0;
+		trio_create(t, program % 9, flags);
+		for (int i = 0; i < HISTORIES; i++) {
+			for (int k = 0; k < MAX_WORDS; k++)
+				histories[i].words[k] = random_word(&numbers);
+			orders[i] = long_order(flags);
+			pcs[i] = t->plain.code.base + 2 * rnd(CODE_BYTES / 2 - 8);
+		}
+		for (int i = 0; i < 60; i++) {
+			/* mostly the same from the same place */
+			unsigned int n = rnd(HISTORIES), from = rnd(6) ? n : rnd(HISTORIES);
+			struct rvt_order o = orders[n];
+
+			/* where the order ends is of the order, not of what its outcomes lead to */
+			if (rnd(8) == 0)
+				o.max_halfwords = rnd(3000);
+			run_all(t, pcs[from], &o, &histories[n]);
+		}
+		if (t->counting.flow->leaps)
+			taken += t->counting.flow->leaps->n_counted;
+		compare_counts(t);
+		tear_down(&t->fast);
+		tear_down(&t->counting);
+		tear_down(&t->plain);
+	}
+	assert_true(taken > 100);
+	free(t);
+}
+
+/* ---- many hops ---- */
+
+#define FUNCTIONS 20000u
+#define FUNCTION_BYTES 6u
+#define WAYS 32u		/* that five outcomes can be */
+
+struct many {
+	uint64_t insns, taken;
+};
+
+static int add_insns(void *ctx, const struct rvt_run *run, uint64_t times)
+{
+	((struct many *)ctx)->insns += run->count * times;
+	return 0;
+}
+
+static int add_taken(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
+		     int64_t times)
+{
+	(void)iclass;
+	if (to == from + 4)
+		((struct many *)ctx)->taken += times;
+	return 0;
+}
+
+/*
+ * Functions of c.beqz over c.nop and a return: a hop uses up the first of five outcomes, and the
+ * others may be anything. All of 640000 ways through 20000 functions are taken and counted.
+ */
+static void test_many_hops(void **state)
+{
+	const uint64_t base = 0x10000;
+	uint8_t *code = malloc(FUNCTIONS * FUNCTION_BYTES);
+	const uint16_t halves[] = { rv_c_branch(4), RV_C_NOP, rv_c_jr(RV_RA) };
+	struct many sums = {};
+	const struct rvt_count_sink sink = { &sums, add_insns, add_taken };
+	uint64_t insns = 0, taken = 0;
+	struct fixture f;
+
+	(void)state;
+	for (size_t i = 0; i < FUNCTIONS * FUNCTION_BYTES; i++)
+		code[i] = halves[i % FUNCTION_BYTES / 2] >> 8 * (i % 2);
+	set_up(&f, 0, 0);
+	assert_int_equal(rvt_flow_count(f.flow), 0);
+	assert_int_equal(rvt_space_map_bytes(f.space, base, code, FUNCTIONS * FUNCTION_BYTES,
+					     "functions"), 0);
+	for (unsigned int round = 0; round < 4; round++) {
+		for (unsigned int i = 0; i < FUNCTIONS * WAYS; i++) {
+			struct rvt_order o = unlimited();
+
+			o.n_outcomes = 5;
+			o.outcomes = i % WAYS;
+			rvt_flow_start(f.flow, base + i / WAYS * FUNCTION_BYTES, 0, true);
+			assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_TARGET);
+			assert_int_equal(o.used_outcomes, 1);
+			insns += o.outcomes & 1 ? 2 : 3;
+			taken += o.outcomes & 1;
+		}
+	}
+	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
+	assert_int_equal(sums.insns, insns);
+	assert_int_equal(sums.taken, taken);
+	tear_down(&f);
+	free(code);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_leaps),
+		cmocka_unit_test(test_many_hops),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
