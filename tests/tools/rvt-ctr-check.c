@@ -101,7 +101,8 @@ static unsigned int collect(const struct sim *sim, struct record *list)
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < sim->depth; i++) {
-		const struct record *r = &sim->array[(sim->index + 2 * sim->depth - 1 - i) % sim->depth];
+		const struct record *r =
+			&sim->array[(sim->index + 2 * sim->depth - 1 - i) % sim->depth];
 
 		if (r->valid)
 			list[n++] = *r;
@@ -317,7 +318,8 @@ static void show(const struct sim *sim, const struct sample *sample, const char 
 
 	if (shown++ >= SHOWN)
 		return;
-	printf("sample at %" PRIu64 ": %s\n  ip %" PRIx64 " epc %" PRIx64 " depth %u/%u own %u skipped %u\n",
+	printf("sample at %" PRIu64 ": %s\n"
+	       "  ip %" PRIx64 " epc %" PRIx64 " depth %u/%u own %u skipped %u\n",
 	       sample->head.time, why, sample->head.ip, sim->epc, sample->head.depth, sim->depth,
 	       sim->own, sample->head.skipped);
 	for (unsigned int i = 0; i < 12; i++) {

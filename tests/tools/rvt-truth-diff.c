@@ -156,7 +156,8 @@ static void show(const char *what, const struct insn_list *list, size_t at)
 
 	printf("%s:\n", what);
 	for (; i < at + SURROUNDINGS && i < list->n; i++)
-		printf("  %c %10zu  pc %016" PRIx64 "  prv %u  tid %" PRId64 "\n", i == at ? '>' : ' ', i,
+		printf("  %c %10zu  pc %016" PRIx64 "  prv %u  tid %" PRId64 "\n",
+		       i == at ? '>' : ' ', i,
 		       list->at[i].pc, list->at[i].prv, list->at[i].tid);
 	if (at >= list->n)
 		printf("  > (end)\n");
@@ -371,7 +372,8 @@ int main(int argc, char **argv)
 	compare(stdin);
 	check_complete();
 	if (compared < min_insns) {
-		printf("only %" PRIu64 " instructions were decoded, at least %" PRIu64 " expected\n",
+		printf("only %" PRIu64 " instructions were decoded, at least %" PRIu64
+		       " expected\n",
 		       compared, min_insns);
 		return 1;
 	}

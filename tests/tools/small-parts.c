@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Linked to perf-rvtrace as build/host/perf-rvtrace-small-parts, with --wrap=rvt_session_open:
- * recordings of tests are small, and so that several threads have something to do, parts of them are
- * as large as SMALL_PARTS says.
+ * recordings of tests are small, and so that several threads have something to do, parts of them
+ * are as large as SMALL_PARTS says.
  */
 #include <stdlib.h>
 #include <rvtrace/session.h>

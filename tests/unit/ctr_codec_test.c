@@ -83,7 +83,8 @@ static void test_count(void **state)
 static const struct rvt_ctr_sample head = {
 	.time = 0x123456789abcULL, .ip = 0xffffffff80001234ULL, .period = 4000, .trigger_type = 1,
 	.trigger_config = 0, .flags = 5, .control = 0x1000000083ULL, .pid = 77, .tid = 78, .cpu = 3,
-	.privilege = 1, .layout = 2, .depth = 64, .write_index = 9, .skipped = 4, .limit = 32, .n = 3,
+	.privilege = 1, .layout = 2, .depth = 64, .write_index = 9, .skipped = 4, .limit = 32,
+	.n = 3,
 };
 static const struct rvt_ctr_entry entries[] = {
 	{ 0x10000, 0x10abc, RVT_CTR_CALL, true, true, 100 },
@@ -126,7 +127,8 @@ static void test_round_trip(void **state)
 	long len = rvt_ctr_put(&head, entries, buffer, sizeof(buffer)), second;
 
 	(void)state;
-	assert_int_equal(len, sizeof(struct rvtrace_ctr_sample) + 3 * sizeof(struct rvtrace_ctr_entry));
+	assert_int_equal(len, sizeof(struct rvtrace_ctr_sample) +
+			 3 * sizeof(struct rvtrace_ctr_entry));
 	assert_int_equal(len % 8, 0);
 	second = rvt_ctr_put(&head, entries, buffer + len, sizeof(buffer) - len);
 	assert_int_equal(second, len);
@@ -178,8 +180,9 @@ static void test_grown(void **state)
 			uint64_t more;
 		} entries[2];
 	} grown = {
-		.head = { .magic = RVTRACE_CTR_MAGIC, .version = 9, .header_bytes = sizeof(grown.head) + 16,
-			  .bytes = sizeof(grown), .entry_bytes = sizeof(grown.entries[0]), .nr = 2, .ip = 42 },
+		.head = { .magic = RVTRACE_CTR_MAGIC, .version = 9,
+			  .header_bytes = sizeof(grown.head) + 16, .bytes = sizeof(grown),
+			  .entry_bytes = sizeof(grown.entries[0]), .nr = 2, .ip = 42 },
 		.more = { ~0ULL, ~0ULL },
 		.entries = { { { 0x101, 0x200, 5 }, ~0ULL }, { { 0x301, 0x401, 13 }, ~0ULL } },
 	};
@@ -247,9 +250,11 @@ static void test_branch_types(void **state)
 	static const struct {
 		unsigned int type, perf;
 	} table[] = {
-		{ 0, PERF_BR_UNKNOWN }, { 2, PERF_BR_IRQ }, { 3, PERF_BR_ERET }, { 4, PERF_BR_COND },
+		{ 0, PERF_BR_UNKNOWN }, { 2, PERF_BR_IRQ }, { 3, PERF_BR_ERET },
+		{ 4, PERF_BR_COND },
 		{ 5, PERF_BR_COND }, { 6, PERF_BR_UNKNOWN }, { 7, PERF_BR_UNKNOWN },
-		{ 8, PERF_BR_IND_CALL }, { 9, PERF_BR_CALL }, { 10, PERF_BR_IND }, { 11, PERF_BR_UNCOND },
+		{ 8, PERF_BR_IND_CALL }, { 9, PERF_BR_CALL }, { 10, PERF_BR_IND },
+		{ 11, PERF_BR_UNCOND },
 		{ 13, PERF_BR_RET }, { 14, PERF_BR_IND }, { 15, PERF_BR_UNCOND },
 	};
 	struct perf_branch_entry branch;
@@ -293,7 +298,8 @@ static void test_branch_exception(void **state)
 static void test_branch_flags(void **state)
 {
 	struct rvt_ctr_entry entry = { .source = 0x1000, .target = 0x2000, .type = RVT_CTR_TAKEN,
-				       .mispredicted = true, .cycles_valid = true, .cycles = 65535 };
+				       .mispredicted = true, .cycles_valid = true,
+				       .cycles = 65535 };
 	struct perf_branch_entry branch;
 
 	(void)state;

@@ -191,7 +191,7 @@ static void test_ras(void **state)
 	assert_entry(0, 9, 0x100, 0x1000);
 	assert_empty(1);
 	assert_int_equal(entry(15, CSR_SIREG) & 1, 0);	/* where the popped entry went */
-	jump(RVT_ITYPE_COROUTINE, 0x1050, 0x3000);	/* return and call: entry 0 is overwritten */
+	jump(RVT_ITYPE_COROUTINE, 0x1050, 0x3000);	/* return, call: entry 0 is overwritten */
 	assert_entry(0, 12, 0x1050, 0x3000);
 	assert_empty(1);
 	jump(RVT_ITYPE_CALL, 0x3000, 0x4000);
@@ -233,7 +233,8 @@ static void test_mispredicted(void **state)
 		bool mispredicted;
 	} table[] = {
 		{ RVT_ITYPE_BRANCH_TAKEN, 64, true }, { RVT_ITYPE_BRANCH_TAKEN, -64, false },
-		{ RVT_ITYPE_BRANCH_NOT_TAKEN, 64, false }, { RVT_ITYPE_BRANCH_NOT_TAKEN, -64, true },
+		{ RVT_ITYPE_BRANCH_NOT_TAKEN, 64, false },
+		{ RVT_ITYPE_BRANCH_NOT_TAKEN, -64, true },
 		{ RVT_ITYPE_CALL, 64, false }, { RVT_ITYPE_RETURN, 0, false },
 	};
 

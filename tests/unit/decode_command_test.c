@@ -421,7 +421,8 @@ static void test_parameter_values(void **state)
 		{ "mode", "no '=' in 'mode'; valid keys" },
 	};
 	static const char *const keys[] = {
-		" protocol,", " dialect,", " mode,", " xlen,", " src_bits,", " timestamp,", " options,",
+		" protocol,", " dialect,", " mode,", " xlen,", " src_bits,", " timestamp,",
+		" options,",
 	};
 
 	(void)state;

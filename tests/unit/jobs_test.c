@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * The commands as a person runs them: --jobs changes nothing of what they print, whole or damaged
- * the recording. Uses build/host/perf-rvtrace-small-parts (tests/tools/small-parts.c); skipped where
- * there is none.
+ * the recording. Uses build/host/perf-rvtrace-small-parts (tests/tools/small-parts.c); skipped
+ * where there is none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "property.h"
 #include "random-recording.h"
 
 #define PROGRAM "build/host/perf-rvtrace-small-parts"
@@ -66,42 +65,23 @@ static size_t check_views(const struct fixture *f, uint64_t seed)
 	return printed;
 }
 
-static void check_recordings(bool damage)
+static size_t check_recording(struct fixture *f, uint64_t seed)
 {
-	uint64_t cases = property_setting("RVT_PROPERTY_CASES", 500) / 100;
-	uint64_t first = property_setting("RVT_PROPERTY_SEED", 1);
-
-	if (access(PROGRAM, X_OK))
-		skip();
-	for (uint64_t seed = first; seed < first + cases; seed++) {
-		struct fixture *f;
-
-		session_setup((void **)&f);
-		random_recording(f, seed, damage);
-		assert_int_equal(rvt_perfdata_finish(f->writer), 0);
-		f->writer = NULL;
-		assert_true(check_views(f, seed) > 100000);
-		session_teardown((void **)&f);
-	}
-}
-
-static void test_whole(void **state)
-{
-	(void)state;
-	check_recordings(false);
-}
-
-static void test_damaged(void **state)
-{
-	(void)state;
-	check_recordings(true);
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+	return check_views(f, seed);
 }
 
 int main(void)
 {
+	struct random_recordings whole = {
+		.check = check_recording, .least = 100000, .share = 100, .needs = PROGRAM };
+	struct random_recordings damaged = {
+		.check = check_recording, .least = 100000, .share = 100, .needs = PROGRAM,
+		.damage = true };
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_damaged),
+		{ "whole recordings", random_recordings_test, NULL, NULL, &whole },
+		{ "damaged recordings", random_recordings_test, NULL, NULL, &damaged },
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

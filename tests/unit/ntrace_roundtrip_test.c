@@ -373,7 +373,8 @@ static void describe(const struct trip *t, uint64_t seed)
 	FILE *f;
 
 	print_error("seed %lu: dialect %d mode %d xlen %u options 0x%x implicit %u depth %u "
-		    "src %u/%u context %d timestamp %d sync %u/%u icnt %u hist %u hrepeat %u bcnt %u%s\n",
+		    "src %u/%u context %d timestamp %d sync %u/%u icnt %u hist %u "
+		    "hrepeat %u bcnt %u%s\n",
 		    seed, c->dialect, c->mode, c->xlen, c->options, c->implicit_return_mode,
 		    c->return_stack_depth, c->src, c->src_bits, c->context, c->timestamp,
 		    c->sync_mode, c->sync_max, c->icnt_bits, c->hist_bits, c->hrepeat_bits,
@@ -576,7 +577,8 @@ static void check_parts(struct trip *t, const uint8_t *bytes, size_t len, uint64
 	    a.syncs != b.syncs || a.errors != b.errors || a.lost_reports != b.lost_reports) {
 		describe(t, seed);
 		fail_msg("whole: %zu records, %zu losses, %lu messages, %lu errors; parts: "
-			 "%zu, %zu, %lu, %lu", n, n_lost, a.messages, a.errors, t->n_found, t->n_lost,
+			 "%zu, %zu, %lu, %lu", n, n_lost, a.messages, a.errors, t->n_found,
+			 t->n_lost,
 			 b.messages, b.errors);
 	}
 	free(whole);

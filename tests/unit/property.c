@@ -42,7 +42,8 @@ static void run_share(enum property_kind kind, unsigned int share)
 	size_t decoded = run_from(property_setting("RVT_PROPERTY_SEED", 1), n, kind);
 
 	if (getenv("RVT_LONG") && !getenv("RVT_PROPERTY_SEED")) {
-		print_message("today: RVT_PROPERTY_SEED=%" PRIu64 ", RVT_PROPERTY_CASES=%" PRIu64 "\n",
+		print_message("today: RVT_PROPERTY_SEED=%" PRIu64
+			      ", RVT_PROPERTY_CASES=%" PRIu64 "\n",
 			      today, n / 4 * share);
 		cases += n / 4;
 		decoded += run_from(today, n / 4, kind);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <setjmp.h>
+#include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
 #include "property.h"
 #include "random-recording.h"
 
@@ -20,7 +24,10 @@ static int32_t pid_of(int process)
 	return 10 * (process + 1);
 }
 
-/* How often a loop without branches ran E-Trace does not tell where it is interrupted: not in 0, 2. */
+/*
+ * How often a loop without branches ran E-Trace does not tell where it is interrupted: programs 0
+ * and 2 have none.
+ */
 static int random_program(struct making *m)
 {
 	return m->f->etrace ? 2 * random_below(&m->r, 2) : random_below(&m->r, PROGRAMS);
@@ -122,7 +129,7 @@ void random_recording(struct fixture *f, uint64_t seed, bool damage)
 		put_comm(f, pid_of(i), 0, false, "process");
 		put_mmap(f, pid_of(i), 0, i ? f->programs[m.programs[i]] : NO_PROGRAM);
 	}
-	/* buffers are numbered as they come in the file: that of cpu 0 first, as in a live session */
+	/* buffers are numbered as they come: that of cpu 0 first, as in a live session */
 	for (int n = 0; n < CPUS; n++) {
 		run_process(&m, 1, n);
 		put_trace(&m, n);
@@ -131,4 +138,25 @@ void random_recording(struct fixture *f, uint64_t seed, bool damage)
 		run_somebody(&m);
 	for (int n = 0; n < CPUS; n++)
 		put_trace(&m, n);
+}
+
+void random_recordings_test(void **state)
+{
+	const struct random_recordings *test = *state;
+	uint64_t cases = property_setting("RVT_PROPERTY_CASES", 500) / test->share;
+	uint64_t first = property_setting("RVT_PROPERTY_SEED", 1);
+	size_t seen = 0;
+
+	if (test->needs && access(test->needs, X_OK))
+		skip();
+	for (uint64_t seed = first; seed < first + cases; seed++) {
+		struct fixture *f;
+
+		print_message("seed %lu\n", (long)seed);
+		session_setup((void **)&f);
+		random_recording(f, seed, test->damage);
+		seen += test->check(f, seed);
+		session_teardown((void **)&f);
+	}
+	assert_true(seen >= test->least * cases);
 }

@@ -13,7 +13,6 @@
 #include <cmocka.h>
 #include "../../tools/perf-plugin/transfers.h"
 #include "array.h"
-#include "property.h"
 #include "random-recording.h"
 #include "session/parts.h"
 #include "session/session.h"
@@ -393,37 +392,25 @@ static size_t check_parts(const struct fixture *f, bool damaged)
 
 /* ---- recordings ---- */
 
-static void check_recordings(bool damage)
+static size_t check_recording(struct fixture *f, bool damaged)
 {
-	uint64_t cases = property_setting("RVT_PROPERTY_CASES", 500) / 60;
-	uint64_t first = property_setting("RVT_PROPERTY_SEED", 1);
-	size_t n_parts = 0;
+	struct rvt_session_stats stats;
 
-	for (uint64_t seed = first; seed < first + cases; seed++) {
-		struct rvt_session_stats stats;
-		struct fixture *f;
-
-		print_message("seed %lu\n", (long)seed);
-		session_setup((void **)&f);
-		random_recording(f, seed, damage);
-		/* in the order of time, and counted by cpu: the same */
-		read_stored(f, false, &stats);
-		n_parts += check_parts(f, damage);
-		session_teardown((void **)&f);
-	}
-	assert_true(n_parts > 100 * cases);	/* and not one thread again and again */
+	/* in the order of time, and counted by cpu: the same */
+	read_stored(f, false, &stats);
+	return check_parts(f, damaged);
 }
 
-static void test_whole(void **state)
+static size_t check_whole(struct fixture *f, uint64_t seed)
 {
-	(void)state;
-	check_recordings(false);
+	(void)seed;
+	return check_recording(f, false);
 }
 
-static void test_damaged(void **state)
+static size_t check_damaged(struct fixture *f, uint64_t seed)
 {
-	(void)state;
-	check_recordings(true);
+	(void)seed;
+	return check_recording(f, true);
 }
 
 /* ---- what fits together ---- */
@@ -583,12 +570,16 @@ static void test_overlapping(void **state)
 
 int main(void)
 {
+	/* 100 parts, and not one thread again and again */
+	struct random_recordings whole = { .check = check_whole, .least = 100, .share = 60 };
+	struct random_recordings damaged = { .check = check_damaged, .least = 100, .share = 60,
+					     .damage = true };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fits),
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_overlapping),
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_damaged),
+		{ "whole recordings", random_recordings_test, NULL, NULL, &whole },
+		{ "damaged recordings", random_recordings_test, NULL, NULL, &damaged },
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,8 @@ ITRACE_HELP
 "                        brstackoff, ipc (with --clock MHZ); +FIELD and -FIELD change the default\n"
 "  -S, --symbols LIST, --dsos LIST  only what begins or ends in these functions, files\n"
 "      --by-cpu          one trace buffer after another; --max-lines N: stop after N lines\n"
-"      --jobs N          threads that print (as many as processors), where lines stand for themselves\n"
+"      --jobs N          threads that print (as many as processors), where lines stand "
+	"for themselves\n"
 VIEW_HELP;
 
 /* Bytes of trace that a thread prints in one go: a byte can be a dozen instructions. */
