@@ -15,7 +15,7 @@
 #include "array.h"
 #include "random-recording.h"
 #include "session/parts.h"
-#include "session/session.h"
+#include "session/state.h"
 
 /* ---- what is told ---- */
 

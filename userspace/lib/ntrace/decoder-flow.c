@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include "ntrace/decoder.h"
+#include "ntrace/decoder-state.h"
 
 /* No instruction is longer, in half-words. */
 #define LONGEST_INSN 4

@@ -2,7 +2,7 @@
 /*
  * N-Trace decoder: which mode (BTM or HTM) a source has, when no parameter says so (`mode = auto`).
  */
-#include "ntrace/decoder.h"
+#include "ntrace/decoder-state.h"
 
 /* So many messages are looked at to find out the mode. */
 #define MODE_AHEAD 4096

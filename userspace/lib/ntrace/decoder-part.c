@@ -5,7 +5,7 @@
  * from behind it by the next part, which takes nothing but the address and the time from it.
  */
 #include "flow/engine.h"
-#include "ntrace/decoder.h"
+#include "ntrace/decoder-state.h"
 
 static bool divides(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {

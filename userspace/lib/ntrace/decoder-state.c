@@ -4,7 +4,7 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
-#include "ntrace/decoder.h"
+#include "ntrace/decoder-state.h"
 
 bool rvt_ntrace_check(struct rvt_ntrace_decoder *d, int ret)
 {

@@ -7,7 +7,7 @@
 #include <endian.h>
 #include <string.h>
 #include "flow/steps.h"
-#include "ntrace/decoder.h"
+#include "ntrace/decoder-state.h"
 
 #define ONES UINT64_C(0x0101010101010101)
 #define MESSAGE_BYTES 16	/* of a key */

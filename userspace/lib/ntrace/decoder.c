@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include "ntrace/decoder.h"
+#include "ntrace/decoder-state.h"
 
 /* History beyond this many entries is walked before its I-CNT is complete. */
 #define MANY_HIST_RUNS 16384

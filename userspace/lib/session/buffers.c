@@ -6,7 +6,7 @@
 #include <string.h>
 #include "array.h"
 #include "perfdata/reader.h"
-#include "session.h"
+#include "state.h"
 
 struct buffer *session_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
 {

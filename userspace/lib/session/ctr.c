@@ -6,7 +6,7 @@
 #include <string.h>
 #include <rvtrace/ctr.h>
 #include "array.h"
-#include "session.h"
+#include "state.h"
 
 struct place {
 	struct rvt_ctr_sample sample;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include "array.h"
 #include "parts.h"
-#include "session.h"
+#include "state.h"
 
 #define PARTS_PER_JOB 8
 #define FIRST_PARTS 32	/* of the usual size */

@@ -6,7 +6,7 @@
 #include "array.h"
 #include "flow/engine.h"
 #include "parts.h"
-#include "session.h"
+#include "state.h"
 
 #define MAX_FEED (256 << 10)
 #define RELEASE (1 << 20)

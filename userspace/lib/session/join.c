@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include "parts.h"
-#include "session.h"
+#include "state.h"
 
 /*
  * False: @b took something for granted that @a, which it goes on from (NULL: nothing), shows to be

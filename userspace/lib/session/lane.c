@@ -5,7 +5,7 @@
 #include <string.h>
 #include "flow/engine.h"
 #include "parts.h"
-#include "session.h"
+#include "state.h"
 
 /* ---- whose flow it is ---- */
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "array.h"
-#include "session.h"
+#include "state.h"
 
 /* The driver hands a task's trace over some time after the task stopped running, at most. */
 #define HANDED_OVER_NS 1000000000ull

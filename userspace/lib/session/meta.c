@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "array.h"
-#include "session.h"
+#include "state.h"
 
 #define FIRST_LINE "rvtrace 1"
 #define MAX_FOREIGN_CPUS 1024

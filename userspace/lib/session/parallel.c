@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include "array.h"
 #include "parts.h"
-#include "session.h"
+#include "state.h"
 
 /* Parts that take room, for each job: they are decoded and not passed on yet. */
 #define MAX_AHEAD 8

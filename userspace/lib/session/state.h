@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Inside userspace/lib/session/. */
-#ifndef SESSION_SESSION_H
-#define SESSION_SESSION_H
+/* Inside userspace/lib/session/: what a session is, and what its files have for each other. */
+#ifndef SESSION_STATE_H
+#define SESSION_STATE_H
 
 #include <pthread.h>
 #include <rvtrace/session.h>

@@ -6,8 +6,8 @@
  * I-CNT and HIST of ResourceFull messages are only collected (in any order) until a message comes
  * that ends a stretch of flow.
  */
-#ifndef RVT_LIB_NTRACE_DECODER_H
-#define RVT_LIB_NTRACE_DECODER_H
+#ifndef RVT_LIB_NTRACE_DECODER_STATE_H
+#define RVT_LIB_NTRACE_DECODER_STATE_H
 
 #include "ntrace/hist.h"
 #include "ntrace/message.h"

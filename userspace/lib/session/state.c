@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What a session knows, for those who ask. */
+#include <stdarg.h>
+#include <stdio.h>
+#include "state.h"
+
+int session_fail(char **error, int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(error, format, args) < 0)
+		*error = NULL;
+	va_end(args);
+	return err;
+}
+
+uint64_t rvt_session_size(const struct rvt_session *session)
+{
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < session->n_buffers; i++)
+		for (size_t k = 0; k < session->buffers[i].n_records; k++)
+			size += session->buffers[i].records[k].size;
+	return size;
+}
+
+void rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats)
+{
+	*stats = session->stats;
+}
+
+struct rvt_perfdata *rvt_session_file(const struct rvt_session *session)
+{
+	return session->file;
+}
+
+struct rvt_symbols *rvt_session_symbols(const struct rvt_session *session)
+{
+	return session->symbols;
+}
+
+const struct rvt_record_time_conv *rvt_session_time_conv(const struct rvt_session *session)
+{
+	return session->has_time_conv ? &session->time_conv : NULL;
+}
+
+const struct rvt_missing *rvt_session_missing(const struct rvt_session *session, size_t n)
+{
+	return n < session->n_missing ? &session->missing[n] : NULL;
+}
+
+const char *rvt_session_dso_name(const struct rvt_session *session, const char *path)
+{
+	return rvt_owner_recorded_name(session->owner, path);
+}
+
+bool rvt_session_has_kernel(const struct rvt_session *session)
+{
+	return rvt_owner_has_kernel(session->owner);
+}
