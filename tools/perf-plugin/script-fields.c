@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
-#include "script.h"
+#include "script-lines.h"
 
 static const struct {
 	const char *name;

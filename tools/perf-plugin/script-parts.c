@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "array.h"
-#include "script.h"
+#include "script-lines.h"
 
 #define FILE_BUFFER (1u << 20)
 #define COPY_BUFFER (1u << 16)
@@ -63,18 +63,6 @@ struct printing {
 	FILE *out, *again;
 	uint64_t to_drop;
 };
-
-bool script_in_parts(const struct script *script)
-{
-	const struct itrace *itrace = &script->itrace;
-
-	if (script->max_lines || itrace->skip || script->fields & (FIELD_IPC | FIELD_SRCLINE))
-		return false;
-	if (script->mode == MODE_INSNS)
-		return true;
-	return script->mode == MODE_ITRACE && !itrace->instructions && !itrace->callchain &&
-		!itrace->last_branches && !(script->fields & FIELD_CALLINDENT);
-}
 
 /* ---- printers ---- */
 

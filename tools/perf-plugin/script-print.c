@@ -3,16 +3,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <rvtrace/insn.h>
-#include "script.h"
+#include "script-lines.h"
 
 #define INDENT 4
 #define MAX_INDENT 200
-#define MAX_CPUS 4096
 #define MAX_BRANCHES 1024
 
 static struct pace *pace_of(struct script *script, const struct rvt_lane *lane)
 {
-	return &script->paces[lane->cpu >= 0 && lane->cpu < MAX_CPUS ? lane->cpu : 0];
+	return &script->paces[lane->cpu >= 0 && lane->cpu < SCRIPT_CPUS ? lane->cpu : 0];
 }
 
 void script_count(struct script *script, const struct rvt_lane *lane, uint64_t insns)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "script.h"
+#include "script-lines.h"
 
 #define LINE_ROOM 64
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Between the files of `perf rvtrace script`. */
-#ifndef PERF_RVTRACE_SCRIPT_H
-#define PERF_RVTRACE_SCRIPT_H
+#ifndef PERF_RVTRACE_SCRIPT_LINES_H
+#define PERF_RVTRACE_SCRIPT_LINES_H
 
 #include <stdio.h>
 #include "branches.h"
@@ -37,6 +37,8 @@ enum {
 };
 
 #define FIELDS_BRSTACK (FIELD_BRSTACK | FIELD_BRSTACKSYM | FIELD_BRSTACKOFF)
+
+#define SCRIPT_CPUS 4096	/* those beyond count as the first */
 
 enum script_mode { MODE_ITRACE, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC };
 
@@ -84,7 +86,7 @@ struct script_sample {
 };
 
 /*
- * script.c: what the fields need, for one thread. script_close() is good for what script_open()
+ * script-lines.c: what the fields need, for one thread. script_close() is good for what script_open()
  * left. 0, -ENOMEM, or -EINVAL after a message.
  */
 int script_open(struct script *script, const struct view_options *options);
@@ -94,12 +96,10 @@ void script_close(struct script *script);
  * transfers_destroy(*transfers).
  */
 int script_sink(struct script *script, struct transfers **transfers, struct rvt_session_sink *sink);
-
-/*
- * script-parts.c: whether lines do not depend on those before, so that several threads can print
- * them; and doing so, into script->out. 0 or what rvt_session_run() returned.
- */
+/* Whether lines do not depend on those before, so that several threads can print them. */
 bool script_in_parts(const struct script *script);
+
+/* script-parts.c: they do, into script->out. 0 or what rvt_session_run() returned. */
 int script_run_parts(struct script *script, const struct view_options *options);
 
 /* script-fields.c: parses "comm,ip" or "+insn,-dso". 0 or -EINVAL after a message. */
