@@ -8,6 +8,7 @@
 #define RVT_LIB_FLOW_ENGINE_H
 
 #include <rvtrace/flow.h>
+#include "flow/aside.h"
 #include "flow/cache.h"
 #include "flow/hops.h"
 #include "flow/counts.h"
@@ -80,6 +81,7 @@ struct rvt_flow {
 	bool no_hops;			/* there was no memory for them */
 
 	struct rvt_counts *counts;	/* instead of delivering */
+	struct rvt_aside aside;		/* some of them */
 	struct rvt_steps *steps;	/* made when first used */
 	bool no_steps;
 	uint64_t quiet;			/* TIME events before are not told */

@@ -50,6 +50,7 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 	rvt_hops_destroy(flow->hops);
 	rvt_leaps_destroy(flow->leaps);
 	rvt_counts_destroy(flow->counts);
+	rvt_flow_forget_aside(&flow->aside);
 	rvt_steps_destroy(flow);
 	free(flow);
 }

@@ -136,8 +136,8 @@ void rvt_leaps_keep(struct rvt_leaps *leaps, struct rvt_return_stack *stack, uin
 	struct rvt_leap *leap = rvt_leap_slot(leaps, rvt_leap_hash(&draft->key));
 
 	rvt_leaps_drop(leaps, stack);
-	if (draft->n_hops < 2 || leaps->calls.invalid || leaps->n_runs > RVT_LEAP_RUNS || leap->times ||
-	    !rvt_leaps_have_room(leaps))
+	if (draft->n_hops < 2 || leaps->calls.invalid || leaps->n_runs > RVT_LEAP_RUNS ||
+	    leap->times || leap->flags & RVT_LEAP_ASIDE || !rvt_leaps_have_room(leaps))
 		return;
 	draft->next = next;
 	draft->piece = piece;

@@ -38,6 +38,7 @@ enum {
 	RVT_LEAP_ALONE = 1u << 1,	/* its first hop is RVT_HOP_ALONE */
 	RVT_LEAP_FALLS = 1u << 2,	/* its last hop is RVT_HOP_FALLS */
 	RVT_LEAP_POPS = 1u << 3,	/* it has returns that were followed: .popped */
+	RVT_LEAP_ASIDE = 1u << 4,	/* flow/aside.h */
 };
 
 /* What replaying needs: one cache line. */
@@ -106,10 +107,11 @@ static inline bool rvt_leap_is(const struct rvt_leap *leap, const struct rvt_lea
 		 (leap->key.epoch ^ key->epoch));
 }
 
-static inline void rvt_leap_count(struct rvt_leaps *leaps, struct rvt_leap *leap)
+static inline void rvt_leap_count(struct rvt_leaps *leaps, struct rvt_leap *leap, uint64_t times)
 {
-	if (!leap->times++)
+	if (!leap->times)
 		leaps->counted[leaps->n_counted++] = leap - leaps->leaps;
+	leap->times += times;
 }
 
 /* Numbers of the hops of a leap. */

@@ -311,7 +311,7 @@ take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r, struct rv
 				    rvt_hop_path(flow->hops, r->last)->last->view);
 	}
 	if (counting)
-		rvt_leap_count(flow->leaps, leap);
+		rvt_leap_count(flow->leaps, leap, 1);
 	if (collecting) {
 		const uint32_t *hops = rvt_leap_hops(flow->leaps, leap);
 
@@ -510,17 +510,25 @@ static bool make_tables(struct rvt_flow *flow, uint32_t flags)
 	return true;
 }
 
-/* Begins anew, for orders with @flags, when there is no more room or they were others. */
-static void reset_tables(struct rvt_flow *flow, uint32_t flags)
+/*
+ * Begins anew, for orders with @flags, when there is no more room or they were others. False: not
+ * now, some counts are set aside.
+ */
+static bool reset_tables(struct rvt_flow *flow, uint32_t flags)
 {
+	if (flow->aside.left) {
+		flow->aside.full = true;
+		return flow->hops->flags == flags;
+	}
 	if (flow->counts)
 		rvt_flow_expand_hops(flow);
 	rvt_leaps_reset(flow->leaps);
 	if (flow->hops->flags == flags && rvt_hops_have_room(flow->hops))
-		return;
+		return true;
 	rvt_hops_reset(flow->hops, flags);
 	rvt_flow_new_epoch(flow);
 	flow->seen_epoch = flow->epochs[0];
+	return true;
 }
 
 /* Hops serve orders with outcomes in bits. */
@@ -537,9 +545,9 @@ void rvt_replay_prepare(struct rvt_flow *flow, struct rvt_walk *w)
 		return;
 	if (!flow->hops && !make_tables(flow, flags))
 		return;
-	if (flow->hops->flags != flags || !rvt_hops_have_room(flow->hops) ||
-	    !rvt_leaps_have_room(flow->leaps))
-		reset_tables(flow, flags);
+	if ((flow->hops->flags != flags || !rvt_hops_have_room(flow->hops) ||
+	     !rvt_leaps_have_room(flow->leaps)) && !reset_tables(flow, flags))
+		return;
 	w->replays = true;
 	w->replay_at = order->n_outcomes;
 }

@@ -79,11 +79,16 @@ void rvt_steps_leave(struct rvt_flow *flow)
 
 /* ---- recording ---- */
 
-/* Forgets all steps. */
-static void reset(struct rvt_flow *flow)
+/* Forgets all steps. False: not now, some counts are set aside. */
+static bool reset(struct rvt_flow *flow)
 {
+	if (flow->aside.left) {
+		flow->aside.full = true;
+		return false;
+	}
 	rvt_steps_expand(flow);
 	madvise(flow->steps, sizeof(*flow->steps), MADV_DONTNEED);
+	return true;
 }
 
 /* True if it comes for the second time, or may. */
@@ -103,8 +108,8 @@ void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key)
 {
 	struct rvt_steps *steps = flow->steps;
 
-	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH)
-		reset(flow);
+	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH && !reset(flow))
+		return;
 	if (!is_known(steps, key))
 		return;
 	steps->key = *key;
@@ -277,25 +282,30 @@ static void link_step(struct rvt_steps *steps, const struct rvt_step *s, uint64_
 
 /*
  * A step that goes for another. What was counted since the hand came here the last time stays once
- * more.
+ * more. NULL: all of them must stay.
  */
 static struct rvt_step *take_used(struct rvt_flow *flow)
 {
 	struct rvt_steps *steps = flow->steps;
-	struct rvt_step *s;
-	bool stays;
 
-	do {
+	for (uint32_t i = 0; i < 2 * RVT_STEP_ENTRIES; i++) {
+		struct rvt_step *s;
+		bool stays;
+
 		steps->hand = steps->hand % (RVT_STEP_ENTRIES - 1) + 1;
 		s = &steps->steps[steps->hand];
-		stays = s->times;
+		stays = s->times || s->flags & RVT_STEP_ASIDE;
 		expand(flow, s);
-	} while (stays);
-	unlink_step(steps, s);
-	return s;
+		if (stays)
+			continue;
+		unlink_step(steps, s);
+		return s;
+	}
+	flow->aside.full = true;
+	return NULL;
 }
 
-/* The step of @key: its last version, a free one, or one that goes for it. */
+/* The step of @key: its last version, a free one, or one that goes for it. NULL: there is none. */
 static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_key *key)
 {
 	struct rvt_steps *steps = flow->steps;
@@ -305,13 +315,14 @@ static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_k
 
 	if (s) {
 		expand(flow, s);
-		return s;
+		return s->flags & RVT_STEP_ASIDE ? NULL : s;
 	}
 	if (steps->n_steps < RVT_STEP_ENTRIES - 1)
 		s = &steps->steps[++steps->n_steps];
 	else
 		s = take_used(flow);
-	link_step(steps, s, hash);
+	if (s)
+		link_step(steps, s, hash);
 	return s;
 }
 
@@ -354,6 +365,8 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 		filled.flags |= RVT_STEP_CALLS;
 	filled.extra = extra;
 	s = make_room(flow, &steps->key);
+	if (!s)
+		return;
 	path = take_path(steps, s, &filled, room);
 	*s = filled;
 	path->last_block = flow->last_block;
@@ -425,6 +438,8 @@ void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 	last = *rvt_step_path_at(steps, parts[row->n - 1]);
 	/* It may take the place of one of those that it is made of. */
 	s = make_room(flow, &row->key);
+	if (!s)
+		return;
 	path = take_path(steps, s, &sum, (row->n * sizeof(parts[0]) + 15) / 16);
 	*s = sum;
 	path->last_block = last.last_block;

@@ -47,6 +47,7 @@ enum {
 	RVT_STEP_KEEPS_ADDRESS = 1u << 0, /* else the last address reported is .pc */
 	RVT_STEP_CALLS = 1u << 1,	/* something happens to the return stack */
 	RVT_STEP_JOINED = 1u << 2,	/* of several: see struct rvt_step_path */
+	RVT_STEP_ASIDE = 1u << 3,	/* flow/aside.h */
 };
 _Static_assert(sizeof(struct rvt_step) == 64, "one cache line");
 

@@ -455,6 +455,7 @@ void buffer_rewind(struct buffer *buffer)
 		session_unlock(buffer->session);
 		rvt_flow_destroy(lane->lane.flow);
 		rvt_cursor_destroy(lane->cursor);
+		free(lane->owners);
 		free(lane);
 	}
 	buffer->record = 0;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "flow/engine.h"
 #include "parts.h"
 #include "state.h"
@@ -106,15 +107,119 @@ static int on_count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_cl
 	return err;
 }
 
-int lane_tell_counts(struct lane *lane)
+static bool lane_counts(const struct lane *lane)
 {
 	const struct rvt_session_sink *sink = lane->session->sink;
-	struct counting c = { lane, sink };
+
+	return lane->session->options.count && (sink->count_run || sink->count_edge);
+}
+
+/* What was counted and is not set aside, for who runs now. */
+static int tell_present(struct lane *lane)
+{
+	struct counting c = { lane, lane->session->sink };
 	const struct rvt_count_sink counts = { &c, on_count_run, on_count_edge };
 
-	if (!lane->session->options.count || !(sink->count_run || sink->count_edge))
-		return 0;
 	return rvt_flow_counts(lane->lane.flow, &counts);
+}
+
+/* What was set aside for @owner. What was counted since must have been told, or set aside. */
+static int tell_owner(struct lane *lane, struct lane_owner *owner)
+{
+	const struct rvt_task *task = lane->lane.task;
+	struct rvt_space *space = lane->lane.space;
+	int err;
+
+	if (!owner->counted)
+		return 0;
+	owner->counted = false;
+	rvt_flow_take_back(lane->lane.flow, owner - lane->owners);
+	lane->lane.task = owner->has_task ? &owner->task : NULL;
+	lane->lane.space = owner->space;
+	err = tell_present(lane);
+	lane->lane.task = task;
+	lane->lane.space = space;
+	return err;
+}
+
+int lane_tell_counts(struct lane *lane)
+{
+	int err = lane_counts(lane) ? tell_present(lane) : 0;
+
+	for (size_t i = 0; i < lane->n_owners && !err; i++)
+		err = tell_owner(lane, &lane->owners[i]);
+	return err;
+}
+
+static bool is_owner(const struct lane_owner *owner, const struct rvt_lane *lane)
+{
+	const struct rvt_task *a = &owner->task, *b = lane->task;
+
+	if (owner->space != lane->space || owner->has_task != !!b)
+		return false;
+	return !b || (a->pid == b->pid && a->tid == b->tid && a->comm == b->comm &&
+		      a->space == b->space && a->life == b->life);
+}
+
+/* Who runs now, as an owner of counts. NULL: out of memory. */
+static struct lane_owner *present_owner(struct lane *lane)
+{
+	struct lane_owner *owner = lane->owners, *end = owner + lane->n_owners;
+
+	while (owner < end && !is_owner(owner, &lane->lane))
+		owner++;
+	if (owner < end)
+		return owner;
+	if (array_reserve(&lane->owners, &lane->owners_room, lane->n_owners, 1))
+		return NULL;
+	owner = &lane->owners[lane->n_owners++];
+	*owner = (struct lane_owner){
+		.has_task = lane->lane.task, .space = lane->lane.space,
+		.task = lane->lane.task ? *lane->lane.task : (struct rvt_task){ .pid = -1 },
+	};
+	return owner;
+}
+
+/*
+ * What was counted is set aside as far as that pays, the rest is told. Live sideband does not stay:
+ * all is told.
+ */
+static int leave_counts(struct lane *lane)
+{
+	struct lane_owner *owner;
+	int err;
+
+	if (!lane_counts(lane))
+		return 0;
+	owner = lane->session->live ? NULL : present_owner(lane);
+	if (owner) {
+		rvt_flow_set_aside(lane->lane.flow, owner - lane->owners);
+		owner->counted = true;
+	}
+	err = tell_present(lane);
+	return err || !lane->lane.flow->aside.full ? err : lane_tell_counts(lane);
+}
+
+/* Up to @time code changes that counts are of, or whose they are: these must be told before. */
+static int tell_replaced(struct lane *lane, uint64_t time)
+{
+	int err = 0;
+
+	if (!lane_counts(lane) || rvt_cursor_next(lane->cursor) > time)
+		return 0;
+	if (rvt_cursor_replaces(lane->cursor, lane->lane.task, time))
+		err = leave_counts(lane);
+	for (size_t i = 0; i < lane->n_owners && !err; i++) {
+		const struct lane_owner *owner = &lane->owners[i];
+		const struct rvt_task *task = owner->has_task ? &owner->task : NULL;
+
+		if (!owner->counted || !rvt_cursor_replaces(lane->cursor, task, time))
+			continue;
+		err = leave_counts(lane);
+		if (!err)
+			err = tell_owner(lane, &lane->owners[i]);
+	}
+	return err;
 }
 
 /* What was counted so far belongs to somebody else than what comes. */
@@ -146,7 +251,7 @@ static int lane_update(struct lane *lane)
 		space = task->space;
 	}
 	if (is_another(lane, task, space))
-		err = lane_tell_counts(lane);
+		err = leave_counts(lane);
 	lane->lane.task = task;
 	if (space != lane->lane.space) {
 		lane->lane.space = space;
@@ -158,11 +263,8 @@ static int lane_update(struct lane *lane)
 /* Moves the cursor. As rvt_cursor_seek(). */
 static int lane_move(struct lane *lane, uint64_t time)
 {
-	int err = 0;
+	int err = tell_replaced(lane, time);
 
-	if (lane->session->options.count &&
-	    rvt_cursor_replaces(lane->cursor, lane->lane.task, time))
-		err = lane_tell_counts(lane);
 	return err ? err : rvt_cursor_seek(lane->cursor, time);
 }
 

@@ -39,6 +39,16 @@ struct lane {
 	uint64_t part_insns;	/* executed before the part */
 	bool owned;		/* the part has told a context */
 	bool told;		/* RVT_PART_TOLD: nothing more is delivered */
+	struct lane_owner *owners;	/* of counts, by number */
+	size_t n_owners, owners_room;
+};
+
+/* Whom counts that are set aside belong to. */
+struct lane_owner {
+	bool has_task;
+	bool counted;			/* something is set aside */
+	struct rvt_task task;		/* as it was then */
+	struct rvt_space *space;
 };
 
 /* A protocol decoder; a per-thread buffer has one for each cpu that the thread ran on. */
@@ -157,7 +167,7 @@ struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, i
 int lane_begin_record(struct lane *lane, const struct rvt_aux *aux);
 /* What happened up to @time has. */
 int lane_seek(struct lane *lane, uint64_t time);
-/* options.count: what was counted since the last time. */
+/* options.count: all that was counted since the last time. */
 int lane_tell_counts(struct lane *lane);
 int lane_deliver(struct lane *lane, const struct rvt_event *event);
 /* Damage of the stream, which is none of the flow. */
