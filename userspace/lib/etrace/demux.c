@@ -265,20 +265,15 @@ static void part_lost(struct etrace_stream *s, uint64_t offset)
 	}
 }
 
-/* No more bytes come that belong to those before. */
-static int end_stretch(struct etrace_stream *s)
-{
-	if (!s->part.done)
-		rvt_etrace_frames_finish(&s->frames);
-	return drain(s);
-}
-
 static int lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason, bool boundary)
 {
 	struct etrace_stream *s = (struct etrace_stream *)stream;
 	bool told = false;
-	int ret = end_stretch(s);
+	int ret;
 
+	/* what waits for more to be sure of boundaries gets no more */
+	rvt_etrace_frames_cut(&s->frames);
+	ret = drain(s);
 	if (ret)
 		return result_of(s, ret);
 	s->base.stats.lost_reports += rvt_etrace_in_part(&s->part, offset);
@@ -292,8 +287,11 @@ static int lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reas
 static int finish(struct rvt_stream *stream)
 {
 	struct etrace_stream *s = (struct etrace_stream *)stream;
-	int ret = end_stretch(s);
+	int ret;
 
+	if (!s->part.done)
+		rvt_etrace_frames_finish(&s->frames);
+	ret = drain(s);
 	for (unsigned int i = 0; i < s->n_sources && !ret; i++) {
 		struct rvt_etrace_decoder *dec = s->sources[i];
 

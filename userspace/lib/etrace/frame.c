@@ -112,8 +112,12 @@ static enum verdict try_chain(const struct rvt_etrace_frames *frames, unsigned i
 		nulls = 0;
 		if (bad_header(frames, header))
 			return WRONG;
+		if (pos + len > frames->carry_len && !frames->at_end)
+			return UNDECIDED;
+		if (pos + len > frames->carry_len && frames->cut)
+			break;
 		if (pos + len > frames->carry_len)
-			return frames->at_end ? WRONG : UNDECIDED;
+			return WRONG;
 		if (!frames->valid(frames->ctx, frames->carry + pos, len))
 			return WRONG;
 		pos += len;
@@ -298,7 +302,7 @@ enum rvt_etrace_read rvt_etrace_frames_next(struct rvt_etrace_frames *frames)
 			continue;
 		break;
 	}
-	return frames->at_end ? next_at_end(frames) : RVT_ETRACE_READ_MORE;
+	return frames->at_end && !frames->cut ? next_at_end(frames) : RVT_ETRACE_READ_MORE;
 }
 
 void rvt_etrace_frames_bad(struct rvt_etrace_frames *frames)
@@ -307,13 +311,18 @@ void rvt_etrace_frames_bad(struct rvt_etrace_frames *frames)
 	frames->doubtful = true;
 }
 
+void rvt_etrace_frames_cut(struct rvt_etrace_frames *frames)
+{
+	frames->at_end = frames->cut = true;
+}
+
 void rvt_etrace_frames_lost(struct rvt_etrace_frames *frames, bool boundary)
 {
 	frames->skipped_bytes += frames->carry_len - frames->carry_used;
 	frames->carry_len = frames->carry_used = 0;
 	frames->pos = frames->end;
 	frames->doubtful = false;
-	frames->hunting = frames->at_end = false;
+	frames->hunting = frames->at_end = frames->cut = false;
 	if (!boundary)
 		start_hunt(frames, frames->pos_offset, "packet boundaries are not known");
 }

@@ -41,6 +41,7 @@ struct rvt_etrace_frames {
 	uint64_t hunt_offset, hunt_bytes;
 	const char *hunt_what;
 	bool hunting, at_end;
+	bool cut;			/* .at_end: amid a frame, perhaps */
 	bool doubtful;			/* hunting, but the next byte may well begin a frame */
 	bool (*valid)(void *ctx, const uint8_t *bytes, unsigned int len_bytes);
 	void *ctx;
@@ -66,6 +67,8 @@ enum rvt_etrace_read rvt_etrace_frames_next(struct rvt_etrace_frames *frames);
  * frames in a row, behind which the first is taken.
  */
 void rvt_etrace_frames_bad(struct rvt_etrace_frames *frames);
+/* Bytes are missing here: next() may return further frames, then MORE, until lost(). */
+void rvt_etrace_frames_cut(struct rvt_etrace_frames *frames);
 /* Bytes are missing here. Forgets a partial frame. @boundary: the next byte begins a frame. */
 void rvt_etrace_frames_lost(struct rvt_etrace_frames *frames, bool boundary);
 /*
