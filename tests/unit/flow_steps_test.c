@@ -118,11 +118,97 @@ static void test_joined_counts(void **state)
 	tear_down(&f);
 }
 
+/* ---- what all spaces share ---- */
+
+#define KERNEL 0xffffffff80001000u
+
+static void map_code(struct rvt_space *space, uint64_t addr)
+{
+	struct rv_code code = { .base = addr, .pc = addr };
+
+	rv_put(&code, RV_C_NOP);
+	rv_put(&code, RV_C_NOP);
+	rv_put(&code, rv_c_j(-4));
+	assert_int_equal(rvt_space_map_bytes(space, addr, code.bytes, code.pc - addr, "code"), 0);
+}
+
+/* Whether the step of @byte at @pc is known in @space. */
+static bool is_known(struct fixture *f, struct rvt_space *space, uint64_t pc, uint8_t byte)
+{
+	struct rvt_step_key key = { .bytes = { byte } };
+
+	rvt_flow_set_space(f->flow, space);
+	rvt_flow_start(f->flow, pc, 0, true);
+	assert_true(rvt_steps_enter(f->flow, &key));
+	return rvt_steps_find(f->flow, &key, byte);
+}
+
+/* What the kernel does is known in every process, but not what a program does. */
+static void test_halves(void **state)
+{
+	struct rvt_space *processes[2];
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	map_code(f.space, KERNEL);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rvt_space_create(f.image, f.space, &processes[i]), 0);
+		map_code(processes[i], 0x1000);
+	}
+	rvt_flow_set_space(f.flow, processes[0]);
+	make_step(&f, 0x1000, 1, 3);
+	make_step(&f, KERNEL, 2, 3);
+	assert_true(is_known(&f, processes[0], 0x1000, 1));
+	assert_false(is_known(&f, processes[1], 0x1000, 1));
+	assert_true(is_known(&f, processes[1], KERNEL, 2));
+	assert_true(is_known(&f, f.space, KERNEL, 2));
+	/* one that has something of its own there */
+	map_code(processes[1], KERNEL);
+	assert_false(is_known(&f, processes[1], KERNEL, 2));
+	assert_true(is_known(&f, processes[0], KERNEL, 2));
+	/* other code of the kernel's */
+	map_code(f.space, KERNEL);
+	assert_false(is_known(&f, processes[0], KERNEL, 2));
+	tear_down(&f);
+}
+
+/* A step through code of both halves is none. */
+static void test_both_halves(void **state)
+{
+	const uint64_t last = 0x7ffffffffffffffeu;
+	struct rvt_step_key key = { .bytes = { 1 } };
+	struct rvt_order o = unlimited();
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	for (int i = 0; i < 3; i++) {
+		struct rv_code code = { .base = last + 2 * i, .pc = last + 2 * i };
+
+		rv_put(&code, RV_C_NOP);
+		assert_int_equal(rvt_space_map_bytes(f.space, code.base, code.bytes, 2, "code"), 0);
+	}
+	o.max_insns = 2;
+	for (int i = 0; i < 3; i++) {
+		rvt_flow_start(f.flow, last, 0, true);
+		assert_true(rvt_steps_enter(f.flow, &key));
+		rvt_steps_record(f.flow, &key);
+		assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
+		if (rvt_steps_recording(f.flow))
+			rvt_steps_keep(f.flow, key.address, 0);
+	}
+	assert_false(is_known(&f, f.space, last, 1));
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_joined_steps),
 		cmocka_unit_test(test_joined_counts),
+		cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_both_halves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

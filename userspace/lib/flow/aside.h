@@ -5,7 +5,8 @@
  * would take longer than to decode; so only these are noted, with whose they are, and expanded when
  * somebody asks, or before code that they are of is replaced.
  *
- * What is noted must stay: until it is taken back, no step, hop or leap of it makes room for another.
+ * What is noted must stay: until it is taken back, no step, hop or leap of it makes room for
+ * another.
  */
 #ifndef RVT_LIB_FLOW_ASIDE_H
 #define RVT_LIB_FLOW_ASIDE_H
@@ -19,7 +20,7 @@ struct rvt_flow;
 #define RVT_ASIDE_NOTES (1u << 20)	/* at most */
 
 struct rvt_aside_note {
-	uint32_t what;			/* number of a step, hop or leap, and which of these it is */
+	uint32_t what;			/* number of a step, hop or leap, and which */
 	uint32_t times;
 };
 
@@ -35,7 +36,7 @@ struct rvt_aside {
 	struct rvt_aside_part *parts;
 	size_t n_parts, parts_room;
 	size_t left;			/* notes that were not taken back */
-	bool full;			/* or in the way of something: it is time to take all back */
+	bool full;			/* or in the way: it is time to take all back */
 };
 
 /*

@@ -12,8 +12,8 @@
 #include "image/image.h"
 
 /*
- * Where programs have their own code (0), and where all of them have the same, the kernel's (1): what
- * is remembered of that holds in every space.
+ * Where programs have their own code (0), and where all of them have the same, the kernel's (1):
+ * what is remembered of that holds in every space.
  */
 static inline unsigned int rvt_half(uint64_t pc)
 {

@@ -45,7 +45,8 @@ static void expand(struct rvt_leaps *leaps, struct rvt_hops *hops, struct rvt_co
 
 	for (unsigned int i = 0; i < leap->n_hops; i++) {
 		struct rvt_hop *hop = &hops->hops[numbers[i]];
-		uint32_t next = i + 1 < leap->n_hops ? hops->hops[numbers[i + 1]].place : leap->next;
+		uint32_t next = i + 1 < leap->n_hops ? hops->hops[numbers[i + 1]].place :
+						       leap->next;
 
 		rvt_hop_count(hops, hop, leap->times);
 		/* Only returns are followed from hop to hop. */
@@ -94,6 +95,11 @@ void rvt_leaps_add(struct rvt_leaps *leaps, const struct rvt_hop *hop, uint32_t 
 {
 	struct rvt_leap *draft = &leaps->draft;
 
+	/* Returns and ways into other views use up no outcomes: there may be any number of hops. */
+	if (draft->n_hops == RVT_LEAP_HOPS) {
+		leaps->n_runs = RVT_LEAP_RUNS + 1;
+		return;
+	}
 	if (!draft->n_hops && hop->flags & RVT_HOP_ALONE)
 		draft->flags |= RVT_LEAP_ALONE;
 	leaps->hops[draft->n_hops++] = number;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Leaps: hops in a row (flow/hops.h). From a place and the next outcomes to where the hops lead that
- * these outcomes alone decide, with the returns between them. A program that does the same again
- * takes a dozen hops in one look-up.
+ * Leaps: hops in a row (flow/hops.h). From a place and the next outcomes to where the hops lead
+ * that these outcomes alone decide, with the returns between them. A program that does the same
+ * again takes a dozen hops in one look-up.
  *
- * A leap may lead through several mappings of one half: it holds for the epoch that the flow had there
- * when it was made.
+ * A leap may lead through several mappings of one half: it holds for the epoch that the flow had
+ * there when it was made.
  */
 #ifndef RVT_LIB_FLOW_LEAPS_H
 #define RVT_LIB_FLOW_LEAPS_H
@@ -29,7 +29,7 @@ struct rvt_leap_key {
 };
 
 enum {
-	RVT_LEAP_REST = 1u << 30,	/* the last outcomes of an order, fewer than in other leaps */
+	RVT_LEAP_REST = 1u << 30,	/* the last outcomes of an order, fewer than else */
 	RVT_LEAP_TAIL = 1u << 31,	/* the same, and on to the next indirect jump */
 };
 

@@ -177,7 +177,7 @@ struct replay {
 	struct range range;
 	const struct rvt_hop *last;
 	struct sums sums;
-	uint64_t leap_at;		/* with so many outcomes left, or fewer, there may be a leap */
+	uint64_t leap_at;		/* with so many outcomes left: may be a leap */
 };
 
 static inline bool is_within(const struct rvt_walk *w, const struct replay *r, uint32_t halfwords,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "ntrace/hist.h"
 
 void rvt_hist_destroy(struct rvt_hist *hist)
@@ -24,23 +25,12 @@ static uint64_t reverse(uint32_t value, uint32_t n)
 
 static int make_room(struct rvt_hist *h)
 {
-	size_t size = h->size ? 2 * h->size : 16;
-	struct rvt_hist_run *runs;
-
-	if (h->end < h->size)
-		return 0;
-	if (h->first > h->size / 2) {
+	if (h->end == h->size && h->first > h->size / 2) {
 		memmove(h->runs, h->runs + h->first, (h->end - h->first) * sizeof(h->runs[0]));
 		h->end -= h->first;
 		h->first = 0;
-		return 0;
 	}
-	runs = realloc(h->runs, size * sizeof(runs[0]));
-	if (!runs)
-		return -ENOMEM;
-	h->runs = runs;
-	h->size = size;
-	return 0;
+	return array_reserve(&h->runs, &h->size, h->end, 1);
 }
 
 static int append(struct rvt_hist *h, uint64_t pattern, uint32_t bits, uint64_t repeat)
