@@ -147,7 +147,6 @@ void rvt_leaps_keep(struct rvt_leaps *leaps, struct rvt_return_stack *stack, uin
 		return;
 	draft->next = next;
 	draft->piece = piece;
-	draft->n_runs = leaps->n_runs;
 	draft->path = leaps->n_path;
 	leaps->n_path += hops_units + calls_units;
 	if (calls_units)

@@ -17,7 +17,7 @@
 #define RVT_LEAP_OUTCOMES 32	/* that a leap is found by; it uses up nearly all of them */
 #define RVT_LEAP_ENDS (RVT_LEAP_OUTCOMES - RVT_HOP_OUTCOMES + 1)	/* or more are used up */
 #define RVT_LEAP_HOPS RVT_LEAP_OUTCOMES	/* at most */
-#define RVT_LEAP_RUNS 128	/* of all its hops, at most */
+#define RVT_LEAP_RUNS 128	/* of all its hops, at most: what they add up fits bytes */
 #define RVT_LEAP_BITS 16
 #define RVT_LEAPS (1u << RVT_LEAP_BITS)
 #define RVT_LEAP_PATH_BYTES (16u << 20)
@@ -53,7 +53,7 @@ struct rvt_leap {
 	uint32_t insns, halfwords;
 	uint8_t used, branches, taken;	/* as in struct rvt_hop */
 	uint8_t returns, indirect;
-	uint8_t n_hops, n_runs;
+	uint8_t n_hops;
 	uint8_t flags;			/* RVT_LEAP_* */
 };
 _Static_assert(sizeof(struct rvt_leap) == 64, "one cache line");

@@ -289,7 +289,7 @@ static inline bool leap_fits(struct rvt_flow *flow, const struct rvt_walk *w,
 
 static inline __attribute__((always_inline)) void
 take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r, struct rvt_leap *leap,
-	  bool counting, bool collecting)
+	  bool counting)
 {
 	use_up(w, leap->used);
 	r->sums.halfwords += leap->halfwords;
@@ -312,12 +312,6 @@ take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r, struct rv
 	}
 	if (counting)
 		rvt_leap_count(flow->leaps, leap, 1);
-	if (collecting) {
-		const uint32_t *hops = rvt_leap_hops(flow->leaps, leap);
-
-		for (unsigned int i = 0; i < leap->n_hops; i++)
-			collect_runs(flow, &flow->hops->hops[hops[i]]);
-	}
 }
 
 /* Which leap to look for; false: none. Sets when to look for the next one. */
@@ -386,7 +380,8 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 		.at = *place, .after_fall = flow->consecutive,
 		.half = rvt_half(flow->block->pub.pc),
 		.range = range_of(flow, flow->block->view),
-		.leap_at = w->outcomes_left,
+		/* Where runs are collected, leaps take more time than they save. */
+		.leap_at = collecting ? 0 : w->outcomes_left,
 	};
 	const struct rvt_piece *piece;
 	struct rvt_leap *leap;
@@ -394,9 +389,9 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 	uint32_t key;
 
 	for (;;) {
-		leap = w->outcomes_left <= r.leap_at ? find_leap(flow, w, &r) : NULL;
+		leap = !collecting && w->outcomes_left <= r.leap_at ? find_leap(flow, w, &r) : NULL;
 		if (leap)
-			take_leap(flow, w, &r, leap, counting, collecting);
+			take_leap(flow, w, &r, leap, counting);
 		else if (!hop_key(w, &key))
 			complete = true;
 		else if (!take_hop(flow, w, &r, key, counting, collecting))
