@@ -245,9 +245,9 @@ static int rvtrace_ramsink_aim(struct rvtrace_ramsink *sink, struct rvtrace_cpu 
 }
 
 /*
- * Whether the sink can go on where it was stopped: there the next trace belongs, in
- * the same AUX buffer, and there is room to the end that the sink was given. Its registers are as
- * they must be then. This is what most context switches come to.
+ * Whether the sink can go on where it was stopped: there the next trace belongs, in the same AUX
+ * buffer, and there is room to the end that the sink was given. Its registers are as they must be
+ * then. This is what most context switches come to.
  */
 static bool rvtrace_ramsink_goes_on(const struct rvtrace_ramsink *sink,
 				    const struct rvtrace_cpu *rc)
