@@ -264,70 +264,108 @@ static void test_leaps(void **state)
 	free(t);
 }
 
-/* ---- many hops ---- */
+/* ---- many hops, many places ---- */
 
-#define FUNCTIONS 20000u
 #define FUNCTION_BYTES 6u
 #define WAYS 32u		/* that five outcomes can be */
 
+/* Functions of c.beqz over c.nop and a return, and what was executed of them. */
 struct many {
-	uint64_t insns, taken;
+	struct fixture f;
+	uint64_t base, insns, taken;
 };
 
-static int add_insns(void *ctx, const struct rvt_run *run, uint64_t times)
+static void many_create(struct many *m, size_t functions)
 {
-	((struct many *)ctx)->insns += run->count * times;
+	const uint16_t halves[] = { rv_c_branch(4), RV_C_NOP, rv_c_jr(RV_RA) };
+	uint8_t *code = malloc(functions * FUNCTION_BYTES);
+
+	for (size_t i = 0; i < functions * FUNCTION_BYTES; i++)
+		code[i] = halves[i % FUNCTION_BYTES / 2] >> 8 * (i % 2);
+	set_up(&m->f, 0, 0);
+	m->base = 0x10000;
+	m->insns = m->taken = 0;
+	assert_int_equal(rvt_flow_count(m->f.flow), 0);
+	assert_int_equal(rvt_space_map_bytes(m->f.space, m->base, code, functions * FUNCTION_BYTES,
+					     "functions"), 0);
+	free(code);
+}
+
+static void many_call(struct many *m, unsigned int function, unsigned int outcomes)
+{
+	struct rvt_order o = unlimited();
+
+	o.n_outcomes = 5;
+	o.outcomes = outcomes;
+	rvt_flow_start(m->f.flow, m->base + function * FUNCTION_BYTES, 0, true);
+	assert_int_equal(rvt_flow_run(m->f.flow, &o), RVT_STOP_TARGET);
+	assert_int_equal(o.used_outcomes, 1);
+	m->insns += outcomes & 1 ? 2 : 3;
+	m->taken += outcomes & 1;
+}
+
+static int sub_insns(void *ctx, const struct rvt_run *run, uint64_t times)
+{
+	((struct many *)ctx)->insns -= run->count * times;
 	return 0;
 }
 
-static int add_taken(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
+static int sub_taken(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
 		     int64_t times)
 {
 	(void)iclass;
 	if (to == from + 4)
-		((struct many *)ctx)->taken += times;
+		((struct many *)ctx)->taken -= times;
 	return 0;
 }
 
+/* What is counted is what was executed. */
+static void many_destroy(struct many *m)
+{
+	const struct rvt_count_sink sink = { m, sub_insns, sub_taken };
+
+	assert_int_equal(rvt_flow_counts(m->f.flow, &sink), 0);
+	rvt_flow_take_back(m->f.flow, 0);
+	assert_int_equal(rvt_flow_counts(m->f.flow, &sink), 0);
+	assert_int_equal(m->insns, 0);
+	assert_int_equal(m->taken, 0);
+	tear_down(&m->f);
+}
+
 /*
- * Functions of c.beqz over c.nop and a return: a hop uses up the first of five outcomes, and the
- * others may be anything. All of 640000 ways through 20000 functions are taken and counted.
+ * A hop uses up the first of five outcomes, and the others may be anything. All of 640000 ways
+ * through 20000 functions are taken and counted.
  */
 static void test_many_hops(void **state)
 {
-	const uint64_t base = 0x10000;
-	uint8_t *code = malloc(FUNCTIONS * FUNCTION_BYTES);
-	const uint16_t halves[] = { rv_c_branch(4), RV_C_NOP, rv_c_jr(RV_RA) };
-	struct many sums = {};
-	const struct rvt_count_sink sink = { &sums, add_insns, add_taken };
-	uint64_t insns = 0, taken = 0;
-	struct fixture f;
+	const unsigned int functions = 20000;
+	struct many m;
 
 	(void)state;
-	for (size_t i = 0; i < FUNCTIONS * FUNCTION_BYTES; i++)
-		code[i] = halves[i % FUNCTION_BYTES / 2] >> 8 * (i % 2);
-	set_up(&f, 0, 0);
-	assert_int_equal(rvt_flow_count(f.flow), 0);
-	assert_int_equal(rvt_space_map_bytes(f.space, base, code, FUNCTIONS * FUNCTION_BYTES,
-					     "functions"), 0);
-	for (unsigned int round = 0; round < 4; round++) {
-		for (unsigned int i = 0; i < FUNCTIONS * WAYS; i++) {
-			struct rvt_order o = unlimited();
+	many_create(&m, functions);
+	for (unsigned int round = 0; round < 4; round++)
+		for (unsigned int i = 0; i < functions * WAYS; i++)
+			many_call(&m, i / WAYS, i % WAYS);
+	many_destroy(&m);
+}
 
-			o.n_outcomes = 5;
-			o.outcomes = i % WAYS;
-			rvt_flow_start(f.flow, base + i / WAYS * FUNCTION_BYTES, 0, true);
-			assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_TARGET);
-			assert_int_equal(o.used_outcomes, 1);
-			insns += o.outcomes & 1 ? 2 : 3;
-			taken += o.outcomes & 1;
-		}
-	}
-	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
-	assert_int_equal(sums.insns, insns);
-	assert_int_equal(sums.taken, taken);
-	tear_down(&f);
-	free(code);
+/* More places than there is room for, while what is set aside keeps what is there from going. */
+static void test_many_places(void **state)
+{
+	const unsigned int functions = RVT_PLACE_SLOTS + 1000;
+	struct many m;
+
+	(void)state;
+	many_create(&m, functions);
+	for (unsigned int i = 0; i < 20; i++)
+		many_call(&m, 0, 0);
+	rvt_flow_set_aside(m.f.flow, 0);
+	assert_true(m.f.flow->aside.left);
+	/* at second sight it is a place */
+	for (unsigned int i = 0; i < 2 * functions; i++)
+		many_call(&m, i / 2, i);
+	assert_true(m.f.flow->aside.full);
+	many_destroy(&m);
 }
 
 int main(void)
@@ -335,6 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_leaps),
 		cmocka_unit_test(test_many_hops),
+		cmocka_unit_test(test_many_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,10 +47,14 @@ void rvt_hops_reset(struct rvt_hops *hops, uint32_t flags)
 	hops->flags = flags;
 }
 
+static bool has_room_for_place(const struct rvt_hops *hops)
+{
+	return hops->n_places < RVT_PLACES - 1 && hops->n_slots < RVT_PLACE_SLOTS / 4 * 3;
+}
+
 bool rvt_hops_have_room(const struct rvt_hops *hops)
 {
-	return hops->n_places < RVT_PLACES - 1 && hops->n_hops < RVT_HOPS &&
-	       hops->n_slots < RVT_PLACE_SLOTS / 4 * 3 &&
+	return has_room_for_place(hops) && hops->n_hops < RVT_HOPS &&
 	       hops->n_index < RVT_HOP_INDEX_MAX / 2 &&
 	       RVT_HOP_PATH_BYTES / 8 - hops->n_path >= MAX_PATH;
 }
@@ -79,6 +83,8 @@ uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block)
 
 	if (slot->place)
 		return slot->place;
+	if (!has_room_for_place(hops))
+		return 0;
 	if (slot->block)
 		return make_place(hops, slot);
 	slot->block = block;

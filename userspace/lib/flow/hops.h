@@ -93,9 +93,12 @@ void rvt_hops_destroy(struct rvt_hops *hops);
 void rvt_hops_reset(struct rvt_hops *hops, uint32_t flags);
 /* Whether more can be made. Else it is time for a reset. */
 bool rvt_hops_have_room(const struct rvt_hops *hops);
-/* The place that begins with @block; 0 if this is the first time that it is asked for. */
+/*
+ * The place that begins with @block; 0 if this is the first time that it is asked for, or there is
+ * no room for another.
+ */
 uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block);
-/* The same, and there is one afterwards. */
+/* The same, and there is one afterwards. There must be room. */
 uint32_t rvt_hops_make_place(struct rvt_hops *hops, struct rvt_code_block *block);
 
 struct rvt_hop_order {
