@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../include/uapi/linux/rvtrace.h"
 #include "common.h"
 
 /* ---- TAP ---- */
@@ -184,6 +185,7 @@ static int recording_map(struct recording *rec, const struct perf_event_attr *at
 
 	memset(rec, 0, sizeof(*rec));
 	rec->gap = true;
+	rec->cpu = cpu;
 	rec->fd = event_open(attr, pid, cpu);
 	if (rec->fd < 0)
 		return rec->fd;
@@ -228,12 +230,26 @@ int recording_enable(struct recording *rec)
 
 int recording_disable(struct recording *rec)
 {
-	return ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0) ? -errno : 0;
+	cpu_set_t set;
+	int ret;
+
+	sched_getaffinity(0, sizeof(set), &set);
+	if (rec->cpu >= 0)
+		pin(rec->cpu);
+	ret = ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0) ? -errno : 0;
+	sched_setaffinity(0, sizeof(set), &set);
+	return ret;
 }
 
-static void take_aux(struct recording *rec, uint64_t offset, uint64_t size, uint64_t flags)
+static void take_aux(struct recording *rec, uint64_t offset, uint64_t size, uint64_t flags,
+		     uint32_t tid)
 {
-	rec->records++;
+	const bool late = flags & RVTRACE_AUX_FLAG_LATE;
+
+	rec->spans = reallocarray(rec->spans, rec->records + 1, sizeof(*rec->spans));
+	rec->spans[rec->records++] = (struct aux_span){
+		.start = rec->n_bytes, .tid = late ? rec->named : tid, .late = late,
+	};
 	if (rec->gap && size) {
 		rec->starts = reallocarray(rec->starts, rec->n_starts + 1, sizeof(*rec->starts));
 		rec->starts[rec->n_starts++] = rec->n_bytes;
@@ -261,7 +277,7 @@ void recording_snapshot(struct recording *rec)
 	rec->n_bytes = 0;
 	rec->n_starts = 0;
 	rec->gap = true;
-	take_aux(rec, from, head - from, 0);
+	take_aux(rec, from, head - from, 0, 0);
 }
 
 static void copy_out(const struct recording *rec, uint64_t from, void *to, size_t size)
@@ -270,10 +286,22 @@ static void copy_out(const struct recording *rec, uint64_t from, void *to, size_
 		((uint8_t *)to)[i] = rec->data[(from + i) % rec->data_size];
 }
 
+/* With a sample id as attr_init() asks for it */
 struct aux_record {
 	struct perf_event_header header;
 	uint64_t offset, size, flags;
+	uint32_t pid, tid;
 };
+
+struct hw_id_record {
+	struct perf_event_header header;
+	uint64_t hw_id;
+};
+
+static void take_hw_id(struct recording *rec, uint64_t hw_id)
+{
+	rec->named = (uint32_t)((hw_id & RVTRACE_HW_ID_TID) >> 32);
+}
 
 bool recording_full(const struct recording *rec)
 {
@@ -294,15 +322,19 @@ void recording_read(struct recording *rec, bool again)
 	uint64_t tail = rec->page->data_tail;
 	uint64_t head = __atomic_load_n(&rec->page->data_head, __ATOMIC_ACQUIRE);
 	struct aux_record record;
+	struct hw_id_record hw_id;
 	unsigned int truncated = rec->truncated;
 
 	while (tail < head) {
 		copy_out(rec, tail, &record.header, sizeof(record.header));
 		if (record.header.type == PERF_RECORD_AUX) {
 			copy_out(rec, tail, &record, sizeof(record));
-			take_aux(rec, record.offset, record.size, record.flags);
+			take_aux(rec, record.offset, record.size, record.flags, record.tid);
 			__atomic_store_n(&rec->page->aux_tail, record.offset + record.size,
 					 __ATOMIC_RELEASE);
+		} else if (record.header.type == PERF_RECORD_AUX_OUTPUT_HW_ID) {
+			copy_out(rec, tail, &hw_id, sizeof(hw_id));
+			take_hw_id(rec, hw_id.hw_id);
 		} else if (record.header.type == PERF_RECORD_LOST) {
 			rec->lost++;
 		}
@@ -320,6 +352,7 @@ void recording_close(struct recording *rec)
 	close(rec->fd);
 	free(rec->bytes);
 	free(rec->starts);
+	free(rec->spans);
 	memset(rec, 0, sizeof(*rec));
 }
 

@@ -62,8 +62,15 @@ int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu);
 
 /* ---- an event with its buffers ---- */
 
+/* An AUX record: whose it is by what the kernel says of it */
+struct aux_span {
+	size_t start;			/* in what was read */
+	uint32_t tid;
+	bool late;			/* RVTRACE_AUX_FLAG_LATE */
+};
+
 struct recording {
-	int fd;
+	int fd, cpu;
 	struct perf_event_mmap_page *page;
 	uint8_t *data, *aux;
 	size_t data_size, aux_size;
@@ -71,6 +78,8 @@ struct recording {
 	size_t n_bytes;
 	size_t *starts;			/* offsets in it at which a record after a gap begins */
 	unsigned int n_starts;
+	struct aux_span *spans;		/* as many as .records */
+	uint32_t named;			/* thread of the last PERF_RECORD_AUX_OUTPUT_HW_ID */
 	unsigned int records, partial, truncated, collision, lost;
 	bool gap;			/* the last record was flagged */
 };
@@ -83,6 +92,7 @@ int recording_open_overwrite(struct recording *rec, const struct perf_event_attr
 			     int cpu, size_t aux_size);
 void recording_snapshot(struct recording *rec);
 int recording_enable(struct recording *rec);
+/* On the event's CPU, where the driver hands over at once what it has still kept. */
 int recording_disable(struct recording *rec);
 /* There is a record in the buffer, not yet taken, that says that the AUX buffer was full. */
 bool recording_full(const struct recording *rec);

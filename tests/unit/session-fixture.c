@@ -169,6 +169,17 @@ void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags)
 	cpu->len = 0;
 }
 
+void put_thread(struct fixture *f, int n, int32_t tid)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t hw_id;
+	} head = { { PERF_RECORD_AUX_OUTPUT_HW_ID, 0, 0 }, (uint64_t)tid << 32 | n };
+	const struct trailer trailer = { STRANGER, STRANGER, f->ticks * TICK_NS, n, 0, TRACE_ID };
+
+	put_record(f, &head.header, sizeof(head), NULL, &trailer);
+}
+
 static void retire(void *ctx, const struct rvt_retire *run)
 {
 	struct cpu *cpu = ctx;

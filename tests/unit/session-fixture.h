@@ -23,6 +23,7 @@
 #define CPUS 2
 #define PROGRAMS 3
 #define STEPS 3000
+#define STRANGER 0		/* who is not traced: an idle cpu */
 #define TICK_NS 100
 #define TRACE_ID 1
 #define SIDE_ID 2
@@ -105,6 +106,8 @@ void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps)
  * when the record ends.
  */
 void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags);
+/* The driver names the thread whose trace the next record of cpu @n has, if that is late; 0: none. */
+void put_thread(struct fixture *f, int n, int32_t tid);
 
 /* ---- reading it ---- */
 

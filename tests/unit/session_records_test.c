@@ -3,16 +3,17 @@
  * Whose the trace in an AUX record is, when only chosen tasks are traced. A driver ends the record
  * when its task stops running; or, if the trace says itself whose it is and when it was, some time
  * later: then there may be several turns of the task in it, and it names who happens to run when it
- * ends.
+ * ends. Such a record has a flag (include/uapi/linux/rvtrace.h); and where the trace does not say
+ * it, the driver does.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
+#include "../../include/uapi/linux/rvtrace.h"
 #include "session-fixture.h"
 
-#define STRANGER 0		/* who is not traced: an idle cpu */
 #define LATER 50000		/* ticks: 5 ms */
 
 /* What kind of recording. */
@@ -25,6 +26,8 @@ static const struct kind etrace = { .etrace = true, .timed = true, .context = tr
 static const struct kind ntrace_untimed = { .context = true };
 static const struct kind etrace_untimed = { .etrace = true, .context = true };
 static const struct kind ntrace_by_switches = { .timed = true };
+static const struct kind ntrace_plain = { .timed = false };
+static const struct kind etrace_plain = { .etrace = true };
 
 /* Programs that E-Trace can tell when they are interrupted; see random-recording.c. */
 static const int programs[] = { 0, 2 };
@@ -136,6 +139,43 @@ static void later_records(void **state)
 {
 	(void)state;
 	WITH(late, &ntrace, &etrace);
+}
+
+/* The trace does not say all of it; each record is of one task. */
+static void named(const struct kind *kind, bool by_cpu)
+{
+	struct fixture *f = begin(kind);
+
+	for (int i = 0; i < 6; i++) {
+		turn_of(f, 0, 10);
+		f->ticks += LATER / 5;
+		turn_of(f, 0, 10);
+		turn_of(f, 1, 20);
+		f->ticks += LATER;
+		/* the cpu is told when trace comes from another, without a thread */
+		put_thread(f, 0, 0);
+		put_thread(f, 0, 10);
+		put_aux(f, 0, 20, RVTRACE_AUX_FLAG_LATE);
+		put_thread(f, 1, 20);
+		put_aux(f, 1, STRANGER, RVTRACE_AUX_FLAG_LATE);
+		/* what is not late needs no name */
+		turn_of(f, 0, 20);
+		put_thread(f, 0, 0);
+		put_aux(f, 0, 20, 0);
+		/* nor is a name wanted of it */
+		turn_of(f, 1, 10);
+		put_thread(f, 1, 20);
+		put_aux(f, 1, 10, 0);
+		f->ticks += LATER;
+	}
+	end(f, by_cpu);
+}
+
+static void late_records_have_names(void **state)
+{
+	(void)state;
+	WITH(named, &ntrace, &etrace, &ntrace_untimed, &etrace_untimed, &ntrace_by_switches,
+	     &ntrace_plain, &etrace_plain);
 }
 
 /* perf hands the event of a task on to another one that inherited the same: in one record. */
@@ -266,6 +306,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_for_each_turn),
 		cmocka_unit_test(later_records),
+		cmocka_unit_test(late_records_have_names),
 		cmocka_unit_test(inherited_events),
 		cmocka_unit_test(exec_in_an_open_record),
 		cmocka_unit_test(number_used_again),

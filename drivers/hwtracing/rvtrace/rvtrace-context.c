@@ -167,12 +167,21 @@ static void rvtrace_context_follow(struct rvtrace_cpu *rc, const struct task_str
 	}
 }
 
+/* Whether @task has events of perf, any of them */
+static bool rvtrace_has_events(const struct task_struct *task)
+{
+	const struct perf_event_context *ctx = READ_ONCE(task->perf_event_ctxp);
+
+	return ctx && READ_ONCE(ctx->nr_events);
+}
+
 static void rvtrace_sched_switch(void *data, bool preempt, struct task_struct *prev,
 				 struct task_struct *next, unsigned int prev_state)
 {
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
 
 	rc->leaving = prev;
+	rc->next_has_events = rvtrace_has_events(next);
 	rvtrace_context_follow(rc, next);
 }
 

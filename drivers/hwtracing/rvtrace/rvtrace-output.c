@@ -11,9 +11,13 @@
  * Most of what a context switch costs is the record that ends there, so it may wait: then the trace
  * is in the AUX buffer, but its head is where it was, and what the event traces next is appended.
  * Nothing of perf's is held meanwhile. The record is written when it has waited for long, when
- * another event is to write to the buffer, and when user space may want to see it.
+ * another thread is to be traced, and when user space may want to see it. Mostly that is while
+ * somebody else runs, whom perf then takes for the one who was traced: see include/uapi/linux/rvtrace.h
+ * for how such a record is told apart, and for whose it is.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/rvtrace.h>
 
 #include "rvtrace.h"
 
@@ -164,6 +168,19 @@ static const struct rvtrace_aux_sink *rvtrace_output_direct(const struct rvtrace
 }
 
 /*
+ * Whether the running event goes on with what waits. A record is of one thread, unless its trace
+ * says whose it is: then all threads that inherited the event may follow each other in it.
+ */
+static bool rvtrace_output_goes_on(const struct rvtrace_cpu *rc)
+{
+	const struct rvtrace_config *config = rvtrace_event_config(rc->event);
+
+	if (config->explicit)
+		return rvtrace_event_config(rc->waiting)->serial == config->serial;
+	return rc->waiting == rc->event && rc->waiting_task == current;
+}
+
+/*
  * rvtrace_output_begin - open a record
  *
  * Returns false when there is no AUX buffer or no room in it; in the latter case perf has been told
@@ -174,7 +191,7 @@ bool rvtrace_output_begin(struct rvtrace_cpu *rc)
 	struct rvtrace_aux *aux;
 	size_t room;
 
-	if (rc->waiting != rc->event)
+	if (rc->waiting && !rvtrace_output_goes_on(rc))
 		rvtrace_output_tell(rc);
 	aux = perf_aux_output_begin(&rc->handle, rc->event);
 	if (!rc->waiting || !aux || aux->serial != rc->waiting_aux)
@@ -227,6 +244,17 @@ void rvtrace_output_wait(struct rvtrace_cpu *rc)
 	perf_aux_output_end(&rc->handle, 0);
 }
 
+/* Says in the open record that perf is wrong about whose it is, and in another one whose it is. */
+static void rvtrace_output_name(struct rvtrace_cpu *rc, struct perf_event *event)
+{
+	u64 tid = task_pid_nr_ns(rc->waiting_task, event->ns);
+
+	perf_aux_output_flag(&rc->handle, RVTRACE_AUX_FLAG_LATE);
+	if (!rvtrace_event_config(event)->explicit)
+		perf_report_aux_output_id(event, FIELD_PREP(RVTRACE_HW_ID_TID, tid) |
+						 FIELD_PREP(RVTRACE_HW_ID_CPU, event->cpu));
+}
+
 /* Writes the record that waits, if there is one and its AUX buffer is still there */
 void rvtrace_output_tell(struct rvtrace_cpu *rc)
 {
@@ -237,9 +265,13 @@ void rvtrace_output_tell(struct rvtrace_cpu *rc)
 		return;
 	WRITE_ONCE(rc->waiting, NULL);
 	aux = perf_aux_output_begin(&rc->handle, event);
-	if (aux)
-		perf_aux_output_end(&rc->handle,
-				    aux->serial == rc->waiting_aux ? rc->written : 0);
+	if (!aux)
+		return;
+	if (aux->serial != rc->waiting_aux)
+		rc->written = 0;
+	if (rc->written && rc->waiting_task != current)
+		rvtrace_output_name(rc, event);
+	perf_aux_output_end(&rc->handle, rc->written);
 }
 
 /* Closes the record and opens the next. Returns false when that is not possible. */

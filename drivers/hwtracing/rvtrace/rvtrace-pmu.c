@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <linux/module.h>
 #include <linux/pid_namespace.h>
+#include <linux/rvtrace.h>
 #include <linux/slab.h>
 
 #include "rvtrace.h"
@@ -59,7 +60,7 @@ static void rvtrace_event_begin(struct rvtrace_cpu *rc, struct perf_event *event
 		event->attach_state |= PERF_ATTACH_ITRACE;
 	/* Whose trace comes next in the AUX buffer: told when it is another hart's. */
 	if (config->cpu != enc->cpu)
-		perf_report_aux_output_id(event, enc->cpu);
+		perf_report_aux_output_id(event, FIELD_PREP(RVTRACE_HW_ID_CPU, enc->cpu));
 	config->cpu = enc->cpu;
 }
 
@@ -245,18 +246,19 @@ static int rvtrace_event_check_encoders(struct perf_event *event, u32 sink)
 	return found ? 0 : -ENODEV;
 }
 
-/*
- * A record that waits is written later than its trace, while somebody else runs, whom perf then
- * names in it: the trace itself must say whose it is, and when. And it is written on the hart that
- * it waits on.
- */
+/* A record that waits is written on the hart that it waits on: not of an event that moves. */
 static bool rvtrace_event_is_patient(const struct perf_event *event)
+{
+	return event->attach_state & PERF_ATTACH_TASK && event->cpu >= 0;
+}
+
+/* Whether the trace says whose it is, any thread's id, and when it was */
+static bool rvtrace_event_is_explicit(const struct perf_event_attr *attr)
 {
 	const u64 wanted = RVTRACE_CONFIG_CONTEXT | RVTRACE_CONFIG_TIMESTAMP;
 
-	return event->attach_state & PERF_ATTACH_TASK && event->cpu >= 0 &&
-	       (event->attr.config & wanted) == wanted &&
-	       rvtrace_context_of(&event->attr) == RVTRACE_CONTEXT_SCONTEXT;
+	return (attr->config & wanted) == wanted &&
+	       rvtrace_context_of(attr) == RVTRACE_CONTEXT_SCONTEXT;
 }
 
 static struct rvtrace_config *rvtrace_config_create(const struct perf_event *event)
@@ -269,6 +271,7 @@ static struct rvtrace_config *rvtrace_config_create(const struct perf_event *eve
 		.sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2),
 		.context = rvtrace_context_of(attr),
 		.patient = rvtrace_event_is_patient(event),
+		.explicit = rvtrace_event_is_explicit(attr),
 		.window_ns = window * NSEC_PER_USEC,
 		.pause_ns = (period - window) * NSEC_PER_USEC,
 	};

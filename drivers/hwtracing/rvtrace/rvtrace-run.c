@@ -128,12 +128,15 @@ int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
 /*
  * Whether the hart switches to another task now, and the event's record may wait. Not that of a
  * task that exits, see rvtrace_run_tell_task(), nor where others share the sink: they may get the
- * trace that is still in it, so their records must come after this one.
+ * trace that is still in it, so their records must come after this one. Nor is it worth while where
+ * the next task seems to be traced, too, and cannot go on with the record.
  */
 static bool rvtrace_session_waits(const struct rvtrace_cpu *rc)
 {
-	return rvtrace_is_leaving(rc) && !(current->flags & PF_EXITING) &&
-	       rvtrace_event_config(rc->event)->patient && rvtrace_path_is_own(rc->path);
+	const struct rvtrace_config *config = rvtrace_event_config(rc->event);
+
+	return rvtrace_is_leaving(rc) && !(current->flags & PF_EXITING) && config->patient &&
+	       (config->explicit || !rc->next_has_events) && rvtrace_path_is_own(rc->path);
 }
 
 void rvtrace_session_stop(struct rvtrace_cpu *rc)

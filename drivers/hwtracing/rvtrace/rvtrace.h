@@ -563,6 +563,7 @@ struct rvtrace_range {
  * @sink:	number of the sink that was asked for, or 0
  * @context:	the CSR that is to have the thread's id
  * @patient:	its records may wait when its task is switched out
+ * @explicit:	its trace says whose it is, and when it was
  * @window_ns:	how long to trace in each period; 0: always
  * @pause_ns:	how long not to trace
  * @thread_event:	entry in the list of events that were opened with a thread filter
@@ -578,6 +579,7 @@ struct rvtrace_config {
 	u32 sink;
 	enum rvtrace_context context;
 	bool patient;
+	bool explicit;
 	u64 window_ns;
 	u64 pause_ns;
 	struct list_head thread_event;
@@ -656,9 +658,10 @@ struct rvtrace_stretch {
  * @waiting:	event whose trace is in the AUX buffer without a record, or NULL; no record is open
  *		then
  * @waiting_aux:	serial number of that AUX buffer
- * @waiting_task: who was traced
+ * @waiting_task: who was traced, at least at its end. He lives: see rvtrace_run_tell_task()
  * @tell:	a call to this hart, to write that record
  * @leaving:	the task that the hart left last; while it is @current, the hart is about to
+ * @next_has_events: the task that it came to then has events of perf
  * @followed:	the task whose id was put into a context CSR when the hart came to it, or NULL
  * @followed_by: the last CSR in which that was done
  * @changed:	perf has started or stopped an event since it last enabled the PMU
@@ -685,9 +688,10 @@ struct rvtrace_cpu {
 	size_t written;
 	struct perf_event *waiting;
 	u64 waiting_aux;
-	const struct task_struct *waiting_task;
+	struct task_struct *waiting_task;
 	call_single_data_t tell;
 	const struct task_struct *leaving;
+	bool next_has_events;
 	const struct task_struct *followed;
 	enum rvtrace_context followed_by;
 	bool changed;

@@ -1,6 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * What the PMU riscv_ctr leaves in an AUX buffer: a sequence of samples, nothing between them.
+ * What the PMUs rvtrace and riscv_ctr tell user space in a form of their own.
+ */
+#ifndef _UAPI_LINUX_RVTRACE_H
+#define _UAPI_LINUX_RVTRACE_H
+
+#include <linux/types.h>
+
+/*
+ * PMU rvtrace
+ *
+ * Whose the trace of a PERF_RECORD_AUX is says its sample id, as that of any record. But a record
+ * with this flag was written later: its sample id names who ran then. It holds trace of the thread
+ * that the PERF_RECORD_AUX_OUTPUT_HW_ID of the same event before it names, or, if that has no
+ * thread or there is none, of the threads that the trace itself names.
+ */
+#define RVTRACE_AUX_FLAG_LATE	0x0100	/* within PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK */
+
+/* PERF_RECORD_AUX_OUTPUT_HW_ID.hw_id: the hart that trace comes from, and the thread, or 0 */
+#define RVTRACE_HW_ID_CPU	0x00000000ffffffffull
+#define RVTRACE_HW_ID_TID	0xffffffff00000000ull
+
+/*
+ * PMU riscv_ctr
+ *
+ * It leaves a sequence of samples in an AUX buffer, nothing between them.
  *
  * A sample describes itself: .magic and .version come first, .bytes leads to the next sample,
  * .header_bytes to the first entry, .entry_bytes from entry to entry. A later version only appends
@@ -8,11 +32,6 @@
  * machine's byte order and naturally aligned; there is no padding. A sample is a multiple of 8
  * bytes and starts at a multiple of 8.
  */
-#ifndef _UAPI_LINUX_RVTRACE_H
-#define _UAPI_LINUX_RVTRACE_H
-
-#include <linux/types.h>
-
 #define RVTRACE_CTR_MAGIC	0x53525443	/* "CTRS" in memory */
 #define RVTRACE_CTR_VERSION	1
 

@@ -107,6 +107,19 @@ for mode in "task testing -e rvtrace/context=0/u" "bpf testing -a -e rvtrace/con
 	esac
 done
 
+# Nor when it was: the driver names who was traced where it hands trace over later.
+guest turns testing '' '
+	insmod rvtrace.ko || exit 1
+	mkfifo line
+	taskset 1 sh -c "while echo; do :; done" > line & a=$!
+	taskset 1 sh -c "while read -r line; do :; done" < line & b=$!
+	sleep 1
+	perf-rvtrace record -p $a,$b -m 2M,16M -e rvtrace/context=0,timestamp=0/u -o perf.data -- sleep 1 || exit 2
+	kill $a $b'
+ok $? "recorded without Ownership and time stamps: two that take turns on a hart"
+check "without Ownership and time stamps: what was decoded is what was executed" \
+	equals_truth "$dir/share/perf.data" --min 100000
+
 # Only those of the command and its children, while others pass lines through a pipe.
 guest chosen testing '' '
 	insmod rvtrace.ko || exit 1

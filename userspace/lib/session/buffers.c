@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../../../include/uapi/linux/rvtrace.h"
 #include "array.h"
 #include "perfdata/reader.h"
 #include "state.h"
@@ -58,6 +59,48 @@ struct pending {
 	size_t n;
 };
 
+static struct named_thread *find_named(const struct rvt_session *session, uint64_t event)
+{
+	for (size_t i = 0; i < session->n_named; i++)
+		if (session->named[i].event == event)
+			return &session->named[i];
+	return NULL;
+}
+
+/* Whose trace the event's next late AUX record has. */
+static int add_named(struct rvt_session *session, const struct rvt_perfdata_record *record)
+{
+	struct named_thread *named = find_named(session, record->id);
+	uint64_t hw_id;
+
+	if (record->body_len < sizeof(hw_id))
+		return 0;
+	memcpy(&hw_id, record->header + 1, sizeof(hw_id));
+	if (!named) {
+		if (array_reserve(&session->named, &session->named_room, session->n_named, 1))
+			return -ENOMEM;
+		named = &session->named[session->n_named++];
+		named->event = record->id;
+	}
+	named->tid = (int32_t)((hw_id & RVTRACE_HW_ID_TID) >> 32);
+	if (!named->tid)
+		named->tid = -1;
+	return 0;
+}
+
+/* A late AUX record names who ran when it was written, and its thread was named before it. */
+static void set_named(struct rvt_session *session, const struct rvt_perfdata_record *record,
+		      struct rvt_aux *aux)
+{
+	struct named_thread *named = find_named(session, record->id);
+
+	aux->flags &= ~(uint64_t)RVTRACE_AUX_FLAG_LATE;
+	aux->pid = -1;
+	aux->tid = named ? named->tid : -1;
+	if (named)
+		named->tid = -1;
+}
+
 bool session_read_aux(struct rvt_session *session, const struct rvt_perfdata_record *record,
 		      struct rvt_aux *result)
 {
@@ -71,6 +114,8 @@ bool session_read_aux(struct rvt_session *session, const struct rvt_perfdata_rec
 		.time = record->time, .cpu = record->cpu_valid ? record->cpu : -1,
 		.pid = record->tid_valid ? record->pid : -1,
 		.tid = record->tid_valid ? record->tid : -1 };
+	if (aux.flags & RVTRACE_AUX_FLAG_LATE)
+		set_named(session, record, &aux);
 	session->stats.truncated += !!(aux.flags & PERF_AUX_FLAG_TRUNCATED);
 	session->stats.partial += !!(aux.flags & PERF_AUX_FLAG_PARTIAL);
 	session->stats.collisions += !!(aux.flags & PERF_AUX_FLAG_COLLISION);
@@ -280,6 +325,8 @@ int session_read_sideband(struct rvt_session *session, const struct rvt_perfdata
 		return 0;
 	case RVT_RECORD_AUXTRACE_INFO:
 		return session_add_foreign(session, record);
+	case PERF_RECORD_AUX_OUTPUT_HW_ID:
+		return add_named(session, record);
 	case PERF_RECORD_KSYMBOL:
 		return add_ksymbol(session, record);
 	case RVT_RECORD_COMPRESSED:

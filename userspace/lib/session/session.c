@@ -146,6 +146,7 @@ void rvt_session_close(struct rvt_session *session)
 	free(session->buffers);
 	free(session->encoders);
 	free(session->ksymbols);
+	free(session->named);
 	free(session->meta);
 	rvt_symbols_destroy(session->symbols);
 	rvt_owner_destroy(session->owner);

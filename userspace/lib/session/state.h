@@ -43,6 +43,12 @@ struct lane {
 	size_t n_owners, owners_room;
 };
 
+/* Whose trace the next late AUX record of an event has; .tid -1: not said. */
+struct named_thread {
+	uint64_t event;
+	int32_t tid;
+};
+
 /* Whom counts that are set aside belong to. */
 struct lane_owner {
 	bool has_task;
@@ -113,6 +119,8 @@ struct rvt_session {
 	bool has_switches;	/* there are context switches in it */
 	bool foreign_ids;	/* the trace has other thread ids than the sideband, or none */
 	bool contexts;		/* the trace says whose it is, any thread's id */
+	struct named_thread *named;
+	size_t n_named, named_room;
 	uint64_t hcontext_max;	/* hcontext has the thread id, or this: no room; 0: scontext has */
 	char *ksymbols;		/* functions that the kernel told of, in the form of kallsyms */
 	size_t ksymbols_len, ksymbols_room;
