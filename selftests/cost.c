@@ -60,11 +60,15 @@ struct cost {
 	long long disabled, enabled;
 };
 
-/*
- * Costs 0 where the event cannot be opened. @on_cpu: it is one of the CPU, and the hardware filters
- * for the thread.
- */
-static struct cost measure_event(struct perf_event_attr *attr, bool on_cpu)
+/* What the event is one of */
+enum scope {
+	THREAD_ON_CPU,
+	THREAD,			/* wherever it runs */
+	CPU,			/* and the hardware filters for the thread */
+};
+
+/* Costs 0 where the event cannot be opened. */
+static struct cost measure_event(struct perf_event_attr *attr, enum scope scope)
 {
 	struct partner partner = partner_start(0);
 	struct cost cost = { 0, 0 };
@@ -74,9 +78,10 @@ static struct cost measure_event(struct perf_event_attr *attr, bool on_cpu)
 	/* perf looks at each switch of every task for a second after the last event of one. */
 	sleep(2);
 	without = rounds(&partner, NULL);
-	if (on_cpu)
+	if (scope == CPU)
 		attr->config2 |= (uint64_t)partner.pid << 32;
-	if (!recording_open(&rec, attr, on_cpu ? -1 : partner.pid, 0, AUX_SIZE)) {
+	if (!recording_open(&rec, attr, scope == CPU ? -1 : partner.pid, scope == THREAD ? -1 : 0,
+			    AUX_SIZE)) {
 		cost.disabled = (rounds(&partner, &rec) - without) / ROUNDS;
 		recording_enable(&rec);
 		cost.enabled = (rounds(&partner, &rec) - without) / ROUNDS;
@@ -91,10 +96,10 @@ static struct cost measure_event(struct perf_event_attr *attr, bool on_cpu)
  * what of the former is not @perf, if that is not 0. @plain is what a disabled event without
  * options costs, if that is not 0: what options cost even then is of the enabled one's.
  */
-static struct cost measure_switch(const char *name, struct perf_event_attr *attr, bool on_cpu,
+static struct cost measure_switch(const char *name, struct perf_event_attr *attr, enum scope scope,
 				  long long plain, long long perf)
 {
-	struct cost cost = measure_event(attr, on_cpu);
+	struct cost cost = measure_event(attr, scope);
 	long long more = cost.enabled - (plain ? plain : cost.disabled);
 
 	printf("switch_%s %lld\n", name, more);
@@ -115,7 +120,7 @@ static long long measure_perf(void)
 	attr_init(&attr, 0);
 	attr.type = type;
 	if (type)
-		cost = measure_switch("perf", &attr, false, 0, 0);
+		cost = measure_switch("perf", &attr, THREAD_ON_CPU, 0, 0);
 	return cost.enabled - cost.disabled;
 }
 
@@ -124,15 +129,17 @@ static void measure_switches(void)
 	static const struct {
 		const char *name;
 		uint64_t config;
-		bool kernel, on_cpu;
+		bool kernel;
+		enum scope scope;
 	} kinds[] = {
-		{ "user", 0, false, false },
-		/* The trace says whose it is, and when: records may wait. */
-		{ "user_context", CONFIG_CONTEXT | CONFIG_TIMESTAMP, false, false },
-		{ "user_and_kernel", CONFIG_CONTEXT | CONFIG_TIMESTAMP, true, false },
-		{ "thread_of_cpu", CONFIG_CONTEXT, true, true },
+		{ "user", 0, false, THREAD_ON_CPU },
+		/* The trace says whose it is, and when: threads may share records. */
+		{ "user_context", CONFIG_CONTEXT | CONFIG_TIMESTAMP, false, THREAD_ON_CPU },
+		{ "user_and_kernel", CONFIG_CONTEXT | CONFIG_TIMESTAMP, true, THREAD_ON_CPU },
+		{ "user_anywhere", 0, false, THREAD },
+		{ "thread_of_cpu", CONFIG_CONTEXT, true, CPU },
 		/* Much has been traced meanwhile, and the driver expects more. */
-		{ "user_again", 0, false, false },
+		{ "user_again", 0, false, THREAD_ON_CPU },
 	};
 	struct perf_event_attr attr;
 	long long perf = measure_perf(), plain = 0;
@@ -142,10 +149,10 @@ static void measure_switches(void)
 		attr_init(&attr, kinds[i].config);
 		attr.exclude_kernel = !kinds[i].kernel;
 		/* What is on the CPU is not switched. */
-		if (kinds[i].on_cpu)
-			cost = measure_switch(kinds[i].name, &attr, true, 0, 0);
+		if (kinds[i].scope == CPU)
+			cost = measure_switch(kinds[i].name, &attr, CPU, 0, 0);
 		else
-			cost = measure_switch(kinds[i].name, &attr, false, plain, perf);
+			cost = measure_switch(kinds[i].name, &attr, kinds[i].scope, plain, perf);
 		if (!i)
 			plain = cost.disabled;
 	}

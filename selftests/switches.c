@@ -27,17 +27,18 @@
 #define LONG_US 200000
 
 /*
- * A child on CPU 0 that has taken its turns, traced by one event of its own. Returns false after a
- * failed test when that cannot be opened.
+ * A child on CPU 0 that has taken its turns, traced by one event of its own, which goes with it if
+ * @cpu is -1. Returns false after a failed test when that cannot be opened.
  */
-static bool begin(const char *name, struct partner *partner, struct recording *rec, uint64_t config)
+static bool begin_on(int cpu, const char *name, struct partner *partner, struct recording *rec,
+		     uint64_t config)
 {
 	struct perf_event_attr attr;
 	int ret;
 
 	*partner = partner_start(0);
 	attr_init(&attr, config);
-	ret = recording_open(rec, &attr, partner->pid, 0, AUX_SIZE);
+	ret = recording_open(rec, &attr, partner->pid, cpu, AUX_SIZE);
 	if (ret) {
 		tap_check(false, "%s: opened (%d)", name, ret);
 		partner_end(partner);
@@ -46,6 +47,11 @@ static bool begin(const char *name, struct partner *partner, struct recording *r
 	recording_enable(rec);
 	partner_rounds(partner, ROUNDS);
 	return true;
+}
+
+static bool begin(const char *name, struct partner *partner, struct recording *rec, uint64_t config)
+{
+	return begin_on(0, name, partner, rec, config);
 }
 
 /* Who stops last gets what is in the sink. */
@@ -69,7 +75,7 @@ static bool is_complete(const struct recording *rec, unsigned int rounds, struct
 }
 
 /* A record for each turn would cost too much. */
-static void test_records(const char *name, uint64_t config)
+static void test_records(const char *name, int cpu, uint64_t config)
 {
 	struct partner partner;
 	unsigned int records;
@@ -83,7 +89,7 @@ static void test_records(const char *name, uint64_t config)
 	}
 	/* A machine with much else to do is slow, and no record waits for long. */
 	for (unsigned int i = 0; i < TRIES; i++) {
-		if (!begin(name, &partner, &rec, config))
+		if (!begin_on(cpu, name, &partner, &rec, config))
 			return;
 		recording_disable(&rec);
 		recording_read(&rec, false);
@@ -95,6 +101,56 @@ static void test_records(const char *name, uint64_t config)
 	}
 	tap_check(complete && records >= 1 && records <= ROUNDS / 2,
 		  "%s: records wait: %u of %u turns, %u syncs", name, records, ROUNDS, m.syncs);
+}
+
+static void move(pid_t pid, int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(pid, sizeof(set), &set);
+}
+
+/*
+ * The event goes with its thread from hart to hart, faster than the driver hands anything over:
+ * what waits on one hart comes before what is traced on the other.
+ */
+static void test_moves(void)
+{
+	const char *name = "goes to and fro";
+	struct perf_event_attr attr;
+	struct partner partner;
+	unsigned int late = 0;
+	struct recording rec;
+	struct messages m;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || may_share_sink()) {
+		tap_skip("one CPU, or one buffer may get both CPUs' trace", "%s", name);
+		return;
+	}
+	partner = partner_start(0);
+	attr_init(&attr, CONFIG_EXPLICIT);
+	if (recording_open(&rec, &attr, partner.pid, -1, AUX_SIZE)) {
+		tap_check(false, "%s: opened", name);
+		partner_end(&partner);
+		return;
+	}
+	recording_enable(&rec);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		move(partner.pid, i / 4 % 2);
+		partner_rounds(&partner, 1);
+		recording_read(&rec, false);
+	}
+	recording_disable(&rec);
+	usleep(LONG_US);
+	recording_read(&rec, false);
+	for (unsigned int i = 0; i < rec.records; i++)
+		late += rec.spans[i].late && rec.spans[i].tid == (uint32_t)partner.pid;
+	tap_check(is_complete(&rec, ROUNDS, &m) && m.n_contexts == 1 && late,
+		  "%s: %u syncs, %u records, %u late ones that it is named in", name, m.syncs,
+		  rec.records, late);
+	end(&partner, &rec);
 }
 
 /* The child sleeps, so that the driver is not told when its event is disabled. */
@@ -375,9 +431,11 @@ int main(void)
 	if (fd >= 0)
 		close(fd);
 	pin(0);
-	tap_plan(13);
-	test_records("plain", 0);
-	test_records("explicit", CONFIG_EXPLICIT);
+	tap_plan(15);
+	test_records("plain", 0, 0);
+	test_records("explicit", 0, CONFIG_EXPLICIT);
+	test_records("goes with its thread", -1, 0);
+	test_moves();
 	test_disable("disabled on its CPU", 0, 0);
 	test_disable("disabled on another CPU", 1, LONG_US);
 	test_time();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/sysinfo.h>
 #include "cmd.h"
 #include "record.h"
 
@@ -38,21 +39,35 @@ static void move_to(int cpu, cpu_set_t *set, size_t room)
 	sched_setaffinity(0, room, set);
 }
 
+/* Who goes to a cpu comes after what the kernel has sent it. */
+static void visit_cpus(cpu_set_t *set, size_t room)
+{
+	int n = get_nprocs_conf();
+
+	for (int cpu = 0; cpu < n && cpu < MAX_CPUS; cpu++)
+		move_to(cpu, set, room);
+}
+
 /*
  * Each event is stopped on its own cpu: what the driver still has of a task that does not run is
- * handed over at once then, else only some time after we have read the rings.
+ * handed over at once then, else only some time after we have read the rings. Of an event that goes
+ * with its thread it is on some cpu, and that one has been told.
  */
 static void disable_trace(const struct recorder *rec)
 {
 	size_t room = CPU_ALLOC_SIZE(MAX_CPUS);
 	cpu_set_t *before = CPU_ALLOC(MAX_CPUS), *set = CPU_ALLOC(MAX_CPUS);
 	bool movable = before && set && !sched_getaffinity(0, room, before);
+	bool moving = false;
 
 	for (unsigned int n = 0; n < rec->n_rings; n++) {
+		moving |= rec->rings[n].cpu < 0;
 		if (movable && rec->rings[n].cpu >= 0 && rec->rings[n].cpu < MAX_CPUS)
 			move_to(rec->rings[n].cpu, set, room);
 		disable_ring(rec, n, true);
 	}
+	if (movable && moving)
+		visit_cpus(set, room);
 	if (movable)
 		sched_setaffinity(0, room, before);
 	CPU_FREE(before);

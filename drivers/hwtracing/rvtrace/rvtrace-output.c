@@ -244,34 +244,68 @@ void rvtrace_output_wait(struct rvtrace_cpu *rc)
 	perf_aux_output_end(&rc->handle, 0);
 }
 
-/* Says in the open record that perf is wrong about whose it is, and in another one whose it is. */
-static void rvtrace_output_name(struct rvtrace_cpu *rc, struct perf_event *event)
+/*
+ * Says in the record that is open in @handle that it has the trace of @rc, whoever and wherever perf
+ * thinks it is from; and in another record what the trace does not say.
+ */
+static void rvtrace_output_name(const struct rvtrace_cpu *rc, struct perf_output_handle *handle)
 {
+	struct perf_event *event = rc->waiting;
+	bool here = rc == this_cpu_ptr(&rvtrace_cpus);
 	u64 tid = task_pid_nr_ns(rc->waiting_task, event->ns);
 
-	perf_aux_output_flag(&rc->handle, RVTRACE_AUX_FLAG_LATE);
-	if (!rvtrace_event_config(event)->explicit)
+	if (here && rc->waiting_task == current)
+		return;
+	perf_aux_output_flag(handle, RVTRACE_AUX_FLAG_LATE);
+	if (!here || !rvtrace_event_config(event)->explicit)
 		perf_report_aux_output_id(event, FIELD_PREP(RVTRACE_HW_ID_TID, tid) |
-						 FIELD_PREP(RVTRACE_HW_ID_CPU, event->cpu));
+						 FIELD_PREP(RVTRACE_HW_ID_CPU, rc->encoder->cpu));
+}
+
+/* Writes the record that waits in @rc, by a handle that is not in use */
+static void rvtrace_output_tell_by(struct rvtrace_cpu *rc, struct perf_output_handle *handle)
+{
+	struct rvtrace_aux *aux = perf_aux_output_begin(handle, rc->waiting);
+	size_t written = 0;
+
+	if (aux) {
+		if (aux->serial == rc->waiting_aux)
+			written = rc->written;
+		if (written)
+			rvtrace_output_name(rc, handle);
+		perf_aux_output_end(handle, written);
+	}
+	/* Now the event may begin on another hart. */
+	smp_store_release(&rc->waiting, NULL);
 }
 
 /* Writes the record that waits, if there is one and its AUX buffer is still there */
 void rvtrace_output_tell(struct rvtrace_cpu *rc)
 {
-	struct perf_event *event = rc->waiting;
-	struct rvtrace_aux *aux;
+	if (!READ_ONCE(rc->waiting))
+		return;
+	raw_spin_lock(&rc->waiting_lock);
+	/* The event may have begun on another hart meanwhile. */
+	if (rc->waiting)
+		rvtrace_output_tell_by(rc, &rc->handle);
+	raw_spin_unlock(&rc->waiting_lock);
+}
 
-	if (!event)
+/*
+ * rvtrace_output_fetch - @event begins on this hart, and may have a record that waits on @cpu, where
+ * it was before: that is written, here
+ */
+void rvtrace_output_fetch(struct rvtrace_cpu *rc, const struct perf_event *event, int cpu)
+{
+	struct rvtrace_cpu *there = &per_cpu(rvtrace_cpus, cpu);
+
+	if (smp_load_acquire(&there->waiting) != event)
 		return;
-	WRITE_ONCE(rc->waiting, NULL);
-	aux = perf_aux_output_begin(&rc->handle, event);
-	if (!aux)
-		return;
-	if (aux->serial != rc->waiting_aux)
-		rc->written = 0;
-	if (rc->written && rc->waiting_task != current)
-		rvtrace_output_name(rc, event);
-	perf_aux_output_end(&rc->handle, rc->written);
+	rvtrace_output_tell(rc);
+	raw_spin_lock(&there->waiting_lock);
+	if (there->waiting == event)
+		rvtrace_output_tell_by(there, &rc->handle);
+	raw_spin_unlock(&there->waiting_lock);
 }
 
 /* Closes the record and opens the next. Returns false when that is not possible. */

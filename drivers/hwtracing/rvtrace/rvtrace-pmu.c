@@ -49,6 +49,8 @@ static void rvtrace_event_begin(struct rvtrace_cpu *rc, struct perf_event *event
 	perf_event_addr_filters_sync(event);
 	if (config->context)
 		rvtrace_context_write(rc, config->context);
+	if (config->patient && config->cpu >= 0 && config->cpu != enc->cpu)
+		rvtrace_output_fetch(rc, event, config->cpu);
 	if (rvtrace_session_start(rc, event))
 		return;
 	event->hw.state = 0;
@@ -246,12 +248,6 @@ static int rvtrace_event_check_encoders(struct perf_event *event, u32 sink)
 	return found ? 0 : -ENODEV;
 }
 
-/* A record that waits is written on the hart that it waits on: not of an event that moves. */
-static bool rvtrace_event_is_patient(const struct perf_event *event)
-{
-	return event->attach_state & PERF_ATTACH_TASK && event->cpu >= 0;
-}
-
 /* Whether the trace says whose it is, any thread's id, and when it was */
 static bool rvtrace_event_is_explicit(const struct perf_event_attr *attr)
 {
@@ -270,7 +266,7 @@ static struct rvtrace_config *rvtrace_config_create(const struct perf_event *eve
 		.cpu = -1,
 		.sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2),
 		.context = rvtrace_context_of(attr),
-		.patient = rvtrace_event_is_patient(event),
+		.patient = event->attach_state & PERF_ATTACH_TASK,
 		.explicit = rvtrace_event_is_explicit(attr),
 		.window_ns = window * NSEC_PER_USEC,
 		.pause_ns = (period - window) * NSEC_PER_USEC,

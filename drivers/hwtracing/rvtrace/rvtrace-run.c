@@ -259,14 +259,17 @@ void rvtrace_run_tell_task(const struct task_struct *task)
 }
 
 /*
- * An event of one hart goes away, and does not run. Where that is an inherited one, because its
- * task has ended, perhaps on another hart, its buffer is still there and wants the record; else
- * there is none any more.
+ * An event goes away, and does not run. Where that is an inherited one, because its task has ended,
+ * perhaps on another hart, its buffer is still there and wants the record; else there is none any
+ * more.
  */
 void rvtrace_run_tell_event(const struct perf_event *event)
 {
-	if (READ_ONCE(per_cpu(rvtrace_cpus, event->cpu).waiting) == event)
-		smp_call_function_single(event->cpu, rvtrace_run_tell_here, NULL, 1);
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		if (READ_ONCE(per_cpu(rvtrace_cpus, cpu).waiting) == event)
+			smp_call_function_single(cpu, rvtrace_run_tell_here, NULL, 1);
 }
 
 /* The hart goes down: stops the running event. perf takes it off the hart later. */
@@ -323,6 +326,7 @@ void rvtrace_run_init(void)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 		hrtimer_setup(&rc->window, rvtrace_window, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_PINNED_HARD);
+		raw_spin_lock_init(&rc->waiting_lock);
 		INIT_CSD(&rc->tell, rvtrace_run_tell_here, NULL);
 	}
 }

@@ -657,6 +657,7 @@ struct rvtrace_stretch {
  * @written:	bytes put into it since the record was opened, or that wait for one
  * @waiting:	event whose trace is in the AUX buffer without a record, or NULL; no record is open
  *		then
+ * @waiting_lock: while that record is written, by this hart or the one that its event moved to
  * @waiting_aux:	serial number of that AUX buffer
  * @waiting_task: who was traced, at least at its end. He lives: see rvtrace_run_tell_task()
  * @tell:	a call to this hart, to write that record
@@ -687,6 +688,7 @@ struct rvtrace_cpu {
 	const struct rvtrace_aux_sink *direct;
 	size_t written;
 	struct perf_event *waiting;
+	raw_spinlock_t waiting_lock;
 	u64 waiting_aux;
 	struct task_struct *waiting_task;
 	call_single_data_t tell;
@@ -885,6 +887,7 @@ bool rvtrace_output_begin(struct rvtrace_cpu *rc);
 bool rvtrace_output_end(struct rvtrace_cpu *rc);
 void rvtrace_output_wait(struct rvtrace_cpu *rc);
 void rvtrace_output_tell(struct rvtrace_cpu *rc);
+void rvtrace_output_fetch(struct rvtrace_cpu *rc, const struct perf_event *event, int cpu);
 bool rvtrace_output_next(struct rvtrace_cpu *rc);
 
 /* rvtrace-ramsink.c */

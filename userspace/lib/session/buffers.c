@@ -82,13 +82,14 @@ static int add_named(struct rvt_session *session, const struct rvt_perfdata_reco
 		named = &session->named[session->n_named++];
 		named->event = record->id;
 	}
+	named->cpu = (int32_t)(hw_id & RVTRACE_HW_ID_CPU);
 	named->tid = (int32_t)((hw_id & RVTRACE_HW_ID_TID) >> 32);
 	if (!named->tid)
 		named->tid = -1;
 	return 0;
 }
 
-/* A late AUX record names who ran when it was written, and its thread was named before it. */
+/* A late AUX record names who ran when it was written, and where; the truth was told before it. */
 static void set_named(struct rvt_session *session, const struct rvt_perfdata_record *record,
 		      struct rvt_aux *aux)
 {
@@ -96,9 +97,12 @@ static void set_named(struct rvt_session *session, const struct rvt_perfdata_rec
 
 	aux->flags &= ~(uint64_t)RVTRACE_AUX_FLAG_LATE;
 	aux->pid = -1;
-	aux->tid = named ? named->tid : -1;
-	if (named)
-		named->tid = -1;
+	aux->tid = -1;
+	if (!named || named->tid < 0)
+		return;
+	aux->tid = named->tid;
+	aux->cpu = named->cpu;
+	named->tid = -1;
 }
 
 bool session_read_aux(struct rvt_session *session, const struct rvt_perfdata_record *record,

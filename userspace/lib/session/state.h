@@ -43,10 +43,10 @@ struct lane {
 	size_t n_owners, owners_room;
 };
 
-/* Whose trace the next late AUX record of an event has; .tid -1: not said. */
+/* Whose trace the next late AUX record of an event has, and of which cpu; .tid -1: not said. */
 struct named_thread {
 	uint64_t event;
-	int32_t tid;
+	int32_t tid, cpu;
 };
 
 /* Whom counts that are set aside belong to. */
