@@ -328,7 +328,7 @@ static void test_two(void)
 	end(&partners[0], &recs[0]);
 }
 
-/* How many records have trace that names another thread than the kernel does, or -1: none names any */
+/* How many records have trace of another thread than the kernel says; -1: none says whose it is */
 static int wrong_names(const struct recording *rec, unsigned int *late)
 {
 	int wrong = 0, named = 0;

@@ -12,8 +12,8 @@
  * is in the AUX buffer, but its head is where it was, and what the event traces next is appended.
  * Nothing of perf's is held meanwhile. The record is written when it has waited for long, when
  * another thread is to be traced, and when user space may want to see it. Mostly that is while
- * somebody else runs, whom perf then takes for the one who was traced: see include/uapi/linux/rvtrace.h
- * for how such a record is told apart, and for whose it is.
+ * somebody else runs, whom perf then takes for the one who was traced: include/uapi/linux/rvtrace.h
+ * has how such a record is told apart, and whose it is.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
