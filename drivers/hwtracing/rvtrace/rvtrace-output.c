@@ -245,8 +245,8 @@ void rvtrace_output_wait(struct rvtrace_cpu *rc)
 }
 
 /*
- * Says in the record that is open in @handle that it has the trace of @rc, whoever and wherever perf
- * thinks it is from; and in another record what the trace does not say.
+ * Says in the record that is open in @handle that it has the trace of @rc, from whomever and
+ * wherever perf thinks it is; and in another record what the trace does not say.
  */
 static void rvtrace_output_name(const struct rvtrace_cpu *rc, struct perf_output_handle *handle)
 {
@@ -292,8 +292,8 @@ void rvtrace_output_tell(struct rvtrace_cpu *rc)
 }
 
 /*
- * rvtrace_output_fetch - @event begins on this hart, and may have a record that waits on @cpu, where
- * it was before: that is written, here
+ * rvtrace_output_fetch - @event begins on this hart, and may have a record that waits where it was
+ * before, on @cpu: that is written, here
  */
 void rvtrace_output_fetch(struct rvtrace_cpu *rc, const struct perf_event *event, int cpu)
 {

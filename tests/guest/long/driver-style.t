@@ -25,7 +25,9 @@ for kernel in stable testing; do
 	check "$kernel: W=1 and sparse" quiet_build $kernel
 done
 
-# strict NAME IGNORED FILE...: checkpatch counts nothing in the files, but for the types IGNORED.
+# strict NAME IGNORED FILE...: checkpatch counts nothing in the files, but for the types IGNORED. In a
+# checkout it leaves a file behind.
+cd "$dir" || exit 1
 strict()
 {
 	check "checkpatch --strict: $1" perl "$checkpatch" --strict --no-tree --no-signoff --terse --show-types \
