@@ -275,7 +275,7 @@ static void rvtrace_output_tell_by(struct rvtrace_cpu *rc, struct perf_output_ha
 			rvtrace_output_name(rc, handle);
 		perf_aux_output_end(handle, written);
 	}
-	/* Now the event may begin on another hart. */
+	/* Now the event may begin on another hart: see rvtrace_output_fetch(). */
 	smp_store_release(&rc->waiting, NULL);
 }
 
@@ -299,6 +299,7 @@ void rvtrace_output_fetch(struct rvtrace_cpu *rc, const struct perf_event *event
 {
 	struct rvtrace_cpu *there = &per_cpu(rvtrace_cpus, cpu);
 
+	/* Once it has been written there, what perf has of the buffer must be seen here. */
 	if (smp_load_acquire(&there->waiting) != event)
 		return;
 	rvtrace_output_tell(rc);
