@@ -107,7 +107,7 @@ static void count_again(struct rvt_flow *flow, const struct rvt_aside_note *note
 
 	switch (note->what >> KIND_SHIFT) {
 	case HOP:
-		rvt_hop_count(flow->hops, &flow->hops->hops[number], note->times);
+		rvt_flow_count_hop(flow, &flow->hops->hops[number], note->times);
 		break;
 	case LEAP:
 		rvt_leap_count(flow->leaps, &flow->leaps->leaps[number], note->times);

@@ -126,6 +126,7 @@ uint32_t rvt_flow_meaning(struct rvt_flow *flow, uint64_t pc);
 void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *block, uint32_t first,
 			uint32_t count);
 void rvt_flow_expand_hops(struct rvt_flow *flow);
+void rvt_flow_count_hop(struct rvt_flow *flow, struct rvt_hop *hop, uint64_t times);
 void rvt_steps_expand(struct rvt_flow *flow);
 /* The batch is about to be emptied while a step is recorded. */
 void rvt_steps_capture(struct rvt_flow *flow);

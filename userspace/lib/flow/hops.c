@@ -9,7 +9,6 @@
 
 /* ---- memory ---- */
 
-#define FIRST_INDEX (1u << 14)
 /* Of a path, in 8 bytes. */
 #define MAX_PATH ((sizeof(struct rvt_hop_path) / 8) + RVT_HOP_PUSHES + 2 * RVT_HOP_RUNS)
 
@@ -17,8 +16,6 @@ static void begin(struct rvt_hops *hops)
 {
 	/* 0 stands for none */
 	hops->n_places = 1;
-	hops->n_hops = 1;
-	hops->index_mask = FIRST_INDEX - 1;
 }
 
 struct rvt_hops *rvt_hops_create(void)
@@ -27,8 +24,6 @@ struct rvt_hops *rvt_hops_create(void)
 
 	if (!hops)
 		return NULL;
-	/* Used from the beginning on, but in any order. */
-	madvise(hops->hops, sizeof(hops->hops), MADV_HUGEPAGE);
 	begin(hops);
 	return hops;
 }
@@ -54,9 +49,7 @@ static bool has_room_for_place(const struct rvt_hops *hops)
 
 bool rvt_hops_have_room(const struct rvt_hops *hops)
 {
-	return has_room_for_place(hops) && hops->n_hops < RVT_HOPS &&
-	       hops->n_index < RVT_HOP_INDEX_MAX / 2 &&
-	       RVT_HOP_PATH_BYTES / 8 - hops->n_path >= MAX_PATH;
+	return has_room_for_place(hops) && RVT_HOP_PATH_BYTES / 8 - hops->n_path >= MAX_PATH;
 }
 
 static struct rvt_place_slot *find_slot(struct rvt_hops *hops, struct rvt_code_block *block)
@@ -101,12 +94,18 @@ uint32_t rvt_hops_make_place(struct rvt_hops *hops, struct rvt_code_block *block
 
 /* ---- making one ---- */
 
+/* Of a hop: what its fields hold. */
+#define MAX_INSNS 2047
+#define MAX_HALFWORDS 4095
+
 struct builder {
-	struct rvt_hop *hop;
-	struct rvt_hop_path *path;
 	const struct rvt_hop_order *order;
 	uint32_t key;		/* outcomes left, with their stop bit */
+	uint32_t insns, halfwords;
+	uint8_t used, taken;
 	uint8_t depth;		/* calls of the hop that have not returned */
+	uint8_t n_runs;
+	struct rvt_hop_path path;
 	uint64_t pushes[RVT_HOP_PUSHES];	/* these calls */
 	struct rvt_run runs[RVT_HOP_RUNS];
 };
@@ -128,13 +127,11 @@ static void cover(struct rvt_hop_path *path, const struct rvt_code_block *b)
 
 static void add_run(struct builder *p, struct rvt_code_block *b)
 {
-	struct rvt_hop *hop = p->hop;
-
-	p->runs[hop->n_runs++] = (struct rvt_run){ &b->pub, 0, b->insns };
-	hop->insns += b->insns;
-	hop->halfwords += b->halfwords;
-	p->path->last = b;
-	cover(p->path, b);
+	p->runs[p->n_runs++] = (struct rvt_run){ &b->pub, 0, b->insns };
+	p->insns += b->insns;
+	p->halfwords += b->halfwords;
+	p->path.last = b;
+	cover(&p->path, b);
 }
 
 /*
@@ -146,9 +143,9 @@ static bool is_free(const struct builder *p, const struct rvt_code_block *b, boo
 	if (!(p->order->flags & RVT_RUN_SEQUENTIAL_JUMP))
 		return true;
 	/* What was executed just before decides; at the beginning of the hop that is not known. */
-	*alone = b->pub.insns == 1 && !p->path->last;
-	return !b->sequential && !(b->pub.insns == 1 && p->path->last &&
-				   p->path->last->end == RVT_END_FALL);
+	*alone = b->pub.insns == 1 && !p->path.last;
+	return !b->sequential && !(b->pub.insns == 1 && p->path.last &&
+				   p->path.last->end == RVT_END_FALL);
 }
 
 /* Whether a return at the end of @b goes to what is on top of the return stack. */
@@ -174,8 +171,8 @@ static bool push(struct builder *p, const struct rvt_code_block *b)
 	if (p->depth == RVT_HOP_PUSHES)
 		return false;
 	p->pushes[p->depth++] = b->end_pc;
-	if (p->depth > p->path->nesting)
-		p->path->nesting = p->depth;
+	if (p->depth > p->path.nesting)
+		p->path.nesting = p->depth;
 	return true;
 }
 
@@ -188,7 +185,6 @@ static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken
 	bool jump = b->end == RVT_END_JUMP || b->end == RVT_END_CALL;
 	bool outcome = b->end == RVT_END_BRANCH ||
 		       (jump && p->order->flags & RVT_RUN_ALL_JUMPS);
-	struct rvt_hop *hop = p->hop;
 
 	*taken = jump;
 	if (outcome) {
@@ -205,37 +201,37 @@ static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken
 	} else if (jumps_sequentially(p, b)) {
 		if (b->end == RVT_END_IND_CALL && !push(p, b))
 			return false;
-		hop->indirect++;
+		p->path.indirect++;
 		*pc = b->sequential_target;
 	} else if (b->end == RVT_END_RETURN && returns_implicitly(p, b)) {
-		hop->returns++;
-		hop->indirect++;
+		p->path.returns++;
+		p->path.indirect++;
 		*pc = p->pushes[--p->depth];
 	} else if (b->end > RVT_END_CALL) {
 		return false;
 	}
 	if (outcome) {
 		p->key >>= 1;
-		hop->used++;
-		hop->branches += b->end == RVT_END_BRANCH;
-		hop->taken += b->end == RVT_END_BRANCH && *taken;
+		p->used++;
+		p->taken += *taken;
+		p->path.jumps += jump;
 	}
 	return true;
 }
 
 /* Whether the hop may end behind the indirect jump at the end of @b. */
-static bool leaves(const struct builder *p, const struct rvt_code_block *b)
+static bool leaves(struct builder *p, const struct rvt_code_block *b)
 {
 	bool alone = false;
 
 	if (b->end < RVT_END_INDIRECT || b->end > RVT_END_RETURN || b->end == RVT_END_COROUTINE ||
-	    !is_free(p, b, &alone) || p->hop->n_runs == RVT_HOP_RUNS)
+	    !is_free(p, b, &alone) || p->n_runs == RVT_HOP_RUNS)
 		return false;
 	if (alone)
-		p->hop->flags |= RVT_HOP_ALONE;
+		p->path.flags |= RVT_HOP_ALONE;
 	if (b->end == RVT_END_RETURN && p->order->flags & RVT_RUN_IMPLICIT_RETURN &&
 	    !(p->order->flags & RVT_RUN_STOP_RETURN))
-		p->hop->flags |= RVT_HOP_RETURNS;
+		p->path.flags |= RVT_HOP_RETURNS;
 	return true;
 }
 
@@ -258,7 +254,7 @@ static void raise(_Atomic(uint64_t) *bound, uint64_t value)
 static bool may_go_on(const struct builder *p, const struct rvt_code_block *b,
 		      const struct rvt_view *view)
 {
-	return b && b->view == view && p->hop->n_runs < RVT_HOP_RUNS &&
+	return b && b->view == view && p->n_runs < RVT_HOP_RUNS &&
 	       (has_outcome(p) || p->order->tail);
 }
 
@@ -270,145 +266,139 @@ static struct rvt_code_block *follow(struct builder *p, struct rvt_code_block *b
 	uint64_t pc;
 	bool taken;
 
-	p->path->end_pc = b->pub.pc;
+	p->path.end_pc = b->pub.pc;
 	while (may_go_on(p, b, view) && go_on(p, b, &taken, &pc)) {
 		add_run(p, b);
 		b = order->next(order->ctx, b, taken, pc);
-		p->path->end_pc = pc;
+		p->path.end_pc = pc;
 	}
 	return b && b->view == view ? b : NULL;
 }
 
-/* The rest of a hop with its path. */
-static void keep(struct rvt_hops *hops, const struct builder *p)
+/* What @hop needs for replaying, and the rest of it behind the other paths. */
+static void keep(struct rvt_hops *hops, struct rvt_hop *hop, const struct builder *p)
 {
-	struct rvt_hop_path *path = p->path;
+	const struct rvt_hop_path *path = &p->path;
+	const bool careful = path->nesting || path->indirect || path->jumps ||
+			     path->flags & RVT_HOP_ALONE;
 
-	path->n_pushes = p->depth;
-	memcpy(rvt_hop_pushes(path), p->pushes, p->depth * sizeof(p->pushes[0]));
-	memcpy(rvt_hop_runs(path), p->runs, p->hop->n_runs * sizeof(p->runs[0]));
-	hops->n_path += sizeof(*path) / 8 + p->depth + 2 * p->hop->n_runs;
+	*hop = (struct rvt_hop){
+		.runs = hops->n_path + p->depth + sizeof(*path) / 8, .n_runs = p->n_runs,
+		.used = p->used, .taken = p->taken, .insns = p->insns, .halfwords = p->halfwords,
+		.state = careful ? RVT_HOP_CAREFUL : RVT_HOP_PLAIN,
+	};
+	*rvt_hop_path(hops, hop) = *path;
+	memcpy((uint64_t *)rvt_hop_path(hops, hop) - p->depth, p->pushes,
+	       p->depth * sizeof(p->pushes[0]));
+	memcpy(rvt_hop_runs(hops, hop), p->runs, p->n_runs * sizeof(p->runs[0]));
+	hops->n_path = hop->runs + 2 * p->n_runs;
 }
 
-/* Makes @hop, or RVT_HOP_NONE. */
-static void build(struct rvt_hops *hops, struct rvt_hop *hop, const struct rvt_hop_order *order)
+/* Where @p leads, from @first on; *end: the block behind it, if that is in the same view. */
+static bool find_way(struct builder *p, struct rvt_code_block *first, struct rvt_code_block **end)
 {
-	struct rvt_hop_path *path = (struct rvt_hop_path *)(hops->paths + 8 * (size_t)hops->n_path);
-	struct builder p = { .hop = hop, .path = path, .order = order, .key = order->key };
-	struct rvt_code_block *first = hops->blocks[hop->place], *b;
+	struct rvt_code_block *b = follow(p, first);
 
-	*path = (struct rvt_hop_path){ .low = UINT64_MAX };
-	b = follow(&p, first);
-	if (b && (has_outcome(&p) || order->tail) && leaves(&p, b)) {
-		add_run(&p, b);
-		hop->flags |= RVT_HOP_LEAVES;
+	if (b && (has_outcome(p) || p->order->tail) && leaves(p, b)) {
+		add_run(p, b);
+		p->path.flags |= RVT_HOP_LEAVES;
 		b = NULL;
-	} else if (b ? order->tail || !hop->used : !path->last) {
+	} else if (b ? p->order->tail || !p->used : !p->path.last) {
 		/* Nothing is gained, or it does not end where the order does, or the view. */
-		hop->flags = RVT_HOP_NONE;
-		return;
+		return false;
 	}
 	if (b)
-		cover(path, b);
-	if (rvt_half(path->low) != rvt_half(path->high)) {
-		hop->flags = RVT_HOP_NONE;
-		return;
-	}
-	if (path->last->end == RVT_END_FALL)
-		hop->flags |= RVT_HOP_FALLS;
-	if (path->nesting)
-		hop->flags |= RVT_HOP_CALLS;
-	lower(&first->view->hops_low, path->low);
-	raise(&first->view->hops_high, path->high);
-	hop->next = b ? rvt_hops_make_place(hops, b) : 0;
-	keep(hops, &p);
+		cover(&p->path, b);
+	*end = b;
+	return rvt_half(p->path.low) == rvt_half(p->path.high) && p->insns <= MAX_INSNS &&
+	       p->halfwords <= MAX_HALFWORDS;
+}
+
+/* Makes the hop from @place. */
+static struct rvt_hop build(struct rvt_hops *hops, uint32_t place,
+			    const struct rvt_hop_order *order)
+{
+	struct builder p = { .order = order, .key = order->key, .path.low = UINT64_MAX };
+	struct rvt_code_block *first = hops->blocks[place], *end;
+	struct rvt_hop hop = { .state = RVT_HOP_NONE };
+
+	if (!find_way(&p, first, &end))
+		return hop;
+	p.path.n_pushes = p.depth;
+	if (p.path.last->end == RVT_END_FALL)
+		p.path.flags |= RVT_HOP_FALLS;
+	if (p.path.nesting)
+		p.path.flags |= RVT_HOP_CALLS;
+	lower(&first->view->hops_low, p.path.low);
+	raise(&first->view->hops_high, p.path.high);
+	keep(hops, &hop, &p);
+	hop.next = end ? rvt_hops_make_place(hops, end) : 0;
+	return hop;
 }
 
 /* ---- learning ---- */
 
 #define WHOLE (1u << RVT_HOP_OUTCOMES)
 
-static void index_add(struct rvt_hops *hops, uint32_t place, uint32_t key, uint32_t number)
+static bool is_ready(const struct rvt_hop *hop)
 {
-	const uint64_t hash = rvt_hop_hash(place, key);
-	uint32_t i = hash >> 40 & hops->index_mask;
-
-	while (hops->index[i])
-		i = (i + 1) & hops->index_mask;
-	hops->index[i] = ((uint32_t)(hash >> 8) & ~(RVT_HOPS - 1)) | number;
+	return hop->state >= RVT_HOP_CAREFUL;
 }
 
 /*
- * Twice the index. Other keys of a hop than its own, see find_similar(), are forgotten, and will
- * be found out again.
+ * What outcomes mean that a hop does not use up is no matter: it is the same for any. Such a hop is
+ * at the key that has zeros there, too. Not so where a jump may have ended it for its outcome.
  */
-static void grow(struct rvt_hops *hops)
+static bool is_similar(const struct rvt_hop_order *order)
 {
-	memset(hops->index, 0, (hops->index_mask + 1) * sizeof(hops->index[0]));
-	hops->index_mask = 2 * hops->index_mask + 1;
-	for (uint32_t i = 1; i < hops->n_hops; i++)
-		index_add(hops, hops->hops[i].place, hops->hops[i].key, i);
-	hops->n_index = hops->n_hops - 1;
+	return order->key >= WHOLE && !(order->flags & RVT_RUN_ALL_JUMPS);
 }
 
-static void index_hop(struct rvt_hops *hops, uint32_t place, uint32_t key, uint32_t number)
+static uint32_t own_key(uint32_t key, unsigned int used)
 {
-	if (2 * hops->n_index > hops->index_mask)
-		grow(hops);
-	index_add(hops, place, key, number);
-	hops->n_index++;
+	return WHOLE | (key & ((1u << used) - 1));
 }
 
-/*
- * What outcomes mean that a hop does not use up is no matter: it is the same for any. Such a hop
- * has zeros there for its own key.
- */
-static struct rvt_hop *find_similar(struct rvt_hops *hops, uint32_t place, uint32_t key)
+/* A copy has counts of its own. */
+static void copy(struct rvt_hop *to, const struct rvt_hop *from)
 {
-	for (unsigned int used = 0; used < RVT_HOP_OUTCOMES && key >= WHOLE; used++) {
-		uint32_t own = WHOLE | (key & ((1u << used) - 1));
-		struct rvt_hop *hop = rvt_hops_find(hops, place, own);
+	*to = *from;
+	to->times = 0;
+}
 
-		if (hop && !((hop->key ^ key) & hop->mask)) {
-			index_hop(hops, place, key, hop - hops->hops);
-			return hop;
+/* @hop is the same as one that is ready. */
+static bool find_similar(struct rvt_hops *hops, uint32_t place, const struct rvt_hop_order *order,
+			 struct rvt_hop *hop)
+{
+	for (unsigned int used = 0; used < RVT_HOP_OUTCOMES && is_similar(order); used++) {
+		const struct rvt_hop *own = rvt_hop(hops, place, own_key(order->key, used));
+
+		if (is_ready(own) && own->used == used) {
+			copy(hop, own);
+			return true;
 		}
 	}
-	return NULL;
-}
-
-/* True if it comes for the second time, or may. */
-static bool is_known(struct rvt_hops *hops, uint32_t place, uint32_t key)
-{
-	uint64_t hash = rvt_hop_hash(place, key);
-	uint8_t *seen = &hops->seen[hash >> 30 & (RVT_HOP_SEEN - 1)];
-	uint8_t tag = hash >> 10 | 1;
-
-	if (*seen == tag)
-		return true;
-	*seen = tag;
 	return false;
 }
 
 struct rvt_hop *rvt_hops_learn(struct rvt_hops *hops, uint32_t place,
 			       const struct rvt_hop_order *order)
 {
-	struct rvt_hop *hop = find_similar(hops, place, order->key);
+	struct rvt_hop *hop = rvt_hop(hops, place, order->key), *own;
 
-	if (hop || !is_known(hops, place, order->key) || !rvt_hops_have_room(hops))
+	if (hop->state > RVT_HOP_SEEN || find_similar(hops, place, order, hop))
 		return hop;
-	hop = &hops->hops[hops->n_hops++];
-	*hop = (struct rvt_hop){ .place = place, .key = order->key, .path = hops->n_path,
-				 .mask = 2 * WHOLE - 1 };
-	build(hops, hop, order);
-	/* A jump may have ended it for its outcome. */
-	if (!(hop->flags & RVT_HOP_NONE) && order->key >= WHOLE &&
-	    !(order->flags & RVT_RUN_ALL_JUMPS)) {
-		hop->mask = WHOLE | ((1u << hop->used) - 1);
-		hop->key &= hop->mask;
+	if (hop->state == RVT_HOP_UNKNOWN) {
+		hop->state = RVT_HOP_SEEN;
+		return NULL;
 	}
-	index_hop(hops, place, hop->key, hop - hops->hops);
-	if (hop->key != order->key)
-		index_hop(hops, place, order->key, hop - hops->hops);
+	if (!rvt_hops_have_room(hops))
+		return NULL;
+	*hop = build(hops, place, order);
+	if (is_ready(hop) && is_similar(order)) {
+		own = rvt_hop(hops, place, own_key(order->key, hop->used));
+		if (!is_ready(own))
+			copy(own, hop);
+	}
 	return hop;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Hops: from a block and the next few outcomes to where these lead, with all that lies between.
- * Blocks where hops begin are places, and a hop names the place that it leads to. So replaying a
- * program is following an automaton.
- *
- * Hops lie in the order in which they were made, and are found by an index of half a word each:
- * what a program does again and again should take little memory, as what is in no cache is slow.
+ * Blocks where hops begin are places; a place has a table of hops that the outcomes index, and a
+ * hop names the place that it leads to. So replaying a program is following an automaton: one load
+ * for several branches, no hashing, nothing to compare. What that load needs is as small as can be,
+ * as what is in no cache is slow.
  *
  * A hop stays in one view, whose blocks never change, and in one half; so it holds wherever the
  * current mapping covers its addresses.
@@ -16,15 +15,35 @@
 #include "flow/cache.h"
 
 #define RVT_HOP_OUTCOMES 5	/* that one hop uses up, at most */
+#define RVT_PLACE_HOPS (2u << RVT_HOP_OUTCOMES)
 #define RVT_HOP_RUNS 32
 #define RVT_HOP_PUSHES 4
-#define RVT_PLACES (1u << 17)
-#define RVT_PLACE_SLOTS (1u << 18)	/* a power of two */
-#define RVT_HOP_NUMBER_BITS 18
-#define RVT_HOPS (1u << RVT_HOP_NUMBER_BITS)
-#define RVT_HOP_SEEN (1u << 18)		/* a power of two */
-#define RVT_HOP_INDEX_MAX (1u << 20)
+#define RVT_PLACES (1u << 16)
+#define RVT_PLACE_SLOTS (1u << 17)	/* a power of two */
+#define RVT_HOPS (RVT_PLACES * RVT_PLACE_HOPS)	/* several may have one path */
 #define RVT_HOP_PATH_BYTES (48u << 20)
+
+enum rvt_hop_state {
+	RVT_HOP_UNKNOWN,
+	RVT_HOP_SEEN,		/* once; it is made when it comes again */
+	RVT_HOP_NONE,		/* there is none that is worth it */
+	RVT_HOP_CAREFUL,	/* has more to it than the sums, or it may not fit: see its path */
+	RVT_HOP_PLAIN,
+};
+
+/* What replaying needs, in a quarter of a cache line. */
+struct rvt_hop {
+	uint32_t next;			/* place; 0: none, or it is in another view */
+	uint32_t times;			/* replayed, and not yet in the counts */
+	uint32_t runs : 26;		/* in 8 bytes from the beginning of .paths */
+	uint32_t n_runs : 6;
+	uint32_t used : 3;		/* outcomes */
+	uint32_t taken : 3;		/* of them */
+	uint32_t state : 3;		/* enum rvt_hop_state */
+	uint32_t insns : 11;
+	uint32_t halfwords : 12;
+};
+_Static_assert(sizeof(struct rvt_hop) == 16 && RVT_HOP_RUNS < 64, "fits");
 
 enum {
 	RVT_HOP_CALLS = 1u << 0,	/* does something to the return stack */
@@ -34,31 +53,20 @@ enum {
 	/* ends in an indirect jump or a return, executed but not yet followed */
 	RVT_HOP_LEAVES = 1u << 3,
 	RVT_HOP_RETURNS = 1u << 4,	/* in a return, which the return stack decides */
-	RVT_HOP_NONE = 1u << 5,		/* there is none that is worth it */
 };
 
-/* What replaying needs. Half a cache line. */
-struct rvt_hop {
-	uint64_t times;			/* replayed, and not yet in the counts */
-	uint32_t place;			/* where it begins */
-	uint32_t next;			/* place; 0: none, or it is in another view */
-	uint32_t path;			/* the rest: in 8 bytes from the beginning of .paths */
-	uint16_t insns, halfwords;
-	uint8_t key, mask;		/* its outcomes with a stop bit; those bits that matter */
-	uint8_t used : 4, branches : 4;	/* outcomes; branches among them */
-	uint8_t taken;			/* of these branches */
-	uint8_t returns, indirect;	/* inferred returns; all inferred indirect jumps */
-	uint8_t n_runs;
-	uint8_t flags;			/* RVT_HOP_* */
-};
-
-/* The rest of a hop. Behind it: .n_pushes addresses, then the hop's runs. */
+/*
+ * The rest of a hop. Before it lie .n_pushes addresses, behind it the hop's runs, which .runs names.
+ */
 struct rvt_hop_path {
 	uint64_t low, high;		/* addresses of all blocks and of .end, high inclusive */
 	struct rvt_code_block *last;
 	uint64_t end_pc;		/* what follows, unless it leaves */
 	uint8_t n_pushes;		/* calls that it does not return from */
 	uint8_t nesting;		/* entries that the return stack must have room for */
+	uint8_t returns, indirect;	/* inferred returns; all inferred indirect jumps */
+	uint8_t jumps;			/* that used up an outcome as a branch does */
+	uint8_t flags;			/* RVT_HOP_* */
 };
 
 struct rvt_place_slot {
@@ -68,14 +76,10 @@ struct rvt_place_slot {
 
 /* In memory that is real only where it is used. */
 struct rvt_hops {
-	struct rvt_hop hops[RVT_HOPS];	/* number 0 is not used */
+	struct rvt_hop hops[RVT_HOPS];	/* by place and outcomes, see rvt_hop(); place 0: none */
 	uint32_t flags;			/* of the orders that the hops hold for */
-	uint32_t n_hops, n_places, n_slots, n_counted, n_index;
-	uint32_t n_path;		/* of .paths, in its unit */
-	/* open addressing: the number of a hop, and above it bits of the hash of its key */
-	uint32_t index_mask;
-	uint32_t index[RVT_HOP_INDEX_MAX];
-	uint8_t seen[RVT_HOP_SEEN];	/* what came once, by the hash of place and key */
+	uint32_t n_places, n_slots, n_counted;
+	uint32_t n_path;		/* used of .paths, in 8 bytes */
 	uint32_t counted[RVT_HOPS];	/* with .times: the number in .hops */
 	struct rvt_code_block *blocks[RVT_PLACES];
 	struct rvt_place_slot slots[RVT_PLACE_SLOTS];
@@ -112,57 +116,40 @@ struct rvt_hop_order {
 };
 
 /*
- * rvt_hops_learn - what was not found: NULL the first time, later the hop from @place under @order,
- * which may be RVT_HOP_NONE.
+ * rvt_hops_learn - the hop from @place under @order, which cannot be replayed as it is: NULL the
+ * first time, later it is made, which may end in RVT_HOP_NONE.
  */
 struct rvt_hop *rvt_hops_learn(struct rvt_hops *hops, uint32_t place,
 			       const struct rvt_hop_order *order);
 
-static inline uint64_t rvt_hop_hash(uint32_t place, uint32_t key)
+static inline struct rvt_hop *rvt_hop(struct rvt_hops *hops, uint32_t place, uint32_t key)
 {
-	return ((uint64_t)place << 6 | key) * 0x9e3779b97f4a7c15ull;
+	return &hops->hops[place * RVT_PLACE_HOPS + key];
 }
 
-/* The hop from @place under @key; NULL: not known. */
-static inline struct rvt_hop *rvt_hops_find(struct rvt_hops *hops, uint32_t place, uint32_t key)
+static inline uint32_t rvt_hop_number(const struct rvt_hops *hops, const struct rvt_hop *hop)
 {
-	const uint64_t hash = rvt_hop_hash(place, key);
-	uint32_t entry;
-
-	for (uint32_t i = hash >> 40; ; i++) {
-		struct rvt_hop *hop;
-
-		entry = hops->index[i & hops->index_mask];
-		if (!entry)
-			return NULL;
-		if ((entry ^ (uint32_t)(hash >> 8)) >> RVT_HOP_NUMBER_BITS)
-			continue;
-		hop = &hops->hops[entry & (RVT_HOPS - 1)];
-		if (hop->place == place && !((hop->key ^ key) & hop->mask))
-			return hop;
-	}
+	return hop - hops->hops;
 }
 
-static inline void rvt_hop_count(struct rvt_hops *hops, struct rvt_hop *hop, uint64_t times)
+static inline uint32_t rvt_hop_place(uint32_t number)
 {
-	if (!hop->times)
-		hops->counted[hops->n_counted++] = hop - hops->hops;
-	hop->times += times;
+	return number / RVT_PLACE_HOPS;
+}
+
+static inline struct rvt_run *rvt_hop_runs(struct rvt_hops *hops, const struct rvt_hop *hop)
+{
+	return (struct rvt_run *)(hops->paths + 8 * (size_t)hop->runs);
 }
 
 static inline struct rvt_hop_path *rvt_hop_path(struct rvt_hops *hops, const struct rvt_hop *hop)
 {
-	return (struct rvt_hop_path *)(hops->paths + 8 * (size_t)hop->path);
+	return (struct rvt_hop_path *)rvt_hop_runs(hops, hop) - 1;
 }
 
-static inline uint64_t *rvt_hop_pushes(struct rvt_hop_path *path)
+static inline const uint64_t *rvt_hop_pushes(const struct rvt_hop_path *path)
 {
-	return (uint64_t *)(path + 1);
-}
-
-static inline struct rvt_run *rvt_hop_runs(struct rvt_hop_path *path)
-{
-	return (struct rvt_run *)(rvt_hop_pushes(path) + path->n_pushes);
+	return (const uint64_t *)path - path->n_pushes;
 }
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include <sys/mman.h>
+#include "flow/engine.h"
 #include "flow/leaps.h"
 
 /* Of the rest of a leap, in 8 bytes. */
@@ -38,29 +39,31 @@ bool rvt_leaps_have_room(const struct rvt_leaps *leaps)
 
 /* ---- counts ---- */
 
-static void expand(struct rvt_leaps *leaps, struct rvt_hops *hops, struct rvt_counts *counts,
-		   struct rvt_leap *leap)
+static void expand(struct rvt_flow *flow, struct rvt_leap *leap)
 {
-	const uint32_t *numbers = rvt_leap_hops(leaps, leap);
+	const uint32_t *numbers = rvt_leap_hops(flow->leaps, leap);
+	struct rvt_hops *hops = flow->hops;
 
 	for (unsigned int i = 0; i < leap->n_hops; i++) {
 		struct rvt_hop *hop = &hops->hops[numbers[i]];
-		uint32_t next = i + 1 < leap->n_hops ? hops->hops[numbers[i + 1]].place :
-						       leap->next;
+		const struct rvt_hop_path *path = rvt_hop_path(hops, hop);
+		uint32_t next = i + 1 < leap->n_hops ? rvt_hop_place(numbers[i + 1]) : leap->next;
 
-		rvt_hop_count(hops, hop, leap->times);
+		rvt_flow_count_hop(flow, hop, leap->times);
 		/* Only returns are followed from hop to hop. */
-		if (hop->flags & RVT_HOP_LEAVES && next)
-			rvt_counts_jump(counts, rvt_hop_path(hops, hop)->last,
-					hops->blocks[next]->pub.pc, leap->times);
+		if (next && path->flags & RVT_HOP_LEAVES)
+			rvt_counts_jump(flow->counts, path->last, hops->blocks[next]->pub.pc,
+					leap->times);
 	}
 	leap->times = 0;
 }
 
-void rvt_leaps_expand(struct rvt_leaps *leaps, struct rvt_hops *hops, struct rvt_counts *counts)
+void rvt_leaps_expand(struct rvt_flow *flow)
 {
+	struct rvt_leaps *leaps = flow->leaps;
+
 	for (uint32_t i = 0; i < leaps->n_counted; i++)
-		expand(leaps, hops, counts, &leaps->leaps[leaps->counted[i]]);
+		expand(flow, &leaps->leaps[leaps->counted[i]]);
 	leaps->n_counted = 0;
 }
 
@@ -91,8 +94,9 @@ bool rvt_leaps_record(struct rvt_leaps *leaps, struct rvt_return_stack *stack,
 	return true;
 }
 
-void rvt_leaps_add(struct rvt_leaps *leaps, const struct rvt_hop *hop, uint32_t number)
+void rvt_leaps_add(struct rvt_leaps *leaps, struct rvt_hops *hops, const struct rvt_hop *hop)
 {
+	const struct rvt_hop_path *path = rvt_hop_path(hops, hop);
 	struct rvt_leap *draft = &leaps->draft;
 
 	/* Returns and ways into other views use up no outcomes: there may be any number of hops. */
@@ -100,21 +104,18 @@ void rvt_leaps_add(struct rvt_leaps *leaps, const struct rvt_hop *hop, uint32_t 
 		leaps->n_runs = RVT_LEAP_RUNS + 1;
 		return;
 	}
-	if (!draft->n_hops && hop->flags & RVT_HOP_ALONE)
+	if (!draft->n_hops && path->flags & RVT_HOP_ALONE)
 		draft->flags |= RVT_LEAP_ALONE;
-	leaps->hops[draft->n_hops++] = number;
+	draft->last = rvt_hop_number(hops, hop);
+	leaps->hops[draft->n_hops++] = draft->last;
 	leaps->n_runs += hop->n_runs;
-	draft->last = number;
 	draft->insns += hop->insns;
 	draft->halfwords += hop->halfwords;
 	draft->used += hop->used;
-	draft->branches += hop->branches;
-	draft->taken += hop->taken;
-	draft->returns += hop->returns;
-	draft->indirect += hop->indirect;
-	draft->flags &= ~RVT_LEAP_FALLS;
-	if (hop->flags & RVT_HOP_FALLS)
-		draft->flags |= RVT_LEAP_FALLS;
+	draft->branches += hop->used - path->jumps;
+	draft->taken += hop->taken - path->jumps;
+	draft->returns += path->returns;
+	draft->indirect += path->indirect;
 }
 
 void rvt_leaps_add_return(struct rvt_leaps *leaps, uint64_t pc)

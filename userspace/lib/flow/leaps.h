@@ -36,9 +36,8 @@ enum {
 enum {
 	RVT_LEAP_CALLS = 1u << 0,	/* does something to the return stack */
 	RVT_LEAP_ALONE = 1u << 1,	/* its first hop is RVT_HOP_ALONE */
-	RVT_LEAP_FALLS = 1u << 2,	/* its last hop is RVT_HOP_FALLS */
-	RVT_LEAP_POPS = 1u << 3,	/* it has returns that were followed: .popped */
-	RVT_LEAP_ASIDE = 1u << 4,	/* flow/aside.h */
+	RVT_LEAP_POPS = 1u << 2,	/* it has returns that were followed: .popped */
+	RVT_LEAP_ASIDE = 1u << 3,	/* flow/aside.h */
 };
 
 /* What replaying needs: one cache line. */
@@ -86,8 +85,8 @@ void rvt_leaps_destroy(struct rvt_leaps *leaps);
 void rvt_leaps_reset(struct rvt_leaps *leaps);
 /* Whether more can be made. Else it is time for a reset. */
 bool rvt_leaps_have_room(const struct rvt_leaps *leaps);
-/* What leaps have counted is counted for their @hops, and for the returns between these. */
-void rvt_leaps_expand(struct rvt_leaps *leaps, struct rvt_hops *hops, struct rvt_counts *counts);
+/* What the leaps of @flow have counted is counted for their hops, and for the returns between these. */
+void rvt_leaps_expand(struct rvt_flow *flow);
 
 static inline uint64_t rvt_leap_hash(const struct rvt_leap_key *key)
 {
@@ -140,8 +139,8 @@ static inline const struct rvt_kept_calls *rvt_leap_calls(const struct rvt_leaps
  */
 bool rvt_leaps_record(struct rvt_leaps *leaps, struct rvt_return_stack *stack,
 		      const struct rvt_leap_key *key);
-/* A hop that was taken meanwhile, number @number. */
-void rvt_leaps_add(struct rvt_leaps *leaps, const struct rvt_hop *hop, uint32_t number);
+/* A hop that was taken meanwhile. */
+void rvt_leaps_add(struct rvt_leaps *leaps, struct rvt_hops *hops, const struct rvt_hop *hop);
 /* A return at the end of the last hop was followed; @pc was popped. */
 void rvt_leaps_add_return(struct rvt_leaps *leaps, uint64_t pc);
 /*

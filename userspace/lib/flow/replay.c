@@ -19,16 +19,27 @@ static struct rvt_code_block *next_of_hop(void *ctx, struct rvt_code_block *from
 	return rvt_walk_follow(ctx, from, taken ? &from->taken : &from->next, pc);
 }
 
-/* The counts of a hop, which may be forgotten then. */
-static void expand(struct rvt_flow *flow, struct rvt_hop *hop)
+static void count_path(struct rvt_flow *flow, const struct rvt_hop *hop, uint64_t times)
 {
-	struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
 
-	rvt_counts_path(flow->counts, rvt_hop_runs(path), hop->n_runs, hop->times);
-	if (!(hop->flags & RVT_HOP_LEAVES))
+	rvt_counts_path(flow->counts, rvt_hop_runs(flow->hops, hop), hop->n_runs, times);
+	if (!(path->flags & RVT_HOP_LEAVES))
 		rvt_counts_edge(flow->counts, path->last, path->last->insns - 1, path->end_pc,
-				hop->times);
-	hop->times = 0;
+				times);
+}
+
+void rvt_flow_count_hop(struct rvt_flow *flow, struct rvt_hop *hop, uint64_t times)
+{
+	struct rvt_hops *hops = flow->hops;
+
+	if (times > UINT32_MAX - hop->times) {
+		count_path(flow, hop, times);
+		return;
+	}
+	if (!hop->times)
+		hops->counted[hops->n_counted++] = rvt_hop_number(hops, hop);
+	hop->times += times;
 }
 
 void rvt_flow_expand_hops(struct rvt_flow *flow)
@@ -37,9 +48,13 @@ void rvt_flow_expand_hops(struct rvt_flow *flow)
 
 	if (!hops)
 		return;
-	rvt_leaps_expand(flow->leaps, hops, flow->counts);
-	for (uint32_t i = 0; i < hops->n_counted; i++)
-		expand(flow, &hops->hops[hops->counted[i]]);
+	rvt_leaps_expand(flow);
+	for (uint32_t i = 0; i < hops->n_counted; i++) {
+		struct rvt_hop *hop = &hops->hops[hops->counted[i]];
+
+		count_path(flow, hop, hop->times);
+		hop->times = 0;
+	}
 	hops->n_counted = 0;
 }
 
@@ -72,7 +87,7 @@ static void do_without(struct rvt_walk *w)
 	w->tails &= w->outcomes_left > RVT_HOP_OUTCOMES;
 }
 
-/* The hop that was not found; NULL: there is none that can be replayed. */
+/* The hop that was not known; NULL: there is none that can be replayed. */
 static struct rvt_hop *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t place,
 			     uint32_t key)
 {
@@ -81,12 +96,10 @@ static struct rvt_hop *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t
 		.key = key, .flags = w->flags, .tail = key < 1u << RVT_HOP_OUTCOMES,
 		.ctx = flow, .next = next_of_hop,
 	};
-	struct rvt_hop *hop = rvt_hops_find(flow->hops, place, key);
+	struct rvt_hop *hop = rvt_hops_learn(flow->hops, place, &order);
 
-	if (!hop)
-		hop = rvt_hops_learn(flow->hops, place, &order);
 	flow->piece = piece;
-	if (hop && !(hop->flags & RVT_HOP_NONE))
+	if (hop && hop->state != RVT_HOP_NONE)
 		return hop;
 	/* The hop that is not worth it may be one from the next block on. */
 	if (!hop || order.tail)
@@ -98,15 +111,14 @@ static struct rvt_hop *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t
  * What the calls and returns of a hop do to the stack. False, and nothing has happened, if this
  * must be done one by one.
  */
-static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop *hop)
+static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop_path *path)
 {
-	struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
 	const uint64_t *pushes = rvt_hop_pushes(path);
 	struct rvt_return_stack *stack = &flow->returns;
 
 	/* Without a stack calls leave nothing behind to return to. */
 	if (!stack->depth)
-		return !hop->returns;
+		return !path->returns;
 	if (stack->recursion_max || path->nesting > stack->depth)
 		return false;
 	rvt_returns_nest(stack, path->nesting);
@@ -118,23 +130,10 @@ static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop *hop)
 	return true;
 }
 
-/* What is not the same whenever a hop is come to. True: it can be replayed. */
-static bool hop_fits(struct rvt_flow *flow, const struct rvt_hop *hop, bool covered,
-		     bool after_fall)
-{
-	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
-
-	if (!covered && (path->low < flow->piece->start || path->high > flow->piece->last))
-		return false;
-	if (hop->flags & RVT_HOP_ALONE && after_fall)
-		return false;
-	return !(hop->flags & RVT_HOP_CALLS) || replay_calls(flow, hop);
-}
-
 /* The runs of @hop go to the batch, which has room for the excess. */
 static inline void collect_runs(struct rvt_flow *flow, const struct rvt_hop *hop)
 {
-	const struct rvt_run *runs = rvt_hop_runs(rvt_hop_path(flow->hops, hop));
+	const struct rvt_run *runs = rvt_hop_runs(flow->hops, hop);
 	struct rvt_run *to = flow->runs + flow->n_runs;
 
 	/* Whole pieces of a fixed size copy faster. */
@@ -164,27 +163,21 @@ static struct range range_of(const struct rvt_flow *flow, const struct rvt_view 
 	};
 }
 
-/* What replaying adds up. */
-struct sums {
-	uint64_t halfwords, insns, branches, taken, returns, indirect;
-};
-
 /* Replaying: where it is, and what it has done. Inlined, all of it is in registers. */
 struct replay {
 	uint32_t at;			/* place; 0: not known */
 	unsigned int half;		/* of it */
-	bool after_fall;
 	struct range range;
-	const struct rvt_hop *last;
-	struct sums sums;
+	const struct rvt_hop *last;	/* NULL: none yet */
+	uint64_t room;			/* half-words that may be executed */
+	uint64_t halfwords, insns, taken, used;
 	uint64_t leap_at;		/* with so many outcomes left: may be a leap */
 };
 
-static inline bool is_within(const struct rvt_walk *w, const struct replay *r, uint32_t halfwords,
-			     uint32_t insns)
+/* An instruction has at least one half-word, so one limit does for both. */
+static uint64_t room_of(const struct rvt_walk *w)
 {
-	return halfwords <= w->halfwords_left - r->sums.halfwords &&
-	       insns <= w->insns_left - r->sums.insns;
+	return w->halfwords_left < w->insns_left ? w->halfwords_left : w->insns_left;
 }
 
 static inline void use_up(struct rvt_walk *w, unsigned int used)
@@ -192,6 +185,35 @@ static inline void use_up(struct rvt_walk *w, unsigned int used)
 	w->bits >>= used;
 	w->n_bits -= used;
 	w->outcomes_left -= used;
+}
+
+/* Whether what was executed last just went on to where replaying is now. */
+static bool is_after_fall(struct rvt_flow *flow, const struct replay *r)
+{
+	return r->last ? rvt_hop_path(flow->hops, r->last)->flags & RVT_HOP_FALLS :
+			 flow->consecutive;
+}
+
+/* What is not the same whenever a hop is come to. True: it can be replayed. */
+static bool hop_fits(struct rvt_flow *flow, const struct replay *r, const struct rvt_hop *hop)
+{
+	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+
+	if (!r->range.covered && (path->low < flow->piece->start || path->high > flow->piece->last))
+		return false;
+	if (path->flags & RVT_HOP_ALONE && is_after_fall(flow, r))
+		return false;
+	return !(path->flags & RVT_HOP_CALLS) || replay_calls(flow, path);
+}
+
+/* What only some hops have. */
+static void add_rest(struct rvt_walk *w, const struct rvt_hop_path *path)
+{
+	w->returns += path->returns;
+	w->indirect += path->indirect;
+	/* All that use up outcomes are added up as if they were branches. */
+	w->branches -= path->jumps;
+	w->taken -= path->jumps;
 }
 
 /* The place at @pc, whose piece is that of the flow then; 0: not known, and nothing happened. */
@@ -205,13 +227,14 @@ static uint32_t place_at(struct rvt_flow *flow, uint64_t pc)
 	return target->place;
 }
 
-static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_hop *hop)
+static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w,
+			      const struct rvt_hop_path *path)
 {
 	struct rvt_return_stack *stack = &flow->returns;
 	uint32_t place;
 	uint64_t pc;
 
-	if (!(hop->flags & RVT_HOP_RETURNS) || !stack->used)
+	if (!(path->flags & RVT_HOP_RETURNS) || !stack->used)
 		return 0;
 	pc = rvt_returns_top(stack)->pc;
 	place = place_at(flow, pc);
@@ -222,7 +245,7 @@ static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const s
 	w->returns++;
 	w->indirect++;
 	if (flow->counts)
-		rvt_counts_jump(flow->counts, rvt_hop_path(flow->hops, hop)->last, pc, 1);
+		rvt_counts_jump(flow->counts, path->last, pc, 1);
 	if (flow->leaps->recording)
 		rvt_leaps_add_return(flow->leaps, pc);
 	return place;
@@ -234,9 +257,11 @@ static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const s
  */
 static uint32_t go_beyond(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_hop *hop)
 {
-	if (hop->flags & RVT_HOP_LEAVES)
-		return replay_return(flow, w, hop);
-	return place_at(flow, rvt_hop_path(flow->hops, hop)->end_pc);
+	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+
+	if (path->flags & RVT_HOP_LEAVES)
+		return replay_return(flow, w, path);
+	return place_at(flow, path->end_pc);
 }
 
 /* Takes the hop of @key. False: there is none that can be taken here. */
@@ -244,45 +269,52 @@ static inline __attribute__((always_inline)) bool
 take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r, uint32_t key, bool counting,
 	 bool collecting)
 {
-	struct rvt_hop *hop = rvt_hops_find(flow->hops, r->at, key);
+	struct rvt_hop *hop = rvt_hop(flow->hops, r->at, key);
 
-	if (unlikely(!hop || hop->flags & RVT_HOP_NONE)) {
+	if (unlikely(hop->state < RVT_HOP_CAREFUL)) {
 		hop = learn(flow, w, r->at, key);
 		if (!hop)
 			return false;
 		r->range = range_of(flow, r->range.view);
 	}
-	if (!is_within(w, r, hop->halfwords, hop->insns) ||
-	    ((!r->range.covered || hop->flags & (RVT_HOP_CALLS | RVT_HOP_ALONE)) &&
-	     !hop_fits(flow, hop, r->range.covered, r->after_fall))) {
+	if (unlikely(hop->halfwords > r->room - r->halfwords)) {
 		do_without(w);
 		return false;
 	}
+	if (hop->state == RVT_HOP_CAREFUL || !r->range.covered) {
+		if (!hop_fits(flow, r, hop)) {
+			do_without(w);
+			return false;
+		}
+		add_rest(w, rvt_hop_path(flow->hops, hop));
+	}
 	use_up(w, hop->used);
-	r->sums.halfwords += hop->halfwords;
-	r->sums.insns += hop->insns;
-	r->sums.branches += hop->branches;
-	r->sums.taken += hop->taken;
-	r->sums.returns += hop->returns;
-	r->sums.indirect += hop->indirect;
-	r->after_fall = hop->flags & RVT_HOP_FALLS;
+	r->halfwords += hop->halfwords;
+	r->insns += hop->insns;
+	r->used += hop->used;
+	r->taken += hop->taken;
 	r->last = hop;
 	r->at = hop->next;
-	if (counting)
-		rvt_hop_count(flow->hops, hop, 1);
+	if (counting) {
+		/* The first time, and the last that fits. */
+		if (unlikely(hop->times + 1 <= 1))
+			rvt_flow_count_hop(flow, hop, 1);
+		else
+			hop->times++;
+	}
 	if (collecting)
 		collect_runs(flow, hop);
 	if (unlikely(flow->leaps->recording))
-		rvt_leaps_add(flow->leaps, hop, hop - flow->hops->hops);
+		rvt_leaps_add(flow->leaps, flow->hops, hop);
 	return true;
 }
 
 /* What is not the same whenever a leap is come to. True: it can be taken. */
-static inline bool leap_fits(struct rvt_flow *flow, const struct rvt_walk *w,
-			     const struct replay *r, const struct rvt_leap *leap)
+static inline bool leap_fits(struct rvt_flow *flow, const struct replay *r,
+			     const struct rvt_leap *leap)
 {
-	return is_within(w, r, leap->halfwords, leap->insns) &&
-	       !(leap->flags & RVT_LEAP_ALONE && r->after_fall) &&
+	return leap->halfwords <= r->room - r->halfwords &&
+	       !(leap->flags & RVT_LEAP_ALONE && is_after_fall(flow, r)) &&
 	       (!(leap->flags & RVT_LEAP_CALLS) ||
 		rvt_returns_replay(&flow->returns, rvt_leap_calls(flow->leaps, leap)));
 }
@@ -292,13 +324,12 @@ take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r, struct rv
 	  bool counting)
 {
 	use_up(w, leap->used);
-	r->sums.halfwords += leap->halfwords;
-	r->sums.insns += leap->insns;
-	r->sums.branches += leap->branches;
-	r->sums.taken += leap->taken;
-	r->sums.returns += leap->returns;
-	r->sums.indirect += leap->indirect;
-	r->after_fall = leap->flags & RVT_LEAP_FALLS;
+	r->halfwords += leap->halfwords;
+	r->insns += leap->insns;
+	w->branches += leap->branches;
+	w->taken += leap->taken;
+	w->returns += leap->returns;
+	w->indirect += leap->indirect;
 	r->last = &flow->hops->hops[leap->last];
 	r->at = leap->next;
 	if (leap->flags & RVT_LEAP_POPS) {
@@ -350,7 +381,7 @@ static inline struct rvt_leap *find_leap(struct rvt_flow *flow, struct rvt_walk 
 	if (!leap_key(flow, w, r, &key))
 		return NULL;
 	leap = rvt_leap_slot(leaps, rvt_leap_hash(&key));
-	if (rvt_leap_is(leap, &key) && leap_fits(flow, w, r, leap)) {
+	if (rvt_leap_is(leap, &key) && leap_fits(flow, r, leap)) {
 		r->leap_at = w->outcomes_left;
 		return leap;
 	}
@@ -377,7 +408,7 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 	    bool collecting)
 {
 	struct replay r = {
-		.at = *place, .after_fall = flow->consecutive,
+		.at = *place, .room = room_of(w),
 		.half = rvt_half(flow->block->pub.pc),
 		.range = range_of(flow, flow->block->view),
 		/* Where runs are collected, leaps take more time than they save. */
@@ -417,13 +448,11 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 			rvt_leaps_drop(flow->leaps, &flow->returns);
 	}
 	*place = r.at;
-	w->branches += r.sums.branches;
-	w->taken += r.sums.taken;
-	w->returns += r.sums.returns;
-	w->indirect += r.sums.indirect;
-	w->halfwords_left -= r.sums.halfwords;
-	w->insns += r.sums.insns;
-	w->insns_left -= r.sums.insns;
+	w->branches += r.used;
+	w->taken += r.taken;
+	w->halfwords_left -= r.halfwords;
+	w->insns += r.insns;
+	w->insns_left -= r.insns;
 	return r.last;
 }
 
@@ -447,7 +476,7 @@ static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_ho
 	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, last);
 	struct rvt_code_block *next = place ? flow->hops->blocks[place] : NULL;
 	const uint64_t pc = next ? next->pub.pc : path->end_pc;
-	bool leaves = last->flags & RVT_HOP_LEAVES && !place;
+	bool leaves = path->flags & RVT_HOP_LEAVES && !place;
 
 	flow->has_last = true;
 	flow->consecutive = true;
