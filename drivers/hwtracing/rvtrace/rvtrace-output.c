@@ -302,7 +302,6 @@ void rvtrace_output_fetch(struct rvtrace_cpu *rc, const struct perf_event *event
 	/* Once it has been written there, what perf has of the buffer must be seen here. */
 	if (smp_load_acquire(&there->waiting) != event)
 		return;
-	rvtrace_output_tell(rc);
 	raw_spin_lock(&there->waiting_lock);
 	if (there->waiting == event)
 		rvtrace_output_tell_by(there, &rc->handle);
