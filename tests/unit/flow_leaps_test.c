@@ -197,6 +197,15 @@ static void change_owner(struct trio *t)
 	t->owner = rnd(OWNERS);
 }
 
+static void change_depth(struct trio *t)
+{
+	unsigned int depth = rnd(2) ? 0 : rnd(9);
+
+	assert_int_equal(rvt_flow_set_return_stack(t->fast.flow, depth, 0), 0);
+	assert_int_equal(rvt_flow_set_return_stack(t->counting.flow, depth, 0), 0);
+	assert_int_equal(rvt_flow_set_return_stack(t->plain.flow, depth, 0), 0);
+}
+
 static void compare_counts(struct trio *t)
 {
 	tell(t, t->owner);
@@ -254,6 +263,8 @@ static void test_leaps(void **state)
 				taken += t->counting.flow->leaps->n_counted;
 			if (rnd(5) == 0)
 				change_owner(t);
+			if (rnd(20) == 0)
+				change_depth(t);
 		}
 		compare_counts(t);
 		tear_down(&t->fast);

@@ -72,11 +72,26 @@ static inline bool cut(const struct rvt_params *params, const uint8_t *p, struct
 	return true;
 }
 
-static inline void set_key(struct rvt_step_key *key, const struct frame *frame, uint32_t carried)
+/* @options: options_state(). */
+static inline void set_key(struct rvt_step_key *key, const struct frame *frame, uint32_t options,
+			   uint32_t carried)
 {
 	key->bytes[0] = frame->payload[0];
 	key->bytes[1] = frame->payload[1];
-	key->state = frame->head << 2 | carried;
+	key->state = options | frame->head << 2 | carried;
+}
+
+/*
+ * What support packets change of how these packets are read, and of where they lead. With a
+ * predictor or a cache there are no steps.
+ */
+static uint32_t options_state(const struct rvt_etrace_decoder *dec)
+{
+	const uint32_t options = dec->codec.params.options;
+
+	return (uint32_t)!!dec->return_depth << 26 | (uint32_t)dec->codec.iret_ext << 27 |
+	       (uint32_t)!!(options & RVT_OPT_SEQUENTIAL_JUMP) << 28 |
+	       (uint32_t)!!(options & RVT_OPT_FULL_ADDRESS) << 29;
 }
 
 /* Bit 0: an outcome is carried over; bit 1: which. */
@@ -135,7 +150,7 @@ void rvt_etrace_step_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 	if (msg->kind <= RVT_ETRACE_SYNC_SUPPORT || msg->notify || msg->irreport ||
 	    !is_clean(dec) || !rvt_steps_enter(dec->flow, &key))
 		return;
-	set_key(&key, &frame, carried_state(&dec->carried));
+	set_key(&key, &frame, options_state(dec), carried_state(&dec->carried));
 	key.address = dec->address;
 	rvt_steps_record(dec->flow, &key);
 }
@@ -160,7 +175,7 @@ bool rvt_etrace_step_end(struct rvt_etrace_decoder *dec)
 struct replay {
 	const uint8_t *p;
 	struct rvt_step_key key;	/* .pc, .address, .meaning */
-	uint32_t carried;
+	uint32_t options, carried;
 	uint64_t mix;			/* of the bytes before */
 	struct rvt_step *last;		/* NULL: none was taken */
 	uint64_t n;			/* frames */
@@ -194,7 +209,7 @@ static void pass_time(struct rvt_etrace_decoder *dec, uint64_t stamp)
 static inline __attribute__((always_inline)) struct rvt_step *
 find(struct rvt_etrace_decoder *dec, struct replay *r, const struct frame *frame)
 {
-	set_key(&r->key, frame, r->carried);
+	set_key(&r->key, frame, r->options, r->carried);
 	return rvt_steps_find(dec->flow, &r->key, rvt_step_guess(r->mix, frame->mix));
 }
 
@@ -216,7 +231,7 @@ static bool take_singly(struct rvt_etrace_decoder *dec, struct replay *r, const 
 {
 	struct rvt_step_row row = { .key = r->key };
 
-	set_key(&row.key, &group->all, r->carried);
+	set_key(&row.key, &group->all, r->options, r->carried);
 	while (row.n < group->n) {
 		struct rvt_step *step;
 		struct frame frame;
@@ -288,8 +303,8 @@ static int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames
 int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *frames)
 {
 	struct replay r = {
-		.p = frames->pos, .carried = carried_state(&dec->carried), .mix = dec->mix,
-		.key = { .address = dec->address },
+		.p = frames->pos, .mix = dec->mix, .options = options_state(dec),
+		.carried = carried_state(&dec->carried), .key = { .address = dec->address },
 	};
 	int ret;
 

@@ -193,6 +193,7 @@ bool rvt_flow_return_at(const struct rvt_flow *flow, unsigned int index, uint64_
 int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 			      unsigned int recursion_max)
 {
+	const bool had_one = flow->returns.depth;
 	struct rvt_return *entries = NULL;
 
 	if (depth) {
@@ -204,5 +205,8 @@ int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 	flow->returns = (struct rvt_return_stack){
 		.entries = entries, .depth = depth, .recursion_max = recursion_max,
 	};
+	/* Without a stack it was not noted what leaps do to it. */
+	if (had_one != !!depth)
+		rvt_flow_new_epoch(flow);
 	return 0;
 }
