@@ -199,7 +199,7 @@ static void handed_on(const struct kind *kind, bool by_cpu)
 static void inherited_events(void **state)
 {
 	(void)state;
-	WITH(handed_on, &ntrace, &etrace);
+	WITH(handed_on, &ntrace, &etrace, &etrace_untimed);
 }
 
 /*

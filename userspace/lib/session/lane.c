@@ -643,7 +643,8 @@ int lane_begin_record(struct lane *lane, const struct rvt_aux *aux)
 
 	if (!lane->lane.time_exact)
 		lane->lane.time = aux->time;
-	if (lane->session->by_task && !may_end_late(lane))
+	/* Whose it is a trace that says so says again only when it changes. */
+	if (lane->session->by_task && !lane->session->contexts)
 		lane->lane.context.scontext_valid = lane->lane.context.hcontext_valid = false;
 	if (!lane->timed && before < aux->time)
 		err = lane_move(lane, before);
