@@ -386,6 +386,36 @@ static void test_end_in_message(void **state)
 	tear_down(&f);
 }
 
+/*
+ * A part that begins amid damage: that is told by the one before, but not the damage that its own
+ * flow, lost meanwhile, does not suffer from.
+ */
+static void test_damage_in_part(void **state)
+{
+	const char *wrong = "IndirectBranchHist B-TYPE=0 I-CNT=2 U-ADDR=0x10 HIST=2;";
+	const uint8_t damage[] = { 0xfe, 0x03 };
+	const uint64_t from = 100, sync = from + sizeof(damage);
+	uint8_t bytes[200];
+	char expected[100];
+	struct fixture f;
+	uint64_t lost, end;
+
+	(void)state;
+	set_up(&f, HTM);
+	lost = sync + assemble(&f, SYNC, bytes);
+	end = lost + assemble(&f, wrong, bytes);
+	assert_int_equal(rvt_stream_part(f.stream, from, UINT64_MAX), 0);
+	assert_int_equal(rvt_stream_feed(f.stream, damage, sizeof(damage), from), 0);
+	assert_int_equal(feed(&f, SYNC, sync), 0);
+	assert_int_equal(feed(&f, wrong, lost), 0);
+	assert_int_equal(rvt_stream_feed(f.stream, damage, sizeof(damage), end), 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	snprintf(expected, sizeof(expected), "0:100 0:lost(%d,0x%lx) lost(%d,0x%lx) ",
+		 RVT_REASON_BAD_FLOW, (long)lost, RVT_REASON_BAD_PACKET, (long)end);
+	assert_string_equal(f.text, expected);
+	tear_down(&f);
+}
+
 static void test_sources(void **state)
 {
 	struct fixture f;
@@ -501,6 +531,7 @@ int main(void)
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_lost_in_message),
 		cmocka_unit_test(test_end_in_message),
+		cmocka_unit_test(test_damage_in_part),
 		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_first_sync_of_each),
 		cmocka_unit_test(test_give_up),

@@ -27,6 +27,8 @@ static void take_over(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 {
 	struct rvt_event event = { .type = RVT_EVENT_TIME, .offset = msg->offset };
 
+	/* what came before was told by that part, what comes is this one's */
+	d->told_damage = false;
 	if (!rvt_ntrace_sync_fits(d, s, msg))
 		return;
 	s->progress = RVT_NTRACE_ACTIVE;
