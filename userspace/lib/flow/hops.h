@@ -56,7 +56,8 @@ enum {
 };
 
 /*
- * The rest of a hop. Before it lie .n_pushes addresses, behind it the hop's runs, which .runs names.
+ * The rest of a hop. Before it lie .n_pushes addresses, behind it the hop's runs, which .runs
+ * names.
  */
 struct rvt_hop_path {
 	uint64_t low, high;		/* addresses of all blocks and of .end, high inclusive */

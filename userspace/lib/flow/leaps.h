@@ -85,7 +85,7 @@ void rvt_leaps_destroy(struct rvt_leaps *leaps);
 void rvt_leaps_reset(struct rvt_leaps *leaps);
 /* Whether more can be made. Else it is time for a reset. */
 bool rvt_leaps_have_room(const struct rvt_leaps *leaps);
-/* What the leaps of @flow have counted is counted for their hops, and for the returns between these. */
+/* What leaps have counted is counted for their hops, and for the returns between these. */
 void rvt_leaps_expand(struct rvt_flow *flow);
 
 static inline uint64_t rvt_leap_hash(const struct rvt_leap_key *key)

@@ -8,6 +8,7 @@
 #include "flow/walk.h"
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
+#define INLINE inline __attribute__((always_inline))
 
 static struct rvt_code_block *next_of_hop(void *ctx, struct rvt_code_block *from, bool taken,
 					  uint64_t pc)
@@ -56,27 +57,6 @@ void rvt_flow_expand_hops(struct rvt_flow *flow)
 		hop->times = 0;
 	}
 	hops->n_counted = 0;
-}
-
-/* The last outcomes of an order, fewer than a hop may have: true when a hop goes on to its end. */
-static bool last_key(const struct rvt_walk *w, uint32_t *key)
-{
-	*key = (w->bits & ((1u << w->n_bits) - 1)) | 1u << w->n_bits;
-	return w->tails && w->outcomes_left == w->n_bits;
-}
-
-/* Which hop to look for: true when there are outcomes for one. */
-static inline bool hop_key(struct rvt_walk *w, uint32_t *key)
-{
-	const uint32_t whole = 1u << RVT_HOP_OUTCOMES;
-
-	if (unlikely(w->n_bits < RVT_HOP_OUTCOMES)) {
-		rvt_walk_fill(w);
-		if (w->n_bits < RVT_HOP_OUTCOMES)
-			return last_key(w, key);
-	}
-	*key = (w->bits & (whole - 1)) | whole;
-	return true;
 }
 
 /* No hop is known here: the plain walk does its outcomes. */
@@ -131,7 +111,7 @@ static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop_path *path)
 }
 
 /* The runs of @hop go to the batch, which has room for the excess. */
-static inline void collect_runs(struct rvt_flow *flow, const struct rvt_hop *hop)
+static INLINE void collect_runs(struct rvt_flow *flow, const struct rvt_hop *hop)
 {
 	const struct rvt_run *runs = rvt_hop_runs(flow->hops, hop);
 	struct rvt_run *to = flow->runs + flow->n_runs;
@@ -143,7 +123,7 @@ static inline void collect_runs(struct rvt_flow *flow, const struct rvt_hop *hop
 }
 
 /* False: delivering went wrong, or mappings changed. */
-static inline bool deliver_full(struct rvt_flow *flow)
+static INLINE bool deliver_full(struct rvt_flow *flow)
 {
 	return flow->n_runs < RVT_FLOW_BATCH || (!rvt_flow_deliver(flow) && flow->piece);
 }
@@ -163,14 +143,21 @@ static struct range range_of(const struct rvt_flow *flow, const struct rvt_view 
 	};
 }
 
-/* Replaying: where it is, and what it has done. Inlined, all of it is in registers. */
+/*
+ * Replaying: where it is, and what it has done. All of it is in registers as long as only functions
+ * that are inlined get a pointer to it.
+ */
 struct replay {
 	uint32_t at;			/* place; 0: not known */
 	unsigned int half;		/* of it */
 	struct range range;
+	uint32_t n_bits;		/* these are as in struct rvt_walk */
+	uint64_t bits;
+	uint64_t behind;		/* outcomes that are not in .bits */
 	const struct rvt_hop *last;	/* NULL: none yet */
 	uint64_t room;			/* half-words that may be executed */
-	uint64_t halfwords, insns, taken, used;
+	uint64_t halfwords, insns;
+	uint64_t used, taken;		/* outcomes, as if all of them were of branches */
 	uint64_t leap_at;		/* with so many outcomes left: may be a leap */
 };
 
@@ -180,28 +167,71 @@ static uint64_t room_of(const struct rvt_walk *w)
 	return w->halfwords_left < w->insns_left ? w->halfwords_left : w->insns_left;
 }
 
-static inline void use_up(struct rvt_walk *w, unsigned int used)
+static INLINE uint64_t outcomes_left(const struct replay *r)
 {
-	w->bits >>= used;
-	w->n_bits -= used;
-	w->outcomes_left -= used;
+	return r->n_bits + r->behind;
 }
 
-/* Whether what was executed last just went on to where replaying is now. */
-static bool is_after_fall(struct rvt_flow *flow, const struct replay *r)
+static INLINE void use_up(struct replay *r, unsigned int used)
 {
-	return r->last ? rvt_hop_path(flow->hops, r->last)->flags & RVT_HOP_FALLS :
-			 flow->consecutive;
+	r->bits >>= used;
+	r->n_bits -= used;
 }
 
-/* What is not the same whenever a hop is come to. True: it can be replayed. */
-static bool hop_fits(struct rvt_flow *flow, const struct replay *r, const struct rvt_hop *hop)
+/* What of @w is in @r goes there, and comes from there. */
+static INLINE void put_outcomes(struct rvt_walk *w, const struct replay *r)
+{
+	w->bits = r->bits;
+	w->n_bits = r->n_bits;
+	w->outcomes_left = outcomes_left(r);
+}
+
+static INLINE void get_outcomes(const struct rvt_walk *w, struct replay *r)
+{
+	r->bits = w->bits;
+	r->n_bits = w->n_bits;
+	r->behind = w->outcomes_left - w->n_bits;
+}
+
+static INLINE void fill(struct rvt_walk *w, struct replay *r)
+{
+	put_outcomes(w, r);
+	rvt_walk_fill(w);
+	get_outcomes(w, r);
+}
+
+/* Which hop to look for: true when there are outcomes for one. */
+static INLINE bool hop_key(struct rvt_walk *w, struct replay *r, uint32_t *key)
+{
+	const uint32_t whole = 1u << RVT_HOP_OUTCOMES;
+
+	if (unlikely(r->n_bits < RVT_HOP_OUTCOMES)) {
+		fill(w, r);
+		if (r->n_bits < RVT_HOP_OUTCOMES) {
+			/* The last of the order: a hop may go on to its end. */
+			*key = (r->bits & ((1u << r->n_bits) - 1)) | 1u << r->n_bits;
+			return w->tails && !r->behind;
+		}
+	}
+	*key = (r->bits & (whole - 1)) | whole;
+	return true;
+}
+
+/* Whether what was executed last, with @last if that is not NULL, just went on to where we are. */
+static bool is_after_fall(struct rvt_flow *flow, const struct rvt_hop *last)
+{
+	return last ? rvt_hop_path(flow->hops, last)->flags & RVT_HOP_FALLS : flow->consecutive;
+}
+
+/* What is not the same whenever @hop is come to behind @last. True: it can be replayed. */
+static bool hop_fits(struct rvt_flow *flow, bool covered, const struct rvt_hop *last,
+		     const struct rvt_hop *hop)
 {
 	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
 
-	if (!r->range.covered && (path->low < flow->piece->start || path->high > flow->piece->last))
+	if (!covered && (path->low < flow->piece->start || path->high > flow->piece->last))
 		return false;
-	if (path->flags & RVT_HOP_ALONE && is_after_fall(flow, r))
+	if (path->flags & RVT_HOP_ALONE && is_after_fall(flow, last))
 		return false;
 	return !(path->flags & RVT_HOP_CALLS) || replay_calls(flow, path);
 }
@@ -264,70 +294,77 @@ static uint32_t go_beyond(struct rvt_flow *flow, struct rvt_walk *w, const struc
 	return place_at(flow, path->end_pc);
 }
 
+/* No hop can be taken here. */
+static INLINE bool give_up(struct rvt_walk *w, const struct replay *r)
+{
+	put_outcomes(w, r);
+	do_without(w);
+	return false;
+}
+
+static INLINE void count_hop(struct rvt_flow *flow, struct rvt_hop *hop)
+{
+	/* The first time, and when no more fits. */
+	if (unlikely(hop->times + 1 <= 1))
+		rvt_flow_count_hop(flow, hop, 1);
+	else
+		hop->times++;
+}
+
 /* Takes the hop of @key. False: there is none that can be taken here. */
-static inline __attribute__((always_inline)) bool
-take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r, uint32_t key, bool counting,
-	 bool collecting)
+static INLINE bool take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
+			    uint32_t key, bool counting, bool collecting)
 {
 	struct rvt_hop *hop = rvt_hop(flow->hops, r->at, key);
 
 	if (unlikely(hop->state < RVT_HOP_CAREFUL)) {
+		put_outcomes(w, r);
 		hop = learn(flow, w, r->at, key);
 		if (!hop)
 			return false;
 		r->range = range_of(flow, r->range.view);
 	}
-	if (unlikely(hop->halfwords > r->room - r->halfwords)) {
-		do_without(w);
-		return false;
-	}
+	if (unlikely(hop->halfwords > r->room - r->halfwords))
+		return give_up(w, r);
 	if (hop->state == RVT_HOP_CAREFUL || !r->range.covered) {
-		if (!hop_fits(flow, r, hop)) {
-			do_without(w);
-			return false;
-		}
+		if (!hop_fits(flow, r->range.covered, r->last, hop))
+			return give_up(w, r);
 		add_rest(w, rvt_hop_path(flow->hops, hop));
 	}
-	use_up(w, hop->used);
+	use_up(r, hop->used);
 	r->halfwords += hop->halfwords;
 	r->insns += hop->insns;
 	r->used += hop->used;
 	r->taken += hop->taken;
 	r->last = hop;
 	r->at = hop->next;
-	if (counting) {
-		/* The first time, and the last that fits. */
-		if (unlikely(hop->times + 1 <= 1))
-			rvt_flow_count_hop(flow, hop, 1);
-		else
-			hop->times++;
-	}
+	if (counting)
+		count_hop(flow, hop);
 	if (collecting)
 		collect_runs(flow, hop);
-	if (unlikely(flow->leaps->recording))
+	else if (unlikely(flow->leaps->recording))
 		rvt_leaps_add(flow->leaps, flow->hops, hop);
 	return true;
 }
 
 /* What is not the same whenever a leap is come to. True: it can be taken. */
-static inline bool leap_fits(struct rvt_flow *flow, const struct replay *r,
+static INLINE bool leap_fits(struct rvt_flow *flow, const struct replay *r,
 			     const struct rvt_leap *leap)
 {
 	return leap->halfwords <= r->room - r->halfwords &&
-	       !(leap->flags & RVT_LEAP_ALONE && is_after_fall(flow, r)) &&
+	       !(leap->flags & RVT_LEAP_ALONE && is_after_fall(flow, r->last)) &&
 	       (!(leap->flags & RVT_LEAP_CALLS) ||
 		rvt_returns_replay(&flow->returns, rvt_leap_calls(flow->leaps, leap)));
 }
 
-static inline __attribute__((always_inline)) void
-take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r, struct rvt_leap *leap,
-	  bool counting)
+static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
+			     struct rvt_leap *leap, bool counting)
 {
-	use_up(w, leap->used);
+	use_up(r, leap->used);
 	r->halfwords += leap->halfwords;
 	r->insns += leap->insns;
-	w->branches += leap->branches;
-	w->taken += leap->taken;
+	r->used += leap->branches;
+	r->taken += leap->taken;
 	w->returns += leap->returns;
 	w->indirect += leap->indirect;
 	r->last = &flow->hops->hops[leap->last];
@@ -346,18 +383,18 @@ take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r, struct rv
 }
 
 /* Which leap to look for; false: none. Sets when to look for the next one. */
-static inline bool leap_key(const struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
+static INLINE bool leap_key(const struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
 			    struct rvt_leap_key *key)
 {
-	const uint64_t left = w->outcomes_left;
+	const uint64_t left = outcomes_left(r);
 
 	r->leap_at = 0;
 	if (left <= RVT_HOP_OUTCOMES || flow->returns.recursion_max)
 		return false;
-	if (w->n_bits < RVT_LEAP_OUTCOMES)
-		rvt_walk_fill(w);
+	if (r->n_bits < RVT_LEAP_OUTCOMES)
+		fill(w, r);
 	*key = (struct rvt_leap_key){
-		r->at, w->bits & (UINT64_MAX >> (64 - RVT_LEAP_OUTCOMES)), flow->epochs[r->half],
+		r->at, r->bits & (UINT64_MAX >> (64 - RVT_LEAP_OUTCOMES)), flow->epochs[r->half],
 	};
 	if (left >= RVT_LEAP_OUTCOMES) {
 		r->leap_at = left - RVT_LEAP_ENDS;
@@ -369,7 +406,7 @@ static inline bool leap_key(const struct rvt_flow *flow, struct rvt_walk *w, str
 }
 
 /* The leap from here on, if it is known and can be taken. NULL: hops go on, maybe recorded. */
-static inline struct rvt_leap *find_leap(struct rvt_flow *flow, struct rvt_walk *w,
+static INLINE struct rvt_leap *find_leap(struct rvt_flow *flow, struct rvt_walk *w,
 					 struct replay *r)
 {
 	struct rvt_leaps *leaps = flow->leaps;
@@ -382,7 +419,7 @@ static inline struct rvt_leap *find_leap(struct rvt_flow *flow, struct rvt_walk 
 		return NULL;
 	leap = rvt_leap_slot(leaps, rvt_leap_hash(&key));
 	if (rvt_leap_is(leap, &key) && leap_fits(flow, r, leap)) {
-		r->leap_at = w->outcomes_left;
+		r->leap_at = outcomes_left(r);
 		return leap;
 	}
 	rvt_leaps_record(leaps, &flow->returns, &key);
@@ -390,7 +427,7 @@ static inline struct rvt_leap *find_leap(struct rvt_flow *flow, struct rvt_walk 
 }
 
 /* Hops go on in another piece than before. */
-static inline void enter_piece(struct rvt_flow *flow, struct replay *r)
+static INLINE void enter_piece(struct rvt_flow *flow, struct replay *r)
 {
 	const struct rvt_code_block *block = flow->hops->blocks[r->at];
 	const unsigned int half = rvt_half(block->pub.pc);
@@ -402,8 +439,19 @@ static inline void enter_piece(struct rvt_flow *flow, struct replay *r)
 	r->half = half;
 }
 
+/* What replaying has done is done by the order. */
+static INLINE void add_up(struct rvt_walk *w, const struct replay *r)
+{
+	put_outcomes(w, r);
+	w->branches += r->used;
+	w->taken += r->taken;
+	w->halfwords_left -= r->halfwords;
+	w->insns += r->insns;
+	w->insns_left -= r->insns;
+}
+
 /* Replays as many hops as are known from *@place on; then that is where the flow is, or 0. */
-static inline __attribute__((always_inline)) const struct rvt_hop *
+static INLINE const struct rvt_hop *
 replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool counting,
 	    bool collecting)
 {
@@ -419,11 +467,12 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 	bool complete = false;		/* it ended for what a leap is made of */
 	uint32_t key;
 
+	get_outcomes(w, &r);
 	for (;;) {
-		leap = !collecting && w->outcomes_left <= r.leap_at ? find_leap(flow, w, &r) : NULL;
+		leap = !collecting && outcomes_left(&r) <= r.leap_at ? find_leap(flow, w, &r) : NULL;
 		if (leap)
 			take_leap(flow, w, &r, leap, counting);
-		else if (!hop_key(w, &key))
+		else if (!hop_key(w, &r, &key))
 			complete = true;
 		else if (!take_hop(flow, w, &r, key, counting, collecting))
 			break;
@@ -448,11 +497,7 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 			rvt_leaps_drop(flow->leaps, &flow->returns);
 	}
 	*place = r.at;
-	w->branches += r.used;
-	w->taken += r.taken;
-	w->halfwords_left -= r.halfwords;
-	w->insns += r.insns;
-	w->insns_left -= r.insns;
+	add_up(w, &r);
 	return r.last;
 }
 
