@@ -450,6 +450,15 @@ static INLINE void add_up(struct rvt_walk *w, const struct replay *r)
 	w->insns_left -= r->insns;
 }
 
+/*
+ * Where runs are collected, leaps take more time than they save; and for an order of few outcomes,
+ * as all of E-Trace are: what comes again of these is a step.
+ */
+static bool may_leap(const struct rvt_walk *w)
+{
+	return w->order->n_outcomes >= RVT_LEAP_OUTCOMES;
+}
+
 /* Replays as many hops as are known from *@place on; then that is where the flow is, or 0. */
 static INLINE const struct rvt_hop *
 replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool counting,
@@ -459,8 +468,7 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 		.at = *place, .room = room_of(w),
 		.half = rvt_half(flow->block->pub.pc),
 		.range = range_of(flow, flow->block->view),
-		/* Where runs are collected, leaps take more time than they save. */
-		.leap_at = collecting ? 0 : w->outcomes_left,
+		.leap_at = collecting || !may_leap(w) ? 0 : w->outcomes_left,
 	};
 	const struct rvt_piece *piece;
 	struct rvt_leap *leap;
