@@ -9,6 +9,7 @@
 
 /* ---- memory ---- */
 
+#define FIRST_SLOTS (1u << 10)
 /* Of a path, in 8 bytes. */
 #define MAX_PATH ((sizeof(struct rvt_hop_path) / 8) + RVT_HOP_PUSHES + 2 * RVT_HOP_RUNS)
 
@@ -16,6 +17,7 @@ static void begin(struct rvt_hops *hops)
 {
 	/* 0 stands for none */
 	hops->n_places = 1;
+	hops->slot_mask = FIRST_SLOTS - 1;
 }
 
 struct rvt_hops *rvt_hops_create(void)
@@ -55,11 +57,21 @@ bool rvt_hops_have_room(const struct rvt_hops *hops)
 static struct rvt_place_slot *find_slot(struct rvt_hops *hops, struct rvt_code_block *block)
 {
 	uint64_t mix = ((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15ull;
-	size_t i = mix >> 40 & (RVT_PLACE_SLOTS - 1);
+	size_t i = mix >> 40 & hops->slot_mask;
 
 	while (hops->slots[i].block && hops->slots[i].block != block)
-		i = (i + 1) & (RVT_PLACE_SLOTS - 1);
+		i = (i + 1) & hops->slot_mask;
 	return &hops->slots[i];
+}
+
+/* Twice the slots, without blocks that came once: memory that is used all over is dear. */
+static void grow(struct rvt_hops *hops)
+{
+	memset(hops->slots, 0, (hops->slot_mask + 1) * sizeof(hops->slots[0]));
+	hops->slot_mask = 2 * hops->slot_mask + 1;
+	for (uint32_t i = 1; i < hops->n_places; i++)
+		*find_slot(hops, hops->blocks[i]) = (struct rvt_place_slot){ hops->blocks[i], i };
+	hops->n_slots = hops->n_places - 1;
 }
 
 static uint32_t make_place(struct rvt_hops *hops, struct rvt_place_slot *slot)
@@ -80,6 +92,10 @@ uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block)
 		return 0;
 	if (slot->block)
 		return make_place(hops, slot);
+	if (hops->n_slots > hops->slot_mask / 4 * 3 && hops->slot_mask < RVT_PLACE_SLOTS - 1) {
+		grow(hops);
+		slot = find_slot(hops, block);
+	}
 	slot->block = block;
 	hops->n_slots++;
 	return 0;

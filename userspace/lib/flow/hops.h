@@ -83,6 +83,7 @@ struct rvt_hops {
 	uint32_t n_path;		/* used of .paths, in 8 bytes */
 	uint32_t counted[RVT_HOPS];	/* with .times: the number in .hops */
 	struct rvt_code_block *blocks[RVT_PLACES];
+	uint32_t slot_mask;		/* how many .slots there are, less one */
 	struct rvt_place_slot slots[RVT_PLACE_SLOTS];
 	_Alignas(8) uint8_t paths[RVT_HOP_PATH_BYTES];
 };

@@ -19,11 +19,7 @@ static bool make_table(struct rvt_flow *flow)
 		return false;
 	flow->steps = rvt_table_map(sizeof(*flow->steps));
 	flow->no_steps = !flow->steps;
-	if (flow->no_steps)
-		return false;
-	/* Steps are looked up all over their table. */
-	madvise(flow->steps->steps, sizeof(flow->steps->steps), MADV_HUGEPAGE);
-	return true;
+	return flow->steps;
 }
 
 void rvt_steps_destroy(struct rvt_flow *flow)
@@ -317,10 +313,12 @@ static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_k
 		expand(flow, s);
 		return s->flags & RVT_STEP_ASIDE ? NULL : s;
 	}
-	if (steps->n_steps < RVT_STEP_ENTRIES - 1)
+	if (steps->n_steps < RVT_STEP_ENTRIES - 1) {
 		s = &steps->steps[++steps->n_steps];
-	else
+		rvt_table_grows(steps, sizeof(*steps), steps->n_steps);
+	} else {
 		s = take_used(flow);
+	}
 	if (s)
 		link_step(steps, s, hash);
 	return s;
@@ -463,7 +461,16 @@ void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *joined
 
 /* ---- counts ---- */
 
+/* They lie all over their tables: first the step is fetched, then, when that is there, its path. */
 #define AHEAD 8
+
+static void fetch_ahead(struct rvt_steps *steps, uint32_t i)
+{
+	if (i + 2 * AHEAD < steps->n_counted)
+		__builtin_prefetch(&steps->steps[steps->counted[i + 2 * AHEAD]]);
+	if (i + AHEAD < steps->n_counted)
+		__builtin_prefetch(rvt_step_path(steps, &steps->steps[steps->counted[i + AHEAD]]));
+}
 
 void rvt_steps_expand(struct rvt_flow *flow)
 {
@@ -472,9 +479,7 @@ void rvt_steps_expand(struct rvt_flow *flow)
 	if (!steps)
 		return;
 	for (uint32_t i = 0; i < steps->n_counted; i++) {
-		/* They lie all over their table. */
-		if (i + AHEAD < steps->n_counted)
-			__builtin_prefetch(&steps->steps[steps->counted[i + AHEAD]]);
+		fetch_ahead(steps, i);
 		expand(flow, &steps->steps[steps->counted[i]]);
 	}
 	steps->n_counted = 0;
