@@ -652,6 +652,24 @@ static void test_events(void **state)
 	tear_down(&f);
 }
 
+/* Times before something is to happen are not told; but of a new part the first one is. */
+static void test_quiet(void **state)
+{
+	struct rvt_event time = { .type = RVT_EVENT_TIME, .time = 5 };
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	load(&f);
+	rvt_flow_quiet(f.flow, 1000);
+	rvt_flow_event(f.flow, &time);
+	assert_string_equal(f.out.events, "");
+	rvt_flow_begin_part(f.flow, false);
+	rvt_flow_event(f.flow, &time);
+	assert_string_equal(f.out.events, "t");
+	tear_down(&f);
+}
+
 static void test_sink_error(void **state)
 {
 	struct rvt_order o = unlimited();
@@ -740,6 +758,7 @@ int main(void)
 		BOTH(test_rv32),
 		BOTH(test_zcmt),
 		BOTH(test_events),
+		BOTH(test_quiet),
 		BOTH(test_sink_error),
 		cmocka_unit_test_setup(test_long_step, with_blocks),
 	};

@@ -340,6 +340,8 @@ int rvt_flow_start(struct rvt_flow *flow, uint64_t pc, uint64_t offset, bool cle
 void rvt_flow_begin_part(struct rvt_flow *flow, bool goes_on)
 {
 	flow->part = (struct rvt_flow_part){ .goes_on = goes_on };
+	/* that is of the part before */
+	flow->quiet = 0;
 }
 
 bool rvt_flow_leave(struct rvt_flow *flow, uint64_t offset)
