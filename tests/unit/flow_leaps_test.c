@@ -75,7 +75,8 @@ struct trio {
 	uint64_t last;
 };
 
-static void trio_create(struct trio *t, unsigned int depth, uint32_t flags)
+/* A trio without code, yet: rv_put() it into t->fast.code. */
+static void trio_begin(struct trio *t, unsigned int depth)
 {
 	memset(t, 0, sizeof(*t));
 	set_up(&t->fast, 0, depth);
@@ -84,7 +85,10 @@ static void trio_create(struct trio *t, unsigned int depth, uint32_t flags)
 	reference = true;
 	set_up(&t->plain, 0, depth);
 	reference = false;
-	put_code(&t->fast.code, flags);
+}
+
+static void trio_load(struct trio *t)
+{
 	t->counting.code = t->plain.code = t->fast.code;
 	load(&t->fast);
 	load(&t->counting);
@@ -93,13 +97,16 @@ static void trio_create(struct trio *t, unsigned int depth, uint32_t flags)
 		t->counted[i].base = t->expected[i].base = t->plain.code.base;
 }
 
+#define GO_ON 0			/* for an address: from where the flow is */
+
 static int run_one(struct fixture *f, uint64_t pc, struct rvt_order order, struct words words,
 		   struct rvt_order *done)
 {
 	int stop;
 
 	f->out.n = 0;
-	rvt_flow_jump(f->flow, pc);
+	if (pc != GO_ON)
+		rvt_flow_jump(f->flow, pc);
 	order.refill_ctx = &words;
 	stop = rvt_flow_run(f->flow, &order);
 	rvt_flow_flush(f->flow);
@@ -217,6 +224,14 @@ static void compare_counts(struct trio *t)
 	assert_memory_equal(t->counted, t->expected, sizeof(t->expected));
 }
 
+static void trio_end(struct trio *t)
+{
+	compare_counts(t);
+	tear_down(&t->fast);
+	tear_down(&t->counting);
+	tear_down(&t->plain);
+}
+
 static struct rvt_order long_order(uint32_t flags)
 {
 	struct rvt_order o = unlimited();
@@ -243,7 +258,9 @@ static void test_leaps(void **state)
 
 		random_seed(&numbers, program + 1);
 		flags |= program & 2 ? RVT_RUN_SEQUENTIAL_JUMP : 0;
-		trio_create(t, program % 9, flags);
+		trio_begin(t, program % 9);
+		put_code(&t->fast.code, flags);
+		trio_load(t);
 		for (int i = 0; i < HISTORIES; i++) {
 			for (int k = 0; k < MAX_WORDS; k++)
 				histories[i].words[k] = random_word(&numbers);
@@ -266,12 +283,85 @@ static void test_leaps(void **state)
 			if (rnd(20) == 0)
 				change_depth(t);
 		}
-		compare_counts(t);
-		tear_down(&t->fast);
-		tear_down(&t->counting);
-		tear_down(&t->plain);
+		trio_end(t);
 	}
 	assert_true(taken > 500);
+	free(t);
+}
+
+/* ---- what a leap depends on ---- */
+
+/* The same outcomes, but each time fewer: of these there must be no more used up. */
+static void test_fewer_outcomes(void **state)
+{
+	struct trio *t = malloc(sizeof(*t));
+	const struct words zeros = { .next = 0 };
+
+	(void)state;
+	trio_begin(t, 0);
+	/* a loop with one branch, not taken */
+	rv_put(&t->fast.code, rv_c_branch(4));
+	rv_put(&t->fast.code, RV_C_NOP);
+	rv_put(&t->fast.code, rv_jal(0, -4));
+	trio_load(t);
+	for (unsigned int n = RVT_LEAP_OUTCOMES + 9; n > RVT_HOP_OUTCOMES; n--) {
+		struct rvt_order order = unlimited();
+
+		order.n_outcomes = n;
+		order.refill = next_word;
+		for (int i = 0; i < 4; i++)
+			run_all(t, t->fast.code.base, &order, &zeros);
+	}
+	trio_end(t);
+	free(t);
+}
+
+#define LONG_BLOCK 128		/* instructions, at most: there it goes on into another */
+
+/*
+ * A return in a block of its own: whoever comes there by falling into it has loaded its target just
+ * before, for all others the return stack has it.
+ */
+static void test_return_alone(void **state)
+{
+	struct trio *t = malloc(sizeof(*t));
+	const uint32_t flags = RVT_RUN_IMPLICIT_RETURN | RVT_RUN_SEQUENTIAL_JUMP;
+	const struct words zeros = { .next = 0 };
+	struct rvt_order call = unlimited(), fall = unlimited(), on = unlimited();
+	struct rv_code *code;
+	uint64_t before, alone;
+
+	(void)state;
+	trio_begin(t, 4);
+	code = &t->fast.code;
+	rv_put(code, rv_jal(RV_RA, 12));
+	/* where the call returns to, and where the target that was loaded is: loops of a branch */
+	for (int i = 0; i < 2; i++) {
+		rv_put(code, rv_c_branch(2));
+		rv_put(code, rv_jal(0, -2));
+	}
+	before = code->pc;
+	for (int i = 1; i < LONG_BLOCK; i++)
+		rv_put(code, RV_C_NOP);
+	rv_put(code, rv_auipc(RV_RA, 0));
+	alone = code->pc;
+	rv_put(code, rv_jalr(0, RV_RA, (int32_t)(before - 6 - (alone - 4))));
+	trio_load(t);
+	call.max_insns = 1;
+	fall.max_insns = LONG_BLOCK;
+	on.n_outcomes = 3 * RVT_LEAP_OUTCOMES;
+	on.refill = next_word;
+	call.flags = fall.flags = on.flags = flags;
+	for (int i = 0; i < 12; i++) {
+		run_all(t, code->base, &call, &zeros);
+		if (i % 4 == 3) {
+			run_all(t, before, &fall, &zeros);
+			run_all(t, GO_ON, &on, &zeros);
+		} else {
+			run_all(t, alone, &on, &zeros);
+		}
+	}
+	trio_end(t);
 	free(t);
 }
 
@@ -383,6 +473,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_leaps),
+		cmocka_unit_test(test_fewer_outcomes),
+		cmocka_unit_test(test_return_alone),
 		cmocka_unit_test(test_many_hops),
 		cmocka_unit_test(test_many_places),
 	};
