@@ -19,20 +19,6 @@
 
 /* ---- what is told ---- */
 
-/* No filters. */
-bool view_wants(struct view *view, const struct rvt_lane *lane)
-{
-	(void)view;
-	(void)lane;
-	return true;
-}
-
-void view_lost(struct view *view, const struct rvt_event *event)
-{
-	(void)view;
-	(void)event;
-}
-
 enum { LINE = 'l', TRANSFER = 't', INSN = 'i', LOST = '!', MOMENT = 'm' };
 
 struct told {

@@ -9,20 +9,6 @@
 #define K(pc) (0xffffffff80000000ull + (pc))
 #define HANDLER K(0x8000)
 
-/* No filters. */
-bool view_wants(struct view *view, const struct rvt_lane *lane)
-{
-	(void)view;
-	(void)lane;
-	return true;
-}
-
-void view_lost(struct view *view, const struct rvt_event *event)
-{
-	(void)view;
-	(void)event;
-}
-
 /* The last transfer, and the stack behind it. */
 struct seen {
 	struct transfer transfer;

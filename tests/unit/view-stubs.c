@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What parts of the command that are tested alone want of tools/perf-plugin/view.c: no filters. */
+#include "../../tools/perf-plugin/view.h"
+
+bool view_wants(struct view *view, const struct rvt_lane *lane)
+{
+	(void)view;
+	(void)lane;
+	return true;
+}
+
+void view_lost(struct view *view, const struct rvt_event *event)
+{
+	(void)view;
+	(void)event;
+}
