@@ -54,7 +54,7 @@ for scene in recording overwriting filtering inheriting loading; do
 	# The kernel's own tracing warns where it had no memory for the tracepoints of a module,
 	# whichever that is.
 	[ $scene != loading ] || expected='WARNING: kernel/trace/trace_events\.c:[0-9]+ at event_(define_fields|file_put)'
-	selftest_before="$scan_off export RVTRACE_MODULE=/mnt/share/rvtrace.ko RVTRACE_LOADS=50 RVTRACE_SCENES=$scene"
+	selftest_before="$scan_off cp rvtrace.ko /tmp/; export RVTRACE_MODULE=/tmp/rvtrace.ko RVTRACE_LOADS=50 RVTRACE_SCENES=$scene"
 	selftests $scene debug '' memory
 	check "$scene: nothing that the driver allocated was forgotten" no_leaks
 done
