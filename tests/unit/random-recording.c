@@ -121,7 +121,7 @@ void random_recording(struct fixture *f, uint64_t seed, bool damage)
 	random_seed(&m.r, seed);
 	f->etrace = random_one_in(&m.r, 2);
 	f->packed = random_one_in(&m.r, 4);
-	f->by_task = !damage && random_one_in(&m.r, 2);
+	f->by_task = random_one_in(&m.r, 2);
 	begin_recording(f, !random_one_in(&m.r, 4), !random_one_in(&m.r, 4));
 	m.late = f->by_task && f->timed && f->context;
 	for (int i = 0; i < PIDS; i++) {

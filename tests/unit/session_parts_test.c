@@ -428,6 +428,9 @@ static const struct fit fits[] = {
 	{ { USED, { RAN, .lost_at_begin = true }, USED }, false, false },
 	{ { { .lost_at_begin = true }, USED, USED }, false, false },
 	{ { { RAN, .lost_at_end = true }, { .broken_at_begin = true }, USED }, false, false },
+	/* even if nothing else was in the part */
+	{ { { .lost_at_end = true }, { .broken_at_begin = true }, USED }, false, false },
+	{ { { .lost_at_end = true }, { RAN, .lost_at_begin = true }, USED }, true, true },
 	/* time goes on, or stands, or goes back */
 	{ { { RAN, .earliest = 10, .latest = 20 },
 	    { RAN, .earliest = 20, .latest = 20 },

@@ -75,8 +75,8 @@ int session_join(struct rvt_session *session, struct joint *joint)
 
 	if (!is_later(joint, part) || !goes_on(joint, part, parts))
 		return -EAGAIN;
-	/* those in which nothing was are passed over */
-	if (part->executed || part->broken_at_begin || part->lost_at_begin) {
+	/* those in which nothing was, not even a loss, are passed over */
+	if (part->executed || part->broken_at_begin || part->lost_at_begin || part->lost_at_end) {
 		if (!fits(joint->before, part) || (parts && !follows(joint->before, part)))
 			return -EAGAIN;
 		err = tell_edge(session->sink, joint->before, part);
