@@ -106,7 +106,7 @@ void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps)
  * when the record ends.
  */
 void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags);
-/* The driver names the thread whose trace the next record of cpu @n has, if that is late; 0: none. */
+/* The driver names whose trace the next record of cpu @n has, if that is late; 0: none. */
 void put_thread(struct fixture *f, int n, int32_t tid);
 
 /* ---- reading it ---- */

@@ -28,9 +28,9 @@ static int join(const struct field *fields, uint64_t *value)
 		if (!fields->bits)
 			continue;
 		if (fields->value >> fields->bits) {
-			fprintf(stderr,
-				"rvtrace-model: discovery registers have %u bits for %s, which is %llu\n",
-				fields->bits, fields->name, (unsigned long long)fields->value);
+			fprintf(stderr, "rvtrace-model: discovery registers have %u bits for %s, "
+				"which is %llu\n", fields->bits, fields->name,
+				(unsigned long long)fields->value);
 			return -EINVAL;
 		}
 		*value |= fields->value << shift;

@@ -86,8 +86,8 @@ struct script_sample {
 };
 
 /*
- * script-lines.c: what the fields need, for one thread. script_close() is good for what script_open()
- * left. 0, -ENOMEM, or -EINVAL after a message.
+ * script-lines.c: what the fields need, for one thread. script_close() is good for what
+ * script_open() left. 0, -ENOMEM, or -EINVAL after a message.
  */
 int script_open(struct script *script, const struct view_options *options);
 void script_close(struct script *script);

@@ -477,7 +477,9 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 
 	get_outcomes(w, &r);
 	for (;;) {
-		leap = !collecting && outcomes_left(&r) <= r.leap_at ? find_leap(flow, w, &r) : NULL;
+		leap = NULL;
+		if (!collecting && outcomes_left(&r) <= r.leap_at)
+			leap = find_leap(flow, w, &r);
 		if (leap)
 			take_leap(flow, w, &r, leap, counting);
 		else if (!hop_key(w, &r, &key))

@@ -110,7 +110,8 @@ static void report_stop(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 			break;
 		}
 		CONTRADICT(d, s, msg, "0x%" PRIx64 " jumps where only a message can tell, but "
-			   "I-CNT has %" PRIu64 " more and HIST %" PRIu64, last, icnt, s->hist.bits);
+			   "I-CNT has %" PRIu64 " more and HIST %" PRIu64, last, icnt,
+			   s->hist.bits);
 		break;
 	case RVT_STOP_TRAP_INSN:
 		CONTRADICT(d, s, msg, "the instruction at 0x%" PRIx64 " never retires, but I-CNT "
