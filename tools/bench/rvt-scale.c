@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * For tools/bench/scaling. `rvt-scale repeat IN OUT TIMES MAPPINGS` writes a recording whose trace
- * is that of IN so many times over, and in which its task has so many mappings more. `rvt-scale run
- * JOBS SYMFS FILE` counts its instructions and edges, and prints what that took.
+ * For tools/bench/scaling. `rvt-scale repeat IN OUT TIMES MAPPINGS [untimed]` writes a recording
+ * whose trace is that of IN so many times over, and in which its task has so many mappings more.
+ * Where it begins anew time goes back, and parts do not fit together; untimed leaves out what
+ * relates time stamps to perf's clock, so that nobody compares them. `rvt-scale run JOBS SYMFS FILE`
+ * counts its instructions and edges, and prints what that took.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,6 +31,7 @@ struct copy {
 	struct buffer buffers[MAX_BUFFERS];
 	unsigned int n_buffers;
 	int32_t pid;		/* of the first trace */
+	bool untimed;
 };
 
 struct aux_body {
@@ -121,7 +124,7 @@ static int copy_records(struct copy *c, uint64_t times)
 		for (uint64_t pos = 0; !err && rvt_perfdata_next(c->in, &pos, &record) > 0;) {
 			if (record.type == RVT_RECORD_AUXTRACE || record.type == PERF_RECORD_AUX)
 				err = copy_trace(c, &record, round);
-			else if (!round)
+			else if (!round && !(c->untimed && record.type == RVT_RECORD_TIME_CONV))
 				err = rvt_perfdata_write(c->out, record.header, record.header->size);
 		}
 	return err;
@@ -184,7 +187,7 @@ static int end(struct copy *c)
 
 static int repeat(char **args)
 {
-	struct copy c = { .pid = 0 };
+	struct copy c = { .untimed = args[4] };
 	char *error = NULL;
 	int err = rvt_perfdata_open(args[0], &c.in, &error);
 
@@ -280,11 +283,13 @@ static int run(char **args)
 
 int main(int argc, char **argv)
 {
-	if (argc == 6 && !strcmp(argv[1], "repeat"))
+	const bool untimed = argc == 7 && !strcmp(argv[6], "untimed");
+
+	if ((argc == 6 || untimed) && !strcmp(argv[1], "repeat"))
 		return repeat(argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "run"))
 		return run(argv + 2);
-	fprintf(stderr, "usage: rvt-scale repeat IN OUT TIMES MAPPINGS\n"
+	fprintf(stderr, "usage: rvt-scale repeat IN OUT TIMES MAPPINGS [untimed]\n"
 		"       rvt-scale run JOBS SYMFS RECORDING\n");
 	return 2;
 }
