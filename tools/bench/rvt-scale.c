@@ -3,8 +3,8 @@
  * For tools/bench/scaling. `rvt-scale repeat IN OUT TIMES MAPPINGS [untimed]` writes a recording
  * whose trace is that of IN so many times over, and in which its task has so many mappings more.
  * Where it begins anew time goes back, and parts do not fit together; untimed leaves out what
- * relates time stamps to perf's clock, so that nobody compares them. `rvt-scale run JOBS SYMFS FILE`
- * counts its instructions and edges, and prints what that took.
+ * relates time stamps to perf's clock, so that nobody compares them.
+ * `rvt-scale run JOBS SYMFS FILE` counts its instructions and edges, and prints what that took.
  */
 #include <errno.h>
 #include <inttypes.h>
