@@ -41,8 +41,8 @@ guest main testing '' '
 		done
 		wait
 	END
-	perf-rvtrace record -a -o /tmp/plain.data -- sh /tmp/work 1 2 3 2> plain.err || exit 2
-	perf-rvtrace record -a -z -o /tmp/packed.data -- sh /tmp/work 1 2 3 2> packed.err || exit 3
+	perf-rvtrace record -a -o /tmp/plain.data -- sh /tmp/work 1 2 3 4 2> plain.err || exit 2
+	perf-rvtrace record -a -z -o /tmp/packed.data -- sh /tmp/work 1 2 3 4 2> packed.err || exit 3
 	# one thread cannot decode what four harts do for ever: what waits has room in memory
 	perf-rvtrace record -a --profile -o counts -- sh /tmp/work 1 2> profile.err || exit 4
 	cat plain.err packed.err profile.err
