@@ -418,6 +418,33 @@ static void test_gone(bool unmap)
 	end(&partner, &rec);
 }
 
+/*
+ * While no event is open nobody notes who leaves a CPU and comes back: who is stopped then is not
+ * about to leave it.
+ */
+static void test_again(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	unsigned int n = 0;
+	struct messages m;
+
+	attr_init(&attr, 0);
+	for (unsigned int i = 0; i < TRIES; i++) {
+		if (recording_open(&rec, &attr, 0, 0, AUX_SIZE))
+			break;
+		recording_enable(&rec);
+		work(1000);
+		recording_disable(&rec);
+		recording_read(&rec, false);
+		messages_count(&rec, &m);
+		n += m.whole && m.syncs;
+		recording_close(&rec);
+		usleep(LONG_US / 10);
+	}
+	tap_check(n == TRIES, "again and again: %u of %u", n, TRIES);
+}
+
 int main(void)
 {
 	struct perf_event_attr attr;
@@ -431,7 +458,7 @@ int main(void)
 	if (fd >= 0)
 		close(fd);
 	pin(0);
-	tap_plan(15);
+	tap_plan(16);
 	test_records("plain", 0, 0);
 	test_records("explicit", 0, CONFIG_EXPLICIT);
 	test_records("goes with its thread", -1, 0);
@@ -446,5 +473,6 @@ int main(void)
 	test_shared_buffer("one buffer, no time", CONFIG_CONTEXT, true);
 	test_gone(true);
 	test_gone(false);
+	test_again();
 	tap_end();
 }

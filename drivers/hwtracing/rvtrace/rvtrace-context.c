@@ -222,10 +222,13 @@ static void rvtrace_unhook_first(int nr)
 
 static int rvtrace_hook(void)
 {
-	int ret, i;
+	int ret, i, cpu;
 
 	if (rvtrace_hooked)
 		return 0;
+	/* Who left a hart before may have come back unseen. */
+	for_each_possible_cpu(cpu)
+		per_cpu(rvtrace_cpus, cpu).leaving = NULL;
 	for (i = 0; i < ARRAY_SIZE(rvtrace_hooks); i++) {
 		ret = tracepoint_probe_register(rvtrace_hooks[i].tp, rvtrace_hooks[i].probe, NULL);
 		if (ret) {
