@@ -153,8 +153,10 @@ size_t rvt_perfdata_build_id(const struct rvt_perfdata *file, const char *name, 
 int rvt_perfdata_next(struct rvt_perfdata *file, uint64_t *pos, struct rvt_perfdata_record *record);
 /*
  * rvt_perfdata_release - the @len bytes at @bytes of the mapping, and what the kernel mapped around
- * them, need not stay in memory; they come back when they are read again.
+ * them when they were read (up to the next multiples of RVT_PERFDATA_MAPPED), need not stay in
+ * memory; they come back when they are read again.
  */
+#define RVT_PERFDATA_MAPPED ((uintptr_t)2 << 20)
 void rvt_perfdata_release(const struct rvt_perfdata *file, const void *bytes, size_t len);
 /*
  * rvt_perfdata_parse - a record that is not in the file, but of the file's events: @header begins

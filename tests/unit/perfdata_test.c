@@ -517,6 +517,60 @@ static void damaged_trace_size(void **state)
 	rvt_perfdata_close(file);
 }
 
+/* ---- memory ---- */
+
+#define LARGE ((size_t)16 << 20)
+
+/* How many of the pages that hold the @len bytes at @bytes are mapped now. */
+static size_t mapped_pages(const char *bytes, size_t len)
+{
+	size_t page = sysconf(_SC_PAGESIZE), n = len / page, found = 0;
+	uint64_t *entries = calloc(n, sizeof(*entries));
+	int fd = open("/proc/self/pagemap", O_RDONLY);
+
+	assert_non_null(entries);
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, entries, n * sizeof(*entries),
+			       (uintptr_t)bytes / page * sizeof(*entries)), n * sizeof(*entries));
+	close(fd);
+	for (size_t i = 0; i < n; i++)
+		found += entries[i] >> 63;
+	free(entries);
+	return found;
+}
+
+/* What the kernel maps around a byte goes with it, however much that is (Linux 6.18: a folio). */
+static void release_all_around(void **state)
+{
+	struct rvt_perfdata_writer *writer = begin();
+	char *trace = malloc(LARGE);
+	struct rvt_perfdata_record record;
+	struct rvt_perfdata *file;
+	uintptr_t first, end;
+	uint64_t pos = 0;
+
+	(void)state;
+	assert_non_null(trace);
+	memset(trace, 7, LARGE);	/* of what is not there yet the kernel makes small folios */
+	add_aux(writer, trace, LARGE);
+	free(trace);
+	assert_int_equal(rvt_perfdata_finish(writer), 0);
+	file = open_good();
+	assert_int_equal(rvt_perfdata_next(file, &pos, &record), 1);
+	/* opening has read what is before and behind */
+	first = ((uintptr_t)record.aux + RVT_PERFDATA_MAPPED) & -RVT_PERFDATA_MAPPED;
+	end = ((uintptr_t)record.aux + LARGE - 1) & -RVT_PERFDATA_MAPPED;
+	rvt_perfdata_release(file, (void *)first, end - first);
+	assert_int_equal(mapped_pages((void *)first, end - first), 0);
+	for (uintptr_t at = first + 54321; at < end; at += 543210) {
+		assert_int_equal(*(const volatile char *)at, 7);
+		assert_true(mapped_pages((void *)first, end - first) > 0);
+		rvt_perfdata_release(file, (void *)at, 1);
+		assert_int_equal(mapped_pages((void *)first, end - first), 0);
+	}
+	rvt_perfdata_close(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -528,6 +582,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unknown_id, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(damaged_headers, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(damaged_trace_size, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(release_all_around, make_path, remove_path),
 		cmocka_unit_test(foreign_layouts),
 		cmocka_unit_test(time_conversion),
 	};

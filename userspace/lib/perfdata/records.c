@@ -8,7 +8,6 @@
 #include "reader.h"
 
 #define RELEASE (UINT64_C(16) << 20)
-#define MAPPED_AROUND ((uintptr_t)1 << 16)	/* fault_around_bytes of the kernel */
 
 #define FIRST_USER_RECORD 64	/* PERF_RECORD_USER_TYPE_START */
 #define TYPES 256		/* far more than there are */
@@ -290,10 +289,14 @@ static uint64_t take_aux(struct rvt_perfdata *file, struct rvt_perfdata_record *
 	return record->aux_len;
 }
 
+/*
+ * Linux maps 64 KiB around a byte that is read, but since 6.18 all of the folio that it is in: in a
+ * file that was just written that may be 2 MiB. It never maps across the borders of page tables.
+ */
 void rvt_perfdata_release(const struct rvt_perfdata *file, const void *bytes, size_t len)
 {
-	uintptr_t begin = (uintptr_t)bytes & -MAPPED_AROUND, first = (uintptr_t)file->bytes;
-	uintptr_t end = ((uintptr_t)bytes + len + MAPPED_AROUND - 1) & -MAPPED_AROUND;
+	uintptr_t begin = (uintptr_t)bytes & -RVT_PERFDATA_MAPPED, first = (uintptr_t)file->bytes;
+	uintptr_t end = ((uintptr_t)bytes + len + RVT_PERFDATA_MAPPED - 1) & -RVT_PERFDATA_MAPPED;
 
 	/* nothing of the mapping's neighbours */
 	if (begin < first)

@@ -9,8 +9,6 @@
 #include "state.h"
 
 #define MAX_FEED (256 << 10)
-#define RELEASE (1 << 20)
-#define GRANULE ((uintptr_t)1 << 16)
 #define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
 static void warn(struct rvt_session *session, const char *text)
@@ -235,9 +233,9 @@ static uint64_t counted(const struct buffer *buffer, uint64_t offset, uint64_t l
 
 static void release_used(struct buffer *buffer, uintptr_t end)
 {
-	if (end > buffer->used)
-		rvt_perfdata_release(buffer->session->file, (void *)buffer->used,
-				     end - buffer->used);
+	if (end <= buffer->used)
+		return;
+	rvt_perfdata_release(buffer->session->file, (void *)buffer->used, end - buffer->used);
 	buffer->used = end;
 }
 
@@ -249,13 +247,12 @@ static void release(struct buffer *buffer, const uint8_t *bytes, uint64_t len)
 {
 	uintptr_t begin = (uintptr_t)bytes;
 
-	if (begin < buffer->used_end || begin - buffer->used_end > RELEASE) {
+	if (begin < buffer->used_end || begin - buffer->used_end > RVT_PERFDATA_MAPPED) {
 		release_used(buffer, buffer->used_end);
 		buffer->used = begin;
 	}
 	buffer->used_end = begin + len;
-	if (buffer->used_end - buffer->used >= RELEASE)
-		release_used(buffer, buffer->used_end & -GRANULE);
+	release_used(buffer, buffer->used_end & -RVT_PERFDATA_MAPPED);
 }
 
 static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message)
