@@ -16,7 +16,7 @@
 
 #define RVT_FLOW_BATCH 1024
 /* Runs that are added at once when there is room for one: a path or a step, in whole pieces. */
-#define RVT_FLOW_EXCESS 132
+#define RVT_FLOW_EXCESS 256
 #define RVT_FLOW_MEANINGS 64
 /* Blocks by the address that an indirect jump went to: a small cache before the tables. */
 #define RVT_FLOW_TARGETS 8192
@@ -84,6 +84,7 @@ struct rvt_flow {
 	struct rvt_aside aside;		/* some of them */
 	struct rvt_steps *steps;	/* made when first used */
 	bool no_steps;
+	bool recording;			/* of a step */
 	uint64_t quiet;			/* TIME events before are not told */
 	uint32_t meaning[2], n_meanings;	/* .meaning: the ids of those of now, likewise */
 	struct rvt_meaning meanings[RVT_FLOW_MEANINGS];
@@ -128,8 +129,11 @@ void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *bloc
 void rvt_flow_expand_hops(struct rvt_flow *flow);
 void rvt_flow_count_hop(struct rvt_flow *flow, struct rvt_hop *hop, uint64_t times);
 void rvt_steps_expand(struct rvt_flow *flow);
-/* The batch is about to be emptied while a step is recorded. */
-void rvt_steps_capture(struct rvt_flow *flow);
+/* While a step is recorded: what was executed. */
+void rvt_steps_add_run(struct rvt_flow *flow, const struct rvt_run *run);
+void rvt_steps_add_hop(struct rvt_flow *flow, uint32_t number);
+/* Hops are about to be forgotten, and so all steps; nothing may be set aside. */
+void rvt_steps_reset(struct rvt_flow *flow);
 void rvt_steps_destroy(struct rvt_flow *flow);
 
 /* Delivers the batch; returns flow->result. */
@@ -158,19 +162,31 @@ static inline uint64_t rvt_flow_current(const struct rvt_flow *flow)
 	return flow->block ? flow->block->pub.pc + 2 * flow->halfword : flow->pc;
 }
 
+/* The runs of @hop go to the batch, which has room for the excess. */
+static inline __attribute__((always_inline)) void
+rvt_flow_collect_hop(struct rvt_flow *flow, const struct rvt_hop *hop)
+{
+	const struct rvt_run *runs = rvt_hop_runs(flow->hops, hop);
+	struct rvt_run *to = flow->runs + flow->n_runs;
+
+	/* Whole pieces of a fixed size copy faster. */
+	for (unsigned int i = 0; i < hop->n_runs; i += 2)
+		__builtin_memcpy(to + i, runs + i, 2 * sizeof(*to));
+	flow->n_runs += hop->n_runs;
+}
+
 static inline int rvt_flow_emit(struct rvt_flow *flow, struct rvt_code_block *block,
 				uint32_t first, uint32_t count)
 {
-	struct rvt_run *run;
+	const struct rvt_run run = { &block->pub, first, count };
 
 	if (flow->counts)
 		rvt_flow_count_run(flow, block, first, count);
+	if (flow->recording)
+		rvt_steps_add_run(flow, &run);
 	if (!flow->collect)
 		return 0;
-	run = &flow->runs[flow->n_runs++];
-	run->block = &block->pub;
-	run->first = first;
-	run->count = count;
+	flow->runs[flow->n_runs++] = run;
 	return flow->n_runs >= RVT_FLOW_BATCH ? rvt_flow_deliver(flow) : 0;
 }
 

@@ -273,10 +273,6 @@ int rvt_flow_deliver(struct rvt_flow *flow)
 {
 	size_t n = flow->n_runs;
 
-	if (rvt_steps_recording(flow)) {
-		rvt_steps_capture(flow);
-		flow->steps->n_before = 0;
-	}
 	flow->n_runs = 0;
 	if (!flow->result && n && flow->delivers)
 		flow->result = flow->sink.runs(flow->sink.ctx, flow->runs, n);

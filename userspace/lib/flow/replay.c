@@ -110,18 +110,6 @@ static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop_path *path)
 	return true;
 }
 
-/* The runs of @hop go to the batch, which has room for the excess. */
-static INLINE void collect_runs(struct rvt_flow *flow, const struct rvt_hop *hop)
-{
-	const struct rvt_run *runs = rvt_hop_runs(flow->hops, hop);
-	struct rvt_run *to = flow->runs + flow->n_runs;
-
-	/* Whole pieces of a fixed size copy faster. */
-	for (unsigned int i = 0; i < hop->n_runs; i += 2)
-		memcpy(to + i, runs + i, 2 * sizeof(*to));
-	flow->n_runs += hop->n_runs;
-}
-
 /* False: delivering went wrong, or mappings changed. */
 static INLINE bool deliver_full(struct rvt_flow *flow)
 {
@@ -341,9 +329,11 @@ static INLINE bool take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct re
 	if (counting)
 		count_hop(flow, hop);
 	if (collecting)
-		collect_runs(flow, hop);
+		rvt_flow_collect_hop(flow, hop);
 	else if (unlikely(flow->leaps->recording))
 		rvt_leaps_add(flow->leaps, flow->hops, hop);
+	if (unlikely(flow->recording))
+		rvt_steps_add_hop(flow, rvt_hop_number(flow->hops, hop));
 	return true;
 }
 
@@ -355,6 +345,15 @@ static INLINE bool leap_fits(struct rvt_flow *flow, const struct replay *r,
 	       !(leap->flags & RVT_LEAP_ALONE && is_after_fall(flow, r->last)) &&
 	       (!(leap->flags & RVT_LEAP_CALLS) ||
 		rvt_returns_replay(&flow->returns, rvt_leap_calls(flow->leaps, leap)));
+}
+
+/* The hops of @leap are part of a step. */
+static void record_leap(struct rvt_flow *flow, const struct rvt_leap *leap)
+{
+	const uint32_t *numbers = rvt_leap_hops(flow->leaps, leap);
+
+	for (unsigned int i = 0; i < leap->n_hops; i++)
+		rvt_steps_add_hop(flow, numbers[i]);
 }
 
 static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
@@ -380,6 +379,8 @@ static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct r
 	}
 	if (counting)
 		rvt_leap_count(flow->leaps, leap, 1);
+	if (unlikely(flow->recording))
+		record_leap(flow, leap);
 }
 
 /* Which leap to look for; false: none. Sets when to look for the next one. */
@@ -604,6 +605,9 @@ static bool reset_tables(struct rvt_flow *flow, uint32_t flags)
 	rvt_leaps_reset(flow->leaps);
 	if (flow->hops->flags == flags && rvt_hops_have_room(flow->hops))
 		return true;
+	rvt_steps_reset(flow);
+	if (flow->counts)
+		rvt_flow_expand_hops(flow);
 	rvt_hops_reset(flow->hops, flags);
 	rvt_flow_new_epoch(flow);
 	flow->seen_epoch = flow->epochs[0];

@@ -8,8 +8,9 @@
 #include "flow/steps.h"
 
 #define CALLS_UNITS(bytes) (((bytes) + 15) / 16)
-/* Of a path with what lies behind it, in 16 bytes. What is read beyond its runs counts, too. */
-#define MAX_PATH (1 + CALLS_UNITS(sizeof(struct rvt_calls)) + RVT_STEP_RUNS + 4)
+#define WAY_UNITS(words) (((words) + 3) / 4)
+/* Of a path with what lies behind it, in 16 bytes. */
+#define MAX_PATH (1 + CALLS_UNITS(sizeof(struct rvt_calls)) + WAY_UNITS(RVT_STEP_WORDS))
 
 static bool make_table(struct rvt_flow *flow)
 {
@@ -75,6 +76,15 @@ void rvt_steps_leave(struct rvt_flow *flow)
 
 /* ---- recording ---- */
 
+void rvt_steps_reset(struct rvt_flow *flow)
+{
+	if (!flow->steps)
+		return;
+	rvt_steps_drop(flow);
+	rvt_steps_expand(flow);
+	madvise(flow->steps, sizeof(*flow->steps), MADV_DONTNEED);
+}
+
 /* Forgets all steps. False: not now, some counts are set aside. */
 static bool reset(struct rvt_flow *flow)
 {
@@ -82,8 +92,7 @@ static bool reset(struct rvt_flow *flow)
 		flow->aside.full = true;
 		return false;
 	}
-	rvt_steps_expand(flow);
-	madvise(flow->steps, sizeof(*flow->steps), MADV_DONTNEED);
+	rvt_steps_reset(flow);
 	return true;
 }
 
@@ -109,12 +118,46 @@ void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key)
 	if (!is_known(steps, key))
 		return;
 	steps->key = *key;
-	steps->recording = true;
+	steps->too_long = steps->leaves_half = false;
+	steps->n_words = steps->n_runs = 0;
 	steps->before = flow->stats;
-	steps->n_before = flow->n_runs;
-	steps->n_captured = 0;
 	rvt_returns_log(&flow->returns, &steps->calls);
-	flow->collect = true;
+	flow->recording = true;
+}
+
+/* @n more words, with @runs in them at @pc. NULL: there is no room. */
+static uint32_t *add_words(struct rvt_steps *steps, unsigned int n, unsigned int runs, uint64_t pc)
+{
+	uint32_t *words = steps->words + steps->n_words;
+
+	steps->leaves_half |= rvt_half(pc) != rvt_half(steps->key.pc);
+	steps->too_long |= steps->n_words + n > RVT_STEP_WORDS ||
+			   steps->n_runs + runs > RVT_STEP_RUNS;
+	if (steps->too_long)
+		return NULL;
+	steps->n_words += n;
+	steps->n_runs += runs;
+	return words;
+}
+
+void rvt_steps_add_run(struct rvt_flow *flow, const struct rvt_run *run)
+{
+	uint32_t *words = add_words(flow->steps, RVT_STEP_RUN_WORDS, 1, run->block->pc);
+
+	if (!words)
+		return;
+	words[0] = RVT_STEP_RUN;
+	memcpy(words + 1, run, sizeof(*run));
+}
+
+void rvt_steps_add_hop(struct rvt_flow *flow, uint32_t number)
+{
+	const struct rvt_hops *hops = flow->hops;
+	uint32_t *words = add_words(flow->steps, 1, hops->hops[number].n_runs,
+				    hops->blocks[rvt_hop_place(number)]->pub.pc);
+
+	if (words)
+		*words = number;
 }
 
 /* What was recorded, as far as replaying needs it. False: more than fits. */
@@ -140,6 +183,75 @@ static bool fill(const struct rvt_flow *flow, struct rvt_step *s)
 	return true;
 }
 
+/* A part of a path: a hop, or a run. */
+struct part {
+	struct rvt_hop *hop;		/* NULL: it is .run */
+	struct rvt_run run;
+};
+
+static const uint32_t *next_part(struct rvt_hops *hops, const uint32_t *word, struct part *part)
+{
+	part->hop = NULL;
+	if (!(*word & RVT_STEP_RUN)) {
+		part->hop = &hops->hops[*word];
+		return word + 1;
+	}
+	memcpy(&part->run, word + 1, sizeof(part->run));
+	return word + RVT_STEP_RUN_WORDS;
+}
+
+static uint64_t address_of(const struct rvt_hops *hops, const struct part *part)
+{
+	if (!part->hop)
+		return rvt_run_address(&part->run);
+	return hops->blocks[rvt_hop_place(rvt_hop_number(hops, part->hop))]->pub.pc;
+}
+
+static uint64_t path_address(struct rvt_flow *flow, struct rvt_step_path *path)
+{
+	struct part first;
+
+	next_part(flow->hops, rvt_step_way(path), &first);
+	return address_of(flow->hops, &first);
+}
+
+/* Counts what follows the last part, unless that is counted with it. */
+static void expand_edge(struct rvt_flow *flow, const struct part *last, uint64_t to, uint64_t times)
+{
+	const struct rvt_hop_path *path;
+
+	if (!last->hop) {
+		rvt_counts_edge(flow->counts, rvt_block_of(&last->run),
+				last->run.first + last->run.count - 1, to, times);
+		return;
+	}
+	if (last->hop->next)
+		return;
+	path = rvt_hop_path(flow->hops, last->hop);
+	if (path->flags & RVT_HOP_LEAVES)
+		rvt_counts_jump(flow->counts, path->last, to, times);
+}
+
+/* A path that was gone @times times, and from it to @to. */
+static void expand_path(struct rvt_flow *flow, struct rvt_step_path *path, uint64_t to,
+			uint64_t times)
+{
+	const uint32_t *word = rvt_step_way(path), *end = word + path->n_words;
+	struct part part, last = {};
+
+	for (bool first = true; word < end; first = false, last = part) {
+		word = next_part(flow->hops, word, &part);
+		if (!first)
+			expand_edge(flow, &last, address_of(flow->hops, &part), times);
+		if (part.hop)
+			rvt_flow_count_hop(flow, part.hop, times);
+		else
+			rvt_counts_run(flow->counts, rvt_block_of(&part.run), part.run.first,
+				       part.run.count, times);
+	}
+	expand_edge(flow, &last, to, times);
+}
+
 static void expand_parts(struct rvt_flow *flow, const struct rvt_step *s,
 			 struct rvt_step_path *joined)
 {
@@ -147,13 +259,11 @@ static void expand_parts(struct rvt_flow *flow, const struct rvt_step *s,
 	uint64_t to = s->pc;
 
 	/* From the last on: each part leads to the one behind it. */
-	for (unsigned int i = joined->n_runs; i--; ) {
+	for (unsigned int i = joined->n_words; i--; ) {
 		struct rvt_step_path *path = rvt_step_path_at(flow->steps, parts[i]);
-		const struct rvt_run *runs = rvt_step_runs(path);
 
-		rvt_counts_path(flow->counts, runs, path->n_runs, s->times);
-		rvt_counts_edge(flow->counts, path->last_block, path->last_insn, to, s->times);
-		to = rvt_run_address(&runs[0]);
+		expand_path(flow, path, to, s->times);
+		to = path_address(flow, path);
 	}
 }
 
@@ -164,54 +274,19 @@ static void expand(struct rvt_flow *flow, struct rvt_step *s)
 
 	if (!s->times || !flow->counts)
 		return;
-	if (s->flags & RVT_STEP_JOINED) {
+	if (s->flags & RVT_STEP_JOINED)
 		expand_parts(flow, s, path);
-	} else {
-		rvt_counts_path(flow->counts, rvt_step_runs(path), path->n_runs, s->times);
-		rvt_counts_edge(flow->counts, path->last_block, path->last_insn, s->pc, s->times);
-	}
+	else
+		expand_path(flow, path, s->pc, s->times);
 	s->times = 0;
-}
-
-void rvt_steps_capture(struct rvt_flow *flow)
-{
-	struct rvt_steps *steps = flow->steps;
-	size_t n = flow->n_runs - steps->n_before;
-
-	if (steps->n_captured + n <= RVT_STEP_RUNS) {
-		memcpy(steps->captured + steps->n_captured, flow->runs + steps->n_before,
-		       n * sizeof(*flow->runs));
-		steps->n_captured += n;
-	} else {
-		steps->n_captured = RVT_STEP_RUNS + 1;
-		flow->collect = flow->delivers;
-	}
-	steps->n_before = flow->n_runs;
 }
 
 void rvt_steps_drop(struct rvt_flow *flow)
 {
-	if (!rvt_steps_recording(flow))
+	if (!flow->recording)
 		return;
-	rvt_steps_capture(flow);
-	flow->steps->recording = false;
+	flow->recording = false;
 	rvt_returns_log_end(&flow->returns, NULL);
-	flow->collect = flow->delivers;
-	if (!flow->delivers)
-		flow->n_runs = 0;
-}
-
-/* What runs in both halves holds for neither meaning. */
-static bool leaves_half(const struct rvt_steps *steps)
-{
-	bool leaves = false;
-
-	for (size_t i = 0; i < steps->n_captured; i++) {
-		uint64_t pc = steps->captured[i].block->pc;
-
-		leaves |= rvt_half(pc) != rvt_half(steps->key.pc);
-	}
-	return leaves;
 }
 
 /* What a step cannot hold. */
@@ -220,8 +295,8 @@ static bool is_more(struct rvt_flow *flow)
 	struct rvt_steps *steps = flow->steps;
 
 	return flow->result || steps->calls.invalid || flow->returns.recursion_max ||
-	       !steps->n_captured || steps->n_captured > RVT_STEP_RUNS ||
-	       !flow->has_pc || !flow->has_last || leaves_half(steps) ||
+	       !steps->n_words || steps->too_long || steps->leaves_half ||
+	       !flow->has_pc || !flow->has_last ||
 	       steps->key.meaning != rvt_flow_meaning(flow, steps->key.pc) ||
 	       flow->stats.traps != steps->before.traps || flow->stats.gaps != steps->before.gaps;
 }
@@ -358,7 +433,7 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 		filled.flags |= RVT_STEP_KEEPS_ADDRESS;
 	}
 	calls = CALLS_UNITS(rvt_calls_bytes(&steps->calls));
-	room = calls + steps->n_captured;
+	room = calls + WAY_UNITS(steps->n_words);
 	if (calls)
 		filled.flags |= RVT_STEP_CALLS;
 	filled.extra = extra;
@@ -370,18 +445,31 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	path->last_block = flow->last_block;
 	path->last_insn = flow->last_insn;
 	path->consecutive = flow->consecutive;
-	path->n_runs = steps->n_captured;
+	path->n_words = steps->n_words;
 	path->calls = calls;
 	if (calls)
 		rvt_calls_keep(&steps->calls, rvt_step_calls(path));
-	memcpy(rvt_step_runs(path), steps->captured,
-	       steps->n_captured * sizeof(steps->captured[0]));
+	memcpy(rvt_step_way(path), steps->words, steps->n_words * sizeof(steps->words[0]));
 }
 
 /* ---- joining ---- */
 
+/* How many runs a path has. */
+static unsigned int runs_of(struct rvt_flow *flow, struct rvt_step_path *path)
+{
+	const uint32_t *word = rvt_step_way(path), *end = word + path->n_words;
+	unsigned int n = 0;
+	struct part part;
+
+	while (word < end) {
+		word = next_part(flow->hops, word, &part);
+		n += part.hop ? part.hop->n_runs : 1;
+	}
+	return n;
+}
+
 /* What the steps of @row do together. False: more than fits. */
-static bool add_up(struct rvt_steps *steps, const struct rvt_step_row *row, struct rvt_step *sum)
+static bool add_up(struct rvt_flow *flow, const struct rvt_step_row *row, struct rvt_step *sum)
 {
 	uint64_t address = row->key.address, pc = row->key.pc;
 	unsigned int insns = 0, halfwords = 0, branches = 0, indirect = 0, runs = 0;
@@ -389,11 +477,11 @@ static bool add_up(struct rvt_steps *steps, const struct rvt_step_row *row, stru
 	*sum = (struct rvt_step){ .key = row->key, .flags = RVT_STEP_JOINED };
 	for (unsigned int i = 0; i < row->n; i++) {
 		const struct rvt_step *s = row->steps[i];
-		struct rvt_step_path *path = rvt_step_path(steps, s);
+		struct rvt_step_path *path = rvt_step_path(flow->steps, s);
 
 		if (s->flags & (RVT_STEP_CALLS | RVT_STEP_JOINED) ||
 		    s->key.meaning != row->key.meaning ||
-		    rvt_run_address(rvt_step_runs(path)) != pc)
+		    path_address(flow, path) != pc)
 			return false;
 		address = rvt_step_address(s, address);
 		pc = s->pc;
@@ -402,7 +490,7 @@ static bool add_up(struct rvt_steps *steps, const struct rvt_step_row *row, stru
 		branches += s->branches;
 		sum->taken += s->taken;
 		indirect += s->indirect;
-		runs += path->n_runs;
+		runs += runs_of(flow, path);
 	}
 	if (address != pc) {
 		if (address != row->key.address)
@@ -416,7 +504,7 @@ static bool add_up(struct rvt_steps *steps, const struct rvt_step_row *row, stru
 	sum->indirect = indirect;
 	sum->extra = row->steps[row->n - 1]->extra;
 	return insns <= UINT16_MAX && halfwords <= UINT16_MAX && branches <= UINT8_MAX &&
-	       indirect <= UINT8_MAX && runs <= RVT_STEP_ROW_RUNS;
+	       indirect <= UINT8_MAX && runs <= RVT_STEP_RUNS;
 }
 
 void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
@@ -427,7 +515,7 @@ void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 	struct rvt_step sum, *s;
 
 	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH || !is_known(steps, &row->key) ||
-	    !add_up(steps, row, &sum))
+	    !add_up(flow, row, &sum))
 		return;
 	for (unsigned int i = 0; i < row->n; i++) {
 		parts[i] = row->steps[i]->path;
@@ -444,7 +532,7 @@ void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 	path->last_insn = last.last_insn;
 	path->consecutive = last.consecutive;
 	path->calls = 0;
-	path->n_runs = row->n;
+	path->n_words = row->n;
 	memcpy(rvt_step_parts(path), parts, row->n * sizeof(parts[0]));
 }
 
@@ -452,11 +540,8 @@ void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *joined
 {
 	const uint32_t *parts = rvt_step_parts(joined);
 
-	for (unsigned int i = 0; i < joined->n_runs; i++) {
-		struct rvt_step_path *path = rvt_step_path_at(flow->steps, parts[i]);
-
-		rvt_steps_collect(flow, rvt_step_runs(path), path->n_runs);
-	}
+	for (unsigned int i = 0; i < joined->n_words; i++)
+		rvt_steps_collect(flow, rvt_step_path_at(flow->steps, parts[i]));
 }
 
 /* ---- counts ---- */

@@ -18,10 +18,10 @@
 #define RVT_STEP_SETS 16384	/* a power of two */
 #define RVT_STEP_WAYS 8
 #define RVT_STEP_GUESSES 65536
-#define RVT_STEP_RUNS 64
+#define RVT_STEP_RUNS 255	/* of all it leads through, at most */
+#define RVT_STEP_WORDS 96	/* of its way, at most */
 #define RVT_STEP_ROW 8		/* steps that are joined, at most */
-#define RVT_STEP_ROW_RUNS 128	/* of all of them */
-#define RVT_STEP_PATH_BYTES (32u << 20)
+#define RVT_STEP_PATH_BYTES (16u << 20)
 
 struct rvt_step_key {
 	uint64_t bytes[2];	/* of the message, zeros behind them */
@@ -52,8 +52,9 @@ enum {
 _Static_assert(sizeof(struct rvt_step) == 64, "one cache line");
 
 /*
- * The rest. Behind it: what happens to the return stack, if something does, and the runs. Of joined
- * steps only their paths, as numbers like that in struct rvt_step: .n_runs of them.
+ * The rest. Behind it: what happens to the return stack, if something does, and the way: numbers of
+ * hops, and RVT_STEP_RUN with a struct rvt_run in the next 4 words where no hop was known. Of joined
+ * steps only their paths, as numbers like that in struct rvt_step.
  */
 struct rvt_step_path {
 	struct rvt_code_block *last_block;
@@ -62,10 +63,13 @@ struct rvt_step_path {
 	uint8_t consecutive : 1;
 	uint8_t shared : 1;		/* a joined step has it, too */
 	uint8_t calls : 6;		/* room for them, in 16 bytes */
-	uint8_t n_runs;
+	uint8_t n_words;		/* of the way; of a joined step: its parts */
 };
 _Static_assert(sizeof(struct rvt_step_path) == 16 && sizeof(struct rvt_run) == 16,
 	       "units of paths");
+
+#define RVT_STEP_RUN (1u << 31)		/* no number of a hop has it */
+#define RVT_STEP_RUN_WORDS (1 + sizeof(struct rvt_run) / 4)
 
 /*
  * Steps lie in the order in which they were first made, and are found by a small index: memory that
@@ -87,10 +91,10 @@ struct rvt_steps {
 
 	/* being recorded */
 	struct rvt_step_key key;
-	bool recording;
-	size_t n_before;		/* runs in the batch that are not captured */
-	size_t n_captured;		/* more than RVT_STEP_RUNS: too many */
-	struct rvt_run captured[RVT_STEP_RUNS];
+	bool too_long;			/* more than fits */
+	bool leaves_half;		/* what runs in both holds for neither meaning */
+	unsigned int n_words, n_runs;
+	uint32_t words[RVT_STEP_WORDS];
 	struct rvt_flow_stats before;
 	struct rvt_calls calls;
 
@@ -132,7 +136,7 @@ void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *path);
 void rvt_steps_begin_times(struct rvt_flow *flow, struct rvt_step *s);
 static inline bool rvt_steps_recording(const struct rvt_flow *flow)
 {
-	return flow->steps && flow->steps->recording;
+	return flow->recording;
 }
 
 /* What stands for the bytes of a message, and what decides how to read them. */
@@ -218,10 +222,10 @@ static inline struct rvt_kept_calls *rvt_step_calls(struct rvt_step_path *path)
 	return (struct rvt_kept_calls *)(path + 1);
 }
 
-/* The runs of a step that is not joined. */
-static inline struct rvt_run *rvt_step_runs(struct rvt_step_path *path)
+/* The way of a step that is not joined. */
+static inline uint32_t *rvt_step_way(struct rvt_step_path *path)
 {
-	return (struct rvt_run *)(path + 1) + path->calls;
+	return (uint32_t *)(path + 1 + path->calls);
 }
 
 /* Whether the step can be taken: its calls and returns fit the return stack, and are done. */
@@ -246,16 +250,20 @@ static inline void rvt_steps_advance(const struct rvt_flow *flow, const struct r
 	key->meaning = flow->meaning[rvt_half(s->pc)];
 }
 
-/* The runs of a path go to the batch. */
-static inline void rvt_steps_collect(struct rvt_flow *flow, const struct rvt_run *runs,
-				     unsigned int n)
+/* The runs of a path go to the batch, which has room for them. */
+static inline void rvt_steps_collect(struct rvt_flow *flow, struct rvt_step_path *path)
 {
-	struct rvt_run *to = flow->runs + flow->n_runs;
+	const uint32_t *word = rvt_step_way(path), *end = word + path->n_words;
 
-	/* Whole pieces of a fixed size copy faster; the batch has room for the excess. */
-	for (unsigned int i = 0; i < n; i += 4)
-		__builtin_memcpy(to + i, runs + i, 4 * sizeof(*to));
-	flow->n_runs += n;
+	while (word < end) {
+		if (*word & RVT_STEP_RUN) {
+			__builtin_memcpy(&flow->runs[flow->n_runs++], word + 1,
+					 sizeof(struct rvt_run));
+			word += RVT_STEP_RUN_WORDS;
+		} else {
+			rvt_flow_collect_hop(flow, &flow->hops->hops[*word++]);
+		}
+	}
 }
 
 /* The step is taken. False: delivering went wrong, or mappings changed: rvt_steps_leave() now. */
@@ -281,7 +289,7 @@ static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 		if (s->flags & RVT_STEP_JOINED)
 			rvt_steps_collect_parts(flow, path);
 		else
-			rvt_steps_collect(flow, rvt_step_runs(path), path->n_runs);
+			rvt_steps_collect(flow, path);
 		if (flow->n_runs >= RVT_FLOW_BATCH)
 			return !rvt_flow_deliver(flow) && flow->epochs[0] == steps->epoch;
 	}
