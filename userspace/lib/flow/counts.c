@@ -231,7 +231,6 @@ void rvt_counts_leave(struct rvt_counts *counts, uint64_t pc)
 	uint32_t insn = counts->last_insn;
 	bool has_last = counts->has_last;
 
-	counts->left.times = 0;
 	rvt_counts_break(counts);
 	if (!has_last || pc == address(block, insn + 1))
 		return;
@@ -247,6 +246,7 @@ void rvt_counts_break(struct rvt_counts *counts)
 		rvt_counts_edge(counts, counts->last, counts->last_insn, counts->ahead_pc, -1);
 	counts->has_last = false;
 	counts->ahead = false;
+	counts->left.times = 0;
 }
 
 void rvt_counts_arrive(struct rvt_counts *counts, uint64_t pc)

@@ -108,12 +108,14 @@ int rvt_flow_run_reference(struct rvt_flow *flow, struct rvt_order *order);
  * instruction is executed elsewhere, if at all, from the synchronisation at @offset on; the edge
  * there is not counted, but kept for rvt_flow_left(), which returns false when there is none.
  * Returns whether the part is done, with what is to come not counted in the statistics.
- * rvt_flow_resume: what led to @pc was decoded elsewhere, up to the synchronisation at @offset; no
- * event. rvt_flow_end_part: after the last bytes.
+ * rvt_flow_leads_on: whether there is one. rvt_flow_resume: what led to @pc was decoded elsewhere,
+ * up to the synchronisation at @offset, or by this flow, if it leads on; no event.
+ * rvt_flow_end_part: after the last bytes.
  */
 void rvt_flow_begin_part(struct rvt_flow *flow, bool goes_on);
 bool rvt_flow_leave(struct rvt_flow *flow, uint64_t offset);
 bool rvt_flow_left(struct rvt_flow *flow, struct rvt_count *edge);
+bool rvt_flow_leads_on(const struct rvt_flow *flow);
 int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc, uint64_t offset);
 void rvt_flow_end_part(struct rvt_flow *flow);
 

@@ -353,9 +353,14 @@ bool rvt_flow_leave(struct rvt_flow *flow, uint64_t offset)
 	return !flow->part.goes_on;
 }
 
+bool rvt_flow_leads_on(const struct rvt_flow *flow)
+{
+	return flow->counts && flow->counts->left.times;
+}
+
 bool rvt_flow_left(struct rvt_flow *flow, struct rvt_count *edge)
 {
-	if (!flow->counts || !flow->counts->left.times)
+	if (!rvt_flow_leads_on(flow))
 		return false;
 	*edge = flow->counts->left;
 	flow->counts->left.times = 0;
@@ -364,8 +369,12 @@ bool rvt_flow_left(struct rvt_flow *flow, struct rvt_count *edge)
 
 int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc, uint64_t offset)
 {
+	bool led_here = rvt_flow_leads_on(flow);
+
 	forget_pc(flow);
 	set_pc(flow, pc);
+	if (led_here)
+		flow->counts->has_last = true;
 	flow->part.resumed = true;
 	flow->part.resumed_at = offset;
 	return flow->result;

@@ -535,6 +535,7 @@ static void note_part(struct part *part, const struct lane *lane)
 	part->executed |= executed;
 	part->n_lanes += executed;
 	part->lost_at_end |= lane->no_code;
+	part->n_edges += rvt_flow_leads_on(lane->lane.flow);
 	if (flow->resumed) {
 		part->resumed = true;
 		part->resumed_at = flow->resumed_at;
@@ -545,17 +546,23 @@ static void note_part(struct part *part, const struct lane *lane)
 	}
 }
 
-static void note_edge(struct part *part, const struct lane *lane)
+enum part_begin buffer_part_begin(const struct buffer *buffer)
 {
-	struct rvt_count edge;
+	if (buffer->part->broken_at_begin || buffer->part->lost_at_begin)
+		return PART_BREAKS;
+	for (const struct lane *lane = buffer->lanes; lane; lane = lane->next)
+		if (lane_executed(lane) != lane->part_insns)
+			return PART_EXECUTES;
+	return PART_UNKNOWN;
+}
 
-	if (!rvt_flow_left(lane->lane.flow, &edge))
-		return;
-	part->n_left++;
-	part->left_lane = lane->lane;
-	part->left_from = edge.a;
-	part->left_to = edge.b;
-	part->left_class = edge.c;
+int buffer_end_edges(struct buffer *buffer, bool executed)
+{
+	int err = 0;
+
+	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next)
+		err = lane_end_edge(lane, executed);
+	return err;
 }
 
 int buffer_end_part(struct buffer *buffer, int err)
@@ -566,7 +573,6 @@ int buffer_end_part(struct buffer *buffer, int err)
 	for (struct lane *lane = buffer->lanes; lane; lane = lane->next) {
 		rvt_flow_end_part(lane->lane.flow);
 		note_part(buffer->part, lane);
-		note_edge(buffer->part, lane);
 		if (session_parts(buffer->session))
 			tell_end(lane);
 	}

@@ -15,7 +15,7 @@ static bool fits(const struct part *a, const struct part *b)
 {
 	if (!a)
 		return !b->lost_at_begin;
-	return !(a->owned_at_end && b->unowned_at_begin) && a->n_left <= 1 &&
+	return !(a->owned_at_end && b->unowned_at_begin) && a->n_edges <= 1 &&
 		(a->lost_at_end ? !b->broken_at_begin : !b->lost_at_begin);
 }
 
@@ -58,20 +58,10 @@ static bool is_later(struct joint *joint, const struct part *part)
 	return true;
 }
 
-/* From the last instruction of @a to the first of @b, if that was executed. */
-static int tell_edge(const struct rvt_session_sink *sink, struct part *a, const struct part *b)
-{
-	if (!a || !a->n_left || !sink->count_edge || b->broken_at_begin || b->lost_at_begin)
-		return 0;
-	return sink->count_edge(sink->ctx, &a->left_lane, a->left_from, a->left_to, a->left_class,
-				1);
-}
-
 int session_join(struct rvt_session *session, struct joint *joint)
 {
 	const struct rvt_session_parts *parts = session_parts(session);
 	struct part *part = joint->next;
-	int err = 0;
 
 	if (!is_later(joint, part) || !goes_on(joint, part, parts))
 		return -EAGAIN;
@@ -79,11 +69,8 @@ int session_join(struct rvt_session *session, struct joint *joint)
 	if (part->executed || part->broken_at_begin || part->lost_at_begin || part->lost_at_end) {
 		if (!fits(joint->before, part) || (parts && !follows(joint->before, part)))
 			return -EAGAIN;
-		err = tell_edge(session->sink, joint->before, part);
 		joint->before = part;
 	}
 	joint->next++;
-	if (!err && parts && parts->join)
-		err = parts->join(parts->ctx, part->ctx, part->buffer);
-	return err;
+	return parts && parts->join ? parts->join(parts->ctx, part->ctx, part->buffer) : 0;
 }

@@ -151,6 +151,16 @@ int lane_tell_counts(struct lane *lane)
 	return err;
 }
 
+int lane_end_edge(struct lane *lane, bool executed)
+{
+	struct counting c = { lane, lane->session->sink };
+	struct rvt_count edge;
+
+	if (!rvt_flow_left(lane->lane.flow, &edge) || !executed)
+		return 0;
+	return on_count_edge(&c, edge.a, edge.b, edge.c, edge.times);
+}
+
 static bool is_owner(const struct lane_owner *owner, const struct rvt_lane *lane)
 {
 	const struct rvt_task *a = &owner->task, *b = lane->task;

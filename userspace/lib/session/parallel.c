@@ -30,6 +30,7 @@ struct worker {
 	struct crew *crew;
 	pthread_t thread;
 	void *ctx;		/* by sink.parts->open */
+	struct part *next;	/* to be taken by it; NULL: any */
 	struct buffer *buffers;	/* as the session has them, with the worker's own lanes */
 	struct rvt_session_stats stats;
 };
@@ -151,6 +152,11 @@ static struct part *take_part(struct worker *worker)
 	const struct rvt_session_parts *parts = session_parts(crew->session);
 	struct part *part = NULL;
 
+	if (worker->next) {
+		part = worker->next;
+		worker->next = NULL;
+		return crew->error ? NULL : part;
+	}
 	session_lock(crew->session);
 	while (!crew->error && crew->n_taken < crew->n_parts && !(part = choose_part(crew)))
 		pthread_cond_wait(&crew->joined, &crew->session->lock);
@@ -172,11 +178,13 @@ static int end_part(struct crew *crew, struct part *part, int err)
 	const struct rvt_session_parts *parts = session_parts(crew->session);
 	int ended = 0;
 
+	session_lock(crew->session);
 	if (!parts) {
 		part->ended = true;
+		pthread_cond_broadcast(&crew->joined);
+		session_unlock(crew->session);
 		return err;
 	}
-	session_lock(crew->session);
 	ended = parts->end ? parts->end(parts->ctx, part->ctx) : 0;
 	part->ended = true;
 	if (!ended && !err)
@@ -193,6 +201,62 @@ static void tell_moment(const struct buffer *buffer, uint64_t time, bool left)
 		parts->moment(buffer->ctx, time, left);
 }
 
+/* Those who wait for it learn how the part begins, as soon as that is known. */
+static void tell_begin(struct crew *crew, const struct buffer *buffer, struct part *part)
+{
+	enum part_begin begin = part->begin ? PART_UNKNOWN : buffer_part_begin(buffer);
+
+	if (!begin)
+		return;
+	session_lock(crew->session);
+	part->begin = begin;
+	pthread_cond_broadcast(&crew->joined);
+	session_unlock(crew->session);
+}
+
+/*
+ * The part in which the flow of @part goes on, or breaks off, once that is known; one that nobody
+ * has taken yet is this worker's next. NULL: none, or there was an error. .lock is held.
+ */
+static const struct part *find_next(struct worker *worker, struct part *part)
+{
+	struct crew *crew = worker->crew;
+	const struct part *end = crew->joints[part->buffer].end;
+
+	while (++part < end && part->taken) {
+		while (!part->begin && !part->ended && !crew->error)
+			pthread_cond_wait(&crew->joined, &crew->session->lock);
+		if (part->begin || crew->error)
+			return part;
+	}
+	if (part == end)
+		return NULL;
+	part->taken = true;
+	crew->n_taken++;
+	worker->next = part;
+	return part;
+}
+
+/*
+ * What is counted: the edge from this part into the next one was executed if that begins with
+ * something executed. Where this worker goes on with that one, the edge is counted there.
+ */
+static int end_edges(struct worker *worker, struct buffer *buffer, struct part *part)
+{
+	const struct part *next;
+	bool executed;
+
+	if (!part->n_edges)
+		return 0;
+	if (!worker->crew->session->sink->count_edge)
+		return buffer_end_edges(buffer, false);
+	session_lock(worker->crew->session);
+	next = find_next(worker, part);
+	executed = next && next->begin == PART_EXECUTES;
+	session_unlock(worker->crew->session);
+	return next && next == worker->next ? 0 : buffer_end_edges(buffer, executed);
+}
+
 static int decode_part(struct worker *worker, struct part *part)
 {
 	struct buffer *buffer = &worker->buffers[part->buffer];
@@ -203,6 +267,7 @@ static int decode_part(struct worker *worker, struct part *part)
 		bool left = buffer_part_left(buffer);
 
 		more = buffer_step(buffer, buffer_part_slow(buffer));
+		tell_begin(worker->crew, buffer, part);
 		if (buffer->time != time)
 			tell_moment(buffer, buffer->time, left);
 		if (more < 0)
@@ -216,8 +281,10 @@ static int decode_part(struct worker *worker, struct part *part)
 	if (!more || part->to == UINT64_MAX)
 		tell_moment(buffer, UINT64_MAX, false);
 	err = buffer_end_part(buffer, err);
+	tell_begin(worker->crew, buffer, part);
 	add_stats(worker);
-	return end_part(worker->crew, part, err);
+	err = end_part(worker->crew, part, err);
+	return err ? err : end_edges(worker, buffer, part);
 }
 
 static void *work(void *ctx)

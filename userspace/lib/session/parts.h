@@ -8,6 +8,9 @@
 
 #include <rvtrace/session.h>
 
+/* How the flow of the part before goes on. */
+enum part_begin { PART_UNKNOWN, PART_EXECUTES, PART_BREAKS };
+
 /* What of a buffer is decoded in one go; .from to .to are offsets in its AUX data. */
 struct part {
 	unsigned int buffer;
@@ -23,11 +26,8 @@ struct part {
 	bool lost_at_begin;		/* took for granted that the part before was */
 	bool broken_at_begin;		/* nothing was executed before flow broke off otherwise */
 	uint64_t earliest, latest;	/* by time stamps in it; .latest 0: there were none */
-	/* the edge into the next part, and where it was counted */
-	unsigned int n_left;
-	struct rvt_lane left_lane;
-	uint64_t left_from, left_to;
-	enum rvt_insn_class left_class;
+	unsigned int n_edges;		/* that lead into the next part */
+	enum part_begin begin;		/* others read it with the session's lock held */
 	/* sink.parts */
 	void *ctx;
 	uint64_t time;			/* about when it begins */

@@ -177,6 +177,11 @@ int lane_begin_record(struct lane *lane, const struct rvt_aux *aux);
 int lane_seek(struct lane *lane, uint64_t time);
 /* options.count: all that was counted since the last time. */
 int lane_tell_counts(struct lane *lane);
+/*
+ * The edge that leads out of the part, if any: told, or forgotten. The lane is still as it was:
+ * later the task may have another name, and its code may be replaced.
+ */
+int lane_end_edge(struct lane *lane, bool executed);
 int lane_deliver(struct lane *lane, const struct rvt_event *event);
 /* Damage of the stream, which is none of the flow. */
 int lane_damage(struct lane *lane, const struct rvt_event *event);
@@ -211,8 +216,14 @@ bool buffer_part_left(const struct buffer *buffer);
  * last line.
  */
 bool buffer_part_slow(const struct buffer *buffer);
-/* Ends the part; its decoders go. @err: how it went, and returned if it is not 0. */
+/* What the part shows so far of how the flow from the one before goes on. */
+enum part_begin buffer_part_begin(const struct buffer *buffer);
+/*
+ * Ends the part; its decoders go. @err: how it went, and returned if it is not 0. With part.n_edges
+ * buffer_end_edges() follows, or the next part does: then it takes the edge with it.
+ */
 int buffer_end_part(struct buffer *buffer, int err);
+int buffer_end_edges(struct buffer *buffer, bool executed);
 /* The chunk that holds @offset; chunks are sorted. NULL: none does. */
 const struct chunk *buffer_chunk(const struct buffer *buffer, uint64_t offset);
 /* Its bytes, until another chunk is asked for; NULL: damaged, or no memory. */
