@@ -19,74 +19,48 @@
 
 /* ---- history ---- */
 
-static void check_hist(struct rvt_hist *h, const char *outcomes)
+/* All outcomes of @hist, @repeat times, as an order takes them, are @pattern again and again. */
+static void check_hist(uint32_t hist, uint64_t repeat, const char *pattern)
 {
-	struct rvt_hist_cursor cursor;
-	uint32_t n = 0;
-	uint64_t word;
+	const size_t len = strlen(pattern);
+	struct rvt_hist h;
+	uint64_t word, total = 0;
+	uint32_t n = 64;
 
-	rvt_hist_begin(h, &cursor);
-	for (size_t i = 0; outcomes[i]; i++, n--) {
-		if (!n)
-			n = rvt_hist_next(&cursor, &word);
-		assert_true(n > 0);
-		assert_int_equal(word & 1, outcomes[i] == '1');
-		word >>= 1;
+	rvt_hist_set(&h, hist, repeat);
+	assert_true(h.bits == len * repeat);
+	word = rvt_hist_begin(&h);
+	for (;;) {
+		for (uint32_t i = 0; i < n && total < h.bits; i++, total++)
+			assert_int_equal(word >> i & 1, pattern[total % len] == '1');
+		if (total == h.bits)
+			break;
+		n = rvt_hist_refill(&h, &word);
+		assert_in_range(n, 1, 64);
 	}
-	rvt_hist_drop(h, strlen(outcomes));
 }
 
 static void test_hist(void **state)
 {
-	struct rvt_hist_cursor cursor;
-	struct rvt_hist h = {};
-	uint64_t word, total = 0;
-	uint32_t n;
+	struct rvt_hist h;
 
 	(void)state;
-	rvt_hist_begin(&h, &cursor);
-	assert_int_equal(rvt_hist_next(&cursor, &word), 0);
-	rvt_hist_push(&h, 1, 1);	/* a stop bit only: nothing */
-	assert_int_equal(h.bits, 0);
-	rvt_hist_push(&h, 0x5, 1);	/* 8.3: not taken, taken */
-	rvt_hist_push(&h, 0xf, 1);
-	assert_int_equal(h.bits, 5);
-	rvt_hist_begin(&h, &cursor);
-	assert_int_equal(rvt_hist_next(&cursor, &word), 5);
-	assert_int_equal(word, 0x1e);
-	check_hist(&h, "01");
-	check_hist(&h, "111");
-	assert_int_equal(h.bits, 0);
-	/* the longest pattern, and one that fills words unevenly */
-	rvt_hist_push(&h, 0xc0000001, 1);
-	rvt_hist_push(&h, 0x9, 2);	/* 001 001 */
-	check_hist(&h, "1000000000000000000000000000001001001");
-	/* 2^18 - 1 times 31 bits take no more than two entries */
-	rvt_hist_push(&h, 0xfffffffe, (1 << 18) - 1);
-	assert_true(rvt_hist_runs(&h) <= 2);
-	assert_true(h.bits == 31ull * ((1 << 18) - 1));
-	rvt_hist_begin(&h, &cursor);
-	while ((n = rvt_hist_next(&cursor, &word))) {
-		for (uint32_t i = 0; i < n; i++)
-			assert_int_equal(word >> i & 1, (total + i) % 31 != 30);
-		total += n;
+	rvt_hist_set(&h, 1, 7);		/* a stop bit only: nothing */
+	assert_true(h.bits == 0);
+	check_hist(0x5, 1, "01");	/* 8.3: not taken, taken */
+	check_hist(0xc0000001, 1, "1000000000000000000000000000001");
+	for (unsigned int repeat = 1; repeat < 100; repeat++) {
+		check_hist(0x2, repeat, "0");
+		check_hist(0x9, repeat, "001");
+		check_hist(0x15, repeat, "0101");
+		check_hist(0x8001, repeat, "000000000000001");
+		check_hist(0x1fffffe, repeat, "111111111111111111111110");
+		check_hist(0xfffffffe, repeat, "1111111111111111111111111111110");
 	}
-	assert_true(total == 31ull * ((1 << 18) - 1));
-	/* dropped in large pieces, to the middle of a pattern */
-	rvt_hist_drop(&h, 31 * 100000 + 29);
-	check_hist(&h, "1011111111");
-	rvt_hist_drop(&h, 5);
-	assert_true(h.bits == 31ull * ((1 << 18) - 1 - 100000) - 44);
-	rvt_hist_clear(&h);
-	rvt_hist_begin(&h, &cursor);
-	assert_int_equal(rvt_hist_next(&cursor, &word), 0);
-	/* many entries in, many out: room is used again */
-	for (int i = 0; i < 10000; i++) {
-		rvt_hist_push(&h, 0x80000000 | i, 1);
-		rvt_hist_drop(&h, 29);
-	}
-	assert_int_equal(h.bits, 10000 * 2);
-	rvt_hist_destroy(&h);
+	check_hist(0xfffffffe, (1 << 18) - 1, "1111111111111111111111111111110");
+	/* what no I-CNT can be large enough for does not overflow */
+	rvt_hist_set(&h, 0xffffffff, UINT64_MAX);
+	assert_true(h.bits > 1u << 24 && h.bits < 1ull << 32);
 }
 
 /* ---- streams ---- */
@@ -488,6 +462,68 @@ static void test_create(void **state)
 }
 
 /*
+ * History of ResourceFull is walked to its last branch, and the I-CNT that comes counts that, too.
+ * 100 nop, 104 custom branch to 100, 108 j 100.
+ */
+static void test_history_first(void **state)
+{
+	static const char *const begin = SYNC "ResourceFull RCODE=1 RDATA=0b1_11";
+	static const char *const flow = "0:start 0:100 0:104 0:100 0:104 ";
+	struct fixture f;
+
+	(void)state;
+	hook = loop_end;
+	/* it is there when nothing else comes any more */
+	set_up(&f, HTM);
+	feed(&f, begin, 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, flow);
+	tear_down(&f);
+	/* both counters full, in either order */
+	set_up(&f, HTM);
+	feed(&f, SYNC "ResourceFull RCODE=1 RDATA=0b1_11; ResourceFull RCODE=0 RDATA=6;"
+	     "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=4 HIST=1", 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, "0:start 0:100 0:104 0:100 0:104 0:100 0:stop ");
+	tear_down(&f);
+	set_up(&f, HTM);
+	feed(&f, SYNC "ResourceFull RCODE=0 RDATA=6; ResourceFull RCODE=1 RDATA=0b1_11;"
+	     "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=6 HIST=0b1_0", 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, "0:start 0:100 0:104 0:100 0:104 0:100 0:104 0:stop ");
+	tear_down(&f);
+	/* I-CNT of less than that */
+	set_up(&f, HTM);
+	feed(&f, SYNC "ResourceFull RCODE=1 RDATA=0b1_11", 0);
+	feed(&f, "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=7 HIST=1", 0x40);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, "0:start 0:100 0:104 0:100 0:104 0:lost(4,0x40) ");
+	tear_down(&f);
+	hook = NULL;
+}
+
+/* History that would lead further than any I-CNT counts ends there: 108 j 100 has no branch. */
+static void test_history_without_end(void **state)
+{
+	struct rvt_flow_stats stats;
+	struct fixture f;
+	uint8_t loop[8];
+
+	(void)state;
+	set_up(&f, HTM);
+	assert_int_equal(rv_assemble(0x100, "j 100", loop), 4);
+	rvt_space_map_bytes(f.space, 0x100, loop, 4, "loop");
+	feed(&f, SYNC, 0);
+	f.text[0] = 0;
+	rvt_flow_count(f.flows[0]);
+	feed(&f, "ResourceFull RCODE=1 RDATA=0b1_1", 0x40);
+	assert_string_equal(f.text, "0:lost(4,0x40) ");
+	rvt_flow_stats(f.flows[0], &stats);
+	assert_int_equal(stats.insns, 1 << 22);
+	tear_down(&f);
+}
+
+/*
  * Very much history before its I-CNT: 2^17 ResourceFull messages of 31 branches. Time must be
  * linear; what is certain is walked on the way.
  */
@@ -536,6 +572,8 @@ int main(void)
 		cmocka_unit_test(test_first_sync_of_each),
 		cmocka_unit_test(test_give_up),
 		cmocka_unit_test(test_create),
+		cmocka_unit_test(test_history_first),
+		cmocka_unit_test(test_history_without_end),
 		cmocka_unit_test(test_long_chain),
 	};
 

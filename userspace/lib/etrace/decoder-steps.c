@@ -205,14 +205,6 @@ static void pass_time(struct rvt_etrace_decoder *dec, uint64_t stamp)
 	dec->time_valid = true;
 }
 
-/* The step of @frame, or of a group; NULL: not known here. Inline: the key stays in registers. */
-static inline __attribute__((always_inline)) struct rvt_step *
-find(struct rvt_etrace_decoder *dec, struct replay *r, const struct frame *frame)
-{
-	set_key(&r->key, frame, r->options, r->carried);
-	return rvt_steps_find(dec->flow, &r->key, rvt_step_guess(r->mix, frame->mix));
-}
-
 /* Takes the step of @n frames with @len bytes. False: it must be the last for now. */
 static inline bool take(struct rvt_etrace_decoder *dec, struct replay *r, struct rvt_step *step,
 			uint64_t mix, unsigned int n, unsigned int len)
@@ -238,8 +230,9 @@ static bool take_singly(struct rvt_etrace_decoder *dec, struct replay *r, const 
 
 		if (!cut(&dec->codec.params, r->p, &frame))
 			return false;
-		step = find(dec, r, &frame);
-		if (!step || !rvt_steps_call(dec->flow, step))
+		set_key(&r->key, &frame, r->options, r->carried);
+		step = rvt_steps_take(dec->flow, &r->key, rvt_step_guess(r->mix, frame.mix));
+		if (!step)
 			return false;
 		row.steps[row.n++] = step;
 		if (!take(dec, r, step, frame.mix, 1, frame.len))
@@ -285,13 +278,16 @@ static int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames
 		if (!cut(&dec->codec.params, r->p, &frame))
 			break;
 		if (!frame.timed && gather(&dec->codec.params, r->p, &frame, &group)) {
-			step = find(dec, r, &group.all);
+			set_key(&r->key, &group.all, r->options, r->carried);
+			step = rvt_steps_find(dec->flow, &r->key,
+					      rvt_step_guess(r->mix, group.all.mix));
 			go_on = step ? take(dec, r, step, group.all.mix, group.n, group.len) :
 				       take_singly(dec, r, &group);
 			continue;
 		}
-		step = find(dec, r, &frame);
-		if (!step || !rvt_steps_call(dec->flow, step))
+		set_key(&r->key, &frame, r->options, r->carried);
+		step = rvt_steps_take(dec->flow, &r->key, rvt_step_guess(r->mix, frame.mix));
+		if (!step)
 			break;
 		go_on = take(dec, r, step, frame.mix, 1, frame.len);
 		if (frame.timed)

@@ -61,6 +61,7 @@ void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_calls *outer
 	if (!log || !outer)
 		return;
 	outer->invalid |= log->invalid;
+	outer->empty |= log->empty;
 	rvt_returns_nest(stack, log->nesting);
 	for (unsigned int i = 0; i < log->n_pops; i++)
 		log_pop(outer, log->pcs[i]);
@@ -70,7 +71,7 @@ void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_calls *outer
 
 size_t rvt_calls_bytes(const struct rvt_calls *calls)
 {
-	if (!calls->n_pops && !calls->n_pushes && !calls->nesting)
+	if (!calls->n_pops && !calls->n_pushes && !calls->nesting && !calls->empty)
 		return 0;
 	return sizeof(struct rvt_kept_calls) +
 	       (calls->n_pops + calls->n_pushes) * sizeof(calls->pcs[0]);
@@ -83,6 +84,7 @@ void rvt_calls_keep(const struct rvt_calls *calls, struct rvt_kept_calls *kept)
 	kept->n_pops = calls->n_pops;
 	kept->n_pushes = calls->n_pushes;
 	kept->nesting = calls->nesting;
+	kept->empty = calls->empty;
 	for (unsigned int i = 0; i < calls->n_pops; i++)
 		*pcs++ = calls->pcs[i];
 	for (unsigned int i = 1; i <= calls->n_pushes; i++)
@@ -92,6 +94,7 @@ void rvt_calls_keep(const struct rvt_calls *calls, struct rvt_kept_calls *kept)
 static void log_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls)
 {
 	rvt_returns_nest(stack, calls->nesting);
+	stack->log->empty |= calls->empty;
 	for (unsigned int i = 0; i < calls->n_pops; i++)
 		log_pop(stack->log, calls->pcs[i]);
 	for (unsigned int i = 0; i < calls->n_pushes; i++)
@@ -105,7 +108,8 @@ bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_kept_ca
 
 	if (stack->used + calls->nesting > stack->depth)
 		dropped = stack->used + calls->nesting - stack->depth;
-	if (stack->used < dropped + calls->n_pops)
+	if (stack->used < dropped + calls->n_pops ||
+	    (calls->empty && (dropped || stack->used > calls->n_pops)))
 		return false;
 	for (unsigned int i = 0; i < calls->n_pops; i++) {
 		top = (top ? top : stack->depth) - 1;
@@ -149,9 +153,8 @@ bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc)
 	struct rvt_return *top;
 
 	if (!stack->used) {
-		/* what an empty stack leads to is not the same as for another one */
 		if (stack->log)
-			stack->log->invalid = true;
+			stack->log->empty = true;
 		return false;
 	}
 	top = &stack->entries[(stack->top ? stack->top : stack->depth) - 1];

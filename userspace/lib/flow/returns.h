@@ -22,13 +22,14 @@ struct rvt_calls {
 	uint8_t n_pops;			/* entries that were there before, the top one first */
 	uint8_t n_pushes;		/* entries that are there now instead */
 	uint8_t nesting;		/* how far above its height before the stack has been */
+	bool empty;			/* a return found nothing on it */
 	bool invalid;			/* more than fits */
 	uint64_t pcs[RVT_CALLS];	/* pops, then pushes from the end downwards */
 };
 
 /* The same for keeping, as long as it must be. */
 struct rvt_kept_calls {
-	uint8_t n_pops, n_pushes, nesting;
+	uint8_t n_pops, n_pushes, nesting, empty;
 	uint64_t pcs[];			/* pops, the top one first; pushes in their order */
 };
 

@@ -74,6 +74,81 @@ void rvt_steps_leave(struct rvt_flow *flow)
 	}
 }
 
+/* ---- the index ---- */
+
+static uint32_t *set_of(struct rvt_steps *steps, uint64_t hash, uint32_t hint)
+{
+	return steps->index[(hash + hint * 0x9e3779b1u) & (RVT_STEP_SETS - 1)];
+}
+
+static struct rvt_step *look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
+				uint64_t hash, uint32_t hint, uint32_t *entry)
+{
+	const uint32_t *set = set_of(steps, hash, hint), tag = rvt_step_tag(hash);
+	unsigned int like = 0;
+
+	/* all of them at once, and no branch for each */
+	for (unsigned int i = 0; i < RVT_STEP_WAYS; i++)
+		like |= (unsigned int)((set[i] & ~(RVT_STEP_ENTRIES - 1)) == tag) << i;
+	for (; like; like &= like - 1) {
+		uint32_t found = set[__builtin_ctz(like)];
+		struct rvt_step *s = rvt_step_of(steps, found);
+
+		if (rvt_step_is(s, key) && s->hint == hint) {
+			*entry = found;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
+				   uint64_t hash, uint32_t *entry)
+{
+	return look_up(steps, key, hash, 0, entry);
+}
+
+/* Another step than @first is for what is on the return stack where @first has its returns. */
+static uint32_t hint_beside(struct rvt_flow *flow, const struct rvt_step *first)
+{
+	const struct rvt_kept_calls *calls;
+	unsigned int n = 0;
+	uint64_t x = 0, pc;
+
+	if (first->flags & RVT_STEP_CALLS) {
+		calls = rvt_step_calls(rvt_step_path(flow->steps, first));
+		n = calls->n_pops + calls->empty;
+	}
+	for (unsigned int i = 0; i < n && rvt_flow_return_at(flow, i, &pc); i++)
+		x = (x ^ pc) * 0x9e3779b97f4a7c15ull;
+	return n ? x >> 52 | 1 : 0;
+}
+
+struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, const struct rvt_step_key *key,
+				      const struct rvt_step *first, uint32_t *entry)
+{
+	const uint64_t hash = rvt_step_hash(key);
+	struct rvt_step *s = first->hint ? look_up(flow->steps, key, hash, 0, entry) : NULL;
+
+	if (s && (!(s->flags & RVT_STEP_CALLS) ||
+		  rvt_returns_replay(&flow->returns, rvt_step_calls(rvt_step_path(flow->steps, s)))))
+		return s;
+	s = look_up(flow->steps, key, hash, hint_beside(flow, s ? s : first), entry);
+	if (!s || !(s->flags & RVT_STEP_CALLS) ||
+	    !rvt_returns_replay(&flow->returns, rvt_step_calls(rvt_step_path(flow->steps, s))))
+		return NULL;
+	return s;
+}
+
+/* That of the step that is to be made of @key here. */
+static uint32_t hint_of(struct rvt_flow *flow, const struct rvt_step_key *key)
+{
+	uint32_t entry;
+	const struct rvt_step *s = rvt_steps_look_up(flow->steps, key, rvt_step_hash(key), &entry);
+
+	return s ? hint_beside(flow, s) : 0;
+}
+
 /* ---- recording ---- */
 
 void rvt_steps_reset(struct rvt_flow *flow)
@@ -97,9 +172,9 @@ static bool reset(struct rvt_flow *flow)
 }
 
 /* True if it comes for the second time, or may. */
-static bool is_known(struct rvt_steps *steps, const struct rvt_step_key *key)
+static bool is_known(struct rvt_steps *steps, const struct rvt_step_key *key, uint32_t hint)
 {
-	uint64_t hash = rvt_step_hash(key);
+	uint64_t hash = rvt_step_hash(key) + hint * 0x9e3779b97f4a7c15ull;
 	uint16_t *seen = &steps->seen[hash >> 20 & (RVT_STEP_GUESSES - 1)];
 	uint16_t tag = hash >> 48 | 1;
 
@@ -115,7 +190,8 @@ void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key)
 
 	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH && !reset(flow))
 		return;
-	if (!is_known(steps, key))
+	steps->hint = hint_of(flow, key);
+	if (!is_known(steps, key, steps->hint))
 		return;
 	steps->key = *key;
 	steps->too_long = steps->leaves_half = false;
@@ -173,6 +249,7 @@ static bool fill(const struct rvt_flow *flow, struct rvt_step *s)
 		return false;
 	*s = (struct rvt_step){
 		.key = flow->steps->key,
+		.hint = flow->steps->hint,
 		.pc = rvt_flow_current(flow),
 		.insns = insns,
 		.halfwords = halfwords,
@@ -301,37 +378,10 @@ static bool is_more(struct rvt_flow *flow)
 	       flow->stats.traps != steps->before.traps || flow->stats.gaps != steps->before.gaps;
 }
 
-/* ---- the index ---- */
-
-static uint32_t *set_of(struct rvt_steps *steps, uint64_t hash)
-{
-	return steps->index[hash & (RVT_STEP_SETS - 1)];
-}
-
-struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
-				   uint64_t hash, uint32_t *entry)
-{
-	const uint32_t *set = set_of(steps, hash), tag = rvt_step_tag(hash);
-	unsigned int like = 0;
-
-	/* all of them at once, and no branch for each */
-	for (unsigned int i = 0; i < RVT_STEP_WAYS; i++)
-		like |= (unsigned int)((set[i] & ~(RVT_STEP_ENTRIES - 1)) == tag) << i;
-	for (; like; like &= like - 1) {
-		uint32_t found = set[__builtin_ctz(like)];
-
-		if (rvt_step_is(rvt_step_of(steps, found), key)) {
-			*entry = found;
-			return rvt_step_of(steps, found);
-		}
-	}
-	return NULL;
-}
-
 /* Step @s cannot be found any more. */
 static void unlink_step(struct rvt_steps *steps, const struct rvt_step *s)
 {
-	uint32_t *set = set_of(steps, rvt_step_hash(&s->key)), number = s - steps->steps;
+	uint32_t *set = set_of(steps, rvt_step_hash(&s->key), s->hint), number = s - steps->steps;
 
 	for (unsigned int i = 0; i < RVT_STEP_WAYS; i++)
 		if ((set[i] & (RVT_STEP_ENTRIES - 1)) == number)
@@ -339,9 +389,10 @@ static void unlink_step(struct rvt_steps *steps, const struct rvt_step *s)
 }
 
 /* Where there is none in the set it is the turn of each to go. */
-static void link_step(struct rvt_steps *steps, const struct rvt_step *s, uint64_t hash)
+static void link_step(struct rvt_steps *steps, const struct rvt_step *s, uint64_t hash,
+		      uint32_t hint)
 {
-	uint32_t *set = set_of(steps, hash);
+	uint32_t *set = set_of(steps, hash, hint);
 	unsigned int way = 0;
 
 	while (way < RVT_STEP_WAYS && set[way])
@@ -376,13 +427,17 @@ static struct rvt_step *take_used(struct rvt_flow *flow)
 	return NULL;
 }
 
-/* The step of @key: its last version, a free one, or one that goes for it. NULL: there is none. */
-static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_key *key)
+/*
+ * The step of @key and @hint: its last version, a free one, or one that goes for it. NULL: there is
+ * none.
+ */
+static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_key *key,
+				  uint32_t hint)
 {
 	struct rvt_steps *steps = flow->steps;
 	uint64_t hash = rvt_step_hash(key);
 	uint32_t entry;
-	struct rvt_step *s = rvt_steps_look_up(steps, key, hash, &entry);
+	struct rvt_step *s = look_up(steps, key, hash, hint, &entry);
 
 	if (s) {
 		expand(flow, s);
@@ -395,7 +450,7 @@ static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_k
 		s = take_used(flow);
 	}
 	if (s)
-		link_step(steps, s, hash);
+		link_step(steps, s, hash, hint);
 	return s;
 }
 
@@ -437,7 +492,7 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	if (calls)
 		filled.flags |= RVT_STEP_CALLS;
 	filled.extra = extra;
-	s = make_room(flow, &steps->key);
+	s = make_room(flow, &steps->key, steps->hint);
 	if (!s)
 		return;
 	path = take_path(steps, s, &filled, room);
@@ -514,7 +569,7 @@ void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 	struct rvt_step_path *path, last;
 	struct rvt_step sum, *s;
 
-	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH || !is_known(steps, &row->key) ||
+	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH || !is_known(steps, &row->key, 0) ||
 	    !add_up(flow, row, &sum))
 		return;
 	for (unsigned int i = 0; i < row->n; i++) {
@@ -523,7 +578,7 @@ void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 	}
 	last = *rvt_step_path_at(steps, parts[row->n - 1]);
 	/* It may take the place of one of those that it is made of. */
-	s = make_room(flow, &row->key);
+	s = make_room(flow, &row->key, 0);
 	if (!s)
 		return;
 	path = take_path(steps, s, &sum, (row->n * sizeof(parts[0]) + 15) / 16);

@@ -5,6 +5,10 @@
  * messages that mean the same whenever the same bytes come in the same state: no predictor, no
  * event; of the return stack only what is noted here.
  *
+ * What a message leads to may depend on the return stack: then there are several steps of its key,
+ * each with the returns that it needs, which are compared when it is taken. All but the first have
+ * a hint to what those are, to be found by.
+ *
  * A step holds for the code that it was recorded over: flow->meaning, part of the key, names a
  * space and its generation. The code of a step lies in one half (flow/cache.h).
  */
@@ -37,7 +41,8 @@ struct rvt_step {
 	uint64_t pc;			/* where the flow stands then */
 	uint32_t times;			/* not yet in the counts */
 	uint16_t insns, halfwords;
-	uint32_t path;			/* the rest: in 16 bytes from the beginning of .paths */
+	uint32_t path : 20;		/* the rest: in 16 bytes from the beginning of .paths */
+	uint32_t hint : 12;		/* to the return stack; 0: of the first step of its key */
 	uint8_t branches, taken, indirect;
 	uint8_t flags : 4;		/* RVT_STEP_* */
 	uint8_t extra : 4;		/* free for the decoder */
@@ -49,7 +54,8 @@ enum {
 	RVT_STEP_JOINED = 1u << 2,	/* of several: see struct rvt_step_path */
 	RVT_STEP_ASIDE = 1u << 3,	/* flow/aside.h */
 };
-_Static_assert(sizeof(struct rvt_step) == 64, "one cache line");
+_Static_assert(sizeof(struct rvt_step) == 64 && RVT_STEP_PATH_BYTES / 16 <= 1 << 20,
+	       "one cache line");
 
 /*
  * The rest. Behind it: what happens to the return stack, if something does, and the way: numbers of
@@ -91,6 +97,7 @@ struct rvt_steps {
 
 	/* being recorded */
 	struct rvt_step_key key;
+	uint32_t hint;
 	bool too_long;			/* more than fits */
 	bool leaves_half;		/* what runs in both holds for neither meaning */
 	unsigned int n_words, n_runs;
@@ -183,11 +190,16 @@ static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_k
 		 (s->key.state ^ key->state) | (s->key.meaning ^ key->meaning));
 }
 
-/* The step of @key, whose hash is @hash, by the index. Sets *entry. */
+/*
+ * The first step of @key, whose hash is @hash, by the index. Sets *entry. And one whose returns fit
+ * the return stack, which is done what it does; @first is a step of @key that does not.
+ */
 struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
 				   uint64_t hash, uint32_t *entry);
+struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, const struct rvt_step_key *key,
+				      const struct rvt_step *first, uint32_t *entry);
 
-/* @guess: of the message. */
+/* A step of @key. @guess: of the message. */
 static inline struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struct rvt_step_key *key,
 					      uint32_t guess)
 {
@@ -228,11 +240,19 @@ static inline uint32_t *rvt_step_way(struct rvt_step_path *path)
 	return (uint32_t *)(path + 1 + path->calls);
 }
 
-/* Whether the step can be taken: its calls and returns fit the return stack, and are done. */
-static inline bool rvt_steps_call(struct rvt_flow *flow, const struct rvt_step *s)
+/*
+ * The step of @key that can be taken here: what it does to the return stack is done. NULL: there is
+ * none, and nothing has happened.
+ */
+static inline struct rvt_step *rvt_steps_take(struct rvt_flow *flow, const struct rvt_step_key *key,
+					      uint32_t guess)
 {
-	return !(s->flags & RVT_STEP_CALLS) ||
-	       rvt_returns_replay(&flow->returns, rvt_step_calls(rvt_step_path(flow->steps, s)));
+	struct rvt_step *s = rvt_steps_find(flow, key, guess);
+
+	if (!s || !(s->flags & RVT_STEP_CALLS) ||
+	    rvt_returns_replay(&flow->returns, rvt_step_calls(rvt_step_path(flow->steps, s))))
+		return s;
+	return rvt_steps_take_other(flow, key, s, &flow->steps->guesses[guess]);
 }
 
 /* The address reported last, after the step from one where that was @address. */

@@ -7,9 +7,6 @@
 #include <inttypes.h>
 #include "ntrace/decoder-state.h"
 
-/* No instruction is longer, in half-words. */
-#define LONGEST_INSN 4
-
 /* A contradiction. @resync: nothing up to the next sync can be trusted; else the address can. */
 #define CONTRADICT_TO(d, s, msg, resync, ...) \
 	((d)->stream.stats.errors++, \
@@ -18,28 +15,31 @@
 
 /* ---- walking ---- */
 
-static uint32_t refill(void *ctx, uint64_t *outcomes)
+/* So many half-words were executed. */
+static void pass(struct rvt_ntrace_source *s, uint64_t halfwords)
 {
-	return rvt_hist_some(ctx, outcomes);
+	uint64_t reported = halfwords < s->icnt ? halfwords : s->icnt;
+
+	s->icnt -= reported;
+	s->ahead += halfwords - reported;
+	s->moved |= halfwords;
 }
 
-/* Runs until what is collected, or the program, stops it. An enum rvt_stop, or negative. */
+/* Runs with the outcomes of s->hist until something stops it. An enum rvt_stop, or negative. */
 static int run(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint32_t flags,
-	       uint64_t keep)
+	       uint64_t max_halfwords)
 {
-	struct rvt_hist_cursor cursor;
 	struct rvt_order order = {
-		.flags = d->run_flags | flags,
+		.flags = flags,
 		.n_outcomes = s->hist.bits,
-		.refill = refill,
-		.refill_ctx = &cursor,
-		.max_halfwords = s->icnt - keep,
+		.refill = rvt_hist_refill,
+		.refill_ctx = &s->hist,
+		.max_halfwords = max_halfwords,
 		.max_insns = RVT_UNLIMITED,
 	};
 	int stop;
 
-	rvt_hist_begin(&s->hist, &cursor);
-	rvt_hist_next(&cursor, &order.outcomes);
+	order.outcomes = rvt_hist_begin(&s->hist);
 	stop = rvt_flow_run(s->flow, &order);
 	if (stop < 0) {
 		int ret = rvt_flow_flush(s->flow);
@@ -47,9 +47,8 @@ static int run(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint32
 		rvt_ntrace_check(d, ret ? ret : stop);
 		return stop;
 	}
-	s->icnt -= order.halfwords;
-	s->moved |= order.halfwords;
-	rvt_hist_drop(&s->hist, order.used_outcomes);
+	pass(s, order.halfwords);
+	s->hist.bits -= order.used_outcomes;
 	return stop;
 }
 
@@ -124,11 +123,23 @@ static void report_stop(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 	}
 }
 
+/* Runs all that I-CNT has reported. */
+static int run_reported(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			enum rvt_ntrace_last last)
+{
+	return run(d, s, d->run_flags | mode_flags(s, last), s->icnt);
+}
+
 bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		     const struct rvt_ntrace_msg *msg, enum rvt_ntrace_last last)
 {
 	int stop;
 
+	if (s->ahead) {
+		CONTRADICT(d, s, msg, "HIST of ResourceFull led %" PRIu64 " half-words beyond I-CNT",
+			   s->ahead);
+		return false;
+	}
 	/* Nothing to execute: an indirect jump may still wait for its target. */
 	if (!s->icnt && !s->hist.bits)
 		return true;
@@ -136,11 +147,11 @@ bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		report_stop(d, s, msg, RVT_STOP_TARGET);
 		return false;
 	}
-	stop = run(d, s, mode_flags(s, last), 0);
+	stop = run_reported(d, s, last);
 	if (stop == RVT_STOP_OUTCOME && tells_btm(d, s, msg)) {
 		s->mode = RVT_MODE_BTM;
 		s->mode_settled = true;
-		stop = run(d, s, mode_flags(s, last), 0);
+		stop = run_reported(d, s, last);
 	}
 	if (stop < 0)
 		return false;
@@ -153,24 +164,27 @@ bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	return false;
 }
 
+void rvt_ntrace_walk_hist(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			  const struct rvt_ntrace_msg *msg)
+{
+	/* Whether an ecall right behind the last branch was come to, I-CNT will tell. */
+	const uint32_t flags = (d->run_flags & ~RVT_RUN_ECALL_COUNTS) | RVT_RUN_STOP_USED;
+	const uint64_t room = s->ahead < RVT_NTRACE_MAX_AHEAD ? RVT_NTRACE_MAX_AHEAD - s->ahead : 0;
+	int stop;
+
+	if (!s->hist.bits)
+		return;
+	stop = s->unanswered ? RVT_STOP_TARGET : run(d, s, flags, s->icnt + room);
+	/* What is behind the last branch is none of its business. */
+	if (stop >= 0 && s->hist.bits)
+		report_stop(d, s, msg, stop);
+}
+
 void rvt_ntrace_drain(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s)
 {
 	if (s->flowing && !s->unanswered && s->icnt)
-		run(d, s, mode_flags(s, RVT_NTRACE_LAST_NOT_TAKEN), 0);
+		run_reported(d, s, RVT_NTRACE_LAST_NOT_TAKEN);
 	rvt_ntrace_forget(s);
-}
-
-void rvt_ntrace_walk_ahead(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			   const struct rvt_ntrace_msg *msg)
-{
-	int stop = RVT_STOP_HALFWORDS;
-
-	/* The last instruction waits: whether it went where it seems to, the next message tells. */
-	if (!s->unanswered && s->icnt > LONGEST_INSN)
-		stop = run(d, s, mode_flags(s, RVT_NTRACE_LAST_NOT_TAKEN), LONGEST_INSN);
-	if (stop >= 0 && stop != RVT_STOP_HALFWORDS && stop != RVT_STOP_OUTCOME &&
-	    stop != RVT_STOP_MID_INSN)
-		report_stop(d, s, msg, stop);
 }
 
 /* ---- arriving ---- */

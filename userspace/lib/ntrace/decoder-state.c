@@ -16,7 +16,8 @@ bool rvt_ntrace_check(struct rvt_ntrace_decoder *d, int ret)
 void rvt_ntrace_forget(struct rvt_ntrace_source *s)
 {
 	s->icnt = 0;
-	rvt_hist_clear(&s->hist);
+	s->ahead = 0;
+	s->hist.bits = 0;
 	s->unanswered = false;
 	s->moved = false;
 	s->repeat.valid = false;

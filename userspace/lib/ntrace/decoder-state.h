@@ -3,8 +3,8 @@
  * Inside the N-Trace decoder: a source (one encoder) and the steps of decoding its messages.
  *
  * Messages tell the past: what a message reports is walked when it arrives, never before.
- * I-CNT and HIST of ResourceFull messages are only collected (in any order) until a message comes
- * that ends a stretch of flow.
+ * HIST of ResourceFull is walked to its last branch, whatever I-CNT will say of that; I-CNT of
+ * ResourceFull is only added up until a message comes that ends a stretch of flow.
  */
 #ifndef RVT_LIB_NTRACE_DECODER_STATE_H
 #define RVT_LIB_NTRACE_DECODER_STATE_H
@@ -13,8 +13,11 @@
 #include "ntrace/message.h"
 #include "stream-ops.h"
 
-/* An I-CNT of 22 bits covers fewer branches than so many entries of history hold. */
-#define RVT_NTRACE_MAX_HIST_RUNS (1u << 20)
+/*
+ * So many half-words can have been executed and not yet be in any I-CNT, whose counter has 22 bits:
+ * twice that, as both counters can be full at once.
+ */
+#define RVT_NTRACE_MAX_AHEAD (UINT64_C(2) << RVT_NTRACE_MAX_ICNT_BITS)
 
 /* What a RepeatBranch repeats. */
 struct rvt_ntrace_repeat {
@@ -24,7 +27,7 @@ struct rvt_ntrace_repeat {
 	uint64_t icnt;
 	uint64_t target;
 	bool unread;		/* only .bytes and .target are given */
-	uint64_t bytes[2];	/* of the message */
+	uint8_t bytes[16];	/* of the message, without its time stamp, zeros behind them */
 };
 
 /* Of a source in a part of a stream (rvt_stream_part()). */
@@ -47,9 +50,9 @@ struct rvt_ntrace_source {
 	enum rvt_mode mode_before;	/* when it was enabled the last time; AUTO: not known */
 	uint64_t reference;		/* last address received, for U-ADDR */
 
-	/* collected, not yet walked */
-	uint64_t icnt;
-	struct rvt_hist hist;
+	uint64_t icnt;			/* half-words reported, not yet walked */
+	uint64_t ahead;			/* walked, not yet reported; one of both is 0 */
+	struct rvt_hist hist;		/* of the message that is being walked */
 
 	bool unanswered;		/* the walk ended in an indirect jump: target not known */
 	bool moved;			/* instructions were executed since the last address */
@@ -82,9 +85,8 @@ struct rvt_ntrace_decoder {
 	unsigned int n_active;		/* sources in progress */
 	bool done;
 	struct rvt_ntrace_source *recent; /* whose message may be replayed next; or NULL */
-	struct rvt_ntrace_source *filling; /* whose history was full in the last message; or NULL */
-	uint64_t mix;			/* of the bytes of the last message that steps know */
-	unsigned int filling_src;	/* its SRC */
+	unsigned int recent_src;	/* its SRC */
+	uint64_t mix;			/* of the last message that steps know */
 };
 
 /* ---- the state of a source (decoder-state.c) ---- */
@@ -98,7 +100,7 @@ bool rvt_ntrace_check(struct rvt_ntrace_decoder *d, int ret);
 __attribute__((format(printf, 6, 7)))
 void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t offset,
 		     enum rvt_reason reason, bool resync, const char *format, ...);
-/* Forgets what was collected. */
+/* Forgets what was reported and not yet walked, or walked and not yet reported. */
 void rvt_ntrace_forget(struct rvt_ntrace_source *s);
 /* The state that any sync leaves behind. */
 void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
@@ -129,21 +131,33 @@ void rvt_ntrace_wrong_mode(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 
 /* ---- walking (decoder-flow.c) ---- */
 
+/* I-CNT of a message: @halfwords more have been executed. */
+static inline void rvt_ntrace_report(struct rvt_ntrace_source *s, uint64_t halfwords)
+{
+	uint64_t walked = halfwords < s->ahead ? halfwords : s->ahead;
+
+	s->ahead -= walked;
+	s->icnt += halfwords - walked;
+}
+
 /* Whether the last branch of a stretch is given by the message itself (BTM). */
 enum rvt_ntrace_last { RVT_NTRACE_LAST_NOT_TAKEN, RVT_NTRACE_LAST_TAKEN };
 
 /*
- * rvt_ntrace_walk - executes all that is collected. Returns true when all of it fits the program:
+ * rvt_ntrace_walk - executes all that is reported, with s->hist. Returns true when all of it fits the program:
  * then the flow has a pc, or source->unanswered is set. Otherwise flow is lost, and that has been
  * reported.
  */
 bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		     const struct rvt_ntrace_msg *msg, enum rvt_ntrace_last last);
-/* Executes what is collected as far as it is certain, and forgets the rest. */
+/*
+ * rvt_ntrace_walk_hist - executes up to and including the last branch of s->hist, which
+ * ResourceFull brought. Where these do not fit the program flow is lost, and that is reported.
+ */
+void rvt_ntrace_walk_hist(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			  const struct rvt_ntrace_msg *msg);
+/* Executes what is reported as far as it is certain, and forgets the rest. */
 void rvt_ntrace_drain(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s);
-/* The same in mid-stream, when very much history has been collected; forgets nothing. */
-void rvt_ntrace_walk_ahead(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			   const struct rvt_ntrace_msg *msg);
 /*
  * The stretch just walked ends at @target: by an indirect jump, or by a trap when @btype is not 0.
  */
@@ -184,12 +198,9 @@ static inline bool rvt_ntrace_in_part(const struct rvt_ntrace_decoder *d, uint64
 
 /* Decodes as many messages of d->recent as are known. Afterwards the reader is at another one. */
 void rvt_ntrace_replay(struct rvt_ntrace_decoder *d);
-/* Reads as many messages as do nothing but add to the history of d->filling. */
-void rvt_ntrace_fill(struct rvt_ntrace_decoder *d);
 /* @msg is about to be decoded, or has been. */
 void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
 void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
 /* Reads a repeat.unread. */
 void rvt_ntrace_read_repeat(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s);
-
 #endif

@@ -2,7 +2,8 @@
 /*
  * N-Trace: branch messages by their bytes alone. A hart does the same things again and again, and
  * so its encoder sends the same messages: where the program stands and the bytes of a message
- * decide what it means, as long as nothing is collected from messages before it.
+ * decide what it means, as long as no I-CNT is pending. Where history of ResourceFull was walked
+ * before, what is left of I-CNT decides.
  */
 #include <endian.h>
 #include <string.h>
@@ -10,29 +11,14 @@
 #include "ntrace/decoder-state.h"
 
 #define ONES UINT64_C(0x0101010101010101)
-#define MESSAGE_BYTES 16	/* of a key */
 #define WANTED_BYTES 24		/* that can be read from where a message begins: with the time */
 
-/* Nothing of earlier messages is left that would decide what the next one means. */
+/* Nothing of earlier messages but .ahead is left that would decide what the next one means. */
 static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s)
 {
 	return s->flow && s->progress == RVT_NTRACE_ACTIVE && s->flowing && s->synced &&
-	       !s->stopped && !s->unanswered && !s->icnt && !s->hist.bits && !s->moved &&
-	       !s->resumed && s->mode_settled && !d->result;
-}
-
-static unsigned int n_fields(unsigned int tcode)
-{
-	switch (tcode) {
-	case RVT_NTRACE_DIRECT_BRANCH:
-		return 1;
-	case RVT_NTRACE_INDIRECT_BRANCH:
-		return 2;
-	case RVT_NTRACE_INDIRECT_BRANCH_HIST:
-		return 3;
-	default:
-		return 0;
-	}
+	       !s->stopped && !s->unanswered && !s->icnt && !s->resumed && s->mode_settled &&
+	       !d->result;
 }
 
 /* The low @n bytes of @word, n from 0 to 8. */
@@ -49,27 +35,55 @@ static inline uint64_t load(const uint8_t *p)
 	return le64toh(word);
 }
 
+/* The 6 MDO bits of each byte in a row. */
+static inline uint64_t pack(uint64_t word)
+{
+	word = word >> 2 & UINT64_C(0x3f3f3f3f3f3f3f3f);
+	word = (word & UINT64_C(0x003f003f003f003f)) | (word & UINT64_C(0x3f003f003f003f00)) >> 2;
+	word = (word & UINT64_C(0x00000fff00000fff)) | (word & UINT64_C(0x0fff00000fff0000)) >> 4;
+	return (word & 0xffffff) | (word & UINT64_C(0x00ffffff00000000)) >> 8;
+}
+
+/* The fields of a branch message, or of ResourceFull that has history, before its time stamp. */
+static inline unsigned int n_fields(uint64_t low, unsigned int src_bits)
+{
+	uint64_t rcode;
+
+	switch (low >> 2 & 63) {
+	case RVT_NTRACE_DIRECT_BRANCH:
+		return 1;
+	case RVT_NTRACE_INDIRECT_BRANCH:
+		return 2;
+	case RVT_NTRACE_INDIRECT_BRANCH_HIST:
+		return 3;
+	case RVT_NTRACE_RESOURCE_FULL:
+		rcode = pack(low) >> (6 + src_bits) & 15;
+		return rcode <= 2 ? rcode : 0;
+	default:
+		return 0;
+	}
+}
+
 /*
  * The bytes of the message at @p up to where its time stamp begins, if it has one (*timed). Returns
  * how many, 0: too many, or no message that is replayed. At least WANTED_BYTES are there.
  */
-static inline unsigned int key_bytes(const uint8_t *p, bool timestamps, uint64_t bytes[2],
-				     bool *timed)
+static inline unsigned int key_bytes(const struct rvt_ntrace_decoder *d, const uint8_t *p,
+				     uint64_t bytes[2], bool *timed)
 {
 	uint64_t low = load(p), high = load(p + 8), ends, second;
-	unsigned int len;
+	unsigned int len, n;
 
 	*timed = false;
-	if (!timestamps) {
+	n = n_fields(low, d->params.src_bits);
+	if (!n)
+		return 0;
+	if (!d->reader.timestamps) {
 		ends = low & low >> 1 & ONES;
 		second = high & high >> 1 & ONES;
 	} else {
-		unsigned int n = n_fields(p[0] >> 2);
-
 		ends = low & ONES;
 		second = high & ONES;
-		if (!n)
-			return 0;
 		while (--n) {
 			if (ends)
 				ends &= ends - 1;
@@ -85,18 +99,9 @@ static inline unsigned int key_bytes(const uint8_t *p, bool timestamps, uint64_t
 		return 0;
 	bytes[0] = low_bytes(low, len < 8 ? len : 8);
 	bytes[1] = len > 8 ? low_bytes(high, len - 8) : 0;
-	if (timestamps)
+	if (d->reader.timestamps)
 		*timed = (p[len - 1] & 3) == 1;
 	return len;
-}
-
-/* The 6 MDO bits of each byte in a row. */
-static inline uint64_t pack(uint64_t word)
-{
-	word = word >> 2 & UINT64_C(0x3f3f3f3f3f3f3f3f);
-	word = (word & UINT64_C(0x003f003f003f003f)) | (word & UINT64_C(0x3f003f003f003f00)) >> 2;
-	word = (word & UINT64_C(0x00000fff00000fff)) | (word & UINT64_C(0x0fff00000fff0000)) >> 4;
-	return (word & 0xffffff) | (word & UINT64_C(0x00ffffff00000000)) >> 8;
 }
 
 struct field {
@@ -133,48 +138,88 @@ static inline unsigned int read_time(const uint8_t *p, uint64_t *stamp)
 	return field.len_bytes;
 }
 
+/* ---- keys ---- */
+
+static inline unsigned int tcode_of(const uint64_t bytes[2])
+{
+	return bytes[0] >> 2 & 63;
+}
+
+static inline bool is_full(const uint64_t bytes[2])
+{
+	return tcode_of(bytes) == RVT_NTRACE_RESOURCE_FULL;
+}
+
+#define STATE_MIDST (1u << 4)	/* above the mode; above it the TCODE, and what is left of I-CNT */
+
+/*
+ * The key of a branch in the midst of what I-CNT counts, @ahead of which was walked: without its
+ * first field, of which the rest of I-CNT is all that matters. False: that is negative, or the
+ * message is none of @src.
+ */
+static inline bool key_in_midst(const struct rvt_ntrace_decoder *d, uint64_t ahead,
+				struct rvt_step_key *key)
+{
+	const unsigned int tcode = tcode_of(key->bytes), src_bits = d->params.src_bits;
+	const uint64_t end = key->bytes[0] & ONES & -(key->bytes[0] & ONES);
+	const unsigned int len_bits = __builtin_ctzll(end | 1ull << 63) + 8;
+	const uint64_t field = pack(key->bytes[0] & ((end << 8) - 1));
+	const unsigned int shift = 6 + src_bits + (tcode == RVT_NTRACE_DIRECT_BRANCH ? 0 : 2);
+	const uint64_t icnt = field >> shift, btype_src = field & ((1u << shift) - 1);
+
+	if (len_bits > 40 || btype_src >> 6 != d->recent_src || icnt < ahead)
+		return false;
+	key->bytes[0] = key->bytes[0] >> len_bits | key->bytes[1] << (64 - len_bits);
+	key->bytes[1] >>= len_bits;
+	key->state |= STATE_MIDST | tcode << 5 | (uint32_t)(icnt - ahead) << 11;
+	return !((icnt - ahead) >> 21);
+}
+
+/*
+ * What of the key the message decides whose bytes are in key->bytes. @reference, @ahead: as in
+ * struct rvt_ntrace_source.
+ */
+static inline bool make_key(const struct rvt_ntrace_decoder *d, unsigned int mode,
+			    uint64_t reference, uint64_t ahead, struct rvt_step_key *key)
+{
+	const bool full = is_full(key->bytes);
+
+	key->state = mode;
+	key->address = full ? 0 : reference;
+	return full || !ahead || key_in_midst(d, ahead, key);
+}
+
 /* ---- recording ---- */
 
 void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {
-	unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
+	const unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
 	struct rvt_ntrace_source *s = d->sources[src];
 	uint8_t bytes[WANTED_BYTES + 8] = {};
-	struct rvt_step_key key = { .state = s ? s->mode : 0 };
+	struct rvt_step_key key = {};
 	bool timed;
 
 	d->recent = s;
-	if (!s || !n_fields(msg->field[RVT_NTRACE_F_TCODE]) || !is_clean(d, s) ||
-	    (rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) && msg->field[RVT_NTRACE_F_BTYPE]) ||
-	    msg->len_bytes > WANTED_BYTES || !rvt_steps_enter(s->flow, &key))
+	d->recent_src = src;
+	if (!s || !is_clean(d, s) || msg->len_bytes > WANTED_BYTES ||
+	    (rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) && msg->field[RVT_NTRACE_F_BTYPE]))
 		return;
 	memcpy(bytes, d->reader.bytes, msg->len_bytes);
-	if (!key_bytes(bytes, d->reader.timestamps, key.bytes, &timed))
+	if (!key_bytes(d, bytes, key.bytes, &timed) || !rvt_steps_enter(s->flow, &key))
 		return;
-	key.address = s->reference;
-	d->mix = rvt_step_mix(key.bytes, key.state);
-	rvt_steps_record(s->flow, &key);
-}
-
-/* @s only collects history, until another message than ResourceFull comes. */
-static bool is_filling(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
-		       const struct rvt_ntrace_msg *msg)
-{
-	return msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_RESOURCE_FULL && s && s->flow &&
-	       s->progress == RVT_NTRACE_ACTIVE && s->flowing && !s->stopped &&
-	       s->mode_settled && s->mode == RVT_MODE_HTM && !d->result;
+	d->mix = rvt_step_mix(key.bytes, s->mode);
+	if (make_key(d, s->mode, s->reference, s->ahead, &key))
+		rvt_steps_record(s->flow, &key);
 }
 
 void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {
-	unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
 	struct rvt_ntrace_source *s = d->recent;
 	bool clean;
 
-	d->filling = is_filling(d, d->sources[src], msg) ? d->sources[src] : NULL;
-	d->filling_src = src;
 	if (!s) {
-		s = d->sources[src];
+		d->recent_src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
+		s = d->sources[d->recent_src];
 		d->recent = s && is_clean(d, s) ? s : NULL;
 		return;
 	}
@@ -183,25 +228,55 @@ void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_m
 		d->recent = NULL;
 	if (!s->flow || !rvt_steps_recording(s->flow))
 		return;
-	if (!clean) {
+	if (!clean)
 		rvt_steps_drop(s->flow);
-		return;
-	}
-	rvt_steps_keep(s->flow, s->reference, 0);
+	else if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_RESOURCE_FULL)
+		rvt_steps_keep(s->flow, 0, 0);
+	else
+		rvt_steps_keep(s->flow, s->reference, 0);
 }
 
 /* ---- replaying ---- */
 
+/* Behind this a step, whose half-words are counted in 16 bits, may lead too far. */
+#define LAST_AHEAD (RVT_NTRACE_MAX_AHEAD - UINT16_MAX)
+
+/* A row of steps, up to where it is. */
+struct replay {
+	uint64_t reference, ahead;	/* as in struct rvt_ntrace_source */
+	uint64_t n;			/* messages */
+	const uint8_t *branch;		/* the last branch message; NULL: none yet */
+	unsigned int branch_len;	/* without its time stamp, in bytes */
+};
+
 /* The decoder's state as the last step left it. */
-static void settle(struct rvt_ntrace_source *s, const struct rvt_step_key *key,
-		   const struct rvt_step *last)
+static void settle(struct rvt_ntrace_source *s, const struct replay *r)
 {
 	rvt_steps_leave(s->flow);
-	s->reference = key->address;
+	s->reference = r->reference;
+	s->ahead = r->ahead;
+	s->moved = r->ahead;
+	if (!r->branch)
+		return;
 	s->repeat = (struct rvt_ntrace_repeat){
-		.valid = true, .unread = true, .target = key->address,
-		.bytes = { last->key.bytes[0], last->key.bytes[1] },
+		.valid = true, .unread = true, .target = r->reference,
 	};
+	memcpy(s->repeat.bytes, r->branch, r->branch_len);
+}
+
+/* @step was taken, whose message of @len bytes is at @p. */
+static inline void advance(struct replay *r, const struct rvt_step *step, const uint8_t *p,
+			   unsigned int len, bool full)
+{
+	r->n++;
+	if (full) {
+		r->ahead += step->halfwords;
+		return;
+	}
+	r->ahead = 0;
+	r->reference = rvt_step_address(step, r->reference);
+	r->branch = p;
+	r->branch_len = len;
 }
 
 static inline uint64_t pass_time(const struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
@@ -238,140 +313,61 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 	struct rvt_ntrace_source *s = d->recent;
 	struct rvt_ntrace_reader *reader = &d->reader;
 	const uint8_t *p = reader->pos, *end = replay_end(d);
-	struct rvt_step_key key = { .state = s->mode };
-	const struct rvt_step *last = NULL;
-	const bool timestamps = reader->timestamps;
-	uint64_t n = 0;
+	struct replay r = { .reference = s->reference, .ahead = s->ahead };
+	struct rvt_step_key key = {};
+	bool whole = true;
 
 	if (end - p < WANTED_BYTES || !rvt_steps_enter(s->flow, &key))
 		return;
-	key.address = s->reference;
-	while (end - p >= WANTED_BYTES) {
+	while (whole && end - p >= WANTED_BYTES && r.ahead < LAST_AHEAD) {
 		unsigned int len, more = 0;
 		struct rvt_step *step;
-		uint64_t stamp = 0;
-		bool timed, whole;
-		uint64_t mix;
+		uint64_t stamp = 0, mix;
+		bool timed, full;
 
-		len = key_bytes(p, timestamps, key.bytes, &timed);
+		len = key_bytes(d, p, key.bytes, &timed);
 		if (!len)
 			break;
-		mix = rvt_step_mix(key.bytes, key.state);
-		step = rvt_steps_find(s->flow, &key, rvt_step_guess(d->mix, mix));
-		if (!step)
+		full = is_full(key.bytes);
+		mix = rvt_step_mix(key.bytes, s->mode);
+		if (!make_key(d, s->mode, r.reference, r.ahead, &key))
 			break;
 		if (timed) {
 			more = read_time(p + len, &stamp);
 			if (!more)
 				break;
 		}
-		if (!rvt_steps_call(s->flow, step))
+		step = rvt_steps_take(s->flow, &key, rvt_step_guess(d->mix, mix));
+		if (!step)
 			break;
 		whole = rvt_steps_apply(s->flow, step);
-		last = step;
+		advance(&r, step, p, len, full);
 		d->mix = mix;
-		n++;
-		p += len + more;
 		rvt_steps_advance(s->flow, step, &key);
 		if (timed && pass_time(d, s, stamp) >= s->flow->quiet && s->time_valid) {
-			settle(s, &key, step);
-			tell_time(d, s, reader->offset + (p - reader->pos) - len - more);
-			if (d->result || !rvt_steps_enter(s->flow, &key))
-				break;
-		}
-		if (!whole)
-			break;
-	}
-	if (!n)
-		return;
-	settle(s, &key, last);
-	rvt_ntrace_check(d, s->flow->result);
-	d->stream.stats.messages += n;
-	reader->offset += p - reader->pos;
-	reader->pos = p;
-}
-
-/* ---- history ---- */
-
-/* What ResourceFull with RCODE 1 or 2 has before its time stamp; as far as 8 bytes hold a field. */
-struct full_hist {
-	unsigned int len_bytes;
-	bool timed;
-	uint32_t hist;
-	uint64_t repeat;
-};
-
-/* False: it is another message, or needs a closer look. */
-static inline bool read_full_hist(const struct rvt_ntrace_decoder *d, const uint8_t *p,
-				  struct full_hist *full)
-{
-	const unsigned int src_bits = d->params.src_bits;
-	const uint64_t head = RVT_NTRACE_RESOURCE_FULL | (uint64_t)d->filling_src << 6;
-	struct field field;
-	uint64_t rcode;
-
-	if (!read_field(p, &field) || (field.value & ((UINT64_C(1) << (6 + src_bits)) - 1)) != head)
-		return false;
-	field.value >>= 6 + src_bits;
-	rcode = field.value & 15;
-	full->hist = field.value >> 4;
-	if (field.value >> 4 > UINT32_MAX || !full->hist)
-		return false;
-	full->len_bytes = field.len_bytes;
-	full->repeat = 1;
-	if (rcode == 2) {
-		if (field.last || !read_field(p + field.len_bytes, &field) || !field.value)
-			return false;
-		full->len_bytes += field.len_bytes;
-		full->repeat = field.value;
-	} else if (rcode != 1) {
-		return false;
-	}
-	full->timed = !field.last;
-	return full->timed <= d->reader.timestamps;
-}
-
-void rvt_ntrace_fill(struct rvt_ntrace_decoder *d)
-{
-	struct rvt_ntrace_source *s = d->filling;
-	struct rvt_ntrace_reader *reader = &d->reader;
-	const uint8_t *p = reader->pos, *end = replay_end(d);
-	uint64_t n = 0;
-
-	while (end - p >= WANTED_BYTES && !d->result &&
-	       rvt_hist_runs(&s->hist) < RVT_NTRACE_MAX_HIST_RUNS) {
-		struct full_hist full;
-		unsigned int more = 0;
-		uint64_t stamp;
-
-		if (!read_full_hist(d, p, &full))
-			break;
-		if (full.timed) {
-			more = read_time(p + full.len_bytes, &stamp);
-			if (!more)
-				break;
-		}
-		if (!rvt_ntrace_check(d, rvt_hist_push(&s->hist, full.hist, full.repeat)))
-			break;
-		if (full.timed && pass_time(d, s, stamp) >= s->flow->quiet && s->time_valid)
+			settle(s, &r);
 			tell_time(d, s, reader->offset + (p - reader->pos));
-		p += full.len_bytes + more;
-		n++;
+			whole &= !d->result && rvt_steps_enter(s->flow, &key);
+		}
+		p += len + more;
 	}
-	d->stream.stats.messages += n;
+	if (!r.n)
+		return;
+	settle(s, &r);
+	rvt_ntrace_check(d, s->flow->result);
+	d->stream.stats.messages += r.n;
 	reader->offset += p - reader->pos;
 	reader->pos = p;
 }
 
+/* What the repeated message is, once somebody asks. */
 void rvt_ntrace_read_repeat(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s)
 {
 	struct rvt_ntrace_reader reader = d->reader;
-	uint8_t bytes[MESSAGE_BYTES];
+	uint8_t *bytes = s->repeat.bytes;
 	struct rvt_ntrace_msg msg;
-	unsigned int len = MESSAGE_BYTES;
+	unsigned int len = sizeof(s->repeat.bytes);
 
-	for (unsigned int i = 0; i < MESSAGE_BYTES; i++)
-		bytes[i] = s->repeat.bytes[i / 8] >> 8 * (i % 8);
 	while (len && !bytes[len - 1])
 		len--;
 	/* without its time stamp */

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include "ntrace/decoder-state.h"
 
-/* History beyond this many entries is walked before its I-CNT is complete. */
-#define MANY_HIST_RUNS 16384
 /* 1.0.0_rc7 sets no limit to B-CNT. A counter larger than this is damage. */
 #define MAX_BCNT (1u << 24)
 
@@ -94,12 +92,6 @@ static void on_ownership(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source 
 	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
 }
 
-static void push_hist(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t hist,
-		      uint64_t repeat)
-{
-	rvt_ntrace_check(d, rvt_hist_push(&s->hist, hist, repeat));
-}
-
 /* A message that needs flow came while tracing was off. */
 static bool is_running(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		       const struct rvt_ntrace_msg *msg)
@@ -129,16 +121,11 @@ static void on_resource_full(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 	}
 	if (rcode && !rvt_ntrace_settle_mode(d, s, msg, RVT_MODE_HTM))
 		return;
-	if (s->flowing && rcode)
-		push_hist(d, s, rdata, repeat);
-	else if (s->flowing)
-		s->icnt += rdata;
-	if (!rcode && rvt_hist_runs(&s->hist) > MANY_HIST_RUNS)
-		rvt_ntrace_walk_ahead(d, s, msg);
-	if (rvt_hist_runs(&s->hist) > RVT_NTRACE_MAX_HIST_RUNS) {
-		d->stream.stats.errors++;
-		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_PACKET, true,
-				"history without end, and no I-CNT with it");
+	if (s->flowing && !rcode)
+		rvt_ntrace_report(s, rdata);
+	if (s->flowing && rcode) {
+		rvt_hist_set(&s->hist, rdata, repeat);
+		rvt_ntrace_walk_hist(d, s, msg);
 	}
 	emit_time(d, s, msg);
 }
@@ -154,7 +141,7 @@ static void on_direct_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 		emit_time(d, s, msg);
 		return;
 	}
-	s->icnt += msg->field[RVT_NTRACE_F_ICNT];
+	rvt_ntrace_report(s, msg->field[RVT_NTRACE_F_ICNT]);
 	if (!rvt_ntrace_walk(d, s, msg, RVT_NTRACE_LAST_TAKEN)) {
 		emit_time(d, s, msg);
 		return;
@@ -200,8 +187,8 @@ static void on_indirect_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_s
 		return;
 	s->reference = target;
 	if (s->flowing) {
-		s->icnt += repeat.icnt;
-		push_hist(d, s, repeat.hist, 1);
+		rvt_ntrace_report(s, repeat.icnt);
+		rvt_hist_set(&s->hist, repeat.hist, 1);
 		if (rvt_ntrace_walk(d, s, msg, RVT_NTRACE_LAST_NOT_TAKEN)) {
 			emit_time(d, s, msg);
 			if (!d->result)
@@ -237,9 +224,9 @@ static void on_repeat_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 		return;
 	}
 	for (; n && s->flowing && !d->result; n--) {
-		s->icnt += repeat.icnt;
+		rvt_ntrace_report(s, repeat.icnt);
 		if (!repeat.direct)
-			push_hist(d, s, repeat.hist, 1);
+			rvt_hist_set(&s->hist, repeat.hist, 1);
 		if (!rvt_ntrace_walk(d, s, msg, repeat.direct ? RVT_NTRACE_LAST_TAKEN :
 							       RVT_NTRACE_LAST_NOT_TAKEN))
 			break;
@@ -267,9 +254,9 @@ static void on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		return;
 	}
 	if (s->flowing) {
-		s->icnt += msg->field[RVT_NTRACE_F_ICNT];
+		rvt_ntrace_report(s, msg->field[RVT_NTRACE_F_ICNT]);
 		if (rvt_ntrace_has(msg, RVT_NTRACE_F_HIST))
-			push_hist(d, s, msg->field[RVT_NTRACE_F_HIST], 1);
+			rvt_hist_set(&s->hist, msg->field[RVT_NTRACE_F_HIST], 1);
 		walked = rvt_ntrace_walk(d, s, msg, msg->field[RVT_NTRACE_F_TCODE] ==
 					 RVT_NTRACE_DIRECT_BRANCH_SYNC ?
 					 RVT_NTRACE_LAST_TAKEN : RVT_NTRACE_LAST_NOT_TAKEN);
@@ -303,11 +290,11 @@ static void on_correlation(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 	bool has_hist = rvt_ntrace_has(msg, RVT_NTRACE_F_HIST), walked = true;
 
 	if (s->flowing) {
-		s->icnt += msg->field[RVT_NTRACE_F_ICNT];
+		rvt_ntrace_report(s, msg->field[RVT_NTRACE_F_ICNT]);
 		if (has_hist && !rvt_ntrace_settle_mode(d, s, msg, RVT_MODE_HTM))
 			return;
 		if (has_hist)
-			push_hist(d, s, msg->field[RVT_NTRACE_F_HIST], 1);
+			rvt_hist_set(&s->hist, msg->field[RVT_NTRACE_F_HIST], 1);
 		walked = rvt_ntrace_walk(d, s, msg, RVT_NTRACE_LAST_NOT_TAKEN);
 	}
 	emit_time(d, s, msg);
@@ -453,11 +440,8 @@ static void decoder_destroy(struct rvt_stream *stream)
 {
 	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
 
-	for (unsigned int i = 0; d->sources && i < d->n_sources; i++) {
-		if (d->sources[i])
-			rvt_hist_destroy(&d->sources[i]->hist);
+	for (unsigned int i = 0; d->sources && i < d->n_sources; i++)
 		free(d->sources[i]);
-	}
 	free(d->sources);
 	free(d);
 }
@@ -520,8 +504,6 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 	while (!d->result && !d->done) {
 		if (d->recent)
 			rvt_ntrace_replay(d);
-		else if (d->filling)
-			rvt_ntrace_fill(d);
 		if (d->result)
 			break;
 		switch (rvt_ntrace_reader_next(&d->reader, &msg)) {
@@ -534,7 +516,7 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 			d->done = msg.offset >= d->part_to && !d->n_active;
 			break;
 		case RVT_NTRACE_READ_DAMAGE:
-			d->recent = d->filling = NULL;
+			d->recent = NULL;
 			d->stream.stats.errors += rvt_ntrace_in_part(d, d->reader.damage.offset);
 			d->told_start = true;
 			report_all(d, d->reader.damage.offset, RVT_REASON_BAD_PACKET,

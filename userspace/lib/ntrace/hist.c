@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Pending branch history.
+ * Branch history of a message.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include "array.h"
 #include "ntrace/hist.h"
 
-void rvt_hist_destroy(struct rvt_hist *hist)
-{
-	free(hist->runs);
-	memset(hist, 0, sizeof(*hist));
-}
+/* So many outcomes cannot be of half-words that are not in any I-CNT. */
+#define MAX_REPEAT (1u << 24)
 
 /* The @n low bits of @value in reverse order. */
 static uint64_t reverse(uint32_t value, uint32_t n)
@@ -23,125 +16,35 @@ static uint64_t reverse(uint32_t value, uint32_t n)
 	return n ? __builtin_bswap32(value) >> (32 - n) : 0;
 }
 
-static int make_room(struct rvt_hist *h)
+void rvt_hist_set(struct rvt_hist *h, uint32_t hist, uint64_t repeat)
 {
-	if (h->end == h->size && h->first > h->size / 2) {
-		memmove(h->runs, h->runs + h->first, (h->end - h->first) * sizeof(h->runs[0]));
-		h->end -= h->first;
-		h->first = 0;
-	}
-	return array_reserve(&h->runs, &h->size, h->end, 1);
-}
+	const uint32_t bits = 31 - __builtin_clz(hist);
+	const uint64_t outcomes = reverse(hist ^ 1u << bits, bits);
 
-static int append(struct rvt_hist *h, uint64_t pattern, uint32_t bits, uint64_t repeat)
-{
-	struct rvt_hist_run *last = h->end > h->first ? &h->runs[h->end - 1] : NULL;
-	int ret;
-
-	if (!repeat)
-		return 0;
-	h->bits += bits * repeat;
-	/* Pieces in a row fill whole words. */
-	if (last && repeat == 1 && last->repeat == 1 && last->bits < 64) {
-		uint32_t room = 64 - last->bits;
-
-		last->pattern |= pattern << last->bits;
-		last->bits += bits < room ? bits : room;
-		if (bits <= room)
-			return 0;
-		pattern >>= room;
-		bits -= room;
-	}
-	ret = make_room(h);
-	if (!ret)
-		h->runs[h->end++] = (struct rvt_hist_run){ pattern, repeat, bits };
-	return ret;
-}
-
-int rvt_hist_push(struct rvt_hist *h, uint32_t hist, uint64_t repeat)
-{
-	uint32_t bits = 31 - __builtin_clz(hist), copies;
-	uint64_t pattern = reverse(hist ^ 1u << bits, bits), wide = 0;
-	int ret;
-
+	if (repeat > MAX_REPEAT)
+		repeat = MAX_REPEAT;
+	*h = (struct rvt_hist){ .pattern = outcomes, .n_bits = bits, .bits = bits * repeat };
 	if (!bits)
-		return 0;
-	copies = 64 / bits;
-	if (repeat < 2 * copies || copies == 1)
-		return append(h, pattern, bits, repeat);
+		return;
 	/* As many copies as a word holds are taken at once. */
-	for (uint32_t i = 0; i < copies; i++)
-		wide |= pattern << i * bits;
-	ret = append(h, wide, copies * bits, repeat / copies);
-	return ret ? ret : append(h, pattern, bits, repeat % copies);
+	for (; h->n_bits < h->bits && h->n_bits + bits <= 64; h->n_bits += bits)
+		h->pattern |= outcomes << h->n_bits;
 }
 
-void rvt_hist_begin(const struct rvt_hist *hist, struct rvt_hist_cursor *cursor)
+uint64_t rvt_hist_begin(struct rvt_hist *h)
 {
-	*cursor = (struct rvt_hist_cursor){ .hist = hist, .run = hist->first,
-					    .offset = hist->offset };
-	if (hist->first < hist->end)
-		cursor->repeat = hist->runs[hist->first].repeat;
+	h->used = h->n_bits < 64 ? 64 - h->n_bits : 0;
+	if (h->bits <= h->n_bits || h->n_bits == 64)
+		return h->pattern;
+	return h->pattern | h->pattern << h->n_bits;
 }
 
-uint32_t rvt_hist_next(struct rvt_hist_cursor *c, uint64_t *outcomes)
+uint32_t rvt_hist_refill(void *hist, uint64_t *outcomes)
 {
-	const struct rvt_hist *h = c->hist;
-	uint64_t word = 0;
-	uint32_t n = 0;
+	struct rvt_hist *h = hist;
+	const uint32_t n = h->n_bits - h->used;
 
-	while (c->run < h->end && n < 64) {
-		const struct rvt_hist_run *run = &h->runs[c->run];
-		uint32_t left = run->bits - c->offset, take = left < 64 - n ? left : 64 - n;
-
-		word |= run->pattern >> c->offset << n;
-		n += take;
-		c->offset += take;
-		if (take < left)
-			break;
-		c->offset = 0;
-		if (--c->repeat)
-			continue;
-		if (++c->run < h->end)
-			c->repeat = h->runs[c->run].repeat;
-	}
-	*outcomes = word;
+	*outcomes = h->pattern >> h->used;
+	h->used = 0;
 	return n;
-}
-
-uint32_t rvt_hist_some(struct rvt_hist_cursor *c, uint64_t *outcomes)
-{
-	const struct rvt_hist *h = c->hist;
-	const struct rvt_hist_run *run = &h->runs[c->run];
-	uint32_t left;
-
-	if (c->run == h->end)
-		return 0;
-	left = run->bits - c->offset;
-	*outcomes = run->pattern >> c->offset;
-	c->offset = 0;
-	if (!--c->repeat && ++c->run < h->end)
-		c->repeat = run[1].repeat;
-	return left;
-}
-
-void rvt_hist_drop(struct rvt_hist *h, uint64_t n)
-{
-	h->bits -= n;
-	n += h->offset;
-	h->offset = 0;
-	while (n) {
-		struct rvt_hist_run *run = &h->runs[h->first];
-		uint64_t whole = n / run->bits;
-
-		if (whole < run->repeat) {
-			run->repeat -= whole;
-			h->offset = n % run->bits;
-			return;
-		}
-		n -= run->bits * run->repeat;
-		h->first++;
-	}
-	if (h->first == h->end)
-		h->first = h->end = 0;
 }
