@@ -388,10 +388,34 @@ static void test_parts(void **state)
 	assert_true(n_parts > n);
 }
 
+/*
+ * Frames of which all bytes are the same can be read from any byte on; where the first one ends
+ * shows when null packets come, behind which all readings are one.
+ */
+static void test_sure_boundary(void **state)
+{
+	enum { FRAMES = 200, FRAME_BYTES = 2, NULLS = 3 };
+	const size_t nulls = 1 + FRAMES * FRAME_BYTES, behind = nulls + NULLS;
+	uint8_t bytes[1 + 2 * FRAMES * FRAME_BYTES + NULLS];
+	struct rvt_params params;
+	ssize_t found;
+
+	(void)state;
+	rvt_params_init(&params, RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_2_0);
+	/* the first byte is the end of a frame; 1 is a length, and a packet of that length */
+	memset(bytes, 1, sizeof(bytes));
+	memset(bytes + nulls, 0, NULLS);
+	assert_int_equal(rvt_stream_boundary(&params, bytes, behind), -1);
+	found = rvt_stream_boundary(&params, bytes, sizeof(bytes));
+	assert_in_range(found, behind, sizeof(bytes));
+	assert_int_equal((found - behind) % FRAME_BYTES, 0);
+}
+
 int main(void)
 {
 	static bool damaged = true;
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sure_boundary),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test_prestate(test_parts, &damaged),
 	};

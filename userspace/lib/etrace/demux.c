@@ -331,33 +331,16 @@ static bool part_carries(const struct rvt_stream *stream)
 	return false;
 }
 
-/*
- * Behind so many packets in a row that can be read. If that is wrong, the part before notices
- * (part_carries()).
- */
+/* If packets are damaged that may be wrong: the part before notices (part_carries()). */
 static ssize_t boundary(const struct rvt_params *params, const void *bytes, size_t len)
 {
-	struct rvt_etrace_frames *frames;
-	struct etrace_stream *s;
 	struct rvt_stream *stream;
-	ssize_t found = -1;
+	ssize_t found;
 
 	if (create(params, &(struct rvt_stream_ops){ .ctx = NULL }, &stream))
 		return -1;
-	s = (struct etrace_stream *)stream;
-	frames = &s->frames;
-	rvt_etrace_frames_lost(frames, false);
-	rvt_etrace_frames_feed(frames, bytes, len, 0);
-	for (unsigned int n = 0; n < BOUNDARY_FRAMES;) {
-		enum rvt_etrace_read read = rvt_etrace_frames_next(frames);
-
-		if (read == RVT_ETRACE_READ_MORE)
-			break;
-		n = read == RVT_ETRACE_READ_FRAME && frame_valid(s, frames->bytes,
-								  frames->len_bytes) ? n + 1 : 0;
-		if (n == BOUNDARY_FRAMES)
-			found = frames->offset + frames->len_bytes;
-	}
+	found = rvt_etrace_frames_boundary(&((struct etrace_stream *)stream)->frames, bytes, len,
+					   BOUNDARY_FRAMES);
 	destroy(stream);
 	return found;
 }

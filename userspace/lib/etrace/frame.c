@@ -207,6 +207,35 @@ static enum rvt_etrace_read report_hunt(struct rvt_etrace_frames *frames)
 	return RVT_ETRACE_READ_DAMAGE;
 }
 
+/*
+ * Bit n of .chains: frames from where one may begin lead to the n-th byte from here. Those that
+ * come to the same byte are one from there on.
+ */
+ssize_t rvt_etrace_frames_boundary(const struct rvt_etrace_frames *frames, const uint8_t *bytes,
+				   size_t len, unsigned int sure)
+{
+	const uint64_t any = (UINT64_C(1) << frame_length(frames, EXTEND | LENGTH_BITS)) - 1;
+	uint64_t chains = any;
+	unsigned int alone = 0;
+
+	for (size_t pos = 0; pos < len; pos++, chains = chains >> 1 ?: any) {
+		unsigned int n = is_null(bytes[pos]) ? 1 : frame_length(frames, bytes[pos]);
+
+		if (!(chains & 1))
+			continue;
+		if (n > len - pos)
+			break;
+		if (n > 1 && (bad_header(frames, bytes[pos]) ||
+			      !frames->valid(frames->ctx, bytes + pos, n)))
+			continue;
+		alone = chains == 1 ? alone + (n > 1) : 0;
+		if (alone == sure)
+			return pos + n;
+		chains |= UINT64_C(1) << n;
+	}
+	return -1;
+}
+
 /* ---- frames ---- */
 
 static enum rvt_etrace_read deliver(struct rvt_etrace_frames *frames, const uint8_t *bytes,

@@ -6,6 +6,7 @@
 #ifndef RVTRACE_ETRACE_FRAME_H
 #define RVTRACE_ETRACE_FRAME_H
 
+#include <sys/types.h>
 #include <etrace/packet.h>
 
 enum rvt_etrace_read {
@@ -61,6 +62,14 @@ unsigned int rvt_etrace_frame_bytes(const struct rvt_params *params, uint8_t hea
 void rvt_etrace_frames_feed(struct rvt_etrace_frames *frames, const void *bytes, size_t len,
 			    uint64_t offset);
 enum rvt_etrace_read rvt_etrace_frames_next(struct rvt_etrace_frames *frames);
+/*
+ * rvt_etrace_frames_boundary - where in @bytes, amid a stream, a frame ends for sure. Wherever the
+ * first one begins, all that can be read from there on is the same frames in the end: @sure of them
+ * have come then. An index; -1: not within these bytes. Needs nothing of @frames but what init()
+ * was told.
+ */
+ssize_t rvt_etrace_frames_boundary(const struct rvt_etrace_frames *frames, const uint8_t *bytes,
+				   size_t len, unsigned int sure);
 /*
  * The last frame's contents were bad. If RVT_ETRACE_ALIGN_FRAMES valid frames follow it, only its
  * payload was damaged. Else boundaries are wrong: a sync sequence is looked for, or that many valid
