@@ -334,7 +334,7 @@ static bool find_way(struct builder *p, struct rvt_code_block *first, struct rvt
 static struct rvt_hop build(struct rvt_hops *hops, uint32_t place,
 			    const struct rvt_hop_order *order)
 {
-	struct builder p = { .order = order, .key = order->key, .path.low = UINT64_MAX };
+	struct builder p = { .order = order, .key = order->key & ~RVT_HOP_END, .path.low = UINT64_MAX };
 	struct rvt_code_block *first = hops->blocks[place], *end;
 	struct rvt_hop hop = { .state = RVT_HOP_NONE };
 
@@ -367,7 +367,8 @@ static bool is_ready(const struct rvt_hop *hop)
  */
 static bool is_similar(const struct rvt_hop_order *order)
 {
-	return order->key >= WHOLE && !(order->flags & RVT_RUN_ALL_JUMPS);
+	return order->key >= WHOLE && !(order->key & RVT_HOP_END) &&
+	       !(order->flags & RVT_RUN_ALL_JUMPS);
 }
 
 static uint32_t own_key(uint32_t key, unsigned int used)
@@ -402,12 +403,8 @@ struct rvt_hop *rvt_hops_learn(struct rvt_hops *hops, uint32_t place,
 {
 	struct rvt_hop *hop = rvt_hop(hops, place, order->key), *own;
 
-	if (hop->state > RVT_HOP_SEEN || find_similar(hops, place, order, hop))
+	if (hop->state != RVT_HOP_UNKNOWN || find_similar(hops, place, order, hop))
 		return hop;
-	if (hop->state == RVT_HOP_UNKNOWN) {
-		hop->state = RVT_HOP_SEEN;
-		return NULL;
-	}
 	if (!rvt_hops_have_room(hops))
 		return NULL;
 	*hop = build(hops, place, order);

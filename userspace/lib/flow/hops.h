@@ -20,12 +20,14 @@
 #define RVT_HOP_PUSHES 4
 #define RVT_PLACES (1u << 16)
 #define RVT_PLACE_SLOTS (1u << 17)	/* a power of two */
-#define RVT_HOPS (RVT_PLACES * RVT_PLACE_HOPS)	/* several may have one path */
+#define RVT_PLACE_ENDS (1u << RVT_HOP_OUTCOMES)
+#define RVT_INNER_HOPS (RVT_PLACES * RVT_PLACE_HOPS)	/* several may have one path */
+#define RVT_HOPS (RVT_INNER_HOPS + RVT_PLACES * RVT_PLACE_ENDS)
+#define RVT_HOP_END (1u << 31)		/* with a key: these outcomes are all, and not a step more */
 #define RVT_HOP_PATH_BYTES (48u << 20)
 
 enum rvt_hop_state {
 	RVT_HOP_UNKNOWN,
-	RVT_HOP_SEEN,		/* once; it is made when it comes again */
 	RVT_HOP_NONE,		/* there is none that is worth it */
 	RVT_HOP_CAREFUL,	/* has more to it than the sums, or it may not fit: see its path */
 	RVT_HOP_PLAIN,
@@ -108,7 +110,7 @@ uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block);
 uint32_t rvt_hops_make_place(struct rvt_hops *hops, struct rvt_code_block *block);
 
 struct rvt_hop_order {
-	uint32_t key;		/* outcomes with a stop bit above the last of them */
+	uint32_t key;		/* outcomes with a stop bit above the last of them; RVT_HOP_END */
 	uint32_t flags;		/* RVT_RUN_* of the order */
 	bool tail;		/* these are all: on to the next indirect jump */
 	void *ctx;
@@ -118,14 +120,16 @@ struct rvt_hop_order {
 };
 
 /*
- * rvt_hops_learn - the hop from @place under @order, which cannot be replayed as it is: NULL the
- * first time, later it is made, which may end in RVT_HOP_NONE.
+ * rvt_hops_learn - the hop from @place under @order, which cannot be replayed as it is: if it is not
+ * known it is made, which may end in RVT_HOP_NONE. NULL: there is no room.
  */
 struct rvt_hop *rvt_hops_learn(struct rvt_hops *hops, uint32_t place,
 			       const struct rvt_hop_order *order);
 
 static inline struct rvt_hop *rvt_hop(struct rvt_hops *hops, uint32_t place, uint32_t key)
 {
+	if (key & RVT_HOP_END)
+		return &hops->hops[RVT_INNER_HOPS + place * RVT_PLACE_ENDS + (key ^ RVT_HOP_END)];
 	return &hops->hops[place * RVT_PLACE_HOPS + key];
 }
 
@@ -136,7 +140,8 @@ static inline uint32_t rvt_hop_number(const struct rvt_hops *hops, const struct 
 
 static inline uint32_t rvt_hop_place(uint32_t number)
 {
-	return number / RVT_PLACE_HOPS;
+	return number < RVT_INNER_HOPS ? number / RVT_PLACE_HOPS :
+					 (number - RVT_INNER_HOPS) / RVT_PLACE_ENDS;
 }
 
 static inline struct rvt_run *rvt_hop_runs(struct rvt_hops *hops, const struct rvt_hop *hop)

@@ -65,6 +65,7 @@ static void do_without(struct rvt_walk *w)
 	w->replay_at = w->outcomes_left > RVT_HOP_OUTCOMES ? w->outcomes_left - RVT_HOP_OUTCOMES :
 		       0;
 	w->tails &= w->outcomes_left > RVT_HOP_OUTCOMES;
+	w->ends &= w->outcomes_left > RVT_HOP_OUTCOMES;
 }
 
 /* The hop that was not known; NULL: there is none that can be replayed. */
@@ -198,7 +199,10 @@ static INLINE bool hop_key(struct rvt_walk *w, struct replay *r, uint32_t *key)
 		if (r->n_bits < RVT_HOP_OUTCOMES) {
 			/* The last of the order: a hop may go on to its end. */
 			*key = (r->bits & ((1u << r->n_bits) - 1)) | 1u << r->n_bits;
-			return w->tails && !r->behind;
+			if (w->tails)
+				return !r->behind;
+			*key |= RVT_HOP_END;
+			return w->ends && r->n_bits;
 		}
 	}
 	*key = (r->bits & (whole - 1)) | whole;
@@ -624,7 +628,9 @@ void rvt_replay_prepare(struct rvt_flow *flow, struct rvt_walk *w)
 		return;
 	w->tails = order->max_halfwords != RVT_UNLIMITED &&
 		   !(order->flags & (RVT_RUN_STOP_PC | RVT_RUN_STOP_USED | RVT_RUN_NOT_TAKEN));
-	if (order->n_outcomes < RVT_HOP_OUTCOMES && !w->tails)
+	w->ends = order->flags & RVT_RUN_STOP_USED && !(order->flags & RVT_RUN_STOP_PC) &&
+		  order->n_outcomes;
+	if (order->n_outcomes < RVT_HOP_OUTCOMES && !w->tails && !w->ends)
 		return;
 	if (!flow->hops && !make_tables(flow, flags))
 		return;

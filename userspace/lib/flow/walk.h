@@ -25,6 +25,7 @@ struct rvt_walk {
 	uint64_t returns;		/* inferred */
 	bool replays;			/* hops may be replayed */
 	bool tails;			/* also those to the jump behind the last outcome */
+	bool ends;			/* or those that end with it */
 	uint64_t replay_at;		/* when so many outcomes are left, or fewer */
 };
 
@@ -64,7 +65,8 @@ int rvt_replay(struct rvt_flow *flow, struct rvt_walk *w);
 static inline bool rvt_replay_here(const struct rvt_flow *flow, const struct rvt_walk *w)
 {
 	return w->replays && w->outcomes_left <= w->replay_at && !flow->insn && flow->piece &&
-	       (w->outcomes_left >= RVT_HOP_OUTCOMES || w->tails) && flow->block->view;
+	       (w->outcomes_left >= RVT_HOP_OUTCOMES || w->tails ||
+		(w->ends && w->outcomes_left)) && flow->block->view;
 }
 
 #endif
