@@ -9,12 +9,16 @@
 #define FIRST_PARTS 32	/* of the usual size */
 #define MIN_PART (256ull << 10)
 #define MAX_PART (4ull << 20)
+/* Of what is counted nothing waits in memory. The last parts are small: threads end together. */
+#define COUNTED_PER_JOB 4
+#define MAX_COUNTED (16ull << 20)
 /* How far a message boundary is looked for. */
 #define MAX_SEARCH (1ull << 20)
 
 struct cutting {
 	struct rvt_session *session;
-	uint64_t size;		/* of a part, about */
+	uint64_t size;		/* of a part told in order, about */
+	uint64_t left;		/* bytes of records in this buffer and those behind it */
 	struct part *parts;
 	size_t n;
 };
@@ -104,17 +108,37 @@ static int end_part(struct cutting *cutting, const struct buffer *buffer, struct
 	return err;
 }
 
+static uint64_t part_size(const struct rvt_session *session, uint64_t left, unsigned int per_job,
+			  uint64_t most)
+{
+	uint64_t size = left / (session->options.jobs * per_job);
+
+	if (session->options.part_bytes)
+		return session->options.part_bytes;
+	return size < MIN_PART ? MIN_PART : size > most ? most : size;
+}
+
+/* About what the part has that begins where @left bytes are left; the one before it has @before. */
+static uint64_t next_size(const struct cutting *cutting, uint64_t left, uint64_t before)
+{
+	uint64_t size = cutting->size;
+
+	if (!session_parts(cutting->session))
+		return part_size(cutting->session, left, COUNTED_PER_JOB, MAX_COUNTED);
+	/* Where lines come out somebody waits for the first: what is told in order begins small. */
+	before = before ? 2 * before : (size + FIRST_PARTS - 1) / FIRST_PARTS;
+	return before < size ? before : size;
+}
+
 static int cut_buffer(struct cutting *cutting, struct buffer *buffer)
 {
 	const struct encoder *encoder = are_in_order(buffer) ? only_encoder(buffer) : NULL;
 	struct part part = { .buffer = buffer->number, .to = UINT64_MAX,
 			     .end_record = buffer->n_records };
-	uint64_t size = cutting->size, passed = 0, wanted, step;	/* bytes of records */
+	uint64_t step = next_size(cutting, cutting->left, 0);
+	uint64_t passed = 0, wanted = step;	/* bytes of records */
 	int err = 0;
 
-	/* Where lines come out somebody waits for the first: what is told in order begins small. */
-	step = session_parts(cutting->session) ? (size + FIRST_PARTS - 1) / FIRST_PARTS : size;
-	wanted = step;
 	for (size_t i = 0; encoder && i < buffer->n_records && !err; i++) {
 		uint64_t end = passed + buffer->records[i].size;
 
@@ -127,28 +151,24 @@ static int cut_buffer(struct cutting *cutting, struct buffer *buffer)
 				break;
 			}
 			at = find_boundary(buffer, encoder, i, skip);
-			step = 2 * step < size ? 2 * step : size;
+			step = next_size(cutting, cutting->left - wanted, step);
 			wanted += step;
 			if (at > part.from)
 				err = end_part(cutting, buffer, &part, i, at);
 		}
 		passed = end;
 	}
+	cutting->left -= passed;
 	return err ? err : add_part(cutting, &part);
-}
-
-static uint64_t part_size(const struct rvt_session *session)
-{
-	uint64_t size = rvt_session_size(session) / (session->options.jobs * PARTS_PER_JOB);
-
-	if (session->options.part_bytes)
-		return session->options.part_bytes;
-	return size < MIN_PART ? MIN_PART : size > MAX_PART ? MAX_PART : size;
 }
 
 int session_cut(struct rvt_session *session, struct part **parts, size_t *n)
 {
-	struct cutting cutting = { .session = session, .size = part_size(session) };
+	uint64_t left = rvt_session_size(session);
+	struct cutting cutting = {
+		.session = session, .left = left,
+		.size = part_size(session, left, PARTS_PER_JOB, MAX_PART),
+	};
 	int err = 0;
 
 	for (size_t i = 0; i < session->n_buffers && !err; i++)

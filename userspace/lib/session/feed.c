@@ -9,6 +9,7 @@
 #include "state.h"
 
 #define MAX_FEED (256 << 10)
+#define RELEASE ((uintptr_t)8 << 20)	/* less often: each time all processors are interrupted */
 #define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
 static void warn(struct rvt_session *session, const char *text)
@@ -252,7 +253,8 @@ static void release(struct buffer *buffer, const uint8_t *bytes, uint64_t len)
 		buffer->used = begin;
 	}
 	buffer->used_end = begin + len;
-	release_used(buffer, buffer->used_end & -RVT_PERFDATA_MAPPED);
+	if (buffer->used_end - buffer->used >= RELEASE)
+		release_used(buffer, buffer->used_end & -RVT_PERFDATA_MAPPED);
 }
 
 static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message)
