@@ -220,6 +220,12 @@ int rvt_session_run_ctr(struct rvt_session *session, const struct rvt_session_ct
 
 /* Bytes of trace in the recording: what stats.trace_bytes and .missing_bytes will come to. */
 uint64_t rvt_session_size(const struct rvt_session *session);
+/*
+ * rvt_session_span - when its trace was made, by perf's clock (ns): not before *@from, when the
+ * first event was started (0: no record says so), and not after *@to, when its last AUX record was
+ * written (UINT64_MAX: they have no times). A time stamp that says otherwise is damaged.
+ */
+void rvt_session_span(const struct rvt_session *session, uint64_t *from, uint64_t *to);
 void rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats);
 
 struct rvt_perfdata *rvt_session_file(const struct rvt_session *session);

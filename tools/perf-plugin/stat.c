@@ -11,6 +11,7 @@
 #include "view.h"
 
 #define MAX_CPUS 4096
+#define CLOCK_NS 1000000	/* by so much a time stamp and a record's time may differ */
 
 struct cpu_counts {
 	bool used;
@@ -23,6 +24,8 @@ struct counts {
 	struct view *view;
 	struct cpu_counts *cpus;
 	uint64_t errors;
+	uint64_t from, to;	/* when the trace was made, ns */
+	bool bad_time;		/* a time stamp says otherwise */
 };
 
 static const char help[] =
@@ -89,6 +92,20 @@ static void forget(void *ctx)
 
 	memset(counts->cpus, 0, MAX_CPUS * sizeof(*counts->cpus));
 	counts->errors = 0;
+	counts->bad_time = false;
+}
+
+/* What is damaged can say any time. It must not make a recording of a second one of centuries. */
+static void count_time(struct counts *counts, struct cpu_counts *cpu, uint64_t time)
+{
+	if (time < counts->from || time > counts->to) {
+		counts->bad_time = true;
+		return;
+	}
+	if (!cpu->first || time < cpu->first)
+		cpu->first = time;
+	if (time > cpu->last)
+		cpu->last = time;
 }
 
 static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
@@ -96,12 +113,8 @@ static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event 
 	struct counts *counts = ctx;
 	struct cpu_counts *cpu = get_cpu(counts, lane->cpu);
 
-	if (event->type == RVT_EVENT_TIME && lane->time_exact) {
-		if (!cpu->first || lane->time < cpu->first)
-			cpu->first = lane->time;
-		if (lane->time > cpu->last)
-			cpu->last = lane->time;
-	}
+	if (event->type == RVT_EVENT_TIME && lane->time_exact)
+		count_time(counts, cpu, lane->time);
 	cpu->traps += event->type == RVT_EVENT_TRAP;
 	if (event->type == RVT_EVENT_LOST) {
 		view_lost(counts->view, event);
@@ -173,6 +186,9 @@ static void print_counts(const struct counts *counts)
 		printf("damage: %" PRIu64 " errors, %" PRIu64 " bytes skipped\n",
 		       stats.stream.errors,
 		       stats.stream.skipped_bytes);
+	if (counts->bad_time)
+		printf("damage: time stamps outside of the time of the recording; the seconds are "
+		       "without them\n");
 }
 
 static int run(struct counts *counts, const struct view_options *options)
@@ -188,6 +204,9 @@ static int run(struct counts *counts, const struct view_options *options)
 	counts->cpus = calloc(MAX_CPUS, sizeof(*counts->cpus));
 	if (!counts->view || !counts->cpus)
 		return -EINVAL;
+	rvt_session_span(view_session(counts->view), &counts->from, &counts->to);
+	counts->from -= counts->from < CLOCK_NS ? counts->from : CLOCK_NS;
+	counts->to += UINT64_MAX - counts->to < CLOCK_NS ? 0 : CLOCK_NS;
 	err = view_run(counts->view, &sink, false);
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));

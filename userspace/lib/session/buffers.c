@@ -105,14 +105,27 @@ static void set_named(struct rvt_session *session, const struct rvt_perfdata_rec
 	named->tid = -1;
 }
 
+/* Whether the event of @record is one that traces. */
+static bool is_of_trace(const struct rvt_session *session, const struct rvt_perfdata_record *record)
+{
+	return !session->has_pmu_type || !record->event ||
+	       record->event->attr.type == session->pmu_type;
+}
+
+static void note_start(struct rvt_session *session, const struct rvt_perfdata_record *record)
+{
+	if (is_of_trace(session, record) && record->time_valid &&
+	    (!session->started || record->time < session->started))
+		session->started = record->time;
+}
+
 bool session_read_aux(struct rvt_session *session, const struct rvt_perfdata_record *record,
 		      struct rvt_aux *result)
 {
 	const uint64_t *body = (const uint64_t *)(record->header + 1);
 	struct rvt_aux aux;
 
-	if (record->body_len < 24 || (session->has_pmu_type && record->event &&
-				      record->event->attr.type != session->pmu_type))
+	if (record->body_len < 24 || !is_of_trace(session, record))
 		return false;
 	aux = (struct rvt_aux){ .offset = body[0], .size = body[1], .flags = body[2],
 		.time = record->time, .cpu = record->cpu_valid ? record->cpu : -1,
@@ -356,6 +369,9 @@ static int read_one(struct rvt_session *session, struct pending *pending,
 		return add_chunk(session, record);
 	case PERF_RECORD_AUX:
 		return add_record(session, pending, record);
+	case PERF_RECORD_ITRACE_START:
+		note_start(session, record);
+		return session_read_sideband(session, record, error);
 	default:
 		return session_read_sideband(session, record, error);
 	}

@@ -25,6 +25,18 @@ uint64_t rvt_session_size(const struct rvt_session *session)
 	return size;
 }
 
+void rvt_session_span(const struct rvt_session *session, uint64_t *from, uint64_t *to)
+{
+	*from = session->started;
+	*to = 0;
+	for (size_t i = 0; i < session->n_buffers; i++)
+		for (size_t k = 0; k < session->buffers[i].n_records; k++)
+			if (session->buffers[i].records[k].time > *to)
+				*to = session->buffers[i].records[k].time;
+	if (!*to)
+		*to = UINT64_MAX;
+}
+
 void rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats)
 {
 	*stats = session->stats;

@@ -126,6 +126,7 @@ struct rvt_session {
 	size_t ksymbols_len, ksymbols_room;
 	bool bad_code;		/* the copy of code that is in no file cannot be unpacked */
 	bool by_task;		/* only chosen tasks were traced */
+	uint64_t started;	/* when the first event was, ns; 0: not said */
 	struct rvt_record_time_conv time_conv;
 	bool has_time_conv;
 	struct buffer *buffers;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * perf-rvtrace stat of a recording whose time stamps are damaged: those that cannot be true do not
+ * make it longer. Uses the program that `make` built; skipped where there is none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "session-fixture.h"
+
+#define PROGRAM "build/host/perf-rvtrace"
+#define SECOND (1000000000 / TICK_NS)	/* in ticks */
+#define PID 10
+
+static void put_start(struct fixture *f)
+{
+	struct {
+		struct perf_event_header header;
+		int32_t pid, tid;
+	} head = { { PERF_RECORD_ITRACE_START, 0, 0 }, PID, PID };
+	const struct trailer trailer = { PID, PID, f->ticks * TICK_NS, 0, 0, TRACE_ID };
+
+	put_record(f, &head.header, sizeof(head), NULL, &trailer);
+}
+
+/* Of three seconds; in the second one the time is @ticks for a while, if that is not 0. */
+static void make_recording(struct fixture *f, uint64_t ticks)
+{
+	uint64_t before;
+
+	begin_recording(f, true, true);
+	f->ticks = 100 * (uint64_t)SECOND;
+	put_start(f);
+	put_comm(f, PID, f->ticks * TICK_NS, false, "some");
+	put_mmap(f, PID, f->ticks * TICK_NS + 1, f->programs[0]);
+	f->ticks += 2;
+	run_steps(f, 0, PID, 0, 1000);
+	f->ticks += SECOND;
+	before = f->ticks;
+	f->ticks = ticks ? ticks : before;
+	run_steps(f, 0, PID, 0, 1000);
+	f->ticks = before + 2 * SECOND;
+	run_steps(f, 0, PID, 0, 1000);
+	put_aux(f, 0, PID, 0);
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+}
+
+/* The seconds that it prints for cpu 0; *@damaged: whether it says that time stamps are. */
+static double seconds_by_stat(const struct fixture *f, unsigned int jobs, bool *damaged)
+{
+	double seconds = -1, rate;
+	char command[200], line[200];
+	FILE *out;
+
+	if (access(PROGRAM, X_OK))
+		skip();
+	snprintf(command, sizeof(command), PROGRAM " stat --jobs %u -i %s", jobs, f->data);
+	out = popen(command, "r");
+	assert_non_null(out);
+	*damaged = false;
+	while (fgets(line, sizeof(line), out)) {
+		sscanf(line, "0 %*u %*u %*f %*u %*u %*u %lf %lf", &seconds, &rate);
+		*damaged |= !!strstr(line, "time stamps outside of the time");
+	}
+	assert_int_equal(pclose(out), 0);
+	return seconds;
+}
+
+static void seconds(void **state)
+{
+	/* the end of the clock, and just after it began */
+	static const uint64_t cases[] = { 0, UINT64_MAX / TICK_NS - SECOND, 5 };
+
+	(void)state;
+	for (int etrace = 0; etrace < 2; etrace++)
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			struct fixture *f;
+			bool damaged;
+
+			assert_int_equal(session_setup((void **)&f), 0);
+			f->etrace = etrace;
+			make_recording(f, cases[i]);
+			for (unsigned int jobs = 1; jobs <= 2; jobs++) {
+				double found = seconds_by_stat(f, jobs, &damaged);
+
+				/* steps take next to no time */
+				if (found < 2.99 || found > 3.01 || damaged != !!cases[i])
+					fail_msg("etrace %d, ticks %lu, jobs %u: %g seconds%s",
+						 etrace, cases[i], jobs, found,
+						 damaged ? ", damaged" : "");
+			}
+			session_teardown((void **)&f);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(seconds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
