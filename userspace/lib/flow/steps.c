@@ -102,10 +102,10 @@ static struct rvt_step *look_up(struct rvt_steps *steps, const struct rvt_step_k
 	return NULL;
 }
 
-struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
+struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, struct rvt_step_key key,
 				   uint64_t hash, uint32_t *entry)
 {
-	return look_up(steps, key, hash, 0, entry);
+	return look_up(steps, &key, hash, 0, entry);
 }
 
 /* Another step than @first is for what is on the return stack where @first has its returns. */
@@ -124,27 +124,23 @@ static uint32_t hint_beside(struct rvt_flow *flow, const struct rvt_step *first)
 	return n ? x >> 52 | 1 : 0;
 }
 
-struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, const struct rvt_step_key *key,
+struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, struct rvt_step_key key,
 				      const struct rvt_step *first, uint32_t *entry)
 {
-	const uint64_t hash = rvt_step_hash(key);
-	struct rvt_step *s = first->hint ? look_up(flow->steps, key, hash, 0, entry) : NULL;
+	const uint64_t hash = rvt_step_hash(&key);
+	struct rvt_step *s = first->hint ? look_up(flow->steps, &key, hash, 0, entry) : NULL;
 
-	if (s && (!(s->flags & RVT_STEP_CALLS) ||
-		  rvt_returns_replay(&flow->returns, rvt_step_calls(rvt_step_path(flow->steps, s)))))
+	if (s && rvt_steps_call(flow, s))
 		return s;
-	s = look_up(flow->steps, key, hash, hint_beside(flow, s ? s : first), entry);
-	if (!s || !(s->flags & RVT_STEP_CALLS) ||
-	    !rvt_returns_replay(&flow->returns, rvt_step_calls(rvt_step_path(flow->steps, s))))
-		return NULL;
-	return s;
+	s = look_up(flow->steps, &key, hash, hint_beside(flow, s ? s : first), entry);
+	return s && s->flags & RVT_STEP_CALLS && rvt_steps_call(flow, s) ? s : NULL;
 }
 
 /* That of the step that is to be made of @key here. */
 static uint32_t hint_of(struct rvt_flow *flow, const struct rvt_step_key *key)
 {
 	uint32_t entry;
-	const struct rvt_step *s = rvt_steps_look_up(flow->steps, key, rvt_step_hash(key), &entry);
+	const struct rvt_step *s = look_up(flow->steps, key, rvt_step_hash(key), 0, &entry);
 
 	return s ? hint_beside(flow, s) : 0;
 }

@@ -192,11 +192,12 @@ static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_k
 
 /*
  * The first step of @key, whose hash is @hash, by the index. Sets *entry. And one whose returns fit
- * the return stack, which is done what it does; @first is a step of @key that does not.
+ * the return stack, which is done what it does; @first is a step of @key that does not. With keys
+ * of their own, so that the caller's can stay in registers.
  */
-struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
+struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, struct rvt_step_key key,
 				   uint64_t hash, uint32_t *entry);
-struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, const struct rvt_step_key *key,
+struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, struct rvt_step_key key,
 				      const struct rvt_step *first, uint32_t *entry);
 
 /* A step of @key. @guess: of the message. */
@@ -209,7 +210,7 @@ static inline struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struc
 
 	if ((*entry & ~(RVT_STEP_ENTRIES - 1)) == rvt_step_tag(hash) && rvt_step_is(s, key))
 		return s;
-	return rvt_steps_look_up(flow->steps, key, hash, entry);
+	return rvt_steps_look_up(flow->steps, *key, hash, entry);
 }
 
 static inline struct rvt_step_path *rvt_step_path_at(struct rvt_steps *steps, uint32_t path)
@@ -240,6 +241,13 @@ static inline uint32_t *rvt_step_way(struct rvt_step_path *path)
 	return (uint32_t *)(path + 1 + path->calls);
 }
 
+/* Whether @s can be taken here: what it does to the return stack is done. */
+static inline bool rvt_steps_call(struct rvt_flow *flow, const struct rvt_step *s)
+{
+	return !(s->flags & RVT_STEP_CALLS) ||
+	       rvt_returns_replay(&flow->returns, rvt_step_calls(rvt_step_path(flow->steps, s)));
+}
+
 /*
  * The step of @key that can be taken here: what it does to the return stack is done. NULL: there is
  * none, and nothing has happened.
@@ -249,10 +257,9 @@ static inline struct rvt_step *rvt_steps_take(struct rvt_flow *flow, const struc
 {
 	struct rvt_step *s = rvt_steps_find(flow, key, guess);
 
-	if (!s || !(s->flags & RVT_STEP_CALLS) ||
-	    rvt_returns_replay(&flow->returns, rvt_step_calls(rvt_step_path(flow->steps, s))))
+	if (!s || rvt_steps_call(flow, s))
 		return s;
-	return rvt_steps_take_other(flow, key, s, &flow->steps->guesses[guess]);
+	return rvt_steps_take_other(flow, *key, s, &flow->steps->guesses[guess]);
 }
 
 /* The address reported last, after the step from one where that was @address. */
@@ -286,6 +293,14 @@ static inline void rvt_steps_collect(struct rvt_flow *flow, struct rvt_step_path
 	}
 }
 
+static inline void rvt_steps_count(struct rvt_flow *flow, struct rvt_step *s)
+{
+	/* The first time, and when no more fits. */
+	if (s->times + 1 <= 1)
+		rvt_steps_begin_times(flow, s);
+	s->times++;
+}
+
 /* The step is taken. False: delivering went wrong, or mappings changed: rvt_steps_leave() now. */
 static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 {
@@ -298,9 +313,7 @@ static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 	steps->indirect += s->indirect;
 	steps->last = s;
 	if (flow->counts) {
-		if (!s->times || s->times == UINT32_MAX)
-			rvt_steps_begin_times(flow, s);
-		s->times++;
+		rvt_steps_count(flow, s);
 		return true;
 	}
 	if (flow->collect) {
