@@ -152,6 +152,54 @@ static int told_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *run
 	return 0;
 }
 
+/* ---- lanes ---- */
+
+/* Which lanes this thread has counts of that are not gone. */
+static _Thread_local bool counted_of[CPUS];
+
+static int note_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+{
+	(void)run, (void)times;
+	counted_of[lane->cpu] = true;
+	*(bool *)ctx |= counted_of[!lane->cpu];
+	return 0;
+}
+
+static void note_end(void *ctx, struct rvt_lane *lane)
+{
+	(void)ctx;
+	counted_of[lane->cpu] = false;
+}
+
+static void note_reset(void *ctx)
+{
+	(void)ctx;
+	fail();
+}
+
+/* What one buffer's lanes have is given back before the next buffer's lanes count. */
+static void one_buffer_at_a_time(void **state)
+{
+	bool both = false;
+	const struct rvt_session_sink sink = { .ctx = &both, .count_run = note_run,
+					       .end = note_end, .reset = note_reset };
+	struct rvt_session_options options = { .count = true, .part_bytes = 2000 };
+	struct fixture *f = *state;
+
+	_Static_assert(CPUS == 2, "the other one");
+	make_recording(f, 1);
+	for (options.jobs = 1; options.jobs <= 3; options.jobs++) {
+		struct rvt_session *session;
+		char *error;
+
+		if (rvt_session_open(f->data, &options, &session, &error))
+			fail_msg("%s", error);
+		assert_int_equal(rvt_session_run(session, &sink), 0);
+		rvt_session_close(session);
+		assert_false(both);
+	}
+}
+
 static void forget(void *ctx)
 {
 	*(struct told *)ctx = (struct told){ .insns = 0 };
@@ -224,6 +272,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_of_turns),
+		cmocka_unit_test_setup_teardown(one_buffer_at_a_time, session_setup,
+						session_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

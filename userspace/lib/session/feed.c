@@ -461,6 +461,7 @@ void buffer_rewind(struct buffer *buffer)
 	buffer->done = 0;
 	buffer->begun = false;
 	buffer->time = 0;
+	release_used(buffer, buffer->used_end);
 	buffer->used = buffer->used_end = 0;
 	free(buffer->unpacked);
 	buffer->unpacked = NULL;

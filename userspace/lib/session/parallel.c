@@ -32,6 +32,7 @@ struct worker {
 	void *ctx;		/* by sink.parts->open */
 	struct part *next;	/* to be taken by it; NULL: any */
 	struct buffer *buffers;	/* as the session has them, with the worker's own lanes */
+	size_t n_finished;	/* those before it are decoded and told */
 	struct rvt_session_stats stats;
 };
 
@@ -287,18 +288,36 @@ static int decode_part(struct worker *worker, struct part *part)
 	return err ? err : end_edges(worker, buffer, part);
 }
 
+/* What this worker counted of the buffers before @n is complete. */
+static int finish_buffers(struct worker *worker, size_t n)
+{
+	int err = 0;
+
+	for (; worker->n_finished < n && !err; worker->n_finished++) {
+		err = buffer_finish(&worker->buffers[worker->n_finished]);
+		/* their tables need not stay while others grow */
+		if (!session_parts(worker->crew->session))
+			buffer_rewind(&worker->buffers[worker->n_finished]);
+	}
+	return err;
+}
+
 static void *work(void *ctx)
 {
 	struct worker *worker = ctx;
 	struct crew *crew = worker->crew;
-	size_t n_buffers = crew->session->n_buffers;
 	struct part *part;
 	int err = 0, none = 0;
 
-	while (!err && (part = take_part(worker)))
-		err = decode_part(worker, part);
-	for (size_t n = 0; n < n_buffers && !err; n++)
-		err = buffer_finish(&worker->buffers[n]);
+	while (!err && (part = take_part(worker))) {
+		/* parts that are counted come buffer by buffer */
+		if (!session_parts(crew->session))
+			err = finish_buffers(worker, part->buffer);
+		if (!err)
+			err = decode_part(worker, part);
+	}
+	if (!err)
+		err = finish_buffers(worker, crew->session->n_buffers);
 	if (err) {
 		session_lock(crew->session);
 		atomic_compare_exchange_strong(&crew->error, &none, err);

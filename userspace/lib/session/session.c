@@ -199,13 +199,18 @@ static int run_merged(struct rvt_session *session)
 	return err;
 }
 
+/* What one buffer needed is given back before the next one is decoded. */
 static int run_by_cpu(struct rvt_session *session)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < session->n_buffers && err >= 0; i++)
+	for (size_t i = 0; i < session->n_buffers && err >= 0; i++) {
 		while ((err = buffer_step(&session->buffers[i], false)) == 1)
 			;
+		if (!err)
+			err = buffer_finish(&session->buffers[i]);
+		buffer_rewind(&session->buffers[i]);
+	}
 	return err;
 }
 
@@ -270,7 +275,7 @@ int session_end(struct rvt_session *session, int err)
 {
 	for (size_t i = 0; i < session->n_buffers; i++) {
 		if (!err)
-			err = buffer_finish(&session->buffers[i]);	/* nothing, after parts */
+			err = buffer_finish(&session->buffers[i]);	/* of those that took turns */
 		buffer_rewind(&session->buffers[i]);
 	}
 	session->sink = NULL;
