@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include "flow/cache.h"
 #include "insn/insn.h"
 
@@ -254,9 +255,10 @@ static void *cache_alloc(struct rvt_view_cache *cache, size_t size)
 	return p;
 }
 
+#define SMALL_PAGE 4096ul
 #define HUGE_PAGE (2ul << 20)
 /* Entries. */
-#define LARGE_TABLE 32
+#define LARGE_TABLE 256	/* small ones take little memory: there is one for each hart */
 
 void *rvt_table_map(size_t size)
 {
@@ -266,7 +268,7 @@ void *rvt_table_map(size_t size)
 
 	if (p == MAP_FAILED)
 		return NULL;
-	size = (size + 4095) & ~4095ul;
+	size = (size + SMALL_PAGE - 1) & ~(SMALL_PAGE - 1);
 	before = -(uintptr_t)p & (HUGE_PAGE - 1);
 	if (before)
 		munmap(p, before);
@@ -274,10 +276,37 @@ void *rvt_table_map(size_t size)
 	return p + before;
 }
 
+/*
+ * Huge pages go only where nothing is yet: what is there moves into new memory, which then takes the
+ * place of the old. @there has a byte for each page.
+ */
+static void move_to_huge(uint8_t *table, size_t size, const unsigned char *there)
+{
+	uint8_t *huge = rvt_table_map(size);
+
+	if (!huge)
+		return;
+	madvise(huge, size, MADV_HUGEPAGE);
+	for (size_t at = 0; at < size; at += SMALL_PAGE)
+		if (there[at / SMALL_PAGE] & 1)
+			memcpy(huge + at, table + at, SMALL_PAGE);
+	if (mremap(huge, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, table) == MAP_FAILED)
+		munmap(huge, size);
+}
+
 void rvt_table_grows(void *table, size_t size, uint32_t n)
 {
-	if (n == LARGE_TABLE)
-		madvise(table, size, MADV_HUGEPAGE);
+	unsigned char *there;
+
+	if (n != LARGE_TABLE || sysconf(_SC_PAGESIZE) != SMALL_PAGE)
+		return;
+	size = (size + SMALL_PAGE - 1) & ~(SMALL_PAGE - 1);
+	there = malloc(size / SMALL_PAGE);
+	/* All of the first huge page is there when it is one already. */
+	if (there && !mincore(table, size, there) &&
+	    memchr(there, 0, HUGE_PAGE / SMALL_PAGE))
+		move_to_huge(table, size, there);
+	free(there);
 }
 
 static struct rvt_view *view_create(const struct rvt_view *key)

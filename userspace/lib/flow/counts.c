@@ -124,6 +124,7 @@ static inline struct rvt_block_count *count_of(struct rvt_counts *counts,
 	if (!count->block) {
 		count->block = block;
 		blocks->counted[blocks->n_counted++] = block->number;
+		rvt_table_grows(blocks, sizeof(*blocks), blocks->n_counted);
 	}
 	/* Another one has that number, in another image. */
 	return count->block == block ? count : NULL;
