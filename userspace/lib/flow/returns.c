@@ -103,25 +103,27 @@ static void log_replay(struct rvt_return_stack *stack, const struct rvt_kept_cal
 
 bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls)
 {
-	const uint64_t *pcs = calls->pcs, *pushes = pcs + calls->n_pops;
+	const unsigned int n_pops = calls->n_pops, n_pushes = calls->n_pushes;
+	const unsigned int used = stack->used, mask = stack->mask;
+	const uint64_t *pcs = calls->pcs;
+	struct rvt_return *entries = stack->entries;
 	unsigned int top = stack->top, dropped = 0;
 
-	if (stack->used + calls->nesting > stack->depth)
-		dropped = stack->used + calls->nesting - stack->depth;
-	if (stack->used < dropped + calls->n_pops ||
-	    (calls->empty && (dropped || stack->used > calls->n_pops)))
+	if (used + calls->nesting > stack->depth)
+		dropped = used + calls->nesting - stack->depth;
+	if (used < dropped + n_pops || (calls->empty && (dropped || used > n_pops)))
 		return false;
-	for (unsigned int i = 0; i < calls->n_pops; i++) {
-		top = (top ? top : stack->depth) - 1;
-		if (stack->entries[top].pc != pcs[i] || stack->entries[top].recursions)
+	for (unsigned int i = 0; i < n_pops; i++) {
+		const struct rvt_return *entry = &entries[--top & mask];
+
+		if (entry->pc != pcs[i] || entry->recursions)
 			return false;
 	}
-	for (unsigned int i = 0; i < calls->n_pushes; i++) {
-		stack->entries[top] = (struct rvt_return){ .pc = pushes[i] };
-		top = top + 1 == stack->depth ? 0 : top + 1;
-	}
+	pcs += n_pops;
+	for (unsigned int i = 0; i < n_pushes; i++)
+		entries[top++ & mask] = (struct rvt_return){ .pc = pcs[i] };
 	stack->top = top;
-	stack->used = stack->used - dropped - calls->n_pops + calls->n_pushes;
+	stack->used = used - dropped - n_pops + n_pushes;
 	if (stack->log)
 		log_replay(stack, calls);
 	return true;
@@ -136,14 +138,13 @@ void rvt_returns_push(struct rvt_return_stack *stack, uint64_t pc)
 	if (stack->log)
 		log_push(stack->log, pc);
 	if (stack->used) {
-		top = &stack->entries[(stack->top ? stack->top : stack->depth) - 1];
+		top = rvt_returns_top(stack);
 		if (top->pc == pc && top->recursions < stack->recursion_max) {
 			top->recursions++;
 			return;
 		}
 	}
-	stack->entries[stack->top] = (struct rvt_return){ .pc = pc };
-	stack->top = stack->top + 1 == stack->depth ? 0 : stack->top + 1;
+	stack->entries[stack->top++ & stack->mask] = (struct rvt_return){ .pc = pc };
 	if (stack->used < stack->depth)
 		stack->used++;
 }
@@ -157,7 +158,7 @@ bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc)
 			stack->log->empty = true;
 		return false;
 	}
-	top = &stack->entries[(stack->top ? stack->top : stack->depth) - 1];
+	top = rvt_returns_top(stack);
 	*pc = top->pc;
 	if (stack->log)
 		log_pop(stack->log, *pc);
@@ -165,7 +166,7 @@ bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc)
 		top->recursions--;
 		return true;
 	}
-	stack->top = top - stack->entries;
+	stack->top--;
 	stack->used--;
 	return true;
 }
@@ -189,7 +190,7 @@ bool rvt_flow_return_at(const struct rvt_flow *flow, unsigned int index, uint64_
 
 	if (index >= stack->used)
 		return false;
-	*pc = stack->entries[(stack->top + stack->depth - 1 - index) % stack->depth].pc;
+	*pc = stack->entries[(stack->top - 1 - index) & stack->mask].pc;
 	return true;
 }
 
@@ -198,15 +199,19 @@ int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 {
 	const bool had_one = flow->returns.depth;
 	struct rvt_return *entries = NULL;
+	size_t size = 1;
 
+	while (size < depth)
+		size *= 2;
 	if (depth) {
-		entries = calloc(depth, sizeof(*entries));
+		entries = calloc(size, sizeof(*entries));
 		if (!entries)
 			return -ENOMEM;
 	}
 	free(flow->returns.entries);
 	flow->returns = (struct rvt_return_stack){
-		.entries = entries, .depth = depth, .recursion_max = recursion_max,
+		.entries = entries, .mask = size - 1, .depth = depth,
+		.recursion_max = recursion_max,
 	};
 	/* Without a stack it was not noted what leaps do to it. */
 	if (had_one != !!depth)

@@ -34,9 +34,10 @@ struct rvt_kept_calls {
 };
 
 struct rvt_return_stack {
-	struct rvt_return *entries;	/* a ring */
+	struct rvt_return *entries;	/* a ring: at least .depth, a power of two */
+	unsigned int mask;		/* of it */
 	unsigned int depth, recursion_max;
-	unsigned int top;		/* where the next entry goes */
+	unsigned int top;		/* where the next entry goes, modulo the ring */
 	unsigned int used;
 	struct rvt_calls *log;		/* while something is recorded */
 };
@@ -48,7 +49,7 @@ bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc);
 /* The entry on top of a stack that is not empty. */
 static inline struct rvt_return *rvt_returns_top(const struct rvt_return_stack *stack)
 {
-	return &stack->entries[(stack->top ? stack->top : stack->depth) - 1];
+	return &stack->entries[(stack->top - 1) & stack->mask];
 }
 
 /* What is done from now on goes to @log. Returns the log before, for rvt_returns_log_end(). */
