@@ -38,6 +38,7 @@ struct rvt_meaning {
 	uint64_t generation;
 	uint32_t id;			/* 0: free */
 	uint32_t epoch;			/* 0: none yet */
+	bool taught;			/* by another flow, in a space that is not this one's */
 };
 
 /* What a part of a stream has to do with the parts before and behind it. */
@@ -86,6 +87,8 @@ struct rvt_flow {
 	bool no_steps;
 	bool recording;			/* of a step */
 	uint64_t quiet;			/* TIME events before are not told */
+	struct rvt_flow *teacher;	/* of which this one may learn, once; or NULL */
+	bool taught, retired;
 	uint32_t meaning[2], n_meanings;	/* .meaning: the ids of those of now, likewise */
 	struct rvt_meaning meanings[RVT_FLOW_MEANINGS];
 
@@ -118,6 +121,15 @@ bool rvt_flow_left(struct rvt_flow *flow, struct rvt_count *edge);
 bool rvt_flow_leads_on(const struct rvt_flow *flow);
 int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc, uint64_t offset);
 void rvt_flow_end_part(struct rvt_flow *flow);
+
+/*
+ * rvt_flow_learn - what flow->teacher has learned of code (hops, leaps, steps) is @flow's, which is
+ * about to make the first of its own. Both are of the same image, configuration and encoder.
+ * rvt_flow_retire - a flow whose counts have been told does not run again, but teaches. Spaces live
+ * as long as the image.
+ */
+void rvt_flow_learn(struct rvt_flow *flow);
+void rvt_flow_retire(struct rvt_flow *flow);
 
 /*
  * A number that stands for what addresses mean now in the half of @pc: never 0, and never two

@@ -57,6 +57,22 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 
 /* ---- code ---- */
 
+/* More mappings than this are not compared. */
+#define SAME_PIECES 512
+
+/* What @space means is known from the space of another flow: the same mappings. NULL: it is not. */
+static struct rvt_meaning *taught_meaning(struct rvt_flow *flow, const struct rvt_space *space)
+{
+	for (unsigned int i = 0; i < RVT_FLOW_MEANINGS && space; i++) {
+		struct rvt_meaning *m = &flow->meanings[i];
+
+		if (m->taught && m->space && m->generation == rvt_space_generation(m->space) &&
+		    rvt_space_same(m->space, space, SAME_PIECES))
+			return m;
+	}
+	return NULL;
+}
+
 /* What @space means at @generation. Coming back to it, blocks are still known. */
 static struct rvt_meaning *meaning_of(struct rvt_flow *flow, const struct rvt_space *space,
 				      uint64_t generation)
@@ -65,12 +81,19 @@ static struct rvt_meaning *meaning_of(struct rvt_flow *flow, const struct rvt_sp
 
 	while (m < end && !(m->id && m->space == space && m->generation == generation))
 		m++;
+	if (m == end && flow->taught) {
+		m = taught_meaning(flow, space);
+		if (m)
+			*m = (struct rvt_meaning){ space, generation, m->id, m->epoch, false };
+		else
+			m = end;
+	}
 	if (m == end) {
 		/* The kernel's stays. */
 		do
 			m = &flow->meanings[flow->n_meanings++ % RVT_FLOW_MEANINGS];
 		while (m->id && m->id == flow->meaning[1]);
-		*m = (struct rvt_meaning){ space, generation, flow->n_meanings, 0 };
+		*m = (struct rvt_meaning){ space, generation, flow->n_meanings, 0, false };
 	}
 	if (!m->epoch) {
 		/* After 2^32 changes an old target would look like a new one. */
@@ -113,6 +136,45 @@ void rvt_flow_new_epoch(struct rvt_flow *flow)
 	for (unsigned int i = 0; i < RVT_FLOW_MEANINGS; i++)
 		flow->meanings[i].epoch = 0;
 	find_meaning(flow);
+}
+
+void rvt_flow_retire(struct rvt_flow *flow)
+{
+	flow->teacher = NULL;
+	/* What nobody wanted to know. */
+	if (flow->counts && !flow->aside.left) {
+		rvt_steps_expand(flow);
+		rvt_flow_expand_hops(flow);
+	}
+	flow->retired = !flow->aside.left;
+	rvt_counts_destroy(flow->counts);
+	flow->counts = NULL;
+}
+
+void rvt_flow_learn(struct rvt_flow *flow)
+{
+	struct rvt_flow *teacher = flow->teacher;
+
+	flow->teacher = NULL;
+	if (!teacher->retired || flow->hops || flow->steps ||
+	    flow->returns.depth != teacher->returns.depth)
+		return;
+	flow->hops = teacher->hops;
+	flow->leaps = teacher->leaps;
+	flow->steps = teacher->steps;
+	teacher->hops = NULL;
+	teacher->leaps = NULL;
+	teacher->steps = NULL;
+	memcpy(flow->meanings, teacher->meanings, sizeof(flow->meanings));
+	for (unsigned int i = 0; i < RVT_FLOW_MEANINGS; i++)
+		flow->meanings[i].taught = flow->meanings[i].id;
+	flow->taught = true;
+	flow->n_meanings = teacher->n_meanings;
+	/* Leaps are of epochs: none is used a second time. */
+	if (flow->n_epochs < teacher->n_epochs)
+		flow->n_epochs = teacher->n_epochs;
+	rvt_flow_new_epoch(flow);
+	flow->seen_epoch = flow->epochs[0];
 }
 
 void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space)

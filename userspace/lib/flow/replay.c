@@ -579,9 +579,15 @@ int rvt_replay(struct rvt_flow *flow, struct rvt_walk *w)
 
 static bool make_tables(struct rvt_flow *flow, uint32_t flags)
 {
-	struct rvt_hops *hops = rvt_hops_create();
-	struct rvt_leaps *leaps = rvt_leaps_create();
+	struct rvt_hops *hops;
+	struct rvt_leaps *leaps;
 
+	if (flow->teacher)
+		rvt_flow_learn(flow);
+	if (flow->hops)
+		return true;
+	hops = rvt_hops_create();
+	leaps = rvt_leaps_create();
 	if (!hops || !leaps) {
 		rvt_hops_destroy(hops);
 		rvt_leaps_destroy(leaps);

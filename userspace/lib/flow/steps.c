@@ -16,6 +16,10 @@ static bool make_table(struct rvt_flow *flow)
 {
 	if (flow->steps)
 		return true;
+	if (flow->teacher)
+		rvt_flow_learn(flow);
+	if (flow->steps)
+		return true;
 	if (flow->no_steps)
 		return false;
 	flow->steps = rvt_table_map(sizeof(*flow->steps));
@@ -128,11 +132,18 @@ struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, struct rvt_step_key
 				      const struct rvt_step *first, uint32_t *entry)
 {
 	const uint64_t hash = rvt_step_hash(&key);
-	struct rvt_step *s = first->hint ? look_up(flow->steps, &key, hash, 0, entry) : NULL;
+	struct rvt_steps *steps = flow->steps;
+	struct rvt_step *s;
 
+	steps->key = key;
+	steps->hint = 0;
+	if (!first)
+		return NULL;
+	s = first->hint ? look_up(steps, &key, hash, 0, entry) : NULL;
 	if (s && rvt_steps_call(flow, s))
 		return s;
-	s = look_up(flow->steps, &key, hash, hint_beside(flow, s ? s : first), entry);
+	steps->hint = hint_beside(flow, s ? s : first);
+	s = look_up(steps, &key, hash, steps->hint, entry);
 	return s && s->flags & RVT_STEP_CALLS && rvt_steps_call(flow, s) ? s : NULL;
 }
 
@@ -156,15 +167,13 @@ void rvt_steps_reset(struct rvt_flow *flow)
 	madvise(flow->steps, sizeof(*flow->steps), MADV_DONTNEED);
 }
 
-/* Forgets all steps. False: not now, some counts are set aside. */
-static bool reset(struct rvt_flow *flow)
+/* Forgets all steps, unless some counts are set aside. */
+static void reset(struct rvt_flow *flow)
 {
-	if (flow->aside.left) {
+	if (flow->aside.left)
 		flow->aside.full = true;
-		return false;
-	}
-	rvt_steps_reset(flow);
-	return true;
+	else
+		rvt_steps_reset(flow);
 }
 
 /* True if it comes for the second time, or may. */
@@ -180,21 +189,29 @@ static bool is_known(struct rvt_steps *steps, const struct rvt_step_key *key, ui
 	return false;
 }
 
-void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key)
+void rvt_steps_record_missed(struct rvt_flow *flow)
 {
 	struct rvt_steps *steps = flow->steps;
 
-	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH && !reset(flow))
+	/* What is forgotten then takes the key with it: the next time. */
+	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH) {
+		reset(flow);
 		return;
-	steps->hint = hint_of(flow, key);
-	if (!is_known(steps, key, steps->hint))
+	}
+	if (!is_known(steps, &steps->key, steps->hint))
 		return;
-	steps->key = *key;
 	steps->too_long = steps->leaves_half = false;
 	steps->n_words = steps->n_runs = 0;
 	steps->before = flow->stats;
 	rvt_returns_log(&flow->returns, &steps->calls);
 	flow->recording = true;
+}
+
+void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key)
+{
+	flow->steps->key = *key;
+	flow->steps->hint = hint_of(flow, key);
+	rvt_steps_record_missed(flow);
 }
 
 /* @n more words, with @runs in them at @pc. NULL: there is no room. */

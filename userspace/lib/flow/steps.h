@@ -127,6 +127,8 @@ void rvt_steps_leave(struct rvt_flow *flow);
  */
 void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key);
 void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra);
+/* The same as rvt_steps_record() for the message of which rvt_steps_take() has just found no step. */
+void rvt_steps_record_missed(struct rvt_flow *flow);
 /* The same, but nothing is kept. */
 void rvt_steps_drop(struct rvt_flow *flow);
 /* Steps that were taken in a row, and the key that stands for all of them. */
@@ -192,8 +194,8 @@ static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_k
 
 /*
  * The first step of @key, whose hash is @hash, by the index. Sets *entry. And one whose returns fit
- * the return stack, which is done what it does; @first is a step of @key that does not. With keys
- * of their own, so that the caller's can stay in registers.
+ * the return stack, which is done what it does; @first is a step of @key that does not, or NULL if
+ * there is none. With keys of their own, so that the caller's can stay in registers.
  */
 struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, struct rvt_step_key key,
 				   uint64_t hash, uint32_t *entry);
@@ -257,7 +259,7 @@ static inline struct rvt_step *rvt_steps_take(struct rvt_flow *flow, const struc
 {
 	struct rvt_step *s = rvt_steps_find(flow, key, guess);
 
-	if (!s || rvt_steps_call(flow, s))
+	if (s && rvt_steps_call(flow, s))
 		return s;
 	return rvt_steps_take_other(flow, *key, s, &flow->steps->guesses[guess]);
 }

@@ -61,6 +61,8 @@ struct rvt_image {
 
 /* The piece that covers @addr in @space or its parents; NULL if none does. */
 struct rvt_piece *rvt_space_piece(struct rvt_space *space, uint64_t addr);
+/* Whether both have the same parent and mappings, of which there are at most @limit: else false. */
+bool rvt_space_same(const struct rvt_space *a, const struct rvt_space *b, unsigned int limit);
 /*
  * Readable bytes at @offset of @object; sets *bytes. At least 1 unless the object cannot be
  * read there; everything up to its end, or at least 64 KiB of it.
@@ -81,6 +83,7 @@ int rvt_image_file(struct rvt_image *image, const char *path, const uint8_t *bui
 /* An object of its own for [@offset, @offset + @len) of @fd, read when needed. */
 int rvt_image_window_object(struct rvt_image *image, int fd, uint64_t offset, uint64_t len,
 			    const char *name, struct rvt_object **object);
+/* An object with a copy of @bytes, which may be one that was made of the same before. */
 int rvt_image_copy_object(struct rvt_image *image, const void *bytes, size_t len,
 			  const char *name, struct rvt_object **object);
 

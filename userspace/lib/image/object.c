@@ -103,11 +103,31 @@ static struct rvt_object *object_create(struct rvt_image *image, const char *nam
 	return object;
 }
 
+/* So many of the objects made last are looked at for the same bytes. */
+#define RECENT_OBJECTS 64
+
+/* What is mapped again and again, like the vdso, is one object. NULL: it is another one. */
+static struct rvt_object *find_copy(const struct rvt_image *image, const void *bytes, size_t len,
+				    const char *name)
+{
+	struct rvt_object *o = image->objects;
+
+	for (unsigned int n = 0; o && n < RECENT_OBJECTS; n++, o = o->next)
+		if (o->fd < 0 && !o->mapped && !o->window_read && o->len == len &&
+		    !strcmp(o->name, name) && !memcmp(o->bytes, bytes, len))
+			return o;
+	return NULL;
+}
+
 int rvt_image_copy_object(struct rvt_image *image, const void *bytes, size_t len,
 			  const char *name, struct rvt_object **object)
 {
-	uint8_t *copy = malloc(len);
+	uint8_t *copy;
 
+	*object = find_copy(image, bytes, len, name);
+	if (*object)
+		return 0;
+	copy = malloc(len);
 	if (!copy)
 		return -ENOMEM;
 	*object = object_create(image, name);

@@ -236,6 +236,27 @@ bool rvt_space_overlaps(const struct rvt_space *space, uint64_t addr, uint64_t l
 	return piece && piece->last >= addr;
 }
 
+bool rvt_space_same(const struct rvt_space *a, const struct rvt_space *b, unsigned int limit)
+{
+	uint64_t at = UINT64_MAX;
+
+	if (a->parent != b->parent)
+		return false;
+	while (limit--) {
+		const struct rvt_piece *pa = floor_piece(a, at), *pb = floor_piece(b, at);
+
+		if (!pa || !pb)
+			return !pa && !pb;
+		if (pa->start != pb->start || pa->last != pb->last || pa->object != pb->object ||
+		    pa->offset != pb->offset)
+			return false;
+		if (!pa->start)
+			return true;
+		at = pa->start - 1;
+	}
+	return false;
+}
+
 size_t rvt_space_find(struct rvt_space *space, uint64_t addr, const uint8_t **bytes)
 {
 	struct rvt_piece *piece = rvt_space_piece(space, addr);

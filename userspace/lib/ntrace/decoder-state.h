@@ -86,7 +86,8 @@ struct rvt_ntrace_decoder {
 	bool done;
 	struct rvt_ntrace_source *recent; /* whose message may be replayed next; or NULL */
 	unsigned int recent_src;	/* its SRC */
-	uint64_t mix;			/* of the last message that steps know */
+	uint64_t mix;			/* of the last message that can be a step */
+	bool missed;			/* no step was found of the next one, which can be one */
 };
 
 /* ---- the state of a source (decoder-state.c) ---- */

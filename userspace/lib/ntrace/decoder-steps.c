@@ -21,7 +21,7 @@ static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	       !d->result;
 }
 
-/* The low @n bytes of @word, n from 0 to 8. */
+/* The low @n bytes of @word. */
 static inline uint64_t low_bytes(uint64_t word, unsigned int n)
 {
 	return n < 8 ? word & ~(~UINT64_C(0) << 8 * n) : word;
@@ -44,38 +44,28 @@ static inline uint64_t pack(uint64_t word)
 	return (word & 0xffffff) | (word & UINT64_C(0x00ffffff00000000)) >> 8;
 }
 
-/* The fields of a branch message, or of ResourceFull that has history, before its time stamp. */
-static inline unsigned int n_fields(uint64_t low, unsigned int src_bits)
-{
-	uint64_t rcode;
-
-	switch (low >> 2 & 63) {
-	case RVT_NTRACE_DIRECT_BRANCH:
-		return 1;
-	case RVT_NTRACE_INDIRECT_BRANCH:
-		return 2;
-	case RVT_NTRACE_INDIRECT_BRANCH_HIST:
-		return 3;
-	case RVT_NTRACE_RESOURCE_FULL:
-		rcode = pack(low) >> (6 + src_bits) & 15;
-		return rcode <= 2 ? rcode : 0;
-	default:
-		return 0;
-	}
-}
+/* A message that is a step has so many fields before its time stamp; RCODE tells the second. */
+static const uint8_t n_fields[64] = {
+	[RVT_NTRACE_DIRECT_BRANCH] = 1, [RVT_NTRACE_RESOURCE_FULL] = 1,
+	[RVT_NTRACE_INDIRECT_BRANCH] = 2, [RVT_NTRACE_INDIRECT_BRANCH_HIST] = 3,
+};
 
 /*
- * The bytes of the message at @p up to where its time stamp begins, if it has one (*timed). Returns
- * how many, 0: too many, or no message that is replayed. At least WANTED_BYTES are there.
+ * The bytes of the message at @p up to where its time stamp begins, if it has one. Returns how many,
+ * 0: too many, or no message that is replayed. At least WANTED_BYTES are there.
  */
 static inline unsigned int key_bytes(const struct rvt_ntrace_decoder *d, const uint8_t *p,
-				     uint64_t bytes[2], bool *timed)
+				     uint64_t bytes[2])
 {
 	uint64_t low = load(p), high = load(p + 8), ends, second;
-	unsigned int len, n;
+	const unsigned int tcode = low >> 2 & 63;
+	unsigned int n = n_fields[tcode], len;
 
-	*timed = false;
-	n = n_fields(low, d->params.src_bits);
+	if (tcode == RVT_NTRACE_RESOURCE_FULL) {
+		n = pack(low & UINT32_MAX) >> (6 + d->params.src_bits) & 15;
+		if (n > 2)
+			return 0;
+	}
 	if (!n)
 		return 0;
 	if (!d->reader.timestamps) {
@@ -84,6 +74,7 @@ static inline unsigned int key_bytes(const struct rvt_ntrace_decoder *d, const u
 	} else {
 		ends = low & ONES;
 		second = high & ONES;
+		/* Branches, which are foreseen, rather than data that all that follows waits for. */
 		while (--n) {
 			if (ends)
 				ends &= ends - 1;
@@ -97,10 +88,8 @@ static inline unsigned int key_bytes(const struct rvt_ntrace_decoder *d, const u
 		len = __builtin_ctzll(second) / 8 + 9;
 	else
 		return 0;
-	bytes[0] = low_bytes(low, len < 8 ? len : 8);
+	bytes[0] = low_bytes(low, len);
 	bytes[1] = len > 8 ? low_bytes(high, len - 8) : 0;
-	if (d->reader.timestamps)
-		*timed = (p[len - 1] & 3) == 1;
 	return len;
 }
 
@@ -195,17 +184,22 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 {
 	const unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
 	struct rvt_ntrace_source *s = d->sources[src];
+	const bool missed = d->missed && d->recent == s;
 	uint8_t bytes[WANTED_BYTES + 8] = {};
 	struct rvt_step_key key = {};
-	bool timed;
 
 	d->recent = s;
 	d->recent_src = src;
+	d->missed = false;
 	if (!s || !is_clean(d, s) || msg->len_bytes > WANTED_BYTES ||
 	    (rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) && msg->field[RVT_NTRACE_F_BTYPE]))
 		return;
+	if (missed) {
+		rvt_steps_record_missed(s->flow);
+		return;
+	}
 	memcpy(bytes, d->reader.bytes, msg->len_bytes);
-	if (!key_bytes(d, bytes, key.bytes, &timed) || !rvt_steps_enter(s->flow, &key))
+	if (!key_bytes(d, bytes, key.bytes) || !rvt_steps_enter(s->flow, &key))
 		return;
 	d->mix = rvt_step_mix(key.bytes, s->mode);
 	if (make_key(d, s->mode, s->reference, s->ahead, &key))
@@ -323,28 +317,29 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 		unsigned int len, more = 0;
 		struct rvt_step *step;
 		uint64_t stamp = 0, mix;
-		bool timed, full;
+		bool full;
 
-		len = key_bytes(d, p, key.bytes, &timed);
+		len = key_bytes(d, p, key.bytes);
 		if (!len)
 			break;
 		full = is_full(key.bytes);
 		mix = rvt_step_mix(key.bytes, s->mode);
 		if (!make_key(d, s->mode, r.reference, r.ahead, &key))
 			break;
-		if (timed) {
+		if (d->reader.timestamps && (p[len - 1] & 3) == 1) {
 			more = read_time(p + len, &stamp);
 			if (!more)
 				break;
 		}
 		step = rvt_steps_take(s->flow, &key, rvt_step_guess(d->mix, mix));
+		d->mix = mix;
+		d->missed = !step;
 		if (!step)
 			break;
 		whole = rvt_steps_apply(s->flow, step);
 		advance(&r, step, p, len, full);
-		d->mix = mix;
 		rvt_steps_advance(s->flow, step, &key);
-		if (timed && pass_time(d, s, stamp) >= s->flow->quiet && s->time_valid) {
+		if (more && pass_time(d, s, stamp) >= s->flow->quiet && s->time_valid) {
 			settle(s, &r);
 			tell_time(d, s, reader->offset + (p - reader->pos));
 			whole &= !d->result && rvt_steps_enter(s->flow, &key);

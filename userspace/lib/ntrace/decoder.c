@@ -517,6 +517,7 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 			break;
 		case RVT_NTRACE_READ_DAMAGE:
 			d->recent = NULL;
+			d->missed = false;
 			d->stream.stats.errors += rvt_ntrace_in_part(d, d->reader.damage.offset);
 			d->told_start = true;
 			report_all(d, d->reader.damage.offset, RVT_REASON_BAD_PACKET,

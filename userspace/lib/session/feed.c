@@ -452,7 +452,7 @@ void buffer_rewind(struct buffer *buffer)
 			tell_end(lane);
 		keep_missing(buffer->session, lane->cursor);
 		session_unlock(buffer->session);
-		rvt_flow_destroy(lane->lane.flow);
+		lane_end_flow(lane);
 		rvt_cursor_destroy(lane->cursor);
 		free(lane->owners);
 		free(lane);

@@ -607,6 +607,21 @@ static bool has_stamps(const struct rvt_params *params)
 		!params->notime_p || params->timestamp_bytes;
 }
 
+void lane_end_flow(struct lane *lane)
+{
+	struct rvt_session *session = lane->session;
+	struct rvt_flow *before = session->teacher;
+
+	if (!session->teaches) {
+		rvt_flow_destroy(lane->lane.flow);
+		return;
+	}
+	rvt_flow_retire(lane->lane.flow);
+	session->teacher = lane->lane.flow;
+	session->taught_of = lane->encoder;
+	rvt_flow_destroy(before);
+}
+
 struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu)
 {
 	struct rvt_session *session = buffer->session;
@@ -635,6 +650,10 @@ struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, i
 		free(lane);
 		return NULL;
 	}
+	/* What messages lead to is the same where the encoder is. */
+	if (session->teacher &&
+	    !memcmp(&session->taught_of->params, &encoder->params, sizeof(encoder->params)))
+		lane->lane.flow->teacher = session->teacher;
 	rvt_flow_begin_part(lane->lane.flow, parts && parts->overlap);
 	lane->next = buffer->lanes;
 	buffer->lanes = lane;

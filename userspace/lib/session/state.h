@@ -132,6 +132,9 @@ struct rvt_session {
 	struct buffer *buffers;
 	size_t n_buffers;
 	struct rvt_session_stats stats;
+	bool teaches;			/* flows of lanes that are gone do, the next */
+	struct rvt_flow *teacher;	/* NULL: none yet */
+	const struct encoder *taught_of;
 	const struct rvt_session_sink *sink;
 	/* live.c: fed while it is recorded; chunks are malloc'd */
 	bool live;
@@ -172,6 +175,8 @@ bool session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux);
  * memory.
  */
 struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu);
+/* The lane goes, but its flow may teach the next one. */
+void lane_end_flow(struct lane *lane);
 /* The buffer's current record, which is @aux, begins. */
 int lane_begin_record(struct lane *lane, const struct rvt_aux *aux);
 /* What happened up to @time has. */
