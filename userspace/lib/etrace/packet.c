@@ -199,8 +199,10 @@ static void standard_support(struct rvt_etrace_codec *codec, const struct rvt_et
 
 int rvt_etrace_codec_support(struct rvt_etrace_codec *codec, const struct rvt_etrace_msg *msg)
 {
-	struct rvt_params *p = &codec->params;
+	struct rvt_params *p = &codec->params, before;
+	bool iret_ext = codec->iret_ext;
 
+	memcpy(&before, p, sizeof(before));
 	if (p->dialect == RVT_DIALECT_ETRACE_2_0_5) {
 		standard_support(codec, msg);
 	} else if (p->n_ioptions) {
@@ -211,6 +213,9 @@ int rvt_etrace_codec_support(struct rvt_etrace_codec *codec, const struct rvt_et
 	}
 	if (!in_range(p))
 		return -EINVAL;
+	/* There is one whenever a task goes on, and nearly all say the same. */
+	if (iret_ext == codec->iret_ext && !memcmp(&before, p, sizeof(before)))
+		return 0;
 	return rvt_etrace_codec_update(codec);
 }
 
@@ -298,17 +303,21 @@ static void note_coded(const struct rvt_etrace_use *use, struct rvt_etrace_msg *
 	}
 }
 
+static bool preceding_bit(const uint8_t *buffer, unsigned int pos)
+{
+	return pos && buffer[(pos - 1) / 8] >> (pos - 1) % 8 & 1;
+}
+
 /* Returns the number of bits, or 0 if the packet has not this layout. */
 static unsigned int read_layout(const struct rvt_etrace_layout *layout, const uint8_t *buffer,
 				unsigned int start, struct rvt_etrace_msg *msg)
 {
+	const struct rvt_etrace_use *use = layout->uses, *end = use + layout->n;
 	unsigned int pos = start;
+	uint64_t present = 0;
 
-	msg->present = 0;
-	for (unsigned int i = 0; i < layout->n; i++) {
-		const struct rvt_etrace_use *use = &layout->uses[i];
+	for (; use < end; use++) {
 		unsigned int bits = use->width;
-		bool preceding;
 		uint64_t value;
 
 		if (use->when && !is_there(use, msg))
@@ -316,15 +325,15 @@ static unsigned int read_layout(const struct rvt_etrace_layout *layout, const ui
 		if (bits == RVT_ETRACE_W_MAP)
 			bits = rvt_etrace_map_bits(msg->field[RVT_ETRACE_F_BRANCHES]);
 		value = get_bits(buffer, pos, bits);
-		preceding = pos && buffer[(pos - 1) / 8] >> (pos - 1) % 8 & 1;
-		if (!matches(use, value, preceding))
+		if (use->match && !matches(use, value, preceding_bit(buffer, pos)))
 			return 0;
 		if (use->coding == RVT_ETRACE_DIFFERS)
-			note_coded(use, msg, value != preceding);
+			note_coded(use, msg, value != preceding_bit(buffer, pos));
 		msg->field[use->field] = value;
-		msg->present |= 1ull << use->field;
+		present |= 1ull << use->field;
 		pos += bits;
 	}
+	msg->present = present;
 	return pos - start;
 }
 
