@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Steps that are joined: they deliver and count what their parts do.
+ * Steps: joined ones deliver and count what their parts do; what decides whether one is known.
  */
 #include "flow/steps.h"
 #include "flow-fixture.h"
@@ -202,6 +202,108 @@ static void test_both_halves(void **state)
 	tear_down(&f);
 }
 
+/* ---- the return stack ---- */
+
+#define RV_RET 0x8082		/* c.jr ra */
+
+/*
+ * A message that is a return, with @caller on the stack (0: nothing), which then is where it leads;
+ * else the message says 0x1004. Returns whether that is known, or was walked.
+ */
+static bool return_to(struct fixture *f, uint64_t caller)
+{
+	struct rvt_step_key key = { .bytes = { 7 } };
+	struct rvt_order o = unlimited();
+	struct rvt_step *step;
+	uint64_t pc;
+
+	o.flags = RVT_RUN_IMPLICIT_RETURN;
+	o.max_insns = 1;
+	rvt_flow_start(f->flow, 0x1000, 0, true);
+	if (caller)
+		rvt_returns_push(&f->flow->returns, caller);
+	assert_true(rvt_steps_enter(f->flow, &key));
+	step = rvt_steps_take(f->flow, &key, 7);
+	if (step) {
+		rvt_steps_apply(f->flow, step);
+		rvt_steps_leave(f->flow);
+	} else {
+		rvt_steps_record_missed(f->flow);
+		assert_int_equal(rvt_flow_run(f->flow, &o),
+				 caller ? RVT_STOP_INSNS : RVT_STOP_TARGET);
+		if (!caller)
+			rvt_flow_jump(f->flow, 0x1004);
+		if (rvt_steps_recording(f->flow))
+			rvt_steps_keep(f->flow, key.address, 0);
+	}
+	assert_true(rvt_flow_pc(f->flow, &pc));
+	assert_int_equal(pc, caller ? caller : 0x1004);
+	assert_int_equal(rvt_flow_return_depth(f->flow), 0);
+	return step;
+}
+
+/* One message, and a step for each caller, and for none. */
+static void test_returns(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 4);
+	rv_put(&f.code, RV_RET);
+	for (int i = 0; i < 4; i++)
+		rv_put(&f.code, RV_C_NOP);
+	load(&f);
+	for (int i = 0; i < 2; i++)
+		assert_false(return_to(&f, 0x1002));
+	assert_true(return_to(&f, 0x1002));
+	for (int i = 0; i < 2; i++)
+		assert_false(return_to(&f, 0x1006));
+	for (int i = 0; i < 2; i++)
+		assert_false(return_to(&f, 0));
+	for (int i = 0; i < 3; i++) {
+		assert_true(return_to(&f, 0x1002));
+		assert_true(return_to(&f, 0));
+		assert_true(return_to(&f, 0x1006));
+	}
+	assert_false(return_to(&f, 0x1008));
+	tear_down(&f);
+}
+
+/* ---- teaching ---- */
+
+/* What is known to another flow is known where the same is mapped, and only there. */
+static void test_teaching(void **state)
+{
+	const struct rvt_flow_config config = { .size = sizeof(config) };
+	struct rvt_space *same, *other;
+	struct fixture f, pupil;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	for (int i = 0; i < 3; i++)
+		rv_put(&f.code, RV_C_NOP);
+	load(&f);
+	assert_int_equal(rvt_flow_count(f.flow), 0);
+	make_step(&f, 0x1000, 1, 3);
+	rvt_flow_retire(f.flow);
+	assert_int_equal(rvt_space_create(f.image, NULL, &same), 0);
+	assert_int_equal(rvt_space_map_bytes(same, 0x1000, f.code.bytes, 6, "program"), 0);
+	assert_int_equal(rvt_space_create(f.image, NULL, &other), 0);
+	f.code.bytes[4] ^= 4;		/* c.addi of something else */
+	assert_int_equal(rvt_space_map_bytes(other, 0x1000, f.code.bytes, 6, "program"), 0);
+	pupil = f;
+	assert_int_equal(rvt_flow_create(&config, NULL, &pupil.flow), 0);
+	pupil.flow->teacher = f.flow;
+	assert_false(is_known(&pupil, other, 0x1000, 1));
+	assert_true(is_known(&pupil, same, 0x1000, 1));
+	assert_false(is_known(&pupil, other, 0x1000, 1));
+	/* and not any more when something is mapped beside it */
+	assert_int_equal(rvt_space_map_bytes(same, 0x3000, f.code.bytes, 6, "more"), 0);
+	assert_false(is_known(&pupil, same, 0x1000, 1));
+	rvt_flow_destroy(pupil.flow);
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +311,8 @@ int main(void)
 		cmocka_unit_test(test_joined_counts),
 		cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_both_halves),
+		cmocka_unit_test(test_returns),
+		cmocka_unit_test(test_teaching),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
