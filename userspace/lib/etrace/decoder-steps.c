@@ -13,10 +13,8 @@
 #include "flow/steps.h"
 
 #define PAYLOAD_BYTES 16	/* of a key */
-/* That are read of a frame: header, source, time, two words. */
-#define FRAME_BYTES (1 + 2 + 8 + PAYLOAD_BYTES)
-/* That can be read from the beginning of a group: what its last frame may take, too. */
-#define WANTED_BYTES (PAYLOAD_BYTES + FRAME_BYTES)
+/* That can be read from the beginning of a frame: header, source, time, two words. */
+#define WANTED_BYTES (1 + 2 + 8 + PAYLOAD_BYTES)
 
 /* Nothing of earlier packets is left that the key has not. */
 static bool is_clean(const struct rvt_etrace_decoder *dec)
@@ -41,15 +39,6 @@ static inline uint64_t low_bytes(uint64_t word, unsigned int n)
 	return n < 8 ? word & ~(~UINT64_C(0) << 8 * n) : word;
 }
 
-#define KEEP(n) ((n) <= 0 ? 0 : (n) >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * ((n) & 7)) - 1)
-#define KEEPS(n) { KEEP(n), KEEP((n) - 8) }
-
-/* What is left of two words of which so many bytes count. */
-static const uint64_t kept_bytes[PAYLOAD_BYTES + 1][2] = {
-	KEEPS(0), KEEPS(1), KEEPS(2), KEEPS(3), KEEPS(4), KEEPS(5), KEEPS(6), KEEPS(7), KEEPS(8),
-	KEEPS(9), KEEPS(10), KEEPS(11), KEEPS(12), KEEPS(13), KEEPS(14), KEEPS(15), KEEPS(16),
-};
-
 /* A frame in pieces. */
 struct frame {
 	unsigned int len;
@@ -60,31 +49,24 @@ struct frame {
 	uint64_t mix;		/* of these */
 };
 
-/* Of so many bytes, 1 to 3. */
-static inline uint32_t head_of(const uint8_t *p, unsigned int heads)
-{
-	uint32_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return le32toh(word) & ((1u << 8 * heads) - 1);
-}
-
-/* False: no frame, or one that is too long for a key. At least FRAME_BYTES can be read. */
+/* False: no frame, or one that is too long for a key. At least WANTED_BYTES can be read. */
 static inline bool cut(const struct rvt_params *params, const uint8_t *p, struct frame *frame)
 {
-	unsigned int n = p[0] & 31, pos = 1 + rvt_etrace_src_bytes(params);
+	unsigned int src = rvt_etrace_src_bytes(params), n = p[0] & 31, pos = 1;
 
 	if (!n || n > PAYLOAD_BYTES)
 		return false;
-	frame->head = head_of(p, pos);
+	frame->head = p[0];
+	for (; pos <= src; pos++)
+		frame->head |= (uint32_t)p[pos] << 8 * pos;
 	frame->timed = p[0] & 0x80;
 	frame->time = 0;
 	if (frame->timed) {
 		frame->time = low_bytes(load(p + pos), params->timestamp_bytes);
 		pos += params->timestamp_bytes;
 	}
-	frame->payload[0] = load(p + pos) & kept_bytes[n][0];
-	frame->payload[1] = load(p + pos + 8) & kept_bytes[n][1];
+	frame->payload[0] = low_bytes(load(p + pos), n < 8 ? n : 8);
+	frame->payload[1] = n > 8 ? low_bytes(load(p + pos + 8), n - 8) : 0;
 	frame->len = pos + n;
 	frame->mix = rvt_step_mix(frame->payload, frame->head);
 	return true;
@@ -118,39 +100,36 @@ static uint32_t carried_state(const struct path *carried)
 	return carried->map_bits | (carried->map_bits ? (carried->map & 1) << 1 : 0);
 }
 
-/*
- * Frames without time stamps, as many as fit a key together: the first one's header and source, and
- * all that lies behind these.
- */
+/* A frame without a time stamp, and those behind it, as far as they fit a key with it. */
 struct group {
 	unsigned int n, len;	/* frames, and bytes of all of them */
 	struct frame all;	/* .head of the first, .payload from there on, .mix */
 };
 
-/* Of a header: the length of the payload, and whether there is a time stamp: then it is too long. */
-#define PLAIN_LENGTH(header) ((header) & 0x9f)
-
-/* False: not even one. At least WANTED_BYTES can be read. */
-static inline bool gather(unsigned int heads, const uint8_t *p, struct group *group)
+/* False: there is only @first. */
+static inline bool gather(const struct rvt_params *params, const uint8_t *p,
+			  const struct frame *first, struct group *group)
 {
-	const uint8_t *payload = p + heads, *end = payload + PAYLOAD_BYTES, *next, *behind;
-	unsigned int n, len, more = PLAIN_LENGTH(p[0]);
+	const unsigned int heads = 1 + rvt_etrace_src_bytes(params);
+	const uint8_t *payload = p + heads;
+	unsigned int len = first->len - heads;
 
-	if (!more || more > PAYLOAD_BYTES)
-		return false;
-	for (n = 1, next = payload + more;; n++, next = behind) {
-		more = PLAIN_LENGTH(*next);
-		behind = next + heads + more;
-		if (!more || behind > end)
+	group->n = 1;
+	while (group->n < RVT_STEP_ROW) {
+		unsigned int n = payload[len] & 31, with = len + heads + n;
+
+		if (!n || payload[len] & 0x80 || with > PAYLOAD_BYTES)
 			break;
+		len = with;
+		group->n++;
 	}
-	len = next - payload;
-	group->n = n;
-	group->len = next - p;
-	group->all.head = head_of(p, heads);
-	group->all.payload[0] = load(payload) & kept_bytes[len][0];
-	group->all.payload[1] = load(payload + 8) & kept_bytes[len][1];
-	group->all.mix = rvt_step_mix(group->all.payload, group->all.head);
+	if (group->n == 1)
+		return false;
+	group->len = heads + len;
+	group->all.head = first->head;
+	group->all.payload[0] = low_bytes(load(payload), len < 8 ? len : 8);
+	group->all.payload[1] = len > 8 ? low_bytes(load(payload + 8), len - 8) : 0;
+	group->all.mix = rvt_step_mix(group->all.payload, first->head);
 	return true;
 }
 
@@ -159,13 +138,11 @@ static inline bool gather(unsigned int heads, const uint8_t *p, struct group *gr
 void rvt_etrace_step_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 			   const struct rvt_etrace_msg *msg)
 {
-	uint8_t copy[FRAME_BYTES] = {};
+	uint8_t copy[WANTED_BYTES + RVT_ETRACE_MAX_FRAME_BYTES] = {};
 	struct rvt_step_key key = { .state = 0 };
 	struct frame frame;
 
 	dec->depth_matters = false;
-	if (msg->len_bytes > FRAME_BYTES)
-		return;
 	memcpy(copy, bytes, msg->len_bytes);
 	if (!cut(&dec->codec.params, copy, &frame))
 		return;
@@ -285,71 +262,36 @@ static int tell_time(struct rvt_etrace_decoder *dec, struct replay *r, const str
 	return ret;
 }
 
-/*
- * As many groups as are known. All of @at is in registers as long as only functions that are
- * inlined get a pointer to it. False: it must be the last for now, else *group is what comes next.
- */
-static bool take_groups(struct rvt_etrace_decoder *dec, const uint8_t *end, struct replay *at,
-			struct group *group)
-{
-	const unsigned int heads = 1 + rvt_etrace_src_bytes(&dec->codec.params);
-	struct replay r = *at;
-	bool go_on = true;
-	struct group g;
-
-	g.n = 0;
-	while (go_on && end - r.p >= WANTED_BYTES) {
-		struct rvt_step *step;
-
-		if (!gather(heads, r.p, &g))
-			break;
-		set_key(&r.key, &g.all, r.options, r.carried);
-		step = rvt_steps_take(dec->flow, &r.key, rvt_step_guess(r.mix, g.all.mix));
-		if (!step)
-			break;
-		go_on = take(dec, &r, step, g.all.mix, g.n, g.len);
-		g.n = 0;
-	}
-	*at = r;
-	*group = g;
-	return go_on;
-}
-
-/*
- * A frame that no group begins with: it has a time stamp, or the end of the bytes is near. If it is
- * known, that is. Returns as tell_time().
- */
-static int take_alone(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames *frames,
-		      struct replay *r, bool *go_on)
-{
-	const uint64_t offset = frames->pos_offset + (r->p - frames->pos);
-	struct rvt_step *step;
-	struct frame frame;
-
-	*go_on = false;
-	if (frames->end - r->p < FRAME_BYTES || !cut(&dec->codec.params, r->p, &frame))
-		return 0;
-	set_key(&r->key, &frame, r->options, r->carried);
-	step = rvt_steps_take(dec->flow, &r->key, rvt_step_guess(r->mix, frame.mix));
-	if (!step)
-		return 0;
-	*go_on = take(dec, r, step, frame.mix, 1, frame.len);
-	return frame.timed ? tell_time(dec, r, &frame, offset, go_on) : 0;
-}
-
 /* As many steps as are known. Returns likewise. */
 static int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames *frames,
 		  struct replay *r)
 {
-	struct group group;
 	bool go_on = true;
 	int ret = 0;
 
-	while (go_on && take_groups(dec, frames->end, r, &group)) {
-		if (!group.n)
-			ret = take_alone(dec, frames, r, &go_on);
-		else
-			go_on = group.n > 1 && take_singly(dec, r, &group);
+	while (go_on && frames->end - r->p >= WANTED_BYTES) {
+		const uint64_t offset = frames->pos_offset + (r->p - frames->pos);
+		struct rvt_step *step;
+		struct frame frame;
+		struct group group;
+
+		if (!cut(&dec->codec.params, r->p, &frame))
+			break;
+		if (!frame.timed && gather(&dec->codec.params, r->p, &frame, &group)) {
+			set_key(&r->key, &group.all, r->options, r->carried);
+			step = rvt_steps_find(dec->flow, &r->key,
+					      rvt_step_guess(r->mix, group.all.mix));
+			go_on = step ? take(dec, r, step, group.all.mix, group.n, group.len) :
+				       take_singly(dec, r, &group);
+			continue;
+		}
+		set_key(&r->key, &frame, r->options, r->carried);
+		step = rvt_steps_take(dec->flow, &r->key, rvt_step_guess(r->mix, frame.mix));
+		if (!step)
+			break;
+		go_on = take(dec, r, step, frame.mix, 1, frame.len);
+		if (frame.timed)
+			ret = tell_time(dec, r, &frame, offset, &go_on);
 	}
 	return ret;
 }
