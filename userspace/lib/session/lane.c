@@ -609,17 +609,24 @@ static bool has_stamps(const struct rvt_params *params)
 
 void lane_end_flow(struct lane *lane)
 {
-	struct rvt_session *session = lane->session;
-	struct rvt_flow *before = session->teacher;
+	struct world *world = lane->buffer->world;
+	struct rvt_flow *before = world->teacher;
 
-	if (!session->teaches) {
+	if (!world->teaches) {
 		rvt_flow_destroy(lane->lane.flow);
 		return;
 	}
 	rvt_flow_retire(lane->lane.flow);
-	session->teacher = lane->lane.flow;
-	session->taught_of = lane->encoder;
+	world->teacher = lane->lane.flow;
+	world->taught_of = lane->encoder;
 	rvt_flow_destroy(before);
+}
+
+void world_end_teaching(struct world *world)
+{
+	world->teaches = false;
+	rvt_flow_destroy(world->teacher);
+	world->teacher = NULL;
 }
 
 struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu)
@@ -651,9 +658,9 @@ struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, i
 		return NULL;
 	}
 	/* What messages lead to is the same where the encoder is. */
-	if (session->teacher &&
-	    !memcmp(&session->taught_of->params, &encoder->params, sizeof(encoder->params)))
-		lane->lane.flow->teacher = session->teacher;
+	if (buffer->world->teacher && !memcmp(&buffer->world->taught_of->params, &encoder->params,
+					      sizeof(encoder->params)))
+		lane->lane.flow->teacher = buffer->world->teacher;
 	rvt_flow_begin_part(lane->lane.flow, parts && parts->overlap);
 	lane->next = buffer->lanes;
 	buffer->lanes = lane;

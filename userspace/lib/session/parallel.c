@@ -31,6 +31,7 @@ struct worker {
 	pthread_t thread;
 	void *ctx;		/* by sink.parts->open */
 	struct part *next;	/* to be taken by it; NULL: any */
+	struct world *world;
 	struct buffer *buffers;	/* as the session has them, with the worker's own lanes */
 	size_t n_finished;	/* those before it are decoded and told */
 	struct rvt_session_stats stats;
@@ -341,6 +342,7 @@ static int open_worlds(struct rvt_session *session, unsigned int n)
 		if (err)
 			break;
 		world = &session->worlds[session->n_worlds];
+		*world = (struct world){ .image = NULL };
 		err = rvt_image_create(&world->image);
 		if (err)
 			break;
@@ -350,15 +352,17 @@ static int open_worlds(struct rvt_session *session, unsigned int n)
 	return err;
 }
 
-static int worker_open(struct worker *worker, struct crew *crew, const struct world *world)
+static int worker_open(struct worker *worker, struct crew *crew, struct world *world)
 {
 	struct rvt_session *session = crew->session;
 	const struct rvt_session_parts *parts = session_parts(session);
 
-	worker->crew = crew;
 	worker->buffers = calloc(session->n_buffers + 1, sizeof(*worker->buffers));
 	if (!worker->buffers)
 		return -ENOMEM;
+	worker->crew = crew;
+	worker->world = world;
+	world->teaches = session->options.count;
 	if (parts && parts->open && !(worker->ctx = parts->open(parts->ctx)))
 		return -ENOMEM;
 	for (size_t i = 0; i < session->n_buffers; i++) {
@@ -377,6 +381,7 @@ static int worker_open(struct worker *worker, struct crew *crew, const struct wo
 static void worker_close(struct worker *worker)
 {
 	session_add_stats(&worker->crew->session->stats, &worker->stats);
+	world_end_teaching(worker->world);
 	for (size_t i = 0; i < worker->crew->session->n_buffers; i++)
 		buffer_rewind(&worker->buffers[i]);
 	free(worker->buffers);

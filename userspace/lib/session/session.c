@@ -205,7 +205,7 @@ static int run_by_cpu(struct rvt_session *session)
 	int err = 0;
 
 	/* When all is told, the next hart needs not learn what this one has. */
-	session->teaches = session->options.count;
+	session->world.teaches = session->options.count;
 	for (size_t i = 0; i < session->n_buffers && err >= 0; i++) {
 		while ((err = buffer_step(&session->buffers[i], false)) == 1)
 			;
@@ -213,9 +213,7 @@ static int run_by_cpu(struct rvt_session *session)
 			err = buffer_finish(&session->buffers[i]);
 		buffer_rewind(&session->buffers[i]);
 	}
-	session->teaches = false;
-	rvt_flow_destroy(session->teacher);
-	session->teacher = NULL;
+	world_end_teaching(&session->world);
 	return err;
 }
 

@@ -69,11 +69,14 @@ struct decoder {
 struct world {
 	struct rvt_image *image;
 	struct rvt_space *kernel;
+	bool teaches;			/* flows of lanes that are gone do, the next */
+	struct rvt_flow *teacher;	/* NULL: none yet */
+	const struct encoder *taught_of;
 };
 
 struct buffer {
 	struct rvt_session *session;
-	const struct world *world;
+	struct world *world;
 	struct part *part;		/* NULL: the whole buffer */
 	void *ctx;			/* of the sink's call-backs */
 	struct rvt_session_stats *stats;	/* where to count */
@@ -132,9 +135,6 @@ struct rvt_session {
 	struct buffer *buffers;
 	size_t n_buffers;
 	struct rvt_session_stats stats;
-	bool teaches;			/* flows of lanes that are gone do, the next */
-	struct rvt_flow *teacher;	/* NULL: none yet */
-	const struct encoder *taught_of;
 	const struct rvt_session_sink *sink;
 	/* live.c: fed while it is recorded; chunks are malloc'd */
 	bool live;
@@ -175,8 +175,10 @@ bool session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux);
  * memory.
  */
 struct lane *lane_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu);
-/* The lane goes, but its flow may teach the next one. */
+/* The lane goes, but its flow may teach the next one of its world. */
 void lane_end_flow(struct lane *lane);
+/* Nobody learns any more. */
+void world_end_teaching(struct world *world);
 /* The buffer's current record, which is @aux, begins. */
 int lane_begin_record(struct lane *lane, const struct rvt_aux *aux);
 /* What happened up to @time has. */
