@@ -16,7 +16,7 @@
 
 #define RVT_FLOW_BATCH 1024
 /* Runs that are added at once when there is room for one: a path or a step, in whole pieces. */
-#define RVT_FLOW_EXCESS 256
+#define RVT_FLOW_EXCESS (256 + RVT_HOP_EXCESS)
 #define RVT_FLOW_MEANINGS 64
 /* Blocks by the address that an indirect jump went to: a small cache before the tables. */
 #define RVT_FLOW_TARGETS 8192
@@ -183,9 +183,10 @@ rvt_flow_collect_hop(struct rvt_flow *flow, const struct rvt_hop *hop)
 	const struct rvt_run *runs = rvt_hop_runs(flow->hops, hop);
 	struct rvt_run *to = flow->runs + flow->n_runs;
 
-	/* Whole pieces of a fixed size copy faster. */
-	for (unsigned int i = 0; i < hop->n_runs; i += 2)
-		__builtin_memcpy(to + i, runs + i, 2 * sizeof(*to));
+	/* How many there are is hard to foresee: most have no more than these. */
+	__builtin_memcpy(to, runs, RVT_HOP_EXCESS * sizeof(*to));
+	for (unsigned int i = RVT_HOP_EXCESS; i < hop->n_runs; i++)
+		to[i] = runs[i];
 	flow->n_runs += hop->n_runs;
 }
 

@@ -10,8 +10,9 @@
 /* ---- memory ---- */
 
 #define FIRST_SLOTS (1u << 10)
-/* Of a path, in 8 bytes. */
-#define MAX_PATH ((sizeof(struct rvt_hop_path) / 8) + RVT_HOP_PUSHES + 2 * RVT_HOP_RUNS)
+/* Of a path, in 8 bytes, with what may be read beyond it. */
+#define MAX_PATH ((sizeof(struct rvt_hop_path) / 8) + RVT_HOP_PUSHES + \
+		  2 * (RVT_HOP_RUNS + RVT_HOP_EXCESS))
 
 static void begin(struct rvt_hops *hops)
 {

@@ -18,6 +18,7 @@
 #define RVT_PLACE_HOPS (2u << RVT_HOP_OUTCOMES)
 #define RVT_HOP_RUNS 32
 #define RVT_HOP_PUSHES 4
+#define RVT_HOP_EXCESS 8	/* runs that can be read from where those of a hop begin */
 #define RVT_PLACES (1u << 16)
 #define RVT_PLACE_SLOTS (1u << 17)	/* a power of two */
 #define RVT_PLACE_ENDS (1u << RVT_HOP_OUTCOMES)
