@@ -461,37 +461,37 @@ static void test_create(void **state)
 	assert_int_equal(rvt_stream_create(&params, &ops, &stream), -EINVAL);
 }
 
+/* All of @text decodes to @flow. */
+static void check_flow(const char *text, const char *flow)
+{
+	struct fixture f;
+
+	set_up(&f, HTM);
+	feed(&f, text, 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	assert_string_equal(f.text, flow);
+	tear_down(&f);
+}
+
 /*
  * History of ResourceFull is walked to its last branch, and the I-CNT that comes counts that, too.
  * 100 nop, 104 custom branch to 100, 108 j 100.
  */
 static void test_history_first(void **state)
 {
-	static const char *const begin = SYNC "ResourceFull RCODE=1 RDATA=0b1_11";
-	static const char *const flow = "0:start 0:100 0:104 0:100 0:104 ";
 	struct fixture f;
 
 	(void)state;
 	hook = loop_end;
 	/* it is there when nothing else comes any more */
-	set_up(&f, HTM);
-	feed(&f, begin, 0);
-	assert_int_equal(rvt_stream_finish(f.stream), 0);
-	assert_string_equal(f.text, flow);
-	tear_down(&f);
+	check_flow(SYNC "ResourceFull RCODE=1 RDATA=0b1_11", "0:start 0:100 0:104 0:100 0:104 ");
 	/* both counters full, in either order */
-	set_up(&f, HTM);
-	feed(&f, SYNC "ResourceFull RCODE=1 RDATA=0b1_11; ResourceFull RCODE=0 RDATA=6;"
-	     "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=4 HIST=1", 0);
-	assert_int_equal(rvt_stream_finish(f.stream), 0);
-	assert_string_equal(f.text, "0:start 0:100 0:104 0:100 0:104 0:100 0:stop ");
-	tear_down(&f);
-	set_up(&f, HTM);
-	feed(&f, SYNC "ResourceFull RCODE=0 RDATA=6; ResourceFull RCODE=1 RDATA=0b1_11;"
-	     "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=6 HIST=0b1_0", 0);
-	assert_int_equal(rvt_stream_finish(f.stream), 0);
-	assert_string_equal(f.text, "0:start 0:100 0:104 0:100 0:104 0:100 0:104 0:stop ");
-	tear_down(&f);
+	check_flow(SYNC "ResourceFull RCODE=1 RDATA=0b1_11; ResourceFull RCODE=0 RDATA=6;"
+		   "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=4 HIST=1",
+		   "0:start 0:100 0:104 0:100 0:104 0:100 0:stop ");
+	check_flow(SYNC "ResourceFull RCODE=0 RDATA=6; ResourceFull RCODE=1 RDATA=0b1_11;"
+		   "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=6 HIST=0b1_0",
+		   "0:start 0:100 0:104 0:100 0:104 0:100 0:104 0:stop ");
 	/* I-CNT of less than that */
 	set_up(&f, HTM);
 	feed(&f, SYNC "ResourceFull RCODE=1 RDATA=0b1_11", 0);
