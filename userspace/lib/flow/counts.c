@@ -95,8 +95,9 @@ static bool add(struct rvt_count_table *t, const struct rvt_count *key, int64_t 
 		return false;
 	slot = find_slot(t, key);
 	if (!t->slots[slot]) {
-		t->counts[t->n] = *key;
-		t->counts[t->n].slot = slot;
+		t->counts[t->n] = (struct rvt_count){
+			.a = key->a, .b = key->b, .c = key->c, .slot = slot,
+		};
 		t->slots[slot] = ++t->n;
 	}
 	t->counts[t->slots[slot] - 1].times += times;
@@ -161,15 +162,33 @@ uint64_t rvt_run_address(const struct rvt_run *run)
 	return address(rvt_block_of(run), run->first);
 }
 
+/* What is in the log goes to its table, of which first all that is needed is fetched. */
+static void add_edges(struct rvt_counts *counts)
+{
+	const struct rvt_count *log = counts->edge_log, *end = log + counts->n_edge_log;
+	struct rvt_count_table *t = &counts->edges;
+
+	for (const struct rvt_count *e = log; e < end && t->size; e++)
+		__builtin_prefetch(&t->slots[mix(e->a, e->b) & (t->size - 1)]);
+	for (const struct rvt_count *e = log; e < end && t->size; e++)
+		__builtin_prefetch(&t->counts[t->slots[mix(e->a, e->b) & (t->size - 1)]]);
+	for (const struct rvt_count *e = log; e < end; e++)
+		if (!add(t, e, e->times))
+			counts->failed = true;
+	counts->n_edge_log = 0;
+}
+
 static void add_edge(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t insn,
 		     uint64_t to, int64_t times)
 {
 	uint32_t iclass = insn + 1 == block->pub.insns ? block->pub.iclass : RVT_INSN_SEQUENTIAL;
 	uint64_t from = address(block, insn + 1) - 2 * block->pub.halfwords[insn];
-	const struct rvt_count key = { .a = from, .b = to, .c = iclass };
 
-	if (!add(&counts->edges, &key, times))
-		counts->failed = true;
+	counts->edge_log[counts->n_edge_log++] = (struct rvt_count){
+		.a = from, .b = to, .c = iclass, .times = times,
+	};
+	if (counts->n_edge_log == RVT_EDGE_LOG)
+		add_edges(counts);
 }
 
 static void flush_jump(struct rvt_counts *counts, struct rvt_jump_count *jump)
@@ -180,6 +199,7 @@ static void flush_jump(struct rvt_counts *counts, struct rvt_jump_count *jump)
 
 static void flush_jumps(struct rvt_counts *counts)
 {
+	rvt_counts_jumps(counts);
 	for (uint32_t i = 0; i < counts->n_jumps; i++) {
 		struct rvt_jump_count *jump = &counts->jumps[counts->jumped[i]];
 
@@ -187,24 +207,40 @@ static void flush_jumps(struct rvt_counts *counts)
 		jump->block = NULL;
 	}
 	counts->n_jumps = 0;
+	add_edges(counts);
 }
 
-void rvt_counts_jump(struct rvt_counts *counts, const struct rvt_code_block *block, uint64_t to,
-		     int64_t times)
+static inline size_t jump_slot(const struct rvt_jump_count *jump)
 {
-	size_t slot = mix((uintptr_t)block >> 4, to) & (RVT_JUMP_COUNTS - 1);
+	return mix((uintptr_t)jump->block >> 4, jump->to) & (RVT_JUMP_COUNTS - 1);
+}
+
+static void add_jump(struct rvt_counts *counts, const struct rvt_jump_count *new)
+{
+	const size_t slot = jump_slot(new);
 	struct rvt_jump_count *jump = &counts->jumps[slot];
 
-	if (to == block->pub.pc + block->pub.bytes)
+	if (new->to == new->block->pub.pc + new->block->pub.bytes)
 		return;
-	if (jump->block != block || jump->to != to) {
+	if (jump->block != new->block || jump->to != new->to) {
 		if (jump->block)
 			flush_jump(counts, jump);
 		else
 			counts->jumped[counts->n_jumps++] = slot;
-		*jump = (struct rvt_jump_count){ block, to, 0 };
+		*jump = (struct rvt_jump_count){ new->block, new->to, 0 };
 	}
-	jump->times += times;
+	jump->times += new->times;
+}
+
+void rvt_counts_jumps(struct rvt_counts *counts)
+{
+	for (uint32_t i = 0; i < counts->n_jump_log; i++) {
+		__builtin_prefetch(&counts->jumps[jump_slot(&counts->jump_log[i])], 1);
+		__builtin_prefetch(counts->jump_log[i].block);
+	}
+	for (uint32_t i = 0; i < counts->n_jump_log; i++)
+		add_jump(counts, &counts->jump_log[i]);
+	counts->n_jump_log = 0;
 }
 
 void rvt_counts_edge(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t insn,

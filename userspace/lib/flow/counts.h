@@ -38,6 +38,8 @@ struct rvt_block_count {
 };
 
 #define RVT_JUMP_COUNTS 4096
+#define RVT_JUMP_LOG 256
+#define RVT_EDGE_LOG 32
 
 /* Of an indirect jump at the end of a block. */
 struct rvt_jump_count {
@@ -55,11 +57,17 @@ struct rvt_block_counts {
 
 struct rvt_counts {
 	struct rvt_block_counts *blocks;
-	/* Jumps of late, each in one place. What another one drives out goes to .edges. */
+	/*
+	 * Jumps of late, each in one place. What another one drives out goes to .edges. Both lie all
+	 * over memory, and nobody waits for them: so they are counted many at a time.
+	 */
 	struct rvt_jump_count jumps[RVT_JUMP_COUNTS];
 	uint32_t n_jumps;
 	uint16_t jumped[RVT_JUMP_COUNTS];	/* those that have been used */
 	struct rvt_count_table runs, edges;	/* what remains */
+	uint32_t n_jump_log, n_edge_log;
+	struct rvt_jump_count jump_log[RVT_JUMP_LOG];	/* not yet in .jumps */
+	struct rvt_count edge_log[RVT_EDGE_LOG];	/* not yet in .edges */
 	bool failed;			/* out of memory: the counts are not complete */
 
 	/* The last run, whose successor makes an edge of it. */
@@ -80,9 +88,17 @@ void rvt_counts_run(struct rvt_counts *counts, const struct rvt_code_block *bloc
 /* Instruction @insn of @block was followed by @to; no edge if that is what lies behind it. */
 void rvt_counts_edge(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t insn,
 		     uint64_t to, int64_t times);
-/* The same for the indirect jump at the end of @block. */
-void rvt_counts_jump(struct rvt_counts *counts, const struct rvt_code_block *block, uint64_t to,
-		     int64_t times);
+/* What is in the log of jumps is counted. */
+void rvt_counts_jumps(struct rvt_counts *counts);
+/* The same as rvt_counts_edge() for the indirect jump at the end of @block. */
+static inline void rvt_counts_jump(struct rvt_counts *counts, const struct rvt_code_block *block,
+				   uint64_t to, int64_t times)
+{
+	counts->jump_log[counts->n_jump_log++] = (struct rvt_jump_count){ block, to, times };
+	if (counts->n_jump_log == RVT_JUMP_LOG)
+		rvt_counts_jumps(counts);
+}
+
 /* A run or a path begins at @pc: the edge from the last run. */
 void rvt_counts_arrive(struct rvt_counts *counts, uint64_t pc);
 /* What comes next is at @pc and counted elsewhere: the edge there is kept in counts->left. */
@@ -100,6 +116,20 @@ static inline const struct rvt_code_block *rvt_block_of(const struct rvt_run *ru
 {
 	/* .pub is the first member */
 	return (const struct rvt_code_block *)run->block;
+}
+
+/* Both lines of @block, or those of its counts, are needed soon. */
+static inline void rvt_block_fetch(const struct rvt_code_block *block)
+{
+	__builtin_prefetch(block);
+	__builtin_prefetch(&block->number);
+}
+
+static inline void rvt_counts_fetch(const struct rvt_counts *counts,
+				    const struct rvt_code_block *block)
+{
+	if (block->number < RVT_BLOCK_COUNTS)
+		__builtin_prefetch(&counts->blocks->counts[block->number], 1);
 }
 
 /* The last run was instruction @insn of @block, and its edge to @pc is counted with a path. */

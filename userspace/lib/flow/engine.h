@@ -137,7 +137,7 @@ void rvt_flow_retire(struct rvt_flow *flow);
  */
 uint32_t rvt_flow_meaning(struct rvt_flow *flow, uint64_t pc);
 
-/* Counting (counts.c): a run of a walk; what hops and steps have counted. */
+/* Counting: a run of a walk (counts.c); what hops (expand.c) and steps have counted. */
 void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *block, uint32_t first,
 			uint32_t count);
 void rvt_flow_expand_hops(struct rvt_flow *flow);

@@ -20,45 +20,6 @@ static struct rvt_code_block *next_of_hop(void *ctx, struct rvt_code_block *from
 	return rvt_walk_follow(ctx, from, taken ? &from->taken : &from->next, pc);
 }
 
-static void count_path(struct rvt_flow *flow, const struct rvt_hop *hop, uint64_t times)
-{
-	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
-
-	rvt_counts_path(flow->counts, rvt_hop_runs(flow->hops, hop), hop->n_runs, times);
-	if (!(path->flags & RVT_HOP_LEAVES))
-		rvt_counts_edge(flow->counts, path->last, path->last->insns - 1, path->end_pc,
-				times);
-}
-
-void rvt_flow_count_hop(struct rvt_flow *flow, struct rvt_hop *hop, uint64_t times)
-{
-	struct rvt_hops *hops = flow->hops;
-
-	if (times > UINT32_MAX - hop->times) {
-		count_path(flow, hop, times);
-		return;
-	}
-	if (!hop->times)
-		hops->counted[hops->n_counted++] = rvt_hop_number(hops, hop);
-	hop->times += times;
-}
-
-void rvt_flow_expand_hops(struct rvt_flow *flow)
-{
-	struct rvt_hops *hops = flow->hops;
-
-	if (!hops)
-		return;
-	rvt_leaps_expand(flow);
-	for (uint32_t i = 0; i < hops->n_counted; i++) {
-		struct rvt_hop *hop = &hops->hops[hops->counted[i]];
-
-		count_path(flow, hop, hop->times);
-		hop->times = 0;
-	}
-	hops->n_counted = 0;
-}
-
 /* No hop is known here: the plain walk does its outcomes. */
 static void do_without(struct rvt_walk *w)
 {

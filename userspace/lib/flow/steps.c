@@ -305,7 +305,13 @@ static uint64_t path_address(struct rvt_flow *flow, struct rvt_step_path *path)
 	return address_of(flow->hops, &first);
 }
 
-/* Counts what follows the last part, unless that is counted with it. */
+/* Whether what follows a part is counted with it. */
+static bool counts_next(const struct part *part)
+{
+	return part->hop && part->hop->next;
+}
+
+/* Counts what follows the last part, which is not counted with that. */
 static void expand_edge(struct rvt_flow *flow, const struct part *last, uint64_t to, uint64_t times)
 {
 	const struct rvt_hop_path *path;
@@ -315,8 +321,6 @@ static void expand_edge(struct rvt_flow *flow, const struct part *last, uint64_t
 				last->run.first + last->run.count - 1, to, times);
 		return;
 	}
-	if (last->hop->next)
-		return;
 	path = rvt_hop_path(flow->hops, last->hop);
 	if (path->flags & RVT_HOP_LEAVES)
 		rvt_counts_jump(flow->counts, path->last, to, times);
@@ -331,7 +335,7 @@ static void expand_path(struct rvt_flow *flow, struct rvt_step_path *path, uint6
 
 	for (bool first = true; word < end; first = false, last = part) {
 		word = next_part(flow->hops, word, &part);
-		if (!first)
+		if (!first && !counts_next(&last))
 			expand_edge(flow, &last, address_of(flow->hops, &part), times);
 		if (part.hop)
 			rvt_flow_count_hop(flow, part.hop, times);
@@ -339,7 +343,8 @@ static void expand_path(struct rvt_flow *flow, struct rvt_step_path *path, uint6
 			rvt_counts_run(flow->counts, rvt_block_of(&part.run), part.run.first,
 				       part.run.count, times);
 	}
-	expand_edge(flow, &last, to, times);
+	if (!counts_next(&last))
+		expand_edge(flow, &last, to, times);
 }
 
 static void expand_parts(struct rvt_flow *flow, const struct rvt_step *s,
@@ -614,15 +619,43 @@ void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *joined
 
 /* ---- counts ---- */
 
-/* They lie all over their tables: first the step is fetched, then, when that is there, its path. */
+/*
+ * They lie all over their tables: first the step is fetched, then, when that is there, its path, and
+ * then the hops of that. What only fetches must be inlined: else it has no effect for the compiler.
+ */
 #define AHEAD 8
 
-static void fetch_ahead(struct rvt_steps *steps, uint32_t i)
+/* What is counted @ahead of @i; NULL: nothing. */
+static struct rvt_step *counted_ahead(struct rvt_steps *steps, uint32_t i, uint32_t ahead)
 {
-	if (i + 2 * AHEAD < steps->n_counted)
-		__builtin_prefetch(&steps->steps[steps->counted[i + 2 * AHEAD]]);
-	if (i + AHEAD < steps->n_counted)
-		__builtin_prefetch(rvt_step_path(steps, &steps->steps[steps->counted[i + AHEAD]]));
+	return i + ahead < steps->n_counted ? &steps->steps[steps->counted[i + ahead]] : NULL;
+}
+
+static inline __attribute__((always_inline)) void
+fetch_hops(struct rvt_flow *flow, const struct rvt_step *s)
+{
+	struct rvt_step_path *path = rvt_step_path(flow->steps, s);
+	const uint32_t *word = rvt_step_way(path), *end = word + path->n_words;
+
+	/* Up to the first run. */
+	for (; word < end && !(*word & RVT_STEP_RUN); word++)
+		__builtin_prefetch(&flow->hops->hops[*word], 1);
+}
+
+static inline __attribute__((always_inline)) void
+fetch_ahead(struct rvt_flow *flow, uint32_t i)
+{
+	struct rvt_steps *steps = flow->steps;
+	const struct rvt_step *s = counted_ahead(steps, i, 3 * AHEAD);
+
+	if (s)
+		__builtin_prefetch(s);
+	s = counted_ahead(steps, i, 2 * AHEAD);
+	if (s)
+		__builtin_prefetch(rvt_step_path(steps, s));
+	s = counted_ahead(steps, i, AHEAD);
+	if (s && !(s->flags & RVT_STEP_JOINED))
+		fetch_hops(flow, s);
 }
 
 void rvt_steps_expand(struct rvt_flow *flow)
@@ -632,7 +665,7 @@ void rvt_steps_expand(struct rvt_flow *flow)
 	if (!steps)
 		return;
 	for (uint32_t i = 0; i < steps->n_counted; i++) {
-		fetch_ahead(steps, i);
+		fetch_ahead(flow, i);
 		expand(flow, &steps->steps[steps->counted[i]]);
 	}
 	steps->n_counted = 0;
