@@ -46,7 +46,7 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 	if (!flow)
 		return;
 	tdestroy(flow->single, free);
-	free(flow->returns.entries);
+	rvt_returns_free(&flow->returns);
 	rvt_hops_destroy(flow->hops);
 	rvt_leaps_destroy(flow->leaps);
 	rvt_counts_destroy(flow->counts);

@@ -219,7 +219,7 @@ static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w,
 
 	if (!(path->flags & RVT_HOP_RETURNS) || !stack->used)
 		return 0;
-	pc = rvt_returns_top(stack)->pc;
+	pc = rvt_returns_top(stack);
 	place = place_at(flow, pc);
 	if (!place)
 		return 0;

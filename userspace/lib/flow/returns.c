@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Return stack: a ring that forgets its oldest entry when it overflows.
+ * Return stack: it forgets its oldest entry when it overflows.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "flow/engine.h"
 
 /* The height is relative to that at the beginning of the log. */
@@ -91,7 +92,7 @@ void rvt_calls_keep(const struct rvt_calls *calls, struct rvt_kept_calls *kept)
 		*pcs++ = calls->pcs[RVT_CALLS - i];
 }
 
-static void log_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls)
+void rvt_returns_log_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls)
 {
 	rvt_returns_nest(stack, calls->nesting);
 	stack->log->empty |= calls->empty;
@@ -101,69 +102,49 @@ static void log_replay(struct rvt_return_stack *stack, const struct rvt_kept_cal
 		log_push(stack->log, calls->pcs[calls->n_pops + i]);
 }
 
-bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls)
+void rvt_returns_move(struct rvt_return_stack *stack)
 {
-	const unsigned int n_pops = calls->n_pops, n_pushes = calls->n_pushes;
-	const unsigned int used = stack->used, mask = stack->mask;
-	const uint64_t *pcs = calls->pcs;
-	struct rvt_return *entries = stack->entries;
-	unsigned int top = stack->top, dropped = 0;
+	const unsigned int from = stack->top - stack->used, used = stack->used;
 
-	if (used + calls->nesting > stack->depth)
-		dropped = used + calls->nesting - stack->depth;
-	if (used < dropped + n_pops || (calls->empty && (dropped || used > n_pops)))
-		return false;
-	for (unsigned int i = 0; i < n_pops; i++) {
-		const struct rvt_return *entry = &entries[--top & mask];
-
-		if (entry->pc != pcs[i] || entry->recursions)
-			return false;
-	}
-	pcs += n_pops;
-	for (unsigned int i = 0; i < n_pushes; i++)
-		entries[top++ & mask] = (struct rvt_return){ .pc = pcs[i] };
-	stack->top = top;
-	stack->used = used - dropped - n_pops + n_pushes;
-	if (stack->log)
-		log_replay(stack, calls);
-	return true;
+	memmove(stack->pcs + RVT_FEW_CALLS, stack->pcs + from, used * sizeof(stack->pcs[0]));
+	if (stack->recursions)
+		memmove(stack->recursions + RVT_FEW_CALLS, stack->recursions + from,
+			used * sizeof(stack->recursions[0]));
+	stack->top = RVT_FEW_CALLS + used;
 }
 
 void rvt_returns_push(struct rvt_return_stack *stack, uint64_t pc)
 {
-	struct rvt_return *top;
-
 	if (!stack->depth)
 		return;
 	if (stack->log)
 		log_push(stack->log, pc);
-	if (stack->used) {
-		top = rvt_returns_top(stack);
-		if (top->pc == pc && top->recursions < stack->recursion_max) {
-			top->recursions++;
-			return;
-		}
+	if (stack->used && stack->recursions && rvt_returns_top(stack) == pc &&
+	    stack->recursions[stack->top - 1] < stack->recursion_max) {
+		stack->recursions[stack->top - 1]++;
+		return;
 	}
-	stack->entries[stack->top++ & stack->mask] = (struct rvt_return){ .pc = pc };
+	if (stack->top > stack->room)
+		rvt_returns_move(stack);
+	if (stack->recursions)
+		stack->recursions[stack->top] = 0;
+	stack->pcs[stack->top++] = pc;
 	if (stack->used < stack->depth)
 		stack->used++;
 }
 
 bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc)
 {
-	struct rvt_return *top;
-
 	if (!stack->used) {
 		if (stack->log)
 			stack->log->empty = true;
 		return false;
 	}
-	top = rvt_returns_top(stack);
-	*pc = top->pc;
+	*pc = rvt_returns_top(stack);
 	if (stack->log)
 		log_pop(stack->log, *pc);
-	if (top->recursions) {
-		top->recursions--;
+	if (stack->recursions && stack->recursions[stack->top - 1]) {
+		stack->recursions[stack->top - 1]--;
 		return true;
 	}
 	stack->top--;
@@ -176,7 +157,6 @@ void rvt_flow_clear_returns(struct rvt_flow *flow)
 	if (flow->returns.log)
 		flow->returns.log->invalid = true;
 	flow->returns.used = 0;
-	flow->returns.top = 0;
 }
 
 unsigned int rvt_flow_return_depth(const struct rvt_flow *flow)
@@ -190,29 +170,45 @@ bool rvt_flow_return_at(const struct rvt_flow *flow, unsigned int index, uint64_
 
 	if (index >= stack->used)
 		return false;
-	*pc = stack->entries[(stack->top - 1 - index) & stack->mask].pc;
+	*pc = stack->pcs[stack->top - 1 - index];
 	return true;
+}
+
+void rvt_returns_free(struct rvt_return_stack *stack)
+{
+	free(stack->pcs);
+	free(stack->recursions);
+	*stack = (struct rvt_return_stack){};
+}
+
+/* Twice as many as there can be, so that they seldom move. False: no memory. */
+static bool make_stack(struct rvt_return_stack *stack, unsigned int depth,
+		       unsigned int recursion_max)
+{
+	const size_t room = RVT_FEW_CALLS + 2 * (size_t)depth, size = room + RVT_CALLS + 1;
+
+	*stack = (struct rvt_return_stack){
+		.depth = depth, .recursion_max = recursion_max, .room = room,
+		.top = RVT_FEW_CALLS,
+		.pcs = calloc(size, sizeof(stack->pcs[0])),
+	};
+	if (recursion_max)
+		stack->recursions = calloc(size, sizeof(stack->recursions[0]));
+	return stack->pcs && (!recursion_max || stack->recursions);
 }
 
 int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 			      unsigned int recursion_max)
 {
 	const bool had_one = flow->returns.depth;
-	struct rvt_return *entries = NULL;
-	size_t size = 1;
+	struct rvt_return_stack stack = {};
 
-	while (size < depth)
-		size *= 2;
-	if (depth) {
-		entries = calloc(size, sizeof(*entries));
-		if (!entries)
-			return -ENOMEM;
+	if (!make_stack(&stack, depth, recursion_max)) {
+		rvt_returns_free(&stack);
+		return -ENOMEM;
 	}
-	free(flow->returns.entries);
-	flow->returns = (struct rvt_return_stack){
-		.entries = entries, .mask = size - 1, .depth = depth,
-		.recursion_max = recursion_max,
-	};
+	rvt_returns_free(&flow->returns);
+	flow->returns = stack;
 	/* Without a stack it was not noted what leaps do to it. */
 	if (had_one != !!depth)
 		rvt_flow_new_epoch(flow);
