@@ -120,7 +120,7 @@ static uint32_t hint_beside(struct rvt_flow *flow, const struct rvt_step *first)
 	uint64_t x = 0, pc;
 
 	if (first->flags & RVT_STEP_CALLS) {
-		calls = rvt_step_calls(rvt_step_path(flow->steps, first));
+		calls = rvt_step_calls(flow->steps, first);
 		n = calls->n_pops + calls->empty;
 	}
 	for (unsigned int i = 0; i < n && rvt_flow_return_at(flow, i, &pc); i++)
@@ -203,7 +203,7 @@ void rvt_steps_record_missed(struct rvt_flow *flow)
 	steps->too_long = steps->leaves_half = false;
 	steps->n_words = steps->n_runs = 0;
 	steps->before = flow->stats;
-	rvt_returns_log(&flow->returns, &steps->calls);
+	rvt_returns_log(&flow->returns, &steps->returns);
 	flow->recording = true;
 }
 
@@ -389,7 +389,7 @@ static bool is_more(struct rvt_flow *flow)
 {
 	struct rvt_steps *steps = flow->steps;
 
-	return flow->result || steps->calls.invalid || flow->returns.recursion_max ||
+	return flow->result || steps->returns.invalid || flow->returns.recursion_max ||
 	       !steps->n_words || steps->too_long || steps->leaves_half ||
 	       !flow->has_pc || !flow->has_last ||
 	       steps->key.meaning != rvt_flow_meaning(flow, steps->key.pc) ||
@@ -490,6 +490,19 @@ static struct rvt_step_path *take_path(struct rvt_steps *steps, const struct rvt
 	return rvt_step_path(steps, filled);
 }
 
+static void keep_calls(struct rvt_steps *steps, const struct rvt_step *s,
+		       struct rvt_step_path *path)
+{
+	struct rvt_kept_calls *kept =
+		(struct rvt_kept_calls *)steps->calls[s - steps->steps].kept;
+
+	if (path->calls) {
+		kept->n_pops = RVT_STEP_MANY_CALLS;
+		kept = (struct rvt_kept_calls *)(path + 1);
+	}
+	rvt_calls_keep(&steps->returns, kept);
+}
+
 void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 {
 	struct rvt_steps *steps = flow->steps;
@@ -505,10 +518,11 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 			return;
 		filled.flags |= RVT_STEP_KEEPS_ADDRESS;
 	}
-	calls = CALLS_UNITS(rvt_calls_bytes(&steps->calls));
-	room = calls + WAY_UNITS(steps->n_words);
+	calls = rvt_calls_bytes(&steps->returns);
 	if (calls)
 		filled.flags |= RVT_STEP_CALLS;
+	calls = calls > sizeof(struct rvt_step_calls) ? CALLS_UNITS(calls) : 0;
+	room = calls + WAY_UNITS(steps->n_words);
 	filled.extra = extra;
 	s = make_room(flow, &steps->key, steps->hint);
 	if (!s)
@@ -520,8 +534,8 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	path->consecutive = flow->consecutive;
 	path->n_words = steps->n_words;
 	path->calls = calls;
-	if (calls)
-		rvt_calls_keep(&steps->calls, rvt_step_calls(path));
+	if (filled.flags & RVT_STEP_CALLS)
+		keep_calls(steps, s, path);
 	memcpy(rvt_step_way(path), steps->words, steps->n_words * sizeof(steps->words[0]));
 }
 

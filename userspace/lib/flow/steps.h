@@ -26,6 +26,7 @@
 #define RVT_STEP_WORDS 96	/* of its way, at most */
 #define RVT_STEP_ROW 8		/* steps that are joined, at most */
 #define RVT_STEP_PATH_BYTES (16u << 20)
+#define RVT_STEP_MANY_CALLS 255	/* instead of .n_pops: more than fit, see struct rvt_step_path */
 
 struct rvt_step_key {
 	uint64_t bytes[2];	/* of the message, zeros behind them */
@@ -58,8 +59,16 @@ _Static_assert(sizeof(struct rvt_step) == 64 && RVT_STEP_PATH_BYTES / 16 <= 1 <<
 	       "one cache line");
 
 /*
- * The rest. Behind it: what happens to the return stack, if something does, and the way: numbers of
- * hops, and RVT_STEP_RUN with a struct rvt_run in the next 4 words where no hop was known. Of joined
+ * What happens to the return stack. In a cache line of its own, by the number of the step: so it can
+ * be fetched together with the step.
+ */
+struct rvt_step_calls {
+	_Alignas(64) uint8_t kept[64];	/* a struct rvt_kept_calls with all that it has */
+};
+
+/*
+ * The rest. Behind it: what happens to the return stack, if that is too much for a line, and the
+ * way: numbers of hops, and RVT_STEP_RUN with a struct rvt_run in the next 4 words where no hop was known. Of joined
  * steps only their paths, as numbers like that in struct rvt_step.
  */
 struct rvt_step_path {
@@ -86,6 +95,7 @@ _Static_assert(sizeof(struct rvt_step_path) == 16 && sizeof(struct rvt_run) == 1
 struct rvt_steps {
 	struct rvt_step steps[RVT_STEP_ENTRIES];	/* number 0 is not used */
 	uint32_t index[RVT_STEP_SETS][RVT_STEP_WAYS];
+	struct rvt_step_calls calls[RVT_STEP_ENTRIES];	/* by number */
 	_Alignas(16) uint8_t paths[RVT_STEP_PATH_BYTES];
 	size_t n_path;			/* used of it, in 16 bytes */
 	uint32_t guesses[RVT_STEP_GUESSES];	/* entries as in the index, see rvt_step_guess() */
@@ -103,7 +113,7 @@ struct rvt_steps {
 	unsigned int n_words, n_runs;
 	uint32_t words[RVT_STEP_WORDS];
 	struct rvt_flow_stats before;
-	struct rvt_calls calls;
+	struct rvt_calls returns;
 
 	/* counted since rvt_steps_enter() */
 	uint64_t insns, halfwords, branches, taken, indirect;
@@ -225,6 +235,21 @@ static inline struct rvt_step_path *rvt_step_path(struct rvt_steps *steps, const
 	return rvt_step_path_at(steps, s->path);
 }
 
+/* What will be needed of the message of @guess: first this ... */
+static inline void rvt_steps_fetch_guess(const struct rvt_steps *steps, uint32_t guess)
+{
+	__builtin_prefetch(&steps->guesses[guess]);
+}
+
+/* ... then, when that is there, the step. */
+static inline void rvt_steps_fetch(const struct rvt_steps *steps, uint32_t guess)
+{
+	const uint32_t number = steps->guesses[guess] & (RVT_STEP_ENTRIES - 1);
+
+	__builtin_prefetch(&steps->steps[number]);
+	__builtin_prefetch(&steps->calls[number]);
+}
+
 /* Of a joined step: its paths. */
 static inline uint32_t *rvt_step_parts(struct rvt_step_path *path)
 {
@@ -232,9 +257,15 @@ static inline uint32_t *rvt_step_parts(struct rvt_step_path *path)
 }
 
 /* Of a step with RVT_STEP_CALLS. */
-static inline struct rvt_kept_calls *rvt_step_calls(struct rvt_step_path *path)
+static inline const struct rvt_kept_calls *rvt_step_calls(struct rvt_steps *steps,
+							  const struct rvt_step *s)
 {
-	return (struct rvt_kept_calls *)(path + 1);
+	const struct rvt_kept_calls *calls =
+		(const struct rvt_kept_calls *)steps->calls[s - steps->steps].kept;
+
+	if (__builtin_expect(calls->n_pops == RVT_STEP_MANY_CALLS, 0))
+		return (const struct rvt_kept_calls *)(rvt_step_path(steps, s) + 1);
+	return calls;
 }
 
 /* The way of a step that is not joined. */
@@ -247,7 +278,7 @@ static inline uint32_t *rvt_step_way(struct rvt_step_path *path)
 static inline bool rvt_steps_call(struct rvt_flow *flow, const struct rvt_step *s)
 {
 	return !(s->flags & RVT_STEP_CALLS) ||
-	       rvt_returns_replay(&flow->returns, rvt_step_calls(rvt_step_path(flow->steps, s)));
+	       rvt_returns_replay(&flow->returns, rvt_step_calls(flow->steps, s));
 }
 
 /*

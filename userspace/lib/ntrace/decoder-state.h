@@ -11,6 +11,7 @@
 
 #include "ntrace/hist.h"
 #include "ntrace/message.h"
+#include "ntrace/scan.h"
 #include "stream-ops.h"
 
 /*
@@ -86,7 +87,7 @@ struct rvt_ntrace_decoder {
 	bool done;
 	struct rvt_ntrace_source *recent; /* whose message may be replayed next; or NULL */
 	unsigned int recent_src;	/* its SRC */
-	uint64_t mix;			/* of the last message that can be a step */
+	struct rvt_ntrace_scan scan;	/* of what was fed last */
 	bool missed;			/* no step was found of the next one, which can be one */
 };
 

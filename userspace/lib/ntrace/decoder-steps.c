@@ -5,13 +5,10 @@
  * decide what it means, as long as no I-CNT is pending. Where history of ResourceFull was walked
  * before, what is left of I-CNT decides.
  */
-#include <endian.h>
 #include <string.h>
 #include "flow/steps.h"
 #include "ntrace/decoder-state.h"
-
-#define ONES UINT64_C(0x0101010101010101)
-#define WANTED_BYTES 24		/* that can be read from where a message begins: with the time */
+#include "ntrace/scan.h"
 
 /* Nothing of earlier messages but .ahead is left that would decide what the next one means. */
 static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s)
@@ -21,122 +18,11 @@ static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	       !d->result;
 }
 
-/* The low @n bytes of @word. */
-static inline uint64_t low_bytes(uint64_t word, unsigned int n)
-{
-	return n < 8 ? word & ~(~UINT64_C(0) << 8 * n) : word;
-}
-
-static inline uint64_t load(const uint8_t *p)
-{
-	uint64_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return le64toh(word);
-}
-
-/* The 6 MDO bits of each byte in a row. */
-static inline uint64_t pack(uint64_t word)
-{
-	word = word >> 2 & UINT64_C(0x3f3f3f3f3f3f3f3f);
-	word = (word & UINT64_C(0x003f003f003f003f)) | (word & UINT64_C(0x3f003f003f003f00)) >> 2;
-	word = (word & UINT64_C(0x00000fff00000fff)) | (word & UINT64_C(0x0fff00000fff0000)) >> 4;
-	return (word & 0xffffff) | (word & UINT64_C(0x00ffffff00000000)) >> 8;
-}
-
-/* A message that is a step has so many fields before its time stamp; RCODE tells the second. */
-static const uint8_t n_fields[64] = {
-	[RVT_NTRACE_DIRECT_BRANCH] = 1, [RVT_NTRACE_RESOURCE_FULL] = 1,
-	[RVT_NTRACE_INDIRECT_BRANCH] = 2, [RVT_NTRACE_INDIRECT_BRANCH_HIST] = 3,
-};
-
-/*
- * The bytes of the message at @p up to where its time stamp begins, if it has one. Returns how many,
- * 0: too many, or no message that is replayed. At least WANTED_BYTES are there.
- */
-static inline unsigned int key_bytes(const struct rvt_ntrace_decoder *d, const uint8_t *p,
-				     uint64_t bytes[2])
-{
-	uint64_t low = load(p), high = load(p + 8), ends, second;
-	const unsigned int tcode = low >> 2 & 63;
-	unsigned int n = n_fields[tcode], len;
-
-	if (tcode == RVT_NTRACE_RESOURCE_FULL) {
-		n = pack(low & UINT32_MAX) >> (6 + d->params.src_bits) & 15;
-		if (n > 2)
-			return 0;
-	}
-	if (!n)
-		return 0;
-	if (!d->reader.timestamps) {
-		ends = low & low >> 1 & ONES;
-		second = high & high >> 1 & ONES;
-	} else {
-		ends = low & ONES;
-		second = high & ONES;
-		/* Branches, which are foreseen, rather than data that all that follows waits for. */
-		while (--n) {
-			if (ends)
-				ends &= ends - 1;
-			else
-				second &= second - 1;
-		}
-	}
-	if (ends)
-		len = __builtin_ctzll(ends) / 8 + 1;
-	else if (second)
-		len = __builtin_ctzll(second) / 8 + 9;
-	else
-		return 0;
-	bytes[0] = low_bytes(low, len);
-	bytes[1] = len > 8 ? low_bytes(high, len - 8) : 0;
-	return len;
-}
-
-struct field {
-	uint64_t value;
-	unsigned int len_bytes;
-	bool last;		/* of the message */
-};
-
-/* The field that ends in one of the 8 bytes at @p. False: none does, or not as it must. */
-static inline bool read_field(const uint8_t *p, struct field *field)
-{
-	uint64_t word = load(p), end = word & ONES & -(word & ONES);
-
-	if (!end)
-		return false;
-	/* MSEO 2 is reserved */
-	word &= (end << 8) - 1;
-	if (word >> 1 & ~word & ONES)
-		return false;
-	field->value = pack(word);
-	field->len_bytes = __builtin_ctzll(end) / 8 + 1;
-	field->last = word & end << 1;
-	return true;
-}
-
-/* A time stamp of up to 8 bytes; returns how many, 0: more. */
-static inline unsigned int read_time(const uint8_t *p, uint64_t *stamp)
-{
-	struct field field;
-
-	if (!read_field(p, &field) || !field.last)
-		return 0;
-	*stamp = field.value;
-	return field.len_bytes;
-}
-
 /* ---- keys ---- */
 
 static inline unsigned int tcode_of(const uint64_t bytes[2])
 {
 	return bytes[0] >> 2 & 63;
-}
-
-static inline bool is_full(const uint64_t bytes[2])
-{
-	return tcode_of(bytes) == RVT_NTRACE_RESOURCE_FULL;
 }
 
 #define STATE_MIDST (1u << 4)	/* above the mode; above it the TCODE, and what is left of I-CNT */
@@ -150,9 +36,9 @@ static inline bool key_in_midst(const struct rvt_ntrace_decoder *d, uint64_t ahe
 				struct rvt_step_key *key)
 {
 	const unsigned int tcode = tcode_of(key->bytes), src_bits = d->params.src_bits;
-	const uint64_t end = key->bytes[0] & ONES & -(key->bytes[0] & ONES);
+	const uint64_t end = key->bytes[0] & RVT_NTRACE_ONES & -(key->bytes[0] & RVT_NTRACE_ONES);
 	const unsigned int len_bits = __builtin_ctzll(end | 1ull << 63) + 8;
-	const uint64_t field = pack(key->bytes[0] & ((end << 8) - 1));
+	const uint64_t field = rvt_ntrace_pack(key->bytes[0] & ((end << 8) - 1));
 	const unsigned int shift = 6 + src_bits + (tcode == RVT_NTRACE_DIRECT_BRANCH ? 0 : 2);
 	const uint64_t icnt = field >> shift, btype_src = field & ((1u << shift) - 1);
 
@@ -164,18 +50,16 @@ static inline bool key_in_midst(const struct rvt_ntrace_decoder *d, uint64_t ahe
 	return !((icnt - ahead) >> 21);
 }
 
-/*
- * What of the key the message decides whose bytes are in key->bytes. @reference, @ahead: as in
- * struct rvt_ntrace_source.
- */
-static inline bool make_key(const struct rvt_ntrace_decoder *d, unsigned int mode,
-			    uint64_t reference, uint64_t ahead, struct rvt_step_key *key)
+/* What of the key message @m decides. @reference, @ahead: as in struct rvt_ntrace_source. */
+static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_scanned *m,
+			    unsigned int mode, uint64_t reference, uint64_t ahead,
+			    struct rvt_step_key *key)
 {
-	const bool full = is_full(key->bytes);
-
+	key->bytes[0] = m->bytes[0];
+	key->bytes[1] = m->bytes[1];
 	key->state = mode;
-	key->address = full ? 0 : reference;
-	return full || !ahead || key_in_midst(d, ahead, key);
+	key->address = m->full ? 0 : reference;
+	return m->full || !ahead || key_in_midst(d, ahead, key);
 }
 
 /* ---- recording ---- */
@@ -185,24 +69,24 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	const unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
 	struct rvt_ntrace_source *s = d->sources[src];
 	const bool missed = d->missed && d->recent == s;
-	uint8_t bytes[WANTED_BYTES + 8] = {};
+	const uint8_t *bytes = d->reader.bytes;
+	struct rvt_ntrace_scan scan;
 	struct rvt_step_key key = {};
 
 	d->recent = s;
 	d->recent_src = src;
 	d->missed = false;
-	if (!s || !is_clean(d, s) || msg->len_bytes > WANTED_BYTES ||
+	if (!s || !is_clean(d, s) ||
 	    (rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) && msg->field[RVT_NTRACE_F_BTYPE]))
 		return;
 	if (missed) {
 		rvt_steps_record_missed(s->flow);
 		return;
 	}
-	memcpy(bytes, d->reader.bytes, msg->len_bytes);
-	if (!key_bytes(d, bytes, key.bytes) || !rvt_steps_enter(s->flow, &key))
-		return;
-	d->mix = rvt_step_mix(key.bytes, s->mode);
-	if (make_key(d, s->mode, s->reference, s->ahead, &key))
+	rvt_ntrace_scan_begin(&scan, bytes);
+	rvt_ntrace_scan(&scan, &d->reader, bytes + msg->len_bytes, s->mode);
+	if (scan.n && rvt_steps_enter(s->flow, &key) &&
+	    make_key(d, &scan.msgs[0], s->mode, s->reference, s->ahead, &key))
 		rvt_steps_record(s->flow, &key);
 }
 
@@ -232,6 +116,8 @@ void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_m
 
 /* ---- replaying ---- */
 
+#define SCAN_AHEAD 16		/* messages, at least: what they need is being fetched */
+
 /* Behind this a step, whose half-words are counted in 16 bits, may lead too far. */
 #define LAST_AHEAD (RVT_NTRACE_MAX_AHEAD - UINT16_MAX)
 
@@ -239,6 +125,7 @@ void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_m
 struct replay {
 	uint64_t reference, ahead;	/* as in struct rvt_ntrace_source */
 	uint64_t n;			/* messages */
+	const uint8_t *pos;		/* behind the last one */
 	const uint8_t *branch;		/* the last branch message; NULL: none yet */
 	unsigned int branch_len;	/* without its time stamp, in bytes */
 };
@@ -258,19 +145,20 @@ static void settle(struct rvt_ntrace_source *s, const struct replay *r)
 	memcpy(s->repeat.bytes, r->branch, r->branch_len);
 }
 
-/* @step was taken, whose message of @len bytes is at @p. */
-static inline void advance(struct replay *r, const struct rvt_step *step, const uint8_t *p,
-			   unsigned int len, bool full)
+/* @step was taken, which is message @m. */
+static inline void advance(struct replay *r, const struct rvt_step *step,
+			   const struct rvt_ntrace_scanned *m)
 {
 	r->n++;
-	if (full) {
+	r->pos = m->pos + m->len;
+	if (m->full) {
 		r->ahead += step->halfwords;
 		return;
 	}
 	r->ahead = 0;
 	r->reference = rvt_step_address(step, r->reference);
-	r->branch = p;
-	r->branch_len = len;
+	r->branch = m->pos;
+	r->branch_len = m->key_len;
 }
 
 static inline uint64_t pass_time(const struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
@@ -302,57 +190,79 @@ static const uint8_t *replay_end(const struct rvt_ntrace_decoder *d)
 	return left < (uint64_t)(reader->end - reader->pos) ? reader->pos + left : reader->end;
 }
 
+/* Scans so many messages, if they are there, and begins to fetch what they will need. */
+static void scan_more(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
+		      const uint8_t *end)
+{
+	const struct rvt_steps *steps = s->flow->steps;
+	struct rvt_ntrace_scan *scan = &d->scan;
+
+	while (!scan->ended && scan->n - scan->at < SCAN_AHEAD) {
+		const unsigned int n = scan->n;
+
+		rvt_ntrace_scan(scan, &d->reader, end, s->mode);
+		while (scan->fetched < n)
+			rvt_steps_fetch(steps, rvt_ntrace_scanned(scan, scan->fetched++)->guess);
+		for (unsigned int i = n; i < scan->n; i++)
+			rvt_steps_fetch_guess(steps, rvt_ntrace_scanned(scan, i)->guess);
+	}
+}
+
+/* Scanning goes on at @pos. */
+static void skip_scanned(struct rvt_ntrace_scan *scan, const uint8_t *pos)
+{
+	while (scan->at < scan->n && rvt_ntrace_scanned(scan, scan->at)->pos < pos)
+		scan->at++;
+	if (scan->at == scan->n ? scan->pos != pos || scan->ended :
+				  rvt_ntrace_scanned(scan, scan->at)->pos != pos)
+		rvt_ntrace_scan_begin(scan, pos);
+}
+
 void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 {
 	struct rvt_ntrace_source *s = d->recent;
 	struct rvt_ntrace_reader *reader = &d->reader;
-	const uint8_t *p = reader->pos, *end = replay_end(d);
-	struct replay r = { .reference = s->reference, .ahead = s->ahead };
+	struct replay r = { .reference = s->reference, .ahead = s->ahead, .pos = reader->pos };
+	const uint8_t *end = replay_end(d);
 	struct rvt_step_key key = {};
 	bool whole = true;
 
-	if (end - p < WANTED_BYTES || !rvt_steps_enter(s->flow, &key))
+	if (end == r.pos || !rvt_steps_enter(s->flow, &key))
 		return;
-	while (whole && end - p >= WANTED_BYTES && r.ahead < LAST_AHEAD) {
-		unsigned int len, more = 0;
+	skip_scanned(&d->scan, r.pos);
+	while (whole && r.ahead < LAST_AHEAD) {
+		const struct rvt_ntrace_scanned *m;
 		struct rvt_step *step;
-		uint64_t stamp = 0, mix;
-		bool full;
 
-		len = key_bytes(d, p, key.bytes);
-		if (!len)
+		if (d->scan.n - d->scan.at < SCAN_AHEAD)
+			scan_more(d, s, end);
+		if (d->scan.at == d->scan.n)
 			break;
-		full = is_full(key.bytes);
-		mix = rvt_step_mix(key.bytes, s->mode);
-		if (!make_key(d, s->mode, r.reference, r.ahead, &key))
+		m = rvt_ntrace_scanned(&d->scan, d->scan.at);
+		if (!make_key(d, m, s->mode, r.reference, r.ahead, &key))
 			break;
-		if (d->reader.timestamps && (p[len - 1] & 3) == 1) {
-			more = read_time(p + len, &stamp);
-			if (!more)
-				break;
-		}
-		step = rvt_steps_take(s->flow, &key, rvt_step_guess(d->mix, mix));
-		d->mix = mix;
+		step = rvt_steps_take(s->flow, &key, m->guess);
 		d->missed = !step;
 		if (!step)
 			break;
+		d->scan.at++;
 		whole = rvt_steps_apply(s->flow, step);
-		advance(&r, step, p, len, full);
+		advance(&r, step, m);
 		rvt_steps_advance(s->flow, step, &key);
-		if (more && pass_time(d, s, stamp) >= s->flow->quiet && s->time_valid) {
+		if (m->len > m->key_len && pass_time(d, s, m->stamp) >= s->flow->quiet &&
+		    s->time_valid) {
 			settle(s, &r);
-			tell_time(d, s, reader->offset + (p - reader->pos));
+			tell_time(d, s, reader->offset + (m->pos - reader->pos));
 			whole &= !d->result && rvt_steps_enter(s->flow, &key);
 		}
-		p += len + more;
 	}
 	if (!r.n)
 		return;
 	settle(s, &r);
 	rvt_ntrace_check(d, s->flow->result);
 	d->stream.stats.messages += r.n;
-	reader->offset += p - reader->pos;
-	reader->pos = p;
+	reader->offset += r.pos - reader->pos;
+	reader->pos = r.pos;
 }
 
 /* What the repeated message is, once somebody asks. */

@@ -501,6 +501,7 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 		d->first_offset = offset;
 	d->fed = true;
 	rvt_ntrace_reader_feed(&d->reader, bytes, len, offset);
+	rvt_ntrace_scan_begin(&d->scan, bytes);
 	while (!d->result && !d->done) {
 		if (d->recent)
 			rvt_ntrace_replay(d);

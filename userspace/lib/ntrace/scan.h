@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Inside the N-Trace decoder: what the bytes of the next messages say, wherever the flow stands. It
+ * is read for many messages at once, so that nothing there waits for anything else, and memory that
+ * will be needed for them is fetched meanwhile.
+ */
+#ifndef RVT_LIB_NTRACE_SCAN_H
+#define RVT_LIB_NTRACE_SCAN_H
+
+#include <endian.h>
+#include <string.h>
+#include "ntrace/message.h"
+
+#define RVT_NTRACE_ONES UINT64_C(0x0101010101010101)
+#define RVT_NTRACE_SCANNED 64		/* messages at once, at most; a power of two */
+#define RVT_NTRACE_KEY_BYTES 16		/* of a message that can be a step, without its time stamp */
+
+/* A message that can be a step. */
+struct rvt_ntrace_scanned {
+	uint64_t bytes[2];	/* up to its time stamp, zeros behind them */
+	uint64_t mix;		/* of them */
+	uint64_t stamp;		/* 0: it has none */
+	const uint8_t *pos;
+	uint32_t guess;		/* rvt_step_guess() */
+	uint8_t key_len;	/* without the time stamp, in bytes */
+	uint8_t len;		/* with it */
+	bool full;		/* ResourceFull */
+};
+
+struct rvt_ntrace_scan {
+	const uint8_t *pos;	/* behind the last message */
+	uint64_t mix;		/* of that */
+	unsigned int at;	/* number of the next message to take */
+	unsigned int fetched;	/* memory of the messages before is being fetched */
+	unsigned int n;		/* scanned so far */
+	bool ended;		/* what comes cannot be a step, or is not there as a whole */
+	struct rvt_ntrace_scanned msgs[RVT_NTRACE_SCANNED];	/* by number, modulo their number */
+};
+
+/*
+ * Scans some messages more, from scan->pos on, where one begins, to @end at the most. There must be
+ * room for RVT_NTRACE_SCANNED / 2. @mode: of the source.
+ */
+void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
+		     const uint8_t *end, unsigned int mode);
+
+/* Nothing is scanned; the next message is at @pos. */
+static inline void rvt_ntrace_scan_begin(struct rvt_ntrace_scan *scan, const uint8_t *pos)
+{
+	scan->pos = pos;
+	scan->mix = 0;
+	scan->at = scan->fetched = scan->n = 0;
+	scan->ended = false;
+}
+
+static inline struct rvt_ntrace_scanned *rvt_ntrace_scanned(struct rvt_ntrace_scan *scan,
+							    unsigned int number)
+{
+	return &scan->msgs[number % RVT_NTRACE_SCANNED];
+}
+
+/* The 6 MDO bits of each byte in a row. */
+static inline uint64_t rvt_ntrace_pack(uint64_t word)
+{
+	word = word >> 2 & UINT64_C(0x3f3f3f3f3f3f3f3f);
+	word = (word & UINT64_C(0x003f003f003f003f)) | (word & UINT64_C(0x3f003f003f003f00)) >> 2;
+	word = (word & UINT64_C(0x00000fff00000fff)) | (word & UINT64_C(0x0fff00000fff0000)) >> 4;
+	return (word & 0xffffff) | (word & UINT64_C(0x00ffffff00000000)) >> 8;
+}
+
+#endif
