@@ -367,42 +367,57 @@ static void test_return_alone(void **state)
 
 /* ---- many hops, many places ---- */
 
-#define FUNCTION_BYTES 6u
-#define WAYS 32u		/* that five outcomes can be */
+#define OUTCOMES 5u
+#define WAYS (1u << OUTCOMES)
 
-/* Functions of c.beqz over c.nop and a return, and what was executed of them. */
+/* Functions of some times c.beqz over c.nop and a return, and what was executed of them. */
 struct many {
 	struct fixture f;
+	unsigned int branches;		/* of each */
 	uint64_t base, insns, taken;
 };
 
-static void many_create(struct many *m, size_t functions)
+static unsigned int many_bytes(const struct many *m)
 {
-	const uint16_t halves[] = { rv_c_branch(4), RV_C_NOP, rv_c_jr(RV_RA) };
-	uint8_t *code = malloc(functions * FUNCTION_BYTES);
+	return 4 * m->branches + 2;
+}
 
-	for (size_t i = 0; i < functions * FUNCTION_BYTES; i++)
-		code[i] = halves[i % FUNCTION_BYTES / 2] >> 8 * (i % 2);
+static void many_create(struct many *m, size_t functions, unsigned int branches)
+{
+	const uint16_t branch[] = { rv_c_branch(4), RV_C_NOP };
+	uint8_t *code, *end;
+
+	m->branches = branches;
+	code = end = malloc(functions * many_bytes(m));
+	for (size_t i = 0; i < functions; i++) {
+		for (unsigned int k = 0; k < 2 * branches; k++) {
+			*end++ = branch[k % 2];
+			*end++ = branch[k % 2] >> 8;
+		}
+		*end++ = (uint8_t)rv_c_jr(RV_RA);
+		*end++ = rv_c_jr(RV_RA) >> 8;
+	}
 	set_up(&m->f, 0, 0);
 	m->base = 0x10000;
 	m->insns = m->taken = 0;
 	assert_int_equal(rvt_flow_count(m->f.flow), 0);
-	assert_int_equal(rvt_space_map_bytes(m->f.space, m->base, code, functions * FUNCTION_BYTES,
-					     "functions"), 0);
+	assert_int_equal(rvt_space_map_bytes(m->f.space, m->base, code, end - code, "functions"),
+			 0);
 	free(code);
 }
 
 static void many_call(struct many *m, unsigned int function, unsigned int outcomes)
 {
+	const unsigned int taken = __builtin_popcount(outcomes & ((1u << m->branches) - 1));
 	struct rvt_order o = unlimited();
 
-	o.n_outcomes = 5;
+	o.n_outcomes = OUTCOMES;
 	o.outcomes = outcomes;
-	rvt_flow_start(m->f.flow, m->base + function * FUNCTION_BYTES, 0, true);
+	rvt_flow_start(m->f.flow, m->base + function * many_bytes(m), 0, true);
 	assert_int_equal(rvt_flow_run(m->f.flow, &o), RVT_STOP_TARGET);
-	assert_int_equal(o.used_outcomes, 1);
-	m->insns += outcomes & 1 ? 2 : 3;
-	m->taken += outcomes & 1;
+	assert_int_equal(o.used_outcomes, m->branches);
+	m->insns += 2 * m->branches - taken + 1;
+	m->taken += taken;
 }
 
 static int sub_insns(void *ctx, const struct rvt_run *run, uint64_t times)
@@ -433,31 +448,48 @@ static void many_destroy(struct many *m)
 	tear_down(&m->f);
 }
 
-/*
- * A hop uses up the first of five outcomes, and the others may be anything. All of 640000 ways
- * through 20000 functions are taken and counted.
- */
-static void test_many_hops(void **state)
+/* All ways through @functions are taken and counted four times. Returns how many lines that took. */
+static unsigned int take_all(unsigned int functions, unsigned int branches)
 {
-	const unsigned int functions = 20000;
+	unsigned int lines;
 	struct many m;
 
-	(void)state;
-	many_create(&m, functions);
+	many_create(&m, functions, branches);
 	for (unsigned int round = 0; round < 4; round++)
 		for (unsigned int i = 0; i < functions * WAYS; i++)
 			many_call(&m, i / WAYS, i % WAYS);
+	lines = m.f.flow->hops->n_places - 1;
 	many_destroy(&m);
+	return lines;
+}
+
+/* A hop uses up the first of five outcomes, and the others may be anything: two hops for each. */
+static void test_many_hops(void **state)
+{
+	(void)state;
+	assert_int_equal(take_all(20000, 1), 20000);
+}
+
+/*
+ * A hop uses up all five outcomes: a function has 32, and they lead to its c.nop and its return,
+ * which have a line each.
+ */
+static void test_many_lines(void **state)
+{
+	const unsigned int functions = 1000;
+
+	(void)state;
+	assert_int_equal(take_all(functions, OUTCOMES), functions * (WAYS / RVT_LINE_HOPS + 2));
 }
 
 /* More places than there is room for, while what is set aside keeps what is there from going. */
 static void test_many_places(void **state)
 {
-	const unsigned int functions = RVT_PLACE_SLOTS + 1000;
+	const unsigned int functions = RVT_PLACES + 1000;
 	struct many m;
 
 	(void)state;
-	many_create(&m, functions);
+	many_create(&m, functions, 1);
 	for (unsigned int i = 0; i < 20; i++)
 		many_call(&m, 0, 0);
 	rvt_flow_set_aside(m.f.flow, 0);
@@ -476,6 +508,7 @@ int main(void)
 		cmocka_unit_test(test_fewer_outcomes),
 		cmocka_unit_test(test_return_alone),
 		cmocka_unit_test(test_many_hops),
+		cmocka_unit_test(test_many_lines),
 		cmocka_unit_test(test_many_places),
 	};
 

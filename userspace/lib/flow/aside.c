@@ -58,10 +58,11 @@ static bool note_hops(struct rvt_aside *aside, struct rvt_hops *hops)
 {
 	while (hops && hops->n_counted) {
 		uint32_t number = hops->counted[hops->n_counted - 1];
+		struct rvt_hop *hop = rvt_hop_at(hops, number);
 
-		if (!note(aside, HOP, number, hops->hops[number].times))
+		if (!note(aside, HOP, number, hop->times))
 			return false;
-		hops->hops[number].times = 0;
+		hop->times = 0;
 		hops->n_counted--;
 	}
 	return true;
@@ -107,7 +108,7 @@ static void count_again(struct rvt_flow *flow, const struct rvt_aside_note *note
 
 	switch (note->what >> KIND_SHIFT) {
 	case HOP:
-		rvt_flow_count_hop(flow, &flow->hops->hops[number], note->times);
+		rvt_flow_count_hop(flow, rvt_hop_at(flow->hops, number), note->times);
 		break;
 	case LEAP:
 		rvt_leap_count(flow->leaps, &flow->leaps->leaps[number], note->times);

@@ -10,22 +10,23 @@ static void count_path(struct rvt_flow *flow, const struct rvt_hop *hop, uint64_
 	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
 
 	rvt_counts_path(flow->counts, rvt_hop_runs(flow->hops, hop), hop->n_runs, times);
-	if (!(path->flags & RVT_HOP_LEAVES))
-		rvt_counts_edge(flow->counts, path->last, path->last->insns - 1, path->end_pc,
-				times);
+	if (!hop->leaves)
+		rvt_counts_edge(flow->counts, path->last, path->last_insn, path->end_pc, times);
 }
 
 void rvt_flow_count_hop(struct rvt_flow *flow, struct rvt_hop *hop, uint64_t times)
 {
 	struct rvt_hops *hops = flow->hops;
 
-	if (times > UINT32_MAX - hop->times) {
-		count_path(flow, hop, times);
-		return;
-	}
 	if (!hop->times)
 		hops->counted[hops->n_counted++] = rvt_hop_number(hops, hop);
-	hop->times += times;
+	times += hop->times;
+	/* It stays in the list. */
+	if (times > RVT_HOP_TIMES) {
+		count_path(flow, hop, times - 1);
+		times = 1;
+	}
+	hop->times = times;
 }
 
 /*
@@ -41,22 +42,22 @@ fetch(struct rvt_flow *flow, const uint32_t *numbers, unsigned int n)
 	struct rvt_hops *hops = flow->hops;
 
 	for (unsigned int i = 0; i < n; i++)
-		__builtin_prefetch(&hops->hops[numbers[i]], 1);
+		__builtin_prefetch(rvt_hop_at(hops, numbers[i]), 1);
 	for (unsigned int i = 0; i < n; i++) {
-		const uint8_t *path = (void *)rvt_hop_path(hops, &hops->hops[numbers[i]]);
+		const uint8_t *path = (void *)rvt_hop_path(hops, rvt_hop_at(hops, numbers[i]));
 
 		for (unsigned int line = 0; line < 3; line++)
 			__builtin_prefetch(path + 64 * line);
 	}
 	for (unsigned int i = 0; i < n; i++) {
-		const struct rvt_hop *hop = &hops->hops[numbers[i]];
+		const struct rvt_hop *hop = rvt_hop_at(hops, numbers[i]);
 		const struct rvt_run *runs = rvt_hop_runs(hops, hop);
 
 		for (unsigned int k = 0; k < hop->n_runs; k++)
 			rvt_block_fetch(rvt_block_of(&runs[k]));
 	}
 	for (unsigned int i = 0; i < n; i++) {
-		const struct rvt_hop *hop = &hops->hops[numbers[i]];
+		const struct rvt_hop *hop = rvt_hop_at(hops, numbers[i]);
 		const struct rvt_run *runs = rvt_hop_runs(hops, hop);
 
 		for (unsigned int k = 0; k < hop->n_runs; k++)
@@ -72,7 +73,7 @@ void rvt_flow_expand_hops(struct rvt_flow *flow)
 		return;
 	rvt_leaps_expand(flow);
 	for (uint32_t i = 0; i < hops->n_counted; i++) {
-		struct rvt_hop *hop = &hops->hops[hops->counted[i]];
+		struct rvt_hop *hop = rvt_hop_at(hops, hops->counted[i]);
 		const uint32_t left = hops->n_counted - i;
 
 		if (!(i % AT_ONCE))

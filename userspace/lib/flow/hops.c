@@ -9,7 +9,6 @@
 
 /* ---- memory ---- */
 
-#define FIRST_SLOTS (1u << 10)
 /* Of a path, in 8 bytes, with what may be read beyond it. */
 #define MAX_PATH ((sizeof(struct rvt_hop_path) / 8) + RVT_HOP_PUSHES + \
 		  2 * (RVT_HOP_RUNS + RVT_HOP_EXCESS))
@@ -18,7 +17,6 @@ static void begin(struct rvt_hops *hops)
 {
 	/* 0 stands for none */
 	hops->n_places = 1;
-	hops->slot_mask = FIRST_SLOTS - 1;
 }
 
 struct rvt_hops *rvt_hops_create(void)
@@ -45,68 +43,48 @@ void rvt_hops_reset(struct rvt_hops *hops, uint32_t flags)
 	hops->flags = flags;
 }
 
-static bool has_room_for_place(const struct rvt_hops *hops)
+static bool has_room_for_lines(const struct rvt_hops *hops)
 {
-	return hops->n_places < RVT_PLACES - 1 && hops->n_slots < RVT_PLACE_SLOTS / 4 * 3;
+	/* A hop may lead to a new place, and need a line itself. */
+	return hops->n_places < RVT_PLACES - 2;
 }
 
 bool rvt_hops_have_room(const struct rvt_hops *hops)
 {
-	return has_room_for_place(hops) && RVT_HOP_PATH_BYTES / 8 - hops->n_path >= MAX_PATH;
+	return has_room_for_lines(hops) && RVT_HOP_PATH_BYTES / 8 - hops->n_path >= MAX_PATH;
 }
 
-static struct rvt_place_slot *find_slot(struct rvt_hops *hops, struct rvt_code_block *block)
+static uint32_t new_line(struct rvt_hops *hops, struct rvt_code_block *block)
 {
-	uint64_t mix = ((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15ull;
-	size_t i = mix >> 40 & hops->slot_mask;
+	const uint32_t line = hops->n_places++;
 
-	while (hops->slots[i].block && hops->slots[i].block != block)
-		i = (i + 1) & hops->slot_mask;
-	return &hops->slots[i];
-}
-
-/* Twice the slots, without blocks that came once: memory that is used all over is dear. */
-static void grow(struct rvt_hops *hops)
-{
-	memset(hops->slots, 0, (hops->slot_mask + 1) * sizeof(hops->slots[0]));
-	hops->slot_mask = 2 * hops->slot_mask + 1;
-	for (uint32_t i = 1; i < hops->n_places; i++)
-		*find_slot(hops, hops->blocks[i]) = (struct rvt_place_slot){ hops->blocks[i], i };
-	hops->n_slots = hops->n_places - 1;
-}
-
-static uint32_t make_place(struct rvt_hops *hops, struct rvt_place_slot *slot)
-{
-	slot->place = hops->n_places++;
 	rvt_table_grows(hops, sizeof(*hops), hops->n_places);
-	hops->blocks[slot->place] = slot->block;
-	return slot->place;
+	hops->blocks[line] = block;
+	return line;
+}
+
+/* @at_once: not only the second time that it is asked for. */
+static uint32_t find_place(struct rvt_hops *hops, struct rvt_code_block *block, bool at_once)
+{
+	uint32_t *place;
+
+	if (block->number >= RVT_PLACE_BLOCKS)
+		return 0;
+	place = &hops->places[block->number];
+	if (*place && *place != RVT_PLACE_SEEN)
+		return hops->blocks[*place] == block ? *place : 0;
+	if (!has_room_for_lines(hops))
+		return 0;
+	if (*place || at_once)
+		*place = new_line(hops, block);
+	else
+		*place = RVT_PLACE_SEEN;
+	return *place == RVT_PLACE_SEEN ? 0 : *place;
 }
 
 uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block)
 {
-	struct rvt_place_slot *slot = find_slot(hops, block);
-
-	if (slot->place)
-		return slot->place;
-	if (!has_room_for_place(hops))
-		return 0;
-	if (slot->block)
-		return make_place(hops, slot);
-	if (hops->n_slots > hops->slot_mask / 4 * 3 && hops->slot_mask < RVT_PLACE_SLOTS - 1) {
-		grow(hops);
-		slot = find_slot(hops, block);
-	}
-	slot->block = block;
-	hops->n_slots++;
-	return 0;
-}
-
-uint32_t rvt_hops_make_place(struct rvt_hops *hops, struct rvt_code_block *block)
-{
-	uint32_t place = rvt_hops_place(hops, block);
-
-	return place ? place : make_place(hops, find_slot(hops, block));
+	return find_place(hops, block, false);
 }
 
 /* ---- making one ---- */
@@ -121,6 +99,8 @@ struct builder {
 	uint32_t insns, halfwords;
 	uint8_t used, taken;
 	uint8_t depth;		/* calls of the hop that have not returned */
+	uint8_t nesting;
+	bool leaves, ends_return;
 	uint8_t n_runs;
 	struct rvt_hop_path path;
 	uint64_t pushes[RVT_HOP_PUSHES];	/* these calls */
@@ -188,8 +168,8 @@ static bool push(struct builder *p, const struct rvt_code_block *b)
 	if (p->depth == RVT_HOP_PUSHES)
 		return false;
 	p->pushes[p->depth++] = b->end_pc;
-	if (p->depth > p->path.nesting)
-		p->path.nesting = p->depth;
+	if (p->depth > p->nesting)
+		p->nesting = p->depth;
 	return true;
 }
 
@@ -248,7 +228,9 @@ static bool leaves(struct builder *p, const struct rvt_code_block *b)
 		p->path.flags |= RVT_HOP_ALONE;
 	if (b->end == RVT_END_RETURN && p->order->flags & RVT_RUN_IMPLICIT_RETURN &&
 	    !(p->order->flags & RVT_RUN_STOP_RETURN))
-		p->path.flags |= RVT_HOP_RETURNS;
+		p->ends_return = true;
+	if (b->absolute)
+		p->path.flags |= RVT_HOP_ABSOLUTE;
 	return true;
 }
 
@@ -292,17 +274,28 @@ static struct rvt_code_block *follow(struct builder *p, struct rvt_code_block *b
 	return b && b->view == view ? b : NULL;
 }
 
+static enum rvt_hop_state state_of(const struct builder *p)
+{
+	const struct rvt_hop_path *path = &p->path;
+
+	if (path->jumps || path->flags & RVT_HOP_ALONE || path->indirect != path->returns ||
+	    path->returns >= RVT_HOP_MANY_RETURNS)
+		return RVT_HOP_CAREFUL;
+	return p->nesting ? RVT_HOP_CALLS : RVT_HOP_PLAIN;
+}
+
 /* What @hop needs for replaying, and the rest of it behind the other paths. */
 static void keep(struct rvt_hops *hops, struct rvt_hop *hop, const struct builder *p)
 {
 	const struct rvt_hop_path *path = &p->path;
-	const bool careful = path->nesting || path->indirect || path->jumps ||
-			     path->flags & RVT_HOP_ALONE;
 
 	*hop = (struct rvt_hop){
+		.state = state_of(p), .leaves = p->leaves, .ends_return = p->ends_return,
+		.falls = path->end == RVT_END_FALL, .n_pushes = p->depth, .nesting = p->nesting,
+		.returns = path->returns < RVT_HOP_MANY_RETURNS ? path->returns :
+			   RVT_HOP_MANY_RETURNS,
 		.runs = hops->n_path + p->depth + sizeof(*path) / 8, .n_runs = p->n_runs,
 		.used = p->used, .taken = p->taken, .insns = p->insns, .halfwords = p->halfwords,
-		.state = careful ? RVT_HOP_CAREFUL : RVT_HOP_PLAIN,
 	};
 	*rvt_hop_path(hops, hop) = *path;
 	memcpy((uint64_t *)rvt_hop_path(hops, hop) - p->depth, p->pushes,
@@ -318,7 +311,8 @@ static bool find_way(struct builder *p, struct rvt_code_block *first, struct rvt
 
 	if (b && (has_outcome(p) || p->order->tail) && leaves(p, b)) {
 		add_run(p, b);
-		p->path.flags |= RVT_HOP_LEAVES;
+		p->leaves = true;
+		p->path.end_pc = b->end_pc;
 		b = NULL;
 	} else if (b ? p->order->tail || !p->used : !p->path.last) {
 		/* Nothing is gained, or it does not end where the order does, or the view. */
@@ -341,78 +335,72 @@ static struct rvt_hop build(struct rvt_hops *hops, uint32_t place,
 
 	if (!find_way(&p, first, &end))
 		return hop;
-	p.path.n_pushes = p.depth;
-	if (p.path.last->end == RVT_END_FALL)
-		p.path.flags |= RVT_HOP_FALLS;
-	if (p.path.nesting)
-		p.path.flags |= RVT_HOP_CALLS;
+	p.path.last_insn = p.path.last->insns - 1;
+	p.path.end = p.path.last->end;
 	lower(&first->view->hops_low, p.path.low);
 	raise(&first->view->hops_high, p.path.high);
 	keep(hops, &hop, &p);
-	hop.next = end ? rvt_hops_make_place(hops, end) : 0;
+	hop.next = end ? find_place(hops, end, true) : 0;
 	return hop;
 }
 
 /* ---- learning ---- */
 
+#define OUTCOMES ((1u << RVT_HOP_OUTCOMES) - 1)
 #define WHOLE (1u << RVT_HOP_OUTCOMES)
 
-static bool is_ready(const struct rvt_hop *hop)
+struct rvt_hop *rvt_hop_linked(struct rvt_hops *hops, uint32_t place, uint32_t key)
 {
-	return hop->state >= RVT_HOP_CAREFUL;
+	struct rvt_hop *hop = NULL;
+
+	while (!hop && hops->links[place]) {
+		place = hops->links[place];
+		hop = rvt_hop_in(&hops->lines[place], key);
+	}
+	return hop;
 }
 
 /*
- * What outcomes mean that a hop does not use up is no matter: it is the same for any. Such a hop is
- * at the key that has zeros there, too. Not so where a jump may have ended it for its outcome.
+ * What outcomes mean that @hop does not use up is no matter: it is the same for any. Not so where a
+ * jump may have ended it for its outcome.
  */
-static bool is_similar(const struct rvt_hop_order *order)
+static uint32_t open_bits(const struct rvt_hop_order *order, const struct rvt_hop *hop)
 {
-	return order->key >= WHOLE && !(order->key & RVT_HOP_END) &&
-	       !(order->flags & RVT_RUN_ALL_JUMPS);
+	if (hop->state == RVT_HOP_NONE || order->key < WHOLE || order->key & RVT_HOP_END ||
+	    order->flags & RVT_RUN_ALL_JUMPS)
+		return 0;
+	return OUTCOMES & ~((1u << hop->used) - 1);
 }
 
-static uint32_t own_key(uint32_t key, unsigned int used)
+/* Where a new hop from @place goes. There must be room. */
+static struct rvt_hop *free_hop(struct rvt_hops *hops, uint32_t place)
 {
-	return WHOLE | (key & ((1u << used) - 1));
-}
+	const uint32_t first = place;
 
-/* A copy has counts of its own. */
-static void copy(struct rvt_hop *to, const struct rvt_hop *from)
-{
-	*to = *from;
-	to->times = 0;
-}
-
-/* @hop is the same as one that is ready. */
-static bool find_similar(struct rvt_hops *hops, uint32_t place, const struct rvt_hop_order *order,
-			 struct rvt_hop *hop)
-{
-	for (unsigned int used = 0; used < RVT_HOP_OUTCOMES && is_similar(order); used++) {
-		const struct rvt_hop *own = rvt_hop(hops, place, own_key(order->key, used));
-
-		if (is_ready(own) && own->used == used) {
-			copy(hop, own);
-			return true;
-		}
+	for (;; place = hops->links[place]) {
+		for (unsigned int i = 0; i < RVT_LINE_HOPS; i++)
+			if (!hops->lines[place].hops[i].key)
+				return &hops->lines[place].hops[i];
+		if (!hops->links[place])
+			break;
 	}
-	return false;
+	hops->links[place] = new_line(hops, hops->blocks[first]);
+	return hops->lines[hops->links[place]].hops;
 }
 
 struct rvt_hop *rvt_hops_learn(struct rvt_hops *hops, uint32_t place,
 			       const struct rvt_hop_order *order)
 {
-	struct rvt_hop *hop = rvt_hop(hops, place, order->key), *own;
+	struct rvt_hop *hop = rvt_hop(hops, place, order->key), built;
 
-	if (hop->state != RVT_HOP_UNKNOWN || find_similar(hops, place, order, hop))
+	if (hop)
 		return hop;
 	if (!rvt_hops_have_room(hops))
 		return NULL;
-	*hop = build(hops, place, order);
-	if (is_ready(hop) && is_similar(order)) {
-		own = rvt_hop(hops, place, own_key(order->key, hop->used));
-		if (!is_ready(own))
-			copy(own, hop);
-	}
+	built = build(hops, place, order);
+	built.open = open_bits(order, &built);
+	built.key = order->key & ~(uint32_t)built.open;
+	hop = free_hop(hops, place);
+	*hop = built;
 	return hop;
 }

@@ -45,14 +45,15 @@ static void expand(struct rvt_flow *flow, struct rvt_leap *leap)
 	struct rvt_hops *hops = flow->hops;
 
 	for (unsigned int i = 0; i < leap->n_hops; i++) {
-		struct rvt_hop *hop = &hops->hops[numbers[i]];
-		const struct rvt_hop_path *path = rvt_hop_path(hops, hop);
-		uint32_t next = i + 1 < leap->n_hops ? rvt_hop_place(numbers[i + 1]) : leap->next;
+		struct rvt_hop *hop = rvt_hop_at(hops, numbers[i]);
+		struct rvt_code_block *next = i + 1 < leap->n_hops ?
+					      rvt_hop_block(hops, numbers[i + 1]) :
+					      hops->blocks[leap->next];
 
 		rvt_flow_count_hop(flow, hop, leap->times);
 		/* Only returns are followed from hop to hop. */
-		if (next && path->flags & RVT_HOP_LEAVES)
-			rvt_counts_jump(flow->counts, path->last, hops->blocks[next]->pub.pc,
+		if (next && hop->leaves)
+			rvt_counts_jump(flow->counts, rvt_hop_path(hops, hop)->last, next->pub.pc,
 					leap->times);
 	}
 	leap->times = 0;

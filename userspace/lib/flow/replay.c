@@ -53,21 +53,21 @@ static struct rvt_hop *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t
  * What the calls and returns of a hop do to the stack. False, and nothing has happened, if this
  * must be done one by one.
  */
-static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop_path *path)
+static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop *hop)
 {
-	const uint64_t *pushes = rvt_hop_pushes(path);
+	const uint64_t *pushes = rvt_hop_pushes(flow->hops, hop);
 	struct rvt_return_stack *stack = &flow->returns;
 
 	/* Without a stack calls leave nothing behind to return to. */
 	if (!stack->depth)
-		return !path->returns;
-	if (stack->recursion_max || path->nesting > stack->depth)
+		return !hop->returns;
+	if (stack->recursion_max || hop->nesting > stack->depth)
 		return false;
-	rvt_returns_nest(stack, path->nesting);
+	rvt_returns_nest(stack, hop->nesting);
 	/* Calls drop the oldest entries even if the hop returns from them. */
-	if (stack->used + path->nesting > stack->depth)
-		stack->used = stack->depth - path->nesting;
-	for (unsigned int i = 0; i < path->n_pushes; i++)
+	if (stack->used + hop->nesting > stack->depth)
+		stack->used = stack->depth - hop->nesting;
+	for (unsigned int i = 0; i < hop->n_pushes; i++)
 		rvt_returns_push(stack, pushes[i]);
 	return true;
 }
@@ -171,9 +171,9 @@ static INLINE bool hop_key(struct rvt_walk *w, struct replay *r, uint32_t *key)
 }
 
 /* Whether what was executed last, with @last if that is not NULL, just went on to where we are. */
-static bool is_after_fall(struct rvt_flow *flow, const struct rvt_hop *last)
+static bool is_after_fall(const struct rvt_flow *flow, const struct rvt_hop *last)
 {
-	return last ? rvt_hop_path(flow->hops, last)->flags & RVT_HOP_FALLS : flow->consecutive;
+	return last ? last->falls : flow->consecutive;
 }
 
 /* What is not the same whenever @hop is come to behind @last. True: it can be replayed. */
@@ -186,7 +186,7 @@ static bool hop_fits(struct rvt_flow *flow, bool covered, const struct rvt_hop *
 		return false;
 	if (path->flags & RVT_HOP_ALONE && is_after_fall(flow, last))
 		return false;
-	return !(path->flags & RVT_HOP_CALLS) || replay_calls(flow, path);
+	return !hop->nesting || replay_calls(flow, hop);
 }
 
 /* What only some hops have. */
@@ -210,14 +210,13 @@ static uint32_t place_at(struct rvt_flow *flow, uint64_t pc)
 	return target->place;
 }
 
-static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w,
-			      const struct rvt_hop_path *path)
+static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_hop *hop)
 {
 	struct rvt_return_stack *stack = &flow->returns;
 	uint32_t place;
 	uint64_t pc;
 
-	if (!(path->flags & RVT_HOP_RETURNS) || !stack->used)
+	if (!hop->ends_return || !stack->used)
 		return 0;
 	pc = rvt_returns_top(stack);
 	place = place_at(flow, pc);
@@ -228,7 +227,7 @@ static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w,
 	w->returns++;
 	w->indirect++;
 	if (flow->counts)
-		rvt_counts_jump(flow->counts, path->last, pc, 1);
+		rvt_counts_jump(flow->counts, rvt_hop_path(flow->hops, hop)->last, pc, 1);
 	if (flow->leaps->recording)
 		rvt_leaps_add_return(flow->leaps, pc);
 	return place;
@@ -240,11 +239,9 @@ static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w,
  */
 static uint32_t go_beyond(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_hop *hop)
 {
-	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
-
-	if (path->flags & RVT_HOP_LEAVES)
-		return replay_return(flow, w, path);
-	return place_at(flow, path->end_pc);
+	if (hop->leaves)
+		return replay_return(flow, w, hop);
+	return place_at(flow, rvt_hop_path(flow->hops, hop)->end_pc);
 }
 
 /* No hop can be taken here. */
@@ -258,7 +255,7 @@ static INLINE bool give_up(struct rvt_walk *w, const struct replay *r)
 static INLINE void count_hop(struct rvt_flow *flow, struct rvt_hop *hop)
 {
 	/* The first time, and when no more fits. */
-	if (unlikely(hop->times + 1 <= 1))
+	if (unlikely((uint32_t)hop->times - 1 >= RVT_HOP_TIMES - 1))
 		rvt_flow_count_hop(flow, hop, 1);
 	else
 		hop->times++;
@@ -270,7 +267,7 @@ static INLINE bool take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct re
 {
 	struct rvt_hop *hop = rvt_hop(flow->hops, r->at, key);
 
-	if (unlikely(hop->state < RVT_HOP_CAREFUL)) {
+	if (unlikely(!hop || hop->state < RVT_HOP_CAREFUL)) {
 		put_outcomes(w, r);
 		hop = learn(flow, w, r->at, key);
 		if (!hop)
@@ -279,10 +276,15 @@ static INLINE bool take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct re
 	}
 	if (unlikely(hop->halfwords > r->room - r->halfwords))
 		return give_up(w, r);
-	if (hop->state == RVT_HOP_CAREFUL || !r->range.covered) {
+	if (unlikely(hop->state == RVT_HOP_CAREFUL || !r->range.covered)) {
 		if (!hop_fits(flow, r->range.covered, r->last, hop))
 			return give_up(w, r);
 		add_rest(w, rvt_hop_path(flow->hops, hop));
+	} else if (hop->state == RVT_HOP_CALLS) {
+		if (!replay_calls(flow, hop))
+			return give_up(w, r);
+		w->returns += hop->returns;
+		w->indirect += hop->returns;
 	}
 	use_up(r, hop->used);
 	r->halfwords += hop->halfwords;
@@ -331,7 +333,7 @@ static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct r
 	r->taken += leap->taken;
 	w->returns += leap->returns;
 	w->indirect += leap->indirect;
-	r->last = &flow->hops->hops[leap->last];
+	r->last = rvt_hop_at(flow->hops, leap->last);
 	r->at = leap->next;
 	if (leap->flags & RVT_LEAP_POPS) {
 		w->order->popped = leap->popped;
@@ -497,18 +499,21 @@ static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_ho
 	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, last);
 	struct rvt_code_block *next = place ? flow->hops->blocks[place] : NULL;
 	const uint64_t pc = next ? next->pub.pc : path->end_pc;
-	bool leaves = path->flags & RVT_HOP_LEAVES && !place;
+	const bool leaves = last->leaves && !place;
 
 	flow->has_last = true;
 	flow->consecutive = true;
 	flow->last_block = path->last;
-	flow->last_insn = path->last->insns - 1;
+	flow->last_insn = path->last_insn;
 	if (flow->counts) {
 		rvt_counts_ahead(flow->counts, path->last, flow->last_insn, pc);
 		flow->counts->ahead = !leaves;
 	}
 	if (leaves)
-		return rvt_walk_leave(flow, w, path->last, false, 0);
+		return rvt_walk_leave(flow, w, &(struct rvt_leaving){
+			path->end, false, path->flags & RVT_HOP_ABSOLUTE, path->end_pc,
+			path->flags & RVT_HOP_ABSOLUTE ? path->last->pub.target : 0,
+		});
 	/* Without a piece mappings have changed: it must be looked up. */
 	return rvt_walk_go(flow, flow->piece ? next : NULL, pc);
 }

@@ -190,7 +190,10 @@ static int run_block(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_
 	case RVT_END_TRAP_INSN:
 		return RVT_GO_ON;
 	default:
-		return rvt_walk_leave(flow, w, b, inferred, target);
+		return rvt_walk_leave(flow, w, &(struct rvt_leaving){
+			b->end, inferred, b->absolute, b->end_pc,
+			inferred ? target : b->pub.target,
+		});
 	}
 }
 

@@ -241,9 +241,9 @@ void rvt_steps_add_run(struct rvt_flow *flow, const struct rvt_run *run)
 
 void rvt_steps_add_hop(struct rvt_flow *flow, uint32_t number)
 {
-	const struct rvt_hops *hops = flow->hops;
-	uint32_t *words = add_words(flow->steps, 1, hops->hops[number].n_runs,
-				    hops->blocks[rvt_hop_place(number)]->pub.pc);
+	struct rvt_hops *hops = flow->hops;
+	uint32_t *words = add_words(flow->steps, 1, rvt_hop_at(hops, number)->n_runs,
+				    rvt_hop_block(hops, number)->pub.pc);
 
 	if (words)
 		*words = number;
@@ -283,7 +283,7 @@ static const uint32_t *next_part(struct rvt_hops *hops, const uint32_t *word, st
 {
 	part->hop = NULL;
 	if (!(*word & RVT_STEP_RUN)) {
-		part->hop = &hops->hops[*word];
+		part->hop = rvt_hop_at(hops, *word);
 		return word + 1;
 	}
 	memcpy(&part->run, word + 1, sizeof(part->run));
@@ -294,7 +294,7 @@ static uint64_t address_of(const struct rvt_hops *hops, const struct part *part)
 {
 	if (!part->hop)
 		return rvt_run_address(&part->run);
-	return hops->blocks[rvt_hop_place(rvt_hop_number(hops, part->hop))]->pub.pc;
+	return rvt_hop_block(hops, rvt_hop_number(hops, part->hop))->pub.pc;
 }
 
 static uint64_t path_address(struct rvt_flow *flow, struct rvt_step_path *path)
@@ -314,16 +314,13 @@ static bool counts_next(const struct part *part)
 /* Counts what follows the last part, which is not counted with that. */
 static void expand_edge(struct rvt_flow *flow, const struct part *last, uint64_t to, uint64_t times)
 {
-	const struct rvt_hop_path *path;
-
 	if (!last->hop) {
 		rvt_counts_edge(flow->counts, rvt_block_of(&last->run),
 				last->run.first + last->run.count - 1, to, times);
 		return;
 	}
-	path = rvt_hop_path(flow->hops, last->hop);
-	if (path->flags & RVT_HOP_LEAVES)
-		rvt_counts_jump(flow->counts, path->last, to, times);
+	if (last->hop->leaves)
+		rvt_counts_jump(flow->counts, rvt_hop_path(flow->hops, last->hop)->last, to, times);
 }
 
 /* A path that was gone @times times, and from it to @to. */
@@ -653,7 +650,7 @@ fetch_hops(struct rvt_flow *flow, const struct rvt_step *s)
 
 	/* Up to the first run. */
 	for (; word < end && !(*word & RVT_STEP_RUN); word++)
-		__builtin_prefetch(&flow->hops->hops[*word], 1);
+		__builtin_prefetch(rvt_hop_at(flow->hops, *word), 1);
 }
 
 static inline __attribute__((always_inline)) void

@@ -321,7 +321,7 @@ static inline void rvt_steps_collect(struct rvt_flow *flow, struct rvt_step_path
 					 sizeof(struct rvt_run));
 			word += RVT_STEP_RUN_WORDS;
 		} else {
-			rvt_flow_collect_hop(flow, &flow->hops->hops[*word++]);
+			rvt_flow_collect_hop(flow, rvt_hop_at(flow->hops, *word++));
 		}
 	}
 }

@@ -48,22 +48,20 @@ void rvt_walk_fill(struct rvt_walk *w)
 	}
 }
 
-/* Leaves @b by its last instruction, which was executed. @inferred: its target is known. */
-int rvt_walk_leave(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b,
-		   bool inferred, uint64_t target)
+int rvt_walk_leave(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_leaving *l)
 {
 	struct rvt_order *order = w->order;
-	bool is_return = b->end == RVT_END_RETURN ||
-			 (b->end == RVT_END_COROUTINE && w->flags & RVT_RUN_COROUTINE);
+	bool is_return = l->end == RVT_END_RETURN ||
+			 (l->end == RVT_END_COROUTINE && w->flags & RVT_RUN_COROUTINE);
 
 	w->indirect++;
 	if (is_return)
 		order->popped_valid = rvt_returns_pop(&flow->returns, &order->popped);
-	if (b->end == RVT_END_IND_CALL || (b->end == RVT_END_COROUTINE && is_return))
-		rvt_returns_push(&flow->returns, b->end_pc);
-	if (inferred)
-		return rvt_walk_go(flow, NULL, target);
-	rvt_walk_go(flow, NULL, b->end_pc);
+	if (l->end == RVT_END_IND_CALL || (l->end == RVT_END_COROUTINE && is_return))
+		rvt_returns_push(&flow->returns, l->end_pc);
+	if (l->inferred)
+		return rvt_walk_go(flow, NULL, l->target);
+	rvt_walk_go(flow, NULL, l->end_pc);
 	flow->consecutive = false;
 	if (is_return && w->flags & RVT_RUN_STOP_RETURN)
 		return RVT_STOP_RETURN;
@@ -71,8 +69,7 @@ int rvt_walk_leave(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_bl
 		w->returns++;
 		return rvt_walk_go(flow, NULL, order->popped);
 	}
-	if (b->absolute && w->flags & RVT_RUN_ABSOLUTE_JUMP)
-		return rvt_walk_go(flow, NULL, b->pub.target);
+	if (l->absolute && w->flags & RVT_RUN_ABSOLUTE_JUMP)
+		return rvt_walk_go(flow, NULL, l->target);
 	return RVT_STOP_TARGET;
 }
-

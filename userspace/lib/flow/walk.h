@@ -34,12 +34,16 @@ void rvt_walk_fill(struct rvt_walk *w);
 /* The block at @pc, which @link of @from leads to. NULL: it must be found. */
 struct rvt_code_block *rvt_walk_follow(struct rvt_flow *flow, struct rvt_code_block *from,
 				       _Atomic(struct rvt_code_block *) *link, uint64_t pc);
-/*
- * Leaves @b by its last instruction, an indirect jump, which was executed. @inferred: its @target
- * is known. Returns a stop or RVT_GO_ON.
- */
-int rvt_walk_leave(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b,
-		   bool inferred, uint64_t target);
+/* A block is left by its last instruction, an indirect jump. */
+struct rvt_leaving {
+	uint8_t end;			/* of the block, enum rvt_block_end */
+	bool inferred;			/* to .target, by what was executed before */
+	bool absolute;			/* to .target, by what the jump itself says */
+	uint64_t end_pc;		/* behind it */
+	uint64_t target;
+};
+/* The jump was executed. Returns a stop or RVT_GO_ON. */
+int rvt_walk_leave(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_leaving *leaving);
 
 /* Continues at @pc, whose block is @b or, when that is NULL, has yet to be found. */
 static inline int rvt_walk_go(struct rvt_flow *flow, struct rvt_code_block *b, uint64_t pc)
