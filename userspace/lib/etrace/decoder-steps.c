@@ -231,7 +231,8 @@ static bool take_singly(struct rvt_etrace_decoder *dec, struct replay *r, const 
 		if (!cut(&dec->codec.params, r->p, &frame))
 			return false;
 		set_key(&r->key, &frame, r->options, r->carried);
-		step = rvt_steps_take(dec->flow, &r->key, rvt_step_guess(r->mix, frame.mix));
+		step = rvt_steps_take(dec->flow, &r->key, rvt_step_hash(&r->key),
+				      rvt_step_guess(r->mix, frame.mix));
 		if (!step)
 			return false;
 		row.steps[row.n++] = step;
@@ -279,14 +280,15 @@ static int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames
 			break;
 		if (!frame.timed && gather(&dec->codec.params, r->p, &frame, &group)) {
 			set_key(&r->key, &group.all, r->options, r->carried);
-			step = rvt_steps_find(dec->flow, &r->key,
+			step = rvt_steps_find(dec->flow, &r->key, rvt_step_hash(&r->key),
 					      rvt_step_guess(r->mix, group.all.mix));
 			go_on = step ? take(dec, r, step, group.all.mix, group.n, group.len) :
 				       take_singly(dec, r, &group);
 			continue;
 		}
 		set_key(&r->key, &frame, r->options, r->carried);
-		step = rvt_steps_take(dec->flow, &r->key, rvt_step_guess(r->mix, frame.mix));
+		step = rvt_steps_take(dec->flow, &r->key, rvt_step_hash(&r->key),
+				      rvt_step_guess(r->mix, frame.mix));
 		if (!step)
 			break;
 		go_on = take(dec, r, step, frame.mix, 1, frame.len);

@@ -44,10 +44,22 @@ bool rvt_steps_enter(struct rvt_flow *flow, struct rvt_step_key *key)
 	key->meaning = rvt_flow_meaning(flow, key->pc);
 	steps->epoch = flow->epochs[0];
 	steps->last = NULL;
-	steps->insns = steps->halfwords = steps->branches = steps->taken = steps->indirect = 0;
+	steps->sums = (struct rvt_step_sums){ .left = RVT_STEP_SUMS };
 	/* From step to step edges are counted with the steps; not so from what was before. */
 	steps->from_pc = key->pc;
 	return true;
+}
+
+void rvt_steps_add_up(struct rvt_flow *flow)
+{
+	struct rvt_step_sums *sums = &flow->steps->sums;
+
+	flow->stats.insns += sums->insns_branches & UINT32_MAX;
+	flow->stats.branches += sums->insns_branches >> 32;
+	flow->stats.halfwords += sums->halfwords_indirect & UINT32_MAX;
+	flow->stats.indirect += sums->halfwords_indirect >> 32;
+	flow->stats.taken += sums->taken;
+	*sums = (struct rvt_step_sums){ .left = RVT_STEP_SUMS };
 }
 
 void rvt_steps_leave(struct rvt_flow *flow)
@@ -59,11 +71,7 @@ void rvt_steps_leave(struct rvt_flow *flow)
 	if (!s)
 		return;
 	steps->last = NULL;
-	flow->stats.insns += steps->insns;
-	flow->stats.halfwords += steps->halfwords;
-	flow->stats.branches += steps->branches;
-	flow->stats.taken += steps->taken;
-	flow->stats.indirect += steps->indirect;
+	rvt_steps_add_up(flow);
 	path = rvt_step_path(steps, s);
 	flow->has_last = true;
 	flow->consecutive = path->consecutive;
@@ -249,28 +257,44 @@ void rvt_steps_add_hop(struct rvt_flow *flow, uint32_t number)
 		*words = number;
 }
 
+/* What was executed, for a step. False: more than fits. */
+static bool pack(const struct rvt_flow_stats *stats, struct rvt_step *s)
+{
+	s->sums = stats->insns << RVT_STEP_INSNS | stats->halfwords << RVT_STEP_HALFWORDS |
+		  stats->branches << RVT_STEP_BRANCHES | stats->taken << RVT_STEP_TAKEN |
+		  stats->indirect << RVT_STEP_INDIRECT;
+	/* No more can be taken than there are. */
+	return stats->insns <= UINT16_MAX && stats->halfwords <= UINT16_MAX &&
+	       stats->branches <= UINT8_MAX && stats->indirect <= UINT8_MAX;
+}
+
+static void unpack(const struct rvt_step *s, struct rvt_flow_stats *sum)
+{
+	sum->insns += s->sums >> RVT_STEP_INSNS & UINT16_MAX;
+	sum->halfwords += rvt_step_halfwords(s);
+	sum->branches += s->sums >> RVT_STEP_BRANCHES & UINT8_MAX;
+	sum->taken += s->sums >> RVT_STEP_TAKEN & UINT8_MAX;
+	sum->indirect += s->sums >> RVT_STEP_INDIRECT & UINT8_MAX;
+}
+
 /* What was recorded, as far as replaying needs it. False: more than fits. */
 static bool fill(const struct rvt_flow *flow, struct rvt_step *s)
 {
 	const struct rvt_flow_stats *now = &flow->stats, *before = &flow->steps->before;
-	uint64_t insns = now->insns - before->insns, halfwords = now->halfwords - before->halfwords;
-	uint64_t branches = now->branches - before->branches;
-	uint64_t indirect = now->indirect - before->indirect;
+	const struct rvt_flow_stats stats = {
+		.insns = now->insns - before->insns,
+		.halfwords = now->halfwords - before->halfwords,
+		.branches = now->branches - before->branches,
+		.taken = now->taken - before->taken,
+		.indirect = now->indirect - before->indirect,
+	};
 
-	if (insns > UINT16_MAX || halfwords > UINT16_MAX || branches > UINT8_MAX ||
-	    indirect > UINT8_MAX)
-		return false;
 	*s = (struct rvt_step){
 		.key = flow->steps->key,
 		.hint = flow->steps->hint,
 		.pc = rvt_flow_current(flow),
-		.insns = insns,
-		.halfwords = halfwords,
-		.branches = branches,
-		.taken = now->taken - before->taken,
-		.indirect = indirect,
 	};
-	return true;
+	return pack(&stats, s);
 }
 
 /* A part of a path: a hop, or a run. */
@@ -553,10 +577,11 @@ static unsigned int runs_of(struct rvt_flow *flow, struct rvt_step_path *path)
 }
 
 /* What the steps of @row do together. False: more than fits. */
-static bool add_up(struct rvt_flow *flow, const struct rvt_step_row *row, struct rvt_step *sum)
+static bool add_row(struct rvt_flow *flow, const struct rvt_step_row *row, struct rvt_step *sum)
 {
 	uint64_t address = row->key.address, pc = row->key.pc;
-	unsigned int insns = 0, halfwords = 0, branches = 0, indirect = 0, runs = 0;
+	struct rvt_flow_stats stats = {};
+	unsigned int runs = 0;
 
 	*sum = (struct rvt_step){ .key = row->key, .flags = RVT_STEP_JOINED };
 	for (unsigned int i = 0; i < row->n; i++) {
@@ -569,11 +594,7 @@ static bool add_up(struct rvt_flow *flow, const struct rvt_step_row *row, struct
 			return false;
 		address = rvt_step_address(s, address);
 		pc = s->pc;
-		insns += s->insns;
-		halfwords += s->halfwords;
-		branches += s->branches;
-		sum->taken += s->taken;
-		indirect += s->indirect;
+		unpack(s, &stats);
 		runs += runs_of(flow, path);
 	}
 	if (address != pc) {
@@ -582,13 +603,8 @@ static bool add_up(struct rvt_flow *flow, const struct rvt_step_row *row, struct
 		sum->flags |= RVT_STEP_KEEPS_ADDRESS;
 	}
 	sum->pc = pc;
-	sum->insns = insns;
-	sum->halfwords = halfwords;
-	sum->branches = branches;
-	sum->indirect = indirect;
 	sum->extra = row->steps[row->n - 1]->extra;
-	return insns <= UINT16_MAX && halfwords <= UINT16_MAX && branches <= UINT8_MAX &&
-	       indirect <= UINT8_MAX && runs <= RVT_STEP_RUNS;
+	return pack(&stats, sum) && runs <= RVT_STEP_RUNS;
 }
 
 void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
@@ -599,7 +615,7 @@ void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 	struct rvt_step sum, *s;
 
 	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH || !is_known(steps, &row->key, 0) ||
-	    !add_up(flow, row, &sum))
+	    !add_row(flow, row, &sum))
 		return;
 	for (unsigned int i = 0; i < row->n; i++) {
 		parts[i] = row->steps[i]->path;

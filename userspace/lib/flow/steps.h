@@ -41,13 +41,27 @@ struct rvt_step {
 	_Alignas(64) struct rvt_step_key key;	/* .meaning 0: free */
 	uint64_t pc;			/* where the flow stands then */
 	uint32_t times;			/* not yet in the counts */
-	uint16_t insns, halfwords;
 	uint32_t path : 20;		/* the rest: in 16 bytes from the beginning of .paths */
 	uint32_t hint : 12;		/* to the return stack; 0: of the first step of its key */
-	uint8_t branches, taken, indirect;
-	uint8_t flags : 4;		/* RVT_STEP_* */
-	uint8_t extra : 4;		/* free for the decoder */
+	uint64_t sums : 56;		/* what is executed: RVT_STEP_INSNS, ... */
+	uint64_t flags : 4;		/* RVT_STEP_* */
+	uint64_t extra : 4;		/* free for the decoder */
 };
+
+/* Where numbers are in .sums: 16 bits of insns and halfwords, 8 of the others. */
+enum {
+	RVT_STEP_INSNS = 0, RVT_STEP_HALFWORDS = 16,
+	RVT_STEP_BRANCHES = 32, RVT_STEP_TAKEN = 40, RVT_STEP_INDIRECT = 48,
+};
+
+/* Sums of steps, several in a word each: of so many steps that none overflows. */
+struct rvt_step_sums {
+	uint64_t insns_branches;	/* the second one in bits 32 to 63 */
+	uint32_t left;			/* more steps that can be added */
+	uint64_t halfwords_indirect;	/* likewise */
+	uint64_t taken;
+};
+#define RVT_STEP_SUMS (1u << 16)	/* steps */
 
 enum {
 	RVT_STEP_KEEPS_ADDRESS = 1u << 0, /* else the last address reported is .pc */
@@ -116,7 +130,7 @@ struct rvt_steps {
 	struct rvt_calls returns;
 
 	/* counted since rvt_steps_enter() */
-	uint64_t insns, halfwords, branches, taken, indirect;
+	struct rvt_step_sums sums;
 	struct rvt_step *last;
 	uint64_t from_pc;
 	uint32_t epoch;
@@ -175,13 +189,18 @@ static inline uint32_t rvt_step_guess(uint64_t before, uint64_t mix)
 	return ((before >> 5) + mix) >> 40 & (RVT_STEP_GUESSES - 1);
 }
 
+/* @mix: rvt_step_mix() of the key's bytes and state. */
+static inline uint64_t rvt_step_hash_of(const struct rvt_step_key *key, uint64_t mix)
+{
+	uint64_t x = key->pc + (key->address << 32 | key->address >> 32) + key->meaning;
+
+	x = (x ^ mix) * 0xff51afd7ed558ccdull;
+	return x ^ x >> 29;
+}
+
 static inline uint64_t rvt_step_hash(const struct rvt_step_key *key)
 {
-	uint64_t x = key->bytes[0] * 0x9e3779b97f4a7c15ull;
-
-	x ^= (key->pc + key->bytes[1] + key->state) * 0xd6e8feb86659fd93ull;
-	x ^= (key->address + key->meaning) * 0xff51afd7ed558ccdull;
-	return x ^ x >> 29;
+	return rvt_step_hash_of(key, rvt_step_mix(key->bytes, key->state));
 }
 
 /* Above the number in an entry of the index. */
@@ -212,14 +231,14 @@ struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, struct rvt_step_key 
 struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, struct rvt_step_key key,
 				      const struct rvt_step *first, uint32_t *entry);
 
-/* A step of @key. @guess: of the message. */
+/* A step of @key, whose hash is @hash. @guess: of the message. */
 static inline struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struct rvt_step_key *key,
-					      uint32_t guess)
+					      uint64_t hash, uint32_t guess)
 {
 	uint32_t *entry = &flow->steps->guesses[guess];
 	struct rvt_step *s = rvt_step_of(flow->steps, *entry);
-	uint64_t hash = rvt_step_hash(key);
 
+	/* Memory that is in no cache must not be touched in vain. */
 	if ((*entry & ~(RVT_STEP_ENTRIES - 1)) == rvt_step_tag(hash) && rvt_step_is(s, key))
 		return s;
 	return rvt_steps_look_up(flow->steps, *key, hash, entry);
@@ -235,13 +254,7 @@ static inline struct rvt_step_path *rvt_step_path(struct rvt_steps *steps, const
 	return rvt_step_path_at(steps, s->path);
 }
 
-/* What will be needed of the message of @guess: first this ... */
-static inline void rvt_steps_fetch_guess(const struct rvt_steps *steps, uint32_t guess)
-{
-	__builtin_prefetch(&steps->guesses[guess]);
-}
-
-/* ... then, when that is there, the step. */
+/* The step of the message of @guess will be needed. */
 static inline void rvt_steps_fetch(const struct rvt_steps *steps, uint32_t guess)
 {
 	const uint32_t number = steps->guesses[guess] & (RVT_STEP_ENTRIES - 1);
@@ -286,9 +299,9 @@ static inline bool rvt_steps_call(struct rvt_flow *flow, const struct rvt_step *
  * none, and nothing has happened.
  */
 static inline struct rvt_step *rvt_steps_take(struct rvt_flow *flow, const struct rvt_step_key *key,
-					      uint32_t guess)
+					      uint64_t hash, uint32_t guess)
 {
-	struct rvt_step *s = rvt_steps_find(flow, key, guess);
+	struct rvt_step *s = rvt_steps_find(flow, key, hash, guess);
 
 	if (s && rvt_steps_call(flow, s))
 		return s;
@@ -334,16 +347,32 @@ static inline void rvt_steps_count(struct rvt_flow *flow, struct rvt_step *s)
 	s->times++;
 }
 
+/* What was added up is in the statistics, and adding up begins anew. */
+void rvt_steps_add_up(struct rvt_flow *flow);
+
+static inline void rvt_steps_add(struct rvt_flow *flow, const struct rvt_step *s)
+{
+	const uint64_t mask = UINT64_C(0xff0000ffff), sums = s->sums;
+	struct rvt_step_sums *to = &flow->steps->sums;
+
+	to->insns_branches += sums & mask;
+	to->taken += sums >> RVT_STEP_TAKEN & 0xff;
+	to->halfwords_indirect += sums >> RVT_STEP_HALFWORDS & mask;
+	if (__builtin_expect(!--to->left, 0))
+		rvt_steps_add_up(flow);
+}
+
+static inline unsigned int rvt_step_halfwords(const struct rvt_step *s)
+{
+	return s->sums >> RVT_STEP_HALFWORDS & 0xffff;
+}
+
 /* The step is taken. False: delivering went wrong, or mappings changed: rvt_steps_leave() now. */
 static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 {
 	struct rvt_steps *steps = flow->steps;
 
-	steps->insns += s->insns;
-	steps->halfwords += s->halfwords;
-	steps->branches += s->branches;
-	steps->taken += s->taken;
-	steps->indirect += s->indirect;
+	rvt_steps_add(flow, s);
 	steps->last = s;
 	if (flow->counts) {
 		rvt_steps_count(flow, s);

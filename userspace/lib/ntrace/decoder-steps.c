@@ -20,11 +20,6 @@ static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 
 /* ---- keys ---- */
 
-static inline unsigned int tcode_of(const uint64_t bytes[2])
-{
-	return bytes[0] >> 2 & 63;
-}
-
 #define STATE_MIDST (1u << 4)	/* above the mode; above it the TCODE, and what is left of I-CNT */
 
 /*
@@ -32,10 +27,10 @@ static inline unsigned int tcode_of(const uint64_t bytes[2])
  * first field, of which the rest of I-CNT is all that matters. False: that is negative, or the
  * message is none of @src.
  */
-static inline bool key_in_midst(const struct rvt_ntrace_decoder *d, uint64_t ahead,
-				struct rvt_step_key *key)
+static inline bool key_in_midst(const struct rvt_ntrace_decoder *d, unsigned int tcode,
+				uint64_t ahead, struct rvt_step_key *key)
 {
-	const unsigned int tcode = tcode_of(key->bytes), src_bits = d->params.src_bits;
+	const unsigned int src_bits = d->params.src_bits;
 	const uint64_t end = key->bytes[0] & RVT_NTRACE_ONES & -(key->bytes[0] & RVT_NTRACE_ONES);
 	const unsigned int len_bits = __builtin_ctzll(end | 1ull << 63) + 8;
 	const uint64_t field = rvt_ntrace_pack(key->bytes[0] & ((end << 8) - 1));
@@ -50,16 +45,27 @@ static inline bool key_in_midst(const struct rvt_ntrace_decoder *d, uint64_t ahe
 	return !((icnt - ahead) >> 21);
 }
 
-/* What of the key message @m decides. @reference, @ahead: as in struct rvt_ntrace_source. */
+/*
+ * What of the key message @m decides; .state is that of the source. @reference, @ahead: as in struct
+ * rvt_ntrace_source. Sets *mix: of the key.
+ */
 static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_scanned *m,
-			    unsigned int mode, uint64_t reference, uint64_t ahead,
-			    struct rvt_step_key *key)
+			    uint64_t reference, uint64_t ahead, struct rvt_step_key *key,
+			    uint64_t *mix)
 {
+	const unsigned int tcode = rvt_ntrace_scanned_tcode(m);
+	const bool full = tcode == RVT_NTRACE_RESOURCE_FULL;
+
 	key->bytes[0] = m->bytes[0];
 	key->bytes[1] = m->bytes[1];
-	key->state = mode;
-	key->address = m->full ? 0 : reference;
-	return m->full || !ahead || key_in_midst(d, ahead, key);
+	key->address = full ? 0 : reference;
+	*mix = m->mix;
+	if (full || !ahead)
+		return true;
+	if (!key_in_midst(d, tcode, ahead, key))
+		return false;
+	*mix = rvt_step_mix(key->bytes, key->state);
+	return true;
 }
 
 /* ---- recording ---- */
@@ -72,6 +78,7 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	const uint8_t *bytes = d->reader.bytes;
 	struct rvt_ntrace_scan scan;
 	struct rvt_step_key key = {};
+	uint64_t mix;
 
 	d->recent = s;
 	d->recent_src = src;
@@ -83,10 +90,12 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 		rvt_steps_record_missed(s->flow);
 		return;
 	}
+	rvt_ntrace_scan_init(&scan, &d->reader);
 	rvt_ntrace_scan_begin(&scan, bytes);
-	rvt_ntrace_scan(&scan, &d->reader, bytes + msg->len_bytes, s->mode);
+	rvt_ntrace_scan(&scan, &d->reader, bytes + msg->len_bytes, s->mode, NULL);
+	key.state = s->mode;
 	if (scan.n && rvt_steps_enter(s->flow, &key) &&
-	    make_key(d, &scan.msgs[0], s->mode, s->reference, s->ahead, &key))
+	    make_key(d, &scan.msgs[0], s->reference, s->ahead, &key, &mix))
 		rvt_steps_record(s->flow, &key);
 }
 
@@ -121,38 +130,41 @@ void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_m
 /* Behind this a step, whose half-words are counted in 16 bits, may lead too far. */
 #define LAST_AHEAD (RVT_NTRACE_MAX_AHEAD - UINT16_MAX)
 
-/* A row of steps, up to where it is. */
+/* A row of steps, up to where it is. In registers, as far as there are enough. */
 struct replay {
-	uint64_t reference, ahead;	/* as in struct rvt_ntrace_source */
-	uint64_t n;			/* messages */
-	const uint8_t *pos;		/* behind the last one */
+	uint64_t pc;			/* as in struct rvt_step_key */
+	uint32_t meaning, state;	/* likewise; the latter without what a message adds */
+	uint64_t reference, ahead, time;	/* as in struct rvt_ntrace_source */
 	const uint8_t *branch;		/* the last branch message; NULL: none yet */
 	unsigned int branch_len;	/* without its time stamp, in bytes */
+	unsigned int from, at;		/* numbers of messages: the first one, and the next */
 };
 
 /* The decoder's state as the last step left it. */
-static void settle(struct rvt_ntrace_source *s, const struct replay *r)
+static void settle(struct rvt_ntrace_source *s, struct replay r)
 {
 	rvt_steps_leave(s->flow);
-	s->reference = r->reference;
-	s->ahead = r->ahead;
-	s->moved = r->ahead;
-	if (!r->branch)
+	s->reference = r.reference;
+	s->ahead = r.ahead;
+	s->moved = r.ahead;
+	s->time = r.time;
+	if (!r.branch)
 		return;
 	s->repeat = (struct rvt_ntrace_repeat){
-		.valid = true, .unread = true, .target = r->reference,
+		.valid = true, .unread = true, .target = r.reference,
 	};
-	memcpy(s->repeat.bytes, r->branch, r->branch_len);
+	memcpy(s->repeat.bytes, r.branch, r.branch_len);
 }
 
 /* @step was taken, which is message @m. */
-static inline void advance(struct replay *r, const struct rvt_step *step,
-			   const struct rvt_ntrace_scanned *m)
+static inline void advance(const struct rvt_flow *flow, struct replay *r,
+			   const struct rvt_step *step, const struct rvt_ntrace_scanned *m)
 {
-	r->n++;
-	r->pos = m->pos + m->len;
-	if (m->full) {
-		r->ahead += step->halfwords;
+	r->at++;
+	r->pc = step->pc;
+	r->meaning = flow->meaning[rvt_half(step->pc)];
+	if (rvt_ntrace_scanned_tcode(m) == RVT_NTRACE_RESOURCE_FULL) {
+		r->ahead += rvt_step_halfwords(step);
 		return;
 	}
 	r->ahead = 0;
@@ -161,21 +173,25 @@ static inline void advance(struct replay *r, const struct rvt_step *step,
 	r->branch_len = m->key_len;
 }
 
-static inline uint64_t pass_time(const struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-				 uint64_t stamp)
+/*
+ * The time of message @m, if it has one, is told. False: replaying must end. Sets next->pc and
+ * .meaning.
+ */
+static bool tell_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		      const struct rvt_ntrace_scanned *m, struct replay r,
+		      struct rvt_step_key *next)
 {
-	if (d->params.timestamp == RVT_TIMESTAMP_XOR)
-		s->time ^= stamp;
-	else
-		s->time += stamp;
-	return s->time;
-}
+	struct rvt_event event = {
+		.type = RVT_EVENT_TIME, .time = r.time,
+		.offset = d->reader.offset + (m->pos - d->reader.pos),
+	};
 
-static void tell_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t offset)
-{
-	struct rvt_event event = { .type = RVT_EVENT_TIME, .offset = offset, .time = s->time };
-
-	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
+	*next = (struct rvt_step_key){ .pc = r.pc, .meaning = r.meaning };
+	if (m->len == m->key_len || !s->time_valid)
+		return true;
+	settle(s, r);
+	return rvt_ntrace_check(d, rvt_flow_event(s->flow, &event)) &&
+	       rvt_steps_enter(s->flow, next);
 }
 
 /* Up to where messages can be taken by their bytes; the reader's position if not even one can. */
@@ -192,19 +208,19 @@ static const uint8_t *replay_end(const struct rvt_ntrace_decoder *d)
 
 /* Scans so many messages, if they are there, and begins to fetch what they will need. */
 static void scan_more(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
-		      const uint8_t *end)
+		      const uint8_t *end, unsigned int at)
 {
 	const struct rvt_steps *steps = s->flow->steps;
 	struct rvt_ntrace_scan *scan = &d->scan;
 
-	while (!scan->ended && scan->n - scan->at < SCAN_AHEAD) {
+	scan->at = at;
+	while (!scan->ended && scan->n - at < SCAN_AHEAD) {
 		const unsigned int n = scan->n;
 
-		rvt_ntrace_scan(scan, &d->reader, end, s->mode);
-		while (scan->fetched < n)
-			rvt_steps_fetch(steps, rvt_ntrace_scanned(scan, scan->fetched++)->guess);
-		for (unsigned int i = n; i < scan->n; i++)
-			rvt_steps_fetch_guess(steps, rvt_ntrace_scanned(scan, i)->guess);
+		rvt_ntrace_scan(scan, &d->reader, end, s->mode, steps);
+		/* Those before have been there for a while, and so have their guesses. */
+		for (; scan->fetched != n; scan->fetched++)
+			rvt_steps_fetch(steps, rvt_ntrace_scanned(scan, scan->fetched)->guess);
 	}
 }
 
@@ -218,51 +234,69 @@ static void skip_scanned(struct rvt_ntrace_scan *scan, const uint8_t *pos)
 		rvt_ntrace_scan_begin(scan, pos);
 }
 
+/* What the messages up to r.at did is done. */
+static void leave(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, struct replay r)
+{
+	const struct rvt_ntrace_scanned *last = rvt_ntrace_scanned(&d->scan, r.at - 1);
+	struct rvt_ntrace_reader *reader = &d->reader;
+	const uint8_t *pos = last->pos + last->len;
+
+	settle(s, r);
+	rvt_ntrace_check(d, s->flow->result);
+	d->scan.at = r.at;
+	d->stream.stats.messages += r.at - r.from;
+	reader->offset += pos - reader->pos;
+	reader->pos = pos;
+}
+
 void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 {
 	struct rvt_ntrace_source *s = d->recent;
-	struct rvt_ntrace_reader *reader = &d->reader;
-	struct replay r = { .reference = s->reference, .ahead = s->ahead, .pos = reader->pos };
+	struct rvt_flow *flow = s->flow;
+	const bool xors = d->params.timestamp == RVT_TIMESTAMP_XOR;
 	const uint8_t *end = replay_end(d);
-	struct rvt_step_key key = {};
+	struct rvt_ntrace_scan *scan = &d->scan;
+	struct replay r = { .reference = s->reference, .ahead = s->ahead, .time = s->time };
+	struct rvt_step_key next;
 	bool whole = true;
 
-	if (end == r.pos || !rvt_steps_enter(s->flow, &key))
+	if (end == d->reader.pos || !rvt_steps_enter(flow, &next))
 		return;
-	skip_scanned(&d->scan, r.pos);
+	r.pc = next.pc;
+	r.meaning = next.meaning;
+	r.state = s->mode;
+	skip_scanned(scan, d->reader.pos);
+	r.from = r.at = scan->at;
+	d->missed = false;
 	while (whole && r.ahead < LAST_AHEAD) {
-		const struct rvt_ntrace_scanned *m;
+		const struct rvt_ntrace_scanned *m = rvt_ntrace_scanned(scan, r.at);
+		struct rvt_step_key key;
 		struct rvt_step *step;
+		uint64_t mix;
 
-		if (d->scan.n - d->scan.at < SCAN_AHEAD)
-			scan_more(d, s, end);
-		if (d->scan.at == d->scan.n)
+		if (scan->n - r.at < SCAN_AHEAD && !scan->ended)
+			scan_more(d, s, end, r.at);
+		key.pc = r.pc;
+		key.meaning = r.meaning;
+		key.state = r.state;
+		if (r.at == scan->n || !make_key(d, m, r.reference, r.ahead, &key, &mix))
 			break;
-		m = rvt_ntrace_scanned(&d->scan, d->scan.at);
-		if (!make_key(d, m, s->mode, r.reference, r.ahead, &key))
+		step = rvt_steps_take(flow, &key, rvt_step_hash_of(&key, mix), m->guess);
+		if (!step) {
+			d->missed = true;
 			break;
-		step = rvt_steps_take(s->flow, &key, m->guess);
-		d->missed = !step;
-		if (!step)
-			break;
-		d->scan.at++;
-		whole = rvt_steps_apply(s->flow, step);
-		advance(&r, step, m);
-		rvt_steps_advance(s->flow, step, &key);
-		if (m->len > m->key_len && pass_time(d, s, m->stamp) >= s->flow->quiet &&
-		    s->time_valid) {
-			settle(s, &r);
-			tell_time(d, s, reader->offset + (m->pos - reader->pos));
-			whole &= !d->result && rvt_steps_enter(s->flow, &key);
+		}
+		whole = rvt_steps_apply(flow, step);
+		advance(flow, &r, step, m);
+		r.time = xors ? r.time ^ m->stamp : r.time + m->stamp;
+		if (r.time >= flow->quiet) {
+			whole &= tell_time(d, s, m, r, &next);
+			r.pc = next.pc;
+			r.meaning = next.meaning;
 		}
 	}
-	if (!r.n)
-		return;
-	settle(s, &r);
-	rvt_ntrace_check(d, s->flow->result);
-	d->stream.stats.messages += r.n;
-	reader->offset += r.pos - reader->pos;
-	reader->pos = r.pos;
+	if (r.at != r.from)
+		leave(d, s, r);
 }
 
 /* What the repeated message is, once somebody asks. */

@@ -486,6 +486,7 @@ static int decoder_create(const struct rvt_params *params, const struct rvt_stre
 		decoder_destroy(&d->stream);
 		return ret;
 	}
+	rvt_ntrace_scan_init(&d->scan, &d->reader);
 	*stream = &d->stream;
 	return 0;
 }

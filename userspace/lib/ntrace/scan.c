@@ -16,15 +16,13 @@
 #define EXCESS 24		/* that are read from where a message begins: key and time */
 #define MAX_STAMP 8
 
-/* How many fields there are before the time stamp: by kind of message, and RCODE. 0: no step. */
-enum kind { OTHER, ONE, TWO, THREE, BY_RCODE };
-static const uint8_t kinds[64] = {
-	[RVT_NTRACE_DIRECT_BRANCH] = ONE, [RVT_NTRACE_INDIRECT_BRANCH] = TWO,
-	[RVT_NTRACE_INDIRECT_BRANCH_HIST] = THREE, [RVT_NTRACE_RESOURCE_FULL] = BY_RCODE,
-};
-#define ALL_16(n) { n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n }
-static const uint8_t n_fields[5][16] = {
-	[ONE] = ALL_16(1), [TWO] = ALL_16(2), [THREE] = ALL_16(3), [BY_RCODE] = { 0, 1, 2 },
+/*
+ * The last field before the time stamp: bit 0 is for the first. ResourceFull with RCODE 2 has one
+ * more.
+ */
+static const uint8_t key_fields[64] = {
+	[RVT_NTRACE_DIRECT_BRANCH] = 1, [RVT_NTRACE_RESOURCE_FULL] = 1,
+	[RVT_NTRACE_INDIRECT_BRANCH] = 2, [RVT_NTRACE_INDIRECT_BRANCH_HIST] = 4,
 };
 
 /* The first bytes of 16. */
@@ -66,7 +64,7 @@ static INLINE uint64_t gather(uint64_t word)
 	return (word & RVT_NTRACE_ONES) * UINT64_C(0x0102040810204080) >> 56;
 }
 
-static INLINE struct marks read_marks(const uint8_t *p)
+static inline struct marks read_marks(const uint8_t *p)
 {
 	uint64_t low = 0, high = 0;
 
@@ -79,7 +77,26 @@ static INLINE struct marks read_marks(const uint8_t *p)
 	return marks_of(low, high);
 }
 
+/* The end of the field that @field names, bit 0 being for the first; 0: there is none. */
+static inline uint64_t select_end(unsigned int field, uint64_t ends)
+{
+	for (; field > 1; field >>= 1)
+		ends &= ends - 1;
+	return field ? ends & -ends : 0;
+}
+
+/*
+ * The same with instructions that most processors have since 2013; where PEXT and PDEP are
+ * microcode they are slow.
+ */
 #ifdef V3
+static bool has_v3(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+	       __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") &&
+	       !__builtin_cpu_is("znver2");
+}
+
 static inline V3 struct marks read_marks_v3(const uint8_t *p)
 {
 	const __m256i a = _mm256_loadu_si256((const __m256i *)p);
@@ -91,90 +108,127 @@ static inline V3 struct marks read_marks_v3(const uint8_t *p)
 
 	return marks_of(low_a | (uint64_t)low_b << 32, high_a | (uint64_t)high_b << 32);
 }
+
+static inline V3 uint64_t select_end_v3(unsigned int field, uint64_t ends)
+{
+	return _pdep_u64(field, ends);
+}
+
+static inline V3 uint64_t pack_v3(uint64_t word)
+{
+	return _pext_u64(word, ~(3 * RVT_NTRACE_ONES));
+}
 #endif
 
+struct ops {
+	struct marks (*read_marks)(const uint8_t *p);
+	uint64_t (*select_end)(unsigned int field, uint64_t ends);
+	uint64_t (*pack)(uint64_t word);
+};
+
 /* ---- messages ---- */
-
-/* How many fields a message has before its time stamp that begins with @low; 0: it is no step. */
-static INLINE unsigned int fields_of(unsigned int src_bits, uint64_t low)
-{
-	const unsigned int rcode = rvt_ntrace_pack(low & UINT32_MAX) >> (6 + src_bits) & 15;
-
-	return n_fields[kinds[low >> 2 & 63]][rcode];
-}
 
 /*
  * The message at @p, which is byte @from of the marks and ends among them. False: it cannot be a
  * step.
  */
-static INLINE bool scan_message(const struct rvt_ntrace_reader *reader, struct marks marks,
-				const uint8_t *p, unsigned int from, struct rvt_ntrace_scanned *m)
+static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct ops *ops,
+				bool timestamps, struct marks marks, const uint8_t *p,
+				unsigned int from, struct rvt_ntrace_scanned *m)
 {
-	const uint64_t low = load(p), high = load(p + 8), last_bit = marks.lasts & -marks.lasts;
-	const unsigned int n = fields_of(reader->src_bits, low);
-	uint64_t ends = marks.ends, rest;
+	const uint64_t low = load(p), high = load(p + 8), last = marks.lasts & -marks.lasts;
+	const unsigned int field = key_fields[low >> 2 & 63] <<
+				   ((low & scan->rcode_mask) == scan->rcode_2);
+	const uint64_t end = ops->select_end(field, marks.ends);
 	unsigned int key_len, stamp_len;
 
-	rest = ends & (ends - 1);
-	ends = n >= 2 ? rest : ends;
-	rest = ends & (ends - 1);
-	ends = n >= 3 ? rest : ends;
-	rest = ends & (ends - 1);
 	/* One field more, which is a time stamp, or none. */
-	if (!n || ((ends & -ends) != last_bit &&
-		   (!reader->timestamps || (rest & -rest) != last_bit)))
+	if (end != last && (!timestamps || ops->select_end(2 * field, marks.ends) != last))
 		return false;
-	key_len = __builtin_ctzll(ends) + 1 - from;
-	stamp_len = __builtin_ctzll(last_bit) + 1 - from - key_len;
+	key_len = __builtin_ctzll(end) + 1 - from;
+	stamp_len = __builtin_ctzll(last) + 1 - from - key_len;
 	if (key_len > RVT_NTRACE_KEY_BYTES || stamp_len > MAX_STAMP)
 		return false;
 	m->bytes[0] = low & low_masks[key_len][0];
 	m->bytes[1] = high & low_masks[key_len][1];
-	m->stamp = rvt_ntrace_pack(load(p + key_len) & low_masks[stamp_len][0]);
+	m->stamp = ops->pack(load(p + key_len) & low_masks[stamp_len][0]);
 	m->key_len = key_len;
 	m->len = key_len + stamp_len;
-	m->full = (low >> 2 & 63) == RVT_NTRACE_RESOURCE_FULL;
 	return true;
 }
 
 /* The messages that end in the CHUNK bytes at @p, which are those at scan->pos. */
-static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
-			      struct marks marks, const uint8_t *p, unsigned int mode)
+static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
+			      const uint8_t *p, unsigned int mode, const uint32_t *guesses)
 {
+	struct marks marks = ops->read_marks(p);
+	/* The one before the next stays. */
+	const unsigned int most = scan->at + RVT_NTRACE_SCANNED - 1;
+	const uint8_t *pos = scan->pos;
 	unsigned int from = 0, n = scan->n;
-	uint64_t mix = scan->mix;
+	uint64_t mix = scan->mix, before;
 
-	while (marks.lasts && n - scan->at < RVT_NTRACE_SCANNED) {
+	while (marks.lasts && n != most) {
 		struct rvt_ntrace_scanned *m = rvt_ntrace_scanned(scan, n);
 
-		if (!scan_message(reader, marks, p + from, from, m))
+		if (!scan_message(scan, ops, timestamps, marks, p + from, from, m))
 			break;
-		m->pos = scan->pos + from;
-		m->mix = rvt_step_mix(m->bytes, mode);
-		m->guess = rvt_step_guess(mix, m->mix);
-		mix = m->mix;
+		m->pos = pos + from;
+		before = mix;
+		mix = rvt_step_mix(m->bytes, mode);
+		m->mix = mix;
+		m->guess = rvt_step_guess(before, mix);
+		__builtin_prefetch(guesses + m->guess);
 		n++;
 		from += m->len;
 		marks.ends &= -((marks.lasts & -marks.lasts) << 1);
 		marks.lasts &= marks.lasts - 1;
 	}
 	scan->ended = !from;
-	scan->pos += from;
+	scan->pos = pos + from;
 	scan->n = n;
 	scan->mix = mix;
 }
 
 #ifdef V3
-static V3 void scan_v3(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
-		       const uint8_t *p, unsigned int mode)
+static V3 void scan_v3(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *p,
+		       unsigned int mode, const uint32_t *guesses)
 {
-	scan_chunk(scan, reader, read_marks_v3(p), p, mode);
+	static const struct ops ops = { read_marks_v3, select_end_v3, pack_v3 };
+
+	scan_chunk(scan, &ops, timestamps, p, mode, guesses);
 }
 #endif
 
-void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
-		     const uint8_t *end, unsigned int mode)
+static void scan_plain(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *p,
+		       unsigned int mode, const uint32_t *guesses)
 {
+	static const struct ops ops = { read_marks, select_end, rvt_ntrace_pack };
+
+	scan_chunk(scan, &ops, timestamps, p, mode, guesses);
+}
+
+/* Bit @number of all MDO bits of a message, where it is in the first bytes. */
+static uint64_t mdo_bit(unsigned int number)
+{
+	return 1ull << (number / 6 * 8 + 2 + number % 6);
+}
+
+void rvt_ntrace_scan_init(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader)
+{
+	const unsigned int rcode = 6 + reader->src_bits;
+
+	scan->rcode_2 = RVT_NTRACE_RESOURCE_FULL << 2 | mdo_bit(rcode + 1);
+	scan->rcode_mask = 0xfc;
+	for (unsigned int i = 0; i < 4; i++)
+		scan->rcode_mask |= mdo_bit(rcode + i);
+	rvt_ntrace_scan_begin(scan, NULL);
+}
+
+void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
+		     const uint8_t *end, unsigned int mode, const struct rvt_steps *steps)
+{
+	const uint32_t *guesses = steps ? steps->guesses : NULL;
 	const size_t left = end - scan->pos;
 	const uint8_t *p = scan->pos;
 	uint8_t tail[CHUNK + EXCESS];
@@ -185,11 +239,10 @@ void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reade
 		p = tail;
 	}
 #ifdef V3
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-	    __builtin_cpu_supports("bmi2")) {
-		scan_v3(scan, reader, p, mode);
+	if (has_v3()) {
+		scan_v3(scan, reader->timestamps, p, mode, guesses);
 		return;
 	}
 #endif
-	scan_chunk(scan, reader, read_marks(p), p, mode);
+	scan_plain(scan, reader->timestamps, p, mode, guesses);
 }

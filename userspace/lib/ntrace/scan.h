@@ -18,14 +18,15 @@
 /* A message that can be a step. */
 struct rvt_ntrace_scanned {
 	uint64_t bytes[2];	/* up to its time stamp, zeros behind them */
-	uint64_t mix;		/* of them */
+	uint64_t mix;		/* rvt_step_mix() of them and the mode of the source */
 	uint64_t stamp;		/* 0: it has none */
 	const uint8_t *pos;
 	uint32_t guess;		/* rvt_step_guess() */
 	uint8_t key_len;	/* without the time stamp, in bytes */
 	uint8_t len;		/* with it */
-	bool full;		/* ResourceFull */
 };
+
+struct rvt_steps;
 
 struct rvt_ntrace_scan {
 	const uint8_t *pos;	/* behind the last message */
@@ -33,16 +34,19 @@ struct rvt_ntrace_scan {
 	unsigned int at;	/* number of the next message to take */
 	unsigned int fetched;	/* memory of the messages before is being fetched */
 	unsigned int n;		/* scanned so far */
+	uint64_t rcode_mask, rcode_2;	/* of the first bytes of a ResourceFull with RCODE 2 */
 	bool ended;		/* what comes cannot be a step, or is not there as a whole */
 	struct rvt_ntrace_scanned msgs[RVT_NTRACE_SCANNED];	/* by number, modulo their number */
 };
 
+/* For messages as @reader reads them. */
+void rvt_ntrace_scan_init(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader);
 /*
- * Scans some messages more, from scan->pos on, where one begins, to @end at the most. There must be
- * room for RVT_NTRACE_SCANNED / 2. @mode: of the source.
+ * Scans some messages more, from scan->pos on, where one begins, to @end at the most. @mode: of the
+ * source, whose @steps will be looked up; NULL: they will not.
  */
 void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
-		     const uint8_t *end, unsigned int mode);
+		     const uint8_t *end, unsigned int mode, const struct rvt_steps *steps);
 
 /* Nothing is scanned; the next message is at @pos. */
 static inline void rvt_ntrace_scan_begin(struct rvt_ntrace_scan *scan, const uint8_t *pos)
@@ -57,6 +61,11 @@ static inline struct rvt_ntrace_scanned *rvt_ntrace_scanned(struct rvt_ntrace_sc
 							    unsigned int number)
 {
 	return &scan->msgs[number % RVT_NTRACE_SCANNED];
+}
+
+static inline unsigned int rvt_ntrace_scanned_tcode(const struct rvt_ntrace_scanned *m)
+{
+	return m->bytes[0] >> 2 & 63;
 }
 
 /* The 6 MDO bits of each byte in a row. */
