@@ -114,9 +114,22 @@ static struct rvt_step *look_up(struct rvt_steps *steps, const struct rvt_step_k
 	return NULL;
 }
 
-struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, struct rvt_step_key key,
+/* What came once is noted by the hash of its key. */
+static uint16_t *seen_of(struct rvt_steps *steps, uint64_t hash)
+{
+	return &steps->seen[hash >> 20 & (RVT_STEP_GUESSES - 1)];
+}
+
+struct rvt_step *rvt_steps_look_up(struct rvt_flow *flow, struct rvt_step_key key,
 				   uint64_t hash, uint32_t *entry)
 {
+	struct rvt_steps *steps = flow->steps;
+
+	/* If there is none the flow goes on by itself: that needs these. */
+	__builtin_prefetch(seen_of(steps, hash));
+	__builtin_prefetch(rvt_flow_target(flow, key.pc));
+	if (steps->last)
+		__builtin_prefetch(rvt_step_path(steps, steps->last));
 	return look_up(steps, &key, hash, 0, entry);
 }
 
@@ -188,7 +201,7 @@ static void reset(struct rvt_flow *flow)
 static bool is_known(struct rvt_steps *steps, const struct rvt_step_key *key, uint32_t hint)
 {
 	uint64_t hash = rvt_step_hash(key) + hint * 0x9e3779b97f4a7c15ull;
-	uint16_t *seen = &steps->seen[hash >> 20 & (RVT_STEP_GUESSES - 1)];
+	uint16_t *seen = seen_of(steps, hash);
 	uint16_t tag = hash >> 48 | 1;
 
 	if (*seen == tag)

@@ -226,7 +226,7 @@ static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_k
  * the return stack, which is done what it does; @first is a step of @key that does not, or NULL if
  * there is none. With keys of their own, so that the caller's can stay in registers.
  */
-struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, struct rvt_step_key key,
+struct rvt_step *rvt_steps_look_up(struct rvt_flow *flow, struct rvt_step_key key,
 				   uint64_t hash, uint32_t *entry);
 struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, struct rvt_step_key key,
 				      const struct rvt_step *first, uint32_t *entry);
@@ -241,7 +241,7 @@ static inline struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struc
 	/* Memory that is in no cache must not be touched in vain. */
 	if ((*entry & ~(RVT_STEP_ENTRIES - 1)) == rvt_step_tag(hash) && rvt_step_is(s, key))
 		return s;
-	return rvt_steps_look_up(flow->steps, *key, hash, entry);
+	return rvt_steps_look_up(flow, *key, hash, entry);
 }
 
 static inline struct rvt_step_path *rvt_step_path_at(struct rvt_steps *steps, uint32_t path)
