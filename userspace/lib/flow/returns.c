@@ -92,7 +92,7 @@ void rvt_calls_keep(const struct rvt_calls *calls, struct rvt_kept_calls *kept)
 		*pcs++ = calls->pcs[RVT_CALLS - i];
 }
 
-void rvt_returns_log_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls)
+static void log_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls)
 {
 	rvt_returns_nest(stack, calls->nesting);
 	stack->log->empty |= calls->empty;
@@ -102,7 +102,8 @@ void rvt_returns_log_replay(struct rvt_return_stack *stack, const struct rvt_kep
 		log_push(stack->log, calls->pcs[calls->n_pops + i]);
 }
 
-void rvt_returns_move(struct rvt_return_stack *stack)
+/* The entries move so that there is room for RVT_CALLS more. */
+static void move_down(struct rvt_return_stack *stack)
 {
 	const unsigned int from = stack->top - stack->used, used = stack->used;
 
@@ -111,6 +112,51 @@ void rvt_returns_move(struct rvt_return_stack *stack)
 		memmove(stack->recursions + RVT_FEW_CALLS, stack->recursions + from,
 			used * sizeof(stack->recursions[0]));
 	stack->top = RVT_FEW_CALLS + used;
+}
+
+/* Whether what @calls pops is on the stack below @top, which has so many entries. */
+static inline bool match(const uint64_t *top, const struct rvt_kept_calls *calls)
+{
+	static const uint64_t masks[RVT_FEW_CALLS + 1][RVT_FEW_CALLS] = {
+		{}, { ~0ull }, { ~0ull, ~0ull }, { ~0ull, ~0ull, ~0ull },
+		{ ~0ull, ~0ull, ~0ull, ~0ull },
+	};
+	const uint64_t *pcs = calls->pcs;
+	const unsigned int n = calls->n_pops;
+	const uint64_t *mask = masks[n < RVT_FEW_CALLS ? n : RVT_FEW_CALLS];
+	uint64_t differ = 0;
+
+	/* How many there are is hard to foresee. */
+	for (int i = 0; i < RVT_FEW_CALLS; i++)
+		differ |= (top[-1 - i] ^ pcs[i]) & mask[i];
+	for (int i = RVT_FEW_CALLS; i < (int)n; i++)
+		differ |= top[-1 - i] ^ pcs[i];
+	return !differ;
+}
+
+bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls)
+{
+	const unsigned int n_pops = calls->n_pops, n_pushes = calls->n_pushes;
+	const unsigned int high = stack->used + calls->nesting;
+	const unsigned int dropped = high > stack->depth ? high - stack->depth : 0;
+	const uint64_t *pushes = calls->pcs + n_pops;
+	uint64_t *to;
+
+	if (stack->used < dropped + n_pops || stack->recursions ||
+	    (calls->empty && (dropped || stack->used > n_pops)) ||
+	    !match(stack->pcs + stack->top, calls))
+		return false;
+	if (stack->top > stack->room)
+		move_down(stack);
+	to = stack->pcs + stack->top - n_pops;
+	memcpy(to, pushes, RVT_FEW_CALLS * sizeof(*to));
+	for (unsigned int i = RVT_FEW_CALLS; i < n_pushes; i++)
+		to[i] = pushes[i];
+	stack->top += n_pushes - n_pops;
+	stack->used += n_pushes - n_pops - dropped;
+	if (stack->log)
+		log_replay(stack, calls);
+	return true;
 }
 
 void rvt_returns_push(struct rvt_return_stack *stack, uint64_t pc)
@@ -125,7 +171,7 @@ void rvt_returns_push(struct rvt_return_stack *stack, uint64_t pc)
 		return;
 	}
 	if (stack->top > stack->room)
-		rvt_returns_move(stack);
+		move_down(stack);
 	if (stack->recursions)
 		stack->recursions[stack->top] = 0;
 	stack->pcs[stack->top++] = pc;

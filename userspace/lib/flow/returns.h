@@ -63,59 +63,10 @@ void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_calls *outer
 /* Bytes that are needed to keep @calls; 0: they do nothing. */
 size_t rvt_calls_bytes(const struct rvt_calls *calls);
 void rvt_calls_keep(const struct rvt_calls *calls, struct rvt_kept_calls *kept);
-/* Moves the entries so that there is room for RVT_CALLS more. */
-void rvt_returns_move(struct rvt_return_stack *stack);
-/* What @calls did is noted in the log. */
-void rvt_returns_log_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls);
-
-/* Whether what @calls pops is on the stack, which has so many entries. */
-static inline bool rvt_returns_match(const struct rvt_return_stack *stack,
-				     const struct rvt_kept_calls *calls)
-{
-	static const uint64_t masks[RVT_FEW_CALLS + 1][RVT_FEW_CALLS] = {
-		{}, { ~0ull }, { ~0ull, ~0ull }, { ~0ull, ~0ull, ~0ull },
-		{ ~0ull, ~0ull, ~0ull, ~0ull },
-	};
-	const uint64_t *top = stack->pcs + stack->top - 1, *pcs = calls->pcs;
-	const unsigned int n = calls->n_pops;
-	const uint64_t *mask = masks[n < RVT_FEW_CALLS ? n : RVT_FEW_CALLS];
-	uint64_t differ = 0;
-
-	/* How many there are is hard to foresee. */
-	for (unsigned int i = 0; i < RVT_FEW_CALLS; i++)
-		differ |= (top[-(int)i] ^ pcs[i]) & mask[i];
-	for (unsigned int i = RVT_FEW_CALLS; i < n; i++)
-		differ |= top[-(int)i] ^ pcs[i];
-	return !differ;
-}
-
 /*
- * Does @calls to the stack. False, and nothing has happened, if that cannot be. Behind @calls there are RVT_FEW_CALLS addresses more that can be read, whatever they are.
+ * Does @calls to the stack. False, and nothing has happened, if that cannot be. Behind @calls there
+ * are RVT_FEW_CALLS addresses more that can be read, whatever they are.
  */
-static inline bool rvt_returns_replay(struct rvt_return_stack *stack,
-				      const struct rvt_kept_calls *calls)
-{
-	const unsigned int n_pops = calls->n_pops, n_pushes = calls->n_pushes;
-	const unsigned int high = stack->used + calls->nesting;
-	const unsigned int dropped = high > stack->depth ? high - stack->depth : 0;
-	const uint64_t *pushes = calls->pcs + n_pops;
-	uint64_t *to;
-
-	if (stack->used < dropped + n_pops || stack->recursions ||
-	    (calls->empty && (dropped || stack->used > n_pops)) ||
-	    !rvt_returns_match(stack, calls))
-		return false;
-	if (__builtin_expect(stack->top > stack->room, 0))
-		rvt_returns_move(stack);
-	to = stack->pcs + stack->top - n_pops;
-	__builtin_memcpy(to, pushes, RVT_FEW_CALLS * sizeof(*to));
-	for (unsigned int i = RVT_FEW_CALLS; i < n_pushes; i++)
-		to[i] = pushes[i];
-	stack->top += n_pushes - n_pops;
-	stack->used += n_pushes - n_pops - dropped;
-	if (__builtin_expect(!!stack->log, 0))
-		rvt_returns_log_replay(stack, calls);
-	return true;
-}
+bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls);
 
 #endif

@@ -43,7 +43,6 @@ bool rvt_steps_enter(struct rvt_flow *flow, struct rvt_step_key *key)
 	key->pc = rvt_flow_current(flow);
 	key->meaning = rvt_flow_meaning(flow, key->pc);
 	steps->epoch = flow->epochs[0];
-	steps->last = NULL;
 	steps->sums = (struct rvt_step_sums){ .left = RVT_STEP_SUMS };
 	/* From step to step edges are counted with the steps; not so from what was before. */
 	steps->from_pc = key->pc;
@@ -59,19 +58,19 @@ void rvt_steps_add_up(struct rvt_flow *flow)
 	flow->stats.halfwords += sums->halfwords_indirect & UINT32_MAX;
 	flow->stats.indirect += sums->halfwords_indirect >> 32;
 	flow->stats.taken += sums->taken;
-	*sums = (struct rvt_step_sums){ .left = RVT_STEP_SUMS };
+	*sums = (struct rvt_step_sums){ .left = RVT_STEP_SUMS, .last = sums->last };
 }
 
 void rvt_steps_leave(struct rvt_flow *flow)
 {
 	struct rvt_steps *steps = flow->steps;
-	const struct rvt_step *s = steps->last;
+	const struct rvt_step *s = steps->sums.last;
 	const struct rvt_step_path *path;
 
 	if (!s)
 		return;
-	steps->last = NULL;
 	rvt_steps_add_up(flow);
+	steps->sums.last = NULL;
 	path = rvt_step_path(steps, s);
 	flow->has_last = true;
 	flow->consecutive = path->consecutive;
@@ -128,8 +127,8 @@ struct rvt_step *rvt_steps_look_up(struct rvt_flow *flow, struct rvt_step_key ke
 	/* If there is none the flow goes on by itself: that needs these. */
 	__builtin_prefetch(seen_of(steps, hash));
 	__builtin_prefetch(rvt_flow_target(flow, key.pc));
-	if (steps->last)
-		__builtin_prefetch(rvt_step_path(steps, steps->last));
+	if (steps->sums.last)
+		__builtin_prefetch(rvt_step_path(steps, steps->sums.last));
 	return look_up(steps, &key, hash, 0, entry);
 }
 

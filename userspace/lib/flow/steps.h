@@ -54,11 +54,15 @@ enum {
 	RVT_STEP_BRANCHES = 32, RVT_STEP_TAKEN = 40, RVT_STEP_INDIRECT = 48,
 };
 
-/* Sums of steps, several in a word each: of so many steps that none overflows. */
+/*
+ * Sums of steps, several in a word each: of so many steps that none overflows. Not side by side, for
+ * what compilers make of that with vectors is longer.
+ */
 struct rvt_step_sums {
 	uint64_t insns_branches;	/* the second one in bits 32 to 63 */
 	uint32_t left;			/* more steps that can be added */
 	uint64_t halfwords_indirect;	/* likewise */
+	struct rvt_step *last;		/* of them; NULL: none */
 	uint64_t taken;
 };
 #define RVT_STEP_SUMS (1u << 16)	/* steps */
@@ -131,7 +135,6 @@ struct rvt_steps {
 
 	/* counted since rvt_steps_enter() */
 	struct rvt_step_sums sums;
-	struct rvt_step *last;
 	uint64_t from_pc;
 	uint32_t epoch;
 };
@@ -350,14 +353,15 @@ static inline void rvt_steps_count(struct rvt_flow *flow, struct rvt_step *s)
 /* What was added up is in the statistics, and adding up begins anew. */
 void rvt_steps_add_up(struct rvt_flow *flow);
 
-static inline void rvt_steps_add(struct rvt_flow *flow, const struct rvt_step *s)
+static inline void rvt_steps_add(struct rvt_flow *flow, struct rvt_step *s)
 {
 	const uint64_t mask = UINT64_C(0xff0000ffff), sums = s->sums;
 	struct rvt_step_sums *to = &flow->steps->sums;
 
 	to->insns_branches += sums & mask;
-	to->taken += sums >> RVT_STEP_TAKEN & 0xff;
 	to->halfwords_indirect += sums >> RVT_STEP_HALFWORDS & mask;
+	to->taken += sums >> RVT_STEP_TAKEN & 0xff;
+	to->last = s;
 	if (__builtin_expect(!--to->left, 0))
 		rvt_steps_add_up(flow);
 }
@@ -373,7 +377,6 @@ static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 	struct rvt_steps *steps = flow->steps;
 
 	rvt_steps_add(flow, s);
-	steps->last = s;
 	if (flow->counts) {
 		rvt_steps_count(flow, s);
 		return true;

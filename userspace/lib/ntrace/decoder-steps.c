@@ -137,7 +137,7 @@ struct replay {
 	uint64_t reference, ahead, time;	/* as in struct rvt_ntrace_source */
 	const uint8_t *branch;		/* the last branch message; NULL: none yet */
 	unsigned int branch_len;	/* without its time stamp, in bytes */
-	unsigned int from, at;		/* numbers of messages: the first one, and the next */
+	uint64_t n;			/* messages */
 };
 
 /* The decoder's state as the last step left it. */
@@ -160,7 +160,7 @@ static void settle(struct rvt_ntrace_source *s, struct replay r)
 static inline void advance(const struct rvt_flow *flow, struct replay *r,
 			   const struct rvt_step *step, const struct rvt_ntrace_scanned *m)
 {
-	r->at++;
+	r->n++;
 	r->pc = step->pc;
 	r->meaning = flow->meaning[rvt_half(step->pc)];
 	if (rvt_ntrace_scanned_tcode(m) == RVT_NTRACE_RESOURCE_FULL) {
@@ -206,45 +206,49 @@ static const uint8_t *replay_end(const struct rvt_ntrace_decoder *d)
 	return left < (uint64_t)(reader->end - reader->pos) ? reader->pos + left : reader->end;
 }
 
-/* Scans so many messages, if they are there, and begins to fetch what they will need. */
-static void scan_more(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
-		      const uint8_t *end, unsigned int at)
-{
-	const struct rvt_steps *steps = s->flow->steps;
-	struct rvt_ntrace_scan *scan = &d->scan;
-
-	scan->at = at;
-	while (!scan->ended && scan->n - at < SCAN_AHEAD) {
-		const unsigned int n = scan->n;
-
-		rvt_ntrace_scan(scan, &d->reader, end, s->mode, steps);
-		/* Those before have been there for a while, and so have their guesses. */
-		for (; scan->fetched != n; scan->fetched++)
-			rvt_steps_fetch(steps, rvt_ntrace_scanned(scan, scan->fetched)->guess);
-	}
-}
-
 /* Scanning goes on at @pos. */
 static void skip_scanned(struct rvt_ntrace_scan *scan, const uint8_t *pos)
 {
-	while (scan->at < scan->n && rvt_ntrace_scanned(scan, scan->at)->pos < pos)
+	while (scan->at < scan->n && scan->msgs[scan->at].pos < pos)
 		scan->at++;
 	if (scan->at == scan->n ? scan->pos != pos || scan->ended :
-				  rvt_ntrace_scanned(scan, scan->at)->pos != pos)
+				  scan->msgs[scan->at].pos != pos)
 		rvt_ntrace_scan_begin(scan, pos);
 }
 
-/* What the messages up to r.at did is done. */
-static void leave(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, struct replay r)
+/* From here on more must be scanned: what messages need is fetched while others are taken. */
+static const struct rvt_ntrace_scanned *scan_low(const struct rvt_ntrace_scan *scan)
 {
-	const struct rvt_ntrace_scanned *last = rvt_ntrace_scanned(&d->scan, r.at - 1);
-	struct rvt_ntrace_reader *reader = &d->reader;
+	const unsigned int ahead = scan->ended ? 0 : SCAN_AHEAD;
+
+	return scan->msgs + (scan->n > ahead ? scan->n - ahead : 0);
+}
+
+/*
+ * More are scanned. Returns where @m is then: it cannot be a step, or is not there as a whole, if
+ * that is behind all of them.
+ */
+static const struct rvt_ntrace_scanned *
+scan_more(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s, const uint8_t *end,
+	  const struct rvt_ntrace_scanned *m)
+{
+	struct rvt_ntrace_scan *scan = &d->scan;
+
+	scan->at = m - scan->msgs;
+	rvt_ntrace_scan(scan, &d->reader, end, s->mode, s->flow->steps);
+	return scan->msgs + scan->at;
+}
+
+/* What messages did, the last of which is @last, is done. */
+static void leave(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, struct replay r,
+		  const struct rvt_ntrace_scanned *last)
+{
 	const uint8_t *pos = last->pos + last->len;
+	struct rvt_ntrace_reader *reader = &d->reader;
 
 	settle(s, r);
 	rvt_ntrace_check(d, s->flow->result);
-	d->scan.at = r.at;
-	d->stream.stats.messages += r.at - r.from;
+	d->stream.stats.messages += r.n;
 	reader->offset += pos - reader->pos;
 	reader->pos = pos;
 }
@@ -253,10 +257,11 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 {
 	struct rvt_ntrace_source *s = d->recent;
 	struct rvt_flow *flow = s->flow;
+	struct rvt_ntrace_scan *scan = &d->scan;
 	const bool xors = d->params.timestamp == RVT_TIMESTAMP_XOR;
 	const uint8_t *end = replay_end(d);
-	struct rvt_ntrace_scan *scan = &d->scan;
 	struct replay r = { .reference = s->reference, .ahead = s->ahead, .time = s->time };
+	const struct rvt_ntrace_scanned *m, *low;
 	struct rvt_step_key next;
 	bool whole = true;
 
@@ -265,21 +270,25 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 	r.pc = next.pc;
 	r.meaning = next.meaning;
 	r.state = s->mode;
-	skip_scanned(scan, d->reader.pos);
-	r.from = r.at = scan->at;
 	d->missed = false;
-	while (whole && r.ahead < LAST_AHEAD) {
-		const struct rvt_ntrace_scanned *m = rvt_ntrace_scanned(scan, r.at);
+	skip_scanned(scan, d->reader.pos);
+	m = scan->msgs + scan->at;
+	low = scan_low(scan);
+	for (; whole && r.ahead < LAST_AHEAD; m++) {
 		struct rvt_step_key key;
 		struct rvt_step *step;
 		uint64_t mix;
 
-		if (scan->n - r.at < SCAN_AHEAD && !scan->ended)
-			scan_more(d, s, end, r.at);
+		if (m >= low) {
+			m = scan_more(d, s, end, m);
+			if (m == scan->msgs + scan->n)
+				break;
+			low = scan_low(scan);
+		}
 		key.pc = r.pc;
 		key.meaning = r.meaning;
 		key.state = r.state;
-		if (r.at == scan->n || !make_key(d, m, r.reference, r.ahead, &key, &mix))
+		if (!make_key(d, m, r.reference, r.ahead, &key, &mix))
 			break;
 		step = rvt_steps_take(flow, &key, rvt_step_hash_of(&key, mix), m->guess);
 		if (!step) {
@@ -295,8 +304,9 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 			r.meaning = next.meaning;
 		}
 	}
-	if (r.at != r.from)
-		leave(d, s, r);
+	scan->at = m - scan->msgs;
+	if (r.n)
+		leave(d, s, r, m - 1);
 }
 
 /* What the repeated message is, once somebody asks. */

@@ -161,51 +161,66 @@ static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct
 static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
 			      const uint8_t *p, unsigned int mode, const uint32_t *guesses)
 {
+	struct rvt_ntrace_scanned *m = scan->msgs + scan->n;
 	struct marks marks = ops->read_marks(p);
-	/* The one before the next stays. */
-	const unsigned int most = scan->at + RVT_NTRACE_SCANNED - 1;
-	const uint8_t *pos = scan->pos;
-	unsigned int from = 0, n = scan->n;
 	uint64_t mix = scan->mix, before;
+	unsigned int from = 0;
 
-	while (marks.lasts && n != most) {
-		struct rvt_ntrace_scanned *m = rvt_ntrace_scanned(scan, n);
-
+	while (marks.lasts && m != scan->msgs + RVT_NTRACE_SCANNED) {
 		if (!scan_message(scan, ops, timestamps, marks, p + from, from, m))
 			break;
-		m->pos = pos + from;
+		m->pos = scan->pos + from;
 		before = mix;
 		mix = rvt_step_mix(m->bytes, mode);
 		m->mix = mix;
 		m->guess = rvt_step_guess(before, mix);
 		__builtin_prefetch(guesses + m->guess);
-		n++;
 		from += m->len;
+		m++;
 		marks.ends &= -((marks.lasts & -marks.lasts) << 1);
 		marks.lasts &= marks.lasts - 1;
 	}
 	scan->ended = !from;
-	scan->pos = pos + from;
-	scan->n = n;
+	scan->pos += from;
+	scan->n = m - scan->msgs;
 	scan->mix = mix;
 }
 
+/* As many messages as fit. */
+static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
+			    const uint8_t *end, unsigned int mode, const uint32_t *guesses)
+{
+	uint8_t tail[CHUNK + EXCESS];
+
+	while (!scan->ended && scan->n < RVT_NTRACE_SCANNED) {
+		const size_t left = end - scan->pos;
+		const uint8_t *p = scan->pos;
+
+		if (left < sizeof(tail)) {
+			memset(tail, 0, sizeof(tail));
+			memcpy(tail, p, left < CHUNK ? left : CHUNK);
+			p = tail;
+		}
+		scan_chunk(scan, ops, timestamps, p, mode, guesses);
+	}
+}
+
 #ifdef V3
-static V3 void scan_v3(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *p,
+static V3 void scan_v3(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
 		       unsigned int mode, const uint32_t *guesses)
 {
 	static const struct ops ops = { read_marks_v3, select_end_v3, pack_v3 };
 
-	scan_chunk(scan, &ops, timestamps, p, mode, guesses);
+	scan_all(scan, &ops, timestamps, end, mode, guesses);
 }
 #endif
 
-static void scan_plain(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *p,
+static void scan_plain(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
 		       unsigned int mode, const uint32_t *guesses)
 {
 	static const struct ops ops = { read_marks, select_end, rvt_ntrace_pack };
 
-	scan_chunk(scan, &ops, timestamps, p, mode, guesses);
+	scan_all(scan, &ops, timestamps, end, mode, guesses);
 }
 
 /* Bit @number of all MDO bits of a message, where it is in the first bytes. */
@@ -225,24 +240,31 @@ void rvt_ntrace_scan_init(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_
 	rvt_ntrace_scan_begin(scan, NULL);
 }
 
+/* What was taken goes, but for the last one. */
+static void make_room(struct rvt_ntrace_scan *scan)
+{
+	const unsigned int gone = scan->at ? scan->at - 1 : 0;
+
+	scan->at -= gone;
+	scan->n -= gone;
+	memmove(scan->msgs, scan->msgs + gone, scan->n * sizeof(scan->msgs[0]));
+}
+
 void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
 		     const uint8_t *end, unsigned int mode, const struct rvt_steps *steps)
 {
 	const uint32_t *guesses = steps ? steps->guesses : NULL;
-	const size_t left = end - scan->pos;
-	const uint8_t *p = scan->pos;
-	uint8_t tail[CHUNK + EXCESS];
+	unsigned int n;
 
-	if (left < sizeof(tail)) {
-		memset(tail, 0, sizeof(tail));
-		memcpy(tail, p, left < CHUNK ? left : CHUNK);
-		p = tail;
-	}
+	make_room(scan);
+	n = scan->n;
 #ifdef V3
-	if (has_v3()) {
-		scan_v3(scan, reader->timestamps, p, mode, guesses);
-		return;
-	}
+	if (has_v3())
+		scan_v3(scan, reader->timestamps, end, mode, guesses);
+	else
 #endif
-	scan_plain(scan, reader->timestamps, p, mode, guesses);
+		scan_plain(scan, reader->timestamps, end, mode, guesses);
+	/* Guesses are there by now. */
+	for (; steps && n < scan->n; n++)
+		rvt_steps_fetch(steps, scan->msgs[n].guess);
 }

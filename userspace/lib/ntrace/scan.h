@@ -12,7 +12,7 @@
 #include "ntrace/message.h"
 
 #define RVT_NTRACE_ONES UINT64_C(0x0101010101010101)
-#define RVT_NTRACE_SCANNED 64		/* messages at once, at most; a power of two */
+#define RVT_NTRACE_SCANNED 64		/* messages at once, at most */
 #define RVT_NTRACE_KEY_BYTES 16		/* of a message that can be a step, without its time stamp */
 
 /* A message that can be a step. */
@@ -31,19 +31,19 @@ struct rvt_steps;
 struct rvt_ntrace_scan {
 	const uint8_t *pos;	/* behind the last message */
 	uint64_t mix;		/* of that */
-	unsigned int at;	/* number of the next message to take */
-	unsigned int fetched;	/* memory of the messages before is being fetched */
-	unsigned int n;		/* scanned so far */
 	uint64_t rcode_mask, rcode_2;	/* of the first bytes of a ResourceFull with RCODE 2 */
+	unsigned int at;	/* the next message to take */
+	unsigned int n;		/* messages */
 	bool ended;		/* what comes cannot be a step, or is not there as a whole */
-	struct rvt_ntrace_scanned msgs[RVT_NTRACE_SCANNED];	/* by number, modulo their number */
+	struct rvt_ntrace_scanned msgs[RVT_NTRACE_SCANNED];
 };
 
 /* For messages as @reader reads them. */
 void rvt_ntrace_scan_init(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader);
 /*
- * Scans some messages more, from scan->pos on, where one begins, to @end at the most. @mode: of the
- * source, whose @steps will be looked up; NULL: they will not.
+ * Scans as many messages more as fit, from scan->pos on, where one begins, to @end at the most. Those
+ * that were taken are forgotten, but not the last one. @mode: of the source, whose @steps will be
+ * looked up, NULL: they will not.
  */
 void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
 		     const uint8_t *end, unsigned int mode, const struct rvt_steps *steps);
@@ -53,14 +53,8 @@ static inline void rvt_ntrace_scan_begin(struct rvt_ntrace_scan *scan, const uin
 {
 	scan->pos = pos;
 	scan->mix = 0;
-	scan->at = scan->fetched = scan->n = 0;
+	scan->at = scan->n = 0;
 	scan->ended = false;
-}
-
-static inline struct rvt_ntrace_scanned *rvt_ntrace_scanned(struct rvt_ntrace_scan *scan,
-							    unsigned int number)
-{
-	return &scan->msgs[number % RVT_NTRACE_SCANNED];
 }
 
 static inline unsigned int rvt_ntrace_scanned_tcode(const struct rvt_ntrace_scanned *m)
