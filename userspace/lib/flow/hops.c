@@ -71,8 +71,11 @@ static uint32_t find_place(struct rvt_hops *hops, struct rvt_code_block *block, 
 	if (block->number >= RVT_PLACE_BLOCKS)
 		return 0;
 	place = &hops->places[block->number];
-	if (*place && *place != RVT_PLACE_SEEN)
-		return hops->blocks[*place] == block ? *place : 0;
+	if (*place && *place != RVT_PLACE_SEEN) {
+		if (hops->blocks[*place] != block)
+			return 0;
+		return hops->wide[*place] ? hops->wide[*place] : *place;
+	}
 	if (!has_room_for_lines(hops))
 		return 0;
 	if (*place || at_once)
@@ -89,13 +92,16 @@ uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block)
 
 /* ---- making one ---- */
 
+#define OUTCOMES ((1u << RVT_HOP_OUTCOMES) - 1)
+
 /* Of a hop: what its fields hold. */
 #define MAX_INSNS 2047
 #define MAX_HALFWORDS 4095
 
 struct builder {
 	const struct rvt_hop_order *order;
-	uint32_t key;		/* outcomes left, with their stop bit */
+	bool tail;		/* these are all: on to the next indirect jump */
+	uint32_t key;		/* outcomes left, with a stop bit above the last of them */
 	uint32_t insns, halfwords;
 	uint8_t used, taken;
 	uint8_t depth;		/* calls of the hop that have not returned */
@@ -254,7 +260,7 @@ static bool may_go_on(const struct builder *p, const struct rvt_code_block *b,
 		      const struct rvt_view *view)
 {
 	return b && b->view == view && p->n_runs < RVT_HOP_RUNS &&
-	       (has_outcome(p) || p->order->tail);
+	       (has_outcome(p) || p->tail);
 }
 
 /* The blocks of the hop. Returns the one behind it, if that is in the same view. */
@@ -309,12 +315,12 @@ static bool find_way(struct builder *p, struct rvt_code_block *first, struct rvt
 {
 	struct rvt_code_block *b = follow(p, first);
 
-	if (b && (has_outcome(p) || p->order->tail) && leaves(p, b)) {
+	if (b && (has_outcome(p) || p->tail) && leaves(p, b)) {
 		add_run(p, b);
 		p->leaves = true;
 		p->path.end_pc = b->end_pc;
 		b = NULL;
-	} else if (b ? p->order->tail || !p->used : !p->path.last) {
+	} else if (b ? p->tail || !p->used : !p->path.last) {
 		/* Nothing is gained, or it does not end where the order does, or the view. */
 		return false;
 	}
@@ -329,7 +335,12 @@ static bool find_way(struct builder *p, struct rvt_code_block *first, struct rvt
 static struct rvt_hop build(struct rvt_hops *hops, uint32_t place,
 			    const struct rvt_hop_order *order)
 {
-	struct builder p = { .order = order, .key = order->key & ~RVT_HOP_END, .path.low = UINT64_MAX };
+	const unsigned int n = rvt_hop_key_outcomes(order->key);
+	struct builder p = {
+		.order = order, .path.low = UINT64_MAX,
+		.tail = n < RVT_HOP_OUTCOMES && !(order->key & RVT_HOP_END),
+		.key = (order->key & OUTCOMES) | 1u << n,
+	};
 	struct rvt_code_block *first = hops->blocks[place], *end;
 	struct rvt_hop hop = { .state = RVT_HOP_NONE };
 
@@ -344,46 +355,93 @@ static struct rvt_hop build(struct rvt_hops *hops, uint32_t place,
 	return hop;
 }
 
-/* ---- learning ---- */
+/* ---- finding ---- */
 
-#define OUTCOMES ((1u << RVT_HOP_OUTCOMES) - 1)
-#define WHOLE (1u << RVT_HOP_OUTCOMES)
-
-struct rvt_hop *rvt_hop_linked(struct rvt_hops *hops, uint32_t place, uint32_t key)
+/* In the line of @place, which is not wide, and those that are linked to it. */
+static struct rvt_hop *find_linked(struct rvt_hops *hops, uint32_t place, uint32_t key)
 {
-	struct rvt_hop *hop = NULL;
+	struct rvt_hop *hop;
 
-	while (!hop && hops->links[place]) {
-		place = hops->links[place];
+	do {
 		hop = rvt_hop_in(&hops->lines[place], key);
-	}
+		place = hops->links[place];
+	} while (!hop && place);
 	return hop;
 }
 
+static uint32_t narrow_place(const struct rvt_hops *hops, uint32_t place)
+{
+	return place < RVT_PLACES ? place : hops->links[place];
+}
+
+struct rvt_hop *rvt_hop_find(struct rvt_hops *hops, uint32_t place, uint32_t key,
+			     struct rvt_hop *from)
+{
+	const uint32_t narrow = narrow_place(hops, place), wide = hops->wide[narrow];
+	struct rvt_hop *hop = find_linked(hops, narrow, key), *copy;
+
+	if (!wide)
+		return hop;
+	if (from && from->next == narrow)
+		from->next = wide;
+	copy = rvt_hop_wide(hops, wide, key);
+	if (!hop || copy->key)
+		return hop;
+	*copy = *hop;
+	copy->times = 0;
+	return copy;
+}
+
+/* ---- learning ---- */
+
+#define WIDE_FROM 2	/* lines */
+
 /*
- * What outcomes mean that @hop does not use up is no matter: it is the same for any. Not so where a
- * jump may have ended it for its outcome.
+ * Outcomes that @hop does not use up do not matter: it is the same for any. Not so where a jump may
+ * have ended it for its outcome. One that leaves goes on behind the last that it uses up, so it does
+ * not matter how many there are but these.
  */
 static uint32_t open_bits(const struct rvt_hop_order *order, const struct rvt_hop *hop)
 {
-	if (hop->state == RVT_HOP_NONE || order->key < WHOLE || order->key & RVT_HOP_END ||
+	const uint32_t more = OUTCOMES & ~((1u << hop->used) - 1);
+	const uint32_t needed = hop->used ? 1u << (RVT_HOP_OUTCOMES + hop->used - 1) : 0;
+
+	if (hop->state == RVT_HOP_NONE || order->key & RVT_HOP_END ||
 	    order->flags & RVT_RUN_ALL_JUMPS)
 		return 0;
-	return OUTCOMES & ~((1u << hop->used) - 1);
+	if (hop->leaves)
+		return more | (RVT_HOP_THERE & ~needed);
+	return rvt_hop_key_outcomes(order->key) == RVT_HOP_OUTCOMES ? more : 0;
 }
 
-/* Where a new hop from @place goes. There must be room. */
+static void make_wide(struct rvt_hops *hops, uint32_t place)
+{
+	const uint32_t wide = RVT_PLACES + hops->n_wide;
+
+	if (hops->wide[place] || wide + RVT_WIDE_LINES > RVT_LINES)
+		return;
+	hops->n_wide += RVT_WIDE_LINES;
+	hops->wide[place] = wide;
+	hops->links[wide] = place;
+	for (unsigned int i = 0; i < RVT_WIDE_LINES; i++)
+		hops->blocks[wide + i] = hops->blocks[place];
+}
+
+/* Where a new hop from @place, which is not wide, goes. There must be room. */
 static struct rvt_hop *free_hop(struct rvt_hops *hops, uint32_t place)
 {
 	const uint32_t first = place;
+	unsigned int n_lines = 1;
 
-	for (;; place = hops->links[place]) {
+	for (;; place = hops->links[place], n_lines++) {
 		for (unsigned int i = 0; i < RVT_LINE_HOPS; i++)
 			if (!hops->lines[place].hops[i].key)
 				return &hops->lines[place].hops[i];
 		if (!hops->links[place])
 			break;
 	}
+	if (n_lines >= WIDE_FROM)
+		make_wide(hops, first);
 	hops->links[place] = new_line(hops, hops->blocks[first]);
 	return hops->lines[hops->links[place]].hops;
 }
@@ -391,16 +449,14 @@ static struct rvt_hop *free_hop(struct rvt_hops *hops, uint32_t place)
 struct rvt_hop *rvt_hops_learn(struct rvt_hops *hops, uint32_t place,
 			       const struct rvt_hop_order *order)
 {
-	struct rvt_hop *hop = rvt_hop(hops, place, order->key), built;
+	struct rvt_hop *hop, built;
 
-	if (hop)
-		return hop;
 	if (!rvt_hops_have_room(hops))
 		return NULL;
 	built = build(hops, place, order);
 	built.open = open_bits(order, &built);
-	built.key = order->key & ~(uint32_t)built.open;
-	hop = free_hop(hops, place);
+	built.key = order->key & (RVT_HOP_KEYS - 1) & ~(uint32_t)built.open;
+	hop = free_hop(hops, narrow_place(hops, place));
 	*hop = built;
 	return hop;
 }

@@ -18,14 +18,44 @@
 #define RVT_HOP_RUNS 32
 #define RVT_HOP_PUSHES 4
 #define RVT_HOP_EXCESS 8	/* runs that can be read from where those of a hop begin */
-#define RVT_LINE_HOPS 4
-#define RVT_PLACES (1u << 17)
 #define RVT_PLACE_BLOCKS (1u << 22)	/* only of so many blocks of an image */
 #define RVT_PLACE_SEEN UINT32_MAX
-#define RVT_HOPS (RVT_PLACES * RVT_LINE_HOPS)
-#define RVT_HOP_TIMES ((1u << 21) - 1)
-#define RVT_HOP_END (1u << 6)		/* with a key: these outcomes are all, and not a step more */
+#define RVT_LINE_HOPS 4
+#define RVT_PLACES (1u << 17)		/* with lines that are linked to those of places */
+#define RVT_WIDE_LINES 16		/* of a wide place */
+#define RVT_LINES (2 * RVT_PLACES)	/* the rest are of wide places */
+#define RVT_HOPS (RVT_LINES * RVT_LINE_HOPS)
+#define RVT_HOP_TIMES ((1u << 14) - 1)
+_Static_assert(RVT_WIDE_LINES * RVT_LINE_HOPS == 2u << RVT_HOP_OUTCOMES,
+	       "a wide place has a hop for all outcomes, however many");
 #define RVT_HOP_PATH_BYTES (48u << 20)
+
+/*
+ * What a hop is found by: the next outcomes, above them a bit for each that there is. Not so many
+ * are there only at the end of an order, which goes on to an indirect jump, or ends where the last
+ * of them is used up (RVT_HOP_END). No key is 0. Above it is where in the table of a wide place.
+ */
+enum {
+	RVT_HOP_THERE = ((1u << RVT_HOP_OUTCOMES) - 1) << RVT_HOP_OUTCOMES,
+	RVT_HOP_END = 1u << 2 * RVT_HOP_OUTCOMES,
+	RVT_HOP_KEY = 2u << 2 * RVT_HOP_OUTCOMES,
+	RVT_HOP_KEYS = 2 * RVT_HOP_KEY,
+};
+#define RVT_HOP_SLOT_SHIFT 16
+
+/* Of @n outcomes, the first in bit 0 of @bits. */
+static inline uint32_t rvt_hop_key(uint64_t bits, unsigned int n)
+{
+	const uint32_t there = (1u << n) - 1, outcomes = bits & there;
+
+	return (outcomes | 1u << n) << RVT_HOP_SLOT_SHIFT | RVT_HOP_KEY |
+	       there << RVT_HOP_OUTCOMES | outcomes;
+}
+
+static inline unsigned int rvt_hop_key_outcomes(uint32_t key)
+{
+	return __builtin_popcount(key & RVT_HOP_THERE);
+}
 
 enum rvt_hop_state {
 	RVT_HOP_NONE,		/* there is none that is worth it */
@@ -36,26 +66,27 @@ enum rvt_hop_state {
 
 /* What replaying needs, in a quarter of a cache line. */
 struct rvt_hop {
-	uint32_t key : 7;		/* 0: free */
-	uint32_t open : 7;		/* bits of the key that do not matter */
-	uint32_t next : 17;		/* place; 0: none, or it is in another view */
+	uint32_t key : 12;		/* 0: free */
+	uint32_t open : 12;		/* bits of the key that do not matter */
 	/* ends in an indirect jump or a return, executed but not yet followed */
 	uint32_t leaves : 1;
-	uint32_t times : 21;		/* replayed, and not yet in the counts */
+	uint32_t ends_return : 1;	/* it leaves by a return, which the return stack decides */
+	uint32_t falls : 1;		/* its last instruction just went on to the next */
 	uint32_t state : 2;		/* enum rvt_hop_state */
 	uint32_t n_pushes : 3;		/* calls that it does not return from */
-	uint32_t nesting : 3;		/* entries that the return stack must have room for */
-	uint32_t returns : 2;		/* inferred; 3: or more, see its path */
-	uint32_t ends_return : 1;	/* it leaves by a return, which the return stack decides */
-	uint32_t runs : 26;		/* in 8 bytes from the beginning of .paths */
+	uint32_t next : 18;		/* place; 0: none, or it is in another view */
+	uint32_t times : 14;		/* replayed, and not yet in the counts */
+	uint32_t runs : 23;		/* in 8 bytes from the beginning of .paths */
 	uint32_t n_runs : 6;
+	uint32_t nesting : 3;		/* entries that the return stack must have room for */
 	uint32_t used : 3;		/* outcomes */
 	uint32_t taken : 3;		/* of them */
 	uint32_t insns : 11;
 	uint32_t halfwords : 12;
-	uint32_t falls : 1;		/* its last instruction just went on to the next */
+	uint32_t returns : 2;		/* inferred; 3: or more, see its path */
 };
-_Static_assert(sizeof(struct rvt_hop) == 16 && RVT_HOP_RUNS < 64, "fits");
+_Static_assert(sizeof(struct rvt_hop) == 16 && RVT_HOP_RUNS < 64 &&
+	       RVT_HOP_PATH_BYTES / 8 <= 1 << 23 && RVT_LINES <= 1 << 18, "fits");
 
 #define RVT_HOP_MANY_RETURNS 3
 
@@ -80,18 +111,24 @@ struct rvt_hop_path {
 	uint8_t flags;			/* RVT_HOP_* */
 };
 
-/* Hops of one place. It may have several lines: the first one is the place's, the rest linked. */
+/*
+ * Hops of one place. It may have several lines: the first one is the place's, the rest linked. One of
+ * many hops, like the loops of compression, becomes wide: it has another number, too, from RVT_PLACES
+ * on, that of a table of copies which the outcomes index. Hops that still lead to its first line find
+ * that when they miss something there, and lead to the table from then on.
+ */
 struct rvt_hop_line {
 	_Alignas(64) struct rvt_hop hops[RVT_LINE_HOPS];
 };
 
 /* In memory that is real only where it is used. */
 struct rvt_hops {
-	struct rvt_hop_line lines[RVT_PLACES];	/* by place; place 0: none */
-	struct rvt_code_block *blocks[RVT_PLACES];	/* of each line */
-	uint32_t links[RVT_PLACES];	/* the line behind each; 0: none */
+	struct rvt_hop_line lines[RVT_LINES];	/* by place; place 0: none */
+	struct rvt_code_block *blocks[RVT_LINES];	/* of each line */
+	uint32_t links[RVT_LINES];	/* the line behind each; of a wide place: the first. 0: none */
+	uint32_t wide[RVT_PLACES];	/* the wide place; 0: it is not */
 	uint32_t flags;			/* of the orders that the hops hold for */
-	uint32_t n_places, n_counted;
+	uint32_t n_places, n_wide, n_counted;	/* .n_wide: lines of wide places */
 	uint32_t n_path;		/* used of .paths, in 8 bytes */
 	uint32_t counted[RVT_HOPS];	/* with .times: the number of the hop */
 	/* by number of the block that it begins with; RVT_PLACE_SEEN: asked for once, 0: not yet */
@@ -117,9 +154,8 @@ bool rvt_hops_have_room(const struct rvt_hops *hops);
 uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block);
 
 struct rvt_hop_order {
-	uint32_t key;		/* outcomes with a stop bit above the last of them; RVT_HOP_END */
+	uint32_t key;
 	uint32_t flags;		/* RVT_RUN_* of the order */
-	bool tail;		/* these are all: on to the next indirect jump */
 	void *ctx;
 	/* finds the block at @pc, which follows @from; NULL if there is none */
 	struct rvt_code_block *(*next)(void *ctx, struct rvt_code_block *from, bool taken,
@@ -127,34 +163,51 @@ struct rvt_hop_order {
 };
 
 /*
- * rvt_hops_learn - the hop from @place under @order, which cannot be replayed as it is: if it is not
- * known it is made, which may end in RVT_HOP_NONE. NULL: there is no room.
+ * rvt_hops_learn - makes the hop from @place under @order, which is not known. It may be
+ * RVT_HOP_NONE. NULL: there is no room.
  */
 struct rvt_hop *rvt_hops_learn(struct rvt_hops *hops, uint32_t place,
 			       const struct rvt_hop_order *order);
 
-/* The hop from the further lines of @place. */
-struct rvt_hop *rvt_hop_linked(struct rvt_hops *hops, uint32_t place, uint32_t key);
+/* The same as rvt_hop() for what is not where it is looked for first. */
+struct rvt_hop *rvt_hop_find(struct rvt_hops *hops, uint32_t place, uint32_t key,
+			     struct rvt_hop *from);
+
+static inline bool rvt_hop_is(const struct rvt_hop *hop, uint32_t key)
+{
+	return !((hop->key ^ key) & ~(uint32_t)hop->open & (RVT_HOP_KEYS - 1));
+}
 
 static inline struct rvt_hop *rvt_hop_in(struct rvt_hop_line *line, uint32_t key)
 {
 	uint32_t like = 0;
 
 	/* Which one it is cannot be foreseen: no branch for each. */
-	for (unsigned int i = 0; i < RVT_LINE_HOPS; i++) {
-		const struct rvt_hop *hop = &line->hops[i];
-
-		like |= (uint32_t)!((hop->key ^ key) & ~(uint32_t)hop->open) << i;
-	}
+	for (unsigned int i = 0; i < RVT_LINE_HOPS; i++)
+		like |= (uint32_t)rvt_hop_is(&line->hops[i], key) << i;
 	return like ? &line->hops[__builtin_ctz(like)] : NULL;
 }
 
-/* NULL: not known. */
-static inline struct rvt_hop *rvt_hop(struct rvt_hops *hops, uint32_t place, uint32_t key)
+/* In the table of a wide place. */
+static inline struct rvt_hop *rvt_hop_wide(struct rvt_hops *hops, uint32_t place, uint32_t key)
 {
-	struct rvt_hop *hop = rvt_hop_in(&hops->lines[place], key);
+	return hops->lines[place].hops + (key >> RVT_HOP_SLOT_SHIFT);
+}
 
-	return hop ? hop : rvt_hop_linked(hops, place, key);
+/* NULL: not known. @from: the hop before, or NULL. */
+static inline struct rvt_hop *rvt_hop(struct rvt_hops *hops, uint32_t place, uint32_t key,
+				      struct rvt_hop *from)
+{
+	struct rvt_hop *hop;
+
+	if (place >= RVT_PLACES) {
+		hop = rvt_hop_wide(hops, place, key);
+		if (!rvt_hop_is(hop, key))
+			hop = NULL;
+	} else {
+		hop = rvt_hop_in(&hops->lines[place], key);
+	}
+	return hop ? hop : rvt_hop_find(hops, place, key, from);
 }
 
 static inline uint32_t rvt_hop_number(const struct rvt_hops *hops, const struct rvt_hop *hop)

@@ -29,22 +29,25 @@ static void do_without(struct rvt_walk *w)
 	w->ends &= w->outcomes_left > RVT_HOP_OUTCOMES;
 }
 
-/* The hop that was not known; NULL: there is none that can be replayed. */
+/*
+ * The hop of @key, which is not known, or one that is not worth it (@hop). NULL: there is none that
+ * can be replayed.
+ */
 static struct rvt_hop *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t place,
-			     uint32_t key)
+			     uint32_t key, struct rvt_hop *hop)
 {
 	struct rvt_piece *piece = flow->piece;
 	const struct rvt_hop_order order = {
-		.key = key, .flags = w->flags, .tail = key < 1u << RVT_HOP_OUTCOMES,
-		.ctx = flow, .next = next_of_hop,
+		.key = key, .flags = w->flags, .ctx = flow, .next = next_of_hop,
 	};
-	struct rvt_hop *hop = rvt_hops_learn(flow->hops, place, &order);
 
+	if (!hop)
+		hop = rvt_hops_learn(flow->hops, place, &order);
 	flow->piece = piece;
 	if (hop && hop->state != RVT_HOP_NONE)
 		return hop;
 	/* The hop that is not worth it may be one from the next block on. */
-	if (!hop || order.tail)
+	if (!hop || (rvt_hop_key_outcomes(key) < RVT_HOP_OUTCOMES && !(key & RVT_HOP_END)))
 		do_without(w);
 	return NULL;
 }
@@ -104,7 +107,7 @@ struct replay {
 	uint32_t n_bits;		/* these are as in struct rvt_walk */
 	uint64_t bits;
 	uint64_t behind;		/* outcomes that are not in .bits */
-	const struct rvt_hop *last;	/* NULL: none yet */
+	struct rvt_hop *last;		/* NULL: none yet */
 	uint64_t room;			/* half-words that may be executed */
 	uint64_t halfwords, insns;
 	uint64_t used, taken;		/* outcomes, as if all of them were of branches */
@@ -153,20 +156,18 @@ static INLINE void fill(struct rvt_walk *w, struct replay *r)
 /* Which hop to look for: true when there are outcomes for one. */
 static INLINE bool hop_key(struct rvt_walk *w, struct replay *r, uint32_t *key)
 {
-	const uint32_t whole = 1u << RVT_HOP_OUTCOMES;
-
 	if (unlikely(r->n_bits < RVT_HOP_OUTCOMES)) {
 		fill(w, r);
 		if (r->n_bits < RVT_HOP_OUTCOMES) {
 			/* The last of the order: a hop may go on to its end. */
-			*key = (r->bits & ((1u << r->n_bits) - 1)) | 1u << r->n_bits;
+			*key = rvt_hop_key(r->bits, r->n_bits);
 			if (w->tails)
 				return !r->behind;
 			*key |= RVT_HOP_END;
 			return w->ends && r->n_bits;
 		}
 	}
-	*key = (r->bits & (whole - 1)) | whole;
+	*key = rvt_hop_key(r->bits, RVT_HOP_OUTCOMES);
 	return true;
 }
 
@@ -265,11 +266,11 @@ static INLINE void count_hop(struct rvt_flow *flow, struct rvt_hop *hop)
 static INLINE bool take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
 			    uint32_t key, bool counting, bool collecting)
 {
-	struct rvt_hop *hop = rvt_hop(flow->hops, r->at, key);
+	struct rvt_hop *hop = rvt_hop(flow->hops, r->at, key, r->last);
 
 	if (unlikely(!hop || hop->state < RVT_HOP_CAREFUL)) {
 		put_outcomes(w, r);
-		hop = learn(flow, w, r->at, key);
+		hop = learn(flow, w, r->at, key, hop);
 		if (!hop)
 			return false;
 		r->range = range_of(flow, r->range.view);
