@@ -232,8 +232,22 @@ static void add_jump(struct rvt_counts *counts, const struct rvt_jump_count *new
 	jump->times += new->times;
 }
 
+static void add_returns(struct rvt_counts *counts)
+{
+	const struct rvt_return_note *log = counts->return_log, *end = log + counts->n_return_log;
+
+	for (const struct rvt_return_note *note = log; note < end; note++)
+		__builtin_prefetch(note->block);
+	for (const struct rvt_return_note *note = log; note < end; note++)
+		__builtin_prefetch(*note->block);
+	for (const struct rvt_return_note *note = log; note < end; note++)
+		add_jump(counts, &(struct rvt_jump_count){ *note->block, note->to, 1 });
+	counts->n_return_log = 0;
+}
+
 void rvt_counts_jumps(struct rvt_counts *counts)
 {
+	add_returns(counts);
 	for (uint32_t i = 0; i < counts->n_jump_log; i++) {
 		__builtin_prefetch(&counts->jumps[jump_slot(&counts->jump_log[i])], 1);
 		__builtin_prefetch(counts->jump_log[i].block);

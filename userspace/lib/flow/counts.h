@@ -39,6 +39,7 @@ struct rvt_block_count {
 
 #define RVT_JUMP_COUNTS 4096
 #define RVT_JUMP_LOG 256
+#define RVT_RETURN_LOG 128
 #define RVT_EDGE_LOG 32
 
 /* Of an indirect jump at the end of a block. */
@@ -46,6 +47,12 @@ struct rvt_jump_count {
 	const struct rvt_code_block *block;	/* NULL: free */
 	uint64_t to;
 	int64_t times;
+};
+
+/* Of the return at the end of a block, which is in memory that nobody waits for. */
+struct rvt_return_note {
+	struct rvt_code_block *const *block;
+	uint64_t to;
 };
 
 /* In memory that is real only where it is used. */
@@ -65,7 +72,8 @@ struct rvt_counts {
 	uint32_t n_jumps;
 	uint16_t jumped[RVT_JUMP_COUNTS];	/* those that have been used */
 	struct rvt_count_table runs, edges;	/* what remains */
-	uint32_t n_jump_log, n_edge_log;
+	uint32_t n_return_log, n_jump_log, n_edge_log;
+	struct rvt_return_note return_log[RVT_RETURN_LOG];	/* neither */
 	struct rvt_jump_count jump_log[RVT_JUMP_LOG];	/* not yet in .jumps */
 	struct rvt_count edge_log[RVT_EDGE_LOG];	/* not yet in .edges */
 	bool failed;			/* out of memory: the counts are not complete */
@@ -88,7 +96,7 @@ void rvt_counts_run(struct rvt_counts *counts, const struct rvt_code_block *bloc
 /* Instruction @insn of @block was followed by @to; no edge if that is what lies behind it. */
 void rvt_counts_edge(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t insn,
 		     uint64_t to, int64_t times);
-/* What is in the log of jumps is counted. */
+/* What is in the logs of returns and jumps is counted. */
 void rvt_counts_jumps(struct rvt_counts *counts);
 /* The same as rvt_counts_edge() for the indirect jump at the end of @block. */
 static inline void rvt_counts_jump(struct rvt_counts *counts, const struct rvt_code_block *block,
@@ -108,6 +116,15 @@ void rvt_counts_break(struct rvt_counts *counts);
 /* @n whole runs in a row, @times times, and the edges between them. */
 void rvt_counts_path(struct rvt_counts *counts, const struct rvt_run *runs, unsigned int n,
 		     uint64_t times);
+
+/* The same for what *@block names, which must stay there until rvt_counts_jumps(). */
+static inline void rvt_counts_return(struct rvt_counts *counts,
+				     struct rvt_code_block *const *block, uint64_t to)
+{
+	counts->return_log[counts->n_return_log++] = (struct rvt_return_note){ block, to };
+	if (counts->n_return_log == RVT_RETURN_LOG)
+		rvt_counts_jumps(counts);
+}
 
 /* Where @run begins. */
 uint64_t rvt_run_address(const struct rvt_run *run);

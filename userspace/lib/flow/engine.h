@@ -143,9 +143,9 @@ void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *bloc
 void rvt_flow_expand_hops(struct rvt_flow *flow);
 void rvt_flow_count_hop(struct rvt_flow *flow, struct rvt_hop *hop, uint64_t times);
 void rvt_steps_expand(struct rvt_flow *flow);
-/* While a step is recorded: what was executed. */
+/* While a step is recorded: what was executed. @half: the one that the hop is in. */
 void rvt_steps_add_run(struct rvt_flow *flow, const struct rvt_run *run);
-void rvt_steps_add_hop(struct rvt_flow *flow, uint32_t number);
+void rvt_steps_add_hop(struct rvt_flow *flow, uint32_t number, unsigned int half);
 /* Hops are about to be forgotten, and so all steps; nothing may be set aside. */
 void rvt_steps_reset(struct rvt_flow *flow);
 void rvt_steps_destroy(struct rvt_flow *flow);

@@ -71,6 +71,8 @@ void rvt_flow_expand_hops(struct rvt_flow *flow)
 
 	if (!hops)
 		return;
+	/* Notes of returns are of paths of hops, which may be about to go. */
+	rvt_counts_jumps(flow->counts);
 	rvt_leaps_expand(flow);
 	for (uint32_t i = 0; i < hops->n_counted; i++) {
 		struct rvt_hop *hop = rvt_hop_at(hops, hops->counted[i]);

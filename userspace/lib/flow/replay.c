@@ -52,6 +52,13 @@ static struct rvt_hop *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t
 	return NULL;
 }
 
+/* Where the next return leads is looked up soon. */
+static INLINE void fetch_return(struct rvt_flow *flow)
+{
+	if (flow->returns.used)
+		__builtin_prefetch(rvt_flow_target(flow, rvt_returns_top(&flow->returns)));
+}
+
 /*
  * What the calls and returns of a hop do to the stack. False, and nothing has happened, if this
  * must be done one by one.
@@ -72,6 +79,7 @@ static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop *hop)
 		stack->used = stack->depth - hop->nesting;
 	for (unsigned int i = 0; i < hop->n_pushes; i++)
 		rvt_returns_push(stack, pushes[i]);
+	fetch_return(flow);
 	return true;
 }
 
@@ -228,9 +236,10 @@ static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const s
 	w->returns++;
 	w->indirect++;
 	if (flow->counts)
-		rvt_counts_jump(flow->counts, rvt_hop_path(flow->hops, hop)->last, pc, 1);
+		rvt_counts_return(flow->counts, &rvt_hop_path(flow->hops, hop)->last, pc);
 	if (flow->leaps->recording)
 		rvt_leaps_add_return(flow->leaps, pc);
+	fetch_return(flow);
 	return place;
 }
 
@@ -301,7 +310,7 @@ static INLINE bool take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct re
 	else if (unlikely(flow->leaps->recording))
 		rvt_leaps_add(flow->leaps, flow->hops, hop);
 	if (unlikely(flow->recording))
-		rvt_steps_add_hop(flow, rvt_hop_number(flow->hops, hop));
+		rvt_steps_add_hop(flow, rvt_hop_number(flow->hops, hop), r->half);
 	return true;
 }
 
@@ -316,12 +325,12 @@ static INLINE bool leap_fits(struct rvt_flow *flow, const struct replay *r,
 }
 
 /* The hops of @leap are part of a step. */
-static void record_leap(struct rvt_flow *flow, const struct rvt_leap *leap)
+static void record_leap(struct rvt_flow *flow, const struct rvt_leap *leap, unsigned int half)
 {
 	const uint32_t *numbers = rvt_leap_hops(flow->leaps, leap);
 
 	for (unsigned int i = 0; i < leap->n_hops; i++)
-		rvt_steps_add_hop(flow, numbers[i]);
+		rvt_steps_add_hop(flow, numbers[i], half);
 }
 
 static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
@@ -348,7 +357,7 @@ static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct r
 	if (counting)
 		rvt_leap_count(flow->leaps, leap, 1);
 	if (unlikely(flow->recording))
-		record_leap(flow, leap);
+		record_leap(flow, leap, r->half);
 }
 
 /* Which leap to look for; false: none. Sets when to look for the next one. */
@@ -530,6 +539,7 @@ int rvt_replay(struct rvt_flow *flow, struct rvt_walk *w)
 		do_without(w);
 		return RVT_GO_ON;
 	}
+	fetch_return(flow);
 	if (flow->collect)
 		last = replay_hops(flow, w, &place, flow->counts, true);
 	else if (flow->counts)

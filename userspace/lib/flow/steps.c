@@ -234,12 +234,13 @@ void rvt_steps_record(struct rvt_flow *flow, const struct rvt_step_key *key)
 	rvt_steps_record_missed(flow);
 }
 
-/* @n more words, with @runs in them at @pc. NULL: there is no room. */
-static uint32_t *add_words(struct rvt_steps *steps, unsigned int n, unsigned int runs, uint64_t pc)
+/* @n more words, with @runs in them, all in @half. NULL: there is no room. */
+static uint32_t *add_words(struct rvt_steps *steps, unsigned int n, unsigned int runs,
+			   unsigned int half)
 {
 	uint32_t *words = steps->words + steps->n_words;
 
-	steps->leaves_half |= rvt_half(pc) != rvt_half(steps->key.pc);
+	steps->leaves_half |= half != rvt_half(steps->key.pc);
 	steps->too_long |= steps->n_words + n > RVT_STEP_WORDS ||
 			   steps->n_runs + runs > RVT_STEP_RUNS;
 	if (steps->too_long)
@@ -251,7 +252,8 @@ static uint32_t *add_words(struct rvt_steps *steps, unsigned int n, unsigned int
 
 void rvt_steps_add_run(struct rvt_flow *flow, const struct rvt_run *run)
 {
-	uint32_t *words = add_words(flow->steps, RVT_STEP_RUN_WORDS, 1, run->block->pc);
+	uint32_t *words = add_words(flow->steps, RVT_STEP_RUN_WORDS, 1,
+				    rvt_half(run->block->pc));
 
 	if (!words)
 		return;
@@ -259,11 +261,9 @@ void rvt_steps_add_run(struct rvt_flow *flow, const struct rvt_run *run)
 	memcpy(words + 1, run, sizeof(*run));
 }
 
-void rvt_steps_add_hop(struct rvt_flow *flow, uint32_t number)
+void rvt_steps_add_hop(struct rvt_flow *flow, uint32_t number, unsigned int half)
 {
-	struct rvt_hops *hops = flow->hops;
-	uint32_t *words = add_words(flow->steps, 1, rvt_hop_at(hops, number)->n_runs,
-				    rvt_hop_block(hops, number)->pub.pc);
+	uint32_t *words = add_words(flow->steps, 1, rvt_hop_at(flow->hops, number)->n_runs, half);
 
 	if (words)
 		*words = number;
