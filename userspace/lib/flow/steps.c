@@ -2,6 +2,7 @@
 /*
  * Memo of steps: recording, and in and out of replaying.
  */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -87,26 +88,43 @@ void rvt_steps_leave(struct rvt_flow *flow)
 
 /* ---- the index ---- */
 
-static uint32_t *set_of(struct rvt_steps *steps, uint64_t hash, uint32_t hint)
+#define ONES UINT64_C(0x0101010101010101)
+_Static_assert(RVT_STEP_WAYS == sizeof(uint64_t), "tags of a set are a word");
+
+static unsigned int set_of(uint64_t hash, uint32_t hint)
 {
-	return steps->index[(hash + hint * 0x9e3779b1u) & (RVT_STEP_SETS - 1)];
+	return (hash + hint * 0x9e3779b1u) & (RVT_STEP_SETS - 1);
+}
+
+static uint8_t tag_of(uint64_t hash)
+{
+	const uint8_t tag = hash >> 56;
+
+	return tag ? tag : 1;
+}
+
+/* Bit 7 of each byte of @tags that is @tag; maybe of others, too. */
+static uint64_t like(const uint8_t *tags, uint8_t tag)
+{
+	uint64_t word;
+
+	memcpy(&word, tags, sizeof(word));
+	word = le64toh(word) ^ ONES * tag;
+	return (word - ONES) & ~word & ONES << 7;
 }
 
 static struct rvt_step *look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
 				uint64_t hash, uint32_t hint, uint32_t *entry)
 {
-	const uint32_t *set = set_of(steps, hash, hint), tag = rvt_step_tag(hash);
-	unsigned int like = 0;
+	const unsigned int set = set_of(hash, hint);
+	uint64_t ways = like(steps->tags[set], tag_of(hash));
 
-	/* all of them at once, and no branch for each */
-	for (unsigned int i = 0; i < RVT_STEP_WAYS; i++)
-		like |= (unsigned int)((set[i] & ~(RVT_STEP_ENTRIES - 1)) == tag) << i;
-	for (; like; like &= like - 1) {
-		uint32_t found = set[__builtin_ctz(like)];
-		struct rvt_step *s = rvt_step_of(steps, found);
+	for (; ways; ways &= ways - 1) {
+		uint32_t number = steps->numbers[set][__builtin_ctzll(ways) / 8];
+		struct rvt_step *s = &steps->steps[number];
 
 		if (rvt_step_is(s, key) && s->hint == hint) {
-			*entry = found;
+			*entry = rvt_step_tag(hash) | number;
 			return s;
 		}
 	}
@@ -432,25 +450,27 @@ static bool is_more(struct rvt_flow *flow)
 /* Step @s cannot be found any more. */
 static void unlink_step(struct rvt_steps *steps, const struct rvt_step *s)
 {
-	uint32_t *set = set_of(steps, rvt_step_hash(&s->key), s->hint), number = s - steps->steps;
+	const unsigned int set = set_of(rvt_step_hash(&s->key), s->hint);
+	const uint32_t number = s - steps->steps;
 
 	for (unsigned int i = 0; i < RVT_STEP_WAYS; i++)
-		if ((set[i] & (RVT_STEP_ENTRIES - 1)) == number)
-			set[i] = 0;
+		if (steps->numbers[set][i] == number)
+			steps->tags[set][i] = steps->numbers[set][i] = 0;
 }
 
-/* Where there is none in the set it is the turn of each to go. */
+/* Where there is no way free it is the turn of each to go. */
 static void link_step(struct rvt_steps *steps, const struct rvt_step *s, uint64_t hash,
 		      uint32_t hint)
 {
-	uint32_t *set = set_of(steps, hash, hint);
+	const unsigned int set = set_of(hash, hint);
 	unsigned int way = 0;
 
-	while (way < RVT_STEP_WAYS && set[way])
+	while (way < RVT_STEP_WAYS && steps->tags[set][way])
 		way++;
 	if (way == RVT_STEP_WAYS)
 		way = steps->turn++ % RVT_STEP_WAYS;
-	set[way] = rvt_step_tag(hash) | (uint32_t)(s - steps->steps);
+	steps->tags[set][way] = tag_of(hash);
+	steps->numbers[set][way] = s - steps->steps;
 }
 
 /*

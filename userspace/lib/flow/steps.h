@@ -106,17 +106,18 @@ _Static_assert(sizeof(struct rvt_step_path) == 16 && sizeof(struct rvt_run) == 1
 
 /*
  * Steps lie in the order in which they were first made, and are found by a small index: memory that
- * is not in a cache is so slow that it must not be touched to learn that something is not there. An
- * entry of the index is the number of a step, and above it as many bits of the hash of its key as
- * fit. 0: none.
+ * is not in a cache is so slow that as little as can be is touched to learn that something is not
+ * there. A way of the index has 8 bits of the hash of a key, never 0, and the number of the step.
  */
 struct rvt_steps {
 	struct rvt_step steps[RVT_STEP_ENTRIES];	/* number 0 is not used */
-	uint32_t index[RVT_STEP_SETS][RVT_STEP_WAYS];
+	uint8_t tags[RVT_STEP_SETS][RVT_STEP_WAYS];	/* 0: free */
+	uint32_t numbers[RVT_STEP_SETS][RVT_STEP_WAYS];
 	struct rvt_step_calls calls[RVT_STEP_ENTRIES];	/* by number */
 	_Alignas(16) uint8_t paths[RVT_STEP_PATH_BYTES];
 	size_t n_path;			/* used of it, in 16 bytes */
-	uint32_t guesses[RVT_STEP_GUESSES];	/* entries as in the index, see rvt_step_guess() */
+	/* by rvt_step_guess(): number of a step, above it as many bits of its hash as fit */
+	uint32_t guesses[RVT_STEP_GUESSES];
 	uint16_t seen[RVT_STEP_GUESSES];	/* what came once, by the hash of its key */
 	uint32_t n_steps;		/* used of .steps; once all are, .hand is the next to go */
 	uint32_t hand, turn;
@@ -206,7 +207,7 @@ static inline uint64_t rvt_step_hash(const struct rvt_step_key *key)
 	return rvt_step_hash_of(key, rvt_step_mix(key->bytes, key->state));
 }
 
-/* Above the number in an entry of the index. */
+/* Above the number in a guess. */
 static inline uint32_t rvt_step_tag(uint64_t hash)
 {
 	return hash >> 32 & ~(RVT_STEP_ENTRIES - 1);
