@@ -9,6 +9,19 @@
 #include <rvtrace/ntrace.h>
 #include <ntrace/tables.h>
 
+/* ---- bytes ---- */
+
+#define RVT_NTRACE_ONES UINT64_C(0x0101010101010101)	/* bit 0 of each byte */
+
+/* The 6 MDO bits of each byte in a row. */
+static inline uint64_t rvt_ntrace_pack(uint64_t word)
+{
+	word = word >> 2 & UINT64_C(0x3f3f3f3f3f3f3f3f);
+	word = (word & UINT64_C(0x003f003f003f003f)) | (word & UINT64_C(0x3f003f003f003f00)) >> 2;
+	word = (word & UINT64_C(0x00000fff00000fff)) | (word & UINT64_C(0x0fff00000fff0000)) >> 4;
+	return (word & 0xffffff) | (word & UINT64_C(0x00ffffff00000000)) >> 8;
+}
+
 /* ---- reader ---- */
 
 enum rvt_ntrace_read {

@@ -11,7 +11,6 @@
 
 #define IDLE 0xff
 #define MSEO_END 3
-#define ONES UINT64_C(0x0101010101010101)
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -121,18 +120,9 @@ static inline uint64_t load(const uint8_t *p, size_t avail)
 	return le64toh(word);
 }
 
-/* The 6 MDO bits of 8 bytes, packed into 48 bits. */
-static inline uint64_t pack(uint64_t word)
-{
-	word = word >> 2 & UINT64_C(0x3f3f3f3f3f3f3f3f);
-	word = (word & UINT64_C(0x003f003f003f003f)) | (word & UINT64_C(0x3f003f003f003f00)) >> 2;
-	word = (word & UINT64_C(0x00000fff00000fff)) | (word & UINT64_C(0x0fff00000fff0000)) >> 4;
-	return (word & 0xffffff) | (word & UINT64_C(0x00ffffff00000000)) >> 8;
-}
-
 static inline bool illegal(uint64_t word)
 {
-	return word >> 1 & ~word & ONES;
+	return word >> 1 & ~word & RVT_NTRACE_ONES;
 }
 
 /*
@@ -172,7 +162,7 @@ static __attribute__((noinline)) enum rvt_ntrace_read take_long(const uint8_t *p
 static inline enum rvt_ntrace_read take(const uint8_t *p, size_t avail, struct segment *seg)
 {
 	uint64_t word = load(p, avail);
-	uint64_t ends = word & ONES;
+	uint64_t ends = word & RVT_NTRACE_ONES;
 	uint64_t first = ends & -ends;
 	uint64_t mask = (first << 8) - 1;
 
@@ -180,7 +170,7 @@ static inline enum rvt_ntrace_read take(const uint8_t *p, size_t avail, struct s
 		return take_long(p, avail, seg);
 	seg->len_bytes = __builtin_ctzll(first) / 8 + 1;
 	seg->last = word & first << 1;
-	seg->lo = pack(word & mask);
+	seg->lo = rvt_ntrace_pack(word & mask);
 	seg->hi = 0;
 	seg->excess = false;
 	return RVT_NTRACE_READ_MESSAGE;

@@ -11,7 +11,6 @@
 #include <string.h>
 #include "ntrace/message.h"
 
-#define RVT_NTRACE_ONES UINT64_C(0x0101010101010101)
 #define RVT_NTRACE_SCANNED 64		/* messages at once, at most */
 #define RVT_NTRACE_KEY_BYTES 16		/* of a message that can be a step, without its time stamp */
 
@@ -60,15 +59,6 @@ static inline void rvt_ntrace_scan_begin(struct rvt_ntrace_scan *scan, const uin
 static inline unsigned int rvt_ntrace_scanned_tcode(const struct rvt_ntrace_scanned *m)
 {
 	return m->bytes[0] >> 2 & 63;
-}
-
-/* The 6 MDO bits of each byte in a row. */
-static inline uint64_t rvt_ntrace_pack(uint64_t word)
-{
-	word = word >> 2 & UINT64_C(0x3f3f3f3f3f3f3f3f);
-	word = (word & UINT64_C(0x003f003f003f003f)) | (word & UINT64_C(0x3f003f003f003f00)) >> 2;
-	word = (word & UINT64_C(0x00000fff00000fff)) | (word & UINT64_C(0x0fff00000fff0000)) >> 4;
-	return (word & 0xffffff) | (word & UINT64_C(0x00ffffff00000000)) >> 8;
 }
 
 #endif
