@@ -74,6 +74,8 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 {
 	const unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
 	struct rvt_ntrace_source *s = d->sources[src];
+	const bool traps = rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) &&
+			   msg->field[RVT_NTRACE_F_BTYPE];
 	const bool missed = d->missed && d->recent == s;
 	const uint8_t *bytes = d->reader.bytes;
 	struct rvt_ntrace_scan scan;
@@ -83,13 +85,11 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	d->recent = s;
 	d->recent_src = src;
 	d->missed = false;
-	if (!s || !is_clean(d, s) ||
-	    (rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) && msg->field[RVT_NTRACE_F_BTYPE]))
-		return;
-	if (missed) {
+	/* Replaying leaves a clean state. */
+	if (missed && !traps)
 		rvt_steps_record_missed(s->flow);
+	if (missed || traps || !s || !is_clean(d, s))
 		return;
-	}
 	rvt_ntrace_scan_init(&scan, &d->reader);
 	rvt_ntrace_scan_begin(&scan, bytes);
 	rvt_ntrace_scan(&scan, &d->reader, bytes + msg->len_bytes, s->mode, NULL);
