@@ -237,6 +237,11 @@ void rvt_ntrace_scan_init(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_
 	scan->rcode_mask = 0xfc;
 	for (unsigned int i = 0; i < 4; i++)
 		scan->rcode_mask |= mdo_bit(rcode + i);
+#ifdef V3
+	scan->v3 = has_v3();
+#else
+	scan->v3 = false;
+#endif
 	rvt_ntrace_scan_begin(scan, NULL);
 }
 
@@ -259,7 +264,7 @@ void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reade
 	make_room(scan);
 	n = scan->n;
 #ifdef V3
-	if (has_v3())
+	if (scan->v3)
 		scan_v3(scan, reader->timestamps, end, mode, guesses);
 	else
 #endif
