@@ -394,7 +394,7 @@ struct rvt_hop *rvt_hop_find(struct rvt_hops *hops, uint32_t place, uint32_t key
 
 /* ---- learning ---- */
 
-#define WIDE_FROM 2	/* lines */
+#define WIDE_FROM 6	/* lines: a table is more memory, so that more of it is in no cache */
 
 /*
  * Outcomes that @hop does not use up do not matter: it is the same for any. Not so where a jump may
