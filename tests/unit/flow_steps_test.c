@@ -269,6 +269,103 @@ static void test_returns(void **state)
 	tear_down(&f);
 }
 
+#define MOST 12			/* calls or returns of one message: more than a line has room for */
+
+/* @n instructions, which are one message, with what is on the stack. Returns whether it is known. */
+static bool run_message(struct fixture *f, unsigned int n)
+{
+	struct rvt_step_key key = { .bytes = { n } };
+	struct rvt_order o = unlimited();
+	struct rvt_step *step;
+
+	o.flags = RVT_RUN_IMPLICIT_RETURN;
+	o.max_insns = n;
+	assert_true(rvt_steps_enter(f->flow, &key));
+	step = rvt_steps_take(f->flow, &key, rvt_step_hash(&key), 7);
+	if (step) {
+		rvt_steps_apply(f->flow, step);
+		rvt_steps_leave(f->flow);
+		return true;
+	}
+	rvt_steps_record_missed(f->flow);
+	assert_int_equal(rvt_flow_run(f->flow, &o), RVT_STOP_INSNS);
+	if (rvt_steps_recording(f->flow))
+		rvt_steps_keep(f->flow, key.address, 0);
+	return false;
+}
+
+/* @n returns, each to the next of them, and the last one to @to. Whether that is known. */
+static bool return_through(struct fixture *f, unsigned int n, uint64_t to)
+{
+	uint64_t pc;
+	bool known;
+
+	rvt_flow_start(f->flow, 0x1000, 0, true);
+	rvt_returns_push(&f->flow->returns, 0x1000);	/* stays there */
+	rvt_returns_push(&f->flow->returns, to);
+	for (unsigned int i = n - 1; i; i--)
+		rvt_returns_push(&f->flow->returns, 0x1000 + 2 * i);
+	known = run_message(f, n);
+	assert_true(rvt_flow_pc(f->flow, &pc));
+	assert_int_equal(pc, to);
+	assert_int_equal(rvt_flow_return_depth(f->flow), 1);
+	rvt_flow_clear_returns(f->flow);
+	return known;
+}
+
+/* Of many returns each counts. */
+static void test_many_returns(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, MOST + 1);
+	for (unsigned int i = 0; i < MOST; i++)
+		rv_put(&f.code, RV_RET);
+	for (int i = 0; i < 4; i++)
+		rv_put(&f.code, RV_C_NOP);
+	load(&f);
+	for (unsigned int n = 1; n <= MOST; n++) {
+		const uint64_t to = 0x1000 + 2 * MOST;
+
+		for (int i = 0; i < 2; i++)
+			assert_false(return_through(&f, n, to));
+		assert_true(return_through(&f, n, to));
+		for (int i = 0; i < 2; i++)
+			assert_false(return_through(&f, n, to + 2));
+		assert_true(return_through(&f, n, to + 2));
+		assert_true(return_through(&f, n, to));
+	}
+	tear_down(&f);
+}
+
+/* What many calls leave on the stack. */
+static void test_many_calls(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, MOST);
+	for (unsigned int i = 0; i < MOST; i++)
+		rv_put(&f.code, rv_jal(1, 4));
+	rv_put(&f.code, RV_C_NOP);
+	load(&f);
+	for (unsigned int n = 1; n <= MOST; n++)
+		for (int i = 0; i < 3; i++) {
+			uint64_t pc;
+
+			rvt_flow_start(f.flow, 0x1000, 0, true);
+			assert_int_equal(run_message(&f, n), i == 2);
+			assert_int_equal(rvt_flow_return_depth(f.flow), n);
+			for (unsigned int k = 0; k < n; k++) {
+				assert_true(rvt_flow_return_at(f.flow, k, &pc));
+				assert_int_equal(pc, 0x1000 + 4 * (n - k));
+			}
+			rvt_flow_clear_returns(f.flow);
+		}
+	tear_down(&f);
+}
+
 /* ---- teaching ---- */
 
 /* What is known to another flow is known where the same is mapped, and only there. */
@@ -312,6 +409,8 @@ int main(void)
 		cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_both_halves),
 		cmocka_unit_test(test_returns),
+		cmocka_unit_test(test_many_returns),
+		cmocka_unit_test(test_many_calls),
 		cmocka_unit_test(test_teaching),
 	};
 
