@@ -81,6 +81,8 @@ struct rvt_etrace_decoder {
 	uint8_t privilege;	/* as in packets */
 	struct rvt_context context;
 	uint64_t mix;		/* of the bytes of the last packet, for steps */
+	bool missed;		/* the packet at .missed_at has been found to be no step */
+	uint64_t missed_at;
 	bool depth_matters;	/* how full the return stack is has decided something */
 	uint64_t time, reported_time;
 	bool time_valid;

@@ -42,7 +42,8 @@ struct rvt_step {
 	uint64_t pc;			/* where the flow stands then */
 	uint32_t times;			/* not yet in the counts */
 	uint32_t path : 20;		/* the rest: in 16 bytes from the beginning of .paths */
-	uint32_t hint : 12;		/* to the return stack; 0: of the first step of its key */
+	uint32_t hint : 12;		/* to the return stack; 0: of the first step of its key. Of
+					   a joined step it is the decoder's */
 	uint64_t sums : 56;		/* what is executed: RVT_STEP_INSNS, ... */
 	uint64_t flags : 4;		/* RVT_STEP_* */
 	uint64_t extra : 4;		/* free for the decoder */
@@ -162,6 +163,7 @@ void rvt_steps_drop(struct rvt_flow *flow);
 /* Steps that were taken in a row, and the key that stands for all of them. */
 struct rvt_step_row {
 	struct rvt_step_key key;
+	uint32_t hint;			/* see struct rvt_step */
 	unsigned int n;
 	const struct rvt_step *steps[RVT_STEP_ROW];
 };
@@ -232,6 +234,9 @@ static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_k
  */
 struct rvt_step *rvt_steps_look_up(struct rvt_flow *flow, struct rvt_step_key key,
 				   uint64_t hash, uint32_t *entry);
+/* A joined step of @key, with the hint that the decoder gave it; @hash: of the key. */
+struct rvt_step *rvt_steps_look_up_joined(struct rvt_steps *steps, const struct rvt_step_key *key,
+					  uint64_t hash, uint32_t hint);
 struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, struct rvt_step_key key,
 				      const struct rvt_step *first, uint32_t *entry);
 
@@ -354,16 +359,21 @@ static inline void rvt_steps_count(struct rvt_flow *flow, struct rvt_step *s)
 /* What was added up is in the statistics, and adding up begins anew. */
 void rvt_steps_add_up(struct rvt_flow *flow);
 
-static inline void rvt_steps_add(struct rvt_flow *flow, struct rvt_step *s)
+/* Returns whether there is room for more. */
+static inline bool rvt_step_sums_add(struct rvt_step_sums *to, struct rvt_step *s)
 {
 	const uint64_t mask = UINT64_C(0xff0000ffff), sums = s->sums;
-	struct rvt_step_sums *to = &flow->steps->sums;
 
 	to->insns_branches += sums & mask;
 	to->halfwords_indirect += sums >> RVT_STEP_HALFWORDS & mask;
 	to->taken += sums >> RVT_STEP_TAKEN & 0xff;
 	to->last = s;
-	if (__builtin_expect(!--to->left, 0))
+	return --to->left;
+}
+
+static inline void rvt_steps_add(struct rvt_flow *flow, struct rvt_step *s)
+{
+	if (__builtin_expect(!rvt_step_sums_add(&flow->steps->sums, s), 0))
 		rvt_steps_add_up(flow);
 }
 

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * E-Trace: what came before is taken by its bytes, several packets at once. The same trace comes
+ * again and again until nearly all of it is; what that tells must be what the walk tells that
+ * executes one instruction at a time, wherever the bytes are cut into pieces.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <rvtrace/etrace.h>
+#include <rvtrace/image.h>
+#include <rvtrace/stream.h>
+#include "flow/steps.h"
+#include "random-hart.h"
+
+#define MAX_BYTES (1 << 18)
+#define STEPS 1500		/* of the hart */
+#define TIMES 8			/* the trace comes */
+#define CUTS 150		/* bytes in a row, behind each of which it is cut */
+
+/* What decoding told: the order does not matter. */
+struct sums {
+	uint64_t insns, places, messages;
+};
+
+struct trip {
+	struct hart *hart;
+	struct rvt_params params;
+	struct rvt_etrace_encoder *enc;
+	uint8_t *bytes;
+	size_t len;
+	uint64_t now;
+	uint64_t n_packets;
+	bool reference, counts, remaps;
+	struct rvt_space *space;
+	struct rvt_flow *flow;
+	unsigned int n_batches;
+	struct sums told, expected;
+};
+
+static uint64_t hash(uint64_t pc)
+{
+	const uint64_t x = pc * 0x9e3779b97f4a7c15ull;
+
+	return (x ^ x >> 32) * 0xd6e8feb86659fd93ull;
+}
+
+/* ---- a trace ---- */
+
+static int emit(void *ctx, const uint8_t *bytes, size_t len)
+{
+	struct trip *t = ctx;
+
+	assert_true(t->len + len < MAX_BYTES);
+	memcpy(t->bytes + t->len, bytes, len);
+	t->len += len;
+	t->n_packets++;
+	return 0;
+}
+
+static uint64_t now(void *ctx)
+{
+	struct trip *t = ctx;
+
+	return t->now += hart_random(t->hart, 100);
+}
+
+static void on_retire(void *ctx, const struct rvt_retire *run)
+{
+	rvt_etrace_encoder_retire(((struct trip *)ctx)->enc, run);
+}
+
+static void on_trap(void *ctx, const struct rvt_trap *trap)
+{
+	rvt_etrace_encoder_trap(((struct trip *)ctx)->enc, trap);
+}
+
+static void random_params(struct trip *t)
+{
+	static const unsigned int options[] = {
+		0, RVT_OPT_FULL_ADDRESS, RVT_OPT_SEQUENTIAL_JUMP, RVT_OPT_IMPLICIT_RETURN,
+	};
+	static const unsigned int srcid_bits[] = { 0, 0, 8, 16 };
+	struct rvt_params *p = &t->params;
+	struct hart *h = t->hart;
+
+	rvt_params_init(p, RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_0_029 + hart_random(h, 3));
+	p->iaddress_width_p = 64;
+	p->nocontext_p = true;
+	p->notime_p = true;
+	p->ecause_width_p = 6;
+	p->return_stack_size_p = 3;
+	p->timestamp_bytes = hart_random(h, 4) ? 0 : 1 + hart_random(h, 8);
+	p->srcid_bits = srcid_bits[hart_random(h, 4)];
+	p->options = p->ioptions[0] = options[hart_random(h, 4)];
+	p->n_ioptions = 1;
+}
+
+static void encode(struct trip *t)
+{
+	struct rvt_etrace_encoder_config config = {
+		.params = &t->params, .emit = emit, .now = now, .ctx = t,
+	};
+	const struct hart_sink sink = { t, on_retire, on_trap };
+
+	assert_int_equal(rvt_etrace_encoder_create(&config, &t->enc), 0);
+	rvt_etrace_encoder_start(t->enc);
+	hart_run(t->hart, &sink, STEPS);
+	rvt_etrace_encoder_stop(t->enc, true);
+	rvt_etrace_encoder_destroy(t->enc);
+}
+
+/* ---- decoding ---- */
+
+static void add_run(struct trip *t, const struct rvt_run *run, uint64_t times)
+{
+	uint64_t pc = run->block->pc;
+
+	for (uint32_t i = 0; i < run->first + run->count; i++) {
+		if (i >= run->first)
+			t->told.places += times * hash(pc);
+		pc += 2 * run->block->halfwords[i];
+	}
+	t->told.insns += times * run->count;
+}
+
+static void map_program(struct trip *t)
+{
+	assert_int_equal(rvt_space_map_bytes(t->space, HART_BASE, hart_code(t->hart), HART_BYTES,
+					     "program"), 0);
+}
+
+static int on_runs(void *ctx, const struct rvt_run *runs, size_t n)
+{
+	struct trip *t = ctx;
+
+	for (size_t i = 0; i < n; i++)
+		add_run(t, &runs[i], 1);
+	/* what was learned holds no more, wherever that finds the decoder */
+	if (t->remaps && ++t->n_batches % 4 == 0)
+		map_program(t);
+	return 0;
+}
+
+static int on_event(void *ctx, const struct rvt_event *event)
+{
+	(void)ctx;
+	assert_int_not_equal(event->type, RVT_EVENT_LOST);
+	return 0;
+}
+
+static int count_run(void *ctx, const struct rvt_run *run, uint64_t times)
+{
+	add_run(ctx, run, times);
+	return 0;
+}
+
+static int count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
+		      int64_t times)
+{
+	(void)ctx, (void)from, (void)to, (void)iclass, (void)times;
+	return 0;
+}
+
+static struct rvt_flow *on_source(void *ctx, unsigned int src)
+{
+	return src ? NULL : ((struct trip *)ctx)->flow;
+}
+
+/* In a copy that ends where it ends, so that reading beyond it is seen. */
+static void feed(struct rvt_stream *stream, const uint8_t *bytes, size_t from, size_t to)
+{
+	uint8_t *copy = malloc(to - from + 1);
+
+	memcpy(copy, bytes + from, to - from);
+	assert_int_equal(rvt_stream_feed(stream, copy, to - from, from), 0);
+	free(copy);
+}
+
+static unsigned int n_joined(const struct rvt_steps *steps)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; steps && i < RVT_STEP_ENTRIES; i++)
+		n += steps->steps[i].key.meaning && steps->steps[i].flags & RVT_STEP_JOINED;
+	return n;
+}
+
+/* Decodes all, in two pieces: up to @cut, and the rest. Returns how many joined steps there are. */
+static unsigned int decode(struct trip *t, size_t cut)
+{
+	const struct rvt_count_sink sink = { t, count_run, count_edge };
+	const struct rvt_flow_sink flow_sink = { t, on_runs, on_event };
+	const struct rvt_stream_ops ops = { t, on_source, on_event };
+	struct rvt_stream_stats stats;
+	struct rvt_flow_config config;
+	struct rvt_stream *stream;
+	struct rvt_image *image;
+	unsigned int joined;
+
+	t->told = (struct sums){ .insns = 0 };
+	assert_int_equal(rvt_image_create(&image), 0);
+	assert_int_equal(rvt_space_create(image, NULL, &t->space), 0);
+	map_program(t);
+	rvt_stream_flow_config(&t->params, &config);
+	config.reference_walk = t->reference;
+	assert_int_equal(rvt_flow_create(&config, &flow_sink, &t->flow), 0);
+	if (t->counts)
+		assert_int_equal(rvt_flow_count(t->flow), 0);
+	rvt_flow_set_space(t->flow, t->space);
+	assert_int_equal(rvt_stream_create(&t->params, &ops, &stream), 0);
+	feed(stream, t->bytes, 0, cut);
+	feed(stream, t->bytes, cut, t->len * TIMES);
+	assert_int_equal(rvt_stream_finish(stream), 0);
+	if (t->counts)
+		assert_int_equal(rvt_flow_counts(t->flow, &sink), 0);
+	joined = n_joined(t->flow->steps);
+	rvt_stream_stats(stream, &stats);
+	assert_int_equal(stats.errors, 0);
+	t->told.messages = stats.messages;
+	rvt_stream_destroy(stream);
+	rvt_flow_destroy(t->flow);
+	rvt_image_destroy(image);
+	return joined;
+}
+
+static void check_told(const struct trip *t, uint64_t seed, size_t cut)
+{
+	if (memcmp(&t->told, &t->expected, sizeof(t->told)))
+		fail_msg("seed %lu, options 0x%x, counts %d, cut at %zu of %d * %zu: "
+			 "%lu of %lu instructions, %lu of %lu messages", seed, t->params.options,
+			 t->counts, cut, TIMES, t->len, t->told.insns, t->expected.insns,
+			 t->told.messages, t->expected.messages);
+}
+
+static struct trip *make_trip(uint64_t seed)
+{
+	struct trip *t = calloc(1, sizeof(*t));
+
+	t->hart = hart_create(seed, false);
+	t->bytes = malloc(TIMES * MAX_BYTES);
+	random_params(t);
+	encode(t);
+	for (unsigned int i = 1; i < TIMES; i++)
+		memcpy(t->bytes + i * t->len, t->bytes, t->len);
+	t->reference = true;
+	decode(t, t->len);
+	t->reference = false;
+	t->expected = t->told;
+	assert_in_range(t->expected.insns, TIMES * STEPS / 10, TIMES * STEPS);
+	assert_int_equal(t->expected.messages, TIMES * t->n_packets);
+	return t;
+}
+
+static void free_trip(struct trip *t)
+{
+	hart_destroy(t->hart);
+	free(t->bytes);
+	free(t);
+}
+
+static void test_again_and_again(void **state)
+{
+	unsigned int joined = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct trip *t = make_trip(seed);
+
+		for (unsigned int way = 0; way < 3; way++) {
+			t->counts = way == 0;
+			t->remaps = way == 2;
+			joined += decode(t, t->len);
+			check_told(t, seed, t->len);
+		}
+		free_trip(t);
+	}
+	assert_true(joined > 1000);
+}
+
+/* Amid what is known. */
+static void test_cut_anywhere(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 101; seed <= 104; seed++) {
+		struct trip *t = make_trip(seed);
+
+		t->counts = true;
+		for (size_t i = 0; i < CUTS; i++) {
+			const size_t cut = (TIMES - 1) * t->len + t->len / 4 + i;
+
+			decode(t, cut);
+			check_told(t, seed, cut);
+		}
+		free_trip(t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_again_and_again),
+		cmocka_unit_test(test_cut_anywhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
