@@ -131,7 +131,17 @@ static inline struct rvt_block_count *count_of(struct rvt_counts *counts,
 	return count->block == block ? count : NULL;
 }
 
-void rvt_counts_run(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t first,
+static void add_taken(struct rvt_counts *counts, const struct rvt_code_block *block, int64_t times)
+{
+	struct rvt_block_count *whole = count_of(counts, block);
+
+	if (whole)
+		whole->taken += times;
+	else
+		rvt_counts_jump(counts, block, block->pub.target, times);
+}
+
+static void add_run(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t first,
 		    uint32_t count, uint64_t times)
 {
 	const struct rvt_count key = { .a = (uintptr_t)block, .b = (uint64_t)first << 32 | count };
@@ -143,6 +153,22 @@ void rvt_counts_run(struct rvt_counts *counts, const struct rvt_code_block *bloc
 		whole->times += times;
 	else if (!add(&counts->runs, &key, times))
 		counts->failed = true;
+}
+
+void rvt_counts_runs(struct rvt_counts *counts)
+{
+	const struct rvt_run_note *log = counts->run_log, *end = log + counts->n_run_log;
+
+	for (const struct rvt_run_note *note = log; note < end; note++)
+		rvt_block_fetch(note->block);
+	for (const struct rvt_run_note *note = log; note < end; note++)
+		rvt_counts_fetch(counts, note->block);
+	for (const struct rvt_run_note *note = log; note < end; note++)
+		if (note->count == RVT_RUN_TAKEN)
+			add_taken(counts, note->block, note->times);
+		else
+			add_run(counts, note->block, note->first, note->count, note->times);
+	counts->n_run_log = 0;
 }
 
 /* Address of instruction @insn of @block; of what lies behind the last, too. */
@@ -257,23 +283,24 @@ void rvt_counts_jumps(struct rvt_counts *counts)
 	counts->n_jump_log = 0;
 }
 
+/* Whether the edge from the end of @block @to is that of a direct jump or branch. */
+static bool is_taken(const struct rvt_code_block *block, uint64_t to)
+{
+	return to == block->pub.target && block->end >= RVT_END_BRANCH &&
+	       block->end <= RVT_END_CALL && to != block->pub.pc + block->pub.bytes;
+}
+
 void rvt_counts_edge(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t insn,
 		     uint64_t to, int64_t times)
 {
-	struct rvt_block_count *whole = NULL;
-
 	if (insn + 1 < block->pub.insns) {
 		if (to != address(block, insn + 1))
 			add_edge(counts, block, insn, to, times);
-		return;
-	}
-	if (to == block->pub.target && block->end >= RVT_END_BRANCH && block->end <= RVT_END_CALL &&
-	    to != block->pub.pc + block->pub.bytes)
-		whole = count_of(counts, block);
-	if (whole)
-		whole->taken += times;
-	else
+	} else if (is_taken(block, to)) {
+		rvt_counts_run(counts, block, 0, RVT_RUN_TAKEN, times);
+	} else {
 		rvt_counts_jump(counts, block, to, times);
+	}
 }
 
 void rvt_counts_leave(struct rvt_counts *counts, uint64_t pc)
@@ -309,17 +336,27 @@ void rvt_counts_arrive(struct rvt_counts *counts, uint64_t pc)
 	rvt_counts_edge(counts, counts->last, counts->last_insn, pc, 1);
 }
 
+/* All of @block was executed, and @to is what followed. */
+static void add_whole(struct rvt_counts *counts, const struct rvt_code_block *block, uint64_t to,
+		      int64_t times)
+{
+	add_run(counts, block, 0, block->insns, times);
+	if (is_taken(block, to))
+		add_taken(counts, block, times);
+	else
+		rvt_counts_edge(counts, block, block->insns - 1, to, times);
+}
+
 void rvt_counts_path(struct rvt_counts *counts, const struct rvt_run *runs, unsigned int n,
 		     uint64_t times)
 {
 	for (unsigned int i = 0; i < n; i++) {
 		const struct rvt_code_block *block = rvt_block_of(&runs[i]);
 
-		rvt_counts_run(counts, block, runs[i].first, runs[i].count, times);
 		if (i + 1 < n)
-			rvt_counts_edge(counts, block, runs[i].first + runs[i].count - 1,
-					address(rvt_block_of(&runs[i + 1]), runs[i + 1].first),
-					times);
+			add_whole(counts, block, runs[i + 1].block->pc, times);
+		else
+			add_run(counts, block, 0, block->insns, times);
 	}
 }
 
@@ -420,6 +457,7 @@ int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *sink)
 	if (c->has_last && c->ahead)
 		rvt_counts_edge(c, c->last, c->last_insn, c->ahead_pc, -1);
 	c->ahead = false;
+	rvt_counts_runs(c);
 	flush_jumps(c);
 	ret = tell_blocks(c->blocks, sink);
 	if (!ret)

@@ -39,6 +39,7 @@ struct rvt_block_count {
 
 #define RVT_JUMP_COUNTS 4096
 #define RVT_JUMP_LOG 256
+#define RVT_RUN_LOG 128
 #define RVT_RETURN_LOG 128
 #define RVT_EDGE_LOG 32
 
@@ -48,6 +49,13 @@ struct rvt_jump_count {
 	uint64_t to;
 	int64_t times;
 };
+
+struct rvt_run_note {
+	const struct rvt_code_block *block;
+	uint32_t first, count;		/* RVT_RUN_TAKEN: no run, but the direct jump at its end */
+	int64_t times;
+};
+#define RVT_RUN_TAKEN 0
 
 /* Of the return at the end of a block, which is in memory that nobody waits for. */
 struct rvt_return_note {
@@ -72,9 +80,10 @@ struct rvt_counts {
 	uint32_t n_jumps;
 	uint16_t jumped[RVT_JUMP_COUNTS];	/* those that have been used */
 	struct rvt_count_table runs, edges;	/* what remains */
-	uint32_t n_return_log, n_jump_log, n_edge_log;
-	struct rvt_return_note return_log[RVT_RETURN_LOG];	/* neither */
-	struct rvt_jump_count jump_log[RVT_JUMP_LOG];	/* not yet in .jumps */
+	uint32_t n_run_log, n_return_log, n_jump_log, n_edge_log;
+	struct rvt_run_note run_log[RVT_RUN_LOG];	/* not yet in .blocks or .runs */
+	struct rvt_return_note return_log[RVT_RETURN_LOG];	/* not yet in .jumps */
+	struct rvt_jump_count jump_log[RVT_JUMP_LOG];	/* neither */
 	struct rvt_count edge_log[RVT_EDGE_LOG];	/* not yet in .edges */
 	bool failed;			/* out of memory: the counts are not complete */
 
@@ -90,9 +99,17 @@ struct rvt_counts {
 /* NULL when out of memory. */
 struct rvt_counts *rvt_counts_create(void);
 void rvt_counts_destroy(struct rvt_counts *counts);
+/* What is in the log of runs is counted. */
+void rvt_counts_runs(struct rvt_counts *counts);
 /* @first to @first + @count of @block were executed @times times. */
-void rvt_counts_run(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t first,
-		    uint32_t count, uint64_t times);
+static inline void rvt_counts_run(struct rvt_counts *counts, const struct rvt_code_block *block,
+				  uint32_t first, uint32_t count, int64_t times)
+{
+	counts->run_log[counts->n_run_log++] = (struct rvt_run_note){ block, first, count, times };
+	if (counts->n_run_log == RVT_RUN_LOG)
+		rvt_counts_runs(counts);
+}
+
 /* Instruction @insn of @block was followed by @to; no edge if that is what lies behind it. */
 void rvt_counts_edge(struct rvt_counts *counts, const struct rvt_code_block *block, uint32_t insn,
 		     uint64_t to, int64_t times);

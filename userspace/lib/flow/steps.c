@@ -689,8 +689,8 @@ void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *joined
 /* ---- counts ---- */
 
 /*
- * They lie all over their tables: first the step is fetched, then, when that is there, its path, and
- * then the hops of that. What only fetches must be inlined: else it has no effect for the compiler.
+ * They lie all over their tables: first the step is fetched, then, when that is there, its path, those
+ * of its parts if it is joined, and then what these lead through. What only fetches must be inlined: else it has no effect for the compiler.
  */
 #define AHEAD 8
 
@@ -700,31 +700,47 @@ static struct rvt_step *counted_ahead(struct rvt_steps *steps, uint32_t i, uint3
 	return i + ahead < steps->n_counted ? &steps->steps[steps->counted[i + ahead]] : NULL;
 }
 
+/* What the way of @path leads through: hops, and the blocks of runs. */
 static inline __attribute__((always_inline)) void
-fetch_hops(struct rvt_flow *flow, const struct rvt_step *s)
+fetch_way(struct rvt_flow *flow, struct rvt_step_path *path)
 {
-	struct rvt_step_path *path = rvt_step_path(flow->steps, s);
 	const uint32_t *word = rvt_step_way(path), *end = word + path->n_words;
+	struct part part;
 
-	/* Up to the first run. */
-	for (; word < end && !(*word & RVT_STEP_RUN); word++)
-		__builtin_prefetch(rvt_hop_at(flow->hops, *word), 1);
+	while (word < end) {
+		word = next_part(flow->hops, word, &part);
+		if (part.hop)
+			__builtin_prefetch(part.hop, 1);
+		else
+			rvt_block_fetch(rvt_block_of(&part.run));
+	}
 }
 
 static inline __attribute__((always_inline)) void
 fetch_ahead(struct rvt_flow *flow, uint32_t i)
 {
 	struct rvt_steps *steps = flow->steps;
-	const struct rvt_step *s = counted_ahead(steps, i, 3 * AHEAD);
+	const struct rvt_step *s = counted_ahead(steps, i, 4 * AHEAD);
+	struct rvt_step_path *path;
 
 	if (s)
 		__builtin_prefetch(s);
-	s = counted_ahead(steps, i, 2 * AHEAD);
+	s = counted_ahead(steps, i, 3 * AHEAD);
 	if (s)
 		__builtin_prefetch(rvt_step_path(steps, s));
+	s = counted_ahead(steps, i, 2 * AHEAD);
+	path = s && s->flags & RVT_STEP_JOINED ? rvt_step_path(steps, s) : NULL;
+	for (unsigned int k = 0; path && k < path->n_words; k++)
+		__builtin_prefetch(rvt_step_path_at(steps, rvt_step_parts(path)[k]));
 	s = counted_ahead(steps, i, AHEAD);
-	if (s && !(s->flags & RVT_STEP_JOINED))
-		fetch_hops(flow, s);
+	if (!s)
+		return;
+	path = rvt_step_path(steps, s);
+	if (!(s->flags & RVT_STEP_JOINED))
+		fetch_way(flow, path);
+	else
+		for (unsigned int k = 0; k < path->n_words; k++)
+			fetch_way(flow, rvt_step_path_at(steps, rvt_step_parts(path)[k]));
 }
 
 void rvt_steps_expand(struct rvt_flow *flow)
