@@ -31,8 +31,8 @@ void rvt_flow_count_hop(struct rvt_flow *flow, struct rvt_hop *hop, uint64_t tim
 
 /*
  * Hops, their runs, the blocks of these and the counts of the blocks lie all over their tables, and
- * each tells where the next is: they are fetched for some hops at once. (A function that only fetches
- * is one without effect for the compiler, unless it is inlined.)
+ * each tells where the next is: they are fetched for some hops at once. (A function that only
+ * fetches is one without effect for the compiler, unless it is inlined.)
  */
 #define AT_ONCE 16
 

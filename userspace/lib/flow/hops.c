@@ -397,9 +397,9 @@ struct rvt_hop *rvt_hop_find(struct rvt_hops *hops, uint32_t place, uint32_t key
 #define WIDE_FROM 6	/* lines: a table is more memory, so that more of it is in no cache */
 
 /*
- * Outcomes that @hop does not use up do not matter: it is the same for any. Not so where a jump may
- * have ended it for its outcome. One that leaves goes on behind the last that it uses up, so it does
- * not matter how many there are but these.
+ * Outcomes that @hop does not use up do not matter: it is the same for any. Not so where a jump
+ * may have ended it for its outcome. One that leaves goes on behind the last that it uses up, so it
+ * does not matter how many there are but these.
  */
 static uint32_t open_bits(const struct rvt_hop_order *order, const struct rvt_hop *hop)
 {

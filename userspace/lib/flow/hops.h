@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Hops: from a block and the next few outcomes to where these lead, with all that lies between.
- * Blocks where hops begin are places; a place has a line of hops, among which the outcomes tell the
- * one, and a hop names the place that it leads to. So replaying a program is following an automaton:
- * one load for several branches, no hashing. What that load needs is as small and as close together
- * as can be, as what is in no cache is slow: most places have no more hops than fit a line.
+ * Blocks where hops begin are places; a place has a line of hops, among which the outcomes tell
+ * the one, and a hop names the place that it leads to. So replaying a program is following an
+ * automaton: one load for several branches, no hashing. What that load needs is as small and as
+ * close together as can be, as what is in no cache is slow: most places have no more hops than fit
+ * a line.
  *
  * A hop stays in one view, whose blocks never change, and in one half; so it holds wherever the
  * current mapping covers its addresses.
@@ -103,7 +104,7 @@ enum {
 struct rvt_hop_path {
 	uint64_t low, high;		/* addresses of all blocks and of .end, high inclusive */
 	struct rvt_code_block *last;
-	uint64_t end_pc;		/* what follows; behind the last instruction, if it leaves */
+	uint64_t end_pc;		/* what follows; if it leaves: behind .last */
 	uint8_t last_insn;		/* of .last */
 	uint8_t end;			/* of .last, enum rvt_block_end */
 	uint8_t returns, indirect;	/* inferred returns; all inferred indirect jumps */
@@ -112,10 +113,10 @@ struct rvt_hop_path {
 };
 
 /*
- * Hops of one place. It may have several lines: the first one is the place's, the rest linked. One of
- * many hops, like the loops of compression, becomes wide: it has another number, too, from RVT_PLACES
- * on, that of a table of copies which the outcomes index. Hops that still lead to its first line find
- * that when they miss something there, and lead to the table from then on.
+ * Hops of one place. It may have several lines: the first one is the place's, the rest linked. One
+ * of many hops, like the loops of compression, becomes wide: it has another number, too, from
+ * RVT_PLACES on, that of a table of copies which the outcomes index. Hops that still lead to its
+ * first line find that when they miss something there, and lead to the table from then on.
  */
 struct rvt_hop_line {
 	_Alignas(64) struct rvt_hop hops[RVT_LINE_HOPS];
@@ -125,7 +126,7 @@ struct rvt_hop_line {
 struct rvt_hops {
 	struct rvt_hop_line lines[RVT_LINES];	/* by place; place 0: none */
 	struct rvt_code_block *blocks[RVT_LINES];	/* of each line */
-	uint32_t links[RVT_LINES];	/* the line behind each; of a wide place: the first. 0: none */
+	uint32_t links[RVT_LINES];	/* the line behind each, or 0; of a wide place: the first */
 	uint32_t wide[RVT_PLACES];	/* the wide place; 0: it is not */
 	uint32_t flags;			/* of the orders that the hops hold for */
 	uint32_t n_places, n_wide, n_counted;	/* .n_wide: lines of wide places */

@@ -689,8 +689,9 @@ void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *joined
 /* ---- counts ---- */
 
 /*
- * They lie all over their tables: first the step is fetched, then, when that is there, its path, those
- * of its parts if it is joined, and then what these lead through. What only fetches must be inlined: else it has no effect for the compiler.
+ * They lie all over their tables: first the step is fetched, then, when that is there, its path,
+ * those of its parts if it is joined, and then what these lead through. What only fetches must be
+ * inlined: else it has no effect for the compiler.
  */
 #define AHEAD 8
 
