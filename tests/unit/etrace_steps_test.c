@@ -34,7 +34,7 @@ struct trip {
 	size_t len;
 	uint64_t now;
 	uint64_t n_packets;
-	bool reference, counts, remaps;
+	bool reference, counts, remaps, spoils;
 	struct rvt_space *space;
 	struct rvt_flow *flow;
 	unsigned int n_batches;
@@ -189,6 +189,25 @@ static unsigned int n_joined(const struct rvt_steps *steps)
 	return n;
 }
 
+/*
+ * What is guessed need not be right: a step that is none of these bytes, or another length. Only
+ * the latter of most, so that all else fits.
+ */
+static void spoil_guesses(struct trip *t, struct rvt_steps *steps)
+{
+	for (unsigned int i = 0; steps && i < RVT_STEP_GUESSES; i++) {
+		uint32_t *guess = &steps->guesses[i];
+
+		if (!*guess)
+			continue;
+		if (!hart_random(t->hart, 8))
+			*guess = 1 + hart_random(t->hart, steps->n_steps) +
+				 hart_random(t->hart, 1 << 15) * RVT_STEP_ENTRIES;
+		else if (hart_random(t->hart, 4))
+			*guess ^= 1u << (17 + hart_random(t->hart, 9));
+	}
+}
+
 /* Decodes all, in two pieces: up to @cut, and the rest. Returns how many joined steps there are. */
 static unsigned int decode(struct trip *t, size_t cut)
 {
@@ -212,7 +231,16 @@ static unsigned int decode(struct trip *t, size_t cut)
 		assert_int_equal(rvt_flow_count(t->flow), 0);
 	rvt_flow_set_space(t->flow, t->space);
 	assert_int_equal(rvt_stream_create(&t->params, &ops, &stream), 0);
-	feed(stream, t->bytes, 0, cut);
+	if (t->spoils) {
+		const size_t part = cut / (8 * TIMES) + 1;
+
+		for (size_t from = 0; from < cut; from += part) {
+			feed(stream, t->bytes, from, from + part < cut ? from + part : cut);
+			spoil_guesses(t, t->flow->steps);
+		}
+	} else {
+		feed(stream, t->bytes, 0, cut);
+	}
 	feed(stream, t->bytes, cut, t->len * TIMES);
 	assert_int_equal(rvt_stream_finish(stream), 0);
 	if (t->counts)
@@ -281,6 +309,19 @@ static void test_again_and_again(void **state)
 	assert_true(joined > 1000);
 }
 
+static void test_wrong_guesses(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 201; seed <= 260; seed++) {
+		struct trip *t = make_trip(seed);
+
+		t->counts = t->spoils = true;
+		decode(t, t->len * TIMES);
+		check_told(t, seed, t->len * TIMES);
+		free_trip(t);
+	}
+}
+
 /* Amid what is known. */
 static void test_cut_anywhere(void **state)
 {
@@ -303,6 +344,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_again_and_again),
+		cmocka_unit_test(test_wrong_guesses),
 		cmocka_unit_test(test_cut_anywhere),
 	};
 
