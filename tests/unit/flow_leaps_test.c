@@ -370,6 +370,64 @@ static void test_return_alone(void **state)
 #define OUTCOMES 5u
 #define WAYS (1u << OUTCOMES)
 
+/* A function with two callers; behind each call there are so many ways that its place is wide. */
+static void put_calls(struct rv_code *code, uint64_t callers[2])
+{
+	const uint64_t function = code->base + 2 * (4 + 4 * OUTCOMES + 2);
+
+	for (int i = 0; i < 2; i++) {
+		callers[i] = code->pc;
+		rv_put(code, rv_jal(RV_RA, (int32_t)(function - code->pc)));
+		for (unsigned int k = 0; k < OUTCOMES; k++) {
+			rv_put(code, rv_c_branch(4));
+			rv_put(code, RV_C_NOP);
+		}
+		rv_put(code, rv_c_jr(10));
+	}
+	rv_put(code, rv_c_branch(4));
+	rv_put(code, RV_C_NOP);
+	rv_put(code, rv_c_jr(RV_RA));
+}
+
+/*
+ * What leads to a wide place learns that, but not a return, which leads elsewhere the next time.
+ * Returns are counted, too, when the hops that they are behind have been forgotten.
+ */
+static void test_wide_returns(void **state)
+{
+	struct trio *t = malloc(sizeof(*t));
+	const struct words none = { .next = 0 };
+	struct rvt_order call = unlimited(), on = unlimited();
+	uint64_t callers[2];
+
+	(void)state;
+	trio_begin(t, 4);
+	put_calls(&t->fast.code, callers);
+	trio_load(t);
+	call.max_insns = 1;
+	call.flags = on.flags = RVT_RUN_IMPLICIT_RETURN;
+	on.n_outcomes = 1 + OUTCOMES;
+	for (unsigned int i = 0; i < 4 * WAYS; i++) {
+		for (int k = 0; k < 2; k++) {
+			run_all(t, callers[k], &call, &none);
+			on.outcomes = i % (2 * WAYS);
+			run_all(t, GO_ON, &on, &none);
+		}
+	}
+	assert_int_equal(t->counting.flow->hops->n_wide, 2 * RVT_WIDE_LINES);
+	tell(t, t->owner);
+	run_all(t, callers[0], &call, &none);
+	run_all(t, GO_ON, &on, &none);
+	assert_int_equal(t->counting.flow->counts->n_return_log, 1);
+	/* the tables are of orders with the same flags */
+	call.flags = on.flags |= RVT_RUN_SEQUENTIAL_JUMP;
+	run_all(t, callers[0], &call, &none);
+	run_all(t, GO_ON, &on, &none);
+	assert_int_equal(t->counting.flow->hops->n_wide, 0);
+	trio_end(t);
+	free(t);
+}
+
 /* Functions of some times c.beqz over c.nop and a return, and what was executed of them. */
 struct many {
 	struct fixture f;
@@ -510,6 +568,7 @@ int main(void)
 		cmocka_unit_test(test_return_alone),
 		cmocka_unit_test(test_many_hops),
 		cmocka_unit_test(test_many_lines),
+		cmocka_unit_test(test_wide_returns),
 		cmocka_unit_test(test_many_places),
 	};
 
