@@ -95,9 +95,10 @@ struct rvt_session_parts {
 	void *(*begin)(void *ctx, void *thread, unsigned int buffer);
 	/*
 	 * Where buffers take turns (not .by_cpu): the buffer has got to @time. One that has come
-	 * less far comes first, then the one with the lower number. UINT64_MAX: what follows comes
-	 * when all have ended. @left: the next part will say so, too; so it counts only if anything
-	 * of this part follows.
+	 * less far comes first, then the one with the lower number; and it goes on, through the
+	 * ends of its parts, until it is ahead of another. UINT64_MAX: what follows comes when all
+	 * have ended, by number. @left: the next part will say so, too; so it counts only if
+	 * anything of this part follows.
 	 */
 	void (*moment)(void *part, uint64_t time, bool left);
 	/* Nothing more comes of the part. */

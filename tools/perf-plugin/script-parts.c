@@ -57,6 +57,7 @@ struct printing {
 	struct page *pages;	/* that are not in a queue yet */
 	struct queue *queues;
 	unsigned int n_queues;
+	struct queue *turn;	/* whose it is; NULL: nobody's yet */
 	size_t n_waiting;	/* pages in queues */
 	uint64_t written;
 	/* for when all is told again, by one thread */
@@ -200,13 +201,58 @@ static int copy(struct printing *printing, struct page *page, off_t end)
 	return 0;
 }
 
-/* The page at hand, until the buffer is ahead of the @others. */
+/*
+ * Whether it is still the buffer's turn: of several that got as far it is that of the one that is
+ * at it, also where one of its pages ends. What comes when all have ended begins with the first.
+ */
+static bool goes_on(const struct queue *queue, uint64_t others)
+{
+	return queue->left && queue->time <= others && queue->time != UINT64_MAX;
+}
+
+/* How far the buffer is that lags behind most but for @queue. */
+static uint64_t time_of_others(const struct printing *printing, const struct queue *queue)
+{
+	uint64_t others = UINT64_MAX;
+
+	for (unsigned int i = 0; i < printing->n_queues; i++) {
+		const struct queue *other = &printing->queues[i];
+
+		if (other != queue && other->left && other->time < others)
+			others = other->time;
+	}
+	return others;
+}
+
+/*
+ * The buffer whose turn it is, and the time of the next one after it, as session.c chooses. NULL:
+ * all is copied.
+ */
+static struct queue *next_queue(const struct printing *printing, uint64_t *others)
+{
+	struct queue *next = printing->turn;
+
+	*others = time_of_others(printing, next);
+	if (next && goes_on(next, *others))
+		return next;
+	next = NULL;
+	for (unsigned int i = 0; i < printing->n_queues; i++) {
+		struct queue *queue = &printing->queues[i];
+
+		if (queue->left && (!next || queue->time < next->time))
+			next = queue;
+	}
+	*others = time_of_others(printing, next);
+	return next;
+}
+
+/* The page at hand, until the buffer is ahead of the @others or has ended. */
 static int copy_page(struct printing *printing, struct queue *queue, uint64_t others)
 {
 	struct page *page = queue->first;
 	int err = 0;
 
-	while (!err && queue->time <= others) {
+	do {
 		if (page->passed == page->n_marks) {
 			err = copy(printing, page, page->size);
 			queue->first = page->next;
@@ -217,30 +263,8 @@ static int copy_page(struct printing *printing, struct queue *queue, uint64_t ot
 		}
 		err = copy(printing, page, page->marks[page->passed].offset);
 		queue->time = page->marks[page->passed++].time;
-	}
+	} while (!err && goes_on(queue, others));
 	return err;
-}
-
-/* The buffer that lags behind, and the time of the next one after it, as session.c chooses. */
-static struct queue *next_queue(struct printing *printing, uint64_t *others)
-{
-	struct queue *next = NULL;
-
-	*others = UINT64_MAX;
-	for (unsigned int i = 0; i < printing->n_queues; i++) {
-		struct queue *queue = &printing->queues[i];
-		uint64_t later = queue->time;
-
-		if (!queue->left)
-			continue;
-		if (!next || queue->time < next->time) {
-			later = next ? next->time : UINT64_MAX;
-			next = queue;
-		}
-		if (later < *others)
-			*others = later;
-	}
-	return next;
 }
 
 static int join_page(void *ctx, void *part, unsigned int buffer)
@@ -261,8 +285,10 @@ static int join_page(void *ctx, void *part, unsigned int buffer)
 		queue->first = page;
 	queue->last = &page->next;
 	printing->n_waiting++;
-	while (!err && (queue = next_queue(printing, &others)) && queue->first)
+	while (!err && (queue = next_queue(printing, &others)) && queue->first) {
+		printing->turn = queue;
 		err = copy_page(printing, queue, others);
+	}
 	return err;
 }
 
@@ -311,6 +337,7 @@ static void forget(struct printing *printing)
 		free_pages(printing->queues[i].first);
 	free(printing->queues);
 	printing->queues = NULL;
+	printing->turn = NULL;
 	printing->n_queues = 0;
 	printing->n_waiting = 0;
 	while (printing->printers) {

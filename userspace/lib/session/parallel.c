@@ -199,7 +199,7 @@ static void tell_moment(const struct buffer *buffer, uint64_t time, bool left)
 {
 	const struct rvt_session_parts *parts = session_parts(buffer->session);
 
-	if (parts && parts->moment && (!buffer->session->options.by_cpu || time == UINT64_MAX))
+	if (parts && parts->moment && !buffer->session->options.by_cpu)
 		parts->moment(buffer->ctx, time, left);
 }
 
