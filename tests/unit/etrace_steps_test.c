@@ -15,6 +15,7 @@
 #include <rvtrace/stream.h>
 #include "flow/steps.h"
 #include "random-hart.h"
+#include "rv-asm.h"
 
 #define MAX_BYTES (1 << 18)
 #define STEPS 1500		/* of the hart */
@@ -28,15 +29,18 @@ struct sums {
 
 struct trip {
 	struct hart *hart;
+	const uint8_t *code;		/* HART_BYTES at HART_BASE */
 	struct rvt_params params;
 	struct rvt_etrace_encoder *enc;
 	uint8_t *bytes;
 	size_t len;
 	uint64_t now;
 	uint64_t n_packets;
-	bool reference, counts, remaps, spoils;
+	bool reference, counts, remaps;
+	void (*spoil)(struct trip *t, struct rvt_steps *steps); /* or NULL */
 	struct rvt_space *space;
-	struct rvt_flow *flow;
+	unsigned int n_sources;
+	struct rvt_flow *flows[2];
 	unsigned int n_batches;
 	struct sums told, expected;
 };
@@ -129,7 +133,7 @@ static void add_run(struct trip *t, const struct rvt_run *run, uint64_t times)
 
 static void map_program(struct trip *t)
 {
-	assert_int_equal(rvt_space_map_bytes(t->space, HART_BASE, hart_code(t->hart), HART_BYTES,
+	assert_int_equal(rvt_space_map_bytes(t->space, HART_BASE, t->code, HART_BYTES,
 					     "program"), 0);
 }
 
@@ -167,7 +171,7 @@ static int count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class
 
 static struct rvt_flow *on_source(void *ctx, unsigned int src)
 {
-	return src ? NULL : ((struct trip *)ctx)->flow;
+	return src < 2 ? ((struct trip *)ctx)->flows[src] : NULL;
 }
 
 /* In a copy that ends where it ends, so that reading beyond it is seen. */
@@ -208,49 +212,71 @@ static void spoil_guesses(struct trip *t, struct rvt_steps *steps)
 	}
 }
 
+static void create_flow(struct trip *t, struct rvt_flow **flow)
+{
+	const struct rvt_flow_sink sink = { t, on_runs, on_event };
+	struct rvt_flow_config config;
+
+	rvt_stream_flow_config(&t->params, &config);
+	config.reference_walk = t->reference;
+	assert_int_equal(rvt_flow_create(&config, &sink, flow), 0);
+	if (t->counts)
+		assert_int_equal(rvt_flow_count(*flow), 0);
+	rvt_flow_set_space(*flow, t->space);
+}
+
+/* Returns how many joined steps there were. */
+static unsigned int end_flow(struct trip *t, struct rvt_flow *flow)
+{
+	const struct rvt_count_sink sink = { t, count_run, count_edge };
+	unsigned int joined;
+
+	if (t->counts)
+		assert_int_equal(rvt_flow_counts(flow, &sink), 0);
+	joined = n_joined(flow->steps);
+	rvt_flow_destroy(flow);
+	return joined;
+}
+
+static void feed_spoiling(struct trip *t, struct rvt_stream *stream, size_t to)
+{
+	const size_t part = to / (8 * TIMES) + 1;
+
+	for (size_t from = 0; from < to; from += part) {
+		feed(stream, t->bytes, from, from + part < to ? from + part : to);
+		for (unsigned int i = 0; i < t->n_sources; i++)
+			t->spoil(t, t->flows[i]->steps);
+	}
+}
+
 /* Decodes all, in two pieces: up to @cut, and the rest. Returns how many joined steps there are. */
 static unsigned int decode(struct trip *t, size_t cut)
 {
-	const struct rvt_count_sink sink = { t, count_run, count_edge };
-	const struct rvt_flow_sink flow_sink = { t, on_runs, on_event };
 	const struct rvt_stream_ops ops = { t, on_source, on_event };
 	struct rvt_stream_stats stats;
-	struct rvt_flow_config config;
 	struct rvt_stream *stream;
 	struct rvt_image *image;
-	unsigned int joined;
+	unsigned int joined = 0;
 
 	t->told = (struct sums){ .insns = 0 };
 	assert_int_equal(rvt_image_create(&image), 0);
 	assert_int_equal(rvt_space_create(image, NULL, &t->space), 0);
 	map_program(t);
-	rvt_stream_flow_config(&t->params, &config);
-	config.reference_walk = t->reference;
-	assert_int_equal(rvt_flow_create(&config, &flow_sink, &t->flow), 0);
-	if (t->counts)
-		assert_int_equal(rvt_flow_count(t->flow), 0);
-	rvt_flow_set_space(t->flow, t->space);
+	for (unsigned int i = 0; i < t->n_sources; i++)
+		create_flow(t, &t->flows[i]);
 	assert_int_equal(rvt_stream_create(&t->params, &ops, &stream), 0);
-	if (t->spoils) {
-		const size_t part = cut / (8 * TIMES) + 1;
-
-		for (size_t from = 0; from < cut; from += part) {
-			feed(stream, t->bytes, from, from + part < cut ? from + part : cut);
-			spoil_guesses(t, t->flow->steps);
-		}
-	} else {
+	if (t->spoil)
+		feed_spoiling(t, stream, cut);
+	else
 		feed(stream, t->bytes, 0, cut);
-	}
 	feed(stream, t->bytes, cut, t->len * TIMES);
 	assert_int_equal(rvt_stream_finish(stream), 0);
-	if (t->counts)
-		assert_int_equal(rvt_flow_counts(t->flow, &sink), 0);
-	joined = n_joined(t->flow->steps);
 	rvt_stream_stats(stream, &stats);
+	for (unsigned int i = 0; i < t->n_sources; i++)
+		joined += end_flow(t, t->flows[i]);
 	assert_int_equal(stats.errors, 0);
 	t->told.messages = stats.messages;
 	rvt_stream_destroy(stream);
-	rvt_flow_destroy(t->flow);
 	rvt_image_destroy(image);
 	return joined;
 }
@@ -264,22 +290,37 @@ static void check_told(const struct trip *t, uint64_t seed, size_t cut)
 			 t->told.messages, t->expected.messages);
 }
 
-static struct trip *make_trip(uint64_t seed)
+/* The trace comes TIMES times; what the reference walk tells of that is expected. */
+static void expect(struct trip *t)
 {
-	struct trip *t = calloc(1, sizeof(*t));
-
-	t->hart = hart_create(seed, false);
-	t->bytes = malloc(TIMES * MAX_BYTES);
-	random_params(t);
-	encode(t);
 	for (unsigned int i = 1; i < TIMES; i++)
 		memcpy(t->bytes + i * t->len, t->bytes, t->len);
 	t->reference = true;
 	decode(t, t->len);
 	t->reference = false;
 	t->expected = t->told;
-	assert_in_range(t->expected.insns, TIMES * STEPS / 10, TIMES * STEPS);
 	assert_int_equal(t->expected.messages, TIMES * t->n_packets);
+}
+
+static struct trip *new_trip(uint64_t seed)
+{
+	struct trip *t = calloc(1, sizeof(*t));
+
+	t->hart = hart_create(seed, false);
+	t->code = hart_code(t->hart);
+	t->bytes = malloc(TIMES * MAX_BYTES);
+	t->n_sources = 1;
+	return t;
+}
+
+static struct trip *make_trip(uint64_t seed)
+{
+	struct trip *t = new_trip(seed);
+
+	random_params(t);
+	encode(t);
+	expect(t);
+	assert_in_range(t->expected.insns, TIMES * STEPS / 10, TIMES * STEPS);
 	return t;
 }
 
@@ -315,7 +356,8 @@ static void test_wrong_guesses(void **state)
 	for (uint64_t seed = 201; seed <= 260; seed++) {
 		struct trip *t = make_trip(seed);
 
-		t->counts = t->spoils = true;
+		t->counts = true;
+		t->spoil = spoil_guesses;
 		decode(t, t->len * TIMES);
 		check_told(t, seed, t->len * TIMES);
 		free_trip(t);
@@ -340,12 +382,204 @@ static void test_cut_anywhere(void **state)
 	}
 }
 
+/* ---- the same bytes from different places ---- */
+
+/*
+ * Stations, each of which calls the same row of branches and then jumps to some station. A whole
+ * row is one map without address: at its end only the last address and the outcome that is carried
+ * over tell where the flow comes from, and distances between stations, which are what is reported,
+ * are the same for many of them.
+ */
+#define STATIONS 8
+#define STATION(n) (HART_BASE + 64 * (n))
+#define ROW (HART_BASE + 64 * STATIONS)
+#define BRANCHES 31
+#define ROUNDS 500
+
+struct ride {
+	struct trip *trip;
+	struct rvt_etrace_encoder *enc;
+	uint64_t station, n_insns;
+	uint64_t from;			/* of the run that is going on */
+};
+
+static uint8_t *put(uint8_t *p, uint32_t code, unsigned int bytes)
+{
+	for (unsigned int i = 0; i < bytes; i++)
+		p[i] = code >> 8 * i;
+	return p + bytes;
+}
+
+static void make_stations(uint8_t code[HART_BYTES])
+{
+	uint8_t *p;
+
+	for (unsigned int n = 0; n < STATIONS; n++) {
+		p = code + 64 * n;
+		p = put(p, rv_jal(RV_RA, ROW - STATION(n)), 4);
+		for (unsigned int i = 0; i < n; i++)
+			p = put(p, RV_NOP, 4);
+		put(p, rv_jalr(RV_ZERO, RV_T1, 0), 4);
+	}
+	p = code + 64 * STATIONS;
+	for (unsigned int i = 0; i < BRANCHES; i++)
+		p = put(put(p, rv_branch(8), 4), RV_NOP, 4);
+	put(p, rv_jalr(RV_ZERO, RV_RA, 0), 4);
+}
+
+/* The instruction at @last ends a run, and leads to @to. All have 4 bytes. */
+static void ride_to(struct ride *r, uint64_t last, enum rvt_itype itype, uint64_t to)
+{
+	const struct rvt_retire run = {
+		.first_pc = r->from, .last_pc = last, .insns = 1 + (last - r->from) / 4,
+		.halfwords = 2 * (1 + (last - r->from) / 4), .last_halfwords = 2, .itype = itype,
+	};
+
+	rvt_etrace_encoder_retire(r->enc, &run);
+	r->n_insns += run.insns;
+	r->from = to;
+}
+
+static void ride_on(struct ride *r)
+{
+	static const uint32_t maps[] = { 0, 0x7fffffff, 0x40000000, 0x3fffffff };
+	struct hart *h = r->trip->hart;
+	const uint32_t map = maps[hart_random(h, 4)];
+	const uint64_t call = STATION(r->station), jump = call + 4 + 4 * r->station;
+
+	ride_to(r, call, RVT_ITYPE_CALL, ROW);
+	for (unsigned int i = 0; i < BRANCHES; i++) {
+		const uint64_t pc = ROW + 8 * i;
+
+		if (map >> i & 1)
+			ride_to(r, pc, RVT_ITYPE_BRANCH_TAKEN, pc + 8);
+		else
+			ride_to(r, pc, RVT_ITYPE_BRANCH_NOT_TAKEN, pc + 4);
+	}
+	ride_to(r, ROW + 8 * BRANCHES, RVT_ITYPE_RETURN, call + 4);
+	r->station = (r->station + 1 + hart_random(h, 2)) % STATIONS;
+	ride_to(r, jump, RVT_ITYPE_IND_JUMP, STATION(r->station));
+}
+
+/* A time that is like the payload of a row that went all one way. */
+static uint64_t time_like_payload(void *ctx)
+{
+	return hart_random(((struct trip *)ctx)->hart, 2) ? 0x01 : 0x81;
+}
+
+/* Every other packet without its time, so that there are rows of packets as well. */
+static int emit_some_times(void *ctx, const uint8_t *bytes, size_t len)
+{
+	const struct trip *t = ctx;
+	const unsigned int heads = 1 + t->params.srcid_bits / 8;
+	uint8_t copy[64];
+
+	if (!(bytes[0] & 0x80) || hart_random(t->hart, 2))
+		return emit(ctx, bytes, len);
+	memcpy(copy, bytes, heads);
+	copy[0] &= 0x7f;
+	memcpy(copy + heads, bytes + heads + t->params.timestamp_bytes,
+	       len - heads - t->params.timestamp_bytes);
+	return emit(ctx, copy, len - t->params.timestamp_bytes);
+}
+
+static void begin_ride(struct trip *t, struct ride *r, unsigned int src)
+{
+	const struct rvt_etrace_encoder_config config = {
+		.params = &t->params, .emit = emit_some_times, .now = time_like_payload,
+		.timestamp_all = true, .ctx = t, .src = src,
+	};
+
+	*r = (struct ride){ .trip = t, .from = STATION(0) };
+	assert_int_equal(rvt_etrace_encoder_create(&config, &r->enc), 0);
+	rvt_etrace_encoder_start(r->enc);
+}
+
+static uint64_t end_ride(struct ride *r)
+{
+	rvt_etrace_encoder_stop(r->enc, true);
+	rvt_etrace_encoder_destroy(r->enc);
+	return r->n_insns;
+}
+
+/* As many sources as there are, by turns. */
+static void encode_rides(struct trip *t)
+{
+	struct ride rides[2];
+	uint64_t n_insns = 0;
+
+	for (unsigned int i = 0; i < t->n_sources; i++)
+		begin_ride(t, &rides[i], i);
+	for (unsigned int i = 0; i < ROUNDS; i++)
+		ride_on(&rides[hart_random(t->hart, t->n_sources)]);
+	for (unsigned int i = 0; i < t->n_sources; i++)
+		n_insns += end_ride(&rides[i]);
+	expect(t);
+	assert_int_equal(t->expected.insns, TIMES * n_insns);
+}
+
+/*
+ * Everywhere a step is guessed that nobody may take for that: of packets that have a time stamp, or
+ * do something to the return stack; but all else fits where its bytes are.
+ */
+static void guess_forbidden(struct trip *t, struct rvt_steps *steps)
+{
+	const unsigned int heads = 1 + t->params.srcid_bits / 8;
+	uint32_t n = steps ? steps->n_steps : 0, from = n ? hart_random(t->hart, n) : 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t number = 1 + (from + i) % n;
+		const struct rvt_step *s = &steps->steps[number];
+		const uint32_t head = s->key.state >> 2;
+
+		if (!s->key.meaning || s->flags & RVT_STEP_JOINED ||
+		    !(head & 0x80 || s->flags & RVT_STEP_CALLS))
+			continue;
+		/* one packet, of so many bytes */
+		for (unsigned int g = 0; g < RVT_STEP_GUESSES; g++)
+			steps->guesses[g] = number | (1u << 5 | (heads + (head & 31))) *
+						     RVT_STEP_ENTRIES;
+		return;
+	}
+}
+
+static void test_same_bytes(void **state)
+{
+	static uint8_t code[HART_BYTES];
+	unsigned int joined = 0;
+
+	(void)state;
+	make_stations(code);
+	for (uint64_t seed = 301; seed < 301 + 24; seed++) {
+		struct trip *t = new_trip(seed);
+		const unsigned int way = seed - 301;
+
+		random_params(t);
+		t->code = code;
+		t->n_sources = 1 + (way & 1);
+		t->params.srcid_bits = way & 1 ? 8 : t->params.srcid_bits;
+		t->params.timestamp_bytes = way >> 1 & 1;
+		t->params.options = t->params.ioptions[0] =
+			way & 4 ? RVT_OPT_IMPLICIT_RETURN : 0;
+		encode_rides(t);
+		t->counts = true;
+		joined += decode(t, t->len);
+		check_told(t, seed, t->len);
+		t->spoil = guess_forbidden;
+		decode(t, t->len * TIMES);
+		check_told(t, seed, t->len * TIMES);
+		free_trip(t);
+	}
+	assert_true(joined > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_again_and_again),
 		cmocka_unit_test(test_wrong_guesses),
 		cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_same_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
