@@ -271,7 +271,7 @@ static void test_returns(void **state)
 
 #define MOST 12			/* calls or returns of one message: more than a line has room for */
 
-/* @n instructions, which are one message, with what is on the stack. Returns whether it is known. */
+/* @n instructions, which are one message. Returns whether it is known with what is on the stack. */
 static bool run_message(struct fixture *f, unsigned int n)
 {
 	struct rvt_step_key key = { .bytes = { n } };

@@ -338,7 +338,7 @@ static inline struct rvt_step *guessed(struct rvt_steps *steps, const uint8_t *p
 			return NULL;
 		return find_beside(steps, p, *hint, key);
 	}
-	/* or a frame for itself, without time; behind the first one of a joined step are no zeros */
+	/* or a frame for itself, without time; behind that of a joined step are no zeros */
 	if (!rvt_step_is(s, &key) || s->flags & RVT_STEP_CALLS || head & EXTEND ||
 	    *hint != hint_of(1, heads + (head & 31)))
 		return NULL;

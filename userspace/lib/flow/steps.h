@@ -56,8 +56,8 @@ enum {
 };
 
 /*
- * Sums of steps, several in a word each: of so many steps that none overflows. Not side by side, for
- * what compilers make of that with vectors is longer.
+ * Sums of steps, several in a word each: of so many steps that none overflows. Not side by side,
+ * for what compilers make of that with vectors is longer.
  */
 struct rvt_step_sums {
 	uint64_t insns_branches;	/* the second one in bits 32 to 63 */
@@ -78,8 +78,8 @@ _Static_assert(sizeof(struct rvt_step) == 64 && RVT_STEP_PATH_BYTES / 16 <= 1 <<
 	       "one cache line");
 
 /*
- * What happens to the return stack. In a cache line of its own, by the number of the step: so it can
- * be fetched together with the step.
+ * What happens to the return stack. In a cache line of its own, by the number of the step: so it
+ * can be fetched together with the step.
  */
 struct rvt_step_calls {
 	_Alignas(64) uint8_t kept[64];	/* a struct rvt_kept_calls with all that it has */
@@ -87,8 +87,8 @@ struct rvt_step_calls {
 
 /*
  * The rest. Behind it: what happens to the return stack, if that is too much for a line, and the
- * way: numbers of hops, and RVT_STEP_RUN with a struct rvt_run in the next 4 words where no hop was known. Of joined
- * steps only their paths, as numbers like that in struct rvt_step.
+ * way: numbers of hops, and RVT_STEP_RUN with a struct rvt_run in the next 4 words where no hop was
+ * known. Of joined steps only their paths, as numbers like that in struct rvt_step.
  */
 struct rvt_step_path {
 	struct rvt_code_block *last_block;

@@ -46,8 +46,8 @@ static inline bool key_in_midst(const struct rvt_ntrace_decoder *d, unsigned int
 }
 
 /*
- * What of the key message @m decides; .state is that of the source. @reference, @ahead: as in struct
- * rvt_ntrace_source. Sets *mix: of the key.
+ * What of the key message @m decides; .state is that of the source. @reference, @ahead: as in
+ * struct rvt_ntrace_source. Sets *mix: of the key.
  */
 static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_scanned *m,
 			    uint64_t reference, uint64_t ahead, struct rvt_step_key *key,

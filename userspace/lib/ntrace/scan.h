@@ -12,7 +12,7 @@
 #include "ntrace/message.h"
 
 #define RVT_NTRACE_SCANNED 64		/* messages at once, at most */
-#define RVT_NTRACE_KEY_BYTES 16		/* of a message that can be a step, without its time stamp */
+#define RVT_NTRACE_KEY_BYTES 16		/* of what can be a step, without its time stamp */
 
 /* A message that can be a step. */
 struct rvt_ntrace_scanned {
@@ -41,9 +41,9 @@ struct rvt_ntrace_scan {
 /* For messages as @reader reads them. */
 void rvt_ntrace_scan_init(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader);
 /*
- * Scans as many messages more as fit, from scan->pos on, where one begins, to @end at the most. Those
- * that were taken are forgotten, but not the last one. @mode: of the source, whose @steps will be
- * looked up, NULL: they will not.
+ * Scans as many messages more as fit, from scan->pos on, where one begins, to @end at the most.
+ * Those that were taken are forgotten, but not the last one. @mode: of the source, whose @steps
+ * will be looked up, NULL: they will not.
  */
 void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
 		     const uint8_t *end, unsigned int mode, const struct rvt_steps *steps);
