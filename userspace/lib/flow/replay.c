@@ -55,7 +55,7 @@ static struct rvt_hop *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t
 /* Where the next return leads is looked up soon. */
 static INLINE void fetch_return(struct rvt_flow *flow)
 {
-	if (flow->returns.used)
+	if (rvt_returns_used(&flow->returns))
 		__builtin_prefetch(rvt_flow_target(flow, rvt_returns_top(&flow->returns)));
 }
 
@@ -73,10 +73,8 @@ static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop *hop)
 		return !hop->returns;
 	if (stack->recursion_max || hop->nesting > stack->depth)
 		return false;
-	rvt_returns_nest(stack, hop->nesting);
 	/* Calls drop the oldest entries even if the hop returns from them. */
-	if (stack->used + hop->nesting > stack->depth)
-		stack->used = stack->depth - hop->nesting;
+	rvt_returns_nest(stack, hop->nesting);
 	for (unsigned int i = 0; i < hop->n_pushes; i++)
 		rvt_returns_push(stack, pushes[i]);
 	fetch_return(flow);
@@ -225,7 +223,7 @@ static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const s
 	uint32_t place;
 	uint64_t pc;
 
-	if (!hop->ends_return || !stack->used)
+	if (!hop->ends_return || !rvt_returns_used(stack))
 		return 0;
 	pc = rvt_returns_top(stack);
 	place = place_at(flow, pc);

@@ -7,6 +7,15 @@
 #include <string.h>
 #include "flow/engine.h"
 
+/* Other entries are at the bottom, or there is another log. */
+static void set_ceiling(struct rvt_return_stack *stack)
+{
+	const bool careful = stack->log || stack->recursions ||
+			     stack->depth >= RVT_CALLS_CAREFUL / sizeof(*stack->pcs);
+
+	stack->ceiling = careful ? 0 : (uintptr_t)(stack->bottom + stack->depth);
+}
+
 /* The height is relative to that at the beginning of the log. */
 static void log_height(struct rvt_calls *log, int height)
 {
@@ -37,12 +46,15 @@ static void log_pop(struct rvt_calls *log, uint64_t pc)
 }
 
 /* Calls that return at once: only the height counts. */
-void rvt_returns_nest(struct rvt_return_stack *stack, unsigned int nesting)
+static void log_nest(struct rvt_calls *log, unsigned int nesting)
 {
-	struct rvt_calls *log = stack->log;
+	log_height(log, (int)nesting + log->n_pushes - log->n_pops);
+}
 
-	if (log)
-		log_height(log, (int)nesting + log->n_pushes - log->n_pops);
+static void set_log(struct rvt_return_stack *stack, struct rvt_calls *log)
+{
+	stack->log = log;
+	set_ceiling(stack);
 }
 
 struct rvt_calls *rvt_returns_log(struct rvt_return_stack *stack, struct rvt_calls *log)
@@ -50,7 +62,7 @@ struct rvt_calls *rvt_returns_log(struct rvt_return_stack *stack, struct rvt_cal
 	struct rvt_calls *outer = stack->log;
 
 	*log = (struct rvt_calls){ .n_pops = 0 };
-	stack->log = stack->depth ? log : NULL;
+	set_log(stack, stack->depth ? log : NULL);
 	return outer;
 }
 
@@ -58,12 +70,12 @@ void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_calls *outer
 {
 	const struct rvt_calls *log = stack->log;
 
-	stack->log = outer;
+	set_log(stack, outer);
 	if (!log || !outer)
 		return;
 	outer->invalid |= log->invalid;
 	outer->empty |= log->empty;
-	rvt_returns_nest(stack, log->nesting);
+	log_nest(outer, log->nesting);
 	for (unsigned int i = 0; i < log->n_pops; i++)
 		log_pop(outer, log->pcs[i]);
 	for (unsigned int i = 1; i <= log->n_pushes; i++)
@@ -80,83 +92,106 @@ size_t rvt_calls_bytes(const struct rvt_calls *calls)
 
 void rvt_calls_keep(const struct rvt_calls *calls, struct rvt_kept_calls *kept)
 {
+	const bool few = calls->n_pops <= RVT_FEW_CALLS && calls->n_pushes <= RVT_FEW_CALLS;
 	uint64_t *pcs = kept->pcs;
 
-	kept->n_pops = calls->n_pops;
-	kept->n_pushes = calls->n_pushes;
-	kept->nesting = calls->nesting;
-	kept->empty = calls->empty;
-	for (unsigned int i = 0; i < calls->n_pops; i++)
-		*pcs++ = calls->pcs[i];
+	*kept = (struct rvt_kept_calls){
+		.pop_bytes = calls->n_pops * sizeof(*pcs),
+		.push_bytes = calls->n_pushes * sizeof(*pcs),
+		.nesting = calls->nesting, .flags = calls->empty ? RVT_CALLS_EMPTY : 0,
+		.reach = few && !calls->empty ? calls->nesting * sizeof(*pcs) : RVT_CALLS_CAREFUL,
+	};
 	for (unsigned int i = 1; i <= calls->n_pushes; i++)
 		*pcs++ = calls->pcs[RVT_CALLS - i];
+	for (unsigned int i = calls->n_pops; i--; )
+		*pcs++ = calls->pcs[i];
 }
 
-static void log_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls)
+void rvt_calls_keep_elsewhere(const struct rvt_kept_calls *elsewhere, struct rvt_kept_calls *kept)
 {
-	rvt_returns_nest(stack, calls->nesting);
-	stack->log->empty |= calls->empty;
-	for (unsigned int i = 0; i < calls->n_pops; i++)
-		log_pop(stack->log, calls->pcs[i]);
-	for (unsigned int i = 0; i < calls->n_pushes; i++)
-		log_push(stack->log, calls->pcs[calls->n_pops + i]);
-}
-
-/* The entries move so that there is room for RVT_CALLS more. */
-static void move_down(struct rvt_return_stack *stack)
-{
-	const unsigned int from = stack->top - stack->used, used = stack->used;
-
-	memmove(stack->pcs + RVT_FEW_CALLS, stack->pcs + from, used * sizeof(stack->pcs[0]));
-	if (stack->recursions)
-		memmove(stack->recursions + RVT_FEW_CALLS, stack->recursions + from,
-			used * sizeof(stack->recursions[0]));
-	stack->top = RVT_FEW_CALLS + used;
-}
-
-/* Whether what @calls pops is on the stack below @top, which has so many entries. */
-static inline bool match(const uint64_t *top, const struct rvt_kept_calls *calls)
-{
-	static const uint64_t masks[RVT_FEW_CALLS + 1][RVT_FEW_CALLS] = {
-		{}, { ~0ull }, { ~0ull, ~0ull }, { ~0ull, ~0ull, ~0ull },
-		{ ~0ull, ~0ull, ~0ull, ~0ull },
+	*kept = (struct rvt_kept_calls){
+		.flags = RVT_CALLS_ELSEWHERE, .reach = RVT_CALLS_CAREFUL,
 	};
-	const uint64_t *pcs = calls->pcs;
-	const unsigned int n = calls->n_pops;
-	const uint64_t *mask = masks[n < RVT_FEW_CALLS ? n : RVT_FEW_CALLS];
-	uint64_t differ = 0;
-
-	/* How many there are is hard to foresee. */
-	for (int i = 0; i < RVT_FEW_CALLS; i++)
-		differ |= (top[-1 - i] ^ pcs[i]) & mask[i];
-	for (int i = RVT_FEW_CALLS; i < (int)n; i++)
-		differ |= top[-1 - i] ^ pcs[i];
-	return !differ;
+	kept->pcs[0] = (uintptr_t)elsewhere;
 }
 
-bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls)
+static void log_replay(struct rvt_calls *log, const struct rvt_kept_calls *calls)
 {
-	const unsigned int n_pops = calls->n_pops, n_pushes = calls->n_pushes;
-	const unsigned int high = stack->used + calls->nesting;
-	const unsigned int dropped = high > stack->depth ? high - stack->depth : 0;
-	const uint64_t *pushes = calls->pcs + n_pops;
-	uint64_t *to;
+	const unsigned int n_pops = calls->pop_bytes / sizeof(calls->pcs[0]);
+	const unsigned int n_pushes = calls->push_bytes / sizeof(calls->pcs[0]);
 
-	if (stack->used < dropped + n_pops || stack->recursions ||
-	    (calls->empty && (dropped || stack->used > n_pops)) ||
-	    !match(stack->pcs + stack->top, calls))
-		return false;
-	if (stack->top > stack->room)
-		move_down(stack);
-	to = stack->pcs + stack->top - n_pops;
-	memcpy(to, pushes, RVT_FEW_CALLS * sizeof(*to));
-	for (unsigned int i = RVT_FEW_CALLS; i < n_pushes; i++)
-		to[i] = pushes[i];
-	stack->top += n_pushes - n_pops;
-	stack->used += n_pushes - n_pops - dropped;
+	log_nest(log, calls->nesting);
+	log->empty |= !!(calls->flags & RVT_CALLS_EMPTY);
+	for (unsigned int i = n_pops; i--; )
+		log_pop(log, calls->pcs[n_pushes + i]);
+	for (unsigned int i = 0; i < n_pushes; i++)
+		log_push(log, calls->pcs[i]);
+}
+
+/* The @n oldest entries go. */
+static void drop(struct rvt_return_stack *stack, unsigned int n)
+{
+	uint64_t *first = stack->pcs + RVT_CALLS;
+	unsigned int used, from;
+
+	stack->bottom += n;
+	from = stack->bottom - stack->pcs;
+	if (from > RVT_CALLS + stack->depth) {
+		used = rvt_returns_used(stack);
+		memmove(first, stack->bottom, used * sizeof(*first));
+		if (stack->recursions)
+			memmove(stack->recursions + RVT_CALLS, stack->recursions + from,
+				used * sizeof(stack->recursions[0]));
+		stack->bottom = first;
+		stack->top = first + used;
+	}
+	set_ceiling(stack);
+}
+
+/* How many entries must go when there are @more for some time. */
+static unsigned int excess(const struct rvt_return_stack *stack, unsigned int more)
+{
+	const unsigned int high = rvt_returns_used(stack) + more;
+
+	return high > stack->depth ? high - stack->depth : 0;
+}
+
+void rvt_returns_nest(struct rvt_return_stack *stack, unsigned int nesting)
+{
+	const unsigned int dropped = excess(stack, nesting);
+
 	if (stack->log)
-		log_replay(stack, calls);
+		log_nest(stack->log, nesting);
+	if (dropped)
+		drop(stack, dropped);
+}
+
+__attribute__((noinline)) bool
+rvt_returns_replay_rest(struct rvt_return_stack *stack, const struct rvt_kept_calls *kept)
+{
+	const struct rvt_kept_calls *calls = rvt_calls_found(kept);
+	const unsigned int n_pops = calls->pop_bytes / sizeof(calls->pcs[0]);
+	const unsigned int used = rvt_returns_used(stack), dropped = excess(stack, calls->nesting);
+
+	if (used < dropped + n_pops || stack->recursions ||
+	    (calls->flags & RVT_CALLS_EMPTY && (dropped || used > n_pops)) ||
+	    memcmp(stack->top - n_pops, (const uint8_t *)calls->pcs + calls->push_bytes,
+		   calls->pop_bytes))
+		return false;
+	if (dropped)
+		drop(stack, dropped);
+	stack->top -= n_pops;
+	memcpy(stack->top, calls->pcs, calls->push_bytes);
+	stack->top += calls->push_bytes / sizeof(calls->pcs[0]);
+	if (stack->log)
+		log_replay(stack->log, calls);
 	return true;
+}
+
+/* Those of the entry on top. */
+static uint32_t *recursions(struct rvt_return_stack *stack)
+{
+	return stack->recursions + (stack->top - 1 - stack->pcs);
 }
 
 void rvt_returns_push(struct rvt_return_stack *stack, uint64_t pc)
@@ -165,23 +200,21 @@ void rvt_returns_push(struct rvt_return_stack *stack, uint64_t pc)
 		return;
 	if (stack->log)
 		log_push(stack->log, pc);
-	if (stack->used && stack->recursions && rvt_returns_top(stack) == pc &&
-	    stack->recursions[stack->top - 1] < stack->recursion_max) {
-		stack->recursions[stack->top - 1]++;
+	if (stack->recursions && rvt_returns_used(stack) && rvt_returns_top(stack) == pc &&
+	    *recursions(stack) < stack->recursion_max) {
+		++*recursions(stack);
 		return;
 	}
-	if (stack->top > stack->room)
-		move_down(stack);
+	if (rvt_returns_used(stack) == stack->depth)
+		drop(stack, 1);
+	*stack->top++ = pc;
 	if (stack->recursions)
-		stack->recursions[stack->top] = 0;
-	stack->pcs[stack->top++] = pc;
-	if (stack->used < stack->depth)
-		stack->used++;
+		*recursions(stack) = 0;
 }
 
 bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc)
 {
-	if (!stack->used) {
+	if (!rvt_returns_used(stack)) {
 		if (stack->log)
 			stack->log->empty = true;
 		return false;
@@ -189,34 +222,36 @@ bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc)
 	*pc = rvt_returns_top(stack);
 	if (stack->log)
 		log_pop(stack->log, *pc);
-	if (stack->recursions && stack->recursions[stack->top - 1]) {
-		stack->recursions[stack->top - 1]--;
+	if (stack->recursions && *recursions(stack)) {
+		--*recursions(stack);
 		return true;
 	}
 	stack->top--;
-	stack->used--;
 	return true;
 }
 
 void rvt_flow_clear_returns(struct rvt_flow *flow)
 {
-	if (flow->returns.log)
-		flow->returns.log->invalid = true;
-	flow->returns.used = 0;
+	struct rvt_return_stack *stack = &flow->returns;
+
+	if (stack->log)
+		stack->log->invalid = true;
+	if (stack->depth)
+		drop(stack, rvt_returns_used(stack));
 }
 
 unsigned int rvt_flow_return_depth(const struct rvt_flow *flow)
 {
-	return flow->returns.used;
+	return rvt_returns_used(&flow->returns);
 }
 
 bool rvt_flow_return_at(const struct rvt_flow *flow, unsigned int index, uint64_t *pc)
 {
 	const struct rvt_return_stack *stack = &flow->returns;
 
-	if (index >= stack->used)
+	if (index >= rvt_returns_used(stack))
 		return false;
-	*pc = stack->pcs[stack->top - 1 - index];
+	*pc = stack->top[-1 - (int)index];
 	return true;
 }
 
@@ -231,16 +266,19 @@ void rvt_returns_free(struct rvt_return_stack *stack)
 static bool make_stack(struct rvt_return_stack *stack, unsigned int depth,
 		       unsigned int recursion_max)
 {
-	const size_t room = RVT_FEW_CALLS + 2 * (size_t)depth, size = room + RVT_CALLS + 1;
+	const size_t size = RVT_CALLS + 2 * (size_t)depth + RVT_CALLS;
 
 	*stack = (struct rvt_return_stack){
-		.depth = depth, .recursion_max = recursion_max, .room = room,
-		.top = RVT_FEW_CALLS,
+		.depth = depth, .recursion_max = recursion_max,
 		.pcs = calloc(size, sizeof(stack->pcs[0])),
 	};
 	if (recursion_max)
 		stack->recursions = calloc(size, sizeof(stack->recursions[0]));
-	return stack->pcs && (!recursion_max || stack->recursions);
+	if (!stack->pcs || (recursion_max && !stack->recursions))
+		return false;
+	stack->top = stack->bottom = stack->pcs + RVT_CALLS;
+	set_ceiling(stack);
+	return true;
 }
 
 int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define RVT_CALLS 16
 #define RVT_FEW_CALLS 4		/* that are looked at as if there were always so many */
@@ -23,36 +26,57 @@ struct rvt_calls {
 	uint64_t pcs[RVT_CALLS];	/* pops, then pushes from the end downwards */
 };
 
-/* The same for keeping, as long as it must be. */
+/*
+ * The same for keeping, as long as it must be. Numbers of addresses are in bytes, as that is what
+ * rvt_returns_replay() needs.
+ */
 struct rvt_kept_calls {
-	uint8_t n_pops, n_pushes, nesting, empty;
-	uint64_t pcs[];			/* pops, the top one first; pushes in their order */
+	uint8_t pop_bytes, push_bytes;	/* of .pcs */
+	uint8_t nesting;
+	uint8_t flags;			/* RVT_CALLS_* */
+	uint32_t reach;			/* .nesting in bytes, or RVT_CALLS_CAREFUL */
+	uint64_t pcs[];			/* pushes in their order; pops, the top one last */
 };
 
+enum {
+	RVT_CALLS_EMPTY = 1u << 0,
+	RVT_CALLS_ELSEWHERE = 1u << 1,	/* .pcs[0] is the address of what counts instead */
+};
+
+/* More to it than rvt_returns_replay() does itself: it reaches above any stack. */
+#define RVT_CALLS_CAREFUL UINT32_MAX
+
 /*
- * The entries lie in a row somewhere in their memory, with room for RVT_FEW_CALLS below and
- * RVT_CALLS above them; once they come to its end they move to its beginning.
+ * The entries lie in a row somewhere in their memory, with room for RVT_CALLS below and
+ * RVT_CALLS above as many as there can be; when the oldest one comes to the middle they move to the
+ * beginning.
  */
 struct rvt_return_stack {
-	uint64_t *pcs;			/* return addresses */
+	uint64_t *top;			/* where the next entry goes */
+	uint64_t *bottom;		/* the oldest one */
+	/* an address: up to where rvt_returns_replay() can push; 0: not at all */
+	uint64_t ceiling;
+	uint64_t *pcs;			/* return addresses: the memory */
 	uint32_t *recursions;		/* further calls with the same one; NULL: never any */
 	unsigned int depth, recursion_max;
-	unsigned int room;		/* in .pcs, without what is above */
-	unsigned int top;		/* where the next entry goes */
-	unsigned int used;		/* so many are below that */
 	struct rvt_calls *log;		/* while something is recorded */
 };
 
 /* Its memory; afterwards there is no stack. */
 void rvt_returns_free(struct rvt_return_stack *stack);
 void rvt_returns_push(struct rvt_return_stack *stack, uint64_t pc);
-/* So many calls on top of one another have been and returned from. */
+/* So many calls on top of one another, no more than fit, have been and returned from. */
 void rvt_returns_nest(struct rvt_return_stack *stack, unsigned int nesting);
 bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc);
 /* The address on top of a stack that is not empty. */
 static inline uint64_t rvt_returns_top(const struct rvt_return_stack *stack)
 {
-	return stack->pcs[stack->top - 1];
+	return stack->top[-1];
+}
+
+static inline unsigned int rvt_returns_used(const struct rvt_return_stack *stack)
+{
+	return stack->top - stack->bottom;
 }
 
 /* What is done from now on goes to @log. Returns the log before, for rvt_returns_log_end(). */
@@ -63,10 +87,84 @@ void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_calls *outer
 /* Bytes that are needed to keep @calls; 0: they do nothing. */
 size_t rvt_calls_bytes(const struct rvt_calls *calls);
 void rvt_calls_keep(const struct rvt_calls *calls, struct rvt_kept_calls *kept);
+/* Makes @kept, which has room for one address, stand for @elsewhere. */
+void rvt_calls_keep_elsewhere(const struct rvt_kept_calls *elsewhere, struct rvt_kept_calls *kept);
+
+/* Those that @calls stand for. */
+static inline const struct rvt_kept_calls *rvt_calls_found(const struct rvt_kept_calls *calls)
+{
+	if (calls->flags & RVT_CALLS_ELSEWHERE)
+		return (const struct rvt_kept_calls *)(uintptr_t)calls->pcs[0];
+	return calls;
+}
+
+/* What rvt_returns_replay() leaves. */
+bool rvt_returns_replay_rest(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls);
+
+/*
+ * Whether the first @bytes, a multiple of 8, of RVT_FEW_CALLS addresses are the same. How many there
+ * are is hard to foresee: no branch for each.
+ */
+static inline bool rvt_returns_match_plain(const uint64_t *a, const uint64_t *b, unsigned int bytes)
+{
+	uint64_t differ = 0;
+
+	for (unsigned int i = 0; i < RVT_FEW_CALLS; i++)
+		differ |= (a[i] ^ b[i]) & -(uint64_t)(8 * i < bytes);
+	return !differ;
+}
+
+#ifdef __SSE2__
+/* Entries of the stack that was just stored to are not in one piece there yet. */
+static inline __m128i rvt_returns_two(const uint64_t *pcs)
+{
+	const __m128i low = _mm_loadl_epi64((const __m128i *)pcs);
+
+	return _mm_castps_si128(_mm_loadh_pi(_mm_castsi128_ps(low), (const __m64 *)(pcs + 1)));
+}
+
+/* The same; @a is the stack. */
+static inline bool rvt_returns_match_sse2(const uint64_t *a, const uint64_t *b, unsigned int bytes)
+{
+	/* Half a byte for each address. */
+	static const uint64_t masks[RVT_FEW_CALLS + 1] = { 0, 0xf, 0xff, 0xfff, 0xffff };
+	const __m128i low = _mm_cmpeq_epi32(rvt_returns_two(a),
+					    _mm_loadu_si128((const __m128i *)b));
+	const __m128i high = _mm_cmpeq_epi32(rvt_returns_two(a + 2),
+					     _mm_loadu_si128((const __m128i *)(b + 2)));
+	const unsigned int same = _mm_movemask_epi8(_mm_packs_epi32(low, high));
+
+	return !(~same & (uint32_t)*(const uint64_t *)((const uint8_t *)masks + bytes));
+}
+#endif
+
+static inline bool rvt_returns_match(const uint64_t *a, const uint64_t *b, unsigned int bytes)
+{
+#ifdef __SSE2__
+	return rvt_returns_match_sse2(a, b, bytes);
+#else
+	return rvt_returns_match_plain(a, b, bytes);
+#endif
+}
+
 /*
  * Does @calls to the stack. False, and nothing has happened, if that cannot be. Behind @calls there
  * are RVT_FEW_CALLS addresses more that can be read, whatever they are.
  */
-bool rvt_returns_replay(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls);
+static inline bool rvt_returns_replay(struct rvt_return_stack *stack,
+				      const struct rvt_kept_calls *calls)
+{
+	uint64_t *from = (uint64_t *)((uint8_t *)stack->top - calls->pop_bytes);
+	const uint64_t *pops = (const uint64_t *)((const uint8_t *)calls->pcs + calls->push_bytes);
+
+	if (__builtin_expect(from < stack->bottom ||
+			     (uintptr_t)stack->top + (uint64_t)calls->reach > stack->ceiling, 0))
+		return rvt_returns_replay_rest(stack, calls);
+	if (!rvt_returns_match(from, pops, calls->pop_bytes))
+		return false;
+	__builtin_memcpy(from, calls->pcs, RVT_FEW_CALLS * sizeof(*from));
+	stack->top = (uint64_t *)((uint8_t *)from + calls->push_bytes);
+	return true;
+}
 
 #endif

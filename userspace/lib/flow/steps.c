@@ -166,8 +166,8 @@ static uint32_t hint_beside(struct rvt_flow *flow, const struct rvt_step *first)
 	uint64_t x = 0, pc;
 
 	if (first->flags & RVT_STEP_CALLS) {
-		calls = rvt_step_calls(flow->steps, first);
-		n = calls->n_pops + calls->empty;
+		calls = rvt_calls_found(rvt_step_calls(flow->steps, first));
+		n = calls->pop_bytes / sizeof(pc) + !!(calls->flags & RVT_CALLS_EMPTY);
 	}
 	for (unsigned int i = 0; i < n && rvt_flow_return_at(flow, i, &pc); i++)
 		x = (x ^ pc) * 0x9e3779b97f4a7c15ull;
@@ -558,7 +558,7 @@ static void keep_calls(struct rvt_steps *steps, const struct rvt_step *s,
 		(struct rvt_kept_calls *)steps->calls[s - steps->steps].kept;
 
 	if (path->calls) {
-		kept->n_pops = RVT_STEP_MANY_CALLS;
+		rvt_calls_keep_elsewhere((struct rvt_kept_calls *)(path + 1), kept);
 		kept = (struct rvt_kept_calls *)(path + 1);
 	}
 	rvt_calls_keep(&steps->returns, kept);

@@ -26,7 +26,6 @@
 #define RVT_STEP_WORDS 96	/* of its way, at most */
 #define RVT_STEP_ROW 8		/* steps that are joined, at most */
 #define RVT_STEP_PATH_BYTES (16u << 20)
-#define RVT_STEP_MANY_CALLS 255	/* instead of .n_pops: more than fit, see struct rvt_step_path */
 
 struct rvt_step_key {
 	uint64_t bytes[2];	/* of the message, zeros behind them */
@@ -82,7 +81,7 @@ _Static_assert(sizeof(struct rvt_step) == 64 && RVT_STEP_PATH_BYTES / 16 <= 1 <<
  * can be fetched together with the step.
  */
 struct rvt_step_calls {
-	_Alignas(64) uint8_t kept[64];	/* a struct rvt_kept_calls with all that it has */
+	_Alignas(64) uint8_t kept[64];	/* a struct rvt_kept_calls, maybe of calls elsewhere */
 };
 
 /*
@@ -282,12 +281,7 @@ static inline uint32_t *rvt_step_parts(struct rvt_step_path *path)
 static inline const struct rvt_kept_calls *rvt_step_calls(struct rvt_steps *steps,
 							  const struct rvt_step *s)
 {
-	const struct rvt_kept_calls *calls =
-		(const struct rvt_kept_calls *)steps->calls[s - steps->steps].kept;
-
-	if (__builtin_expect(calls->n_pops == RVT_STEP_MANY_CALLS, 0))
-		return (const struct rvt_kept_calls *)(rvt_step_path(steps, s) + 1);
-	return calls;
+	return (const struct rvt_kept_calls *)steps->calls[s - steps->steps].kept;
 }
 
 /* The way of a step that is not joined. */
