@@ -142,6 +142,14 @@ void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *bloc
 			uint32_t count);
 void rvt_flow_expand_hops(struct rvt_flow *flow);
 void rvt_flow_count_hop(struct rvt_flow *flow, struct rvt_hop *hop, uint64_t times);
+static inline void rvt_flow_count_once(struct rvt_flow *flow, struct rvt_hop *hop)
+{
+	/* The first time, and when no more fits. */
+	if (__builtin_expect((uint32_t)hop->times - 1 >= RVT_HOP_TIMES - 1, 0))
+		rvt_flow_count_hop(flow, hop, 1);
+	else
+		hop->times++;
+}
 void rvt_steps_expand(struct rvt_flow *flow);
 /* While a step is recorded: what was executed. @half: the one that the hop is in. */
 void rvt_steps_add_run(struct rvt_flow *flow, const struct rvt_run *run);

@@ -20,6 +20,19 @@ static struct rvt_code_block *next_of_hop(void *ctx, struct rvt_code_block *from
 	return rvt_walk_follow(ctx, from, taken ? &from->taken : &from->next, pc);
 }
 
+struct rvt_hop *rvt_replay_learn(struct rvt_flow *flow, uint32_t flags, uint32_t place,
+				 uint32_t key)
+{
+	struct rvt_piece *piece = flow->piece;
+	const struct rvt_hop_order order = {
+		.key = key, .flags = flags, .ctx = flow, .next = next_of_hop,
+	};
+	struct rvt_hop *hop = rvt_hops_learn(flow->hops, place, &order);
+
+	flow->piece = piece;
+	return hop;
+}
+
 /* No hop is known here: the plain walk does its outcomes. */
 static void do_without(struct rvt_walk *w)
 {
@@ -36,14 +49,8 @@ static void do_without(struct rvt_walk *w)
 static struct rvt_hop *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t place,
 			     uint32_t key, struct rvt_hop *hop)
 {
-	struct rvt_piece *piece = flow->piece;
-	const struct rvt_hop_order order = {
-		.key = key, .flags = w->flags, .ctx = flow, .next = next_of_hop,
-	};
-
 	if (!hop)
-		hop = rvt_hops_learn(flow->hops, place, &order);
-	flow->piece = piece;
+		hop = rvt_replay_learn(flow, w->flags, place, key);
 	if (hop && hop->state != RVT_HOP_NONE)
 		return hop;
 	/* The hop that is not worth it may be one from the next block on. */
@@ -97,8 +104,7 @@ static struct range range_of(const struct rvt_flow *flow, const struct rvt_view 
 {
 	return (struct range){
 		.view = view,
-		.covered = flow->piece->start <= view->hops_low &&
-			   flow->piece->last >= view->hops_high,
+		.covered = rvt_piece_covers(flow->piece, view),
 	};
 }
 
@@ -260,15 +266,6 @@ static INLINE bool give_up(struct rvt_walk *w, const struct replay *r)
 	return false;
 }
 
-static INLINE void count_hop(struct rvt_flow *flow, struct rvt_hop *hop)
-{
-	/* The first time, and when no more fits. */
-	if (unlikely((uint32_t)hop->times - 1 >= RVT_HOP_TIMES - 1))
-		rvt_flow_count_hop(flow, hop, 1);
-	else
-		hop->times++;
-}
-
 /* Takes the hop of @key. False: there is none that can be taken here. */
 static INLINE bool take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
 			    uint32_t key, bool counting, bool collecting)
@@ -302,7 +299,7 @@ static INLINE bool take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct re
 	r->last = hop;
 	r->at = hop->next;
 	if (counting)
-		count_hop(flow, hop);
+		rvt_flow_count_once(flow, hop);
 	if (collecting)
 		rvt_flow_collect_hop(flow, hop);
 	else if (unlikely(flow->leaps->recording))

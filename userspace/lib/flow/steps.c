@@ -10,8 +10,8 @@
 
 #define CALLS_UNITS(bytes) (((bytes) + 15) / 16)
 #define WAY_UNITS(words) (((words) + 3) / 4)
-/* Of a path with what lies behind it, in 16 bytes. */
-#define MAX_PATH (1 + CALLS_UNITS(sizeof(struct rvt_calls)) + WAY_UNITS(RVT_STEP_WORDS))
+/* Of a path with what lies behind it, and that of the draft, in 16 bytes. */
+#define MAX_PATH (2 + CALLS_UNITS(sizeof(struct rvt_calls)) + WAY_UNITS(RVT_STEP_WORDS))
 
 static bool make_table(struct rvt_flow *flow)
 {
@@ -222,6 +222,11 @@ static void reset(struct rvt_flow *flow)
 		rvt_steps_reset(flow);
 }
 
+bool rvt_steps_have_room(const struct rvt_steps *steps)
+{
+	return RVT_STEP_PATH_BYTES / 16 - steps->n_path >= MAX_PATH;
+}
+
 /* True if it comes for the second time, or may. */
 static bool is_known(struct rvt_steps *steps, const struct rvt_step_key *key, uint32_t hint)
 {
@@ -240,7 +245,7 @@ void rvt_steps_record_missed(struct rvt_flow *flow)
 	struct rvt_steps *steps = flow->steps;
 
 	/* What is forgotten then takes the key with it: the next time. */
-	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH) {
+	if (!rvt_steps_have_room(steps)) {
 		reset(flow);
 		return;
 	}
@@ -295,8 +300,7 @@ void rvt_steps_add_hop(struct rvt_flow *flow, uint32_t number, unsigned int half
 		*words = number;
 }
 
-/* What was executed, for a step. False: more than fits. */
-static bool pack(const struct rvt_flow_stats *stats, struct rvt_step *s)
+bool rvt_step_pack(const struct rvt_flow_stats *stats, struct rvt_step *s)
 {
 	s->sums = stats->insns << RVT_STEP_INSNS | stats->halfwords << RVT_STEP_HALFWORDS |
 		  stats->branches << RVT_STEP_BRANCHES | stats->taken << RVT_STEP_TAKEN |
@@ -332,7 +336,7 @@ static bool fill(const struct rvt_flow *flow, struct rvt_step *s)
 		.hint = flow->steps->hint,
 		.pc = rvt_flow_current(flow),
 	};
-	return pack(&stats, s);
+	return rvt_step_pack(&stats, s);
 }
 
 /* A part of a path: a hop, or a run. */
@@ -544,7 +548,7 @@ static struct rvt_step_path *take_path(struct rvt_steps *steps, const struct rvt
 
 	filled->path = old->path;
 	if (!old->key.meaning || path->room < room || path->shared) {
-		filled->path = steps->n_path;
+		filled->path = 1 + steps->n_path;
 		rvt_step_path(steps, filled)->room = room;
 		steps->n_path += 1 + room;
 	}
@@ -564,40 +568,84 @@ static void keep_calls(struct rvt_steps *steps, const struct rvt_step *s,
 	rvt_calls_keep(&steps->returns, kept);
 }
 
-void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
+/* A step of what steps->words, .returns and @filled say, which ends as @end says. */
+static void keep(struct rvt_flow *flow, struct rvt_step *filled, const struct rvt_step_path *end)
 {
 	struct rvt_steps *steps = flow->steps;
-	struct rvt_step *s, filled;
 	struct rvt_step_path *path;
+	struct rvt_step *s;
 	size_t calls, room;
+
+	calls = rvt_calls_bytes(&steps->returns);
+	if (calls)
+		filled->flags |= RVT_STEP_CALLS;
+	calls = calls > sizeof(struct rvt_step_calls) ? CALLS_UNITS(calls) : 0;
+	room = calls + WAY_UNITS(steps->n_words);
+	s = make_room(flow, &steps->key, steps->hint);
+	if (!s)
+		return;
+	path = take_path(steps, s, filled, room);
+	*s = *filled;
+	path->last_block = end->last_block;
+	path->last_insn = end->last_insn;
+	path->consecutive = end->consecutive;
+	path->n_words = steps->n_words;
+	path->calls = calls;
+	if (filled->flags & RVT_STEP_CALLS)
+		keep_calls(steps, s, path);
+	memcpy(rvt_step_way(path), steps->words, steps->n_words * sizeof(steps->words[0]));
+}
+
+void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
+{
+	const struct rvt_step_path end = {
+		.last_block = flow->last_block, .last_insn = flow->last_insn,
+		.consecutive = flow->consecutive,
+	};
+	struct rvt_step filled;
 
 	rvt_steps_drop(flow);
 	if (is_more(flow) || !fill(flow, &filled))
 		return;
 	if (address != filled.pc) {
-		if (address != steps->key.address)
+		if (address != flow->steps->key.address)
 			return;
 		filled.flags |= RVT_STEP_KEEPS_ADDRESS;
 	}
-	calls = rvt_calls_bytes(&steps->returns);
-	if (calls)
-		filled.flags |= RVT_STEP_CALLS;
-	calls = calls > sizeof(struct rvt_step_calls) ? CALLS_UNITS(calls) : 0;
-	room = calls + WAY_UNITS(steps->n_words);
 	filled.extra = extra;
-	s = make_room(flow, &steps->key, steps->hint);
-	if (!s)
-		return;
-	path = take_path(steps, s, &filled, room);
-	*s = filled;
-	path->last_block = flow->last_block;
-	path->last_insn = flow->last_insn;
-	path->consecutive = flow->consecutive;
-	path->n_words = steps->n_words;
-	path->calls = calls;
-	if (filled.flags & RVT_STEP_CALLS)
-		keep_calls(steps, s, path);
-	memcpy(rvt_step_way(path), steps->words, steps->n_words * sizeof(steps->words[0]));
+	keep(flow, &filled, &end);
+}
+
+/* ---- drafts ---- */
+
+/* A step of what was walked without being recorded. */
+static void keep_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft,
+		       const struct rvt_step_path *end)
+{
+	struct rvt_steps *steps = flow->steps;
+	struct rvt_step filled = draft->step;
+
+	filled.key = steps->key;
+	filled.hint = steps->hint;
+	steps->n_words = draft->n_hops;
+	for (unsigned int i = 0; i < draft->n_hops; i++)
+		steps->words[i] = rvt_hop_number(flow->hops, draft->hops[i]);
+	steps->returns = *draft->calls;
+	keep(flow, &filled, end);
+}
+
+struct rvt_step *rvt_steps_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft)
+{
+	struct rvt_steps *steps = flow->steps;
+	struct rvt_step_path *end = rvt_step_path(steps, &steps->steps[0]);
+
+	steps->steps[0] = draft->step;
+	end->last_block = draft->last_block;
+	end->last_insn = draft->last_insn;
+	end->consecutive = draft->consecutive;
+	if (draft->n_hops <= RVT_STEP_WORDS && is_known(steps, &steps->key, steps->hint))
+		keep_draft(flow, draft, end);
+	return &steps->steps[0];
 }
 
 /* ---- joining ---- */
@@ -646,7 +694,7 @@ static bool add_row(struct rvt_flow *flow, const struct rvt_step_row *row, struc
 	}
 	sum->pc = pc;
 	sum->extra = row->steps[row->n - 1]->extra;
-	return pack(&stats, sum) && runs <= RVT_STEP_RUNS;
+	return rvt_step_pack(&stats, sum) && runs <= RVT_STEP_RUNS;
 }
 
 void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
@@ -656,7 +704,7 @@ void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 	struct rvt_step_path *path, last;
 	struct rvt_step sum, *s;
 
-	if (RVT_STEP_PATH_BYTES / 16 - steps->n_path < MAX_PATH ||
+	if (!rvt_steps_have_room(steps) ||
 	    !is_known(steps, &row->key, row->hint) || !add_row(flow, row, &sum))
 		return;
 	for (unsigned int i = 0; i < row->n; i++) {

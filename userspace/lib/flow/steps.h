@@ -110,12 +110,12 @@ _Static_assert(sizeof(struct rvt_step_path) == 16 && sizeof(struct rvt_run) == 1
  * there. A way of the index has 8 bits of the hash of a key, never 0, and the number of the step.
  */
 struct rvt_steps {
-	struct rvt_step steps[RVT_STEP_ENTRIES];	/* number 0 is not used */
+	struct rvt_step steps[RVT_STEP_ENTRIES];	/* number 0 is that of a draft */
 	uint8_t tags[RVT_STEP_SETS][RVT_STEP_WAYS];	/* 0: free */
 	uint32_t numbers[RVT_STEP_SETS][RVT_STEP_WAYS];
 	struct rvt_step_calls calls[RVT_STEP_ENTRIES];	/* by number */
 	_Alignas(16) uint8_t paths[RVT_STEP_PATH_BYTES];
-	size_t n_path;			/* used of it, in 16 bytes */
+	size_t n_path;			/* used of it behind the draft's, in 16 bytes */
 	/* by rvt_step_guess(): number of a step, above it as many bits of its hash as fit */
 	uint32_t guesses[RVT_STEP_GUESSES];
 	uint16_t seen[RVT_STEP_GUESSES];	/* what came once, by the hash of its key */
@@ -159,6 +159,25 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra);
 void rvt_steps_record_missed(struct rvt_flow *flow);
 /* The same, but nothing is kept. */
 void rvt_steps_drop(struct rvt_flow *flow);
+/*
+ * Of a message that was walked without rvt_steps_record_missed(), although rvt_steps_take() found
+ * no step: what it did. The second time that it comes a step is made of it. rvt_steps_draft()
+ * returns it as a step that is good until the next call; it is not applied.
+ */
+struct rvt_step_draft {
+	struct rvt_step step;		/* without .key and .hint */
+	struct rvt_code_block *last_block;
+	uint32_t last_insn;
+	bool consecutive;
+	const struct rvt_calls *calls;
+	struct rvt_hop *const *hops;	/* all that it led through, in the half of the key */
+	unsigned int n_hops;
+};
+struct rvt_step *rvt_steps_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft);
+/* What was executed, for a step. False: more than fits. */
+bool rvt_step_pack(const struct rvt_flow_stats *stats, struct rvt_step *s);
+/* Whether there is room for another step: else rvt_steps_record() begins anew. */
+bool rvt_steps_have_room(const struct rvt_steps *steps);
 /* Steps that were taken in a row, and the key that stands for all of them. */
 struct rvt_step_row {
 	struct rvt_step_key key;
@@ -376,6 +395,13 @@ static inline unsigned int rvt_step_halfwords(const struct rvt_step *s)
 	return s->sums >> RVT_STEP_HALFWORDS & 0xffff;
 }
 
+/* False: delivering went wrong, or mappings changed. */
+static inline bool rvt_steps_deliver_full(struct rvt_flow *flow)
+{
+	return flow->n_runs < RVT_FLOW_BATCH ||
+	       (!rvt_flow_deliver(flow) && flow->epochs[0] == flow->steps->epoch);
+}
+
 /* The step is taken. False: delivering went wrong, or mappings changed: rvt_steps_leave() now. */
 static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 {
@@ -393,8 +419,7 @@ static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 			rvt_steps_collect_parts(flow, path);
 		else
 			rvt_steps_collect(flow, path);
-		if (flow->n_runs >= RVT_FLOW_BATCH)
-			return !rvt_flow_deliver(flow) && flow->epochs[0] == steps->epoch;
+		return rvt_steps_deliver_full(flow);
 	}
 	return true;
 }

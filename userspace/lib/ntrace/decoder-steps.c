@@ -6,7 +6,7 @@
  * before, what is left of I-CNT decides.
  */
 #include <string.h>
-#include "flow/steps.h"
+#include "flow/stride.h"
 #include "ntrace/decoder-state.h"
 #include "ntrace/scan.h"
 
@@ -156,6 +156,97 @@ static void settle(struct rvt_ntrace_source *s, struct replay r)
 	memcpy(s->repeat.bytes, r.branch, r.branch_len);
 }
 
+/* ---- what is no step yet ---- */
+
+#define KEY_FIELDS 3
+
+/*
+ * The variable fields of message @m, the first with what is before it; a field has 60 bits at the
+ * most. Returns how many; 0: it is larger.
+ */
+static unsigned int split(const struct rvt_ntrace_scanned *m, uint64_t field[KEY_FIELDS],
+			  unsigned int bits[KEY_FIELDS])
+{
+	uint64_t low = m->bytes[0], high = m->bytes[1];
+	unsigned int left = m->key_len, n = 0;
+
+	while (left && n < KEY_FIELDS) {
+		const uint64_t end = low & RVT_NTRACE_ONES, high_end = high & RVT_NTRACE_ONES;
+		unsigned int len;
+
+		if (end) {
+			len = (unsigned int)__builtin_ctzll(end) / 8 + 1;
+			field[n] = rvt_ntrace_pack(low & (UINT64_MAX >> (64 - 8 * len)));
+		} else {
+			len = (unsigned int)__builtin_ctzll(high_end | 1ull << 63) / 8 + 9;
+			if (len > 10)
+				return 0;
+			field[n] = rvt_ntrace_pack(low) |
+				   rvt_ntrace_pack(high & (UINT64_MAX >> (128 - 8 * len))) << 48;
+		}
+		bits[n++] = 6 * len;
+		left -= len;
+		low = len < 8 ? low >> 8 * len | high << (64 - 8 * len) : high >> (8 * len - 64);
+		high = len < 8 ? high >> 8 * len : 0;
+	}
+	return left ? 0 : n;
+}
+
+/* The outcomes of @hist, a field with its stop bit. False: there is none. */
+static bool set_outcomes(struct rvt_stride *stride, uint64_t hist)
+{
+	struct rvt_hist h;
+
+	if (!hist || hist >> RVT_NTRACE_MAX_HIST_BITS)
+		return false;
+	rvt_hist_set(&h, hist, 1);
+	stride->n_outcomes = h.bits;
+	stride->outcomes = h.pattern;
+	return true;
+}
+
+/* What message @m says. False: it must be looked at more closely. */
+static bool read_stride(const struct rvt_ntrace_decoder *d, const struct replay *r,
+			const struct rvt_ntrace_scanned *m, struct rvt_stride *stride)
+{
+	const unsigned int tcode = rvt_ntrace_scanned_tcode(m), shift = 6 + d->params.src_bits;
+	unsigned int bits[KEY_FIELDS], n;
+	uint64_t field[KEY_FIELDS], icnt;
+	struct rvt_ntrace_msg msg;
+
+	n = split(m, field, bits);
+	if (!n || (field[0] & ((1u << shift) - 1)) >> 6 != d->recent_src)
+		return false;
+	if (tcode == RVT_NTRACE_RESOURCE_FULL)
+		return n == 1 && (field[0] >> shift & 15) == 1 && bits[0] > shift + 4 &&
+		       set_outcomes(stride, field[0] >> (shift + 4)) && stride->n_outcomes;
+	icnt = field[0] >> (shift + 2);
+	if (n != (tcode == RVT_NTRACE_INDIRECT_BRANCH_HIST ? 3 : 2) || bits[0] <= shift + 2 ||
+	    field[0] >> shift & 3 || icnt >> RVT_NTRACE_MAX_ICNT_BITS || icnt <= r->ahead ||
+	    (n == 3 && !set_outcomes(stride, field[2])))
+		return false;
+	msg.field[RVT_NTRACE_F_UADDR] = field[1];
+	msg.bits[RVT_NTRACE_F_UADDR] = bits[1];
+	stride->jumps = true;
+	stride->halfwords = icnt - r->ahead;
+	stride->target = r->reference ^ rvt_ntrace_addr(&msg, RVT_NTRACE_F_UADDR, d->params.xlen,
+							d->extend_msb);
+	return true;
+}
+
+/* Message @m as a step, which it is not yet. NULL: it must be walked. */
+static struct rvt_step *take_stride(const struct rvt_ntrace_decoder *d,
+				    const struct rvt_ntrace_source *s, const struct replay *r,
+				    const struct rvt_ntrace_scanned *m, bool *whole)
+{
+	struct rvt_stride stride = { .flags = d->run_flags };
+
+	if (s->mode != RVT_MODE_HTM || !read_stride(d, r, m, &stride) ||
+	    (stride.jumps && stride.target != rvt_code_addr(&s->flow->code, stride.target & ~1ull)))
+		return NULL;
+	return rvt_stride_take(s->flow, &stride, whole);
+}
+
 /* @step was taken, which is message @m. */
 static inline void advance(const struct rvt_flow *flow, struct replay *r,
 			   const struct rvt_step *step, const struct rvt_ntrace_scanned *m)
@@ -291,11 +382,14 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 		if (!make_key(d, m, r.reference, r.ahead, &key, &mix))
 			break;
 		step = rvt_steps_take(flow, &key, rvt_step_hash_of(&key, mix), m->guess);
+		if (step)
+			whole = rvt_steps_apply(flow, step);
+		else
+			step = take_stride(d, s, &r, m, &whole);
 		if (!step) {
 			d->missed = true;
 			break;
 		}
-		whole = rvt_steps_apply(flow, step);
 		advance(flow, &r, step, m);
 		r.time = xors ? r.time ^ m->stamp : r.time + m->stamp;
 		if (r.time >= flow->quiet) {
