@@ -63,31 +63,22 @@ static uint32_t new_line(struct rvt_hops *hops, struct rvt_code_block *block)
 	return line;
 }
 
-/* @at_once: not only the second time that it is asked for. */
-static uint32_t find_place(struct rvt_hops *hops, struct rvt_code_block *block, bool at_once)
+uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block)
 {
 	uint32_t *place;
 
 	if (block->number >= RVT_PLACE_BLOCKS)
 		return 0;
 	place = &hops->places[block->number];
-	if (*place && *place != RVT_PLACE_SEEN) {
+	if (*place) {
 		if (hops->blocks[*place] != block)
 			return 0;
 		return hops->wide[*place] ? hops->wide[*place] : *place;
 	}
 	if (!has_room_for_lines(hops))
 		return 0;
-	if (*place || at_once)
-		*place = new_line(hops, block);
-	else
-		*place = RVT_PLACE_SEEN;
-	return *place == RVT_PLACE_SEEN ? 0 : *place;
-}
-
-uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block)
-{
-	return find_place(hops, block, false);
+	*place = new_line(hops, block);
+	return *place;
 }
 
 /* ---- making one ---- */
@@ -351,7 +342,7 @@ static struct rvt_hop build(struct rvt_hops *hops, uint32_t place,
 	lower(&first->view->hops_low, p.path.low);
 	raise(&first->view->hops_high, p.path.high);
 	keep(hops, &hop, &p);
-	hop.next = end ? find_place(hops, end, true) : 0;
+	hop.next = end ? rvt_hops_place(hops, end) : 0;
 	return hop;
 }
 

@@ -20,7 +20,6 @@
 #define RVT_HOP_PUSHES 4
 #define RVT_HOP_EXCESS 8	/* runs that can be read from where those of a hop begin */
 #define RVT_PLACE_BLOCKS (1u << 22)	/* only of so many blocks of an image */
-#define RVT_PLACE_SEEN UINT32_MAX
 #define RVT_LINE_HOPS 4
 #define RVT_PLACES (1u << 17)		/* with lines that are linked to those of places */
 #define RVT_WIDE_LINES 16		/* of a wide place */
@@ -132,7 +131,7 @@ struct rvt_hops {
 	uint32_t n_places, n_wide, n_counted;	/* .n_wide: lines of wide places */
 	uint32_t n_path;		/* used of .paths, in 8 bytes */
 	uint32_t counted[RVT_HOPS];	/* with .times: the number of the hop */
-	/* by number of the block that it begins with; RVT_PLACE_SEEN: asked for once, 0: not yet */
+	/* by number of the block that it begins with; 0: not asked for yet */
 	uint32_t places[RVT_PLACE_BLOCKS];
 	_Alignas(8) uint8_t paths[RVT_HOP_PATH_BYTES];
 };
@@ -149,8 +148,8 @@ void rvt_hops_reset(struct rvt_hops *hops, uint32_t flags);
 /* Whether more can be made. Else it is time for a reset. */
 bool rvt_hops_have_room(const struct rvt_hops *hops);
 /*
- * The place that begins with @block; 0 if this is the first time that it is asked for, there is
- * no room for another, or a block of another image has the same number.
+ * The place that begins with @block; 0 if there is no room for another, or a block of another image
+ * has the same number.
  */
 uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block);
 

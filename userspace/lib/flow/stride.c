@@ -71,12 +71,28 @@ static bool call(struct rvt_flow *flow, struct rvt_calls *calls, const struct rv
 
 /* ---- where it leads ---- */
 
-/* The block at @pc, in the half where the stride is: false if it is not known. */
+/* Looks up the block at @pc, and whether it is a place. */
+static __attribute__((noinline)) bool make_place(struct rvt_flow *flow, struct rvt_target *target,
+						 uint64_t pc)
+{
+	struct rvt_piece *piece = flow->piece;
+	struct rvt_code_block *block;
+
+	if (rvt_flow_enter(flow, pc, &block))
+		return false;
+	flow->piece = piece;
+	if (block->view)
+		target->place = rvt_hops_place(flow->hops, block);
+	return target->place;
+}
+
+/* The block at @pc, in the half where the stride is: false if no hops begin there. */
 static INLINE bool find_place(struct rvt_flow *flow, struct draft *d, uint64_t pc)
 {
-	const struct rvt_target *target = rvt_flow_target(flow, pc);
+	struct rvt_target *target = rvt_flow_target(flow, pc);
 
-	if (!rvt_flow_knows(flow, target, pc) || !target->place)
+	if (unlikely(!rvt_flow_knows(flow, target, pc) || !target->place) &&
+	    !make_place(flow, target, pc))
 		return false;
 	d->at = target->place;
 	if (d->piece != target->piece) {
