@@ -45,9 +45,9 @@ static INLINE bool pop(const struct rvt_return_stack *stack, struct rvt_calls *c
 		*pc = calls->pcs[RVT_CALLS - calls->n_pushes--];
 		return true;
 	}
-	if (calls->n_pops == RVT_CALLS || calls->n_pops >= stack->used)
+	if (calls->n_pops == RVT_CALLS || calls->n_pops >= rvt_returns_used(stack))
 		return false;
-	*pc = stack->pcs[stack->top - 1 - calls->n_pops];
+	*pc = stack->top[-1 - calls->n_pops];
 	calls->pcs[calls->n_pops++] = *pc;
 	return true;
 }
