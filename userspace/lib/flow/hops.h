@@ -13,6 +13,9 @@
 #ifndef RVT_LIB_FLOW_HOPS_H
 #define RVT_LIB_FLOW_HOPS_H
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include "flow/cache.h"
 
 #define RVT_HOP_OUTCOMES 5	/* that one hop uses up, at most */
@@ -178,13 +181,49 @@ static inline bool rvt_hop_is(const struct rvt_hop *hop, uint32_t key)
 	return !((hop->key ^ key) & ~(uint32_t)hop->open & (RVT_HOP_KEYS - 1));
 }
 
+/* A bit for each hop of @line that is that of @key. */
+static inline unsigned int rvt_hops_like_plain(const struct rvt_hop_line *line, uint32_t key)
+{
+	unsigned int like = 0;
+
+	for (unsigned int i = 0; i < RVT_LINE_HOPS; i++)
+		like |= (unsigned int)rvt_hop_is(&line->hops[i], key) << i;
+	return like;
+}
+
+#ifdef __SSE2__
+/* What a hop is found by, which does not change; what is behind it is stored to all the time. */
+static inline int rvt_hop_head(const struct rvt_hop *hop)
+{
+	int head;
+
+	__builtin_memcpy(&head, hop, sizeof(head));
+	return head;
+}
+
+static inline unsigned int rvt_hops_like_sse2(const struct rvt_hop_line *line, uint32_t key)
+{
+	const struct rvt_hop *hops = line->hops;
+	const __m128i heads = _mm_set_epi32(rvt_hop_head(&hops[3]), rvt_hop_head(&hops[2]),
+					    rvt_hop_head(&hops[1]), rvt_hop_head(&hops[0]));
+	/* .key is in bits 0 to 11, .open in those above */
+	const __m128i differ = _mm_andnot_si128(_mm_srli_epi32(heads, 12),
+						_mm_xor_si128(heads, _mm_set1_epi32(key)));
+	const __m128i same = _mm_cmpeq_epi32(_mm_slli_epi32(differ, 20), _mm_setzero_si128());
+
+	return _mm_movemask_ps(_mm_castsi128_ps(same));
+}
+#endif
+
 static inline struct rvt_hop *rvt_hop_in(struct rvt_hop_line *line, uint32_t key)
 {
-	uint32_t like = 0;
-
 	/* Which one it is cannot be foreseen: no branch for each. */
-	for (unsigned int i = 0; i < RVT_LINE_HOPS; i++)
-		like |= (uint32_t)rvt_hop_is(&line->hops[i], key) << i;
+#ifdef __SSE2__
+	const unsigned int like = rvt_hops_like_sse2(line, key);
+#else
+	const unsigned int like = rvt_hops_like_plain(line, key);
+#endif
+
 	return like ? &line->hops[__builtin_ctz(like)] : NULL;
 }
 
