@@ -15,6 +15,7 @@
 #define PAYLOAD_BYTES 16	/* of a key */
 /* That can be read from the beginning of a frame: header, source, time, two words. */
 #define WANTED_BYTES (1 + 2 + 8 + PAYLOAD_BYTES)
+#define EXTEND 0x80		/* in a header: a time stamp follows */
 
 /* In a key: the last address reported decides nothing, as no packet has one. No place has it. */
 #define NO_ADDRESS UINT64_MAX
@@ -43,13 +44,31 @@ static inline uint64_t low_bytes(uint64_t word, unsigned int n)
 	return n < 8 ? word & ~(~UINT64_C(0) << 8 * n) : word;
 }
 
+/*
+ * The state in a key: what the decoder's is, the header of the first frame, and how many frames and
+ * bytes of payload there are (with the headers between them), so that keys tell that of what they
+ * are of. Above bits of support packets.
+ */
+#define LEN(state) ((state) & 31)
+#define FRAMES_SHIFT 5
+#define FRAMES(state) ((state) >> FRAMES_SHIFT & 15)
+#define ROW_BITS 9		/* of both */
+#define HEADER_SHIFT ROW_BITS
+#define CARRIED_SHIFT 17	/* bit 0: an outcome is carried over; bit 1: which */
+_Static_assert(PAYLOAD_BYTES <= LEN(~0u) && RVT_STEP_ROW <= FRAMES(~0u), "what a state holds");
+
+static inline uint32_t row_state(unsigned int n_frames, unsigned int len)
+{
+	return n_frames << FRAMES_SHIFT | len;
+}
+
 /* A frame in pieces. */
 struct frame {
 	unsigned int len;
 	bool timed;
 	bool keeps_address;	/* see keeps_address() */
 	uint64_t time;
-	uint32_t head;		/* header and source */
+	uint32_t state;		/* its part of the key's */
 	uint64_t payload[2];
 	uint64_t mix;		/* of these */
 };
@@ -60,17 +79,25 @@ static inline bool keeps_address(const struct rvt_params *params, uint8_t byte)
 	return (byte & 0x7f) == 1 && !params->type_bits;
 }
 
-/* False: no frame, or one that is too long for a key. At least WANTED_BYTES can be read. */
-static inline bool cut(const struct rvt_params *params, const uint8_t *p, struct frame *frame)
+/* The source of the frame at @p, whose header and source have @heads bytes. */
+static inline unsigned int source_at(const uint8_t *p, unsigned int heads)
 {
-	unsigned int src = rvt_etrace_src_bytes(params), n = p[0] & 31, pos = 1;
+	return heads == 1 ? 0 : heads == 2 ? p[1] : p[1] | p[2] << 8;
+}
 
-	if (!n || n > PAYLOAD_BYTES)
+/*
+ * False: no frame of this source, or one that is too long for a key. At least WANTED_BYTES can be
+ * read.
+ */
+static inline bool cut(const struct rvt_etrace_decoder *dec, const uint8_t *p, struct frame *frame)
+{
+	const struct rvt_params *params = &dec->codec.params;
+	unsigned int n = p[0] & 31, pos = 1 + rvt_etrace_src_bytes(params);
+
+	if (!n || n > PAYLOAD_BYTES || source_at(p, pos) != dec->src)
 		return false;
-	frame->head = p[0];
-	for (; pos <= src; pos++)
-		frame->head |= (uint32_t)p[pos] << 8 * pos;
-	frame->timed = p[0] & 0x80;
+	frame->state = (uint32_t)(p[0] & ~EXTEND) << HEADER_SHIFT | row_state(1, n);
+	frame->timed = p[0] & EXTEND;
 	frame->time = 0;
 	if (frame->timed) {
 		frame->time = low_bytes(load(p + pos), params->timestamp_bytes);
@@ -80,7 +107,7 @@ static inline bool cut(const struct rvt_params *params, const uint8_t *p, struct
 	frame->payload[1] = n > 8 ? low_bytes(load(p + pos + 8), n - 8) : 0;
 	frame->keeps_address = keeps_address(params, frame->payload[0]);
 	frame->len = pos + n;
-	frame->mix = rvt_step_mix(frame->payload, frame->head);
+	frame->mix = rvt_step_mix(frame->payload, frame->state);
 	return true;
 }
 
@@ -90,7 +117,7 @@ static inline struct rvt_step_key make_key(struct rvt_step_key key, const struct
 {
 	key.bytes[0] = frame->payload[0];
 	key.bytes[1] = frame->payload[1];
-	key.state = state | frame->head << 2;
+	key.state = state | frame->state;
 	if (frame->keeps_address)
 		key.address = NO_ADDRESS;
 	return key;
@@ -109,45 +136,41 @@ static uint32_t options_state(const struct rvt_etrace_decoder *dec)
 	       (uint32_t)!!(options & RVT_OPT_FULL_ADDRESS) << 29;
 }
 
-/* Bit 0: an outcome is carried over; bit 1: which. */
-static uint32_t carried_state(const struct path *carried)
+/* As a step has it in .extra. */
+static uint32_t carried_bits(const struct path *carried)
 {
 	return carried->map_bits | (carried->map_bits ? (carried->map & 1) << 1 : 0);
 }
 
-/* A frame without a time stamp, and those behind it, as far as they fit a key with it. */
-struct group {
-	unsigned int n, len;	/* frames, and bytes of all of them */
-	struct frame all;	/* .head of the first, .payload from there on, .mix */
-};
+static inline uint32_t carried_state(uint32_t bits)
+{
+	return bits << CARRIED_SHIFT;
+}
 
-/* False: there is only @first. */
-static inline bool gather(const struct rvt_params *params, const uint8_t *p,
-			  const struct frame *first, struct group *group)
+/* @first, which has no time stamp, at @p, and those behind it, as far as they fit a key with it. */
+static inline struct frame gather(const struct rvt_params *params, const uint8_t *p,
+				  const struct frame *first)
 {
 	const unsigned int heads = 1 + rvt_etrace_src_bytes(params);
 	const uint8_t *payload = p + heads;
-	unsigned int len = first->len - heads;
+	unsigned int len = first->len - heads, n_frames = 1;
+	struct frame row = { .keeps_address = first->keeps_address };
 
-	group->n = 1;
-	group->all.keeps_address = first->keeps_address;
-	while (group->n < RVT_STEP_ROW) {
+	while (n_frames < RVT_STEP_ROW) {
 		unsigned int n = payload[len] & 31, with = len + heads + n;
 
-		if (!n || payload[len] & 0x80 || with > PAYLOAD_BYTES)
+		if (!n || payload[len] & EXTEND || with > PAYLOAD_BYTES)
 			break;
-		group->all.keeps_address &= keeps_address(params, payload[len + heads]);
+		row.keeps_address &= keeps_address(params, payload[len + heads]);
 		len = with;
-		group->n++;
+		n_frames++;
 	}
-	if (group->n == 1)
-		return false;
-	group->len = heads + len;
-	group->all.head = first->head;
-	group->all.payload[0] = low_bytes(load(payload), len < 8 ? len : 8);
-	group->all.payload[1] = len > 8 ? low_bytes(load(payload + 8), len - 8) : 0;
-	group->all.mix = rvt_step_mix(group->all.payload, first->head);
-	return true;
+	row.len = heads + len;
+	row.state = (uint32_t)p[0] << HEADER_SHIFT | row_state(n_frames, len);
+	row.payload[0] = low_bytes(load(payload), len < 8 ? len : 8);
+	row.payload[1] = len > 8 ? low_bytes(load(payload + 8), len - 8) : 0;
+	row.mix = rvt_step_mix(row.payload, row.state);
+	return row;
 }
 
 /* ---- recording ---- */
@@ -173,13 +196,15 @@ void rvt_etrace_step_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 		return;
 	}
 	memcpy(copy, bytes, msg->len_bytes);
-	if (!cut(&dec->codec.params, copy, &frame))
+	dec->src = source_at(copy, 1 + rvt_etrace_src_bytes(&dec->codec.params));
+	if (!cut(dec, copy, &frame))
 		return;
 	dec->mix = frame.mix;
 	if (!is_clean(dec) || !rvt_steps_enter(dec->flow, &key))
 		return;
 	key.address = dec->address;
-	key = make_key(key, &frame, options_state(dec) | carried_state(&dec->carried));
+	key = make_key(key, &frame,
+		       options_state(dec) | carried_state(carried_bits(&dec->carried)));
 	if (may_record(&key, msg))
 		rvt_steps_record(dec->flow, &key);
 }
@@ -196,7 +221,7 @@ bool rvt_etrace_step_end(struct rvt_etrace_decoder *dec)
 		return clean;
 	}
 	address = dec->flow->steps->key.address == NO_ADDRESS ? NO_ADDRESS : dec->address;
-	rvt_steps_keep(dec->flow, address, carried_state(&dec->carried));
+	rvt_steps_keep(dec->flow, address, carried_bits(&dec->carried));
 	return true;
 }
 
@@ -206,7 +231,7 @@ bool rvt_etrace_step_end(struct rvt_etrace_decoder *dec)
 struct replay {
 	const uint8_t *p;
 	struct rvt_step_key key;	/* .pc, .address, .meaning */
-	uint32_t options, carried;
+	uint32_t options, carried;	/* parts of .state */
 	uint64_t mix;			/* of the bytes before */
 	struct rvt_step *last;		/* NULL: none was taken */
 	uint64_t n;			/* frames */
@@ -237,16 +262,16 @@ static void pass_time(struct rvt_etrace_decoder *dec, uint64_t stamp)
 	dec->time_valid = true;
 }
 
-/* Takes the step of @n frames with @len bytes. False: it must be the last for now. */
+/* Takes the step of what has @len bytes. False: it must be the last for now. */
 static inline bool take(struct rvt_etrace_decoder *dec, struct replay *r, struct rvt_step *step,
-			uint64_t mix, unsigned int n, unsigned int len)
+			uint64_t mix, unsigned int len)
 {
 	r->last = step;
-	r->n += n;
+	r->n += FRAMES(step->key.state);
 	r->p += len;
 	r->mix = mix;
 	rvt_steps_advance(dec->flow, step, &r->key);
-	r->carried = step->extra;
+	r->carried = carried_state(step->extra);
 	return rvt_steps_apply(dec->flow, step);
 }
 
@@ -262,87 +287,83 @@ static bool miss(struct replay *r, const struct frame *frame)
 
 /*
  * The bytes where a frame begins tell which step it was the last time, and that tells how many of
- * them it takes: frames need not be cut. A joined step has this as its hint. Its key, which begins
- * with a whole frame and has zeros behind the last one, is of no other number of bytes or frames.
+ * them it takes: frames need not be cut. Steps of a frame with a time stamp, and those that do
+ * something to the return stack, are not guessed.
  */
-#define HINT_LEN_BITS 5
-#define HINT_LEN ((1u << HINT_LEN_BITS) - 1)
-#define EXTEND 0x80
-#define HEAD_STATE (0xffffffu << 2)	/* what make_key() makes of .head */
 
-static inline uint32_t hint_of(unsigned int n_frames, unsigned int len)
-{
-	return n_frames << HINT_LEN_BITS | len;
-}
-
-/* The entry for what is at @p: a number, and above it a hint. */
+/* The entry for what is at @p: a number, and above it how many bytes the payload has. */
 static inline uint32_t *guess_at(struct rvt_steps *steps, const uint8_t *p)
 {
 	uint64_t mix = load(p) * 0x9e3779b97f4a7c15ull + load(p + 8) * 0xd6e8feb86659fd93ull;
 
-	return &steps->guesses[mix >> 48 & (RVT_STEP_GUESSES - 1)];
+	return &steps->rows[mix >> 48 & (RVT_STEP_GUESSES - 1)];
 }
 
-static void note_guess(struct rvt_steps *steps, const uint8_t *p, const struct rvt_step *s,
-		       uint32_t hint)
+static void note_guess(struct rvt_steps *steps, const uint8_t *p, const struct rvt_step *s)
 {
-	*guess_at(steps, p) = (uint32_t)(s - steps->steps) | hint * RVT_STEP_ENTRIES;
+	*guess_at(steps, p) =
+		(uint32_t)(s - steps->steps) | LEN(s->key.state) * RVT_STEP_ENTRIES;
 }
 
 /* Bytes of a payload of so many bytes. */
 #define UP_TO(n) ((n) < 8 ? ~(~UINT64_C(0) << 8 * ((n) & 7)) : ~UINT64_C(0))
 #define MASK(n) { UP_TO(n), (n) > 8 ? UP_TO((n) - 8) : 0 }
 #define MASKS(n) MASK(n), MASK(n + 1), MASK(n + 2), MASK(n + 3)
-static const uint64_t masks[HINT_LEN + 1][2] = {
+static const uint64_t masks[LEN(~0u) + 1][2] = {
 	MASKS(0), MASKS(4), MASKS(8), MASKS(12), MASKS(16), MASKS(20), MASKS(24), MASKS(28),
 };
 
-/*
- * At @p are the bytes of @s, whose hint is @hint, but it leads from elsewhere. The one that leads
- * from where @key says, or NULL.
- */
-static __attribute__((noinline)) struct rvt_step *find_beside(struct rvt_steps *steps,
-							      const uint8_t *p, uint32_t hint,
-							      struct rvt_step_key key)
-{
-	struct rvt_step *s = rvt_steps_look_up_joined(steps, &key, rvt_step_hash(&key), hint);
+/* What of a key does not depend on the bytes. */
+struct place {
+	uint64_t pc, address;
+	uint64_t state;		/* as state_of() has it */
+	uint64_t states[2];	/* by rvt_half() of .pc: meaning and options */
+};
 
-	if (s)
-		note_guess(steps, p, s, hint);
-	return s;
+/* .state and .meaning, without what LEN() and FRAMES() tell. */
+static inline uint64_t state_of(uint32_t state, uint32_t meaning)
+{
+	return ((uint64_t)meaning << 32 | state) >> ROW_BITS;
+}
+
+static inline struct place place_of(const struct rvt_flow *flow, const struct replay *r)
+{
+	return (struct place){
+		.pc = r->key.pc, .address = r->key.address,
+		.state = state_of(r->options | r->carried, r->key.meaning),
+		.states = { state_of(r->options, flow->meaning[0]),
+			    state_of(r->options, flow->meaning[1]) },
+	};
+}
+
+/* As rvt_steps_advance(). */
+static inline void advance(struct place *place, const struct rvt_step *s)
+{
+	place->pc = s->pc;
+	place->address = rvt_step_address(s, place->address);
+	place->state = place->states[rvt_half(s->pc)] |
+		       carried_state(s->extra) >> ROW_BITS;
 }
 
 /*
- * The step at @p where @key has .pc, .address and .meaning, if @entry, which was guessed, tells its
- * length. Sets *hint. @heads: bytes of header and source.
+ * Whether @s is the step of the bytes at @p there, and one that is guessed. @heads: bytes of header
+ * and source. One of a frame with a time stamp has the key of the frame without.
  */
-static inline struct rvt_step *guessed(struct rvt_steps *steps, const uint8_t *p,
-				       unsigned int heads, uint32_t entry, uint32_t state,
-				       struct rvt_step_key key, uint32_t *hint)
+static inline bool is_step(const struct rvt_etrace_decoder *dec, const struct rvt_step *s,
+			   const uint8_t *p, unsigned int heads, const struct place *place)
 {
-	struct rvt_step *s = rvt_step_of(steps, entry);
-	const uint64_t *mask = masks[((*hint = entry / RVT_STEP_ENTRIES) - heads) & HINT_LEN];
-	uint32_t head = p[0];
+	const uint64_t *mask = masks[LEN(s->key.state)];
+	const uint64_t state = state_of(s->key.state, s->key.meaning);
+	const uint64_t head = (uint64_t)p[0] << (HEADER_SHIFT - ROW_BITS);
 
-	for (unsigned int i = 1; i < heads; i++)
-		head |= (uint32_t)p[i] << 8 * i;
-	key.bytes[0] = load(p + heads) & mask[0];
-	key.bytes[1] = load(p + heads + 8) & mask[1];
-	key.state = state | head << 2;
-	key.address = s->key.address == NO_ADDRESS ? NO_ADDRESS : key.address;
-	if (s->hint == *hint && s->flags & RVT_STEP_JOINED) {
-		if (rvt_step_is(s, &key))
-			return s;
-		if ((s->key.bytes[0] ^ key.bytes[0]) | (s->key.bytes[1] ^ key.bytes[1]) |
-		    ((s->key.state ^ key.state) & HEAD_STATE))
-			return NULL;
-		return find_beside(steps, p, *hint, key);
-	}
-	/* or a frame for itself, without time; behind that of a joined step are no zeros */
-	if (!rvt_step_is(s, &key) || s->flags & RVT_STEP_CALLS || head & EXTEND ||
-	    *hint != hint_of(1, heads + (head & 31)))
-		return NULL;
-	return s;
+	if (heads > 1 && source_at(p, heads) != dec->src)
+		return false;
+	if (((load(p + heads) & mask[0]) ^ s->key.bytes[0]) |
+	    ((load(p + heads + 8) & mask[1]) ^ s->key.bytes[1]) |
+	    (s->key.pc ^ place->pc) | (state ^ (place->state | head)))
+		return false;
+	return (s->key.address == place->address || s->key.address == NO_ADDRESS) &&
+	       !(s->flags & RVT_STEP_CALLS);
 }
 
 /* How far guesses are ahead: what they lead to is being fetched. */
@@ -351,76 +372,101 @@ static inline struct rvt_step *guessed(struct rvt_steps *steps, const uint8_t *p
 struct ahead {
 	const uint8_t *p;
 	unsigned int n;			/* guessed so far */
-	uint32_t entries[AHEAD];
+	struct rvt_step *steps[AHEAD];
 };
 
 /* One more, up to @stop. A wrong one is found out before those behind it are looked at. */
-static inline void guess_ahead(struct rvt_steps *steps, struct ahead *ahead, const uint8_t *stop)
+static inline void guess_ahead(struct rvt_steps *steps, struct ahead *ahead, const uint8_t *stop,
+			       unsigned int heads)
 {
 	const uint32_t entry = ahead->p <= stop ? *guess_at(steps, ahead->p) : 0;
+	struct rvt_step *s = rvt_step_of(steps, entry);
 
-	__builtin_prefetch(rvt_step_of(steps, entry));
-	ahead->entries[ahead->n++ % AHEAD] = entry;
-	ahead->p += entry / RVT_STEP_ENTRIES & HINT_LEN;
+	__builtin_prefetch(s);
+	ahead->steps[ahead->n++ % AHEAD] = s;
+	ahead->p += heads + entry / RVT_STEP_ENTRIES;
 }
 
 /*
  * Takes all steps from r->p up to @stop that are guessed right, as long as none has to be delivered
  * or is counted for the first time: nothing but that, so that all is in registers.
  */
-static inline void take_guessed(struct rvt_flow *flow, struct replay *r, const uint8_t *stop,
-				unsigned int heads)
+static inline __attribute__((always_inline)) void
+take_guessed(struct rvt_etrace_decoder *dec, struct replay *r, const uint8_t *stop,
+	     unsigned int heads)
 {
-	struct rvt_steps *steps = flow->steps;
-	struct ahead ahead = { .p = r->p };
-	struct replay now = *r;
+	struct rvt_steps *steps = dec->flow->steps;
+	const uint32_t counted = dec->flow->counts ? 1 : 0;
+	struct place place = place_of(dec->flow, r);
 	struct rvt_step_sums sums = steps->sums;
-	const bool counted = flow->counts;
-	uint64_t hints = 0;
+	struct ahead ahead = { .p = r->p };
+	struct rvt_step *last = NULL;
+	const uint8_t *p = r->p;
+	unsigned int n = 0;
+	uint64_t rows = 0;
 
-	now.last = NULL;
-	for (unsigned int n = 0; now.p <= stop && sums.left > 1; n++) {
+	/* Each has more than one byte. */
+	if ((size_t)(stop - p) > sums.left - 1)
+		stop = p + sums.left - 1;
+	for (; p < stop; n++) {
 		struct rvt_step *s;
-		uint32_t hint;
+		uint32_t row;
 
 		/* two each time, until they are ahead */
-		for (int i = 0; i < 2 && ahead.n - n < AHEAD; i++)
-			guess_ahead(steps, &ahead, stop);
-		s = guessed(steps, now.p, heads, ahead.entries[n % AHEAD],
-			    now.options | now.carried, now.key, &hint);
-		/* as rvt_steps_count() */
-		if (!s || (counted && s->times + 1 <= 1))
+		guess_ahead(steps, &ahead, stop, heads);
+		if (ahead.n - n < AHEAD)
+			guess_ahead(steps, &ahead, stop, heads);
+		s = ahead.steps[n % AHEAD];
+		/* as rvt_steps_count(), if it counts */
+		if (!is_step(dec, s, p, heads, &place) || s->times + 1 <= counted)
 			break;
 		s->times += counted;
 		rvt_step_sums_add(&sums, s);
-		rvt_steps_advance(flow, s, &now.key);
-		now.carried = s->extra;
-		now.last = s;
-		now.p += hint & HINT_LEN;
-		hints += hint;
+		advance(&place, s);
+		row = s->key.state & ((1u << ROW_BITS) - 1);
+		rows += row;
+		p += heads + LEN(row);
+		last = s;
 	}
-	if (!now.last)
+	if (!last)
 		return;
 	steps->sums = sums;
-	now.mix = rvt_step_mix(now.last->key.bytes, now.last->key.state);
-	now.n += (hints - (now.p - r->p)) >> HINT_LEN_BITS;
-	*r = now;
+	r->mix = rvt_step_mix(last->key.bytes, last->key.state);
+	r->n += (rows - (p - r->p - n * heads)) >> FRAMES_SHIFT;
+	r->key.address = place.address;
+	rvt_steps_advance(dec->flow, last, &r->key);
+	r->carried = carried_state(last->extra);
+	r->last = last;
+	r->p = p;
+}
+
+/* Takes one likewise that is delivered. False: it was not guessed right, or is the last for now. */
+static bool deliver_guessed(struct rvt_etrace_decoder *dec, struct replay *r, unsigned int heads,
+			    bool *go_on)
+{
+	struct rvt_step *s = rvt_step_of(dec->flow->steps, *guess_at(dec->flow->steps, r->p));
+	const struct place place = place_of(dec->flow, r);
+
+	if (!is_step(dec, s, r->p, heads, &place))
+		return false;
+	*go_on = take(dec, r, s, rvt_step_mix(s->key.bytes, s->key.state),
+		      heads + LEN(s->key.state));
+	return *go_on;
 }
 
 /* Takes the frames of @group one by one, and joins them. False: as far as that goes. */
-static bool take_singly(struct rvt_etrace_decoder *dec, struct replay *r, const struct group *group)
+static bool take_singly(struct rvt_etrace_decoder *dec, struct replay *r, const struct frame *group)
 {
 	struct rvt_step_row row = {
-		.key = make_key(r->key, &group->all, r->options | r->carried),
-		.hint = hint_of(group->n, group->len),
+		.key = make_key(r->key, group, r->options | r->carried),
 	};
 
-	while (row.n < group->n) {
+	while (row.n < FRAMES(group->state)) {
 		struct rvt_step_key key;
 		struct rvt_step *step;
 		struct frame frame;
 
-		if (!cut(&dec->codec.params, r->p, &frame))
+		if (!cut(dec, r->p, &frame))
 			return false;
 		key = make_key(r->key, &frame, r->options | r->carried);
 		step = rvt_steps_take(dec->flow, &key, rvt_step_hash(&key),
@@ -428,10 +474,10 @@ static bool take_singly(struct rvt_etrace_decoder *dec, struct replay *r, const 
 		if (!step)
 			return miss(r, &frame);
 		row.steps[row.n++] = step;
-		if (!take(dec, r, step, frame.mix, 1, frame.len))
+		if (!take(dec, r, step, frame.mix, frame.len))
 			return false;
 	}
-	r->mix = group->all.mix;
+	r->mix = group->mix;
 	rvt_steps_join(dec->flow, &row);
 	return true;
 }
@@ -465,13 +511,13 @@ static int take_alone(struct rvt_etrace_decoder *dec, struct replay *r, const st
 
 	step = rvt_steps_take(dec->flow, &key, rvt_step_hash(&key),
 			      rvt_step_guess(r->mix, frame->mix));
-	*go_on = step ? take(dec, r, step, frame->mix, 1, frame->len) : miss(r, frame);
+	*go_on = step ? take(dec, r, step, frame->mix, frame->len) : miss(r, frame);
 	if (!step)
 		return 0;
 	if (frame->timed)
 		return tell_time(dec, r, frame, offset, go_on);
 	if (!(step->flags & RVT_STEP_CALLS))
-		note_guess(dec->flow->steps, p, step, hint_of(1, frame->len));
+		note_guess(dec->flow->steps, p, step);
 	return 0;
 }
 
@@ -479,31 +525,22 @@ static int take_alone(struct rvt_etrace_decoder *dec, struct replay *r, const st
 static int take_next(struct rvt_etrace_decoder *dec, struct replay *r, uint64_t offset, bool *go_on)
 {
 	struct rvt_steps *steps = dec->flow->steps;
-	struct rvt_step_key key = r->key;
+	struct rvt_step_key key;
 	struct rvt_step *step;
 	struct frame frame;
-	struct group group;
-	uint32_t hint;
 
-	step = guessed(steps, r->p, 1 + rvt_etrace_src_bytes(&dec->codec.params),
-		       *guess_at(steps, r->p), r->options | r->carried, key, &hint);
-	if (step) {
-		*go_on = take(dec, r, step, rvt_step_mix(step->key.bytes, step->key.state),
-			      hint >> HINT_LEN_BITS, hint & HINT_LEN);
-		return 0;
-	}
-	*go_on = cut(&dec->codec.params, r->p, &frame);
+	*go_on = cut(dec, r->p, &frame);
 	if (!*go_on)
 		return 0;
-	if (frame.timed || !gather(&dec->codec.params, r->p, &frame, &group))
+	if (!frame.timed)
+		frame = gather(&dec->codec.params, r->p, &frame);
+	if (FRAMES(frame.state) == 1)
 		return take_alone(dec, r, &frame, offset, go_on);
-	hint = hint_of(group.n, group.len);
-	key = make_key(r->key, &group.all, r->options | r->carried);
-	step = rvt_steps_look_up_joined(steps, &key, rvt_step_hash(&key), hint);
+	key = make_key(r->key, &frame, r->options | r->carried);
+	step = rvt_steps_look_up_joined(steps, &key, rvt_step_hash(&key));
 	if (step)
-		note_guess(steps, r->p, step, hint);
-	*go_on = step ? take(dec, r, step, group.all.mix, group.n, group.len) :
-			take_singly(dec, r, &group);
+		note_guess(steps, r->p, step);
+	*go_on = step ? take(dec, r, step, frame.mix, frame.len) : take_singly(dec, r, &frame);
 	return 0;
 }
 
@@ -512,16 +549,21 @@ static int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames
 		  struct replay *r)
 {
 	const unsigned int heads = 1 + rvt_etrace_src_bytes(&dec->codec.params);
-	const uint8_t *stop = frames->end - WANTED_BYTES;
+	const uint8_t *stop = frames->end - WANTED_BYTES + 1;
 	struct rvt_flow *flow = dec->flow;
 	bool go_on = true;
 	int ret = 0;
 
-	while (go_on && r->p <= stop) {
-		if (flow->counts || !flow->collect)
-			heads == 1 ? take_guessed(flow, r, stop, 1) :
-				     take_guessed(flow, r, stop, heads);
-		if (r->p <= stop)
+	while (go_on && r->p < stop) {
+		if (!flow->counts && flow->collect) {
+			while (r->p < stop && deliver_guessed(dec, r, heads, &go_on))
+				;
+		} else if (heads == 1) {
+			take_guessed(dec, r, stop, 1);
+		} else {
+			take_guessed(dec, r, stop, heads);
+		}
+		if (go_on && r->p < stop)
 			ret = take_next(dec, r, frames->pos_offset + (r->p - frames->pos), &go_on);
 	}
 	return ret;
@@ -531,7 +573,7 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 {
 	struct replay r = {
 		.p = frames->pos, .mix = dec->mix, .options = options_state(dec),
-		.carried = carried_state(&dec->carried), .key = { .address = dec->address },
+		.carried = carried_state(carried_bits(&dec->carried)), .key = { .address = dec->address },
 	};
 	int ret;
 

@@ -151,11 +151,11 @@ struct rvt_step *rvt_steps_look_up(struct rvt_flow *flow, struct rvt_step_key ke
 }
 
 struct rvt_step *rvt_steps_look_up_joined(struct rvt_steps *steps, const struct rvt_step_key *key,
-					  uint64_t hash, uint32_t hint)
+					  uint64_t hash)
 {
 	uint32_t entry;
 
-	return look_up(steps, key, hash, hint, &entry);
+	return look_up(steps, key, hash, 0, &entry);
 }
 
 /* Another step than @first is for what is on the return stack where @first has its returns. */
@@ -672,7 +672,7 @@ static bool add_row(struct rvt_flow *flow, const struct rvt_step_row *row, struc
 	unsigned int runs = 0;
 
 	*sum = (struct rvt_step){
-		.key = row->key, .hint = row->hint, .flags = RVT_STEP_JOINED,
+		.key = row->key, .flags = RVT_STEP_JOINED,
 	};
 	for (unsigned int i = 0; i < row->n; i++) {
 		const struct rvt_step *s = row->steps[i];
@@ -705,7 +705,7 @@ void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 	struct rvt_step sum, *s;
 
 	if (!rvt_steps_have_room(steps) ||
-	    !is_known(steps, &row->key, row->hint) || !add_row(flow, row, &sum))
+	    !is_known(steps, &row->key, 0) || !add_row(flow, row, &sum))
 		return;
 	for (unsigned int i = 0; i < row->n; i++) {
 		parts[i] = row->steps[i]->path;
@@ -713,7 +713,7 @@ void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 	}
 	last = *rvt_step_path_at(steps, parts[row->n - 1]);
 	/* It may take the place of one of those that it is made of. */
-	s = make_room(flow, &row->key, row->hint);
+	s = make_room(flow, &row->key, 0);
 	if (!s)
 		return;
 	path = take_path(steps, s, &sum, (row->n * sizeof(parts[0]) + 15) / 16);

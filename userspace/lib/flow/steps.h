@@ -41,8 +41,7 @@ struct rvt_step {
 	uint64_t pc;			/* where the flow stands then */
 	uint32_t times;			/* not yet in the counts */
 	uint32_t path : 20;		/* the rest: in 16 bytes from the beginning of .paths */
-	uint32_t hint : 12;		/* to the return stack; 0: of the first step of its key. Of
-					   a joined step it is the decoder's */
+	uint32_t hint : 12;		/* to the return stack; 0: of the first step of its key */
 	uint64_t sums : 56;		/* what is executed: RVT_STEP_INSNS, ... */
 	uint64_t flags : 4;		/* RVT_STEP_* */
 	uint64_t extra : 4;		/* free for the decoder */
@@ -118,6 +117,7 @@ struct rvt_steps {
 	size_t n_path;			/* used of it behind the draft's, in 16 bytes */
 	/* by rvt_step_guess(): number of a step, above it as many bits of its hash as fit */
 	uint32_t guesses[RVT_STEP_GUESSES];
+	uint32_t rows[RVT_STEP_GUESSES];	/* E-Trace's, by the bytes of a row of frames */
 	uint16_t seen[RVT_STEP_GUESSES];	/* what came once, by the hash of its key */
 	uint32_t n_steps;		/* used of .steps; once all are, .hand is the next to go */
 	uint32_t hand, turn;
@@ -181,7 +181,6 @@ bool rvt_steps_have_room(const struct rvt_steps *steps);
 /* Steps that were taken in a row, and the key that stands for all of them. */
 struct rvt_step_row {
 	struct rvt_step_key key;
-	uint32_t hint;			/* see struct rvt_step */
 	unsigned int n;
 	const struct rvt_step *steps[RVT_STEP_ROW];
 };
@@ -252,9 +251,9 @@ static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_k
  */
 struct rvt_step *rvt_steps_look_up(struct rvt_flow *flow, struct rvt_step_key key,
 				   uint64_t hash, uint32_t *entry);
-/* A joined step of @key, with the hint that the decoder gave it; @hash: of the key. */
+/* A joined step of @key, whose hash is @hash. */
 struct rvt_step *rvt_steps_look_up_joined(struct rvt_steps *steps, const struct rvt_step_key *key,
-					  uint64_t hash, uint32_t hint);
+					  uint64_t hash);
 struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, struct rvt_step_key key,
 				      const struct rvt_step *first, uint32_t *entry);
 
