@@ -17,12 +17,19 @@
 #define MAX_STAMP 8
 
 /*
- * The last field before the time stamp: bit 0 is for the first. ResourceFull with RCODE 2 has one
- * more.
+ * The last field before the time stamp, by the first byte: bit 0 is for the first field. Bits 0 and
+ * 1 of that byte are its MSEO. ResourceFull with RCODE 2 has one more.
  */
-static const uint8_t key_fields[64] = {
-	[RVT_NTRACE_DIRECT_BRANCH] = 1, [RVT_NTRACE_RESOURCE_FULL] = 1,
-	[RVT_NTRACE_INDIRECT_BRANCH] = 2, [RVT_NTRACE_INDIRECT_BRANCH_HIST] = 4,
+#define KEY_FIELD(tcode, field) [4 * (tcode) ... 4 * (tcode) + 3] = (field)
+static const uint8_t key_fields[256] = {
+	KEY_FIELD(RVT_NTRACE_DIRECT_BRANCH, 1), KEY_FIELD(RVT_NTRACE_RESOURCE_FULL, 1),
+	KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH, 2), KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH_HIST, 4),
+};
+
+/* And the one behind it, which is a time stamp. */
+static const uint8_t stamp_fields[256] = {
+	KEY_FIELD(RVT_NTRACE_DIRECT_BRANCH, 3), KEY_FIELD(RVT_NTRACE_RESOURCE_FULL, 3),
+	KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH, 6), KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH_HIST, 12),
 };
 
 /* The first bytes of 16. */
@@ -77,12 +84,27 @@ static inline struct marks read_marks(const uint8_t *p)
 	return marks_of(low, high);
 }
 
-/* The end of the field that @field names, bit 0 being for the first; 0: there is none. */
-static inline uint64_t select_end(unsigned int field, uint64_t ends)
+/* The ends of the fields that @fields names, bit 0 being for the first, as far as there are any. */
+static inline uint64_t select_ends(unsigned int fields, uint64_t ends)
 {
-	for (; field > 1; field >>= 1)
-		ends &= ends - 1;
-	return field ? ends & -ends : 0;
+	uint64_t selected = 0;
+
+	for (; fields; fields >>= 1, ends &= ends - 1)
+		selected |= fields & 1 ? ends & -ends : 0;
+	return selected;
+}
+
+/* The first @n bytes of 16 at @p, zeros behind them. */
+static inline void read_key(const uint8_t *p, unsigned int n, uint64_t bytes[2])
+{
+	bytes[0] = load(p) & low_masks[n][0];
+	bytes[1] = load(p + 8) & low_masks[n][1];
+}
+
+/* What the first @n bytes say, at most 8. */
+static inline uint64_t read_stamp(const uint8_t *p, unsigned int n)
+{
+	return rvt_ntrace_pack(load(p) & low_masks[n][0]);
 }
 
 /*
@@ -109,79 +131,91 @@ static inline V3 struct marks read_marks_v3(const uint8_t *p)
 	return marks_of(low_a | (uint64_t)low_b << 32, high_a | (uint64_t)high_b << 32);
 }
 
-static inline V3 uint64_t select_end_v3(unsigned int field, uint64_t ends)
+static inline V3 uint64_t select_ends_v3(unsigned int fields, uint64_t ends)
 {
-	return _pdep_u64(field, ends);
+	return _pdep_u64(fields, ends);
 }
 
-static inline V3 uint64_t pack_v3(uint64_t word)
+static inline V3 void read_key_v3(const uint8_t *p, unsigned int n, uint64_t bytes[2])
 {
-	return _pext_u64(word, ~(3 * RVT_NTRACE_ONES));
+	const __m128i mask = _mm_loadu_si128((const __m128i *)low_masks[n]);
+
+	_mm_storeu_si128((__m128i *)bytes,
+			 _mm_and_si128(_mm_loadu_si128((const __m128i *)p), mask));
+}
+
+static inline V3 uint64_t read_stamp_v3(const uint8_t *p, unsigned int n)
+{
+	/* Bits that are not MSEO. */
+	static const uint64_t masks[MAX_STAMP + 1] = {
+		0, 0xfc, 0xfcfc, 0xfcfcfc, 0xfcfcfcfc, 0xfcfcfcfcfc, 0xfcfcfcfcfcfc,
+		0xfcfcfcfcfcfcfc, 0xfcfcfcfcfcfcfcfc,
+	};
+
+	return _pext_u64(load(p), masks[n]);
 }
 #endif
 
 struct ops {
 	struct marks (*read_marks)(const uint8_t *p);
-	uint64_t (*select_end)(unsigned int field, uint64_t ends);
-	uint64_t (*pack)(uint64_t word);
+	uint64_t (*select_ends)(unsigned int fields, uint64_t ends);
+	void (*read_key)(const uint8_t *p, unsigned int n, uint64_t bytes[2]);
+	uint64_t (*read_stamp)(const uint8_t *p, unsigned int n);
 };
 
 /* ---- messages ---- */
 
-/*
- * The message at @p, which is byte @from of the marks and ends among them. False: it cannot be a
- * step.
- */
+/* The message at @p, where @marks begin. False: it cannot be a step. */
 static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct ops *ops,
-				bool timestamps, struct marks marks, const uint8_t *p,
-				unsigned int from, struct rvt_ntrace_scanned *m)
+				const uint8_t fields[256], struct marks marks, const uint8_t *p,
+				struct rvt_ntrace_scanned *m)
 {
-	const uint64_t low = load(p), high = load(p + 8), last = marks.lasts & -marks.lasts;
-	const unsigned int field = key_fields[low >> 2 & 63] <<
-				   ((low & scan->rcode_mask) == scan->rcode_2);
-	const uint64_t end = ops->select_end(field, marks.ends);
-	unsigned int key_len, stamp_len;
+	const bool rcode_2 = (load(p) & scan->rcode_mask) == scan->rcode_2;
+	const uint64_t ends = ops->select_ends((unsigned int)fields[p[0]] << rcode_2, marks.ends);
+	unsigned int key_len, len;
 
-	/* One field more, which is a time stamp, or none. */
-	if (end != last && (!timestamps || ops->select_end(2 * field, marks.ends) != last))
+	/* The message must end with one of these fields. */
+	if (!(ends & marks.lasts & -marks.lasts))
 		return false;
-	key_len = __builtin_ctzll(end) + 1 - from;
-	stamp_len = __builtin_ctzll(last) + 1 - from - key_len;
-	if (key_len > RVT_NTRACE_KEY_BYTES || stamp_len > MAX_STAMP)
+	key_len = __builtin_ctzll(ends) + 1;
+	len = __builtin_ctzll(marks.lasts) + 1;
+	if (key_len > RVT_NTRACE_KEY_BYTES || len - key_len > MAX_STAMP)
 		return false;
-	m->bytes[0] = low & low_masks[key_len][0];
-	m->bytes[1] = high & low_masks[key_len][1];
-	m->stamp = ops->pack(load(p + key_len) & low_masks[stamp_len][0]);
+	ops->read_key(p, key_len, m->bytes);
+	m->stamp = ops->read_stamp(p + key_len, len - key_len);
 	m->key_len = key_len;
-	m->len = key_len + stamp_len;
+	m->len = len;
 	return true;
 }
 
 /* The messages that end in the CHUNK bytes at @p, which are those at scan->pos. */
-static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
-			      const uint8_t *p, unsigned int mode, const uint32_t *guesses)
+static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *ops,
+			      const uint8_t fields[256], const uint8_t *p, unsigned int mode,
+			      const uint32_t *guesses)
 {
+	const uint8_t *pos = scan->pos;
 	struct rvt_ntrace_scanned *m = scan->msgs + scan->n;
 	struct marks marks = ops->read_marks(p);
 	uint64_t mix = scan->mix, before;
-	unsigned int from = 0;
 
 	while (marks.lasts && m != scan->msgs + RVT_NTRACE_SCANNED) {
-		if (!scan_message(scan, ops, timestamps, marks, p + from, from, m))
+		if (!scan_message(scan, ops, fields, marks, p, m))
 			break;
-		m->pos = scan->pos + from;
+		m->pos = pos;
 		before = mix;
 		mix = rvt_step_mix(m->bytes, mode);
 		m->mix = mix;
 		m->guess = rvt_step_guess(before, mix);
 		__builtin_prefetch(guesses + m->guess);
-		from += m->len;
+		p += m->len;
+		pos += m->len;
+		/* It is shorter than they are. */
+		marks.ends >>= m->len;
+		marks.lasts >>= m->len;
 		m++;
-		marks.ends &= -((marks.lasts & -marks.lasts) << 1);
-		marks.lasts &= marks.lasts - 1;
 	}
-	scan->ended = !from;
-	scan->pos += from;
+	scan->ended = pos == scan->pos;
+	scan->pos = pos;
 	scan->n = m - scan->msgs;
 	scan->mix = mix;
 }
@@ -190,6 +224,7 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
 			    const uint8_t *end, unsigned int mode, const uint32_t *guesses)
 {
+	const uint8_t *fields = timestamps ? stamp_fields : key_fields;
 	uint8_t tail[CHUNK + EXCESS];
 
 	while (!scan->ended && scan->n < RVT_NTRACE_SCANNED) {
@@ -201,7 +236,7 @@ static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops,
 			memcpy(tail, p, left < CHUNK ? left : CHUNK);
 			p = tail;
 		}
-		scan_chunk(scan, ops, timestamps, p, mode, guesses);
+		scan_chunk(scan, ops, fields, p, mode, guesses);
 	}
 }
 
@@ -209,7 +244,9 @@ static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops,
 static V3 void scan_v3(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
 		       unsigned int mode, const uint32_t *guesses)
 {
-	static const struct ops ops = { read_marks_v3, select_end_v3, pack_v3 };
+	static const struct ops ops = {
+		read_marks_v3, select_ends_v3, read_key_v3, read_stamp_v3,
+	};
 
 	scan_all(scan, &ops, timestamps, end, mode, guesses);
 }
@@ -218,7 +255,7 @@ static V3 void scan_v3(struct rvt_ntrace_scan *scan, bool timestamps, const uint
 static void scan_plain(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
 		       unsigned int mode, const uint32_t *guesses)
 {
-	static const struct ops ops = { read_marks, select_end, rvt_ntrace_pack };
+	static const struct ops ops = { read_marks, select_ends, read_key, read_stamp };
 
 	scan_all(scan, &ops, timestamps, end, mode, guesses);
 }
