@@ -154,7 +154,7 @@ static unsigned int check_from(const struct stream *st, struct rvt_ntrace_reader
 	scan.v3 &= v3;
 	rvt_ntrace_scan_begin(&scan, reader.pos);
 	rvt_ntrace_scan(&scan, &reader, st->bytes + st->len, RVT_MODE_HTM, NULL);
-	assert_true(scan.ended || scan.n == RVT_NTRACE_SCANNED);
+	assert_true(scan.ended || scan.n >= RVT_NTRACE_SCANNED);
 	for (unsigned int i = 0; i < scan.n; i++)
 		check_stamp(&scan.msgs[i]);
 	for (; n < scan.n && rvt_ntrace_reader_next(&reader, &msg) == RVT_NTRACE_READ_MESSAGE; n++)
@@ -238,11 +238,11 @@ static void test_goes_on(void **state)
 	rvt_ntrace_scan_init(&scan, &reader);
 	rvt_ntrace_scan_begin(&scan, st.bytes);
 	rvt_ntrace_scan(&scan, &reader, st.bytes + st.len, RVT_MODE_BTM, NULL);
-	assert_int_equal(scan.n, RVT_NTRACE_SCANNED);
+	assert_true(scan.n >= RVT_NTRACE_SCANNED && scan.n <= sizeof(scan.msgs) / sizeof(scan.msgs[0]));
 	scan.at = TAKEN;
 	rvt_ntrace_scan(&scan, &reader, st.bytes + st.len, RVT_MODE_BTM, NULL);
 	assert_int_equal(scan.at, 1);
-	assert_int_equal(scan.n, RVT_NTRACE_SCANNED);
+	assert_true(scan.n >= RVT_NTRACE_SCANNED && scan.n <= sizeof(scan.msgs) / sizeof(scan.msgs[0]));
 	for (unsigned int i = 0; i < scan.n; i++)
 		assert_ptr_equal(scan.msgs[i].pos, st.bytes + begins[TAKEN - 1 + i]);
 	free(st.bytes);

@@ -21,7 +21,8 @@
 #define RVT_STEP_ENTRIES 131072	/* a power of two */
 #define RVT_STEP_SETS 16384	/* a power of two */
 #define RVT_STEP_WAYS 8
-#define RVT_STEP_GUESSES 65536
+#define RVT_STEP_GUESS_BITS 16
+#define RVT_STEP_GUESSES (1u << RVT_STEP_GUESS_BITS)
 #define RVT_STEP_RUNS 255	/* of all it leads through, at most */
 #define RVT_STEP_WORDS 96	/* of its way, at most */
 #define RVT_STEP_ROW 8		/* steps that are joined, at most */
@@ -198,9 +199,10 @@ static inline bool rvt_steps_recording(const struct rvt_flow *flow)
 /* What stands for the bytes of a message, and what decides how to read them. */
 static inline uint64_t rvt_step_mix(const uint64_t bytes[2], uint32_t head)
 {
-	uint64_t x = (bytes[0] + head) * 0x9e3779b97f4a7c15ull;
+	const unsigned __int128 x = (unsigned __int128)(bytes[0] + head) *
+				    (bytes[1] ^ 0x9e3779b97f4a7c15ull);
 
-	return (x ^ x >> 32 ^ bytes[1]) * 0xd6e8feb86659fd93ull;
+	return (uint64_t)x ^ (uint64_t)(x >> 64);
 }
 
 /*
@@ -209,7 +211,7 @@ static inline uint64_t rvt_step_mix(const uint64_t bytes[2], uint32_t head)
  */
 static inline uint32_t rvt_step_guess(uint64_t before, uint64_t mix)
 {
-	return ((before >> 5) + mix) >> 40 & (RVT_STEP_GUESSES - 1);
+	return ((before >> 5) + mix) >> (64 - RVT_STEP_GUESS_BITS);
 }
 
 /* @mix: rvt_step_mix() of the key's bytes and state. */

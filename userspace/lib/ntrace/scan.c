@@ -12,7 +12,7 @@
 #endif
 
 #define INLINE inline __attribute__((always_inline))
-#define CHUNK 64		/* bytes that are looked at together */
+#define CHUNK RVT_NTRACE_SCAN_CHUNK
 #define EXCESS 24		/* that are read from where a message begins: key and time */
 #define MAX_STAMP 8
 
@@ -32,13 +32,22 @@ static const uint8_t stamp_fields[256] = {
 	KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH, 6), KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH_HIST, 12),
 };
 
-/* The first bytes of 16. */
-static const uint64_t low_masks[RVT_NTRACE_KEY_BYTES + 1][2] = {
-	{}, { 0xff }, { 0xffff }, { 0xffffff }, { UINT32_MAX }, { 0xffffffffff },
-	{ 0xffffffffffff }, { 0xffffffffffffff }, { UINT64_MAX }, { UINT64_MAX, 0xff },
-	{ UINT64_MAX, 0xffff }, { UINT64_MAX, 0xffffff }, { UINT64_MAX, UINT32_MAX },
-	{ UINT64_MAX, 0xffffffffff }, { UINT64_MAX, 0xffffffffffff },
-	{ UINT64_MAX, 0xffffffffffffff }, { UINT64_MAX, UINT64_MAX },
+/* By numbers of bytes. Together, so that one register tells where they are. */
+static const struct {
+	uint64_t key[RVT_NTRACE_KEY_BYTES + 1][2];	/* the first ones of 16 */
+	uint64_t stamp[MAX_STAMP + 1];			/* of 8, without MSEO */
+} masks = {
+	.key = {
+		{}, { 0xff }, { 0xffff }, { 0xffffff }, { UINT32_MAX }, { 0xffffffffff },
+		{ 0xffffffffffff }, { 0xffffffffffffff }, { UINT64_MAX }, { UINT64_MAX, 0xff },
+		{ UINT64_MAX, 0xffff }, { UINT64_MAX, 0xffffff }, { UINT64_MAX, UINT32_MAX },
+		{ UINT64_MAX, 0xffffffffff }, { UINT64_MAX, 0xffffffffffff },
+		{ UINT64_MAX, 0xffffffffffffff }, { UINT64_MAX, UINT64_MAX },
+	},
+	.stamp = {
+		0, 0xfc, 0xfcfc, 0xfcfcfc, 0xfcfcfcfc, 0xfcfcfcfcfc, 0xfcfcfcfcfcfc,
+		0xfcfcfcfcfcfcfc, 0xfcfcfcfcfcfcfcfc,
+	},
 };
 
 static INLINE uint64_t load(const uint8_t *p)
@@ -95,16 +104,16 @@ static inline uint64_t select_ends(unsigned int fields, uint64_t ends)
 }
 
 /* The first @n bytes of 16 at @p, zeros behind them. */
-static inline void read_key(const uint8_t *p, unsigned int n, uint64_t bytes[2])
+static inline void read_key(const uint8_t *p, uint64_t n, uint64_t bytes[2])
 {
-	bytes[0] = load(p) & low_masks[n][0];
-	bytes[1] = load(p + 8) & low_masks[n][1];
+	bytes[0] = load(p) & masks.key[n][0];
+	bytes[1] = load(p + 8) & masks.key[n][1];
 }
 
 /* What the first @n bytes say, at most 8. */
-static inline uint64_t read_stamp(const uint8_t *p, unsigned int n)
+static inline uint64_t read_stamp(const uint8_t *p, uint64_t n)
 {
-	return rvt_ntrace_pack(load(p) & low_masks[n][0]);
+	return rvt_ntrace_pack(load(p) & masks.stamp[n]);
 }
 
 /*
@@ -136,31 +145,25 @@ static inline V3 uint64_t select_ends_v3(unsigned int fields, uint64_t ends)
 	return _pdep_u64(fields, ends);
 }
 
-static inline V3 void read_key_v3(const uint8_t *p, unsigned int n, uint64_t bytes[2])
+static inline V3 void read_key_v3(const uint8_t *p, uint64_t n, uint64_t bytes[2])
 {
-	const __m128i mask = _mm_loadu_si128((const __m128i *)low_masks[n]);
+	const __m128i mask = _mm_loadu_si128((const __m128i *)masks.key[n]);
 
 	_mm_storeu_si128((__m128i *)bytes,
 			 _mm_and_si128(_mm_loadu_si128((const __m128i *)p), mask));
 }
 
-static inline V3 uint64_t read_stamp_v3(const uint8_t *p, unsigned int n)
+static inline V3 uint64_t read_stamp_v3(const uint8_t *p, uint64_t n)
 {
-	/* Bits that are not MSEO. */
-	static const uint64_t masks[MAX_STAMP + 1] = {
-		0, 0xfc, 0xfcfc, 0xfcfcfc, 0xfcfcfcfc, 0xfcfcfcfcfc, 0xfcfcfcfcfcfc,
-		0xfcfcfcfcfcfcfc, 0xfcfcfcfcfcfcfcfc,
-	};
-
-	return _pext_u64(load(p), masks[n]);
+	return _pext_u64(load(p), masks.stamp[n]);
 }
 #endif
 
 struct ops {
 	struct marks (*read_marks)(const uint8_t *p);
 	uint64_t (*select_ends)(unsigned int fields, uint64_t ends);
-	void (*read_key)(const uint8_t *p, unsigned int n, uint64_t bytes[2]);
-	uint64_t (*read_stamp)(const uint8_t *p, unsigned int n);
+	void (*read_key)(const uint8_t *p, uint64_t n, uint64_t bytes[2]);
+	uint64_t (*read_stamp)(const uint8_t *p, uint64_t n);
 };
 
 /* ---- messages ---- */
@@ -172,13 +175,13 @@ static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct
 {
 	const bool rcode_2 = (load(p) & scan->rcode_mask) == scan->rcode_2;
 	const uint64_t ends = ops->select_ends((unsigned int)fields[p[0]] << rcode_2, marks.ends);
-	unsigned int key_len, len;
+	uint64_t key_len, len;
 
 	/* The message must end with one of these fields. */
 	if (!(ends & marks.lasts & -marks.lasts))
 		return false;
-	key_len = __builtin_ctzll(ends) + 1;
-	len = __builtin_ctzll(marks.lasts) + 1;
+	key_len = (unsigned int)__builtin_ctzll(ends) + UINT64_C(1);
+	len = (unsigned int)__builtin_ctzll(marks.lasts) + UINT64_C(1);
 	if (key_len > RVT_NTRACE_KEY_BYTES || len - key_len > MAX_STAMP)
 		return false;
 	ops->read_key(p, key_len, m->bytes);
@@ -188,36 +191,51 @@ static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct
 	return true;
 }
 
-/* The messages that end in the CHUNK bytes at @p, which are those at scan->pos. */
+/*
+ * The messages that end in the CHUNK bytes at @p, which are those at scan->pos; they are told to be
+ * at @p.
+ */
 static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *ops,
 			      const uint8_t fields[256], const uint8_t *p, unsigned int mode,
 			      const uint32_t *guesses)
 {
-	const uint8_t *pos = scan->pos;
+	const uint8_t *begin = p;
 	struct rvt_ntrace_scanned *m = scan->msgs + scan->n;
 	struct marks marks = ops->read_marks(p);
 	uint64_t mix = scan->mix, before;
 
-	while (marks.lasts && m != scan->msgs + RVT_NTRACE_SCANNED) {
-		if (!scan_message(scan, ops, fields, marks, p, m))
-			break;
-		m->pos = pos;
+	while (marks.lasts && scan_message(scan, ops, fields, marks, p, m)) {
+		m->pos = p;
 		before = mix;
 		mix = rvt_step_mix(m->bytes, mode);
 		m->mix = mix;
 		m->guess = rvt_step_guess(before, mix);
 		__builtin_prefetch(guesses + m->guess);
 		p += m->len;
-		pos += m->len;
 		/* It is shorter than they are. */
 		marks.ends >>= m->len;
 		marks.lasts >>= m->len;
 		m++;
 	}
-	scan->ended = pos == scan->pos;
-	scan->pos = pos;
+	scan->ended = p == begin;
+	scan->pos += p - begin;
 	scan->n = m - scan->msgs;
 	scan->mix = mix;
+}
+
+/* The same where not so many bytes are @left. */
+static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops,
+			     const uint8_t fields[256], size_t left, unsigned int mode,
+			     const uint32_t *guesses)
+{
+	const uint8_t *pos = scan->pos;
+	uint8_t tail[CHUNK + EXCESS] = {};
+	unsigned int n = scan->n;
+
+	memcpy(tail, pos, left < CHUNK ? left : CHUNK);
+	scan_chunk(scan, ops, fields, tail, mode, guesses);
+	for (; n < scan->n; n++)
+		scan->msgs[n].pos = pos + (scan->msgs[n].pos - tail);
 }
 
 /* As many messages as fit. */
@@ -225,18 +243,14 @@ static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops,
 			    const uint8_t *end, unsigned int mode, const uint32_t *guesses)
 {
 	const uint8_t *fields = timestamps ? stamp_fields : key_fields;
-	uint8_t tail[CHUNK + EXCESS];
 
 	while (!scan->ended && scan->n < RVT_NTRACE_SCANNED) {
 		const size_t left = end - scan->pos;
-		const uint8_t *p = scan->pos;
 
-		if (left < sizeof(tail)) {
-			memset(tail, 0, sizeof(tail));
-			memcpy(tail, p, left < CHUNK ? left : CHUNK);
-			p = tail;
-		}
-		scan_chunk(scan, ops, fields, p, mode, guesses);
+		if (left < CHUNK + EXCESS)
+			scan_tail(scan, ops, fields, left, mode, guesses);
+		else
+			scan_chunk(scan, ops, fields, scan->pos, mode, guesses);
 	}
 }
 

@@ -11,7 +11,8 @@
 #include <string.h>
 #include "ntrace/message.h"
 
-#define RVT_NTRACE_SCANNED 64		/* messages at once, at most */
+#define RVT_NTRACE_SCANNED 64		/* messages at once, and what more is near the last of them */
+#define RVT_NTRACE_SCAN_CHUNK 64	/* bytes that are looked at together: messages, at most */
 #define RVT_NTRACE_KEY_BYTES 16		/* of what can be a step, without its time stamp */
 
 /* A message that can be a step. */
@@ -35,7 +36,7 @@ struct rvt_ntrace_scan {
 	unsigned int n;		/* messages */
 	bool v3;		/* with instructions that not every processor has */
 	bool ended;		/* what comes cannot be a step, or is not there as a whole */
-	struct rvt_ntrace_scanned msgs[RVT_NTRACE_SCANNED];
+	struct rvt_ntrace_scanned msgs[RVT_NTRACE_SCANNED - 1 + RVT_NTRACE_SCAN_CHUNK];
 };
 
 /* For messages as @reader reads them. */
