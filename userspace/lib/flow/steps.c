@@ -10,8 +10,8 @@
 
 #define CALLS_UNITS(bytes) (((bytes) + 15) / 16)
 #define WAY_UNITS(words) (((words) + 3) / 4)
-/* Of a path with what lies behind it, and that of the draft, in 16 bytes. */
-#define MAX_PATH (2 + CALLS_UNITS(sizeof(struct rvt_calls)) + WAY_UNITS(RVT_STEP_WORDS))
+/* Of a path with what lies behind it, in 16 bytes. */
+#define MAX_PATH (1 + CALLS_UNITS(sizeof(struct rvt_calls)) + WAY_UNITS(RVT_STEP_WORDS))
 
 static bool make_table(struct rvt_flow *flow)
 {
@@ -62,27 +62,36 @@ void rvt_steps_add_up(struct rvt_flow *flow)
 	*sums = (struct rvt_step_sums){ .left = RVT_STEP_SUMS, .last = sums->last };
 }
 
+/* Where a draft ends: where the last of its hops does. */
+static struct rvt_step_path end_of_draft(const struct rvt_steps *steps)
+{
+	return (struct rvt_step_path){
+		.last_block = steps->draft_end->last, .last_insn = steps->draft_end->last_insn,
+		.consecutive = steps->draft_consecutive,
+	};
+}
+
 void rvt_steps_leave(struct rvt_flow *flow)
 {
 	struct rvt_steps *steps = flow->steps;
 	const struct rvt_step *s = steps->sums.last;
-	const struct rvt_step_path *path;
+	struct rvt_step_path end;
 
 	if (!s)
 		return;
 	rvt_steps_add_up(flow);
 	steps->sums.last = NULL;
-	path = rvt_step_path(steps, s);
+	end = s == steps->steps ? end_of_draft(steps) : *rvt_step_path(steps, s);
 	flow->has_last = true;
-	flow->consecutive = path->consecutive;
-	flow->last_block = path->last_block;
-	flow->last_insn = path->last_insn;
+	flow->consecutive = end.consecutive;
+	flow->last_block = end.last_block;
+	flow->last_insn = end.last_insn;
 	flow->pc = s->pc;
 	flow->block = NULL;
 	flow->insn = flow->halfword = 0;
 	if (flow->counts) {
 		rvt_counts_begin(flow->counts, steps->from_pc);
-		rvt_counts_ahead(flow->counts, path->last_block, path->last_insn, s->pc);
+		rvt_counts_ahead(flow->counts, end.last_block, end.last_insn, s->pc);
 	}
 }
 
@@ -300,11 +309,11 @@ void rvt_steps_add_hop(struct rvt_flow *flow, uint32_t number, unsigned int half
 		*words = number;
 }
 
-bool rvt_step_pack(const struct rvt_flow_stats *stats, struct rvt_step *s)
+bool rvt_step_pack(const struct rvt_flow_stats *stats, uint64_t *sums)
 {
-	s->sums = stats->insns << RVT_STEP_INSNS | stats->halfwords << RVT_STEP_HALFWORDS |
-		  stats->branches << RVT_STEP_BRANCHES | stats->taken << RVT_STEP_TAKEN |
-		  stats->indirect << RVT_STEP_INDIRECT;
+	*sums = stats->insns << RVT_STEP_INSNS | stats->halfwords << RVT_STEP_HALFWORDS |
+		stats->branches << RVT_STEP_BRANCHES | stats->taken << RVT_STEP_TAKEN |
+		stats->indirect << RVT_STEP_INDIRECT;
 	/* No more can be taken than there are. */
 	return stats->insns <= UINT16_MAX && stats->halfwords <= UINT16_MAX &&
 	       stats->branches <= UINT8_MAX && stats->indirect <= UINT8_MAX;
@@ -331,12 +340,16 @@ static bool fill(const struct rvt_flow *flow, struct rvt_step *s)
 		.indirect = now->indirect - before->indirect,
 	};
 
+	uint64_t sums;
+	const bool fits = rvt_step_pack(&stats, &sums);
+
 	*s = (struct rvt_step){
 		.key = flow->steps->key,
 		.hint = flow->steps->hint,
 		.pc = rvt_flow_current(flow),
+		.sums = sums,
 	};
-	return rvt_step_pack(&stats, s);
+	return fits;
 }
 
 /* A part of a path: a hop, or a run. */
@@ -548,7 +561,7 @@ static struct rvt_step_path *take_path(struct rvt_steps *steps, const struct rvt
 
 	filled->path = old->path;
 	if (!old->key.meaning || path->room < room || path->shared) {
-		filled->path = 1 + steps->n_path;
+		filled->path = steps->n_path;
 		rvt_step_path(steps, filled)->room = room;
 		steps->n_path += 1 + room;
 	}
@@ -619,11 +632,11 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 /* ---- drafts ---- */
 
 /* A step of what was walked without being recorded. */
-static void keep_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft,
-		       const struct rvt_step_path *end)
+static void keep_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft)
 {
 	struct rvt_steps *steps = flow->steps;
-	struct rvt_step filled = draft->step;
+	const struct rvt_step_path end = end_of_draft(steps);
+	struct rvt_step filled = steps->steps[0];
 
 	filled.key = steps->key;
 	filled.hint = steps->hint;
@@ -631,21 +644,22 @@ static void keep_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft
 	for (unsigned int i = 0; i < draft->n_hops; i++)
 		steps->words[i] = rvt_hop_number(flow->hops, draft->hops[i]);
 	steps->returns = *draft->calls;
-	keep(flow, &filled, end);
+	keep(flow, &filled, &end);
 }
 
 struct rvt_step *rvt_steps_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft)
 {
 	struct rvt_steps *steps = flow->steps;
-	struct rvt_step_path *end = rvt_step_path(steps, &steps->steps[0]);
+	struct rvt_step *s = &steps->steps[0];
 
-	steps->steps[0] = draft->step;
-	end->last_block = draft->last_block;
-	end->last_insn = draft->last_insn;
-	end->consecutive = draft->consecutive;
+	s->pc = draft->pc;
+	s->sums = draft->sums;
+	s->flags = draft->flags;
+	steps->draft_end = rvt_hop_path(flow->hops, draft->hops[draft->n_hops - 1]);
+	steps->draft_consecutive = draft->consecutive;
 	if (draft->n_hops <= RVT_STEP_WORDS && is_known(steps, &steps->key, steps->hint))
-		keep_draft(flow, draft, end);
-	return &steps->steps[0];
+		keep_draft(flow, draft);
+	return s;
 }
 
 /* ---- joining ---- */
@@ -670,6 +684,8 @@ static bool add_row(struct rvt_flow *flow, const struct rvt_step_row *row, struc
 	uint64_t address = row->key.address, pc = row->key.pc;
 	struct rvt_flow_stats stats = {};
 	unsigned int runs = 0;
+	uint64_t sums;
+	bool fits;
 
 	*sum = (struct rvt_step){
 		.key = row->key, .flags = RVT_STEP_JOINED,
@@ -694,7 +710,9 @@ static bool add_row(struct rvt_flow *flow, const struct rvt_step_row *row, struc
 	}
 	sum->pc = pc;
 	sum->extra = row->steps[row->n - 1]->extra;
-	return rvt_step_pack(&stats, sum) && runs <= RVT_STEP_RUNS;
+	fits = rvt_step_pack(&stats, &sums);
+	sum->sums = sums;
+	return fits && runs <= RVT_STEP_RUNS;
 }
 
 void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)

@@ -115,7 +115,7 @@ struct rvt_steps {
 	uint32_t numbers[RVT_STEP_SETS][RVT_STEP_WAYS];
 	struct rvt_step_calls calls[RVT_STEP_ENTRIES];	/* by number */
 	_Alignas(16) uint8_t paths[RVT_STEP_PATH_BYTES];
-	size_t n_path;			/* used of it behind the draft's, in 16 bytes */
+	size_t n_path;			/* used of it, in 16 bytes */
 	/* by rvt_step_guess(): number of a step, above it as many bits of its hash as fit */
 	uint32_t guesses[RVT_STEP_GUESSES];
 	uint32_t rows[RVT_STEP_GUESSES];	/* E-Trace's, by the bytes of a row of frames */
@@ -134,6 +134,10 @@ struct rvt_steps {
 	uint32_t words[RVT_STEP_WORDS];
 	struct rvt_flow_stats before;
 	struct rvt_calls returns;
+
+	/* of step number 0 */
+	const struct rvt_hop_path *draft_end;
+	bool draft_consecutive;
 
 	/* counted since rvt_steps_enter() */
 	struct rvt_step_sums sums;
@@ -166,9 +170,8 @@ void rvt_steps_drop(struct rvt_flow *flow);
  * returns it as a step that is good until the next call; it is not applied.
  */
 struct rvt_step_draft {
-	struct rvt_step step;		/* without .key and .hint */
-	struct rvt_code_block *last_block;
-	uint32_t last_insn;
+	uint64_t pc, sums;		/* as in struct rvt_step */
+	uint32_t flags;			/* likewise */
 	bool consecutive;
 	const struct rvt_calls *calls;
 	struct rvt_hop *const *hops;	/* all that it led through, in the half of the key */
@@ -176,7 +179,7 @@ struct rvt_step_draft {
 };
 struct rvt_step *rvt_steps_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft);
 /* What was executed, for a step. False: more than fits. */
-bool rvt_step_pack(const struct rvt_flow_stats *stats, struct rvt_step *s);
+bool rvt_step_pack(const struct rvt_flow_stats *stats, uint64_t *sums);
 /* Whether there is room for another step: else rvt_steps_record() begins anew. */
 bool rvt_steps_have_room(const struct rvt_steps *steps);
 /* Steps that were taken in a row, and the key that stands for all of them. */

@@ -10,6 +10,15 @@
 
 #define MAX_HOPS 64
 
+/*
+ * What a stride is going to do to the return stack, as struct rvt_calls, but the addresses are still
+ * where they are: in paths of hops, which are in no cache, and nobody waits for them.
+ */
+struct calls {
+	uint8_t n_pops, n_pushes, nesting;
+	const uint64_t *pcs[RVT_CALLS];
+};
+
 /* What a stride is going to do. Nothing of it has happened. */
 struct draft {
 	uint32_t at;			/* place; 0: not known */
@@ -26,12 +35,12 @@ struct draft {
 		const struct rvt_hop *hop;	/* that it ends */
 		uint64_t pc;			/* where it leads */
 	} returns[RVT_CALLS];
-	struct rvt_calls calls;
+	struct calls calls;
 };
 
 /* ---- the return stack, as it is going to be ---- */
 
-static INLINE bool push(struct rvt_calls *calls, uint64_t pc)
+static INLINE bool push(struct calls *calls, const uint64_t *pc)
 {
 	if (calls->n_pops + calls->n_pushes == RVT_CALLS)
 		return false;
@@ -39,21 +48,33 @@ static INLINE bool push(struct rvt_calls *calls, uint64_t pc)
 	return true;
 }
 
-static INLINE bool pop(const struct rvt_return_stack *stack, struct rvt_calls *calls, uint64_t *pc)
+/* Where the next return leads that is not of a call of the stride is looked up soon. */
+static INLINE void fetch_return(struct rvt_flow *flow, const struct calls *calls)
 {
+	const struct rvt_return_stack *stack = &flow->returns;
+
+	if (calls->n_pops < rvt_returns_used(stack))
+		__builtin_prefetch(rvt_flow_target(flow, stack->top[-1 - calls->n_pops]));
+}
+
+static INLINE bool pop(struct rvt_flow *flow, struct calls *calls, uint64_t *pc)
+{
+	const struct rvt_return_stack *stack = &flow->returns;
+
 	if (calls->n_pushes) {
-		*pc = calls->pcs[RVT_CALLS - calls->n_pushes--];
+		*pc = *calls->pcs[RVT_CALLS - calls->n_pushes--];
 		return true;
 	}
 	if (calls->n_pops == RVT_CALLS || calls->n_pops >= rvt_returns_used(stack))
 		return false;
-	*pc = stack->top[-1 - calls->n_pops];
-	calls->pcs[calls->n_pops++] = *pc;
+	calls->pcs[calls->n_pops] = &stack->top[-1 - calls->n_pops];
+	*pc = *calls->pcs[calls->n_pops++];
+	fetch_return(flow, calls);
 	return true;
 }
 
 /* The calls of @hop, and the returns from these. */
-static bool call(struct rvt_flow *flow, struct rvt_calls *calls, const struct rvt_hop *hop)
+static INLINE bool call(struct rvt_flow *flow, struct calls *calls, const struct rvt_hop *hop)
 {
 	const uint64_t *pushes = rvt_hop_pushes(flow->hops, hop);
 	const int height = calls->n_pushes - calls->n_pops + hop->nesting;
@@ -63,8 +84,9 @@ static bool call(struct rvt_flow *flow, struct rvt_calls *calls, const struct rv
 		return !hop->returns;
 	if (height > calls->nesting)
 		calls->nesting = height;
+	__builtin_prefetch(pushes);
 	for (unsigned int i = 0; i < hop->n_pushes; i++)
-		if (!push(calls, pushes[i]))
+		if (!push(calls, pushes + i))
 			return false;
 	return true;
 }
@@ -86,6 +108,15 @@ static __attribute__((noinline)) bool make_place(struct rvt_flow *flow, struct r
 	return target->place;
 }
 
+/* False: out of memory. */
+static INLINE bool look_at_view(struct rvt_flow *flow, struct draft *d)
+{
+	const struct rvt_view *view = rvt_view_get(flow->space->image, d->piece, &flow->code);
+
+	d->covered = view && rvt_piece_covers(d->piece, view);
+	return view;
+}
+
 /* The block at @pc, in the half where the stride is: false if no hops begin there. */
 static INLINE bool find_place(struct rvt_flow *flow, struct draft *d, uint64_t pc)
 {
@@ -95,11 +126,10 @@ static INLINE bool find_place(struct rvt_flow *flow, struct draft *d, uint64_t p
 	    !make_place(flow, target, pc))
 		return false;
 	d->at = target->place;
-	if (d->piece != target->piece) {
-		d->piece = target->piece;
-		d->covered = rvt_piece_covers(d->piece, flow->hops->blocks[d->at]->view);
-	}
-	return true;
+	if (d->piece == target->piece)
+		return true;
+	d->piece = target->piece;
+	return look_at_view(flow, d);
 }
 
 static struct rvt_hop *learn(struct rvt_flow *flow, struct draft *d, uint32_t flags, uint32_t key)
@@ -111,8 +141,7 @@ static struct rvt_hop *learn(struct rvt_flow *flow, struct draft *d, uint32_t fl
 	hop = rvt_replay_learn(flow, flags, d->at, key);
 	flow->piece = piece;
 	/* The view may have hops where it had none. */
-	d->covered = rvt_piece_covers(d->piece, flow->hops->blocks[d->at]->view);
-	return hop;
+	return look_at_view(flow, d) ? hop : NULL;
 }
 
 /* What only some hops have. False: it must be looked at more closely than here. */
@@ -166,7 +195,7 @@ static bool follow_return(struct rvt_flow *flow, struct draft *d, const struct r
 {
 	uint64_t pc;
 
-	if (d->n_returns == RVT_CALLS || !pop(&flow->returns, &d->calls, &pc) ||
+	if (d->n_returns == RVT_CALLS || !pop(flow, &d->calls, &pc) ||
 	    rvt_half(pc) != rvt_half(flow->steps->key.pc) || !find_place(flow, d, pc))
 		return false;
 	d->returns[d->n_returns].hop = hop;
@@ -185,8 +214,8 @@ static bool leave(struct rvt_flow *flow, struct draft *d, const struct rvt_hop *
 	if (!flow->returns.depth || path->end == RVT_END_INDIRECT)
 		return true;
 	if (path->end == RVT_END_RETURN)
-		return pop(&flow->returns, &d->calls, &pc);
-	if (path->end != RVT_END_IND_CALL || !push(&d->calls, path->end_pc))
+		return pop(flow, &d->calls, &pc);
+	if (path->end != RVT_END_IND_CALL || !push(&d->calls, &path->end_pc))
 		return false;
 	if (d->calls.n_pushes - d->calls.n_pops > d->calls.nesting)
 		d->calls.nesting = d->calls.n_pushes - d->calls.n_pops;
@@ -224,15 +253,23 @@ static bool find_hops(struct rvt_flow *flow, struct draft *d, const struct rvt_s
 
 /* ---- taking it ---- */
 
-/* What it does to the return stack is done. False: it cannot be. */
-static bool do_calls(struct rvt_flow *flow, const struct rvt_calls *calls)
+/* What it does to the return stack is done, and in @log. False: it cannot be. */
+static bool do_calls(struct rvt_flow *flow, const struct calls *calls, struct rvt_calls *log)
 {
 	_Alignas(struct rvt_kept_calls) uint8_t
 		kept[sizeof(struct rvt_kept_calls) + (RVT_CALLS + RVT_FEW_CALLS) * sizeof(uint64_t)];
 
-	if (!rvt_calls_bytes(calls))
+	log->n_pops = calls->n_pops;
+	log->n_pushes = calls->n_pushes;
+	log->nesting = calls->nesting;
+	log->empty = log->invalid = false;
+	if (!rvt_calls_bytes(log))
 		return true;
-	rvt_calls_keep(calls, (struct rvt_kept_calls *)kept);
+	for (unsigned int i = 0; i < calls->n_pops; i++)
+		log->pcs[i] = *calls->pcs[i];
+	for (unsigned int i = RVT_CALLS - calls->n_pushes; i < RVT_CALLS; i++)
+		log->pcs[i] = *calls->pcs[i];
+	rvt_calls_keep(log, (struct rvt_kept_calls *)kept);
 	return rvt_returns_replay(&flow->returns, (struct rvt_kept_calls *)kept);
 }
 
@@ -264,19 +301,21 @@ static struct rvt_step *take(struct rvt_flow *flow, const struct draft *d,
 		.insns = d->insns, .halfwords = d->halfwords, .branches = d->used - d->jumps,
 		.taken = d->taken - d->jumps, .indirect = d->indirect,
 	};
-	struct rvt_step_draft draft = {
-		.step.pc = stride->jumps ? stride->target : last->end_pc,
-		.step.flags = stride->jumps ? 0 : RVT_STEP_KEEPS_ADDRESS,
-		.last_block = last->last, .last_insn = last->last_insn,
-		.consecutive = !stride->jumps,
-		.calls = &d->calls, .hops = d->hops, .n_hops = d->n_hops,
-	};
+	struct rvt_step_draft draft;
+	struct rvt_calls calls;
 
-	if (d->n_runs > RVT_STEP_RUNS || !rvt_step_pack(&stats, &draft.step) ||
-	    !do_calls(flow, &d->calls))
+	__builtin_prefetch(last);
+	if (d->n_runs > RVT_STEP_RUNS || !rvt_step_pack(&stats, &draft.sums) ||
+	    !do_calls(flow, &d->calls, &calls))
 		return NULL;
 	if (flow->counts)
 		count(flow, d, stride, last);
+	draft.consecutive = !stride->jumps;
+	draft.calls = &calls;
+	draft.hops = d->hops;
+	draft.n_hops = d->n_hops;
+	draft.flags = stride->jumps ? 0 : RVT_STEP_KEEPS_ADDRESS;
+	draft.pc = stride->jumps ? stride->target : last->end_pc;
 	return rvt_steps_draft(flow, &draft);
 }
 
@@ -297,7 +336,7 @@ struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride 
 	d.n_hops = d.n_returns = d.n_runs = 0;
 	d.insns = d.halfwords = d.used = d.taken = d.jumps = d.indirect = 0;
 	d.calls.n_pops = d.calls.n_pushes = d.calls.nesting = 0;
-	d.calls.empty = d.calls.invalid = false;
+	fetch_return(flow, &d.calls);
 	if (!find_place(flow, &d, flow->steps->key.pc) || !find_hops(flow, &d, stride))
 		return NULL;
 	s = take(flow, &d, stride);
