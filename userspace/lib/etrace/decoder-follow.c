@@ -12,7 +12,7 @@
 
 static const struct path no_path;
 
-static uint32_t run_flags(const struct rvt_etrace_decoder *dec)
+uint32_t rvt_etrace_run_flags(const struct rvt_etrace_decoder *dec)
 {
 	uint32_t options = dec->codec.params.options;
 	uint32_t flags = RVT_RUN_ABSOLUTE_JUMP;
@@ -42,7 +42,7 @@ static struct rvt_order new_order(struct rvt_etrace_decoder *dec, const struct p
 	struct rvt_order order;
 
 	memset(&order, 0, sizeof(order));
-	order.flags = run_flags(dec);
+	order.flags = rvt_etrace_run_flags(dec);
 	order.max_halfwords = RVT_UNLIMITED;
 	order.max_insns = RVT_UNLIMITED;
 	set_outcomes(dec, &order, path);

@@ -173,6 +173,15 @@ uint64_t rvt_etrace_extend_address(const struct rvt_etrace_decoder *dec, uint64_
 	return address;
 }
 
+uint64_t rvt_etrace_reported_address(const struct rvt_etrace_decoder *dec,
+				     const struct rvt_etrace_msg *msg, uint64_t last)
+{
+	if (dec->codec.params.options & RVT_OPT_FULL_ADDRESS)
+		return rvt_etrace_full_address(dec, msg);
+	return rvt_etrace_extend_address(dec, last + (msg->field[RVT_ETRACE_F_ADDRESS] <<
+						      dec->codec.params.iaddress_lsb_p));
+}
+
 uint64_t rvt_etrace_full_address(const struct rvt_etrace_decoder *dec,
 				 const struct rvt_etrace_msg *msg)
 {

@@ -132,6 +132,9 @@ void rvt_etrace_decoder_abandon(struct rvt_etrace_decoder *dec);
 /* The event for a trap whose handler never came. */
 int rvt_etrace_drop_trap(struct rvt_etrace_decoder *dec);
 uint64_t rvt_etrace_extend_address(const struct rvt_etrace_decoder *dec, uint64_t address);
+/* What @msg reports where @last was reported before. */
+uint64_t rvt_etrace_reported_address(const struct rvt_etrace_decoder *dec,
+				     const struct rvt_etrace_msg *msg, uint64_t last);
 uint64_t rvt_etrace_full_address(const struct rvt_etrace_decoder *dec,
 				 const struct rvt_etrace_msg *msg);
 /* The engine stands before the reported instruction. */
@@ -160,6 +163,9 @@ int rvt_etrace_on_trap_draft(struct rvt_etrace_decoder *dec, const struct rvt_et
 int rvt_etrace_on_trap(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
 
 /* ---- decoder-follow.c ---- */
+
+/* RVT_RUN_* of all orders. */
+uint32_t rvt_etrace_run_flags(const struct rvt_etrace_decoder *dec);
 
 enum rvt_etrace_followed {
 	RVT_ETRACE_BY_PATH,	/* stands before the target, having come inferably */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <etrace/decoder-state.h>
 #include <etrace/frame.h>
-#include "flow/steps.h"
+#include "flow/stride.h"
 
 #define PAYLOAD_BYTES 16	/* of a key */
 /* That can be read from the beginning of a frame: header, source, time, two words. */
@@ -262,16 +262,23 @@ static void pass_time(struct rvt_etrace_decoder *dec, uint64_t stamp)
 	dec->time_valid = true;
 }
 
-/* Takes the step of what has @len bytes. False: it must be the last for now. */
-static inline bool take(struct rvt_etrace_decoder *dec, struct replay *r, struct rvt_step *step,
-			uint64_t mix, unsigned int len)
+/* @step, of so many frames and bytes, is taken. */
+static inline void pass(struct rvt_etrace_decoder *dec, struct replay *r, struct rvt_step *step,
+			uint64_t mix, unsigned int n_frames, unsigned int len)
 {
 	r->last = step;
-	r->n += FRAMES(step->key.state);
+	r->n += n_frames;
 	r->p += len;
 	r->mix = mix;
 	rvt_steps_advance(dec->flow, step, &r->key);
 	r->carried = carried_state(step->extra);
+}
+
+/* Takes the step of what has @len bytes. False: it must be the last for now. */
+static inline bool take(struct rvt_etrace_decoder *dec, struct replay *r, struct rvt_step *step,
+			uint64_t mix, unsigned int len)
+{
+	pass(dec, r, step, mix, FRAMES(step->key.state), len);
 	return rvt_steps_apply(dec->flow, step);
 }
 
@@ -454,6 +461,78 @@ static bool deliver_guessed(struct rvt_etrace_decoder *dec, struct replay *r, un
 	return *go_on;
 }
 
+/* ---- what is no step yet ---- */
+
+/* What @msg says at the place that @r has. False: it must be looked at more closely. */
+static bool read_stride(const struct rvt_etrace_decoder *dec, const struct replay *r,
+			const struct rvt_etrace_msg *msg, struct rvt_stride *stride)
+{
+	unsigned int n = r->carried >> CARRIED_SHIFT & 1, branches;
+	uint64_t map = r->carried >> (CARRIED_SHIFT + 1);
+
+	if (msg->kind != RVT_ETRACE_ADDRESS && msg->kind != RVT_ETRACE_BRANCH_ADDRESS)
+		return false;
+	if (msg->kind == RVT_ETRACE_BRANCH_ADDRESS) {
+		branches = msg->field[RVT_ETRACE_F_BRANCHES];
+		map |= (~msg->field[RVT_ETRACE_F_BRANCH_MAP] & rvt_etrace_mask(branches)) << n;
+		n += branches;
+	}
+	stride->jumps = true;
+	stride->target = rvt_etrace_reported_address(dec, msg, r->key.address);
+	if (stride->target != rvt_code_addr(&dec->flow->code, stride->target & ~1ull) ||
+	    (msg->kind == RVT_ETRACE_ADDRESS && stride->target == r->key.pc))
+		return false;
+	if (n && rvt_stride_branch_at(dec->flow, stride->target)) {
+		n--;
+		stride->extra = 1 | (map >> n & 1) << 1;
+		map &= rvt_etrace_mask(n);
+	}
+	stride->n_outcomes = n;
+	stride->outcomes = map;
+	return true;
+}
+
+/*
+ * @frame at r->p, of which there is no step yet, is taken. Returns what it did, or NULL: it must be
+ * decoded the long way.
+ */
+static struct rvt_step *take_stride(struct rvt_etrace_decoder *dec, struct replay *r,
+				    const struct frame *frame, bool *go_on)
+{
+	struct rvt_stride stride = { .flags = rvt_etrace_run_flags(dec) };
+	struct rvt_step *step = NULL;
+	struct rvt_etrace_msg msg;
+
+	if (!rvt_etrace_parse(&dec->codec, r->p, frame->len, &msg) && msg.present &&
+	    may_record(&dec->flow->steps->key, &msg) && !msg.updiscon &&
+	    read_stride(dec, r, &msg, &stride))
+		step = rvt_stride_take(dec->flow, &stride, go_on);
+	if (step)
+		pass(dec, r, step, frame->mix, 1, frame->len);
+	else
+		*go_on = miss(r, frame);
+	return step;
+}
+
+/*
+ * Takes @frame, which is at r->p. Returns its step, the draft of one, or NULL; *go_on: whether
+ * replaying can.
+ */
+static struct rvt_step *take_frame(struct rvt_etrace_decoder *dec, struct replay *r,
+				   const struct frame *frame, bool *go_on)
+{
+	const struct rvt_step_key key = make_key(r->key, frame, r->options | r->carried);
+	struct rvt_step *step = rvt_steps_take(dec->flow, &key, rvt_step_hash(&key),
+					       rvt_step_guess(r->mix, frame->mix));
+
+	if (!step)
+		return take_stride(dec, r, frame, go_on);
+	*go_on = take(dec, r, step, frame->mix, frame->len);
+	return step;
+}
+
+/* ---- one after the other ---- */
+
 /* Takes the frames of @group one by one, and joins them. False: as far as that goes. */
 static bool take_singly(struct rvt_etrace_decoder *dec, struct replay *r, const struct frame *group)
 {
@@ -462,20 +541,16 @@ static bool take_singly(struct rvt_etrace_decoder *dec, struct replay *r, const 
 	};
 
 	while (row.n < FRAMES(group->state)) {
-		struct rvt_step_key key;
 		struct rvt_step *step;
 		struct frame frame;
+		bool go_on;
 
 		if (!cut(dec, r->p, &frame))
 			return false;
-		key = make_key(r->key, &frame, r->options | r->carried);
-		step = rvt_steps_take(dec->flow, &key, rvt_step_hash(&key),
-				      rvt_step_guess(r->mix, frame.mix));
-		if (!step)
-			return miss(r, &frame);
+		step = take_frame(dec, r, &frame, &go_on);
+		if (!go_on || step == dec->flow->steps->steps)
+			return go_on;
 		row.steps[row.n++] = step;
-		if (!take(dec, r, step, frame.mix, frame.len))
-			return false;
 	}
 	r->mix = group->mix;
 	rvt_steps_join(dec->flow, &row);
@@ -505,18 +580,14 @@ static int tell_time(struct rvt_etrace_decoder *dec, struct replay *r, const str
 static int take_alone(struct rvt_etrace_decoder *dec, struct replay *r, const struct frame *frame,
 		      uint64_t offset, bool *go_on)
 {
-	const struct rvt_step_key key = make_key(r->key, frame, r->options | r->carried);
 	const uint8_t *p = r->p;
-	struct rvt_step *step;
+	const struct rvt_step *step = take_frame(dec, r, frame, go_on);
 
-	step = rvt_steps_take(dec->flow, &key, rvt_step_hash(&key),
-			      rvt_step_guess(r->mix, frame->mix));
-	*go_on = step ? take(dec, r, step, frame->mix, frame->len) : miss(r, frame);
 	if (!step)
 		return 0;
 	if (frame->timed)
 		return tell_time(dec, r, frame, offset, go_on);
-	if (!(step->flags & RVT_STEP_CALLS))
+	if (step != dec->flow->steps->steps && !(step->flags & RVT_STEP_CALLS))
 		note_guess(dec->flow->steps, p, step);
 	return 0;
 }

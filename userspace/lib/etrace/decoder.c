@@ -28,10 +28,7 @@ int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reaso
 static uint64_t reported_address(const struct rvt_etrace_decoder *dec,
 				 const struct rvt_etrace_msg *msg)
 {
-	if (dec->codec.params.options & RVT_OPT_FULL_ADDRESS)
-		return rvt_etrace_full_address(dec, msg);
-	return rvt_etrace_extend_address(dec, dec->address + (msg->field[RVT_ETRACE_F_ADDRESS] <<
-						   dec->codec.params.iaddress_lsb_p));
+	return rvt_etrace_reported_address(dec, msg, dec->address);
 }
 
 /* ---- formats 0, 1 and 2 ---- */

@@ -171,7 +171,7 @@ void rvt_steps_drop(struct rvt_flow *flow);
  */
 struct rvt_step_draft {
 	uint64_t pc, sums;		/* as in struct rvt_step */
-	uint32_t flags;			/* likewise */
+	uint8_t flags, extra;		/* likewise */
 	bool consecutive;
 	const struct rvt_calls *calls;
 	struct rvt_hop *const *hops;	/* all that it led through, in the half of the key */

@@ -205,11 +205,14 @@ static bool follow_return(struct rvt_flow *flow, struct draft *d, const struct r
 }
 
 /* The jump at the end of @hop is told by the message: what it does to the return stack. */
-static bool leave(struct rvt_flow *flow, struct draft *d, const struct rvt_hop *hop)
+static bool leave(struct rvt_flow *flow, struct draft *d, const struct rvt_stride *stride,
+		  const struct rvt_hop *hop)
 {
 	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
 	uint64_t pc;
 
+	if (stride->flags & RVT_RUN_ABSOLUTE_JUMP && path->flags & RVT_HOP_ABSOLUTE)
+		return false;
 	d->indirect++;
 	if (!flow->returns.depth || path->end == RVT_END_INDIRECT)
 		return true;
@@ -220,6 +223,29 @@ static bool leave(struct rvt_flow *flow, struct draft *d, const struct rvt_hop *
 	if (d->calls.n_pushes - d->calls.n_pops > d->calls.nesting)
 		d->calls.nesting = d->calls.n_pushes - d->calls.n_pops;
 	return true;
+}
+
+/* Whether @pc is in @hop. */
+static bool passes(struct rvt_flow *flow, const struct rvt_hop *hop, uint64_t pc)
+{
+	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+	const struct rvt_run *runs = rvt_hop_runs(flow->hops, hop);
+
+	if (pc < path->low || pc > path->high)
+		return false;
+	for (unsigned int i = 0; i < hop->n_runs; i++)
+		if (pc - runs[i].block->pc < runs[i].block->bytes)
+			return true;
+	return false;
+}
+
+/* @hop leaves by a jump: whether it is that of the message, or too late for that. */
+static INLINE bool is_last(const struct draft *d, const struct rvt_stride *stride,
+			   const struct rvt_hop *hop)
+{
+	if (!stride->jumps || stride->halfwords)
+		return stride->jumps && d->halfwords >= stride->halfwords;
+	return !d->n_bits && !hop->ends_return;
 }
 
 /* Looks up all hops. False: they do not lead to the end of the message. */
@@ -243,9 +269,12 @@ static bool find_hops(struct rvt_flow *flow, struct draft *d, const struct rvt_s
 			continue;
 		if (!hop->leaves)
 			return !d->n_bits && !stride->jumps;
-		if (stride->jumps && d->halfwords >= stride->halfwords)
-			return d->halfwords == stride->halfwords && !d->n_bits &&
-			       !hop->ends_return && leave(flow, d, hop);
+		/* Behind the last outcome, which is used up in this hop or before, it must not. */
+		if (!stride->halfwords && !d->n_bits && passes(flow, hop, stride->target))
+			return false;
+		if (is_last(d, stride, hop))
+			return (!stride->halfwords || d->halfwords == stride->halfwords) &&
+			       !d->n_bits && !hop->ends_return && leave(flow, d, stride, hop);
 		if (!hop->ends_return || !follow_return(flow, d, hop))
 			return false;
 	}
@@ -315,6 +344,7 @@ static struct rvt_step *take(struct rvt_flow *flow, const struct draft *d,
 	draft.hops = d->hops;
 	draft.n_hops = d->n_hops;
 	draft.flags = stride->jumps ? 0 : RVT_STEP_KEEPS_ADDRESS;
+	draft.extra = stride->extra;
 	draft.pc = stride->jumps ? stride->target : last->end_pc;
 	return rvt_steps_draft(flow, &draft);
 }
@@ -345,4 +375,14 @@ struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride 
 	rvt_steps_add(flow, s);
 	*whole = !flow->collect || deliver(flow, &d);
 	return s;
+}
+
+bool rvt_stride_branch_at(struct rvt_flow *flow, uint64_t pc)
+{
+	struct rvt_piece *piece = flow->piece;
+	struct rvt_code_block *block;
+	const bool known = !rvt_flow_enter(flow, pc, &block);
+
+	flow->piece = piece;
+	return known && block->insns == 1 && block->end == RVT_END_BRANCH;
 }

@@ -17,10 +17,12 @@ struct rvt_stride {
 	uint64_t outcomes;		/* the first in bit 0 */
 	/*
 	 * Behind the last outcome it goes on to an indirect jump, which leads to .target, after
-	 * exactly .halfwords; else it ends there.
+	 * exactly .halfwords; else it ends there. 0: to the first jump that leads nowhere by
+	 * itself, without coming to .target before that.
 	 */
 	bool jumps;
 	uint64_t halfwords, target;
+	uint8_t extra;			/* as in struct rvt_step */
 };
 
 /*
@@ -31,5 +33,8 @@ struct rvt_stride {
  */
 struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride *stride,
 				 bool *whole);
+
+/* Whether a branch is at @pc, which is an address of the flow's code. */
+bool rvt_stride_branch_at(struct rvt_flow *flow, uint64_t pc);
 
 #endif
