@@ -412,9 +412,6 @@ take_guessed(struct rvt_etrace_decoder *dec, struct replay *r, const uint8_t *st
 	unsigned int n = 0;
 	uint64_t rows = 0;
 
-	/* Each has more than one byte. */
-	if ((size_t)(stop - p) > sums.left - 1)
-		stop = p + sums.left - 1;
 	for (; p < stop; n++) {
 		struct rvt_step *s;
 		uint32_t row;
@@ -428,7 +425,11 @@ take_guessed(struct rvt_etrace_decoder *dec, struct replay *r, const uint8_t *st
 		if (!is_step(dec, s, p, heads, &place) || s->times + 1 <= counted)
 			break;
 		s->times += counted;
-		rvt_step_sums_add(&sums, s);
+		if (__builtin_expect(!rvt_step_sums_add(&sums, s), 0)) {
+			steps->sums = sums;
+			rvt_steps_add_up(dec->flow);
+			sums = steps->sums;
+		}
 		advance(&place, s);
 		row = s->key.state & ((1u << ROW_BITS) - 1);
 		rows += row;

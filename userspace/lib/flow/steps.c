@@ -50,15 +50,23 @@ bool rvt_steps_enter(struct rvt_flow *flow, struct rvt_step_key *key)
 	return true;
 }
 
+/* Of the byte that begins at bit @shift. */
+static uint64_t sum_at(const struct rvt_step_sums *sums, unsigned int shift)
+{
+	return rvt_step_sums_of(sums, shift / 8);
+}
+
 void rvt_steps_add_up(struct rvt_flow *flow)
 {
 	struct rvt_step_sums *sums = &flow->steps->sums;
 
-	flow->stats.insns += sums->insns_branches & UINT32_MAX;
-	flow->stats.branches += sums->insns_branches >> 32;
-	flow->stats.halfwords += sums->halfwords_indirect & UINT32_MAX;
-	flow->stats.indirect += sums->halfwords_indirect >> 32;
-	flow->stats.taken += sums->taken;
+	flow->stats.insns += sum_at(sums, RVT_STEP_INSNS) +
+			     (sum_at(sums, RVT_STEP_INSNS + 8) << 8);
+	flow->stats.halfwords += sum_at(sums, RVT_STEP_HALFWORDS) +
+				 (sum_at(sums, RVT_STEP_HALFWORDS + 8) << 8);
+	flow->stats.branches += sum_at(sums, RVT_STEP_BRANCHES);
+	flow->stats.taken += sum_at(sums, RVT_STEP_TAKEN);
+	flow->stats.indirect += sum_at(sums, RVT_STEP_INDIRECT);
 	*sums = (struct rvt_step_sums){ .left = RVT_STEP_SUMS, .last = sums->last };
 }
 

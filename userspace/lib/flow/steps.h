@@ -15,6 +15,9 @@
 #ifndef RVT_LIB_FLOW_STEPS_H
 #define RVT_LIB_FLOW_STEPS_H
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include <rvtrace/flow.h>
 #include "flow/engine.h"
 
@@ -43,9 +46,14 @@ struct rvt_step {
 	uint32_t times;			/* not yet in the counts */
 	uint32_t path : 20;		/* the rest: in 16 bytes from the beginning of .paths */
 	uint32_t hint : 12;		/* to the return stack; 0: of the first step of its key */
-	uint64_t sums : 56;		/* what is executed: RVT_STEP_INSNS, ... */
-	uint64_t flags : 4;		/* RVT_STEP_* */
-	uint64_t extra : 4;		/* free for the decoder */
+	union {
+		struct {
+			uint64_t sums : 56;	/* what is executed: RVT_STEP_INSNS, ... */
+			uint64_t flags : 4;	/* RVT_STEP_* */
+			uint64_t extra : 4;	/* free for the decoder */
+		};
+		uint64_t word;
+	};
 };
 
 /* Where numbers are in .sums: 16 bits of insns and halfwords, 8 of the others. */
@@ -55,17 +63,16 @@ enum {
 };
 
 /*
- * Sums of steps, several in a word each: of so many steps that none overflows. Not side by side,
- * for what compilers make of that with vectors is longer.
+ * Sums of steps: of each byte of rvt_step.word, in 16 bits each; of so many steps that none
+ * overflows.
  */
 struct rvt_step_sums {
-	uint64_t insns_branches;	/* the second one in bits 32 to 63 */
+	_Alignas(16) uint64_t lanes[2];	/* see rvt_step_sums_of() */
+	struct rvt_step *last;		/* of the steps; NULL: none */
 	uint32_t left;			/* more steps that can be added */
-	uint64_t halfwords_indirect;	/* likewise */
-	struct rvt_step *last;		/* of them; NULL: none */
-	uint64_t taken;
 };
-#define RVT_STEP_SUMS (1u << 16)	/* steps */
+#define RVT_STEP_SUMS 256	/* steps */
+_Static_assert(RVT_STEP_SUMS * UINT8_MAX <= UINT16_MAX, "fits");
 
 enum {
 	RVT_STEP_KEEPS_ADDRESS = 1u << 0, /* else the last address reported is .pc */
@@ -367,8 +374,8 @@ static inline void rvt_steps_collect(struct rvt_flow *flow, struct rvt_step_path
 
 static inline void rvt_steps_count(struct rvt_flow *flow, struct rvt_step *s)
 {
-	/* The first time, and when no more fits. */
-	if (s->times + 1 <= 1)
+	/* The first time, and before no more fits. */
+	if (__builtin_expect((int32_t)s->times <= 0, 0))
 		rvt_steps_begin_times(flow, s);
 	s->times++;
 }
@@ -379,13 +386,29 @@ void rvt_steps_add_up(struct rvt_flow *flow);
 /* Returns whether there is room for more. */
 static inline bool rvt_step_sums_add(struct rvt_step_sums *to, struct rvt_step *s)
 {
-	const uint64_t mask = UINT64_C(0xff0000ffff), sums = s->sums;
+#ifdef __SSE2__
+	__m128i *lanes = (__m128i *)to->lanes;
+	const __m128i bytes = _mm_loadl_epi64((const __m128i *)&s->word);
 
-	to->insns_branches += sums & mask;
-	to->halfwords_indirect += sums >> RVT_STEP_HALFWORDS & mask;
-	to->taken += sums >> RVT_STEP_TAKEN & 0xff;
+	*lanes = _mm_add_epi16(*lanes, _mm_unpacklo_epi8(bytes, _mm_setzero_si128()));
+#else
+	const uint64_t mask = UINT64_C(0x00ff00ff00ff00ff);
+
+	to->lanes[0] += s->word & mask;
+	to->lanes[1] += s->word >> 8 & mask;
+#endif
 	to->last = s;
 	return --to->left;
+}
+
+/* The sum of byte @i. */
+static inline unsigned int rvt_step_sums_of(const struct rvt_step_sums *sums, unsigned int i)
+{
+#ifdef __SSE2__
+	return sums->lanes[i / 4] >> i % 4 * 16 & UINT16_MAX;
+#else
+	return sums->lanes[i % 2] >> i / 2 * 16 & UINT16_MAX;
+#endif
 }
 
 static inline void rvt_steps_add(struct rvt_flow *flow, struct rvt_step *s)
