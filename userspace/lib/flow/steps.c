@@ -110,7 +110,7 @@ _Static_assert(RVT_STEP_WAYS == sizeof(uint64_t), "tags of a set are a word");
 
 static unsigned int set_of(uint64_t hash, uint32_t hint)
 {
-	return (hash + hint * 0x9e3779b1u) & (RVT_STEP_SETS - 1);
+	return ((hash >> 32) + hint * 0x9e3779b1u) & (RVT_STEP_SETS - 1);
 }
 
 static uint8_t tag_of(uint64_t hash)
@@ -151,7 +151,7 @@ static struct rvt_step *look_up(struct rvt_steps *steps, const struct rvt_step_k
 /* What came once is noted by the hash of its key. */
 static uint16_t *seen_of(struct rvt_steps *steps, uint64_t hash)
 {
-	return &steps->seen[hash >> 20 & (RVT_STEP_GUESSES - 1)];
+	return &steps->seen[hash >> 32 & (RVT_STEP_GUESSES - 1)];
 }
 
 struct rvt_step *rvt_steps_look_up(struct rvt_flow *flow, struct rvt_step_key key,

@@ -224,13 +224,10 @@ static inline uint32_t rvt_step_guess(uint64_t before, uint64_t mix)
 	return ((before >> 5) + mix) >> (64 - RVT_STEP_GUESS_BITS);
 }
 
-/* @mix: rvt_step_mix() of the key's bytes and state. */
+/* @mix: rvt_step_mix() of the key's bytes and state. Of the result the upper bits are good. */
 static inline uint64_t rvt_step_hash_of(const struct rvt_step_key *key, uint64_t mix)
 {
-	uint64_t x = key->pc + (key->address << 32 | key->address >> 32) + key->meaning;
-
-	x = (x ^ mix) * 0xff51afd7ed558ccdull;
-	return x ^ x >> 29;
+	return ((key->pc + 8 * key->address + key->meaning) ^ mix) * 0xff51afd7ed558ccdull;
 }
 
 static inline uint64_t rvt_step_hash(const struct rvt_step_key *key)
