@@ -464,6 +464,16 @@ static bool deliver_guessed(struct rvt_etrace_decoder *dec, struct replay *r, un
 
 /* ---- what is no step yet ---- */
 
+/* @carries: the last of @n is that of a branch to which they lead. Returns true. */
+static bool set_outcomes(struct rvt_stride *stride, uint64_t map, unsigned int n, bool carries)
+{
+	stride->n_outcomes = n - carries;
+	stride->outcomes = map & rvt_etrace_mask(n - carries);
+	if (carries)
+		stride->extra = 1 | (map >> (n - 1) & 1) << 1;
+	return true;
+}
+
 /* What @msg says at the place that @r has. False: it must be looked at more closely. */
 static bool read_stride(const struct rvt_etrace_decoder *dec, const struct replay *r,
 			const struct rvt_etrace_msg *msg, struct rvt_stride *stride)
@@ -471,26 +481,23 @@ static bool read_stride(const struct rvt_etrace_decoder *dec, const struct repla
 	unsigned int n = r->carried >> CARRIED_SHIFT & 1, branches;
 	uint64_t map = r->carried >> (CARRIED_SHIFT + 1);
 
-	if (msg->kind != RVT_ETRACE_ADDRESS && msg->kind != RVT_ETRACE_BRANCH_ADDRESS)
+	if (msg->kind > RVT_ETRACE_BRANCH_MAP)
 		return false;
-	if (msg->kind == RVT_ETRACE_BRANCH_ADDRESS) {
-		branches = msg->field[RVT_ETRACE_F_BRANCHES];
+	if (msg->kind != RVT_ETRACE_ADDRESS) {
+		branches = msg->kind == RVT_ETRACE_BRANCH_MAP ? 31 :
+			   msg->field[RVT_ETRACE_F_BRANCHES];
 		map |= (~msg->field[RVT_ETRACE_F_BRANCH_MAP] & rvt_etrace_mask(branches)) << n;
 		n += branches;
 	}
+	stride->to_branch = msg->kind == RVT_ETRACE_BRANCH_MAP;
+	if (stride->to_branch)
+		return set_outcomes(stride, map, n, true);
 	stride->jumps = true;
 	stride->target = rvt_etrace_reported_address(dec, msg, r->key.address);
 	if (stride->target != rvt_code_addr(&dec->flow->code, stride->target & ~1ull) ||
 	    (msg->kind == RVT_ETRACE_ADDRESS && stride->target == r->key.pc))
 		return false;
-	if (n && rvt_stride_branch_at(dec->flow, stride->target)) {
-		n--;
-		stride->extra = 1 | (map >> n & 1) << 1;
-		map &= rvt_etrace_mask(n);
-	}
-	stride->n_outcomes = n;
-	stride->outcomes = map;
-	return true;
+	return set_outcomes(stride, map, n, n && rvt_stride_branch_at(dec->flow, stride->target));
 }
 
 /*

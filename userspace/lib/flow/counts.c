@@ -356,7 +356,7 @@ void rvt_counts_path(struct rvt_counts *counts, const struct rvt_run *runs, unsi
 		if (i + 1 < n)
 			add_whole(counts, block, runs[i + 1].block->pc, times);
 		else
-			add_run(counts, block, 0, block->insns, times);
+			add_run(counts, block, 0, runs[i].count, times);
 	}
 }
 

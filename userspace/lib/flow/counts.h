@@ -130,7 +130,7 @@ void rvt_counts_arrive(struct rvt_counts *counts, uint64_t pc);
 void rvt_counts_leave(struct rvt_counts *counts, uint64_t pc);
 /* What comes next does not follow from the last run. */
 void rvt_counts_break(struct rvt_counts *counts);
-/* @n whole runs in a row, @times times, and the edges between them. */
+/* @n whole runs in a row, the last of which may end early; @times times. And the edges between. */
 void rvt_counts_path(struct rvt_counts *counts, const struct rvt_run *runs, unsigned int n,
 		     uint64_t times);
 

@@ -92,6 +92,7 @@ uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block)
 struct builder {
 	const struct rvt_hop_order *order;
 	bool tail;		/* these are all: on to the next indirect jump */
+	bool to_branch;		/* or up to the next branch */
 	uint32_t key;		/* outcomes left, with a stop bit above the last of them */
 	uint32_t insns, halfwords;
 	uint8_t used, taken;
@@ -119,13 +120,22 @@ static void cover(struct rvt_hop_path *path, const struct rvt_code_block *b)
 		path->high = high;
 }
 
+/* The first @insns instructions of @b, of so many half-words. */
+static void add_part(struct builder *p, struct rvt_code_block *b, uint32_t insns,
+		     uint32_t halfwords)
+{
+	p->runs[p->n_runs++] = (struct rvt_run){ &b->pub, 0, insns };
+	p->insns += insns;
+	p->halfwords += halfwords;
+	p->path.last = b;
+	p->path.last_insn = insns - 1;
+	p->path.end = insns == b->insns ? b->end : RVT_END_FALL;
+	cover(&p->path, b);
+}
+
 static void add_run(struct builder *p, struct rvt_code_block *b)
 {
-	p->runs[p->n_runs++] = (struct rvt_run){ &b->pub, 0, b->insns };
-	p->insns += b->insns;
-	p->halfwords += b->halfwords;
-	p->path.last = b;
-	cover(&p->path, b);
+	add_part(p, b, b->insns, b->halfwords);
 }
 
 /*
@@ -251,7 +261,7 @@ static bool may_go_on(const struct builder *p, const struct rvt_code_block *b,
 		      const struct rvt_view *view)
 {
 	return b && b->view == view && p->n_runs < RVT_HOP_RUNS &&
-	       (has_outcome(p) || p->tail);
+	       (has_outcome(p) || p->tail || p->to_branch);
 }
 
 /* The blocks of the hop. Returns the one behind it, if that is in the same view. */
@@ -301,12 +311,27 @@ static void keep(struct rvt_hops *hops, struct rvt_hop *hop, const struct builde
 	hops->n_path = hop->runs + 2 * p->n_runs;
 }
 
+/* The way of @p goes on to the branch at the end of @b. False: there is none, or no room. */
+static bool go_to_branch(struct builder *p, struct rvt_code_block *b)
+{
+	if (!b || has_outcome(p) || b->end != RVT_END_BRANCH || p->n_runs == RVT_HOP_RUNS)
+		return false;
+	if (b->insns > 1)
+		add_part(p, b, b->insns - 1, b->halfwords - b->last_halfwords);
+	p->path.end_pc = b->end_pc - 2 * b->last_halfwords;
+	return p->path.last;
+}
+
 /* Where @p leads, from @first on; *end: the block behind it, if that is in the same view. */
 static bool find_way(struct builder *p, struct rvt_code_block *first, struct rvt_code_block **end)
 {
 	struct rvt_code_block *b = follow(p, first);
 
-	if (b && (has_outcome(p) || p->tail) && leaves(p, b)) {
+	if (p->to_branch) {
+		if (!go_to_branch(p, b))
+			return false;
+		b = NULL;
+	} else if (b && (has_outcome(p) || p->tail) && leaves(p, b)) {
 		add_run(p, b);
 		p->leaves = true;
 		p->path.end_pc = b->end_pc;
@@ -330,15 +355,15 @@ static struct rvt_hop build(struct rvt_hops *hops, uint32_t place,
 	struct builder p = {
 		.order = order, .path.low = UINT64_MAX,
 		.tail = n < RVT_HOP_OUTCOMES && !(order->key & RVT_HOP_END),
-		.key = (order->key & OUTCOMES) | 1u << n,
+		.to_branch = n < RVT_HOP_OUTCOMES &&
+			     (order->key & RVT_HOP_TO_BRANCH) == RVT_HOP_TO_BRANCH,
+		.key = (order->key & ((1u << n) - 1)) | 1u << n,
 	};
 	struct rvt_code_block *first = hops->blocks[place], *end;
 	struct rvt_hop hop = { .state = RVT_HOP_NONE };
 
 	if (!find_way(&p, first, &end))
 		return hop;
-	p.path.last_insn = p.path.last->insns - 1;
-	p.path.end = p.path.last->end;
 	lower(&first->view->hops_low, p.path.low);
 	raise(&first->view->hops_high, p.path.high);
 	keep(hops, &hop, &p);

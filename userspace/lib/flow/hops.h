@@ -36,11 +36,13 @@ _Static_assert(RVT_WIDE_LINES * RVT_LINE_HOPS == 2u << RVT_HOP_OUTCOMES,
 /*
  * What a hop is found by: the next outcomes, above them a bit for each that there is. Not so many
  * are there only at the end of an order, which goes on to an indirect jump, or ends where the last
- * of them is used up (RVT_HOP_END). No key is 0. Above it is where in the table of a wide place.
+ * of them is used up (RVT_HOP_END), or up to the branch that comes then (RVT_HOP_TO_BRANCH, with a
+ * bit of an outcome that is not there). No key is 0. Above it is where in the table of a wide place.
  */
 enum {
 	RVT_HOP_THERE = ((1u << RVT_HOP_OUTCOMES) - 1) << RVT_HOP_OUTCOMES,
 	RVT_HOP_END = 1u << 2 * RVT_HOP_OUTCOMES,
+	RVT_HOP_TO_BRANCH = RVT_HOP_END | 1u << (RVT_HOP_OUTCOMES - 1),
 	RVT_HOP_KEY = 2u << 2 * RVT_HOP_OUTCOMES,
 	RVT_HOP_KEYS = 2 * RVT_HOP_KEY,
 };

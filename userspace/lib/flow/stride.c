@@ -248,15 +248,23 @@ static INLINE bool is_last(const struct draft *d, const struct rvt_stride *strid
 	return !d->n_bits && !hop->ends_return;
 }
 
+/* A branch with nothing before it. */
+static bool is_branch(const struct rvt_code_block *block)
+{
+	return block->insns == 1 && block->end == RVT_END_BRANCH;
+}
+
 /* Looks up all hops. False: they do not lead to the end of the message. */
 static bool find_hops(struct rvt_flow *flow, struct draft *d, const struct rvt_stride *stride)
 {
-	const uint32_t short_key = stride->jumps ? 0 : RVT_HOP_END;
+	const uint32_t short_key = stride->to_branch ? RVT_HOP_TO_BRANCH :
+				   stride->jumps ? 0 : RVT_HOP_END;
 	struct rvt_hop *hop = NULL;
 	uint32_t key;
 
 	for (;;) {
-		if (!d->n_bits && !stride->jumps)
+		if (!d->n_bits && !stride->jumps &&
+		    (!stride->to_branch || is_branch(flow->hops->blocks[d->at])))
 			return true;
 		if (d->n_bits < RVT_HOP_OUTCOMES)
 			key = rvt_hop_key(d->bits, d->n_bits) | short_key;
@@ -268,7 +276,8 @@ static bool find_hops(struct rvt_flow *flow, struct draft *d, const struct rvt_s
 		if (d->at)
 			continue;
 		if (!hop->leaves)
-			return !d->n_bits && !stride->jumps;
+			return !d->n_bits && !stride->jumps &&
+			       (!stride->to_branch || key & RVT_HOP_END);
 		/* Behind the last outcome, which is used up in this hop or before, it must not. */
 		if (!stride->halfwords && !d->n_bits && passes(flow, hop, stride->target))
 			return false;
@@ -384,5 +393,5 @@ bool rvt_stride_branch_at(struct rvt_flow *flow, uint64_t pc)
 	const bool known = !rvt_flow_enter(flow, pc, &block);
 
 	flow->piece = piece;
-	return known && block->insns == 1 && block->end == RVT_END_BRANCH;
+	return known && is_branch(block);
 }

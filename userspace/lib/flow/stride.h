@@ -21,6 +21,7 @@ struct rvt_stride {
 	 * itself, without coming to .target before that.
 	 */
 	bool jumps;
+	bool to_branch;			/* or up to the next branch */
 	uint64_t halfwords, target;
 	uint8_t extra;			/* as in struct rvt_step */
 };
