@@ -79,6 +79,18 @@ static struct rvt_step_path end_of_draft(const struct rvt_steps *steps)
 	};
 }
 
+static struct rvt_step_path end_of(struct rvt_steps *steps, const struct rvt_step *s)
+{
+	return s == steps->steps ? end_of_draft(steps) : *rvt_step_path(steps, s);
+}
+
+bool rvt_steps_consecutive(const struct rvt_flow *flow)
+{
+	const struct rvt_step *last = flow->steps->sums.last;
+
+	return last ? end_of(flow->steps, last).consecutive : flow->consecutive;
+}
+
 void rvt_steps_leave(struct rvt_flow *flow)
 {
 	struct rvt_steps *steps = flow->steps;
@@ -89,7 +101,7 @@ void rvt_steps_leave(struct rvt_flow *flow)
 		return;
 	rvt_steps_add_up(flow);
 	steps->sums.last = NULL;
-	end = s == steps->steps ? end_of_draft(steps) : *rvt_step_path(steps, s);
+	end = end_of(steps, s);
 	flow->has_last = true;
 	flow->consecutive = end.consecutive;
 	flow->last_block = end.last_block;

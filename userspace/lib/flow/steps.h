@@ -187,6 +187,8 @@ struct rvt_step_draft {
 struct rvt_step *rvt_steps_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft);
 /* What was executed, for a step. False: more than fits. */
 bool rvt_step_pack(const struct rvt_flow_stats *stats, uint64_t *sums);
+/* Since rvt_steps_enter(): whether what was executed last just went on to where the flow is. */
+bool rvt_steps_consecutive(const struct rvt_flow *flow);
 /* Whether there is room for another step: else rvt_steps_record() begins anew. */
 bool rvt_steps_have_room(const struct rvt_steps *steps);
 /* Steps that were taken in a row, and the key that stands for all of them. */

@@ -16,6 +16,7 @@
  */
 struct calls {
 	uint8_t n_pops, n_pushes, nesting;
+	bool empty;
 	const uint64_t *pcs[RVT_CALLS];
 };
 
@@ -152,7 +153,7 @@ static bool add_rest(struct rvt_flow *flow, struct draft *d, const struct rvt_ho
 
 	if (!d->covered && (path->low < d->piece->start || path->high > d->piece->last))
 		return false;
-	if (path->flags & RVT_HOP_ALONE && (!last || last->falls))
+	if (path->flags & RVT_HOP_ALONE && (last ? last->falls : rvt_steps_consecutive(flow)))
 		return false;
 	d->indirect += path->indirect;
 	d->jumps += path->jumps;
@@ -216,8 +217,12 @@ static bool leave(struct rvt_flow *flow, struct draft *d, const struct rvt_strid
 	d->indirect++;
 	if (!flow->returns.depth || path->end == RVT_END_INDIRECT)
 		return true;
-	if (path->end == RVT_END_RETURN)
-		return pop(flow, &d->calls, &pc);
+	if (path->end == RVT_END_RETURN) {
+		/* It may find nothing there. */
+		d->calls.empty = !d->calls.n_pushes &&
+				 d->calls.n_pops == rvt_returns_used(&flow->returns);
+		return d->calls.empty || pop(flow, &d->calls, &pc);
+	}
 	if (path->end != RVT_END_IND_CALL || !push(&d->calls, &path->end_pc))
 		return false;
 	if (d->calls.n_pushes - d->calls.n_pops > d->calls.nesting)
@@ -283,7 +288,7 @@ static bool find_hops(struct rvt_flow *flow, struct draft *d, const struct rvt_s
 			return false;
 		if (is_last(d, stride, hop))
 			return (!stride->halfwords || d->halfwords == stride->halfwords) &&
-			       !d->n_bits && !hop->ends_return && leave(flow, d, stride, hop);
+			       !d->n_bits && leave(flow, d, stride, hop);
 		if (!hop->ends_return || !follow_return(flow, d, hop))
 			return false;
 	}
@@ -300,7 +305,8 @@ static bool do_calls(struct rvt_flow *flow, const struct calls *calls, struct rv
 	log->n_pops = calls->n_pops;
 	log->n_pushes = calls->n_pushes;
 	log->nesting = calls->nesting;
-	log->empty = log->invalid = false;
+	log->empty = calls->empty;
+	log->invalid = false;
 	if (!rvt_calls_bytes(log))
 		return true;
 	for (unsigned int i = 0; i < calls->n_pops; i++)
@@ -375,6 +381,7 @@ struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride 
 	d.n_hops = d.n_returns = d.n_runs = 0;
 	d.insns = d.halfwords = d.used = d.taken = d.jumps = d.indirect = 0;
 	d.calls.n_pops = d.calls.n_pushes = d.calls.nesting = 0;
+	d.calls.empty = false;
 	fetch_return(flow, &d.calls);
 	if (!find_place(flow, &d, flow->steps->key.pc) || !find_hops(flow, &d, stride))
 		return NULL;

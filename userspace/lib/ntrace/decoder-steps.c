@@ -192,17 +192,26 @@ static unsigned int split(const struct rvt_ntrace_scanned *m, uint64_t field[KEY
 	return left ? 0 : n;
 }
 
-/* The outcomes of @hist, a field with its stop bit. False: there is none. */
-static bool set_outcomes(struct rvt_stride *stride, uint64_t hist)
+/* The outcomes of @hist, a field with its stop bit. False: it has none, or they are too many. */
+static bool set_outcomes(struct rvt_stride *stride, uint64_t hist, uint64_t repeat)
 {
 	struct rvt_hist h;
 
 	if (!hist || hist >> RVT_NTRACE_MAX_HIST_BITS)
 		return false;
-	rvt_hist_set(&h, hist, 1);
+	rvt_hist_set(&h, hist, repeat);
 	stride->n_outcomes = h.bits;
 	stride->outcomes = h.pattern;
-	return true;
+	return h.bits == h.n_bits;
+}
+
+/* Of ResourceFull, with @n fields, the first from RCODE on. */
+static bool read_full(struct rvt_stride *stride, const uint64_t *field, unsigned int n)
+{
+	const unsigned int rcode = field[0] & 15;
+
+	return rcode == n && n <= 2 && set_outcomes(stride, field[0] >> 4, n == 2 ? field[1] : 1) &&
+	       stride->n_outcomes;
 }
 
 /* What message @m says. False: it must be looked at more closely. */
@@ -217,13 +226,13 @@ static bool read_stride(const struct rvt_ntrace_decoder *d, const struct replay 
 	n = split(m, field, bits);
 	if (!n || (field[0] & ((1u << shift) - 1)) >> 6 != d->recent_src)
 		return false;
+	field[0] >>= shift;
 	if (tcode == RVT_NTRACE_RESOURCE_FULL)
-		return n == 1 && (field[0] >> shift & 15) == 1 && bits[0] > shift + 4 &&
-		       set_outcomes(stride, field[0] >> (shift + 4)) && stride->n_outcomes;
-	icnt = field[0] >> (shift + 2);
-	if (n != (tcode == RVT_NTRACE_INDIRECT_BRANCH_HIST ? 3 : 2) || bits[0] <= shift + 2 ||
-	    field[0] >> shift & 3 || icnt >> RVT_NTRACE_MAX_ICNT_BITS || icnt <= r->ahead ||
-	    (n == 3 && !set_outcomes(stride, field[2])))
+		return read_full(stride, field, n);
+	icnt = field[0] >> 2;
+	if (n != (tcode == RVT_NTRACE_INDIRECT_BRANCH_HIST ? 3 : 2) || field[0] & 3 ||
+	    icnt >> RVT_NTRACE_MAX_ICNT_BITS || icnt <= r->ahead ||
+	    (n == 3 && !set_outcomes(stride, field[2], 1)))
 		return false;
 	msg.field[RVT_NTRACE_F_UADDR] = field[1];
 	msg.bits[RVT_NTRACE_F_UADDR] = bits[1];

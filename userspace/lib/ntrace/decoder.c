@@ -210,7 +210,7 @@ static void on_repeat_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 	struct rvt_ntrace_repeat repeat;
 	uint64_t n = msg->field[RVT_NTRACE_F_BCNT];
 
-	if (s->repeat.unread)
+	if (s->repeat.valid && s->repeat.unread)
 		rvt_ntrace_read_repeat(d, s);
 	repeat = s->repeat;
 
