@@ -23,7 +23,7 @@ static const struct rvt_step *make_step(struct fixture *f, uint64_t pc, uint8_t 
 		if (rvt_steps_recording(f->flow))
 			rvt_steps_keep(f->flow, key.address, 0);
 	}
-	step = rvt_steps_find(f->flow, &key, rvt_step_hash(&key), 0);
+	step = rvt_steps_look_up(f->flow->steps, &key, rvt_step_hash(&key));
 	assert_non_null(step);
 	return step;
 }
@@ -48,7 +48,7 @@ static void join_steps(struct fixture *f, struct rvt_step_key *key)
 	assert_true(rvt_steps_enter(f->flow, key));
 	row.key = *key;
 	rvt_steps_join(f->flow, &row);
-	assert_null(rvt_steps_find(f->flow, key, rvt_step_hash(key), 1));
+	assert_null(rvt_steps_look_up(f->flow->steps, key, rvt_step_hash(key)));
 	rvt_steps_join(f->flow, &row);
 }
 
@@ -63,7 +63,7 @@ static void test_joined_steps(void **state)
 	(void)state;
 	set_up(&f, 0, 0);
 	join_steps(&f, &key);
-	joined = rvt_steps_find(f.flow, &key, rvt_step_hash(&key), 1);
+	joined = rvt_steps_look_up(f.flow->steps, &key, rvt_step_hash(&key));
 	assert_non_null(joined);
 	f.out.n = 0;
 	assert_true(rvt_steps_apply(f.flow, joined));
@@ -107,7 +107,7 @@ static void test_joined_counts(void **state)
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sums[0], 2 * 1 + 2 * 3);
 	assert_int_equal(sums[1], 2);
-	joined = rvt_steps_find(f.flow, &key, rvt_step_hash(&key), 1);
+	joined = rvt_steps_look_up(f.flow->steps, &key, rvt_step_hash(&key));
 	assert_non_null(joined);
 	for (int i = 0; i < 5; i++)
 		assert_true(rvt_steps_apply(f.flow, joined));
@@ -140,7 +140,7 @@ static bool is_known(struct fixture *f, struct rvt_space *space, uint64_t pc, ui
 	rvt_flow_set_space(f->flow, space);
 	rvt_flow_start(f->flow, pc, 0, true);
 	assert_true(rvt_steps_enter(f->flow, &key));
-	return rvt_steps_find(f->flow, &key, rvt_step_hash(&key), byte);
+	return rvt_steps_look_up(f->flow->steps, &key, rvt_step_hash(&key));
 }
 
 /* What the kernel does is known in every process, but not what a program does. */

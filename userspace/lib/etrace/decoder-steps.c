@@ -616,7 +616,7 @@ static int take_next(struct rvt_etrace_decoder *dec, struct replay *r, uint64_t 
 	if (FRAMES(frame.state) == 1)
 		return take_alone(dec, r, &frame, offset, go_on);
 	key = make_key(r->key, &frame, r->options | r->carried);
-	step = rvt_steps_look_up_joined(steps, &key, rvt_step_hash(&key));
+	step = rvt_steps_look_up(steps, &key, rvt_step_hash(&key));
 	if (step)
 		note_guess(steps, r->p, step);
 	*go_on = step ? take(dec, r, step, frame.mix, frame.len) : take_singly(dec, r, &frame);

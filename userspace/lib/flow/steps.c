@@ -166,25 +166,26 @@ static uint16_t *seen_of(struct rvt_steps *steps, uint64_t hash)
 	return &steps->seen[hash >> 32 & (RVT_STEP_GUESSES - 1)];
 }
 
-struct rvt_step *rvt_steps_look_up(struct rvt_flow *flow, struct rvt_step_key key,
-				   uint64_t hash, uint32_t *entry)
+struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
+				   uint64_t hash)
+{
+	uint32_t entry;
+
+	return look_up(steps, key, hash, 0, &entry);
+}
+
+/* The same; sets *entry. */
+static struct rvt_step *look_up_missed(struct rvt_flow *flow, const struct rvt_step_key *key,
+				       uint64_t hash, uint32_t *entry)
 {
 	struct rvt_steps *steps = flow->steps;
 
 	/* If there is none the flow goes on by itself: that needs these. */
 	__builtin_prefetch(seen_of(steps, hash));
-	__builtin_prefetch(rvt_flow_target(flow, key.pc));
+	__builtin_prefetch(rvt_flow_target(flow, key->pc));
 	if (steps->sums.last)
 		__builtin_prefetch(rvt_step_path(steps, steps->sums.last));
-	return look_up(steps, &key, hash, 0, entry);
-}
-
-struct rvt_step *rvt_steps_look_up_joined(struct rvt_steps *steps, const struct rvt_step_key *key,
-					  uint64_t hash)
-{
-	uint32_t entry;
-
-	return look_up(steps, key, hash, 0, &entry);
+	return look_up(steps, key, hash, 0, entry);
 }
 
 /* Another step than @first is for what is on the return stack where @first has its returns. */
@@ -203,23 +204,45 @@ static uint32_t hint_beside(struct rvt_flow *flow, const struct rvt_step *first)
 	return n ? x >> 52 | 1 : 0;
 }
 
-struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, struct rvt_step_key key,
-				      const struct rvt_step *first, uint32_t *entry)
+/* Of steps->key: one for what is on the return stack where @tried has its returns. */
+static struct rvt_step *take_beside(struct rvt_flow *flow, const struct rvt_step *tried,
+				    uint64_t hash, uint32_t *entry)
 {
-	const uint64_t hash = rvt_step_hash(&key);
 	struct rvt_steps *steps = flow->steps;
 	struct rvt_step *s;
 
-	steps->key = key;
-	steps->hint = 0;
-	if (!first)
-		return NULL;
-	s = first->hint ? look_up(steps, &key, hash, 0, entry) : NULL;
+	steps->hint = hint_beside(flow, tried);
+	s = look_up(steps, &steps->key, hash, steps->hint, entry);
+	return s && s->flags & RVT_STEP_CALLS && rvt_steps_call(flow, s) ? s : NULL;
+}
+
+struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, const struct rvt_step *tried,
+				      uint32_t guess)
+{
+	const uint64_t hash = rvt_step_hash(&tried->key);
+	struct rvt_steps *steps = flow->steps;
+	uint32_t *entry = &steps->guesses[guess];
+	struct rvt_step *s;
+
+	steps->key = tried->key;
+	s = tried->hint ? look_up(steps, &tried->key, hash, 0, entry) : NULL;
 	if (s && rvt_steps_call(flow, s))
 		return s;
-	steps->hint = hint_beside(flow, s ? s : first);
-	s = look_up(steps, &key, hash, steps->hint, entry);
-	return s && s->flags & RVT_STEP_CALLS && rvt_steps_call(flow, s) ? s : NULL;
+	return take_beside(flow, s ? s : tried, hash, entry);
+}
+
+struct rvt_step *rvt_steps_take_missed(struct rvt_flow *flow, struct rvt_step_key key,
+				       uint64_t hash, uint32_t guess)
+{
+	struct rvt_steps *steps = flow->steps;
+	uint32_t *entry = &steps->guesses[guess];
+	struct rvt_step *s = look_up_missed(flow, &key, hash, entry);
+
+	if (s && rvt_steps_call(flow, s))
+		return s;
+	steps->key = key;
+	steps->hint = 0;
+	return s ? take_beside(flow, s, hash, entry) : NULL;
 }
 
 /* That of the step that is to be made of @key here. */

@@ -255,31 +255,9 @@ static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_k
 		 (s->key.state ^ key->state) | (s->key.meaning ^ key->meaning));
 }
 
-/*
- * The first step of @key, whose hash is @hash, by the index. Sets *entry. And one whose returns fit
- * the return stack, which is done what it does; @first is a step of @key that does not, or NULL if
- * there is none. With keys of their own, so that the caller's can stay in registers.
- */
-struct rvt_step *rvt_steps_look_up(struct rvt_flow *flow, struct rvt_step_key key,
-				   uint64_t hash, uint32_t *entry);
-/* A joined step of @key, whose hash is @hash. */
-struct rvt_step *rvt_steps_look_up_joined(struct rvt_steps *steps, const struct rvt_step_key *key,
-					  uint64_t hash);
-struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, struct rvt_step_key key,
-				      const struct rvt_step *first, uint32_t *entry);
-
-/* A step of @key, whose hash is @hash. @guess: of the message. */
-static inline struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struct rvt_step_key *key,
-					      uint64_t hash, uint32_t guess)
-{
-	uint32_t *entry = &flow->steps->guesses[guess];
-	struct rvt_step *s = rvt_step_of(flow->steps, *entry);
-
-	/* Memory that is in no cache must not be touched in vain. */
-	if ((*entry & ~(RVT_STEP_ENTRIES - 1)) == rvt_step_tag(hash) && rvt_step_is(s, key))
-		return s;
-	return rvt_steps_look_up(flow, *key, hash, entry);
-}
+/* The first step of @key, whose hash is @hash, or the joined one. NULL: there is none. */
+struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
+				   uint64_t hash);
 
 static inline struct rvt_step_path *rvt_step_path_at(struct rvt_steps *steps, uint32_t path)
 {
@@ -326,18 +304,30 @@ static inline bool rvt_steps_call(struct rvt_flow *flow, const struct rvt_step *
 	       rvt_returns_replay(&flow->returns, rvt_step_calls(flow->steps, s));
 }
 
+/* What rvt_steps_take() leaves: where the guess was wrong, ... */
+struct rvt_step *rvt_steps_take_missed(struct rvt_flow *flow, struct rvt_step_key key,
+				       uint64_t hash, uint32_t guess);
+/* ... and where @tried, which has the key, cannot be taken. */
+struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, const struct rvt_step *tried,
+				      uint32_t guess);
+
 /*
  * The step of @key that can be taken here: what it does to the return stack is done. NULL: there is
- * none, and nothing has happened.
+ * none, and nothing has happened. @hash: of the key; @guess: of the message.
  */
 static inline struct rvt_step *rvt_steps_take(struct rvt_flow *flow, const struct rvt_step_key *key,
 					      uint64_t hash, uint32_t guess)
 {
-	struct rvt_step *s = rvt_steps_find(flow, key, hash, guess);
+	const uint32_t entry = flow->steps->guesses[guess];
+	struct rvt_step *s = rvt_step_of(flow->steps, entry);
 
-	if (s && rvt_steps_call(flow, s))
-		return s;
-	return rvt_steps_take_other(flow, *key, s, &flow->steps->guesses[guess]);
+	/* Memory that is in no cache must not be touched in vain. */
+	if ((entry & ~(RVT_STEP_ENTRIES - 1)) == rvt_step_tag(hash) && rvt_step_is(s, key))
+		return rvt_steps_call(flow, s) ? s : rvt_steps_take_other(flow, s, guess);
+	/* One by one: so the caller's key need not be in memory before. */
+	return rvt_steps_take_missed(flow, (struct rvt_step_key){
+		{ key->bytes[0], key->bytes[1] }, key->pc, key->address, key->state, key->meaning,
+	}, hash, guess);
 }
 
 /* The address reported last, after the step from one where that was @address. */
@@ -428,16 +418,23 @@ static inline bool rvt_steps_deliver_full(struct rvt_flow *flow)
 	       (!rvt_flow_deliver(flow) && flow->epochs[0] == flow->steps->epoch);
 }
 
+/* The step is taken, and no runs are delivered. */
+static inline void rvt_steps_apply_counting(struct rvt_flow *flow, struct rvt_step *s)
+{
+	rvt_steps_add(flow, s);
+	rvt_steps_count(flow, s);
+}
+
 /* The step is taken. False: delivering went wrong, or mappings changed: rvt_steps_leave() now. */
 static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 {
 	struct rvt_steps *steps = flow->steps;
 
-	rvt_steps_add(flow, s);
 	if (flow->counts) {
-		rvt_steps_count(flow, s);
+		rvt_steps_apply_counting(flow, s);
 		return true;
 	}
+	rvt_steps_add(flow, s);
 	if (flow->collect) {
 		struct rvt_step_path *path = rvt_step_path(steps, s);
 
