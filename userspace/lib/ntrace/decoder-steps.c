@@ -10,6 +10,8 @@
 #include "ntrace/decoder-state.h"
 #include "ntrace/scan.h"
 
+#define INLINE inline __attribute__((always_inline))
+
 /* Nothing of earlier messages but .ahead is left that would decide what the next one means. */
 static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s)
 {
@@ -53,8 +55,7 @@ static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt
 			    uint64_t reference, uint64_t ahead, struct rvt_step_key *key,
 			    uint64_t *mix)
 {
-	const unsigned int tcode = rvt_ntrace_scanned_tcode(m);
-	const bool full = tcode == RVT_NTRACE_RESOURCE_FULL;
+	const bool full = rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL);
 
 	key->bytes[0] = m->bytes[0];
 	key->bytes[1] = m->bytes[1];
@@ -62,7 +63,7 @@ static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt
 	*mix = m->mix;
 	if (full || !ahead)
 		return true;
-	if (!key_in_midst(d, tcode, ahead, key))
+	if (!key_in_midst(d, rvt_ntrace_scanned_tcode(m), ahead, key))
 		return false;
 	*mix = rvt_step_mix(key->bytes, key->state);
 	return true;
@@ -244,33 +245,47 @@ static bool read_stride(const struct rvt_ntrace_decoder *d, const struct replay 
 }
 
 /* Message @m as a step, which it is not yet. NULL: it must be walked. */
-static struct rvt_step *take_stride(const struct rvt_ntrace_decoder *d,
-				    const struct rvt_ntrace_source *s, const struct replay *r,
+static __attribute__((noinline)) struct rvt_step *take_stride(const struct rvt_ntrace_decoder *d,
+				    const struct rvt_ntrace_source *s, struct replay r,
 				    const struct rvt_ntrace_scanned *m, bool *whole)
 {
 	struct rvt_stride stride = { .flags = d->run_flags };
 
-	if (s->mode != RVT_MODE_HTM || !read_stride(d, r, m, &stride) ||
+	if (s->mode != RVT_MODE_HTM || !read_stride(d, &r, m, &stride) ||
 	    (stride.jumps && stride.target != rvt_code_addr(&s->flow->code, stride.target & ~1ull)))
 		return NULL;
 	return rvt_stride_take(s->flow, &stride, whole);
 }
 
-/* @step was taken, which is message @m. */
-static inline void advance(const struct rvt_flow *flow, struct replay *r,
+/*
+ * @step was taken, which is message @m; but for what note_taken() does. False: the next one may
+ * lead too far.
+ */
+static INLINE bool advance(const struct rvt_flow *flow, struct replay *r,
 			   const struct rvt_step *step, const struct rvt_ntrace_scanned *m)
 {
-	r->n++;
 	r->pc = step->pc;
 	r->meaning = flow->meaning[rvt_half(step->pc)];
-	if (rvt_ntrace_scanned_tcode(m) == RVT_NTRACE_RESOURCE_FULL) {
+	if (rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL)) {
 		r->ahead += rvt_step_halfwords(step);
-		return;
+		return r->ahead < LAST_AHEAD;
 	}
 	r->ahead = 0;
 	r->reference = rvt_step_address(step, r->reference);
-	r->branch = m->pos;
-	r->branch_len = m->key_len;
+	return true;
+}
+
+/* Messages were taken, from @from to before @to. */
+static INLINE void note_taken(struct replay *r, const struct rvt_ntrace_scanned *from,
+			      const struct rvt_ntrace_scanned *to)
+{
+	r->n += to - from;
+	while (to > from && rvt_ntrace_scanned_is(to - 1, RVT_NTRACE_RESOURCE_FULL))
+		to--;
+	if (to == from)
+		return;
+	r->branch = to[-1].pos;
+	r->branch_len = to[-1].key_len;
 }
 
 /*
@@ -353,34 +368,40 @@ static void leave(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, str
 	reader->pos = pos;
 }
 
-void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
+/*
+ * Takes steps from where the reader is up to @end. @counting, @xors: of the flow and the time
+ * stamps, which do not change meanwhile.
+ */
+static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			  const uint8_t *end, bool counting, bool xors)
 {
-	struct rvt_ntrace_source *s = d->recent;
 	struct rvt_flow *flow = s->flow;
 	struct rvt_ntrace_scan *scan = &d->scan;
-	const bool xors = d->params.timestamp == RVT_TIMESTAMP_XOR;
-	const uint8_t *end = replay_end(d);
 	struct replay r = { .reference = s->reference, .ahead = s->ahead, .time = s->time };
-	const struct rvt_ntrace_scanned *m, *low;
+	const struct rvt_ntrace_scanned *m, *from, *low;
 	struct rvt_step_key next;
 	bool whole = true;
 
-	if (end == d->reader.pos || !rvt_steps_enter(flow, &next))
+	if (!rvt_steps_enter(flow, &next))
 		return;
 	r.pc = next.pc;
 	r.meaning = next.meaning;
 	r.state = s->mode;
 	d->missed = false;
 	skip_scanned(scan, d->reader.pos);
-	m = scan->msgs + scan->at;
-	low = scan_low(scan);
-	for (; whole && r.ahead < LAST_AHEAD; m++) {
+	m = from = scan->msgs + scan->at;
+	low = r.ahead < LAST_AHEAD ? scan_low(scan) : m;
+	for (;; m++) {
 		struct rvt_step_key key;
 		struct rvt_step *step;
 		uint64_t mix;
 
+		/* So it is where something rare has happened, too. */
 		if (m >= low) {
-			m = scan_more(d, s, end, m);
+			if (!whole || r.ahead >= LAST_AHEAD)
+				break;
+			note_taken(&r, from, m);
+			m = from = scan_more(d, s, end, m);
 			if (m == scan->msgs + scan->n)
 				break;
 			low = scan_low(scan);
@@ -391,25 +412,49 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 		if (!make_key(d, m, r.reference, r.ahead, &key, &mix))
 			break;
 		step = rvt_steps_take(flow, &key, rvt_step_hash_of(&key, mix), m->guess);
-		if (step)
-			whole = rvt_steps_apply(flow, step);
-		else
-			step = take_stride(d, s, &r, m, &whole);
 		if (!step) {
-			d->missed = true;
-			break;
+			step = take_stride(d, s, r, m, &whole);
+			low = whole ? low : m;
+			d->missed = !step;
+			if (!step)
+				break;
+		} else if (counting) {
+			rvt_steps_apply_counting(flow, step);
+		} else if (!rvt_steps_apply(flow, step)) {
+			whole = false;
+			low = m;
 		}
-		advance(flow, &r, step, m);
+		if (!advance(flow, &r, step, m))
+			low = m;
 		r.time = xors ? r.time ^ m->stamp : r.time + m->stamp;
 		if (r.time >= flow->quiet) {
+			note_taken(&r, from, m + 1);
+			from = m + 1;
 			whole &= tell_time(d, s, m, r, &next);
+			low = whole ? low : m;
 			r.pc = next.pc;
 			r.meaning = next.meaning;
 		}
 	}
+	note_taken(&r, from, m);
 	scan->at = m - scan->msgs;
 	if (r.n)
 		leave(d, s, r, m - 1);
+}
+
+void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
+{
+	const bool xors = d->params.timestamp == RVT_TIMESTAMP_XOR;
+	struct rvt_ntrace_source *s = d->recent;
+	const uint8_t *end = replay_end(d);
+
+	if (end == d->reader.pos)
+		return;
+	/* The usual one by itself. */
+	if (s->flow->counts && !xors)
+		replay(d, s, end, true, false);
+	else
+		replay(d, s, end, s->flow->counts, xors);
 }
 
 /* What the repeated message is, once somebody asks. */

@@ -17,10 +17,10 @@
 #define MAX_STAMP 8
 
 /*
- * The last field before the time stamp, by the first byte: bit 0 is for the first field. Bits 0 and
- * 1 of that byte are its MSEO. ResourceFull with RCODE 2 has one more.
+ * The last field before the time stamp, by the first byte: bit 0 is for the first field. That byte
+ * is a TCODE and MSEO 0: no field ends there. ResourceFull with RCODE 2 has one more.
  */
-#define KEY_FIELD(tcode, field) [4 * (tcode) ... 4 * (tcode) + 3] = (field)
+#define KEY_FIELD(tcode, field) [(tcode) << 2] = (field)
 static const uint8_t key_fields[256] = {
 	KEY_FIELD(RVT_NTRACE_DIRECT_BRANCH, 1), KEY_FIELD(RVT_NTRACE_RESOURCE_FULL, 1),
 	KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH, 2), KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH_HIST, 4),

@@ -60,7 +60,14 @@ static inline void rvt_ntrace_scan_begin(struct rvt_ntrace_scan *scan, const uin
 
 static inline unsigned int rvt_ntrace_scanned_tcode(const struct rvt_ntrace_scanned *m)
 {
-	return m->bytes[0] >> 2 & 63;
+	return (uint8_t)m->bytes[0] >> 2;
+}
+
+static inline bool rvt_ntrace_scanned_is(const struct rvt_ntrace_scanned *m,
+					 enum rvt_ntrace_tcode tcode)
+{
+	/* Its MSEO is 0. */
+	return (uint8_t)m->bytes[0] == tcode << 2;
 }
 
 #endif
