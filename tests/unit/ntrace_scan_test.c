@@ -109,7 +109,7 @@ static void check_message(const struct stream *st, const struct rvt_ntrace_scann
 			  const struct rvt_ntrace_msg *msg)
 {
 	const bool stamped = rvt_ntrace_has(msg, RVT_NTRACE_F_TSTAMP);
-	uint8_t bytes[16] = {};
+	uint8_t bytes[RVT_NTRACE_KEY_BYTES] = {};
 
 	assert_ptr_equal(m->pos, st->bytes + msg->offset);
 	assert_int_equal(m->len, msg->len_bytes);
@@ -119,7 +119,8 @@ static void check_message(const struct stream *st, const struct rvt_ntrace_scann
 	/* One field ends before the time stamp, if there is one. */
 	assert_int_equal(m->pos[m->key_len - 1] & 3, stamped ? 1 : 3);
 	memcpy(bytes, m->pos, m->key_len);
-	assert_memory_equal(m->bytes, bytes, sizeof(bytes));
+	assert_memory_equal(m->bytes, bytes, sizeof(m->bytes));
+	assert_int_equal(m->rest >> RVT_NTRACE_REST_SHIFT, bytes[sizeof(m->bytes)]);
 }
 
 static bool can_be_step(const struct rvt_ntrace_msg *msg, const uint8_t *bytes)

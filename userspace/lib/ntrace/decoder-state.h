@@ -28,7 +28,7 @@ struct rvt_ntrace_repeat {
 	uint64_t icnt;
 	uint64_t target;
 	bool unread;		/* only .bytes and .target are given */
-	uint8_t bytes[16];	/* of the message, without its time stamp, zeros behind them */
+	uint8_t bytes[RVT_NTRACE_KEY_BYTES];	/* of the message, without its time stamp, zeros behind them */
 };
 
 /* Of a source in a part of a stream (rvt_stream_part()). */

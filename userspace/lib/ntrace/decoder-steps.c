@@ -22,27 +22,30 @@ static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 
 /* ---- keys ---- */
 
-#define STATE_MIDST (1u << 4)	/* above the mode; above it the TCODE, and what is left of I-CNT */
+/* Above the mode; above it the TCODE, and what is left of I-CNT. Without it: what does not fit .bytes. */
+#define STATE_MIDST (1u << 4)
 
 /*
  * The key of a branch in the midst of what I-CNT counts, @ahead of which was walked: without its
  * first field, of which the rest of I-CNT is all that matters. False: that is negative, or the
  * message is none of @src.
  */
-static inline bool key_in_midst(const struct rvt_ntrace_decoder *d, unsigned int tcode,
-				uint64_t ahead, struct rvt_step_key *key)
+static inline bool key_in_midst(const struct rvt_ntrace_decoder *d,
+				const struct rvt_ntrace_scanned *m, uint64_t ahead,
+				struct rvt_step_key *key)
 {
-	const unsigned int src_bits = d->params.src_bits;
+	const unsigned int tcode = rvt_ntrace_scanned_tcode(m), src_bits = d->params.src_bits;
 	const uint64_t end = key->bytes[0] & RVT_NTRACE_ONES & -(key->bytes[0] & RVT_NTRACE_ONES);
 	const unsigned int len_bits = __builtin_ctzll(end | 1ull << 63) + 8;
 	const uint64_t field = rvt_ntrace_pack(key->bytes[0] & ((end << 8) - 1));
 	const unsigned int shift = 6 + src_bits + (tcode == RVT_NTRACE_DIRECT_BRANCH ? 0 : 2);
+	const uint64_t rest = m->rest >> RVT_NTRACE_REST_SHIFT;
 	const uint64_t icnt = field >> shift, btype_src = field & ((1u << shift) - 1);
 
 	if (len_bits > 40 || btype_src >> 6 != d->recent_src || icnt < ahead)
 		return false;
 	key->bytes[0] = key->bytes[0] >> len_bits | key->bytes[1] << (64 - len_bits);
-	key->bytes[1] >>= len_bits;
+	key->bytes[1] = key->bytes[1] >> len_bits | rest << (64 - len_bits);
 	key->state |= STATE_MIDST | tcode << 5 | (uint32_t)(icnt - ahead) << 11;
 	return !((icnt - ahead) >> 21);
 }
@@ -61,9 +64,11 @@ static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt
 	key->bytes[1] = m->bytes[1];
 	key->address = full ? 0 : reference;
 	*mix = m->mix;
-	if (full || !ahead)
+	if (full || !ahead) {
+		key->state |= m->rest;
 		return true;
-	if (!key_in_midst(d, rvt_ntrace_scanned_tcode(m), ahead, key))
+	}
+	if (!key_in_midst(d, m, ahead, key))
 		return false;
 	*mix = rvt_step_mix(key->bytes, key->state);
 	return true;
@@ -168,7 +173,7 @@ static void settle(struct rvt_ntrace_source *s, struct replay r)
 static unsigned int split(const struct rvt_ntrace_scanned *m, uint64_t field[KEY_FIELDS],
 			  unsigned int bits[KEY_FIELDS])
 {
-	uint64_t low = m->bytes[0], high = m->bytes[1];
+	uint64_t low = m->bytes[0], high = m->bytes[1], rest = m->rest >> RVT_NTRACE_REST_SHIFT;
 	unsigned int left = m->key_len, n = 0;
 
 	while (left && n < KEY_FIELDS) {
@@ -185,10 +190,14 @@ static unsigned int split(const struct rvt_ntrace_scanned *m, uint64_t field[KEY
 			field[n] = rvt_ntrace_pack(low) |
 				   rvt_ntrace_pack(high & (UINT64_MAX >> (128 - 8 * len))) << 48;
 		}
+		/* What is behind 16 bytes moves up behind the first field. */
+		if (len >= 8 && rest)
+			return 0;
 		bits[n++] = 6 * len;
 		left -= len;
 		low = len < 8 ? low >> 8 * len | high << (64 - 8 * len) : high >> (8 * len - 64);
-		high = len < 8 ? high >> 8 * len : 0;
+		high = len < 8 ? high >> 8 * len | rest << (64 - 8 * len) : 0;
+		rest = 0;
 	}
 	return left ? 0 : n;
 }

@@ -43,6 +43,7 @@ static const struct {
 		{ UINT64_MAX, 0xffff }, { UINT64_MAX, 0xffffff }, { UINT64_MAX, UINT32_MAX },
 		{ UINT64_MAX, 0xffffffffff }, { UINT64_MAX, 0xffffffffffff },
 		{ UINT64_MAX, 0xffffffffffffff }, { UINT64_MAX, UINT64_MAX },
+		{ UINT64_MAX, UINT64_MAX },
 	},
 	.stamp = {
 		0, 0xfc, 0xfcfc, 0xfcfcfc, 0xfcfcfcfc, 0xfcfcfcfcfc, 0xfcfcfcfcfcfc,
@@ -188,6 +189,8 @@ static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct
 	m->stamp = ops->read_stamp(p + key_len, len - key_len);
 	m->key_len = key_len;
 	m->len = len;
+	m->rest = key_len < RVT_NTRACE_KEY_BYTES ? 0 :
+		  p[RVT_NTRACE_KEY_BYTES - 1] << RVT_NTRACE_REST_SHIFT;
 	return true;
 }
 
@@ -207,7 +210,7 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 	while (marks.lasts && scan_message(scan, ops, fields, marks, p, m)) {
 		m->pos = p;
 		before = mix;
-		mix = rvt_step_mix(m->bytes, mode);
+		mix = rvt_step_mix(m->bytes, mode | m->rest);
 		m->mix = mix;
 		m->guess = rvt_step_guess(before, mix);
 		__builtin_prefetch(guesses + m->guess);

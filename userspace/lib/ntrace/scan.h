@@ -13,18 +13,22 @@
 
 #define RVT_NTRACE_SCANNED 64		/* messages at once, and what more is near the last of them */
 #define RVT_NTRACE_SCAN_CHUNK 64	/* bytes that are looked at together: messages, at most */
-#define RVT_NTRACE_KEY_BYTES 16		/* of what can be a step, without its time stamp */
+#define RVT_NTRACE_KEY_BYTES 17		/* of what can be a step, without its time stamp */
 
 /* A message that can be a step. */
 struct rvt_ntrace_scanned {
 	uint64_t bytes[2];	/* up to its time stamp, zeros behind them */
-	uint64_t mix;		/* rvt_step_mix() of them and the mode of the source */
+	uint64_t mix;		/* rvt_step_mix() of them, .rest and the mode of the source */
 	uint64_t stamp;		/* 0: it has none */
 	const uint8_t *pos;
 	uint32_t guess;		/* rvt_step_guess() */
 	uint8_t key_len;	/* without the time stamp, in bytes */
 	uint8_t len;		/* with it */
+	uint16_t rest;		/* the 17th byte << RVT_NTRACE_REST_SHIFT; 0: there is none */
 };
+
+/* In the state of a key, above the mode. */
+#define RVT_NTRACE_REST_SHIFT 5
 
 struct rvt_steps;
 
