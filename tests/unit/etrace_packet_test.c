@@ -611,6 +611,80 @@ static void test_round_trip(void **state)
 	}
 }
 
+/* ---- what is read from the payload alone is what the parser says ---- */
+
+static bool is_plain(const struct rvt_etrace_msg *msg)
+{
+	return (msg->kind == RVT_ETRACE_ADDRESS || msg->kind == RVT_ETRACE_BRANCH_ADDRESS ||
+		msg->kind == RVT_ETRACE_BRANCH_MAP) &&
+	       !msg->notify && !msg->updiscon && !msg->irreport;
+}
+
+/* Returns whether the frame at @bytes is plain; then it is what the parser says. */
+static bool check_plain(const struct rvt_etrace_codec *codec, const uint8_t *bytes,
+			unsigned int len)
+{
+	struct rvt_etrace_plain plain;
+	uint64_t payload[2] = {};
+	struct rvt_etrace_msg msg;
+	unsigned int branches;
+
+	memcpy(payload, bytes + 1, len - 1);
+	if (!rvt_etrace_read_plain(codec, payload, len - 1, &plain))
+		return false;
+	assert_null(rvt_etrace_parse(codec, bytes, len, &msg));
+	assert_true(is_plain(&msg));
+	assert_int_equal(plain.kind, msg.kind);
+	branches = msg.kind == RVT_ETRACE_ADDRESS ? 0 :
+		   msg.kind == RVT_ETRACE_BRANCH_MAP ? 31 : msg.field[RVT_ETRACE_F_BRANCHES];
+	assert_int_equal(plain.n_outcomes, branches);
+	if (branches)
+		assert_int_equal(plain.taken, ~msg.field[RVT_ETRACE_F_BRANCH_MAP] &
+					      rvt_etrace_mask(branches));
+	if (msg.kind != RVT_ETRACE_BRANCH_MAP)
+		assert_int_equal(plain.address, msg.field[RVT_ETRACE_F_ADDRESS]);
+	return true;
+}
+
+static void check_written(const struct rvt_etrace_codec *codec, unsigned int layout)
+{
+	uint8_t bytes[RVT_ETRACE_MAX_FRAME_BYTES];
+	struct rvt_etrace_msg msg;
+	int len;
+
+	fill(&codec->layouts[layout], &msg);
+	if (random() & 1)
+		msg.notify = msg.updiscon = msg.irreport = false;
+	len = rvt_etrace_write(codec, &msg, bytes, NULL);
+	if (len < 0 || len > 17)
+		return;
+	assert_null(rvt_etrace_parse(codec, bytes, len, &msg));
+	assert_int_equal(check_plain(codec, bytes, len), is_plain(&msg));
+}
+
+static void test_plain(void **state)
+{
+	uint8_t bytes[17] = { 0 };
+
+	(void)state;
+	srandom(2);
+	for (unsigned int round = 0; round < 2000; round++) {
+		struct rvt_etrace_codec codec;
+		struct rvt_params params;
+
+		random_params(&params);
+		params.srcid_bits = params.type_bits = 0;
+		assert_int_equal(rvt_etrace_codec_init(&codec, &params), 0);
+		for (unsigned int i = 0; i < codec.n_layouts; i++)
+			check_written(&codec, i);
+		/* any bytes, most of them the same */
+		memset(bytes + 1, random() & 1 ? 0xff : 0, 16);
+		for (unsigned int i = 1 + random() % 16; i; i--)
+			bytes[i] = random();
+		check_plain(&codec, bytes, 2 + random() % 16);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -627,6 +701,7 @@ int main(void)
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_encoder_limits),
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_plain),
 	};
 
 	return cmocka_run_group_tests_name("etrace packets", tests, NULL, NULL);

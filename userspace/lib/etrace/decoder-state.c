@@ -173,20 +173,21 @@ uint64_t rvt_etrace_extend_address(const struct rvt_etrace_decoder *dec, uint64_
 	return address;
 }
 
-uint64_t rvt_etrace_reported_address(const struct rvt_etrace_decoder *dec,
-				     const struct rvt_etrace_msg *msg, uint64_t last)
+uint64_t rvt_etrace_reported_address(const struct rvt_etrace_decoder *dec, uint64_t field,
+				     uint64_t last)
 {
+	const uint64_t address = field << dec->codec.params.iaddress_lsb_p;
+
 	if (dec->codec.params.options & RVT_OPT_FULL_ADDRESS)
-		return rvt_etrace_full_address(dec, msg);
-	return rvt_etrace_extend_address(dec, last + (msg->field[RVT_ETRACE_F_ADDRESS] <<
-						      dec->codec.params.iaddress_lsb_p));
+		last = 0;
+	return rvt_etrace_extend_address(dec, last + address);
 }
 
 uint64_t rvt_etrace_full_address(const struct rvt_etrace_decoder *dec,
 				 const struct rvt_etrace_msg *msg)
 {
 	return rvt_etrace_extend_address(dec, msg->field[RVT_ETRACE_F_ADDRESS] <<
-			      dec->codec.params.iaddress_lsb_p);
+					 dec->codec.params.iaddress_lsb_p);
 }
 
 /* ---- where the flow stands ---- */

@@ -132,9 +132,9 @@ void rvt_etrace_decoder_abandon(struct rvt_etrace_decoder *dec);
 /* The event for a trap whose handler never came. */
 int rvt_etrace_drop_trap(struct rvt_etrace_decoder *dec);
 uint64_t rvt_etrace_extend_address(const struct rvt_etrace_decoder *dec, uint64_t address);
-/* What @msg reports where @last was reported before. */
-uint64_t rvt_etrace_reported_address(const struct rvt_etrace_decoder *dec,
-				     const struct rvt_etrace_msg *msg, uint64_t last);
+/* What a packet with @field as its address reports where @last was reported before. */
+uint64_t rvt_etrace_reported_address(const struct rvt_etrace_decoder *dec, uint64_t field,
+				     uint64_t last);
 uint64_t rvt_etrace_full_address(const struct rvt_etrace_decoder *dec,
 				 const struct rvt_etrace_msg *msg);
 /* The engine stands before the reported instruction. */

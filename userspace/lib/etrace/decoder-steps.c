@@ -53,8 +53,8 @@ static inline uint64_t low_bytes(uint64_t word, unsigned int n)
 #define FRAMES_SHIFT 5
 #define FRAMES(state) ((state) >> FRAMES_SHIFT & 15)
 #define ROW_BITS 9		/* of both */
-#define HEADER_SHIFT ROW_BITS
-#define CARRIED_SHIFT 17	/* bit 0: an outcome is carried over; bit 1: which */
+#define CARRIED_SHIFT ROW_BITS	/* bit 0: an outcome is carried over; bit 1: which */
+#define HEADER_SHIFT 11
 _Static_assert(PAYLOAD_BYTES <= LEN(~0u) && RVT_STEP_ROW <= FRAMES(~0u), "what a state holds");
 
 static inline uint32_t row_state(unsigned int n_frames, unsigned int len)
@@ -298,18 +298,28 @@ static bool miss(struct replay *r, const struct frame *frame)
  * something to the return stack, are not guessed.
  */
 
-/* The entry for what is at @p: a number, and above it how many bytes the payload has. */
+/* The entry for what is at @p: the offset of a step, and below it of how many bytes that is. */
 static inline uint32_t *guess_at(struct rvt_steps *steps, const uint8_t *p)
 {
-	uint64_t mix = load(p) * 0x9e3779b97f4a7c15ull + load(p + 8) * 0xd6e8feb86659fd93ull;
+	const uint64_t mix = (load(p) + 8 * load(p + 8)) * 0x9e3779b97f4a7c15ull;
 
 	return &steps->rows[mix >> 48 & (RVT_STEP_GUESSES - 1)];
 }
 
-static void note_guess(struct rvt_steps *steps, const uint8_t *p, const struct rvt_step *s)
+#define GUESS_LEN (sizeof(struct rvt_step) - 1)
+_Static_assert(1 + 2 + PAYLOAD_BYTES <= GUESS_LEN &&
+	       RVT_STEP_ENTRIES * sizeof(struct rvt_step) <= UINT32_MAX, "what an entry holds");
+
+static inline struct rvt_step *guessed_step(struct rvt_steps *steps, uint32_t entry)
 {
-	*guess_at(steps, p) =
-		(uint32_t)(s - steps->steps) | LEN(s->key.state) * RVT_STEP_ENTRIES;
+	return (struct rvt_step *)((uint8_t *)steps->steps + (entry & ~(uint32_t)GUESS_LEN));
+}
+
+static void note_guess(struct rvt_steps *steps, const uint8_t *p, const struct rvt_step *s,
+		       unsigned int heads)
+{
+	*guess_at(steps, p) = (uint32_t)((uint8_t *)s - (uint8_t *)steps->steps) |
+			      (heads + LEN(s->key.state));
 }
 
 /* Bytes of a payload of so many bytes. */
@@ -374,24 +384,18 @@ static inline bool is_step(const struct rvt_etrace_decoder *dec, const struct rv
 }
 
 /* How far guesses are ahead: what they lead to is being fetched. */
-#define AHEAD 8
+#define AHEAD 4
 
-struct ahead {
-	const uint8_t *p;
-	unsigned int n;			/* guessed so far */
-	struct rvt_step *steps[AHEAD];
-};
-
-/* One more, up to @stop. A wrong one is found out before those behind it are looked at. */
-static inline void guess_ahead(struct rvt_steps *steps, struct ahead *ahead, const uint8_t *stop,
-			       unsigned int heads)
+/* The guess for what is at *p, up to @stop; *p: what comes behind that. */
+static inline struct rvt_step *guess_ahead(struct rvt_steps *steps, const uint8_t **p,
+					   const uint8_t *stop)
 {
-	const uint32_t entry = ahead->p <= stop ? *guess_at(steps, ahead->p) : 0;
-	struct rvt_step *s = rvt_step_of(steps, entry);
+	const uint32_t entry = *p <= stop ? *guess_at(steps, *p) : 0;
+	struct rvt_step *s = guessed_step(steps, entry);
 
 	__builtin_prefetch(s);
-	ahead->steps[ahead->n++ % AHEAD] = s;
-	ahead->p += heads + entry / RVT_STEP_ENTRIES;
+	*p += entry & GUESS_LEN;
+	return s;
 }
 
 /*
@@ -400,27 +404,23 @@ static inline void guess_ahead(struct rvt_steps *steps, struct ahead *ahead, con
  */
 static inline __attribute__((always_inline)) void
 take_guessed(struct rvt_etrace_decoder *dec, struct replay *r, const uint8_t *stop,
-	     unsigned int heads)
+	     unsigned int heads, const uint32_t counted)
 {
 	struct rvt_steps *steps = dec->flow->steps;
-	const uint32_t counted = dec->flow->counts ? 1 : 0;
 	struct place place = place_of(dec->flow, r);
 	struct rvt_step_sums sums = steps->sums;
-	struct ahead ahead = { .p = r->p };
-	struct rvt_step *last = NULL;
-	const uint8_t *p = r->p;
+	struct rvt_step *last = NULL, *ahead[AHEAD];
+	const uint8_t *p = r->p, *ahead_p = p;
 	unsigned int n = 0;
 	uint64_t rows = 0;
 
+	for (unsigned int i = 0; i < AHEAD; i++)
+		ahead[i] = guess_ahead(steps, &ahead_p, stop);
 	for (; p < stop; n++) {
-		struct rvt_step *s;
+		struct rvt_step *s = ahead[n % AHEAD];
 		uint32_t row;
 
-		/* two each time, until they are ahead */
-		guess_ahead(steps, &ahead, stop, heads);
-		if (ahead.n - n < AHEAD)
-			guess_ahead(steps, &ahead, stop, heads);
-		s = ahead.steps[n % AHEAD];
+		ahead[n % AHEAD] = guess_ahead(steps, &ahead_p, stop);
 		/* as rvt_steps_count(), if it counts */
 		if (!is_step(dec, s, p, heads, &place) || s->times + 1 <= counted)
 			break;
@@ -452,7 +452,8 @@ take_guessed(struct rvt_etrace_decoder *dec, struct replay *r, const uint8_t *st
 static bool deliver_guessed(struct rvt_etrace_decoder *dec, struct replay *r, unsigned int heads,
 			    bool *go_on)
 {
-	struct rvt_step *s = rvt_step_of(dec->flow->steps, *guess_at(dec->flow->steps, r->p));
+	struct rvt_steps *steps = dec->flow->steps;
+	struct rvt_step *s = guessed_step(steps, *guess_at(steps, r->p));
 	const struct place place = place_of(dec->flow, r);
 
 	if (!is_step(dec, s, r->p, heads, &place))
@@ -474,28 +475,27 @@ static bool set_outcomes(struct rvt_stride *stride, uint64_t map, unsigned int n
 	return true;
 }
 
-/* What @msg says at the place that @r has. False: it must be looked at more closely. */
+/* What @frame says at the place that @r has. False: it must be looked at more closely. */
 static bool read_stride(const struct rvt_etrace_decoder *dec, const struct replay *r,
-			const struct rvt_etrace_msg *msg, struct rvt_stride *stride)
+			const struct frame *frame, struct rvt_stride *stride)
 {
-	unsigned int n = r->carried >> CARRIED_SHIFT & 1, branches;
-	uint64_t map = r->carried >> (CARRIED_SHIFT + 1);
+	const uint32_t carried = r->carried >> CARRIED_SHIFT;
+	struct rvt_etrace_plain plain;
+	unsigned int n = carried & 1;
+	uint64_t map;
 
-	if (msg->kind > RVT_ETRACE_BRANCH_MAP)
+	if (!rvt_etrace_read_plain(&dec->codec, frame->payload, LEN(frame->state), &plain))
 		return false;
-	if (msg->kind != RVT_ETRACE_ADDRESS) {
-		branches = msg->kind == RVT_ETRACE_BRANCH_MAP ? 31 :
-			   msg->field[RVT_ETRACE_F_BRANCHES];
-		map |= (~msg->field[RVT_ETRACE_F_BRANCH_MAP] & rvt_etrace_mask(branches)) << n;
-		n += branches;
-	}
-	stride->to_branch = msg->kind == RVT_ETRACE_BRANCH_MAP;
+	map = carried >> 1 | plain.taken << n;
+	n += plain.n_outcomes;
+	stride->flags = rvt_etrace_run_flags(dec);
+	stride->to_branch = plain.kind == RVT_ETRACE_BRANCH_MAP;
 	if (stride->to_branch)
 		return set_outcomes(stride, map, n, true);
 	stride->jumps = true;
-	stride->target = rvt_etrace_reported_address(dec, msg, r->key.address);
+	stride->target = rvt_etrace_reported_address(dec, plain.address, r->key.address);
 	if (stride->target != rvt_code_addr(&dec->flow->code, stride->target & ~1ull) ||
-	    (msg->kind == RVT_ETRACE_ADDRESS && stride->target == r->key.pc))
+	    (plain.kind == RVT_ETRACE_ADDRESS && stride->target == r->key.pc))
 		return false;
 	return set_outcomes(stride, map, n, n && rvt_stride_branch_at(dec->flow, stride->target));
 }
@@ -507,13 +507,10 @@ static bool read_stride(const struct rvt_etrace_decoder *dec, const struct repla
 static struct rvt_step *take_stride(struct rvt_etrace_decoder *dec, struct replay *r,
 				    const struct frame *frame, bool *go_on)
 {
-	struct rvt_stride stride = { .flags = rvt_etrace_run_flags(dec) };
+	struct rvt_stride stride = {};
 	struct rvt_step *step = NULL;
-	struct rvt_etrace_msg msg;
 
-	if (!rvt_etrace_parse(&dec->codec, r->p, frame->len, &msg) && msg.present &&
-	    may_record(&dec->flow->steps->key, &msg) && !msg.updiscon &&
-	    read_stride(dec, r, &msg, &stride))
+	if (read_stride(dec, r, frame, &stride))
 		step = rvt_stride_take(dec->flow, &stride, go_on);
 	if (step)
 		pass(dec, r, step, frame->mix, 1, frame->len);
@@ -596,8 +593,20 @@ static int take_alone(struct rvt_etrace_decoder *dec, struct replay *r, const st
 	if (frame->timed)
 		return tell_time(dec, r, frame, offset, go_on);
 	if (step != dec->flow->steps->steps && !(step->flags & RVT_STEP_CALLS))
-		note_guess(dec->flow->steps, p, step);
+		note_guess(dec->flow->steps, p, step,
+			   1 + rvt_etrace_src_bytes(&dec->codec.params));
 	return 0;
+}
+
+/* What take_frame() needs is fetched while the step is looked for that it is joined in. */
+static inline void fetch_frame(struct rvt_steps *steps, const struct replay *r,
+			       const struct frame *frame)
+{
+	const struct rvt_step_key key = make_key(r->key, frame, r->options | r->carried);
+	const uint32_t guess = steps->guesses[rvt_step_guess(r->mix, frame->mix)];
+
+	__builtin_prefetch(rvt_step_of(steps, guess));
+	rvt_steps_fetch_index(steps, rvt_step_hash(&key));
 }
 
 /* The step at r->p, and those that it could be joined of. Returns likewise. */
@@ -607,18 +616,22 @@ static int take_next(struct rvt_etrace_decoder *dec, struct replay *r, uint64_t 
 	struct rvt_step_key key;
 	struct rvt_step *step;
 	struct frame frame;
+	uint64_t hash;
 
 	*go_on = cut(dec, r->p, &frame);
 	if (!*go_on)
 		return 0;
+	fetch_frame(steps, r, &frame);
 	if (!frame.timed)
 		frame = gather(&dec->codec.params, r->p, &frame);
 	if (FRAMES(frame.state) == 1)
 		return take_alone(dec, r, &frame, offset, go_on);
 	key = make_key(r->key, &frame, r->options | r->carried);
-	step = rvt_steps_look_up(steps, &key, rvt_step_hash(&key));
+	hash = rvt_step_hash(&key);
+	rvt_steps_fetch_index(steps, hash);
+	step = rvt_steps_look_up(steps, &key, hash);
 	if (step)
-		note_guess(steps, r->p, step);
+		note_guess(steps, r->p, step, 1 + rvt_etrace_src_bytes(&dec->codec.params));
 	*go_on = step ? take(dec, r, step, frame.mix, frame.len) : take_singly(dec, r, &frame);
 	return 0;
 }
@@ -638,9 +651,9 @@ static int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames
 			while (r->p < stop && deliver_guessed(dec, r, heads, &go_on))
 				;
 		} else if (heads == 1) {
-			take_guessed(dec, r, stop, 1);
+			take_guessed(dec, r, stop, 1, flow->counts ? 1 : 0);
 		} else {
-			take_guessed(dec, r, stop, heads);
+			take_guessed(dec, r, stop, heads, flow->counts ? 1 : 0);
 		}
 		if (go_on && r->p < stop)
 			ret = take_next(dec, r, frames->pos_offset + (r->p - frames->pos), &go_on);

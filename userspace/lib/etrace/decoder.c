@@ -28,7 +28,7 @@ int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reaso
 static uint64_t reported_address(const struct rvt_etrace_decoder *dec,
 				 const struct rvt_etrace_msg *msg)
 {
-	return rvt_etrace_reported_address(dec, msg, dec->address);
+	return rvt_etrace_reported_address(dec, msg->field[RVT_ETRACE_F_ADDRESS], dec->address);
 }
 
 /* ---- formats 0, 1 and 2 ---- */

@@ -406,6 +406,43 @@ const char *rvt_etrace_parse(const struct rvt_etrace_codec *codec, const uint8_t
 	return parse_payload(codec, buffer, pos, end, msg);
 }
 
+/* Whether all bits of @payload from number @pos on are the same. */
+static bool is_sign(__int128 payload, unsigned int pos)
+{
+	const __int128 sign = payload >> pos;
+
+	return !sign || sign == -1;
+}
+
+bool rvt_etrace_read_plain(const struct rvt_etrace_codec *codec, const uint64_t payload[2],
+			   unsigned int len_bytes, struct rvt_etrace_plain *plain)
+{
+	const struct rvt_params *p = &codec->params;
+	const unsigned int width = p->iaddress_width_p - p->iaddress_lsb_p;
+	const unsigned int unused = 8 * (16 - len_bytes), format = payload[0] & 3;
+	const unsigned int branches = payload[0] >> 2 & 31;
+	const __int128 bits = (__int128)(((unsigned __int128)payload[1] << 64 | payload[0]) <<
+					 unused) >> unused;
+	unsigned int pos = 2;
+
+	if (p->type_bits || (format != 1 && format != 2))
+		return false;
+	*plain = (struct rvt_etrace_plain){ .kind = RVT_ETRACE_ADDRESS };
+	if (format == 1) {
+		const unsigned int map_bits = rvt_etrace_map_bits(branches);
+
+		plain->kind = branches ? RVT_ETRACE_BRANCH_ADDRESS : RVT_ETRACE_BRANCH_MAP;
+		plain->n_outcomes = branches ? branches : map_bits;
+		plain->taken = ~(uint64_t)(bits >> 7) & rvt_etrace_mask(plain->n_outcomes);
+		pos = 7 + map_bits;
+	}
+	if (plain->kind == RVT_ETRACE_BRANCH_MAP)
+		return is_sign(bits, pos - 1);
+	plain->address = (uint64_t)(bits >> pos) & rvt_etrace_mask(width);
+	/* What comes behind the address is coded as differences. */
+	return is_sign(bits, pos + width - 1);
+}
+
 /* ---- writer ---- */
 
 struct bits {

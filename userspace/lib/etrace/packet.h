@@ -79,6 +79,21 @@ static inline uint64_t rvt_etrace_ir(const struct rvt_etrace_msg *msg)
 const char *rvt_etrace_parse(const struct rvt_etrace_codec *codec, const uint8_t *bytes,
 			     unsigned int len_bytes, struct rvt_etrace_msg *msg);
 
+/* A packet of format 1 or 2 that tells nothing but outcomes and an address. */
+struct rvt_etrace_plain {
+	enum rvt_etrace_kind kind;	/* ADDRESS, BRANCH_ADDRESS or BRANCH_MAP */
+	unsigned int n_outcomes;
+	uint64_t taken;			/* bit 0 is the first outcome */
+	uint64_t address;		/* as in msg->field[RVT_ETRACE_F_ADDRESS] */
+};
+
+/*
+ * rvt_etrace_read_plain - what rvt_etrace_parse() says of a packet whose payload is these bytes, 16
+ * at most, zeros behind. False if that is something else, or an error.
+ */
+bool rvt_etrace_read_plain(const struct rvt_etrace_codec *codec, const uint64_t payload[2],
+			   unsigned int len_bytes, struct rvt_etrace_plain *plain);
+
 /*
  * rvt_etrace_write - *msg to a whole frame. Fields listed in the layout of msg->kind are taken from
  * msg->field[] (those not in msg->present are 0; those with one legal value need not be set), but

@@ -122,7 +122,7 @@ _Static_assert(RVT_STEP_WAYS == sizeof(uint64_t), "tags of a set are a word");
 
 static unsigned int set_of(uint64_t hash, uint32_t hint)
 {
-	return ((hash >> 32) + hint * 0x9e3779b1u) & (RVT_STEP_SETS - 1);
+	return (rvt_step_set(hash) + hint * 0x9e3779b1u) & (RVT_STEP_SETS - 1);
 }
 
 static uint8_t tag_of(uint64_t hash)
@@ -160,12 +160,6 @@ static struct rvt_step *look_up(struct rvt_steps *steps, const struct rvt_step_k
 	return NULL;
 }
 
-/* What came once is noted by the hash of its key. */
-static uint16_t *seen_of(struct rvt_steps *steps, uint64_t hash)
-{
-	return &steps->seen[hash >> 32 & (RVT_STEP_GUESSES - 1)];
-}
-
 struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
 				   uint64_t hash)
 {
@@ -181,7 +175,7 @@ static struct rvt_step *look_up_missed(struct rvt_flow *flow, const struct rvt_s
 	struct rvt_steps *steps = flow->steps;
 
 	/* If there is none the flow goes on by itself: that needs these. */
-	__builtin_prefetch(seen_of(steps, hash));
+	__builtin_prefetch(rvt_step_seen(steps, hash));
 	__builtin_prefetch(rvt_flow_target(flow, key->pc));
 	if (steps->sums.last)
 		__builtin_prefetch(rvt_step_path(steps, steps->sums.last));
@@ -283,7 +277,7 @@ bool rvt_steps_have_room(const struct rvt_steps *steps)
 static bool is_known(struct rvt_steps *steps, const struct rvt_step_key *key, uint32_t hint)
 {
 	uint64_t hash = rvt_step_hash(key) + hint * 0x9e3779b97f4a7c15ull;
-	uint16_t *seen = seen_of(steps, hash);
+	uint16_t *seen = rvt_step_seen(steps, hash);
 	uint16_t tag = hash >> 48 | 1;
 
 	if (*seen == tag)

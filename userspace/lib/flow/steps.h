@@ -278,6 +278,25 @@ static inline void rvt_steps_fetch(const struct rvt_steps *steps, uint32_t guess
 	__builtin_prefetch(&steps->calls[number]);
 }
 
+/* The set of the index that @hash is looked for in. */
+static inline unsigned int rvt_step_set(uint64_t hash)
+{
+	return hash >> 32 & (RVT_STEP_SETS - 1);
+}
+
+/* What came once is noted by the hash of its key. */
+static inline uint16_t *rvt_step_seen(struct rvt_steps *steps, uint64_t hash)
+{
+	return &steps->seen[hash >> 32 & (RVT_STEP_GUESSES - 1)];
+}
+
+/* A step of @hash will be looked up, and may well not be there. */
+static inline void rvt_steps_fetch_index(struct rvt_steps *steps, uint64_t hash)
+{
+	__builtin_prefetch(steps->tags[rvt_step_set(hash)]);
+	__builtin_prefetch(rvt_step_seen(steps, hash));
+}
+
 /* Of a joined step: its paths. */
 static inline uint32_t *rvt_step_parts(struct rvt_step_path *path)
 {
