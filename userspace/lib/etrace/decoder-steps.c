@@ -399,8 +399,8 @@ static inline struct rvt_step *guess_ahead(struct rvt_steps *steps, const uint8_
 }
 
 /*
- * Takes all steps from r->p up to @stop that are guessed right, as long as none has to be delivered
- * or is counted for the first time: nothing but that, so that all is in registers.
+ * Takes all steps from r->p up to @stop that are guessed right, where none has to be delivered:
+ * nothing but that, so that all is in registers.
  */
 static inline __attribute__((always_inline)) void
 take_guessed(struct rvt_etrace_decoder *dec, struct replay *r, const uint8_t *stop,
@@ -421,9 +421,11 @@ take_guessed(struct rvt_etrace_decoder *dec, struct replay *r, const uint8_t *st
 		uint32_t row;
 
 		ahead[n % AHEAD] = guess_ahead(steps, &ahead_p, stop);
-		/* as rvt_steps_count(), if it counts */
-		if (!is_step(dec, s, p, heads, &place) || s->times + 1 <= counted)
+		if (!is_step(dec, s, p, heads, &place))
 			break;
+		/* as rvt_steps_count(), if it counts */
+		if (__builtin_expect(s->times + 1 <= counted, 0))
+			rvt_steps_begin_times(dec->flow, s);
 		s->times += counted;
 		if (__builtin_expect(!rvt_step_sums_add(&sums, s), 0)) {
 			steps->sums = sums;
