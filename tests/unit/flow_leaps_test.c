@@ -4,17 +4,8 @@
  * goes, and be counted as often.
  */
 #include <stdlib.h>
-#include "flow/engine.h"
 #include "flow/leaps.h"
-#include "flow-fixture.h"
-#include "property.h"
-
-static struct random numbers;
-
-static uint32_t rnd(uint32_t n)
-{
-	return random_below(&numbers, n);
-}
+#include "flow-trio.h"
 
 /* ---- leaps ---- */
 
@@ -60,43 +51,6 @@ static uint32_t next_word(void *ctx, uint64_t *outcomes)
 	return 64;
 }
 
-#define OWNERS 3		/* that what is counted may belong to */
-
-struct tally {
-	uint64_t base;
-	int64_t insns[CODE_BYTES / 2], jumps;
-};
-
-/* The same order for a flow that delivers, one that counts, and the reference walk. */
-struct trio {
-	struct fixture fast, counting, plain;
-	struct tally counted[OWNERS], expected[OWNERS];
-	unsigned int owner;
-	uint64_t last;
-};
-
-/* A trio without code, yet: rv_put() it into t->fast.code. */
-static void trio_begin(struct trio *t, unsigned int depth)
-{
-	memset(t, 0, sizeof(*t));
-	set_up(&t->fast, 0, depth);
-	set_up(&t->counting, 0, depth);
-	assert_int_equal(rvt_flow_count(t->counting.flow), 0);
-	reference = true;
-	set_up(&t->plain, 0, depth);
-	reference = false;
-}
-
-static void trio_load(struct trio *t)
-{
-	t->counting.code = t->plain.code = t->fast.code;
-	load(&t->fast);
-	load(&t->counting);
-	load(&t->plain);
-	for (int i = 0; i < OWNERS; i++)
-		t->counted[i].base = t->expected[i].base = t->plain.code.base;
-}
-
 #define GO_ON 0			/* for an address: from where the flow is */
 
 static int run_one(struct fixture *f, uint64_t pc, struct rvt_order order, struct words words,
@@ -112,21 +66,6 @@ static int run_one(struct fixture *f, uint64_t pc, struct rvt_order order, struc
 	rvt_flow_flush(f->flow);
 	*done = order;
 	return stop;
-}
-
-static void tally(struct trio *t)
-{
-	const struct fixture *f = &t->plain;
-	struct tally *to = &t->expected[t->owner];
-
-	for (size_t i = 0; i < f->out.n; i++) {
-		uint64_t pc = f->out.pcs[i], last = t->last;
-
-		to->insns[(pc - to->base) / 2]++;
-		if (last)
-			to->jumps += pc != last + insn_bytes(f->code.bytes[last - to->base]);
-		t->last = pc;
-	}
 }
 
 static void run_all(struct trio *t, uint64_t pc, const struct rvt_order *order,
@@ -147,89 +86,9 @@ static void run_all(struct trio *t, uint64_t pc, const struct rvt_order *order,
 	assert_int_equal(counting.used_outcomes, plain.used_outcomes);
 	assert_int_equal(counting.implicit_returns, plain.implicit_returns);
 	assert_int_equal(counting.halfwords, plain.halfwords);
-	assert_int_equal(rvt_flow_return_depth(t->fast.flow), rvt_flow_return_depth(t->plain.flow));
-	for (unsigned int i = 0; i < rvt_flow_return_depth(t->plain.flow); i++) {
-		uint64_t a, b, c;
-
-		assert_true(rvt_flow_return_at(t->plain.flow, i, &a));
-		assert_true(rvt_flow_return_at(t->fast.flow, i, &b));
-		assert_true(rvt_flow_return_at(t->counting.flow, i, &c));
-		assert_int_equal(b, a);
-		assert_int_equal(c, a);
-	}
+	same_returns(&t->fast, &t->plain);
+	same_returns(&t->counting, &t->plain);
 	tally(t);
-}
-
-static int count_run(void *ctx, const struct rvt_run *run, uint64_t times)
-{
-	struct tally *t = ctx;
-	uint64_t pc = run->block->pc;
-
-	for (uint32_t i = 0; i < run->first + run->count; i++) {
-		if (i >= run->first)
-			t->insns[(pc - t->base) / 2] += times;
-		pc += 2 * run->block->halfwords[i];
-	}
-	return 0;
-}
-
-static int count_jump(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
-		      int64_t times)
-{
-	(void)from;
-	(void)to;
-	(void)iclass;
-	((struct tally *)ctx)->jumps += times;
-	return 0;
-}
-
-static void tell(struct trio *t, unsigned int owner)
-{
-	const struct rvt_count_sink sink = { &t->counted[owner], count_run, count_jump };
-
-	assert_int_equal(rvt_flow_counts(t->counting.flow, &sink), 0);
-}
-
-/* Another one goes on. Now and then somebody's counts are asked for before the end. */
-static void change_owner(struct trio *t)
-{
-	unsigned int asked = rnd(OWNERS);
-
-	rvt_flow_set_aside(t->counting.flow, t->owner);
-	tell(t, t->owner);
-	if (rnd(8) == 0) {
-		rvt_flow_take_back(t->counting.flow, asked);
-		tell(t, asked);
-	}
-	t->owner = rnd(OWNERS);
-}
-
-static void change_depth(struct trio *t)
-{
-	unsigned int depth = rnd(2) ? 0 : rnd(9);
-
-	assert_int_equal(rvt_flow_set_return_stack(t->fast.flow, depth, 0), 0);
-	assert_int_equal(rvt_flow_set_return_stack(t->counting.flow, depth, 0), 0);
-	assert_int_equal(rvt_flow_set_return_stack(t->plain.flow, depth, 0), 0);
-}
-
-static void compare_counts(struct trio *t)
-{
-	tell(t, t->owner);
-	for (unsigned int i = 0; i < OWNERS; i++) {
-		rvt_flow_take_back(t->counting.flow, i);
-		tell(t, i);
-	}
-	assert_int_equal(t->counting.flow->aside.left, 0);
-	assert_memory_equal(t->counted, t->expected, sizeof(t->expected));
-}
-
-static void trio_end(struct trio *t)
-{
-	compare_counts(t);
-	tear_down(&t->fast);
-	tear_down(&t->counting);
-	tear_down(&t->plain);
 }
 
 static struct rvt_order long_order(uint32_t flags)
@@ -281,7 +140,7 @@ static void test_leaps(void **state)
 			if (rnd(5) == 0)
 				change_owner(t);
 			if (rnd(20) == 0)
-				change_depth(t);
+				change_depth(t, 0);
 		}
 		trio_end(t);
 	}
