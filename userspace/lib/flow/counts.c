@@ -219,7 +219,8 @@ static void add_edge(struct rvt_counts *counts, const struct rvt_code_block *blo
 
 static void flush_jump(struct rvt_counts *counts, struct rvt_jump_count *jump)
 {
-	if (jump->times)
+	/* What just goes on is no edge: looked up here, not for each time. */
+	if (jump->times && jump->to != jump->block->pub.pc + jump->block->pub.bytes)
 		add_edge(counts, jump->block, jump->block->pub.insns - 1, jump->to, jump->times);
 }
 
@@ -246,8 +247,6 @@ static void add_jump(struct rvt_counts *counts, const struct rvt_jump_count *new
 	const size_t slot = jump_slot(new);
 	struct rvt_jump_count *jump = &counts->jumps[slot];
 
-	if (new->to == new->block->pub.pc + new->block->pub.bytes)
-		return;
 	if (jump->block != new->block || jump->to != new->to) {
 		if (jump->block)
 			flush_jump(counts, jump);
@@ -265,8 +264,6 @@ static void add_returns(struct rvt_counts *counts)
 	for (const struct rvt_return_note *note = log; note < end; note++)
 		__builtin_prefetch(note->block);
 	for (const struct rvt_return_note *note = log; note < end; note++)
-		__builtin_prefetch(*note->block);
-	for (const struct rvt_return_note *note = log; note < end; note++)
 		add_jump(counts, &(struct rvt_jump_count){ *note->block, note->to, 1 });
 	counts->n_return_log = 0;
 }
@@ -274,10 +271,8 @@ static void add_returns(struct rvt_counts *counts)
 void rvt_counts_jumps(struct rvt_counts *counts)
 {
 	add_returns(counts);
-	for (uint32_t i = 0; i < counts->n_jump_log; i++) {
+	for (uint32_t i = 0; i < counts->n_jump_log; i++)
 		__builtin_prefetch(&counts->jumps[jump_slot(&counts->jump_log[i])], 1);
-		__builtin_prefetch(counts->jump_log[i].block);
-	}
 	for (uint32_t i = 0; i < counts->n_jump_log; i++)
 		add_jump(counts, &counts->jump_log[i]);
 	counts->n_jump_log = 0;

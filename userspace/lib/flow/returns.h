@@ -147,6 +147,12 @@ static inline bool rvt_returns_match(const uint64_t *a, const uint64_t *b, unsig
 #endif
 }
 
+/* Whether rvt_returns_replay() would do by itself what goes up by @nesting entries. */
+static inline bool rvt_returns_have_room(const struct rvt_return_stack *stack, unsigned int nesting)
+{
+	return (uintptr_t)(stack->top + nesting) <= stack->ceiling;
+}
+
 /*
  * Does @calls to the stack. False, and nothing has happened, if that cannot be. Behind @calls there
  * are RVT_FEW_CALLS addresses more that can be read, whatever they are.

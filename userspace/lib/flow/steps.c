@@ -680,7 +680,6 @@ static void keep_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft
 	steps->n_words = draft->n_hops;
 	for (unsigned int i = 0; i < draft->n_hops; i++)
 		steps->words[i] = rvt_hop_number(flow->hops, draft->hops[i]);
-	steps->returns = *draft->calls;
 	keep(flow, &filled, &end);
 }
 

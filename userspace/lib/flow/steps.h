@@ -180,7 +180,6 @@ struct rvt_step_draft {
 	uint64_t pc, sums;		/* as in struct rvt_step */
 	uint8_t flags, extra;		/* likewise */
 	bool consecutive;
-	const struct rvt_calls *calls;
 	struct rvt_hop *const *hops;	/* all that it led through, in the half of the key */
 	unsigned int n_hops;
 };

@@ -22,14 +22,9 @@ struct calls {
 
 /* What a stride is going to do. Nothing of it has happened. */
 struct draft {
-	uint32_t at;			/* place; 0: not known */
-	uint32_t n_bits;		/* outcomes left, the next in bit 0 of .bits */
-	uint64_t bits;
-	struct rvt_piece *piece;	/* that the place was found through */
+	struct rvt_piece *piece;	/* that the last place was found through; NULL: none yet */
 	bool covered;			/* by it, with all hops in its view */
-	unsigned int n_hops, n_returns, n_runs;
-	uint64_t insns, halfwords;
-	uint64_t used, taken;		/* outcomes */
+	unsigned int n_hops, n_returns;
 	uint64_t jumps, indirect;	/* .jumps: that used up an outcome as branches do */
 	struct rvt_hop *hops[MAX_HOPS];
 	struct {
@@ -37,6 +32,17 @@ struct draft {
 		uint64_t pc;			/* where it leads */
 	} returns[RVT_CALLS];
 	struct calls calls;
+};
+
+/*
+ * Where looking up is. One hop waits for the one before, so this must be in registers: only
+ * functions that are inlined get a pointer to it.
+ */
+struct here {
+	uint32_t at;			/* place; 0: not known */
+	uint32_t n_bits;		/* outcomes left, the next in bit 0 of .bits */
+	uint64_t bits;
+	uint64_t halfwords;		/* so far */
 };
 
 /* ---- the return stack, as it is going to be ---- */
@@ -118,28 +124,30 @@ static INLINE bool look_at_view(struct rvt_flow *flow, struct draft *d)
 	return view;
 }
 
-/* The block at @pc, in the half where the stride is: false if no hops begin there. */
-static INLINE bool find_place(struct rvt_flow *flow, struct draft *d, uint64_t pc)
+/* The place at @pc, in the half where the stride is: 0 if no hops begin there. */
+static INLINE uint32_t find_place(struct rvt_flow *flow, struct draft *d, uint64_t pc)
 {
 	struct rvt_target *target = rvt_flow_target(flow, pc);
 
 	if (unlikely(!rvt_flow_knows(flow, target, pc) || !target->place) &&
 	    !make_place(flow, target, pc))
-		return false;
-	d->at = target->place;
-	if (d->piece == target->piece)
-		return true;
-	d->piece = target->piece;
-	return look_at_view(flow, d);
+		return 0;
+	if (d->piece != target->piece) {
+		d->piece = target->piece;
+		if (!look_at_view(flow, d))
+			return 0;
+	}
+	return target->place;
 }
 
-static struct rvt_hop *learn(struct rvt_flow *flow, struct draft *d, uint32_t flags, uint32_t key)
+static __attribute__((noinline)) struct rvt_hop *
+learn(struct rvt_flow *flow, struct draft *d, uint32_t flags, uint32_t place, uint32_t key)
 {
 	struct rvt_piece *piece = flow->piece;
 	struct rvt_hop *hop;
 
 	flow->piece = d->piece;
-	hop = rvt_replay_learn(flow, flags, d->at, key);
+	hop = rvt_replay_learn(flow, flags, place, key);
 	flow->piece = piece;
 	/* The view may have hops where it had none. */
 	return look_at_view(flow, d) ? hop : NULL;
@@ -161,14 +169,13 @@ static bool add_rest(struct rvt_flow *flow, struct draft *d, const struct rvt_ho
 }
 
 /* The next hop, of @key. NULL: there is none, or it must be looked at more closely than here. */
-static INLINE struct rvt_hop *next_hop(struct rvt_flow *flow, struct draft *d,
-				       const struct rvt_stride *stride, struct rvt_hop *last,
-				       uint32_t key)
+static INLINE struct rvt_hop *next_hop(struct rvt_flow *flow, struct draft *d, struct here *here,
+				       uint32_t flags, struct rvt_hop *last, uint32_t key)
 {
-	struct rvt_hop *hop = rvt_hop(flow->hops, d->at, key, last);
+	struct rvt_hop *hop = rvt_hop(flow->hops, here->at, key, last);
 
 	if (unlikely(!hop))
-		hop = learn(flow, d, stride->flags, key);
+		hop = learn(flow, d, flags, here->at, key);
 	if (unlikely(!hop || hop->state < RVT_HOP_CAREFUL || d->n_hops == MAX_HOPS))
 		return NULL;
 	if (unlikely(hop->state == RVT_HOP_CAREFUL || !d->covered)) {
@@ -180,29 +187,26 @@ static INLINE struct rvt_hop *next_hop(struct rvt_flow *flow, struct draft *d,
 	if (hop->nesting && !call(flow, &d->calls, hop))
 		return NULL;
 	d->hops[d->n_hops++] = hop;
-	d->n_runs += hop->n_runs;
-	d->bits >>= hop->used;
-	d->n_bits -= hop->used;
-	d->used += hop->used;
-	d->taken += hop->taken;
-	d->insns += hop->insns;
-	d->halfwords += hop->halfwords;
-	d->at = hop->next;
+	here->bits >>= hop->used;
+	here->n_bits -= hop->used;
+	here->halfwords += hop->halfwords;
+	here->at = hop->next;
 	return hop;
 }
 
-/* @hop leaves by a return that the return stack decides. */
-static bool follow_return(struct rvt_flow *flow, struct draft *d, const struct rvt_hop *hop)
+/* @hop leaves by a return that the return stack decides. The place where that leads; 0: not known. */
+static INLINE uint32_t follow_return(struct rvt_flow *flow, struct draft *d,
+				     const struct rvt_hop *hop)
 {
 	uint64_t pc;
 
 	if (d->n_returns == RVT_CALLS || !pop(flow, &d->calls, &pc) ||
-	    rvt_half(pc) != rvt_half(flow->steps->key.pc) || !find_place(flow, d, pc))
-		return false;
+	    rvt_half(pc) != rvt_half(flow->steps->key.pc))
+		return 0;
 	d->returns[d->n_returns].hop = hop;
 	d->returns[d->n_returns++].pc = pc;
 	d->indirect++;
-	return true;
+	return find_place(flow, d, pc);
 }
 
 /* The jump at the end of @hop is told by the message: what it does to the return stack. */
@@ -245,12 +249,12 @@ static bool passes(struct rvt_flow *flow, const struct rvt_hop *hop, uint64_t pc
 }
 
 /* @hop leaves by a jump: whether it is that of the message, or too late for that. */
-static INLINE bool is_last(const struct draft *d, const struct rvt_stride *stride,
+static INLINE bool is_last(const struct here *here, const struct rvt_stride *stride,
 			   const struct rvt_hop *hop)
 {
 	if (!stride->jumps || stride->halfwords)
-		return stride->jumps && d->halfwords >= stride->halfwords;
-	return !d->n_bits && !hop->ends_return;
+		return stride->jumps && here->halfwords >= stride->halfwords;
+	return !here->n_bits && !hop->ends_return;
 }
 
 /* A branch with nothing before it. */
@@ -260,61 +264,106 @@ static bool is_branch(const struct rvt_code_block *block)
 }
 
 /* Looks up all hops. False: they do not lead to the end of the message. */
-static bool find_hops(struct rvt_flow *flow, struct draft *d, const struct rvt_stride *stride)
+static INLINE bool find_hops(struct rvt_flow *flow, struct draft *d,
+			     const struct rvt_stride *stride)
 {
 	const uint32_t short_key = stride->to_branch ? RVT_HOP_TO_BRANCH :
 				   stride->jumps ? 0 : RVT_HOP_END;
+	struct here here = {
+		.at = find_place(flow, d, flow->steps->key.pc),
+		.n_bits = stride->n_outcomes, .bits = stride->outcomes,
+	};
 	struct rvt_hop *hop = NULL;
 	uint32_t key;
 
-	for (;;) {
-		if (!d->n_bits && !stride->jumps &&
-		    (!stride->to_branch || is_branch(flow->hops->blocks[d->at])))
+	while (here.at) {
+		if (!here.n_bits && !stride->jumps &&
+		    (!stride->to_branch || is_branch(flow->hops->blocks[here.at])))
 			return true;
-		if (d->n_bits < RVT_HOP_OUTCOMES)
-			key = rvt_hop_key(d->bits, d->n_bits) | short_key;
+		if (here.n_bits < RVT_HOP_OUTCOMES)
+			key = rvt_hop_key(here.bits, here.n_bits) | short_key;
 		else
-			key = rvt_hop_key(d->bits, RVT_HOP_OUTCOMES);
-		hop = next_hop(flow, d, stride, hop, key);
+			key = rvt_hop_key(here.bits, RVT_HOP_OUTCOMES);
+		hop = next_hop(flow, d, &here, stride->flags, hop, key);
 		if (unlikely(!hop))
 			return false;
-		if (d->at)
+		if (here.at)
 			continue;
 		if (!hop->leaves)
-			return !d->n_bits && !stride->jumps &&
+			return !here.n_bits && !stride->jumps &&
 			       (!stride->to_branch || key & RVT_HOP_END);
 		/* Behind the last outcome, which is used up in this hop or before, it must not. */
-		if (!stride->halfwords && !d->n_bits && passes(flow, hop, stride->target))
+		if (!stride->halfwords && !here.n_bits && passes(flow, hop, stride->target))
 			return false;
-		if (is_last(d, stride, hop))
-			return (!stride->halfwords || d->halfwords == stride->halfwords) &&
-			       !d->n_bits && leave(flow, d, stride, hop);
-		if (!hop->ends_return || !follow_return(flow, d, hop))
+		if (is_last(&here, stride, hop))
+			return (!stride->halfwords || here.halfwords == stride->halfwords) &&
+			       !here.n_bits && leave(flow, d, stride, hop);
+		if (!hop->ends_return)
 			return false;
+		here.at = follow_return(flow, d, hop);
 	}
+	return false;
 }
 
 /* ---- taking it ---- */
 
-/* What it does to the return stack is done, and in @log. False: it cannot be. */
-static bool do_calls(struct rvt_flow *flow, const struct calls *calls, struct rvt_calls *log)
+/* What is executed in all. False: more than fits a step. */
+static INLINE bool sum_up(const struct draft *d, uint64_t *sums)
 {
-	_Alignas(struct rvt_kept_calls) uint8_t
-		kept[sizeof(struct rvt_kept_calls) + (RVT_CALLS + RVT_FEW_CALLS) * sizeof(uint64_t)];
+	struct rvt_flow_stats stats = { .indirect = d->indirect };
+	unsigned int n_runs = 0;
 
+	for (unsigned int i = 0; i < d->n_hops; i++) {
+		const struct rvt_hop *hop = d->hops[i];
+
+		n_runs += hop->n_runs;
+		stats.insns += hop->insns;
+		stats.halfwords += hop->halfwords;
+		stats.branches += hop->used;
+		stats.taken += hop->taken;
+	}
+	stats.branches -= d->jumps;
+	stats.taken -= d->jumps;
+	return rvt_step_pack(&stats, sums) && n_runs <= RVT_STEP_RUNS;
+}
+
+/* What is done to the return stack, as addresses. */
+static INLINE void write_log(const struct calls *calls, struct rvt_calls *log)
+{
 	log->n_pops = calls->n_pops;
 	log->n_pushes = calls->n_pushes;
 	log->nesting = calls->nesting;
 	log->empty = calls->empty;
 	log->invalid = false;
-	if (!rvt_calls_bytes(log))
-		return true;
 	for (unsigned int i = 0; i < calls->n_pops; i++)
 		log->pcs[i] = *calls->pcs[i];
 	for (unsigned int i = RVT_CALLS - calls->n_pushes; i < RVT_CALLS; i++)
 		log->pcs[i] = *calls->pcs[i];
+}
+
+static __attribute__((noinline)) bool do_rare_calls(struct rvt_return_stack *stack,
+						    const struct rvt_calls *log)
+{
+	_Alignas(struct rvt_kept_calls) uint8_t
+		kept[sizeof(struct rvt_kept_calls) + (RVT_CALLS + RVT_FEW_CALLS) * sizeof(uint64_t)];
+
+	if (!rvt_calls_bytes(log))
+		return true;
 	rvt_calls_keep(log, (struct rvt_kept_calls *)kept);
-	return rvt_returns_replay(&flow->returns, (struct rvt_kept_calls *)kept);
+	return rvt_returns_replay(stack, (struct rvt_kept_calls *)kept);
+}
+
+/* What @log says is done to the stack, where it was looked up. False: it cannot be. */
+static INLINE bool do_calls(struct rvt_return_stack *stack, const struct rvt_calls *log)
+{
+	uint64_t *to = stack->top - log->n_pops;
+
+	if (log->empty || !rvt_returns_have_room(stack, log->nesting))
+		return do_rare_calls(stack, log);
+	for (unsigned int i = 1; i <= log->n_pushes; i++)
+		*to++ = log->pcs[RVT_CALLS - i];
+	stack->top = to;
+	return true;
 }
 
 static void count(struct rvt_flow *flow, const struct draft *d, const struct rvt_stride *stride,
@@ -337,25 +386,22 @@ static bool deliver(struct rvt_flow *flow, const struct draft *d)
 }
 
 /* What was looked up is done. NULL: it cannot be, and nothing happened. */
-static struct rvt_step *take(struct rvt_flow *flow, const struct draft *d,
-			     const struct rvt_stride *stride)
+static INLINE struct rvt_step *take(struct rvt_flow *flow, const struct draft *d,
+				    const struct rvt_stride *stride)
 {
 	const struct rvt_hop_path *last = rvt_hop_path(flow->hops, d->hops[d->n_hops - 1]);
-	const struct rvt_flow_stats stats = {
-		.insns = d->insns, .halfwords = d->halfwords, .branches = d->used - d->jumps,
-		.taken = d->taken - d->jumps, .indirect = d->indirect,
-	};
+	struct rvt_calls *log = &flow->steps->returns;
 	struct rvt_step_draft draft;
-	struct rvt_calls calls;
 
 	__builtin_prefetch(last);
-	if (d->n_runs > RVT_STEP_RUNS || !rvt_step_pack(&stats, &draft.sums) ||
-	    !do_calls(flow, &d->calls, &calls))
+	if (!sum_up(d, &draft.sums))
+		return NULL;
+	write_log(&d->calls, log);
+	if (!do_calls(&flow->returns, log))
 		return NULL;
 	if (flow->counts)
 		count(flow, d, stride, last);
 	draft.consecutive = !stride->jumps;
-	draft.calls = &calls;
 	draft.hops = d->hops;
 	draft.n_hops = d->n_hops;
 	draft.flags = stride->jumps ? 0 : RVT_STEP_KEEPS_ADDRESS;
@@ -375,15 +421,13 @@ struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride 
 	    !rvt_hops_have_room(hops) || !rvt_steps_have_room(flow->steps) ||
 	    flow->returns.recursions)
 		return NULL;
-	d.n_bits = stride->n_outcomes;
-	d.bits = stride->outcomes;
 	d.piece = NULL;
-	d.n_hops = d.n_returns = d.n_runs = 0;
-	d.insns = d.halfwords = d.used = d.taken = d.jumps = d.indirect = 0;
+	d.n_hops = d.n_returns = 0;
+	d.jumps = d.indirect = 0;
 	d.calls.n_pops = d.calls.n_pushes = d.calls.nesting = 0;
 	d.calls.empty = false;
 	fetch_return(flow, &d.calls);
-	if (!find_place(flow, &d, flow->steps->key.pc) || !find_hops(flow, &d, stride))
+	if (!find_hops(flow, &d, stride))
 		return NULL;
 	s = take(flow, &d, stride);
 	if (!s)

@@ -167,39 +167,32 @@ static void settle(struct rvt_ntrace_source *s, struct replay r)
 #define KEY_FIELDS 3
 
 /*
- * The variable fields of message @m, the first with what is before it; a field has 60 bits at the
+ * The variable fields of message @m, the first with what is before it; a field has 8 bytes at the
  * most. Returns how many; 0: it is larger.
  */
 static unsigned int split(const struct rvt_ntrace_scanned *m, uint64_t field[KEY_FIELDS],
 			  unsigned int bits[KEY_FIELDS])
 {
-	uint64_t low = m->bytes[0], high = m->bytes[1], rest = m->rest >> RVT_NTRACE_REST_SHIFT;
-	unsigned int left = m->key_len, n = 0;
+	const uint64_t words[4] = {
+		htole64(m->bytes[0]), htole64(m->bytes[1]),
+		htole64(m->rest >> RVT_NTRACE_REST_SHIFT),
+	};
+	const uint8_t *p = (const uint8_t *)words, *end = p + m->key_len;
+	unsigned int n = 0;
 
-	while (left && n < KEY_FIELDS) {
-		const uint64_t end = low & RVT_NTRACE_ONES, high_end = high & RVT_NTRACE_ONES;
-		unsigned int len;
+	for (; p < end && n < KEY_FIELDS; n++) {
+		uint64_t word, last;
 
-		if (end) {
-			len = (unsigned int)__builtin_ctzll(end) / 8 + 1;
-			field[n] = rvt_ntrace_pack(low & (UINT64_MAX >> (64 - 8 * len)));
-		} else {
-			len = (unsigned int)__builtin_ctzll(high_end | 1ull << 63) / 8 + 9;
-			if (len > 10)
-				return 0;
-			field[n] = rvt_ntrace_pack(low) |
-				   rvt_ntrace_pack(high & (UINT64_MAX >> (128 - 8 * len))) << 48;
-		}
-		/* What is behind 16 bytes moves up behind the first field. */
-		if (len >= 8 && rest)
+		memcpy(&word, p, sizeof(word));
+		word = le64toh(word);
+		last = word & RVT_NTRACE_ONES & -(word & RVT_NTRACE_ONES);
+		if (!last)
 			return 0;
-		bits[n++] = 6 * len;
-		left -= len;
-		low = len < 8 ? low >> 8 * len | high << (64 - 8 * len) : high >> (8 * len - 64);
-		high = len < 8 ? high >> 8 * len | rest << (64 - 8 * len) : 0;
-		rest = 0;
+		field[n] = rvt_ntrace_pack(word & ((last << 8) - 1));
+		bits[n] = ((unsigned int)__builtin_ctzll(last) / 8 + 1) * 6;
+		p += bits[n] / 6;
 	}
-	return left ? 0 : n;
+	return p == end ? n : 0;
 }
 
 /* The outcomes of @hist, a field with its stop bit. False: it has none, or they are too many. */
@@ -209,6 +202,10 @@ static bool set_outcomes(struct rvt_stride *stride, uint64_t hist, uint64_t repe
 
 	if (!hist || hist >> RVT_NTRACE_MAX_HIST_BITS)
 		return false;
+	if (repeat == 1) {
+		stride->outcomes = rvt_hist_outcomes(hist, &stride->n_outcomes);
+		return true;
+	}
 	rvt_hist_set(&h, hist, repeat);
 	stride->n_outcomes = h.bits;
 	stride->outcomes = h.pattern;

@@ -7,19 +7,10 @@
 /* So many outcomes cannot be of half-words that are not in any I-CNT. */
 #define MAX_REPEAT (1u << 24)
 
-/* The @n low bits of @value in reverse order. */
-static uint64_t reverse(uint32_t value, uint32_t n)
-{
-	value = (value >> 1 & 0x55555555) | (value & 0x55555555) << 1;
-	value = (value >> 2 & 0x33333333) | (value & 0x33333333) << 2;
-	value = (value >> 4 & 0x0f0f0f0f) | (value & 0x0f0f0f0f) << 4;
-	return n ? __builtin_bswap32(value) >> (32 - n) : 0;
-}
-
 void rvt_hist_set(struct rvt_hist *h, uint32_t hist, uint64_t repeat)
 {
-	const uint32_t bits = 31 - __builtin_clz(hist);
-	const uint64_t outcomes = reverse(hist ^ 1u << bits, bits);
+	uint32_t bits;
+	const uint64_t outcomes = rvt_hist_outcomes(hist, &bits);
 
 	if (repeat > MAX_REPEAT)
 		repeat = MAX_REPEAT;

@@ -16,6 +16,19 @@ struct rvt_hist {
 	uint64_t bits;		/* outcomes left in all */
 };
 
+/* Those of the field @hist, which has a stop bit: the first in bit 0. *n: how many. */
+static inline uint64_t rvt_hist_outcomes(uint32_t hist, uint32_t *n)
+{
+	uint32_t x;
+
+	*n = 31 - __builtin_clz(hist);
+	/* in reverse order, with the stop bit below the first */
+	x = (hist >> 1 & 0x55555555) | (hist & 0x55555555) << 1;
+	x = (x >> 2 & 0x33333333) | (x & 0x33333333) << 2;
+	x = (x >> 4 & 0x0f0f0f0f) | (x & 0x0f0f0f0f) << 4;
+	return (uint64_t)__builtin_bswap32(x) >> (32 - *n);
+}
+
 /* @repeat times the field @hist: stop bit on top, last branch in bit 0 (N-Trace 8.3). */
 void rvt_hist_set(struct rvt_hist *h, uint32_t hist, uint64_t repeat);
 /* The first 64 outcomes, or all if there are fewer. */
