@@ -715,12 +715,20 @@ static unsigned int runs_of(struct rvt_flow *flow, struct rvt_step_path *path)
 	return n;
 }
 
+static unsigned int runs_of_row(struct rvt_flow *flow, const struct rvt_step_row *row)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < row->n; i++)
+		n += runs_of(flow, rvt_step_path(flow->steps, row->steps[i]));
+	return n;
+}
+
 /* What the steps of @row do together. False: more than fits. */
 static bool add_row(struct rvt_flow *flow, const struct rvt_step_row *row, struct rvt_step *sum)
 {
 	uint64_t address = row->key.address, pc = row->key.pc;
 	struct rvt_flow_stats stats = {};
-	unsigned int runs = 0;
 	uint64_t sums;
 	bool fits;
 
@@ -729,16 +737,13 @@ static bool add_row(struct rvt_flow *flow, const struct rvt_step_row *row, struc
 	};
 	for (unsigned int i = 0; i < row->n; i++) {
 		const struct rvt_step *s = row->steps[i];
-		struct rvt_step_path *path = rvt_step_path(flow->steps, s);
 
-		if (s->flags & (RVT_STEP_CALLS | RVT_STEP_JOINED) ||
-		    s->key.meaning != row->key.meaning ||
-		    path_address(flow, path) != pc)
+		if (s->flags & (RVT_STEP_CALLS | RVT_STEP_JOINED) || s->key.pc != pc ||
+		    s->key.meaning != row->key.meaning)
 			return false;
 		address = rvt_step_address(s, address);
 		pc = s->pc;
 		unpack(s, &stats);
-		runs += runs_of(flow, path);
 	}
 	if (address != pc) {
 		if (address != row->key.address)
@@ -749,7 +754,8 @@ static bool add_row(struct rvt_flow *flow, const struct rvt_step_row *row, struc
 	sum->extra = row->steps[row->n - 1]->extra;
 	fits = rvt_step_pack(&stats, &sums);
 	sum->sums = sums;
-	return fits && runs <= RVT_STEP_RUNS;
+	/* There are no more runs than instructions. */
+	return fits && (stats.insns <= RVT_STEP_RUNS || runs_of_row(flow, row) <= RVT_STEP_RUNS);
 }
 
 void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
