@@ -318,6 +318,8 @@ static bool go_to_branch(struct builder *p, struct rvt_code_block *b)
 		return false;
 	if (b->insns > 1)
 		add_part(p, b, b->insns - 1, b->halfwords - b->last_halfwords);
+	else
+		cover(&p->path, b);
 	p->path.end_pc = b->end_pc - 2 * b->last_halfwords;
 	return p->path.last;
 }
