@@ -11,6 +11,7 @@
 
 #define CODE_BYTES 480		/* in slots of 4, where instructions begin */
 #define SLOTS (CODE_BYTES / 4)
+#define HALF (SLOTS / 2 * 4)	/* bytes of code that may be another mapping */
 #define LONG_BLOCK 128		/* instructions, at most: there it goes on into another */
 
 /* To another slot: behind this one, or any, where a branch is that may lead back. */
@@ -36,11 +37,10 @@ static void put_load(struct rv_code *code, bool at_end, bool is_return)
 	const unsigned int reg = is_return ? RV_RA : RV_T1;
 
 	if (at_end) {
-		/* begins a block */
+		/* what is behind it begins a block */
 		put_slot(code, rv_c_branch(8));
 		for (int i = 1; i < LONG_BLOCK / 2; i++)
 			put_slot(code, RV_C_NOP);
-		put_slot(code, RV_NOP);
 	}
 	put_slot(code, rv_auipc(reg, 0));
 	put_slot(code, rv_jalr(is_return ? 0 : rnd(2), reg, distance(code, false) + 4));
@@ -48,16 +48,18 @@ static void put_load(struct rv_code *code, bool at_end, bool is_return)
 
 /*
  * All that goes back is branches, and what is behind them: the end leads to one. So whoever has no
- * more outcomes stops.
+ * more outcomes stops. Returns where a jump is that may be alone in a block; or the beginning.
  */
-static void put_code(struct rv_code *code)
+static uint64_t put_code(struct rv_code *code)
 {
 	const uint32_t long_block = rnd(3) ? SLOTS : 2 + rnd(SLOTS / 3);
+	uint64_t alone = code->base;
 
 	put_slot(code, rv_branch(4 + 4 * rnd(9)));
 	while (code->pc - code->base < CODE_BYTES - 12) {
 		if (code->pc - code->base == 4 * long_block) {
 			put_load(code, true, rnd(3));
+			alone = code->pc - 4;
 			continue;
 		}
 		switch (rnd(18)) {
@@ -77,6 +79,14 @@ static void put_code(struct rv_code *code)
 	while (code->pc - code->base < CODE_BYTES - 4)
 		put_slot(code, RV_C_NOP);
 	rv_put(code, rv_jal(0, (int32_t)(code->base - code->pc)));
+	return alone;
+}
+
+/* The second half is a mapping of its own. */
+static void load_half(struct fixture *f)
+{
+	assert_int_equal(rvt_space_map_bytes(f->space, f->code.base + HALF, f->code.bytes + HALF,
+					     CODE_BYTES - HALF, "half"), 0);
 }
 
 /* ---- messages ---- */
@@ -107,6 +117,7 @@ struct message {
 struct play {
 	struct trio *t;
 	uint32_t flags;
+	uint64_t alone;			/* see put_code() */
 	uint64_t starts[STARTS];
 	struct message messages[MESSAGES];
 	/* of the flows that are not .plain: */
@@ -253,7 +264,7 @@ static void make_messages(struct play *p, unsigned int depth)
 	scout->code = p->t->plain.code;
 	load(scout);
 	for (int i = 0; i < STARTS; i++)
-		p->starts[i] = scout->code.base + 4 * rnd(SLOTS);
+		p->starts[i] = i ? scout->code.base + 4 * rnd(SLOTS) : p->alone;
 	assert_int_equal(rvt_flow_start(scout->flow, p->starts[0], 0, true), 0);
 	for (int i = 0; i < RIGHT; ) {
 		struct message *m = &p->messages[i];
@@ -401,7 +412,8 @@ static void take(struct play *p, int i, struct message *m, bool fitting, int sto
 	key->bytes[0] = m - p->messages + 1;
 	key->address = 0;
 	/* what else decides where they lead */
-	key->state = p->flags | flow->returns.depth << 16;
+	key->state = p->flags | flow->returns.depth << 16 |
+		     (uint32_t)rvt_steps_consecutive(flow) << 31;
 	step = rvt_steps_take(flow, key, rvt_step_hash(key), key->bytes[0]);
 	if (step) {
 		assert_true(rvt_steps_apply(flow, step));
@@ -470,13 +482,54 @@ static void jump_to(struct play *p, uint64_t pc)
 		rvt_flow_jump(tested(p, i)->flow, pc);
 }
 
+static struct fixture *member(const struct play *p, int i)
+{
+	return i < 2 ? tested(p, i) : &p->t->plain;
+}
+
+/* What a jump needs to know was executed just before it, which is in the next message. */
+static void fall_to_jump(struct play *p)
+{
+	if (p->alone == p->t->plain.code.base)
+		return;
+	jump_to(p, p->alone - 4);
+	for (int i = 0; i < 3; i++) {
+		struct rvt_order o = unlimited();
+
+		o.max_insns = 1;
+		assert_int_equal(rvt_flow_run(member(p, i)->flow, &o), RVT_STOP_INSNS);
+	}
+	end_row(p);
+}
+
+/* One slot but the first is other code, or all is as it was. */
+static void change_code(struct play *p)
+{
+	const uint32_t nops = RV_C_NOP << 16 | RV_C_NOP, nop = RV_NOP;
+	const uint32_t at = 4 * (1 + rnd(SLOTS - 1));
+	const bool back = rnd(2);
+
+	for (int i = 0; i < 3; i++) {
+		struct fixture *f = member(p, i);
+		/* as long as what was there */
+		const void *other = (f->code.bytes[at] & 3) == 3 ? &nop : &nops;
+
+		if (back)
+			load(f);
+		else
+			assert_int_equal(rvt_space_map_bytes(f->space, f->code.base + at, other, 4,
+							     "other"), 0);
+	}
+}
+
 /* What is known must be known to hold no more. */
 static void change_something(struct play *p)
 {
 	end_row(p);
-	switch (rnd(4)) {
-	case 0: change_depth(p->t, rnd(4) ? 0 : 3); break;
-	case 1: p->flags ^= RVT_RUN_IMPLICIT_RETURN; break;
+	switch (rnd(8)) {
+	case 0: change_code(p); break;
+	case 2: change_depth(p->t, rnd(4) ? 0 : 3); break;
+	case 3: p->flags ^= RVT_RUN_IMPLICIT_RETURN; break;
 	default: change_owner(p->t); break;
 	}
 }
@@ -491,6 +544,8 @@ static void play_messages(struct play *p, unsigned int n)
 		if (!next) {
 			next = &p->messages[rnd(4) ? rnd(RIGHT) : rnd(MESSAGES)];
 			jump_to(p, next->from);
+			if (next->from == p->alone && rnd(4) == 0)
+				fall_to_jump(p);
 		}
 		m = next;
 		if (!play(p, m))
@@ -520,8 +575,11 @@ static void test_messages(void **state)
 
 		random_seed(&numbers, program + 1);
 		trio_begin(t, depth);
-		put_code(&t->fast.code);
+		p.alone = put_code(&t->fast.code);
 		trio_load(t);
+		if (program % 4 == 3)
+			for (int i = 0; i < 3; i++)
+				load_half(member(&p, i));
 		make_messages(&p, depth);
 		rvt_flow_start(t->plain.flow, p.starts[0], 0, true);
 		for (int i = 0; i < 2; i++)
@@ -541,21 +599,19 @@ static void test_messages(void **state)
 #define KERNEL 0xffffffff80001000u
 
 /*
- * Whether a message that ends with the last of @n outcomes 1 is a stride of orders with @flags.
- * It begins at the code's, with @callers on the return stack. Such orders without returns have been
- * before.
+ * Whether @stride, all of whose outcomes are 1, can be taken from where the code begins, with
+ * @callers on the return stack: those of the beginning, and then @caller below them. Hops are there
+ * of orders with returns.
  */
-static bool is_stride(struct fixture *f, uint32_t flags, unsigned int n, unsigned int callers,
-		      uint64_t caller)
+static bool takes(struct fixture *f, struct rvt_stride stride, unsigned int callers,
+		  uint64_t caller)
 {
-	const struct rvt_stride stride = {
-		.flags = flags, .n_outcomes = n, .outcomes = UINT64_MAX >> (64 - n),
-	};
 	struct rvt_step_key key = { .bytes = { 1 } };
 	struct rvt_order o = unlimited();
 	struct rvt_step *step;
 	bool whole = false;
 
+	stride.outcomes = (1ull << stride.n_outcomes) - 1;
 	o.flags = RVT_RUN_IMPLICIT_RETURN | RVT_RUN_STOP_USED;
 	o.n_outcomes = 1;
 	rvt_flow_start(f->flow, f->code.base, 0, true);
@@ -569,6 +625,21 @@ static bool is_stride(struct fixture *f, uint32_t flags, unsigned int n, unsigne
 	assert_int_equal(whole, !!step);
 	rvt_steps_leave(f->flow);
 	return step;
+}
+
+/* The same for a message that ends with the last of @n outcomes. */
+static bool is_stride(struct fixture *f, uint32_t flags, unsigned int n, unsigned int callers,
+		      uint64_t caller)
+{
+	return takes(f, (struct rvt_stride){ .flags = flags, .n_outcomes = n }, callers, caller);
+}
+
+static void put_return(struct fixture *f, unsigned int depth)
+{
+	set_up(f, 0, depth);
+	rv_put(&f->code, rv_c_jr(RV_RA));
+	rv_put(&f->code, rv_branch(4));
+	load(f);
 }
 
 /* So many times: calls of what is behind them, jumps to it, and a branch to the beginning. */
@@ -596,7 +667,7 @@ static void test_many_runs(void **state)
 	tear_down(&f);
 }
 
-/* Nor is there a step of more calls or returns. */
+/* Nor is there one of more calls or returns. */
 static void test_many_calls(void **state)
 {
 	struct fixture f;
@@ -611,14 +682,6 @@ static void test_many_calls(void **state)
 	tear_down(&f);
 }
 
-static void put_return(struct fixture *f, unsigned int depth)
-{
-	set_up(f, 0, depth);
-	rv_put(&f->code, rv_c_jr(RV_RA));
-	rv_put(&f->code, rv_branch(4));
-	load(f);
-}
-
 static void test_many_returns(void **state)
 {
 	struct fixture f;
@@ -629,6 +692,52 @@ static void test_many_returns(void **state)
 	assert_int_equal(rvt_flow_return_depth(f.flow), 0);
 	assert_false(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 1, RVT_CALLS + 1, f.code.base + 2));
 	assert_int_equal(rvt_flow_return_depth(f.flow), RVT_CALLS + 1);
+	tear_down(&f);
+}
+
+/* Nor if the last one leads where the message says. */
+static void test_last_return(void **state)
+{
+	struct rvt_stride stride = { .flags = RVT_RUN_IMPLICIT_RETURN, .jumps = true };
+	struct fixture f;
+
+	(void)state;
+	put_return(&f, 2 * RVT_CALLS);
+	stride.target = f.code.base + 2;
+	stride.halfwords = RVT_CALLS;
+	assert_true(takes(&f, stride, RVT_CALLS + 1, f.code.base));
+	assert_int_equal(rvt_flow_return_depth(f.flow), 1);
+	stride.halfwords++;
+	assert_false(takes(&f, stride, RVT_CALLS + 1, f.code.base));
+	assert_int_equal(rvt_flow_return_depth(f.flow), RVT_CALLS + 1);
+	tear_down(&f);
+}
+
+/* Calls that are too many for one hop, but not for a step, and returns from them. */
+static void put_calls(struct fixture *f)
+{
+	for (int i = 0; i < 2; i++) {
+		rv_put(&f->code, rv_branch(4));
+		for (int k = 0; k < RVT_HOP_PUSHES; k++) {
+			rv_put(&f->code, rv_jal(RV_RA, 6));
+			rv_put(&f->code, rv_c_jr(RV_RA));
+		}
+	}
+	rv_put(&f->code, rv_c_jr(RV_RA));
+	load(f);
+}
+
+/* So many returns from one hop to another, most of them from calls of the message. */
+static void test_returns_from_calls(void **state)
+{
+	const unsigned int each = RVT_HOP_PUSHES + 1, most = RVT_CALLS / each;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 2 * RVT_CALLS);
+	put_calls(&f);
+	assert_true(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 2 * most + 2, RVT_CALLS, f.code.base));
+	assert_false(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 2 * most + 4, RVT_CALLS, f.code.base));
 	tear_down(&f);
 }
 
@@ -669,6 +778,8 @@ int main(void)
 		cmocka_unit_test(test_many_runs),
 		cmocka_unit_test(test_many_calls),
 		cmocka_unit_test(test_many_returns),
+		cmocka_unit_test(test_last_return),
+		cmocka_unit_test(test_returns_from_calls),
 		cmocka_unit_test(test_other_half),
 		cmocka_unit_test(test_other_rules),
 	};
