@@ -73,7 +73,7 @@ uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block)
 	if (*place) {
 		if (hops->blocks[*place] != block)
 			return 0;
-		return hops->wide[*place] ? hops->wide[*place] : *place;
+		return hops->more[*place].wide ? hops->more[*place].wide : *place;
 	}
 	if (!has_room_for_lines(hops))
 		return 0;
@@ -375,29 +375,34 @@ static struct rvt_hop build(struct rvt_hops *hops, uint32_t place,
 
 /* ---- finding ---- */
 
-/* In the line of @place, which is not wide, and those that are linked to it. */
+/* In the lines that are linked to that of @place, which is not wide. */
 static struct rvt_hop *find_linked(struct rvt_hops *hops, uint32_t place, uint32_t key)
 {
-	struct rvt_hop *hop;
+	struct rvt_hop *hop = NULL;
 
-	do {
+	while (!hop && hops->more[place].link) {
+		place = hops->more[place].link;
 		hop = rvt_hop_in(&hops->lines[place], key);
-		place = hops->links[place];
-	} while (!hop && place);
+	}
 	return hop;
 }
 
 static uint32_t narrow_place(const struct rvt_hops *hops, uint32_t place)
 {
-	return place < RVT_PLACES ? place : hops->links[place];
+	return place < RVT_PLACES ? place : hops->more[place].link;
 }
 
 struct rvt_hop *rvt_hop_find(struct rvt_hops *hops, uint32_t place, uint32_t key,
 			     struct rvt_hop *from)
 {
-	const uint32_t narrow = narrow_place(hops, place), wide = hops->wide[narrow];
-	struct rvt_hop *hop = find_linked(hops, narrow, key), *copy;
+	const uint32_t narrow = narrow_place(hops, place), wide = hops->more[narrow].wide;
+	struct rvt_hop *hop = NULL, *copy;
 
+	/* Else it was looked for there. */
+	if (place != narrow)
+		hop = rvt_hop_in(&hops->lines[narrow], key);
+	if (!hop)
+		hop = find_linked(hops, narrow, key);
 	if (!wide)
 		return hop;
 	if (from && from->next == narrow)
@@ -436,11 +441,11 @@ static void make_wide(struct rvt_hops *hops, uint32_t place)
 {
 	const uint32_t wide = RVT_PLACES + hops->n_wide;
 
-	if (hops->wide[place] || wide + RVT_WIDE_LINES > RVT_LINES)
+	if (hops->more[place].wide || wide + RVT_WIDE_LINES > RVT_LINES)
 		return;
 	hops->n_wide += RVT_WIDE_LINES;
-	hops->wide[place] = wide;
-	hops->links[wide] = place;
+	hops->more[place].wide = wide;
+	hops->more[wide].link = place;
 	for (unsigned int i = 0; i < RVT_WIDE_LINES; i++)
 		hops->blocks[wide + i] = hops->blocks[place];
 }
@@ -451,17 +456,17 @@ static struct rvt_hop *free_hop(struct rvt_hops *hops, uint32_t place)
 	const uint32_t first = place;
 	unsigned int n_lines = 1;
 
-	for (;; place = hops->links[place], n_lines++) {
+	for (;; place = hops->more[place].link, n_lines++) {
 		for (unsigned int i = 0; i < RVT_LINE_HOPS; i++)
 			if (!hops->lines[place].hops[i].key)
 				return &hops->lines[place].hops[i];
-		if (!hops->links[place])
+		if (!hops->more[place].link)
 			break;
 	}
 	if (n_lines >= WIDE_FROM)
 		make_wide(hops, first);
-	hops->links[place] = new_line(hops, hops->blocks[first]);
-	return hops->lines[hops->links[place]].hops;
+	hops->more[place].link = new_line(hops, hops->blocks[first]);
+	return hops->lines[hops->more[place].link].hops;
 }
 
 struct rvt_hop *rvt_hops_learn(struct rvt_hops *hops, uint32_t place,

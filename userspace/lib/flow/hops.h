@@ -126,12 +126,16 @@ struct rvt_hop_line {
 	_Alignas(64) struct rvt_hop hops[RVT_LINE_HOPS];
 };
 
+struct rvt_hop_more {
+	uint32_t link;			/* the line behind it, or 0; of a wide place: the first */
+	uint32_t wide;			/* of a place: the wide place; 0: it is not */
+};
+
 /* In memory that is real only where it is used. */
 struct rvt_hops {
 	struct rvt_hop_line lines[RVT_LINES];	/* by place; place 0: none */
 	struct rvt_code_block *blocks[RVT_LINES];	/* of each line */
-	uint32_t links[RVT_LINES];	/* the line behind each, or 0; of a wide place: the first */
-	uint32_t wide[RVT_PLACES];	/* the wide place; 0: it is not */
+	struct rvt_hop_more more[RVT_LINES];	/* of each line */
 	uint32_t flags;			/* of the orders that the hops hold for */
 	uint32_t n_places, n_wide, n_counted;	/* .n_wide: lines of wide places */
 	uint32_t n_path;		/* used of .paths, in 8 bytes */
