@@ -49,9 +49,9 @@ static inline uint64_t low_bytes(uint64_t word, unsigned int n)
  * bytes of payload there are (with the headers between them), so that keys tell that of what they
  * are of. Above bits of support packets.
  */
-#define LEN(state) ((state) & 31)
-#define FRAMES_SHIFT 5
-#define FRAMES(state) ((state) >> FRAMES_SHIFT & 15)
+#define FRAMES(state) ((state) & 15)
+#define LEN_SHIFT 4
+#define LEN(state) ((state) >> LEN_SHIFT & 31)
 #define ROW_BITS 9		/* of both */
 #define CARRIED_SHIFT ROW_BITS	/* bit 0: an outcome is carried over; bit 1: which */
 #define HEADER_SHIFT 11
@@ -59,7 +59,7 @@ _Static_assert(PAYLOAD_BYTES <= LEN(~0u) && RVT_STEP_ROW <= FRAMES(~0u), "what a
 
 static inline uint32_t row_state(unsigned int n_frames, unsigned int len)
 {
-	return n_frames << FRAMES_SHIFT | len;
+	return len << LEN_SHIFT | n_frames;
 }
 
 /* A frame in pieces. */
@@ -326,9 +326,24 @@ static void note_guess(struct rvt_steps *steps, const uint8_t *p, const struct r
 #define UP_TO(n) ((n) < 8 ? ~(~UINT64_C(0) << 8 * ((n) & 7)) : ~UINT64_C(0))
 #define MASK(n) { UP_TO(n), (n) > 8 ? UP_TO((n) - 8) : 0 }
 #define MASKS(n) MASK(n), MASK(n + 1), MASK(n + 2), MASK(n + 3)
-static const uint64_t masks[LEN(~0u) + 1][2] = {
+_Alignas(16) static const uint64_t masks[LEN(~0u) + 1][2] = {
 	MASKS(0), MASKS(4), MASKS(8), MASKS(12), MASKS(16), MASKS(20), MASKS(24), MASKS(28),
 };
+
+/* 0 if the payload of @s is that at @payload. */
+static inline uint64_t compare(const struct rvt_step *s, const uint8_t *payload)
+{
+	const uint64_t *mask = masks[LEN(s->key.state)];
+#ifdef __SSE2__
+	const __m128i bytes = _mm_and_si128(_mm_loadu_si128((const __m128i *)payload),
+					    *(const __m128i *)mask);
+
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, *(const __m128i *)s->key.bytes)) ^ 0xffff;
+#else
+	return ((load(payload) & mask[0]) ^ s->key.bytes[0]) |
+	       ((load(payload + 8) & mask[1]) ^ s->key.bytes[1]);
+#endif
+}
 
 /* What of a key does not depend on the bytes. */
 struct place {
@@ -369,15 +384,12 @@ static inline void advance(struct place *place, const struct rvt_step *s)
 static inline bool is_step(const struct rvt_etrace_decoder *dec, const struct rvt_step *s,
 			   const uint8_t *p, unsigned int heads, const struct place *place)
 {
-	const uint64_t *mask = masks[LEN(s->key.state)];
 	const uint64_t state = state_of(s->key.state, s->key.meaning);
 	const uint64_t head = (uint64_t)p[0] << (HEADER_SHIFT - ROW_BITS);
 
 	if (heads > 1 && source_at(p, heads) != dec->src)
 		return false;
-	if (((load(p + heads) & mask[0]) ^ s->key.bytes[0]) |
-	    ((load(p + heads + 8) & mask[1]) ^ s->key.bytes[1]) |
-	    (s->key.pc ^ place->pc) | (state ^ (place->state | head)))
+	if (compare(s, p + heads) | (s->key.pc ^ place->pc) | (state ^ (place->state | head)))
 		return false;
 	return (s->key.address == place->address || s->key.address == NO_ADDRESS) &&
 	       !(s->flags & RVT_STEP_CALLS);
@@ -409,7 +421,7 @@ take_guessed(struct rvt_etrace_decoder *dec, struct replay *r, const uint8_t *st
 	struct rvt_steps *steps = dec->flow->steps;
 	struct place place = place_of(dec->flow, r);
 	struct rvt_step_sums sums = steps->sums;
-	struct rvt_step *last = NULL, *ahead[AHEAD];
+	struct rvt_step *ahead[AHEAD];
 	const uint8_t *p = r->p, *ahead_p = p;
 	unsigned int n = 0;
 	uint64_t rows = 0;
@@ -436,17 +448,17 @@ take_guessed(struct rvt_etrace_decoder *dec, struct replay *r, const uint8_t *st
 		row = s->key.state & ((1u << ROW_BITS) - 1);
 		rows += row;
 		p += heads + LEN(row);
-		last = s;
 	}
-	if (!last)
+	if (!n)
 		return;
 	steps->sums = sums;
-	r->mix = rvt_step_mix(last->key.bytes, last->key.state);
-	r->n += (rows - (p - r->p - n * heads)) >> FRAMES_SHIFT;
+	r->last = sums.last;
+	r->mix = rvt_step_mix(r->last->key.bytes, r->last->key.state);
+	/* FRAMES() of all: without what LEN() tells */
+	r->n += rows - ((p - r->p - n * heads) << LEN_SHIFT);
 	r->key.address = place.address;
-	rvt_steps_advance(dec->flow, last, &r->key);
-	r->carried = carried_state(last->extra);
-	r->last = last;
+	rvt_steps_advance(dec->flow, r->last, &r->key);
+	r->carried = carried_state(r->last->extra);
 	r->p = p;
 }
 
@@ -653,7 +665,8 @@ static int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames
 			while (r->p < stop && deliver_guessed(dec, r, heads, &go_on))
 				;
 		} else if (heads == 1) {
-			take_guessed(dec, r, stop, 1, flow->counts ? 1 : 0);
+			flow->counts ? take_guessed(dec, r, stop, 1, 1) :
+				       take_guessed(dec, r, stop, 1, 0);
 		} else {
 			take_guessed(dec, r, stop, heads, flow->counts ? 1 : 0);
 		}
