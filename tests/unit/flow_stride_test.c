@@ -599,20 +599,20 @@ static void test_messages(void **state)
 #define KERNEL 0xffffffff80001000u
 
 /*
- * Whether @stride, all of whose outcomes are 1, can be taken from where the code begins, with
- * @callers on the return stack: those of the beginning, and then @caller below them. Hops are there
- * of orders with returns.
+ * A row begins with a message that does what @stride says, all of whose outcomes are 1, where the
+ * code begins, with @callers on the return stack: those of the beginning, and then @caller below
+ * them. Hops are there of orders with returns, whether jumps are sequential or not. Returns the
+ * step, if it is one.
  */
-static bool takes(struct fixture *f, struct rvt_stride stride, unsigned int callers,
-		  uint64_t caller)
+static struct rvt_step *begin(struct fixture *f, struct rvt_stride *stride, unsigned int callers,
+			      uint64_t caller)
 {
 	struct rvt_step_key key = { .bytes = { 1 } };
 	struct rvt_order o = unlimited();
-	struct rvt_step *step;
-	bool whole = false;
 
-	stride.outcomes = (1ull << stride.n_outcomes) - 1;
-	o.flags = RVT_RUN_IMPLICIT_RETURN | RVT_RUN_STOP_USED;
+	stride->outcomes = stride->n_outcomes ? UINT64_MAX >> (64 - stride->n_outcomes) : 0;
+	o.flags = RVT_RUN_IMPLICIT_RETURN | RVT_RUN_STOP_USED |
+		  (stride->flags & RVT_RUN_SEQUENTIAL_JUMP);
 	o.n_outcomes = 1;
 	rvt_flow_start(f->flow, f->code.base, 0, true);
 	assert_true(rvt_flow_run(f->flow, &o) >= 0);
@@ -620,7 +620,17 @@ static bool takes(struct fixture *f, struct rvt_stride stride, unsigned int call
 	for (unsigned int i = 0; i < callers; i++)
 		rvt_returns_push(&f->flow->returns, i ? f->code.base : caller);
 	assert_true(rvt_steps_enter(f->flow, &key));
-	assert_null(rvt_steps_take(f->flow, &key, rvt_step_hash(&key), 1));
+	return rvt_steps_take(f->flow, &key, rvt_step_hash(&key), 1);
+}
+
+/* Whether that can be taken as a stride. It is no step. */
+static bool takes(struct fixture *f, struct rvt_stride stride, unsigned int callers,
+		  uint64_t caller)
+{
+	struct rvt_step *step;
+	bool whole = false;
+
+	assert_null(begin(f, &stride, callers, caller));
 	step = rvt_stride_take(f->flow, &stride, &whole);
 	assert_int_equal(whole, !!step);
 	rvt_steps_leave(f->flow);
@@ -667,7 +677,79 @@ static void test_many_runs(void **state)
 	tear_down(&f);
 }
 
-/* Nor is there one of more calls or returns. */
+/* Nor is there room for more hops: each has as many runs as can be. */
+static void test_many_hops(void **state)
+{
+	struct fixture f;
+	uint64_t loop;
+
+	(void)state;
+	set_up(&f, 0, 4);
+	rv_put(&f.code, rv_c_jr(RV_RA));
+	loop = f.code.pc;
+	for (unsigned int i = 1; i < RVT_HOP_RUNS; i++)
+		rv_put(&f.code, rv_c_j(2));
+	rv_put(&f.code, rv_branch((int32_t)(loop - f.code.pc)));
+	load(&f);
+	assert_true(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 7, 1, loop));
+	assert_false(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 64, 1, loop));
+	tear_down(&f);
+}
+
+/* What is delivered is refused: there must be no more. */
+static void test_refused(void **state)
+{
+	const unsigned int runs = 26 * (RVT_STEP_RUNS / 26);
+	struct rvt_stride stride = {
+		.flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = RVT_STEP_RUNS / 26,
+	};
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	put_loop(&f, 0, 25);
+	assert_null(begin(&f, &stride, 0, 0));
+	rvt_flow_flush(f.flow);
+	f.out.refuse_after = 1;
+	for (unsigned int n = runs; n < RVT_FLOW_BATCH + runs; n += runs) {
+		bool whole;
+
+		assert_non_null(rvt_stride_take(f.flow, &stride, &whole));
+		assert_int_equal(whole, n < RVT_FLOW_BATCH);
+	}
+	assert_int_equal(f.flow->result, 77);
+	rvt_steps_leave(f.flow);
+	tear_down(&f);
+}
+
+/* For each caller there is a step, the third time. */
+static void test_callers(void **state)
+{
+	struct rvt_stride stride = { .flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = 1 };
+	struct fixture f;
+
+	(void)state;
+	put_return(&f, 4);
+	rv_put(&f.code, rv_branch(4));
+	load(&f);
+	for (int i = 0; i < 8; i++) {
+		const uint64_t caller = f.code.base + 2 + (i < 6 ? i / 3 : i % 2) * 4;
+		struct rvt_step *step = begin(&f, &stride, 1, caller);
+		bool whole;
+
+		assert_int_equal(!!step, i >= 6 || i % 3 == 2);
+		if (!step)
+			step = rvt_stride_take(f.flow, &stride, &whole);
+		else
+			rvt_steps_apply(f.flow, step);
+		assert_non_null(step);
+		assert_int_equal(step->pc, caller + 4);
+		rvt_steps_leave(f.flow);
+	}
+	tear_down(&f);
+}
+
+/* There is no step of more calls or returns. */
 static void test_many_calls(void **state)
 {
 	struct fixture f;
@@ -741,6 +823,59 @@ static void test_returns_from_calls(void **state)
 	tear_down(&f);
 }
 
+/* A return's target is loaded just before it, in another block; or a jump leads to it. */
+static void put_alone(struct fixture *f, bool falls)
+{
+	const uint64_t alone = f->code.base + 8 + 2 * LONG_BLOCK + 2;
+
+	rv_put(&f->code, rv_branch(falls ? 8 : (int32_t)(alone - f->code.base)));
+	rv_put(&f->code, rv_branch(4));
+	for (int i = 1; i < LONG_BLOCK; i++)
+		rv_put(&f->code, RV_C_NOP);
+	rv_put(&f->code, rv_auipc(RV_RA, 0));
+	assert_int_equal(f->code.pc, alone);
+	rv_put(&f->code, rv_jalr(0, RV_RA, 8));
+	rv_put(&f->code, rv_branch(4));
+	load(f);
+}
+
+static void test_return_alone(void **state)
+{
+	const uint32_t flags = RVT_RUN_IMPLICIT_RETURN | RVT_RUN_SEQUENTIAL_JUMP;
+
+	(void)state;
+	for (int falls = 0; falls < 2; falls++) {
+		struct fixture f;
+
+		set_up(&f, 0, 4);
+		put_alone(&f, falls);
+		assert_int_equal(is_stride(&f, flags, 2, 1, f.code.base + 4), !falls);
+		tear_down(&f);
+	}
+}
+
+/* The last outcome leads to another mapping: where the next branch is there is not known here. */
+static void test_branch_elsewhere(void **state)
+{
+	struct rvt_stride stride = { .flags = RVT_RUN_IMPLICIT_RETURN, .to_branch = true };
+	const uint32_t insns[] = { RV_NOP, rv_branch(4) };
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	for (int i = 1; i < RVT_HOP_OUTCOMES; i++)
+		rv_put(&f.code, rv_branch(4));
+	rv_put(&f.code, rv_branch(0x100));
+	load(&f);
+	assert_int_equal(rvt_space_map_bytes(f.space, f.code.pc - 4 + 0x100, insns, sizeof(insns),
+					     "elsewhere"), 0);
+	stride.n_outcomes = RVT_HOP_OUTCOMES - 1;
+	assert_true(takes(&f, stride, 0, 0));
+	stride.n_outcomes++;
+	assert_false(takes(&f, stride, 0, 0));
+	tear_down(&f);
+}
+
 /* Code of the other half holds for another meaning. */
 static void test_other_half(void **state)
 {
@@ -776,10 +911,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_messages),
 		cmocka_unit_test(test_many_runs),
+		cmocka_unit_test(test_many_hops),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_callers),
 		cmocka_unit_test(test_many_calls),
 		cmocka_unit_test(test_many_returns),
 		cmocka_unit_test(test_last_return),
 		cmocka_unit_test(test_returns_from_calls),
+		cmocka_unit_test(test_return_alone),
+		cmocka_unit_test(test_branch_elsewhere),
 		cmocka_unit_test(test_other_half),
 		cmocka_unit_test(test_other_rules),
 	};
