@@ -557,6 +557,39 @@ static void test_long_chain(void **state)
 	tear_down(&f);
 }
 
+/* History that repeats itself, so that more than fit a word or not, in the same message again. */
+static void test_repeated_history(void **state)
+{
+	static const char *const program[] = { "b 108", "nop", "j 100" };
+
+	(void)state;
+	for (unsigned int repeat = 1; repeat <= 4; repeat++) {
+		const uint64_t branches = 6 * 31 * repeat;
+		struct rvt_flow_stats stats;
+		struct fixture f;
+		uint8_t code[16];
+		char text[64];
+
+		set_up(&f, HTM);
+		for (unsigned int i = 0; i < 3; i++)
+			assert_int_equal(rv_assemble(0x100 + 4 * i, program[i], code + 4 * i), 4);
+		rvt_space_map_bytes(f.space, 0x100, code, 12, "program");
+		feed(&f, SYNC, 0);
+		f.text[0] = 0;
+		snprintf(text, sizeof(text), "ResourceFull RCODE=2 RDATA=0xffffffff HREPEAT=%u",
+			 repeat);
+		rvt_flow_count(f.flows[0]);
+		for (int i = 0; i < 6; i++)
+			feed(&f, text, 0);
+		assert_int_equal(rvt_stream_finish(f.stream), 0);
+		rvt_flow_stats(f.flows[0], &stats);
+		assert_int_equal(stats.branches, branches);
+		assert_int_equal(stats.taken, branches);
+		assert_int_equal(stats.insns, 2 * branches - 1);
+		tear_down(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -575,6 +608,7 @@ int main(void)
 		cmocka_unit_test(test_history_first),
 		cmocka_unit_test(test_history_without_end),
 		cmocka_unit_test(test_long_chain),
+		cmocka_unit_test(test_repeated_history),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
