@@ -590,6 +590,37 @@ static void test_repeated_history(void **state)
 	}
 }
 
+/* What comes again is of the source that it names, though all of them are in the same program. */
+static void test_sources_by_turns(void **state)
+{
+	static const char turns[] = "2222299929992929";
+	char text[1000] = "", line[64];
+	struct rvt_flow_stats stats;
+	struct fixture f;
+	uint8_t loop[8];
+	size_t n = 0;
+
+	(void)state;
+	set_up(&f, HTM "src_bits = 4\n");
+	assert_int_equal(rv_assemble(0x100, "b 100", loop), 4);
+	rvt_space_map_bytes(f.space, 0x100, loop, 4, "loop");
+	feed(&f, "ProgTraceSync SRC=2 SYNC=5 F-ADDR=0x80; ProgTraceSync SRC=9 SYNC=5 F-ADDR=0x80;",
+	     0);
+	for (size_t i = 0; turns[i]; i++) {
+		snprintf(line, sizeof(line), "ResourceFull SRC=%c RCODE=1 RDATA=0b1_111;",
+			 turns[i]);
+		strcat(text, line);
+		n += turns[i] == '9';
+	}
+	feed(&f, text, 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	rvt_flow_stats(f.flows[9], &stats);
+	assert_int_equal(stats.branches, 3 * n);
+	rvt_flow_stats(f.flows[2], &stats);
+	assert_int_equal(stats.branches, 3 * (strlen(turns) - n));
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -609,6 +640,7 @@ int main(void)
 		cmocka_unit_test(test_history_without_end),
 		cmocka_unit_test(test_long_chain),
 		cmocka_unit_test(test_repeated_history),
+		cmocka_unit_test(test_sources_by_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
