@@ -245,7 +245,11 @@ static unsigned int count_samples(const uint8_t *data, uint64_t head, uint64_t s
 		    (!n && clear_bytes(bytes, body[0]) == body[0]))
 			continue;
 		n++;
-		*good += body[0] == SAMPLE_BYTES && sample_is_good(bytes);
+		if (body[0] == SAMPLE_BYTES && sample_is_good(bytes))
+			(*good)++;
+		else
+			tap_note("sample %u: %llu bytes, %zu of them clear", n,
+				 (unsigned long long)body[0], clear_bytes(bytes, body[0]));
 	}
 	return n;
 }
