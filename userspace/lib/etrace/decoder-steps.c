@@ -511,7 +511,7 @@ static bool read_stride(const struct rvt_etrace_decoder *dec, const struct repla
 	if (stride->target != rvt_code_addr(&dec->flow->code, stride->target & ~1ull) ||
 	    (plain.kind == RVT_ETRACE_ADDRESS && stride->target == r->key.pc))
 		return false;
-	return set_outcomes(stride, map, n, n && rvt_stride_branch_at(dec->flow, stride->target));
+	return set_outcomes(stride, map, n, n && rvt_flow_branch_at(dec->flow, stride->target));
 }
 
 /*

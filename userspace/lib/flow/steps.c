@@ -694,7 +694,7 @@ struct rvt_step *rvt_steps_draft(struct rvt_flow *flow, const struct rvt_step_dr
 	s->extra = draft->extra;
 	steps->draft_end = rvt_hop_path(flow->hops, draft->hops[draft->n_hops - 1]);
 	steps->draft_consecutive = draft->consecutive;
-	if (draft->n_hops <= RVT_STEP_WORDS && is_known(steps, &steps->key, steps->hint))
+	if (is_known(steps, &steps->key, steps->hint))
 		keep_draft(flow, draft);
 	return s;
 }

@@ -180,7 +180,7 @@ struct rvt_step_draft {
 	uint64_t pc, sums;		/* as in struct rvt_step */
 	uint8_t flags, extra;		/* likewise */
 	bool consecutive;
-	struct rvt_hop *const *hops;	/* all that it led through, in the half of the key */
+	struct rvt_hop *const *hops;	/* RVT_STEP_WORDS at most, in the half of the key */
 	unsigned int n_hops;
 };
 struct rvt_step *rvt_steps_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft);

@@ -9,6 +9,7 @@
 #define INLINE inline __attribute__((always_inline))
 
 #define MAX_HOPS 64
+_Static_assert(MAX_HOPS <= RVT_STEP_WORDS, "its step can hold them");
 
 /*
  * What a stride is going to do to the return stack, as struct rvt_calls, but the addresses are still
@@ -347,8 +348,6 @@ static __attribute__((noinline)) bool do_rare_calls(struct rvt_return_stack *sta
 	_Alignas(struct rvt_kept_calls) uint8_t
 		kept[sizeof(struct rvt_kept_calls) + (RVT_CALLS + RVT_FEW_CALLS) * sizeof(uint64_t)];
 
-	if (!rvt_calls_bytes(log))
-		return true;
 	rvt_calls_keep(log, (struct rvt_kept_calls *)kept);
 	return rvt_returns_replay(stack, (struct rvt_kept_calls *)kept);
 }
@@ -435,14 +434,4 @@ struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride 
 	rvt_steps_add(flow, s);
 	*whole = !flow->collect || deliver(flow, &d);
 	return s;
-}
-
-bool rvt_stride_branch_at(struct rvt_flow *flow, uint64_t pc)
-{
-	struct rvt_piece *piece = flow->piece;
-	struct rvt_code_block *block;
-	const bool known = !rvt_flow_enter(flow, pc, &block);
-
-	flow->piece = piece;
-	return known && is_branch(block);
 }

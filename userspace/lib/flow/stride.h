@@ -35,7 +35,4 @@ struct rvt_stride {
 struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride *stride,
 				 bool *whole);
 
-/* Whether a branch is at @pc, which is an address of the flow's code. */
-bool rvt_stride_branch_at(struct rvt_flow *flow, uint64_t pc);
-
 #endif
