@@ -12,6 +12,10 @@ guest main testing '' '
 	perf-rvtrace record --snapshot=e -m ,64K -o signals.data -e rvtrace//u -- \
 		sh -c "i=0; while [ \$i -lt 4000 ]; do i=\$((i + 1)); [ \$((i % 1000)) -ne 500 ] || kill -USR2 \$PPID; done" ||
 		exit 4
+	# small buffers: a sink goes round many times between two signals, or not once
+	perf-rvtrace record --snapshot=e -m ,16K -o many.data -e rvtrace//u -- \
+		sh -c "i=0; while [ \$i -lt 6000 ]; do i=\$((i + 1)); [ \$((i % 97)) -gt 2 ] || kill -USR2 \$PPID; done" ||
+		exit 5
 	rmmod rvtrace'
 status=$?
 ok $status "programs are recorded, with snapshots of what they did last (exit status $status)"
@@ -29,5 +33,13 @@ newest()
 # One hart had the program at the end; two buffers of 64 KiB hold no more than that.
 check "without a signal: one snapshot at the end, equal to the truth" newest end.data 20000 131072
 check "four signals and the end: equal to the truth" newest signals.data 66000 655360
+# The last message before each signal is there, too.
+many()
+{
+	newest many.data 600000 4000000 || return 1
+	"$HOST/perf-rvtrace" stat -i "$dir/share/many.data" --symfs "$dir/share:$("$LAB" path guest)" > "$dir/stat"
+	! grep 'not in the file' "$dir/stat"
+}
+check "signals more and less often than the buffer is full: equal to the truth" many
 check "no rule of the control interface was broken" no_violations
 done_testing

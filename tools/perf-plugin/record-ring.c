@@ -61,8 +61,8 @@ static int write_plain(struct recorder *rec, const struct ring *ring,
 		       struct rvt_record_auxtrace *record, uint64_t head, bool last)
 {
 	static const uint8_t zeros[8];
-	unsigned int padding = last ? -head & 7 : 0;
 	uint64_t tail = record->offset;
+	unsigned int padding = last ? (tail - head) & 7 : 0;
 	int err;
 
 	record->size = head - tail + padding;
@@ -155,7 +155,7 @@ static int drain_aux(struct recorder *rec, unsigned int n, bool last, bool *got)
 	int err;
 
 	if (!last)
-		head &= ~7ULL;
+		head -= (head - ring->aux_tail) & 7;
 	*got = head != ring->aux_tail;
 	if (!*got)
 		return 0;
@@ -196,6 +196,19 @@ int record_drain(struct recorder *rec, bool last)
 }
 
 /*
+ * What a snapshot is for are the newest bytes, and those that wait for the next time may be gone
+ * then. So where their number is none for perf.data, some go before them that the file has already.
+ */
+static uint64_t snapshot_begin(const struct ring *ring, uint64_t head)
+{
+	uint64_t oldest = head > ring->aux_bytes ? head - ring->aux_bytes : 0;
+	uint64_t begin = ring->aux_tail < oldest ? oldest : ring->aux_tail;
+	unsigned int again = (begin - head) & 7;
+
+	return begin - oldest >= again ? begin - again : begin;
+}
+
+/*
  * While nothing is traced, so that the buffers hold still. What a buffer lost since the last
  * snapshot is skipped: the session finds the records of it without bytes.
  */
@@ -212,10 +225,9 @@ int record_newest(struct recorder *rec, bool go_on)
 		if (err || !ring->aux)
 			continue;
 		uint64_t head = aux_head(ring);
-		uint64_t oldest = head > ring->aux_bytes ? head - ring->aux_bytes : 0;
 
-		if (ring->aux_tail < oldest)
-			ring->aux_tail = oldest;
+		if (ring->aux_tail != head)
+			ring->aux_tail = snapshot_begin(ring, head);
 		err = drain_aux(rec, n, !go_on, &got);
 	}
 	rec->snapshots++;

@@ -6,6 +6,7 @@
 
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -182,6 +183,7 @@ void *rvtrace_setup_aux(struct perf_event *event, void **pages, int nr_pages, bo
 	aux->serial = rvtrace_new_serial();
 	aux->size = (size_t)nr_pages << PAGE_SHIFT;
 	aux->overwrite = overwrite;
+	aux->guard = get_random_u64();
 	aux->base = rvtrace_map_pages(pages, nr_pages);
 	if (!aux->base) {
 		kfree(aux);

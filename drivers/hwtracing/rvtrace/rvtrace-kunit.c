@@ -475,6 +475,27 @@ static void rvtrace_test_position(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rvtrace_ramsink_position(sink, 0x7ffff001, &fill, &wrap));
 }
 
+/* How much trace is new: from is at 0x800 of 0x4000. */
+static void rvtrace_test_written(struct kunit *test)
+{
+	struct rvtrace_ramsink *sink = kunit_kzalloc(test, sizeof(*sink), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, sink);
+	sink->length = 0x4000;
+	sink->from = 0x800;
+	sink->size = 0x3800;
+	KUNIT_EXPECT_EQ(test, rvtrace_ramsink_written(sink, 0x2000, false, true, false), 0x1800);
+	/* Stopped when it was full */
+	KUNIT_EXPECT_EQ(test, rvtrace_ramsink_written(sink, 0, true, true, false), 0x3800);
+	/* Round, and not back to where it began */
+	KUNIT_EXPECT_EQ(test, rvtrace_ramsink_written(sink, 0x400, true, false, false), 0x3c00);
+	/* Round at least once more, though it is at the same place */
+	KUNIT_EXPECT_EQ(test, rvtrace_ramsink_written(sink, 0x400, true, false, true), 0x7c00);
+	/* All of it, without that: so much that nothing older is left */
+	KUNIT_EXPECT_EQ(test, rvtrace_ramsink_written(sink, 0x800, true, false, true), 0x4000);
+	KUNIT_EXPECT_EQ(test, rvtrace_ramsink_written(sink, 0x2000, true, false, true), 0x5800);
+}
+
 /* Rates are in bytes per 2^20 ns. */
 static void rvtrace_test_rate(struct kunit *test)
 {
@@ -524,6 +545,7 @@ static struct kunit_case rvtrace_kunit_cases[] = {
 	KUNIT_CASE(rvtrace_test_comparators),
 	KUNIT_CASE(rvtrace_test_limit),
 	KUNIT_CASE(rvtrace_test_position),
+	KUNIT_CASE(rvtrace_test_written),
 	KUNIT_CASE(rvtrace_test_rate),
 	{ }
 };

@@ -98,6 +98,55 @@ static void rvtrace_output_idle(struct rvtrace_cpu *rc, struct rvtrace_aux *aux,
 }
 
 /*
+ * In overwrite mode a sink that has gone round does not say how often. Once is no loss, where it
+ * has not come back to where it began; so what is before that place is marked with what no trace
+ * has, and rvtrace_output_unguard() tells whether it is still there.
+ *
+ *	+--------------------+-------+----------------------------+
+ *	| newer trace, or    | guard | begins here                |
+ *	| older, not touched |       |                            |
+ *	+--------------------+-------+----------------------------+
+ */
+static void rvtrace_output_guard(struct rvtrace_cpu *rc, struct rvtrace_aux *aux, size_t access)
+{
+	size_t unit = max(access, sizeof(aux->guard));
+	size_t offset = rvtrace_output_offset(rc, aux);
+
+	/* A unit of the sink's, so that it is overwritten whole, which does not go round itself */
+	rvtrace_output_idle(rc, aux, ALIGN(offset, unit) - offset);
+	aux->guard_head = rc->handle.head;
+	rvtrace_output_idle(rc, aux, unit);
+	memcpy(aux->base + aux->guard_head % aux->size, &aux->guard, sizeof(aux->guard));
+	aux->guarded = true;
+}
+
+/*
+ * rvtrace_output_unguard - whether a sink that is stopped has written all of the AUX buffer
+ *
+ * Decoders skip what was the guard.
+ */
+bool rvtrace_output_unguard(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_aux *aux = rc->aux;
+	void *at;
+
+	if (!aux || !aux->guarded)
+		return false;
+	aux->guarded = false;
+	at = aux->base + aux->guard_head % aux->size;
+	if (memcmp(at, &aux->guard, sizeof(aux->guard)))
+		return true;
+	memset(at, rvtrace_output_idle_byte(rc), sizeof(aux->guard));
+	return false;
+}
+
+/* Up to where what is in the AUX buffer in overwrite mode is trace, though a sink may be running */
+unsigned long rvtrace_output_head(const struct rvtrace_cpu *rc)
+{
+	return rc->aux->guarded ? rc->aux->guard_head : rc->handle.head;
+}
+
+/*
  * rvtrace_output_stretch - where in the AUX buffer a sink can write next
  *
  * A sink writes into one piece of contiguous memory at a time, and stops at its end or where user
@@ -126,6 +175,8 @@ bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink
 	/* Sinks begin where a unit of their memory access begins. */
 	offset = rvtrace_output_offset(rc, aux);
 	rvtrace_output_idle(rc, aux, ALIGN(offset, access) - offset);
+	if (aux->overwrite)
+		rvtrace_output_guard(rc, aux, access);
 	offset = rvtrace_output_offset(rc, aux);
 	while (offset >= aux->runs[i].end)
 		i++;

@@ -228,8 +228,10 @@ static int rvtrace_ramsink_aim(struct rvtrace_ramsink *sink, struct rvtrace_cpu 
 		sink->size = stretch.end - stretch.from;
 	} else {
 		/* Some hardware wants other alignment, or has its memory wired to it. */
-		if (sink->direct)
+		if (sink->direct) {
 			WRITE_ONCE(sink->choosy, true);
+			rvtrace_output_unguard(rc);
+		}
 		sink->direct = false;
 		sink->from = 0;
 		sink->size = sink->alloc;
@@ -360,19 +362,28 @@ static void rvtrace_ramsink_copy(struct rvtrace_ramsink *sink, struct rvtrace_cp
 }
 
 /*
- * The trace is in the AUX buffer. A full stretch that stopped has lost what came after it. One that
- * does not stop is all of the AUX buffer, in overwrite mode: how often the sink went round does not
- * matter, for what is older than the buffer's size is gone in any case.
+ * How much trace is in the AUX buffer that was not before. A full stretch that stopped has lost
+ * what came after it. One that does not stop is all of the AUX buffer, in overwrite mode: when the
+ * sink has written @all of it, it may have gone round more than once. That what was there before is
+ * gone is all that matters then.
  */
-static void rvtrace_ramsink_drain_direct(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc,
-					 size_t fill, bool wrap, bool stops)
+VISIBLE_IF_KUNIT size_t rvtrace_ramsink_written(const struct rvtrace_ramsink *sink, size_t fill,
+						bool wrap, bool stops, bool all)
 {
 	size_t written = fill - sink->from;
 
 	if (wrap && stops)
-		written = sink->size;
-	else if (wrap)
+		return sink->size;
+	if (wrap)
 		written = sink->size + fill;
+	return all && written < sink->length ? written + sink->length : written;
+}
+
+static void rvtrace_ramsink_drain_direct(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc,
+					 size_t fill, bool wrap, bool stops, bool all)
+{
+	size_t written = rvtrace_ramsink_written(sink, fill, wrap, stops, all);
+
 	sink->traced += written;
 	rvtrace_output_written(rc, written);
 	if (wrap && stops)
@@ -430,10 +441,13 @@ void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 {
 	bool stops = sink->comp.control & RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
 	u32 wp = rvtrace_read(&sink->comp, RVTRACE_RAM_WP_LOW);
+	bool wrap, all;
 	size_t fill;
-	bool wrap;
 
 	sink->stopped_aux = 0;
+	/* The sink says so after it has written; so read memory after it has said so. */
+	rmb();
+	all = sink->direct && rvtrace_output_unguard(rc);
 	if (!rvtrace_ramsink_position(sink, wp, &fill, &wrap)) {
 		dev_err_ratelimited(&sink->comp.dev, "write pointer outside of the buffer\n");
 		rvtrace_output_gap(rc);
@@ -441,10 +455,8 @@ void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 	}
 	trace_rvtrace_drain(sink->comp.sink_id, wrap ? sink->size : fill - sink->from, wrap,
 			    sink->direct);
-	/* The sink says so after it has written; so read memory after it has said so. */
-	rmb();
 	if (sink->direct)
-		rvtrace_ramsink_drain_direct(sink, rc, fill, wrap, stops);
+		rvtrace_ramsink_drain_direct(sink, rc, fill, wrap, stops, all);
 	else
 		rvtrace_ramsink_drain_copy(sink, rc, fill, wrap, stops);
 }

@@ -46,6 +46,7 @@ long rvtrace_event_snapshot_aux(struct perf_event *event, struct perf_output_han
 {
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
 	const struct rvtrace_aux *aux = rc->aux;
+	unsigned long end;
 
 	/* The sample may be one of what is done in the midst of starting or stopping. */
 	if (!rc->running || rc->event != event)
@@ -55,6 +56,6 @@ long rvtrace_event_snapshot_aux(struct perf_event *event, struct perf_output_han
 	rc->running = false;
 	rvtrace_path_collect(rc);
 	rc->running = true;
-	return rvtrace_copy_aux(&rc->handle, handle, rc->handle.head + aux->size - size,
-				rc->handle.head);
+	end = rvtrace_output_head(rc);
+	return rvtrace_copy_aux(&rc->handle, handle, end + aux->size - size, end);
 }

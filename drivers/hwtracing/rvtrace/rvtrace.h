@@ -475,6 +475,9 @@ struct rvtrace_aux_sink {
  * @base:	its pages, mapped in one piece
  * @size:	size in bytes
  * @overwrite:	old data gives way to new
+ * @guard:	in overwrite mode, what no trace has
+ * @guarded:	that is in the buffer while a sink writes, to see whether it came so far
+ * @guard_head:	where
  * @reserve:	a sink is not started where it could write less than this
  * @nr_runs:	number of entries in @runs; 0 when there would be too many
  * @runs:	its memory
@@ -486,6 +489,9 @@ struct rvtrace_aux {
 	void *base;
 	size_t size;
 	bool overwrite;
+	u64 guard;
+	bool guarded;
+	unsigned long guard_head;
 	size_t reserve;
 	unsigned int nr_runs;
 	struct rvtrace_run runs[RVTRACE_AUX_RUNS];
@@ -737,6 +743,8 @@ int rvtrace_encoder_start(struct rvtrace_encoder *enc, struct perf_event *event,
 void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size);
 bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink *sink,
 			    struct rvtrace_stretch *stretch);
+bool rvtrace_output_unguard(struct rvtrace_cpu *rc);
+unsigned long rvtrace_output_head(const struct rvtrace_cpu *rc);
 void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag);
 void rvtrace_output_gap(struct rvtrace_cpu *rc);
 bool rvtrace_output_begin(struct rvtrace_cpu *rc);
@@ -839,6 +847,8 @@ void rvtrace_sync_one(struct rvtrace_config *config, const struct perf_addr_filt
 		      u64 start, u64 size);
 u32 rvtrace_ramsink_unit(u64 start, u64 end, u64 limit, u32 access);
 bool rvtrace_ramsink_position(const struct rvtrace_ramsink *sink, u32 wp, size_t *fill, bool *wrap);
+size_t rvtrace_ramsink_written(const struct rvtrace_ramsink *sink, size_t fill, bool wrap,
+			       bool stops, bool all);
 void rvtrace_aux_find_runs(struct rvtrace_aux *aux, void **pages, int nr_pages);
 u64 rvtrace_rate_expected(u64 rate);
 u64 rvtrace_poll_delay(u64 room, u64 expected);
