@@ -3,23 +3,6 @@
 # record --snapshot: the newest trace, at SIGUSR2 and at the end. What is kept equals the truth.
 . "$(dirname "$0")/lib.sh"
 
-guest main testing '' '
-	insmod rvtrace.ko || exit 1
-	seq 1 3000 | awk "{ print (\$1 * 7919) % 100003 }" > input
-	# at the end, for there was no signal
-	perf-rvtrace record -S -m ,64K -o end.data -e rvtrace//u -- sort -n input > sorted || exit 2
-	sort -c -n sorted || exit 3
-	perf-rvtrace record --snapshot=e -m ,64K -o signals.data -e rvtrace//u -- \
-		sh -c "i=0; while [ \$i -lt 4000 ]; do i=\$((i + 1)); [ \$((i % 1000)) -ne 500 ] || kill -USR2 \$PPID; done" ||
-		exit 4
-	# small buffers: a sink goes round many times between two signals, or not once
-	perf-rvtrace record --snapshot=e -m ,16K -o many.data -e rvtrace//u -- \
-		sh -c "i=0; while [ \$i -lt 6000 ]; do i=\$((i + 1)); [ \$((i % 97)) -gt 2 ] || kill -USR2 \$PPID; done" ||
-		exit 5
-	rmmod rvtrace'
-status=$?
-ok $status "programs are recorded, with snapshots of what they did last (exit status $status)"
-
 # newest FILE MIN MAX: so many snapshots' worth of trace, and nothing in it that did not happen
 newest()
 {
@@ -30,9 +13,6 @@ newest()
 	[ "$bytes" -ge "$2" ] && [ "$bytes" -le "$3" ] && equals_truth "$file" --lossy --min 10000
 }
 
-# One hart had the program at the end; two buffers of 64 KiB hold no more than that.
-check "without a signal: one snapshot at the end, equal to the truth" newest end.data 20000 131072
-check "four signals and the end: equal to the truth" newest signals.data 66000 655360
 # The last message before each signal is there, too.
 many()
 {
@@ -40,6 +20,33 @@ many()
 	"$HOST/perf-rvtrace" stat -i "$dir/share/many.data" --symfs "$dir/share:$("$LAB" path guest)" > "$dir/stat"
 	! grep 'not in the file' "$dir/stat"
 }
-check "signals more and less often than the buffer is full: equal to the truth" many
-check "no rule of the control interface was broken" no_violations
+
+# snapshots NAME MODEL-ARGS
+snapshots()
+{
+	guest "$1" testing "$2" '
+		insmod rvtrace.ko || exit 1
+		seq 1 3000 | awk "{ print (\$1 * 7919) % 100003 }" > input
+		# at the end, for there was no signal
+		perf-rvtrace record -S -m ,64K -o end.data -e rvtrace//u -- sort -n input > sorted || exit 2
+		sort -c -n sorted || exit 3
+		perf-rvtrace record --snapshot=e -m ,64K -o signals.data -e rvtrace//u -- \
+			sh -c "i=0; while [ \$i -lt 4000 ]; do i=\$((i + 1)); [ \$((i % 1000)) -ne 500 ] || kill -USR2 \$PPID; done" ||
+			exit 4
+		# small buffers: a sink goes round many times between two signals, or not once
+		perf-rvtrace record --snapshot=e -m ,16K -o many.data -e rvtrace//u -- \
+			sh -c "i=0; while [ \$i -lt 6000 ]; do i=\$((i + 1)); [ \$((i % 97)) -gt 2 ] || kill -USR2 \$PPID; done" ||
+			exit 5
+		rmmod rvtrace'
+	ok $? "$1: programs are recorded, with snapshots of what they did last"
+	# One hart had the program at the end; two buffers of 64 KiB hold no more than that.
+	check "$1: without a signal: one snapshot at the end, equal to the truth" newest end.data 20000 131072
+	check "$1: four signals and the end: equal to the truth" newest signals.data 66000 655360
+	check "$1: signals more and less often than the buffer is full: equal to the truth" many
+	check "$1: no rule of the control interface was broken" no_violations
+}
+
+snapshots N-Trace ''
+hook_options="--params $TOP/tools/model/params/etrace-2.0 --discovery registers"
+snapshots E-Trace "etrace=$TOP/tools/model/params/etrace-2.0,formats=etrace"
 done_testing
