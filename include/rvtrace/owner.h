@@ -82,8 +82,9 @@ const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner);
 
 /*
  * rvt_owner_kernel - a space with the code of the kernel (and firmware), made in @image. There can
- * be several, for threads that decode on their own; all before the first cursor. Returns 0,
- * -ENOMEM, or what opening vmlinux, kcore or firmware returned.
+ * be several, for threads that decode on their own; all before the first cursor. The code is the
+ * owner's: what is in the space is not read once that is destroyed. Returns 0, -ENOMEM, or what
+ * opening vmlinux, kcore or firmware returned.
  */
 int rvt_owner_kernel(struct rvt_owner *owner, struct rvt_image *image,
 		     struct rvt_space **kernel);

@@ -31,6 +31,14 @@ void rvt_symbols_destroy(struct rvt_symbols *symbols);
  * -ENOMEM.
  */
 int rvt_symbols_add_kallsyms(struct rvt_symbols *symbols, const char *text, size_t len);
+/* Sets *text (malloc'd, as for rvt_symbols_add_kallsyms()) and *len. 0 or -errno. */
+typedef int (*rvt_kallsyms_reader)(void *ctx, char **text, size_t *len);
+/*
+ * rvt_symbols_read_kallsyms - the same, but the text is what @read gives (which fails: there is
+ * none), called once, when the first symbol of the kernel is looked for. For texts that are large
+ * and often not needed.
+ */
+void rvt_symbols_read_kallsyms(struct rvt_symbols *symbols, rvt_kallsyms_reader read, void *ctx);
 /* An ELF image in memory that mappings call @name ("[vdso]"). 0, -ENOEXEC, -ENOMEM. */
 int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const void *bytes,
 			  size_t len);

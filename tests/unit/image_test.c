@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include <rvtrace/image.h>
+#include "image/image.h"
 
 struct fixture {
 	struct rvt_image *image;
@@ -116,6 +116,30 @@ static void test_parent_and_clone(void **state)
 	before = rvt_space_generation(user);
 	rvt_space_clear(child);
 	assert_true(rvt_space_generation(user) == before);
+	rvt_image_destroy(f.image);
+}
+
+/* Bytes that stay their owner's: nobody copies, changes or frees them. */
+static void test_lent(void **state)
+{
+	static const char code[] = "0123456789";
+	const uint8_t *bytes;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	assert_int_equal(rvt_space_map_lent(f.space, 100, code, 10, "kernel"), 0);
+	assert_int_equal(rvt_space_find(f.space, 103, &bytes), 7);
+	assert_ptr_equal(bytes, code + 3);
+	map(f.space, 104, "xy");
+	check(f.space, 100, "0123");
+	check(f.space, 104, "xy");
+	check(f.space, 106, "6789");
+	assert_string_equal(code, "0123456789");
+	/* the same bytes as a copy are another object */
+	assert_int_equal(rvt_space_map_bytes(f.space, 200, code, 10, "kernel"), 0);
+	assert_int_equal(rvt_space_find(f.space, 200, &bytes), 10);
+	assert_ptr_not_equal(bytes, code);
 	rvt_image_destroy(f.image);
 }
 
@@ -327,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_replace),
 		cmocka_unit_test(test_top_of_memory),
 		cmocka_unit_test(test_parent_and_clone),
+		cmocka_unit_test(test_lent),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_elf),
 		cmocka_unit_test(test_elf_errors),

@@ -83,6 +83,48 @@ static void kernel_symbols(void **state)
 	assert_false(rvt_symbols_nth(*state, "[kernel.kallsyms]", "work", 2, &named));
 }
 
+/* A recording's copy: how often it was unpacked, and whether it can be. */
+struct copy {
+	int reads, err;
+};
+
+static int read_copy(void *ctx, char **text, size_t *len)
+{
+	struct copy *copy = ctx;
+
+	copy->reads++;
+	*text = strdup(kallsyms);
+	*len = strlen(kallsyms);
+	return copy->err;
+}
+
+static void kernel_symbols_when_needed(void **state)
+{
+	struct rvt_location file = { .path = "/nonexistent/file", .file_offset = 16 };
+	struct copy copy = { 0 };
+	struct rvt_symbol symbol;
+
+	rvt_symbols_read_kallsyms(*state, read_copy, &copy);
+	assert_false(rvt_symbols_find(*state, &file, 16, &symbol));
+	assert_int_equal(copy.reads, 0);
+	check_kernel(*state, 0xffffffff80002004, "_stext", 4);
+	check_kernel(*state, 0xffffffff80002100, "visible_name", 0);
+	assert_int_equal(copy.reads, 1);
+}
+
+static void kernel_symbols_unreadable(void **state)
+{
+	const struct rvt_location kernel = { .path = "[kernel.kallsyms]" };
+	struct copy copy = { .err = -EBADMSG };
+	uint64_t addr, offset, size;
+	struct rvt_symbol symbol;
+
+	rvt_symbols_read_kallsyms(*state, read_copy, &copy);
+	assert_false(rvt_symbols_lookup(*state, kernel.path, "work", &addr, &offset, &size));
+	assert_false(rvt_symbols_find(*state, &kernel, 0xffffffff80002004, &symbol));
+	assert_int_equal(copy.reads, 1);
+}
+
 __attribute__((noinline)) int a_function_to_find(int x)
 {
 	return x * 3 + getpid();
@@ -178,6 +220,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(kernel_symbols, setup, teardown),
+		cmocka_unit_test_setup_teardown(kernel_symbols_when_needed, setup, teardown),
+		cmocka_unit_test_setup_teardown(kernel_symbols_unreadable, setup, teardown),
 		cmocka_unit_test_setup_teardown(own_symbols, setup, teardown),
 		cmocka_unit_test_setup_teardown(vdso_image, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_symbols, setup, teardown),

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <rvtrace/image.h>
 
-/* Bytes of code: a file, a segment of a file that cannot be mapped, or a copy. */
+/* Bytes of code: a file, a segment of a file that cannot be mapped, a copy, or another's. */
 struct rvt_object {
 	struct rvt_object *next;	/* in the image */
 	char *name;
@@ -17,6 +17,7 @@ struct rvt_object {
 	uint8_t *bytes;
 	uint64_t len;
 	bool mapped;			/* munmap() instead of free() */
+	bool lent;			/* whoever made it has .bytes */
 	/* for files that must be read piece by piece (/proc/kcore): */
 	int fd;				/* -1: all bytes are there */
 	uint8_t *window_read;		/* per window: 1 read, 2 unreadable */
@@ -87,11 +88,18 @@ int rvt_image_window_object(struct rvt_image *image, int fd, uint64_t offset, ui
 int rvt_image_copy_object(struct rvt_image *image, const void *bytes, size_t len,
 			  const char *name, struct rvt_object **object);
 
+/* An object of @bytes themselves, which stay as long as the image is read. */
+int rvt_image_lent_object(struct rvt_image *image, const void *bytes, size_t len,
+			  const char *name, struct rvt_object **object);
+
 /*
  * rvt_space_map - @len bytes of @object from @offset on appear at @addr; @object NULL: unreadable.
  * Ranges that would wrap at 2^64 are cut there. Returns 0 or -ENOMEM.
  */
 int rvt_space_map(struct rvt_space *space, uint64_t addr, uint64_t len, struct rvt_object *object,
 		  uint64_t offset, const char *name);
+/* rvt_space_map_bytes() without the copy: @bytes stay as long as the image is read. */
+int rvt_space_map_lent(struct rvt_space *space, uint64_t addr, const void *bytes, size_t len,
+		       const char *name);
 
 #endif

@@ -33,7 +33,7 @@ static void object_destroy(struct rvt_object *object)
 {
 	if (object->mapped)
 		munmap(object->bytes, object->len);
-	else
+	else if (!object->lent)
 		free(object->bytes);
 	if (object->fd >= 0)
 		close(object->fd);
@@ -113,7 +113,7 @@ static struct rvt_object *find_copy(const struct rvt_image *image, const void *b
 	struct rvt_object *o = image->objects;
 
 	for (unsigned int n = 0; o && n < RECENT_OBJECTS; n++, o = o->next)
-		if (o->fd < 0 && !o->mapped && !o->window_read && o->len == len &&
+		if (o->fd < 0 && !o->mapped && !o->lent && !o->window_read && o->len == len &&
 		    !strcmp(o->name, name) && !memcmp(o->bytes, bytes, len))
 			return o;
 	return NULL;
@@ -138,6 +138,18 @@ int rvt_image_copy_object(struct rvt_image *image, const void *bytes, size_t len
 	memcpy(copy, bytes, len);
 	(*object)->bytes = copy;
 	(*object)->len = len;
+	return 0;
+}
+
+int rvt_image_lent_object(struct rvt_image *image, const void *bytes, size_t len,
+			  const char *name, struct rvt_object **object)
+{
+	*object = object_create(image, name);
+	if (!*object)
+		return -ENOMEM;
+	(*object)->bytes = (uint8_t *)bytes;
+	(*object)->len = len;
+	(*object)->lent = true;
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <rvtrace/kernel-code.h>
 #include <rvtrace/switches.h>
 #include "array.h"
+#include "image/image.h"
 #include "sideband.h"
 
 #define FORGET_AT_ONCE 4096	/* events */
@@ -459,8 +460,8 @@ int rvt_owner_kernel(struct rvt_owner *owner, struct rvt_image *image,
 		const struct rvt_code *code = &owner->code[i];
 
 		if (code->kind != RVT_CODE_VDSO && !(from_file && code->kind == RVT_CODE_KERNEL))
-			err = rvt_space_map_bytes(*kernel, code->addr, code->bytes, code->len,
-						  code->name);
+			err = rvt_space_map_lent(*kernel, code->addr, code->bytes, code->len,
+						 code->name);
 	}
 	if (!err && owner->kcore)
 		err = rvt_space_map_elf(*kernel, owner->kcore, 0);

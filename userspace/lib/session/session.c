@@ -40,45 +40,65 @@ static int load_file(const char *path, char **text, size_t *len)
 	return err;
 }
 
+/* Functions that came and went while it was recorded are not in the copy of its end. */
+static int add_ksymbols(const struct rvt_session *session, char **text, size_t *len)
+{
+	size_t room = *len;
+
+	if (!session->ksymbols)
+		return 0;
+	if (array_reserve(text, &room, *len, session->ksymbols_len + 1))
+		return -ENOMEM;
+	memcpy(*text + *len, session->ksymbols, session->ksymbols_len + 1);
+	*len += session->ksymbols_len;
+	return 0;
+}
+
+/* An rvt_kallsyms_reader: the recording's own copy. */
+static int unpack_kallsyms(void *ctx, char **text, size_t *len)
+{
+	const struct rvt_session *session = ctx;
+	const void *blob;
+
+	if (rvt_perfdata_feature(session->file, RVT_FEAT_RVTRACE_KALLSYMS, &blob, len) ||
+	    rvt_text_unpack(blob, *len, text, len)) {
+		*text = NULL;
+		*len = 0;
+		if (!session->ksymbols)
+			return -ENOENT;
+	}
+	return add_ksymbols(session, text, len);
+}
+
+static int load_kallsyms(struct rvt_session *session, char **error)
+{
+	char *text;
+	size_t len;
+	int err = load_file(session->options.kallsyms, &text, &len);
+
+	if (err)
+		return session_fail(error, err, "%s: %s", session->options.kallsyms,
+				    strerror(-err));
+	err = add_ksymbols(session, &text, &len);
+	if (!err)
+		err = rvt_symbols_add_kallsyms(session->symbols, text, len);
+	free(text);
+	return err;
+}
+
 static int load_symbols(struct rvt_session *session, char **error)
 {
 	const struct rvt_code *vdso = rvt_owner_vdso(session->owner);
-	char *text = NULL;
-	const void *blob;
-	size_t len;
-	int err;
+	int err = rvt_symbols_create(session->options.owner.symfs, &session->symbols);
 
-	err = rvt_symbols_create(session->options.owner.symfs, &session->symbols);
 	if (err)
 		return err;
 	if (vdso)
 		rvt_symbols_add_image(session->symbols, "[vdso]", vdso->bytes, vdso->len);
-	if (session->options.kallsyms) {
-		err = load_file(session->options.kallsyms, &text, &len);
-		if (err)
-			return session_fail(error, err, "%s: %s", session->options.kallsyms,
-					    strerror(-err));
-	} else if (rvt_perfdata_feature(session->file, RVT_FEAT_RVTRACE_KALLSYMS, &blob, &len) ||
-		   rvt_text_unpack(blob, len, &text, &len)) {
-		text = NULL;
-		len = 0;
-	}
-	if (!text && !session->ksymbols)
-		return 0;
-	/* functions that came and went while it was recorded are not in the copy of its end */
-	if (session->ksymbols) {
-		size_t room = len;
-
-		if (array_reserve(&text, &room, len, session->ksymbols_len + 1)) {
-			free(text);
-			return -ENOMEM;
-		}
-		memcpy(text + len, session->ksymbols, session->ksymbols_len + 1);
-		len += session->ksymbols_len;
-	}
-	err = rvt_symbols_add_kallsyms(session->symbols, text, len);
-	free(text);
-	return err;
+	if (session->options.kallsyms)
+		return load_kallsyms(session, error);
+	rvt_symbols_read_kallsyms(session->symbols, unpack_kallsyms, session);
+	return 0;
 }
 
 static int load_kernel(struct rvt_session *session, char **error)
@@ -149,11 +169,11 @@ void rvt_session_close(struct rvt_session *session)
 	free(session->named);
 	free(session->meta);
 	rvt_symbols_destroy(session->symbols);
-	rvt_owner_destroy(session->owner);
 	for (unsigned int i = 0; i < session->n_worlds; i++)
 		rvt_image_destroy(session->worlds[i].image);
 	free(session->worlds);
 	rvt_image_destroy(session->world.image);
+	rvt_owner_destroy(session->owner);
 	pthread_mutex_destroy(&session->lock);
 	rvt_perfdata_close(session->file);
 	free(session);

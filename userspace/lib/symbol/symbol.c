@@ -13,6 +13,8 @@ struct rvt_symbols {
 	char *debug_roots;
 	void *tables;		/* tsearch tree of struct table by path */
 	struct table *kernel;	/* with all modules */
+	rvt_kallsyms_reader read_kernel;	/* NULL: not left to be read */
+	void *read_ctx;
 	struct table *last;
 };
 
@@ -134,6 +136,26 @@ int rvt_symbols_add_kallsyms(struct rvt_symbols *symbols, const char *text, size
 	return 0;
 }
 
+void rvt_symbols_read_kallsyms(struct rvt_symbols *symbols, rvt_kallsyms_reader read, void *ctx)
+{
+	symbols->read_kernel = read;
+	symbols->read_ctx = ctx;
+}
+
+/* NULL: no kernel symbols are known. */
+static struct table *kernel_table(struct rvt_symbols *symbols)
+{
+	rvt_kallsyms_reader read = symbols->read_kernel;
+	char *text = NULL;
+	size_t len;
+
+	symbols->read_kernel = NULL;
+	if (read && !read(symbols->read_ctx, &text, &len))
+		rvt_symbols_add_kallsyms(symbols, text, len);
+	free(text);
+	return symbols->kernel;
+}
+
 int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const void *bytes,
 			  size_t len)
 {
@@ -159,7 +181,7 @@ bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *lo
 		return true;
 	}
 	if (location->path[0] == '[' && strcmp(location->path, "[vdso]"))
-		table = symbols->kernel;
+		table = kernel_table(symbols);
 	else
 		table = get_table(symbols, location->path);
 	if (!table)
@@ -222,7 +244,7 @@ static uint64_t file_offset(const struct table *table, uint64_t addr)
 bool rvt_symbols_nth(struct rvt_symbols *symbols, const char *path, const char *name, size_t n,
 		     struct rvt_named *result)
 {
-	struct table *table = strcmp(path, KERNEL) ? get_table(symbols, path) : symbols->kernel;
+	struct table *table = strcmp(path, KERNEL) ? get_table(symbols, path) : kernel_table(symbols);
 
 	for (size_t i = 0; table && i < table->n; i++) {
 		const struct function *function = &table->functions[i];
