@@ -11,15 +11,20 @@
 #include "flow/cache.h"
 #include "insn/insn.h"
 
+#define SMALL_PAGE 4096ul
+#define HUGE_PAGE (2ul << 20)
 /* Longer straight lines are cut, so that entering them anywhere stays cheap. */
 #define MAX_BLOCK_INSNS 128
-#define ARENA_BYTES (256 << 10)
+/* The first arena of a cache, and all others. */
+#define FIRST_ARENA_BYTES (256ul << 10)
+#define ARENA_BYTES HUGE_PAGE
 
 struct arena {
 	struct arena *next;
-	size_t used, size;
-	_Alignas(max_align_t) uint8_t bytes[];
+	size_t used, size;	/* bytes, with this head */
 };
+
+#define ARENA_HEAD 64
 
 struct rvt_view_cache {
 	void *views;		/* tsearch tree */
@@ -230,9 +235,25 @@ static void cache_destroy(struct rvt_view_cache *cache)
 	tdestroy(cache->views, view_destroy);
 	while ((arena = cache->arena)) {
 		cache->arena = arena->next;
-		free(arena);
+		munmap(arena, arena->size);
 	}
 	free(cache);
+}
+
+/* Many pages are made at once: they are huge ones, but for a program of few blocks. */
+static struct arena *add_arena(struct rvt_view_cache *cache)
+{
+	size_t size = cache->arena ? ARENA_BYTES : FIRST_ARENA_BYTES;
+	struct arena *arena = rvt_table_map(size);
+
+	if (!arena)
+		return NULL;
+	if (size == HUGE_PAGE)
+		madvise(arena, size, MADV_HUGEPAGE);
+	arena->used = ARENA_HEAD;
+	arena->size = size;
+	arena->next = cache->arena;
+	return cache->arena = arena;
 }
 
 /* Zeroed memory that lives as long as the cache. Called with the image's lock held. */
@@ -242,21 +263,15 @@ static void *cache_alloc(struct rvt_view_cache *cache, size_t size)
 	void *p;
 
 	size = (size + 15) & ~15ul;
-	if (!arena || arena->size - arena->used < size) {
-		arena = calloc(1, sizeof(*arena) + ARENA_BYTES);
-		if (!arena)
-			return NULL;
-		arena->size = ARENA_BYTES;
-		arena->next = cache->arena;
-		cache->arena = arena;
-	}
-	p = arena->bytes + arena->used;
+	if (!arena || arena->size - arena->used < size)
+		arena = add_arena(cache);
+	if (!arena)
+		return NULL;
+	p = (uint8_t *)arena + arena->used;
 	arena->used += size;
 	return p;
 }
 
-#define SMALL_PAGE 4096ul
-#define HUGE_PAGE (2ul << 20)
 /* Entries. */
 #define LARGE_TABLE 256	/* small ones take little memory: there is one for each hart */
 
