@@ -32,7 +32,7 @@ static const struct rvt_step *make_step(struct fixture *f, uint64_t pc, uint8_t 
  * c.nop; c.nop; c.j 0x1000: the first instruction is one step, the two others and the first again
  * another.
  */
-static void join_steps(struct fixture *f, struct rvt_step_key *key)
+static struct rvt_step_row make_row(struct fixture *f)
 {
 	struct rvt_step_row row = { .n = 2 };
 
@@ -44,12 +44,22 @@ static void join_steps(struct fixture *f, struct rvt_step_key *key)
 	row.steps[1] = make_step(f, 0x1002, 2, 3);
 	rvt_flow_start(f->flow, 0x1000, 0, true);
 	rvt_flow_flush(f->flow);
-	key->bytes[0] = 0x201;
-	assert_true(rvt_steps_enter(f->flow, key));
-	row.key = *key;
-	rvt_steps_join(f->flow, &row);
+	row.key.bytes[0] = 0x201;
+	assert_true(rvt_steps_enter(f->flow, &row.key));
+	return row;
+}
+
+static void join_steps(struct fixture *f, struct rvt_step_key *key)
+{
+	const struct rvt_step_row row = make_row(f);
+	struct rvt_step *joined;
+
+	*key = row.key;
+	assert_null(rvt_steps_join(f->flow, &row));
 	assert_null(rvt_steps_look_up(f->flow->steps, key, rvt_step_hash(key)));
-	rvt_steps_join(f->flow, &row);
+	joined = rvt_steps_join(f->flow, &row);
+	assert_non_null(joined);
+	assert_ptr_equal(joined, rvt_steps_look_up(f->flow->steps, key, rvt_step_hash(key)));
 }
 
 static void test_joined_steps(void **state)
@@ -73,6 +83,27 @@ static void test_joined_steps(void **state)
 	assert_memory_equal(f.out.pcs, expected, sizeof(expected));
 	assert_true(rvt_flow_pc(f.flow, &pc));
 	assert_int_equal(pc, 0x1002);
+	tear_down(&f);
+}
+
+/* Nothing is joined of what is not there, or may have become another step since it was taken. */
+static void test_rows_with_gaps(void **state)
+{
+	struct rvt_step_row row, gap, old;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	row = gap = old = make_row(&f);
+	gap.steps[1] = NULL;
+	old.hand++;
+	for (int i = 0; i < 2; i++) {
+		assert_null(rvt_steps_join(f.flow, &gap));
+		assert_null(rvt_steps_join(f.flow, &old));
+	}
+	assert_null(rvt_steps_look_up(f.flow->steps, &row.key, rvt_step_hash(&row.key)));
+	/* It has come often enough. */
+	assert_non_null(rvt_steps_join(f.flow, &row));
 	tear_down(&f);
 }
 
@@ -405,6 +436,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_joined_steps),
+		cmocka_unit_test(test_rows_with_gaps),
 		cmocka_unit_test(test_joined_counts),
 		cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_both_halves),

@@ -81,7 +81,6 @@ struct rvt_etrace_decoder {
 	uint8_t privilege;	/* as in packets */
 	struct rvt_context context;
 	unsigned int src;	/* of its packets */
-	uint64_t mix;		/* of the bytes of the last packet, for steps */
 	bool missed;		/* the packet at .missed_at has been found to be no step */
 	uint64_t missed_at;
 	bool depth_matters;	/* how full the return stack is has decided something */

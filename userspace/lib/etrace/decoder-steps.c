@@ -70,7 +70,6 @@ struct frame {
 	uint64_t time;
 	uint32_t state;		/* its part of the key's */
 	uint64_t payload[2];
-	uint64_t mix;		/* of these */
 };
 
 /* Whether a payload that begins with @byte is a map of 31 outcomes, without an address. */
@@ -107,7 +106,6 @@ static inline bool cut(const struct rvt_etrace_decoder *dec, const uint8_t *p, s
 	frame->payload[1] = n > 8 ? low_bytes(load(p + pos + 8), n - 8) : 0;
 	frame->keeps_address = keeps_address(params, frame->payload[0]);
 	frame->len = pos + n;
-	frame->mix = rvt_step_mix(frame->payload, frame->state);
 	return true;
 }
 
@@ -169,7 +167,6 @@ static inline struct frame gather(const struct rvt_params *params, const uint8_t
 	row.state = (uint32_t)p[0] << HEADER_SHIFT | row_state(n_frames, len);
 	row.payload[0] = low_bytes(load(payload), len < 8 ? len : 8);
 	row.payload[1] = len > 8 ? low_bytes(load(payload + 8), len - 8) : 0;
-	row.mix = rvt_step_mix(row.payload, row.state);
 	return row;
 }
 
@@ -199,7 +196,6 @@ void rvt_etrace_step_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 	dec->src = source_at(copy, 1 + rvt_etrace_src_bytes(&dec->codec.params));
 	if (!cut(dec, copy, &frame))
 		return;
-	dec->mix = frame.mix;
 	if (!is_clean(dec) || !rvt_steps_enter(dec->flow, &key))
 		return;
 	key.address = dec->address;
@@ -232,7 +228,6 @@ struct replay {
 	const uint8_t *p;
 	struct rvt_step_key key;	/* .pc, .address, .meaning */
 	uint32_t options, carried;	/* parts of .state */
-	uint64_t mix;			/* of the bytes before */
 	struct rvt_step *last;		/* NULL: none was taken */
 	uint64_t n;			/* frames */
 	bool missed;			/* it has been found that there is no step at .p */
@@ -264,30 +259,21 @@ static void pass_time(struct rvt_etrace_decoder *dec, uint64_t stamp)
 
 /* @step, of so many frames and bytes, is taken. */
 static inline void pass(struct rvt_etrace_decoder *dec, struct replay *r, struct rvt_step *step,
-			uint64_t mix, unsigned int n_frames, unsigned int len)
+			unsigned int n_frames, unsigned int len)
 {
 	r->last = step;
 	r->n += n_frames;
 	r->p += len;
-	r->mix = mix;
 	rvt_steps_advance(dec->flow, step, &r->key);
 	r->carried = carried_state(step->extra);
 }
 
 /* Takes the step of what has @len bytes. False: it must be the last for now. */
 static inline bool take(struct rvt_etrace_decoder *dec, struct replay *r, struct rvt_step *step,
-			uint64_t mix, unsigned int len)
+			unsigned int len)
 {
-	pass(dec, r, step, mix, FRAMES(step->key.state), len);
+	pass(dec, r, step, FRAMES(step->key.state), len);
 	return rvt_steps_apply(dec->flow, step);
-}
-
-/* There is no step of @frame, which is to be decoded the long way. Returns false. */
-static bool miss(struct replay *r, const struct frame *frame)
-{
-	r->missed = true;
-	r->mix = frame->mix;
-	return false;
 }
 
 /* ---- guessing ---- */
@@ -453,7 +439,6 @@ take_guessed(struct rvt_etrace_decoder *dec, struct replay *r, const uint8_t *st
 		return;
 	steps->sums = sums;
 	r->last = sums.last;
-	r->mix = rvt_step_mix(r->last->key.bytes, r->last->key.state);
 	/* FRAMES() of all: without what LEN() tells */
 	r->n += rows - ((p - r->p - n * heads) << LEN_SHIFT);
 	r->key.address = place.address;
@@ -472,8 +457,7 @@ static bool deliver_guessed(struct rvt_etrace_decoder *dec, struct replay *r, un
 
 	if (!is_step(dec, s, r->p, heads, &place))
 		return false;
-	*go_on = take(dec, r, s, rvt_step_mix(s->key.bytes, s->key.state),
-		      heads + LEN(s->key.state));
+	*go_on = take(dec, r, s, heads + LEN(s->key.state));
 	return *go_on;
 }
 
@@ -526,11 +510,28 @@ static struct rvt_step *take_stride(struct rvt_etrace_decoder *dec, struct repla
 
 	if (read_stride(dec, r, frame, &stride))
 		step = rvt_stride_take(dec->flow, &stride, go_on);
-	if (step)
-		pass(dec, r, step, frame->mix, 1, frame->len);
-	else
-		*go_on = miss(r, frame);
+	if (step) {
+		pass(dec, r, step, 1, frame->len);
+	} else {
+		r->missed = true;
+		*go_on = false;
+	}
 	return step;
+}
+
+/*
+ * Where it is noted which step such a frame was the last time. Not by what came before it, too:
+ * that is new where frames are taken one by one.
+ */
+static inline uint32_t guess_of(const struct frame *frame)
+{
+	return rvt_step_guess(0, rvt_step_mix(frame->payload, frame->state));
+}
+
+static inline const struct rvt_step *guessed_of(const struct rvt_steps *steps,
+						const struct frame *frame)
+{
+	return &steps->steps[steps->guesses[guess_of(frame)] & (RVT_STEP_ENTRIES - 1)];
 }
 
 /*
@@ -542,37 +543,69 @@ static struct rvt_step *take_frame(struct rvt_etrace_decoder *dec, struct replay
 {
 	const struct rvt_step_key key = make_key(r->key, frame, r->options | r->carried);
 	struct rvt_step *step = rvt_steps_take(dec->flow, &key, rvt_step_hash(&key),
-					       rvt_step_guess(r->mix, frame->mix));
+					       guess_of(frame));
 
 	if (!step)
 		return take_stride(dec, r, frame, go_on);
-	*go_on = take(dec, r, step, frame->mix, frame->len);
+	*go_on = take(dec, r, step, frame->len);
 	return step;
 }
 
 /* ---- one after the other ---- */
 
+/* The frames of a group. */
+struct row {
+	unsigned int n;
+	struct frame frames[RVT_STEP_ROW];
+};
+
+/*
+ * Those of @group, which is at @p, up to one of another source. What their bytes alone lead to is
+ * fetched for all of them at once.
+ */
+static inline __attribute__((always_inline)) void
+cut_row(const struct rvt_etrace_decoder *dec, const uint8_t *p, const struct frame *group,
+	struct row *row)
+{
+	const struct rvt_steps *steps = dec->flow->steps;
+
+	for (row->n = 0; row->n < FRAMES(group->state); row->n++) {
+		struct frame *frame = &row->frames[row->n];
+
+		if (!cut(dec, p, frame))
+			break;
+		__builtin_prefetch(&steps->guesses[guess_of(frame)]);
+		p += frame->len;
+	}
+	for (unsigned int i = 0; i < row->n; i++)
+		__builtin_prefetch(guessed_of(steps, &row->frames[i]));
+}
+
 /* Takes the frames of @group one by one, and joins them. False: as far as that goes. */
 static bool take_singly(struct rvt_etrace_decoder *dec, struct replay *r, const struct frame *group)
 {
-	struct rvt_step_row row = {
-		.key = make_key(r->key, group, r->options | r->carried),
+	struct rvt_steps *steps = dec->flow->steps;
+	const uint8_t *p = r->p;
+	struct rvt_step_row joined = {
+		.key = make_key(r->key, group, r->options | r->carried), .hand = steps->hand,
 	};
+	struct rvt_step *step;
+	struct row row;
 
-	while (row.n < FRAMES(group->state)) {
-		struct rvt_step *step;
-		struct frame frame;
+	cut_row(dec, p, group, &row);
+	while (joined.n < row.n) {
 		bool go_on;
 
-		if (!cut(dec, r->p, &frame))
+		step = take_frame(dec, r, &row.frames[joined.n], &go_on);
+		if (!go_on)
 			return false;
-		step = take_frame(dec, r, &frame, &go_on);
-		if (!go_on || step == dec->flow->steps->steps)
-			return go_on;
-		row.steps[row.n++] = step;
+		joined.steps[joined.n++] = step == steps->steps ? steps->draft_kept : step;
 	}
-	r->mix = group->mix;
-	rvt_steps_join(dec->flow, &row);
+	if (row.n < FRAMES(group->state))
+		return false;
+	step = rvt_steps_join(dec->flow, &joined);
+	if (step)
+		note_guess(steps, p, step, 1 + rvt_etrace_src_bytes(&dec->codec.params));
 	return true;
 }
 
@@ -617,9 +650,8 @@ static inline void fetch_frame(struct rvt_steps *steps, const struct replay *r,
 			       const struct frame *frame)
 {
 	const struct rvt_step_key key = make_key(r->key, frame, r->options | r->carried);
-	const uint32_t guess = steps->guesses[rvt_step_guess(r->mix, frame->mix)];
 
-	__builtin_prefetch(rvt_step_of(steps, guess));
+	__builtin_prefetch(guessed_of(steps, frame));
 	rvt_steps_fetch_index(steps, rvt_step_hash(&key));
 }
 
@@ -646,7 +678,7 @@ static int take_next(struct rvt_etrace_decoder *dec, struct replay *r, uint64_t 
 	step = rvt_steps_look_up(steps, &key, hash);
 	if (step)
 		note_guess(steps, r->p, step, 1 + rvt_etrace_src_bytes(&dec->codec.params));
-	*go_on = step ? take(dec, r, step, frame.mix, frame.len) : take_singly(dec, r, &frame);
+	*go_on = step ? take(dec, r, step, frame.len) : take_singly(dec, r, &frame);
 	return 0;
 }
 
@@ -679,7 +711,7 @@ static int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames
 int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *frames)
 {
 	struct replay r = {
-		.p = frames->pos, .mix = dec->mix, .options = options_state(dec),
+		.p = frames->pos, .options = options_state(dec),
 		.carried = carried_state(carried_bits(&dec->carried)), .key = { .address = dec->address },
 	};
 	int ret;
@@ -691,7 +723,6 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 	    !rvt_steps_enter(dec->flow, &r.key))
 		return 0;
 	ret = replay(dec, frames, &r);
-	dec->mix = r.mix;
 	dec->missed = r.missed;
 	dec->missed_at = frames->pos_offset + (r.p - frames->pos);
 	if (!r.last)

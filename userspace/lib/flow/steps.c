@@ -618,8 +618,12 @@ static void keep_calls(struct rvt_steps *steps, const struct rvt_step *s,
 	rvt_calls_keep(&steps->returns, kept);
 }
 
-/* A step of what steps->words, .returns and @filled say, which ends as @end says. */
-static void keep(struct rvt_flow *flow, struct rvt_step *filled, const struct rvt_step_path *end)
+/*
+ * A step of what steps->words, .returns and @filled say, which ends as @end says. NULL: there is no
+ * room for it.
+ */
+static struct rvt_step *keep(struct rvt_flow *flow, struct rvt_step *filled,
+			     const struct rvt_step_path *end)
 {
 	struct rvt_steps *steps = flow->steps;
 	struct rvt_step_path *path;
@@ -633,7 +637,7 @@ static void keep(struct rvt_flow *flow, struct rvt_step *filled, const struct rv
 	room = calls + WAY_UNITS(steps->n_words);
 	s = make_room(flow, &steps->key, steps->hint);
 	if (!s)
-		return;
+		return NULL;
 	path = take_path(steps, s, filled, room);
 	*s = *filled;
 	path->last_block = end->last_block;
@@ -644,6 +648,7 @@ static void keep(struct rvt_flow *flow, struct rvt_step *filled, const struct rv
 	if (filled->flags & RVT_STEP_CALLS)
 		keep_calls(steps, s, path);
 	memcpy(rvt_step_way(path), steps->words, steps->n_words * sizeof(steps->words[0]));
+	return s;
 }
 
 void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
@@ -669,7 +674,7 @@ void rvt_steps_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 /* ---- drafts ---- */
 
 /* A step of what was walked without being recorded. */
-static void keep_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft)
+static struct rvt_step *keep_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft)
 {
 	struct rvt_steps *steps = flow->steps;
 	const struct rvt_step_path end = end_of_draft(steps);
@@ -680,7 +685,7 @@ static void keep_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft
 	steps->n_words = draft->n_hops;
 	for (unsigned int i = 0; i < draft->n_hops; i++)
 		steps->words[i] = rvt_hop_number(flow->hops, draft->hops[i]);
-	keep(flow, &filled, &end);
+	return keep(flow, &filled, &end);
 }
 
 struct rvt_step *rvt_steps_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft)
@@ -694,8 +699,8 @@ struct rvt_step *rvt_steps_draft(struct rvt_flow *flow, const struct rvt_step_dr
 	s->extra = draft->extra;
 	steps->draft_end = rvt_hop_path(flow->hops, draft->hops[draft->n_hops - 1]);
 	steps->draft_consecutive = draft->consecutive;
-	if (is_known(steps, &steps->key, steps->hint))
-		keep_draft(flow, draft);
+	steps->draft_kept = is_known(steps, &steps->key, steps->hint) ? keep_draft(flow, draft) :
+			    NULL;
 	return s;
 }
 
@@ -738,7 +743,7 @@ static bool add_row(struct rvt_flow *flow, const struct rvt_step_row *row, struc
 	for (unsigned int i = 0; i < row->n; i++) {
 		const struct rvt_step *s = row->steps[i];
 
-		if (s->flags & (RVT_STEP_CALLS | RVT_STEP_JOINED) || s->key.pc != pc ||
+		if (!s || s->flags & (RVT_STEP_CALLS | RVT_STEP_JOINED) || s->key.pc != pc ||
 		    s->key.meaning != row->key.meaning)
 			return false;
 		address = rvt_step_address(s, address);
@@ -758,16 +763,16 @@ static bool add_row(struct rvt_flow *flow, const struct rvt_step_row *row, struc
 	return fits && (stats.insns <= RVT_STEP_RUNS || runs_of_row(flow, row) <= RVT_STEP_RUNS);
 }
 
-void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
+struct rvt_step *rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 {
 	struct rvt_steps *steps = flow->steps;
 	uint32_t parts[RVT_STEP_ROW];
 	struct rvt_step_path *path, last;
 	struct rvt_step sum, *s;
 
-	if (!rvt_steps_have_room(steps) ||
-	    !is_known(steps, &row->key, 0) || !add_row(flow, row, &sum))
-		return;
+	if (!rvt_steps_have_room(steps) || !is_known(steps, &row->key, 0) ||
+	    steps->hand != row->hand || !add_row(flow, row, &sum))
+		return NULL;
 	for (unsigned int i = 0; i < row->n; i++) {
 		parts[i] = row->steps[i]->path;
 		rvt_step_path_at(steps, parts[i])->shared = true;
@@ -776,7 +781,7 @@ void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 	/* It may take the place of one of those that it is made of. */
 	s = make_room(flow, &row->key, 0);
 	if (!s)
-		return;
+		return NULL;
 	path = take_path(steps, s, &sum, (row->n * sizeof(parts[0]) + 15) / 16);
 	*s = sum;
 	path->last_block = last.last_block;
@@ -785,6 +790,7 @@ void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 	path->calls = 0;
 	path->n_words = row->n;
 	memcpy(rvt_step_parts(path), parts, row->n * sizeof(parts[0]));
+	return s;
 }
 
 void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *joined)

@@ -145,6 +145,7 @@ struct rvt_steps {
 	/* of step number 0 */
 	const struct rvt_hop_path *draft_end;
 	bool draft_consecutive;
+	struct rvt_step *draft_kept;	/* that was made of it; NULL: none */
 
 	/* counted since rvt_steps_enter() */
 	struct rvt_step_sums sums;
@@ -193,11 +194,15 @@ bool rvt_steps_have_room(const struct rvt_steps *steps);
 /* Steps that were taken in a row, and the key that stands for all of them. */
 struct rvt_step_row {
 	struct rvt_step_key key;
+	uint32_t hand;			/* steps->hand before the first was taken */
 	unsigned int n;
-	const struct rvt_step *steps[RVT_STEP_ROW];
+	const struct rvt_step *steps[RVT_STEP_ROW];	/* NULL: of a draft none was made */
 };
-/* The second time that @row comes a step is made of it, if one can hold it all. */
-void rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row);
+/*
+ * The second time that @row comes a step is made of it, if one can hold it all. Returns that, or
+ * NULL.
+ */
+struct rvt_step *rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row);
 /* The runs of a joined step go to the batch. */
 void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *path);
 /* .times is about to begin from 0. */
