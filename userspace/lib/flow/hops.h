@@ -250,6 +250,8 @@ static inline struct rvt_hop *rvt_hop(struct rvt_hops *hops, uint32_t place, uin
 		if (!rvt_hop_is(hop, key))
 			hop = NULL;
 	} else {
+		/* Where the rest is, if it is not in the first line. */
+		__builtin_prefetch(&hops->more[place]);
 		hop = rvt_hop_in(&hops->lines[place], key);
 	}
 	return hop ? hop : rvt_hop_find(hops, place, key, from);

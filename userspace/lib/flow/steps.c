@@ -152,6 +152,7 @@ static struct rvt_step *look_up(struct rvt_steps *steps, const struct rvt_step_k
 		uint32_t number = steps->numbers[set][__builtin_ctzll(ways) / 8];
 		struct rvt_step *s = &steps->steps[number];
 
+		__builtin_prefetch(&steps->calls[number]);
 		if (rvt_step_is(s, key) && s->hint == hint) {
 			*entry = rvt_step_tag(hash) | number;
 			return s;
@@ -175,6 +176,7 @@ static struct rvt_step *look_up_missed(struct rvt_flow *flow, const struct rvt_s
 	struct rvt_steps *steps = flow->steps;
 
 	/* If there is none the flow goes on by itself: that needs these. */
+	__builtin_prefetch(steps->numbers[rvt_step_set(hash)]);
 	__builtin_prefetch(rvt_step_seen(steps, hash));
 	__builtin_prefetch(rvt_flow_target(flow, key->pc));
 	if (steps->sums.last)

@@ -298,6 +298,7 @@ static inline uint16_t *rvt_step_seen(struct rvt_steps *steps, uint64_t hash)
 static inline void rvt_steps_fetch_index(struct rvt_steps *steps, uint64_t hash)
 {
 	__builtin_prefetch(steps->tags[rvt_step_set(hash)]);
+	__builtin_prefetch(steps->numbers[rvt_step_set(hash)]);
 	__builtin_prefetch(rvt_step_seen(steps, hash));
 }
 

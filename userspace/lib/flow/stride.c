@@ -26,7 +26,8 @@ struct draft {
 	struct rvt_piece *piece;	/* that the last place was found through; NULL: none yet */
 	bool covered;			/* by it, with all hops in its view */
 	unsigned int n_hops, n_returns;
-	uint64_t jumps, indirect;	/* .jumps: that used up an outcome as branches do */
+	uint64_t jumps;			/* that used up an outcome as branches do */
+	int64_t indirect;		/* besides what hops say */
 	struct rvt_hop *hops[MAX_HOPS];
 	struct {
 		const struct rvt_hop *hop;	/* that it ends */
@@ -43,8 +44,27 @@ struct here {
 	uint32_t at;			/* place; 0: not known */
 	uint32_t n_bits;		/* outcomes left, the next in bit 0 of .bits */
 	uint64_t bits;
-	uint64_t halfwords;		/* so far */
+	/* Sums of the hops so far. */
+	uint64_t used_halfwords, taken_returns, insns, runs;
 };
+
+/* Where numbers are in these sums: where they are in a hop, so that nothing need be shifted. */
+enum {
+	TAKEN_SHIFT = 3, INSNS_SHIFT = 6, HALFWORDS_SHIFT = 17, RUNS_SHIFT = 23, RETURNS_SHIFT = 29,
+};
+
+static INLINE void add_sums(struct here *here, const struct rvt_hop *hop)
+{
+	here->used_halfwords += hop->used | (uint32_t)hop->halfwords << HALFWORDS_SHIFT;
+	here->taken_returns += hop->taken << TAKEN_SHIFT | (uint32_t)hop->returns << RETURNS_SHIFT;
+	here->insns += (uint32_t)hop->insns << INSNS_SHIFT;
+	here->runs += (uint32_t)hop->n_runs << RUNS_SHIFT;
+}
+
+static INLINE uint64_t halfwords(const struct here *here)
+{
+	return here->used_halfwords >> HALFWORDS_SHIFT;
+}
 
 /* ---- the return stack, as it is going to be ---- */
 
@@ -164,7 +184,7 @@ static bool add_rest(struct rvt_flow *flow, struct draft *d, const struct rvt_ho
 		return false;
 	if (path->flags & RVT_HOP_ALONE && (last ? last->falls : rvt_steps_consecutive(flow)))
 		return false;
-	d->indirect += path->indirect;
+	d->indirect += path->indirect - hop->returns;
 	d->jumps += path->jumps;
 	return true;
 }
@@ -179,18 +199,14 @@ static INLINE struct rvt_hop *next_hop(struct rvt_flow *flow, struct draft *d, s
 		hop = learn(flow, d, flags, here->at, key);
 	if (unlikely(!hop || hop->state < RVT_HOP_CAREFUL || d->n_hops == MAX_HOPS))
 		return NULL;
-	if (unlikely(hop->state == RVT_HOP_CAREFUL || !d->covered)) {
-		if (!add_rest(flow, d, last, hop))
-			return NULL;
-	} else if (hop->state == RVT_HOP_CALLS) {
-		d->indirect += hop->returns;
-	}
+	if (unlikely(hop->state == RVT_HOP_CAREFUL || !d->covered) && !add_rest(flow, d, last, hop))
+		return NULL;
 	if (hop->nesting && !call(flow, &d->calls, hop))
 		return NULL;
 	d->hops[d->n_hops++] = hop;
 	here->bits >>= hop->used;
 	here->n_bits -= hop->used;
-	here->halfwords += hop->halfwords;
+	add_sums(here, hop);
 	here->at = hop->next;
 	return hop;
 }
@@ -254,7 +270,7 @@ static INLINE bool is_last(const struct here *here, const struct rvt_stride *str
 			   const struct rvt_hop *hop)
 {
 	if (!stride->jumps || stride->halfwords)
-		return stride->jumps && here->halfwords >= stride->halfwords;
+		return stride->jumps && halfwords(here) >= stride->halfwords;
 	return !here->n_bits && !hop->ends_return;
 }
 
@@ -265,43 +281,39 @@ static bool is_branch(const struct rvt_code_block *block)
 }
 
 /* Looks up all hops. False: they do not lead to the end of the message. */
-static INLINE bool find_hops(struct rvt_flow *flow, struct draft *d,
+static INLINE bool find_hops(struct rvt_flow *flow, struct draft *d, struct here *here,
 			     const struct rvt_stride *stride)
 {
 	const uint32_t short_key = stride->to_branch ? RVT_HOP_TO_BRANCH :
 				   stride->jumps ? 0 : RVT_HOP_END;
-	struct here here = {
-		.at = find_place(flow, d, flow->steps->key.pc),
-		.n_bits = stride->n_outcomes, .bits = stride->outcomes,
-	};
 	struct rvt_hop *hop = NULL;
-	uint32_t key;
+	uint32_t key, n;
 
-	while (here.at) {
-		if (!here.n_bits && !stride->jumps &&
-		    (!stride->to_branch || is_branch(flow->hops->blocks[here.at])))
+	while (here->at) {
+		if (!here->n_bits && !stride->jumps &&
+		    (!stride->to_branch || is_branch(flow->hops->blocks[here->at])))
 			return true;
-		if (here.n_bits < RVT_HOP_OUTCOMES)
-			key = rvt_hop_key(here.bits, here.n_bits) | short_key;
-		else
-			key = rvt_hop_key(here.bits, RVT_HOP_OUTCOMES);
-		hop = next_hop(flow, d, &here, stride->flags, hop, key);
+		/* How many are left is hard to foresee. */
+		n = here->n_bits < RVT_HOP_OUTCOMES ? here->n_bits : RVT_HOP_OUTCOMES;
+		key = rvt_hop_key(here->bits, n) |
+		      (short_key & -(uint32_t)(here->n_bits < RVT_HOP_OUTCOMES));
+		hop = next_hop(flow, d, here, stride->flags, hop, key);
 		if (unlikely(!hop))
 			return false;
-		if (here.at)
+		if (here->at)
 			continue;
 		if (!hop->leaves)
-			return !here.n_bits && !stride->jumps &&
+			return !here->n_bits && !stride->jumps &&
 			       (!stride->to_branch || key & RVT_HOP_END);
 		/* Behind the last outcome, which is used up in this hop or before, it must not. */
-		if (!stride->halfwords && !here.n_bits && passes(flow, hop, stride->target))
+		if (!stride->halfwords && !here->n_bits && passes(flow, hop, stride->target))
 			return false;
-		if (is_last(&here, stride, hop))
-			return (!stride->halfwords || here.halfwords == stride->halfwords) &&
-			       !here.n_bits && leave(flow, d, stride, hop);
+		if (is_last(here, stride, hop))
+			return (!stride->halfwords || halfwords(here) == stride->halfwords) &&
+			       !here->n_bits && leave(flow, d, stride, hop);
 		if (!hop->ends_return)
 			return false;
-		here.at = follow_return(flow, d, hop);
+		here->at = follow_return(flow, d, hop);
 	}
 	return false;
 }
@@ -309,23 +321,18 @@ static INLINE bool find_hops(struct rvt_flow *flow, struct draft *d,
 /* ---- taking it ---- */
 
 /* What is executed in all. False: more than fits a step. */
-static INLINE bool sum_up(const struct draft *d, uint64_t *sums)
+static INLINE bool sum_up(const struct draft *d, const struct here *here, uint64_t *sums)
 {
-	struct rvt_flow_stats stats = { .indirect = d->indirect };
-	unsigned int n_runs = 0;
+	const struct rvt_flow_stats stats = {
+		.insns = here->insns >> INSNS_SHIFT,
+		.halfwords = halfwords(here),
+		.branches = (here->used_halfwords & ((1u << HALFWORDS_SHIFT) - 1)) - d->jumps,
+		.taken = ((here->taken_returns & ((1u << RETURNS_SHIFT) - 1)) >> TAKEN_SHIFT) -
+			 d->jumps,
+		.indirect = (here->taken_returns >> RETURNS_SHIFT) + d->indirect,
+	};
 
-	for (unsigned int i = 0; i < d->n_hops; i++) {
-		const struct rvt_hop *hop = d->hops[i];
-
-		n_runs += hop->n_runs;
-		stats.insns += hop->insns;
-		stats.halfwords += hop->halfwords;
-		stats.branches += hop->used;
-		stats.taken += hop->taken;
-	}
-	stats.branches -= d->jumps;
-	stats.taken -= d->jumps;
-	return rvt_step_pack(&stats, sums) && n_runs <= RVT_STEP_RUNS;
+	return rvt_step_pack(&stats, sums) && here->runs >> RUNS_SHIFT <= RVT_STEP_RUNS;
 }
 
 /* What is done to the return stack, as addresses. */
@@ -386,14 +393,14 @@ static bool deliver(struct rvt_flow *flow, const struct draft *d)
 
 /* What was looked up is done. NULL: it cannot be, and nothing happened. */
 static INLINE struct rvt_step *take(struct rvt_flow *flow, const struct draft *d,
-				    const struct rvt_stride *stride)
+				    const struct here *here, const struct rvt_stride *stride)
 {
 	const struct rvt_hop_path *last = rvt_hop_path(flow->hops, d->hops[d->n_hops - 1]);
 	struct rvt_calls *log = &flow->steps->returns;
 	struct rvt_step_draft draft;
 
 	__builtin_prefetch(last);
-	if (!sum_up(d, &draft.sums))
+	if (!sum_up(d, here, &draft.sums))
 		return NULL;
 	write_log(&d->calls, log);
 	if (!do_calls(&flow->returns, log))
@@ -414,6 +421,7 @@ struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride 
 {
 	struct rvt_hops *hops = flow->hops;
 	struct rvt_step *s;
+	struct here here;
 	struct draft d;
 
 	if (!hops || hops->flags != (stride->flags & RVT_HOP_RUN_FLAGS) ||
@@ -426,9 +434,13 @@ struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride 
 	d.calls.n_pops = d.calls.n_pushes = d.calls.nesting = 0;
 	d.calls.empty = false;
 	fetch_return(flow, &d.calls);
-	if (!find_hops(flow, &d, stride))
+	here = (struct here){
+		.at = find_place(flow, &d, flow->steps->key.pc),
+		.n_bits = stride->n_outcomes, .bits = stride->outcomes,
+	};
+	if (!find_hops(flow, &d, &here, stride))
 		return NULL;
-	s = take(flow, &d, stride);
+	s = take(flow, &d, &here, stride);
 	if (!s)
 		return NULL;
 	rvt_steps_add(flow, s);

@@ -250,6 +250,22 @@ static bool read_stride(const struct rvt_ntrace_decoder *d, const struct replay 
 	return true;
 }
 
+/*
+ * Where message @m leads to is known long before it is walked. What the next one needs if that is
+ * nothing that came after this one before is fetched meanwhile.
+ */
+static void fetch_next(const struct rvt_ntrace_decoder *d, struct rvt_flow *flow, struct replay r,
+		       const struct rvt_ntrace_scanned *m, uint64_t target)
+{
+	struct rvt_step_key key = { .pc = target, .meaning = r.meaning, .state = r.state };
+	uint64_t mix;
+
+	__builtin_prefetch(rvt_flow_target(flow, target));
+	if (m + 1 == d->scan.msgs + d->scan.n || !make_key(d, m + 1, target, 0, &key, &mix))
+		return;
+	rvt_steps_fetch_index(flow->steps, rvt_step_hash_of(&key, mix));
+}
+
 /* Message @m as a step, which it is not yet. NULL: it must be walked. */
 static __attribute__((noinline)) struct rvt_step *take_stride(const struct rvt_ntrace_decoder *d,
 				    const struct rvt_ntrace_source *s, struct replay r,
@@ -260,6 +276,8 @@ static __attribute__((noinline)) struct rvt_step *take_stride(const struct rvt_n
 	if (s->mode != RVT_MODE_HTM || !read_stride(d, &r, m, &stride) ||
 	    (stride.jumps && stride.target != rvt_code_addr(&s->flow->code, stride.target & ~1ull)))
 		return NULL;
+	if (stride.jumps)
+		fetch_next(d, s->flow, r, m, stride.target);
 	return rvt_stride_take(s->flow, &stride, whole);
 }
 
