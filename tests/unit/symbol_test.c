@@ -83,6 +83,24 @@ static void kernel_symbols(void **state)
 	assert_false(rvt_symbols_nth(*state, "[kernel.kallsyms]", "work", 2, &named));
 }
 
+/* Names of any length, in any order of addresses, in text that ends amid a line. */
+static void odd_kallsyms(void **state)
+{
+	static char text[100000], name[40001];
+	size_t len = 0;
+
+	memset(name, 'n', sizeof(name) - 1);
+	len += sprintf(text, "ffffffff80005000 t last\nffffffff80001000 t %s\n", name);
+	len += sprintf(text + len, "FFFFFFFF80003000 T upper\nffffffff8000300g t no_number\n");
+	len += sprintf(text + len, "ffffffff80002000 t between\nffffffff80003000 t other\n"
+		       "ffffffff80004");
+	assert_int_equal(rvt_symbols_add_kallsyms(*state, text, len), 0);
+	check_kernel(*state, 0xffffffff80001fff, name, 0xfff);
+	check_kernel(*state, 0xffffffff80002000, "between", 0);
+	check_kernel(*state, 0xffffffff80004800, "upper", 0x1800);
+	check_kernel(*state, 0xffffffff80005000, "last", 0);
+}
+
 /* A recording's copy: how often it was unpacked, and whether it can be. */
 struct copy {
 	int reads, err;
@@ -220,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(kernel_symbols, setup, teardown),
+		cmocka_unit_test_setup_teardown(odd_kallsyms, setup, teardown),
 		cmocka_unit_test_setup_teardown(kernel_symbols_when_needed, setup, teardown),
 		cmocka_unit_test_setup_teardown(kernel_symbols_unreadable, setup, teardown),
 		cmocka_unit_test_setup_teardown(own_symbols, setup, teardown),

@@ -92,22 +92,41 @@ void rvt_symbols_destroy(struct rvt_symbols *symbols)
 	free(symbols);
 }
 
+/* A hexadecimal number. Returns where it ends. */
+static const char *parse_hex(const char *text, const char *end, uint64_t *value)
+{
+	for (*value = 0; text < end; text++) {
+		unsigned int digit = (unsigned char)*text - '0';
+
+		if (digit > 9) {
+			digit = ((unsigned char)*text | 0x20) - 'a';
+			if (digit > 5)
+				break;
+			digit += 10;
+		}
+		*value = *value << 4 | digit;
+	}
+	return text;
+}
+
 /* "ffffffff80002000 T _text", of a module "ffffffff02000000 t f\t[mod]"; only code counts. */
 static int add_kallsyms_line(struct table *table, const char *line, const char *end)
 {
-	const char *name;
+	const char *name, *type;
 	uint64_t addr;
-	char *type;
+	size_t len = 0;
 
 	if (end - line < 20)
 		return 0;
-	addr = strtoull(line, &type, 16);
+	type = parse_hex(line, end, &addr);
 	if (!addr || type + 3 >= end || *type != ' ' || !strchr("tTwW", type[1]))
 		return 0;
 	name = type + 3;
 	if (name[0] == '$' || !strncmp(name, ".L", 2))
 		return 0;
-	name = table_own(table, name, strcspn(name, " \t\n"));
+	while (name + len < end && name[len] != ' ' && name[len] != '\t')
+		len++;
+	name = table_own(table, name, len);
 	return name ? table_add(table, addr, 0, name,
 				type[1] == 'T' ? RANK_GLOBAL : type[1] == 't' ? RANK_LOCAL :
 				RANK_WEAK) : -ENOMEM;

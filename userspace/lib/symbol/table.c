@@ -6,6 +6,8 @@
 #include "array.h"
 #include "table.h"
 
+#define NAMES_BYTES (32u << 10)	/* at once */
+
 int table_add(struct table *table, uint64_t start, uint64_t size, const char *name, uint8_t rank)
 {
 	if (array_grow(&table->functions, table->n))
@@ -14,15 +16,38 @@ int table_add(struct table *table, uint64_t start, uint64_t size, const char *na
 	return 0;
 }
 
+/* Names, one behind the other. */
+struct table_names {
+	struct table_names *next;
+	size_t used, room;
+	char text[];
+};
+
+static struct table_names *add_names(struct table *table, size_t room)
+{
+	struct table_names *names = malloc(sizeof(*names) + room);
+
+	if (!names)
+		return NULL;
+	names->used = 0;
+	names->room = room;
+	names->next = table->owned;
+	return table->owned = names;
+}
+
 const char *table_own(struct table *table, const char *name, size_t len)
 {
+	struct table_names *names = table->owned;
 	char *copy;
 
-	if (array_grow(&table->owned, table->n_owned))
+	if (!names || names->room - names->used <= len)
+		names = add_names(table, len < NAMES_BYTES ? NAMES_BYTES : len + 1);
+	if (!names)
 		return NULL;
-	copy = strndup(name, len);
-	if (copy)
-		table->owned[table->n_owned++] = copy;
+	copy = names->text + names->used;
+	memcpy(copy, name, len);
+	copy[len] = 0;
+	names->used += len + 1;
 	return copy;
 }
 
@@ -41,39 +66,79 @@ static int compare_names(const char *x, const char *y)
 	return strcmp(x, y);
 }
 
-static int compare_functions(const void *a, const void *b)
+/* Whether @x is kept, both being at one address. */
+static bool is_better(const struct function *x, const struct function *y)
+{
+	return x->rank != y->rank ? x->rank > y->rank : compare_names(x->name, y->name) < 0;
+}
+
+static int compare_starts(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->rank != y->rank)
-		return y->rank - x->rank;
-	return compare_names(x->name, y->name);
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Of kallsyms nearly all are in order, all but those of modules: only the rest need be sorted. */
+static void sort_by_start(struct function *functions, size_t n)
+{
+	size_t sorted = 1, rest;
+	struct function *moved;
+
+	while (sorted < n && functions[sorted - 1].start <= functions[sorted].start)
+		sorted++;
+	rest = n - sorted;
+	if (!rest)
+		return;
+	moved = malloc(rest * sizeof(*moved));
+	if (!moved) {
+		qsort(functions, n, sizeof(*functions), compare_starts);
+		return;
+	}
+	memcpy(moved, functions + sorted, rest * sizeof(*moved));
+	qsort(moved, rest, sizeof(*moved), compare_starts);
+	while (rest) {
+		bool first = sorted && functions[sorted - 1].start > moved[rest - 1].start;
+
+		functions[--n] = first ? functions[--sorted] : moved[--rest];
+	}
+	free(moved);
+}
+
+/* One function for each address, as large as the largest there. Returns how many; @n is not 0. */
+static size_t keep_best(struct function *functions, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct function *next = &functions[i];
+		struct function *best = &functions[kept];
+		uint64_t end = next->end;
+
+		if (i && next->start == best->start) {
+			if (best->end > end)
+				end = best->end;
+			if (is_better(next, best))
+				*best = *next;
+			best->end = end;
+		} else {
+			functions[i ? ++kept : 0] = *next;
+		}
+	}
+	return kept + 1;
 }
 
 void table_finish(struct table *table)
 {
-	size_t kept = 0;
+	struct function *functions = table->functions;
 
 	if (!table->n)
 		return;
-	qsort(table->functions, table->n, sizeof(*table->functions), compare_functions);
-	for (size_t i = 0; i < table->n; i++) {
-		struct function *function = &table->functions[i];
-
-		if (kept && table->functions[kept - 1].start == function->start) {
-			if (function->end > table->functions[kept - 1].end)
-				table->functions[kept - 1].end = function->end;
-			continue;
-		}
-		table->functions[kept++] = *function;
-	}
-	table->n = kept;
-	for (size_t i = 0; i < kept; i++)
-		if (table->functions[i].end == table->functions[i].start)
-			table->functions[i].end = i + 1 < kept ? table->functions[i + 1].start :
-								 UINT64_MAX;
+	sort_by_start(functions, table->n);
+	table->n = keep_best(functions, table->n);
+	for (size_t i = 0; i < table->n; i++)
+		if (functions[i].end == functions[i].start)
+			functions[i].end = i + 1 < table->n ? functions[i + 1].start : UINT64_MAX;
 }
 
 const struct function *table_find(const struct table *table, uint64_t addr)
@@ -86,10 +151,12 @@ const struct function *table_find(const struct table *table, uint64_t addr)
 void table_destroy(void *data)
 {
 	struct table *table = data;
+	struct table_names *names;
 
-	for (size_t i = 0; i < table->n_owned; i++)
-		free(table->owned[i]);
-	free(table->owned);
+	while ((names = table->owned)) {
+		table->owned = names->next;
+		free(names);
+	}
 	free(table->segments);
 	free(table->functions);
 	free(table->path);

@@ -26,8 +26,7 @@ struct table {
 	size_t n;
 	struct load_segment *segments;
 	size_t n_segments;
-	char **owned;		/* names that were made up or copied */
-	size_t n_owned;
+	struct table_names *owned;	/* names that were made up or copied; the last ones first */
 };
 
 /* Adds a function; @name must live as long as the table. 0 or -ENOMEM. */
