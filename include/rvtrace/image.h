@@ -69,6 +69,11 @@ struct rvt_location {
 	bool readable;
 };
 int rvt_space_locate(struct rvt_space *space, uint64_t addr, struct rvt_location *loc);
+/*
+ * The space that has @addr's mapping, @space or one of its parents, so that what is known of the
+ * kernel's code in one program's space is known in all. The last parent: nothing is mapped there.
+ */
+struct rvt_space *rvt_space_holder(struct rvt_space *space, uint64_t addr);
 /* Whether anything is mapped in the range; parents do not count. */
 bool rvt_space_overlaps(const struct rvt_space *space, uint64_t addr, uint64_t len);
 

@@ -110,6 +110,12 @@ static void test_parent_and_clone(void **state)
 	check(child, 102, "er");
 	check(user, 100, "user");
 	check(child, 1000, "kernel");
+	assert_ptr_equal(rvt_space_holder(child, 1003), f.space);
+	assert_ptr_equal(rvt_space_holder(child, 103), child);
+	assert_ptr_equal(rvt_space_holder(child, 104), f.space);	/* nowhere */
+	map(child, 1002, "N");
+	assert_ptr_equal(rvt_space_holder(child, 1002), child);
+	assert_ptr_equal(rvt_space_holder(child, 1003), f.space);
 	before = rvt_space_generation(user);
 	map(f.space, 2000, "module");
 	assert_true(rvt_space_generation(user) != before);

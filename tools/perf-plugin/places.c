@@ -26,6 +26,7 @@ struct slot {
 struct places {
 	struct rvt_session *session;
 	void *names;	/* tsearch tree of strings */
+	const char *last_kept;	/* one of them, or NULL */
 	struct slot slots[SLOTS];
 };
 
@@ -48,9 +49,11 @@ void places_destroy(struct places *places)
 
 const char *places_keep(struct places *places, const char *name)
 {
-	const char *kept = names_keep(&places->names, name);
+	const char *last = places->last_kept;
 
-	return kept ? kept : UNKNOWN;
+	if (!last || strcmp(last, name))
+		last = places->last_kept = names_keep(&places->names, name);
+	return last ? last : UNKNOWN;
 }
 
 /* Of "[OWNER]FUNCTION" (see rvt_symbols_find()) it is what is in brackets. */
@@ -107,10 +110,14 @@ static void look_up(struct places *places, struct rvt_space *space, uint64_t add
 
 const struct place *places_find(struct places *places, struct rvt_space *space, uint64_t addr)
 {
-	uint64_t generation = space ? rvt_space_generation(space) : 0;
-	uint64_t hash = (addr >> 1 ^ (uintptr_t)space >> 4) * 0x9e3779b97f4a7c15ULL;
-	struct slot *slot = &places->slots[hash >> 50];
+	uint64_t generation, hash;
+	struct slot *slot;
 
+	if (space)
+		space = rvt_space_holder(space, addr);
+	generation = space ? rvt_space_generation(space) : 0;
+	hash = (addr >> 1 ^ (uintptr_t)space >> 4) * 0x9e3779b97f4a7c15ULL;
+	slot = &places->slots[hash >> 50];
 	if (slot->place.dso && slot->space == space && slot->addr == addr &&
 	    slot->generation == generation)
 		return &slot->place;

@@ -130,13 +130,20 @@ static int compare_rows(const void *a, const void *b)
 	return order ? order : x->privilege - y->privilege;
 }
 
+/* As rows have it: NULL when they have none. */
+static const char *row_comm(const struct report *report, const struct rvt_lane *lane)
+{
+	if (!(report->keys & 1u << SORT_COMM))
+		return NULL;
+	return places_keep(report->places, lane->task ? lane->task->comm : UNKNOWN);
+}
+
 static struct row *get_row(struct report *report, const struct rvt_lane *lane, uint64_t pc)
 {
 	const struct place *place = places_find(report->places, lane->space, pc);
-	struct row key = { .pid = -1, .tid = -1, .cpu = -1 }, **found, *row;
+	struct row key = { .comm = row_comm(report, lane), .pid = -1, .tid = -1, .cpu = -1 };
+	struct row **found, *row;
 
-	if (report->keys & 1u << SORT_COMM)
-		key.comm = places_keep(report->places, lane->task ? lane->task->comm : UNKNOWN);
 	if (report->keys & 1u << SORT_PID)
 		key.pid = lane->task ? lane->task->pid : -1;
 	if (report->keys & 1u << SORT_TID)
@@ -198,24 +205,30 @@ static int count_each(struct report *report, const struct rvt_lane *lane,
 	return 0;
 }
 
+/* Rows that tell threads apart. */
+#define BY_THREAD (1u << SORT_PID | 1u << SORT_TID)
+
 static struct cache_slot *find_slot(struct report *report, const struct rvt_lane *lane,
 				    const struct rvt_block *block)
 {
-	const char *comm = lane->task ? lane->task->comm : NULL;
-	int32_t tid = lane->task ? lane->task->tid : -1;
-	uint64_t generation = lane->space ? rvt_space_generation(lane->space) : 0;
-	uint64_t hash = (block->pc >> 1 ^ (uintptr_t)lane->space >> 4 ^ (uint64_t)tid << 40) *
-			0x9e3779b97f4a7c15ULL;
+	const struct rvt_space *space = lane->space ? rvt_space_holder(lane->space, block->pc) :
+				  NULL;
+	const char *comm = row_comm(report, lane);
+	int32_t tid = lane->task && report->keys & BY_THREAD ? lane->task->tid : -1;
+	int32_t cpu = report->keys & 1u << SORT_CPU ? lane->cpu : -1;
+	uint64_t generation = space ? rvt_space_generation(space) : 0;
+	uint64_t hash = (block->pc >> 1 ^ (uintptr_t)space >> 4 ^ (uint64_t)tid << 40 ^
+			 (uintptr_t)comm << 20) * 0x9e3779b97f4a7c15ULL;
 	struct cache_slot *slot = &report->cache[hash >> 48];
 	const struct place *place;
 
-	if (slot->space == lane->space && slot->pc == block->pc && slot->tid == tid &&
-	    slot->comm == comm && slot->generation == generation && slot->cpu == lane->cpu &&
+	if (slot->space == space && slot->pc == block->pc && slot->tid == tid &&
+	    slot->comm == comm && slot->generation == generation && slot->cpu == cpu &&
 	    slot->insns == block->insns)
 		return slot;
 	place = places_find(report->places, lane->space, block->pc);
 	*slot = (struct cache_slot){ .pc = block->pc, .generation = generation,
-		.space = lane->space, .comm = comm, .tid = tid, .cpu = lane->cpu,
+		.space = space, .comm = comm, .tid = tid, .cpu = cpu,
 		.insns = block->insns };
 	slot->at_start = place->symbol && place->start == block->pc;
 	if (!report->srclines && (!place->symbol || block->pc + block->bytes <= place->end))

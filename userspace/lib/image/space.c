@@ -218,15 +218,28 @@ static struct rvt_piece *floor_piece(const struct rvt_space *space, uint64_t add
 	return best;
 }
 
+/* The piece of @space itself that covers @addr. */
+static struct rvt_piece *own_piece(const struct rvt_space *space, uint64_t addr)
+{
+	struct rvt_piece *piece = floor_piece(space, addr);
+
+	return piece && piece->last >= addr ? piece : NULL;
+}
+
 struct rvt_piece *rvt_space_piece(struct rvt_space *space, uint64_t addr)
 {
-	for (; space; space = space->parent) {
-		struct rvt_piece *piece = floor_piece(space, addr);
+	struct rvt_piece *piece = NULL;
 
-		if (piece && piece->last >= addr)
-			return piece;
-	}
-	return NULL;
+	for (; space && !piece; space = space->parent)
+		piece = own_piece(space, addr);
+	return piece;
+}
+
+struct rvt_space *rvt_space_holder(struct rvt_space *space, uint64_t addr)
+{
+	while (space->parent && !own_piece(space, addr))
+		space = space->parent;
+	return space;
 }
 
 bool rvt_space_overlaps(const struct rvt_space *space, uint64_t addr, uint64_t len)
