@@ -184,13 +184,25 @@ static void feed(struct rvt_stream *stream, const uint8_t *bytes, size_t from, s
 	free(copy);
 }
 
+/* As decoder-steps.c has it in the state of a key. */
+static unsigned int n_frames(const struct rvt_step *s)
+{
+	return s->key.state & 15;
+}
+
 static unsigned int n_joined(const struct rvt_steps *steps)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; steps && i < RVT_STEP_ENTRIES; i++)
-		n += steps->steps[i].key.meaning && steps->steps[i].flags & RVT_STEP_JOINED;
+		n += steps->steps[i].key.meaning && n_frames(&steps->steps[i]) > 1;
 	return n;
+}
+
+/* What decoder-steps.c notes of a step of so many bytes, by bytes that it may be at. */
+static uint32_t row_entry(uint32_t number, unsigned int len)
+{
+	return number * sizeof(struct rvt_step) | len;
 }
 
 /*
@@ -200,15 +212,16 @@ static unsigned int n_joined(const struct rvt_steps *steps)
 static void spoil_guesses(struct trip *t, struct rvt_steps *steps)
 {
 	for (unsigned int i = 0; steps && i < RVT_STEP_GUESSES; i++) {
-		uint32_t *guess = &steps->guesses[i];
+		uint32_t *guess = &steps->guesses[i], *row = &steps->rows[i];
 
-		if (!*guess)
-			continue;
-		if (!hart_random(t->hart, 8))
+		if (*guess && !hart_random(t->hart, 8))
 			*guess = 1 + hart_random(t->hart, steps->n_steps) +
 				 hart_random(t->hart, 1 << 15) * RVT_STEP_ENTRIES;
-		else if (hart_random(t->hart, 4))
-			*guess ^= 1u << (17 + hart_random(t->hart, 9));
+		if (*row && !hart_random(t->hart, 8))
+			*row = row_entry(1 + hart_random(t->hart, steps->n_steps),
+					 hart_random(t->hart, sizeof(struct rvt_step)));
+		else if (*row && hart_random(t->hart, 4))
+			*row ^= hart_random(t->hart, sizeof(struct rvt_step));
 	}
 }
 
@@ -519,8 +532,8 @@ static void encode_rides(struct trip *t)
 }
 
 /*
- * Everywhere a step is guessed that nobody may take for that: of packets that have a time stamp, or
- * do something to the return stack; but all else fits where its bytes are.
+ * Everywhere a step is guessed that nobody may take for that: of packets that do something to the
+ * return stack; but all else fits where its bytes are.
  */
 static void guess_forbidden(struct trip *t, struct rvt_steps *steps)
 {
@@ -530,15 +543,11 @@ static void guess_forbidden(struct trip *t, struct rvt_steps *steps)
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t number = 1 + (from + i) % n;
 		const struct rvt_step *s = &steps->steps[number];
-		const uint32_t head = s->key.state >> 2;
 
-		if (!s->key.meaning || s->flags & RVT_STEP_JOINED ||
-		    !(head & 0x80 || s->flags & RVT_STEP_CALLS))
+		if (!s->key.meaning || !(s->flags & RVT_STEP_CALLS))
 			continue;
-		/* one packet, of so many bytes */
 		for (unsigned int g = 0; g < RVT_STEP_GUESSES; g++)
-			steps->guesses[g] = number | (1u << 5 | (heads + (head & 31))) *
-						     RVT_STEP_ENTRIES;
+			steps->rows[g] = row_entry(number, heads + (s->key.state >> 4 & 31));
 		return;
 	}
 }

@@ -415,14 +415,6 @@ static uint64_t address_of(const struct rvt_hops *hops, const struct part *part)
 	return rvt_hop_block(hops, rvt_hop_number(hops, part->hop))->pub.pc;
 }
 
-static uint64_t path_address(struct rvt_flow *flow, struct rvt_step_path *path)
-{
-	struct part first;
-
-	next_part(flow->hops, rvt_step_way(path), &first);
-	return address_of(flow->hops, &first);
-}
-
 /* Whether what follows a part is counted with it. */
 static bool counts_next(const struct part *part)
 {
@@ -462,32 +454,12 @@ static void expand_path(struct rvt_flow *flow, struct rvt_step_path *path, uint6
 		expand_edge(flow, &last, to, times);
 }
 
-static void expand_parts(struct rvt_flow *flow, const struct rvt_step *s,
-			 struct rvt_step_path *joined)
-{
-	const uint32_t *parts = rvt_step_parts(joined);
-	uint64_t to = s->pc;
-
-	/* From the last on: each part leads to the one behind it. */
-	for (unsigned int i = joined->n_words; i--; ) {
-		struct rvt_step_path *path = rvt_step_path_at(flow->steps, parts[i]);
-
-		expand_path(flow, path, to, s->times);
-		to = path_address(flow, path);
-	}
-}
-
 /* The counts of a step: before it goes, or when somebody asks. */
 static void expand(struct rvt_flow *flow, struct rvt_step *s)
 {
-	struct rvt_step_path *path = rvt_step_path(flow->steps, s);
-
 	if (!s->times || !flow->counts)
 		return;
-	if (s->flags & RVT_STEP_JOINED)
-		expand_parts(flow, s, path);
-	else
-		expand_path(flow, path, s->pc, s->times);
+	expand_path(flow, rvt_step_path(flow->steps, s), s->pc, s->times);
 	s->times = 0;
 }
 
@@ -599,7 +571,7 @@ static struct rvt_step_path *take_path(struct rvt_steps *steps, const struct rvt
 	const struct rvt_step_path *path = rvt_step_path(steps, old);
 
 	filled->path = old->path;
-	if (!old->key.meaning || path->room < room || path->shared) {
+	if (!old->key.meaning || path->room < room) {
 		filled->path = steps->n_path;
 		rvt_step_path(steps, filled)->room = room;
 		steps->n_path += 1 + room;
@@ -708,10 +680,11 @@ struct rvt_step *rvt_steps_draft(struct rvt_flow *flow, const struct rvt_step_dr
 
 /* ---- joining ---- */
 
-/* How many runs a path has. */
-static unsigned int runs_of(struct rvt_flow *flow, struct rvt_step_path *path)
+/* How many runs the way that was recorded has. */
+static unsigned int runs_of_words(struct rvt_flow *flow)
 {
-	const uint32_t *word = rvt_step_way(path), *end = word + path->n_words;
+	const struct rvt_steps *steps = flow->steps;
+	const uint32_t *word = steps->words, *end = word + steps->n_words;
 	unsigned int n = 0;
 	struct part part;
 
@@ -722,30 +695,35 @@ static unsigned int runs_of(struct rvt_flow *flow, struct rvt_step_path *path)
 	return n;
 }
 
-static unsigned int runs_of_row(struct rvt_flow *flow, const struct rvt_step_row *row)
+/* The ways of the steps of @row, one after the other. False: more than fits. */
+static bool join_ways(struct rvt_steps *steps, const struct rvt_step_row *row)
 {
-	unsigned int n = 0;
+	steps->n_words = 0;
+	for (unsigned int i = 0; i < row->n; i++) {
+		struct rvt_step_path *path = rvt_step_path(steps, row->steps[i]);
 
-	for (unsigned int i = 0; i < row->n; i++)
-		n += runs_of(flow, rvt_step_path(flow->steps, row->steps[i]));
-	return n;
+		if (steps->n_words + path->n_words > RVT_STEP_WORDS)
+			return false;
+		memcpy(steps->words + steps->n_words, rvt_step_way(path),
+		       path->n_words * sizeof(steps->words[0]));
+		steps->n_words += path->n_words;
+	}
+	return true;
 }
 
 /* What the steps of @row do together. False: more than fits. */
-static bool add_row(struct rvt_flow *flow, const struct rvt_step_row *row, struct rvt_step *sum)
+static bool add_row(const struct rvt_step_row *row, struct rvt_step *sum)
 {
 	uint64_t address = row->key.address, pc = row->key.pc;
 	struct rvt_flow_stats stats = {};
 	uint64_t sums;
 	bool fits;
 
-	*sum = (struct rvt_step){
-		.key = row->key, .flags = RVT_STEP_JOINED,
-	};
+	*sum = (struct rvt_step){ .key = row->key };
 	for (unsigned int i = 0; i < row->n; i++) {
 		const struct rvt_step *s = row->steps[i];
 
-		if (!s || s->flags & (RVT_STEP_CALLS | RVT_STEP_JOINED) || s->key.pc != pc ||
+		if (!s || s->flags & RVT_STEP_CALLS || s->key.pc != pc ||
 		    s->key.meaning != row->key.meaning)
 			return false;
 		address = rvt_step_address(s, address);
@@ -761,54 +739,36 @@ static bool add_row(struct rvt_flow *flow, const struct rvt_step_row *row, struc
 	sum->extra = row->steps[row->n - 1]->extra;
 	fits = rvt_step_pack(&stats, &sums);
 	sum->sums = sums;
-	/* There are no more runs than instructions. */
-	return fits && (stats.insns <= RVT_STEP_RUNS || runs_of_row(flow, row) <= RVT_STEP_RUNS);
+	return fits;
 }
 
 struct rvt_step *rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row)
 {
 	struct rvt_steps *steps = flow->steps;
-	uint32_t parts[RVT_STEP_ROW];
-	struct rvt_step_path *path, last;
-	struct rvt_step sum, *s;
+	struct rvt_step_path end;
+	struct rvt_step sum;
 
 	if (!rvt_steps_have_room(steps) || !is_known(steps, &row->key, 0) ||
-	    steps->hand != row->hand || !add_row(flow, row, &sum))
+	    steps->hand != row->hand || !add_row(row, &sum) || !join_ways(steps, row))
 		return NULL;
-	for (unsigned int i = 0; i < row->n; i++) {
-		parts[i] = row->steps[i]->path;
-		rvt_step_path_at(steps, parts[i])->shared = true;
-	}
-	last = *rvt_step_path_at(steps, parts[row->n - 1]);
-	/* It may take the place of one of those that it is made of. */
-	s = make_room(flow, &row->key, 0);
-	if (!s)
+	/* There are no more runs than instructions. */
+	if ((uint16_t)(sum.sums >> RVT_STEP_INSNS) > RVT_STEP_RUNS &&
+	    runs_of_words(flow) > RVT_STEP_RUNS)
 		return NULL;
-	path = take_path(steps, s, &sum, (row->n * sizeof(parts[0]) + 15) / 16);
-	*s = sum;
-	path->last_block = last.last_block;
-	path->last_insn = last.last_insn;
-	path->consecutive = last.consecutive;
-	path->calls = 0;
-	path->n_words = row->n;
-	memcpy(rvt_step_parts(path), parts, row->n * sizeof(parts[0]));
-	return s;
-}
-
-void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *joined)
-{
-	const uint32_t *parts = rvt_step_parts(joined);
-
-	for (unsigned int i = 0; i < joined->n_words; i++)
-		rvt_steps_collect(flow, rvt_step_path_at(flow->steps, parts[i]));
+	/* A copy: it may take the place of one of those that it is made of. */
+	end = *rvt_step_path(steps, row->steps[row->n - 1]);
+	steps->key = row->key;
+	steps->hint = 0;
+	steps->returns = (struct rvt_calls){ .n_pops = 0 };
+	return keep(flow, &sum, &end);
 }
 
 /* ---- counts ---- */
 
 /*
  * They lie all over their tables: first the step is fetched, then, when that is there, its path,
- * those of its parts if it is joined, and then what these lead through. What only fetches must be
- * inlined: else it has no effect for the compiler.
+ * and then what that leads through. What only fetches must be inlined: else it has no effect for
+ * the compiler.
  */
 #define AHEAD 8
 
@@ -838,27 +798,16 @@ static inline __attribute__((always_inline)) void
 fetch_ahead(struct rvt_flow *flow, uint32_t i)
 {
 	struct rvt_steps *steps = flow->steps;
-	const struct rvt_step *s = counted_ahead(steps, i, 4 * AHEAD);
-	struct rvt_step_path *path;
+	const struct rvt_step *s = counted_ahead(steps, i, 3 * AHEAD);
 
 	if (s)
 		__builtin_prefetch(s);
-	s = counted_ahead(steps, i, 3 * AHEAD);
+	s = counted_ahead(steps, i, 2 * AHEAD);
 	if (s)
 		__builtin_prefetch(rvt_step_path(steps, s));
-	s = counted_ahead(steps, i, 2 * AHEAD);
-	path = s && s->flags & RVT_STEP_JOINED ? rvt_step_path(steps, s) : NULL;
-	for (unsigned int k = 0; path && k < path->n_words; k++)
-		__builtin_prefetch(rvt_step_path_at(steps, rvt_step_parts(path)[k]));
 	s = counted_ahead(steps, i, AHEAD);
-	if (!s)
-		return;
-	path = rvt_step_path(steps, s);
-	if (!(s->flags & RVT_STEP_JOINED))
-		fetch_way(flow, path);
-	else
-		for (unsigned int k = 0; k < path->n_words; k++)
-			fetch_way(flow, rvt_step_path_at(steps, rvt_step_parts(path)[k]));
+	if (s)
+		fetch_way(flow, rvt_step_path(steps, s));
 }
 
 void rvt_steps_expand(struct rvt_flow *flow)

@@ -27,7 +27,7 @@
 #define RVT_STEP_GUESS_BITS 16
 #define RVT_STEP_GUESSES (1u << RVT_STEP_GUESS_BITS)
 #define RVT_STEP_RUNS 255	/* of all it leads through, at most */
-#define RVT_STEP_WORDS 96	/* of its way, at most */
+#define RVT_STEP_WORDS 252	/* of its way, at most */
 #define RVT_STEP_ROW 8		/* steps that are joined, at most */
 #define RVT_STEP_PATH_BYTES (16u << 20)
 
@@ -77,8 +77,7 @@ _Static_assert(RVT_STEP_SUMS * UINT8_MAX <= UINT16_MAX, "fits");
 enum {
 	RVT_STEP_KEEPS_ADDRESS = 1u << 0, /* else the last address reported is .pc */
 	RVT_STEP_CALLS = 1u << 1,	/* something happens to the return stack */
-	RVT_STEP_JOINED = 1u << 2,	/* of several: see struct rvt_step_path */
-	RVT_STEP_ASIDE = 1u << 3,	/* flow/aside.h */
+	RVT_STEP_ASIDE = 1u << 2,	/* flow/aside.h */
 };
 _Static_assert(sizeof(struct rvt_step) == 64 && RVT_STEP_PATH_BYTES / 16 <= 1 << 20,
 	       "one cache line");
@@ -94,16 +93,15 @@ struct rvt_step_calls {
 /*
  * The rest. Behind it: what happens to the return stack, if that is too much for a line, and the
  * way: numbers of hops, and RVT_STEP_RUN with a struct rvt_run in the next 4 words where no hop was
- * known. Of joined steps only their paths, as numbers like that in struct rvt_step.
+ * known.
  */
 struct rvt_step_path {
 	struct rvt_code_block *last_block;
 	uint32_t last_insn;
 	uint16_t room;			/* for all that lies behind it, in 16 bytes */
 	uint8_t consecutive : 1;
-	uint8_t shared : 1;		/* a joined step has it, too */
-	uint8_t calls : 6;		/* room for them, in 16 bytes */
-	uint8_t n_words;		/* of the way; of a joined step: its parts */
+	uint8_t calls : 7;		/* room for them, in 16 bytes */
+	uint8_t n_words;		/* of the way */
 };
 _Static_assert(sizeof(struct rvt_step_path) == 16 && sizeof(struct rvt_run) == 16,
 	       "units of paths");
@@ -203,8 +201,6 @@ struct rvt_step_row {
  * NULL.
  */
 struct rvt_step *rvt_steps_join(struct rvt_flow *flow, const struct rvt_step_row *row);
-/* The runs of a joined step go to the batch. */
-void rvt_steps_collect_parts(struct rvt_flow *flow, struct rvt_step_path *path);
 /* .times is about to begin from 0. */
 void rvt_steps_begin_times(struct rvt_flow *flow, struct rvt_step *s);
 static inline bool rvt_steps_recording(const struct rvt_flow *flow)
@@ -263,14 +259,9 @@ static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_k
 struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
 				   uint64_t hash);
 
-static inline struct rvt_step_path *rvt_step_path_at(struct rvt_steps *steps, uint32_t path)
-{
-	return (struct rvt_step_path *)(steps->paths + 16 * (size_t)path);
-}
-
 static inline struct rvt_step_path *rvt_step_path(struct rvt_steps *steps, const struct rvt_step *s)
 {
-	return rvt_step_path_at(steps, s->path);
+	return (struct rvt_step_path *)(steps->paths + 16 * (size_t)s->path);
 }
 
 /* The step of the message of @guess will be needed. */
@@ -302,12 +293,6 @@ static inline void rvt_steps_fetch_index(struct rvt_steps *steps, uint64_t hash)
 	__builtin_prefetch(rvt_step_seen(steps, hash));
 }
 
-/* Of a joined step: its paths. */
-static inline uint32_t *rvt_step_parts(struct rvt_step_path *path)
-{
-	return (uint32_t *)(path + 1);
-}
-
 /* Of a step with RVT_STEP_CALLS. */
 static inline const struct rvt_kept_calls *rvt_step_calls(struct rvt_steps *steps,
 							  const struct rvt_step *s)
@@ -315,7 +300,6 @@ static inline const struct rvt_kept_calls *rvt_step_calls(struct rvt_steps *step
 	return (const struct rvt_kept_calls *)steps->calls[s - steps->steps].kept;
 }
 
-/* The way of a step that is not joined. */
 static inline uint32_t *rvt_step_way(struct rvt_step_path *path)
 {
 	return (uint32_t *)(path + 1 + path->calls);
@@ -452,20 +436,13 @@ static inline void rvt_steps_apply_counting(struct rvt_flow *flow, struct rvt_st
 /* The step is taken. False: delivering went wrong, or mappings changed: rvt_steps_leave() now. */
 static inline bool rvt_steps_apply(struct rvt_flow *flow, struct rvt_step *s)
 {
-	struct rvt_steps *steps = flow->steps;
-
 	if (flow->counts) {
 		rvt_steps_apply_counting(flow, s);
 		return true;
 	}
 	rvt_steps_add(flow, s);
 	if (flow->collect) {
-		struct rvt_step_path *path = rvt_step_path(steps, s);
-
-		if (s->flags & RVT_STEP_JOINED)
-			rvt_steps_collect_parts(flow, path);
-		else
-			rvt_steps_collect(flow, path);
+		rvt_steps_collect(flow, rvt_step_path(flow->steps, s));
 		return rvt_steps_deliver_full(flow);
 	}
 	return true;
