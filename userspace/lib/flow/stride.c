@@ -13,13 +13,19 @@ _Static_assert(MAX_HOPS <= RVT_STEP_WORDS, "its step can hold them");
 
 /*
  * What a stride is going to do to the return stack, as struct rvt_calls, but the addresses are still
- * where they are: in paths of hops, which are in no cache, and nobody waits for them.
+ * where they are: on the stack, and in paths of hops, which are in no cache, and nobody waits for
+ * them. The same number of addresses is always moved at least, so that nobody need foresee it.
  */
 struct calls {
-	uint8_t n_pops, n_pushes, nesting;
+	unsigned int n_pops, n_pushes;	/* RVT_CALLS together, at most */
+	int nesting;
 	bool empty;
-	const uint64_t *pcs[RVT_CALLS];
+	const uint64_t *pushes[RVT_CALLS + RVT_HOP_PUSHES];
 };
+#define FEW_CALLS 4
+_Static_assert(FEW_CALLS <= RVT_CALLS, "there is room for them");
+
+#define COUNTED 4	/* hops, in one go */
 
 /* What a stride is going to do. Nothing of it has happened. */
 struct draft {
@@ -28,7 +34,7 @@ struct draft {
 	unsigned int n_hops, n_returns;
 	uint64_t jumps;			/* that used up an outcome as branches do */
 	int64_t indirect;		/* besides what hops say */
-	struct rvt_hop *hops[MAX_HOPS];
+	struct rvt_hop *hops[MAX_HOPS + COUNTED - 1];
 	struct {
 		const struct rvt_hop *hop;	/* that it ends */
 		uint64_t pc;			/* where it leads */
@@ -70,33 +76,28 @@ static INLINE uint64_t halfwords(const struct here *here)
 
 static INLINE bool push(struct calls *calls, const uint64_t *pc)
 {
-	if (calls->n_pops + calls->n_pushes == RVT_CALLS)
-		return false;
-	calls->pcs[RVT_CALLS - ++calls->n_pushes] = pc;
-	return true;
+	calls->pushes[calls->n_pushes++] = pc;
+	return calls->n_pops + calls->n_pushes <= RVT_CALLS;
 }
 
 /* Where the next return leads that is not of a call of the stride is looked up soon. */
 static INLINE void fetch_return(struct rvt_flow *flow, const struct calls *calls)
 {
-	const struct rvt_return_stack *stack = &flow->returns;
-
-	if (calls->n_pops < rvt_returns_used(stack))
-		__builtin_prefetch(rvt_flow_target(flow, stack->top[-1 - calls->n_pops]));
+	__builtin_prefetch(rvt_flow_target(flow, flow->returns.top[-1 - (int)calls->n_pops]));
 }
 
 static INLINE bool pop(struct rvt_flow *flow, struct calls *calls, uint64_t *pc)
 {
 	const struct rvt_return_stack *stack = &flow->returns;
+	const unsigned int own = !!calls->n_pushes;
+	const uint64_t *const pushed = calls->pushes[calls->n_pushes - own];
+	const uint64_t *const before = &stack->top[-1 - (int)calls->n_pops];
 
-	if (calls->n_pushes) {
-		*pc = *calls->pcs[RVT_CALLS - calls->n_pushes--];
-		return true;
-	}
-	if (calls->n_pops == RVT_CALLS || calls->n_pops >= rvt_returns_used(stack))
+	if (!own && (calls->n_pops == RVT_CALLS || calls->n_pops >= rvt_returns_used(stack)))
 		return false;
-	calls->pcs[calls->n_pops] = &stack->top[-1 - calls->n_pops];
-	*pc = *calls->pcs[calls->n_pops++];
+	*pc = *(own ? pushed : before);
+	calls->n_pushes -= own;
+	calls->n_pops += !own;
 	fetch_return(flow, calls);
 	return true;
 }
@@ -105,18 +106,17 @@ static INLINE bool pop(struct rvt_flow *flow, struct calls *calls, uint64_t *pc)
 static INLINE bool call(struct rvt_flow *flow, struct calls *calls, const struct rvt_hop *hop)
 {
 	const uint64_t *pushes = rvt_hop_pushes(flow->hops, hop);
-	const int height = calls->n_pushes - calls->n_pops + hop->nesting;
+	const int height = (int)(calls->n_pushes - calls->n_pops) + hop->nesting;
 
 	/* Without a stack calls leave nothing behind to return to. */
-	if (!flow->returns.depth)
+	if (unlikely(!flow->returns.depth))
 		return !hop->returns;
-	if (height > calls->nesting)
-		calls->nesting = height;
+	calls->nesting = height > calls->nesting ? height : calls->nesting;
 	__builtin_prefetch(pushes);
-	for (unsigned int i = 0; i < hop->n_pushes; i++)
-		if (!push(calls, pushes + i))
-			return false;
-	return true;
+	for (unsigned int i = 0; i < RVT_HOP_PUSHES; i++)
+		calls->pushes[calls->n_pushes + i] = pushes + i;
+	calls->n_pushes += hop->n_pushes;
+	return calls->n_pops + calls->n_pushes <= RVT_CALLS;
 }
 
 /* ---- where it leads ---- */
@@ -246,7 +246,7 @@ static bool leave(struct rvt_flow *flow, struct draft *d, const struct rvt_strid
 	}
 	if (path->end != RVT_END_IND_CALL || !push(&d->calls, &path->end_pc))
 		return false;
-	if (d->calls.n_pushes - d->calls.n_pops > d->calls.nesting)
+	if ((int)(d->calls.n_pushes - d->calls.n_pops) > d->calls.nesting)
 		d->calls.nesting = d->calls.n_pushes - d->calls.n_pops;
 	return true;
 }
@@ -336,17 +336,23 @@ static INLINE bool sum_up(const struct draft *d, const struct here *here, uint64
 }
 
 /* What is done to the return stack, as addresses. */
-static INLINE void write_log(const struct calls *calls, struct rvt_calls *log)
+static INLINE void write_log(const struct rvt_return_stack *stack, const struct calls *calls,
+			     struct rvt_calls *log)
 {
 	log->n_pops = calls->n_pops;
 	log->n_pushes = calls->n_pushes;
 	log->nesting = calls->nesting;
 	log->empty = calls->empty;
 	log->invalid = false;
-	for (unsigned int i = 0; i < calls->n_pops; i++)
-		log->pcs[i] = *calls->pcs[i];
-	for (unsigned int i = RVT_CALLS - calls->n_pushes; i < RVT_CALLS; i++)
-		log->pcs[i] = *calls->pcs[i];
+	/* In this order: what is too much gives way to what is not. */
+	for (unsigned int i = 0; i < FEW_CALLS; i++)
+		log->pcs[i] = stack->top[-1 - (int)i];
+	for (unsigned int i = 0; i < FEW_CALLS; i++)
+		log->pcs[RVT_CALLS - 1 - i] = *calls->pushes[i];
+	for (unsigned int i = FEW_CALLS; i < calls->n_pushes; i++)
+		log->pcs[RVT_CALLS - 1 - i] = *calls->pushes[i];
+	for (unsigned int i = FEW_CALLS; i < calls->n_pops; i++)
+		log->pcs[i] = stack->top[-1 - (int)i];
 }
 
 static __attribute__((noinline)) bool do_rare_calls(struct rvt_return_stack *stack,
@@ -366,17 +372,24 @@ static INLINE bool do_calls(struct rvt_return_stack *stack, const struct rvt_cal
 
 	if (log->empty || !rvt_returns_have_room(stack, log->nesting))
 		return do_rare_calls(stack, log);
-	for (unsigned int i = 1; i <= log->n_pushes; i++)
-		*to++ = log->pcs[RVT_CALLS - i];
-	stack->top = to;
+	for (unsigned int i = 0; i < FEW_CALLS; i++)
+		to[i] = log->pcs[RVT_CALLS - 1 - i];
+	for (unsigned int i = FEW_CALLS; i < log->n_pushes; i++)
+		to[i] = log->pcs[RVT_CALLS - 1 - i];
+	stack->top = to + log->n_pushes;
 	return true;
 }
 
-static void count(struct rvt_flow *flow, const struct draft *d, const struct rvt_stride *stride,
+static void count(struct rvt_flow *flow, struct draft *d, const struct rvt_stride *stride,
 		  const struct rvt_hop_path *last)
 {
-	for (unsigned int i = 0; i < d->n_hops; i++)
-		rvt_flow_count_once(flow, d->hops[i]);
+	struct rvt_hop none = { .times = 1 };
+
+	for (unsigned int i = 0; i < COUNTED - 1; i++)
+		d->hops[d->n_hops + i] = &none;
+	for (unsigned int i = 0; i < d->n_hops; i += COUNTED)
+		for (unsigned int j = i; j < i + COUNTED; j++)
+			rvt_flow_count_once(flow, d->hops[j]);
 	for (unsigned int i = 0; i < d->n_returns; i++)
 		rvt_counts_return(flow->counts, &rvt_hop_path(flow->hops, d->returns[i].hop)->last,
 				  d->returns[i].pc);
@@ -392,7 +405,7 @@ static bool deliver(struct rvt_flow *flow, const struct draft *d)
 }
 
 /* What was looked up is done. NULL: it cannot be, and nothing happened. */
-static INLINE struct rvt_step *take(struct rvt_flow *flow, const struct draft *d,
+static INLINE struct rvt_step *take(struct rvt_flow *flow, struct draft *d,
 				    const struct here *here, const struct rvt_stride *stride)
 {
 	const struct rvt_hop_path *last = rvt_hop_path(flow->hops, d->hops[d->n_hops - 1]);
@@ -402,7 +415,7 @@ static INLINE struct rvt_step *take(struct rvt_flow *flow, const struct draft *d
 	__builtin_prefetch(last);
 	if (!sum_up(d, here, &draft.sums))
 		return NULL;
-	write_log(&d->calls, log);
+	write_log(&flow->returns, &d->calls, log);
 	if (!do_calls(&flow->returns, log))
 		return NULL;
 	if (flow->counts)
@@ -419,6 +432,7 @@ static INLINE struct rvt_step *take(struct rvt_flow *flow, const struct draft *d
 struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride *stride,
 				 bool *whole)
 {
+	static const uint64_t none;
 	struct rvt_hops *hops = flow->hops;
 	struct rvt_step *s;
 	struct here here;
@@ -433,6 +447,8 @@ struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride 
 	d.jumps = d.indirect = 0;
 	d.calls.n_pops = d.calls.n_pushes = d.calls.nesting = 0;
 	d.calls.empty = false;
+	for (unsigned int i = 0; i < FEW_CALLS; i++)
+		d.calls.pushes[i] = &none;
 	fetch_return(flow, &d.calls);
 	here = (struct here){
 		.at = find_place(flow, &d, flow->steps->key.pc),
