@@ -151,9 +151,10 @@ static inline void rvt_flow_count_once(struct rvt_flow *flow, struct rvt_hop *ho
 		hop->times++;
 }
 void rvt_steps_expand(struct rvt_flow *flow);
-/* While a step is recorded: what was executed. @half: the one that the hop is in. */
+/* While a step is recorded: what was executed. @half: the one that all hops are in. */
 void rvt_steps_add_run(struct rvt_flow *flow, const struct rvt_run *run);
-void rvt_steps_add_hop(struct rvt_flow *flow, uint32_t number, unsigned int half);
+void rvt_steps_add_hops(struct rvt_flow *flow, const uint32_t *numbers, unsigned int n,
+			unsigned int half);
 /* Hops are about to be forgotten, and so all steps; nothing may be set aside. */
 void rvt_steps_reset(struct rvt_flow *flow);
 void rvt_steps_destroy(struct rvt_flow *flow);

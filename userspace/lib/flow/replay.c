@@ -305,7 +305,8 @@ static INLINE bool take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct re
 	else if (unlikely(flow->leaps->recording))
 		rvt_leaps_add(flow->leaps, flow->hops, hop);
 	if (unlikely(flow->recording))
-		rvt_steps_add_hop(flow, rvt_hop_number(flow->hops, hop), r->half);
+		rvt_steps_add_hops(flow, &(uint32_t){ rvt_hop_number(flow->hops, hop) }, 1,
+				   r->half);
 	return true;
 }
 
@@ -317,15 +318,6 @@ static INLINE bool leap_fits(struct rvt_flow *flow, const struct replay *r,
 	       !(leap->flags & RVT_LEAP_ALONE && is_after_fall(flow, r->last)) &&
 	       (!(leap->flags & RVT_LEAP_CALLS) ||
 		rvt_returns_replay(&flow->returns, rvt_leap_calls(flow->leaps, leap)));
-}
-
-/* The hops of @leap are part of a step. */
-static void record_leap(struct rvt_flow *flow, const struct rvt_leap *leap, unsigned int half)
-{
-	const uint32_t *numbers = rvt_leap_hops(flow->leaps, leap);
-
-	for (unsigned int i = 0; i < leap->n_hops; i++)
-		rvt_steps_add_hop(flow, numbers[i], half);
 }
 
 static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
@@ -352,7 +344,7 @@ static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct r
 	if (counting)
 		rvt_leap_count(flow->leaps, leap, 1);
 	if (unlikely(flow->recording))
-		record_leap(flow, leap, r->half);
+		rvt_steps_add_hops(flow, rvt_leap_hops(flow->leaps, leap), leap->n_hops, r->half);
 }
 
 /* Which leap to look for; false: none. Sets when to look for the next one. */

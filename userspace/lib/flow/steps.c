@@ -340,12 +340,16 @@ void rvt_steps_add_run(struct rvt_flow *flow, const struct rvt_run *run)
 	memcpy(words + 1, run, sizeof(*run));
 }
 
-void rvt_steps_add_hop(struct rvt_flow *flow, uint32_t number, unsigned int half)
+void rvt_steps_add_hops(struct rvt_flow *flow, const uint32_t *numbers, unsigned int n,
+			unsigned int half)
 {
-	uint32_t *words = add_words(flow->steps, 1, rvt_hop_at(flow->hops, number)->n_runs, half);
+	for (unsigned int i = 0; i < n && !flow->steps->too_long; i++) {
+		uint32_t *words = add_words(flow->steps, 1, rvt_hop_at(flow->hops, numbers[i])->n_runs,
+					    half);
 
-	if (words)
-		*words = number;
+		if (words)
+			*words = numbers[i];
+	}
 }
 
 bool rvt_step_pack(const struct rvt_flow_stats *stats, uint64_t *sums)
@@ -355,7 +359,7 @@ bool rvt_step_pack(const struct rvt_flow_stats *stats, uint64_t *sums)
 		stats->indirect << RVT_STEP_INDIRECT;
 	/* No more can be taken than there are. */
 	return stats->insns <= UINT16_MAX && stats->halfwords <= UINT16_MAX &&
-	       stats->branches <= UINT8_MAX && stats->indirect <= UINT8_MAX;
+	       stats->branches <= RVT_STEP_OUTCOMES && stats->indirect <= UINT8_MAX;
 }
 
 static void unpack(const struct rvt_step *s, struct rvt_flow_stats *sum)

@@ -28,6 +28,7 @@
 #define RVT_STEP_GUESSES (1u << RVT_STEP_GUESS_BITS)
 #define RVT_STEP_RUNS 255	/* of all it leads through, at most */
 #define RVT_STEP_WORDS 252	/* of its way, at most */
+#define RVT_STEP_OUTCOMES UINT8_MAX	/* of all branches, at most */
 #define RVT_STEP_ROW 8		/* steps that are joined, at most */
 #define RVT_STEP_PATH_BYTES (16u << 20)
 

@@ -76,6 +76,22 @@ static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt
 
 /* ---- recording ---- */
 
+/* It has more outcomes than fit a step. */
+static bool is_too_long(const struct rvt_ntrace_msg *msg)
+{
+	uint64_t hist, repeat;
+	uint32_t bits;
+
+	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_HREPEAT))
+		return false;
+	hist = msg->field[RVT_NTRACE_F_RDATA];
+	repeat = msg->field[RVT_NTRACE_F_HREPEAT];
+	if (!hist || hist >> RVT_NTRACE_MAX_HIST_BITS)
+		return true;
+	rvt_hist_outcomes(hist, &bits);
+	return repeat > RVT_STEP_OUTCOMES || bits * repeat > RVT_STEP_OUTCOMES;
+}
+
 void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {
 	const unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
@@ -92,6 +108,8 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	d->recent_src = src;
 	d->missed = false;
 	/* Replaying leaves a clean state. */
+	if (is_too_long(msg))
+		return;
 	if (missed && !traps)
 		rvt_steps_record_missed(s->flow);
 	if (missed || traps || !s || !is_clean(d, s))
