@@ -200,6 +200,16 @@ static void set_up(void)
 	write_line(DEBUG_DIR "/fail_page_alloc/verbose", "0");
 }
 
+/* The stack needs memory to grow, too, and who gets none for that is killed. */
+static void grow_stack(void)
+{
+	char room[64 << 10];
+
+	memset(room, 0, sizeof(room));
+	/* Else the compiler sees that nobody looks at it. */
+	__asm__ volatile("" : : "r"(room) : "memory");
+}
+
 static void make_filter(void)
 {
 	char exe[256] = "";
@@ -244,6 +254,7 @@ int main(void)
 	filters = atoi(read_line(PMU_DIR "/nr_addr_filters") ?: "0");
 	make_filter();
 	attr_init(&attr, 0);
+	grow_stack();
 	tap_plan(10);
 	test_scene(fail_nth, "recording", scene_record, NULL, 1);
 	test_scene(fail_nth, "overwriting", scene_overwrite, NULL, 1);
