@@ -447,18 +447,32 @@ take_guessed(struct rvt_etrace_decoder *dec, struct replay *r, const uint8_t *st
 	r->p = p;
 }
 
-/* Takes one likewise that is delivered. False: it was not guessed right, or is the last for now. */
-static bool deliver_guessed(struct rvt_etrace_decoder *dec, struct replay *r, unsigned int heads,
-			    bool *go_on)
+/*
+ * Takes them likewise where they are delivered, and fetches what they lead through. Returns whether
+ * replaying can go on.
+ */
+static bool deliver_guessed(struct rvt_etrace_decoder *dec, struct replay *r, const uint8_t *stop,
+			    unsigned int heads)
 {
 	struct rvt_steps *steps = dec->flow->steps;
-	struct rvt_step *s = guessed_step(steps, *guess_at(steps, r->p));
-	const struct place place = place_of(dec->flow, r);
+	struct rvt_step *ahead[AHEAD];
+	const uint8_t *ahead_p = r->p;
 
-	if (!is_step(dec, s, r->p, heads, &place))
-		return false;
-	*go_on = take(dec, r, s, heads + LEN(s->key.state));
-	return *go_on;
+	for (unsigned int i = 0; i < AHEAD; i++)
+		ahead[i] = guess_ahead(steps, &ahead_p, stop);
+	for (unsigned int n = 0; r->p < stop; n++) {
+		const struct place place = place_of(dec->flow, r);
+		struct rvt_step *s = ahead[n % AHEAD];
+
+		ahead[n % AHEAD] = guess_ahead(steps, &ahead_p, stop);
+		/* It is there by now. */
+		__builtin_prefetch(rvt_step_path(steps, ahead[(n + AHEAD / 2) % AHEAD]));
+		if (!is_step(dec, s, r->p, heads, &place))
+			return true;
+		if (!take(dec, r, s, heads + LEN(s->key.state)))
+			return false;
+	}
+	return true;
 }
 
 /* ---- what is no step yet ---- */
@@ -694,8 +708,7 @@ static int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames
 
 	while (go_on && r->p < stop) {
 		if (!flow->counts && flow->collect) {
-			while (r->p < stop && deliver_guessed(dec, r, heads, &go_on))
-				;
+			go_on = deliver_guessed(dec, r, stop, heads);
 		} else if (heads == 1) {
 			flow->counts ? take_guessed(dec, r, stop, 1, 1) :
 				       take_guessed(dec, r, stop, 1, 0);
