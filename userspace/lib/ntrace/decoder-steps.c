@@ -410,6 +410,18 @@ static void leave(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, str
 	reader->pos = pos;
 }
 
+#define PATHS_AHEAD 3
+
+/* Behind @m: the step was fetched when the message was scanned; what it leads through is delivered. */
+static INLINE void fetch_path(const struct rvt_ntrace_scan *scan, struct rvt_steps *steps,
+			      const struct rvt_ntrace_scanned *m)
+{
+	m += PATHS_AHEAD;
+	if (m < scan->msgs + scan->n)
+		__builtin_prefetch(rvt_step_path(steps,
+						 rvt_step_of(steps, steps->guesses[m->guess])));
+}
+
 /*
  * Takes steps from where the reader is up to @end. @counting, @xors: of the flow and the time
  * stamps, which do not change meanwhile.
@@ -462,9 +474,11 @@ static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 				break;
 		} else if (counting) {
 			rvt_steps_apply_counting(flow, step);
-		} else if (!rvt_steps_apply(flow, step)) {
-			whole = false;
-			low = m;
+		} else {
+			if (flow->collect)
+				fetch_path(scan, flow->steps, m);
+			whole = rvt_steps_apply(flow, step);
+			low = whole ? low : m;
 		}
 		if (!advance(flow, &r, step, m))
 			low = m;
