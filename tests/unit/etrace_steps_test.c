@@ -411,6 +411,7 @@ static void test_cut_anywhere(void **state)
 
 struct ride {
 	struct trip *trip;
+	bool odd;			/* addresses of jumps, at times: bit 0 is ignored */
 	struct rvt_etrace_encoder *enc;
 	uint64_t station, n_insns;
 	uint64_t from;			/* of the run that is going on */
@@ -443,9 +444,10 @@ static void make_stations(uint8_t code[HART_BYTES])
 /* The instruction at @last ends a run, and leads to @to. All have 4 bytes. */
 static void ride_to(struct ride *r, uint64_t last, enum rvt_itype itype, uint64_t to)
 {
+	const unsigned int insns = 1 + (last - (r->from & ~1ull)) / 4;
 	const struct rvt_retire run = {
-		.first_pc = r->from, .last_pc = last, .insns = 1 + (last - r->from) / 4,
-		.halfwords = 2 * (1 + (last - r->from) / 4), .last_halfwords = 2, .itype = itype,
+		.first_pc = r->from, .last_pc = last, .insns = insns,
+		.halfwords = 2 * insns, .last_halfwords = 2, .itype = itype,
 	};
 
 	rvt_etrace_encoder_retire(r->enc, &run);
@@ -471,7 +473,8 @@ static void ride_on(struct ride *r)
 	}
 	ride_to(r, ROW + 8 * BRANCHES, RVT_ITYPE_RETURN, call + 4);
 	r->station = (r->station + 1 + hart_random(h, 2)) % STATIONS;
-	ride_to(r, jump, RVT_ITYPE_IND_JUMP, STATION(r->station));
+	ride_to(r, jump, RVT_ITYPE_IND_JUMP,
+		STATION(r->station) + (r->odd ? hart_random(h, 2) : 0));
 }
 
 /* A time that is like the payload of a row that went all one way. */
@@ -503,7 +506,9 @@ static void begin_ride(struct trip *t, struct ride *r, unsigned int src)
 		.timestamp_all = true, .ctx = t, .src = src,
 	};
 
-	*r = (struct ride){ .trip = t, .from = STATION(0) };
+	*r = (struct ride){
+		.trip = t, .from = STATION(0), .odd = !t->params.iaddress_lsb_p,
+	};
 	assert_int_equal(rvt_etrace_encoder_create(&config, &r->enc), 0);
 	rvt_etrace_encoder_start(r->enc);
 }
@@ -570,6 +575,7 @@ static void test_same_bytes(void **state)
 		t->params.timestamp_bytes = way >> 1 & 1;
 		t->params.options = t->params.ioptions[0] =
 			way & 4 ? RVT_OPT_IMPLICIT_RETURN : 0;
+		t->params.iaddress_lsb_p = (way & 12) != 8;
 		encode_rides(t);
 		t->counts = true;
 		joined += decode(t, t->len);

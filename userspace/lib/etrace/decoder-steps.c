@@ -506,8 +506,7 @@ static bool read_stride(const struct rvt_etrace_decoder *dec, const struct repla
 		return set_outcomes(stride, map, n, true);
 	stride->jumps = true;
 	stride->target = rvt_etrace_reported_address(dec, plain.address, r->key.address);
-	if (stride->target != rvt_code_addr(&dec->flow->code, stride->target & ~1ull) ||
-	    (plain.kind == RVT_ETRACE_ADDRESS && stride->target == r->key.pc))
+	if (stride->target != rvt_code_addr(&dec->flow->code, stride->target & ~1ull))
 		return false;
 	return set_outcomes(stride, map, n, n && rvt_flow_branch_at(dec->flow, stride->target));
 }
