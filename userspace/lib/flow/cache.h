@@ -57,7 +57,8 @@ struct rvt_code_config {
 	uint64_t jvt;
 };
 
-#define RVT_PAGE_BITS 12
+/* Small: a page has a pointer for each half-word, and few blocks of it are ever run. */
+#define RVT_PAGE_BITS 9
 
 struct rvt_view_page {
 	_Atomic(struct rvt_code_block *) blocks[1 << (RVT_PAGE_BITS - 1)];
