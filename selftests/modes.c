@@ -207,8 +207,7 @@ static size_t clear_bytes(const uint8_t *bytes, size_t n)
 }
 
 /*
- * There are whole messages in a sample behind the first, which is cut unless there was not so much
- * trace yet.
+ * There are whole messages in a sample behind the first, which may be cut.
  */
 static bool sample_is_good(const uint8_t *bytes)
 {
@@ -216,9 +215,9 @@ static bool sample_is_good(const uint8_t *bytes)
 	struct recording rec = { .starts = &start, .n_starts = 1 };
 	struct messages m;
 
-	if (!from)
-		while (from < SAMPLE_BYTES && (bytes[from++] & 3) != 3)
-			;
+	/* What is cut may begin with clear bytes as well as what is not. */
+	while (from < SAMPLE_BYTES && (bytes[from++] & 3) != 3)
+		;
 	rec.bytes = (uint8_t *)bytes + from;
 	rec.n_bytes = SAMPLE_BYTES - from;
 	messages_count(&rec, &m);
