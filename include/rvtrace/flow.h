@@ -107,6 +107,7 @@ struct rvt_flow_config {
 
 int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_sink *sink,
 		    struct rvt_flow **flow);
+/* Before the image of its spaces is. */
 void rvt_flow_destroy(struct rvt_flow *flow);
 /* What addresses mean from now on. May be NULL: then every address is unmapped. */
 void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space);

@@ -64,7 +64,7 @@ static inline int on_event(void *ctx, const struct rvt_event *event)
 
 static bool reference;	/* which walk the fixture makes */
 
-static inline void set_up(struct fixture *f, unsigned int isa, unsigned int depth)
+static inline void make_flow(struct fixture *f, unsigned int isa, unsigned int depth)
 {
 	struct rvt_flow_config config = {
 		.size = sizeof(config), .isa = isa, .return_stack_depth = depth,
@@ -72,12 +72,17 @@ static inline void set_up(struct fixture *f, unsigned int isa, unsigned int dept
 	};
 	struct rvt_flow_sink sink = { &f->out, on_runs, on_event };
 
+	assert_int_equal(rvt_flow_create(&config, &sink, &f->flow), 0);
+	rvt_flow_set_space(f->flow, f->space);
+}
+
+static inline void set_up(struct fixture *f, unsigned int isa, unsigned int depth)
+{
 	memset(f, 0, sizeof(*f));
 	f->code.base = f->code.pc = 0x1000;
 	assert_int_equal(rvt_image_create(&f->image), 0);
 	assert_int_equal(rvt_space_create(f->image, NULL, &f->space), 0);
-	assert_int_equal(rvt_flow_create(&config, &sink, &f->flow), 0);
-	rvt_flow_set_space(f->flow, f->space);
+	make_flow(f, isa, depth);
 }
 
 static inline void load(struct fixture *f)

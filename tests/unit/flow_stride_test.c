@@ -522,12 +522,19 @@ static void change_code(struct play *p)
 	}
 }
 
+static void start(struct play *p, uint64_t pc)
+{
+	for (int i = 0; i < 3; i++)
+		rvt_flow_start(member(p, i)->flow, pc, 0, true);
+}
+
 /* What is known must be known to hold no more. */
 static void change_something(struct play *p)
 {
 	end_row(p);
 	switch (rnd(8)) {
 	case 0: change_code(p); break;
+	case 1: renew_flows(p->t); start(p, random_start(p)); break;
 	case 2: change_depth(p->t, rnd(4) ? 0 : 3); break;
 	case 3: p->flags ^= RVT_RUN_IMPLICIT_RETURN; break;
 	default: change_owner(p->t); break;
@@ -581,9 +588,7 @@ static void test_messages(void **state)
 			for (int i = 0; i < 3; i++)
 				load_half(member(&p, i));
 		make_messages(&p, depth);
-		rvt_flow_start(t->plain.flow, p.starts[0], 0, true);
-		for (int i = 0; i < 2; i++)
-			rvt_flow_start(tested(&p, i)->flow, p.starts[0], 0, true);
+		start(&p, p.starts[0]);
 		play_messages(&p, 300);
 		trio_end(t);
 	}

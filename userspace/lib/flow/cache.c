@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "flow/cache.h"
+#include "flow/spare.h"
 #include "insn/insn.h"
 
 #define SMALL_PAGE 4096ul
@@ -30,6 +31,7 @@ struct rvt_view_cache {
 	void *views;		/* tsearch tree */
 	struct arena *arena;
 	uint32_t n_blocks;	/* made so far */
+	struct rvt_spare *spares;
 };
 
 /* ---- single instructions ---- */
@@ -230,8 +232,13 @@ static void view_destroy(void *p)
 
 static void cache_destroy(struct rvt_view_cache *cache)
 {
+	struct rvt_spare *spare;
 	struct arena *arena;
 
+	while ((spare = cache->spares)) {
+		cache->spares = spare->next;
+		rvt_spare_destroy(spare);
+	}
 	tdestroy(cache->views, view_destroy);
 	while ((arena = cache->arena)) {
 		cache->arena = arena->next;
@@ -352,6 +359,33 @@ static struct rvt_view_cache *cache_get(struct rvt_image *image)
 		image->destroy_views = cache_destroy;
 	}
 	return image->views;
+}
+
+void rvt_spare_put(struct rvt_image *image, struct rvt_spare *spare)
+{
+	struct rvt_view_cache *cache;
+
+	pthread_mutex_lock(&image->lock);
+	cache = cache_get(image);
+	if (cache) {
+		spare->next = cache->spares;
+		cache->spares = spare;
+	}
+	pthread_mutex_unlock(&image->lock);
+	if (!cache)
+		rvt_spare_destroy(spare);
+}
+
+struct rvt_spare *rvt_spare_take(struct rvt_image *image)
+{
+	struct rvt_spare *spare;
+
+	pthread_mutex_lock(&image->lock);
+	spare = image->views ? image->views->spares : NULL;
+	if (spare)
+		image->views->spares = spare->next;
+	pthread_mutex_unlock(&image->lock);
+	return spare;
 }
 
 static struct rvt_view *view_find(struct rvt_image *image, const struct rvt_view *key)

@@ -86,6 +86,14 @@ void *rvt_table_map(size_t size);
  */
 void rvt_table_grows(void *table, size_t size, uint32_t n);
 
+/*
+ * Tables that flows of @image left (flow/spare.h); rvt_spare_take() returns the last that was put, or
+ * NULL. What nobody takes lives as long as the image.
+ */
+struct rvt_spare;
+void rvt_spare_put(struct rvt_image *image, struct rvt_spare *spare);
+struct rvt_spare *rvt_spare_take(struct rvt_image *image);
+
 /* The view of @piece (which has an object); NULL when out of memory. */
 struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_piece *piece,
 			      const struct rvt_code_config *config);

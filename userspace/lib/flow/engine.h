@@ -58,6 +58,8 @@ struct rvt_flow {
 	struct rvt_code_config code;
 	bool reference;
 	struct rvt_space *space;
+	struct rvt_image *image;	/* of the spaces so far; NULL: there was none */
+	bool several_images;
 	uint64_t generation;		/* of the space, when epoch was last checked */
 	uint32_t epochs[2];		/* by rvt_half(): change with what addresses mean there */
 	uint32_t n_epochs;
@@ -157,7 +159,7 @@ void rvt_steps_add_hops(struct rvt_flow *flow, const uint32_t *numbers, unsigned
 			unsigned int half);
 /* Hops are about to be forgotten, and so all steps; nothing may be set aside. */
 void rvt_steps_reset(struct rvt_flow *flow);
-void rvt_steps_destroy(struct rvt_flow *flow);
+void rvt_steps_destroy(struct rvt_steps *steps);
 
 /* Delivers the batch; returns flow->result. */
 int rvt_flow_deliver(struct rvt_flow *flow);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "flow/engine.h"
 #include "flow/leaps.h"
+#include "flow/spare.h"
 #include "flow/steps.h"
 #include "insn/insn.h"
 
@@ -47,11 +48,12 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 		return;
 	tdestroy(flow->single, free);
 	rvt_returns_free(&flow->returns);
+	rvt_flow_leave_tables(flow);
 	rvt_hops_destroy(flow->hops);
 	rvt_leaps_destroy(flow->leaps);
 	rvt_counts_destroy(flow->counts);
 	rvt_flow_forget_aside(&flow->aside);
-	rvt_steps_destroy(flow);
+	rvt_steps_destroy(flow->steps);
 	free(flow);
 }
 
@@ -181,6 +183,10 @@ void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space)
 {
 	if (flow->space == space)
 		return;
+	if (space) {
+		flow->several_images |= flow->image && flow->image != space->image;
+		flow->image = space->image;
+	}
 	flow->space = space;
 	flow->generation = space ? rvt_space_generation(space) : 0;
 	find_meaning(flow);

@@ -32,6 +32,12 @@ void rvt_leaps_reset(struct rvt_leaps *leaps)
 	madvise(leaps, sizeof(*leaps), MADV_DONTNEED);
 }
 
+void rvt_leaps_forget(struct rvt_leaps *leaps)
+{
+	memset(leaps->seen, 0, sizeof(leaps->seen));
+	leaps->n_path = 0;
+}
+
 bool rvt_leaps_have_room(const struct rvt_leaps *leaps)
 {
 	return leaps->n_path + MAX_PATH_UNITS <= RVT_LEAP_PATH_BYTES / 8;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include "flow/leaps.h"
+#include "flow/spare.h"
 #include "flow/walk.h"
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -548,6 +549,7 @@ static bool make_tables(struct rvt_flow *flow, uint32_t flags)
 
 	if (flow->teacher)
 		rvt_flow_learn(flow);
+	rvt_flow_inherit(flow);
 	if (flow->hops)
 		return true;
 	hops = rvt_hops_create();

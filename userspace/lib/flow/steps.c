@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "flow/spare.h"
 #include "flow/steps.h"
 
 #define CALLS_UNITS(bytes) (((bytes) + 15) / 16)
@@ -19,6 +20,7 @@ static bool make_table(struct rvt_flow *flow)
 		return true;
 	if (flow->teacher)
 		rvt_flow_learn(flow);
+	rvt_flow_inherit(flow);
 	if (flow->steps)
 		return true;
 	if (flow->no_steps)
@@ -28,10 +30,23 @@ static bool make_table(struct rvt_flow *flow)
 	return flow->steps;
 }
 
-void rvt_steps_destroy(struct rvt_flow *flow)
+void rvt_steps_destroy(struct rvt_steps *steps)
 {
-	if (flow->steps)
-		munmap(flow->steps, sizeof(*flow->steps));
+	if (steps)
+		munmap(steps, sizeof(*steps));
+}
+
+void rvt_steps_forget(struct rvt_steps *steps)
+{
+	/* These as well: like() may take a way that is free for one that is not. */
+	memset(steps->numbers, 0, sizeof(steps->numbers));
+	memset(steps->tags, 0, sizeof(steps->tags));
+	memset(steps->guesses, 0, sizeof(steps->guesses));
+	memset(steps->rows, 0, sizeof(steps->rows));
+	memset(steps->seen, 0, sizeof(steps->seen));
+	steps->n_path = 0;
+	steps->n_steps = steps->hand = steps->turn = 0;
+	steps->sums.last = NULL;
 }
 
 bool rvt_steps_enter(struct rvt_flow *flow, struct rvt_step_key *key)
@@ -556,6 +571,8 @@ static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_k
 	}
 	if (steps->n_steps < RVT_STEP_ENTRIES - 1) {
 		s = &steps->steps[++steps->n_steps];
+		/* of what was forgotten */
+		s->key.meaning = 0;
 		rvt_table_grows(steps, sizeof(*steps), steps->n_steps);
 	} else {
 		s = take_used(flow);

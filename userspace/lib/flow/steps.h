@@ -186,6 +186,8 @@ struct rvt_step_draft {
 struct rvt_step *rvt_steps_draft(struct rvt_flow *flow, const struct rvt_step_draft *draft);
 /* What was executed, for a step. False: more than fits. */
 bool rvt_step_pack(const struct rvt_flow_stats *stats, uint64_t *sums);
+/* All of them; none may be left to count. */
+void rvt_steps_forget(struct rvt_steps *steps);
 /* Since rvt_steps_enter(): whether what was executed last just went on to where the flow is. */
 bool rvt_steps_consecutive(const struct rvt_flow *flow);
 /* Whether there is room for another step: else rvt_steps_record() begins anew. */

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Flow engine: tables from a flow that ends to one that begins.
+ */
+#include <stdlib.h>
+#include "flow/leaps.h"
+#include "flow/spare.h"
+#include "flow/steps.h"
+
+/* Whether hops are of the blocks of one image, and nothing in the tables is still to be counted. */
+static bool may_leave(const struct rvt_flow *flow)
+{
+	return flow->image && !flow->several_images && flow->hops && flow->leaps &&
+	       !flow->aside.left && !flow->hops->n_counted && !flow->leaps->n_counted &&
+	       (!flow->steps || !flow->steps->n_counted);
+}
+
+void rvt_flow_leave_tables(struct rvt_flow *flow)
+{
+	struct rvt_spare *spare;
+
+	if (!may_leave(flow))
+		return;
+	spare = malloc(sizeof(*spare));
+	if (!spare)
+		return;
+	rvt_leaps_forget(flow->leaps);
+	if (flow->steps)
+		rvt_steps_forget(flow->steps);
+	*spare = (struct rvt_spare){
+		.hops = flow->hops, .leaps = flow->leaps, .steps = flow->steps,
+		.n_epochs = flow->n_epochs,
+	};
+	flow->hops = NULL;
+	flow->leaps = NULL;
+	flow->steps = NULL;
+	rvt_spare_put(flow->image, spare);
+}
+
+void rvt_flow_inherit(struct rvt_flow *flow)
+{
+	struct rvt_spare *spare;
+
+	if (flow->hops || flow->steps || !flow->image || flow->several_images)
+		return;
+	spare = rvt_spare_take(flow->image);
+	if (!spare)
+		return;
+	flow->hops = spare->hops;
+	flow->leaps = spare->leaps;
+	flow->steps = spare->steps;
+	if (flow->n_epochs < spare->n_epochs)
+		flow->n_epochs = spare->n_epochs;
+	free(spare);
+	rvt_flow_new_epoch(flow);
+	flow->seen_epoch = flow->epochs[0];
+}
+
+void rvt_spare_destroy(struct rvt_spare *spare)
+{
+	rvt_hops_destroy(spare->hops);
+	rvt_leaps_destroy(spare->leaps);
+	rvt_steps_destroy(spare->steps);
+	free(spare);
+}
