@@ -85,8 +85,8 @@ static inline unsigned int source_at(const uint8_t *p, unsigned int heads)
 }
 
 /*
- * False: no frame of this source, or one that is too long for a key. At least WANTED_BYTES can be
- * read.
+ * False: no frame of this source, or one that is too long for a key, or that has a time stamp where
+ * there are none. At least WANTED_BYTES can be read.
  */
 static inline bool cut(const struct rvt_etrace_decoder *dec, const uint8_t *p, struct frame *frame)
 {
@@ -99,6 +99,8 @@ static inline bool cut(const struct rvt_etrace_decoder *dec, const uint8_t *p, s
 	frame->timed = p[0] & EXTEND;
 	frame->time = 0;
 	if (frame->timed) {
+		if (!params->timestamp_bytes)
+			return false;
 		frame->time = low_bytes(load(p + pos), params->timestamp_bytes);
 		pos += params->timestamp_bytes;
 	}
