@@ -405,13 +405,11 @@ static struct rvt_view *view_find(struct rvt_image *image, const struct rvt_view
 	return view;
 }
 
-struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_piece *piece,
-			      const struct rvt_code_config *config)
+struct rvt_view *rvt_view_find(struct rvt_image *image, struct rvt_piece *piece,
+			       const struct rvt_code_config *config)
 {
-	struct rvt_view *view = atomic_load_explicit(&piece->view, memory_order_acquire), key;
+	struct rvt_view *view, key;
 
-	if (view && !memcmp(&view->config, config, sizeof(*config)))
-		return view;
 	memset(&key, 0, sizeof(key));
 	key.object = piece->object;
 	key.bias = piece->start - piece->offset;

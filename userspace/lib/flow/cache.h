@@ -94,9 +94,27 @@ struct rvt_spare;
 void rvt_spare_put(struct rvt_image *image, struct rvt_spare *spare);
 struct rvt_spare *rvt_spare_take(struct rvt_image *image);
 
+static inline bool rvt_code_same_config(const struct rvt_code_config *a,
+					const struct rvt_code_config *b)
+{
+	/* nearly always all of it */
+	return !((a->isa ^ b->isa) | ((uintptr_t)a->hook ^ (uintptr_t)b->hook) |
+		 ((uintptr_t)a->hook_ctx ^ (uintptr_t)b->hook_ctx) | (a->jvt ^ b->jvt));
+}
+
 /* The view of @piece (which has an object); NULL when out of memory. */
-struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_piece *piece,
-			      const struct rvt_code_config *config);
+struct rvt_view *rvt_view_find(struct rvt_image *image, struct rvt_piece *piece,
+			       const struct rvt_code_config *config);
+/* The same; quick if @piece was looked at like this the last time. */
+static inline struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_piece *piece,
+					    const struct rvt_code_config *config)
+{
+	struct rvt_view *view = atomic_load_explicit(&piece->view, memory_order_acquire);
+
+	if (view && rvt_code_same_config(&view->config, config))
+		return view;
+	return rvt_view_find(image, piece, config);
+}
 /*
  * rvt_view_block - the block at @pc, which lies in @piece of @space. Sets *block. Returns 0,
  * -ENOENT (no bytes there), -EAGAIN (the block there does not lie in @piece as a whole, or its
