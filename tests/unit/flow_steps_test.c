@@ -432,9 +432,52 @@ static void test_teaching(void **state)
 	tear_down(&f);
 }
 
+/* ---- which step a message is likely to be ---- */
+
+#define MIX 0x123456789abcdef0u
+#define OTHER_TAG (1u << 20)
+
+static const struct rvt_step *likely(const struct fixture *f, uint32_t row, uint64_t mix)
+{
+	const uint32_t number = rvt_steps_likely(f->flow->steps, row, mix);
+
+	return number ? &f->flow->steps->steps[number] : NULL;
+}
+
+/* The one behind the same message, else the last one that was missed. */
+static void test_likely(void **state)
+{
+	const struct rvt_step *a, *b;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	make_row(&f);
+	a = make_step(&f, 0x1000, 1, 1);
+	b = make_step(&f, 0x1002, 2, 3);
+	assert_null(likely(&f, 1, MIX));
+	rvt_steps_note(f.flow->steps, 1, MIX, a);
+	assert_ptr_equal(a, likely(&f, 1, MIX));
+	assert_ptr_equal(a, likely(&f, 2, MIX));
+	rvt_steps_note(f.flow->steps, 2, MIX, b);
+	assert_ptr_equal(a, likely(&f, 1, MIX));
+	assert_ptr_equal(b, likely(&f, 2, MIX));
+	assert_ptr_equal(b, likely(&f, 3, MIX));
+	/* Of another message in the same places nothing is known. */
+	assert_int_equal(rvt_step_alone(MIX), rvt_step_alone(MIX ^ OTHER_TAG));
+	assert_null(likely(&f, 1, MIX ^ OTHER_TAG));
+	/* and once something is known the first message is not taken for it */
+	rvt_steps_note(f.flow->steps, 1, MIX ^ OTHER_TAG, b);
+	assert_ptr_equal(b, likely(&f, 1, MIX ^ OTHER_TAG));
+	assert_null(likely(&f, 1, MIX));
+	assert_ptr_equal(b, likely(&f, 2, MIX));
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_likely),
 		cmocka_unit_test(test_joined_steps),
 		cmocka_unit_test(test_rows_with_gaps),
 		cmocka_unit_test(test_joined_counts),

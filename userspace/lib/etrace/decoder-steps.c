@@ -540,7 +540,7 @@ static struct rvt_step *take_stride(struct rvt_etrace_decoder *dec, struct repla
  */
 static inline uint32_t guess_of(const struct frame *frame)
 {
-	return rvt_step_guess(0, rvt_step_mix(frame->payload, frame->state));
+	return rvt_step_guess(rvt_step_mix(frame->payload, frame->state));
 }
 
 static inline const struct rvt_step *guessed_of(const struct rvt_steps *steps,

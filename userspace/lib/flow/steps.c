@@ -158,7 +158,7 @@ static uint64_t like(const uint8_t *tags, uint8_t tag)
 }
 
 static struct rvt_step *look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
-				uint64_t hash, uint32_t hint, uint32_t *entry)
+				uint64_t hash, uint32_t hint)
 {
 	const unsigned int set = set_of(hash, hint);
 	uint64_t ways = like(steps->tags[set], tag_of(hash));
@@ -168,10 +168,8 @@ static struct rvt_step *look_up(struct rvt_steps *steps, const struct rvt_step_k
 		struct rvt_step *s = &steps->steps[number];
 
 		__builtin_prefetch(&steps->calls[number]);
-		if (rvt_step_is(s, key) && s->hint == hint) {
-			*entry = rvt_step_tag(hash) | number;
+		if (rvt_step_is(s, key) && s->hint == hint)
 			return s;
-		}
 	}
 	return NULL;
 }
@@ -179,14 +177,12 @@ static struct rvt_step *look_up(struct rvt_steps *steps, const struct rvt_step_k
 struct rvt_step *rvt_steps_look_up(struct rvt_steps *steps, const struct rvt_step_key *key,
 				   uint64_t hash)
 {
-	uint32_t entry;
-
-	return look_up(steps, key, hash, 0, &entry);
+	return look_up(steps, key, hash, 0);
 }
 
-/* The same; sets *entry. */
+/* The same in replaying. */
 static struct rvt_step *look_up_missed(struct rvt_flow *flow, const struct rvt_step_key *key,
-				       uint64_t hash, uint32_t *entry)
+				       uint64_t hash)
 {
 	struct rvt_steps *steps = flow->steps;
 
@@ -196,7 +192,7 @@ static struct rvt_step *look_up_missed(struct rvt_flow *flow, const struct rvt_s
 	__builtin_prefetch(rvt_flow_target(flow, key->pc));
 	if (steps->sums.last)
 		__builtin_prefetch(rvt_step_path(steps, steps->sums.last));
-	return look_up(steps, key, hash, 0, entry);
+	return look_up(steps, key, hash, 0);
 }
 
 /* Another step than @first is for what is on the return stack where @first has its returns. */
@@ -217,50 +213,65 @@ static uint32_t hint_beside(struct rvt_flow *flow, const struct rvt_step *first)
 
 /* Of steps->key: one for what is on the return stack where @tried has its returns. */
 static struct rvt_step *take_beside(struct rvt_flow *flow, const struct rvt_step *tried,
-				    uint64_t hash, uint32_t *entry)
+				    uint64_t hash)
 {
 	struct rvt_steps *steps = flow->steps;
 	struct rvt_step *s;
 
 	steps->hint = hint_beside(flow, tried);
-	s = look_up(steps, &steps->key, hash, steps->hint, entry);
+	s = look_up(steps, &steps->key, hash, steps->hint);
 	return s && s->flags & RVT_STEP_CALLS && rvt_steps_call(flow, s) ? s : NULL;
 }
 
-struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, const struct rvt_step *tried,
-				      uint32_t guess)
+struct rvt_step *rvt_steps_find_other(struct rvt_flow *flow, const struct rvt_step *tried)
 {
 	const uint64_t hash = rvt_step_hash(&tried->key);
 	struct rvt_steps *steps = flow->steps;
-	uint32_t *entry = &steps->guesses[guess];
 	struct rvt_step *s;
 
 	steps->key = tried->key;
-	s = tried->hint ? look_up(steps, &tried->key, hash, 0, entry) : NULL;
+	s = tried->hint ? look_up(steps, &tried->key, hash, 0) : NULL;
 	if (s && rvt_steps_call(flow, s))
 		return s;
-	return take_beside(flow, s ? s : tried, hash, entry);
+	return take_beside(flow, s ? s : tried, hash);
+}
+
+struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struct rvt_step_key *key, uint64_t hash)
+{
+	struct rvt_steps *steps = flow->steps;
+	struct rvt_step *s = look_up_missed(flow, key, hash);
+
+	if (s && rvt_steps_call(flow, s))
+		return s;
+	steps->key = *key;
+	steps->hint = 0;
+	return s ? take_beside(flow, s, hash) : NULL;
+}
+
+static struct rvt_step *note_guess(struct rvt_steps *steps, struct rvt_step *s, uint64_t hash,
+				   uint32_t guess)
+{
+	if (s)
+		steps->guesses[guess] = rvt_step_tag(hash) | (s - steps->steps);
+	return s;
+}
+
+struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, const struct rvt_step *tried,
+				      uint64_t hash, uint32_t guess)
+{
+	return note_guess(flow->steps, rvt_steps_find_other(flow, tried), hash, guess);
 }
 
 struct rvt_step *rvt_steps_take_missed(struct rvt_flow *flow, struct rvt_step_key key,
 				       uint64_t hash, uint32_t guess)
 {
-	struct rvt_steps *steps = flow->steps;
-	uint32_t *entry = &steps->guesses[guess];
-	struct rvt_step *s = look_up_missed(flow, &key, hash, entry);
-
-	if (s && rvt_steps_call(flow, s))
-		return s;
-	steps->key = key;
-	steps->hint = 0;
-	return s ? take_beside(flow, s, hash, entry) : NULL;
+	return note_guess(flow->steps, rvt_steps_find(flow, &key, hash), hash, guess);
 }
 
 /* That of the step that is to be made of @key here. */
 static uint32_t hint_of(struct rvt_flow *flow, const struct rvt_step_key *key)
 {
-	uint32_t entry;
-	const struct rvt_step *s = look_up(flow->steps, key, rvt_step_hash(key), 0, &entry);
+	const struct rvt_step *s = look_up(flow->steps, key, rvt_step_hash(key), 0);
 
 	return s ? hint_beside(flow, s) : 0;
 }
@@ -562,8 +573,7 @@ static struct rvt_step *make_room(struct rvt_flow *flow, const struct rvt_step_k
 {
 	struct rvt_steps *steps = flow->steps;
 	uint64_t hash = rvt_step_hash(key);
-	uint32_t entry;
-	struct rvt_step *s = look_up(steps, key, hash, hint, &entry);
+	struct rvt_step *s = look_up(steps, key, hash, hint);
 
 	if (s) {
 		expand(flow, s);

@@ -26,6 +26,7 @@
 #define RVT_STEP_WAYS 8
 #define RVT_STEP_GUESS_BITS 16
 #define RVT_STEP_GUESSES (1u << RVT_STEP_GUESS_BITS)
+#define RVT_STEP_LIKELY_BITS 15	/* of these, where two tables are asked */
 #define RVT_STEP_RUNS 255	/* of all it leads through, at most */
 #define RVT_STEP_WORDS 252	/* of its way, at most */
 #define RVT_STEP_OUTCOMES UINT8_MAX	/* of all branches, at most */
@@ -122,9 +123,12 @@ struct rvt_steps {
 	struct rvt_step_calls calls[RVT_STEP_ENTRIES];	/* by number */
 	_Alignas(16) uint8_t paths[RVT_STEP_PATH_BYTES];
 	size_t n_path;			/* used of it, in 16 bytes */
-	/* by rvt_step_guess(): number of a step, above it as many bits of its hash as fit */
+	/*
+	 * Number of a step, above it as many bits as fit of its hash or of what the message's bytes
+	 * are. By a message's bytes, and by those of a row of frames (E-Trace) or messages (N-Trace).
+	 */
 	uint32_t guesses[RVT_STEP_GUESSES];
-	uint32_t rows[RVT_STEP_GUESSES];	/* E-Trace's, by the bytes of a row of frames */
+	uint32_t rows[RVT_STEP_GUESSES];
 	uint16_t seen[RVT_STEP_GUESSES];	/* what came once, by the hash of its key */
 	uint32_t n_steps;		/* used of .steps; once all are, .hand is the next to go */
 	uint32_t hand, turn;
@@ -220,13 +224,10 @@ static inline uint64_t rvt_step_mix(const uint64_t bytes[2], uint32_t head)
 	return (uint64_t)x ^ (uint64_t)(x >> 64);
 }
 
-/*
- * Where it is noted which step such a message was the last time. That follows from its bytes and
- * those of the message before alone: looking there does not wait for where the flow stands.
- */
-static inline uint32_t rvt_step_guess(uint64_t before, uint64_t mix)
+/* Where it is noted which step such a message was the last time. */
+static inline uint32_t rvt_step_guess(uint64_t mix)
 {
-	return ((before >> 5) + mix) >> (64 - RVT_STEP_GUESS_BITS);
+	return mix >> (64 - RVT_STEP_GUESS_BITS);
 }
 
 /* @mix: rvt_step_mix() of the key's bytes and state. Of the result the upper bits are good. */
@@ -253,9 +254,10 @@ static inline struct rvt_step *rvt_step_of(struct rvt_steps *steps, uint32_t ent
 
 static inline bool rvt_step_is(const struct rvt_step *s, const struct rvt_step_key *key)
 {
-	return !((s->key.bytes[0] ^ key->bytes[0]) | (s->key.bytes[1] ^ key->bytes[1]) |
-		 (s->key.pc ^ key->pc) | (s->key.address ^ key->address) |
-		 (s->key.state ^ key->state) | (s->key.meaning ^ key->meaning));
+	/* Each half of a word by itself: else a word would be read that was just stored as two. */
+	return s->key.pc == key->pc && s->key.bytes[0] == key->bytes[0] &&
+	       s->key.bytes[1] == key->bytes[1] && s->key.address == key->address &&
+	       !((s->key.state ^ key->state) | (s->key.meaning ^ key->meaning));
 }
 
 /* The first step of @key, whose hash is @hash, or the joined one. NULL: there is none. */
@@ -267,11 +269,45 @@ static inline struct rvt_step_path *rvt_step_path(struct rvt_steps *steps, const
 	return (struct rvt_step_path *)(steps->paths + 16 * (size_t)s->path);
 }
 
-/* The step of the message of @guess will be needed. */
-static inline void rvt_steps_fetch(const struct rvt_steps *steps, uint32_t guess)
+/*
+ * Where two tables are asked, .rows first: by the bytes of a message and of the one before, and by
+ * its own alone. Both follow from bytes: looking there does not wait for where the flow stands.
+ */
+static inline uint32_t rvt_step_row(uint64_t before, uint64_t mix)
 {
-	const uint32_t number = steps->guesses[guess] & (RVT_STEP_ENTRIES - 1);
+	return ((before >> 5) + mix) >> (64 - RVT_STEP_LIKELY_BITS);
+}
 
+static inline uint32_t rvt_step_alone(uint64_t mix)
+{
+	return mix >> (64 - RVT_STEP_LIKELY_BITS);
+}
+
+/* The number of the step that a message of @row and @mix was the last time; 0: not known. */
+static inline uint32_t rvt_steps_likely(const struct rvt_steps *steps, uint32_t row, uint64_t mix)
+{
+	const uint32_t tag = (uint32_t)mix & ~(RVT_STEP_ENTRIES - 1);
+	const uint32_t alone = steps->guesses[rvt_step_alone(mix)] ^ tag;
+	const uint32_t both = steps->rows[row] ^ tag;
+	/* Which of them is hard to foresee: no branches. */
+	const uint32_t found = alone ^ ((alone ^ both) & -(uint32_t)(both < RVT_STEP_ENTRIES));
+
+	return found & -(uint32_t)(found < RVT_STEP_ENTRIES);
+}
+
+/* That was wrong: it was @s. What was right stays, so neither table has more than it needs. */
+static inline void rvt_steps_note(struct rvt_steps *steps, uint32_t row, uint64_t mix,
+				  const struct rvt_step *s)
+{
+	const uint32_t entry = ((uint32_t)mix & ~(RVT_STEP_ENTRIES - 1)) | (s - steps->steps);
+
+	steps->rows[row] = entry;
+	steps->guesses[rvt_step_alone(mix)] = entry;
+}
+
+/* Step @number will be needed. */
+static inline void rvt_steps_fetch(const struct rvt_steps *steps, uint32_t number)
+{
 	__builtin_prefetch(&steps->steps[number]);
 	__builtin_prefetch(&steps->calls[number]);
 }
@@ -315,12 +351,18 @@ static inline bool rvt_steps_call(struct rvt_flow *flow, const struct rvt_step *
 	       rvt_returns_replay(&flow->returns, rvt_step_calls(flow->steps, s));
 }
 
-/* What rvt_steps_take() leaves: where the guess was wrong, ... */
+/*
+ * Where a guess is wrong: the step of @key that can be taken here; what it does to the return stack
+ * is done. NULL: there is none, and nothing has happened. @hash: of the key.
+ */
+struct rvt_step *rvt_steps_find(struct rvt_flow *flow, const struct rvt_step_key *key, uint64_t hash);
+/* The same where @tried, which has the key, cannot be taken. */
+struct rvt_step *rvt_steps_find_other(struct rvt_flow *flow, const struct rvt_step *tried);
+/* The same with what is found noted for @guess. */
 struct rvt_step *rvt_steps_take_missed(struct rvt_flow *flow, struct rvt_step_key key,
 				       uint64_t hash, uint32_t guess);
-/* ... and where @tried, which has the key, cannot be taken. */
 struct rvt_step *rvt_steps_take_other(struct rvt_flow *flow, const struct rvt_step *tried,
-				      uint32_t guess);
+				      uint64_t hash, uint32_t guess);
 
 /*
  * The step of @key that can be taken here: what it does to the return stack is done. NULL: there is
@@ -334,7 +376,7 @@ static inline struct rvt_step *rvt_steps_take(struct rvt_flow *flow, const struc
 
 	/* Memory that is in no cache must not be touched in vain. */
 	if ((entry & ~(RVT_STEP_ENTRIES - 1)) == rvt_step_tag(hash) && rvt_step_is(s, key))
-		return rvt_steps_call(flow, s) ? s : rvt_steps_take_other(flow, s, guess);
+		return rvt_steps_call(flow, s) ? s : rvt_steps_take_other(flow, s, hash, guess);
 	/* One by one: so the caller's key need not be in memory before. */
 	return rvt_steps_take_missed(flow, (struct rvt_step_key){
 		{ key->bytes[0], key->bytes[1] }, key->pc, key->address, key->state, key->meaning,

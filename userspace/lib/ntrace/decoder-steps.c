@@ -272,10 +272,10 @@ static bool read_stride(const struct rvt_ntrace_decoder *d, const struct replay 
  * Where message @m leads to is known long before it is walked. What the next one needs if that is
  * nothing that came after this one before is fetched meanwhile.
  */
-static void fetch_next(const struct rvt_ntrace_decoder *d, struct rvt_flow *flow, struct replay r,
-		       const struct rvt_ntrace_scanned *m, uint64_t target)
+static void fetch_next(const struct rvt_ntrace_decoder *d, struct rvt_flow *flow,
+		       const struct replay *r, const struct rvt_ntrace_scanned *m, uint64_t target)
 {
-	struct rvt_step_key key = { .pc = target, .meaning = r.meaning, .state = r.state };
+	struct rvt_step_key key = { .pc = target, .meaning = r->meaning, .state = r->state };
 	uint64_t mix;
 
 	__builtin_prefetch(rvt_flow_target(flow, target));
@@ -286,17 +286,22 @@ static void fetch_next(const struct rvt_ntrace_decoder *d, struct rvt_flow *flow
 
 /* Message @m as a step, which it is not yet. NULL: it must be walked. */
 static __attribute__((noinline)) struct rvt_step *take_stride(const struct rvt_ntrace_decoder *d,
-				    const struct rvt_ntrace_source *s, struct replay r,
+				    const struct rvt_ntrace_source *s, const struct replay *r,
 				    const struct rvt_ntrace_scanned *m, bool *whole)
 {
 	struct rvt_stride stride = { .flags = d->run_flags };
+	struct rvt_steps *steps = s->flow->steps;
+	struct rvt_step *step;
 
-	if (s->mode != RVT_MODE_HTM || !read_stride(d, &r, m, &stride) ||
+	if (s->mode != RVT_MODE_HTM || !read_stride(d, r, m, &stride) ||
 	    (stride.jumps && stride.target != rvt_code_addr(&s->flow->code, stride.target & ~1ull)))
 		return NULL;
 	if (stride.jumps)
 		fetch_next(d, s->flow, r, m, stride.target);
-	return rvt_stride_take(s->flow, &stride, whole);
+	step = rvt_stride_take(s->flow, &stride, whole);
+	if (step && steps->draft_kept)
+		rvt_steps_note(steps, m->row, m->mix, steps->draft_kept);
+	return step;
 }
 
 /*
@@ -418,8 +423,35 @@ static INLINE void fetch_path(const struct rvt_ntrace_scan *scan, struct rvt_ste
 {
 	m += PATHS_AHEAD;
 	if (m < scan->msgs + scan->n)
-		__builtin_prefetch(rvt_step_path(steps,
-						 rvt_step_of(steps, steps->guesses[m->guess])));
+		__builtin_prefetch(rvt_step_path(steps, rvt_step_of(steps, m->step)));
+}
+
+/* What was likely for @m is another step than that of @key. */
+static __attribute__((noinline)) struct rvt_step *
+take_missed(struct rvt_flow *flow, const struct rvt_step_key *key, uint64_t mix,
+	    const struct rvt_ntrace_scanned *m)
+{
+	struct rvt_steps *steps = flow->steps;
+	struct rvt_step *s = rvt_step_of(steps, rvt_steps_likely(steps, m->row, m->mix));
+
+	/* Since it was scanned that may have become known. */
+	if (rvt_step_is(s, key) && rvt_steps_call(flow, s))
+		return s;
+	s = rvt_steps_find(flow, key, rvt_step_hash_of(key, mix));
+	if (s)
+		rvt_steps_note(steps, m->row, m->mix, s);
+	return s;
+}
+
+/* @tried, which is that of @m, cannot be taken. */
+static __attribute__((noinline)) struct rvt_step *
+take_other(struct rvt_flow *flow, const struct rvt_step *tried, const struct rvt_ntrace_scanned *m)
+{
+	struct rvt_step *s = rvt_steps_find_other(flow, tried);
+
+	if (s)
+		rvt_steps_note(flow->steps, m->row, m->mix, s);
+	return s;
 }
 
 /*
@@ -465,9 +497,20 @@ static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 		key.state = r.state;
 		if (!make_key(d, m, r.reference, r.ahead, &key, &mix))
 			break;
-		step = rvt_steps_take(flow, &key, rvt_step_hash_of(&key, mix), m->guess);
+		step = rvt_step_of(flow->steps, m->step);
+		/* Copies, one by one: so what is in registers need not be in memory before. */
+		if (!rvt_step_is(step, &key))
+			step = take_missed(flow, &(struct rvt_step_key){
+				{ key.bytes[0], key.bytes[1] }, key.pc, key.address, key.state,
+				key.meaning,
+			}, mix, m);
+		else if (!rvt_steps_call(flow, step))
+			step = take_other(flow, step, m);
 		if (!step) {
-			step = take_stride(d, s, r, m, &whole);
+			step = take_stride(d, s, &(struct replay){
+				.meaning = r.meaning, .state = r.state,
+				.reference = r.reference, .ahead = r.ahead,
+			}, m, &whole);
 			low = whole ? low : m;
 			d->missed = !step;
 			if (!step)

@@ -12,6 +12,7 @@
 #endif
 
 #define INLINE inline __attribute__((always_inline))
+#define unlikely(x) __builtin_expect(!!(x), 0)
 #define CHUNK RVT_NTRACE_SCAN_CHUNK
 #define EXCESS 24		/* that are read from where a message begins: key and time */
 #define MAX_STAMP 8
@@ -169,6 +170,11 @@ struct ops {
 
 /* ---- messages ---- */
 
+/* Tables of struct rvt_steps. */
+struct guesses {
+	const uint32_t *rows, *alone;
+};
+
 /* The message at @p, where @marks begin. False: it cannot be a step. */
 static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct ops *ops,
 				const uint8_t fields[256], struct marks marks, const uint8_t *p,
@@ -185,12 +191,13 @@ static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct
 	len = (unsigned int)__builtin_ctzll(marks.lasts) + UINT64_C(1);
 	if (key_len > RVT_NTRACE_KEY_BYTES || len - key_len > MAX_STAMP)
 		return false;
+	m->rest = 0;
+	if (unlikely(key_len == RVT_NTRACE_KEY_BYTES))
+		m->rest = p[RVT_NTRACE_KEY_BYTES - 1] << RVT_NTRACE_REST_SHIFT;
 	ops->read_key(p, key_len, m->bytes);
 	m->stamp = ops->read_stamp(p + key_len, len - key_len);
 	m->key_len = key_len;
 	m->len = len;
-	m->rest = key_len < RVT_NTRACE_KEY_BYTES ? 0 :
-		  p[RVT_NTRACE_KEY_BYTES - 1] << RVT_NTRACE_REST_SHIFT;
 	return true;
 }
 
@@ -200,7 +207,7 @@ static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct
  */
 static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *ops,
 			      const uint8_t fields[256], const uint8_t *p, unsigned int mode,
-			      const uint32_t *guesses)
+			      const struct guesses *guesses)
 {
 	const uint8_t *begin = p;
 	struct rvt_ntrace_scanned *m = scan->msgs + scan->n;
@@ -212,8 +219,9 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 		before = mix;
 		mix = rvt_step_mix(m->bytes, mode | m->rest);
 		m->mix = mix;
-		m->guess = rvt_step_guess(before, mix);
-		__builtin_prefetch(guesses + m->guess);
+		m->row = rvt_step_row(before, mix);
+		__builtin_prefetch(guesses->rows + m->row);
+		__builtin_prefetch(guesses->alone + rvt_step_alone(mix));
 		p += m->len;
 		/* It is shorter than they are. */
 		marks.ends >>= m->len;
@@ -229,7 +237,7 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 /* The same where not so many bytes are @left. */
 static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops,
 			     const uint8_t fields[256], size_t left, unsigned int mode,
-			     const uint32_t *guesses)
+			     const struct guesses *guesses)
 {
 	const uint8_t *pos = scan->pos;
 	uint8_t tail[CHUNK + EXCESS] = {};
@@ -243,7 +251,7 @@ static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops
 
 /* As many messages as fit. */
 static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
-			    const uint8_t *end, unsigned int mode, const uint32_t *guesses)
+			    const uint8_t *end, unsigned int mode, const struct guesses *guesses)
 {
 	const uint8_t *fields = timestamps ? stamp_fields : key_fields;
 
@@ -259,7 +267,7 @@ static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops,
 
 #ifdef V3
 static V3 void scan_v3(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
-		       unsigned int mode, const uint32_t *guesses)
+		       unsigned int mode, const struct guesses *guesses)
 {
 	static const struct ops ops = {
 		read_marks_v3, select_ends_v3, read_key_v3, read_stamp_v3,
@@ -270,7 +278,7 @@ static V3 void scan_v3(struct rvt_ntrace_scan *scan, bool timestamps, const uint
 #endif
 
 static void scan_plain(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
-		       unsigned int mode, const uint32_t *guesses)
+		       unsigned int mode, const struct guesses *guesses)
 {
 	static const struct ops ops = { read_marks, select_ends, read_key, read_stamp };
 
@@ -312,18 +320,24 @@ static void make_room(struct rvt_ntrace_scan *scan)
 void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
 		     const uint8_t *end, unsigned int mode, const struct rvt_steps *steps)
 {
-	const uint32_t *guesses = steps ? steps->guesses : NULL;
+	const struct guesses guesses = {
+		steps ? steps->rows : NULL, steps ? steps->guesses : NULL,
+	};
 	unsigned int n;
 
 	make_room(scan);
 	n = scan->n;
 #ifdef V3
 	if (scan->v3)
-		scan_v3(scan, reader->timestamps, end, mode, guesses);
+		scan_v3(scan, reader->timestamps, end, mode, &guesses);
 	else
 #endif
-		scan_plain(scan, reader->timestamps, end, mode, guesses);
+		scan_plain(scan, reader->timestamps, end, mode, &guesses);
 	/* Guesses are there by now. */
-	for (; steps && n < scan->n; n++)
-		rvt_steps_fetch(steps, scan->msgs[n].guess);
+	for (; steps && n < scan->n; n++) {
+		struct rvt_ntrace_scanned *m = &scan->msgs[n];
+
+		m->step = rvt_steps_likely(steps, m->row, m->mix);
+		rvt_steps_fetch(steps, m->step);
+	}
 }

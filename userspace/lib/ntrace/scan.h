@@ -21,7 +21,8 @@ struct rvt_ntrace_scanned {
 	uint64_t mix;		/* rvt_step_mix() of them, .rest and the mode of the source */
 	uint64_t stamp;		/* 0: it has none */
 	const uint8_t *pos;
-	uint32_t guess;		/* rvt_step_guess() */
+	uint32_t step;		/* rvt_steps_likely() */
+	uint32_t row;		/* rvt_step_row() */
 	uint8_t key_len;	/* without the time stamp, in bytes */
 	uint8_t len;		/* with it */
 	uint16_t rest;		/* the 17th byte << RVT_NTRACE_REST_SHIFT; 0: there is none */
