@@ -146,11 +146,13 @@ void rvt_flow_expand_hops(struct rvt_flow *flow);
 void rvt_flow_count_hop(struct rvt_flow *flow, struct rvt_hop *hop, uint64_t times);
 static inline void rvt_flow_count_once(struct rvt_flow *flow, struct rvt_hop *hop)
 {
+	const uint32_t old = hop->next_times, one = RVT_HOP_TIMES_ONE;
+
 	/* The first time, and when no more fits. */
-	if (__builtin_expect((uint32_t)hop->times - 1 >= RVT_HOP_TIMES - 1, 0))
+	if (__builtin_expect(old - one >= RVT_HOP_TIMES * one - one, 0))
 		rvt_flow_count_hop(flow, hop, 1);
 	else
-		hop->times++;
+		hop->next_times = old + one;
 }
 void rvt_steps_expand(struct rvt_flow *flow);
 /* While a step is recorded: what was executed. @half: the one that all hops are in. */

@@ -60,6 +60,7 @@ static uint32_t new_line(struct rvt_hops *hops, struct rvt_code_block *block)
 
 	rvt_table_grows(hops, sizeof(*hops), hops->n_places);
 	hops->blocks[line] = block;
+	hops->pcs[line] = block->pub.pc;
 	return line;
 }
 
@@ -285,10 +286,18 @@ static enum rvt_hop_state state_of(const struct builder *p)
 {
 	const struct rvt_hop_path *path = &p->path;
 
-	if (path->jumps || path->flags & RVT_HOP_ALONE || path->indirect != path->returns ||
-	    path->returns >= RVT_HOP_MANY_RETURNS)
+	if (path->jumps || path->flags & RVT_HOP_ALONE || path->indirect > path->returns + 1 ||
+	    path->indirect >= RVT_HOP_MANY_INDIRECT)
 		return RVT_HOP_CAREFUL;
-	return p->nesting ? RVT_HOP_CALLS : RVT_HOP_PLAIN;
+	return p->nesting || path->indirect ? RVT_HOP_CALLS : RVT_HOP_PLAIN;
+}
+
+/* What .falls says of a hop. */
+static bool falls(const struct builder *p)
+{
+	if (p->leaves)
+		return p->path.end == RVT_END_INDIRECT && !(p->path.flags & RVT_HOP_ABSOLUTE);
+	return p->path.end == RVT_END_FALL;
 }
 
 /* What @hop needs for replaying, and the rest of it behind the other paths. */
@@ -298,9 +307,10 @@ static void keep(struct rvt_hops *hops, struct rvt_hop *hop, const struct builde
 
 	*hop = (struct rvt_hop){
 		.state = state_of(p), .leaves = p->leaves, .ends_return = p->ends_return,
-		.falls = path->end == RVT_END_FALL, .n_pushes = p->depth, .nesting = p->nesting,
-		.returns = path->returns < RVT_HOP_MANY_RETURNS ? path->returns :
-			   RVT_HOP_MANY_RETURNS,
+		.falls = falls(p), .n_pushes = p->depth, .nesting = p->nesting,
+		.indirect = path->indirect < RVT_HOP_MANY_INDIRECT ? path->indirect :
+			    RVT_HOP_MANY_INDIRECT,
+		.sequential = path->indirect != path->returns,
 		.runs = hops->n_path + p->depth + sizeof(*path) / 8, .n_runs = p->n_runs,
 		.used = p->used, .taken = p->taken, .insns = p->insns, .halfwords = p->halfwords,
 	};
@@ -446,8 +456,10 @@ static void make_wide(struct rvt_hops *hops, uint32_t place)
 	hops->n_wide += RVT_WIDE_LINES;
 	hops->more[place].wide = wide;
 	hops->more[wide].link = place;
-	for (unsigned int i = 0; i < RVT_WIDE_LINES; i++)
+	for (unsigned int i = 0; i < RVT_WIDE_LINES; i++) {
 		hops->blocks[wide + i] = hops->blocks[place];
+		hops->pcs[wide + i] = hops->pcs[place];
+	}
 }
 
 /* Where a new hop from @place, which is not wide, goes. There must be room. */

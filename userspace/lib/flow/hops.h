@@ -65,7 +65,7 @@ static inline unsigned int rvt_hop_key_outcomes(uint32_t key)
 enum rvt_hop_state {
 	RVT_HOP_NONE,		/* there is none that is worth it */
 	RVT_HOP_CAREFUL,	/* has more to it than what is here: see its path */
-	RVT_HOP_CALLS,		/* does something to the return stack, which is here */
+	RVT_HOP_CALLS,		/* has .nesting or .indirect */
 	RVT_HOP_PLAIN,
 };
 
@@ -76,24 +76,53 @@ struct rvt_hop {
 	/* ends in an indirect jump or a return, executed but not yet followed */
 	uint32_t leaves : 1;
 	uint32_t ends_return : 1;	/* it leaves by a return, which the return stack decides */
-	uint32_t falls : 1;		/* its last instruction just went on to the next */
+	/*
+	 * its last instruction just went on to the next; if it leaves: that jumps, but neither
+	 * calls nor returns, and is not RVT_HOP_ABSOLUTE
+	 */
+	uint32_t falls : 1;
 	uint32_t state : 2;		/* enum rvt_hop_state */
 	uint32_t n_pushes : 3;		/* calls that it does not return from */
-	uint32_t next : 18;		/* place; 0: none, or it is in another view */
-	uint32_t times : 14;		/* replayed, and not yet in the counts */
-	uint32_t runs : 23;		/* in 8 bytes from the beginning of .paths */
-	uint32_t n_runs : 6;
-	uint32_t nesting : 3;		/* entries that the return stack must have room for */
-	uint32_t used : 3;		/* outcomes */
-	uint32_t taken : 3;		/* of them */
-	uint32_t insns : 11;
-	uint32_t halfwords : 12;
-	uint32_t returns : 2;		/* inferred; 3: or more, see its path */
+	union {
+		struct {
+			uint32_t next : 18;	/* place; 0: none, or it is in another view */
+			uint32_t times : 14;	/* replayed, and not yet in the counts */
+		};
+		uint32_t next_times;
+	};
+	union {
+		struct {		/* RVT_HOP_USED, ... */
+			uint64_t used : 3;	/* outcomes */
+			uint64_t n_runs : 6;
+			uint64_t taken : 3;	/* of the outcomes */
+			uint64_t nesting : 3;	/* entries that the return stack must have room for */
+			uint64_t insns : 11;
+			uint64_t halfwords : 12;
+			uint64_t indirect : 2;	/* inferred; 3: or more, see its path */
+			uint64_t runs : 23;	/* in 8 bytes from the beginning of .paths */
+			uint64_t sequential : 1;	/* one of .indirect, the others are returns */
+		};
+		uint64_t sums;
+	};
 };
 _Static_assert(sizeof(struct rvt_hop) == 16 && RVT_HOP_RUNS < 64 &&
 	       RVT_HOP_PATH_BYTES / 8 <= 1 << 23 && RVT_LINES <= 1 << 18, "fits");
 
-#define RVT_HOP_MANY_RETURNS 3
+#define RVT_HOP_TIMES_ONE (1u << 18)	/* of .next_times: .times is above .next */
+
+/*
+ * Where numbers are in .sums. Two words hold the sums of up to RVT_HOP_SUMS hops: between the
+ * fields of each are those of the other.
+ */
+enum {
+	RVT_HOP_USED = 0, RVT_HOP_TAKEN = 9, RVT_HOP_HALFWORDS = 26,
+	RVT_HOP_N_RUNS = 3, RVT_HOP_INSNS = 15, RVT_HOP_INDIRECT = 38,
+};
+#define RVT_HOP_SUMS 64
+#define RVT_HOP_EVEN (7ull << RVT_HOP_USED | 7ull << RVT_HOP_TAKEN | 4095ull << RVT_HOP_HALFWORDS)
+#define RVT_HOP_ODD (63ull << RVT_HOP_N_RUNS | 2047ull << RVT_HOP_INSNS | 3ull << RVT_HOP_INDIRECT)
+
+#define RVT_HOP_MANY_INDIRECT 3
 
 enum {
 	/* begins with a return, alone in its block: what was executed before decides */
@@ -135,6 +164,7 @@ struct rvt_hop_more {
 struct rvt_hops {
 	struct rvt_hop_line lines[RVT_LINES];	/* by place; place 0: none */
 	struct rvt_code_block *blocks[RVT_LINES];	/* of each line */
+	uint64_t pcs[RVT_LINES];		/* of these blocks */
 	struct rvt_hop_more more[RVT_LINES];	/* of each line */
 	uint32_t flags;			/* of the orders that the hops hold for */
 	uint32_t n_places, n_wide, n_counted;	/* .n_wide: lines of wide places */
@@ -199,19 +229,21 @@ static inline unsigned int rvt_hops_like_plain(const struct rvt_hop_line *line, 
 
 #ifdef __SSE2__
 /* What a hop is found by, which does not change; what is behind it is stored to all the time. */
-static inline int rvt_hop_head(const struct rvt_hop *hop)
+static inline __m128i rvt_hop_head(const struct rvt_hop *hop)
 {
 	int head;
 
 	__builtin_memcpy(&head, hop, sizeof(head));
-	return head;
+	return _mm_cvtsi32_si128(head);
 }
 
 static inline unsigned int rvt_hops_like_sse2(const struct rvt_hop_line *line, uint32_t key)
 {
 	const struct rvt_hop *hops = line->hops;
-	const __m128i heads = _mm_set_epi32(rvt_hop_head(&hops[3]), rvt_hop_head(&hops[2]),
-					    rvt_hop_head(&hops[1]), rvt_hop_head(&hops[0]));
+	/* Step by step: else GCC may put them together in memory, which takes longer. */
+	const __m128i low = _mm_unpacklo_epi32(rvt_hop_head(&hops[0]), rvt_hop_head(&hops[1]));
+	const __m128i high = _mm_unpacklo_epi32(rvt_hop_head(&hops[2]), rvt_hop_head(&hops[3]));
+	const __m128i heads = _mm_unpacklo_epi64(low, high);
 	/* .key is in bits 0 to 11, .open in those above */
 	const __m128i differ = _mm_andnot_si128(_mm_srli_epi32(heads, 12),
 						_mm_xor_si128(heads, _mm_set1_epi32(key)));
@@ -255,6 +287,12 @@ static inline struct rvt_hop *rvt_hop(struct rvt_hops *hops, uint32_t place, uin
 		hop = rvt_hop_in(&hops->lines[place], key);
 	}
 	return hop ? hop : rvt_hop_find(hops, place, key, from);
+}
+
+/* Inferred, of a hop that is not RVT_HOP_CAREFUL. */
+static inline unsigned int rvt_hop_returns(const struct rvt_hop *hop)
+{
+	return hop->indirect - hop->sequential;
 }
 
 static inline uint32_t rvt_hop_number(const struct rvt_hops *hops, const struct rvt_hop *hop)

@@ -78,7 +78,7 @@ static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop *hop)
 
 	/* Without a stack calls leave nothing behind to return to. */
 	if (!stack->depth)
-		return !hop->returns;
+		return !rvt_hop_returns(hop);
 	if (stack->recursion_max || hop->nesting > stack->depth)
 		return false;
 	/* Calls drop the oldest entries even if the hop returns from them. */
@@ -287,10 +287,10 @@ static INLINE bool take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct re
 			return give_up(w, r);
 		add_rest(w, rvt_hop_path(flow->hops, hop));
 	} else if (hop->state == RVT_HOP_CALLS) {
-		if (!replay_calls(flow, hop))
+		if (hop->nesting && !replay_calls(flow, hop))
 			return give_up(w, r);
-		w->returns += hop->returns;
-		w->indirect += hop->returns;
+		w->returns += rvt_hop_returns(hop);
+		w->indirect += hop->indirect;
 	}
 	use_up(r, hop->used);
 	r->halfwords += hop->halfwords;

@@ -442,7 +442,7 @@ static uint64_t address_of(const struct rvt_hops *hops, const struct part *part)
 {
 	if (!part->hop)
 		return rvt_run_address(&part->run);
-	return rvt_hop_block(hops, rvt_hop_number(hops, part->hop))->pub.pc;
+	return hops->pcs[rvt_hop_number(hops, part->hop) / RVT_LINE_HOPS];
 }
 
 /* Whether what follows a part is counted with it. */

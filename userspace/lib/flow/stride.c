@@ -9,7 +9,7 @@
 #define INLINE inline __attribute__((always_inline))
 
 #define MAX_HOPS 64
-_Static_assert(MAX_HOPS <= RVT_STEP_WORDS, "its step can hold them");
+_Static_assert(MAX_HOPS <= RVT_STEP_WORDS && MAX_HOPS <= RVT_HOP_SUMS, "fits");
 
 /*
  * What a stride is going to do to the return stack, as struct rvt_calls, but the addresses are still
@@ -30,7 +30,8 @@ _Static_assert(FEW_CALLS <= RVT_CALLS, "there is room for them");
 /* What a stride is going to do. Nothing of it has happened. */
 struct draft {
 	struct rvt_piece *piece;	/* that the last place was found through; NULL: none yet */
-	bool covered;			/* by it, with all hops in its view */
+	/* hops up to this state must be looked at closely: all, unless it covers those in its view */
+	enum rvt_hop_state careful;
 	unsigned int n_hops, n_returns;
 	uint64_t jumps;			/* that used up an outcome as branches do */
 	int64_t indirect;		/* besides what hops say */
@@ -48,28 +49,47 @@ struct draft {
  */
 struct here {
 	uint32_t at;			/* place; 0: not known */
-	uint32_t n_bits;		/* outcomes left, the next in bit 0 of .bits */
-	uint64_t bits;
-	/* Sums of the hops so far. */
-	uint64_t used_halfwords, taken_returns, insns, runs;
+	uint32_t n_hops;		/* so far */
+	uint64_t bits;			/* outcomes left, the next in bit 0; above them a stop bit */
+	uint64_t even, odd;		/* their sums */
 };
 
-/* Where numbers are in these sums: where they are in a hop, so that nothing need be shifted. */
-enum {
-	TAKEN_SHIFT = 3, INSNS_SHIFT = 6, HALFWORDS_SHIFT = 17, RUNS_SHIFT = 23, RETURNS_SHIFT = 29,
-};
+#define ALL_USED_UP 1			/* .bits */
+#define FULL_KEY (1u << RVT_HOP_OUTCOMES)	/* .bits of as many as a hop can use up, at least */
 
-static INLINE void add_sums(struct here *here, const struct rvt_hop *hop)
+/* Of @bits in @sum, from where they are in a hop up. */
+static INLINE unsigned int sum_of(uint64_t sum, unsigned int shift, unsigned int bits)
 {
-	here->used_halfwords += hop->used | (uint32_t)hop->halfwords << HALFWORDS_SHIFT;
-	here->taken_returns += hop->taken << TAKEN_SHIFT | (uint32_t)hop->returns << RETURNS_SHIFT;
-	here->insns += (uint32_t)hop->insns << INSNS_SHIFT;
-	here->runs += (uint32_t)hop->n_runs << RUNS_SHIFT;
+	return sum >> shift & ((1u << bits) - 1);
 }
 
 static INLINE uint64_t halfwords(const struct here *here)
 {
-	return here->used_halfwords >> HALFWORDS_SHIFT;
+	return here->even >> RVT_HOP_HALFWORDS;
+}
+
+/*
+ * rvt_hop_key() of the outcomes in so many bits, with a stop bit: FULL_KEY and more if these are as
+ * many as a hop can use up. @last is part of it if they are fewer, the last ones.
+ */
+#define THERE(i) ((i) < 2 ? 0u : (i) < 4 ? 1u : (i) < 8 ? 3u : (i) < 16 ? 7u : (i) < 32 ? 15u : 31u)
+#define KEY(i, last) ((i) << RVT_HOP_SLOT_SHIFT | RVT_HOP_KEY | THERE(i) << RVT_HOP_OUTCOMES | \
+		      ((i) & THERE(i)) | ((i) < FULL_KEY ? (last) : 0u))
+#define KEYS_4(i, last) KEY(i, last), KEY((i) + 1, last), KEY((i) + 2, last), KEY((i) + 3, last)
+#define KEYS_16(i, last) KEYS_4(i, last), KEYS_4((i) + 4, last), KEYS_4((i) + 8, last), \
+			 KEYS_4((i) + 12, last)
+#define KEYS(last) { KEYS_16(0, last), KEYS_16(16, last), KEYS_16(32, last), KEYS_16(48, last) }
+static const uint32_t keys_to_jump[2 * FULL_KEY] = KEYS(0u);
+static const uint32_t keys_to_end[2 * FULL_KEY] = KEYS(RVT_HOP_END);
+static const uint32_t keys_to_branch[2 * FULL_KEY] = KEYS(RVT_HOP_TO_BRANCH);
+
+/* Of @keys, that of what comes next. */
+static INLINE uint32_t next_key(const struct here *here, const uint32_t *keys)
+{
+	/* How many are left is hard to foresee. */
+	const bool full = here->bits >= FULL_KEY;
+
+	return keys[(here->bits & (FULL_KEY - 1)) + FULL_KEY * full];
 }
 
 /* ---- the return stack, as it is going to be ---- */
@@ -93,7 +113,8 @@ static INLINE bool pop(struct rvt_flow *flow, struct calls *calls, uint64_t *pc)
 	const uint64_t *const pushed = calls->pushes[calls->n_pushes - own];
 	const uint64_t *const before = &stack->top[-1 - (int)calls->n_pops];
 
-	if (!own && (calls->n_pops == RVT_CALLS || calls->n_pops >= rvt_returns_used(stack)))
+	if (unlikely(!own & (calls->n_pops >= rvt_returns_used(stack) ||
+			     calls->n_pops == RVT_CALLS)))
 		return false;
 	*pc = *(own ? pushed : before);
 	calls->n_pushes -= own;
@@ -110,7 +131,7 @@ static INLINE bool call(struct rvt_flow *flow, struct calls *calls, const struct
 
 	/* Without a stack calls leave nothing behind to return to. */
 	if (unlikely(!flow->returns.depth))
-		return !hop->returns;
+		return !rvt_hop_returns(hop);
 	calls->nesting = height > calls->nesting ? height : calls->nesting;
 	__builtin_prefetch(pushes);
 	for (unsigned int i = 0; i < RVT_HOP_PUSHES; i++)
@@ -141,7 +162,7 @@ static INLINE bool look_at_view(struct rvt_flow *flow, struct draft *d)
 {
 	const struct rvt_view *view = rvt_view_get(flow->space->image, d->piece, &flow->code);
 
-	d->covered = view && rvt_piece_covers(d->piece, view);
+	d->careful = view && rvt_piece_covers(d->piece, view) ? RVT_HOP_CAREFUL : RVT_HOP_PLAIN;
 	return view;
 }
 
@@ -180,11 +201,14 @@ static bool add_rest(struct rvt_flow *flow, struct draft *d, const struct rvt_ho
 {
 	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
 
-	if (!d->covered && (path->low < d->piece->start || path->high > d->piece->last))
+	if (hop->state == RVT_HOP_NONE)
+		return false;
+	if (d->careful != RVT_HOP_CAREFUL &&
+	    (path->low < d->piece->start || path->high > d->piece->last))
 		return false;
 	if (path->flags & RVT_HOP_ALONE && (last ? last->falls : rvt_steps_consecutive(flow)))
 		return false;
-	d->indirect += path->indirect - hop->returns;
+	d->indirect += path->indirect - hop->indirect;
 	d->jumps += path->jumps;
 	return true;
 }
@@ -197,16 +221,16 @@ static INLINE struct rvt_hop *next_hop(struct rvt_flow *flow, struct draft *d, s
 
 	if (unlikely(!hop))
 		hop = learn(flow, d, flags, here->at, key);
-	if (unlikely(!hop || hop->state < RVT_HOP_CAREFUL || d->n_hops == MAX_HOPS))
+	if (unlikely(!hop || here->n_hops == MAX_HOPS))
 		return NULL;
-	if (unlikely(hop->state == RVT_HOP_CAREFUL || !d->covered) && !add_rest(flow, d, last, hop))
+	if (unlikely(hop->state <= d->careful) && !add_rest(flow, d, last, hop))
 		return NULL;
 	if (hop->nesting && !call(flow, &d->calls, hop))
 		return NULL;
-	d->hops[d->n_hops++] = hop;
+	d->hops[here->n_hops++] = hop;
 	here->bits >>= hop->used;
-	here->n_bits -= hop->used;
-	add_sums(here, hop);
+	here->even += hop->sums & RVT_HOP_EVEN;
+	here->odd += hop->sums & RVT_HOP_ODD;
 	here->at = hop->next;
 	return hop;
 }
@@ -226,24 +250,34 @@ static INLINE uint32_t follow_return(struct rvt_flow *flow, struct draft *d,
 	return find_place(flow, d, pc);
 }
 
-/* The jump at the end of @hop is told by the message: what it does to the return stack. */
-static bool leave(struct rvt_flow *flow, struct draft *d, const struct rvt_stride *stride,
-		  const struct rvt_hop *hop)
+/* What the return stack decides: @hop leaves by a return. It may find nothing there. */
+static INLINE bool leave_by_return(struct rvt_flow *flow, struct draft *d)
 {
-	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
 	uint64_t pc;
 
+	d->calls.empty = !d->calls.n_pushes &&
+			 d->calls.n_pops == rvt_returns_used(&flow->returns);
+	return d->calls.empty || pop(flow, &d->calls, &pc);
+}
+
+/* The jump at the end of @hop is told by the message: what it does to the return stack. */
+static INLINE bool leave(struct rvt_flow *flow, struct draft *d, const struct rvt_stride *stride,
+			 const struct rvt_hop *hop)
+{
+	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+
+	d->indirect++;
+	/* Its path is in no cache. */
+	if (hop->falls)
+		return true;
+	if (hop->ends_return)
+		return !flow->returns.depth || leave_by_return(flow, d);
 	if (stride->flags & RVT_RUN_ABSOLUTE_JUMP && path->flags & RVT_HOP_ABSOLUTE)
 		return false;
-	d->indirect++;
 	if (!flow->returns.depth || path->end == RVT_END_INDIRECT)
 		return true;
-	if (path->end == RVT_END_RETURN) {
-		/* It may find nothing there. */
-		d->calls.empty = !d->calls.n_pushes &&
-				 d->calls.n_pops == rvt_returns_used(&flow->returns);
-		return d->calls.empty || pop(flow, &d->calls, &pc);
-	}
+	if (path->end == RVT_END_RETURN)
+		return leave_by_return(flow, d);
 	if (path->end != RVT_END_IND_CALL || !push(&d->calls, &path->end_pc))
 		return false;
 	if ((int)(d->calls.n_pushes - d->calls.n_pops) > d->calls.nesting)
@@ -271,7 +305,7 @@ static INLINE bool is_last(const struct here *here, const struct rvt_stride *str
 {
 	if (!stride->jumps || stride->halfwords)
 		return stride->jumps && halfwords(here) >= stride->halfwords;
-	return !here->n_bits && !hop->ends_return;
+	return here->bits == ALL_USED_UP && !hop->ends_return;
 }
 
 /* A branch with nothing before it. */
@@ -284,33 +318,33 @@ static bool is_branch(const struct rvt_code_block *block)
 static INLINE bool find_hops(struct rvt_flow *flow, struct draft *d, struct here *here,
 			     const struct rvt_stride *stride)
 {
-	const uint32_t short_key = stride->to_branch ? RVT_HOP_TO_BRANCH :
-				   stride->jumps ? 0 : RVT_HOP_END;
+	const uint32_t *keys = stride->to_branch ? keys_to_branch :
+			       stride->jumps ? keys_to_jump : keys_to_end;
+	/* With no more than these it may be there. */
+	const uint64_t last_bits = stride->jumps ? 0 : ALL_USED_UP;
 	struct rvt_hop *hop = NULL;
-	uint32_t key, n;
+	uint32_t key;
 
 	while (here->at) {
-		if (!here->n_bits && !stride->jumps &&
+		if (here->bits == last_bits &&
 		    (!stride->to_branch || is_branch(flow->hops->blocks[here->at])))
 			return true;
-		/* How many are left is hard to foresee. */
-		n = here->n_bits < RVT_HOP_OUTCOMES ? here->n_bits : RVT_HOP_OUTCOMES;
-		key = rvt_hop_key(here->bits, n) |
-		      (short_key & -(uint32_t)(here->n_bits < RVT_HOP_OUTCOMES));
+		key = next_key(here, keys);
 		hop = next_hop(flow, d, here, stride->flags, hop, key);
 		if (unlikely(!hop))
 			return false;
 		if (here->at)
 			continue;
 		if (!hop->leaves)
-			return !here->n_bits && !stride->jumps &&
+			return here->bits == ALL_USED_UP && !stride->jumps &&
 			       (!stride->to_branch || key & RVT_HOP_END);
 		/* Behind the last outcome, which is used up in this hop or before, it must not. */
-		if (!stride->halfwords && !here->n_bits && passes(flow, hop, stride->target))
+		if (!stride->halfwords && here->bits == ALL_USED_UP &&
+		    passes(flow, hop, stride->target))
 			return false;
 		if (is_last(here, stride, hop))
 			return (!stride->halfwords || halfwords(here) == stride->halfwords) &&
-			       !here->n_bits && leave(flow, d, stride, hop);
+			       here->bits == ALL_USED_UP && leave(flow, d, stride, hop);
 		if (!hop->ends_return)
 			return false;
 		here->at = follow_return(flow, d, hop);
@@ -324,15 +358,15 @@ static INLINE bool find_hops(struct rvt_flow *flow, struct draft *d, struct here
 static INLINE bool sum_up(const struct draft *d, const struct here *here, uint64_t *sums)
 {
 	const struct rvt_flow_stats stats = {
-		.insns = here->insns >> INSNS_SHIFT,
+		.insns = sum_of(here->odd, RVT_HOP_INSNS, 17),
 		.halfwords = halfwords(here),
-		.branches = (here->used_halfwords & ((1u << HALFWORDS_SHIFT) - 1)) - d->jumps,
-		.taken = ((here->taken_returns & ((1u << RETURNS_SHIFT) - 1)) >> TAKEN_SHIFT) -
-			 d->jumps,
-		.indirect = (here->taken_returns >> RETURNS_SHIFT) + d->indirect,
+		.branches = sum_of(here->even, RVT_HOP_USED, 9) - d->jumps,
+		.taken = sum_of(here->even, RVT_HOP_TAKEN, 9) - d->jumps,
+		.indirect = sum_of(here->odd, RVT_HOP_INDIRECT, 8) + d->indirect,
 	};
 
-	return rvt_step_pack(&stats, sums) && here->runs >> RUNS_SHIFT <= RVT_STEP_RUNS;
+	return rvt_step_pack(&stats, sums) &&
+	       sum_of(here->odd, RVT_HOP_N_RUNS, 12) <= RVT_STEP_RUNS;
 }
 
 /* What is done to the return stack, as addresses. */
@@ -394,7 +428,7 @@ static void count(struct rvt_flow *flow, struct draft *d, const struct rvt_strid
 		rvt_counts_return(flow->counts, &rvt_hop_path(flow->hops, d->returns[i].hop)->last,
 				  d->returns[i].pc);
 	if (stride->jumps)
-		rvt_counts_jump(flow->counts, last->last, stride->target, 1);
+		rvt_counts_return(flow->counts, &last->last, stride->target);
 }
 
 static bool deliver(struct rvt_flow *flow, const struct draft *d)
@@ -425,7 +459,9 @@ static INLINE struct rvt_step *take(struct rvt_flow *flow, struct draft *d,
 	draft.n_hops = d->n_hops;
 	draft.flags = stride->jumps ? 0 : RVT_STEP_KEEPS_ADDRESS;
 	draft.extra = stride->extra;
-	draft.pc = stride->jumps ? stride->target : last->end_pc;
+	/* The path is in no cache. */
+	draft.pc = stride->jumps ? stride->target : here->at ? flow->hops->pcs[here->at] :
+		   last->end_pc;
 	return rvt_steps_draft(flow, &draft);
 }
 
@@ -440,10 +476,10 @@ struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride 
 
 	if (!hops || hops->flags != (stride->flags & RVT_HOP_RUN_FLAGS) ||
 	    !rvt_hops_have_room(hops) || !rvt_steps_have_room(flow->steps) ||
-	    flow->returns.recursions)
+	    flow->returns.recursions || stride->n_outcomes > RVT_STRIDE_OUTCOMES)
 		return NULL;
 	d.piece = NULL;
-	d.n_hops = d.n_returns = 0;
+	d.n_returns = 0;
 	d.jumps = d.indirect = 0;
 	d.calls.n_pops = d.calls.n_pushes = d.calls.nesting = 0;
 	d.calls.empty = false;
@@ -452,10 +488,11 @@ struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride 
 	fetch_return(flow, &d.calls);
 	here = (struct here){
 		.at = find_place(flow, &d, flow->steps->key.pc),
-		.n_bits = stride->n_outcomes, .bits = stride->outcomes,
+		.bits = stride->outcomes | 1ull << stride->n_outcomes,
 	};
 	if (!find_hops(flow, &d, &here, stride))
 		return NULL;
+	d.n_hops = here.n_hops;
 	s = take(flow, &d, &here, stride);
 	if (!s)
 		return NULL;

@@ -10,10 +10,12 @@
 
 #include "flow/steps.h"
 
+#define RVT_STRIDE_OUTCOMES 63
+
 /* An order (struct rvt_order), as far as a stride can do it. */
 struct rvt_stride {
 	uint32_t flags;			/* RVT_RUN_* of them that decide where hops lead */
-	unsigned int n_outcomes;	/* 64 at the most */
+	unsigned int n_outcomes;	/* no more than RVT_STRIDE_OUTCOMES are taken */
 	uint64_t outcomes;		/* the first in bit 0 */
 	/*
 	 * Behind the last outcome it goes on to an indirect jump, which leads to .target, after
