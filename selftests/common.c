@@ -508,14 +508,19 @@ unsigned long work(unsigned long n)
 	return sum;
 }
 
-void pin(int cpu)
+void pin_thread(pid_t tid, int cpu)
 {
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
+	if (sched_setaffinity(tid, sizeof(set), &set))
 		tap_note("cannot run on CPU %d", cpu);
+}
+
+void pin(int cpu)
+{
+	pin_thread(0, cpu);
 }
 
 pid_t fork_child(unsigned long n, int *go)

@@ -132,6 +132,8 @@ void messages_count_within(const struct recording *rec, struct messages *message
 unsigned long work(unsigned long n);
 /* Keeps the calling thread on one CPU. */
 void pin(int cpu);
+/* Keeps @tid there, and when this returns it executes nowhere else any more. */
+void pin_thread(pid_t tid, int cpu);
 /* Forks a child that waits for start_child() and then calls work(@n). */
 pid_t fork_child(unsigned long n, int *go);
 void start_child(int go);

@@ -227,7 +227,6 @@ static int visit_when_told(void *arg)
 	const struct visitor *visitor = arg;
 	char c;
 
-	pin(1);
 	if (read(visitor->go, &c, 1) != 1)
 		_exit(1);
 	if (!visitor->children)
@@ -259,6 +258,8 @@ static int visitors(bool children)
 	visitor.go = go[0];
 	/* No memory of its own: it is gone before a record's time is over. */
 	pid = clone(visit_when_told, stack + sizeof(stack), CLONE_VM | SIGCHLD, &visitor);
+	/* From here, or on a busy machine it would still visit CPU 0 itself when that is recorded. */
+	pin_thread(pid, 1);
 	attr_init(&attr, CONFIG_EXPLICIT);
 	attr.inherit = children;
 	/* One event per CPU, as recorders have it. */
