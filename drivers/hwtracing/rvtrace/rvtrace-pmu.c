@@ -56,7 +56,8 @@ static void rvtrace_event_begin(struct rvtrace_cpu *rc, struct perf_event *event
 	event->hw.state = 0;
 	/*
 	 * perf_event_itrace_started(), which modules cannot call: who was traced AUX records tell
-	 * from now on. In overwrite mode there are none, and each start has a record.
+	 * from now on. In overwrite mode what these are of may be gone, and each start has an
+	 * ITRACE_START record.
 	 */
 	if (rc->aux && !rc->aux->overwrite && !event->parent)
 		event->attach_state |= PERF_ATTACH_ITRACE;
