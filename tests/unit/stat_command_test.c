@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * perf-rvtrace stat of a recording whose time stamps are damaged: those that cannot be true do not
- * make it longer. Uses the program that `make` built; skipped where there is none.
+ * make it longer. And of one with another encoder's parameters: it says what can be done. Uses the
+ * program that `make` built; skipped where there is none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,10 +99,53 @@ static void seconds(void **state)
 		}
 }
 
+/* Whether `stat` says that the parameters may be wrong. @params: a file of them, or NULL. */
+static bool doubts_parameters(const struct fixture *f, const char *params)
+{
+	char command[300], line[200];
+	bool doubts = false;
+	FILE *out;
+
+	snprintf(command, sizeof(command), PROGRAM " stat -i %s%s%s 2>&1", f->data,
+		 params ? " --params " : "", params ? params : "");
+	out = popen(command, "r");
+	assert_non_null(out);
+	while (fgets(line, sizeof(line), out))
+		doubts |= strstr(line, "parameters") && strstr(line, "--params");
+	assert_int_equal(pclose(out), 0);
+	return doubts;
+}
+
+/* Frames do not have the source that the file says they have. */
+static void wrong_parameters(void **state)
+{
+	static const char text[] =
+		"protocol = etrace\ndialect = 2.0\niaddress_width_p = 64\nsrcid_bits = 8\n";
+	char path[] = "/tmp/rvtrace-params-XXXXXX";
+	struct fixture *f;
+	int fd;
+
+	(void)state;
+	if (access(PROGRAM, X_OK))
+		skip();
+	assert_int_equal(session_setup((void **)&f), 0);
+	f->etrace = true;
+	make_recording(f, 0);
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	assert_true(doubts_parameters(f, path));
+	assert_false(doubts_parameters(f, NULL));
+	unlink(path);
+	session_teardown((void **)&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(seconds),
+		cmocka_unit_test(wrong_parameters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,6 +278,13 @@ static bool filtered(const struct view *view)
 	return view->cpus || view->pids || view->tids || view->options.comms || view->options.time;
 }
 
+/* There is trace, and code for it, but one does not go with the other. */
+static bool is_undecodable(const struct view *view, const struct rvt_session_stats *stats)
+{
+	return stats->trace_bytes && !stats->flow.insns && !view->interrupted &&
+	       !view->kernel_lost && !rvt_session_missing(view->session, 0);
+}
+
 int view_summary(struct view *view, uint64_t trace_errors)
 {
 	struct rvt_session_stats stats;
@@ -303,6 +310,9 @@ int view_summary(struct view *view, uint64_t trace_errors)
 	if (trace_errors && view->kernel_lost)
 		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is "
 			"lost. Record as root, or give --kcore or --vmlinux.\n");
+	if (trace_errors && is_undecodable(view, &stats))
+		fprintf(stderr, "  Not one instruction could be decoded: the encoder may have other "
+			"parameters. Give the right ones with --params FILE.\n");
 	if (view->interrupted)
 		cmd_warning("interrupted after %" PRIu64
 			    " bytes of trace: this is what was in them", stats.trace_bytes);
