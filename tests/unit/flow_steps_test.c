@@ -435,7 +435,7 @@ static void test_teaching(void **state)
 /* ---- which step a message is likely to be ---- */
 
 #define MIX 0x123456789abcdef0u
-#define OTHER_TAG (1u << 20)
+#define OTHER_TAG (1ull << 40)
 
 static const struct rvt_step *likely(const struct fixture *f, uint32_t row, uint64_t mix)
 {

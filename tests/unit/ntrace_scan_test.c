@@ -154,7 +154,7 @@ static unsigned int check_from(const struct stream *st, struct rvt_ntrace_reader
 	rvt_ntrace_scan_init(&scan, &reader);
 	scan.v3 &= v3;
 	rvt_ntrace_scan_begin(&scan, reader.pos);
-	rvt_ntrace_scan(&scan, &reader, st->bytes + st->len, RVT_MODE_HTM, NULL);
+	rvt_ntrace_scan(&scan, &reader, st->bytes + st->len, NULL);
 	assert_true(scan.ended || scan.n >= RVT_NTRACE_SCANNED);
 	for (unsigned int i = 0; i < scan.n; i++)
 		check_stamp(&scan.msgs[i]);
@@ -238,10 +238,10 @@ static void test_goes_on(void **state)
 	begin_reader(&st, &reader);
 	rvt_ntrace_scan_init(&scan, &reader);
 	rvt_ntrace_scan_begin(&scan, st.bytes);
-	rvt_ntrace_scan(&scan, &reader, st.bytes + st.len, RVT_MODE_BTM, NULL);
+	rvt_ntrace_scan(&scan, &reader, st.bytes + st.len, NULL);
 	assert_true(scan.n >= RVT_NTRACE_SCANNED && scan.n <= sizeof(scan.msgs) / sizeof(scan.msgs[0]));
 	scan.at = TAKEN;
-	rvt_ntrace_scan(&scan, &reader, st.bytes + st.len, RVT_MODE_BTM, NULL);
+	rvt_ntrace_scan(&scan, &reader, st.bytes + st.len, NULL);
 	assert_int_equal(scan.at, 1);
 	assert_true(scan.n >= RVT_NTRACE_SCANNED && scan.n <= sizeof(scan.msgs) / sizeof(scan.msgs[0]));
 	for (unsigned int i = 0; i < scan.n; i++)

@@ -272,6 +272,7 @@ static inline struct rvt_step_path *rvt_step_path(struct rvt_steps *steps, const
 /*
  * Where two tables are asked, .rows first: by the bytes of a message and of the one before, and by
  * its own alone. Both follow from bytes: looking there does not wait for where the flow stands.
+ * @mix: of the bytes, of which bits 32 and up are good.
  */
 static inline uint32_t rvt_step_row(uint64_t before, uint64_t mix)
 {
@@ -283,23 +284,29 @@ static inline uint32_t rvt_step_alone(uint64_t mix)
 	return mix >> (64 - RVT_STEP_LIKELY_BITS);
 }
 
+/* Above the number, and a bit that is clear. */
+static inline uint32_t rvt_step_alone_tag(uint64_t mix)
+{
+	return mix >> 14 & ~(2 * RVT_STEP_ENTRIES - 1);
+}
+
 /* The number of the step that a message of @row and @mix was the last time; 0: not known. */
 static inline uint32_t rvt_steps_likely(const struct rvt_steps *steps, uint32_t row, uint64_t mix)
 {
-	const uint32_t tag = (uint32_t)mix & ~(RVT_STEP_ENTRIES - 1);
-	const uint32_t alone = steps->guesses[rvt_step_alone(mix)] ^ tag;
+	const uint32_t tag = rvt_step_alone_tag(mix);
 	const uint32_t both = steps->rows[row] ^ tag;
-	/* Which of them is hard to foresee: no branches. */
-	const uint32_t found = alone ^ ((alone ^ both) & -(uint32_t)(both < RVT_STEP_ENTRIES));
+	/* The less likely ones behind the others: which of them is known is hard to foresee. */
+	const uint32_t alone = (steps->guesses[rvt_step_alone(mix)] ^ tag) + RVT_STEP_ENTRIES;
+	const uint32_t found = both < alone ? both : alone;
 
-	return found & -(uint32_t)(found < RVT_STEP_ENTRIES);
+	return found & (RVT_STEP_ENTRIES - 1) & -(uint32_t)(found < 2 * RVT_STEP_ENTRIES);
 }
 
 /* That was wrong: it was @s. What was right stays, so neither table has more than it needs. */
 static inline void rvt_steps_note(struct rvt_steps *steps, uint32_t row, uint64_t mix,
 				  const struct rvt_step *s)
 {
-	const uint32_t entry = ((uint32_t)mix & ~(RVT_STEP_ENTRIES - 1)) | (s - steps->steps);
+	const uint32_t entry = rvt_step_alone_tag(mix) | (s - steps->steps);
 
 	steps->rows[row] = entry;
 	steps->guesses[rvt_step_alone(mix)] = entry;

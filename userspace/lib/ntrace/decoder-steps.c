@@ -11,6 +11,7 @@
 #include "ntrace/scan.h"
 
 #define INLINE inline __attribute__((always_inline))
+#define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* Nothing of earlier messages but .ahead is left that would decide what the next one means. */
 static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s)
@@ -52,26 +53,21 @@ static inline bool key_in_midst(const struct rvt_ntrace_decoder *d,
 
 /*
  * What of the key message @m decides; .state is that of the source. @reference, @ahead: as in
- * struct rvt_ntrace_source. Sets *mix: of the key.
+ * struct rvt_ntrace_source.
  */
 static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_scanned *m,
-			    uint64_t reference, uint64_t ahead, struct rvt_step_key *key,
-			    uint64_t *mix)
+			    uint64_t reference, uint64_t ahead, struct rvt_step_key *key)
 {
 	const bool full = rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL);
 
 	key->bytes[0] = m->bytes[0];
 	key->bytes[1] = m->bytes[1];
 	key->address = full ? 0 : reference;
-	*mix = m->mix;
 	if (full || !ahead) {
 		key->state |= m->rest;
 		return true;
 	}
-	if (!key_in_midst(d, m, ahead, key))
-		return false;
-	*mix = rvt_step_mix(key->bytes, key->state);
-	return true;
+	return key_in_midst(d, m, ahead, key);
 }
 
 /* ---- recording ---- */
@@ -102,7 +98,6 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	const uint8_t *bytes = d->reader.bytes;
 	struct rvt_ntrace_scan scan;
 	struct rvt_step_key key = {};
-	uint64_t mix;
 
 	d->recent = s;
 	d->recent_src = src;
@@ -116,10 +111,10 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 		return;
 	rvt_ntrace_scan_init(&scan, &d->reader);
 	rvt_ntrace_scan_begin(&scan, bytes);
-	rvt_ntrace_scan(&scan, &d->reader, bytes + msg->len_bytes, s->mode, NULL);
+	rvt_ntrace_scan(&scan, &d->reader, bytes + msg->len_bytes, NULL);
 	key.state = s->mode;
 	if (scan.n && rvt_steps_enter(s->flow, &key) &&
-	    make_key(d, &scan.msgs[0], s->reference, s->ahead, &key, &mix))
+	    make_key(d, &scan.msgs[0], s->reference, s->ahead, &key))
 		rvt_steps_record(s->flow, &key);
 }
 
@@ -268,22 +263,6 @@ static bool read_stride(const struct rvt_ntrace_decoder *d, const struct replay 
 	return true;
 }
 
-/*
- * Where message @m leads to is known long before it is walked. What the next one needs if that is
- * nothing that came after this one before is fetched meanwhile.
- */
-static void fetch_next(const struct rvt_ntrace_decoder *d, struct rvt_flow *flow,
-		       const struct replay *r, const struct rvt_ntrace_scanned *m, uint64_t target)
-{
-	struct rvt_step_key key = { .pc = target, .meaning = r->meaning, .state = r->state };
-	uint64_t mix;
-
-	__builtin_prefetch(rvt_flow_target(flow, target));
-	if (m + 1 == d->scan.msgs + d->scan.n || !make_key(d, m + 1, target, 0, &key, &mix))
-		return;
-	rvt_steps_fetch_index(flow->steps, rvt_step_hash_of(&key, mix));
-}
-
 /* Message @m as a step, which it is not yet. NULL: it must be walked. */
 static __attribute__((noinline)) struct rvt_step *take_stride(const struct rvt_ntrace_decoder *d,
 				    const struct rvt_ntrace_source *s, const struct replay *r,
@@ -296,8 +275,6 @@ static __attribute__((noinline)) struct rvt_step *take_stride(const struct rvt_n
 	if (s->mode != RVT_MODE_HTM || !read_stride(d, r, m, &stride) ||
 	    (stride.jumps && stride.target != rvt_code_addr(&s->flow->code, stride.target & ~1ull)))
 		return NULL;
-	if (stride.jumps)
-		fetch_next(d, s->flow, r, m, stride.target);
 	step = rvt_stride_take(s->flow, &stride, whole);
 	if (step && steps->draft_kept)
 		rvt_steps_note(steps, m->row, m->mix, steps->draft_kept);
@@ -397,7 +374,7 @@ scan_more(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s, const
 	struct rvt_ntrace_scan *scan = &d->scan;
 
 	scan->at = m - scan->msgs;
-	rvt_ntrace_scan(scan, &d->reader, end, s->mode, s->flow->steps);
+	rvt_ntrace_scan(scan, &d->reader, end, s->flow->steps);
 	return scan->msgs + scan->at;
 }
 
@@ -428,7 +405,7 @@ static INLINE void fetch_path(const struct rvt_ntrace_scan *scan, struct rvt_ste
 
 /* What was likely for @m is another step than that of @key. */
 static __attribute__((noinline)) struct rvt_step *
-take_missed(struct rvt_flow *flow, const struct rvt_step_key *key, uint64_t mix,
+take_missed(struct rvt_flow *flow, const struct rvt_step_key *key,
 	    const struct rvt_ntrace_scanned *m)
 {
 	struct rvt_steps *steps = flow->steps;
@@ -437,7 +414,7 @@ take_missed(struct rvt_flow *flow, const struct rvt_step_key *key, uint64_t mix,
 	/* Since it was scanned that may have become known. */
 	if (rvt_step_is(s, key) && rvt_steps_call(flow, s))
 		return s;
-	s = rvt_steps_find(flow, key, rvt_step_hash_of(key, mix));
+	s = rvt_steps_find(flow, key, rvt_step_hash(key));
 	if (s)
 		rvt_steps_note(steps, m->row, m->mix, s);
 	return s;
@@ -480,7 +457,6 @@ static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 	for (;; m++) {
 		struct rvt_step_key key;
 		struct rvt_step *step;
-		uint64_t mix;
 
 		/* So it is where something rare has happened, too. */
 		if (m >= low) {
@@ -495,20 +471,19 @@ static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 		key.pc = r.pc;
 		key.meaning = r.meaning;
 		key.state = r.state;
-		if (!make_key(d, m, r.reference, r.ahead, &key, &mix))
+		if (!make_key(d, m, r.reference, r.ahead, &key))
 			break;
 		step = rvt_step_of(flow->steps, m->step);
 		/* Copies, one by one: so what is in registers need not be in memory before. */
-		if (!rvt_step_is(step, &key))
+		if (unlikely(!rvt_step_is(step, &key)))
 			step = take_missed(flow, &(struct rvt_step_key){
 				{ key.bytes[0], key.bytes[1] }, key.pc, key.address, key.state,
 				key.meaning,
-			}, mix, m);
-		else if (!rvt_steps_call(flow, step))
+			}, m);
+		else if (unlikely(!rvt_steps_call(flow, step)))
 			step = take_other(flow, step, m);
-		if (!step) {
+		if (unlikely(!step)) {
 			step = take_stride(d, s, &(struct replay){
-				.meaning = r.meaning, .state = r.state,
 				.reference = r.reference, .ahead = r.ahead,
 			}, m, &whole);
 			low = whole ? low : m;

@@ -35,16 +35,18 @@ static const uint8_t stamp_fields[256] = {
 
 /* By numbers of bytes. Together, so that one register tells where they are. */
 static const struct {
-	uint64_t key[RVT_NTRACE_KEY_BYTES + 1][2];	/* the first ones of 16 */
+	uint64_t low[RVT_NTRACE_KEY_BYTES + 1];		/* the first ones of 16 */
+	uint64_t high[RVT_NTRACE_KEY_BYTES + 1];
 	uint64_t stamp[MAX_STAMP + 1];			/* of 8, without MSEO */
 } masks = {
-	.key = {
-		{}, { 0xff }, { 0xffff }, { 0xffffff }, { UINT32_MAX }, { 0xffffffffff },
-		{ 0xffffffffffff }, { 0xffffffffffffff }, { UINT64_MAX }, { UINT64_MAX, 0xff },
-		{ UINT64_MAX, 0xffff }, { UINT64_MAX, 0xffffff }, { UINT64_MAX, UINT32_MAX },
-		{ UINT64_MAX, 0xffffffffff }, { UINT64_MAX, 0xffffffffffff },
-		{ UINT64_MAX, 0xffffffffffffff }, { UINT64_MAX, UINT64_MAX },
-		{ UINT64_MAX, UINT64_MAX },
+	.low = {
+		0, 0xff, 0xffff, 0xffffff, UINT32_MAX, 0xffffffffff, 0xffffffffffff,
+		0xffffffffffffff, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+		UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+	},
+	.high = {
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xffff, 0xffffff, UINT32_MAX, 0xffffffffff,
+		0xffffffffffff, 0xffffffffffffff, UINT64_MAX, UINT64_MAX,
 	},
 	.stamp = {
 		0, 0xfc, 0xfcfc, 0xfcfcfc, 0xfcfcfcfc, 0xfcfcfcfcfc, 0xfcfcfcfcfcfc,
@@ -105,13 +107,6 @@ static inline uint64_t select_ends(unsigned int fields, uint64_t ends)
 	return selected;
 }
 
-/* The first @n bytes of 16 at @p, zeros behind them. */
-static inline void read_key(const uint8_t *p, uint64_t n, uint64_t bytes[2])
-{
-	bytes[0] = load(p) & masks.key[n][0];
-	bytes[1] = load(p + 8) & masks.key[n][1];
-}
-
 /* What the first @n bytes say, at most 8. */
 static inline uint64_t read_stamp(const uint8_t *p, uint64_t n)
 {
@@ -147,14 +142,6 @@ static inline V3 uint64_t select_ends_v3(unsigned int fields, uint64_t ends)
 	return _pdep_u64(fields, ends);
 }
 
-static inline V3 void read_key_v3(const uint8_t *p, uint64_t n, uint64_t bytes[2])
-{
-	const __m128i mask = _mm_loadu_si128((const __m128i *)masks.key[n]);
-
-	_mm_storeu_si128((__m128i *)bytes,
-			 _mm_and_si128(_mm_loadu_si128((const __m128i *)p), mask));
-}
-
 static inline V3 uint64_t read_stamp_v3(const uint8_t *p, uint64_t n)
 {
 	return _pext_u64(load(p), masks.stamp[n]);
@@ -164,7 +151,6 @@ static inline V3 uint64_t read_stamp_v3(const uint8_t *p, uint64_t n)
 struct ops {
 	struct marks (*read_marks)(const uint8_t *p);
 	uint64_t (*select_ends)(unsigned int fields, uint64_t ends);
-	void (*read_key)(const uint8_t *p, uint64_t n, uint64_t bytes[2]);
 	uint64_t (*read_stamp)(const uint8_t *p, uint64_t n);
 };
 
@@ -180,21 +166,26 @@ static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct
 				const uint8_t fields[256], struct marks marks, const uint8_t *p,
 				struct rvt_ntrace_scanned *m)
 {
-	const bool rcode_2 = (load(p) & scan->rcode_mask) == scan->rcode_2;
+	const uint64_t word = load(p);
+	const bool rcode_2 = (word & scan->rcode_mask) == scan->rcode_2;
 	const uint64_t ends = ops->select_ends((unsigned int)fields[p[0]] << rcode_2, marks.ends);
 	uint64_t key_len, len;
 
-	/* The message must end with one of these fields. */
+	/* The message must end, and with one of these fields. */
 	if (!(ends & marks.lasts & -marks.lasts))
 		return false;
 	key_len = (unsigned int)__builtin_ctzll(ends) + UINT64_C(1);
 	len = (unsigned int)__builtin_ctzll(marks.lasts) + UINT64_C(1);
-	if (key_len > RVT_NTRACE_KEY_BYTES || len - key_len > MAX_STAMP)
-		return false;
 	m->rest = 0;
-	if (unlikely(key_len == RVT_NTRACE_KEY_BYTES))
+	if (unlikely(!(ends & ((1u << (RVT_NTRACE_KEY_BYTES - 1)) - 1)))) {
+		if (key_len > RVT_NTRACE_KEY_BYTES)
+			return false;
 		m->rest = p[RVT_NTRACE_KEY_BYTES - 1] << RVT_NTRACE_REST_SHIFT;
-	ops->read_key(p, key_len, m->bytes);
+	}
+	if (unlikely(len - key_len > MAX_STAMP))
+		return false;
+	m->bytes[0] = word & masks.low[key_len];
+	m->bytes[1] = load(p + 8) & masks.high[key_len];
 	m->stamp = ops->read_stamp(p + key_len, len - key_len);
 	m->key_len = key_len;
 	m->len = len;
@@ -206,7 +197,7 @@ static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct
  * at @p.
  */
 static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *ops,
-			      const uint8_t fields[256], const uint8_t *p, unsigned int mode,
+			      const uint8_t fields[256], const uint8_t *p,
 			      const struct guesses *guesses)
 {
 	const uint8_t *begin = p;
@@ -214,10 +205,10 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 	struct marks marks = ops->read_marks(p);
 	uint64_t mix = scan->mix, before;
 
-	while (marks.lasts && scan_message(scan, ops, fields, marks, p, m)) {
+	while (scan_message(scan, ops, fields, marks, p, m)) {
 		m->pos = p;
 		before = mix;
-		mix = rvt_step_mix(m->bytes, mode | m->rest);
+		mix = rvt_ntrace_mix(m->bytes);
 		m->mix = mix;
 		m->row = rvt_step_row(before, mix);
 		__builtin_prefetch(guesses->rows + m->row);
@@ -236,7 +227,7 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 
 /* The same where not so many bytes are @left. */
 static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops,
-			     const uint8_t fields[256], size_t left, unsigned int mode,
+			     const uint8_t fields[256], size_t left,
 			     const struct guesses *guesses)
 {
 	const uint8_t *pos = scan->pos;
@@ -244,14 +235,14 @@ static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops
 	unsigned int n = scan->n;
 
 	memcpy(tail, pos, left < CHUNK ? left : CHUNK);
-	scan_chunk(scan, ops, fields, tail, mode, guesses);
+	scan_chunk(scan, ops, fields, tail, guesses);
 	for (; n < scan->n; n++)
 		scan->msgs[n].pos = pos + (scan->msgs[n].pos - tail);
 }
 
 /* As many messages as fit. */
 static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
-			    const uint8_t *end, unsigned int mode, const struct guesses *guesses)
+			    const uint8_t *end, const struct guesses *guesses)
 {
 	const uint8_t *fields = timestamps ? stamp_fields : key_fields;
 
@@ -259,30 +250,30 @@ static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops,
 		const size_t left = end - scan->pos;
 
 		if (left < CHUNK + EXCESS)
-			scan_tail(scan, ops, fields, left, mode, guesses);
+			scan_tail(scan, ops, fields, left, guesses);
 		else
-			scan_chunk(scan, ops, fields, scan->pos, mode, guesses);
+			scan_chunk(scan, ops, fields, scan->pos, guesses);
 	}
 }
 
 #ifdef V3
 static V3 void scan_v3(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
-		       unsigned int mode, const struct guesses *guesses)
+		       const struct guesses *guesses)
 {
 	static const struct ops ops = {
-		read_marks_v3, select_ends_v3, read_key_v3, read_stamp_v3,
+		read_marks_v3, select_ends_v3, read_stamp_v3,
 	};
 
-	scan_all(scan, &ops, timestamps, end, mode, guesses);
+	scan_all(scan, &ops, timestamps, end, guesses);
 }
 #endif
 
 static void scan_plain(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
-		       unsigned int mode, const struct guesses *guesses)
+		       const struct guesses *guesses)
 {
-	static const struct ops ops = { read_marks, select_ends, read_key, read_stamp };
+	static const struct ops ops = { read_marks, select_ends, read_stamp };
 
-	scan_all(scan, &ops, timestamps, end, mode, guesses);
+	scan_all(scan, &ops, timestamps, end, guesses);
 }
 
 /* Bit @number of all MDO bits of a message, where it is in the first bytes. */
@@ -318,7 +309,7 @@ static void make_room(struct rvt_ntrace_scan *scan)
 }
 
 void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
-		     const uint8_t *end, unsigned int mode, const struct rvt_steps *steps)
+		     const uint8_t *end, const struct rvt_steps *steps)
 {
 	const struct guesses guesses = {
 		steps ? steps->rows : NULL, steps ? steps->guesses : NULL,
@@ -329,10 +320,10 @@ void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reade
 	n = scan->n;
 #ifdef V3
 	if (scan->v3)
-		scan_v3(scan, reader->timestamps, end, mode, &guesses);
+		scan_v3(scan, reader->timestamps, end, &guesses);
 	else
 #endif
-		scan_plain(scan, reader->timestamps, end, mode, &guesses);
+		scan_plain(scan, reader->timestamps, end, &guesses);
 	/* Guesses are there by now. */
 	for (; steps && n < scan->n; n++) {
 		struct rvt_ntrace_scanned *m = &scan->msgs[n];

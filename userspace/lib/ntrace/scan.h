@@ -18,7 +18,7 @@
 /* A message that can be a step. */
 struct rvt_ntrace_scanned {
 	uint64_t bytes[2];	/* up to its time stamp, zeros behind them */
-	uint64_t mix;		/* rvt_step_mix() of them, .rest and the mode of the source */
+	uint64_t mix;		/* rvt_ntrace_mix() */
 	uint64_t stamp;		/* 0: it has none */
 	const uint8_t *pos;
 	uint32_t step;		/* rvt_steps_likely() */
@@ -30,6 +30,12 @@ struct rvt_ntrace_scanned {
 
 /* In the state of a key, above the mode. */
 #define RVT_NTRACE_REST_SHIFT 5
+
+/* What stands for the bytes of a message, so that it can be guessed what step it is. */
+static inline uint64_t rvt_ntrace_mix(const uint64_t bytes[2])
+{
+	return bytes[0] * 0xff51afd7ed558ccdull + bytes[1] * 0x9e3779b97f4a7c15ull;
+}
 
 struct rvt_steps;
 
@@ -48,11 +54,10 @@ struct rvt_ntrace_scan {
 void rvt_ntrace_scan_init(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader);
 /*
  * Scans as many messages more as fit, from scan->pos on, where one begins, to @end at the most.
- * Those that were taken are forgotten, but not the last one. @mode: of the source, whose @steps
- * will be looked up, NULL: they will not.
+ * Those that were taken are forgotten, but not the last one. @steps: will be looked up; NULL: none.
  */
 void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
-		     const uint8_t *end, unsigned int mode, const struct rvt_steps *steps);
+		     const uint8_t *end, const struct rvt_steps *steps);
 
 /* Nothing is scanned; the next message is at @pos. */
 static inline void rvt_ntrace_scan_begin(struct rvt_ntrace_scan *scan, const uint8_t *pos)
