@@ -23,9 +23,9 @@
 /* Where an unbounded order ends. */
 #define RVT_FLOW_MAX_INSNS (1ull << 32)
 
-/* A block and the mapping it was found through. */
+/* A block and the mapping it was found through: in one cache line. */
 struct rvt_target {
-	uint64_t pc;
+	_Alignas(32) uint64_t pc;
 	uint32_t epoch;			/* valid when equal to that of the flow */
 	uint32_t place;			/* of .block, for hops; 0: not known */
 	struct rvt_code_block *block;
@@ -98,6 +98,7 @@ struct rvt_flow {
 	struct rvt_flow_stats stats;
 	struct rvt_flow_part part;
 	void *single;			/* tsearch: blocks that lie in no single mapping */
+	struct rvt_target stride_end;	/* where the last stride led; .block is not set */
 	size_t n_runs;
 	struct rvt_run runs[RVT_FLOW_BATCH + RVT_FLOW_EXCESS];
 	struct rvt_target targets[RVT_FLOW_TARGETS];

@@ -22,9 +22,10 @@ int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_
 
 	if (config)
 		memcpy(&full, config, config->size < sizeof(full) ? config->size : sizeof(full));
-	f = calloc(1, sizeof(*f));
+	f = aligned_alloc(_Alignof(struct rvt_flow), sizeof(*f));
 	if (!f)
 		return -ENOMEM;
+	memset(f, 0, sizeof(*f));
 	if (sink)
 		f->sink = *sink;
 	f->code.isa = full.isa;

@@ -182,6 +182,20 @@ static INLINE uint32_t find_place(struct rvt_flow *flow, struct draft *d, uint64
 	return target->place;
 }
 
+/*
+ * The same where the stride begins. The one before may have ended in the midst of things, where
+ * nothing jumps to: that needs no room among the targets.
+ */
+static INLINE uint32_t first_place(struct rvt_flow *flow, struct draft *d, uint64_t pc)
+{
+	const struct rvt_target *end = &flow->stride_end;
+
+	if (!rvt_flow_knows(flow, end, pc) || !end->place)
+		return find_place(flow, d, pc);
+	d->piece = end->piece;
+	return look_at_view(flow, d) ? end->place : 0;
+}
+
 static __attribute__((noinline)) struct rvt_hop *
 learn(struct rvt_flow *flow, struct draft *d, uint32_t flags, uint32_t place, uint32_t key)
 {
@@ -462,6 +476,10 @@ static INLINE struct rvt_step *take(struct rvt_flow *flow, struct draft *d,
 	/* The path is in no cache. */
 	draft.pc = stride->jumps ? stride->target : here->at ? flow->hops->pcs[here->at] :
 		   last->end_pc;
+	flow->stride_end = (struct rvt_target){
+		.pc = draft.pc, .epoch = flow->epochs[rvt_half(draft.pc)], .place = here->at,
+		.piece = d->piece,
+	};
 	return rvt_steps_draft(flow, &draft);
 }
 
@@ -487,7 +505,7 @@ struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride 
 		d.calls.pushes[i] = &none;
 	fetch_return(flow, &d.calls);
 	here = (struct here){
-		.at = find_place(flow, &d, flow->steps->key.pc),
+		.at = first_place(flow, &d, flow->steps->key.pc),
 		.bits = stride->outcomes | 1ull << stride->n_outcomes,
 	};
 	if (!find_hops(flow, &d, &here, stride))
