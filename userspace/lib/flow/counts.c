@@ -217,11 +217,27 @@ static void add_edge(struct rvt_counts *counts, const struct rvt_code_block *blo
 		add_edges(counts);
 }
 
-static void flush_jump(struct rvt_counts *counts, struct rvt_jump_count *jump)
+/* What was driven out of .jumps goes to .edges. */
+static void add_driven_out(struct rvt_counts *counts)
 {
-	/* What just goes on is no edge: looked up here, not for each time. */
-	if (jump->times && jump->to != jump->block->pub.pc + jump->block->pub.bytes)
-		add_edge(counts, jump->block, jump->block->pub.insns - 1, jump->to, jump->times);
+	for (uint32_t i = 0; i < counts->n_out_log; i++) {
+		const struct rvt_jump_count *jump = &counts->out_log[i];
+
+		/* What just goes on is no edge: looked up here, not for each time. */
+		if (jump->times && jump->to != jump->block->pub.pc + jump->block->pub.bytes)
+			add_edge(counts, jump->block, jump->block->pub.insns - 1, jump->to,
+				 jump->times);
+	}
+	counts->n_out_log = 0;
+}
+
+static void drive_out(struct rvt_counts *counts, const struct rvt_jump_count *jump)
+{
+	/* It is in no cache, and there is time. */
+	rvt_block_fetch(jump->block);
+	counts->out_log[counts->n_out_log++] = *jump;
+	if (counts->n_out_log == RVT_OUT_LOG)
+		add_driven_out(counts);
 }
 
 static void flush_jumps(struct rvt_counts *counts)
@@ -230,10 +246,11 @@ static void flush_jumps(struct rvt_counts *counts)
 	for (uint32_t i = 0; i < counts->n_jumps; i++) {
 		struct rvt_jump_count *jump = &counts->jumps[counts->jumped[i]];
 
-		flush_jump(counts, jump);
+		drive_out(counts, jump);
 		jump->block = NULL;
 	}
 	counts->n_jumps = 0;
+	add_driven_out(counts);
 	add_edges(counts);
 }
 
@@ -242,14 +259,13 @@ static inline size_t jump_slot(const struct rvt_jump_count *jump)
 	return mix((uintptr_t)jump->block >> 4, jump->to) & (RVT_JUMP_COUNTS - 1);
 }
 
-static void add_jump(struct rvt_counts *counts, const struct rvt_jump_count *new)
+static void add_jump(struct rvt_counts *counts, const struct rvt_jump_count *new, uint16_t slot)
 {
-	const size_t slot = jump_slot(new);
 	struct rvt_jump_count *jump = &counts->jumps[slot];
 
 	if (jump->block != new->block || jump->to != new->to) {
 		if (jump->block)
-			flush_jump(counts, jump);
+			drive_out(counts, jump);
 		else
 			counts->jumped[counts->n_jumps++] = slot;
 		*jump = (struct rvt_jump_count){ new->block, new->to, 0 };
@@ -257,24 +273,47 @@ static void add_jump(struct rvt_counts *counts, const struct rvt_jump_count *new
 	jump->times += new->times;
 }
 
+/* Where @jump is or goes, which is fetched. */
+static inline uint16_t fetch_slot(struct rvt_counts *counts, const struct rvt_jump_count *jump)
+{
+	const size_t slot = jump_slot(jump);
+
+	__builtin_prefetch(&counts->jumps[slot], 1);
+	return slot;
+}
+
+static void add_jumps(struct rvt_counts *counts, const struct rvt_jump_count *log,
+		      const uint16_t *slots, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		add_jump(counts, &log[i], slots[i]);
+}
+
 static void add_returns(struct rvt_counts *counts)
 {
-	const struct rvt_return_note *log = counts->return_log, *end = log + counts->n_return_log;
+	const struct rvt_return_note *log = counts->return_log;
+	const uint32_t n = counts->n_return_log;
+	struct rvt_jump_count jumps[RVT_RETURN_LOG];
+	uint16_t slots[RVT_RETURN_LOG];
 
-	for (const struct rvt_return_note *note = log; note < end; note++)
-		__builtin_prefetch(note->block);
-	for (const struct rvt_return_note *note = log; note < end; note++)
-		add_jump(counts, &(struct rvt_jump_count){ *note->block, note->to, 1 });
+	for (uint32_t i = 0; i < n; i++)
+		__builtin_prefetch(log[i].block);
+	for (uint32_t i = 0; i < n; i++) {
+		jumps[i] = (struct rvt_jump_count){ *log[i].block, log[i].to, 1 };
+		slots[i] = fetch_slot(counts, &jumps[i]);
+	}
+	add_jumps(counts, jumps, slots, n);
 	counts->n_return_log = 0;
 }
 
 void rvt_counts_jumps(struct rvt_counts *counts)
 {
+	uint16_t slots[RVT_JUMP_LOG];
+
 	add_returns(counts);
 	for (uint32_t i = 0; i < counts->n_jump_log; i++)
-		__builtin_prefetch(&counts->jumps[jump_slot(&counts->jump_log[i])], 1);
-	for (uint32_t i = 0; i < counts->n_jump_log; i++)
-		add_jump(counts, &counts->jump_log[i]);
+		slots[i] = fetch_slot(counts, &counts->jump_log[i]);
+	add_jumps(counts, counts->jump_log, slots, counts->n_jump_log);
 	counts->n_jump_log = 0;
 }
 

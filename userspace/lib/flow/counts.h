@@ -41,6 +41,7 @@ struct rvt_block_count {
 #define RVT_JUMP_LOG 256
 #define RVT_RUN_LOG 128
 #define RVT_RETURN_LOG 128
+#define RVT_OUT_LOG 32
 #define RVT_EDGE_LOG 32
 
 /* Of an indirect jump at the end of a block. */
@@ -80,10 +81,11 @@ struct rvt_counts {
 	uint32_t n_jumps;
 	uint16_t jumped[RVT_JUMP_COUNTS];	/* those that have been used */
 	struct rvt_count_table runs, edges;	/* what remains */
-	uint32_t n_run_log, n_return_log, n_jump_log, n_edge_log;
+	uint32_t n_run_log, n_return_log, n_jump_log, n_out_log, n_edge_log;
 	struct rvt_run_note run_log[RVT_RUN_LOG];	/* not yet in .blocks or .runs */
 	struct rvt_return_note return_log[RVT_RETURN_LOG];	/* not yet in .jumps */
 	struct rvt_jump_count jump_log[RVT_JUMP_LOG];	/* neither */
+	struct rvt_jump_count out_log[RVT_OUT_LOG];	/* no more in .jumps, not yet in .edges */
 	struct rvt_count edge_log[RVT_EDGE_LOG];	/* not yet in .edges */
 	bool failed;			/* out of memory: the counts are not complete */
 
