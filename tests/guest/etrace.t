@@ -69,7 +69,8 @@ recorded()
 {
 	local section
 
-	section=$(grep -a -A 40 '^\[discovery 1\]' "$dir/share/perf.data" | sed -n '/^[a-z]/p; /^\[encoder/q')
+	# What is behind it may be anything, newlines and letters too.
+	section=$(grep -a -A 40 '^\[discovery 1\]' "$dir/share/perf.data" | sed -n '/^[a-z_]* = /p; /^\[encoder/q')
 	[ "$(sort <<< "$section" | tr -d '\0')" = "$(sort "$dir/share/attributes")" ] || { echo "$section"; return 1; }
 }
 
