@@ -70,7 +70,7 @@ recorded()
 	local section
 
 	# What is behind it may be anything, newlines and letters too.
-	section=$(grep -a -A 40 '^\[discovery 1\]' "$dir/share/perf.data" | sed -n '/^[a-z_]* = /p; /^\[encoder/q')
+	section=$(grep -a -A 40 '^\[discovery 1\]' "$dir/share/perf.data" | sed -n '/^[a-z][a-z0-9_]* = /p; /^\[encoder/q')
 	[ "$(sort <<< "$section" | tr -d '\0')" = "$(sort "$dir/share/attributes")" ] || { echo "$section"; return 1; }
 }
 
