@@ -173,6 +173,11 @@ int rvt_flow_deliver(struct rvt_flow *flow);
 int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);
 /* Places have other numbers from now on. */
 void rvt_flow_new_epoch(struct rvt_flow *flow);
+/*
+ * Tables of another flow, which had @n_epochs, are @flow's now: leaps are of epochs, and none is used
+ * a second time.
+ */
+void rvt_flow_epochs_from(struct rvt_flow *flow, uint32_t n_epochs);
 static inline struct rvt_target *rvt_flow_target(struct rvt_flow *flow, uint64_t pc)
 {
 	return &flow->targets[(pc >> 1) % RVT_FLOW_TARGETS];

@@ -141,6 +141,14 @@ void rvt_flow_new_epoch(struct rvt_flow *flow)
 	find_meaning(flow);
 }
 
+void rvt_flow_epochs_from(struct rvt_flow *flow, uint32_t n_epochs)
+{
+	if (flow->n_epochs < n_epochs)
+		flow->n_epochs = n_epochs;
+	rvt_flow_new_epoch(flow);
+	flow->seen_epoch = flow->epochs[0];
+}
+
 void rvt_flow_retire(struct rvt_flow *flow)
 {
 	flow->teacher = NULL;
@@ -173,11 +181,7 @@ void rvt_flow_learn(struct rvt_flow *flow)
 		flow->meanings[i].taught = flow->meanings[i].id;
 	flow->taught = true;
 	flow->n_meanings = teacher->n_meanings;
-	/* Leaps are of epochs: none is used a second time. */
-	if (flow->n_epochs < teacher->n_epochs)
-		flow->n_epochs = teacher->n_epochs;
-	rvt_flow_new_epoch(flow);
-	flow->seen_epoch = flow->epochs[0];
+	rvt_flow_epochs_from(flow, teacher->n_epochs);
 }
 
 void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space)

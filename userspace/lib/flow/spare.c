@@ -49,11 +49,8 @@ void rvt_flow_inherit(struct rvt_flow *flow)
 	flow->hops = spare->hops;
 	flow->leaps = spare->leaps;
 	flow->steps = spare->steps;
-	if (flow->n_epochs < spare->n_epochs)
-		flow->n_epochs = spare->n_epochs;
+	rvt_flow_epochs_from(flow, spare->n_epochs);
 	free(spare);
-	rvt_flow_new_epoch(flow);
-	flow->seen_epoch = flow->epochs[0];
 }
 
 void rvt_spare_destroy(struct rvt_spare *spare)
