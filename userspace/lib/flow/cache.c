@@ -3,6 +3,7 @@
  * Block cache: views, their tables, and the making of blocks.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -298,37 +299,75 @@ void *rvt_table_map(size_t size)
 	return p + before;
 }
 
-/*
- * Huge pages go only where nothing is yet: what is there moves into new memory, which then takes the
- * place of the old. @there has a byte for each page.
- */
-static void move_to_huge(uint8_t *table, size_t size, const unsigned char *there)
-{
-	uint8_t *huge = rvt_table_map(size);
+#define PAGEMAP_THERE (3ull << 62)	/* in memory, or swapped out */
 
-	if (!huge)
+/*
+ * What /proc/self/pagemap says of each page of @table; mincore() would not tell what is swapped out
+ * from what never was. NULL: not known. The caller frees it.
+ */
+static uint64_t *pagemap_of(const void *table, size_t size)
+{
+	const size_t len = size / SMALL_PAGE * sizeof(uint64_t);
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	uint64_t *map = malloc(len);
+
+	if (map && (fd < 0 || pread(fd, map, len, (uintptr_t)table / SMALL_PAGE *
+				    sizeof(uint64_t)) != (ssize_t)len)) {
+		free(map);
+		map = NULL;
+	}
+	if (fd >= 0)
+		close(fd);
+	return map;
+}
+
+static bool is_there(const uint64_t *pagemap, size_t page)
+{
+	return pagemap[page] & PAGEMAP_THERE;
+}
+
+/* All of the first huge page is there when it is one already. */
+static bool begins_huge(const uint64_t *pagemap, size_t size)
+{
+	for (size_t page = 0; page < size / SMALL_PAGE && page < HUGE_PAGE / SMALL_PAGE; page++)
+		if (!is_there(pagemap, page))
+			return false;
+	return true;
+}
+
+/*
+ * Huge pages go only where nothing is yet: what is there moves elsewhere and is copied back. The
+ * table stays mapped all the time, and if it cannot move it is as it was.
+ */
+static void move_to_huge(uint8_t *table, size_t size, const uint64_t *pagemap)
+{
+	/* At a border, page tables move as well; where some stay there cannot be huge pages. */
+	uint8_t *old = rvt_table_map(size);
+
+	if (!old)
 		return;
-	madvise(huge, size, MADV_HUGEPAGE);
-	for (size_t at = 0; at < size; at += SMALL_PAGE)
-		if (there[at / SMALL_PAGE] & 1)
-			memcpy(huge + at, table + at, SMALL_PAGE);
-	if (mremap(huge, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, table) == MAP_FAILED)
-		munmap(huge, size);
+	munmap(old, size);
+	old = mremap(table, size, size, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, old);
+	if (old == MAP_FAILED)
+		return;
+	madvise(table, size, MADV_HUGEPAGE);
+	for (size_t page = 0; page < size / SMALL_PAGE; page++)
+		if (is_there(pagemap, page))
+			memcpy(table + page * SMALL_PAGE, old + page * SMALL_PAGE, SMALL_PAGE);
+	munmap(old, size);
 }
 
 void rvt_table_grows(void *table, size_t size, uint32_t n)
 {
-	unsigned char *there;
+	uint64_t *pagemap;
 
 	if (n != LARGE_TABLE || sysconf(_SC_PAGESIZE) != SMALL_PAGE)
 		return;
 	size = (size + SMALL_PAGE - 1) & ~(SMALL_PAGE - 1);
-	there = malloc(size / SMALL_PAGE);
-	/* All of the first huge page is there when it is one already. */
-	if (there && !mincore(table, size, there) &&
-	    memchr(there, 0, HUGE_PAGE / SMALL_PAGE))
-		move_to_huge(table, size, there);
-	free(there);
+	pagemap = pagemap_of(table, size);
+	if (pagemap && !begins_huge(pagemap, size))
+		move_to_huge(table, size, pagemap);
+	free(pagemap);
 }
 
 static struct rvt_view *view_create(const struct rvt_view *key)
