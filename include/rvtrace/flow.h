@@ -250,6 +250,7 @@ int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *sink);
 
 struct rvt_flow_stats {
 	uint64_t insns, halfwords, branches, taken, indirect, traps, gaps;
+	uint64_t refuted;	/* of the gaps: with a reason RVT_REASON_BAD_* */
 };
 void rvt_flow_stats(const struct rvt_flow *flow, struct rvt_flow_stats *stats);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * perf-rvtrace stat of a recording whose time stamps are damaged: those that cannot be true do not
- * make it longer. And of one with another encoder's parameters: it says what can be done. Uses the
- * program that `make` built; skipped where there is none.
+ * make it longer. And of one with another encoder's parameters, all or some of them: it says what can
+ * be done, and says nothing of that where bytes are missing. Uses the program that `make` built;
+ * skipped where there is none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -116,29 +117,86 @@ static bool doubts_parameters(const struct fixture *f, const char *params)
 	return doubts;
 }
 
-/* Frames do not have the source that the file says they have. */
-static void wrong_parameters(void **state)
+/* @n bytes of trace are lost at each of so many places, all as far from each other. */
+static void lose_bytes(struct cpu *cpu, unsigned int places, size_t n)
 {
-	static const char text[] =
-		"protocol = etrace\ndialect = 2.0\niaddress_width_p = 64\nsrcid_bits = 8\n";
+	for (unsigned int i = places; i; i--) {
+		uint8_t *at = cpu->bytes + cpu->len / (places + 1) * i;
+
+		memmove(at, at + n, cpu->bytes + cpu->len - (at + n));
+		cpu->len -= n;
+	}
+}
+
+/* Of so many steps, of which a few bytes are lost at so many places. */
+static void record_steps(struct fixture *f, unsigned int steps, unsigned int places)
+{
+	begin_recording(f, true, true);
+	put_start(f);
+	put_comm(f, PID, f->ticks * TICK_NS, false, "some");
+	put_mmap(f, PID, f->ticks * TICK_NS + 1, f->programs[0]);
+	f->ticks += 2;
+	run_steps(f, 0, PID, 0, steps);
+	lose_bytes(&f->cpus[0], places, 3);
+	put_aux(f, 0, PID, 0);
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+}
+
+/* A recording that is right, and wrong with the parameters in @text. */
+static void check_wrong(bool etrace, const char *text)
+{
 	char path[] = "/tmp/rvtrace-params-XXXXXX";
 	struct fixture *f;
 	int fd;
 
-	(void)state;
-	if (access(PROGRAM, X_OK))
-		skip();
 	assert_int_equal(session_setup((void **)&f), 0);
-	f->etrace = true;
-	make_recording(f, 0);
+	f->etrace = etrace;
+	record_steps(f, 30000, 0);
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
-	assert_true(doubts_parameters(f, path));
+	if (!doubts_parameters(f, path))
+		fail_msg("no doubts about these parameters:\n%s", text);
 	assert_false(doubts_parameters(f, NULL));
 	unlink(path);
 	session_teardown((void **)&f);
+}
+
+static void wrong_parameters(void **state)
+{
+	(void)state;
+	if (access(PROGRAM, X_OK))
+		skip();
+	/* frames do not have the source that this says they have */
+	check_wrong(true, "protocol = etrace\niaddress_width_p = 64\nsrcid_bits = 8\n");
+	/* and messages no time stamp: not one is as long as it seems */
+	check_wrong(false, "protocol = ntrace\nmode = htm\n");
+	/* all messages are what they seem to be, and some do not mean what they seem to mean */
+	check_wrong(false, "protocol = ntrace\nmode = btm\ntimestamp = delta\n");
+}
+
+/* What is merely lost is no reason to doubt parameters: nearly all of a little, or some of a lot. */
+static void lost_bytes(void **state)
+{
+	static const struct {
+		unsigned int steps, places;
+	} cases[] = { { 2000, 15 }, { 30000, 60 } };
+
+	(void)state;
+	if (access(PROGRAM, X_OK))
+		skip();
+	for (int etrace = 0; etrace < 2; etrace++)
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			struct fixture *f;
+
+			assert_int_equal(session_setup((void **)&f), 0);
+			f->etrace = etrace;
+			record_steps(f, cases[i].steps, cases[i].places);
+			assert_false(doubts_parameters(f, NULL));
+			session_teardown((void **)&f);
+		}
 }
 
 int main(void)
@@ -146,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(seconds),
 		cmocka_unit_test(wrong_parameters),
+		cmocka_unit_test(lost_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

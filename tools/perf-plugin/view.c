@@ -285,6 +285,28 @@ static bool is_undecodable(const struct view *view, const struct rvt_session_sta
 	       !view->kernel_lost && !rvt_session_missing(view->session, 0);
 }
 
+/*
+ * So it is behind most synchronisation points with wrong parameters. Where bytes are missing flow is
+ * lost about once for each time that some are, and a few times say nothing.
+ */
+#define MANY_GAPS 32
+
+static bool is_doubtful(const struct rvt_session_stats *stats)
+{
+	return stats->flow.refuted >= MANY_GAPS && stats->flow.refuted > stats->stream.syncs / 2;
+}
+
+static void doubt_parameters(const struct view *view, const struct rvt_session_stats *stats)
+{
+	if (is_undecodable(view, stats))
+		fprintf(stderr, "  Not one instruction could be decoded: the encoder may have other "
+			"parameters. Give the right ones with --params FILE.\n");
+	else if (is_doubtful(stats))
+		fprintf(stderr, "  Behind most synchronisation points the trace contradicts the code or "
+			"itself: the encoder may have other parameters (give the right ones with "
+			"--params FILE), or other code was executed.\n");
+}
+
 int view_summary(struct view *view, uint64_t trace_errors)
 {
 	struct rvt_session_stats stats;
@@ -310,9 +332,8 @@ int view_summary(struct view *view, uint64_t trace_errors)
 	if (trace_errors && view->kernel_lost)
 		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is "
 			"lost. Record as root, or give --kcore or --vmlinux.\n");
-	if (trace_errors && is_undecodable(view, &stats))
-		fprintf(stderr, "  Not one instruction could be decoded: the encoder may have other "
-			"parameters. Give the right ones with --params FILE.\n");
+	if (trace_errors || stats.stream.errors)
+		doubt_parameters(view, &stats);
 	if (view->interrupted)
 		cmd_warning("interrupted after %" PRIu64
 			    " bytes of trace: this is what was in them", stats.trace_bytes);

@@ -478,13 +478,21 @@ int rvt_flow_trap(struct rvt_flow *flow, const struct rvt_event *trap)
 	return emit_event(flow, trap);
 }
 
+static bool is_bad(enum rvt_reason reason)
+{
+	return reason == RVT_REASON_BAD_PACKET || reason == RVT_REASON_BAD_FLOW ||
+	       reason == RVT_REASON_BAD_INSN;
+}
+
 int rvt_flow_event(struct rvt_flow *flow, struct rvt_event *event)
 {
 	if (event->type == RVT_EVENT_TIME && event->time < flow->quiet)
 		return flow->result;
 	rvt_flow_pc(flow, &event->pc);
-	if (event->type == RVT_EVENT_LOST)
+	if (event->type == RVT_EVENT_LOST) {
 		flow->stats.gaps++;
+		flow->stats.refuted += is_bad(event->reason);
+	}
 	if (event->type == RVT_EVENT_LOST || event->type == RVT_EVENT_STOP)
 		forget_pc(flow);
 	return emit_event(flow, event);

@@ -362,6 +362,7 @@ static void add_flow_stats(struct rvt_flow_stats *sum, const struct rvt_flow_sta
 	sum->indirect += stats->indirect;
 	sum->traps += stats->traps;
 	sum->gaps += stats->gaps;
+	sum->refuted += stats->refuted;
 }
 
 void session_add_stats(struct rvt_session_stats *sum, const struct rvt_session_stats *stats)
