@@ -47,6 +47,7 @@ struct rvt_lane {
 	struct rvt_context context;
 	uint64_t time;		/* perf's clock, ns, of the last time stamp or the AUX record */
 	bool time_exact;	/* .time comes from a time stamp in the trace */
+	uint64_t written;	/* the same clock: the AUX record was; 0: not known. None is later */
 	struct rvt_flow *flow;
 	struct rvt_space *space;	/* what addresses mean now; may be NULL */
 	void *user;		/* free for the caller; NULL at first */

@@ -17,6 +17,7 @@
 #define PROGRAM "build/host/perf-rvtrace"
 #define SECOND (1000000000 / TICK_NS)	/* in ticks */
 #define PID 10
+#define BEGIN (100ul * SECOND)
 
 static void put_start(struct fixture *f)
 {
@@ -29,13 +30,16 @@ static void put_start(struct fixture *f)
 	put_record(f, &head.header, sizeof(head), NULL, &trailer);
 }
 
-/* Of three seconds; in the second one the time is @ticks for a while, if that is not 0. */
+/*
+ * Of three seconds; in the second one the time is @ticks for a while, if that is not 0. Another cpu
+ * is traced after ten.
+ */
 static void make_recording(struct fixture *f, uint64_t ticks)
 {
 	uint64_t before;
 
 	begin_recording(f, true, true);
-	f->ticks = 100 * (uint64_t)SECOND;
+	f->ticks = BEGIN;
 	put_start(f);
 	put_comm(f, PID, f->ticks * TICK_NS, false, "some");
 	put_mmap(f, PID, f->ticks * TICK_NS + 1, f->programs[0]);
@@ -48,6 +52,9 @@ static void make_recording(struct fixture *f, uint64_t ticks)
 	f->ticks = before + 2 * SECOND;
 	run_steps(f, 0, PID, 0, 1000);
 	put_aux(f, 0, PID, 0);
+	f->ticks = BEGIN + 10 * SECOND;
+	run_steps(f, 1, PID, 0, 1000);
+	put_aux(f, 1, PID, 0);
 	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
 	f->writer = NULL;
 }
@@ -75,8 +82,10 @@ static double seconds_by_stat(const struct fixture *f, unsigned int jobs, bool *
 
 static void seconds(void **state)
 {
-	/* the end of the clock, and just after it began */
-	static const uint64_t cases[] = { 0, UINT64_MAX / TICK_NS - SECOND, 5 };
+	/* the end of the clock, just after it began, and when only the other cpu was traced */
+	static const uint64_t cases[] = {
+		0, UINT64_MAX / TICK_NS - SECOND, 5, BEGIN + 5 * SECOND,
+	};
 
 	(void)state;
 	for (int etrace = 0; etrace < 2; etrace++)

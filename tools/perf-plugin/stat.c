@@ -95,10 +95,16 @@ static void forget(void *ctx)
 	counts->bad_time = false;
 }
 
-/* What is damaged can say any time. It must not make a recording of a second one of centuries. */
-static void count_time(struct counts *counts, struct cpu_counts *cpu, uint64_t time)
+/*
+ * What is damaged can say any time. It must not make a recording of a second one of centuries, nor
+ * be later than it was written.
+ */
+static void count_time(struct counts *counts, struct cpu_counts *cpu, const struct rvt_lane *lane)
 {
-	if (time < counts->from || time > counts->to) {
+	const uint64_t time = lane->time;
+
+	if (time < counts->from || time > counts->to ||
+	    (lane->written && time > lane->written && time - lane->written > CLOCK_NS)) {
 		counts->bad_time = true;
 		return;
 	}
@@ -114,7 +120,7 @@ static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event 
 	struct cpu_counts *cpu = get_cpu(counts, lane->cpu);
 
 	if (event->type == RVT_EVENT_TIME && lane->time_exact)
-		count_time(counts, cpu, lane->time);
+		count_time(counts, cpu, lane);
 	cpu->traps += event->type == RVT_EVENT_TRAP;
 	if (event->type == RVT_EVENT_LOST) {
 		view_lost(counts->view, event);
@@ -187,8 +193,8 @@ static void print_counts(const struct counts *counts)
 		       stats.stream.errors,
 		       stats.stream.skipped_bytes);
 	if (counts->bad_time)
-		printf("damage: time stamps outside of the time of the recording; the seconds are "
-		       "without them\n");
+		printf("damage: time stamps outside of the time of the recording, or later than "
+		       "they were written; the seconds are without them\n");
 }
 
 static int run(struct counts *counts, const struct view_options *options)

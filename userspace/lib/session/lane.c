@@ -677,6 +677,7 @@ int lane_begin_record(struct lane *lane, const struct rvt_aux *aux)
 	uint64_t before = lane->buffer->record ? aux[-1].time : 0, exec;
 	int err = 0;
 
+	lane->lane.written = aux->time;
 	if (!lane->lane.time_exact)
 		lane->lane.time = aux->time;
 	/* Whose it is a trace that says so says again only when it changes. */
