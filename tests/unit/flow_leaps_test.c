@@ -224,6 +224,48 @@ static void test_return_alone(void **state)
 	free(t);
 }
 
+/* What was learned in an epoch does not hold in the one that has its number 2^32 epochs later. */
+static void test_old_epoch(void **state)
+{
+	struct trio *t = malloc(sizeof(*t));
+	struct fixture *const flows[] = { &t->fast, &t->counting, &t->plain };
+	const uint32_t nops = RV_C_NOP << 16 | RV_C_NOP;
+	const struct words zeros = { .next = 0 };
+	struct rvt_order one = unlimited(), on = unlimited();
+	uint32_t epoch;
+
+	(void)state;
+	one.max_insns = 1;
+	on.n_outcomes = 3 * RVT_LEAP_OUTCOMES;
+	on.refill = next_word;
+	trio_begin(t, 0);
+	/* a loop with two branches, none taken */
+	for (int i = 0; i < 2; i++) {
+		rv_put(&t->fast.code, rv_c_branch(4));
+		rv_put(&t->fast.code, RV_C_NOP);
+	}
+	rv_put(&t->fast.code, rv_jal(0, -8));
+	trio_load(t);
+	for (int i = 0; i < 4; i++)
+		run_all(t, t->fast.code.base, &on, &zeros);
+	assert_true(t->counting.flow->leaps->n_counted > 0);
+	epoch = t->fast.flow->epochs[0];
+	do {
+		for (int i = 0; i < 3; i++) {
+			/* and then none but the first */
+			if (flows[i]->flow->epochs[0] == epoch)
+				flows[i]->flow->n_epochs = UINT32_MAX;
+			assert_int_equal(rvt_space_map_bytes(flows[i]->space, t->fast.code.base + 4,
+							     &nops, 4, "nops"), 0);
+		}
+		run_all(t, t->fast.code.base, &one, &zeros);
+	} while (t->fast.flow->epochs[0] != epoch);
+	assert_int_equal(t->counting.flow->epochs[0], epoch);
+	run_all(t, t->fast.code.base, &on, &zeros);
+	trio_end(t);
+	free(t);
+}
+
 /* ---- many hops, many places ---- */
 
 #define OUTCOMES 5u
@@ -425,6 +467,7 @@ int main(void)
 		cmocka_unit_test(test_leaps),
 		cmocka_unit_test(test_fewer_outcomes),
 		cmocka_unit_test(test_return_alone),
+		cmocka_unit_test(test_old_epoch),
 		cmocka_unit_test(test_many_hops),
 		cmocka_unit_test(test_many_lines),
 		cmocka_unit_test(test_wide_returns),

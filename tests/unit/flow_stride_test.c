@@ -911,6 +911,41 @@ static void test_other_rules(void **state)
 	tear_down(&f);
 }
 
+/* What was learned in an epoch does not hold in the one that has its number 2^32 epochs later. */
+static void test_old_epoch(void **state)
+{
+	struct rvt_stride stride = { .flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = 1 };
+	const uint32_t other[] = { RV_NOP, rv_branch(-8) };
+	struct rvt_step *step;
+	struct fixture f;
+	uint32_t epoch;
+	bool whole;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	rv_put(&f.code, rv_branch(4));
+	rv_put(&f.code, rv_branch(4));
+	rv_put(&f.code, rv_branch(-8));
+	load(&f);
+	assert_true(takes(&f, stride, 0, 0));
+	epoch = f.flow->epochs[0];
+	f.flow->n_epochs = UINT32_MAX;
+	/* without the second branch, where that stride has led */
+	f.code.base += 4;
+	do {
+		assert_int_equal(rvt_space_map_bytes(f.space, f.code.base, other, sizeof(other),
+						     "other"), 0);
+		assert_null(begin(&f, &stride, 0, 0));
+		rvt_steps_leave(f.flow);
+	} while (f.flow->epochs[0] != epoch);
+	assert_null(begin(&f, &stride, 0, 0));
+	step = rvt_stride_take(f.flow, &stride, &whole);
+	assert_non_null(step);
+	assert_int_equal(step->pc, f.code.base - 4);
+	rvt_steps_leave(f.flow);
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -927,6 +962,7 @@ int main(void)
 		cmocka_unit_test(test_branch_elsewhere),
 		cmocka_unit_test(test_other_half),
 		cmocka_unit_test(test_other_rules),
+		cmocka_unit_test(test_old_epoch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

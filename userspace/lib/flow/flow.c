@@ -76,6 +76,18 @@ static struct rvt_meaning *taught_meaning(struct rvt_flow *flow, const struct rv
 	return NULL;
 }
 
+/* All numbers of epochs have been used: what was learned in an old one must not be found in a new. */
+static void begin_epochs_again(struct rvt_flow *flow)
+{
+	memset(flow->targets, 0, sizeof(flow->targets));
+	flow->stride_end.epoch = 0;
+	if (flow->leaps)
+		rvt_leaps_outdate(flow->leaps);
+	for (unsigned int i = 0; i < RVT_FLOW_MEANINGS; i++)
+		flow->meanings[i].epoch = 0;
+	flow->n_epochs = 1;
+}
+
 /* What @space means at @generation. Coming back to it, blocks are still known. */
 static struct rvt_meaning *meaning_of(struct rvt_flow *flow, const struct rvt_space *space,
 				      uint64_t generation)
@@ -99,13 +111,8 @@ static struct rvt_meaning *meaning_of(struct rvt_flow *flow, const struct rvt_sp
 		*m = (struct rvt_meaning){ space, generation, flow->n_meanings, 0, false };
 	}
 	if (!m->epoch) {
-		/* After 2^32 changes an old target would look like a new one. */
-		if (!++flow->n_epochs) {
-			memset(flow->targets, 0, sizeof(flow->targets));
-			for (unsigned int i = 0; i < RVT_FLOW_MEANINGS; i++)
-				flow->meanings[i].epoch = 0;
-			flow->n_epochs = 1;
-		}
+		if (!++flow->n_epochs)
+			begin_epochs_again(flow);
 		m->epoch = flow->n_epochs;
 	}
 	return m;

@@ -38,6 +38,12 @@ void rvt_leaps_forget(struct rvt_leaps *leaps)
 	leaps->n_path = 0;
 }
 
+void rvt_leaps_outdate(struct rvt_leaps *leaps)
+{
+	for (size_t i = 0; i < RVT_LEAPS; i++)
+		leaps->leaps[i].key.place = 0;
+}
+
 bool rvt_leaps_have_room(const struct rvt_leaps *leaps)
 {
 	return leaps->n_path + MAX_PATH_UNITS <= RVT_LEAP_PATH_BYTES / 8;

@@ -85,6 +85,8 @@ void rvt_leaps_destroy(struct rvt_leaps *leaps);
 void rvt_leaps_reset(struct rvt_leaps *leaps);
 /* The same for flows whose epochs are later ones: no leap is found any more. */
 void rvt_leaps_forget(struct rvt_leaps *leaps);
+/* No leap is found any more, but what they have counted stays. */
+void rvt_leaps_outdate(struct rvt_leaps *leaps);
 /* Whether more can be made. Else it is time for a reset. */
 bool rvt_leaps_have_room(const struct rvt_leaps *leaps);
 /* What leaps have counted is counted for their hops, and for the returns between these. */
