@@ -754,6 +754,72 @@ static void test_callers(void **state)
 	tear_down(&f);
 }
 
+/* As many branches as a hop has outcomes, whose outcomes do not matter, and a jump back. */
+static uint64_t put_any_loop(struct fixture *f)
+{
+	const uint64_t begin = f->code.pc;
+
+	for (int i = 0; i < RVT_HOP_OUTCOMES; i++)
+		rv_put(&f->code, rv_branch(4));
+	rv_put(&f->code, rv_jal(0, (int32_t)(begin - f->code.pc)));
+	return begin;
+}
+
+/* Once through the loop at @pc and once more, with any outcomes; in a row of one. */
+static void run_any_loop(struct fixture *f, uint64_t pc, uint16_t round)
+{
+	struct rvt_stride stride = {
+		.flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = 2 * RVT_HOP_OUTCOMES,
+		.outcomes = rnd(1 << 2 * RVT_HOP_OUTCOMES),
+	};
+	/* never the same: no step is made of it */
+	struct rvt_step_key key = { .bytes = { round, round >> 8 } };
+	struct rvt_flow_stats before, after;
+	struct rvt_step *step;
+	uint64_t end;
+	bool whole;
+
+	rvt_flow_start(f->flow, pc, 0, true);
+	rvt_flow_stats(f->flow, &before);
+	assert_true(rvt_steps_enter(f->flow, &key));
+	assert_null(rvt_steps_take(f->flow, &key, rvt_step_hash(&key), 1));
+	step = rvt_stride_take(f->flow, &stride, &whole);
+	assert_non_null(step);
+	assert_int_equal(step->pc, pc + 4 * RVT_HOP_OUTCOMES);
+	rvt_steps_leave(f->flow);
+	rvt_flow_stats(f->flow, &after);
+	assert_int_equal(after.insns - before.insns, 2 * RVT_HOP_OUTCOMES + 1);
+	assert_int_equal(after.taken - before.taken, __builtin_popcountll(stride.outcomes));
+	assert_true(rvt_flow_pc(f->flow, &end));
+	assert_int_equal(end, pc + 4 * RVT_HOP_OUTCOMES);
+}
+
+/* Where a stride ends there may be a wide place. Each has its own table. */
+static void test_wide_places(void **state)
+{
+	const unsigned int rounds = 1000;
+	struct rvt_order o = unlimited();
+	struct fixture f;
+	uint64_t loops[3];
+
+	(void)state;
+	random_seed(&numbers, 1);
+	set_up(&f, 0, 0);
+	for (int i = 0; i < 3; i++)
+		loops[i] = put_any_loop(&f);
+	load(&f);
+	/* hops are of such orders */
+	o.flags = RVT_RUN_IMPLICIT_RETURN | RVT_RUN_STOP_USED;
+	o.n_outcomes = 1;
+	rvt_flow_start(f.flow, loops[0], 0, true);
+	assert_true(rvt_flow_run(f.flow, &o) >= 0);
+	for (unsigned int i = 0; i < rounds; i++)
+		run_any_loop(&f, loops[rnd(3)], i);
+	/* where each loop begins, and the jump at its end */
+	assert_int_equal(f.flow->hops->n_wide, 6 * RVT_WIDE_LINES);
+	tear_down(&f);
+}
+
 /* There is no step of more calls or returns. */
 static void test_many_calls(void **state)
 {
@@ -954,6 +1020,7 @@ int main(void)
 		cmocka_unit_test(test_many_hops),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_callers),
+		cmocka_unit_test(test_wide_places),
 		cmocka_unit_test(test_many_calls),
 		cmocka_unit_test(test_many_returns),
 		cmocka_unit_test(test_last_return),
