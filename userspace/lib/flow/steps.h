@@ -26,7 +26,6 @@
 #define RVT_STEP_WAYS 8
 #define RVT_STEP_GUESS_BITS 16
 #define RVT_STEP_GUESSES (1u << RVT_STEP_GUESS_BITS)
-#define RVT_STEP_LIKELY_BITS 15	/* of these, where two tables are asked */
 #define RVT_STEP_RUNS 255	/* of all it leads through, at most */
 #define RVT_STEP_WORDS 252	/* of its way, at most */
 #define RVT_STEP_OUTCOMES UINT8_MAX	/* of all branches, at most */
@@ -276,12 +275,7 @@ static inline struct rvt_step_path *rvt_step_path(struct rvt_steps *steps, const
  */
 static inline uint32_t rvt_step_row(uint64_t before, uint64_t mix)
 {
-	return ((before >> 5) + mix) >> (64 - RVT_STEP_LIKELY_BITS);
-}
-
-static inline uint32_t rvt_step_alone(uint64_t mix)
-{
-	return mix >> (64 - RVT_STEP_LIKELY_BITS);
+	return rvt_step_guess((before >> 5) + mix);
 }
 
 /* Above the number, and a bit that is clear. */
@@ -296,7 +290,7 @@ static inline uint32_t rvt_steps_likely(const struct rvt_steps *steps, uint32_t 
 	const uint32_t tag = rvt_step_alone_tag(mix);
 	const uint32_t both = steps->rows[row] ^ tag;
 	/* The less likely ones behind the others: which of them is known is hard to foresee. */
-	const uint32_t alone = (steps->guesses[rvt_step_alone(mix)] ^ tag) + RVT_STEP_ENTRIES;
+	const uint32_t alone = (steps->guesses[rvt_step_guess(mix)] ^ tag) + RVT_STEP_ENTRIES;
 	const uint32_t found = both < alone ? both : alone;
 
 	return found & (RVT_STEP_ENTRIES - 1) & -(uint32_t)(found < 2 * RVT_STEP_ENTRIES);
@@ -309,7 +303,7 @@ static inline void rvt_steps_note(struct rvt_steps *steps, uint32_t row, uint64_
 	const uint32_t entry = rvt_step_alone_tag(mix) | (s - steps->steps);
 
 	steps->rows[row] = entry;
-	steps->guesses[rvt_step_alone(mix)] = entry;
+	steps->guesses[rvt_step_guess(mix)] = entry;
 }
 
 /* Step @number will be needed. */

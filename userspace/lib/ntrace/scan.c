@@ -212,7 +212,7 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 		m->mix = mix;
 		m->row = rvt_step_row(before, mix);
 		__builtin_prefetch(guesses->rows + m->row);
-		__builtin_prefetch(guesses->alone + rvt_step_alone(mix));
+		__builtin_prefetch(guesses->alone + rvt_step_guess(mix));
 		p += m->len;
 		/* It is shorter than they are. */
 		marks.ends >>= m->len;
