@@ -799,6 +799,7 @@ static void test_wide_places(void **state)
 {
 	const unsigned int rounds = 1000;
 	struct rvt_order o = unlimited();
+	const struct rvt_hops *hops;
 	struct fixture f;
 	uint64_t loops[3];
 
@@ -813,10 +814,17 @@ static void test_wide_places(void **state)
 	o.n_outcomes = 1;
 	rvt_flow_start(f.flow, loops[0], 0, true);
 	assert_true(rvt_flow_run(f.flow, &o) >= 0);
+	hops = f.flow->hops;
 	for (unsigned int i = 0; i < rounds; i++)
 		run_any_loop(&f, loops[rnd(3)], i);
 	/* where each loop begins, and the jump at its end */
-	assert_int_equal(f.flow->hops->n_wide, 6 * RVT_WIDE_LINES);
+	assert_int_equal(hops->n_wide, 6 * RVT_WIDE_LINES);
+	for (uint32_t line = 0; line < hops->n_wide; line++) {
+		const uint32_t wide = RVT_PLACES + line - line % RVT_WIDE_LINES;
+
+		assert_ptr_equal(hops->blocks[RVT_PLACES + line],
+				 hops->blocks[hops->more[wide].link]);
+	}
 	tear_down(&f);
 }
 
