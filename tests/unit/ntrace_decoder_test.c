@@ -621,6 +621,40 @@ static void test_sources_by_turns(void **state)
 	tear_down(&f);
 }
 
+/*
+ * Behind an indirect jump: that is where it leads; or a trap in the same half-words, before which
+ * somebody should have said where it led: a gap. What comes again is what its B-TYPE says.
+ */
+static void test_traps_by_turns(void **state)
+{
+	static const char turns[] = "0000100012003000123010203000";
+	const char *const program[] = { "nop", "jalr zero a0 0" };
+	char text[2000] = "", line[64];
+	struct rvt_flow_stats stats;
+	struct fixture f;
+	uint8_t code[12];
+	size_t n = 0;
+
+	(void)state;
+	set_up(&f, HTM);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(rv_assemble(0x100 + 4 * i, program[i], code + 4 * i), 4);
+	rvt_space_map_bytes(f.space, 0x100, code, 8, "program");
+	feed(&f, SYNC, 0);
+	for (size_t i = 0; turns[i]; i++) {
+		snprintf(line, sizeof(line), "IndirectBranchHist B-TYPE=%c I-CNT=4 U-ADDR=0 HIST=1;",
+			 turns[i]);
+		strcat(text, line);
+		n += turns[i] != '0';
+	}
+	feed(&f, text, 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	rvt_flow_stats(f.flows[0], &stats);
+	assert_int_equal(stats.gaps, n);
+	assert_int_equal(stats.insns, 2 * strlen(turns));
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -641,6 +675,7 @@ int main(void)
 		cmocka_unit_test(test_long_chain),
 		cmocka_unit_test(test_repeated_history),
 		cmocka_unit_test(test_sources_by_turns),
+		cmocka_unit_test(test_traps_by_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
