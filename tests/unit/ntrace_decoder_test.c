@@ -655,6 +655,34 @@ static void test_traps_by_turns(void **state)
 	tear_down(&f);
 }
 
+/* History came first, and then an I-CNT that ends with it: there was no indirect jump. */
+static void test_nothing_behind_history(void **state)
+{
+	static const char *const program[] = { "b 100", "nop", "jalr zero a0 0" };
+	char text[2000] = "", line[128];
+	struct rvt_flow_stats stats;
+	struct fixture f;
+	uint8_t code[16];
+
+	(void)state;
+	set_up(&f, HTM);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(rv_assemble(0x100 + 4 * i, program[i], code + 4 * i), 4);
+	rvt_space_map_bytes(f.space, 0x100, code, 12, "program");
+	feed(&f, SYNC, 0);
+	for (unsigned int i = 0; i < 8; i++) {
+		snprintf(line, sizeof(line), "ResourceFull RCODE=1 RDATA=0b1_0;"
+			 "IndirectBranchHist B-TYPE=0 I-CNT=%u U-ADDR=0 HIST=1;", i < 7 ? 6 : 2);
+		strcat(text, line);
+	}
+	feed(&f, text, 0);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	rvt_flow_stats(f.flows[0], &stats);
+	assert_int_equal(stats.gaps, 1);
+	assert_int_equal(stats.insns, 7 * 3 + 1);
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -676,6 +704,7 @@ int main(void)
 		cmocka_unit_test(test_repeated_history),
 		cmocka_unit_test(test_sources_by_turns),
 		cmocka_unit_test(test_traps_by_turns),
+		cmocka_unit_test(test_nothing_behind_history),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
