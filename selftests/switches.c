@@ -258,7 +258,7 @@ static int visitors(bool children)
 	visitor.go = go[0];
 	/* No memory of its own: it is gone before a record's time is over. */
 	pid = clone(visit_when_told, stack + sizeof(stack), CLONE_VM | SIGCHLD, &visitor);
-	/* From here, or on a busy machine it would still visit CPU 0 itself when that is recorded. */
+	/* From here, or on a busy machine it would still visit CPU 0 when that is recorded. */
 	pin_thread(pid, 1);
 	attr_init(&attr, CONFIG_EXPLICIT);
 	attr.inherit = children;

@@ -97,6 +97,19 @@ static void rvtrace_output_idle(struct rvtrace_cpu *rc, struct rvtrace_aux *aux,
 	rvtrace_output_written(rc, size);
 }
 
+/* What comes next begins at a multiple of @unit, a power of two */
+static void rvtrace_output_align(struct rvtrace_cpu *rc, struct rvtrace_aux *aux, size_t unit)
+{
+	size_t offset = rvtrace_output_offset(rc, aux);
+
+	rvtrace_output_idle(rc, aux, ALIGN(offset, unit) - offset);
+}
+
+static void *rvtrace_output_guard_place(const struct rvtrace_aux *aux)
+{
+	return aux->base + aux->guard_head % aux->size;
+}
+
 /*
  * In overwrite mode a sink that has gone round does not say how often. Once is no loss, where it
  * has not come back to where it began; so what is before that place is marked with what no trace
@@ -110,13 +123,12 @@ static void rvtrace_output_idle(struct rvtrace_cpu *rc, struct rvtrace_aux *aux,
 static void rvtrace_output_guard(struct rvtrace_cpu *rc, struct rvtrace_aux *aux, size_t access)
 {
 	size_t unit = max(access, sizeof(aux->guard));
-	size_t offset = rvtrace_output_offset(rc, aux);
 
 	/* A unit of the sink's, so that it is overwritten whole, which does not go round itself */
-	rvtrace_output_idle(rc, aux, ALIGN(offset, unit) - offset);
+	rvtrace_output_align(rc, aux, unit);
 	aux->guard_head = rc->handle.head;
 	rvtrace_output_idle(rc, aux, unit);
-	memcpy(aux->base + aux->guard_head % aux->size, &aux->guard, sizeof(aux->guard));
+	memcpy(rvtrace_output_guard_place(aux), &aux->guard, sizeof(aux->guard));
 	aux->guarded = true;
 }
 
@@ -133,7 +145,7 @@ bool rvtrace_output_unguard(struct rvtrace_cpu *rc)
 	if (!aux || !aux->guarded)
 		return false;
 	aux->guarded = false;
-	at = aux->base + aux->guard_head % aux->size;
+	at = rvtrace_output_guard_place(aux);
 	if (memcmp(at, &aux->guard, sizeof(aux->guard)))
 		return true;
 	memset(at, rvtrace_output_idle_byte(rc), sizeof(aux->guard));
@@ -173,10 +185,10 @@ bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink
 	if (!aux || !rc->direct)
 		return false;
 	/* Sinks begin where a unit of their memory access begins. */
-	offset = rvtrace_output_offset(rc, aux);
-	rvtrace_output_idle(rc, aux, ALIGN(offset, access) - offset);
 	if (aux->overwrite)
 		rvtrace_output_guard(rc, aux, access);
+	else
+		rvtrace_output_align(rc, aux, access);
 	offset = rvtrace_output_offset(rc, aux);
 	while (offset >= aux->runs[i].end)
 		i++;
