@@ -683,6 +683,29 @@ static void test_nothing_behind_history(void **state)
 	tear_down(&f);
 }
 
+/* A jump that comes again and again, and then without the stop bit of its history: damage. */
+static void test_no_stop_bit(void **state)
+{
+	static const char *const program[] = { "nop", "jalr zero a0 0" };
+	struct rvt_flow_stats stats;
+	struct fixture f;
+	uint8_t code[12];
+
+	(void)state;
+	set_up(&f, HTM);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(rv_assemble(0x100 + 4 * i, program[i], code + 4 * i), 4);
+	rvt_space_map_bytes(f.space, 0x100, code, 8, "program");
+	feed(&f, SYNC, 0);
+	feed(&f, "IndirectBranchHist I-CNT=4 HIST=1; IndirectBranchHist I-CNT=4 HIST=1;"
+		 "IndirectBranchHist I-CNT=4 HIST=1; IndirectBranchHist I-CNT=4 HIST=0;", 0x40);
+	assert_int_equal(rvt_stream_finish(f.stream), 0);
+	rvt_flow_stats(f.flows[0], &stats);
+	assert_int_equal(stats.gaps, 1);
+	assert_int_equal(stats.insns, 3 * 2);
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -705,6 +728,7 @@ int main(void)
 		cmocka_unit_test(test_sources_by_turns),
 		cmocka_unit_test(test_traps_by_turns),
 		cmocka_unit_test(test_nothing_behind_history),
+		cmocka_unit_test(test_no_stop_bit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
