@@ -30,6 +30,12 @@ struct rvt_session_options {
 	/* Runs are counted (rvt_flow_count()), not delivered; few TIME events; implies .by_cpu. */
 	bool count;
 	bool count_threads;	/* .count: apart for each thread, not only space and name */
+	/*
+	 * .count, without .count_threads: what runs in the upper half of addresses, the kernel, apart
+	 * for each name only; lane.task is any thread so called then, lane.space the kernel's.
+	 * Where many processes come and go that is much less to count.
+	 */
+	bool count_names;
 	bool every_time;	/* .count: but every TIME event */
 	/*
 	 * Threads that decode, each another part of the recording. With .count their call-backs

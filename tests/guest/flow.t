@@ -81,4 +81,19 @@ check "system-wide: user and kernel flow equals the truth" \
 	equals_truth "$dir/share/perf.data" --min 10000000
 check "system-wide: no violation" no_violations
 
+# by KEYS FIELDS: what was executed, by name and symbol.
+by()
+{
+	"$HOST/perf-rvtrace" report -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" --sort "$1" 2>/dev/null |
+		awk -v fields="$2" '/^ / { name = $5; for (i = fields + 1; i <= NF; i++) name = name " " $i
+			insns[name] += $2; branches[name] += $3; entered[name] += $4 }
+			END { for (name in insns) print name, insns[name], branches[name], entered[name] }' | sort
+}
+
+# Where processes are not told apart, what they executed in the kernel is added up before it is told.
+by comm,sym 5 >"$dir/by-name"
+by comm,pid,sym 6 >"$dir/by-process"
+check "system-wide: names have what all processes so called have" cmp "$dir/by-name" "$dir/by-process"
+check "system-wide: some are of the kernel" grep -q '\[k\]' "$dir/by-name"
+
 done_testing

@@ -122,7 +122,9 @@ static inline void change_owner(struct trio *t)
 {
 	unsigned int asked = rnd(OWNERS);
 
-	rvt_flow_set_aside(t->counting.flow, t->owner);
+	/* There is no code up there. */
+	assert_false(rvt_flow_set_aside(t->counting.flow, t->owner, RVT_ASIDE_HIGH));
+	rvt_flow_set_aside(t->counting.flow, t->owner, RVT_ASIDE_BOTH);
 	tell(t, t->owner);
 	if (rnd(8) == 0) {
 		rvt_flow_take_back(t->counting.flow, asked);

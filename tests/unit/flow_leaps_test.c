@@ -452,7 +452,7 @@ static void test_many_places(void **state)
 	many_create(&m, functions, 1);
 	for (unsigned int i = 0; i < 20; i++)
 		many_call(&m, 0, 0);
-	rvt_flow_set_aside(m.f.flow, 0);
+	rvt_flow_set_aside(m.f.flow, 0, RVT_ASIDE_BOTH);
 	assert_true(m.f.flow->aside.left);
 	/* at second sight it is a place */
 	for (unsigned int i = 0; i < 2 * functions; i++)

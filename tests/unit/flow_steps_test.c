@@ -204,6 +204,67 @@ static void test_halves(void **state)
 	tear_down(&f);
 }
 
+/* Instructions in each half. */
+static int add_halves(void *ctx, const struct rvt_run *run, uint64_t times)
+{
+	((uint64_t *)ctx)[run->block->pc >> 63] += run->count * times;
+	return 0;
+}
+
+/* The step of @byte at @pc is taken @times times. */
+static void take_step(struct fixture *f, uint64_t pc, uint8_t byte, unsigned int times)
+{
+	struct rvt_step_key key = { .bytes = { byte } };
+	struct rvt_step *s;
+
+	for (unsigned int i = 0; i < times; i++) {
+		rvt_flow_start(f->flow, pc, 0, true);
+		assert_true(rvt_steps_enter(f->flow, &key));
+		s = rvt_steps_look_up(f->flow->steps, &key, rvt_step_hash(&key));
+		assert_non_null(s);
+		assert_true(rvt_steps_apply(f->flow, s));
+		rvt_steps_leave(f->flow);
+	}
+}
+
+/* What the kernel counted may be another owner's than what the program did. */
+static void test_owners_of_halves(void **state)
+{
+	uint64_t sums[2] = {};
+	const struct rvt_count_sink sink = { .ctx = sums, .run = add_halves };
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	assert_int_equal(rvt_flow_count(f.flow), 0);
+	map_code(f.space, KERNEL);
+	map_code(f.space, 0x1000);
+	make_step(&f, 0x1000, 1, 3);
+	make_step(&f, KERNEL, 2, 3);
+	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
+	assert_int_equal(sums[0], 6);
+	assert_int_equal(sums[1], 6);
+	take_step(&f, 0x1000, 1, 5);
+	take_step(&f, KERNEL, 2, 7);
+	take_step(&f, 0x1000, 1, 1);
+	assert_true(rvt_flow_set_aside(f.flow, 1, RVT_ASIDE_HIGH));
+	assert_false(rvt_flow_set_aside(f.flow, 1, RVT_ASIDE_HIGH));
+	assert_true(rvt_flow_set_aside(f.flow, 2, RVT_ASIDE_BOTH));
+	assert_false(rvt_flow_set_aside(f.flow, 2, RVT_ASIDE_BOTH));
+	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
+	assert_int_equal(sums[0], 6);
+	assert_int_equal(sums[1], 6);
+	rvt_flow_take_back(f.flow, 1);
+	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
+	assert_int_equal(sums[0], 6);
+	assert_int_equal(sums[1], 6 + 7 * 3);
+	rvt_flow_take_back(f.flow, 2);
+	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
+	assert_int_equal(sums[0], 6 + 6 * 3);
+	assert_int_equal(sums[1], 6 + 7 * 3);
+	tear_down(&f);
+}
+
 /* A step through code of both halves is none. */
 static void test_both_halves(void **state)
 {
@@ -482,6 +543,7 @@ int main(void)
 		cmocka_unit_test(test_rows_with_gaps),
 		cmocka_unit_test(test_joined_counts),
 		cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_owners_of_halves),
 		cmocka_unit_test(test_both_halves),
 		cmocka_unit_test(test_returns),
 		cmocka_unit_test(test_many_returns),

@@ -171,6 +171,7 @@ static int measure(struct bench *b, bool count, const struct rvt_session_sink *s
 	int ret;
 
 	b->options.count = count;
+	b->options.count_names = count;
 	b->options.by_cpu = true;
 	ret = rvt_session_open(b->file, &b->options, &session, &error);
 	if (ret) {

@@ -249,7 +249,7 @@ static double seconds(clockid_t clock)
 static int run(char **args)
 {
 	const struct rvt_session_options options = {
-		.owner.symfs = args[1], .count = true, .jobs = atoi(args[0]),
+		.owner.symfs = args[1], .count = true, .count_names = true, .jobs = atoi(args[0]),
 	};
 	struct sums sums = { 0 };
 	const struct rvt_session_sink sink = {

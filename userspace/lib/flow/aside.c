@@ -35,70 +35,101 @@ static bool note(struct rvt_aside *aside, enum kind kind, uint32_t number, uint6
 	return true;
 }
 
-/* Each returns false when there is no room for more. */
-
-static bool note_steps(struct rvt_aside *aside, struct rvt_steps *steps)
+static bool is_in(unsigned int halves, uint64_t pc)
 {
-	while (steps && steps->n_counted) {
-		uint32_t number = steps->counted[steps->n_counted - 1];
+	return halves >> rvt_half(pc) & 1;
+}
+
+/*
+ * Each notes what is in @halves; what is not stays in its list. They return false when there is no
+ * room for more.
+ */
+
+static bool note_steps(struct rvt_aside *aside, struct rvt_steps *steps, unsigned int halves)
+{
+	uint32_t left = 0;
+	bool room = true;
+
+	for (uint32_t i = 0; i < steps->n_counted; i++) {
+		const uint32_t number = steps->counted[i];
 		struct rvt_step *s = &steps->steps[number];
 
-		if (!note(aside, STEP, number, s->times))
-			return false;
+		room = room && (!is_in(halves, s->key.pc) || note(aside, STEP, number, s->times));
+		if (!room || !is_in(halves, s->key.pc)) {
+			steps->counted[left++] = number;
+			continue;
+		}
 		/* One that took another's place is in the list twice. */
 		if (s->times)
 			s->flags |= RVT_STEP_ASIDE;
 		s->times = 0;
-		steps->n_counted--;
 	}
-	return true;
+	steps->n_counted = left;
+	return room;
 }
 
-static bool note_hops(struct rvt_aside *aside, struct rvt_hops *hops)
+static bool note_hops(struct rvt_aside *aside, struct rvt_hops *hops, unsigned int halves)
 {
-	while (hops && hops->n_counted) {
-		uint32_t number = hops->counted[hops->n_counted - 1];
+	uint32_t left = 0;
+	bool room = true;
+
+	for (uint32_t i = 0; i < hops->n_counted; i++) {
+		const uint32_t number = hops->counted[i];
+		const bool in = is_in(halves, hops->pcs[number / RVT_LINE_HOPS]);
 		struct rvt_hop *hop = rvt_hop_at(hops, number);
 
-		if (!note(aside, HOP, number, hop->times))
-			return false;
-		hop->times = 0;
-		hops->n_counted--;
+		room = room && (!in || note(aside, HOP, number, hop->times));
+		if (!room || !in)
+			hops->counted[left++] = number;
+		else
+			hop->times = 0;
 	}
-	return true;
+	hops->n_counted = left;
+	return room;
 }
 
-static bool note_leaps(struct rvt_aside *aside, struct rvt_leaps *leaps)
+/* The code of a leap is in one half. */
+static bool note_leaps(struct rvt_aside *aside, struct rvt_leaps *leaps,
+		       const struct rvt_hops *hops, unsigned int halves)
 {
-	while (leaps && leaps->n_counted) {
-		uint32_t number = leaps->counted[leaps->n_counted - 1];
-		struct rvt_leap *leap = &leaps->leaps[number];
+	uint32_t left = 0;
+	bool room = true;
 
-		if (!note(aside, LEAP, number, leap->times))
-			return false;
+	for (uint32_t i = 0; i < leaps->n_counted; i++) {
+		const uint32_t number = leaps->counted[i];
+		struct rvt_leap *leap = &leaps->leaps[number];
+		const bool in = is_in(halves, hops->pcs[leap->last / RVT_LINE_HOPS]);
+
+		room = room && (!in || note(aside, LEAP, number, leap->times));
+		if (!room || !in) {
+			leaps->counted[left++] = number;
+			continue;
+		}
 		leap->times = 0;
 		leap->flags |= RVT_LEAP_ASIDE;
-		leaps->n_counted--;
 	}
-	return true;
+	leaps->n_counted = left;
+	return room;
 }
 
-void rvt_flow_set_aside(struct rvt_flow *flow, uint32_t owner)
+bool rvt_flow_set_aside(struct rvt_flow *flow, uint32_t owner, unsigned int halves)
 {
 	struct rvt_aside *aside = &flow->aside;
 	struct rvt_aside_part part = { .first = aside->n, .owner = owner };
 
 	if (array_reserve(&aside->parts, &aside->parts_room, aside->n_parts, 1)) {
 		aside->full = true;
-		return;
+		return false;
 	}
-	if (note_steps(aside, flow->steps) && note_hops(aside, flow->hops))
-		note_leaps(aside, flow->leaps);
+	if ((!flow->steps || note_steps(aside, flow->steps, halves)) &&
+	    (!flow->hops || note_hops(aside, flow->hops, halves)) && flow->leaps)
+		note_leaps(aside, flow->leaps, flow->hops, halves);
 	part.n = aside->n - part.first;
 	if (!part.n)
-		return;
+		return false;
 	aside->left += part.n;
 	aside->parts[aside->n_parts++] = part;
+	return true;
 }
 
 static void count_again(struct rvt_flow *flow, const struct rvt_aside_note *note)

@@ -39,11 +39,16 @@ struct rvt_aside {
 	bool full;			/* or in the way: it is time to take all back */
 };
 
+/* Of rvt_half(): which of them. */
+#define RVT_ASIDE_HIGH (1u << 1)
+#define RVT_ASIDE_BOTH (1u << 0 | RVT_ASIDE_HIGH)
+
 /*
- * What steps, hops and leaps have counted is @owner's, any number of the caller's. What there is no
- * room for is left to count. rvt_flow_counts() tells that, and all that is counted otherwise.
+ * What steps, hops and leaps in @halves have counted is @owner's, any number of the caller's. What
+ * there is no room for is left to count. rvt_flow_counts() tells that, and all that is counted
+ * otherwise. Returns whether something was set aside.
  */
-void rvt_flow_set_aside(struct rvt_flow *flow, uint32_t owner);
+bool rvt_flow_set_aside(struct rvt_flow *flow, uint32_t owner, unsigned int halves);
 /*
  * What was set aside for @owner counts again: the next rvt_flow_counts() tells it. It should have
  * told what was counted before.

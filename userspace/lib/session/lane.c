@@ -161,33 +161,46 @@ int lane_end_edge(struct lane *lane, bool executed)
 	return on_count_edge(&c, edge.a, edge.b, edge.c, edge.times);
 }
 
-static bool is_owner(const struct lane_owner *owner, const struct rvt_lane *lane)
+static bool is_owner(const struct lane_owner *owner, const struct lane_owner *who)
 {
-	const struct rvt_task *a = &owner->task, *b = lane->task;
+	const struct rvt_task *a = &owner->task, *b = &who->task;
 
-	if (owner->space != lane->space || owner->has_task != !!b)
+	if (owner->by_name != who->by_name || owner->space != who->space ||
+	    owner->has_task != who->has_task || a->comm != b->comm)
 		return false;
-	return !b || (a->pid == b->pid && a->tid == b->tid && a->comm == b->comm &&
-		      a->space == b->space && a->life == b->life);
+	return who->by_name || !who->has_task ||
+	       (a->pid == b->pid && a->tid == b->tid && a->space == b->space &&
+		a->life == b->life);
 }
 
 /* Who runs now, as an owner of counts. NULL: out of memory. */
-static struct lane_owner *present_owner(struct lane *lane)
+static struct lane_owner *present_owner(struct lane *lane, bool by_name)
 {
+	const struct lane_owner who = {
+		.has_task = lane->lane.task, .by_name = by_name,
+		.space = by_name ? lane->buffer->world->kernel : lane->lane.space,
+		.task = lane->lane.task ? *lane->lane.task : (struct rvt_task){ .pid = -1 },
+	};
 	struct lane_owner *owner = lane->owners, *end = owner + lane->n_owners;
 
-	while (owner < end && !is_owner(owner, &lane->lane))
+	while (owner < end && !is_owner(owner, &who))
 		owner++;
 	if (owner < end)
 		return owner;
 	if (array_reserve(&lane->owners, &lane->owners_room, lane->n_owners, 1))
 		return NULL;
 	owner = &lane->owners[lane->n_owners++];
-	*owner = (struct lane_owner){
-		.has_task = lane->lane.task, .space = lane->lane.space,
-		.task = lane->lane.task ? *lane->lane.task : (struct rvt_task){ .pid = -1 },
-	};
+	*owner = who;
 	return owner;
+}
+
+/* What was counted in @halves belongs to who runs now. What there is no room for stays. */
+static void set_aside(struct lane *lane, bool by_name, unsigned int halves)
+{
+	struct lane_owner *owner = present_owner(lane, by_name);
+
+	if (owner)
+		owner->counted |= rvt_flow_set_aside(lane->lane.flow, owner - lane->owners, halves);
 }
 
 /*
@@ -196,15 +209,15 @@ static struct lane_owner *present_owner(struct lane *lane)
  */
 static int leave_counts(struct lane *lane)
 {
-	struct lane_owner *owner;
+	const struct rvt_session_options *options = &lane->session->options;
 	int err;
 
 	if (!lane_counts(lane))
 		return 0;
-	owner = lane->session->live ? NULL : present_owner(lane);
-	if (owner) {
-		rvt_flow_set_aside(lane->lane.flow, owner - lane->owners);
-		owner->counted = true;
+	if (!lane->session->live) {
+		if (options->count_names && !options->count_threads)
+			set_aside(lane, true, RVT_ASIDE_HIGH);
+		set_aside(lane, false, RVT_ASIDE_BOTH);
 	}
 	err = tell_present(lane);
 	return err || !lane->lane.flow->aside.full ? err : lane_tell_counts(lane);
@@ -221,7 +234,9 @@ static int tell_replaced(struct lane *lane, uint64_t time)
 		err = leave_counts(lane);
 	for (size_t i = 0; i < lane->n_owners && !err; i++) {
 		const struct lane_owner *owner = &lane->owners[i];
-		const struct rvt_task *task = owner->has_task ? &owner->task : NULL;
+		/* What becomes of the task does not matter to those of its name. */
+		const struct rvt_task *task = owner->has_task && !owner->by_name ? &owner->task :
+					      NULL;
 
 		if (!owner->counted || !rvt_cursor_replaces(lane->cursor, task, time))
 			continue;

@@ -53,6 +53,8 @@ struct named_thread {
 struct lane_owner {
 	bool has_task;
 	bool counted;			/* something is set aside */
+	/* of the kernel only, by the name of .task: any space's, and of any thread so called */
+	bool by_name;
 	struct rvt_task task;		/* as it was then */
 	struct rvt_space *space;
 };
