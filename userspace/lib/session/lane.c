@@ -77,34 +77,43 @@ static int32_t lane_tid(const struct lane *lane)
 struct counting {
 	struct lane *lane;
 	const struct rvt_session_sink *sink;
+	bool locked;		/* from the first that is told until end_telling() */
 };
+
+/* Of thousands of counts each is told in no time. */
+static void begin_telling(struct counting *c)
+{
+	if (!c->locked)
+		session_lock(c->lane->session);
+	c->locked = true;
+}
+
+static void end_telling(struct counting *c)
+{
+	if (c->locked)
+		session_unlock(c->lane->session);
+	c->locked = false;
+}
 
 static int on_count_run(void *ctx, const struct rvt_run *run, uint64_t times)
 {
-	const struct counting *c = ctx;
-	int err;
+	struct counting *c = ctx;
 
 	if (!c->sink->count_run)
 		return 0;
-	session_lock(c->lane->session);
-	err = c->sink->count_run(c->sink->ctx, &c->lane->lane, run, times);
-	session_unlock(c->lane->session);
-	return err;
+	begin_telling(c);
+	return c->sink->count_run(c->sink->ctx, &c->lane->lane, run, times);
 }
 
 static int on_count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
 			 int64_t times)
 {
-	const struct counting *c = ctx;
-
-	int err;
+	struct counting *c = ctx;
 
 	if (!c->sink->count_edge)
 		return 0;
-	session_lock(c->lane->session);
-	err = c->sink->count_edge(c->sink->ctx, &c->lane->lane, from, to, iclass, times);
-	session_unlock(c->lane->session);
-	return err;
+	begin_telling(c);
+	return c->sink->count_edge(c->sink->ctx, &c->lane->lane, from, to, iclass, times);
 }
 
 static bool lane_counts(const struct lane *lane)
@@ -117,10 +126,12 @@ static bool lane_counts(const struct lane *lane)
 /* What was counted and is not set aside, for who runs now. */
 static int tell_present(struct lane *lane)
 {
-	struct counting c = { lane, lane->session->sink };
+	struct counting c = { .lane = lane, .sink = lane->session->sink };
 	const struct rvt_count_sink counts = { &c, on_count_run, on_count_edge };
+	int err = rvt_flow_counts(lane->lane.flow, &counts);
 
-	return rvt_flow_counts(lane->lane.flow, &counts);
+	end_telling(&c);
+	return err;
 }
 
 /* What was set aside for @owner. What was counted since must have been told, or set aside. */
@@ -153,12 +164,15 @@ int lane_tell_counts(struct lane *lane)
 
 int lane_end_edge(struct lane *lane, bool executed)
 {
-	struct counting c = { lane, lane->session->sink };
+	struct counting c = { .lane = lane, .sink = lane->session->sink };
 	struct rvt_count edge;
+	int err;
 
 	if (!rvt_flow_left(lane->lane.flow, &edge) || !executed)
 		return 0;
-	return on_count_edge(&c, edge.a, edge.b, edge.c, edge.times);
+	err = on_count_edge(&c, edge.a, edge.b, edge.c, edge.times);
+	end_telling(&c);
+	return err;
 }
 
 static bool is_owner(const struct lane_owner *owner, const struct lane_owner *who)
