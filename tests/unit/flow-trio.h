@@ -17,6 +17,7 @@ static inline uint32_t rnd(uint32_t n)
 	return random_below(&numbers, n);
 }
 
+#define LONG_BLOCK 128		/* instructions of a block, at most: there it goes on in another */
 #define TRIO_BYTES 1024		/* of code, at most */
 #define OWNERS 3		/* that what is counted may belong to */
 
