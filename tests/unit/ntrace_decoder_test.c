@@ -177,6 +177,17 @@ static void set_up(struct fixture *f, const char *params)
 	assert_int_equal(rvt_stream_create(&f->params, &ops, &f->stream), 0);
 }
 
+/* Instructions of 4 bytes in place of the first ones: @n, 3 at the most. */
+static void map_program(struct fixture *f, const char *const *program, unsigned int n)
+{
+	uint8_t code[16];
+
+	assert_in_range(n, 1, 3);
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(rv_assemble(0x100 + 4 * i, program[i], code + 4 * i), 4);
+	rvt_space_map_bytes(f->space, 0x100, code, 4 * n, "program");
+}
+
 static void tear_down(struct fixture *f)
 {
 	rvt_stream_destroy(f->stream);
@@ -567,13 +578,10 @@ static void test_repeated_history(void **state)
 		const uint64_t branches = 6 * 31 * repeat;
 		struct rvt_flow_stats stats;
 		struct fixture f;
-		uint8_t code[16];
 		char text[64];
 
 		set_up(&f, HTM);
-		for (unsigned int i = 0; i < 3; i++)
-			assert_int_equal(rv_assemble(0x100 + 4 * i, program[i], code + 4 * i), 4);
-		rvt_space_map_bytes(f.space, 0x100, code, 12, "program");
+		map_program(&f, program, 3);
 		feed(&f, SYNC, 0);
 		f.text[0] = 0;
 		snprintf(text, sizeof(text), "ResourceFull RCODE=2 RDATA=0xffffffff HREPEAT=%u",
@@ -632,14 +640,11 @@ static void test_traps_by_turns(void **state)
 	char text[2000] = "", line[64];
 	struct rvt_flow_stats stats;
 	struct fixture f;
-	uint8_t code[12];
 	size_t n = 0;
 
 	(void)state;
 	set_up(&f, HTM);
-	for (unsigned int i = 0; i < 2; i++)
-		assert_int_equal(rv_assemble(0x100 + 4 * i, program[i], code + 4 * i), 4);
-	rvt_space_map_bytes(f.space, 0x100, code, 8, "program");
+	map_program(&f, program, 2);
 	feed(&f, SYNC, 0);
 	for (size_t i = 0; turns[i]; i++) {
 		snprintf(line, sizeof(line), "IndirectBranchHist B-TYPE=%c I-CNT=4 U-ADDR=0 HIST=1;",
@@ -662,13 +667,10 @@ static void test_nothing_behind_history(void **state)
 	char text[2000] = "", line[128];
 	struct rvt_flow_stats stats;
 	struct fixture f;
-	uint8_t code[16];
 
 	(void)state;
 	set_up(&f, HTM);
-	for (unsigned int i = 0; i < 3; i++)
-		assert_int_equal(rv_assemble(0x100 + 4 * i, program[i], code + 4 * i), 4);
-	rvt_space_map_bytes(f.space, 0x100, code, 12, "program");
+	map_program(&f, program, 3);
 	feed(&f, SYNC, 0);
 	for (unsigned int i = 0; i < 8; i++) {
 		snprintf(line, sizeof(line), "ResourceFull RCODE=1 RDATA=0b1_0;"
@@ -689,13 +691,10 @@ static void test_no_stop_bit(void **state)
 	static const char *const program[] = { "nop", "jalr zero a0 0" };
 	struct rvt_flow_stats stats;
 	struct fixture f;
-	uint8_t code[12];
 
 	(void)state;
 	set_up(&f, HTM);
-	for (unsigned int i = 0; i < 2; i++)
-		assert_int_equal(rv_assemble(0x100 + 4 * i, program[i], code + 4 * i), 4);
-	rvt_space_map_bytes(f.space, 0x100, code, 8, "program");
+	map_program(&f, program, 2);
 	feed(&f, SYNC, 0);
 	feed(&f, "IndirectBranchHist I-CNT=4 HIST=1; IndirectBranchHist I-CNT=4 HIST=1;"
 		 "IndirectBranchHist I-CNT=4 HIST=1; IndirectBranchHist I-CNT=4 HIST=0;", 0x40);
