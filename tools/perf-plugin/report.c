@@ -573,7 +573,7 @@ int cmd_report(int argc, char **argv)
 	/* counts know no times, nor an order */
 	options.session.count = !options.time && !report.by_calls;
 	options.session.count_threads = options.tids || report.keys & 1u << SORT_TID;
-	options.session.count_names = !options.pids && !options.tids && !(report.keys & BY_THREAD);
+	options.session.count_names = !options.pids && !(report.keys & 1u << SORT_PID);
 	err = run(&report, &options);
 	free_report(&report);
 	return err ? 1 : 0;

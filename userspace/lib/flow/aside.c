@@ -53,9 +53,10 @@ static bool note_steps(struct rvt_aside *aside, struct rvt_steps *steps, unsigne
 	for (uint32_t i = 0; i < steps->n_counted; i++) {
 		const uint32_t number = steps->counted[i];
 		struct rvt_step *s = &steps->steps[number];
+		const bool in = is_in(halves, s->key.pc);
 
-		room = room && (!is_in(halves, s->key.pc) || note(aside, STEP, number, s->times));
-		if (!room || !is_in(halves, s->key.pc)) {
+		room = room && (!in || note(aside, STEP, number, s->times));
+		if (!room || !in) {
 			steps->counted[left++] = number;
 			continue;
 		}
