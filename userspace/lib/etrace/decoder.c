@@ -17,14 +17,6 @@ static int settle(struct rvt_etrace_decoder *dec)
 	return ret ? ret : rvt_etrace_drop_trap(dec);
 }
 
-int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reason,
-			   const char *detail)
-{
-	int ret = settle(dec);
-
-	return ret ? ret : rvt_etrace_decoder_lose(dec, reason, detail);
-}
-
 static uint64_t reported_address(const struct rvt_etrace_decoder *dec,
 				 const struct rvt_etrace_msg *msg)
 {
@@ -411,20 +403,36 @@ static int on_packet(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg
 	}
 }
 
+/* The way from the last instruction leads back to it, and no jump is needed to say so. */
+static bool leads_back(const struct rvt_etrace_decoder *dec)
+{
+	const struct walk_goal goal = {
+		.target = position(dec), .has_target = true, .path = &dec->carried,
+	};
+
+	return rvt_etrace_walk(dec, position(dec), &goal) == RVT_ETRACE_WALK_TARGET;
+}
+
 /*
  * An encoder may report the last instruction a second time when tracing ends. That is so if the way
  * from it does not lead back to it.
  */
 static bool drops_repeat(const struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *next)
 {
-	const struct walk_goal goal = {
-		.target = position(dec), .has_target = true, .path = &dec->carried,
-	};
+	return next->kind == RVT_ETRACE_SYNC_SUPPORT &&
+	       next->field[RVT_ETRACE_F_QUAL_STATUS] == RVT_ETRACE_ENDED_REP && !leads_back(dec);
+}
 
-	if (next->kind != RVT_ETRACE_SYNC_SUPPORT ||
-	    next->field[RVT_ETRACE_F_QUAL_STATUS] != RVT_ETRACE_ENDED_REP)
-		return false;
-	return rvt_etrace_walk(dec, position(dec), &goal) != RVT_ETRACE_WALK_TARGET;
+static int take_repeat(struct rvt_etrace_decoder *dec)
+{
+	const uint64_t offset = dec->offset;
+	int ret;
+
+	dec->has_repeat = false;
+	dec->offset = dec->repeat.offset;
+	ret = on_packet(dec, &dec->repeat);
+	dec->offset = offset;
+	return ret;
 }
 
 int rvt_etrace_decoder_packet(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
@@ -433,11 +441,8 @@ int rvt_etrace_decoder_packet(struct rvt_etrace_decoder *dec, const struct rvt_e
 
 	dec->offset = msg->offset;
 	if (dec->has_repeat) {
-		if (!drops_repeat(dec, msg)) {
-			dec->offset = dec->repeat.offset;
-			ret = on_packet(dec, &dec->repeat);
-			dec->offset = msg->offset;
-		}
+		if (!drops_repeat(dec, msg))
+			ret = take_repeat(dec);
 		dec->has_repeat = false;
 	} else if (dec->started && is_repeat(dec, msg)) {
 		dec->repeat = *msg;
@@ -447,14 +452,26 @@ int rvt_etrace_decoder_packet(struct rvt_etrace_decoder *dec, const struct rvt_e
 	return ret ? ret : on_packet(dec, msg);
 }
 
+/* The next packet is not known: it may have been the one that makes drops_repeat() true. */
+static int settle_all(struct rvt_etrace_decoder *dec)
+{
+	int ret = dec->has_repeat && leads_back(dec) ? take_repeat(dec) : 0;
+
+	dec->has_repeat = false;
+	return ret ? ret : settle(dec);
+}
+
+int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reason,
+			   const char *detail)
+{
+	int ret = settle_all(dec);
+
+	return ret ? ret : rvt_etrace_decoder_lose(dec, reason, detail);
+}
+
 int rvt_etrace_decoder_finish(struct rvt_etrace_decoder *dec)
 {
-	int ret = 0;
+	int ret = settle_all(dec);
 
-	if (dec->has_repeat)
-		ret = on_packet(dec, &dec->repeat);
-	dec->has_repeat = false;
-	if (!ret)
-		ret = settle(dec);
 	return ret ? ret : rvt_flow_flush(dec->flow);
 }
