@@ -195,10 +195,20 @@ struct rvt_code {
 /* Contents of RVT_FEAT_RVTRACE_CODE: packs into a malloc'd blob. Returns 0 or -ENOMEM. */
 int rvt_code_pack(const struct rvt_code *code, size_t n, void **blob, size_t *len);
 /*
- * The reverse. *code (malloc'd, free() it after use) points into *buffer (malloc'd, too).
- * Returns 0, -EBADMSG (damaged), -ENOMEM.
+ * The reverse: @blob must stay until rvt_code_close(). Code is unpacked piece by piece, when it is
+ * needed. Returns 0, -EBADMSG (damaged), -ENOMEM.
  */
-int rvt_code_unpack(const void *blob, size_t len, struct rvt_code **code, size_t *n, void **buffer);
+struct rvt_code_store;
+int rvt_code_open(const void *blob, size_t len, struct rvt_code_store **store);
+void rvt_code_close(struct rvt_code_store *store);
+/* What there is, @store's; NULL is a store without any. .bytes: only what rvt_code_need() said. */
+const struct rvt_code *rvt_code_list(const struct rvt_code_store *store, size_t *n);
+/*
+ * rvt_code_need - unpacks the @len bytes @from some of an entry's .bytes on, which must all be of
+ * it. Returns how many of them can be read; fewer: those behind are damaged. Threads may call it at
+ * the same time. @store is a struct rvt_code_store, so that this can be a rvt_bytes_need.
+ */
+size_t rvt_code_need(void *store, const uint8_t *from, size_t len);
 /* zstd-compressed text, as RVT_FEAT_RVTRACE_KALLSYMS is. Both malloc their result. */
 int rvt_text_pack(const void *text, size_t text_len, void **blob, size_t *len);
 int rvt_text_unpack(const void *blob, size_t len, char **text, size_t *text_len);

@@ -129,12 +129,13 @@ static void test_parent_and_clone(void **state)
 static void test_lent(void **state)
 {
 	static const char code[] = "0123456789";
+	const struct rvt_lent lent = { (const uint8_t *)code, 10, NULL, NULL };
 	const uint8_t *bytes;
 	struct fixture f;
 
 	(void)state;
 	set_up(&f);
-	assert_int_equal(rvt_space_map_lent(f.space, 100, code, 10, "kernel"), 0);
+	assert_int_equal(rvt_space_map_lent(f.space, 100, &lent, "kernel"), 0);
 	assert_int_equal(rvt_space_find(f.space, 103, &bytes), 7);
 	assert_ptr_equal(bytes, code + 3);
 	map(f.space, 104, "xy");
@@ -146,6 +147,39 @@ static void test_lent(void **state)
 	assert_int_equal(rvt_space_map_bytes(f.space, 200, code, 10, "kernel"), 0);
 	assert_int_equal(rvt_space_find(f.space, 200, &bytes), 10);
 	assert_ptr_not_equal(bytes, code);
+	rvt_image_destroy(f.image);
+}
+
+#define HALF 10000
+
+/* The first half of lent bytes can be had. */
+static size_t need_half(void *ctx, const uint8_t *from, size_t len)
+{
+	const uint8_t *bytes = ctx;
+	size_t left = from < bytes + HALF ? bytes + HALF - from : 0;
+
+	return len < left ? len : left;
+}
+
+/* Lent bytes are asked for a piece at a time; what cannot be had ends there. */
+static void test_lent_in_pieces(void **state)
+{
+	static uint8_t code[2 * HALF];
+	const struct rvt_lent lent = { code, sizeof(code), need_half, code };
+	const uint8_t *bytes;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	assert_int_equal(rvt_space_map_lent(f.space, 100, &lent, "kernel"), 0);
+	for (unsigned int at = 0; at < sizeof(code); at += 10) {
+		const size_t left = at < HALF ? HALF - at : 0;
+
+		assert_int_equal(rvt_space_find(f.space, 100 + at, &bytes),
+				 left < 4096 ? left : 4096);
+		if (left)
+			assert_ptr_equal(bytes, code + at);
+	}
 	rvt_image_destroy(f.image);
 }
 
@@ -358,6 +392,7 @@ int main(void)
 		cmocka_unit_test(test_top_of_memory),
 		cmocka_unit_test(test_parent_and_clone),
 		cmocka_unit_test(test_lent),
+		cmocka_unit_test(test_lent_in_pieces),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_elf),
 		cmocka_unit_test(test_elf_errors),

@@ -9,6 +9,18 @@
 #include <stdatomic.h>
 #include <rvtrace/image.h>
 
+/*
+ * Another's bytes. @need, if not NULL, makes @len of them readable that are @from some of them on,
+ * and returns how many are; threads may call it at the same time.
+ */
+typedef size_t (*rvt_bytes_need)(void *ctx, const uint8_t *from, size_t len);
+struct rvt_lent {
+	const uint8_t *bytes;
+	size_t len;
+	rvt_bytes_need need;
+	void *ctx;
+};
+
 /* Bytes of code: a file, a segment of a file that cannot be mapped, a copy, or another's. */
 struct rvt_object {
 	struct rvt_object *next;	/* in the image */
@@ -18,6 +30,8 @@ struct rvt_object {
 	uint64_t len;
 	bool mapped;			/* munmap() instead of free() */
 	bool lent;			/* whoever made it has .bytes */
+	rvt_bytes_need need;		/* see struct rvt_lent */
+	void *need_ctx;
 	/* for files that must be read piece by piece (/proc/kcore): */
 	int fd;				/* -1: all bytes are there */
 	uint8_t *window_read;		/* per window: 1 read, 2 unreadable */
@@ -66,7 +80,7 @@ struct rvt_piece *rvt_space_piece(struct rvt_space *space, uint64_t addr);
 bool rvt_space_same(const struct rvt_space *a, const struct rvt_space *b, unsigned int limit);
 /*
  * Readable bytes at @offset of @object; sets *bytes. At least 1 unless the object cannot be
- * read there; everything up to its end, or at least 64 KiB of it.
+ * read there; everything up to its end, or at least 4 KiB of it.
  */
 uint64_t rvt_object_bytes(struct rvt_object *object, uint64_t offset, const uint8_t **bytes);
 
@@ -88,9 +102,9 @@ int rvt_image_window_object(struct rvt_image *image, int fd, uint64_t offset, ui
 int rvt_image_copy_object(struct rvt_image *image, const void *bytes, size_t len,
 			  const char *name, struct rvt_object **object);
 
-/* An object of @bytes themselves, which stay as long as the image is read. */
-int rvt_image_lent_object(struct rvt_image *image, const void *bytes, size_t len,
-			  const char *name, struct rvt_object **object);
+/* An object of bytes that stay as long as the image is read. */
+int rvt_image_lent_object(struct rvt_image *image, const struct rvt_lent *lent, const char *name,
+			  struct rvt_object **object);
 
 /*
  * rvt_space_map - @len bytes of @object from @offset on appear at @addr; @object NULL: unreadable.
@@ -98,8 +112,8 @@ int rvt_image_lent_object(struct rvt_image *image, const void *bytes, size_t len
  */
 int rvt_space_map(struct rvt_space *space, uint64_t addr, uint64_t len, struct rvt_object *object,
 		  uint64_t offset, const char *name);
-/* rvt_space_map_bytes() without the copy: @bytes stay as long as the image is read. */
-int rvt_space_map_lent(struct rvt_space *space, uint64_t addr, const void *bytes, size_t len,
+/* rvt_space_map_bytes() without the copy: the bytes stay as long as the image is read. */
+int rvt_space_map_lent(struct rvt_space *space, uint64_t addr, const struct rvt_lent *lent,
 		       const char *name);
 
 #endif

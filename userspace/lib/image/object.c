@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include "image/image.h"
 
+/* So much of what is lent is asked for at a time: no block is longer. */
+#define LENT_PIECE 4096
 #define WINDOW_BITS 16
 #define WINDOW (1ull << WINDOW_BITS)
 /* No object is longer, so that offsets never overflow. */
@@ -141,15 +143,17 @@ int rvt_image_copy_object(struct rvt_image *image, const void *bytes, size_t len
 	return 0;
 }
 
-int rvt_image_lent_object(struct rvt_image *image, const void *bytes, size_t len,
-			  const char *name, struct rvt_object **object)
+int rvt_image_lent_object(struct rvt_image *image, const struct rvt_lent *lent, const char *name,
+			  struct rvt_object **object)
 {
 	*object = object_create(image, name);
 	if (!*object)
 		return -ENOMEM;
-	(*object)->bytes = (uint8_t *)bytes;
-	(*object)->len = len;
+	(*object)->bytes = (uint8_t *)lent->bytes;
+	(*object)->len = lent->len;
 	(*object)->lent = true;
+	(*object)->need = lent->need;
+	(*object)->need_ctx = lent->ctx;
 	return 0;
 }
 
@@ -212,6 +216,9 @@ uint64_t rvt_object_bytes(struct rvt_object *object, uint64_t offset, const uint
 	if (offset >= object->len)
 		return 0;
 	*bytes = object->bytes + offset;
+	if (object->need)
+		return object->need(object->need_ctx, *bytes, object->len - offset < LENT_PIECE ?
+				    object->len - offset : LENT_PIECE);
 	if (object->fd < 0)
 		return object->len - offset;
 	/* This window and the next: at least one of them whole, unless the object ends. */

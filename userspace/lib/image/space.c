@@ -309,12 +309,8 @@ uint64_t rvt_space_generation(const struct rvt_space *space)
 
 /* ---- what to map ---- */
 
-/* Makes an object of bytes: rvt_image_copy_object() or rvt_image_lent_object(). */
-typedef int (*make_object)(struct rvt_image *image, const void *bytes, size_t len,
-			   const char *name, struct rvt_object **object);
-
-static int map_object(struct rvt_space *space, uint64_t addr, const void *bytes, size_t len,
-		      const char *name, make_object make)
+int rvt_space_map_bytes(struct rvt_space *space, uint64_t addr, const void *bytes, size_t len,
+			const char *name)
 {
 	const char *kept = rvt_image_name(space->image, name ? name : "");
 	struct rvt_object *object;
@@ -324,20 +320,23 @@ static int map_object(struct rvt_space *space, uint64_t addr, const void *bytes,
 		return 0;
 	if (!kept)
 		return -ENOMEM;
-	ret = make(space->image, bytes, len, kept, &object);
+	ret = rvt_image_copy_object(space->image, bytes, len, kept, &object);
 	return ret ? ret : rvt_space_map(space, addr, len, object, 0, kept);
 }
 
-int rvt_space_map_bytes(struct rvt_space *space, uint64_t addr, const void *bytes, size_t len,
-			const char *name)
-{
-	return map_object(space, addr, bytes, len, name, rvt_image_copy_object);
-}
-
-int rvt_space_map_lent(struct rvt_space *space, uint64_t addr, const void *bytes, size_t len,
+int rvt_space_map_lent(struct rvt_space *space, uint64_t addr, const struct rvt_lent *lent,
 		       const char *name)
 {
-	return map_object(space, addr, bytes, len, name, rvt_image_lent_object);
+	const char *kept = rvt_image_name(space->image, name);
+	struct rvt_object *object;
+	int ret;
+
+	if (!lent->len)
+		return 0;
+	if (!kept)
+		return -ENOMEM;
+	ret = rvt_image_lent_object(space->image, lent, kept, &object);
+	return ret ? ret : rvt_space_map(space, addr, lent->len, object, 0, kept);
 }
 
 int rvt_space_map_file(struct rvt_space *space, uint64_t addr, uint64_t len, uint64_t offset,

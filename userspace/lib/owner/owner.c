@@ -410,8 +410,7 @@ void rvt_owner_destroy(struct rvt_owner *owner)
 		munmap(owner->mappings[i].bytes, owner->mappings[i].len);
 	free(owner->mappings);
 	free(owner->events);
-	free(owner->code);
-	free(owner->code_buffer);
+	rvt_code_close(owner->code);
 	free(owner->symfs);
 	free(owner->vmlinux);
 	free(owner->kcore);
@@ -427,42 +426,60 @@ int rvt_owner_add_file(struct rvt_owner *owner, struct rvt_perfdata *file)
 	owner->file = file;
 	if (owner->code || rvt_perfdata_feature(file, RVT_FEAT_RVTRACE_CODE, &blob, &len))
 		return 0;
-	return rvt_code_unpack(blob, len, &owner->code, &owner->n_code, &owner->code_buffer);
+	return rvt_code_open(blob, len, &owner->code);
+}
+
+/* The first code of @kind that was recorded; NULL: none. */
+static const struct rvt_code *find_code(const struct rvt_owner *owner, enum rvt_code_kind kind)
+{
+	size_t n;
+	const struct rvt_code *code = rvt_code_list(owner->code, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (code[i].kind == kind)
+			return &code[i];
+	return NULL;
 }
 
 bool rvt_owner_has_kernel(const struct rvt_owner *owner)
 {
-	if (owner->vmlinux || owner->kcore)
-		return true;
-	for (size_t i = 0; i < owner->n_code; i++)
-		if (owner->code[i].kind == RVT_CODE_KERNEL)
-			return true;
-	return false;
+	return owner->vmlinux || owner->kcore || find_code(owner, RVT_CODE_KERNEL);
 }
 
 const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner)
 {
-	for (size_t i = 0; i < owner->n_code; i++)
-		if (owner->code[i].kind == RVT_CODE_VDSO)
-			return &owner->code[i];
-	return NULL;
+	const struct rvt_code *vdso = find_code(owner, RVT_CODE_VDSO);
+
+	return vdso && rvt_code_need(owner->code, vdso->bytes, vdso->len) == vdso->len ? vdso : NULL;
+}
+
+/* What was recorded; not the kernel itself, if that @is_given. */
+static int map_code(struct rvt_owner *owner, struct rvt_space *kernel, bool is_given)
+{
+	size_t n;
+	const struct rvt_code *code = rvt_code_list(owner->code, &n);
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct rvt_lent lent = {
+			code[i].bytes, code[i].len, rvt_code_need, owner->code,
+		};
+
+		if (code[i].kind != RVT_CODE_VDSO && !(is_given && code[i].kind == RVT_CODE_KERNEL))
+			err = rvt_space_map_lent(kernel, code[i].addr, &lent, code[i].name);
+	}
+	return err;
 }
 
 int rvt_owner_kernel(struct rvt_owner *owner, struct rvt_image *image,
 		     struct rvt_space **kernel)
 {
-	bool from_file = owner->vmlinux || owner->kcore;
 	int err = rvt_space_create(image, NULL, kernel);
 
 	if (!err && owner->firmware)
 		err = rvt_space_map_elf(*kernel, owner->firmware, 0);
-	for (size_t i = 0; i < owner->n_code && !err; i++) {
-		const struct rvt_code *code = &owner->code[i];
-
-		if (code->kind != RVT_CODE_VDSO && !(from_file && code->kind == RVT_CODE_KERNEL))
-			err = rvt_space_map_lent(*kernel, code->addr, code->bytes, code->len,
-						 code->name);
-	}
+	if (!err)
+		err = map_code(owner, *kernel, owner->vmlinux || owner->kcore);
 	if (!err && owner->kcore)
 		err = rvt_space_map_elf(*kernel, owner->kcore, 0);
 	if (!err && owner->vmlinux)

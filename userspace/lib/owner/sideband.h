@@ -78,9 +78,7 @@ struct rvt_owner {
 	void *files;		/* tsearch tree of what is in .paths, by .name */
 	struct owner_path **paths;	/* sorted by .path */
 	size_t n_paths;
-	struct rvt_code *code;
-	size_t n_code;
-	void *code_buffer;
+	struct rvt_code_store *code;	/* NULL: none */
 	struct owner_mapping *mappings;
 	size_t n_mappings;
 	const struct owner_event **changes;	/* of kernel code, in the order of time; malloc'd */

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Code and symbols carried in feature sections. A section is one zstd frame; that of code holds a
- * sequence of entry_head, name and bytes, each of the latter two padded to 8 bytes.
+ * Code carried in a feature section: a sequence of entry_head, name and bytes, each of the latter
+ * two padded to 8 bytes, cut into zstd frames. Little of a kernel's code is run, and to unpack all
+ * of it would take longer than to decode a short recording: so a frame is unpacked when somebody
+ * needs what is in it.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <zstd.h>
 #include <rvtrace/perfdata.h>
 #include "array.h"
+#include "packed.h"
 
-#define FAST_LEVEL 1
+/* Of what is packed, in one frame. Smaller ones pack worse, larger ones bring more unneeded code. */
+#define FRAME_BYTES (16ul << 10)
+/* Of zstd: 7 % more than at level 1, but literals are as they are: unpacked in two thirds of the time. */
+#define LEVEL (-1)
 #define HUGE_PAGE (2ul << 20)
-/* What a section may unpack to: protects from a frame that lies about its size. */
-#define MAX_UNPACKED (2ULL << 30)
 
 struct entry_head {
 	uint64_t addr, len;
@@ -22,62 +28,76 @@ struct entry_head {
 	uint32_t name_len;	/* with its terminating zero */
 };
 
+enum frame_state { FRAME_PACKED, FRAME_UNPACKED, FRAME_DAMAGED };
+
+struct frame {
+	uint64_t first, len;		/* of what it unpacks to, in bytes from the beginning of all */
+	const uint8_t *packed;
+	size_t packed_len;
+	_Atomic uint8_t state;		/* enum frame_state; FRAME_UNPACKED is set last */
+};
+
+struct rvt_code_store {
+	struct rvt_code *code;
+	size_t n_code;
+	struct frame *frames;		/* one behind the other, none empty */
+	size_t n_frames;
+	uint8_t *plain;			/* .len bytes, real where they are unpacked; NULL: none */
+	uint64_t len;
+	pthread_mutex_t lock;		/* of unpacking: of .unpacking, and who sets .state */
+	ZSTD_DCtx *unpacking;
+};
+
 static uint64_t pad(uint64_t len)
 {
 	return (len + 7) & ~7ULL;
 }
 
-int rvt_text_pack(const void *text, size_t text_len, void **blob, size_t *len)
+/* ---- packing ---- */
+
+/* With a check sum: a bit that is wrong would be other code. NULL: no memory. */
+static ZSTD_CCtx *packer(void)
 {
-	size_t room = ZSTD_compressBound(text_len), n;
+	ZSTD_CCtx *ctx = ZSTD_createCCtx();
+
+	if (ctx) {
+		ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, LEVEL);
+		ZSTD_CCtx_setParameter(ctx, ZSTD_c_checksumFlag, 1);
+	}
+	return ctx;
+}
+
+/* Frames of @len bytes at @plain go to @blob, which has @room bytes. Returns 0 or -ENOMEM. */
+static int pack_frames(ZSTD_CCtx *ctx, const uint8_t *plain, size_t len, char *blob, size_t room,
+		       size_t *packed)
+{
+	size_t pos = 0;
+
+	for (size_t from = 0; from < len; from += FRAME_BYTES) {
+		size_t some = len - from < FRAME_BYTES ? len - from : FRAME_BYTES;
+		size_t got = ZSTD_compress2(ctx, blob + pos, room - pos, plain + from, some);
+
+		if (ZSTD_isError(got))
+			return -ENOMEM;
+		pos += got;
+	}
+	*packed = pos;
+	return 0;
+}
+
+static int pack(const uint8_t *plain, size_t len, void **blob, size_t *packed)
+{
+	size_t room = (len / FRAME_BYTES + 1) * ZSTD_compressBound(FRAME_BYTES);
+	ZSTD_CCtx *ctx = packer();
+	int err = -ENOMEM;
 
 	*blob = malloc(room);
-	if (!*blob)
-		return -ENOMEM;
-	n = ZSTD_compress(*blob, room, text, text_len, FAST_LEVEL);
-	if (ZSTD_isError(n)) {
+	if (ctx && *blob)
+		err = pack_frames(ctx, plain, len, *blob, room, packed);
+	if (err)
 		free(*blob);
-		return -ENOMEM;
-	}
-	*len = n;
-	return 0;
-}
-
-/*
- * Memory for free(). What is large gets huge pages: the page faults of the small ones would take as
- * long as unpacking.
- */
-static void *allocate(size_t size)
-{
-	void *p;
-
-	if (size < HUGE_PAGE)
-		return malloc(size);
-	if (posix_memalign(&p, HUGE_PAGE, size))
-		return NULL;
-	madvise(p, size, MADV_HUGEPAGE);
-	return p;
-}
-
-int rvt_text_unpack(const void *blob, size_t len, char **text, size_t *text_len)
-{
-	unsigned long long size = ZSTD_getFrameContentSize(blob, len);
-	size_t n;
-
-	if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN ||
-	    size > MAX_UNPACKED)
-		return -EBADMSG;
-	*text = allocate(size + 1);
-	if (!*text)
-		return -ENOMEM;
-	n = ZSTD_decompress(*text, size, blob, len);
-	if (ZSTD_isError(n)) {
-		free(*text);
-		return -EBADMSG;
-	}
-	(*text)[n] = 0;
-	*text_len = n;
-	return 0;
+	ZSTD_freeCCtx(ctx);
+	return err;
 }
 
 int rvt_code_pack(const struct rvt_code *code, size_t n, void **blob, size_t *len)
@@ -103,71 +123,193 @@ int rvt_code_pack(const struct rvt_code *code, size_t n, void **blob, size_t *le
 		memcpy(plain + pos, code[i].bytes, head.len);
 		pos += pad(head.len);
 	}
-	err = rvt_text_pack(plain, total, blob, len);
+	err = pack(plain, total, blob, len);
 	free(plain);
 	return err;
 }
 
-int rvt_code_unpack(const void *blob, size_t len, struct rvt_code **result, size_t *n,
-		    void **buffer)
+/* ---- unpacking ---- */
+
+static int add_frame(struct rvt_code_store *store, const uint8_t *packed, size_t packed_len)
 {
-	struct rvt_code *code = NULL;
-	size_t total, pos = 0;
-	char *plain;
+	unsigned long long len = ZSTD_getFrameContentSize(packed, packed_len);
+
+	if (len == ZSTD_CONTENTSIZE_ERROR || len == ZSTD_CONTENTSIZE_UNKNOWN ||
+	    len > RVT_MAX_UNPACKED - store->len)
+		return -EBADMSG;
+	if (!len)
+		return 0;
+	if (array_grow(&store->frames, store->n_frames))
+		return -ENOMEM;
+	store->frames[store->n_frames++] = (struct frame){
+		.first = store->len, .len = len, .packed = packed, .packed_len = packed_len,
+	};
+	store->len += len;
+	return 0;
+}
+
+static int find_frames(struct rvt_code_store *store, const uint8_t *blob, size_t len)
+{
+	size_t pos = 0;
+	int err = 0;
+
+	while (pos < len && !err) {
+		size_t packed = ZSTD_findFrameCompressedSize(blob + pos, len - pos);
+
+		if (ZSTD_isError(packed))
+			return -EBADMSG;
+		err = add_frame(store, blob + pos, packed);
+		pos += packed;
+	}
+	return err;
+}
+
+/* Where all of it would be. What is small there must not become a huge page, which is cleared. */
+static int reserve(struct rvt_code_store *store)
+{
+	const uint64_t frame = store->n_frames ? store->frames[0].len : 0;
+	void *p;
+
+	if (!store->len)
+		return 0;
+	p = mmap(NULL, store->len, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	madvise(p, store->len, frame < HUGE_PAGE ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+	store->plain = p;
+	return 0;
+}
+
+/* The frame with byte @pos of all. */
+static struct frame *frame_at(const struct rvt_code_store *store, uint64_t pos)
+{
+	size_t low = 0, high = store->n_frames;
+
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+
+		if (store->frames[middle].first <= pos)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &store->frames[low];
+}
+
+static bool unpack(struct rvt_code_store *store, struct frame *frame)
+{
+	enum frame_state state = atomic_load_explicit(&frame->state, memory_order_acquire);
+
+	if (state != FRAME_PACKED)
+		return state == FRAME_UNPACKED;
+	pthread_mutex_lock(&store->lock);
+	state = frame->state;
+	if (state == FRAME_PACKED) {
+		state = ZSTD_decompressDCtx(store->unpacking, store->plain + frame->first, frame->len,
+					    frame->packed, frame->packed_len) == frame->len ?
+			FRAME_UNPACKED : FRAME_DAMAGED;
+		atomic_store_explicit(&frame->state, state, memory_order_release);
+	}
+	pthread_mutex_unlock(&store->lock);
+	return state == FRAME_UNPACKED;
+}
+
+/* How many of the @len bytes at @pos there are, which lie within all. */
+static uint64_t need(struct rvt_code_store *store, uint64_t pos, uint64_t len)
+{
+	struct frame *frame = len ? frame_at(store, pos) : NULL;
+	uint64_t got = 0;
+
+	while (got < len && unpack(store, frame)) {
+		got = frame->first + frame->len - pos;
+		frame++;
+	}
+	return got < len ? got : len;
+}
+
+size_t rvt_code_need(void *store, const uint8_t *from, size_t len)
+{
+	struct rvt_code_store *s = store;
+
+	return need(s, from - s->plain, len);
+}
+
+/* Sets *@head and what it says of the entry at *@pos, which goes on to the next one. */
+static int read_entry(struct rvt_code_store *store, uint64_t *pos, struct rvt_code *code)
+{
+	struct entry_head head;
+	uint64_t left, name;
+
+	if (need(store, *pos, sizeof(head)) < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, store->plain + *pos, sizeof(head));
+	name = *pos + sizeof(head);
+	left = store->len - name;
+	if (!head.name_len || pad(head.name_len) > left || head.len > left ||
+	    pad(head.len) > left - pad(head.name_len) ||
+	    need(store, name, head.name_len) < head.name_len ||
+	    store->plain[name + head.name_len - 1])
+		return -EBADMSG;
+	*code = (struct rvt_code){
+		head.addr, head.len, head.kind, (const char *)store->plain + name,
+		store->plain + name + pad(head.name_len),
+	};
+	*pos = name + pad(head.name_len) + pad(head.len);
+	return 0;
+}
+
+static int find_code(struct rvt_code_store *store)
+{
+	uint64_t pos = 0;
+	int err = 0;
+
+	while (store->len - pos >= sizeof(struct entry_head) && !err) {
+		if (array_grow(&store->code, store->n_code))
+			return -ENOMEM;
+		err = read_entry(store, &pos, &store->code[store->n_code]);
+		store->n_code += !err;
+	}
+	return err;
+}
+
+int rvt_code_open(const void *blob, size_t len, struct rvt_code_store **store)
+{
+	struct rvt_code_store *s = calloc(1, sizeof(*s));
 	int err;
 
-	*n = 0;
-	err = rvt_text_unpack(blob, len, &plain, &total);
-	if (err)
+	if (!s)
+		return -ENOMEM;
+	pthread_mutex_init(&s->lock, NULL);
+	s->unpacking = ZSTD_createDCtx();
+	err = s->unpacking ? find_frames(s, blob, len) : -ENOMEM;
+	if (!err)
+		err = reserve(s);
+	if (!err)
+		err = find_code(s);
+	if (err) {
+		rvt_code_close(s);
 		return err;
-	while (total - pos >= sizeof(struct entry_head)) {
-		struct entry_head head;
-		const char *name = plain + pos + sizeof(head);
-
-		memcpy(&head, plain + pos, sizeof(head));
-		pos += sizeof(head);
-		err = -EBADMSG;
-		if (pad(head.name_len) > total - pos || !head.name_len || name[head.name_len - 1] ||
-		    head.len > total || pad(head.len) > total - pos - pad(head.name_len))
-			goto fail;
-		err = array_grow(&code, *n);
-		if (err)
-			goto fail;
-		pos += pad(head.name_len);
-		code[(*n)++] = (struct rvt_code){ head.addr, head.len, head.kind, name,
-						  (const uint8_t *)plain + pos };
-		pos += pad(head.len);
 	}
-	*result = code;
-	*buffer = plain;
-	return 0;
-fail:
-	free(code);
-	free(plain);
-	return err;
-}
-
-/* ---- AUX data ---- */
-
-int rvt_aux_pack(const void *bytes, size_t n, int level, void **blob, size_t *room, size_t *len)
-{
-	size_t needed = pad(ZSTD_compressBound(n)), packed;
-
-	if (array_reserve(blob, room, 0, needed))
-		return -ENOMEM;
-	packed = ZSTD_compress(*blob, *room, bytes, n, level);
-	if (ZSTD_isError(packed))
-		return -ENOMEM;
-	*len = pad(packed);
-	memset((char *)*blob + packed, 0, *len - packed);
+	*store = s;
 	return 0;
 }
 
-int rvt_aux_unpack(const void *blob, size_t len, void *bytes, size_t unpacked)
+const struct rvt_code *rvt_code_list(const struct rvt_code_store *store, size_t *n)
 {
-	size_t packed = ZSTD_findFrameCompressedSize(blob, len);
+	*n = store ? store->n_code : 0;
+	return store ? store->code : NULL;
+}
 
-	if (ZSTD_isError(packed) || ZSTD_decompress(bytes, unpacked, blob, packed) != unpacked)
-		return -EBADMSG;
-	return 0;
+void rvt_code_close(struct rvt_code_store *store)
+{
+	if (!store)
+		return;
+	if (store->plain)
+		munmap(store->plain, store->len);
+	pthread_mutex_destroy(&store->lock);
+	ZSTD_freeDCtx(store->unpacking);
+	free(store->frames);
+	free(store->code);
+	free(store);
 }
