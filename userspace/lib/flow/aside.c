@@ -8,10 +8,9 @@
 #include "flow/leaps.h"
 #include "flow/steps.h"
 
-#define KIND_SHIFT 30
-#define NUMBER ((1u << KIND_SHIFT) - 1)
-
 enum kind { STEP, HOP, LEAP };
+_Static_assert(RVT_STEP_ENTRIES <= 1 << 20 && RVT_HOPS <= 1 << 20 && RVT_LEAPS <= 1 << 20,
+	       "numbers fit a note");
 
 /* False: no room, and nothing is noted. */
 static bool note(struct rvt_aside *aside, enum kind kind, uint32_t number, uint64_t times)
@@ -19,7 +18,7 @@ static bool note(struct rvt_aside *aside, enum kind kind, uint32_t number, uint6
 	const size_t before = aside->n;
 
 	while (times) {
-		uint32_t some = times < UINT32_MAX ? times : UINT32_MAX;
+		uint32_t some = times < RVT_ASIDE_TIMES ? times : RVT_ASIDE_TIMES;
 
 		if (aside->n == RVT_ASIDE_NOTES ||
 		    array_reserve(&aside->notes, &aside->room, aside->n, 1)) {
@@ -27,9 +26,7 @@ static bool note(struct rvt_aside *aside, enum kind kind, uint32_t number, uint6
 			aside->full = true;
 			return false;
 		}
-		aside->notes[aside->n++] = (struct rvt_aside_note){
-			(uint32_t)kind << KIND_SHIFT | number, some,
-		};
+		aside->notes[aside->n++] = (struct rvt_aside_note){ kind, number, some };
 		times -= some;
 	}
 	return true;
@@ -135,18 +132,17 @@ bool rvt_flow_set_aside(struct rvt_flow *flow, uint32_t owner, unsigned int halv
 
 static void count_again(struct rvt_flow *flow, const struct rvt_aside_note *note)
 {
-	const uint32_t number = note->what & NUMBER;
 	struct rvt_step *s;
 
-	switch (note->what >> KIND_SHIFT) {
+	switch (note->kind) {
 	case HOP:
-		rvt_flow_count_hop(flow, rvt_hop_at(flow->hops, number), note->times);
+		rvt_flow_count_hop(flow, rvt_hop_at(flow->hops, note->number), note->times);
 		break;
 	case LEAP:
-		rvt_leap_count(flow->leaps, &flow->leaps->leaps[number], note->times);
+		rvt_leap_count(flow->leaps, &flow->leaps->leaps[note->number], note->times);
 		break;
 	default:
-		s = &flow->steps->steps[number];
+		s = &flow->steps->steps[note->number];
 		if (!s->times || s->times > UINT32_MAX - note->times)
 			rvt_steps_begin_times(flow, s);
 		s->times += note->times;
@@ -160,12 +156,12 @@ static void clear(struct rvt_flow *flow)
 	struct rvt_aside *aside = &flow->aside;
 
 	for (size_t i = 0; i < aside->n; i++) {
-		const uint32_t what = aside->notes[i].what;
+		const struct rvt_aside_note *note = &aside->notes[i];
 
-		if (what >> KIND_SHIFT == STEP)
-			flow->steps->steps[what & NUMBER].flags &= ~RVT_STEP_ASIDE;
-		else if (what >> KIND_SHIFT == LEAP)
-			flow->leaps->leaps[what & NUMBER].flags &= ~RVT_LEAP_ASIDE;
+		if (note->kind == STEP)
+			flow->steps->steps[note->number].flags &= ~RVT_STEP_ASIDE;
+		else if (note->kind == LEAP)
+			flow->leaps->leaps[note->number].flags &= ~RVT_LEAP_ASIDE;
 	}
 	aside->n = aside->n_parts = 0;
 	aside->full = false;
@@ -193,4 +189,14 @@ void rvt_flow_forget_aside(struct rvt_aside *aside)
 {
 	free(aside->notes);
 	free(aside->parts);
+}
+
+void rvt_flow_inherit_aside(struct rvt_aside *to, struct rvt_aside *from)
+{
+	rvt_flow_forget_aside(to);
+	*to = (struct rvt_aside){
+		.notes = from->notes, .room = from->room,
+		.parts = from->parts, .parts_room = from->parts_room,
+	};
+	*from = (struct rvt_aside){ .notes = NULL };
 }

@@ -17,11 +17,13 @@
 
 struct rvt_flow;
 
-#define RVT_ASIDE_NOTES (1u << 20)	/* at most */
+#define RVT_ASIDE_NOTES (1u << 21)	/* at most */
+#define RVT_ASIDE_TIMES ((1u << 10) - 1)
 
 struct rvt_aside_note {
-	uint32_t what;			/* number of a step, hop or leap, and which */
-	uint32_t times;
+	uint32_t kind : 2;		/* a step, a hop or a leap */
+	uint32_t number : 20;		/* of it */
+	uint32_t times : 10;		/* RVT_ASIDE_TIMES at most: more are several notes */
 };
 
 /* What was set aside at once. */
@@ -55,5 +57,7 @@ bool rvt_flow_set_aside(struct rvt_flow *flow, uint32_t owner, unsigned int halv
  */
 void rvt_flow_take_back(struct rvt_flow *flow, uint32_t owner);
 void rvt_flow_forget_aside(struct rvt_aside *aside);
+/* The memory of @from is that of @to. Nothing is noted in either. */
+void rvt_flow_inherit_aside(struct rvt_aside *to, struct rvt_aside *from);
 
 #endif

@@ -183,6 +183,7 @@ void rvt_flow_learn(struct rvt_flow *flow)
 	teacher->hops = NULL;
 	teacher->leaps = NULL;
 	teacher->steps = NULL;
+	rvt_flow_inherit_aside(&flow->aside, &teacher->aside);
 	memcpy(flow->meanings, teacher->meanings, sizeof(flow->meanings));
 	for (unsigned int i = 0; i < RVT_FLOW_MEANINGS; i++)
 		flow->meanings[i].taught = flow->meanings[i].id;
