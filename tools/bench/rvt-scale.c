@@ -4,7 +4,8 @@
  * whose trace is that of IN so many times over, and in which its task has so many mappings more.
  * Where it begins anew time goes back, and parts do not fit together; untimed leaves out what
  * relates time stamps to perf's clock, so that nobody compares them.
- * `rvt-scale run JOBS SYMFS FILE` counts its instructions and edges, and prints what that took.
+ * `rvt-scale run JOBS SYMFS FILE [ROUNDS]` counts its instructions and edges, and prints what that
+ * took; several times over in one session, whose later rounds find code read and decoded.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -246,19 +247,35 @@ static double seconds(clockid_t clock)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-static int run(char **args)
+/* Counts all of it once, and prints a line. */
+static int run_once(struct rvt_session *session, const char *jobs, double opening)
 {
-	const struct rvt_session_options options = {
-		.owner.symfs = args[1], .count = true, .count_names = true, .jobs = atoi(args[0]),
-	};
 	struct sums sums = { 0 };
 	const struct rvt_session_sink sink = {
 		.ctx = &sums, .count_run = count_run, .count_edge = count_edge, .reset = forget,
 	};
-	double opening = seconds(CLOCK_MONOTONIC), wall, cpu;
+	double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
 	struct rvt_session_stats stats;
-	struct rvt_session *session;
 	struct rusage usage;
+	int err = rvt_session_run(session, &sink);
+
+	wall = seconds(CLOCK_MONOTONIC) - wall;
+	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	rvt_session_stats(session, &stats);
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%s %.1f %" PRIu64 " %" PRId64 " %.2f %.2f %.2f %ld\n", jobs,
+	       stats.trace_bytes / 1e6, sums.insns, sums.edges, opening, wall, cpu,
+	       usage.ru_maxrss / 1024);
+	return err;
+}
+
+static int run(char **args, int rounds)
+{
+	const struct rvt_session_options options = {
+		.owner.symfs = args[1], .count = true, .count_names = true, .jobs = atoi(args[0]),
+	};
+	double opening = seconds(CLOCK_MONOTONIC);
+	struct rvt_session *session;
 	char *error;
 	int err = rvt_session_open(args[2], &options, &session, &error);
 
@@ -266,17 +283,9 @@ static int run(char **args)
 		fprintf(stderr, "%s\n", error);
 		return 1;
 	}
-	wall = seconds(CLOCK_MONOTONIC);
-	opening = wall - opening;
-	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
-	err = rvt_session_run(session, &sink);
-	wall = seconds(CLOCK_MONOTONIC) - wall;
-	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-	rvt_session_stats(session, &stats);
-	getrusage(RUSAGE_SELF, &usage);
-	printf("%s %.1f %" PRIu64 " %" PRId64 " %.2f %.2f %.2f %ld\n", args[0],
-	       stats.trace_bytes / 1e6, sums.insns, sums.edges, opening, wall, cpu,
-	       usage.ru_maxrss / 1024);
+	opening = seconds(CLOCK_MONOTONIC) - opening;
+	for (int round = 0; round < rounds && !err; round++)
+		err = run_once(session, args[0], round ? 0 : opening);
 	rvt_session_close(session);
 	return err ? 1 : 0;
 }
@@ -287,9 +296,9 @@ int main(int argc, char **argv)
 
 	if ((argc == 6 || untimed) && !strcmp(argv[1], "repeat"))
 		return repeat(argv + 2);
-	if (argc == 5 && !strcmp(argv[1], "run"))
-		return run(argv + 2);
+	if ((argc == 5 || argc == 6) && !strcmp(argv[1], "run"))
+		return run(argv + 2, argc == 6 ? atoi(argv[5]) : 1);
 	fprintf(stderr, "usage: rvt-scale repeat IN OUT TIMES MAPPINGS [untimed]\n"
-		"       rvt-scale run JOBS SYMFS RECORDING\n");
+		"       rvt-scale run JOBS SYMFS RECORDING [ROUNDS]\n");
 	return 2;
 }
