@@ -201,6 +201,56 @@ static void damaged(void **state)
 	assert_true(noticed > f->len / 101 / 4);
 }
 
+/* What @blob holds of the one entry @code is right, or missing. */
+static void check_what_is_there(const void *blob, size_t len, const struct rvt_code *code)
+{
+	struct rvt_code_store *store;
+	const struct rvt_code *found;
+	size_t n;
+
+	if (rvt_code_open(blob, len, &store))
+		return;
+	found = rvt_code_list(store, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(found->len, code->len);
+	for (size_t at = 0; at < code->len; at += 1000) {
+		size_t got = rvt_code_need(store, found->bytes + at,
+					   code->len - at < 1000 ? code->len - at : 1000);
+
+		assert_memory_equal(found->bytes + at, code->bytes + at, got);
+	}
+	rvt_code_close(store);
+}
+
+/* Of a frame in the last code there is, behind which no head is: what follows has not moved. */
+static void sizes_that_lie(void **state)
+{
+	const struct fixture *f = *state;
+	const struct rvt_code *code = &f->code[N_CODE / 2];
+	unsigned int n_lies = 0;
+	uint8_t *blob;
+	void *packed;
+	size_t len;
+
+	assert_int_equal(rvt_code_pack(code, 1, &packed, &len), 0);
+	blob = packed;
+	for (size_t pos = 0; pos < len; pos += ZSTD_findFrameCompressedSize(blob + pos, len - pos)) {
+		const unsigned long long size = ZSTD_getFrameContentSize(blob + pos, len - pos);
+
+		/* the bits of its head, in which the size is */
+		for (unsigned int bit = 0; bit < 8 * 8; bit++) {
+			uint8_t *byte = blob + pos + 4 + bit / 8;
+
+			*byte ^= 1 << bit % 8;
+			n_lies += ZSTD_getFrameContentSize(blob + pos, len - pos) != size;
+			check_what_is_there(blob, len, code);
+			*byte ^= 1 << bit % 8;
+		}
+	}
+	assert_true(n_lies >= 8);
+	free(packed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +258,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_frame, setup, teardown),
 		cmocka_unit_test_setup_teardown(truncated, setup, teardown),
 		cmocka_unit_test_setup_teardown(damaged, setup, teardown),
+		cmocka_unit_test_setup_teardown(sizes_that_lie, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Code carried in a feature section: a sequence of entry_head, name and bytes, each of the latter
- * two padded to 8 bytes, cut into zstd frames. Little of a kernel's code is run, and to unpack all
- * of it would take longer than to decode a short recording: so a frame is unpacked when somebody
- * needs what is in it.
+ * two padded to 8 bytes, cut into zstd frames of one length (the last may be shorter). Little of a
+ * kernel's code is run, and to unpack all of it would take longer than to decode a short recording:
+ * so a frame is unpacked when somebody needs what is in it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -139,6 +139,9 @@ static int add_frame(struct rvt_code_store *store, const uint8_t *packed, size_t
 		return -EBADMSG;
 	if (!len)
 		return 0;
+	/* A size that is wrong would move all that is behind it: only the last frame is shorter. */
+	if (store->n_frames && (store->len % store->frames[0].len || len > store->frames[0].len))
+		return -EBADMSG;
 	if (array_grow(&store->frames, store->n_frames))
 		return -ENOMEM;
 	store->frames[store->n_frames++] = (struct frame){
