@@ -16,7 +16,7 @@ enum rvt_kernel_code_kind {
 	RVT_KERNEL_CODE_COMES = 1,	/* the bytes are there from now on */
 	RVT_KERNEL_CODE_GOES,		/* the bytes are there until now */
 	RVT_KERNEL_CODE_FUNCTION,	/* .function has the .len bytes at .addr; no bytes follow */
-	RVT_KERNEL_CODE_CHANGES,	/* the .len old ones, then as many new ones */
+	RVT_KERNEL_CODE_CHANGES,	/* the .len old ones, then as many new ones; just written */
 };
 
 /* The bytes follow. */

@@ -447,7 +447,12 @@ static void code_comes_and_goes(void **state)
 	is_mapped(kernel, ADDR + 4, "aaaa", "[one]");
 	assert_true(rvt_cursor_seek(f->cursor, 160) > 0);
 	is_mapped(kernel, ADDR + 4, "aaaa", "[one]f");
-	assert_true(rvt_cursor_seek(f->cursor, 260) > 0);
+	/* what changes does so at the very time that it is told with */
+	assert_int_equal(rvt_cursor_seek(f->cursor, 199), 0);
+	is_mapped(kernel, ADDR + 4, "aaaa", "[one]f");
+	assert_true(rvt_cursor_seek(f->cursor, 200) > 0);
+	is_mapped(kernel, ADDR + 4, "XXXX", "[one]f");
+	assert_int_equal(rvt_cursor_seek(f->cursor, 260), 0);
 	is_mapped(kernel, ADDR + 4, "XXXX", "[one]f");
 	/* another buffer is further on, and this one needs its own time again */
 	assert_int_equal(rvt_cursor_create(f->owner, f->image, kernel, &other), 0);

@@ -239,7 +239,14 @@ int bpf_goes(struct pt_regs *ctx)
 	return put_bpf(ctx, (void *)ctx->a0, RVT_KERNEL_CODE_GOES);
 }
 
-/* ---- static keys ---- */
+/*
+ * ---- static keys ----
+ *
+ * A jump is told when the kernel has written it and goes on, to the next one of the key or to the
+ * fence behind them all. What the probe before the write kept waiting, interrupts, comes between
+ * that and the write: a time from there would be too early by all that they do. From the write on
+ * nothing is kept waiting.
+ */
 
 /* JAL's immediate: imm[20|10:1|11|19:12] in bits 31 to 12. */
 static __u32 jal(__s32 distance)
@@ -250,24 +257,59 @@ static __u32 jal(__s32 distance)
 		(d >> 12 & 0xff) << 12;
 }
 
+struct change {
+	struct rvt_kernel_code head;	/* .kind 0: it was told */
+	unsigned char bytes[2 * INSN_BYTES];
+};
+
+/*
+ * What the kernel is about to write. There is one at a time: it holds a mutex from the first jump
+ * of a key to the end.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct change);
+} changes SEC(".maps");
+
+/* Tells it. Returns where the next one has room, or NULL. */
+static struct change *put_change(void *ctx)
+{
+	__u32 zero = 0;
+	struct change *change = bpf_map_lookup_elem(&changes, &zero);
+
+	if (change && change->head.kind) {
+		bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, change, sizeof(*change));
+		change->head.kind = 0;
+	}
+	return change;
+}
+
+/* All jumps of the key have been written. */
+SEC("kprobe/arch_jump_label_transform_apply")
+int key_changed(struct pt_regs *ctx)
+{
+	put_change(ctx);
+	return 0;
+}
+
 SEC("kprobe/arch_jump_label_transform_queue")
 int key_changes(struct pt_regs *ctx)
 {
 	struct jump_entry *entry = (void *)ctx->a0;
-	struct room *room = get_room();
+	struct change *change = put_change(ctx);
 	__s32 code = BPF_CORE_READ(entry, code), target = BPF_CORE_READ(entry, target);
 	__u64 from = (__u64)__builtin_preserve_access_index(&entry->code) + code;
 	__u64 to = (__u64)__builtin_preserve_access_index(&entry->target) + target;
 	__u32 insn = ctx->a1 == JUMP_LABEL_JMP ? jal(to - from) : INSN_NOP;
 
-	if (!room || bpf_probe_read_kernel(room->bytes, INSN_BYTES, (void *)from))
+	if (!change || bpf_probe_read_kernel(change->bytes, INSN_BYTES, (void *)from))
 		return 0;
-	__builtin_memcpy(room->bytes + INSN_BYTES, &insn, INSN_BYTES);
-	room->head.kind = RVT_KERNEL_CODE_CHANGES;
-	room->head.addr = from;
-	room->head.len = INSN_BYTES;
-	room->head.owner[0] = room->head.function[0] = 0;
-	put(ctx, room, 2 * INSN_BYTES);
+	__builtin_memcpy(change->bytes + INSN_BYTES, &insn, INSN_BYTES);
+	change->head.addr = from;
+	change->head.len = INSN_BYTES;
+	change->head.kind = RVT_KERNEL_CODE_CHANGES;
 	return 0;
 }
 

@@ -48,9 +48,13 @@ static void attach(struct bpf_output *code)
 /* The kernel's interpreter of BPF does not call back from bpf_loop(); its compiler does. */
 static bool needs_compiler(const struct bpf_program *program)
 {
+	static const char *const others[] = { "key_changed", "key_changes", "read_page" };
 	const char *name = bpf_program__name(program);
 
-	return strcmp(name, "key_changes") && strcmp(name, "read_page");
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(name, others[i]))
+			return false;
+	return true;
 }
 
 static bool kernel_compiles(void)

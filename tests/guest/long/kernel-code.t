@@ -21,6 +21,23 @@ entered()
 	awk -v symbol="$1" '$NF ~ "^(bpf_prog_[0-9a-f]*_)?" symbol "$" { n += $4 } END { print n + 0 }' "$work/report"
 }
 
+# writes_and_tellings: in the order of time, W for each jump of a static key that the kernel wrote, T
+# for each that the recording tells.
+writes_and_tellings()
+{
+	{
+		"$HOST/perf-rvtrace" script -i "$dir/share/perf.data" --call-trace -F time,sym \
+			--symfs "$dir/share:$("$LAB" path guest)" |
+			awk '$2 == "arch_jump_label_transform_queue" { writes = 1 }
+			     $2 == "copy_to_kernel_nofault" && writes {
+				print substr($1, 1, length($1) - 4), "W"
+				writes = 0
+			     }'
+		awk '/rvtrace:code/ { match($0, /[0-9]+\.[0-9]+:/); time = substr($0, RSTART, RLENGTH - 1) }
+		     /BPF output: 0000: 04 00 00 00/ { print time, "T" }' "$dir/share/script"
+	} | sort -k 1,1n -k 2,2r | awk '{ printf "%s", $2 }'
+}
+
 check "cross-compile the BPF program's loader" workload filters
 for kernel in stable testing; do
 	check "$kernel: the modules are built" build_modules $kernel
@@ -84,6 +101,8 @@ for kernel in stable testing; do
 	is "$kernel: of the second, twice" 10 "$(entered second_exit)"
 	is "$kernel: the first BPF program" 17 "$(entered gone_first)"
 	is "$kernel: the second" 19 "$(entered gone_second)"
+	check "$kernel: each jump of a key is told when it has been written" \
+		grep -qxE '(WT){4,}' <<<"$(writes_and_tellings)"
 	check "$kernel: stock perf reads the recording" grep -q rvtrace:code "$dir/share/script"
 	check "$kernel: no violation" no_violations
 done
