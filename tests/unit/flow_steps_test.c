@@ -265,6 +265,82 @@ static void test_owners_of_halves(void **state)
 	tear_down(&f);
 }
 
+/* All ids of meanings are used up, and then so many that @id is that of the present one. */
+static void use_ids(struct fixture *f, uint32_t id)
+{
+	const uint16_t code[] = { RV_C_NOP, rv_c_j(-2), RV_C_NOP };
+
+	f->flow->n_meanings = UINT32_MAX;
+	do {
+		assert_int_equal(rvt_space_map_bytes(f->space, 0x1000, code, sizeof(code), "other"),
+				 0);
+		assert_false(is_known(f, f->space, 0x1000, 1));
+	} while (f->flow->meaning[0] != id);
+}
+
+/* The same as is_known() in the present space, as a decoder asks: where the message led last time. */
+static bool is_taken(struct fixture *f, uint64_t pc, uint8_t byte)
+{
+	struct rvt_step_key key = { .bytes = { byte } };
+
+	rvt_flow_start(f->flow, pc, 0, true);
+	assert_true(rvt_steps_enter(f->flow, &key));
+	return rvt_steps_take(f->flow, &key, rvt_step_hash(&key), byte);
+}
+
+/* Steps of an old meaning are not found for one that has its id, but what they counted is told. */
+static void test_old_ids(void **state)
+{
+	uint64_t sum = 0;
+	const struct rvt_count_sink sink = { .ctx = &sum, .run = add_insns };
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	assert_int_equal(rvt_flow_count(f.flow), 0);
+	map_code(f.space, 0x1000);
+	make_step(&f, 0x1000, 1, 3);
+	assert_true(is_taken(&f, 0x1000, 1));
+	take_step(&f, 0x1000, 1, 5);
+	assert_true(rvt_flow_set_aside(f.flow, 1, RVT_ASIDE_BOTH));
+	use_ids(&f, f.flow->meaning[0]);
+	assert_false(is_taken(&f, 0x1000, 1));
+	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
+	assert_int_equal(sum, 2 * 3);
+	rvt_flow_take_back(f.flow, 1);
+	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
+	assert_int_equal(sum, (2 + 5) * 3);
+	/* and of the new meaning there are steps */
+	make_step(&f, 0x1000, 1, 3);
+	assert_true(is_known(&f, f.space, 0x1000, 1));
+	tear_down(&f);
+}
+
+/* A step that is being recorded over a meaning is not kept for another one of its id. */
+static void test_old_id_of_record(void **state)
+{
+	struct rvt_step_key key = { .bytes = { 1 } };
+	struct rvt_order o = unlimited();
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	o.max_insns = 1;
+	map_code(f.space, 0x1000);
+	for (int i = 0; i < 2; i++) {
+		rvt_flow_start(f.flow, 0x1000, 0, true);
+		assert_true(rvt_steps_enter(f.flow, &key));
+		rvt_steps_record(f.flow, &key);
+	}
+	assert_true(rvt_steps_recording(f.flow));
+	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
+	use_ids(&f, key.meaning);
+	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
+	rvt_steps_keep(f.flow, key.address, 0);
+	assert_false(is_known(&f, f.space, 0x1000, 1));
+	tear_down(&f);
+}
+
 /* A step through code of both halves is none. */
 static void test_both_halves(void **state)
 {
@@ -544,6 +620,8 @@ int main(void)
 		cmocka_unit_test(test_joined_counts),
 		cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_owners_of_halves),
+		cmocka_unit_test(test_old_ids),
+		cmocka_unit_test(test_old_id_of_record),
 		cmocka_unit_test(test_both_halves),
 		cmocka_unit_test(test_returns),
 		cmocka_unit_test(test_many_returns),

@@ -127,12 +127,27 @@ static bool has_parents_half(const struct rvt_space *space)
 	       !rvt_space_overlaps(space->parent, border - 1, 1);
 }
 
+/* For each half one id, and one that is passed over with the kernel's place. */
+#define MOST_NEW_IDS 4
+
+/* All ids have been used: no step that was made over an old meaning may be found for a new one. */
+static void begin_meanings_again(struct rvt_flow *flow)
+{
+	if (flow->steps)
+		rvt_steps_outdate(flow->steps);
+	memset(flow->meanings, 0, sizeof(flow->meanings));
+	flow->n_meanings = 0;
+}
+
 /* The present meaning, of both halves. */
 static void find_meaning(struct rvt_flow *flow)
 {
 	const struct rvt_space *space = flow->space;
-	const struct rvt_meaning *m = meaning_of(flow, space, flow->generation);
+	const struct rvt_meaning *m;
 
+	if (flow->n_meanings > UINT32_MAX - MOST_NEW_IDS)
+		begin_meanings_again(flow);
+	m = meaning_of(flow, space, flow->generation);
 	flow->meaning[0] = m->id;
 	flow->epochs[0] = m->epoch;
 	if (has_parents_half(space))

@@ -49,6 +49,16 @@ void rvt_steps_forget(struct rvt_steps *steps)
 	steps->sums.last = NULL;
 }
 
+void rvt_steps_outdate(struct rvt_steps *steps)
+{
+	for (uint32_t i = 1; i <= steps->n_steps; i++)
+		steps->steps[i].key.meaning = 0;
+	/* of what is being recorded */
+	steps->key.meaning = 0;
+	memset(steps->numbers, 0, sizeof(steps->numbers));
+	memset(steps->tags, 0, sizeof(steps->tags));
+}
+
 bool rvt_steps_enter(struct rvt_flow *flow, struct rvt_step_key *key)
 {
 	struct rvt_steps *steps;

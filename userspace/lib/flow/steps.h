@@ -191,6 +191,8 @@ struct rvt_step *rvt_steps_draft(struct rvt_flow *flow, const struct rvt_step_dr
 bool rvt_step_pack(const struct rvt_flow_stats *stats, uint64_t *sums);
 /* All of them; none may be left to count. */
 void rvt_steps_forget(struct rvt_steps *steps);
+/* No step is found any more, nor kept that is being recorded; what they have counted stays. */
+void rvt_steps_outdate(struct rvt_steps *steps);
 /* Since rvt_steps_enter(): whether what was executed last just went on to where the flow is. */
 bool rvt_steps_consecutive(const struct rvt_flow *flow);
 /* Whether there is room for another step: else rvt_steps_record() begins anew. */
