@@ -18,7 +18,7 @@
 
 /* Of what is packed, in one frame. Smaller ones pack worse, larger ones bring more unneeded code. */
 #define FRAME_BYTES (16ul << 10)
-/* Of zstd: 7 % more than at level 1, but literals are as they are: unpacked in two thirds of the time. */
+/* Of zstd: 7 % more than at level 1, unpacked in two thirds of the time, as literals are plain. */
 #define LEVEL (-1)
 #define HUGE_PAGE (2ul << 20)
 
@@ -238,7 +238,7 @@ size_t rvt_code_need(void *store, const uint8_t *from, size_t len)
 	return need(s, from - s->plain, len);
 }
 
-/* Sets *@head and what it says of the entry at *@pos, which goes on to the next one. */
+/* Sets *@code to the entry at *@pos, which goes on to the next one. */
 static int read_entry(struct rvt_code_store *store, uint64_t *pos, struct rvt_code *code)
 {
 	struct entry_head head;
