@@ -94,6 +94,88 @@ static void test_untold_counts(void **state)
 	tear_down(&f);
 }
 
+static int add_edges(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
+		     int64_t times)
+{
+	(void)from, (void)to, (void)iclass;
+	*(int64_t *)ctx += times;
+	return 0;
+}
+
+/* The memory that is counted in is the next flow's, what was told is told once. */
+static void test_memory_of_counts(void **state)
+{
+	int64_t edges = 0, edges_again = 0;
+	const struct rvt_count_sink sink = { &edges, NULL, add_edges };
+	const struct rvt_count_sink again = { &edges_again, NULL, add_edges };
+	const void *memory;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	put_loop(&f);
+	assert_int_equal(rvt_flow_count(f.flow), 0);
+	run_loop(&f);
+	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
+	assert_int_equal(edges, 20);
+	memory = f.flow->counts;
+	next_flow(&f);
+	run_loop(&f);
+	assert_ptr_equal(f.flow->counts, memory);
+	assert_int_equal(rvt_flow_counts(f.flow, &again), 0);
+	assert_int_equal(edges_again, edges);
+	assert_int_equal(counted(&f), 0);
+	tear_down(&f);
+}
+
+/* An instruction that was walked is counted by itself, though no hop is left to count. */
+static void test_untold_walk(void **state)
+{
+	struct rvt_order o = unlimited();
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	put_loop(&f);
+	assert_int_equal(rvt_flow_count(f.flow), 0);
+	run_loop(&f);
+	counted(&f);
+	o.max_insns = 1;
+	rvt_flow_start(f.flow, 0x1000, 0, true);
+	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
+	assert_int_equal(f.flow->hops->n_counted, 0);
+	next_flow(&f);
+	run_loop(&f);
+	assert_int_equal(counted(&f), 20 * 3 + 1);
+	tear_down(&f);
+}
+
+/* Who learns of a flow has its memory, and none of what that did not tell. */
+static void test_taught_counts(void **state)
+{
+	const struct rvt_flow_config config = { .size = sizeof(config) };
+	struct fixture f, pupil;
+	const void *memory;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	put_loop(&f);
+	assert_int_equal(rvt_flow_count(f.flow), 0);
+	run_loop(&f);
+	memory = f.flow->counts;
+	rvt_flow_retire(f.flow);
+	pupil = f;
+	assert_int_equal(rvt_flow_create(&config, NULL, &pupil.flow), 0);
+	assert_int_equal(rvt_flow_count(pupil.flow), 0);
+	rvt_flow_set_space(pupil.flow, f.space);
+	pupil.flow->teacher = f.flow;
+	run_loop(&pupil);
+	assert_ptr_equal(pupil.flow->counts, memory);
+	assert_int_equal(counted(&pupil), 20 * 3 + 1);
+	rvt_flow_destroy(pupil.flow);
+	tear_down(&f);
+}
+
 /* Blocks of one image are no blocks of another, and go with it. */
 static void test_other_image(void **state)
 {
@@ -220,6 +302,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hops),
 		cmocka_unit_test(test_untold_counts),
+		cmocka_unit_test(test_memory_of_counts),
+		cmocka_unit_test(test_untold_walk),
+		cmocka_unit_test(test_taught_counts),
 		cmocka_unit_test(test_other_image),
 		cmocka_unit_test(test_steps),
 	};

@@ -302,7 +302,7 @@ void *rvt_table_map(size_t size)
 #define PAGEMAP_THERE (3ull << 62)	/* in memory, or swapped out */
 
 /*
- * What /proc/self/pagemap says of each page of @table; mincore() would not tell what is swapped out
+ * What /proc/self/pagemap says of each page of the @size bytes at @table; mincore() would not tell what is swapped out
  * from what never was. NULL: not known. The caller frees it.
  */
 static uint64_t *pagemap_of(const void *table, size_t size)
@@ -326,13 +326,17 @@ static bool is_there(const uint64_t *pagemap, size_t page)
 	return pagemap[page] & PAGEMAP_THERE;
 }
 
-/* All of the first huge page is there when it is one already. */
-static bool begins_huge(const uint64_t *pagemap, size_t size)
+/* All of the first huge page is there when it is one already. To look at all of a table takes long. */
+static bool begins_huge(const void *table, size_t size)
 {
-	for (size_t page = 0; page < size / SMALL_PAGE && page < HUGE_PAGE / SMALL_PAGE; page++)
-		if (!is_there(pagemap, page))
-			return false;
-	return true;
+	const size_t first = size < HUGE_PAGE ? size : HUGE_PAGE;
+	uint64_t *pagemap = pagemap_of(table, first);
+	bool huge = pagemap;
+
+	for (size_t page = 0; page < first / SMALL_PAGE && huge; page++)
+		huge = is_there(pagemap, page);
+	free(pagemap);
+	return huge;
 }
 
 /*
@@ -364,8 +368,10 @@ void rvt_table_grows(void *table, size_t size, uint32_t n)
 	if (n != LARGE_TABLE || sysconf(_SC_PAGESIZE) != SMALL_PAGE)
 		return;
 	size = (size + SMALL_PAGE - 1) & ~(SMALL_PAGE - 1);
+	if (begins_huge(table, size))
+		return;
 	pagemap = pagemap_of(table, size);
-	if (pagemap && !begins_huge(pagemap, size))
+	if (pagemap)
 		move_to_huge(table, size, pagemap);
 	free(pagemap);
 }

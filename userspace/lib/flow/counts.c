@@ -39,6 +39,24 @@ void rvt_counts_destroy(struct rvt_counts *counts)
 	free(counts);
 }
 
+static bool is_empty(const struct rvt_counts *c)
+{
+	return !c->blocks->n_counted && !c->runs.n && !c->edges.n && !c->n_jumps && !c->n_run_log &&
+	       !c->n_return_log && !c->n_jump_log && !c->n_out_log && !c->n_edge_log && !c->failed;
+}
+
+void rvt_counts_inherit(struct rvt_counts **to, struct rvt_counts **from)
+{
+	struct rvt_counts *old = *from, *new = *to;
+
+	if (!old || !new || !is_empty(old) || !is_empty(new) || new->has_last)
+		return;
+	old->has_last = old->ahead = false;
+	old->left.times = 0;
+	*to = old;
+	*from = new;
+}
+
 static size_t mix(uint64_t a, uint64_t b)
 {
 	uint64_t x = a * 0x9e3779b97f4a7c15ull ^ b;

@@ -101,6 +101,11 @@ struct rvt_counts {
 /* NULL when out of memory. */
 struct rvt_counts *rvt_counts_create(void);
 void rvt_counts_destroy(struct rvt_counts *counts);
+/*
+ * What another flow counted in, *@from, and was told of all, is *@to from now on, and the other way
+ * round, if both are there and nothing is counted in either: memory that is real already.
+ */
+void rvt_counts_inherit(struct rvt_counts **to, struct rvt_counts **from);
 /* What is in the log of runs is counted. */
 void rvt_counts_runs(struct rvt_counts *counts);
 /* @first to @first + @count of @block were executed @times times. */

@@ -175,13 +175,9 @@ void rvt_flow_retire(struct rvt_flow *flow)
 {
 	flow->teacher = NULL;
 	/* What nobody wanted to know. */
-	if (flow->counts && !flow->aside.left) {
-		rvt_steps_expand(flow);
-		rvt_flow_expand_hops(flow);
-	}
+	if (flow->counts && !flow->aside.left)
+		rvt_flow_counts(flow, &(struct rvt_count_sink){ NULL });
 	flow->retired = !flow->aside.left;
-	rvt_counts_destroy(flow->counts);
-	flow->counts = NULL;
 }
 
 void rvt_flow_learn(struct rvt_flow *flow)
@@ -198,6 +194,7 @@ void rvt_flow_learn(struct rvt_flow *flow)
 	teacher->hops = NULL;
 	teacher->leaps = NULL;
 	teacher->steps = NULL;
+	rvt_counts_inherit(&flow->counts, &teacher->counts);
 	rvt_flow_inherit_aside(&flow->aside, &teacher->aside);
 	memcpy(flow->meanings, teacher->meanings, sizeof(flow->meanings));
 	for (unsigned int i = 0; i < RVT_FLOW_MEANINGS; i++)

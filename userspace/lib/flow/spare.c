@@ -29,11 +29,13 @@ void rvt_flow_leave_tables(struct rvt_flow *flow)
 		rvt_steps_forget(flow->steps);
 	*spare = (struct rvt_spare){
 		.hops = flow->hops, .leaps = flow->leaps, .steps = flow->steps,
-		.n_epochs = flow->n_epochs,
+		.counts = flow->counts, .n_epochs = flow->n_epochs,
 	};
+	rvt_flow_inherit_aside(&spare->aside, &flow->aside);
 	flow->hops = NULL;
 	flow->leaps = NULL;
 	flow->steps = NULL;
+	flow->counts = NULL;
 	rvt_spare_put(flow->image, spare);
 }
 
@@ -49,7 +51,10 @@ void rvt_flow_inherit(struct rvt_flow *flow)
 	flow->hops = spare->hops;
 	flow->leaps = spare->leaps;
 	flow->steps = spare->steps;
+	rvt_counts_inherit(&flow->counts, &spare->counts);
+	rvt_flow_inherit_aside(&flow->aside, &spare->aside);
 	rvt_flow_epochs_from(flow, spare->n_epochs);
+	rvt_counts_destroy(spare->counts);
 	free(spare);
 }
 
@@ -58,5 +63,7 @@ void rvt_spare_destroy(struct rvt_spare *spare)
 	rvt_hops_destroy(spare->hops);
 	rvt_leaps_destroy(spare->leaps);
 	rvt_steps_destroy(spare->steps);
+	rvt_counts_destroy(spare->counts);
+	rvt_flow_forget_aside(&spare->aside);
 	free(spare);
 }

@@ -15,6 +15,8 @@ struct rvt_spare {
 	struct rvt_hops *hops;
 	struct rvt_leaps *leaps;
 	struct rvt_steps *steps;	/* or NULL */
+	struct rvt_counts *counts;	/* or NULL */
+	struct rvt_aside aside;
 	uint32_t n_epochs;		/* no leap is of a later one */
 };
 
