@@ -184,20 +184,10 @@ static int reserve(struct rvt_code_store *store)
 	return 0;
 }
 
-/* The frame with byte @pos of all. */
+/* The frame with byte @pos of all: they are of one length. */
 static struct frame *frame_at(const struct rvt_code_store *store, uint64_t pos)
 {
-	size_t low = 0, high = store->n_frames;
-
-	while (high - low > 1) {
-		size_t middle = (low + high) / 2;
-
-		if (store->frames[middle].first <= pos)
-			low = middle;
-		else
-			high = middle;
-	}
-	return &store->frames[low];
+	return &store->frames[pos / store->frames[0].len];
 }
 
 static bool unpack(struct rvt_code_store *store, struct frame *frame)
