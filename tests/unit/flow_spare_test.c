@@ -18,6 +18,13 @@ static void put_loop(struct fixture *f)
 	load(f);
 }
 
+static void set_up_counting(struct fixture *f)
+{
+	set_up(f, 0, 0);
+	put_loop(f);
+	assert_int_equal(rvt_flow_count(f->flow), 0);
+}
+
 /* 20 branches that are not taken: 1 + 20 * 3 instructions. */
 static void run_loop(struct fixture *f)
 {
@@ -57,9 +64,7 @@ static void test_hops(void **state)
 	uint64_t insns;
 
 	(void)state;
-	set_up(&f, 0, 0);
-	put_loop(&f);
-	assert_int_equal(rvt_flow_count(f.flow), 0);
+	set_up_counting(&f);
 	run_loop(&f);
 	insns = counted(&f);
 	assert_int_equal(insns, 20 * 3 + 1);
@@ -82,9 +87,7 @@ static void test_untold_counts(void **state)
 	struct fixture f;
 
 	(void)state;
-	set_up(&f, 0, 0);
-	put_loop(&f);
-	assert_int_equal(rvt_flow_count(f.flow), 0);
+	set_up_counting(&f);
 	for (int i = 0; i < 3; i++)
 		run_loop(&f);
 	assert_true(f.flow->hops->n_counted);
@@ -112,9 +115,7 @@ static void test_memory_of_counts(void **state)
 	struct fixture f;
 
 	(void)state;
-	set_up(&f, 0, 0);
-	put_loop(&f);
-	assert_int_equal(rvt_flow_count(f.flow), 0);
+	set_up_counting(&f);
 	run_loop(&f);
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(edges, 20);
@@ -135,9 +136,7 @@ static void test_untold_walk(void **state)
 	struct fixture f;
 
 	(void)state;
-	set_up(&f, 0, 0);
-	put_loop(&f);
-	assert_int_equal(rvt_flow_count(f.flow), 0);
+	set_up_counting(&f);
 	run_loop(&f);
 	counted(&f);
 	o.max_insns = 1;
@@ -158,9 +157,7 @@ static void test_taught_counts(void **state)
 	const void *memory;
 
 	(void)state;
-	set_up(&f, 0, 0);
-	put_loop(&f);
-	assert_int_equal(rvt_flow_count(f.flow), 0);
+	set_up_counting(&f);
 	run_loop(&f);
 	memory = f.flow->counts;
 	rvt_flow_retire(f.flow);

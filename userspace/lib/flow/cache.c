@@ -302,8 +302,8 @@ void *rvt_table_map(size_t size)
 #define PAGEMAP_THERE (3ull << 62)	/* in memory, or swapped out */
 
 /*
- * What /proc/self/pagemap says of each page of the @size bytes at @table; mincore() would not tell what is swapped out
- * from what never was. NULL: not known. The caller frees it.
+ * What /proc/self/pagemap says of each page of the @size bytes at @table; mincore() would not tell
+ * what is swapped out from what never was. NULL: not known. The caller frees it.
  */
 static uint64_t *pagemap_of(const void *table, size_t size)
 {
@@ -326,7 +326,7 @@ static bool is_there(const uint64_t *pagemap, size_t page)
 	return pagemap[page] & PAGEMAP_THERE;
 }
 
-/* All of the first huge page is there when it is one already. To look at all of a table takes long. */
+/* All of the first huge page is there when it is one already. Looking at a whole table takes long. */
 static bool begins_huge(const void *table, size_t size)
 {
 	const size_t first = size < HUGE_PAGE ? size : HUGE_PAGE;

@@ -309,25 +309,11 @@ uint64_t rvt_space_generation(const struct rvt_space *space)
 
 /* ---- what to map ---- */
 
-int rvt_space_map_bytes(struct rvt_space *space, uint64_t addr, const void *bytes, size_t len,
-			const char *name)
+/* Maps an object of the bytes that @lent tells of, or of a copy of them. */
+static int map_object(struct rvt_space *space, uint64_t addr, const struct rvt_lent *lent,
+		      const char *name, bool copy)
 {
 	const char *kept = rvt_image_name(space->image, name ? name : "");
-	struct rvt_object *object;
-	int ret;
-
-	if (!len)
-		return 0;
-	if (!kept)
-		return -ENOMEM;
-	ret = rvt_image_copy_object(space->image, bytes, len, kept, &object);
-	return ret ? ret : rvt_space_map(space, addr, len, object, 0, kept);
-}
-
-int rvt_space_map_lent(struct rvt_space *space, uint64_t addr, const struct rvt_lent *lent,
-		       const char *name)
-{
-	const char *kept = rvt_image_name(space->image, name);
 	struct rvt_object *object;
 	int ret;
 
@@ -335,8 +321,23 @@ int rvt_space_map_lent(struct rvt_space *space, uint64_t addr, const struct rvt_
 		return 0;
 	if (!kept)
 		return -ENOMEM;
-	ret = rvt_image_lent_object(space->image, lent, kept, &object);
+	if (copy)
+		ret = rvt_image_copy_object(space->image, lent->bytes, lent->len, kept, &object);
+	else
+		ret = rvt_image_lent_object(space->image, lent, kept, &object);
 	return ret ? ret : rvt_space_map(space, addr, lent->len, object, 0, kept);
+}
+
+int rvt_space_map_bytes(struct rvt_space *space, uint64_t addr, const void *bytes, size_t len,
+			const char *name)
+{
+	return map_object(space, addr, &(struct rvt_lent){ bytes, len, NULL, NULL }, name, true);
+}
+
+int rvt_space_map_lent(struct rvt_space *space, uint64_t addr, const struct rvt_lent *lent,
+		       const char *name)
+{
+	return map_object(space, addr, lent, name, false);
 }
 
 int rvt_space_map_file(struct rvt_space *space, uint64_t addr, uint64_t len, uint64_t offset,

@@ -20,7 +20,6 @@
 #define FRAME_BYTES (16ul << 10)
 /* Of zstd: 7 % more than at level 1, unpacked in two thirds of the time, as literals are plain. */
 #define LEVEL (-1)
-#define HUGE_PAGE (2ul << 20)
 
 struct entry_head {
 	uint64_t addr, len;
@@ -47,11 +46,6 @@ struct rvt_code_store {
 	pthread_mutex_t lock;		/* of unpacking: of .unpacking, and who sets .state */
 	ZSTD_DCtx *unpacking;
 };
-
-static uint64_t pad(uint64_t len)
-{
-	return (len + 7) & ~7ULL;
-}
 
 /* ---- packing ---- */
 
@@ -107,8 +101,8 @@ int rvt_code_pack(const struct rvt_code *code, size_t n, void **blob, size_t *le
 	int err;
 
 	for (size_t i = 0; i < n; i++)
-		total += sizeof(struct entry_head) + pad(strlen(code[i].name) + 1) +
-			pad(code[i].len);
+		total += sizeof(struct entry_head) + rvt_pad(strlen(code[i].name) + 1) +
+			rvt_pad(code[i].len);
 	plain = calloc(1, total + 1);
 	if (!plain)
 		return -ENOMEM;
@@ -119,9 +113,9 @@ int rvt_code_pack(const struct rvt_code *code, size_t n, void **blob, size_t *le
 		memcpy(plain + pos, &head, sizeof(head));
 		pos += sizeof(head);
 		memcpy(plain + pos, code[i].name, head.name_len);
-		pos += pad(head.name_len);
+		pos += rvt_pad(head.name_len);
 		memcpy(plain + pos, code[i].bytes, head.len);
-		pos += pad(head.len);
+		pos += rvt_pad(head.len);
 	}
 	err = pack(plain, total, blob, len);
 	free(plain);
@@ -179,7 +173,7 @@ static int reserve(struct rvt_code_store *store)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return -ENOMEM;
-	madvise(p, store->len, frame < HUGE_PAGE ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+	madvise(p, store->len, frame < RVT_HUGE_PAGE ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	store->plain = p;
 	return 0;
 }
@@ -239,16 +233,16 @@ static int read_entry(struct rvt_code_store *store, uint64_t *pos, struct rvt_co
 	memcpy(&head, store->plain + *pos, sizeof(head));
 	name = *pos + sizeof(head);
 	left = store->len - name;
-	if (!head.name_len || pad(head.name_len) > left || head.len > left ||
-	    pad(head.len) > left - pad(head.name_len) ||
+	if (!head.name_len || rvt_pad(head.name_len) > left || head.len > left ||
+	    rvt_pad(head.len) > left - rvt_pad(head.name_len) ||
 	    need(store, name, head.name_len) < head.name_len ||
 	    store->plain[name + head.name_len - 1])
 		return -EBADMSG;
 	*code = (struct rvt_code){
 		head.addr, head.len, head.kind, (const char *)store->plain + name,
-		store->plain + name + pad(head.name_len),
+		store->plain + name + rvt_pad(head.name_len),
 	};
-	*pos = name + pad(head.name_len) + pad(head.len);
+	*pos = name + rvt_pad(head.name_len) + rvt_pad(head.len);
 	return 0;
 }
 

@@ -12,12 +12,6 @@
 #include "packed.h"
 
 #define FAST_LEVEL 1
-#define HUGE_PAGE (2ul << 20)
-
-static size_t pad(size_t len)
-{
-	return (len + 7) & ~(size_t)7;
-}
 
 int rvt_text_pack(const void *text, size_t text_len, void **blob, size_t *len)
 {
@@ -43,9 +37,9 @@ static void *allocate(size_t size)
 {
 	void *p;
 
-	if (size < HUGE_PAGE)
+	if (size < RVT_HUGE_PAGE)
 		return malloc(size);
-	if (posix_memalign(&p, HUGE_PAGE, size))
+	if (posix_memalign(&p, RVT_HUGE_PAGE, size))
 		return NULL;
 	madvise(p, size, MADV_HUGEPAGE);
 	return p;
@@ -76,14 +70,14 @@ int rvt_text_unpack(const void *blob, size_t len, char **text, size_t *text_len)
 
 int rvt_aux_pack(const void *bytes, size_t n, int level, void **blob, size_t *room, size_t *len)
 {
-	size_t needed = pad(ZSTD_compressBound(n)), packed;
+	size_t needed = rvt_pad(ZSTD_compressBound(n)), packed;
 
 	if (array_reserve(blob, room, 0, needed))
 		return -ENOMEM;
 	packed = ZSTD_compress(*blob, *room, bytes, n, level);
 	if (ZSTD_isError(packed))
 		return -ENOMEM;
-	*len = pad(packed);
+	*len = rvt_pad(packed);
 	memset((char *)*blob + packed, 0, *len - packed);
 	return 0;
 }

@@ -5,7 +5,16 @@
 #ifndef RVT_LIB_PERFDATA_PACKED_H
 #define RVT_LIB_PERFDATA_PACKED_H
 
+#include <stdint.h>
+
+#define RVT_HUGE_PAGE (2ul << 20)
 /* What a section may unpack to: protects from a frame that lies about its size. */
 #define RVT_MAX_UNPACKED (2ULL << 30)
+
+/* Lengths in sections and of packed AUX data are padded to this. */
+static inline uint64_t rvt_pad(uint64_t len)
+{
+	return (len + 7) & ~7ULL;
+}
 
 #endif
