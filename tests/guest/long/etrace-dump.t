@@ -25,7 +25,7 @@ places()
 {
 	local bytes
 
-	"$rv" dump "$1" 2>/dev/null | awk '/ sync-trap / && ++n % 50 == 25 {
+	"$rv" dump "$1" 2>/dev/null | awk '/ sync-trap / && ++n % 20 == 10 {
 		text = ""
 		for (i = 2; $i ~ /^[0-9a-f][0-9a-f]$/; i++)
 			text = text "\\x" $i
