@@ -7,7 +7,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
 B ?= build
 CFLAGS_COMMON := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -Werror \
-	-Iinclude -Iuserspace/lib -MMD -MP
+	-Iinclude -Iuserspace -Iuserspace/lib -Itools/perf-plugin -MMD -MP
 LIBS := -lelf -ldw -lzstd -lpthread
 LAB := tools/lab/lab
 # The golden model of `tandem verify`; only for the machine that analyses.
@@ -20,7 +20,7 @@ JSON := $(shell pkg-config --exists json-c 2>/dev/null && echo y)
 
 LIB_SRC := $(sort $(wildcard userspace/lib/*.c userspace/lib/*/*.c))
 # *.bpf.c run in the kernel.
-CMD_SRC := $(sort $(filter-out %.bpf.c,$(wildcard tools/perf-plugin/*.c)))
+CMD_SRC := $(sort $(filter-out %.bpf.c,$(wildcard tools/perf-plugin/*.c tools/perf-plugin/*/*.c)))
 UNIT_SRC := $(sort $(wildcard tests/unit/*_test.c))
 # Helpers of unit tests: linked to every one of them.
 UNIT_COMMON := $(sort $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c)))
@@ -54,7 +54,7 @@ LIBS_riscv64 := -lcapstone
 # What BPF does for `record` needs clang, and libbpf for the machine that records. The guest has that.
 ifeq ($(shell clang -print-targets 2>/dev/null | grep -qw bpf && \
 	{ pkg-config --exists libbpf 2>/dev/null || [ -d "$$($(LAB) path guest 2>/dev/null)" ]; } && echo y),y)
-BPF_OBJECTS := $(patsubst tools/perf-plugin/%.c,$(B)/%.o,$(wildcard tools/perf-plugin/*.bpf.c))
+BPF_OBJECTS := $(patsubst tools/perf-plugin/bpf/%.c,$(B)/%.o,$(wildcard tools/perf-plugin/bpf/*.bpf.c))
 BPF_INCLUDE := $(shell pkg-config --exists libbpf 2>/dev/null && pkg-config --variable=includedir libbpf || \
 	echo "$$($(LAB) path guest)/usr/include")
 ifeq ($(shell pkg-config --exists libbpf 2>/dev/null && echo y),y)
@@ -73,12 +73,12 @@ LDFLAGS_asan := -fsanitize=address,undefined
 
 all: $(B)/host/librvtrace.a $(B)/host/librvtrace.so $(B)/host/perf-rvtrace tools
 
-$(B)/%.bpf.o: tools/perf-plugin/%.bpf.c tools/perf-plugin/bpf-types.h tools/perf-plugin/snapshot.h \
-	include/rvtrace/kernel-code.h include/rvtrace/switches.h
+$(B)/%.bpf.o: tools/perf-plugin/bpf/%.bpf.c tools/perf-plugin/bpf/types.h \
+	tools/perf-plugin/bpf/snapshot.h include/rvtrace/kernel-code.h include/rvtrace/switches.h
 	@mkdir -p $(@D)
-	clang -target bpf -O2 -g -Wall -Wextra -Werror -Iinclude -I$(BPF_INCLUDE) -c -o $@ $<
+	clang -target bpf -O2 -g -Wall -Wextra -Werror -Iinclude -Itools/perf-plugin -I$(BPF_INCLUDE) -c -o $@ $<
 
-$(patsubst %,$(B)/%/tools/perf-plugin/bpf-load.o,host asan riscv64): $(BPF_OBJECTS)
+$(patsubst %,$(B)/%/tools/perf-plugin/bpf/load.o,host asan riscv64): $(BPF_OBJECTS)
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -114,10 +114,11 @@ $(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)
 	$(CC) $(LDFLAGS_asan) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(LIBS_asan) -lcmocka
 
 # Parts of the command that have tests of their own.
-$(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,event event-names tracepoint pmu)
-$(B)/asan/unit/session_parts_test $(B)/asan/unit/transfers_test: $(B)/asan/tools/perf-plugin/transfers.o
-$(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/demangle.o
-$(B)/asan/unit/record_control_test: $(B)/asan/tools/perf-plugin/record-control.o
+$(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,record/event \
+	record/event-names record/tracepoint common/pmu common/text)
+$(B)/asan/unit/session_parts_test $(B)/asan/unit/transfers_test: $(B)/asan/tools/perf-plugin/common/transfers.o
+$(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/common/demangle.o
+$(B)/asan/unit/record_control_test: $(B)/asan/tools/perf-plugin/record/control.o
 
 # It runs programs and asks the model what their instructions are.
 $(B)/host/rvt-trace-size: $(B)/host/tests/tools/bare-program.o $(B)/host/tools/model/itype.o

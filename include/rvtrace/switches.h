@@ -2,7 +2,7 @@
 /*
  * What a recording says about context switches where neither the trace nor perf's sideband does:
  * the raw data of the samples of its event "rvtrace:switch", taken on the cpu that switches, just
- * before it does. Written by tools/perf-plugin/switches.bpf.c inside the kernel, hence without
+ * before it does. Written by tools/perf-plugin/bpf/switches.bpf.c inside the kernel, hence without
  * other headers; read by userspace/lib/owner/.
  */
 #ifndef RVTRACE_SWITCHES_H

@@ -23,7 +23,7 @@
 #include <rvtrace/insn.h>
 #include <rvtrace/session.h>
 #include "../../tools/model/ctr/log.h"
-#include "array.h"
+#include "util/array.h"
 
 #define HARTS 8
 #define MAX_DEPTH 256

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/truth.h>
-#include "array.h"
+#include "util/array.h"
 
 #define MAX_HARTS 64
 #define SURROUNDINGS 8

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "array.h"
+#include "util/array.h"
 
 /* Without it the address sanitizer ends the program when realloc() is to fail. */
 const char *__asan_default_options(void)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "../../tools/perf-plugin/demangle.h"
+#include "../../tools/perf-plugin/common/demangle.h"
 
 static void test_cpp(void **state)
 {

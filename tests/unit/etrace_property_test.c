@@ -21,7 +21,7 @@
 #include <rvtrace/etrace.h>
 #include <rvtrace/image.h>
 #include <rvtrace/stream.h>
-#include "array.h"
+#include "util/array.h"
 #include "random-program.h"
 
 #define INSNS 400

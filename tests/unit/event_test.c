@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "../../tools/perf-plugin/event.h"
-#include "../../tools/perf-plugin/pmu.h"
+#include "../../tools/perf-plugin/record/event.h"
+#include "../../tools/perf-plugin/common/pmu.h"
+#include "../../tools/perf-plugin/common/text.h"
 
 static char root[] = "/tmp/rvt-event-XXXXXX", sysfs[64], tracefs[64];
 static struct event_roots roots;

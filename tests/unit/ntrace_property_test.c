@@ -19,7 +19,7 @@
 #include <rvtrace/image.h>
 #include <rvtrace/ntrace.h>
 #include <rvtrace/stream.h>
-#include "array.h"
+#include "util/array.h"
 #include "random-program.h"
 
 #define REGION_INSNS 250

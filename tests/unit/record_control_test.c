@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <cmocka.h>
-#include "../../tools/perf-plugin/record.h"
+#include "../../tools/perf-plugin/record/record.h"
 
 #define NO_CPU 8000	/* no machine that this runs on has it */
 #define RINGS 4

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <rvtrace/switches.h>
-#include "array.h"
+#include "util/array.h"
 #include "session-fixture.h"
 
 static void push(struct steps *steps, int32_t tid, uint64_t pc)

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "../../tools/perf-plugin/transfers.h"
-#include "array.h"
+#include "../../tools/perf-plugin/common/transfers.h"
+#include "util/array.h"
 #include "random-recording.h"
 #include "session/parts.h"
 #include "session/state.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "../../tools/perf-plugin/tandem-unicorn.c"
+#include "../../tools/perf-plugin/tandem/unicorn.c"
 
 #define BASE UINT64_C(0x80000006)
 #define HANDLER UINT64_C(0x80000100)

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "../../tools/perf-plugin/transfers.h"
+#include "../../tools/perf-plugin/common/transfers.h"
 
 #define K(pc) (0xffffffff80000000ull + (pc))
 #define HANDLER K(0x8000)

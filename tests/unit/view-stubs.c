@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What parts of the command that are tested alone want of tools/perf-plugin/view.c: no filters. */
-#include "../../tools/perf-plugin/view.h"
+/* What parts of the command that are tested alone want of tools/perf-plugin/common/view.c: no filters. */
+#include "../../tools/perf-plugin/common/view.h"
 
 bool view_wants(struct view *view, const struct rvt_lane *lane)
 {

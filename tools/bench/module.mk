@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 
-$(B)/host/rvt-bench: $(B)/host/tools/bench/rvt-bench.o $(B)/host/tools/perf-plugin/decode-print.o \
+$(B)/host/rvt-bench: $(B)/host/tools/bench/rvt-bench.o $(B)/host/tools/perf-plugin/decode/print.o \
 		$(B)/host/librvtrace.a
 	$(CC) -o $@ $^ $(LIBS)
 

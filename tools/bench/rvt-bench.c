@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <rvtrace/session.h>
-#include "../perf-plugin/decode.h"
+#include "../perf-plugin/decode/decode.h"
 
 #define SESSIONS 3	/* that a recording is opened in, one after the other */
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* perf-rvtrace: `perf rvtrace` runs it, and it runs on its own. */
-#include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "cmd.h"
-#include "perf-options.h"
+#include "common/cmd.h"
 
 static const struct command {
 	const char *name;
@@ -23,86 +20,6 @@ static const struct command {
 	{ "dump", cmd_dump, "print the messages of a trace" },
 	{ "tandem", cmd_tandem, "traces for tandem verification: print, make, check, convert" },
 };
-
-const char *cmd_name = "";
-bool cmd_verbose;
-static int cmd_argc;
-static char **cmd_argv;
-
-static void message(const char *kind, const char *format, va_list args)
-{
-	fprintf(stderr, "perf-rvtrace %s: %s", cmd_name, kind);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-}
-
-int cmd_error(int status, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	message("", format, args);
-	va_end(args);
-	return status;
-}
-
-void cmd_warning(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	message("warning: ", format, args);
-	va_end(args);
-}
-
-void cmd_info(const char *format, ...)
-{
-	va_list args;
-
-	if (!cmd_verbose)
-		return;
-	va_start(args, format);
-	message("", format, args);
-	va_end(args);
-}
-
-int cmd_try_help(int status)
-{
-	const char *hint = NULL;
-
-	/* getopt() has told which option it was, but not us */
-	for (int i = 1; i < cmd_argc && strcmp(cmd_argv[i], "--") && !hint; i++) {
-		hint = perf_option_hint(cmd_name, cmd_argv[i]);
-		if (hint)
-			fprintf(stderr, "%s: %s.\n", cmd_argv[i], hint);
-	}
-	fprintf(stderr, "Try 'perf rvtrace %s --help'.\n", cmd_name);
-	return status;
-}
-
-int cmd_surplus(int status, const char *word, const char *hint)
-{
-	cmd_error(0, "'%s': this word is not expected here%s%s", word, *hint ? "; " : "", hint);
-	return cmd_try_help(status);
-}
-
-const char *cmd_one_file(int argc, char **argv, const char *what)
-{
-	if (optind + 1 == argc)
-		return argv[optind];
-	if (optind < argc) {
-		cmd_surplus(0, argv[optind + 1], "one file at a time");
-		return NULL;
-	}
-	cmd_error(0, "which file? Give the name of %s", what);
-	cmd_try_help(0);
-	return NULL;
-}
-
-const char *cmd_first_word(void)
-{
-	return optind < cmd_argc ? cmd_argv[optind] : NULL;
-}
 
 static int usage(FILE *out, int status)
 {
@@ -124,12 +41,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 		if (strcmp(argv[1], commands[i].name))
 			continue;
-		cmd_name = commands[i].name;
-		snprintf(name, sizeof(name), "perf-rvtrace %s", cmd_name);
+		snprintf(name, sizeof(name), "perf-rvtrace %s", commands[i].name);
 		argv[1] = name;
-		cmd_argc = argc - 1;
-		cmd_argv = argv + 1;
-		return commands[i].run(cmd_argc, cmd_argv);
+		cmd_begin(commands[i].name, argc - 1, argv + 1);
+		return commands[i].run(argc - 1, argv + 1);
 	}
 	fprintf(stderr, "perf-rvtrace: there is no command '%s'\n\n", argv[1]);
 	return usage(stderr, 1);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/callstack.h>
-#include "array.h"
+#include "util/array.h"
 
 #define SEEN_SETS 128
 #define SEEN_WAYS 4

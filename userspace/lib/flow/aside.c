@@ -3,7 +3,7 @@
  * Counts that are set aside.
  */
 #include <stdlib.h>
-#include "array.h"
+#include "util/array.h"
 #include "flow/engine.h"
 #include "flow/leaps.h"
 #include "flow/steps.h"

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "array.h"
+#include "util/array.h"
 #include "sideband.h"
 
 #define JITDUMP_MAGIC 0x4a695444

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/kernel-code.h>
-#include "array.h"
+#include "util/array.h"
 #include "sideband.h"
 
 /* ---- from records ---- */

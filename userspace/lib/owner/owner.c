@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <rvtrace/kernel-code.h>
 #include <rvtrace/switches.h>
-#include "array.h"
+#include "util/array.h"
 #include "image/image.h"
 #include "sideband.h"
 

@@ -4,7 +4,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include "array.h"
+#include "util/array.h"
 #include "sideband.h"
 
 static int compare_names(const void *a, const void *b)

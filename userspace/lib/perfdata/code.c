@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <zstd.h>
 #include <rvtrace/perfdata.h>
-#include "array.h"
+#include "util/array.h"
 #include "packed.h"
 
 /* Of what is packed, in one frame. Smaller ones pack worse, larger ones bring more unneeded code. */

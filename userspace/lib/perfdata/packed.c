@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <zstd.h>
 #include <rvtrace/perfdata.h>
-#include "array.h"
+#include "util/array.h"
 #include "packed.h"
 
 #define FAST_LEVEL 1

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "array.h"
+#include "util/array.h"
 #include "reader.h"
 
 #define MAX_WARNINGS 8	/* sentences */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "array.h"
+#include "util/array.h"
 #include "format.h"
 
 struct blob {

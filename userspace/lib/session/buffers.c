@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../../../include/uapi/linux/rvtrace.h"
-#include "array.h"
+#include "util/array.h"
 #include "perfdata/reader.h"
 #include "state.h"
 

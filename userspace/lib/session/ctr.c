@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/ctr.h>
-#include "array.h"
+#include "util/array.h"
 #include "state.h"
 
 struct place {

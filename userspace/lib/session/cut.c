@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Where a recording is cut into parts: at boundaries of messages, some way apart. */
 #include <errno.h>
-#include "array.h"
+#include "util/array.h"
 #include "parts.h"
 #include "state.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "array.h"
+#include "util/array.h"
 #include "flow/engine.h"
 #include "parts.h"
 #include "state.h"

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "array.h"
+#include "util/array.h"
 #include "state.h"
 
 /* The driver hands a task's trace over some time after the task stopped running, at most. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "array.h"
+#include "util/array.h"
 #include "state.h"
 
 #define FIRST_LINE "rvtrace 1"

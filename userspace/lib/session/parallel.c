@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include "array.h"
+#include "util/array.h"
 #include "parts.h"
 #include "state.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "array.h"
+#include "util/array.h"
 #include "state.h"
 
 #define READ_AT_LEAST (64u << 10)

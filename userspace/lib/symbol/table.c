@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "array.h"
+#include "util/array.h"
 #include "table.h"
 
 #define NAMES_BYTES (32u << 10)	/* at once */

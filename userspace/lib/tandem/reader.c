@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <rvtrace/tandem.h>
-#include "array.h"
+#include "util/array.h"
 
 /* Of a pipe, in one go. */
 #define READ_AT_LEAST (1u << 20)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 #include <rvtrace/truth.h>
-#include "array.h"
+#include "util/array.h"
 
 /* More instructions than any translation block has. */
 #define TRUTH_BLOCK_MAX (1u << 16)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 #include <rvtrace/truth.h>
-#include "array.h"
+#include "util/array.h"
 
 /* Records gather here and go to the compressor when there are this many bytes. */
 #define TRUTH_CHUNK (64 * 1024)

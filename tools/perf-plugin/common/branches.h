@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The last branches before a sample, as hardware with a branch stack would have them. */
+#ifndef PERF_RVTRACE_BRANCHES_H
+#define PERF_RVTRACE_BRANCHES_H
+
+#include <linux/perf_event.h>
+#include "common/transfers.h"
+
+struct branches;
+
+/* One stack of @size entries for each cpu. NULL: out of memory. */
+struct branches *branches_create(unsigned int size);
+void branches_destroy(struct branches *branches);
+/*
+ * branches_add - @transfer happens. What lay before a gap or ran in another thread is forgotten,
+ * for readers take two neighbours as joined by code that ran in between. Returns 0 or -ENOMEM.
+ */
+int branches_add(struct branches *branches, const struct rvt_lane *lane,
+		 const struct transfer *transfer);
+/* Copies what the thread on the lane's cpu has, newest first, at most @max. Returns how many. */
+size_t branches_get(const struct branches *branches, const struct rvt_lane *lane,
+		    struct perf_branch_entry *entries, size_t max);
+/* The same of the thread @tid, if it was the last to run on the cpu. */
+size_t branches_get_of(const struct branches *branches, int32_t cpu, int32_t tid,
+		       struct perf_branch_entry *entries, size_t max);
+
+#endif

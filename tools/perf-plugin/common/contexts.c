@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/contexts.h"
+
+#define MAX_DEPTH 500	/* deeper recursion is one place */
+
+struct context *context_child(struct context *parent, const char *name, const char *dso,
+			      bool kernel)
+{
+	struct context **link = &parent->child, *child;
+
+	if (parent->depth >= MAX_DEPTH)
+		return parent;
+	while (*link && ((*link)->kernel != kernel || strcmp((*link)->name, name) ||
+			 strcmp((*link)->dso, dso)))
+		link = &(*link)->sibling;
+	child = *link;
+	if (child) {
+		/* moved to the front: the next look-up is likely the same */
+		*link = child->sibling;
+	} else {
+		child = calloc(1, sizeof(*child));
+		if (!child)
+			return NULL;
+		*child = (struct context){ .name = name, .dso = dso, .parent = parent,
+					   .kernel = kernel, .depth = parent->depth + 1 };
+	}
+	child->sibling = parent->child;
+	parent->child = child;
+	return child;
+}
+
+/* Who made frame @n of the stack; the thread where that is not known. */
+static struct context *get_caller(struct contexts *contexts, const struct rvt_lane *lane,
+				  struct rvt_callstack *stack, size_t n)
+{
+	const struct rvt_frame *frame = rvt_callstack_frame(stack, n);
+	const char *comm = lane->task ? lane->task->comm : CONTEXT_UNKNOWN;
+
+	if (frame && frame->tag)
+		return (struct context *)(uintptr_t)frame->tag;
+	return context_child(&contexts->root, places_keep(contexts->places, comm), "", false);
+}
+
+/* The function at @addr, called as frame @n of the stack tells. */
+static struct context *get_context(struct contexts *contexts, const struct rvt_lane *lane,
+				   struct rvt_callstack *stack, size_t n, uint64_t addr)
+{
+	struct context *caller = get_caller(contexts, lane, stack, n);
+	const struct place *place = places_find(contexts->places, lane->space, addr);
+	const char *base = strrchr(place->dso, '/');
+
+	return caller ? context_child(caller, place->symbol ? place->symbol : CONTEXT_UNKNOWN,
+				      base ? base + 1 : place->dso, (int64_t)addr < 0) : NULL;
+}
+
+int contexts_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
+		  struct rvt_callstack *stack)
+{
+	struct context *context = get_context(ctx, lane, stack, 0, first);
+
+	(void)last;
+	if (!context)
+		return -ENOMEM;
+	context->self += insns;
+	return 0;
+}
+
+/* A new frame remembers the function that it came from, with all its callers. */
+int contexts_after(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+		   struct rvt_callstack *stack, size_t ended)
+{
+	struct context *context;
+
+	(void)ended;
+	if (transfer->kind != TRANSFER_CALL && transfer->kind != TRANSFER_TRAP)
+		return 0;
+	context = get_context(ctx, lane, stack, 1, transfer->from);
+	if (!context)
+		return -ENOMEM;
+	rvt_callstack_frame(stack, 0)->tag = (uintptr_t)context;
+	return 0;
+}
+
+void context_add_up(struct context *root)
+{
+	struct context *sorted = NULL, *child, *next;
+
+	root->total = root->self;
+	for (child = root->child; child; child = next) {
+		struct context **link = &sorted;
+
+		next = child->sibling;
+		context_add_up(child);
+		root->total += child->total;
+		while (*link && ((*link)->total > child->total ||
+				 ((*link)->total == child->total &&
+				  strcmp((*link)->name, child->name) < 0)))
+			link = &(*link)->sibling;
+		child->sibling = *link;
+		*link = child;
+	}
+	root->child = sorted;
+}
+
+void context_free(struct context *root)
+{
+	while (root->child) {
+		struct context *child = root->child;
+
+		root->child = child->sibling;
+		context_free(child);
+		free(child);
+	}
+}

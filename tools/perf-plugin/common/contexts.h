@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* contexts.c: instructions by calling context, for whoever shows them as a tree. */
+#ifndef PERF_RVTRACE_CONTEXTS_H
+#define PERF_RVTRACE_CONTEXTS_H
+
+#include "common/places.h"
+#include "common/transfers.h"
+
+#define CONTEXT_UNKNOWN "[unknown]"	/* the name of a function that has none */
+
+/* A function in one context: that of its parents, up to the thread, whose parent is the root. */
+struct context {
+	const char *name, *dso;	/* .dso: file name without directories; "" for a thread */
+	struct context *parent, *child, *sibling;
+	bool kernel;
+	unsigned int depth;	/* the root's is 0 */
+	uint64_t self, total;	/* instructions; .total is set by context_add_up() */
+};
+
+struct contexts {
+	struct places *places;
+	struct context root;
+};
+
+/*
+ * For struct transfers_ops .line and .after, with a struct contexts as .ctx: counts instructions in
+ * the context that they ran in. 0 or -ENOMEM.
+ */
+int contexts_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
+		  struct rvt_callstack *stack);
+int contexts_after(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+		   struct rvt_callstack *stack, size_t ended);
+
+/*
+ * The child of @parent with this name; @name and @dso must live on. Deep in a recursion it is
+ * @parent itself. NULL: out of memory.
+ */
+struct context *context_child(struct context *parent, const char *name, const char *dso,
+			      bool kernel);
+/* Sums up all below @root and sorts children, the heaviest first. */
+void context_add_up(struct context *root);
+/* All below @root. */
+void context_free(struct context *root);
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/cmd.h"
+#include "common/itrace.h"
+
+#define DEFAULT_PERIOD_NS 100000
+#define DEFAULT_CALLCHAIN 16
+#define DEFAULT_LAST_BRANCHES 64
+#define MAX_ENTRIES 1024
+#define ALL_LETTERS "ibIe"
+
+/* Letters of perf for what RISC-V traces do not have, and what there is instead. */
+static const struct {
+	char letter;
+	const char *why;
+} refused[] = {
+	{ 'y', "the trace has no cycle counts; script -F ipc and --clock estimate them from time" },
+	{ 'x', "RISC-V has no transactions" },
+	{ 'w', "the trace has no data that the program wrote into it" },
+	{ 'p', "the trace has no power events" },
+	{ 'o', "the trace is not output of another event" },
+	{ 'd', "there is no debug log; `perf rvtrace dump` prints the messages" },
+	{ 'A', "instructions per cycle are an estimate anyway: script -F ipc" },
+	{ 'f', "first-level cache events are no part of the trace" },
+	{ 'm', "last-level cache events are no part of the trace" },
+	{ 'M', "memory events are no part of the trace" },
+	{ 't', "TLB events are no part of the trace" },
+	{ 'a', "remote accesses are no part of the trace" },
+};
+
+/* A number and a unit; without either the default. */
+static void parse_period(const char **text, struct itrace *itrace)
+{
+	static const struct {
+		const char *name;
+		enum itrace_unit unit;
+		uint64_t factor;
+	} units[] = {
+		{ "ms", ITRACE_NS, 1000000 }, { "us", ITRACE_NS, 1000 }, { "ns", ITRACE_NS, 1 },
+		{ "i", ITRACE_INSNS, 1 }, { "t", ITRACE_TICKS, 1 },
+	};
+	char *end;
+
+	itrace->period = DEFAULT_PERIOD_NS;
+	itrace->unit = ITRACE_NS;
+	if (!isdigit((unsigned char)**text))
+		return;
+	itrace->period = strtoull(*text, &end, 10);
+	itrace->unit = ITRACE_INSNS;
+	*text = end;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		size_t len = strlen(units[i].name);
+
+		if (strncmp(end, units[i].name, len))
+			continue;
+		*text += len;
+		itrace->unit = units[i].unit;
+		itrace->period *= units[i].factor;
+		return;
+	}
+}
+
+static unsigned int parse_count(const char **text, unsigned int usual)
+{
+	char *end;
+	unsigned long value;
+
+	if (!isdigit((unsigned char)**text))
+		return usual;
+	value = strtoul(*text, &end, 10);
+	*text = end;
+	return value > MAX_ENTRIES ? MAX_ENTRIES : value;
+}
+
+/* What follows e: -o, -l leave out overflows and lost data, +o, +l have them (as is usual). */
+static int parse_error_flags(const char **text, struct itrace *itrace)
+{
+	while (**text == '-' || **text == '+') {
+		bool without = *(*text)++ == '-';
+
+		for (; **text == 'o' || **text == 'l'; ++*text) {
+			if (**text == 'o')
+				itrace->no_overflow_errors = without;
+			else
+				itrace->no_lost_errors = without;
+		}
+		if (isalpha((unsigned char)**text) && !strchr("ibcrIgGlLsZTq", **text))
+			return cmd_error(-EINVAL, "--itrace: e takes the flags o and l, not '%c'",
+					 **text);
+	}
+	return 0;
+}
+
+static int refuse(char letter)
+{
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		if (refused[i].letter == letter)
+			return cmd_error(-EINVAL, "--itrace: '%c' is not supported: %s", letter,
+					 refused[i].why);
+	return cmd_error(-EINVAL, "--itrace: there is no letter '%c'; letters: i, b, c, r, I, e, "
+			 "g, G, l, L, s, Z, T, q", letter);
+}
+
+static int parse_letter(const char **text, struct itrace *itrace)
+{
+	char letter = *(*text)++;
+
+	switch (letter) {
+	case 'i':
+		itrace->instructions = true;
+		parse_period(text, itrace);
+		return 0;
+	case 'b': itrace->branches = true; return 0;
+	case 'c': itrace->calls = true; return 0;
+	case 'r': itrace->returns = true; return 0;
+	case 'I': itrace->interrupts = true; return 0;
+	case 'e':
+		itrace->errors = true;
+		return parse_error_flags(text, itrace);
+	case 'g': itrace->callchain = parse_count(text, DEFAULT_CALLCHAIN); return 0;
+	case 'G': itrace->add_callchain = parse_count(text, DEFAULT_CALLCHAIN); return 0;
+	case 'l': itrace->last_branches = parse_count(text, DEFAULT_LAST_BRANCHES); return 0;
+	case 'L': itrace->add_last_branches = parse_count(text, DEFAULT_LAST_BRANCHES); return 0;
+	case 's':
+		itrace->skip = strtoull(*text, (char **)text, 10);
+		return 0;
+	case 'Z': itrace->ignore_time = true; return 0;
+	case 'T': case 'q': case ',': case ' ':
+		return 0;
+	default:
+		return refuse(letter);
+	}
+}
+
+int itrace_parse(const char *text, const char *usual, struct itrace *itrace)
+{
+	int err = 0;
+
+	*itrace = (struct itrace){ .period = DEFAULT_PERIOD_NS, .unit = ITRACE_NS };
+	if (!text)
+		text = usual;
+	if (!*text)
+		text = ALL_LETTERS;
+	while (*text && !err)
+		err = parse_letter(&text, itrace);
+	return err;
+}
+
+int itrace_resolve(struct itrace *itrace, const struct rvt_session *session)
+{
+	const struct rvt_record_time_conv *conv = rvt_session_time_conv(session);
+
+	if (itrace->unit != ITRACE_TICKS)
+		return 0;
+	if (!conv)
+		return cmd_error(-EINVAL, "--itrace: the recording does not say how long a tick "
+				 "of the trace's time is; use ns, us, ms or i (instructions)");
+	itrace->period = rvt_time_to_perf(conv, itrace->period) - rvt_time_to_perf(conv, 0);
+	itrace->unit = ITRACE_NS;
+	return 0;
+}
+
+/* The address of instruction number @n of the straight line that begins at @pc. */
+static uint64_t walk(struct rvt_space *space, uint64_t pc, uint64_t n)
+{
+	const uint8_t *code;
+
+	while (n-- && space && rvt_space_find(space, pc, &code) >= 2)
+		pc += (code[0] & 3) == 3 ? 4 : 2;
+	return pc;
+}
+
+static int sample_by_time(const struct itrace *itrace, struct itrace_clock *clock,
+			  const struct rvt_lane *lane, uint64_t first, uint64_t insns,
+			  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx)
+{
+	uint64_t period;
+
+	clock->insns += insns;
+	if (lane->time < clock->last_time + itrace->period)
+		return 0;
+	period = clock->insns;
+	clock->insns = 0;
+	clock->last_time = lane->time;
+	return sample(ctx, walk(lane->space, first, insns - 1), period);
+}
+
+int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
+		  const struct rvt_lane *lane,
+		  uint64_t first, uint64_t insns,
+		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx)
+{
+	uint64_t period = itrace->period ? itrace->period : 1, done = 0, pc = first;
+	int err = 0;
+
+	if (!itrace->instructions)
+		return 0;
+	/* a period of 0 ns is every instruction, as in perf */
+	if (itrace->unit == ITRACE_NS && itrace->period)
+		return sample_by_time(itrace, clock, lane, first, insns, sample, ctx);
+	while (!err && clock->insns + insns - done >= period) {
+		uint64_t step = period - clock->insns;
+
+		/* to the last one of these */
+		pc = walk(lane->space, pc, done ? step : step - 1);
+		done += step;
+		clock->insns = 0;
+		err = sample(ctx, pc, period);
+	}
+	clock->insns += insns - done;
+	return err;
+}
+
+bool itrace_wants(const struct itrace *itrace, const struct transfer *transfer)
+{
+	if (itrace->branches)
+		return true;
+	switch (transfer->kind) {
+	case TRANSFER_CALL:
+		return itrace->calls;
+	case TRANSFER_TRAP:
+		return itrace->calls || itrace->interrupts;
+	case TRANSFER_RETURN:
+		return itrace->returns;
+	case TRANSFER_TRAP_RETURN:
+		return itrace->returns || itrace->interrupts;
+	default:
+		return false;
+	}
+}
+
+bool itrace_wants_error(const struct itrace *itrace, const struct rvt_event *event)
+{
+	if (itrace->no_overflow_errors && event->reason == RVT_REASON_OVERFLOW)
+		return false;
+	if (itrace->no_lost_errors && event->reason == RVT_REASON_TRUNCATED)
+		return false;
+	return itrace->errors;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* --itrace: perf's letters for what to make from a trace. */
+#ifndef PERF_RVTRACE_ITRACE_H
+#define PERF_RVTRACE_ITRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "common/transfers.h"
+
+enum itrace_unit { ITRACE_INSNS, ITRACE_NS, ITRACE_TICKS };
+
+struct itrace {
+	bool instructions, branches, calls, returns, interrupts, errors;
+	bool no_overflow_errors, no_lost_errors;	/* e-o, e-l */
+	bool ignore_time;	/* Z: one buffer after another */
+	enum itrace_unit unit;
+	uint64_t period;	/* of instructions, in .unit */
+	uint64_t skip;		/* s: so many events are left out first */
+	unsigned int callchain;	/* g: frames; 0: none */
+	unsigned int last_branches; /* l: entries; 0: none */
+	unsigned int add_callchain, add_last_branches;	/* G, L: to samples of other events */
+};
+
+#define ITRACE_HELP \
+"      --itrace=LETTERS  perf's: i[N[i|t|ms|us|ns]] instructions (100us), b branches, c calls,\n" \
+"                        r returns, I traps, e[-o][-l] errors, g[N] call chain, l[N] last\n" \
+"                        branches, G[N] L[N] these for samples of other events, sN skip N,\n" \
+"                        Z ignore time stamps (T and q change nothing)\n"
+
+#define ITRACE_SCRIPT "ce"	/* what --itrace without letters is to perf script */
+
+/* Where a lane stands between two samples. */
+struct itrace_clock {
+	uint64_t insns;		/* since the last sample */
+	uint64_t last_time;
+};
+
+/*
+ * itrace_sample - @insns instructions ran in a straight line from @first on: calls @sample for each
+ * sample due in it, with the address of the instruction and the instructions since the last one.
+ * Returns 0 or what @sample returned.
+ */
+int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
+		  const struct rvt_lane *lane,
+		  uint64_t first, uint64_t insns,
+		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx);
+/* Whether b, c, r or I ask for this transfer. */
+bool itrace_wants(const struct itrace *itrace, const struct transfer *transfer);
+/* Whether e asks for this LOST event. */
+bool itrace_wants_error(const struct itrace *itrace, const struct rvt_event *event);
+/*
+ * itrace_parse - @text NULL: @usual, which is such letters, too; "" is all that perf makes by
+ * itself. 0, or -EINVAL after a message.
+ */
+int itrace_parse(const char *text, const char *usual, struct itrace *itrace);
+/* A period in ticks of the trace's time becomes one in ns. 0, or -EINVAL after a message. */
+int itrace_resolve(struct itrace *itrace, const struct rvt_session *session);
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <pthread.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/demangle.h"
+#include "common/names.h"
+#include "common/places.h"
+
+#define SLOTS 16384
+#define UNKNOWN "[unknown]"
+
+/*
+ * Several threads may have places of one session, whose symbols are read when they are first asked
+ * for.
+ */
+static pthread_mutex_t symbols_lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct slot {
+	struct rvt_space *space;
+	uint64_t generation, addr;
+	struct place place;
+};
+
+struct places {
+	struct rvt_session *session;
+	void *names;	/* tsearch tree of strings */
+	const char *last_kept;	/* one of them, or NULL */
+	struct slot slots[SLOTS];
+};
+
+struct places *places_create(struct rvt_session *session)
+{
+	struct places *places = calloc(1, sizeof(*places));
+
+	if (places)
+		places->session = session;
+	return places;
+}
+
+void places_destroy(struct places *places)
+{
+	if (!places)
+		return;
+	tdestroy(places->names, free);
+	free(places);
+}
+
+const char *places_keep(struct places *places, const char *name)
+{
+	const char *last = places->last_kept;
+
+	if (!last || strcmp(last, name))
+		last = places->last_kept = names_keep(&places->names, name);
+	return last ? last : UNKNOWN;
+}
+
+/* Of "[OWNER]FUNCTION" (see rvt_symbols_find()) it is what is in brackets. */
+static const char *dso_name(struct places *places, const char *path)
+{
+	const char *end = path[0] == '[' ? strchr(path, ']') : NULL;
+	char owner[96];
+
+	/* each mapping has a copy of its own of such a name; files are told apart by its address */
+	if (end && !end[1])
+		return places_keep(places, path);
+	if (!end || (size_t)(end + 1 - path) >= sizeof(owner))
+		return rvt_session_dso_name(places->session, path);
+	snprintf(owner, sizeof(owner), "%.*s", (int)(end + 1 - path), path);
+	return places_keep(places, owner);
+}
+
+/* As it is in the source. */
+static const char *written_name(struct places *places, const char *name)
+{
+	char *written = demangle(name);
+	const char *kept = written ? places_keep(places, written) : name;
+
+	free(written);
+	return kept;
+}
+
+static void look_up(struct places *places, struct rvt_space *space, uint64_t addr,
+		    struct place *place)
+{
+	struct rvt_location location = { 0 };
+	struct rvt_symbol symbol;
+
+	*place = (struct place){ .start = addr, .end = addr, .dso = UNKNOWN, .vaddr = addr };
+	if (!space || rvt_space_locate(space, addr, &location) || !location.path) {
+		/* the kernel's code may be missing while its symbols are there */
+		if ((int64_t)addr >= 0)
+			return;
+		location.path = "[kernel.kallsyms]";
+	}
+	place->dso = dso_name(places, location.path);
+	if (rvt_symbols_address(rvt_session_symbols(places->session), &location, &place->vaddr,
+				&place->bases))
+		place->path = location.path;
+	if (!rvt_symbols_find(rvt_session_symbols(places->session), &location, addr, &symbol))
+		return;
+	/* a mapping's name goes with it */
+	place->linkage = location.path[0] == '[' ? places_keep(places, symbol.name) : symbol.name;
+	place->symbol = written_name(places, place->linkage);
+	place->offset = symbol.offset;
+	place->start = addr - symbol.offset;
+	place->end = place->start + symbol.size;
+}
+
+const struct place *places_find(struct places *places, struct rvt_space *space, uint64_t addr)
+{
+	uint64_t generation, hash;
+	struct slot *slot;
+
+	if (space)
+		space = rvt_space_holder(space, addr);
+	generation = space ? rvt_space_generation(space) : 0;
+	hash = (addr >> 1 ^ (uintptr_t)space >> 4) * 0x9e3779b97f4a7c15ULL;
+	slot = &places->slots[hash >> 50];
+	if (slot->place.dso && slot->space == space && slot->addr == addr &&
+	    slot->generation == generation)
+		return &slot->place;
+	slot->space = space;
+	slot->generation = generation;
+	slot->addr = addr;
+	pthread_mutex_lock(&symbols_lock);
+	look_up(places, space, addr, &slot->place);
+	pthread_mutex_unlock(&symbols_lock);
+	return &slot->place;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+#include "common/progress.h"
+
+#define INTERVAL_US 250000
+
+static volatile sig_atomic_t interrupted, due;
+static bool shown;
+
+struct progress {
+	struct rvt_session *session;
+	uint64_t size;
+	double began;	/* s */
+};
+
+static void on_signal(int number)
+{
+	if (number == SIGINT)
+		interrupted = 1;
+	else
+		due = 1;
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+void progress_hide(void)
+{
+	if (shown)
+		fputs("\r\033[K", stderr);
+	shown = false;
+}
+
+static void show(const struct progress *progress)
+{
+	struct rvt_session_stats stats;
+	double seconds = now() - progress->began, rate, done;
+
+	due = 0;
+	rvt_session_stats(progress->session, &stats);
+	done = stats.trace_bytes + stats.missing_bytes;
+	rate = done / seconds;
+	if (!progress->size || rate <= 0)
+		return;
+	fprintf(stderr, "\r[ %3.0f%%  %.1f of %.1f MB, %.1f MB/s, %.0f s left ]\033[K",
+		100 * done / progress->size, done / 1e6, progress->size / 1e6, rate / 1e6,
+		(progress->size - done) / rate);
+	shown = true;
+}
+
+static int look(void *ctx)
+{
+	if (due)
+		show(ctx);
+	return interrupted ? -EINTR : 0;
+}
+
+int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink, bool prints)
+{
+	struct progress progress = { session, rvt_session_size(session), now() };
+	struct rvt_session_sink own = *sink;
+	struct itimerval timer = { { 0, INTERVAL_US }, { 0, INTERVAL_US } };
+	/* the second Ctrl-C is the default: it kills */
+	struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_RESETHAND };
+	struct sigaction tick = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	int err;
+
+	own.poll = look;
+	own.poll_ctx = &progress;
+	sigaction(SIGINT, &stop, NULL);
+	if (isatty(STDERR_FILENO) && !(prints && isatty(STDOUT_FILENO))) {
+		sigaction(SIGALRM, &tick, NULL);
+		setitimer(ITIMER_REAL, &timer, NULL);
+	}
+	err = rvt_session_run(session, &own);
+	timer = (struct itimerval){ 0 };
+	setitimer(ITIMER_REAL, &timer, NULL);
+	progress_hide();
+	return err;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/text.h"
+#include "util/array.h"
+
+#define MAX_NUMBER (1 << 22)	/* the largest in a list: process ids are smaller */
+
+char *read_text(const char *format, ...)
+{
+	char *path = NULL, *text = NULL;
+	size_t len = 0, room = 0;
+	va_list args;
+	ssize_t n;
+	int fd;
+
+	va_start(args, format);
+	n = vasprintf(&path, format, args);
+	va_end(args);
+	if (n < 0)
+		return NULL;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	free(path);
+	if (fd < 0)
+		return NULL;
+	do {
+		if (array_reserve(&text, &room, len, 4096)) {
+			n = -1;
+			break;
+		}
+		n = read(fd, text + len, room - len - 1);
+		len += n > 0 ? n : 0;
+	} while (n > 0);
+	close(fd);
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	while (len && (text[len - 1] == '\n' || text[len - 1] == ' '))
+		len--;
+	text[len] = 0;
+	return text;
+}
+
+bool has_word(const char *text, const char *word)
+{
+	const char *separators = " ,\n";
+	size_t len = strlen(word), n;
+
+	for (; text && *text; text += n + strspn(text + n, separators)) {
+		n = strcspn(text, separators);
+		if (n == len && !strncmp(text, word, len))
+			return true;
+	}
+	return false;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+int parse_numbers(const char *text, int **result)
+{
+	int *numbers = NULL;
+	int n = 0;
+
+	while (*text) {
+		char *end;
+		long first = strtol(text, &end, 10), last = first;
+
+		if (end == text || first < 0 || first > MAX_NUMBER)
+			goto invalid;
+		if (*end == '-') {
+			text = end + 1;
+			last = strtol(text, &end, 10);
+			if (end == text || last < first || last > MAX_NUMBER)
+				goto invalid;
+		}
+		if (*end && *end != ',' && *end != '\n')
+			goto invalid;
+		while (first <= last) {
+			if (array_grow(&numbers, n)) {
+				free(numbers);
+				return -ENOMEM;
+			}
+			numbers[n++] = first++;
+		}
+		text = *end ? end + 1 : end;
+	}
+	if (!n)
+		goto invalid;
+	qsort(numbers, n, sizeof(int), compare_ints);
+	*result = numbers;
+	return n;
+invalid:
+	free(numbers);
+	return -EINVAL;
+}

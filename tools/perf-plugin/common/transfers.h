@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * From runs of blocks to what most views want: straight lines of code, the transfers of control
+ * between them, and the call stack of the thread.
+ */
+#ifndef PERF_RVTRACE_TRANSFERS_H
+#define PERF_RVTRACE_TRANSFERS_H
+
+#include <rvtrace/callstack.h>
+#include "common/view.h"
+
+enum transfer_kind {
+	TRANSFER_BRANCH,	/* a taken conditional branch */
+	TRANSFER_JUMP,
+	TRANSFER_CALL,
+	TRANSFER_RETURN,
+	TRANSFER_TRAP,		/* .from is the EPC */
+	TRANSFER_TRAP_RETURN,
+	TRANSFER_START,		/* tracing began at .to */
+	TRANSFER_STOP,		/* .from ran last; the program goes on at .to */
+};
+
+struct transfer {
+	enum transfer_kind kind;
+	uint64_t from, to;
+	const char *flags;	/* perf's words: call, return, jcc, jmp, int, iret, syscall, ... */
+};
+
+/* Callbacks; members may be NULL; a negative return value ends decoding. */
+struct transfers_ops {
+	void *ctx;
+	/*
+	 * @insns instructions from @first to @last (the address of the last one), no transfer
+	 * between.
+	 */
+	int (*line)(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
+		    struct rvt_callstack *stack);
+	/* @stack is as it was before the transfer, @after as the transfer leaves it. */
+	int (*transfer)(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+			struct rvt_callstack *stack);
+	int (*after)(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+		     struct rvt_callstack *stack, size_t ended);
+	int (*event)(void *ctx, struct rvt_lane *lane, const struct rvt_event *event);
+};
+
+struct transfers;
+
+/* perf's words for what an instruction of @iclass (enum rvt_insn_class) does to the flow. */
+const char *transfer_flags(unsigned int iclass);
+
+/*
+ * @view: its filters, or NULL; @max_depth of call stacks, 0: .stack is always NULL. NULL: out of
+ * memory.
+ */
+struct transfers *transfers_create(const struct transfers_ops *ops, struct view *view,
+				   size_t max_depth);
+void transfers_destroy(struct transfers *transfers);
+/*
+ * Fills .ctx, .runs, .event and .end of a session's sink. rvt_lane.user is taken. Good for parts
+ * with overlap (struct rvt_session_parts) if no stacks are kept.
+ */
+void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink);
+/* How many LOST events there were; the view's summary knows of them. */
+uint64_t transfers_lost(const struct transfers *transfers);
+/* Every thread's stack at the end: @call for each (in no order). */
+void transfers_each_stack(struct transfers *transfers,
+			  void (*call)(void *ctx, int32_t tid, struct rvt_callstack *stack),
+			  	void *ctx);
+
+#endif

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include "common/cmd.h"
+#include "common/progress.h"
+#include "common/text.h"
+#include "common/view.h"
+
+#define SHOWN_FILES 10
+#define MAX_JOBS 256
+
+struct view {
+	struct view_options options;
+	struct rvt_session *session;
+	int *cpus, *pids, *tids;
+	int n_cpus, n_pids, n_tids;
+	uint64_t from, to;
+	bool interrupted;
+	/* any thread may set these */
+	atomic_bool kernel_lost;
+	atomic_bool wanted;	/* something passed the filters */
+};
+
+int view_number(const char *name, const char *text, double *value)
+{
+	char *end;
+
+	*value = strtod(text, &end);
+	return *text && !*end && *value >= 0 ? 0 :
+		cmd_error(-EINVAL, "%s: '%s' is no number", name, text);
+}
+
+bool view_option(struct view_options *options, int c, const char *argument)
+{
+	switch (c) {
+	case 'i': options->input = argument; break;
+	case VIEW_SYMFS: options->session.owner.symfs = argument; break;
+	case VIEW_VMLINUX: options->session.owner.vmlinux = argument; break;
+	case VIEW_KCORE: options->session.owner.kcore = argument; break;
+	case VIEW_KALLSYMS: options->session.kallsyms = argument; break;
+	case VIEW_FIRMWARE: options->session.owner.firmware = argument; break;
+	case VIEW_PARAMS: options->session.params = argument; break;
+	case 'C': options->cpus = argument; break;
+	case VIEW_PID: options->pids = argument; break;
+	case VIEW_TID: options->tids = argument; break;
+	case 'c': options->comms = argument; break;
+	case VIEW_TIME: options->time = argument; break;
+	case VIEW_REFERENCE: options->session.reference_walk = true; break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+int view_jobs(struct view_options *options, const char *argument)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	char *end;
+
+	if (argument) {
+		n = strtol(argument, &end, 10);
+		if (!*argument || *end || n < 1 || n > MAX_JOBS)
+			return cmd_error(-EINVAL, "--jobs: '%s' is no number from 1 to %d",
+					 argument, MAX_JOBS);
+	}
+	options->session.jobs = n < MAX_JOBS ? n : MAX_JOBS;
+	return 0;
+}
+
+static int parse_list(const char *text, const char *what, int **list, int *n)
+{
+	if (!text)
+		return 0;
+	*n = parse_numbers(text, list);
+	return *n < 0 ? cmd_error(-EINVAL, "'%s' is no list of %s, like 1,3-5", text, what) : 0;
+}
+
+/* "10%-20%" of the recording, or "20%/3": the third part of that size. False: it is neither. */
+static bool parse_percent(struct view *view, const char *text)
+{
+	const struct rvt_perfdata *file = rvt_session_file(view->session);
+	double from, to, part, size;
+	uint64_t times[2];
+	const void *data;
+	size_t len;
+	int used = 0;
+
+	if (sscanf(text, "%lf%%-%lf%%%n", &from, &to, &used) == 2 && used && !text[used]) {
+		part = 0;
+	} else if (sscanf(text, "%lf%%/%lf%n", &size, &part, &used) == 2 && used && !text[used]) {
+		from = size * (part - 1);
+		to = size * part;
+	} else {
+		return false;
+	}
+	if (rvt_perfdata_feature(file, RVT_FEAT_SAMPLE_TIME, &data, &len) || len < sizeof(times) ||
+	    from < 0 || from > 100 || to < from)
+		return false;
+	memcpy(times, data, sizeof(times));
+	view->from = times[0] + from / 100 * (times[1] - times[0]);
+	view->to = times[0] + to / 100 * (times[1] - times[0]);
+	return true;
+}
+
+/* "FROM,TO" in seconds, either may be missing; or a part of the recording in percent. */
+static int parse_time(struct view *view, const char *text)
+{
+	const char *comma = text ? strchr(text, ',') : NULL;
+	char *end;
+
+	view->to = UINT64_MAX;
+	if (!text || parse_percent(view, text))
+		return 0;
+	if (*text && *text != ',') {
+		view->from = strtod(text, &end) * 1e9 + 0.5;
+		if (*end && *end != ',')
+			goto invalid;
+	}
+	if (comma && comma[1]) {
+		view->to = strtod(comma + 1, &end) * 1e9 + 0.5;
+		if (*end)
+			goto invalid;
+	}
+	if (view->to >= view->from)
+		return 0;
+invalid:
+	return cmd_error(-EINVAL, "'%s' is no time range; give FROM,TO in seconds, like 12.5,13, "
+			 "or a part of the recording, like 10%%-20%%", text);
+}
+
+/* Files of another architecture would be read as if they were the recorded ones. */
+static void check_machine(const struct view *view)
+{
+	const char *arch = rvt_perfdata_string(rvt_session_file(view->session), RVT_FEAT_ARCH);
+	struct utsname uts;
+
+	if (arch && !view->options.session.owner.symfs && !uname(&uts) && strcmp(uts.machine, arch))
+		cmd_warning("recorded on a %s machine, and this is a %s: give --symfs DIR with a "
+			    "copy of its files", arch, uts.machine);
+}
+
+struct view *view_open(const struct view_options *options)
+{
+	struct view *view = calloc(1, sizeof(*view));
+	const char *input = options->input ? options->input : "perf.data";
+	const char *word = cmd_first_word();
+	char *error = NULL;
+
+	if (word)
+		cmd_surplus(0, word, "a recording is given with -i FILE");
+	if (word || !view)
+		goto fail;
+	view->options = *options;
+	if (parse_list(options->cpus, "cpus", &view->cpus, &view->n_cpus) ||
+	    parse_list(options->pids, "process ids", &view->pids, &view->n_pids) ||
+	    parse_list(options->tids, "thread ids", &view->tids, &view->n_tids))
+		goto fail;
+	if (rvt_session_open(input, &options->session, &view->session, &error)) {
+		cmd_error(0, "%s", error ? error : "out of memory");
+		free(error);
+		goto fail;
+	}
+	if (parse_time(view, options->time))
+		goto fail;
+	check_machine(view);
+	return view;
+fail:
+	view_close(view);
+	return NULL;
+}
+
+void view_close(struct view *view)
+{
+	if (!view)
+		return;
+	rvt_session_close(view->session);
+	free(view->cpus);
+	free(view->pids);
+	free(view->tids);
+	free(view);
+}
+
+struct rvt_session *view_session(struct view *view)
+{
+	return view->session;
+}
+
+static bool in_list(const int *list, int n, int value)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i] == value)
+			return true;
+	return !list;
+}
+
+bool view_in_names(const char *names, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = names; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (!strncmp(p, name, len) && (p[len] == ',' || !p[len]))
+			return true;
+	return false;
+}
+
+static bool filters_pass(const struct view *view, const struct rvt_lane *lane)
+{
+	if (lane->time < view->from || lane->time > view->to)
+		return false;
+	if (view->cpus && !in_list(view->cpus, view->n_cpus, lane->cpu))
+		return false;
+	if (!view->pids && !view->tids && !view->options.comms)
+		return true;
+	if (!lane->task)
+		return false;
+	return in_list(view->pids, view->n_pids, lane->task->pid) &&
+		in_list(view->tids, view->n_tids, lane->task->tid) &&
+		(!view->options.comms || view_in_names(view->options.comms, lane->task->comm));
+}
+
+/* The driver's tracepoints are of no trace. */
+bool view_is_trace_event(const struct rvt_perfdata_event *event)
+{
+	return !strncmp(event->name, "rvtrace", strlen("rvtrace")) &&
+		event->attr.type != PERF_TYPE_TRACEPOINT;
+}
+
+bool view_wants(struct view *view, const struct rvt_lane *lane)
+{
+	bool wanted = !view || filters_pass(view, lane);
+
+	if (view && wanted && !view->wanted)
+		view->wanted = true;
+	return wanted;
+}
+
+void view_warning(void *ctx, const char *text)
+{
+	(void)ctx;
+	progress_hide();
+	cmd_warning("%s", text);
+}
+
+static void summarize_files(struct view *view)
+{
+	const struct rvt_missing *missing;
+	size_t n = 0;
+
+	for (; (missing = rvt_session_missing(view->session, n)); n++) {
+		if (n < SHOWN_FILES)
+			fprintf(stderr, "  %s: %s\n", missing->path, missing->error == -ESTALE ?
+				"another version than was recorded (build id differs)" :
+				strerror(-missing->error));
+	}
+	if (n > SHOWN_FILES)
+		fprintf(stderr, "  ... and %zu more\n", n - SHOWN_FILES);
+	if (n)
+		fprintf(stderr, "  Code of %zu files is missing: flow through them is lost. Give "
+			"--symfs DIR with the recorded machine's files.\n", n);
+}
+
+int view_run(struct view *view, const struct rvt_session_sink *sink, bool prints)
+{
+	int err = progress_run(view->session, sink, prints);
+
+	view->interrupted = err == -EINTR;
+	return view->interrupted ? 0 : err;
+}
+
+static bool filtered(const struct view *view)
+{
+	return view->cpus || view->pids || view->tids || view->options.comms || view->options.time;
+}
+
+/* There is trace, and code for it, but one does not go with the other. */
+static bool is_undecodable(const struct view *view, const struct rvt_session_stats *stats)
+{
+	return stats->trace_bytes && !stats->flow.insns && !view->interrupted &&
+	       !view->kernel_lost && !rvt_session_missing(view->session, 0);
+}
+
+/*
+ * So it is behind most synchronisation points with wrong parameters. Where bytes are missing flow is
+ * lost about once for each time that some are, and a few times say nothing.
+ */
+#define MANY_GAPS 32
+
+static bool is_doubtful(const struct rvt_session_stats *stats)
+{
+	return stats->flow.refuted >= MANY_GAPS && stats->flow.refuted > stats->stream.syncs / 2;
+}
+
+static void doubt_parameters(const struct view *view, const struct rvt_session_stats *stats)
+{
+	if (is_undecodable(view, stats))
+		fprintf(stderr, "  Not one instruction could be decoded: the encoder may have other "
+			"parameters. Give the right ones with --params FILE.\n");
+	else if (is_doubtful(stats))
+		fprintf(stderr, "  Behind most synchronisation points the trace contradicts the code or "
+			"itself: the encoder may have other parameters (give the right ones with "
+			"--params FILE), or other code was executed.\n");
+}
+
+int view_summary(struct view *view, uint64_t trace_errors)
+{
+	struct rvt_session_stats stats;
+	const char *warning = rvt_perfdata_warning(rvt_session_file(view->session));
+
+	fflush(stdout);
+	rvt_session_stats(view->session, &stats);
+	if (trace_errors)
+		fprintf(stderr, "%" PRIu64 " instruction trace errors\n", trace_errors);
+	if (stats.truncated || stats.partial || stats.collisions)
+		fprintf(stderr, "  trace lost while recording: %" PRIu64 " times no room in the "
+									 "buffer, "
+			"%" PRIu64 " times the sink was overrun, %" PRIu64 " collisions\n",
+			stats.truncated, stats.partial, stats.collisions);
+	if (stats.missing_bytes)
+		fprintf(stderr, "  %" PRIu64 " bytes of trace are not in the file\n",
+			stats.missing_bytes);
+	if (stats.lost_records)
+		fprintf(stderr, "  %" PRIu64 " sideband records were lost: processes and mappings "
+			"may be wrong\n", stats.lost_records);
+	if (trace_errors)
+		summarize_files(view);
+	if (trace_errors && view->kernel_lost)
+		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is "
+			"lost. Record as root, or give --kcore or --vmlinux.\n");
+	if (trace_errors || stats.stream.errors)
+		doubt_parameters(view, &stats);
+	if (view->interrupted)
+		cmd_warning("interrupted after %" PRIu64
+			    " bytes of trace: this is what was in them", stats.trace_bytes);
+	if (!view->wanted && stats.trace_bytes && filtered(view) && !view->interrupted)
+		cmd_warning("nothing that ran passes the filters --cpu, --pid, --tid, --comms and "
+			    "--time");
+	if (!warning)
+		return view->interrupted ? -EINTR : 0;
+	cmd_warning("%s", warning);
+	return -EBADMSG;
+}
+
+void view_lost(struct view *view, const struct rvt_event *event)
+{
+	if (event->reason == RVT_REASON_NO_CODE && (int64_t)event->pc < 0 &&
+	    !rvt_session_has_kernel(view->session))
+		view->kernel_lost = true;
+}
+
+const char *view_reason(const struct rvt_event *event)
+{
+	static const char *const reasons[] = {
+		[RVT_REASON_NONE] = "Unknown",
+		[RVT_REASON_OVERFLOW] = "Overflow in the encoder",
+		[RVT_REASON_TRUNCATED] = "Lost trace data",
+		[RVT_REASON_BAD_PACKET] = "Bad packet",
+		[RVT_REASON_BAD_FLOW] = "Trace doesn't match code",
+		[RVT_REASON_NO_CODE] = "Failed to get instruction",
+		[RVT_REASON_BAD_INSN] = "Illegal instruction",
+		[RVT_REASON_NO_SYNC] = "No synchronisation point",
+		[RVT_REASON_DEBUG] = "Debug mode",
+		[RVT_REASON_LOW_POWER] = "Low power",
+		[RVT_REASON_DISABLED] = "Tracing disabled",
+	};
+
+	if (event->detail)
+		return event->detail;
+	return event->reason <= RVT_REASON_DISABLED ? reasons[event->reason] : reasons[0];
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Views of Control Transfer Records; script, report and inject turn to them for such recordings. */
+#ifndef PERF_RVTRACE_CTR_H
+#define PERF_RVTRACE_CTR_H
+
+#include <rvtrace/ctr.h>
+#include "common/transfers.h"
+#include "common/view.h"
+
+/* ctr-script.c: @raw: numbers only, for programs. Each returns 0 or -errno after a message. */
+int ctr_script(struct view *view, bool raw, uint64_t max_lines);
+/* ctr-report.c: transfers, or call stacks of RAS emulation, by how often they were seen. */
+int ctr_report(struct view *view, uint64_t max_lines);
+/*
+ * ctr-inject.c: writes ordinary samples with branch stacks (call chains where RAS emulation was
+ * on).
+ */
+int ctr_inject(struct view *view, const char *output);
+
+/* ctr-profile.c: feeds @ops with lines and transfers, without call stacks. */
+int ctr_profile(struct view *view, const struct transfers_ops *ops);
+
+/* ctr-script.c: whether the filters of @view let the sample through. */
+bool ctr_wants(struct view *view, const struct rvt_ctr_sample *sample,
+	       const struct rvt_task *task);
+/* What perf calls the trigger: "cpu-clock", "cycles", ... */
+const char *ctr_trigger_name(uint32_t type, uint64_t config);
+/* ctr-inject.c: the exception at @addr is one of ecall. */
+bool ctr_is_ecall(struct rvt_space *space, uint64_t addr);
+/* The place behind the call at @addr; without its code, one inside of it. */
+uint64_t ctr_return_address(struct rvt_space *space, uint64_t addr);
+
+#endif

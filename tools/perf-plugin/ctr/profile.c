@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * `perf rvtrace profile` of Control Transfer Records: straight lines between records, and the
+ * transfers.
+ */
+#include <errno.h>
+#include <string.h>
+#include "common/cmd.h"
+#include "ctr/ctr.h"
+
+/* Two records that are not of one flow may look like a line; real ones are shorter. */
+#define LONGEST_LINE (64u << 10)
+
+struct ctr_profile {
+	struct view *view;
+	const struct transfers_ops *ops;
+	bool gaps;	/* some transfers are not recorded: lines are not known to be straight */
+};
+
+static enum transfer_kind kind_of(unsigned int type)
+{
+	switch (type) {
+	case RVT_CTR_TAKEN: return TRANSFER_BRANCH;
+	case RVT_CTR_CALL: case RVT_CTR_IND_CALL: return TRANSFER_CALL;
+	case RVT_CTR_RETURN: return TRANSFER_RETURN;
+	case RVT_CTR_EXCEPTION: case RVT_CTR_INTERRUPT: return TRANSFER_TRAP;
+	case RVT_CTR_TRAP_RETURN: return TRANSFER_TRAP_RETURN;
+	default: return TRANSFER_JUMP;
+	}
+}
+
+/* From where one transfer led to where the next one started. */
+static int give_line(struct ctr_profile *profile, struct rvt_lane *lane, uint64_t first,
+		     uint64_t last)
+{
+	if (!first || last < first || last - first > LONGEST_LINE)
+		return 0;
+	return profile->ops->line(profile->ops->ctx, lane, first, last, (last - first) / 4 + 1,
+				  NULL);
+}
+
+static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task)
+{
+	struct ctr_profile *profile = ctx;
+	struct rvt_lane lane = { .cpu = sample->cpu, .task = task, .time = sample->time,
+				 .space = task->space };
+	struct rvt_ctr_entry entry;
+	uint64_t before = 0;
+	int err = 0;
+
+	if (!ctr_wants(profile->view, sample, task))
+		return 0;
+	for (unsigned int i = sample->n; i && !err; i--) {
+		struct transfer transfer = { 0 };
+
+		rvt_ctr_get(sample, i - 1, &entry);
+		/* A branch that was not taken does not end a line. */
+		if (entry.type == RVT_CTR_NOT_TAKEN)
+			continue;
+		transfer.kind = kind_of(entry.type);
+		transfer.from = entry.source;
+		transfer.to = entry.target;
+		transfer.flags = rvt_ctr_type_name(entry.type);
+		/* A trap's source has not executed, but what is before it has. */
+		if (transfer.kind != TRANSFER_TRAP)
+			err = give_line(profile, &lane, before, entry.source);
+		if (!err && entry.source && entry.target)
+			err = profile->ops->transfer(profile->ops->ctx, &lane, &transfer, NULL);
+		before = entry.target;
+	}
+	return err;
+}
+
+/*
+ * Filters and RAS emulation leave transfers out, so that what is between two records is not a line.
+ */
+static int refuse_gaps(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task)
+{
+	struct ctr_profile *profile = ctx;
+
+	(void)task;
+	profile->gaps |= sample->control & RVT_CTR_CONTROL_GAPS;
+	return -ECANCELED;
+}
+
+int ctr_profile(struct view *view, const struct transfers_ops *ops)
+{
+	struct ctr_profile profile = { .view = view, .ops = ops };
+	const struct rvt_session_ctr_sink first = { &profile, refuse_gaps, NULL };
+	const struct rvt_session_ctr_sink sink = { &profile, on_sample, view_warning };
+	int err;
+
+	if (!ops->line || !ops->transfer || ops->after)
+		return cmd_error(-ENOTSUP, "Control Transfer Records make profiles of the formats "
+				 "llvm, bolt and autofdo only");
+	err = rvt_session_run_ctr(view_session(view), &first);
+	if (profile.gaps)
+		return cmd_error(-ENOTSUP, "recorded with RAS emulation or without some kinds of "
+				 "transfers: the code between two records is not known");
+	if (!err || err == -ECANCELED)
+		err = rvt_session_run_ctr(view_session(view), &sink);
+	return err ? cmd_error(err, "cannot make a profile: %s", strerror(-err)) : 0;
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * perf-rvtrace decode: a bare dump (a board's memory, a probe's capture) and ELF files to the
+ * program's flow. No perf involved.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <rvtrace/dump.h>
+#include <rvtrace/image.h>
+#include "common/cmd.h"
+#include "decode/decode.h"
+
+enum { STATUS_CLEAN, STATUS_LOST, STATUS_UNUSABLE };
+
+#define MAX_IMAGES 64
+#define MAX_JOBS 256
+
+struct image_arg {
+	const char *text;
+	bool raw;
+};
+
+struct options {
+	const char *path, *params_path;
+	struct image_arg images[MAX_IMAGES];
+	unsigned int n_images;
+	enum decode_print print;
+	long src;
+	unsigned int jobs;
+	uint64_t wrapped_at;
+};
+
+struct command {
+	struct options options;
+	struct rvt_params params;
+	struct rvt_image *image;
+	struct rvt_space *space;
+	struct decode_job job;
+};
+
+static const char usage_text[] =
+	"usage: perf-rvtrace decode --params FILE --image ELF[@BIAS] [OPTIONS] DUMP\n"
+	"\n"
+	"Decodes a bare dump of a trace sink to the flow of the program.\n"
+	"  --params FILE        parameters of the encoder (`key = value` lines)\n"
+	"  --image ELF[@BIAS]   code: executable segments of ELF, moved by BIAS; may be repeated\n"
+	"  --raw FILE@ADDRESS   code: a memory image that begins at ADDRESS; may be repeated\n"
+	"  --print WHAT         pc (default): an address a line for every retired instruction\n"
+	"                       insn: address, code, class\n"
+	"                       block: first address, address behind the last, instructions\n"
+	"                       edge: from, to, kind; everything that was not the next address\n"
+	"                       packet: the messages themselves\n"
+	"                       none: a summary on standard error\n"
+	"  --src N              only this source\n"
+	"  --jobs N             threads; with several sources in DUMP, what one source prints may\n"
+	"                       come earlier or later among the others\n"
+	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n"
+	"\n"
+	"Exit status: 0 clean; 1 something was lost or wrong (see standard error); 2 unusable\n"
+	"arguments or files.\n";
+
+/* ---- options ---- */
+
+static int parse_print(const char *text, enum decode_print *print)
+{
+	static const char *const names[] = { "pc", "insn", "block", "edge", "packet", "none" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(text, names[i])) {
+			*print = i;
+			return 0;
+		}
+	return cmd_error(STATUS_UNUSABLE, "--print: '%s' is unknown; valid: pc, insn, block, edge, "
+			 "packet, none", text);
+}
+
+static int parse_number(const char *option, const char *text, uint64_t max, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	if (!*text || *text == '-' || *end || errno || *value > max)
+		return cmd_error(STATUS_UNUSABLE, "%s: '%s' is no number up to %" PRIu64, option,
+				 text, max);
+	return 0;
+}
+
+static int add_image(struct options *o, const char *text, bool raw)
+{
+	if (o->n_images == MAX_IMAGES)
+		return cmd_error(STATUS_UNUSABLE, "more than %d images", MAX_IMAGES);
+	o->images[o->n_images++] = (struct image_arg){ text, raw };
+	return 0;
+}
+
+static int parse_option(struct options *o, int opt)
+{
+	uint64_t number;
+	int ret = 0;
+
+	switch (opt) {
+	case 'p':
+		o->params_path = optarg;
+		break;
+	case 'i':
+		ret = add_image(o, optarg, false);
+		break;
+	case 'r':
+		ret = add_image(o, optarg, true);
+		break;
+	case 'P':
+		ret = parse_print(optarg, &o->print);
+		break;
+	case 's':
+		ret = parse_number("--src", optarg, DECODE_MAX_SOURCES - 1, &number);
+		o->src = number;
+		break;
+	case 'j':
+		ret = parse_number("--jobs", optarg, MAX_JOBS, &number);
+		o->jobs = number ? number : 1;
+		break;
+	case 'w':
+		ret = parse_number("--wrapped-at", optarg, INT64_MAX, &o->wrapped_at);
+		break;
+	case 'h':
+		fputs(usage_text, stdout);
+		exit(STATUS_CLEAN);
+	default:
+		ret = cmd_try_help(STATUS_UNUSABLE);
+		break;
+	}
+	return ret;
+}
+
+static int parse_options(int argc, char **argv, struct options *o)
+{
+	static const struct option longs[] = {
+		{ "params", required_argument, NULL, 'p' },
+		{ "image", required_argument, NULL, 'i' },
+		{ "raw", required_argument, NULL, 'r' },
+		{ "print", required_argument, NULL, 'P' },
+		{ "src", required_argument, NULL, 's' },
+		{ "jobs", required_argument, NULL, 'j' },
+		{ "wrapped-at", required_argument, NULL, 'w' },
+		{ "help", no_argument, NULL, 'h' },
+		{}
+	};
+	int opt, ret;
+
+	while ((opt = getopt_long(argc, argv, "p:i:s:j:w:h", longs, NULL)) != -1) {
+		ret = parse_option(o, opt);
+		if (ret)
+			return ret;
+	}
+	o->path = cmd_one_file(argc, argv, "a dump");
+	if (!o->path)
+		return STATUS_UNUSABLE;
+	if (!o->params_path)
+		return cmd_error(STATUS_UNUSABLE, "%s: a bare dump does not say what it is: "
+				 "give --params FILE", o->path);
+	if (!o->n_images && o->print != PRINT_PACKET)
+		return cmd_error(STATUS_UNUSABLE, "%s: flow needs the program's code: give --image "
+				 "ELF", o->path);
+	return 0;
+}
+
+/* ---- files ---- */
+
+static int load_raw(struct command *c, const char *path, uint64_t addr)
+{
+	struct stat st;
+	int ret;
+
+	if (stat(path, &st))
+		return -errno;
+	ret = rvt_space_map_file(c->space, addr, st.st_size, 0, path, NULL, 0);
+	return ret;
+}
+
+/* FILE@NUMBER, unless a file has that very name. */
+static int load_image(struct command *c, const struct image_arg *arg)
+{
+	char *path = strdup(arg->text), *at = path ? strrchr(path, '@') : NULL, *end;
+	uint64_t addr = 0;
+	int ret;
+
+	if (!path)
+		return cmd_error(STATUS_UNUSABLE, "out of memory");
+	if (at && at[1] && access(path, F_OK)) {
+		addr = strtoull(at + 1, &end, 0);
+		if (!*end)
+			*at = 0;
+	}
+	ret = arg->raw ? load_raw(c, path, addr) : rvt_space_map_elf(c->space, path, addr);
+	if (ret == -ENOEXEC)
+		ret = cmd_error(STATUS_UNUSABLE, "%s: not a RISC-V ELF file with code in it", path);
+	else if (ret)
+		ret = cmd_error(STATUS_UNUSABLE, "%s: %s", path, strerror(-ret));
+	free(path);
+	return ret;
+}
+
+static int open_dump(struct command *c)
+{
+	const struct options *o = &c->options;
+	struct stat st;
+
+	c->job.fd = open(o->path, O_RDONLY | O_CLOEXEC);
+	if (c->job.fd < 0 || fstat(c->job.fd, &st))
+		return cmd_error(STATUS_UNUSABLE, "%s: %s", o->path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return cmd_error(STATUS_UNUSABLE, "%s: not a regular file", o->path);
+	if (o->wrapped_at > (uint64_t)st.st_size)
+		return cmd_error(STATUS_UNUSABLE, "--wrapped-at: %s has only %" PRIu64 " bytes",
+				 o->path, (uint64_t)st.st_size);
+	c->job = (struct decode_job){
+		.path = o->path, .fd = c->job.fd, .size = st.st_size, .first = o->wrapped_at,
+		.params = &c->params, .space = c->space, .print = o->print, .src = o->src,
+		.jobs = o->jobs,
+	};
+	return 0;
+}
+
+static int load_files(struct command *c)
+{
+	char *error = NULL;
+	int ret = rvt_params_load(&c->params, c->options.params_path, &error);
+
+	if (ret) {
+		ret = cmd_error(STATUS_UNUSABLE, "%s", error ? error : strerror(-ret));
+		free(error);
+		return ret;
+	}
+	if (c->params.protocol == RVT_PROTOCOL_NTRACE &&
+	    c->options.src >= 1L << c->params.src_bits)
+		return cmd_error(STATUS_UNUSABLE,
+				 "--src: there is no source %ld with src_bits = %u",
+				 c->options.src, c->params.src_bits);
+	if (rvt_image_create(&c->image) || rvt_space_create(c->image, NULL, &c->space))
+		return cmd_error(STATUS_UNUSABLE, "out of memory");
+	for (unsigned int i = 0; i < c->options.n_images; i++) {
+		ret = load_image(c, &c->options.images[i]);
+		if (ret)
+			return ret;
+	}
+	return open_dump(c);
+}
+
+/* ---- the command ---- */
+
+static int feed_dump(void *ctx, const void *bytes, size_t len, uint64_t position)
+{
+	rvt_dump_feed(ctx, bytes, len, position);
+	return 0;
+}
+
+static int print_packets(struct decode_job *job)
+{
+	struct rvt_dump_stats stats;
+	struct rvt_dump *dump;
+	int ret = rvt_dump_create(job->params, 0, stdout, &dump);
+
+	if (ret)
+		return ret;
+	ret = decode_read(job, 0, job->size, dump, feed_dump);
+	if (!ret)
+		rvt_dump_finish(dump);
+	rvt_dump_stats(dump, &stats);
+	job->lost = stats.damaged;
+	rvt_dump_destroy(dump);
+	if (!ret && (fflush(stdout) || ferror(stdout)))
+		ret = -EIO;
+	return ret;
+}
+
+static void print_summary(const struct decode_job *job)
+{
+	fprintf(stderr, "%s: %" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " traps, "
+		"%u sources, %" PRIu64 " bytes, %" PRIu64 " messages, %" PRIu64
+		" synchronisations, %" PRIu64 " gaps, %" PRIu64 " errors\n", job->path,
+		job->flow.insns, job->flow.branches, job->flow.traps, job->n_sources,
+		job->stream.bytes, job->stream.messages, job->stream.syncs, job->flow.gaps,
+		job->stream.errors);
+}
+
+static int run_command(struct command *c)
+{
+	struct decode_job *job = &c->job;
+	int ret = load_files(c);
+
+	if (ret)
+		return ret;
+	ret = job->print == PRINT_PACKET ? print_packets(job) : decode_run(job);
+	if (ret == -EINVAL)
+		return cmd_error(STATUS_UNUSABLE, "%s: these parameters fit no decoder",
+				 c->options.params_path);
+	if (ret)
+		return cmd_error(STATUS_UNUSABLE, "%s: %s", job->path, strerror(-ret));
+	if (job->print == PRINT_NONE)
+		print_summary(job);
+	return job->lost || job->stream.errors ? STATUS_LOST : STATUS_CLEAN;
+}
+
+int cmd_decode(int argc, char **argv)
+{
+	struct command c = { .options = { .src = DECODE_ALL_SOURCES, .jobs = 1 },
+			     .job = { .fd = -1 } };
+	int ret = parse_options(argc, argv, &c.options);
+
+	if (!ret)
+		ret = run_command(&c);
+	rvt_image_destroy(c.image);
+	if (c.job.fd >= 0)
+		close(c.job.fd);
+	return ret;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* perf-rvtrace dump: what is in a trace, message by message. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <rvtrace/dump.h>
+#include <rvtrace/session.h>
+#include "common/cmd.h"
+
+enum { STATUS_CLEAN, STATUS_DAMAGED, STATUS_UNUSABLE };
+
+struct dump_options {
+	const char *path;
+	const char *params;
+	uint64_t wrapped_at;
+	bool wrapped;
+	bool json;
+};
+
+struct input {
+	const uint8_t *bytes;
+	size_t len;
+};
+
+static const char usage_text[] =
+	"usage: perf rvtrace dump [--json] [--params FILE] PERF.DATA\n"
+	"       perf rvtrace dump [--json] --params FILE [--wrapped-at OFFSET] DUMP\n"
+	"\n"
+	"Prints each message of a trace with its offset, bytes, fields and resolved addresses.\n"
+	"  --params FILE        parameters of the encoder, `key = value`; a recording has its own\n"
+	"  --json               one JSON object a line\n"
+	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n";
+
+static int parse_options(int argc, char **argv, struct dump_options *options)
+{
+	static const struct option longs[] = {
+		{ "params", required_argument, NULL, 'p' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "wrapped-at", required_argument, NULL, 'w' },
+		{ "help", no_argument, NULL, 'h' },
+		{}
+	};
+	char *end;
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "p:jw:h", longs, NULL)) != -1) {
+		switch (opt) {
+		case 'p':
+			options->params = optarg;
+			break;
+		case 'j':
+			options->json = true;
+			break;
+		case 'w':
+			options->wrapped_at = strtoull(optarg, &end, 0);
+			options->wrapped = true;
+			if (!*optarg || *end)
+				return cmd_error(STATUS_UNUSABLE,
+						 "--wrapped-at: '%s' is no offset", optarg);
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			exit(STATUS_CLEAN);
+		default:
+			return cmd_try_help(STATUS_UNUSABLE);
+		}
+	}
+	options->path = cmd_one_file(argc, argv, "a recording or a dump");
+	return options->path ? STATUS_CLEAN : STATUS_UNUSABLE;
+}
+
+static int map_input(const char *path, struct input *input)
+{
+	struct stat st;
+	void *map;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		goto err_errno;
+	if (st.st_size) {
+		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (map == MAP_FAILED)
+			goto err_errno;
+		input->bytes = map;
+		input->len = st.st_size;
+	}
+	close(fd);
+	return 0;
+
+err_errno:
+	ret = -errno;
+	close(fd);
+	return ret;
+}
+
+static void dump_input(struct rvt_dump *dump, const struct input *input, uint64_t first)
+{
+	rvt_dump_feed(dump, input->bytes + first, input->len - first, first);
+	if (first)
+		rvt_dump_feed(dump, input->bytes, first, 0);
+	rvt_dump_finish(dump);
+}
+
+/* The exit status. */
+static int summary(const struct dump_options *options, const struct rvt_dump_stats *stats)
+{
+	fprintf(stderr, "%s: %llu messages, %llu idle bytes, %llu bytes skipped, %llu damaged\n",
+		options->path, (unsigned long long)stats->messages,
+		(unsigned long long)stats->idle_bytes, (unsigned long long)stats->skipped_bytes,
+		(unsigned long long)stats->damaged);
+	if (fflush(stdout) || ferror(stdout))
+		return cmd_error(STATUS_UNUSABLE, "standard output: %s", strerror(errno));
+	return stats->damaged ? STATUS_DAMAGED : STATUS_CLEAN;
+}
+
+static int load_params(const struct dump_options *options, struct rvt_params *params)
+{
+	char *error = NULL;
+	int ret;
+
+	if (!options->params)
+		return cmd_error(STATUS_UNUSABLE, "%s: a bare dump does not say what it is: "
+				 "give --params FILE", options->path);
+	rvt_params_init(params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
+	ret = rvt_params_load(params, options->params, &error);
+	if (ret)
+		cmd_error(STATUS_UNUSABLE, "%s", error ? error : strerror(-ret));
+	free(error);
+	return ret ? STATUS_UNUSABLE : STATUS_CLEAN;
+}
+
+static int dump_bare(const struct dump_options *options, const struct input *input)
+{
+	struct rvt_dump_stats stats;
+	struct rvt_params params;
+	struct rvt_dump *dump;
+	int ret = load_params(options, &params);
+
+	if (ret)
+		return ret;
+	if (options->wrapped && options->wrapped_at >= input->len)
+		return cmd_error(STATUS_UNUSABLE, "--wrapped-at %#llx: %s has only %zu bytes",
+				 (unsigned long long)options->wrapped_at, options->path,
+				 input->len);
+	ret = rvt_dump_create(&params, options->json ? RVT_DUMP_JSON : 0, stdout, &dump);
+	if (ret)
+		return cmd_error(STATUS_UNUSABLE, "%s: %s", options->params, strerror(-ret));
+	dump_input(dump, input, options->wrapped ? options->wrapped_at : 0);
+	rvt_dump_stats(dump, &stats);
+	rvt_dump_destroy(dump);
+	return summary(options, &stats);
+}
+
+static int dump_recording(const struct dump_options *options)
+{
+	struct rvt_session_options session_options = { .params = options->params };
+	struct rvt_session *session;
+	struct rvt_dump_stats stats;
+	char *error = NULL;
+	int ret;
+
+	if (options->wrapped)
+		return cmd_error(STATUS_UNUSABLE, "%s: --wrapped-at is for bare dumps",
+				 options->path);
+	ret = rvt_session_open(options->path, &session_options, &session, &error);
+	if (ret) {
+		cmd_error(STATUS_UNUSABLE, "%s", error ? error : strerror(-ret));
+		free(error);
+		return STATUS_UNUSABLE;
+	}
+	ret = rvt_session_dump(session, options->json ? RVT_DUMP_JSON : 0, stdout, &stats);
+	rvt_session_close(session);
+	if (ret)
+		return cmd_error(STATUS_UNUSABLE, "%s: %s", options->path, strerror(-ret));
+	return summary(options, &stats);
+}
+
+static bool is_recording(const struct input *input)
+{
+	static const char magic[] = "PERFILE2";
+
+	return input->len >= sizeof(magic) - 1 && !memcmp(input->bytes, magic, sizeof(magic) - 1);
+}
+
+int cmd_dump(int argc, char **argv)
+{
+	struct dump_options options = { 0 };
+	struct input input = { 0 };
+	int ret = parse_options(argc, argv, &options);
+
+	if (ret)
+		return ret;
+	ret = map_input(options.path, &input);
+	if (ret)
+		return cmd_error(STATUS_UNUSABLE, "%s: %s", options.path, strerror(-ret));
+	ret = is_recording(&input) ? dump_recording(&options) : dump_bare(&options, &input);
+	if (input.bytes)
+		munmap((void *)input.bytes, input.len);
+	return ret;
+}

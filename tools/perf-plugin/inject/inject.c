@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* `perf rvtrace inject`: a recording as ordinary samples that stock tools read. */
+#include <stdio.h>
+#include <string.h>
+#include "common/cmd.h"
+#include "ctr/ctr.h"
+#include "inject/inject.h"
+
+static const char help[] =
+"usage: perf rvtrace inject [OPTIONS]\n"
+"Writes an ordinary perf.data with samples, for perf script, perf report, llvm-profgen ...\n"
+"From an encoder's trace as --itrace says; from Control Transfer Records with their branch stacks\n"
+"(with call chains where they were made with ras=1).\n\n"
+ITRACE_HELP
+"  -o, --output FILE     instead of perf.data.injected\n"
+VIEW_HELP;
+
+enum { OPT_ITRACE = 256, OPT_NOTHING };
+
+static const struct option long_options[] = {
+	{ "itrace", optional_argument, NULL, OPT_ITRACE },
+	{ "output", required_argument, NULL, 'o' },
+	/* perf's, and as we are anyway */
+	{ "strip", no_argument, NULL, OPT_NOTHING },
+	{ "force", no_argument, NULL, 'f' },
+	{ "help", no_argument, NULL, 'h' },
+	VIEW_LONG_OPTIONS,
+	{ NULL, 0, NULL, 0 },
+};
+
+static int run(const struct view_options *options, const struct itrace *itrace, const char *output)
+{
+	struct view *view = view_open(options);
+	int err;
+
+	if (!view)
+		return 1;
+	if (rvt_session_is_ctr(view_session(view)))
+		err = ctr_inject(view, output);
+	else
+		err = trace_inject(view, itrace, output);
+	view_close(view);
+	return err ? 1 : 0;
+}
+
+int cmd_inject(int argc, char **argv)
+{
+	struct view_options options = { 0 };
+	const char *output = "perf.data.injected", *letters = NULL;
+	struct itrace itrace;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "hfo:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
+		if (c == 'o') {
+			output = optarg;
+		} else if (c == OPT_ITRACE) {
+			letters = optarg;
+		} else if (c == 'h') {
+			fputs(help, stdout);
+			return 0;
+		} else if (c != OPT_NOTHING && c != 'f' && !view_option(&options, c, optarg)) {
+			return cmd_try_help(1);
+		}
+	}
+	if (!strcmp(output, options.input ? options.input : "perf.data"))
+		return cmd_error(1, "the output would overwrite the recording: give -o another "
+				    "name");
+	if (!strcmp(output, "-"))
+		return cmd_error(1, "the output must be a file: its header is written at the end");
+	return itrace_parse(letters, "", &itrace) ? 1 : run(&options, &itrace, output);
+}

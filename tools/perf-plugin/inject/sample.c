@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <string.h>
+#include "inject/inject.h"
+
+void inject_add(struct inject_sample *sample, uint64_t word)
+{
+	if (sample->n < sizeof(sample->words) / sizeof(*sample->words))
+		sample->words[sample->n++] = word;
+}
+
+/* One address of a call chain; *@kernel: whether the one before is the kernel's. */
+static void add_address(struct inject_sample *sample, uint64_t addr, bool *kernel)
+{
+	if (*kernel && (int64_t)addr >= 0) {
+		*kernel = false;
+		inject_add(sample, PERF_CONTEXT_USER);
+	}
+	inject_add(sample, addr);
+}
+
+void inject_add_callchain(struct inject_sample *sample, uint64_t ip, uint64_t below,
+			  struct rvt_callstack *stack, size_t skip, unsigned int max)
+{
+	size_t length_at = sample->n, n = 1 + !!below;
+	bool kernel = (int64_t)ip < 0;
+
+	inject_add(sample, 0);
+	inject_add(sample, kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
+	inject_add(sample, ip);
+	if (below)
+		add_address(sample, below, &kernel);
+	for (struct rvt_frame *frame; stack && n < max &&
+	     (frame = rvt_callstack_frame(stack, skip)); skip++, n++)
+		add_address(sample, frame->back, &kernel);
+	sample->words[length_at] = sample->n - length_at - 1;
+}
+
+void inject_add_branches(struct inject_sample *sample, const struct branches *branches,
+			 const struct rvt_lane *lane, size_t max)
+{
+	struct perf_branch_entry *entries = (void *)&sample->words[sample->n + 1];
+	size_t n = lane ? branches_get(branches, lane, entries, max) : 0;
+
+	inject_add(sample, n);
+	sample->n += n * (sizeof(*entries) / sizeof(uint64_t));
+}
+
+void inject_add_branches_before(struct inject_sample *sample, const struct branches *branches,
+				int32_t cpu, int32_t tid, size_t max, uint64_t from)
+{
+	struct perf_branch_entry *entries = (void *)&sample->words[sample->n + 1];
+	size_t n = branches_get_of(branches, cpu, tid, entries, INJECT_MAX_BRANCHES), first = 0;
+
+	while (first < n && !(entries[first].from == from &&
+			      (entries[first].type == PERF_BR_IRQ ||
+			       entries[first].type == PERF_BR_SYSCALL ||
+			       entries[first].type == PERF_BR_CALL)))
+		first++;
+	/* when there are so many since then that this one is gone, so are those before it */
+	n = first < n ? n - first - 1 : 0;
+	if (n > max)
+		n = max;
+	memmove(entries, entries + first + 1, n * sizeof(*entries));
+	inject_add(sample, n);
+	sample->n += n * (sizeof(*entries) / sizeof(uint64_t));
+}

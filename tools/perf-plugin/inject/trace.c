@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Turns an encoder's trace into an ordinary perf.data with samples, which every tool that knows
+ * perf.data reads.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/cmd.h"
+#include "common/branches.h"
+#include "inject/inject.h"
+#include "common/transfers.h"
+
+#define MAX_CALL_DEPTH 1024
+#define MAX_CPUS 4096
+#define FIRST_ID (1ULL << 32)	/* above what the kernel has given out */
+#define BASE_SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
+	PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
+
+enum { EVENT_INSTRUCTIONS, EVENT_BRANCHES };
+
+struct inject {
+	const struct itrace *itrace;
+	struct view *view;
+	struct rvt_perfdata_writer *out;
+	struct branches *branches;	/* NULL: not wanted */
+	struct added *added;	/* samples of other events; NULL: they stay as they are */
+	struct itrace_clock *clocks;	/* by cpu */
+	uint64_t skipped;
+	uint64_t errors, samples;
+};
+
+/* ---- samples ---- */
+
+static int put_sample(struct inject *inject, const struct rvt_lane *lane, unsigned int event,
+		      uint64_t ip, uint64_t addr, uint64_t period, struct rvt_callstack *stack)
+{
+	uint32_t pid = lane->task ? lane->task->pid : -1, tid = lane->task ? lane->task->tid : -1;
+	struct perf_event_header *header;
+	struct inject_sample sample = { .n = 1 };
+
+	if (inject->skipped < inject->itrace->skip) {
+		inject->skipped++;
+		return 0;
+	}
+	inject_add(&sample, FIRST_ID + event);
+	inject_add(&sample, ip);
+	inject_add(&sample, pid | (uint64_t)tid << 32);
+	inject_add(&sample, lane->time);
+	inject_add(&sample, addr);
+	inject_add(&sample, (uint32_t)lane->cpu);
+	inject_add(&sample, period);
+	if (inject->itrace->callchain)
+		inject_add_callchain(&sample, ip, 0, stack, 0, inject->itrace->callchain);
+	if (inject->itrace->last_branches)
+		inject_add_branches(&sample, inject->branches, lane,
+				    inject->itrace->last_branches);
+	header = (struct perf_event_header *)sample.words;
+	*header = (struct perf_event_header){ PERF_RECORD_SAMPLE, (int64_t)ip < 0 ?
+		PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER, sample.n * sizeof(uint64_t) };
+	inject->samples++;
+	return rvt_perfdata_write(inject->out, sample.words, header->size);
+}
+
+struct sample_context {
+	struct inject *inject;
+	const struct rvt_lane *lane;
+	struct rvt_callstack *stack;
+};
+
+static int put_instruction(void *ctx, uint64_t ip, uint64_t period)
+{
+	struct sample_context *context = ctx;
+
+	return put_sample(context->inject, context->lane, EVENT_INSTRUCTIONS, ip, 0, period,
+			  context->stack);
+}
+
+static int inject_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+		       uint64_t insns,
+		       struct rvt_callstack *stack)
+{
+	struct inject *inject = ctx;
+	struct sample_context context = { inject, lane, stack };
+	int cpu = lane->cpu >= 0 && lane->cpu < MAX_CPUS ? lane->cpu : 0;
+
+	int err = inject->added ? added_line(inject->added, lane, first, last, stack) : 0;
+
+	if (err)
+		return err;
+	return itrace_sample(inject->itrace, &inject->clocks[cpu], lane, first, insns,
+			     put_instruction, &context);
+}
+
+static int inject_transfer(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+			   struct rvt_callstack *stack)
+{
+	struct inject *inject = ctx;
+	int err = inject->added ? added_transfer(inject->added, lane, transfer, stack) : 0;
+
+	if (!err && inject->branches)
+		err = branches_add(inject->branches, lane, transfer);
+	if (err || transfer->kind == TRANSFER_START || transfer->kind == TRANSFER_STOP ||
+	    !itrace_wants(inject->itrace, transfer))
+		return err;
+	return put_sample(inject, lane, EVENT_BRANCHES, transfer->from, transfer->to, 1, stack);
+}
+
+static int inject_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	struct inject *inject = ctx;
+
+	(void)lane;
+	if (event->type == RVT_EVENT_LOST) {
+		inject->errors++;
+		view_lost(inject->view, event);
+	}
+	return 0;
+}
+
+/* ---- the rest of the file ---- */
+
+static int begin(struct inject *inject)
+{
+	struct rvt_perfdata *in = rvt_session_file(view_session(inject->view));
+	const struct itrace *itrace = inject->itrace;
+	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE, .sample_id_all = 1,
+		.config = PERF_COUNT_HW_INSTRUCTIONS, .sample_type = BASE_SAMPLE_TYPE,
+		.sample_period = 1 };
+	uint64_t id = FIRST_ID + EVENT_INSTRUCTIONS;
+	int err = 0;
+
+	if (itrace->callchain)
+		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (itrace->last_branches) {
+		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_KERNEL |
+			PERF_SAMPLE_BRANCH_ANY;
+	}
+	if (itrace->instructions)
+		err = rvt_perfdata_add_event(inject->out, &attr, "instructions", &id, 1);
+	attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+	id = FIRST_ID + EVENT_BRANCHES;
+	if (!err && (itrace->branches || itrace->calls || itrace->returns ||
+		     itrace->interrupts))
+		err = rvt_perfdata_add_event(inject->out, &attr, "branches", &id, 1);
+	for (size_t i = 0; i < rvt_perfdata_n_events(in) && !err; i++) {
+		const struct rvt_perfdata_event *event = rvt_perfdata_event(in, i);
+
+		if (view_is_trace_event(event))
+			continue;
+		attr = event->attr;
+		if (inject->added)
+			added_attr(inject->added, &attr);
+		err = rvt_perfdata_add_event(inject->out, &attr, event->name, event->ids,
+					     event->n_ids);
+	}
+	return err ? err : rvt_perfdata_begin(inject->out, NULL);
+}
+
+static int copy_sideband(struct inject *inject)
+{
+	struct rvt_perfdata *in = rvt_session_file(view_session(inject->view));
+	struct rvt_perfdata_record record;
+	uint64_t pos = 0;
+	int err = 0;
+
+	while (!err && rvt_perfdata_next(in, &pos, &record) > 0) {
+		if (record.type == RVT_RECORD_AUXTRACE || record.type == RVT_RECORD_AUXTRACE_INFO ||
+		    record.type == PERF_RECORD_AUX || record.type == PERF_RECORD_ITRACE_START ||
+		    (record.event && view_is_trace_event(record.event)) ||
+		    (inject->added && added_takes(inject->added, &record)))
+			continue;
+		err = rvt_perfdata_write(inject->out, record.header, record.header->size);
+	}
+	return err;
+}
+
+static int copy_features(struct inject *inject)
+{
+	static const unsigned int bits[] = {
+		RVT_FEAT_TRACING_DATA, RVT_FEAT_BUILD_ID, RVT_FEAT_HOSTNAME, RVT_FEAT_OSRELEASE,
+		RVT_FEAT_VERSION, RVT_FEAT_ARCH, RVT_FEAT_NRCPUS, RVT_FEAT_CMDLINE,
+		RVT_FEAT_SAMPLE_TIME,
+	};
+	struct rvt_perfdata *in = rvt_session_file(view_session(inject->view));
+	const void *data;
+	size_t len;
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(bits) / sizeof(*bits) && !err; i++)
+		if (!rvt_perfdata_feature(in, bits[i], &data, &len))
+			err = rvt_perfdata_add_feature(inject->out, bits[i], data, len);
+	return err;
+}
+
+static int decode(struct inject *inject)
+{
+	const struct transfers_ops ops = { .ctx = inject, .line = inject_line,
+					   .transfer = inject_transfer, .event = inject_event };
+	struct rvt_session_sink sink = { .warning = view_warning };
+	struct transfers *transfers = transfers_create(&ops, inject->view, MAX_CALL_DEPTH);
+	int err;
+
+	if (!transfers)
+		return -ENOMEM;
+	transfers_sink(transfers, &sink);
+	err = view_run(inject->view, &sink, false);
+	transfers_destroy(transfers);
+	return err || !inject->added ? err : added_finish(inject->added);
+}
+
+static int write_all(struct inject *inject, const char *output)
+{
+	int err = rvt_perfdata_create(output, &inject->out);
+
+	if (inject->added)
+		added_output(inject->added, inject->out);
+	if (!err)
+		err = begin(inject);
+	if (!err)
+		err = copy_sideband(inject);
+	if (!err)
+		err = decode(inject);
+	if (!err)
+		err = copy_features(inject);
+	if (err)
+		rvt_perfdata_abandon(inject->out);
+	else
+		err = rvt_perfdata_finish(inject->out);
+	return err;
+}
+
+int trace_inject(struct view *view, const struct itrace *itrace, const char *output)
+{
+	struct inject inject = { .itrace = itrace, .view = view };
+	unsigned int entries = itrace->add_last_branches ? INJECT_MAX_BRANCHES :
+		itrace->last_branches;
+	uint64_t samples;
+	int err;
+
+	inject.clocks = calloc(MAX_CPUS, sizeof(*inject.clocks));
+	if (entries)
+		inject.branches = branches_create(entries);
+	err = inject.clocks && (inject.branches || !entries) ? 0 : -ENOMEM;
+	if (!err && (itrace->add_callchain || itrace->add_last_branches))
+		err = added_create(rvt_session_file(view_session(view)), itrace, inject.branches,
+				   &inject.added);
+	if (!err)
+		err = write_all(&inject, output);
+	samples = inject.samples + (inject.added ? added_samples(inject.added) : 0);
+	added_destroy(inject.added);
+	branches_destroy(inject.branches);
+	free(inject.clocks);
+	if (err)
+		return cmd_error(err, "cannot write %s: %s", output, strerror(-err));
+	fprintf(stderr, "[ perf rvtrace inject: %llu samples in %s ]\n",
+		(unsigned long long)samples, output);
+	return view_summary(view, inject.errors);
+}

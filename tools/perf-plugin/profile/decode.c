@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * A recording becomes a profile. One that is made of counts only is made on several threads: each
+ * has a tally, and in the end all tallies are added up.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/cmd.h"
+#include "ctr/ctr.h"
+#include "profile/profile.h"
+
+#define MAX_CALL_DEPTH 1024
+
+/* The transfers of one tally are the context of the session's call-backs. */
+struct tally {
+	struct tally *next;
+	struct transfers *transfers;
+	struct places *places;
+	void *data;		/* of the format */
+};
+
+struct decoding {
+	struct view *view;
+	const struct profile_format *format;
+	const struct rvt_session_options *options;
+	struct tally *tallies;
+};
+
+static struct transfers *open_transfers(const struct decoding *d, void *data)
+{
+	struct transfers_ops ops = { .ctx = data };
+
+	d->format->ops(&ops);
+	return transfers_create(&ops, d->view, d->format->add ? 0 : MAX_CALL_DEPTH);
+}
+
+/* ---- tallies ---- */
+
+static void destroy_tally(const struct decoding *d, struct tally *tally)
+{
+	transfers_destroy(tally->transfers);
+	if (tally->data)
+		d->format->destroy(tally->data);
+	places_destroy(tally->places);
+	free(tally);
+}
+
+static struct tally *create_tally(const struct decoding *d)
+{
+	struct tally *tally = calloc(1, sizeof(*tally));
+
+	if (!tally)
+		return NULL;
+	tally->places = places_create(view_session(d->view));
+	if (tally->places)
+		tally->data = d->format->create(tally->places, d->options, NULL);
+	if (tally->data)
+		tally->transfers = open_transfers(d, tally->data);
+	if (!tally->transfers) {
+		destroy_tally(d, tally);
+		return NULL;
+	}
+	return tally;
+}
+
+static void *open_tally(void *ctx)
+{
+	struct decoding *d = ctx;
+	struct tally *tally = create_tally(d);
+
+	if (!tally)
+		return NULL;
+	tally->next = d->tallies;
+	d->tallies = tally;
+	return tally->transfers;
+}
+
+static void forget_tallies(void *ctx)
+{
+	struct decoding *d = ctx;
+
+	while (d->tallies) {
+		struct tally *next = d->tallies->next;
+
+		destroy_tally(d, d->tallies);
+		d->tallies = next;
+	}
+}
+
+static int add_up(const struct decoding *d, void *data, uint64_t *errors)
+{
+	int err = 0;
+
+	for (const struct tally *tally = d->tallies; tally && !err; tally = tally->next) {
+		*errors += transfers_lost(tally->transfers);
+		err = d->format->add(data, tally->data);
+	}
+	return err;
+}
+
+/* ---- decoding ---- */
+
+static int run(struct decoding *d, struct transfers *transfers)
+{
+	const struct rvt_session_parts parts = {
+		.ctx = d, .overlap = true, .open = open_tally, .reset = forget_tallies,
+	};
+	struct rvt_session_sink sink = { .warning = view_warning };
+
+	transfers_sink(transfers, &sink);
+	if (d->format->add)
+		sink.parts = &parts;
+	return view_run(d->view, &sink, false);
+}
+
+static int decode_trace(struct decoding *d, void *data, uint64_t *errors)
+{
+	struct transfers *transfers = open_transfers(d, data);
+	int err = transfers ? run(d, transfers) : -ENOMEM;
+
+	if (!err)
+		err = add_up(d, data, errors);
+	if (transfers)
+		*errors += transfers_lost(transfers);
+	forget_tallies(d);
+	transfers_destroy(transfers);
+	return err ? cmd_error(err, "decoding ended: %s", strerror(-err)) : 0;
+}
+
+int profile_decode(struct view *view, const struct profile_format *format,
+		   const struct rvt_session_options *options, void *data, uint64_t *errors)
+{
+	struct decoding decoding = { .view = view, .format = format, .options = options };
+	struct transfers_ops ops = { .ctx = data };
+
+	if (!rvt_session_is_ctr(view_session(view)))
+		return decode_trace(&decoding, data, errors);
+	format->ops(&ops);
+	return ctr_profile(view, &ops);
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * How often each straight line of code ran and each branch was taken, by addresses in the ELF file:
+ * what llvm-profgen, BOLT and the AutoFDO tools make profiles from, and what coverage is made of.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/cmd.h"
+#include "profile/profile.h"
+
+#define CACHE_BITS 17
+
+/* What was counted last for these addresses of a space. */
+struct slot {
+	const struct rvt_space *space;
+	uint64_t generation, from, to;
+	bool branch;
+	struct counter *counter;	/* NULL: they are not counted */
+};
+
+struct flat {
+	struct places *places;
+	const struct rvt_session_options *options;
+	struct counters counters;
+	struct slot *cache;
+};
+
+void *flat_create(struct places *places, const struct rvt_session_options *options, FILE *out)
+{
+	struct flat *flat = calloc(1, sizeof(*flat));
+
+	(void)out;
+	if (!flat)
+		return NULL;
+	flat->places = places;
+	flat->options = options;
+	flat->cache = calloc(1u << CACHE_BITS, sizeof(*flat->cache));
+	if (!flat->cache) {
+		free(flat);
+		return NULL;
+	}
+	return flat;
+}
+
+static struct dso *get_dso(struct flat *flat, const struct place *place)
+{
+	return counters_dso(&flat->counters, place->dso, place->path, &place->bases);
+}
+
+/*
+ * Where the counter of a line or a branch is kept; the addresses that it has are found only once.
+ */
+static struct slot *find_slot(struct flat *flat, const struct rvt_space *space, uint64_t from,
+			      uint64_t to, bool branch, bool *known)
+{
+	const struct slot wanted = { space, space ? rvt_space_generation(space) : 0, from, to,
+				     branch, NULL };
+	uint64_t hash = (from * 0x9e3779b97f4a7c15ULL ^ to ^ branch ^ (uintptr_t)space) *
+			0x9e3779b97f4a7c15ULL;
+	struct slot *slot = &flat->cache[hash >> (64 - CACHE_BITS)];
+
+	*known = slot->space == space && slot->generation == wanted.generation &&
+		 slot->from == from && slot->to == to && slot->branch == branch && (from || to);
+	if (!*known)
+		*slot = wanted;
+	return slot;
+}
+
+static int flat_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+		     uint64_t insns, struct rvt_callstack *stack)
+{
+	struct flat *flat = ctx;
+	bool known;
+	struct slot *slot = find_slot(flat, lane->space, first, last, false, &known);
+	struct counter key = { .branch = false };
+	const struct place *place;
+
+	(void)stack;
+	if (!known) {
+		place = places_find(flat->places, lane->space, first);
+		if (!place->path && (int64_t)first >= 0)
+			return 0;
+		key.from = place->vaddr;
+		key.to = place->vaddr + (last - first);
+		key.dso = get_dso(flat, place);
+		slot->counter = key.dso ? counters_get(&flat->counters, &key) : NULL;
+		if (!slot->counter) {
+			slot->from = slot->to = 0;
+			return -ENOMEM;
+		}
+	}
+	if (slot->counter) {
+		slot->counter->count++;
+		slot->counter->dso->insns += insns;
+	}
+	return 0;
+}
+
+/*
+ * Finds out about a branch. .counter stays NULL for one into another file, which has no address in
+ * this one.
+ */
+static int place_branch(struct flat *flat, struct rvt_space *space, struct slot *slot)
+{
+	const struct place *place = places_find(flat->places, space, slot->from);
+	struct counter key = { .branch = true };
+
+	if (!place->path && (int64_t)slot->from >= 0)
+		return 0;
+	key.from = place->vaddr;
+	key.dso = get_dso(flat, place);
+	if (!key.dso)
+		return -ENOMEM;
+	place = places_find(flat->places, space, slot->to);
+	if (strcmp(place->dso, key.dso->name))
+		return 0;
+	key.to = place->vaddr;
+	slot->counter = counters_get(&flat->counters, &key);
+	return slot->counter ? 0 : -ENOMEM;
+}
+
+static int flat_transfer(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+			 struct rvt_callstack *stack)
+{
+	struct flat *flat = ctx;
+	struct slot *slot;
+	bool known;
+	int err;
+
+	(void)stack;
+	if (transfer->kind > TRANSFER_RETURN)
+		return 0;
+	slot = find_slot(flat, lane->space, transfer->from, transfer->to, true, &known);
+	err = known ? 0 : place_branch(flat, lane->space, slot);
+	if (!err && slot->counter)
+		slot->counter->count++;
+	return err;
+}
+
+void flat_ops(struct transfers_ops *ops)
+{
+	ops->line = flat_line;
+	ops->transfer = flat_transfer;
+}
+
+static void find_named(const void *node, VISIT which, void *closure)
+{
+	struct { const char *name; struct dso *found; } *search = closure;
+	struct dso *dso = *(struct dso *const *)node;
+	const char *base = strrchr(dso->name, '/');
+
+	if ((which == postorder || which == leaf) &&
+	    (!strcmp(dso->name, search->name) || (base && !strcmp(base + 1, search->name))))
+		search->found = dso;
+}
+
+static void find_hottest(const void *node, VISIT which, void *closure)
+{
+	struct dso **hottest = closure, *dso = *(struct dso *const *)node;
+
+	if ((which == postorder || which == leaf) && (!*hottest || dso->insns > (*hottest)->insns))
+		*hottest = dso;
+}
+
+static bool is_of(const struct counter *counter, const struct dso *dso, bool branch)
+{
+	return counter->dso == dso && counter->branch == branch;
+}
+
+static uint64_t how_many(const struct flat *flat, const struct dso *dso, bool branches)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < flat->counters.n; i++)
+		n += is_of(flat->counters.list[i], dso, branches);
+	return n;
+}
+
+/* llvm-profgen --unsymbolized-profile and the text of the AutoFDO tools: counts, then lines. */
+static void write_ranges(const struct flat *flat, const struct dso *dso, uint64_t base,
+			 bool addresses, FILE *out)
+{
+	for (int branches = 0; branches < 2; branches++) {
+		if (branches && addresses)
+			fprintf(out, "0\n");	/* no counts of single addresses */
+		fprintf(out, "%" PRIu64 "\n", how_many(flat, dso, branches));
+		for (size_t i = 0; i < flat->counters.n; i++) {
+			const struct counter *counter = flat->counters.list[i];
+
+			if (is_of(counter, dso, branches))
+				fprintf(out, "%" PRIx64 "%s%" PRIx64 ":%" PRIu64 "\n",
+					counter->from - base, branches ? "->" : "-",
+					counter->to - base, counter->count);
+		}
+	}
+}
+
+/* BOLT's pre-aggregated form: B from to count mispredictions, F start end count. */
+static void write_bolt(const struct flat *flat, const struct dso *dso, FILE *out)
+{
+	for (size_t i = 0; i < flat->counters.n; i++) {
+		const struct counter *counter = flat->counters.list[i];
+
+		if (counter->dso != dso)
+			continue;
+		fprintf(out, "%c %" PRIx64 " %" PRIx64 " %" PRIu64 "%s\n",
+			counter->branch ? 'B' : 'F', counter->from, counter->to, counter->count,
+			counter->branch ? " 0" : "");
+	}
+}
+
+static int write_lcov(const struct flat *flat, const struct dso *dso, FILE *out)
+{
+	const char *path = dso->path ? dso->path : flat->options->owner.vmlinux;
+	struct code_line *lines;
+	size_t n = 0;
+	int err;
+
+	if (!path)
+		return cmd_error(-ENOENT, "there is no file with the source lines of %s; for the "
+				 "kernel give --vmlinux FILE", dso->name);
+	lines = calloc(flat->counters.n + 1, sizeof(*lines));
+	if (!lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < flat->counters.n; i++) {
+		const struct counter *counter = flat->counters.list[i];
+
+		if (counter->dso == dso && !counter->branch)
+			lines[n++] = (struct code_line){ counter->from, counter->to,
+							 counter->count };
+	}
+	err = lcov_write(lines, n, path, flat->options, out);
+	free(lines);
+	return err;
+}
+
+int flat_write(void *data, const char *name, const char *wanted, FILE *out)
+{
+	struct flat *flat = data;
+	struct { const char *name; struct dso *found; } search = { wanted, NULL };
+
+	counters_sort(&flat->counters);
+	if (!strcmp(name, "counts"))
+		return counts_write(&flat->counters, out);
+	if (wanted)
+		twalk_r(flat->counters.dsos, find_named, &search);
+	else
+		twalk_r(flat->counters.dsos, find_hottest, &search.found);
+	if (!search.found)
+		return cmd_error(-ENOENT, "no code of %s ran", wanted ? wanted : "any file");
+	if (!wanted)
+		cmd_warning("profile of %s, which ran most; choose with --dso", search.found->name);
+	if (!strcmp(name, "lcov"))
+		return write_lcov(flat, search.found, out);
+	if (!strcmp(name, "bolt"))
+		write_bolt(flat, search.found, out);
+	else if (!strcmp(name, "llvm"))
+		write_ranges(flat, search.found, search.found->bases.text & ~0xfffULL, false, out);
+	else
+		/* they add what the file's first segment begins at */
+		write_ranges(flat, search.found, search.found->bases.load, true, out);
+	return 0;
+}
+
+int flat_add(void *data, const void *more)
+{
+	const struct flat *other = more;
+	struct flat *flat = data;
+
+	return counters_add(&flat->counters, &other->counters);
+}
+
+int flat_read(void *data, FILE *in, const char *name)
+{
+	struct flat *flat = data;
+
+	return counts_read(&flat->counters, in, name, flat->options->owner.symfs);
+}
+
+void flat_destroy(void *data)
+{
+	struct flat *flat = data;
+
+	counters_free(&flat->counters);
+	free(flat->cache);
+	free(flat);
+}

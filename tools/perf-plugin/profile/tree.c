@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Instructions by calling context: folded stacks for flame graphs, and a flame graph as SVG. */
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/contexts.h"
+#include "common/names.h"
+#include "profile/profile.h"
+
+struct tree {
+	struct contexts contexts;
+	void *names;	/* tsearch tree of strings */
+};
+
+void *tree_create(struct places *places, const struct rvt_session_options *options, FILE *out)
+{
+	struct tree *tree = calloc(1, sizeof(*tree));
+
+	(void)out;
+	(void)options;
+	if (tree)
+		tree->contexts.places = places;
+	return tree;
+}
+
+void tree_ops(struct transfers_ops *ops)
+{
+	/* the first member of .ctx, the tree, is what they take */
+	ops->line = contexts_line;
+	ops->after = contexts_after;
+}
+
+/* Without a name at least the file. */
+static const char *name_of(const struct context *context)
+{
+	return strcmp(context->name, CONTEXT_UNKNOWN) || !*context->dso ? context->name :
+		context->dso;
+}
+
+/* The node after @node in a walk that visits parents first; NULL at the end. */
+static struct context *next_node(struct context *root, struct context *node)
+{
+	if (node->child)
+		return node->child;
+	while (node != root && !node->sibling)
+		node = node->parent;
+	return node == root ? NULL : node->sibling;
+}
+
+static void write_path(const struct context *node, const struct context *root, FILE *out)
+{
+	if (node->parent != root) {
+		write_path(node->parent, root, out);
+		fputc(';', out);
+	}
+	fprintf(out, "%s%s", name_of(node), node->kernel ? "_[k]" : "");
+}
+
+static void write_folded(struct tree *tree, FILE *out)
+{
+	struct context *root = &tree->contexts.root;
+
+	for (struct context *node = root; node; node = next_node(root, node)) {
+		if (!node->self)
+			continue;
+		write_path(node, root, out);
+		fprintf(out, " %" PRIu64 "\n", node->self);
+	}
+}
+
+/* "THREAD;FUNCTION;KERNEL_FUNCTION_[k] COUNT", as write_folded() has it. */
+static int read_folded(struct tree *tree, char *line)
+{
+	struct context *context = &tree->contexts.root;
+	char *count = strrchr(line, ' '), *word;
+
+	if (!count)
+		return -EILSEQ;
+	*count++ = 0;
+	while (context && (word = strsep(&line, ";"))) {
+		size_t len = strlen(word);
+		bool kernel = len > 4 && !strcmp(word + len - 4, "_[k]");
+		const char *name;
+
+		if (kernel)
+			word[len - 4] = 0;
+		name = names_keep(&tree->names, word);
+		context = name ? context_child(context, name, "", kernel) : NULL;
+	}
+	if (!context)
+		return -ENOMEM;
+	context->self += strtoull(count, NULL, 10);
+	return 0;
+}
+
+int tree_add_folded(void *data, FILE *in)
+{
+	char *line = NULL;
+	size_t room = 0;
+	int err = 0;
+
+	while (!err && getline(&line, &room, in) > 0)
+		err = read_folded(data, line);
+	free(line);
+	return err;
+}
+
+/* ---- SVG ---- */
+
+#define SVG_WIDTH 1200.0
+#define SVG_ROW 16
+#define SVG_MIN_WIDTH 0.3
+#define SVG_CHAR_WIDTH 6.6
+
+static unsigned int deepest(const struct context *root)
+{
+	unsigned int depth = root->depth;
+
+	for (const struct context *child = root->child; child; child = child->sibling) {
+		unsigned int below = deepest(child);
+
+		depth = below > depth ? below : depth;
+	}
+	return depth;
+}
+
+static void write_escaped(const char *text, int max, FILE *out)
+{
+	for (int i = 0; text[i] && i < max; i++) {
+		switch (text[i]) {
+		case '<': fputs("&lt;", out); break;
+		case '>': fputs("&gt;", out); break;
+		case '&': fputs("&amp;", out); break;
+		case '"': fputs("&quot;", out); break;
+		default: fputc(text[i], out);
+		}
+	}
+}
+
+static void write_box(const struct context *node, double x, unsigned int row, unsigned int rows,
+		      uint64_t all, FILE *out)
+{
+	double width = SVG_WIDTH * node->total / all;
+	unsigned int hue = node->kernel ? 200 : 20;
+	double y = (rows - row) * SVG_ROW;
+
+	for (const char *p = name_of(node); *p; p++)
+		hue += (unsigned char)*p % 7;
+	if (width < SVG_MIN_WIDTH)
+		return;
+	fprintf(out, "<g><title>");
+	write_escaped(name_of(node), 400, out);
+	fprintf(out, ": %" PRIu64 " instructions, %.2f%%</title><rect x=\"%.2f\" y=\"%.0f\" "
+				  "width=\"%.2f\" "
+		"height=\"%d\" fill=\"hsl(%u,70%%,65%%)\"/>", node->total,
+			100.0 * node->total / all, x, y,
+		width, SVG_ROW - 1, hue % (node->kernel ? 260 : 60));
+	if (width > 3 * SVG_CHAR_WIDTH) {
+		fprintf(out, "<text x=\"%.2f\" y=\"%.0f\">", x + 2, y + SVG_ROW - 4);
+		write_escaped(name_of(node), width / SVG_CHAR_WIDTH, out);
+		fputs("</text>", out);
+	}
+	fputs("</g>\n", out);
+}
+
+static void write_boxes(const struct context *parent, double x, unsigned int row, unsigned int rows,
+			uint64_t all, FILE *out)
+{
+	for (const struct context *node = parent->child; node; node = node->sibling) {
+		write_box(node, x, row, rows, all, out);
+		if (SVG_WIDTH * node->total / all >= SVG_MIN_WIDTH)
+			write_boxes(node, x, row + 1, rows, all, out);
+		x += SVG_WIDTH * node->total / all;
+	}
+}
+
+static void write_svg(struct tree *tree, FILE *out)
+{
+	unsigned int rows = deepest(&tree->contexts.root);
+
+	context_add_up(&tree->contexts.root);
+	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%u\" "
+		"font-family=\"monospace\" font-size=\"11\">\n", SVG_WIDTH, (rows + 1) * SVG_ROW);
+	if (tree->contexts.root.total)
+		write_boxes(&tree->contexts.root, 0, 1, rows, tree->contexts.root.total, out);
+	fputs("</svg>\n", out);
+}
+
+int tree_write(void *data, const char *name, const char *dso, FILE *out)
+{
+	(void)dso;
+	if (!strcmp(name, "svg"))
+		write_svg(data, out);
+	else
+		write_folded(data, out);
+	return 0;
+}
+
+void tree_destroy(void *data)
+{
+	struct tree *tree = data;
+
+	context_free(&tree->contexts.root);
+	tdestroy(tree->names, free);
+	free(tree);
+}

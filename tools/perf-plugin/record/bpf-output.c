@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* BPF programs that write into the recording: an event of each cpu takes what they output there. */
+#include <stdlib.h>
+#include "record/record.h"
+
+#ifdef HAVE_LIBBPF
+#include "bpf/load.h"
+
+static void prepare_attr(const struct recorder *rec, struct perf_event_attr *attr)
+{
+	attr->size = sizeof(*attr);
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_BPF_OUTPUT;
+	attr->sample_type = RECORD_SAMPLE_TYPE | PERF_SAMPLE_RAW;
+	attr->sample_id_all = 1;
+	attr->sample_period = 1;
+	attr->watermark = 1;
+	attr->wakeup_watermark = rec->trace_attr.wakeup_watermark;
+}
+
+int bpf_output_open(struct recorder *rec, struct bpf_output *output, const char *name)
+{
+	int map = bpf_object__find_map_fd_by_name(output->object, "events"), err = 0;
+
+	output->event.name = name;
+	prepare_attr(rec, &output->event.attr);
+	for (unsigned int n = 0; n < rec->n_rings && !err; n++) {
+		uint32_t cpu = rec->rings[n].cpu;
+
+		err = record_open_extra(rec, n, -1, &output->event);
+		if (!err)
+			err = bpf_map_update_elem(map, &cpu, &rec->fds[rec->n_fds - 1].fd, BPF_ANY);
+	}
+	return err;
+}
+
+void bpf_output_add_link(struct bpf_output *output, struct bpf_link *link)
+{
+	if (link && output->n_links < BPF_OUTPUT_LINKS)
+		output->links[output->n_links++] = link;
+}
+
+void bpf_output_close(struct bpf_output *output)
+{
+	while (output->n_links)
+		bpf_link__destroy(output->links[--output->n_links]);
+	bpf_object__close(output->object);
+	output->object = NULL;
+	free(output->event.ids);
+	output->event.ids = NULL;
+	output->event.n_ids = 0;
+}
+#else
+void bpf_output_close(struct bpf_output *output)
+{
+	(void)output;
+}
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Code that is in no file: the kernel and its modules as they are in memory (jump labels and
+ * alternatives patched), and the vdso. It goes into the recording, so that any machine can decode.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+#include "util/array.h"
+#include "common/cmd.h"
+#include "common/text.h"
+#include "record/record.h"
+
+/* Length of the kernel's code by /proc/iomem; 0 when that hides it. */
+static uint64_t code_bytes(void)
+{
+	char *text = read_text("/proc/iomem"), *name = text ? strstr(text, ": Kernel code") : NULL;
+	uint64_t start = 0, end = 0;
+
+	while (name && name > text && name[-1] != '\n')
+		name--;
+	if (name && sscanf(name, " %" SCNx64 "-%" SCNx64, &start, &end) != 2)
+		end = 0;
+	free(text);
+	return end ? end + 1 - start : 0;
+}
+
+bool kernel_text(uint64_t *start, uint64_t *end)
+{
+	FILE *in = fopen("/proc/kallsyms", "re");
+	uint64_t len = code_bytes(), addr;
+	char line[512], name[256];
+
+	*start = *end = 0;
+	/* Reading all of it takes long; with the length known the first lines are enough. */
+	while (in && !(*start && *end) && fgets(line, sizeof(line), in)) {
+		if (sscanf(line, "%" SCNx64 " %*c %255s", &addr, name) != 2)
+			continue;
+		if (!*start && (!strcmp(name, "_text") || !strcmp(name, "_stext"))) {
+			*start = addr;
+			*end = len ? addr + len : 0;
+		}
+		if (!strcmp(name, "_etext"))
+			*end = addr;
+	}
+	if (in)
+		fclose(in);
+	return *start && *end > *start;
+}
+
+/* Copies [@addr, @addr + @len) from /proc/kcore; what cannot be read is left out. */
+static int copy_range(struct code_list *list, int fd, Elf *elf, uint64_t addr, uint64_t len,
+		      const struct rvt_code *what)
+{
+	size_t n_phdrs = 0;
+	uint64_t got = 0;
+	uint8_t *bytes;
+	int err;
+
+	elf_getphdrnum(elf, &n_phdrs);
+	bytes = malloc(len + 1);
+	if (!bytes)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_phdrs && !got; i++) {
+		GElf_Phdr phdr;
+
+		if (!gelf_getphdr(elf, i, &phdr) || phdr.p_type != PT_LOAD ||
+		    addr < phdr.p_vaddr || addr - phdr.p_vaddr >= phdr.p_memsz)
+			continue;
+		while (got < len) {
+			ssize_t n = pread(fd, bytes + got, len - got,
+					  phdr.p_offset + (addr - phdr.p_vaddr) + got);
+
+			if (n <= 0)
+				break;
+			got += n;
+		}
+	}
+	err = got ? code_list_add(list, what, addr, bytes, got) : -ENXIO;
+	free(bytes);
+	return err;
+}
+
+struct module {
+	char name[64];
+	uint64_t addr, len;
+};
+
+static int compare_modules(const void *a, const void *b)
+{
+	const struct module *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static int copy_modules(struct code_list *list, int fd, Elf *elf)
+{
+	char *text = read_text("/proc/modules"), *rest = text, *line;
+	struct module *modules = NULL;
+	size_t n = 0;
+	int err = 0;
+
+	while ((line = strsep(&rest, "\n"))) {
+		if (array_grow(&modules, n))
+			break;
+		if (sscanf(line, "%63s %" SCNu64 " %*s %*s %*s %" SCNx64, modules[n].name,
+			   &modules[n].len, &modules[n].addr) == 3 && modules[n].addr)
+			n++;
+	}
+	free(text);
+	if (n)
+		qsort(modules, n, sizeof(*modules), compare_modules);
+	for (size_t i = 0; i < n && err != -ENOMEM; i++) {
+		char name[70];
+		const struct rvt_code what = { .kind = RVT_CODE_MODULE, .name = name };
+
+		/* The size counts data that lies elsewhere: it must not reach into the next one. */
+		if (i + 1 < n && modules[i].len > modules[i + 1].addr - modules[i].addr)
+			modules[i].len = modules[i + 1].addr - modules[i].addr;
+		snprintf(name, sizeof(name), "[%s]", modules[i].name);
+		err = copy_range(list, fd, elf, modules[i].addr, modules[i].len, &what);
+	}
+	free(modules);
+	return err == -ENOMEM ? err : 0;
+}
+
+/*
+ * Pages at the addresses of RISC-V's vmalloc area are in /proc/kcore, but at offsets that cannot be
+ * read.
+ */
+static int copy_page(const struct recorder *rec, struct code_list *list, int fd, Elf *elf,
+		     uint64_t addr)
+{
+	const struct rvt_code what = { .kind = RVT_CODE_BPF, .name = "[kernel.made]" };
+	uint8_t bytes[RVT_KERNEL_PAGE];
+
+	addr -= addr % RVT_KERNEL_PAGE;
+	if (record_watch_read(rec, addr, bytes))
+		return code_list_add(list, &what, addr, bytes, sizeof(bytes));
+	return copy_range(list, fd, elf, addr, RVT_KERNEL_PAGE, &what);
+}
+
+/*
+ * What the kernel makes for itself while it runs has names in brackets as modules have, but is in
+ * no list: copies of probed instructions, trampolines of the tracer and of BPF. Each is shorter
+ * than a page.
+ */
+static int copy_made(const struct recorder *rec, struct code_list *list, int fd, Elf *elf,
+		     const char *kallsyms)
+{
+	int err = 0;
+
+	for (const char *next = kallsyms; next && *next && err != -ENOMEM; ) {
+		char line[256], name[128], owner[64];
+		size_t len = strcspn(next, "\n");
+		uint64_t addr;
+
+		snprintf(line, sizeof(line), "%.*s", (int)len, next);
+		next += len + (next[len] == '\n');
+		if (!strchr(line, '[') ||
+		    sscanf(line, "%" SCNx64 " %*c %127s\t[%63[^]]", &addr, name, owner) != 3 ||
+		    (strncmp(owner, "__builtin__", 11) && strncmp(name, "bpf_trampoline_", 15) &&
+		     strncmp(name, "bpf_dispatcher_", 15)))
+			continue;
+		err = copy_page(rec, list, fd, elf, addr);
+		if (err != -ENOMEM && !strncmp(name, "bpf_", 4))
+			err = copy_page(rec, list, fd, elf, addr + RVT_KERNEL_PAGE);
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+static int copy_kernel(const struct recorder *rec, struct code_list *list, const char *kallsyms)
+{
+	const struct rvt_code what = { .kind = RVT_CODE_KERNEL, .name = "[kernel.kallsyms]" };
+	uint64_t start, end;
+	int fd, err = -ENOEXEC;
+	bool known = kernel_text(&start, &end);
+	Elf *elf;
+
+	fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		err = -errno;
+		cmd_warning("kernel code cannot be copied (/proc/kcore: %s): to decode kernel "
+			    "flow, give perf rvtrace script\n  --vmlinux or --kcore, or record as "
+			    "root",
+			    strerror(errno));
+		return err;
+	}
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && known)
+		err = copy_range(list, fd, elf, start, end - start, &what);
+	if (!err)
+		err = copy_made(rec, list, fd, elf, kallsyms);
+	if (!err)
+		err = copy_modules(list, fd, elf);
+	if (err)
+		cmd_warning("kernel code cannot be copied from /proc/kcore: kernel flow needs "
+			    "--vmlinux to be decoded%s", known ? "" : " (kernel.kptr_restrict "
+			    "hides the "
+			    "addresses in /proc/kallsyms)");
+	elf_end(elf);
+	close(fd);
+	return err;
+}
+
+/* The vdso is the same bytes in every process of this architecture; ours is at hand. */
+static void copy_vdso(struct code_list *list)
+{
+	const struct rvt_code what = { .kind = RVT_CODE_VDSO, .name = "[vdso]" };
+	const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	char *maps = read_text("/proc/self/maps"), *rest = maps, *line;
+
+	while (vdso && (line = strsep(&rest, "\n"))) {
+		uint64_t start, end;
+
+		if (strstr(line, "[vdso]") &&
+		    sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2 &&
+		    start == (uintptr_t)vdso)
+			code_list_add(list, &what, 0, vdso, end - start);
+	}
+	free(maps);
+}
+
+static void add_kallsyms(struct recorder *rec, const char *text)
+{
+	size_t len;
+	void *blob;
+
+	/* all zero when kernel.kptr_restrict hides the addresses */
+	if (text && strtoull(text, NULL, 16) && !rvt_text_pack(text, strlen(text), &blob, &len)) {
+		rvt_perfdata_add_feature(rec->writer, RVT_FEAT_RVTRACE_KALLSYMS, blob, len);
+		free(blob);
+	}
+}
+
+void record_add_code(struct recorder *rec)
+{
+	struct code_list list = { 0 };
+	char *kallsyms;
+	size_t len;
+	void *blob;
+
+	copy_vdso(&list);
+	if (!rec->trace_attr.exclude_kernel && !rec->options.no_code) {
+		/* programs come and go: these first */
+		record_copy_bpf(&list);
+		kallsyms = read_text("/proc/kallsyms");
+		copy_kernel(rec, &list, kallsyms);
+		add_kallsyms(rec, kallsyms);
+		free(kallsyms);
+	}
+	if (list.n && !rvt_code_pack(list.code, list.n, &blob, &len)) {
+		rvt_perfdata_add_feature(rec->writer, RVT_FEAT_RVTRACE_CODE, blob, len);
+		free(blob);
+	}
+	code_list_clear(&list);
+}

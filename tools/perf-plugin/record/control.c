@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Starts and stops all events of a recording. */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysinfo.h>
+#include "common/cmd.h"
+#include "record/record.h"
+
+#define MAX_CPUS 8192	/* of Linux, on any architecture */
+
+/* Sideband first, so that nothing that is traced lacks its mapping. */
+int record_enable(struct recorder *rec)
+{
+	for (int trace = 0; trace < 2; trace++)
+		for (size_t i = 0; i < rec->n_fds; i++)
+			if (rec->fds[i].trace == trace &&
+			    ioctl(rec->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0))
+				return cmd_error(-errno, "cannot start tracing: %s",
+						 strerror(errno));
+	return 0;
+}
+
+static void disable_ring(const struct recorder *rec, unsigned int ring, bool trace)
+{
+	for (size_t i = 0; i < rec->n_fds; i++)
+		if (rec->fds[i].ring == ring && rec->fds[i].trace == trace)
+			ioctl(rec->fds[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* Does nothing where this thread must not run. @room: of the set. */
+static void move_to(int cpu, cpu_set_t *set, size_t room)
+{
+	CPU_ZERO_S(room, set);
+	CPU_SET_S(cpu, room, set);
+	sched_setaffinity(0, room, set);
+}
+
+/* Who goes to a cpu comes after what the kernel has sent it. */
+static void visit_cpus(cpu_set_t *set, size_t room)
+{
+	int n = get_nprocs_conf();
+
+	for (int cpu = 0; cpu < n && cpu < MAX_CPUS; cpu++)
+		move_to(cpu, set, room);
+}
+
+/*
+ * Each event is stopped on its own cpu: what the driver still has of a task that does not run is
+ * handed over at once then, else only some time after we have read the rings. Of an event that goes
+ * with its thread it is on some cpu, and that one has been told.
+ */
+static void disable_trace(const struct recorder *rec)
+{
+	size_t room = CPU_ALLOC_SIZE(MAX_CPUS);
+	cpu_set_t *before = CPU_ALLOC(MAX_CPUS), *set = CPU_ALLOC(MAX_CPUS);
+	bool movable = before && set && !sched_getaffinity(0, room, before);
+	bool moving = false;
+
+	for (unsigned int n = 0; n < rec->n_rings; n++) {
+		moving |= rec->rings[n].cpu < 0;
+		if (movable && rec->rings[n].cpu >= 0 && rec->rings[n].cpu < MAX_CPUS)
+			move_to(rec->rings[n].cpu, set, room);
+		disable_ring(rec, n, true);
+	}
+	if (movable && moving)
+		visit_cpus(set, room);
+	if (movable)
+		sched_setaffinity(0, room, before);
+	CPU_FREE(before);
+	CPU_FREE(set);
+}
+
+void record_disable(struct recorder *rec)
+{
+	disable_trace(rec);
+	for (unsigned int n = 0; n < rec->n_rings; n++)
+		disable_ring(rec, n, false);
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "util/array.h"
+#include "record/event.h"
+#include "common/pmu.h"
+#include "common/text.h"
+
+#define MODIFIERS "ukhGH"
+
+size_t event_length(const char *text)
+{
+	size_t len = strcspn(text, ",/");
+
+	if (text[len] != '/')
+		return len;
+	len += 1 + strcspn(text + len + 1, "/");
+	return len + strcspn(text + len, ",");
+}
+
+/* Terms of every event. 1: it was one; 0: it is another; -EINVAL. */
+static int take_common_term(struct event *event, const char *term, char **error)
+{
+	bool period = !strncmp(term, "period=", 7), freq = !strncmp(term, "freq=", 5);
+	const char *value = strchr(term, '=');
+	uint64_t number;
+	char *end;
+
+	if (!strncmp(term, "name=", 5)) {
+		free(event->name);
+		event->name = strdup(value + 1);
+		return event->name ? 1 : -ENOMEM;
+	}
+	if (!period && !freq)
+		return 0;
+	number = strtoull(value + 1, &end, 0);
+	if (!number || *end)
+		return pmu_invalid(error, "'%s' is no number of events or samples, in term '%s'",
+				   value + 1, term);
+	event->rate = true;
+	event->attr.freq = freq;
+	event->attr.sample_period = number;	/* and .sample_freq, which is the same */
+	return 1;
+}
+
+/*
+ * @terms (changed) without those of every event, and with what the PMU's aliases stand for, to
+ * @out. @pmu NULL: there are no others.
+ */
+static int rewrite_terms(const struct event_roots *roots, const char *pmu, char *terms,
+			 struct event *event, FILE *out, char **error)
+{
+	int err = 0;
+	char *term;
+
+	while (err >= 0 && (term = strsep(&terms, ","))) {
+		char *alias = NULL;
+
+		err = take_common_term(event, term, error);
+		if (err || !*term)
+			continue;
+		if (!pmu)
+			return pmu_invalid(error,
+					   "unknown term '%s'; valid terms: period, freq, name",
+					   term);
+		if (!strchr(term, '='))
+			alias = read_text("%s/bus/event_source/devices/%s/events/%s", roots->sysfs,
+					  pmu, term);
+		fprintf(out, "%s,", alias ? alias : term);
+		free(alias);
+	}
+	return err < 0 ? err : 0;
+}
+
+/* PMU/TERMS/MODIFIERS, taken apart. */
+static int parse_pmu(const struct event_roots *roots, const char *name, char *terms,
+		     const char *modifiers, struct event *event, char **error)
+{
+	char *text = NULL;
+	struct pmu pmu;
+	bool modified;
+	size_t len;
+	FILE *out;
+	int err;
+
+	if (pmu_read(&pmu, roots->sysfs, name))
+		return pmu_invalid(error, "there is neither an event nor a PMU '%s'; PMUs: ls "
+				   "%s/bus/event_source/devices", name, roots->sysfs);
+	out = open_memstream(&text, &len);
+	if (!out)
+		return -ENOMEM;
+	fprintf(out, "%s/", name);
+	err = rewrite_terms(roots, name, terms, event, out, error);
+	fprintf(out, "/%s", modifiers);
+	if (fclose(out))
+		err = -ENOMEM;
+	if (!err)
+		err = pmu_parse_event(&pmu, name, text, &event->attr, &modified, error);
+	event->attr.type = pmu.type;
+	free(text);
+	return err;
+}
+
+/* What is before, between and behind the slashes. */
+static int parse_with_terms(const struct event_roots *roots, char *text, struct event *event,
+			    char **error)
+{
+	char *terms = strchr(text, '/'), *modifiers;
+	bool modified;
+	int err;
+
+	*terms++ = 0;
+	modifiers = strchr(terms, '/');
+	if (!modifiers)
+		return pmu_invalid(error, "event '%s/%s' lacks its closing '/'", text, terms);
+	*modifiers++ = 0;
+	if (*modifiers == ':')
+		modifiers++;
+	if (!event_find_name(text, strlen(text), &event->attr))
+		return parse_pmu(roots, text, terms, modifiers, event, error);
+	err = rewrite_terms(roots, NULL, terms, event, NULL, error);
+	return err ? err : pmu_parse_modifiers(modifiers, &event->attr, &modified, error);
+}
+
+static int add(struct event_list *list, const struct event *event)
+{
+	if (array_grow(&list->events, list->n))
+		return -ENOMEM;
+	list->events[list->n++] = *event;
+	return 0;
+}
+
+/* NAME[:MODIFIERS] or PMU/.../ into @event. */
+static int parse_one(const struct event_roots *roots, char *text, struct event *event, char **error)
+{
+	size_t len = strcspn(text, ":");
+	bool modified;
+
+	if (strchr(text, '/'))
+		return parse_with_terms(roots, text, event, error);
+	if (!event_find_name(text, len, &event->attr))
+		return pmu_invalid(error, "there is no event '%s'; events: perf list, rHEX, "
+				   "PMU/TERM=VALUE,.../, SYSTEM:TRACEPOINT", text);
+	return text[len] ? pmu_parse_modifiers(text + len + 1, &event->attr, &modified, error) : 0;
+}
+
+/* SYSTEM:NAME[:MODIFIERS]; false: that is something else. */
+static bool is_tracepoint(const char *text)
+{
+	struct perf_event_attr attr;
+	size_t len = strcspn(text, ":/");
+
+	return text[len] == ':' && text[len + 1 + strspn(text + len + 1, MODIFIERS)] &&
+		!event_find_name(text, len, &attr);
+}
+
+static int parse_tracepoint(const struct event_roots *roots, char *system,
+			    struct event_list *list, char **error)
+{
+	struct perf_event_attr attr = { 0 };
+	char *name = strchr(system, ':'), *modifiers;
+	bool modified;
+	int err = 0;
+
+	*name++ = 0;
+	modifiers = strchr(name, ':');
+	if (modifiers) {
+		*modifiers++ = 0;
+		err = pmu_parse_modifiers(modifiers, &attr, &modified, error);
+	}
+	return err ? err : tracepoint_add(roots->tracefs, system, name, &attr, list, error);
+}
+
+int event_parse(const struct event_roots *roots, const char *text, struct event_list *list,
+		char **error)
+{
+	struct event event = { 0 };
+	char *copy = strdup(text);
+	int err;
+
+	*error = NULL;
+	if (!copy)
+		return -ENOMEM;
+	if (is_tracepoint(text)) {
+		err = parse_tracepoint(roots, copy, list, error);
+		free(copy);
+		return err;
+	}
+	err = parse_one(roots, copy, &event, error);
+	free(copy);
+	if (!err && !event.name) {
+		event.name = strdup(text);
+		err = event.name ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = add(list, &event);
+	if (err)
+		free(event.name);
+	return err;
+}
+
+void event_list_clear(struct event_list *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		free(list->events[i].name);
+		free(list->events[i].tracepoint);
+	}
+	free(list->events);
+	*list = (struct event_list){ 0 };
+}

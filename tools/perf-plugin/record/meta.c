@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What a decoder must know, gathered from sysfs into the recording's metadata. */
+#include <errno.h>
+#include <ftw.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <rvtrace/params.h>
+#include "common/cmd.h"
+#include "common/text.h"
+#include "record/record.h"
+
+#define COMPONENT "riscv,trace-component"
+/* PROC_PID_INIT_INO of linux/proc_ns.h */
+#define FIRST_PID_NAMESPACE "4026531836"
+
+static bool found_component;
+
+/* `compatible` is a list of strings, each with its terminating zero. */
+static int look_for_component(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	const char *name = path + where->base;
+	char text[512] = { 0 };
+	FILE *in;
+	size_t n;
+
+	(void)st;
+	if (type != FTW_F || strcmp(name, "compatible"))
+		return 0;
+	in = fopen(path, "r");
+	if (!in)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, in);
+	fclose(in);
+	found_component = memmem(text, n, COMPONENT, sizeof(COMPONENT)) != NULL;
+	return found_component;
+}
+
+void record_explain_missing_pmu(void)
+{
+	nftw("/sys/firmware/devicetree/base", look_for_component, 8, FTW_PHYS);
+	if (!found_component)
+		cmd_error(0, "this machine has no trace hardware that Linux knows of: its "
+			  "devicetree has no node compatible with\n  \"" COMPONENT "\", and there "
+			  "is no PMU '" RECORD_PMU "'. If the chip has trace encoders, its "
+			  "devicetree must describe them");
+	else if (access("/sys/bus/rvtrace", F_OK))
+		cmd_error(0, "the driver is not loaded: modprobe rvtrace (or insmod rvtrace.ko)");
+	else
+		cmd_error(0, "the driver is loaded but offers no PMU '" RECORD_PMU "': no encoder "
+			  "has a way to a sink, or it is of a version\n  that the driver does not "
+			  "know. The kernel log (dmesg | grep rvtrace) says which component it is "
+			  "and what is wrong");
+}
+
+/* Which bits of a decoder's options the event's terms switch on. */
+static const struct {
+	const char *term;
+	unsigned int option;
+} option_terms[] = {
+	{ "branch_prediction", RVT_OPT_BRANCH_PREDICTION },
+	{ "jump_target_cache", RVT_OPT_JUMP_TARGET_CACHE },
+	{ "implicit_return", RVT_OPT_IMPLICIT_RETURN },
+	{ "sequential_jump", RVT_OPT_SEQUENTIAL_JUMP },
+	{ "repeated_history", RVT_OPT_REPEATED_HISTORY },
+	{ "all_jumps", RVT_OPT_ALL_JUMPS },
+	{ "extend_address_msb", RVT_OPT_EXTEND_ADDRESS_MSB },
+	{ "full_address", RVT_OPT_FULL_ADDRESS },
+	{ "implicit_exception", RVT_OPT_IMPLICIT_EXCEPTION },
+};
+
+/* Linux has one handler for all traps. Returns 0 if its address is not shown to us. */
+static uint64_t trap_handler(void)
+{
+	FILE *in = fopen("/proc/kallsyms", "re");
+	char line[512], name[256];
+	uint64_t addr, found = 0;
+
+	while (in && !found && fgets(line, sizeof(line), in))
+		if (sscanf(line, "%" SCNx64 " %*c %255s", &addr, name) == 2 &&
+		    !strcmp(name, "handle_exception"))
+			found = addr;
+	if (in)
+		fclose(in);
+	return found;
+}
+
+/* Traps whose handlers are not in the trace. */
+static void set_trap_vector(struct rvt_params *params)
+{
+	if (params->protocol != RVT_PROTOCOL_ETRACE || params->vectors.base_valid ||
+	    !(params->options & RVT_OPT_IMPLICIT_EXCEPTION))
+		return;
+	params->vectors.base = trap_handler();
+	params->vectors.base_valid = params->vectors.base;
+	if (!params->vectors.base)
+		cmd_warning("/proc/kallsyms hides the kernel's trap handler, which "
+			    "implicit_exception leaves out of the trace: flow is lost at traps.\n"
+			    "  Record as root, or set kernel.kptr_restrict to 0");
+}
+
+/* The driver's parameters say what the encoder is; the event says what it does this time. */
+static void apply_event(const struct recorder *rec, struct rvt_params *params)
+{
+	uint64_t mode = record_term(rec, "implicit_return_mode");
+
+	for (size_t i = 0; i < sizeof(option_terms) / sizeof(*option_terms); i++) {
+		params->options &= ~option_terms[i].option;
+		if (record_term(rec, option_terms[i].term))
+			params->options |= option_terms[i].option;
+	}
+	if (mode)
+		params->implicit_return_mode = mode;
+	set_trap_vector(params);
+	/* What has no stamps must not wait for them: the times of AUX records serve instead. */
+	if (!record_term(rec, "timestamp")) {
+		params->timestamp = RVT_TIMESTAMP_NONE;
+		params->timestamp_bytes = 0;
+	}
+	if (params->protocol != RVT_PROTOCOL_NTRACE)
+		return;
+	/* trTeInstMode: 3 is branch trace, 6 branch history */
+	mode = record_term(rec, "mode");
+	if (mode)
+		params->mode = mode == 6 ? RVT_MODE_HTM : RVT_MODE_BTM;
+}
+
+static int unknown_protocol(const struct recorder *rec, const char *dir, const char *why)
+{
+	char *protocol = read_text("%s/protocol", dir), *version = read_text("%s/protocol_version",
+									     dir);
+	int err = -ENOTSUP;
+
+	if (rec->options.force)
+		cmd_warning("%s: protocol '%s' version '%s' cannot be decoded: %s", dir,
+			    protocol ? protocol : "?", version ? version : "?", why);
+	else
+		cmd_error(0, "%s: this version of perf-rvtrace does not know protocol '%s' "
+			     "version '%s'\n  "
+			  "(%s).\n  Use a newer perf-rvtrace, or record the bytes anyway with "
+			  "--force",
+			  dir, protocol ? protocol : "?", version ? version : "?", why);
+	free(protocol);
+	free(version);
+	return rec->options.force ? 0 : err;
+}
+
+static void put_value(FILE *out, const char *dir, const char *file, const char *key)
+{
+	char *text = read_text("%s/%s", dir, file);
+
+	if (text && *text)
+		fprintf(out, "%s = %s\n", key, text);
+	free(text);
+}
+
+/* The event may ask for another than the encoder's default format (trTeFormat + 1). */
+static char *read_params(const struct recorder *rec, const char *dir)
+{
+	static const char *const files[] = { "params", "params_etrace", "params_ntrace" };
+	uint64_t format = record_term(rec, "format");
+
+	return format < 3 ? read_text("%s/%s", dir, files[format]) : NULL;
+}
+
+/* Discovery attributes of E-Trace: what decoders need of them is in the parameters as well. */
+static void put_discovery(FILE *out, const char *dir)
+{
+	char *pattern;
+	glob_t found;
+
+	if (asprintf(&pattern, "%s/discovery/*", dir) < 0)
+		return;
+	if (!glob(pattern, 0, NULL, &found)) {
+		fprintf(out, "\n[discovery %s]\n", strrchr(dir, '-') + 1);
+		for (size_t i = 0; i < found.gl_pathc; i++) {
+			const char *name = strrchr(found.gl_pathv[i], '/') + 1;
+
+			put_value(out, dir, found.gl_pathv[i] + strlen(dir) + 1, name);
+		}
+		globfree(&found);
+	}
+	free(pattern);
+}
+
+static int put_encoder(const struct recorder *rec, FILE *out, const char *dir)
+{
+	char *text = read_params(rec, dir), *error = NULL;
+	struct rvt_params params;
+	int err = 0;
+
+	rvt_params_init(&params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
+	fprintf(out, "\n[encoder %s]\n", strrchr(dir, '-') + 1);
+	put_value(out, dir, "cpu", "cpu");
+	put_value(out, dir, "src_id", "src");
+	put_value(out, dir, "timestamp_frequency", "timestamp_frequency");
+	if (!text) {
+		err = unknown_protocol(rec, dir, "the driver has no 'params' file");
+	} else if (rvt_params_parse(&params, "params", text, strlen(text), &error)) {
+		err = unknown_protocol(rec, dir, error ? error : "its parameters make no sense");
+		free(error);
+	} else {
+		free(text);
+		text = NULL;
+		apply_event(rec, &params);
+		err = rvt_params_print(&params, &text);
+	}
+	if (!err && text)
+		fprintf(out, "%s\n", text);
+	put_discovery(out, dir);
+	free(text);
+	return err;
+}
+
+/* Inside a container the kernel names threads by other numbers than the trace does. */
+bool record_in_first_pid_namespace(void)
+{
+	char name[64];
+	ssize_t len = readlink("/proc/self/ns/pid", name, sizeof(name) - 1);
+
+	if (len <= 0)
+		return true;
+	name[len] = 0;
+	return !strcmp(name, "pid:[" FIRST_PID_NAMESPACE "]");
+}
+
+/*
+ * Which thread runs hcontext tells, when the event says so or the harts have no scontext. Packets
+ * of E-Trace have a context even when none is written.
+ */
+static void put_context(const struct recorder *rec, FILE *out)
+{
+	bool context = record_term(rec, "context");
+
+	if (record_term(rec, "hcontext") || (context && !record_has_scontext()))
+		fprintf(out, "hcontext_bits = %u\n", record_hcontext_bits());
+	else if (!context)
+		fputs("context = none\n", out);
+}
+
+/* JIT compilers stamp their dumps with CLOCK_MONOTONIC; perf's clock counts from elsewhere. */
+static void put_monotonic_offset(const struct recorder *rec, FILE *out)
+{
+#ifdef __riscv
+	struct rvt_record_time_conv conv;
+	struct timespec now;
+	uint64_t ticks;
+
+	if (!ring_time_conv(&rec->rings[0], &conv))
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	__asm__ volatile("rdtime %0" : "=r" (ticks));
+	fprintf(out, "monotonic_offset = %lld\n", (long long)(rvt_time_to_perf(&conv, ticks) -
+		now.tv_sec * 1000000000ULL - now.tv_nsec));
+#else
+	(void)rec, (void)out;
+#endif
+}
+
+char *record_metadata(struct recorder *rec)
+{
+	char *text = NULL;
+	size_t len;
+	glob_t found;
+	FILE *out;
+	int err = 0;
+
+	if (rec->ctr)
+		return record_ctr_metadata(rec);
+	if (glob(RECORD_ENCODERS, 0, NULL, &found)) {
+		cmd_error(0, "there is no encoder under /sys/bus/rvtrace/devices although the PMU "
+			  "exists: the driver is of another version than this command");
+		return NULL;
+	}
+	out = open_memstream(&text, &len);
+	if (out) {
+		fprintf(out, "rvtrace 1\npmu_type = %u\nevent = %s\ntarget = %s\n", rec->pmu.type,
+			rec->options.event, rec->target == TARGET_SYSTEM ? "system" : "task");
+		if (!record_in_first_pid_namespace())
+			fputs("pid_namespace = other\n", out);
+		put_context(rec, out);
+		put_monotonic_offset(rec, out);
+		for (size_t i = 0; i < found.gl_pathc && !err; i++)
+			err = put_encoder(rec, out, found.gl_pathv[i]);
+		fclose(out);
+	}
+	globfree(&found);
+	if (err) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

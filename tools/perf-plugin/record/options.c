@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What `perf rvtrace record` is asked to do: options and event. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/cmd.h"
+#include "common/text.h"
+#include "record/record.h"
+
+#define MAX_LEVEL 19	/* more needs much memory */
+
+static const char help[] =
+"usage: perf rvtrace record [OPTIONS] [--] [COMMAND [ARGS]]\n"
+"Records control flow from the trace encoders of the harts into a perf.data file.\n\n"
+"  -e, --event EVENT     rvtrace/TERM=VALUE,.../MODIFIERS; terms: see\n"
+"                        /sys/bus/event_source/devices/rvtrace/format, modifiers: u, k, h;\n"
+"                        and, with commas or more -e, what is sampled besides: cycles:u,\n"
+"                        cpu/event=0x10/u, sched:sched_switch, 'syscalls:*', ... (perf list)\n"
+"  -a, --all-cpus        the whole system (until Ctrl-C, or while COMMAND runs)\n"
+"  -C, --cpu LIST        the same on some cpus: 0-3,5\n"
+"  -p, --pid PID,...     running processes with all their threads; -t, --tid TID,...: threads\n"
+"      --switches HOW    with -a or -C, if the trace does not say who runs: bpf (the default) or\n"
+"                        perf tells it; command or PID,...: bpf, but of these processes only\n"
+"      --per-thread      a buffer for each thread, not cpu; -i, --no-inherit: no "
+	"children, threads\n"
+"  -c, --count N         riscv_ctr and -e besides: a sample every N events; -F, --freq N:\n"
+"                        N a second\n"
+"  -m, --mmap-pages D,T  sizes of the buffers for sideband and trace: pages, or 64K, 4M ...\n"
+"  -S, --snapshot[=e]    the newest trace only: at each SIGUSR2; or, and (e) at the end\n"
+"      --filter FILTER   only some code: 'filter FUNCTION @ FILE', 'filter FUNCTION' (kernel),\n"
+"                        'filter FROM/TO @ FILE', 'filter * @ FILE', 'start F @ FILE, "
+	"stop G @ FILE'\n"
+"  -o, --output FILE     instead of perf.data; -q, --quiet; -v, --verbose: what was "
+	"chosen and why\n"
+"      --profile[=FORMAT]  decode at once, write counts (perf.profile) in place of the trace; of\n"
+"                        one file with --dso FILE; the trace, too: --keep FILE\n"
+"  -z, --compression-level[=N]  compress the trace (zstd, level 1 to 19; 1)\n"
+"      --no-code         no copy of the kernel's code; --force: whatever the encoder's protocol\n";
+
+enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
+       OPT_KEEP, OPT_SWITCHES };
+
+static const struct option long_options[] = {
+	{ "event", required_argument, NULL, 'e' },
+	{ "all-cpus", no_argument, NULL, 'a' },
+	{ "cpu", required_argument, NULL, 'C' },
+	{ "pid", required_argument, NULL, 'p' },
+	{ "tid", required_argument, NULL, 't' },
+	{ "switches", required_argument, NULL, OPT_SWITCHES },
+	{ "per-thread", no_argument, NULL, OPT_PER_THREAD },
+	{ "no-inherit", no_argument, NULL, 'i' },
+	{ "count", required_argument, NULL, 'c' },
+	{ "freq", required_argument, NULL, 'F' },
+	{ "mmap-pages", required_argument, NULL, 'm' },
+	{ "snapshot", optional_argument, NULL, 'S' },
+	{ "filter", required_argument, NULL, OPT_FILTER },
+	{ "output", required_argument, NULL, 'o' },
+	{ "compression-level", optional_argument, NULL, 'z' },
+	{ "profile", optional_argument, NULL, OPT_PROFILE },
+	{ "dso", required_argument, NULL, OPT_DSO },
+	{ "keep", required_argument, NULL, OPT_KEEP },
+	{ "no-code", no_argument, NULL, OPT_NO_CODE },
+	{ "force", no_argument, NULL, OPT_FORCE },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* "64" pages or "4M". Returns 0 for what is no power of two of at least a page. */
+static uint64_t parse_size(const char *text, size_t len)
+{
+	char *end;
+	uint64_t value = strtoull(text, &end, 10);
+
+	if (end == text + len)
+		value *= sysconf(_SC_PAGESIZE);
+	else if (end + 1 == text + len && strchr("BKMG", *end))
+		value <<= *end == 'B' ? 0 : *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
+	else
+		return 0;
+	return value >= (uint64_t)sysconf(_SC_PAGESIZE) && !(value & (value - 1)) ? value : 0;
+}
+
+static int parse_rate(const char *text, uint64_t *value)
+{
+	char *end;
+
+	*value = strtoull(text, &end, 10);
+	return *value && !*end ? 0 : cmd_error(-EINVAL, "'%s' is no number of events or samples",
+					       text);
+}
+
+/* -C, -p, ...: @what it is a list of. */
+static int parse_list(struct number_list *list, const char *text, int lowest, const char *what)
+{
+	free(list->numbers);
+	list->numbers = NULL;
+	list->n = parse_numbers(text, &list->numbers);
+	return list->n > 0 && list->numbers[0] >= lowest ? 0 :
+		cmd_error(-EINVAL, "'%s' is no list of %s", text, what);
+}
+
+static int parse_switches(struct record_options *options, const char *text)
+{
+	static const char *const names[] = {
+		[SWITCHES_PERF] = "perf", [SWITCHES_BPF] = "bpf", [SWITCHES_COMMAND] = "command",
+	};
+
+	for (size_t i = SWITCHES_PERF; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(text, names[i])) {
+			options->switches = i;
+			return 0;
+		}
+	options->switches = SWITCHES_PIDS;
+	return parse_list(&options->switch_pids, text, 1, "processes, nor perf, bpf or command");
+}
+
+static int parse_buffers(struct record_options *options, const char *text)
+{
+	size_t len = strcspn(text, ",");
+
+	if (len) {
+		options->data_bytes = parse_size(text, len);
+		if (!options->data_bytes)
+			goto invalid;
+	}
+	if (text[len]) {
+		options->aux_bytes = parse_size(text + len + 1, strlen(text + len + 1));
+		if (!options->aux_bytes)
+			goto invalid;
+	}
+	return 0;
+invalid:
+	return cmd_error(-EINVAL, "'%s' is no pair of buffer sizes: give DATA,TRACE, each a power "
+			 "of two of pages (64) or bytes (64K, 4M)", text);
+}
+
+/* Also "rvtrace:u", but the driver has tracepoints, too: "rvtrace:rvtrace_start". */
+static bool is_trace_event(const char *event)
+{
+	size_t len = strlen(RECORD_PMU);
+
+	if (record_is_ctr(event))
+		return true;
+	return !strncmp(event, RECORD_PMU, len) &&
+		(event[len] != ':' || !event[len + 1 + strspn(event + len + 1, "ukhGH")]);
+}
+
+/* @event is malloc'd and taken over. */
+static int add_event(struct record_options *options, char *event)
+{
+	int err;
+
+	if (is_trace_event(event)) {
+		free(options->event);
+		options->event = event;
+		return 0;
+	}
+	if (!*event)
+		err = cmd_error(-EINVAL, "-e: '': no event");
+	else if (*event == '{')
+		err = cmd_error(-EINVAL, "-e: '%s': there are no groups of events beside a trace; "
+				"leave out { and }", event);
+	else
+		err = record_add_extra(options, event);
+	free(event);
+	return err;
+}
+
+/* The event of the trace, and what is sampled besides: "A,B,...". */
+static int add_events(struct record_options *options, const char *text)
+{
+	int err = 0;
+
+	while (!err && text) {
+		size_t len = event_length(text);
+		char *event = strndup(text, len);
+
+		err = event ? add_event(options, event) : -ENOMEM;
+		text = text[len] ? text + len + 1 : NULL;
+	}
+	return err;
+}
+
+void record_free_options(struct record_options *options)
+{
+	free(options->event);
+	event_list_clear(&options->extra);
+	free(options->cpus.numbers);
+	free(options->pids.numbers);
+	free(options->tids.numbers);
+	free(options->switch_pids.numbers);
+}
+
+static int parse_level(const char *text, int *level)
+{
+	char *end;
+
+	*level = text ? strtol(text, &end, 10) : 1;
+	if (text && (*end || *level < 1 || *level > MAX_LEVEL))
+		return cmd_error(-EINVAL, "-z: '%s' is no level from 1 to %d", text, MAX_LEVEL);
+	return 0;
+}
+
+static int parse_snapshot(struct record_options *options, const char *text)
+{
+	options->snapshot = true;
+	options->snapshot_at_end = text && !strcmp(text, "e");
+	if (text && !options->snapshot_at_end)
+		return cmd_error(-EINVAL, "'%s': --snapshot takes e or nothing", text);
+	return 0;
+}
+
+static int take_option(struct record_options *options, int c)
+{
+	switch (c) {
+	case 'e': return add_events(options, optarg);
+	case 'a': options->system_wide = true; return 0;
+	case 'C': return parse_list(&options->cpus, optarg, 0, "cpus, like 0-3,5");
+	case 'p': return parse_list(&options->pids, optarg, 1, "processes");
+	case 't': return parse_list(&options->tids, optarg, 1, "threads");
+	case 'i': options->no_inherit = true; return 0;
+	case 'c': return parse_rate(optarg, &options->period);
+	case 'F': return parse_rate(optarg, &options->frequency);
+	case 'm': return parse_buffers(options, optarg);
+	case 'o': options->output = optarg; return 0;
+	case 'q': options->quiet = true; return 0;
+	case 'v': cmd_verbose = true; return 0;
+	case 'S': return parse_snapshot(options, optarg);
+	case 'z': return parse_level(optarg, &options->level);
+	case OPT_SWITCHES: return parse_switches(options, optarg);
+	case OPT_PER_THREAD: options->per_thread = true; return 0;
+	case OPT_FILTER: options->filter = optarg; return 0;
+	case OPT_PROFILE: options->profile = optarg ? optarg : "counts"; return 0;
+	case OPT_DSO: options->dso = optarg; return 0;
+	case OPT_KEEP: options->keep = optarg; return 0;
+	case OPT_NO_CODE: options->no_code = true; return 0;
+	case OPT_FORCE: options->force = true; return 0;
+	case 'h':
+		fputs(help, stdout);
+		exit(0);
+	default:
+		cmd_try_help(0);
+		return -EINVAL;
+	}
+}
+
+enum record_target record_target(const struct record_options *options)
+{
+	if (options->pids.n || options->tids.n)
+		return TARGET_TASKS;
+	if (options->system_wide || options->cpus.n || !options->command)
+		return TARGET_SYSTEM;
+	return TARGET_COMMAND;
+}
+
+static int check_switches(const struct record_options *options)
+{
+	if (options->switches <= SWITCHES_PERF)
+		return 0;
+	if (record_is_ctr(options->event) || record_target(options) != TARGET_SYSTEM)
+		return cmd_error(-EINVAL, "--switches=bpf, command and PID,... are for the trace "
+				 "of whole cpus (-a, -C); of a command, -p or -t, perf tells those "
+				 "switches only");
+	if (options->switches == SWITCHES_COMMAND && !options->command)
+		return cmd_error(-EINVAL, "--switches=command: there is no command");
+	return 0;
+}
+
+/* What does not go together. */
+static int check_options(const struct record_options *options)
+{
+	bool whole_cpus = options->system_wide || options->cpus.n;
+
+	if (record_target(options) == TARGET_TASKS && whole_cpus)
+		return cmd_error(-EINVAL, "-p and -t do not go together with -a and -C");
+	if (options->per_thread && whole_cpus)
+		return cmd_error(-EINVAL, "--per-thread does not go together with -a and -C");
+	if (options->per_thread && record_target(options) == TARGET_SYSTEM)
+		return cmd_error(-EINVAL, "--per-thread needs a command, -p or -t");
+	if (!options->profile && (options->dso || options->keep))
+		return cmd_error(-EINVAL, "--dso and --keep go together with --profile");
+	if (options->profile && options->snapshot)
+		return cmd_error(-EINVAL, "--profile decodes all of the trace, --snapshot keeps "
+				 "the newest: give one of them");
+	if (!strcmp(options->output, "-"))
+		return cmd_error(-EINVAL, "the output must be a file: its header is written at the "
+				 "end");
+	return check_switches(options);
+}
+
+int record_parse_options(struct record_options *options, int argc, char **argv)
+{
+	int c, err = 0;
+
+	*options = (struct record_options){ .event = strdup(RECORD_PMU "//") };
+	if (!options->event)
+		return -ENOMEM;
+	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qvhS::z::", long_options,
+					NULL)) >= 0)
+		err = take_option(options, c);
+	options->command = optind < argc ? argv + optind : NULL;
+	if (!options->output)
+		options->output = options->profile ? "perf.profile" : "perf.data";
+	return err ? err : check_options(options);
+}
+
+/* Hardware that has Ownership messages is of use only when the harts have a context CSR, too. */
+static bool context_is_usable(bool ntrace)
+{
+	return record_has_scontext() || (ntrace && record_hcontext_bits());
+}
+
+/*
+ * Is this term on unless the event says otherwise? Processes are told apart by context and time
+ * stamps.
+ * Options of N-Trace that make the trace smaller and lose nothing are on as well. Of the implicit
+ * return modes only 3 compares whole addresses: with the others flow may be wrong where a program
+ * does not return to its caller, so they must be asked for.
+ */
+static bool is_default(const char *name, bool ntrace)
+{
+	/* the driver refuses it in containers, for the numbers of threads are not theirs */
+	if (!strcmp(name, "context") &&
+	    !(context_is_usable(ntrace) && record_in_first_pid_namespace()))
+		return false;
+	if (strcmp(name, "context") && strcmp(name, "timestamp") && !ntrace)
+		return false;
+	if (!strcmp(name, "implicit_return") && !record_caps_have("implicit_return_modes", "3"))
+		return false;
+	return record_caps_have("features", name);
+}
+
+static void set_defaults(struct recorder *rec)
+{
+	static const char *const names[] = {
+		"context", "timestamp", "implicit_return", "sequential_jump", "repeated_history",
+	};
+	bool ntrace = record_wants_ntrace(rec);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (is_default(names[i], ntrace))
+			pmu_switch_on(&rec->pmu, names[i], &rec->trace_attr);
+}
+
+int record_parse_event(struct recorder *rec, bool *modified)
+{
+	char *error;
+
+	rec->ctr = record_is_ctr(rec->options.event);
+	rec->pmu_name = rec->ctr ? RECORD_CTR_PMU : RECORD_PMU;
+	if (pmu_read(&rec->pmu, "/sys", rec->pmu_name)) {
+		if (rec->ctr)
+			record_explain_missing_ctr();
+		else
+			record_explain_missing_pmu();
+		return -ENODEV;
+	}
+	if (rec->ctr)
+		record_ctr_defaults(rec);
+	else
+		set_defaults(rec);
+	if (pmu_parse_event(&rec->pmu, rec->pmu_name, rec->options.event, &rec->trace_attr,
+			    modified,
+			    &error)) {
+		cmd_error(0, "%s", error ? error : "out of memory");
+		free(error);
+		return -EINVAL;
+	}
+	/* The code of firmware is nowhere to be read: only those who ask get it. */
+	if (!*modified)
+		rec->trace_attr.exclude_hv = 1;
+	else if (!rec->trace_attr.exclude_hv)
+		pmu_switch_on(&rec->pmu, "machine", &rec->trace_attr);
+	return record_ctr_period(rec);
+}

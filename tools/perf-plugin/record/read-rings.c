@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* How what the rings hold gets into the file. */
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "record/record.h"
+
+/*
+ * An event that is not disabled yet is not enabled again: once is not enough after a full buffer.
+ */
+#define ENABLE_ROUNDS 5
+/* What is compressed in one go: on a slow hart buffers fill up meanwhile. */
+#define PACKED_PIECE (128 << 10)
+
+static int put(struct recorder *rec, const void *bytes, size_t len)
+{
+	int err = rec->writer ? rvt_perfdata_write(rec->writer, bytes, len) : 0;
+
+	return !err && rec->live ? live_put(rec->live, bytes, len) : err;
+}
+
+static int end_round(struct recorder *rec)
+{
+	int err = rec->writer ? rvt_perfdata_flush(rec->writer) : 0;
+
+	return !err && rec->live ? live_end_round(rec->live) : err;
+}
+
+/* The bytes [@tail, @head) of a ring of @size bytes: one piece, or two where it wraps. */
+static int write_ring(struct recorder *rec, const uint8_t *ring, uint64_t size, uint64_t tail,
+		      uint64_t head)
+{
+	uint64_t begin = tail & (size - 1), len = head - tail;
+	uint64_t first = len < size - begin ? len : size - begin;
+	int err = put(rec, ring + begin, first);
+
+	if (!err && len > first)
+		err = put(rec, ring, len - first);
+	return err;
+}
+
+static int drain_data(struct recorder *rec, struct ring *ring)
+{
+	/* Pairs with the barrier before data_head is set, perf_output_put_handle() in
+	 * kernel/events/ring_buffer.c: what lies before the head is complete. */
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail;
+	int err;
+
+	if (head == tail)
+		return 0;
+	err = write_ring(rec, (uint8_t *)ring->page + ring->page->data_offset, ring->data_bytes,
+			 tail, head);
+	/* Pairs with the control dependency on data_tail in __perf_output_begin() there: our reads
+	 * are over before the kernel writes into the space. */
+	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+	return err;
+}
+
+static int write_plain(struct recorder *rec, const struct ring *ring,
+		       struct rvt_record_auxtrace *record, uint64_t head, bool last)
+{
+	static const uint8_t zeros[8];
+	uint64_t tail = record->offset;
+	unsigned int padding = last ? (tail - head) & 7 : 0;
+	int err;
+
+	record->size = head - tail + padding;
+	record->unpacked = 0;
+	err = put(rec, record, sizeof(*record));
+	if (!err)
+		err = write_ring(rec, ring->aux, ring->aux_bytes, tail, head);
+	return !err && padding ? put(rec, zeros, padding) : err;
+}
+
+static uint64_t aux_head(const struct ring *ring)
+{
+	/*
+	 * Pairs with the store of aux_head in perf_aux_output_end(), kernel/events/ring_buffer.c.
+	 */
+	return __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
+}
+
+/* What was read up to @tail is the kernel's again. */
+static void release_aux(struct ring *ring, uint64_t tail)
+{
+	ring->aux_tail = tail;
+	/* Pairs with the control dependency on aux_tail in perf_aux_output_begin() there. */
+	__atomic_store_n(&ring->page->aux_tail, tail, __ATOMIC_RELEASE);
+}
+
+/*
+ * No time to compress: buffers that are fuller than what the recorder is woken for are not read as
+ * fast as they fill, and to write all of them takes a while, too.
+ */
+static bool in_hurry(const struct recorder *rec)
+{
+	for (size_t n = 0; n < rec->n_rings; n++) {
+		const struct ring *ring = &rec->rings[n];
+
+		if (ring->aux && aux_head(ring) - ring->aux_tail > ring->aux_bytes / 4)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Compressed pieces are padded on their own: none is larger than PACKED_PIECE, so that a reader
+ * needs little memory, and none goes round the end of the ring.
+ */
+static int write_packed(struct recorder *rec, struct ring *ring,
+			struct rvt_record_auxtrace *record, uint64_t head, bool last)
+{
+	bool still = last || rec->options.snapshot;	/* nothing is traced meanwhile */
+	int err = 0;
+
+	while (record->offset < head && !err) {
+		uint64_t begin = record->offset & (ring->aux_bytes - 1), n = head - record->offset;
+		size_t len;
+
+		if (!still && in_hurry(rec))
+			return write_plain(rec, ring, record, head, last);
+		if (n > ring->aux_bytes - begin)
+			n = ring->aux_bytes - begin;
+		if (n > PACKED_PIECE)
+			n = PACKED_PIECE;
+		err = rvt_aux_pack(ring->aux + begin, n, rec->options.level, &rec->packed,
+				   &rec->packed_room, &len);
+		if (err)
+			break;
+		record->unpacked = n;
+		record->size = len;
+		err = put(rec, record, sizeof(*record));
+		if (!err)
+			err = put(rec, rec->packed, len);
+		record->offset += n;
+		/* there is room while the next is compressed */
+		release_aux(ring, record->offset);
+	}
+	return err;
+}
+
+/*
+ * perf.data wants records at multiples of 8 bytes, so odd bytes wait for the next time; only the
+ * last piece of a buffer is padded (PERF_RECORD_AUX says how much of it is trace).
+ */
+static int drain_aux(struct recorder *rec, unsigned int n, bool last, bool *got)
+{
+	struct ring *ring = &rec->rings[n];
+	uint64_t head = aux_head(ring);
+	struct rvt_record_auxtrace record = {
+		.header = { RVT_RECORD_AUXTRACE, 0, sizeof(record) },
+		.offset = ring->aux_tail, .idx = n, .tid = ring->tid, .cpu = ring->cpu,
+	};
+	int err;
+
+	if (!last)
+		head -= (head - ring->aux_tail) & 7;
+	*got = head != ring->aux_tail;
+	if (!*got)
+		return 0;
+	rec->trace_bytes += head - ring->aux_tail;
+	if (rec->options.level && !rec->ctr)
+		err = write_packed(rec, ring, &record, head, last);
+	else
+		err = write_plain(rec, ring, &record, head, last);
+	release_aux(ring, head);
+	return err;
+}
+
+int record_drain(struct recorder *rec, bool last)
+{
+	bool room = last || !rec->live || live_has_room(rec->live);
+	int err = 0;
+
+	for (size_t n = 0; n < rec->n_rings && !err; n++) {
+		bool got = false;
+
+		err = drain_data(rec, &rec->rings[n]);
+		if (!err && rec->rings[n].aux && !rec->options.snapshot && room)
+			err = drain_aux(rec, n, last, &got);
+		/*
+		 * A full buffer has disabled its event (TRUNCATED), or is about to: its record can
+		 * be seen before. There is room again.
+		 */
+		if (got)
+			rec->rings[n].enable_rounds = ENABLE_ROUNDS;
+		if (last || !rec->rings[n].enable_rounds)
+			continue;
+		rec->rings[n].enable_rounds--;
+		for (size_t i = 0; i < rec->n_fds; i++)
+			if (rec->fds[i].ring == n && rec->fds[i].trace)
+				ioctl(rec->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+	return err ? err : end_round(rec);
+}
+
+/*
+ * What a snapshot is for are the newest bytes, and those that wait for the next time may be gone
+ * then. So where their number is none for perf.data, some go before them that the file has already.
+ */
+static uint64_t snapshot_begin(const struct ring *ring, uint64_t head)
+{
+	uint64_t oldest = head > ring->aux_bytes ? head - ring->aux_bytes : 0;
+	uint64_t begin = ring->aux_tail < oldest ? oldest : ring->aux_tail;
+	unsigned int again = (begin - head) & 7;
+
+	return begin - oldest >= again ? begin - again : begin;
+}
+
+/*
+ * While nothing is traced, so that the buffers hold still. What a buffer lost since the last
+ * snapshot is skipped: the session finds the records of it without bytes.
+ */
+int record_newest(struct recorder *rec, bool go_on)
+{
+	int err = 0;
+
+	record_disable(rec);
+	for (size_t n = 0; n < rec->n_rings && !err; n++) {
+		struct ring *ring = &rec->rings[n];
+		bool got;
+
+		err = drain_data(rec, ring);
+		if (err || !ring->aux)
+			continue;
+		uint64_t head = aux_head(ring);
+
+		if (ring->aux_tail != head)
+			ring->aux_tail = snapshot_begin(ring, head);
+		err = drain_aux(rec, n, !go_on, &got);
+	}
+	rec->snapshots++;
+	if (!err)
+		err = end_round(rec);
+	return !err && go_on ? record_enable(rec) : err;
+}

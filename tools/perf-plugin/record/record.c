@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* `perf rvtrace record`: the life of a recording. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/cmd.h"
+#include "common/text.h"
+#include "record/record.h"
+
+#define POLL_MS 250
+#define STATUS_NOT_FOUND 127
+#define STATUS_SIGNAL 128
+
+struct child {
+	pid_t pid;
+	int go;			/* write end: one byte lets it exec */
+	int failed;		/* read end: errno of a failed exec */
+	int status;		/* as a shell's $? */
+};
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int signal)
+{
+	stop_signal = signal;
+}
+
+static volatile sig_atomic_t snapshot_signal;
+
+static void on_snapshot(int signal)
+{
+	snapshot_signal = signal;
+}
+
+/* Only to interrupt ppoll(). */
+static void on_child(int signal)
+{
+	(void)signal;
+}
+
+/* Blocks the signals that end a recording; ppoll() with *@unblocked lets them in. */
+static void catch_signals(sigset_t *unblocked)
+{
+	struct sigaction stop = { .sa_handler = on_signal }, child = { .sa_handler = on_child };
+	struct sigaction snapshot = { .sa_handler = on_snapshot };
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGHUP);
+	sigaddset(&blocked, SIGCHLD);
+	sigaddset(&blocked, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &blocked, unblocked);
+	sigaction(SIGINT, &stop, NULL);
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGHUP, &stop, NULL);
+	sigaction(SIGCHLD, &child, NULL);
+	sigaction(SIGUSR2, &snapshot, NULL);
+}
+
+/* Forks the command; it waits until its events are there. */
+static int prepare_child(struct child *child, char **command, const sigset_t *mask)
+{
+	int go[2], failed[2], err;
+	char byte;
+
+	if (pipe2(go, O_CLOEXEC) || pipe2(failed, O_CLOEXEC))
+		return cmd_error(-errno, "cannot make a pipe: %s", strerror(errno));
+	child->pid = fork();
+	if (child->pid < 0)
+		return cmd_error(-errno, "cannot fork: %s", strerror(errno));
+	if (!child->pid) {
+		close(go[1]);
+		if (read(go[0], &byte, 1) != 1)
+			_exit(STATUS_NOT_FOUND);
+		prctl(PR_SET_NAME, RECORD_CHILD_NAME);
+		sigprocmask(SIG_SETMASK, mask, NULL);
+		execvp(command[0], command);
+		err = errno;
+		if (write(failed[1], &err, sizeof(err)) != sizeof(err))
+			abort();
+		_exit(STATUS_NOT_FOUND);
+	}
+	close(go[0]);
+	close(failed[1]);
+	child->go = go[1];
+	child->failed = failed[0];
+	return 0;
+}
+
+static int start_child(struct child *child, char **command)
+{
+	int err = 0;
+
+	if (write(child->go, "", 1) != 1)
+		err = errno;
+	else if (read(child->failed, &err, sizeof(err)) != sizeof(err))
+		err = 0;	/* closed by a successful exec */
+	close(child->go);
+	close(child->failed);
+	if (err)
+		return cmd_error(-err, "cannot run '%s': %s", command[0], strerror(err));
+	return 0;
+}
+
+/* True when the child has ended; its status is kept. */
+static bool reap_child(struct child *child, int flags)
+{
+	int status;
+
+	if (child->pid <= 0)
+		return true;
+	if (waitpid(child->pid, &status, flags) != child->pid)
+		return false;
+	child->status = WIFSIGNALED(status) ? STATUS_SIGNAL +
+		WTERMSIG(status) : WEXITSTATUS(status);
+	child->pid = 0;
+	return true;
+}
+
+static bool tasks_alive(const struct recorder *rec)
+{
+	for (size_t i = 0; i < rec->n_tids; i++)
+		if (!kill(rec->tids[i], 0) || errno == EPERM)
+			return true;
+	return false;
+}
+
+static void show_progress(const struct recorder *rec, bool last)
+{
+	if (rec->options.quiet || !isatty(STDERR_FILENO))
+		return;
+	fprintf(stderr, "\r[ %.1f MB of trace ]%s", rec->trace_bytes / 1e6, last ? "\r\033[K" : "");
+}
+
+/* Until the command ends, the traced tasks are gone, or a signal says stop. */
+static int run_loop(struct recorder *rec, struct child *child, const sigset_t *unblocked)
+{
+	const struct timespec timeout = { .tv_nsec = POLL_MS * 1000000L };
+	struct pollfd *fds = calloc(rec->n_rings + 1, sizeof(*fds));
+	int err = 0;
+
+	if (!fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < rec->n_rings; i++)
+		fds[i] = (struct pollfd){ rec->rings[i].fd, POLLIN, 0 };
+	while (!err && !stop_signal) {
+		if (rec->options.command ? reap_child(child, WNOHANG) :
+		    rec->n_tids && !tasks_alive(rec))
+			break;
+		ppoll(fds, rec->n_rings, &timeout, unblocked);
+		for (size_t i = 0; i < rec->n_rings; i++)
+			if (fds[i].revents & (POLLHUP | POLLERR))
+				fds[i].fd = -1;	/* its task is gone; do not spin */
+		if (rec->options.snapshot && snapshot_signal)
+			err = record_newest(rec, true);
+		else
+			err = record_drain(rec, false);
+		snapshot_signal = 0;
+		show_progress(rec, false);
+	}
+	show_progress(rec, true);
+	free(fds);
+	return err;
+}
+
+/* What the rings have at the end; then the events go. */
+static int end_recording(struct recorder *rec)
+{
+	int err;
+
+	record_disable(rec);
+	err = record_drain(rec, true);
+	if (!err && rec->options.snapshot && (rec->options.snapshot_at_end || !rec->snapshots))
+		err = record_newest(rec, false);
+	/* While the events are open: closing them changes the kernel's code (static keys). */
+	if (!err && rec->writer)
+		record_add_code(rec);
+	bpf_output_close(&rec->code);
+	bpf_output_close(&rec->switches);
+	record_close(rec);
+	return err ? cmd_error(err, "cannot write %s: %s", rec->path, strerror(-err)) : 0;
+}
+
+static void summarize(const struct recorder *rec, uint64_t bytes)
+{
+	if (!rec->options.quiet && bytes)
+		fprintf(stderr, "[ perf rvtrace record: %.3f MB of trace, %.3f MB with sideband, "
+				"in %s ]\n", rec->trace_bytes / 1e6, bytes / 1e6, rec->path);
+	if (rec->gaps)
+		cmd_warning("trace was lost at %llu places (buffers too slow or too small: try -m "
+			    ",16M or fewer cpus)", (unsigned long long)rec->gaps);
+	if (rec->lost_records)
+		cmd_warning("%llu sideband records were lost: try -m 2M,",
+			    (unsigned long long)rec->lost_records);
+	if (!rec->trace_bytes)
+		cmd_warning("the encoders delivered no trace at all");
+}
+
+static int finish(struct recorder *rec, int argc, char **argv)
+{
+	uint64_t bytes = 0;
+	int err = end_recording(rec);
+
+	if (!err && rec->writer) {
+		bytes = rvt_perfdata_written(rec->writer);
+		err = record_end_file(rec, argc, argv);
+	}
+	if (!err && rec->live)
+		err = live_finish(rec->live, &rec->gaps, &rec->lost_records);
+	if (!err)
+		summarize(rec, bytes);
+	return err;
+}
+
+/* Where the trace goes: into a file, into a profile, or both. */
+static int begin_output(struct recorder *rec, int argc, char **argv)
+{
+	const struct record_options *options = &rec->options;
+	const char *path = options->profile ? options->keep : options->output;
+	int err = options->profile ? live_open(rec, argc, argv) : 0;
+
+	if (!err && path)
+		err = record_begin_file(rec, path);
+	return err;
+}
+
+/* Opens the events; without rights for kernel flow it falls back to user flow, as perf does. */
+static int open_events(struct recorder *rec, bool modified)
+{
+	char *paranoid = read_text("/proc/sys/kernel/perf_event_paranoid");
+	bool user_only = !modified && geteuid() && paranoid && atoi(paranoid) > 1;
+	int err;
+
+	free(paranoid);
+	if (user_only && rec->target != TARGET_SYSTEM) {
+		rec->trace_attr.exclude_kernel = 1;
+		if (!rec->options.quiet)
+			cmd_warning("tracing user code only: kernel.perf_event_paranoid forbids "
+				    "the rest");
+	}
+	err = record_choose_switches(rec);
+	if (!err)
+		err = record_open(rec);
+	if (!err)
+		err = record_open_switches(rec);
+	return err ? err : record_watch_open(rec);
+}
+
+static int record(struct recorder *rec, struct child *child, int argc, char **argv)
+{
+	sigset_t unblocked;
+	bool modified;
+	int err;
+
+	err = record_parse_event(rec, &modified);
+	if (!err)
+		err = record_choose_cpus(rec);
+	if (!err && rec->options.filter)
+		err = record_resolve_filter(rec->options.filter, &rec->filter);
+	if (!err)
+		err = record_choose_tasks(rec);
+	if (err)
+		return err;
+	catch_signals(&unblocked);
+	if (rec->options.command) {
+		err = prepare_child(child, rec->options.command, &unblocked);
+		if (!err)
+			err = record_choose_command(rec, child->pid);
+	}
+	if (!err)
+		err = open_events(rec, modified);
+	if (!err)
+		err = begin_output(rec, argc, argv);
+	if (!err && rec->target != TARGET_COMMAND)
+		err = record_enable(rec);
+	if (!err && rec->options.command)
+		err = start_child(child, rec->options.command);
+	if (err) {
+		if (rec->writer)
+			unlink(rec->path);	/* nothing is in it */
+		return err;
+	}
+	err = run_loop(rec, child, &unblocked);
+	if (err)
+		cmd_error(err, "recording ended: %s", strerror(-err));
+	if (child->pid > 0) {
+		kill(child->pid, SIGTERM);
+		reap_child(child, 0);
+	}
+	return err ? err : finish(rec, argc, argv);
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct recorder rec = { 0 };
+	struct child child = { 0 };
+	int err;
+
+	if (record_parse_options(&rec.options, argc, argv)) {
+		record_free_options(&rec.options);
+		return 1;
+	}
+	err = record(&rec, &child, argc, argv);
+	if (child.pid > 0) {
+		kill(child.pid, SIGKILL);
+		reap_child(&child, 0);
+	}
+	bpf_output_close(&rec.code);
+	bpf_output_close(&rec.switches);
+	record_close(&rec);
+	live_close(rec.live);
+	rvt_perfdata_abandon(rec.writer);
+	free(rec.encoder_cpus);
+	free(rec.online_cpus);
+	free(rec.tids);
+	free(rec.packed);
+	free(rec.filter);
+	record_free_options(&rec.options);
+	return err ? 1 : child.status;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Which cpus and tasks are recorded. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "util/array.h"
+#include "common/cmd.h"
+#include "common/text.h"
+#include "record/record.h"
+
+static int read_cpus(const char *path, int **cpus)
+{
+	char *text = read_text("%s", path);
+	int n = text ? parse_numbers(text, cpus) : -ENOENT;
+
+	free(text);
+	return n;
+}
+
+static bool has_encoder(const struct recorder *rec, int cpu)
+{
+	for (int i = 0; i < rec->n_encoder_cpus; i++)
+		if (rec->encoder_cpus[i] == cpu)
+			return true;
+	return false;
+}
+
+int record_choose_cpus(struct recorder *rec)
+{
+	const struct number_list *wanted = &rec->options.cpus;
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/cpumask", rec->pmu_name);
+	rec->n_online_cpus = read_cpus("/sys/devices/system/cpu/online", &rec->online_cpus);
+	if (rec->n_online_cpus <= 0)
+		return cmd_error(-EIO, "cannot read /sys/devices/system/cpu/online");
+	rec->n_encoder_cpus = read_cpus(path, &rec->encoder_cpus);
+	if (rec->n_encoder_cpus <= 0)
+		return cmd_error(-ENODEV, "no hart has a trace encoder (the PMU's cpumask is "
+					  "empty)");
+	for (int i = 0; i < wanted->n; i++)
+		if (!has_encoder(rec, wanted->numbers[i]))
+			return cmd_error(-ENODEV, "cpu %d has no trace encoder; cpus that have "
+					 "one: see %s", wanted->numbers[i], path);
+	rec->trace_cpus = wanted->n ? wanted->numbers : rec->encoder_cpus;
+	rec->n_trace_cpus = wanted->n ? wanted->n : rec->n_encoder_cpus;
+	return 0;
+}
+
+static int add_tids(struct recorder *rec, const pid_t *tids, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (array_grow(&rec->tids, rec->n_tids))
+			return -ENOMEM;
+		rec->tids[rec->n_tids++] = tids[i];
+	}
+	return 0;
+}
+
+static int add_process(struct recorder *rec, pid_t pid)
+{
+	pid_t *tids;
+	int n = list_threads(pid, &tids), err;
+
+	if (n <= 0)
+		return cmd_error(-ESRCH, "process %d does not exist", pid);
+	err = add_tids(rec, tids, n);
+	free(tids);
+	return err;
+}
+
+int record_choose_tasks(struct recorder *rec)
+{
+	const struct record_options *options = &rec->options;
+	int err = 0;
+
+	rec->target = record_target(options);
+	for (int i = 0; i < options->pids.n && !err; i++)
+		err = add_process(rec, options->pids.numbers[i]);
+	if (!err && options->tids.n)
+		err = add_tids(rec, options->tids.numbers, options->tids.n);
+	for (int i = 0; i < options->switch_pids.n && !err; i++)
+		if (kill(options->switch_pids.numbers[i], 0) && errno != EPERM)
+			err = cmd_error(-errno, "--switches: process %d does not exist",
+					options->switch_pids.numbers[i]);
+	return err;
+}
+
+int record_choose_command(struct recorder *rec, pid_t pid)
+{
+	rec->command_pid = pid;
+	return rec->target == TARGET_COMMAND ? add_tids(rec, &pid, 1) : 0;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Kernel code that comes, changes or goes while it is traced, by BPF programs (kernel-code.bpf.c)
+ * that write it into the recording. Where BPF cannot be used there is only what the kernel has at
+ * the end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/cmd.h"
+#include "common/text.h"
+#include "record/record.h"
+
+#ifdef HAVE_LIBBPF
+#include "bpf/load.h"
+
+#define TRACER_BYTES 8
+
+/*
+ * Some kernels allow no probe where the function tracer works (6.12), but behind the room that it
+ * has at the begin of a function.
+ */
+static struct bpf_link *attach_behind_tracer(struct bpf_program *program)
+{
+	LIBBPF_OPTS(bpf_kprobe_opts, options, .offset = TRACER_BYTES);
+	const char *name = strchr(bpf_program__section_name(program), '/');
+
+	if (bpf_program__type(program) != BPF_PROG_TYPE_KPROBE || !name)
+		return NULL;
+	return bpf_program__attach_kprobe_opts(program, name + 1, &options);
+}
+
+/* A kernel that has not one of the functions has the others. */
+static void attach(struct bpf_output *code)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, code->object) {
+		struct bpf_link *link;
+
+		if (!bpf_program__autoload(program))
+			continue;
+		link = bpf_program__attach(program);
+		bpf_output_add_link(code, link ? link : attach_behind_tracer(program));
+	}
+}
+
+/* The kernel's interpreter of BPF does not call back from bpf_loop(); its compiler does. */
+static bool needs_compiler(const struct bpf_program *program)
+{
+	static const char *const others[] = { "key_changed", "key_changes", "read_page" };
+	const char *name = bpf_program__name(program);
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(name, others[i]))
+			return false;
+	return true;
+}
+
+static bool kernel_compiles(void)
+{
+	char *text = read_text("/proc/sys/net/core/bpf_jit_enable");
+	bool does = text && atoi(text);
+
+	free(text);
+	return does;
+}
+
+static int load(struct bpf_output *code, bool compiled)
+{
+	struct bpf_program *program;
+	int err;
+
+	code->object = bpf_open_kernel_code();
+	if (!code->object)
+		return -errno;
+	bpf_object__for_each_program(program, code->object)
+		bpf_program__set_autoload(program, compiled || !needs_compiler(program));
+	err = bpf_object__load(code->object);
+	if (err)
+		bpf_output_close(code);
+	return err;
+}
+
+static int load_what_can_be(const struct recorder *rec, struct bpf_output *code)
+{
+	int err = load(code, true);
+
+	if (!err || kernel_compiles() || load(code, false))
+		return err;
+	if (!rec->options.quiet)
+		cmd_warning("modules that come or go meanwhile are not told: the kernel compiles "
+			    "no BPF programs.\n  What runs in those that are gone at the end will "
+			    "not be decoded. Before the next recording:\n  sysctl -w "
+			    "net.core.bpf_jit_enable=1");
+	return 0;
+}
+
+static int watch(struct recorder *rec)
+{
+	int err = geteuid() ? -EPERM : load_what_can_be(rec, &rec->code);
+
+	if (err) {
+		cmd_info("kernel code is as it is at the end, no BPF program tells its changes: %s",
+			 bpf_refusal(err));
+		return 0;
+	}
+	cmd_info("changes of kernel code are told by BPF programs");
+	err = bpf_output_open(rec, &rec->code, RVT_KERNEL_CODE_EVENT);
+	if (!err)
+		attach(&rec->code);
+	return err;
+}
+
+bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[RVT_KERNEL_PAGE])
+{
+	const struct bpf_object *object = rec->code.object;
+	struct bpf_program *program = object ?
+		bpf_object__find_program_by_name(object, "read_page") : NULL;
+	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &addr, .ctx_size_in = sizeof(addr));
+	const uint32_t zero = 0;
+
+	return program && !bpf_prog_test_run_opts(bpf_program__fd(program), &options) &&
+		!options.retval && !bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object,
+											"page"),
+							&zero, bytes);
+}
+#else
+bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[RVT_KERNEL_PAGE])
+{
+	(void)rec, (void)addr, (void)bytes;
+	return false;
+}
+
+static int watch(struct recorder *rec)
+{
+	(void)rec;
+	cmd_info("kernel code is as it is at the end, no BPF program tells its changes: "
+		 RECORD_WITHOUT_BPF);
+	return 0;
+}
+#endif
+
+int record_watch_open(struct recorder *rec)
+{
+	if (rec->ctr || rec->options.no_code || rec->options.per_thread ||
+	    rec->trace_attr.exclude_kernel)
+		return 0;
+	return watch(rec);
+}

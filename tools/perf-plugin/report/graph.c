@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/color.h"
+#include "common/contexts.h"
+#include "report/graph.h"
+
+#define MAX_CALL_DEPTH 1024
+
+struct graph {
+	struct view *view;
+	struct contexts contexts;
+	const struct graph_options *options;
+	uint64_t errors, lines;
+};
+
+static int count_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+		      uint64_t insns, struct rvt_callstack *stack)
+{
+	struct graph *graph = ctx;
+
+	return contexts_line(&graph->contexts, lane, first, last, insns, stack);
+}
+
+static int note_call(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+		     struct rvt_callstack *stack, size_t ended)
+{
+	struct graph *graph = ctx;
+
+	return contexts_after(&graph->contexts, lane, transfer, stack, ended);
+}
+
+static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	struct graph *graph = ctx;
+
+	if (event->type != RVT_EVENT_LOST)
+		return 0;
+	view_lost(graph->view, event);
+	graph->errors += view_wants(graph->view, lane);
+	return 0;
+}
+
+static int invert_node(const struct context *node, struct context *inverted)
+{
+	struct context *at = inverted;
+
+	for (const struct context *up = node; up->parent; up = up->parent) {
+		at = context_child(at, up->name, up->dso, up->kernel);
+		if (!at)
+			return -ENOMEM;
+	}
+	at->self += node->self;
+	return 0;
+}
+
+/* Each function with its callers as children. */
+static int invert(const struct context *node, struct context *inverted)
+{
+	int err = node->self ? invert_node(node, inverted) : 0;
+
+	for (const struct context *child = node->child; child && !err; child = child->sibling)
+		err = invert(child, inverted);
+	return err;
+}
+
+static bool wanted(const struct graph_options *options, const struct context *node)
+{
+	return (!options->symbols || view_in_names(options->symbols, node->name)) &&
+		(!options->dsos || view_in_names(options->dsos, node->dso));
+}
+
+static void print_node(struct graph *graph, const struct context *node, uint64_t all,
+		       unsigned int depth)
+{
+	const struct graph_options *options = graph->options;
+	double percent = 100.0 * node->total / all;
+	enum color color = color_of_percent(percent);
+
+	if (options->max_lines && graph->lines >= options->max_lines)
+		return;
+	graph->lines++;
+	printf("   %s%6.2f%%%s %16" PRIu64, color_begin(color), percent, color_end(color),
+	       node->total);
+	if (options->order == GRAPH_CALLER)
+		printf(" %16" PRIu64, node->self);
+	printf("  %*s%s%s", depth * 2, "", node->kernel ? "[k] " : "", node->name);
+	if (*node->dso)
+		printf(" (%s)", node->dso);
+	putchar('\n');
+	for (const struct context *child = node->child; child; child = child->sibling)
+		if (100.0 * child->total >= options->percent_limit * all)
+			print_node(graph, child, all, depth + 1);
+}
+
+static void print_graph(struct graph *graph, const struct context *root)
+{
+	const struct graph_options *options = graph->options;
+	uint64_t all = root->total ? root->total : 1;
+
+	printf("# %" PRIu64 " instructions executed, counted from the trace\n#\n", root->total);
+	printf("# %s\n#\n", options->order == GRAPH_CALLER ?
+	       "Each function below the one that called it; Total is with all that it called" :
+	       "Each function, and below it what called it; Total is what it ran for that caller");
+	printf("# Overhead            Total%s  Function (Shared Object)\n"
+	       "# ........ ................%s  ........................\n#\n",
+	       options->order == GRAPH_CALLER ? "             Self" : "",
+	       options->order == GRAPH_CALLER ? " ................" : "");
+	for (const struct context *node = root->child; node; node = node->sibling)
+		if (100.0 * node->total >= options->percent_limit * all &&
+		    (options->order == GRAPH_CALLER || wanted(options, node)))
+			print_node(graph, node, all, 0);
+}
+
+static int count(struct graph *graph)
+{
+	const struct transfers_ops ops = { .ctx = graph, .line = count_line, .after = note_call,
+					   .event = count_event };
+	struct rvt_session_sink sink = { .warning = view_warning };
+	struct transfers *transfers = transfers_create(&ops, graph->view, MAX_CALL_DEPTH);
+	int err;
+
+	if (!transfers)
+		return -ENOMEM;
+	transfers_sink(transfers, &sink);
+	err = view_run(graph->view, &sink, false);
+	transfers_destroy(transfers);
+	return err;
+}
+
+int report_graph(struct view *view, struct places *places, const struct graph_options *options,
+		 uint64_t *errors)
+{
+	struct graph graph = { .view = view, .contexts.places = places, .options = options };
+	struct context inverted = { 0 }, *root = &graph.contexts.root;
+	int err = count(&graph);
+
+	if (!err && options->order == GRAPH_CALLEE) {
+		err = invert(&graph.contexts.root, &inverted);
+		root = &inverted;
+	}
+	if (!err) {
+		context_add_up(root);
+		print_graph(&graph, root);
+	}
+	*errors = graph.errors;
+	context_free(&graph.contexts.root);
+	context_free(&inverted);
+	return err;
+}

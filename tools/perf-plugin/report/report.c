@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* `perf rvtrace report`: how many instructions each function executed, counted, not sampled. */
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "util/array.h"
+#include "common/cmd.h"
+#include "common/color.h"
+#include "ctr/ctr.h"
+#include "common/places.h"
+#include "report/graph.h"
+#include "common/srcline.h"
+#include "common/view.h"
+
+#define CACHE_SLOTS 65536
+#define UNKNOWN "[unknown]"
+
+enum sort_key { SORT_COMM, SORT_PID, SORT_TID, SORT_CPU, SORT_DSO, SORT_SYM, SORT_SRCLINE,
+		SORT_KEYS };
+
+static const struct {
+	const char *name, *title;
+	int width;
+} sort_keys[SORT_KEYS] = {
+	[SORT_COMM] = { "comm", "Command", 16 },
+	[SORT_PID] = { "pid", "Pid", 7 },
+	[SORT_TID] = { "tid", "Tid", 7 },
+	[SORT_CPU] = { "cpu", "CPU", 3 },
+	[SORT_DSO] = { "dso", "Shared Object", 24 },
+	[SORT_SYM] = { "sym", "Symbol", 0 },
+	[SORT_SRCLINE] = { "srcline", "Source:Line", 0 },
+};
+
+struct row {
+	const char *comm, *dso, *symbol, *file;	/* of what is not sorted by: NULL */
+	int line;		/* of .file */
+	int32_t pid, tid, cpu;
+	char privilege;		/* 'u', 'k', or 0 when not sorted by symbol */
+	uint64_t insns, calls, branches;
+};
+
+/* A block in a space, run by somebody, belongs to one row. */
+struct cache_slot {
+	uint64_t pc, generation;
+	const struct rvt_space *space;
+	const char *comm;
+	int32_t tid, cpu;
+	uint32_t insns;
+	bool at_start;		/* the block begins a function */
+	struct row *row;	/* NULL: the block is part of several functions */
+};
+
+struct report {
+	unsigned int keys;	/* bit per enum sort_key */
+	struct view *view;
+	struct places *places;
+	struct srclines *srclines;	/* NULL: not sorted by lines */
+	void *tree;		/* tsearch tree of struct row */
+	struct row **list;
+	size_t n;
+	struct cache_slot *cache;
+	uint64_t insns, errors;
+	double percent_limit;
+	uint64_t max_lines;
+	bool by_calls;		/* .graph is what to print, not a table */
+	struct graph_options graph;
+};
+
+static const char help[] =
+"usage: perf rvtrace report [OPTIONS]\n"
+"Counts the instructions of every function: exactly, from the trace.\n\n"
+"  -s, --sort LIST       comm, pid, tid, cpu, dso, sym, srcline (comm,dso,sym)\n"
+"  -g, --call-graph[=caller|callee]  who called whom, from the thread down or from each\n"
+"                        function up\n"
+"  -S, --symbols LIST, -d, --dsos LIST  only these functions, files\n"
+"      --percent-limit P leave out what is below P percent\n"
+"      --max-lines N     only the first N\n"
+"      --stdio, --no-children  accepted for perf's sake\n"
+COLOR_HELP
+VIEW_JOBS_HELP
+VIEW_HELP;
+
+enum { OPT_STDIO = 256, OPT_COLOR, OPT_LIMIT, OPT_MAX, OPT_JOBS };
+
+static const struct option long_options[] = {
+	{ "sort", required_argument, NULL, 's' },
+	{ "call-graph", optional_argument, NULL, 'g' },
+	{ "symbols", required_argument, NULL, 'S' },
+	{ "dsos", required_argument, NULL, 'd' },
+	{ "stdio", no_argument, NULL, OPT_STDIO },
+	{ "no-children", no_argument, NULL, OPT_STDIO },
+	{ "show-nr-samples", no_argument, NULL, 'n' },
+	{ "force", no_argument, NULL, 'f' },
+	{ "color", required_argument, NULL, OPT_COLOR },
+	{ "percent-limit", required_argument, NULL, OPT_LIMIT },
+	{ "max-lines", required_argument, NULL, OPT_MAX },
+	{ "jobs", required_argument, NULL, OPT_JOBS },
+	{ "help", no_argument, NULL, 'h' },
+	VIEW_LONG_OPTIONS,
+	{ NULL, 0, NULL, 0 },
+};
+
+static int compare_names(const char *a, const char *b)
+{
+	return a == b ? 0 : !a ? -1 : !b ? 1 : strcmp(a, b);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = compare_names(x->symbol, y->symbol);
+
+	if (!order)
+		order = compare_names(x->comm, y->comm);
+	if (!order)
+		order = compare_names(x->dso, y->dso);
+	if (!order)
+		order = compare_names(x->file, y->file);
+	if (!order)
+		order = (x->line > y->line) - (x->line < y->line);
+	if (!order)
+		order = (x->pid > y->pid) - (x->pid < y->pid);
+	if (!order)
+		order = (x->tid > y->tid) - (x->tid < y->tid);
+	if (!order)
+		order = (x->cpu > y->cpu) - (x->cpu < y->cpu);
+	return order ? order : x->privilege - y->privilege;
+}
+
+/* As rows have it: NULL when they have none. */
+static const char *row_comm(const struct report *report, const struct rvt_lane *lane)
+{
+	if (!(report->keys & 1u << SORT_COMM))
+		return NULL;
+	return places_keep(report->places, lane->task ? lane->task->comm : UNKNOWN);
+}
+
+static struct row *get_row(struct report *report, const struct rvt_lane *lane, uint64_t pc)
+{
+	const struct place *place = places_find(report->places, lane->space, pc);
+	struct row key = { .comm = row_comm(report, lane), .pid = -1, .tid = -1, .cpu = -1 };
+	struct row **found, *row;
+
+	if (report->keys & 1u << SORT_PID)
+		key.pid = lane->task ? lane->task->pid : -1;
+	if (report->keys & 1u << SORT_TID)
+		key.tid = lane->task ? lane->task->tid : -1;
+	if (report->keys & 1u << SORT_CPU)
+		key.cpu = lane->cpu;
+	if (report->keys & 1u << SORT_DSO)
+		key.dso = place->dso;
+	if (report->keys & 1u << SORT_SYM) {
+		key.symbol = place->symbol ? place->symbol : UNKNOWN;
+		key.privilege = (int64_t)pc < 0 ? 'k' : 'u';
+	}
+	if (report->srclines && !srclines_find(report->srclines, place, &key.file, &key.line))
+		key.file = UNKNOWN;
+	found = tfind(&key, &report->tree, compare_rows);
+	if (found)
+		return *found;
+	if (array_grow(&report->list, report->n))
+		return NULL;
+	row = malloc(sizeof(*row));
+	if (!row)
+		return NULL;
+	*row = key;
+	/* a task's name may go when the recording's reader goes, but not before */
+	if (!tsearch(row, &report->tree, compare_rows)) {
+		free(row);
+		return NULL;
+	}
+	return report->list[report->n++] = row;
+}
+
+static uint64_t pc_of(const struct rvt_block *block, uint32_t insn)
+{
+	uint64_t pc = block->pc;
+
+	for (uint32_t i = 0; i < insn; i++)
+		pc += 2 * block->halfwords[i];
+	return pc;
+}
+
+/* Instruction by instruction: for a block that a function's end goes through. */
+static int count_each(struct report *report, const struct rvt_lane *lane,
+		      const struct rvt_run *run, bool at_start, uint64_t times)
+{
+	uint64_t pc = pc_of(run->block, run->first);
+
+	for (uint32_t i = run->first; i < run->first + run->count; i++) {
+		struct row *row = get_row(report, lane, pc);
+
+		if (!row)
+			return -ENOMEM;
+		row->insns += times;
+		if (!i && run->block->insns && at_start)
+			row->calls += times;
+		if (i + 1 == run->block->insns && run->block->iclass != RVT_INSN_SEQUENTIAL)
+			row->branches += times;
+		pc += 2 * run->block->halfwords[i];
+	}
+	return 0;
+}
+
+/* Rows that tell threads apart. */
+#define BY_THREAD (1u << SORT_PID | 1u << SORT_TID)
+
+static struct cache_slot *find_slot(struct report *report, const struct rvt_lane *lane,
+				    const struct rvt_block *block)
+{
+	const struct rvt_space *space = lane->space ? rvt_space_holder(lane->space, block->pc) :
+				  NULL;
+	const char *comm = row_comm(report, lane);
+	int32_t tid = lane->task && report->keys & BY_THREAD ? lane->task->tid : -1;
+	int32_t cpu = report->keys & 1u << SORT_CPU ? lane->cpu : -1;
+	uint64_t generation = space ? rvt_space_generation(space) : 0;
+	uint64_t hash = (block->pc >> 1 ^ (uintptr_t)space >> 4 ^ (uint64_t)tid << 40 ^
+			 (uintptr_t)comm << 20) * 0x9e3779b97f4a7c15ULL;
+	struct cache_slot *slot = &report->cache[hash >> 48];
+	const struct place *place;
+
+	if (slot->space == space && slot->pc == block->pc && slot->tid == tid &&
+	    slot->comm == comm && slot->generation == generation && slot->cpu == cpu &&
+	    slot->insns == block->insns)
+		return slot;
+	place = places_find(report->places, lane->space, block->pc);
+	*slot = (struct cache_slot){ .pc = block->pc, .generation = generation,
+		.space = space, .comm = comm, .tid = tid, .cpu = cpu,
+		.insns = block->insns };
+	slot->at_start = place->symbol && place->start == block->pc;
+	if (!report->srclines && (!place->symbol || block->pc + block->bytes <= place->end))
+		slot->row = get_row(report, lane, block->pc);
+	return slot;
+}
+
+static int count_wanted(struct report *report, struct rvt_lane *lane, const struct rvt_run *run,
+			uint64_t times)
+{
+	const struct rvt_block *block = run->block;
+	struct cache_slot *slot = find_slot(report, lane, block);
+
+	report->insns += times * run->count;
+	if (!slot->row)
+		return count_each(report, lane, run, slot->at_start, times);
+	slot->row->insns += times * run->count;
+	if (slot->at_start && !run->first)
+		slot->row->calls += times;
+	if (run->first + run->count == block->insns && block->iclass != RVT_INSN_SEQUENTIAL)
+		slot->row->branches += times;
+	return 0;
+}
+
+static int count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+{
+	struct report *report = ctx;
+
+	return view_wants(report->view, lane) ? count_wanted(report, lane, run, times) : 0;
+}
+
+static int count_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	struct report *report = ctx;
+	int err = 0;
+
+	if (!view_wants(report->view, lane))
+		return 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = count_wanted(report, lane, &runs[i], 1);
+	return err;
+}
+
+static void forget_cache(struct report *report)
+{
+	memset(report->cache, 0, CACHE_SLOTS * sizeof(*report->cache));
+	for (size_t i = 0; i < CACHE_SLOTS; i++)
+		report->cache[i].insns = UINT32_MAX;
+}
+
+static void forget(void *ctx)
+{
+	struct report *report = ctx;
+
+	for (size_t i = 0; i < report->n; i++)
+		report->list[i]->insns = report->list[i]->calls = report->list[i]->branches = 0;
+	report->insns = report->errors = 0;
+	forget_cache(report);
+}
+
+static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	struct report *report = ctx;
+
+	if (event->type != RVT_EVENT_LOST)
+		return 0;
+	view_lost(report->view, event);
+	report->errors += view_wants(report->view, lane);
+	return 0;
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+	const struct row *const *x = a, *const *y = b;
+
+	if ((*x)->insns != (*y)->insns)
+		return (*x)->insns < (*y)->insns ? 1 : -1;
+	return compare_rows(*x, *y);
+}
+
+static void print_key(const struct row *row, enum sort_key key)
+{
+	int width = sort_keys[key].width;
+
+	switch (key) {
+	case SORT_COMM: printf("  %-*s", width, row->comm); break;
+	case SORT_PID: printf("  %*d", width, row->pid); break;
+	case SORT_TID: printf("  %*d", width, row->tid); break;
+	case SORT_CPU: printf("  %0*d", width, row->cpu); break;
+	case SORT_DSO:
+		printf("  %-*s", width, strrchr(row->dso, '/') ? strrchr(row->dso, '/') + 1 :
+		       row->dso);
+		break;
+	case SORT_SRCLINE:
+		if (row->line)
+			printf("  %s:%d", row->file, row->line);
+		else
+			printf("  %s", row->file);
+		break;
+	default:
+		printf("  [%c] %s", row->privilege == 'k' ? 'k' : '.', row->symbol);
+	}
+}
+
+static bool row_wanted(const struct report *report, const struct row *row)
+{
+	const struct graph_options *filter = &report->graph;
+	const char *base = row->dso ? strrchr(row->dso, '/') : NULL;
+
+	return (!filter->symbols || view_in_names(filter->symbols, row->symbol)) &&
+		(!filter->dsos || view_in_names(filter->dsos, row->dso) ||
+		 (base && view_in_names(filter->dsos, base + 1)));
+}
+
+static void print_report(struct report *report)
+{
+	uint64_t lines = 0;
+
+	if (report->n)
+		qsort(report->list, report->n, sizeof(*report->list), compare_counts);
+	printf("# %" PRIu64 " instructions executed, counted from the trace\n#\n", report->insns);
+	printf("# Overhead     Instructions      Branches       Entered");
+	for (int key = 0; key < SORT_KEYS; key++)
+		if (report->keys & 1u << key)
+			printf("  %-*s", sort_keys[key].width, sort_keys[key].title);
+	printf("\n# ........ ................ ............. .............");
+	for (int key = 0; key < SORT_KEYS; key++)
+		if (report->keys & 1u << key)
+			printf("  %.*s", sort_keys[key].width ? sort_keys[key].width : 24,
+			       "................................");
+	printf("\n#\n");
+	for (size_t i = 0; i < report->n; i++) {
+		const struct row *row = report->list[i];
+		double percent = report->insns ? 100.0 * row->insns / report->insns : 0;
+		enum color color = color_of_percent(percent);
+
+		if (!row->insns || !row_wanted(report, row))
+			continue;
+		if (percent < report->percent_limit ||
+		    (report->max_lines && lines++ >= report->max_lines))
+			break;
+		printf("   %s%6.2f%%%s %16" PRIu64 " %13" PRIu64 " %13" PRIu64, color_begin(color),
+		       percent, color_end(color), row->insns, row->branches, row->calls);
+		for (int key = 0; key < SORT_KEYS; key++)
+			if (report->keys & 1u << key)
+				print_key(row, key);
+		putchar('\n');
+	}
+}
+
+static int parse_keys(const char *text, unsigned int *keys)
+{
+	char *copy = strdup(text), *rest = copy, *word;
+	int err = copy ? 0 : -ENOMEM;
+
+	*keys = 0;
+	while (!err && (word = strsep(&rest, ","))) {
+		int key = 0;
+
+		while (key < SORT_KEYS && strcmp(sort_keys[key].name, word))
+			key++;
+		if (key == SORT_KEYS && strcmp(word, "symbol"))
+			err = cmd_error(-EINVAL, "cannot sort by '%s'; keys: comm, pid, tid, cpu, "
+						 "dso, sym, srcline",
+					word);
+		*keys |= 1u << (key == SORT_KEYS ? SORT_SYM : key);
+	}
+	free(copy);
+	return err;
+}
+
+static int run_graph(struct report *report)
+{
+	int err;
+
+	if (!report->places)
+		return -ENOMEM;
+	report->graph.percent_limit = report->percent_limit;
+	report->graph.max_lines = report->max_lines;
+	err = report_graph(report->view, report->places, &report->graph, &report->errors);
+	return err ? cmd_error(err, "decoding ended: %s", strerror(-err)) :
+		view_summary(report->view, report->errors);
+}
+
+/* Words of perf's -g that choose what we have no choice of. */
+static bool is_perfs_word(const char *word)
+{
+	static const char *const words[] = {
+		"graph", "fractal", "flat", "folded", "function", "address", "percent", "period",
+		"count",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(word, words[i]))
+			return true;
+	return false;
+}
+
+/*
+ * "caller" and "callee", and "graph,0.5,caller" as perf has it: a number is the limit in percent.
+ */
+static int parse_graph(struct report *report, const char *text)
+{
+	char *copy = strdup(text ? text : "caller"), *rest = copy, *word, *end;
+	int err = copy ? 0 : -ENOMEM;
+
+	report->by_calls = true;
+	report->graph.order = GRAPH_CALLER;
+	while (!err && (word = strsep(&rest, ","))) {
+		double limit = strtod(word, &end);
+
+		if (*word && !*end && limit >= 0)
+			report->percent_limit = limit;
+		else if (!strcmp(word, "callee"))
+			report->graph.order = GRAPH_CALLEE;
+		else if (strcmp(word, "caller") && !is_perfs_word(word))
+			err = cmd_error(-EINVAL, "-g takes caller or callee, not '%s'", text);
+	}
+	free(copy);
+	return err;
+}
+
+static int run(struct report *report, const struct view_options *options)
+{
+	const struct rvt_session_sink sink = {
+		.ctx = report, .event = count_event, .warning = view_warning,
+		.runs = options->session.count ? NULL : count_runs, .count_run = count_run,
+		.reset = forget,
+	};
+	int err;
+
+	report->view = view_open(options);
+	if (!report->view)
+		return -EINVAL;
+	if (rvt_session_is_ctr(view_session(report->view)))
+		return ctr_report(report->view, report->max_lines);
+	report->places = places_create(view_session(report->view));
+	if (report->by_calls)
+		return run_graph(report);
+	if (report->keys & 1u << SORT_SRCLINE) {
+		report->srclines = srclines_create(options->session.owner.symfs,
+						   options->session.owner.vmlinux);
+		if (!report->srclines)
+			return -ENOMEM;
+	}
+	report->cache = calloc(CACHE_SLOTS, sizeof(*report->cache));
+	if (!report->places || !report->cache)
+		return -ENOMEM;
+	forget_cache(report);
+	err = view_run(report->view, &sink, false);
+	if (err)
+		return cmd_error(err, "decoding ended: %s", strerror(-err));
+	print_report(report);
+	return view_summary(report->view, report->errors);
+}
+
+static void no_free(void *row)
+{
+	(void)row;
+}
+
+/* 0; -EINVAL after a message; 1: the help was all that was asked for. */
+static int parse_options(struct report *report, struct view_options *options, int argc, char **argv)
+{
+	const char *jobs = NULL;
+	double lines;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "hfns:g::S:d:" VIEW_SHORT_OPTIONS, long_options,
+				NULL)) >= 0) {
+		switch (c) {
+		case 's':
+			if (parse_keys(optarg, &report->keys))
+				return -EINVAL;
+			break;
+		case 'g':
+			/*
+			 * "-g callee", as perf takes it, is two words to getopt; a recording is
+			 * none
+			 */
+			if (!optarg && optind < argc && argv[optind][0] != '-')
+				optarg = argv[optind++];
+			if (parse_graph(report, optarg))
+				return -EINVAL;
+			options->session.by_cpu = false;
+			break;
+		case 'S': report->graph.symbols = optarg; break;
+		case 'd': report->graph.dsos = optarg; break;
+		case OPT_STDIO: case 'f': case 'n': break;
+		case OPT_COLOR:
+			if (color_set(optarg))
+				return -EINVAL;
+			break;
+		case OPT_JOBS: jobs = optarg; break;
+		case OPT_LIMIT:
+			if (view_number("--percent-limit", optarg, &report->percent_limit))
+				return -EINVAL;
+			break;
+		case OPT_MAX:
+			if (view_number("--max-lines", optarg, &lines))
+				return -EINVAL;
+			report->max_lines = lines;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return 1;
+		default:
+			if (view_option(options, c, optarg))
+				break;
+			cmd_try_help(0);
+			return -EINVAL;
+		}
+	}
+	return view_jobs(options, jobs);
+}
+
+static void free_report(struct report *report)
+{
+	tdestroy(report->tree, no_free);
+	for (size_t i = 0; i < report->n; i++)
+		free(report->list[i]);
+	free(report->list);
+	free(report->cache);
+	srclines_destroy(report->srclines);
+	places_destroy(report->places);
+	view_close(report->view);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct view_options options = { .session.by_cpu = true };
+	struct report report = { .keys = 1u << SORT_COMM | 1u << SORT_DSO | 1u << SORT_SYM };
+	int err = parse_options(&report, &options, argc, argv);
+
+	if (err)
+		return err > 0 ? 0 : 1;
+	/* a filter needs what it filters by */
+	if (report.graph.symbols)
+		report.keys |= 1u << SORT_SYM;
+	if (report.graph.dsos)
+		report.keys |= 1u << SORT_DSO;
+	/* counts know no times, nor an order */
+	options.session.count = !options.time && !report.by_calls;
+	options.session.count_threads = options.tids || report.keys & 1u << SORT_TID;
+	options.session.count_names = !options.pids && !(report.keys & 1u << SORT_PID);
+	err = run(&report, &options);
+	free_report(&report);
+	return err ? 1 : 0;
+}

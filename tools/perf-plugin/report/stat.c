@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* `perf rvtrace stat`: how much trace a recording has, how dense it is, and what was lost. */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/cmd.h"
+#include "common/color.h"
+#include "common/view.h"
+
+#define MAX_CPUS 4096
+#define CLOCK_NS 1000000	/* by so much a time stamp and a record's time may differ */
+
+struct cpu_counts {
+	bool used;
+	uint64_t insns, traps, gaps, trace_bytes;
+	uint64_t lost;		/* AUX records after which trace is missing */
+	uint64_t first, last;	/* time, ns */
+};
+
+struct counts {
+	struct view *view;
+	struct cpu_counts *cpus;
+	uint64_t errors;
+	uint64_t from, to;	/* when the trace was made, ns */
+	bool bad_time;		/* a time stamp says otherwise */
+};
+
+static const char help[] =
+"usage: perf rvtrace stat [OPTIONS]\n"
+"Size and rate of the trace, bits per instruction and losses, for each cpu.\n\n"
+COLOR_HELP
+VIEW_JOBS_HELP
+VIEW_HELP;
+
+enum { OPT_JOBS = 256, OPT_COLOR };
+
+static const struct option long_options[] = {
+	{ "color", required_argument, NULL, OPT_COLOR },
+	{ "jobs", required_argument, NULL, OPT_JOBS },
+	{ "help", no_argument, NULL, 'h' },
+	VIEW_LONG_OPTIONS,
+	{ NULL, 0, NULL, 0 },
+};
+
+static struct cpu_counts *get_cpu(struct counts *counts, int32_t cpu)
+{
+	struct cpu_counts *result = &counts->cpus[cpu >= 0 && cpu < MAX_CPUS ? cpu : 0];
+
+	result->used = true;
+	return result;
+}
+
+static int count_aux(void *ctx, unsigned int buffer, const struct rvt_aux *aux)
+{
+	struct cpu_counts *cpu = get_cpu(ctx, aux->cpu);
+
+	(void)buffer;
+	cpu->trace_bytes += aux->size;
+	cpu->lost += !!(aux->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL |
+				      PERF_AUX_FLAG_COLLISION));
+	return 0;
+}
+
+static int count_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	struct counts *counts = ctx;
+	struct cpu_counts *cpu = get_cpu(counts, lane->cpu);
+
+	if (!view_wants(counts->view, lane))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		cpu->insns += runs[i].count;
+	return 0;
+}
+
+static int count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+{
+	struct counts *counts = ctx;
+	struct cpu_counts *cpu = get_cpu(counts, lane->cpu);
+
+	if (view_wants(counts->view, lane))
+		cpu->insns += times * run->count;
+	return 0;
+}
+
+static void forget(void *ctx)
+{
+	struct counts *counts = ctx;
+
+	memset(counts->cpus, 0, MAX_CPUS * sizeof(*counts->cpus));
+	counts->errors = 0;
+	counts->bad_time = false;
+}
+
+/*
+ * What is damaged can say any time. It must not make a recording of a second one of centuries, nor
+ * be later than it was written.
+ */
+static void count_time(struct counts *counts, struct cpu_counts *cpu, const struct rvt_lane *lane)
+{
+	const uint64_t time = lane->time;
+
+	if (time < counts->from || time > counts->to ||
+	    (lane->written && time > lane->written && time - lane->written > CLOCK_NS)) {
+		counts->bad_time = true;
+		return;
+	}
+	if (!cpu->first || time < cpu->first)
+		cpu->first = time;
+	if (time > cpu->last)
+		cpu->last = time;
+}
+
+static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	struct counts *counts = ctx;
+	struct cpu_counts *cpu = get_cpu(counts, lane->cpu);
+
+	if (event->type == RVT_EVENT_TIME && lane->time_exact)
+		count_time(counts, cpu, lane);
+	cpu->traps += event->type == RVT_EVENT_TRAP;
+	if (event->type == RVT_EVENT_LOST) {
+		view_lost(counts->view, event);
+		cpu->gaps++;
+		counts->errors++;
+	}
+	return 0;
+}
+
+static void print_loss(uint64_t n)
+{
+	enum color color = n ? COLOR_HOT : COLOR_NONE;
+
+	printf(" %s%8" PRIu64 "%s", color_begin(color), n, color_end(color));
+}
+
+static void print_line(const char *name, const struct cpu_counts *cpu)
+{
+	double seconds = (cpu->last - cpu->first) / 1e9;
+
+	printf("%-5s %14" PRIu64 " %14" PRIu64 " %10.3f %10" PRIu64, name, cpu->trace_bytes,
+	       cpu->insns, cpu->insns ? 8.0 * cpu->trace_bytes / cpu->insns : 0, cpu->traps);
+	print_loss(cpu->gaps);
+	print_loss(cpu->lost);
+	if (seconds > 0)
+		printf(" %10.3f %10.2f", seconds, cpu->trace_bytes / seconds / 1e6);
+	putchar('\n');
+}
+
+static void print_counts(const struct counts *counts)
+{
+	struct cpu_counts sum = { 0 };
+	struct rvt_session_stats stats;
+
+	printf("%scpu      trace bytes   instructions  bits/insn      traps     gaps     lost    "
+	       "seconds       MB/s%s\n", color_begin(COLOR_TITLE), color_end(COLOR_TITLE));
+	for (int i = 0; i < MAX_CPUS; i++) {
+		const struct cpu_counts *cpu = &counts->cpus[i];
+		char name[16];
+
+		if (!cpu->used)
+			continue;
+		snprintf(name, sizeof(name), "%d", i);
+		print_line(name, cpu);
+		sum.trace_bytes += cpu->trace_bytes;
+		sum.insns += cpu->insns;
+		sum.traps += cpu->traps;
+		sum.gaps += cpu->gaps;
+		sum.lost += cpu->lost;
+		if (cpu->first && (!sum.first || cpu->first < sum.first))
+			sum.first = cpu->first;
+		if (cpu->last > sum.last)
+			sum.last = cpu->last;
+	}
+	print_line("all", &sum);
+	rvt_session_stats(view_session(counts->view), &stats);
+	printf("\n%" PRIu64 " messages, %" PRIu64 " synchronisation points; %" PRIu64 " branches, "
+										      "%" PRIu64
+	       " taken; %" PRIu64 " indirect jumps\n", stats.stream.messages, stats.stream.syncs,
+	       stats.flow.branches, stats.flow.taken, stats.flow.indirect);
+	if (stats.truncated || stats.partial || stats.collisions || stats.stream.lost_reports)
+		printf("lost: %" PRIu64 " AUX records truncated, %" PRIu64 " partial, %" PRIu64
+		       " collisions; %" PRIu64 " gaps reported in the trace\n", stats.truncated,
+		       stats.partial, stats.collisions, stats.stream.lost_reports);
+	if (stats.truncated)
+		printf("a larger second number of record's -m, like -m ,64M, or :u helps against "
+		       "truncated records\n");
+	if (stats.stream.errors || stats.stream.skipped_bytes)
+		printf("damage: %" PRIu64 " errors, %" PRIu64 " bytes skipped\n",
+		       stats.stream.errors,
+		       stats.stream.skipped_bytes);
+	if (counts->bad_time)
+		printf("damage: time stamps outside of the time of the recording, or later than "
+		       "they were written; the seconds are without them\n");
+}
+
+static int run(struct counts *counts, const struct view_options *options)
+{
+	bool count = options->session.count;
+	const struct rvt_session_sink sink = {
+		.ctx = counts, .aux = count_aux, .event = count_event, .warning = view_warning,
+		.runs = count ? NULL : count_runs, .count_run = count_run, .reset = forget,
+	};
+	int err;
+
+	counts->view = view_open(options);
+	counts->cpus = calloc(MAX_CPUS, sizeof(*counts->cpus));
+	if (!counts->view || !counts->cpus)
+		return -EINVAL;
+	rvt_session_span(view_session(counts->view), &counts->from, &counts->to);
+	counts->from -= counts->from < CLOCK_NS ? counts->from : CLOCK_NS;
+	counts->to += UINT64_MAX - counts->to < CLOCK_NS ? 0 : CLOCK_NS;
+	err = view_run(counts->view, &sink, false);
+	if (err)
+		return cmd_error(err, "decoding ended: %s", strerror(-err));
+	print_counts(counts);
+	return view_summary(counts->view, counts->errors);
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	struct view_options options = { .session = { .by_cpu = true, .count_threads = true,
+						     .every_time = true } };
+	struct counts counts = { 0 };
+	const char *jobs = NULL;
+	int c, err;
+
+	while ((c = getopt_long(argc, argv, "h" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
+		if (c == 'h') {
+			fputs(help, stdout);
+			return 0;
+		}
+		if (c == OPT_COLOR && color_set(optarg))
+			return 1;
+		if (c == OPT_JOBS)
+			jobs = optarg;
+		else if (c != OPT_COLOR && !view_option(&options, c, optarg))
+			return cmd_try_help(1);
+	}
+	if (view_jobs(&options, jobs))
+		return 1;
+	/* counts know no times */
+	options.session.count = !options.time;
+	err = run(&counts, &options);
+	view_close(counts.view);
+	free(counts.cpus);
+	return err ? 1 : 0;
+}

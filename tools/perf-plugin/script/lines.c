@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* `perf rvtrace script`: what of the flow becomes a line. */
+#include <errno.h>
+#include <stdlib.h>
+#include "script/lines.h"
+#include "common/transfers.h"
+
+#define MAX_CALL_DEPTH 1024
+
+int script_open(struct script *script, const struct view_options *options)
+{
+	script->places = places_create(view_session(script->view));
+	script->srclines = srclines_create(options->session.owner.symfs,
+					   options->session.owner.vmlinux);
+	script->clocks = calloc(SCRIPT_CPUS, sizeof(*script->clocks));
+	if (!script->places || !script->srclines || !script->clocks)
+		return -ENOMEM;
+	if (script->fields & FIELD_IPC) {
+		script->paces = calloc(SCRIPT_CPUS, sizeof(*script->paces));
+		if (!script->paces)
+			return -ENOMEM;
+	}
+	if (script->itrace.last_branches) {
+		script->branches = branches_create(script->itrace.last_branches);
+		if (!script->branches)
+			return -ENOMEM;
+	}
+	if (script->fields & FIELD_DISASM) {
+		script->disasm = disasm_create();
+		if (!script->disasm)
+			return -ENOMEM;
+	}
+	return itrace_resolve(&script->itrace, view_session(script->view));
+}
+
+void script_close(struct script *script)
+{
+	disasm_destroy(script->disasm);
+	srclines_destroy(script->srclines);
+	branches_destroy(script->branches);
+	places_destroy(script->places);
+	free(script->clocks);
+	free(script->paces);
+}
+
+bool script_in_parts(const struct script *script)
+{
+	const struct itrace *itrace = &script->itrace;
+
+	if (script->max_lines || itrace->skip || script->fields & (FIELD_IPC | FIELD_SRCLINE))
+		return false;
+	if (script->mode == MODE_INSNS)
+		return true;
+	return script->mode == MODE_ITRACE && !itrace->instructions && !itrace->callchain &&
+		!itrace->last_branches && !(script->fields & FIELD_CALLINDENT);
+}
+
+static int limit(const struct script *script)
+{
+	if (ferror(script->out))
+		return script->part ? -EIO : -EPIPE;
+	return script->max_lines && script->lines >= script->max_lines ? -ECANCELED : 0;
+}
+
+static const char *event_of(const struct transfer *transfer)
+{
+	return transfer->kind == TRANSFER_TRAP || transfer->kind == TRANSFER_TRAP_RETURN ?
+		"traps" : "branches";
+}
+
+/* The instruction at @pc, if its code is at hand. */
+static void fetch(const struct rvt_lane *lane, uint64_t pc, struct script_sample *sample)
+{
+	size_t available = lane->space ? rvt_space_find(lane->space, pc, &sample->code) : 0;
+
+	sample->len = available && (sample->code[0] & 3) == 3 ? 4 : 2;
+	if (available < sample->len)
+		sample->code = NULL;
+}
+
+/* Both ends of a transfer can be what the filters ask for. */
+static bool wants_transfer(struct script *script, const struct rvt_lane *lane,
+			   const struct transfer *transfer)
+{
+	return script_wants(script, lane, transfer->from) ||
+		script_wants(script, lane, transfer->to);
+}
+
+static int take_branch(struct script *script, const struct rvt_lane *lane,
+		       const struct transfer *transfer)
+{
+	return script->branches ? branches_add(script->branches, lane, transfer) : 0;
+}
+
+static int show_branch(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+		       struct rvt_callstack *stack)
+{
+	struct script *script = ctx;
+	struct script_sample sample = { .lane = lane, .event = event_of(transfer),
+		.flags = transfer->flags, .ip = transfer->from, .addr = transfer->to,
+		.has_addr = true, .period = 1, .stack = stack,
+		.depth = stack ? rvt_callstack_depth(stack) : 0 };
+	int err = take_branch(script, lane, transfer);
+
+	if (err || !itrace_wants(&script->itrace, transfer) ||
+	    !wants_transfer(script, lane, transfer) || script_skips(script))
+		return err;
+	fetch(lane, transfer->from, &sample);
+	print_sample(script, &sample);
+	return limit(script);
+}
+
+static void show_indented(struct script *script, const struct rvt_lane *lane,
+			  const struct transfer *transfer, struct rvt_callstack *stack)
+{
+	struct script_sample sample = { .lane = lane, .event = event_of(transfer),
+		.flags = transfer->flags, .ip = transfer->from, .addr = transfer->to,
+		.depth = rvt_callstack_depth(stack) };
+
+	if (!script->inside || !wants_transfer(script, lane, transfer))
+		return;
+	fetch(lane, transfer->from, &sample);
+	print_call(script, &sample);
+}
+
+static bool is_call(const struct transfer *transfer)
+{
+	return transfer->kind == TRANSFER_CALL || transfer->kind == TRANSFER_TRAP;
+}
+
+/* Below the functions of --graph-function: their frames, and all above these, are marked. */
+static bool is_inside(struct script *script, const struct rvt_lane *lane,
+		      const struct transfer *transfer, struct rvt_callstack *stack)
+{
+	const struct rvt_frame *frame = rvt_callstack_frame(stack, 0);
+	const struct place *place;
+
+	if (!script->graph || (frame && frame->tag))
+		return true;
+	place = is_call(transfer) ? places_find(script->places, lane->space, transfer->to) : NULL;
+	return place && script_in_names(script->graph, place);
+}
+
+static int show_call(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+		     struct rvt_callstack *stack)
+{
+	struct script *script = ctx;
+	int err = take_branch(script, lane, transfer);
+
+	script->inside = is_inside(script, lane, transfer, stack);
+	if (!err && is_call(transfer))
+		show_indented(script, lane, transfer, stack);
+	return err ? err : limit(script);
+}
+
+/* A return is shown as deep as the call that it ends; a call's frame is marked. */
+static int after_call_or_return(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+				struct rvt_callstack *stack, size_t ended)
+{
+	struct script *script = ctx;
+
+	(void)ended;
+	if (is_call(transfer) && rvt_callstack_frame(stack, 0))
+		rvt_callstack_frame(stack, 0)->tag = script->inside;
+	if (script->mode != MODE_CALLS_RETURNS)
+		return 0;
+	if (transfer->kind == TRANSFER_RETURN || transfer->kind == TRANSFER_TRAP_RETURN)
+		show_indented(ctx, lane, transfer, stack);
+	return limit(ctx);
+}
+
+struct sample_context {
+	struct script *script;
+	const struct rvt_lane *lane;
+	struct rvt_callstack *stack;
+};
+
+static int show_insn(void *ctx, uint64_t ip, uint64_t period)
+{
+	const struct sample_context *context = ctx;
+	struct script *script = context->script;
+	struct script_sample sample = { .lane = context->lane, .event = "instructions",
+		.flags = "", .ip = ip, .period = period, .stack = context->stack };
+
+	if (!script_wants(script, context->lane, ip) || script_skips(script))
+		return 0;
+	fetch(context->lane, ip, &sample);
+	print_sample(script, &sample);
+	return limit(script);
+}
+
+static int show_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+		     uint64_t insns,
+		     struct rvt_callstack *stack)
+{
+	struct script *script = ctx;
+	struct sample_context context = { script, lane, stack };
+	int cpu = lane->cpu >= 0 && lane->cpu < SCRIPT_CPUS ? lane->cpu : 0;
+
+	(void)last;
+	script_count(script, lane, insns);
+	return itrace_sample(&script->itrace, &script->clocks[cpu], lane, first, insns, show_insn,
+			     &context);
+}
+
+/* perf's words for what the instruction does to the flow, taken or not. */
+static const char *insn_flags(const struct rvt_block *block, uint32_t insn)
+{
+	return insn + 1 == block->insns ? transfer_flags(block->iclass) : "";
+}
+
+static int insn_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	struct script *script = ctx;
+
+	if (!view_wants(script->view, lane))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct rvt_block *block = runs[i].block;
+		uint64_t pc = block->pc;
+
+		script_count(script, lane, runs[i].count);
+		for (uint32_t j = 0; j < runs[i].first + runs[i].count; j++) {
+			struct script_sample sample = { .lane = lane, .event = "instructions",
+				.ip = pc, .period = 1, .len = 2 * block->halfwords[j],
+				.flags = insn_flags(block, j) };
+
+			pc += sample.len;
+			if (j < runs[i].first || !script_wants(script, lane, sample.ip) ||
+			    script_skips(script))
+				continue;
+			if (script->fields & (FIELD_INSN | FIELD_DISASM) && lane->space &&
+			    rvt_space_find(lane->space, sample.ip, &sample.code) < sample.len)
+				sample.code = NULL;
+			print_sample(script, &sample);
+			if (limit(script))
+				return limit(script);
+		}
+	}
+	return 0;
+}
+
+static int text_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	struct script *script = ctx;
+
+	if (event->type != RVT_EVENT_LOST)
+		return 0;
+	script->errors++;
+	view_lost(script->view, event);
+	if (view_wants(script->view, lane) && itrace_wants_error(&script->itrace, event))
+		print_error(script, lane, event);
+	return limit(script);
+}
+
+int script_sink(struct script *script, struct transfers **transfers, struct rvt_session_sink *sink)
+{
+	struct transfers_ops ops = { .ctx = script, .event = text_event, .line = show_line };
+
+	sink->ctx = script;
+	ops.transfer = script->mode == MODE_ITRACE ? show_branch : show_call;
+	if (script->mode == MODE_CALLS_RETURNS || script->graph)
+		ops.after = after_call_or_return;
+	if (script->mode == MODE_RAW_PC) {
+		sink->runs = raw_runs;
+		sink->event = raw_event;
+		sink->aux = raw_aux;
+	} else if (script->mode == MODE_INSNS) {
+		sink->runs = insn_runs;
+		sink->event = text_event;
+	} else {
+		*transfers = transfers_create(&ops, script->view,
+					      script_in_parts(script) ? 0 : MAX_CALL_DEPTH);
+		if (!*transfers)
+			return -ENOMEM;
+		transfers_sink(*transfers, sink);
+	}
+	return 0;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Between the files of `perf rvtrace script`. */
+#ifndef PERF_RVTRACE_SCRIPT_LINES_H
+#define PERF_RVTRACE_SCRIPT_LINES_H
+
+#include <stdio.h>
+#include "common/branches.h"
+#include "common/disasm.h"
+#include "common/itrace.h"
+#include "common/places.h"
+#include "common/srcline.h"
+#include "common/view.h"
+
+enum {
+	FIELD_COMM = 1u << 0,
+	FIELD_PID = 1u << 1,
+	FIELD_TID = 1u << 2,
+	FIELD_CPU = 1u << 3,
+	FIELD_TIME = 1u << 4,
+	FIELD_EVENT = 1u << 5,
+	FIELD_FLAGS = 1u << 6,
+	FIELD_IP = 1u << 7,
+	FIELD_SYM = 1u << 8,
+	FIELD_SYMOFF = 1u << 9,
+	FIELD_DSO = 1u << 10,
+	FIELD_ADDR = 1u << 11,
+	FIELD_INSN = 1u << 12,
+	FIELD_INSNLEN = 1u << 13,
+	FIELD_DISASM = 1u << 14,
+	FIELD_PERIOD = 1u << 15,
+	FIELD_SRCLINE = 1u << 16,
+	FIELD_IPC = 1u << 17,
+	FIELD_BRSTACK = 1u << 18,
+	FIELD_BRSTACKSYM = 1u << 19,
+	FIELD_BRSTACKOFF = 1u << 20,
+	FIELD_CALLINDENT = 1u << 21,
+};
+
+#define FIELDS_BRSTACK (FIELD_BRSTACK | FIELD_BRSTACKSYM | FIELD_BRSTACKOFF)
+
+#define SCRIPT_CPUS 4096	/* those beyond count as the first */
+
+enum script_mode { MODE_ITRACE, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC };
+
+/* Instructions and time of one cpu, for -F ipc. */
+struct pace {
+	uint64_t insns;		/* since the last time stamp */
+	uint64_t time;
+	uint64_t shown_insns, shown_cycles;	/* complete, and not printed yet */
+};
+
+struct script {
+	FILE *out;
+	bool part;	/* .out is a file of our own */
+	enum script_mode mode;
+	unsigned int fields;
+	struct view *view;
+	struct places *places;
+	struct srclines *srclines;
+	struct disasm *disasm;
+	struct branches *branches;
+	const char *symbols, *dsos;	/* filters; NULL: all */
+	const char *graph;	/* the call trace below these functions; NULL: all of it */
+	bool inside;		/* the transfer at hand is below them */
+	struct itrace itrace;
+	struct itrace_clock *clocks;	/* by cpu */
+	struct pace *paces;		/* by cpu */
+	uint64_t clock_hz;		/* of the harts, for -F ipc; 0: not known */
+	uint64_t errors, skipped;
+	uint64_t lines, max_lines;
+};
+
+/* One line of output. */
+struct script_sample {
+	const struct rvt_lane *lane;
+	const char *event;
+	const char *flags;
+	uint64_t ip;
+	uint64_t addr;		/* of a branch: where it goes */
+	bool has_addr;
+	uint64_t period;
+	const uint8_t *code;	/* of the instruction; NULL: not at hand */
+	unsigned int len;
+	struct rvt_callstack *stack;	/* may be NULL */
+	unsigned int depth;	/* for callindent */
+};
+
+/*
+ * script-lines.c: what the fields need, for one thread. script_close() is good for what
+ * script_open() left. 0, -ENOMEM, or -EINVAL after a message.
+ */
+int script_open(struct script *script, const struct view_options *options);
+void script_close(struct script *script);
+/*
+ * Fills the call-backs of @sink but .warning. NULL: out of memory; or the end, by
+ * transfers_destroy(*transfers).
+ */
+int script_sink(struct script *script, struct transfers **transfers, struct rvt_session_sink *sink);
+/* Whether lines do not depend on those before, so that several threads can print them. */
+bool script_in_parts(const struct script *script);
+
+/* script-parts.c: they do, into script->out. 0 or what rvt_session_run() returned. */
+int script_run_parts(struct script *script, const struct view_options *options);
+
+/* script-fields.c: parses "comm,ip" or "+insn,-dso". 0 or -EINVAL after a message. */
+int script_parse_fields(const char *text, unsigned int *fields);
+/* Whether the function, as it is in the source or for the linker, is in the list "A,B,...". */
+bool script_in_names(const char *names, const struct place *place);
+/* Whether --symbols and --dsos let @addr through. */
+bool script_wants(struct script *script, const struct rvt_lane *lane, uint64_t addr);
+/* True when s still has events to leave out; counts. */
+bool script_skips(struct script *script);
+
+/* script-print.c: each prints one sample. */
+void print_sample(struct script *script, const struct script_sample *sample);
+/* A call or return, its callee indented. */
+void print_call(struct script *script, const struct script_sample *sample);
+/* The rest of a sample: return addresses, one a line. */
+void print_callchain(struct script *script, const struct rvt_lane *lane, uint64_t ip,
+		     struct rvt_callstack *stack);
+void print_error(struct script *script, const struct rvt_lane *lane, const struct rvt_event *event);
+/* For -F ipc: @insns more ran. */
+void script_count(struct script *script, const struct rvt_lane *lane, uint64_t insns);
+
+/* script-raw.c: CPU TID PRV PC, as fast as it goes. */
+int raw_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n);
+int raw_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event);
+int raw_aux(void *ctx, unsigned int buffer, const struct rvt_aux *aux);
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* --raw-pc: "CPU TID PRV PC" for every instruction, for programs that compare. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "script/lines.h"
+
+#define LINE_ROOM 64
+
+/* Writes @value in hexadecimal, and a newline. Returns what follows. */
+static char *put_hex_line(char *out, uint64_t value)
+{
+	static const char digits[] = "0123456789abcdef";
+	int nibble = value ? 15 - __builtin_clzll(value) / 4 : 0;
+
+	for (; nibble >= 0; nibble--)
+		*out++ = digits[value >> 4 * nibble & 15];
+	*out++ = '\n';
+	return out;
+}
+
+/* Without a privilege in the trace the half of the address space tells. */
+static char privilege(const struct rvt_lane *lane, uint64_t pc)
+{
+	if (lane->context.prv_valid)
+		return "USHM"[lane->context.prv & 3];
+	return (int64_t)pc < 0 ? 'S' : 'U';
+}
+
+int raw_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+{
+	struct script *script = ctx;
+	char buffer[64 * LINE_ROOM], *out = buffer, head[32];
+
+	if (!view_wants(script->view, lane))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct rvt_block *block = runs[i].block;
+		uint64_t pc = block->pc;
+		int len;
+
+		for (uint32_t j = 0; j < runs[i].first; j++)
+			pc += 2 * block->halfwords[j];
+		len = snprintf(head, sizeof(head), "%d %d %c ", lane->cpu,
+			       lane->task ? lane->task->tid : -1, privilege(lane, pc));
+		for (uint32_t j = 0; j < runs[i].count; j++) {
+			memcpy(out, head, len);
+			out = put_hex_line(out + len, pc);
+			pc += 2 * block->halfwords[runs[i].first + j];
+			if (out > buffer + sizeof(buffer) - LINE_ROOM) {
+				fwrite_unlocked(buffer, 1, out - buffer, script->out);
+				out = buffer;
+			}
+		}
+	}
+	if (fwrite_unlocked(buffer, 1, out - buffer, script->out) != (size_t)(out - buffer))
+		return -EPIPE;
+	return 0;
+}
+
+int raw_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+{
+	struct script *script = ctx;
+	const char *what;
+
+	switch (event->type) {
+	case RVT_EVENT_START: what = "start"; break;
+	case RVT_EVENT_STOP: what = "stop"; break;
+	case RVT_EVENT_LOST:
+		what = "lost";
+		script->errors++;
+		view_lost(script->view, event);
+		break;
+	default:
+		return 0;
+	}
+	if (view_wants(script->view, lane))
+		fprintf(script->out, "# %s cpu %d pc %" PRIx64 " time %" PRIu64 " offset %" PRIu64
+			"%s%s\n", what, lane->cpu, event->pc, lane->time, event->offset,
+			event->reason ? ": " : "", event->reason ? view_reason(event) : "");
+	return 0;
+}
+
+int raw_aux(void *ctx, unsigned int buffer, const struct rvt_aux *aux)
+{
+	struct script *script = ctx;
+
+	if (aux->flags)
+		fprintf(script->out, "# aux buffer %u cpu %d offset %" PRIu64 " size %" PRIu64
+			" flags %#" PRIx64 "\n", buffer, aux->cpu, aux->offset, aux->size,
+			aux->flags);
+	return 0;
+}

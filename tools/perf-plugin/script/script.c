@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* `perf rvtrace script`: the recorded flow as text. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/cmd.h"
+#include "ctr/ctr.h"
+#include "script/lines.h"
+#include "common/transfers.h"
+
+#define OUTPUT_BUFFER (1u << 20)
+#define DEFAULT_BRSTACK 64
+
+static const char help[] =
+"usage: perf rvtrace script [OPTIONS]\n"
+"Prints what ran: by default a line for each branch that was taken.\n"
+"      --insn-trace[=raw|disasm]  a line for each instruction\n"
+"      --branches        a line for each taken branch, call, return and trap (default)\n"
+"      --call-trace      a line for each call, indented; --call-ret-trace: returns, too\n"
+"      --graph-function LIST  of the call trace only these functions and what they call\n"
+ITRACE_HELP
+"      --raw-pc          CPU TID PRIVILEGE PC for each instruction, for programs\n"
+"  -F, --fields LIST     comm, pid, tid, cpu, time, event, period, flags, callindent, ip, sym,\n"
+"                        symoff, dso, addr, insn, insnlen, disasm, srcline, brstack, brstacksym,\n"
+"                        brstackoff, ipc (with --clock MHZ); +FIELD and -FIELD change the default\n"
+"  -S, --symbols LIST, --dsos LIST  only what begins or ends in these functions, files\n"
+"      --by-cpu          one trace buffer after another; --max-lines N: stop after N lines\n"
+"      --jobs N          threads that print (as many as processors), where lines stand "
+	"for themselves\n"
+VIEW_HELP;
+
+/* Bytes of trace that a thread prints in one go: a byte can be a dozen instructions. */
+#define PART_BRANCHES (64u << 10)
+#define PART_INSNS (16u << 10)
+
+enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_BY_CPU, OPT_MAX,
+       OPT_ITRACE, OPT_DSOS, OPT_CLOCK, OPT_GRAPH, OPT_JOBS, OPT_NOTHING };
+
+static const struct option long_options[] = {
+	{ "insn-trace", optional_argument, NULL, OPT_INSNS },
+	{ "branches", no_argument, NULL, OPT_BRANCHES },
+	{ "call-trace", no_argument, NULL, OPT_CALLS },
+	{ "call-ret-trace", no_argument, NULL, OPT_CALLS_RETURNS },
+	{ "graph-function", required_argument, NULL, OPT_GRAPH },
+	{ "itrace", optional_argument, NULL, OPT_ITRACE },
+	{ "raw-pc", no_argument, NULL, OPT_RAW },
+	{ "fields", required_argument, NULL, 'F' },
+	{ "symbols", required_argument, NULL, 'S' },
+	{ "dsos", required_argument, NULL, OPT_DSOS },
+	{ "clock", required_argument, NULL, OPT_CLOCK },
+	{ "by-cpu", no_argument, NULL, OPT_BY_CPU },
+	{ "max-lines", required_argument, NULL, OPT_MAX },
+	{ "jobs", required_argument, NULL, OPT_JOBS },
+	/* perf's, and as we are anyway */
+	{ "ns", no_argument, NULL, OPT_NOTHING },
+	{ "force", no_argument, NULL, 'f' },
+	{ "help", no_argument, NULL, 'h' },
+	VIEW_LONG_OPTIONS,
+	{ NULL, 0, NULL, 0 },
+};
+
+static int decode(struct script *script, const struct view_options *options)
+{
+	struct rvt_session_sink sink = { .warning = view_warning };
+	struct transfers *transfers = NULL;
+	int err;
+
+	if (options->session.jobs > 1)
+		return script_run_parts(script, options);
+	err = script_sink(script, &transfers, &sink);
+	if (!err)
+		err = view_run(script->view, &sink, true);
+	transfers_destroy(transfers);
+	return err;
+}
+
+/*
+ * Samples of other events are stock perf's to print; whoever has recorded them may wait for them
+ * here.
+ */
+static void mention_samples(struct rvt_session *session)
+{
+	const struct rvt_perfdata *file = rvt_session_file(session);
+
+	for (size_t i = 0; i < rvt_perfdata_n_events(file); i++) {
+		const struct rvt_perfdata_event *event = rvt_perfdata_event(file, i);
+
+		if (view_is_trace_event(event) ||
+		    (!event->attr.sample_period && !event->attr.sample_freq))
+			continue;
+		fprintf(stderr, "The samples of %s are not shown here: perf script --no-itrace "
+			"prints them, or, among branches,\n  perf rvtrace inject --itrace=b, then "
+			"perf script -i perf.data.injected\n", event->name);
+		return;
+	}
+}
+
+static int run(struct script *script, const struct view_options *options)
+{
+	int err;
+
+	script->view = view_open(options);
+	if (!script->view)
+		return -EINVAL;
+	if (rvt_session_is_ctr(view_session(script->view)))
+		return ctr_script(script->view, script->mode == MODE_RAW_PC, script->max_lines);
+	err = script_open(script, options);
+	if (err)
+		return err == -ENOMEM ? cmd_error(err, "out of memory") : err;
+	err = decode(script, options);
+	if (fflush(stdout) || err == -EPIPE)
+		return 0;	/* whoever reads has seen enough */
+	if (err && err != -ECANCELED)
+		return cmd_error(err, "decoding ended: error %d", -err);
+	mention_samples(view_session(script->view));
+	return view_summary(script->view, script->errors);
+}
+
+/* Fields follow from what is shown; -F changes that. */
+static int choose_fields(struct script *script, const char *insn_format, const char *fields)
+{
+	if (script->mode == MODE_INSNS) {
+		bool disasm = insn_format ? !strcmp(insn_format, "disasm") : disasm_available();
+
+		if (insn_format && !disasm && strcmp(insn_format, "raw"))
+			return cmd_error(-EINVAL, "--insn-trace takes raw or disasm, not '%s'",
+					 insn_format);
+		if (disasm && !disasm_available())
+			return cmd_error(-EINVAL, "--insn-trace=disasm: %s", disasm_missing);
+		script->fields &= ~FIELD_FLAGS;
+		script->fields |= disasm ? FIELD_DISASM : FIELD_INSN;
+	}
+	if (fields && script_parse_fields(fields, &script->fields))
+		return -EINVAL;
+	if (script->fields & FIELD_IPC && !script->clock_hz)
+		return cmd_error(-EINVAL, "a trace has time stamps and no cycle counts: for -F ipc "
+				 "say with --clock MHZ how fast the harts ran");
+	if (script->fields & FIELDS_BRSTACK && !script->itrace.last_branches)
+		script->itrace.last_branches = DEFAULT_BRSTACK;
+	if (script->itrace.last_branches && !(script->fields & FIELDS_BRSTACK))
+		script->fields |= FIELD_BRSTACK;
+	/* the short way has no call stack and no branches */
+	if (script->mode == MODE_INSNS && script->fields & FIELDS_BRSTACK) {
+		script->mode = MODE_ITRACE;
+		script->itrace.branches = false;
+		script->itrace.instructions = true;
+		script->itrace.unit = ITRACE_INSNS;
+		script->itrace.period = 1;
+	}
+	return 0;
+}
+
+struct script_options {
+	struct view_options view;
+	const char *insn_format, *fields, *jobs;
+};
+
+/* Lines that depend on those before are printed by one thread. */
+static int choose_jobs(const struct script *script, struct script_options *options)
+{
+	if (view_jobs(&options->view, options->jobs))
+		return -EINVAL;
+	if (!script_in_parts(script))
+		options->view.session.jobs = 1;
+	options->view.session.part_bytes = script->mode == MODE_INSNS ? PART_INSNS : PART_BRANCHES;
+	return 0;
+}
+
+/* Returns 0, 1 after help was asked for, or -EINVAL after a message. */
+static int parse_options(struct script *script, struct script_options *options, int argc,
+			 char **argv)
+{
+	double number;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "hfF:S:" VIEW_SHORT_OPTIONS, long_options,
+				NULL)) >= 0) {
+		switch (c) {
+		case OPT_INSNS:
+			script->mode = MODE_INSNS;
+			options->insn_format = optarg;
+			break;
+		case OPT_BRANCHES: script->mode = MODE_ITRACE; break;
+		case OPT_CALLS: script->mode = MODE_CALLS; break;
+		case OPT_CALLS_RETURNS: script->mode = MODE_CALLS_RETURNS; break;
+		case OPT_ITRACE:
+			script->mode = MODE_ITRACE;
+			script->fields |= FIELD_EVENT;
+			if (itrace_parse(optarg, ITRACE_SCRIPT, &script->itrace))
+				return -EINVAL;
+			options->view.session.by_cpu |= script->itrace.ignore_time;
+			break;
+		case OPT_RAW:
+			script->mode = MODE_RAW_PC;
+			options->view.session.by_cpu = true;
+			break;
+		case OPT_BY_CPU: options->view.session.by_cpu = true; break;
+		case OPT_MAX:
+			if (view_number("--max-lines", optarg, &number))
+				return -EINVAL;
+			script->max_lines = number;
+			break;
+		case OPT_JOBS: options->jobs = optarg; break;
+		case OPT_GRAPH: script->graph = optarg; break;
+		case OPT_DSOS: script->dsos = optarg; break;
+		case OPT_CLOCK:
+			if (view_number("--clock", optarg, &number))
+				return -EINVAL;
+			script->clock_hz = number * 1e6;
+			break;
+		case OPT_NOTHING: case 'f': break;
+		case 'S': script->symbols = optarg; break;
+		case 'F': options->fields = optarg; break;
+		case 'h':
+			fputs(help, stdout);
+			return 1;
+		default:
+			if (view_option(&options->view, c, optarg))
+				break;
+			cmd_try_help(0);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+int cmd_script(int argc, char **argv)
+{
+	struct script_options options = { 0 };
+	struct script script = {
+		.out = stdout,
+		.fields = FIELD_COMM | FIELD_PID | FIELD_TID | FIELD_CPU | FIELD_TIME |
+			FIELD_FLAGS | FIELD_IP | FIELD_SYM | FIELD_SYMOFF | FIELD_DSO | FIELD_ADDR,
+	};
+	int err;
+
+	itrace_parse("be", NULL, &script.itrace);
+	err = parse_options(&script, &options, argc, argv);
+	if (err)
+		return err > 0 ? 0 : 1;
+	if (script.itrace.add_callchain || script.itrace.add_last_branches)
+		return cmd_error(1, "--itrace: G and L add to the samples of other events: "
+				 "perf rvtrace inject --itrace=... does that, and perf script "
+				 "reads its output");
+	if (choose_fields(&script, options.insn_format, options.fields) ||
+	    choose_jobs(&script, &options))
+		return 1;
+	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
+	err = run(&script, &options.view);
+	script_close(&script);
+	view_close(script.view);
+	return err ? 1 : 0;
+}
