@@ -118,6 +118,7 @@ $(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,record/e
 	record/event-names record/tracepoint common/pmu common/text)
 $(B)/asan/unit/session_parts_test $(B)/asan/unit/transfers_test: $(B)/asan/tools/perf-plugin/common/transfers.o
 $(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/common/demangle.o
+$(B)/asan/unit/text_test: $(B)/asan/tools/perf-plugin/common/text.o
 $(B)/asan/unit/record_control_test: $(B)/asan/tools/perf-plugin/record/control.o
 
 # It runs programs and asks the model what their instructions are.

@@ -20,6 +20,20 @@ says()
 	fi
 }
 
+# says_2 NAME TEXT COMMAND OPTION VALUE: the same of a command whose exit status may be 1 or 2.
+says_2()
+{
+	local message status
+
+	# shellcheck disable=SC2086 # the command may be two words
+	message=$("$rv" $3 "$4$([ ${#4} = 2 ] || echo =)$5" 2>&1 >/dev/null)
+	status=$?
+	[ $status = 1 ] || [ $status = 2 ] && grep -qF -- "$2" <<<"$message"
+	status=$?
+	[ $status = 0 ] || diag <<<"not '$2' but: $message"
+	ok $status "$1"
+}
+
 absent='/nonexistent/perf.data: No such file'
 # Of perf's letters these mean something in a RISC-V trace ...
 for letters in i i100 i100i i5t i1us i10ns i2ms b c r I e e-o e-l e-ol e+o-l g g32 G G8 l l8 L \
@@ -96,6 +110,31 @@ says "record -p" "'7,x' is no list of processes" "$rv" record -p 7,x
 says "record -t" "'0' is no list of threads" "$rv" record -t 0
 says "record -C" "'0-' is no list of cpus" "$rv" record -C 0-
 says "record --per-thread: of which" "needs a command, -p or -t" "$rv" record --per-thread
+
+# Whatever takes a number says what it takes, and what was typed.
+for number in -1 1x x "" " 1" 0x 99999999999999999999; do
+	for option in "report --max-lines" "report --jobs" "stat --jobs" "profile --jobs" \
+		"script --max-lines" "script --jobs" ${number:+"record -c" "record -F" "record -z"} \
+		"decode --src" "decode --jobs" "decode --wrapped-at" "dump --wrapped-at" \
+		"tandem to-truth --hart" "tandem to-truth --xlen" "tandem verify --max-reports" \
+		"tandem verify --limit" "tandem show --mlen"; do
+		says_2 "$option '$number'" "${option##* }: '$number' is no number" \
+			"${option% *}" "${option##* }" "$number"
+	done
+done
+says "report --jobs: range" "--jobs: '257' is no number from 1 to 256" "$rv" report --jobs 257
+says "record -z: range" "-z: '20' is no number from 1 to 19" "$rv" record -z20
+says "record -m: more than 64 bits" "no pair of buffer sizes" "$rv" record -m 18446744073709551617
+says "record -e rHEX: more than 64 bits" "no event" "$rv" record -e r11112222333344445 -- true
+says "record -e: a term's number" "'0x' is no number" "$rv" record -e page-faults/period=0x/ -- true
+for letters in i99999999999999999999 i9999999999999999ms g99999999999999999999 \
+	s99999999999999999999; do
+	says "--itrace=$letters" "--itrace: .*(more than 64 bits|too long)" "$rv" script --itrace=$letters
+done
+for range in nan, 1,inf ,x -1,2 5,4 1,2,3; do
+	says "script --time $range" "--time: '$range' is no time range" \
+		"$rv" script -i /nonexistent/perf.data --time="$range"
+done
 
 says "inject: to a pipe" "must be a file" "$rv" inject -o -
 says "report --percent-limit" \

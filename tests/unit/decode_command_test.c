@@ -388,7 +388,7 @@ static void test_arguments(void **state)
 	write_file("bad", "protocol = ntrace\nspeed = 3\n", 28);
 	expect_error(decode("--params bad --raw code@0x100 dump"),
 		     "bad:2: unknown key 'speed'; valid keys: protocol, dialect");
-	expect_error(decode(COMMON "--src 65536 dump"), "--src: '65536' is no number up to 65535");
+	expect_error(decode(COMMON "--src 65536 dump"), "--src: '65536' is no number from 0 to 65535");
 	expect_error(decode(COMMON "--src 1 dump"),
 		     "--src: there is no source 1 with src_bits = 0");
 	expect_error(decode(COMMON "--jobs many dump"), "--jobs: 'many' is no number");

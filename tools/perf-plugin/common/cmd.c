@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "common/cmd.h"
 #include "common/perf-options.h"
+#include "common/text.h"
+
+#define MAX_JOBS 256
 
 const char *cmd_name = "";
 bool cmd_verbose;
@@ -91,4 +97,37 @@ const char *cmd_one_file(int argc, char **argv, const char *what)
 const char *cmd_first_word(void)
 {
 	return optind < cmd_argc ? cmd_argv[optind] : NULL;
+}
+
+int cmd_number(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+	const char *end = text;
+
+	if (!read_number(&end, value) && !*end && *value >= min && *value <= max)
+		return 0;
+	if (max < UINT64_MAX)
+		return cmd_error(-EINVAL, "%s: '%s' is no number from %" PRIu64 " to %" PRIu64, what,
+				 text, min, max);
+	if (min)
+		return cmd_error(-EINVAL, "%s: '%s' is no number of at least %" PRIu64, what, text,
+				 min);
+	return cmd_error(-EINVAL, "%s: '%s' is no number", what, text);
+}
+
+int cmd_decimal(const char *what, const char *text, double *value)
+{
+	const char *end = text;
+
+	return !read_decimal(&end, value) && !*end ? 0 :
+		cmd_error(-EINVAL, "%s: '%s' is no number", what, text);
+}
+
+int cmd_jobs(const char *text, unsigned int *jobs)
+{
+	uint64_t n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (text && cmd_number("--jobs", text, 1, MAX_JOBS, &n))
+		return -EINVAL;
+	*jobs = n < MAX_JOBS ? n : MAX_JOBS;
+	return 0;
 }

@@ -4,6 +4,7 @@
 #define PERF_RVTRACE_CMD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Each gets argv with its own name as argv[0] and returns the exit status. */
 int cmd_record(int argc, char **argv);
@@ -47,6 +48,16 @@ int cmd_surplus(int status, const char *word, const char *hint);
 const char *cmd_one_file(int argc, char **argv, const char *what);
 /* After getopt_long(): the first word that no option took; NULL: none. */
 const char *cmd_first_word(void);
+/*
+ * cmd_number - the number @text, decimal or 0x hexadecimal, that somebody typed as @what (an option,
+ * or what it belongs to). 0, or -EINVAL after a message that names @what, @text and the range.
+ */
+int cmd_number(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *value);
+/* The same of a number of at least 0 that may have a decimal point. */
+int cmd_decimal(const char *what, const char *text, double *value);
+/* --jobs: as many threads as there are processors when @text is NULL. 0, or -EINVAL as above. */
+int cmd_jobs(const char *text, unsigned int *jobs);
+
 /* NAME of the running subcommand; with "SUB", a subcommand of it: "NAME SUB". */
 extern const char *cmd_name;
 

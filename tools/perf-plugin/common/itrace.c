@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/cmd.h"
 #include "common/itrace.h"
+#include "common/text.h"
 
 #define DEFAULT_PERIOD_NS 100000
 #define DEFAULT_CALLCHAIN 16
@@ -31,8 +33,16 @@ static const struct {
 	{ 'a', "remote accesses are no part of the trace" },
 };
 
+static int take_number(const char **text, uint64_t *value)
+{
+	const char *from = *text;
+
+	return read_number(text, value) ?
+		cmd_error(-EINVAL, "--itrace: the number in '%s' has more than 64 bits", from) : 0;
+}
+
 /* A number and a unit; without either the default. */
-static void parse_period(const char **text, struct itrace *itrace)
+static int parse_period(const char **text, struct itrace *itrace)
 {
 	static const struct {
 		const char *name;
@@ -42,37 +52,37 @@ static void parse_period(const char **text, struct itrace *itrace)
 		{ "ms", ITRACE_NS, 1000000 }, { "us", ITRACE_NS, 1000 }, { "ns", ITRACE_NS, 1 },
 		{ "i", ITRACE_INSNS, 1 }, { "t", ITRACE_TICKS, 1 },
 	};
-	char *end;
-
 	itrace->period = DEFAULT_PERIOD_NS;
 	itrace->unit = ITRACE_NS;
 	if (!isdigit((unsigned char)**text))
-		return;
-	itrace->period = strtoull(*text, &end, 10);
+		return 0;
+	if (take_number(text, &itrace->period))
+		return -EINVAL;
 	itrace->unit = ITRACE_INSNS;
-	*text = end;
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		size_t len = strlen(units[i].name);
 
-		if (strncmp(end, units[i].name, len))
+		if (strncmp(*text, units[i].name, len))
 			continue;
+		if (itrace->period > INT64_MAX / units[i].factor)
+			return cmd_error(-EINVAL, "--itrace: a period of %" PRIu64 "%s is too long",
+					 itrace->period, units[i].name);
 		*text += len;
 		itrace->unit = units[i].unit;
 		itrace->period *= units[i].factor;
-		return;
+		return 0;
 	}
+	return 0;
 }
 
-static unsigned int parse_count(const char **text, unsigned int usual)
+static int parse_count(const char **text, unsigned int usual, unsigned int *count)
 {
-	char *end;
-	unsigned long value;
+	uint64_t value = usual;
 
-	if (!isdigit((unsigned char)**text))
-		return usual;
-	value = strtoul(*text, &end, 10);
-	*text = end;
-	return value > MAX_ENTRIES ? MAX_ENTRIES : value;
+	if (isdigit((unsigned char)**text) && take_number(text, &value))
+		return -EINVAL;
+	*count = value > MAX_ENTRIES ? MAX_ENTRIES : value;
+	return 0;
 }
 
 /* What follows e: -o, -l leave out overflows and lost data, +o, +l have them (as is usual). */
@@ -111,8 +121,7 @@ static int parse_letter(const char **text, struct itrace *itrace)
 	switch (letter) {
 	case 'i':
 		itrace->instructions = true;
-		parse_period(text, itrace);
-		return 0;
+		return parse_period(text, itrace);
 	case 'b': itrace->branches = true; return 0;
 	case 'c': itrace->calls = true; return 0;
 	case 'r': itrace->returns = true; return 0;
@@ -120,13 +129,12 @@ static int parse_letter(const char **text, struct itrace *itrace)
 	case 'e':
 		itrace->errors = true;
 		return parse_error_flags(text, itrace);
-	case 'g': itrace->callchain = parse_count(text, DEFAULT_CALLCHAIN); return 0;
-	case 'G': itrace->add_callchain = parse_count(text, DEFAULT_CALLCHAIN); return 0;
-	case 'l': itrace->last_branches = parse_count(text, DEFAULT_LAST_BRANCHES); return 0;
-	case 'L': itrace->add_last_branches = parse_count(text, DEFAULT_LAST_BRANCHES); return 0;
+	case 'g': return parse_count(text, DEFAULT_CALLCHAIN, &itrace->callchain);
+	case 'G': return parse_count(text, DEFAULT_CALLCHAIN, &itrace->add_callchain);
+	case 'l': return parse_count(text, DEFAULT_LAST_BRANCHES, &itrace->last_branches);
+	case 'L': return parse_count(text, DEFAULT_LAST_BRANCHES, &itrace->add_last_branches);
 	case 's':
-		itrace->skip = strtoull(*text, (char **)text, 10);
-		return 0;
+		return isdigit((unsigned char)**text) ? take_number(text, &itrace->skip) : 0;
 	case 'Z': itrace->ignore_time = true; return 0;
 	case 'T': case 'q': case ',': case ' ':
 		return 0;

@@ -153,16 +153,16 @@ static int unknown_term(const struct pmu *pmu, const char *name, char **error)
 static int parse_one_term(const struct pmu *pmu, char *text, struct perf_event_attr *attr,
 			  char **error)
 {
-	char *equals = strchr(text, '='), *end;
+	char *equals = strchr(text, '=');
 	const struct pmu_term *term;
 	uint64_t value = 1;
 	int err;
 
 	if (equals) {
+		const char *end = equals + 1;
+
 		*equals = 0;
-		errno = 0;
-		value = strtoull(equals + 1, &end, 0);
-		if (end == equals + 1 || *end || errno)
+		if (read_number(&end, &value) || *end)
 			return pmu_invalid(error, "'%s' is no number, in term '%s'", equals + 1,
 					   text);
 	}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -65,33 +66,70 @@ static int compare_ints(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
+int read_number(const char **text, uint64_t *value)
+{
+	const char *digits = *text;
+	bool hex = digits[0] == '0' && (digits[1] | 0x20) == 'x' &&
+		isxdigit((unsigned char)digits[2]);
+	char *end;
+
+	if (!isdigit((unsigned char)*digits))
+		return -EINVAL;
+	errno = 0;
+	*value = strtoull(digits, &end, hex ? 16 : 10);
+	*text = end;
+	return -errno;
+}
+
+int read_decimal(const char **text, double *value)
+{
+	const char *digits = *text + (**text == '.');
+	char *end;
+
+	if (!isdigit((unsigned char)*digits))
+		return -EINVAL;
+	errno = 0;
+	*value = strtod(*text, &end);
+	*text = end;
+	return -errno;
+}
+
+char *put_hex(char *out, uint64_t value)
+{
+	static const char digits[] = "0123456789abcdef";
+	int shift = value ? (63 - __builtin_clzll(value)) & ~3 : 0;
+
+	for (; shift >= 0; shift -= 4)
+		*out++ = digits[value >> shift & 15];
+	return out;
+}
+
 int parse_numbers(const char *text, int **result)
 {
 	int *numbers = NULL;
 	int n = 0;
 
 	while (*text) {
-		char *end;
-		long first = strtol(text, &end, 10), last = first;
+		uint64_t first, last;
 
-		if (end == text || first < 0 || first > MAX_NUMBER)
+		if (read_number(&text, &first) || first > MAX_NUMBER)
 			goto invalid;
-		if (*end == '-') {
-			text = end + 1;
-			last = strtol(text, &end, 10);
-			if (end == text || last < first || last > MAX_NUMBER)
+		last = first;
+		if (*text == '-') {
+			text++;
+			if (read_number(&text, &last) || last < first || last > MAX_NUMBER)
 				goto invalid;
 		}
-		if (*end && *end != ',' && *end != '\n')
+		if (*text && *text != ',' && *text != '\n')
 			goto invalid;
-		while (first <= last) {
+		for (; first <= last; first++) {
 			if (array_grow(&numbers, n)) {
 				free(numbers);
 				return -ENOMEM;
 			}
-			numbers[n++] = first++;
+			numbers[n++] = first;
 		}
-		text = *end ? end + 1 : end;
+		text += !!*text;
 	}
 	if (!n)
 		goto invalid;

@@ -4,6 +4,8 @@
 #define PERF_RVTRACE_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * Reads a small text file. Returns its content without trailing white space, which the caller
@@ -12,6 +14,19 @@
 char *read_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether @text, which may be NULL, has @word between commas, spaces or newlines. */
 bool has_word(const char *text, const char *word);
+/*
+ * read_number - the digits that *@text begins with, decimal or, behind 0x, hexadecimal; a sign or
+ * white space is no digit. *@text then points behind them. 0; -EINVAL: there are none; -ERANGE: the
+ * number has more than 64 bits.
+ */
+int read_number(const char **text, uint64_t *value);
+/*
+ * read_decimal - the same of a number of at least 0 that may have a point and an exponent. Neither
+ * "nan" nor "inf" is one.
+ */
+int read_decimal(const char **text, double *value);
+/* Writes @value in hexadecimal, without 0x, to @out, which has room for 16 bytes. Returns the end. */
+char *put_hex(char *out, uint64_t value);
 /*
  * Reads a list like "0-3,5" (of cpus, bits, processes) into *@numbers, a sorted array that the
  * caller frees. Returns the number of entries, -EINVAL or -ENOMEM.

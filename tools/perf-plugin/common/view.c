@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 #include "common/cmd.h"
 #include "common/progress.h"
 #include "common/text.h"
 #include "common/view.h"
 
 #define SHOWN_FILES 10
-#define MAX_JOBS 256
 
 struct view {
 	struct view_options options;
@@ -26,15 +25,6 @@ struct view {
 	atomic_bool kernel_lost;
 	atomic_bool wanted;	/* something passed the filters */
 };
-
-int view_number(const char *name, const char *text, double *value)
-{
-	char *end;
-
-	*value = strtod(text, &end);
-	return *text && !*end && *value >= 0 ? 0 :
-		cmd_error(-EINVAL, "%s: '%s' is no number", name, text);
-}
 
 bool view_option(struct view_options *options, int c, const char *argument)
 {
@@ -58,21 +48,6 @@ bool view_option(struct view_options *options, int c, const char *argument)
 	return true;
 }
 
-int view_jobs(struct view_options *options, const char *argument)
-{
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-	char *end;
-
-	if (argument) {
-		n = strtol(argument, &end, 10);
-		if (!*argument || *end || n < 1 || n > MAX_JOBS)
-			return cmd_error(-EINVAL, "--jobs: '%s' is no number from 1 to %d",
-					 argument, MAX_JOBS);
-	}
-	options->session.jobs = n < MAX_JOBS ? n : MAX_JOBS;
-	return 0;
-}
-
 static int parse_list(const char *text, const char *what, int **list, int *n)
 {
 	if (!text)
@@ -81,7 +56,27 @@ static int parse_list(const char *text, const char *what, int **list, int *n)
 	return *n < 0 ? cmd_error(-EINVAL, "'%s' is no list of %s, like 1,3-5", text, what) : 0;
 }
 
-/* "10%-20%" of the recording, or "20%/3": the third part of that size. False: it is neither. */
+static bool take_seconds(const char **text, uint64_t *ns)
+{
+	double seconds;
+
+	if (read_decimal(text, &seconds) || seconds > INT64_MAX / 1e9)
+		return false;
+	*ns = seconds * 1e9 + 0.5;
+	return true;
+}
+
+/* "FROM,TO", either may be missing. */
+static bool parse_seconds(struct view *view, const char *text)
+{
+	if (*text && *text != ',' && !take_seconds(&text, &view->from))
+		return false;
+	if (*text == ',' && *++text && !take_seconds(&text, &view->to))
+		return false;
+	return !*text && view->to >= view->from;
+}
+
+/* "10%-20%" of the recording, or "20%/3": the third part of that size. */
 static bool parse_percent(struct view *view, const char *text)
 {
 	const struct rvt_perfdata *file = rvt_session_file(view->session);
@@ -100,7 +95,7 @@ static bool parse_percent(struct view *view, const char *text)
 		return false;
 	}
 	if (rvt_perfdata_feature(file, RVT_FEAT_SAMPLE_TIME, &data, &len) || len < sizeof(times) ||
-	    from < 0 || from > 100 || to < from)
+	    !(from >= 0 && from <= 100 && to >= from && isfinite(to)))
 		return false;
 	memcpy(times, data, sizeof(times));
 	view->from = times[0] + from / 100 * (times[1] - times[0]);
@@ -108,30 +103,19 @@ static bool parse_percent(struct view *view, const char *text)
 	return true;
 }
 
-/* "FROM,TO" in seconds, either may be missing; or a part of the recording in percent. */
+/*
+ * Times in seconds are read before there is a session, a part of the recording in percent needs one.
+ */
 static int parse_time(struct view *view, const char *text)
 {
-	const char *comma = text ? strchr(text, ',') : NULL;
-	char *end;
+	bool percent = text && strchr(text, '%');
 
-	view->to = UINT64_MAX;
-	if (!text || parse_percent(view, text))
+	if (!text || percent != !!view->session)
 		return 0;
-	if (*text && *text != ',') {
-		view->from = strtod(text, &end) * 1e9 + 0.5;
-		if (*end && *end != ',')
-			goto invalid;
-	}
-	if (comma && comma[1]) {
-		view->to = strtod(comma + 1, &end) * 1e9 + 0.5;
-		if (*end)
-			goto invalid;
-	}
-	if (view->to >= view->from)
+	if (percent ? parse_percent(view, text) : parse_seconds(view, text))
 		return 0;
-invalid:
-	return cmd_error(-EINVAL, "'%s' is no time range; give FROM,TO in seconds, like 12.5,13, "
-			 "or a part of the recording, like 10%%-20%%", text);
+	return cmd_error(-EINVAL, "--time: '%s' is no time range; give FROM,TO in seconds, like "
+			 "12.5,13, or a part of the recording, like 10%%-20%%", text);
 }
 
 /* Files of another architecture would be read as if they were the recorded ones. */
@@ -157,7 +141,9 @@ struct view *view_open(const struct view_options *options)
 	if (word || !view)
 		goto fail;
 	view->options = *options;
-	if (parse_list(options->cpus, "cpus", &view->cpus, &view->n_cpus) ||
+	view->to = UINT64_MAX;
+	if (parse_time(view, options->time) ||
+	    parse_list(options->cpus, "cpus", &view->cpus, &view->n_cpus) ||
 	    parse_list(options->pids, "process ids", &view->pids, &view->n_pids) ||
 	    parse_list(options->tids, "thread ids", &view->tids, &view->n_tids))
 		goto fail;

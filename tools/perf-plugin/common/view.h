@@ -40,19 +40,15 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 "  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO\n" \
 "                        only these; times in seconds as the output has them\n"
 
-/* A number of at least 0, for the option @name. 0, or -EINVAL after a message. */
-int view_number(const char *name, const char *text, double *value);
 /* Takes in one option; false: it is none of these. */
 bool view_option(struct view_options *options, int c, const char *argument);
 
 /*
- * --jobs of the commands that count, in their own options: threads; as many as there are processors
- * when the option is not given.
+ * --jobs of the commands that count, in their own options: cmd_jobs() reads it into
+ * .session.jobs.
  */
 #define VIEW_JOBS_HELP \
 "      --jobs N          threads that decode (as many as there are processors)\n"
-/* Sets options->session.jobs; @argument NULL: the default. 0, or -EINVAL after a message. */
-int view_jobs(struct view_options *options, const char *argument);
 
 struct view;
 

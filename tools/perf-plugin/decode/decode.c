@@ -15,12 +15,12 @@
 #include <rvtrace/dump.h>
 #include <rvtrace/image.h>
 #include "common/cmd.h"
+#include "common/text.h"
 #include "decode/decode.h"
 
 enum { STATUS_CLEAN, STATUS_LOST, STATUS_UNUSABLE };
 
 #define MAX_IMAGES 64
-#define MAX_JOBS 256
 
 struct image_arg {
 	const char *text;
@@ -81,18 +81,6 @@ static int parse_print(const char *text, enum decode_print *print)
 			 "packet, none", text);
 }
 
-static int parse_number(const char *option, const char *text, uint64_t max, uint64_t *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	if (!*text || *text == '-' || *end || errno || *value > max)
-		return cmd_error(STATUS_UNUSABLE, "%s: '%s' is no number up to %" PRIu64, option,
-				 text, max);
-	return 0;
-}
-
 static int add_image(struct options *o, const char *text, bool raw)
 {
 	if (o->n_images == MAX_IMAGES)
@@ -120,15 +108,14 @@ static int parse_option(struct options *o, int opt)
 		ret = parse_print(optarg, &o->print);
 		break;
 	case 's':
-		ret = parse_number("--src", optarg, DECODE_MAX_SOURCES - 1, &number);
+		ret = cmd_number("--src", optarg, 0, DECODE_MAX_SOURCES - 1, &number);
 		o->src = number;
 		break;
 	case 'j':
-		ret = parse_number("--jobs", optarg, MAX_JOBS, &number);
-		o->jobs = number ? number : 1;
+		ret = cmd_jobs(optarg, &o->jobs);
 		break;
 	case 'w':
-		ret = parse_number("--wrapped-at", optarg, INT64_MAX, &o->wrapped_at);
+		ret = cmd_number("--wrapped-at", optarg, 0, INT64_MAX, &o->wrapped_at);
 		break;
 	case 'h':
 		fputs(usage_text, stdout);
@@ -153,12 +140,11 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{ "help", no_argument, NULL, 'h' },
 		{}
 	};
-	int opt, ret;
+	int opt;
 
 	while ((opt = getopt_long(argc, argv, "p:i:s:j:w:h", longs, NULL)) != -1) {
-		ret = parse_option(o, opt);
-		if (ret)
-			return ret;
+		if (parse_option(o, opt))
+			return STATUS_UNUSABLE;
 	}
 	o->path = cmd_one_file(argc, argv, "a dump");
 	if (!o->path)
@@ -188,15 +174,16 @@ static int load_raw(struct command *c, const char *path, uint64_t addr)
 /* FILE@NUMBER, unless a file has that very name. */
 static int load_image(struct command *c, const struct image_arg *arg)
 {
-	char *path = strdup(arg->text), *at = path ? strrchr(path, '@') : NULL, *end;
+	char *path = strdup(arg->text), *at = path ? strrchr(path, '@') : NULL;
 	uint64_t addr = 0;
 	int ret;
 
 	if (!path)
 		return cmd_error(STATUS_UNUSABLE, "out of memory");
 	if (at && at[1] && access(path, F_OK)) {
-		addr = strtoull(at + 1, &end, 0);
-		if (!*end)
+		const char *end = at + 1;
+
+		if (!read_number(&end, &addr) && !*end)
 			*at = 0;
 	}
 	ret = arg->raw ? load_raw(c, path, addr) : rvt_space_map_elf(c->space, path, addr);

@@ -46,7 +46,6 @@ static int parse_options(int argc, char **argv, struct dump_options *options)
 		{ "help", no_argument, NULL, 'h' },
 		{}
 	};
-	char *end;
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "p:jw:h", longs, NULL)) != -1) {
@@ -58,11 +57,9 @@ static int parse_options(int argc, char **argv, struct dump_options *options)
 			options->json = true;
 			break;
 		case 'w':
-			options->wrapped_at = strtoull(optarg, &end, 0);
 			options->wrapped = true;
-			if (!*optarg || *end)
-				return cmd_error(STATUS_UNUSABLE,
-						 "--wrapped-at: '%s' is no offset", optarg);
+			if (cmd_number("--wrapped-at", optarg, 0, INT64_MAX, &options->wrapped_at))
+				return STATUS_UNUSABLE;
 			break;
 		case 'h':
 			fputs(usage_text, stdout);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <rvtrace/image.h>
+#include "common/text.h"
 #include "decode/decode.h"
 
 #define OUTPUT_SIZE (1 << 20)
@@ -110,18 +111,6 @@ static inline char *output_room(struct decode_output *output, size_t len)
 }
 
 /* ---- numbers ---- */
-
-static char *put_hex(char *p, uint64_t value)
-{
-	static const char digits[] = "0123456789abcdef";
-	unsigned int shift = value ? (63 - __builtin_clzll(value)) & ~3u : 0;
-
-	for (;; shift -= 4) {
-		*p++ = digits[value >> shift & 15];
-		if (!shift)
-			return p;
-	}
-}
 
 static char *put_decimal(char *p, uint64_t value)
 {

@@ -338,11 +338,11 @@ int cmd_profile(int argc, char **argv)
 	}
 	if (cmd_first_word())
 		return cmd_surplus(1, cmd_first_word(), "a recording is given with -i FILE");
+	if (cmd_jobs(jobs, &options.session.jobs))
+		return 1;
 	format = profile_format(name);
 	if (!format)
 		return cmd_try_help(1);
-	if (view_jobs(&options, jobs))
-		return 1;
 	if (output) {
 		out = fopen(output, "w");
 		if (!out)

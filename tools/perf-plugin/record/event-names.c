@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Names that perf gives to events of every machine, as in perf-list(1). */
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "record/event.h"
@@ -120,8 +121,9 @@ static bool find_raw(const char *name, size_t len, struct perf_event_attr *attr)
 	if (*name != 'r' || len < 2 || !isxdigit((unsigned char)name[1]))
 		return false;
 	attr->type = PERF_TYPE_RAW;
+	errno = 0;
 	attr->config = strtoull(name + 1, &end, 16);
-	return end == name + len;
+	return end == name + len && !errno;
 }
 
 bool event_find_name(const char *name, size_t len, struct perf_event_attr *attr)

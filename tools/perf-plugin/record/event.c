@@ -24,9 +24,8 @@ size_t event_length(const char *text)
 static int take_common_term(struct event *event, const char *term, char **error)
 {
 	bool period = !strncmp(term, "period=", 7), freq = !strncmp(term, "freq=", 5);
-	const char *value = strchr(term, '=');
+	const char *value = strchr(term, '='), *end = value ? value + 1 : term;
 	uint64_t number;
-	char *end;
 
 	if (!strncmp(term, "name=", 5)) {
 		free(event->name);
@@ -35,8 +34,7 @@ static int take_common_term(struct event *event, const char *term, char **error)
 	}
 	if (!period && !freq)
 		return 0;
-	number = strtoull(value + 1, &end, 0);
-	if (!number || *end)
+	if (read_number(&end, &number) || !number || *end)
 		return pmu_invalid(error, "'%s' is no number of events or samples, in term '%s'",
 				   value + 1, term);
 	event->rate = true;

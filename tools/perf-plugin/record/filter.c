@@ -63,7 +63,7 @@ static char *take_word(const char **text)
 /* A word and, as perf has it, "#2" or "#g" ("#0") behind it. */
 static int take_name(const char **text, struct name *name)
 {
-	char *end;
+	uint64_t which;
 
 	name->word = take_word(text);
 	name->which = ANY;
@@ -76,20 +76,16 @@ static int take_name(const char **text, struct name *name)
 		++*text;
 		return 0;
 	}
-	name->which = strtoul(*text, &end, 10);
-	if (end == *text)
+	if (read_number(text, &which) || which > INT32_MAX)
 		return cmd_error(-EINVAL, "--filter: '#' is followed by a number or by 'g': which "
 				 "of several functions '%s'", name->word);
-	*text = end;
+	name->which = which;
 	return 0;
 }
 
-static bool is_number(const char *word)
+static bool is_number(const char *word, uint64_t *number)
 {
-	char *end;
-
-	strtoull(word, &end, 0);
-	return isdigit((unsigned char)*word) && !*end;
+	return !read_number(&word, number) && !*word;
 }
 
 static int take_path(const char **text, struct filter *filter)
@@ -221,9 +217,7 @@ static int resolve(struct rvt_symbols *symbols, struct filter *filter)
 
 	if (!strcmp(filter->from.word, "*"))
 		return resolve_whole_file(filter);
-	if (is_number(filter->from.word))
-		filter->start = strtoull(filter->from.word, NULL, 0);
-	else
+	if (!is_number(filter->from.word, &filter->start))
 		err = look_up(symbols, filter, &filter->from, &filter->start, &size);
 	if (err)
 		return err;
@@ -231,9 +225,7 @@ static int resolve(struct rvt_symbols *symbols, struct filter *filter)
 		return cmd_error(-EINVAL, "--filter: 'start' is at one address: it has no '/'");
 	if (!range)
 		return 0;
-	if (filter->to.word && is_number(filter->to.word)) {
-		size = strtoull(filter->to.word, NULL, 0);
-	} else if (filter->to.word) {
+	if (filter->to.word && !is_number(filter->to.word, &size)) {
 		/* up to the end of the second function */
 		err = look_up(symbols, filter, &filter->to, &end, &size);
 		if (err)

@@ -11,6 +11,7 @@
 #include "record/record.h"
 
 #define MAX_LEVEL 19	/* more needs much memory */
+#define MAX_SIZE (1ULL << 33)	/* shifted by any unit it fits */
 
 static const char help[] =
 "usage: perf rvtrace record [OPTIONS] [--] [COMMAND [ARGS]]\n"
@@ -73,9 +74,11 @@ static const struct option long_options[] = {
 /* "64" pages or "4M". Returns 0 for what is no power of two of at least a page. */
 static uint64_t parse_size(const char *text, size_t len)
 {
-	char *end;
-	uint64_t value = strtoull(text, &end, 10);
+	const char *end = text;
+	uint64_t value;
 
+	if (read_number(&end, &value) || value > MAX_SIZE)
+		return 0;
 	if (end == text + len)
 		value *= sysconf(_SC_PAGESIZE);
 	else if (end + 1 == text + len && strchr("BKMG", *end))
@@ -83,15 +86,6 @@ static uint64_t parse_size(const char *text, size_t len)
 	else
 		return 0;
 	return value >= (uint64_t)sysconf(_SC_PAGESIZE) && !(value & (value - 1)) ? value : 0;
-}
-
-static int parse_rate(const char *text, uint64_t *value)
-{
-	char *end;
-
-	*value = strtoull(text, &end, 10);
-	return *value && !*end ? 0 : cmd_error(-EINVAL, "'%s' is no number of events or samples",
-					       text);
 }
 
 /* -C, -p, ...: @what it is a list of. */
@@ -198,12 +192,11 @@ void record_free_options(struct record_options *options)
 
 static int parse_level(const char *text, int *level)
 {
-	char *end;
+	uint64_t number = 1;
+	int err = text ? cmd_number("-z", text, 1, MAX_LEVEL, &number) : 0;
 
-	*level = text ? strtol(text, &end, 10) : 1;
-	if (text && (*end || *level < 1 || *level > MAX_LEVEL))
-		return cmd_error(-EINVAL, "-z: '%s' is no level from 1 to %d", text, MAX_LEVEL);
-	return 0;
+	*level = number;
+	return err;
 }
 
 static int parse_snapshot(struct record_options *options, const char *text)
@@ -224,8 +217,8 @@ static int take_option(struct record_options *options, int c)
 	case 'p': return parse_list(&options->pids, optarg, 1, "processes");
 	case 't': return parse_list(&options->tids, optarg, 1, "threads");
 	case 'i': options->no_inherit = true; return 0;
-	case 'c': return parse_rate(optarg, &options->period);
-	case 'F': return parse_rate(optarg, &options->frequency);
+	case 'c': return cmd_number("-c", optarg, 1, INT64_MAX, &options->period);
+	case 'F': return cmd_number("-F", optarg, 1, INT64_MAX, &options->frequency);
 	case 'm': return parse_buffers(options, optarg);
 	case 'o': options->output = optarg; return 0;
 	case 'q': options->quiet = true; return 0;

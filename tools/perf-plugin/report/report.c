@@ -13,6 +13,7 @@
 #include "common/places.h"
 #include "report/graph.h"
 #include "common/srcline.h"
+#include "common/text.h"
 #include "common/view.h"
 
 #define CACHE_SLOTS 65536
@@ -432,15 +433,16 @@ static bool is_perfs_word(const char *word)
  */
 static int parse_graph(struct report *report, const char *text)
 {
-	char *copy = strdup(text ? text : "caller"), *rest = copy, *word, *end;
+	char *copy = strdup(text ? text : "caller"), *rest = copy, *word;
 	int err = copy ? 0 : -ENOMEM;
 
 	report->by_calls = true;
 	report->graph.order = GRAPH_CALLER;
 	while (!err && (word = strsep(&rest, ","))) {
-		double limit = strtod(word, &end);
+		const char *end = word;
+		double limit;
 
-		if (*word && !*end && limit >= 0)
+		if (!read_decimal(&end, &limit) && !*end)
 			report->percent_limit = limit;
 		else if (!strcmp(word, "callee"))
 			report->graph.order = GRAPH_CALLEE;
@@ -494,7 +496,6 @@ static void no_free(void *row)
 static int parse_options(struct report *report, struct view_options *options, int argc, char **argv)
 {
 	const char *jobs = NULL;
-	double lines;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "hfns:g::S:d:" VIEW_SHORT_OPTIONS, long_options,
@@ -524,13 +525,12 @@ static int parse_options(struct report *report, struct view_options *options, in
 			break;
 		case OPT_JOBS: jobs = optarg; break;
 		case OPT_LIMIT:
-			if (view_number("--percent-limit", optarg, &report->percent_limit))
+			if (cmd_decimal("--percent-limit", optarg, &report->percent_limit))
 				return -EINVAL;
 			break;
 		case OPT_MAX:
-			if (view_number("--max-lines", optarg, &lines))
+			if (cmd_number("--max-lines", optarg, 0, UINT64_MAX, &report->max_lines))
 				return -EINVAL;
-			report->max_lines = lines;
 			break;
 		case 'h':
 			fputs(help, stdout);
@@ -542,7 +542,7 @@ static int parse_options(struct report *report, struct view_options *options, in
 			return -EINVAL;
 		}
 	}
-	return view_jobs(options, jobs);
+	return cmd_jobs(jobs, &options->session.jobs);
 }
 
 static void free_report(struct report *report)

@@ -240,7 +240,7 @@ int cmd_stat(int argc, char **argv)
 		else if (c != OPT_COLOR && !view_option(&options, c, optarg))
 			return cmd_try_help(1);
 	}
-	if (view_jobs(&options, jobs))
+	if (cmd_jobs(jobs, &options.session.jobs))
 		return 1;
 	/* counts know no times */
 	options.session.count = !options.time;

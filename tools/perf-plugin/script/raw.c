@@ -4,21 +4,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "common/text.h"
 #include "script/lines.h"
 
 #define LINE_ROOM 64
-
-/* Writes @value in hexadecimal, and a newline. Returns what follows. */
-static char *put_hex_line(char *out, uint64_t value)
-{
-	static const char digits[] = "0123456789abcdef";
-	int nibble = value ? 15 - __builtin_clzll(value) / 4 : 0;
-
-	for (; nibble >= 0; nibble--)
-		*out++ = digits[value >> 4 * nibble & 15];
-	*out++ = '\n';
-	return out;
-}
 
 /* Without a privilege in the trace the half of the address space tells. */
 static char privilege(const struct rvt_lane *lane, uint64_t pc)
@@ -46,7 +35,8 @@ int raw_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_
 			       lane->task ? lane->task->tid : -1, privilege(lane, pc));
 		for (uint32_t j = 0; j < runs[i].count; j++) {
 			memcpy(out, head, len);
-			out = put_hex_line(out + len, pc);
+			out = put_hex(out + len, pc);
+			*out++ = '\n';
 			pc += 2 * block->halfwords[runs[i].first + j];
 			if (out > buffer + sizeof(buffer) - LINE_ROOM) {
 				fwrite_unlocked(buffer, 1, out - buffer, script->out);

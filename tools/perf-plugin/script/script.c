@@ -159,7 +159,7 @@ struct script_options {
 /* Lines that depend on those before are printed by one thread. */
 static int choose_jobs(const struct script *script, struct script_options *options)
 {
-	if (view_jobs(&options->view, options->jobs))
+	if (cmd_jobs(options->jobs, &options->view.session.jobs))
 		return -EINVAL;
 	if (!script_in_parts(script))
 		options->view.session.jobs = 1;
@@ -197,15 +197,14 @@ static int parse_options(struct script *script, struct script_options *options, 
 			break;
 		case OPT_BY_CPU: options->view.session.by_cpu = true; break;
 		case OPT_MAX:
-			if (view_number("--max-lines", optarg, &number))
+			if (cmd_number("--max-lines", optarg, 0, UINT64_MAX, &script->max_lines))
 				return -EINVAL;
-			script->max_lines = number;
 			break;
 		case OPT_JOBS: options->jobs = optarg; break;
 		case OPT_GRAPH: script->graph = optarg; break;
 		case OPT_DSOS: script->dsos = optarg; break;
 		case OPT_CLOCK:
-			if (view_number("--clock", optarg, &number))
+			if (cmd_decimal("--clock", optarg, &number))
 				return -EINVAL;
 			script->clock_hz = number * 1e6;
 			break;

@@ -25,12 +25,13 @@ int tandem_param(struct rvt_tandem_params *params, int option, const char *value
 		['x'] = &params->xlen, ['f'] = &params->flen, ['i'] = &params->ilen,
 		['m'] = &params->mlen,
 	};
-	unsigned long number;
-	char *end;
+	static const char *const names[] = {
+		['x'] = "--xlen", ['f'] = "--flen", ['i'] = "--ilen", ['m'] = "--mlen",
+	};
+	uint64_t number;
 
-	number = strtoul(value, &end, 0);
-	if (*end || end == value || number > 64)
-		return cmd_error(-EINVAL, "'%s' is not a number of bits", value);
+	if (cmd_number(names[option], value, 16, 64, &number))
+		return -EINVAL;
 	if (option == 'x')
 		rvt_tandem_params_init(params, number);
 	*fields[option] = number;

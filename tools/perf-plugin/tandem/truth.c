@@ -273,8 +273,8 @@ int tandem_to_truth(int argc, char **argv)
 	};
 	struct rvt_tandem_params params;
 	const char *output = NULL, *trace;
-	unsigned int hart = 0;
-	int option;
+	uint64_t hart = 0;
+	int option, bad = 0;
 
 	rvt_tandem_params_init(&params, 64);
 	while ((option = getopt_long(argc, argv, "o:H:x:f:m:i:h", options, NULL)) != -1) {
@@ -285,8 +285,10 @@ int tandem_to_truth(int argc, char **argv)
 		if (option == 'o')
 			output = optarg;
 		else if (option == 'H')
-			hart = strtoul(optarg, NULL, 0);
-		else if (tandem_param(&params, option, optarg))
+			bad = cmd_number("--hart", optarg, 0, UINT32_MAX, &hart);
+		else
+			bad = tandem_param(&params, option, optarg);
+		if (bad)
 			return 2;
 	}
 	if (!output) {

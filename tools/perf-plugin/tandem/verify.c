@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/cmd.h"
+#include "common/text.h"
 #include "tandem/tandem.h"
 
 static volatile sig_atomic_t interrupted;
@@ -123,15 +124,13 @@ out:
 static int add_ram(struct rvt_tandem_verify_options *options, const char *text)
 {
 	struct rvt_tandem_range *range = &options->ram[options->ram_len];
-	char *end;
+	const char *rest = text;
 
 	if (options->ram_len == RVT_TANDEM_MAX_RANGES)
 		return cmd_error(-EINVAL, "at most %u RAM ranges", RVT_TANDEM_MAX_RANGES);
-	range->base = strtoull(text, &end, 0);
-	if (*end == ':')
-		range->size = strtoull(end + 1, &end, 0);
-	if (*end || !range->size)
-		return cmd_error(-EINVAL, "'%s' is not BASE:SIZE", text);
+	if (read_number(&rest, &range->base) || *rest++ != ':' ||
+	    read_number(&rest, &range->size) || *rest || !range->size)
+		return cmd_error(-EINVAL, "--ram: '%s' is not BASE:SIZE", text);
 	options->ram_len++;
 	return 0;
 }
@@ -202,11 +201,9 @@ static int parse(struct verify *verify, int option, char *value)
 	case 'a':
 		return add_absent(options, value);
 	case 'n':
-		options->max_reports = strtoull(value, NULL, 0);
-		return 0;
+		return cmd_number("--max-reports", value, 0, UINT64_MAX, &options->max_reports);
 	case 'l':
-		options->max_insns = strtoull(value, NULL, 0);
-		return 0;
+		return cmd_number("--limit", value, 0, UINT64_MAX, &options->max_insns);
 	default:
 		return tandem_param(&verify->params, option, value);
 	}
