@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * For tools/bench/scaling. `rvt-scale repeat IN OUT TIMES MAPPINGS [untimed]` writes a recording
+ * For tools/bench/scaling and tools/gate. `rvt-scale repeat IN OUT TIMES MAPPINGS [untimed]` writes a recording
  * whose trace is that of IN so many times over, and in which its task has so many mappings more.
  * Where it begins anew time goes back, and parts do not fit together; untimed leaves out what
  * relates time stamps to perf's clock, so that nobody compares them.
+ * `rvt-scale cut IN OUT BYTES` writes a recording with the first so many bytes of trace of each
+ * buffer of IN, whose trace is not compressed.
  * `rvt-scale run JOBS SYMFS FILE [ROUNDS]` counts its instructions and edges, and prints what that
  * took; several times over in one session, whose later rounds find code read and decoded.
  */
@@ -33,6 +35,7 @@ struct copy {
 	unsigned int n_buffers;
 	int32_t pid;		/* of the first trace */
 	bool untimed;
+	uint64_t limit;		/* bytes of trace of each buffer */
 };
 
 struct aux_body {
@@ -96,6 +99,14 @@ static void measure_buffers(struct copy *c)
 		}
 }
 
+/* What is left of @size bytes at @offset when a buffer ends at @limit. */
+static uint64_t clip(uint64_t offset, uint64_t size, uint64_t limit)
+{
+	if (offset >= limit)
+		return 0;
+	return size < limit - offset ? size : limit - offset;
+}
+
 static int copy_trace(struct copy *c, const struct rvt_perfdata_record *record, uint64_t round)
 {
 	uint64_t bytes[8192];
@@ -107,13 +118,21 @@ static int copy_trace(struct copy *c, const struct rvt_perfdata_record *record, 
 	memcpy(bytes, record->header, record->header->size);
 	if (record->type == PERF_RECORD_AUX) {
 		buffer = buffer_of(c, record);
+		aux->size = clip(aux->offset, aux->size, c->limit);
+		if (!aux->size)
+			return 0;
 		aux->offset += buffer ? round * buffer->size : 0;
 		return rvt_perfdata_write(c->out, bytes, record->header->size);
 	}
+	chunk->size = clip(chunk->offset, record->aux_len, c->limit);
+	if (!chunk->size)
+		return 0;
+	if (c->limit != UINT64_MAX && chunk->unpacked)
+		return -ENOTSUP;
 	buffer = find_buffer(c, chunk->cpu, chunk->tid);
 	chunk->offset += buffer ? round * buffer->size : 0;
 	err = rvt_perfdata_write(c->out, bytes, record->header->size);
-	return err ? err : rvt_perfdata_write(c->out, record->aux, record->aux_len);
+	return err ? err : rvt_perfdata_write(c->out, record->aux, chunk->size);
 }
 
 static int copy_records(struct copy *c, uint64_t times)
@@ -186,29 +205,42 @@ static int end(struct copy *c)
 	return err ? err : rvt_perfdata_finish(c->out);
 }
 
-static int repeat(char **args)
+static int copy(struct copy *c, const char *in, const char *out, uint64_t times, uint64_t mappings)
 {
-	struct copy c = { .untimed = args[4] };
 	char *error = NULL;
-	int err = rvt_perfdata_open(args[0], &c.in, &error);
+	int err = rvt_perfdata_open(in, &c->in, &error);
 
 	if (!err)
-		err = rvt_perfdata_create(args[1], &c.out);
+		err = rvt_perfdata_create(out, &c->out);
 	if (!err)
-		err = begin(&c);
+		err = begin(c);
 	if (!err) {
-		measure_buffers(&c);
-		err = add_mappings(&c, strtoull(args[3], NULL, 10));
+		measure_buffers(c);
+		err = add_mappings(c, mappings);
 	}
 	if (!err)
-		err = copy_records(&c, strtoull(args[2], NULL, 10));
+		err = copy_records(c, times);
 	if (!err)
-		err = end(&c);
+		err = end(c);
 	if (err)
 		fprintf(stderr, "%s\n", error ? error : strerror(-err));
 	free(error);
-	rvt_perfdata_close(c.in);
+	rvt_perfdata_close(c->in);
 	return err ? 1 : 0;
+}
+
+static int repeat(char **args)
+{
+	struct copy c = { .untimed = args[4], .limit = UINT64_MAX };
+
+	return copy(&c, args[0], args[1], strtoull(args[2], NULL, 10), strtoull(args[3], NULL, 10));
+}
+
+static int cut(char **args)
+{
+	struct copy c = { .limit = strtoull(args[2], NULL, 10) };
+
+	return copy(&c, args[0], args[1], 1, 0);
 }
 
 /* ---- run ---- */
@@ -296,9 +328,12 @@ int main(int argc, char **argv)
 
 	if ((argc == 6 || untimed) && !strcmp(argv[1], "repeat"))
 		return repeat(argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "cut"))
+		return cut(argv + 2);
 	if ((argc == 5 || argc == 6) && !strcmp(argv[1], "run"))
 		return run(argv + 2, argc == 6 ? atoi(argv[5]) : 1);
 	fprintf(stderr, "usage: rvt-scale repeat IN OUT TIMES MAPPINGS [untimed]\n"
+		"       rvt-scale cut IN OUT BYTES\n"
 		"       rvt-scale run JOBS SYMFS RECORDING [ROUNDS]\n");
 	return 2;
 }
