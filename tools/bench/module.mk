@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 
 $(B)/host/rvt-bench: $(B)/host/tools/bench/rvt-bench.o $(B)/host/tools/perf-plugin/decode/print.o \
-		$(B)/host/librvtrace.a
+		$(B)/host/tools/perf-plugin/common/text.o $(B)/host/librvtrace.a
 	$(CC) -o $@ $^ $(LIBS)
 
 $(B)/host/rvt-extract: $(B)/host/tools/bench/rvt-extract.o $(B)/host/librvtrace.a
 	$(CC) -o $@ $^ $(LIBS)
 
+$(B)/host/rvt-scale: $(B)/host/tools/bench/rvt-scale.o $(B)/host/librvtrace.a
+	$(CC) -o $@ $^ $(LIBS)
+
+# Built with everything else, so that it is seen when they no longer fit.
+BENCH_TOOLS := $(addprefix $(B)/host/,rvt-bench rvt-extract rvt-scale)
+tools: $(BENCH_TOOLS)
+
 ## make bench       how fast recordings of real programs are decoded (see Documentation/bench.rst)
 bench: deps
 	@$(MAKE) --no-print-directory lab
-	@$(MAKE) --no-print-directory demo-parts $(B)/host/rvt-bench $(B)/host/rvt-extract \
-		$(B)/host/rvt-scale
+	@$(MAKE) --no-print-directory demo-parts $(BENCH_TOOLS)
 	@tools/bench/bench
-
-$(B)/host/rvt-scale: $(B)/host/tools/bench/rvt-scale.o $(B)/host/librvtrace.a
-	$(CC) -o $@ $^ $(LIBS)
 
 ## make bench-scaling  how decoding scales with trace and mappings
 bench-scaling: $(B)/host/rvt-scale
