@@ -116,7 +116,7 @@ $(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)
 # Parts of the command that have tests of their own.
 $(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,record/event \
 	record/event-names record/tracepoint common/pmu common/text)
-$(B)/asan/unit/session_parts_test $(B)/asan/unit/transfers_test: $(B)/asan/tools/perf-plugin/common/transfers.o
+$(B)/asan/unit/session_slices_test $(B)/asan/unit/transfers_test: $(B)/asan/tools/perf-plugin/common/transfers.o
 $(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/common/demangle.o
 $(B)/asan/unit/text_test: $(B)/asan/tools/perf-plugin/common/text.o
 $(B)/asan/unit/record_control_test: $(B)/asan/tools/perf-plugin/record/control.o
@@ -128,11 +128,11 @@ $(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(B)/host/librvtrace.a
 	$(CC) -o $@ $^ $(LIBS)
 
 # The command, but with small parts of recordings for several threads.
-$(B)/host/perf-rvtrace-small-parts: $(CMD_SRC:%.c=$(B)/host/%.o) $(B)/host/tests/tools/small-parts.o \
+$(B)/host/perf-rvtrace-small-slices: $(CMD_SRC:%.c=$(B)/host/%.o) $(B)/host/tests/tools/small-slices.o \
 		$(B)/host/librvtrace.a
 	$(CC) -Wl,--wrap=rvt_session_open -o $@ $^ $(LIBS) $(LIBS_host)
 
-tools: $(patsubst tests/tools/%.c,$(B)/host/%,$(TOOL_SRC)) $(B)/host/perf-rvtrace-small-parts
+tools: $(patsubst tests/tools/%.c,$(B)/host/%,$(TOOL_SRC)) $(B)/host/perf-rvtrace-small-slices
 unit-programs: $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
 .PHONY: tools unit-programs
 .SECONDARY:

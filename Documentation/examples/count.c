@@ -8,9 +8,9 @@
 #include <string.h>
 #include <rvtrace/session.h>
 
-static int count(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int count(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
-	(void)lane;	/* cpu, thread, time, address space */
+	(void)hart;	/* cpu, thread, time, address space */
 	for (size_t i = 0; i < n; i++)
 		*(uint64_t *)ctx += runs[i].count;
 	return 0;
@@ -19,7 +19,7 @@ static int count(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, s
 int main(int argc, char **argv)
 {
 	uint64_t insns = 0;
-	struct rvt_session_options options = { .owner.symfs = argc > 2 ? argv[2] : NULL };
+	struct rvt_session_options options = { .sideband.symfs = argc > 2 ? argv[2] : NULL };
 	struct rvt_session_sink sink = { .ctx = &insns, .runs = count };
 	struct rvt_session *session;
 	char *error = NULL;

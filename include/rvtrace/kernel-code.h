@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * What a recording says about kernel code that came, changed or went while it was made: the raw
- * data of the samples of its event "rvtrace:code". Written by tools/perf-plugin/bpf/kernel-code.bpf.c
- * inside the kernel, hence without other headers; read by userspace/lib/owner/.
+ * data of the samples of its event "rvtrace:code". Written by
+ * tools/perf-plugin/bpf/kernel-code.bpf.c inside the kernel, hence without other headers; read by
+ * userspace/lib/sideband/.
  */
 #ifndef RVTRACE_KERNEL_CODE_H
 #define RVTRACE_KERNEL_CODE_H

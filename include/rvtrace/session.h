@@ -12,7 +12,7 @@
 #include <rvtrace/dump.h>
 #include <rvtrace/flow.h>
 #include <rvtrace/linkage.h>
-#include <rvtrace/owner.h>
+#include <rvtrace/sideband.h>
 #include <rvtrace/perfdata.h>
 #include <rvtrace/stream.h>
 #include <rvtrace/symbol.h>
@@ -22,7 +22,7 @@ RVT_BEGIN_DECLS
 struct rvt_session;
 
 struct rvt_session_options {
-	struct rvt_owner_options owner;
+	struct rvt_sideband_options sideband;
 	const char *kallsyms;	/* file; NULL: the recording's copy */
 	const char *params;	/* parameter file for a recording that has none; NULL: none */
 	bool reference_walk;	/* see rvtrace/flow.h */
@@ -31,33 +31,34 @@ struct rvt_session_options {
 	bool count;
 	bool count_threads;	/* .count: apart for each thread, not only space and name */
 	/*
-	 * .count, without .count_threads: what runs in the upper half of addresses, the kernel, apart
-	 * for each name only; lane.task is any thread so called then, lane.space the kernel's.
-	 * Where many processes come and go that is much less to count.
+	 * .count, without .count_threads: what runs in the upper half of addresses, the kernel,
+	 * apart for each name only; hart.task is any thread so called then, hart.space the
+	 * kernel's. Where many processes come and go that is much less to count.
 	 */
 	bool count_names;
 	bool every_time;	/* .count: but every TIME event */
 	/*
-	 * Threads that decode, each another part of the recording. With .count their call-backs
+	 * Threads that decode, each another slice of the recording. With .count their call-backs
 	 * come one at a time, but in no order, and what is counted is the same for any number.
-	 * Needs sink.reset; without .count, sink.parts.
+	 * Needs sink.reset; without .count, sink.slices.
 	 */
 	unsigned int jobs;
-	uint64_t part_bytes;	/* .jobs: size of what is decoded in one go; 0: chosen */
+	uint64_t slice_bytes;	/* .jobs: size of what is decoded in one go; 0: chosen */
 };
 
 /* One hart's flow in one buffer. What it says holds for what is being delivered. */
-struct rvt_lane {
+struct rvt_hart_flow {
 	int32_t cpu;
 	const struct rvt_task *task;	/* NULL: not known */
 	struct rvt_context context;
 	uint64_t time;		/* perf's clock, ns, of the last time stamp or the AUX record */
 	bool time_exact;	/* .time comes from a time stamp in the trace */
-	uint64_t written;	/* the same clock: the AUX record was; 0: not known. None is later */
+	/* When the AUX record was written, by the same clock: nothing in it is later. 0: not known */
+	uint64_t written;
 	struct rvt_flow *flow;
 	struct rvt_space *space;	/* what addresses mean now; may be NULL */
 	void *user;		/* free for the caller; NULL at first */
-	/* see struct rvt_session_parts */
+	/* see struct rvt_session_slices */
 	bool resumed, left;
 };
 
@@ -73,56 +74,56 @@ struct rvt_aux {
 };
 
 /* What no errno is. */
-#define RVT_PART_TOLD (-4096)
+#define RVT_SLICE_DONE (-4096)
 
 /*
- * Parts of a recording, several at a time (options.jobs): .aux is not called, and .runs, .event and
- * .end of the sink get what .begin returned as their context, each part in one thread. The sink's
- * .end comes for each lane at the end of each part. What the parts of a buffer deliver, in their
- * order, is what one thread delivers of it; except that TIME and CONTEXT events may come twice.
- * Members but .reset and one of .open and .begin may be NULL; but for .moment there is one call at
- * a time, in any thread. Functions return 0 or an error, which ends the run.
+ * Slices of a recording, several at a time (options.jobs): .aux is not called, and .runs, .event
+ * and .end of the sink get what .begin returned as their context, each slice in one thread. The
+ * sink's .end comes for each hart flow at the end of each slice. What the slices of a buffer
+ * deliver, in their order, is what one thread delivers of it; except that TIME and CONTEXT events
+ * may come twice. Members but .reset and one of .open and .begin may be NULL; but for .moment there
+ * is one call at a time, in any thread. Functions return 0 or an error, which ends the run.
  */
-struct rvt_session_parts {
+struct rvt_session_slices {
 	void *ctx;
 	/*
-	 * Cuts lie amid straight lines of code. If so, the flow behind a part's end is delivered,
-	 * too (rvt_lane.left), until a call-back returns RVT_PART_TOLD. The next part, which begins
-	 * with the same (rvt_lane.resumed), is to leave out what was told so.
+	 * Cuts lie amid straight lines of code. If so, the flow behind a slice's end is delivered,
+	 * too (rvt_hart_flow.left), until a call-back returns RVT_SLICE_DONE. The next slice, which
+	 * begins with the same (rvt_hart_flow.resumed), is to leave out what was told so.
 	 */
 	bool overlap;
-	/* First: how many parts each of the buffers has. */
-	int (*plan)(void *ctx, const size_t *n_parts, unsigned int n_buffers);
+	/* First: how many slices each of the buffers has. */
+	int (*plan)(void *ctx, const size_t *n_slices, unsigned int n_buffers);
 	/*
-	 * Once for each thread: what it needs for one part after another, which stays the caller's.
-	 * NULL: out of memory. Without .begin it is the context of the call-backs.
+	 * Once for each thread: what it needs for one slice after another, which stays the
+	 * caller's. NULL: out of memory. Without .begin it is the context of the call-backs.
 	 */
 	void *(*open)(void *ctx);
-	/* @thread: by .open. Parts of one buffer begin in order. NULL: out of memory. */
+	/* @thread: by .open. Slices of one buffer begin in order. NULL: out of memory. */
 	void *(*begin)(void *ctx, void *thread, unsigned int buffer);
 	/*
 	 * Where buffers take turns (not .by_cpu): the buffer has got to @time. One that has come
 	 * less far comes first, then the one with the lower number; and it goes on, through the
-	 * ends of its parts, until it is ahead of another. UINT64_MAX: what follows comes when all
-	 * have ended, by number. @left: the next part will say so, too; so it counts only if
-	 * anything of this part follows.
+	 * ends of its slices, until it is ahead of another. UINT64_MAX: what follows comes when all
+	 * have ended, by number. @left: the next slice will say so, too; so it counts only if
+	 * anything of this slice follows.
 	 */
-	void (*moment)(void *part, uint64_t time, bool left);
-	/* Nothing more comes of the part. */
-	int (*end)(void *ctx, void *part);
+	void (*moment)(void *slice, uint64_t time, bool left);
+	/* Nothing more comes of the slice. */
+	int (*end)(void *ctx, void *slice);
 	/*
-	 * The parts of @buffer so far fit together, and this is the next of them. Before that, it
+	 * The slices of @buffer so far fit together, and this is the next of them. Before that, it
 	 * may prove void.
 	 */
-	int (*join)(void *ctx, void *part, unsigned int buffer);
+	int (*join)(void *ctx, void *slice, unsigned int buffer);
 	/*
-	 * How many of the parts that were joined are kept until the next part of *@buffer is, too.
-	 * Of parts that take room, these and those that are not joined, there are only some for
-	 * each job: *@buffer is decoded first then.
+	 * How many of the slices that were joined are kept until the next slice of *@buffer is,
+	 * too. Of slices that take room, these and those that are not joined, there are only some
+	 * for each job: *@buffer is decoded first then.
 	 */
 	size_t (*waiting)(void *ctx, unsigned int *buffer);
 	/*
-	 * Parts do not fit together: all will be told again, by one thread and with the sink's own
+	 * Slices do not fit together: all will be told again, by one thread and with the sink's own
 	 * context. What was joined will be the same then.
 	 */
 	void (*reset)(void *ctx);
@@ -130,38 +131,38 @@ struct rvt_session_parts {
 
 /*
  * Call-backs; every member may be NULL; a negative return value ends rvt_session_run(), which
- * returns it. Order within a lane is program order. Flow through code that cannot be read is one
- * LOST event, however long it takes.
+ * returns it. Order within a hart flow is program order. Flow through code that cannot be read is
+ * one LOST event, however long it takes.
  */
 struct rvt_session_sink {
 	void *ctx;
 	/* Before its bytes are decoded; @buffer counts the buffers of the recording. */
 	int (*aux)(void *ctx, unsigned int buffer, const struct rvt_aux *aux);
-	int (*runs)(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n);
-	int (*event)(void *ctx, struct rvt_lane *lane, const struct rvt_event *event);
+	int (*runs)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n);
+	int (*event)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event);
 	/*
 	 * With options.count, instead of .runs and in no order: as struct rvt_count_sink has it.
-	 * Told before the task is another one or its code is replaced, and at the end: @lane is as
+	 * Told before the task is another one or its code is replaced, and at the end: @hart is as
 	 * it was.
 	 */
-	int (*count_run)(void *ctx, struct rvt_lane *lane, const struct rvt_run *run,
+	int (*count_run)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run,
 			 uint64_t times);
-	int (*count_edge)(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
+	int (*count_edge)(void *ctx, struct rvt_hart_flow *hart, uint64_t from, uint64_t to,
 			  enum rvt_insn_class iclass, int64_t times);
 	/* With options.count and .jobs: what was told so far is void, and will be told again. */
 	void (*reset)(void *ctx);
-	const struct rvt_session_parts *parts;
+	const struct rvt_session_slices *slices;
 	/* Now and then while decoding. An error ends the run. */
 	int (*poll)(void *poll_ctx);
 	void *poll_ctx;
 	/* What stands out in the file itself: a sentence. */
 	void (*warning)(void *ctx, const char *text);
-	/* The lane is about to go away. */
-	void (*end)(void *ctx, struct rvt_lane *lane);
+	/* The hart flow is about to go away. */
+	void (*end)(void *ctx, struct rvt_hart_flow *hart);
 };
 
 struct rvt_session_stats {
-	struct rvt_stream_stats stream;	/* sums over all lanes */
+	struct rvt_stream_stats stream;	/* sums over all hart flows */
 	struct rvt_flow_stats flow;
 	uint64_t trace_bytes;
 	uint64_t truncated, partial, collisions;	/* flagged AUX records */
@@ -185,16 +186,16 @@ int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *
 /*
  * A recording that is still being made. The file has all of it but AUX data and what happens from
  * now on (an empty PERF_RECORD_AUXTRACE for each AUX buffer), and the kernel's code is that of now.
- * options.by_cpu and .jobs mean nothing: lanes are independent of each other, as with .by_cpu. Code
- * that JIT compilers make is not known.
+ * options.by_cpu and .jobs mean nothing: hart flows are independent of each other, as with .by_cpu.
+ * Code that JIT compilers make is not known.
  *
  * rvt_session_begin - @sink is called by what follows, until the end. 0 or -errno.
  * rvt_session_feed - more of the data section, whole records: sideband as the kernel writes it,
  * AUXTRACE records with their bytes (of each buffer in order), and after each time that all rings
  * were looked at PERF_RECORD_FINISHED_ROUND. Trace is decoded when sideband is complete up to its
  * AUX record's time, at the end of a later round. What was decoded is not kept, nor sideband that
- * no lane needs any more: memory grows with the code that runs, not with the trace. Returns 0, what
- * a call-back returned, -EBADMSG (these are no records), -ENOMEM.
+ * no hart flow needs any more: memory grows with the code that runs, not with the trace. Returns 0,
+ * what a call-back returned, -EBADMSG (these are no records), -ENOMEM.
  * rvt_session_end - the rest. As rvt_session_run() returns; statistics are final then.
  */
 int rvt_session_begin(struct rvt_session *session, const struct rvt_session_sink *sink);

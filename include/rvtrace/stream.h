@@ -58,34 +58,34 @@ int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, ui
 int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
 		    bool boundary);
 /*
- * Parts of a stream, to decode one stream on several processors. Offsets count the bytes of the
- * stream, so that parts can be told apart by them.
+ * Slices of a stream, to decode one stream on several processors. Offsets count the bytes of the
+ * stream, so that slices can be told apart by them.
  *
- * rvt_stream_part - to be called before the first feed(). The stream gets bytes from @from on,
- * which is 0 or what rvt_stream_boundary() found, and goes on behind @to (the next part's @from;
- * UINT64_MAX: the last part) until rvt_stream_part_done(). Every source is decoded from its first
- * full synchronisation in [@from, @to) to its first one at or behind @to. What all parts deliver,
+ * rvt_stream_slice - to be called before the first feed(). The stream gets bytes from @from on,
+ * which is 0 or what rvt_stream_boundary() found, and goes on behind @to (the next slice's @from;
+ * UINT64_MAX: the last slice) until rvt_stream_slice_done(). Every source is decoded from its first
+ * full synchronisation in [@from, @to) to its first one at or behind @to. What all slices deliver,
  * one after the other, is what one stream delivers; except that a source that appears in a later
- * part begins there without a START event, and TIME and CONTEXT events may be told twice. Flows can
- * be used for one part after the other. A part may find out that more is carried over its end than
- * a synchronisation tells, or that no message begins there. Then it is the last one
- * (rvt_stream_part_extended()) and goes on to the end of the stream; what others made of that must
+ * slice begins there without a START event, and TIME and CONTEXT events may be told twice. Flows
+ * can be used for one slice after the other. A slice may find out that more is carried over its end
+ * than a synchronisation tells, or that no message begins there. Then it is the last one
+ * (rvt_stream_slice_extended()) and goes on to the end of the stream; what others made of that must
  * be thrown away. Returns 0.
  */
-int rvt_stream_part(struct rvt_stream *stream, uint64_t from, uint64_t to);
-bool rvt_stream_part_done(const struct rvt_stream *stream);
-bool rvt_stream_part_extended(const struct rvt_stream *stream);
+int rvt_stream_slice(struct rvt_stream *stream, uint64_t from, uint64_t to);
+bool rvt_stream_slice_done(const struct rvt_stream *stream);
+bool rvt_stream_slice_extended(const struct rvt_stream *stream);
 /*
  * rvt_stream_boundary - where in @bytes a message begins, as far as that can be told from them: an
  * index, or -1 if it cannot (give more bytes).
  */
 ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, size_t len);
 /*
- * rvt_stream_piece - how many of @bytes make one message, if one begins there: for callers that
+ * rvt_stream_message - how many of @bytes make one message, if one begins there: for callers that
  * must look after each. Any number is good for rvt_stream_feed(); it is at least 1 unless @len is
  * 0.
  */
-size_t rvt_stream_piece(const struct rvt_params *params, const void *bytes, size_t len);
+size_t rvt_stream_message(const struct rvt_params *params, const void *bytes, size_t len);
 /* End of data: a partial message is reported, flows are flushed. */
 int rvt_stream_finish(struct rvt_stream *stream);
 void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *stats);

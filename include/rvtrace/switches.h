@@ -3,7 +3,7 @@
  * What a recording says about context switches where neither the trace nor perf's sideband does:
  * the raw data of the samples of its event "rvtrace:switch", taken on the cpu that switches, just
  * before it does. Written by tools/perf-plugin/bpf/switches.bpf.c inside the kernel, hence without
- * other headers; read by userspace/lib/owner/.
+ * other headers; read by userspace/lib/sideband/.
  */
 #ifndef RVTRACE_SWITCHES_H
 #define RVTRACE_SWITCHES_H

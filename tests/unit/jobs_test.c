@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * The commands as a person runs them: --jobs changes nothing of what they print, whole or damaged
- * the recording. Uses build/host/perf-rvtrace-small-parts (tests/tools/small-parts.c); skipped
+ * the recording. Uses build/host/perf-rvtrace-small-slices (tests/tools/small-slices.c); skipped
  * where there is none.
  */
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include "random-recording.h"
 
-#define PROGRAM "build/host/perf-rvtrace-small-parts"
+#define PROGRAM "build/host/perf-rvtrace-small-slices"
 
 static const char *const views[] = {
 	"stat", "report", "report -s comm,dso,sym", "script", "script --by-cpu",
@@ -29,7 +29,7 @@ static char *print(const struct fixture *f, const char *view, unsigned int bytes
 	FILE *pipe, *sum = open_memstream(&text, &len);
 	int c, status;
 
-	snprintf(command, sizeof(command), "SMALL_PARTS=%u " PROGRAM " %s --jobs %u -i %s 2>&1",
+	snprintf(command, sizeof(command), "SMALL_SLICES=%u " PROGRAM " %s --jobs %u -i %s 2>&1",
 		 bytes, view, jobs, f->data);
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
@@ -55,7 +55,7 @@ static size_t check_views(const struct fixture *f, uint64_t seed)
 			char *more = print(f, views[v], bytes, jobs[i]);
 
 			if (strcmp(one, more))
-				fail_msg("seed %lu: %s --jobs %u, parts of %u bytes", (long)seed,
+				fail_msg("seed %lu: %s --jobs %u, slices of %u bytes", (long)seed,
 					 views[v], jobs[i], bytes);
 			free(more);
 		}
@@ -87,7 +87,7 @@ static void record_same_times(struct fixture *f, int longer, size_t cut_off)
 }
 
 /*
- * Whose turn it is does not depend on where parts end; what all end with, here a message that is
+ * Whose turn it is does not depend on where slices end; what all end with, here a message that is
  * cut off, has its order, too.
  */
 static void same_times(void **state)

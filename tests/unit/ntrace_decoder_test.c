@@ -389,7 +389,7 @@ static void test_damage_in_part(void **state)
 	set_up(&f, HTM);
 	lost = sync + assemble(&f, SYNC, bytes);
 	end = lost + assemble(&f, wrong, bytes);
-	assert_int_equal(rvt_stream_part(f.stream, from, UINT64_MAX), 0);
+	assert_int_equal(rvt_stream_slice(f.stream, from, UINT64_MAX), 0);
 	assert_int_equal(rvt_stream_feed(f.stream, damage, sizeof(damage), from), 0);
 	assert_int_equal(feed(&f, SYNC, sync), 0);
 	assert_int_equal(feed(&f, wrong, lost), 0);

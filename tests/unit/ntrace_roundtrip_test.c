@@ -268,7 +268,7 @@ static int feed_range(struct trip *t, struct rvt_stream *stream, const uint8_t *
 {
 	int ret = 0;
 
-	while (from < to && !ret && !rvt_stream_part_done(stream)) {
+	while (from < to && !ret && !rvt_stream_slice_done(stream)) {
 		size_t n = 1 + hart_random(t->hart, hart_random(t->hart, 2) ? 20 : 5000);
 		uint8_t *copy;
 
@@ -331,7 +331,7 @@ static int decode_parts(struct trip *t, const uint8_t *bytes, size_t len,
 
 		to = more < 0 ? len : to + more;
 		assert_int_equal(rvt_stream_create(&t->params, &ops, &stream), 0);
-		assert_int_equal(rvt_stream_part(stream, from, to == len ? UINT64_MAX : to), 0);
+		assert_int_equal(rvt_stream_slice(stream, from, to == len ? UINT64_MAX : to), 0);
 		flow = f.flow ? f.flow : flow;
 		f.flow = NULL;
 		f.kept = flow;

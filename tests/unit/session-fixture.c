@@ -336,17 +336,17 @@ void begin_recording(struct fixture *f, bool timed, bool context)
 
 /* ---- reading ---- */
 
-static int found_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int found_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct fixture *f = ctx;
 
-	assert_in_range(lane->cpu, 0, CPUS - 1);
+	assert_in_range(hart->cpu, 0, CPUS - 1);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t pc = runs[i].block->pc;
 
 		for (uint32_t j = 0; j < runs[i].first + runs[i].count; j++) {
 			if (j >= runs[i].first)
-				push(&f->cpus[lane->cpu].found, lane->task ? lane->task->tid : -1,
+				push(&f->cpus[hart->cpu].found, hart->task ? hart->task->tid : -1,
 				     pc);
 			pc += 2 * runs[i].block->halfwords[j];
 		}
@@ -354,19 +354,19 @@ static int found_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *ru
 	return 0;
 }
 
-static int found_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+static int found_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	struct fixture *f = ctx;
 
 	if (event->type == RVT_EVENT_LOST)
-		f->cpus[lane->cpu].lost++;
+		f->cpus[hart->cpu].lost++;
 	else if (event->type == RVT_EVENT_START)
-		push(&f->cpus[lane->cpu].found_starts, lane->task ? lane->task->tid : -1,
+		push(&f->cpus[hart->cpu].found_starts, hart->task ? hart->task->tid : -1,
 		     event->pc);
 	return 0;
 }
 
-/* ---- counting: in one go or in small parts, the same sums ---- */
+/* ---- counting: in one go or in small slices, the same sums ---- */
 
 static uint64_t hash(int cpu, int tid, uint64_t pc)
 {
@@ -376,7 +376,7 @@ static uint64_t hash(int cpu, int tid, uint64_t pc)
 	return x ^ x >> 29;
 }
 
-int sum_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+int sum_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run, uint64_t times)
 {
 	struct sums *sums = ctx;
 	uint64_t pc = run->block->pc;
@@ -384,25 +384,25 @@ int sum_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_
 	for (uint32_t i = 0; i < run->first + run->count; i++) {
 		if (i >= run->first)
 			sums->insns += times *
-				hash(lane->cpu, lane->task ? lane->task->tid : -1, pc);
+				hash(hart->cpu, hart->task ? hart->task->tid : -1, pc);
 		pc += 2 * run->block->halfwords[i];
 	}
 	sums->insns_n += times * run->count;
 	return 0;
 }
 
-static int sum_edge(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
+static int sum_edge(void *ctx, struct rvt_hart_flow *hart, uint64_t from, uint64_t to,
 		    enum rvt_insn_class iclass, int64_t times)
 {
-	((struct sums *)ctx)->edges += (uint64_t)times * hash(lane->cpu, iclass, from * 3 + to);
+	((struct sums *)ctx)->edges += (uint64_t)times * hash(hart->cpu, iclass, from * 3 + to);
 	return 0;
 }
 
-static int sum_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+static int sum_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	struct sums *sums = ctx;
 
-	(void)lane;
+	(void)hart;
 	sums->lost += event->type == RVT_EVENT_LOST;
 	sums->traps += event->type == RVT_EVENT_TRAP;
 	return 0;
@@ -424,7 +424,7 @@ static void count_session(const struct fixture *f, unsigned int jobs, struct sum
 {
 	const struct rvt_session_options options = {
 		.params = f->params, .count = true, .count_threads = true, .jobs = jobs,
-		.part_bytes = 150,
+		.slice_bytes = 150,
 	};
 	const struct rvt_session_sink sink = {
 		.ctx = sums, .count_run = sum_run, .count_edge = sum_edge, .event = sum_event,

@@ -60,7 +60,7 @@ struct fixture {
 	bool timed, context, packed, overwritten, etrace;
 	bool by_task;		/* only chosen tasks are traced */
 	uint64_t claimed;	/* by AUX records, and not there */
-	unsigned int resets;	/* parts that did not fit together */
+	unsigned int resets;	/* slices that did not fit together */
 	const char *params;	/* file; NULL: none */
 };
 
@@ -71,7 +71,7 @@ struct trailer {
 	uint64_t id;
 };
 
-/* What was counted; one that is equal for any order of parts. */
+/* What was counted; one that is equal for any order of slices. */
 struct sums {
 	uint64_t insns, insns_n, edges, lost, traps, aux;
 	unsigned int resets;
@@ -122,7 +122,7 @@ void check_equal(const struct cpu *cpu);
 /* Each START is of the thread that ran from there on. */
 void check_starts(const struct cpu *cpu);
 /* count_run of a sink; @ctx: struct sums. */
-int sum_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times);
+int sum_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run, uint64_t times);
 /* All of the recording that is there before anything has happened, into @path. */
 void write_head(struct rvt_perfdata *file, const char *path);
 /* Feeds what was written from @from on; returns up to where. */

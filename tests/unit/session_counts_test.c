@@ -109,25 +109,26 @@ static uint64_t mix_text(uint64_t x, const char *text)
 }
 
 /* Whose instruction, and of which program, that is, by what is known now. */
-static uint64_t place(const struct rvt_lane *lane, uint64_t pc)
+static uint64_t place(const struct rvt_hart_flow *hart, uint64_t pc)
 {
 	struct rvt_location location;
-	uint64_t x = mix(lane->cpu, pc);
+	uint64_t x = mix(hart->cpu, pc);
 
-	assert_non_null(lane->task);
-	assert_int_equal(rvt_space_locate(lane->space, pc, &location), 0);
+	assert_non_null(hart->task);
+	assert_int_equal(rvt_space_locate(hart->space, pc, &location), 0);
 	assert_non_null(location.path);
-	return mix_text(mix_text(mix(x, lane->task->tid), lane->task->comm), location.path);
+	return mix_text(mix_text(mix(x, hart->task->tid), hart->task->comm), location.path);
 }
 
-static int told_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+static int told_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run,
+		    uint64_t times)
 {
 	struct told *told = ctx;
 	uint64_t pc = run->block->pc;
 
 	for (uint32_t i = 0; i < run->first + run->count; i++) {
 		if (i >= run->first)
-			told->insns += times * place(lane, pc);
+			told->insns += times * place(hart, pc);
 		pc += 2 * run->block->halfwords[i];
 	}
 	told->insns_n += times * run->count;
@@ -135,40 +136,41 @@ static int told_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run,
 	return 0;
 }
 
-static int told_edge(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
+static int told_edge(void *ctx, struct rvt_hart_flow *hart, uint64_t from, uint64_t to,
 		     enum rvt_insn_class iclass, int64_t times)
 {
 	struct told *told = ctx;
 
-	told->edges += (uint64_t)times * mix(place(lane, from), to + iclass);
-	told->edges_by_address += (uint64_t)times * mix(mix(lane->cpu, from), to + iclass);
+	told->edges += (uint64_t)times * mix(place(hart, from), to + iclass);
+	told->edges_by_address += (uint64_t)times * mix(mix(hart->cpu, from), to + iclass);
 	return 0;
 }
 
-static int told_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int told_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		told_run(ctx, lane, &runs[i], 1);
+		told_run(ctx, hart, &runs[i], 1);
 	return 0;
 }
 
-/* ---- lanes ---- */
+/* ---- hart flows ---- */
 
-/* Which lanes this thread has counts of that are not gone. */
+/* Which hart flows this thread has counts of that are not gone. */
 static _Thread_local bool counted_of[CPUS];
 
-static int note_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+static int note_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run,
+		    uint64_t times)
 {
 	(void)run, (void)times;
-	counted_of[lane->cpu] = true;
-	*(bool *)ctx |= counted_of[!lane->cpu];
+	counted_of[hart->cpu] = true;
+	*(bool *)ctx |= counted_of[!hart->cpu];
 	return 0;
 }
 
-static void note_end(void *ctx, struct rvt_lane *lane)
+static void note_end(void *ctx, struct rvt_hart_flow *hart)
 {
 	(void)ctx;
-	counted_of[lane->cpu] = false;
+	counted_of[hart->cpu] = false;
 }
 
 static void note_reset(void *ctx)
@@ -177,13 +179,13 @@ static void note_reset(void *ctx)
 	fail();
 }
 
-/* What one buffer's lanes have is given back before the next buffer's lanes count. */
+/* What one buffer's hart flows have is given back before the next buffer's hart flows count. */
 static void one_buffer_at_a_time(void **state)
 {
 	bool both = false;
 	const struct rvt_session_sink sink = { .ctx = &both, .count_run = note_run,
 					       .end = note_end, .reset = note_reset };
-	struct rvt_session_options options = { .count = true, .part_bytes = 2000 };
+	struct rvt_session_options options = { .count = true, .slice_bytes = 2000 };
 	struct fixture *f = *state;
 
 	_Static_assert(CPUS == 2, "the other one");
@@ -239,7 +241,7 @@ static void counts_of_turns(void **state)
 	(void)state;
 	for (uint64_t seed = first; seed < first + cases; seed++) {
 		struct rvt_session_options options = { .count = true, .count_threads = true,
-						       .part_bytes = 2000 };
+						       .slice_bytes = 2000 };
 		struct told one, more, reference, delivered;
 		struct fixture *f;
 

@@ -18,7 +18,7 @@ static struct tandem_hart *new_hart(unsigned int xlen)
 	hart->xlen = xlen;
 	hart->memory = rvt_tandem_memory_create();
 	assert_non_null(hart->memory);
-	tandem_hart_reset(hart);
+	rvt_tandem_hart_reset(hart);
 	return hart;
 }
 
@@ -71,7 +71,7 @@ static void loads_and_stores(void **state)
 		0x0505 /* c.addi */, 0xa001 /* c.j */, 0x852e /* c.mv */, 0x000000ef /* jal */,
 		0x02c5f553 /* fadd.d */, 0x00000073 /* ecall */, 0x0000100f /* fence.i */,
 	};
-	struct tandem_data data;
+	struct rvt_tandem_data data;
 	uint64_t x[32];
 	size_t i;
 
@@ -79,7 +79,7 @@ static void loads_and_stores(void **state)
 	for (i = 0; i < 32; i++)
 		x[i] = 0x1000 * i;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		tandem_data(cases[i].insn, 64, x, &data);
+		rvt_tandem_data(cases[i].insn, 64, x, &data);
 		assert_int_equal(data.address, cases[i].address);
 		assert_int_equal(data.bytes, cases[i].bytes);
 		assert_int_equal(data.store, cases[i].store);
@@ -89,11 +89,11 @@ static void loads_and_stores(void **state)
 			assert_int_equal(data.rd, cases[i].rd);
 	}
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		tandem_data(others[i], 64, x, &data);
+		rvt_tandem_data(others[i], 64, x, &data);
 		assert_int_equal(data.bytes, 0);
 	}
 	/* on RV32 the encoding of c.ld is c.flw */
-	tandem_data(0x7c7c, 32, x, &data);
+	rvt_tandem_data(0x7c7c, 32, x, &data);
 	assert_int_equal(data.bytes, 4);
 	assert_true(data.fp);
 }
@@ -101,12 +101,12 @@ static void loads_and_stores(void **state)
 #define CSRRW(csr, rs1) ((uint32_t)(csr) << 20 | (uint32_t)(rs1) << 15 | 1u << 12 | 0x73)
 #define CSRRS(rd, csr) ((uint32_t)(csr) << 20 | 2u << 12 | (rd) << 7 | 0x73)
 
-static enum tandem_system write_csr(struct tandem_hart *hart, unsigned int csr, uint64_t value)
+static enum rvt_tandem_system write_csr(struct tandem_hart *hart, unsigned int csr, uint64_t value)
 {
 	uint64_t x[32] = { [1] = value };
 	unsigned int which;
 
-	return tandem_system(hart, CSRRW(csr, 1), x, &which);
+	return rvt_tandem_system(hart, CSRRW(csr, 1), x, &which);
 }
 
 static void csr_fields(void **state)
@@ -118,12 +118,12 @@ static void csr_fields(void **state)
 	(void)state;
 	assert_int_equal(write_csr(hart, CSR_MSTATUS, ~UINT64_C(0)), TANDEM_RETIRED);
 	/* SD shows FS, sstatus is a view */
-	assert_int_equal(tandem_csr_get(hart, CSR_MSTATUS), UINT64_C(0x80000000007e79aa));
-	assert_int_equal(tandem_csr_get(hart, CSR_SSTATUS), UINT64_C(0x80000000000c6122));
+	assert_int_equal(rvt_tandem_csr_get(hart, CSR_MSTATUS), UINT64_C(0x80000000007e79aa));
+	assert_int_equal(rvt_tandem_csr_get(hart, CSR_SSTATUS), UINT64_C(0x80000000000c6122));
 	assert_int_equal(hart->pc, 4);
 	/* MPP = 2 is no mode: stays */
 	write_csr(hart, CSR_MSTATUS, 2u << 11);
-	assert_int_equal(tandem_csr_get(hart, CSR_MSTATUS), 3u << 11);
+	assert_int_equal(rvt_tandem_csr_get(hart, CSR_MSTATUS), 3u << 11);
 	write_csr(hart, CSR_MEPC, 0x1003);
 	assert_int_equal(hart->csr[CSR_MEPC], 0x1002);
 	write_csr(hart, CSR_MTVEC, 0x1001);
@@ -136,7 +136,7 @@ static void csr_fields(void **state)
 	/* sie shows what is delegated */
 	write_csr(hart, CSR_MIDELEG, 0x222);
 	write_csr(hart, CSR_MIE, 0xaaa);
-	assert_int_equal(tandem_csr_get(hart, CSR_SIE), 0x222);
+	assert_int_equal(rvt_tandem_csr_get(hart, CSR_SIE), 0x222);
 	write_csr(hart, CSR_SIE, 0);
 	assert_int_equal(hart->csr[CSR_MIE], 0x888);
 	/* fflags and frm are in fcsr, and floating point must be on */
@@ -147,7 +147,7 @@ static void csr_fields(void **state)
 	assert_int_equal(hart->csr[CSR_MSTATUS] & MSTATUS_FS, MSTATUS_FS);
 	/* not modelled: nothing happens */
 	hart->pc = 0x40;
-	assert_int_equal(tandem_system(hart, CSRRS(5, 0x3a0), x, &csr), TANDEM_UNMODELLED);
+	assert_int_equal(rvt_tandem_system(hart, CSRRS(5, 0x3a0), x, &csr), TANDEM_UNMODELLED);
 	assert_int_equal(csr, 0x3a0);
 	assert_int_equal(hart->pc, 0x40);
 	free_hart(hart);
@@ -172,30 +172,30 @@ static void csr_access(void **state)
 	assert_int_equal(hart->csr[CSR_MSTATUS] & MSTATUS_MPP, 1u << 11);
 	/* read-only even in M mode; reading it is fine */
 	assert_int_equal(write_csr(hart, 0xf14, 1), TANDEM_TRAPPED);
-	assert_int_equal(tandem_system(hart, CSRRS(5, 0xf14), x, &csr), TANDEM_RETIRED);
+	assert_int_equal(rvt_tandem_system(hart, CSRRS(5, 0xf14), x, &csr), TANDEM_RETIRED);
 	/* counters: mcounteren for S, both for U */
 	hart->csr[0xc01] = 99;
 	hart->privilege = PRIV_S;
-	assert_int_equal(tandem_system(hart, CSRRS(5, 0xc01), x, &csr), TANDEM_TRAPPED);
+	assert_int_equal(rvt_tandem_system(hart, CSRRS(5, 0xc01), x, &csr), TANDEM_TRAPPED);
 	hart->csr[CSR_MCOUNTEREN] = 2;
 	hart->privilege = PRIV_S;
-	assert_int_equal(tandem_system(hart, CSRRS(5, 0xc01), x, &csr), TANDEM_RETIRED);
+	assert_int_equal(rvt_tandem_system(hart, CSRRS(5, 0xc01), x, &csr), TANDEM_RETIRED);
 	assert_int_equal(x[5], 99);
 	hart->privilege = PRIV_U;
-	assert_int_equal(tandem_system(hart, CSRRS(5, 0xc01), x, &csr), TANDEM_TRAPPED);
+	assert_int_equal(rvt_tandem_system(hart, CSRRS(5, 0xc01), x, &csr), TANDEM_TRAPPED);
 	hart->csr[CSR_SCOUNTEREN] = 2;
 	hart->privilege = PRIV_U;
-	assert_int_equal(tandem_system(hart, CSRRS(5, 0xc01), x, &csr), TANDEM_RETIRED);
+	assert_int_equal(rvt_tandem_system(hart, CSRRS(5, 0xc01), x, &csr), TANDEM_RETIRED);
 	/* TVM, TSR, TW make S mode's satp, sret, wfi and sfence.vma illegal */
 	hart->csr[CSR_MSTATUS] = MSTATUS_TVM | MSTATUS_TSR | MSTATUS_TW;
 	hart->privilege = PRIV_S;
-	assert_int_equal(tandem_system(hart, CSRRS(5, CSR_SATP), x, &csr), TANDEM_TRAPPED);
+	assert_int_equal(rvt_tandem_system(hart, CSRRS(5, CSR_SATP), x, &csr), TANDEM_TRAPPED);
 	hart->privilege = PRIV_S;
-	assert_int_equal(tandem_system(hart, 0x10200073, x, &csr), TANDEM_TRAPPED);
+	assert_int_equal(rvt_tandem_system(hart, 0x10200073, x, &csr), TANDEM_TRAPPED);
 	hart->privilege = PRIV_S;
-	assert_int_equal(tandem_system(hart, 0x10500073, x, &csr), TANDEM_TRAPPED);
+	assert_int_equal(rvt_tandem_system(hart, 0x10500073, x, &csr), TANDEM_TRAPPED);
 	hart->privilege = PRIV_S;
-	assert_int_equal(tandem_system(hart, 0x12000073, x, &csr), TANDEM_TRAPPED);
+	assert_int_equal(rvt_tandem_system(hart, 0x12000073, x, &csr), TANDEM_TRAPPED);
 	free_hart(hart);
 }
 
@@ -212,39 +212,39 @@ static void traps_and_returns(void **state)
 	hart->csr[CSR_MEDELEG] = 1u << CAUSE_ECALL_U;
 	hart->csr[CSR_STVEC] = 0x8001;
 	hart->csr[CSR_MSTATUS] = MSTATUS_SIE;
-	assert_int_equal(tandem_system(hart, 0x00000073, x, &csr), TANDEM_TRAPPED);
+	assert_int_equal(rvt_tandem_system(hart, 0x00000073, x, &csr), TANDEM_TRAPPED);
 	assert_int_equal(hart->privilege, PRIV_S);
 	assert_int_equal(hart->pc, 0x8000);
 	assert_int_equal(hart->csr[CSR_SEPC], 0x1234);
 	assert_int_equal(hart->csr[CSR_SCAUSE], 8);
 	assert_int_equal(hart->csr[CSR_MSTATUS], MSTATUS_SPIE);
-	assert_int_equal(tandem_system(hart, 0x10200073, x, &csr), TANDEM_RETIRED);
+	assert_int_equal(rvt_tandem_system(hart, 0x10200073, x, &csr), TANDEM_RETIRED);
 	assert_int_equal(hart->privilege, PRIV_U);
 	assert_int_equal(hart->pc, 0x1234);
 	assert_int_equal(hart->csr[CSR_MSTATUS], MSTATUS_SIE | MSTATUS_SPIE);
 	/* an interrupt goes to a vector; the cause has the top bit */
 	hart->csr[CSR_MIE] = 1u << 5;
-	assert_true(tandem_interrupt_enabled(hart, 5));
-	assert_false(tandem_interrupt_enabled(hart, 7));
+	assert_true(rvt_tandem_interrupt_enabled(hart, 5));
+	assert_false(rvt_tandem_interrupt_enabled(hart, 7));
 	hart->csr[CSR_MIDELEG] = 1u << 5;
 	hart->privilege = PRIV_S;
-	assert_true(tandem_interrupt_enabled(hart, 5));
-	tandem_trap(hart, true, 5, 0);
+	assert_true(rvt_tandem_interrupt_enabled(hart, 5));
+	rvt_tandem_trap(hart, true, 5, 0);
 	assert_int_equal(hart->pc, 0x8000 + 4 * 5);
 	assert_int_equal(hart->csr[CSR_SCAUSE], UINT64_C(1) << 63 | 5);
 	assert_int_equal(hart->csr[CSR_MSTATUS], MSTATUS_SPP | MSTATUS_SPIE);
-	assert_false(tandem_interrupt_enabled(hart, 5));
+	assert_false(rvt_tandem_interrupt_enabled(hart, 5));
 	hart->privilege = PRIV_M;
-	assert_false(tandem_interrupt_enabled(hart, 5));
+	assert_false(rvt_tandem_interrupt_enabled(hart, 5));
 	/* mret to U clears MPRV */
 	hart->csr[CSR_MSTATUS] = MSTATUS_MPRV | MSTATUS_MPIE;
 	hart->csr[CSR_MEPC] = 0x700;
-	assert_int_equal(tandem_system(hart, 0x30200073, x, &csr), TANDEM_RETIRED);
+	assert_int_equal(rvt_tandem_system(hart, 0x30200073, x, &csr), TANDEM_RETIRED);
 	assert_int_equal(hart->privilege, PRIV_U);
 	assert_int_equal(hart->csr[CSR_MSTATUS], MSTATUS_MIE | MSTATUS_MPIE);
 	/* ebreak shows its own address; from U, mret is illegal */
 	hart->pc = 0x700;
-	assert_int_equal(tandem_system(hart, 0x9002, x, &csr), TANDEM_TRAPPED);
+	assert_int_equal(rvt_tandem_system(hart, 0x9002, x, &csr), TANDEM_TRAPPED);
 	assert_int_equal(hart->csr[CSR_MCAUSE], CAUSE_BREAKPOINT);
 	assert_int_equal(hart->csr[CSR_MTVAL], 0x700);
 	free_hart(hart);
@@ -266,46 +266,46 @@ static void sv39(void **state)
 	(void)state;
 	hart->csr[CSR_SATP] = UINT64_C(8) << 60 | 0x80000;
 	hart->privilege = PRIV_U;
-	assert_int_equal(tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_UNKNOWN);
+	assert_int_equal(rvt_tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_UNKNOWN);
 	put_pte(hart, 0x80000000 + 8, PTE(0x80001000, 1));
 	put_pte(hart, 0x80001000 + 16, PTE(0x80002000, 1));
 	put_pte(hart, 0x80002000 + 24, PTE(0x87654000, 0x17));	/* V R W U */
-	assert_int_equal(tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_OK);
+	assert_int_equal(rvt_tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_OK);
 	assert_int_equal(pa, 0x87654123);
 	rvt_tandem_memory_read(hart->memory, 0x80002018, &pte, 8);
 	assert_int_equal(pte & 0xff, 0x57);			/* A */
-	assert_int_equal(tandem_translate(hart, va, TANDEM_WRITE, &pa), TANDEM_WALK_OK);
+	assert_int_equal(rvt_tandem_translate(hart, va, TANDEM_WRITE, &pa), TANDEM_WALK_OK);
 	rvt_tandem_memory_read(hart->memory, 0x80002018, &pte, 8);
 	assert_int_equal(pte & 0xff, 0xd7);			/* and D */
-	assert_int_equal(tandem_translate(hart, va, TANDEM_FETCH, &pa), TANDEM_WALK_FAULT);
+	assert_int_equal(rvt_tandem_translate(hart, va, TANDEM_FETCH, &pa), TANDEM_WALK_FAULT);
 	/* not canonical */
-	assert_int_equal(tandem_translate(hart, va | UINT64_C(1) << 39, TANDEM_READ, &pa),
+	assert_int_equal(rvt_tandem_translate(hart, va | UINT64_C(1) << 39, TANDEM_READ, &pa),
 			 TANDEM_WALK_FAULT);
 	/* S mode needs SUM for a user page, and never executes one */
 	hart->privilege = PRIV_S;
-	assert_int_equal(tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_FAULT);
+	assert_int_equal(rvt_tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_FAULT);
 	hart->csr[CSR_MSTATUS] = MSTATUS_SUM;
-	assert_int_equal(tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_OK);
+	assert_int_equal(rvt_tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_OK);
 	/* M mode does not translate, but for data with MPRV */
 	hart->privilege = PRIV_M;
-	assert_int_equal(tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_OK);
+	assert_int_equal(rvt_tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_OK);
 	assert_int_equal(pa, va);
 	hart->csr[CSR_MSTATUS] = MSTATUS_SUM | MSTATUS_MPRV | 1u << 11;
-	assert_int_equal(tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_OK);
+	assert_int_equal(rvt_tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_OK);
 	assert_int_equal(pa, 0x87654123);
-	assert_int_equal(tandem_translate(hart, va, TANDEM_FETCH, &pa), TANDEM_WALK_OK);
+	assert_int_equal(rvt_tandem_translate(hart, va, TANDEM_FETCH, &pa), TANDEM_WALK_OK);
 	assert_int_equal(pa, va);
 	/* a large page must be aligned; an executable one is readable with MXR */
 	hart->privilege = PRIV_S;
 	hart->csr[CSR_MSTATUS] = 0;
 	put_pte(hart, 0x80000000 + 16, PTE(0xc0000000, 0x9));	/* V X, 1 GiB */
 	va = UINT64_C(2) << 30 | 0x12345678;
-	assert_int_equal(tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_FAULT);
+	assert_int_equal(rvt_tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_FAULT);
 	hart->csr[CSR_MSTATUS] = MSTATUS_MXR;
-	assert_int_equal(tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_OK);
+	assert_int_equal(rvt_tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_OK);
 	assert_int_equal(pa, 0xc0000000 + 0x12345678);
 	put_pte(hart, 0x80000000 + 16, PTE(0xc0001000, 0x9));
-	assert_int_equal(tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_FAULT);
+	assert_int_equal(rvt_tandem_translate(hart, va, TANDEM_READ, &pa), TANDEM_WALK_FAULT);
 	free_hart(hart);
 }
 
@@ -320,7 +320,7 @@ static void sv32(void **state)
 	hart->privilege = PRIV_S;
 	put_pte(hart, UINT64_C(0x200000000) + 4, PTE(UINT64_C(0x3fffff000), 1));
 	put_pte(hart, UINT64_C(0x3fffff000) + 8, PTE(UINT64_C(0x312345000), 0xf));
-	assert_int_equal(tandem_translate(hart, 1u << 22 | 2u << 12 | 0xabc, TANDEM_WRITE, &pa),
+	assert_int_equal(rvt_tandem_translate(hart, 1u << 22 | 2u << 12 | 0xabc, TANDEM_WRITE, &pa),
 			 TANDEM_WALK_OK);
 	assert_int_equal(pa, UINT64_C(0x312345abc));
 	free_hart(hart);

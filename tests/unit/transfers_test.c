@@ -15,10 +15,10 @@ struct seen {
 	size_t ended, depth;
 };
 
-static int note(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+static int note(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 		struct rvt_callstack *stack, size_t ended)
 {
-	(void)lane;
+	(void)hart;
 	*(struct seen *)ctx = (struct seen){ *transfer, ended, rvt_callstack_depth(stack) };
 	return 0;
 }
@@ -26,7 +26,7 @@ static int note(void *ctx, struct rvt_lane *lane, const struct transfer *transfe
 struct fixture {
 	struct transfers *transfers;
 	struct rvt_session_sink sink;
-	struct rvt_lane lane;
+	struct rvt_hart_flow hart;
 	struct seen seen;
 };
 
@@ -45,7 +45,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	f->sink.end(f->sink.ctx, &f->lane);
+	f->sink.end(f->sink.ctx, &f->hart);
 	transfers_destroy(f->transfers);
 	free(f);
 	return 0;
@@ -55,7 +55,7 @@ static void tell(struct fixture *f, enum rvt_event_type type, uint64_t pc)
 {
 	const struct rvt_event event = { .type = type, .pc = pc, .target = HANDLER };
 
-	assert_int_equal(f->sink.event(f->sink.ctx, &f->lane, &event), 0);
+	assert_int_equal(f->sink.event(f->sink.ctx, &f->hart, &event), 0);
 }
 
 static void expect(const struct fixture *f, enum transfer_kind kind, uint64_t from, uint64_t to,

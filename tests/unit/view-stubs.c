@@ -2,10 +2,10 @@
 /* What parts of the command that are tested alone want of tools/perf-plugin/common/view.c: no filters. */
 #include "../../tools/perf-plugin/common/view.h"
 
-bool view_wants(struct view *view, const struct rvt_lane *lane)
+bool view_wants(struct view *view, const struct rvt_hart_flow *hart)
 {
 	(void)view;
-	(void)lane;
+	(void)hart;
 	return true;
 }
 

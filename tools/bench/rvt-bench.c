@@ -72,12 +72,12 @@ static uint64_t take_cycles(const struct bench *b)
 }
 
 /* What a caller that wants every instruction does at least: look at each address. */
-static int every_insn(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int every_insn(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct bench *b = ctx;
 	uint64_t sum = 0;
 
-	(void)lane;
+	(void)hart;
 	for (size_t i = 0; i < n; i++) {
 		const uint8_t *halfwords = runs[i].block->halfwords;
 		uint64_t pc = runs[i].block->pc;
@@ -94,22 +94,22 @@ static int every_insn(void *ctx, struct rvt_lane *lane, const struct rvt_run *ru
 }
 
 /* Every run with its first address. */
-static int every_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int every_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct bench *b = ctx;
 
-	(void)lane;
+	(void)hart;
 	for (size_t i = 0; i < n; i++)
 		b->checked += runs[i].count;
 	return 0;
 }
 
 /* Text, as `perf-rvtrace decode --print=pc` writes it. */
-static int print_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int print_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct bench *b = ctx;
 
-	every_run(ctx, lane, runs, n);
+	every_run(ctx, hart, runs, n);
 	return decode_printer_runs(b->printer, runs, n);
 }
 
@@ -120,21 +120,22 @@ static int write_null(void *ctx, const char *text, size_t len)
 	return write(b->null, text, len) == (ssize_t)len ? 0 : -EIO;
 }
 
-static int count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+static int count_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run,
+		     uint64_t times)
 {
 	struct bench *b = ctx;
 
-	(void)lane;
+	(void)hart;
 	b->checked += run->count * times;
 	return 0;
 }
 
-static int count_edge(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
+static int count_edge(void *ctx, struct rvt_hart_flow *hart, uint64_t from, uint64_t to,
 		      enum rvt_insn_class iclass, int64_t times)
 {
 	struct bench *b = ctx;
 
-	(void)lane;
+	(void)hart;
 	(void)from;
 	(void)to;
 	(void)iclass;
@@ -171,7 +172,8 @@ static int run_once(const struct bench *b, struct rvt_session *session,
 }
 
 /* Rounds in one session, of which the first one is cold. */
-static int measure_session(struct bench *b, unsigned int rounds, const struct rvt_session_sink *sink,
+static int measure_session(struct bench *b, unsigned int rounds,
+			   const struct rvt_session_sink *sink,
 			   struct result *r)
 {
 	struct rvt_session *session;
@@ -293,7 +295,7 @@ int main(int argc, char **argv)
 	while ((c = getopt(argc, argv, "n:s:w:r")) != -1) {
 		switch (c) {
 		case 'n': b.rounds = atoi(optarg) > 0 ? atoi(optarg) : 1; break;
-		case 's': b.options.owner.symfs = optarg; break;
+		case 's': b.options.sideband.symfs = optarg; break;
 		case 'w': only = optarg; break;
 		case 'r': b.options.reference_walk = true; break;
 		default: return 2;

@@ -2,7 +2,7 @@
 /*
  * For tools/bench/scaling and tools/gate. `rvt-scale repeat IN OUT TIMES MAPPINGS [untimed]` writes a recording
  * whose trace is that of IN so many times over, and in which its task has so many mappings more.
- * Where it begins anew time goes back, and parts do not fit together; untimed leaves out what
+ * Where it begins anew time goes back, and slices do not fit together; untimed leaves out what
  * relates time stamps to perf's clock, so that nobody compares them.
  * `rvt-scale cut IN OUT BYTES` writes a recording with the first so many bytes of trace of each
  * buffer of IN, whose trace is not compressed.
@@ -145,7 +145,8 @@ static int copy_records(struct copy *c, uint64_t times)
 			if (record.type == RVT_RECORD_AUXTRACE || record.type == PERF_RECORD_AUX)
 				err = copy_trace(c, &record, round);
 			else if (!round && !(c->untimed && record.type == RVT_RECORD_TIME_CONV))
-				err = rvt_perfdata_write(c->out, record.header, record.header->size);
+				err = rvt_perfdata_write(c->out, record.header,
+							 record.header->size);
 		}
 	return err;
 }
@@ -250,17 +251,18 @@ struct sums {
 	int64_t edges;
 };
 
-static int count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+static int count_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run,
+		     uint64_t times)
 {
-	(void)lane;
+	(void)hart;
 	((struct sums *)ctx)->insns += times * run->count;
 	return 0;
 }
 
-static int count_edge(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t to,
+static int count_edge(void *ctx, struct rvt_hart_flow *hart, uint64_t from, uint64_t to,
 		      enum rvt_insn_class iclass, int64_t times)
 {
-	(void)lane, (void)from, (void)to, (void)iclass;
+	(void)hart, (void)from, (void)to, (void)iclass;
 	((struct sums *)ctx)->edges += times;
 	return 0;
 }
@@ -268,7 +270,7 @@ static int count_edge(void *ctx, struct rvt_lane *lane, uint64_t from, uint64_t 
 static void forget(void *ctx)
 {
 	*(struct sums *)ctx = (struct sums){ 0 };
-	fputs("parts did not fit together: one thread\n", stderr);
+	fputs("slices did not fit together: one thread\n", stderr);
 }
 
 static double seconds(clockid_t clock)
@@ -304,7 +306,8 @@ static int run_once(struct rvt_session *session, const char *jobs, double openin
 static int run(char **args, int rounds)
 {
 	const struct rvt_session_options options = {
-		.owner.symfs = args[1], .count = true, .count_names = true, .jobs = atoi(args[0]),
+		.sideband.symfs = args[1], .count = true, .count_names = true,
+		.jobs = atoi(args[0]),
 	};
 	double opening = seconds(CLOCK_MONOTONIC);
 	struct rvt_session *session;

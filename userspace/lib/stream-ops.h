@@ -17,19 +17,19 @@ struct rvt_protocol_ops {
 	int (*lost)(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
 		    bool boundary);
 	int (*finish)(struct rvt_stream *stream);
-	int (*part)(struct rvt_stream *stream, uint64_t from, uint64_t to);
-	bool (*part_done)(const struct rvt_stream *stream);
+	int (*slice)(struct rvt_stream *stream, uint64_t from, uint64_t to);
+	bool (*slice_done)(const struct rvt_stream *stream);
 	/*
-	 * All bytes before the end of the part were fed: true if the part must go on, because more
-	 * than a synchronisation tells is carried over, or no message begins here. May be NULL:
-	 * never.
+	 * All bytes before the end of the slice were fed: true if the slice must go on, because
+	 * more than a synchronisation tells is carried over, or no message begins here. May be
+	 * NULL: never.
 	 */
-	bool (*part_carries)(const struct rvt_stream *stream);
+	bool (*slice_carries)(const struct rvt_stream *stream);
 	ssize_t (*boundary)(const struct rvt_params *params, const void *bytes, size_t len);
 	/*
 	 * Returns how many of the bytes are one message, if one begins there; at least 1. @len > 0.
 	 */
-	size_t (*piece)(const struct rvt_params *params, const uint8_t *bytes, size_t len);
+	size_t (*message)(const struct rvt_params *params, const uint8_t *bytes, size_t len);
 	/* Brings .stats up to date before they are read; may be NULL. */
 	void (*update_stats)(struct rvt_stream *stream);
 };
@@ -38,14 +38,14 @@ struct rvt_stream {
 	const struct rvt_protocol_ops *protocol;	/* set by stream.c after create() */
 	struct rvt_stream_stats stats;
 	/* of stream.c: */
-	uint64_t part_from, part_to;
-	bool passed;		/* part_to was reached; .counted is what was counted until then */
+	uint64_t slice_from, slice_to;
+	bool passed;		/* slice_to was reached; .counted is what was counted until then */
 	bool left;		/* see rvt_stream_leave() */
 	bool extended;
 	struct rvt_stream_stats counted;
 };
 
-/* stream.c: what comes is decoded by the next part, too, which counts it. */
+/* stream.c: what comes is decoded by the next slice, too, which counts it. */
 void rvt_stream_leave(struct rvt_stream *stream);
 
 extern const struct rvt_protocol_ops rvt_ntrace_protocol;	/* ntrace/decoder.c */

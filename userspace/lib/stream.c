@@ -35,7 +35,7 @@ int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_o
 	if (ret)
 		return ret;
 	(*stream)->protocol = protocol;
-	(*stream)->part_to = UINT64_MAX;
+	(*stream)->slice_to = UINT64_MAX;
 	return 0;
 }
 
@@ -57,22 +57,22 @@ static void update_stats(struct rvt_stream *stream)
 		stream->protocol->update_stats(stream);
 }
 
-/* The end of the part lies before the next byte. */
+/* The end of the slice lies before the next byte. */
 static int pass_end(struct rvt_stream *stream)
 {
 	const struct rvt_protocol_ops *protocol = stream->protocol;
 
 	stream->passed = true;
-	if (protocol->part_carries && protocol->part_carries(stream)) {
+	if (protocol->slice_carries && protocol->slice_carries(stream)) {
 		stream->extended = true;
-		return protocol->part(stream, stream->part_from, UINT64_MAX);
+		return protocol->slice(stream, stream->slice_from, UINT64_MAX);
 	}
 	update_stats(stream);
 	stream->counted = stream->stats;
 	return 0;
 }
 
-/* Behind the end of the part only it sees what is counted here. */
+/* Behind the end of the slice only it sees what is counted here. */
 static void count_rest(const struct rvt_stream *stream, struct rvt_stream_stats *stats)
 {
 	stats->syncs = stream->stats.syncs;
@@ -92,8 +92,8 @@ int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, ui
 	size_t before = 0;
 	int ret = 0;
 
-	if (!stream->passed && offset + len >= stream->part_to) {
-		before = stream->part_to > offset ? stream->part_to - offset : 0;
+	if (!stream->passed && offset + len >= stream->slice_to) {
+		before = stream->slice_to > offset ? stream->slice_to - offset : 0;
 		if (before)
 			ret = feed(stream, bytes, before, offset);
 		if (!ret)
@@ -110,19 +110,19 @@ int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason 
 	return stream->protocol->lost(stream, offset, reason, boundary);
 }
 
-int rvt_stream_part(struct rvt_stream *stream, uint64_t from, uint64_t to)
+int rvt_stream_slice(struct rvt_stream *stream, uint64_t from, uint64_t to)
 {
-	stream->part_from = from;
-	stream->part_to = to;
-	return stream->protocol->part(stream, from, to);
+	stream->slice_from = from;
+	stream->slice_to = to;
+	return stream->protocol->slice(stream, from, to);
 }
 
-bool rvt_stream_part_done(const struct rvt_stream *stream)
+bool rvt_stream_slice_done(const struct rvt_stream *stream)
 {
-	return stream->protocol->part_done(stream);
+	return stream->protocol->slice_done(stream);
 }
 
-bool rvt_stream_part_extended(const struct rvt_stream *stream)
+bool rvt_stream_slice_extended(const struct rvt_stream *stream)
 {
 	return stream->extended;
 }
@@ -134,11 +134,11 @@ ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, 
 	return protocol ? protocol->boundary(params, bytes, len) : -EINVAL;
 }
 
-size_t rvt_stream_piece(const struct rvt_params *params, const void *bytes, size_t len)
+size_t rvt_stream_message(const struct rvt_params *params, const void *bytes, size_t len)
 {
 	const struct rvt_protocol_ops *protocol = find_protocol(params->protocol);
 
-	return protocol && len ? protocol->piece(params, bytes, len) : len;
+	return protocol && len ? protocol->message(params, bytes, len) : len;
 }
 
 int rvt_stream_finish(struct rvt_stream *stream)
@@ -152,7 +152,7 @@ void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *
 	*stats = stream->stats;
 	if (!stream->passed || stream->extended)
 		return;
-	/* What is behind the part is counted by others. */
+	/* What is behind the slice is counted by others. */
 	*stats = stream->counted;
 	if (!stream->left)
 		count_rest(stream, stats);

@@ -33,14 +33,14 @@ void branches_destroy(struct branches *branches)
 	free(branches);
 }
 
-static size_t slot_of(const struct rvt_lane *lane)
+static size_t slot_of(const struct rvt_hart_flow *hart)
 {
-	return lane->cpu >= 0 && lane->cpu < MAX_CPUS ? lane->cpu : 0;
+	return hart->cpu >= 0 && hart->cpu < MAX_CPUS ? hart->cpu : 0;
 }
 
-static int32_t tid_of(const struct rvt_lane *lane)
+static int32_t tid_of(const struct rvt_hart_flow *hart)
 {
-	return lane->task ? lane->task->tid : -1;
+	return hart->task ? hart->task->tid : -1;
 }
 
 static unsigned int branch_type(const struct transfer *transfer)
@@ -57,14 +57,14 @@ static unsigned int branch_type(const struct transfer *transfer)
 	}
 }
 
-int branches_add(struct branches *branches, const struct rvt_lane *lane,
+int branches_add(struct branches *branches, const struct rvt_hart_flow *hart,
 		 const struct transfer *transfer)
 {
-	struct cpu_branches *cpu = &branches->cpus[slot_of(lane)];
+	struct cpu_branches *cpu = &branches->cpus[slot_of(hart)];
 
-	if (cpu->tid != tid_of(lane) || transfer->kind == TRANSFER_START)
+	if (cpu->tid != tid_of(hart) || transfer->kind == TRANSFER_START)
 		cpu->filled = 0;
-	cpu->tid = tid_of(lane);
+	cpu->tid = tid_of(hart);
 	if (transfer->kind == TRANSFER_START || transfer->kind == TRANSFER_STOP)
 		return 0;
 	if (!cpu->entries)
@@ -92,8 +92,8 @@ size_t branches_get_of(const struct branches *branches, int32_t number, int32_t 
 	return n;
 }
 
-size_t branches_get(const struct branches *branches, const struct rvt_lane *lane,
+size_t branches_get(const struct branches *branches, const struct rvt_hart_flow *hart,
 		    struct perf_branch_entry *entries, size_t max)
 {
-	return branches_get_of(branches, lane->cpu, tid_of(lane), entries, max);
+	return branches_get_of(branches, hart->cpu, tid_of(hart), entries, max);
 }

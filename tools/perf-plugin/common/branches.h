@@ -15,10 +15,10 @@ void branches_destroy(struct branches *branches);
  * branches_add - @transfer happens. What lay before a gap or ran in another thread is forgotten,
  * for readers take two neighbours as joined by code that ran in between. Returns 0 or -ENOMEM.
  */
-int branches_add(struct branches *branches, const struct rvt_lane *lane,
+int branches_add(struct branches *branches, const struct rvt_hart_flow *hart,
 		 const struct transfer *transfer);
-/* Copies what the thread on the lane's cpu has, newest first, at most @max. Returns how many. */
-size_t branches_get(const struct branches *branches, const struct rvt_lane *lane,
+/* Copies what the thread on the hart's cpu has, newest first, at most @max. Returns how many. */
+size_t branches_get(const struct branches *branches, const struct rvt_hart_flow *hart,
 		    struct perf_branch_entry *entries, size_t max);
 /* The same of the thread @tid, if it was the last to run on the cpu. */
 size_t branches_get_of(const struct branches *branches, int32_t cpu, int32_t tid,

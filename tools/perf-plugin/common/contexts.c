@@ -33,11 +33,11 @@ struct context *context_child(struct context *parent, const char *name, const ch
 }
 
 /* Who made frame @n of the stack; the thread where that is not known. */
-static struct context *get_caller(struct contexts *contexts, const struct rvt_lane *lane,
+static struct context *get_caller(struct contexts *contexts, const struct rvt_hart_flow *hart,
 				  struct rvt_callstack *stack, size_t n)
 {
 	const struct rvt_frame *frame = rvt_callstack_frame(stack, n);
-	const char *comm = lane->task ? lane->task->comm : CONTEXT_UNKNOWN;
+	const char *comm = hart->task ? hart->task->comm : CONTEXT_UNKNOWN;
 
 	if (frame && frame->tag)
 		return (struct context *)(uintptr_t)frame->tag;
@@ -45,21 +45,22 @@ static struct context *get_caller(struct contexts *contexts, const struct rvt_la
 }
 
 /* The function at @addr, called as frame @n of the stack tells. */
-static struct context *get_context(struct contexts *contexts, const struct rvt_lane *lane,
+static struct context *get_context(struct contexts *contexts, const struct rvt_hart_flow *hart,
 				   struct rvt_callstack *stack, size_t n, uint64_t addr)
 {
-	struct context *caller = get_caller(contexts, lane, stack, n);
-	const struct place *place = places_find(contexts->places, lane->space, addr);
+	struct context *caller = get_caller(contexts, hart, stack, n);
+	const struct place *place = places_find(contexts->places, hart->space, addr);
 	const char *base = strrchr(place->dso, '/');
 
 	return caller ? context_child(caller, place->symbol ? place->symbol : CONTEXT_UNKNOWN,
 				      base ? base + 1 : place->dso, (int64_t)addr < 0) : NULL;
 }
 
-int contexts_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
+int contexts_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
+		  uint64_t insns,
 		  struct rvt_callstack *stack)
 {
-	struct context *context = get_context(ctx, lane, stack, 0, first);
+	struct context *context = get_context(ctx, hart, stack, 0, first);
 
 	(void)last;
 	if (!context)
@@ -69,7 +70,7 @@ int contexts_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t las
 }
 
 /* A new frame remembers the function that it came from, with all its callers. */
-int contexts_after(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 		   struct rvt_callstack *stack, size_t ended)
 {
 	struct context *context;
@@ -77,7 +78,7 @@ int contexts_after(void *ctx, struct rvt_lane *lane, const struct transfer *tran
 	(void)ended;
 	if (transfer->kind != TRANSFER_CALL && transfer->kind != TRANSFER_TRAP)
 		return 0;
-	context = get_context(ctx, lane, stack, 1, transfer->from);
+	context = get_context(ctx, hart, stack, 1, transfer->from);
 	if (!context)
 		return -ENOMEM;
 	rvt_callstack_frame(stack, 0)->tag = (uintptr_t)context;

@@ -26,9 +26,10 @@ struct contexts {
  * For struct transfers_ops .line and .after, with a struct contexts as .ctx: counts instructions in
  * the context that they ran in. 0 or -ENOMEM.
  */
-int contexts_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
+int contexts_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
+		  uint64_t insns,
 		  struct rvt_callstack *stack);
-int contexts_after(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 		   struct rvt_callstack *stack, size_t ended);
 
 /*

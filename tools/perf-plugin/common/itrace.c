@@ -182,22 +182,22 @@ static uint64_t walk(struct rvt_space *space, uint64_t pc, uint64_t n)
 }
 
 static int sample_by_time(const struct itrace *itrace, struct itrace_clock *clock,
-			  const struct rvt_lane *lane, uint64_t first, uint64_t insns,
+			  const struct rvt_hart_flow *hart, uint64_t first, uint64_t insns,
 			  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx)
 {
 	uint64_t period;
 
 	clock->insns += insns;
-	if (lane->time < clock->last_time + itrace->period)
+	if (hart->time < clock->last_time + itrace->period)
 		return 0;
 	period = clock->insns;
 	clock->insns = 0;
-	clock->last_time = lane->time;
-	return sample(ctx, walk(lane->space, first, insns - 1), period);
+	clock->last_time = hart->time;
+	return sample(ctx, walk(hart->space, first, insns - 1), period);
 }
 
 int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
-		  const struct rvt_lane *lane,
+		  const struct rvt_hart_flow *hart,
 		  uint64_t first, uint64_t insns,
 		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx)
 {
@@ -208,12 +208,12 @@ int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
 		return 0;
 	/* a period of 0 ns is every instruction, as in perf */
 	if (itrace->unit == ITRACE_NS && itrace->period)
-		return sample_by_time(itrace, clock, lane, first, insns, sample, ctx);
+		return sample_by_time(itrace, clock, hart, first, insns, sample, ctx);
 	while (!err && clock->insns + insns - done >= period) {
 		uint64_t step = period - clock->insns;
 
 		/* to the last one of these */
-		pc = walk(lane->space, pc, done ? step : step - 1);
+		pc = walk(hart->space, pc, done ? step : step - 1);
 		done += step;
 		clock->insns = 0;
 		err = sample(ctx, pc, period);

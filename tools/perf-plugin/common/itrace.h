@@ -29,7 +29,7 @@ struct itrace {
 
 #define ITRACE_SCRIPT "ce"	/* what --itrace without letters is to perf script */
 
-/* Where a lane stands between two samples. */
+/* Where a hart flow stands between two samples. */
 struct itrace_clock {
 	uint64_t insns;		/* since the last sample */
 	uint64_t last_time;
@@ -41,7 +41,7 @@ struct itrace_clock {
  * Returns 0 or what @sample returned.
  */
 int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
-		  const struct rvt_lane *lane,
+		  const struct rvt_hart_flow *hart,
 		  uint64_t first, uint64_t insns,
 		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx);
 /* Whether b, c, r or I ask for this transfer. */

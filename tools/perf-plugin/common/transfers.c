@@ -13,19 +13,19 @@ struct thread_stack {
 	struct rvt_callstack *stack;
 };
 
-struct lane_state {
+struct hart_state {
 	bool has_last;		/* .last is the instruction before the next run */
 	bool in_line;
 	uint8_t last_class;	/* enum rvt_insn_class */
 	uint64_t last, next;	/* its address, and that of the one after it */
 	uint64_t line_first, line_insns;
 	/*
-	 * In a part of a recording (struct rvt_session_parts): a straight line belongs to the part
-	 * in which it began, with the transfer at its end.
+	 * In a slice of a recording (struct rvt_session_slices): a straight line belongs to the
+	 * slice in which it began, with the transfer at its end.
 	 */
-	bool resumed;		/* lane->resumed was seen */
-	bool others;		/* the line at hand belongs to the part before */
-	bool crossed;		/* it reaches behind the end of this part */
+	bool resumed;		/* hart flow->resumed was seen */
+	bool others;		/* the line at hand belongs to the slice before */
+	bool crossed;		/* it reaches behind the end of this slice */
 	bool stopped;		/* tracing stopped before .stopped_at */
 	uint64_t stopped_at;
 	struct thread_stack *thread;
@@ -73,23 +73,23 @@ static int compare_tids(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static struct lane_state *get_state(struct rvt_lane *lane)
+static struct hart_state *get_state(struct rvt_hart_flow *hart)
 {
-	struct lane_state *state = lane->user;
+	struct hart_state *state = hart->user;
 
 	if (!state)
-		lane->user = state = calloc(1, sizeof(*state));
-	if (state && lane->resumed && !state->resumed)
+		hart->user = state = calloc(1, sizeof(*state));
+	if (state && hart->resumed && !state->resumed)
 		state->resumed = state->others = true;
 	return state;
 }
 
-/* The stack of the lane's thread; a cpu whose thread is not known has one of its own. */
-static struct rvt_callstack *get_stack(struct transfers *transfers, struct rvt_lane *lane)
+/* The stack of the hart flow's thread; a cpu whose thread is not known has one of its own. */
+static struct rvt_callstack *get_stack(struct transfers *transfers, struct rvt_hart_flow *hart)
 {
-	struct lane_state *state = lane->user;
-	int32_t tid = lane->task && lane->task->tid > 0 ? lane->task->tid : -2 - lane->cpu;
-	uint32_t life = lane->task ? lane->task->life : 0;
+	struct hart_state *state = hart->user;
+	int32_t tid = hart->task && hart->task->tid > 0 ? hart->task->tid : -2 - hart->cpu;
+	uint32_t life = hart->task ? hart->task->life : 0;
 	struct thread_stack *thread = state->thread, **found;
 
 	if (!thread || thread->tid != tid) {
@@ -117,16 +117,16 @@ static struct rvt_callstack *get_stack(struct transfers *transfers, struct rvt_l
 }
 
 /* NULL when no stacks are kept. */
-static int find_stack(struct transfers *transfers, struct rvt_lane *lane,
+static int find_stack(struct transfers *transfers, struct rvt_hart_flow *hart,
 		      struct rvt_callstack **stack)
 {
-	*stack = transfers->max_depth ? get_stack(transfers, lane) : NULL;
+	*stack = transfers->max_depth ? get_stack(transfers, hart) : NULL;
 	return transfers->max_depth && !*stack ? -ENOMEM : 0;
 }
 
-static int end_line(struct transfers *transfers, struct rvt_lane *lane)
+static int end_line(struct transfers *transfers, struct rvt_hart_flow *hart)
 {
-	struct lane_state *state = lane->user;
+	struct hart_state *state = hart->user;
 	bool ours = state->in_line && !state->others;
 	struct rvt_callstack *stack;
 	int err;
@@ -134,10 +134,10 @@ static int end_line(struct transfers *transfers, struct rvt_lane *lane)
 	state->in_line = state->others = false;
 	if (!ours)
 		return 0;
-	if (!transfers->ops.line || !view_wants(transfers->view, lane))
+	if (!transfers->ops.line || !view_wants(transfers->view, hart))
 		return 0;
-	err = find_stack(transfers, lane, &stack);
-	return err ? err : transfers->ops.line(transfers->ops.ctx, lane, state->line_first,
+	err = find_stack(transfers, hart, &stack);
+	return err ? err : transfers->ops.line(transfers->ops.ctx, hart, state->line_first,
 					       state->last, state->line_insns, stack);
 }
 
@@ -162,31 +162,31 @@ static size_t update_stack(struct rvt_callstack *stack, const struct transfer *t
 	}
 }
 
-static int do_transfer(struct transfers *transfers, struct rvt_lane *lane,
+static int do_transfer(struct transfers *transfers, struct rvt_hart_flow *hart,
 		       const struct transfer *transfer, uint64_t back)
 {
 	const struct transfers_ops *ops = &transfers->ops;
-	bool wanted = view_wants(transfers->view, lane);
+	bool wanted = view_wants(transfers->view, hart);
 	struct rvt_callstack *stack;
-	int err = find_stack(transfers, lane, &stack);
+	int err = find_stack(transfers, hart, &stack);
 	size_t ended;
 
 	if (!err && ops->transfer && wanted)
-		err = ops->transfer(ops->ctx, lane, transfer, stack);
+		err = ops->transfer(ops->ctx, hart, transfer, stack);
 	if (err)
 		return err;
 	ended = update_stack(stack, transfer, back, &err);
 	if (!err && ops->after && wanted)
-		err = ops->after(ops->ctx, lane, transfer, stack, ended);
+		err = ops->after(ops->ctx, hart, transfer, stack, ended);
 	return err;
 }
 
 /*
  * The flow goes on at @pc: a transfer, unless that is where the last instruction falls through to.
  */
-static int arrive(struct transfers *transfers, struct rvt_lane *lane, uint64_t pc)
+static int arrive(struct transfers *transfers, struct rvt_hart_flow *hart, uint64_t pc)
 {
-	struct lane_state *state = lane->user;
+	struct hart_state *state = hart->user;
 	struct transfer transfer = { .from = state->last, .to = pc };
 	bool others;
 	int err;
@@ -194,29 +194,29 @@ static int arrive(struct transfers *transfers, struct rvt_lane *lane, uint64_t p
 	if (!state->has_last || pc == state->next)
 		return 0;
 	others = state->others;
-	err = end_line(transfers, lane);
+	err = end_line(transfers, hart);
 	transfer.kind = class_kinds[state->last_class].kind;
 	transfer.flags = class_kinds[state->last_class].flags;
 	if (!err && !others)
-		err = do_transfer(transfers, lane, &transfer, state->next);
-	return err ? err : state->crossed ? RVT_PART_TOLD : 0;
+		err = do_transfer(transfers, hart, &transfer, state->next);
+	return err ? err : state->crossed ? RVT_SLICE_DONE : 0;
 }
 
 /*
- * The line at hand ends with an event, which is the next part's to tell if it is behind the end of
+ * The line at hand ends with an event, which is the next slice's to tell if it is behind the end of
  * this one.
  */
-static int break_line(struct transfers *transfers, struct rvt_lane *lane)
+static int break_line(struct transfers *transfers, struct rvt_hart_flow *hart)
 {
-	int err = end_line(transfers, lane);
+	int err = end_line(transfers, hart);
 
-	return err ? err : lane->left ? RVT_PART_TOLD : 0;
+	return err ? err : hart->left ? RVT_SLICE_DONE : 0;
 }
 
-static int take_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct transfers *transfers = ctx;
-	struct lane_state *state = get_state(lane);
+	struct hart_state *state = get_state(hart);
 
 	if (!state)
 		return -ENOMEM;
@@ -228,10 +228,10 @@ static int take_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *run
 
 		for (; j < runs[i].first; j++)
 			pc += 2 * block->halfwords[j];
-		err = arrive(transfers, lane, pc);
+		err = arrive(transfers, hart, pc);
 		if (err)
 			return err;
-		state->crossed = lane->left;
+		state->crossed = hart->left;
 		if (!state->in_line) {
 			state->in_line = true;
 			state->line_first = pc;
@@ -263,7 +263,7 @@ static bool in_kernel(uint64_t pc)
  * the kernel and goes on in user code, the trap has ended.
  */
 static enum transfer_kind bridge_kind(const struct transfers *transfers,
-				      const struct lane_state *state, uint64_t pc)
+				      const struct hart_state *state, uint64_t pc)
 {
 	if (!state->stopped || (in_kernel(state->stopped_at) == in_kernel(pc) &&
 				pc != transfers->handler))
@@ -271,16 +271,16 @@ static enum transfer_kind bridge_kind(const struct transfers *transfers,
 	return in_kernel(pc) ? TRANSFER_TRAP : TRANSFER_TRAP_RETURN;
 }
 
-static int bridge_stop(struct transfers *transfers, struct rvt_lane *lane, uint64_t pc)
+static int bridge_stop(struct transfers *transfers, struct rvt_hart_flow *hart, uint64_t pc)
 {
 	static const char *const flags[] = {
 		[TRANSFER_START] = "tr strt", [TRANSFER_TRAP] = "hw int",
 		[TRANSFER_TRAP_RETURN] = "iret" };
-	struct lane_state *state = lane->user;
+	struct hart_state *state = hart->user;
 	enum transfer_kind kind = bridge_kind(transfers, state, pc);
 	const struct transfer transfer = { kind, state->stopped_at, pc, flags[kind] };
 	struct rvt_callstack *stack;
-	int err = find_stack(transfers, lane, &stack);
+	int err = find_stack(transfers, hart, &stack);
 	size_t ended;
 
 	if (err || !stack)
@@ -289,47 +289,47 @@ static int bridge_stop(struct transfers *transfers, struct rvt_lane *lane, uint6
 		update_stack(stack, &transfer, 0, &err);
 	if (err || (kind == TRANSFER_START && !ended))
 		return err;
-	return transfers->ops.after && view_wants(transfers->view, lane) ?
-		transfers->ops.after(transfers->ops.ctx, lane, &transfer, stack, ended) : 0;
+	return transfers->ops.after && view_wants(transfers->view, hart) ?
+		transfers->ops.after(transfers->ops.ctx, hart, &transfer, stack, ended) : 0;
 }
 
-static int take_trap(struct transfers *transfers, struct rvt_lane *lane,
+static int take_trap(struct transfers *transfers, struct rvt_hart_flow *hart,
 		     const struct rvt_event *event)
 {
-	struct lane_state *state = lane->user;
+	struct hart_state *state = hart->user;
 	struct transfer transfer = { .kind = TRANSFER_TRAP, .from = event->pc, .to = event->target,
 				     .flags = event->interrupt ? "hw int" : "int" };
-	int err = arrive(transfers, lane, event->pc);
+	int err = arrive(transfers, hart, event->pc);
 
 	if (!err)
-		err = break_line(transfers, lane);
+		err = break_line(transfers, hart);
 	state->has_last = false;
 	if (in_kernel(event->target))
 		transfers->handler = event->target;
 	if (!event->interrupt && event->cause_valid && event->cause >= CAUSE_ECALL_FIRST &&
 	    event->cause <= CAUSE_ECALL_LAST)
 		transfer.flags = "syscall";
-	return err ? err : do_transfer(transfers, lane, &transfer, 0);
+	return err ? err : do_transfer(transfers, hart, &transfer, 0);
 }
 
 /* Where it stopped is told with the line before: only that knows what ran last. */
-static int take_stop(struct transfers *transfers, struct rvt_lane *lane,
+static int take_stop(struct transfers *transfers, struct rvt_hart_flow *hart,
 		     const struct rvt_event *event)
 {
-	struct lane_state *state = lane->user;
+	struct hart_state *state = hart->user;
 	struct transfer transfer = { TRANSFER_STOP, state->last, event->pc, "tr end" };
 	/* the last instruction may have gone elsewhere, though nothing ran there */
-	int err = event->pc ? arrive(transfers, lane, event->pc) : 0;
+	int err = event->pc ? arrive(transfers, hart, event->pc) : 0;
 	bool others = state->others;
 
 	if (!err)
-		err = end_line(transfers, lane);
+		err = end_line(transfers, hart);
 	if (!err && state->has_last && !others)
-		err = do_transfer(transfers, lane, &transfer, 0);
+		err = do_transfer(transfers, hart, &transfer, 0);
 	state->stopped = event->pc;
 	state->stopped_at = event->pc;
 	state->has_last = false;
-	return err ? err : lane->left ? RVT_PART_TOLD : 0;
+	return err ? err : hart->left ? RVT_SLICE_DONE : 0;
 }
 
 static void note_loss(struct transfers *transfers, const struct rvt_event *event)
@@ -339,10 +339,10 @@ static void note_loss(struct transfers *transfers, const struct rvt_event *event
 		view_lost(transfers->view, event);
 }
 
-static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	struct transfers *transfers = ctx;
-	struct lane_state *state = get_state(lane);
+	struct hart_state *state = get_state(hart);
 	struct transfer transfer = { .kind = TRANSFER_START, .flags = "tr strt", .to = event->pc };
 	int err = 0;
 
@@ -350,22 +350,22 @@ static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 		return -ENOMEM;
 	switch (event->type) {
 	case RVT_EVENT_TRAP:
-		err = take_trap(transfers, lane, event);
+		err = take_trap(transfers, hart, event);
 		break;
 	case RVT_EVENT_START:
-		err = break_line(transfers, lane);
+		err = break_line(transfers, hart);
 		state->has_last = false;
 		if (!err)
-			err = do_transfer(transfers, lane, &transfer, 0);
+			err = do_transfer(transfers, hart, &transfer, 0);
 		if (!err)
-			err = bridge_stop(transfers, lane, event->pc);
+			err = bridge_stop(transfers, hart, event->pc);
 		state->stopped = false;
 		break;
 	case RVT_EVENT_STOP:
-		err = take_stop(transfers, lane, event);
+		err = take_stop(transfers, hart, event);
 		break;
 	case RVT_EVENT_LOST:
-		err = break_line(transfers, lane);
+		err = break_line(transfers, hart);
 		state->has_last = state->stopped = false;
 		if (!err)
 			note_loss(transfers, event);
@@ -374,16 +374,16 @@ static int take_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 		break;
 	}
 	if (!err && transfers->ops.event)
-		err = transfers->ops.event(transfers->ops.ctx, lane, event);
+		err = transfers->ops.event(transfers->ops.ctx, hart, event);
 	return err;
 }
 
-static void take_end(void *ctx, struct rvt_lane *lane)
+static void take_end(void *ctx, struct rvt_hart_flow *hart)
 {
-	if (lane->user)
-		end_line(ctx, lane);
-	free(lane->user);
-	lane->user = NULL;
+	if (hart->user)
+		end_line(ctx, hart);
+	free(hart->user);
+	hart->user = NULL;
 }
 
 struct transfers *transfers_create(const struct transfers_ops *ops, struct view *view,

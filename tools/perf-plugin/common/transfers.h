@@ -33,14 +33,15 @@ struct transfers_ops {
 	 * @insns instructions from @first to @last (the address of the last one), no transfer
 	 * between.
 	 */
-	int (*line)(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last, uint64_t insns,
+	int (*line)(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
+		    uint64_t insns,
 		    struct rvt_callstack *stack);
 	/* @stack is as it was before the transfer, @after as the transfer leaves it. */
-	int (*transfer)(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+	int (*transfer)(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 			struct rvt_callstack *stack);
-	int (*after)(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+	int (*after)(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 		     struct rvt_callstack *stack, size_t ended);
-	int (*event)(void *ctx, struct rvt_lane *lane, const struct rvt_event *event);
+	int (*event)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event);
 };
 
 struct transfers;
@@ -56,8 +57,8 @@ struct transfers *transfers_create(const struct transfers_ops *ops, struct view 
 				   size_t max_depth);
 void transfers_destroy(struct transfers *transfers);
 /*
- * Fills .ctx, .runs, .event and .end of a session's sink. rvt_lane.user is taken. Good for parts
- * with overlap (struct rvt_session_parts) if no stacks are kept.
+ * Fills .ctx, .runs, .event and .end of a session's sink. rvt_hart_flow.user is taken. Good for
+ * slices with overlap (struct rvt_session_slices) if no stacks are kept.
  */
 void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink);
 /* How many LOST events there were; the view's summary knows of them. */

@@ -30,11 +30,11 @@ bool view_option(struct view_options *options, int c, const char *argument)
 {
 	switch (c) {
 	case 'i': options->input = argument; break;
-	case VIEW_SYMFS: options->session.owner.symfs = argument; break;
-	case VIEW_VMLINUX: options->session.owner.vmlinux = argument; break;
-	case VIEW_KCORE: options->session.owner.kcore = argument; break;
+	case VIEW_SYMFS: options->session.sideband.symfs = argument; break;
+	case VIEW_VMLINUX: options->session.sideband.vmlinux = argument; break;
+	case VIEW_KCORE: options->session.sideband.kcore = argument; break;
 	case VIEW_KALLSYMS: options->session.kallsyms = argument; break;
-	case VIEW_FIRMWARE: options->session.owner.firmware = argument; break;
+	case VIEW_FIRMWARE: options->session.sideband.firmware = argument; break;
 	case VIEW_PARAMS: options->session.params = argument; break;
 	case 'C': options->cpus = argument; break;
 	case VIEW_PID: options->pids = argument; break;
@@ -124,7 +124,8 @@ static void check_machine(const struct view *view)
 	const char *arch = rvt_perfdata_string(rvt_session_file(view->session), RVT_FEAT_ARCH);
 	struct utsname uts;
 
-	if (arch && !view->options.session.owner.symfs && !uname(&uts) && strcmp(uts.machine, arch))
+	if (arch && !view->options.session.sideband.symfs && !uname(&uts) && strcmp(uts.machine,
+										    arch))
 		cmd_warning("recorded on a %s machine, and this is a %s: give --symfs DIR with a "
 			    "copy of its files", arch, uts.machine);
 }
@@ -195,19 +196,19 @@ bool view_in_names(const char *names, const char *name)
 	return false;
 }
 
-static bool filters_pass(const struct view *view, const struct rvt_lane *lane)
+static bool filters_pass(const struct view *view, const struct rvt_hart_flow *hart)
 {
-	if (lane->time < view->from || lane->time > view->to)
+	if (hart->time < view->from || hart->time > view->to)
 		return false;
-	if (view->cpus && !in_list(view->cpus, view->n_cpus, lane->cpu))
+	if (view->cpus && !in_list(view->cpus, view->n_cpus, hart->cpu))
 		return false;
 	if (!view->pids && !view->tids && !view->options.comms)
 		return true;
-	if (!lane->task)
+	if (!hart->task)
 		return false;
-	return in_list(view->pids, view->n_pids, lane->task->pid) &&
-		in_list(view->tids, view->n_tids, lane->task->tid) &&
-		(!view->options.comms || view_in_names(view->options.comms, lane->task->comm));
+	return in_list(view->pids, view->n_pids, hart->task->pid) &&
+		in_list(view->tids, view->n_tids, hart->task->tid) &&
+		(!view->options.comms || view_in_names(view->options.comms, hart->task->comm));
 }
 
 /* The driver's tracepoints are of no trace. */
@@ -217,9 +218,9 @@ bool view_is_trace_event(const struct rvt_perfdata_event *event)
 		event->attr.type != PERF_TYPE_TRACEPOINT;
 }
 
-bool view_wants(struct view *view, const struct rvt_lane *lane)
+bool view_wants(struct view *view, const struct rvt_hart_flow *hart)
 {
-	bool wanted = !view || filters_pass(view, lane);
+	bool wanted = !view || filters_pass(view, hart);
 
 	if (view && wanted && !view->wanted)
 		view->wanted = true;
@@ -272,8 +273,8 @@ static bool is_undecodable(const struct view *view, const struct rvt_session_sta
 }
 
 /*
- * So it is behind most synchronisation points with wrong parameters. Where bytes are missing flow is
- * lost about once for each time that some are, and a few times say nothing.
+ * So it is behind most synchronisation points with wrong parameters. Where bytes are missing flow
+ * is lost about once for each time that some are, and a few times say nothing.
  */
 #define MANY_GAPS 32
 

@@ -61,7 +61,7 @@ struct rvt_session *view_session(struct view *view);
  */
 bool view_is_trace_event(const struct rvt_perfdata_event *event);
 /* Whether the filters let this through; @view NULL: there are none. */
-bool view_wants(struct view *view, const struct rvt_lane *lane);
+bool view_wants(struct view *view, const struct rvt_hart_flow *hart);
 /* Whether @name is in the list "A,B,..."; it matches nothing but itself. */
 bool view_in_names(const char *names, const char *name);
 /*

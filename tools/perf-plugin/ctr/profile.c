@@ -30,19 +30,19 @@ static enum transfer_kind kind_of(unsigned int type)
 }
 
 /* From where one transfer led to where the next one started. */
-static int give_line(struct ctr_profile *profile, struct rvt_lane *lane, uint64_t first,
+static int give_line(struct ctr_profile *profile, struct rvt_hart_flow *hart, uint64_t first,
 		     uint64_t last)
 {
 	if (!first || last < first || last - first > LONGEST_LINE)
 		return 0;
-	return profile->ops->line(profile->ops->ctx, lane, first, last, (last - first) / 4 + 1,
+	return profile->ops->line(profile->ops->ctx, hart, first, last, (last - first) / 4 + 1,
 				  NULL);
 }
 
 static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task)
 {
 	struct ctr_profile *profile = ctx;
-	struct rvt_lane lane = { .cpu = sample->cpu, .task = task, .time = sample->time,
+	struct rvt_hart_flow hart = { .cpu = sample->cpu, .task = task, .time = sample->time,
 				 .space = task->space };
 	struct rvt_ctr_entry entry;
 	uint64_t before = 0;
@@ -63,9 +63,9 @@ static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struc
 		transfer.flags = rvt_ctr_type_name(entry.type);
 		/* A trap's source has not executed, but what is before it has. */
 		if (transfer.kind != TRANSFER_TRAP)
-			err = give_line(profile, &lane, before, entry.source);
+			err = give_line(profile, &hart, before, entry.source);
 		if (!err && entry.source && entry.target)
-			err = profile->ops->transfer(profile->ops->ctx, &lane, &transfer, NULL);
+			err = profile->ops->transfer(profile->ops->ctx, &hart, &transfer, NULL);
 		before = entry.target;
 	}
 	return err;

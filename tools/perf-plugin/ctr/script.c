@@ -39,9 +39,10 @@ const char *ctr_trigger_name(uint32_t type, uint64_t config)
 bool ctr_wants(struct view *view, const struct rvt_ctr_sample *sample,
 	       const struct rvt_task *task)
 {
-	const struct rvt_lane lane = { .cpu = sample->cpu, .task = task, .time = sample->time };
+	const struct rvt_hart_flow hart = { .cpu = sample->cpu, .task = task,
+						     .time = sample->time };
 
-	return view_wants(view, &lane);
+	return view_wants(view, &hart);
 }
 
 static void print_place(struct ctr_script *script, const struct rvt_task *task, uint64_t addr)

@@ -45,7 +45,7 @@ void decode_printer_destroy(struct decode_printer *printer);
 /* Flow, as for struct rvt_flow_sink; both return non-zero once the output has failed. */
 int decode_printer_runs(struct decode_printer *printer, const struct rvt_run *runs, size_t n);
 int decode_printer_event(struct decode_printer *printer, const struct rvt_event *event);
-/* A part of the flow ends, and goes on at *@next_pc elsewhere (NULL: that is not known). */
+/* A slice of the flow ends, and goes on at *@next_pc elsewhere (NULL: that is not known). */
 void decode_printer_end(struct decode_printer *printer, const uint64_t *next_pc);
 
 /* ---- decoding: decode-run.c ---- */

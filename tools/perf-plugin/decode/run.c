@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Decoding a dump, on one processor or on several. Several: the dump is cut into parts (see
- * rvt_stream_part()). Threads take one part after the other; text comes out in the order of
- * the parts. The thread whose part is the oldest that is not finished writes at once; the others
+ * Decoding a dump, on one processor or on several. Several: the dump is cut into slices (see
+ * rvt_stream_slice()). Threads take one slice after the other; text comes out in the order of
+ * the slices. The thread whose slice is the oldest that is not finished writes at once; the others
  * collect some text and then wait.
  */
 #include <errno.h>
@@ -17,9 +17,9 @@
 #include "decode/decode.h"
 
 #define CHUNK (1 << 20)
-#define MIN_PART (128 << 10)
-#define MAX_PART (4 << 20)
-/* Text that a part keeps while older ones are not finished. */
+#define MIN_SLICE (128 << 10)
+#define MAX_SLICE (4 << 20)
+/* Text that a slice keeps while older ones are not finished. */
 #define MAX_KEPT (16 << 20)
 
 struct worker;
@@ -28,12 +28,12 @@ struct worker;
 struct source {
 	struct worker *worker;
 	unsigned int src;
-	bool in_part;			/* seen in the current part */
+	bool in_slice;			/* seen in the current slice */
 	struct rvt_flow *flow;
 	struct decode_printer *printer;
 };
 
-struct part {
+struct slice {
 	uint64_t from, to;		/* the last one: to the end of the dump */
 	bool finished;
 	bool lost;			/* something was reported */
@@ -48,21 +48,21 @@ struct part {
 struct run {
 	struct decode_job *job;
 	bool tagged;			/* lines begin with the source */
-	bool apart;			/* there are several parts */
-	struct part *parts;
-	atomic_size_t n_parts;		/* those behind are not wanted (any more) */
-	atomic_size_t next;		/* part that nobody has taken */
+	bool apart;			/* there are several slices */
+	struct slice *slices;
+	atomic_size_t n_slices;		/* those behind are not wanted (any more) */
+	atomic_size_t next;		/* slice that nobody has taken */
 
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
-	size_t n_cut;			/* parts that there were at first */
-	size_t head;			/* the oldest part that is not finished */
+	size_t n_cut;			/* slices that there were at first */
+	size_t head;			/* the oldest slice that is not finished */
 	int error;
 };
 
 struct worker {
 	struct run *run;
-	struct part *part;
+	struct slice *slice;
 	pthread_t thread;
 	FILE *errors;
 	struct decode_output output;
@@ -110,7 +110,7 @@ static void report(struct worker *w, const struct rvt_event *event, const struct
 {
 	const struct decode_job *job = w->run->job;
 
-	w->part->lost = true;
+	w->slice->lost = true;
 	fprintf(w->errors, "%s: offset 0x%" PRIx64 ": ", job->path,
 		decode_offset(job, event->offset));
 	if (source && w->run->tagged)
@@ -189,22 +189,22 @@ static struct rvt_flow *on_source(void *ctx, unsigned int src)
 		w->error = -ENOMEM;
 		return NULL;
 	}
-	w->sources[src]->in_part = true;
+	w->sources[src]->in_slice = true;
 	return w->sources[src]->flow;
 }
 
-/* ---- one part ---- */
+/* ---- one slice ---- */
 
-static void add_stats(struct rvt_stream_stats *sum, const struct rvt_stream_stats *part)
+static void add_stats(struct rvt_stream_stats *sum, const struct rvt_stream_stats *slice)
 {
-	sum->messages += part->messages;
-	sum->syncs += part->syncs;
-	sum->idle_bytes += part->idle_bytes;
-	sum->skipped_bytes += part->skipped_bytes;
-	sum->vendor_messages += part->vendor_messages;
-	sum->reserved_messages += part->reserved_messages;
-	sum->errors += part->errors;
-	sum->lost_reports += part->lost_reports;
+	sum->messages += slice->messages;
+	sum->syncs += slice->syncs;
+	sum->idle_bytes += slice->idle_bytes;
+	sum->skipped_bytes += slice->skipped_bytes;
+	sum->vendor_messages += slice->vendor_messages;
+	sum->reserved_messages += slice->reserved_messages;
+	sum->errors += slice->errors;
+	sum->lost_reports += slice->lost_reports;
 }
 
 static void add_flow_stats(struct rvt_flow_stats *sum, const struct rvt_flow_stats *stats, int sign)
@@ -228,16 +228,16 @@ static void sum_flows(const struct worker *w, struct rvt_flow_stats *sum, int si
 	}
 }
 
-/* End of a part that is not the last: where each source goes on. */
+/* End of a slice that is not the last: where each source goes on. */
 static void end_sources(struct worker *w, bool done)
 {
 	for (unsigned int i = 0; i < DECODE_MAX_SOURCES; i++) {
 		struct source *source = w->sources[i];
 		uint64_t pc;
 
-		if (!source || !source->in_part)
+		if (!source || !source->in_slice)
 			continue;
-		source->in_part = false;
+		source->in_slice = false;
 		decode_printer_end(source->printer,
 				   done && rvt_flow_pc(source->flow, &pc) ? &pc : NULL);
 	}
@@ -249,22 +249,22 @@ struct feeding {
 	bool done, extended;
 };
 
-/* This part goes on to the end: nobody wants those behind it. */
+/* This slice goes on to the end: nobody wants those behind it. */
 static void drop_others(struct worker *w)
 {
 	struct run *run = w->run;
-	size_t n = w->part - run->parts + 1;
+	size_t n = w->slice - run->slices + 1;
 
 	pthread_mutex_lock(&run->lock);
-	if (n < run->n_parts)
-		run->n_parts = n;
+	if (n < run->n_slices)
+		run->n_slices = n;
 	pthread_cond_broadcast(&run->moved);
 	pthread_mutex_unlock(&run->lock);
 }
 
-static bool is_wanted(const struct run *run, const struct part *part)
+static bool is_wanted(const struct run *run, const struct slice *slice)
 {
-	return (size_t)(part - run->parts) < run->n_parts;
+	return (size_t)(slice - run->slices) < run->n_slices;
 }
 
 static int feed(void *ctx, const void *bytes, size_t len, uint64_t position)
@@ -272,19 +272,19 @@ static int feed(void *ctx, const void *bytes, size_t len, uint64_t position)
 	struct feeding *f = ctx;
 	int ret = rvt_stream_feed(f->stream, bytes, len, position);
 
-	f->done = rvt_stream_part_done(f->stream);
-	if (!f->extended && rvt_stream_part_extended(f->stream)) {
+	f->done = rvt_stream_slice_done(f->stream);
+	if (!f->extended && rvt_stream_slice_extended(f->stream)) {
 		f->extended = true;
 		drop_others(f->worker);
 	}
 	if (ret)
 		return ret;
-	if (!is_wanted(f->worker->run, f->worker->part))
+	if (!is_wanted(f->worker->run, f->worker->slice))
 		return -ECANCELED;
 	return f->worker->error ? f->worker->error : f->done;
 }
 
-static int decode_part(struct worker *w, struct part *part)
+static int decode_slice(struct worker *w, struct slice *slice)
 {
 	const struct decode_job *job = w->run->job;
 	struct rvt_stream_ops ops = { w, on_source, on_stream_event };
@@ -293,78 +293,78 @@ static int decode_part(struct worker *w, struct part *part)
 
 	if (ret)
 		return ret;
-	sum_flows(w, &part->flow, -1);
+	sum_flows(w, &slice->flow, -1);
 	if (w->run->apart)
-		ret = rvt_stream_part(f.stream, part->from, part->to == job->size ? UINT64_MAX :
-				      part->to);
+		ret = rvt_stream_slice(f.stream, slice->from, slice->to == job->size ? UINT64_MAX :
+				       slice->to);
 	if (!ret)
-		ret = decode_read(job, part->from, job->size, &f, feed);
+		ret = decode_read(job, slice->from, job->size, &f, feed);
 	if (!ret || f.done)
 		ret = rvt_stream_finish(f.stream);
-	rvt_stream_stats(f.stream, &part->stream);
+	rvt_stream_stats(f.stream, &slice->stream);
 	rvt_stream_destroy(f.stream);
-	sum_flows(w, &part->flow, 1);
+	sum_flows(w, &slice->flow, 1);
 	if (w->run->apart)
 		end_sources(w, f.done);
 	return ret;
 }
 
-/* ---- the order of the parts ---- */
+/* ---- the order of the slices ---- */
 
-static int write_kept(struct part *part)
+static int write_kept(struct slice *slice)
 {
-	int ret = part->n_kept ? decode_write_stdout(NULL, part->kept, part->n_kept) : 0;
+	int ret = slice->n_kept ? decode_write_stdout(NULL, slice->kept, slice->n_kept) : 0;
 
-	free(part->kept);
-	part->kept = NULL;
-	part->n_kept = part->kept_size = 0;
+	free(slice->kept);
+	slice->kept = NULL;
+	slice->n_kept = slice->kept_size = 0;
 	return ret;
 }
 
-static int keep(struct part *part, const char *text, size_t len)
+static int keep(struct slice *slice, const char *text, size_t len)
 {
-	if (array_reserve(&part->kept, &part->kept_size, part->n_kept, len))
+	if (array_reserve(&slice->kept, &slice->kept_size, slice->n_kept, len))
 		return -ENOMEM;
-	memcpy(part->kept + part->n_kept, text, len);
-	part->n_kept += len;
+	memcpy(slice->kept + slice->n_kept, text, len);
+	slice->n_kept += len;
 	return 0;
 }
 
-/* Text of the worker's part: written when it is its turn, else kept. */
+/* Text of the worker's slice: written when it is its turn, else kept. */
 static int write_in_turn(void *ctx, const char *text, size_t len)
 {
 	struct worker *w = ctx;
 	struct run *run = w->run;
-	struct part *part = w->part;
+	struct slice *slice = w->slice;
 	int ret = 0;
 
 	pthread_mutex_lock(&run->lock);
-	while (&run->parts[run->head] != part && part->n_kept + len > MAX_KEPT && !run->error &&
-	       is_wanted(run, part))
+	while (&run->slices[run->head] != slice && slice->n_kept + len > MAX_KEPT && !run->error &&
+	       is_wanted(run, slice))
 		pthread_cond_wait(&run->moved, &run->lock);
-	if (run->error || !is_wanted(run, part)) {
+	if (run->error || !is_wanted(run, slice)) {
 		ret = run->error ? run->error : -ECANCELED;
-	} else if (&run->parts[run->head] != part) {
-		ret = keep(part, text, len);
+	} else if (&run->slices[run->head] != slice) {
+		ret = keep(slice, text, len);
 	} else {
-		/* Nobody else writes, nor moves on, while this part is the head. */
+		/* Nobody else writes, nor moves on, while this slice is the head. */
 		pthread_mutex_unlock(&run->lock);
-		ret = write_kept(part);
+		ret = write_kept(slice);
 		return ret ? ret : decode_write_stdout(NULL, text, len);
 	}
 	pthread_mutex_unlock(&run->lock);
 	return ret;
 }
 
-/* The worker's part is decoded: what follows it in order and is finished, too, is written. */
-static void finish_part(struct run *run, struct part *part, int error)
+/* The worker's slice is decoded: what follows it in order and is finished, too, is written. */
+static void finish_slice(struct run *run, struct slice *slice, int error)
 {
 	pthread_mutex_lock(&run->lock);
-	part->finished = true;
-	if (!run->error && is_wanted(run, part))
+	slice->finished = true;
+	if (!run->error && is_wanted(run, slice))
 		run->error = error;
-	while (run->head < run->n_parts && run->parts[run->head].finished) {
-		struct part *head = &run->parts[run->head];
+	while (run->head < run->n_slices && run->slices[run->head].finished) {
+		struct slice *head = &run->slices[run->head];
 		int ret = write_kept(head);
 
 		if (!run->error)
@@ -385,21 +385,21 @@ static void *work(void *ctx)
 	struct run *run = w->run;
 	size_t i;
 
-	while ((i = atomic_fetch_add(&run->next, 1)) < run->n_parts) {
+	while ((i = atomic_fetch_add(&run->next, 1)) < run->n_slices) {
 		int ret;
 
-		w->part = &run->parts[i];
-		w->errors = open_memstream(&w->part->errors, &w->part->errors_size);
+		w->slice = &run->slices[i];
+		w->errors = open_memstream(&w->slice->errors, &w->slice->errors_size);
 		if (!w->errors) {
-			finish_part(run, w->part, -ENOMEM);
+			finish_slice(run, w->slice, -ENOMEM);
 			break;
 		}
 		w->output.error = 0;
-		ret = decode_part(w, w->part);
+		ret = decode_slice(w, w->slice);
 		if (!ret)
 			ret = decode_output_flush(&w->output);
 		fclose(w->errors);
-		finish_part(run, w->part, ret);
+		finish_slice(run, w->slice, ret);
 	}
 	return NULL;
 }
@@ -429,10 +429,10 @@ static int cut(struct run *run)
 	const struct decode_job *job = run->job;
 	uint64_t size = job->size / (job->jobs * 4), from = 0;
 
-	if (size < MIN_PART)
-		size = MIN_PART;
-	if (size > MAX_PART)
-		size = MAX_PART;
+	if (size < MIN_SLICE)
+		size = MIN_SLICE;
+	if (size > MAX_SLICE)
+		size = MAX_SLICE;
 	do {
 		struct search search = { job, job->size };
 		uint64_t to = job->size - from > 2 * size ? from + size : job->size;
@@ -442,9 +442,9 @@ static int cut(struct run *run)
 			to = search.found;
 		else
 			to = job->size;
-		if (array_grow(&run->parts, run->n_parts))
+		if (array_grow(&run->slices, run->n_slices))
 			return -ENOMEM;
-		run->parts[run->n_parts++] = (struct part){ .from = from, .to = to };
+		run->slices[run->n_slices++] = (struct slice){ .from = from, .to = to };
 		from = to;
 	} while (from < job->size);
 	return 0;
@@ -484,7 +484,7 @@ static int count_sources(const struct decode_job *job, unsigned int *n)
 static int worker_open(struct worker *w, struct run *run)
 {
 	w->run = run;
-	w->part = run->parts;
+	w->slice = run->slices;
 	w->errors = stderr;
 	w->sources = calloc(DECODE_MAX_SOURCES, sizeof(w->sources[0]));
 	if (!w->sources)
@@ -517,7 +517,7 @@ static int run_workers(struct run *run, struct worker *workers, unsigned int n)
 	if (ret)
 		return ret;
 	if (!run->apart) {
-		ret = decode_part(&workers[0], &run->parts[0]);
+		ret = decode_slice(&workers[0], &run->slices[0]);
 		return ret ? ret : decode_output_flush(&workers[0].output);
 	}
 	while (started < n && !pthread_create(&workers[started].thread, NULL, work,
@@ -544,10 +544,10 @@ int decode_run(struct decode_job *job)
 	run.tagged = sources > 1;
 	if (!ret)
 		ret = cut(&run);
-	run.n_cut = run.n_parts;
-	run.apart = run.n_parts > 1;
+	run.n_cut = run.n_slices;
+	run.apart = run.n_slices > 1;
 	if (!ret) {
-		n = job->jobs < run.n_parts ? job->jobs : run.n_parts;
+		n = job->jobs < run.n_slices ? job->jobs : run.n_slices;
 		workers = calloc(n, sizeof(workers[0]));
 		ret = workers ? run_workers(&run, workers, n) : -ENOMEM;
 	}
@@ -557,19 +557,19 @@ int decode_run(struct decode_job *job)
 		if (workers[i].run)
 			worker_close(&workers[i], seen);
 	}
-	for (size_t i = 0; i < run.n_parts; i++) {
-		add_stats(&job->stream, &run.parts[i].stream);
-		add_flow_stats(&job->flow, &run.parts[i].flow, 1);
-		job->lost |= run.parts[i].lost;
+	for (size_t i = 0; i < run.n_slices; i++) {
+		add_stats(&job->stream, &run.slices[i].stream);
+		add_flow_stats(&job->flow, &run.slices[i].flow, 1);
+		job->lost |= run.slices[i].lost;
 	}
 	job->stream.bytes = job->size;
-	for (size_t i = run.n_parts; i < run.n_cut; i++) {
-		free(run.parts[i].kept);
-		free(run.parts[i].errors);
+	for (size_t i = run.n_slices; i < run.n_cut; i++) {
+		free(run.slices[i].kept);
+		free(run.slices[i].errors);
 	}
 	free(workers);
 	free(seen);
-	free(run.parts);
+	free(run.slices);
 	pthread_cond_destroy(&run.moved);
 	pthread_mutex_destroy(&run.lock);
 	return ret;

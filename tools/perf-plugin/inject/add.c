@@ -175,8 +175,9 @@ static struct additions *begin(struct cpu_samples *cpu, enum match match)
 	return cpu->additions;
 }
 
-/* With what @lane and @stack have now, from @below on (0: none). @lane NULL: nothing. */
-static void make(const struct added *added, struct cpu_samples *cpu, const struct rvt_lane *lane,
+/* With what @hart and @stack have now, from @below on (0: none). @hart NULL: nothing. */
+static void make(const struct added *added, struct cpu_samples *cpu,
+		 const struct rvt_hart_flow *hart,
 		 uint64_t below, struct rvt_callstack *stack, enum match match)
 {
 	struct additions *additions = begin(cpu, match);
@@ -185,7 +186,7 @@ static void make(const struct added *added, struct cpu_samples *cpu, const struc
 		inject_add_callchain(&additions->chain, cpu->samples[cpu->next].ip, below,
 				     stack, 0, added->itrace->add_callchain);
 	if (added->itrace->add_last_branches)
-		inject_add_branches(&additions->branches, added->branches, lane,
+		inject_add_branches(&additions->branches, added->branches, hart,
 				    added->itrace->add_last_branches);
 }
 
@@ -213,7 +214,7 @@ static bool was_taken_in(const struct waiting *sample, const struct rvt_frame *f
  * interrupt, of which there can be several samples, or the call of a tracepoint. False: it is not.
  */
 static bool make_from_handler(const struct added *added, struct cpu_samples *cpu,
-			      const struct rvt_lane *lane, struct rvt_callstack *stack)
+			      const struct rvt_hart_flow *hart, struct rvt_callstack *stack)
 {
 	const struct waiting *sample = &cpu->samples[cpu->next];
 	const struct rvt_frame *frame;
@@ -229,7 +230,7 @@ static bool make_from_handler(const struct added *added, struct cpu_samples *cpu
 		inject_add_callchain(&additions->chain, sample->ip, 0, stack, n + 1,
 				     added->itrace->add_callchain);
 	if (added->itrace->add_last_branches)
-		inject_add_branches_before(&additions->branches, added->branches, lane->cpu,
+		inject_add_branches_before(&additions->branches, added->branches, hart->cpu,
 					   sample->tid, added->itrace->add_last_branches,
 					   frame->from);
 	return true;
@@ -293,32 +294,32 @@ static int write_next(struct added *added, struct cpu_samples *cpu)
 	return err;
 }
 
-/* Writes the samples that were taken before what the lane delivers now. */
-static int pass(struct added *added, struct cpu_samples *cpu, const struct rvt_lane *lane,
+/* Writes the samples that were taken before what the hart flow delivers now. */
+static int pass(struct added *added, struct cpu_samples *cpu, const struct rvt_hart_flow *hart,
 		struct rvt_callstack *stack)
 {
 	int err = 0;
 
-	while (!err && cpu->next < cpu->n && cpu->samples[cpu->next].time < lane->time) {
-		bool same = lane->task && lane->task->tid == cpu->samples[cpu->next].tid;
+	while (!err && cpu->next < cpu->n && cpu->samples[cpu->next].time < hart->time) {
+		bool same = hart->task && hart->task->tid == cpu->samples[cpu->next].tid;
 
 		if (cpu->match < MATCH_AGAIN &&
-		    !(same && make_from_handler(added, cpu, lane, stack)) && !cpu->match)
+		    !(same && make_from_handler(added, cpu, hart, stack)) && !cpu->match)
 			make(added, cpu, NULL, 0, NULL, MATCH_NONE);
 		err = write_next(added, cpu);
 	}
 	return err;
 }
 
-static struct cpu_samples *cpu_of(struct added *added, const struct rvt_lane *lane)
+static struct cpu_samples *cpu_of(struct added *added, const struct rvt_hart_flow *hart)
 {
-	return &added->cpus[lane->cpu >= 0 && lane->cpu < MAX_CPUS ? lane->cpu : 0];
+	return &added->cpus[hart->cpu >= 0 && hart->cpu < MAX_CPUS ? hart->cpu : 0];
 }
 
-static bool is_next(const struct cpu_samples *cpu, const struct rvt_lane *lane)
+static bool is_next(const struct cpu_samples *cpu, const struct rvt_hart_flow *hart)
 {
-	return cpu->next < cpu->n && lane->task &&
-		lane->task->tid == cpu->samples[cpu->next].tid;
+	return cpu->next < cpu->n && hart->task &&
+		hart->task->tid == cpu->samples[cpu->next].tid;
 }
 
 /*
@@ -326,11 +327,11 @@ static bool is_next(const struct cpu_samples *cpu, const struct rvt_lane *lane)
  * there come later, and are of the thread before: they get what that has now.
  */
 static void change_thread(const struct added *added, struct cpu_samples *cpu,
-			  const struct rvt_lane *lane, struct rvt_callstack *stack)
+			  const struct rvt_hart_flow *hart, struct rvt_callstack *stack)
 {
 	const struct waiting *sample = &cpu->samples[cpu->next];
 	struct rvt_task task = { .tid = cpu->tid };
-	struct rvt_lane before = *lane;
+	struct rvt_hart_flow before = *hart;
 
 	if (stack == cpu->stack)
 		return;
@@ -340,58 +341,59 @@ static void change_thread(const struct added *added, struct cpu_samples *cpu,
 	if (cpu->stack && cpu->next < cpu->n && sample->tracepoint && sample->tid == cpu->tid &&
 	    !cpu->match)
 		make(added, cpu, &before, 0, cpu->stack, MATCH_CHANGE);
-	cpu->tid = lane->task ? lane->task->tid : -1;
+	cpu->tid = hart->task ? hart->task->tid : -1;
 	cpu->stack = stack;
 }
 
-int added_line(struct added *added, const struct rvt_lane *lane, uint64_t first, uint64_t last,
+int added_line(struct added *added, const struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
 	       struct rvt_callstack *stack)
 {
-	struct cpu_samples *cpu = cpu_of(added, lane);
-	int err = pass(added, cpu, lane, stack);
+	struct cpu_samples *cpu = cpu_of(added, hart);
+	int err = pass(added, cpu, hart, stack);
 	uint64_t ip;
 
-	change_thread(added, cpu, lane, stack);
-	if (err || !is_next(cpu, lane) || cpu->match >= MATCH_AGAIN)
+	change_thread(added, cpu, hart, stack);
+	if (err || !is_next(cpu, hart) || cpu->match >= MATCH_AGAIN)
 		return err;
 	ip = cpu->samples[cpu->next].ip;
 	if (ip >= first && ip <= last)
-		make(added, cpu, lane, 0, stack, MATCH_LINE);
+		make(added, cpu, hart, 0, stack, MATCH_LINE);
 	return 0;
 }
 
 /*
  * The trace ends here for now, before the instruction at @to: an ecall, or one that is interrupted.
  */
-static void stop(const struct added *added, struct cpu_samples *cpu, const struct rvt_lane *lane,
+static void stop(const struct added *added, struct cpu_samples *cpu,
+		 const struct rvt_hart_flow *hart,
 		 uint64_t to, struct rvt_callstack *stack)
 {
 	const struct waiting *sample = &cpu->samples[cpu->next];
 
 	if (is_epc(sample, to))
-		make(added, cpu, lane, 0, stack, MATCH_TRAP);
+		make(added, cpu, hart, 0, stack, MATCH_TRAP);
 	else if (sample->tracepoint && (int64_t)sample->ip < 0 && (int64_t)to >= 0 && !cpu->match)
-		make(added, cpu, lane, to, stack, MATCH_CHANGE);
+		make(added, cpu, hart, to, stack, MATCH_CHANGE);
 }
 
-int added_transfer(struct added *added, const struct rvt_lane *lane,
+int added_transfer(struct added *added, const struct rvt_hart_flow *hart,
 		   const struct transfer *transfer, struct rvt_callstack *stack)
 {
-	struct cpu_samples *cpu = cpu_of(added, lane);
-	int err = pass(added, cpu, lane, stack);
+	struct cpu_samples *cpu = cpu_of(added, hart);
+	int err = pass(added, cpu, hart, stack);
 	const struct waiting *sample = &cpu->samples[cpu->next];
 
-	change_thread(added, cpu, lane, stack);
-	if (err || !is_next(cpu, lane))
+	change_thread(added, cpu, hart, stack);
+	if (err || !is_next(cpu, hart))
 		return err;
 	if (transfer->kind == TRANSFER_START && cpu->match == MATCH_CHANGE)
 		cpu->match = MATCH_NONE;
 	if (transfer->kind == TRANSFER_STOP)
-		stop(added, cpu, lane, transfer->to, stack);
+		stop(added, cpu, hart, transfer->to, stack);
 	else if (transfer->kind == TRANSFER_TRAP && is_epc(sample, transfer->from))
-		make(added, cpu, lane, 0, stack, MATCH_TRAP);
+		make(added, cpu, hart, 0, stack, MATCH_TRAP);
 	else if (transfer->kind == TRANSFER_RETURN && transfer->to == sample->ip)
-		make_from_handler(added, cpu, lane, stack);
+		make_from_handler(added, cpu, hart, stack);
 	return 0;
 }
 

@@ -27,9 +27,9 @@ void inject_add(struct inject_sample *sample, uint64_t word);
  */
 void inject_add_callchain(struct inject_sample *sample, uint64_t ip, uint64_t below,
 			  struct rvt_callstack *stack, size_t skip, unsigned int max);
-/* At most @max branches of the thread on the lane's cpu (NULL: none). */
+/* At most @max branches of the thread on the hart flow's cpu (NULL: none). */
 void inject_add_branches(struct inject_sample *sample, const struct branches *branches,
-			 const struct rvt_lane *lane, size_t max);
+			 const struct rvt_hart_flow *hart, size_t max);
 /*
  * Of those of the thread @tid, if it was the last on the cpu, only what is before its last trap or
  * call at @from; @branches keep INJECT_MAX_BRANCHES.
@@ -58,9 +58,9 @@ void added_attr(const struct added *added, struct perf_event_attr *attr);
 /* Whether @record is a sample that will be written with additions. */
 bool added_takes(const struct added *added, const struct rvt_perfdata_record *record);
 /* What the flow does: samples are written on the way. 0 or -errno. */
-int added_line(struct added *added, const struct rvt_lane *lane, uint64_t first, uint64_t last,
+int added_line(struct added *added, const struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
 	       struct rvt_callstack *stack);
-int added_transfer(struct added *added, const struct rvt_lane *lane,
+int added_transfer(struct added *added, const struct rvt_hart_flow *hart,
 		   const struct transfer *transfer, struct rvt_callstack *stack);
 /* Writes what no flow came to. */
 int added_finish(struct added *added);

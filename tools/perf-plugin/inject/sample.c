@@ -36,10 +36,10 @@ void inject_add_callchain(struct inject_sample *sample, uint64_t ip, uint64_t be
 }
 
 void inject_add_branches(struct inject_sample *sample, const struct branches *branches,
-			 const struct rvt_lane *lane, size_t max)
+			 const struct rvt_hart_flow *hart, size_t max)
 {
 	struct perf_branch_entry *entries = (void *)&sample->words[sample->n + 1];
-	size_t n = lane ? branches_get(branches, lane, entries, max) : 0;
+	size_t n = hart ? branches_get(branches, hart, entries, max) : 0;
 
 	inject_add(sample, n);
 	sample->n += n * (sizeof(*entries) / sizeof(uint64_t));

@@ -33,10 +33,10 @@ struct inject {
 
 /* ---- samples ---- */
 
-static int put_sample(struct inject *inject, const struct rvt_lane *lane, unsigned int event,
+static int put_sample(struct inject *inject, const struct rvt_hart_flow *hart, unsigned int event,
 		      uint64_t ip, uint64_t addr, uint64_t period, struct rvt_callstack *stack)
 {
-	uint32_t pid = lane->task ? lane->task->pid : -1, tid = lane->task ? lane->task->tid : -1;
+	uint32_t pid = hart->task ? hart->task->pid : -1, tid = hart->task ? hart->task->tid : -1;
 	struct perf_event_header *header;
 	struct inject_sample sample = { .n = 1 };
 
@@ -47,14 +47,14 @@ static int put_sample(struct inject *inject, const struct rvt_lane *lane, unsign
 	inject_add(&sample, FIRST_ID + event);
 	inject_add(&sample, ip);
 	inject_add(&sample, pid | (uint64_t)tid << 32);
-	inject_add(&sample, lane->time);
+	inject_add(&sample, hart->time);
 	inject_add(&sample, addr);
-	inject_add(&sample, (uint32_t)lane->cpu);
+	inject_add(&sample, (uint32_t)hart->cpu);
 	inject_add(&sample, period);
 	if (inject->itrace->callchain)
 		inject_add_callchain(&sample, ip, 0, stack, 0, inject->itrace->callchain);
 	if (inject->itrace->last_branches)
-		inject_add_branches(&sample, inject->branches, lane,
+		inject_add_branches(&sample, inject->branches, hart,
 				    inject->itrace->last_branches);
 	header = (struct perf_event_header *)sample.words;
 	*header = (struct perf_event_header){ PERF_RECORD_SAMPLE, (int64_t)ip < 0 ?
@@ -65,7 +65,7 @@ static int put_sample(struct inject *inject, const struct rvt_lane *lane, unsign
 
 struct sample_context {
 	struct inject *inject;
-	const struct rvt_lane *lane;
+	const struct rvt_hart_flow *hart;
 	struct rvt_callstack *stack;
 };
 
@@ -73,45 +73,45 @@ static int put_instruction(void *ctx, uint64_t ip, uint64_t period)
 {
 	struct sample_context *context = ctx;
 
-	return put_sample(context->inject, context->lane, EVENT_INSTRUCTIONS, ip, 0, period,
+	return put_sample(context->inject, context->hart, EVENT_INSTRUCTIONS, ip, 0, period,
 			  context->stack);
 }
 
-static int inject_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+static int inject_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
 		       uint64_t insns,
 		       struct rvt_callstack *stack)
 {
 	struct inject *inject = ctx;
-	struct sample_context context = { inject, lane, stack };
-	int cpu = lane->cpu >= 0 && lane->cpu < MAX_CPUS ? lane->cpu : 0;
+	struct sample_context context = { inject, hart, stack };
+	int cpu = hart->cpu >= 0 && hart->cpu < MAX_CPUS ? hart->cpu : 0;
 
-	int err = inject->added ? added_line(inject->added, lane, first, last, stack) : 0;
+	int err = inject->added ? added_line(inject->added, hart, first, last, stack) : 0;
 
 	if (err)
 		return err;
-	return itrace_sample(inject->itrace, &inject->clocks[cpu], lane, first, insns,
+	return itrace_sample(inject->itrace, &inject->clocks[cpu], hart, first, insns,
 			     put_instruction, &context);
 }
 
-static int inject_transfer(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+static int inject_transfer(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 			   struct rvt_callstack *stack)
 {
 	struct inject *inject = ctx;
-	int err = inject->added ? added_transfer(inject->added, lane, transfer, stack) : 0;
+	int err = inject->added ? added_transfer(inject->added, hart, transfer, stack) : 0;
 
 	if (!err && inject->branches)
-		err = branches_add(inject->branches, lane, transfer);
+		err = branches_add(inject->branches, hart, transfer);
 	if (err || transfer->kind == TRANSFER_START || transfer->kind == TRANSFER_STOP ||
 	    !itrace_wants(inject->itrace, transfer))
 		return err;
-	return put_sample(inject, lane, EVENT_BRANCHES, transfer->from, transfer->to, 1, stack);
+	return put_sample(inject, hart, EVENT_BRANCHES, transfer->from, transfer->to, 1, stack);
 }
 
-static int inject_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+static int inject_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	struct inject *inject = ctx;
 
-	(void)lane;
+	(void)hart;
 	if (event->type == RVT_EVENT_LOST) {
 		inject->errors++;
 		view_lost(inject->view, event);

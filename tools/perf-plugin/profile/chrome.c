@@ -141,56 +141,57 @@ static int tell_name(struct chrome *chrome, void **tree, const char *kind,
 	return put_name(chrome, kind, named);
 }
 
-static int tell_names(struct chrome *chrome, const struct rvt_lane *lane)
+static int tell_names(struct chrome *chrome, const struct rvt_hart_flow *hart)
 {
-	struct named named = { .pid = lane->task ? lane->task->pid : -1,
-			       .tid = lane->task ? lane->task->tid : -2 - lane->cpu };
+	struct named named = { .pid = hart->task ? hart->task->pid : -1,
+			       .tid = hart->task ? hart->task->tid : -2 - hart->cpu };
 	int err;
 
-	snprintf(named.comm, sizeof(named.comm), "%s", lane->task ? lane->task->comm : "[unknown]");
+	snprintf(named.comm, sizeof(named.comm), "%s", hart->task ? hart->task->comm : "[unknown]");
 	err = tell_name(chrome, &chrome->threads, "thread_name", &named);
 	if (err || named.pid != named.tid)
 		return err;
 	return tell_name(chrome, &chrome->processes, "process_name", &named);
 }
 
-static int put_begin(struct chrome *chrome, const struct rvt_lane *lane, int32_t pid, int32_t tid,
+static int put_begin(struct chrome *chrome, const struct rvt_hart_flow *hart, int32_t pid,
+		     int32_t tid,
 		     uint64_t addr)
 {
-	const struct place *place = places_find(chrome->places, lane->space, addr);
+	const struct place *place = places_find(chrome->places, hart->space, addr);
 	struct json_object *event = new_event(chrome, "B", pid, tid);
 	struct json_object *args = json_object_new_object();
 	char unknown[24];
 
 	snprintf(unknown, sizeof(unknown), "0x%" PRIx64, addr);
-	add_time(event, lane->time);
+	add_time(event, hart->time);
 	json_object_object_add(event, "name", json_object_new_string(place->symbol ? place->symbol :
 								     unknown));
 	json_object_object_add(args, "dso", json_object_new_string(place->dso));
-	json_object_object_add(args, "cpu", json_object_new_int(lane->cpu));
+	json_object_object_add(args, "cpu", json_object_new_int(hart->cpu));
 	json_object_object_add(event, "args", args);
 	return put(chrome, event);
 }
 
-static int chrome_after(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+static int chrome_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 			struct rvt_callstack *stack, size_t ended)
 {
 	struct chrome *chrome = ctx;
-	int32_t pid = lane->task ? lane->task->pid : -1;
-	int32_t tid = lane->task ? lane->task->tid : -2 - lane->cpu;
+	int32_t pid = hart->task ? hart->task->pid : -1;
+	int32_t tid = hart->task ? hart->task->tid : -2 - hart->cpu;
 	int err = 0;
 
 	(void)stack;
 	for (; ended && !err; ended--) {
 		struct json_object *event = new_event(chrome, "E", pid, tid);
 
-		add_time(event, lane->time);
+		add_time(event, hart->time);
 		err = put(chrome, event);
 	}
 	if (err || (transfer->kind != TRANSFER_CALL && transfer->kind != TRANSFER_TRAP))
 		return err;
-	err = tell_names(chrome, lane);
-	return err ? err : put_begin(chrome, lane, pid, tid, transfer->to);
+	err = tell_names(chrome, hart);
+	return err ? err : put_begin(chrome, hart, pid, tid, transfer->to);
 }
 
 void chrome_ops(struct transfers_ops *ops)

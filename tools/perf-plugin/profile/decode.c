@@ -103,14 +103,14 @@ static int add_up(const struct decoding *d, void *data, uint64_t *errors)
 
 static int run(struct decoding *d, struct transfers *transfers)
 {
-	const struct rvt_session_parts parts = {
+	const struct rvt_session_slices slices = {
 		.ctx = d, .overlap = true, .open = open_tally, .reset = forget_tallies,
 	};
 	struct rvt_session_sink sink = { .warning = view_warning };
 
 	transfers_sink(transfers, &sink);
 	if (d->format->add)
-		sink.parts = &parts;
+		sink.slices = &slices;
 	return view_run(d->view, &sink, false);
 }
 

@@ -69,18 +69,18 @@ static struct slot *find_slot(struct flat *flat, const struct rvt_space *space, 
 	return slot;
 }
 
-static int flat_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+static int flat_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
 		     uint64_t insns, struct rvt_callstack *stack)
 {
 	struct flat *flat = ctx;
 	bool known;
-	struct slot *slot = find_slot(flat, lane->space, first, last, false, &known);
+	struct slot *slot = find_slot(flat, hart->space, first, last, false, &known);
 	struct counter key = { .branch = false };
 	const struct place *place;
 
 	(void)stack;
 	if (!known) {
-		place = places_find(flat->places, lane->space, first);
+		place = places_find(flat->places, hart->space, first);
 		if (!place->path && (int64_t)first >= 0)
 			return 0;
 		key.from = place->vaddr;
@@ -122,7 +122,7 @@ static int place_branch(struct flat *flat, struct rvt_space *space, struct slot 
 	return slot->counter ? 0 : -ENOMEM;
 }
 
-static int flat_transfer(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+static int flat_transfer(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 			 struct rvt_callstack *stack)
 {
 	struct flat *flat = ctx;
@@ -133,8 +133,8 @@ static int flat_transfer(void *ctx, struct rvt_lane *lane, const struct transfer
 	(void)stack;
 	if (transfer->kind > TRANSFER_RETURN)
 		return 0;
-	slot = find_slot(flat, lane->space, transfer->from, transfer->to, true, &known);
-	err = known ? 0 : place_branch(flat, lane->space, slot);
+	slot = find_slot(flat, hart->space, transfer->from, transfer->to, true, &known);
+	err = known ? 0 : place_branch(flat, hart->space, slot);
 	if (!err && slot->counter)
 		slot->counter->count++;
 	return err;
@@ -214,7 +214,7 @@ static void write_bolt(const struct flat *flat, const struct dso *dso, FILE *out
 
 static int write_lcov(const struct flat *flat, const struct dso *dso, FILE *out)
 {
-	const char *path = dso->path ? dso->path : flat->options->owner.vmlinux;
+	const char *path = dso->path ? dso->path : flat->options->sideband.vmlinux;
 	struct code_line *lines;
 	size_t n = 0;
 	int err;
@@ -277,7 +277,7 @@ int flat_read(void *data, FILE *in, const char *name)
 {
 	struct flat *flat = data;
 
-	return counts_read(&flat->counters, in, name, flat->options->owner.symfs);
+	return counts_read(&flat->counters, in, name, flat->options->sideband.symfs);
 }
 
 void flat_destroy(void *data)

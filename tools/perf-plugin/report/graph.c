@@ -17,30 +17,30 @@ struct graph {
 	uint64_t errors, lines;
 };
 
-static int count_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+static int count_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
 		      uint64_t insns, struct rvt_callstack *stack)
 {
 	struct graph *graph = ctx;
 
-	return contexts_line(&graph->contexts, lane, first, last, insns, stack);
+	return contexts_line(&graph->contexts, hart, first, last, insns, stack);
 }
 
-static int note_call(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+static int note_call(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 		     struct rvt_callstack *stack, size_t ended)
 {
 	struct graph *graph = ctx;
 
-	return contexts_after(&graph->contexts, lane, transfer, stack, ended);
+	return contexts_after(&graph->contexts, hart, transfer, stack, ended);
 }
 
-static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	struct graph *graph = ctx;
 
 	if (event->type != RVT_EVENT_LOST)
 		return 0;
 	view_lost(graph->view, event);
-	graph->errors += view_wants(graph->view, lane);
+	graph->errors += view_wants(graph->view, hart);
 	return 0;
 }
 

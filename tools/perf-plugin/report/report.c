@@ -132,25 +132,25 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* As rows have it: NULL when they have none. */
-static const char *row_comm(const struct report *report, const struct rvt_lane *lane)
+static const char *row_comm(const struct report *report, const struct rvt_hart_flow *hart)
 {
 	if (!(report->keys & 1u << SORT_COMM))
 		return NULL;
-	return places_keep(report->places, lane->task ? lane->task->comm : UNKNOWN);
+	return places_keep(report->places, hart->task ? hart->task->comm : UNKNOWN);
 }
 
-static struct row *get_row(struct report *report, const struct rvt_lane *lane, uint64_t pc)
+static struct row *get_row(struct report *report, const struct rvt_hart_flow *hart, uint64_t pc)
 {
-	const struct place *place = places_find(report->places, lane->space, pc);
-	struct row key = { .comm = row_comm(report, lane), .pid = -1, .tid = -1, .cpu = -1 };
+	const struct place *place = places_find(report->places, hart->space, pc);
+	struct row key = { .comm = row_comm(report, hart), .pid = -1, .tid = -1, .cpu = -1 };
 	struct row **found, *row;
 
 	if (report->keys & 1u << SORT_PID)
-		key.pid = lane->task ? lane->task->pid : -1;
+		key.pid = hart->task ? hart->task->pid : -1;
 	if (report->keys & 1u << SORT_TID)
-		key.tid = lane->task ? lane->task->tid : -1;
+		key.tid = hart->task ? hart->task->tid : -1;
 	if (report->keys & 1u << SORT_CPU)
-		key.cpu = lane->cpu;
+		key.cpu = hart->cpu;
 	if (report->keys & 1u << SORT_DSO)
 		key.dso = place->dso;
 	if (report->keys & 1u << SORT_SYM) {
@@ -186,13 +186,13 @@ static uint64_t pc_of(const struct rvt_block *block, uint32_t insn)
 }
 
 /* Instruction by instruction: for a block that a function's end goes through. */
-static int count_each(struct report *report, const struct rvt_lane *lane,
+static int count_each(struct report *report, const struct rvt_hart_flow *hart,
 		      const struct rvt_run *run, bool at_start, uint64_t times)
 {
 	uint64_t pc = pc_of(run->block, run->first);
 
 	for (uint32_t i = run->first; i < run->first + run->count; i++) {
-		struct row *row = get_row(report, lane, pc);
+		struct row *row = get_row(report, hart, pc);
 
 		if (!row)
 			return -ENOMEM;
@@ -209,14 +209,14 @@ static int count_each(struct report *report, const struct rvt_lane *lane,
 /* Rows that tell threads apart. */
 #define BY_THREAD (1u << SORT_PID | 1u << SORT_TID)
 
-static struct cache_slot *find_slot(struct report *report, const struct rvt_lane *lane,
+static struct cache_slot *find_slot(struct report *report, const struct rvt_hart_flow *hart,
 				    const struct rvt_block *block)
 {
-	const struct rvt_space *space = lane->space ? rvt_space_holder(lane->space, block->pc) :
+	const struct rvt_space *space = hart->space ? rvt_space_holder(hart->space, block->pc) :
 				  NULL;
-	const char *comm = row_comm(report, lane);
-	int32_t tid = lane->task && report->keys & BY_THREAD ? lane->task->tid : -1;
-	int32_t cpu = report->keys & 1u << SORT_CPU ? lane->cpu : -1;
+	const char *comm = row_comm(report, hart);
+	int32_t tid = hart->task && report->keys & BY_THREAD ? hart->task->tid : -1;
+	int32_t cpu = report->keys & 1u << SORT_CPU ? hart->cpu : -1;
 	uint64_t generation = space ? rvt_space_generation(space) : 0;
 	uint64_t hash = (block->pc >> 1 ^ (uintptr_t)space >> 4 ^ (uint64_t)tid << 40 ^
 			 (uintptr_t)comm << 20) * 0x9e3779b97f4a7c15ULL;
@@ -227,25 +227,26 @@ static struct cache_slot *find_slot(struct report *report, const struct rvt_lane
 	    slot->comm == comm && slot->generation == generation && slot->cpu == cpu &&
 	    slot->insns == block->insns)
 		return slot;
-	place = places_find(report->places, lane->space, block->pc);
+	place = places_find(report->places, hart->space, block->pc);
 	*slot = (struct cache_slot){ .pc = block->pc, .generation = generation,
 		.space = space, .comm = comm, .tid = tid, .cpu = cpu,
 		.insns = block->insns };
 	slot->at_start = place->symbol && place->start == block->pc;
 	if (!report->srclines && (!place->symbol || block->pc + block->bytes <= place->end))
-		slot->row = get_row(report, lane, block->pc);
+		slot->row = get_row(report, hart, block->pc);
 	return slot;
 }
 
-static int count_wanted(struct report *report, struct rvt_lane *lane, const struct rvt_run *run,
+static int count_wanted(struct report *report, struct rvt_hart_flow *hart,
+			const struct rvt_run *run,
 			uint64_t times)
 {
 	const struct rvt_block *block = run->block;
-	struct cache_slot *slot = find_slot(report, lane, block);
+	struct cache_slot *slot = find_slot(report, hart, block);
 
 	report->insns += times * run->count;
 	if (!slot->row)
-		return count_each(report, lane, run, slot->at_start, times);
+		return count_each(report, hart, run, slot->at_start, times);
 	slot->row->insns += times * run->count;
 	if (slot->at_start && !run->first)
 		slot->row->calls += times;
@@ -254,22 +255,23 @@ static int count_wanted(struct report *report, struct rvt_lane *lane, const stru
 	return 0;
 }
 
-static int count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+static int count_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run,
+		     uint64_t times)
 {
 	struct report *report = ctx;
 
-	return view_wants(report->view, lane) ? count_wanted(report, lane, run, times) : 0;
+	return view_wants(report->view, hart) ? count_wanted(report, hart, run, times) : 0;
 }
 
-static int count_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int count_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct report *report = ctx;
 	int err = 0;
 
-	if (!view_wants(report->view, lane))
+	if (!view_wants(report->view, hart))
 		return 0;
 	for (size_t i = 0; i < n && !err; i++)
-		err = count_wanted(report, lane, &runs[i], 1);
+		err = count_wanted(report, hart, &runs[i], 1);
 	return err;
 }
 
@@ -290,14 +292,14 @@ static void forget(void *ctx)
 	forget_cache(report);
 }
 
-static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	struct report *report = ctx;
 
 	if (event->type != RVT_EVENT_LOST)
 		return 0;
 	view_lost(report->view, event);
-	report->errors += view_wants(report->view, lane);
+	report->errors += view_wants(report->view, hart);
 	return 0;
 }
 
@@ -471,8 +473,8 @@ static int run(struct report *report, const struct view_options *options)
 	if (report->by_calls)
 		return run_graph(report);
 	if (report->keys & 1u << SORT_SRCLINE) {
-		report->srclines = srclines_create(options->session.owner.symfs,
-						   options->session.owner.vmlinux);
+		report->srclines = srclines_create(options->session.sideband.symfs,
+						   options->session.sideband.vmlinux);
 		if (!report->srclines)
 			return -ENOMEM;
 	}

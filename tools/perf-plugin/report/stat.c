@@ -64,24 +64,25 @@ static int count_aux(void *ctx, unsigned int buffer, const struct rvt_aux *aux)
 	return 0;
 }
 
-static int count_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int count_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct counts *counts = ctx;
-	struct cpu_counts *cpu = get_cpu(counts, lane->cpu);
+	struct cpu_counts *cpu = get_cpu(counts, hart->cpu);
 
-	if (!view_wants(counts->view, lane))
+	if (!view_wants(counts->view, hart))
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		cpu->insns += runs[i].count;
 	return 0;
 }
 
-static int count_run(void *ctx, struct rvt_lane *lane, const struct rvt_run *run, uint64_t times)
+static int count_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run,
+		     uint64_t times)
 {
 	struct counts *counts = ctx;
-	struct cpu_counts *cpu = get_cpu(counts, lane->cpu);
+	struct cpu_counts *cpu = get_cpu(counts, hart->cpu);
 
-	if (view_wants(counts->view, lane))
+	if (view_wants(counts->view, hart))
 		cpu->insns += times * run->count;
 	return 0;
 }
@@ -99,12 +100,13 @@ static void forget(void *ctx)
  * What is damaged can say any time. It must not make a recording of a second one of centuries, nor
  * be later than it was written.
  */
-static void count_time(struct counts *counts, struct cpu_counts *cpu, const struct rvt_lane *lane)
+static void count_time(struct counts *counts, struct cpu_counts *cpu,
+		       const struct rvt_hart_flow *hart)
 {
-	const uint64_t time = lane->time;
+	const uint64_t time = hart->time;
 
 	if (time < counts->from || time > counts->to ||
-	    (lane->written && time > lane->written && time - lane->written > CLOCK_NS)) {
+	    (hart->written && time > hart->written && time - hart->written > CLOCK_NS)) {
 		counts->bad_time = true;
 		return;
 	}
@@ -114,13 +116,13 @@ static void count_time(struct counts *counts, struct cpu_counts *cpu, const stru
 		cpu->last = time;
 }
 
-static int count_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	struct counts *counts = ctx;
-	struct cpu_counts *cpu = get_cpu(counts, lane->cpu);
+	struct cpu_counts *cpu = get_cpu(counts, hart->cpu);
 
-	if (event->type == RVT_EVENT_TIME && lane->time_exact)
-		count_time(counts, cpu, lane);
+	if (event->type == RVT_EVENT_TIME && hart->time_exact)
+		count_time(counts, cpu, hart);
 	cpu->traps += event->type == RVT_EVENT_TRAP;
 	if (event->type == RVT_EVENT_LOST) {
 		view_lost(counts->view, event);

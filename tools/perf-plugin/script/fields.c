@@ -98,13 +98,13 @@ bool script_in_names(const char *names, const struct place *place)
 				 view_in_names(names, place->linkage));
 }
 
-bool script_wants(struct script *script, const struct rvt_lane *lane, uint64_t addr)
+bool script_wants(struct script *script, const struct rvt_hart_flow *hart, uint64_t addr)
 {
 	const struct place *place;
 
 	if (!script->symbols && !script->dsos)
 		return true;
-	place = places_find(script->places, lane->space, addr);
+	place = places_find(script->places, hart->space, addr);
 	if (script->symbols && !script_in_names(script->symbols, place))
 		return false;
 	return !script->dsos || in_list(script->dsos, place->dso);

@@ -10,8 +10,8 @@
 int script_open(struct script *script, const struct view_options *options)
 {
 	script->places = places_create(view_session(script->view));
-	script->srclines = srclines_create(options->session.owner.symfs,
-					   options->session.owner.vmlinux);
+	script->srclines = srclines_create(options->session.sideband.symfs,
+					   options->session.sideband.vmlinux);
 	script->clocks = calloc(SCRIPT_CPUS, sizeof(*script->clocks));
 	if (!script->places || !script->srclines || !script->clocks)
 		return -ENOMEM;
@@ -43,7 +43,7 @@ void script_close(struct script *script)
 	free(script->paces);
 }
 
-bool script_in_parts(const struct script *script)
+bool script_in_slices(const struct script *script)
 {
 	const struct itrace *itrace = &script->itrace;
 
@@ -58,7 +58,7 @@ bool script_in_parts(const struct script *script)
 static int limit(const struct script *script)
 {
 	if (ferror(script->out))
-		return script->part ? -EIO : -EPIPE;
+		return script->slice ? -EIO : -EPIPE;
 	return script->max_lines && script->lines >= script->max_lines ? -ECANCELED : 0;
 }
 
@@ -69,9 +69,9 @@ static const char *event_of(const struct transfer *transfer)
 }
 
 /* The instruction at @pc, if its code is at hand. */
-static void fetch(const struct rvt_lane *lane, uint64_t pc, struct script_sample *sample)
+static void fetch(const struct rvt_hart_flow *hart, uint64_t pc, struct script_sample *sample)
 {
-	size_t available = lane->space ? rvt_space_find(lane->space, pc, &sample->code) : 0;
+	size_t available = hart->space ? rvt_space_find(hart->space, pc, &sample->code) : 0;
 
 	sample->len = available && (sample->code[0] & 3) == 3 ? 4 : 2;
 	if (available < sample->len)
@@ -79,47 +79,47 @@ static void fetch(const struct rvt_lane *lane, uint64_t pc, struct script_sample
 }
 
 /* Both ends of a transfer can be what the filters ask for. */
-static bool wants_transfer(struct script *script, const struct rvt_lane *lane,
+static bool wants_transfer(struct script *script, const struct rvt_hart_flow *hart,
 			   const struct transfer *transfer)
 {
-	return script_wants(script, lane, transfer->from) ||
-		script_wants(script, lane, transfer->to);
+	return script_wants(script, hart, transfer->from) ||
+		script_wants(script, hart, transfer->to);
 }
 
-static int take_branch(struct script *script, const struct rvt_lane *lane,
+static int take_branch(struct script *script, const struct rvt_hart_flow *hart,
 		       const struct transfer *transfer)
 {
-	return script->branches ? branches_add(script->branches, lane, transfer) : 0;
+	return script->branches ? branches_add(script->branches, hart, transfer) : 0;
 }
 
-static int show_branch(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+static int show_branch(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 		       struct rvt_callstack *stack)
 {
 	struct script *script = ctx;
-	struct script_sample sample = { .lane = lane, .event = event_of(transfer),
+	struct script_sample sample = { .hart = hart, .event = event_of(transfer),
 		.flags = transfer->flags, .ip = transfer->from, .addr = transfer->to,
 		.has_addr = true, .period = 1, .stack = stack,
 		.depth = stack ? rvt_callstack_depth(stack) : 0 };
-	int err = take_branch(script, lane, transfer);
+	int err = take_branch(script, hart, transfer);
 
 	if (err || !itrace_wants(&script->itrace, transfer) ||
-	    !wants_transfer(script, lane, transfer) || script_skips(script))
+	    !wants_transfer(script, hart, transfer) || script_skips(script))
 		return err;
-	fetch(lane, transfer->from, &sample);
+	fetch(hart, transfer->from, &sample);
 	print_sample(script, &sample);
 	return limit(script);
 }
 
-static void show_indented(struct script *script, const struct rvt_lane *lane,
+static void show_indented(struct script *script, const struct rvt_hart_flow *hart,
 			  const struct transfer *transfer, struct rvt_callstack *stack)
 {
-	struct script_sample sample = { .lane = lane, .event = event_of(transfer),
+	struct script_sample sample = { .hart = hart, .event = event_of(transfer),
 		.flags = transfer->flags, .ip = transfer->from, .addr = transfer->to,
 		.depth = rvt_callstack_depth(stack) };
 
-	if (!script->inside || !wants_transfer(script, lane, transfer))
+	if (!script->inside || !wants_transfer(script, hart, transfer))
 		return;
-	fetch(lane, transfer->from, &sample);
+	fetch(hart, transfer->from, &sample);
 	print_call(script, &sample);
 }
 
@@ -129,7 +129,7 @@ static bool is_call(const struct transfer *transfer)
 }
 
 /* Below the functions of --graph-function: their frames, and all above these, are marked. */
-static bool is_inside(struct script *script, const struct rvt_lane *lane,
+static bool is_inside(struct script *script, const struct rvt_hart_flow *hart,
 		      const struct transfer *transfer, struct rvt_callstack *stack)
 {
 	const struct rvt_frame *frame = rvt_callstack_frame(stack, 0);
@@ -137,24 +137,25 @@ static bool is_inside(struct script *script, const struct rvt_lane *lane,
 
 	if (!script->graph || (frame && frame->tag))
 		return true;
-	place = is_call(transfer) ? places_find(script->places, lane->space, transfer->to) : NULL;
+	place = is_call(transfer) ? places_find(script->places, hart->space, transfer->to) : NULL;
 	return place && script_in_names(script->graph, place);
 }
 
-static int show_call(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+static int show_call(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 		     struct rvt_callstack *stack)
 {
 	struct script *script = ctx;
-	int err = take_branch(script, lane, transfer);
+	int err = take_branch(script, hart, transfer);
 
-	script->inside = is_inside(script, lane, transfer, stack);
+	script->inside = is_inside(script, hart, transfer, stack);
 	if (!err && is_call(transfer))
-		show_indented(script, lane, transfer, stack);
+		show_indented(script, hart, transfer, stack);
 	return err ? err : limit(script);
 }
 
 /* A return is shown as deep as the call that it ends; a call's frame is marked. */
-static int after_call_or_return(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+static int after_call_or_return(void *ctx, struct rvt_hart_flow *hart,
+				const struct transfer *transfer,
 				struct rvt_callstack *stack, size_t ended)
 {
 	struct script *script = ctx;
@@ -165,13 +166,13 @@ static int after_call_or_return(void *ctx, struct rvt_lane *lane, const struct t
 	if (script->mode != MODE_CALLS_RETURNS)
 		return 0;
 	if (transfer->kind == TRANSFER_RETURN || transfer->kind == TRANSFER_TRAP_RETURN)
-		show_indented(ctx, lane, transfer, stack);
+		show_indented(ctx, hart, transfer, stack);
 	return limit(ctx);
 }
 
 struct sample_context {
 	struct script *script;
-	const struct rvt_lane *lane;
+	const struct rvt_hart_flow *hart;
 	struct rvt_callstack *stack;
 };
 
@@ -179,27 +180,27 @@ static int show_insn(void *ctx, uint64_t ip, uint64_t period)
 {
 	const struct sample_context *context = ctx;
 	struct script *script = context->script;
-	struct script_sample sample = { .lane = context->lane, .event = "instructions",
+	struct script_sample sample = { .hart = context->hart, .event = "instructions",
 		.flags = "", .ip = ip, .period = period, .stack = context->stack };
 
-	if (!script_wants(script, context->lane, ip) || script_skips(script))
+	if (!script_wants(script, context->hart, ip) || script_skips(script))
 		return 0;
-	fetch(context->lane, ip, &sample);
+	fetch(context->hart, ip, &sample);
 	print_sample(script, &sample);
 	return limit(script);
 }
 
-static int show_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+static int show_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
 		     uint64_t insns,
 		     struct rvt_callstack *stack)
 {
 	struct script *script = ctx;
-	struct sample_context context = { script, lane, stack };
-	int cpu = lane->cpu >= 0 && lane->cpu < SCRIPT_CPUS ? lane->cpu : 0;
+	struct sample_context context = { script, hart, stack };
+	int cpu = hart->cpu >= 0 && hart->cpu < SCRIPT_CPUS ? hart->cpu : 0;
 
 	(void)last;
-	script_count(script, lane, insns);
-	return itrace_sample(&script->itrace, &script->clocks[cpu], lane, first, insns, show_insn,
+	script_count(script, hart, insns);
+	return itrace_sample(&script->itrace, &script->clocks[cpu], hart, first, insns, show_insn,
 			     &context);
 }
 
@@ -209,28 +210,28 @@ static const char *insn_flags(const struct rvt_block *block, uint32_t insn)
 	return insn + 1 == block->insns ? transfer_flags(block->iclass) : "";
 }
 
-static int insn_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int insn_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct script *script = ctx;
 
-	if (!view_wants(script->view, lane))
+	if (!view_wants(script->view, hart))
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct rvt_block *block = runs[i].block;
 		uint64_t pc = block->pc;
 
-		script_count(script, lane, runs[i].count);
+		script_count(script, hart, runs[i].count);
 		for (uint32_t j = 0; j < runs[i].first + runs[i].count; j++) {
-			struct script_sample sample = { .lane = lane, .event = "instructions",
+			struct script_sample sample = { .hart = hart, .event = "instructions",
 				.ip = pc, .period = 1, .len = 2 * block->halfwords[j],
 				.flags = insn_flags(block, j) };
 
 			pc += sample.len;
-			if (j < runs[i].first || !script_wants(script, lane, sample.ip) ||
+			if (j < runs[i].first || !script_wants(script, hart, sample.ip) ||
 			    script_skips(script))
 				continue;
-			if (script->fields & (FIELD_INSN | FIELD_DISASM) && lane->space &&
-			    rvt_space_find(lane->space, sample.ip, &sample.code) < sample.len)
+			if (script->fields & (FIELD_INSN | FIELD_DISASM) && hart->space &&
+			    rvt_space_find(hart->space, sample.ip, &sample.code) < sample.len)
 				sample.code = NULL;
 			print_sample(script, &sample);
 			if (limit(script))
@@ -240,7 +241,7 @@ static int insn_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *run
 	return 0;
 }
 
-static int text_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+static int text_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	struct script *script = ctx;
 
@@ -248,8 +249,8 @@ static int text_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *
 		return 0;
 	script->errors++;
 	view_lost(script->view, event);
-	if (view_wants(script->view, lane) && itrace_wants_error(&script->itrace, event))
-		print_error(script, lane, event);
+	if (view_wants(script->view, hart) && itrace_wants_error(&script->itrace, event))
+		print_error(script, hart, event);
 	return limit(script);
 }
 
@@ -270,7 +271,7 @@ int script_sink(struct script *script, struct transfers **transfers, struct rvt_
 		sink->event = text_event;
 	} else {
 		*transfers = transfers_create(&ops, script->view,
-					      script_in_parts(script) ? 0 : MAX_CALL_DEPTH);
+					      script_in_slices(script) ? 0 : MAX_CALL_DEPTH);
 		if (!*transfers)
 			return -ENOMEM;
 		transfers_sink(*transfers, sink);

@@ -51,7 +51,7 @@ struct pace {
 
 struct script {
 	FILE *out;
-	bool part;	/* .out is a file of our own */
+	bool slice;	/* .out is a file of our own */
 	enum script_mode mode;
 	unsigned int fields;
 	struct view *view;
@@ -72,7 +72,7 @@ struct script {
 
 /* One line of output. */
 struct script_sample {
-	const struct rvt_lane *lane;
+	const struct rvt_hart_flow *hart;
 	const char *event;
 	const char *flags;
 	uint64_t ip;
@@ -97,17 +97,17 @@ void script_close(struct script *script);
  */
 int script_sink(struct script *script, struct transfers **transfers, struct rvt_session_sink *sink);
 /* Whether lines do not depend on those before, so that several threads can print them. */
-bool script_in_parts(const struct script *script);
+bool script_in_slices(const struct script *script);
 
-/* script-parts.c: they do, into script->out. 0 or what rvt_session_run() returned. */
-int script_run_parts(struct script *script, const struct view_options *options);
+/* script/slices.c: they do, into script->out. 0 or what rvt_session_run() returned. */
+int script_run_slices(struct script *script, const struct view_options *options);
 
 /* script-fields.c: parses "comm,ip" or "+insn,-dso". 0 or -EINVAL after a message. */
 int script_parse_fields(const char *text, unsigned int *fields);
 /* Whether the function, as it is in the source or for the linker, is in the list "A,B,...". */
 bool script_in_names(const char *names, const struct place *place);
 /* Whether --symbols and --dsos let @addr through. */
-bool script_wants(struct script *script, const struct rvt_lane *lane, uint64_t addr);
+bool script_wants(struct script *script, const struct rvt_hart_flow *hart, uint64_t addr);
 /* True when s still has events to leave out; counts. */
 bool script_skips(struct script *script);
 
@@ -116,15 +116,16 @@ void print_sample(struct script *script, const struct script_sample *sample);
 /* A call or return, its callee indented. */
 void print_call(struct script *script, const struct script_sample *sample);
 /* The rest of a sample: return addresses, one a line. */
-void print_callchain(struct script *script, const struct rvt_lane *lane, uint64_t ip,
+void print_callchain(struct script *script, const struct rvt_hart_flow *hart, uint64_t ip,
 		     struct rvt_callstack *stack);
-void print_error(struct script *script, const struct rvt_lane *lane, const struct rvt_event *event);
+void print_error(struct script *script, const struct rvt_hart_flow *hart,
+		 const struct rvt_event *event);
 /* For -F ipc: @insns more ran. */
-void script_count(struct script *script, const struct rvt_lane *lane, uint64_t insns);
+void script_count(struct script *script, const struct rvt_hart_flow *hart, uint64_t insns);
 
 /* script-raw.c: CPU TID PRV PC, as fast as it goes. */
-int raw_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n);
-int raw_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event);
+int raw_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n);
+int raw_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event);
 int raw_aux(void *ctx, unsigned int buffer, const struct rvt_aux *aux);
 
 #endif

@@ -9,33 +9,33 @@
 #define MAX_INDENT 200
 #define MAX_BRANCHES 1024
 
-static struct pace *pace_of(struct script *script, const struct rvt_lane *lane)
+static struct pace *pace_of(struct script *script, const struct rvt_hart_flow *hart)
 {
-	return &script->paces[lane->cpu >= 0 && lane->cpu < SCRIPT_CPUS ? lane->cpu : 0];
+	return &script->paces[hart->cpu >= 0 && hart->cpu < SCRIPT_CPUS ? hart->cpu : 0];
 }
 
-void script_count(struct script *script, const struct rvt_lane *lane, uint64_t insns)
+void script_count(struct script *script, const struct rvt_hart_flow *hart, uint64_t insns)
 {
 	struct pace *pace;
 
 	if (!script->paces)
 		return;
-	pace = pace_of(script, lane);
-	if (lane->time_exact && lane->time > pace->time) {
+	pace = pace_of(script, hart);
+	if (hart->time_exact && hart->time > pace->time) {
 		if (pace->time) {
 			pace->shown_insns = pace->insns;
-			pace->shown_cycles = (__uint128_t)(lane->time - pace->time) *
+			pace->shown_cycles = (__uint128_t)(hart->time - pace->time) *
 				script->clock_hz / 1000000000;
 		}
-		pace->time = lane->time;
+		pace->time = hart->time;
 		pace->insns = 0;
 	}
 	pace->insns += insns;
 }
 
-static void print_head(const struct script *script, const struct rvt_lane *lane)
+static void print_head(const struct script *script, const struct rvt_hart_flow *hart)
 {
-	const struct rvt_task *task = lane->task;
+	const struct rvt_task *task = hart->task;
 	unsigned int fields = script->fields;
 
 	if (fields & FIELD_COMM)
@@ -47,10 +47,10 @@ static void print_head(const struct script *script, const struct rvt_lane *lane)
 	else if (fields & FIELD_TID)
 		fprintf(script->out, "%7d ", task ? task->tid : -1);
 	if (fields & FIELD_CPU)
-		fprintf(script->out, "[%03d] ", lane->cpu);
+		fprintf(script->out, "[%03d] ", hart->cpu);
 	if (fields & FIELD_TIME)
-		fprintf(script->out, "%5" PRIu64 ".%09" PRIu64 ": ", lane->time / 1000000000,
-		       lane->time % 1000000000);
+		fprintf(script->out, "%5" PRIu64 ".%09" PRIu64 ": ", hart->time / 1000000000,
+		       hart->time % 1000000000);
 }
 
 static void print_symbol(FILE *out, const struct place *place, bool offset)
@@ -60,9 +60,10 @@ static void print_symbol(FILE *out, const struct place *place, bool offset)
 		fprintf(out, "+0x%" PRIx64, place->offset);
 }
 
-static void print_place(const struct script *script, const struct rvt_lane *lane, uint64_t addr)
+static void print_place(const struct script *script, const struct rvt_hart_flow *hart,
+			uint64_t addr)
 {
-	const struct place *place = places_find(script->places, lane->space, addr);
+	const struct place *place = places_find(script->places, hart->space, addr);
 
 	fprintf(script->out, "%16" PRIx64, addr);
 	if (script->fields & FIELD_SYM) {
@@ -94,9 +95,9 @@ static void print_code(struct script *script, const struct script_sample *sample
 			disasm_text(script->disasm, sample->code, sample->len, sample->ip));
 }
 
-static void print_ipc(struct script *script, const struct rvt_lane *lane)
+static void print_ipc(struct script *script, const struct rvt_hart_flow *hart)
 {
-	struct pace *pace = pace_of(script, lane);
+	struct pace *pace = pace_of(script, hart);
 
 	if (!pace->shown_cycles)
 		return;
@@ -106,7 +107,7 @@ static void print_ipc(struct script *script, const struct rvt_lane *lane)
 	pace->shown_cycles = 0;
 }
 
-static void print_branch_end(const struct script *script, const struct rvt_lane *lane,
+static void print_branch_end(const struct script *script, const struct rvt_hart_flow *hart,
 			     uint64_t addr)
 {
 	const struct place *place;
@@ -115,7 +116,7 @@ static void print_branch_end(const struct script *script, const struct rvt_lane 
 		fprintf(script->out, "0x%" PRIx64, addr);
 		return;
 	}
-	place = places_find(script->places, lane->space, addr);
+	place = places_find(script->places, hart->space, addr);
 	if (script->fields & FIELD_BRSTACKOFF)
 		fprintf(script->out, "0x%" PRIx64, place->vaddr);
 	else
@@ -127,26 +128,26 @@ static void print_branch_end(const struct script *script, const struct rvt_lane 
 /*
  * FROM/TO/mispredicted/in transaction/abort/cycles, as perf has it: none of these are in a trace.
  */
-static void print_branches(struct script *script, const struct rvt_lane *lane)
+static void print_branches(struct script *script, const struct rvt_hart_flow *hart)
 {
 	struct perf_branch_entry entries[MAX_BRANCHES];
-	size_t n = branches_get(script->branches, lane, entries, script->itrace.last_branches);
+	size_t n = branches_get(script->branches, hart, entries, script->itrace.last_branches);
 
 	for (size_t i = 0; i < n; i++) {
 		putc(' ', script->out);
-		print_branch_end(script, lane, entries[i].from);
+		print_branch_end(script, hart, entries[i].from);
 		putc('/', script->out);
-		print_branch_end(script, lane, entries[i].to);
+		print_branch_end(script, hart, entries[i].to);
 		fputs("/-/-/-/0", script->out);
 	}
 }
 
-static void print_srcline(struct script *script, const struct rvt_lane *lane, uint64_t addr)
+static void print_srcline(struct script *script, const struct rvt_hart_flow *hart, uint64_t addr)
 {
 	const char *file;
 	int line;
 
-	if (srclines_find(script->srclines, places_find(script->places, lane->space, addr), &file,
+	if (srclines_find(script->srclines, places_find(script->places, hart->space, addr), &file,
 			  &line))
 		fprintf(script->out, "\n  %s:%d", file, line);
 }
@@ -155,20 +156,20 @@ static void print_rest(struct script *script, const struct script_sample *sample
 {
 	print_code(script, sample);
 	if (script->fields & FIELD_IPC)
-		print_ipc(script, sample->lane);
+		print_ipc(script, sample->hart);
 	if (script->fields & FIELDS_BRSTACK)
-		print_branches(script, sample->lane);
+		print_branches(script, sample->hart);
 	if (script->fields & FIELD_SRCLINE)
-		print_srcline(script, sample->lane, sample->ip);
+		print_srcline(script, sample->hart, sample->ip);
 	putc('\n', script->out);
 	script->lines++;
 }
 
 void print_sample(struct script *script, const struct script_sample *sample)
 {
-	const struct rvt_lane *lane = sample->lane;
+	const struct rvt_hart_flow *hart = sample->hart;
 
-	print_head(script, lane);
+	print_head(script, hart);
 	if (script->fields & FIELD_PERIOD)
 		fprintf(script->out, "%10" PRIu64 " ", sample->period);
 	if (script->fields & FIELD_EVENT)
@@ -177,33 +178,33 @@ void print_sample(struct script *script, const struct script_sample *sample)
 		fprintf(script->out, "  %-9s", sample->flags);
 	if (script->fields & FIELD_CALLINDENT && sample->has_addr) {
 		print_indent(script->out, sample->depth);
-		print_symbol(script->out, places_find(script->places, lane->space, sample->addr),
+		print_symbol(script->out, places_find(script->places, hart->space, sample->addr),
 			     false);
 		putc(' ', script->out);
 	}
 	if (script->fields & FIELD_IP)
-		print_place(script, lane, sample->ip);
+		print_place(script, hart, sample->ip);
 	if (script->fields & FIELD_ADDR && sample->has_addr) {
 		fputs(" => ", script->out);
-		print_place(script, lane, sample->addr);
+		print_place(script, hart, sample->addr);
 	}
 	print_rest(script, sample);
 	if (script->itrace.callchain && sample->stack)
-		print_callchain(script, lane, sample->ip, sample->stack);
+		print_callchain(script, hart, sample->ip, sample->stack);
 }
 
 void print_call(struct script *script, const struct script_sample *sample)
 {
-	const struct rvt_lane *lane = sample->lane;
+	const struct rvt_hart_flow *hart = sample->hart;
 	const struct place *place;
 
-	print_head(script, lane);
+	print_head(script, hart);
 	if (script->fields & FIELD_EVENT)
 		fprintf(script->out, "%s: ", sample->event);
 	if (script->fields & FIELD_FLAGS)
 		fprintf(script->out, "  %-9s", sample->flags);
 	print_indent(script->out, sample->depth);
-	place = places_find(script->places, lane->space, sample->addr);
+	place = places_find(script->places, hart->space, sample->addr);
 	print_symbol(script->out, place, place->offset);
 	if (!place->symbol)
 		fprintf(script->out, " %" PRIx64, sample->addr);
@@ -214,30 +215,31 @@ void print_call(struct script *script, const struct script_sample *sample)
 	print_rest(script, sample);
 }
 
-void print_callchain(struct script *script, const struct rvt_lane *lane, uint64_t ip,
+void print_callchain(struct script *script, const struct rvt_hart_flow *hart, uint64_t ip,
 		     struct rvt_callstack *stack)
 {
 	const struct rvt_frame *frame;
 
 	putc('\t', script->out);
-	print_place(script, lane, ip);
+	print_place(script, hart, ip);
 	putc('\n', script->out);
 	for (size_t n = 0; n + 1 < script->itrace.callchain &&
 	     (frame = rvt_callstack_frame(stack, n)); n++) {
 		putc('\t', script->out);
-		print_place(script, lane, frame->back);
+		print_place(script, hart, frame->back);
 		putc('\n', script->out);
 	}
 	putc('\n', script->out);
 }
 
-void print_error(struct script *script, const struct rvt_lane *lane, const struct rvt_event *event)
+void print_error(struct script *script, const struct rvt_hart_flow *hart,
+		 const struct rvt_event *event)
 {
-	const struct rvt_task *task = lane->task;
+	const struct rvt_task *task = hart->task;
 
 	fprintf(script->out, " instruction trace error type 1 time %" PRIu64 ".%09" PRIu64
 		" cpu %d pid %d tid %d ip %#" PRIx64 " code %d: %s (offset %#" PRIx64 ")\n",
-		lane->time / 1000000000, lane->time % 1000000000, lane->cpu,
+		hart->time / 1000000000, hart->time % 1000000000, hart->cpu,
 		task ? task->pid : -1, task ? task->tid : -1, event->pc, event->reason,
 		view_reason(event), event->offset);
 	script->lines++;

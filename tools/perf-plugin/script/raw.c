@@ -10,19 +10,19 @@
 #define LINE_ROOM 64
 
 /* Without a privilege in the trace the half of the address space tells. */
-static char privilege(const struct rvt_lane *lane, uint64_t pc)
+static char privilege(const struct rvt_hart_flow *hart, uint64_t pc)
 {
-	if (lane->context.prv_valid)
-		return "USHM"[lane->context.prv & 3];
+	if (hart->context.prv_valid)
+		return "USHM"[hart->context.prv & 3];
 	return (int64_t)pc < 0 ? 'S' : 'U';
 }
 
-int raw_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+int raw_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct script *script = ctx;
 	char buffer[64 * LINE_ROOM], *out = buffer, head[32];
 
-	if (!view_wants(script->view, lane))
+	if (!view_wants(script->view, hart))
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct rvt_block *block = runs[i].block;
@@ -31,8 +31,8 @@ int raw_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_
 
 		for (uint32_t j = 0; j < runs[i].first; j++)
 			pc += 2 * block->halfwords[j];
-		len = snprintf(head, sizeof(head), "%d %d %c ", lane->cpu,
-			       lane->task ? lane->task->tid : -1, privilege(lane, pc));
+		len = snprintf(head, sizeof(head), "%d %d %c ", hart->cpu,
+			       hart->task ? hart->task->tid : -1, privilege(hart, pc));
 		for (uint32_t j = 0; j < runs[i].count; j++) {
 			memcpy(out, head, len);
 			out = put_hex(out + len, pc);
@@ -49,7 +49,7 @@ int raw_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_
 	return 0;
 }
 
-int raw_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+int raw_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	struct script *script = ctx;
 	const char *what;
@@ -65,9 +65,9 @@ int raw_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
 	default:
 		return 0;
 	}
-	if (view_wants(script->view, lane))
+	if (view_wants(script->view, hart))
 		fprintf(script->out, "# %s cpu %d pc %" PRIx64 " time %" PRIu64 " offset %" PRIu64
-			"%s%s\n", what, lane->cpu, event->pc, lane->time, event->offset,
+			"%s%s\n", what, hart->cpu, event->pc, hart->time, event->offset,
 			event->reason ? ": " : "", event->reason ? view_reason(event) : "");
 	return 0;
 }

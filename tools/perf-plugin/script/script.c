@@ -67,7 +67,7 @@ static int decode(struct script *script, const struct view_options *options)
 	int err;
 
 	if (options->session.jobs > 1)
-		return script_run_parts(script, options);
+		return script_run_slices(script, options);
 	err = script_sink(script, &transfers, &sink);
 	if (!err)
 		err = view_run(script->view, &sink, true);
@@ -161,9 +161,9 @@ static int choose_jobs(const struct script *script, struct script_options *optio
 {
 	if (cmd_jobs(options->jobs, &options->view.session.jobs))
 		return -EINVAL;
-	if (!script_in_parts(script))
+	if (!script_in_slices(script))
 		options->view.session.jobs = 1;
-	options->view.session.part_bytes = script->mode == MODE_INSNS ? PART_INSNS : PART_BRANCHES;
+	options->view.session.slice_bytes = script->mode == MODE_INSNS ? PART_INSNS : PART_BRANCHES;
 	return 0;
 }
 

@@ -141,7 +141,7 @@ static int reset(void *ctx)
 {
 	struct model *m = ctx;
 
-	tandem_hart_reset(&m->hart);
+	rvt_tandem_hart_reset(&m->hart);
 	memset(m->regs, 0, sizeof(m->regs));
 	m->dirty = true;
 	return 0;
@@ -228,7 +228,7 @@ static bool hinted(const struct model *m, uint64_t va, uint64_t *pa)
 static enum tandem_walk translate(struct model *m, uint64_t va, enum tandem_access_type type,
 				  uint64_t *pa)
 {
-	enum tandem_walk walk = tandem_translate(&m->hart, va, type, pa);
+	enum tandem_walk walk = rvt_tandem_translate(&m->hart, va, type, pa);
 
 	if (walk == TANDEM_WALK_UNKNOWN && hinted(m, va, pa))
 		return TANDEM_WALK_OK;
@@ -239,7 +239,7 @@ static void trap(struct model *m, uint64_t cause, uint64_t tval)
 {
 	if (m->params.xlen == 32)
 		tval = (uint32_t)tval;
-	tandem_trap(&m->hart, false, cause, tval);
+	rvt_tandem_trap(&m->hart, false, cause, tval);
 	m->outcome->flags |= RVT_TANDEM_OUT_TRAP;
 }
 
@@ -298,7 +298,7 @@ static bool fetch(struct model *m, uint32_t *insn)
 }
 
 /* The pages that a load or store reaches. Returns false as fetch_unit(). */
-static bool reach_page(struct model *m, const struct tandem_data *data, uint64_t va,
+static bool reach_page(struct model *m, const struct rvt_tandem_data *data, uint64_t va,
 		       unsigned int len, uint64_t *pa)
 {
 	uint64_t bytes;
@@ -323,7 +323,7 @@ static bool reach_page(struct model *m, const struct tandem_data *data, uint64_t
 	return !map_page(m, va, *pa);
 }
 
-static bool reach_data(struct model *m, const struct tandem_data *data)
+static bool reach_data(struct model *m, const struct rvt_tandem_data *data)
 {
 	unsigned int first = PAGE - data->address % PAGE;
 	uint64_t pa;
@@ -358,7 +358,7 @@ static void refresh_code(struct model *m, uint32_t insn)
 	m->code[slot].insn = insn;
 }
 
-static bool is_fpr_write(uint32_t insn, const struct tandem_data *data)
+static bool is_fpr_write(uint32_t insn, const struct rvt_tandem_data *data)
 {
 	unsigned int funct7 = insn >> 27;
 
@@ -480,9 +480,10 @@ static uc_err emulate(struct model *m, uint64_t pc)
 }
 
 /* Runs one instruction in Unicorn; everything it needs is mapped. */
-static void run(struct model *m, uint32_t insn, const struct tandem_data *data)
+static void run(struct model *m, uint32_t insn, const struct rvt_tandem_data *data)
 {
-	bool fp = tandem_is_fp(insn, m->params.xlen), fpr_written = fp && is_fpr_write(insn, data);
+	bool fp = rvt_tandem_is_fp(insn, m->params.xlen), fpr_written = fp && is_fpr_write(insn,
+											   data);
 	struct shown shown;
 	uint64_t pc = m->hart.pc, flags = m->hart.csr[CSR_FCSR];
 	uc_err err;
@@ -517,12 +518,12 @@ static void run(struct model *m, uint32_t insn, const struct tandem_data *data)
 	m->hart.pc = 0;
 	uc_reg_read(m->uc, UC_RISCV_REG_PC, &m->hart.pc);
 	if (fpr_written || (fp && m->regs[64] != flags))
-		tandem_fs_dirty(&m->hart);
+		rvt_tandem_fs_dirty(&m->hart);
 	m->hart.csr[CSR_FCSR] = m->regs[64];
 }
 
 /* A store conditional that the trace says failed: a write nowhere, 1 in rd. */
-static void fail_sc(struct model *m, const struct tandem_data *data)
+static void fail_sc(struct model *m, const struct rvt_tandem_data *data)
 {
 	m->hart.pc += 4;
 	if (data->rd)
@@ -532,13 +533,13 @@ static void fail_sc(struct model *m, const struct tandem_data *data)
 
 static int execute_insn(struct model *m)
 {
-	struct tandem_data data;
+	struct rvt_tandem_data data;
 	unsigned int csr = 0;
 	uint32_t insn;
 
 	if (!fetch(m, &insn))
 		return 0;
-	switch (tandem_system(&m->hart, insn, x_regs(m), &csr)) {
+	switch (rvt_tandem_system(&m->hart, insn, x_regs(m), &csr)) {
 	case TANDEM_TRAPPED:
 		m->outcome->flags |= RVT_TANDEM_OUT_TRAP;
 		return 0;
@@ -552,11 +553,11 @@ static int execute_insn(struct model *m)
 	case TANDEM_NOT_SYSTEM:
 		break;
 	}
-	if (tandem_is_fp(insn, m->params.xlen) && !(m->hart.csr[CSR_MSTATUS] & MSTATUS_FS)) {
+	if (rvt_tandem_is_fp(insn, m->params.xlen) && !(m->hart.csr[CSR_MSTATUS] & MSTATUS_FS)) {
 		trap(m, CAUSE_ILLEGAL, insn);
 		return 0;
 	}
-	tandem_data(insn, m->params.xlen, x_regs(m), &data);
+	rvt_tandem_data(insn, m->params.xlen, x_regs(m), &data);
 	if (!reach_data(m, &data))
 		return 0;
 	if (data.sc && m->sc_fails) {
@@ -575,8 +576,8 @@ static int execute(void *ctx, struct rvt_tandem_outcome *outcome)
 	m->outcome = outcome;
 	if (!m->has_interrupt) {
 		ret = execute_insn(m);
-	} else if (tandem_interrupt_enabled(&m->hart, m->interrupt)) {
-		tandem_trap(&m->hart, true, m->interrupt, 0);
+	} else if (rvt_tandem_interrupt_enabled(&m->hart, m->interrupt)) {
+		rvt_tandem_trap(&m->hart, true, m->interrupt, 0);
 		outcome->flags |= RVT_TANDEM_OUT_TRAP;
 	}
 	m->outcome = NULL;
@@ -600,9 +601,9 @@ static int read_register(struct model *m, uint64_t address, uint64_t *value)
 {
 	uint64_t *reg = general_register(m, address);
 
-	if (!reg && (address >= 4096 || !tandem_csr_modelled(address)))
+	if (!reg && (address >= 4096 || !rvt_tandem_csr_modelled(address)))
 		return -ENOENT;
-	*value = reg ? *reg : tandem_csr_get(&m->hart, address);
+	*value = reg ? *reg : rvt_tandem_csr_get(&m->hart, address);
 	return 0;
 }
 
@@ -641,9 +642,9 @@ static int write_register(struct model *m, uint64_t address, uint64_t value)
 		*reg = value;
 		return 0;
 	}
-	if (address >= 4096 || !tandem_csr_modelled(address))
+	if (address >= 4096 || !rvt_tandem_csr_modelled(address))
 		return -ENOENT;
-	tandem_csr_set(&m->hart, address, value);
+	rvt_tandem_csr_set(&m->hart, address, value);
 	return 0;
 }
 

@@ -50,7 +50,7 @@ struct held_trap {
 	struct rvt_event event;
 };
 
-/* Of a source in a part of a stream (rvt_stream_part()). */
+/* Of a source in a part of a stream (rvt_stream_slice()). */
 enum rvt_etrace_progress {
 	RVT_ETRACE_WAITING,	/* for its first synchronisation in the part */
 	RVT_ETRACE_ACTIVE,

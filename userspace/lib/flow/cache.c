@@ -450,7 +450,7 @@ static struct rvt_view *view_find(struct rvt_image *image, const struct rvt_view
 	return view;
 }
 
-struct rvt_view *rvt_view_find(struct rvt_image *image, struct rvt_piece *piece,
+struct rvt_view *rvt_view_find(struct rvt_image *image, struct rvt_mapping *piece,
 			       const struct rvt_code_config *config)
 {
 	struct rvt_view *view, key;
@@ -518,7 +518,7 @@ static struct rvt_view_page *page_get(struct rvt_view_cache *cache, struct rvt_v
 }
 
 /* Called with the image's lock held. */
-static int make_block(struct rvt_space *space, struct rvt_view *view, struct rvt_piece *piece,
+static int make_block(struct rvt_space *space, struct rvt_view *view, struct rvt_mapping *piece,
 		      uint64_t pc, struct rvt_code_block **block)
 {
 	uint64_t offset = pc - view->bias, avail, left = piece->last - pc;
@@ -552,7 +552,7 @@ static int make_block(struct rvt_space *space, struct rvt_view *view, struct rvt
 	return 0;
 }
 
-int rvt_view_block(struct rvt_space *space, struct rvt_view *view, struct rvt_piece *piece,
+int rvt_view_block(struct rvt_space *space, struct rvt_view *view, struct rvt_mapping *piece,
 		   uint64_t pc, struct rvt_code_block **block)
 {
 	uint64_t offset = pc - view->bias;

@@ -81,14 +81,14 @@ struct rvt_view {
 void *rvt_table_map(size_t size);
 /*
  * A table from rvt_table_map() has @n entries now: once it seems that there will be many all of it
- * gets huge pages, at the same addresses. Page faults are dear, above all in virtual machines: a page
- * that is read first and written then costs two, 2 us each.
+ * gets huge pages, at the same addresses. Page faults are dear, above all in virtual machines: a
+ * page that is read first and written then costs two, 2 us each.
  */
 void rvt_table_grows(void *table, size_t size, uint32_t n);
 
 /*
- * Tables that flows of @image left (flow/spare.h); rvt_spare_take() returns the last that was put, or
- * NULL. What nobody takes lives as long as the image.
+ * Tables that flows of @image left (flow/spare.h); rvt_spare_take() returns the last that was put,
+ * or NULL. What nobody takes lives as long as the image.
  */
 struct rvt_spare;
 void rvt_spare_put(struct rvt_image *image, struct rvt_spare *spare);
@@ -103,10 +103,10 @@ static inline bool rvt_code_same_config(const struct rvt_code_config *a,
 }
 
 /* The view of @piece (which has an object); NULL when out of memory. */
-struct rvt_view *rvt_view_find(struct rvt_image *image, struct rvt_piece *piece,
+struct rvt_view *rvt_view_find(struct rvt_image *image, struct rvt_mapping *piece,
 			       const struct rvt_code_config *config);
 /* The same; quick if @piece was looked at like this the last time. */
-static inline struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_piece *piece,
+static inline struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_mapping *piece,
 					    const struct rvt_code_config *config)
 {
 	struct rvt_view *view = atomic_load_explicit(&piece->view, memory_order_acquire);
@@ -120,7 +120,7 @@ static inline struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_
  * -ENOENT (no bytes there), -EAGAIN (the block there does not lie in @piece as a whole, or its
  * first instruction does not: rvt_code_decode() makes one), -EILSEQ, -ENOMEM.
  */
-int rvt_view_block(struct rvt_space *space, struct rvt_view *view, struct rvt_piece *piece,
+int rvt_view_block(struct rvt_space *space, struct rvt_view *view, struct rvt_mapping *piece,
 		   uint64_t pc, struct rvt_code_block **block);
 
 /*

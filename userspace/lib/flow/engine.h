@@ -29,7 +29,7 @@ struct rvt_target {
 	uint32_t epoch;			/* valid when equal to that of the flow */
 	uint32_t place;			/* of .block, for hops; 0: not known */
 	struct rvt_code_block *block;
-	struct rvt_piece *piece;
+	struct rvt_mapping *piece;
 };
 
 /* A space and its generation. */
@@ -71,7 +71,7 @@ struct rvt_flow {
 	uint64_t pc;			/* of the next instruction, when .block is NULL */
 	struct rvt_code_block *block;	/* the next instruction is number .insn of it */
 	uint32_t insn, halfword;
-	struct rvt_piece *piece;	/* that .block was found through */
+	struct rvt_mapping *piece;	/* that .block was found through */
 
 	/* the last instruction executed */
 	bool has_last;
@@ -174,8 +174,8 @@ int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **b
 /* Places have other numbers from now on. */
 void rvt_flow_new_epoch(struct rvt_flow *flow);
 /*
- * Tables of another flow, which had @n_epochs, are @flow's now: leaps are of epochs, and none is used
- * a second time.
+ * Tables of another flow, which had @n_epochs, are @flow's now: leaps are of epochs, and none is
+ * used a second time.
  */
 void rvt_flow_epochs_from(struct rvt_flow *flow, uint32_t n_epochs);
 static inline struct rvt_target *rvt_flow_target(struct rvt_flow *flow, uint64_t pc)

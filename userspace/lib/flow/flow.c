@@ -279,7 +279,7 @@ int rvt_flow_single(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **
 
 static int find_block(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block)
 {
-	struct rvt_piece *piece = rvt_space_piece(flow->space, pc);
+	struct rvt_mapping *piece = rvt_space_mapping(flow->space, pc);
 	struct rvt_view *view;
 	int ret;
 
@@ -328,7 +328,7 @@ int rvt_flow_peek(struct rvt_flow *flow, struct rvt_insn *insn)
 
 bool rvt_flow_branch_at(struct rvt_flow *flow, uint64_t pc)
 {
-	struct rvt_piece *piece = flow->piece;	/* belongs to flow->block */
+	struct rvt_mapping *piece = flow->piece;	/* belongs to flow->block */
 	struct rvt_code_block *block;
 	int ret;
 

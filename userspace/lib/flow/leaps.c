@@ -148,7 +148,7 @@ void rvt_leaps_drop(struct rvt_leaps *leaps, struct rvt_return_stack *stack)
 }
 
 void rvt_leaps_keep(struct rvt_leaps *leaps, struct rvt_return_stack *stack, uint32_t next,
-		    struct rvt_piece *piece)
+		    struct rvt_mapping *piece)
 {
 	struct rvt_leap *draft = &leaps->draft;
 	const uint32_t hops_units = rvt_leap_hops_units(draft->n_hops);

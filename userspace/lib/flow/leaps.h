@@ -45,7 +45,7 @@ struct rvt_leap {
 	_Alignas(64) struct rvt_leap_key key;
 	uint32_t next;			/* place; 0: its last hop leads to none */
 	uint64_t times;			/* replayed, and not yet in the counts */
-	struct rvt_piece *piece;	/* at .next, or of the last hop */
+	struct rvt_mapping *piece;	/* at .next, or of the last hop */
 	uint64_t popped;		/* by the last return between two hops */
 	uint32_t path;			/* the rest: in 8 bytes from the beginning of .paths */
 	uint32_t last;			/* hop: its number in .hops */
@@ -152,7 +152,7 @@ void rvt_leaps_add_return(struct rvt_leaps *leaps, uint64_t pc);
  * one that is not yet in the counts has its place.
  */
 void rvt_leaps_keep(struct rvt_leaps *leaps, struct rvt_return_stack *stack, uint32_t next,
-		    struct rvt_piece *piece);
+		    struct rvt_mapping *piece);
 void rvt_leaps_drop(struct rvt_leaps *leaps, struct rvt_return_stack *stack);
 
 #endif

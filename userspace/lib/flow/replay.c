@@ -24,7 +24,7 @@ static struct rvt_code_block *next_of_hop(void *ctx, struct rvt_code_block *from
 struct rvt_hop *rvt_replay_learn(struct rvt_flow *flow, uint32_t flags, uint32_t place,
 				 uint32_t key)
 {
-	struct rvt_piece *piece = flow->piece;
+	struct rvt_mapping *piece = flow->piece;
 	const struct rvt_hop_order order = {
 		.key = key, .flags = flags, .ctx = flow, .next = next_of_hop,
 	};
@@ -105,7 +105,7 @@ static struct range range_of(const struct rvt_flow *flow, const struct rvt_view 
 {
 	return (struct range){
 		.view = view,
-		.covered = rvt_piece_covers(flow->piece, view),
+		.covered = rvt_mapping_covers(flow->piece, view),
 	};
 }
 
@@ -436,7 +436,7 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 		.range = range_of(flow, flow->block->view),
 		.leap_at = collecting || !may_leap(w) ? 0 : w->outcomes_left,
 	};
-	const struct rvt_piece *piece;
+	const struct rvt_mapping *piece;
 	struct rvt_leap *leap;
 	bool complete = false;		/* it ended for what a leap is made of */
 	uint32_t key;

@@ -12,9 +12,9 @@
 _Static_assert(MAX_HOPS <= RVT_STEP_WORDS && MAX_HOPS <= RVT_HOP_SUMS, "fits");
 
 /*
- * What a stride is going to do to the return stack, as struct rvt_calls, but the addresses are still
- * where they are: on the stack, and in paths of hops, which are in no cache, and nobody waits for
- * them. The same number of addresses is always moved at least, so that nobody need foresee it.
+ * What a stride is going to do to the return stack, as struct rvt_calls, but the addresses are
+ * still where they are: on the stack, and in paths of hops, which are in no cache, and nobody waits
+ * for them. The same number of addresses is always moved at least, so that nobody need foresee it.
  */
 struct calls {
 	unsigned int n_pops, n_pushes;	/* RVT_CALLS together, at most */
@@ -29,7 +29,7 @@ _Static_assert(FEW_CALLS <= RVT_CALLS, "there is room for them");
 
 /* What a stride is going to do. Nothing of it has happened. */
 struct draft {
-	struct rvt_piece *piece;	/* that the last place was found through; NULL: none yet */
+	struct rvt_mapping *piece;	/* that the last place was found through; NULL: none yet */
 	/* hops up to this state must be looked at closely: all, unless it covers those in its view */
 	enum rvt_hop_state careful;
 	unsigned int n_hops, n_returns;
@@ -146,7 +146,7 @@ static INLINE bool call(struct rvt_flow *flow, struct calls *calls, const struct
 static __attribute__((noinline)) bool make_place(struct rvt_flow *flow, struct rvt_target *target,
 						 uint64_t pc)
 {
-	struct rvt_piece *piece = flow->piece;
+	struct rvt_mapping *piece = flow->piece;
 	struct rvt_code_block *block;
 
 	if (rvt_flow_enter(flow, pc, &block))
@@ -162,7 +162,7 @@ static INLINE bool look_at_view(struct rvt_flow *flow, struct draft *d)
 {
 	const struct rvt_view *view = rvt_view_get(flow->space->image, d->piece, &flow->code);
 
-	d->careful = view && rvt_piece_covers(d->piece, view) ? RVT_HOP_CAREFUL : RVT_HOP_PLAIN;
+	d->careful = view && rvt_mapping_covers(d->piece, view) ? RVT_HOP_CAREFUL : RVT_HOP_PLAIN;
 	return view;
 }
 
@@ -199,7 +199,7 @@ static INLINE uint32_t first_place(struct rvt_flow *flow, struct draft *d, uint6
 static __attribute__((noinline)) struct rvt_hop *
 learn(struct rvt_flow *flow, struct draft *d, uint32_t flags, uint32_t place, uint32_t key)
 {
-	struct rvt_piece *piece = flow->piece;
+	struct rvt_mapping *piece = flow->piece;
 	struct rvt_hop *hop;
 
 	flow->piece = d->piece;

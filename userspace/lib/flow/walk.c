@@ -8,7 +8,7 @@ struct rvt_code_block *rvt_walk_follow(struct rvt_flow *flow, struct rvt_code_bl
 				       _Atomic(struct rvt_code_block *) *link, uint64_t pc)
 {
 	struct rvt_code_block *b = atomic_load_explicit(link, memory_order_acquire);
-	struct rvt_piece *piece = flow->piece;
+	struct rvt_mapping *piece = flow->piece;
 
 	if (!piece)
 		return NULL;

@@ -66,14 +66,14 @@ void rvt_replay_prepare(struct rvt_flow *flow, struct rvt_walk *w);
 int rvt_replay(struct rvt_flow *flow, struct rvt_walk *w);
 
 /*
- * The hop of @key from @place, in flow->piece, under orders with @flags; it is not known yet. It may
- * be RVT_HOP_NONE. NULL: there is no room.
+ * The hop of @key from @place, in flow->piece, under orders with @flags; it is not known yet. It
+ * may be RVT_HOP_NONE. NULL: there is no room.
  */
 struct rvt_hop *rvt_replay_learn(struct rvt_flow *flow, uint32_t flags, uint32_t place,
 				 uint32_t key);
 
 /* Whether all hops in @view lie in @piece of it. */
-static inline bool rvt_piece_covers(const struct rvt_piece *piece, const struct rvt_view *view)
+static inline bool rvt_mapping_covers(const struct rvt_mapping *piece, const struct rvt_view *view)
 {
 	return piece->start <= view->hops_low && piece->last >= view->hops_high;
 }

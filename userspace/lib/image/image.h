@@ -41,13 +41,13 @@ struct rvt_object {
 struct rvt_view;
 
 /* One mapping of a space. Ordered by address, without overlap, in a treap. */
-struct rvt_piece {
-	struct rvt_piece *left, *right;
+struct rvt_mapping {
+	struct rvt_mapping *left, *right;
 	uint32_t priority;
 	uint64_t start, last;		/* addresses; last is inclusive */
 	struct rvt_object *object;	/* NULL: unreadable */
 	uint64_t offset;		/* of start, in the object */
-	uint64_t map_start;		/* start of the mapping this piece was cut from */
+	uint64_t map_start;		/* start of what mmap() mapped: changes cut this */
 	const char *name;		/* the image owns it */
 	_Atomic(struct rvt_view *) view; /* the flow engine's blocks of this object and bias */
 };
@@ -55,7 +55,7 @@ struct rvt_piece {
 struct rvt_space {
 	struct rvt_image *image;
 	struct rvt_space *parent, *next;
-	struct rvt_piece *root;
+	struct rvt_mapping *root;
 	uint64_t generation;
 };
 
@@ -74,8 +74,8 @@ struct rvt_image {
 	pthread_mutex_t lock;		/* of views */
 };
 
-/* The piece that covers @addr in @space or its parents; NULL if none does. */
-struct rvt_piece *rvt_space_piece(struct rvt_space *space, uint64_t addr);
+/* The mapping that covers @addr in @space or its parents; NULL if none does. */
+struct rvt_mapping *rvt_space_mapping(struct rvt_space *space, uint64_t addr);
 /* Whether both have the same parent and mappings, of which there are at most @limit: else false. */
 bool rvt_space_same(const struct rvt_space *a, const struct rvt_space *b, unsigned int limit);
 /*

@@ -19,13 +19,13 @@ int rvt_space_create(struct rvt_image *image, struct rvt_space *parent, struct r
 	return 0;
 }
 
-static void tree_free(struct rvt_piece *piece)
+static void tree_free(struct rvt_mapping *mapping)
 {
-	if (!piece)
+	if (!mapping)
 		return;
-	tree_free(piece->left);
-	tree_free(piece->right);
-	free(piece);
+	tree_free(mapping->left);
+	tree_free(mapping->right);
+	free(mapping);
 }
 
 static uint32_t next_priority(struct rvt_image *image)
@@ -37,28 +37,29 @@ static uint32_t next_priority(struct rvt_image *image)
 	return image->seed;
 }
 
-static struct rvt_piece *piece_create(struct rvt_space *space, const struct rvt_piece *like)
+static struct rvt_mapping *mapping_create(struct rvt_space *space, const struct rvt_mapping *like)
 {
-	struct rvt_piece *piece = calloc(1, sizeof(*piece));
+	struct rvt_mapping *mapping = calloc(1, sizeof(*mapping));
 
-	if (!piece)
+	if (!mapping)
 		return NULL;
-	piece->start = like->start;
-	piece->last = like->last;
-	piece->object = like->object;
-	piece->offset = like->offset;
-	piece->map_start = like->map_start;
-	piece->name = like->name;
-	piece->priority = next_priority(space->image);
-	return piece;
+	mapping->start = like->start;
+	mapping->last = like->last;
+	mapping->object = like->object;
+	mapping->offset = like->offset;
+	mapping->map_start = like->map_start;
+	mapping->name = like->name;
+	mapping->priority = next_priority(space->image);
+	return mapping;
 }
 
-static int tree_copy(struct rvt_space *space, const struct rvt_piece *from, struct rvt_piece **to)
+static int tree_copy(struct rvt_space *space, const struct rvt_mapping *from,
+		     struct rvt_mapping **to)
 {
 	*to = NULL;
 	if (!from)
 		return 0;
-	*to = piece_create(space, from);
+	*to = mapping_create(space, from);
 	if (!*to)
 		return -ENOMEM;
 	(*to)->priority = from->priority;
@@ -88,8 +89,8 @@ void rvt_space_clear(struct rvt_space *space)
 }
 
 /* Pieces that start below @addr go to *below, the others to *rest. */
-static void split(struct rvt_piece *tree, uint64_t addr, struct rvt_piece **below,
-		  struct rvt_piece **rest)
+static void split(struct rvt_mapping *tree, uint64_t addr, struct rvt_mapping **below,
+		  struct rvt_mapping **rest)
 {
 	if (!tree) {
 		*below = *rest = NULL;
@@ -102,7 +103,7 @@ static void split(struct rvt_piece *tree, uint64_t addr, struct rvt_piece **belo
 	}
 }
 
-static struct rvt_piece *merge(struct rvt_piece *a, struct rvt_piece *b)
+static struct rvt_mapping *merge(struct rvt_mapping *a, struct rvt_mapping *b)
 {
 	if (!a || !b)
 		return a ? a : b;
@@ -114,33 +115,34 @@ static struct rvt_piece *merge(struct rvt_piece *a, struct rvt_piece *b)
 	return b;
 }
 
-static struct rvt_piece *rightmost(struct rvt_piece *tree)
+static struct rvt_mapping *rightmost(struct rvt_mapping *tree)
 {
 	while (tree && tree->right)
 		tree = tree->right;
 	return tree;
 }
 
-/* The last part of @piece, from @addr on, becomes a piece of its own. */
-static struct rvt_piece *cut_tail(struct rvt_space *space, struct rvt_piece *piece, uint64_t addr)
+/* The last part of @mapping, from @addr on, becomes a mapping of its own. */
+static struct rvt_mapping *cut_tail(struct rvt_space *space, struct rvt_mapping *mapping,
+				    uint64_t addr)
 {
-	struct rvt_piece *tail = piece_create(space, piece);
+	struct rvt_mapping *tail = mapping_create(space, mapping);
 
 	if (!tail)
 		return NULL;
 	tail->start = addr;
-	tail->offset += addr - piece->start;
+	tail->offset += addr - mapping->start;
 	return tail;
 }
 
 /*
  * Takes [start, last] out of the tree: *below and *above are what is left. Needs memory
- * when the range lies inside one piece; nothing has changed when there is none.
+ * when the range lies inside one mapping; nothing has changed when there is none.
  */
 static int take_out(struct rvt_space *space, uint64_t start, uint64_t last,
-		    struct rvt_piece **below, struct rvt_piece **above)
+		    struct rvt_mapping **below, struct rvt_mapping **above)
 {
-	struct rvt_piece *middle, *rest, *piece, *tail = NULL;
+	struct rvt_mapping *middle, *rest, *mapping, *tail = NULL;
 
 	split(space->root, start, below, &rest);
 	if (last == UINT64_MAX) {
@@ -150,17 +152,17 @@ static int take_out(struct rvt_space *space, uint64_t start, uint64_t last,
 		split(rest, last + 1, &middle, above);
 	}
 	/* Whoever covers `last` reaches out of the range at its end. */
-	piece = middle ? rightmost(middle) : rightmost(*below);
-	if (piece && piece->last > last) {
-		tail = cut_tail(space, piece, last + 1);
+	mapping = middle ? rightmost(middle) : rightmost(*below);
+	if (mapping && mapping->last > last) {
+		tail = cut_tail(space, mapping, last + 1);
 		if (!tail) {
 			space->root = merge(merge(*below, middle), *above);
 			return -ENOMEM;
 		}
 	}
-	piece = rightmost(*below);
-	if (piece && piece->last >= start)
-		piece->last = start - 1;
+	mapping = rightmost(*below);
+	if (mapping && mapping->last >= start)
+		mapping->last = start - 1;
 	tree_free(middle);
 	*above = merge(tail, *above);
 	space->generation++;
@@ -170,29 +172,29 @@ static int take_out(struct rvt_space *space, uint64_t start, uint64_t last,
 int rvt_space_map(struct rvt_space *space, uint64_t addr, uint64_t len, struct rvt_object *object,
 		  uint64_t offset, const char *name)
 {
-	struct rvt_piece like = { .start = addr, .last = addr + len - 1, .object = object,
+	struct rvt_mapping like = { .start = addr, .last = addr + len - 1, .object = object,
 				  .offset = offset, .map_start = addr, .name = name };
-	struct rvt_piece *piece, *below, *above;
+	struct rvt_mapping *mapping, *below, *above;
 
 	if (!len)
 		return 0;
 	if (like.last < addr)
 		like.last = UINT64_MAX;
-	piece = piece_create(space, &like);
-	if (!piece)
+	mapping = mapping_create(space, &like);
+	if (!mapping)
 		return -ENOMEM;
 	if (take_out(space, like.start, like.last, &below, &above)) {
-		free(piece);
+		free(mapping);
 		return -ENOMEM;
 	}
-	space->root = merge(merge(below, piece), above);
+	space->root = merge(merge(below, mapping), above);
 	return 0;
 }
 
 void rvt_space_unmap(struct rvt_space *space, uint64_t addr, uint64_t len)
 {
 	uint64_t last = addr + len - 1;
-	struct rvt_piece *below, *above;
+	struct rvt_mapping *below, *above;
 
 	if (!len)
 		return;
@@ -202,51 +204,51 @@ void rvt_space_unmap(struct rvt_space *space, uint64_t addr, uint64_t len)
 		space->root = merge(below, above);
 }
 
-/* The last piece that begins at or before @addr. */
-static struct rvt_piece *floor_piece(const struct rvt_space *space, uint64_t addr)
+/* The last mapping that begins at or before @addr. */
+static struct rvt_mapping *floor_mapping(const struct rvt_space *space, uint64_t addr)
 {
-	struct rvt_piece *piece = space->root, *best = NULL;
+	struct rvt_mapping *mapping = space->root, *best = NULL;
 
-	while (piece) {
-		if (piece->start <= addr) {
-			best = piece;
-			piece = piece->right;
+	while (mapping) {
+		if (mapping->start <= addr) {
+			best = mapping;
+			mapping = mapping->right;
 		} else {
-			piece = piece->left;
+			mapping = mapping->left;
 		}
 	}
 	return best;
 }
 
-/* The piece of @space itself that covers @addr. */
-static struct rvt_piece *own_piece(const struct rvt_space *space, uint64_t addr)
+/* The mapping of @space itself that covers @addr. */
+static struct rvt_mapping *own_mapping(const struct rvt_space *space, uint64_t addr)
 {
-	struct rvt_piece *piece = floor_piece(space, addr);
+	struct rvt_mapping *mapping = floor_mapping(space, addr);
 
-	return piece && piece->last >= addr ? piece : NULL;
+	return mapping && mapping->last >= addr ? mapping : NULL;
 }
 
-struct rvt_piece *rvt_space_piece(struct rvt_space *space, uint64_t addr)
+struct rvt_mapping *rvt_space_mapping(struct rvt_space *space, uint64_t addr)
 {
-	struct rvt_piece *piece = NULL;
+	struct rvt_mapping *mapping = NULL;
 
-	for (; space && !piece; space = space->parent)
-		piece = own_piece(space, addr);
-	return piece;
+	for (; space && !mapping; space = space->parent)
+		mapping = own_mapping(space, addr);
+	return mapping;
 }
 
 struct rvt_space *rvt_space_holder(struct rvt_space *space, uint64_t addr)
 {
-	while (space->parent && !own_piece(space, addr))
+	while (space->parent && !own_mapping(space, addr))
 		space = space->parent;
 	return space;
 }
 
 bool rvt_space_overlaps(const struct rvt_space *space, uint64_t addr, uint64_t len)
 {
-	const struct rvt_piece *piece = len ? floor_piece(space, addr + len - 1) : NULL;
+	const struct rvt_mapping *mapping = len ? floor_mapping(space, addr + len - 1) : NULL;
 
-	return piece && piece->last >= addr;
+	return mapping && mapping->last >= addr;
 }
 
 bool rvt_space_same(const struct rvt_space *a, const struct rvt_space *b, unsigned int limit)
@@ -256,7 +258,7 @@ bool rvt_space_same(const struct rvt_space *a, const struct rvt_space *b, unsign
 	if (a->parent != b->parent)
 		return false;
 	while (limit--) {
-		const struct rvt_piece *pa = floor_piece(a, at), *pb = floor_piece(b, at);
+		const struct rvt_mapping *pa = floor_mapping(a, at), *pb = floor_mapping(b, at);
 
 		if (!pa || !pb)
 			return !pa && !pb;
@@ -272,29 +274,29 @@ bool rvt_space_same(const struct rvt_space *a, const struct rvt_space *b, unsign
 
 size_t rvt_space_find(struct rvt_space *space, uint64_t addr, const uint8_t **bytes)
 {
-	struct rvt_piece *piece = rvt_space_piece(space, addr);
+	struct rvt_mapping *mapping = rvt_space_mapping(space, addr);
 	uint64_t len, left;
 
-	if (!piece || !piece->object)
+	if (!mapping || !mapping->object)
 		return 0;
-	left = piece->last - addr;
-	len = rvt_object_bytes(piece->object, piece->offset + (addr - piece->start), bytes);
+	left = mapping->last - addr;
+	len = rvt_object_bytes(mapping->object, mapping->offset + (addr - mapping->start), bytes);
 	return len && len - 1 > left ? left + 1 : len;
 }
 
 int rvt_space_locate(struct rvt_space *space, uint64_t addr, struct rvt_location *loc)
 {
-	struct rvt_piece *piece = rvt_space_piece(space, addr);
+	struct rvt_mapping *mapping = rvt_space_mapping(space, addr);
 
 	memset(loc, 0, sizeof(*loc));
-	if (!piece)
+	if (!mapping)
 		return -ENOENT;
-	loc->path = piece->name;
-	loc->map_start = piece->map_start;
-	loc->readable = piece->object;
-	loc->file_offset = piece->offset + (addr - piece->start);
-	if (piece->object)
-		loc->file_offset += piece->object->file_offset;
+	loc->path = mapping->name;
+	loc->map_start = mapping->map_start;
+	loc->readable = mapping->object;
+	loc->file_offset = mapping->offset + (addr - mapping->start);
+	if (mapping->object)
+		loc->file_offset += mapping->object->file_offset;
 	return 0;
 }
 

@@ -31,7 +31,7 @@ struct rvt_ntrace_repeat {
 	uint8_t bytes[RVT_NTRACE_KEY_BYTES];	/* of the message, without its time stamp, zeros behind them */
 };
 
-/* Of a source in a part of a stream (rvt_stream_part()). */
+/* Of a source in a part of a stream (rvt_stream_slice()). */
 enum rvt_ntrace_progress {
 	RVT_NTRACE_WAITING,		/* for its first sync in the part */
 	RVT_NTRACE_ACTIVE,
@@ -146,9 +146,9 @@ static inline void rvt_ntrace_report(struct rvt_ntrace_source *s, uint64_t halfw
 enum rvt_ntrace_last { RVT_NTRACE_LAST_NOT_TAKEN, RVT_NTRACE_LAST_TAKEN };
 
 /*
- * rvt_ntrace_walk - executes all that is reported, with s->hist. Returns true when all of it fits the program:
- * then the flow has a pc, or source->unanswered is set. Otherwise flow is lost, and that has been
- * reported.
+ * rvt_ntrace_walk - executes all that is reported, with s->hist. Returns true when all of it fits
+ * the program: then the flow has a pc, or source->unanswered is set. Otherwise flow is lost, and
+ * that has been reported.
  */
 bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		     const struct rvt_ntrace_msg *msg, enum rvt_ntrace_last last);

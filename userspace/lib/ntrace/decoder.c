@@ -629,9 +629,9 @@ const struct rvt_protocol_ops rvt_ntrace_protocol = {
 	.feed = decoder_feed,
 	.lost = decoder_lost,
 	.finish = decoder_finish,
-	.part = decoder_part,
-	.part_done = decoder_part_done,
+	.slice = decoder_part,
+	.slice_done = decoder_part_done,
 	.boundary = decoder_boundary,
-	.piece = decoder_piece,
+	.message = decoder_piece,
 	.update_stats = decoder_update_stats,
 };

@@ -14,7 +14,7 @@
 
 #define MAX_WARNINGS 8	/* sentences */
 
-void perfdata_warn(struct rvt_perfdata *file, const char *format, ...)
+void rvt_perfdata_warn(struct rvt_perfdata *file, const char *format, ...)
 {
 	char *text = NULL, *both = NULL;
 	va_list args;
@@ -81,7 +81,7 @@ static int check_header(struct rvt_perfdata *file, char **error)
 	return 0;
 }
 
-int perfdata_compare_ids(const void *a, const void *b)
+int rvt_perfdata_compare_ids(const void *a, const void *b)
 {
 	const struct id_entry *x = a, *y = b;
 
@@ -149,7 +149,7 @@ static int read_attrs(struct rvt_perfdata *file, char **error)
 	if (err)
 		return fail(error, err, "%s: out of memory", file->path);
 	if (file->n_ids)
-		qsort(file->ids, file->n_ids, sizeof(*file->ids), perfdata_compare_ids);
+		qsort(file->ids, file->n_ids, sizeof(*file->ids), rvt_perfdata_compare_ids);
 	return 0;
 }
 
@@ -169,14 +169,13 @@ static int check_data(struct rvt_perfdata *file, char **error)
 	if (!data->size && !features && data->offset < file->size) {
 		file->killed = true;
 		data->size = file->size - data->offset;
-		perfdata_warn(file, "%s: the header was never completed; was the recorder killed? "
-			      "Using the %" PRIu64 " bytes of data that are there", file->path,
-			      data->size);
+		rvt_perfdata_warn(file, "%s: the header was never completed; was the recorder "
+				  "killed? Using the %" PRIu64 " bytes of data that are there",
+				  file->path, data->size);
 	} else if (data->size > file->size - data->offset) {
 		file->killed = true;
-		perfdata_warn(file,
-			      "%s: truncated: %" PRIu64 " of %" PRIu64 " bytes of data are missing",
-			      file->path, data->size - (file->size - data->offset), data->size);
+		rvt_perfdata_warn(file, "%s: truncated: %" PRIu64 " of %" PRIu64 " bytes of data "
+				  "are missing", file->path, data->size - (file->size - data->offset), data->size);
 		data->size = file->size - data->offset;
 	}
 	return 0;
@@ -216,15 +215,15 @@ static void read_feature_table(struct rvt_perfdata *file)
 			continue;
 		entry = at(file, pos, sizeof(struct perfdata_section));
 		if (!entry) {
-			perfdata_warn(file, "%s: truncated: the feature sections are missing",
-				      file->path);
+			rvt_perfdata_warn(file, "%s: truncated: the feature sections are missing",
+					  file->path);
 			recover_meta(file);
 			return;
 		}
 		memcpy(&file->features[bit], entry, sizeof(struct perfdata_section));
 		if (!at(file, file->features[bit].offset, file->features[bit].size)) {
-			perfdata_warn(file, "%s: truncated: feature section %u is not in the file",
-			     file->path, bit);
+			rvt_perfdata_warn(file, "%s: truncated: feature section %u is not in the "
+					  "file", file->path, bit);
 			file->features[bit].size = 0;
 			if (bit == RVT_FEAT_RVTRACE_META)
 				recover_meta(file);

@@ -31,8 +31,8 @@ struct rvt_perfdata {
 
 /* Adds a sentence to what rvt_perfdata_warning() says. */
 __attribute__((format(printf, 2, 3)))
-void perfdata_warn(struct rvt_perfdata *file, const char *format, ...);
+void rvt_perfdata_warn(struct rvt_perfdata *file, const char *format, ...);
 /* For bsearch() in .ids. */
-int perfdata_compare_ids(const void *a, const void *b);
+int rvt_perfdata_compare_ids(const void *a, const void *b);
 
 #endif

@@ -19,7 +19,7 @@ static const struct rvt_perfdata_event *find_event(const struct rvt_perfdata *fi
 
 	if (!file->n_ids)
 		return NULL;
-	entry = bsearch(&key, file->ids, file->n_ids, sizeof(key), perfdata_compare_ids);
+	entry = bsearch(&key, file->ids, file->n_ids, sizeof(key), rvt_perfdata_compare_ids);
 	return entry ? entry->event : NULL;
 }
 
@@ -251,15 +251,15 @@ static int skip_damage(struct rvt_perfdata *file, uint64_t *pos)
 	bool cut = left < sizeof(header) || header.size > left, fresh = is_new(file, *pos);
 
 	if (fresh && next == data->size)
-		perfdata_warn(file, "%s: offset %#" PRIx64 ": %s a record (type %u, %u bytes, "
-			      "%" PRIu64 " left); nothing behind it can be read", file->path,
-			      offset, cut ? "truncated inside" : "damaged:", header.type,
-			      header.size, left);
+		rvt_perfdata_warn(file, "%s: offset %#" PRIx64 ": %s a record (type %u, %u bytes, "
+				  "%" PRIu64 " left); nothing behind it can be read", file->path,
+				  offset, cut ? "truncated inside" : "damaged:", header.type,
+				  header.size, left);
 	else if (fresh)
-		perfdata_warn(file, "%s: offset %#" PRIx64 ": damaged: no record begins with type "
-			      "%u and %u bytes; %" PRIu64 " bytes are skipped, reading goes on at "
-			      "offset %#" PRIx64, file->path, offset, header.type, header.size,
-			      next - *pos, data->offset + next);
+		rvt_perfdata_warn(file, "%s: offset %#" PRIx64 ": damaged: no record begins with "
+				  "type %u and %u bytes; %" PRIu64 " bytes are skipped, reading "
+				  "goes on at offset %#" PRIx64, file->path, offset, header.type,
+				  header.size, next - *pos, data->offset + next);
 	if (next == data->size)
 		return -EBADMSG;
 	*pos = next;
@@ -282,10 +282,10 @@ static uint64_t take_aux(struct rvt_perfdata *file, struct rvt_perfdata_record *
 	end = find_record(file, pos + aux->header.size);
 	record->aux_len = end - pos - aux->header.size;
 	if (is_new(file, pos))
-		perfdata_warn(file, "%s: offset %#" PRIx64 ": %s: %" PRIu64 " of %" PRIu64 " bytes "
-			      "of trace data are missing", file->path, record->offset,
-			      end == file->header.data.size ? "truncated" : "damaged",
-			      aux->size - record->aux_len, aux->size);
+		rvt_perfdata_warn(file, "%s: offset %#" PRIx64 ": %s: %" PRIu64 " of %" PRIu64
+				  " bytes of trace data are missing", file->path, record->offset,
+				  end == file->header.data.size ? "truncated" : "damaged",
+				  aux->size - record->aux_len, aux->size);
 	return record->aux_len;
 }
 

@@ -8,7 +8,7 @@
 #include "util/array.h"
 #include "state.h"
 
-struct place {
+struct numbered {
 	struct rvt_ctr_sample sample;
 	uint64_t number;	/* keeps samples of the same time in order */
 };
@@ -16,7 +16,7 @@ struct place {
 struct collection {
 	struct rvt_session *session;
 	const struct rvt_session_ctr_sink *sink;
-	struct place *places;
+	struct numbered *samples;
 	size_t n;
 	/* The buffer's bytes in a row; samples point into them. */
 	uint8_t **copies;
@@ -30,9 +30,9 @@ bool rvt_session_is_ctr(const struct rvt_session *session)
 
 static int add_sample(struct collection *all, const struct rvt_ctr_sample *sample)
 {
-	if (array_grow(&all->places, all->n))
+	if (array_grow(&all->samples, all->n))
 		return -ENOMEM;
-	all->places[all->n] = (struct place){ *sample, all->n };
+	all->samples[all->n] = (struct numbered){ *sample, all->n };
 	all->n++;
 	return 0;
 }
@@ -111,7 +111,7 @@ static int read_buffer(struct collection *all, struct buffer *buffer)
 
 	for (size_t i = 0; i < buffer->n_chunks && !err; i++) {
 		const struct chunk *chunk = &buffer->chunks[i];
-		const uint8_t *bytes = buffer_bytes(buffer, chunk);
+		const uint8_t *bytes = rvt_buffer_bytes(buffer, chunk);
 
 		if (!bytes || chunk->offset != end)
 			err = end_row(all, buffer, &row);
@@ -131,7 +131,7 @@ static int read_buffer(struct collection *all, struct buffer *buffer)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct numbered *x = a, *y = b;
 
 	if (x->sample.time != y->sample.time)
 		return x->sample.time < y->sample.time ? -1 : 1;
@@ -142,11 +142,12 @@ static int deliver(struct collection *all)
 {
 	struct rvt_session *session = all->session;
 	struct rvt_cursor *cursor;
-	int err = rvt_cursor_create(session->owner, session->world.image, session->world.kernel,
+	int err = rvt_cursor_create(session->sideband, session->decode.image,
+				    session->decode.kernel,
 				    &cursor);
 
 	for (size_t i = 0; i < all->n && !err; i++) {
-		const struct rvt_ctr_sample *sample = &all->places[i].sample;
+		const struct rvt_ctr_sample *sample = &all->samples[i].sample;
 		const struct rvt_task *task;
 
 		err = rvt_cursor_seek(cursor, sample->time);
@@ -167,12 +168,12 @@ int rvt_session_run_ctr(struct rvt_session *session, const struct rvt_session_ct
 	for (size_t i = 0; i < session->n_buffers && !err; i++)
 		err = read_buffer(&all, &session->buffers[i]);
 	if (!err && all.n)
-		qsort(all.places, all.n, sizeof(*all.places), by_time);
+		qsort(all.samples, all.n, sizeof(*all.samples), by_time);
 	if (!err)
 		err = deliver(&all);
 	for (size_t i = 0; i < all.n_copies; i++)
 		free(all.copies[i]);
 	free(all.copies);
-	free(all.places);
+	free(all.samples);
 	return err;
 }

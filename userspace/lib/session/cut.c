@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Where a recording is cut into parts: at boundaries of messages, some way apart. */
+/* Where a recording is cut into slices: at boundaries of messages, some way apart. */
 #include <errno.h>
 #include "util/array.h"
-#include "parts.h"
+#include "slice.h"
 #include "state.h"
 
-#define PARTS_PER_JOB 8
-#define FIRST_PARTS 32	/* of the usual size */
-#define MIN_PART (256ull << 10)
-#define MAX_PART (4ull << 20)
-/* Of what is counted nothing waits in memory. The last parts are small: threads end together. */
+#define SLICES_PER_JOB 8
+#define FIRST_SLICES 32	/* of the usual size */
+#define MIN_SLICE (256ull << 10)
+#define MAX_SLICE (4ull << 20)
+/* Of what is counted nothing waits in memory. The last slices are small: threads end together. */
 #define COUNTED_PER_JOB 4
 #define MAX_COUNTED (16ull << 20)
 /* How far a message boundary is looked for. */
@@ -17,17 +17,17 @@
 
 struct cutting {
 	struct rvt_session *session;
-	uint64_t size;		/* of a part told in order, about */
+	uint64_t size;		/* of a slice told in order, about */
 	uint64_t left;		/* bytes of records in this buffer and those behind it */
-	struct part *parts;
+	struct slice *slices;
 	size_t n;
 };
 
-static int add_part(struct cutting *cutting, const struct part *part)
+static int add_slice(struct cutting *cutting, const struct slice *slice)
 {
-	if (array_grow(&cutting->parts, cutting->n))
+	if (array_grow(&cutting->slices, cutting->n))
 		return -ENOMEM;
-	cutting->parts[cutting->n++] = *part;
+	cutting->slices[cutting->n++] = *slice;
 	return 0;
 }
 
@@ -38,7 +38,7 @@ static const struct encoder *only_encoder(const struct buffer *buffer)
 
 	for (size_t i = 0; i < buffer->n_records; i++) {
 		int32_t cpu = buffer->cpu >= 0 ? buffer->cpu : buffer->records[i].cpu;
-		const struct encoder *encoder = session_encoder(buffer->session, cpu);
+		const struct encoder *encoder = rvt_session_encoder(buffer->session, cpu);
 
 		if (!encoder || (only && encoder != only))
 			return NULL;
@@ -66,8 +66,8 @@ static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encod
 {
 	const struct rvt_aux *aux = &buffer->records[n];
 	uint64_t offset = aux->offset + skip, len = aux->size - skip;
-	const struct chunk *chunk = buffer_chunk(buffer, offset);
-	const uint8_t *bytes = chunk ? buffer_bytes(buffer, chunk) : NULL;
+	const struct chunk *chunk = rvt_buffer_chunk(buffer, offset);
+	const uint8_t *bytes = chunk ? rvt_buffer_bytes(buffer, chunk) : NULL;
 	ssize_t at;
 
 	if (!bytes)
@@ -91,49 +91,50 @@ static uint64_t time_of(const struct rvt_aux *records, size_t n, uint64_t done)
 	return after > before ? before + (double)(after - before) * done / records[n].size : before;
 }
 
-/* The part ends at @at, which is in record @n, and then is the next one. */
-static int end_part(struct cutting *cutting, const struct buffer *buffer, struct part *part,
-		    size_t n, uint64_t at)
+/* The slice ends at @at, which is in record @n, and then is the next one. */
+static int end_slice(struct cutting *cutting, const struct buffer *buffer, struct slice *slice,
+		     size_t n, uint64_t at)
 {
-	uint64_t done = at - buffer->records[n].offset, begun = part->time;
+	uint64_t done = at - buffer->records[n].offset, begun = slice->time;
 	uint64_t time = time_of(buffer->records, n, done);
 	int err;
 
-	part->to = at;
-	part->end_record = n;
-	err = add_part(cutting, part);
-	*part = (struct part){ .buffer = buffer->number, .from = at, .to = UINT64_MAX, .record = n,
+	slice->to = at;
+	slice->end_record = n;
+	err = add_slice(cutting, slice);
+	*slice = (struct slice){ .buffer = buffer->number, .from = at, .to = UINT64_MAX,
+				 .record = n,
 			       .done = done, .end_record = buffer->n_records,
 			       .time = time > begun ? time : begun };
 	return err;
 }
 
-static uint64_t part_size(const struct rvt_session *session, uint64_t left, unsigned int per_job,
-			  uint64_t most)
+static uint64_t slice_size(const struct rvt_session *session, uint64_t left, unsigned int per_job,
+			   uint64_t most)
 {
 	uint64_t size = left / (session->options.jobs * per_job);
 
-	if (session->options.part_bytes)
-		return session->options.part_bytes;
-	return size < MIN_PART ? MIN_PART : size > most ? most : size;
+	if (session->options.slice_bytes)
+		return session->options.slice_bytes;
+	return size < MIN_SLICE ? MIN_SLICE : size > most ? most : size;
 }
 
-/* About what the part has that begins where @left bytes are left; the one before it has @before. */
+/* The size of the slice that begins where @left bytes are left; the one before it has @before. */
 static uint64_t next_size(const struct cutting *cutting, uint64_t left, uint64_t before)
 {
 	uint64_t size = cutting->size;
 
-	if (!session_parts(cutting->session))
-		return part_size(cutting->session, left, COUNTED_PER_JOB, MAX_COUNTED);
+	if (!session_slices(cutting->session))
+		return slice_size(cutting->session, left, COUNTED_PER_JOB, MAX_COUNTED);
 	/* Where lines come out somebody waits for the first: what is told in order begins small. */
-	before = before ? 2 * before : (size + FIRST_PARTS - 1) / FIRST_PARTS;
+	before = before ? 2 * before : (size + FIRST_SLICES - 1) / FIRST_SLICES;
 	return before < size ? before : size;
 }
 
 static int cut_buffer(struct cutting *cutting, struct buffer *buffer)
 {
 	const struct encoder *encoder = are_in_order(buffer) ? only_encoder(buffer) : NULL;
-	struct part part = { .buffer = buffer->number, .to = UINT64_MAX,
+	struct slice slice = { .buffer = buffer->number, .to = UINT64_MAX,
 			     .end_record = buffer->n_records };
 	uint64_t step = next_size(cutting, cutting->left, 0);
 	uint64_t passed = 0, wanted = step;	/* bytes of records */
@@ -146,35 +147,35 @@ static int cut_buffer(struct cutting *cutting, struct buffer *buffer)
 			uint64_t skip = wanted - passed, at;
 
 			/* What is not in the file is lost to the record's end, which may be far. */
-			if (!buffer_chunk(buffer, buffer->records[i].offset + skip)) {
+			if (!rvt_buffer_chunk(buffer, buffer->records[i].offset + skip)) {
 				wanted = end;
 				break;
 			}
 			at = find_boundary(buffer, encoder, i, skip);
 			step = next_size(cutting, cutting->left - wanted, step);
 			wanted += step;
-			if (at > part.from)
-				err = end_part(cutting, buffer, &part, i, at);
+			if (at > slice.from)
+				err = end_slice(cutting, buffer, &slice, i, at);
 		}
 		passed = end;
 	}
 	cutting->left -= passed;
-	return err ? err : add_part(cutting, &part);
+	return err ? err : add_slice(cutting, &slice);
 }
 
-int session_cut(struct rvt_session *session, struct part **parts, size_t *n)
+int rvt_session_cut(struct rvt_session *session, struct slice **slices, size_t *n)
 {
 	uint64_t left = rvt_session_size(session);
 	struct cutting cutting = {
 		.session = session, .left = left,
-		.size = part_size(session, left, PARTS_PER_JOB, MAX_PART),
+		.size = slice_size(session, left, SLICES_PER_JOB, MAX_SLICE),
 	};
 	int err = 0;
 
 	for (size_t i = 0; i < session->n_buffers && !err; i++)
 		if (session->buffers[i].n_records)
 			err = cut_buffer(&cutting, &session->buffers[i]);
-	*parts = cutting.parts;
+	*slices = cutting.slices;
 	*n = cutting.n;
 	return err;
 }

@@ -20,7 +20,7 @@ static int get_dump(struct dumps *dumps, const struct buffer *buffer, const stru
 		    struct rvt_dump **dump)
 {
 	const struct encoder *encoder =
-		session_encoder(dumps->session, buffer->cpu >= 0 ? buffer->cpu : aux->cpu);
+		rvt_session_encoder(dumps->session, buffer->cpu >= 0 ? buffer->cpu : aux->cpu);
 	size_t n;
 	int err = 0;
 
@@ -48,7 +48,7 @@ static void feed_record(struct rvt_dump *dump, struct buffer *buffer,
 			continue;
 		if (chunk->offset >= end)
 			break;
-		bytes = buffer_bytes(buffer, chunk);
+		bytes = rvt_buffer_bytes(buffer, chunk);
 		if (!bytes)
 			continue;
 		if (chunk->offset > at) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Whether parts fit together. A part is decoded without what comes before it, so some of that it
- * takes for granted; where the part before shows it to be wrong, one thread decodes all.
+ * Whether slices fit together. A slice is decoded without what comes before it, so some of that it
+ * takes for granted; where the slice before shows it to be wrong, one thread decodes all.
  */
 #include <errno.h>
-#include "parts.h"
+#include "slice.h"
 #include "state.h"
 
 /*
  * False: @b took something for granted that @a, which it goes on from (NULL: nothing), shows to be
  * wrong.
  */
-static bool fits(const struct part *a, const struct part *b)
+static bool fits(const struct slice *a, const struct slice *b)
 {
 	if (!a)
 		return !b->lost_at_begin;
@@ -20,57 +20,58 @@ static bool fits(const struct part *a, const struct part *b)
 }
 
 /* The same for what is told in order. */
-static bool follows(const struct part *a, const struct part *b)
+static bool follows(const struct slice *a, const struct slice *b)
 {
 	return !a || (!(a->timed_at_end && b->untimed_at_begin) &&
 		      a->lost_at_end == b->lost_at_begin);
 }
 
 /*
- * A flow that one part left is resumed by another, at the same synchronisation and nowhere else:
+ * A flow that one slice left is resumed by another, at the same synchronisation and nowhere else:
  * what a thread decoded before may make it take another one for good. Of several flows in a buffer
  * it is not known; they cannot be told in order.
  */
-static bool goes_on(struct joint *joint, struct part *part, bool in_order)
+static bool goes_on(struct joint *joint, struct slice *slice, bool in_order)
 {
-	const struct part *left = joint->left;
+	const struct slice *left = joint->left;
 
-	joint->several |= part->n_lanes > 1;
+	joint->several |= slice->n_harts > 1;
 	if (joint->several)
-		return !in_order || (!part->from && part->to == UINT64_MAX);
-	if (part->resumed ? !left || left->left_at != part->resumed_at : left && part->executed)
+		return !in_order || (!slice->from && slice->to == UINT64_MAX);
+	if (slice->resumed ? !left || left->left_at != slice->resumed_at : left && slice->executed)
 		return false;
-	if (part->left)
-		joint->left = part;
-	else if (part->resumed)
+	if (slice->left)
+		joint->left = slice;
+	else if (slice->resumed)
 		joint->left = NULL;
 	return !joint->left || joint->next + 1 < joint->end;
 }
 
 /* A damaged time stamp decides what is mapped from there on: one thread goes on with it. */
-static bool is_later(struct joint *joint, const struct part *part)
+static bool is_later(struct joint *joint, const struct slice *slice)
 {
-	if (!part->latest)
+	if (!slice->latest)
 		return true;
-	if (part->earliest < joint->latest)
+	if (slice->earliest < joint->latest)
 		return false;
-	joint->latest = part->latest;
+	joint->latest = slice->latest;
 	return true;
 }
 
-int session_join(struct rvt_session *session, struct joint *joint)
+int rvt_session_join(struct rvt_session *session, struct joint *joint)
 {
-	const struct rvt_session_parts *parts = session_parts(session);
-	struct part *part = joint->next;
+	const struct rvt_session_slices *slices = session_slices(session);
+	struct slice *slice = joint->next;
 
-	if (!is_later(joint, part) || !goes_on(joint, part, parts))
+	if (!is_later(joint, slice) || !goes_on(joint, slice, slices))
 		return -EAGAIN;
 	/* those in which nothing was, not even a loss, are passed over */
-	if (part->executed || part->broken_at_begin || part->lost_at_begin || part->lost_at_end) {
-		if (!fits(joint->before, part) || (parts && !follows(joint->before, part)))
+	if (slice->executed || slice->broken_at_begin || slice->lost_at_begin ||
+	    slice->lost_at_end) {
+		if (!fits(joint->before, slice) || (slices && !follows(joint->before, slice)))
 			return -EAGAIN;
-		joint->before = part;
+		joint->before = slice;
 	}
 	joint->next++;
-	return parts && parts->join ? parts->join(parts->ctx, part->ctx, part->buffer) : 0;
+	return slices && slices->join ? slices->join(slices->ctx, slice->ctx, slice->buffer) : 0;
 }

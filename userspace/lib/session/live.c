@@ -37,7 +37,7 @@ static int add_chunk(struct buffer *buffer, const struct rvt_record_auxtrace *au
 
 static int take_trace(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
 {
-	struct buffer *buffer = session_buffer(session, aux);
+	struct buffer *buffer = rvt_session_buffer(session, aux);
 
 	if (!buffer)
 		return -EBADMSG;
@@ -49,11 +49,11 @@ static int take_aux(struct rvt_session *session, const struct rvt_perfdata_recor
 	struct rvt_aux aux;
 	int err = 0;
 
-	if (!session_read_aux(session, record, &aux))
+	if (!rvt_session_read_aux(session, record, &aux))
 		return 0;
 	for (size_t i = 0; i < session->n_buffers && !err; i++)
-		if (session_aux_in(&session->buffers[i], &aux))
-			err = buffer_add_record(&session->buffers[i], &aux);
+		if (rvt_session_aux_in(&session->buffers[i], &aux))
+			err = rvt_buffer_add_record(&session->buffers[i], &aux);
 	return err;
 }
 
@@ -84,7 +84,7 @@ static int take_sideband(struct rvt_session *session, const struct rvt_perfdata_
 		take_switch(session, record);
 		break;
 	}
-	err = session_read_sideband(session, record, &error);
+	err = rvt_session_read_sideband(session, record, &error);
 	free(error);
 	return err;
 }
@@ -157,31 +157,31 @@ static int decode(struct buffer *buffer, uint64_t horizon)
 		size_t record = buffer->record;
 
 		do
-			err = buffer_step(buffer, false);
+			err = rvt_buffer_step(buffer, false);
 		while (err == 1 && buffer->record == record);
 	}
 	if (err < 0)
 		return err;
 	drop_decoded(buffer);
-	return is_idle(buffer) ? buffer_idle(buffer, buffer->session->settled) : 0;
+	return is_idle(buffer) ? rvt_buffer_idle(buffer, buffer->session->settled) : 0;
 }
 
-/* Sideband that every lane is past. */
+/* Sideband that every hart flow is past. */
 static void forget(struct rvt_session *session)
 {
 	size_t oldest = SIZE_MAX;
 
 	for (size_t i = 0; i < session->n_buffers; i++)
-		for (struct lane *lane = session->buffers[i].lanes; lane; lane = lane->next)
-			if (rvt_cursor_position(lane->cursor) < oldest)
-				oldest = rvt_cursor_position(lane->cursor);
+		for (struct hart_flow *hart = session->buffers[i].harts; hart; hart = hart->next)
+			if (rvt_cursor_position(hart->cursor) < oldest)
+				oldest = rvt_cursor_position(hart->cursor);
 	if (oldest != SIZE_MAX)
-		rvt_owner_forget(session->owner, oldest);
+		rvt_sideband_forget(session->sideband, oldest);
 }
 
 static int end_round(struct rvt_session *session, uint64_t horizon)
 {
-	int err = rvt_owner_go_on(session->owner, horizon);
+	int err = rvt_sideband_go_on(session->sideband, horizon);
 
 	for (size_t i = 0; i < session->n_buffers && !err; i++)
 		err = decode(&session->buffers[i], horizon);
@@ -199,9 +199,9 @@ int rvt_session_begin(struct rvt_session *session, const struct rvt_session_sink
 	int err = 0;
 
 	session->live = true;
-	session_begin(session, sink);
+	rvt_session_prepare(session, sink);
 	for (size_t i = 0; i < session->n_buffers && !err; i++)
-		err = buffer_open_lanes(&session->buffers[i]);
+		err = rvt_buffer_open_harts(&session->buffers[i]);
 	return err;
 }
 
@@ -248,5 +248,5 @@ int rvt_session_feed(struct rvt_session *session, const void *bytes, size_t len)
 
 int rvt_session_end(struct rvt_session *session)
 {
-	return session_end(session, end_round(session, UINT64_MAX));
+	return rvt_session_complete(session, end_round(session, UINT64_MAX));
 }

@@ -45,12 +45,12 @@ static int add_encoder(struct rvt_session *session, struct encoder *encoder, con
 	rvt_params_init(&encoder->params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
 	err = rvt_params_parse(&encoder->params, "metadata", text, strlen(text), &why);
 	if (err) {
-		session_fail(error, -ENOTSUP, "%s: the encoder of cpu %d cannot be decoded by "
+		rvt_session_fail(error, -ENOTSUP, "%s: the encoder of cpu %d cannot be decoded by "
 					      "this version "
-			     "of rvtrace (%s); use a newer one, or give the parameters with "
-			     "--params FILE",
-			     rvt_perfdata_path(session->file), encoder->cpu,
-			     why ? why : "out of memory");
+				 "of rvtrace (%s); use a newer one, or give the parameters with "
+				 "--params FILE",
+				 rvt_perfdata_path(session->file), encoder->cpu,
+				 why ? why : "out of memory");
 		free(why);
 		return err == -ENOMEM ? err : -ENOTSUP;
 	}
@@ -108,7 +108,7 @@ static int read_params_file(struct rvt_session *session, char **error)
 	int err = rvt_params_load(&encoder.params, session->options.params, &why);
 
 	if (err) {
-		session_fail(error, err, "%s", why ? why : strerror(-err));
+		rvt_session_fail(error, err, "%s", why ? why : strerror(-err));
 		free(why);
 		return err;
 	}
@@ -156,7 +156,7 @@ static void read_contexts(struct rvt_session *session)
 	free(bits);
 }
 
-int session_read_meta(struct rvt_session *session, char **error)
+int rvt_session_read_meta(struct rvt_session *session, char **error)
 {
 	char *value;
 	const void *data;
@@ -167,10 +167,10 @@ int session_read_meta(struct rvt_session *session, char **error)
 		if (!session->meta)
 			return -ENOMEM;
 		if (strncmp(session->meta, FIRST_LINE "\n", strlen(FIRST_LINE) + 1))
-			return session_fail(error, -ENOTSUP, "%s: its metadata is of another "
+			return rvt_session_fail(error, -ENOTSUP, "%s: its metadata is of another "
 							     "version "
-					    "than '" FIRST_LINE "'; use a newer perf-rvtrace",
-					    rvt_perfdata_path(session->file));
+						"than '" FIRST_LINE "'; use a newer perf-rvtrace",
+						rvt_perfdata_path(session->file));
 		value = rvt_session_meta(session, "pmu_type");
 		session->has_pmu_type = value;
 		session->is_ctr = strstr(session->meta, "\n[ctr]\n");
@@ -207,7 +207,7 @@ static int add_foreign_cpu(struct rvt_session *session, const struct rvt_foreign
  * Recordings by others say it in PERF_RECORD_AUXTRACE_INFO: SpacemiT's as much as N-Trace needs,
  * those of the patches proposed upstream only which PMU it is.
  */
-int session_add_foreign(struct rvt_session *session, const struct rvt_perfdata_record *record)
+int rvt_session_add_foreign(struct rvt_session *session, const struct rvt_perfdata_record *record)
 {
 	struct rvt_foreign_cpu *cpus = calloc(MAX_FOREIGN_CPUS, sizeof(*cpus));
 	struct rvt_params file;
@@ -235,17 +235,17 @@ int session_add_foreign(struct rvt_session *session, const struct rvt_perfdata_r
 	return err;
 }
 
-int session_check_encoders(const struct rvt_session *session, char **error)
+int rvt_session_check_encoders(const struct rvt_session *session, char **error)
 {
 	if (session->n_encoders || session->is_ctr)
 		return 0;
-	return session_fail(error, -ENOTSUP, "%s: it does not say how its trace is encoded%s; "
+	return rvt_session_fail(error, -ENOTSUP, "%s: it does not say how its trace is encoded%s; "
 					     "give the "
-			    "parameters with --params FILE", rvt_perfdata_path(session->file),
-			    session->meta ? "" : " (not recorded by perf rvtrace record?)");
+				"parameters with --params FILE", rvt_perfdata_path(session->file),
+				session->meta ? "" : " (not recorded by perf rvtrace record?)");
 }
 
-const struct encoder *session_encoder(const struct rvt_session *session, int32_t cpu)
+const struct encoder *rvt_session_encoder(const struct rvt_session *session, int32_t cpu)
 {
 	for (size_t i = 0; i < session->n_encoders; i++)
 		if (session->encoders[i].cpu == cpu || session->encoders[i].cpu < 0)

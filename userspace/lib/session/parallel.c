@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Decoding on several processors: the bytes of every buffer are cut into parts (rvt_stream_part()),
- * and threads take one after the other. A thread shares nothing with others but what is only read:
- * it has its own image, and for each buffer its own lanes.
+ * Decoding on several processors: the bytes of every buffer are cut into slices
+ * (rvt_stream_slice()), and threads take one after the other. A thread shares nothing with others
+ * but what is only read: it has its own image, and for each buffer its own hart flows.
  */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include "util/array.h"
-#include "parts.h"
+#include "slice.h"
 #include "state.h"
 
-/* Parts that take room, for each job: they are decoded and not passed on yet. */
+/* Slices that take room, for each job: they are decoded and not passed on yet. */
 #define MAX_AHEAD 8
 
-struct crew {
+struct thread_pool {
 	struct rvt_session *session;
-	struct part *parts;	/* by buffer */
-	struct part **order;	/* in which they are taken */
+	struct slice *slices;	/* by buffer */
+	struct slice **order;	/* in which they are taken */
 	struct joint *joints;	/* by buffer */
-	size_t n_parts;
+	size_t n_slices;
 	size_t next;		/* .order: those before it are taken */
 	size_t n_taken, n_joined;
 	pthread_cond_t joined;
@@ -27,76 +27,76 @@ struct crew {
 };
 
 struct worker {
-	struct crew *crew;
+	struct thread_pool *pool;
 	pthread_t thread;
-	void *ctx;		/* by sink.parts->open */
-	struct part *next;	/* to be taken by it; NULL: any */
-	struct world *world;
-	struct buffer *buffers;	/* as the session has them, with the worker's own lanes */
+	void *ctx;		/* by sink.slices->open */
+	struct slice *next;	/* to be taken by it; NULL: any */
+	struct decode_context *decode;
+	struct buffer *buffers;	/* as the session has them, with the worker's own hart flows */
 	size_t n_finished;	/* those before it are decoded and told */
 	struct rvt_session_stats stats;
 };
 
-/* ---- the order of parts ---- */
+/* ---- the order of slices ---- */
 
 /* By time where buffers take turns, so that what comes together is decoded together. */
-static int compare_parts(const void *x, const void *y)
+static int compare_slices(const void *x, const void *y)
 {
-	const struct part *a = *(struct part *const *)x, *b = *(struct part *const *)y;
+	const struct slice *a = *(struct slice *const *)x, *b = *(struct slice *const *)y;
 
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
 	return a < b ? -1 : a > b;
 }
 
-static int plan(struct crew *crew)
+static int plan(struct thread_pool *pool)
 {
-	const struct rvt_session *session = crew->session;
-	const struct rvt_session_parts *parts = session_parts(session);
-	size_t *n_parts = calloc(session->n_buffers + 1, sizeof(*n_parts));
+	const struct rvt_session *session = pool->session;
+	const struct rvt_session_slices *slices = session_slices(session);
+	size_t *n_slices = calloc(session->n_buffers + 1, sizeof(*n_slices));
 	int err = 0;
 
-	crew->order = calloc(crew->n_parts + 1, sizeof(*crew->order));
-	crew->joints = calloc(session->n_buffers + 1, sizeof(*crew->joints));
-	if (!n_parts || !crew->order || !crew->joints) {
-		free(n_parts);
+	pool->order = calloc(pool->n_slices + 1, sizeof(*pool->order));
+	pool->joints = calloc(session->n_buffers + 1, sizeof(*pool->joints));
+	if (!n_slices || !pool->order || !pool->joints) {
+		free(n_slices);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < crew->n_parts; i++) {
-		struct joint *joint = &crew->joints[crew->parts[i].buffer];
+	for (size_t i = 0; i < pool->n_slices; i++) {
+		struct joint *joint = &pool->joints[pool->slices[i].buffer];
 
-		crew->order[i] = &crew->parts[i];
-		joint->next = joint->next ? joint->next : &crew->parts[i];
-		joint->end = &crew->parts[i + 1];
-		n_parts[crew->parts[i].buffer]++;
+		pool->order[i] = &pool->slices[i];
+		joint->next = joint->next ? joint->next : &pool->slices[i];
+		joint->end = &pool->slices[i + 1];
+		n_slices[pool->slices[i].buffer]++;
 	}
-	if (parts && !session->options.by_cpu)
-		qsort(crew->order, crew->n_parts, sizeof(*crew->order), compare_parts);
-	if (parts && parts->plan)
-		err = parts->plan(parts->ctx, n_parts, session->n_buffers);
-	free(n_parts);
+	if (slices && !session->options.by_cpu)
+		qsort(pool->order, pool->n_slices, sizeof(*pool->order), compare_slices);
+	if (slices && slices->plan)
+		err = slices->plan(slices->ctx, n_slices, session->n_buffers);
+	free(n_slices);
 	return err;
 }
 
-static int join_ended(struct crew *crew, struct joint *joint)
+static int join_ended(struct thread_pool *pool, struct joint *joint)
 {
 	int err = 0;
 
 	while (joint->next < joint->end && joint->next->ended && !err) {
-		err = session_join(crew->session, joint);
-		crew->n_joined += !err;
+		err = rvt_session_join(pool->session, joint);
+		pool->n_joined += !err;
 	}
-	pthread_cond_broadcast(&crew->joined);
+	pthread_cond_broadcast(&pool->joined);
 	return err;
 }
 
-/* What is counted is joined when nobody decodes any more: lanes are as they were. */
-static int join_all(struct crew *crew)
+/* What is counted is joined when nobody decodes any more: hart flows are as they were. */
+static int join_all(struct thread_pool *pool)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < crew->session->n_buffers && !err; i++)
-		err = join_ended(crew, &crew->joints[i]);
+	for (size_t i = 0; i < pool->session->n_buffers && !err; i++)
+		err = join_ended(pool, &pool->joints[i]);
 	return err;
 }
 
@@ -104,189 +104,189 @@ static int join_all(struct crew *crew)
 
 static void add_stats(struct worker *worker)
 {
-	struct rvt_session_stats *sum = &worker->crew->session->stats;
+	struct rvt_session_stats *sum = &worker->pool->session->stats;
 
-	session_lock(worker->crew->session);
+	session_lock(worker->pool->session);
 	sum->trace_bytes += worker->stats.trace_bytes;
 	sum->missing_bytes += worker->stats.missing_bytes;
-	session_unlock(worker->crew->session);
+	session_unlock(worker->pool->session);
 	worker->stats.trace_bytes = worker->stats.missing_bytes = 0;
 }
 
-static struct part *next_in_order(struct crew *crew)
+static struct slice *next_in_order(struct thread_pool *pool)
 {
-	while (crew->next < crew->n_parts && crew->order[crew->next]->taken)
-		crew->next++;
-	return crew->next < crew->n_parts ? crew->order[crew->next] : NULL;
+	while (pool->next < pool->n_slices && pool->order[pool->next]->taken)
+		pool->next++;
+	return pool->next < pool->n_slices ? pool->order[pool->next] : NULL;
 }
 
 /* The buffer's next one, if it is one of the next @most that are joined. */
-static struct part *next_of(const struct joint *joint, unsigned int most)
+static struct slice *next_of(const struct joint *joint, unsigned int most)
 {
-	for (struct part *part = joint->next; part < joint->end && most; part++, most--)
-		if (!part->taken)
-			return part;
+	for (struct slice *slice = joint->next; slice < joint->end && most; slice++, most--)
+		if (!slice->taken)
+			return slice;
 	return NULL;
 }
 
 /*
- * The part to take; NULL: none yet, or no more. Nobody is too far ahead of what is passed on: where
- * that waits for a buffer, this one catches up.
+ * The slice to take; NULL: none yet, or no more. Nobody is too far ahead of what is passed on:
+ * where that waits for a buffer, this one catches up.
  */
-static struct part *choose_part(struct crew *crew)
+static struct slice *choose_slice(struct thread_pool *pool)
 {
-	const struct rvt_session_parts *parts = session_parts(crew->session);
-	unsigned int jobs = crew->session->options.jobs, buffer;
+	const struct rvt_session_slices *slices = session_slices(pool->session);
+	unsigned int jobs = pool->session->options.jobs, buffer;
 	size_t waiting;
 
-	if (!parts)
-		return next_in_order(crew);
-	waiting = parts->waiting ? parts->waiting(parts->ctx, &buffer) : 0;
-	if (crew->n_taken - crew->n_joined + waiting < jobs * MAX_AHEAD)
-		return next_in_order(crew);
-	return waiting ? next_of(&crew->joints[buffer], jobs) : NULL;
+	if (!slices)
+		return next_in_order(pool);
+	waiting = slices->waiting ? slices->waiting(slices->ctx, &buffer) : 0;
+	if (pool->n_taken - pool->n_joined + waiting < jobs * MAX_AHEAD)
+		return next_in_order(pool);
+	return waiting ? next_of(&pool->joints[buffer], jobs) : NULL;
 }
 
-/* The next part, as the caller has it; NULL: there is none, or there was an error. */
-static struct part *take_part(struct worker *worker)
+/* The next slice, as the caller has it; NULL: there is none, or there was an error. */
+static struct slice *take_slice(struct worker *worker)
 {
-	struct crew *crew = worker->crew;
-	const struct rvt_session_parts *parts = session_parts(crew->session);
-	struct part *part = NULL;
+	struct thread_pool *pool = worker->pool;
+	const struct rvt_session_slices *slices = session_slices(pool->session);
+	struct slice *slice = NULL;
 
 	if (worker->next) {
-		part = worker->next;
+		slice = worker->next;
 		worker->next = NULL;
-		return crew->error ? NULL : part;
+		return pool->error ? NULL : slice;
 	}
-	session_lock(crew->session);
-	while (!crew->error && crew->n_taken < crew->n_parts && !(part = choose_part(crew)))
-		pthread_cond_wait(&crew->joined, &crew->session->lock);
-	if (part) {
-		part->taken = true;
-		crew->n_taken++;
+	session_lock(pool->session);
+	while (!pool->error && pool->n_taken < pool->n_slices && !(slice = choose_slice(pool)))
+		pthread_cond_wait(&pool->joined, &pool->session->lock);
+	if (slice) {
+		slice->taken = true;
+		pool->n_taken++;
 	}
-	if (part && parts) {
-		part->ctx = parts->begin ?
-			parts->begin(parts->ctx, worker->ctx, part->buffer) : worker->ctx;
-		crew->error = part->ctx ? 0 : -ENOMEM;
+	if (slice && slices) {
+		slice->ctx = slices->begin ?
+			slices->begin(slices->ctx, worker->ctx, slice->buffer) : worker->ctx;
+		pool->error = slice->ctx ? 0 : -ENOMEM;
 	}
-	session_unlock(crew->session);
-	return crew->error ? NULL : part;
+	session_unlock(pool->session);
+	return pool->error ? NULL : slice;
 }
 
-static int end_part(struct crew *crew, struct part *part, int err)
+static int end_slice(struct thread_pool *pool, struct slice *slice, int err)
 {
-	const struct rvt_session_parts *parts = session_parts(crew->session);
+	const struct rvt_session_slices *slices = session_slices(pool->session);
 	int ended = 0;
 
-	session_lock(crew->session);
-	if (!parts) {
-		part->ended = true;
-		pthread_cond_broadcast(&crew->joined);
-		session_unlock(crew->session);
+	session_lock(pool->session);
+	if (!slices) {
+		slice->ended = true;
+		pthread_cond_broadcast(&pool->joined);
+		session_unlock(pool->session);
 		return err;
 	}
-	ended = parts->end ? parts->end(parts->ctx, part->ctx) : 0;
-	part->ended = true;
+	ended = slices->end ? slices->end(slices->ctx, slice->ctx) : 0;
+	slice->ended = true;
 	if (!ended && !err)
-		ended = join_ended(crew, &crew->joints[part->buffer]);
-	session_unlock(crew->session);
+		ended = join_ended(pool, &pool->joints[slice->buffer]);
+	session_unlock(pool->session);
 	return err ? err : ended;
 }
 
 static void tell_moment(const struct buffer *buffer, uint64_t time, bool left)
 {
-	const struct rvt_session_parts *parts = session_parts(buffer->session);
+	const struct rvt_session_slices *slices = session_slices(buffer->session);
 
-	if (parts && parts->moment && !buffer->session->options.by_cpu)
-		parts->moment(buffer->ctx, time, left);
+	if (slices && slices->moment && !buffer->session->options.by_cpu)
+		slices->moment(buffer->ctx, time, left);
 }
 
-/* Those who wait for it learn how the part begins, as soon as that is known. */
-static void tell_begin(struct crew *crew, const struct buffer *buffer, struct part *part)
+/* Those who wait for it learn how the slice begins, as soon as that is known. */
+static void tell_begin(struct thread_pool *pool, const struct buffer *buffer, struct slice *slice)
 {
-	enum part_begin begin = part->begin ? PART_UNKNOWN : buffer_part_begin(buffer);
+	enum slice_begin begin = slice->begin ? SLICE_UNKNOWN : rvt_buffer_slice_begin(buffer);
 
 	if (!begin)
 		return;
-	session_lock(crew->session);
-	part->begin = begin;
-	pthread_cond_broadcast(&crew->joined);
-	session_unlock(crew->session);
+	session_lock(pool->session);
+	slice->begin = begin;
+	pthread_cond_broadcast(&pool->joined);
+	session_unlock(pool->session);
 }
 
 /*
- * The part in which the flow of @part goes on, or breaks off, once that is known; one that nobody
+ * The slice in which the flow of @slice goes on, or breaks off, once that is known; one that nobody
  * has taken yet is this worker's next. NULL: none, or there was an error. .lock is held.
  */
-static const struct part *find_next(struct worker *worker, struct part *part)
+static const struct slice *find_next(struct worker *worker, struct slice *slice)
 {
-	struct crew *crew = worker->crew;
-	const struct part *end = crew->joints[part->buffer].end;
+	struct thread_pool *pool = worker->pool;
+	const struct slice *end = pool->joints[slice->buffer].end;
 
-	while (++part < end && part->taken) {
-		while (!part->begin && !part->ended && !crew->error)
-			pthread_cond_wait(&crew->joined, &crew->session->lock);
-		if (part->begin || crew->error)
-			return part;
+	while (++slice < end && slice->taken) {
+		while (!slice->begin && !slice->ended && !pool->error)
+			pthread_cond_wait(&pool->joined, &pool->session->lock);
+		if (slice->begin || pool->error)
+			return slice;
 	}
-	if (part == end)
+	if (slice == end)
 		return NULL;
-	part->taken = true;
-	crew->n_taken++;
-	worker->next = part;
-	return part;
+	slice->taken = true;
+	pool->n_taken++;
+	worker->next = slice;
+	return slice;
 }
 
 /*
- * What is counted: the edge from this part into the next one was executed if that begins with
+ * What is counted: the edge from this slice into the next one was executed if that begins with
  * something executed. Where this worker goes on with that one, the edge is counted there.
  */
-static int end_edges(struct worker *worker, struct buffer *buffer, struct part *part)
+static int end_edges(struct worker *worker, struct buffer *buffer, struct slice *slice)
 {
-	const struct part *next;
+	const struct slice *next;
 	bool executed;
 
-	if (!part->n_edges)
+	if (!slice->n_edges)
 		return 0;
-	if (!worker->crew->session->sink->count_edge)
-		return buffer_end_edges(buffer, false);
-	session_lock(worker->crew->session);
-	next = find_next(worker, part);
-	executed = next && next->begin == PART_EXECUTES;
-	session_unlock(worker->crew->session);
-	return next && next == worker->next ? 0 : buffer_end_edges(buffer, executed);
+	if (!worker->pool->session->sink->count_edge)
+		return rvt_buffer_end_edges(buffer, false);
+	session_lock(worker->pool->session);
+	next = find_next(worker, slice);
+	executed = next && next->begin == SLICE_EXECUTES;
+	session_unlock(worker->pool->session);
+	return next && next == worker->next ? 0 : rvt_buffer_end_edges(buffer, executed);
 }
 
-static int decode_part(struct worker *worker, struct part *part)
+static int decode_slice(struct worker *worker, struct slice *slice)
 {
-	struct buffer *buffer = &worker->buffers[part->buffer];
-	int err = buffer_begin_part(buffer, part), more = 1;
+	struct buffer *buffer = &worker->buffers[slice->buffer];
+	int err = rvt_buffer_begin_slice(buffer, slice), more = 1;
 
-	while (!err && more && !buffer_part_done(buffer)) {
+	while (!err && more && !rvt_buffer_slice_done(buffer)) {
 		uint64_t time = buffer->time;
-		bool left = buffer_part_left(buffer);
+		bool left = rvt_buffer_slice_left(buffer);
 
-		more = buffer_step(buffer, buffer_part_slow(buffer));
-		tell_begin(worker->crew, buffer, part);
+		more = rvt_buffer_step(buffer, rvt_buffer_slice_slow(buffer));
+		tell_begin(worker->pool, buffer, slice);
 		if (buffer->time != time)
 			tell_moment(buffer, buffer->time, left);
 		if (more < 0)
 			err = more;
-		else if (part->extended && part->to != UINT64_MAX)
+		else if (slice->extended && slice->to != UINT64_MAX)
 			err = -EAGAIN;
-		else if (worker->crew->error)
+		else if (worker->pool->error)
 			err = -ECANCELED;
 	}
 	/* one thread ends all buffers together */
-	if (!more || part->to == UINT64_MAX)
+	if (!more || slice->to == UINT64_MAX)
 		tell_moment(buffer, UINT64_MAX, false);
-	err = buffer_end_part(buffer, err);
-	tell_begin(worker->crew, buffer, part);
+	err = rvt_buffer_end_slice(buffer, err);
+	tell_begin(worker->pool, buffer, slice);
 	add_stats(worker);
-	err = end_part(worker->crew, part, err);
-	return err ? err : end_edges(worker, buffer, part);
+	err = end_slice(worker->pool, slice, err);
+	return err ? err : end_edges(worker, buffer, slice);
 }
 
 /* What this worker counted of the buffers before @n is complete. */
@@ -295,10 +295,10 @@ static int finish_buffers(struct worker *worker, size_t n)
 	int err = 0;
 
 	for (; worker->n_finished < n && !err; worker->n_finished++) {
-		err = buffer_finish(&worker->buffers[worker->n_finished]);
+		err = rvt_buffer_finish(&worker->buffers[worker->n_finished]);
 		/* their tables need not stay while others grow */
-		if (!session_parts(worker->crew->session))
-			buffer_rewind(&worker->buffers[worker->n_finished]);
+		if (!session_slices(worker->pool->session))
+			rvt_buffer_rewind(&worker->buffers[worker->n_finished]);
 	}
 	return err;
 }
@@ -306,70 +306,74 @@ static int finish_buffers(struct worker *worker, size_t n)
 static void *work(void *ctx)
 {
 	struct worker *worker = ctx;
-	struct crew *crew = worker->crew;
-	struct part *part;
+	struct thread_pool *pool = worker->pool;
+	struct slice *slice;
 	int err = 0, none = 0;
 
-	while (!err && (part = take_part(worker))) {
-		/* parts that are counted come buffer by buffer */
-		if (!session_parts(crew->session))
-			err = finish_buffers(worker, part->buffer);
+	while (!err && (slice = take_slice(worker))) {
+		/* slices that are counted come buffer by buffer */
+		if (!session_slices(pool->session))
+			err = finish_buffers(worker, slice->buffer);
 		if (!err)
-			err = decode_part(worker, part);
+			err = decode_slice(worker, slice);
 	}
 	if (!err)
-		err = finish_buffers(worker, crew->session->n_buffers);
+		err = finish_buffers(worker, pool->session->n_buffers);
 	if (err) {
-		session_lock(crew->session);
-		atomic_compare_exchange_strong(&crew->error, &none, err);
-		pthread_cond_broadcast(&crew->joined);
-		session_unlock(crew->session);
+		session_lock(pool->session);
+		atomic_compare_exchange_strong(&pool->error, &none, err);
+		pthread_cond_broadcast(&pool->joined);
+		session_unlock(pool->session);
 	}
 	return NULL;
 }
 
 /* ---- threads ---- */
 
-/* Worlds stay as long as the session: what was told has names in them, and code that was read. */
-static int open_worlds(struct rvt_session *session, unsigned int n)
+/*
+ * Decode contexts live as long as the session: names that were delivered point into them, and they
+ * keep the code that was read.
+ */
+static int open_decode_contexts(struct rvt_session *session, unsigned int n)
 {
 	int err = 0;
 
-	while (!err && session->n_worlds < n) {
-		struct world *world;
+	while (!err && session->n_decode_contexts < n) {
+		struct decode_context *decode;
 
-		err = array_grow(&session->worlds, session->n_worlds);
+		err = array_grow(&session->decode_contexts, session->n_decode_contexts);
 		if (err)
 			break;
-		world = &session->worlds[session->n_worlds];
-		*world = (struct world){ .image = NULL };
-		err = rvt_image_create(&world->image);
+		decode = &session->decode_contexts[session->n_decode_contexts];
+		*decode = (struct decode_context){ .image = NULL };
+		err = rvt_image_create(&decode->image);
 		if (err)
 			break;
-		session->n_worlds++;
-		err = rvt_owner_kernel(session->owner, world->image, &world->kernel);
+		session->n_decode_contexts++;
+		err = rvt_sideband_kernel(session->sideband, decode->image, &decode->kernel);
 	}
 	return err;
 }
 
-static int worker_open(struct worker *worker, struct crew *crew, struct world *world)
+static int worker_open(struct worker *worker, struct thread_pool *pool,
+		       struct decode_context *decode)
 {
-	struct rvt_session *session = crew->session;
-	const struct rvt_session_parts *parts = session_parts(session);
+	struct rvt_session *session = pool->session;
+	const struct rvt_session_slices *slices = session_slices(session);
 
 	worker->buffers = calloc(session->n_buffers + 1, sizeof(*worker->buffers));
 	if (!worker->buffers)
 		return -ENOMEM;
-	worker->crew = crew;
-	worker->world = world;
-	world->teaches = session->options.count;
-	if (parts && parts->open && !(worker->ctx = parts->open(parts->ctx)))
+	worker->pool = pool;
+	worker->decode = decode;
+	decode->teaches = session->options.count;
+	if (slices && slices->open && !(worker->ctx = slices->open(slices->ctx)))
 		return -ENOMEM;
 	for (size_t i = 0; i < session->n_buffers; i++) {
 		struct buffer *buffer = &worker->buffers[i];
 
 		*buffer = session->buffers[i];
-		buffer->world = world;
+		buffer->decode = decode;
 		buffer->stats = &worker->stats;
 		buffer->unpacked = NULL;
 		buffer->unpacked_chunk = NULL;
@@ -380,54 +384,54 @@ static int worker_open(struct worker *worker, struct crew *crew, struct world *w
 
 static void worker_close(struct worker *worker)
 {
-	session_add_stats(&worker->crew->session->stats, &worker->stats);
-	world_end_teaching(worker->world);
-	for (size_t i = 0; i < worker->crew->session->n_buffers; i++)
-		buffer_rewind(&worker->buffers[i]);
+	rvt_session_add_stats(&worker->pool->session->stats, &worker->stats);
+	rvt_decode_context_end_teaching(worker->decode);
+	for (size_t i = 0; i < worker->pool->session->n_buffers; i++)
+		rvt_buffer_rewind(&worker->buffers[i]);
 	free(worker->buffers);
 }
 
-static int run_workers(struct crew *crew, struct worker *workers, unsigned int n)
+static int run_workers(struct thread_pool *pool, struct worker *workers, unsigned int n)
 {
 	unsigned int started = 0;
-	int err = open_worlds(crew->session, n);
+	int err = open_decode_contexts(pool->session, n);
 
 	for (unsigned int i = 0; i < n && !err; i++)
-		err = worker_open(&workers[i], crew, &crew->session->worlds[i]);
-	crew->session->parallel = true;
+		err = worker_open(&workers[i], pool, &pool->session->decode_contexts[i]);
+	pool->session->parallel = true;
 	while (!err && started < n &&
 	       !pthread_create(&workers[started].thread, NULL, work, &workers[started]))
 		started++;
 	for (unsigned int i = 0; i < started; i++)
 		pthread_join(workers[i].thread, NULL);
-	crew->session->parallel = false;
+	pool->session->parallel = false;
 	if (!err && !started)
 		err = -EAGAIN;
-	return err ? err : crew->error;
+	return err ? err : pool->error;
 }
 
-int session_run_parallel(struct rvt_session *session)
+int rvt_session_run_parallel(struct rvt_session *session)
 {
-	struct crew crew = { .session = session, .joined = PTHREAD_COND_INITIALIZER };
+	struct thread_pool pool = { .session = session, .joined = PTHREAD_COND_INITIALIZER };
 	struct worker *workers = NULL;
 	unsigned int n = 0;
-	int err = session_cut(session, &crew.parts, &crew.n_parts);
+	int err = rvt_session_cut(session, &pool.slices, &pool.n_slices);
 
 	if (!err)
-		err = plan(&crew);
+		err = plan(&pool);
 	if (!err) {
-		n = session->options.jobs < crew.n_parts ? session->options.jobs : crew.n_parts;
+		n = session->options.jobs < pool.n_slices ? session->options.jobs : pool.n_slices;
 		workers = calloc(n + 1, sizeof(*workers));
-		err = !workers ? -ENOMEM : n < 2 ? -EAGAIN : run_workers(&crew, workers, n);
+		err = !workers ? -ENOMEM : n < 2 ? -EAGAIN : run_workers(&pool, workers, n);
 	}
-	if (!err && !session_parts(session))
-		err = join_all(&crew);
+	if (!err && !session_slices(session))
+		err = join_all(&pool);
 	for (unsigned int i = 0; i < n && workers; i++)
-		if (workers[i].crew)
+		if (workers[i].pool)
 			worker_close(&workers[i]);
 	free(workers);
-	free(crew.joints);
-	free(crew.order);
-	free(crew.parts);
+	free(pool.joints);
+	free(pool.order);
+	free(pool.slices);
 	return err;
 }

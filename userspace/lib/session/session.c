@@ -77,8 +77,8 @@ static int load_kallsyms(struct rvt_session *session, char **error)
 	int err = load_file(session->options.kallsyms, &text, &len);
 
 	if (err)
-		return session_fail(error, err, "%s: %s", session->options.kallsyms,
-				    strerror(-err));
+		return rvt_session_fail(error, err, "%s: %s", session->options.kallsyms,
+					strerror(-err));
 	err = add_ksymbols(session, &text, &len);
 	if (!err)
 		err = rvt_symbols_add_kallsyms(session->symbols, text, len);
@@ -88,8 +88,8 @@ static int load_kallsyms(struct rvt_session *session, char **error)
 
 static int load_symbols(struct rvt_session *session, char **error)
 {
-	const struct rvt_code *vdso = rvt_owner_vdso(session->owner);
-	int err = rvt_symbols_create(session->options.owner.symfs, &session->symbols);
+	const struct rvt_code *vdso = rvt_sideband_vdso(session->sideband);
+	int err = rvt_symbols_create(session->options.sideband.symfs, &session->symbols);
 
 	if (err)
 		return err;
@@ -103,14 +103,16 @@ static int load_symbols(struct rvt_session *session, char **error)
 
 static int load_kernel(struct rvt_session *session, char **error)
 {
-	const struct rvt_owner_options *options = &session->options.owner;
-	int err = rvt_owner_kernel(session->owner, session->world.image, &session->world.kernel);
+	const struct rvt_sideband_options *options = &session->options.sideband;
+	int err = rvt_sideband_kernel(session->sideband, session->decode.image,
+				      &session->decode.kernel);
 
 	if (!err || err == -ENOMEM)
 		return err;
-	return session_fail(error, err, "%s: %s", options->vmlinux ?: options->kcore ?:
-			    options->firmware ?: rvt_perfdata_path(session->file),
-			    err == -ENOEXEC ? "not a RISC-V ELF file with code" : strerror(-err));
+	return rvt_session_fail(error, err, "%s: %s", options->vmlinux ?: options->kcore ?:
+				options->firmware ?: rvt_perfdata_path(session->file),
+				err == -ENOEXEC ? "not a RISC-V ELF file with code" :
+						  strerror(-err));
 }
 
 int rvt_session_open(const char *path, const struct rvt_session_options *options,
@@ -127,13 +129,13 @@ int rvt_session_open(const char *path, const struct rvt_session_options *options
 	pthread_mutex_init(&session->lock, NULL);
 	err = rvt_perfdata_open(path, &session->file, error);
 	if (!err)
-		err = rvt_owner_create(&options->owner, &session->owner);
+		err = rvt_sideband_create(&options->sideband, &session->sideband);
 	if (!err)
-		err = session_read_meta(session, error);
+		err = rvt_session_read_meta(session, error);
 	if (!err)
-		err = session_read_records(session, error);
+		err = rvt_session_read_records(session, error);
 	if (!err)
-		err = rvt_image_create(&session->world.image);
+		err = rvt_image_create(&session->decode.image);
 	if (!err)
 		err = load_kernel(session, error);
 	if (!err)
@@ -141,7 +143,7 @@ int rvt_session_open(const char *path, const struct rvt_session_options *options
 	if (err) {
 		rvt_session_close(session);
 		if (!*error)
-			session_fail(error, err, "%s: %s", path, strerror(-err));
+			rvt_session_fail(error, err, "%s: %s", path, strerror(-err));
 		return err;
 	}
 	target = rvt_session_meta(session, "target");
@@ -159,7 +161,7 @@ void rvt_session_close(struct rvt_session *session)
 	if (!session)
 		return;
 	for (size_t i = 0; i < session->n_buffers; i++)
-		buffer_destroy(&session->buffers[i]);
+		rvt_buffer_destroy(&session->buffers[i]);
 	for (size_t i = 0; i < session->n_missing; i++)
 		free((char *)session->missing[i].path);
 	free(session->missing);
@@ -169,11 +171,11 @@ void rvt_session_close(struct rvt_session *session)
 	free(session->named);
 	free(session->meta);
 	rvt_symbols_destroy(session->symbols);
-	for (unsigned int i = 0; i < session->n_worlds; i++)
-		rvt_image_destroy(session->worlds[i].image);
-	free(session->worlds);
-	rvt_image_destroy(session->world.image);
-	rvt_owner_destroy(session->owner);
+	for (unsigned int i = 0; i < session->n_decode_contexts; i++)
+		rvt_image_destroy(session->decode_contexts[i].image);
+	free(session->decode_contexts);
+	rvt_image_destroy(session->decode.image);
+	rvt_sideband_destroy(session->sideband);
 	pthread_mutex_destroy(&session->lock);
 	rvt_perfdata_close(session->file);
 	free(session);
@@ -214,7 +216,7 @@ static int run_merged(struct rvt_session *session)
 
 	while (err >= 0 && (buffer = next_buffer(session, &others)))
 		do
-			err = buffer_step(buffer, others != UINT64_MAX);
+			err = rvt_buffer_step(buffer, others != UINT64_MAX);
 		while (err == 1 && buffer->time <= others && others != UINT64_MAX);
 	return err;
 }
@@ -225,15 +227,15 @@ static int run_by_cpu(struct rvt_session *session)
 	int err = 0;
 
 	/* When all is told, the next hart needs not learn what this one has. */
-	session->world.teaches = session->options.count;
+	session->decode.teaches = session->options.count;
 	for (size_t i = 0; i < session->n_buffers && err >= 0; i++) {
-		while ((err = buffer_step(&session->buffers[i], false)) == 1)
+		while ((err = rvt_buffer_step(&session->buffers[i], false)) == 1)
 			;
 		if (!err)
-			err = buffer_finish(&session->buffers[i]);
-		buffer_rewind(&session->buffers[i]);
+			err = rvt_buffer_finish(&session->buffers[i]);
+		rvt_buffer_rewind(&session->buffers[i]);
 	}
-	world_end_teaching(&session->world);
+	rvt_decode_context_end_teaching(&session->decode);
 	return err;
 }
 
@@ -248,17 +250,17 @@ static bool runs_parallel(const struct rvt_session *session)
 {
 	const struct rvt_session_sink *sink = session->sink;
 
-	return session->options.jobs > 1 && (session_parts(session) ||
+	return session->options.jobs > 1 && (session_slices(session) ||
 					     (session->options.count && sink->reset));
 }
 
-/* What parts have told is void. */
+/* What slices have told is void. */
 static void reset(struct rvt_session *session)
 {
-	const struct rvt_session_parts *parts = session_parts(session);
+	const struct rvt_session_slices *slices = session_slices(session);
 
-	if (parts)
-		parts->reset(parts->ctx);
+	if (slices)
+		slices->reset(slices->ctx);
 	else
 		session->sink->reset(session->sink->ctx);
 	forget_stats(session);
@@ -270,7 +272,7 @@ static int run(struct rvt_session *session)
 	int err;
 
 	if (runs_parallel(session)) {
-		err = session_run_parallel(session);
+		err = rvt_session_run_parallel(session);
 		if (err != -EAGAIN)
 			return err;
 		reset(session);
@@ -279,7 +281,7 @@ static int run(struct rvt_session *session)
 	return err == 1 ? 0 : err;
 }
 
-void session_begin(struct rvt_session *session, const struct rvt_session_sink *sink)
+void rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *sink)
 {
 	const char *warning = rvt_perfdata_warning(session->file);
 
@@ -294,12 +296,13 @@ void session_begin(struct rvt_session *session, const struct rvt_session_sink *s
 			      "damaged: kernel flow needs --vmlinux or --kcore");
 }
 
-int session_end(struct rvt_session *session, int err)
+int rvt_session_complete(struct rvt_session *session, int err)
 {
 	for (size_t i = 0; i < session->n_buffers; i++) {
 		if (!err)
-			err = buffer_finish(&session->buffers[i]);	/* of those that took turns */
-		buffer_rewind(&session->buffers[i]);
+			/* of those that took turns */
+			err = rvt_buffer_finish(&session->buffers[i]);
+		rvt_buffer_rewind(&session->buffers[i]);
 	}
 	session->sink = NULL;
 	return err;
@@ -307,6 +310,6 @@ int session_end(struct rvt_session *session, int err)
 
 int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink)
 {
-	session_begin(session, sink);
-	return session_end(session, run(session));
+	rvt_session_prepare(session, sink);
+	return rvt_session_complete(session, run(session));
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include "state.h"
 
-int session_fail(char **error, int err, const char *format, ...)
+int rvt_session_fail(char **error, int err, const char *format, ...)
 {
 	va_list args;
 
@@ -64,10 +64,10 @@ const struct rvt_missing *rvt_session_missing(const struct rvt_session *session,
 
 const char *rvt_session_dso_name(const struct rvt_session *session, const char *path)
 {
-	return rvt_owner_recorded_name(session->owner, path);
+	return rvt_sideband_recorded_name(session->sideband, path);
 }
 
 bool rvt_session_has_kernel(const struct rvt_session *session)
 {
-	return rvt_owner_has_kernel(session->owner);
+	return rvt_sideband_has_kernel(session->sideband);
 }

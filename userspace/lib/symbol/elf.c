@@ -60,10 +60,10 @@ static int add_symbols(struct table *table, Elf *elf, Elf_Scn *scn, const GElf_S
 		if (!is_function(&sym, name) || !in_code_section(elf, &sym))
 			continue;
 		/* an assembler label without type is worth less than a function */
-		name = table_own(table, name, strlen(name));
-		err = name ? table_add(table, sym.st_value, sym.st_size, name,
-				       GELF_ST_TYPE(sym.st_info) == STT_NOTYPE ? RANK_UNTYPED :
-				       rank_of(&sym)) : -ENOMEM;
+		name = rvt_table_own(table, name, strlen(name));
+		err = name ? rvt_table_add(table, sym.st_value, sym.st_size, name,
+					   GELF_ST_TYPE(sym.st_info) == STT_NOTYPE ? RANK_UNTYPED :
+					   rank_of(&sym)) : -ENOMEM;
 	}
 	return err;
 }
@@ -115,9 +115,9 @@ static int add_plt(struct table *table, Elf *elf)
 		if (!name || !*name)
 			continue;
 		len = snprintf(text, sizeof(text), "%.240s@plt", name);
-		name = table_own(table, text, len);
-		err = name ? table_add(table, addr, PLT_ENTRY_BYTES, name,
-				       RANK_UNTYPED) : -ENOMEM;
+		name = rvt_table_own(table, text, len);
+		err = name ? rvt_table_add(table, addr, PLT_ENTRY_BYTES, name,
+					   RANK_UNTYPED) : -ENOMEM;
 	}
 	return err;
 }
@@ -183,7 +183,7 @@ static int read_segments(struct table *table, Elf *elf)
 	return 0;
 }
 
-int table_read_elf(struct table *table, Elf *elf, const char *debug_roots)
+int rvt_table_read_elf(struct table *table, Elf *elf, const char *debug_roots)
 {
 	Elf_Scn *scn;
 	GElf_Shdr shdr;
@@ -203,6 +203,6 @@ int table_read_elf(struct table *table, Elf *elf, const char *debug_roots)
 	if (!err)
 		err = add_plt(table, elf);
 	if (!err)
-		table_finish(table);
+		rvt_table_finish(table);
 	return err;
 }

@@ -33,7 +33,7 @@ static struct table *new_table(struct rvt_symbols *symbols, const char *path)
 		return NULL;
 	table->path = strdup(path);
 	if (!table->path || !tsearch(table, &symbols->tables, compare_tables)) {
-		table_destroy(table);
+		rvt_table_destroy(table);
 		return NULL;
 	}
 	return table;
@@ -58,7 +58,7 @@ static struct table *get_table(struct rvt_symbols *symbols, const char *path)
 		Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 
 		if (elf)
-			table_read_elf(table, elf, symbols->debug_roots);
+			rvt_table_read_elf(table, elf, symbols->debug_roots);
 		elf_end(elf);
 		close(fd);
 	}
@@ -87,7 +87,7 @@ void rvt_symbols_destroy(struct rvt_symbols *symbols)
 {
 	if (!symbols)
 		return;
-	tdestroy(symbols->tables, table_destroy);
+	tdestroy(symbols->tables, rvt_table_destroy);
 	free(symbols->debug_roots);
 	free(symbols);
 }
@@ -126,10 +126,10 @@ static int add_kallsyms_line(struct table *table, const char *line, const char *
 		return 0;
 	while (name + len < end && name[len] != ' ' && name[len] != '\t')
 		len++;
-	name = table_own(table, name, len);
-	return name ? table_add(table, addr, 0, name,
-				type[1] == 'T' ? RANK_GLOBAL : type[1] == 't' ? RANK_LOCAL :
-				RANK_WEAK) : -ENOMEM;
+	name = rvt_table_own(table, name, len);
+	return name ? rvt_table_add(table, addr, 0, name,
+				    type[1] == 'T' ? RANK_GLOBAL : type[1] == 't' ? RANK_LOCAL :
+				    RANK_WEAK) : -ENOMEM;
 }
 
 int rvt_symbols_add_kallsyms(struct rvt_symbols *symbols, const char *text, size_t len)
@@ -151,7 +151,7 @@ int rvt_symbols_add_kallsyms(struct rvt_symbols *symbols, const char *text, size
 			return err;
 		text = line_end + 1;
 	}
-	table_finish(symbols->kernel);
+	rvt_table_finish(symbols->kernel);
 	return 0;
 }
 
@@ -180,7 +180,7 @@ int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const v
 {
 	struct table *table = new_table(symbols, name);
 	Elf *elf = elf_memory((char *)bytes, len);
-	int err = table && elf ? table_read_elf(table, elf, symbols->debug_roots) : -ENOMEM;
+	int err = table && elf ? rvt_table_read_elf(table, elf, symbols->debug_roots) : -ENOMEM;
 
 	elf_end(elf);
 	return err;
@@ -214,7 +214,7 @@ bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *lo
 			break;
 		}
 	}
-	function = table_find(table, addr);
+	function = rvt_table_find(table, addr);
 	if (!function)
 		return false;
 	symbol->name = function->name;
@@ -263,7 +263,8 @@ static uint64_t file_offset(const struct table *table, uint64_t addr)
 bool rvt_symbols_nth(struct rvt_symbols *symbols, const char *path, const char *name, size_t n,
 		     struct rvt_named *result)
 {
-	struct table *table = strcmp(path, KERNEL) ? get_table(symbols, path) : kernel_table(symbols);
+	struct table *table = strcmp(path, KERNEL) ? get_table(symbols,
+							       path) : kernel_table(symbols);
 
 	for (size_t i = 0; table && i < table->n; i++) {
 		const struct function *function = &table->functions[i];

@@ -8,7 +8,8 @@
 
 #define NAMES_BYTES (32u << 10)	/* at once */
 
-int table_add(struct table *table, uint64_t start, uint64_t size, const char *name, uint8_t rank)
+int rvt_table_add(struct table *table, uint64_t start, uint64_t size, const char *name,
+		  uint8_t rank)
 {
 	if (array_grow(&table->functions, table->n))
 		return -ENOMEM;
@@ -35,7 +36,7 @@ static struct table_names *add_names(struct table *table, size_t room)
 	return table->owned = names;
 }
 
-const char *table_own(struct table *table, const char *name, size_t len)
+const char *rvt_table_own(struct table *table, const char *name, size_t len)
 {
 	struct table_names *names = table->owned;
 	char *copy;
@@ -128,7 +129,7 @@ static size_t keep_best(struct function *functions, size_t n)
 	return kept + 1;
 }
 
-void table_finish(struct table *table)
+void rvt_table_finish(struct table *table)
 {
 	struct function *functions = table->functions;
 
@@ -141,14 +142,14 @@ void table_finish(struct table *table)
 			functions[i].end = i + 1 < table->n ? functions[i + 1].start : UINT64_MAX;
 }
 
-const struct function *table_find(const struct table *table, uint64_t addr)
+const struct function *rvt_table_find(const struct table *table, uint64_t addr)
 {
 	const struct function *found = array_floor(table->functions, table->n, start, addr);
 
 	return found && addr < found->end ? found : NULL;
 }
 
-void table_destroy(void *data)
+void rvt_table_destroy(void *data)
 {
 	struct table *table = data;
 	struct table_names *names;

@@ -30,19 +30,20 @@ struct table {
 };
 
 /* Adds a function; @name must live as long as the table. 0 or -ENOMEM. */
-int table_add(struct table *table, uint64_t start, uint64_t size, const char *name, uint8_t rank);
+int rvt_table_add(struct table *table, uint64_t start, uint64_t size, const char *name,
+		  uint8_t rank);
 /* A copy of @name (@len bytes) that the table owns; NULL: out of memory. */
-const char *table_own(struct table *table, const char *name, size_t len);
+const char *rvt_table_own(struct table *table, const char *name, size_t len);
 /* Sorts, drops all but one name per address, closes open ends. */
-void table_finish(struct table *table);
+void rvt_table_finish(struct table *table);
 /* The function that has @addr; NULL: none has. */
-const struct function *table_find(const struct table *table, uint64_t addr);
+const struct function *rvt_table_find(const struct table *table, uint64_t addr);
 /* A struct table, malloc'd; for tdestroy(). */
-void table_destroy(void *table);
+void rvt_table_destroy(void *table);
 /*
  * elf.c: fills @table from an ELF file or image; @debug_roots as rvt_symbols_create() has it. 0,
  * -ENOEXEC, -ENOMEM.
  */
-int table_read_elf(struct table *table, Elf *elf, const char *debug_roots);
+int rvt_table_read_elf(struct table *table, Elf *elf, const char *debug_roots);
 
 #endif

@@ -40,7 +40,7 @@ static uint64_t offset_store_sp(uint32_t i, unsigned int bytes)
 
 /* funct3 of quadrants 0 and 2: bits 1:0 say which kind, bit 2 that it stores. */
 static void compressed(uint32_t insn, unsigned int xlen, const uint64_t *x,
-		       struct tandem_data *data)
+		       struct rvt_tandem_data *data)
 {
 	unsigned int funct3 = bits(insn, 15, 13, 0), kind = funct3 & 3;
 	bool sp = (insn & 3) == 2;
@@ -61,7 +61,7 @@ static void compressed(uint32_t insn, unsigned int xlen, const uint64_t *x,
 	}
 }
 
-static void atomic(uint32_t insn, const uint64_t *x, struct tandem_data *data)
+static void atomic(uint32_t insn, const uint64_t *x, struct rvt_tandem_data *data)
 {
 	unsigned int funct5 = insn >> 27;
 
@@ -73,7 +73,8 @@ static void atomic(uint32_t insn, const uint64_t *x, struct tandem_data *data)
 	data->store = !data->lr;
 }
 
-void tandem_data(uint32_t insn, unsigned int xlen, const uint64_t *x, struct tandem_data *data)
+void rvt_tandem_data(uint32_t insn, unsigned int xlen, const uint64_t *x,
+		     struct rvt_tandem_data *data)
 {
 	uint64_t base = x[insn >> 15 & 31];
 	unsigned int width = insn >> 12 & 7;
@@ -108,7 +109,7 @@ void tandem_data(uint32_t insn, unsigned int xlen, const uint64_t *x, struct tan
 		data->address = (uint32_t)data->address;
 }
 
-bool tandem_is_fp(uint32_t insn, unsigned int xlen)
+bool rvt_tandem_is_fp(uint32_t insn, unsigned int xlen)
 {
 	unsigned int funct3 = insn >> 13 & 3;
 

@@ -56,12 +56,12 @@ static const struct csr_def *find(unsigned int csr)
 	return NULL;
 }
 
-bool tandem_csr_modelled(unsigned int csr)
+bool rvt_tandem_csr_modelled(unsigned int csr)
 {
 	return find(csr);
 }
 
-void tandem_hart_reset(struct tandem_hart *hart)
+void rvt_tandem_hart_reset(struct tandem_hart *hart)
 {
 	memset(hart->csr, 0, sizeof(hart->csr));
 	hart->privilege = PRIV_M;
@@ -82,7 +82,7 @@ static uint64_t status(const struct tandem_hart *hart)
 	return value;
 }
 
-uint64_t tandem_csr_get(const struct tandem_hart *hart, unsigned int csr)
+uint64_t rvt_tandem_csr_get(const struct tandem_hart *hart, unsigned int csr)
 {
 	switch (csr) {
 	case CSR_FFLAGS: return hart->csr[CSR_FCSR] & 0x1f;
@@ -100,7 +100,7 @@ static void merge(uint64_t *reg, uint64_t value, uint64_t mask)
 	*reg = (*reg & ~mask) | (value & mask);
 }
 
-void tandem_csr_set(struct tandem_hart *hart, unsigned int csr, uint64_t value)
+void rvt_tandem_csr_set(struct tandem_hart *hart, unsigned int csr, uint64_t value)
 {
 	switch (csr) {
 	case CSR_FFLAGS:
@@ -154,12 +154,12 @@ static void write_by_software(struct tandem_hart *hart, unsigned int csr, uint64
 		mask &= hart->csr[CSR_MIDELEG];
 		break;
 	}
-	tandem_csr_set(hart, csr, (tandem_csr_get(hart, csr) & ~mask) | (value & mask));
+	rvt_tandem_csr_set(hart, csr, (rvt_tandem_csr_get(hart, csr) & ~mask) | (value & mask));
 	if (csr >= CSR_FFLAGS && csr <= CSR_FCSR)
-		tandem_fs_dirty(hart);
+		rvt_tandem_fs_dirty(hart);
 }
 
-void tandem_fs_dirty(struct tandem_hart *hart)
+void rvt_tandem_fs_dirty(struct tandem_hart *hart)
 {
 	hart->csr[CSR_MSTATUS] |= MSTATUS_FS;
 }
@@ -172,7 +172,7 @@ static bool delegated(const struct tandem_hart *hart, bool interrupt, uint64_t c
 	return hart->privilege <= PRIV_S && cause < 64 && mask >> cause & 1;
 }
 
-void tandem_trap(struct tandem_hart *hart, bool interrupt, uint64_t cause, uint64_t tval)
+void rvt_tandem_trap(struct tandem_hart *hart, bool interrupt, uint64_t cause, uint64_t tval)
 {
 	bool to_s = delegated(hart, interrupt, cause);
 	uint64_t *mstatus = &hart->csr[CSR_MSTATUS];
@@ -194,7 +194,7 @@ void tandem_trap(struct tandem_hart *hart, bool interrupt, uint64_t cause, uint6
 	hart->pc = (tvec & ~UINT64_C(3)) + (interrupt && (tvec & 3) == 1 ? 4 * cause : 0);
 }
 
-bool tandem_interrupt_enabled(const struct tandem_hart *hart, uint64_t cause)
+bool rvt_tandem_interrupt_enabled(const struct tandem_hart *hart, uint64_t cause)
 {
 	uint64_t mstatus = hart->csr[CSR_MSTATUS];
 
@@ -229,13 +229,13 @@ static bool access_allowed(const struct tandem_hart *hart, unsigned int csr, boo
 	return csr != CSR_SATP || hart->privilege != PRIV_S || !(mstatus & MSTATUS_TVM);
 }
 
-static enum tandem_system illegal(struct tandem_hart *hart, uint32_t insn)
+static enum rvt_tandem_system illegal(struct tandem_hart *hart, uint32_t insn)
 {
-	tandem_trap(hart, false, CAUSE_ILLEGAL, insn);
+	rvt_tandem_trap(hart, false, CAUSE_ILLEGAL, insn);
 	return TANDEM_TRAPPED;
 }
 
-static enum tandem_system retire(struct tandem_hart *hart)
+static enum rvt_tandem_system retire(struct tandem_hart *hart)
 {
 	hart->pc += 4;
 	if (hart->xlen == 32)
@@ -243,8 +243,8 @@ static enum tandem_system retire(struct tandem_hart *hart)
 	return TANDEM_RETIRED;
 }
 
-static enum tandem_system zicsr(struct tandem_hart *hart, uint32_t insn, uint64_t *x,
-				unsigned int *which)
+static enum rvt_tandem_system zicsr(struct tandem_hart *hart, uint32_t insn, uint64_t *x,
+				    unsigned int *which)
 {
 	unsigned int csr = insn >> 20, op = insn >> 12 & 3, rs1 = insn >> 15 & 31;
 	uint64_t arg = insn >> 14 & 1 ? rs1 : x[rs1], old;
@@ -253,9 +253,9 @@ static enum tandem_system zicsr(struct tandem_hart *hart, uint32_t insn, uint64_
 	*which = csr;
 	if (!access_allowed(hart, csr, write))
 		return illegal(hart, insn);
-	if (!tandem_csr_modelled(csr))
+	if (!rvt_tandem_csr_modelled(csr))
 		return TANDEM_UNMODELLED;
-	old = tandem_csr_get(hart, csr);
+	old = rvt_tandem_csr_get(hart, csr);
 	if (write)
 		write_by_software(hart, csr, op == 1 ? arg : op == 2 ? old | arg : old & ~arg);
 	if (insn >> 7 & 31)
@@ -263,7 +263,7 @@ static enum tandem_system zicsr(struct tandem_hart *hart, uint32_t insn, uint64_
 	return retire(hart);
 }
 
-static enum tandem_system mret(struct tandem_hart *hart, uint32_t insn)
+static enum rvt_tandem_system mret(struct tandem_hart *hart, uint32_t insn)
 {
 	uint64_t *mstatus = &hart->csr[CSR_MSTATUS];
 
@@ -279,7 +279,7 @@ static enum tandem_system mret(struct tandem_hart *hart, uint32_t insn)
 	return TANDEM_RETIRED;
 }
 
-static enum tandem_system sret(struct tandem_hart *hart, uint32_t insn)
+static enum rvt_tandem_system sret(struct tandem_hart *hart, uint32_t insn)
 {
 	uint64_t *mstatus = &hart->csr[CSR_MSTATUS];
 
@@ -293,8 +293,8 @@ static enum tandem_system sret(struct tandem_hart *hart, uint32_t insn)
 	return TANDEM_RETIRED;
 }
 
-static enum tandem_system wait_or_fence(struct tandem_hart *hart, uint32_t insn,
-					uint64_t forbidding)
+static enum rvt_tandem_system wait_or_fence(struct tandem_hart *hart, uint32_t insn,
+					    uint64_t forbidding)
 {
 	if (hart->privilege == PRIV_U ||
 	    (hart->privilege == PRIV_S && hart->csr[CSR_MSTATUS] & forbidding))
@@ -302,11 +302,11 @@ static enum tandem_system wait_or_fence(struct tandem_hart *hart, uint32_t insn,
 	return retire(hart);
 }
 
-enum tandem_system tandem_system(struct tandem_hart *hart, uint32_t insn, uint64_t *x,
-				 unsigned int *csr)
+enum rvt_tandem_system rvt_tandem_system(struct tandem_hart *hart, uint32_t insn, uint64_t *x,
+					 unsigned int *csr)
 {
 	if ((insn & 0xffff) == 0x9002 && (insn & 3) != 3) {		/* c.ebreak */
-		tandem_trap(hart, false, CAUSE_BREAKPOINT, hart->pc);
+		rvt_tandem_trap(hart, false, CAUSE_BREAKPOINT, hart->pc);
 		return TANDEM_TRAPPED;
 	}
 	if ((insn & 0x7f) != 0x73)
@@ -315,10 +315,10 @@ enum tandem_system tandem_system(struct tandem_hart *hart, uint32_t insn, uint64
 		return zicsr(hart, insn, x, csr);
 	switch (insn) {
 	case 0x00000073:	/* ecall */
-		tandem_trap(hart, false, CAUSE_ECALL_U + hart->privilege, 0);
+		rvt_tandem_trap(hart, false, CAUSE_ECALL_U + hart->privilege, 0);
 		return TANDEM_TRAPPED;
 	case 0x00100073:	/* ebreak */
-		tandem_trap(hart, false, CAUSE_BREAKPOINT, hart->pc);
+		rvt_tandem_trap(hart, false, CAUSE_BREAKPOINT, hart->pc);
 		return TANDEM_TRAPPED;
 	case 0x30200073:
 		return mret(hart, insn);
@@ -402,8 +402,8 @@ static enum tandem_walk walk(struct tandem_hart *hart, uint64_t va, unsigned int
 	return TANDEM_WALK_FAULT;
 }
 
-enum tandem_walk tandem_translate(struct tandem_hart *hart, uint64_t va,
-				  enum tandem_access_type type, uint64_t *pa)
+enum tandem_walk rvt_tandem_translate(struct tandem_hart *hart, uint64_t va,
+				      enum tandem_access_type type, uint64_t *pa)
 {
 	unsigned int privilege = hart->privilege;
 	uint64_t mstatus = hart->csr[CSR_MSTATUS], satp = hart->csr[CSR_SATP];

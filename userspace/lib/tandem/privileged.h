@@ -52,25 +52,25 @@ struct tandem_hart {
 	unsigned int xlen;
 	uint64_t pc;
 	uint8_t privilege;
-	uint64_t csr[4096];		/* those that tandem_csr_modelled() knows */
+	uint64_t csr[4096];		/* those that rvt_tandem_csr_modelled() knows */
 	struct rvt_tandem_memory *memory;
 };
 
 /* Powered up: M mode, everything zero. */
-void tandem_hart_reset(struct tandem_hart *hart);
-bool tandem_csr_modelled(unsigned int csr);
+void rvt_tandem_hart_reset(struct tandem_hart *hart);
+bool rvt_tandem_csr_modelled(unsigned int csr);
 /* As hardware sees them: aliases resolved, no access check, nothing masked when writing. */
-uint64_t tandem_csr_get(const struct tandem_hart *hart, unsigned int csr);
-void tandem_csr_set(struct tandem_hart *hart, unsigned int csr, uint64_t value);
+uint64_t rvt_tandem_csr_get(const struct tandem_hart *hart, unsigned int csr);
+void rvt_tandem_csr_set(struct tandem_hart *hart, unsigned int csr, uint64_t value);
 
 /* Takes a trap: epc is the pc. */
-void tandem_trap(struct tandem_hart *hart, bool interrupt, uint64_t cause, uint64_t tval);
+void rvt_tandem_trap(struct tandem_hart *hart, bool interrupt, uint64_t cause, uint64_t tval);
 /* Whether the interrupt may be taken now (mie, mideleg, mstatus, privilege). */
-bool tandem_interrupt_enabled(const struct tandem_hart *hart, uint64_t cause);
+bool rvt_tandem_interrupt_enabled(const struct tandem_hart *hart, uint64_t cause);
 /* An instruction sets floating-point state: mstatus.FS becomes Dirty. */
-void tandem_fs_dirty(struct tandem_hart *hart);
+void rvt_tandem_fs_dirty(struct tandem_hart *hart);
 
-enum tandem_system {
+enum rvt_tandem_system {
 	TANDEM_NOT_SYSTEM,	/* leave it to the engine */
 	TANDEM_RETIRED,
 	TANDEM_TRAPPED,
@@ -80,8 +80,8 @@ enum tandem_system {
  * Executes the SYSTEM instructions: Zicsr, ecall, ebreak, mret, sret, wfi, sfence.vma. @x: the
  * integer registers, of which rd is written.
  */
-enum tandem_system tandem_system(struct tandem_hart *hart, uint32_t insn, uint64_t *x,
-				 unsigned int *csr);
+enum rvt_tandem_system rvt_tandem_system(struct tandem_hart *hart, uint32_t insn, uint64_t *x,
+					 unsigned int *csr);
 
 enum tandem_access_type { TANDEM_FETCH, TANDEM_READ, TANDEM_WRITE };
 
@@ -90,10 +90,10 @@ enum tandem_walk { TANDEM_WALK_OK, TANDEM_WALK_FAULT, TANDEM_WALK_UNKNOWN };
  * The physical address of @va. Sets A and D in the page table as needed. UNKNOWN: a page table
  * entry is not known to hart->memory.
  */
-enum tandem_walk tandem_translate(struct tandem_hart *hart, uint64_t va,
-				  enum tandem_access_type type, uint64_t *pa);
+enum tandem_walk rvt_tandem_translate(struct tandem_hart *hart, uint64_t va,
+				      enum tandem_access_type type, uint64_t *pa);
 
-struct tandem_data {
+struct rvt_tandem_data {
 	uint64_t address;	/* effective */
 	unsigned int bytes;	/* 0: the instruction does not access memory */
 	bool store, amo, sc, lr;	/* amo: includes sc and lr; store: not lr */
@@ -101,9 +101,10 @@ struct tandem_data {
 	uint8_t rd;		/* of a load */
 };
 /* What the load, store or atomic @insn accesses, given the integer registers @x. */
-void tandem_data(uint32_t insn, unsigned int xlen, const uint64_t *x, struct tandem_data *data);
+void rvt_tandem_data(uint32_t insn, unsigned int xlen, const uint64_t *x,
+		     struct rvt_tandem_data *data);
 /* Whether it is a floating-point instruction (needs mstatus.FS). */
-bool tandem_is_fp(uint32_t insn, unsigned int xlen);
+bool rvt_tandem_is_fp(uint32_t insn, unsigned int xlen);
 /* The number of bytes of the instruction that starts with these. */
 static inline unsigned int tandem_insn_bytes(uint32_t insn)
 {

@@ -118,7 +118,7 @@ static int access_inputs(struct verifier *v, const struct rvt_tandem_group *grou
 
 /* Without memory requests, a loaded register still says what was in memory. */
 static int loaded_register_input(struct verifier *v, const struct rvt_tandem_group *group,
-				 const struct tandem_data *data)
+				 const struct rvt_tandem_data *data)
 {
 	unsigned int reg = (data->fp ? RVT_TANDEM_FPR : RVT_TANDEM_GPR) + data->rd;
 
@@ -130,7 +130,7 @@ static int loaded_register_input(struct verifier *v, const struct rvt_tandem_gro
 
 /* Whether the shadow says that this store conditional failed. */
 static bool sc_failed(const struct verifier *v, const struct rvt_tandem_group *group,
-		      const struct tandem_data *data)
+		      const struct rvt_tandem_data *data)
 {
 	size_t i;
 
@@ -199,14 +199,14 @@ static int bus_error_input(struct verifier *v, const struct rvt_tandem_group *gr
 
 static int insn_inputs(struct verifier *v, const struct rvt_tandem_group *group)
 {
-	struct tandem_data data;
+	struct rvt_tandem_data data;
 	uint64_t x[32];
 	unsigned int i;
 	int ret;
 
 	for (i = 0; i < 32; i++)
 		x[i] = 0;	/* the address does not matter here */
-	tandem_data(group->insn, v->shadow.params.xlen, x, &data);
+	rvt_tandem_data(group->insn, v->shadow.params.xlen, x, &data);
 	ret = model_write_value(v, RVT_TANDEM_SPACE_INSN, 0, group->insn);
 	if (!ret)
 		ret = csr_read_input(v, group->insn);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "util/array.h"
-#include "sideband.h"
+#include "events.h"
 
 struct process {
 	int32_t pid;
@@ -22,7 +22,7 @@ struct thread {
 };
 
 struct rvt_cursor {
-	const struct rvt_owner *owner;
+	const struct rvt_sideband *sideband;
 	struct rvt_image *image;
 	struct rvt_space *kernel;
 	size_t *changed;	/* changes of the kernel's code that are in .kernel */
@@ -114,23 +114,23 @@ static int note_missing(struct rvt_cursor *cursor, const char *path, int error)
 }
 
 static int map_file(struct rvt_cursor *cursor, struct rvt_space *space,
-		    const struct owner_event *event)
+		    const struct sideband_event *event)
 {
-	const struct rvt_owner *owner = cursor->owner;
+	const struct rvt_sideband *sideband = cursor->sideband;
 	const uint8_t *build_id = event->map.build_id;
 	size_t build_id_len = event->map.build_id_len;
 	int err;
 
-	if (!build_id_len && owner->file)
-		build_id_len = rvt_perfdata_build_id(owner->file, event->name, &build_id);
+	if (!build_id_len && sideband->file)
+		build_id_len = rvt_perfdata_build_id(sideband->file, event->name, &build_id);
 	err = rvt_space_map_file(space, event->map.addr, event->map.len, event->map.offset,
 				 event->map.path, build_id_len ? build_id : NULL, build_id_len);
 	return err && err != -ENOMEM ? note_missing(cursor, event->map.path, err) : err;
 }
 
-static int apply_mmap(struct rvt_cursor *cursor, const struct owner_event *event)
+static int apply_mmap(struct rvt_cursor *cursor, const struct sideband_event *event)
 {
-	const struct rvt_code *vdso = rvt_owner_vdso(cursor->owner);
+	const struct rvt_code *vdso = rvt_sideband_vdso(cursor->sideband);
 	struct process *process = get_process(cursor, event->pid);
 	int err;
 
@@ -148,7 +148,7 @@ static int apply_mmap(struct rvt_cursor *cursor, const struct owner_event *event
 	return err == -ENOMEM ? err : 0;
 }
 
-static int apply_fork(struct rvt_cursor *cursor, const struct owner_event *event)
+static int apply_fork(struct rvt_cursor *cursor, const struct sideband_event *event)
 {
 	struct thread *parent, *child;
 	struct rvt_space *space;
@@ -174,21 +174,21 @@ static int apply_fork(struct rvt_cursor *cursor, const struct owner_event *event
 	return 0;
 }
 
-static int apply_comm(struct rvt_cursor *cursor, const struct owner_event *event)
+static int apply_comm(struct rvt_cursor *cursor, const struct sideband_event *event)
 {
 	struct thread *thread = get_thread(cursor, event->pid, event->tid);
 
 	if (!thread)
 		return -ENOMEM;
 	thread->task.comm = event->name;
-	if (event->type == OWNER_EXEC) {
+	if (event->type == SIDEBAND_EXEC) {
 		rvt_space_clear(thread->task.space);
 		thread->task.life++;
 	}
 	return 0;
 }
 
-static int apply_switch(struct rvt_cursor *cursor, const struct owner_event *event)
+static int apply_switch(struct rvt_cursor *cursor, const struct sideband_event *event)
 {
 	int32_t cpu = event->on.cpu;
 
@@ -204,7 +204,7 @@ static int apply_switch(struct rvt_cursor *cursor, const struct owner_event *eve
 	return event->pid >= 0 && !get_thread(cursor, event->pid, event->tid) ? -ENOMEM : 0;
 }
 
-static int apply_jit(struct rvt_cursor *cursor, const struct owner_event *event)
+static int apply_jit(struct rvt_cursor *cursor, const struct sideband_event *event)
 {
 	struct process *process = get_process(cursor, event->pid);
 
@@ -217,28 +217,28 @@ static int apply_jit(struct rvt_cursor *cursor, const struct owner_event *event)
  * the recorder gave it at first says nothing else; nor does that it was scheduled, for the event is
  * enabled within the exec, and may see it preempted.
  */
-static bool tells(const struct owner_event *event)
+static bool tells(const struct sideband_event *event)
 {
-	return event->type == OWNER_EXEC || event->type == OWNER_FORK ||
-		event->type == OWNER_MMAP ||
-	       (event->type == OWNER_COMM && event->time);
+	return event->type == SIDEBAND_EXEC || event->type == SIDEBAND_FORK ||
+		event->type == SIDEBAND_MMAP ||
+	       (event->type == SIDEBAND_COMM && event->time);
 }
 
-static int apply(struct rvt_cursor *cursor, const struct owner_event *event)
+static int apply(struct rvt_cursor *cursor, const struct sideband_event *event)
 {
 	switch (event->type) {
-	case OWNER_COMM:
-	case OWNER_EXEC:
+	case SIDEBAND_COMM:
+	case SIDEBAND_EXEC:
 		return apply_comm(cursor, event);
-	case OWNER_FORK:
+	case SIDEBAND_FORK:
 		return apply_fork(cursor, event);
-	case OWNER_MMAP:
+	case SIDEBAND_MMAP:
 		return apply_mmap(cursor, event);
-	case OWNER_SWITCH:
+	case SIDEBAND_SWITCH:
 		return apply_switch(cursor, event);
-	case OWNER_JIT:
+	case SIDEBAND_JIT:
 		return apply_jit(cursor, event);
-	case OWNER_CHANGE:
+	case SIDEBAND_CHANGE:
 		cursor->changes = event->change.listed;
 		return 0;
 	}
@@ -247,11 +247,11 @@ static int apply(struct rvt_cursor *cursor, const struct owner_event *event)
 
 int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 {
-	const struct rvt_owner *owner = cursor->owner;
+	const struct rvt_sideband *sideband = cursor->sideband;
 	int any = 0, err;
 
-	while (rvt_cursor_next(cursor) <= time && cursor->next < owner->ready) {
-		const struct owner_event *event = owner_event(owner, cursor->next);
+	while (rvt_cursor_next(cursor) <= time && cursor->next < sideband->ready) {
+		const struct sideband_event *event = sideband_event(sideband, cursor->next);
 		struct thread *thread = NULL;
 
 		err = apply(cursor, event);
@@ -268,7 +268,8 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 	}
 	/* the kernel's space is that of all cursors */
 	if (cursor->changed && *cursor->changed != cursor->changes) {
-		err = owner_change_to(owner, cursor->kernel, cursor->changed, cursor->changes);
+		err = rvt_sideband_change_to(sideband, cursor->kernel, cursor->changed,
+					     cursor->changes);
 		return err ? err : 1;
 	}
 	return any;
@@ -276,9 +277,10 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 
 uint64_t rvt_cursor_next(const struct rvt_cursor *cursor)
 {
-	const struct rvt_owner *owner = cursor->owner;
+	const struct rvt_sideband *sideband = cursor->sideband;
 
-	return cursor->next < owner->ready ? owner_event(owner, cursor->next)->time : UINT64_MAX;
+	return cursor->next < sideband->ready ? sideband_event(sideband,
+							       cursor->next)->time : UINT64_MAX;
 }
 
 size_t rvt_cursor_position(const struct rvt_cursor *cursor)
@@ -288,38 +290,38 @@ size_t rvt_cursor_position(const struct rvt_cursor *cursor)
 
 uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until)
 {
-	const struct rvt_owner *owner = cursor->owner;
+	const struct rvt_sideband *sideband = cursor->sideband;
 	const struct thread *thread = lookup(&cursor->threads, tid);
 	bool told = thread && thread->told;
 
-	for (size_t i = cursor->next; i < owner->ready; i++) {
-		const struct owner_event *event = owner_event(owner, i);
+	for (size_t i = cursor->next; i < sideband->ready; i++) {
+		const struct sideband_event *event = sideband_event(sideband, i);
 
 		if (event->time > until)
 			break;
-		if (event->type == OWNER_EXEC && event->tid == tid)
+		if (event->type == SIDEBAND_EXEC && event->tid == tid)
 			return told ? event->time : UINT64_MAX;
 		told |= event->tid == tid && tells(event);
 	}
 	return UINT64_MAX;
 }
 
-static bool replaces(const struct owner_event *event, const struct rvt_task *task)
+static bool replaces(const struct sideband_event *event, const struct rvt_task *task)
 {
-	if (event->type == OWNER_CHANGE)
+	if (event->type == SIDEBAND_CHANGE)
 		return true;
 	if (!task)
 		return false;
 	switch (event->type) {
-	case OWNER_COMM:
-	case OWNER_EXEC:
+	case SIDEBAND_COMM:
+	case SIDEBAND_EXEC:
 		return event->tid == task->tid || event->pid == task->pid;
-	case OWNER_FORK:
+	case SIDEBAND_FORK:
 		return event->tid == task->tid;
-	case OWNER_MMAP:
+	case SIDEBAND_MMAP:
 		return event->pid == task->pid &&
 		       rvt_space_overlaps(task->space, event->map.addr, event->map.len);
-	case OWNER_JIT:
+	case SIDEBAND_JIT:
 		return event->pid == task->pid &&
 		       rvt_space_overlaps(task->space, event->jit.addr, event->jit.len);
 	default:
@@ -330,10 +332,11 @@ static bool replaces(const struct owner_event *event, const struct rvt_task *tas
 bool rvt_cursor_replaces(const struct rvt_cursor *cursor, const struct rvt_task *task,
 			 uint64_t time)
 {
-	const struct rvt_owner *owner = cursor->owner;
+	const struct rvt_sideband *sideband = cursor->sideband;
 
-	for (size_t i = cursor->next; i < owner->ready && owner_event(owner, i)->time <= time; i++)
-		if (replaces(owner_event(owner, i), task))
+	for (size_t i = cursor->next; i < sideband->ready && sideband_event(sideband,
+									    i)->time <= time; i++)
+		if (replaces(sideband_event(sideband, i), task))
 			return true;
 	return false;
 }
@@ -355,16 +358,16 @@ const struct rvt_missing *rvt_cursor_missing(const struct rvt_cursor *cursor, si
 	return n < cursor->n_missing ? &cursor->missing[n] : NULL;
 }
 
-int rvt_cursor_create(const struct rvt_owner *owner, struct rvt_image *image,
+int rvt_cursor_create(const struct rvt_sideband *sideband, struct rvt_image *image,
 		      struct rvt_space *kernel, struct rvt_cursor **result)
 {
 	struct rvt_cursor *cursor = calloc(1, sizeof(*cursor));
-	struct owner_kernel *known = owner_find_kernel(owner, kernel);
+	struct sideband_kernel *known = rvt_sideband_find_kernel(sideband, kernel);
 
 	if (!cursor)
 		return -ENOMEM;
 	cursor->changed = known ? &known->changed : NULL;
-	cursor->owner = owner;
+	cursor->sideband = sideband;
 	cursor->image = image;
 	cursor->kernel = kernel;
 	if (rvt_cursor_seek(cursor, 0) < 0) {

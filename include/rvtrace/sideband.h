@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Who runs: the sideband of a recording (tasks, names, mappings, context switches) replayed in
+ * Who runs: the sideband of a recording (tasks, names, mappings, context switches) applied in
  * time, so that a thread id from a trace's context, or a cpu and a time, name a task and its
  * address space.
  *
- * struct rvt_owner holds the sorted sideband and is read only once it is sorted; each decoder
+ * struct rvt_sideband holds the sorted sideband and is read only once it is sorted; each decoder
  * has a cursor of its own that moves through time on its own.
  */
-#ifndef RVTRACE_OWNER_H
-#define RVTRACE_OWNER_H
+#ifndef RVTRACE_SIDEBAND_H
+#define RVTRACE_SIDEBAND_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,10 +19,10 @@
 
 RVT_BEGIN_DECLS
 
-struct rvt_owner;
+struct rvt_sideband;
 struct rvt_cursor;
 
-struct rvt_owner_options {
+struct rvt_sideband_options {
 	/*
 	 * Where to look for the files that mappings name: directories, separated by ':'. In each
 	 * the whole path is tried, then in each the bare file name. NULL: the paths as they are.
@@ -43,61 +43,61 @@ struct rvt_task {
 };
 
 /* Strings of @options are copied. Returns 0 or -ENOMEM. */
-int rvt_owner_create(const struct rvt_owner_options *options, struct rvt_owner **owner);
-void rvt_owner_destroy(struct rvt_owner *owner);
+int rvt_sideband_create(const struct rvt_sideband_options *options, struct rvt_sideband **sideband);
+void rvt_sideband_destroy(struct rvt_sideband *sideband);
 /*
  * Takes in one record; those that are no sideband are ignored. Returns 0; -ENOMEM; -EBADMSG: a
  * sample of the recorder's BPF programs is damaged, and was not taken: after a switch, nobody is
  * known to run on its cpu.
  */
-int rvt_owner_add(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
-/* What else @file has: code of the kernel and vdso, build ids. @file must outlive the owner. */
-int rvt_owner_add_file(struct rvt_owner *owner, struct rvt_perfdata *file);
+int rvt_sideband_add(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record);
+/* What else @file has: code of the kernel and vdso, build ids. @file must outlive the sideband. */
+int rvt_sideband_add_file(struct rvt_sideband *sideband, struct rvt_perfdata *file);
 /*
- * rvt_owner_set_clock - before rvt_owner_sort(), for the time stamps of jitdump files: how the
- * `time` CSR, and CLOCK_MONOTONIC (perf's clock minus that, ns), relate to perf's clock. NULL: not
- * known; code of such a file is there from when the program mapped it.
+ * rvt_sideband_set_clock - before rvt_sideband_sort(), for the time stamps of jitdump files: how
+ * the `time` CSR, and CLOCK_MONOTONIC (perf's clock minus that, ns), relate to perf's clock. NULL:
+ * not known; code of such a file is there from when the program mapped it.
  */
-void rvt_owner_set_clock(struct rvt_owner *owner, const struct rvt_record_time_conv *conv,
-			 const int64_t *monotonic_offset);
+void rvt_sideband_set_clock(struct rvt_sideband *sideband, const struct rvt_record_time_conv *conv,
+			    const int64_t *monotonic_offset);
 /* After the last add, before the first cursor; looks for the files. 0 or -ENOMEM. */
-int rvt_owner_sort(struct rvt_owner *owner);
+int rvt_sideband_sort(struct rvt_sideband *sideband);
 /*
- * While sideband is still being recorded, after rvt_owner_sort(): more is added, and cursors move
- * on.
+ * While sideband is still being recorded, after rvt_sideband_sort(): more is added, and cursors
+ * move on.
  *
- * rvt_owner_go_on - what was added and happened up to @until is there for cursors; what is added
+ * rvt_sideband_go_on - what was added and happened up to @until is there for cursors; what is added
  * later should not have happened before. jitdump files are not read. 0 or -ENOMEM.
- * rvt_owner_forget - every cursor is at @position (rvt_cursor_position()) or past it: what lies
+ * rvt_sideband_forget - every cursor is at @position (rvt_cursor_position()) or past it: what lies
  * before may go. Cursors cannot be made afterwards.
  */
-int rvt_owner_go_on(struct rvt_owner *owner, uint64_t until);
-void rvt_owner_forget(struct rvt_owner *owner, size_t position);
+int rvt_sideband_go_on(struct rvt_sideband *sideband, uint64_t until);
+void rvt_sideband_forget(struct rvt_sideband *sideband, size_t position);
 /* The name that the recording has for the file that was found at @path; @path if none. */
-const char *rvt_owner_recorded_name(const struct rvt_owner *owner, const char *path);
+const char *rvt_sideband_recorded_name(const struct rvt_sideband *sideband, const char *path);
 /* True when code of the kernel is at hand. */
-bool rvt_owner_has_kernel(const struct rvt_owner *owner);
+bool rvt_sideband_has_kernel(const struct rvt_sideband *sideband);
 /* A vdso's bytes, for its symbols; NULL when there are none. */
-const struct rvt_code *rvt_owner_vdso(const struct rvt_owner *owner);
+const struct rvt_code *rvt_sideband_vdso(const struct rvt_sideband *sideband);
 
 /*
- * rvt_owner_kernel - a space with the code of the kernel (and firmware), made in @image. There can
- * be several, for threads that decode on their own; all before the first cursor. The code is the
- * owner's: what is in the space is not read once that is destroyed. Returns 0, -ENOMEM, or what
- * opening vmlinux, kcore or firmware returned.
+ * rvt_sideband_kernel - a space with the code of the kernel (and firmware), made in @image. There
+ * can be several, for threads that decode on their own; all before the first cursor. The code is
+ * the sideband's: what is in the space is not read once that is destroyed. Returns 0, -ENOMEM, or
+ * what opening vmlinux, kcore or firmware returned.
  */
-int rvt_owner_kernel(struct rvt_owner *owner, struct rvt_image *image,
-		     struct rvt_space **kernel);
+int rvt_sideband_kernel(struct rvt_sideband *sideband, struct rvt_image *image,
+			struct rvt_space **kernel);
 /*
- * rvt_owner_rewind - @kernel has the code as it was at the end of the recording, and gets that of
- * the beginning (PERF_RECORD_TEXT_POKE); rvt_owner_kernel() does it. 0 or -ENOMEM.
+ * rvt_sideband_rewind - @kernel has the code as it was at the end of the recording, and gets that
+ * of the beginning (PERF_RECORD_TEXT_POKE); rvt_sideband_kernel() does it. 0 or -ENOMEM.
  */
-int rvt_owner_rewind(struct rvt_owner *owner, struct rvt_space *kernel);
+int rvt_sideband_rewind(struct rvt_sideband *sideband, struct rvt_space *kernel);
 /*
  * rvt_cursor_create - a cursor before all events but those that describe the beginning. Its
  * spaces are made in @image, which must outlive it, with @kernel behind them. 0 or -ENOMEM.
  */
-int rvt_cursor_create(const struct rvt_owner *owner, struct rvt_image *image,
+int rvt_cursor_create(const struct rvt_sideband *sideband, struct rvt_image *image,
 		      struct rvt_space *kernel, struct rvt_cursor **cursor);
 void rvt_cursor_destroy(struct rvt_cursor *cursor);
 /*

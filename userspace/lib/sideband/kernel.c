@@ -12,7 +12,7 @@
 #include <string.h>
 #include <rvtrace/kernel-code.h>
 #include "util/array.h"
-#include "sideband.h"
+#include "events.h"
 
 /* ---- from records ---- */
 
@@ -22,8 +22,8 @@ struct poke_body {
 	uint8_t bytes[];	/* old ones, then new ones */
 };
 
-static int add_change(struct rvt_owner *owner, const struct rvt_perfdata_record *record,
-		      struct owner_event *event, const uint8_t *bytes, const char *name)
+static int add_change(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record,
+		      struct sideband_event *event, const uint8_t *bytes, const char *name)
 {
 	size_t len = (size_t)event->change.old_len + event->change.new_len;
 	uint8_t *copy = malloc(len + 1);
@@ -31,21 +31,21 @@ static int add_change(struct rvt_owner *owner, const struct rvt_perfdata_record 
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, bytes, len);
-	event->type = OWNER_CHANGE;
+	event->type = SIDEBAND_CHANGE;
 	event->pid = event->tid = -1;
 	event->time = record->time_valid ? record->time : 0;
 	event->change.bytes = copy;
-	if (owner_add_event(owner, event, name)) {
+	if (rvt_sideband_add_event(sideband, event, name)) {
 		free(copy);
 		return -ENOMEM;
 	}
 	return 0;
 }
 
-int owner_add_poke(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+int rvt_sideband_add_poke(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record)
 {
 	const struct poke_body *body = (const void *)(record->header + 1);
-	struct owner_event event = { 0 };
+	struct sideband_event event = { 0 };
 
 	if (record->body_len < offsetof(struct poke_body, bytes) ||
 	    record->body_len - offsetof(struct poke_body, bytes) <
@@ -54,12 +54,12 @@ int owner_add_poke(struct rvt_owner *owner, const struct rvt_perfdata_record *re
 	event.change.addr = body->addr;
 	event.change.old_len = body->old_len;
 	event.change.new_len = body->new_len;
-	return add_change(owner, record, &event, body->bytes, NULL);
+	return add_change(sideband, record, &event, body->bytes, NULL);
 }
 
-int owner_add_code(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+int rvt_sideband_add_code(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record)
 {
-	struct owner_event event = { 0 };
+	struct sideband_event event = { 0 };
 	struct rvt_kernel_code code;
 	char name[2 * RVT_KERNEL_CODE_NAME + 3];
 
@@ -76,37 +76,37 @@ int owner_add_code(struct rvt_owner *owner, const struct rvt_perfdata_record *re
 		code.kind == RVT_KERNEL_CODE_CHANGES ? code.len : 0;
 	if ((uint64_t)event.change.old_len + event.change.new_len > record->raw_len - sizeof(code))
 		return -EBADMSG;
-	return add_change(owner, record, &event, record->raw + sizeof(code),
+	return add_change(sideband, record, &event, record->raw + sizeof(code),
 			  code.kind == RVT_KERNEL_CODE_CHANGES ? NULL : name);
 }
 
 /* ---- the list ---- */
 
 /* A copy of its own: events are forgotten when all cursors are past them. */
-static int list(struct rvt_owner *owner, const struct owner_event *event)
+static int list(struct rvt_sideband *sideband, const struct sideband_event *event)
 {
-	struct owner_event *copy = malloc(sizeof(*copy));
+	struct sideband_event *copy = malloc(sizeof(*copy));
 
-	if (!copy || array_grow(&owner->changes, owner->n_changes)) {
+	if (!copy || array_grow(&sideband->changes, sideband->n_changes)) {
 		free(copy);
 		return -ENOMEM;
 	}
 	*copy = *event;
-	owner->changes[owner->n_changes++] = copy;
+	sideband->changes[sideband->n_changes++] = copy;
 	return 0;
 }
 
-static bool comes(const struct owner_event *event)
+static bool comes(const struct sideband_event *event)
 {
 	return event->name && !event->change.old_len && event->change.new_len;
 }
 
-static bool goes(const struct owner_event *event)
+static bool goes(const struct sideband_event *event)
 {
 	return event->name && event->change.old_len && !event->change.new_len;
 }
 
-static bool overlap(const struct owner_event *a, const struct owner_event *b)
+static bool overlap(const struct sideband_event *a, const struct sideband_event *b)
 {
 	return a->change.addr < b->change.addr + b->change.old_len + b->change.new_len &&
 		b->change.addr < a->change.addr + a->change.old_len + a->change.new_len;
@@ -116,17 +116,17 @@ static bool overlap(const struct owner_event *a, const struct owner_event *b)
  * The end of a module's initialisation code, for one, is not told: it ends where other code takes
  * its place.
  */
-static int end_live(struct rvt_owner *owner, const struct owner_event *event)
+static int end_live(struct rvt_sideband *sideband, const struct sideband_event *event)
 {
-	size_t n = owner->n_live;
+	size_t n = sideband->n_live;
 	int err = 0;
 
-	owner->n_live = 0;
+	sideband->n_live = 0;
 	for (size_t i = 0; i < n && !err; i++) {
-		struct owner_event end = *owner->live[i];
+		struct sideband_event end = *sideband->live[i];
 
-		if (!overlap(owner->live[i], event)) {
-			owner->live[owner->n_live++] = owner->live[i];
+		if (!overlap(sideband->live[i], event)) {
+			sideband->live[sideband->n_live++] = sideband->live[i];
 			continue;
 		}
 		if (goes(event))
@@ -134,57 +134,57 @@ static int end_live(struct rvt_owner *owner, const struct owner_event *event)
 		end.change.old_len = end.change.new_len;
 		end.change.new_len = 0;
 		end.change.made = true;
-		err = list(owner, &end);
+		err = list(sideband, &end);
 	}
 	return err;
 }
 
 /* What was listed last has come. */
-static int add_live(struct rvt_owner *owner)
+static int add_live(struct rvt_sideband *sideband)
 {
-	if (array_grow(&owner->live, owner->n_live))
+	if (array_grow(&sideband->live, sideband->n_live))
 		return -ENOMEM;
-	owner->live[owner->n_live++] = owner->changes[owner->n_changes - 1];
+	sideband->live[sideband->n_live++] = sideband->changes[sideband->n_changes - 1];
 	return 0;
 }
 
-static int list_change(struct rvt_owner *owner, struct owner_event *event)
+static int list_change(struct rvt_sideband *sideband, struct sideband_event *event)
 {
-	int err = comes(event) || goes(event) ? end_live(owner, event) : 0;
+	int err = comes(event) || goes(event) ? end_live(sideband, event) : 0;
 
 	if (!err)
-		err = list(owner, event);
+		err = list(sideband, event);
 	if (err)
 		return err;
-	event->change.listed = owner->n_changes;
-	return comes(event) ? add_live(owner) : 0;
+	event->change.listed = sideband->n_changes;
+	return comes(event) ? add_live(sideband) : 0;
 }
 
-int owner_list_changes(struct rvt_owner *owner, size_t from, size_t to)
+int rvt_sideband_list_changes(struct rvt_sideband *sideband, size_t from, size_t to)
 {
 	int err = 0;
 
 	for (size_t i = from; i < to && !err; i++)
-		if (owner_event(owner, i)->type == OWNER_CHANGE)
-			err = list_change(owner, owner_event(owner, i));
+		if (sideband_event(sideband, i)->type == SIDEBAND_CHANGE)
+			err = list_change(sideband, sideband_event(sideband, i));
 	return err;
 }
 
-void owner_free_changes(struct rvt_owner *owner)
+void rvt_sideband_free_changes(struct rvt_sideband *sideband)
 {
-	for (size_t i = 0; i < owner->n_changes; i++) {
-		if (!owner->changes[i]->change.made)
-			free((void *)owner->changes[i]->change.bytes);
-		free((void *)owner->changes[i]);
+	for (size_t i = 0; i < sideband->n_changes; i++) {
+		if (!sideband->changes[i]->change.made)
+			free((void *)sideband->changes[i]->change.bytes);
+		free((void *)sideband->changes[i]);
 	}
-	for (size_t i = owner->first; i < owner->n_events; i++) {
-		const struct owner_event *event = owner_event(owner, i);
+	for (size_t i = sideband->first; i < sideband->n_events; i++) {
+		const struct sideband_event *event = sideband_event(sideband, i);
 
-		if (event->type == OWNER_CHANGE && !event->change.listed)
+		if (event->type == SIDEBAND_CHANGE && !event->change.listed)
 			free((void *)event->change.bytes);
 	}
-	free(owner->changes);
-	free(owner->live);
+	free(sideband->changes);
+	free(sideband->live);
 }
 
 /* ---- in the kernel's space ---- */
@@ -245,7 +245,7 @@ static int change(struct rvt_space *kernel, const struct rvt_location *location,
 }
 
 /* @len bytes take the place of @gone_len. */
-static int put(struct rvt_space *kernel, const struct owner_event *event, const uint8_t *bytes,
+static int put(struct rvt_space *kernel, const struct sideband_event *event, const uint8_t *bytes,
 	       size_t len, size_t gone_len)
 {
 	const char *name = event->name;
@@ -266,13 +266,13 @@ static int put(struct rvt_space *kernel, const struct owner_event *event, const 
 	return change(kernel, &location, event->change.addr, bytes, len);
 }
 
-static int redo(struct rvt_space *kernel, const struct owner_event *event)
+static int redo(struct rvt_space *kernel, const struct sideband_event *event)
 {
 	return put(kernel, event, event->change.bytes + event->change.old_len,
 		   event->change.new_len, event->change.old_len);
 }
 
-static int undo(struct rvt_space *kernel, const struct owner_event *event)
+static int undo(struct rvt_space *kernel, const struct sideband_event *event)
 {
 	return put(kernel, event, event->change.bytes, event->change.old_len,
 		   event->change.new_len);
@@ -282,16 +282,16 @@ static int undo(struct rvt_space *kernel, const struct owner_event *event)
  * Where the end of code was not told, what is known is how it was when it came: what has been done
  * to it before the @n-th change, its end, is done again.
  */
-static int redo_within(const struct rvt_owner *owner, struct rvt_space *kernel, size_t n)
+static int redo_within(const struct rvt_sideband *sideband, struct rvt_space *kernel, size_t n)
 {
-	const struct owner_event *end = owner->changes[n];
+	const struct sideband_event *end = sideband->changes[n];
 	size_t first = n;
 	int err = 0;
 
-	while (first && owner->changes[first - 1]->change.bytes != end->change.bytes)
+	while (first && sideband->changes[first - 1]->change.bytes != end->change.bytes)
 		first--;
 	for (size_t i = first; i < n && !err; i++) {
-		const struct owner_event *event = owner->changes[i];
+		const struct sideband_event *event = sideband->changes[i];
 
 		if (event->change.addr >= end->change.addr &&
 		    event->change.addr - end->change.addr < end->change.old_len)
@@ -300,43 +300,45 @@ static int redo_within(const struct rvt_owner *owner, struct rvt_space *kernel, 
 	return err;
 }
 
-int owner_change_to(const struct rvt_owner *owner, struct rvt_space *kernel, size_t *done, size_t n)
+int rvt_sideband_change_to(const struct rvt_sideband *sideband, struct rvt_space *kernel,
+			   size_t *done, size_t n)
 {
 	int err = 0;
 
 	for (; !err && *done > n; --*done) {
-		const struct owner_event *event = owner->changes[*done - 1];
+		const struct sideband_event *event = sideband->changes[*done - 1];
 
 		err = undo(kernel, event);
 		if (!err && event->change.made)
-			err = redo_within(owner, kernel, *done - 1);
+			err = redo_within(sideband, kernel, *done - 1);
 	}
 	for (; !err && *done < n; ++*done)
-		err = redo(kernel, owner->changes[*done]);
+		err = redo(kernel, sideband->changes[*done]);
 	return err;
 }
 
-struct owner_kernel *owner_find_kernel(const struct rvt_owner *owner, const struct rvt_space *space)
+struct sideband_kernel *rvt_sideband_find_kernel(const struct rvt_sideband *sideband,
+						 const struct rvt_space *space)
 {
-	struct owner_kernel *kernel = owner->kernels;
+	struct sideband_kernel *kernel = sideband->kernels;
 
 	while (kernel && kernel->space != space)
 		kernel = kernel->next;
 	return kernel;
 }
 
-int rvt_owner_rewind(struct rvt_owner *owner, struct rvt_space *space)
+int rvt_sideband_rewind(struct rvt_sideband *sideband, struct rvt_space *space)
 {
-	struct owner_kernel *kernel = owner_find_kernel(owner, space);
+	struct sideband_kernel *kernel = rvt_sideband_find_kernel(sideband, space);
 
 	if (!kernel) {
 		kernel = calloc(1, sizeof(*kernel));
 		if (!kernel)
 			return -ENOMEM;
 		kernel->space = space;
-		kernel->next = owner->kernels;
-		owner->kernels = kernel;
+		kernel->next = sideband->kernels;
+		sideband->kernels = kernel;
 	}
-	kernel->changed = owner->n_changes;
-	return owner_change_to(owner, space, &kernel->changed, 0);
+	kernel->changed = sideband->n_changes;
+	return rvt_sideband_change_to(sideband, space, &kernel->changed, 0);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* From the bytes of a buffer, record by record, to the decoders that drive its lanes. */
+/* From the bytes of a buffer, record by record, to the decoders that drive its hart flows. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "util/array.h"
 #include "flow/engine.h"
-#include "parts.h"
+#include "slice.h"
 #include "state.h"
 
 #define MAX_FEED (256 << 10)
@@ -29,7 +29,7 @@ static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
 	const struct rvt_session *session = buffer->session;
 	const struct encoder *encoder = decoder->encoder;
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
-	struct lane *lane;
+	struct hart_flow *hart;
 
 	/* A sink that several encoders share: each hart has its own number. */
 	if (encoder->has_src && encoder->params.src_bits && encoder->src != src) {
@@ -40,13 +40,13 @@ static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
 		if (!encoder)
 			return NULL;
 	}
-	for (lane = buffer->lanes; lane; lane = lane->next)
-		if (lane->encoder == encoder)
-			return lane->lane.flow;
-	lane = lane_create(buffer, encoder, encoder->cpu >= 0 ? encoder->cpu : aux->cpu);
-	if (!lane || lane_begin_record(lane, aux))
+	for (hart = buffer->harts; hart; hart = hart->next)
+		if (hart->encoder == encoder)
+			return hart->base.flow;
+	hart = rvt_hart_create(buffer, encoder, encoder->cpu >= 0 ? encoder->cpu : aux->cpu);
+	if (!hart || rvt_hart_begin_record(hart, aux))
 		return NULL;
-	return lane->lane.flow;
+	return hart->base.flow;
 }
 
 /* Whether @encoder's trace may come in the buffer: its hart's, or from a sink that harts share. */
@@ -56,7 +56,7 @@ static bool may_come(const struct buffer *buffer, const struct encoder *encoder)
 	       (encoder->has_src && encoder->params.src_bits);
 }
 
-int buffer_open_lanes(struct buffer *buffer)
+int rvt_buffer_open_harts(struct buffer *buffer)
 {
 	const struct rvt_session *session = buffer->session;
 
@@ -64,18 +64,19 @@ int buffer_open_lanes(struct buffer *buffer)
 		const struct encoder *encoder = &session->encoders[i];
 
 		if (may_come(buffer, encoder) &&
-		    !lane_create(buffer, encoder, encoder->cpu >= 0 ? encoder->cpu : buffer->cpu))
+		    !rvt_hart_create(buffer, encoder,
+				     encoder->cpu >= 0 ? encoder->cpu : buffer->cpu))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-int buffer_idle(struct buffer *buffer, uint64_t time)
+int rvt_buffer_idle(struct buffer *buffer, uint64_t time)
 {
 	int err = 0;
 
-	for (struct lane *lane = buffer->lanes; lane && err >= 0; lane = lane->next)
-		err = lane_seek(lane, time);
+	for (struct hart_flow *hart = buffer->harts; hart && err >= 0; hart = hart->next)
+		err = rvt_hart_seek(hart, time);
 	return err < 0 ? err : 0;
 }
 
@@ -85,16 +86,16 @@ static int framing_event(void *ctx, const struct rvt_event *event)
 	int err = 0;
 
 	/* Damage that belongs to nobody concerns everybody in the stream. */
-	for (struct lane *lane = decoder->buffer->lanes; lane && !err; lane = lane->next)
-		err = lane_damage(lane, event);
+	for (struct hart_flow *hart = decoder->buffer->harts; hart && !err; hart = hart->next)
+		err = rvt_hart_damage(hart, event);
 	return err;
 }
 
 static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **result)
 {
-	const struct encoder *encoder = session_encoder(buffer->session, cpu);
+	const struct encoder *encoder = rvt_session_encoder(buffer->session, cpu);
 	struct rvt_stream_ops ops = { .flow = choose_flow, .event = framing_event };
-	const struct part *part = buffer->part;
+	const struct slice *slice = buffer->slice;
 	struct decoder *decoder;
 	int err;
 
@@ -112,8 +113,8 @@ static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **resu
 		decoder->buffer = buffer;
 		ops.ctx = decoder;
 		err = rvt_stream_create(&encoder->params, &ops, &decoder->stream);
-		if (!err && part)
-			err = rvt_stream_part(decoder->stream, part->from, part->to);
+		if (!err && slice)
+			err = rvt_stream_slice(decoder->stream, slice->from, slice->to);
 		if (err) {
 			rvt_stream_destroy(decoder->stream);
 			free(decoder);
@@ -154,7 +155,7 @@ static int tell_aux(struct buffer *buffer, const struct rvt_aux *aux)
 	const struct rvt_session_sink *sink = buffer->session->sink;
 	int err;
 
-	if (!sink->aux || (buffer->part && session_parts(buffer->session)))
+	if (!sink->aux || (buffer->slice && session_slices(buffer->session)))
 		return 0;
 	session_lock(buffer->session);
 	err = sink->aux(buffer->ctx, buffer->number, aux);
@@ -169,10 +170,10 @@ static int begin_record(struct buffer *buffer)
 
 	buffer->begun = true;
 	buffer->done = 0;
-	if (!err && (!buffer->part || buffer->record <= buffer->part->end_record))
+	if (!err && (!buffer->slice || buffer->record <= buffer->slice->end_record))
 		err = tell_aux(buffer, aux);
-	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next)
-		err = lane_begin_record(lane, aux);
+	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next)
+		err = rvt_hart_begin_record(hart, aux);
 	return err;
 }
 
@@ -180,8 +181,8 @@ static int flush(struct buffer *buffer)
 {
 	int err = 0;
 
-	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next)
-		err = rvt_flow_flush(lane->lane.flow);
+	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next)
+		err = rvt_flow_flush(hart->base.flow);
 	return err;
 }
 
@@ -198,14 +199,14 @@ static int end_record(struct buffer *buffer)
 	return err;
 }
 
-const struct chunk *buffer_chunk(const struct buffer *buffer, uint64_t offset)
+const struct chunk *rvt_buffer_chunk(const struct buffer *buffer, uint64_t offset)
 {
 	const struct chunk *found = array_floor(buffer->chunks, buffer->n_chunks, offset, offset);
 
 	return found && offset - found->offset < found->len ? found : NULL;
 }
 
-const uint8_t *buffer_bytes(struct buffer *buffer, const struct chunk *chunk)
+const uint8_t *rvt_buffer_bytes(struct buffer *buffer, const struct chunk *chunk)
 {
 	if (!chunk->packed)
 		return chunk->bytes;
@@ -222,10 +223,10 @@ const uint8_t *buffer_bytes(struct buffer *buffer, const struct chunk *chunk)
 	return buffer->unpacked;
 }
 
-/* How much of what lies at @offset this part counts. */
+/* How much of what lies at @offset this slice counts. */
 static uint64_t counted(const struct buffer *buffer, uint64_t offset, uint64_t len)
 {
-	uint64_t to = buffer->part ? buffer->part->to : UINT64_MAX;
+	uint64_t to = buffer->slice ? buffer->slice->to : UINT64_MAX;
 
 	if (offset >= to)
 		return 0;
@@ -261,8 +262,8 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 {
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
 	uint64_t offset = aux->offset + buffer->done, len = aux->size - buffer->done;
-	const struct chunk *chunk = buffer_chunk(buffer, offset);
-	const uint8_t *bytes = chunk ? buffer_bytes(buffer, chunk) : NULL;
+	const struct chunk *chunk = rvt_buffer_chunk(buffer, offset);
+	const uint8_t *bytes = chunk ? rvt_buffer_bytes(buffer, chunk) : NULL;
 	int err;
 
 	if (!bytes) {
@@ -275,8 +276,8 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 	if (counted(buffer, offset, len))
 		len = counted(buffer, offset, len);
 	if (one_message)
-		len = rvt_stream_piece(&decoder->encoder->params,
-				       bytes + (offset - chunk->offset), len);
+		len = rvt_stream_message(&decoder->encoder->params,
+					 bytes + (offset - chunk->offset), len);
 	if (len > MAX_FEED)
 		len = MAX_FEED;
 	buffer->stats->trace_bytes += counted(buffer, offset, len);
@@ -304,7 +305,7 @@ static int poll_sink(struct rvt_session *session)
 	return err;
 }
 
-int buffer_step(struct buffer *buffer, bool one_message)
+int rvt_buffer_step(struct buffer *buffer, bool one_message)
 {
 	const struct rvt_aux *aux;
 	struct decoder *decoder;
@@ -365,7 +366,7 @@ static void add_flow_stats(struct rvt_flow_stats *sum, const struct rvt_flow_sta
 	sum->refuted += stats->refuted;
 }
 
-void session_add_stats(struct rvt_session_stats *sum, const struct rvt_session_stats *stats)
+void rvt_session_add_stats(struct rvt_session_stats *sum, const struct rvt_session_stats *stats)
 {
 	add_stream_stats(&sum->stream, &stats->stream);
 	add_flow_stats(&sum->flow, &stats->flow);
@@ -415,48 +416,49 @@ static void destroy_decoders(struct buffer *buffer)
 	}
 }
 
-int buffer_finish(struct buffer *buffer)
+int rvt_buffer_finish(struct buffer *buffer)
 {
 	struct rvt_flow_stats flow;
 	int err = finish_decoders(buffer);
 
-	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next) {
-		err = rvt_flow_flush(lane->lane.flow);
+	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
+		err = rvt_flow_flush(hart->base.flow);
 		if (!err)
-			err = lane_tell_counts(lane);
-		rvt_flow_stats(lane->lane.flow, &flow);
+			err = rvt_hart_tell_counts(hart);
+		rvt_flow_stats(hart->base.flow, &flow);
 		add_flow_stats(&buffer->stats->flow, &flow);
 	}
 	return err;
 }
 
-static void tell_end(struct lane *lane)
+static void tell_end(struct hart_flow *hart)
 {
-	const struct rvt_session_sink *sink = lane->session->sink;
+	const struct rvt_session_sink *sink = hart->session->sink;
 
 	if (sink && sink->end)
-		sink->end(lane->buffer->ctx, &lane->lane);
-	lane->lane.user = NULL;
+		sink->end(hart->buffer->ctx, &hart->base);
+	hart->base.user = NULL;
 }
 
-void buffer_rewind(struct buffer *buffer)
+void rvt_buffer_rewind(struct buffer *buffer)
 {
-	bool told = buffer->part && session_parts(buffer->session);	/* at the end of the part */
+	/* of a slice at its end */
+	bool told = buffer->slice && session_slices(buffer->session);
 
 	destroy_decoders(buffer);
-	while (buffer->lanes) {
-		struct lane *lane = buffer->lanes;
+	while (buffer->harts) {
+		struct hart_flow *hart = buffer->harts;
 
-		buffer->lanes = lane->next;
+		buffer->harts = hart->next;
 		session_lock(buffer->session);
 		if (!told)
-			tell_end(lane);
-		keep_missing(buffer->session, lane->cursor);
+			tell_end(hart);
+		keep_missing(buffer->session, hart->cursor);
 		session_unlock(buffer->session);
-		lane_end_flow(lane);
-		rvt_cursor_destroy(lane->cursor);
-		free(lane->owners);
-		free(lane);
+		rvt_hart_end_flow(hart);
+		rvt_cursor_destroy(hart->cursor);
+		free(hart->owners);
+		free(hart);
 	}
 	buffer->record = 0;
 	buffer->done = 0;
@@ -470,122 +472,122 @@ void buffer_rewind(struct buffer *buffer)
 	buffer->unpacked_room = 0;
 }
 
-/* ---- parts ---- */
+/* ---- slices ---- */
 
-int buffer_begin_part(struct buffer *buffer, struct part *part)
+int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 {
 	int err = 0;
 
-	buffer->part = part;
-	if (part->ctx)
-		buffer->ctx = part->ctx;
-	buffer->record = part->record;
-	buffer->done = part->done;
-	buffer->begun = part->from;
+	buffer->slice = slice;
+	if (slice->ctx)
+		buffer->ctx = slice->ctx;
+	buffer->record = slice->record;
+	buffer->done = slice->done;
+	buffer->begun = slice->from;
 	buffer->time = 0;
-	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next) {
-		lane->part_insns = lane_executed(lane);
-		lane->owned = lane->no_code = lane->start_held = lane->lane.time_exact = false;
-		lane->told = lane->lane.resumed = lane->lane.left = false;
-		rvt_flow_begin_part(lane->lane.flow, lane->lane.flow->part.goes_on);
-		memset(&lane->lane.context, 0, sizeof(lane->lane.context));
-		err = lane_begin_record(lane, &buffer->records[part->record]);
+	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
+		hart->slice_insns = rvt_hart_executed(hart);
+		hart->owned = hart->no_code = hart->start_held = hart->base.time_exact = false;
+		hart->told = hart->base.resumed = hart->base.left = false;
+		rvt_flow_begin_part(hart->base.flow, hart->base.flow->part.goes_on);
+		memset(&hart->base.context, 0, sizeof(hart->base.context));
+		err = rvt_hart_begin_record(hart, &buffer->records[slice->record]);
 	}
 	return err;
 }
 
-bool buffer_part_left(const struct buffer *buffer)
+bool rvt_buffer_slice_left(const struct buffer *buffer)
 {
-	for (const struct lane *lane = buffer->lanes; lane; lane = lane->next)
-		if (lane->lane.flow->part.left)
+	for (const struct hart_flow *hart = buffer->harts; hart; hart = hart->next)
+		if (hart->base.flow->part.left)
 			return true;
 	return false;
 }
 
-bool buffer_part_done(struct buffer *buffer)
+bool rvt_buffer_slice_done(struct buffer *buffer)
 {
 	bool done = buffer->decoders;
 
 	for (struct decoder *decoder = buffer->decoders; decoder; decoder = decoder->next) {
-		buffer->part->extended |= rvt_stream_part_extended(decoder->stream);
-		done &= rvt_stream_part_done(decoder->stream);
+		buffer->slice->extended |= rvt_stream_slice_extended(decoder->stream);
+		done &= rvt_stream_slice_done(decoder->stream);
 	}
-	for (const struct lane *lane = buffer->lanes; lane; lane = lane->next)
-		done |= lane->told;
+	for (const struct hart_flow *hart = buffer->harts; hart; hart = hart->next)
+		done |= hart->told;
 	return done;
 }
 
-bool buffer_part_slow(const struct buffer *buffer)
+bool rvt_buffer_slice_slow(const struct buffer *buffer)
 {
 	const struct rvt_session *session = buffer->session;
-	const struct rvt_session_parts *parts = session_parts(session);
+	const struct rvt_session_slices *slices = session_slices(session);
 
-	if (!parts || buffer->record >= buffer->n_records)
+	if (!slices || buffer->record >= buffer->n_records)
 		return false;
-	return (parts->moment && !session->options.by_cpu && session->n_buffers > 1) ||
-		buffer->records[buffer->record].offset + buffer->done >= buffer->part->to;
+	return (slices->moment && !session->options.by_cpu && session->n_buffers > 1) ||
+		buffer->records[buffer->record].offset + buffer->done >= buffer->slice->to;
 }
 
-/* What the part must know of the one before, and tells the one behind. */
-static void note_part(struct part *part, const struct lane *lane)
+/* What the slice must know of the one before, and tells the one behind. */
+static void note_slice(struct slice *slice, const struct hart_flow *hart)
 {
-	const struct rvt_flow_part *flow = &lane->lane.flow->part;
-	bool executed = lane_executed(lane) != lane->part_insns;
+	const struct rvt_flow_part *flow = &hart->base.flow->part;
+	bool executed = rvt_hart_executed(hart) != hart->slice_insns;
 
-	part->owned_at_end |= lane_is_told(lane);
-	part->unowned_at_begin |= !lane->owned && executed;
-	part->timed_at_end |= lane->lane.time_exact;
-	part->untimed_at_begin |= !lane->lane.time_exact && executed;
-	part->executed |= executed;
-	part->n_lanes += executed;
-	part->lost_at_end |= lane->no_code;
-	part->n_edges += rvt_flow_leads_on(lane->lane.flow);
+	slice->owned_at_end |= rvt_hart_is_told(hart);
+	slice->unowned_at_begin |= !hart->owned && executed;
+	slice->timed_at_end |= hart->base.time_exact;
+	slice->untimed_at_begin |= !hart->base.time_exact && executed;
+	slice->executed |= executed;
+	slice->n_harts += executed;
+	slice->lost_at_end |= hart->no_code;
+	slice->n_edges += rvt_flow_leads_on(hart->base.flow);
 	if (flow->resumed) {
-		part->resumed = true;
-		part->resumed_at = flow->resumed_at;
+		slice->resumed = true;
+		slice->resumed_at = flow->resumed_at;
 	}
 	if (flow->left) {
-		part->left = true;
-		part->left_at = flow->left_at;
+		slice->left = true;
+		slice->left_at = flow->left_at;
 	}
 }
 
-enum part_begin buffer_part_begin(const struct buffer *buffer)
+enum slice_begin rvt_buffer_slice_begin(const struct buffer *buffer)
 {
-	if (buffer->part->broken_at_begin || buffer->part->lost_at_begin)
-		return PART_BREAKS;
-	for (const struct lane *lane = buffer->lanes; lane; lane = lane->next)
-		if (lane_executed(lane) != lane->part_insns)
-			return PART_EXECUTES;
-	return PART_UNKNOWN;
+	if (buffer->slice->broken_at_begin || buffer->slice->lost_at_begin)
+		return SLICE_BREAKS;
+	for (const struct hart_flow *hart = buffer->harts; hart; hart = hart->next)
+		if (rvt_hart_executed(hart) != hart->slice_insns)
+			return SLICE_EXECUTES;
+	return SLICE_UNKNOWN;
 }
 
-int buffer_end_edges(struct buffer *buffer, bool executed)
+int rvt_buffer_end_edges(struct buffer *buffer, bool executed)
 {
 	int err = 0;
 
-	for (struct lane *lane = buffer->lanes; lane && !err; lane = lane->next)
-		err = lane_end_edge(lane, executed);
+	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next)
+		err = rvt_hart_end_edge(hart, executed);
 	return err;
 }
 
-int buffer_end_part(struct buffer *buffer, int err)
+int rvt_buffer_end_slice(struct buffer *buffer, int err)
 {
 	if (!err)
 		err = finish_decoders(buffer);
 	destroy_decoders(buffer);
-	for (struct lane *lane = buffer->lanes; lane; lane = lane->next) {
-		rvt_flow_end_part(lane->lane.flow);
-		note_part(buffer->part, lane);
-		if (session_parts(buffer->session))
-			tell_end(lane);
+	for (struct hart_flow *hart = buffer->harts; hart; hart = hart->next) {
+		rvt_flow_end_part(hart->base.flow);
+		note_slice(buffer->slice, hart);
+		if (session_slices(buffer->session))
+			tell_end(hart);
 	}
 	return err;
 }
 
-void buffer_destroy(struct buffer *buffer)
+void rvt_buffer_destroy(struct buffer *buffer)
 {
-	buffer_rewind(buffer);
+	rvt_buffer_rewind(buffer);
 	for (size_t i = 0; buffer->session->live && i < buffer->n_chunks; i++)
 		free((void *)buffer->chunks[i].bytes);
 	free(buffer->chunks);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Recordings in parts that several threads decode: what these tell, put in order, is what one
- * thread tells; of whole recordings and of damaged ones. And where parts are cut, and which fit
+ * Recordings in slices that several threads decode: what these tell, put in order, is what one
+ * thread tells; of whole recordings and of damaged ones. And where slices are cut, and which fit
  * together.
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "../../tools/perf-plugin/common/transfers.h"
 #include "util/array.h"
 #include "random-recording.h"
-#include "session/parts.h"
+#include "session/slice.h"
 #include "session/state.h"
 
 /* ---- what is told ---- */
@@ -26,73 +26,73 @@ struct told {
 	int64_t tid;
 };
 
-/* What was told of a part, or of all. */
+/* What was told of a slice, or of all. */
 struct telling {
 	struct told *list;
 	size_t n;
-	size_t own;		/* moments up to here are not the next part's, too */
+	size_t own;		/* moments up to here are not the next slice's, too */
 	struct transfers *transfers;
 	struct rvt_session_sink sink;
 	bool *thread;		/* that has it */
 };
 
-#define MAX_PARTS (1 << 12)
+#define MAX_SLICES (1 << 12)
 #define MAX_THREADS 8
 
 struct tellings {
 	bool lines, by_cpu;
-	uint64_t part_bytes;
-	struct telling parts[CPUS][MAX_PARTS];
+	uint64_t slice_bytes;
+	struct telling slices[CPUS][MAX_SLICES];
 	size_t joined[CPUS];
 	size_t n[CPUS], planned[CPUS];
-	bool threads[MAX_THREADS];	/* has a part */
+	bool threads[MAX_THREADS];	/* has a slice */
 	size_t n_threads;
 	bool too_many;
 };
 
-static void tell(struct telling *telling, const struct rvt_lane *lane, struct told told)
+static void tell(struct telling *telling, const struct rvt_hart_flow *hart, struct told told)
 {
-	told.cpu = lane->cpu;
-	told.tid = lane->task ? lane->task->tid : -1;
+	told.cpu = hart->cpu;
+	told.tid = hart->task ? hart->task->tid : -1;
 	assert_int_equal(array_grow(&telling->list, telling->n), 0);
 	telling->list[telling->n++] = told;
 }
 
-static int tell_line(void *ctx, struct rvt_lane *lane, uint64_t first, uint64_t last,
+static int tell_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
 		     uint64_t insns, struct rvt_callstack *stack)
 {
 	(void)stack;
-	tell(ctx, lane, (struct told){ .what = LINE, .from = first, .to = last, .insns = insns });
+	tell(ctx, hart, (struct told){ .what = LINE, .from = first, .to = last, .insns = insns });
 	return 0;
 }
 
-static int tell_transfer(void *ctx, struct rvt_lane *lane, const struct transfer *transfer,
+static int tell_transfer(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 			 struct rvt_callstack *stack)
 {
 	(void)stack;
-	tell(ctx, lane, (struct told){ .what = TRANSFER + 256 * transfer->kind,
+	tell(ctx, hart, (struct told){ .what = TRANSFER + 256 * transfer->kind,
 				       .from = transfer->from, .to = transfer->to });
 	return 0;
 }
 
-static int tell_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int tell_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t pc = runs[i].block->pc;
 
 		for (uint32_t j = 0; j < runs[i].first + runs[i].count; j++) {
 			if (j >= runs[i].first)
-				tell(ctx, lane, (struct told){ .what = INSN, .from = pc });
+				tell(ctx, hart, (struct told){ .what = INSN, .from = pc });
 			pc += 2 * runs[i].block->halfwords[j];
 		}
 	}
 	return 0;
 }
 
-static int tell_loss(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+static int tell_loss(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	if (event->type == RVT_EVENT_LOST)
-		tell(ctx, lane, (struct told){ .what = LOST, .from = event->offset });
+		tell(ctx, hart, (struct told){ .what = LOST, .from = event->offset });
 	return 0;
 }
 
@@ -110,33 +110,33 @@ static void open_telling(const struct tellings *all, struct telling *telling)
 	transfers_sink(telling->transfers, &telling->sink);
 }
 
-static int on_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int on_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	const struct rvt_session_sink *sink = &((struct telling *)ctx)->sink;
 
-	return sink->runs(sink->ctx, lane, runs, n);
+	return sink->runs(sink->ctx, hart, runs, n);
 }
 
-static int on_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+static int on_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	const struct rvt_session_sink *sink = &((struct telling *)ctx)->sink;
 
-	return sink->event(sink->ctx, lane, event);
+	return sink->event(sink->ctx, hart, event);
 }
 
-static void on_end(void *ctx, struct rvt_lane *lane)
+static void on_end(void *ctx, struct rvt_hart_flow *hart)
 {
 	const struct rvt_session_sink *sink = &((struct telling *)ctx)->sink;
 
 	if (sink->end)
-		sink->end(sink->ctx, lane);
+		sink->end(sink->ctx, hart);
 }
 
 static void tell_moment(void *ctx, uint64_t time, bool left)
 {
 	struct telling *telling = ctx;
 
-	tell(telling, &(struct rvt_lane){ .cpu = 0 },
+	tell(telling, &(struct rvt_hart_flow){ .cpu = 0 },
 	     (struct told){ .what = MOMENT, .from = time });
 	if (!left)
 		telling->own = telling->n;
@@ -150,7 +150,7 @@ static void *open_thread(void *ctx)
 	return &all->threads[all->n_threads++];
 }
 
-static void *begin_part(void *ctx, void *thread, unsigned int buffer)
+static void *begin_slice(void *ctx, void *thread, unsigned int buffer)
 {
 	struct tellings *all = ctx;
 	struct telling *telling;
@@ -158,16 +158,16 @@ static void *begin_part(void *ctx, void *thread, unsigned int buffer)
 	assert_false(*(bool *)thread);
 	*(bool *)thread = true;
 	assert_in_range(buffer, 0, CPUS - 1);
-	assert_in_range(all->n[buffer], 0, MAX_PARTS - 1);
-	telling = &all->parts[buffer][all->n[buffer]++];
+	assert_in_range(all->n[buffer], 0, MAX_SLICES - 1);
+	telling = &all->slices[buffer][all->n[buffer]++];
 	open_telling(all, telling);
 	telling->thread = thread;
 	return telling;
 }
 
-static int end_part(void *ctx, void *part)
+static int end_slice(void *ctx, void *slice)
 {
-	struct telling *telling = part;
+	struct telling *telling = slice;
 
 	(void)ctx;
 	*telling->thread = false;
@@ -177,12 +177,12 @@ static int end_part(void *ctx, void *part)
 }
 
 /* It is the next one that began. */
-static int join_part(void *ctx, void *part, unsigned int buffer)
+static int join_slice(void *ctx, void *slice, unsigned int buffer)
 {
 	struct tellings *all = ctx;
-	struct telling *next = &all->parts[buffer][all->joined[buffer]++];
+	struct telling *next = &all->slices[buffer][all->joined[buffer]++];
 
-	assert_ptr_equal(part, next);
+	assert_ptr_equal(slice, next);
 	return 0;
 }
 
@@ -199,25 +199,25 @@ static size_t wait_for_last(void *ctx, unsigned int *buffer)
 	return all->joined[0];
 }
 
-static int plan_parts(void *ctx, const size_t *n_parts, unsigned int n_buffers)
+static int plan_slices(void *ctx, const size_t *n_slices, unsigned int n_buffers)
 {
 	struct tellings *all = ctx;
 
 	assert_in_range(n_buffers, 1, CPUS);
 	for (unsigned int i = 0; i < n_buffers; i++)
-		all->planned[i] = n_parts[i];
+		all->planned[i] = n_slices[i];
 	return 0;
 }
 
-static void forget_parts(void *ctx)
+static void forget_slices(void *ctx)
 {
 	struct tellings *all = ctx;
 
 	for (int cpu = 0; cpu < CPUS; cpu++) {
 		for (size_t i = 0; i < all->n[cpu]; i++) {
-			free(all->parts[cpu][i].list);
-			transfers_destroy(all->parts[cpu][i].transfers);
-			all->parts[cpu][i] = (struct telling){ .n = 0 };
+			free(all->slices[cpu][i].list);
+			transfers_destroy(all->slices[cpu][i].transfers);
+			all->slices[cpu][i] = (struct telling){ .n = 0 };
 		}
 		all->n[cpu] = all->joined[cpu] = 0;
 	}
@@ -225,9 +225,9 @@ static void forget_parts(void *ctx)
 	all->n_threads = 0;
 }
 
-/* A buffer that is read, part by part. */
+/* A buffer that is read, slice by slice. */
 struct cursor {
-	const struct telling *part, *end;
+	const struct telling *slice, *end;
 	size_t at;
 	uint64_t time;
 };
@@ -235,9 +235,9 @@ struct cursor {
 /* The next thing; NULL: that was all. */
 static const struct told *look(struct cursor *cursor)
 {
-	for (; cursor->part < cursor->end; cursor->part++, cursor->at = 0)
-		if (cursor->at < cursor->part->n)
-			return &cursor->part->list[cursor->at];
+	for (; cursor->slice < cursor->end; cursor->slice++, cursor->at = 0)
+		if (cursor->at < cursor->slice->n)
+			return &cursor->slice->list[cursor->at];
 	return NULL;
 }
 
@@ -249,7 +249,7 @@ static void merge(struct telling *sum, const struct tellings *all)
 
 	_Static_assert(CPUS == 2, "the other one");
 	for (int cpu = 0; cpu < CPUS; cpu++)
-		cursors[cpu] = (struct cursor){ all->parts[cpu], all->parts[cpu] + all->n[cpu],
+		cursors[cpu] = (struct cursor){ all->slices[cpu], all->slices[cpu] + all->n[cpu],
 						0, 0 };
 	while (look(&cursors[0]) || look(&cursors[1])) {
 		const struct told *told = look(&cursors[n]);
@@ -269,22 +269,23 @@ static void merge(struct telling *sum, const struct tellings *all)
 			continue;
 		}
 		task.tid = told->tid;
-		tell(sum, &(struct rvt_lane){ .cpu = told->cpu, .task = &task }, *told);
+		tell(sum, &(struct rvt_hart_flow){ .cpu = told->cpu, .task = &task }, *told);
 	}
 }
 
-/* Returns what is told by @jobs threads, in one; all->n: by how many parts, 0 for one thread. */
+/* Returns what is told by @jobs threads, in one; all->n: by how many slices, 0 for one thread. */
 static struct telling tell_all(const struct fixture *f, unsigned int jobs, struct tellings *all)
 {
 	const struct rvt_session_options options = { .params = f->params, .by_cpu = all->by_cpu,
-						     .jobs = jobs, .part_bytes = all->part_bytes };
-	const struct rvt_session_parts parts = {
-		.ctx = all, .overlap = all->lines, .open = open_thread, .begin = begin_part,
-		.plan = plan_parts, .waiting = wait_for_last, .end = end_part,
-		.moment = tell_moment, .join = join_part, .reset = forget_parts };
+						     .jobs = jobs,
+						     .slice_bytes = all->slice_bytes };
+	const struct rvt_session_slices slices = {
+		.ctx = all, .overlap = all->lines, .open = open_thread, .begin = begin_slice,
+		.plan = plan_slices, .waiting = wait_for_last, .end = end_slice,
+		.moment = tell_moment, .join = join_slice, .reset = forget_slices };
 	struct telling sum = { .n = 0 };
 	const struct rvt_session_sink sink = { .ctx = &sum, .runs = on_runs, .event = on_event,
-					       .end = on_end, .parts = &parts };
+					       .end = on_end, .slices = &slices };
 	struct rvt_session_stats stats;
 	struct rvt_session *session;
 	char *error;
@@ -328,52 +329,52 @@ static void check_told(const struct fixture *f, const struct telling *telling)
 }
 
 static struct telling tell_and_forget(const struct fixture *f, unsigned int jobs,
-				      struct tellings *all, size_t *n_parts)
+				      struct tellings *all, size_t *n_slices)
 {
 	struct telling sum = tell_all(f, jobs, all);
 
-	*n_parts += all->n[0] + all->n[1];
-	forget_parts(all);
+	*n_slices += all->n[0] + all->n[1];
+	forget_slices(all);
 	return sum;
 }
 
-/* Returns how many parts several threads decoded. */
-static size_t check_parts_of(const struct fixture *f, bool damaged, bool lines, bool by_cpu,
-			     uint64_t bytes)
+/* Returns how many slices several threads decoded. */
+static size_t check_slices_of(const struct fixture *f, bool damaged, bool lines, bool by_cpu,
+			      uint64_t bytes)
 {
 	static const unsigned int jobs[] = { 2, 3, 7 };
 	struct tellings *all = calloc(1, sizeof(*all));
 	struct telling one, more;
-	size_t n_parts = 0;
+	size_t n_slices = 0;
 
 	assert_non_null(all);
 	all->lines = lines;
 	all->by_cpu = by_cpu;
-	all->part_bytes = bytes;
-	one = tell_and_forget(f, 1, all, &n_parts);
-	assert_int_equal(n_parts, 0);
+	all->slice_bytes = bytes;
+	one = tell_and_forget(f, 1, all, &n_slices);
+	assert_int_equal(n_slices, 0);
 	if (!damaged)
 		check_told(f, &one);
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
-		more = tell_and_forget(f, jobs[i], all, &n_parts);
+		more = tell_and_forget(f, jobs[i], all, &n_slices);
 		assert_int_equal(more.n, one.n);
 		assert_memory_equal(more.list, one.list, one.n * sizeof(*one.list));
 		free(more.list);
 	}
 	free(one.list);
 	free(all);
-	return n_parts;
+	return n_slices;
 }
 
 /* By lines of code, or by instructions; cpus one after the other, or in the order of time. */
-static size_t check_parts(const struct fixture *f, bool damaged)
+static size_t check_slices(const struct fixture *f, bool damaged)
 {
-	size_t n_parts = 0;
+	size_t n_slices = 0;
 
 	for (uint64_t bytes = 150; bytes < 3000; bytes *= 3)
 		for (int way = 0; way < 4; way++)
-			n_parts += check_parts_of(f, damaged, way & 1, way & 2, bytes);
-	return n_parts;
+			n_slices += check_slices_of(f, damaged, way & 1, way & 2, bytes);
+	return n_slices;
 }
 
 /* ---- recordings ---- */
@@ -384,7 +385,7 @@ static size_t check_recording(struct fixture *f, bool damaged)
 
 	/* in the order of time, and counted by cpu: the same */
 	read_stored(f, false, &stats);
-	return check_parts(f, damaged);
+	return check_slices(f, damaged);
 }
 
 static size_t check_whole(struct fixture *f, uint64_t seed)
@@ -406,7 +407,7 @@ static size_t check_damaged(struct fixture *f, uint64_t seed)
 #define ALL { .to = UINT64_MAX }
 
 struct fit {
-	struct part parts[3];
+	struct slice slices[3];
 	bool counted, told;	/* whether they fit when they are counted, or told in order */
 };
 
@@ -418,7 +419,7 @@ static const struct fit fits[] = {
 	/* so is the time; counts have none */
 	{ { { RAN, .timed_at_end = true }, { RAN, .untimed_at_begin = true }, USED },
 	  true, false },
-	/* parts in which nothing was change nothing */
+	/* slices in which nothing was change nothing */
 	{ { { RAN, .timed_at_end = true }, { .executed = false },
 	    { RAN, .untimed_at_begin = true } }, true, false },
 	/* a loss is told once: as long as it takes */
@@ -428,7 +429,7 @@ static const struct fit fits[] = {
 	{ { USED, { RAN, .lost_at_begin = true }, USED }, false, false },
 	{ { { .lost_at_begin = true }, USED, USED }, false, false },
 	{ { { RAN, .lost_at_end = true }, { .broken_at_begin = true }, USED }, false, false },
-	/* even if nothing else was in the part */
+	/* even if nothing else was in the slice */
 	{ { { .lost_at_end = true }, { .broken_at_begin = true }, USED }, false, false },
 	{ { { .lost_at_end = true }, { RAN, .lost_at_begin = true }, USED }, true, true },
 	/* time goes on, or stands, or goes back */
@@ -448,27 +449,27 @@ static const struct fit fits[] = {
 	{ { USED, { RAN, .resumed = true, .resumed_at = 6 }, USED }, false, false },
 	{ { USED, USED, { RAN, .left = true, .left_at = 7 } }, false, false },
 	/* several of them have no order */
-	{ { USED, { RAN, .from = 1, .to = 2, .n_lanes = 2 }, USED }, true, false },
-	{ { { RAN, .to = UINT64_MAX, .n_lanes = 2 }, ALL, ALL }, true, true },
+	{ { USED, { RAN, .from = 1, .to = 2, .n_harts = 2 }, USED }, true, false },
+	{ { { RAN, .to = UINT64_MAX, .n_harts = 2 }, ALL, ALL }, true, true },
 };
 
 static bool join_all(struct rvt_session *session, const struct fit *fit)
 {
-	struct part parts[3];
-	struct joint joint = { .next = parts, .end = parts + 3 };
+	struct slice slices[3];
+	struct joint joint = { .next = slices, .end = slices + 3 };
 	int err = 0;
 
-	memcpy(parts, fit->parts, sizeof(parts));
+	memcpy(slices, fit->slices, sizeof(slices));
 	while (!err && joint.next < joint.end)
-		err = session_join(session, &joint);
+		err = rvt_session_join(session, &joint);
 	assert_true(!err || err == -EAGAIN);
 	return !err;
 }
 
 static void test_fits(void **state)
 {
-	const struct rvt_session_parts parts = { .ctx = NULL };
-	const struct rvt_session_sink sink = { .parts = &parts };
+	const struct rvt_session_slices slices = { .ctx = NULL };
+	const struct rvt_session_sink sink = { .slices = &slices };
 	struct rvt_session *session = calloc(1, sizeof(*session));
 
 	(void)state;
@@ -485,12 +486,12 @@ static void test_fits(void **state)
 	free(session);
 }
 
-/* ---- where parts are cut ---- */
+/* ---- where slices are cut ---- */
 
-/* Of a recording of cpu 0 alone, in two AUX records. Returns how many parts. */
-static size_t cut_recording(uint64_t claimed, struct part **parts, struct cpu *cpu)
+/* Of a recording of cpu 0 alone, in two AUX records. Returns how many slices. */
+static size_t cut_recording(uint64_t claimed, struct slice **slices, struct cpu *cpu)
 {
-	const struct rvt_session_options options = { .jobs = 2, .part_bytes = 150 };
+	const struct rvt_session_options options = { .jobs = 2, .slice_bytes = 150 };
 	struct rvt_session *session;
 	struct fixture *f;
 	size_t n;
@@ -513,57 +514,57 @@ static size_t cut_recording(uint64_t claimed, struct part **parts, struct cpu *c
 	f->writer = NULL;
 	if (rvt_session_open(f->data, &options, &session, &error))
 		fail_msg("%s", error);
-	assert_int_equal(session_cut(session, parts, &n), 0);
+	assert_int_equal(rvt_session_cut(session, slices, &n), 0);
 	rvt_session_close(session);
 	session_teardown((void **)&f);
 	return n;
 }
 
-/* One part goes on where the one before ends, and that is behind the end of a message (MSEO 3). */
+/* One slice goes on where the one before ends, and that is behind the end of a message (MSEO 3). */
 static void test_cuts(void **state)
 {
-	struct part *parts;
+	struct slice *slices;
 	struct cpu cpu;
-	size_t n = cut_recording(0, &parts, &cpu);
+	size_t n = cut_recording(0, &slices, &cpu);
 
 	(void)state;
 	assert_true(n > 10);
-	assert_int_equal(parts[0].from, 0);
-	assert_int_equal(parts[n - 1].to, UINT64_MAX);
+	assert_int_equal(slices[0].from, 0);
+	assert_int_equal(slices[n - 1].to, UINT64_MAX);
 	for (size_t i = 1; i < n; i++) {
-		uint64_t from = parts[i].from;
+		uint64_t from = slices[i].from;
 
-		assert_int_equal(from, parts[i - 1].to);
-		assert_true(from > parts[i - 1].from);
-		assert_int_equal(parts[i].record, from >= cpu.aux_offset);
+		assert_int_equal(from, slices[i - 1].to);
+		assert_true(from > slices[i - 1].from);
+		assert_int_equal(slices[i].record, from >= cpu.aux_offset);
 		if (from > cpu.aux_offset)
 			assert_int_equal(cpu.bytes[from - cpu.aux_offset - 1] & 3, 3);
 	}
 	free(cpu.bytes);
-	free(parts);
+	free(slices);
 }
 
-/* Where two records claim the same bytes, these are decoded twice: not in parts. */
+/* Where two records claim the same bytes, these are decoded twice: not in slices. */
 static void test_overlapping(void **state)
 {
-	struct part *parts;
+	struct slice *slices;
 	struct cpu cpu;
 
 	(void)state;
-	assert_int_equal(cut_recording(1, &parts, &cpu), 1);
-	assert_int_equal(parts[0].from, 0);
-	assert_int_equal(parts[0].to, UINT64_MAX);
+	assert_int_equal(cut_recording(1, &slices, &cpu), 1);
+	assert_int_equal(slices[0].from, 0);
+	assert_int_equal(slices[0].to, UINT64_MAX);
 	free(cpu.bytes);
-	free(parts);
+	free(slices);
 }
 
 int main(void)
 {
 	/*
-	 * 100 parts, and not one thread again and again. Where one part of what is damaged does not
-	 * fit, one thread does all, and none counts; and what a thread decoded before can decide
-	 * whether it fits (join.c). Of the first 8 recordings 2 fit always, in 432 parts: twice 25
-	 * for each of the 8.
+	 * 100 slices, and not one thread again and again. Where one slice of what is damaged does
+	 * not fit, one thread does all, and none counts; and what a thread decoded before can
+	 * decide whether it fits (join.c). Of the first 8 recordings 2 fit always, in 432 slices:
+	 * twice 25 for each of the 8.
 	 */
 	struct random_recordings whole = { .check = check_whole, .least = 100, .share = 60 };
 	struct random_recordings damaged = { .check = check_damaged, .least = 25, .share = 60,

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "util/array.h"
-#include "sideband.h"
+#include "events.h"
 
 #define JITDUMP_MAGIC 0x4a695444
 #define JITDUMP_FLAG_ARCH_TIMESTAMP 1
@@ -44,7 +44,7 @@ struct jit_move {
 };
 
 struct jit_file {
-	struct rvt_owner *owner;
+	struct rvt_sideband *sideband;
 	const uint8_t *bytes;
 	size_t len;
 	bool arch_time;
@@ -53,7 +53,7 @@ struct jit_file {
 };
 
 /* "jit-PID.dump" is what the specification calls it. */
-bool owner_is_jitdump(const char *name)
+bool rvt_sideband_is_jitdump(const char *name)
 {
 	const char *base = strrchr(name, '/');
 
@@ -68,18 +68,18 @@ bool owner_is_jitdump(const char *name)
 /* A time stamp of the file on perf's clock; when that cannot be told, the time of the mapping. */
 static uint64_t time_of(const struct jit_file *file, uint64_t timestamp)
 {
-	const struct rvt_owner *owner = file->owner;
+	const struct rvt_sideband *sideband = file->sideband;
 
 	if (file->arch_time)
-		return owner->has_time_conv ? rvt_time_to_perf(&owner->time_conv, timestamp) :
+		return sideband->has_time_conv ? rvt_time_to_perf(&sideband->time_conv, timestamp) :
 			file->mapped;
-	return owner->monotonic_valid ? timestamp + owner->monotonic_offset : file->mapped;
+	return sideband->monotonic_valid ? timestamp + sideband->monotonic_offset : file->mapped;
 }
 
 static int add_code(struct jit_file *file, uint64_t time, uint64_t addr, const uint8_t *code,
 		    uint64_t size, const char *function)
 {
-	struct owner_event event = { .type = OWNER_JIT, .time = time, .pid = file->pid,
+	struct sideband_event event = { .type = SIDEBAND_JIT, .time = time, .pid = file->pid,
 				     .tid = file->pid };
 	char name[MAX_NAME];
 
@@ -87,7 +87,7 @@ static int add_code(struct jit_file *file, uint64_t time, uint64_t addr, const u
 	event.jit.addr = addr;
 	event.jit.len = size;
 	event.jit.bytes = code;
-	return owner_add_event(file->owner, &event, name);
+	return rvt_sideband_add_event(file->sideband, &event, name);
 }
 
 static int take_load(struct jit_file *file, const struct jit_record *record, const uint8_t *body,
@@ -112,16 +112,16 @@ static int take_load(struct jit_file *file, const struct jit_record *record, con
 static int take_move(struct jit_file *file, const struct jit_record *record, const uint8_t *body,
 		     size_t len)
 {
-	const struct rvt_owner *owner = file->owner;
+	const struct rvt_sideband *sideband = file->sideband;
 	struct jit_move move;
 
 	if (len < sizeof(move))
 		return 0;
 	memcpy(&move, body, sizeof(move));
-	for (size_t i = owner->n_events; i; i--) {
-		const struct owner_event *event = &owner->events[i - 1];
+	for (size_t i = sideband->n_events; i; i--) {
+		const struct sideband_event *event = &sideband->events[i - 1];
 
-		if (event->type == OWNER_JIT && event->pid == file->pid &&
+		if (event->type == SIDEBAND_JIT && event->pid == file->pid &&
 		    event->jit.addr == move.old_addr)
 			return add_code(file, time_of(file, record->timestamp), move.new_addr,
 					event->jit.bytes, event->jit.len,
@@ -160,9 +160,10 @@ static int read_records(struct jit_file *file)
 	return err;
 }
 
-int owner_read_jitdump(struct rvt_owner *owner, const char *path, int32_t pid, uint64_t mapped)
+int rvt_sideband_read_jitdump(struct rvt_sideband *sideband, const char *path, int32_t pid,
+			      uint64_t mapped)
 {
-	struct jit_file file = { .owner = owner, .pid = pid, .mapped = mapped };
+	struct jit_file file = { .sideband = sideband, .pid = pid, .mapped = mapped };
 	struct stat st;
 	void *bytes;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -174,11 +175,11 @@ int owner_read_jitdump(struct rvt_owner *owner, const char *path, int32_t pid, u
 	close(fd);
 	if (bytes == MAP_FAILED)
 		return 0;
-	if (array_grow(&owner->mappings, owner->n_mappings)) {
+	if (array_grow(&sideband->mappings, sideband->n_mappings)) {
 		munmap(bytes, st.st_size);
 		return -ENOMEM;
 	}
-	owner->mappings[owner->n_mappings++] = (struct owner_mapping){ bytes, st.st_size };
+	sideband->mappings[sideband->n_mappings++] = (struct sideband_mapping){ bytes, st.st_size };
 	file.bytes = bytes;
 	file.len = st.st_size;
 	return read_records(&file);

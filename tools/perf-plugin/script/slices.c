@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * `perf rvtrace script` on several threads: each prints parts of the recording into files of their
- * own, which are copied to the output one after another. Where cpus take turns, a part's text has
+ * `perf rvtrace script` on several threads: each prints slices of the recording into files of their
+ * own, which are copied to the output one after another. Where cpus take turns, a slice's text has
  * marks where time goes on, and the texts are merged by them, as one thread would have printed.
  */
 #include <errno.h>
@@ -21,7 +21,7 @@ struct mark {
 	off_t offset;
 };
 
-/* What one part prints. */
+/* What one slice prints. */
 struct page {
 	struct page *next;
 	struct printer *printer;	/* of the thread that decodes it */
@@ -30,11 +30,11 @@ struct page {
 	off_t size, copied;
 	struct mark *marks;
 	size_t n_marks, passed;	/* .passed: marks that are behind .copied */
-	size_t n_own;			/* of the marks, up to the end of the part */
+	size_t n_own;			/* of the marks, up to the end of the slice */
 	bool failed;
 };
 
-/* What one thread needs to print; it prints one part after another. */
+/* What one thread needs to print; it prints one slice after another. */
 struct printer {
 	struct printer *next;
 	struct script script;
@@ -84,7 +84,7 @@ static struct printer *create_printer(const struct printing *printing)
 		return NULL;
 	script = &printer->script;
 	*script = *printing->script;
-	script->part = true;
+	script->slice = true;
 	script->places = NULL;
 	script->srclines = NULL;
 	script->disasm = NULL;
@@ -159,9 +159,9 @@ static void mark_page(void *ctx, uint64_t time, bool left)
 }
 
 /* Only the file is kept, not its buffer. */
-static int end_page(void *ctx, void *part)
+static int end_page(void *ctx, void *slice)
 {
-	struct page *page = part;
+	struct page *page = slice;
 	int err = page->failed ? -ENOMEM : 0;
 
 	(void)ctx;
@@ -267,11 +267,11 @@ static int copy_page(struct printing *printing, struct queue *queue, uint64_t ot
 	return err;
 }
 
-static int join_page(void *ctx, void *part, unsigned int buffer)
+static int join_page(void *ctx, void *slice, unsigned int buffer)
 {
 	struct printing *printing = ctx;
 	struct queue *queue = &printing->queues[buffer];
-	struct page *page = part, **link = &printing->pages;
+	struct page *page = slice, **link = &printing->pages;
 	uint64_t others;
 	int err = 0;
 
@@ -306,7 +306,7 @@ static size_t waiting(void *ctx, unsigned int *buffer)
 
 /* ---- beginning, and beginning again ---- */
 
-static int plan(void *ctx, const size_t *n_parts, unsigned int n_buffers)
+static int plan(void *ctx, const size_t *n_slices, unsigned int n_buffers)
 {
 	struct printing *printing = ctx;
 
@@ -315,7 +315,7 @@ static int plan(void *ctx, const size_t *n_parts, unsigned int n_buffers)
 		return -ENOMEM;
 	printing->n_queues = n_buffers;
 	for (unsigned int i = 0; i < n_buffers; i++)
-		printing->queues[i].left = n_parts[i];
+		printing->queues[i].left = n_slices[i];
 	return 0;
 }
 
@@ -367,28 +367,28 @@ static void start_again(void *ctx)
 	printing->script->out = printing->again;
 }
 
-/* ---- the call-backs of a part, which go to its printer ---- */
+/* ---- the call-backs of a slice, which go to its printer ---- */
 
-static int page_runs(void *ctx, struct rvt_lane *lane, const struct rvt_run *runs, size_t n)
+static int page_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	const struct rvt_session_sink *sink = &((struct page *)ctx)->printer->sink;
 
-	return sink->runs(sink->ctx, lane, runs, n);
+	return sink->runs(sink->ctx, hart, runs, n);
 }
 
-static int page_event(void *ctx, struct rvt_lane *lane, const struct rvt_event *event)
+static int page_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	const struct rvt_session_sink *sink = &((struct page *)ctx)->printer->sink;
 
-	return sink->event(sink->ctx, lane, event);
+	return sink->event(sink->ctx, hart, event);
 }
 
-static void page_lane_end(void *ctx, struct rvt_lane *lane)
+static void page_hart_end(void *ctx, struct rvt_hart_flow *hart)
 {
 	const struct rvt_session_sink *sink = &((struct page *)ctx)->printer->sink;
 
 	if (sink->end)
-		sink->end(sink->ctx, lane);
+		sink->end(sink->ctx, hart);
 }
 
 /* ---- all of it ---- */
@@ -406,14 +406,14 @@ static void allow_files(void)
 
 static int run(struct printing *printing, struct page *only)
 {
-	const struct rvt_session_parts parts = {
+	const struct rvt_session_slices slices = {
 		.ctx = printing, .overlap = printing->script->mode != MODE_INSNS, .plan = plan,
 		.open = open_printer, .begin = begin_page, .moment = mark_page, .end = end_page,
 		.join = join_page, .waiting = waiting, .reset = start_again,
 	};
 	const struct rvt_session_sink sink = {
-		.ctx = only, .runs = page_runs, .event = page_event, .end = page_lane_end,
-		.warning = view_warning, .parts = &parts,
+		.ctx = only, .runs = page_runs, .event = page_event, .end = page_hart_end,
+		.warning = view_warning, .slices = &slices,
 	};
 	int err = view_run(printing->script->view, &sink, true);
 
@@ -422,7 +422,7 @@ static int run(struct printing *printing, struct page *only)
 	return fflush(printing->again) && !err ? -EPIPE : err;
 }
 
-int script_run_parts(struct script *script, const struct view_options *options)
+int script_run_slices(struct script *script, const struct view_options *options)
 {
 	const cookie_io_functions_t functions = { .write = print_again };
 	struct printing printing = { .script = script, .options = options, .out = script->out };

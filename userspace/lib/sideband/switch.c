@@ -6,12 +6,12 @@
 #include <errno.h>
 #include <string.h>
 #include <rvtrace/switches.h>
-#include "sideband.h"
+#include "events.h"
 
-int owner_add_switch(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+int rvt_sideband_add_switch(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record)
 {
 	const uint32_t *next = (const void *)(record->header + 1);
-	struct owner_event event = { .type = OWNER_SWITCH };
+	struct sideband_event event = { .type = SIDEBAND_SWITCH };
 
 	if (!record->cpu_valid || !record->tid_valid)
 		return 0;
@@ -25,13 +25,14 @@ int owner_add_switch(struct rvt_owner *owner, const struct rvt_perfdata_record *
 		if (record->type == PERF_RECORD_SWITCH_CPU_WIDE && record->body_len >= 8)
 			event.on.next = next[1];
 	}
-	return owner_add_record(owner, record, &event, NULL);
+	return rvt_sideband_add_record_event(sideband, record, &event, NULL);
 }
 
-int owner_add_itrace_start(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+int rvt_sideband_add_itrace_start(struct rvt_sideband *sideband,
+				  const struct rvt_perfdata_record *record)
 {
 	const int32_t *body = (const void *)(record->header + 1);
-	struct owner_event event = { .type = OWNER_SWITCH };
+	struct sideband_event event = { .type = SIDEBAND_SWITCH };
 
 	if (!record->cpu_valid || record->body_len < 8 || body[1] < 0)
 		return 0;
@@ -39,7 +40,7 @@ int owner_add_itrace_start(struct rvt_owner *owner, const struct rvt_perfdata_re
 	event.tid = body[1];
 	event.on.cpu = record->cpu;
 	event.on.next = body[1];
-	return owner_add_record(owner, record, &event, NULL);
+	return rvt_sideband_add_record_event(sideband, record, &event, NULL);
 }
 
 /* Numbers of tasks are not negative; the kernel has no cpu, and so no idle thread, without them. */
@@ -49,9 +50,11 @@ static bool is_sane(const struct rvt_switch *body)
 		body->next_tid >= 0 && !(body->flags & ~RVT_SWITCH_LAST);
 }
 
-int owner_add_switch_sample(struct rvt_owner *owner, const struct rvt_perfdata_record *record)
+int rvt_sideband_add_switch_sample(struct rvt_sideband *sideband,
+				   const struct rvt_perfdata_record *record)
 {
-	struct owner_event event = { .type = OWNER_SWITCH, .pid = -1, .tid = -1, .on.next = -1 };
+	struct sideband_event event = { .type = SIDEBAND_SWITCH, .pid = -1, .tid = -1,
+					.on.next = -1 };
 	struct rvt_switch body;
 	bool sane = false;
 	int err;
@@ -68,6 +71,6 @@ int owner_add_switch_sample(struct rvt_owner *owner, const struct rvt_perfdata_r
 		event.tid = body.next_tid;
 		event.on.next = body.flags & RVT_SWITCH_LAST ? -1 : body.next_tid;
 	}
-	err = owner_add_record(owner, record, &event, NULL);
+	err = rvt_sideband_add_record_event(sideband, record, &event, NULL);
 	return err || sane ? err : -EBADMSG;
 }

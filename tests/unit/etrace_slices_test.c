@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * E-Trace in parts: whatever the options, wherever the stream is cut, and damaged or not, the parts
- * one after the other tell what the whole tells; delivered or counted.
+ * E-Trace in slices: whatever the options, wherever the stream is cut, and damaged or not, the
+ * slices one after the other tell what the whole tells; delivered or counted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ struct trip {
 	struct rvt_space *space;
 	struct rvt_flow *flow;
 	struct told told;
-	unsigned int n_parts;	/* that ended before the stream did */
+	unsigned int n_slices;	/* that ended before the stream did */
 };
 
 /* ---- a trace ---- */
@@ -107,7 +107,7 @@ static void random_params(struct trip *t)
 	p->srcid_bits = hart_random(h, 3) ? 0 : 8;
 	for (unsigned int i = 0; i < 6; i++) {
 		p->ioptions[i] = options[i];
-		/* those that rule parts out are rare */
+		/* those that rule slices out are rare */
 		if (!hart_random(h, i < 4 ? 2 : 8))
 			p->options |= options[i];
 	}
@@ -256,12 +256,12 @@ static void end(struct trip *t)
 	rvt_image_destroy(t->image);
 }
 
-/* Feeds from @from on in pieces of random length, until a part is done. */
+/* Feeds from @from on in pieces of random length, until a slice is done. */
 static int feed(struct trip *t, struct rvt_stream *stream, size_t from)
 {
 	int ret = 0;
 
-	while (from < t->len && !ret && !rvt_stream_part_done(stream)) {
+	while (from < t->len && !ret && !rvt_stream_slice_done(stream)) {
 		size_t n = 1 + hart_random(t->hart, hart_random(t->hart, 2) ? 20 : 5000);
 		uint8_t *copy;
 
@@ -289,8 +289,8 @@ static void add_stats(struct rvt_stream_stats *sum, struct rvt_stream *stream)
 	sum->lost_reports += stats.lost_reports;
 }
 
-/* @part: the size of a part is up to so many bytes; 0: the whole. Returns what feed() did. */
-static int decode(struct trip *t, unsigned int part, struct rvt_stream_stats *sum)
+/* @slice: the size of a slice is up to so many bytes; 0: the whole. Returns what feed() did. */
+static int decode(struct trip *t, unsigned int slice, struct rvt_stream_stats *sum)
 {
 	const struct rvt_stream_ops ops = { t, on_source, on_stream_event };
 	struct rvt_count edge;
@@ -301,18 +301,18 @@ static int decode(struct trip *t, unsigned int part, struct rvt_stream_stats *su
 	begin(t);
 	memset(sum, 0, sizeof(*sum));
 	while (from < t->len && !ret && !extended) {
-		size_t to = part ? from + hart_random(t->hart, part) : t->len;
+		size_t to = slice ? from + hart_random(t->hart, slice) : t->len;
 		ssize_t more = to < t->len ? rvt_stream_boundary(&t->params, t->bytes + to,
 								 t->len - to) : -1;
 		struct rvt_stream *stream;
 
 		to = more < 0 ? t->len : to + more;
 		assert_int_equal(rvt_stream_create(&t->params, &ops, &stream), 0);
-		if (part)
-			rvt_stream_part(stream, from, to == t->len ? UINT64_MAX : to);
+		if (slice)
+			rvt_stream_slice(stream, from, to == t->len ? UINT64_MAX : to);
 		ret = feed(t, stream, from);
-		extended = rvt_stream_part_extended(stream);
-		t->n_parts += to < t->len && !extended;
+		extended = rvt_stream_slice_extended(stream);
+		t->n_slices += to < t->len && !extended;
 		if (rvt_flow_left(t->flow, &edge))
 			count_edge(t, edge.a, edge.b, edge.c, 1);
 		add_stats(sum, stream);
@@ -327,7 +327,7 @@ static int decode(struct trip *t, unsigned int part, struct rvt_stream_stats *su
 
 static void compare(struct trip *t, uint64_t seed)
 {
-	struct rvt_stream_stats whole, parts;
+	struct rvt_stream_stats whole, slices;
 	struct told before;
 
 	if (decode(t, 0, &whole))	/* too long */
@@ -335,27 +335,27 @@ static void compare(struct trip *t, uint64_t seed)
 	before = t->told;
 	before.words = malloc(before.n * sizeof(uint64_t) + 1);
 	memcpy(before.words, t->told.words, before.n * sizeof(uint64_t));
-	assert_int_equal(decode(t, 2000, &parts), 0);
+	assert_int_equal(decode(t, 2000, &slices), 0);
 	for (size_t i = 0; i < before.n && i < t->told.n; i++)
 		if (before.words[i] != t->told.words[i])
 			fail_msg("seed %lu: told word %zu is 0x%lx, not 0x%lx", seed, i,
 				 t->told.words[i], before.words[i]);
 	if (before.n != t->told.n || before.runs != t->told.runs || before.edges != t->told.edges ||
-	    before.insns != t->told.insns || memcmp(&whole, &parts, sizeof(whole)))
+	    before.insns != t->told.insns || memcmp(&whole, &slices, sizeof(whole)))
 		fail_msg("seed %lu (counts: %d, options 0x%x): whole: %zu words, %lu instructions, "
 			 "edges %lx, %lu messages, %lu syncs, %lu errors, %lu idle, %lu skipped; "
-			 "parts: %zu, %lu, %lx, %lu, %lu, %lu, %lu, %lu", seed, t->counts,
+			 "slices: %zu, %lu, %lx, %lu, %lu, %lu, %lu, %lu", seed, t->counts,
 			 t->params.options, before.n, before.insns, before.edges, whole.messages,
 			 whole.syncs, whole.errors, whole.idle_bytes, whole.skipped_bytes,
-			 t->told.n, t->told.insns, t->told.edges, parts.messages, parts.syncs,
-			 parts.errors, parts.idle_bytes, parts.skipped_bytes);
+			 t->told.n, t->told.insns, t->told.edges, slices.messages, slices.syncs,
+			 slices.errors, slices.idle_bytes, slices.skipped_bytes);
 	free(before.words);
 }
 
 static unsigned int check(uint64_t seed, bool damaged)
 {
 	struct trip *t = calloc(1, sizeof(*t));
-	unsigned int n_parts;
+	unsigned int n_slices;
 
 	t->hart = hart_create(seed, false);
 	t->bytes = malloc(MAX_BYTES);
@@ -368,24 +368,24 @@ static unsigned int check(uint64_t seed, bool damaged)
 	compare(t, seed);
 	t->counts = true;
 	compare(t, seed);
-	n_parts = t->n_parts;
+	n_slices = t->n_slices;
 	hart_destroy(t->hart);
 	free(t->told.words);
 	free(t->bytes);
 	free(t);
-	return n_parts;
+	return n_slices;
 }
 
-static void test_parts(void **state)
+static void test_slices(void **state)
 {
-	const char *text = getenv("RVT_PARTS_CASES");
+	const char *text = getenv("RVT_SLICES_CASES");
 	uint64_t n = text ? strtoull(text, NULL, 0) : 80;
-	unsigned int n_parts = 0;
+	unsigned int n_slices = 0;
 
 	for (uint64_t seed = 1; seed <= n; seed++)
-		n_parts += check(seed, *state != NULL);
-	/* parts, and not one that always becomes the whole */
-	assert_true(n_parts > n);
+		n_slices += check(seed, *state != NULL);
+	/* slices, and not one that always becomes the whole */
+	assert_true(n_slices > n);
 }
 
 /*
@@ -416,9 +416,9 @@ int main(void)
 	static bool damaged = true;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sure_boundary),
-		cmocka_unit_test(test_parts),
-		cmocka_unit_test_prestate(test_parts, &damaged),
+		cmocka_unit_test(test_slices),
+		cmocka_unit_test_prestate(test_slices, &damaged),
 	};
 
-	return cmocka_run_group_tests_name("etrace parts", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("etrace slices", tests, NULL, NULL);
 }

@@ -9,14 +9,14 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <rvtrace/kernel-code.h>
-#include <rvtrace/owner.h>
+#include <rvtrace/sideband.h>
 #include <rvtrace/switches.h>
 
 #define ADDR 0x10000
 #define LEN 0x1000
 
 struct fixture {
-	struct rvt_owner *owner;
+	struct rvt_sideband *sideband;
 	struct rvt_image *image;
 	struct rvt_cursor *cursor;
 	char old[32], new[32];	/* two files with different bytes */
@@ -37,12 +37,12 @@ static void make_file(char *path, const char *template, int byte)
 
 static int setup(void **state)
 {
-	const struct rvt_owner_options options = { 0 };
+	const struct rvt_sideband_options options = { 0 };
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	make_file(f->old, "/tmp/rvtrace-old-XXXXXX", 0xaa);
 	make_file(f->new, "/tmp/rvtrace-new-XXXXXX", 0xbb);
-	assert_int_equal(rvt_owner_create(&options, &f->owner), 0);
+	assert_int_equal(rvt_sideband_create(&options, &f->sideband), 0);
 	assert_int_equal(rvt_image_create(&f->image), 0);
 	*state = f;
 	return 0;
@@ -56,7 +56,7 @@ static int teardown(void **state)
 	unlink(f->new);
 	rvt_cursor_destroy(f->cursor);
 	rvt_image_destroy(f->image);
-	rvt_owner_destroy(f->owner);
+	rvt_sideband_destroy(f->sideband);
 	free(f);
 	return 0;
 }
@@ -83,7 +83,7 @@ static void add(struct fixture *f, uint32_t type, uint16_t misc, uint64_t time, 
 		memcpy(header + 1, words + 2, 4 * (n_words - 2));
 		record.body_len = 4 * (n_words - 2);
 	}
-	assert_int_equal(rvt_owner_add(f->owner, &record), 0);
+	assert_int_equal(rvt_sideband_add(f->sideband, &record), 0);
 }
 
 static void add_comm(struct fixture *f, uint64_t time, uint32_t pid, uint32_t tid, bool exec,
@@ -111,9 +111,9 @@ static void start(struct fixture *f)
 {
 	struct rvt_space *kernel;
 
-	assert_int_equal(rvt_owner_sort(f->owner), 0);
-	assert_int_equal(rvt_owner_kernel(f->owner, f->image, &kernel), 0);
-	assert_int_equal(rvt_cursor_create(f->owner, f->image, kernel, &f->cursor), 0);
+	assert_int_equal(rvt_sideband_sort(f->sideband), 0);
+	assert_int_equal(rvt_sideband_kernel(f->sideband, f->image, &kernel), 0);
+	assert_int_equal(rvt_cursor_create(f->sideband, f->image, kernel, &f->cursor), 0);
 }
 
 static const struct rvt_task *task_at(struct fixture *f, uint64_t time, int32_t tid)
@@ -225,7 +225,7 @@ static void add_switch_sample(struct fixture *f, uint64_t time, const struct rvt
 		.time_valid = true, .time = time, .cpu_valid = true, .cpu = 1,
 		.raw = (const void *)body, .raw_len = len };
 
-	assert_int_equal(rvt_owner_add(f->owner, &record), expected);
+	assert_int_equal(rvt_sideband_add(f->sideband, &record), expected);
 }
 
 /*
@@ -357,13 +357,13 @@ static void poked_code(void **state)
 			.body_len = 20 };
 
 		memcpy(header + 1, &pokes[i], 20);
-		assert_int_equal(rvt_owner_add(f->owner, &record), 0);
+		assert_int_equal(rvt_sideband_add(f->sideband, &record), 0);
 	}
-	assert_int_equal(rvt_owner_sort(f->owner), 0);
+	assert_int_equal(rvt_sideband_sort(f->sideband), 0);
 	assert_int_equal(rvt_space_create(f->image, NULL, &kernel), 0);
 	assert_int_equal(rvt_space_map_bytes(kernel, ADDR, end_code, 8, "[kernel.kallsyms]"), 0);
-	assert_int_equal(rvt_owner_rewind(f->owner, kernel), 0);
-	assert_int_equal(rvt_cursor_create(f->owner, f->image, kernel, &f->cursor), 0);
+	assert_int_equal(rvt_sideband_rewind(f->sideband, kernel), 0);
+	assert_int_equal(rvt_cursor_create(f->sideband, f->image, kernel, &f->cursor), 0);
 	assert_true(rvt_space_find(kernel, ADDR + 4, &bytes) >= 4);
 	assert_int_equal(*bytes, 0x11);
 	assert_true(rvt_cursor_seek(f->cursor, 150) > 0);
@@ -376,7 +376,7 @@ static void poked_code(void **state)
 	assert_true(rvt_space_find(kernel, ADDR, &bytes) >= 4);
 	assert_int_equal(bytes[3], 4);
 	/* a second buffer begins at the beginning */
-	assert_int_equal(rvt_cursor_create(f->owner, f->image, kernel, &late), 0);
+	assert_int_equal(rvt_cursor_create(f->sideband, f->image, kernel, &late), 0);
 	assert_true(rvt_space_find(kernel, ADDR + 4, &bytes) >= 4);
 	assert_int_equal(*bytes, 0x11);
 	rvt_cursor_destroy(late);
@@ -400,7 +400,7 @@ static void add_code(struct fixture *f, uint64_t time, enum rvt_kernel_code_kind
 	strcpy(code.function, function);
 	memcpy(raw, &code, sizeof(code));
 	memcpy(raw + sizeof(code), bytes ? bytes : "", n_bytes);
-	assert_int_equal(rvt_owner_add(f->owner, &record), lie ? -EBADMSG : 0);
+	assert_int_equal(rvt_sideband_add(f->sideband, &record), lie ? -EBADMSG : 0);
 }
 
 /* What is mapped at @addr: the four bytes, and under which name. NULL: nothing. */
@@ -437,10 +437,10 @@ static void code_comes_and_goes(void **state)
 	add_code(f, 250, RVT_KERNEL_CODE_CHANGES, "", "", "XXXXYYYY", 4, 1);	/* ignored */
 	add_code(f, 300, RVT_KERNEL_CODE_COMES, "two", "", "BBBBbbbb", 8, 0);
 	add_code(f, 400, RVT_KERNEL_CODE_GOES, "two", "", "BBBBbbbb", 8, 0);
-	assert_int_equal(rvt_owner_sort(f->owner), 0);
+	assert_int_equal(rvt_sideband_sort(f->sideband), 0);
 	assert_int_equal(rvt_space_create(f->image, NULL, &kernel), 0);
-	assert_int_equal(rvt_owner_rewind(f->owner, kernel), 0);
-	assert_int_equal(rvt_cursor_create(f->owner, f->image, kernel, &f->cursor), 0);
+	assert_int_equal(rvt_sideband_rewind(f->sideband, kernel), 0);
+	assert_int_equal(rvt_cursor_create(f->sideband, f->image, kernel, &f->cursor), 0);
 	is_mapped(kernel, ADDR, NULL, NULL);
 	assert_true(rvt_cursor_seek(f->cursor, 120) > 0);
 	is_mapped(kernel, ADDR, "AAAA", "[one]");
@@ -455,7 +455,7 @@ static void code_comes_and_goes(void **state)
 	assert_int_equal(rvt_cursor_seek(f->cursor, 260), 0);
 	is_mapped(kernel, ADDR + 4, "XXXX", "[one]f");
 	/* another buffer is further on, and this one needs its own time again */
-	assert_int_equal(rvt_cursor_create(f->owner, f->image, kernel, &other), 0);
+	assert_int_equal(rvt_cursor_create(f->sideband, f->image, kernel, &other), 0);
 	is_mapped(kernel, ADDR, NULL, NULL);
 	assert_true(rvt_cursor_seek(other, 350) > 0);
 	is_mapped(kernel, ADDR + 4, "bbbb", "[two]");
@@ -505,7 +505,7 @@ static void jitted_code(void **state)
 	add(f, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 50, -1,
 	    (uint32_t[]){ 10, 10, 0x90000, 0, LEN, 0, 0, 0, 0, 0, 0, 0, 0, 0, PROT_EXEC, 0 }, 16,
 	    path);
-	rvt_owner_set_clock(f->owner, NULL, &offset);
+	rvt_sideband_set_clock(f->sideband, NULL, &offset);
 	start(f);
 	unlink(path);
 	rmdir(dir);

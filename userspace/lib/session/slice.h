@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Parts of a recording, which several threads decode: cut.c cuts, parallel.c decodes, join.c looks
+ * Slices of a recording, which several threads decode: cut.c cuts, parallel.c decodes, join.c looks
  * whether what they told fits together.
  */
-#ifndef SESSION_PARTS_H
-#define SESSION_PARTS_H
+#ifndef SESSION_SLICES_H
+#define SESSION_SLICES_H
 
 #include <rvtrace/session.h>
 
-/* How the flow of the part before goes on. */
-enum part_begin { PART_UNKNOWN, PART_EXECUTES, PART_BREAKS };
+/* How the flow of the slice before goes on. */
+enum slice_begin { SLICE_UNKNOWN, SLICE_EXECUTES, SLICE_BREAKS };
 
 /* What of a buffer is decoded in one go; .from to .to are offsets in its AUX data. */
-struct part {
+struct slice {
 	unsigned int buffer;
 	uint64_t from, to;		/* 0, UINT64_MAX: there is none before, behind it */
 	size_t record, end_record;	/* in which it begins, the next one begins */
@@ -23,37 +23,37 @@ struct part {
 	bool owned_at_end;		/* the context was known */
 	bool unowned_at_begin;		/* flow came before any context */
 	bool lost_at_end;		/* in code that cannot be read */
-	bool lost_at_begin;		/* took for granted that the part before was */
+	bool lost_at_begin;		/* took for granted that the slice before was */
 	bool broken_at_begin;		/* nothing was executed before flow broke off otherwise */
 	uint64_t earliest, latest;	/* by time stamps in it; .latest 0: there were none */
-	unsigned int n_edges;		/* that lead into the next part */
-	enum part_begin begin;		/* others read it with the session's lock held */
-	/* sink.parts */
+	unsigned int n_edges;		/* that lead into the next slice */
+	enum slice_begin begin;		/* others read it with the session's lock held */
+	/* sink.slices */
 	void *ctx;
 	uint64_t time;			/* about when it begins */
 	bool taken, ended;
-	unsigned int n_lanes;		/* in which anything was executed */
+	unsigned int n_harts;		/* in which anything was executed */
 	bool untimed_at_begin, timed_at_end;	/* as for contexts */
 	bool resumed, left;		/* see rvt_flow_resume(), rvt_flow_leave() */
 	uint64_t resumed_at, left_at;
 };
 
-/* How far the parts of a buffer are joined. Zeroed but for .next and .end at first. */
+/* How far the slices of a buffer are joined. Zeroed but for .next and .end at first. */
 struct joint {
-	struct part *next, *end;
-	struct part *before;	/* the last one in which anything was; NULL: none */
-	struct part *left;	/* whose flow must be resumed; NULL: none */
+	struct slice *next, *end;
+	struct slice *before;	/* the last one in which anything was; NULL: none */
+	struct slice *left;	/* whose flow must be resumed; NULL: none */
 	bool several;		/* flows at a time */
 	uint64_t latest;	/* time stamp so far */
 };
 
-/* The parts of all buffers, one after the other; malloc'd, the caller's also after an error. */
-int session_cut(struct rvt_session *session, struct part **parts, size_t *n);
+/* The slices of all buffers, one after the other; malloc'd, the caller's also after an error. */
+int rvt_session_cut(struct rvt_session *session, struct slice **slices, size_t *n);
 
 /*
- * Joins the next part of a buffer: what goes from the one before into it is told. 0, what a
+ * Joins the next slice of a buffer: what goes from the one before into it is told. 0, what a
  * call-back returned, or -EAGAIN: it does not fit.
  */
-int session_join(struct rvt_session *session, struct joint *joint);
+int rvt_session_join(struct rvt_session *session, struct joint *joint);
 
 #endif

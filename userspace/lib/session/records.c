@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Sorts the records of a recording: sideband to the owner, trace to its buffers. */
+/* Sorts the records of a recording: sideband to the decoder of who runs, trace to its buffer. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 #include "perfdata/reader.h"
 #include "state.h"
 
-struct buffer *session_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
+struct buffer *rvt_session_buffer(struct rvt_session *session,
+				  const struct rvt_record_auxtrace *aux)
 {
 	for (size_t i = 0; i < session->n_buffers; i++)
 		if (session->buffers[i].idx == aux->idx && session->buffers[i].cpu == aux->cpu &&
@@ -20,7 +21,7 @@ struct buffer *session_buffer(struct rvt_session *session, const struct rvt_reco
 
 static struct buffer *get_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
 {
-	struct buffer *buffer = session_buffer(session, aux);
+	struct buffer *buffer = rvt_session_buffer(session, aux);
 
 	if (buffer)
 		return buffer;
@@ -28,7 +29,7 @@ static struct buffer *get_buffer(struct rvt_session *session, const struct rvt_r
 		return NULL;
 	buffer = &session->buffers[session->n_buffers];
 	*buffer = (struct buffer){
-		.session = session, .world = &session->world, .stats = &session->stats,
+		.session = session, .decode = &session->decode, .stats = &session->stats,
 		.number = session->n_buffers++, .idx = aux->idx,
 		.cpu = aux->cpu, .tid = aux->tid };
 	return buffer;
@@ -119,8 +120,8 @@ static void note_start(struct rvt_session *session, const struct rvt_perfdata_re
 		session->started = record->time;
 }
 
-bool session_read_aux(struct rvt_session *session, const struct rvt_perfdata_record *record,
-		      struct rvt_aux *result)
+bool rvt_session_read_aux(struct rvt_session *session, const struct rvt_perfdata_record *record,
+			  struct rvt_aux *result)
 {
 	const uint64_t *body = (const uint64_t *)(record->header + 1);
 	struct rvt_aux aux;
@@ -145,7 +146,7 @@ static int add_record(struct rvt_session *session, struct pending *pending,
 {
 	struct rvt_aux aux;
 
-	if (!session_read_aux(session, record, &aux))
+	if (!rvt_session_read_aux(session, record, &aux))
 		return 0;
 	if (array_grow(&pending->records, pending->n))
 		return -ENOMEM;
@@ -153,7 +154,7 @@ static int add_record(struct rvt_session *session, struct pending *pending,
 	return 0;
 }
 
-int buffer_add_record(struct buffer *buffer, const struct rvt_aux *aux)
+int rvt_buffer_add_record(struct buffer *buffer, const struct rvt_aux *aux)
 {
 	if (array_grow(&buffer->records, buffer->n_records))
 		return -ENOMEM;
@@ -161,7 +162,7 @@ int buffer_add_record(struct buffer *buffer, const struct rvt_aux *aux)
 	return 0;
 }
 
-bool session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux)
+bool rvt_session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux)
 {
 	if (buffer->session->n_buffers == 1)
 		return true;
@@ -174,8 +175,9 @@ static int give_to_buffers(struct rvt_session *session, const struct pending *pe
 
 	for (size_t i = 0; i < session->n_buffers; i++)
 		for (size_t j = 0; j < pending->n && !err; j++)
-			if (session_aux_in(&session->buffers[i], &pending->records[j]))
-				err = buffer_add_record(&session->buffers[i], &pending->records[j]);
+			if (rvt_session_aux_in(&session->buffers[i], &pending->records[j]))
+				err = rvt_buffer_add_record(&session->buffers[i],
+							    &pending->records[j]);
 	return err;
 }
 
@@ -217,18 +219,18 @@ static int add_clipped(struct buffer *buffer, const struct rvt_aux *written)
 	int err = 0;
 
 	if (!(written->flags & PERF_AUX_FLAG_OVERWRITE))
-		return buffer_add_record(buffer, written);
+		return rvt_buffer_add_record(buffer, written);
 	left.offset = first_byte(buffer, offset, end);
 	if (left.offset == end)
 		return 0;
 	if (left.offset != offset) {
 		left.size = 0;
 		left.flags |= PERF_AUX_FLAG_PARTIAL;
-		err = buffer_add_record(buffer, &left);
+		err = rvt_buffer_add_record(buffer, &left);
 	}
 	left.size = end - left.offset;
 	left.flags = written->flags;
-	return err ? err : buffer_add_record(buffer, &left);
+	return err ? err : rvt_buffer_add_record(buffer, &left);
 }
 
 /*
@@ -282,7 +284,7 @@ static int sort_buffer(struct buffer *buffer)
 			.offset = buffer->chunks[i].offset, .size = buffer->chunks[i].len,
 			.cpu = buffer->cpu, .pid = -1, .tid = buffer->tid };
 
-		err = buffer_add_record(buffer, &aux);
+		err = rvt_buffer_add_record(buffer, &aux);
 	}
 	return err;
 }
@@ -314,18 +316,18 @@ static int add_ksymbol(struct rvt_session *session, const struct rvt_perfdata_re
 /* Samples of the recorder's BPF programs are sideband; one that is damaged is left out. */
 static int add_sample(struct rvt_session *session, const struct rvt_perfdata_record *record)
 {
-	int err = rvt_owner_add(session->owner, record);
+	int err = rvt_sideband_add(session->sideband, record);
 
 	if (err != -EBADMSG)
 		return err;
-	perfdata_warn(session->file, "%s: offset %#" PRIx64
-		      ": damaged: a sample of the event %s is not what the recorder writes",
-		      rvt_perfdata_path(session->file), record->offset, record->event->name);
+	rvt_perfdata_warn(session->file, "%s: offset %#" PRIx64
+			  ": damaged: a sample of the event %s is not what the recorder writes",
+			  rvt_perfdata_path(session->file), record->offset, record->event->name);
 	return 0;
 }
 
-int session_read_sideband(struct rvt_session *session, const struct rvt_perfdata_record *record,
-			  char **error)
+int rvt_session_read_sideband(struct rvt_session *session, const struct rvt_perfdata_record *record,
+			      char **error)
 {
 	switch (record->type) {
 	case PERF_RECORD_LOST:
@@ -341,23 +343,23 @@ int session_read_sideband(struct rvt_session *session, const struct rvt_perfdata
 		session->has_time_conv = session->time_conv.time_mult;
 		return 0;
 	case RVT_RECORD_AUXTRACE_INFO:
-		return session_add_foreign(session, record);
+		return rvt_session_add_foreign(session, record);
 	case PERF_RECORD_AUX_OUTPUT_HW_ID:
 		return add_named(session, record);
 	case PERF_RECORD_KSYMBOL:
 		return add_ksymbol(session, record);
 	case RVT_RECORD_COMPRESSED:
-		return session_fail(error, -ENOTSUP, "%s: it has compressed records (perf record "
-						     "-z); "
-				    "record without -z", rvt_perfdata_path(session->file));
+		return rvt_session_fail(error, -ENOTSUP,
+					"%s: it has compressed records (perf record -z); "
+					"record without -z", rvt_perfdata_path(session->file));
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		session->has_switches = true;
-		return rvt_owner_add(session->owner, record);
+		return rvt_sideband_add(session->sideband, record);
 	case PERF_RECORD_SAMPLE:
 		return add_sample(session, record);
 	default:
-		return rvt_owner_add(session->owner, record);
+		return rvt_sideband_add(session->sideband, record);
 	}
 }
 
@@ -371,9 +373,9 @@ static int read_one(struct rvt_session *session, struct pending *pending,
 		return add_record(session, pending, record);
 	case PERF_RECORD_ITRACE_START:
 		note_start(session, record);
-		return session_read_sideband(session, record, error);
+		return rvt_session_read_sideband(session, record, error);
 	default:
-		return session_read_sideband(session, record, error);
+		return rvt_session_read_sideband(session, record, error);
 	}
 }
 
@@ -382,12 +384,13 @@ static void set_clock(struct rvt_session *session)
 	char *text = rvt_session_meta(session, "monotonic_offset");
 	int64_t offset = text ? strtoll(text, NULL, 10) : 0;
 
-	rvt_owner_set_clock(session->owner, session->has_time_conv ? &session->time_conv : NULL,
-			    text ? &offset : NULL);
+	rvt_sideband_set_clock(session->sideband,
+			       session->has_time_conv ? &session->time_conv : NULL,
+			       text ? &offset : NULL);
 	free(text);
 }
 
-int session_read_records(struct rvt_session *session, char **error)
+int rvt_session_read_records(struct rvt_session *session, char **error)
 {
 	struct rvt_perfdata_record record;
 	struct pending pending = { 0 };
@@ -398,7 +401,7 @@ int session_read_records(struct rvt_session *session, char **error)
 	while (!err && rvt_perfdata_next(session->file, &pos, &record) > 0)
 		err = read_one(session, &pending, &record, error);
 	if (!err)
-		err = rvt_owner_add_file(session->owner, session->file);
+		err = rvt_sideband_add_file(session->sideband, session->file);
 	if (err == -EBADMSG) {
 		session->bad_code = true;
 		err = 0;
@@ -409,12 +412,13 @@ int session_read_records(struct rvt_session *session, char **error)
 		err = sort_buffer(&session->buffers[i]);
 	set_clock(session);
 	if (!err)
-		err = rvt_owner_sort(session->owner);
+		err = rvt_sideband_sort(session->sideband);
 	free(pending.records);
 	if (!err)
-		err = session_check_encoders(session, error);
+		err = rvt_session_check_encoders(session, error);
 	if (!err && !session->n_buffers)
-		err = session_fail(error, -ENODATA, "%s: it holds no trace (no AUXTRACE records)",
-				   rvt_perfdata_path(session->file));
+		err = rvt_session_fail(error, -ENODATA,
+				       "%s: it holds no trace (no AUXTRACE records)",
+				       rvt_perfdata_path(session->file));
 	return err;
 }

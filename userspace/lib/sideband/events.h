@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Inside userspace/lib/owner/: sideband as it is stored. */
-#ifndef OWNER_SIDEBAND_H
-#define OWNER_SIDEBAND_H
+/* Inside userspace/lib/sideband/: sideband as it is stored. */
+#ifndef SIDEBAND_EVENTS_H
+#define SIDEBAND_EVENTS_H
 
-#include <rvtrace/owner.h>
+#include <rvtrace/sideband.h>
 
-enum owner_event_type {
-	OWNER_COMM, OWNER_EXEC, OWNER_FORK, OWNER_MMAP, OWNER_SWITCH, OWNER_JIT, OWNER_CHANGE,
+enum sideband_event_type {
+	SIDEBAND_COMM, SIDEBAND_EXEC, SIDEBAND_FORK, SIDEBAND_MMAP, SIDEBAND_SWITCH, SIDEBAND_JIT,
+	SIDEBAND_CHANGE,
 };
 
-struct owner_event {
+struct sideband_event {
 	uint64_t time;
 	uint64_t order;		/* in the file: breaks ties of time */
-	enum owner_event_type type;
+	enum sideband_event_type type;
 	int32_t pid, tid;
 	/* COMM, EXEC: comm; MMAP: file; JIT, CHANGE: what is there; interned */
 	const char *name;
@@ -46,25 +47,25 @@ struct owner_event {
 };
 
 /* A file that mappings name, and where it was found. */
-struct owner_path {
+struct sideband_path {
 	const char *name;	/* interned */
 	char *path;
 };
 
 /* A jitdump in memory. */
-struct owner_mapping {
+struct sideband_mapping {
 	void *bytes;
 	size_t len;
 };
 
 /* A space with the kernel's code. */
-struct owner_kernel {
-	struct owner_kernel *next;
+struct sideband_kernel {
+	struct sideband_kernel *next;
 	const struct rvt_space *space;
 	size_t changed;		/* so many changes are in it now */
 };
 
-struct rvt_owner {
+struct rvt_sideband {
 	char *symfs, *vmlinux, *kcore, *firmware;
 	struct rvt_perfdata *file;
 	/*
@@ -72,64 +73,71 @@ struct rvt_owner {
 	 * .ready are in order, and cursors may see them; the rest, up to .n_events, may still get
 	 * company.
 	 */
-	struct owner_event *events;	/* from number .first on */
+	struct sideband_event *events;	/* from number .first on */
 	size_t first, ready, n_events;
 	void *names;		/* tsearch tree of strings */
 	void *files;		/* tsearch tree of what is in .paths, by .name */
-	struct owner_path **paths;	/* sorted by .path */
+	struct sideband_path **paths;	/* sorted by .path */
 	size_t n_paths;
 	struct rvt_code_store *code;	/* NULL: none */
-	struct owner_mapping *mappings;
+	struct sideband_mapping *mappings;
 	size_t n_mappings;
-	const struct owner_event **changes;	/* of kernel code, in the order of time; malloc'd */
+	const struct sideband_event **changes;	/* of kernel code, in the order of time; malloc'd */
 	size_t n_changes;
-	const struct owner_event **live;	/* those whose code has come and not gone */
+	const struct sideband_event **live;	/* those whose code has come and not gone */
 	size_t n_live;
-	struct owner_kernel *kernels;
+	struct sideband_kernel *kernels;
 	struct rvt_record_time_conv time_conv;
 	bool has_time_conv, monotonic_valid;
 	int64_t monotonic_offset;
 };
 
 /* Event number @n, which is not forgotten. */
-static inline struct owner_event *owner_event(const struct rvt_owner *owner, size_t n)
+static inline struct sideband_event *sideband_event(const struct rvt_sideband *sideband, size_t n)
 {
-	return &owner->events[n - owner->first];
+	return &sideband->events[n - sideband->first];
 }
 
 /* sideband.c: takes a copy; @name is interned; .order is set. 0 or -ENOMEM. */
-int owner_add_event(struct rvt_owner *owner, const struct owner_event *event, const char *name);
+int rvt_sideband_add_event(struct rvt_sideband *sideband, const struct sideband_event *event,
+			   const char *name);
 
 /* The same; of @event, the time is that of @record. */
-int owner_add_record(struct rvt_owner *owner, const struct rvt_perfdata_record *record,
-		     struct owner_event *event, const char *name);
+int rvt_sideband_add_record_event(struct rvt_sideband *sideband,
+				  const struct rvt_perfdata_record *record,
+				  struct sideband_event *event, const char *name);
 
 /* jit.c */
-bool owner_is_jitdump(const char *name);
+bool rvt_sideband_is_jitdump(const char *name);
 /* Adds an event for each piece of code in the file. A file that cannot be read has none. */
-int owner_read_jitdump(struct rvt_owner *owner, const char *path, int32_t pid, uint64_t mapped);
+int rvt_sideband_read_jitdump(struct rvt_sideband *sideband, const char *path, int32_t pid,
+			      uint64_t mapped);
 
 /*
  * switch.c: each returns 0 or -ENOMEM; of a damaged sample of RVT_SWITCH_EVENT, after which nobody
  * is known to run on its cpu, -EBADMSG.
  */
-int owner_add_switch(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
-int owner_add_switch_sample(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
+int rvt_sideband_add_switch(struct rvt_sideband *sideband,
+			    const struct rvt_perfdata_record *record);
+int rvt_sideband_add_switch_sample(struct rvt_sideband *sideband,
+				   const struct rvt_perfdata_record *record);
 /* Trace begins on a cpu: it says who is running, which no switch has told yet. */
-int owner_add_itrace_start(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
+int rvt_sideband_add_itrace_start(struct rvt_sideband *sideband,
+				  const struct rvt_perfdata_record *record);
 
 /* kernel.c: changes of the kernel's code; each returns 0 or -ENOMEM. */
-int owner_add_poke(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
+int rvt_sideband_add_poke(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record);
 /* A sample of RVT_KERNEL_CODE_EVENT. -EBADMSG: it is damaged. */
-int owner_add_code(struct rvt_owner *owner, const struct rvt_perfdata_record *record);
+int rvt_sideband_add_code(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record);
 /* Lists the changes among the events [@from, @to). */
-int owner_list_changes(struct rvt_owner *owner, size_t from, size_t to);
-void owner_free_changes(struct rvt_owner *owner);
+int rvt_sideband_list_changes(struct rvt_sideband *sideband, size_t from, size_t to);
+void rvt_sideband_free_changes(struct rvt_sideband *sideband);
 /* Changes @kernel so that the first @n changes have happened in it; *@done have until now. */
-int owner_change_to(const struct rvt_owner *owner, struct rvt_space *kernel, size_t *done,
-		    size_t n);
+int rvt_sideband_change_to(const struct rvt_sideband *sideband, struct rvt_space *kernel,
+			   size_t *done,
+			   size_t n);
 /* NULL: that is none of the kernel's spaces. */
-struct owner_kernel *owner_find_kernel(const struct rvt_owner *owner,
-				       const struct rvt_space *space);
+struct sideband_kernel *rvt_sideband_find_kernel(const struct rvt_sideband *sideband,
+						 const struct rvt_space *space);
 
 #endif

@@ -1,0 +1,726 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The flow of a hart: whose it is, when it was, and what of it is told. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "util/array.h"
+#include "flow/engine.h"
+#include "slice.h"
+#include "state.h"
+
+/* ---- whose flow it is ---- */
+
+/*
+ * Where the trace itself says whose it is and when it was, a driver need not end the AUX record
+ * when the task stops running: it may have several turns of the task in it, and ends when somebody
+ * else runs, whom it names.
+ */
+static bool may_end_late(const struct hart_flow *hart)
+{
+	return hart->timed && hart->session->contexts;
+}
+
+/*
+ * Only some tasks were traced: an AUX record that ends with its task's turn names its thread. But
+ * tasks that inherit the same events follow each other in one record: perf hands the running events
+ * from one to the other. With time stamps the context switches are more exact.
+ */
+static int32_t hart_tid_by_task(const struct hart_flow *hart)
+{
+	const struct buffer *buffer = hart->buffer;
+	int32_t running = hart->timed && hart->session->has_switches ?
+		rvt_cursor_running(hart->cursor, hart->base.cpu) : -1;
+
+	if (running >= 0 || may_end_late(hart))
+		return running;
+	return buffer->records[buffer->record].tid;
+}
+
+static bool tells_thread(const struct hart_flow *hart, const struct rvt_context *context)
+{
+	return hart->session->hcontext_max ? context->hcontext_valid : context->scontext_valid;
+}
+
+bool rvt_hart_is_told(const struct hart_flow *hart)
+{
+	return tells_thread(hart, &hart->base.context);
+}
+
+/* -1: the trace has not told the thread id, or says that it has no room for it. */
+static int32_t hart_told_tid(const struct hart_flow *hart)
+{
+	const struct rvt_context *context = &hart->base.context;
+	uint64_t max = hart->session->hcontext_max;
+
+	if (!rvt_hart_is_told(hart) || hart->session->foreign_ids)
+		return -1;
+	if (!max)
+		return context->scontext;
+	return context->hcontext < max ? (int32_t)context->hcontext : -1;
+}
+
+/* The thread id by the trace, else by how the recording was made, else by the context switches. */
+static int32_t hart_tid(const struct hart_flow *hart)
+{
+	const struct buffer *buffer = hart->buffer;
+	int32_t told = hart_told_tid(hart);
+
+	if (told >= 0)
+		return told;
+	if (buffer->tid >= 0)
+		return buffer->tid;
+	if (hart->session->by_task && buffer->record < buffer->n_records)
+		return hart_tid_by_task(hart);
+	return rvt_cursor_running(hart->cursor, hart->base.cpu);
+}
+
+struct counting {
+	struct hart_flow *hart;
+	const struct rvt_session_sink *sink;
+	bool locked;		/* from the first that is told until end_telling() */
+};
+
+/* Of thousands of counts each is told in no time. */
+static void begin_telling(struct counting *c)
+{
+	if (!c->locked)
+		session_lock(c->hart->session);
+	c->locked = true;
+}
+
+static void end_telling(struct counting *c)
+{
+	if (c->locked)
+		session_unlock(c->hart->session);
+	c->locked = false;
+}
+
+static int on_count_run(void *ctx, const struct rvt_run *run, uint64_t times)
+{
+	struct counting *c = ctx;
+
+	if (!c->sink->count_run)
+		return 0;
+	begin_telling(c);
+	return c->sink->count_run(c->sink->ctx, &c->hart->base, run, times);
+}
+
+static int on_count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
+			 int64_t times)
+{
+	struct counting *c = ctx;
+
+	if (!c->sink->count_edge)
+		return 0;
+	begin_telling(c);
+	return c->sink->count_edge(c->sink->ctx, &c->hart->base, from, to, iclass, times);
+}
+
+static bool hart_counts(const struct hart_flow *hart)
+{
+	const struct rvt_session_sink *sink = hart->session->sink;
+
+	return hart->session->options.count && (sink->count_run || sink->count_edge);
+}
+
+/* What was counted and is not set aside, for who runs now. */
+static int tell_present(struct hart_flow *hart)
+{
+	struct counting c = { .hart = hart, .sink = hart->session->sink };
+	const struct rvt_count_sink counts = { &c, on_count_run, on_count_edge };
+	int err = rvt_flow_counts(hart->base.flow, &counts);
+
+	end_telling(&c);
+	return err;
+}
+
+/* What was set aside for @owner. What was counted since must have been told, or set aside. */
+static int tell_owner(struct hart_flow *hart, struct count_owner *owner)
+{
+	const struct rvt_task *task = hart->base.task;
+	struct rvt_space *space = hart->base.space;
+	int err;
+
+	if (!owner->counted)
+		return 0;
+	owner->counted = false;
+	rvt_flow_take_back(hart->base.flow, owner - hart->owners);
+	hart->base.task = owner->has_task ? &owner->task : NULL;
+	hart->base.space = owner->space;
+	err = tell_present(hart);
+	hart->base.task = task;
+	hart->base.space = space;
+	return err;
+}
+
+int rvt_hart_tell_counts(struct hart_flow *hart)
+{
+	int err = hart_counts(hart) ? tell_present(hart) : 0;
+
+	for (size_t i = 0; i < hart->n_owners && !err; i++)
+		err = tell_owner(hart, &hart->owners[i]);
+	return err;
+}
+
+int rvt_hart_end_edge(struct hart_flow *hart, bool executed)
+{
+	struct counting c = { .hart = hart, .sink = hart->session->sink };
+	struct rvt_count edge;
+	int err;
+
+	if (!rvt_flow_left(hart->base.flow, &edge) || !executed)
+		return 0;
+	err = on_count_edge(&c, edge.a, edge.b, edge.c, edge.times);
+	end_telling(&c);
+	return err;
+}
+
+static bool is_owner(const struct count_owner *owner, const struct count_owner *who)
+{
+	const struct rvt_task *a = &owner->task, *b = &who->task;
+
+	if (owner->by_name != who->by_name || owner->space != who->space ||
+	    owner->has_task != who->has_task || a->comm != b->comm)
+		return false;
+	return who->by_name || !who->has_task ||
+	       (a->pid == b->pid && a->tid == b->tid && a->space == b->space &&
+		a->life == b->life);
+}
+
+/* Who runs now, as an owner of counts. NULL: out of memory. */
+static struct count_owner *present_owner(struct hart_flow *hart, bool by_name)
+{
+	const struct count_owner who = {
+		.has_task = hart->base.task, .by_name = by_name,
+		.space = by_name ? hart->buffer->decode->kernel : hart->base.space,
+		.task = hart->base.task ? *hart->base.task : (struct rvt_task){ .pid = -1 },
+	};
+	struct count_owner *owner = hart->owners, *end = owner + hart->n_owners;
+
+	while (owner < end && !is_owner(owner, &who))
+		owner++;
+	if (owner < end)
+		return owner;
+	if (array_reserve(&hart->owners, &hart->owners_room, hart->n_owners, 1))
+		return NULL;
+	owner = &hart->owners[hart->n_owners++];
+	*owner = who;
+	return owner;
+}
+
+/* What was counted in @halves belongs to who runs now. What there is no room for stays. */
+static void set_aside(struct hart_flow *hart, bool by_name, unsigned int halves)
+{
+	struct count_owner *owner = present_owner(hart, by_name);
+
+	if (owner)
+		owner->counted |= rvt_flow_set_aside(hart->base.flow, owner - hart->owners, halves);
+}
+
+/*
+ * What was counted is set aside as far as that pays, the rest is told. Live sideband does not stay:
+ * all is told.
+ */
+static int leave_counts(struct hart_flow *hart)
+{
+	const struct rvt_session_options *options = &hart->session->options;
+	int err;
+
+	if (!hart_counts(hart))
+		return 0;
+	if (!hart->session->live) {
+		if (options->count_names && !options->count_threads)
+			set_aside(hart, true, RVT_ASIDE_HIGH);
+		set_aside(hart, false, RVT_ASIDE_BOTH);
+	}
+	err = tell_present(hart);
+	return err || !hart->base.flow->aside.full ? err : rvt_hart_tell_counts(hart);
+}
+
+/* Up to @time code changes that counts are of, or whose they are: these must be told before. */
+static int tell_replaced(struct hart_flow *hart, uint64_t time)
+{
+	int err = 0;
+
+	if (!hart_counts(hart) || rvt_cursor_next(hart->cursor) > time)
+		return 0;
+	if (rvt_cursor_replaces(hart->cursor, hart->base.task, time))
+		err = leave_counts(hart);
+	for (size_t i = 0; i < hart->n_owners && !err; i++) {
+		const struct count_owner *owner = &hart->owners[i];
+		/* What becomes of the task does not matter to those of its name. */
+		const struct rvt_task *task = owner->has_task && !owner->by_name ? &owner->task :
+					      NULL;
+
+		if (!owner->counted || !rvt_cursor_replaces(hart->cursor, task, time))
+			continue;
+		err = leave_counts(hart);
+		if (!err)
+			err = tell_owner(hart, &hart->owners[i]);
+	}
+	return err;
+}
+
+/* What was counted so far belongs to somebody else than what comes. */
+static bool is_another(const struct hart_flow *hart, const struct rvt_task *task,
+		       const struct rvt_space *space)
+{
+	const struct rvt_task *now = hart->base.task;
+
+	if (!hart->base.space)
+		return false;
+	if (space != hart->base.space || !task != !now)
+		return true;
+	return task && (task->comm != now->comm ||
+			(hart->session->options.count_threads && task != now));
+}
+
+/* Takes the task and its space from the cursor; the flow goes on in that space. */
+static int hart_update(struct hart_flow *hart)
+{
+	int32_t tid = hart_tid(hart);
+	struct rvt_space *space = hart->buffer->decode->kernel;
+	const struct rvt_task *task = NULL;
+	int err = 0;
+
+	if (tid >= 0) {
+		task = rvt_cursor_task(hart->cursor, tid);
+		if (!task)
+			return -ENOMEM;
+		space = task->space;
+	}
+	if (is_another(hart, task, space))
+		err = leave_counts(hart);
+	hart->base.task = task;
+	if (space != hart->base.space) {
+		hart->base.space = space;
+		rvt_flow_set_space(hart->base.flow, space);
+	}
+	return err;
+}
+
+/* Moves the cursor. As rvt_cursor_seek(). */
+static int hart_move(struct hart_flow *hart, uint64_t time)
+{
+	int err = tell_replaced(hart, time);
+
+	return err ? err : rvt_cursor_seek(hart->cursor, time);
+}
+
+int rvt_hart_seek(struct hart_flow *hart, uint64_t time)
+{
+	int moved = hart_move(hart, time);
+
+	return moved > 0 ? hart_update(hart) : moved;
+}
+
+/* Counts, and statistics alone, need no times but those at which something changes. */
+static bool hart_needs_times(const struct hart_flow *hart)
+{
+	const struct rvt_session_options *options = &hart->session->options;
+	const struct rvt_session_sink *sink = hart->session->sink;
+
+	return options->every_time || (!options->count && (sink->runs || sink->event));
+}
+
+static void note_time(struct hart_flow *hart)
+{
+	struct slice *slice = hart->buffer->slice;
+	uint64_t time = hart->base.time;
+
+	/* What is behind its end the next slice notes. */
+	if (!slice || hart->base.flow->part.left)
+		return;
+	if (!slice->latest || time < slice->earliest)
+		slice->earliest = time;
+	if (time > slice->latest)
+		slice->latest = time;
+}
+
+/*
+ * A tick of the counter lasts many nanoseconds: what the kernel logged within it may have happened
+ * before the message. Mappings that come too early do no harm, those that are missing do.
+ */
+static int hart_time(struct hart_flow *hart, uint64_t ticks)
+{
+	const struct rvt_record_time_conv *conv = &hart->session->time_conv;
+	uint64_t next, until;
+	int err;
+
+	if (!hart->session->has_time_conv)
+		return 0;
+	if (hart->buffer->slice && !hart->base.time_exact)
+		hart->buffer->slice->untimed_at_begin |=
+			rvt_hart_executed(hart) != hart->slice_insns;
+	hart->base.time = rvt_time_to_perf(conv, ticks);
+	hart->base.time_exact = true;
+	hart->buffer->time = hart->base.time;
+	note_time(hart);
+	err = rvt_hart_seek(hart, rvt_time_to_perf(conv, ticks + 1) - 1);
+	if (err || hart_needs_times(hart) ||
+	    (conv->cap_user_time_short && ~conv->time_mask))
+		return err;
+	next = rvt_cursor_next(hart->cursor);
+	if (hart->session->live && next > hart->session->horizon)
+		next = hart->session->horizon;	/* what comes behind it is not known yet */
+	until = next == UINT64_MAX ? UINT64_MAX : rvt_time_from_perf(conv, next);
+	rvt_flow_quiet(hart->base.flow, until > 2 ? until - 2 : 0);
+	return 0;
+}
+
+uint64_t rvt_hart_executed(const struct hart_flow *hart)
+{
+	struct rvt_flow_stats stats;
+
+	rvt_flow_stats(hart->base.flow, &stats);
+	return stats.insns;
+}
+
+static int hart_context(struct hart_flow *hart, const struct rvt_context *context)
+{
+	struct rvt_context *now = &hart->base.context;
+
+	if (context->prv_valid) {
+		now->prv = context->prv;
+		now->v = context->v;
+		now->prv_valid = true;
+	}
+	if (context->hcontext_valid) {
+		now->hcontext = context->hcontext;
+		now->hcontext_valid = true;
+	}
+	if (context->scontext_valid) {
+		now->scontext = context->scontext;
+		now->scontext_valid = true;
+	}
+	if (!tells_thread(hart, context))
+		return 0;
+	if (hart->buffer->slice && !hart->owned) {
+		hart->owned = true;
+		hart->buffer->slice->unowned_at_begin |=
+			rvt_hart_executed(hart) != hart->slice_insns;
+	}
+	return hart_update(hart);
+}
+
+/* ---- what the flow says ---- */
+
+/* How the flow that comes belongs to the slices before and behind. */
+static void look_at_slice(struct hart_flow *hart)
+{
+	if (!session_slices(hart->session))
+		return;
+	hart->base.resumed = hart->base.flow->part.resumed;
+	/* what comes from here on may be lost to this slice, and is the next one's */
+	if (hart->base.flow->part.left && !hart->base.left)
+		hart->buffer->slice->owned_at_end |= rvt_hart_is_told(hart);
+	hart->base.left = hart->base.flow->part.left;
+}
+
+/* @err is what a call-back returned. */
+static int take_answer(struct hart_flow *hart, int err)
+{
+	if (err != RVT_SLICE_DONE)
+		return err;
+	hart->told = true;
+	return 0;
+}
+
+int rvt_hart_deliver(struct hart_flow *hart, const struct rvt_event *event)
+{
+	const struct rvt_session_sink *sink = hart->session->sink;
+	int err;
+
+	if (!sink->event || hart->told)
+		return 0;
+	if (session_slices(hart->session))
+		return take_answer(hart, sink->event(hart->buffer->ctx, &hart->base, event));
+	session_lock(hart->session);
+	err = sink->event(hart->buffer->ctx, &hart->base, event);
+	session_unlock(hart->session);
+	return err;
+}
+
+int rvt_hart_damage(struct hart_flow *hart, const struct rvt_event *event)
+{
+	look_at_slice(hart);
+	return rvt_hart_deliver(hart, event);
+}
+
+static int deliver_start(struct hart_flow *hart, const struct rvt_event *start)
+{
+	if (hart->buffer->slice && session_slices(hart->session))
+		hart->buffer->slice->unowned_at_begin |= !hart->owned;
+	return rvt_hart_deliver(hart, start);
+}
+
+/*
+ * A START is held back for two reasons. Through code that cannot be read (a missing file, the
+ * kernel of a recording that has no copy of it) a decoder stumbles from message to message. That is
+ * one gap: a START after it waits until something was executed, and is forgotten when the next
+ * thing is the same loss again. And in N-Trace whose flow it is comes behind the synchronisation:
+ * until then a START would be told of who ran before.
+ */
+static int release_start(struct hart_flow *hart)
+{
+	uint64_t time = hart->base.time;
+	bool left = hart->base.left;
+	int err = 0;
+
+	hart->no_code = false;
+	if (!hart->start_held)
+		return 0;
+	hart->start_held = false;
+	if (!rvt_hart_is_told(hart))
+		err = hart_update(hart);
+	hart->base.left = hart->start_left;
+	hart->base.time = hart->start_time;
+	if (!err)
+		err = deliver_start(hart, &hart->start);
+	hart->base.left = left;
+	hart->base.time = time;
+	return err;
+}
+
+static int hart_runs(void *ctx, const struct rvt_run *runs, size_t n)
+{
+	struct hart_flow *hart = ctx;
+	const struct rvt_session_sink *sink = hart->session->sink;
+	int err = release_start(hart);
+
+	look_at_slice(hart);
+	if (err || !sink->runs || hart->told)
+		return err;
+	return take_answer(hart, sink->runs(hart->buffer->ctx, &hart->base, runs, n));
+}
+
+static int hart_lost(struct hart_flow *hart, const struct rvt_event *event)
+{
+	bool again = hart->no_code && event->reason == RVT_REASON_NO_CODE;
+	int err = 0;
+
+	hart->start_held = false;
+	if (!again) {
+		/* behind the slice it is the next one's loss */
+		hart->no_code = event->reason == RVT_REASON_NO_CODE && !hart->base.left;
+		err = rvt_hart_deliver(hart, event);
+	}
+	/* Ownership may have changed unseen, but not by what is only unreadable. */
+	if (err || event->reason == RVT_REASON_NO_CODE)
+		return err;
+	memset(&hart->base.context, 0, sizeof(hart->base.context));
+	return hart_update(hart);
+}
+
+static void hold_start(struct hart_flow *hart, const struct rvt_event *start)
+{
+	hart->start = *start;
+	hart->start.detail = NULL;
+	hart->start_held = true;
+	hart->start_left = hart->base.left;
+	hart->start_time = hart->base.time;
+	hart->start_insns = rvt_hart_executed(hart);
+}
+
+/*
+ * What breaks the flow off is told whatever came before the slice, so it is kept what was taken for
+ * granted. A loss in code that cannot be read is most likely slice of one that began before.
+ */
+static void note_in_slice(struct hart_flow *hart, const struct rvt_event *event)
+{
+	struct slice *slice = hart->buffer->slice;
+	bool unreadable = event->type == RVT_EVENT_LOST && event->reason == RVT_REASON_NO_CODE;
+
+	if (session_slices(hart->session)) {
+		slice->unowned_at_begin |= !hart->owned && event->type != RVT_EVENT_START;
+		slice->untimed_at_begin |= !hart->base.time_exact;
+	}
+	if (hart->base.left && hart->no_code)
+		hart->told = slice->lost_at_end = true;
+	/* the next slice takes it for granted that this one has told it */
+	if (hart->base.left && unreadable && !hart->told &&
+	    rvt_hart_executed(hart) == hart->base.flow->part.stats.insns) {
+		hart->base.left = false;
+		rvt_hart_deliver(hart, event);
+		hart->told = slice->lost_at_end = true;
+	}
+	if (!slice->from || slice->lost_at_begin || hart->no_code ||
+	    event->type == RVT_EVENT_START ||
+	    rvt_hart_executed(hart) != hart->slice_insns)
+		return;
+	if (unreadable && !slice->broken_at_begin)
+		hart->no_code = slice->lost_at_begin = true;
+	else
+		slice->broken_at_begin = true;
+}
+
+/* An Ownership message follows each synchronisation (N-Trace 1.0, 7.1). */
+static bool ownership_follows(const struct hart_flow *hart)
+{
+	return hart->session->contexts && hart->encoder->params.protocol == RVT_PROTOCOL_NTRACE;
+}
+
+/* Somebody else may run when tracing goes on. */
+static int hart_stop(struct hart_flow *hart, const struct rvt_event *event)
+{
+	int err = hart->no_code ? 0 : rvt_hart_deliver(hart, event);
+
+	hart->start_held = false;
+	if (err || !ownership_follows(hart))
+		return err;
+	hart->base.context.scontext_valid = hart->base.context.hcontext_valid = false;
+	return hart_update(hart);
+}
+
+static int hart_start(struct hart_flow *hart, const struct rvt_event *event)
+{
+	if (!hart->no_code && (rvt_hart_is_told(hart) || !ownership_follows(hart)))
+		return deliver_start(hart, event);
+	hold_start(hart, event);
+	return 0;
+}
+
+/* Whether nothing that a held START may wait for is left to come before @event. */
+static bool ends_holding(const struct hart_flow *hart, const struct rvt_event *event)
+{
+	if (!hart->start_held)
+		return false;
+	if (rvt_hart_executed(hart) != hart->start_insns)
+		return true;
+	return !hart->no_code && event->type != RVT_EVENT_TIME && event->type != RVT_EVENT_CONTEXT;
+}
+
+static int hart_event(void *ctx, const struct rvt_event *event)
+{
+	struct hart_flow *hart = ctx;
+	int err = 0;
+
+	if (ends_holding(hart, event))
+		err = release_start(hart);
+	if (err)
+		return err;
+	look_at_slice(hart);
+	if (hart->buffer->slice && event->type != RVT_EVENT_TIME &&
+	    event->type != RVT_EVENT_CONTEXT)
+		note_in_slice(hart, event);
+	switch (event->type) {
+	case RVT_EVENT_TIME:
+		err = hart_time(hart, event->time);
+		break;
+	case RVT_EVENT_CONTEXT:
+		err = hart_context(hart, &event->context);
+		if (!err && hart->start_held && !hart->no_code && rvt_hart_is_told(hart))
+			err = release_start(hart);
+		break;
+	case RVT_EVENT_LOST:
+		return hart_lost(hart, event);
+	case RVT_EVENT_START:
+		return hart_start(hart, event);
+	case RVT_EVENT_STOP:
+		return hart_stop(hart, event);
+	case RVT_EVENT_TRAP:
+		if (!hart->no_code)
+			break;
+		/* out of the unreadable code: flow goes on in the handler, if that can be read */
+		hold_start(hart, &(struct rvt_event){ .type = RVT_EVENT_START,
+						      .offset = event->offset,
+						      .pc = event->target });
+		return 0;
+	default:
+		break;
+	}
+	return err ? err : rvt_hart_deliver(hart, event);
+}
+
+/* E-Trace has time stamps in packets, or in the frames around them. */
+static bool has_stamps(const struct rvt_params *params)
+{
+	return params->protocol == RVT_PROTOCOL_NTRACE ?
+		params->timestamp != RVT_TIMESTAMP_NONE :
+		!params->notime_p || params->timestamp_bytes;
+}
+
+void rvt_hart_end_flow(struct hart_flow *hart)
+{
+	struct decode_context *decode = hart->buffer->decode;
+	struct rvt_flow *before = decode->teacher;
+
+	if (!decode->teaches) {
+		rvt_flow_destroy(hart->base.flow);
+		return;
+	}
+	rvt_flow_retire(hart->base.flow);
+	decode->teacher = hart->base.flow;
+	decode->taught_of = hart->encoder;
+	rvt_flow_destroy(before);
+}
+
+void rvt_decode_context_end_teaching(struct decode_context *decode)
+{
+	decode->teaches = false;
+	rvt_flow_destroy(decode->teacher);
+	decode->teacher = NULL;
+}
+
+struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu)
+{
+	struct rvt_session *session = buffer->session;
+	const struct rvt_session_slices *slices = session_slices(session);
+	struct hart_flow *hart = calloc(1, sizeof(*hart));
+	const struct rvt_flow_sink sink = {
+		.ctx = hart, .runs = session->sink->runs ? hart_runs : NULL, .event = hart_event,
+	};
+	struct rvt_flow_config config = { .size = sizeof(config) };
+
+	if (!hart)
+		return NULL;
+	hart->session = session;
+	hart->buffer = buffer;
+	hart->encoder = encoder;
+	hart->base.cpu = cpu;
+	hart->timed = session->has_time_conv && has_stamps(&encoder->params);
+	rvt_stream_flow_config(&encoder->params, &config);
+	config.reference_walk = session->options.reference_walk;
+	if (rvt_cursor_create(session->sideband, buffer->decode->image, buffer->decode->kernel,
+			      &hart->cursor) ||
+	    rvt_flow_create(&config, &sink, &hart->base.flow) ||
+	    (session->options.count && rvt_flow_count(hart->base.flow)) || hart_update(hart)) {
+		rvt_flow_destroy(hart->base.flow);
+		rvt_cursor_destroy(hart->cursor);
+		free(hart);
+		return NULL;
+	}
+	/* What messages lead to is the same where the encoder is. */
+	if (buffer->decode->teacher && !memcmp(&buffer->decode->taught_of->params, &encoder->params,
+					       sizeof(encoder->params)))
+		hart->base.flow->teacher = buffer->decode->teacher;
+	rvt_flow_begin_part(hart->base.flow, slices && slices->overlap);
+	hart->next = buffer->harts;
+	buffer->harts = hart;
+	return hart;
+}
+
+/*
+ * Without time stamps the time of the AUX record must do: it is when its task stopped running, so
+ * that what is mapped within it is there. But the driver ends a record at exec, and what ran in it
+ * ran before: such a record gets the mappings from just before the exec.
+ */
+int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux)
+{
+	uint64_t before = hart->buffer->record ? aux[-1].time : 0, exec;
+	int err = 0;
+
+	hart->base.written = aux->time;
+	if (!hart->base.time_exact)
+		hart->base.time = aux->time;
+	/* Whose it is a trace that says so says again only when it changes. */
+	if (hart->session->by_task && !hart->session->contexts)
+		hart->base.context.scontext_valid = hart->base.context.hcontext_valid = false;
+	if (!hart->timed && before < aux->time)
+		err = hart_move(hart, before);
+	if (!hart->timed && err >= 0) {
+		exec = rvt_cursor_next_exec(hart->cursor, aux->tid, aux->time);
+		err = hart_move(hart, exec == UINT64_MAX ? aux->time : exec - 1);
+	}
+	return err < 0 ? err : hart_update(hart);
+}
