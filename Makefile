@@ -124,8 +124,11 @@ $(B)/asan/unit/record_control_test: $(B)/asan/tools/perf-plugin/record/control.o
 # It runs programs and asks the model what their instructions are.
 $(B)/host/rvt-trace-size: $(B)/host/tests/tools/bare-program.o $(B)/host/tools/model/itype.o
 $(B)/host/rvt-trace-size: LIBS += $(LIBS_host)
+# It makes recordings as unit tests do.
+$(B)/host/rvt-recording: $(UNIT_COMMON:%.c=$(B)/host/%.o)
+$(B)/host/rvt-recording: LIBS += -lcmocka
 $(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(B)/host/librvtrace.a
-	$(CC) -o $@ $^ $(LIBS)
+	$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
 # The command, but with small parts of recordings for several threads.
 $(B)/host/perf-rvtrace-small-slices: $(CMD_SRC:%.c=$(B)/host/%.o) $(B)/host/tests/tools/small-slices.o \

@@ -227,6 +227,11 @@ struct rvt_perfdata_writer;
 
 /* Creates (or replaces) @path. Returns 0 or -errno. */
 int rvt_perfdata_create(const char *path, struct rvt_perfdata_writer **writer);
+/*
+ * The same of an empty file that the caller has opened for writing. @fd belongs to the writer, also
+ * after an error. Returns 0 or -ENOMEM.
+ */
+int rvt_perfdata_create_fd(int fd, struct rvt_perfdata_writer **writer);
 /* Before begin: one call per event. @name and @ids are copied. */
 int rvt_perfdata_add_event(struct rvt_perfdata_writer *writer, const struct perf_event_attr *attr,
 			   const char *name, const uint64_t *ids, size_t n_ids);

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* perf-rvtrace: `perf rvtrace` runs it, and it runs on its own. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/cmd.h"
+#include "common/output.h"
 
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *help;
+	bool to_file;	/* standard output is not where its result goes */
 } commands[] = {
-	{ "record", cmd_record, "record the control flow of a command, process, cpu or system" },
-	{ "script", cmd_script, "print the recorded flow: branches, calls or instructions" },
-	{ "report", cmd_report, "count the instructions of every function" },
-	{ "inject", cmd_inject, "an ordinary perf.data with samples made from the trace" },
-	{ "profile", cmd_profile, "profiles for compilers, flame graphs, timelines" },
-	{ "stat", cmd_stat, "size, density and losses of a recording" },
-	{ "list", cmd_list, "the trace hardware of this machine" },
-	{ "decode", cmd_decode, "the program's flow from a bare dump and ELF files" },
-	{ "dump", cmd_dump, "print the messages of a trace" },
-	{ "tandem", cmd_tandem, "traces for tandem verification: print, make, check, convert" },
+	{ "record", cmd_record, "record the control flow of a command, process, cpu or system",
+	  true },
+	{ "script", cmd_script, "print the recorded flow: branches, calls or instructions", false },
+	{ "report", cmd_report, "count the instructions of every function", false },
+	{ "inject", cmd_inject, "an ordinary perf.data with samples made from the trace", true },
+	{ "profile", cmd_profile, "profiles for compilers, flame graphs, timelines", false },
+	{ "stat", cmd_stat, "size, density and losses of a recording", false },
+	{ "list", cmd_list, "the trace hardware of this machine", false },
+	{ "decode", cmd_decode, "the program's flow from a bare dump and ELF files", false },
+	{ "dump", cmd_dump, "print the messages of a trace", false },
+	{ "tandem", cmd_tandem, "traces for tandem verification: print, make, check, convert", false },
 };
 
 static int usage(FILE *out, int status)
@@ -30,22 +34,31 @@ static int usage(FILE *out, int status)
 	return status;
 }
 
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(commands) / sizeof(*commands); i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	static char name[64];	/* what getopt_long() calls us in its messages */
+	const char *word = argc > 1 ? argv[1] : NULL;
+	const struct command *command = find_command(word);
 
-	if (argc < 2)
+	output_begin(!command || !command->to_file);
+	if (!word)
 		return usage(stderr, 1);
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))
 		return usage(stdout, 0);
-	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
-		if (strcmp(argv[1], commands[i].name))
-			continue;
-		snprintf(name, sizeof(name), "perf-rvtrace %s", commands[i].name);
-		argv[1] = name;
-		cmd_begin(commands[i].name, argc - 1, argv + 1);
-		return commands[i].run(argc - 1, argv + 1);
+	if (!command) {
+		fprintf(stderr, "perf-rvtrace: there is no command '%s'\n\n", word);
+		return usage(stderr, 1);
 	}
-	fprintf(stderr, "perf-rvtrace: there is no command '%s'\n\n", argv[1]);
-	return usage(stderr, 1);
+	snprintf(name, sizeof(name), "perf-rvtrace %s", command->name);
+	argv[1] = name;
+	cmd_begin(command->name, argc - 1, argv + 1);
+	return command->run(argc - 1, argv + 1);
 }

@@ -26,7 +26,7 @@ void cmd_begin(const char *name, int argc, char **argv)
 
 static void message(const char *kind, const char *format, va_list args)
 {
-	fprintf(stderr, "perf-rvtrace %s: %s", cmd_name, kind);
+	fprintf(stderr, "perf-rvtrace%s%s: %s", *cmd_name ? " " : "", cmd_name, kind);
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include "common/cmd.h"
+#include "common/output.h"
 #include "common/progress.h"
 #include "common/text.h"
 #include "common/view.h"
@@ -299,7 +300,7 @@ int view_summary(struct view *view, uint64_t trace_errors)
 	struct rvt_session_stats stats;
 	const char *warning = rvt_perfdata_warning(rvt_session_file(view->session));
 
-	fflush(stdout);
+	output_flush();
 	rvt_session_stats(view->session, &stats);
 	if (trace_errors)
 		fprintf(stderr, "%" PRIu64 " instruction trace errors\n", trace_errors);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/cmd.h"
+#include "common/output.h"
 #include "ctr/ctr.h"
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
@@ -226,14 +227,17 @@ static int write_file(struct injection *injection, const char *output)
 	struct rvt_session *session = view_session(injection->view);
 	const struct rvt_session_ctr_sink first = { injection, look_at_first, NULL };
 	const struct rvt_session_ctr_sink sink = { injection, on_sample, view_warning };
+	struct output_file file;
 	int err = rvt_session_run_ctr(session, &first);
 
 	if (err && err != -ECANCELED)
-		return err;
-	err = rvt_perfdata_create(output, &injection->writer);
+		return cmd_error(err, "decoding ended: %s", strerror(-err));
+	err = output_create(&file, output);
 	if (err)
 		return err;
-	err = add_events(injection);
+	err = rvt_perfdata_create_fd(file.fd, &injection->writer);
+	if (!err)
+		err = add_events(injection);
 	if (!err)
 		err = rvt_perfdata_begin(injection->writer, NULL);
 	if (!err)
@@ -246,7 +250,10 @@ static int write_file(struct injection *injection, const char *output)
 		rvt_perfdata_abandon(injection->writer);
 	else
 		err = rvt_perfdata_finish(injection->writer);
-	return err;
+	if (!err)
+		return 0;
+	output_discard(&file);
+	return cmd_error(err, "cannot write %s: %s", output, strerror(-err));
 }
 
 int ctr_inject(struct view *view, const char *output)
@@ -255,10 +262,9 @@ int ctr_inject(struct view *view, const char *output)
 	int err = write_file(&injection, output);
 
 	if (err)
-		return cmd_error(err, "cannot write %s: %s", output, strerror(-err));
+		return err;
 	fprintf(stderr, "[ perf rvtrace inject: %llu samples with %s in %s ]\n",
 		(unsigned long long)injection.samples,
 		injection.chains ? "call chains" : "branch stacks", output);
-	view_summary(view, 0);
-	return 0;
+	return view_summary(view, 0);
 }

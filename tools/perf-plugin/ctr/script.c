@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include "common/cmd.h"
 #include "ctr/ctr.h"
 #include "common/places.h"
@@ -95,7 +96,7 @@ static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struc
 
 	if (!ctr_wants(script->view, sample, task))
 		return 0;
-	if (script->max_lines && script->lines >= script->max_lines)
+	if ((script->max_lines && script->lines >= script->max_lines) || ferror(stdout))
 		return -ECANCELED;
 	script->lines++;
 	if (script->raw) {
@@ -122,10 +123,7 @@ int ctr_script(struct view *view, bool raw, uint64_t max_lines)
 	int err = script.places ? rvt_session_run_ctr(session, &sink) : -ENOMEM;
 
 	places_destroy(script.places);
-	if (err == -ECANCELED)
-		err = 0;
-	if (err)
-		cmd_error(0, "out of memory");
-	view_summary(view, 0);
-	return err;
+	if (err && err != -ECANCELED)
+		return cmd_error(err, "decoding ended: %s", strerror(-err));
+	return view_summary(view, 0);
 }

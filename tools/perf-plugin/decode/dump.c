@@ -113,8 +113,6 @@ static int summary(const struct dump_options *options, const struct rvt_dump_sta
 		options->path, (unsigned long long)stats->messages,
 		(unsigned long long)stats->idle_bytes, (unsigned long long)stats->skipped_bytes,
 		(unsigned long long)stats->damaged);
-	if (fflush(stdout) || ferror(stdout))
-		return cmd_error(STATUS_UNUSABLE, "standard output: %s", strerror(errno));
 	return stats->damaged ? STATUS_DAMAGED : STATUS_CLEAN;
 }
 

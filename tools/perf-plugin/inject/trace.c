@@ -9,6 +9,7 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "common/branches.h"
+#include "common/output.h"
 #include "inject/inject.h"
 #include "common/transfers.h"
 
@@ -213,8 +214,12 @@ static int decode(struct inject *inject)
 
 static int write_all(struct inject *inject, const char *output)
 {
-	int err = rvt_perfdata_create(output, &inject->out);
+	struct output_file file;
+	int err = output_create(&file, output);
 
+	if (err)
+		return err;
+	err = rvt_perfdata_create_fd(file.fd, &inject->out);
 	if (inject->added)
 		added_output(inject->added, inject->out);
 	if (!err)
@@ -229,7 +234,10 @@ static int write_all(struct inject *inject, const char *output)
 		rvt_perfdata_abandon(inject->out);
 	else
 		err = rvt_perfdata_finish(inject->out);
-	return err;
+	if (!err)
+		return 0;
+	output_discard(&file);
+	return cmd_error(err, "cannot write %s: %s", output, strerror(-err));
 }
 
 int trace_inject(struct view *view, const struct itrace *itrace, const char *output)
@@ -243,7 +251,8 @@ int trace_inject(struct view *view, const struct itrace *itrace, const char *out
 	inject.clocks = calloc(MAX_CPUS, sizeof(*inject.clocks));
 	if (entries)
 		inject.branches = branches_create(entries);
-	err = inject.clocks && (inject.branches || !entries) ? 0 : -ENOMEM;
+	err = inject.clocks && (inject.branches || !entries) ? 0 :
+		cmd_error(-ENOMEM, "out of memory");
 	if (!err && (itrace->add_callchain || itrace->add_last_branches))
 		err = added_create(rvt_session_file(view_session(view)), itrace, inject.branches,
 				   &inject.added);
@@ -254,7 +263,7 @@ int trace_inject(struct view *view, const struct itrace *itrace, const char *out
 	branches_destroy(inject.branches);
 	free(inject.clocks);
 	if (err)
-		return cmd_error(err, "cannot write %s: %s", output, strerror(-err));
+		return err;
 	fprintf(stderr, "[ perf rvtrace inject: %llu samples in %s ]\n",
 		(unsigned long long)samples, output);
 	return view_summary(view, inject.errors);

@@ -71,7 +71,7 @@ static int put(struct chrome *chrome, struct json_object *event)
 	fputs(json_object_to_json_string_ext(event, JSON_C_TO_STRING_PLAIN |
 					     JSON_C_TO_STRING_NOSLASHESCAPE), chrome->out);
 	json_object_put(event);
-	return ferror(chrome->out) ? -EIO : 0;
+	return ferror(chrome->out) ? -EPIPE : 0;
 }
 
 static struct json_object *new_event(const struct chrome *chrome, const char *phase, int32_t pid,

@@ -125,7 +125,8 @@ static int decode_trace(struct decoding *d, void *data, uint64_t *errors)
 		*errors += transfers_lost(transfers);
 	forget_tallies(d);
 	transfers_destroy(transfers);
-	return err ? cmd_error(err, "decoding ended: %s", strerror(-err)) : 0;
+	/* -EPIPE: the output failed, which is told where it is closed */
+	return err && err != -EPIPE ? cmd_error(err, "decoding ended: %s", strerror(-err)) : err;
 }
 
 int profile_decode(struct view *view, const struct profile_format *format,

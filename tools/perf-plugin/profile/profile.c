@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/cmd.h"
+#include "common/output.h"
 #include "profile/profile.h"
 #include "profile/merge.h"
 
@@ -311,6 +312,7 @@ int cmd_profile(int argc, char **argv)
 	const char *name = NULL, *dso = NULL, *output = NULL, *jobs = NULL;
 	const struct profile_format *format;
 	struct view_options options = { 0 };
+	struct output_file file;
 	bool merging = false;
 	char **files = NULL;
 	FILE *out = stdout;
@@ -344,13 +346,13 @@ int cmd_profile(int argc, char **argv)
 	if (!format)
 		return cmd_try_help(1);
 	if (output) {
-		out = fopen(output, "w");
+		out = output_open(&file, output);
 		if (!out)
-			return cmd_error(1, "cannot create %s: %s", output, strerror(errno));
+			return 1;
 	}
 	err = merging ? merge(format, &options, dso, files, out) :
 		make(format, &options, dso, out);
-	if (fflush(out) || (output && fclose(out)))
-		err = cmd_error(-EIO, "cannot write %s", output ? output : "the profile");
+	if (output)
+		err = output_close(&file, out, err);
 	return err ? 1 : 0;
 }

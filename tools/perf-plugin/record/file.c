@@ -37,10 +37,12 @@ int record_begin_file(struct recorder *rec, const char *path)
 	rec->path = path;
 	if (!meta)
 		return -ENOTSUP;
-	err = rvt_perfdata_create(path, &rec->writer);
+	err = output_create(&rec->output, path);
+	if (!err)
+		err = rvt_perfdata_create_fd(rec->output.fd, &rec->writer);
 	if (err) {
 		free(meta);
-		return cmd_error(err, "cannot create %s: %s", path, strerror(-err));
+		return err;
 	}
 	err = rvt_perfdata_add_event(rec->writer, &rec->trace_attr, rec->options.event,
 				     rec->trace_ids, rec->n_trace_ids);

@@ -14,6 +14,7 @@
 #include <rvtrace/session.h>
 #include "util/array.h"
 #include "common/cmd.h"
+#include "common/output.h"
 #include "profile/profile.h"
 #include "record/record.h"
 
@@ -275,15 +276,14 @@ static void stop(struct live *live)
 static int write_profile(const struct live *live)
 {
 	const struct record_options *options = &live->rec->options;
-	FILE *out = fopen(options->output, "w");
+	struct output_file file;
+	FILE *out = output_open(&file, options->output);
 	int err;
 
 	if (!out)
-		return cmd_error(-errno, "cannot create %s: %s", options->output, strerror(errno));
+		return -EIO;
 	err = live->format->write(live->profile, live->format->name, options->dso, out);
-	if (fclose(out) && !err)
-		err = cmd_error(-errno, "cannot write %s: %s", options->output, strerror(errno));
-	return err;
+	return output_close(&file, out, err);
 }
 
 static void summarize(const struct live *live, const struct rvt_session_stats *stats)

@@ -286,7 +286,7 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 		err = start_child(child, rec->options.command);
 	if (err) {
 		if (rec->writer)
-			unlink(rec->path);	/* nothing is in it */
+			output_discard(&rec->output);	/* nothing is in it */
 		return err;
 	}
 	err = run_loop(rec, child, &unblocked);

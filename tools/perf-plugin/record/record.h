@@ -11,6 +11,7 @@
 #include <rvtrace/perfdata.h>
 #include "record/code-list.h"
 #include "record/event.h"
+#include "common/output.h"
 #include "common/pmu.h"
 #include "record/ring.h"
 
@@ -106,6 +107,7 @@ struct recorder {
 	size_t n_trace_ids, n_side_ids;
 	struct rvt_perfdata_writer *writer;	/* of the trace; NULL: there is no file of it */
 	const char *path;	/* of that file */
+	struct output_file output;
 	struct live *live;	/* --profile; NULL: none */
 	char *filter;		/* resolved; NULL: none */
 	uint64_t trace_bytes;	/* AUX data written */

@@ -109,10 +109,10 @@ static int run(struct script *script, const struct view_options *options)
 	if (err)
 		return err == -ENOMEM ? cmd_error(err, "out of memory") : err;
 	err = decode(script, options);
-	if (fflush(stdout) || err == -EPIPE)
-		return 0;	/* whoever reads has seen enough */
+	if (err == -EPIPE)
+		return err;	/* of standard output: told at exit */
 	if (err && err != -ECANCELED)
-		return cmd_error(err, "decoding ended: error %d", -err);
+		return cmd_error(err, "decoding ended: %s", strerror(-err));
 	mention_samples(view_session(script->view));
 	return view_summary(script->view, script->errors);
 }

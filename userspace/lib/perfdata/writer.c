@@ -86,21 +86,24 @@ static int write_out(struct rvt_perfdata_writer *w, const void *bytes, size_t le
 	return write_all(w->fd, pieces, 2);
 }
 
-int rvt_perfdata_create(const char *path, struct rvt_perfdata_writer **writer)
+int rvt_perfdata_create_fd(int fd, struct rvt_perfdata_writer **writer)
 {
 	struct rvt_perfdata_writer *w = calloc(1, sizeof(*w));
-	int err;
 
-	if (!w)
+	if (!w) {
+		close(fd);
 		return -ENOMEM;
-	w->fd = open(path, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600);
-	if (w->fd < 0) {
-		err = -errno;
-		free(w);
-		return err;
 	}
+	w->fd = fd;
 	*writer = w;
 	return 0;
+}
+
+int rvt_perfdata_create(const char *path, struct rvt_perfdata_writer **writer)
+{
+	int fd = open(path, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : rvt_perfdata_create_fd(fd, writer);
 }
 
 int rvt_perfdata_add_event(struct rvt_perfdata_writer *w, const struct perf_event_attr *attr,
