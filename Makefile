@@ -18,7 +18,7 @@ CAPSTONE := $(shell pkg-config --exists 'capstone >= 5' 2>/dev/null && echo y)
 # `profile --format chrome`.
 JSON := $(shell pkg-config --exists json-c 2>/dev/null && echo y)
 
-LIB_SRC := $(sort $(wildcard userspace/lib/*.c userspace/lib/*/*.c))
+LIB_SRC := $(sort $(wildcard userspace/lib/*.c userspace/lib/*/*.c userspace/lib/*/*/*.c))
 # *.bpf.c run in the kernel.
 CMD_SRC := $(sort $(filter-out %.bpf.c,$(wildcard tools/perf-plugin/*.c tools/perf-plugin/*/*.c)))
 UNIT_SRC := $(sort $(wildcard tests/unit/*_test.c))

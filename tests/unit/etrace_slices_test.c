@@ -13,7 +13,7 @@
 #include <rvtrace/etrace.h>
 #include <rvtrace/image.h>
 #include <rvtrace/stream.h>
-#include "flow/engine.h"
+#include "flow/core/state.h"
 #include "random-hart.h"
 
 #define MAX_BYTES (1 << 20)

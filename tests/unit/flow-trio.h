@@ -6,7 +6,7 @@
 #ifndef TESTS_FLOW_TRIO_H
 #define TESTS_FLOW_TRIO_H
 
-#include "flow/engine.h"
+#include "flow/core/state.h"
 #include "flow-fixture.h"
 #include "property.h"
 

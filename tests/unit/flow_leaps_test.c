@@ -4,7 +4,7 @@
  * goes, and be counted as often.
  */
 #include <stdlib.h>
-#include "flow/leaps.h"
+#include "flow/memo/leaps.h"
 #include "flow-trio.h"
 
 /* ---- leaps ---- */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "flow/engine.h"
+#include "flow/core/state.h"
 
 #define ROUNDS 20000
 #define MAX_DEPTH 40

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "flow/cache.h"
+#include "flow/core/blocks.h"
 
 #define SIZE ((5ul << 20) + 100)	/* the last page is not full */
 #define LARGE 256			/* entries: then it moves */

@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 #include "flow-fixture.h"
-#include "flow/steps.h"
+#include "flow/memo/memos.h"
 
 static void check_pcs(struct fixture *f, size_t n, ...)
 {

@@ -5,7 +5,7 @@
  *	decoder-trap.c		trap packets
  *	decoder-state.c		what is known of the hart, and losing it
  *	decoder-follow.c	from one reported instruction to the next
- *	decoder-steps.c		packets that came before, by their bytes
+ *	decoder-memo.c		packets that came before, by their bytes
  *	decoder-part.c		parts of a stream
  *	decoder-tables.c	branch predictor, jump target cache, trap vectors, look-ahead
  *	demux.c			streams: framing, sources
@@ -231,7 +231,7 @@ void rvt_etrace_part_advance(struct rvt_etrace_part *part, struct rvt_etrace_dec
 bool rvt_etrace_part_carries(const struct rvt_etrace_codec *codec,
 			     const struct rvt_etrace_codec *initial);
 
-/* ---- decoder-steps.c ---- */
+/* ---- decoder-memo.c ---- */
 
 struct rvt_etrace_frames;
 

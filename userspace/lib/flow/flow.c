@@ -6,10 +6,10 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include "flow/engine.h"
-#include "flow/leaps.h"
-#include "flow/spare.h"
-#include "flow/steps.h"
+#include "flow/core/state.h"
+#include "flow/memo/leaps.h"
+#include "flow/memo/table-pool.h"
+#include "flow/memo/memos.h"
 #include "insn/insn.h"
 
 static void find_meaning(struct rvt_flow *flow);

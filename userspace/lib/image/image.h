@@ -68,7 +68,7 @@ struct rvt_image {
 	void *files;			/* tsearch tree of struct rvt_file */
 	void *names;			/* tsearch tree of strings */
 	uint32_t seed;			/* of treap priorities */
-	/* the flow engine's block caches: see flow/cache.h */
+	/* the flow engine's block caches: see flow/core/blocks.h */
 	struct rvt_view_cache *views;
 	void (*destroy_views)(struct rvt_view_cache *views);
 	pthread_mutex_t lock;		/* of views */

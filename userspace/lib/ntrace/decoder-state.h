@@ -196,7 +196,7 @@ static inline bool rvt_ntrace_in_part(const struct rvt_ntrace_decoder *d, uint64
 	return offset >= d->part_from && offset < d->part_to;
 }
 
-/* ---- replaying whole messages (decoder-steps.c) ---- */
+/* ---- replaying whole messages (decoder-memo.c) ---- */
 
 /* Decodes as many messages of d->recent as are known. Afterwards the reader is at another one. */
 void rvt_ntrace_replay(struct rvt_ntrace_decoder *d);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "util/array.h"
-#include "flow/engine.h"
+#include "flow/core/state.h"
 #include "slice.h"
 #include "state.h"
 

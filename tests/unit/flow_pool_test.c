@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * What a flow leaves to the next one of its image: what it has learned of code, and nothing of its
+ * trace.
+ */
+#include <stdlib.h>
+#include "flow/memo/memos.h"
+#include "flow-fixture.h"
+
+/* ---- hops ---- */
+
+/* c.nop, a branch to itself, and back to the c.nop. */
+static void put_loop(struct fixture *f)
+{
+	rv_put(&f->code, RV_C_NOP);
+	rv_put(&f->code, rv_c_branch(2));
+	rv_put(&f->code, rv_c_j(-4));
+	load(f);
+}
+
+static void set_up_counting(struct fixture *f)
+{
+	set_up(f, 0, 0);
+	put_loop(f);
+	assert_int_equal(rvt_flow_count(f->flow), 0);
+}
+
+/* 20 branches that are not taken: 1 + 20 * 3 instructions. */
+static void run_loop(struct fixture *f)
+{
+	struct rvt_order o = unlimited();
+
+	o.n_outcomes = 20;
+	rvt_flow_start(f->flow, 0x1000, 0, true);
+	assert_int_equal(rvt_flow_run(f->flow, &o), RVT_STOP_OUTCOME);
+}
+
+static int add_insns(void *ctx, const struct rvt_run *run, uint64_t times)
+{
+	*(uint64_t *)ctx += run->count * times;
+	return 0;
+}
+
+static uint64_t counted(struct fixture *f)
+{
+	uint64_t insns = 0;
+	const struct rvt_count_sink sink = { &insns, add_insns, NULL };
+
+	assert_int_equal(rvt_flow_counts(f->flow, &sink), 0);
+	return insns;
+}
+
+static void next_flow(struct fixture *f)
+{
+	rvt_flow_destroy(f->flow);
+	make_flow(f, 0, 0);
+	assert_int_equal(rvt_flow_count(f->flow), 0);
+}
+
+static void test_hops(void **state)
+{
+	struct fixture f;
+	uint32_t n_path;
+	uint64_t insns;
+
+	(void)state;
+	set_up_counting(&f);
+	run_loop(&f);
+	insns = counted(&f);
+	assert_int_equal(insns, 20 * 3 + 1);
+	n_path = f.flow->hops->n_path;
+	assert_true(n_path > 0);
+	for (int i = 0; i < 3; i++) {
+		next_flow(&f);
+		assert_null(f.flow->hops);
+		run_loop(&f);
+		/* nothing was made a second time */
+		assert_int_equal(f.flow->hops->n_path, n_path);
+		assert_int_equal(counted(&f), insns);
+	}
+	tear_down(&f);
+}
+
+/* What nobody was told would be told to somebody else. */
+static void test_untold_counts(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up_counting(&f);
+	for (int i = 0; i < 3; i++)
+		run_loop(&f);
+	assert_true(f.flow->hops->n_counted);
+	next_flow(&f);
+	run_loop(&f);
+	assert_int_equal(counted(&f), 20 * 3 + 1);
+	tear_down(&f);
+}
+
+static int add_edges(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
+		     int64_t times)
+{
+	(void)from, (void)to, (void)iclass;
+	*(int64_t *)ctx += times;
+	return 0;
+}
+
+/* The memory that is counted in is the next flow's, what was told is told once. */
+static void test_memory_of_counts(void **state)
+{
+	int64_t edges = 0, edges_again = 0;
+	const struct rvt_count_sink sink = { &edges, NULL, add_edges };
+	const struct rvt_count_sink again = { &edges_again, NULL, add_edges };
+	const void *memory;
+	struct fixture f;
+
+	(void)state;
+	set_up_counting(&f);
+	run_loop(&f);
+	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
+	assert_int_equal(edges, 20);
+	memory = f.flow->counts;
+	next_flow(&f);
+	run_loop(&f);
+	assert_ptr_equal(f.flow->counts, memory);
+	assert_int_equal(rvt_flow_counts(f.flow, &again), 0);
+	assert_int_equal(edges_again, edges);
+	assert_int_equal(counted(&f), 0);
+	tear_down(&f);
+}
+
+/* An instruction that was walked is counted by itself, though no hop is left to count. */
+static void test_untold_walk(void **state)
+{
+	struct rvt_order o = unlimited();
+	struct fixture f;
+
+	(void)state;
+	set_up_counting(&f);
+	run_loop(&f);
+	counted(&f);
+	o.max_insns = 1;
+	rvt_flow_start(f.flow, 0x1000, 0, true);
+	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
+	assert_int_equal(f.flow->hops->n_counted, 0);
+	next_flow(&f);
+	run_loop(&f);
+	assert_int_equal(counted(&f), 20 * 3 + 1);
+	tear_down(&f);
+}
+
+/* Who learns of a flow has its memory, and none of what that did not tell. */
+static void test_taught_counts(void **state)
+{
+	const struct rvt_flow_config config = { .size = sizeof(config) };
+	struct fixture f, pupil;
+	const void *memory;
+
+	(void)state;
+	set_up_counting(&f);
+	run_loop(&f);
+	memory = f.flow->counts;
+	rvt_flow_retire(f.flow);
+	pupil = f;
+	assert_int_equal(rvt_flow_create(&config, NULL, &pupil.flow), 0);
+	assert_int_equal(rvt_flow_count(pupil.flow), 0);
+	rvt_flow_set_space(pupil.flow, f.space);
+	pupil.flow->teacher = f.flow;
+	run_loop(&pupil);
+	assert_ptr_equal(pupil.flow->counts, memory);
+	assert_int_equal(counted(&pupil), 20 * 3 + 1);
+	rvt_flow_destroy(pupil.flow);
+	tear_down(&f);
+}
+
+/* Blocks of one image are no blocks of another, and go with it. */
+static void test_other_image(void **state)
+{
+	struct fixture f, other;
+	uint32_t n_path;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	set_up(&other, 0, 0);
+	put_loop(&f);
+	put_loop(&other);
+	assert_int_equal(rvt_flow_count(f.flow), 0);
+	run_loop(&f);
+	n_path = f.flow->hops->n_path;
+	rvt_flow_set_space(f.flow, other.space);
+	run_loop(&f);
+	counted(&f);
+	next_flow(&f);
+	tear_down(&other);
+	run_loop(&f);
+	assert_int_equal(f.flow->hops->n_path, n_path);
+	tear_down(&f);
+}
+
+/* ---- steps ---- */
+
+static struct rvt_step_key key_of(uint64_t message)
+{
+	return (struct rvt_step_key){ .bytes = { message }, .pc = 0x1000 };
+}
+
+static const struct rvt_step *step_of(struct fixture *f, uint64_t message)
+{
+	struct rvt_step_key key = key_of(message);
+
+	assert_true(rvt_steps_enter(f->flow, &key));
+	return rvt_steps_look_up(f->flow->steps, &key, rvt_step_hash(&key));
+}
+
+/* A step of the first instruction, for @message. */
+static void make_step(struct fixture *f, uint64_t message)
+{
+	struct rvt_step_key key = key_of(message);
+	struct rvt_order o = unlimited();
+
+	o.max_insns = 1;
+	/* the first time is only noted */
+	for (int i = 0; i < 2; i++) {
+		rvt_flow_start(f->flow, 0x1000, 0, true);
+		assert_null(step_of(f, message));
+		assert_true(rvt_steps_enter(f->flow, &key));
+		rvt_steps_record(f->flow, &key);
+		assert_int_equal(rvt_flow_run(f->flow, &o), RVT_STOP_INSNS);
+		if (rvt_steps_recording(f->flow))
+			rvt_steps_keep(f->flow, key.address, 0);
+	}
+	rvt_flow_start(f->flow, 0x1000, 0, true);
+	assert_non_null(step_of(f, message));
+}
+
+/*
+ * Two messages of one set of the index whose tag is 1: a way that is free looks as if it had that,
+ * if the one before it has. *second comes after *first.
+ */
+static void find_neighbours(uint32_t meaning, uint64_t *first, uint64_t *second)
+{
+	uint64_t *of_set = calloc(RVT_STEP_SETS, sizeof(*of_set));
+
+	assert_non_null(of_set);
+	*first = 0;
+	for (*second = 1; !*first; ++*second) {
+		struct rvt_step_key key = key_of(*second);
+		uint64_t hash;
+
+		key.meaning = meaning;
+		hash = rvt_step_hash(&key);
+		if (hash >> 56 > 1)
+			continue;
+		*first = of_set[rvt_step_set(hash)];
+		of_set[rvt_step_set(hash)] = *second;
+	}
+	--*second;
+	free(of_set);
+}
+
+static void test_steps(void **state)
+{
+	struct rvt_step_key key = key_of(1);
+	const struct rvt_steps *steps;
+	uint64_t first, second;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 0, 0);
+	put_loop(&f);
+	/* Both flows come when the code is there: so it has one meaning for them. */
+	next_flow(&f);
+	run_loop(&f);
+	rvt_flow_start(f.flow, 0x1000, 0, true);
+	assert_true(rvt_steps_enter(f.flow, &key));
+	find_neighbours(key.meaning, &first, &second);
+	make_step(&f, first);
+	make_step(&f, second);
+	counted(&f);
+	/* E-Trace's guesses, which a decoder believes as far as the key of the step proves them */
+	f.flow->steps->rows[1] = 2;
+	steps = f.flow->steps;
+	next_flow(&f);
+	run_loop(&f);
+	assert_ptr_equal(f.flow->steps, steps);
+	assert_int_equal(steps->rows[1], 0);
+	rvt_flow_start(f.flow, 0x1000, 0, true);
+	assert_int_equal(rvt_flow_meaning(f.flow, 0x1000), key.meaning);
+	/* asserts that no message is known, nor noted to have come once */
+	assert_null(step_of(&f, second));
+	make_step(&f, first);
+	assert_null(step_of(&f, second));
+	make_step(&f, second);
+	tear_down(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hops),
+		cmocka_unit_test(test_untold_counts),
+		cmocka_unit_test(test_memory_of_counts),
+		cmocka_unit_test(test_untold_walk),
+		cmocka_unit_test(test_taught_counts),
+		cmocka_unit_test(test_other_image),
+		cmocka_unit_test(test_steps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Block cache: views, their tables, and the making of blocks.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "flow/core/blocks.h"
+#include "flow/memo/table-pool.h"
+#include "insn/insn.h"
+
+#define SMALL_PAGE 4096ul
+#define HUGE_PAGE (2ul << 20)
+/* Longer straight lines are cut, so that entering them anywhere stays cheap. */
+#define MAX_BLOCK_INSNS 128
+/* The first arena of a cache, and all others. */
+#define FIRST_ARENA_BYTES (256ul << 10)
+#define ARENA_BYTES HUGE_PAGE
+
+struct arena {
+	struct arena *next;
+	size_t used, size;	/* bytes, with this head */
+};
+
+#define ARENA_HEAD 64
+
+struct rvt_view_cache {
+	void *views;		/* tsearch tree */
+	struct arena *arena;
+	uint32_t n_blocks;	/* made so far */
+	struct rvt_spare *spares;
+};
+
+/* ---- single instructions ---- */
+
+int rvt_code_insn(struct rvt_space *space, const struct rvt_code_config *config, uint64_t pc,
+		  struct rvt_insn *insn)
+{
+	const uint8_t *bytes;
+	size_t avail = rvt_space_find(space, pc, &bytes);
+	uint8_t copy[8];
+	int ret;
+
+	if (!avail)
+		return -ENOENT;
+	ret = rvt_insn_classify(bytes, avail, config->isa, config->hook, config->hook_ctx, insn);
+	if (ret != -EAGAIN)
+		return ret;
+	/* It goes on in another mapping. */
+	for (avail = 0; avail < sizeof(copy); avail++) {
+		if (!rvt_space_find(space, rvt_code_addr(config, pc + avail), &bytes))
+			break;
+		copy[avail] = *bytes;
+	}
+	ret = rvt_insn_classify(copy, avail, config->isa, config->hook, config->hook_ctx, insn);
+	return ret == -EAGAIN ? -ENOENT : ret;
+}
+
+static uint64_t table_target(struct rvt_space *space, const struct rvt_code_config *config,
+			     uint64_t index)
+{
+	unsigned int size = config->isa & RVT_ISA_RV32 ? 4 : 8;
+	uint64_t entry = config->jvt + index * size, value = 0;
+	const uint8_t *byte;
+
+	if (!config->jvt)
+		return 0;
+	for (unsigned int i = 0; i < size; i++) {
+		if (!rvt_space_find(space, entry + i, &byte))
+			return 0;
+		value |= (uint64_t)*byte << 8 * i;
+	}
+	return value & ~1ull;
+}
+
+uint64_t rvt_code_target(struct rvt_space *space, const struct rvt_code_config *config,
+			 uint64_t pc, const struct rvt_insn *insn)
+{
+	if (insn->flags & RVT_INSN_F_TARGET)
+		return rvt_code_addr(config, pc + insn->offset);
+	if (insn->flags & RVT_INSN_F_ABSOLUTE)
+		return rvt_code_addr(config, insn->offset & ~1ull);
+	if (insn->flags & RVT_INSN_F_TABLE)
+		return table_target(space, config, insn->offset);
+	return 0;
+}
+
+bool rvt_code_sequential(const struct rvt_code_config *config, uint64_t load_pc,
+			 const struct rvt_insn *load, const struct rvt_insn *jump,
+			 uint64_t *target)
+{
+	uint64_t value = load->offset;
+
+	if (!(load->flags & RVT_INSN_F_LOADS_IMM) || !load->rd || load->rd != jump->rs1)
+		return false;
+	if (load->flags & RVT_INSN_F_PCREL)
+		value += load_pc;
+	*target = rvt_code_addr(config, (value + jump->offset) & ~1ull);
+	return true;
+}
+
+enum rvt_block_end rvt_code_end(const struct rvt_insn *insn)
+{
+	switch (insn->iclass) {
+	case RVT_INSN_BRANCH:
+		return RVT_END_BRANCH;
+	case RVT_INSN_JUMP:
+	case RVT_INSN_JUMP_LINKED:
+		return RVT_END_JUMP;
+	case RVT_INSN_CALL:
+		return RVT_END_CALL;
+	case RVT_INSN_IND_CALL:
+		return RVT_END_IND_CALL;
+	case RVT_INSN_COROUTINE:
+		return RVT_END_COROUTINE;
+	case RVT_INSN_RETURN:
+		return RVT_END_RETURN;
+	case RVT_INSN_IND_JUMP:
+	case RVT_INSN_IND_JUMP_LINKED:
+	case RVT_INSN_TRAP_RETURN:
+		return RVT_END_INDIRECT;
+	case RVT_INSN_ECALL:
+	case RVT_INSN_EBREAK:
+		return RVT_END_TRAP_INSN;
+	default:
+		return RVT_END_FALL;
+	}
+}
+
+/* ---- making blocks ---- */
+
+/* A block under construction. */
+struct draft {
+	struct rvt_code_block block;
+	uint8_t halfwords[MAX_BLOCK_INSNS];
+	struct rvt_insn last;		/* the instruction before the one that is added */
+	uint64_t last_pc;
+};
+
+static void draft_finish(struct draft *d, struct rvt_space *space,
+			 const struct rvt_code_config *config, const struct rvt_insn *insn,
+			 uint64_t pc)
+{
+	struct rvt_code_block *b = &d->block;
+
+	b->end = rvt_code_end(insn);
+	b->pub.iclass = insn->iclass;
+	b->pub.target = rvt_code_target(space, config, pc, insn);
+	b->absolute = insn->flags & RVT_INSN_F_ABSOLUTE;
+	/* Without the table a table jump is like an indirect one. */
+	if (insn->flags & RVT_INSN_F_TABLE && !b->pub.target)
+		b->end = b->end == RVT_END_CALL ? RVT_END_IND_CALL : RVT_END_INDIRECT;
+	if (b->end >= RVT_END_INDIRECT && b->end <= RVT_END_RETURN && b->pub.insns > 1)
+		b->sequential = rvt_code_sequential(config, d->last_pc, &d->last, insn,
+						    &b->sequential_target);
+	if (b->end == RVT_END_TRAP_INSN) {
+		b->insns--;
+		b->halfwords -= b->last_halfwords;
+	}
+}
+
+/* Adds the instruction at @pc; returns true when it ends the block. */
+static bool draft_add(struct draft *d, struct rvt_space *space,
+		      const struct rvt_code_config *config, const struct rvt_insn *insn,
+		      uint64_t pc)
+{
+	struct rvt_code_block *b = &d->block;
+
+	d->halfwords[b->insns] = insn->len_bytes / 2;
+	b->last_halfwords = insn->len_bytes / 2;
+	b->insns++;
+	b->halfwords += insn->len_bytes / 2;
+	b->pub.insns++;
+	b->pub.bytes += insn->len_bytes;
+	b->end_pc = rvt_code_addr(config, pc + insn->len_bytes);
+	if (rvt_code_end(insn) != RVT_END_FALL) {
+		draft_finish(d, space, config, insn, pc);
+		return true;
+	}
+	b->pub.iclass = RVT_INSN_SEQUENTIAL;
+	d->last = *insn;
+	d->last_pc = pc;
+	return b->pub.insns == MAX_BLOCK_INSNS;
+}
+
+/* Fills @d from @avail bytes. Returns 0, -EAGAIN or -EILSEQ when not even one instruction fits. */
+static int draft_fill(struct draft *d, struct rvt_space *space,
+		      const struct rvt_code_config *config, uint64_t pc, const uint8_t *bytes,
+		      uint64_t avail)
+{
+	memset(&d->block, 0, sizeof(d->block));
+	d->block.pub.pc = pc;
+	for (;;) {
+		struct rvt_insn insn;
+		int ret = rvt_insn_classify(bytes, avail, config->isa, config->hook,
+					    config->hook_ctx, &insn);
+
+		if (ret)
+			return d->block.pub.insns ? 0 : ret;
+		if (draft_add(d, space, config, &insn, pc))
+			return 0;
+		bytes += insn.len_bytes;
+		avail -= insn.len_bytes;
+		pc += insn.len_bytes;
+	}
+}
+
+/* ---- views ---- */
+
+static int compare_views(const void *a, const void *b)
+{
+	const struct rvt_view *va = a, *vb = b;
+
+	if (va->object != vb->object)
+		return va->object < vb->object ? -1 : 1;
+	if (va->bias != vb->bias)
+		return va->bias < vb->bias ? -1 : 1;
+	return memcmp(&va->config, &vb->config, sizeof(va->config));
+}
+
+static void view_destroy(void *p)
+{
+	struct rvt_view *view = p;
+
+	/* Large tables of pointers are mostly untouched: reading them would make them real. */
+	munmap(view->pages, view->n_pages * sizeof(view->pages[0]));
+	free(view);
+}
+
+static void cache_destroy(struct rvt_view_cache *cache)
+{
+	struct rvt_spare *spare;
+	struct arena *arena;
+
+	while ((spare = cache->spares)) {
+		cache->spares = spare->next;
+		rvt_spare_destroy(spare);
+	}
+	tdestroy(cache->views, view_destroy);
+	while ((arena = cache->arena)) {
+		cache->arena = arena->next;
+		munmap(arena, arena->size);
+	}
+	free(cache);
+}
+
+/* Many pages are made at once: they are huge ones, but for a program of few blocks. */
+static struct arena *add_arena(struct rvt_view_cache *cache)
+{
+	size_t size = cache->arena ? ARENA_BYTES : FIRST_ARENA_BYTES;
+	struct arena *arena = rvt_table_map(size);
+
+	if (!arena)
+		return NULL;
+	if (size == HUGE_PAGE)
+		madvise(arena, size, MADV_HUGEPAGE);
+	arena->used = ARENA_HEAD;
+	arena->size = size;
+	arena->next = cache->arena;
+	return cache->arena = arena;
+}
+
+/* Zeroed memory that lives as long as the cache. Called with the image's lock held. */
+static void *cache_alloc(struct rvt_view_cache *cache, size_t size)
+{
+	struct arena *arena = cache->arena;
+	void *p;
+
+	size = (size + 15) & ~15ul;
+	if (!arena || arena->size - arena->used < size)
+		arena = add_arena(cache);
+	if (!arena)
+		return NULL;
+	p = (uint8_t *)arena + arena->used;
+	arena->used += size;
+	return p;
+}
+
+/* Entries. */
+#define LARGE_TABLE 256	/* small ones take little memory: there is one for each hart */
+
+void *rvt_table_map(size_t size)
+{
+	uint8_t *p = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t before;
+
+	if (p == MAP_FAILED)
+		return NULL;
+	size = (size + SMALL_PAGE - 1) & ~(SMALL_PAGE - 1);
+	before = -(uintptr_t)p & (HUGE_PAGE - 1);
+	if (before)
+		munmap(p, before);
+	munmap(p + before + size, HUGE_PAGE - before);
+	return p + before;
+}
+
+#define PAGEMAP_THERE (3ull << 62)	/* in memory, or swapped out */
+
+/*
+ * What /proc/self/pagemap says of each page of the @size bytes at @table; mincore() would not tell
+ * what is swapped out from what never was. NULL: not known. The caller frees it.
+ */
+static uint64_t *pagemap_of(const void *table, size_t size)
+{
+	const size_t len = size / SMALL_PAGE * sizeof(uint64_t);
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	uint64_t *map = malloc(len);
+
+	if (map && (fd < 0 || pread(fd, map, len, (uintptr_t)table / SMALL_PAGE *
+				    sizeof(uint64_t)) != (ssize_t)len)) {
+		free(map);
+		map = NULL;
+	}
+	if (fd >= 0)
+		close(fd);
+	return map;
+}
+
+static bool is_there(const uint64_t *pagemap, size_t page)
+{
+	return pagemap[page] & PAGEMAP_THERE;
+}
+
+/* All of the first huge page is there when it is one already. Looking at a whole table takes long. */
+static bool begins_huge(const void *table, size_t size)
+{
+	const size_t first = size < HUGE_PAGE ? size : HUGE_PAGE;
+	uint64_t *pagemap = pagemap_of(table, first);
+	bool huge = pagemap;
+
+	for (size_t page = 0; page < first / SMALL_PAGE && huge; page++)
+		huge = is_there(pagemap, page);
+	free(pagemap);
+	return huge;
+}
+
+/*
+ * Huge pages go only where nothing is yet: what is there moves elsewhere and is copied back. The
+ * table stays mapped all the time, and if it cannot move it is as it was.
+ */
+static void move_to_huge(uint8_t *table, size_t size, const uint64_t *pagemap)
+{
+	/* At a border, page tables move as well; where some stay there cannot be huge pages. */
+	uint8_t *old = rvt_table_map(size);
+
+	if (!old)
+		return;
+	munmap(old, size);
+	old = mremap(table, size, size, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, old);
+	if (old == MAP_FAILED)
+		return;
+	madvise(table, size, MADV_HUGEPAGE);
+	for (size_t page = 0; page < size / SMALL_PAGE; page++)
+		if (is_there(pagemap, page))
+			memcpy(table + page * SMALL_PAGE, old + page * SMALL_PAGE, SMALL_PAGE);
+	munmap(old, size);
+}
+
+void rvt_table_grows(void *table, size_t size, uint32_t n)
+{
+	uint64_t *pagemap;
+
+	if (n != LARGE_TABLE || sysconf(_SC_PAGESIZE) != SMALL_PAGE)
+		return;
+	size = (size + SMALL_PAGE - 1) & ~(SMALL_PAGE - 1);
+	if (begins_huge(table, size))
+		return;
+	pagemap = pagemap_of(table, size);
+	if (pagemap)
+		move_to_huge(table, size, pagemap);
+	free(pagemap);
+}
+
+static struct rvt_view *view_create(const struct rvt_view *key)
+{
+	struct rvt_view *view = malloc(sizeof(*view));
+	void *pages;
+
+	if (!view)
+		return NULL;
+	*view = *key;
+	view->n_pages = (view->object->len >> RVT_PAGE_BITS) + 1;
+	pages = mmap(NULL, view->n_pages * sizeof(view->pages[0]), PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (pages == MAP_FAILED) {
+		free(view);
+		return NULL;
+	}
+	view->pages = pages;
+	view->hops_low = UINT64_MAX;
+	return view;
+}
+
+/* Called with the image's lock held. */
+static struct rvt_view_cache *cache_get(struct rvt_image *image)
+{
+	if (!image->views) {
+		image->views = calloc(1, sizeof(*image->views));
+		image->destroy_views = cache_destroy;
+	}
+	return image->views;
+}
+
+void rvt_spare_put(struct rvt_image *image, struct rvt_spare *spare)
+{
+	struct rvt_view_cache *cache;
+
+	pthread_mutex_lock(&image->lock);
+	cache = cache_get(image);
+	if (cache) {
+		spare->next = cache->spares;
+		cache->spares = spare;
+	}
+	pthread_mutex_unlock(&image->lock);
+	if (!cache)
+		rvt_spare_destroy(spare);
+}
+
+struct rvt_spare *rvt_spare_take(struct rvt_image *image)
+{
+	struct rvt_spare *spare;
+
+	pthread_mutex_lock(&image->lock);
+	spare = image->views ? image->views->spares : NULL;
+	if (spare)
+		image->views->spares = spare->next;
+	pthread_mutex_unlock(&image->lock);
+	return spare;
+}
+
+static struct rvt_view *view_find(struct rvt_image *image, const struct rvt_view *key)
+{
+	struct rvt_view **found, *view;
+
+	if (!cache_get(image))
+		return NULL;
+	found = tfind(key, &image->views->views, compare_views);
+	if (found)
+		return *found;
+	view = view_create(key);
+	if (view && !tsearch(view, &image->views->views, compare_views)) {
+		view_destroy(view);
+		view = NULL;
+	}
+	return view;
+}
+
+struct rvt_view *rvt_view_find(struct rvt_image *image, struct rvt_mapping *piece,
+			       const struct rvt_code_config *config)
+{
+	struct rvt_view *view, key;
+
+	memset(&key, 0, sizeof(key));
+	key.object = piece->object;
+	key.bias = piece->start - piece->offset;
+	memcpy(&key.config, config, sizeof(*config));
+	pthread_mutex_lock(&image->lock);
+	view = view_find(image, &key);
+	if (view)
+		atomic_store_explicit(&piece->view, view, memory_order_release);
+	pthread_mutex_unlock(&image->lock);
+	return view;
+}
+
+static struct rvt_code_block *keep(struct rvt_view_cache *cache, const struct draft *d)
+{
+	struct rvt_code_block *b = cache_alloc(cache, sizeof(*b) + d->block.pub.insns);
+	uint8_t *halfwords;
+
+	if (!b)
+		return NULL;
+	halfwords = (uint8_t *)(b + 1);
+	memcpy(b, &d->block, sizeof(*b));
+	b->number = cache->n_blocks++;
+	memcpy(halfwords, d->halfwords, d->block.pub.insns);
+	b->pub.halfwords = halfwords;
+	return b;
+}
+
+int rvt_code_decode(struct rvt_space *space, const struct rvt_code_config *config, uint64_t pc,
+		    struct rvt_code_block **block)
+{
+	struct rvt_view_cache *cache;
+	struct rvt_insn insn;
+	struct draft d = {};
+	int ret = rvt_code_insn(space, config, pc, &insn);
+
+	if (ret)
+		return ret;
+	d.block.pub.pc = pc;
+	draft_add(&d, space, config, &insn, pc);
+	*block = NULL;
+	pthread_mutex_lock(&space->image->lock);
+	cache = cache_get(space->image);
+	if (cache)
+		*block = keep(cache, &d);
+	pthread_mutex_unlock(&space->image->lock);
+	return *block ? 0 : -ENOMEM;
+}
+
+static struct rvt_view_page *page_get(struct rvt_view_cache *cache, struct rvt_view *view,
+				      uint64_t index)
+{
+	struct rvt_view_page *page = atomic_load_explicit(&view->pages[index],
+							  memory_order_acquire);
+
+	if (!page) {
+		page = cache_alloc(cache, sizeof(*page));
+		if (page)
+			atomic_store_explicit(&view->pages[index], page, memory_order_release);
+	}
+	return page;
+}
+
+/* Called with the image's lock held. */
+static int make_block(struct rvt_space *space, struct rvt_view *view, struct rvt_mapping *piece,
+		      uint64_t pc, struct rvt_code_block **block)
+{
+	uint64_t offset = pc - view->bias, avail, left = piece->last - pc;
+	struct rvt_view_cache *cache = space->image->views;
+	_Atomic(struct rvt_code_block *) *entry;
+	struct rvt_view_page *page;
+	const uint8_t *bytes;
+	struct draft d;
+	int ret;
+
+	avail = rvt_object_bytes(view->object, offset, &bytes);
+	if (!avail)
+		return -ENOENT;
+	if (avail - 1 > left)
+		avail = left + 1;
+	ret = draft_fill(&d, space, &view->config, pc, bytes, avail);
+	if (ret)
+		return ret;
+	page = page_get(cache, view, offset >> RVT_PAGE_BITS);
+	if (!page)
+		return -ENOMEM;
+	entry = &page->blocks[offset >> 1 & ((1 << (RVT_PAGE_BITS - 1)) - 1)];
+	*block = atomic_load_explicit(entry, memory_order_acquire);
+	if (*block)
+		return 0;
+	*block = keep(cache, &d);
+	if (!*block)
+		return -ENOMEM;
+	(*block)->view = view;
+	atomic_store_explicit(entry, *block, memory_order_release);
+	return 0;
+}
+
+int rvt_view_block(struct rvt_space *space, struct rvt_view *view, struct rvt_mapping *piece,
+		   uint64_t pc, struct rvt_code_block **block)
+{
+	uint64_t offset = pc - view->bias;
+	struct rvt_view_page *page;
+	struct rvt_code_block *b = NULL;
+	int ret;
+
+	if (offset >= view->object->len)
+		return -ENOENT;
+	page = atomic_load_explicit(&view->pages[offset >> RVT_PAGE_BITS], memory_order_acquire);
+	if (page)
+		b = atomic_load_explicit(
+			&page->blocks[offset >> 1 & ((1 << (RVT_PAGE_BITS - 1)) - 1)],
+			memory_order_acquire);
+	if (!b) {
+		pthread_mutex_lock(&space->image->lock);
+		ret = make_block(space, view, piece, pc, &b);
+		pthread_mutex_unlock(&space->image->lock);
+		if (ret)
+			return ret;
+	}
+	if (b->pub.bytes - 1 > piece->last - pc)
+		return -EAGAIN;
+	*block = b;
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Inside librvtrace: the block cache. Blocks belong to a view, which is one code object at one
+ * bias, decoded for one kind of hart; all spaces that map the object there share it. A table has an
+ * entry per half-word. Readers need no lock: entries and links are published whole.
+ */
+#ifndef RVT_LIB_FLOW_CACHE_H
+#define RVT_LIB_FLOW_CACHE_H
+
+#include <stdatomic.h>
+#include <rvtrace/flow.h>
+#include "image/image.h"
+
+/*
+ * Where programs have their own code (0), and where all of them have the same, the kernel's (1):
+ * what is remembered of that holds in every space.
+ */
+static inline unsigned int rvt_half(uint64_t pc)
+{
+	return pc >> 63;
+}
+
+/* How a block goes on. */
+enum rvt_block_end {
+	RVT_END_FALL,		/* at its end: nothing there changed the pc */
+	RVT_END_BRANCH,
+	RVT_END_JUMP,		/* direct, whatever it links */
+	RVT_END_CALL,
+	RVT_END_INDIRECT,	/* any target; trap returns too */
+	RVT_END_IND_CALL,
+	RVT_END_COROUTINE,
+	RVT_END_RETURN,
+	RVT_END_TRAP_INSN,	/* ecall or ebreak, which never retires */
+};
+
+struct rvt_code_block {
+	struct rvt_block pub;
+	struct rvt_view *view;		/* NULL: made for one space only */
+	/* the block that follows, when it is in the same view */
+	_Atomic(struct rvt_code_block *) taken, next;
+	uint64_t end_pc;		/* behind the last instruction */
+	uint32_t insns;			/* that can retire */
+	uint32_t halfwords;		/* of them */
+	uint8_t end;			/* enum rvt_block_end */
+	uint8_t last_halfwords;		/* of the last instruction, retiring or not */
+	uint32_t number;		/* of all blocks of the image */
+	bool sequential;		/* ends in lui/auipc + jalr: to .sequential_target */
+	bool absolute;			/* ends in jalr with rs1 = x0: to .pub.target */
+	uint64_t sequential_target;
+};
+
+/* What of a flow's configuration decides how code reads. */
+struct rvt_code_config {
+	unsigned int isa;
+	rvt_insn_hook hook;
+	void *hook_ctx;
+	uint64_t jvt;
+};
+
+/* Small: a page has a pointer for each half-word, and few blocks of it are ever run. */
+#define RVT_PAGE_BITS 9
+
+struct rvt_view_page {
+	_Atomic(struct rvt_code_block *) blocks[1 << (RVT_PAGE_BITS - 1)];
+};
+
+struct rvt_view {
+	struct rvt_object *object;
+	uint64_t bias;			/* address of offset 0 of the object */
+	struct rvt_code_config config;
+	uint64_t n_pages;
+	_Atomic(struct rvt_view_page *) *pages;
+	/* what all hops of all flows in this view take up, high inclusive (flow/memo/segments.h) */
+	_Atomic(uint64_t) hops_low, hops_high;
+};
+
+/*
+ * @size zeroed bytes that are real only where they are used, at a border of huge pages. NULL: no
+ * memory.
+ */
+void *rvt_table_map(size_t size);
+/*
+ * A table from rvt_table_map() has @n entries now: once it seems that there will be many all of it
+ * gets huge pages, at the same addresses. Page faults are dear, above all in virtual machines: a
+ * page that is read first and written then costs two, 2 us each.
+ */
+void rvt_table_grows(void *table, size_t size, uint32_t n);
+
+/*
+ * Tables that flows of @image left (flow/memo/table-pool.h); rvt_spare_take() returns the last that was put,
+ * or NULL. What nobody takes lives as long as the image.
+ */
+struct rvt_spare;
+void rvt_spare_put(struct rvt_image *image, struct rvt_spare *spare);
+struct rvt_spare *rvt_spare_take(struct rvt_image *image);
+
+static inline bool rvt_code_same_config(const struct rvt_code_config *a,
+					const struct rvt_code_config *b)
+{
+	/* nearly always all of it */
+	return !((a->isa ^ b->isa) | ((uintptr_t)a->hook ^ (uintptr_t)b->hook) |
+		 ((uintptr_t)a->hook_ctx ^ (uintptr_t)b->hook_ctx) | (a->jvt ^ b->jvt));
+}
+
+/* The view of @piece (which has an object); NULL when out of memory. */
+struct rvt_view *rvt_view_find(struct rvt_image *image, struct rvt_mapping *piece,
+			       const struct rvt_code_config *config);
+/* The same; quick if @piece was looked at like this the last time. */
+static inline struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_mapping *piece,
+					    const struct rvt_code_config *config)
+{
+	struct rvt_view *view = atomic_load_explicit(&piece->view, memory_order_acquire);
+
+	if (view && rvt_code_same_config(&view->config, config))
+		return view;
+	return rvt_view_find(image, piece, config);
+}
+/*
+ * rvt_view_block - the block at @pc, which lies in @piece of @space. Sets *block. Returns 0,
+ * -ENOENT (no bytes there), -EAGAIN (the block there does not lie in @piece as a whole, or its
+ * first instruction does not: rvt_code_decode() makes one), -EILSEQ, -ENOMEM.
+ */
+int rvt_view_block(struct rvt_space *space, struct rvt_view *view, struct rvt_mapping *piece,
+		   uint64_t pc, struct rvt_code_block **block);
+
+/*
+ * rvt_code_decode - a new block of a single instruction at @pc, wherever its bytes lie. It lives as
+ * long as the image. Returns 0, -ENOENT, -EILSEQ, -ENOMEM.
+ */
+int rvt_code_decode(struct rvt_space *space, const struct rvt_code_config *config, uint64_t pc,
+		    struct rvt_code_block **block);
+/* The instruction at @pc. Returns 0, -ENOENT, -EILSEQ. */
+int rvt_code_insn(struct rvt_space *space, const struct rvt_code_config *config, uint64_t pc,
+		  struct rvt_insn *insn);
+/* The target of @insn at @pc when it needs no register; else 0. */
+uint64_t rvt_code_target(struct rvt_space *space, const struct rvt_code_config *config,
+			 uint64_t pc, const struct rvt_insn *insn);
+/*
+ * Where the indirect jump @jump goes when it follows @load at once, which is at @load_pc (N-Trace
+ * 9.1, E-Trace "sequentially inferable jumps"). False: that cannot be inferred.
+ */
+bool rvt_code_sequential(const struct rvt_code_config *config, uint64_t load_pc,
+			 const struct rvt_insn *load, const struct rvt_insn *jump,
+			 uint64_t *target);
+enum rvt_block_end rvt_code_end(const struct rvt_insn *insn);
+
+static inline uint64_t rvt_code_addr(const struct rvt_code_config *config, uint64_t pc)
+{
+	return config->isa & RVT_ISA_RV32 ? (uint32_t)pc : pc;
+}
+
+#endif

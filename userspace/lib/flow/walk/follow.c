@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Block walk: from block to block.
+ */
+#include "flow/walk/walk.h"
+
+struct rvt_code_block *rvt_walk_follow(struct rvt_flow *flow, struct rvt_code_block *from,
+				       _Atomic(struct rvt_code_block *) *link, uint64_t pc)
+{
+	struct rvt_code_block *b = atomic_load_explicit(link, memory_order_acquire);
+	struct rvt_mapping *piece = flow->piece;
+
+	if (!piece)
+		return NULL;
+	/* A view may be mapped in parts: the link must stay in the part that we are in. */
+	if (b && b->pub.pc - piece->start <= piece->last - piece->start &&
+	    b->pub.bytes - 1 <= piece->last - b->pub.pc)
+		return b;
+	if (rvt_flow_enter(flow, pc, &b))
+		return NULL;
+	if (from->view && b->view == from->view)
+		atomic_store_explicit(link, b, memory_order_release);
+	return b;
+}
+
+/* More outcomes into .bits, if there are more. */
+void rvt_walk_fill(struct rvt_walk *w)
+{
+	while (w->n_bits < 64) {
+		uint32_t n = 64 - w->n_bits;
+
+		if (!w->n_ahead) {
+			const uint64_t left = w->outcomes_left - w->n_bits;
+
+			if (!left)
+				return;
+			w->n_ahead = w->order->refill(w->order->refill_ctx, &w->ahead);
+			/* The last word may have more than belong to the order. */
+			if (w->n_ahead > left)
+				w->n_ahead = left;
+		}
+		if (n > w->n_ahead)
+			n = w->n_ahead;
+		w->bits |= w->ahead << w->n_bits;
+		w->n_bits += n;
+		w->n_ahead -= n;
+		w->ahead = n < 64 ? w->ahead >> n : 0;
+	}
+}
+
+int rvt_walk_leave(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_leaving *l)
+{
+	struct rvt_order *order = w->order;
+	bool is_return = l->end == RVT_END_RETURN ||
+			 (l->end == RVT_END_COROUTINE && w->flags & RVT_RUN_COROUTINE);
+
+	w->indirect++;
+	if (is_return)
+		order->popped_valid = rvt_returns_pop(&flow->returns, &order->popped);
+	if (l->end == RVT_END_IND_CALL || (l->end == RVT_END_COROUTINE && is_return))
+		rvt_returns_push(&flow->returns, l->end_pc);
+	if (l->inferred)
+		return rvt_walk_go(flow, NULL, l->target);
+	rvt_walk_go(flow, NULL, l->end_pc);
+	flow->consecutive = false;
+	if (is_return && w->flags & RVT_RUN_STOP_RETURN)
+		return RVT_STOP_RETURN;
+	if (is_return && w->flags & RVT_RUN_IMPLICIT_RETURN && order->popped_valid) {
+		w->returns++;
+		return rvt_walk_go(flow, NULL, order->popped);
+	}
+	if (l->absolute && w->flags & RVT_RUN_ABSOLUTE_JUMP)
+		return rvt_walk_go(flow, NULL, l->target);
+	return RVT_STOP_TARGET;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Inside the block walk: an order in progress, and how the flow gets from block to block. The walk
+ * itself is in run.c; replay.c takes what it can from what was walked before.
+ */
+#ifndef RVT_LIB_FLOW_WALK_H
+#define RVT_LIB_FLOW_WALK_H
+
+#include "flow/core/state.h"
+
+#define RVT_GO_ON (-1)		/* no enum rvt_stop: the order goes on */
+
+/* An order in progress. */
+struct rvt_walk {
+	struct rvt_order *order;
+	uint32_t flags;
+	uint64_t bits;			/* outcomes not used yet, the next in bit 0 */
+	uint64_t outcomes_left;
+	uint32_t n_bits;		/* of them in .bits */
+	uint32_t n_ahead;		/* in .ahead: those that follow */
+	uint64_t ahead;
+	uint64_t halfwords_left, insns_left;
+	uint64_t insns;			/* executed */
+	uint64_t branches, taken, indirect;
+	uint64_t returns;		/* inferred */
+	bool replays;			/* hops may be replayed */
+	bool tails;			/* also those to the jump behind the last outcome */
+	bool ends;			/* or those that end with it */
+	uint64_t replay_at;		/* when so many outcomes are left, or fewer */
+};
+
+/* More outcomes into .bits, if there are more. */
+void rvt_walk_fill(struct rvt_walk *w);
+/* The block at @pc, which @link of @from leads to. NULL: it must be found. */
+struct rvt_code_block *rvt_walk_follow(struct rvt_flow *flow, struct rvt_code_block *from,
+				       _Atomic(struct rvt_code_block *) *link, uint64_t pc);
+/* A block is left by its last instruction, an indirect jump. */
+struct rvt_leaving {
+	uint8_t end;			/* of the block, enum rvt_block_end */
+	bool inferred;			/* to .target, by what was executed before */
+	bool absolute;			/* to .target, by what the jump itself says */
+	uint64_t end_pc;		/* behind it */
+	uint64_t target;
+};
+/* The jump was executed. Returns a stop or RVT_GO_ON. */
+int rvt_walk_leave(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_leaving *leaving);
+
+/* Continues at @pc, whose block is @b or, when that is NULL, has yet to be found. */
+static inline int rvt_walk_go(struct rvt_flow *flow, struct rvt_code_block *b, uint64_t pc)
+{
+	flow->block = b;
+	flow->pc = pc;
+	flow->insn = 0;
+	flow->halfword = 0;
+	return RVT_GO_ON;
+}
+
+/* ---- replaying (replay.c) ---- */
+
+/* At the beginning of an order. */
+void rvt_replay_prepare(struct rvt_flow *flow, struct rvt_walk *w);
+/*
+ * Replays what is known from flow->block on, which is at its first instruction. Returns a stop,
+ * RVT_GO_ON, or -ECANCELED.
+ */
+int rvt_replay(struct rvt_flow *flow, struct rvt_walk *w);
+
+/*
+ * The hop of @key from @place, in flow->piece, under orders with @flags; it is not known yet. It
+ * may be RVT_HOP_NONE. NULL: there is no room.
+ */
+struct rvt_hop *rvt_replay_learn(struct rvt_flow *flow, uint32_t flags, uint32_t place,
+				 uint32_t key);
+
+/* Whether all hops in @view lie in @piece of it. */
+static inline bool rvt_mapping_covers(const struct rvt_mapping *piece, const struct rvt_view *view)
+{
+	return piece->start <= view->hops_low && piece->last >= view->hops_high;
+}
+
+/* Whether replaying is worth a look. */
+static inline bool rvt_replay_here(const struct rvt_flow *flow, const struct rvt_walk *w)
+{
+	return w->replays && w->outcomes_left <= w->replay_at && !flow->insn && flow->piece &&
+	       (w->outcomes_left >= RVT_HOP_OUTCOMES || w->tails ||
+		(w->ends && w->outcomes_left)) && flow->block->view;
+}
+
+#endif

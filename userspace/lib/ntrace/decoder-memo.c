@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * N-Trace: branch messages by their bytes alone. A hart does the same things again and again, and
+ * so its encoder sends the same messages: where the program stands and the bytes of a message
+ * decide what it means, as long as no I-CNT is pending. Where history of ResourceFull was walked
+ * before, what is left of I-CNT decides.
+ */
+#include <string.h>
+#include "flow/walk/speculative.h"
+#include "ntrace/decoder-state.h"
+#include "ntrace/scan.h"
+
+#define INLINE inline __attribute__((always_inline))
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Nothing of earlier messages but .ahead is left that would decide what the next one means. */
+static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s)
+{
+	return s->flow && s->progress == RVT_NTRACE_ACTIVE && s->flowing && s->synced &&
+	       !s->stopped && !s->unanswered && !s->icnt && !s->resumed && s->mode_settled &&
+	       !d->result;
+}
+
+/* ---- keys ---- */
+
+/* Above the mode; above it the TCODE, and what is left of I-CNT. Without it: what does not fit .bytes. */
+#define STATE_MIDST (1u << 4)
+
+/*
+ * The key of a branch in the midst of what I-CNT counts, @ahead of which was walked: without its
+ * first field, of which the rest of I-CNT is all that matters. False: that is negative, or the
+ * message is none of @src.
+ */
+static inline bool key_in_midst(const struct rvt_ntrace_decoder *d,
+				const struct rvt_ntrace_scanned *m, uint64_t ahead,
+				struct rvt_step_key *key)
+{
+	const unsigned int tcode = rvt_ntrace_scanned_tcode(m), src_bits = d->params.src_bits;
+	const uint64_t end = key->bytes[0] & RVT_NTRACE_ONES & -(key->bytes[0] & RVT_NTRACE_ONES);
+	const unsigned int len_bits = __builtin_ctzll(end | 1ull << 63) + 8;
+	const uint64_t field = rvt_ntrace_pack(key->bytes[0] & ((end << 8) - 1));
+	const unsigned int shift = 6 + src_bits + (tcode == RVT_NTRACE_DIRECT_BRANCH ? 0 : 2);
+	const uint64_t rest = m->rest >> RVT_NTRACE_REST_SHIFT;
+	const uint64_t icnt = field >> shift, btype_src = field & ((1u << shift) - 1);
+
+	if (len_bits > 40 || btype_src >> 6 != d->recent_src || icnt < ahead)
+		return false;
+	key->bytes[0] = key->bytes[0] >> len_bits | key->bytes[1] << (64 - len_bits);
+	key->bytes[1] = key->bytes[1] >> len_bits | rest << (64 - len_bits);
+	key->state |= STATE_MIDST | tcode << 5 | (uint32_t)(icnt - ahead) << 11;
+	return !((icnt - ahead) >> 21);
+}
+
+/*
+ * What of the key message @m decides; .state is that of the source. @reference, @ahead: as in
+ * struct rvt_ntrace_source.
+ */
+static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_scanned *m,
+			    uint64_t reference, uint64_t ahead, struct rvt_step_key *key)
+{
+	const bool full = rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL);
+
+	key->bytes[0] = m->bytes[0];
+	key->bytes[1] = m->bytes[1];
+	key->address = full ? 0 : reference;
+	if (full || !ahead) {
+		key->state |= m->rest;
+		return true;
+	}
+	return key_in_midst(d, m, ahead, key);
+}
+
+/* ---- recording ---- */
+
+/* It has more outcomes than fit a step. */
+static bool is_too_long(const struct rvt_ntrace_msg *msg)
+{
+	uint64_t hist, repeat;
+	uint32_t bits;
+
+	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_HREPEAT))
+		return false;
+	hist = msg->field[RVT_NTRACE_F_RDATA];
+	repeat = msg->field[RVT_NTRACE_F_HREPEAT];
+	if (!hist || hist >> RVT_NTRACE_MAX_HIST_BITS)
+		return true;
+	rvt_hist_outcomes(hist, &bits);
+	return repeat > RVT_STEP_OUTCOMES || bits * repeat > RVT_STEP_OUTCOMES;
+}
+
+void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+{
+	const unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
+	struct rvt_ntrace_source *s = d->sources[src];
+	const bool traps = rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) &&
+			   msg->field[RVT_NTRACE_F_BTYPE];
+	const bool missed = d->missed && d->recent == s;
+	const uint8_t *bytes = d->reader.bytes;
+	struct rvt_ntrace_scan scan;
+	struct rvt_step_key key = {};
+
+	d->recent = s;
+	d->recent_src = src;
+	d->missed = false;
+	/* Replaying leaves a clean state. */
+	if (is_too_long(msg))
+		return;
+	if (missed && !traps)
+		rvt_steps_record_missed(s->flow);
+	if (missed || traps || !s || !is_clean(d, s))
+		return;
+	rvt_ntrace_scan_init(&scan, &d->reader);
+	rvt_ntrace_scan_begin(&scan, bytes);
+	rvt_ntrace_scan(&scan, &d->reader, bytes + msg->len_bytes, NULL);
+	key.state = s->mode;
+	if (scan.n && rvt_steps_enter(s->flow, &key) &&
+	    make_key(d, &scan.msgs[0], s->reference, s->ahead, &key))
+		rvt_steps_record(s->flow, &key);
+}
+
+void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+{
+	struct rvt_ntrace_source *s = d->recent;
+	bool clean;
+
+	if (!s) {
+		d->recent_src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
+		s = d->sources[d->recent_src];
+		d->recent = s && is_clean(d, s) ? s : NULL;
+		return;
+	}
+	clean = is_clean(d, s);
+	if (!clean)
+		d->recent = NULL;
+	if (!s->flow || !rvt_steps_recording(s->flow))
+		return;
+	if (!clean)
+		rvt_steps_drop(s->flow);
+	else if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_RESOURCE_FULL)
+		rvt_steps_keep(s->flow, 0, 0);
+	else
+		rvt_steps_keep(s->flow, s->reference, 0);
+}
+
+/* ---- replaying ---- */
+
+#define SCAN_AHEAD 16		/* messages, at least: what they need is being fetched */
+
+/* Behind this a step, whose half-words are counted in 16 bits, may lead too far. */
+#define LAST_AHEAD (RVT_NTRACE_MAX_AHEAD - UINT16_MAX)
+
+/* A row of steps, up to where it is. In registers, as far as there are enough. */
+struct replay {
+	uint64_t pc;			/* as in struct rvt_step_key */
+	uint32_t meaning, state;	/* likewise; the latter without what a message adds */
+	uint64_t reference, ahead, time;	/* as in struct rvt_ntrace_source */
+	const uint8_t *branch;		/* the last branch message; NULL: none yet */
+	unsigned int branch_len;	/* without its time stamp, in bytes */
+	uint64_t n;			/* messages */
+};
+
+/* The decoder's state as the last step left it. */
+static void settle(struct rvt_ntrace_source *s, struct replay r)
+{
+	rvt_steps_leave(s->flow);
+	s->reference = r.reference;
+	s->ahead = r.ahead;
+	s->moved = r.ahead;
+	s->time = r.time;
+	if (!r.branch)
+		return;
+	s->repeat = (struct rvt_ntrace_repeat){
+		.valid = true, .unread = true, .target = r.reference,
+	};
+	memcpy(s->repeat.bytes, r.branch, r.branch_len);
+}
+
+/* ---- what is no step yet ---- */
+
+#define KEY_FIELDS 3
+
+/*
+ * The variable fields of message @m, the first with what is before it; a field has 8 bytes at the
+ * most. Returns how many; 0: it is larger.
+ */
+static unsigned int split(const struct rvt_ntrace_scanned *m, uint64_t field[KEY_FIELDS],
+			  unsigned int bits[KEY_FIELDS])
+{
+	const uint64_t words[4] = {
+		htole64(m->bytes[0]), htole64(m->bytes[1]),
+		htole64(m->rest >> RVT_NTRACE_REST_SHIFT),
+	};
+	const uint8_t *p = (const uint8_t *)words, *end = p + m->key_len;
+	unsigned int n = 0;
+
+	for (; p < end && n < KEY_FIELDS; n++) {
+		uint64_t word, last;
+
+		memcpy(&word, p, sizeof(word));
+		word = le64toh(word);
+		last = word & RVT_NTRACE_ONES & -(word & RVT_NTRACE_ONES);
+		if (!last)
+			return 0;
+		field[n] = rvt_ntrace_pack(word & ((last << 8) - 1));
+		bits[n] = ((unsigned int)__builtin_ctzll(last) / 8 + 1) * 6;
+		p += bits[n] / 6;
+	}
+	return p == end ? n : 0;
+}
+
+/* The outcomes of @hist, a field with its stop bit. False: it has none, or they are too many. */
+static bool set_outcomes(struct rvt_stride *stride, uint64_t hist, uint64_t repeat)
+{
+	struct rvt_hist h;
+
+	if (!hist || hist >> RVT_NTRACE_MAX_HIST_BITS)
+		return false;
+	if (repeat == 1) {
+		stride->outcomes = rvt_hist_outcomes(hist, &stride->n_outcomes);
+		return true;
+	}
+	rvt_hist_set(&h, hist, repeat);
+	stride->n_outcomes = h.bits;
+	stride->outcomes = h.pattern;
+	return h.bits == h.n_bits;
+}
+
+/* Of ResourceFull, with @n fields, the first from RCODE on. */
+static bool read_full(struct rvt_stride *stride, const uint64_t *field, unsigned int n)
+{
+	const unsigned int rcode = field[0] & 15;
+
+	return rcode == n && n <= 2 && set_outcomes(stride, field[0] >> 4, n == 2 ? field[1] : 1) &&
+	       stride->n_outcomes;
+}
+
+/* What message @m says. False: it must be looked at more closely. */
+static bool read_stride(const struct rvt_ntrace_decoder *d, const struct replay *r,
+			const struct rvt_ntrace_scanned *m, struct rvt_stride *stride)
+{
+	const unsigned int tcode = rvt_ntrace_scanned_tcode(m), shift = 6 + d->params.src_bits;
+	unsigned int bits[KEY_FIELDS], n;
+	uint64_t field[KEY_FIELDS], icnt;
+	struct rvt_ntrace_msg msg;
+
+	n = split(m, field, bits);
+	if (!n || (field[0] & ((1u << shift) - 1)) >> 6 != d->recent_src)
+		return false;
+	field[0] >>= shift;
+	if (tcode == RVT_NTRACE_RESOURCE_FULL)
+		return read_full(stride, field, n);
+	icnt = field[0] >> 2;
+	if (n != (tcode == RVT_NTRACE_INDIRECT_BRANCH_HIST ? 3 : 2) || field[0] & 3 ||
+	    icnt >> RVT_NTRACE_MAX_ICNT_BITS || icnt <= r->ahead ||
+	    (n == 3 && !set_outcomes(stride, field[2], 1)))
+		return false;
+	msg.field[RVT_NTRACE_F_UADDR] = field[1];
+	msg.bits[RVT_NTRACE_F_UADDR] = bits[1];
+	stride->jumps = true;
+	stride->halfwords = icnt - r->ahead;
+	stride->target = r->reference ^ rvt_ntrace_addr(&msg, RVT_NTRACE_F_UADDR, d->params.xlen,
+							d->extend_msb);
+	return true;
+}
+
+/* Message @m as a step, which it is not yet. NULL: it must be walked. */
+static __attribute__((noinline)) struct rvt_step *take_stride(const struct rvt_ntrace_decoder *d,
+				    const struct rvt_ntrace_source *s, const struct replay *r,
+				    const struct rvt_ntrace_scanned *m, bool *whole)
+{
+	struct rvt_stride stride = { .flags = d->run_flags };
+	struct rvt_steps *steps = s->flow->steps;
+	struct rvt_step *step;
+
+	if (s->mode != RVT_MODE_HTM || !read_stride(d, r, m, &stride) ||
+	    (stride.jumps && stride.target != rvt_code_addr(&s->flow->code, stride.target & ~1ull)))
+		return NULL;
+	step = rvt_stride_take(s->flow, &stride, whole);
+	if (step && steps->draft_kept)
+		rvt_steps_note(steps, m->row, m->mix, steps->draft_kept);
+	return step;
+}
+
+/*
+ * @step was taken, which is message @m; but for what note_taken() does. False: the next one may
+ * lead too far.
+ */
+static INLINE bool advance(const struct rvt_flow *flow, struct replay *r,
+			   const struct rvt_step *step, const struct rvt_ntrace_scanned *m)
+{
+	r->pc = step->pc;
+	r->meaning = flow->meaning[rvt_half(step->pc)];
+	if (rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL)) {
+		r->ahead += rvt_step_halfwords(step);
+		return r->ahead < LAST_AHEAD;
+	}
+	r->ahead = 0;
+	r->reference = rvt_step_address(step, r->reference);
+	return true;
+}
+
+/* Messages were taken, from @from to before @to. */
+static INLINE void note_taken(struct replay *r, const struct rvt_ntrace_scanned *from,
+			      const struct rvt_ntrace_scanned *to)
+{
+	r->n += to - from;
+	while (to > from && rvt_ntrace_scanned_is(to - 1, RVT_NTRACE_RESOURCE_FULL))
+		to--;
+	if (to == from)
+		return;
+	r->branch = to[-1].pos;
+	r->branch_len = to[-1].key_len;
+}
+
+/*
+ * The time of message @m, if it has one, is told. False: replaying must end. Sets next->pc and
+ * .meaning.
+ */
+static bool tell_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		      const struct rvt_ntrace_scanned *m, struct replay r,
+		      struct rvt_step_key *next)
+{
+	struct rvt_event event = {
+		.type = RVT_EVENT_TIME, .time = r.time,
+		.offset = d->reader.offset + (m->pos - d->reader.pos),
+	};
+
+	*next = (struct rvt_step_key){ .pc = r.pc, .meaning = r.meaning };
+	if (m->len == m->key_len || !s->time_valid)
+		return true;
+	settle(s, r);
+	return rvt_ntrace_check(d, rvt_flow_event(s->flow, &event)) &&
+	       rvt_steps_enter(s->flow, next);
+}
+
+/* Up to where messages can be taken by their bytes; the reader's position if not even one can. */
+static const uint8_t *replay_end(const struct rvt_ntrace_decoder *d)
+{
+	const struct rvt_ntrace_reader *reader = &d->reader;
+	uint64_t left = d->part_to - reader->offset;
+
+	if (reader->carry_len || reader->hunting || reader->tentative ||
+	    !rvt_ntrace_in_part(d, reader->offset))
+		return reader->pos;
+	return left < (uint64_t)(reader->end - reader->pos) ? reader->pos + left : reader->end;
+}
+
+/* Scanning goes on at @pos. */
+static void skip_scanned(struct rvt_ntrace_scan *scan, const uint8_t *pos)
+{
+	while (scan->at < scan->n && scan->msgs[scan->at].pos < pos)
+		scan->at++;
+	if (scan->at == scan->n ? scan->pos != pos || scan->ended :
+				  scan->msgs[scan->at].pos != pos)
+		rvt_ntrace_scan_begin(scan, pos);
+}
+
+/* From here on more must be scanned: what messages need is fetched while others are taken. */
+static const struct rvt_ntrace_scanned *scan_low(const struct rvt_ntrace_scan *scan)
+{
+	const unsigned int ahead = scan->ended ? 0 : SCAN_AHEAD;
+
+	return scan->msgs + (scan->n > ahead ? scan->n - ahead : 0);
+}
+
+/*
+ * More are scanned. Returns where @m is then: it cannot be a step, or is not there as a whole, if
+ * that is behind all of them.
+ */
+static const struct rvt_ntrace_scanned *
+scan_more(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s, const uint8_t *end,
+	  const struct rvt_ntrace_scanned *m)
+{
+	struct rvt_ntrace_scan *scan = &d->scan;
+
+	scan->at = m - scan->msgs;
+	rvt_ntrace_scan(scan, &d->reader, end, s->flow->steps);
+	return scan->msgs + scan->at;
+}
+
+/* What messages did, the last of which is @last, is done. */
+static void leave(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, struct replay r,
+		  const struct rvt_ntrace_scanned *last)
+{
+	const uint8_t *pos = last->pos + last->len;
+	struct rvt_ntrace_reader *reader = &d->reader;
+
+	settle(s, r);
+	rvt_ntrace_check(d, s->flow->result);
+	d->stream.stats.messages += r.n;
+	reader->offset += pos - reader->pos;
+	reader->pos = pos;
+}
+
+#define PATHS_AHEAD 3
+
+/* Behind @m: the step was fetched when the message was scanned; what it leads through is delivered. */
+static INLINE void fetch_path(const struct rvt_ntrace_scan *scan, struct rvt_steps *steps,
+			      const struct rvt_ntrace_scanned *m)
+{
+	m += PATHS_AHEAD;
+	if (m < scan->msgs + scan->n)
+		__builtin_prefetch(rvt_step_path(steps, rvt_step_of(steps, m->step)));
+}
+
+/* What was likely for @m is another step than that of @key. */
+static __attribute__((noinline)) struct rvt_step *
+take_missed(struct rvt_flow *flow, const struct rvt_step_key *key,
+	    const struct rvt_ntrace_scanned *m)
+{
+	struct rvt_steps *steps = flow->steps;
+	struct rvt_step *s = rvt_step_of(steps, rvt_steps_likely(steps, m->row, m->mix));
+
+	/* Since it was scanned that may have become known. */
+	if (rvt_step_is(s, key) && rvt_steps_call(flow, s))
+		return s;
+	s = rvt_steps_find(flow, key, rvt_step_hash(key));
+	if (s)
+		rvt_steps_note(steps, m->row, m->mix, s);
+	return s;
+}
+
+/* @tried, which is that of @m, cannot be taken. */
+static __attribute__((noinline)) struct rvt_step *
+take_other(struct rvt_flow *flow, const struct rvt_step *tried, const struct rvt_ntrace_scanned *m)
+{
+	struct rvt_step *s = rvt_steps_find_other(flow, tried);
+
+	if (s)
+		rvt_steps_note(flow->steps, m->row, m->mix, s);
+	return s;
+}
+
+/*
+ * Takes steps from where the reader is up to @end. @counting, @xors: of the flow and the time
+ * stamps, which do not change meanwhile.
+ */
+static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			  const uint8_t *end, bool counting, bool xors)
+{
+	struct rvt_flow *flow = s->flow;
+	struct rvt_ntrace_scan *scan = &d->scan;
+	struct replay r = { .reference = s->reference, .ahead = s->ahead, .time = s->time };
+	const struct rvt_ntrace_scanned *m, *from, *low;
+	struct rvt_step_key next;
+	bool whole = true;
+
+	if (!rvt_steps_enter(flow, &next))
+		return;
+	r.pc = next.pc;
+	r.meaning = next.meaning;
+	r.state = s->mode;
+	d->missed = false;
+	skip_scanned(scan, d->reader.pos);
+	m = from = scan->msgs + scan->at;
+	low = r.ahead < LAST_AHEAD ? scan_low(scan) : m;
+	for (;; m++) {
+		struct rvt_step_key key;
+		struct rvt_step *step;
+
+		/* So it is where something rare has happened, too. */
+		if (m >= low) {
+			if (!whole || r.ahead >= LAST_AHEAD)
+				break;
+			note_taken(&r, from, m);
+			m = from = scan_more(d, s, end, m);
+			if (m == scan->msgs + scan->n)
+				break;
+			low = scan_low(scan);
+		}
+		key.pc = r.pc;
+		key.meaning = r.meaning;
+		key.state = r.state;
+		if (!make_key(d, m, r.reference, r.ahead, &key))
+			break;
+		step = rvt_step_of(flow->steps, m->step);
+		/* Copies, one by one: so what is in registers need not be in memory before. */
+		if (unlikely(!rvt_step_is(step, &key)))
+			step = take_missed(flow, &(struct rvt_step_key){
+				{ key.bytes[0], key.bytes[1] }, key.pc, key.address, key.state,
+				key.meaning,
+			}, m);
+		else if (unlikely(!rvt_steps_call(flow, step)))
+			step = take_other(flow, step, m);
+		if (unlikely(!step)) {
+			step = take_stride(d, s, &(struct replay){
+				.reference = r.reference, .ahead = r.ahead,
+			}, m, &whole);
+			low = whole ? low : m;
+			d->missed = !step;
+			if (!step)
+				break;
+		} else if (counting) {
+			rvt_steps_apply_counting(flow, step);
+		} else {
+			if (flow->collect)
+				fetch_path(scan, flow->steps, m);
+			whole = rvt_steps_apply(flow, step);
+			low = whole ? low : m;
+		}
+		if (!advance(flow, &r, step, m))
+			low = m;
+		r.time = xors ? r.time ^ m->stamp : r.time + m->stamp;
+		if (r.time >= flow->quiet) {
+			note_taken(&r, from, m + 1);
+			from = m + 1;
+			whole &= tell_time(d, s, m, r, &next);
+			low = whole ? low : m;
+			r.pc = next.pc;
+			r.meaning = next.meaning;
+		}
+	}
+	note_taken(&r, from, m);
+	scan->at = m - scan->msgs;
+	if (r.n)
+		leave(d, s, r, m - 1);
+}
+
+void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
+{
+	const bool xors = d->params.timestamp == RVT_TIMESTAMP_XOR;
+	struct rvt_ntrace_source *s = d->recent;
+	const uint8_t *end = replay_end(d);
+
+	if (end == d->reader.pos)
+		return;
+	/* The usual one by itself. */
+	if (s->flow->counts && !xors)
+		replay(d, s, end, true, false);
+	else
+		replay(d, s, end, s->flow->counts, xors);
+}
+
+/* What the repeated message is, once somebody asks. */
+void rvt_ntrace_read_repeat(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s)
+{
+	struct rvt_ntrace_reader reader = d->reader;
+	uint8_t *bytes = s->repeat.bytes;
+	struct rvt_ntrace_msg msg;
+	unsigned int len = sizeof(s->repeat.bytes);
+
+	while (len && !bytes[len - 1])
+		len--;
+	/* without its time stamp */
+	bytes[len - 1] |= 3;
+	rvt_ntrace_reader_lost(&reader, true);
+	rvt_ntrace_reader_feed(&reader, bytes, len, 0);
+	s->repeat.unread = false;
+	s->repeat.valid = rvt_ntrace_reader_next(&reader, &msg) == RVT_NTRACE_READ_MESSAGE;
+	if (!s->repeat.valid)
+		return;
+	s->repeat.direct = msg.field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_DIRECT_BRANCH;
+	s->repeat.btype = 0;
+	s->repeat.icnt = msg.field[RVT_NTRACE_F_ICNT];
+	s->repeat.hist = rvt_ntrace_has(&msg, RVT_NTRACE_F_HIST) ? msg.field[RVT_NTRACE_F_HIST] : 1;
+}
