@@ -112,7 +112,7 @@ void rvt_flow_destroy(struct rvt_flow *flow);
 /* What addresses mean from now on. May be NULL: then every address is unmapped. */
 void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space);
 /* TIME events with a time before @until are not delivered from now on: nobody asks for them. */
-void rvt_flow_quiet(struct rvt_flow *flow, uint64_t until);
+void rvt_flow_set_time_filter(struct rvt_flow *flow, uint64_t until);
 /* Delivers what is batched. Returns what the sink returned. */
 int rvt_flow_flush(struct rvt_flow *flow);
 

@@ -2,7 +2,8 @@
 /*
  * E-Trace: what came before is taken by its bytes, several packets at once. The same trace comes
  * again and again until nearly all of it is; what that tells must be what the walk tells that
- * executes one instruction at a time, wherever the bytes are cut into pieces, and damaged ones, too.
+ * executes one instruction at a time, wherever the bytes are cut into pieces, and damaged ones,
+ * too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,7 @@
 
 /* What decoding told: the order does not matter. */
 struct sums {
-	uint64_t insns, places, messages, errors, skipped_bytes, losses;
+	uint64_t insns, nodes, messages, errors, skipped_bytes, losses;
 };
 
 struct trip {
@@ -40,7 +41,7 @@ struct trip {
 	uint64_t n_packets;
 	uint32_t packets[MAX_PACKETS];	/* where each begins */
 	bool reference, counts, remaps;
-	void (*spoil)(struct trip *t, struct rvt_steps *steps); /* or NULL */
+	void (*spoil)(struct trip *t, struct rvt_memos *memos); /* or NULL */
 	struct rvt_space *space;
 	unsigned int n_sources;
 	struct rvt_flow *flows[2];
@@ -129,7 +130,7 @@ static void add_run(struct trip *t, const struct rvt_run *run, uint64_t times)
 
 	for (uint32_t i = 0; i < run->first + run->count; i++) {
 		if (i >= run->first)
-			t->told.places += times * hash(pc);
+			t->told.nodes += times * hash(pc);
 		pc += 2 * run->block->halfwords[i];
 	}
 	t->told.insns += times * run->count;
@@ -188,43 +189,43 @@ static void feed(struct rvt_stream *stream, const uint8_t *bytes, size_t from, s
 }
 
 /* As decoder-memo.c has it in the state of a key. */
-static unsigned int n_frames(const struct rvt_step *s)
+static unsigned int n_frames(const struct rvt_memo *s)
 {
 	return s->key.state & 15;
 }
 
-static unsigned int n_joined(const struct rvt_steps *steps)
+static unsigned int n_joined(const struct rvt_memos *memos)
 {
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; steps && i < RVT_STEP_ENTRIES; i++)
-		n += steps->steps[i].key.meaning && n_frames(&steps->steps[i]) > 1;
+	for (unsigned int i = 0; memos && i < RVT_MEMO_ENTRIES; i++)
+		n += memos->memos[i].key.mapping_id && n_frames(&memos->memos[i]) > 1;
 	return n;
 }
 
-/* What decoder-memo.c notes of a step of so many bytes, by bytes that it may be at. */
+/* What decoder-memo.c notes of a memo of so many bytes, by bytes that it may be at. */
 static uint32_t row_entry(uint32_t number, unsigned int len)
 {
-	return number * sizeof(struct rvt_step) | len;
+	return number * sizeof(struct rvt_memo) | len;
 }
 
 /*
- * What is guessed need not be right: a step that is none of these bytes, or another length. Only
+ * What is guessed need not be right: a memo that is none of these bytes, or another length. Only
  * the latter of most, so that all else fits.
  */
-static void spoil_guesses(struct trip *t, struct rvt_steps *steps)
+static void spoil_guesses(struct trip *t, struct rvt_memos *memos)
 {
-	for (unsigned int i = 0; steps && i < RVT_STEP_GUESSES; i++) {
-		uint32_t *guess = &steps->guesses[i], *row = &steps->rows[i];
+	for (unsigned int i = 0; memos && i < RVT_PREDICTOR_ENTRIES; i++) {
+		uint32_t *slot = &memos->predictor[i], *row = &memos->pair_predictor[i];
 
-		if (*guess && !hart_random(t->hart, 8))
-			*guess = 1 + hart_random(t->hart, steps->n_steps) +
-				 hart_random(t->hart, 1 << 15) * RVT_STEP_ENTRIES;
+		if (*slot && !hart_random(t->hart, 8))
+			*slot = 1 + hart_random(t->hart, memos->n_memos) +
+				hart_random(t->hart, 1 << 15) * RVT_MEMO_ENTRIES;
 		if (*row && !hart_random(t->hart, 8))
-			*row = row_entry(1 + hart_random(t->hart, steps->n_steps),
-					 hart_random(t->hart, sizeof(struct rvt_step)));
+			*row = row_entry(1 + hart_random(t->hart, memos->n_memos),
+					 hart_random(t->hart, sizeof(struct rvt_memo)));
 		else if (*row && hart_random(t->hart, 4))
-			*row ^= hart_random(t->hart, sizeof(struct rvt_step));
+			*row ^= hart_random(t->hart, sizeof(struct rvt_memo));
 	}
 }
 
@@ -241,7 +242,7 @@ static void create_flow(struct trip *t, struct rvt_flow **flow)
 	rvt_flow_set_space(*flow, t->space);
 }
 
-/* Returns how many joined steps there were. */
+/* Returns how many joined memos there were. */
 static unsigned int end_flow(struct trip *t, struct rvt_flow *flow)
 {
 	const struct rvt_count_sink sink = { t, count_run, count_edge };
@@ -249,7 +250,7 @@ static unsigned int end_flow(struct trip *t, struct rvt_flow *flow)
 
 	if (t->counts)
 		assert_int_equal(rvt_flow_counts(flow, &sink), 0);
-	joined = n_joined(flow->steps);
+	joined = n_joined(flow->memos);
 	rvt_flow_destroy(flow);
 	return joined;
 }
@@ -261,11 +262,11 @@ static void feed_spoiling(struct trip *t, struct rvt_stream *stream, size_t to)
 	for (size_t from = 0; from < to; from += part) {
 		feed(stream, t->bytes, from, from + part < to ? from + part : to);
 		for (unsigned int i = 0; i < t->n_sources; i++)
-			t->spoil(t, t->flows[i]->steps);
+			t->spoil(t, t->flows[i]->memos);
 	}
 }
 
-/* Decodes all, in two pieces: up to @cut, and the rest. Returns how many joined steps there are. */
+/* Decodes all, in two pieces: up to @cut, and the rest. Returns how many joined memos there are. */
 static unsigned int decode(struct trip *t, size_t cut)
 {
 	const struct rvt_stream_ops ops = { t, on_source, on_event };
@@ -400,7 +401,7 @@ static void damage(struct trip *t)
 		1u << hart_random(t->hart, 8);
 }
 
-/* What contradicts itself or the program is no step. */
+/* What contradicts itself or the program is no memo. */
 static void test_damaged(void **state)
 {
 	uint64_t errors = 0;
@@ -441,7 +442,7 @@ static void test_cut_anywhere(void **state)
 	}
 }
 
-/* ---- the same bytes from different places ---- */
+/* ---- the same bytes from different addresses ---- */
 
 /*
  * Stations, each of which calls the same row of branches and then jumps to some station. A whole
@@ -583,22 +584,23 @@ static void encode_rides(struct trip *t)
 }
 
 /*
- * Everywhere a step is guessed that nobody may take for that: of packets that do something to the
+ * Everywhere a memo is guessed that nobody may take for that: of packets that do something to the
  * return stack; but all else fits where its bytes are.
  */
-static void guess_forbidden(struct trip *t, struct rvt_steps *steps)
+static void guess_forbidden(struct trip *t, struct rvt_memos *memos)
 {
 	const unsigned int heads = 1 + t->params.srcid_bits / 8;
-	uint32_t n = steps ? steps->n_steps : 0, from = n ? hart_random(t->hart, n) : 0;
+	uint32_t n = memos ? memos->n_memos : 0, from = n ? hart_random(t->hart, n) : 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t number = 1 + (from + i) % n;
-		const struct rvt_step *s = &steps->steps[number];
+		const struct rvt_memo *s = &memos->memos[number];
 
-		if (!s->key.meaning || !(s->flags & RVT_STEP_CALLS))
+		if (!s->key.mapping_id || !(s->flags & RVT_MEMO_DELTA))
 			continue;
-		for (unsigned int g = 0; g < RVT_STEP_GUESSES; g++)
-			steps->rows[g] = row_entry(number, heads + (s->key.state >> 4 & 31));
+		for (unsigned int g = 0; g < RVT_PREDICTOR_ENTRIES; g++)
+			memos->pair_predictor[g] =
+				row_entry(number, heads + (s->key.state >> 4 & 31));
 		return;
 	}
 }

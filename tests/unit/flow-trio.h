@@ -124,11 +124,11 @@ static inline void change_owner(struct trio *t)
 	unsigned int asked = rnd(OWNERS);
 
 	/* There is no code up there. */
-	assert_false(rvt_flow_set_aside(t->counting.flow, t->owner, RVT_ASIDE_HIGH));
-	rvt_flow_set_aside(t->counting.flow, t->owner, RVT_ASIDE_BOTH);
+	assert_false(rvt_flow_defer_counts(t->counting.flow, t->owner, RVT_DEFERRED_HIGH));
+	rvt_flow_defer_counts(t->counting.flow, t->owner, RVT_DEFERRED_BOTH);
 	tell(t, t->owner);
 	if (rnd(8) == 0) {
-		rvt_flow_take_back(t->counting.flow, asked);
+		rvt_flow_restore_counts(t->counting.flow, asked);
 		tell(t, asked);
 	}
 	t->owner = rnd(OWNERS);
@@ -147,10 +147,10 @@ static inline void compare_counts(struct trio *t)
 {
 	tell(t, t->owner);
 	for (unsigned int i = 0; i < OWNERS; i++) {
-		rvt_flow_take_back(t->counting.flow, i);
+		rvt_flow_restore_counts(t->counting.flow, i);
 		tell(t, i);
 	}
-	assert_int_equal(t->counting.flow->aside.left, 0);
+	assert_int_equal(t->counting.flow->deferred.left, 0);
 	assert_memory_equal(t->counted, t->expected, sizeof(t->expected));
 }
 

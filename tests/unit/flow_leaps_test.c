@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Hops and leaps, in numbers: long histories that come again must lead where the reference walk
+ * Segments and leaps, in numbers: long histories that come again must lead where the reference walk
  * goes, and be counted as often.
  */
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static void test_leaps(void **state)
 			pcs[i] = t->plain.code.base + 2 * rnd(CODE_BYTES / 2 - 8);
 		}
 		for (int i = 0; i < 60; i++) {
-			/* mostly the same from the same place */
+			/* mostly the same from the same address */
 			unsigned int n = rnd(HISTORIES), from = rnd(6) ? n : rnd(HISTORIES);
 			struct rvt_order o = orders[n];
 
@@ -163,7 +163,7 @@ static void test_fewer_outcomes(void **state)
 	rv_put(&t->fast.code, RV_C_NOP);
 	rv_put(&t->fast.code, rv_jal(0, -4));
 	trio_load(t);
-	for (unsigned int n = RVT_LEAP_OUTCOMES + 9; n > RVT_HOP_OUTCOMES; n--) {
+	for (unsigned int n = RVT_LEAP_OUTCOMES + 9; n > RVT_SEGMENT_OUTCOMES; n--) {
 		struct rvt_order order = unlimited();
 
 		order.n_outcomes = n;
@@ -224,7 +224,10 @@ static void test_return_alone(void **state)
 	free(t);
 }
 
-/* What was learned in an epoch does not hold in the one that has its number 2^32 epochs later. */
+/*
+ * What was learned in an mapping epoch does not hold in the one that has its number 2^32 mapping
+ * epochs later.
+ */
 static void test_old_epoch(void **state)
 {
 	struct trio *t = malloc(sizeof(*t));
@@ -232,7 +235,7 @@ static void test_old_epoch(void **state)
 	const uint32_t nops = RV_C_NOP << 16 | RV_C_NOP;
 	const struct words zeros = { .next = 0 };
 	struct rvt_order one = unlimited(), on = unlimited();
-	uint32_t epoch;
+	uint32_t mapping_epoch;
 
 	(void)state;
 	one.max_insns = 1;
@@ -249,29 +252,29 @@ static void test_old_epoch(void **state)
 	for (int i = 0; i < 4; i++)
 		run_all(t, t->fast.code.base, &on, &zeros);
 	assert_true(t->counting.flow->leaps->n_counted > 0);
-	epoch = t->fast.flow->epochs[0];
+	mapping_epoch = t->fast.flow->mapping_epochs[0];
 	do {
 		for (int i = 0; i < 3; i++) {
 			/* and then none but the first */
-			if (flows[i]->flow->epochs[0] == epoch)
-				flows[i]->flow->n_epochs = UINT32_MAX;
+			if (flows[i]->flow->mapping_epochs[0] == mapping_epoch)
+				flows[i]->flow->n_mapping_epochs = UINT32_MAX;
 			assert_int_equal(rvt_space_map_bytes(flows[i]->space, t->fast.code.base + 4,
 							     &nops, 4, "nops"), 0);
 		}
 		run_all(t, t->fast.code.base, &one, &zeros);
-	} while (t->fast.flow->epochs[0] != epoch);
-	assert_int_equal(t->counting.flow->epochs[0], epoch);
+	} while (t->fast.flow->mapping_epochs[0] != mapping_epoch);
+	assert_int_equal(t->counting.flow->mapping_epochs[0], mapping_epoch);
 	run_all(t, t->fast.code.base, &on, &zeros);
 	trio_end(t);
 	free(t);
 }
 
-/* ---- many hops, many places ---- */
+/* ---- many segments, many nodes ---- */
 
 #define OUTCOMES 5u
 #define WAYS (1u << OUTCOMES)
 
-/* A function with two callers; behind each call there are so many ways that its place is wide. */
+/* A function with two callers; behind each call there are so many ways that its node is dense. */
 static void put_calls(struct rv_code *code, uint64_t callers[2])
 {
 	const uint64_t function = code->base + 2 * (4 + 4 * OUTCOMES + 2);
@@ -291,10 +294,10 @@ static void put_calls(struct rv_code *code, uint64_t callers[2])
 }
 
 /*
- * What leads to a wide place learns that, but not a return, which leads elsewhere the next time.
- * Returns are counted, too, when the hops that they are behind have been forgotten.
+ * What leads to a dense node learns that, but not a return, which leads elsewhere the next time.
+ * Returns are counted, too, when the segments that they are behind have been forgotten.
  */
-static void test_wide_returns(void **state)
+static void test_dense_returns(void **state)
 {
 	struct trio *t = malloc(sizeof(*t));
 	const struct words none = { .next = 0 };
@@ -315,7 +318,7 @@ static void test_wide_returns(void **state)
 			run_all(t, GO_ON, &on, &none);
 		}
 	}
-	assert_int_equal(t->counting.flow->hops->n_wide, 2 * RVT_WIDE_LINES);
+	assert_int_equal(t->counting.flow->segments->n_dense, 2 * RVT_DENSE_LINES);
 	tell(t, t->owner);
 	run_all(t, callers[0], &call, &none);
 	run_all(t, GO_ON, &on, &none);
@@ -324,7 +327,7 @@ static void test_wide_returns(void **state)
 	call.flags = on.flags |= RVT_RUN_SEQUENTIAL_JUMP;
 	run_all(t, callers[0], &call, &none);
 	run_all(t, GO_ON, &on, &none);
-	assert_int_equal(t->counting.flow->hops->n_wide, 0);
+	assert_int_equal(t->counting.flow->segments->n_dense, 0);
 	trio_end(t);
 	free(t);
 }
@@ -400,7 +403,7 @@ static void many_destroy(struct many *m)
 	const struct rvt_count_sink sink = { m, sub_insns, sub_taken };
 
 	assert_int_equal(rvt_flow_counts(m->f.flow, &sink), 0);
-	rvt_flow_take_back(m->f.flow, 0);
+	rvt_flow_restore_counts(m->f.flow, 0);
 	assert_int_equal(rvt_flow_counts(m->f.flow, &sink), 0);
 	assert_int_equal(m->insns, 0);
 	assert_int_equal(m->taken, 0);
@@ -409,10 +412,10 @@ static void many_destroy(struct many *m)
 
 /*
  * All ways through @functions are taken and counted four times. That takes so many lines for each,
- * and makes @wide of their places wide.
+ * and makes @dense of their nodes dense.
  */
 static void take_all(unsigned int functions, unsigned int branches, unsigned int lines,
-		     unsigned int wide)
+		     unsigned int dense)
 {
 	struct many m;
 
@@ -420,44 +423,48 @@ static void take_all(unsigned int functions, unsigned int branches, unsigned int
 	for (unsigned int round = 0; round < 4; round++)
 		for (unsigned int i = 0; i < functions * WAYS; i++)
 			many_call(&m, i / WAYS, i % WAYS);
-	assert_int_equal(m.f.flow->hops->n_places - 1, functions * lines);
-	assert_int_equal(m.f.flow->hops->n_wide, functions * wide * RVT_WIDE_LINES);
+	assert_int_equal(m.f.flow->segments->n_nodes - 1, functions * lines);
+	assert_int_equal(m.f.flow->segments->n_dense, functions * dense * RVT_DENSE_LINES);
 	many_destroy(&m);
 }
 
-/* A hop uses up the first of five outcomes, and the others may be anything: two hops for each. */
-static void test_many_hops(void **state)
+/*
+ * A segment uses up the first of five outcomes, and the others may be anything: two segments for
+ * each.
+ */
+static void test_many_segments(void **state)
 {
 	(void)state;
 	take_all(20000, 1, 1, 0);
 }
 
 /*
- * A hop uses up all five outcomes: a function has 32, and they lead to its c.nop and its return,
- * which have a line each. There is a table for so many, which does not change what is counted.
+ * A segment uses up all five outcomes: a function has 32, and they lead to its c.nop and its
+ * return, which have a line each. There is a table for so many, which does not change what is
+ * counted.
  */
 static void test_many_lines(void **state)
 {
 	(void)state;
-	take_all(1000, OUTCOMES, WAYS / RVT_LINE_HOPS + 2, 1);
+	take_all(1000, OUTCOMES, WAYS / RVT_LINE_SEGMENTS + 2, 1);
 }
 
-/* More places than there is room for, while what is set aside keeps what is there from going. */
-static void test_many_places(void **state)
+/* More nodes than there is room for, while what is deferred keeps what is there from going. */
+static void test_many_nodes(void **state)
 {
-	const unsigned int functions = RVT_PLACES + 1000;
+	const unsigned int functions = RVT_NODES + 1000;
 	struct many m;
 
 	(void)state;
 	many_create(&m, functions, 1);
 	for (unsigned int i = 0; i < 20; i++)
 		many_call(&m, 0, 0);
-	rvt_flow_set_aside(m.f.flow, 0, RVT_ASIDE_BOTH);
-	assert_true(m.f.flow->aside.left);
-	/* at second sight it is a place */
+	rvt_flow_defer_counts(m.f.flow, 0, RVT_DEFERRED_BOTH);
+	assert_true(m.f.flow->deferred.left);
+	/* at second sight it is a node */
 	for (unsigned int i = 0; i < 2 * functions; i++)
 		many_call(&m, i / 2, i);
-	assert_true(m.f.flow->aside.full);
+	assert_true(m.f.flow->deferred.full);
 	many_destroy(&m);
 }
 
@@ -468,10 +475,10 @@ int main(void)
 		cmocka_unit_test(test_fewer_outcomes),
 		cmocka_unit_test(test_return_alone),
 		cmocka_unit_test(test_old_epoch),
-		cmocka_unit_test(test_many_hops),
+		cmocka_unit_test(test_many_segments),
 		cmocka_unit_test(test_many_lines),
-		cmocka_unit_test(test_wide_returns),
-		cmocka_unit_test(test_many_places),
+		cmocka_unit_test(test_dense_returns),
+		cmocka_unit_test(test_many_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

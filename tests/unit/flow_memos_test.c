@@ -1,83 +1,83 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Steps: joined ones deliver and count what their parts do; what decides whether one is known.
+ * Memos: joined ones deliver and count what their parts do; what decides whether one is known.
  */
 #include "flow/memo/memos.h"
 #include "flow-fixture.h"
 
-/* @insns instructions from @pc on are what a message does that is @byte: until they are a step. */
-static const struct rvt_step *make_step(struct fixture *f, uint64_t pc, uint8_t byte,
+/* @insns instructions from @pc on are what a message does that is @byte: until they are a memo. */
+static const struct rvt_memo *make_memo(struct fixture *f, uint64_t pc, uint8_t byte,
 					uint64_t insns)
 {
-	struct rvt_step_key key = { .bytes = { byte } };
+	struct rvt_memo_key key = { .bytes = { byte } };
 	struct rvt_order o = unlimited();
-	const struct rvt_step *step;
+	const struct rvt_memo *memo;
 
 	o.max_insns = insns;
 	/* the first time is only noted */
 	for (int i = 0; i < 2; i++) {
 		rvt_flow_start(f->flow, pc, 0, true);
-		assert_true(rvt_steps_enter(f->flow, &key));
-		rvt_steps_record(f->flow, &key);
+		assert_true(rvt_memos_enter(f->flow, &key));
+		rvt_memos_record(f->flow, &key);
 		assert_int_equal(rvt_flow_run(f->flow, &o), RVT_STOP_INSNS);
-		if (rvt_steps_recording(f->flow))
-			rvt_steps_keep(f->flow, key.address, 0);
+		if (rvt_memos_recording(f->flow))
+			rvt_memos_keep(f->flow, key.address, 0);
 	}
-	step = rvt_steps_look_up(f->flow->steps, &key, rvt_step_hash(&key));
-	assert_non_null(step);
-	return step;
+	memo = rvt_memos_look_up(f->flow->memos, &key, rvt_memo_hash(&key));
+	assert_non_null(memo);
+	return memo;
 }
 
 /*
- * c.nop; c.nop; c.j 0x1000: the first instruction is one step, the two others and the first again
+ * c.nop; c.nop; c.j 0x1000: the first instruction is one memo, the two others and the first again
  * another.
  */
-static struct rvt_step_row make_row(struct fixture *f)
+static struct rvt_memo_group make_row(struct fixture *f)
 {
-	struct rvt_step_row row = { .n = 2 };
+	struct rvt_memo_group row = { .n = 2 };
 
 	rv_put(&f->code, RV_C_NOP);
 	rv_put(&f->code, RV_C_NOP);
 	rv_put(&f->code, rv_c_j(-4));
 	load(f);
-	row.steps[0] = make_step(f, 0x1000, 1, 1);
-	row.steps[1] = make_step(f, 0x1002, 2, 3);
+	row.memos[0] = make_memo(f, 0x1000, 1, 1);
+	row.memos[1] = make_memo(f, 0x1002, 2, 3);
 	rvt_flow_start(f->flow, 0x1000, 0, true);
 	rvt_flow_flush(f->flow);
 	row.key.bytes[0] = 0x201;
-	assert_true(rvt_steps_enter(f->flow, &row.key));
+	assert_true(rvt_memos_enter(f->flow, &row.key));
 	return row;
 }
 
-static void join_steps(struct fixture *f, struct rvt_step_key *key)
+static void group_memos(struct fixture *f, struct rvt_memo_key *key)
 {
-	const struct rvt_step_row row = make_row(f);
-	struct rvt_step *joined;
+	const struct rvt_memo_group row = make_row(f);
+	struct rvt_memo *joined;
 
 	*key = row.key;
-	assert_null(rvt_steps_join(f->flow, &row));
-	assert_null(rvt_steps_look_up(f->flow->steps, key, rvt_step_hash(key)));
-	joined = rvt_steps_join(f->flow, &row);
+	assert_null(rvt_memos_group(f->flow, &row));
+	assert_null(rvt_memos_look_up(f->flow->memos, key, rvt_memo_hash(key)));
+	joined = rvt_memos_group(f->flow, &row);
 	assert_non_null(joined);
-	assert_ptr_equal(joined, rvt_steps_look_up(f->flow->steps, key, rvt_step_hash(key)));
+	assert_ptr_equal(joined, rvt_memos_look_up(f->flow->memos, key, rvt_memo_hash(key)));
 }
 
-static void test_joined_steps(void **state)
+static void test_memo_groups(void **state)
 {
 	const uint64_t expected[] = { 0x1000, 0x1002, 0x1004, 0x1000 };
-	struct rvt_step_key key = { .address = 0 };
-	struct rvt_step *joined;
+	struct rvt_memo_key key = { .address = 0 };
+	struct rvt_memo *joined;
 	struct fixture f;
 	uint64_t pc;
 
 	(void)state;
 	set_up(&f, 0, 0);
-	join_steps(&f, &key);
-	joined = rvt_steps_look_up(f.flow->steps, &key, rvt_step_hash(&key));
+	group_memos(&f, &key);
+	joined = rvt_memos_look_up(f.flow->memos, &key, rvt_memo_hash(&key));
 	assert_non_null(joined);
 	f.out.n = 0;
-	assert_true(rvt_steps_apply(f.flow, joined));
-	rvt_steps_leave(f.flow);
+	assert_true(rvt_memos_apply(f.flow, joined));
+	rvt_memos_leave(f.flow);
 	rvt_flow_flush(f.flow);
 	assert_int_equal(f.out.n, 4);
 	assert_memory_equal(f.out.pcs, expected, sizeof(expected));
@@ -86,24 +86,24 @@ static void test_joined_steps(void **state)
 	tear_down(&f);
 }
 
-/* Nothing is joined of what is not there, or may have become another step since it was taken. */
+/* Nothing is joined of what is not there, or may have become another memo since it was taken. */
 static void test_rows_with_gaps(void **state)
 {
-	struct rvt_step_row row, gap, old;
+	struct rvt_memo_group row, gap, old;
 	struct fixture f;
 
 	(void)state;
 	set_up(&f, 0, 0);
 	row = gap = old = make_row(&f);
-	gap.steps[1] = NULL;
+	gap.memos[1] = NULL;
 	old.hand++;
 	for (int i = 0; i < 2; i++) {
-		assert_null(rvt_steps_join(f.flow, &gap));
-		assert_null(rvt_steps_join(f.flow, &old));
+		assert_null(rvt_memos_group(f.flow, &gap));
+		assert_null(rvt_memos_group(f.flow, &old));
 	}
-	assert_null(rvt_steps_look_up(f.flow->steps, &row.key, rvt_step_hash(&row.key)));
+	assert_null(rvt_memos_look_up(f.flow->memos, &row.key, rvt_memo_hash(&row.key)));
 	/* It has come often enough. */
-	assert_non_null(rvt_steps_join(f.flow, &row));
+	assert_non_null(rvt_memos_group(f.flow, &row));
 	tear_down(&f);
 }
 
@@ -122,27 +122,27 @@ static int add_jumps(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class 
 	return 0;
 }
 
-static void test_joined_counts(void **state)
+static void test_group_counts(void **state)
 {
 	uint64_t sums[2] = {};
 	const struct rvt_count_sink sink = { .ctx = sums, .run = add_insns, .edge = add_jumps };
-	struct rvt_step_key key = { .address = 0 };
-	struct rvt_step *joined;
+	struct rvt_memo_key key = { .address = 0 };
+	struct rvt_memo *joined;
 	struct fixture f;
 
 	(void)state;
 	set_up(&f, 0, 0);
 	assert_int_equal(rvt_flow_count(f.flow), 0);
-	join_steps(&f, &key);
+	group_memos(&f, &key);
 	/* each part was walked twice */
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sums[0], 2 * 1 + 2 * 3);
 	assert_int_equal(sums[1], 2);
-	joined = rvt_steps_look_up(f.flow->steps, &key, rvt_step_hash(&key));
+	joined = rvt_memos_look_up(f.flow->memos, &key, rvt_memo_hash(&key));
 	assert_non_null(joined);
 	for (int i = 0; i < 5; i++)
-		assert_true(rvt_steps_apply(f.flow, joined));
-	rvt_steps_leave(f.flow);
+		assert_true(rvt_memos_apply(f.flow, joined));
+	rvt_memos_leave(f.flow);
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sums[0], 8 + 5 * 4);
 	assert_int_equal(sums[1], 2 + 5);
@@ -163,15 +163,15 @@ static void map_code(struct rvt_space *space, uint64_t addr)
 	assert_int_equal(rvt_space_map_bytes(space, addr, code.bytes, code.pc - addr, "code"), 0);
 }
 
-/* Whether the step of @byte at @pc is known in @space. */
+/* Whether the memo of @byte at @pc is known in @space. */
 static bool is_known(struct fixture *f, struct rvt_space *space, uint64_t pc, uint8_t byte)
 {
-	struct rvt_step_key key = { .bytes = { byte } };
+	struct rvt_memo_key key = { .bytes = { byte } };
 
 	rvt_flow_set_space(f->flow, space);
 	rvt_flow_start(f->flow, pc, 0, true);
-	assert_true(rvt_steps_enter(f->flow, &key));
-	return rvt_steps_look_up(f->flow->steps, &key, rvt_step_hash(&key));
+	assert_true(rvt_memos_enter(f->flow, &key));
+	return rvt_memos_look_up(f->flow->memos, &key, rvt_memo_hash(&key));
 }
 
 /* What the kernel does is known in every process, but not what a program does. */
@@ -188,8 +188,8 @@ static void test_halves(void **state)
 		map_code(processes[i], 0x1000);
 	}
 	rvt_flow_set_space(f.flow, processes[0]);
-	make_step(&f, 0x1000, 1, 3);
-	make_step(&f, KERNEL, 2, 3);
+	make_memo(&f, 0x1000, 1, 3);
+	make_memo(&f, KERNEL, 2, 3);
 	assert_true(is_known(&f, processes[0], 0x1000, 1));
 	assert_false(is_known(&f, processes[1], 0x1000, 1));
 	assert_true(is_known(&f, processes[1], KERNEL, 2));
@@ -211,19 +211,19 @@ static int add_halves(void *ctx, const struct rvt_run *run, uint64_t times)
 	return 0;
 }
 
-/* The step of @byte at @pc is taken @times times. */
-static void take_step(struct fixture *f, uint64_t pc, uint8_t byte, unsigned int times)
+/* The memo of @byte at @pc is taken @times times. */
+static void take_memo(struct fixture *f, uint64_t pc, uint8_t byte, unsigned int times)
 {
-	struct rvt_step_key key = { .bytes = { byte } };
-	struct rvt_step *s;
+	struct rvt_memo_key key = { .bytes = { byte } };
+	struct rvt_memo *s;
 
 	for (unsigned int i = 0; i < times; i++) {
 		rvt_flow_start(f->flow, pc, 0, true);
-		assert_true(rvt_steps_enter(f->flow, &key));
-		s = rvt_steps_look_up(f->flow->steps, &key, rvt_step_hash(&key));
+		assert_true(rvt_memos_enter(f->flow, &key));
+		s = rvt_memos_look_up(f->flow->memos, &key, rvt_memo_hash(&key));
 		assert_non_null(s);
-		assert_true(rvt_steps_apply(f->flow, s));
-		rvt_steps_leave(f->flow);
+		assert_true(rvt_memos_apply(f->flow, s));
+		rvt_memos_leave(f->flow);
 	}
 }
 
@@ -239,56 +239,58 @@ static void test_owners_of_halves(void **state)
 	assert_int_equal(rvt_flow_count(f.flow), 0);
 	map_code(f.space, KERNEL);
 	map_code(f.space, 0x1000);
-	make_step(&f, 0x1000, 1, 3);
-	make_step(&f, KERNEL, 2, 3);
+	make_memo(&f, 0x1000, 1, 3);
+	make_memo(&f, KERNEL, 2, 3);
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sums[0], 6);
 	assert_int_equal(sums[1], 6);
-	take_step(&f, 0x1000, 1, 5);
-	take_step(&f, KERNEL, 2, 7);
-	take_step(&f, 0x1000, 1, 1);
-	assert_true(rvt_flow_set_aside(f.flow, 1, RVT_ASIDE_HIGH));
-	assert_false(rvt_flow_set_aside(f.flow, 1, RVT_ASIDE_HIGH));
-	assert_true(rvt_flow_set_aside(f.flow, 2, RVT_ASIDE_BOTH));
-	assert_false(rvt_flow_set_aside(f.flow, 2, RVT_ASIDE_BOTH));
+	take_memo(&f, 0x1000, 1, 5);
+	take_memo(&f, KERNEL, 2, 7);
+	take_memo(&f, 0x1000, 1, 1);
+	assert_true(rvt_flow_defer_counts(f.flow, 1, RVT_DEFERRED_HIGH));
+	assert_false(rvt_flow_defer_counts(f.flow, 1, RVT_DEFERRED_HIGH));
+	assert_true(rvt_flow_defer_counts(f.flow, 2, RVT_DEFERRED_BOTH));
+	assert_false(rvt_flow_defer_counts(f.flow, 2, RVT_DEFERRED_BOTH));
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sums[0], 6);
 	assert_int_equal(sums[1], 6);
-	rvt_flow_take_back(f.flow, 1);
+	rvt_flow_restore_counts(f.flow, 1);
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sums[0], 6);
 	assert_int_equal(sums[1], 6 + 7 * 3);
-	rvt_flow_take_back(f.flow, 2);
+	rvt_flow_restore_counts(f.flow, 2);
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sums[0], 6 + 6 * 3);
 	assert_int_equal(sums[1], 6 + 7 * 3);
 	tear_down(&f);
 }
 
-/* All ids of meanings are used up, and then so many that @id is that of the present one. */
+/* All ids of mapping ids are used up, and then so many that @id is that of the present one. */
 static void use_ids(struct fixture *f, uint32_t id)
 {
 	const uint16_t code[] = { RV_C_NOP, rv_c_j(-2), RV_C_NOP };
 
-	f->flow->n_meanings = UINT32_MAX;
+	f->flow->n_mapping_ids = UINT32_MAX;
 	do {
 		assert_int_equal(rvt_space_map_bytes(f->space, 0x1000, code, sizeof(code), "other"),
 				 0);
 		assert_false(is_known(f, f->space, 0x1000, 1));
-	} while (f->flow->meaning[0] != id);
+	} while (f->flow->mapping_id[0] != id);
 }
 
-/* The same as is_known() in the present space, as a decoder asks: where the message led last time. */
+/*
+ * The same as is_known() in the present space, as a decoder asks: where the message led last time.
+ */
 static bool is_taken(struct fixture *f, uint64_t pc, uint8_t byte)
 {
-	struct rvt_step_key key = { .bytes = { byte } };
+	struct rvt_memo_key key = { .bytes = { byte } };
 
 	rvt_flow_start(f->flow, pc, 0, true);
-	assert_true(rvt_steps_enter(f->flow, &key));
-	return rvt_steps_take(f->flow, &key, rvt_step_hash(&key), byte);
+	assert_true(rvt_memos_enter(f->flow, &key));
+	return rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), byte);
 }
 
-/* Steps of an old meaning are not found for one that has its id, but what they counted is told. */
+/* Memos of an old meaning are not found for one that has its id, but what they counted is told. */
 static void test_old_ids(void **state)
 {
 	uint64_t sum = 0;
@@ -299,27 +301,27 @@ static void test_old_ids(void **state)
 	set_up(&f, 0, 0);
 	assert_int_equal(rvt_flow_count(f.flow), 0);
 	map_code(f.space, 0x1000);
-	make_step(&f, 0x1000, 1, 3);
+	make_memo(&f, 0x1000, 1, 3);
 	assert_true(is_taken(&f, 0x1000, 1));
-	take_step(&f, 0x1000, 1, 5);
-	assert_true(rvt_flow_set_aside(f.flow, 1, RVT_ASIDE_BOTH));
-	use_ids(&f, f.flow->meaning[0]);
+	take_memo(&f, 0x1000, 1, 5);
+	assert_true(rvt_flow_defer_counts(f.flow, 1, RVT_DEFERRED_BOTH));
+	use_ids(&f, f.flow->mapping_id[0]);
 	assert_false(is_taken(&f, 0x1000, 1));
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sum, 2 * 3);
-	rvt_flow_take_back(f.flow, 1);
+	rvt_flow_restore_counts(f.flow, 1);
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sum, (2 + 5) * 3);
-	/* and of the new meaning there are steps */
-	make_step(&f, 0x1000, 1, 3);
+	/* and of the new meaning there are memos */
+	make_memo(&f, 0x1000, 1, 3);
 	assert_true(is_known(&f, f.space, 0x1000, 1));
 	tear_down(&f);
 }
 
-/* A step that is being recorded over a meaning is not kept for another one of its id. */
+/* A memo that is being recorded over a meaning is not kept for another one of its id. */
 static void test_old_id_of_record(void **state)
 {
-	struct rvt_step_key key = { .bytes = { 1 } };
+	struct rvt_memo_key key = { .bytes = { 1 } };
 	struct rvt_order o = unlimited();
 	struct fixture f;
 
@@ -329,23 +331,23 @@ static void test_old_id_of_record(void **state)
 	map_code(f.space, 0x1000);
 	for (int i = 0; i < 2; i++) {
 		rvt_flow_start(f.flow, 0x1000, 0, true);
-		assert_true(rvt_steps_enter(f.flow, &key));
-		rvt_steps_record(f.flow, &key);
+		assert_true(rvt_memos_enter(f.flow, &key));
+		rvt_memos_record(f.flow, &key);
 	}
-	assert_true(rvt_steps_recording(f.flow));
+	assert_true(rvt_memos_recording(f.flow));
 	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
-	use_ids(&f, key.meaning);
+	use_ids(&f, key.mapping_id);
 	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
-	rvt_steps_keep(f.flow, key.address, 0);
+	rvt_memos_keep(f.flow, key.address, 0);
 	assert_false(is_known(&f, f.space, 0x1000, 1));
 	tear_down(&f);
 }
 
-/* A step through code of both halves is none. */
+/* A memo through code of both halves is none. */
 static void test_both_halves(void **state)
 {
 	const uint64_t last = 0x7ffffffffffffffeu;
-	struct rvt_step_key key = { .bytes = { 1 } };
+	struct rvt_memo_key key = { .bytes = { 1 } };
 	struct rvt_order o = unlimited();
 	struct fixture f;
 
@@ -360,11 +362,11 @@ static void test_both_halves(void **state)
 	o.max_insns = 2;
 	for (int i = 0; i < 3; i++) {
 		rvt_flow_start(f.flow, last, 0, true);
-		assert_true(rvt_steps_enter(f.flow, &key));
-		rvt_steps_record(f.flow, &key);
+		assert_true(rvt_memos_enter(f.flow, &key));
+		rvt_memos_record(f.flow, &key);
 		assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
-		if (rvt_steps_recording(f.flow))
-			rvt_steps_keep(f.flow, key.address, 0);
+		if (rvt_memos_recording(f.flow))
+			rvt_memos_keep(f.flow, key.address, 0);
 	}
 	assert_false(is_known(&f, f.space, last, 1));
 	tear_down(&f);
@@ -380,9 +382,9 @@ static void test_both_halves(void **state)
  */
 static bool return_to(struct fixture *f, uint64_t caller)
 {
-	struct rvt_step_key key = { .bytes = { 7 } };
+	struct rvt_memo_key key = { .bytes = { 7 } };
 	struct rvt_order o = unlimited();
-	struct rvt_step *step;
+	struct rvt_memo *memo;
 	uint64_t pc;
 
 	o.flags = RVT_RUN_IMPLICIT_RETURN;
@@ -390,27 +392,27 @@ static bool return_to(struct fixture *f, uint64_t caller)
 	rvt_flow_start(f->flow, 0x1000, 0, true);
 	if (caller)
 		rvt_returns_push(&f->flow->returns, caller);
-	assert_true(rvt_steps_enter(f->flow, &key));
-	step = rvt_steps_take(f->flow, &key, rvt_step_hash(&key), 7);
-	if (step) {
-		rvt_steps_apply(f->flow, step);
-		rvt_steps_leave(f->flow);
+	assert_true(rvt_memos_enter(f->flow, &key));
+	memo = rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 7);
+	if (memo) {
+		rvt_memos_apply(f->flow, memo);
+		rvt_memos_leave(f->flow);
 	} else {
-		rvt_steps_record_missed(f->flow);
+		rvt_memos_record_missed(f->flow);
 		assert_int_equal(rvt_flow_run(f->flow, &o),
 				 caller ? RVT_STOP_INSNS : RVT_STOP_TARGET);
 		if (!caller)
 			rvt_flow_jump(f->flow, 0x1004);
-		if (rvt_steps_recording(f->flow))
-			rvt_steps_keep(f->flow, key.address, 0);
+		if (rvt_memos_recording(f->flow))
+			rvt_memos_keep(f->flow, key.address, 0);
 	}
 	assert_true(rvt_flow_pc(f->flow, &pc));
 	assert_int_equal(pc, caller ? caller : 0x1004);
 	assert_int_equal(rvt_flow_return_depth(f->flow), 0);
-	return step;
+	return memo;
 }
 
-/* One message, and a step for each caller, and for none. */
+/* One message, and a memo for each caller, and for none. */
 static void test_returns(void **state)
 {
 	struct fixture f;
@@ -442,23 +444,23 @@ static void test_returns(void **state)
 /* @n instructions, which are one message. Returns whether it is known with what is on the stack. */
 static bool run_message(struct fixture *f, unsigned int n)
 {
-	struct rvt_step_key key = { .bytes = { n } };
+	struct rvt_memo_key key = { .bytes = { n } };
 	struct rvt_order o = unlimited();
-	struct rvt_step *step;
+	struct rvt_memo *memo;
 
 	o.flags = RVT_RUN_IMPLICIT_RETURN;
 	o.max_insns = n;
-	assert_true(rvt_steps_enter(f->flow, &key));
-	step = rvt_steps_take(f->flow, &key, rvt_step_hash(&key), 7);
-	if (step) {
-		rvt_steps_apply(f->flow, step);
-		rvt_steps_leave(f->flow);
+	assert_true(rvt_memos_enter(f->flow, &key));
+	memo = rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 7);
+	if (memo) {
+		rvt_memos_apply(f->flow, memo);
+		rvt_memos_leave(f->flow);
 		return true;
 	}
-	rvt_steps_record_missed(f->flow);
+	rvt_memos_record_missed(f->flow);
 	assert_int_equal(rvt_flow_run(f->flow, &o), RVT_STOP_INSNS);
-	if (rvt_steps_recording(f->flow))
-		rvt_steps_keep(f->flow, key.address, 0);
+	if (rvt_memos_recording(f->flow))
+		rvt_memos_keep(f->flow, key.address, 0);
 	return false;
 }
 
@@ -549,7 +551,7 @@ static void test_teaching(void **state)
 		rv_put(&f.code, RV_C_NOP);
 	load(&f);
 	assert_int_equal(rvt_flow_count(f.flow), 0);
-	make_step(&f, 0x1000, 1, 3);
+	make_memo(&f, 0x1000, 1, 3);
 	rvt_flow_retire(f.flow);
 	assert_int_equal(rvt_space_create(f.image, NULL, &same), 0);
 	assert_int_equal(rvt_space_map_bytes(same, 0x1000, f.code.bytes, 6, "program"), 0);
@@ -569,42 +571,42 @@ static void test_teaching(void **state)
 	tear_down(&f);
 }
 
-/* ---- which step a message is likely to be ---- */
+/* ---- which memo a message is likely to be ---- */
 
 #define MIX 0x123456789abcdef0u
 #define OTHER_TAG (1ull << 40)
 
-static const struct rvt_step *likely(const struct fixture *f, uint32_t row, uint64_t mix)
+static const struct rvt_memo *likely(const struct fixture *f, uint32_t row, uint64_t mix)
 {
-	const uint32_t number = rvt_steps_likely(f->flow->steps, row, mix);
+	const uint32_t number = rvt_memos_predict(f->flow->memos, row, mix);
 
-	return number ? &f->flow->steps->steps[number] : NULL;
+	return number ? &f->flow->memos->memos[number] : NULL;
 }
 
 /* The one behind the same message, else the last one that was missed. */
 static void test_likely(void **state)
 {
-	const struct rvt_step *a, *b;
+	const struct rvt_memo *a, *b;
 	struct fixture f;
 
 	(void)state;
 	set_up(&f, 0, 0);
 	make_row(&f);
-	a = make_step(&f, 0x1000, 1, 1);
-	b = make_step(&f, 0x1002, 2, 3);
+	a = make_memo(&f, 0x1000, 1, 1);
+	b = make_memo(&f, 0x1002, 2, 3);
 	assert_null(likely(&f, 1, MIX));
-	rvt_steps_note(f.flow->steps, 1, MIX, a);
+	rvt_memos_train(f.flow->memos, 1, MIX, a);
 	assert_ptr_equal(a, likely(&f, 1, MIX));
 	assert_ptr_equal(a, likely(&f, 2, MIX));
-	rvt_steps_note(f.flow->steps, 2, MIX, b);
+	rvt_memos_train(f.flow->memos, 2, MIX, b);
 	assert_ptr_equal(a, likely(&f, 1, MIX));
 	assert_ptr_equal(b, likely(&f, 2, MIX));
 	assert_ptr_equal(b, likely(&f, 3, MIX));
 	/* Of another message in the same places nothing is known. */
-	assert_int_equal(rvt_step_guess(MIX), rvt_step_guess(MIX ^ OTHER_TAG));
+	assert_int_equal(rvt_predictor_slot(MIX), rvt_predictor_slot(MIX ^ OTHER_TAG));
 	assert_null(likely(&f, 1, MIX ^ OTHER_TAG));
 	/* and once something is known the first message is not taken for it */
-	rvt_steps_note(f.flow->steps, 1, MIX ^ OTHER_TAG, b);
+	rvt_memos_train(f.flow->memos, 1, MIX ^ OTHER_TAG, b);
 	assert_ptr_equal(b, likely(&f, 1, MIX ^ OTHER_TAG));
 	assert_null(likely(&f, 1, MIX));
 	assert_ptr_equal(b, likely(&f, 2, MIX));
@@ -615,9 +617,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_likely),
-		cmocka_unit_test(test_joined_steps),
+		cmocka_unit_test(test_memo_groups),
 		cmocka_unit_test(test_rows_with_gaps),
-		cmocka_unit_test(test_joined_counts),
+		cmocka_unit_test(test_group_counts),
 		cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_owners_of_halves),
 		cmocka_unit_test(test_old_ids),

@@ -7,7 +7,7 @@
 #include "flow/memo/memos.h"
 #include "flow-fixture.h"
 
-/* ---- hops ---- */
+/* ---- segments ---- */
 
 /* c.nop, a branch to itself, and back to the c.nop. */
 static void put_loop(struct fixture *f)
@@ -57,7 +57,7 @@ static void next_flow(struct fixture *f)
 	assert_int_equal(rvt_flow_count(f->flow), 0);
 }
 
-static void test_hops(void **state)
+static void test_segments(void **state)
 {
 	struct fixture f;
 	uint32_t n_path;
@@ -68,14 +68,14 @@ static void test_hops(void **state)
 	run_loop(&f);
 	insns = counted(&f);
 	assert_int_equal(insns, 20 * 3 + 1);
-	n_path = f.flow->hops->n_path;
+	n_path = f.flow->segments->n_path;
 	assert_true(n_path > 0);
 	for (int i = 0; i < 3; i++) {
 		next_flow(&f);
-		assert_null(f.flow->hops);
+		assert_null(f.flow->segments);
 		run_loop(&f);
 		/* nothing was made a second time */
-		assert_int_equal(f.flow->hops->n_path, n_path);
+		assert_int_equal(f.flow->segments->n_path, n_path);
 		assert_int_equal(counted(&f), insns);
 	}
 	tear_down(&f);
@@ -90,7 +90,7 @@ static void test_untold_counts(void **state)
 	set_up_counting(&f);
 	for (int i = 0; i < 3; i++)
 		run_loop(&f);
-	assert_true(f.flow->hops->n_counted);
+	assert_true(f.flow->segments->n_counted);
 	next_flow(&f);
 	run_loop(&f);
 	assert_int_equal(counted(&f), 20 * 3 + 1);
@@ -129,7 +129,7 @@ static void test_memory_of_counts(void **state)
 	tear_down(&f);
 }
 
-/* An instruction that was walked is counted by itself, though no hop is left to count. */
+/* An instruction that was walked is counted by itself, though no segment is left to count. */
 static void test_untold_walk(void **state)
 {
 	struct rvt_order o = unlimited();
@@ -142,7 +142,7 @@ static void test_untold_walk(void **state)
 	o.max_insns = 1;
 	rvt_flow_start(f.flow, 0x1000, 0, true);
 	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
-	assert_int_equal(f.flow->hops->n_counted, 0);
+	assert_int_equal(f.flow->segments->n_counted, 0);
 	next_flow(&f);
 	run_loop(&f);
 	assert_int_equal(counted(&f), 20 * 3 + 1);
@@ -186,82 +186,82 @@ static void test_other_image(void **state)
 	put_loop(&other);
 	assert_int_equal(rvt_flow_count(f.flow), 0);
 	run_loop(&f);
-	n_path = f.flow->hops->n_path;
+	n_path = f.flow->segments->n_path;
 	rvt_flow_set_space(f.flow, other.space);
 	run_loop(&f);
 	counted(&f);
 	next_flow(&f);
 	tear_down(&other);
 	run_loop(&f);
-	assert_int_equal(f.flow->hops->n_path, n_path);
+	assert_int_equal(f.flow->segments->n_path, n_path);
 	tear_down(&f);
 }
 
-/* ---- steps ---- */
+/* ---- memos ---- */
 
-static struct rvt_step_key key_of(uint64_t message)
+static struct rvt_memo_key key_of(uint64_t message)
 {
-	return (struct rvt_step_key){ .bytes = { message }, .pc = 0x1000 };
+	return (struct rvt_memo_key){ .bytes = { message }, .pc = 0x1000 };
 }
 
-static const struct rvt_step *step_of(struct fixture *f, uint64_t message)
+static const struct rvt_memo *memo_of(struct fixture *f, uint64_t message)
 {
-	struct rvt_step_key key = key_of(message);
+	struct rvt_memo_key key = key_of(message);
 
-	assert_true(rvt_steps_enter(f->flow, &key));
-	return rvt_steps_look_up(f->flow->steps, &key, rvt_step_hash(&key));
+	assert_true(rvt_memos_enter(f->flow, &key));
+	return rvt_memos_look_up(f->flow->memos, &key, rvt_memo_hash(&key));
 }
 
-/* A step of the first instruction, for @message. */
-static void make_step(struct fixture *f, uint64_t message)
+/* A memo of the first instruction, for @message. */
+static void make_memo(struct fixture *f, uint64_t message)
 {
-	struct rvt_step_key key = key_of(message);
+	struct rvt_memo_key key = key_of(message);
 	struct rvt_order o = unlimited();
 
 	o.max_insns = 1;
 	/* the first time is only noted */
 	for (int i = 0; i < 2; i++) {
 		rvt_flow_start(f->flow, 0x1000, 0, true);
-		assert_null(step_of(f, message));
-		assert_true(rvt_steps_enter(f->flow, &key));
-		rvt_steps_record(f->flow, &key);
+		assert_null(memo_of(f, message));
+		assert_true(rvt_memos_enter(f->flow, &key));
+		rvt_memos_record(f->flow, &key);
 		assert_int_equal(rvt_flow_run(f->flow, &o), RVT_STOP_INSNS);
-		if (rvt_steps_recording(f->flow))
-			rvt_steps_keep(f->flow, key.address, 0);
+		if (rvt_memos_recording(f->flow))
+			rvt_memos_keep(f->flow, key.address, 0);
 	}
 	rvt_flow_start(f->flow, 0x1000, 0, true);
-	assert_non_null(step_of(f, message));
+	assert_non_null(memo_of(f, message));
 }
 
 /*
  * Two messages of one set of the index whose tag is 1: a way that is free looks as if it had that,
  * if the one before it has. *second comes after *first.
  */
-static void find_neighbours(uint32_t meaning, uint64_t *first, uint64_t *second)
+static void find_neighbours(uint32_t mapping_id, uint64_t *first, uint64_t *second)
 {
-	uint64_t *of_set = calloc(RVT_STEP_SETS, sizeof(*of_set));
+	uint64_t *of_set = calloc(RVT_MEMO_SETS, sizeof(*of_set));
 
 	assert_non_null(of_set);
 	*first = 0;
 	for (*second = 1; !*first; ++*second) {
-		struct rvt_step_key key = key_of(*second);
+		struct rvt_memo_key key = key_of(*second);
 		uint64_t hash;
 
-		key.meaning = meaning;
-		hash = rvt_step_hash(&key);
+		key.mapping_id = mapping_id;
+		hash = rvt_memo_hash(&key);
 		if (hash >> 56 > 1)
 			continue;
-		*first = of_set[rvt_step_set(hash)];
-		of_set[rvt_step_set(hash)] = *second;
+		*first = of_set[rvt_memo_set(hash)];
+		of_set[rvt_memo_set(hash)] = *second;
 	}
 	--*second;
 	free(of_set);
 }
 
-static void test_steps(void **state)
+static void test_memos(void **state)
 {
-	struct rvt_step_key key = key_of(1);
-	const struct rvt_steps *steps;
+	struct rvt_memo_key key = key_of(1);
+	const struct rvt_memos *memos;
 	uint64_t first, second;
 	struct fixture f;
 
@@ -272,38 +272,40 @@ static void test_steps(void **state)
 	next_flow(&f);
 	run_loop(&f);
 	rvt_flow_start(f.flow, 0x1000, 0, true);
-	assert_true(rvt_steps_enter(f.flow, &key));
-	find_neighbours(key.meaning, &first, &second);
-	make_step(&f, first);
-	make_step(&f, second);
+	assert_true(rvt_memos_enter(f.flow, &key));
+	find_neighbours(key.mapping_id, &first, &second);
+	make_memo(&f, first);
+	make_memo(&f, second);
 	counted(&f);
-	/* E-Trace's guesses, which a decoder believes as far as the key of the step proves them */
-	f.flow->steps->rows[1] = 2;
-	steps = f.flow->steps;
+	/*
+	 * E-Trace's predictions, which a decoder believes as far as the key of the memo proves them
+	 */
+	f.flow->memos->pair_predictor[1] = 2;
+	memos = f.flow->memos;
 	next_flow(&f);
 	run_loop(&f);
-	assert_ptr_equal(f.flow->steps, steps);
-	assert_int_equal(steps->rows[1], 0);
+	assert_ptr_equal(f.flow->memos, memos);
+	assert_int_equal(memos->pair_predictor[1], 0);
 	rvt_flow_start(f.flow, 0x1000, 0, true);
-	assert_int_equal(rvt_flow_meaning(f.flow, 0x1000), key.meaning);
+	assert_int_equal(rvt_flow_mapping_id(f.flow, 0x1000), key.mapping_id);
 	/* asserts that no message is known, nor noted to have come once */
-	assert_null(step_of(&f, second));
-	make_step(&f, first);
-	assert_null(step_of(&f, second));
-	make_step(&f, second);
+	assert_null(memo_of(&f, second));
+	make_memo(&f, first);
+	assert_null(memo_of(&f, second));
+	make_memo(&f, second);
 	tear_down(&f);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hops),
+		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_untold_counts),
 		cmocka_unit_test(test_memory_of_counts),
 		cmocka_unit_test(test_untold_walk),
 		cmocka_unit_test(test_taught_counts),
 		cmocka_unit_test(test_other_image),
-		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_memos),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

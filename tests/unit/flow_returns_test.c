@@ -126,32 +126,32 @@ static void any_entries(struct rvt_flow *flow, struct model *m)
 }
 
 union room {
-	struct rvt_kept_calls kept;
-	uint64_t words[sizeof(struct rvt_kept_calls) / 8 + RVT_CALLS + RVT_FEW_CALLS];
+	struct rvt_kept_delta kept;
+	uint64_t words[sizeof(struct rvt_kept_delta) / 8 + RVT_DELTA_PCS + RVT_DELTA_FEW];
 };
 
 /* Goes a way and keeps it. False: it is more than can be kept. */
 static bool keep(struct rvt_flow *flow, struct model *m, struct way *way, union room *room)
 {
-	struct rvt_calls calls;
-	struct rvt_calls *outer = rvt_returns_log(&flow->returns, &calls);
+	struct rvt_stack_delta calls;
+	struct rvt_stack_delta *outer = rvt_returns_log(&flow->returns, &calls);
 
 	any_way(way);
 	go(flow, m, way);
 	rvt_returns_log_end(&flow->returns, outer);
 	if (calls.invalid)
 		return false;
-	assert_true(rvt_calls_bytes(&calls) <= sizeof(*room));
+	assert_true(rvt_stack_delta_bytes(&calls) <= sizeof(*room));
 	memset(room, 0xaa, sizeof(*room));
-	rvt_calls_keep(&calls, &room->kept);
+	rvt_stack_delta_keep(&calls, &room->kept);
 	return true;
 }
 
 /* Returns whether the way was gone. */
 static bool replay(struct rvt_flow *flow, struct model *m, const struct way *way,
-		   const struct rvt_kept_calls *kept)
+		   const struct rvt_kept_delta *kept)
 {
-	const bool gone = rvt_returns_replay(&flow->returns, kept);
+	const bool gone = rvt_returns_apply(&flow->returns, kept);
 
 	if (gone)
 		assert_true(go_again(m, way));
@@ -167,8 +167,8 @@ static void test_replay(void **state)
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		struct rvt_flow flow = {};
 		struct model m = { .depth = 1 + any() % (any() % 2 ? 6 : MAX_DEPTH) }, before;
-		uint64_t far[sizeof(struct rvt_kept_calls) / 8 + 1 + RVT_FEW_CALLS] = {};
-		struct rvt_kept_calls *kept = (struct rvt_kept_calls *)far;
+		uint64_t far[sizeof(struct rvt_kept_delta) / 8 + 1 + RVT_DELTA_FEW] = {};
+		struct rvt_kept_delta *kept = (struct rvt_kept_delta *)far;
 		struct way way;
 		union room room;
 		bool full;
@@ -177,7 +177,7 @@ static void test_replay(void **state)
 		any_entries(&flow, &m);
 		before = m;
 		if (keep(&flow, &m, &way, &room)) {
-			rvt_calls_keep_elsewhere(&room.kept, kept);
+			rvt_stack_delta_keep_elsewhere(&room.kept, kept);
 			/* The same again; where entries were dropped that need not be seen. */
 			rvt_flow_clear_returns(&flow);
 			for (unsigned int i = 0; i < before.used; i++)
@@ -204,7 +204,7 @@ static void test_log(void **state)
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		struct rvt_flow flow = {};
 		struct model m = { .depth = 1 + any() % MAX_DEPTH }, before;
-		struct rvt_calls calls, *outer;
+		struct rvt_stack_delta calls, *outer;
 		union room room, all;
 		struct way way;
 
@@ -215,8 +215,8 @@ static void test_log(void **state)
 			outer = rvt_returns_log(&flow.returns, &calls);
 			if (replay(&flow, &m, &way, &room.kept)) {
 				rvt_returns_log_end(&flow.returns, outer);
-				rvt_calls_keep(&calls, &all.kept);
-				assert_memory_equal(&all, &room, rvt_calls_bytes(&calls));
+				rvt_stack_delta_keep(&calls, &all.kept);
+				assert_memory_equal(&all, &room, rvt_stack_delta_bytes(&calls));
 				assert_true(go_again(&before, &way));
 			}
 		}
@@ -228,10 +228,10 @@ static void test_match(void **state)
 {
 	(void)state;
 	for (unsigned int round = 0; round < ROUNDS; round++) {
-		uint64_t a[RVT_FEW_CALLS], b[RVT_FEW_CALLS];
-		const unsigned int n = any() % (RVT_FEW_CALLS + 1);
+		uint64_t a[RVT_DELTA_FEW], b[RVT_DELTA_FEW];
+		const unsigned int n = any() % (RVT_DELTA_FEW + 1);
 
-		for (unsigned int i = 0; i < RVT_FEW_CALLS; i++) {
+		for (unsigned int i = 0; i < RVT_DELTA_FEW; i++) {
 			a[i] = any();
 			b[i] = a[i] ^ (uint64_t)!(any() % 4) << any() % 64;
 		}

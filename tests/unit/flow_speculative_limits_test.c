@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * What a stride can be: as much as fits a step, in code of one half and one meaning, by the rules
- * that its hops were made for. What is more, or elsewhere, is refused, and nothing has happened.
+ * What a speculative walk can be: as much as fits a memo, in code of one half and one meaning, by
+ * the rules that its segments were made for. What is more, or elsewhere, is refused, and nothing
+ * has happened.
  */
 #include "flow/walk/speculative.h"
 #include "flow-trio.h"
@@ -9,49 +10,50 @@
 #define KERNEL 0xffffffff80001000u
 
 /*
- * A row begins with a message that does what @stride says, all of whose outcomes are 1, where the
+ * A row begins with a message that does what @spec says, all of whose outcomes are 1, where the
  * code begins, with @callers on the return stack: those of the beginning, and then @caller below
- * them. Hops are there of orders with returns, whether jumps are sequential or not. Returns the
- * step, if it is one.
+ * them. Segments are there of orders with returns, whether jumps are sequential or not. Returns the
+ * memo, if it is one.
  */
-static struct rvt_step *begin(struct fixture *f, struct rvt_stride *stride, unsigned int callers,
+static struct rvt_memo *begin(struct fixture *f, struct rvt_speculation *spec, unsigned int callers,
 			      uint64_t caller)
 {
-	struct rvt_step_key key = { .bytes = { 1 } };
+	struct rvt_memo_key key = { .bytes = { 1 } };
 	struct rvt_order o = unlimited();
 
-	stride->outcomes = stride->n_outcomes ? UINT64_MAX >> (64 - stride->n_outcomes) : 0;
+	spec->outcomes = spec->n_outcomes ? UINT64_MAX >> (64 - spec->n_outcomes) : 0;
 	o.flags = RVT_RUN_IMPLICIT_RETURN | RVT_RUN_STOP_USED |
-		  (stride->flags & RVT_RUN_SEQUENTIAL_JUMP);
+		  (spec->flags & RVT_RUN_SEQUENTIAL_JUMP);
 	o.n_outcomes = 1;
 	rvt_flow_start(f->flow, f->code.base, 0, true);
 	assert_true(rvt_flow_run(f->flow, &o) >= 0);
 	rvt_flow_start(f->flow, f->code.base, 0, true);
 	for (unsigned int i = 0; i < callers; i++)
 		rvt_returns_push(&f->flow->returns, i ? f->code.base : caller);
-	assert_true(rvt_steps_enter(f->flow, &key));
-	return rvt_steps_take(f->flow, &key, rvt_step_hash(&key), 1);
+	assert_true(rvt_memos_enter(f->flow, &key));
+	return rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 1);
 }
 
-/* Whether that can be taken as a stride. It is no step. */
-static bool takes(struct fixture *f, struct rvt_stride stride, unsigned int callers,
+/* Whether that can be taken as a speculative walk. It is no memo. */
+static bool takes(struct fixture *f, struct rvt_speculation spec, unsigned int callers,
 		  uint64_t caller)
 {
-	struct rvt_step *step;
+	struct rvt_memo *memo;
 	bool whole = false;
 
-	assert_null(begin(f, &stride, callers, caller));
-	step = rvt_stride_take(f->flow, &stride, &whole);
-	assert_int_equal(whole, !!step);
-	rvt_steps_leave(f->flow);
-	return step;
+	assert_null(begin(f, &spec, callers, caller));
+	memo = rvt_speculate(f->flow, &spec, &whole);
+	assert_int_equal(whole, !!memo);
+	rvt_memos_leave(f->flow);
+	return memo;
 }
 
 /* The same for a message that ends with the last of @n outcomes. */
-static bool is_stride(struct fixture *f, uint32_t flags, unsigned int n, unsigned int callers,
-		      uint64_t caller)
+static bool is_speculated(struct fixture *f, uint32_t flags, unsigned int n, unsigned int callers,
+			  uint64_t caller)
 {
-	return takes(f, (struct rvt_stride){ .flags = flags, .n_outcomes = n }, callers, caller);
+	return takes(f, (struct rvt_speculation){ .flags = flags, .n_outcomes = n }, callers,
+		     caller);
 }
 
 static void put_return(struct fixture *f, unsigned int depth)
@@ -73,22 +75,22 @@ static void put_loop(struct fixture *f, unsigned int n_calls, unsigned int n_jum
 	load(f);
 }
 
-/* Of more runs there cannot be a step. */
+/* Of more runs there cannot be a memo. */
 static void test_many_runs(void **state)
 {
-	const unsigned int most = RVT_STEP_RUNS / 26;
+	const unsigned int most = RVT_MEMO_RUNS / 26;
 	struct fixture f;
 
 	(void)state;
 	set_up(&f, 0, 0);
 	put_loop(&f, 0, 25);
-	assert_true(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, most, 0, 0));
-	assert_false(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, most + 1, 0, 0));
+	assert_true(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, most, 0, 0));
+	assert_false(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, most + 1, 0, 0));
 	tear_down(&f);
 }
 
-/* Nor is there room for more hops: each has as many runs as can be. */
-static void test_many_hops(void **state)
+/* Nor is there room for more segments: each has as many runs as can be. */
+static void test_many_segments(void **state)
 {
 	struct fixture f;
 	uint64_t loop;
@@ -97,45 +99,45 @@ static void test_many_hops(void **state)
 	set_up(&f, 0, 4);
 	rv_put(&f.code, rv_c_jr(RV_RA));
 	loop = f.code.pc;
-	for (unsigned int i = 1; i < RVT_HOP_RUNS; i++)
+	for (unsigned int i = 1; i < RVT_SEGMENT_RUNS; i++)
 		rv_put(&f.code, rv_c_j(2));
 	rv_put(&f.code, rv_branch((int32_t)(loop - f.code.pc)));
 	load(&f);
-	assert_true(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 7, 1, loop));
-	assert_false(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 64, 1, loop));
+	assert_true(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, 7, 1, loop));
+	assert_false(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, 64, 1, loop));
 	tear_down(&f);
 }
 
 /* What is delivered is refused: there must be no more. */
 static void test_refused(void **state)
 {
-	const unsigned int runs = 26 * (RVT_STEP_RUNS / 26);
-	struct rvt_stride stride = {
-		.flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = RVT_STEP_RUNS / 26,
+	const unsigned int runs = 26 * (RVT_MEMO_RUNS / 26);
+	struct rvt_speculation spec = {
+		.flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = RVT_MEMO_RUNS / 26,
 	};
 	struct fixture f;
 
 	(void)state;
 	set_up(&f, 0, 0);
 	put_loop(&f, 0, 25);
-	assert_null(begin(&f, &stride, 0, 0));
+	assert_null(begin(&f, &spec, 0, 0));
 	rvt_flow_flush(f.flow);
 	f.out.refuse_after = 1;
 	for (unsigned int n = runs; n < RVT_FLOW_BATCH + runs; n += runs) {
 		bool whole;
 
-		assert_non_null(rvt_stride_take(f.flow, &stride, &whole));
+		assert_non_null(rvt_speculate(f.flow, &spec, &whole));
 		assert_int_equal(whole, n < RVT_FLOW_BATCH);
 	}
 	assert_int_equal(f.flow->result, 77);
-	rvt_steps_leave(f.flow);
+	rvt_memos_leave(f.flow);
 	tear_down(&f);
 }
 
-/* For each caller there is a step, the third time. */
+/* For each caller there is a memo, the third time. */
 static void test_callers(void **state)
 {
-	struct rvt_stride stride = { .flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = 1 };
+	struct rvt_speculation spec = { .flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = 1 };
 	struct fixture f;
 
 	(void)state;
@@ -144,27 +146,27 @@ static void test_callers(void **state)
 	load(&f);
 	for (int i = 0; i < 8; i++) {
 		const uint64_t caller = f.code.base + 2 + (i < 6 ? i / 3 : i % 2) * 4;
-		struct rvt_step *step = begin(&f, &stride, 1, caller);
+		struct rvt_memo *memo = begin(&f, &spec, 1, caller);
 		bool whole;
 
-		assert_int_equal(!!step, i >= 6 || i % 3 == 2);
-		if (!step)
-			step = rvt_stride_take(f.flow, &stride, &whole);
+		assert_int_equal(!!memo, i >= 6 || i % 3 == 2);
+		if (!memo)
+			memo = rvt_speculate(f.flow, &spec, &whole);
 		else
-			rvt_steps_apply(f.flow, step);
-		assert_non_null(step);
-		assert_int_equal(step->pc, caller + 4);
-		rvt_steps_leave(f.flow);
+			rvt_memos_apply(f.flow, memo);
+		assert_non_null(memo);
+		assert_int_equal(memo->pc, caller + 4);
+		rvt_memos_leave(f.flow);
 	}
 	tear_down(&f);
 }
 
-/* As many branches as a hop has outcomes, whose outcomes do not matter, and a jump back. */
+/* As many branches as a segment has outcomes, whose outcomes do not matter, and a jump back. */
 static uint64_t put_any_loop(struct fixture *f)
 {
 	const uint64_t begin = f->code.pc;
 
-	for (int i = 0; i < RVT_HOP_OUTCOMES; i++)
+	for (int i = 0; i < RVT_SEGMENT_OUTCOMES; i++)
 		rv_put(&f->code, rv_branch(4));
 	rv_put(&f->code, rv_jal(0, (int32_t)(begin - f->code.pc)));
 	return begin;
@@ -173,38 +175,38 @@ static uint64_t put_any_loop(struct fixture *f)
 /* Once through the loop at @pc and once more, with any outcomes; in a row of one. */
 static void run_any_loop(struct fixture *f, uint64_t pc, uint16_t round)
 {
-	struct rvt_stride stride = {
-		.flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = 2 * RVT_HOP_OUTCOMES,
-		.outcomes = rnd(1 << 2 * RVT_HOP_OUTCOMES),
+	struct rvt_speculation spec = {
+		.flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = 2 * RVT_SEGMENT_OUTCOMES,
+		.outcomes = rnd(1 << 2 * RVT_SEGMENT_OUTCOMES),
 	};
-	/* never the same: no step is made of it */
-	struct rvt_step_key key = { .bytes = { round, round >> 8 } };
+	/* never the same: no memo is made of it */
+	struct rvt_memo_key key = { .bytes = { round, round >> 8 } };
 	struct rvt_flow_stats before, after;
-	struct rvt_step *step;
+	struct rvt_memo *memo;
 	uint64_t end;
 	bool whole;
 
 	rvt_flow_start(f->flow, pc, 0, true);
 	rvt_flow_stats(f->flow, &before);
-	assert_true(rvt_steps_enter(f->flow, &key));
-	assert_null(rvt_steps_take(f->flow, &key, rvt_step_hash(&key), 1));
-	step = rvt_stride_take(f->flow, &stride, &whole);
-	assert_non_null(step);
-	assert_int_equal(step->pc, pc + 4 * RVT_HOP_OUTCOMES);
-	rvt_steps_leave(f->flow);
+	assert_true(rvt_memos_enter(f->flow, &key));
+	assert_null(rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 1));
+	memo = rvt_speculate(f->flow, &spec, &whole);
+	assert_non_null(memo);
+	assert_int_equal(memo->pc, pc + 4 * RVT_SEGMENT_OUTCOMES);
+	rvt_memos_leave(f->flow);
 	rvt_flow_stats(f->flow, &after);
-	assert_int_equal(after.insns - before.insns, 2 * RVT_HOP_OUTCOMES + 1);
-	assert_int_equal(after.taken - before.taken, __builtin_popcountll(stride.outcomes));
+	assert_int_equal(after.insns - before.insns, 2 * RVT_SEGMENT_OUTCOMES + 1);
+	assert_int_equal(after.taken - before.taken, __builtin_popcountll(spec.outcomes));
 	assert_true(rvt_flow_pc(f->flow, &end));
-	assert_int_equal(end, pc + 4 * RVT_HOP_OUTCOMES);
+	assert_int_equal(end, pc + 4 * RVT_SEGMENT_OUTCOMES);
 }
 
-/* Where a stride ends there may be a wide place. Each has its own table. */
-static void test_wide_places(void **state)
+/* Where a speculative walk ends there may be a dense node. Each has its own table. */
+static void test_dense_nodes(void **state)
 {
 	const unsigned int rounds = 1000;
 	struct rvt_order o = unlimited();
-	const struct rvt_hops *hops;
+	const struct rvt_segments *segments;
 	struct fixture f;
 	uint64_t loops[3];
 
@@ -214,36 +216,36 @@ static void test_wide_places(void **state)
 	for (int i = 0; i < 3; i++)
 		loops[i] = put_any_loop(&f);
 	load(&f);
-	/* hops are of such orders */
+	/* segments are of such orders */
 	o.flags = RVT_RUN_IMPLICIT_RETURN | RVT_RUN_STOP_USED;
 	o.n_outcomes = 1;
 	rvt_flow_start(f.flow, loops[0], 0, true);
 	assert_true(rvt_flow_run(f.flow, &o) >= 0);
-	hops = f.flow->hops;
+	segments = f.flow->segments;
 	for (unsigned int i = 0; i < rounds; i++)
 		run_any_loop(&f, loops[rnd(3)], i);
 	/* where each loop begins, and the jump at its end */
-	assert_int_equal(hops->n_wide, 6 * RVT_WIDE_LINES);
-	for (uint32_t line = 0; line < hops->n_wide; line++) {
-		const uint32_t wide = RVT_PLACES + line - line % RVT_WIDE_LINES;
+	assert_int_equal(segments->n_dense, 6 * RVT_DENSE_LINES);
+	for (uint32_t line = 0; line < segments->n_dense; line++) {
+		const uint32_t dense = RVT_NODES + line - line % RVT_DENSE_LINES;
 
-		assert_ptr_equal(hops->blocks[RVT_PLACES + line],
-				 hops->blocks[hops->more[wide].link]);
+		assert_ptr_equal(segments->blocks[RVT_NODES + line],
+				 segments->blocks[segments->more[dense].link]);
 	}
 	tear_down(&f);
 }
 
-/* There is no step of more calls or returns. */
+/* There is no memo of more calls or returns. */
 static void test_many_calls(void **state)
 {
 	struct fixture f;
 
 	(void)state;
-	set_up(&f, 0, 2 * RVT_CALLS);
+	set_up(&f, 0, 2 * RVT_DELTA_PCS);
 	put_loop(&f, 1, 0);
-	assert_true(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, RVT_CALLS, 0, 0));
-	assert_int_equal(rvt_flow_return_depth(f.flow), RVT_CALLS);
-	assert_false(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, RVT_CALLS + 1, 0, 0));
+	assert_true(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, RVT_DELTA_PCS, 0, 0));
+	assert_int_equal(rvt_flow_return_depth(f.flow), RVT_DELTA_PCS);
+	assert_false(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, RVT_DELTA_PCS + 1, 0, 0));
 	assert_int_equal(rvt_flow_return_depth(f.flow), 0);
 	tear_down(&f);
 }
@@ -253,38 +255,39 @@ static void test_many_returns(void **state)
 	struct fixture f;
 
 	(void)state;
-	put_return(&f, 2 * RVT_CALLS);
-	assert_true(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 1, RVT_CALLS, f.code.base + 2));
+	put_return(&f, 2 * RVT_DELTA_PCS);
+	assert_true(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, 1, RVT_DELTA_PCS, f.code.base + 2));
 	assert_int_equal(rvt_flow_return_depth(f.flow), 0);
-	assert_false(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 1, RVT_CALLS + 1, f.code.base + 2));
-	assert_int_equal(rvt_flow_return_depth(f.flow), RVT_CALLS + 1);
+	assert_false(
+		is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, 1, RVT_DELTA_PCS + 1, f.code.base + 2));
+	assert_int_equal(rvt_flow_return_depth(f.flow), RVT_DELTA_PCS + 1);
 	tear_down(&f);
 }
 
 /* Nor if the last one leads where the message says. */
 static void test_last_return(void **state)
 {
-	struct rvt_stride stride = { .flags = RVT_RUN_IMPLICIT_RETURN, .jumps = true };
+	struct rvt_speculation spec = { .flags = RVT_RUN_IMPLICIT_RETURN, .jumps = true };
 	struct fixture f;
 
 	(void)state;
-	put_return(&f, 2 * RVT_CALLS);
-	stride.target = f.code.base + 2;
-	stride.halfwords = RVT_CALLS;
-	assert_true(takes(&f, stride, RVT_CALLS + 1, f.code.base));
+	put_return(&f, 2 * RVT_DELTA_PCS);
+	spec.target = f.code.base + 2;
+	spec.halfwords = RVT_DELTA_PCS;
+	assert_true(takes(&f, spec, RVT_DELTA_PCS + 1, f.code.base));
 	assert_int_equal(rvt_flow_return_depth(f.flow), 1);
-	stride.halfwords++;
-	assert_false(takes(&f, stride, RVT_CALLS + 1, f.code.base));
-	assert_int_equal(rvt_flow_return_depth(f.flow), RVT_CALLS + 1);
+	spec.halfwords++;
+	assert_false(takes(&f, spec, RVT_DELTA_PCS + 1, f.code.base));
+	assert_int_equal(rvt_flow_return_depth(f.flow), RVT_DELTA_PCS + 1);
 	tear_down(&f);
 }
 
-/* Calls that are too many for one hop, but not for a step, and returns from them. */
+/* Calls that are too many for one segment, but not for a memo, and returns from them. */
 static void put_calls(struct fixture *f)
 {
 	for (int i = 0; i < 2; i++) {
 		rv_put(&f->code, rv_branch(4));
-		for (int k = 0; k < RVT_HOP_PUSHES; k++) {
+		for (int k = 0; k < RVT_SEGMENT_PUSHES; k++) {
 			rv_put(&f->code, rv_jal(RV_RA, 6));
 			rv_put(&f->code, rv_c_jr(RV_RA));
 		}
@@ -293,17 +296,19 @@ static void put_calls(struct fixture *f)
 	load(f);
 }
 
-/* So many returns from one hop to another, most of them from calls of the message. */
+/* So many returns from one segment to another, most of them from calls of the message. */
 static void test_returns_from_calls(void **state)
 {
-	const unsigned int each = RVT_HOP_PUSHES + 1, most = RVT_CALLS / each;
+	const unsigned int each = RVT_SEGMENT_PUSHES + 1, most = RVT_DELTA_PCS / each;
 	struct fixture f;
 
 	(void)state;
-	set_up(&f, 0, 2 * RVT_CALLS);
+	set_up(&f, 0, 2 * RVT_DELTA_PCS);
 	put_calls(&f);
-	assert_true(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 2 * most + 2, RVT_CALLS, f.code.base));
-	assert_false(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 2 * most + 4, RVT_CALLS, f.code.base));
+	assert_true(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, 2 * most + 2, RVT_DELTA_PCS,
+				  f.code.base));
+	assert_false(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, 2 * most + 4, RVT_DELTA_PCS,
+				   f.code.base));
 	tear_down(&f);
 }
 
@@ -333,7 +338,7 @@ static void test_return_alone(void **state)
 
 		set_up(&f, 0, 4);
 		put_alone(&f, falls);
-		assert_int_equal(is_stride(&f, flags, 2, 1, f.code.base + 4), !falls);
+		assert_int_equal(is_speculated(&f, flags, 2, 1, f.code.base + 4), !falls);
 		tear_down(&f);
 	}
 }
@@ -341,22 +346,22 @@ static void test_return_alone(void **state)
 /* The last outcome leads to another mapping: where the next branch is there is not known here. */
 static void test_branch_elsewhere(void **state)
 {
-	struct rvt_stride stride = { .flags = RVT_RUN_IMPLICIT_RETURN, .to_branch = true };
+	struct rvt_speculation spec = { .flags = RVT_RUN_IMPLICIT_RETURN, .to_branch = true };
 	const uint32_t insns[] = { RV_NOP, rv_branch(4) };
 	struct fixture f;
 
 	(void)state;
 	set_up(&f, 0, 0);
-	for (int i = 1; i < RVT_HOP_OUTCOMES; i++)
+	for (int i = 1; i < RVT_SEGMENT_OUTCOMES; i++)
 		rv_put(&f.code, rv_branch(4));
 	rv_put(&f.code, rv_branch(0x100));
 	load(&f);
 	assert_int_equal(rvt_space_map_bytes(f.space, f.code.pc - 4 + 0x100, insns, sizeof(insns),
 					     "elsewhere"), 0);
-	stride.n_outcomes = RVT_HOP_OUTCOMES - 1;
-	assert_true(takes(&f, stride, 0, 0));
-	stride.n_outcomes++;
-	assert_false(takes(&f, stride, 0, 0));
+	spec.n_outcomes = RVT_SEGMENT_OUTCOMES - 1;
+	assert_true(takes(&f, spec, 0, 0));
+	spec.n_outcomes++;
+	assert_false(takes(&f, spec, 0, 0));
 	tear_down(&f);
 }
 
@@ -369,12 +374,12 @@ static void test_other_half(void **state)
 	(void)state;
 	put_return(&f, 4);
 	assert_int_equal(rvt_space_map_bytes(f.space, KERNEL, &branch, 4, "kernel"), 0);
-	assert_true(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 1, 1, f.code.base + 2));
-	assert_false(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 1, 1, KERNEL));
+	assert_true(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, 1, 1, f.code.base + 2));
+	assert_false(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, 1, 1, KERNEL));
 	tear_down(&f);
 }
 
-/* Hops are of other orders; or calls are counted that a step would have to have. */
+/* Segments are of other orders; or calls are counted that a memo would have to have. */
 static void test_other_rules(void **state)
 {
 	struct fixture f;
@@ -382,22 +387,25 @@ static void test_other_rules(void **state)
 	(void)state;
 	set_up(&f, 0, 4);
 	put_loop(&f, 0, 0);
-	assert_true(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 1, 0, 0));
-	assert_false(is_stride(&f, 0, 1, 0, 0));
-	assert_false(is_stride(&f, RVT_RUN_IMPLICIT_RETURN | RVT_RUN_ALL_JUMPS, 1, 0, 0));
+	assert_true(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, 1, 0, 0));
+	assert_false(is_speculated(&f, 0, 1, 0, 0));
+	assert_false(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN | RVT_RUN_ALL_JUMPS, 1, 0, 0));
 	assert_int_equal(rvt_flow_set_return_stack(f.flow, 4, 1), 0);
-	assert_false(is_stride(&f, RVT_RUN_IMPLICIT_RETURN, 1, 0, 0));
+	assert_false(is_speculated(&f, RVT_RUN_IMPLICIT_RETURN, 1, 0, 0));
 	tear_down(&f);
 }
 
-/* What was learned in an epoch does not hold in the one that has its number 2^32 epochs later. */
+/*
+ * What was learned in an mapping epoch does not hold in the one that has its number 2^32 mapping
+ * epochs later.
+ */
 static void test_old_epoch(void **state)
 {
-	struct rvt_stride stride = { .flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = 1 };
+	struct rvt_speculation spec = { .flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = 1 };
 	const uint32_t other[] = { RV_NOP, rv_branch(-8) };
-	struct rvt_step *step;
+	struct rvt_memo *memo;
 	struct fixture f;
-	uint32_t epoch;
+	uint32_t mapping_epoch;
 	bool whole;
 
 	(void)state;
@@ -406,22 +414,22 @@ static void test_old_epoch(void **state)
 	rv_put(&f.code, rv_branch(4));
 	rv_put(&f.code, rv_branch(-8));
 	load(&f);
-	assert_true(takes(&f, stride, 0, 0));
-	epoch = f.flow->epochs[0];
-	f.flow->n_epochs = UINT32_MAX;
-	/* without the second branch, where that stride has led */
+	assert_true(takes(&f, spec, 0, 0));
+	mapping_epoch = f.flow->mapping_epochs[0];
+	f.flow->n_mapping_epochs = UINT32_MAX;
+	/* without the second branch, where that speculative walk has led */
 	f.code.base += 4;
 	do {
 		assert_int_equal(rvt_space_map_bytes(f.space, f.code.base, other, sizeof(other),
 						     "other"), 0);
-		assert_null(begin(&f, &stride, 0, 0));
-		rvt_steps_leave(f.flow);
-	} while (f.flow->epochs[0] != epoch);
-	assert_null(begin(&f, &stride, 0, 0));
-	step = rvt_stride_take(f.flow, &stride, &whole);
-	assert_non_null(step);
-	assert_int_equal(step->pc, f.code.base - 4);
-	rvt_steps_leave(f.flow);
+		assert_null(begin(&f, &spec, 0, 0));
+		rvt_memos_leave(f.flow);
+	} while (f.flow->mapping_epochs[0] != mapping_epoch);
+	assert_null(begin(&f, &spec, 0, 0));
+	memo = rvt_speculate(f.flow, &spec, &whole);
+	assert_non_null(memo);
+	assert_int_equal(memo->pc, f.code.base - 4);
+	rvt_memos_leave(f.flow);
 	tear_down(&f);
 }
 
@@ -429,10 +437,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_many_runs),
-		cmocka_unit_test(test_many_hops),
+		cmocka_unit_test(test_many_segments),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_callers),
-		cmocka_unit_test(test_wide_places),
+		cmocka_unit_test(test_dense_nodes),
 		cmocka_unit_test(test_many_calls),
 		cmocka_unit_test(test_many_returns),
 		cmocka_unit_test(test_last_return),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Strides: messages of all kinds, right and wrong, that come again, in rows of steps. Whatever is
- * taken must do what the reference walk does; of what is not taken nothing may have happened.
+ * Speculative walks: messages of all kinds, right and wrong, that come again, in rows of memos.
+ * Whatever is taken must do what the reference walk does; of what is not taken nothing may have
+ * happened.
  */
 #include <stdlib.h>
 #include "flow/walk/speculative.h"
@@ -104,7 +105,7 @@ struct message {
 	unsigned int n;			/* outcomes */
 	uint64_t outcomes, halfwords, target;
 	uint8_t extra;
-	unsigned int strides;		/* in turn, lately */
+	unsigned int speculated;	/* in turn, lately */
 };
 
 #define RIGHT 20
@@ -121,14 +122,14 @@ struct play {
 	struct message messages[MESSAGES];
 	/* of the flows that are not .plain: */
 	bool in_row[2];
-	struct rvt_step_key key[2];
+	struct rvt_memo_key key[2];
 };
 
 /*
- * How often, by kind: strides, those that could have been for all that the message says, and steps
- * that were made of strides.
+ * How often, by kind: speculative walks, those that could have been for all that the message says,
+ * and memos that were made of speculative walks.
  */
-static unsigned int n_strides[KINDS], n_refused[KINDS], n_steps[KINDS];
+static unsigned int n_speculated[KINDS], n_refused[KINDS], n_memos[KINDS];
 
 static bool jumps(const struct message *m)
 {
@@ -332,14 +333,14 @@ static void check_state(const struct fixture *f, const struct state *expected)
 static void enter(struct play *p, int i)
 {
 	if (!p->in_row[i])
-		assert_true(rvt_steps_enter(tested(p, i)->flow, &p->key[i]));
+		assert_true(rvt_memos_enter(tested(p, i)->flow, &p->key[i]));
 	p->in_row[i] = true;
 }
 
 static void leave(struct play *p, int i)
 {
 	if (p->in_row[i])
-		rvt_steps_leave(tested(p, i)->flow);
+		rvt_memos_leave(tested(p, i)->flow);
 	p->in_row[i] = false;
 }
 
@@ -363,74 +364,74 @@ static void end_row(struct play *p)
 	p->t->plain.out.n = p->t->fast.out.n = 0;
 }
 
-/* The message, as a stride if it can be. NULL: nothing has happened. */
-static struct rvt_step *take_stride(struct play *p, int i, const struct message *m)
+/* The message, as a speculative walk if it can be. NULL: nothing has happened. */
+static struct rvt_memo *speculate(struct play *p, int i, const struct message *m)
 {
-	const struct rvt_stride stride = {
+	const struct rvt_speculation spec = {
 		.flags = p->flags, .n_outcomes = m->n, .jumps = jumps(m),
 		.outcomes = m->outcomes & ((1ull << m->n) - 1),
 		.to_branch = m->kind == BRANCH, .halfwords = m->kind == EXACT ? m->halfwords : 0,
 		.target = jumps(m) ? m->target : 0, .extra = m->extra,
 	};
 	bool whole;
-	struct rvt_step *step = rvt_stride_take(tested(p, i)->flow, &stride, &whole);
+	struct rvt_memo *memo = rvt_speculate(tested(p, i)->flow, &spec, &whole);
 
-	if (step)
+	if (memo)
 		assert_true(whole);
-	return step;
+	return memo;
 }
 
-/* As decoders do what is neither a step nor a stride. */
+/* As decoders do what is neither a memo nor a speculative walk. */
 static void walk(struct play *p, int i, const struct message *m, bool fitting, int expected)
 {
 	struct rvt_flow *flow = tested(p, i)->flow;
 	struct rvt_order o = order_of(p, m);
 
-	rvt_steps_record_missed(flow);
+	rvt_memos_record_missed(flow);
 	assert_int_equal(rvt_flow_run(flow, &o), expected);
 	if (jumps(m))
 		rvt_flow_jump(flow, m->target);
 	if (!fitting)
-		rvt_steps_drop(flow);
-	else if (rvt_steps_recording(flow))
-		rvt_steps_keep(flow, jumps(m) ? m->target : p->key[i].address, m->extra);
+		rvt_memos_drop(flow);
+	else if (rvt_memos_recording(flow))
+		rvt_memos_keep(flow, jumps(m) ? m->target : p->key[i].address, m->extra);
 }
 
 /*
- * The message as a step, a stride, or what decoders do else. @before: of the reference walk, which
- * stopped for @stop.
+ * The message as a memo, a speculative walk, or what decoders do else. @before: of the reference
+ * walk, which stopped for @stop.
  */
 static void take(struct play *p, int i, struct message *m, bool fitting, int stop,
 		 const struct state *before)
 {
 	struct rvt_flow *flow = tested(p, i)->flow;
-	struct rvt_step_key *key = &p->key[i];
-	struct rvt_step *step;
+	struct rvt_memo_key *key = &p->key[i];
+	struct rvt_memo *memo;
 
 	enter(p, i);
 	key->bytes[0] = m - p->messages + 1;
 	key->address = 0;
 	/* what else decides where they lead */
 	key->state = p->flags | flow->returns.depth << 16 |
-		     (uint32_t)rvt_steps_consecutive(flow) << 31;
-	step = rvt_steps_take(flow, key, rvt_step_hash(key), key->bytes[0]);
-	if (step) {
-		assert_true(rvt_steps_apply(flow, step));
-		n_steps[m->kind] += m->strides >= 2;
+		     (uint32_t)rvt_memos_consecutive(flow) << 31;
+	memo = rvt_memos_take(flow, key, rvt_memo_hash(key), key->bytes[0]);
+	if (memo) {
+		assert_true(rvt_memos_apply(flow, memo));
+		n_memos[m->kind] += m->speculated >= 2;
 	} else {
-		step = take_stride(p, i, m);
-		n_strides[m->kind] += !!step;
-		n_refused[m->kind] += !step && fitting && !flow->returns.recursions;
+		memo = speculate(p, i, m);
+		n_speculated[m->kind] += !!memo;
+		n_refused[m->kind] += !memo && fitting && !flow->returns.recursions;
 		if (i)
-			m->strides = step ? m->strides + 1 : 0;
+			m->speculated = memo ? m->speculated + 1 : 0;
 	}
-	if (step) {
+	if (memo) {
 		assert_true(fitting);
-		assert_int_equal(step->extra, m->extra);
-		rvt_steps_advance(flow, step, key);
+		assert_int_equal(memo->extra, m->extra);
+		rvt_memos_advance(flow, memo, key);
 		assert_int_equal(key->address, jumps(m) ? m->target : 0);
 		if (jumps(m))
-			assert_false(rvt_steps_consecutive(flow));
+			assert_false(rvt_memos_consecutive(flow));
 		return;
 	}
 	leave(p, i);
@@ -592,8 +593,8 @@ static void test_messages(void **state)
 		trio_end(t);
 	}
 	for (int i = 0; i < KINDS; i++) {
-		assert_true(n_strides[i] > n_refused[i] / 2);
-		assert_true(n_steps[i] > 2000);
+		assert_true(n_speculated[i] > n_refused[i] / 2);
+		assert_true(n_memos[i] > 2000);
 	}
 	free(t);
 }

@@ -653,7 +653,7 @@ static void test_events(void **state)
 }
 
 /* Times before something is to happen are not told; but of a new part the first one is. */
-static void test_quiet(void **state)
+static void test_time_filter(void **state)
 {
 	struct rvt_event time = { .type = RVT_EVENT_TIME, .time = 5 };
 	struct fixture f;
@@ -661,10 +661,10 @@ static void test_quiet(void **state)
 	(void)state;
 	set_up(&f, 0, 0);
 	load(&f);
-	rvt_flow_quiet(f.flow, 1000);
+	rvt_flow_set_time_filter(f.flow, 1000);
 	rvt_flow_event(f.flow, &time);
 	assert_string_equal(f.out.events, "");
-	rvt_flow_begin_part(f.flow, false);
+	rvt_flow_begin_slice(f.flow, false);
 	rvt_flow_event(f.flow, &time);
 	assert_string_equal(f.out.events, "t");
 	tear_down(&f);
@@ -689,12 +689,12 @@ static void test_sink_error(void **state)
 }
 
 /*
- * A message of more runs than a step holds, and than several batches do: they are delivered, and
+ * A message of more runs than a memo holds, and than several batches do: they are delivered, and
  * that is all.
  */
-static void test_long_step(void **state)
+static void test_long_memo(void **state)
 {
-	struct rvt_step_key key = { .bytes = { 1 } };
+	struct rvt_memo_key key = { .bytes = { 1 } };
 	struct rvt_order o = unlimited();
 	struct fixture f;
 
@@ -703,17 +703,17 @@ static void test_long_step(void **state)
 	rv_put(&f.code, rv_c_j(0));
 	load(&f);
 	rvt_flow_start(f.flow, 0x1000, 0, true);
-	assert_true(rvt_steps_enter(f.flow, &key));
+	assert_true(rvt_memos_enter(f.flow, &key));
 	/* the first time is only noted */
-	rvt_steps_record(f.flow, &key);
-	assert_false(rvt_steps_recording(f.flow));
-	rvt_steps_record(f.flow, &key);
-	assert_true(rvt_steps_recording(f.flow));
+	rvt_memos_record(f.flow, &key);
+	assert_false(rvt_memos_recording(f.flow));
+	rvt_memos_record(f.flow, &key);
+	assert_true(rvt_memos_recording(f.flow));
 	o.max_insns = MAX_PCS;
 	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
-	assert_true(f.flow->steps->too_long);
-	rvt_steps_keep(f.flow, 0x1000, 0);
-	assert_null(rvt_steps_look_up(f.flow->steps, &key, rvt_step_hash(&key)));
+	assert_true(f.flow->memos->too_long);
+	rvt_memos_keep(f.flow, 0x1000, 0);
+	assert_null(rvt_memos_look_up(f.flow->memos, &key, rvt_memo_hash(&key)));
 	rvt_flow_flush(f.flow);
 	assert_int_equal(f.out.n, MAX_PCS);
 	tear_down(&f);
@@ -758,9 +758,9 @@ int main(void)
 		BOTH(test_rv32),
 		BOTH(test_zcmt),
 		BOTH(test_events),
-		BOTH(test_quiet),
+		BOTH(test_time_filter),
 		BOTH(test_sink_error),
-		cmocka_unit_test_setup(test_long_step, with_blocks),
+		cmocka_unit_test_setup(test_long_memo, with_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,7 +179,7 @@ static void test_random(void **state)
 }
 
 /*
- * The same again and again: few places, few histories, and one set of flags, so that paths are
+ * The same again and again: few nodes, few histories, and one set of flags, so that paths are
  * replayed. Small return stacks, which overflow.
  */
 static void test_replay(void **state)
@@ -239,7 +239,7 @@ struct tally {
 	int64_t edges[PLACES][PLACES];
 };
 
-static size_t place(const struct tally *t, uint64_t pc)
+static size_t node(const struct tally *t, uint64_t pc)
 {
 	assert_in_range(pc, t->base, t->base + 2 * PLACES - 1);
 	return (pc - t->base) / 2;
@@ -252,7 +252,7 @@ static int tally_run(void *ctx, const struct rvt_run *run, uint64_t times)
 
 	for (uint32_t i = 0; i < run->first + run->count; i++) {
 		if (i >= run->first)
-			t->insns[place(t, pc)] += times;
+			t->insns[node(t, pc)] += times;
 		pc += 2 * run->block->halfwords[i];
 	}
 	return 0;
@@ -264,7 +264,7 @@ static int tally_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class
 	struct tally *t = ctx;
 
 	(void)iclass;
-	t->edges[place(t, from)][place(t, to)] += times;
+	t->edges[node(t, from)][node(t, to)] += times;
 	return 0;
 }
 
@@ -274,10 +274,10 @@ static void tally_pcs(struct tally *t, const struct fixture *f, uint64_t *last)
 	for (size_t i = 0; i < f->out.n; i++) {
 		uint64_t pc = f->out.pcs[i];
 
-		t->insns[place(t, pc)]++;
+		t->insns[node(t, pc)]++;
 		if (*last) {
 			if (pc != *last + insn_bytes(f->code.bytes[*last - t->base]))
-				t->edges[place(t, *last)][place(t, pc)]++;
+				t->edges[node(t, *last)][node(t, pc)]++;
 		}
 		*last = pc;
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Counts of tasks that take turns, and meanwhile execute and map other programs where the old ones
- * were: what is set aside when another one goes on (flow/count/deferred.h) is told with whom it belongs to
- * and while the old program is still there, as what the reference walk counts at each turn, and as
- * what is delivered run by run.
+ * were: what is set aside when another one goes on (flow/count/deferred.h) is told with whom it
+ * belongs to and while the old program is still there, as what the reference walk counts at each
+ * turn, and as what is delivered run by run.
  */
 #include <setjmp.h>
 #include <stdarg.h>

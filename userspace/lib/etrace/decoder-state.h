@@ -236,10 +236,10 @@ bool rvt_etrace_part_carries(const struct rvt_etrace_codec *codec,
 struct rvt_etrace_frames;
 
 /* @msg, whose frame is @bytes, is about to be decoded. */
-void rvt_etrace_step_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
+void rvt_etrace_memo_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 			   const struct rvt_etrace_msg *msg);
 /* It has been. True if what follows may be replayed. */
-bool rvt_etrace_step_end(struct rvt_etrace_decoder *dec);
+bool rvt_etrace_memo_end(struct rvt_etrace_decoder *dec);
 /* Decodes as many frames as are known. Returns 0 or an error. */
 int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *frames);
 

@@ -128,9 +128,9 @@ static int decode_packet(struct etrace_stream *s, struct rvt_etrace_decoder *dec
 		s->part.done = msg->offset >= s->part.to && !s->part.n_active;
 		return ret;
 	}
-	rvt_etrace_step_begin(dec, s->frames.bytes, msg);
+	rvt_etrace_memo_begin(dec, s->frames.bytes, msg);
 	ret = rvt_etrace_decoder_packet(dec, msg);
-	if (rvt_etrace_step_end(dec))
+	if (rvt_etrace_memo_end(dec))
 		s->recent = dec;
 	rvt_etrace_part_advance(&s->part, dec, msg);
 	if (s->part.left)

@@ -12,7 +12,7 @@
 #include "flow/memo/memos.h"
 #include "insn/insn.h"
 
-static void find_meaning(struct rvt_flow *flow);
+static void find_mapping_ids(struct rvt_flow *flow);
 
 int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_sink *sink,
 		    struct rvt_flow **flow)
@@ -34,7 +34,7 @@ int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_
 	f->code.jvt = full.jvt;
 	f->reference = full.reference_walk;
 	f->delivers = f->collect = f->sink.runs;
-	find_meaning(f);
+	find_mapping_ids(f);
 	if (rvt_flow_set_return_stack(f, full.return_stack_depth, 0)) {
 		free(f);
 		return -ENOMEM;
@@ -49,12 +49,12 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 		return;
 	tdestroy(flow->single, free);
 	rvt_returns_free(&flow->returns);
-	rvt_flow_leave_tables(flow);
-	rvt_hops_destroy(flow->hops);
+	rvt_flow_pool_tables(flow);
+	rvt_segments_destroy(flow->segments);
 	rvt_leaps_destroy(flow->leaps);
 	rvt_counts_destroy(flow->counts);
-	rvt_flow_forget_aside(&flow->aside);
-	rvt_steps_destroy(flow->steps);
+	rvt_deferred_free(&flow->deferred);
+	rvt_memos_destroy(flow->memos);
 	free(flow);
 }
 
@@ -64,10 +64,11 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 #define SAME_PIECES 512
 
 /* What @space means is known from the space of another flow: the same mappings. NULL: it is not. */
-static struct rvt_meaning *taught_meaning(struct rvt_flow *flow, const struct rvt_space *space)
+static struct rvt_mapping_id *inherited_mapping_id(struct rvt_flow *flow,
+						   const struct rvt_space *space)
 {
-	for (unsigned int i = 0; i < RVT_FLOW_MEANINGS && space; i++) {
-		struct rvt_meaning *m = &flow->meanings[i];
+	for (unsigned int i = 0; i < RVT_FLOW_MAPPING_IDS && space; i++) {
+		struct rvt_mapping_id *m = &flow->mapping_ids[i];
 
 		if (m->taught && m->space && m->generation == rvt_space_generation(m->space) &&
 		    rvt_space_same(m->space, space, SAME_PIECES))
@@ -76,44 +77,49 @@ static struct rvt_meaning *taught_meaning(struct rvt_flow *flow, const struct rv
 	return NULL;
 }
 
-/* All numbers of epochs have been used: what was learned in an old one must not be found in a new. */
-static void begin_epochs_again(struct rvt_flow *flow)
+/*
+ * All numbers of mapping epochs have been used: what was learned in an old one must not be found in
+ * a new.
+ */
+static void restart_mapping_epochs(struct rvt_flow *flow)
 {
 	memset(flow->targets, 0, sizeof(flow->targets));
-	flow->stride_end.epoch = 0;
+	flow->speculation_end.mapping_epoch = 0;
 	if (flow->leaps)
 		rvt_leaps_outdate(flow->leaps);
-	for (unsigned int i = 0; i < RVT_FLOW_MEANINGS; i++)
-		flow->meanings[i].epoch = 0;
-	flow->n_epochs = 1;
+	for (unsigned int i = 0; i < RVT_FLOW_MAPPING_IDS; i++)
+		flow->mapping_ids[i].mapping_epoch = 0;
+	flow->n_mapping_epochs = 1;
 }
 
 /* What @space means at @generation. Coming back to it, blocks are still known. */
-static struct rvt_meaning *meaning_of(struct rvt_flow *flow, const struct rvt_space *space,
-				      uint64_t generation)
+static struct rvt_mapping_id *mapping_id_of(struct rvt_flow *flow, const struct rvt_space *space,
+					    uint64_t generation)
 {
-	struct rvt_meaning *m = flow->meanings, *end = m + RVT_FLOW_MEANINGS;
+	struct rvt_mapping_id *m = flow->mapping_ids, *end = m + RVT_FLOW_MAPPING_IDS;
 
 	while (m < end && !(m->id && m->space == space && m->generation == generation))
 		m++;
 	if (m == end && flow->taught) {
-		m = taught_meaning(flow, space);
+		m = inherited_mapping_id(flow, space);
 		if (m)
-			*m = (struct rvt_meaning){ space, generation, m->id, m->epoch, false };
+			*m = (struct rvt_mapping_id){
+				space, generation, m->id, m->mapping_epoch, false,
+			};
 		else
 			m = end;
 	}
 	if (m == end) {
 		/* The kernel's stays. */
 		do
-			m = &flow->meanings[flow->n_meanings++ % RVT_FLOW_MEANINGS];
-		while (m->id && m->id == flow->meaning[1]);
-		*m = (struct rvt_meaning){ space, generation, flow->n_meanings, 0, false };
+			m = &flow->mapping_ids[flow->n_mapping_ids++ % RVT_FLOW_MAPPING_IDS];
+		while (m->id && m->id == flow->mapping_id[1]);
+		*m = (struct rvt_mapping_id){ space, generation, flow->n_mapping_ids, 0, false };
 	}
-	if (!m->epoch) {
-		if (!++flow->n_epochs)
-			begin_epochs_again(flow);
-		m->epoch = flow->n_epochs;
+	if (!m->mapping_epoch) {
+		if (!++flow->n_mapping_epochs)
+			restart_mapping_epochs(flow);
+		m->mapping_epoch = flow->n_mapping_epochs;
 	}
 	return m;
 }
@@ -127,57 +133,57 @@ static bool has_parents_half(const struct rvt_space *space)
 	       !rvt_space_overlaps(space->parent, border - 1, 1);
 }
 
-/* For each half one id, and one that is passed over with the kernel's place. */
+/* For each half one id, and one that is passed over with the kernel's entry. */
 #define MOST_NEW_IDS 4
 
-/* All ids have been used: no step that was made over an old meaning may be found for a new one. */
-static void begin_meanings_again(struct rvt_flow *flow)
+/* All ids have been used: no memo that was made over an old meaning may be found for a new one. */
+static void restart_mapping_ids(struct rvt_flow *flow)
 {
-	if (flow->steps)
-		rvt_steps_outdate(flow->steps);
-	memset(flow->meanings, 0, sizeof(flow->meanings));
-	flow->n_meanings = 0;
+	if (flow->memos)
+		rvt_memos_invalidate(flow->memos);
+	memset(flow->mapping_ids, 0, sizeof(flow->mapping_ids));
+	flow->n_mapping_ids = 0;
 }
 
 /* The present meaning, of both halves. */
-static void find_meaning(struct rvt_flow *flow)
+static void find_mapping_ids(struct rvt_flow *flow)
 {
 	const struct rvt_space *space = flow->space;
-	const struct rvt_meaning *m;
+	const struct rvt_mapping_id *m;
 
-	if (flow->n_meanings > UINT32_MAX - MOST_NEW_IDS)
-		begin_meanings_again(flow);
-	m = meaning_of(flow, space, flow->generation);
-	flow->meaning[0] = m->id;
-	flow->epochs[0] = m->epoch;
+	if (flow->n_mapping_ids > UINT32_MAX - MOST_NEW_IDS)
+		restart_mapping_ids(flow);
+	m = mapping_id_of(flow, space, flow->generation);
+	flow->mapping_id[0] = m->id;
+	flow->mapping_epochs[0] = m->mapping_epoch;
 	if (has_parents_half(space))
-		m = meaning_of(flow, space->parent, rvt_space_generation(space->parent));
-	flow->meaning[1] = m->id;
-	flow->epochs[1] = m->epoch;
+		m = mapping_id_of(flow, space->parent, rvt_space_generation(space->parent));
+	flow->mapping_id[1] = m->id;
+	flow->mapping_epochs[1] = m->mapping_epoch;
 }
 
-void rvt_flow_new_epoch(struct rvt_flow *flow)
+void rvt_flow_new_mapping_epoch(struct rvt_flow *flow)
 {
-	for (unsigned int i = 0; i < RVT_FLOW_MEANINGS; i++)
-		flow->meanings[i].epoch = 0;
-	find_meaning(flow);
+	for (unsigned int i = 0; i < RVT_FLOW_MAPPING_IDS; i++)
+		flow->mapping_ids[i].mapping_epoch = 0;
+	find_mapping_ids(flow);
 }
 
-void rvt_flow_epochs_from(struct rvt_flow *flow, uint32_t n_epochs)
+void rvt_flow_mapping_epochs_from(struct rvt_flow *flow, uint32_t n_mapping_epochs)
 {
-	if (flow->n_epochs < n_epochs)
-		flow->n_epochs = n_epochs;
-	rvt_flow_new_epoch(flow);
-	flow->seen_epoch = flow->epochs[0];
+	if (flow->n_mapping_epochs < n_mapping_epochs)
+		flow->n_mapping_epochs = n_mapping_epochs;
+	rvt_flow_new_mapping_epoch(flow);
+	flow->block_epoch = flow->mapping_epochs[0];
 }
 
 void rvt_flow_retire(struct rvt_flow *flow)
 {
 	flow->teacher = NULL;
 	/* What nobody wanted to know. */
-	if (flow->counts && !flow->aside.left)
+	if (flow->counts && !flow->deferred.left)
 		rvt_flow_counts(flow, &(struct rvt_count_sink){ NULL });
-	flow->retired = !flow->aside.left;
+	flow->retired = !flow->deferred.left;
 }
 
 void rvt_flow_learn(struct rvt_flow *flow)
@@ -185,23 +191,23 @@ void rvt_flow_learn(struct rvt_flow *flow)
 	struct rvt_flow *teacher = flow->teacher;
 
 	flow->teacher = NULL;
-	if (!teacher->retired || flow->hops || flow->steps ||
+	if (!teacher->retired || flow->segments || flow->memos ||
 	    flow->returns.depth != teacher->returns.depth)
 		return;
-	flow->hops = teacher->hops;
+	flow->segments = teacher->segments;
 	flow->leaps = teacher->leaps;
-	flow->steps = teacher->steps;
-	teacher->hops = NULL;
+	flow->memos = teacher->memos;
+	teacher->segments = NULL;
 	teacher->leaps = NULL;
-	teacher->steps = NULL;
+	teacher->memos = NULL;
 	rvt_counts_inherit(&flow->counts, &teacher->counts);
-	rvt_flow_inherit_aside(&flow->aside, &teacher->aside);
-	memcpy(flow->meanings, teacher->meanings, sizeof(flow->meanings));
-	for (unsigned int i = 0; i < RVT_FLOW_MEANINGS; i++)
-		flow->meanings[i].taught = flow->meanings[i].id;
+	rvt_deferred_inherit(&flow->deferred, &teacher->deferred);
+	memcpy(flow->mapping_ids, teacher->mapping_ids, sizeof(flow->mapping_ids));
+	for (unsigned int i = 0; i < RVT_FLOW_MAPPING_IDS; i++)
+		flow->mapping_ids[i].taught = flow->mapping_ids[i].id;
 	flow->taught = true;
-	flow->n_meanings = teacher->n_meanings;
-	rvt_flow_epochs_from(flow, teacher->n_epochs);
+	flow->n_mapping_ids = teacher->n_mapping_ids;
+	rvt_flow_mapping_epochs_from(flow, teacher->n_mapping_epochs);
 }
 
 void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space)
@@ -214,28 +220,28 @@ void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space)
 	}
 	flow->space = space;
 	flow->generation = space ? rvt_space_generation(space) : 0;
-	find_meaning(flow);
+	find_mapping_ids(flow);
 }
 
 /*
  * What addresses mean may have changed since the last look: mappings, or the space itself. True
  * when blocks must be looked up again.
  */
-static bool meaning_changed(struct rvt_flow *flow)
+static bool mapping_changed(struct rvt_flow *flow)
 {
 	uint64_t generation = flow->space ? rvt_space_generation(flow->space) : 0;
 
 	if (generation != flow->generation) {
 		flow->generation = generation;
-		find_meaning(flow);
+		find_mapping_ids(flow);
 	}
-	return flow->seen_epoch != flow->epochs[0];
+	return flow->block_epoch != flow->mapping_epochs[0];
 }
 
-uint32_t rvt_flow_meaning(struct rvt_flow *flow, uint64_t pc)
+uint32_t rvt_flow_mapping_id(struct rvt_flow *flow, uint64_t pc)
 {
-	meaning_changed(flow);
-	return flow->meaning[rvt_half(pc)];
+	mapping_changed(flow);
+	return flow->mapping_id[rvt_va_half(pc)];
 }
 
 /* What a space has at an address is known until its generation changes. */
@@ -280,15 +286,15 @@ int rvt_flow_single(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **
 static int find_block(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block)
 {
 	struct rvt_mapping *piece = rvt_space_mapping(flow->space, pc);
-	struct rvt_view *view;
+	struct rvt_block_table *table;
 	int ret;
 
 	if (!piece || !piece->object)
 		return -ENOENT;
-	view = rvt_view_get(flow->space->image, piece, &flow->code);
-	if (!view)
+	table = rvt_block_table_get(flow->space->image, piece, &flow->code);
+	if (!table)
 		return -ENOMEM;
-	ret = rvt_view_block(flow->space, view, piece, pc, block);
+	ret = rvt_block_table_block(flow->space, table, piece, pc, block);
 	if (ret == -EAGAIN)
 		ret = rvt_flow_single(flow, pc, block);
 	if (!ret)
@@ -311,7 +317,7 @@ int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **b
 	ret = find_block(flow, pc, block);
 	if (!ret)
 		*target = (struct rvt_target){
-			pc, flow->epochs[rvt_half(pc)], 0, *block, flow->piece,
+			pc, flow->mapping_epochs[rvt_va_half(pc)], 0, *block, flow->piece,
 		};
 	return ret;
 }
@@ -333,7 +339,7 @@ bool rvt_flow_branch_at(struct rvt_flow *flow, uint64_t pc)
 	int ret;
 
 	pc = rvt_code_addr(&flow->code, pc & ~1ull);
-	meaning_changed(flow);
+	mapping_changed(flow);
 	ret = rvt_flow_enter(flow, pc, &block);
 	flow->piece = piece;
 	return !ret && block->insns == 1 && block->end == RVT_END_BRANCH;
@@ -370,7 +376,7 @@ int rvt_flow_deliver(struct rvt_flow *flow)
 	if (!flow->result && n && flow->delivers)
 		flow->result = flow->sink.runs(flow->sink.ctx, flow->runs, n);
 	/* In the middle of a walk: the block at hand is finished, the next is looked up anew. */
-	if (meaning_changed(flow))
+	if (mapping_changed(flow))
 		flow->piece = NULL;
 	return flow->result;
 }
@@ -426,24 +432,24 @@ int rvt_flow_start(struct rvt_flow *flow, uint64_t pc, uint64_t offset, bool cle
 	return emit_event(flow, &event);
 }
 
-void rvt_flow_begin_part(struct rvt_flow *flow, bool goes_on)
+void rvt_flow_begin_slice(struct rvt_flow *flow, bool goes_on)
 {
-	flow->part = (struct rvt_flow_part){ .goes_on = goes_on };
+	flow->slice = (struct rvt_flow_slice){ .goes_on = goes_on };
 	/* that is of the part before */
-	flow->quiet = 0;
+	flow->time_filter = 0;
 }
 
 bool rvt_flow_leave(struct rvt_flow *flow, uint64_t offset)
 {
 	if (flow->counts && flow->has_pc)
 		rvt_counts_leave(flow->counts, rvt_flow_current(flow));
-	if (!flow->part.left) {
+	if (!flow->slice.left) {
 		rvt_flow_deliver(flow);
-		flow->part.left = true;
-		flow->part.left_at = offset;
-		flow->part.stats = flow->stats;
+		flow->slice.left = true;
+		flow->slice.left_at = offset;
+		flow->slice.stats = flow->stats;
 	}
-	return !flow->part.goes_on;
+	return !flow->slice.goes_on;
 }
 
 bool rvt_flow_leads_on(const struct rvt_flow *flow)
@@ -468,15 +474,15 @@ int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc, uint64_t offset)
 	set_pc(flow, pc);
 	if (led_here)
 		flow->counts->has_last = true;
-	flow->part.resumed = true;
-	flow->part.resumed_at = offset;
+	flow->slice.resumed = true;
+	flow->slice.resumed_at = offset;
 	return flow->result;
 }
 
-void rvt_flow_end_part(struct rvt_flow *flow)
+void rvt_flow_end_slice(struct rvt_flow *flow)
 {
-	if (flow->part.left)
-		flow->stats = flow->part.stats;
+	if (flow->slice.left)
+		flow->stats = flow->slice.stats;
 }
 
 int rvt_flow_jump(struct rvt_flow *flow, uint64_t pc)
@@ -506,7 +512,7 @@ static bool is_bad(enum rvt_reason reason)
 
 int rvt_flow_event(struct rvt_flow *flow, struct rvt_event *event)
 {
-	if (event->type == RVT_EVENT_TIME && event->time < flow->quiet)
+	if (event->type == RVT_EVENT_TIME && event->time < flow->time_filter)
 		return flow->result;
 	rvt_flow_pc(flow, &event->pc);
 	if (event->type == RVT_EVENT_LOST) {
@@ -518,9 +524,9 @@ int rvt_flow_event(struct rvt_flow *flow, struct rvt_event *event)
 	return emit_event(flow, event);
 }
 
-void rvt_flow_quiet(struct rvt_flow *flow, uint64_t until)
+void rvt_flow_set_time_filter(struct rvt_flow *flow, uint64_t until)
 {
-	flow->quiet = until;
+	flow->time_filter = until;
 }
 
 int rvt_flow_run(struct rvt_flow *flow, struct rvt_order *order)
@@ -535,14 +541,14 @@ int rvt_flow_run(struct rvt_flow *flow, struct rvt_order *order)
 		return flow->result < 0 ? flow->result : -ECANCELED;
 	if (!flow->has_pc)
 		return RVT_STOP_LOST;
-	if (meaning_changed(flow)) {
-		flow->seen_epoch = flow->epochs[0];
+	if (mapping_changed(flow)) {
+		flow->block_epoch = flow->mapping_epochs[0];
 		flow->pc = rvt_flow_current(flow);
 		flow->block = NULL;
 		flow->piece = NULL;
 	}
-	ret = flow->reference ? rvt_flow_run_reference(flow, order) :
-				rvt_flow_run_blocks(flow, order);
+	ret = flow->reference ? rvt_walk_reference(flow, order) :
+				rvt_walk_blocks(flow, order);
 	if (flow->result)
 		return flow->result < 0 ? flow->result : -ECANCELED;
 	return ret;

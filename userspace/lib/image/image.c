@@ -27,8 +27,8 @@ void rvt_image_destroy(struct rvt_image *image)
 		rvt_space_clear(space);
 		free(space);
 	}
-	if (image->views)
-		image->destroy_views(image->views);
+	if (image->blocks)
+		image->destroy_blocks(image->blocks);
 	rvt_image_close_files(image);
 	pthread_mutex_destroy(&image->lock);
 	free(image);

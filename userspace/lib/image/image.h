@@ -38,7 +38,7 @@ struct rvt_object {
 	pthread_mutex_t lock;
 };
 
-struct rvt_view;
+struct rvt_block_table;
 
 /* One mapping of a space. Ordered by address, without overlap, in a treap. */
 struct rvt_mapping {
@@ -49,7 +49,8 @@ struct rvt_mapping {
 	uint64_t offset;		/* of start, in the object */
 	uint64_t map_start;		/* start of what mmap() mapped: changes cut this */
 	const char *name;		/* the image owns it */
-	_Atomic(struct rvt_view *) view; /* the flow engine's blocks of this object and bias */
+	/* the flow engine's blocks of this object at this bias */
+	_Atomic(struct rvt_block_table *) blocks;
 };
 
 struct rvt_space {
@@ -69,9 +70,9 @@ struct rvt_image {
 	void *names;			/* tsearch tree of strings */
 	uint32_t seed;			/* of treap priorities */
 	/* the flow engine's block caches: see flow/core/blocks.h */
-	struct rvt_view_cache *views;
-	void (*destroy_views)(struct rvt_view_cache *views);
-	pthread_mutex_t lock;		/* of views */
+	struct rvt_block_cache *blocks;
+	void (*destroy_blocks)(struct rvt_block_cache *blocks);
+	pthread_mutex_t lock;		/* of blocks */
 };
 
 /* The mapping that covers @addr in @space or its parents; NULL if none does. */

@@ -26,8 +26,8 @@ static void pass(struct rvt_ntrace_source *s, uint64_t halfwords)
 }
 
 /* Runs with the outcomes of s->hist until something stops it. An enum rvt_stop, or negative. */
-static int run(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint32_t flags,
-	       uint64_t max_halfwords)
+static int walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint32_t flags,
+		uint64_t max_halfwords)
 {
 	struct rvt_order order = {
 		.flags = flags,
@@ -124,10 +124,10 @@ static void report_stop(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 }
 
 /* Runs all that I-CNT has reported. */
-static int run_reported(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			enum rvt_ntrace_last last)
+static int walk_reported(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			 enum rvt_ntrace_last last)
 {
-	return run(d, s, d->run_flags | mode_flags(s, last), s->icnt);
+	return walk(d, s, d->run_flags | mode_flags(s, last), s->icnt);
 }
 
 bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
@@ -136,7 +136,8 @@ bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	int stop;
 
 	if (s->ahead) {
-		CONTRADICT(d, s, msg, "HIST of ResourceFull led %" PRIu64 " half-words beyond I-CNT",
+		CONTRADICT(d, s, msg,
+			   "HIST of ResourceFull led %" PRIu64 " half-words beyond I-CNT",
 			   s->ahead);
 		return false;
 	}
@@ -147,11 +148,11 @@ bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		report_stop(d, s, msg, RVT_STOP_TARGET);
 		return false;
 	}
-	stop = run_reported(d, s, last);
+	stop = walk_reported(d, s, last);
 	if (stop == RVT_STOP_OUTCOME && tells_btm(d, s, msg)) {
 		s->mode = RVT_MODE_BTM;
 		s->mode_settled = true;
-		stop = run_reported(d, s, last);
+		stop = walk_reported(d, s, last);
 	}
 	if (stop < 0)
 		return false;
@@ -174,7 +175,7 @@ void rvt_ntrace_walk_hist(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 
 	if (!s->hist.bits)
 		return;
-	stop = s->unanswered ? RVT_STOP_TARGET : run(d, s, flags, s->icnt + room);
+	stop = s->unanswered ? RVT_STOP_TARGET : walk(d, s, flags, s->icnt + room);
 	/* What is behind the last branch is none of its business. */
 	if (stop >= 0 && s->hist.bits)
 		report_stop(d, s, msg, stop);
@@ -183,7 +184,7 @@ void rvt_ntrace_walk_hist(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 void rvt_ntrace_drain(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s)
 {
 	if (s->flowing && !s->unanswered && s->icnt)
-		run_reported(d, s, RVT_NTRACE_LAST_NOT_TAKEN);
+		walk_reported(d, s, RVT_NTRACE_LAST_NOT_TAKEN);
 	rvt_ntrace_forget(s);
 }
 

@@ -23,7 +23,10 @@ static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 
 /* ---- keys ---- */
 
-/* Above the mode; above it the TCODE, and what is left of I-CNT. Without it: what does not fit .bytes. */
+/*
+ * Above the mode; above it the TCODE, and what is left of I-CNT. Without it: what does not fit
+ * .bytes.
+ */
 #define STATE_MIDST (1u << 4)
 
 /*
@@ -33,7 +36,7 @@ static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace
  */
 static inline bool key_in_midst(const struct rvt_ntrace_decoder *d,
 				const struct rvt_ntrace_scanned *m, uint64_t ahead,
-				struct rvt_step_key *key)
+				struct rvt_memo_key *key)
 {
 	const unsigned int tcode = rvt_ntrace_scanned_tcode(m), src_bits = d->params.src_bits;
 	const uint64_t end = key->bytes[0] & RVT_NTRACE_ONES & -(key->bytes[0] & RVT_NTRACE_ONES);
@@ -56,7 +59,7 @@ static inline bool key_in_midst(const struct rvt_ntrace_decoder *d,
  * struct rvt_ntrace_source.
  */
 static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_scanned *m,
-			    uint64_t reference, uint64_t ahead, struct rvt_step_key *key)
+			    uint64_t reference, uint64_t ahead, struct rvt_memo_key *key)
 {
 	const bool full = rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL);
 
@@ -72,7 +75,7 @@ static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt
 
 /* ---- recording ---- */
 
-/* It has more outcomes than fit a step. */
+/* It has more outcomes than fit a memo. */
 static bool is_too_long(const struct rvt_ntrace_msg *msg)
 {
 	uint64_t hist, repeat;
@@ -85,10 +88,10 @@ static bool is_too_long(const struct rvt_ntrace_msg *msg)
 	if (!hist || hist >> RVT_NTRACE_MAX_HIST_BITS)
 		return true;
 	rvt_hist_outcomes(hist, &bits);
-	return repeat > RVT_STEP_OUTCOMES || bits * repeat > RVT_STEP_OUTCOMES;
+	return repeat > RVT_MEMO_OUTCOMES || bits * repeat > RVT_MEMO_OUTCOMES;
 }
 
-void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+void rvt_ntrace_memo_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {
 	const unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
 	struct rvt_ntrace_source *s = d->sources[src];
@@ -97,7 +100,7 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	const bool missed = d->missed && d->recent == s;
 	const uint8_t *bytes = d->reader.bytes;
 	struct rvt_ntrace_scan scan;
-	struct rvt_step_key key = {};
+	struct rvt_memo_key key = {};
 
 	d->recent = s;
 	d->recent_src = src;
@@ -106,19 +109,19 @@ void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	if (is_too_long(msg))
 		return;
 	if (missed && !traps)
-		rvt_steps_record_missed(s->flow);
+		rvt_memos_record_missed(s->flow);
 	if (missed || traps || !s || !is_clean(d, s))
 		return;
 	rvt_ntrace_scan_init(&scan, &d->reader);
 	rvt_ntrace_scan_begin(&scan, bytes);
 	rvt_ntrace_scan(&scan, &d->reader, bytes + msg->len_bytes, NULL);
 	key.state = s->mode;
-	if (scan.n && rvt_steps_enter(s->flow, &key) &&
+	if (scan.n && rvt_memos_enter(s->flow, &key) &&
 	    make_key(d, &scan.msgs[0], s->reference, s->ahead, &key))
-		rvt_steps_record(s->flow, &key);
+		rvt_memos_record(s->flow, &key);
 }
 
-void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+void rvt_ntrace_memo_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {
 	struct rvt_ntrace_source *s = d->recent;
 	bool clean;
@@ -132,37 +135,37 @@ void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_m
 	clean = is_clean(d, s);
 	if (!clean)
 		d->recent = NULL;
-	if (!s->flow || !rvt_steps_recording(s->flow))
+	if (!s->flow || !rvt_memos_recording(s->flow))
 		return;
 	if (!clean)
-		rvt_steps_drop(s->flow);
+		rvt_memos_drop(s->flow);
 	else if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_RESOURCE_FULL)
-		rvt_steps_keep(s->flow, 0, 0);
+		rvt_memos_keep(s->flow, 0, 0);
 	else
-		rvt_steps_keep(s->flow, s->reference, 0);
+		rvt_memos_keep(s->flow, s->reference, 0);
 }
 
 /* ---- replaying ---- */
 
 #define SCAN_AHEAD 16		/* messages, at least: what they need is being fetched */
 
-/* Behind this a step, whose half-words are counted in 16 bits, may lead too far. */
+/* Behind this a memo, whose half-words are counted in 16 bits, may lead too far. */
 #define LAST_AHEAD (RVT_NTRACE_MAX_AHEAD - UINT16_MAX)
 
-/* A row of steps, up to where it is. In registers, as far as there are enough. */
-struct replay {
-	uint64_t pc;			/* as in struct rvt_step_key */
-	uint32_t meaning, state;	/* likewise; the latter without what a message adds */
+/* A row of memos, up to where it is. In registers, as far as there are enough. */
+struct ntrace_cursor {
+	uint64_t pc;			/* as in struct rvt_memo_key */
+	uint32_t mapping_id, state;	/* likewise; the latter without what a message adds */
 	uint64_t reference, ahead, time;	/* as in struct rvt_ntrace_source */
 	const uint8_t *branch;		/* the last branch message; NULL: none yet */
 	unsigned int branch_len;	/* without its time stamp, in bytes */
 	uint64_t n;			/* messages */
 };
 
-/* The decoder's state as the last step left it. */
-static void settle(struct rvt_ntrace_source *s, struct replay r)
+/* The decoder's state as the last memo left it. */
+static void settle(struct rvt_ntrace_source *s, struct ntrace_cursor r)
 {
-	rvt_steps_leave(s->flow);
+	rvt_memos_leave(s->flow);
 	s->reference = r.reference;
 	s->ahead = r.ahead;
 	s->moved = r.ahead;
@@ -175,7 +178,7 @@ static void settle(struct rvt_ntrace_source *s, struct replay r)
 	memcpy(s->repeat.bytes, r.branch, r.branch_len);
 }
 
-/* ---- what is no step yet ---- */
+/* ---- what is no memo yet ---- */
 
 #define KEY_FIELDS 3
 
@@ -209,34 +212,34 @@ static unsigned int split(const struct rvt_ntrace_scanned *m, uint64_t field[KEY
 }
 
 /* The outcomes of @hist, a field with its stop bit. False: it has none, or they are too many. */
-static bool set_outcomes(struct rvt_stride *stride, uint64_t hist, uint64_t repeat)
+static bool set_outcomes(struct rvt_speculation *spec, uint64_t hist, uint64_t repeat)
 {
 	struct rvt_hist h;
 
 	if (!hist || hist >> RVT_NTRACE_MAX_HIST_BITS)
 		return false;
 	if (repeat == 1) {
-		stride->outcomes = rvt_hist_outcomes(hist, &stride->n_outcomes);
+		spec->outcomes = rvt_hist_outcomes(hist, &spec->n_outcomes);
 		return true;
 	}
 	rvt_hist_set(&h, hist, repeat);
-	stride->n_outcomes = h.bits;
-	stride->outcomes = h.pattern;
+	spec->n_outcomes = h.bits;
+	spec->outcomes = h.pattern;
 	return h.bits == h.n_bits;
 }
 
 /* Of ResourceFull, with @n fields, the first from RCODE on. */
-static bool read_full(struct rvt_stride *stride, const uint64_t *field, unsigned int n)
+static bool read_full(struct rvt_speculation *spec, const uint64_t *field, unsigned int n)
 {
 	const unsigned int rcode = field[0] & 15;
 
-	return rcode == n && n <= 2 && set_outcomes(stride, field[0] >> 4, n == 2 ? field[1] : 1) &&
-	       stride->n_outcomes;
+	return rcode == n && n <= 2 && set_outcomes(spec, field[0] >> 4, n == 2 ? field[1] : 1) &&
+	       spec->n_outcomes;
 }
 
 /* What message @m says. False: it must be looked at more closely. */
-static bool read_stride(const struct rvt_ntrace_decoder *d, const struct replay *r,
-			const struct rvt_ntrace_scanned *m, struct rvt_stride *stride)
+static bool read_spec(const struct rvt_ntrace_decoder *d, const struct ntrace_cursor *r,
+		      const struct rvt_ntrace_scanned *m, struct rvt_speculation *spec)
 {
 	const unsigned int tcode = rvt_ntrace_scanned_tcode(m), shift = 6 + d->params.src_bits;
 	unsigned int bits[KEY_FIELDS], n;
@@ -248,59 +251,59 @@ static bool read_stride(const struct rvt_ntrace_decoder *d, const struct replay 
 		return false;
 	field[0] >>= shift;
 	if (tcode == RVT_NTRACE_RESOURCE_FULL)
-		return read_full(stride, field, n);
+		return read_full(spec, field, n);
 	icnt = field[0] >> 2;
 	if (n != (tcode == RVT_NTRACE_INDIRECT_BRANCH_HIST ? 3 : 2) || field[0] & 3 ||
 	    icnt >> RVT_NTRACE_MAX_ICNT_BITS || icnt <= r->ahead ||
-	    (n == 3 && !set_outcomes(stride, field[2], 1)))
+	    (n == 3 && !set_outcomes(spec, field[2], 1)))
 		return false;
 	msg.field[RVT_NTRACE_F_UADDR] = field[1];
 	msg.bits[RVT_NTRACE_F_UADDR] = bits[1];
-	stride->jumps = true;
-	stride->halfwords = icnt - r->ahead;
-	stride->target = r->reference ^ rvt_ntrace_addr(&msg, RVT_NTRACE_F_UADDR, d->params.xlen,
-							d->extend_msb);
+	spec->jumps = true;
+	spec->halfwords = icnt - r->ahead;
+	spec->target = r->reference ^ rvt_ntrace_addr(&msg, RVT_NTRACE_F_UADDR, d->params.xlen,
+						      d->extend_msb);
 	return true;
 }
 
-/* Message @m as a step, which it is not yet. NULL: it must be walked. */
-static __attribute__((noinline)) struct rvt_step *take_stride(const struct rvt_ntrace_decoder *d,
-				    const struct rvt_ntrace_source *s, const struct replay *r,
-				    const struct rvt_ntrace_scanned *m, bool *whole)
+/* Message @m as a memo, which it is not yet. NULL: it must be walked. */
+static __attribute__((noinline)) struct rvt_memo *
+speculate(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
+	  const struct ntrace_cursor *r, const struct rvt_ntrace_scanned *m, bool *whole)
 {
-	struct rvt_stride stride = { .flags = d->run_flags };
-	struct rvt_steps *steps = s->flow->steps;
-	struct rvt_step *step;
+	struct rvt_speculation spec = { .flags = d->run_flags };
+	struct rvt_memos *memos = s->flow->memos;
+	struct rvt_memo *memo;
 
-	if (s->mode != RVT_MODE_HTM || !read_stride(d, r, m, &stride) ||
-	    (stride.jumps && stride.target != rvt_code_addr(&s->flow->code, stride.target & ~1ull)))
+	if (s->mode != RVT_MODE_HTM || !read_spec(d, r, m, &spec) ||
+	    (spec.jumps && spec.target != rvt_code_addr(&s->flow->code, spec.target & ~1ull)))
 		return NULL;
-	step = rvt_stride_take(s->flow, &stride, whole);
-	if (step && steps->draft_kept)
-		rvt_steps_note(steps, m->row, m->mix, steps->draft_kept);
-	return step;
+	memo = rvt_speculate(s->flow, &spec, whole);
+	if (memo && memos->transient_kept)
+		rvt_memos_train(memos, m->row, m->mix, memos->transient_kept);
+	return memo;
 }
 
 /*
- * @step was taken, which is message @m; but for what note_taken() does. False: the next one may
+ * @memo was taken, which is message @m; but for what note_taken() does. False: the next one may
  * lead too far.
  */
-static INLINE bool advance(const struct rvt_flow *flow, struct replay *r,
-			   const struct rvt_step *step, const struct rvt_ntrace_scanned *m)
+static INLINE bool advance(const struct rvt_flow *flow, struct ntrace_cursor *r,
+			   const struct rvt_memo *memo, const struct rvt_ntrace_scanned *m)
 {
-	r->pc = step->pc;
-	r->meaning = flow->meaning[rvt_half(step->pc)];
+	r->pc = memo->pc;
+	r->mapping_id = flow->mapping_id[rvt_va_half(memo->pc)];
 	if (rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL)) {
-		r->ahead += rvt_step_halfwords(step);
+		r->ahead += rvt_memo_halfwords(memo);
 		return r->ahead < LAST_AHEAD;
 	}
 	r->ahead = 0;
-	r->reference = rvt_step_address(step, r->reference);
+	r->reference = rvt_memo_address(memo, r->reference);
 	return true;
 }
 
 /* Messages were taken, from @from to before @to. */
-static INLINE void note_taken(struct replay *r, const struct rvt_ntrace_scanned *from,
+static INLINE void note_taken(struct ntrace_cursor *r, const struct rvt_ntrace_scanned *from,
 			      const struct rvt_ntrace_scanned *to)
 {
 	r->n += to - from;
@@ -314,23 +317,23 @@ static INLINE void note_taken(struct replay *r, const struct rvt_ntrace_scanned 
 
 /*
  * The time of message @m, if it has one, is told. False: replaying must end. Sets next->pc and
- * .meaning.
+ * .mapping_id.
  */
 static bool tell_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-		      const struct rvt_ntrace_scanned *m, struct replay r,
-		      struct rvt_step_key *next)
+		      const struct rvt_ntrace_scanned *m, struct ntrace_cursor r,
+		      struct rvt_memo_key *next)
 {
 	struct rvt_event event = {
 		.type = RVT_EVENT_TIME, .time = r.time,
 		.offset = d->reader.offset + (m->pos - d->reader.pos),
 	};
 
-	*next = (struct rvt_step_key){ .pc = r.pc, .meaning = r.meaning };
+	*next = (struct rvt_memo_key){ .pc = r.pc, .mapping_id = r.mapping_id };
 	if (m->len == m->key_len || !s->time_valid)
 		return true;
 	settle(s, r);
 	return rvt_ntrace_check(d, rvt_flow_event(s->flow, &event)) &&
-	       rvt_steps_enter(s->flow, next);
+	       rvt_memos_enter(s->flow, next);
 }
 
 /* Up to where messages can be taken by their bytes; the reader's position if not even one can. */
@@ -364,7 +367,7 @@ static const struct rvt_ntrace_scanned *scan_low(const struct rvt_ntrace_scan *s
 }
 
 /*
- * More are scanned. Returns where @m is then: it cannot be a step, or is not there as a whole, if
+ * More are scanned. Returns where @m is then: it cannot be a memo, or is not there as a whole, if
  * that is behind all of them.
  */
 static const struct rvt_ntrace_scanned *
@@ -374,12 +377,12 @@ scan_more(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s, const
 	struct rvt_ntrace_scan *scan = &d->scan;
 
 	scan->at = m - scan->msgs;
-	rvt_ntrace_scan(scan, &d->reader, end, s->flow->steps);
+	rvt_ntrace_scan(scan, &d->reader, end, s->flow->memos);
 	return scan->msgs + scan->at;
 }
 
 /* What messages did, the last of which is @last, is done. */
-static void leave(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, struct replay r,
+static void leave(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, struct ntrace_cursor r,
 		  const struct rvt_ntrace_scanned *last)
 {
 	const uint8_t *pos = last->pos + last->len;
@@ -394,45 +397,47 @@ static void leave(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, str
 
 #define PATHS_AHEAD 3
 
-/* Behind @m: the step was fetched when the message was scanned; what it leads through is delivered. */
-static INLINE void fetch_path(const struct rvt_ntrace_scan *scan, struct rvt_steps *steps,
+/*
+ * Behind @m: the memo was fetched when the message was scanned; what it leads through is delivered.
+ */
+static INLINE void fetch_path(const struct rvt_ntrace_scan *scan, struct rvt_memos *memos,
 			      const struct rvt_ntrace_scanned *m)
 {
 	m += PATHS_AHEAD;
 	if (m < scan->msgs + scan->n)
-		__builtin_prefetch(rvt_step_path(steps, rvt_step_of(steps, m->step)));
+		__builtin_prefetch(rvt_memo_path(memos, rvt_memo_of(memos, m->memo)));
 }
 
-/* What was likely for @m is another step than that of @key. */
-static __attribute__((noinline)) struct rvt_step *
-take_missed(struct rvt_flow *flow, const struct rvt_step_key *key,
+/* What was likely for @m is another memo than that of @key. */
+static __attribute__((noinline)) struct rvt_memo *
+take_missed(struct rvt_flow *flow, const struct rvt_memo_key *key,
 	    const struct rvt_ntrace_scanned *m)
 {
-	struct rvt_steps *steps = flow->steps;
-	struct rvt_step *s = rvt_step_of(steps, rvt_steps_likely(steps, m->row, m->mix));
+	struct rvt_memos *memos = flow->memos;
+	struct rvt_memo *s = rvt_memo_of(memos, rvt_memos_predict(memos, m->row, m->mix));
 
 	/* Since it was scanned that may have become known. */
-	if (rvt_step_is(s, key) && rvt_steps_call(flow, s))
+	if (rvt_memo_is(s, key) && rvt_memos_apply_delta(flow, s))
 		return s;
-	s = rvt_steps_find(flow, key, rvt_step_hash(key));
+	s = rvt_memos_find(flow, key, rvt_memo_hash(key));
 	if (s)
-		rvt_steps_note(steps, m->row, m->mix, s);
+		rvt_memos_train(memos, m->row, m->mix, s);
 	return s;
 }
 
 /* @tried, which is that of @m, cannot be taken. */
-static __attribute__((noinline)) struct rvt_step *
-take_other(struct rvt_flow *flow, const struct rvt_step *tried, const struct rvt_ntrace_scanned *m)
+static __attribute__((noinline)) struct rvt_memo *
+take_other(struct rvt_flow *flow, const struct rvt_memo *tried, const struct rvt_ntrace_scanned *m)
 {
-	struct rvt_step *s = rvt_steps_find_other(flow, tried);
+	struct rvt_memo *s = rvt_memos_find_other(flow, tried);
 
 	if (s)
-		rvt_steps_note(flow->steps, m->row, m->mix, s);
+		rvt_memos_train(flow->memos, m->row, m->mix, s);
 	return s;
 }
 
 /*
- * Takes steps from where the reader is up to @end. @counting, @xors: of the flow and the time
+ * Takes memos from where the reader is up to @end. @counting, @xors: of the flow and the time
  * stamps, which do not change meanwhile.
  */
 static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
@@ -440,23 +445,23 @@ static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 {
 	struct rvt_flow *flow = s->flow;
 	struct rvt_ntrace_scan *scan = &d->scan;
-	struct replay r = { .reference = s->reference, .ahead = s->ahead, .time = s->time };
+	struct ntrace_cursor r = { .reference = s->reference, .ahead = s->ahead, .time = s->time };
 	const struct rvt_ntrace_scanned *m, *from, *low;
-	struct rvt_step_key next;
+	struct rvt_memo_key next;
 	bool whole = true;
 
-	if (!rvt_steps_enter(flow, &next))
+	if (!rvt_memos_enter(flow, &next))
 		return;
 	r.pc = next.pc;
-	r.meaning = next.meaning;
+	r.mapping_id = next.mapping_id;
 	r.state = s->mode;
 	d->missed = false;
 	skip_scanned(scan, d->reader.pos);
 	m = from = scan->msgs + scan->at;
 	low = r.ahead < LAST_AHEAD ? scan_low(scan) : m;
 	for (;; m++) {
-		struct rvt_step_key key;
-		struct rvt_step *step;
+		struct rvt_memo_key key;
+		struct rvt_memo *memo;
 
 		/* So it is where something rare has happened, too. */
 		if (m >= low) {
@@ -469,45 +474,45 @@ static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 			low = scan_low(scan);
 		}
 		key.pc = r.pc;
-		key.meaning = r.meaning;
+		key.mapping_id = r.mapping_id;
 		key.state = r.state;
 		if (!make_key(d, m, r.reference, r.ahead, &key))
 			break;
-		step = rvt_step_of(flow->steps, m->step);
+		memo = rvt_memo_of(flow->memos, m->memo);
 		/* Copies, one by one: so what is in registers need not be in memory before. */
-		if (unlikely(!rvt_step_is(step, &key)))
-			step = take_missed(flow, &(struct rvt_step_key){
+		if (unlikely(!rvt_memo_is(memo, &key)))
+			memo = take_missed(flow, &(struct rvt_memo_key){
 				{ key.bytes[0], key.bytes[1] }, key.pc, key.address, key.state,
-				key.meaning,
+				key.mapping_id,
 			}, m);
-		else if (unlikely(!rvt_steps_call(flow, step)))
-			step = take_other(flow, step, m);
-		if (unlikely(!step)) {
-			step = take_stride(d, s, &(struct replay){
+		else if (unlikely(!rvt_memos_apply_delta(flow, memo)))
+			memo = take_other(flow, memo, m);
+		if (unlikely(!memo)) {
+			memo = speculate(d, s, &(struct ntrace_cursor){
 				.reference = r.reference, .ahead = r.ahead,
 			}, m, &whole);
 			low = whole ? low : m;
-			d->missed = !step;
-			if (!step)
+			d->missed = !memo;
+			if (!memo)
 				break;
 		} else if (counting) {
-			rvt_steps_apply_counting(flow, step);
+			rvt_memos_apply_counting(flow, memo);
 		} else {
 			if (flow->collect)
-				fetch_path(scan, flow->steps, m);
-			whole = rvt_steps_apply(flow, step);
+				fetch_path(scan, flow->memos, m);
+			whole = rvt_memos_apply(flow, memo);
 			low = whole ? low : m;
 		}
-		if (!advance(flow, &r, step, m))
+		if (!advance(flow, &r, memo, m))
 			low = m;
 		r.time = xors ? r.time ^ m->stamp : r.time + m->stamp;
-		if (r.time >= flow->quiet) {
+		if (r.time >= flow->time_filter) {
 			note_taken(&r, from, m + 1);
 			from = m + 1;
 			whole &= tell_time(d, s, m, r, &next);
 			low = whole ? low : m;
 			r.pc = next.pc;
-			r.meaning = next.meaning;
+			r.mapping_id = next.mapping_id;
 		}
 	}
 	note_taken(&r, from, m);

@@ -201,8 +201,8 @@ static inline bool rvt_ntrace_in_part(const struct rvt_ntrace_decoder *d, uint64
 /* Decodes as many messages of d->recent as are known. Afterwards the reader is at another one. */
 void rvt_ntrace_replay(struct rvt_ntrace_decoder *d);
 /* @msg is about to be decoded, or has been. */
-void rvt_ntrace_step_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
-void rvt_ntrace_step_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
+void rvt_ntrace_memo_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
+void rvt_ntrace_memo_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
 /* Reads a repeat.unread. */
 void rvt_ntrace_read_repeat(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s);
 #endif

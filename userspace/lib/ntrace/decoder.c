@@ -512,9 +512,9 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 		case RVT_NTRACE_READ_MORE:
 			return 0;
 		case RVT_NTRACE_READ_MESSAGE:
-			rvt_ntrace_step_begin(d, &msg);
+			rvt_ntrace_memo_begin(d, &msg);
 			on_message(d, &msg);
-			rvt_ntrace_step_end(d, &msg);
+			rvt_ntrace_memo_end(d, &msg);
 			d->done = msg.offset >= d->part_to && !d->n_active;
 			break;
 		case RVT_NTRACE_READ_DAMAGE:

@@ -156,12 +156,12 @@ struct ops {
 
 /* ---- messages ---- */
 
-/* Tables of struct rvt_steps. */
-struct guesses {
-	const uint32_t *rows, *alone;
+/* Tables of struct rvt_memos. */
+struct predictor {
+	const uint32_t *pair_predictor, *alone;
 };
 
-/* The message at @p, where @marks begin. False: it cannot be a step. */
+/* The message at @p, where @marks begin. False: it cannot be a memo. */
 static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct ops *ops,
 				const uint8_t fields[256], struct marks marks, const uint8_t *p,
 				struct rvt_ntrace_scanned *m)
@@ -198,7 +198,7 @@ static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct
  */
 static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *ops,
 			      const uint8_t fields[256], const uint8_t *p,
-			      const struct guesses *guesses)
+			      const struct predictor *predictor)
 {
 	const uint8_t *begin = p;
 	struct rvt_ntrace_scanned *m = scan->msgs + scan->n;
@@ -210,9 +210,9 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 		before = mix;
 		mix = rvt_ntrace_mix(m->bytes);
 		m->mix = mix;
-		m->row = rvt_step_row(before, mix);
-		__builtin_prefetch(guesses->rows + m->row);
-		__builtin_prefetch(guesses->alone + rvt_step_guess(mix));
+		m->row = rvt_pair_predictor_slot(before, mix);
+		__builtin_prefetch(predictor->pair_predictor + m->row);
+		__builtin_prefetch(predictor->alone + rvt_predictor_slot(mix));
 		p += m->len;
 		/* It is shorter than they are. */
 		marks.ends >>= m->len;
@@ -228,21 +228,21 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 /* The same where not so many bytes are @left. */
 static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops,
 			     const uint8_t fields[256], size_t left,
-			     const struct guesses *guesses)
+			     const struct predictor *predictor)
 {
 	const uint8_t *pos = scan->pos;
 	uint8_t tail[CHUNK + EXCESS] = {};
 	unsigned int n = scan->n;
 
 	memcpy(tail, pos, left < CHUNK ? left : CHUNK);
-	scan_chunk(scan, ops, fields, tail, guesses);
+	scan_chunk(scan, ops, fields, tail, predictor);
 	for (; n < scan->n; n++)
 		scan->msgs[n].pos = pos + (scan->msgs[n].pos - tail);
 }
 
 /* As many messages as fit. */
 static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
-			    const uint8_t *end, const struct guesses *guesses)
+			    const uint8_t *end, const struct predictor *predictor)
 {
 	const uint8_t *fields = timestamps ? stamp_fields : key_fields;
 
@@ -250,30 +250,30 @@ static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops,
 		const size_t left = end - scan->pos;
 
 		if (left < CHUNK + EXCESS)
-			scan_tail(scan, ops, fields, left, guesses);
+			scan_tail(scan, ops, fields, left, predictor);
 		else
-			scan_chunk(scan, ops, fields, scan->pos, guesses);
+			scan_chunk(scan, ops, fields, scan->pos, predictor);
 	}
 }
 
 #ifdef V3
 static V3 void scan_v3(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
-		       const struct guesses *guesses)
+		       const struct predictor *predictor)
 {
 	static const struct ops ops = {
 		read_marks_v3, select_ends_v3, read_stamp_v3,
 	};
 
-	scan_all(scan, &ops, timestamps, end, guesses);
+	scan_all(scan, &ops, timestamps, end, predictor);
 }
 #endif
 
 static void scan_plain(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
-		       const struct guesses *guesses)
+		       const struct predictor *predictor)
 {
 	static const struct ops ops = { read_marks, select_ends, read_stamp };
 
-	scan_all(scan, &ops, timestamps, end, guesses);
+	scan_all(scan, &ops, timestamps, end, predictor);
 }
 
 /* Bit @number of all MDO bits of a message, where it is in the first bytes. */
@@ -309,10 +309,10 @@ static void make_room(struct rvt_ntrace_scan *scan)
 }
 
 void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
-		     const uint8_t *end, const struct rvt_steps *steps)
+		     const uint8_t *end, const struct rvt_memos *memos)
 {
-	const struct guesses guesses = {
-		steps ? steps->rows : NULL, steps ? steps->guesses : NULL,
+	const struct predictor predictor = {
+		memos ? memos->pair_predictor : NULL, memos ? memos->predictor : NULL,
 	};
 	unsigned int n;
 
@@ -320,15 +320,15 @@ void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reade
 	n = scan->n;
 #ifdef V3
 	if (scan->v3)
-		scan_v3(scan, reader->timestamps, end, &guesses);
+		scan_v3(scan, reader->timestamps, end, &predictor);
 	else
 #endif
-		scan_plain(scan, reader->timestamps, end, &guesses);
+		scan_plain(scan, reader->timestamps, end, &predictor);
 	/* Guesses are there by now. */
-	for (; steps && n < scan->n; n++) {
+	for (; memos && n < scan->n; n++) {
 		struct rvt_ntrace_scanned *m = &scan->msgs[n];
 
-		m->step = rvt_steps_likely(steps, m->row, m->mix);
-		rvt_steps_fetch(steps, m->step);
+		m->memo = rvt_memos_predict(memos, m->row, m->mix);
+		rvt_memos_fetch(memos, m->memo);
 	}
 }

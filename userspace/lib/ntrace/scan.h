@@ -13,16 +13,16 @@
 
 #define RVT_NTRACE_SCANNED 64		/* messages at once, and what more is near the last of them */
 #define RVT_NTRACE_SCAN_CHUNK 64	/* bytes that are looked at together: messages, at most */
-#define RVT_NTRACE_KEY_BYTES 17		/* of what can be a step, without its time stamp */
+#define RVT_NTRACE_KEY_BYTES 17		/* of what can be a memo, without its time stamp */
 
-/* A message that can be a step. */
+/* A message that can be a memo. */
 struct rvt_ntrace_scanned {
 	uint64_t bytes[2];	/* up to its time stamp, zeros behind them */
 	uint64_t mix;		/* rvt_ntrace_mix() */
 	uint64_t stamp;		/* 0: it has none */
 	const uint8_t *pos;
-	uint32_t step;		/* rvt_steps_likely() */
-	uint32_t row;		/* rvt_step_row() */
+	uint32_t memo;		/* rvt_memos_predict() */
+	uint32_t row;		/* rvt_pair_predictor_slot() */
 	uint8_t key_len;	/* without the time stamp, in bytes */
 	uint8_t len;		/* with it */
 	uint16_t rest;		/* the 17th byte << RVT_NTRACE_REST_SHIFT; 0: there is none */
@@ -31,13 +31,13 @@ struct rvt_ntrace_scanned {
 /* In the state of a key, above the mode. */
 #define RVT_NTRACE_REST_SHIFT 5
 
-/* What stands for the bytes of a message, so that it can be guessed what step it is. */
+/* What stands for the bytes of a message, so that it can be guessed what memo it is. */
 static inline uint64_t rvt_ntrace_mix(const uint64_t bytes[2])
 {
 	return bytes[0] * 0xff51afd7ed558ccdull + bytes[1] * 0x9e3779b97f4a7c15ull;
 }
 
-struct rvt_steps;
+struct rvt_memos;
 
 struct rvt_ntrace_scan {
 	const uint8_t *pos;	/* behind the last message */
@@ -46,7 +46,7 @@ struct rvt_ntrace_scan {
 	unsigned int at;	/* the next message to take */
 	unsigned int n;		/* messages */
 	bool v3;		/* with instructions that not every processor has */
-	bool ended;		/* what comes cannot be a step, or is not there as a whole */
+	bool ended;		/* what comes cannot be a memo, or is not there as a whole */
 	struct rvt_ntrace_scanned msgs[RVT_NTRACE_SCANNED - 1 + RVT_NTRACE_SCAN_CHUNK];
 };
 
@@ -54,10 +54,10 @@ struct rvt_ntrace_scan {
 void rvt_ntrace_scan_init(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader);
 /*
  * Scans as many messages more as fit, from scan->pos on, where one begins, to @end at the most.
- * Those that were taken are forgotten, but not the last one. @steps: will be looked up; NULL: none.
+ * Those that were taken are forgotten, but not the last one. @memos: will be looked up; NULL: none.
  */
 void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
-		     const uint8_t *end, const struct rvt_steps *steps);
+		     const uint8_t *end, const struct rvt_memos *memos);
 
 /* Nothing is scanned; the next message is at @pos. */
 static inline void rvt_ntrace_scan_begin(struct rvt_ntrace_scan *scan, const uint8_t *pos)

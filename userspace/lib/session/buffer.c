@@ -489,7 +489,7 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 		hart->slice_insns = rvt_hart_executed(hart);
 		hart->owned = hart->no_code = hart->start_held = hart->base.time_exact = false;
 		hart->told = hart->base.resumed = hart->base.left = false;
-		rvt_flow_begin_part(hart->base.flow, hart->base.flow->part.goes_on);
+		rvt_flow_begin_slice(hart->base.flow, hart->base.flow->slice.goes_on);
 		memset(&hart->base.context, 0, sizeof(hart->base.context));
 		err = rvt_hart_begin_record(hart, &buffer->records[slice->record]);
 	}
@@ -499,7 +499,7 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 bool rvt_buffer_slice_left(const struct buffer *buffer)
 {
 	for (const struct hart_flow *hart = buffer->harts; hart; hart = hart->next)
-		if (hart->base.flow->part.left)
+		if (hart->base.flow->slice.left)
 			return true;
 	return false;
 }
@@ -531,7 +531,7 @@ bool rvt_buffer_slice_slow(const struct buffer *buffer)
 /* What the slice must know of the one before, and tells the one behind. */
 static void note_slice(struct slice *slice, const struct hart_flow *hart)
 {
-	const struct rvt_flow_part *flow = &hart->base.flow->part;
+	const struct rvt_flow_slice *flow = &hart->base.flow->slice;
 	bool executed = rvt_hart_executed(hart) != hart->slice_insns;
 
 	slice->owned_at_end |= rvt_hart_is_told(hart);
@@ -577,7 +577,7 @@ int rvt_buffer_end_slice(struct buffer *buffer, int err)
 		err = finish_decoders(buffer);
 	destroy_decoders(buffer);
 	for (struct hart_flow *hart = buffer->harts; hart; hart = hart->next) {
-		rvt_flow_end_part(hart->base.flow);
+		rvt_flow_end_slice(hart->base.flow);
 		note_slice(buffer->slice, hart);
 		if (session_slices(buffer->session))
 			tell_end(hart);

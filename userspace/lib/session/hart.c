@@ -123,7 +123,7 @@ static bool hart_counts(const struct hart_flow *hart)
 	return hart->session->options.count && (sink->count_run || sink->count_edge);
 }
 
-/* What was counted and is not set aside, for who runs now. */
+/* What was counted and is not deferred, for who runs now. */
 static int tell_present(struct hart_flow *hart)
 {
 	struct counting c = { .hart = hart, .sink = hart->session->sink };
@@ -134,7 +134,7 @@ static int tell_present(struct hart_flow *hart)
 	return err;
 }
 
-/* What was set aside for @owner. What was counted since must have been told, or set aside. */
+/* What was deferred for @owner. What was counted since must have been told, or deferred. */
 static int tell_owner(struct hart_flow *hart, struct count_owner *owner)
 {
 	const struct rvt_task *task = hart->base.task;
@@ -144,7 +144,7 @@ static int tell_owner(struct hart_flow *hart, struct count_owner *owner)
 	if (!owner->counted)
 		return 0;
 	owner->counted = false;
-	rvt_flow_take_back(hart->base.flow, owner - hart->owners);
+	rvt_flow_restore_counts(hart->base.flow, owner - hart->owners);
 	hart->base.task = owner->has_task ? &owner->task : NULL;
 	hart->base.space = owner->space;
 	err = tell_present(hart);
@@ -209,16 +209,17 @@ static struct count_owner *present_owner(struct hart_flow *hart, bool by_name)
 }
 
 /* What was counted in @halves belongs to who runs now. What there is no room for stays. */
-static void set_aside(struct hart_flow *hart, bool by_name, unsigned int halves)
+static void defer_counts(struct hart_flow *hart, bool by_name, unsigned int halves)
 {
 	struct count_owner *owner = present_owner(hart, by_name);
 
 	if (owner)
-		owner->counted |= rvt_flow_set_aside(hart->base.flow, owner - hart->owners, halves);
+		owner->counted |=
+			rvt_flow_defer_counts(hart->base.flow, owner - hart->owners, halves);
 }
 
 /*
- * What was counted is set aside as far as that pays, the rest is told. Live sideband does not stay:
+ * What was counted is deferred as far as that pays, the rest is told. Live sideband does not stay:
  * all is told.
  */
 static int leave_counts(struct hart_flow *hart)
@@ -230,11 +231,11 @@ static int leave_counts(struct hart_flow *hart)
 		return 0;
 	if (!hart->session->live) {
 		if (options->count_names && !options->count_threads)
-			set_aside(hart, true, RVT_ASIDE_HIGH);
-		set_aside(hart, false, RVT_ASIDE_BOTH);
+			defer_counts(hart, true, RVT_DEFERRED_HIGH);
+		defer_counts(hart, false, RVT_DEFERRED_BOTH);
 	}
 	err = tell_present(hart);
-	return err || !hart->base.flow->aside.full ? err : rvt_hart_tell_counts(hart);
+	return err || !hart->base.flow->deferred.full ? err : rvt_hart_tell_counts(hart);
 }
 
 /* Up to @time code changes that counts are of, or whose they are: these must be told before. */
@@ -329,7 +330,7 @@ static void note_time(struct hart_flow *hart)
 	uint64_t time = hart->base.time;
 
 	/* What is behind its end the next slice notes. */
-	if (!slice || hart->base.flow->part.left)
+	if (!slice || hart->base.flow->slice.left)
 		return;
 	if (!slice->latest || time < slice->earliest)
 		slice->earliest = time;
@@ -364,7 +365,7 @@ static int hart_time(struct hart_flow *hart, uint64_t ticks)
 	if (hart->session->live && next > hart->session->horizon)
 		next = hart->session->horizon;	/* what comes behind it is not known yet */
 	until = next == UINT64_MAX ? UINT64_MAX : rvt_time_from_perf(conv, next);
-	rvt_flow_quiet(hart->base.flow, until > 2 ? until - 2 : 0);
+	rvt_flow_set_time_filter(hart->base.flow, until > 2 ? until - 2 : 0);
 	return 0;
 }
 
@@ -410,11 +411,11 @@ static void look_at_slice(struct hart_flow *hart)
 {
 	if (!session_slices(hart->session))
 		return;
-	hart->base.resumed = hart->base.flow->part.resumed;
+	hart->base.resumed = hart->base.flow->slice.resumed;
 	/* what comes from here on may be lost to this slice, and is the next one's */
-	if (hart->base.flow->part.left && !hart->base.left)
+	if (hart->base.flow->slice.left && !hart->base.left)
 		hart->buffer->slice->owned_at_end |= rvt_hart_is_told(hart);
-	hart->base.left = hart->base.flow->part.left;
+	hart->base.left = hart->base.flow->slice.left;
 }
 
 /* @err is what a call-back returned. */
@@ -539,7 +540,7 @@ static void note_in_slice(struct hart_flow *hart, const struct rvt_event *event)
 		hart->told = slice->lost_at_end = true;
 	/* the next slice takes it for granted that this one has told it */
 	if (hart->base.left && unreadable && !hart->told &&
-	    rvt_hart_executed(hart) == hart->base.flow->part.stats.insns) {
+	    rvt_hart_executed(hart) == hart->base.flow->slice.stats.insns) {
 		hart->base.left = false;
 		rvt_hart_deliver(hart, event);
 		hart->told = slice->lost_at_end = true;
@@ -694,7 +695,7 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
 	if (buffer->decode->teacher && !memcmp(&buffer->decode->taught_of->params, &encoder->params,
 					       sizeof(encoder->params)))
 		hart->base.flow->teacher = buffer->decode->teacher;
-	rvt_flow_begin_part(hart->base.flow, slices && slices->overlap);
+	rvt_flow_begin_slice(hart->base.flow, slices && slices->overlap);
 	hart->next = buffer->harts;
 	buffer->harts = hart;
 	return hart;

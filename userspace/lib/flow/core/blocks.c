@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Block cache: views, their tables, and the making of blocks.
+ * Block cache: block tables, their tables, and the making of blocks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,11 +28,11 @@ struct arena {
 
 #define ARENA_HEAD 64
 
-struct rvt_view_cache {
-	void *views;		/* tsearch tree */
+struct rvt_block_cache {
+	void *tables;		/* tsearch tree */
 	struct arena *arena;
 	uint32_t n_blocks;	/* made so far */
-	struct rvt_spare *spares;
+	struct rvt_pool_entry *spares;
 };
 
 /* ---- single instructions ---- */
@@ -134,16 +134,16 @@ enum rvt_block_end rvt_code_end(const struct rvt_insn *insn)
 /* ---- making blocks ---- */
 
 /* A block under construction. */
-struct draft {
+struct block_builder {
 	struct rvt_code_block block;
 	uint8_t halfwords[MAX_BLOCK_INSNS];
 	struct rvt_insn last;		/* the instruction before the one that is added */
 	uint64_t last_pc;
 };
 
-static void draft_finish(struct draft *d, struct rvt_space *space,
-			 const struct rvt_code_config *config, const struct rvt_insn *insn,
-			 uint64_t pc)
+static void end_block(struct block_builder *d, struct rvt_space *space,
+		      const struct rvt_code_config *config, const struct rvt_insn *insn,
+		      uint64_t pc)
 {
 	struct rvt_code_block *b = &d->block;
 
@@ -164,9 +164,9 @@ static void draft_finish(struct draft *d, struct rvt_space *space,
 }
 
 /* Adds the instruction at @pc; returns true when it ends the block. */
-static bool draft_add(struct draft *d, struct rvt_space *space,
+static bool add_insn(struct block_builder *d, struct rvt_space *space,
 		      const struct rvt_code_config *config, const struct rvt_insn *insn,
-		      uint64_t pc)
+		     uint64_t pc)
 {
 	struct rvt_code_block *b = &d->block;
 
@@ -178,7 +178,7 @@ static bool draft_add(struct draft *d, struct rvt_space *space,
 	b->pub.bytes += insn->len_bytes;
 	b->end_pc = rvt_code_addr(config, pc + insn->len_bytes);
 	if (rvt_code_end(insn) != RVT_END_FALL) {
-		draft_finish(d, space, config, insn, pc);
+		end_block(d, space, config, insn, pc);
 		return true;
 	}
 	b->pub.iclass = RVT_INSN_SEQUENTIAL;
@@ -188,9 +188,9 @@ static bool draft_add(struct draft *d, struct rvt_space *space,
 }
 
 /* Fills @d from @avail bytes. Returns 0, -EAGAIN or -EILSEQ when not even one instruction fits. */
-static int draft_fill(struct draft *d, struct rvt_space *space,
-		      const struct rvt_code_config *config, uint64_t pc, const uint8_t *bytes,
-		      uint64_t avail)
+static int build_block(struct block_builder *d, struct rvt_space *space,
+		       const struct rvt_code_config *config, uint64_t pc, const uint8_t *bytes,
+		       uint64_t avail)
 {
 	memset(&d->block, 0, sizeof(d->block));
 	d->block.pub.pc = pc;
@@ -201,7 +201,7 @@ static int draft_fill(struct draft *d, struct rvt_space *space,
 
 		if (ret)
 			return d->block.pub.insns ? 0 : ret;
-		if (draft_add(d, space, config, &insn, pc))
+		if (add_insn(d, space, config, &insn, pc))
 			return 0;
 		bytes += insn.len_bytes;
 		avail -= insn.len_bytes;
@@ -209,38 +209,38 @@ static int draft_fill(struct draft *d, struct rvt_space *space,
 	}
 }
 
-/* ---- views ---- */
+/* ---- block tables ---- */
 
-static int compare_views(const void *a, const void *b)
+static int compare_tables(const void *a, const void *b)
 {
-	const struct rvt_view *va = a, *vb = b;
+	const struct rvt_block_table *ta = a, *tb = b;
 
-	if (va->object != vb->object)
-		return va->object < vb->object ? -1 : 1;
-	if (va->bias != vb->bias)
-		return va->bias < vb->bias ? -1 : 1;
-	return memcmp(&va->config, &vb->config, sizeof(va->config));
+	if (ta->object != tb->object)
+		return ta->object < tb->object ? -1 : 1;
+	if (ta->bias != tb->bias)
+		return ta->bias < tb->bias ? -1 : 1;
+	return memcmp(&ta->config, &tb->config, sizeof(ta->config));
 }
 
-static void view_destroy(void *p)
+static void table_destroy(void *p)
 {
-	struct rvt_view *view = p;
+	struct rvt_block_table *table = p;
 
 	/* Large tables of pointers are mostly untouched: reading them would make them real. */
-	munmap(view->pages, view->n_pages * sizeof(view->pages[0]));
-	free(view);
+	munmap(table->pages, table->n_pages * sizeof(table->pages[0]));
+	free(table);
 }
 
-static void cache_destroy(struct rvt_view_cache *cache)
+static void cache_destroy(struct rvt_block_cache *cache)
 {
-	struct rvt_spare *spare;
+	struct rvt_pool_entry *spare;
 	struct arena *arena;
 
 	while ((spare = cache->spares)) {
 		cache->spares = spare->next;
-		rvt_spare_destroy(spare);
+		rvt_pool_entry_destroy(spare);
 	}
-	tdestroy(cache->views, view_destroy);
+	tdestroy(cache->tables, table_destroy);
 	while ((arena = cache->arena)) {
 		cache->arena = arena->next;
 		munmap(arena, arena->size);
@@ -249,7 +249,7 @@ static void cache_destroy(struct rvt_view_cache *cache)
 }
 
 /* Many pages are made at once: they are huge ones, but for a program of few blocks. */
-static struct arena *add_arena(struct rvt_view_cache *cache)
+static struct arena *add_arena(struct rvt_block_cache *cache)
 {
 	size_t size = cache->arena ? ARENA_BYTES : FIRST_ARENA_BYTES;
 	struct arena *arena = rvt_table_map(size);
@@ -265,7 +265,7 @@ static struct arena *add_arena(struct rvt_view_cache *cache)
 }
 
 /* Zeroed memory that lives as long as the cache. Called with the image's lock held. */
-static void *cache_alloc(struct rvt_view_cache *cache, size_t size)
+static void *cache_alloc(struct rvt_block_cache *cache, size_t size)
 {
 	struct arena *arena = cache->arena;
 	void *p;
@@ -326,7 +326,9 @@ static bool is_there(const uint64_t *pagemap, size_t page)
 	return pagemap[page] & PAGEMAP_THERE;
 }
 
-/* All of the first huge page is there when it is one already. Looking at a whole table takes long. */
+/*
+ * All of the first huge page is there when it is one already. Looking at a whole table takes long.
+ */
 static bool begins_huge(const void *table, size_t size)
 {
 	const size_t first = size < HUGE_PAGE ? size : HUGE_PAGE;
@@ -376,39 +378,39 @@ void rvt_table_grows(void *table, size_t size, uint32_t n)
 	free(pagemap);
 }
 
-static struct rvt_view *view_create(const struct rvt_view *key)
+static struct rvt_block_table *table_create(const struct rvt_block_table *key)
 {
-	struct rvt_view *view = malloc(sizeof(*view));
+	struct rvt_block_table *table = malloc(sizeof(*table));
 	void *pages;
 
-	if (!view)
+	if (!table)
 		return NULL;
-	*view = *key;
-	view->n_pages = (view->object->len >> RVT_PAGE_BITS) + 1;
-	pages = mmap(NULL, view->n_pages * sizeof(view->pages[0]), PROT_READ | PROT_WRITE,
+	*table = *key;
+	table->n_pages = (table->object->len >> RVT_PAGE_BITS) + 1;
+	pages = mmap(NULL, table->n_pages * sizeof(table->pages[0]), PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (pages == MAP_FAILED) {
-		free(view);
+		free(table);
 		return NULL;
 	}
-	view->pages = pages;
-	view->hops_low = UINT64_MAX;
-	return view;
+	table->pages = pages;
+	table->segments_low = UINT64_MAX;
+	return table;
 }
 
 /* Called with the image's lock held. */
-static struct rvt_view_cache *cache_get(struct rvt_image *image)
+static struct rvt_block_cache *cache_get(struct rvt_image *image)
 {
-	if (!image->views) {
-		image->views = calloc(1, sizeof(*image->views));
-		image->destroy_views = cache_destroy;
+	if (!image->blocks) {
+		image->blocks = calloc(1, sizeof(*image->blocks));
+		image->destroy_blocks = cache_destroy;
 	}
-	return image->views;
+	return image->blocks;
 }
 
-void rvt_spare_put(struct rvt_image *image, struct rvt_spare *spare)
+void rvt_pool_put(struct rvt_image *image, struct rvt_pool_entry *spare)
 {
-	struct rvt_view_cache *cache;
+	struct rvt_block_cache *cache;
 
 	pthread_mutex_lock(&image->lock);
 	cache = cache_get(image);
@@ -418,56 +420,57 @@ void rvt_spare_put(struct rvt_image *image, struct rvt_spare *spare)
 	}
 	pthread_mutex_unlock(&image->lock);
 	if (!cache)
-		rvt_spare_destroy(spare);
+		rvt_pool_entry_destroy(spare);
 }
 
-struct rvt_spare *rvt_spare_take(struct rvt_image *image)
+struct rvt_pool_entry *rvt_pool_take(struct rvt_image *image)
 {
-	struct rvt_spare *spare;
+	struct rvt_pool_entry *spare;
 
 	pthread_mutex_lock(&image->lock);
-	spare = image->views ? image->views->spares : NULL;
+	spare = image->blocks ? image->blocks->spares : NULL;
 	if (spare)
-		image->views->spares = spare->next;
+		image->blocks->spares = spare->next;
 	pthread_mutex_unlock(&image->lock);
 	return spare;
 }
 
-static struct rvt_view *view_find(struct rvt_image *image, const struct rvt_view *key)
+static struct rvt_block_table *table_find(struct rvt_image *image,
+					  const struct rvt_block_table *key)
 {
-	struct rvt_view **found, *view;
+	struct rvt_block_table **found, *table;
 
 	if (!cache_get(image))
 		return NULL;
-	found = tfind(key, &image->views->views, compare_views);
+	found = tfind(key, &image->blocks->tables, compare_tables);
 	if (found)
 		return *found;
-	view = view_create(key);
-	if (view && !tsearch(view, &image->views->views, compare_views)) {
-		view_destroy(view);
-		view = NULL;
+	table = table_create(key);
+	if (table && !tsearch(table, &image->blocks->tables, compare_tables)) {
+		table_destroy(table);
+		table = NULL;
 	}
-	return view;
+	return table;
 }
 
-struct rvt_view *rvt_view_find(struct rvt_image *image, struct rvt_mapping *piece,
-			       const struct rvt_code_config *config)
+struct rvt_block_table *rvt_block_table_find(struct rvt_image *image, struct rvt_mapping *piece,
+					     const struct rvt_code_config *config)
 {
-	struct rvt_view *view, key;
+	struct rvt_block_table *table, key;
 
 	memset(&key, 0, sizeof(key));
 	key.object = piece->object;
 	key.bias = piece->start - piece->offset;
 	memcpy(&key.config, config, sizeof(*config));
 	pthread_mutex_lock(&image->lock);
-	view = view_find(image, &key);
-	if (view)
-		atomic_store_explicit(&piece->view, view, memory_order_release);
+	table = table_find(image, &key);
+	if (table)
+		atomic_store_explicit(&piece->blocks, table, memory_order_release);
 	pthread_mutex_unlock(&image->lock);
-	return view;
+	return table;
 }
 
-static struct rvt_code_block *keep(struct rvt_view_cache *cache, const struct draft *d)
+static struct rvt_code_block *keep(struct rvt_block_cache *cache, const struct block_builder *d)
 {
 	struct rvt_code_block *b = cache_alloc(cache, sizeof(*b) + d->block.pub.insns);
 	uint8_t *halfwords;
@@ -485,15 +488,15 @@ static struct rvt_code_block *keep(struct rvt_view_cache *cache, const struct dr
 int rvt_code_decode(struct rvt_space *space, const struct rvt_code_config *config, uint64_t pc,
 		    struct rvt_code_block **block)
 {
-	struct rvt_view_cache *cache;
+	struct rvt_block_cache *cache;
 	struct rvt_insn insn;
-	struct draft d = {};
+	struct block_builder d = {};
 	int ret = rvt_code_insn(space, config, pc, &insn);
 
 	if (ret)
 		return ret;
 	d.block.pub.pc = pc;
-	draft_add(&d, space, config, &insn, pc);
+	add_insn(&d, space, config, &insn, pc);
 	*block = NULL;
 	pthread_mutex_lock(&space->image->lock);
 	cache = cache_get(space->image);
@@ -503,41 +506,41 @@ int rvt_code_decode(struct rvt_space *space, const struct rvt_code_config *confi
 	return *block ? 0 : -ENOMEM;
 }
 
-static struct rvt_view_page *page_get(struct rvt_view_cache *cache, struct rvt_view *view,
-				      uint64_t index)
+static struct rvt_block_page *page_get(struct rvt_block_cache *cache, struct rvt_block_table *table,
+				       uint64_t index)
 {
-	struct rvt_view_page *page = atomic_load_explicit(&view->pages[index],
-							  memory_order_acquire);
+	struct rvt_block_page *page = atomic_load_explicit(&table->pages[index],
+							   memory_order_acquire);
 
 	if (!page) {
 		page = cache_alloc(cache, sizeof(*page));
 		if (page)
-			atomic_store_explicit(&view->pages[index], page, memory_order_release);
+			atomic_store_explicit(&table->pages[index], page, memory_order_release);
 	}
 	return page;
 }
 
 /* Called with the image's lock held. */
-static int make_block(struct rvt_space *space, struct rvt_view *view, struct rvt_mapping *piece,
-		      uint64_t pc, struct rvt_code_block **block)
+static int make_block(struct rvt_space *space, struct rvt_block_table *table,
+		      struct rvt_mapping *piece, uint64_t pc, struct rvt_code_block **block)
 {
-	uint64_t offset = pc - view->bias, avail, left = piece->last - pc;
-	struct rvt_view_cache *cache = space->image->views;
+	uint64_t offset = pc - table->bias, avail, left = piece->last - pc;
+	struct rvt_block_cache *cache = space->image->blocks;
 	_Atomic(struct rvt_code_block *) *entry;
-	struct rvt_view_page *page;
+	struct rvt_block_page *page;
 	const uint8_t *bytes;
-	struct draft d;
+	struct block_builder d;
 	int ret;
 
-	avail = rvt_object_bytes(view->object, offset, &bytes);
+	avail = rvt_object_bytes(table->object, offset, &bytes);
 	if (!avail)
 		return -ENOENT;
 	if (avail - 1 > left)
 		avail = left + 1;
-	ret = draft_fill(&d, space, &view->config, pc, bytes, avail);
+	ret = build_block(&d, space, &table->config, pc, bytes, avail);
 	if (ret)
 		return ret;
-	page = page_get(cache, view, offset >> RVT_PAGE_BITS);
+	page = page_get(cache, table, offset >> RVT_PAGE_BITS);
 	if (!page)
 		return -ENOMEM;
 	entry = &page->blocks[offset >> 1 & ((1 << (RVT_PAGE_BITS - 1)) - 1)];
@@ -547,29 +550,29 @@ static int make_block(struct rvt_space *space, struct rvt_view *view, struct rvt
 	*block = keep(cache, &d);
 	if (!*block)
 		return -ENOMEM;
-	(*block)->view = view;
+	(*block)->table = table;
 	atomic_store_explicit(entry, *block, memory_order_release);
 	return 0;
 }
 
-int rvt_view_block(struct rvt_space *space, struct rvt_view *view, struct rvt_mapping *piece,
-		   uint64_t pc, struct rvt_code_block **block)
+int rvt_block_table_block(struct rvt_space *space, struct rvt_block_table *table,
+			  struct rvt_mapping *piece, uint64_t pc, struct rvt_code_block **block)
 {
-	uint64_t offset = pc - view->bias;
-	struct rvt_view_page *page;
+	uint64_t offset = pc - table->bias;
+	struct rvt_block_page *page;
 	struct rvt_code_block *b = NULL;
 	int ret;
 
-	if (offset >= view->object->len)
+	if (offset >= table->object->len)
 		return -ENOENT;
-	page = atomic_load_explicit(&view->pages[offset >> RVT_PAGE_BITS], memory_order_acquire);
+	page = atomic_load_explicit(&table->pages[offset >> RVT_PAGE_BITS], memory_order_acquire);
 	if (page)
 		b = atomic_load_explicit(
 			&page->blocks[offset >> 1 & ((1 << (RVT_PAGE_BITS - 1)) - 1)],
 			memory_order_acquire);
 	if (!b) {
 		pthread_mutex_lock(&space->image->lock);
-		ret = make_block(space, view, piece, pc, &b);
+		ret = make_block(space, table, piece, pc, &b);
 		pthread_mutex_unlock(&space->image->lock);
 		if (ret)
 			return ret;

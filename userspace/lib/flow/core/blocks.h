@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Inside librvtrace: the block cache. Blocks belong to a view, which is one code object at one
- * bias, decoded for one kind of hart; all spaces that map the object there share it. A table has an
- * entry per half-word. Readers need no lock: entries and links are published whole.
+ * Inside librvtrace: the block cache. Blocks belong to a block table, which is one code object at
+ * one bias, decoded for one kind of hart; all spaces that map the object there share it. A table
+ * has an entry per half-word. Readers need no lock: entries and links are published whole.
  */
-#ifndef RVT_LIB_FLOW_CACHE_H
-#define RVT_LIB_FLOW_CACHE_H
+#ifndef RVT_LIB_FLOW_BLOCKS_H
+#define RVT_LIB_FLOW_BLOCKS_H
 
 #include <stdatomic.h>
 #include <rvtrace/flow.h>
@@ -15,7 +15,7 @@
  * Where programs have their own code (0), and where all of them have the same, the kernel's (1):
  * what is remembered of that holds in every space.
  */
-static inline unsigned int rvt_half(uint64_t pc)
+static inline unsigned int rvt_va_half(uint64_t pc)
 {
 	return pc >> 63;
 }
@@ -35,8 +35,8 @@ enum rvt_block_end {
 
 struct rvt_code_block {
 	struct rvt_block pub;
-	struct rvt_view *view;		/* NULL: made for one space only */
-	/* the block that follows, when it is in the same view */
+	struct rvt_block_table *table;	/* NULL: made for one space only */
+	/* the block that follows, when it is in the same block table */
 	_Atomic(struct rvt_code_block *) taken, next;
 	uint64_t end_pc;		/* behind the last instruction */
 	uint32_t insns;			/* that can retire */
@@ -60,18 +60,21 @@ struct rvt_code_config {
 /* Small: a page has a pointer for each half-word, and few blocks of it are ever run. */
 #define RVT_PAGE_BITS 9
 
-struct rvt_view_page {
+struct rvt_block_page {
 	_Atomic(struct rvt_code_block *) blocks[1 << (RVT_PAGE_BITS - 1)];
 };
 
-struct rvt_view {
+struct rvt_block_table {
 	struct rvt_object *object;
 	uint64_t bias;			/* address of offset 0 of the object */
 	struct rvt_code_config config;
 	uint64_t n_pages;
-	_Atomic(struct rvt_view_page *) *pages;
-	/* what all hops of all flows in this view take up, high inclusive (flow/memo/segments.h) */
-	_Atomic(uint64_t) hops_low, hops_high;
+	_Atomic(struct rvt_block_page *) *pages;
+	/*
+	 * what all segments of all flows in this block table take up, high inclusive
+	 * (flow/memo/segments.h)
+	 */
+	_Atomic(uint64_t) segments_low, segments_high;
 };
 
 /*
@@ -87,12 +90,12 @@ void *rvt_table_map(size_t size);
 void rvt_table_grows(void *table, size_t size, uint32_t n);
 
 /*
- * Tables that flows of @image left (flow/memo/table-pool.h); rvt_spare_take() returns the last that was put,
- * or NULL. What nobody takes lives as long as the image.
+ * Tables that flows of @image left (flow/memo/table-pool.h); rvt_pool_take() returns the last that
+ * was put, or NULL. What nobody takes lives as long as the image.
  */
-struct rvt_spare;
-void rvt_spare_put(struct rvt_image *image, struct rvt_spare *spare);
-struct rvt_spare *rvt_spare_take(struct rvt_image *image);
+struct rvt_pool_entry;
+void rvt_pool_put(struct rvt_image *image, struct rvt_pool_entry *spare);
+struct rvt_pool_entry *rvt_pool_take(struct rvt_image *image);
 
 static inline bool rvt_code_same_config(const struct rvt_code_config *a,
 					const struct rvt_code_config *b)
@@ -102,26 +105,27 @@ static inline bool rvt_code_same_config(const struct rvt_code_config *a,
 		 ((uintptr_t)a->hook_ctx ^ (uintptr_t)b->hook_ctx) | (a->jvt ^ b->jvt));
 }
 
-/* The view of @piece (which has an object); NULL when out of memory. */
-struct rvt_view *rvt_view_find(struct rvt_image *image, struct rvt_mapping *piece,
-			       const struct rvt_code_config *config);
+/* The block table of @piece (which has an object); NULL when out of memory. */
+struct rvt_block_table *rvt_block_table_find(struct rvt_image *image, struct rvt_mapping *piece,
+					     const struct rvt_code_config *config);
 /* The same; quick if @piece was looked at like this the last time. */
-static inline struct rvt_view *rvt_view_get(struct rvt_image *image, struct rvt_mapping *piece,
-					    const struct rvt_code_config *config)
+static inline struct rvt_block_table *rvt_block_table_get(struct rvt_image *image,
+							  struct rvt_mapping *piece,
+							  const struct rvt_code_config *config)
 {
-	struct rvt_view *view = atomic_load_explicit(&piece->view, memory_order_acquire);
+	struct rvt_block_table *table = atomic_load_explicit(&piece->blocks, memory_order_acquire);
 
-	if (view && rvt_code_same_config(&view->config, config))
-		return view;
-	return rvt_view_find(image, piece, config);
+	if (table && rvt_code_same_config(&table->config, config))
+		return table;
+	return rvt_block_table_find(image, piece, config);
 }
 /*
- * rvt_view_block - the block at @pc, which lies in @piece of @space. Sets *block. Returns 0,
+ * rvt_block_table_block - the block at @pc, which lies in @piece of @space. Sets *block. Returns 0,
  * -ENOENT (no bytes there), -EAGAIN (the block there does not lie in @piece as a whole, or its
  * first instruction does not: rvt_code_decode() makes one), -EILSEQ, -ENOMEM.
  */
-int rvt_view_block(struct rvt_space *space, struct rvt_view *view, struct rvt_mapping *piece,
-		   uint64_t pc, struct rvt_code_block **block);
+int rvt_block_table_block(struct rvt_space *space, struct rvt_block_table *table,
+			  struct rvt_mapping *piece, uint64_t pc, struct rvt_code_block **block);
 
 /*
  * rvt_code_decode - a new block of a single instruction at @pc, wherever its bytes lie. It lives as

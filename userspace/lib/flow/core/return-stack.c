@@ -11,64 +11,64 @@
 static void set_ceiling(struct rvt_return_stack *stack)
 {
 	const bool careful = stack->log || stack->recursions ||
-			     stack->depth >= RVT_CALLS_CAREFUL / sizeof(*stack->pcs);
+			     stack->depth >= RVT_DELTA_CAREFUL / sizeof(*stack->pcs);
 
 	stack->ceiling = careful ? 0 : (uintptr_t)(stack->bottom + stack->depth);
 }
 
 /* The height is relative to that at the beginning of the log. */
-static void log_height(struct rvt_calls *log, int height)
+static void log_height(struct rvt_stack_delta *log, int height)
 {
 	if (height > log->nesting)
 		log->nesting = height;
-	if (height > UINT8_MAX / 2 || log->n_pops + log->n_pushes > RVT_CALLS)
+	if (height > UINT8_MAX / 2 || log->n_pops + log->n_pushes > RVT_DELTA_PCS)
 		log->invalid = true;
 }
 
-static void log_push(struct rvt_calls *log, uint64_t pc)
+static void log_push(struct rvt_stack_delta *log, uint64_t pc)
 {
-	if (log->invalid || log->n_pops + log->n_pushes == RVT_CALLS) {
+	if (log->invalid || log->n_pops + log->n_pushes == RVT_DELTA_PCS) {
 		log->invalid = true;
 		return;
 	}
-	log->pcs[RVT_CALLS - ++log->n_pushes] = pc;
+	log->pcs[RVT_DELTA_PCS - ++log->n_pushes] = pc;
 	log_height(log, log->n_pushes - log->n_pops);
 }
 
-static void log_pop(struct rvt_calls *log, uint64_t pc)
+static void log_pop(struct rvt_stack_delta *log, uint64_t pc)
 {
 	if (log->n_pushes)
 		log->n_pushes--;
-	else if (log->n_pops == RVT_CALLS)
+	else if (log->n_pops == RVT_DELTA_PCS)
 		log->invalid = true;
 	else
 		log->pcs[log->n_pops++] = pc;
 }
 
 /* Calls that return at once: only the height counts. */
-static void log_nest(struct rvt_calls *log, unsigned int nesting)
+static void log_nest(struct rvt_stack_delta *log, unsigned int nesting)
 {
 	log_height(log, (int)nesting + log->n_pushes - log->n_pops);
 }
 
-static void set_log(struct rvt_return_stack *stack, struct rvt_calls *log)
+static void set_log(struct rvt_return_stack *stack, struct rvt_stack_delta *log)
 {
 	stack->log = log;
 	set_ceiling(stack);
 }
 
-struct rvt_calls *rvt_returns_log(struct rvt_return_stack *stack, struct rvt_calls *log)
+struct rvt_stack_delta *rvt_returns_log(struct rvt_return_stack *stack, struct rvt_stack_delta *log)
 {
-	struct rvt_calls *outer = stack->log;
+	struct rvt_stack_delta *outer = stack->log;
 
-	*log = (struct rvt_calls){ .n_pops = 0 };
+	*log = (struct rvt_stack_delta){ .n_pops = 0 };
 	set_log(stack, stack->depth ? log : NULL);
 	return outer;
 }
 
-void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_calls *outer)
+void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_stack_delta *outer)
 {
-	const struct rvt_calls *log = stack->log;
+	const struct rvt_stack_delta *log = stack->log;
 
 	set_log(stack, outer);
 	if (!log || !outer)
@@ -79,68 +79,69 @@ void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_calls *outer
 	for (unsigned int i = 0; i < log->n_pops; i++)
 		log_pop(outer, log->pcs[i]);
 	for (unsigned int i = 1; i <= log->n_pushes; i++)
-		log_push(outer, log->pcs[RVT_CALLS - i]);
+		log_push(outer, log->pcs[RVT_DELTA_PCS - i]);
 }
 
-size_t rvt_calls_bytes(const struct rvt_calls *calls)
+size_t rvt_stack_delta_bytes(const struct rvt_stack_delta *delta)
 {
-	if (!calls->n_pops && !calls->n_pushes && !calls->nesting && !calls->empty)
+	if (!delta->n_pops && !delta->n_pushes && !delta->nesting && !delta->empty)
 		return 0;
-	return sizeof(struct rvt_kept_calls) +
-	       (calls->n_pops + calls->n_pushes) * sizeof(calls->pcs[0]);
+	return sizeof(struct rvt_kept_delta) +
+	       (delta->n_pops + delta->n_pushes) * sizeof(delta->pcs[0]);
 }
 
-void rvt_calls_keep(const struct rvt_calls *calls, struct rvt_kept_calls *kept)
+void rvt_stack_delta_keep(const struct rvt_stack_delta *delta, struct rvt_kept_delta *kept)
 {
-	const bool few = calls->n_pops <= RVT_FEW_CALLS && calls->n_pushes <= RVT_FEW_CALLS;
+	const bool few = delta->n_pops <= RVT_DELTA_FEW && delta->n_pushes <= RVT_DELTA_FEW;
 	uint64_t *pcs = kept->pcs;
 
-	*kept = (struct rvt_kept_calls){
-		.pop_bytes = calls->n_pops * sizeof(*pcs),
-		.push_bytes = calls->n_pushes * sizeof(*pcs),
-		.nesting = calls->nesting, .flags = calls->empty ? RVT_CALLS_EMPTY : 0,
-		.reach = few && !calls->empty ? calls->nesting * sizeof(*pcs) : RVT_CALLS_CAREFUL,
+	*kept = (struct rvt_kept_delta){
+		.pop_bytes = delta->n_pops * sizeof(*pcs),
+		.push_bytes = delta->n_pushes * sizeof(*pcs),
+		.nesting = delta->nesting, .flags = delta->empty ? RVT_DELTA_EMPTY : 0,
+		.reach = few && !delta->empty ? delta->nesting * sizeof(*pcs) : RVT_DELTA_CAREFUL,
 	};
-	for (unsigned int i = 1; i <= calls->n_pushes; i++)
-		*pcs++ = calls->pcs[RVT_CALLS - i];
-	for (unsigned int i = calls->n_pops; i--; )
-		*pcs++ = calls->pcs[i];
+	for (unsigned int i = 1; i <= delta->n_pushes; i++)
+		*pcs++ = delta->pcs[RVT_DELTA_PCS - i];
+	for (unsigned int i = delta->n_pops; i--; )
+		*pcs++ = delta->pcs[i];
 }
 
-void rvt_calls_keep_elsewhere(const struct rvt_kept_calls *elsewhere, struct rvt_kept_calls *kept)
+void rvt_stack_delta_keep_elsewhere(const struct rvt_kept_delta *elsewhere,
+				    struct rvt_kept_delta *kept)
 {
-	*kept = (struct rvt_kept_calls){
-		.flags = RVT_CALLS_ELSEWHERE, .reach = RVT_CALLS_CAREFUL,
+	*kept = (struct rvt_kept_delta){
+		.flags = RVT_DELTA_ELSEWHERE, .reach = RVT_DELTA_CAREFUL,
 	};
 	kept->pcs[0] = (uintptr_t)elsewhere;
 }
 
-static void log_replay(struct rvt_calls *log, const struct rvt_kept_calls *calls)
+static void log_replay(struct rvt_stack_delta *log, const struct rvt_kept_delta *delta)
 {
-	const unsigned int n_pops = calls->pop_bytes / sizeof(calls->pcs[0]);
-	const unsigned int n_pushes = calls->push_bytes / sizeof(calls->pcs[0]);
+	const unsigned int n_pops = delta->pop_bytes / sizeof(delta->pcs[0]);
+	const unsigned int n_pushes = delta->push_bytes / sizeof(delta->pcs[0]);
 
-	log_nest(log, calls->nesting);
-	log->empty |= !!(calls->flags & RVT_CALLS_EMPTY);
+	log_nest(log, delta->nesting);
+	log->empty |= !!(delta->flags & RVT_DELTA_EMPTY);
 	for (unsigned int i = n_pops; i--; )
-		log_pop(log, calls->pcs[n_pushes + i]);
+		log_pop(log, delta->pcs[n_pushes + i]);
 	for (unsigned int i = 0; i < n_pushes; i++)
-		log_push(log, calls->pcs[i]);
+		log_push(log, delta->pcs[i]);
 }
 
 /* The @n oldest entries go. */
 static void drop(struct rvt_return_stack *stack, unsigned int n)
 {
-	uint64_t *first = stack->pcs + RVT_CALLS;
+	uint64_t *first = stack->pcs + RVT_DELTA_PCS;
 	unsigned int used, from;
 
 	stack->bottom += n;
 	from = stack->bottom - stack->pcs;
-	if (from > RVT_CALLS + stack->depth) {
+	if (from > RVT_DELTA_PCS + stack->depth) {
 		used = rvt_returns_used(stack);
 		memmove(first, stack->bottom, used * sizeof(*first));
 		if (stack->recursions)
-			memmove(stack->recursions + RVT_CALLS, stack->recursions + from,
+			memmove(stack->recursions + RVT_DELTA_PCS, stack->recursions + from,
 				used * sizeof(stack->recursions[0]));
 		stack->bottom = first;
 		stack->top = first + used;
@@ -167,24 +168,24 @@ void rvt_returns_nest(struct rvt_return_stack *stack, unsigned int nesting)
 }
 
 __attribute__((noinline)) bool
-rvt_returns_replay_rest(struct rvt_return_stack *stack, const struct rvt_kept_calls *kept)
+rvt_returns_apply_rest(struct rvt_return_stack *stack, const struct rvt_kept_delta *kept)
 {
-	const struct rvt_kept_calls *calls = rvt_calls_found(kept);
-	const unsigned int n_pops = calls->pop_bytes / sizeof(calls->pcs[0]);
-	const unsigned int used = rvt_returns_used(stack), dropped = excess(stack, calls->nesting);
+	const struct rvt_kept_delta *delta = rvt_kept_delta_of(kept);
+	const unsigned int n_pops = delta->pop_bytes / sizeof(delta->pcs[0]);
+	const unsigned int used = rvt_returns_used(stack), dropped = excess(stack, delta->nesting);
 
 	if (used < dropped + n_pops || stack->recursions ||
-	    (calls->flags & RVT_CALLS_EMPTY && (dropped || used > n_pops)) ||
-	    memcmp(stack->top - n_pops, (const uint8_t *)calls->pcs + calls->push_bytes,
-		   calls->pop_bytes))
+	    (delta->flags & RVT_DELTA_EMPTY && (dropped || used > n_pops)) ||
+	    memcmp(stack->top - n_pops, (const uint8_t *)delta->pcs + delta->push_bytes,
+		   delta->pop_bytes))
 		return false;
 	if (dropped)
 		drop(stack, dropped);
 	stack->top -= n_pops;
-	memcpy(stack->top, calls->pcs, calls->push_bytes);
-	stack->top += calls->push_bytes / sizeof(calls->pcs[0]);
+	memcpy(stack->top, delta->pcs, delta->push_bytes);
+	stack->top += delta->push_bytes / sizeof(delta->pcs[0]);
 	if (stack->log)
-		log_replay(stack->log, calls);
+		log_replay(stack->log, delta);
 	return true;
 }
 
@@ -266,7 +267,7 @@ void rvt_returns_free(struct rvt_return_stack *stack)
 static bool make_stack(struct rvt_return_stack *stack, unsigned int depth,
 		       unsigned int recursion_max)
 {
-	const size_t size = RVT_CALLS + 2 * (size_t)depth + RVT_CALLS;
+	const size_t size = RVT_DELTA_PCS + 2 * (size_t)depth + RVT_DELTA_PCS;
 
 	*stack = (struct rvt_return_stack){
 		.depth = depth, .recursion_max = recursion_max,
@@ -276,7 +277,7 @@ static bool make_stack(struct rvt_return_stack *stack, unsigned int depth,
 		stack->recursions = calloc(size, sizeof(stack->recursions[0]));
 	if (!stack->pcs || (recursion_max && !stack->recursions))
 		return false;
-	stack->top = stack->bottom = stack->pcs + RVT_CALLS;
+	stack->top = stack->bottom = stack->pcs + RVT_DELTA_PCS;
 	set_ceiling(stack);
 	return true;
 }
@@ -295,6 +296,6 @@ int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 	flow->returns = stack;
 	/* Without a stack it was not noted what leaps do to it. */
 	if (had_one != !!depth)
-		rvt_flow_new_epoch(flow);
+		rvt_flow_new_mapping_epoch(flow);
 	return 0;
 }

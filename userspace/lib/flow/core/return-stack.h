@@ -3,8 +3,8 @@
  * Inside the flow engine: the return stack, and what some walk did to it, so that it can be done
  * again without the walk.
  */
-#ifndef RVT_LIB_FLOW_RETURNS_H
-#define RVT_LIB_FLOW_RETURNS_H
+#ifndef RVT_LIB_FLOW_RETURN_STACK_H
+#define RVT_LIB_FLOW_RETURN_STACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,53 +13,53 @@
 #include <emmintrin.h>
 #endif
 
-#define RVT_CALLS 16
-#define RVT_FEW_CALLS 4		/* that are looked at as if there were always so many */
+#define RVT_DELTA_PCS 16
+#define RVT_DELTA_FEW 4		/* that are looked at as if there were always so many */
 
 /* What calls and returns did to the stack since some time, in all. */
-struct rvt_calls {
+struct rvt_stack_delta {
 	uint8_t n_pops;			/* entries that were there before, the top one first */
 	uint8_t n_pushes;		/* entries that are there now instead */
 	uint8_t nesting;		/* how far above its height before the stack has been */
 	bool empty;			/* a return found nothing on it */
 	bool invalid;			/* more than fits */
-	uint64_t pcs[RVT_CALLS];	/* pops, then pushes from the end downwards */
+	uint64_t pcs[RVT_DELTA_PCS];	/* pops, then pushes from the end downwards */
 };
 
 /*
  * The same for keeping, as long as it must be. Numbers of addresses are in bytes, as that is what
- * rvt_returns_replay() needs.
+ * rvt_returns_apply() needs.
  */
-struct rvt_kept_calls {
+struct rvt_kept_delta {
 	uint8_t pop_bytes, push_bytes;	/* of .pcs */
 	uint8_t nesting;
-	uint8_t flags;			/* RVT_CALLS_* */
-	uint32_t reach;			/* .nesting in bytes, or RVT_CALLS_CAREFUL */
+	uint8_t flags;			/* RVT_DELTA_* */
+	uint32_t reach;			/* .nesting in bytes, or RVT_DELTA_CAREFUL */
 	uint64_t pcs[];			/* pushes in their order; pops, the top one last */
 };
 
 enum {
-	RVT_CALLS_EMPTY = 1u << 0,
-	RVT_CALLS_ELSEWHERE = 1u << 1,	/* .pcs[0] is the address of what counts instead */
+	RVT_DELTA_EMPTY = 1u << 0,
+	RVT_DELTA_ELSEWHERE = 1u << 1,	/* .pcs[0] is the address of what counts instead */
 };
 
-/* More to it than rvt_returns_replay() does itself: it reaches above any stack. */
-#define RVT_CALLS_CAREFUL UINT32_MAX
+/* More to it than rvt_returns_apply() does itself: it reaches above any stack. */
+#define RVT_DELTA_CAREFUL UINT32_MAX
 
 /*
- * The entries lie in a row somewhere in their memory, with room for RVT_CALLS below and
- * RVT_CALLS above as many as there can be; when the oldest one comes to the middle they move to the
- * beginning.
+ * The entries lie in a row somewhere in their memory, with room for RVT_DELTA_PCS below and
+ * RVT_DELTA_PCS above as many as there can be; when the oldest one comes to the middle they move to
+ * the beginning.
  */
 struct rvt_return_stack {
 	uint64_t *top;			/* where the next entry goes */
 	uint64_t *bottom;		/* the oldest one */
-	/* an address: up to where rvt_returns_replay() can push; 0: not at all */
+	/* an address: up to where rvt_returns_apply() can push; 0: not at all */
 	uint64_t ceiling;
 	uint64_t *pcs;			/* return addresses: the memory */
 	uint32_t *recursions;		/* further calls with the same one; NULL: never any */
 	unsigned int depth, recursion_max;
-	struct rvt_calls *log;		/* while something is recorded */
+	struct rvt_stack_delta *log;	/* while something is recorded */
 };
 
 /* Its memory; afterwards there is no stack. */
@@ -80,36 +80,38 @@ static inline unsigned int rvt_returns_used(const struct rvt_return_stack *stack
 }
 
 /* What is done from now on goes to @log. Returns the log before, for rvt_returns_log_end(). */
-struct rvt_calls *rvt_returns_log(struct rvt_return_stack *stack, struct rvt_calls *log);
+struct rvt_stack_delta *rvt_returns_log(struct rvt_return_stack *stack,
+					struct rvt_stack_delta *log);
 /* What went to the log is noted in @outer, too, which is the log again (or NULL). */
-void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_calls *outer);
+void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_stack_delta *outer);
 
 /* Bytes that are needed to keep @calls; 0: they do nothing. */
-size_t rvt_calls_bytes(const struct rvt_calls *calls);
-void rvt_calls_keep(const struct rvt_calls *calls, struct rvt_kept_calls *kept);
+size_t rvt_stack_delta_bytes(const struct rvt_stack_delta *delta);
+void rvt_stack_delta_keep(const struct rvt_stack_delta *delta, struct rvt_kept_delta *kept);
 /* Makes @kept, which has room for one address, stand for @elsewhere. */
-void rvt_calls_keep_elsewhere(const struct rvt_kept_calls *elsewhere, struct rvt_kept_calls *kept);
+void rvt_stack_delta_keep_elsewhere(const struct rvt_kept_delta *elsewhere,
+				    struct rvt_kept_delta *kept);
 
 /* Those that @calls stand for. */
-static inline const struct rvt_kept_calls *rvt_calls_found(const struct rvt_kept_calls *calls)
+static inline const struct rvt_kept_delta *rvt_kept_delta_of(const struct rvt_kept_delta *delta)
 {
-	if (calls->flags & RVT_CALLS_ELSEWHERE)
-		return (const struct rvt_kept_calls *)(uintptr_t)calls->pcs[0];
-	return calls;
+	if (delta->flags & RVT_DELTA_ELSEWHERE)
+		return (const struct rvt_kept_delta *)(uintptr_t)delta->pcs[0];
+	return delta;
 }
 
-/* What rvt_returns_replay() leaves. */
-bool rvt_returns_replay_rest(struct rvt_return_stack *stack, const struct rvt_kept_calls *calls);
+/* What rvt_returns_apply() leaves. */
+bool rvt_returns_apply_rest(struct rvt_return_stack *stack, const struct rvt_kept_delta *delta);
 
 /*
- * Whether the first @bytes, a multiple of 8, of RVT_FEW_CALLS addresses are the same. How many there
- * are is hard to foresee: no branch for each.
+ * Whether the first @bytes, a multiple of 8, of RVT_DELTA_FEW addresses are the same. How many
+ * there are is hard to foresee: no branch for each.
  */
 static inline bool rvt_returns_match_plain(const uint64_t *a, const uint64_t *b, unsigned int bytes)
 {
 	uint64_t differ = 0;
 
-	for (unsigned int i = 0; i < RVT_FEW_CALLS; i++)
+	for (unsigned int i = 0; i < RVT_DELTA_FEW; i++)
 		differ |= (a[i] ^ b[i]) & -(uint64_t)(8 * i < bytes);
 	return !differ;
 }
@@ -127,7 +129,7 @@ static inline __m128i rvt_returns_two(const uint64_t *pcs)
 static inline bool rvt_returns_match_sse2(const uint64_t *a, const uint64_t *b, unsigned int bytes)
 {
 	/* Half a byte for each address. */
-	static const uint64_t masks[RVT_FEW_CALLS + 1] = { 0, 0xf, 0xff, 0xfff, 0xffff };
+	static const uint64_t masks[RVT_DELTA_FEW + 1] = { 0, 0xf, 0xff, 0xfff, 0xffff };
 	const __m128i low = _mm_cmpeq_epi32(rvt_returns_two(a),
 					    _mm_loadu_si128((const __m128i *)b));
 	const __m128i high = _mm_cmpeq_epi32(rvt_returns_two(a + 2),
@@ -147,7 +149,7 @@ static inline bool rvt_returns_match(const uint64_t *a, const uint64_t *b, unsig
 #endif
 }
 
-/* Whether rvt_returns_replay() would do by itself what goes up by @nesting entries. */
+/* Whether rvt_returns_apply() would do by itself what goes up by @nesting entries. */
 static inline bool rvt_returns_have_room(const struct rvt_return_stack *stack, unsigned int nesting)
 {
 	return (uintptr_t)(stack->top + nesting) <= stack->ceiling;
@@ -155,21 +157,21 @@ static inline bool rvt_returns_have_room(const struct rvt_return_stack *stack, u
 
 /*
  * Does @calls to the stack. False, and nothing has happened, if that cannot be. Behind @calls there
- * are RVT_FEW_CALLS addresses more that can be read, whatever they are.
+ * are RVT_DELTA_FEW addresses more that can be read, whatever they are.
  */
-static inline bool rvt_returns_replay(struct rvt_return_stack *stack,
-				      const struct rvt_kept_calls *calls)
+static inline bool rvt_returns_apply(struct rvt_return_stack *stack,
+				     const struct rvt_kept_delta *delta)
 {
-	uint64_t *from = (uint64_t *)((uint8_t *)stack->top - calls->pop_bytes);
-	const uint64_t *pops = (const uint64_t *)((const uint8_t *)calls->pcs + calls->push_bytes);
+	uint64_t *from = (uint64_t *)((uint8_t *)stack->top - delta->pop_bytes);
+	const uint64_t *pops = (const uint64_t *)((const uint8_t *)delta->pcs + delta->push_bytes);
 
 	if (__builtin_expect(from < stack->bottom ||
-			     (uintptr_t)stack->top + (uint64_t)calls->reach > stack->ceiling, 0))
-		return rvt_returns_replay_rest(stack, calls);
-	if (!rvt_returns_match(from, pops, calls->pop_bytes))
+			     (uintptr_t)stack->top + (uint64_t)delta->reach > stack->ceiling, 0))
+		return rvt_returns_apply_rest(stack, delta);
+	if (!rvt_returns_match(from, pops, delta->pop_bytes))
 		return false;
-	__builtin_memcpy(from, calls->pcs, RVT_FEW_CALLS * sizeof(*from));
-	stack->top = (uint64_t *)((uint8_t *)from + calls->push_bytes);
+	__builtin_memcpy(from, delta->pcs, RVT_DELTA_FEW * sizeof(*from));
+	stack->top = (uint64_t *)((uint8_t *)from + delta->push_bytes);
 	return true;
 }
 

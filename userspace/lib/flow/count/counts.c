@@ -503,8 +503,8 @@ int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *sink)
 
 	if (!c)
 		return -EINVAL;
-	rvt_steps_expand(flow);
-	rvt_flow_expand_hops(flow);
+	rvt_memos_expand(flow);
+	rvt_flow_expand_segments(flow);
 	/* Whether the last path went where it leads to is not known yet. */
 	if (c->has_last && c->ahead)
 		rvt_counts_edge(c, c->last, c->last_insn, c->ahead_pc, -1);

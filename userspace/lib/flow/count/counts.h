@@ -74,7 +74,7 @@ struct rvt_block_counts {
 struct rvt_counts {
 	struct rvt_block_counts *blocks;
 	/*
-	 * Jumps of late, each in one place. What another one drives out goes to .edges. All this
+	 * Jumps of late, each in one slot. What another one drives out goes to .edges. All this
 	 * lies all over memory, and nobody waits for it: so many are counted at a time.
 	 */
 	struct rvt_jump_count jumps[RVT_JUMP_COUNTS];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Counts that are set aside.
+ * Counts that are deferred.
  */
 #include <stdlib.h>
 #include "util/array.h"
@@ -8,25 +8,25 @@
 #include "flow/memo/leaps.h"
 #include "flow/memo/memos.h"
 
-enum kind { STEP, HOP, LEAP };
-_Static_assert(RVT_STEP_ENTRIES <= 1 << 20 && RVT_HOPS <= 1 << 20 && RVT_LEAPS <= 1 << 20,
+enum kind { MEMO, SEGMENT, LEAP };
+_Static_assert(RVT_MEMO_ENTRIES <= 1 << 20 && RVT_SEGMENTS <= 1 << 20 && RVT_LEAPS <= 1 << 20,
 	       "numbers fit a note");
 
 /* False: no room, and nothing is noted. */
-static bool note(struct rvt_aside *aside, enum kind kind, uint32_t number, uint64_t times)
+static bool note(struct rvt_deferred *deferred, enum kind kind, uint32_t number, uint64_t times)
 {
-	const size_t before = aside->n;
+	const size_t before = deferred->n;
 
 	while (times) {
-		uint32_t some = times < RVT_ASIDE_TIMES ? times : RVT_ASIDE_TIMES;
+		uint32_t some = times < RVT_DEFERRED_TIMES ? times : RVT_DEFERRED_TIMES;
 
-		if (aside->n == RVT_ASIDE_NOTES ||
-		    array_reserve(&aside->notes, &aside->room, aside->n, 1)) {
-			aside->n = before;
-			aside->full = true;
+		if (deferred->n == RVT_DEFERRED_NOTES ||
+		    array_reserve(&deferred->notes, &deferred->room, deferred->n, 1)) {
+			deferred->n = before;
+			deferred->full = true;
 			return false;
 		}
-		aside->notes[aside->n++] = (struct rvt_aside_note){ kind, number, some };
+		deferred->notes[deferred->n++] = (struct rvt_deferred_note){ kind, number, some };
 		times -= some;
 	}
 	return true;
@@ -34,7 +34,7 @@ static bool note(struct rvt_aside *aside, enum kind kind, uint32_t number, uint6
 
 static bool is_in(unsigned int halves, uint64_t pc)
 {
-	return halves >> rvt_half(pc) & 1;
+	return halves >> rvt_va_half(pc) & 1;
 }
 
 /*
@@ -42,53 +42,54 @@ static bool is_in(unsigned int halves, uint64_t pc)
  * room for more.
  */
 
-static bool note_steps(struct rvt_aside *aside, struct rvt_steps *steps, unsigned int halves)
+static bool note_memos(struct rvt_deferred *deferred, struct rvt_memos *memos, unsigned int halves)
 {
 	uint32_t left = 0;
 	bool room = true;
 
-	for (uint32_t i = 0; i < steps->n_counted; i++) {
-		const uint32_t number = steps->counted[i];
-		struct rvt_step *s = &steps->steps[number];
+	for (uint32_t i = 0; i < memos->n_counted; i++) {
+		const uint32_t number = memos->counted[i];
+		struct rvt_memo *s = &memos->memos[number];
 		const bool in = is_in(halves, s->key.pc);
 
-		room = room && (!in || note(aside, STEP, number, s->times));
+		room = room && (!in || note(deferred, MEMO, number, s->times));
 		if (!room || !in) {
-			steps->counted[left++] = number;
+			memos->counted[left++] = number;
 			continue;
 		}
-		/* One that took another's place is in the list twice. */
+		/* One that took another's entry is in the list twice. */
 		if (s->times)
-			s->flags |= RVT_STEP_ASIDE;
+			s->flags |= RVT_MEMO_DEFERRED;
 		s->times = 0;
 	}
-	steps->n_counted = left;
+	memos->n_counted = left;
 	return room;
 }
 
-static bool note_hops(struct rvt_aside *aside, struct rvt_hops *hops, unsigned int halves)
+static bool note_segments(struct rvt_deferred *deferred, struct rvt_segments *segments,
+			  unsigned int halves)
 {
 	uint32_t left = 0;
 	bool room = true;
 
-	for (uint32_t i = 0; i < hops->n_counted; i++) {
-		const uint32_t number = hops->counted[i];
-		const bool in = is_in(halves, hops->pcs[number / RVT_LINE_HOPS]);
-		struct rvt_hop *hop = rvt_hop_at(hops, number);
+	for (uint32_t i = 0; i < segments->n_counted; i++) {
+		const uint32_t number = segments->counted[i];
+		const bool in = is_in(halves, segments->pcs[number / RVT_LINE_SEGMENTS]);
+		struct rvt_segment *seg = rvt_segment_at(segments, number);
 
-		room = room && (!in || note(aside, HOP, number, hop->times));
+		room = room && (!in || note(deferred, SEGMENT, number, seg->times));
 		if (!room || !in)
-			hops->counted[left++] = number;
+			segments->counted[left++] = number;
 		else
-			hop->times = 0;
+			seg->times = 0;
 	}
-	hops->n_counted = left;
+	segments->n_counted = left;
 	return room;
 }
 
 /* The code of a leap is in one half. */
-static bool note_leaps(struct rvt_aside *aside, struct rvt_leaps *leaps,
-		       const struct rvt_hops *hops, unsigned int halves)
+static bool note_leaps(struct rvt_deferred *deferred, struct rvt_leaps *leaps,
+		       const struct rvt_segments *segments, unsigned int halves)
 {
 	uint32_t left = 0;
 	bool room = true;
@@ -96,55 +97,56 @@ static bool note_leaps(struct rvt_aside *aside, struct rvt_leaps *leaps,
 	for (uint32_t i = 0; i < leaps->n_counted; i++) {
 		const uint32_t number = leaps->counted[i];
 		struct rvt_leap *leap = &leaps->leaps[number];
-		const bool in = is_in(halves, hops->pcs[leap->last / RVT_LINE_HOPS]);
+		const bool in = is_in(halves, segments->pcs[leap->last / RVT_LINE_SEGMENTS]);
 
-		room = room && (!in || note(aside, LEAP, number, leap->times));
+		room = room && (!in || note(deferred, LEAP, number, leap->times));
 		if (!room || !in) {
 			leaps->counted[left++] = number;
 			continue;
 		}
 		leap->times = 0;
-		leap->flags |= RVT_LEAP_ASIDE;
+		leap->flags |= RVT_LEAP_DEFERRED;
 	}
 	leaps->n_counted = left;
 	return room;
 }
 
-bool rvt_flow_set_aside(struct rvt_flow *flow, uint32_t owner, unsigned int halves)
+bool rvt_flow_defer_counts(struct rvt_flow *flow, uint32_t owner, unsigned int halves)
 {
-	struct rvt_aside *aside = &flow->aside;
-	struct rvt_aside_part part = { .first = aside->n, .owner = owner };
+	struct rvt_deferred *deferred = &flow->deferred;
+	struct rvt_deferred_batch part = { .first = deferred->n, .owner = owner };
 
-	if (array_reserve(&aside->parts, &aside->parts_room, aside->n_parts, 1)) {
-		aside->full = true;
+	if (array_reserve(&deferred->parts, &deferred->parts_room, deferred->n_parts, 1)) {
+		deferred->full = true;
 		return false;
 	}
-	if ((!flow->steps || note_steps(aside, flow->steps, halves)) &&
-	    (!flow->hops || note_hops(aside, flow->hops, halves)) && flow->leaps)
-		note_leaps(aside, flow->leaps, flow->hops, halves);
-	part.n = aside->n - part.first;
+	if ((!flow->memos || note_memos(deferred, flow->memos, halves)) &&
+	    (!flow->segments || note_segments(deferred, flow->segments, halves)) && flow->leaps)
+		note_leaps(deferred, flow->leaps, flow->segments, halves);
+	part.n = deferred->n - part.first;
 	if (!part.n)
 		return false;
-	aside->left += part.n;
-	aside->parts[aside->n_parts++] = part;
+	deferred->left += part.n;
+	deferred->parts[deferred->n_parts++] = part;
 	return true;
 }
 
-static void count_again(struct rvt_flow *flow, const struct rvt_aside_note *note)
+static void count_again(struct rvt_flow *flow, const struct rvt_deferred_note *note)
 {
-	struct rvt_step *s;
+	struct rvt_memo *s;
 
 	switch (note->kind) {
-	case HOP:
-		rvt_flow_count_hop(flow, rvt_hop_at(flow->hops, note->number), note->times);
+	case SEGMENT:
+		rvt_flow_count_segment(flow, rvt_segment_at(flow->segments, note->number),
+				       note->times);
 		break;
 	case LEAP:
 		rvt_leap_count(flow->leaps, &flow->leaps->leaps[note->number], note->times);
 		break;
 	default:
-		s = &flow->steps->steps[note->number];
+		s = &flow->memos->memos[note->number];
 		if (!s->times || s->times > UINT32_MAX - note->times)
-			rvt_steps_begin_times(flow, s);
+			rvt_memos_begin_times(flow, s);
 		s->times += note->times;
 		break;
 	}
@@ -153,50 +155,50 @@ static void count_again(struct rvt_flow *flow, const struct rvt_aside_note *note
 /* Nothing is noted any more: what was may make room for others. */
 static void clear(struct rvt_flow *flow)
 {
-	struct rvt_aside *aside = &flow->aside;
+	struct rvt_deferred *deferred = &flow->deferred;
 
-	for (size_t i = 0; i < aside->n; i++) {
-		const struct rvt_aside_note *note = &aside->notes[i];
+	for (size_t i = 0; i < deferred->n; i++) {
+		const struct rvt_deferred_note *note = &deferred->notes[i];
 
-		if (note->kind == STEP)
-			flow->steps->steps[note->number].flags &= ~RVT_STEP_ASIDE;
+		if (note->kind == MEMO)
+			flow->memos->memos[note->number].flags &= ~RVT_MEMO_DEFERRED;
 		else if (note->kind == LEAP)
-			flow->leaps->leaps[note->number].flags &= ~RVT_LEAP_ASIDE;
+			flow->leaps->leaps[note->number].flags &= ~RVT_LEAP_DEFERRED;
 	}
-	aside->n = aside->n_parts = 0;
-	aside->full = false;
+	deferred->n = deferred->n_parts = 0;
+	deferred->full = false;
 }
 
-void rvt_flow_take_back(struct rvt_flow *flow, uint32_t owner)
+void rvt_flow_restore_counts(struct rvt_flow *flow, uint32_t owner)
 {
-	struct rvt_aside *aside = &flow->aside;
+	struct rvt_deferred *deferred = &flow->deferred;
 
-	for (size_t i = 0; i < aside->n_parts; i++) {
-		struct rvt_aside_part *part = &aside->parts[i];
+	for (size_t i = 0; i < deferred->n_parts; i++) {
+		struct rvt_deferred_batch *part = &deferred->parts[i];
 
 		if (part->owner != owner)
 			continue;
 		for (size_t k = part->first; k < part->first + part->n; k++)
-			count_again(flow, &aside->notes[k]);
-		aside->left -= part->n;
+			count_again(flow, &deferred->notes[k]);
+		deferred->left -= part->n;
 		part->n = 0;
 	}
-	if (!aside->left)
+	if (!deferred->left)
 		clear(flow);
 }
 
-void rvt_flow_forget_aside(struct rvt_aside *aside)
+void rvt_deferred_free(struct rvt_deferred *deferred)
 {
-	free(aside->notes);
-	free(aside->parts);
+	free(deferred->notes);
+	free(deferred->parts);
 }
 
-void rvt_flow_inherit_aside(struct rvt_aside *to, struct rvt_aside *from)
+void rvt_deferred_inherit(struct rvt_deferred *to, struct rvt_deferred *from)
 {
-	rvt_flow_forget_aside(to);
-	*to = (struct rvt_aside){
+	rvt_deferred_free(to);
+	*to = (struct rvt_deferred){
 		.notes = from->notes, .room = from->room,
 		.parts = from->parts, .parts_room = from->parts_room,
 	};
-	*from = (struct rvt_aside){ .notes = NULL };
+	*from = (struct rvt_deferred){ .notes = NULL };
 }

@@ -8,7 +8,7 @@
 #include "flow/memo/leaps.h"
 
 /* Of the rest of a leap, in 8 bytes. */
-#define MAX_PATH_UNITS ((RVT_LEAP_HOPS + 1) / 2 + 1 + RVT_CALLS)
+#define MAX_PATH_UNITS ((RVT_LEAP_HOPS + 1) / 2 + 1 + RVT_DELTA_PCS)
 
 /* ---- memory ---- */
 
@@ -41,7 +41,7 @@ void rvt_leaps_forget(struct rvt_leaps *leaps)
 void rvt_leaps_outdate(struct rvt_leaps *leaps)
 {
 	for (size_t i = 0; i < RVT_LEAPS; i++)
-		leaps->leaps[i].key.place = 0;
+		leaps->leaps[i].key.node = 0;
 }
 
 bool rvt_leaps_have_room(const struct rvt_leaps *leaps)
@@ -53,20 +53,20 @@ bool rvt_leaps_have_room(const struct rvt_leaps *leaps)
 
 static void expand(struct rvt_flow *flow, struct rvt_leap *leap)
 {
-	const uint32_t *numbers = rvt_leap_hops(flow->leaps, leap);
-	struct rvt_hops *hops = flow->hops;
+	const uint32_t *numbers = rvt_leap_segments(flow->leaps, leap);
+	struct rvt_segments *segments = flow->segments;
 
-	for (unsigned int i = 0; i < leap->n_hops; i++) {
-		struct rvt_hop *hop = rvt_hop_at(hops, numbers[i]);
-		struct rvt_code_block *next = i + 1 < leap->n_hops ?
-					      rvt_hop_block(hops, numbers[i + 1]) :
-					      hops->blocks[leap->next];
+	for (unsigned int i = 0; i < leap->n_segments; i++) {
+		struct rvt_segment *seg = rvt_segment_at(segments, numbers[i]);
+		struct rvt_code_block *next = i + 1 < leap->n_segments ?
+					      rvt_segment_block(segments, numbers[i + 1]) :
+					      segments->blocks[leap->next];
 
-		rvt_flow_count_hop(flow, hop, leap->times);
-		/* Only returns are followed from hop to hop. */
-		if (next && hop->leaves)
-			rvt_counts_jump(flow->counts, rvt_hop_path(hops, hop)->last, next->pub.pc,
-					leap->times);
+		rvt_flow_count_segment(flow, seg, leap->times);
+		/* Only returns are followed from segment to segment. */
+		if (next && seg->leaves)
+			rvt_counts_jump(flow->counts, rvt_segment_path(segments, seg)->last,
+					next->pub.pc, leap->times);
 	}
 	leap->times = 0;
 }
@@ -102,31 +102,35 @@ bool rvt_leaps_record(struct rvt_leaps *leaps, struct rvt_return_stack *stack,
 		return false;
 	leaps->draft = (struct rvt_leap){ .key = *key };
 	leaps->n_runs = 0;
-	leaps->outer = rvt_returns_log(stack, &leaps->calls);
+	leaps->outer = rvt_returns_log(stack, &leaps->delta);
 	leaps->recording = true;
 	return true;
 }
 
-void rvt_leaps_add(struct rvt_leaps *leaps, struct rvt_hops *hops, const struct rvt_hop *hop)
+void rvt_leaps_add(struct rvt_leaps *leaps, struct rvt_segments *segments,
+		   const struct rvt_segment *seg)
 {
-	const struct rvt_hop_path *path = rvt_hop_path(hops, hop);
+	const struct rvt_segment_path *path = rvt_segment_path(segments, seg);
 	struct rvt_leap *draft = &leaps->draft;
 
-	/* Returns and ways into other views use up no outcomes: there may be any number of hops. */
-	if (draft->n_hops == RVT_LEAP_HOPS) {
+	/*
+	 * Returns and ways into other block tables use up no outcomes: there may be any number of
+	 * segments.
+	 */
+	if (draft->n_segments == RVT_LEAP_HOPS) {
 		leaps->n_runs = RVT_LEAP_RUNS + 1;
 		return;
 	}
-	if (!draft->n_hops && path->flags & RVT_HOP_ALONE)
+	if (!draft->n_segments && path->flags & RVT_SEGMENT_ALONE)
 		draft->flags |= RVT_LEAP_ALONE;
-	draft->last = rvt_hop_number(hops, hop);
-	leaps->hops[draft->n_hops++] = draft->last;
-	leaps->n_runs += hop->n_runs;
-	draft->insns += hop->insns;
-	draft->halfwords += hop->halfwords;
-	draft->used += hop->used;
-	draft->branches += hop->used - path->jumps;
-	draft->taken += hop->taken - path->jumps;
+	draft->last = rvt_segment_number(segments, seg);
+	leaps->segments[draft->n_segments++] = draft->last;
+	leaps->n_runs += seg->n_runs;
+	draft->insns += seg->insns;
+	draft->halfwords += seg->halfwords;
+	draft->used += seg->used;
+	draft->branches += seg->used - path->jumps;
+	draft->taken += seg->taken - path->jumps;
 	draft->returns += path->returns;
 	draft->indirect += path->indirect;
 }
@@ -151,24 +155,25 @@ void rvt_leaps_keep(struct rvt_leaps *leaps, struct rvt_return_stack *stack, uin
 		    struct rvt_mapping *piece)
 {
 	struct rvt_leap *draft = &leaps->draft;
-	const uint32_t hops_units = rvt_leap_hops_units(draft->n_hops);
-	const uint32_t calls_units = rvt_calls_bytes(&leaps->calls) / 8;
+	const uint32_t segments_units = rvt_leap_segments_units(draft->n_segments);
+	const uint32_t delta_units = rvt_stack_delta_bytes(&leaps->delta) / 8;
 	struct rvt_leap *leap = rvt_leap_slot(leaps, rvt_leap_hash(&draft->key));
 
 	rvt_leaps_drop(leaps, stack);
-	if (draft->n_hops < 2 || leaps->calls.invalid || leaps->n_runs > RVT_LEAP_RUNS ||
-	    leap->times || leap->flags & RVT_LEAP_ASIDE || !rvt_leaps_have_room(leaps))
+	if (draft->n_segments < 2 || leaps->delta.invalid || leaps->n_runs > RVT_LEAP_RUNS ||
+	    leap->times || leap->flags & RVT_LEAP_DEFERRED || !rvt_leaps_have_room(leaps))
 		return;
 	draft->next = next;
 	draft->piece = piece;
 	draft->path = leaps->n_path;
-	leaps->n_path += hops_units + calls_units;
-	if (calls_units)
+	leaps->n_path += segments_units + delta_units;
+	if (delta_units)
 		draft->flags |= RVT_LEAP_CALLS;
 	*leap = *draft;
-	memcpy(leaps->paths + 8 * (size_t)leap->path, leaps->hops,
-	       leap->n_hops * sizeof(leaps->hops[0]));
-	if (calls_units)
-		rvt_calls_keep(&leaps->calls,
-			       (struct rvt_kept_calls *)(uintptr_t)rvt_leap_calls(leaps, leap));
+	memcpy(leaps->paths + 8 * (size_t)leap->path, leaps->segments,
+	       leap->n_segments * sizeof(leaps->segments[0]));
+	if (delta_units)
+		rvt_stack_delta_keep(
+			&leaps->delta,
+			(struct rvt_kept_delta *)(uintptr_t)rvt_leap_calls(leaps, leap));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Hops: their memory, and how one is made.
+ * Segments: their memory, and how one is made.
  */
 #include <stddef.h>
 #include <string.h>
@@ -10,100 +10,101 @@
 /* ---- memory ---- */
 
 /* Of a path, in 8 bytes, with what may be read beyond it. */
-#define MAX_PATH ((sizeof(struct rvt_hop_path) / 8) + RVT_HOP_PUSHES + \
-		  2 * (RVT_HOP_RUNS + RVT_HOP_EXCESS))
+#define MAX_PATH ((sizeof(struct rvt_segment_path) / 8) + RVT_SEGMENT_PUSHES + \
+		  2 * (RVT_SEGMENT_RUNS + RVT_SEGMENT_EXCESS))
 
-static void begin(struct rvt_hops *hops)
+static void begin(struct rvt_segments *segments)
 {
 	/* 0 stands for none */
-	hops->n_places = 1;
+	segments->n_nodes = 1;
 }
 
-struct rvt_hops *rvt_hops_create(void)
+struct rvt_segments *rvt_segments_create(void)
 {
-	struct rvt_hops *hops = rvt_table_map(sizeof(*hops));
+	struct rvt_segments *segments = rvt_table_map(sizeof(*segments));
 
-	if (!hops)
+	if (!segments)
 		return NULL;
-	begin(hops);
-	return hops;
+	begin(segments);
+	return segments;
 }
 
-void rvt_hops_destroy(struct rvt_hops *hops)
+void rvt_segments_destroy(struct rvt_segments *segments)
 {
-	if (hops)
-		munmap(hops, sizeof(*hops));
+	if (segments)
+		munmap(segments, sizeof(*segments));
 }
 
-void rvt_hops_reset(struct rvt_hops *hops, uint32_t flags)
+void rvt_segments_reset(struct rvt_segments *segments, uint32_t flags)
 {
 	/* Pages of zeros instead. */
-	madvise(hops, sizeof(*hops), MADV_DONTNEED);
-	begin(hops);
-	hops->flags = flags;
+	madvise(segments, sizeof(*segments), MADV_DONTNEED);
+	begin(segments);
+	segments->flags = flags;
 }
 
-static bool has_room_for_lines(const struct rvt_hops *hops)
+static bool has_room_for_lines(const struct rvt_segments *segments)
 {
-	/* A hop may lead to a new place, and need a line itself. */
-	return hops->n_places < RVT_PLACES - 2;
+	/* A segment may lead to a new node, and need a line itself. */
+	return segments->n_nodes < RVT_NODES - 2;
 }
 
-bool rvt_hops_have_room(const struct rvt_hops *hops)
+bool rvt_segments_have_room(const struct rvt_segments *segments)
 {
-	return has_room_for_lines(hops) && RVT_HOP_PATH_BYTES / 8 - hops->n_path >= MAX_PATH;
+	return has_room_for_lines(segments) &&
+	       RVT_SEGMENT_PATH_BYTES / 8 - segments->n_path >= MAX_PATH;
 }
 
-static uint32_t new_line(struct rvt_hops *hops, struct rvt_code_block *block)
+static uint32_t new_line(struct rvt_segments *segments, struct rvt_code_block *block)
 {
-	const uint32_t line = hops->n_places++;
+	const uint32_t line = segments->n_nodes++;
 
-	rvt_table_grows(hops, sizeof(*hops), hops->n_places);
-	hops->blocks[line] = block;
-	hops->pcs[line] = block->pub.pc;
+	rvt_table_grows(segments, sizeof(*segments), segments->n_nodes);
+	segments->blocks[line] = block;
+	segments->pcs[line] = block->pub.pc;
 	return line;
 }
 
-uint32_t rvt_hops_place(struct rvt_hops *hops, struct rvt_code_block *block)
+uint32_t rvt_segments_node(struct rvt_segments *segments, struct rvt_code_block *block)
 {
-	uint32_t *place;
+	uint32_t *node;
 
-	if (block->number >= RVT_PLACE_BLOCKS)
+	if (block->number >= RVT_NODE_BLOCKS)
 		return 0;
-	place = &hops->places[block->number];
-	if (*place) {
-		if (hops->blocks[*place] != block)
+	node = &segments->nodes[block->number];
+	if (*node) {
+		if (segments->blocks[*node] != block)
 			return 0;
-		return hops->more[*place].wide ? hops->more[*place].wide : *place;
+		return segments->more[*node].dense ? segments->more[*node].dense : *node;
 	}
-	if (!has_room_for_lines(hops))
+	if (!has_room_for_lines(segments))
 		return 0;
-	*place = new_line(hops, block);
-	return *place;
+	*node = new_line(segments, block);
+	return *node;
 }
 
 /* ---- making one ---- */
 
-#define OUTCOMES ((1u << RVT_HOP_OUTCOMES) - 1)
+#define OUTCOMES ((1u << RVT_SEGMENT_OUTCOMES) - 1)
 
-/* Of a hop: what its fields hold. */
+/* Of a segment: what its fields hold. */
 #define MAX_INSNS 2047
 #define MAX_HALFWORDS 4095
 
 struct builder {
-	const struct rvt_hop_order *order;
+	const struct rvt_segment_order *order;
 	bool tail;		/* these are all: on to the next indirect jump */
 	bool to_branch;		/* or up to the next branch */
 	uint32_t key;		/* outcomes left, with a stop bit above the last of them */
 	uint32_t insns, halfwords;
 	uint8_t used, taken;
-	uint8_t depth;		/* calls of the hop that have not returned */
+	uint8_t depth;		/* calls of the segment that have not returned */
 	uint8_t nesting;
 	bool leaves, ends_return;
 	uint8_t n_runs;
-	struct rvt_hop_path path;
-	uint64_t pushes[RVT_HOP_PUSHES];	/* these calls */
-	struct rvt_run runs[RVT_HOP_RUNS];
+	struct rvt_segment_path path;
+	uint64_t pushes[RVT_SEGMENT_PUSHES];	/* these calls */
+	struct rvt_run runs[RVT_SEGMENT_RUNS];
 };
 
 static bool has_outcome(const struct builder *p)
@@ -111,7 +112,7 @@ static bool has_outcome(const struct builder *p)
 	return p->key > 1;
 }
 
-static void cover(struct rvt_hop_path *path, const struct rvt_code_block *b)
+static void cover(struct rvt_segment_path *path, const struct rvt_code_block *b)
 {
 	uint64_t high = b->pub.pc + b->pub.bytes - 1;
 
@@ -141,13 +142,15 @@ static void add_run(struct builder *p, struct rvt_code_block *b)
 
 /*
  * Whether nothing but the return stack and messages can tell where the indirect jump at the end of
- * @b goes. *alone: what was executed before the hop decides.
+ * @b goes. *alone: what was executed before the segment decides.
  */
 static bool is_free(const struct builder *p, const struct rvt_code_block *b, bool *alone)
 {
 	if (!(p->order->flags & RVT_RUN_SEQUENTIAL_JUMP))
 		return true;
-	/* What was executed just before decides; at the beginning of the hop that is not known. */
+	/*
+	 * What was executed just before decides; at the beginning of the segment that is not known.
+	 */
 	*alone = b->pub.insns == 1 && !p->path.last;
 	return !b->sequential && !(b->pub.insns == 1 && p->path.last &&
 				   p->path.last->end == RVT_END_FALL);
@@ -173,7 +176,7 @@ static bool jumps_sequentially(const struct builder *p, const struct rvt_code_bl
 
 static bool push(struct builder *p, const struct rvt_code_block *b)
 {
-	if (p->depth == RVT_HOP_PUSHES)
+	if (p->depth == RVT_SEGMENT_PUSHES)
 		return false;
 	p->pushes[p->depth++] = b->end_pc;
 	if (p->depth > p->nesting)
@@ -182,7 +185,7 @@ static bool push(struct builder *p, const struct rvt_code_block *b)
 }
 
 /*
- * How the hop goes on from @b: false if it must end before @b. Sets *taken and *pc, the address
+ * How the segment goes on from @b: false if it must end before @b. Sets *taken and *pc, the address
  * that follows.
  */
 static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken, uint64_t *pc)
@@ -224,21 +227,21 @@ static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken
 	return true;
 }
 
-/* Whether the hop may end behind the indirect jump at the end of @b. */
+/* Whether the segment may end behind the indirect jump at the end of @b. */
 static bool leaves(struct builder *p, const struct rvt_code_block *b)
 {
 	bool alone = false;
 
 	if (b->end < RVT_END_INDIRECT || b->end > RVT_END_RETURN || b->end == RVT_END_COROUTINE ||
-	    !is_free(p, b, &alone) || p->n_runs == RVT_HOP_RUNS)
+	    !is_free(p, b, &alone) || p->n_runs == RVT_SEGMENT_RUNS)
 		return false;
 	if (alone)
-		p->path.flags |= RVT_HOP_ALONE;
+		p->path.flags |= RVT_SEGMENT_ALONE;
 	if (b->end == RVT_END_RETURN && p->order->flags & RVT_RUN_IMPLICIT_RETURN &&
 	    !(p->order->flags & RVT_RUN_STOP_RETURN))
 		p->ends_return = true;
 	if (b->absolute)
-		p->path.flags |= RVT_HOP_ABSOLUTE;
+		p->path.flags |= RVT_SEGMENT_ABSOLUTE;
 	return true;
 }
 
@@ -259,72 +262,72 @@ static void raise(_Atomic(uint64_t) *bound, uint64_t value)
 }
 
 static bool may_go_on(const struct builder *p, const struct rvt_code_block *b,
-		      const struct rvt_view *view)
+		      const struct rvt_block_table *table)
 {
-	return b && b->view == view && p->n_runs < RVT_HOP_RUNS &&
+	return b && b->table == table && p->n_runs < RVT_SEGMENT_RUNS &&
 	       (has_outcome(p) || p->tail || p->to_branch);
 }
 
-/* The blocks of the hop. Returns the one behind it, if that is in the same view. */
+/* The blocks of the segment. Returns the one behind it, if that is in the same block table. */
 static struct rvt_code_block *follow(struct builder *p, struct rvt_code_block *b)
 {
-	const struct rvt_hop_order *order = p->order;
-	struct rvt_view *view = b->view;
+	const struct rvt_segment_order *order = p->order;
+	struct rvt_block_table *table = b->table;
 	uint64_t pc;
 	bool taken;
 
 	p->path.end_pc = b->pub.pc;
-	while (may_go_on(p, b, view) && go_on(p, b, &taken, &pc)) {
+	while (may_go_on(p, b, table) && go_on(p, b, &taken, &pc)) {
 		add_run(p, b);
 		b = order->next(order->ctx, b, taken, pc);
 		p->path.end_pc = pc;
 	}
-	return b && b->view == view ? b : NULL;
+	return b && b->table == table ? b : NULL;
 }
 
-static enum rvt_hop_state state_of(const struct builder *p)
+static enum rvt_segment_state state_of(const struct builder *p)
 {
-	const struct rvt_hop_path *path = &p->path;
+	const struct rvt_segment_path *path = &p->path;
 
-	if (path->jumps || path->flags & RVT_HOP_ALONE || path->indirect > path->returns + 1 ||
-	    path->indirect >= RVT_HOP_MANY_INDIRECT)
-		return RVT_HOP_CAREFUL;
-	return p->nesting || path->indirect ? RVT_HOP_CALLS : RVT_HOP_PLAIN;
+	if (path->jumps || path->flags & RVT_SEGMENT_ALONE || path->indirect > path->returns + 1 ||
+	    path->indirect >= RVT_SEGMENT_MANY_INDIRECT)
+		return RVT_SEGMENT_CAREFUL;
+	return p->nesting || path->indirect ? RVT_SEGMENT_CALLS : RVT_SEGMENT_PLAIN;
 }
 
-/* What .falls says of a hop. */
+/* What .falls says of a segment. */
 static bool falls(const struct builder *p)
 {
 	if (p->leaves)
-		return p->path.end == RVT_END_INDIRECT && !(p->path.flags & RVT_HOP_ABSOLUTE);
+		return p->path.end == RVT_END_INDIRECT && !(p->path.flags & RVT_SEGMENT_ABSOLUTE);
 	return p->path.end == RVT_END_FALL;
 }
 
-/* What @hop needs for replaying, and the rest of it behind the other paths. */
-static void keep(struct rvt_hops *hops, struct rvt_hop *hop, const struct builder *p)
+/* What @seg needs for replaying, and the rest of it behind the other paths. */
+static void keep(struct rvt_segments *segments, struct rvt_segment *seg, const struct builder *p)
 {
-	const struct rvt_hop_path *path = &p->path;
+	const struct rvt_segment_path *path = &p->path;
 
-	*hop = (struct rvt_hop){
+	*seg = (struct rvt_segment){
 		.state = state_of(p), .leaves = p->leaves, .ends_return = p->ends_return,
 		.falls = falls(p), .n_pushes = p->depth, .nesting = p->nesting,
-		.indirect = path->indirect < RVT_HOP_MANY_INDIRECT ? path->indirect :
-			    RVT_HOP_MANY_INDIRECT,
+		.indirect = path->indirect < RVT_SEGMENT_MANY_INDIRECT ? path->indirect :
+			    RVT_SEGMENT_MANY_INDIRECT,
 		.sequential = path->indirect != path->returns,
-		.runs = hops->n_path + p->depth + sizeof(*path) / 8, .n_runs = p->n_runs,
+		.runs = segments->n_path + p->depth + sizeof(*path) / 8, .n_runs = p->n_runs,
 		.used = p->used, .taken = p->taken, .insns = p->insns, .halfwords = p->halfwords,
 	};
-	*rvt_hop_path(hops, hop) = *path;
-	memcpy((uint64_t *)rvt_hop_path(hops, hop) - p->depth, p->pushes,
+	*rvt_segment_path(segments, seg) = *path;
+	memcpy((uint64_t *)rvt_segment_path(segments, seg) - p->depth, p->pushes,
 	       p->depth * sizeof(p->pushes[0]));
-	memcpy(rvt_hop_runs(hops, hop), p->runs, p->n_runs * sizeof(p->runs[0]));
-	hops->n_path = hop->runs + 2 * p->n_runs;
+	memcpy(rvt_segment_runs(segments, seg), p->runs, p->n_runs * sizeof(p->runs[0]));
+	segments->n_path = seg->runs + 2 * p->n_runs;
 }
 
 /* The way of @p goes on to the branch at the end of @b. False: there is none, or no room. */
 static bool go_to_branch(struct builder *p, struct rvt_code_block *b)
 {
-	if (!b || has_outcome(p) || b->end != RVT_END_BRANCH || p->n_runs == RVT_HOP_RUNS)
+	if (!b || has_outcome(p) || b->end != RVT_END_BRANCH || p->n_runs == RVT_SEGMENT_RUNS)
 		return false;
 	if (b->insns > 1)
 		add_part(p, b, b->insns - 1, b->halfwords - b->last_halfwords);
@@ -334,7 +337,7 @@ static bool go_to_branch(struct builder *p, struct rvt_code_block *b)
 	return p->path.last;
 }
 
-/* Where @p leads, from @first on; *end: the block behind it, if that is in the same view. */
+/* Where @p leads, from @first on; *end: the block behind it, if that is in the same block table. */
 static bool find_way(struct builder *p, struct rvt_code_block *first, struct rvt_code_block **end)
 {
 	struct rvt_code_block *b = follow(p, first);
@@ -355,72 +358,72 @@ static bool find_way(struct builder *p, struct rvt_code_block *first, struct rvt
 	if (b)
 		cover(&p->path, b);
 	*end = b;
-	return rvt_half(p->path.low) == rvt_half(p->path.high) && p->insns <= MAX_INSNS &&
+	return rvt_va_half(p->path.low) == rvt_va_half(p->path.high) && p->insns <= MAX_INSNS &&
 	       p->halfwords <= MAX_HALFWORDS;
 }
 
-/* Makes the hop from @place. */
-static struct rvt_hop build(struct rvt_hops *hops, uint32_t place,
-			    const struct rvt_hop_order *order)
+/* Makes the segment from @node. */
+static struct rvt_segment build(struct rvt_segments *segments, uint32_t node,
+				const struct rvt_segment_order *order)
 {
-	const unsigned int n = rvt_hop_key_outcomes(order->key);
+	const unsigned int n = rvt_segment_key_outcomes(order->key);
 	struct builder p = {
 		.order = order, .path.low = UINT64_MAX,
-		.tail = n < RVT_HOP_OUTCOMES && !(order->key & RVT_HOP_END),
-		.to_branch = n < RVT_HOP_OUTCOMES &&
-			     (order->key & RVT_HOP_TO_BRANCH) == RVT_HOP_TO_BRANCH,
+		.tail = n < RVT_SEGMENT_OUTCOMES && !(order->key & RVT_SEGMENT_END),
+		.to_branch = n < RVT_SEGMENT_OUTCOMES &&
+			     (order->key & RVT_SEGMENT_TO_BRANCH) == RVT_SEGMENT_TO_BRANCH,
 		.key = (order->key & ((1u << n) - 1)) | 1u << n,
 	};
-	struct rvt_code_block *first = hops->blocks[place], *end;
-	struct rvt_hop hop = { .state = RVT_HOP_NONE };
+	struct rvt_code_block *first = segments->blocks[node], *end;
+	struct rvt_segment seg = { .state = RVT_SEGMENT_NONE };
 
 	if (!find_way(&p, first, &end))
-		return hop;
-	lower(&first->view->hops_low, p.path.low);
-	raise(&first->view->hops_high, p.path.high);
-	keep(hops, &hop, &p);
-	hop.next = end ? rvt_hops_place(hops, end) : 0;
-	return hop;
+		return seg;
+	lower(&first->table->segments_low, p.path.low);
+	raise(&first->table->segments_high, p.path.high);
+	keep(segments, &seg, &p);
+	seg.next = end ? rvt_segments_node(segments, end) : 0;
+	return seg;
 }
 
 /* ---- finding ---- */
 
-/* In the lines that are linked to that of @place, which is not wide. */
-static struct rvt_hop *find_linked(struct rvt_hops *hops, uint32_t place, uint32_t key)
+/* In the lines that are linked to that of @node, which is not dense. */
+static struct rvt_segment *find_linked(struct rvt_segments *segments, uint32_t node, uint32_t key)
 {
-	struct rvt_hop *hop = NULL;
+	struct rvt_segment *seg = NULL;
 
-	while (!hop && hops->more[place].link) {
-		place = hops->more[place].link;
-		hop = rvt_hop_in(&hops->lines[place], key);
+	while (!seg && segments->more[node].link) {
+		node = segments->more[node].link;
+		seg = rvt_segment_in(&segments->lines[node], key);
 	}
-	return hop;
+	return seg;
 }
 
-static uint32_t narrow_place(const struct rvt_hops *hops, uint32_t place)
+static uint32_t narrow_node(const struct rvt_segments *segments, uint32_t node)
 {
-	return place < RVT_PLACES ? place : hops->more[place].link;
+	return node < RVT_NODES ? node : segments->more[node].link;
 }
 
-struct rvt_hop *rvt_hop_find(struct rvt_hops *hops, uint32_t place, uint32_t key,
-			     struct rvt_hop *from)
+struct rvt_segment *rvt_segment_find(struct rvt_segments *segments, uint32_t node, uint32_t key,
+				     struct rvt_segment *from)
 {
-	const uint32_t narrow = narrow_place(hops, place), wide = hops->more[narrow].wide;
-	struct rvt_hop *hop = NULL, *copy;
+	const uint32_t narrow = narrow_node(segments, node), dense = segments->more[narrow].dense;
+	struct rvt_segment *seg = NULL, *copy;
 
 	/* Else it was looked for there. */
-	if (place != narrow)
-		hop = rvt_hop_in(&hops->lines[narrow], key);
-	if (!hop)
-		hop = find_linked(hops, narrow, key);
-	if (!wide)
-		return hop;
+	if (node != narrow)
+		seg = rvt_segment_in(&segments->lines[narrow], key);
+	if (!seg)
+		seg = find_linked(segments, narrow, key);
+	if (!dense)
+		return seg;
 	if (from && from->next == narrow)
-		from->next = wide;
-	copy = rvt_hop_wide(hops, wide, key);
-	if (!hop || copy->key)
-		return hop;
-	*copy = *hop;
+		from->next = dense;
+	copy = rvt_segment_dense(segments, dense, key);
+	if (!seg || copy->key)
+		return seg;
+	*copy = *seg;
 	copy->times = 0;
 	return copy;
 }
@@ -430,68 +433,68 @@ struct rvt_hop *rvt_hop_find(struct rvt_hops *hops, uint32_t place, uint32_t key
 #define WIDE_FROM 6	/* lines: a table is more memory, so that more of it is in no cache */
 
 /*
- * Outcomes that @hop does not use up do not matter: it is the same for any. Not so where a jump
+ * Outcomes that @seg does not use up do not matter: it is the same for any. Not so where a jump
  * may have ended it for its outcome. One that leaves goes on behind the last that it uses up, so it
  * does not matter how many there are but these.
  */
-static uint32_t open_bits(const struct rvt_hop_order *order, const struct rvt_hop *hop)
+static uint32_t open_bits(const struct rvt_segment_order *order, const struct rvt_segment *seg)
 {
-	const uint32_t more = OUTCOMES & ~((1u << hop->used) - 1);
-	const uint32_t needed = hop->used ? 1u << (RVT_HOP_OUTCOMES + hop->used - 1) : 0;
+	const uint32_t more = OUTCOMES & ~((1u << seg->used) - 1);
+	const uint32_t needed = seg->used ? 1u << (RVT_SEGMENT_OUTCOMES + seg->used - 1) : 0;
 
-	if (hop->state == RVT_HOP_NONE || order->key & RVT_HOP_END ||
+	if (seg->state == RVT_SEGMENT_NONE || order->key & RVT_SEGMENT_END ||
 	    order->flags & RVT_RUN_ALL_JUMPS)
 		return 0;
-	if (hop->leaves)
-		return more | (RVT_HOP_THERE & ~needed);
-	return rvt_hop_key_outcomes(order->key) == RVT_HOP_OUTCOMES ? more : 0;
+	if (seg->leaves)
+		return more | (RVT_SEGMENT_THERE & ~needed);
+	return rvt_segment_key_outcomes(order->key) == RVT_SEGMENT_OUTCOMES ? more : 0;
 }
 
-static void make_wide(struct rvt_hops *hops, uint32_t place)
+static void make_dense(struct rvt_segments *segments, uint32_t node)
 {
-	const uint32_t wide = RVT_PLACES + hops->n_wide;
+	const uint32_t dense = RVT_NODES + segments->n_dense;
 
-	if (hops->more[place].wide || wide + RVT_WIDE_LINES > RVT_LINES)
+	if (segments->more[node].dense || dense + RVT_DENSE_LINES > RVT_LINES)
 		return;
-	hops->n_wide += RVT_WIDE_LINES;
-	hops->more[place].wide = wide;
-	hops->more[wide].link = place;
-	for (unsigned int i = 0; i < RVT_WIDE_LINES; i++) {
-		hops->blocks[wide + i] = hops->blocks[place];
-		hops->pcs[wide + i] = hops->pcs[place];
+	segments->n_dense += RVT_DENSE_LINES;
+	segments->more[node].dense = dense;
+	segments->more[dense].link = node;
+	for (unsigned int i = 0; i < RVT_DENSE_LINES; i++) {
+		segments->blocks[dense + i] = segments->blocks[node];
+		segments->pcs[dense + i] = segments->pcs[node];
 	}
 }
 
-/* Where a new hop from @place, which is not wide, goes. There must be room. */
-static struct rvt_hop *free_hop(struct rvt_hops *hops, uint32_t place)
+/* Where a new segment from @node, which is not dense, goes. There must be room. */
+static struct rvt_segment *free_segment(struct rvt_segments *segments, uint32_t node)
 {
-	const uint32_t first = place;
+	const uint32_t first = node;
 	unsigned int n_lines = 1;
 
-	for (;; place = hops->more[place].link, n_lines++) {
-		for (unsigned int i = 0; i < RVT_LINE_HOPS; i++)
-			if (!hops->lines[place].hops[i].key)
-				return &hops->lines[place].hops[i];
-		if (!hops->more[place].link)
+	for (;; node = segments->more[node].link, n_lines++) {
+		for (unsigned int i = 0; i < RVT_LINE_SEGMENTS; i++)
+		       if (!segments->lines[node].segments[i].key)
+				return &segments->lines[node].segments[i];
+		if (!segments->more[node].link)
 			break;
 	}
 	if (n_lines >= WIDE_FROM)
-		make_wide(hops, first);
-	hops->more[place].link = new_line(hops, hops->blocks[first]);
-	return hops->lines[hops->more[place].link].hops;
+		make_dense(segments, first);
+	segments->more[node].link = new_line(segments, segments->blocks[first]);
+	return segments->lines[segments->more[node].link].segments;
 }
 
-struct rvt_hop *rvt_hops_learn(struct rvt_hops *hops, uint32_t place,
-			       const struct rvt_hop_order *order)
+struct rvt_segment *rvt_segments_learn(struct rvt_segments *segments, uint32_t node,
+				       const struct rvt_segment_order *order)
 {
-	struct rvt_hop *hop, built;
+	struct rvt_segment *seg, built;
 
-	if (!rvt_hops_have_room(hops))
+	if (!rvt_segments_have_room(segments))
 		return NULL;
-	built = build(hops, place, order);
+	built = build(segments, node, order);
 	built.open = open_bits(order, &built);
-	built.key = order->key & (RVT_HOP_KEYS - 1) & ~(uint32_t)built.open;
-	hop = free_hop(hops, narrow_place(hops, place));
-	*hop = built;
-	return hop;
+	built.key = order->key & (RVT_SEGMENT_KEYS - 1) & ~(uint32_t)built.open;
+	seg = free_segment(segments, narrow_node(segments, node));
+	*seg = built;
+	return seg;
 }

@@ -7,17 +7,20 @@
 #include "flow/memo/table-pool.h"
 #include "flow/memo/memos.h"
 
-/* Whether hops are of the blocks of one image, and nothing in the tables is still to be counted. */
+/*
+ * Whether segments are of the blocks of one image, and nothing in the tables is still to be
+ * counted.
+ */
 static bool may_leave(const struct rvt_flow *flow)
 {
-	return flow->image && !flow->several_images && flow->hops && flow->leaps &&
-	       !flow->aside.left && !flow->hops->n_counted && !flow->leaps->n_counted &&
-	       (!flow->steps || !flow->steps->n_counted);
+	return flow->image && !flow->several_images && flow->segments && flow->leaps &&
+	       !flow->deferred.left && !flow->segments->n_counted && !flow->leaps->n_counted &&
+	       (!flow->memos || !flow->memos->n_counted);
 }
 
-void rvt_flow_leave_tables(struct rvt_flow *flow)
+void rvt_flow_pool_tables(struct rvt_flow *flow)
 {
-	struct rvt_spare *spare;
+	struct rvt_pool_entry *spare;
 
 	if (!may_leave(flow))
 		return;
@@ -25,45 +28,45 @@ void rvt_flow_leave_tables(struct rvt_flow *flow)
 	if (!spare)
 		return;
 	rvt_leaps_forget(flow->leaps);
-	if (flow->steps)
-		rvt_steps_forget(flow->steps);
-	*spare = (struct rvt_spare){
-		.hops = flow->hops, .leaps = flow->leaps, .steps = flow->steps,
-		.counts = flow->counts, .n_epochs = flow->n_epochs,
+	if (flow->memos)
+		rvt_memos_forget(flow->memos);
+	*spare = (struct rvt_pool_entry){
+		.segments = flow->segments, .leaps = flow->leaps, .memos = flow->memos,
+		.counts = flow->counts, .n_mapping_epochs = flow->n_mapping_epochs,
 	};
-	rvt_flow_inherit_aside(&spare->aside, &flow->aside);
-	flow->hops = NULL;
+	rvt_deferred_inherit(&spare->deferred, &flow->deferred);
+	flow->segments = NULL;
 	flow->leaps = NULL;
-	flow->steps = NULL;
+	flow->memos = NULL;
 	flow->counts = NULL;
-	rvt_spare_put(flow->image, spare);
+	rvt_pool_put(flow->image, spare);
 }
 
-void rvt_flow_inherit(struct rvt_flow *flow)
+void rvt_flow_take_pooled(struct rvt_flow *flow)
 {
-	struct rvt_spare *spare;
+	struct rvt_pool_entry *spare;
 
-	if (flow->hops || flow->steps || !flow->image || flow->several_images)
+	if (flow->segments || flow->memos || !flow->image || flow->several_images)
 		return;
-	spare = rvt_spare_take(flow->image);
+	spare = rvt_pool_take(flow->image);
 	if (!spare)
 		return;
-	flow->hops = spare->hops;
+	flow->segments = spare->segments;
 	flow->leaps = spare->leaps;
-	flow->steps = spare->steps;
+	flow->memos = spare->memos;
 	rvt_counts_inherit(&flow->counts, &spare->counts);
-	rvt_flow_inherit_aside(&flow->aside, &spare->aside);
-	rvt_flow_epochs_from(flow, spare->n_epochs);
+	rvt_deferred_inherit(&flow->deferred, &spare->deferred);
+	rvt_flow_mapping_epochs_from(flow, spare->n_mapping_epochs);
 	rvt_counts_destroy(spare->counts);
 	free(spare);
 }
 
-void rvt_spare_destroy(struct rvt_spare *spare)
+void rvt_pool_entry_destroy(struct rvt_pool_entry *spare)
 {
-	rvt_hops_destroy(spare->hops);
+	rvt_segments_destroy(spare->segments);
 	rvt_leaps_destroy(spare->leaps);
-	rvt_steps_destroy(spare->steps);
+	rvt_memos_destroy(spare->memos);
 	rvt_counts_destroy(spare->counts);
-	rvt_flow_forget_aside(&spare->aside);
+	rvt_deferred_free(&spare->deferred);
 	free(spare);
 }

@@ -40,10 +40,10 @@ static int execute(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_bl
 }
 
 /*
- * Some limit lies inside the rest of @b, or may: single steps up to it, but not to instruction
+ * Some limit lies inside the rest of @b, or may: single memos up to it, but not to instruction
  * number @end. Returns the stop, or RVT_GO_ON when that is next.
  */
-static int step(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b, uint32_t end)
+static int memo(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b, uint32_t end)
 {
 	uint64_t insns = w->insns_left, halfwords = w->halfwords_left;
 	uint64_t pc = rvt_flow_current(flow);
@@ -154,7 +154,7 @@ static int go_to_target(struct rvt_flow *flow, struct rvt_code_block *b)
 }
 
 /* Executes what is left of @b, which no limit forbids, and moves on to its successor. */
-static int run_block(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b)
+static int execute_block(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b)
 {
 	uint32_t count = b->insns - flow->insn, halfwords = b->halfwords - flow->halfword;
 	bool inferred = false;
@@ -164,7 +164,7 @@ static int run_block(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_
 	if (needs_outcome(w, b)) {
 		taken = take_outcome(w, b, w->halfwords_left == halfwords);
 		if (taken < 0) {
-			int stop = step(flow, w, b, b->insns - 1);
+			int stop = memo(flow, w, b, b->insns - 1);
 
 			return stop == RVT_GO_ON ? RVT_STOP_OUTCOME : stop;
 		}
@@ -234,10 +234,10 @@ static int find(struct rvt_flow *flow, struct rvt_walk *w)
 	return ret == -EILSEQ ? RVT_STOP_BAD_INSN : ret;
 }
 
-/* As run_block(), but a limit may lie in @b. */
-static int run_limited(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b)
+/* As execute_block(), but a limit may lie in @b. */
+static int execute_limited(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b)
 {
-	int stop = step(flow, w, b, b->insns - 1);
+	int stop = memo(flow, w, b, b->insns - 1);
 
 	if (stop == RVT_GO_ON)
 		stop = limit_reached(w);
@@ -247,7 +247,7 @@ static int run_limited(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_cod
 		return RVT_STOP_PC;
 	if (b->pub.halfwords[b->insns - 1] > w->halfwords_left)
 		return RVT_STOP_MID_INSN;
-	return run_block(flow, w, b);
+	return execute_block(flow, w, b);
 }
 
 /*
@@ -270,7 +270,7 @@ static int all_used(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_b
 	return RVT_STOP_USED;
 }
 
-static int run(struct rvt_flow *flow, struct rvt_walk *w)
+static int walk_order(struct rvt_flow *flow, struct rvt_walk *w)
 {
 	int stop;
 
@@ -281,8 +281,8 @@ static int run(struct rvt_flow *flow, struct rvt_walk *w)
 			stop = find(flow, w);
 			continue;
 		}
-		if (rvt_replay_here(flow, w)) {
-			stop = rvt_replay(flow, w);
+		if (rvt_walk_at_segment(flow, w)) {
+			stop = rvt_walk_segments(flow, w);
 			b = flow->block;
 			if (stop != RVT_GO_ON || !b)
 				continue;
@@ -292,14 +292,14 @@ static int run(struct rvt_flow *flow, struct rvt_walk *w)
 		else if (flow->insn == b->insns)
 			stop = at_trap_insn(w, b);
 		else if (fits(flow, w, b))
-			stop = run_block(flow, w, b);
+			stop = execute_block(flow, w, b);
 		else
-			stop = run_limited(flow, w, b);
+			stop = execute_limited(flow, w, b);
 	} while (stop == RVT_GO_ON);
 	return stop;
 }
 
-int rvt_flow_run_blocks(struct rvt_flow *flow, struct rvt_order *order)
+int rvt_walk_blocks(struct rvt_flow *flow, struct rvt_order *order)
 {
 	struct rvt_walk w = {
 		.order = order,
@@ -315,8 +315,8 @@ int rvt_flow_run_blocks(struct rvt_flow *flow, struct rvt_order *order)
 
 	if (order->max_insns == RVT_UNLIMITED && order->max_halfwords == RVT_UNLIMITED)
 		w.insns_left = RVT_FLOW_MAX_INSNS;
-	rvt_replay_prepare(flow, &w);
-	stop = run(flow, &w);
+	rvt_walk_segments_prepare(flow, &w);
+	stop = walk_order(flow, &w);
 	halfwords = order->max_halfwords - w.halfwords_left;
 	order->used_outcomes = order->n_outcomes - w.outcomes_left;
 	order->implicit_returns = w.returns;

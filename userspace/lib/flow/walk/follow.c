@@ -18,7 +18,7 @@ struct rvt_code_block *rvt_walk_follow(struct rvt_flow *flow, struct rvt_code_bl
 		return b;
 	if (rvt_flow_enter(flow, pc, &b))
 		return NULL;
-	if (from->view && b->view == from->view)
+	if (from->table && b->table == from->table)
 		atomic_store_explicit(link, b, memory_order_release);
 	return b;
 }

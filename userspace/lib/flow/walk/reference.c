@@ -185,7 +185,7 @@ static void resume(struct rvt_flow *flow, struct walk *w)
 	w->after_load = w->load.flags & RVT_INSN_F_LOADS_IMM;
 }
 
-static int run(struct rvt_flow *flow, struct walk *w)
+static int walk_insns(struct rvt_flow *flow, struct walk *w)
 {
 	for (;;) {
 		uint64_t pc = flow->pc, target;
@@ -209,7 +209,7 @@ static int run(struct rvt_flow *flow, struct walk *w)
 	}
 }
 
-int rvt_flow_run_reference(struct rvt_flow *flow, struct rvt_order *order)
+int rvt_walk_reference(struct rvt_flow *flow, struct rvt_order *order)
 {
 	struct walk w = {
 		.order = order,
@@ -224,7 +224,7 @@ int rvt_flow_run_reference(struct rvt_flow *flow, struct rvt_order *order)
 	if (order->max_insns == RVT_UNLIMITED && order->max_halfwords == RVT_UNLIMITED)
 		w.insns_left = RVT_FLOW_MAX_INSNS;
 	resume(flow, &w);
-	stop = run(flow, &w);
+	stop = walk_insns(flow, &w);
 	order->used_outcomes = order->n_outcomes - w.outcomes_left;
 	order->halfwords = order->max_halfwords - w.halfwords_left;
 	return stop;

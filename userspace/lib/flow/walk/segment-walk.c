@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Block walk: replaying hops.
+ * Block walk: replaying segments.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define INLINE inline __attribute__((always_inline))
 
-static struct rvt_code_block *next_of_hop(void *ctx, struct rvt_code_block *from, bool taken,
-					  uint64_t pc)
+static struct rvt_code_block *next_of_segment(void *ctx, struct rvt_code_block *from, bool taken,
+					      uint64_t pc)
 {
 	struct rvt_code_block *b;
 
@@ -21,41 +21,43 @@ static struct rvt_code_block *next_of_hop(void *ctx, struct rvt_code_block *from
 	return rvt_walk_follow(ctx, from, taken ? &from->taken : &from->next, pc);
 }
 
-struct rvt_hop *rvt_replay_learn(struct rvt_flow *flow, uint32_t flags, uint32_t place,
-				 uint32_t key)
+struct rvt_segment *rvt_walk_learn_segment(struct rvt_flow *flow, uint32_t flags, uint32_t node,
+					   uint32_t key)
 {
 	struct rvt_mapping *piece = flow->piece;
-	const struct rvt_hop_order order = {
-		.key = key, .flags = flags, .ctx = flow, .next = next_of_hop,
+	const struct rvt_segment_order order = {
+		.key = key, .flags = flags, .ctx = flow, .next = next_of_segment,
 	};
-	struct rvt_hop *hop = rvt_hops_learn(flow->hops, place, &order);
+	struct rvt_segment *seg = rvt_segments_learn(flow->segments, node, &order);
 
 	flow->piece = piece;
-	return hop;
+	return seg;
 }
 
-/* No hop is known here: the plain walk does its outcomes. */
+/* No segment is known here: the plain walk does its outcomes. */
 static void do_without(struct rvt_walk *w)
 {
-	w->replay_at = w->outcomes_left > RVT_HOP_OUTCOMES ? w->outcomes_left - RVT_HOP_OUTCOMES :
-		       0;
-	w->tails &= w->outcomes_left > RVT_HOP_OUTCOMES;
-	w->ends &= w->outcomes_left > RVT_HOP_OUTCOMES;
+	w->segments_at = w->outcomes_left > RVT_SEGMENT_OUTCOMES ?
+				 w->outcomes_left - RVT_SEGMENT_OUTCOMES :
+				 0;
+	w->tails &= w->outcomes_left > RVT_SEGMENT_OUTCOMES;
+	w->ends &= w->outcomes_left > RVT_SEGMENT_OUTCOMES;
 }
 
 /*
- * The hop of @key, which is not known, or one that is not worth it (@hop). NULL: there is none that
- * can be replayed.
+ * The segment of @key, which is not known, or one that is not worth it (@seg). NULL: there is none
+ * that can be replayed.
  */
-static struct rvt_hop *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t place,
-			     uint32_t key, struct rvt_hop *hop)
+static struct rvt_segment *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t node,
+				 uint32_t key, struct rvt_segment *seg)
 {
-	if (!hop)
-		hop = rvt_replay_learn(flow, w->flags, place, key);
-	if (hop && hop->state != RVT_HOP_NONE)
-		return hop;
-	/* The hop that is not worth it may be one from the next block on. */
-	if (!hop || (rvt_hop_key_outcomes(key) < RVT_HOP_OUTCOMES && !(key & RVT_HOP_END)))
+	if (!seg)
+		seg = rvt_walk_learn_segment(flow, w->flags, node, key);
+	if (seg && seg->state != RVT_SEGMENT_NONE)
+		return seg;
+	/* The segment that is not worth it may be one from the next block on. */
+	if (!seg ||
+	    (rvt_segment_key_outcomes(key) < RVT_SEGMENT_OUTCOMES && !(key & RVT_SEGMENT_END)))
 		do_without(w);
 	return NULL;
 }
@@ -68,22 +70,22 @@ static INLINE void fetch_return(struct rvt_flow *flow)
 }
 
 /*
- * What the calls and returns of a hop do to the stack. False, and nothing has happened, if this
+ * What the calls and returns of a segment do to the stack. False, and nothing has happened, if this
  * must be done one by one.
  */
-static bool replay_calls(struct rvt_flow *flow, const struct rvt_hop *hop)
+static bool apply_calls(struct rvt_flow *flow, const struct rvt_segment *seg)
 {
-	const uint64_t *pushes = rvt_hop_pushes(flow->hops, hop);
+	const uint64_t *pushes = rvt_segment_pushes(flow->segments, seg);
 	struct rvt_return_stack *stack = &flow->returns;
 
 	/* Without a stack calls leave nothing behind to return to. */
 	if (!stack->depth)
-		return !rvt_hop_returns(hop);
-	if (stack->recursion_max || hop->nesting > stack->depth)
+		return !rvt_segment_returns(seg);
+	if (stack->recursion_max || seg->nesting > stack->depth)
 		return false;
-	/* Calls drop the oldest entries even if the hop returns from them. */
-	rvt_returns_nest(stack, hop->nesting);
-	for (unsigned int i = 0; i < hop->n_pushes; i++)
+	/* Calls drop the oldest entries even if the segment returns from them. */
+	rvt_returns_nest(stack, seg->nesting);
+	for (unsigned int i = 0; i < seg->n_pushes; i++)
 		rvt_returns_push(stack, pushes[i]);
 	fetch_return(flow);
 	return true;
@@ -95,17 +97,17 @@ static INLINE bool deliver_full(struct rvt_flow *flow)
 	return flow->n_runs < RVT_FLOW_BATCH || (!rvt_flow_deliver(flow) && flow->piece);
 }
 
-/* Where hops are replayed. */
+/* Where segments are replayed. */
 struct range {
-	const struct rvt_view *view;
-	bool covered;		/* by the mapping, with all hops in the view */
+	const struct rvt_block_table *table;
+	bool covered;		/* by the mapping, with all segments in the block table */
 };
 
-static struct range range_of(const struct rvt_flow *flow, const struct rvt_view *view)
+static struct range range_of(const struct rvt_flow *flow, const struct rvt_block_table *table)
 {
 	return (struct range){
-		.view = view,
-		.covered = rvt_mapping_covers(flow->piece, view),
+		.table = table,
+		.covered = rvt_mapping_covers(flow->piece, table),
 	};
 }
 
@@ -113,14 +115,14 @@ static struct range range_of(const struct rvt_flow *flow, const struct rvt_view 
  * Replaying: where it is, and what it has done. All of it is in registers as long as only functions
  * that are inlined get a pointer to it.
  */
-struct replay {
-	uint32_t at;			/* place; 0: not known */
+struct segment_walk {
+	uint32_t at;			/* node; 0: not known */
 	unsigned int half;		/* of it */
 	struct range range;
 	uint32_t n_bits;		/* these are as in struct rvt_walk */
 	uint64_t bits;
 	uint64_t behind;		/* outcomes that are not in .bits */
-	struct rvt_hop *last;		/* NULL: none yet */
+	struct rvt_segment *last;	/* NULL: none yet */
 	uint64_t room;			/* half-words that may be executed */
 	uint64_t halfwords, insns;
 	uint64_t used, taken;		/* outcomes, as if all of them were of branches */
@@ -133,78 +135,78 @@ static uint64_t room_of(const struct rvt_walk *w)
 	return w->halfwords_left < w->insns_left ? w->halfwords_left : w->insns_left;
 }
 
-static INLINE uint64_t outcomes_left(const struct replay *r)
+static INLINE uint64_t outcomes_left(const struct segment_walk *r)
 {
 	return r->n_bits + r->behind;
 }
 
-static INLINE void use_up(struct replay *r, unsigned int used)
+static INLINE void use_up(struct segment_walk *r, unsigned int used)
 {
 	r->bits >>= used;
 	r->n_bits -= used;
 }
 
 /* What of @w is in @r goes there, and comes from there. */
-static INLINE void put_outcomes(struct rvt_walk *w, const struct replay *r)
+static INLINE void put_outcomes(struct rvt_walk *w, const struct segment_walk *r)
 {
 	w->bits = r->bits;
 	w->n_bits = r->n_bits;
 	w->outcomes_left = outcomes_left(r);
 }
 
-static INLINE void get_outcomes(const struct rvt_walk *w, struct replay *r)
+static INLINE void get_outcomes(const struct rvt_walk *w, struct segment_walk *r)
 {
 	r->bits = w->bits;
 	r->n_bits = w->n_bits;
 	r->behind = w->outcomes_left - w->n_bits;
 }
 
-static INLINE void fill(struct rvt_walk *w, struct replay *r)
+static INLINE void fill(struct rvt_walk *w, struct segment_walk *r)
 {
 	put_outcomes(w, r);
 	rvt_walk_fill(w);
 	get_outcomes(w, r);
 }
 
-/* Which hop to look for: true when there are outcomes for one. */
-static INLINE bool hop_key(struct rvt_walk *w, struct replay *r, uint32_t *key)
+/* Which segment to look for: true when there are outcomes for one. */
+static INLINE bool segment_key(struct rvt_walk *w, struct segment_walk *r, uint32_t *key)
 {
-	if (unlikely(r->n_bits < RVT_HOP_OUTCOMES)) {
+	if (unlikely(r->n_bits < RVT_SEGMENT_OUTCOMES)) {
 		fill(w, r);
-		if (r->n_bits < RVT_HOP_OUTCOMES) {
-			/* The last of the order: a hop may go on to its end. */
-			*key = rvt_hop_key(r->bits, r->n_bits);
+		if (r->n_bits < RVT_SEGMENT_OUTCOMES) {
+			/* The last of the order: a segment may go on to its end. */
+			*key = rvt_segment_key(r->bits, r->n_bits);
 			if (w->tails)
 				return !r->behind;
-			*key |= RVT_HOP_END;
+			*key |= RVT_SEGMENT_END;
 			return w->ends && r->n_bits;
 		}
 	}
-	*key = rvt_hop_key(r->bits, RVT_HOP_OUTCOMES);
+	*key = rvt_segment_key(r->bits, RVT_SEGMENT_OUTCOMES);
 	return true;
 }
 
 /* Whether what was executed last, with @last if that is not NULL, just went on to where we are. */
-static bool is_after_fall(const struct rvt_flow *flow, const struct rvt_hop *last)
+static bool is_after_fall(const struct rvt_flow *flow, const struct rvt_segment *last)
 {
 	return last ? last->falls : flow->consecutive;
 }
 
-/* What is not the same whenever @hop is come to behind @last. True: it can be replayed. */
-static bool hop_fits(struct rvt_flow *flow, bool covered, const struct rvt_hop *last,
-		     const struct rvt_hop *hop)
+/* What is not the same whenever @seg is come to behind @last. True: it can be replayed. */
+static bool segment_fits(struct rvt_flow *flow, bool covered, const struct rvt_segment *last,
+			 const struct rvt_segment *seg)
 {
-	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+	const struct rvt_segment_path *path = rvt_segment_path(flow->segments, seg);
 
 	if (!covered && (path->low < flow->piece->start || path->high > flow->piece->last))
 		return false;
-	if (path->flags & RVT_HOP_ALONE && is_after_fall(flow, last))
+	if (path->flags & RVT_SEGMENT_ALONE && is_after_fall(flow, last))
 		return false;
-	return !hop->nesting || replay_calls(flow, hop);
+	return !seg->nesting || apply_calls(flow, seg);
 }
 
-/* What only some hops have. */
-static void add_rest(struct rvt_walk *w, const struct rvt_hop_path *path)
+/* What only some segments have. */
+static void add_rest(struct rvt_walk *w, const struct rvt_segment_path *path)
 {
 	w->returns += path->returns;
 	w->indirect += path->indirect;
@@ -213,115 +215,116 @@ static void add_rest(struct rvt_walk *w, const struct rvt_hop_path *path)
 	w->taken -= path->jumps;
 }
 
-/* The place at @pc, whose piece is that of the flow then; 0: not known, and nothing happened. */
-static uint32_t place_at(struct rvt_flow *flow, uint64_t pc)
+/* The node at @pc, whose piece is that of the flow then; 0: not known, and nothing happened. */
+static uint32_t node_at(struct rvt_flow *flow, uint64_t pc)
 {
 	const struct rvt_target *target = rvt_flow_target(flow, pc);
 
-	if (!rvt_flow_knows(flow, target, pc) || !target->place)
+	if (!rvt_flow_knows(flow, target, pc) || !target->node)
 		return 0;
 	flow->piece = target->piece;
-	return target->place;
+	return target->node;
 }
 
-static uint32_t replay_return(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_hop *hop)
+static uint32_t follow_return(struct rvt_flow *flow, struct rvt_walk *w,
+			      const struct rvt_segment *seg)
 {
 	struct rvt_return_stack *stack = &flow->returns;
-	uint32_t place;
+	uint32_t node;
 	uint64_t pc;
 
-	if (!hop->ends_return || !rvt_returns_used(stack))
+	if (!seg->ends_return || !rvt_returns_used(stack))
 		return 0;
 	pc = rvt_returns_top(stack);
-	place = place_at(flow, pc);
-	if (!place)
+	node = node_at(flow, pc);
+	if (!node)
 		return 0;
 	rvt_returns_pop(stack, &w->order->popped);
 	w->order->popped_valid = true;
 	w->returns++;
 	w->indirect++;
 	if (flow->counts)
-		rvt_counts_return(flow->counts, &rvt_hop_path(flow->hops, hop)->last, pc);
+		rvt_counts_return(flow->counts, &rvt_segment_path(flow->segments, seg)->last, pc);
 	if (flow->leaps->recording)
 		rvt_leaps_add_return(flow->leaps, pc);
 	fetch_return(flow);
-	return place;
+	return node;
 }
 
 /*
- * From @hop, which leads to no place: by the return at its end, or into another view. Returns the
- * place where that is, or 0, and nothing has happened.
+ * From @seg, which leads to no node: by the return at its end, or into another block table. Returns
+ * the node where that is, or 0, and nothing has happened.
  */
-static uint32_t go_beyond(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_hop *hop)
+static uint32_t go_beyond(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_segment *seg)
 {
-	if (hop->leaves)
-		return replay_return(flow, w, hop);
-	return place_at(flow, rvt_hop_path(flow->hops, hop)->end_pc);
+	if (seg->leaves)
+		return follow_return(flow, w, seg);
+	return node_at(flow, rvt_segment_path(flow->segments, seg)->end_pc);
 }
 
-/* No hop can be taken here. */
-static INLINE bool give_up(struct rvt_walk *w, const struct replay *r)
+/* No segment can be taken here. */
+static INLINE bool give_up(struct rvt_walk *w, const struct segment_walk *r)
 {
 	put_outcomes(w, r);
 	do_without(w);
 	return false;
 }
 
-/* Takes the hop of @key. False: there is none that can be taken here. */
-static INLINE bool take_hop(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
-			    uint32_t key, bool counting, bool collecting)
+/* Takes the segment of @key. False: there is none that can be taken here. */
+static INLINE bool take_segment(struct rvt_flow *flow, struct rvt_walk *w, struct segment_walk *r,
+				uint32_t key, bool counting, bool collecting)
 {
-	struct rvt_hop *hop = rvt_hop(flow->hops, r->at, key, r->last);
+	struct rvt_segment *seg = rvt_segment(flow->segments, r->at, key, r->last);
 
-	if (unlikely(!hop || hop->state < RVT_HOP_CAREFUL)) {
+	if (unlikely(!seg || seg->state < RVT_SEGMENT_CAREFUL)) {
 		put_outcomes(w, r);
-		hop = learn(flow, w, r->at, key, hop);
-		if (!hop)
+		seg = learn(flow, w, r->at, key, seg);
+		if (!seg)
 			return false;
-		r->range = range_of(flow, r->range.view);
+		r->range = range_of(flow, r->range.table);
 	}
-	if (unlikely(hop->halfwords > r->room - r->halfwords))
+	if (unlikely(seg->halfwords > r->room - r->halfwords))
 		return give_up(w, r);
-	if (unlikely(hop->state == RVT_HOP_CAREFUL || !r->range.covered)) {
-		if (!hop_fits(flow, r->range.covered, r->last, hop))
+	if (unlikely(seg->state == RVT_SEGMENT_CAREFUL || !r->range.covered)) {
+		if (!segment_fits(flow, r->range.covered, r->last, seg))
 			return give_up(w, r);
-		add_rest(w, rvt_hop_path(flow->hops, hop));
-	} else if (hop->state == RVT_HOP_CALLS) {
-		if (hop->nesting && !replay_calls(flow, hop))
+		add_rest(w, rvt_segment_path(flow->segments, seg));
+	} else if (seg->state == RVT_SEGMENT_CALLS) {
+		if (seg->nesting && !apply_calls(flow, seg))
 			return give_up(w, r);
-		w->returns += rvt_hop_returns(hop);
-		w->indirect += hop->indirect;
+		w->returns += rvt_segment_returns(seg);
+		w->indirect += seg->indirect;
 	}
-	use_up(r, hop->used);
-	r->halfwords += hop->halfwords;
-	r->insns += hop->insns;
-	r->used += hop->used;
-	r->taken += hop->taken;
-	r->last = hop;
-	r->at = hop->next;
+	use_up(r, seg->used);
+	r->halfwords += seg->halfwords;
+	r->insns += seg->insns;
+	r->used += seg->used;
+	r->taken += seg->taken;
+	r->last = seg;
+	r->at = seg->next;
 	if (counting)
-		rvt_flow_count_once(flow, hop);
+		rvt_flow_count_once(flow, seg);
 	if (collecting)
-		rvt_flow_collect_hop(flow, hop);
+		rvt_flow_collect_segment(flow, seg);
 	else if (unlikely(flow->leaps->recording))
-		rvt_leaps_add(flow->leaps, flow->hops, hop);
+		rvt_leaps_add(flow->leaps, flow->segments, seg);
 	if (unlikely(flow->recording))
-		rvt_steps_add_hops(flow, &(uint32_t){ rvt_hop_number(flow->hops, hop) }, 1,
-				   r->half);
+		rvt_memos_add_segments(flow, &(uint32_t){ rvt_segment_number(flow->segments, seg) },
+				       1, r->half);
 	return true;
 }
 
 /* What is not the same whenever a leap is come to. True: it can be taken. */
-static INLINE bool leap_fits(struct rvt_flow *flow, const struct replay *r,
+static INLINE bool leap_fits(struct rvt_flow *flow, const struct segment_walk *r,
 			     const struct rvt_leap *leap)
 {
 	return leap->halfwords <= r->room - r->halfwords &&
 	       !(leap->flags & RVT_LEAP_ALONE && is_after_fall(flow, r->last)) &&
 	       (!(leap->flags & RVT_LEAP_CALLS) ||
-		rvt_returns_replay(&flow->returns, rvt_leap_calls(flow->leaps, leap)));
+		rvt_returns_apply(&flow->returns, rvt_leap_calls(flow->leaps, leap)));
 }
 
-static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
+static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct segment_walk *r,
 			     struct rvt_leap *leap, bool counting)
 {
 	use_up(r, leap->used);
@@ -331,7 +334,7 @@ static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct r
 	r->taken += leap->taken;
 	w->returns += leap->returns;
 	w->indirect += leap->indirect;
-	r->last = rvt_hop_at(flow->hops, leap->last);
+	r->last = rvt_segment_at(flow->segments, leap->last);
 	r->at = leap->next;
 	if (leap->flags & RVT_LEAP_POPS) {
 		w->order->popped = leap->popped;
@@ -339,41 +342,44 @@ static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct r
 	}
 	if (flow->piece != leap->piece) {
 		flow->piece = leap->piece;
-		r->range = range_of(flow, r->at ? flow->hops->blocks[r->at]->view :
-				    rvt_hop_path(flow->hops, r->last)->last->view);
+		r->range = range_of(flow, r->at ? flow->segments->blocks[r->at]->table :
+				    rvt_segment_path(flow->segments, r->last)->last->table);
 	}
 	if (counting)
 		rvt_leap_count(flow->leaps, leap, 1);
 	if (unlikely(flow->recording))
-		rvt_steps_add_hops(flow, rvt_leap_hops(flow->leaps, leap), leap->n_hops, r->half);
+		rvt_memos_add_segments(flow, rvt_leap_segments(flow->leaps, leap), leap->n_segments,
+				       r->half);
 }
 
 /* Which leap to look for; false: none. Sets when to look for the next one. */
-static INLINE bool leap_key(const struct rvt_flow *flow, struct rvt_walk *w, struct replay *r,
+static INLINE bool leap_key(const struct rvt_flow *flow, struct rvt_walk *w, struct segment_walk *r,
 			    struct rvt_leap_key *key)
 {
 	const uint64_t left = outcomes_left(r);
 
 	r->leap_at = 0;
-	if (left <= RVT_HOP_OUTCOMES || flow->returns.recursion_max)
+	if (left <= RVT_SEGMENT_OUTCOMES || flow->returns.recursion_max)
 		return false;
 	if (r->n_bits < RVT_LEAP_OUTCOMES)
 		fill(w, r);
 	*key = (struct rvt_leap_key){
-		r->at, r->bits & (UINT64_MAX >> (64 - RVT_LEAP_OUTCOMES)), flow->epochs[r->half],
+		r->at,
+		r->bits & (UINT64_MAX >> (64 - RVT_LEAP_OUTCOMES)),
+		flow->mapping_epochs[r->half],
 	};
 	if (left >= RVT_LEAP_OUTCOMES) {
 		r->leap_at = left - RVT_LEAP_ENDS;
 		return true;
 	}
-	key->place |= w->tails ? RVT_LEAP_TAIL : RVT_LEAP_REST;
+	key->node |= w->tails ? RVT_LEAP_TAIL : RVT_LEAP_REST;
 	key->outcomes = (key->outcomes & ((1u << left) - 1)) | 1u << left;
 	return true;
 }
 
-/* The leap from here on, if it is known and can be taken. NULL: hops go on, maybe recorded. */
+/* The leap from here on, if it is known and can be taken. NULL: segments go on, maybe recorded. */
 static INLINE struct rvt_leap *find_leap(struct rvt_flow *flow, struct rvt_walk *w,
-					 struct replay *r)
+					 struct segment_walk *r)
 {
 	struct rvt_leaps *leaps = flow->leaps;
 	struct rvt_leap_key key;
@@ -392,13 +398,13 @@ static INLINE struct rvt_leap *find_leap(struct rvt_flow *flow, struct rvt_walk 
 	return NULL;
 }
 
-/* Hops go on in another piece than before. */
-static INLINE void enter_piece(struct rvt_flow *flow, struct replay *r)
+/* Segments go on in another piece than before. */
+static INLINE void enter_piece(struct rvt_flow *flow, struct segment_walk *r)
 {
-	const struct rvt_code_block *block = flow->hops->blocks[r->at];
-	const unsigned int half = rvt_half(block->pub.pc);
+	const struct rvt_code_block *block = flow->segments->blocks[r->at];
+	const unsigned int half = rvt_va_half(block->pub.pc);
 
-	r->range = range_of(flow, block->view);
+	r->range = range_of(flow, block->table);
 	/* A leap holds for the code of one half. */
 	if (half != r->half && flow->leaps->recording)
 		rvt_leaps_drop(flow->leaps, &flow->returns);
@@ -406,7 +412,7 @@ static INLINE void enter_piece(struct rvt_flow *flow, struct replay *r)
 }
 
 /* What replaying has done is done by the order. */
-static INLINE void add_up(struct rvt_walk *w, const struct replay *r)
+static INLINE void add_up(struct rvt_walk *w, const struct segment_walk *r)
 {
 	put_outcomes(w, r);
 	w->branches += r->used;
@@ -418,22 +424,22 @@ static INLINE void add_up(struct rvt_walk *w, const struct replay *r)
 
 /*
  * Where runs are collected, leaps take more time than they save; and for an order of few outcomes,
- * as all of E-Trace are: what comes again of these is a step.
+ * as all of E-Trace are: what comes again of these is a memo.
  */
 static bool may_leap(const struct rvt_walk *w)
 {
 	return w->order->n_outcomes >= RVT_LEAP_OUTCOMES;
 }
 
-/* Replays as many hops as are known from *@place on; then that is where the flow is, or 0. */
-static INLINE const struct rvt_hop *
-replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool counting,
-	    bool collecting)
+/* Replays as many segments as are known from *@node on; then that is where the flow is, or 0. */
+static INLINE const struct rvt_segment *
+replay_segments(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *node, bool counting,
+		bool collecting)
 {
-	struct replay r = {
-		.at = *place, .room = room_of(w),
-		.half = rvt_half(flow->block->pub.pc),
-		.range = range_of(flow, flow->block->view),
+	struct segment_walk r = {
+		.at = *node, .room = room_of(w),
+		.half = rvt_va_half(flow->block->pub.pc),
+		.range = range_of(flow, flow->block->table),
 		.leap_at = collecting || !may_leap(w) ? 0 : w->outcomes_left,
 	};
 	const struct rvt_mapping *piece;
@@ -448,9 +454,9 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 			leap = find_leap(flow, w, &r);
 		if (leap)
 			take_leap(flow, w, &r, leap, counting);
-		else if (!hop_key(w, &r, &key))
+		else if (!segment_key(w, &r, &key))
 			complete = true;
-		else if (!take_hop(flow, w, &r, key, counting, collecting))
+		else if (!take_segment(flow, w, &r, key, counting, collecting))
 			break;
 		if (complete)
 			break;
@@ -472,32 +478,32 @@ replay_hops(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *place, bool cou
 		else
 			rvt_leaps_drop(flow->leaps, &flow->returns);
 	}
-	*place = r.at;
+	*node = r.at;
 	add_up(w, &r);
 	return r.last;
 }
 
-/* The place of flow->block; 0: none, yet. */
-static uint32_t current_place(struct rvt_flow *flow)
+/* The node of flow->block; 0: none, yet. */
+static uint32_t current_node(struct rvt_flow *flow)
 {
 	const uint64_t pc = flow->block->pub.pc;
 	struct rvt_target *target = rvt_flow_target(flow, pc);
 
 	if (target->block != flow->block || !rvt_flow_knows(flow, target, pc))
-		return rvt_hops_place(flow->hops, flow->block);
-	if (!target->place)
-		target->place = rvt_hops_place(flow->hops, flow->block);
-	return target->place;
+		return rvt_segments_node(flow->segments, flow->block);
+	if (!target->node)
+		target->node = rvt_segments_node(flow->segments, flow->block);
+	return target->node;
 }
 
-/* The flow is behind @last, at @place if that is not 0. Returns a stop or RVT_GO_ON. */
-static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_hop *last,
-		  uint32_t place)
+/* The flow is behind @last, at @node if that is not 0. Returns a stop or RVT_GO_ON. */
+static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_segment *last,
+		  uint32_t node)
 {
-	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, last);
-	struct rvt_code_block *next = place ? flow->hops->blocks[place] : NULL;
+	const struct rvt_segment_path *path = rvt_segment_path(flow->segments, last);
+	struct rvt_code_block *next = node ? flow->segments->blocks[node] : NULL;
 	const uint64_t pc = next ? next->pub.pc : path->end_pc;
-	const bool leaves = last->leaves && !place;
+	const bool leaves = last->leaves && !node;
 
 	flow->has_last = true;
 	flow->consecutive = true;
@@ -509,106 +515,106 @@ static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_ho
 	}
 	if (leaves)
 		return rvt_walk_leave(flow, w, &(struct rvt_leaving){
-			path->end, false, path->flags & RVT_HOP_ABSOLUTE, path->end_pc,
-			path->flags & RVT_HOP_ABSOLUTE ? path->last->pub.target : 0,
+			path->end, false, path->flags & RVT_SEGMENT_ABSOLUTE, path->end_pc,
+			path->flags & RVT_SEGMENT_ABSOLUTE ? path->last->pub.target : 0,
 		});
 	/* Without a piece mappings have changed: it must be looked up. */
 	return rvt_walk_go(flow, flow->piece ? next : NULL, pc);
 }
 
-int rvt_replay(struct rvt_flow *flow, struct rvt_walk *w)
+int rvt_walk_segments(struct rvt_flow *flow, struct rvt_walk *w)
 {
 	uint64_t from = flow->block->pub.pc;
-	uint32_t place = current_place(flow);
-	const struct rvt_hop *last;
+	uint32_t node = current_node(flow);
+	const struct rvt_segment *last;
 	int stop;
 
-	if (!place) {
+	if (!node) {
 		do_without(w);
 		return RVT_GO_ON;
 	}
 	fetch_return(flow);
 	if (flow->collect)
-		last = replay_hops(flow, w, &place, flow->counts, true);
+		last = replay_segments(flow, w, &node, flow->counts, true);
 	else if (flow->counts)
-		last = replay_hops(flow, w, &place, true, false);
+		last = replay_segments(flow, w, &node, true, false);
 	else
-		last = replay_hops(flow, w, &place, false, false);
+		last = replay_segments(flow, w, &node, false, false);
 	if (!last)
 		return RVT_GO_ON;
 	if (flow->counts)
 		rvt_counts_begin(flow->counts, from);
-	stop = settle(flow, w, last, place);
+	stop = settle(flow, w, last, node);
 	return flow->result ? -ECANCELED : stop;
 }
 
 static bool make_tables(struct rvt_flow *flow, uint32_t flags)
 {
-	struct rvt_hops *hops;
+	struct rvt_segments *segments;
 	struct rvt_leaps *leaps;
 
 	if (flow->teacher)
 		rvt_flow_learn(flow);
-	rvt_flow_inherit(flow);
-	if (flow->hops)
+	rvt_flow_take_pooled(flow);
+	if (flow->segments)
 		return true;
-	hops = rvt_hops_create();
+	segments = rvt_segments_create();
 	leaps = rvt_leaps_create();
-	if (!hops || !leaps) {
-		rvt_hops_destroy(hops);
+	if (!segments || !leaps) {
+		rvt_segments_destroy(segments);
 		rvt_leaps_destroy(leaps);
-		flow->no_hops = true;
+		flow->no_segments = true;
 		return false;
 	}
-	hops->flags = flags;
-	flow->hops = hops;
+	segments->flags = flags;
+	flow->segments = segments;
 	flow->leaps = leaps;
 	return true;
 }
 
 /*
  * Begins anew, for orders with @flags, when there is no more room or they were others. False: not
- * now, some counts are set aside.
+ * now, some counts are deferred.
  */
 static bool reset_tables(struct rvt_flow *flow, uint32_t flags)
 {
-	if (flow->aside.left) {
-		flow->aside.full = true;
-		return flow->hops->flags == flags;
+	if (flow->deferred.left) {
+		flow->deferred.full = true;
+		return flow->segments->flags == flags;
 	}
 	if (flow->counts)
-		rvt_flow_expand_hops(flow);
+		rvt_flow_expand_segments(flow);
 	rvt_leaps_reset(flow->leaps);
-	if (flow->hops->flags == flags && rvt_hops_have_room(flow->hops))
+	if (flow->segments->flags == flags && rvt_segments_have_room(flow->segments))
 		return true;
-	rvt_steps_reset(flow);
+	rvt_memos_reset(flow);
 	if (flow->counts)
-		rvt_flow_expand_hops(flow);
-	rvt_hops_reset(flow->hops, flags);
-	rvt_flow_new_epoch(flow);
-	flow->seen_epoch = flow->epochs[0];
+		rvt_flow_expand_segments(flow);
+	rvt_segments_reset(flow->segments, flags);
+	rvt_flow_new_mapping_epoch(flow);
+	flow->block_epoch = flow->mapping_epochs[0];
 	return true;
 }
 
-/* Hops serve orders with outcomes in bits. */
-void rvt_replay_prepare(struct rvt_flow *flow, struct rvt_walk *w)
+/* Segments serve orders with outcomes in bits. */
+void rvt_walk_segments_prepare(struct rvt_flow *flow, struct rvt_walk *w)
 {
 	const struct rvt_order *order = w->order;
-	uint32_t flags = order->flags & RVT_HOP_RUN_FLAGS;
+	uint32_t flags = order->flags & RVT_SEGMENT_RUN_FLAGS;
 
-	if (order->outcome || flow->no_hops)
+	if (order->outcome || flow->no_segments)
 		return;
 	w->tails = order->max_halfwords != RVT_UNLIMITED &&
 		   !(order->flags & (RVT_RUN_STOP_PC | RVT_RUN_STOP_USED | RVT_RUN_NOT_TAKEN));
 	w->ends = order->flags & RVT_RUN_STOP_USED && !(order->flags & RVT_RUN_STOP_PC) &&
 		  order->n_outcomes;
-	if (order->n_outcomes < RVT_HOP_OUTCOMES && !w->tails && !w->ends)
+	if (order->n_outcomes < RVT_SEGMENT_OUTCOMES && !w->tails && !w->ends)
 		return;
-	if (!flow->hops && !make_tables(flow, flags))
+	if (!flow->segments && !make_tables(flow, flags))
 		return;
-	if ((flow->hops->flags != flags || !rvt_hops_have_room(flow->hops) ||
+	if ((flow->segments->flags != flags || !rvt_segments_have_room(flow->segments) ||
 	     !rvt_leaps_have_room(flow->leaps)) && !reset_tables(flow, flags))
 		return;
-	w->replays = true;
-	w->replay_at = order->n_outcomes;
+	w->uses_segments = true;
+	w->segments_at = order->n_outcomes;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Strides: walking a message by hops, all or nothing.
+ * Speculative walks: walking a message by segments, all or nothing.
  */
 #include "flow/walk/speculative.h"
 #include "flow/walk/walk.h"
@@ -8,56 +8,61 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define INLINE inline __attribute__((always_inline))
 
-#define MAX_HOPS 64
-_Static_assert(MAX_HOPS <= RVT_STEP_WORDS && MAX_HOPS <= RVT_HOP_SUMS, "fits");
+#define MAX_SEGMENTS 64
+_Static_assert(MAX_SEGMENTS <= RVT_MEMO_WORDS && MAX_SEGMENTS <= RVT_SEGMENT_SUMS, "fits");
 
 /*
- * What a stride is going to do to the return stack, as struct rvt_calls, but the addresses are
- * still where they are: on the stack, and in paths of hops, which are in no cache, and nobody waits
- * for them. The same number of addresses is always moved at least, so that nobody need foresee it.
+ * What a speculative walk is going to do to the return stack, as struct rvt_stack_delta, but the
+ * addresses are still where they are: on the stack, and in paths of segments, which are in no
+ * cache, and nobody waits for them. The same number of addresses is always moved at least, so that
+ * nobody need foresee it.
  */
-struct calls {
-	unsigned int n_pops, n_pushes;	/* RVT_CALLS together, at most */
+struct delta {
+	unsigned int n_pops, n_pushes;	/* RVT_DELTA_PCS together, at most */
 	int nesting;
 	bool empty;
-	const uint64_t *pushes[RVT_CALLS + RVT_HOP_PUSHES];
+	const uint64_t *pushes[RVT_DELTA_PCS + RVT_SEGMENT_PUSHES];
 };
-#define FEW_CALLS 4
-_Static_assert(FEW_CALLS <= RVT_CALLS, "there is room for them");
+#define FEW_PCS 4
+_Static_assert(FEW_PCS <= RVT_DELTA_PCS, "there is room for them");
 
-#define COUNTED 4	/* hops, in one go */
+#define COUNTED 4	/* segments, in one go */
 
-/* What a stride is going to do. Nothing of it has happened. */
-struct draft {
-	struct rvt_mapping *piece;	/* that the last place was found through; NULL: none yet */
-	/* hops up to this state must be looked at closely: all, unless it covers those in its view */
-	enum rvt_hop_state careful;
-	unsigned int n_hops, n_returns;
+/* What a speculative walk is going to do. Nothing of it has happened. */
+struct speculation {
+	struct rvt_mapping *piece;	/* that the last node was found through; NULL: none yet */
+	/*
+	 * segments up to this state must be looked at closely: all, unless it covers those in its
+	 * view
+	 */
+	enum rvt_segment_state careful;
+	unsigned int n_segments, n_returns;
 	uint64_t jumps;			/* that used up an outcome as branches do */
-	int64_t indirect;		/* besides what hops say */
-	struct rvt_hop *hops[MAX_HOPS + COUNTED - 1];
+	int64_t indirect;		/* besides what segments say */
+	struct rvt_segment *segments[MAX_SEGMENTS + COUNTED - 1];
 	struct {
-		const struct rvt_hop *hop;	/* that it ends */
+		const struct rvt_segment *seg;	/* that it ends */
 		uint64_t pc;			/* where it leads */
-	} returns[RVT_CALLS];
-	struct calls calls;
+	} returns[RVT_DELTA_PCS];
+	struct delta delta;
 };
 
 /*
- * Where looking up is. One hop waits for the one before, so this must be in registers: only
+ * Where looking up is. One segment waits for the one before, so this must be in registers: only
  * functions that are inlined get a pointer to it.
  */
 struct here {
-	uint32_t at;			/* place; 0: not known */
-	uint32_t n_hops;		/* so far */
-	uint64_t bits;			/* outcomes left, the next in bit 0; above them a stop bit */
+	uint32_t at;			/* node; 0: not known */
+	uint32_t n_segments;		/* so far */
+	uint64_t bits;			/* outcomes left, the next in bit 0, and a stop bit */
 	uint64_t even, odd;		/* their sums */
 };
 
 #define ALL_USED_UP 1			/* .bits */
-#define FULL_KEY (1u << RVT_HOP_OUTCOMES)	/* .bits of as many as a hop can use up, at least */
+/* .bits of as many as a segment can use up, at least */
+#define FULL_KEY (1u << RVT_SEGMENT_OUTCOMES)
 
-/* Of @bits in @sum, from where they are in a hop up. */
+/* Of @bits in @sum, from where they are in a segment up. */
 static INLINE unsigned int sum_of(uint64_t sum, unsigned int shift, unsigned int bits)
 {
 	return sum >> shift & ((1u << bits) - 1);
@@ -65,23 +70,24 @@ static INLINE unsigned int sum_of(uint64_t sum, unsigned int shift, unsigned int
 
 static INLINE uint64_t halfwords(const struct here *here)
 {
-	return here->even >> RVT_HOP_HALFWORDS;
+	return here->even >> RVT_SEGMENT_HALFWORDS;
 }
 
 /*
- * rvt_hop_key() of the outcomes in so many bits, with a stop bit: FULL_KEY and more if these are as
- * many as a hop can use up. @last is part of it if they are fewer, the last ones.
+ * rvt_segment_key() of the outcomes in so many bits, with a stop bit: FULL_KEY and more if these
+ * are as many as a segment can use up. @last is part of it if they are fewer, the last ones.
  */
 #define THERE(i) ((i) < 2 ? 0u : (i) < 4 ? 1u : (i) < 8 ? 3u : (i) < 16 ? 7u : (i) < 32 ? 15u : 31u)
-#define KEY(i, last) ((i) << RVT_HOP_SLOT_SHIFT | RVT_HOP_KEY | THERE(i) << RVT_HOP_OUTCOMES | \
-		      ((i) & THERE(i)) | ((i) < FULL_KEY ? (last) : 0u))
+#define KEY(i, last)                                                                               \
+	((i) << RVT_SEGMENT_SLOT_SHIFT | RVT_SEGMENT_KEY | THERE(i) << RVT_SEGMENT_OUTCOMES |      \
+	 ((i)&THERE(i)) | ((i) < FULL_KEY ? (last) : 0u))
 #define KEYS_4(i, last) KEY(i, last), KEY((i) + 1, last), KEY((i) + 2, last), KEY((i) + 3, last)
 #define KEYS_16(i, last) KEYS_4(i, last), KEYS_4((i) + 4, last), KEYS_4((i) + 8, last), \
 			 KEYS_4((i) + 12, last)
 #define KEYS(last) { KEYS_16(0, last), KEYS_16(16, last), KEYS_16(32, last), KEYS_16(48, last) }
 static const uint32_t keys_to_jump[2 * FULL_KEY] = KEYS(0u);
-static const uint32_t keys_to_end[2 * FULL_KEY] = KEYS(RVT_HOP_END);
-static const uint32_t keys_to_branch[2 * FULL_KEY] = KEYS(RVT_HOP_TO_BRANCH);
+static const uint32_t keys_to_end[2 * FULL_KEY] = KEYS(RVT_SEGMENT_END);
+static const uint32_t keys_to_branch[2 * FULL_KEY] = KEYS(RVT_SEGMENT_TO_BRANCH);
 
 /* Of @keys, that of what comes next. */
 static INLINE uint32_t next_key(const struct here *here, const uint32_t *keys)
@@ -94,57 +100,57 @@ static INLINE uint32_t next_key(const struct here *here, const uint32_t *keys)
 
 /* ---- the return stack, as it is going to be ---- */
 
-static INLINE bool push(struct calls *calls, const uint64_t *pc)
+static INLINE bool push(struct delta *delta, const uint64_t *pc)
 {
-	calls->pushes[calls->n_pushes++] = pc;
-	return calls->n_pops + calls->n_pushes <= RVT_CALLS;
+	delta->pushes[delta->n_pushes++] = pc;
+	return delta->n_pops + delta->n_pushes <= RVT_DELTA_PCS;
 }
 
-/* Where the next return leads that is not of a call of the stride is looked up soon. */
-static INLINE void fetch_return(struct rvt_flow *flow, const struct calls *calls)
+/* Where the next return leads that is not of a call of the speculative walk is looked up soon. */
+static INLINE void fetch_return(struct rvt_flow *flow, const struct delta *delta)
 {
-	__builtin_prefetch(rvt_flow_target(flow, flow->returns.top[-1 - (int)calls->n_pops]));
+	__builtin_prefetch(rvt_flow_target(flow, flow->returns.top[-1 - (int)delta->n_pops]));
 }
 
-static INLINE bool pop(struct rvt_flow *flow, struct calls *calls, uint64_t *pc)
+static INLINE bool pop(struct rvt_flow *flow, struct delta *delta, uint64_t *pc)
 {
 	const struct rvt_return_stack *stack = &flow->returns;
-	const unsigned int own = !!calls->n_pushes;
-	const uint64_t *const pushed = calls->pushes[calls->n_pushes - own];
-	const uint64_t *const before = &stack->top[-1 - (int)calls->n_pops];
+	const unsigned int own = !!delta->n_pushes;
+	const uint64_t *const pushed = delta->pushes[delta->n_pushes - own];
+	const uint64_t *const before = &stack->top[-1 - (int)delta->n_pops];
 
-	if (unlikely(!own & (calls->n_pops >= rvt_returns_used(stack) ||
-			     calls->n_pops == RVT_CALLS)))
+	if (unlikely(!own & (delta->n_pops >= rvt_returns_used(stack) ||
+			     delta->n_pops == RVT_DELTA_PCS)))
 		return false;
 	*pc = *(own ? pushed : before);
-	calls->n_pushes -= own;
-	calls->n_pops += !own;
-	fetch_return(flow, calls);
+	delta->n_pushes -= own;
+	delta->n_pops += !own;
+	fetch_return(flow, delta);
 	return true;
 }
 
-/* The calls of @hop, and the returns from these. */
-static INLINE bool call(struct rvt_flow *flow, struct calls *calls, const struct rvt_hop *hop)
+/* The calls of @seg, and the returns from these. */
+static INLINE bool call(struct rvt_flow *flow, struct delta *delta, const struct rvt_segment *seg)
 {
-	const uint64_t *pushes = rvt_hop_pushes(flow->hops, hop);
-	const int height = (int)(calls->n_pushes - calls->n_pops) + hop->nesting;
+	const uint64_t *pushes = rvt_segment_pushes(flow->segments, seg);
+	const int height = (int)(delta->n_pushes - delta->n_pops) + seg->nesting;
 
 	/* Without a stack calls leave nothing behind to return to. */
 	if (unlikely(!flow->returns.depth))
-		return !rvt_hop_returns(hop);
-	calls->nesting = height > calls->nesting ? height : calls->nesting;
+		return !rvt_segment_returns(seg);
+	delta->nesting = height > delta->nesting ? height : delta->nesting;
 	__builtin_prefetch(pushes);
-	for (unsigned int i = 0; i < RVT_HOP_PUSHES; i++)
-		calls->pushes[calls->n_pushes + i] = pushes + i;
-	calls->n_pushes += hop->n_pushes;
-	return calls->n_pops + calls->n_pushes <= RVT_CALLS;
+	for (unsigned int i = 0; i < RVT_SEGMENT_PUSHES; i++)
+		delta->pushes[delta->n_pushes + i] = pushes + i;
+	delta->n_pushes += seg->n_pushes;
+	return delta->n_pops + delta->n_pushes <= RVT_DELTA_PCS;
 }
 
 /* ---- where it leads ---- */
 
-/* Looks up the block at @pc, and whether it is a place. */
-static __attribute__((noinline)) bool make_place(struct rvt_flow *flow, struct rvt_target *target,
-						 uint64_t pc)
+/* Looks up the block at @pc, and whether it is a node. */
+static __attribute__((noinline)) bool make_node(struct rvt_flow *flow, struct rvt_target *target,
+						uint64_t pc)
 {
 	struct rvt_mapping *piece = flow->piece;
 	struct rvt_code_block *block;
@@ -152,174 +158,181 @@ static __attribute__((noinline)) bool make_place(struct rvt_flow *flow, struct r
 	if (rvt_flow_enter(flow, pc, &block))
 		return false;
 	flow->piece = piece;
-	if (block->view)
-		target->place = rvt_hops_place(flow->hops, block);
-	return target->place;
+	if (block->table)
+		target->node = rvt_segments_node(flow->segments, block);
+	return target->node;
 }
 
 /* False: out of memory. */
-static INLINE bool look_at_view(struct rvt_flow *flow, struct draft *d)
+static INLINE bool look_at_table(struct rvt_flow *flow, struct speculation *d)
 {
-	const struct rvt_view *view = rvt_view_get(flow->space->image, d->piece, &flow->code);
+	const struct rvt_block_table *table =
+		rvt_block_table_get(flow->space->image, d->piece, &flow->code);
 
-	d->careful = view && rvt_mapping_covers(d->piece, view) ? RVT_HOP_CAREFUL : RVT_HOP_PLAIN;
-	return view;
+	d->careful = table && rvt_mapping_covers(d->piece, table) ? RVT_SEGMENT_CAREFUL :
+								  RVT_SEGMENT_PLAIN;
+	return table;
 }
 
-/* The place at @pc, in the half where the stride is: 0 if no hops begin there. */
-static INLINE uint32_t find_place(struct rvt_flow *flow, struct draft *d, uint64_t pc)
+/* The node at @pc, in the half where the speculative walk is: 0 if no segments begin there. */
+static INLINE uint32_t find_node(struct rvt_flow *flow, struct speculation *d, uint64_t pc)
 {
 	struct rvt_target *target = rvt_flow_target(flow, pc);
 
-	if (unlikely(!rvt_flow_knows(flow, target, pc) || !target->place) &&
-	    !make_place(flow, target, pc))
+	if (unlikely(!rvt_flow_knows(flow, target, pc) || !target->node) &&
+	    !make_node(flow, target, pc))
 		return 0;
 	if (d->piece != target->piece) {
 		d->piece = target->piece;
-		if (!look_at_view(flow, d))
+		if (!look_at_table(flow, d))
 			return 0;
 	}
-	return target->place;
+	return target->node;
 }
 
 /*
- * The same where the stride begins. The one before may have ended in the midst of things, where
- * nothing jumps to: that needs no room among the targets.
+ * The same where the speculative walk begins. The one before may have ended in the midst of things,
+ * where nothing jumps to: that needs no room among the targets.
  */
-static INLINE uint32_t first_place(struct rvt_flow *flow, struct draft *d, uint64_t pc)
+static INLINE uint32_t first_node(struct rvt_flow *flow, struct speculation *d, uint64_t pc)
 {
-	const struct rvt_target *end = &flow->stride_end;
+	const struct rvt_target *end = &flow->speculation_end;
 
-	if (!rvt_flow_knows(flow, end, pc) || !end->place)
-		return find_place(flow, d, pc);
+	if (!rvt_flow_knows(flow, end, pc) || !end->node)
+		return find_node(flow, d, pc);
 	d->piece = end->piece;
-	return look_at_view(flow, d) ? end->place : 0;
+	return look_at_table(flow, d) ? end->node : 0;
 }
 
-static __attribute__((noinline)) struct rvt_hop *
-learn(struct rvt_flow *flow, struct draft *d, uint32_t flags, uint32_t place, uint32_t key)
+static __attribute__((noinline)) struct rvt_segment *
+learn(struct rvt_flow *flow, struct speculation *d, uint32_t flags, uint32_t node, uint32_t key)
 {
 	struct rvt_mapping *piece = flow->piece;
-	struct rvt_hop *hop;
+	struct rvt_segment *seg;
 
 	flow->piece = d->piece;
-	hop = rvt_replay_learn(flow, flags, place, key);
+	seg = rvt_walk_learn_segment(flow, flags, node, key);
 	flow->piece = piece;
-	/* The view may have hops where it had none. */
-	return look_at_view(flow, d) ? hop : NULL;
+	/* The block table may have segments where it had none. */
+	return look_at_table(flow, d) ? seg : NULL;
 }
 
-/* What only some hops have. False: it must be looked at more closely than here. */
-static bool add_rest(struct rvt_flow *flow, struct draft *d, const struct rvt_hop *last,
-		     const struct rvt_hop *hop)
+/* What only some segments have. False: it must be looked at more closely than here. */
+static bool add_rest(struct rvt_flow *flow, struct speculation *d, const struct rvt_segment *last,
+		     const struct rvt_segment *seg)
 {
-	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+	const struct rvt_segment_path *path = rvt_segment_path(flow->segments, seg);
 
-	if (hop->state == RVT_HOP_NONE)
+	if (seg->state == RVT_SEGMENT_NONE)
 		return false;
-	if (d->careful != RVT_HOP_CAREFUL &&
+	if (d->careful != RVT_SEGMENT_CAREFUL &&
 	    (path->low < d->piece->start || path->high > d->piece->last))
 		return false;
-	if (path->flags & RVT_HOP_ALONE && (last ? last->falls : rvt_steps_consecutive(flow)))
+	if (path->flags & RVT_SEGMENT_ALONE && (last ? last->falls : rvt_memos_consecutive(flow)))
 		return false;
-	d->indirect += path->indirect - hop->indirect;
+	d->indirect += path->indirect - seg->indirect;
 	d->jumps += path->jumps;
 	return true;
 }
 
-/* The next hop, of @key. NULL: there is none, or it must be looked at more closely than here. */
-static INLINE struct rvt_hop *next_hop(struct rvt_flow *flow, struct draft *d, struct here *here,
-				       uint32_t flags, struct rvt_hop *last, uint32_t key)
+/*
+ * The next segment, of @key. NULL: there is none, or it must be looked at more closely than here.
+ */
+static INLINE struct rvt_segment *next_segment(struct rvt_flow *flow, struct speculation *d,
+					       struct here *here, uint32_t flags,
+					       struct rvt_segment *last, uint32_t key)
 {
-	struct rvt_hop *hop = rvt_hop(flow->hops, here->at, key, last);
+	struct rvt_segment *seg = rvt_segment(flow->segments, here->at, key, last);
 
-	if (unlikely(!hop))
-		hop = learn(flow, d, flags, here->at, key);
-	if (unlikely(!hop || here->n_hops == MAX_HOPS))
+	if (unlikely(!seg))
+		seg = learn(flow, d, flags, here->at, key);
+	if (unlikely(!seg || here->n_segments == MAX_SEGMENTS))
 		return NULL;
-	if (unlikely(hop->state <= d->careful) && !add_rest(flow, d, last, hop))
+	if (unlikely(seg->state <= d->careful) && !add_rest(flow, d, last, seg))
 		return NULL;
-	if (hop->nesting && !call(flow, &d->calls, hop))
+	if (seg->nesting && !call(flow, &d->delta, seg))
 		return NULL;
-	d->hops[here->n_hops++] = hop;
-	here->bits >>= hop->used;
-	here->even += hop->sums & RVT_HOP_EVEN;
-	here->odd += hop->sums & RVT_HOP_ODD;
-	here->at = hop->next;
-	return hop;
+	d->segments[here->n_segments++] = seg;
+	here->bits >>= seg->used;
+	here->even += seg->sums & RVT_SEGMENT_EVEN;
+	here->odd += seg->sums & RVT_SEGMENT_ODD;
+	here->at = seg->next;
+	return seg;
 }
 
-/* @hop leaves by a return that the return stack decides. The place where that leads; 0: not known. */
-static INLINE uint32_t follow_return(struct rvt_flow *flow, struct draft *d,
-				     const struct rvt_hop *hop)
+/*
+ * @seg leaves by a return that the return stack decides. The node where that leads; 0: not known.
+ */
+static INLINE uint32_t follow_return(struct rvt_flow *flow, struct speculation *d,
+				     const struct rvt_segment *seg)
 {
 	uint64_t pc;
 
-	if (d->n_returns == RVT_CALLS || !pop(flow, &d->calls, &pc) ||
-	    rvt_half(pc) != rvt_half(flow->steps->key.pc))
+	if (d->n_returns == RVT_DELTA_PCS || !pop(flow, &d->delta, &pc) ||
+	    rvt_va_half(pc) != rvt_va_half(flow->memos->key.pc))
 		return 0;
-	d->returns[d->n_returns].hop = hop;
+	d->returns[d->n_returns].seg = seg;
 	d->returns[d->n_returns++].pc = pc;
 	d->indirect++;
-	return find_place(flow, d, pc);
+	return find_node(flow, d, pc);
 }
 
-/* What the return stack decides: @hop leaves by a return. It may find nothing there. */
-static INLINE bool leave_by_return(struct rvt_flow *flow, struct draft *d)
+/* What the return stack decides: @seg leaves by a return. It may find nothing there. */
+static INLINE bool leave_by_return(struct rvt_flow *flow, struct speculation *d)
 {
 	uint64_t pc;
 
-	d->calls.empty = !d->calls.n_pushes &&
-			 d->calls.n_pops == rvt_returns_used(&flow->returns);
-	return d->calls.empty || pop(flow, &d->calls, &pc);
+	d->delta.empty = !d->delta.n_pushes &&
+			 d->delta.n_pops == rvt_returns_used(&flow->returns);
+	return d->delta.empty || pop(flow, &d->delta, &pc);
 }
 
-/* The jump at the end of @hop is told by the message: what it does to the return stack. */
-static INLINE bool leave(struct rvt_flow *flow, struct draft *d, const struct rvt_stride *stride,
-			 const struct rvt_hop *hop)
+/* The jump at the end of @seg is told by the message: what it does to the return stack. */
+static INLINE bool leave(struct rvt_flow *flow, struct speculation *d,
+			 const struct rvt_speculation *spec, const struct rvt_segment *seg)
 {
-	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
+	const struct rvt_segment_path *path = rvt_segment_path(flow->segments, seg);
 
 	d->indirect++;
 	/* Its path is in no cache. */
-	if (hop->falls)
+	if (seg->falls)
 		return true;
-	if (hop->ends_return)
+	if (seg->ends_return)
 		return !flow->returns.depth || leave_by_return(flow, d);
-	if (stride->flags & RVT_RUN_ABSOLUTE_JUMP && path->flags & RVT_HOP_ABSOLUTE)
+	if (spec->flags & RVT_RUN_ABSOLUTE_JUMP && path->flags & RVT_SEGMENT_ABSOLUTE)
 		return false;
 	if (!flow->returns.depth || path->end == RVT_END_INDIRECT)
 		return true;
 	if (path->end == RVT_END_RETURN)
 		return leave_by_return(flow, d);
-	if (path->end != RVT_END_IND_CALL || !push(&d->calls, &path->end_pc))
+	if (path->end != RVT_END_IND_CALL || !push(&d->delta, &path->end_pc))
 		return false;
-	if ((int)(d->calls.n_pushes - d->calls.n_pops) > d->calls.nesting)
-		d->calls.nesting = d->calls.n_pushes - d->calls.n_pops;
+	if ((int)(d->delta.n_pushes - d->delta.n_pops) > d->delta.nesting)
+		d->delta.nesting = d->delta.n_pushes - d->delta.n_pops;
 	return true;
 }
 
-/* Whether @pc is in @hop. */
-static bool passes(struct rvt_flow *flow, const struct rvt_hop *hop, uint64_t pc)
+/* Whether @pc is in @seg. */
+static bool passes(struct rvt_flow *flow, const struct rvt_segment *seg, uint64_t pc)
 {
-	const struct rvt_hop_path *path = rvt_hop_path(flow->hops, hop);
-	const struct rvt_run *runs = rvt_hop_runs(flow->hops, hop);
+	const struct rvt_segment_path *path = rvt_segment_path(flow->segments, seg);
+	const struct rvt_run *runs = rvt_segment_runs(flow->segments, seg);
 
 	if (pc < path->low || pc > path->high)
 		return false;
-	for (unsigned int i = 0; i < hop->n_runs; i++)
+	for (unsigned int i = 0; i < seg->n_runs; i++)
 		if (pc - runs[i].block->pc < runs[i].block->bytes)
 			return true;
 	return false;
 }
 
-/* @hop leaves by a jump: whether it is that of the message, or too late for that. */
-static INLINE bool is_last(const struct here *here, const struct rvt_stride *stride,
-			   const struct rvt_hop *hop)
+/* @seg leaves by a jump: whether it is that of the message, or too late for that. */
+static INLINE bool is_last(const struct here *here, const struct rvt_speculation *spec,
+			   const struct rvt_segment *seg)
 {
-	if (!stride->jumps || stride->halfwords)
-		return stride->jumps && halfwords(here) >= stride->halfwords;
-	return here->bits == ALL_USED_UP && !hop->ends_return;
+	if (!spec->jumps || spec->halfwords)
+		return spec->jumps && halfwords(here) >= spec->halfwords;
+	return here->bits == ALL_USED_UP && !seg->ends_return;
 }
 
 /* A branch with nothing before it. */
@@ -328,193 +341,200 @@ static bool is_branch(const struct rvt_code_block *block)
 	return block->insns == 1 && block->end == RVT_END_BRANCH;
 }
 
-/* Looks up all hops. False: they do not lead to the end of the message. */
-static INLINE bool find_hops(struct rvt_flow *flow, struct draft *d, struct here *here,
-			     const struct rvt_stride *stride)
+/* Looks up all segments. False: they do not lead to the end of the message. */
+static INLINE bool find_segments(struct rvt_flow *flow, struct speculation *d, struct here *here,
+				 const struct rvt_speculation *spec)
 {
-	const uint32_t *keys = stride->to_branch ? keys_to_branch :
-			       stride->jumps ? keys_to_jump : keys_to_end;
+	const uint32_t *keys = spec->to_branch ? keys_to_branch :
+			       spec->jumps ? keys_to_jump : keys_to_end;
 	/* With no more than these it may be there. */
-	const uint64_t last_bits = stride->jumps ? 0 : ALL_USED_UP;
-	struct rvt_hop *hop = NULL;
+	const uint64_t last_bits = spec->jumps ? 0 : ALL_USED_UP;
+	struct rvt_segment *seg = NULL;
 	uint32_t key;
 
 	while (here->at) {
 		if (here->bits == last_bits &&
-		    (!stride->to_branch || is_branch(flow->hops->blocks[here->at])))
+		    (!spec->to_branch || is_branch(flow->segments->blocks[here->at])))
 			return true;
 		key = next_key(here, keys);
-		hop = next_hop(flow, d, here, stride->flags, hop, key);
-		if (unlikely(!hop))
+		seg = next_segment(flow, d, here, spec->flags, seg, key);
+		if (unlikely(!seg))
 			return false;
 		if (here->at)
 			continue;
-		if (!hop->leaves)
-			return here->bits == ALL_USED_UP && !stride->jumps &&
-			       (!stride->to_branch || key & RVT_HOP_END);
-		/* Behind the last outcome, which is used up in this hop or before, it must not. */
-		if (!stride->halfwords && here->bits == ALL_USED_UP &&
-		    passes(flow, hop, stride->target))
+		if (!seg->leaves)
+			return here->bits == ALL_USED_UP && !spec->jumps &&
+			       (!spec->to_branch || key & RVT_SEGMENT_END);
+		/*
+		 * Behind the last outcome, which is used up in this segment or before, it must not.
+		 */
+		if (!spec->halfwords && here->bits == ALL_USED_UP &&
+		    passes(flow, seg, spec->target))
 			return false;
-		if (is_last(here, stride, hop))
-			return (!stride->halfwords || halfwords(here) == stride->halfwords) &&
-			       here->bits == ALL_USED_UP && leave(flow, d, stride, hop);
-		if (!hop->ends_return)
+		if (is_last(here, spec, seg))
+			return (!spec->halfwords || halfwords(here) == spec->halfwords) &&
+			       here->bits == ALL_USED_UP && leave(flow, d, spec, seg);
+		if (!seg->ends_return)
 			return false;
-		here->at = follow_return(flow, d, hop);
+		here->at = follow_return(flow, d, seg);
 	}
 	return false;
 }
 
 /* ---- taking it ---- */
 
-/* What is executed in all. False: more than fits a step. */
-static INLINE bool sum_up(const struct draft *d, const struct here *here, uint64_t *sums)
+/* What is executed in all. False: more than fits a memo. */
+static INLINE bool sum_up(const struct speculation *d, const struct here *here, uint64_t *sums)
 {
 	const struct rvt_flow_stats stats = {
-		.insns = sum_of(here->odd, RVT_HOP_INSNS, 17),
+		.insns = sum_of(here->odd, RVT_SEGMENT_INSNS, 17),
 		.halfwords = halfwords(here),
-		.branches = sum_of(here->even, RVT_HOP_USED, 9) - d->jumps,
-		.taken = sum_of(here->even, RVT_HOP_TAKEN, 9) - d->jumps,
-		.indirect = sum_of(here->odd, RVT_HOP_INDIRECT, 8) + d->indirect,
+		.branches = sum_of(here->even, RVT_SEGMENT_USED, 9) - d->jumps,
+		.taken = sum_of(here->even, RVT_SEGMENT_TAKEN, 9) - d->jumps,
+		.indirect = sum_of(here->odd, RVT_SEGMENT_INDIRECT, 8) + d->indirect,
 	};
 
-	return rvt_step_pack(&stats, sums) &&
-	       sum_of(here->odd, RVT_HOP_N_RUNS, 12) <= RVT_STEP_RUNS;
+	return rvt_memo_pack(&stats, sums) &&
+	       sum_of(here->odd, RVT_SEGMENT_N_RUNS, 12) <= RVT_MEMO_RUNS;
 }
 
 /* What is done to the return stack, as addresses. */
-static INLINE void write_log(const struct rvt_return_stack *stack, const struct calls *calls,
-			     struct rvt_calls *log)
+static INLINE void write_log(const struct rvt_return_stack *stack, const struct delta *delta,
+			     struct rvt_stack_delta *log)
 {
-	log->n_pops = calls->n_pops;
-	log->n_pushes = calls->n_pushes;
-	log->nesting = calls->nesting;
-	log->empty = calls->empty;
+	log->n_pops = delta->n_pops;
+	log->n_pushes = delta->n_pushes;
+	log->nesting = delta->nesting;
+	log->empty = delta->empty;
 	log->invalid = false;
 	/* In this order: what is too much gives way to what is not. */
-	for (unsigned int i = 0; i < FEW_CALLS; i++)
+	for (unsigned int i = 0; i < FEW_PCS; i++)
 		log->pcs[i] = stack->top[-1 - (int)i];
-	for (unsigned int i = 0; i < FEW_CALLS; i++)
-		log->pcs[RVT_CALLS - 1 - i] = *calls->pushes[i];
-	for (unsigned int i = FEW_CALLS; i < calls->n_pushes; i++)
-		log->pcs[RVT_CALLS - 1 - i] = *calls->pushes[i];
-	for (unsigned int i = FEW_CALLS; i < calls->n_pops; i++)
+	for (unsigned int i = 0; i < FEW_PCS; i++)
+		log->pcs[RVT_DELTA_PCS - 1 - i] = *delta->pushes[i];
+	for (unsigned int i = FEW_PCS; i < delta->n_pushes; i++)
+		log->pcs[RVT_DELTA_PCS - 1 - i] = *delta->pushes[i];
+	for (unsigned int i = FEW_PCS; i < delta->n_pops; i++)
 		log->pcs[i] = stack->top[-1 - (int)i];
 }
 
-static __attribute__((noinline)) bool do_rare_calls(struct rvt_return_stack *stack,
-						    const struct rvt_calls *log)
+static __attribute__((noinline)) bool apply_rare_delta(struct rvt_return_stack *stack,
+						       const struct rvt_stack_delta *log)
 {
-	_Alignas(struct rvt_kept_calls) uint8_t
-		kept[sizeof(struct rvt_kept_calls) + (RVT_CALLS + RVT_FEW_CALLS) * sizeof(uint64_t)];
+	_Alignas(struct rvt_kept_delta)
+		uint8_t kept[sizeof(struct rvt_kept_delta) +
+			     (RVT_DELTA_PCS + RVT_DELTA_FEW) * sizeof(uint64_t)];
 
-	rvt_calls_keep(log, (struct rvt_kept_calls *)kept);
-	return rvt_returns_replay(stack, (struct rvt_kept_calls *)kept);
+	rvt_stack_delta_keep(log, (struct rvt_kept_delta *)kept);
+	return rvt_returns_apply(stack, (struct rvt_kept_delta *)kept);
 }
 
 /* What @log says is done to the stack, where it was looked up. False: it cannot be. */
-static INLINE bool do_calls(struct rvt_return_stack *stack, const struct rvt_calls *log)
+static INLINE bool apply_delta(struct rvt_return_stack *stack, const struct rvt_stack_delta *log)
 {
 	uint64_t *to = stack->top - log->n_pops;
 
 	if (log->empty || !rvt_returns_have_room(stack, log->nesting))
-		return do_rare_calls(stack, log);
-	for (unsigned int i = 0; i < FEW_CALLS; i++)
-		to[i] = log->pcs[RVT_CALLS - 1 - i];
-	for (unsigned int i = FEW_CALLS; i < log->n_pushes; i++)
-		to[i] = log->pcs[RVT_CALLS - 1 - i];
+		return apply_rare_delta(stack, log);
+	for (unsigned int i = 0; i < FEW_PCS; i++)
+		to[i] = log->pcs[RVT_DELTA_PCS - 1 - i];
+	for (unsigned int i = FEW_PCS; i < log->n_pushes; i++)
+		to[i] = log->pcs[RVT_DELTA_PCS - 1 - i];
 	stack->top = to + log->n_pushes;
 	return true;
 }
 
-static void count(struct rvt_flow *flow, struct draft *d, const struct rvt_stride *stride,
-		  const struct rvt_hop_path *last)
+static void count(struct rvt_flow *flow, struct speculation *d, const struct rvt_speculation *spec,
+		  const struct rvt_segment_path *last)
 {
-	struct rvt_hop none = { .times = 1 };
+	struct rvt_segment none = { .times = 1 };
 
 	for (unsigned int i = 0; i < COUNTED - 1; i++)
-		d->hops[d->n_hops + i] = &none;
-	for (unsigned int i = 0; i < d->n_hops; i += COUNTED)
+		d->segments[d->n_segments + i] = &none;
+	for (unsigned int i = 0; i < d->n_segments; i += COUNTED)
 		for (unsigned int j = i; j < i + COUNTED; j++)
-			rvt_flow_count_once(flow, d->hops[j]);
+			rvt_flow_count_once(flow, d->segments[j]);
 	for (unsigned int i = 0; i < d->n_returns; i++)
-		rvt_counts_return(flow->counts, &rvt_hop_path(flow->hops, d->returns[i].hop)->last,
+		rvt_counts_return(flow->counts,
+				  &rvt_segment_path(flow->segments, d->returns[i].seg)->last,
 				  d->returns[i].pc);
-	if (stride->jumps)
-		rvt_counts_return(flow->counts, &last->last, stride->target);
+	if (spec->jumps)
+		rvt_counts_return(flow->counts, &last->last, spec->target);
 }
 
-static bool deliver(struct rvt_flow *flow, const struct draft *d)
+static bool deliver(struct rvt_flow *flow, const struct speculation *d)
 {
-	for (unsigned int i = 0; i < d->n_hops; i++)
-		rvt_flow_collect_hop(flow, d->hops[i]);
-	return rvt_steps_deliver_full(flow);
+	for (unsigned int i = 0; i < d->n_segments; i++)
+		rvt_flow_collect_segment(flow, d->segments[i]);
+	return rvt_memos_deliver_full(flow);
 }
 
 /* What was looked up is done. NULL: it cannot be, and nothing happened. */
-static INLINE struct rvt_step *take(struct rvt_flow *flow, struct draft *d,
-				    const struct here *here, const struct rvt_stride *stride)
+static INLINE struct rvt_memo *take(struct rvt_flow *flow, struct speculation *d,
+				    const struct here *here, const struct rvt_speculation *spec)
 {
-	const struct rvt_hop_path *last = rvt_hop_path(flow->hops, d->hops[d->n_hops - 1]);
-	struct rvt_calls *log = &flow->steps->returns;
-	struct rvt_step_draft draft;
+	const struct rvt_segment_path *last =
+		rvt_segment_path(flow->segments, d->segments[d->n_segments - 1]);
+	struct rvt_stack_delta *log = &flow->memos->returns;
+	struct rvt_transient_memo speculation;
 
 	__builtin_prefetch(last);
-	if (!sum_up(d, here, &draft.sums))
+	if (!sum_up(d, here, &speculation.sums))
 		return NULL;
-	write_log(&flow->returns, &d->calls, log);
-	if (!do_calls(&flow->returns, log))
+	write_log(&flow->returns, &d->delta, log);
+	if (!apply_delta(&flow->returns, log))
 		return NULL;
 	if (flow->counts)
-		count(flow, d, stride, last);
-	draft.consecutive = !stride->jumps;
-	draft.hops = d->hops;
-	draft.n_hops = d->n_hops;
-	draft.flags = stride->jumps ? 0 : RVT_STEP_KEEPS_ADDRESS;
-	draft.extra = stride->extra;
+		count(flow, d, spec, last);
+	speculation.consecutive = !spec->jumps;
+	speculation.segments = d->segments;
+	speculation.n_segments = d->n_segments;
+	speculation.flags = spec->jumps ? 0 : RVT_MEMO_KEEPS_ADDRESS;
+	speculation.extra = spec->extra;
 	/* The path is in no cache. */
-	draft.pc = stride->jumps ? stride->target : here->at ? flow->hops->pcs[here->at] :
+	speculation.pc = spec->jumps ? spec->target : here->at ? flow->segments->pcs[here->at] :
 		   last->end_pc;
-	flow->stride_end = (struct rvt_target){
-		.pc = draft.pc, .epoch = flow->epochs[rvt_half(draft.pc)], .place = here->at,
+	flow->speculation_end = (struct rvt_target){
+		.pc = speculation.pc,
+		.mapping_epoch = flow->mapping_epochs[rvt_va_half(speculation.pc)],
+		.node = here->at,
 		.piece = d->piece,
 	};
-	return rvt_steps_draft(flow, &draft);
+	return rvt_memos_transient(flow, &speculation);
 }
 
-struct rvt_step *rvt_stride_take(struct rvt_flow *flow, const struct rvt_stride *stride,
-				 bool *whole)
+struct rvt_memo *rvt_speculate(struct rvt_flow *flow, const struct rvt_speculation *spec,
+			       bool *whole)
 {
 	static const uint64_t none;
-	struct rvt_hops *hops = flow->hops;
-	struct rvt_step *s;
+	struct rvt_segments *segments = flow->segments;
+	struct rvt_memo *s;
 	struct here here;
-	struct draft d;
+	struct speculation d;
 
-	if (!hops || hops->flags != (stride->flags & RVT_HOP_RUN_FLAGS) ||
-	    !rvt_hops_have_room(hops) || !rvt_steps_have_room(flow->steps) ||
-	    flow->returns.recursions || stride->n_outcomes > RVT_STRIDE_OUTCOMES)
+	if (!segments || segments->flags != (spec->flags & RVT_SEGMENT_RUN_FLAGS) ||
+	    !rvt_segments_have_room(segments) || !rvt_memos_have_room(flow->memos) ||
+	    flow->returns.recursions || spec->n_outcomes > RVT_SPECULATION_OUTCOMES)
 		return NULL;
 	d.piece = NULL;
 	d.n_returns = 0;
 	d.jumps = d.indirect = 0;
-	d.calls.n_pops = d.calls.n_pushes = d.calls.nesting = 0;
-	d.calls.empty = false;
-	for (unsigned int i = 0; i < FEW_CALLS; i++)
-		d.calls.pushes[i] = &none;
-	fetch_return(flow, &d.calls);
+	d.delta.n_pops = d.delta.n_pushes = d.delta.nesting = 0;
+	d.delta.empty = false;
+	for (unsigned int i = 0; i < FEW_PCS; i++)
+		d.delta.pushes[i] = &none;
+	fetch_return(flow, &d.delta);
 	here = (struct here){
-		.at = first_place(flow, &d, flow->steps->key.pc),
-		.bits = stride->outcomes | 1ull << stride->n_outcomes,
+		.at = first_node(flow, &d, flow->memos->key.pc),
+		.bits = spec->outcomes | 1ull << spec->n_outcomes,
 	};
-	if (!find_hops(flow, &d, &here, stride))
+	if (!find_segments(flow, &d, &here, spec))
 		return NULL;
-	d.n_hops = here.n_hops;
-	s = take(flow, &d, &here, stride);
+	d.n_segments = here.n_segments;
+	s = take(flow, &d, &here, spec);
 	if (!s)
 		return NULL;
-	rvt_steps_add(flow, s);
+	rvt_memos_add(flow, s);
 	*whole = !flow->collect || deliver(flow, &d);
 	return s;
 }

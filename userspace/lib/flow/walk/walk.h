@@ -23,10 +23,10 @@ struct rvt_walk {
 	uint64_t insns;			/* executed */
 	uint64_t branches, taken, indirect;
 	uint64_t returns;		/* inferred */
-	bool replays;			/* hops may be replayed */
+	bool uses_segments;		/* segments may be replayed */
 	bool tails;			/* also those to the jump behind the last outcome */
 	bool ends;			/* or those that end with it */
-	uint64_t replay_at;		/* when so many outcomes are left, or fewer */
+	uint64_t segments_at;		/* when so many outcomes are left, or fewer */
 };
 
 /* More outcomes into .bits, if there are more. */
@@ -58,32 +58,35 @@ static inline int rvt_walk_go(struct rvt_flow *flow, struct rvt_code_block *b, u
 /* ---- replaying (replay.c) ---- */
 
 /* At the beginning of an order. */
-void rvt_replay_prepare(struct rvt_flow *flow, struct rvt_walk *w);
+void rvt_walk_segments_prepare(struct rvt_flow *flow, struct rvt_walk *w);
 /*
  * Replays what is known from flow->block on, which is at its first instruction. Returns a stop,
  * RVT_GO_ON, or -ECANCELED.
  */
-int rvt_replay(struct rvt_flow *flow, struct rvt_walk *w);
+int rvt_walk_segments(struct rvt_flow *flow, struct rvt_walk *w);
 
 /*
- * The hop of @key from @place, in flow->piece, under orders with @flags; it is not known yet. It
- * may be RVT_HOP_NONE. NULL: there is no room.
+ * The segment of @key from @node, in flow->piece, under orders with @flags; it is not known yet. It
+ * may be RVT_SEGMENT_NONE. NULL: there is no room.
  */
-struct rvt_hop *rvt_replay_learn(struct rvt_flow *flow, uint32_t flags, uint32_t place,
-				 uint32_t key);
+struct rvt_segment *rvt_walk_learn_segment(struct rvt_flow *flow, uint32_t flags, uint32_t node,
+					   uint32_t key);
 
-/* Whether all hops in @view lie in @piece of it. */
-static inline bool rvt_mapping_covers(const struct rvt_mapping *piece, const struct rvt_view *view)
+/* Whether all segments in @table lie in @piece of it. */
+static inline bool rvt_mapping_covers(const struct rvt_mapping *piece,
+				      const struct rvt_block_table *table)
 {
-	return piece->start <= view->hops_low && piece->last >= view->hops_high;
+	return piece->start <= table->segments_low && piece->last >= table->segments_high;
 }
 
 /* Whether replaying is worth a look. */
-static inline bool rvt_replay_here(const struct rvt_flow *flow, const struct rvt_walk *w)
+static inline bool rvt_walk_at_segment(const struct rvt_flow *flow, const struct rvt_walk *w)
 {
-	return w->replays && w->outcomes_left <= w->replay_at && !flow->insn && flow->piece &&
-	       (w->outcomes_left >= RVT_HOP_OUTCOMES || w->tails ||
-		(w->ends && w->outcomes_left)) && flow->block->view;
+	return w->uses_segments && w->outcomes_left <= w->segments_at && !flow->insn &&
+	       flow->piece &&
+	       (w->outcomes_left >= RVT_SEGMENT_OUTCOMES || w->tails ||
+		(w->ends && w->outcomes_left)) &&
+	       flow->block->table;
 }
 
 #endif
