@@ -8,7 +8,21 @@
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
 
-#include "rvtrace.h"
+#include "rvtrace-component.h"
+
+/**
+ * struct rvtrace_atbbridge - an ATB bridge
+ * @comp:	the component
+ * @id:		trAtbBridgeID, 0 until user space sets one
+ * @async_freq:	trAtbBridgeAsyncFreq
+ */
+struct rvtrace_atbbridge {
+	struct rvtrace_component comp;
+	u32 id;
+	u32 async_freq;
+};
+
+#define to_rvtrace_atbbridge(c)	container_of(c, struct rvtrace_atbbridge, comp)
 
 /* Ids 0 and 0x70 to 0x7f are reserved by AMBA ATB. */
 #define RVTRACE_ATB_FIRST_ID	0x01

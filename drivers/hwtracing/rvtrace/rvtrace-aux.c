@@ -11,7 +11,10 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "rvtrace.h"
+#include "rvtrace-aux.h"
+#include "rvtrace-cpu.h"
+#include "rvtrace-encoder.h"
+#include "rvtrace-ramsink.h"
 
 /*
  * A sink's buffer is a quarter of the AUX buffer, so that there is room for what is drained while
@@ -19,7 +22,7 @@
  */
 #define RVTRACE_AUX_PER_SINK	4
 
-/* When a sink writes into the AUX buffer, its own is for what comes when that is full. */
+/* Buffer of a sink that writes into the AUX buffer: used when that is full */
 #define RVTRACE_AUX_SPARE	SZ_64K
 /* Smallest part of the AUX buffer that a sink is started in, as a fraction and in bytes */
 #define RVTRACE_AUX_RESERVE	16
@@ -27,46 +30,48 @@
 #define RVTRACE_RESERVE_MAX	SZ_64K
 
 static void rvtrace_aux_unmap(const struct rvtrace_aux *aux, struct rvtrace_aux_sink *to,
-			      unsigned int nr_runs)
+			      unsigned int nr_segments)
 {
-	while (nr_runs--)
-		dma_unmap_single_attrs(to->sink->comp.dev.parent, to->runs[nr_runs],
-				       aux->runs[nr_runs].end - aux->runs[nr_runs].start,
+	while (nr_segments--)
+		dma_unmap_single_attrs(to->sink->comp.dev.parent, to->segments[nr_segments],
+				       aux->segments[nr_segments].end -
+				       aux->segments[nr_segments].start,
 				       DMA_FROM_DEVICE, DMA_ATTR_SKIP_CPU_SYNC);
 	to->direct = false;
 }
 
 /*
- * Lets a sink write into the AUX buffer: when nobody else's trace can be in it, and when what it
- * has written is there for everybody to read.
+ * Lets a sink write into the AUX buffer. Only for a sink whose trace is all this event's, and whose
+ * writes are coherent, so that user space can read them without a sync.
  */
 static void rvtrace_aux_map(const struct rvtrace_aux *aux, struct rvtrace_aux_sink *to)
 {
 	struct device *dev = to->sink->comp.dev.parent;
-	const struct rvtrace_run *run;
+	const struct rvtrace_segment *segment;
 	unsigned int i;
 
-	if (!aux->nr_runs || (aux->overwrite ? aux->nr_runs > 1 : !to->sink->stop_on_wrap))
+	if (!aux->nr_segments || (aux->overwrite ? aux->nr_segments > 1 : !to->sink->stop_on_wrap))
 		return;
 	to->direct = true;
-	for (i = 0; i < aux->nr_runs && to->direct; i++) {
-		run = &aux->runs[i];
-		to->direct = run->end - run->start <= dma_max_mapping_size(dev);
+	for (i = 0; i < aux->nr_segments && to->direct; i++) {
+		segment = &aux->segments[i];
+		to->direct = segment->end - segment->start <= dma_max_mapping_size(dev);
 		if (!to->direct)
 			break;
-		/* Several sinks may share the memory: it is clear, and the kernel lets it be. */
-		to->runs[i] = dma_map_single_attrs(dev, run->addr, run->end - run->start,
-						   DMA_FROM_DEVICE, DMA_ATTR_SKIP_CPU_SYNC);
-		to->direct = !dma_mapping_error(dev, to->runs[i]);
+		/* Several sinks may share the memory; the kernel does not write to it meanwhile. */
+		to->segments[i] = dma_map_single_attrs(dev, segment->addr,
+						       segment->end - segment->start,
+						       DMA_FROM_DEVICE, DMA_ATTR_SKIP_CPU_SYNC);
+		to->direct = !dma_mapping_error(dev, to->segments[i]);
 		if (!to->direct)
 			break;
-		to->direct = !dma_need_sync(dev, to->runs[i]);
+		to->direct = !dma_need_sync(dev, to->segments[i]);
 	}
 	if (!to->direct)
 		rvtrace_aux_unmap(aux, to, i);
 }
 
-/* A sink that did not answer may still write: nobody else may get the memory. */
+/* A sink that did not answer may still write: the pages are never freed. */
 static void rvtrace_aux_abandon(const struct rvtrace_aux *aux)
 {
 	size_t offset;
@@ -85,7 +90,7 @@ void rvtrace_free_aux(void *data)
 		if (to->direct && to->sink->comp.broken)
 			abandon = true;
 		else if (to->direct)
-			rvtrace_aux_unmap(aux, to, aux->nr_runs);
+			rvtrace_aux_unmap(aux, to, aux->nr_segments);
 		rvtrace_ramsink_put_buffer(to->sink);
 	}
 	if (abandon)
@@ -111,7 +116,7 @@ static int rvtrace_aux_add_sink(struct rvtrace_aux *aux, struct rvtrace_encoder 
 	aux->nr_sinks++;
 	to = &aux->sinks[aux->nr_sinks - 1];
 	to->sink = sink;
-	if (sink->smem && rvtrace_path_is_own(path) && !sink->choosy)
+	if (sink->smem && rvtrace_path_is_exclusive(path) && !sink->no_direct)
 		rvtrace_aux_map(aux, to);
 	if (to->direct)
 		wanted = min_t(size_t, wanted, RVTRACE_AUX_SPARE);
@@ -119,36 +124,36 @@ static int rvtrace_aux_add_sink(struct rvtrace_aux *aux, struct rvtrace_encoder 
 	if (!ret)
 		return 0;
 	if (to->direct)
-		rvtrace_aux_unmap(aux, to, aux->nr_runs);
+		rvtrace_aux_unmap(aux, to, aux->nr_segments);
 	aux->nr_sinks--;
 	return ret;
 }
 
-/* Of which pieces of contiguous memory the AUX buffer consists */
-VISIBLE_IF_KUNIT void rvtrace_aux_find_runs(struct rvtrace_aux *aux, void **pages, int nr_pages)
+/* Finds the segments of contiguous memory that the AUX buffer consists of */
+VISIBLE_IF_KUNIT void rvtrace_aux_find_segments(struct rvtrace_aux *aux, void **pages, int nr_pages)
 {
-	struct rvtrace_run *run = NULL;
+	struct rvtrace_segment *segment = NULL;
 	int i;
 
 	aux->reserve = clamp_t(size_t, aux->size / RVTRACE_AUX_RESERVE, RVTRACE_RESERVE_MIN,
 			       RVTRACE_RESERVE_MAX);
 	for (i = 0; i < nr_pages; i++) {
-		if (!run || pages[i] != run->addr + (run->end - run->start)) {
-			if (aux->nr_runs == RVTRACE_AUX_RUNS)
+		if (!segment || pages[i] != segment->addr + (segment->end - segment->start)) {
+			if (aux->nr_segments == RVTRACE_AUX_SEGMENTS)
 				goto none;
-			run = &aux->runs[aux->nr_runs++];
-			run->addr = pages[i];
-			run->start = (size_t)i << PAGE_SHIFT;
-			run->end = run->start;
+			segment = &aux->segments[aux->nr_segments++];
+			segment->addr = pages[i];
+			segment->start = (size_t)i << PAGE_SHIFT;
+			segment->end = segment->start;
 		}
-		run->end += PAGE_SIZE;
+		segment->end += PAGE_SIZE;
 	}
-	for (i = 0; i < aux->nr_runs; i++)
-		if (aux->runs[i].end - aux->runs[i].start < 2 * aux->reserve)
+	for (i = 0; i < aux->nr_segments; i++)
+		if (aux->segments[i].end - aux->segments[i].start < 2 * aux->reserve)
 			goto none;
 	return;
 none:
-	aux->nr_runs = 0;
+	aux->nr_segments = 0;
 }
 
 static void *rvtrace_map_pages(void **pages, int nr_pages)
@@ -189,7 +194,7 @@ void *rvtrace_setup_aux(struct perf_event *event, void **pages, int nr_pages, bo
 		kfree(aux);
 		return NULL;
 	}
-	rvtrace_aux_find_runs(aux, pages, nr_pages);
+	rvtrace_aux_find_segments(aux, pages, nr_pages);
 	for_each_possible_cpu(cpu) {
 		enc = READ_ONCE(per_cpu(rvtrace_cpus, cpu).encoder);
 		if (!enc || (event->cpu >= 0 && event->cpu != cpu))

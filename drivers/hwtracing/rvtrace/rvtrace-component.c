@@ -8,7 +8,8 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
-#include "rvtrace.h"
+#include "rvtrace-component.h"
+#include "rvtrace-cpu.h"
 
 /*
  * Protects rvtrace_components and everything that is done to a component when no event uses it.
@@ -30,21 +31,15 @@ u64 rvtrace_new_serial(void)
 	return atomic64_inc_return(&serial);
 }
 
-/* perf has no way to say which option it was: the log has it. */
-int rvtrace_refuse(const struct rvtrace_encoder *enc, const char *what)
+/*
+ * rvtrace_refuse - an event asks for @what, which the hardware does not have
+ *
+ * perf cannot report which option it was, so the log does. Returns -EOPNOTSUPP.
+ */
+int rvtrace_refuse(const struct rvtrace_component *comp, const char *what)
 {
-	dev_notice_ratelimited(&enc->comp.dev, "event refused: the hardware has no %s\n", what);
+	dev_notice_ratelimited(&comp->dev, "event refused: the hardware has no %s\n", what);
 	return -EOPNOTSUPP;
-}
-
-struct rvtrace_encoder *rvtrace_encoder_of(unsigned int cpu)
-{
-	struct rvtrace_component *comp;
-
-	list_for_each_entry(comp, &rvtrace_components, list)
-		if (comp->type == RVTRACE_TYPE_ENCODER && to_rvtrace_encoder(comp)->cpu == cpu)
-			return to_rvtrace_encoder(comp);
-	return NULL;
 }
 
 void rvtrace_fail(struct rvtrace_component *comp, const char *what)
@@ -141,6 +136,20 @@ void rvtrace_component_init(struct rvtrace_component *comp, struct device *paren
 	comp->dev.groups = comp->ops->groups;
 	/* Until it has a name of its own, for messages */
 	dev_set_name(&comp->dev, "%s", dev_name(parent));
+}
+
+/* Prints the numbers of the bits that are set in @values, from bit @first on, in one line */
+ssize_t rvtrace_values_emit(char *buf, unsigned long values, unsigned int first)
+{
+	ssize_t len = 0;
+	unsigned int bit;
+
+	for_each_set_bit(bit, &values, BITS_PER_LONG)
+		if (bit >= first)
+			len += sysfs_emit_at(buf, len, "%u ", bit);
+	if (len)
+		len--;
+	return len + sysfs_emit_at(buf, len, "\n");
 }
 
 RVTRACE_ATTR_RO(type, "%s", comp->ops->name);

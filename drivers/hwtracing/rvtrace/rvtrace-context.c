@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V trace: hooks into the scheduler. A context CSR, scontext or hcontext, tells the encoder
- * whose flow it sees; exec ends an AUX record, so that what was run before it and after it can be
- * told apart; and who exits has no event any more that could be disabled.
+ * RISC-V trace: hooks into the scheduler.
+ *
+ * - sched_switch puts the id of the next thread into a context CSR, scontext or hcontext; encoders
+ *   trace it.
+ * - exec ends an AUX record, so that no record has trace of both programs.
+ * - exit writes the deferred records of the task: later no event is left that could be disabled.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
@@ -15,7 +18,8 @@
 #include <asm/asm-extable.h>
 #include <asm/csr.h>
 
-#include "rvtrace.h"
+#include "rvtrace-context.h"
+#include "rvtrace-session.h"
 #include "trace.h"
 
 /* RISC-V Debug Specification 1.0, 5.7: of the supervisor, and of the hypervisor */
@@ -95,7 +99,7 @@ static void rvtrace_context_clear(void *unused)
 
 	for (context = RVTRACE_CONTEXT_SCONTEXT; context < RVTRACE_CONTEXTS; context++)
 		rvtrace_context_csr_write(context, 0);
-	this_cpu_write(rvtrace_cpus.followed, NULL);
+	this_cpu_write(rvtrace_cpus.context_task, NULL);
 }
 
 /*
@@ -135,8 +139,9 @@ int rvtrace_context_of(const struct perf_event_attr *attr)
 }
 
 /*
- * Thread id of the initial namespace, as perf's sideband has it there. An id that does not fit is
- * told as the largest number: that is no thread's, and the sideband says whose it is.
+ * Writes the thread id of the initial namespace, as perf's sideband has it there. Instead of an id
+ * that does not fit it writes the largest number, which is no thread's id: decoders use perf's
+ * context switches then.
  */
 static void rvtrace_context_set(enum rvtrace_context context, const struct task_struct *task)
 {
@@ -146,24 +151,24 @@ static void rvtrace_context_set(enum rvtrace_context context, const struct task_
 	trace_rvtrace_context(context == RVTRACE_CONTEXT_HCONTEXT, task->pid);
 }
 
-/* Tells who runs on this hart, if the switch to him has not done so */
+/* Writes the id of the running thread, unless the switch to it has done so */
 void rvtrace_context_write(struct rvtrace_cpu *rc, enum rvtrace_context context)
 {
-	if (rc->followed != current || rc->followed_by != context)
+	if (rc->context_task != current || rc->context_csr != context)
 		rvtrace_context_set(context, current);
 }
 
-static void rvtrace_context_follow(struct rvtrace_cpu *rc, const struct task_struct *task)
+static void rvtrace_context_update(struct rvtrace_cpu *rc, const struct task_struct *task)
 {
 	enum rvtrace_context context;
 
-	rc->followed = NULL;
+	rc->context_task = NULL;
 	for (context = RVTRACE_CONTEXT_SCONTEXT; context < RVTRACE_CONTEXTS; context++) {
 		if (!atomic_read(&rvtrace_context_csrs[context].users))
 			continue;
 		rvtrace_context_set(context, task);
-		rc->followed = task;
-		rc->followed_by = context;
+		rc->context_task = task;
+		rc->context_csr = context;
 	}
 }
 
@@ -180,9 +185,9 @@ static void rvtrace_sched_switch(void *data, bool preempt, struct task_struct *p
 {
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
 
-	rc->leaving = prev;
+	rc->prev = prev;
 	rc->next_has_events = rvtrace_has_events(next);
-	rvtrace_context_follow(rc, next);
+	rvtrace_context_update(rc, next);
 }
 
 /* A thread that is not its process's leader takes over the leader's id. */
@@ -191,7 +196,7 @@ static void rvtrace_sched_exec(void *data, struct task_struct *task, pid_t old_p
 {
 	rvtrace_run_drain();
 	guard(irqsave)();
-	rvtrace_context_follow(this_cpu_ptr(&rvtrace_cpus), current);
+	rvtrace_context_update(this_cpu_ptr(&rvtrace_cpus), current);
 }
 
 #ifdef RVTRACE_EXIT_HAS_GROUP
@@ -200,7 +205,7 @@ static void rvtrace_sched_exit(void *data, struct task_struct *task, bool group_
 static void rvtrace_sched_exit(void *data, struct task_struct *task)
 #endif
 {
-	rvtrace_run_tell_task(task);
+	rvtrace_run_flush_task(task);
 }
 
 /* The tracepoints' symbols are not exported; they are found by name. */
@@ -226,9 +231,9 @@ static int rvtrace_hook(void)
 
 	if (rvtrace_hooked)
 		return 0;
-	/* Who left a hart before may have come back unseen. */
+	/* Without the hook nobody updated it. */
 	for_each_possible_cpu(cpu)
-		per_cpu(rvtrace_cpus, cpu).leaving = NULL;
+		per_cpu(rvtrace_cpus, cpu).prev = NULL;
 	for (i = 0; i < ARRAY_SIZE(rvtrace_hooks); i++) {
 		ret = tracepoint_probe_register(rvtrace_hooks[i].tp, rvtrace_hooks[i].probe, NULL);
 		if (ret) {

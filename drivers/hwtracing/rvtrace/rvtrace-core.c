@@ -6,10 +6,11 @@
 
 #include <linux/module.h>
 
-#include "rvtrace.h"
-
-#define CREATE_TRACE_POINTS
-#include "trace.h"
+#include "rvtrace-component.h"
+#include "rvtrace-context.h"
+#include "rvtrace-pmu.h"
+#include "rvtrace-power.h"
+#include "rvtrace-session.h"
 
 static int __init rvtrace_init(void)
 {

@@ -15,7 +15,7 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
-#include "rvtrace.h"
+#include "rvtrace-encoder.h"
 
 #define RVTRACE_DISCOVERY_INFO_0	0x0
 /*
@@ -37,10 +37,14 @@ struct rvtrace_field {
 /**
  * struct rvtrace_attribute - a discovery attribute
  * @dev:	its file
- * @draft:	the 0.029 draft has it, with the default @draft_value, at @draft_field
- * @ratified:	2.0 has it, with the default @ratified_value, at @ratified_field
+ * @draft:	the 0.029 draft has it
+ * @ratified:	2.0 has it
  * @param:	decoders need it
- * @less:	the attribute is the parameter less this
+ * @less:	difference between the decoder's parameter and the attribute
+ * @draft_value:	default of the 0.029 draft
+ * @ratified_value:	default of 2.0
+ * @draft_field:	its place in the registers of the 0.029 draft
+ * @ratified_field:	its place in the registers of 2.0
  */
 struct rvtrace_attribute {
 	struct device_attribute dev;

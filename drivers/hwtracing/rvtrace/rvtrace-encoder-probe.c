@@ -8,7 +8,7 @@
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
 
-#include "rvtrace.h"
+#include "rvtrace-encoder.h"
 
 #define RVTRACE_NTRACE_MAJOR		1
 

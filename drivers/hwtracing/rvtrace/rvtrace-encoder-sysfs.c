@@ -8,7 +8,7 @@
 #include <linux/property.h>
 #include <linux/sysfs.h>
 
-#include "rvtrace.h"
+#include "rvtrace-encoder.h"
 
 static struct rvtrace_encoder *dev_to_encoder(struct device *dev)
 {
@@ -54,20 +54,6 @@ ssize_t rvtrace_features_emit(char *buf, u32 features, u32 control, bool timesta
 			len += sysfs_emit_at(buf, len, "%s ", rvtrace_option_names[i].name);
 	if (timestamp)
 		len += sysfs_emit_at(buf, len, "timestamp ");
-	if (len)
-		len--;
-	return len + sysfs_emit_at(buf, len, "\n");
-}
-
-/* The numbers of the bits of @values, from @first on */
-ssize_t rvtrace_values_emit(char *buf, unsigned long values, unsigned int first)
-{
-	ssize_t len = 0;
-	unsigned int bit;
-
-	for_each_set_bit(bit, &values, BITS_PER_LONG)
-		if (bit >= first)
-			len += sysfs_emit_at(buf, len, "%u ", bit);
 	if (len)
 		len--;
 	return len + sysfs_emit_at(buf, len, "\n");

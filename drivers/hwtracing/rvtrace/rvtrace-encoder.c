@@ -6,7 +6,7 @@
 
 #include <linux/bitops.h>
 
-#include "rvtrace.h"
+#include "rvtrace-encoder.h"
 
 /*
  * trTeInstSyncMode: the first that the hardware has is the default, with a period of 2^(n + 4)
@@ -79,11 +79,11 @@ static int rvtrace_configure_features(const struct rvtrace_encoder *enc,
 		if (!(options & rvtrace_features[i].config))
 			continue;
 		if (!(caps->features & rvtrace_features[i].feature))
-			return rvtrace_refuse(enc, rvtrace_features[i].name);
+			return rvtrace_refuse(&enc->comp, rvtrace_features[i].name);
 		program->features |= rvtrace_features[i].feature;
 	}
 	if (return_mode && !(caps->return_modes & BIT(return_mode)))
-		return rvtrace_refuse(enc, "such implicit_return_mode");
+		return rvtrace_refuse(&enc->comp, "such implicit_return_mode");
 	/* The enable bit and the mode are two fields: an encoder may want both. */
 	if (!return_mode && options & RVTRACE_CONFIG_IMPLICIT_RETURN)
 		return_mode = fls(caps->return_modes) - 1;
@@ -101,7 +101,7 @@ static int rvtrace_configure_sync(const struct rvtrace_encoder *enc,
 
 	if (mode) {
 		if (!(caps->sync_modes & BIT(mode)) || !(caps->sync_max & BIT(max)))
-			return rvtrace_refuse(enc, "such syncmode or syncmax");
+			return rvtrace_refuse(&enc->comp, "such syncmode or syncmax");
 	} else {
 		max = RVTRACE_SYNC_DEFAULT_UNITS;
 		if (caps->sync_modes & BIT(RVTRACE_SYNC_MESSAGES)) {
@@ -132,7 +132,7 @@ static int rvtrace_configure_control(const struct rvtrace_encoder *enc,
 		mode = caps->modes & BIT(RVTRACE_MODE_OPTIMIZED) ? RVTRACE_MODE_OPTIMIZED :
 								    RVTRACE_MODE_BASELINE;
 	if (!(caps->modes & BIT(mode)))
-		return rvtrace_refuse(enc, "such mode");
+		return rvtrace_refuse(&enc->comp, "such mode");
 	if (options & (RVTRACE_CONFIG_CONTEXT | RVTRACE_CONFIG_HCONTEXT))
 		wanted |= RVTRACE_TE_CONTROL_CONTEXT;
 	if (options & RVTRACE_CONFIG_STALL)
@@ -140,7 +140,8 @@ static int rvtrace_configure_control(const struct rvtrace_encoder *enc,
 	if (options & RVTRACE_CONFIG_TRIGGER)
 		wanted |= RVTRACE_TE_CONTROL_INST_TRIG_ENABLE;
 	if (wanted & ~caps->control)
-		return rvtrace_refuse(enc, "context, stall or trigger option that was asked for");
+		return rvtrace_refuse(&enc->comp,
+				      "context, stall or trigger option that was asked for");
 	if (enc->inhibit_src)
 		wanted |= RVTRACE_TE_CONTROL_INHIBIT_SRC;
 	program->control |= wanted | FIELD_PREP(RVTRACE_TE_CONTROL_INST_MODE, mode);
@@ -163,7 +164,7 @@ int rvtrace_encoder_configure(const struct rvtrace_encoder *enc,
 
 	format = format ? format - 1 : enc->format;
 	if (format >= RVTRACE_FORMATS || !(enc->formats & BIT(format)))
-		return rvtrace_refuse(enc, "such format");
+		return rvtrace_refuse(&enc->comp, "such format");
 	caps = &enc->caps[format];
 	if (enc->comp.broken)
 		return -EIO;
@@ -181,7 +182,7 @@ int rvtrace_encoder_configure(const struct rvtrace_encoder *enc,
 		return ret;
 	program->timestamp = attr->config & RVTRACE_CONFIG_TIMESTAMP;
 	if (program->timestamp && !enc->comp.ts.mode)
-		return rvtrace_refuse(enc, "timestamps");
+		return rvtrace_refuse(&enc->comp, "timestamps");
 	return rvtrace_filter_configure(enc, attr, program);
 }
 

@@ -10,7 +10,8 @@
 
 #include <linux/bitops.h>
 
-#include "rvtrace.h"
+#include "rvtrace-cpu.h"
+#include "rvtrace-encoder.h"
 
 /* Events that were opened with a thread filter */
 static LIST_HEAD(rvtrace_thread_events);
@@ -148,11 +149,11 @@ static int rvtrace_configure_privileges(const struct rvtrace_encoder *enc,
 	program->match = wanted;
 	if (!enc->privilege_clear)
 		return (wanted & (known | guest)) == (known | guest) ? 0 :
-			rvtrace_refuse(enc, "privilege filter to exclude anything");
+			rvtrace_refuse(&enc->comp, "privilege filter to exclude anything");
 	if (wanted & known & ~enc->privilege_set)
-		return rvtrace_refuse(enc, "trace of a privilege mode that was asked for");
+		return rvtrace_refuse(&enc->comp, "trace of a privilege mode that was asked for");
 	if (~wanted & ~enc->privilege_clear & RVTRACE_TE_FILTER_PRIVILEGE)
-		return rvtrace_refuse(enc, "filter for a privilege mode to be excluded");
+		return rvtrace_refuse(&enc->comp, "filter for a privilege mode to be excluded");
 	program->match &= enc->privilege_set;
 	program->filter |= RVTRACE_TE_FILTER_ENABLE | RVTRACE_TE_FILTER_MATCH_PRIVILEGE;
 	return 0;
@@ -176,7 +177,7 @@ static int rvtrace_configure_causes(const struct rvtrace_encoder *enc,
 	if (kind == RVTRACE_CAUSES_INTERRUPTS)
 		program->match |= RVTRACE_TE_FILTER_INTERRUPT;
 	if (program->filter & ~enc->filter_options)
-		return rvtrace_refuse(enc, "filter for causes");
+		return rvtrace_refuse(&enc->comp, "filter for causes");
 	return 0;
 }
 
@@ -189,7 +190,7 @@ static int rvtrace_configure_thread(const struct rvtrace_encoder *enc,
 	if (!program->thread)
 		return 0;
 	if (!enc->context_filter)
-		return rvtrace_refuse(enc, "filter for threads");
+		return rvtrace_refuse(&enc->comp, "filter for threads");
 	program->filter |= RVTRACE_TE_FILTER_ENABLE | RVTRACE_TE_FILTER_MATCH_COMP3 |
 			   FIELD_PREP(RVTRACE_TE_FILTER_COMP3, enc->comparators - 1);
 	return 0;
@@ -379,7 +380,7 @@ int rvtrace_filter_validate(struct list_head *filters)
 			continue;
 		available = min(available, rvtrace_filter_count(enc));
 		if (excludes && !(enc->filter_options & RVTRACE_TE_FILTER_MATCH_COMP2))
-			return rvtrace_refuse(enc, "filter that leaves a range out");
+			return rvtrace_refuse(&enc->comp, "filter that leaves a range out");
 	}
 	threads = rvtrace_filter_threads();
 	return entries + threads > available ?

@@ -5,7 +5,8 @@
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
-#include "rvtrace.h"
+#include "rvtrace-cpu.h"
+#include "rvtrace-path.h"
 
 static int rvtrace_funnel_reset(struct rvtrace_component *comp)
 {

@@ -7,7 +7,12 @@
 #include <kunit/device.h>
 #include <kunit/test.h>
 
-#include "rvtrace.h"
+#include "rvtrace-aux.h"
+#include "rvtrace-encoder.h"
+#include "rvtrace-path.h"
+#include "rvtrace-pmu.h"
+#include "rvtrace-ramsink.h"
+#include "rvtrace-session.h"
 
 /* Registers of a component that takes whatever it is told */
 #define REGISTERS_SIZE		0x1000
@@ -233,11 +238,11 @@ static void rvtrace_test_paths(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, rvtrace_encoder_path(enc, 1)->sink, pib);
 	KUNIT_EXPECT_NULL(test, rvtrace_encoder_path(enc, 3));
 	KUNIT_EXPECT_TRUE(test, enc->shares);
-	KUNIT_EXPECT_FALSE(test, rvtrace_path_is_own(path));
+	KUNIT_EXPECT_FALSE(test, rvtrace_path_is_exclusive(path));
 
 	KUNIT_ASSERT_EQ(test, rvtrace_paths_find(single), 0);
 	KUNIT_EXPECT_FALSE(test, single->shares);
-	KUNIT_EXPECT_TRUE(test, rvtrace_path_is_own(rvtrace_encoder_path(single, 0)));
+	KUNIT_EXPECT_TRUE(test, rvtrace_path_is_exclusive(rvtrace_encoder_path(single, 0)));
 
 	/* Somebody uses the funnel: what goes to the pins would come out there, too. */
 	funnel->comp.users = 1;
@@ -250,7 +255,7 @@ static void rvtrace_test_paths(struct kunit *test)
 }
 
 /* Two pieces of memory, and one with a hole after each page */
-static void rvtrace_test_runs(struct kunit *test)
+static void rvtrace_test_segments(struct kunit *test)
 {
 	struct rvtrace_aux *aux = kunit_kzalloc(test, struct_size(aux, sinks, 0), GFP_KERNEL);
 	void *pages[64];
@@ -260,19 +265,19 @@ static void rvtrace_test_runs(struct kunit *test)
 	for (i = 0; i < 64; i++)
 		pages[i] = (void *)(0x40000000ul + i * PAGE_SIZE + (i < 32 ? 0x1000000 : 0));
 	aux->size = 64 * PAGE_SIZE;
-	rvtrace_aux_find_runs(aux, pages, 64);
-	KUNIT_ASSERT_EQ(test, aux->nr_runs, 2);
-	KUNIT_EXPECT_EQ(test, aux->runs[0].end, 32 * PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, aux->runs[1].start, 32 * PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, aux->runs[1].end, 64 * PAGE_SIZE);
-	KUNIT_EXPECT_PTR_EQ(test, aux->runs[1].addr, pages[32]);
+	rvtrace_aux_find_segments(aux, pages, 64);
+	KUNIT_ASSERT_EQ(test, aux->nr_segments, 2);
+	KUNIT_EXPECT_EQ(test, aux->segments[0].end, 32 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, aux->segments[1].start, 32 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, aux->segments[1].end, 64 * PAGE_SIZE);
+	KUNIT_EXPECT_PTR_EQ(test, aux->segments[1].addr, pages[32]);
 	KUNIT_EXPECT_EQ(test, aux->reserve, 4 * PAGE_SIZE);
 
 	for (i = 0; i < 64; i++)
 		pages[i] = (void *)(0x40000000ul + 2 * i * PAGE_SIZE);
-	aux->nr_runs = 0;
-	rvtrace_aux_find_runs(aux, pages, 64);
-	KUNIT_EXPECT_EQ(test, aux->nr_runs, 0);
+	aux->nr_segments = 0;
+	rvtrace_aux_find_segments(aux, pages, 64);
+	KUNIT_EXPECT_EQ(test, aux->nr_segments, 0);
 }
 
 static void rvtrace_test_version(struct kunit *test)
@@ -538,7 +543,7 @@ static struct kunit_case rvtrace_kunit_cases[] = {
 	KUNIT_CASE(rvtrace_test_privileges),
 	KUNIT_CASE(rvtrace_test_causes),
 	KUNIT_CASE(rvtrace_test_paths),
-	KUNIT_CASE(rvtrace_test_runs),
+	KUNIT_CASE(rvtrace_test_segments),
 	KUNIT_CASE(rvtrace_test_version),
 	KUNIT_CASE(rvtrace_test_src),
 	KUNIT_CASE(rvtrace_test_ranges),

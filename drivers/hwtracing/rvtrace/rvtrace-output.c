@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V trace: from a sink into the AUX buffer, and what is flagged when.
+ * RISC-V trace: AUX records. They carry trace from a sink to user space, with these flags:
  *
  *	PARTIAL		trace is missing after this record; recording goes on
  *	TRUNCATED	the AUX buffer is full; perf disables the event until user space has read
  *			and enables it again
  *
- * A record without either is continued by the next one without a missing byte.
+ * After a record with neither flag the next record continues without a missing byte.
  *
- * Most of what a context switch costs is the record that ends there, so it may wait: then the trace
- * is in the AUX buffer, but its head is where it was, and what the event traces next is appended.
- * Nothing of perf's is held meanwhile. The record is written when it has waited for long, when
- * another thread is to be traced, and when user space may want to see it. Mostly that is while
- * somebody else runs, whom perf then takes for the one who was traced: include/uapi/linux/rvtrace.h
- * has how such a record is told apart, and whose it is.
+ * Most of the cost of a context switch is the record that ends there, so it may be deferred. Then
+ * the trace is in the AUX buffer, but perf's head stays where it was, and the next trace of the
+ * event is appended. The driver holds no handle of perf meanwhile. It writes the deferred record
+ * when the timer expires, when another thread is to be traced, and when user space may want to see
+ * it. Another thread runs then as a rule, and perf puts that thread's id into the record.
+ * include/uapi/linux/rvtrace.h says how to recognise such a record and how to find the thread that
+ * was traced.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
 #include <linux/rvtrace.h>
 
-#include "rvtrace.h"
+#include "rvtrace-encoder.h"
+#include "rvtrace-output.h"
+#include "rvtrace-ramsink.h"
 
 static void rvtrace_output_bytes(struct rvtrace_aux *aux, unsigned long head, const void *data,
 				 size_t size)
@@ -31,7 +34,7 @@ static void rvtrace_output_bytes(struct rvtrace_aux *aux, unsigned long head, co
 	memcpy(aux->base, data + first, size - first);
 }
 
-/* In overwrite mode the head runs on for ever, and what is older than the buffer's size is gone. */
+/* In overwrite mode the head only grows, and new trace overwrites the oldest. */
 static void rvtrace_output_overwrite(struct rvtrace_cpu *rc, struct rvtrace_aux *aux,
 				     const void *data, size_t size)
 {
@@ -57,7 +60,7 @@ void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size)
 	struct rvtrace_aux *aux = rc->aux;
 	size_t fits;
 
-	/* The buffer went away, or became full, when rvtrace_output_gap() closed the record. */
+	/* rvtrace_output_gap() closed the record and could not open the next. */
 	if (!aux)
 		return;
 	if (aux->overwrite) {
@@ -71,15 +74,15 @@ void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size)
 		perf_aux_output_flag(&rc->handle, PERF_AUX_FLAG_TRUNCATED);
 }
 
-/* Offset in the AUX buffer of what comes next. In overwrite mode the head moves with the trace. */
+/* Offset in the AUX buffer of the next byte. In overwrite mode the head moves with the trace. */
 static size_t rvtrace_output_offset(const struct rvtrace_cpu *rc, const struct rvtrace_aux *aux)
 {
 	return (rc->handle.head + (aux->overwrite ? 0 : rc->written)) % aux->size;
 }
 
 /*
- * What a sink fills its last word with: a decoder takes it for nothing, between any two messages.
- * N-Trace has all ones, E-Trace's encapsulation a header without payload.
+ * The idle byte that a sink fills its last word with: decoders skip it between any two messages. In
+ * N-Trace it is all ones, in E-Trace's encapsulation a header without payload.
  */
 static u8 rvtrace_output_idle_byte(const struct rvtrace_cpu *rc)
 {
@@ -89,7 +92,7 @@ static u8 rvtrace_output_idle_byte(const struct rvtrace_cpu *rc)
 	return format == RVTRACE_FORMAT_NTRACE ? 0xff : 0;
 }
 
-/* Appends what decoders skip */
+/* Appends @size idle bytes */
 static void rvtrace_output_idle(struct rvtrace_cpu *rc, struct rvtrace_aux *aux, size_t size)
 {
 	memset(aux->base + rvtrace_output_offset(rc, aux),
@@ -97,7 +100,7 @@ static void rvtrace_output_idle(struct rvtrace_cpu *rc, struct rvtrace_aux *aux,
 	rvtrace_output_written(rc, size);
 }
 
-/* What comes next begins at a multiple of @unit, a power of two */
+/* Appends idle bytes up to a multiple of @unit, a power of two */
 static void rvtrace_output_align(struct rvtrace_cpu *rc, struct rvtrace_aux *aux, size_t unit)
 {
 	size_t offset = rvtrace_output_offset(rc, aux);
@@ -105,15 +108,15 @@ static void rvtrace_output_align(struct rvtrace_cpu *rc, struct rvtrace_aux *aux
 	rvtrace_output_idle(rc, aux, ALIGN(offset, unit) - offset);
 }
 
-static void *rvtrace_output_guard_place(const struct rvtrace_aux *aux)
+static void *rvtrace_output_guard_at(const struct rvtrace_aux *aux)
 {
 	return aux->base + aux->guard_head % aux->size;
 }
 
 /*
- * In overwrite mode a sink that has gone round does not say how often. Once is no loss, where it
- * has not come back to where it began; so what is before that place is marked with what no trace
- * has, and rvtrace_output_unguard() tells whether it is still there.
+ * In overwrite mode the Wrap bit does not count how often the sink has wrapped. One wrap is no loss
+ * as long as the sink has not come back to where it began. So a pattern that does not occur in
+ * trace guards that place, and rvtrace_output_unguard() looks whether it is still there.
  *
  *	+--------------------+-------+----------------------------+
  *	| newer trace, or    | guard | begins here                |
@@ -128,7 +131,7 @@ static void rvtrace_output_guard(struct rvtrace_cpu *rc, struct rvtrace_aux *aux
 	rvtrace_output_align(rc, aux, unit);
 	aux->guard_head = rc->handle.head;
 	rvtrace_output_idle(rc, aux, unit);
-	memcpy(rvtrace_output_guard_place(aux), &aux->guard, sizeof(aux->guard));
+	memcpy(rvtrace_output_guard_at(aux), &aux->guard, sizeof(aux->guard));
 	aux->guarded = true;
 }
 
@@ -145,27 +148,27 @@ bool rvtrace_output_unguard(struct rvtrace_cpu *rc)
 	if (!aux || !aux->guarded)
 		return false;
 	aux->guarded = false;
-	at = rvtrace_output_guard_place(aux);
+	at = rvtrace_output_guard_at(aux);
 	if (memcmp(at, &aux->guard, sizeof(aux->guard)))
 		return true;
 	memset(at, rvtrace_output_idle_byte(rc), sizeof(aux->guard));
 	return false;
 }
 
-/* Up to where what is in the AUX buffer in overwrite mode is trace, though a sink may be running */
+/* End of the trace in the AUX buffer in overwrite mode; a sink may be running behind it */
 unsigned long rvtrace_output_head(const struct rvtrace_cpu *rc)
 {
 	return rc->aux->guarded ? rc->aux->guard_head : rc->handle.head;
 }
 
 /*
- * rvtrace_output_stretch - where in the AUX buffer a sink can write next
+ * rvtrace_output_extent - where in the AUX buffer a sink can write next
  *
- * A sink writes into one piece of contiguous memory at a time, and stops at its end or where user
- * space has not read yet. What is left of a piece is filled with idle bytes when it is too small to
+ * A sink writes into one segment of contiguous memory at a time, and stops at its end or where user
+ * space has not read yet. The rest of a segment is filled with idle bytes when it is too small to
  * be drained in time.
  *
- *	 run                                    run
+ *	 segment                                segment
  *	+----------------------+--------------+------------------------------+
  *	| read by user         | this record  |  stretch               |tail  |
  *	+----------------------+--------------+------------------------------+
@@ -174,8 +177,8 @@ unsigned long rvtrace_output_head(const struct rvtrace_cpu *rc)
  *
  * Returns false when the sink must use its own buffer.
  */
-bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink *sink,
-			    struct rvtrace_stretch *stretch)
+bool rvtrace_output_extent(struct rvtrace_cpu *rc, const struct rvtrace_ramsink *sink,
+			   struct rvtrace_extent *extent)
 {
 	struct rvtrace_aux *aux = rc->aux;
 	size_t access = sink->access ?: RVTRACE_RAM_MAX_ACCESS;
@@ -190,23 +193,23 @@ bool rvtrace_output_stretch(struct rvtrace_cpu *rc, const struct rvtrace_ramsink
 	else
 		rvtrace_output_align(rc, aux, access);
 	offset = rvtrace_output_offset(rc, aux);
-	while (offset >= aux->runs[i].end)
+	while (offset >= aux->segments[i].end)
 		i++;
-	if (!aux->overwrite && aux->runs[i].end - offset < aux->reserve) {
-		rvtrace_output_idle(rc, aux, aux->runs[i].end - offset);
+	if (!aux->overwrite && aux->segments[i].end - offset < aux->reserve) {
+		rvtrace_output_idle(rc, aux, aux->segments[i].end - offset);
 		offset = rvtrace_output_offset(rc, aux);
-		i = (i + 1) % aux->nr_runs;
+		i = (i + 1) % aux->nr_segments;
 	}
-	end = aux->runs[i].end;
+	end = aux->segments[i].end;
 	if (!aux->overwrite) {
 		end = min(end, round_down(offset + rc->handle.size - rc->written,
 					  RVTRACE_RAM_MAX_ACCESS));
 		if (end < offset + RVTRACE_RAM_MAX_ACCESS)
 			return false;
 	}
-	stretch->start = rc->direct->runs[i];
-	stretch->from = offset - aux->runs[i].start;
-	stretch->end = end - aux->runs[i].start;
+	extent->start = rc->direct->segments[i];
+	extent->from = offset - aux->segments[i].start;
+	extent->end = end - aux->segments[i].start;
 	return true;
 }
 
@@ -225,46 +228,47 @@ static const struct rvtrace_aux_sink *rvtrace_output_direct(const struct rvtrace
 
 	for (i = 0; i < aux->nr_sinks; i++)
 		if (aux->sinks[i].sink == sink)
-			return aux->sinks[i].direct && !READ_ONCE(sink->choosy) ? &aux->sinks[i] :
-										 NULL;
+			return aux->sinks[i].direct && !READ_ONCE(sink->no_direct) ?
+			       &aux->sinks[i] : NULL;
 	return NULL;
 }
 
 /*
- * Whether the running event goes on with what waits. A record is of one thread, unless its trace
- * says whose it is: then all threads that inherited the event may follow each other in it.
+ * Whether the running event may continue the deferred record. A record has trace of one thread,
+ * unless the trace is tagged: then all threads that inherited the event may follow each other in
+ * it.
  */
-static bool rvtrace_output_goes_on(const struct rvtrace_cpu *rc)
+static bool rvtrace_output_continues(const struct rvtrace_cpu *rc)
 {
 	const struct rvtrace_config *config = rvtrace_event_config(rc->event);
 
-	if (config->explicit)
-		return rvtrace_event_config(rc->waiting)->serial == config->serial;
-	return rc->waiting == rc->event && rc->waiting_task == current;
+	if (config->tagged)
+		return rvtrace_event_config(rc->deferred)->serial == config->serial;
+	return rc->deferred == rc->event && rc->deferred_task == current;
 }
 
 /*
  * rvtrace_output_begin - open a record
  *
- * Returns false when there is no AUX buffer or no room in it; in the latter case perf has been told
- * to disable the event until user space enables it again.
+ * Returns false when there is no AUX buffer or no room in it; in the latter case perf disables the
+ * event until user space enables it again.
  */
 bool rvtrace_output_begin(struct rvtrace_cpu *rc)
 {
 	struct rvtrace_aux *aux;
 	size_t room;
 
-	if (rc->waiting && !rvtrace_output_goes_on(rc))
-		rvtrace_output_tell(rc);
+	if (rc->deferred && !rvtrace_output_continues(rc))
+		rvtrace_output_flush(rc);
 	aux = perf_aux_output_begin(&rc->handle, rc->event);
-	if (!rc->waiting || !aux || aux->serial != rc->waiting_aux)
+	if (!rc->deferred || !aux || aux->serial != rc->deferred_aux)
 		rc->written = 0;
-	WRITE_ONCE(rc->waiting, NULL);
+	WRITE_ONCE(rc->deferred, NULL);
 	rc->aux = aux;
 	if (!aux)
 		return false;
 	rc->direct = rvtrace_output_direct(aux, rc->path->ram);
-	/* For what must be skipped and for what must be left: see rvtrace_output_stretch(). */
+	/* Room for the bytes that rvtrace_output_extent() skips and for those that it keeps free */
 	room = rc->direct ? 2 * aux->reserve + RVTRACE_RAM_MAX_ACCESS : 0;
 	if (aux->overwrite || rc->handle.size >= rc->written + room)
 		return true;
@@ -285,108 +289,112 @@ bool rvtrace_output_end(struct rvtrace_cpu *rc)
 	return room;
 }
 
-/* Whether the open record is one that nobody misses for some time */
-static bool rvtrace_output_may_wait(const struct rvtrace_cpu *rc)
+/* Whether the open record may be deferred: it is short and has no flags */
+static bool rvtrace_output_may_defer(const struct rvtrace_cpu *rc)
 {
 	return rc->aux && !rc->aux->overwrite && !rc->handle.aux_flags &&
 	       rc->written < rc->aux->reserve;
 }
 
-/* Closes the record, or lets it wait for rvtrace_output_begin() or rvtrace_output_tell() */
-void rvtrace_output_wait(struct rvtrace_cpu *rc)
+/* Closes the record, or defers it until rvtrace_output_begin() or rvtrace_output_flush() */
+void rvtrace_output_defer(struct rvtrace_cpu *rc)
 {
-	if (!rvtrace_output_may_wait(rc)) {
+	if (!rvtrace_output_may_defer(rc)) {
 		rvtrace_output_end(rc);
 		return;
 	}
-	WRITE_ONCE(rc->waiting, rc->event);
-	rc->waiting_aux = rc->aux->serial;
-	WRITE_ONCE(rc->waiting_task, current);
+	WRITE_ONCE(rc->deferred, rc->event);
+	rc->deferred_aux = rc->aux->serial;
+	WRITE_ONCE(rc->deferred_task, current);
 	rc->aux = NULL;
-	/* Of nothing perf writes no record. */
+	/* perf writes no record for 0 bytes. */
 	perf_aux_output_end(&rc->handle, 0);
 }
 
 /*
- * Says in the record that is open in @handle that it has the trace of @rc, from whomever and
- * wherever perf thinks it is; and in another record what the trace does not say.
+ * Flags the record that is open in @handle as late: it has the deferred trace of @rc, not trace of
+ * the running thread and hart. Another record names thread and hart where the trace is not tagged.
  */
-static void rvtrace_output_name(const struct rvtrace_cpu *rc, struct perf_output_handle *handle)
+static void rvtrace_output_identify(const struct rvtrace_cpu *rc, struct perf_output_handle *handle)
 {
-	struct perf_event *event = rc->waiting;
+	struct perf_event *event = rc->deferred;
 	bool here = rc == this_cpu_ptr(&rvtrace_cpus);
-	u64 tid = task_pid_nr_ns(rc->waiting_task, event->ns);
+	u64 tid = task_pid_nr_ns(rc->deferred_task, event->ns);
 
-	if (here && rc->waiting_task == current)
+	if (here && rc->deferred_task == current)
 		return;
 	perf_aux_output_flag(handle, RVTRACE_AUX_FLAG_LATE);
-	if (!here || !rvtrace_event_config(event)->explicit)
+	if (!here || !rvtrace_event_config(event)->tagged)
 		perf_report_aux_output_id(event, FIELD_PREP(RVTRACE_HW_ID_TID, tid) |
 						 FIELD_PREP(RVTRACE_HW_ID_CPU, rc->encoder->cpu));
 }
 
-/* Writes the record that waits in @rc, by a handle that is not in use */
-static void rvtrace_output_tell_by(struct rvtrace_cpu *rc, struct perf_output_handle *handle)
+/* Writes the deferred record of @rc through @handle, which is not in use */
+static void rvtrace_output_flush_by(struct rvtrace_cpu *rc, struct perf_output_handle *handle)
 {
-	struct rvtrace_aux *aux = perf_aux_output_begin(handle, rc->waiting);
+	struct rvtrace_aux *aux = perf_aux_output_begin(handle, rc->deferred);
 	size_t written = 0;
 
 	if (aux) {
-		if (aux->serial == rc->waiting_aux)
+		if (aux->serial == rc->deferred_aux)
 			written = rc->written;
 		if (written)
-			rvtrace_output_name(rc, handle);
+			rvtrace_output_identify(rc, handle);
 		perf_aux_output_end(handle, written);
 	}
-	/* Now the event may begin on another hart: see rvtrace_output_fetch(). */
-	smp_store_release(&rc->waiting, NULL);
+	/* Pairs with smp_load_acquire() in rvtrace_output_flush_from(), on another hart. */
+	smp_store_release(&rc->deferred, NULL);
 }
 
-/* Writes the record that waits, if there is one and its AUX buffer is still there */
-void rvtrace_output_tell(struct rvtrace_cpu *rc)
+/* Writes the deferred record, if there is one and its AUX buffer still exists */
+void rvtrace_output_flush(struct rvtrace_cpu *rc)
 {
-	if (!READ_ONCE(rc->waiting))
+	if (!READ_ONCE(rc->deferred))
 		return;
-	raw_spin_lock(&rc->waiting_lock);
+	raw_spin_lock(&rc->deferred_lock);
 	/* The event may have begun on another hart meanwhile. */
-	if (rc->waiting)
-		rvtrace_output_tell_by(rc, &rc->handle);
-	raw_spin_unlock(&rc->waiting_lock);
+	if (rc->deferred)
+		rvtrace_output_flush_by(rc, &rc->handle);
+	raw_spin_unlock(&rc->deferred_lock);
 }
 
 /*
- * rvtrace_output_fetch - @event begins on this hart, and may have a record that waits where it was
- * before, on @cpu: that is written, here
+ * rvtrace_output_flush_from - write the deferred record of @event that @cpu has
+ *
+ * @event moves from @cpu to this hart, which writes the record.
  */
-void rvtrace_output_fetch(struct rvtrace_cpu *rc, const struct perf_event *event, int cpu)
+void rvtrace_output_flush_from(struct rvtrace_cpu *rc, const struct perf_event *event, int cpu)
 {
 	struct rvtrace_cpu *there = &per_cpu(rvtrace_cpus, cpu);
 
-	/* Once it has been written there, what perf has of the buffer must be seen here. */
-	if (smp_load_acquire(&there->waiting) != event)
+	/*
+	 * Pairs with smp_store_release() in rvtrace_output_flush_by(): when @cpu has written the
+	 * record, perf's state of the buffer is visible here.
+	 */
+	if (smp_load_acquire(&there->deferred) != event)
 		return;
-	raw_spin_lock(&there->waiting_lock);
-	if (there->waiting == event)
-		rvtrace_output_tell_by(there, &rc->handle);
-	raw_spin_unlock(&there->waiting_lock);
+	raw_spin_lock(&there->deferred_lock);
+	if (there->deferred == event)
+		rvtrace_output_flush_by(there, &rc->handle);
+	raw_spin_unlock(&there->deferred_lock);
 }
 
 /* Closes the record and opens the next. Returns false when that is not possible. */
-bool rvtrace_output_next(struct rvtrace_cpu *rc)
+bool rvtrace_output_reopen(struct rvtrace_cpu *rc)
 {
 	return rvtrace_output_end(rc) && rvtrace_output_begin(rc);
 }
 
 /*
- * rvtrace_output_gap - trace is missing between what was copied so far and what is copied next
+ * rvtrace_output_gap - trace is missing between the bytes copied so far and the next ones
  *
- * Closes the record with PARTIAL and opens the next. In overwrite mode the head goes once round: so
- * much at least has been overwritten, if not here then in the sink.
+ * Closes the record with PARTIAL and opens the next. In overwrite mode the head advances by the
+ * size of the buffer: at least that much has been overwritten, in the buffer or in the sink.
  */
 void rvtrace_output_gap(struct rvtrace_cpu *rc)
 {
 	if (rc->aux && rc->aux->overwrite)
 		rc->handle.head += rc->aux->size;
 	rvtrace_output_flag(rc, PERF_AUX_FLAG_PARTIAL);
-	rvtrace_output_next(rc);
+	rvtrace_output_reopen(rc);
 }

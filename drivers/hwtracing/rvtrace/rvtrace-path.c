@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V trace: the ways from encoders to sinks, as the graph of components has them.
+ * RISC-V trace: the paths from encoders to sinks in the graph of components.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
-#include "rvtrace.h"
+#include "rvtrace-encoder.h"
+#include "rvtrace-ramsink.h"
 
 /*
- * Where paths meet, one lock is for all of them; another path has its sink's, against settings that
- * user space makes. A RAM sink has none of these: what only one hart can reach needs no lock.
+ * One lock protects all paths that share components. A path that shares none has the lock of its
+ * sink, against settings that user space makes, or no lock if the sink is a RAM sink: those have no
+ * settings.
  */
-static DEFINE_RAW_SPINLOCK(rvtrace_meeting_lock);
+static DEFINE_RAW_SPINLOCK(rvtrace_shared_lock);
 
 /*
  * rvtrace_sink_lock - keep everybody from starting and stopping a sink
@@ -18,20 +20,20 @@ static DEFINE_RAW_SPINLOCK(rvtrace_meeting_lock);
  * Returns what rvtrace_sink_unlock() wants.
  */
 unsigned long rvtrace_sink_lock(struct rvtrace_component *comp)
-	__acquires(&rvtrace_meeting_lock) __acquires(&comp->lock)
+	__acquires(&rvtrace_shared_lock) __acquires(&comp->lock)
 {
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&rvtrace_meeting_lock, flags);
+	raw_spin_lock_irqsave(&rvtrace_shared_lock, flags);
 	raw_spin_lock(&comp->lock);
 	return flags;
 }
 
 void rvtrace_sink_unlock(struct rvtrace_component *comp, unsigned long flags)
-	__releases(&comp->lock) __releases(&rvtrace_meeting_lock)
+	__releases(&comp->lock) __releases(&rvtrace_shared_lock)
 {
 	raw_spin_unlock(&comp->lock);
-	raw_spin_unlock_irqrestore(&rvtrace_meeting_lock, flags);
+	raw_spin_unlock_irqrestore(&rvtrace_shared_lock, flags);
 }
 
 static void rvtrace_path_add(struct rvtrace_encoder *enc, const struct rvtrace_path *path)
@@ -46,14 +48,14 @@ static void rvtrace_path_add(struct rvtrace_encoder *enc, const struct rvtrace_p
 	else
 		added->lock = &added->sink->lock;
 	if (enc->comp.nr_outputs > 1)
-		added->lock = &rvtrace_meeting_lock;
+		added->lock = &rvtrace_shared_lock;
 	for (i = 0; i < path->nr_hops; i++) {
 		if (path->hops[i]->type != RVTRACE_TYPE_FUNNEL)
 			continue;
-		added->lock = &rvtrace_meeting_lock;
+		added->lock = &rvtrace_shared_lock;
 		enc->shares = true;
 	}
-	if (rvtrace_path_is_own(added))
+	if (rvtrace_path_is_exclusive(added))
 		cpumask_set_cpu(enc->cpu, &added->sink->running);
 }
 

@@ -7,7 +7,23 @@
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
 
-#include "rvtrace.h"
+#include "rvtrace-component.h"
+#include "rvtrace-path.h"
+#include "rvtrace-power.h"
+
+/**
+ * struct rvtrace_pibsink - a PIB sink
+ * @comp:	the component
+ * @modes:	bit per value of trPibMode
+ * @control:	settings in trPibControl
+ */
+struct rvtrace_pibsink {
+	struct rvtrace_component comp;
+	u32 modes;
+	u32 control;
+};
+
+#define to_rvtrace_pibsink(c)	container_of(c, struct rvtrace_pibsink, comp)
 
 static int rvtrace_pibsink_reset(struct rvtrace_component *comp)
 {

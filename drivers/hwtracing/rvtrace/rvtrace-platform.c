@@ -13,7 +13,10 @@
 #include <linux/property.h>
 #include <linux/smp.h>
 
-#include "rvtrace.h"
+#include "rvtrace-encoder.h"
+#include "rvtrace-pmu.h"
+#include "rvtrace-power.h"
+#include "rvtrace-ramsink.h"
 
 #define RVTRACE_VERSION_MAJOR		1
 #define RVTRACE_VERSION_MINOR		0

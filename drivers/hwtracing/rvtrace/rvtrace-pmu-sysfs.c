@@ -9,7 +9,10 @@
 #include <linux/perf_event.h>
 #include <linux/sysfs.h>
 
-#include "rvtrace.h"
+#include "rvtrace-context.h"
+#include "rvtrace-cpu.h"
+#include "rvtrace-encoder.h"
+#include "rvtrace-pmu.h"
 
 PMU_FORMAT_ATTR(event,			"config:0");
 PMU_FORMAT_ATTR(branch_prediction,	"config:1");

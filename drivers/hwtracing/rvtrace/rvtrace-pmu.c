@@ -11,7 +11,14 @@
 #include <linux/rvtrace.h>
 #include <linux/slab.h>
 
-#include "rvtrace.h"
+#include "rvtrace-aux.h"
+#include "rvtrace-context.h"
+#include "rvtrace-cpu.h"
+#include "rvtrace-encoder.h"
+#include "rvtrace-output.h"
+#include "rvtrace-pmu.h"
+#include "rvtrace-power.h"
+#include "rvtrace-session.h"
 
 #ifdef PERF_PMU_CAP_AUX_PAUSE
 #define RVTRACE_PMU_CAP_PAUSE	PERF_PMU_CAP_AUX_PAUSE
@@ -29,8 +36,8 @@
 static struct pmu rvtrace_pmu;
 static bool rvtrace_pmu_registered;
 static DEFINE_MUTEX(rvtrace_pmu_mutex);
-/* Events whose records may wait */
-static atomic_t rvtrace_patient_events;
+/* Number of events whose records may be deferred */
+static atomic_t rvtrace_deferrable_events;
 
 /* ------------------------------------------------------------------ perf's callbacks */
 
@@ -49,19 +56,19 @@ static void rvtrace_event_begin(struct rvtrace_cpu *rc, struct perf_event *event
 	perf_event_addr_filters_sync(event);
 	if (config->context)
 		rvtrace_context_write(rc, config->context);
-	if (config->patient && config->cpu >= 0 && config->cpu != enc->cpu)
-		rvtrace_output_fetch(rc, event, config->cpu);
+	if (config->deferrable && config->cpu >= 0 && config->cpu != enc->cpu)
+		rvtrace_output_flush_from(rc, event, config->cpu);
 	if (rvtrace_session_start(rc, event))
 		return;
 	event->hw.state = 0;
 	/*
-	 * perf_event_itrace_started(), which modules cannot call: who was traced AUX records tell
-	 * from now on. In overwrite mode what these are of may be gone, and each start has an
-	 * ITRACE_START record.
+	 * perf_event_itrace_started(), which modules cannot call: perf writes no ITRACE_START
+	 * record from now on, because AUX records name the thread. In overwrite mode their trace
+	 * may be gone, so there each start keeps its ITRACE_START record.
 	 */
 	if (rc->aux && !rc->aux->overwrite && !event->parent)
 		event->attach_state |= PERF_ATTACH_ITRACE;
-	/* Whose trace comes next in the AUX buffer: told when it is another hart's. */
+	/* Name the hart whose trace comes next in the AUX buffer, when it is another one. */
 	if (config->cpu != enc->cpu)
 		perf_report_aux_output_id(event, FIELD_PREP(RVTRACE_HW_ID_CPU, enc->cpu));
 	config->cpu = enc->cpu;
@@ -148,8 +155,8 @@ static void rvtrace_pmu_enable(struct pmu *pmu)
 
 	if (rc->changed)
 		rc->changed = false;
-	else if (atomic_read(&rvtrace_patient_events) && !rvtrace_is_leaving(rc))
-		rvtrace_run_tell();
+	else if (atomic_read(&rvtrace_deferrable_events) && !rvtrace_in_switch(rc))
+		rvtrace_run_flush_all();
 }
 
 /* perf's own, which it has for a PMU that can be enabled, do so once more. */
@@ -219,7 +226,7 @@ static int rvtrace_event_check_context(const struct rvtrace_encoder *enc,
 	u32 format = FIELD_GET(RVTRACE_TE_CONTROL_FORMAT, program->control);
 
 	if (format == RVTRACE_FORMAT_ETRACE && rvtrace_context_of(attr) == RVTRACE_CONTEXT_HCONTEXT)
-		return rvtrace_refuse(enc, "hcontext in E-Trace");
+		return rvtrace_refuse(&enc->comp, "hcontext in E-Trace");
 	return 0;
 }
 
@@ -249,8 +256,8 @@ static int rvtrace_event_check_encoders(struct perf_event *event, u32 sink)
 	return found ? 0 : -ENODEV;
 }
 
-/* Whether the trace says whose it is, any thread's id, and when it was */
-static bool rvtrace_event_is_explicit(const struct perf_event_attr *attr)
+/* Whether the trace carries the id of any thread, and timestamps */
+static bool rvtrace_event_is_tagged(const struct perf_event_attr *attr)
 {
 	const u64 wanted = RVTRACE_CONFIG_CONTEXT | RVTRACE_CONFIG_TIMESTAMP;
 
@@ -267,8 +274,8 @@ static struct rvtrace_config *rvtrace_config_create(const struct perf_event *eve
 		.cpu = -1,
 		.sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2),
 		.context = rvtrace_context_of(attr),
-		.patient = event->attach_state & PERF_ATTACH_TASK,
-		.explicit = rvtrace_event_is_explicit(attr),
+		.deferrable = event->attach_state & PERF_ATTACH_TASK,
+		.tagged = rvtrace_event_is_tagged(attr),
 		.window_ns = window * NSEC_PER_USEC,
 		.pause_ns = (period - window) * NSEC_PER_USEC,
 	};
@@ -298,9 +305,9 @@ static void rvtrace_event_destroy(struct perf_event *event)
 {
 	struct rvtrace_config *config = rvtrace_event_config(event);
 
-	if (config->patient) {
-		rvtrace_run_tell_event(event);
-		atomic_dec(&rvtrace_patient_events);
+	if (config->deferrable) {
+		rvtrace_run_flush_event(event);
+		atomic_dec(&rvtrace_deferrable_events);
 	}
 	rvtrace_filter_close(config);
 	rvtrace_context_put(config->context);
@@ -335,8 +342,8 @@ static int rvtrace_event_init(struct perf_event *event)
 	if (ret)
 		goto err_put;
 	rvtrace_filter_open(config, event);
-	if (config->patient)
-		atomic_inc(&rvtrace_patient_events);
+	if (config->deferrable)
+		atomic_inc(&rvtrace_deferrable_events);
 	event->pmu_private = config;
 	event->destroy = rvtrace_event_destroy;
 	return 0;

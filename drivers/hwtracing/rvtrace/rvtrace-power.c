@@ -12,12 +12,25 @@
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 
-#include "rvtrace.h"
+#include "rvtrace-cpu.h"
+#include "rvtrace-encoder.h"
+#include "rvtrace-power.h"
+#include "rvtrace-session.h"
 
 /* Number of events; while it is not 0, components are active */
 static refcount_t rvtrace_users = REFCOUNT_INIT(0);
 static bool rvtrace_powered;
 static enum cpuhp_state rvtrace_cpuhp;
+
+static struct rvtrace_encoder *rvtrace_encoder_of(unsigned int cpu)
+{
+	struct rvtrace_component *comp;
+
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (comp->type == RVTRACE_TYPE_ENCODER && to_rvtrace_encoder(comp)->cpu == cpu)
+			return to_rvtrace_encoder(comp);
+	return NULL;
+}
 
 static int rvtrace_cpu_activate(struct rvtrace_encoder *enc)
 {

@@ -36,7 +36,10 @@
 #include <linux/property.h>
 #include <linux/sizes.h>
 
-#include "rvtrace.h"
+#include "rvtrace-aux.h"
+#include "rvtrace-encoder.h"
+#include "rvtrace-output.h"
+#include "rvtrace-ramsink.h"
 #include "trace.h"
 
 static unsigned int rvtrace_max_buffer = SZ_4M;
@@ -214,22 +217,22 @@ static int rvtrace_ramsink_program(struct rvtrace_ramsink *sink, dma_addr_t base
 }
 
 /*
- * Where the sink writes next: behind what is in the AUX buffer, or at the beginning of its own
- * buffer.
+ * Sets up where the sink writes next: behind the trace in the AUX buffer, or at the beginning of
+ * its own buffer.
  */
-static int rvtrace_ramsink_aim(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
+static int rvtrace_ramsink_set_up(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 {
-	struct rvtrace_stretch stretch;
+	struct rvtrace_extent extent;
 	int ret = 0;
 
-	sink->direct = rvtrace_output_stretch(rc, sink, &stretch);
-	if (sink->direct && !rvtrace_ramsink_program(sink, stretch.start, stretch.end)) {
-		sink->from = stretch.from;
-		sink->size = stretch.end - stretch.from;
+	sink->direct = rvtrace_output_extent(rc, sink, &extent);
+	if (sink->direct && !rvtrace_ramsink_program(sink, extent.start, extent.end)) {
+		sink->from = extent.from;
+		sink->size = extent.end - extent.from;
 	} else {
-		/* Some hardware wants other alignment, or has its memory wired to it. */
+		/* Some hardware needs another alignment, or can only reach a memory of its own. */
 		if (sink->direct) {
-			WRITE_ONCE(sink->choosy, true);
+			WRITE_ONCE(sink->no_direct, true);
 			rvtrace_output_unguard(rc);
 		}
 		sink->direct = false;
@@ -247,12 +250,12 @@ static int rvtrace_ramsink_aim(struct rvtrace_ramsink *sink, struct rvtrace_cpu 
 }
 
 /*
- * Whether the sink can go on where it was stopped: there the next trace belongs, in the same AUX
- * buffer, and there is room to the end that the sink was given. Its registers are as they must be
- * then. This is what most context switches come to.
+ * Whether the sink can resume where it was stopped: the next trace belongs there, in the same AUX
+ * buffer, and there is room up to its Limit. Then its registers are right already. This is the case
+ * at most context switches.
  */
-static bool rvtrace_ramsink_goes_on(const struct rvtrace_ramsink *sink,
-				    const struct rvtrace_cpu *rc)
+static bool rvtrace_ramsink_can_resume(const struct rvtrace_ramsink *sink,
+				       const struct rvtrace_cpu *rc)
 {
 	size_t room = sink->length - sink->stopped;
 
@@ -263,12 +266,12 @@ static bool rvtrace_ramsink_goes_on(const struct rvtrace_ramsink *sink,
 
 static int rvtrace_ramsink_run(struct rvtrace_ramsink *sink, u32 stop)
 {
-	/* What the CPU has put into the memory is there before the sink writes. */
+	/* The CPU's writes to the memory (idle bytes, guard) come before those of the sink. */
 	wmb();
 	return rvtrace_enable(&sink->comp, rvtrace_ramsink_mode(sink) | stop);
 }
 
-/* What is in the sink's own buffer is not for the next process. */
+/* The next process must not see the trace in the sink's own buffer. */
 static void rvtrace_ramsink_clear(struct rvtrace_ramsink *sink, const struct pid *owner)
 {
 	if (sink->smem)
@@ -288,11 +291,11 @@ static int rvtrace_ramsink_enable(struct rvtrace_component *comp, struct rvtrace
 		return -ENOMEM;
 	if (sink->owner != config->opener)
 		rvtrace_ramsink_clear(sink, config->opener);
-	if (rvtrace_ramsink_goes_on(sink, rc)) {
+	if (rvtrace_ramsink_can_resume(sink, rc)) {
 		sink->from = sink->stopped;
 		sink->size = sink->length - sink->from;
 	} else {
-		ret = rvtrace_ramsink_aim(sink, rc);
+		ret = rvtrace_ramsink_set_up(sink, rc);
 		if (ret)
 			return ret;
 	}
@@ -315,7 +318,7 @@ bool rvtrace_ramsink_stopped_itself(struct rvtrace_ramsink *sink)
  */
 int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 {
-	int ret = rvtrace_ramsink_aim(sink, rc);
+	int ret = rvtrace_ramsink_set_up(sink, rc);
 
 	return ret ?: rvtrace_ramsink_run(sink, RVTRACE_RAM_CONTROL_STOP_ON_WRAP);
 }
@@ -362,10 +365,10 @@ static void rvtrace_ramsink_copy(struct rvtrace_ramsink *sink, struct rvtrace_cp
 }
 
 /*
- * How much trace is in the AUX buffer that was not before. A full stretch that stopped has lost
- * what came after it. One that does not stop is all of the AUX buffer, in overwrite mode: when the
- * sink has written @all of it, it may have gone round more than once. That what was there before is
- * gone is all that matters then.
+ * Number of bytes that the sink has written into the AUX buffer. A sink that stopped at the end of
+ * its extent has lost the trace after that. In overwrite mode the extent is all of the AUX buffer
+ * and the sink does not stop: when it has written @all of it, it may have wrapped more than once.
+ * It only matters then that the older trace is gone.
  */
 VISIBLE_IF_KUNIT size_t rvtrace_ramsink_written(const struct rvtrace_ramsink *sink, size_t fill,
 						bool wrap, bool stops, bool all)
@@ -445,7 +448,7 @@ void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 	size_t fill;
 
 	sink->stopped_aux = 0;
-	/* The sink says so after it has written; so read memory after it has said so. */
+	/* The sink updates Empty and WP after it has written: read memory after WP. */
 	rmb();
 	all = sink->direct && rvtrace_output_unguard(rc);
 	if (!rvtrace_ramsink_position(sink, wp, &fill, &wrap)) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V trace: what a hart is tracing. Starts it, stops it, and drains its sink in time.
+ * RISC-V trace: the event that a hart traces. Starts it, stops it, and drains its sink in time.
  *
- * All of this happens on the hart itself with interrupts off: perf's callbacks, the timers, and the
- * hooks of the scheduler. Starting and stopping are parts of a context switch, so they do nothing
- * that can be done less often: a timer that is pending is left alone, and the time is read from a
- * CSR.
+ * All of this happens on the hart itself with interrupts off: in perf's callbacks, in timers, and
+ * in the hooks of the scheduler. Starting and stopping are parts of a context switch, so they avoid
+ * whatever is expensive: a timer that is pending stays pending, and the time is read from a CSR.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
@@ -18,12 +17,16 @@
 #include <linux/smp.h>
 #include <linux/timex.h>
 
-#include "rvtrace.h"
+#include "rvtrace-aux.h"
+#include "rvtrace-encoder.h"
+#include "rvtrace-output.h"
+#include "rvtrace-ramsink.h"
+#include "rvtrace-session.h"
 
 /*
- * A look at a running sink is one register read, so it is taken often enough for the fastest trace
- * that is to be expected, and the sink is drained when it is half full, or would be too full at the
- * next look.
+ * Polling a running sink costs one register read. The period is short enough for the fastest trace
+ * to be expected. The sink is drained when it is a quarter full, so it is at most half full at the
+ * next poll.
  */
 #define RVTRACE_POLL_MIN_NS	(100 * NSEC_PER_USEC)
 #define RVTRACE_POLL_MAX_NS	(10 * NSEC_PER_MSEC)
@@ -31,13 +34,13 @@
 #define RVTRACE_RATE_MAX	(256 << 10)
 #define RVTRACE_RATE_SHIFT	20
 
-/* How fast trace may come in until the next look, after it came in at @rate */
+/* The rate to expect until the next poll, when the measured rate is @rate */
 VISIBLE_IF_KUNIT u64 rvtrace_rate_expected(u64 rate)
 {
 	return clamp_t(u64, rate * 8, RVTRACE_RATE_MAX / 16, RVTRACE_RATE_MAX);
 }
 
-/* In how many ns @room bytes are filled at that rate, or how soon another look is worth while */
+/* Time until the next poll in ns: when @room bytes are full at the @expected rate, within bounds */
 VISIBLE_IF_KUNIT u64 rvtrace_poll_delay(u64 room, u64 expected)
 {
 	return clamp_t(u64, div64_u64(room << RVTRACE_RATE_SHIFT, expected), RVTRACE_POLL_MIN_NS,
@@ -45,9 +48,9 @@ VISIBLE_IF_KUNIT u64 rvtrace_poll_delay(u64 room, u64 expected)
 }
 
 /*
- * The next look. One that is due already, and soon enough, stays: starting a timer is dear. The
- * room gets smaller from start to start; the quarter that is kept back is for that, or each start
- * would put the look off.
+ * Arms the timer for the next poll. A timer that is pending, and expires soon enough, stays:
+ * starting a timer is expensive. The room gets smaller from start to start; a quarter of it is kept
+ * back for that, or each start would have to start the timer again.
  */
 static void rvtrace_timer_arm(struct rvtrace_cpu *rc, size_t fill)
 {
@@ -65,15 +68,15 @@ static void rvtrace_timer_arm(struct rvtrace_cpu *rc, size_t fill)
 }
 
 /*
- * How fast trace comes in, after @bytes in @ns. Decays by a quarter with each look, so that one
- * idle period does not make the driver careless.
+ * The new measured rate, after @bytes in @ns. The old one decays by a quarter with each poll, so
+ * that one idle period does not make the next poll too late.
  */
 VISIBLE_IF_KUNIT u64 rvtrace_rate_after(u64 rate, u64 bytes, u64 ns)
 {
 	return max(rate - rate / 4, div64_u64(bytes << RVTRACE_RATE_SHIFT, max_t(u64, ns, 1)));
 }
 
-/* Only the time counts in which it was running. */
+/* Only the time in which events ran counts. */
 static void rvtrace_rate_update(struct rvtrace_cpu *rc, u64 traced)
 {
 	u64 cycles = rc->cycles + get_cycles64() - rc->started;
@@ -102,7 +105,7 @@ int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
 	int ret;
 
 	rc->event = event;
-	rc->outside = false;
+	rc->window_closed = false;
 	if (ram && !rvtrace_output_begin(rc)) {
 		rc->event = NULL;
 		return -ENOSPC;
@@ -115,7 +118,7 @@ int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
 		return ret;
 	}
 	rc->started = get_cycles64();
-	/* In overwrite mode sinks go round, and nobody need be in time. */
+	/* In overwrite mode the sink wraps: there is nothing to be drained in time. */
 	if (ram && !rc->aux->overwrite)
 		rvtrace_timer_arm(rc, 0);
 	if (config->window_ns)
@@ -126,17 +129,18 @@ int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
 }
 
 /*
- * Whether the hart switches to another task now, and the event's record may wait. Not that of a
- * task that exits, see rvtrace_run_tell_task(), nor where others share the sink: they may get the
- * trace that is still in it, so their records must come after this one. Nor is it worth while where
- * the next task seems to be traced, too, and cannot go on with the record.
+ * Whether the hart switches to another task now and the event's record may be deferred. It may not
+ * - when the task exits, see rvtrace_run_flush_task();
+ * - when other harts share the sink: they may get the trace that is still in it, so their records
+ *   must come after this one;
+ * - when the next task seems to be traced, too, and cannot continue the record.
  */
-static bool rvtrace_session_waits(const struct rvtrace_cpu *rc)
+static bool rvtrace_session_may_defer(const struct rvtrace_cpu *rc)
 {
 	const struct rvtrace_config *config = rvtrace_event_config(rc->event);
 
-	return rvtrace_is_leaving(rc) && !(current->flags & PF_EXITING) && config->patient &&
-	       (config->explicit || !rc->next_has_events) && rvtrace_path_is_own(rc->path);
+	return rvtrace_in_switch(rc) && !(current->flags & PF_EXITING) && config->deferrable &&
+	       (config->tagged || !rc->next_has_events) && rvtrace_path_is_exclusive(rc->path);
 }
 
 void rvtrace_session_stop(struct rvtrace_cpu *rc)
@@ -144,8 +148,8 @@ void rvtrace_session_stop(struct rvtrace_cpu *rc)
 	rc->running = false;
 	rvtrace_path_stop(rc);
 	if (rc->path->ram) {
-		if (rvtrace_session_waits(rc))
-			rvtrace_output_wait(rc);
+		if (rvtrace_session_may_defer(rc))
+			rvtrace_output_defer(rc);
 		else
 			rvtrace_output_end(rc);
 	}
@@ -176,8 +180,8 @@ static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
 	rc->timer_room = 0;
 	if (rc != this_cpu_ptr(&rvtrace_cpus))
 		return HRTIMER_NORESTART;
-	rvtrace_output_tell(rc);
-	/* Nothing runs any more, or something that needs no looks. */
+	rvtrace_output_flush(rc);
+	/* Nothing runs any more, or an event whose sink is not polled. */
 	if (!rc->running || !rc->aux || rc->aux->overwrite)
 		return HRTIMER_NORESTART;
 	sink = rc->path->ram;
@@ -191,8 +195,8 @@ static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
 }
 
 /*
- * Opens and closes the window of a duty cycle. The encoder says in the trace that it stops and
- * starts.
+ * Opens and closes the window of a duty cycle. The trace itself shows where the encoder stopped and
+ * started.
  */
 static enum hrtimer_restart rvtrace_window(struct hrtimer *timer)
 {
@@ -203,9 +207,10 @@ static enum hrtimer_restart rvtrace_window(struct hrtimer *timer)
 	if (rc != this_cpu_ptr(&rvtrace_cpus) || !rc->event)
 		return HRTIMER_NORESTART;
 	config = rvtrace_event_config(rc->event);
-	rc->outside = !rc->outside;
+	rc->window_closed = !rc->window_closed;
 	rvtrace_encoder_set_tracing(rc->encoder, rvtrace_path_traces(rc));
-	hrtimer_forward_now(timer, ns_to_ktime(rc->outside ? config->pause_ns : config->window_ns));
+	hrtimer_forward_now(timer, ns_to_ktime(rc->window_closed ? config->pause_ns :
+								   config->window_ns));
 	return HRTIMER_RESTART;
 }
 
@@ -220,56 +225,58 @@ void rvtrace_run_drain(void)
 		rvtrace_session_drain(rc);
 }
 
-static void rvtrace_run_tell_here(void *unused)
+static void rvtrace_run_flush_here(void *unused)
 {
-	rvtrace_output_tell(this_cpu_ptr(&rvtrace_cpus));
+	rvtrace_output_flush(this_cpu_ptr(&rvtrace_cpus));
 }
 
 /*
- * Somebody disables an event whose task sleeps, and may want to see its trace: each hart writes the
- * record that waits there. This one does it at once; for the others nobody waits here, where perf
- * holds locks.
+ * Somebody disables an event whose task sleeps, and may want to see its trace: each hart writes its
+ * deferred record. This hart does so at once. The others do so soon: the caller holds locks of perf
+ * and cannot wait for them.
  */
-void rvtrace_run_tell(void)
+void rvtrace_run_flush_all(void)
 {
 	int cpu;
 
 	guard(irqsave)();
 	for_each_online_cpu(cpu) {
-		if (!READ_ONCE(per_cpu(rvtrace_cpus, cpu).waiting))
+		if (!READ_ONCE(per_cpu(rvtrace_cpus, cpu).deferred))
 			continue;
 		if (cpu == smp_processor_id())
-			rvtrace_run_tell_here(NULL);
+			rvtrace_run_flush_here(NULL);
 		else
-			smp_call_function_single_async(cpu, &per_cpu(rvtrace_cpus, cpu).tell);
+			smp_call_function_single_async(cpu, &per_cpu(rvtrace_cpus, cpu).flush_csd);
 	}
 }
 
-/* A task begins to exit. Waits until its records are written, on whatever hart they wait. */
-void rvtrace_run_tell_task(const struct task_struct *task)
+/*
+ * A task begins to exit: makes the harts that deferred its records write them, and waits for that.
+ */
+void rvtrace_run_flush_task(const struct task_struct *task)
 {
 	const struct rvtrace_cpu *rc;
 	int cpu;
 
 	for_each_online_cpu(cpu) {
 		rc = &per_cpu(rvtrace_cpus, cpu);
-		if (READ_ONCE(rc->waiting) && READ_ONCE(rc->waiting_task) == task)
-			smp_call_function_single(cpu, rvtrace_run_tell_here, NULL, 1);
+		if (READ_ONCE(rc->deferred) && READ_ONCE(rc->deferred_task) == task)
+			smp_call_function_single(cpu, rvtrace_run_flush_here, NULL, 1);
 	}
 }
 
 /*
- * An event goes away, and does not run. Where that is an inherited one, because its task has ended,
- * perhaps on another hart, its buffer is still there and wants the record; else there is none any
- * more.
+ * An event that does not run is being freed: makes the hart that deferred its record write it, and
+ * waits for that. The AUX buffer of an inherited event still exists when its task has ended,
+ * perhaps on another hart.
  */
-void rvtrace_run_tell_event(const struct perf_event *event)
+void rvtrace_run_flush_event(const struct perf_event *event)
 {
 	int cpu;
 
 	for_each_online_cpu(cpu)
-		if (READ_ONCE(per_cpu(rvtrace_cpus, cpu).waiting) == event)
-			smp_call_function_single(cpu, rvtrace_run_tell_here, NULL, 1);
+		if (READ_ONCE(per_cpu(rvtrace_cpus, cpu).deferred) == event)
+			smp_call_function_single(cpu, rvtrace_run_flush_here, NULL, 1);
 }
 
 /* The hart goes down: stops the running event. perf takes it off the hart later. */
@@ -281,24 +288,24 @@ void rvtrace_run_halt(void)
 	rc = this_cpu_ptr(&rvtrace_cpus);
 	if (rc->event)
 		rvtrace_session_stop(rc);
-	rvtrace_output_tell(rc);
-	/* Where it would go off next is not known. */
+	rvtrace_output_flush(rc);
+	/* The hotplug core would migrate the timer to another hart. */
 	hrtimer_try_to_cancel(&rc->timer);
 	rc->timer_room = 0;
 }
 
 /*
- * The hart, or the whole system, goes to sleep: the running event is stopped, and goes on
- * afterwards unless perf stops it meanwhile. Interrupts are off.
+ * The hart, or the whole system, goes to sleep: stops the running event, for rvtrace_run_unpark()
+ * to start it again unless perf stops it meanwhile. Interrupts are off.
  */
 void rvtrace_run_park(void)
 {
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
 	struct perf_event *event = rc->event;
 
-	rvtrace_output_tell(rc);
+	rvtrace_output_flush(rc);
 	/* CSRs may be lost, too. */
-	rc->followed = NULL;
+	rc->context_task = NULL;
 	if (!event)
 		return;
 	rvtrace_session_stop(rc);
@@ -326,12 +333,12 @@ void rvtrace_run_init(void)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 		hrtimer_setup(&rc->window, rvtrace_window, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_PINNED_HARD);
-		raw_spin_lock_init(&rc->waiting_lock);
-		INIT_CSD(&rc->tell, rvtrace_run_tell_here, NULL);
+		raw_spin_lock_init(&rc->deferred_lock);
+		INIT_CSD(&rc->flush_csd, rvtrace_run_flush_here, NULL);
 	}
 }
 
-/* Nothing runs, but a last look may be due. */
+/* Nothing runs, but a timer may be pending. */
 void rvtrace_run_exit(void)
 {
 	int cpu;

@@ -7,7 +7,10 @@
 
 #include <linux/kprobes.h>
 
-#include "rvtrace.h"
+#include "rvtrace-aux.h"
+#include "rvtrace-output.h"
+#include "rvtrace-pmu.h"
+#include "rvtrace-session.h"
 
 static long (*rvtrace_copy_aux)(struct perf_output_handle *from_handle,
 				struct perf_output_handle *to_handle,

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * RISC-V trace: starting and stopping what is on a path. From the sink to the encoder when
- * starting, from the encoder to the sink when stopping, so that what is under way arrives.
+ * starting, from the encoder to the sink when stopping, so that no message is lost on the way.
  *
- * A sink may be shared. Its users then have been opened by one process, so all of them may see what
- * is in it. An encoder that stops leaves its trace in the sink while others run; who drains the
- * sink, because it is filling up or because nobody is left, gets all trace into his AUX buffer.
- * Decoders tell encoders apart by SRC.
+ * Harts may share a sink. One process has opened all events that run there then, so each of them
+ * may receive all trace of the sink. An encoder that stops leaves its trace in the sink while
+ * others run. The hart that drains the sink, because it fills up or because nobody else uses it,
+ * gets all trace into its AUX buffer. Decoders distinguish encoders by SRC.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
 #include <linux/ktime.h>
 #include <linux/timekeeping.h>
 
-#include "rvtrace.h"
+#include "rvtrace-encoder.h"
+#include "rvtrace-output.h"
+#include "rvtrace-ramsink.h"
+#include "rvtrace-session.h"
 #include "trace.h"
 
-/*
- * Functions named _locked are called with the path's lock held, or on a path that is the hart's
- * own: then with interrupts off, as everything here, is enough.
- */
+/* How long a sink that stopped itself is given to become empty (microseconds) */
+#define RVTRACE_EMPTY_US	100
 
-/* The event is neither paused nor outside of its window. */
+/* The event is neither paused nor is its window closed. */
 bool rvtrace_path_traces(const struct rvtrace_cpu *rc)
 {
-	return !rc->outside && !rvtrace_event_paused(rc->event);
+	return !rc->window_closed && !rvtrace_event_paused(rc->event);
 }
 
-/* A full sink that has stopped holds up everything before it: make room. */
-static int rvtrace_unblock(struct rvtrace_cpu *rc, struct rvtrace_ramsink *sink)
+/* A full sink that has stopped blocks every component upstream: make room. */
+static int rvtrace_sink_unblock(struct rvtrace_cpu *rc, struct rvtrace_ramsink *sink)
 {
 	/*
 	 * Enable is 0 already. The specification does not say that Empty follows when it was the
@@ -57,7 +58,7 @@ static int rvtrace_flush(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 
 	while (!rvtrace_flushed(rvtrace_read(comp, RVTRACE_CONTROL))) {
 		if (sink && rvtrace_ramsink_stopped_itself(sink)) {
-			if (rvtrace_unblock(rc, sink))
+			if (rvtrace_sink_unblock(rc, sink))
 				return -ETIMEDOUT;
 			end = ktime_get_mono_fast_ns() + RVTRACE_TIMEOUT_US * NSEC_PER_USEC;
 		}
@@ -89,8 +90,8 @@ static u32 rvtrace_disable(struct rvtrace_cpu *rc, struct rvtrace_component *com
 }
 
 /*
- * Stops the encoder of @user; what it cannot deliver otherwise @rc gets. Returns whether it lost
- * any.
+ * Stops the encoder of @user. When the sink is full meanwhile, @rc gets its trace. Returns whether
+ * the encoder lost trace.
  */
 static bool rvtrace_stop_encoder(struct rvtrace_cpu *user, struct rvtrace_cpu *rc)
 {
@@ -106,7 +107,7 @@ static struct rvtrace_component *rvtrace_hop(const struct rvtrace_path *path, un
 	return distance < path->nr_hops ? path->hops[path->nr_hops - 1 - distance] : NULL;
 }
 
-static bool rvtrace_works(const struct rvtrace_component *comp)
+static bool rvtrace_is_usable(const struct rvtrace_component *comp)
 {
 	return comp->active && !comp->broken;
 }
@@ -118,7 +119,7 @@ static int rvtrace_enable_hops(struct rvtrace_cpu *rc, struct rvtrace_path *path
 	int ret = 0;
 
 	for (hop = path->hops + path->nr_hops; hop-- > path->hops && !ret;) {
-		if (!rvtrace_works(*hop))
+		if (!rvtrace_is_usable(*hop))
 			ret = -EIO;
 		else if (!((*hop)->control & RVTRACE_CONTROL_ENABLE))
 			ret = (*hop)->ops->enable(*hop, rc);
@@ -135,10 +136,10 @@ static void rvtrace_users(const struct rvtrace_path *path, int change)
 }
 
 /*
- * Be one of those who use the sink. Returns -EBUSY when they are another process's, or when what
+ * Makes the hart a user of the sink. Returns -EBUSY when they are another process's, or when what
  * they use must be closed for this path.
  */
-static int rvtrace_join(struct rvtrace_cpu *rc)
+static int rvtrace_path_join(struct rvtrace_cpu *rc)
 {
 	struct rvtrace_component *sink = rc->path->sink;
 	const struct pid *opener = rvtrace_event_config(rc->event)->opener;
@@ -153,7 +154,7 @@ static int rvtrace_join(struct rvtrace_cpu *rc)
 	return 0;
 }
 
-static void rvtrace_leave(struct rvtrace_cpu *rc)
+static void rvtrace_path_leave(struct rvtrace_cpu *rc)
 {
 	cpumask_clear_cpu(rc->encoder->cpu, &rc->path->sink->running);
 	rvtrace_users(rc->path, -1);
@@ -169,14 +170,15 @@ static void rvtrace_disable_unused(struct rvtrace_cpu *rc)
 			rvtrace_disable(rc, *hop);
 }
 
-static int rvtrace_start_locked(struct rvtrace_cpu *rc)
+static int rvtrace_path_start_locked(struct rvtrace_cpu *rc)
 {
-	bool own = rvtrace_path_is_own(rc->path);
+	bool exclusive = rvtrace_path_is_exclusive(rc->path);
 	int ret;
 
-	if (!rvtrace_works(&rc->encoder->comp))
+	rvtrace_path_assert_held(rc->path);
+	if (!rvtrace_is_usable(&rc->encoder->comp))
 		return -EIO;
-	ret = own ? 0 : rvtrace_join(rc);
+	ret = exclusive ? 0 : rvtrace_path_join(rc);
 	if (ret)
 		return ret;
 	ret = rvtrace_enable_hops(rc, rc->path);
@@ -185,8 +187,8 @@ static int rvtrace_start_locked(struct rvtrace_cpu *rc)
 	if (!ret)
 		return 0;
 	rvtrace_disable(rc, &rc->encoder->comp);
-	if (!own)
-		rvtrace_leave(rc);
+	if (!exclusive)
+		rvtrace_path_leave(rc);
 	rvtrace_disable_unused(rc);
 	return ret;
 }
@@ -201,11 +203,11 @@ int rvtrace_path_start(struct rvtrace_cpu *rc)
 {
 	int ret;
 
-	if (rvtrace_path_is_own(rc->path)) {
-		ret = rvtrace_start_locked(rc);
+	if (rvtrace_path_is_exclusive(rc->path)) {
+		ret = rvtrace_path_start_locked(rc);
 	} else {
 		raw_spin_lock(rc->path->lock);
-		ret = rvtrace_start_locked(rc);
+		ret = rvtrace_path_start_locked(rc);
 		raw_spin_unlock(rc->path->lock);
 	}
 	trace_rvtrace_start(rc->encoder->cpu, rc->path->sink->sink_id, ret);
@@ -213,13 +215,14 @@ int rvtrace_path_start(struct rvtrace_cpu *rc)
 }
 
 /* Returns whether the encoder lost trace. */
-static bool rvtrace_stop_locked(struct rvtrace_cpu *rc)
+static bool rvtrace_path_stop_locked(struct rvtrace_cpu *rc)
 {
 	struct rvtrace_component *sink = rc->path->sink;
 	bool lost;
 
-	if (!rvtrace_path_is_own(rc->path))
-		rvtrace_leave(rc);
+	rvtrace_path_assert_held(rc->path);
+	if (!rvtrace_path_is_exclusive(rc->path))
+		rvtrace_path_leave(rc);
 	lost = rvtrace_stop_encoder(rc, rc);
 	rvtrace_disable_unused(rc);
 	if (!sink->users && rc->path->ram)
@@ -236,11 +239,11 @@ void rvtrace_path_stop(struct rvtrace_cpu *rc)
 {
 	bool lost;
 
-	if (rvtrace_path_is_own(rc->path)) {
-		lost = rvtrace_stop_locked(rc);
+	if (rvtrace_path_is_exclusive(rc->path)) {
+		lost = rvtrace_path_stop_locked(rc);
 	} else {
 		raw_spin_lock(rc->path->lock);
-		lost = rvtrace_stop_locked(rc);
+		lost = rvtrace_path_stop_locked(rc);
 		raw_spin_unlock(rc->path->lock);
 	}
 	trace_rvtrace_stop(rc->encoder->cpu, rc->path->sink->sink_id, lost);
@@ -282,17 +285,18 @@ static void rvtrace_start_all(struct rvtrace_component *sink)
 	}
 }
 
-static bool rvtrace_drain_locked(struct rvtrace_cpu *rc)
+static bool rvtrace_path_drain_locked(struct rvtrace_cpu *rc)
 {
 	struct rvtrace_component *sink = rc->path->sink;
-	bool own = rvtrace_path_is_own(rc->path), again;
+	bool exclusive = rvtrace_path_is_exclusive(rc->path), again;
 
+	rvtrace_path_assert_held(rc->path);
 	rvtrace_stop_all(rc, sink);
 	rvtrace_ramsink_drain(rc->path->ram, rc);
-	again = rvtrace_output_next(rc);
-	if (!again && !own)
-		rvtrace_leave(rc);
-	if (again || !own)
+	again = rvtrace_output_reopen(rc);
+	if (!again && !exclusive)
+		rvtrace_path_leave(rc);
+	if (again || !exclusive)
 		rvtrace_start_all(sink);
 	return again;
 }
@@ -307,18 +311,19 @@ bool rvtrace_path_drain(struct rvtrace_cpu *rc)
 {
 	bool again;
 
-	if (rvtrace_path_is_own(rc->path))
-		return rvtrace_drain_locked(rc);
+	if (rvtrace_path_is_exclusive(rc->path))
+		return rvtrace_path_drain_locked(rc);
 	raw_spin_lock(rc->path->lock);
-	again = rvtrace_drain_locked(rc);
+	again = rvtrace_path_drain_locked(rc);
 	raw_spin_unlock(rc->path->lock);
 	return again;
 }
 
-static void rvtrace_collect_locked(struct rvtrace_cpu *rc)
+static void rvtrace_path_collect_locked(struct rvtrace_cpu *rc)
 {
 	struct rvtrace_component *sink = rc->path->sink;
 
+	rvtrace_path_assert_held(rc->path);
 	rvtrace_stop_all(rc, sink);
 	rvtrace_ramsink_drain(rc->path->ram, rc);
 	rvtrace_start_all(sink);
@@ -327,15 +332,15 @@ static void rvtrace_collect_locked(struct rvtrace_cpu *rc)
 /*
  * rvtrace_path_collect - stop, take what the sink has into the AUX buffer, go on
  *
- * The record stays open, so the AUX buffer must be in overwrite mode. Whoever holds the lock on
- * another hart may be long at it, and this is a sample: then nothing happens.
+ * The record stays open, so the AUX buffer must be in overwrite mode. When another hart holds the
+ * lock, nothing happens: it may take long, and this is a sample.
  */
 void rvtrace_path_collect(struct rvtrace_cpu *rc)
 {
-	if (rvtrace_path_is_own(rc->path)) {
-		rvtrace_collect_locked(rc);
+	if (rvtrace_path_is_exclusive(rc->path)) {
+		rvtrace_path_collect_locked(rc);
 	} else if (raw_spin_trylock(rc->path->lock)) {
-		rvtrace_collect_locked(rc);
+		rvtrace_path_collect_locked(rc);
 		raw_spin_unlock(rc->path->lock);
 	}
 }

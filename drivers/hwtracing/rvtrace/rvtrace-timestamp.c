@@ -9,7 +9,7 @@
 #include <linux/property.h>
 #include <linux/sysfs.h>
 
-#include "rvtrace.h"
+#include "rvtrace-component.h"
 
 /* More than one carry while the halves are read would be a counter of more than 4 GHz. */
 #define RVTRACE_TS_TRIES	3

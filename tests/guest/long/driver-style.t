@@ -50,6 +50,22 @@ else
 	skip "checkpatch --strict" "no kernel source: $(tail -n 1 "$dir/debug-kernel.log")"
 fi
 
+# documented KERNEL-DOC: a comment describes each parameter and member where there is one.
+documented()
+{
+	perl "$1" -none -Werror "$TOP"/drivers/hwtracing/rvtrace/*.[ch]
+}
+
+kernel_doc=$(compgen -G "$("$LAB" path kernel-stable)/usr/lib/linux-kbuild-*/scripts/kernel-doc" | tail -n 1)
+if [ -n "$kernel_doc" ]; then
+	check "kernel-doc of the driver is complete" documented "$kernel_doc"
+	printf '/**\n * struct a - b\n * @c: d\n */\nstruct a {\n\tint c;\n\tint e;\n};\n' >"$dir/bad.h"
+	! perl "$kernel_doc" -none -Werror "$dir/bad.h" >/dev/null 2>&1
+	ok $? "kernel-doc finds what is missing"
+else
+	skip "kernel-doc of the driver is complete" "no kernel-doc"
+fi
+
 if command -v dt-doc-validate >/dev/null && command -v dtc >/dev/null; then
 	check "the devicetree binding and its examples" "$TOP/Documentation/devicetree/check"
 else

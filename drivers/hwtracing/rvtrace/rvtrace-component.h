@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * RISC-V trace components: what every component has. Register access, handshakes, reset, the
+ * timestamp unit, and the rvtrace bus (rvtrace-component.c, rvtrace-timestamp.c).
+ */
+#ifndef _RVTRACE_COMPONENT_H
+#define _RVTRACE_COMPONENT_H
+
+#include <linux/bitfield.h>
+#include <linux/cpumask.h>
+#include <linux/device.h>
+#include <linux/io.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/sysfs.h>
+#include <linux/types.h>
+#include <kunit/visibility.h>
+
+#include "rvtrace-regs.h"
+
+/* A handshake that takes longer means that the component does not work (microseconds). */
+#define RVTRACE_TIMEOUT_US			10000
+
+#define RVTRACE_MAX_OUTPUTS			8
+
+/* tr??Impl, component type */
+enum rvtrace_type {
+	RVTRACE_TYPE_ENCODER	= 0x1,
+	RVTRACE_TYPE_FUNNEL	= 0x8,
+	RVTRACE_TYPE_RAMSINK	= 0x9,
+	RVTRACE_TYPE_PIBSINK	= 0xa,
+	RVTRACE_TYPE_ATBBRIDGE	= 0xe,
+	RVTRACE_TYPES
+};
+
+struct rvtrace_component;
+struct rvtrace_cpu;
+
+/**
+ * struct rvtrace_ops - what differs between the types of component
+ * @name:	device names are this and a number
+ * @size:	size of the structure that begins with the struct rvtrace_component
+ * @groups:	sysfs attributes
+ * @probe:	finds out what the hardware supports; the component is active and disabled
+ * @reset:	gives every register that is undefined at reset a value. The component has just
+ *		been activated. Must not sleep.
+ * @enable:	sets up and enables a component that is on the path of a hart. Must not sleep.
+ */
+struct rvtrace_ops {
+	const char *name;
+	size_t size;
+	const struct attribute_group **groups;
+	int (*probe)(struct rvtrace_component *comp);
+	int (*reset)(struct rvtrace_component *comp);
+	int (*enable)(struct rvtrace_component *comp, struct rvtrace_cpu *rc);
+};
+
+/**
+ * struct rvtrace_output - a connection to a component downstream
+ * @to:		the component that receives the trace
+ * @port:	its input at which the trace arrives
+ */
+struct rvtrace_output {
+	struct rvtrace_component *to;
+	unsigned int port;
+};
+
+/**
+ * struct rvtrace_ts - the timestamp unit of an encoder or of a funnel
+ * @mode:	trTsMode in use, 0 without such a unit
+ * @width:	width of the counter in bits
+ */
+struct rvtrace_ts {
+	u8 mode;
+	u8 width;
+};
+
+/**
+ * struct rvtrace_component - one block of trace registers
+ * @dev:	device on the rvtrace bus; its parent is the platform device
+ * @ops:	functions of its type
+ * @base:	registers
+ * @list:	entry in rvtrace_components
+ * @type:	trace component type
+ * @impl:	value of tr??Impl
+ * @number:	number among the components of its type
+ * @sink_id:	the number that config2:sink of an event selects it by; 0 when it is not a sink
+ * @active:	out of reset: registers other than Control may be accessed
+ * @broken:	a handshake timed out; the component is not used any more
+ * @control:	value last written to Control. Protected as @users is.
+ * @outputs:	components downstream
+ * @nr_outputs:	number of entries in @outputs
+ * @ts:		its timestamp unit
+ * @users:	harts that trace through it. Protected by the lock of the paths that lead here, see
+ *		struct rvtrace_path.
+ * @lock:	of a sink that is no RAM sink and that only one encoder can reach: protects @users,
+ *		@running, @opener and the sink's settings. Nests inside locks of perf and of the
+ *		scheduler.
+ * @running:	of a sink: harts that trace into it, or the only one that can. Protected as @users.
+ * @opener:	of a sink: the process that opened the events of @running. Protected as @users.
+ */
+struct rvtrace_component {
+	struct device dev;
+	const struct rvtrace_ops *ops;
+	void __iomem *base;
+	struct list_head list;
+	enum rvtrace_type type;
+	u32 impl;
+	int number;
+	u32 sink_id;
+	bool active;
+	bool broken;
+	u32 control;
+	struct rvtrace_output outputs[RVTRACE_MAX_OUTPUTS];
+	unsigned int nr_outputs;
+	struct rvtrace_ts ts;
+	unsigned int users;
+	raw_spinlock_t lock; /* protects users, running, opener and settings of a sink */
+	struct cpumask running;
+	const struct pid *opener;
+};
+
+#define to_rvtrace_component(d)	container_of(d, struct rvtrace_component, dev)
+
+/*
+ * Accesses to one component stay in order. An access to another component follows only after the
+ * first one has answered a poll. Only RAM sinks access memory, so only they need barriers.
+ */
+static inline u32 rvtrace_read(struct rvtrace_component *comp, u32 reg)
+{
+	return readl_relaxed(comp->base + reg);
+}
+
+static inline void rvtrace_write(struct rvtrace_component *comp, u32 reg, u32 value)
+{
+	writel_relaxed(value, comp->base + reg);
+}
+
+/* Writes a WARL register and returns what the hardware made of the value */
+static inline u32 rvtrace_try(struct rvtrace_component *comp, u32 reg, u32 value)
+{
+	rvtrace_write(comp, reg, value);
+	return rvtrace_read(comp, reg);
+}
+
+/* Defines a sysfs attribute that shows a property of the component @comp */
+#define RVTRACE_ATTR_RO(_name, _format, ...)						\
+static ssize_t _name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
+{											\
+	const struct rvtrace_component *comp = to_rvtrace_component(dev);		\
+											\
+	return sysfs_emit(buf, _format "\n", __VA_ARGS__);				\
+}											\
+static DEVICE_ATTR_RO(_name)
+
+/* rvtrace-component.c */
+extern struct mutex rvtrace_mutex;
+extern struct list_head rvtrace_components;
+extern const struct bus_type rvtrace_bus;
+extern const struct attribute_group rvtrace_component_group;
+
+u64 rvtrace_new_serial(void);
+int rvtrace_refuse(const struct rvtrace_component *comp, const char *what);
+void rvtrace_fail(struct rvtrace_component *comp, const char *what);
+int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us);
+int rvtrace_wait(struct rvtrace_component *comp, u32 mask, u32 value, const char *what);
+int rvtrace_activate(struct rvtrace_component *comp);
+void rvtrace_deactivate(struct rvtrace_component *comp);
+int rvtrace_enable(struct rvtrace_component *comp, u32 control);
+void rvtrace_component_init(struct rvtrace_component *comp, struct device *parent);
+ssize_t rvtrace_values_emit(char *buf, unsigned long values, unsigned int first);
+
+/* rvtrace-timestamp.c */
+extern const struct attribute_group rvtrace_ts_group;
+
+void rvtrace_ts_probe(struct rvtrace_component *comp);
+void rvtrace_ts_set(struct rvtrace_component *comp, bool on);
+
+/* rvtrace-atbbridge.c, rvtrace-pibsink.c */
+extern const struct rvtrace_ops rvtrace_atbbridge_ops;
+extern const struct rvtrace_ops rvtrace_pibsink_ops;
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * RISC-V trace: the state of a hart.
+ */
+#ifndef _RVTRACE_CPU_H
+#define _RVTRACE_CPU_H
+
+#include <linux/hrtimer.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+
+#include "rvtrace-event.h"
+
+struct rvtrace_aux;
+struct rvtrace_aux_sink;
+struct rvtrace_encoder;
+struct rvtrace_path;
+
+/**
+ * struct rvtrace_cpu - what a hart is tracing
+ * @handle:	the open AUX record
+ * @aux:	the AUX buffer while a record is open in @handle, or NULL
+ * @direct:	how the sink writes into it, or NULL
+ * @written:	bytes put into it since the record was opened, or of the deferred record
+ * @deferred:	event whose trace is in the AUX buffer without a record, or NULL; no record is open
+ *		then
+ * @deferred_lock: held while the deferred record is written, by this hart or the one that its event
+ *		moved to
+ * @deferred_aux:	serial number of the AUX buffer of the deferred record
+ * @deferred_task: thread that was traced, at least at its end. It has not exited yet: see
+ *		rvtrace_run_flush_task()
+ * @flush_csd:	a call to this hart that makes it write the deferred record
+ * @prev:	the task that the hart switched from last. While it is current, a switch is going on
+ * @next_has_events: the task that the hart switches to has events of perf
+ * @context_task: the task whose id the last context switch put into a context CSR, or NULL
+ * @context_csr: the last CSR that it put the id into
+ * @changed:	perf has started or stopped an event since it last enabled the PMU
+ * @event:	running event, or NULL
+ * @running:	@event has been started, and is not being stopped or drained
+ * @parked:	event to start again when the hart wakes up, or NULL
+ * @encoder:	the hart's encoder, or NULL
+ * @path:	path to the sink while @event runs
+ * @timer:	drains the sink before it is full
+ * @timer_room:	bytes that the sink must have room for, for @timer to be soon enough; 0: @timer is
+ *		not pending
+ * @window:	opens and closes the window of a duty cycle
+ * @window_closed: the window is closed
+ * @started:	when @event was started, in cycles of the timebase
+ * @cycles:	how long events have run before, in cycles of the timebase
+ * @poll_cycles:	how long events had run when the sink was last polled
+ * @poll_traced:	bytes that the sink had delivered then
+ * @rate:	bytes per 2^20 ns, a decaying maximum
+ */
+struct rvtrace_cpu {
+	struct perf_output_handle handle;
+	struct rvtrace_aux *aux;
+	const struct rvtrace_aux_sink *direct;
+	size_t written;
+	struct perf_event *deferred;
+	raw_spinlock_t deferred_lock;
+	u64 deferred_aux;
+	struct task_struct *deferred_task;
+	call_single_data_t flush_csd;
+	const struct task_struct *prev;
+	bool next_has_events;
+	const struct task_struct *context_task;
+	enum rvtrace_context context_csr;
+	bool changed;
+	struct perf_event *event;
+	bool running;
+	struct perf_event *parked;
+	struct rvtrace_encoder *encoder;
+	struct rvtrace_path *path;
+	struct hrtimer timer;
+	u64 timer_room;
+	struct hrtimer window;
+	bool window_closed;
+	u64 started;
+	u64 cycles;
+	u64 poll_cycles;
+	u64 poll_traced;
+	u64 rate;
+};
+
+DECLARE_PER_CPU(struct rvtrace_cpu, rvtrace_cpus);
+
+/* Called in a context switch, by perf: the hart leaves the running task. */
+static inline bool rvtrace_in_switch(const struct rvtrace_cpu *rc)
+{
+	return rc->prev == current;
+}
+
+#ifdef RVTRACE_NO_HRTIMER_SETUP
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 clockid_t clock_id, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock_id, mode);
+	timer->function = function;
+}
+#endif
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * RISC-V trace: paths from encoders to sinks (rvtrace-path.c), and the funnels on them
+ * (rvtrace-funnel.c).
+ */
+#ifndef _RVTRACE_PATH_H
+#define _RVTRACE_PATH_H
+
+#include <linux/irqflags.h>
+#include <linux/lockdep.h>
+
+#include "rvtrace-component.h"
+
+#define RVTRACE_MAX_HOPS			8
+
+struct rvtrace_encoder;
+struct rvtrace_ramsink;
+
+/**
+ * struct rvtrace_path - the path from an encoder to a sink
+ * @hops:	components after the encoder; the last is the sink
+ * @ports:	input of each hop
+ * @nr_hops:	number of entries in @hops
+ * @sink:	the last of @hops
+ * @ram:	the same when it is a RAM sink, else NULL
+ * @lock:	protects @users, @running, @opener and @control of the components on the path. NULL:
+ *		the path ends in a RAM sink and shares no component with another one. Then only its
+ *		hart uses them, with interrupts off.
+ */
+struct rvtrace_path {
+	struct rvtrace_component *hops[RVTRACE_MAX_HOPS];
+	u8 ports[RVTRACE_MAX_HOPS];
+	unsigned int nr_hops;
+	struct rvtrace_component *sink;
+	struct rvtrace_ramsink *ram;
+	raw_spinlock_t *lock;
+};
+
+/**
+ * struct rvtrace_funnel - a funnel
+ * @comp:	the component
+ * @maskable:	inputs that can be closed
+ * @forked:	inputs from components that feed others, too
+ * @open:	inputs that are not closed while it is enabled
+ */
+struct rvtrace_funnel {
+	struct rvtrace_component comp;
+	u32 maskable;
+	u32 forked;
+	u32 open;
+};
+
+#define to_rvtrace_funnel(c)	container_of(c, struct rvtrace_funnel, comp)
+
+/* The path ends in a RAM sink that only one encoder can reach. */
+static inline bool rvtrace_path_is_exclusive(const struct rvtrace_path *path)
+{
+	return !path->lock;
+}
+
+/* The caller may start, stop and drain what is on @path. */
+static inline void rvtrace_path_assert_held(const struct rvtrace_path *path)
+{
+	if (!rvtrace_path_is_exclusive(path))
+		lockdep_assert_held(path->lock);
+	lockdep_assert_irqs_disabled();
+}
+
+/* rvtrace-path.c */
+unsigned long rvtrace_sink_lock(struct rvtrace_component *comp);
+void rvtrace_sink_unlock(struct rvtrace_component *comp, unsigned long flags);
+int rvtrace_paths_find(struct rvtrace_encoder *enc);
+struct rvtrace_path *rvtrace_encoder_find_path(struct rvtrace_encoder *enc, u32 sink);
+bool rvtrace_path_conflict(const struct rvtrace_encoder *enc, const struct rvtrace_path *path);
+
+/* rvtrace-funnel.c */
+extern const struct rvtrace_ops rvtrace_funnel_ops;
+
+bool rvtrace_funnel_open(struct rvtrace_component *comp, unsigned int port);
+
+#endif

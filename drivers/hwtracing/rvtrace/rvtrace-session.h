@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * RISC-V trace: starting and stopping what is on a path (rvtrace-session.c), and what a hart traces
+ * (rvtrace-run.c). Unless it says otherwise, a function is called on the hart that @rc belongs to,
+ * with interrupts off.
+ */
+#ifndef _RVTRACE_SESSION_H
+#define _RVTRACE_SESSION_H
+
+#include "rvtrace-cpu.h"
+
+/* rvtrace-session.c */
+int rvtrace_path_start(struct rvtrace_cpu *rc);
+void rvtrace_path_stop(struct rvtrace_cpu *rc);
+bool rvtrace_path_drain(struct rvtrace_cpu *rc);
+void rvtrace_path_collect(struct rvtrace_cpu *rc);
+bool rvtrace_path_traces(const struct rvtrace_cpu *rc);
+
+/* rvtrace-run.c */
+int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event);
+void rvtrace_session_stop(struct rvtrace_cpu *rc);
+void rvtrace_run_halt(void);
+void rvtrace_run_park(void);
+void rvtrace_run_unpark(void);
+/* On any hart */
+void rvtrace_run_drain(void);
+void rvtrace_run_flush_all(void);
+/* On any hart, with interrupts on */
+void rvtrace_run_flush_task(const struct task_struct *task);
+void rvtrace_run_flush_event(const struct perf_event *event);
+void rvtrace_run_init(void);
+void rvtrace_run_exit(void);
+
+/* For rvtrace-kunit.c; static without CONFIG_KUNIT */
+#if IS_ENABLED(CONFIG_KUNIT)
+u64 rvtrace_rate_expected(u64 rate);
+u64 rvtrace_poll_delay(u64 room, u64 expected);
+u64 rvtrace_rate_after(u64 rate, u64 bytes, u64 ns);
+#endif
+
+#endif
