@@ -110,6 +110,38 @@ static void test_lists(void **state)
 	list("18446744073709551616", -EINVAL, 0, 0);
 }
 
+static void visible(const char *text, const char *expected)
+{
+	char *copy = text_visible(text);
+
+	assert_string_equal(copy, expected);
+	assert_int_equal(text_is_visible(text), !strcmp(text, expected));
+	free(copy);
+}
+
+static void test_visible(void **state)
+{
+	(void)state;
+	visible("", "");
+	visible("a b;c\"\\~", "a b;c\"\\~");
+	visible("\a\b\t\n\v\f\r", "\\a\\b\\t\\n\\v\\f\\r");
+	visible("\033[31mred\177", "\\033[31mred\\177");
+	visible("\001x", "\\001x");
+	visible("gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f");
+	visible("\xe2\x82\xac\xf0\x9f\x99\x82", "\xe2\x82\xac\xf0\x9f\x99\x82");
+	/* the control characters behind ASCII, as one byte and as UTF-8 */
+	visible("\x9b" "1m", "\\2331m");
+	visible("\xc2\x9b" "1m", "\\302\\2331m");
+	/* cut, overlong, a surrogate, beyond the last */
+	visible("\xc3", "\\303");
+	visible("\xe2\x82", "\\342\\202");
+	visible("\xc0\x8a", "\\300\\212");
+	visible("\xe0\x80\x8a", "\\340\\200\\212");
+	visible("\xed\xa0\x80", "\\355\\240\\200");
+	visible("\xf4\x90\x80\x80", "\\364\\220\\200\\200");
+	visible("\xff", "\\377");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +149,7 @@ int main(void)
 		cmocka_unit_test(test_decimals),
 		cmocka_unit_test(test_hex),
 		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_visible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "common/cmd.h"
@@ -24,11 +25,32 @@ void cmd_begin(const char *name, int argc, char **argv)
 	cmd_argv = argv;
 }
 
+/* Names in it can have any bytes. Our own lines go on indented. */
+static void put_message(char *text)
+{
+	char *line = text, *next;
+
+	for (; (next = strstr(line, "\n  ")); line = next + 1) {
+		*next = 0;
+		put_visible(stderr, line);
+		fputc('\n', stderr);
+	}
+	put_visible(stderr, line);
+}
+
 static void message(const char *kind, const char *format, va_list args)
 {
+	char *text;
+
 	fprintf(stderr, "perf-rvtrace%s%s: %s", *cmd_name ? " " : "", cmd_name, kind);
-	vfprintf(stderr, format, args);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	if (text)
+		put_message(text);
+	else
+		fputs(format, stderr);
 	fputc('\n', stderr);
+	free(text);
 }
 
 int cmd_error(int status, const char *format, ...)

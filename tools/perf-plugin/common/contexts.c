@@ -37,11 +37,10 @@ static struct context *get_caller(struct contexts *contexts, const struct rvt_ha
 				  struct rvt_callstack *stack, size_t n)
 {
 	const struct rvt_frame *frame = rvt_callstack_frame(stack, n);
-	const char *comm = hart->task ? hart->task->comm : CONTEXT_UNKNOWN;
 
 	if (frame && frame->tag)
 		return (struct context *)(uintptr_t)frame->tag;
-	return context_child(&contexts->root, places_keep(contexts->places, comm), "", false);
+	return context_child(&contexts->root, places_comm(contexts->places, hart), "", false);
 }
 
 /* The function at @addr, called as frame @n of the stack tells. */

@@ -7,6 +7,7 @@
 #include "common/demangle.h"
 #include "common/names.h"
 #include "common/places.h"
+#include "common/text.h"
 
 #define SLOTS 16384
 #define UNKNOWN "[unknown]"
@@ -47,13 +48,35 @@ void places_destroy(struct places *places)
 	free(places);
 }
 
+static const char *keep_visible(struct places *places, const char *name)
+{
+	char *visible = text_visible(name);
+	const char *kept = visible ? names_keep(&places->names, visible) : NULL;
+
+	free(visible);
+	return kept ? kept : UNKNOWN;
+}
+
 const char *places_keep(struct places *places, const char *name)
 {
 	const char *last = places->last_kept;
 
+	if (!text_is_visible(name))
+		return keep_visible(places, name);
 	if (!last || strcmp(last, name))
 		last = places->last_kept = names_keep(&places->names, name);
 	return last ? last : UNKNOWN;
+}
+
+const char *places_comm(struct places *places, const struct rvt_hart_flow *hart)
+{
+	return places_keep(places, hart->task ? hart->task->comm : UNKNOWN);
+}
+
+/* A name that lives as long as the session needs a copy only if it is not visible as it is. */
+static const char *visible_name(struct places *places, const char *name)
+{
+	return text_is_visible(name) ? name : keep_visible(places, name);
 }
 
 /* Of "[OWNER]FUNCTION" (see rvt_symbols_find()) it is what is in brackets. */
@@ -66,7 +89,7 @@ static const char *dso_name(struct places *places, const char *path)
 	if (end && !end[1])
 		return places_keep(places, path);
 	if (!end || (size_t)(end + 1 - path) >= sizeof(owner))
-		return rvt_session_dso_name(places->session, path);
+		return visible_name(places, rvt_session_dso_name(places->session, path));
 	snprintf(owner, sizeof(owner), "%.*s", (int)(end + 1 - path), path);
 	return places_keep(places, owner);
 }
@@ -75,7 +98,7 @@ static const char *dso_name(struct places *places, const char *path)
 static const char *written_name(struct places *places, const char *name)
 {
 	char *written = demangle(name);
-	const char *kept = written ? places_keep(places, written) : name;
+	const char *kept = written ? places_keep(places, written) : visible_name(places, name);
 
 	free(written);
 	return kept;
@@ -101,8 +124,9 @@ static void look_up(struct places *places, struct rvt_space *space, uint64_t add
 	if (!rvt_symbols_find(rvt_session_symbols(places->session), &location, addr, &symbol))
 		return;
 	/* a mapping's name goes with it */
-	place->linkage = location.path[0] == '[' ? places_keep(places, symbol.name) : symbol.name;
-	place->symbol = written_name(places, place->linkage);
+	place->symbol = written_name(places, symbol.name);
+	place->linkage = location.path[0] == '[' ? places_keep(places, symbol.name) :
+		visible_name(places, symbol.name);
 	place->offset = symbol.offset;
 	place->start = addr - symbol.offset;
 	place->end = place->start + symbol.size;

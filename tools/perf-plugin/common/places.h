@@ -24,9 +24,11 @@ void places_destroy(struct places *places);
 /* Valid until the next call. */
 const struct place *places_find(struct places *places, struct rvt_space *space, uint64_t addr);
 /*
- * @name for as long as @places: a task's name goes away with its cursor. "[unknown]" without
- * memory.
+ * @name for as long as @places, as text_visible() has it: a task's name goes away with its cursor.
+ * "[unknown]" without memory. What places_find() returns is like that as well, but for .path.
  */
 const char *places_keep(struct places *places, const char *name);
+/* The name of who runs on the hart, kept in that way. */
+const char *places_comm(struct places *places, const struct rvt_hart_flow *hart);
 
 #endif

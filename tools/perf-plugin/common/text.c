@@ -104,6 +104,70 @@ char *put_hex(char *out, uint64_t value)
 	return out;
 }
 
+/*
+ * Bytes of the UTF-8 character that @text begins with; 0: it is a control character, or no valid
+ * UTF-8.
+ */
+static unsigned int visible_bytes(const char *text)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	unsigned int n = c[0] < 0xc2 ? 1 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0;
+
+	if (n == 1)
+		return c[0] >= ' ' && c[0] < 0x7f;
+	for (unsigned int i = 1; i < n; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	/* overlong; surrogates; beyond the last plane; the control characters U+0080 to U+009f */
+	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] >= 0xa0) ||
+	    (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] >= 0x90) ||
+	    (c[0] == 0xc2 && c[1] < 0xa0))
+		return 0;
+	return n;
+}
+
+bool text_is_visible(const char *text)
+{
+	unsigned int n = 1;
+
+	for (; *text && n; text += n)
+		n = visible_bytes(text);
+	return n;
+}
+
+void put_visible(FILE *out, const char *text)
+{
+	static const char controls[] = "\a\b\t\n\v\f\r", letters[] = "abtnvfr";
+
+	while (*text) {
+		unsigned int n = visible_bytes(text);
+		const char *control = n ? NULL : strchr(controls, *text);
+
+		if (n)
+			fwrite(text, 1, n, out);
+		else if (control)
+			fprintf(out, "\\%c", letters[control - controls]);
+		else
+			fprintf(out, "\\%03o", (unsigned char)*text);
+		text += n ? n : 1;
+	}
+}
+
+char *text_visible(const char *text)
+{
+	char *copy = NULL;
+	size_t len;
+	FILE *out = open_memstream(&copy, &len);
+
+	if (!out)
+		return NULL;
+	put_visible(out, text);
+	if (!fclose(out))
+		return copy;
+	free(copy);
+	return NULL;
+}
+
 int parse_numbers(const char *text, int **result)
 {
 	int *numbers = NULL;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /*
  * Reads a small text file. Returns its content without trailing white space, which the caller
@@ -27,6 +28,15 @@ int read_number(const char **text, uint64_t *value);
 int read_decimal(const char **text, double *value);
 /* Writes @value in hexadecimal, without 0x, to @out, which has room for 16 bytes. Returns the end. */
 char *put_hex(char *out, uint64_t value);
+/*
+ * Names of processes, files and symbols can have any bytes, which would drive a terminal or forge a
+ * line. text_visible() returns a copy, which the caller frees, in which control characters and bytes
+ * that are no UTF-8 are "\n", "\t" ... or "\ooo" as ls -b has them; NULL: out of memory.
+ * text_is_visible(): it would be the same. put_visible() writes it.
+ */
+char *text_visible(const char *text);
+bool text_is_visible(const char *text);
+void put_visible(FILE *out, const char *text);
 /*
  * Reads a list like "0-3,5" (of cpus, bits, processes) into *@numbers, a sorted array that the
  * caller frees. Returns the number of entries, -EINVAL or -ENOMEM.

@@ -236,6 +236,14 @@ void view_warning(void *ctx, const char *text)
 	cmd_warning("%s", text);
 }
 
+static void print_missing(const struct rvt_missing *missing)
+{
+	fputs("  ", stderr);
+	put_visible(stderr, missing->path);
+	fprintf(stderr, ": %s\n", missing->error == -ESTALE ?
+		"another version than was recorded (build id differs)" : strerror(-missing->error));
+}
+
 static void summarize_files(struct view *view)
 {
 	const struct rvt_missing *missing;
@@ -243,9 +251,7 @@ static void summarize_files(struct view *view)
 
 	for (; (missing = rvt_session_missing(view->session, n)); n++) {
 		if (n < SHOWN_FILES)
-			fprintf(stderr, "  %s: %s\n", missing->path, missing->error == -ESTALE ?
-				"another version than was recorded (build id differs)" :
-				strerror(-missing->error));
+			print_missing(missing);
 	}
 	if (n > SHOWN_FILES)
 		fprintf(stderr, "  ... and %zu more\n", n - SHOWN_FILES);

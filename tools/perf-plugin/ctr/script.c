@@ -103,7 +103,8 @@ static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struc
 		print_raw(sample);
 		return 0;
 	}
-	printf("%16s %7d/%-7d [%03d] %5" PRIu64 ".%09" PRIu64 ": %10" PRIu64 " %s: ", task->comm,
+	printf("%16s %7d/%-7d [%03d] %5" PRIu64 ".%09" PRIu64 ": %10" PRIu64 " %s: ",
+	       places_keep(script->places, task->comm),
 	       sample->pid, sample->tid, sample->cpu, sample->time / 1000000000,
 	       sample->time % 1000000000, sample->period,
 	       ctr_trigger_name(sample->trigger_type, sample->trigger_config));

@@ -20,7 +20,7 @@
 /* What a viewer was told of a thread; .key first, for tsearch(). */
 struct named {
 	int32_t pid, tid;
-	char comm[16];
+	char comm[96];
 };
 
 struct chrome {
@@ -147,7 +147,7 @@ static int tell_names(struct chrome *chrome, const struct rvt_hart_flow *hart)
 			       .tid = hart->task ? hart->task->tid : -2 - hart->cpu };
 	int err;
 
-	snprintf(named.comm, sizeof(named.comm), "%s", hart->task ? hart->task->comm : "[unknown]");
+	snprintf(named.comm, sizeof(named.comm), "%s", places_comm(chrome->places, hart));
 	err = tell_name(chrome, &chrome->threads, "thread_name", &named);
 	if (err || named.pid != named.tid)
 		return err;

@@ -18,17 +18,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/cmd.h"
+#include "common/text.h"
 #include "profile/profile.h"
 
 #define FIRST_LINE "rvtrace counts 1\n"
 
 /* ---- writing ---- */
 
+static void put_line(const char *key, const char *name, FILE *out)
+{
+	fprintf(out, "%s ", key);
+	put_visible(out, name);
+	fputc('\n', out);
+}
+
 static void write_dso(const struct counters *counters, const struct dso *dso, FILE *out)
 {
-	fprintf(out, "file %s\n", dso->name);
+	put_line("file", dso->name, out);
 	if (dso->path)
-		fprintf(out, "path %s\n", dso->path);
+		put_line("path", dso->path, out);
 	fprintf(out, "bases %" PRIx64 " %" PRIx64 "\nran %" PRIu64 "\n", dso->bases.text,
 		dso->bases.load, dso->insns);
 	for (size_t i = 0; i < counters->n; i++) {

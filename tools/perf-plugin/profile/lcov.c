@@ -9,6 +9,7 @@
 #include <string.h>
 #include "util/array.h"
 #include "common/cmd.h"
+#include "common/text.h"
 #include "profile/profile.h"
 #include "common/srcline.h"
 
@@ -208,8 +209,11 @@ static void write_functions(const struct lcov *lcov, const char *file, FILE *out
 		for (; i + 1 < lcov->n_functions && !by_function(function, function + 1);
 		     function++, i++)
 			function[1].count += function->count;
-		fprintf(out, "FN:%d,%s\nFNDA:%" PRIu64 ",%s\n", function->line, function->name,
-			function->count, function->name);
+		fprintf(out, "FN:%d,", function->line);
+		put_visible(out, function->name);
+		fprintf(out, "\nFNDA:%" PRIu64 ",", function->count);
+		put_visible(out, function->name);
+		fputc('\n', out);
 		found++;
 		hit += !!function->count;
 	}
@@ -224,7 +228,9 @@ static void write_all(struct lcov *lcov, FILE *out)
 		qsort(lcov->functions, lcov->n_functions, sizeof(*lcov->functions), by_function);
 	fputs("TN:\n", out);
 	for (size_t i = 0; i < lcov->n_lines; ) {
-		fprintf(out, "SF:%s\n", lcov->lines[i].file);
+		fputs("SF:", out);
+		put_visible(out, lcov->lines[i].file);
+		fputc('\n', out);
 		write_functions(lcov, lcov->lines[i].file, out);
 		i = write_lines(lcov, i, out);
 		fputs("end_of_record\n", out);

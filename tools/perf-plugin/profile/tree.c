@@ -7,6 +7,7 @@
 #include <string.h>
 #include "common/contexts.h"
 #include "common/names.h"
+#include "common/text.h"
 #include "profile/profile.h"
 
 struct tree {
@@ -55,7 +56,10 @@ static void write_path(const struct context *node, const struct context *root, F
 		write_path(node->parent, root, out);
 		fputc(';', out);
 	}
-	fprintf(out, "%s%s", name_of(node), node->kernel ? "_[k]" : "");
+	/* as FlameGraph's scripts have it: a semicolon begins another frame */
+	for (const char *name = name_of(node); *name; name++)
+		fputc(*name == ';' ? ':' : *name, out);
+	fputs(node->kernel ? "_[k]" : "", out);
 }
 
 static void write_folded(struct tree *tree, FILE *out)
@@ -126,9 +130,17 @@ static unsigned int deepest(const struct context *root)
 	return depth;
 }
 
-static void write_escaped(const char *text, int max, FILE *out)
+/* At most @max bytes, and no part of a character: names may come from a file, too. */
+static void write_escaped(const char *name, int max, FILE *out)
 {
-	for (int i = 0; text[i] && i < max; i++) {
+	char *text = text_visible(name);
+
+	if (text && max < (int)strlen(text)) {
+		while (max && ((unsigned char)text[max] & 0xc0) == 0x80)
+			max--;
+		text[max] = 0;
+	}
+	for (int i = 0; text && text[i]; i++) {
 		switch (text[i]) {
 		case '<': fputs("&lt;", out); break;
 		case '>': fputs("&gt;", out); break;
@@ -137,6 +149,7 @@ static void write_escaped(const char *text, int max, FILE *out)
 		default: fputc(text[i], out);
 		}
 	}
+	free(text);
 }
 
 static void write_box(const struct context *node, double x, unsigned int row, unsigned int rows,

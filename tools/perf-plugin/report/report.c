@@ -136,7 +136,7 @@ static const char *row_comm(const struct report *report, const struct rvt_hart_f
 {
 	if (!(report->keys & 1u << SORT_COMM))
 		return NULL;
-	return places_keep(report->places, hart->task ? hart->task->comm : UNKNOWN);
+	return places_comm(report->places, hart);
 }
 
 static struct row *get_row(struct report *report, const struct rvt_hart_flow *hart, uint64_t pc)
@@ -159,6 +159,8 @@ static struct row *get_row(struct report *report, const struct rvt_hart_flow *ha
 	}
 	if (report->srclines && !srclines_find(report->srclines, place, &key.file, &key.line))
 		key.file = UNKNOWN;
+	if (key.file)
+		key.file = places_keep(report->places, key.file);
 	found = tfind(&key, &report->tree, compare_rows);
 	if (found)
 		return *found;

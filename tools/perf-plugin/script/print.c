@@ -39,7 +39,7 @@ static void print_head(const struct script *script, const struct rvt_hart_flow *
 	unsigned int fields = script->fields;
 
 	if (fields & FIELD_COMM)
-		fprintf(script->out, "%16s ", task ? task->comm : "[unknown]");
+		fprintf(script->out, "%16s ", places_comm(script->places, hart));
 	if (fields & FIELD_PID && fields & FIELD_TID)
 		fprintf(script->out, "%7d/%-7d ", task ? task->pid : -1, task ? task->tid : -1);
 	else if (fields & FIELD_PID)
@@ -149,7 +149,7 @@ static void print_srcline(struct script *script, const struct rvt_hart_flow *har
 
 	if (srclines_find(script->srclines, places_find(script->places, hart->space, addr), &file,
 			  &line))
-		fprintf(script->out, "\n  %s:%d", file, line);
+		fprintf(script->out, "\n  %s:%d", places_keep(script->places, file), line);
 }
 
 static void print_rest(struct script *script, const struct script_sample *sample)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "ctr/ctr.h"
+#include "common/text.h"
 #include "script/lines.h"
 #include "common/transfers.h"
 
@@ -89,9 +90,11 @@ static void mention_samples(struct rvt_session *session)
 		if (view_is_trace_event(event) ||
 		    (!event->attr.sample_period && !event->attr.sample_freq))
 			continue;
-		fprintf(stderr, "The samples of %s are not shown here: perf script --no-itrace "
-			"prints them, or, among branches,\n  perf rvtrace inject --itrace=b, then "
-			"perf script -i perf.data.injected\n", event->name);
+		fputs("The samples of ", stderr);
+		put_visible(stderr, event->name);
+		fputs(" are not shown here: perf script --no-itrace prints them, or, among "
+		      "branches,\n  perf rvtrace inject --itrace=b, then perf script -i "
+		      "perf.data.injected\n", stderr);
 		return;
 	}
 }
