@@ -41,6 +41,21 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* A function of this program, as its file's .eh_frame has it: mapped as the file says. */
+static void extent_of_function(void **state)
+{
+	struct rvt_location location = { .path = "/proc/self/exe" };
+	uint64_t addr, offset, size, start, end;
+
+	assert_true(rvt_symbols_lookup(*state, location.path, "main", &addr, &offset, &size));
+	location.file_offset = offset + 3;
+	assert_true(rvt_symbols_extent(*state, &location, addr + 3, &start, &end));
+	assert_int_equal(start, addr);
+	assert_int_equal(end, addr + size);
+	/* C has no exceptions */
+	assert_int_equal(rvt_symbols_landing_pad(*state, &location, addr + 3), 0);
+}
+
 static void check_kernel(struct rvt_symbols *symbols, uint64_t addr, const char *name,
 			 uint64_t offset)
 {
@@ -238,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(kernel_symbols, setup, teardown),
+		cmocka_unit_test_setup_teardown(extent_of_function, setup, teardown),
 		cmocka_unit_test_setup_teardown(odd_kallsyms, setup, teardown),
 		cmocka_unit_test_setup_teardown(kernel_symbols_when_needed, setup, teardown),
 		cmocka_unit_test_setup_teardown(kernel_symbols_unreadable, setup, teardown),

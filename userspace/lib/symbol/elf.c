@@ -68,7 +68,7 @@ static int add_symbols(struct table *table, Elf *elf, Elf_Scn *scn, const GElf_S
 	return err;
 }
 
-static Elf_Scn *find_section(Elf *elf, unsigned int type, const char *name, GElf_Shdr *shdr)
+Elf_Scn *rvt_table_find_section(Elf *elf, unsigned int type, const char *name, GElf_Shdr *shdr)
 {
 	Elf_Scn *scn = NULL;
 	size_t names;
@@ -92,9 +92,9 @@ static int add_plt(struct table *table, Elf *elf)
 	Elf_Scn *scn;
 	int err = 0;
 
-	if (!find_section(elf, SHT_PROGBITS, ".plt", &plt))
+	if (!rvt_table_find_section(elf, SHT_PROGBITS, ".plt", &plt))
 		return 0;
-	scn = find_section(elf, SHT_RELA, ".rela.plt", &rela);
+	scn = rvt_table_find_section(elf, SHT_RELA, ".rela.plt", &rela);
 	relocs = scn ? elf_getdata(scn, NULL) : NULL;
 	scn = relocs ? elf_getscn(elf, rela.sh_link) : NULL;
 	syms = scn && gelf_getshdr(scn, &dynsym) ? elf_getdata(scn, NULL) : NULL;
@@ -155,7 +155,7 @@ static int add_debug_file(struct table *table, Elf *elf, const char *roots)
 	if (fd < 0)
 		return 0;
 	debug = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	scn = debug ? find_section(debug, SHT_SYMTAB, NULL, &shdr) : NULL;
+	scn = debug ? rvt_table_find_section(debug, SHT_SYMTAB, NULL, &shdr) : NULL;
 	if (scn)
 		err = add_symbols(table, debug, scn, &shdr);
 	elf_end(debug);
@@ -192,12 +192,12 @@ int rvt_table_read_elf(struct table *table, Elf *elf, const char *debug_roots)
 	if (elf_kind(elf) != ELF_K_ELF)
 		return -ENOEXEC;
 	err = read_segments(table, elf);
-	scn = find_section(elf, SHT_SYMTAB, NULL, &shdr);
+	scn = rvt_table_find_section(elf, SHT_SYMTAB, NULL, &shdr);
 	if (!err && scn)
 		err = add_symbols(table, elf, scn, &shdr);
 	else if (!err)
 		err = add_debug_file(table, elf, debug_roots);
-	scn = find_section(elf, SHT_DYNSYM, NULL, &shdr);
+	scn = rvt_table_find_section(elf, SHT_DYNSYM, NULL, &shdr);
 	if (!err && scn)
 		err = add_symbols(table, elf, scn, &shdr);
 	if (!err)

@@ -39,11 +39,36 @@ static struct table *new_table(struct rvt_symbols *symbols, const char *path)
 	return table;
 }
 
+/* Calls @read with the ELF file @path, if there is one. */
+static void with_elf(struct rvt_symbols *symbols, struct table *table,
+		     void (*read)(struct rvt_symbols *symbols, struct table *table, Elf *elf))
+{
+	int fd = table->path[0] == '[' ? -1 : open(table->path, O_RDONLY | O_CLOEXEC);
+	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+
+	if (elf)
+		read(symbols, table, elf);
+	elf_end(elf);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void read_functions(struct rvt_symbols *symbols, struct table *table, Elf *elf)
+{
+	rvt_table_read_elf(table, elf, symbols->debug_roots);
+}
+
+static void read_eh(struct rvt_symbols *symbols, struct table *table, Elf *elf)
+{
+	(void)symbols;
+	if (elf_kind(elf) == ELF_K_ELF)
+		table->eh = rvt_eh_read(elf);
+}
+
 /* The table of a file; read when it is first asked for. An empty one when it cannot be read. */
 static struct table *get_table(struct rvt_symbols *symbols, const char *path)
 {
 	struct table key = { .path = (char *)path }, **found, *table;
-	int fd;
 
 	if (symbols->last && !strcmp(symbols->last->path, path))
 		return symbols->last;
@@ -53,15 +78,7 @@ static struct table *get_table(struct rvt_symbols *symbols, const char *path)
 	table = new_table(symbols, path);
 	if (!table)
 		return NULL;
-	fd = path[0] == '[' ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-
-		if (elf)
-			rvt_table_read_elf(table, elf, symbols->debug_roots);
-		elf_end(elf);
-		close(fd);
-	}
+	with_elf(symbols, table, read_functions);
 	return symbols->last = table;
 }
 
@@ -249,6 +266,54 @@ bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location 
 	if (found)
 		*bases = found_bases;
 	return found;
+}
+
+/* What .eh_frame of @location's file says; *@vaddr is the address in it. NULL: nothing. */
+static const struct eh *find_eh(struct rvt_symbols *symbols, const struct rvt_location *location,
+				uint64_t *vaddr)
+{
+	struct rvt_bases bases;
+	struct table *table;
+
+	if (!rvt_symbols_address(symbols, location, vaddr, &bases))
+		return NULL;
+	table = get_table(symbols, location->path);
+	if (!table->eh_read)
+		with_elf(symbols, table, read_eh);
+	table->eh_read = true;
+	return table->eh;
+}
+
+bool rvt_symbols_extent(struct rvt_symbols *symbols, const struct rvt_location *location,
+			uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	const struct eh_function *function;
+	const struct eh *eh;
+	struct rvt_symbol symbol;
+	uint64_t vaddr;
+
+	eh = find_eh(symbols, location, &vaddr);
+	function = eh ? rvt_eh_find(eh, vaddr) : NULL;
+	if (function) {
+		*start = addr - (vaddr - function->start);
+		*end = *start + (function->end - function->start);
+		return true;
+	}
+	if (!rvt_symbols_find(symbols, location, addr, &symbol) || symbol.offset >= symbol.size)
+		return false;
+	*start = addr - symbol.offset;
+	*end = *start + symbol.size;
+	return true;
+}
+
+uint64_t rvt_symbols_landing_pad(struct rvt_symbols *symbols, const struct rvt_location *location,
+				 uint64_t addr)
+{
+	uint64_t vaddr, pad;
+	const struct eh *eh = find_eh(symbols, location, &vaddr);
+
+	pad = eh ? rvt_eh_landing_pad(eh, vaddr) : 0;
+	return pad ? addr + (pad - vaddr) : 0;
 }
 
 static uint64_t file_offset(const struct table *table, uint64_t addr)

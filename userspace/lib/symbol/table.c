@@ -158,6 +158,7 @@ void rvt_table_destroy(void *data)
 		table->owned = names->next;
 		free(names);
 	}
+	rvt_eh_free(table->eh);
 	free(table->segments);
 	free(table->functions);
 	free(table->path);

@@ -5,6 +5,7 @@
 
 #include <gelf.h>
 #include <rvtrace/symbol.h>
+#include "eh.h"
 
 struct function {
 	uint64_t start, end;
@@ -26,6 +27,8 @@ struct table {
 	size_t n;
 	struct load_segment *segments;
 	size_t n_segments;
+	struct eh *eh;		/* NULL: the file has none */
+	bool eh_read;		/* it was looked for */
 	struct table_names *owned;	/* names that were made up or copied; the last ones first */
 };
 
@@ -45,5 +48,7 @@ void rvt_table_destroy(void *table);
  * -ENOEXEC, -ENOMEM.
  */
 int rvt_table_read_elf(struct table *table, Elf *elf, const char *debug_roots);
+/* The first section of @type called @name (NULL: any), with its head in *@shdr; NULL: none. */
+Elf_Scn *rvt_table_find_section(Elf *elf, unsigned int type, const char *name, GElf_Shdr *shdr);
 
 #endif
