@@ -7,7 +7,7 @@
 
 static int setup(void **state)
 {
-	*state = rvt_callstack_create(8);
+	*state = rvt_callstack_create(8, NULL);
 	return *state ? 0 : -1;
 }
 
@@ -90,8 +90,11 @@ static void longjmp_after_interrupt(void **state)
 	assert_int_equal(rvt_callstack_return(stack, 0), 0);
 }
 
-/* An exception goes where nothing has returned: the frames go at the next return that is known. */
-static void exception(void **state)
+/*
+ * An exception goes where nothing has returned, and nothing is known of the code: the frames go at
+ * the next return that is known.
+ */
+static void exception_without_code(void **state)
 {
 	struct rvt_callstack *stack = *state;
 
@@ -187,9 +190,9 @@ static void unseen_trap_return(void **state)
 	assert_int_equal(rvt_callstack_depth(stack), 1);
 	trap(stack, 0x218);
 	call(stack, K(0x8010), K(0x100));
-	assert_int_equal(rvt_callstack_resume(stack, K(0x108)), 0);
-	assert_int_equal(rvt_callstack_resume(stack, 0x220), 2);
-	assert_int_equal(rvt_callstack_resume(stack, 0x220), 0);
+	assert_int_equal(rvt_callstack_resume(stack, 0, K(0x108)), 0);
+	assert_int_equal(rvt_callstack_resume(stack, 0, 0x220), 2);
+	assert_int_equal(rvt_callstack_resume(stack, 0, 0x220), 0);
 	assert_int_equal(rvt_callstack_return(stack, 0x104), 1);
 }
 
@@ -281,7 +284,7 @@ static void signal_handler(void **state)
  */
 static void late_switch(void **state)
 {
-	struct rvt_callstack *goes = *state, *comes = rvt_callstack_create(8);
+	struct rvt_callstack *goes = *state, *comes = rvt_callstack_create(8, NULL);
 
 	assert_non_null(comes);
 	/* both went to sleep in schedule (0x9000), which calls switch_to (0x9100) */
@@ -317,6 +320,253 @@ static void depth_limit(void **state)
 	assert_int_equal(rvt_callstack_depth(stack), 0);
 }
 
+/* ---- code: each function has 0x100 bytes; what is called at 0x..10 lands at 0x..80 ---- */
+
+static bool function_at(void *ctx, uint64_t pc, uint64_t *start, uint64_t *end)
+{
+	(void)ctx;
+	*start = pc & ~0xffull;
+	*end = *start + 0x100;
+	return true;
+}
+
+static uint64_t landing_pad_of(void *ctx, uint64_t from)
+{
+	(void)ctx;
+	return (from & 0xff) == 0x10 ? from + 0x70 : 0;
+}
+
+static const struct rvt_callstack_code code = { .function = function_at,
+						.landing_pad = landing_pad_of };
+
+static int setup_code(void **state)
+{
+	*state = rvt_callstack_create(16, &code);
+	return *state ? 0 : -1;
+}
+
+/* main calls f, which calls g where nothing catches, and that calls the unwinder. */
+static void exception(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x110, 0x200);
+	for (int i = 0; i < 1000; i++) {
+		call(stack, 0x210, 0x300);
+		call(stack, 0x320, 0x400);
+		call(stack, 0x430, 0x900);
+		call(stack, 0x920, 0xa00);
+		assert_int_equal(rvt_callstack_return(stack, 0x280), 4);
+		assert_int_equal(rvt_callstack_depth(stack), 1);
+	}
+	assert_int_equal(rvt_callstack_return(stack, 0x114), 1);
+	assert_int_equal(rvt_callstack_cuts(stack), 0);
+}
+
+/* Each level has the same landing pad: the innermost comes first, then the one that called it. */
+static void exception_in_recursion(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	for (int i = 0; i < 5; i++)
+		call(stack, 0x210, 0x200);
+	call(stack, 0x220, 0x900);	/* throws */
+	for (int depth = 4; depth >= 0; depth--) {
+		rvt_callstack_return(stack, 0x280);
+		assert_int_equal(rvt_callstack_depth(stack), depth);
+		call(stack, 0x284, 0x900);	/* rethrows */
+	}
+}
+
+/* A landing pad that no table tells: the function is known to have called. */
+static void return_into_function(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x120, 0x200);
+	call(stack, 0x220, 0x300);
+	call(stack, 0x320, 0x400);
+	assert_int_equal(rvt_callstack_return(stack, 0x240), 2);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	assert_int_equal(rvt_callstack_cuts(stack), 0);
+}
+
+/* Nobody has called from where it returns to: the rest is not known, and that is told once. */
+static void cut(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x120, 0x200);
+	call(stack, 0x220, 0x300);
+	assert_int_equal(rvt_callstack_return(stack, 0x740), 2);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	assert_true(rvt_callstack_frame(stack, 0)->cut);
+	assert_int_equal(rvt_callstack_cuts(stack), 1);
+	call(stack, 0x750, 0x400);
+	assert_int_equal(rvt_callstack_return(stack, 0x754), 1);
+	assert_int_equal(rvt_callstack_return(stack, 0x840), 0);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	assert_int_equal(rvt_callstack_cuts(stack), 1);
+}
+
+/* A trace that begins amid the program: nothing is there to be cut. */
+static void nothing_to_cut(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	assert_int_equal(rvt_callstack_return(stack, 0x740), 0);
+	assert_int_equal(rvt_callstack_depth(stack), 0);
+	assert_int_equal(rvt_callstack_cuts(stack), 0);
+}
+
+/*
+ * main resumes a coroutine by switching stacks (0x900, which jumps); that calls something, which
+ * switches back. Depth is the same in every round.
+ */
+static void coroutine(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x120, 0x200);
+	for (int i = 0; i < 100; i++) {
+		call(stack, 0x220, 0x900);
+		if (!i) {
+			assert_int_equal(rvt_callstack_jump(stack, 0x940, 0x500), 0);
+			call(stack, 0x520, 0x600);
+		} else {
+			assert_int_equal(rvt_callstack_jump(stack, 0x940, 0x634), 0);
+			assert_true(rvt_callstack_frame(stack, 1)->other_stack);
+		}
+		assert_int_equal(rvt_callstack_depth(stack), 3);
+		assert_int_equal(rvt_callstack_frame(stack, 0)->from, 0x520);
+		call(stack, 0x630, 0x900);
+		assert_int_equal(rvt_callstack_jump(stack, 0x940, 0x224), 3);
+		assert_int_equal(rvt_callstack_depth(stack), 1);
+	}
+	assert_int_equal(rvt_callstack_return(stack, 0x124), 1);
+	assert_int_equal(rvt_callstack_cuts(stack), 0);
+}
+
+/* Two that take turns from the same place, one deeper than the other; they return to change. */
+static void coroutines_in_turn(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	for (int i = 0; i < 100; i++) {
+		int deeper = i % 2;
+
+		call(stack, 0x220, 0x900);
+		if (i < 2) {
+			rvt_callstack_jump(stack, 0x940, 0x500);
+			for (int n = 0; n < 1 + deeper; n++)
+				call(stack, 0x520, 0x500);
+		} else {
+			assert_int_equal(rvt_callstack_return(stack, 0x534), 0);
+		}
+		assert_int_equal(rvt_callstack_depth(stack), 2 + deeper);
+		call(stack, 0x530, 0x900);
+		rvt_callstack_return(stack, 0x224);
+		assert_int_equal(rvt_callstack_depth(stack), 0);
+	}
+}
+
+/* What runs on an unknown stack is cut off alone. */
+static void unknown_stack(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x120, 0x200);
+	call(stack, 0x220, 0x900);
+	assert_int_equal(rvt_callstack_jump(stack, 0x940, 0x534), 0);
+	call(stack, 0x540, 0x600);
+	assert_int_equal(rvt_callstack_return(stack, 0x740), 1);
+	assert_int_equal(rvt_callstack_cuts(stack), 1);
+	assert_int_equal(rvt_callstack_depth(stack), 3);
+	call(stack, 0x750, 0x900);
+	assert_int_equal(rvt_callstack_jump(stack, 0x940, 0x224), 3);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+}
+
+/* A jump within a function, or to the beginning of one, is no switch of stacks. */
+static void other_jumps(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x120, 0x200);
+	call(stack, 0x220, 0x200);	/* recursion: 0x224 is where it returns to */
+	assert_int_equal(rvt_callstack_jump(stack, 0x260, 0x224), 0);
+	assert_int_equal(rvt_callstack_jump(stack, 0x260, 0x500), 0);
+	assert_int_equal(rvt_callstack_depth(stack), 2);
+	assert_false(rvt_callstack_frame(stack, 0)->other_stack);
+}
+
+/* The kernel enters a handler for what a timer interrupted; it is called by that. */
+static void signal_frame(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x120, 0x200);
+	trap(stack, 0x234);
+	call(stack, K(0x8010), K(0x9000));
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x600), 1);
+	assert_int_equal(rvt_callstack_depth(stack), 2);
+	assert_true(rvt_callstack_frame(stack, 0)->signal);
+	assert_int_equal(rvt_callstack_frame(stack, 0)->from, 0x234);
+	call(stack, 0x610, 0x700);
+	assert_int_equal(rvt_callstack_return(stack, 0x614), 1);
+	/* to the code that leaves it, which no call was made from */
+	assert_int_equal(rvt_callstack_return(stack, 0xf00), 0);
+	trap(stack, 0xf04);
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x234), 2);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	assert_int_equal(rvt_callstack_return(stack, 0x124), 1);
+	assert_int_equal(rvt_callstack_cuts(stack), 0);
+}
+
+/* The same where the kernel is not traced; and a handler that leaves by siglongjmp(). */
+static void signal_without_kernel(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x120, 0x200);
+	call(stack, 0x220, 0x900);	/* sigsetjmp() */
+	assert_int_equal(rvt_callstack_return(stack, 0x224), 1);
+	assert_int_equal(rvt_callstack_resume(stack, 0x234, 0x600), 0);
+	assert_int_equal(rvt_callstack_depth(stack), 2);
+	assert_int_equal(rvt_callstack_resume(stack, 0xf04, 0x234), 1);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	assert_int_equal(rvt_callstack_resume(stack, 0x234, 0x600), 0);
+	call(stack, 0x620, 0x910);	/* siglongjmp() */
+	assert_int_equal(rvt_callstack_return(stack, 0x224), 2);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+}
+
+/* Flow that goes on where it may have been, in a caller, and where nobody was known to be. */
+static void gaps(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x120, 0x200);
+	call(stack, 0x220, 0x300);
+	call(stack, 0x320, 0x400);
+	assert_int_equal(rvt_callstack_gap(stack, 0x450), 0);
+	assert_int_equal(rvt_callstack_depth(stack), 3);
+	assert_int_equal(rvt_callstack_cuts(stack), 0);
+	assert_int_equal(rvt_callstack_gap(stack, 0x250), 2);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	assert_int_equal(rvt_callstack_cuts(stack), 1);
+	/* somebody has called 0x700; that it was 0x200 is not sure */
+	assert_int_equal(rvt_callstack_gap(stack, 0x750), 0);
+	assert_true(rvt_callstack_frame(stack, 0)->cut);
+	assert_int_equal(rvt_callstack_depth(stack), 2);
+	assert_int_equal(rvt_callstack_gap(stack, 0x850), 0);
+	assert_int_equal(rvt_callstack_depth(stack), 2);
+	/* it returns: to main after all */
+	assert_int_equal(rvt_callstack_return(stack, 0x124), 2);
+	assert_int_equal(rvt_callstack_depth(stack), 0);
+	assert_int_equal(rvt_callstack_cuts(stack), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,7 +574,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(tail_call, setup, teardown),
 		cmocka_unit_test_setup_teardown(longjmp_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(longjmp_after_interrupt, setup, teardown),
-		cmocka_unit_test_setup_teardown(exception, setup, teardown),
+		cmocka_unit_test_setup_teardown(exception_without_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_return, setup, teardown),
 		cmocka_unit_test_setup_teardown(traps, setup, teardown),
 		cmocka_unit_test_setup_teardown(unseen_trap_in_kernel, setup, teardown),
@@ -336,6 +586,18 @@ int main(void)
 		cmocka_unit_test_setup_teardown(signal_handler, setup, teardown),
 		cmocka_unit_test_setup_teardown(late_switch, setup, teardown),
 		cmocka_unit_test_setup_teardown(depth_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(exception, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(exception_in_recursion, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(return_into_function, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(cut, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(nothing_to_cut, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(coroutine, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(coroutines_in_turn, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(unknown_stack, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(other_jumps, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(signal_frame, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(signal_without_kernel, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(gaps, setup_code, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

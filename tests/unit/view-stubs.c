@@ -14,3 +14,15 @@ void view_lost(struct view *view, const struct rvt_event *event)
 	(void)view;
 	(void)event;
 }
+
+void view_cut(struct view *view, uint64_t cuts)
+{
+	(void)view;
+	(void)cuts;
+}
+
+struct rvt_session *view_session(struct view *view)
+{
+	(void)view;
+	return NULL;
+}

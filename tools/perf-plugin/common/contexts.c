@@ -32,15 +32,33 @@ struct context *context_child(struct context *parent, const char *name, const ch
 	return child;
 }
 
-/* Who made frame @n of the stack; the thread where that is not known. */
+static struct context *get_context(struct contexts *contexts, const struct rvt_hart_flow *hart,
+				   struct rvt_callstack *stack, size_t n, uint64_t addr);
+
+/*
+ * Who made frame @n of the stack; the thread where that is not known. Frames that no call has made
+ * remember it when they are first asked.
+ */
 static struct context *get_caller(struct contexts *contexts, const struct rvt_hart_flow *hart,
 				  struct rvt_callstack *stack, size_t n)
 {
-	const struct rvt_frame *frame = rvt_callstack_frame(stack, n);
+	struct rvt_frame *frame = rvt_callstack_frame(stack, n);
+	struct context *caller;
 
-	if (frame && frame->tag)
+	if (!frame)
+		return context_child(&contexts->root, places_comm(contexts->places, hart), "",
+				     false);
+	if (frame->tag)
 		return (struct context *)(uintptr_t)frame->tag;
-	return context_child(&contexts->root, places_comm(contexts->places, hart), "", false);
+	if (frame->cut) {
+		caller = get_caller(contexts, hart, stack, n + 1);
+		if (caller)
+			caller = context_child(caller, CALLERS_LOST, "", false);
+	} else {
+		caller = get_context(contexts, hart, stack, n + 1, frame->from);
+	}
+	frame->tag = (uintptr_t)caller;
+	return caller;
 }
 
 /* The function at @addr, called as frame @n of the stack tells. */

@@ -26,6 +26,7 @@ struct hart_state {
 	bool resumed;		/* hart flow->resumed was seen */
 	bool others;		/* the line at hand belongs to the slice before */
 	bool crossed;		/* it reaches behind the end of this slice */
+	bool lost;		/* flow is, since it last went on */
 	bool stopped;		/* tracing stopped before .stopped_at */
 	uint64_t stopped_at;
 	struct thread_stack *thread;
@@ -38,6 +39,7 @@ struct transfers {
 	uint64_t lost;
 	uint64_t handler;	/* of the kernel, as far as traps were seen; 0: none was */
 	void *threads;		/* tsearch tree */
+	struct rvt_unwind *unwind;	/* NULL: no stacks are kept, or no files are known */
 	void (*each)(void *ctx, int32_t tid, struct rvt_callstack *stack);
 	void *each_ctx;
 };
@@ -100,7 +102,10 @@ static struct rvt_callstack *get_stack(struct transfers *transfers, struct rvt_h
 		if (!found) {
 			thread->tid = tid;
 			thread->life = life;
-			thread->stack = rvt_callstack_create(transfers->max_depth);
+			thread->stack = rvt_callstack_create(transfers->max_depth,
+							     transfers->unwind ?
+							     rvt_unwind_code(transfers->unwind) :
+							     NULL);
 			if (!thread->stack || !tsearch(thread, &transfers->threads, compare_tids)) {
 				rvt_callstack_destroy(thread->stack);
 				free(thread);
@@ -121,6 +126,8 @@ static int find_stack(struct transfers *transfers, struct rvt_hart_flow *hart,
 		      struct rvt_callstack **stack)
 {
 	*stack = transfers->max_depth ? get_stack(transfers, hart) : NULL;
+	if (transfers->unwind)
+		rvt_unwind_set_space(transfers->unwind, hart->space);
 	return transfers->max_depth && !*stack ? -ENOMEM : 0;
 }
 
@@ -157,6 +164,9 @@ static size_t update_stack(struct rvt_callstack *stack, const struct transfer *t
 		return rvt_callstack_return(stack, transfer->to);
 	case TRANSFER_TRAP_RETURN:
 		return rvt_callstack_trap_return(stack, transfer->to);
+	case TRANSFER_JUMP:
+		return transfer->indirect ?
+			rvt_callstack_jump(stack, transfer->from, transfer->to) : 0;
 	default:
 		return 0;
 	}
@@ -197,6 +207,8 @@ static int arrive(struct transfers *transfers, struct rvt_hart_flow *hart, uint6
 	err = end_line(transfers, hart);
 	transfer.kind = class_kinds[state->last_class].kind;
 	transfer.flags = class_kinds[state->last_class].flags;
+	transfer.indirect = state->last_class == RVT_INSN_IND_JUMP ||
+		state->last_class == RVT_INSN_IND_JUMP_LINKED;
 	if (!err && !others)
 		err = do_transfer(transfers, hart, &transfer, state->next);
 	return err ? err : state->crossed ? RVT_SLICE_DONE : 0;
@@ -278,16 +290,24 @@ static int bridge_stop(struct transfers *transfers, struct rvt_hart_flow *hart, 
 		[TRANSFER_TRAP_RETURN] = "iret" };
 	struct hart_state *state = hart->user;
 	enum transfer_kind kind = bridge_kind(transfers, state, pc);
-	const struct transfer transfer = { kind, state->stopped_at, pc, flags[kind] };
+	const struct transfer transfer = { .kind = kind, .from = state->stopped_at, .to = pc,
+					   .flags = flags[kind] };
+	uint64_t from = state->stopped ? state->stopped_at : 0;
 	struct rvt_callstack *stack;
 	int err = find_stack(transfers, hart, &stack);
-	size_t ended;
+	size_t ended, depth;
 
 	if (err || !stack)
 		return err;
-	ended = kind == TRANSFER_START ? rvt_callstack_resume(stack, pc) :
-		update_stack(stack, &transfer, 0, &err);
-	if (err || (kind == TRANSFER_START && !ended))
+	depth = rvt_callstack_depth(stack);
+	if (kind != TRANSFER_START)
+		ended = update_stack(stack, &transfer, 0, &err);
+	else if (state->lost)
+		ended = rvt_callstack_gap(stack, pc);
+	else
+		ended = rvt_callstack_resume(stack, from, pc);
+	state->lost = false;
+	if (err || (kind == TRANSFER_START && !ended && rvt_callstack_depth(stack) == depth))
 		return err;
 	return transfers->ops.after && view_wants(transfers->view, hart) ?
 		transfers->ops.after(transfers->ops.ctx, hart, &transfer, stack, ended) : 0;
@@ -317,7 +337,8 @@ static int take_stop(struct transfers *transfers, struct rvt_hart_flow *hart,
 		     const struct rvt_event *event)
 {
 	struct hart_state *state = hart->user;
-	struct transfer transfer = { TRANSFER_STOP, state->last, event->pc, "tr end" };
+	struct transfer transfer = { .kind = TRANSFER_STOP, .from = state->last, .to = event->pc,
+				     .flags = "tr end" };
 	/* the last instruction may have gone elsewhere, though nothing ran there */
 	int err = event->pc ? arrive(transfers, hart, event->pc) : 0;
 	bool others = state->others;
@@ -367,6 +388,7 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	case RVT_EVENT_LOST:
 		err = break_line(transfers, hart);
 		state->has_last = state->stopped = false;
+		state->lost = true;
 		if (!err)
 			note_loss(transfers, event);
 		break;
@@ -396,6 +418,13 @@ struct transfers *transfers_create(const struct transfers_ops *ops, struct view 
 	transfers->ops = *ops;
 	transfers->view = view;
 	transfers->max_depth = max_depth;
+	if (view && max_depth) {
+		transfers->unwind = rvt_unwind_create(rvt_session_symbols(view_session(view)));
+		if (!transfers->unwind) {
+			free(transfers);
+			return NULL;
+		}
+	}
 	return transfers;
 }
 
@@ -411,7 +440,10 @@ void transfers_destroy(struct transfers *transfers)
 {
 	if (!transfers)
 		return;
+	if (transfers->view)
+		view_cut(transfers->view, transfers_cuts(transfers));
 	tdestroy(transfers->threads, destroy_thread);
+	rvt_unwind_destroy(transfers->unwind);
 	free(transfers);
 }
 
@@ -426,6 +458,20 @@ void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink)
 uint64_t transfers_lost(const struct transfers *transfers)
 {
 	return transfers->lost;
+}
+
+static void add_cuts(void *ctx, int32_t tid, struct rvt_callstack *stack)
+{
+	(void)tid;
+	*(uint64_t *)ctx += rvt_callstack_cuts(stack);
+}
+
+uint64_t transfers_cuts(const struct transfers *transfers)
+{
+	uint64_t cuts = 0;
+
+	transfers_each_stack((struct transfers *)transfers, add_cuts, &cuts);
+	return cuts;
 }
 
 static void visit(const void *node, VISIT which, void *closure)

@@ -24,6 +24,7 @@ struct transfer {
 	enum transfer_kind kind;
 	uint64_t from, to;
 	const char *flags;	/* perf's words: call, return, jcc, jmp, int, iret, syscall, ... */
+	bool indirect;		/* a jump to where a register says */
 };
 
 /* Callbacks; members may be NULL; a negative return value ends decoding. */
@@ -36,13 +37,21 @@ struct transfers_ops {
 	int (*line)(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
 		    uint64_t insns,
 		    struct rvt_callstack *stack);
-	/* @stack is as it was before the transfer, @after as the transfer leaves it. */
+	/*
+	 * @stack is as it was before the transfer, @after as the transfer leaves it; @ended frames
+	 * are gone, and if it is deeper than that leaves it, frames have come (rvtrace/callstack.h).
+	 */
 	int (*transfer)(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 			struct rvt_callstack *stack);
 	int (*after)(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 		     struct rvt_callstack *stack, size_t ended);
 	int (*event)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event);
 };
+
+#define MAX_CALL_DEPTH 1024	/* of stacks that views keep */
+
+/* What views print for a frame with .cut. */
+#define CALLERS_LOST "[callers lost]"
 
 struct transfers;
 
@@ -55,6 +64,7 @@ const char *transfer_flags(unsigned int iclass);
  */
 struct transfers *transfers_create(const struct transfers_ops *ops, struct view *view,
 				   size_t max_depth);
+/* The view's summary gets to know how many stacks were cut off. */
 void transfers_destroy(struct transfers *transfers);
 /*
  * Fills .ctx, .runs, .event and .end of a session's sink. rvt_hart_flow.user is taken. Good for
@@ -63,6 +73,8 @@ void transfers_destroy(struct transfers *transfers);
 void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink);
 /* How many LOST events there were; the view's summary knows of them. */
 uint64_t transfers_lost(const struct transfers *transfers);
+/* How often the flow contradicted a stack, which was cut off then. */
+uint64_t transfers_cuts(const struct transfers *transfers);
 /* Every thread's stack at the end: @call for each (in no order). */
 void transfers_each_stack(struct transfers *transfers,
 			  void (*call)(void *ctx, int32_t tid, struct rvt_callstack *stack),

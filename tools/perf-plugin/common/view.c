@@ -21,6 +21,7 @@ struct view {
 	int *cpus, *pids, *tids;
 	int n_cpus, n_pids, n_tids;
 	uint64_t from, to;
+	uint64_t cuts;
 	bool interrupted;
 	/* any thread may set these */
 	atomic_bool kernel_lost;
@@ -324,6 +325,9 @@ int view_summary(struct view *view, uint64_t trace_errors)
 	if (stats.lost_records)
 		fprintf(stderr, "  %" PRIu64 " sideband records were lost: processes and mappings "
 			"may be wrong\n", stats.lost_records);
+	if (view->cuts)
+		fprintf(stderr, "  %" PRIu64 " times the flow went where no call explains it: call "
+			"stacks are cut off there\n", view->cuts);
 	if (trace_errors)
 		summarize_files(view);
 	if (trace_errors && view->kernel_lost)
@@ -341,6 +345,11 @@ int view_summary(struct view *view, uint64_t trace_errors)
 		return view->interrupted ? -EINTR : 0;
 	cmd_warning("%s", warning);
 	return -EBADMSG;
+}
+
+void view_cut(struct view *view, uint64_t cuts)
+{
+	view->cuts += cuts;
 }
 
 void view_lost(struct view *view, const struct rvt_event *event)

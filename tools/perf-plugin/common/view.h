@@ -80,6 +80,8 @@ int view_summary(struct view *view, uint64_t trace_errors);
 
 /* Takes note of a LOST event, for the summary. */
 void view_lost(struct view *view, const struct rvt_event *event);
+/* Call stacks were cut off @cuts more times: for the summary, too. */
+void view_cut(struct view *view, uint64_t cuts);
 /* What perf calls "instruction trace error": a sentence for @event. */
 const char *view_reason(const struct rvt_event *event);
 

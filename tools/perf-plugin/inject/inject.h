@@ -23,7 +23,7 @@ void inject_add(struct inject_sample *sample, uint64_t word);
 /*
  * At most @max addresses: @ip, @below (0: none) and the return addresses of @stack (NULL: none)
  * without its innermost @skip frames, innermost first, with a marker wherever kernel and user
- * change.
+ * change. Frames that are not known are left out.
  */
 void inject_add_callchain(struct inject_sample *sample, uint64_t ip, uint64_t below,
 			  struct rvt_callstack *stack, size_t skip, unsigned int max);

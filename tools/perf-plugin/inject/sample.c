@@ -30,8 +30,12 @@ void inject_add_callchain(struct inject_sample *sample, uint64_t ip, uint64_t be
 	if (below)
 		add_address(sample, below, &kernel);
 	for (struct rvt_frame *frame; stack && n < max &&
-	     (frame = rvt_callstack_frame(stack, skip)); skip++, n++)
+	     (frame = rvt_callstack_frame(stack, skip)); skip++) {
+		if (frame->cut)
+			continue;
 		add_address(sample, frame->back, &kernel);
+		n++;
+	}
 	sample->words[length_at] = sample->n - length_at - 1;
 }
 

@@ -13,7 +13,6 @@
 #include "inject/inject.h"
 #include "common/transfers.h"
 
-#define MAX_CALL_DEPTH 1024
 #define MAX_CPUS 4096
 #define FIRST_ID (1ULL << 32)	/* above what the kernel has given out */
 #define BASE_SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \

@@ -10,7 +10,6 @@
 #include "ctr/ctr.h"
 #include "profile/profile.h"
 
-#define MAX_CALL_DEPTH 1024
 
 /* The transfers of one tally are the context of the session's call-backs. */
 struct tally {

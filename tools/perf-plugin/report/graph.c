@@ -8,7 +8,6 @@
 #include "common/contexts.h"
 #include "report/graph.h"
 
-#define MAX_CALL_DEPTH 1024
 
 struct graph {
 	struct view *view;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "common/color.h"
+#include "common/transfers.h"
 #include "common/view.h"
 
 #define MAX_CPUS 4096
@@ -26,20 +27,25 @@ struct counts {
 	uint64_t errors;
 	uint64_t from, to;	/* when the trace was made, ns */
 	bool bad_time;		/* a time stamp says otherwise */
+	bool stacks;		/* they are built, and cuts are counted */
+	struct rvt_session_sink stack_sink;
+	uint64_t cuts;
 };
 
 static const char help[] =
 "usage: perf rvtrace stat [OPTIONS]\n"
 "Size and rate of the trace, bits per instruction and losses, for each cpu.\n\n"
+"      --stacks          count where call stacks could not be told, too (slower)\n"
 COLOR_HELP
 VIEW_JOBS_HELP
 VIEW_HELP;
 
-enum { OPT_JOBS = 256, OPT_COLOR };
+enum { OPT_JOBS = 256, OPT_COLOR, OPT_STACKS };
 
 static const struct option long_options[] = {
 	{ "color", required_argument, NULL, OPT_COLOR },
 	{ "jobs", required_argument, NULL, OPT_JOBS },
+	{ "stacks", no_argument, NULL, OPT_STACKS },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 },
@@ -69,11 +75,11 @@ static int count_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ru
 	struct counts *counts = ctx;
 	struct cpu_counts *cpu = get_cpu(counts, hart->cpu);
 
-	if (!view_wants(counts->view, hart))
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		cpu->insns += runs[i].count;
-	return 0;
+	if (view_wants(counts->view, hart))
+		for (size_t i = 0; i < n; i++)
+			cpu->insns += runs[i].count;
+	return counts->stacks ?
+		counts->stack_sink.runs(counts->stack_sink.ctx, hart, runs, n) : 0;
 }
 
 static int count_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run,
@@ -129,7 +135,16 @@ static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_e
 		cpu->gaps++;
 		counts->errors++;
 	}
-	return 0;
+	return counts->stacks ?
+		counts->stack_sink.event(counts->stack_sink.ctx, hart, event) : 0;
+}
+
+static void end_stacks(void *ctx, struct rvt_hart_flow *hart)
+{
+	struct counts *counts = ctx;
+
+	if (counts->stacks)
+		counts->stack_sink.end(counts->stack_sink.ctx, hart);
 }
 
 static void print_loss(uint64_t n)
@@ -194,6 +209,8 @@ static void print_counts(const struct counts *counts)
 		printf("damage: %" PRIu64 " errors, %" PRIu64 " bytes skipped\n",
 		       stats.stream.errors,
 		       stats.stream.skipped_bytes);
+	if (counts->stacks)
+		printf("call stacks were cut off %" PRIu64 " times\n", counts->cuts);
 	if (counts->bad_time)
 		printf("damage: time stamps outside of the time of the recording, or later than "
 		       "they were written; the seconds are without them\n");
@@ -205,7 +222,9 @@ static int run(struct counts *counts, const struct view_options *options)
 	const struct rvt_session_sink sink = {
 		.ctx = counts, .aux = count_aux, .event = count_event, .warning = view_warning,
 		.runs = count ? NULL : count_runs, .count_run = count_run, .reset = forget,
+		.end = end_stacks,
 	};
+	struct transfers *transfers = NULL;
 	int err;
 
 	counts->view = view_open(options);
@@ -215,7 +234,17 @@ static int run(struct counts *counts, const struct view_options *options)
 	rvt_session_span(view_session(counts->view), &counts->from, &counts->to);
 	counts->from -= counts->from < CLOCK_NS ? counts->from : CLOCK_NS;
 	counts->to += UINT64_MAX - counts->to < CLOCK_NS ? 0 : CLOCK_NS;
+	if (counts->stacks) {
+		transfers = transfers_create(&(struct transfers_ops){ 0 }, counts->view,
+					     MAX_CALL_DEPTH);
+		if (!transfers)
+			return -ENOMEM;
+		transfers_sink(transfers, &counts->stack_sink);
+	}
 	err = view_run(counts->view, &sink, false);
+	if (transfers)
+		counts->cuts = transfers_cuts(transfers);
+	transfers_destroy(transfers);
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
 	print_counts(counts);
@@ -239,13 +268,15 @@ int cmd_stat(int argc, char **argv)
 			return 1;
 		if (c == OPT_JOBS)
 			jobs = optarg;
+		else if (c == OPT_STACKS)
+			counts.stacks = true;
 		else if (c != OPT_COLOR && !view_option(&options, c, optarg))
 			return cmd_try_help(1);
 	}
 	if (cmd_jobs(jobs, &options.session.jobs))
 		return 1;
-	/* counts know no times */
-	options.session.count = !options.time;
+	/* counts know no times, nor who called whom */
+	options.session.count = !options.time && !counts.stacks;
 	err = run(&counts, &options);
 	view_close(counts.view);
 	free(counts.cpus);

@@ -5,7 +5,6 @@
 #include "script/lines.h"
 #include "common/transfers.h"
 
-#define MAX_CALL_DEPTH 1024
 
 int script_open(struct script *script, const struct view_options *options)
 {

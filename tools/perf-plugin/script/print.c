@@ -226,7 +226,10 @@ void print_callchain(struct script *script, const struct rvt_hart_flow *hart, ui
 	for (size_t n = 0; n + 1 < script->itrace.callchain &&
 	     (frame = rvt_callstack_frame(stack, n)); n++) {
 		putc('\t', script->out);
-		print_place(script, hart, frame->back);
+		if (frame->cut)
+			fprintf(script->out, "%16s " CALLERS_LOST, "");
+		else
+			print_place(script, hart, frame->back);
 		putc('\n', script->out);
 	}
 	putc('\n', script->out);

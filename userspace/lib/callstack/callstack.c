@@ -2,28 +2,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <rvtrace/callstack.h>
+#include "stack.h"
 #include "util/array.h"
 
-#define SEEN_SETS 128
-#define SEEN_WAYS 4
 /* of an instruction that traps and is not executed again: ecall, ebreak, c.ebreak */
 #define MAX_TRAPPED_BYTES 4
-
-/*
- * At .depth frames something returned to .to: setjmp() perhaps, and longjmp() will go there again,
- * unless the frame that it returned into has ended.
- */
-struct seen_return {
-	uint64_t to;		/* 0: free */
-	size_t depth;
-};
-
-struct rvt_callstack {
-	struct rvt_frame *frames;	/* outermost first */
-	size_t depth, room, max_depth;
-	struct seen_return seen[SEEN_SETS][SEEN_WAYS];
-};
 
 /* Linux has the upper half of the addresses for itself. */
 static bool in_kernel(uint64_t pc)
@@ -31,12 +14,44 @@ static bool in_kernel(uint64_t pc)
 	return (int64_t)pc < 0;
 }
 
-struct rvt_callstack *rvt_callstack_create(size_t max_depth)
+/* ---- what the code says ---- */
+
+struct function {
+	uint64_t start, end;
+};
+
+static bool find_function(const struct rvt_callstack *stack, uint64_t pc, struct function *function)
+{
+	const struct rvt_callstack_code *code = stack->code;
+
+	return code->function &&
+		code->function(code->ctx, pc, &function->start, &function->end);
+}
+
+static bool has(const struct function *function, uint64_t pc)
+{
+	return pc >= function->start && pc < function->end;
+}
+
+static bool begins_function(const struct rvt_callstack *stack, uint64_t pc)
+{
+	struct function function;
+
+	return find_function(stack, pc, &function) && function.start == pc;
+}
+
+/* ---- frames ---- */
+
+static const struct rvt_callstack_code no_code;
+
+struct rvt_callstack *rvt_callstack_create(size_t max_depth, const struct rvt_callstack_code *code)
 {
 	struct rvt_callstack *stack = calloc(1, sizeof(*stack));
 
-	if (stack)
-		stack->max_depth = max_depth ? max_depth : 1;
+	if (!stack)
+		return NULL;
+	stack->max_depth = max_depth ? max_depth : 1;
+	stack->code = code ? code : &no_code;
 	return stack;
 }
 
@@ -44,16 +59,19 @@ void rvt_callstack_destroy(struct rvt_callstack *stack)
 {
 	if (!stack)
 		return;
+	rvt_callstack_forget_kept(stack);
 	free(stack->frames);
 	free(stack);
 }
 
-static int push(struct rvt_callstack *stack, const struct rvt_frame *frame)
+int rvt_callstack_push(struct rvt_callstack *stack, const struct rvt_frame *frame)
 {
 	if (stack->depth == stack->max_depth) {
 		/* half at once, so that endless recursion does not move frames at every call */
 		size_t forgotten = (stack->depth + 1) / 2;
 
+		for (size_t i = 0; i < forgotten; i++)
+			--*rvt_callstack_backs(stack, stack->frames[i].back);
 		stack->depth -= forgotten;
 		memmove(stack->frames, stack->frames + forgotten,
 			stack->depth * sizeof(*stack->frames));
@@ -62,18 +80,19 @@ static int push(struct rvt_callstack *stack, const struct rvt_frame *frame)
 	if (array_reserve(&stack->frames, &stack->room, stack->depth, 1))
 		return -ENOMEM;
 	stack->frames[stack->depth++] = *frame;
+	++*rvt_callstack_backs(stack, frame->back);
 	return 0;
 }
 
 int rvt_callstack_call(struct rvt_callstack *stack, uint64_t from, uint64_t back, uint64_t to)
 {
-	return push(stack, &(struct rvt_frame){ .from = from, .back = back, .to = to });
+	return rvt_callstack_push(stack, &(struct rvt_frame){ .from = from, .back = back, .to = to });
 }
 
 int rvt_callstack_trap(struct rvt_callstack *stack, uint64_t epc, uint64_t handler)
 {
-	return push(stack, &(struct rvt_frame){ .from = epc, .back = epc, .to = handler,
-						.trap = true });
+	return rvt_callstack_push(stack, &(struct rvt_frame){ .from = epc, .back = epc, .to = handler,
+							  .trap = true });
 }
 
 static struct seen_return *seen_set(struct rvt_callstack *stack, uint64_t to)
@@ -105,25 +124,12 @@ static size_t unwind_to(struct rvt_callstack *stack, size_t depth)
 {
 	size_t ended = stack->depth - depth;
 
-	stack->depth = depth;
+	while (stack->depth > depth)
+		--*rvt_callstack_backs(stack, stack->frames[--stack->depth].back);
 	return ended;
 }
 
-/* Back to where something has returned before, with nothing but calls since: a long jump. */
-static size_t long_jump(struct rvt_callstack *stack, uint64_t to)
-{
-	const struct seen_return *seen = seen_set(stack, to);
-	const struct seen_return *end = seen + SEEN_WAYS;
-
-	while (seen < end && seen->to != to)
-		seen++;
-	if (!to || seen == end || seen->depth >= stack->depth)
-		return 0;
-	for (size_t n = seen->depth; n < stack->depth; n++)
-		if (stack->frames[n].trap)
-			return 0;
-	return unwind_to(stack, seen->depth);
-}
+/* ---- who is returned to: each finds the number of frames up to and with it; 0: none ---- */
 
 /*
  * A handler does not return into what it interrupted; but who returns within the program has left
@@ -134,17 +140,173 @@ static bool is_barrier(const struct rvt_frame *frame, uint64_t to)
 	return frame->trap && !(in_kernel(frame->to) && !in_kernel(to));
 }
 
+static size_t find_call(struct rvt_callstack *stack, uint64_t to)
+{
+	if (!*rvt_callstack_backs(stack, to))
+		return 0;
+	for (size_t n = stack->depth; n && !is_barrier(&stack->frames[n - 1], to); n--) {
+		const struct rvt_frame *frame = &stack->frames[n - 1];
+
+		if (frame->back == to && !frame->trap && !frame->signal && !frame->cut)
+			return n;
+	}
+	return 0;
+}
+
+/* The innermost call out of which an exception goes on at @to. */
+static size_t find_landing(const struct rvt_callstack *stack, uint64_t to)
+{
+	const struct rvt_callstack_code *code = stack->code;
+
+	if (!code->landing_pad || in_kernel(to))
+		return 0;
+	for (size_t n = stack->depth; n && !is_barrier(&stack->frames[n - 1], to); n--) {
+		const struct rvt_frame *frame = &stack->frames[n - 1];
+
+		if (!frame->trap && !frame->cut &&
+		    code->landing_pad(code->ctx, frame->from) == to)
+			return n;
+	}
+	return 0;
+}
+
+/* Where something has returned before, with nothing but calls since: a long jump. */
+static bool find_seen(struct rvt_callstack *stack, uint64_t to, size_t *depth)
+{
+	const struct seen_return *seen = seen_set(stack, to);
+	const struct seen_return *end = seen + SEEN_WAYS;
+
+	while (seen < end && seen->to != to)
+		seen++;
+	if (!to || seen == end || seen->depth >= stack->depth)
+		return false;
+	for (size_t n = seen->depth; n < stack->depth; n++)
+		if (stack->frames[n].trap)
+			return false;
+	*depth = seen->depth;
+	return true;
+}
+
+/* Frames below these are of another stack, or another program. */
+static size_t find_base(const struct rvt_callstack *stack)
+{
+	size_t n = stack->depth;
+
+	while (n && !stack->frames[n - 1].trap && !stack->frames[n - 1].other_stack)
+		n--;
+	return n;
+}
+
+/* The innermost call that @function made. */
+static size_t find_caller(const struct rvt_callstack *stack, const struct function *function)
+{
+	size_t base = find_base(stack), n = stack->depth;
+
+	while (n > base && (stack->frames[n - 1].cut ||
+			    !has(function, stack->frames[n - 1].from)))
+		n--;
+	return n > base ? n : 0;
+}
+
+/* ---- what ends ---- */
+
+/* Without memory the cut has no mark. */
+static void mark_cut(struct rvt_callstack *stack, uint64_t pc)
+{
+	rvt_callstack_push(stack, &(struct rvt_frame){ .from = pc, .to = pc, .cut = true });
+}
+
+/*
+ * Nobody who is known to have called something is returned to: @to is in a function that is not
+ * known to run. Callers are not known from here on.
+ */
+static size_t cut(struct rvt_callstack *stack, uint64_t to)
+{
+	size_t base = find_base(stack), ended;
+
+	if (in_kernel(to) || stack->depth == base ||
+	    (stack->depth == base + 1 && stack->frames[base].cut))
+		return 0;
+	ended = unwind_to(stack, base);
+	stack->cuts++;
+	mark_cut(stack, to);
+	return ended;
+}
+
+/*
+ * A return to @to that no call explains. To the beginning of a function nobody returns: it is
+ * entered so, as the code is that a signal handler returns to.
+ */
+static size_t return_by_function(struct rvt_callstack *stack, uint64_t to)
+{
+	const struct rvt_frame *top = stack->depth ? &stack->frames[stack->depth - 1] : NULL;
+	struct function function;
+	size_t n;
+
+	if (!top || !find_function(stack, to, &function) || to == function.start)
+		return 0;
+	n = find_caller(stack, &function);
+	if (n)
+		return unwind_to(stack, n - 1);
+	return has(&function, top->to) ? 0 : cut(stack, to);
+}
+
+/* Ends call number @n - 1; what it has called may go on later if that has a stack of its own. */
+static size_t end_call(struct rvt_callstack *stack, size_t n, uint64_t to)
+{
+	size_t before = stack->depth;
+	bool trap = false;
+
+	for (size_t i = n; i < stack->depth; i++)
+		trap |= stack->frames[i].trap;
+	if (!trap && n < stack->depth)
+		rvt_callstack_keep(stack, n);
+	unwind_to(stack, n - 1);
+	note_return(stack, to);
+	return before - stack->depth;
+}
+
 size_t rvt_callstack_return(struct rvt_callstack *stack, uint64_t to)
 {
-	for (size_t n = stack->depth; n && !is_barrier(&stack->frames[n - 1], to); n--) {
-		if (stack->frames[n - 1].back == to && !stack->frames[n - 1].trap) {
-			size_t ended = unwind_to(stack, n - 1);
+	size_t n = find_call(stack, to), depth;
 
-			note_return(stack, to);
-			return ended;
-		}
-	}
-	return long_jump(stack, to);
+	if (n)
+		return end_call(stack, n, to);
+	n = find_landing(stack, to);
+	if (n)
+		return unwind_to(stack, n - 1);
+	if (rvt_callstack_restore(stack, to))
+		return 0;
+	if (find_seen(stack, to, &depth))
+		return unwind_to(stack, depth);
+	return return_by_function(stack, to);
+}
+
+size_t rvt_callstack_jump(struct rvt_callstack *stack, uint64_t from, uint64_t to)
+{
+	struct function function;
+	size_t n, depth;
+
+	if (in_kernel(to) || !stack->depth || !find_function(stack, to, &function) ||
+	    to == function.start || has(&function, from))
+		return 0;
+	n = find_call(stack, to);
+	if (n)
+		return end_call(stack, n, to);
+	if (rvt_callstack_restore(stack, to))
+		return 0;
+	if (find_seen(stack, to, &depth))
+		return unwind_to(stack, depth);
+	stack->frames[stack->depth - 1].other_stack = true;
+	return 0;
+}
+
+/* ---- traps ---- */
+
+/* Whether what was interrupted at @epc goes on at @pc; after ecall and ebreak that is behind them. */
+static bool goes_on(uint64_t epc, uint64_t pc)
+{
+	return pc - epc <= MAX_TRAPPED_BYTES;
 }
 
 /* The innermost trap that came from @to; of ecall and ebreak the next instruction. 0: none. */
@@ -152,8 +314,7 @@ static size_t find_trap_from(const struct rvt_callstack *stack, uint64_t to)
 {
 	size_t n = stack->depth;
 
-	while (n && !(stack->frames[n - 1].trap &&
-		      to - stack->frames[n - 1].back <= MAX_TRAPPED_BYTES))
+	while (n && !(stack->frames[n - 1].trap && goes_on(stack->frames[n - 1].back, to)))
 		n--;
 	return n;
 }
@@ -171,11 +332,80 @@ static size_t find_trap_like(const struct rvt_callstack *stack, uint64_t to)
 	return n && in_kernel(stack->frames[n - 1].back) == in_kernel(to) ? n : 0;
 }
 
+/* The signal handler that interrupted the program at @pc, among the @n outermost. 0: none. */
+static size_t find_signal(const struct rvt_callstack *stack, size_t n, uint64_t pc)
+{
+	while (n && !(stack->frames[n - 1].signal && goes_on(stack->frames[n - 1].back, pc)))
+		n--;
+	return n;
+}
+
+/*
+ * The kernel, which trap number @n entered, goes to @pc in the program: to what it interrupted, or
+ * to a signal handler, or from that back.
+ */
+static size_t leave_kernel(struct rvt_callstack *stack, size_t n, uint64_t pc)
+{
+	struct rvt_frame *trap = &stack->frames[n];
+	size_t signal;
+
+	if (goes_on(trap->back, pc))
+		return unwind_to(stack, n);
+	signal = find_signal(stack, n, pc);
+	if (signal)
+		return unwind_to(stack, signal - 1);
+	if (!begins_function(stack, pc))
+		return unwind_to(stack, n);
+	trap->trap = false;
+	trap->signal = true;
+	trap->to = pc;
+	return unwind_to(stack, n + 1);
+}
+
+/* As leave_kernel(), where the kernel is not traced: it was entered at @from (0: not known). */
+static size_t pass_kernel(struct rvt_callstack *stack, uint64_t from, uint64_t pc)
+{
+	size_t signal;
+
+	if (!from || goes_on(from, pc))
+		return 0;
+	signal = find_signal(stack, stack->depth, pc);
+	if (signal)
+		return unwind_to(stack, signal - 1);
+	if (begins_function(stack, pc))
+		rvt_callstack_push(stack, &(struct rvt_frame){ .from = from, .back = from, .to = pc,
+							   .signal = true });
+	return 0;
+}
+
+/* The number of the outermost trap into the kernel; the depth: there is none. */
+static size_t find_kernel(const struct rvt_callstack *stack)
+{
+	size_t n = 0;
+
+	while (n < stack->depth && !(stack->frames[n].trap && in_kernel(stack->frames[n].to)))
+		n++;
+	return n;
+}
+
+static size_t go_on_in_program(struct rvt_callstack *stack, uint64_t from, uint64_t pc)
+{
+	size_t n = find_kernel(stack);
+
+	if (n < stack->depth)
+		return leave_kernel(stack, n, pc);
+	/* not even the trap was seen */
+	while (n && in_kernel(stack->frames[n - 1].from))
+		n--;
+	return n < stack->depth ? unwind_to(stack, n) : pass_kernel(stack, from, pc);
+}
+
 size_t rvt_callstack_trap_return(struct rvt_callstack *stack, uint64_t to)
 {
-	size_t ended = rvt_callstack_resume(stack, to), n;
+	bool left = !in_kernel(to) && find_kernel(stack) < stack->depth;
+	size_t ended = in_kernel(to) ? 0 : go_on_in_program(stack, 0, to), n;
 
-	if (ended)
+	if (ended || left)
 		return ended;
 	n = find_trap_from(stack, to);
 	if (!n)
@@ -183,30 +413,44 @@ size_t rvt_callstack_trap_return(struct rvt_callstack *stack, uint64_t to)
 	return n ? unwind_to(stack, n - 1) : 0;
 }
 
-size_t rvt_callstack_resume(struct rvt_callstack *stack, uint64_t pc)
+size_t rvt_callstack_resume(struct rvt_callstack *stack, uint64_t from, uint64_t pc)
 {
-	size_t n = 0;
+	return in_kernel(pc) ? 0 : go_on_in_program(stack, from, pc);
+}
 
-	if (in_kernel(pc))
-		return 0;
-	while (n < stack->depth && !(stack->frames[n].trap && in_kernel(stack->frames[n].to)))
-		n++;
-	/* not even the trap was seen */
-	if (n == stack->depth)
-		while (n && in_kernel(stack->frames[n - 1].from))
-			n--;
-	return unwind_to(stack, n);
+size_t rvt_callstack_gap(struct rvt_callstack *stack, uint64_t pc)
+{
+	size_t ended = rvt_callstack_resume(stack, 0, pc), n;
+	const struct rvt_frame *top = stack->depth ? &stack->frames[stack->depth - 1] : NULL;
+	struct function function;
+
+	if (!top || top->cut || top->trap || !find_function(stack, pc, &function) ||
+	    has(&function, top->to))
+		return ended;
+	n = find_caller(stack, &function);
+	if (!n) {
+		mark_cut(stack, pc);
+		return ended;
+	}
+	stack->cuts++;
+	return ended + unwind_to(stack, n - 1);
 }
 
 void rvt_callstack_clear(struct rvt_callstack *stack)
 {
-	stack->depth = 0;
+	rvt_callstack_forget_kept(stack);
+	unwind_to(stack, 0);
 	memset(stack->seen, 0, sizeof(stack->seen));
 }
 
 size_t rvt_callstack_depth(const struct rvt_callstack *stack)
 {
 	return stack->depth;
+}
+
+uint64_t rvt_callstack_cuts(const struct rvt_callstack *stack)
+{
+	return stack->cuts;
 }
 
 struct rvt_frame *rvt_callstack_frame(struct rvt_callstack *stack, size_t n)

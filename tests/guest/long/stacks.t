@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# Call stacks of a program that leaves functions by exceptions, long jumps, signals and coroutines:
+# as deep as the program itself says that it is.
+. "$(dirname "$0")/../lib.sh"
+
+mkdir -p "$guest_bin"
+check "cross-compile the workload" "$LAB" cross g++ -O2 -Wall -Wextra -Werror \
+	-o "$guest_bin/unwinds" "$TOP/tests/guest/workloads/unwinds.cc"
+keep_truth=
+GUEST_TIMEOUT=900
+guest main testing '' '
+	insmod rvtrace.ko || exit 1
+	perf-rvtrace record -o user.data -e rvtrace//u -- unwinds 300 user || exit 2
+	perf-rvtrace record -o kernel.data -- unwinds 100 kernel || exit 3'
+ok $? "the program is recorded, with and without the kernel"
+
+rv=$HOST/perf-rvtrace
+# view FILE COMMAND [OPTIONS]
+view()
+{
+	"$rv" "$2" -i "$dir/share/$1.data" --symfs "$dir/share:$("$LAB" path guest)" "${@:3}"
+}
+
+# depths FILE: how much deeper than main() each call of probe() is in the call trace.
+depths()
+{
+	view "$1" script --call-trace --comms unwinds -F comm,flags,sym 2>/dev/null |
+		perl -ne 'if (/( +)main\b/ && !defined $main) { $main = length $1 }
+			if (/( +)probe$/) { print +(length($1) - $main) / 4, "\n" }'
+}
+
+for what in user kernel; do
+	[ "$(grep -c . "$dir/share/$what")" -gt 500 ]
+	ok $? "$what: the program says how deep it is"
+	depths $what >"$dir/$what"
+	check "$what: the call trace says the same, each time" diff "$dir/share/$what" "$dir/$what"
+	view $what stat --stacks >"$dir/stat" 2>"$dir/stat.err"
+	is "$what: no stack is cut off" "call stacks were cut off 0 times" "$(grep 'cut off' "$dir/stat")"
+	deepest=$(sort -n "$dir/share/$what" | tail -n 1)
+	view $what profile -f folded --comms unwinds 2>/dev/null >"$dir/folded"
+	is "$what: folded stacks of probe() are as deep" "$deepest" \
+		"$(awk -F '[; ]' '$(NF - 1) == "probe" {
+			for (i = 1; i < NF; i++) if ($i == "main") { if (NF - 1 - i > n) n = NF - 1 - i; break } }
+			END { print n }' "$dir/folded")"
+done
+
+done_testing
