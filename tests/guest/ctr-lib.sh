@@ -32,7 +32,7 @@ layout()
 # in $dir/share.
 ctr_guest()
 {
-	local name=$1 kernel=$2 model=$3 script=$4
+	local name=$1 kernel=$2 model=$3 script=$4 status
 
 	dir=$TOP/build/guest/$test_name-$layout-$name
 	rm -rf "$dir"
@@ -69,7 +69,10 @@ ctr_guest()
 	"$LAB" run --kernel "$kernel" --smp 2 $layout_options --share "$dir/share" \
 		--timeout "${GUEST_TIMEOUT:-400}" \
 		--plugin "$TOP/build/model/rvtrace-ctr.so,log=$dir/log${model:+,$model}" -- \
-		sh /mnt/share/run >"$dir/output" 2>&1 || { sed "s/^/# $test_name: /" "$dir/output" >&2; return 1; }
+		sh /mnt/share/run >"$dir/output" 2>&1
+	status=$?
+	[ $status -eq 0 ] || guest_failed $status
+	return $status
 }
 
 # equals NAME MIN [rvt-ctr-check options]: the samples of the recording are right; their types are

@@ -43,10 +43,33 @@ guest()
 		"cp run /tmp && exec sh /tmp/run" >"$dir/output" 2>&1
 	status=$?
 	truth_by_cpu
-	[ $status -ne 0 ] || return 0
-	[ $status -ne 124 ] || diag <<<"the guest did not end within ${GUEST_TIMEOUT:-300} seconds"
-	tail -n 40 "$dir/output" | diag
+	[ $status -eq 0 ] || guest_failed $status
 	return $status
+}
+
+# guest_failed STATUS: why the guest's script in $dir/share ended with STATUS, as comments: the
+# lines of it that do, what it printed, and the ends of the texts that it wrote last, for that is
+# where a command's message goes that the script keeps in a file.
+guest_failed()
+{
+	local status=$1 file count=0
+
+	{
+		if [ "$status" -eq 124 ]; then
+			echo "the guest did not end in time"
+		else
+			echo "the guest's script ended with exit status $status:"
+			grep -nE "exit $status([^0-9]|\$)" "$dir/share/run"
+		fi
+		tail -n 40 "$dir/output"
+		while read -r file && [ $count -lt 3 ]; do
+			file=$dir/share/$file
+			[ -f "$file" ] && [ "$file" != "$dir/share/run" ] && grep -qI . "$file" || continue
+			count=$((count + 1))
+			echo "the end of $file:"
+			tail -n 8 "$file"
+		done < <(ls -t "$dir/share")
+	} | diag
 }
 
 # truth_by_cpu: the model names the truth by hart; which of them is Linux' CPU 0 is a race at boot.

@@ -243,8 +243,24 @@ run_devices()
 	done
 	if [ -n "$RUN_SHARE" ]; then
 		share=$(cd "$RUN_SHARE" && pwd)
-		DEVICES+=(-fsdev "local,id=share,path=$share,security_model=none,multidevs=remap"
+		DEVICES+=(-fsdev "local,id=share,path=$share,security_model=$SHARE_MODEL,multidevs=remap"
 			-device "virtio-9p-device,fsdev=share,mount_tag=share")
+	fi
+}
+
+# run_owner: root in the guest must own what is in the shared folder, whoever runs the lab here:
+# stock perf refuses files of another owner. Sets OWNER, what the emulator runs behind (a user
+# namespace where this user is root), and SHARE_MODEL. A machine without user namespaces keeps the
+# guest's owners in files of the emulator's own, .virtfs_metadata.
+run_owner()
+{
+	OWNER=()
+	SHARE_MODEL=none
+	[ "$(id -u)" -ne 0 ] || return 0
+	if unshare -r true 2>/dev/null; then
+		OWNER=(unshare -r)
+	else
+		SHARE_MODEL=mapped-file
 	fi
 }
 
@@ -282,13 +298,14 @@ run_boot()
 	run_machine
 	run_devicetree
 	run_plugin
+	run_owner
 	run_devices
 	run_job "$1"
 	kernel=$(root_path "kernel-$RUN_KERNEL")
 	for image in "$kernel"/boot/vmlinu?-* "$kernel"/usr/lib/modules/*/vmlinu?; do
 		[ -f "$image" ] && break
 	done
-	COMMAND=("${QEMU[@]}" "${MACHINE[@]}" -M "$MACHINE_TYPE" "${DEVICES[@]}" -no-reboot -kernel "$image"
+	COMMAND=(${OWNER[@]+"${OWNER[@]}"} "${QEMU[@]}" "${MACHINE[@]}" -M "$MACHINE_TYPE" "${DEVICES[@]}" -no-reboot -kernel "$image"
 		-initrd "$RUN_DIR/initrd" -append "console=ttyS0 panic=-1 oops=panic loglevel=7 $RUN_INITCALLS $RUN_APPEND"
 		${RUN_QEMU_ARGS[@]+"${RUN_QEMU_ARGS[@]}"})
 }
