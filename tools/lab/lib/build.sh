@@ -31,6 +31,7 @@ build_in()
 		done
 	fi
 	mounts+=("$root/usr" /usr)
+	build_root_is_mount
 	case $PWD/ in
 	/usr/*) lab_die "builds cannot run under /usr, which the toolchain covers: move out of $PWD" ;;
 	esac
@@ -57,6 +58,21 @@ build_in()
 		export PATH=/usr/bin:/usr/sbin LC_ALL=C
 		hash -r
 		cd "$PWD" && exec "$@"' lab "$((${#mounts[@]} / 2))" "${mounts[@]}" "$@"
+}
+
+# build_root_is_mount: mounts can only be kept from the rest of the machine where / is a mount point,
+# which the root of a plain chroot is not. (Read without another program: this is before each
+# compilation.)
+build_root_is_mount()
+{
+	local mount
+
+	while read -r _ _ _ _ mount _; do
+		[ "$mount" != / ] || return 0
+	done 2>/dev/null < /proc/self/mountinfo
+	lab_die "/ is no mount point (a chroot, or /proc is not mounted): the toolchain cannot be mounted over /usr here" \
+		"without the machine outside seeing it. Outside: mount --bind DIR DIR; mount --make-private DIR; chroot DIR." \
+		"Or enter it with systemd-nspawn -D DIR"
 }
 
 # lab in CMD...: any command in the toolchain root.
