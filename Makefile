@@ -2,21 +2,41 @@
 #
 # Two targets matter to most people: `make demo` and `make check` (see README.md).
 # Products go under build/: host/ (optimised), asan/ (sanitised, for tests), riscv64/ (guest).
+#
+# V=1 shows whole command lines; WERROR=1 makes warnings errors, as the tests do.
 
 SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
 B ?= build
-CFLAGS_COMMON := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -Werror \
+CFLAGS_COMMON := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra \
 	-Iinclude -Iuserspace -Iuserspace/lib -Itools/perf-plugin -MMD -MP
+# Apart from the other flags: what is compiled is not compiled again because of it.
+CFLAGS_ERROR := $(if $(filter-out 0,$(WERROR)),-Werror)
 LIBS := -lelf -ldw -lzstd -lpthread
 LAB := tools/lab/lab
-# The golden model of `tandem verify`; only for the machine that analyses.
-UNICORN := $(shell pkg-config --exists unicorn 2>/dev/null && echo y)
-# The disassembler of `script`: RISC-V came with capstone 5. The guest always has it.
-CAPSTONE := $(shell pkg-config --exists 'capstone >= 5' 2>/dev/null && echo y)
 
+# A cross compiler, as CC=PREFIX-gcc or CROSS_COMPILE=PREFIX-: what libraries its target has says
+# PREFIX-pkg-config. Without that none of the optional ones is used: this machine's are not there.
+ifneq ($(CROSS_COMPILE),)
+ifeq ($(origin CC),default)
+CC := $(CROSS_COMPILE)gcc
+endif
+AR := $(CROSS_COMPILE)ar
+endif
+ifeq ($(origin PKG_CONFIG),undefined)
+CC_PREFIX := $(patsubst %gcc,%,$(filter %-gcc,$(firstword $(CC))))
+PKG_CONFIG := $(if $(CC_PREFIX),$(or $(shell command -v $(CC_PREFIX)pkg-config),false),pkg-config)
+endif
+has = $(shell $(PKG_CONFIG) --exists '$(1)' 2>/dev/null && echo y)
+
+# The golden model of `tandem verify`; only for the machine that analyses.
+UNICORN := $(call has,unicorn)
+# The disassembler of `script`: RISC-V came with capstone 5. The guest always has it.
+CAPSTONE := $(call has,capstone >= 5)
 # `profile --format chrome`.
-JSON := $(shell pkg-config --exists json-c 2>/dev/null && echo y)
+JSON := $(call has,json-c)
+# What BPF does for `record`: for the machine that records.
+LIBBPF := $(call has,libbpf)
 
 LIB_SRC := $(sort $(wildcard userspace/lib/*.c userspace/lib/*/*.c userspace/lib/*/*/*.c))
 # *.bpf.c run in the kernel.
@@ -38,10 +58,10 @@ LIBS_host := -lunicorn
 LIBS_asan := -lunicorn
 endif
 ifeq ($(CAPSTONE),y)
-CFLAGS_host += -DHAVE_CAPSTONE $(shell pkg-config --cflags capstone)
-CFLAGS_asan += -DHAVE_CAPSTONE $(shell pkg-config --cflags capstone)
-LIBS_host += $(shell pkg-config --libs capstone)
-LIBS_asan += $(shell pkg-config --libs capstone)
+CFLAGS_host += -DHAVE_CAPSTONE $(shell $(PKG_CONFIG) --cflags capstone)
+CFLAGS_asan += -DHAVE_CAPSTONE $(shell $(PKG_CONFIG) --cflags capstone)
+LIBS_host += $(shell $(PKG_CONFIG) --libs capstone)
+LIBS_asan += $(shell $(PKG_CONFIG) --libs capstone)
 endif
 ifeq ($(JSON),y)
 CFLAGS_host += -DHAVE_JSON
@@ -51,13 +71,12 @@ LIBS_asan += -ljson-c
 endif
 CFLAGS_riscv64 += -DHAVE_CAPSTONE
 LIBS_riscv64 := -lcapstone
-# What BPF does for `record` needs clang, and libbpf for the machine that records. The guest has that.
+# Its programs need clang, too. The guest has libbpf.
 ifeq ($(shell clang -print-targets 2>/dev/null | grep -qw bpf && \
-	{ pkg-config --exists libbpf 2>/dev/null || [ -d "$$($(LAB) path guest 2>/dev/null)" ]; } && echo y),y)
+	{ [ -n '$(LIBBPF)' ] || [ -d "$$($(LAB) path guest 2>/dev/null)" ]; } && echo y),y)
 BPF_OBJECTS := $(patsubst tools/perf-plugin/bpf/%.c,$(B)/%.o,$(wildcard tools/perf-plugin/bpf/*.bpf.c))
-BPF_INCLUDE := $(shell pkg-config --exists libbpf 2>/dev/null && pkg-config --variable=includedir libbpf || \
-	echo "$$($(LAB) path guest)/usr/include")
-ifeq ($(shell pkg-config --exists libbpf 2>/dev/null && echo y),y)
+BPF_INCLUDE := $(if $(LIBBPF),$(shell $(PKG_CONFIG) --variable=includedir libbpf),$(shell $(LAB) path guest)/usr/include)
+ifeq ($(LIBBPF),y)
 CFLAGS_host += -DHAVE_LIBBPF -DBPF_DIR='"$(B)"'
 CFLAGS_asan += -DHAVE_LIBBPF -DBPF_DIR='"$(B)"'
 LIBS_host += -lbpf
@@ -71,47 +90,56 @@ LDFLAGS_asan := -fsanitize=address,undefined
 .PHONY: all help demo check check-long unit guest driver bench clean distclean deps lab
 .DEFAULT_GOAL := all
 
+# $(call brief,VERB,FILE): what a command line says of itself, before it and in place of it.
+ifeq ($(filter-out 0,$(V))$(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),)
+brief = @printf '  %-7s %s\n' '$(1)' '$(2)';
+endif
+
+## make             the command and the library for this machine (V=1: whole command lines; CC, CFLAGS, LDFLAGS, B)
 all: $(B)/host/librvtrace.a $(B)/host/librvtrace.so $(B)/host/perf-rvtrace tools
 
 $(B)/%.bpf.o: tools/perf-plugin/bpf/%.bpf.c tools/perf-plugin/bpf/types.h \
 	tools/perf-plugin/bpf/snapshot.h include/rvtrace/kernel-code.h include/rvtrace/switches.h
 	@mkdir -p $(@D)
-	clang -target bpf -O2 -g -Wall -Wextra -Werror -Iinclude -Itools/perf-plugin -I$(BPF_INCLUDE) -c -o $@ $<
+	$(call brief,BPF,$@)clang -target bpf -O2 -g -Wall -Wextra $(CFLAGS_ERROR) -Iinclude -Itools/perf-plugin -I$(BPF_INCLUDE) -c -o $@ $<
 
 $(patsubst %,$(B)/%/tools/perf-plugin/bpf/load.o,host asan riscv64): $(BPF_OBJECTS)
 
 help:
-	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+	@sed -n 's/^## //p' $(filter-out %.d,$(MAKEFILE_LIST))
 
-# $(1): variant; $(2): compiler
+# $(1): variant; $(2): compiler; $(3): headers of other packages without which nothing is built
 define variant
-# Rewritten when the flags change, say because an optional library has been installed.
+# Rewritten when the flags change, say because an optional library has been installed. Then is the
+# time to look whether the compiler and what it must find are there.
 $(B)/$(1)/flags: FORCE
 	@mkdir -p $$(@D)
 	@echo '$(2) $$(CFLAGS_COMMON) $$(CFLAGS_$(1)) $$(CFLAGS)' | cmp -s - $$@ || \
-		echo '$(2) $$(CFLAGS_COMMON) $$(CFLAGS_$(1)) $$(CFLAGS)' >$$@
+		{ tools/setup-host --probe '$(2) $$(CFLAGS)' $(3) && \
+		echo '$(2) $$(CFLAGS_COMMON) $$(CFLAGS_$(1)) $$(CFLAGS)' >$$@; }
 
 $(B)/$(1)/%.o: %.c $(B)/$(1)/flags
 	@mkdir -p $$(@D)
-	$(2) $$(CFLAGS_COMMON) $$(CFLAGS_$(1)) $$(CFLAGS) -c -o $$@ $$<
+	$$(call brief,CC,$$@)$(2) $$(CFLAGS_COMMON) $$(CFLAGS_ERROR) $$(CFLAGS_$(1)) $$(CFLAGS) -c -o $$@ $$<
 
 $(B)/$(1)/librvtrace.a: $$(LIB_SRC:%.c=$(B)/$(1)/%.o)
-	rm -f $$@ && ar rcs $$@ $$^
+	$$(call brief,AR,$$@)rm -f $$@ && $(AR) rcs $$@ $$^
 
 $(B)/$(1)/perf-rvtrace: $$(CMD_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/librvtrace.a
-	$(2) $$(LDFLAGS_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) $$(LIBS_$(1))
+	$$(call brief,LINK,$$@)$(2) $$(LDFLAGS_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) $$(LIBS_$(1))
 endef
-$(eval $(call variant,host,$(CC)))
-$(eval $(call variant,asan,$(CC)))
-$(eval $(call variant,riscv64,$(LAB) cross-cc))
+NEEDED := gelf.h elfutils/libdw.h zstd.h cmocka.h
+$(eval $(call variant,host,$(CC),$(NEEDED)))
+$(eval $(call variant,asan,$(CC),$(NEEDED)))
+$(eval $(call variant,riscv64,$(LAB) cross-cc,$(NEEDED)))
 
 $(B)/host/librvtrace.so: $(LIB_SRC:%.c=$(B)/host/%.o) userspace/lib/librvtrace.map
-	$(CC) -shared -Wl,-soname,librvtrace.so.0 -Wl,--version-script=userspace/lib/librvtrace.map \
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,librvtrace.so.0 -Wl,--version-script=userspace/lib/librvtrace.map \
 		-o $@ $(filter %.o,$^) $(LIBS)
 
 $(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)/asan/librvtrace.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_asan) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(LIBS_asan) -lcmocka
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS_asan) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(LIBS_asan) -lcmocka
 
 # Parts of the command that have tests of their own.
 $(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,record/event \
@@ -128,12 +156,12 @@ $(B)/host/rvt-trace-size: LIBS += $(LIBS_host)
 $(B)/host/rvt-recording: $(UNIT_COMMON:%.c=$(B)/host/%.o)
 $(B)/host/rvt-recording: LIBS += -lcmocka
 $(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(B)/host/librvtrace.a
-	$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
 # The command, but with small parts of recordings for several threads.
 $(B)/host/perf-rvtrace-small-slices: $(CMD_SRC:%.c=$(B)/host/%.o) $(B)/host/tests/tools/small-slices.o \
 		$(B)/host/librvtrace.a
-	$(CC) -Wl,--wrap=rvt_session_open -o $@ $^ $(LIBS) $(LIBS_host)
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -Wl,--wrap=rvt_session_open -o $@ $^ $(LIBS) $(LIBS_host)
 
 tools: $(patsubst tests/tools/%.c,$(B)/host/%,$(TOOL_SRC)) $(B)/host/perf-rvtrace-small-slices
 unit-programs: $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
@@ -142,8 +170,13 @@ unit-programs: $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
 FORCE:
 .PHONY: FORCE
 
+## make clean       removes what was built (build/)
 clean:
 	rm -rf $(B)
+
+## make distclean   clean, and what other ways of building leave in the tree; the lab's cache: tools/lab/lab clean --all
+distclean: clean
+	$(MAKE) --no-print-directory -C selftests clean
 
 -include tools/model/module.mk drivers/module.mk tests/module.mk packaging/module.mk \
 	tools/traceevent-plugin/module.mk tools/bench/module.mk tools/gate/module.mk

@@ -21,6 +21,15 @@ DKMS_FILES = $(DRIVER_SRC) $(wildcard drivers/hwtracing/rvtrace/Kconfig drivers/
 
 ## make install     command, library, man pages, completion, DKMS sources (DESTDIR, prefix)
 install: install-command install-library install-man install-completion install-dkms
+ifeq ($(DESTDIR),)
+	@if [ "$$(id -u)" = 0 ] && PATH=$$PATH:/sbin command -v ldconfig >/dev/null; then \
+		PATH=$$PATH:/sbin ldconfig; \
+	else \
+		echo "rvtrace: run ldconfig as root, so that programs find librvtrace.so.0"; \
+	fi
+	@PATH=$$PATH:/sbin ldconfig -p 2>/dev/null | grep -qF ' $(libdir)/librvtrace.so.0' || \
+		echo "rvtrace: the loader does not look in $(libdir): name it in /etc/ld.so.conf.d, or in LD_LIBRARY_PATH"
+endif
 
 install-command: $(B)/host/perf-rvtrace
 	$(INSTALL) -d $(DESTDIR)$(bindir)
@@ -50,9 +59,19 @@ install-dkms:
 	$(INSTALL) -d $(DKMS_DIR)
 	for file in $(DKMS_FILES); do $(INSTALL) -D -m 644 $$file $(DKMS_DIR)/$$file || exit; done
 
+## make uninstall   removes what install put there (same DESTDIR and prefix); a module that DKMS built: dkms remove
+uninstall:
+	rm -f $(DESTDIR)$(bindir)/perf-rvtrace $(DESTDIR)$(bashcompdir)/perf-rvtrace
+	rm -f $(patsubst %,$(DESTDIR)$(libdir)/%,librvtrace.a librvtrace.so librvtrace.so.0 pkgconfig/librvtrace.pc)
+	rm -f $(patsubst Documentation/man/%,$(DESTDIR)$(mandir)/man1/%,$(wildcard Documentation/man/*.1))
+	rm -rf $(DESTDIR)$(includedir)/rvtrace $(DKMS_DIR)
+ifeq ($(DESTDIR),)
+	@[ "$$(id -u)" != 0 ] || PATH=$$PATH:/sbin ldconfig 2>/dev/null || true
+endif
+
 ## make symbol-map  the list of the library's public functions, made from the headers
 symbol-map:
 	packaging/symbol-map >userspace/lib/librvtrace.map.new
 	mv userspace/lib/librvtrace.map.new userspace/lib/librvtrace.map
 
-.PHONY: install install-command install-library install-man install-completion install-dkms symbol-map
+.PHONY: install uninstall install-command install-library install-man install-completion install-dkms symbol-map

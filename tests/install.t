@@ -255,6 +255,31 @@ dkms_tree_is_whole()
 		diff -r drivers/perf "$tree/drivers/perf" && diff -r include/uapi "$tree/include/uapi"
 }
 
+# The libraries of a cross compiler's target are not those of this machine.
+cross_flags()
+{
+	printf '#!/bin/sh\nexec cc "$@"\n' >"$dir/none-gcc" && chmod +x "$dir/none-gcc" || return
+	MAKEFLAGS='' make --no-print-directory -n B="$dir/build" CC="$dir/none-gcc" "$dir/build/host/flags" >"$dir/flags" ||
+		return
+	grep -q 'none-gcc -std' "$dir/flags" && ! grep HAVE_ "$dir/flags"
+}
+
+# build_says TEXT VARIABLE...: a build with these make variables ends with this message.
+build_says()
+{
+	local text=$1
+
+	shift
+	! MAKEFLAGS='' make --no-print-directory B="$dir/build" "$@" >"$dir/printed" 2>&1 || return
+	grep -q "$text" "$dir/printed" && grep -q 'make deps' "$dir/printed" || { cat "$dir/printed"; return 1; }
+}
+
+uninstall()
+{
+	MAKEFLAGS='' make --no-print-directory uninstall DESTDIR="$root" prefix="$prefix" >"$dir/printed" || return
+	! find "$root" -not -type d | grep .
+}
+
 check "make install" make_install
 [ -x "$plugin" ] || { echo "Bail out! nothing was installed"; exit 1; }
 check "the command runs" "$plugin" --help
@@ -277,4 +302,10 @@ fi
 check "every option is completed" options_are_completed
 check "values and files are completed" values_are_completed
 check "the DKMS tree is whole" dkms_tree_is_whole
+check "a cross compiler has none of this machine's libraries" cross_flags
+check "a build without a compiler says what to install" build_says "compiler 'no-cc' (package gcc)" CC=no-cc
+mkdir "$dir/headers" && touch "$dir/headers/stdlib.h"
+check "a build without libraries says what to install" \
+	build_says 'gelf.h (package libelf-dev)' CC="cc -nostdinc -isystem $dir/headers"
+check "make uninstall leaves no file" uninstall
 done_testing

@@ -14,26 +14,27 @@ demo: deps
 ## make check       all tests: unit tests, then real kernels with real perf in the lab
 check: deps
 	@echo "rvtrace: check: 1. build  2. unit tests  3. lab and guest tests"
-	@$(MAKE) --no-print-directory all unit-programs
+	@$(MAKE) --no-print-directory WERROR=1 all unit-programs
 	@$(MAKE) --no-print-directory lab
-	@$(MAKE) --no-print-directory demo-parts
+	@$(MAKE) --no-print-directory WERROR=1 demo-parts
 	@tests/run $(UNIT_TESTS) $(HOST_TESTS) $(GUEST_TESTS)
 
 ## make unit        the tests that need no guest only
 unit: deps
-	@$(MAKE) --no-print-directory all unit-programs
+	@$(MAKE) --no-print-directory WERROR=1 all unit-programs
 	@tests/run $(UNIT_TESTS) $(HOST_TESTS)
 
 ## make guest       the guest tests only
 guest: deps
 	@$(MAKE) --no-print-directory lab
-	@$(MAKE) --no-print-directory demo-parts
+	@$(MAKE) --no-print-directory WERROR=1 demo-parts
 	@tests/run $(GUEST_TESTS)
 
 ## make check-long  the same and what takes too long for every day, the debug kernel included (Documentation/testing.rst)
 check-long: check
 	@RVT_LONG=1 RVT_PROPERTY_CASES=2000 tests/run $(UNIT_TESTS) tests/guest/etrace.t $(LONG_TESTS)
 
+## make deps        installs with apt what building and testing needs and this machine lacks (demo and check do, too)
 deps:
 	@tools/setup-host
 

@@ -2,13 +2,13 @@
 
 $(B)/host/rvt-bench: $(B)/host/tools/bench/rvt-bench.o $(B)/host/tools/perf-plugin/decode/print.o \
 		$(B)/host/tools/perf-plugin/common/text.o $(B)/host/librvtrace.a
-	$(CC) -o $@ $^ $(LIBS)
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/host/rvt-extract: $(B)/host/tools/bench/rvt-extract.o $(B)/host/librvtrace.a
-	$(CC) -o $@ $^ $(LIBS)
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/host/rvt-scale: $(B)/host/tools/bench/rvt-scale.o $(B)/host/librvtrace.a
-	$(CC) -o $@ $^ $(LIBS)
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # Built with everything else, so that it is seen when they no longer fit.
 BENCH_TOOLS := $(addprefix $(B)/host/,rvt-bench rvt-extract rvt-scale)

@@ -6,7 +6,7 @@ MODEL_SRC := $(sort $(wildcard tools/model/*.c))
 # need.
 $(B)/model/rvtrace-model.so: $(MODEL_SRC:%.c=$(B)/host/%.o) $(B)/host/librvtrace.a
 	@mkdir -p $(@D)
-	$(CC) -shared -o $@ $^ -lzstd -lpthread
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -o $@ $^ -lzstd -lpthread
 
 # The producer of tandem traces, a plugin of its own (Documentation/tandem.rst).
 TANDEM_SRC := $(sort $(wildcard tools/model/tandem/*.c)) userspace/lib/tandem/codec.c \
@@ -14,13 +14,13 @@ TANDEM_SRC := $(sort $(wildcard tools/model/tandem/*.c)) userspace/lib/tandem/co
 	userspace/lib/tandem/memory.c
 $(B)/model/rvtrace-tandem.so: $(TANDEM_SRC:%.c=$(B)/host/%.o)
 	@mkdir -p $(@D)
-	$(CC) -shared -o $@ $^
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -o $@ $^
 
 # Control Transfer Records: log of what was executed, registers of the draft, counter overflow.
 CTR_SRC := $(sort $(wildcard tools/model/ctr/*.c)) tools/model/itype.c
 $(B)/model/rvtrace-ctr.so: $(CTR_SRC:%.c=$(B)/host/%.o)
 	@mkdir -p $(@D)
-	$(CC) -shared -o $@ $^ -lpthread
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -o $@ $^ -lpthread
 
 ## make model       the hardware model, plugins of QEMU
 model: $(B)/model/rvtrace-model.so $(B)/model/rvtrace-tandem.so $(B)/model/rvtrace-ctr.so
