@@ -394,9 +394,11 @@ static void test_encapsulation(void **state)
 	EXPECT_WRITE(&codec, &msg, "\xe2\x4a\x23\x21\x02");
 	/* data trace: nothing is known of the payload */
 	make_codec(&codec, RVT_DIALECT_ETRACE_2_0, "type_bits = 1\n");
+	msg.notify = msg.updiscon = msg.irreport = msg.not_taken = true;
 	PARSE(&codec, &msg, "\x01\x45");
 	assert_int_equal(msg.type, 1);
 	assert_int_equal(msg.present, 0);
+	assert_false(msg.notify || msg.updiscon || msg.irreport || msg.not_taken);
 	/* nothing but srcID */
 	make_codec(&codec, RVT_DIALECT_ETRACE_2_0, "srcid_bits = 8\ntype_bits = 8\n");
 	assert_non_null(rvt_etrace_parse(&codec, (const uint8_t *)"\x01\x45\x02", 3, &msg));

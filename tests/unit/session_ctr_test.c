@@ -163,6 +163,19 @@ static void across_chunks(void **state)
 	assert_int_equal(f->n_warnings, 0);
 }
 
+/* A piece without bytes, before there are others. */
+static void empty_chunk(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_stats stats;
+
+	put(f, 0, 8, f->bytes, 0, 0);
+	put_plain(f, 0, f->ends[SAMPLES - 1]);
+	read_back(f, &stats);
+	check_found(f, (const int[]){ 1, 0, 3, 2, 5, 4, -1 });
+	assert_int_equal(f->n_warnings, 0);
+}
+
 /* What cannot be unpacked is missing; the sample that it has the end of is damaged. */
 static void damaged_chunk(struct fixture *f, uint64_t lie)
 {
@@ -196,6 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(across_chunks, setup, teardown),
+		cmocka_unit_test_setup_teardown(empty_chunk, setup, teardown),
 		cmocka_unit_test_setup_teardown(impossible_size, setup, teardown),
 		cmocka_unit_test_setup_teardown(wrong_size, setup, teardown),
 	};

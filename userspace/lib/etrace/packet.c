@@ -357,7 +357,6 @@ static const char *parse_payload(const struct rvt_etrace_codec *codec, const uin
 	unsigned int format = get_bits(buffer, start, 2);
 	unsigned int i = codec->first[format], stop = i + codec->n[format];
 
-	msg->notify = msg->updiscon = msg->irreport = msg->not_taken = false;
 	for (; i < stop; i++) {
 		const struct rvt_etrace_layout *layout = &codec->layouts[i];
 		unsigned int bits = read_layout(layout, buffer, start, msg);
@@ -391,6 +390,7 @@ const char *rvt_etrace_parse(const struct rvt_etrace_codec *codec, const uint8_t
 	msg->extend = bytes[0] >> 7;
 	msg->src = get_bits(buffer, 0, pos);
 	msg->timestamp = 0;
+	msg->notify = msg->updiscon = msg->irreport = msg->not_taken = false;
 	if (msg->extend) {
 		msg->timestamp = get_bits(buffer, pos, 8 * p->timestamp_bytes);
 		pos += 8 * p->timestamp_bytes;

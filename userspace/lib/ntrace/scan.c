@@ -156,10 +156,16 @@ struct ops {
 
 /* ---- messages ---- */
 
-/* Tables of struct rvt_memos. */
+/* Addresses of tables of struct rvt_memos, to prefetch from; 0: there are none. */
 struct predictor {
-	const uint32_t *pair_predictor, *alone;
+	uintptr_t pair_predictor, alone;
 };
+
+/* Entry @n of the table at @table, if there is one: prefetching never faults. */
+static INLINE void prefetch(uintptr_t table, uint32_t n)
+{
+	__builtin_prefetch((const void *)(table + n * sizeof(uint32_t)));
+}
 
 /* The message at @p, where @marks begin. False: it cannot be a memo. */
 static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct ops *ops,
@@ -211,8 +217,8 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 		mix = rvt_ntrace_mix(m->bytes);
 		m->mix = mix;
 		m->row = rvt_pair_predictor_slot(before, mix);
-		__builtin_prefetch(predictor->pair_predictor + m->row);
-		__builtin_prefetch(predictor->alone + rvt_predictor_slot(mix));
+		prefetch(predictor->pair_predictor, m->row);
+		prefetch(predictor->alone, rvt_predictor_slot(mix));
 		p += m->len;
 		/* It is shorter than they are. */
 		marks.ends >>= m->len;
@@ -312,7 +318,8 @@ void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reade
 		     const uint8_t *end, const struct rvt_memos *memos)
 {
 	const struct predictor predictor = {
-		memos ? memos->pair_predictor : NULL, memos ? memos->predictor : NULL,
+		memos ? (uintptr_t)memos->pair_predictor : 0,
+		memos ? (uintptr_t)memos->predictor : 0,
 	};
 	unsigned int n;
 

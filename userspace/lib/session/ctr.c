@@ -81,7 +81,9 @@ static int append(struct row *row, const uint8_t *bytes, size_t len)
 {
 	if (array_reserve(&row->bytes, &row->room, row->len, len))
 		return -ENOMEM;
-	memcpy(row->bytes + row->len, bytes, len);
+	/* a piece can be empty, and @row have no bytes yet */
+	if (len)
+		memcpy(row->bytes + row->len, bytes, len);
 	row->len += len;
 	return 0;
 }
