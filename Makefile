@@ -179,6 +179,7 @@ distclean: clean
 	$(MAKE) --no-print-directory -C selftests clean
 
 -include tools/model/module.mk drivers/module.mk tests/module.mk packaging/module.mk \
-	tools/traceevent-plugin/module.mk tools/bench/module.mk tools/gate/module.mk
+	tools/traceevent-plugin/module.mk tools/bench/module.mk tools/gate/module.mk \
+	tests/fuzz/module.mk
 # Only where compilers write: guest runs come and go under $(B) meanwhile.
 -include $(shell find $(B)/host $(B)/asan $(B)/riscv64 -name '*.d' -type f 2>/dev/null)

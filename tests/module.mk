@@ -33,6 +33,7 @@ guest: deps
 ## make check-long  the same and what takes too long for every day, the debug kernel included (Documentation/testing.rst)
 check-long: check
 	@RVT_LONG=1 RVT_PROPERTY_CASES=2000 tests/run $(UNIT_TESTS) tests/guest/etrace.t $(LONG_TESTS)
+	@$(MAKE) --no-print-directory fuzz
 
 ## make deps        installs with apt what building and testing needs and this machine lacks (demo and check do, too)
 deps:

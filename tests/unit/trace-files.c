@@ -21,6 +21,7 @@
 #include "trace-files.h"
 
 #define MAX_TRACE (1 << 16)
+#define MAX_CODE (1 << 14)
 #define MAX_GAPS 8
 #define MAX_SOURCES 4096
 
@@ -38,6 +39,9 @@ struct file {
 	struct rvt_space *space;
 	uint8_t trace[MAX_TRACE];
 	size_t len;
+	char *params_text;		/* as it stands there; NULL: none */
+	uint8_t code[MAX_CODE];		/* each instruction: address, length in a byte, bytes */
+	size_t code_len, n_insns;
 	struct gap gaps[MAX_GAPS];
 	size_t n_gaps;
 	char *expected_dump;		/* NULL: not given */
@@ -61,6 +65,18 @@ static void append(char **text, const char *line)
 	free(old);
 }
 
+static void keep_insn(struct file *file, uint64_t pc, const uint8_t *bytes, uint8_t len)
+{
+	uint8_t *to = file->code + file->code_len;
+
+	assert_true(file->code_len + sizeof(pc) + 1 + len <= MAX_CODE);
+	memcpy(to, &pc, sizeof(pc));
+	to[sizeof(pc)] = len;
+	memcpy(to + sizeof(pc) + 1, bytes, len);
+	file->code_len += sizeof(pc) + 1 + len;
+	file->n_insns++;
+}
+
 /* "1000: nop"; several instructions of one line are separated by ';' */
 static void read_code(struct file *file, unsigned int line_no, char *line)
 {
@@ -76,6 +92,7 @@ static void read_code(struct file *file, unsigned int line_no, char *line)
 		if (!len)
 			fail_msg("%s:%u: no instruction: %s", file->name, line_no, one);
 		assert_int_equal(rvt_space_map_bytes(file->space, pc, bytes, len, "code"), 0);
+		keep_insn(file, pc, bytes, len);
 		pc += len;
 	}
 }
@@ -127,6 +144,7 @@ static void read_params(struct file *file, const char *line)
 	if (rvt_params_parse(&file->params, file->name, line, strlen(line), &error))
 		fail_msg("%s: %s", file->name, error);
 	file->assembly = file->params;
+	append(&file->params_text, line);
 }
 
 static enum section find_section(const char *line)
@@ -211,6 +229,7 @@ static struct file *read_file(const char *name)
 static void free_file(struct file *file)
 {
 	rvt_image_destroy(file->image);
+	free(file->params_text);
 	free(file->expected_dump);
 	free(file->expected_flow);
 	free(file);
@@ -557,4 +576,34 @@ int run_trace_files(const struct trace_files *files, const char *filter)
 	free(entries);
 	free(tests);
 	return ret;
+}
+
+void write_trace_seeds(const struct trace_files *files, const char *directory)
+{
+	struct dirent **entries;
+	int n;
+
+	set = files;
+	n = scandir(set->directory, &entries, is_test, alphasort);
+	assert_true(n > 0);
+	for (int i = 0; i < n; i++) {
+		struct file *file = read_file(entries[i]->d_name);
+		const char *params = file->params_text ?: "";
+		/* more than a byte can count: none */
+		const uint8_t n_insns = file->n_insns > UINT8_MAX ? 0 : file->n_insns;
+		char path[300];
+		FILE *out;
+
+		snprintf(path, sizeof(path), "%s/%s", directory, file->name);
+		out = fopen(path, "w");
+		assert_non_null(out);
+		fwrite(params, 1, strlen(params) + 1, out);
+		fwrite(&n_insns, 1, 1, out);
+		fwrite(file->code, 1, n_insns ? file->code_len : 0, out);
+		fwrite(file->trace, 1, file->len, out);
+		assert_int_equal(fclose(out), 0);
+		free_file(file);
+		free(entries[i]);
+	}
+	free(entries);
 }

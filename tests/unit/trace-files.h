@@ -21,5 +21,10 @@ struct trace_files {
 
 /* Runs all files, or those that match @filter. Returns the number of failures. */
 int run_trace_files(const struct trace_files *files, const char *filter);
+/*
+ * Writes of each file what tests/fuzz/stream.c takes into @directory: parameters, code and the
+ * trace's bytes.
+ */
+void write_trace_seeds(const struct trace_files *files, const char *directory);
 
 #endif

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#
+# Fuzz targets: libFuzzer's entry point, with clang's sanitizers. build.sh builds them as OSS-Fuzz wants them.
+
+FUZZ_CC ?= clang
+FUZZ_SANITIZE := address,undefined,float-divide-by-zero,local-bounds,nullability
+# clang warns of more than gcc; that must not keep anybody from fuzzing.
+CFLAGS_fuzz ?= -Wno-error -Wno-missing-field-initializers -O1 -fno-omit-frame-pointer \
+	-fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) -fno-sanitize-recover=all
+FUZZ_LINK ?= $(FUZZ_CC) -fsanitize=$(FUZZ_SANITIZE)
+FUZZ_ENGINE ?= -fsanitize=fuzzer
+$(eval $(call variant,fuzz,$(FUZZ_CC)))
+
+FUZZ_TARGETS := ntrace ntrace-rc7 etrace etrace-029 etrace-205 recording jobs params elf jitdump kallsyms tandem ctr
+FUZZ_PROGRAMS := $(FUZZ_TARGETS:%=$(B)/fuzz/%)
+FUZZ_COMMON := $(B)/fuzz/tests/fuzz/files.o $(B)/fuzz/librvtrace.a
+
+# One source for several targets.
+fuzz_source = $(if $(filter ntrace% etrace%,$(1)),stream,$(if $(filter jobs,$(1)),recording,$(1)))
+fuzz_flags_ntrace := -DFUZZ_PROTOCOL=RVT_PROTOCOL_NTRACE -DFUZZ_DIALECT=RVT_DIALECT_NTRACE_1_0
+fuzz_flags_ntrace-rc7 := -DFUZZ_PROTOCOL=RVT_PROTOCOL_NTRACE -DFUZZ_DIALECT=RVT_DIALECT_NTRACE_RC7
+fuzz_flags_etrace := -DFUZZ_PROTOCOL=RVT_PROTOCOL_ETRACE -DFUZZ_DIALECT=RVT_DIALECT_ETRACE_2_0
+fuzz_flags_etrace-029 := -DFUZZ_PROTOCOL=RVT_PROTOCOL_ETRACE -DFUZZ_DIALECT=RVT_DIALECT_ETRACE_0_029
+fuzz_flags_etrace-205 := -DFUZZ_PROTOCOL=RVT_PROTOCOL_ETRACE -DFUZZ_DIALECT=RVT_DIALECT_ETRACE_2_0_5
+fuzz_flags_recording := -DFUZZ_JOBS=0
+fuzz_flags_jobs := -DFUZZ_JOBS=3
+
+define fuzz_program
+$(B)/fuzz/$(1).o: tests/fuzz/$(call fuzz_source,$(1)).c $(B)/fuzz/flags
+	@mkdir -p $$(@D)
+	$(FUZZ_CC) $$(CFLAGS_COMMON) $$(CFLAGS_fuzz) $(fuzz_flags_$(1)) -c -o $$@ $$<
+
+$(B)/fuzz/$(1): $(B)/fuzz/$(1).o $(FUZZ_COMMON)
+	$(FUZZ_LINK) -o $$@ $$^ $(FUZZ_ENGINE) $$(LIBS)
+endef
+$(foreach target,$(FUZZ_TARGETS),$(eval $(call fuzz_program,$(target))))
+-include $(FUZZ_PROGRAMS:%=%.d) $(B)/fuzz/tests/fuzz/files.d
+
+# Inputs made from the fixtures of the unit tests.
+$(B)/asan/fuzz-seeds: $(B)/asan/tests/fuzz/seeds.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)/asan/librvtrace.a
+	$(CC) $(LDFLAGS_asan) -o $@ $^ $(LIBS) $(LIBS_asan) -lcmocka
+
+$(B)/fuzz/seeds/complete: tests/fuzz/make-seeds $(B)/asan/fuzz-seeds $(wildcard tests/ntrace/*.nta tests/etrace/*.eta)
+	tests/fuzz/make-seeds $(B)/asan/fuzz-seeds $(B)/fuzz
+	touch $@
+
+fuzz-programs: $(FUZZ_PROGRAMS) $(B)/fuzz/seeds/complete
+.PHONY: fuzz-programs
+
+## make fuzz TIME=60 [TARGET=...]  each fuzz target for so many seconds (Documentation/testing.rst)
+TIME ?= 60
+fuzz:
+	@tools/setup-host clang libclang-rt-dev
+	@$(MAKE) --no-print-directory fuzz-programs
+	@tests/fuzz/run $(TIME) $(or $(TARGET),$(FUZZ_TARGETS))
+.PHONY: fuzz

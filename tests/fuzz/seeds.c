@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * fuzz-seeds SEEDS FILES: inputs for fuzzing, from what the unit tests make: see make-seeds. FILES
+ * gets the programs that recordings name.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <rvtrace/ctr.h>
+#include <rvtrace/tandem.h>
+#include "etrace/assemble.h"
+#include "ntrace/assemble.h"
+#include "../unit/random-recording.h"
+#include "../unit/trace-files.h"
+
+#define RECORDINGS 12
+
+static const char *seeds, *files;
+
+static int assemble_ntrace(struct rvt_params *params, const char *line, uint8_t *bytes, size_t size,
+			   char *error, size_t error_size)
+{
+	return rvt_ntrace_assemble(params, line, bytes, size, error, error_size);
+}
+
+static int assemble_etrace(struct rvt_params *params, const char *line, uint8_t *bytes, size_t size,
+			   char *error, size_t error_size)
+{
+	return rvt_etrace_assemble(params, line, bytes, size, error, error_size);
+}
+
+static void write_seed(const char *name, const void *bytes, size_t len)
+{
+	char path[300];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/%s", seeds, name);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	assert_int_equal(fwrite(bytes, 1, len, out), len);
+	assert_int_equal(fclose(out), 0);
+}
+
+static void traces(void **state)
+{
+	static const struct trace_files ntrace = {
+		.directory = "tests/ntrace", .suffix = ".nta", .protocol = RVT_PROTOCOL_NTRACE,
+		.dialect = RVT_DIALECT_NTRACE_1_0, .assemble = assemble_ntrace,
+	}, etrace = {
+		.directory = "tests/etrace", .suffix = ".eta", .protocol = RVT_PROTOCOL_ETRACE,
+		.dialect = RVT_DIALECT_ETRACE_2_0, .assemble = assemble_etrace,
+	};
+	char directory[300];
+
+	(void)state;
+	snprintf(directory, sizeof(directory), "%s/ntrace", seeds);
+	write_trace_seeds(&ntrace, directory);
+	snprintf(directory, sizeof(directory), "%s/etrace", seeds);
+	write_trace_seeds(&etrace, directory);
+}
+
+/* The programs get names that are always the same, and go to FILES. */
+static void name_programs(struct fixture *f)
+{
+	for (int i = 0; i < PROGRAMS; i++) {
+		char path[300];
+
+		snprintf(path, sizeof(path), "%s/program-%d", files, i);
+		assert_int_equal(unlink(f->programs[i]), 0);
+		snprintf(f->programs[i], sizeof(f->programs[i]), "/program-%d", i);
+		FILE *out = fopen(path, "w");
+		assert_non_null(out);
+		assert_int_equal(fwrite(hart_code(f->harts[i]), 1, HART_BYTES, out), HART_BYTES);
+		fclose(out);
+	}
+}
+
+static void recordings(void **state)
+{
+	(void)state;
+	for (unsigned int seed = 1; seed <= RECORDINGS; seed++) {
+		static char bytes[1 << 22];
+		void *made;
+		struct fixture *f;
+		char name[40];
+		size_t len;
+		FILE *in;
+
+		assert_int_equal(session_setup(&made), 0);
+		f = made;
+		name_programs(f);
+		random_recording(f, seed, false);
+		assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+		f->writer = NULL;
+		in = fopen(f->data, "r");
+		assert_non_null(in);
+		len = fread(bytes, 1, sizeof(bytes), in);
+		fclose(in);
+		snprintf(name, sizeof(name), "recording/%u", seed);
+		write_seed(name, bytes, len);
+		assert_int_equal(session_teardown(&made), 0);
+	}
+}
+
+static void ctr_samples(void **state)
+{
+	uint8_t bytes[8192];
+	size_t len = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct rvt_ctr_entry entries[16] = { 0 };
+		const struct rvt_ctr_sample sample = { .time = i, .ip = 0x1000, .pid = 1, .tid = 1,
+						       .depth = 16, .n = 4 * i };
+
+		for (unsigned int k = 0; k < sample.n; k++)
+			entries[k] = (struct rvt_ctr_entry){ .source = 0x1000 + 4 * k, .target = 0x2000,
+							     .type = k, .cycles_valid = k & 1,
+							     .cycles = 100 * k };
+		long put = rvt_ctr_put(&sample, entries, bytes + len, sizeof(bytes) - len);
+
+		assert_true(put > 0);
+		len += put;
+	}
+	write_seed("ctr/samples", bytes, len);
+}
+
+static void tandem_trace(void **state)
+{
+	static const struct rvt_tandem_record records[] = {
+		{ .op = RVT_TANDEM_STATE, .state_id = RVT_TANDEM_PC, .value = 0x80000000 },
+		{ .op = RVT_TANDEM_BEGIN_GROUP },
+		{ .op = RVT_TANDEM_INSN32, .value = 0x00150513 },
+		{ .op = RVT_TANDEM_REG_FULL, .reg = RVT_TANDEM_GPR + 10, .value = 1 },
+		{ .op = RVT_TANDEM_MEM_REQ, .mem_op = RVT_TANDEM_STORE, .mem_size = 3,
+		  .addr = 0x80001000, .value = 42 },
+		{ .op = RVT_TANDEM_INC_PC },
+		{ .op = RVT_TANDEM_END_GROUP },
+	};
+	uint8_t bytes[sizeof(records) / sizeof(*records) * RVT_TANDEM_MAX_RECORD + 1] = { 0 };
+	struct rvt_tandem_params params;
+	size_t len = 1;		/* behind the byte that chooses XLEN */
+
+	(void)state;
+	rvt_tandem_params_init(&params, 64);
+	for (size_t i = 0; i < sizeof(records) / sizeof(*records); i++) {
+		int n = rvt_tandem_encode(&params, &records[i], bytes + len);
+
+		assert_true(n > 0);
+		len += n;
+	}
+	write_seed("tandem/group", bytes, len);
+}
+
+/* perf's jitdump-specification.txt: a header, two functions, one of which moves. */
+static void jitdump(void **state)
+{
+	static const char name[] = "function";
+	const struct {
+		uint32_t magic, version, size, mach, reserved, pid;
+		uint64_t timestamp, flags;
+	} head = { 0x4a695444, 1, sizeof(head), 243, 0, 1, 0, 0 };
+	struct {
+		uint32_t id, total_size;
+		uint64_t timestamp;
+		uint32_t pid, tid;
+		uint64_t vma, addr, size, index;
+	} load = { .total_size = sizeof(load) + sizeof(name) + 8, .pid = 1, .tid = 1, .size = 8 };
+	struct {
+		uint32_t id, total_size;
+		uint64_t timestamp;
+		uint32_t pid, tid;
+		uint64_t vma, from, to, size, index;
+	} move = { .id = 1, .total_size = sizeof(move), .pid = 1, .tid = 1, .from = 0x2000,
+		   .to = 0x4000, .size = 8 };
+	char *bytes;
+	size_t len;
+	FILE *out = open_memstream(&bytes, &len);
+
+	(void)state;
+	assert_non_null(out);
+	fwrite(&head, sizeof(head), 1, out);
+	for (load.addr = 0x1000; load.addr <= 0x2000; load.addr += 0x1000) {
+		fwrite(&load, sizeof(load), 1, out);
+		fwrite(name, sizeof(name), 1, out);
+		fwrite("\x13\0\0\0\x67\x80\0\0", 8, 1, out);
+	}
+	fwrite(&move, sizeof(move), 1, out);
+	assert_int_equal(fclose(out), 0);
+	write_seed("jitdump/functions", bytes, len);
+	free(bytes);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(traces), cmocka_unit_test(recordings),
+		cmocka_unit_test(ctr_samples), cmocka_unit_test(tandem_trace),
+		cmocka_unit_test(jitdump),
+	};
+
+	if (argc != 3) {
+		fputs("usage: fuzz-seeds SEEDS FILES\n", stderr);
+		return 2;
+	}
+	seeds = argv[1];
+	files = argv[2];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
