@@ -147,6 +147,8 @@ $(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,record/e
 $(B)/asan/unit/session_slices_test $(B)/asan/unit/transfers_test: $(B)/asan/tools/perf-plugin/common/transfers.o
 $(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/common/demangle.o
 $(B)/asan/unit/text_test: $(B)/asan/tools/perf-plugin/common/text.o
+$(patsubst %,$(B)/asan/unit/tandem_%_test,verify insn): $(patsubst %,$(B)/asan/tools/perf-plugin/tandem/%.o,unicorn \
+	corrections)
 $(B)/asan/unit/record_control_test: $(B)/asan/tools/perf-plugin/record/control.o
 
 # It runs programs and asks the model what their instructions are.

@@ -284,8 +284,11 @@ enum {
 	RVT_TANDEM_OUT_UNKNOWN_CODE = 1u << 1,	/* code bytes not known */
 	RVT_TANDEM_OUT_UNKNOWN_MEMORY = 1u << 2, /* data or page tables not known */
 	RVT_TANDEM_OUT_UNMODELLED = 1u << 3,	/* the golden model lacks this (.what: the CSR) */
+	/* two sources of the golden model disagree about it (.what: the instruction) */
+	RVT_TANDEM_OUT_DISPUTED = 1u << 4,
 	RVT_TANDEM_OUT_INCOMPARABLE = RVT_TANDEM_OUT_UNKNOWN_CODE |
-				      RVT_TANDEM_OUT_UNKNOWN_MEMORY | RVT_TANDEM_OUT_UNMODELLED,
+				      RVT_TANDEM_OUT_UNKNOWN_MEMORY | RVT_TANDEM_OUT_UNMODELLED |
+				      RVT_TANDEM_OUT_DISPUTED,
 };
 
 #define RVT_TANDEM_MAX_WRITES 8
@@ -346,6 +349,8 @@ struct rvt_tandem_verify_result {
 	uint64_t inputs;		/* values copied before execution */
 	uint64_t unknown_code, unknown_memory;	/* groups that could not be compared */
 	uint64_t unmodelled;
+	uint64_t disputed;		/* the golden model does not know the right answer */
+	uint32_t disputed_insn;		/* the last one */
 	uint64_t no_pc;			/* groups before the pc was known */
 	uint32_t unmodelled_csr[4096];	/* groups by CSR */
 };

@@ -10,8 +10,8 @@ $(B)/model/rvtrace-model.so: $(MODEL_SRC:%.c=$(B)/host/%.o) $(B)/host/librvtrace
 
 # The producer of tandem traces, a plugin of its own (Documentation/tandem.rst).
 TANDEM_SRC := $(sort $(wildcard tools/model/tandem/*.c)) userspace/lib/tandem/codec.c \
-	userspace/lib/tandem/names.c userspace/lib/tandem/access.c userspace/lib/tandem/privileged.c \
-	userspace/lib/tandem/memory.c
+	userspace/lib/tandem/names.c userspace/lib/tandem/access.c userspace/lib/tandem/expand.c \
+	userspace/lib/tandem/privileged.c userspace/lib/tandem/memory.c
 $(B)/model/rvtrace-tandem.so: $(TANDEM_SRC:%.c=$(B)/host/%.o)
 	@mkdir -p $(@D)
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -o $@ $^

@@ -19,5 +19,8 @@ int tandem_to_truth(int argc, char **argv);
 int tandem_unicorn_create(const struct rvt_tandem_params *params,
 			  const struct rvt_tandem_verifier_ops **ops, void **ctx);
 void tandem_unicorn_destroy(void *ctx);
+/* The correction that the last execute needed, or NULL. For tests. */
+struct tandem_correction;
+const struct tandem_correction *tandem_unicorn_correction(const void *ctx);
 
 #endif

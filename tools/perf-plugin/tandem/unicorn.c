@@ -4,12 +4,18 @@
  * mode: its releases take no RISC-V traps, and 2.0 neither translates addresses (it checks virtual
  * ones) nor shows the privilege mode. So pages are mapped at their effective addresses when an
  * instruction needs them, and CSRs, traps and translation are those of userspace/lib/tandem/.
+ *
+ * Unicorn's answer counts only if the library's interpreter, the second source, agrees. Where it
+ * does not, and Unicorn is known to be wrong (corrections.c), the interpreter's answer counts; else
+ * the instruction is called disputed.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tandem/tandem.h"
+#include "tandem/corrections.h"
+#include "tandem/interpret.h"
 #include "tandem/privileged.h"
+#include "tandem/tandem.h"
 
 #ifndef HAVE_UNICORN
 
@@ -25,6 +31,12 @@ int tandem_unicorn_create(const struct rvt_tandem_params *params,
 void tandem_unicorn_destroy(void *ctx)
 {
 	(void)ctx;
+}
+
+const struct tandem_correction *tandem_unicorn_correction(const void *ctx)
+{
+	(void)ctx;
+	return NULL;
 }
 
 #else
@@ -53,6 +65,7 @@ struct model {
 	uint64_t regs[REGS];
 	void *pointers[REGS];
 	bool dirty, fprs_usable;
+	unsigned int release;		/* of Unicorn: 0xMMmm */
 	struct mapping {
 		bool used;
 		uint64_t va, pa, last_use;
@@ -71,10 +84,23 @@ struct model {
 	struct {
 		uint64_t va, pa;
 	} hints[HINTS];
+	/* of lr; RESERVED_UNKNOWN: the model has not seen what came before */
+	enum { NOT_RESERVED, RESERVED, RESERVED_UNKNOWN } reserved;
+	uint64_t reservation;		/* physical */
 	/* while executing */
 	struct rvt_tandem_outcome *outcome;
 	int exception;
+	const struct tandem_correction *correction;	/* that the last instruction needed */
+	/* where the data of the instruction is; two parts when it crosses a page */
+	struct {
+		uint64_t pa;
+		unsigned int len;
+	} parts[2];
+	unsigned int parts_len;
 };
+
+/* The reservation set is no larger than this (Za64rs). */
+#define RESERVATION_SET 64u
 
 static uint64_t *x_regs(struct model *m)
 {
@@ -129,6 +155,11 @@ void tandem_unicorn_destroy(void *ctx)
 	free(m);
 }
 
+const struct tandem_correction *tandem_unicorn_correction(const void *ctx)
+{
+	return ((const struct model *)ctx)->correction;
+}
+
 /* Without an enabled FPU, Unicorn would call every floating-point instruction illegal. */
 static void enable_fpu(struct model *m)
 {
@@ -142,6 +173,7 @@ static int reset(void *ctx)
 	struct model *m = ctx;
 
 	rvt_tandem_hart_reset(&m->hart);
+	m->reserved = NOT_RESERVED;
 	memset(m->regs, 0, sizeof(m->regs));
 	m->dirty = true;
 	return 0;
@@ -167,7 +199,8 @@ static bool create_engine(struct model *m)
 		m->pointers[i] = &m->regs[i];
 	/* before 2.1, RV32 shows but half of each floating-point register */
 	uc_version(&major, &minor);
-	m->fprs_usable = m->params.xlen == 64 || major > 2 || (major == 2 && minor >= 1);
+	m->release = major << 8 | minor;
+	m->fprs_usable = m->params.xlen == 64 || m->release >= 0x0201;
 	enable_fpu(m);
 	return true;
 }
@@ -315,11 +348,18 @@ static bool reach_page(struct model *m, const struct rvt_tandem_data *data, uint
 	}
 	if (refused(m, data->store ? CAUSE_STORE_ACCESS : CAUSE_LOAD_ACCESS, va, *pa))
 		return false;
+	if (va == data->address) {
+		m->outcome->has_paddr = true;
+		m->outcome->paddr = *pa;
+		m->outcome->eaddr = va;
+	}
 	if ((!data->store || (data->amo && !data->sc)) &&
 	    rvt_tandem_memory_read(m->hart.memory, *pa, &bytes, len) < len) {
 		m->outcome->flags |= RVT_TANDEM_OUT_UNKNOWN_MEMORY;
 		return false;
 	}
+	m->parts[m->parts_len].pa = *pa;
+	m->parts[m->parts_len++].len = len;
 	return !map_page(m, va, *pa);
 }
 
@@ -328,6 +368,7 @@ static bool reach_data(struct model *m, const struct rvt_tandem_data *data)
 	unsigned int first = PAGE - data->address % PAGE;
 	uint64_t pa;
 
+	m->parts_len = 0;
 	if (!data->bytes)
 		return true;
 	if (data->amo && data->address & (data->bytes - 1)) {
@@ -339,9 +380,6 @@ static bool reach_data(struct model *m, const struct rvt_tandem_data *data)
 		first = data->bytes;
 	if (!reach_page(m, data, data->address, first, &pa))
 		return false;
-	m->outcome->has_paddr = true;
-	m->outcome->paddr = pa;
-	m->outcome->eaddr = data->address;
 	return first == data->bytes ||
 		reach_page(m, data, data->address + first, data->bytes - first, &pa);
 }
@@ -356,16 +394,6 @@ static void refresh_code(struct model *m, uint32_t insn)
 	uc_ctl_remove_cache(m->uc, m->hart.pc, m->hart.pc + 4);
 	m->code[slot].pc = m->hart.pc;
 	m->code[slot].insn = insn;
-}
-
-static bool is_fpr_write(uint32_t insn, const struct rvt_tandem_data *data)
-{
-	unsigned int funct7 = insn >> 27;
-
-	if (data->bytes)
-		return !data->store;
-	/* compare, classify, convert and move to an integer register */
-	return !((insn & 0x7f) == 0x53 && (funct7 == 0x14 || funct7 == 0x18 || funct7 == 0x1c));
 }
 
 /*
@@ -479,13 +507,14 @@ static uc_err emulate(struct model *m, uint64_t pc)
 	return err == UC_ERR_FETCH_UNMAPPED ? UC_ERR_OK : err;
 }
 
-/* Runs one instruction in Unicorn; everything it needs is mapped. */
-static void run(struct model *m, uint32_t insn, const struct rvt_tandem_data *data)
+/* How the engine ended. */
+enum engine { ENGINE_RETIRED, ENGINE_ILLEGAL, ENGINE_LOST };
+
+/* Runs one instruction in Unicorn; everything it needs is mapped. *@pc: where it went. */
+static enum engine run(struct model *m, uint32_t insn, bool fpr_written, uint64_t *pc)
 {
-	bool fp = rvt_tandem_is_fp(insn, m->params.xlen), fpr_written = fp && is_fpr_write(insn,
-											   data);
 	struct shown shown;
-	uint64_t pc = m->hart.pc, flags = m->hart.csr[CSR_FCSR];
+	uint64_t flags = m->hart.csr[CSR_FCSR];
 	uc_err err;
 
 	if (m->regs[64] != flags) {
@@ -498,31 +527,148 @@ static void run(struct model *m, uint32_t insn, const struct rvt_tandem_data *da
 	m->dirty = false;
 	refresh_code(m, insn);
 	m->exception = -1;
-	err = emulate(m, pc);
-	if (err && m->exception < 0) {
-		/* It reached for what is not mapped: the comparison will show it. */
-		m->outcome->writes_len = 0;
-		m->dirty = true;
-		return;
-	}
-	if (m->exception >= 0) {
+	err = emulate(m, m->hart.pc);
+	if (m->exception >= 0 || err) {
 		correct(m, 0, &shown, false);
-		trap(m, m->exception == CAUSE_ILLEGAL || m->exception >= 24 ? CAUSE_ILLEGAL :
-		     m->exception, m->exception == CAUSE_ILLEGAL ? insn : data->address);
-		m->outcome->writes_len = 0;
 		m->dirty = true;
-		return;
+		/* without an exception, it reached for what is not mapped */
+		return m->exception == CAUSE_ILLEGAL || m->exception >= 24 ? ENGINE_ILLEGAL :
+			ENGINE_LOST;
 	}
 	uc_reg_read_batch(m->uc, m->ids, m->pointers, REGS);
 	correct(m, insn, &shown, fpr_written);
-	m->hart.pc = 0;
-	uc_reg_read(m->uc, UC_RISCV_REG_PC, &m->hart.pc);
-	if (fpr_written || (fp && m->regs[64] != flags))
-		rvt_tandem_fs_dirty(&m->hart);
-	m->hart.csr[CSR_FCSR] = m->regs[64];
+	*pc = 0;
+	uc_reg_read(m->uc, UC_RISCV_REG_PC, pc);
+	return ENGINE_RETIRED;
 }
 
-/* A store conditional that the trace says failed: a write nowhere, 1 in rd. */
+static uint64_t read_parts(struct model *m)
+{
+	uint64_t value = 0;
+	uint8_t *to = (uint8_t *)&value;
+	unsigned int i;
+
+	for (i = 0; i < m->parts_len; to += m->parts[i++].len)
+		rvt_tandem_memory_read(m->hart.memory, m->parts[i].pa, to, m->parts[i].len);
+	return value;
+}
+
+static void write_parts(struct model *m, uint64_t value)
+{
+	const uint8_t *from = (const uint8_t *)&value;
+	unsigned int i;
+
+	for (i = 0; i < m->parts_len; from += m->parts[i++].len)
+		rvt_tandem_memory_write(m->hart.memory, m->parts[i].pa, from, m->parts[i].len);
+}
+
+/* What the engine wrote is where the instruction writes, and nowhere else. */
+static bool writes_agree(struct model *m, const struct rvt_tandem_data *data, uint64_t stored)
+{
+	const struct rvt_tandem_outcome *outcome = m->outcome;
+	unsigned int i, j;
+
+	if (!data->store)
+		return !outcome->writes_len;
+	for (i = 0; i < outcome->writes_len; i++) {
+		for (j = 0; j < m->parts_len; j++)
+			if (outcome->writes[i].addr >= m->parts[j].pa &&
+			    outcome->writes[i].addr + outcome->writes[i].len <=
+			    m->parts[j].pa + m->parts[j].len)
+				break;
+		if (j == m->parts_len)
+			return false;
+	}
+	return read_parts(m) == stored;
+}
+
+static bool registers_agree(const struct model *m, const struct tandem_unprivileged *own)
+{
+	return !memcmp(m->regs, own->x, sizeof(own->x)) &&
+		(!m->fprs_usable || (!memcmp(m->regs + 32, own->f, sizeof(own->f)) &&
+				     m->regs[64] == own->fcsr));
+}
+
+/* The interpreter's answer becomes the state. */
+static void take(struct model *m, const struct tandem_unprivileged *own,
+		 const struct rvt_tandem_data *data)
+{
+	memcpy(m->regs, own->x, sizeof(own->x));
+	memcpy(m->regs + 32, own->f, sizeof(own->f));
+	m->regs[64] = own->fcsr;
+	m->dirty = true;
+	if (data->store)
+		write_parts(m, own->stored);
+}
+
+static void finish(struct model *m, const struct tandem_unprivileged *own,
+		   const struct rvt_tandem_data *data)
+{
+	unsigned int i;
+
+	if (own->f_written || own->fcsr != m->hart.csr[CSR_FCSR])
+		rvt_tandem_fs_dirty(&m->hart);
+	m->hart.csr[CSR_FCSR] = m->regs[64];
+	m->hart.pc = own->pc;
+	m->outcome->writes_len = data->store ? m->parts_len : 0;
+	for (i = 0; i < m->outcome->writes_len; i++) {
+		m->outcome->writes[i].addr = m->parts[i].pa;
+		m->outcome->writes[i].len = m->parts[i].len;
+	}
+}
+
+/* Both sources execute the instruction; their answers are compared. */
+static void execute_twice(struct model *m, uint32_t insn, const struct rvt_tandem_data *data)
+{
+	struct tandem_unprivileged own = {
+		.xlen = m->params.xlen, .flen = m->params.flen, .pc = m->hart.pc,
+		.fcsr = m->hart.csr[CSR_FCSR],
+	};
+	uint64_t old = read_parts(m), pc;
+	enum tandem_interpreted interpreted;
+	enum engine engine;
+	bool agreed;
+
+	memcpy(own.x, m->regs, sizeof(own.x));
+	memcpy(own.f, m->regs + 32, sizeof(own.f));
+	own.loaded = old;
+	interpreted = rvt_tandem_interpret(&own, insn);
+	engine = run(m, insn, own.f_written, &pc);
+	if (interpreted == TANDEM_DONE)
+		agreed = engine == ENGINE_RETIRED && pc == own.pc && registers_agree(m, &own) &&
+			writes_agree(m, data, own.stored);
+	else
+		agreed = engine == ENGINE_ILLEGAL;
+	if (!agreed) {
+		/* the engine may have written */
+		if (data->store)
+			write_parts(m, old);
+		m->outcome->writes_len = 0;
+		m->correction = tandem_correction_find(rvt_tandem_expand(insn, m->params.xlen),
+						       m->release);
+		if (!m->correction) {
+			take(m, &own, &(struct rvt_tandem_data){ 0 });
+			m->outcome->flags |= RVT_TANDEM_OUT_DISPUTED;
+			m->outcome->what = insn;
+			return;
+		}
+		take(m, &own, data);
+	}
+	if (interpreted == TANDEM_DONE)
+		finish(m, &own, data);
+	else
+		trap(m, CAUSE_ILLEGAL, insn);
+}
+
+/* Whether a store conditional must fail: nothing is reserved there. */
+static bool not_reserved(const struct model *m)
+{
+	return m->reserved == NOT_RESERVED ||
+		(m->reserved == RESERVED &&
+		 m->reservation / RESERVATION_SET != m->outcome->paddr / RESERVATION_SET);
+}
+
+/* A store conditional that fails: a write nowhere, 1 in rd. */
 static void fail_sc(struct model *m, const struct rvt_tandem_data *data)
 {
 	m->hart.pc += 4;
@@ -531,9 +677,25 @@ static void fail_sc(struct model *m, const struct rvt_tandem_data *data)
 	m->dirty = true;
 }
 
-static int execute_insn(struct model *m)
+static void execute_unprivileged(struct model *m, uint32_t insn)
 {
 	struct rvt_tandem_data data;
+
+	rvt_tandem_data(insn, m->params.xlen, x_regs(m), &data);
+	if (!reach_data(m, &data))
+		return;
+	if (data.sc && (m->sc_fails || not_reserved(m)))
+		fail_sc(m, &data);
+	else
+		execute_twice(m, insn, &data);
+	if (data.lr || data.sc) {
+		m->reserved = data.lr ? RESERVED : NOT_RESERVED;
+		m->reservation = m->outcome->paddr;
+	}
+}
+
+static int execute_insn(struct model *m)
+{
 	unsigned int csr = 0;
 	uint32_t insn;
 
@@ -557,14 +719,7 @@ static int execute_insn(struct model *m)
 		trap(m, CAUSE_ILLEGAL, insn);
 		return 0;
 	}
-	rvt_tandem_data(insn, m->params.xlen, x_regs(m), &data);
-	if (!reach_data(m, &data))
-		return 0;
-	if (data.sc && m->sc_fails) {
-		fail_sc(m, &data);
-		return 0;
-	}
-	run(m, insn, &data);
+	execute_unprivileged(m, insn);
 	return 0;
 }
 
@@ -574,6 +729,7 @@ static int execute(void *ctx, struct rvt_tandem_outcome *outcome)
 	int ret = 0;
 
 	m->outcome = outcome;
+	m->correction = NULL;
 	if (!m->has_interrupt) {
 		ret = execute_insn(m);
 	} else if (rvt_tandem_interrupt_enabled(&m->hart, m->interrupt)) {
@@ -656,6 +812,7 @@ static int write_input(struct model *m, enum rvt_tandem_space space, uint64_t ad
 		return write_register(m, address, value);
 	case RVT_TANDEM_SPACE_PC:
 		m->hart.pc = value;
+		m->reserved = RESERVED_UNKNOWN;
 		return 0;
 	case RVT_TANDEM_SPACE_PRIVILEGE:
 		m->hart.privilege = value & 3;

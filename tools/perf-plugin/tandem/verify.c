@@ -78,6 +78,9 @@ static void print_result(const struct verify *verify, const struct rvt_tandem_ve
 		if (result->unmodelled_csr[csr])
 			printf("%12" PRIu32 "  not compared: access to %s, which is not modelled\n",
 			       result->unmodelled_csr[csr], rvt_tandem_reg_name(csr, buf));
+	if (result->disputed)
+		printf("%12" PRIu64 "  not compared: the golden model's sources disagree, last about "
+		       "%08" PRIx32 "\n", result->disputed, result->disputed_insn);
 	if (verify->problems)
 		printf("%12" PRIu64 "  errors of the trace\n", verify->problems);
 	printf("%12" PRIu64 "  mismatches\n", result->mismatched);

@@ -83,6 +83,12 @@ enum rvt_tandem_system {
 enum rvt_tandem_system rvt_tandem_system(struct tandem_hart *hart, uint32_t insn, uint64_t *x,
 					 unsigned int *csr);
 
+/* The lower @width bits as a signed number. */
+static inline int64_t tandem_sign_extend(uint64_t value, unsigned int width)
+{
+	return (int64_t)(value << (64 - width)) >> (64 - width);
+}
+
 enum tandem_access_type { TANDEM_FETCH, TANDEM_READ, TANDEM_WRITE };
 
 enum tandem_walk { TANDEM_WALK_OK, TANDEM_WALK_FAULT, TANDEM_WALK_UNKNOWN };
@@ -105,6 +111,8 @@ void rvt_tandem_data(uint32_t insn, unsigned int xlen, const uint64_t *x,
 		     struct rvt_tandem_data *data);
 /* Whether it is a floating-point instruction (needs mstatus.FS). */
 bool rvt_tandem_is_fp(uint32_t insn, unsigned int xlen);
+/* The 32-bit instruction that a 16-bit one stands for; 0: none. Longer ones are as they are. */
+uint32_t rvt_tandem_expand(uint32_t insn, unsigned int xlen);
 /* The number of bytes of the instruction that starts with these. */
 static inline unsigned int tandem_insn_bytes(uint32_t insn)
 {

@@ -447,6 +447,10 @@ static void count_incomparable(struct verifier *v, const struct rvt_tandem_outco
 		v->result->unmodelled++;
 		v->result->unmodelled_csr[outcome->what & 0xfff]++;
 	}
+	if (outcome->flags & RVT_TANDEM_OUT_DISPUTED) {
+		v->result->disputed++;
+		v->result->disputed_insn = outcome->what;
+	}
 }
 
 /* Steps 4 and 5. @pc: before the group. */
