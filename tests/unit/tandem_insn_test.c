@@ -19,6 +19,7 @@
 #define CODE UINT64_C(0x80000000)
 #define DATA UINT64_C(0x80010000)
 #define DATA_BYTES 0x4000u
+#define OPERANDS 16u
 #define X(n) (RVT_TANDEM_GPR + (n))
 #define F(n) (RVT_TANDEM_FPR + (n))
 
@@ -111,7 +112,6 @@ static bool aim(struct machine *m, uint32_t insn)
 static void execute(struct machine *m, uint32_t insn, struct rvt_tandem_outcome *outcome)
 {
 	memset(outcome, 0, sizeof(*outcome));
-	m->pc = CODE + 4 * random_below(&m->random, 256);
 	put(m, RVT_TANDEM_SPACE_PC, 0, m->pc);
 	assert_int_equal(m->ops->write(m->ctx, RVT_TANDEM_SPACE_MEMORY, m->pc, &insn, 4), 0);
 	assert_int_equal(m->ops->execute(m->ctx, outcome), 0);
@@ -129,44 +129,48 @@ static void show(const struct machine *m, const struct rv_form *form, uint32_t i
 			      (uintmax_t)m->x[regs[i]], regs[i], (uintmax_t)m->f[regs[i]]);
 }
 
-/* Returns 1 when the sources disagree and nobody knows why. */
-static unsigned int step(struct machine *m, const struct rv_form *form, unsigned int shown)
+/* One instruction with several operands; returns how often the sources disagree unexplained. */
+static unsigned int steps(struct machine *m, const struct rv_form *form, unsigned int shown)
 {
 	struct rvt_tandem_outcome outcome;
+	unsigned int i, disputed = 0;
 	uint32_t insn;
 
-	random_registers(m);
 	do
 		insn = rv_form_make(form, &m->random);
 	while (!aim(m, insn));
-	load_registers(m);
-	execute(m, insn, &outcome);
-	assert_false(outcome.flags & (RVT_TANDEM_OUT_INCOMPARABLE & ~RVT_TANDEM_OUT_DISPUTED));
-	if (!(outcome.flags & RVT_TANDEM_OUT_DISPUTED))
-		return 0;
-	if (shown < 20)
-		show(m, form, insn);
-	return 1;
+	m->pc = CODE + 4 * random_below(&m->random, 256);
+	for (i = 0; i < OPERANDS; i++) {
+		random_registers(m);
+		aim(m, insn);
+		load_registers(m);
+		execute(m, insn, &outcome);
+		assert_false(outcome.flags &
+			     (RVT_TANDEM_OUT_INCOMPARABLE & ~RVT_TANDEM_OUT_DISPUTED));
+		if (!(outcome.flags & RVT_TANDEM_OUT_DISPUTED))
+			continue;
+		if (shown + disputed++ < 20)
+			show(m, form, insn);
+	}
+	return disputed;
 }
 
 static void sources_agree(void **state)
 {
 	enum rv_group group = (uintptr_t)*state;
-	unsigned int steps = getenv("RVT_LONG") ? 1000000 : 4000, disputed = 0, i = 0;
+	unsigned int wanted = getenv("RVT_LONG") ? 1000000 : 4000, disputed = 0, done = 0;
 	struct machine m;
+	size_t i;
 
 	start(&m, property_setting("RVT_PROPERTY_SEED", 1));
-	while (i < steps) {
-		size_t n;
-
-		for (n = 0; n < rv_forms_len; n++)
-			if (rv_forms[n].group == group) {
-				disputed += step(&m, &rv_forms[n], disputed);
-				i++;
+	while (done < wanted)
+		for (i = 0; i < rv_forms_len; i++)
+			if (rv_forms[i].group == group) {
+				disputed += steps(&m, &rv_forms[i], disputed);
+				done += OPERANDS;
 			}
-	}
 	if (disputed)
-		print_message("%u of %u steps are disputed\n", disputed, i);
+		print_message("%u of %u steps are disputed\n", disputed, done);
 	finish(&m);
 	assert_int_equal(disputed, 0);
 }
@@ -219,6 +223,7 @@ static void corrections(void **state)
 	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		random_registers(&m);
 		m.x[1] = DATA;
+		m.pc = CODE;
 		m.x[2] = known[i].x2;
 		m.f[1] = known[i].f1;
 		m.f[2] = known[i].f2;
