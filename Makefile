@@ -157,6 +157,8 @@ $(B)/host/rvt-trace-size: LIBS += $(LIBS_host)
 # It makes recordings as unit tests do.
 $(B)/host/rvt-recording: $(UNIT_COMMON:%.c=$(B)/host/%.o)
 $(B)/host/rvt-recording: LIBS += -lcmocka
+# The instructions that unit tests make, too.
+$(B)/host/rvt-insns: $(B)/host/tests/unit/rv-insns.o $(B)/host/tests/unit/random.o
 $(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(B)/host/librvtrace.a
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 

@@ -180,6 +180,14 @@ static uint64_t random_bits(struct random *r, unsigned int exponent_bits, unsign
 	uint64_t fraction_mask = (UINT64_C(1) << fraction_bits) - 1, fraction = random_word(r);
 	uint64_t max = (UINT64_C(1) << exponent_bits) - 1, middle = max / 2, exponent;
 
+	/* zero, infinity, NaNs, one */
+	if (random_one_in(r, 6)) {
+		exponent = random_below(r, 4);
+		return (uint64_t)random_one_in(r, 2) << (exponent_bits + fraction_bits) |
+			(exponent == 3 ? middle : exponent ? max : 0) << fraction_bits |
+			(exponent == 2 ? random_below(r, 2) | UINT64_C(1) << random_below(r,
+			 fraction_bits) : 0);
+	}
 	switch (random_below(r, 6)) {
 	case 0: exponent = 0; break;
 	case 1: exponent = max; break;

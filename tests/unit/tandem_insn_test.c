@@ -195,6 +195,9 @@ static const struct known {
 	  UINT64_C(0xffffffff3f800000), F(3), UINT64_C(0xffffffff3f800000), 7, 0x10 },
 	{ 0x2a2091d3, "fmin, fmax", 7, 0, UINT64_C(0x4000000000000000),
 	  UINT64_C(0x7ff0000000000001), F(3), UINT64_C(0x4000000000000000), 7, 0x10 },
+	/* infinity times zero is invalid, even when the addend (f4) is a quiet NaN */
+	{ 0x2220f1c3, "fused multiply-add", 7, 0, UINT64_C(0x7ff0000000000000), 0, F(3),
+	  UINT64_C(0x7ff8000000000000), 7, 0x10 },
 };
 
 /* But sc, whose case is reservations(). */
@@ -227,6 +230,7 @@ static void corrections(void **state)
 		m.x[2] = known[i].x2;
 		m.f[1] = known[i].f1;
 		m.f[2] = known[i].f2;
+		m.f[4] = UINT64_C(0x7ff8000000000000);
 		m.fcsr = 0;
 		load_registers(&m);
 		m.ops->write(m.ctx, RVT_TANDEM_SPACE_MEMORY, DATA, &known[i].memory, 8);

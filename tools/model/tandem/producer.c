@@ -178,15 +178,37 @@ static void put_access(const struct access *access)
 		put_response(access, op);
 }
 
+/* What physical memory holds now. */
+static uint64_t memory_now(uint64_t paddr, unsigned int bytes)
+{
+	GByteArray *array = g_byte_array_new();
+	uint64_t value = 0;
+
+	if (qemu_plugin_read_memory_hwaddr(paddr, array, bytes) == QEMU_PLUGIN_HWADDR_OPERATION_OK)
+		memcpy(&value, array->data, bytes);
+	g_byte_array_free(array, 1);
+	return value;
+}
+
+/* Without a result register, memory shows it: if it is the same, whichever it was is the same. */
+static bool sc_failed(const struct rvt_tandem_data *data, uint64_t source)
+{
+	const struct access *access = &hart.accesses[0];
+	unsigned int bytes = 1u << access->size;
+
+	if (data->rd)
+		return hart.regs[RVT_TANDEM_GPR + data->rd];
+	return memory_now(access->paddr, bytes) != (source & UINT64_MAX >> (64 - 8 * bytes));
+}
+
 /* @data: what the instruction is; @source: its rs2 before it. */
 static void put_atomic(const struct tandem_data *data, uint32_t word, uint64_t source)
 {
 	const struct access *first = &hart.accesses[0];
-	/* a store conditional that failed may show its comparison, or nothing */
-	bool failed = data->sc && hart.regs[RVT_TANDEM_GPR + data->rd] && data->rd;
 	unsigned int op = data->lr ? RVT_TANDEM_LR : data->sc ? RVT_TANDEM_SC : amo_op(word);
 
-	if (failed || !hart.accesses_len)
+	/* a store conditional that failed may show its comparison, or nothing */
+	if (!hart.accesses_len || (data->sc && sc_failed(data, source)))
 		return;
 	put_request(first, op, source);
 	put_response(first, op);

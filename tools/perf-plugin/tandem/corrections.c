@@ -14,6 +14,9 @@ const struct tandem_correction tandem_corrections[] = {
 	{ "amomaxu.w", AMO_MASK, AMO_WORD(0x1c), 0x0200, WORD },
 	{ "fmin, fmax", 0xf800007f, FUNCT5(0x05) | 0x53, 0x0200,
 	  "a signalling NaN and a number give a NaN, not the number (F 2.2)" },
+	{ "fused multiply-add", 0x73, 0x43, 0x0200,
+	  "infinity times zero plus a quiet NaN does not raise NV (F, "
+	  "\"Single-Precision Floating-Point Computational Instructions\")" },
 	{ "sc", 0xf800007f, FUNCT5(0x03) | 0x2f, 0x0200, "the reservation is a compared value" },
 };
 

@@ -5,6 +5,7 @@
 #include "tandem/privileged.h"
 
 #define S_INTERRUPTS 0x222u
+#define LOCAL_INTERRUPTS (~UINT64_C(0xffff))
 
 /* What software can change, by CSR. WARL choices are those of QEMU's virt machine. */
 static const struct csr_def {
@@ -29,9 +30,9 @@ static const struct csr_def {
 		MSTATUS_MPP | MSTATUS_FS | MSTATUS_MPRV | MSTATUS_SUM | MSTATUS_MXR | MSTATUS_TVM |
 		MSTATUS_TW | MSTATUS_TSR },
 	{ CSR_MISA, 0 },
-	{ CSR_MEDELEG, 0xfcbfff },
+	{ CSR_MEDELEG, 0xf4b7ff },
 	{ CSR_MIDELEG, 0x2666 },
-	{ CSR_MIE, 0xaaa },
+	{ CSR_MIE, LOCAL_INTERRUPTS | 0xaaa },
 	{ CSR_MTVEC, ~UINT64_C(0) },
 	{ CSR_MCOUNTEREN, 0x7ffff },
 	{ CSR_MSCRATCH, ~UINT64_C(0) },

@@ -25,33 +25,57 @@ static uint64_t truncate_to(uint64_t value, unsigned int bits)
 	return bits == 32 ? (uint32_t)value : value;
 }
 
-/* @view shows the bits of @mask of @whole, shifted down by @shift. */
-static void alias(struct rvt_tandem_shadow *shadow, unsigned int changed, unsigned int whole,
-		  unsigned int view, uint64_t mask, unsigned int shift)
-{
-	uint64_t *regs = shadow->regs;
+/* Which registers a group names, of those that others are views of. */
+enum { TOLD_FCSR = 1, TOLD_FFLAGS = 2, TOLD_FRM = 4, TOLD_MSTATUS = 8, TOLD_SSTATUS = 16,
+	TOLD_MIDELEG = 32, TOLD_MIE = 64, TOLD_SIE = 128 };
 
-	if (changed == whole) {
-		regs[view] = (regs[whole] & mask) >> shift;
-		shadow->known[view] = true;
-	} else if (changed == view && shadow->known[whole]) {
-		regs[whole] = (regs[whole] & ~mask) | (regs[view] << shift & mask);
+static unsigned int told(unsigned int reg)
+{
+	switch (reg) {
+	case CSR_FCSR: return TOLD_FCSR;
+	case CSR_FFLAGS: return TOLD_FFLAGS;
+	case CSR_FRM: return TOLD_FRM;
+	case CSR_MSTATUS: return TOLD_MSTATUS;
+	case CSR_SSTATUS: return TOLD_SSTATUS;
+	case CSR_MIDELEG: return TOLD_MIDELEG;
+	case CSR_MIE: return TOLD_MIE;
+	case CSR_SIE: return TOLD_SIE;
+	default: return 0;
 	}
 }
 
-/* Some CSRs are views of others, and a trace needs to tell a change only once. */
-static void apply_aliases(struct rvt_tandem_shadow *shadow, unsigned int changed)
+/* @view shows the bits of @mask of @whole, shifted down by @shift. */
+static void alias(struct rvt_tandem_shadow *shadow, bool whole_told, bool view_told,
+		  unsigned int whole, unsigned int view, uint64_t mask, unsigned int shift)
+{
+	uint64_t *regs = shadow->regs;
+
+	if (!whole_told && view_told && shadow->known[whole])
+		regs[whole] = (regs[whole] & ~mask) | (regs[view] << shift & mask);
+	if (!view_told && whole_told) {
+		regs[view] = (regs[whole] & mask) >> shift;
+		shadow->known[view] = true;
+	}
+}
+
+/*
+ * Some CSRs are views of others, and a trace needs to tell a change only once. A group is atomic:
+ * what counts is how mideleg is after it.
+ */
+static void apply_aliases(struct rvt_tandem_shadow *shadow, unsigned int told)
 {
 	uint64_t sd = UINT64_C(1) << (shadow->params.xlen - 1);
 
-	alias(shadow, changed, CSR_FCSR, CSR_FFLAGS, 0x1f, 0);
-	alias(shadow, changed, CSR_FCSR, CSR_FRM, 0xe0, 5);
-	alias(shadow, changed, CSR_MSTATUS, CSR_SSTATUS, SSTATUS_FIELDS | sd, 0);
-	if (shadow->known[CSR_MIDELEG]) {
-		if (changed == CSR_MIDELEG && shadow->known[CSR_MIE])
-			changed = CSR_MIE;
-		alias(shadow, changed, CSR_MIE, CSR_SIE, shadow->regs[CSR_MIDELEG], 0);
-	}
+	if (!told)
+		return;
+	alias(shadow, told & TOLD_FCSR, told & TOLD_FFLAGS, CSR_FCSR, CSR_FFLAGS, 0x1f, 0);
+	alias(shadow, told & TOLD_FCSR, told & TOLD_FRM, CSR_FCSR, CSR_FRM, 0xe0, 5);
+	alias(shadow, told & TOLD_MSTATUS, told & TOLD_SSTATUS, CSR_MSTATUS, CSR_SSTATUS,
+	      SSTATUS_FIELDS | sd, 0);
+	if (shadow->known[CSR_MIDELEG] && shadow->known[CSR_MIE])
+		alias(shadow, told & (TOLD_MIDELEG | TOLD_MIE) && !(told & TOLD_SIE),
+		      told & TOLD_SIE && !(told & TOLD_MIE), CSR_MIE, CSR_SIE,
+		      shadow->regs[CSR_MIDELEG], 0);
 }
 
 static void apply_update(struct rvt_tandem_shadow *shadow, const struct rvt_tandem_update *update)
@@ -71,7 +95,6 @@ static void apply_update(struct rvt_tandem_shadow *shadow, const struct rvt_tand
 	shadow->known[update->reg] = true;
 	if (update->reg == RVT_TANDEM_GPR)
 		*reg = 0;
-	apply_aliases(shadow, update->reg);
 }
 
 static int apply_memory(struct rvt_tandem_shadow *shadow, const struct rvt_tandem_group *group)
@@ -104,6 +127,7 @@ static int apply_memory(struct rvt_tandem_shadow *shadow, const struct rvt_tande
 
 int rvt_tandem_shadow_apply(struct rvt_tandem_shadow *shadow, const struct rvt_tandem_group *group)
 {
+	unsigned int named = 0;
 	size_t i;
 
 	if (group->reset) {
@@ -114,8 +138,11 @@ int rvt_tandem_shadow_apply(struct rvt_tandem_shadow *shadow, const struct rvt_t
 		shadow->privilege = 3;
 		shadow->privilege_known = true;
 	}
-	for (i = 0; i < group->updates_len; i++)
+	for (i = 0; i < group->updates_len; i++) {
 		apply_update(shadow, &group->updates[i]);
+		named |= told(group->updates[i].reg);
+	}
+	apply_aliases(shadow, named);
 	if (group->states >> RVT_TANDEM_PRIV & 1) {
 		shadow->privilege = group->state[RVT_TANDEM_PRIV] & 3;
 		shadow->privilege_known = true;

@@ -128,7 +128,13 @@ static int loaded_register_input(struct verifier *v, const struct rvt_tandem_gro
 	return memory_input(v, group->state[RVT_TANDEM_PADDR], v->shadow.regs[reg], data->bytes);
 }
 
-/* Whether the shadow says that this store conditional failed. */
+/* Whether the group has store data, the instruction's view. */
+static bool stores(const struct rvt_tandem_group *group)
+{
+	return group->states >> RVT_TANDEM_STORE8 & 0xf;
+}
+
+/* Whether the shadow says that this store conditional failed: its result, or that it stored nothing. */
 static bool sc_failed(const struct verifier *v, const struct rvt_tandem_group *group,
 		      const struct rvt_tandem_data *data)
 {
@@ -137,7 +143,9 @@ static bool sc_failed(const struct verifier *v, const struct rvt_tandem_group *g
 	for (i = 0; i < group->accesses_len; i++)
 		if (group->accesses[i].mem_op == RVT_TANDEM_SC && group->accesses[i].result)
 			return true;
-	return data->rd && v->shadow.regs[RVT_TANDEM_GPR + data->rd];
+	if (data->rd)
+		return v->shadow.regs[RVT_TANDEM_GPR + data->rd];
+	return !v->options->absent_memory && !group->accesses_len && !stores(group);
 }
 
 /* A counter or a pending bit that the instruction reads: the value is the trace's. */
