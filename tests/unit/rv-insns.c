@@ -175,7 +175,8 @@ uint64_t rv_random_integer(struct random *r)
 }
 
 /* An exponent and a fraction, each of a corner or random. */
-static uint64_t random_bits(struct random *r, unsigned int exponent_bits, unsigned int fraction_bits)
+static uint64_t random_bits(struct random *r, unsigned int exponent_bits,
+			    unsigned int fraction_bits)
 {
 	uint64_t fraction_mask = (UINT64_C(1) << fraction_bits) - 1, fraction = random_word(r);
 	uint64_t max = (UINT64_C(1) << exponent_bits) - 1, middle = max / 2, exponent;

@@ -202,7 +202,7 @@ static bool sc_failed(const struct rvt_tandem_data *data, uint64_t source)
 }
 
 /* @data: what the instruction is; @source: its rs2 before it. */
-static void put_atomic(const struct tandem_data *data, uint32_t word, uint64_t source)
+static void put_atomic(const struct rvt_tandem_data *data, uint32_t word, uint64_t source)
 {
 	const struct access *first = &hart.accesses[0];
 	unsigned int op = data->lr ? RVT_TANDEM_LR : data->sc ? RVT_TANDEM_SC : amo_op(word);
@@ -214,7 +214,7 @@ static void put_atomic(const struct tandem_data *data, uint32_t word, uint64_t s
 	put_response(first, op);
 }
 
-static void put_accesses(const struct tandem_data *data, uint32_t word, uint64_t source)
+static void put_accesses(const struct rvt_tandem_data *data, uint32_t word, uint64_t source)
 {
 	unsigned int i;
 
@@ -288,7 +288,7 @@ static void put_system_before_interrupt(uint32_t word, const uint64_t *x_before,
 	model.privilege = prv_before;
 	memcpy(model.csr, hart.regs, sizeof(model.csr));
 	memcpy(x, x_before, sizeof(x));
-	tandem_system(&model, word, x, &csr);
+	rvt_tandem_system(&model, word, x, &csr);
 	status = status_before_trap(&model, register_now(CSR_MSTATUS));
 	for (reg = 0; reg < RVT_TANDEM_GPR; reg++)
 		if (!rvt_tandem_reg_unobserved(reg) && reg != CSR_MSTATUS && reg != CSR_SSTATUS &&
@@ -306,7 +306,7 @@ static void put_system_before_interrupt(uint32_t word, const uint64_t *x_before,
 }
 
 /* A load or store that did neither starts again, in its own block, as QEMU does for devices. */
-static bool restarted(const struct tandem_data *data, uint64_t next_pc)
+static bool restarted(const struct rvt_tandem_data *data, uint64_t next_pc)
 {
 	return data->bytes && !data->sc && !hart.accesses_len && next_pc == hart.pc;
 }
@@ -335,10 +335,10 @@ static void put_retired(uint64_t next_pc, bool interrupted)
 {
 	uint32_t word = hart.insn->word;
 	uint64_t x[32], prv = hart.privilege;
-	struct tandem_data data;
+	struct rvt_tandem_data data;
 
 	memcpy(x, &hart.regs[RVT_TANDEM_GPR], sizeof(x));
-	tandem_data(word, 64, x, &data);
+	rvt_tandem_data(word, 64, x, &data);
 	hart.has_insn = false;
 	if (restarted(&data, next_pc))
 		return;
@@ -351,7 +351,7 @@ static void put_retired(uint64_t next_pc, bool interrupted)
 	put_code_page();
 	put_changed_range(RVT_TANDEM_GPR + 1, RVT_TANDEM_FPR);
 	put_accesses(&data, word, x[word >> 20 & 31]);
-	if (tandem_is_fp(word, 64)) {
+	if (rvt_tandem_is_fp(word, 64)) {
 		put_changed_range(RVT_TANDEM_FPR, RVT_TANDEM_REGS);
 		put_changed(CSR_FCSR, false);
 		if (!interrupted)

@@ -241,8 +241,8 @@ static uint64_t add_numbers(const struct tandem_format *f, struct tandem_float_e
 	return add_finite(f, env, *a, *b);
 }
 
-uint64_t rvt_tandem_float_add(const struct tandem_format *f, struct tandem_float_env *env, uint64_t a,
-			  uint64_t b)
+uint64_t rvt_tandem_float_add(const struct tandem_format *f, struct tandem_float_env *env,
+			      uint64_t a, uint64_t b)
 {
 	struct number left = unpack(f, a), right = unpack(f, b);
 
@@ -263,8 +263,8 @@ static struct number multiply(const struct number *a, const struct number *b)
 	return product;
 }
 
-uint64_t rvt_tandem_float_mul(const struct tandem_format *f, struct tandem_float_env *env, uint64_t a,
-			  uint64_t b)
+uint64_t rvt_tandem_float_mul(const struct tandem_format *f, struct tandem_float_env *env,
+			      uint64_t a, uint64_t b)
 {
 	struct number left = unpack(f, a), right = unpack(f, b), product;
 
@@ -278,8 +278,8 @@ uint64_t rvt_tandem_float_mul(const struct tandem_format *f, struct tandem_float
 	return round_pack(f, env, product.negative, product.exponent, product.significand);
 }
 
-uint64_t rvt_tandem_float_fma(const struct tandem_format *f, struct tandem_float_env *env, uint64_t a,
-			  uint64_t b, uint64_t c)
+uint64_t rvt_tandem_float_fma(const struct tandem_format *f, struct tandem_float_env *env,
+			      uint64_t a, uint64_t b, uint64_t c)
 {
 	struct number left = unpack(f, a), right = unpack(f, b), added = unpack(f, c), product;
 
@@ -295,8 +295,8 @@ uint64_t rvt_tandem_float_fma(const struct tandem_format *f, struct tandem_float
 	return add_numbers(f, env, &product, &added);
 }
 
-uint64_t rvt_tandem_float_div(const struct tandem_format *f, struct tandem_float_env *env, uint64_t a,
-			  uint64_t b)
+uint64_t rvt_tandem_float_div(const struct tandem_format *f, struct tandem_float_env *env,
+			      uint64_t a, uint64_t b)
 {
 	struct number left = unpack(f, a), right = unpack(f, b);
 	bool negative = left.negative != right.negative;
@@ -336,7 +336,8 @@ static uint64_t square_root(u128 value)
 	return root;
 }
 
-uint64_t rvt_tandem_float_sqrt(const struct tandem_format *f, struct tandem_float_env *env, uint64_t a)
+uint64_t rvt_tandem_float_sqrt(const struct tandem_format *f, struct tandem_float_env *env,
+			       uint64_t a)
 {
 	struct number n = unpack(f, a);
 	uint64_t root;

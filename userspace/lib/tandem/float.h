@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum tandem_float_flag { TANDEM_NX = 1, TANDEM_UF = 2, TANDEM_OF = 4, TANDEM_DZ = 8, TANDEM_NV = 16 };
+enum tandem_float_flag {
+	TANDEM_NX = 1, TANDEM_UF = 2, TANDEM_OF = 4, TANDEM_DZ = 8, TANDEM_NV = 16,
+};
 
 enum tandem_rounding { TANDEM_RNE, TANDEM_RTZ, TANDEM_RDN, TANDEM_RUP, TANDEM_RMM };
 
@@ -31,16 +33,17 @@ struct tandem_float_env {
 };
 
 uint64_t rvt_tandem_float_nan(const struct tandem_format *f);
-uint64_t rvt_tandem_float_add(const struct tandem_format *f, struct tandem_float_env *env, uint64_t a,
-			  uint64_t b);
-uint64_t rvt_tandem_float_mul(const struct tandem_format *f, struct tandem_float_env *env, uint64_t a,
-			  uint64_t b);
-uint64_t rvt_tandem_float_div(const struct tandem_format *f, struct tandem_float_env *env, uint64_t a,
-			  uint64_t b);
-uint64_t rvt_tandem_float_sqrt(const struct tandem_format *f, struct tandem_float_env *env, uint64_t a);
+uint64_t rvt_tandem_float_add(const struct tandem_format *f, struct tandem_float_env *env,
+			      uint64_t a, uint64_t b);
+uint64_t rvt_tandem_float_mul(const struct tandem_format *f, struct tandem_float_env *env,
+			      uint64_t a, uint64_t b);
+uint64_t rvt_tandem_float_div(const struct tandem_format *f, struct tandem_float_env *env,
+			      uint64_t a, uint64_t b);
+uint64_t rvt_tandem_float_sqrt(const struct tandem_format *f, struct tandem_float_env *env,
+			       uint64_t a);
 /* a * b + c, rounded once. */
-uint64_t rvt_tandem_float_fma(const struct tandem_format *f, struct tandem_float_env *env, uint64_t a,
-			  uint64_t b, uint64_t c);
+uint64_t rvt_tandem_float_fma(const struct tandem_format *f, struct tandem_float_env *env,
+			      uint64_t a, uint64_t b, uint64_t c);
 /* fmin and fmax: minimumNumber and maximumNumber of IEEE 754-2019 (F 2.2). */
 uint64_t rvt_tandem_float_min_max(const struct tandem_format *f, struct tandem_float_env *env,
 			      uint64_t a, uint64_t b, bool max);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The unprivileged instructions of RV32GC and RV64GC, but for Zicsr and what else rvt_tandem_system()
- * executes: I, M, A, F, D, C, Zifencei, as the ratified texts have them (20191213 and later, F and D
- * 2.2). The second source of golden models: it shares nothing with their engines.
+ * The unprivileged instructions of RV32GC and RV64GC, but for Zicsr and what else
+ * rvt_tandem_system() executes: I, M, A, F, D, C, Zifencei, as the ratified texts have them
+ * (20191213 and later, F and D 2.2). The second source of golden models: it shares nothing with
+ * their engines.
  */
 #ifndef RVTRACE_TANDEM_INTERPRET_H
 #define RVTRACE_TANDEM_INTERPRET_H

@@ -134,7 +134,7 @@ static bool stores(const struct rvt_tandem_group *group)
 	return group->states >> RVT_TANDEM_STORE8 & 0xf;
 }
 
-/* Whether the shadow says that this store conditional failed: its result, or that it stored nothing. */
+/* Whether the trace says that this store conditional failed, or that it stored nothing. */
 static bool sc_failed(const struct verifier *v, const struct rvt_tandem_group *group,
 		      const struct rvt_tandem_data *data)
 {
