@@ -67,6 +67,26 @@ says "--insn-trace: formats" "raw or disasm, not 'xed'" "$rv" script --insn-trac
 # Built with capstone or without: it works, or it says what is missing.
 says "--insn-trace=disasm" \
 	"$absent|install libcapstone-dev" "$rv" script -i /nonexistent/perf.data --insn-trace=disasm
+for pair in "--call-trace --insn-trace" "--branches --call-trace" "--raw-pc --insn-trace" \
+	"--call-ret-trace --call-trace" "--itrace=i1i --insn-trace=raw"; do
+	# shellcheck disable=SC2086 # words
+	says "script $pair" "${pair%%[ =]*} and .* are two views" "$rv" script $pair
+done
+says "script --raw-pc twice is one view" "$absent" "$rv" script -i /nonexistent/perf.data --raw-pc --raw-pc
+says "report -g -s" "-s chooses the columns .* and -g" "$rv" report -g -s sym
+says "report --call-graph=caller --sort" "give one of them" "$rv" report --call-graph=caller --sort dso
+for command in report script stat "inject" "profile -f folded"; do
+	# shellcheck disable=SC2086 # words
+	says "$command: no recording: what to do" "Record first: perf rvtrace record" \
+		"$rv" $command -i /nonexistent/perf.data
+done
+case $(uname -m) in riscv*) ;; *)
+	says "list: another machine" "this is a $(uname -m), not a RISC-V machine.*encoders.*Control" "$rv" list
+	says "record: another machine" "not a RISC-V machine" "$rv" record -- true
+	says "record -e riscv_ctr//: another machine" "not a RISC-V machine" "$rv" record -e riscv_ctr// -- true
+esac
+is "--version" "perf-rvtrace $(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)" "$("$rv" --version)"
+
 says "report: keys" "cannot sort by 'colour'; keys: comm" "$rv" report -s comm,colour
 says "report -g: orders" "caller or callee, not 'circle'" "$rv" report --call-graph=circle
 for order in caller callee; do
@@ -103,7 +123,7 @@ done
 says "record --switches: of which command" "there is no command" "$rv" record -a --switches=command
 says "record --switches: whole cpus" "whole cpus" "$rv" record -p 1 --switches=bpf
 for switches in perf bpf command 1,2 1-3; do
-	says "record --switches=$switches is taken" "no trace hardware|'rvtrace' is missing" \
+	says "record --switches=$switches is taken" "not a RISC-V machine|no trace hardware|'rvtrace' is missing" \
 		"$rv" record -a --switches="$switches" -- true
 done
 says "record -p" "'7,x' is no list of processes" "$rv" record -p 7,x
@@ -146,7 +166,7 @@ says "script --clock" "--clock: '1GHz' is no number" "$rv" script --clock 1GHz
 for event in cpu-clock cycles:u L1-dcache-load-misses:k r1a8 'page-faults/period=10/' \
 	'rvtrace//u,faults,cs:u' \
 	rvtrace:u,cycles; do
-	says "record -e $event" "no trace hardware|'rvtrace' is missing" "$rv" record \
+	says "record -e $event" "not a RISC-V machine|no trace hardware|'rvtrace' is missing" "$rv" record \
 		-o "$TOP/build/never" -e "$event" -- true
 done
 says "record -e: no such event" \

@@ -27,7 +27,8 @@ static const struct command {
 
 static int usage(FILE *out, int status)
 {
-	fputs("usage: perf rvtrace COMMAND [OPTIONS]\n\n", out);
+	fputs("usage: perf rvtrace COMMAND [OPTIONS]\n"
+	      "       perf rvtrace --version\n\n", out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
 	fputs("\n'perf rvtrace COMMAND --help' explains a command.\n", out);
@@ -53,6 +54,10 @@ int main(int argc, char **argv)
 		return usage(stderr, 1);
 	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))
 		return usage(stdout, 0);
+	if (!strcmp(word, "--version") || !strcmp(word, "-v") || !strcmp(word, "version")) {
+		puts("perf-rvtrace " PERF_RVTRACE_VERSION);
+		return 0;
+	}
 	if (!command) {
 		fprintf(stderr, "perf-rvtrace: there is no command '%s'\n\n", word);
 		return usage(stderr, 1);

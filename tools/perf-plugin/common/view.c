@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #include "common/cmd.h"
 #include "common/output.h"
 #include "common/progress.h"
@@ -22,9 +23,12 @@ struct view {
 	int n_cpus, n_pids, n_tids;
 	uint64_t from, to;
 	uint64_t cuts;
-	bool interrupted;
+	bool interrupted;	/* by Ctrl-C */
+	bool stopped;		/* before the end, for the caller has what it wants */
+	bool told;		/* what was lost */
 	/* any thread may set these */
 	atomic_bool kernel_lost;
+	atomic_uint_fast64_t gaps, no_code;	/* LOST events; those for want of code */
 	atomic_bool wanted;	/* something passed the filters */
 };
 
@@ -43,6 +47,7 @@ bool view_option(struct view_options *options, int c, const char *argument)
 	case VIEW_TID: options->tids = argument; break;
 	case 'c': options->comms = argument; break;
 	case VIEW_TIME: options->time = argument; break;
+	case VIEW_STRICT: options->strict = true; break;
 	case VIEW_REFERENCE: options->session.reference_walk = true; break;
 	default:
 		return false;
@@ -152,7 +157,9 @@ struct view *view_open(const struct view_options *options)
 	    parse_list(options->tids, "thread ids", &view->tids, &view->n_tids))
 		goto fail;
 	if (rvt_session_open(input, &options->session, &view->session, &error)) {
-		cmd_error(0, "%s", error ? error : "out of memory");
+		cmd_error(0, "%s%s", error ? error : "out of memory", access(input, F_OK) &&
+			  errno == ENOENT ? "\n  Record first: perf rvtrace record -- COMMAND; "
+			  "or give a recording with -i FILE" : "");
 		free(error);
 		goto fail;
 	}
@@ -266,6 +273,7 @@ int view_run(struct view *view, const struct rvt_session_sink *sink, bool prints
 	int err = progress_run(view->session, sink, prints);
 
 	view->interrupted = err == -EINTR;
+	view->stopped = err == -ECANCELED;
 	return view->interrupted ? 0 : err;
 }
 
@@ -305,13 +313,103 @@ static void doubt_parameters(const struct view *view, const struct rvt_session_s
 			"--params FILE), or other code was executed.\n");
 }
 
+bool view_losses(struct view *view, struct view_losses *losses)
+{
+	struct rvt_session_stats stats;
+
+	rvt_session_stats(view->session, &stats);
+	*losses = (struct view_losses){
+		.insns = stats.flow.insns, .gaps = view->gaps, .no_code = view->no_code,
+		.messages = stats.flow.gaps, .all_messages = stats.stream.messages,
+		.bytes = stats.missing_bytes + stats.stream.skipped_bytes,
+		.all_bytes = stats.trace_bytes + stats.missing_bytes,
+		.overruns = stats.truncated + stats.partial + stats.collisions,
+		.records = stats.lost_records,
+		.damaged = rvt_perfdata_warning(rvt_session_file(view->session)),
+	};
+	while (rvt_session_missing(view->session, losses->files))
+		losses->files++;
+	return losses->gaps || losses->messages || losses->bytes || losses->overruns ||
+		losses->records || losses->damaged || stats.stream.errors;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return part < whole ? 100.0 * part / whole : 100;
+}
+
+void view_print_losses(struct view *view, FILE *out, const char *prefix)
+{
+	struct view_losses losses;
+
+	view->told = true;
+	if (!view_losses(view, &losses)) {
+		fprintf(out, "%sall of the trace was decoded, nothing is lost\n", prefix);
+		return;
+	}
+	fprintf(out, "%sNOT ALL of the flow is here: %" PRIu64 " instructions decoded, %" PRIu64
+		" gap%s\n", prefix, losses.insns, losses.gaps, losses.gaps == 1 ? "" : "s");
+	if (losses.no_code)
+		fprintf(out, "%s  %" PRIu64 " of %" PRIu64 " messages (%.3g%%) could not be "
+			"followed: code is missing, %zu files of it\n", prefix, losses.messages,
+			losses.all_messages, percent(losses.messages, losses.all_messages),
+			losses.files);
+	if (losses.bytes)
+		fprintf(out, "%s  %" PRIu64 " of %" PRIu64 " bytes of trace (%.3g%%) are damaged "
+			"or not in the file\n", prefix, losses.bytes, losses.all_bytes,
+			percent(losses.bytes, losses.all_bytes));
+	if (losses.overruns || losses.records)
+		fprintf(out, "%s  lost while recording: trace %" PRIu64 " times, %" PRIu64
+			" records of processes and mappings\n", prefix, losses.overruns,
+			losses.records);
+}
+
+void view_forget(struct view *view)
+{
+	view->gaps = 0;
+	view->no_code = 0;
+}
+
+/*
+ * The densest trace has a bit for an instruction and the sparsest not a hundred: where a gap stands
+ * for so many bytes, nearly all of the flow is behind it.
+ */
+#define MAX_BITS_PER_INSN 512
+
+static bool is_next_to_nothing(const struct view_losses *losses)
+{
+	return losses->gaps && losses->all_bytes * 8 / MAX_BITS_PER_INSN > losses->insns;
+}
+
+/* -ENODATA after a message, where what was decoded is not enough. */
+static int judge_losses(struct view *view)
+{
+	struct view_losses losses;
+	bool lost = view_losses(view, &losses);
+
+	if (view->interrupted)
+		return -EINTR;
+	if (!view->stopped && is_next_to_nothing(&losses))
+		return cmd_error(-ENODATA, "next to nothing was decoded: %" PRIu64 " instructions "
+				 "of %" PRIu64 " bytes of trace; what is missing is said above",
+				 losses.insns, losses.all_bytes);
+	if (lost && view->options.strict)
+		return cmd_error(-ENODATA, "--strict: some of the recorded flow is lost, as said "
+				 "above");
+	return 0;
+}
+
 int view_summary(struct view *view, uint64_t trace_errors)
 {
 	struct rvt_session_stats stats;
+	int err;
 	const char *warning = rvt_perfdata_warning(rvt_session_file(view->session));
 
 	output_flush();
 	rvt_session_stats(view->session, &stats);
+	if (!view->told && !rvt_session_is_ctr(view->session) &&
+	    view_losses(view, &(struct view_losses){ 0 }))
+		view_print_losses(view, stderr, "");
 	if (trace_errors)
 		fprintf(stderr, "%" PRIu64 " instruction trace errors\n", trace_errors);
 	if (stats.truncated || stats.partial || stats.collisions)
@@ -341,10 +439,10 @@ int view_summary(struct view *view, uint64_t trace_errors)
 	if (!view->wanted && stats.trace_bytes && filtered(view) && !view->interrupted)
 		cmd_warning("nothing that ran passes the filters --cpu, --pid, --tid, --comms and "
 			    "--time");
-	if (!warning)
-		return view->interrupted ? -EINTR : 0;
-	cmd_warning("%s", warning);
-	return -EBADMSG;
+	if (warning)
+		cmd_warning("%s", warning);
+	err = judge_losses(view);
+	return !err && warning ? -EBADMSG : err;
 }
 
 void view_cut(struct view *view, uint64_t cuts)
@@ -354,8 +452,11 @@ void view_cut(struct view *view, uint64_t cuts)
 
 void view_lost(struct view *view, const struct rvt_event *event)
 {
-	if (event->reason == RVT_REASON_NO_CODE && (int64_t)event->pc < 0 &&
-	    !rvt_session_has_kernel(view->session))
+	view->gaps++;
+	if (event->reason != RVT_REASON_NO_CODE)
+		return;
+	view->no_code++;
+	if ((int64_t)event->pc < 0 && !rvt_session_has_kernel(view->session))
 		view->kernel_lost = true;
 }
 

@@ -4,6 +4,7 @@
 #define PERF_RVTRACE_VIEW_H
 
 #include <getopt.h>
+#include <stdio.h>
 #include <rvtrace/session.h>
 
 struct view_options {
@@ -11,12 +12,13 @@ struct view_options {
 	struct rvt_session_options session;
 	/* filters; NULL: everything */
 	const char *cpus, *pids, *tids, *comms, *time;
+	bool strict;		/* any loss is an error */
 };
 
 /* Long options of every such command, and their help text. */
 #define VIEW_SHORT_OPTIONS "i:C:c:"
 enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, VIEW_FIRMWARE,
-       VIEW_PARAMS, VIEW_PID, VIEW_TID, VIEW_TIME, VIEW_REFERENCE };
+       VIEW_PARAMS, VIEW_PID, VIEW_TID, VIEW_TIME, VIEW_REFERENCE, VIEW_STRICT };
 #define VIEW_LONG_OPTIONS \
 	{ "input", required_argument, NULL, 'i' }, \
 	{ "symfs", required_argument, NULL, VIEW_SYMFS }, \
@@ -30,6 +32,7 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 	{ "tid", required_argument, NULL, VIEW_TID }, \
 	{ "comms", required_argument, NULL, 'c' }, \
 	{ "time", required_argument, NULL, VIEW_TIME }, \
+	{ "strict", no_argument, NULL, VIEW_STRICT }, \
 	{ "reference-walk", no_argument, NULL, VIEW_REFERENCE }
 #define VIEW_HELP \
 "  -i, --input FILE      recording (perf.data)\n" \
@@ -38,7 +41,8 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 "      --firmware FILE   ELF file of what runs in machine mode\n" \
 "      --params FILE     decoder parameters for a recording without any\n" \
 "  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO\n" \
-"                        only these; times in seconds as the output has them\n"
+"                        only these; times in seconds as the output has them\n" \
+"      --strict          exit status 1 if anything of the recorded flow is lost\n"
 
 /* Takes in one option; false: it is none of these. */
 bool view_option(struct view_options *options, int c, const char *argument);
@@ -72,13 +76,38 @@ bool view_in_names(const char *names, const char *name);
 int view_run(struct view *view, const struct rvt_session_sink *sink, bool prints);
 /* A struct rvt_session_sink.warning; @ctx is not used. */
 void view_warning(void *ctx, const char *text);
+/* What of the recorded flow the run did not get, of the whole recording. */
+struct view_losses {
+	uint64_t insns;		/* that were decoded */
+	uint64_t gaps;		/* places where flow was lost */
+	uint64_t no_code;	/* of these: the code that ran is not at hand */
+	uint64_t messages;	/* of the trace that could not be followed */
+	uint64_t all_messages;
+	size_t files;		/* that are missing or of another version */
+	uint64_t bytes;		/* of trace that is damaged, or not in the file */
+	uint64_t all_bytes;	/* of trace, these included */
+	uint64_t overruns;	/* times that the recorder lost trace */
+	uint64_t records;	/* of sideband that the recorder lost */
+	bool damaged;		/* the file itself */
+};
+
+/* After the run. False: nothing is lost. */
+bool view_losses(struct view *view, struct view_losses *losses);
 /*
- * After the run: losses, damage and missing files on stderr. -EBADMSG for a damaged recording,
- * -EINTR when Ctrl-C ended the run.
+ * After the run, in front of the result: what was decoded and what was lost, in lines that begin
+ * with @prefix.
+ */
+void view_print_losses(struct view *view, FILE *out, const char *prefix);
+/*
+ * After the run: losses, if they were not printed, damage and missing files on stderr. -EBADMSG for a damaged recording,
+ * -EINTR when Ctrl-C ended the run, -ENODATA when next to nothing could be decoded, or with
+ * .strict anything is lost.
  */
 int view_summary(struct view *view, uint64_t trace_errors);
 
-/* Takes note of a LOST event, for the summary. */
+/* What was told so far is void (see .reset in rvtrace/session.h). */
+void view_forget(struct view *view);
+/* Takes note of a LOST event, for the summary. Any thread may call it. */
 void view_lost(struct view *view, const struct rvt_event *event);
 /* Call stacks were cut off @cuts more times: for the summary, too. */
 void view_cut(struct view *view, uint64_t cuts);

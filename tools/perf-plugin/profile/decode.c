@@ -87,6 +87,15 @@ static void forget_tallies(void *ctx)
 	}
 }
 
+/* All will be told again. */
+static void start_again(void *ctx)
+{
+	struct decoding *d = ctx;
+
+	view_forget(d->view);
+	forget_tallies(d);
+}
+
 static int add_up(const struct decoding *d, void *data, uint64_t *errors)
 {
 	int err = 0;
@@ -103,7 +112,7 @@ static int add_up(const struct decoding *d, void *data, uint64_t *errors)
 static int run(struct decoding *d, struct transfers *transfers)
 {
 	const struct rvt_session_slices slices = {
-		.ctx = d, .overlap = true, .open = open_tally, .reset = forget_tallies,
+		.ctx = d, .overlap = true, .open = open_tally, .reset = start_again,
 	};
 	struct rvt_session_sink sink = { .warning = view_warning };
 

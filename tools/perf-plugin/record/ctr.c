@@ -20,6 +20,8 @@ bool record_is_ctr(const char *event)
 
 void record_explain_missing_ctr(void)
 {
+	if (!record_is_riscv())
+		return;
 	cmd_error(0, "there is no PMU '" RECORD_CTR_PMU "': load its driver (modprobe riscv_ctr). "
 		  "If it does not load,\n  the kernel log says why: the harts need Ssctr in the "
 		  "devicetree, and firmware that lets the kernel use it");

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 #include <rvtrace/params.h>
@@ -40,8 +41,23 @@ static int look_for_component(const char *path, const struct stat *st, int type,
 	return found_component;
 }
 
+bool record_is_riscv(void)
+{
+	struct utsname uts;
+
+	if (uname(&uts) || !strncmp(uts.machine, "riscv", strlen("riscv")))
+		return true;
+	cmd_error(0, "this is a %s, not a RISC-V machine: it has neither trace encoders (" RECORD_PMU
+		  "//) nor Control Transfer\n  Records (" RECORD_CTR_PMU "//). Record on the RISC-V "
+		  "machine, then copy the recording here: report, script, stat\n  and the others "
+		  "read it on any machine", uts.machine);
+	return false;
+}
+
 void record_explain_missing_pmu(void)
 {
+	if (!record_is_riscv())
+		return;
 	nftw("/sys/firmware/devicetree/base", look_for_component, 8, FTW_PHYS);
 	if (!found_component)
 		cmd_error(0, "this machine has no trace hardware that Linux knows of: its "

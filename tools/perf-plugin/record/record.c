@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/cmd.h"
@@ -192,9 +193,12 @@ static int end_recording(struct recorder *rec)
 
 static void summarize(const struct recorder *rec, uint64_t bytes)
 {
-	if (!rec->options.quiet && bytes)
-		fprintf(stderr, "[ perf rvtrace record: %.3f MB of trace, %.3f MB with sideband, "
-				"in %s ]\n", rec->trace_bytes / 1e6, bytes / 1e6, rec->path);
+	struct stat st;
+
+	if (!rec->options.quiet && bytes && !stat(rec->path, &st))
+		fprintf(stderr, "[ perf rvtrace record: %.3f MB of trace, %.3f MB with sideband; "
+				"%s has %.3f MB with copies of code and symbols ]\n",
+			rec->trace_bytes / 1e6, bytes / 1e6, rec->path, st.st_size / 1e6);
 	if (rec->gaps)
 		cmd_warning("trace was lost at %llu places (buffers too slow or too small: try -m "
 			    ",16M or fewer cpus)", (unsigned long long)rec->gaps);

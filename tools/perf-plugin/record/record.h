@@ -233,6 +233,8 @@ pid_t thread_group(pid_t tid);
 char *record_metadata(struct recorder *rec);
 /* False: in a container, where the kernel numbers threads otherwise. */
 bool record_in_first_pid_namespace(void);
+/* False, after a message: another kind of machine, so there is no use in looking for hardware. */
+bool record_is_riscv(void);
 /* Says why there is no PMU and what to do. */
 void record_explain_missing_pmu(void);
 

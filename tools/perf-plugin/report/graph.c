@@ -38,7 +38,6 @@ static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_e
 
 	if (event->type != RVT_EVENT_LOST)
 		return 0;
-	view_lost(graph->view, event);
 	graph->errors += view_wants(graph->view, hart);
 	return 0;
 }
@@ -100,7 +99,9 @@ static void print_graph(struct graph *graph, const struct context *root)
 	const struct graph_options *options = graph->options;
 	uint64_t all = root->total ? root->total : 1;
 
-	printf("# %" PRIu64 " instructions executed, counted from the trace\n#\n", root->total);
+	printf("# %" PRIu64 " instructions executed, counted from the trace\n", root->total);
+	view_print_losses(graph->view, stdout, "# ");
+	puts("#");
 	printf("# %s\n#\n", options->order == GRAPH_CALLER ?
 	       "Each function below the one that called it; Total is with all that it called" :
 	       "Each function, and below it what called it; Total is what it ran for that caller");

@@ -291,6 +291,7 @@ static void forget(void *ctx)
 	for (size_t i = 0; i < report->n; i++)
 		report->list[i]->insns = report->list[i]->calls = report->list[i]->branches = 0;
 	report->insns = report->errors = 0;
+	view_forget(report->view);
 	forget_cache(report);
 }
 
@@ -354,7 +355,9 @@ static void print_report(struct report *report)
 
 	if (report->n)
 		qsort(report->list, report->n, sizeof(*report->list), compare_counts);
-	printf("# %" PRIu64 " instructions executed, counted from the trace\n#\n", report->insns);
+	printf("# %" PRIu64 " instructions executed, counted from the trace\n", report->insns);
+	view_print_losses(report->view, stdout, "# ");
+	puts("#");
 	printf("# Overhead     Instructions      Branches       Entered");
 	for (int key = 0; key < SORT_KEYS; key++)
 		if (report->keys & 1u << key)
@@ -496,10 +499,20 @@ static void no_free(void *row)
 	(void)row;
 }
 
+/* What is printed is a table that -s sorts, or a tree. */
+static int check_options(const struct report *report, bool sorted)
+{
+	if (report->by_calls && sorted)
+		return cmd_error(-EINVAL, "-s chooses the columns of a table and -g prints a tree "
+				 "of calls: give one of them");
+	return 0;
+}
+
 /* 0; -EINVAL after a message; 1: the help was all that was asked for. */
 static int parse_options(struct report *report, struct view_options *options, int argc, char **argv)
 {
 	const char *jobs = NULL;
+	bool sorted = false;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "hfns:g::S:d:" VIEW_SHORT_OPTIONS, long_options,
@@ -508,6 +521,7 @@ static int parse_options(struct report *report, struct view_options *options, in
 		case 's':
 			if (parse_keys(optarg, &report->keys))
 				return -EINVAL;
+			sorted = true;
 			break;
 		case 'g':
 			/*
@@ -546,7 +560,7 @@ static int parse_options(struct report *report, struct view_options *options, in
 			return -EINVAL;
 		}
 	}
-	return cmd_jobs(jobs, &options->session.jobs);
+	return check_options(report, sorted) ? -EINVAL : cmd_jobs(jobs, &options->session.jobs);
 }
 
 static void free_report(struct report *report)

@@ -17,6 +17,7 @@
 struct cpu_counts {
 	bool used;
 	uint64_t insns, traps, gaps, trace_bytes;
+	uint64_t stored_bytes;	/* of AUX data that the file has */
 	uint64_t lost;		/* AUX records after which trace is missing */
 	uint64_t first, last;	/* time, ns */
 };
@@ -27,6 +28,7 @@ struct counts {
 	uint64_t errors;
 	uint64_t from, to;	/* when the trace was made, ns */
 	bool bad_time;		/* a time stamp says otherwise */
+	bool by_thread;		/* there are buffers of threads, not cpus */
 	bool stacks;		/* they are built, and cuts are counted */
 	struct rvt_session_sink stack_sink;
 	uint64_t cuts;
@@ -100,6 +102,7 @@ static void forget(void *ctx)
 	memset(counts->cpus, 0, MAX_CPUS * sizeof(*counts->cpus));
 	counts->errors = 0;
 	counts->bad_time = false;
+	view_forget(counts->view);
 }
 
 /*
@@ -167,19 +170,56 @@ static void print_line(const char *name, const struct cpu_counts *cpu)
 	putchar('\n');
 }
 
-static void print_counts(const struct counts *counts)
+/*
+ * A file that is cut has records of trace that it does not have. Buffers of threads (cpu -1) have
+ * trace of any cpu: there is only their sum.
+ */
+static void count_stored(struct counts *counts)
+{
+	struct rvt_perfdata *file = rvt_session_file(view_session(counts->view));
+	struct rvt_perfdata_record record;
+	uint64_t pos = 0;
+
+	while (rvt_perfdata_next(file, &pos, &record) > 0) {
+		const struct rvt_record_auxtrace *chunk = (const void *)record.header;
+
+		if (record.type != RVT_RECORD_AUXTRACE || chunk->cpu >= MAX_CPUS)
+			continue;
+		if ((int32_t)chunk->cpu < 0)
+			counts->by_thread = true;
+		else if (!chunk->unpacked)
+			counts->cpus[chunk->cpu].stored_bytes += record.aux_len;
+		else if (record.aux_len == chunk->size)
+			counts->cpus[chunk->cpu].stored_bytes += chunk->unpacked;
+	}
+}
+
+/* Bytes of trace of the cpu that there are. */
+static uint64_t trace_bytes(const struct counts *counts, const struct cpu_counts *cpu)
+{
+	return counts->by_thread || cpu->trace_bytes < cpu->stored_bytes ? cpu->trace_bytes :
+		cpu->stored_bytes;
+}
+
+static void print_counts(struct counts *counts)
 {
 	struct cpu_counts sum = { 0 };
 	struct rvt_session_stats stats;
 
+	view_print_losses(counts->view, stdout, "# ");
+	rvt_session_stats(view_session(counts->view), &stats);
+	if (stats.missing_bytes)
+		count_stored(counts);
 	printf("%scpu      trace bytes   instructions  bits/insn      traps     gaps     lost    "
 	       "seconds       MB/s%s\n", color_begin(COLOR_TITLE), color_end(COLOR_TITLE));
 	for (int i = 0; i < MAX_CPUS; i++) {
-		const struct cpu_counts *cpu = &counts->cpus[i];
+		struct cpu_counts *cpu = &counts->cpus[i];
 		char name[16];
 
 		if (!cpu->used)
 			continue;
+		if (stats.missing_bytes)
+			cpu->trace_bytes = trace_bytes(counts, cpu);
 		snprintf(name, sizeof(name), "%d", i);
 		print_line(name, cpu);
 		sum.trace_bytes += cpu->trace_bytes;
@@ -193,7 +233,6 @@ static void print_counts(const struct counts *counts)
 			sum.last = cpu->last;
 	}
 	print_line("all", &sum);
-	rvt_session_stats(view_session(counts->view), &stats);
 	printf("\n%" PRIu64 " messages, %" PRIu64 " synchronisation points; %" PRIu64 " branches, "
 										      "%" PRIu64
 	       " taken; %" PRIu64 " indirect jumps\n", stats.stream.messages, stats.stream.syncs,

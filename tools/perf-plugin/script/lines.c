@@ -247,7 +247,8 @@ static int text_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	if (event->type != RVT_EVENT_LOST)
 		return 0;
 	script->errors++;
-	view_lost(script->view, event);
+	if (script->mode == MODE_INSNS)	/* else transfers take note of it */
+		view_lost(script->view, event);
 	if (view_wants(script->view, hart) && itrace_wants_error(&script->itrace, event))
 		print_error(script, hart, event);
 	return limit(script);

@@ -156,8 +156,21 @@ static int choose_fields(struct script *script, const char *insn_format, const c
 
 struct script_options {
 	struct view_options view;
+	const char *shown;	/* the option that chose what is printed; NULL: none */
 	const char *insn_format, *fields, *jobs;
 };
+
+/* What is printed is of one kind. */
+static int choose_mode(struct script *script, struct script_options *options, const char *option,
+		       enum script_mode mode)
+{
+	if (options->shown && strcmp(options->shown, option))
+		return cmd_error(-EINVAL, "%s and %s are two views of the recording: give one of "
+				 "them", options->shown, option);
+	options->shown = option;
+	script->mode = mode;
+	return 0;
+}
 
 /* Lines that depend on those before are printed by one thread. */
 static int choose_jobs(const struct script *script, struct script_options *options)
@@ -175,27 +188,33 @@ static int parse_options(struct script *script, struct script_options *options, 
 			 char **argv)
 {
 	double number;
-	int c;
+	int c, err = 0;
 
 	while ((c = getopt_long(argc, argv, "hfF:S:" VIEW_SHORT_OPTIONS, long_options,
 				NULL)) >= 0) {
 		switch (c) {
 		case OPT_INSNS:
-			script->mode = MODE_INSNS;
+			err = choose_mode(script, options, "--insn-trace", MODE_INSNS);
 			options->insn_format = optarg;
 			break;
-		case OPT_BRANCHES: script->mode = MODE_ITRACE; break;
-		case OPT_CALLS: script->mode = MODE_CALLS; break;
-		case OPT_CALLS_RETURNS: script->mode = MODE_CALLS_RETURNS; break;
+		case OPT_BRANCHES:
+			err = choose_mode(script, options, "--branches", MODE_ITRACE);
+			break;
+		case OPT_CALLS:
+			err = choose_mode(script, options, "--call-trace", MODE_CALLS);
+			break;
+		case OPT_CALLS_RETURNS:
+			err = choose_mode(script, options, "--call-ret-trace", MODE_CALLS_RETURNS);
+			break;
 		case OPT_ITRACE:
-			script->mode = MODE_ITRACE;
+			err = choose_mode(script, options, "--itrace", MODE_ITRACE);
 			script->fields |= FIELD_EVENT;
 			if (itrace_parse(optarg, ITRACE_SCRIPT, &script->itrace))
 				return -EINVAL;
 			options->view.session.by_cpu |= script->itrace.ignore_time;
 			break;
 		case OPT_RAW:
-			script->mode = MODE_RAW_PC;
+			err = choose_mode(script, options, "--raw-pc", MODE_RAW_PC);
 			options->view.session.by_cpu = true;
 			break;
 		case OPT_BY_CPU: options->view.session.by_cpu = true; break;
@@ -223,6 +242,8 @@ static int parse_options(struct script *script, struct script_options *options, 
 			cmd_try_help(0);
 			return -EINVAL;
 		}
+		if (err)
+			return err;
 	}
 	return 0;
 }

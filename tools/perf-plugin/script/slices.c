@@ -363,6 +363,7 @@ static void start_again(void *ctx)
 	struct printing *printing = ctx;
 
 	forget(printing);
+	view_forget(printing->script->view);
 	printing->to_drop = printing->written;
 	printing->script->out = printing->again;
 }
