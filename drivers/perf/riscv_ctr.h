@@ -3,7 +3,8 @@
  * RISC-V Control Transfer Records: between the files of riscv_ctr.ko.
  *
  *	riscv_ctr_core.c	the PMU: what happens on a hart, with interrupts off
- *	riscv_ctr_session.c	what an open event asks for, and its triggers
+ *	riscv_ctr_session.c	what an open event asks for, and its trigger
+ *	riscv_ctr_stack.c	what a task's call stack was when it left a hart
  *	riscv_ctr_sysfs.c	format/, caps/, cpumask
  *	riscv_ctr_v1.c		registers as ratified (version 1.0)
  *	riscv_ctr_draft.c	registers of draft 0.1.4
@@ -15,7 +16,6 @@
 
 #include <linux/bits.h>
 #include <linux/cpumask.h>
-#include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/refcount.h>
@@ -75,8 +75,10 @@
 #define RISCV_CTR_CONFIG_DEPTH		GENMASK_ULL(24, 16)
 #define RISCV_CTR_CONFIG_CYCLES		BIT_ULL(48)
 #define RISCV_CTR_CONFIG_MISPREDICT	BIT_ULL(49)
+#define RISCV_CTR_CONFIG_FORGET_STACK	BIT_ULL(50)
 #define RISCV_CTR_CONFIG_ALL		(RISCV_CTR_CONFIG_OPTIONS | RISCV_CTR_CONFIG_DEPTH | \
-					 RISCV_CTR_CONFIG_CYCLES | RISCV_CTR_CONFIG_MISPREDICT)
+					 RISCV_CTR_CONFIG_CYCLES | RISCV_CTR_CONFIG_MISPREDICT | \
+					 RISCV_CTR_CONFIG_FORGET_STACK)
 /* .config1: the trigger; .config2: its config when the type is given, too */
 #define RISCV_CTR_CONFIG1_TRIGGER	GENMASK_ULL(3, 0)
 #define RISCV_CTR_CONFIG1_TYPE		GENMASK_ULL(63, 32)
@@ -153,21 +155,20 @@ DECLARE_PER_CPU(struct riscv_ctr_hart, riscv_ctr_harts);
 
 /**
  * struct riscv_ctr_session - what an event and all that its task's children inherit share
- * @node:	in the list of sessions
  * @users:	events
- * @release:	triggers are given back in process context
+ * @release:	the trigger is given back in process context
  * @control:	what the event asked for, as the control register has it
  * @written:	what is written to the control register
  * @depth:	entries of the hardware in use
  * @limit:	entries that go into a sample
  * @strip:	the handler runs before recording is frozen, and in a mode that is recorded
- * @cpu:	of the event, or -1
- * @keep:	bits of ctrtarget and ctrdata that the event asked for
- * @attr:	of the triggers
- * @triggers:	per CPU, NULL where there is none
+ * @keep_stack:	a task's records are saved when it leaves a hart
+ * @keep_target: bits of ctrtarget that the event asked for
+ * @keep_data:	bits of ctrdata that the event asked for
+ * @attr:	of the trigger
+ * @trigger:	the counter or clock whose overflows take samples
  */
 struct riscv_ctr_session {
-	struct list_head node;
 	refcount_t users;
 	struct work_struct release;
 	u64 control;
@@ -175,15 +176,35 @@ struct riscv_ctr_session {
 	unsigned int depth;
 	unsigned int limit;
 	bool strip;
-	int cpu;
-	u64 keep_target, keep_data;
+	bool keep_stack;
+	u64 keep_target;
+	u64 keep_data;
 	struct perf_event_attr attr;
-	struct perf_event *triggers[];
+	struct perf_event *trigger;
+};
+
+/**
+ * struct riscv_ctr_event - what belongs to one perf event; its pmu_private
+ * @session:	shared with the events that it was inherited from
+ * @stack:	shared with other events of its task, or NULL
+ */
+struct riscv_ctr_event {
+	struct riscv_ctr_session *session;
+	struct riscv_ctr_stack *stack;
 };
 
 static inline struct riscv_ctr_session *riscv_ctr_session_of(const struct perf_event *event)
 {
-	return event->pmu_private;
+	const struct riscv_ctr_event *own = event->pmu_private;
+
+	return own->session;
+}
+
+static inline struct riscv_ctr_stack *riscv_ctr_stack_of(const struct perf_event *event)
+{
+	const struct riscv_ctr_event *own = event->pmu_private;
+
+	return own->stack;
 }
 
 extern const struct riscv_ctr_backend *riscv_ctr;
@@ -193,11 +214,17 @@ extern const struct attribute_group *riscv_ctr_groups[];
 
 struct riscv_ctr_session *riscv_ctr_session_get(struct perf_event *event);
 void riscv_ctr_session_put(struct riscv_ctr_session *session);
-void riscv_ctr_session_online(unsigned int cpu);
-void riscv_ctr_session_offline(unsigned int cpu);
 int riscv_ctr_session_init(void);
 void riscv_ctr_session_exit(void);
 
+struct riscv_ctr_stack *riscv_ctr_stack_get(const struct perf_event *event,
+					    const struct riscv_ctr_session *session);
+void riscv_ctr_stack_put(struct riscv_ctr_stack *stack);
+void riscv_ctr_stack_save(struct riscv_ctr_stack *stack);
+void riscv_ctr_stack_restore(struct riscv_ctr_stack *stack);
+
+void riscv_ctr_read_array(struct rvtrace_ctr_entry *entries, unsigned int depth);
+void riscv_ctr_write_array(const struct rvtrace_ctr_entry *entries, unsigned int depth);
 void riscv_ctr_overflow(struct perf_event *trigger, struct perf_sample_data *data,
 			struct pt_regs *regs);
 

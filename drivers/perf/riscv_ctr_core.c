@@ -4,15 +4,16 @@
  * records of the hart go to the AUX buffer of the event that runs there (layout:
  * include/uapi/linux/rvtrace.h).
  *
- * Records never outlive the task whose flow they are: they are emptied when an event is put on a
- * hart, when it is taken off, and at every task switch meanwhile. The last matters because perf
- * may swap the contexts of parent and child without telling the PMU.
+ * The hart's records never outlive the task whose flow they are. The driver empties them when an
+ * event is put on a hart, when it is taken off, and, where an event follows a CPU, at every task
+ * switch. Call stacks are saved and written back with their task (riscv_ctr_stack.c).
  *
  * Guests are not recorded: while V=1 vsctrctl is in force, which this driver never writes.
  */
 #define pr_fmt(fmt) "riscv_ctr: " fmt
 
 #include <linux/bitfield.h>
+#include <linux/binfmts.h>
 #include <linux/cpuhotplug.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -40,7 +41,6 @@ struct riscv_ctr_caps riscv_ctr_caps;
 struct cpumask riscv_ctr_cpus;
 
 static bool riscv_ctr_is_draft;
-static struct tracepoint *riscv_ctr_tp_switch;
 static enum cpuhp_state riscv_ctr_hp_state;
 
 /**
@@ -120,6 +120,48 @@ static unsigned int riscv_ctr_read_entries(struct rvtrace_ctr_entry *entries, un
 	}
 	csr_write(RISCV_CTR_CSR_SISELECT, select);
 	return nr;
+}
+
+/**
+ * riscv_ctr_read_array - reads all entries as they stand, invalid ones without target and data
+ * @entries:	@depth of them, youngest first
+ * @depth:	as it is set on this hart
+ */
+void riscv_ctr_read_array(struct rvtrace_ctr_entry *entries, unsigned int depth)
+{
+	unsigned long select = csr_read(RISCV_CTR_CSR_SISELECT);
+	unsigned int i;
+
+	for (i = 0; i < depth; i++) {
+		csr_write(RISCV_CTR_CSR_SISELECT, RISCV_CTR_ENTRY_SELECT + i);
+		entries[i].source = csr_read(RISCV_CTR_CSR_SIREG);
+		if (!(entries[i].source & RISCV_CTR_SOURCE_V))
+			continue;
+		entries[i].target = csr_read(RISCV_CTR_CSR_SIREG2);
+		entries[i].data = csr_read(RISCV_CTR_CSR_SIREG3);
+	}
+	csr_write(RISCV_CTR_CSR_SISELECT, select);
+}
+
+/**
+ * riscv_ctr_write_array - writes what riscv_ctr_read_array() has read; the records are empty
+ * @entries:	@depth of them, youngest first
+ * @depth:	as it is set on this hart
+ */
+void riscv_ctr_write_array(const struct rvtrace_ctr_entry *entries, unsigned int depth)
+{
+	unsigned long select = csr_read(RISCV_CTR_CSR_SISELECT);
+	unsigned int i;
+
+	for (i = 0; i < depth; i++) {
+		if (!(entries[i].source & RISCV_CTR_SOURCE_V))
+			continue;
+		csr_write(RISCV_CTR_CSR_SISELECT, RISCV_CTR_ENTRY_SELECT + i);
+		csr_write(RISCV_CTR_CSR_SIREG, entries[i].source);
+		csr_write(RISCV_CTR_CSR_SIREG2, entries[i].target);
+		csr_write(RISCV_CTR_CSR_SIREG3, entries[i].data);
+	}
+	csr_write(RISCV_CTR_CSR_SISELECT, select);
 }
 
 static bool riscv_ctr_in_trap_entry(u64 addr)
@@ -321,6 +363,7 @@ static void riscv_ctr_event_start(struct perf_event *event, int flags)
 	}
 	WRITE_ONCE(hart->event, event);
 	riscv_ctr->start(session->written, session->depth);
+	riscv_ctr_stack_restore(riscv_ctr_stack_of(event));
 }
 
 static void riscv_ctr_event_stop(struct perf_event *event, int flags)
@@ -336,19 +379,29 @@ static void riscv_ctr_event_stop(struct perf_event *event, int flags)
 static int riscv_ctr_event_add(struct perf_event *event, int flags)
 {
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	if (!(flags & PERF_EF_START))
-		return 0;
-	riscv_ctr_event_start(event, PERF_EF_RELOAD);
-	return event->hw.state & PERF_HES_STOPPED ? -EBUSY : 0;
+	if (flags & PERF_EF_START) {
+		riscv_ctr_event_start(event, PERF_EF_RELOAD);
+		if (event->hw.state & PERF_HES_STOPPED)
+			return -EBUSY;
+	}
+	/*
+	 * When two tasks have inherited the same events, perf may swap their contexts instead of
+	 * taking events off and on: then nobody tells the driver that the task is another one.
+	 * This count, which is 0 again after riscv_ctr_event_del(), keeps perf from it.
+	 */
+	local_inc(&event->ctx->nr_no_switch_fast);
+	return 0;
 }
 
 static void riscv_ctr_event_del(struct perf_event *event, int flags)
 {
 	struct riscv_ctr_hart *hart = this_cpu_ptr(&riscv_ctr_harts);
 
+	local_dec(&event->ctx->nr_no_switch_fast);
 	riscv_ctr_event_stop(event, PERF_EF_UPDATE);
 	if (hart->event != event)
 		return;
+	riscv_ctr_stack_save(riscv_ctr_stack_of(event));
 	riscv_ctr->clear();
 	WRITE_ONCE(hart->event, NULL);
 }
@@ -359,13 +412,18 @@ static void riscv_ctr_event_read(struct perf_event *event)
 
 static void riscv_ctr_event_destroy(struct perf_event *event)
 {
-	riscv_ctr_session_put(riscv_ctr_session_of(event));
+	struct riscv_ctr_event *own = event->pmu_private;
+
+	riscv_ctr_stack_put(own->stack);
+	riscv_ctr_session_put(own->session);
+	kfree(own);
 	event->pmu_private = NULL;
 }
 
 static int riscv_ctr_event_init(struct perf_event *event)
 {
-	struct riscv_ctr_session *session;
+	struct riscv_ctr_event *own;
+	int ret;
 
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
@@ -374,12 +432,28 @@ static int riscv_ctr_event_init(struct perf_event *event)
 		return -EOPNOTSUPP;
 	if (event->cpu >= 0 && !cpumask_test_cpu(event->cpu, &riscv_ctr_cpus))
 		return -ENODEV;
-	session = riscv_ctr_session_get(event);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	event->pmu_private = session;
+	own = kzalloc(sizeof(*own), GFP_KERNEL);
+	if (!own)
+		return -ENOMEM;
+	own->session = riscv_ctr_session_get(event);
+	if (IS_ERR(own->session)) {
+		ret = PTR_ERR(own->session);
+		goto err_free;
+	}
+	own->stack = riscv_ctr_stack_get(event, own->session);
+	if (IS_ERR(own->stack)) {
+		ret = PTR_ERR(own->stack);
+		goto err_session;
+	}
+	event->pmu_private = own;
 	event->destroy = riscv_ctr_event_destroy;
 	return 0;
+
+err_session:
+	riscv_ctr_session_put(own->session);
+err_free:
+	kfree(own);
+	return ret;
 }
 
 static void *riscv_ctr_setup_aux(struct perf_event *event, void **pages, int nr_pages,
@@ -435,14 +509,49 @@ static struct pmu riscv_ctr_pmu = {
 static void riscv_ctr_sched_switch(void *data, bool preempt, struct task_struct *prev,
 				   struct task_struct *next, unsigned int prev_state)
 {
-	if (this_cpu_ptr(&riscv_ctr_harts)->event)
+	const struct perf_event *event = this_cpu_ptr(&riscv_ctr_harts)->event;
+
+	/* An event of a task is taken off the hart a little later. */
+	if (event && !(event->attach_state & PERF_ATTACH_TASK))
 		riscv_ctr->clear();
 }
 
+/* The records are calls and jumps of the program that was. */
+static void riscv_ctr_sched_exec(void *data, struct task_struct *task, pid_t old_pid,
+				 struct linux_binprm *bprm)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (this_cpu_ptr(&riscv_ctr_harts)->event)
+		riscv_ctr->clear();
+	local_irq_restore(flags);
+}
+
+/**
+ * struct riscv_ctr_hook - a tracepoint of the scheduler that the driver listens to
+ * @name:	of the tracepoint
+ * @probe:	called there
+ * @tp:		found by name, because the kernel does not export it
+ */
+struct riscv_ctr_hook {
+	const char *name;
+	void *probe;
+	struct tracepoint *tp;
+};
+
+static struct riscv_ctr_hook riscv_ctr_hooks[] = {
+	{ "sched_switch", riscv_ctr_sched_switch },
+	{ "sched_process_exec", riscv_ctr_sched_exec },
+};
+
 static void riscv_ctr_find_tracepoint(struct tracepoint *tp, void *data)
 {
-	if (!strcmp(tp->name, "sched_switch"))
-		riscv_ctr_tp_switch = tp;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(riscv_ctr_hooks); i++)
+		if (!strcmp(tp->name, riscv_ctr_hooks[i].name))
+			riscv_ctr_hooks[i].tp = tp;
 }
 
 /* Which optional fields the entries have: all ones into entry 0, then what is left of them */
@@ -502,7 +611,7 @@ static int riscv_ctr_cpu_online(unsigned int cpu)
 	per_cpu(riscv_ctr_harts, cpu).usable = usable;
 	local_irq_restore(flags);
 	if (usable)
-		riscv_ctr_session_online(cpu);
+		cpumask_set_cpu(cpu, &riscv_ctr_cpus);
 	return 0;
 }
 
@@ -511,7 +620,7 @@ static int riscv_ctr_cpu_offline(unsigned int cpu)
 	struct riscv_ctr_hart *hart = &per_cpu(riscv_ctr_harts, cpu);
 	unsigned long flags;
 
-	riscv_ctr_session_offline(cpu);
+	cpumask_clear_cpu(cpu, &riscv_ctr_cpus);
 	local_irq_save(flags);
 	if (hart->usable) {
 		riscv_ctr->stop();
@@ -605,20 +714,38 @@ static int __init riscv_ctr_discover(void)
 	return -ENODEV;
 }
 
-static int __init riscv_ctr_hook(void)
-{
-	for_each_kernel_tracepoint(riscv_ctr_find_tracepoint, NULL);
-	if (!riscv_ctr_tp_switch) {
-		pr_err("this kernel has no tracepoint sched_switch (CONFIG_TRACEPOINTS)\n");
-		return -EOPNOTSUPP;
-	}
-	return tracepoint_probe_register(riscv_ctr_tp_switch, riscv_ctr_sched_switch, NULL);
-}
-
 static void riscv_ctr_unhook(void)
 {
-	tracepoint_probe_unregister(riscv_ctr_tp_switch, riscv_ctr_sched_switch, NULL);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(riscv_ctr_hooks); i++)
+		if (riscv_ctr_hooks[i].tp)
+			tracepoint_probe_unregister(riscv_ctr_hooks[i].tp,
+						    riscv_ctr_hooks[i].probe, NULL);
 	tracepoint_synchronize_unregister();
+}
+
+static int __init riscv_ctr_hook_all(void)
+{
+	unsigned int i;
+	int ret;
+
+	for_each_kernel_tracepoint(riscv_ctr_find_tracepoint, NULL);
+	for (i = 0; i < ARRAY_SIZE(riscv_ctr_hooks); i++) {
+		if (!riscv_ctr_hooks[i].tp) {
+			pr_err("this kernel has no tracepoint %s (CONFIG_TRACEPOINTS)\n",
+			       riscv_ctr_hooks[i].name);
+			riscv_ctr_unhook();
+			return -EOPNOTSUPP;
+		}
+		ret = tracepoint_probe_register(riscv_ctr_hooks[i].tp, riscv_ctr_hooks[i].probe,
+						NULL);
+		if (ret) {
+			riscv_ctr_unhook();
+			return ret;
+		}
+	}
+	return 0;
 }
 
 static int __init riscv_ctr_init(void)
@@ -635,7 +762,7 @@ static int __init riscv_ctr_init(void)
 	ret = riscv_ctr_session_init();
 	if (ret)
 		return ret;
-	ret = riscv_ctr_hook();
+	ret = riscv_ctr_hook_all();
 	if (ret)
 		goto err_session;
 	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "perf/riscv/ctr:online",

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V Control Transfer Records: what an open event asks for, and the counters that trigger it.
+ * RISC-V Control Transfer Records: what an open event asks for, and the counter that triggers it.
  *
- * Triggers are bound to CPUs, not to tasks: each runs as long as its session is open, and an
- * overflow while another event or none runs on the hart is ignored. So nothing but the records has
- * to follow a task, and fork() creates no counters.
+ * The trigger is a counter of the event's own task or CPU. So perf's check of who may open the
+ * event holds for the trigger, too; it counts and interrupts only while the task runs; perf copies
+ * it to children as it copies the event; and it needs no care when a hart comes or goes.
  */
 #define pr_fmt(fmt) "riscv_ctr: " fmt
 
 #include <linux/bitfield.h>
 #include <linux/capability.h>
-#include <linux/cpu.h>
 #include <linux/err.h>
 #include <linux/log2.h>
-#include <linux/mutex.h>
 #include <linux/slab.h>
 
 #include "riscv_ctr.h"
 
-/* Protects the list and all triggers[] */
-static DEFINE_MUTEX(riscv_ctr_mutex);
-static LIST_HEAD(riscv_ctr_sessions);
 static struct workqueue_struct *riscv_ctr_wq;
 
 static int riscv_ctr_trigger_attr(const struct perf_event_attr *attr,
@@ -65,6 +60,8 @@ static int riscv_ctr_trigger_attr(const struct perf_event_attr *attr,
 	trigger->exclude_hv = attr->exclude_hv;
 	trigger->exclude_idle = attr->exclude_idle;
 	trigger->exclude_guest = 1;
+	trigger->inherit = attr->inherit;
+	trigger->inherit_thread = attr->inherit_thread;
 	/* Others' counters have to give way to a pinned one. */
 	trigger->pinned = perfmon_capable();
 	return 0;
@@ -109,6 +106,10 @@ static int riscv_ctr_control(struct riscv_ctr_session *session, const struct per
 	/* The record of the interrupt tells where the handler's own begin; it is left out later. */
 	session->written = session->strip && riscv_ctr_caps.types ?
 			   control & ~RISCV_CTR_CTL_INTRINH : control;
+	/* The kernel's own calls at a switch are not those at the return from it. */
+	session->keep_stack = control & RISCV_CTR_CTL_RASEMU &&
+			      !(control & (RISCV_CTR_CTL_S | RISCV_CTR_CTL_BPFRZ)) &&
+			      !(attr->config & RISCV_CTR_CONFIG_FORGET_STACK);
 	session->keep_target = ~0ULL;
 	session->keep_data = ~0ULL;
 	if (!(attr->config & RISCV_CTR_CONFIG_MISPREDICT))
@@ -137,55 +138,11 @@ static int riscv_ctr_session_configure(struct riscv_ctr_session *session,
 	return ret;
 }
 
-/* The caller holds the mutex. */
-static int riscv_ctr_trigger_create(struct riscv_ctr_session *session, unsigned int cpu)
-{
-	struct perf_event *trigger;
-
-	trigger = perf_event_create_kernel_counter(&session->attr, cpu, NULL, riscv_ctr_overflow,
-						   session);
-	if (IS_ERR(trigger))
-		return PTR_ERR(trigger);
-	session->triggers[cpu] = trigger;
-	return 0;
-}
-
-static void riscv_ctr_triggers_release(struct riscv_ctr_session *session)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		if (session->triggers[cpu])
-			perf_event_release_kernel(session->triggers[cpu]);
-		session->triggers[cpu] = NULL;
-	}
-}
-
-static int riscv_ctr_triggers_create(struct riscv_ctr_session *session)
-{
-	int cpu, ret = -ENODEV;
-
-	/* Not a CPU that is about to come: riscv_ctr_session_online() serves it. */
-	for_each_cpu(cpu, &riscv_ctr_cpus) {
-		if (session->cpu >= 0 && session->cpu != cpu)
-			continue;
-		ret = riscv_ctr_trigger_create(session, cpu);
-		if (ret)
-			break;
-	}
-	if (ret)
-		riscv_ctr_triggers_release(session);
-	return ret;
-}
-
 static void riscv_ctr_session_release(struct work_struct *work)
 {
 	struct riscv_ctr_session *session = container_of(work, struct riscv_ctr_session, release);
 
-	mutex_lock(&riscv_ctr_mutex);
-	list_del(&session->node);
-	riscv_ctr_triggers_release(session);
-	mutex_unlock(&riscv_ctr_mutex);
+	perf_event_release_kernel(session->trigger);
 	kfree(session);
 }
 
@@ -194,32 +151,33 @@ static struct riscv_ctr_session *riscv_ctr_session_create(struct perf_event *eve
 	struct riscv_ctr_session *session;
 	int ret;
 
-	session = kzalloc(struct_size(session, triggers, nr_cpu_ids), GFP_KERNEL);
+	session = kzalloc(sizeof(*session), GFP_KERNEL);
 	if (!session)
 		return ERR_PTR(-ENOMEM);
 	refcount_set(&session->users, 1);
 	INIT_WORK(&session->release, riscv_ctr_session_release);
-	session->cpu = event->cpu;
 	ret = riscv_ctr_session_configure(session, &event->attr);
-	if (!ret) {
-		mutex_lock(&riscv_ctr_mutex);
-		ret = riscv_ctr_triggers_create(session);
-		if (!ret)
-			list_add(&session->node, &riscv_ctr_sessions);
-		mutex_unlock(&riscv_ctr_mutex);
-	}
-	if (ret) {
-		kfree(session);
-		return ERR_PTR(ret);
+	if (ret)
+		goto err_free;
+	session->trigger = perf_event_create_kernel_counter(&session->attr, event->cpu,
+							    event->hw.target, riscv_ctr_overflow,
+							    session);
+	if (IS_ERR(session->trigger)) {
+		ret = PTR_ERR(session->trigger);
+		goto err_free;
 	}
 	return session;
+
+err_free:
+	kfree(session);
+	return ERR_PTR(ret);
 }
 
 /**
  * riscv_ctr_session_get - for a new event: its session, or its parent's
  * @event:	being initialised
  *
- * Return: the session, or an error pointer: what the options or the triggers were refused with.
+ * Return: the session, or an error pointer: what the options or the trigger were refused with.
  */
 struct riscv_ctr_session *riscv_ctr_session_get(struct perf_event *event)
 {
@@ -232,40 +190,11 @@ struct riscv_ctr_session *riscv_ctr_session_get(struct perf_event *event)
 	return session;
 }
 
-/* Events are freed in places where triggers cannot be. */
+/* Events are freed in places where the trigger cannot be. */
 void riscv_ctr_session_put(struct riscv_ctr_session *session)
 {
 	if (refcount_dec_and_test(&session->users))
 		queue_work(riscv_ctr_wq, &session->release);
-}
-
-/* A hart came up: sessions that concern it get a trigger there. */
-void riscv_ctr_session_online(unsigned int cpu)
-{
-	struct riscv_ctr_session *session;
-
-	mutex_lock(&riscv_ctr_mutex);
-	cpumask_set_cpu(cpu, &riscv_ctr_cpus);
-	list_for_each_entry(session, &riscv_ctr_sessions, node)
-		if ((session->cpu < 0 || session->cpu == cpu) && !session->triggers[cpu] &&
-		    riscv_ctr_trigger_create(session, cpu))
-			pr_warn("cpu %u: no trigger for an event that was opened before it came up\n",
-				cpu);
-	mutex_unlock(&riscv_ctr_mutex);
-}
-
-void riscv_ctr_session_offline(unsigned int cpu)
-{
-	struct riscv_ctr_session *session;
-
-	mutex_lock(&riscv_ctr_mutex);
-	cpumask_clear_cpu(cpu, &riscv_ctr_cpus);
-	list_for_each_entry(session, &riscv_ctr_sessions, node) {
-		if (session->triggers[cpu])
-			perf_event_release_kernel(session->triggers[cpu]);
-		session->triggers[cpu] = NULL;
-	}
-	mutex_unlock(&riscv_ctr_mutex);
 }
 
 int riscv_ctr_session_init(void)

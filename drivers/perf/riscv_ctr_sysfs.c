@@ -26,6 +26,7 @@ PMU_FORMAT_ATTR(no_other_indirect,	"config:46");
 PMU_FORMAT_ATTR(no_other_direct,	"config:47");
 PMU_FORMAT_ATTR(cycles,			"config:48");
 PMU_FORMAT_ATTR(mispredict,		"config:49");
+PMU_FORMAT_ATTR(forget_stack,		"config:50");
 PMU_FORMAT_ATTR(trigger,		"config1:0-3");
 PMU_FORMAT_ATTR(trigger_type,		"config1:32-63");
 PMU_FORMAT_ATTR(trigger_config,		"config2:0-63");
@@ -50,6 +51,7 @@ static struct attribute *riscv_ctr_format_attrs[] = {
 	&format_attr_no_other_direct.attr,
 	&format_attr_cycles.attr,
 	&format_attr_mispredict.attr,
+	&format_attr_forget_stack.attr,
 	&format_attr_trigger.attr,
 	&format_attr_trigger_type.attr,
 	&format_attr_trigger_config.attr,

@@ -145,3 +145,30 @@ apart()
 		exit($leaks || !keys(%own) || grep { $_ < $min } values %own);
 	' "$2" "$3"
 }
+
+# whole_stacks NAME: of the samples of workload deep that are in its leaf, how many there are and
+# how many have every call of deep() that has not returned
+whole_stacks()
+{
+	local deep
+	deep=$(riscv64-linux-gnu-nm "$dir/share/deep" | awk '$3 == "deep" { print $1 }')
+	ctr_raw "$1" | perl -e '
+		my ($roles, $deep) = ($ARGV[0], hex $ARGV[1]);
+		open my $in, "<", $roles or die "$roles: $!";
+		while (<$in>) {
+			$role{$1} = [ hex $2, hex $3, $4 ] if /^deep (\d+) ([0-9a-f]+) ([0-9a-f]+) (\d+)$/;
+		}
+		sub look {
+			my $r = $role{$tid} or return;
+			return unless $ip >= $r->[0] && $ip < $r->[1];
+			$all++;
+			$whole++ if $calls == $r->[2] + 1;
+		}
+		while (<STDIN>) {
+			if (/^sample \S+ \S+ (\d+) \d+ (\S+)/) { look(); ($tid, $ip, $calls) = ($1, hex $2, 0); }
+			elsif (/^entry \d+ [0-9a-f]+ ([0-9a-f]+)/) { $calls++ if hex $1 == $deep; }
+		}
+		look();
+		printf "%d %d\n", $all, $whole;
+	' "$dir/share/$1.out" "$deep"
+}

@@ -43,7 +43,7 @@ struct record {
 
 struct sim {
 	uint64_t control, raw_control;	/* in the layout of 1.0; as written */
-	unsigned int depth, index;
+	unsigned int depth, index, select;
 	bool frozen;
 	struct record array[MAX_DEPTH];	/* by physical index */
 	/* at the last interrupt */
@@ -250,6 +250,38 @@ static void write_csr(struct sim *sim, const struct ctr_log *log)
 	}
 }
 
+/* @field: 1 source, 2 target, 3 data of the entry that siselect names. */
+static void write_entry(struct sim *sim, unsigned int field, uint64_t value)
+{
+	unsigned int n = sim->select - 0x200;
+	struct record *r;
+
+	if (n >= sim->depth)
+		return;
+	r = &sim->array[(sim->index + 2 * sim->depth - 1 - n) % sim->depth];
+	if (field == 1) {
+		r->source = value & ~1ull;
+		r->valid = value & 1;
+	} else if (field == 2) {
+		r->target = value & ~1ull;
+		r->mispredicted = value & 1;
+	} else {
+		r->type = no_types ? 0 : value & 15;
+	}
+}
+
+static void access_entry(struct sim *sim, const struct ctr_log *log)
+{
+	unsigned int csr = log->insn >> 20;
+
+	if ((log->insn >> 12 & 3) != 1)
+		return;		/* csrr */
+	if (csr == 0x150)
+		sim->select = log->next;
+	else
+		write_entry(sim, csr - 0x150, log->next);
+}
+
 /* ---- comparison ---- */
 
 /* The driver has interrupts recorded to find its own entries, and leaves them out by itself. */
@@ -388,9 +420,12 @@ static int check_hart(const char *dir, unsigned int cpu)
 				trap(sim, log);
 			else if (log->kind == CTR_LOG_CLEAR)
 				clear(sim);
-			else if (log->insn >> 20 != 0x150)
+			else if (log->insn >> 20 >= 0x150 && log->insn >> 20 <= 0x153)
+				access_entry(sim, log);
+			else
 				write_csr(sim, log);
-			else if (log->next == 0x200 && sim->frozen)
+			if (log->kind == CTR_LOG_CSR && log->insn >> 20 == 0x150 &&
+			    log->next == 0x200 && sim->frozen)
 				look(sim, cpu, &why);
 		}
 	}

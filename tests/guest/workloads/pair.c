@@ -46,12 +46,15 @@ static inline __attribute__((always_inline)) void yield(void)
 ROLE(a)
 ROLE(b)
 
-static void run(char role, unsigned int rounds)
+static void tell(char role, pid_t pid)
 {
-	printf("%c %d %lx %lx\n", role, (int)getpid(),
+	printf("%c %d %lx %lx\n", role, (int)pid,
 	       (unsigned long)(role == 'a' ? __start_role_a : __start_role_b),
 	       (unsigned long)(role == 'a' ? __stop_role_a : __stop_role_b));
-	fflush(stdout);
+}
+
+static void run(char role, unsigned int rounds)
+{
 	if (role == 'a')
 		run_a(rounds);
 	else
@@ -69,12 +72,20 @@ int main(int argc, char **argv)
 	if (argc < 2 || sched_setaffinity(0, sizeof(cpus), &cpus))
 		return 1;
 	if (strcmp(argv[1], "fork")) {
+		tell(*argv[1], getpid());
+		fflush(stdout);
 		run(*argv[1], rounds);
 		return 0;
 	}
 	child = fork();
 	if (child < 0)
 		return 1;
+	/* One process writes: two that share an offset lost lines on the shared folder. */
+	if (child) {
+		tell('a', getpid());
+		tell('b', child);
+		fflush(stdout);
+	}
 	run(child ? 'a' : 'b', rounds);
 	return child && waitpid(child, NULL, 0) != child;
 }

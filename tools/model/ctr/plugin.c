@@ -121,7 +121,9 @@ static void execute_csr(unsigned int vcpu, void *userdata)
 static bool is_watched_csr(const struct watched *w)
 {
 	return w->word == SCTRCLR_WORD || w->c.csr == CSR_SCTRCTL || w->c.csr == CSR_SCTRSTATUS ||
-		w->c.csr == CSR_SCTRDEPTH || w->c.csr == CSR_SISELECT;
+		w->c.csr == CSR_SCTRDEPTH || w->c.csr == CSR_SISELECT ||
+		/* entries: only what is written */
+		(w->c.csr >= CSR_SIREG && w->c.csr <= CSR_SIREG3 && (w->c.funct3 & 3) == 1);
 }
 
 /* As long-lived as QEMU's translations, which tell nobody when they go. */
