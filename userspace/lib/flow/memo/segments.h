@@ -305,15 +305,19 @@ static inline unsigned int rvt_segment_returns(const struct rvt_segment *seg)
 	return seg->indirect - seg->sequential;
 }
 
+/* Segments are numbered through all lines, which have nothing between them. */
+_Static_assert(sizeof(struct rvt_segment_line) == RVT_LINE_SEGMENTS * sizeof(struct rvt_segment),
+	       "lines are full of segments");
+
 static inline uint32_t rvt_segment_number(const struct rvt_segments *segments,
 					  const struct rvt_segment *seg)
 {
-	return seg - segments->lines[0].segments;
+	return seg - (const struct rvt_segment *)segments->lines;
 }
 
 static inline struct rvt_segment *rvt_segment_at(struct rvt_segments *segments, uint32_t number)
 {
-	return &segments->lines[0].segments[number];
+	return (struct rvt_segment *)segments->lines + number;
 }
 
 /* Where a segment begins. */
