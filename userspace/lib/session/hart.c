@@ -195,17 +195,17 @@ static struct count_owner *present_owner(struct hart_flow *hart, bool by_name)
 		.space = by_name ? hart->buffer->decode->kernel : hart->base.space,
 		.task = hart->base.task ? *hart->base.task : (struct rvt_task){ .pid = -1 },
 	};
-	struct count_owner *owner = hart->owners, *end = owner + hart->n_owners;
+	size_t n = 0;
 
-	while (owner < end && !is_owner(owner, &who))
-		owner++;
-	if (owner < end)
-		return owner;
-	if (array_reserve(&hart->owners, &hart->owners_room, hart->n_owners, 1))
+	while (n < hart->n_owners && !is_owner(&hart->owners[n], &who))
+		n++;
+	if (n < hart->n_owners)
+		return &hart->owners[n];
+	if (array_reserve(&hart->owners, &hart->owners_room, n, 1))
 		return NULL;
-	owner = &hart->owners[hart->n_owners++];
-	*owner = who;
-	return owner;
+	hart->owners[n] = who;
+	hart->n_owners++;
+	return &hart->owners[n];
 }
 
 /* What was counted in @halves belongs to who runs now. What there is no room for stays. */
