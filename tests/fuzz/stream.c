@@ -19,7 +19,8 @@ struct source {
 	struct walk *walk;
 	uint64_t order;		/* of what was delivered */
 	uint64_t sum, edges;	/* of what was executed, in any order */
-	uint64_t last, next;	/* instruction, and what lies behind it; 0: none */
+	uint64_t last, next;	/* instruction, and what lies behind it */
+	bool has_last;
 };
 
 struct walk {
@@ -53,8 +54,9 @@ static int got_runs(void *ctx, const struct rvt_run *runs, size_t n)
 			uint64_t next = pc + 2 * block->halfwords[k];
 
 			if (k >= runs[i].first) {
-				if (source->last && pc != source->next)
+				if (source->has_last && pc != source->next)
 					source->edges += mix(source->last, pc);
+				source->has_last = true;
 				source->last = pc;
 				source->next = next;
 				source->order = mix(source->order, pc);
@@ -75,7 +77,7 @@ static int got_event(void *ctx, const struct rvt_event *event)
 
 	if (event->type == RVT_EVENT_START || event->type == RVT_EVENT_STOP ||
 	    event->type == RVT_EVENT_TRAP || event->type == RVT_EVENT_LOST)
-		source->last = 0;
+		source->has_last = false;
 	source->order = mix(source->order, event->type);
 	source->order = mix(source->order, event->reason);
 	if (event->type == RVT_EVENT_TRAP)
