@@ -167,6 +167,8 @@ struct rvt_order {
 	 * returns how many, at least 1. May be asked for more than are used in the end. */
 	uint32_t (*refill)(void *ctx, uint64_t *outcomes);
 	void *refill_ctx;
+	/* Outcomes come again after so many, at most 64; 0: they do not (repeated history). */
+	uint32_t period;
 	/* If not NULL it is asked once for each of the n_outcomes branches, in order, when that is
 	 * executed, and .outcomes is ignored (E-Trace branch prediction). Returns true: taken. */
 	bool (*outcome)(void *ctx, uint64_t pc);

@@ -78,7 +78,7 @@ static void put_loop(struct fixture *f, unsigned int n_calls, unsigned int n_jum
 /* Of more runs there cannot be a memo. */
 static void test_many_runs(void **state)
 {
-	const unsigned int most = RVT_MEMO_RUNS / 26;
+	const unsigned int most = RVT_BODY_RUNS / 26;
 	struct fixture f;
 
 	(void)state;
@@ -111,9 +111,9 @@ static void test_many_segments(void **state)
 /* What is delivered is refused: there must be no more. */
 static void test_refused(void **state)
 {
-	const unsigned int runs = 26 * (RVT_MEMO_RUNS / 26);
+	const unsigned int runs = 26 * (RVT_BODY_RUNS / 26);
 	struct rvt_speculation spec = {
-		.flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = RVT_MEMO_RUNS / 26,
+		.flags = RVT_RUN_IMPLICIT_RETURN, .n_outcomes = RVT_BODY_RUNS / 26,
 	};
 	struct fixture f;
 
@@ -396,7 +396,7 @@ static void test_other_rules(void **state)
 }
 
 /*
- * What was learned in an mapping epoch does not hold in the one that has its number 2^32 mapping
+ * What was learned in a mapping epoch does not hold in the one that has its number 2^32 mapping
  * epochs later.
  */
 static void test_old_epoch(void **state)

@@ -711,7 +711,7 @@ static void test_long_memo(void **state)
 	assert_true(rvt_memos_recording(f.flow));
 	o.max_insns = MAX_PCS;
 	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
-	assert_true(f.flow->memos->too_long);
+	assert_true(f.flow->body.too_long);
 	rvt_memos_keep(f.flow, 0x1000, 0);
 	assert_null(rvt_memos_look_up(f.flow->memos, &key, rvt_memo_hash(&key)));
 	rvt_flow_flush(f.flow);

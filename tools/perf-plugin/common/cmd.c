@@ -128,8 +128,8 @@ int cmd_number(const char *what, const char *text, uint64_t min, uint64_t max, u
 	if (!read_number(&end, value) && !*end && *value >= min && *value <= max)
 		return 0;
 	if (max < UINT64_MAX)
-		return cmd_error(-EINVAL, "%s: '%s' is no number from %" PRIu64 " to %" PRIu64,
-				 what, text, min, max);
+		return cmd_error(-EINVAL, "%s: '%s' is no number from %" PRIu64 " to %" PRIu64, what,
+				 text, min, max);
 	if (min)
 		return cmd_error(-EINVAL, "%s: '%s' is no number of at least %" PRIu64, what, text,
 				 min);

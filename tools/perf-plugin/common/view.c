@@ -111,8 +111,7 @@ static bool parse_percent(struct view *view, const char *text)
 }
 
 /*
- * Times in seconds are read before there is a session, a part of the recording in percent needs
- * one.
+ * Times in seconds are read before there is a session, a part of the recording in percent needs one.
  */
 static int parse_time(struct view *view, const char *text)
 {
@@ -303,12 +302,10 @@ static bool is_doubtful(const struct rvt_session_stats *stats)
 static void doubt_parameters(const struct view *view, const struct rvt_session_stats *stats)
 {
 	if (is_undecodable(view, stats))
-		fprintf(stderr,
-			"  Not one instruction could be decoded: the encoder may have other "
+		fprintf(stderr, "  Not one instruction could be decoded: the encoder may have other "
 			"parameters. Give the right ones with --params FILE.\n");
 	else if (is_doubtful(stats))
-		fprintf(stderr,
-			"  Behind most synchronisation points the trace contradicts the code or "
+		fprintf(stderr, "  Behind most synchronisation points the trace contradicts the code or "
 			"itself: the encoder may have other parameters (give the right ones with "
 			"--params FILE), or other code was executed.\n");
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "flow/core/state.h"
-#include "flow/memo/leaps.h"
 #include "flow/memo/table-pool.h"
 #include "flow/memo/memos.h"
 #include "insn/insn.h"
@@ -51,7 +50,6 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 	rvt_returns_free(&flow->returns);
 	rvt_flow_pool_tables(flow);
 	rvt_segments_destroy(flow->segments);
-	rvt_leaps_destroy(flow->leaps);
 	rvt_counts_destroy(flow->counts);
 	rvt_deferred_free(&flow->deferred);
 	rvt_memos_destroy(flow->memos);
@@ -85,8 +83,6 @@ static void restart_mapping_epochs(struct rvt_flow *flow)
 {
 	memset(flow->targets, 0, sizeof(flow->targets));
 	flow->speculation_end.mapping_epoch = 0;
-	if (flow->leaps)
-		rvt_leaps_outdate(flow->leaps);
 	for (unsigned int i = 0; i < RVT_FLOW_MAPPING_IDS; i++)
 		flow->mapping_ids[i].mapping_epoch = 0;
 	flow->n_mapping_epochs = 1;
@@ -167,13 +163,6 @@ void rvt_flow_new_mapping_epoch(struct rvt_flow *flow)
 	for (unsigned int i = 0; i < RVT_FLOW_MAPPING_IDS; i++)
 		flow->mapping_ids[i].mapping_epoch = 0;
 	find_mapping_ids(flow);
-}
-
-void rvt_flow_mapping_epochs_from(struct rvt_flow *flow, uint32_t n_mapping_epochs)
-{
-	if (flow->n_mapping_epochs < n_mapping_epochs)
-		flow->n_mapping_epochs = n_mapping_epochs;
-	rvt_flow_new_mapping_epoch(flow);
 	flow->block_epoch = flow->mapping_epochs[0];
 }
 
@@ -195,10 +184,8 @@ void rvt_flow_learn(struct rvt_flow *flow)
 	    flow->returns.depth != teacher->returns.depth)
 		return;
 	flow->segments = teacher->segments;
-	flow->leaps = teacher->leaps;
 	flow->memos = teacher->memos;
 	teacher->segments = NULL;
-	teacher->leaps = NULL;
 	teacher->memos = NULL;
 	rvt_counts_inherit(&flow->counts, &teacher->counts);
 	rvt_deferred_inherit(&flow->deferred, &teacher->deferred);
@@ -207,7 +194,7 @@ void rvt_flow_learn(struct rvt_flow *flow)
 		flow->mapping_ids[i].taught = flow->mapping_ids[i].id;
 	flow->taught = true;
 	flow->n_mapping_ids = teacher->n_mapping_ids;
-	rvt_flow_mapping_epochs_from(flow, teacher->n_mapping_epochs);
+	rvt_flow_new_mapping_epoch(flow);
 }
 
 void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space)

@@ -34,6 +34,7 @@ static int walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint3
 		.n_outcomes = s->hist.bits,
 		.refill = rvt_hist_refill,
 		.refill_ctx = &s->hist,
+		.period = s->hist.period,
 		.max_halfwords = max_halfwords,
 		.max_insns = RVT_UNLIMITED,
 	};

@@ -14,7 +14,9 @@ void rvt_hist_set(struct rvt_hist *h, uint32_t hist, uint64_t repeat)
 
 	if (repeat > MAX_REPEAT)
 		repeat = MAX_REPEAT;
-	*h = (struct rvt_hist){ .pattern = outcomes, .n_bits = bits, .bits = bits * repeat };
+	*h = (struct rvt_hist){
+		.pattern = outcomes, .n_bits = bits, .period = bits, .bits = bits * repeat,
+	};
 	if (!bits)
 		return;
 	/* As many copies as a word holds are taken at once. */

@@ -13,6 +13,7 @@ struct rvt_hist {
 	uint64_t pattern;	/* bits above are zero */
 	uint32_t n_bits;	/* of .pattern: 0 to 64 */
 	uint32_t used;		/* of it, by what was taken last */
+	uint32_t period;	/* outcomes of the field HIST */
 	uint64_t bits;		/* outcomes left in all */
 };
 

@@ -46,7 +46,7 @@ static int add_encoder(struct rvt_session *session, struct encoder *encoder, con
 	err = rvt_params_parse(&encoder->params, "metadata", text, strlen(text), &why);
 	if (err) {
 		rvt_session_fail(error, -ENOTSUP, "%s: the encoder of cpu %d cannot be decoded by "
-				 "this version "
+					      "this version "
 				 "of rvtrace (%s); use a newer one, or give the parameters with "
 				 "--params FILE",
 				 rvt_perfdata_path(session->file), encoder->cpu,
@@ -168,7 +168,7 @@ int rvt_session_read_meta(struct rvt_session *session, char **error)
 			return -ENOMEM;
 		if (strncmp(session->meta, FIRST_LINE "\n", strlen(FIRST_LINE) + 1))
 			return rvt_session_fail(error, -ENOTSUP, "%s: its metadata is of another "
-						"version "
+							     "version "
 						"than '" FIRST_LINE "'; use a newer perf-rvtrace",
 						rvt_perfdata_path(session->file));
 		value = rvt_session_meta(session, "pmu_type");
@@ -240,7 +240,7 @@ int rvt_session_check_encoders(const struct rvt_session *session, char **error)
 	if (session->n_encoders || session->is_ctr)
 		return 0;
 	return rvt_session_fail(error, -ENOTSUP, "%s: it does not say how its trace is encoded%s; "
-				"give the "
+					     "give the "
 				"parameters with --params FILE", rvt_perfdata_path(session->file),
 				session->meta ? "" : " (not recorded by perf rvtrace record?)");
 }

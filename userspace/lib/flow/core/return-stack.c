@@ -285,7 +285,6 @@ static bool make_stack(struct rvt_return_stack *stack, unsigned int depth,
 int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 			      unsigned int recursion_max)
 {
-	const bool had_one = flow->returns.depth;
 	struct rvt_return_stack stack = {};
 
 	if (!make_stack(&stack, depth, recursion_max)) {
@@ -294,8 +293,5 @@ int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 	}
 	rvt_returns_free(&flow->returns);
 	flow->returns = stack;
-	/* Without a stack it was not noted what leaps do to it. */
-	if (had_one != !!depth)
-		rvt_flow_new_mapping_epoch(flow);
 	return 0;
 }

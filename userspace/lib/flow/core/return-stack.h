@@ -85,6 +85,15 @@ struct rvt_stack_delta *rvt_returns_log(struct rvt_return_stack *stack,
 /* What went to the log is noted in @outer, too, which is the log again (or NULL). */
 void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_stack_delta *outer);
 
+/* Whether the stack is as it was before: what was popped was pushed again. */
+static inline bool rvt_stack_delta_is_none(const struct rvt_stack_delta *delta)
+{
+	const unsigned int n = delta->n_pops;
+
+	return !delta->invalid && delta->n_pushes == n &&
+	       !__builtin_memcmp(delta->pcs, delta->pcs + RVT_DELTA_PCS - n, n * sizeof(delta->pcs[0]));
+}
+
 /* Bytes that are needed to keep @calls; 0: they do nothing. */
 size_t rvt_stack_delta_bytes(const struct rvt_stack_delta *delta);
 void rvt_stack_delta_keep(const struct rvt_stack_delta *delta, struct rvt_kept_delta *kept);

@@ -10,6 +10,7 @@
 #include <rvtrace/flow.h>
 #include "flow/count/deferred.h"
 #include "flow/core/blocks.h"
+#include "flow/core/body.h"
 #include "flow/memo/segments.h"
 #include "flow/count/counts.h"
 #include "flow/core/return-stack.h"
@@ -81,14 +82,14 @@ struct rvt_flow {
 	uint32_t last_insn;
 
 	struct rvt_segments *segments;	/* made when first used */
-	struct rvt_leaps *leaps;	/* likewise, with the segments */
 	bool no_segments;		/* there was no memory for them */
 
 	struct rvt_counts *counts;	/* instead of delivering */
 	struct rvt_deferred deferred;	/* some of them */
 	struct rvt_memos *memos;	/* made when first used */
 	bool no_memos;
-	bool recording;			/* of a memo */
+	bool recording;			/* to .body */
+	struct rvt_body body;
 	uint64_t time_filter;		/* TIME events before are not told */
 	struct rvt_flow *teacher;	/* of which this one may learn, once; or NULL */
 	bool taught, retired;
@@ -128,7 +129,7 @@ int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc, uint64_t offset);
 void rvt_flow_end_slice(struct rvt_flow *flow);
 
 /*
- * rvt_flow_learn - what flow->teacher has learned of code (segments, leaps, memos) is @flow's,
+ * rvt_flow_learn - what flow->teacher has learned of code (segments, memos) is @flow's,
  * which is about to make the first of its own. Both are of the same image, configuration and
  * encoder. rvt_flow_retire - a flow whose counts have been told does not run again, but teaches.
  * Spaces live as long as the image.
@@ -158,10 +159,18 @@ static inline void rvt_flow_count_once(struct rvt_flow *flow, struct rvt_segment
 		seg->next_times = old + one;
 }
 void rvt_memos_expand(struct rvt_flow *flow);
-/* While a memo is recorded: what was executed. @half: the one that all segments are in. */
-void rvt_memos_add_run(struct rvt_flow *flow, const struct rvt_run *run);
-void rvt_memos_add_segments(struct rvt_flow *flow, const uint32_t *numbers, unsigned int n,
-			    unsigned int half);
+/*
+ * Counts what the @n @words of a body stand for, which was executed @times times and went on to @to
+ * each time. rvt_count_body: the same for a body.
+ */
+void rvt_count_words(struct rvt_flow *flow, const uint32_t *words, unsigned int n, uint64_t to,
+		     uint64_t times);
+static inline void rvt_count_body(struct rvt_flow *flow, const struct rvt_body *body, uint64_t to,
+				  uint64_t times)
+{
+	rvt_count_words(flow, body->words, body->n_words, to, times);
+}
+
 /* Segments are about to be forgotten, and so all memos; nothing may be deferred. */
 void rvt_memos_reset(struct rvt_flow *flow);
 void rvt_memos_destroy(struct rvt_memos *memos);
@@ -175,11 +184,6 @@ int rvt_flow_deliver(struct rvt_flow *flow);
 int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);
 /* Nodes have other numbers from now on. */
 void rvt_flow_new_mapping_epoch(struct rvt_flow *flow);
-/*
- * Tables of another flow, which had @n_mapping_epochs, are @flow's now: leaps are of mapping
- * epochs, and none is used a second time.
- */
-void rvt_flow_mapping_epochs_from(struct rvt_flow *flow, uint32_t n_mapping_epochs);
 static inline struct rvt_target *rvt_flow_target(struct rvt_flow *flow, uint64_t pc)
 {
 	return &flow->targets[(pc >> 1) % RVT_FLOW_TARGETS];
@@ -219,7 +223,7 @@ static inline int rvt_flow_emit(struct rvt_flow *flow, struct rvt_code_block *bl
 	if (flow->counts)
 		rvt_flow_count_run(flow, block, first, count);
 	if (flow->recording)
-		rvt_memos_add_run(flow, &run);
+		rvt_body_add_run(&flow->body, &run);
 	if (!flow->collect)
 		return 0;
 	flow->runs[flow->n_runs++] = run;

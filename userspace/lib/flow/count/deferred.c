@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include "util/array.h"
 #include "flow/core/state.h"
-#include "flow/memo/leaps.h"
 #include "flow/memo/memos.h"
 
-enum kind { MEMO, SEGMENT, LEAP };
-_Static_assert(RVT_MEMO_ENTRIES <= 1 << 20 && RVT_SEGMENTS <= 1 << 20 && RVT_LEAPS <= 1 << 20,
+enum kind { MEMO, SEGMENT };
+_Static_assert(RVT_MEMO_ENTRIES <= 1 << 20 && RVT_SEGMENTS <= 1 << 20,
 	       "numbers fit a note");
 
 /* False: no room, and nothing is noted. */
@@ -87,30 +86,6 @@ static bool note_segments(struct rvt_deferred *deferred, struct rvt_segments *se
 	return room;
 }
 
-/* The code of a leap is in one half. */
-static bool note_leaps(struct rvt_deferred *deferred, struct rvt_leaps *leaps,
-		       const struct rvt_segments *segments, unsigned int halves)
-{
-	uint32_t left = 0;
-	bool room = true;
-
-	for (uint32_t i = 0; i < leaps->n_counted; i++) {
-		const uint32_t number = leaps->counted[i];
-		struct rvt_leap *leap = &leaps->leaps[number];
-		const bool in = is_in(halves, segments->pcs[leap->last / RVT_LINE_SEGMENTS]);
-
-		room = room && (!in || note(deferred, LEAP, number, leap->times));
-		if (!room || !in) {
-			leaps->counted[left++] = number;
-			continue;
-		}
-		leap->times = 0;
-		leap->flags |= RVT_LEAP_DEFERRED;
-	}
-	leaps->n_counted = left;
-	return room;
-}
-
 bool rvt_flow_defer_counts(struct rvt_flow *flow, uint32_t owner, unsigned int halves)
 {
 	struct rvt_deferred *deferred = &flow->deferred;
@@ -120,9 +95,8 @@ bool rvt_flow_defer_counts(struct rvt_flow *flow, uint32_t owner, unsigned int h
 		deferred->full = true;
 		return false;
 	}
-	if ((!flow->memos || note_memos(deferred, flow->memos, halves)) &&
-	    (!flow->segments || note_segments(deferred, flow->segments, halves)) && flow->leaps)
-		note_leaps(deferred, flow->leaps, flow->segments, halves);
+	if ((!flow->memos || note_memos(deferred, flow->memos, halves)) && flow->segments)
+		note_segments(deferred, flow->segments, halves);
 	part.n = deferred->n - part.first;
 	if (!part.n)
 		return false;
@@ -135,21 +109,15 @@ static void count_again(struct rvt_flow *flow, const struct rvt_deferred_note *n
 {
 	struct rvt_memo *s;
 
-	switch (note->kind) {
-	case SEGMENT:
+	if (note->kind == SEGMENT) {
 		rvt_flow_count_segment(flow, rvt_segment_at(flow->segments, note->number),
 				       note->times);
-		break;
-	case LEAP:
-		rvt_leap_count(flow->leaps, &flow->leaps->leaps[note->number], note->times);
-		break;
-	default:
-		s = &flow->memos->memos[note->number];
-		if (!s->times || s->times > UINT32_MAX - note->times)
-			rvt_memos_begin_times(flow, s);
-		s->times += note->times;
-		break;
+		return;
 	}
+	s = &flow->memos->memos[note->number];
+	if (!s->times || s->times > UINT32_MAX - note->times)
+		rvt_memos_begin_times(flow, s);
+	s->times += note->times;
 }
 
 /* Nothing is noted any more: what was may make room for others. */
@@ -162,8 +130,6 @@ static void clear(struct rvt_flow *flow)
 
 		if (note->kind == MEMO)
 			flow->memos->memos[note->number].flags &= ~RVT_MEMO_DEFERRED;
-		else if (note->kind == LEAP)
-			flow->leaps->leaps[note->number].flags &= ~RVT_LEAP_DEFERRED;
 	}
 	deferred->n = deferred->n_parts = 0;
 	deferred->full = false;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Inside the library: counts that are deferred. Each time that another task goes on, what was
- * counted before belongs to somebody else. To expand the counts of memos, segments and leaps each
+ * counted before belongs to somebody else. To expand the counts of memos and segments each
  * time would take longer than to decode; so only these are noted, with whose they are, and expanded
  * when somebody asks, or before code that they are of is replaced.
  *
- * What is noted must stay: until it is taken back, no memo, segment or leap of it makes room for
+ * What is noted must stay: until it is taken back, no memo or segment of it makes room for
  * another.
  */
 #ifndef RVT_LIB_FLOW_DEFERRED_H
@@ -21,7 +21,7 @@ struct rvt_flow;
 #define RVT_DEFERRED_TIMES ((1u << 10) - 1)
 
 struct rvt_deferred_note {
-	uint32_t kind : 2;		/* a memo, a segment or a leap */
+	uint32_t kind : 2;		/* a memo or a segment */
 	uint32_t number : 20;		/* of it */
 	uint32_t times : 10;		/* RVT_DEFERRED_TIMES at most: more are several notes */
 };
@@ -46,7 +46,7 @@ struct rvt_deferred {
 #define RVT_DEFERRED_BOTH (1u << 0 | RVT_DEFERRED_HIGH)
 
 /*
- * What memos, segments and leaps in @halves have counted is @owner's, any number of the caller's.
+ * What memos and segments in @halves have counted is @owner's, any number of the caller's.
  * What there is no room for is left to count. rvt_flow_counts() tells that, and all that is counted
  * otherwise. Returns whether something was deferred.
  */

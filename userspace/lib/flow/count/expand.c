@@ -3,7 +3,6 @@
  * Block walk: what segments have counted becomes counts of runs and edges.
  */
 #include "flow/core/state.h"
-#include "flow/memo/leaps.h"
 
 static void count_path(struct rvt_flow *flow, const struct rvt_segment *seg, uint64_t times)
 {
@@ -27,6 +26,53 @@ void rvt_flow_count_segment(struct rvt_flow *flow, struct rvt_segment *seg, uint
 		times = 1;
 	}
 	seg->times = times;
+}
+
+static uint64_t address_of(const struct rvt_segments *segments, const struct rvt_body_item *item)
+{
+	if (!item->seg)
+		return rvt_run_address(&item->run);
+	return segments->pcs[rvt_segment_number(segments, item->seg) / RVT_LINE_SEGMENTS];
+}
+
+/* Whether what follows a part is counted with it. */
+static bool counts_next(const struct rvt_body_item *item)
+{
+	return item->seg && item->seg->next;
+}
+
+/* Counts what follows the last part, which is not counted with that. */
+static void expand_edge(struct rvt_flow *flow, const struct rvt_body_item *last, uint64_t to,
+			uint64_t times)
+{
+	if (!last->seg) {
+		rvt_counts_edge(flow->counts, rvt_block_of(&last->run),
+				last->run.first + last->run.count - 1, to, times);
+		return;
+	}
+	if (last->seg->leaves)
+		rvt_counts_jump(flow->counts, rvt_segment_path(flow->segments, last->seg)->last, to,
+				times);
+}
+
+void rvt_count_words(struct rvt_flow *flow, const uint32_t *words, unsigned int n, uint64_t to,
+		     uint64_t times)
+{
+	const uint32_t *word = words, *end = words + n;
+	struct rvt_body_item item, last = {};
+
+	for (bool first = true; word < end; first = false, last = item) {
+		word = rvt_body_next(flow->segments, word, &item);
+		if (!first && !counts_next(&last))
+			expand_edge(flow, &last, address_of(flow->segments, &item), times);
+		if (item.seg)
+			rvt_flow_count_segment(flow, item.seg, times);
+		else
+			rvt_counts_run(flow->counts, rvt_block_of(&item.run), item.run.first,
+				       item.run.count, times);
+	}
+	if (!counts_next(&last))
+		expand_edge(flow, &last, to, times);
 }
 
 /*
@@ -74,7 +120,6 @@ void rvt_flow_expand_segments(struct rvt_flow *flow)
 		return;
 	/* Notes of returns are of paths of segments, which may be about to go. */
 	rvt_counts_jumps(flow->counts);
-	rvt_leaps_expand(flow);
 	for (uint32_t i = 0; i < segments->n_counted; i++) {
 		struct rvt_segment *seg = rvt_segment_at(segments, segments->counted[i]);
 		const uint32_t left = segments->n_counted - i;

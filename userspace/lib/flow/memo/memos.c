@@ -12,7 +12,7 @@
 #define DELTA_UNITS(bytes) (((bytes) + 15) / 16)
 #define BODY_UNITS(words) (((words) + 3) / 4)
 /* Of a path with what lies behind it, in 16 bytes. */
-#define MAX_PATH (1 + DELTA_UNITS(sizeof(struct rvt_stack_delta)) + BODY_UNITS(RVT_MEMO_WORDS))
+#define MAX_PATH (1 + DELTA_UNITS(sizeof(struct rvt_stack_delta)) + BODY_UNITS(RVT_BODY_WORDS))
 
 static bool make_table(struct rvt_flow *flow)
 {
@@ -337,8 +337,7 @@ void rvt_memos_record_missed(struct rvt_flow *flow)
 	}
 	if (!is_known(memos, &memos->key, memos->stack_hash))
 		return;
-	memos->too_long = memos->leaves_half = false;
-	memos->n_words = memos->n_runs = 0;
+	rvt_body_begin(&flow->body);
 	memos->before = flow->stats;
 	rvt_returns_log(&flow->returns, &memos->returns);
 	flow->recording = true;
@@ -349,45 +348,6 @@ void rvt_memos_record(struct rvt_flow *flow, const struct rvt_memo_key *key)
 	flow->memos->key = *key;
 	flow->memos->stack_hash = stack_hash_of(flow, key);
 	rvt_memos_record_missed(flow);
-}
-
-/* @n more words, with @runs in them, all in @half. NULL: there is no room. */
-static uint32_t *add_words(struct rvt_memos *memos, unsigned int n, unsigned int runs,
-			   unsigned int half)
-{
-	uint32_t *words = memos->words + memos->n_words;
-
-	memos->leaves_half |= half != rvt_va_half(memos->key.pc);
-	memos->too_long |= memos->n_words + n > RVT_MEMO_WORDS ||
-			   memos->n_runs + runs > RVT_MEMO_RUNS;
-	if (memos->too_long)
-		return NULL;
-	memos->n_words += n;
-	memos->n_runs += runs;
-	return words;
-}
-
-void rvt_memos_add_run(struct rvt_flow *flow, const struct rvt_run *run)
-{
-	uint32_t *words = add_words(flow->memos, RVT_MEMO_RUN_WORDS, 1,
-				    rvt_va_half(run->block->pc));
-
-	if (!words)
-		return;
-	words[0] = RVT_MEMO_RUN;
-	memcpy(words + 1, run, sizeof(*run));
-}
-
-void rvt_memos_add_segments(struct rvt_flow *flow, const uint32_t *numbers, unsigned int n,
-			    unsigned int half)
-{
-	for (unsigned int i = 0; i < n && !flow->memos->too_long; i++) {
-		uint32_t *words = add_words(
-			flow->memos, 1, rvt_segment_at(flow->segments, numbers[i])->n_runs, half);
-
-		if (words)
-			*words = numbers[i];
-	}
 }
 
 bool rvt_memo_pack(const struct rvt_flow_stats *stats, uint64_t *sums)
@@ -433,78 +393,14 @@ static bool fill(const struct rvt_flow *flow, struct rvt_memo *s)
 	return fits;
 }
 
-/* A part of a path: a segment, or a run. */
-struct body_item {
-	struct rvt_segment *seg;	/* NULL: it is .run */
-	struct rvt_run run;
-};
-
-static const uint32_t *next_item(struct rvt_segments *segments, const uint32_t *word,
-				 struct body_item *body_item)
-{
-	body_item->seg = NULL;
-	if (!(*word & RVT_MEMO_RUN)) {
-		body_item->seg = rvt_segment_at(segments, *word);
-		return word + 1;
-	}
-	memcpy(&body_item->run, word + 1, sizeof(body_item->run));
-	return word + RVT_MEMO_RUN_WORDS;
-}
-
-static uint64_t address_of(const struct rvt_segments *segments, const struct body_item *body_item)
-{
-	if (!body_item->seg)
-		return rvt_run_address(&body_item->run);
-	return segments->pcs[rvt_segment_number(segments, body_item->seg) / RVT_LINE_SEGMENTS];
-}
-
-/* Whether what follows a part is counted with it. */
-static bool counts_next(const struct body_item *body_item)
-{
-	return body_item->seg && body_item->seg->next;
-}
-
-/* Counts what follows the last part, which is not counted with that. */
-static void expand_edge(struct rvt_flow *flow, const struct body_item *last, uint64_t to,
-			uint64_t times)
-{
-	if (!last->seg) {
-		rvt_counts_edge(flow->counts, rvt_block_of(&last->run),
-				last->run.first + last->run.count - 1, to, times);
-		return;
-	}
-	if (last->seg->leaves)
-		rvt_counts_jump(flow->counts, rvt_segment_path(flow->segments, last->seg)->last, to,
-				times);
-}
-
-/* A path that was gone @times times, and from it to @to. */
-static void expand_path(struct rvt_flow *flow, struct rvt_memo_path *path, uint64_t to,
-			uint64_t times)
-{
-	const uint32_t *word = rvt_memo_body(path), *end = word + path->n_words;
-	struct body_item body_item, last = {};
-
-	for (bool first = true; word < end; first = false, last = body_item) {
-		word = next_item(flow->segments, word, &body_item);
-		if (!first && !counts_next(&last))
-			expand_edge(flow, &last, address_of(flow->segments, &body_item), times);
-		if (body_item.seg)
-			rvt_flow_count_segment(flow, body_item.seg, times);
-		else
-			rvt_counts_run(flow->counts, rvt_block_of(&body_item.run),
-				       body_item.run.first, body_item.run.count, times);
-	}
-	if (!counts_next(&last))
-		expand_edge(flow, &last, to, times);
-}
-
 /* The counts of a memo: before it goes, or when somebody asks. */
 static void expand(struct rvt_flow *flow, struct rvt_memo *s)
 {
+	struct rvt_memo_path *path = rvt_memo_path(flow->memos, s);
+
 	if (!s->times || !flow->counts)
 		return;
-	expand_path(flow, rvt_memo_path(flow->memos, s), s->pc, s->times);
+	rvt_count_words(flow, rvt_memo_body(path), path->n_words, s->pc, s->times);
 	s->times = 0;
 }
 
@@ -519,10 +415,12 @@ void rvt_memos_drop(struct rvt_flow *flow)
 /* What a memo cannot hold. */
 static bool is_more(struct rvt_flow *flow)
 {
-	struct rvt_memos *memos = flow->memos;
+	const struct rvt_memos *memos = flow->memos;
+	const struct rvt_body *body = &flow->body;
 
 	return flow->result || memos->returns.invalid || flow->returns.recursion_max ||
-	       !memos->n_words || memos->too_long || memos->leaves_half ||
+	       !body->n_words || body->too_long ||
+	       body->halves != 1u << rvt_va_half(memos->key.pc) ||
 	       !flow->has_pc || !flow->has_last ||
 	       memos->key.mapping_id != rvt_flow_mapping_id(flow, memos->key.pc) ||
 	       flow->stats.traps != memos->before.traps || flow->stats.gaps != memos->before.gaps;
@@ -639,12 +537,13 @@ static void keep_delta(struct rvt_memos *memos, const struct rvt_memo *s,
 }
 
 /*
- * A memo of what memos->words, .returns and @filled say, which ends as @end says. NULL: there is no
+ * A memo of what flow->body, memos->returns and @filled say, which ends as @end says. NULL: there is no
  * room for it.
  */
 static struct rvt_memo *keep(struct rvt_flow *flow, struct rvt_memo *filled,
 			     const struct rvt_memo_path *end)
 {
+	const struct rvt_body *body = &flow->body;
 	struct rvt_memos *memos = flow->memos;
 	struct rvt_memo_path *path;
 	struct rvt_memo *s;
@@ -654,7 +553,7 @@ static struct rvt_memo *keep(struct rvt_flow *flow, struct rvt_memo *filled,
 	if (delta)
 		filled->flags |= RVT_MEMO_DELTA;
 	delta = delta > sizeof(struct rvt_memo_delta) ? DELTA_UNITS(delta) : 0;
-	room = delta + BODY_UNITS(memos->n_words);
+	room = delta + BODY_UNITS(body->n_words);
 	s = make_room(flow, &memos->key, memos->stack_hash);
 	if (!s)
 		return NULL;
@@ -663,11 +562,11 @@ static struct rvt_memo *keep(struct rvt_flow *flow, struct rvt_memo *filled,
 	path->last_block = end->last_block;
 	path->last_insn = end->last_insn;
 	path->consecutive = end->consecutive;
-	path->n_words = memos->n_words;
+	path->n_words = body->n_words;
 	path->delta = delta;
 	if (filled->flags & RVT_MEMO_DELTA)
 		keep_delta(memos, s, path);
-	memcpy(rvt_memo_body(path), memos->words, memos->n_words * sizeof(memos->words[0]));
+	memcpy(rvt_memo_body(path), body->words, body->n_words * sizeof(body->words[0]));
 	return s;
 }
 
@@ -700,12 +599,13 @@ static struct rvt_memo *keep_transient(struct rvt_flow *flow,
 	struct rvt_memos *memos = flow->memos;
 	const struct rvt_memo_path end = end_of_transient(memos);
 	struct rvt_memo filled = memos->memos[0];
+	struct rvt_body *body = &flow->body;
 
 	filled.key = memos->key;
 	filled.stack_hash = memos->stack_hash;
-	memos->n_words = transient->n_segments;
+	body->n_words = transient->n_segments;
 	for (unsigned int i = 0; i < transient->n_segments; i++)
-		memos->words[i] = rvt_segment_number(flow->segments, transient->segments[i]);
+		body->words[i] = rvt_segment_number(flow->segments, transient->segments[i]);
 	return keep(flow, &filled, &end);
 }
 
@@ -730,84 +630,85 @@ struct rvt_memo *rvt_memos_transient(struct rvt_flow *flow,
 
 /* ---- joining ---- */
 
-/* How many runs the way that was recorded has. */
-static unsigned int runs_of_words(struct rvt_flow *flow)
+/* How many runs flow->body has. */
+static unsigned int runs_of_body(struct rvt_flow *flow)
 {
-	const struct rvt_memos *memos = flow->memos;
-	const uint32_t *word = memos->words, *end = word + memos->n_words;
+	const uint32_t *word = flow->body.words, *end = word + flow->body.n_words;
 	unsigned int n = 0;
-	struct body_item body_item;
+	struct rvt_body_item item;
 
 	while (word < end) {
-		word = next_item(flow->segments, word, &body_item);
-		n += body_item.seg ? body_item.seg->n_runs : 1;
+		word = rvt_body_next(flow->segments, word, &item);
+		n += item.seg ? item.seg->n_runs : 1;
 	}
 	return n;
 }
 
-/* The ways of the memos of @row, one after the other. False: more than fits. */
-static bool join_bodies(struct rvt_memos *memos, const struct rvt_memo_group *row)
+/* The bodies of the memos of @group, one after the other. False: more than fits. */
+static bool join_bodies(struct rvt_flow *flow, const struct rvt_memo_group *group)
 {
-	memos->n_words = 0;
-	for (unsigned int i = 0; i < row->n; i++) {
-		struct rvt_memo_path *path = rvt_memo_path(memos, row->memos[i]);
+	struct rvt_body *body = &flow->body;
 
-		if (memos->n_words + path->n_words > RVT_MEMO_WORDS)
+	body->n_words = 0;
+	for (unsigned int i = 0; i < group->n; i++) {
+		struct rvt_memo_path *path = rvt_memo_path(flow->memos, group->memos[i]);
+
+		if (body->n_words + path->n_words > RVT_BODY_WORDS)
 			return false;
-		memcpy(memos->words + memos->n_words, rvt_memo_body(path),
-		       path->n_words * sizeof(memos->words[0]));
-		memos->n_words += path->n_words;
+		memcpy(body->words + body->n_words, rvt_memo_body(path),
+		       path->n_words * sizeof(body->words[0]));
+		body->n_words += path->n_words;
 	}
 	return true;
 }
 
-/* What the memos of @row do together. False: more than fits. */
-static bool add_group(const struct rvt_memo_group *row, struct rvt_memo *sum)
+/* What the memos of @group do together. False: more than fits. */
+static bool add_group(const struct rvt_memo_group *group, struct rvt_memo *sum)
 {
-	uint64_t address = row->key.address, pc = row->key.pc;
+	uint64_t address = group->key.address, pc = group->key.pc;
 	struct rvt_flow_stats stats = {};
 	uint64_t sums;
 	bool fits;
 
-	*sum = (struct rvt_memo){ .key = row->key };
-	for (unsigned int i = 0; i < row->n; i++) {
-		const struct rvt_memo *s = row->memos[i];
+	*sum = (struct rvt_memo){ .key = group->key };
+	for (unsigned int i = 0; i < group->n; i++) {
+		const struct rvt_memo *s = group->memos[i];
 
 		if (!s || s->flags & RVT_MEMO_DELTA || s->key.pc != pc ||
-		    s->key.mapping_id != row->key.mapping_id)
+		    s->key.mapping_id != group->key.mapping_id)
 			return false;
 		address = rvt_memo_address(s, address);
 		pc = s->pc;
 		unpack(s, &stats);
 	}
 	if (address != pc) {
-		if (address != row->key.address)
+		if (address != group->key.address)
 			return false;
 		sum->flags |= RVT_MEMO_KEEPS_ADDRESS;
 	}
 	sum->pc = pc;
-	sum->extra = row->memos[row->n - 1]->extra;
+	sum->extra = group->memos[group->n - 1]->extra;
 	fits = rvt_memo_pack(&stats, &sums);
 	sum->sums = sums;
 	return fits;
 }
 
-struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_group *row)
+struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_group *group)
 {
 	struct rvt_memos *memos = flow->memos;
 	struct rvt_memo_path end;
 	struct rvt_memo sum;
 
-	if (!rvt_memos_have_room(memos) || !is_known(memos, &row->key, 0) ||
-	    memos->hand != row->hand || !add_group(row, &sum) || !join_bodies(memos, row))
+	if (!rvt_memos_have_room(memos) || !is_known(memos, &group->key, 0) ||
+	    memos->hand != group->hand || !add_group(group, &sum) || !join_bodies(flow, group))
 		return NULL;
 	/* There are no more runs than instructions. */
-	if ((uint16_t)(sum.sums >> RVT_MEMO_INSNS) > RVT_MEMO_RUNS &&
-	    runs_of_words(flow) > RVT_MEMO_RUNS)
+	if ((uint16_t)(sum.sums >> RVT_MEMO_INSNS) > RVT_BODY_RUNS &&
+	    runs_of_body(flow) > RVT_BODY_RUNS)
 		return NULL;
 	/* A copy: it may take the entry of one of those that it is made of. */
-	end = *rvt_memo_path(memos, row->memos[row->n - 1]);
-	memos->key = row->key;
+	end = *rvt_memo_path(memos, group->memos[group->n - 1]);
+	memos->key = group->key;
 	memos->stack_hash = 0;
 	memos->returns = (struct rvt_stack_delta){ .n_pops = 0 };
 	return keep(flow, &sum, &end);
@@ -828,19 +729,19 @@ static struct rvt_memo *counted_ahead(struct rvt_memos *memos, uint32_t i, uint3
 	return i + ahead < memos->n_counted ? &memos->memos[memos->counted[i + ahead]] : NULL;
 }
 
-/* What the way of @path leads through: segments, and the blocks of runs. */
+/* What the body of @path leads through: segments, and the blocks of runs. */
 static inline __attribute__((always_inline)) void
 fetch_body(struct rvt_flow *flow, struct rvt_memo_path *path)
 {
 	const uint32_t *word = rvt_memo_body(path), *end = word + path->n_words;
-	struct body_item body_item;
+	struct rvt_body_item item;
 
 	while (word < end) {
-		word = next_item(flow->segments, word, &body_item);
-		if (body_item.seg)
-			__builtin_prefetch(body_item.seg, 1);
+		word = rvt_body_next(flow->segments, word, &item);
+		if (item.seg)
+			__builtin_prefetch(item.seg, 1);
 		else
-			rvt_block_fetch(rvt_block_of(&body_item.run));
+			rvt_block_fetch(rvt_block_of(&item.run));
 	}
 }
 

@@ -26,8 +26,6 @@
 #define RVT_MEMO_WAYS 8
 #define RVT_PREDICTOR_BITS 16
 #define RVT_PREDICTOR_ENTRIES (1u << RVT_PREDICTOR_BITS)
-#define RVT_MEMO_RUNS 255	/* of all it leads through, at most */
-#define RVT_MEMO_WORDS 252	/* of its way, at most */
 #define RVT_MEMO_OUTCOMES UINT8_MAX	/* of all branches, at most */
 #define RVT_MEMO_GROUP 8	/* memos that are joined, at most */
 #define RVT_MEMO_PATH_BYTES (16u << 20)
@@ -93,7 +91,7 @@ struct rvt_memo_delta {
 
 /*
  * The rest. Behind it: what happens to the return stack, if that is too much for a line, and the
- * way: numbers of segments, and RVT_MEMO_RUN with a struct rvt_run in the next 4 words where no
+ * way: numbers of segments, and RVT_BODY_RUN with a struct rvt_run in the next 4 words where no
  * segment was known.
  */
 struct rvt_memo_path {
@@ -106,9 +104,6 @@ struct rvt_memo_path {
 };
 _Static_assert(sizeof(struct rvt_memo_path) == 16 && sizeof(struct rvt_run) == 16,
 	       "units of paths");
-
-#define RVT_MEMO_RUN (1u << 31)		/* no number of a segment has it */
-#define RVT_MEMO_RUN_WORDS (1 + sizeof(struct rvt_run) / 4)
 
 /*
  * Memos lie in the order in which they were first made, and are found by a small index: memory that
@@ -138,10 +133,6 @@ struct rvt_memos {
 	/* being recorded */
 	struct rvt_memo_key key;
 	uint32_t stack_hash;
-	bool too_long;			/* more than fits */
-	bool leaves_half;		/* what runs in both holds for neither meaning */
-	unsigned int n_words, n_runs;
-	uint32_t words[RVT_MEMO_WORDS];
 	struct rvt_flow_stats before;
 	struct rvt_stack_delta returns;
 
@@ -186,7 +177,7 @@ struct rvt_transient_memo {
 	uint64_t pc, sums;		/* as in struct rvt_memo */
 	uint8_t flags, extra;		/* likewise */
 	bool consecutive;
-	struct rvt_segment *const *segments;	/* RVT_MEMO_WORDS at most, in the half of the key */
+	struct rvt_segment *const *segments;	/* RVT_BODY_WORDS at most, in the half of the key */
 	unsigned int n_segments;
 };
 struct rvt_memo *rvt_memos_transient(struct rvt_flow *flow,
@@ -209,10 +200,10 @@ struct rvt_memo_group {
 	const struct rvt_memo *memos[RVT_MEMO_GROUP];	/* NULL: of a draft none was made */
 };
 /*
- * The second time that @row comes a memo is made of it, if one can hold it all. Returns that, or
+ * The second time that @group comes a memo is made of it, if one can hold it all. Returns that, or
  * NULL.
  */
-struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_group *row);
+struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_group *group);
 /* .times is about to begin from 0. */
 void rvt_memos_begin_times(struct rvt_flow *flow, struct rvt_memo *s);
 static inline bool rvt_memos_recording(const struct rvt_flow *flow)
@@ -419,10 +410,10 @@ static inline void rvt_memos_collect(struct rvt_flow *flow, struct rvt_memo_path
 	const uint32_t *word = rvt_memo_body(path), *end = word + path->n_words;
 
 	while (word < end) {
-		if (*word & RVT_MEMO_RUN) {
+		if (*word & RVT_BODY_RUN) {
 			__builtin_memcpy(&flow->runs[flow->n_runs++], word + 1,
 					 sizeof(struct rvt_run));
-			word += RVT_MEMO_RUN_WORDS;
+			word += RVT_BODY_RUN_WORDS;
 		} else {
 			rvt_flow_collect_segment(flow, rvt_segment_at(flow->segments, *word++));
 		}

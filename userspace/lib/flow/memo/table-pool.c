@@ -3,7 +3,6 @@
  * Flow engine: tables from a flow that ends to one that begins.
  */
 #include <stdlib.h>
-#include "flow/memo/leaps.h"
 #include "flow/memo/table-pool.h"
 #include "flow/memo/memos.h"
 
@@ -13,8 +12,8 @@
  */
 static bool may_leave(const struct rvt_flow *flow)
 {
-	return flow->image && !flow->several_images && flow->segments && flow->leaps &&
-	       !flow->deferred.left && !flow->segments->n_counted && !flow->leaps->n_counted &&
+	return flow->image && !flow->several_images && flow->segments &&
+	       !flow->deferred.left && !flow->segments->n_counted &&
 	       (!flow->memos || !flow->memos->n_counted);
 }
 
@@ -27,16 +26,14 @@ void rvt_flow_pool_tables(struct rvt_flow *flow)
 	spare = malloc(sizeof(*spare));
 	if (!spare)
 		return;
-	rvt_leaps_forget(flow->leaps);
 	if (flow->memos)
 		rvt_memos_forget(flow->memos);
 	*spare = (struct rvt_pool_entry){
-		.segments = flow->segments, .leaps = flow->leaps, .memos = flow->memos,
-		.counts = flow->counts, .n_mapping_epochs = flow->n_mapping_epochs,
+		.segments = flow->segments, .memos = flow->memos,
+		.counts = flow->counts,
 	};
 	rvt_deferred_inherit(&spare->deferred, &flow->deferred);
 	flow->segments = NULL;
-	flow->leaps = NULL;
 	flow->memos = NULL;
 	flow->counts = NULL;
 	rvt_pool_put(flow->image, spare);
@@ -52,11 +49,10 @@ void rvt_flow_take_pooled(struct rvt_flow *flow)
 	if (!spare)
 		return;
 	flow->segments = spare->segments;
-	flow->leaps = spare->leaps;
 	flow->memos = spare->memos;
 	rvt_counts_inherit(&flow->counts, &spare->counts);
 	rvt_deferred_inherit(&flow->deferred, &spare->deferred);
-	rvt_flow_mapping_epochs_from(flow, spare->n_mapping_epochs);
+	rvt_flow_new_mapping_epoch(flow);
 	rvt_counts_destroy(spare->counts);
 	free(spare);
 }
@@ -64,7 +60,6 @@ void rvt_flow_take_pooled(struct rvt_flow *flow)
 void rvt_pool_entry_destroy(struct rvt_pool_entry *spare)
 {
 	rvt_segments_destroy(spare->segments);
-	rvt_leaps_destroy(spare->leaps);
 	rvt_memos_destroy(spare->memos);
 	rvt_counts_destroy(spare->counts);
 	rvt_deferred_free(&spare->deferred);

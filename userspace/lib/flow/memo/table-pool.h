@@ -2,7 +2,7 @@
 /*
  * Inside the flow engine: tables that a flow leaves to its image when it ends, for the next one
  * there. What segments say of code is as true then as are the blocks of the image, so a recording
- * that is decoded again, or another part of it, begins with them. What memos and leaps say is
+ * that is decoded again, or another part of it, begins with them. What memos say is
  * forgotten, as it is of one trace; their memory is used again, which is cheaper than to have pages
  * cleared.
  */
@@ -14,11 +14,9 @@
 struct rvt_pool_entry {
 	struct rvt_pool_entry *next;
 	struct rvt_segments *segments;
-	struct rvt_leaps *leaps;
 	struct rvt_memos *memos;	/* or NULL */
 	struct rvt_counts *counts;	/* or NULL */
 	struct rvt_deferred deferred;
-	uint32_t n_mapping_epochs;	/* no leap is of a later one */
 };
 
 /*

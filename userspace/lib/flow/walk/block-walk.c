@@ -270,7 +270,7 @@ static int all_used(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_b
 	return RVT_STOP_USED;
 }
 
-static int walk_order(struct rvt_flow *flow, struct rvt_walk *w)
+int rvt_walk_order(struct rvt_flow *flow, struct rvt_walk *w)
 {
 	int stop;
 
@@ -296,35 +296,5 @@ static int walk_order(struct rvt_flow *flow, struct rvt_walk *w)
 		else
 			stop = execute_limited(flow, w, b);
 	} while (stop == RVT_GO_ON);
-	return stop;
-}
-
-int rvt_walk_blocks(struct rvt_flow *flow, struct rvt_order *order)
-{
-	struct rvt_walk w = {
-		.order = order,
-		.flags = order->flags,
-		.bits = order->outcomes,
-		.outcomes_left = order->n_outcomes,
-		.n_bits = order->n_outcomes < 64 ? order->n_outcomes : 64,
-		.halfwords_left = order->max_halfwords,
-		.insns_left = order->max_insns,
-	};
-	uint64_t halfwords;
-	int stop;
-
-	if (order->max_insns == RVT_UNLIMITED && order->max_halfwords == RVT_UNLIMITED)
-		w.insns_left = RVT_FLOW_MAX_INSNS;
-	rvt_walk_segments_prepare(flow, &w);
-	stop = walk_order(flow, &w);
-	halfwords = order->max_halfwords - w.halfwords_left;
-	order->used_outcomes = order->n_outcomes - w.outcomes_left;
-	order->implicit_returns = w.returns;
-	order->halfwords = halfwords;
-	flow->stats.insns += w.insns;
-	flow->stats.halfwords += halfwords;
-	flow->stats.branches += w.branches;
-	flow->stats.taken += w.taken;
-	flow->stats.indirect += w.indirect;
 	return stop;
 }

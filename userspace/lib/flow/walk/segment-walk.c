@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include "flow/memo/leaps.h"
 #include "flow/memo/table-pool.h"
 #include "flow/walk/walk.h"
 
@@ -126,7 +125,6 @@ struct segment_walk {
 	uint64_t room;			/* half-words that may be executed */
 	uint64_t halfwords, insns;
 	uint64_t used, taken;		/* outcomes, as if all of them were of branches */
-	uint64_t leap_at;		/* with so many outcomes left: may be a leap */
 };
 
 /* An instruction has at least one half-word, so one limit does for both. */
@@ -245,8 +243,6 @@ static uint32_t follow_return(struct rvt_flow *flow, struct rvt_walk *w,
 	w->indirect++;
 	if (flow->counts)
 		rvt_counts_return(flow->counts, &rvt_segment_path(flow->segments, seg)->last, pc);
-	if (flow->leaps->recording)
-		rvt_leaps_add_return(flow->leaps, pc);
 	fetch_return(flow);
 	return node;
 }
@@ -306,109 +302,19 @@ static INLINE bool take_segment(struct rvt_flow *flow, struct rvt_walk *w, struc
 		rvt_flow_count_once(flow, seg);
 	if (collecting)
 		rvt_flow_collect_segment(flow, seg);
-	else if (unlikely(flow->leaps->recording))
-		rvt_leaps_add(flow->leaps, flow->segments, seg);
 	if (unlikely(flow->recording))
-		rvt_memos_add_segments(flow, &(uint32_t){ rvt_segment_number(flow->segments, seg) },
-				       1, r->half);
+		rvt_body_add_segment(&flow->body, rvt_segment_number(flow->segments, seg),
+				     seg->n_runs, r->half);
 	return true;
-}
-
-/* What is not the same whenever a leap is come to. True: it can be taken. */
-static INLINE bool leap_fits(struct rvt_flow *flow, const struct segment_walk *r,
-			     const struct rvt_leap *leap)
-{
-	return leap->halfwords <= r->room - r->halfwords &&
-	       !(leap->flags & RVT_LEAP_ALONE && is_after_fall(flow, r->last)) &&
-	       (!(leap->flags & RVT_LEAP_CALLS) ||
-		rvt_returns_apply(&flow->returns, rvt_leap_calls(flow->leaps, leap)));
-}
-
-static INLINE void take_leap(struct rvt_flow *flow, struct rvt_walk *w, struct segment_walk *r,
-			     struct rvt_leap *leap, bool counting)
-{
-	use_up(r, leap->used);
-	r->halfwords += leap->halfwords;
-	r->insns += leap->insns;
-	r->used += leap->branches;
-	r->taken += leap->taken;
-	w->returns += leap->returns;
-	w->indirect += leap->indirect;
-	r->last = rvt_segment_at(flow->segments, leap->last);
-	r->at = leap->next;
-	if (leap->flags & RVT_LEAP_POPS) {
-		w->order->popped = leap->popped;
-		w->order->popped_valid = true;
-	}
-	if (flow->piece != leap->piece) {
-		flow->piece = leap->piece;
-		r->range = range_of(flow, r->at ? flow->segments->blocks[r->at]->table :
-				    rvt_segment_path(flow->segments, r->last)->last->table);
-	}
-	if (counting)
-		rvt_leap_count(flow->leaps, leap, 1);
-	if (unlikely(flow->recording))
-		rvt_memos_add_segments(flow, rvt_leap_segments(flow->leaps, leap), leap->n_segments,
-				       r->half);
-}
-
-/* Which leap to look for; false: none. Sets when to look for the next one. */
-static INLINE bool leap_key(const struct rvt_flow *flow, struct rvt_walk *w, struct segment_walk *r,
-			    struct rvt_leap_key *key)
-{
-	const uint64_t left = outcomes_left(r);
-
-	r->leap_at = 0;
-	if (left <= RVT_SEGMENT_OUTCOMES || flow->returns.recursion_max)
-		return false;
-	if (r->n_bits < RVT_LEAP_OUTCOMES)
-		fill(w, r);
-	*key = (struct rvt_leap_key){
-		r->at,
-		r->bits & (UINT64_MAX >> (64 - RVT_LEAP_OUTCOMES)),
-		flow->mapping_epochs[r->half],
-	};
-	if (left >= RVT_LEAP_OUTCOMES) {
-		r->leap_at = left - RVT_LEAP_ENDS;
-		return true;
-	}
-	key->node |= w->tails ? RVT_LEAP_TAIL : RVT_LEAP_REST;
-	key->outcomes = (key->outcomes & ((1u << left) - 1)) | 1u << left;
-	return true;
-}
-
-/* The leap from here on, if it is known and can be taken. NULL: segments go on, maybe recorded. */
-static INLINE struct rvt_leap *find_leap(struct rvt_flow *flow, struct rvt_walk *w,
-					 struct segment_walk *r)
-{
-	struct rvt_leaps *leaps = flow->leaps;
-	struct rvt_leap_key key;
-	struct rvt_leap *leap;
-
-	if (leaps->recording)
-		rvt_leaps_keep(leaps, &flow->returns, r->at, flow->piece);
-	if (!leap_key(flow, w, r, &key))
-		return NULL;
-	leap = rvt_leap_slot(leaps, rvt_leap_hash(&key));
-	if (rvt_leap_is(leap, &key) && leap_fits(flow, r, leap)) {
-		r->leap_at = outcomes_left(r);
-		return leap;
-	}
-	rvt_leaps_record(leaps, &flow->returns, &key);
-	return NULL;
 }
 
 /* Segments go on in another piece than before. */
 static INLINE void enter_piece(struct rvt_flow *flow, struct segment_walk *r)
 {
 	const struct rvt_code_block *block = flow->segments->blocks[r->at];
-	const unsigned int half = rvt_va_half(block->pub.pc);
 
 	r->range = range_of(flow, block->table);
-	/* A leap holds for the code of one half. */
-	if (half != r->half && flow->leaps->recording)
-		rvt_leaps_drop(flow->leaps, &flow->returns);
-	r->half = half;
+	r->half = rvt_va_half(block->pub.pc);
 }
 
 /* What replaying has done is done by the order. */
@@ -422,15 +328,6 @@ static INLINE void add_up(struct rvt_walk *w, const struct segment_walk *r)
 	w->insns_left -= r->insns;
 }
 
-/*
- * Where runs are collected, leaps take more time than they save; and for an order of few outcomes,
- * as all of E-Trace are: what comes again of these is a memo.
- */
-static bool may_leap(const struct rvt_walk *w)
-{
-	return w->order->n_outcomes >= RVT_LEAP_OUTCOMES;
-}
-
 /* Replays as many segments as are known from *@node on; then that is where the flow is, or 0. */
 static INLINE const struct rvt_segment *
 replay_segments(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *node, bool counting,
@@ -440,43 +337,25 @@ replay_segments(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *node, bool 
 		.at = *node, .room = room_of(w),
 		.half = rvt_va_half(flow->block->pub.pc),
 		.range = range_of(flow, flow->block->table),
-		.leap_at = collecting || !may_leap(w) ? 0 : w->outcomes_left,
 	};
 	const struct rvt_mapping *piece;
-	struct rvt_leap *leap;
-	bool complete = false;		/* it ended for what a leap is made of */
 	uint32_t key;
 
 	get_outcomes(w, &r);
 	for (;;) {
-		leap = NULL;
-		if (!collecting && outcomes_left(&r) <= r.leap_at)
-			leap = find_leap(flow, w, &r);
-		if (leap)
-			take_leap(flow, w, &r, leap, counting);
-		else if (!segment_key(w, &r, &key))
-			complete = true;
-		else if (!take_segment(flow, w, &r, key, counting, collecting))
-			break;
-		if (complete)
+		if (!segment_key(w, &r, &key) ||
+		    !take_segment(flow, w, &r, key, counting, collecting))
 			break;
 		if (collecting && !deliver_full(flow))
 			break;
 		if (unlikely(!r.at)) {
 			piece = flow->piece;
 			r.at = go_beyond(flow, w, r.last);
-			complete = !r.at;
-			if (complete)
+			if (!r.at)
 				break;
 			if (flow->piece != piece)
 				enter_piece(flow, &r);
 		}
-	}
-	if (flow->leaps->recording) {
-		if (complete)
-			rvt_leaps_keep(flow->leaps, &flow->returns, r.at, flow->piece);
-		else
-			rvt_leaps_drop(flow->leaps, &flow->returns);
 	}
 	*node = r.at;
 	add_up(w, &r);
@@ -551,7 +430,6 @@ int rvt_walk_segments(struct rvt_flow *flow, struct rvt_walk *w)
 static bool make_tables(struct rvt_flow *flow, uint32_t flags)
 {
 	struct rvt_segments *segments;
-	struct rvt_leaps *leaps;
 
 	if (flow->teacher)
 		rvt_flow_learn(flow);
@@ -559,16 +437,12 @@ static bool make_tables(struct rvt_flow *flow, uint32_t flags)
 	if (flow->segments)
 		return true;
 	segments = rvt_segments_create();
-	leaps = rvt_leaps_create();
-	if (!segments || !leaps) {
-		rvt_segments_destroy(segments);
-		rvt_leaps_destroy(leaps);
+	if (!segments) {
 		flow->no_segments = true;
 		return false;
 	}
 	segments->flags = flags;
 	flow->segments = segments;
-	flow->leaps = leaps;
 	return true;
 }
 
@@ -582,17 +456,11 @@ static bool reset_tables(struct rvt_flow *flow, uint32_t flags)
 		flow->deferred.full = true;
 		return flow->segments->flags == flags;
 	}
-	if (flow->counts)
-		rvt_flow_expand_segments(flow);
-	rvt_leaps_reset(flow->leaps);
-	if (flow->segments->flags == flags && rvt_segments_have_room(flow->segments))
-		return true;
 	rvt_memos_reset(flow);
 	if (flow->counts)
 		rvt_flow_expand_segments(flow);
 	rvt_segments_reset(flow->segments, flags);
 	rvt_flow_new_mapping_epoch(flow);
-	flow->block_epoch = flow->mapping_epochs[0];
 	return true;
 }
 
@@ -612,8 +480,8 @@ void rvt_walk_segments_prepare(struct rvt_flow *flow, struct rvt_walk *w)
 		return;
 	if (!flow->segments && !make_tables(flow, flags))
 		return;
-	if ((flow->segments->flags != flags || !rvt_segments_have_room(flow->segments) ||
-	     !rvt_leaps_have_room(flow->leaps)) && !reset_tables(flow, flags))
+	if ((flow->segments->flags != flags || !rvt_segments_have_room(flow->segments)) &&
+	    !reset_tables(flow, flags))
 		return;
 	w->uses_segments = true;
 	w->segments_at = order->n_outcomes;

@@ -9,7 +9,7 @@
 #define INLINE inline __attribute__((always_inline))
 
 #define MAX_SEGMENTS 64
-_Static_assert(MAX_SEGMENTS <= RVT_MEMO_WORDS && MAX_SEGMENTS <= RVT_SEGMENT_SUMS, "fits");
+_Static_assert(MAX_SEGMENTS <= RVT_BODY_WORDS && MAX_SEGMENTS <= RVT_SEGMENT_SUMS, "fits");
 
 /*
  * What a speculative walk is going to do to the return stack, as struct rvt_stack_delta, but the
@@ -395,7 +395,7 @@ static INLINE bool sum_up(const struct speculation *d, const struct here *here, 
 	};
 
 	return rvt_memo_pack(&stats, sums) &&
-	       sum_of(here->odd, RVT_SEGMENT_N_RUNS, 12) <= RVT_MEMO_RUNS;
+	       sum_of(here->odd, RVT_SEGMENT_N_RUNS, 12) <= RVT_BODY_RUNS;
 }
 
 /* What is done to the return stack, as addresses. */

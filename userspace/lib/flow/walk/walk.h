@@ -29,6 +29,8 @@ struct rvt_walk {
 	uint64_t segments_at;		/* when so many outcomes are left, or fewer */
 };
 
+/* Executes as far as the outcomes and limits in @w allow. Returns a stop, or -ECANCELED. */
+int rvt_walk_order(struct rvt_flow *flow, struct rvt_walk *w);
 /* More outcomes into .bits, if there are more. */
 void rvt_walk_fill(struct rvt_walk *w);
 /* The block at @pc, which @link of @from leads to. NULL: it must be found. */

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Segments and leaps, in numbers: long histories that come again must lead where the reference walk
- * goes, and be counted as often.
+ * Repeated history and segments, in numbers: long histories that come again must lead where the
+ * reference walk goes, and be counted as often.
  */
 #include <stdlib.h>
-#include "flow/memo/leaps.h"
 #include "flow-trio.h"
 
-/* ---- leaps ---- */
+/* ---- repeated history ---- */
 
 #define CODE_BYTES 600
 #define HISTORIES 3
-#define MAX_WORDS 12
+#define MAX_PERIOD 31
 
 /* Branches, calls and, if they can be followed, returns and jumps; none leaves the code. */
 static void put_code(struct rv_code *code, uint32_t flags)
@@ -38,44 +37,66 @@ static void put_code(struct rv_code *code, uint32_t flags)
 	rv_put(code, rv_jal(0, (int32_t)(code->base - code->pc)));
 }
 
-struct words {
-	uint64_t words[MAX_WORDS];
-	unsigned int next;
+/* A pattern of outcomes, again and again. */
+struct pattern {
+	uint64_t outcomes;		/* the first in bit 0 */
+	unsigned int period, used;
+	size_t *refills;		/* how often outcomes were asked for */
 };
+
+static uint64_t take_outcomes(struct pattern *p)
+{
+	uint64_t outcomes = 0;
+
+	for (unsigned int i = 0; i < 64; i++)
+		outcomes |= (p->outcomes >> p->used++ % p->period & 1) << i;
+	return outcomes;
+}
 
 static uint32_t next_word(void *ctx, uint64_t *outcomes)
 {
-	struct words *w = ctx;
+	struct pattern *p = ctx;
 
-	*outcomes = w->words[w->next++ % MAX_WORDS];
+	*outcomes = take_outcomes(p);
+	++*p->refills;
 	return 64;
 }
 
 #define GO_ON 0			/* for an address: from where the flow is */
 
-static int run_one(struct fixture *f, uint64_t pc, struct rvt_order order, struct words words,
+static int run_one(struct fixture *f, uint64_t pc, struct rvt_order order, struct pattern pattern,
 		   struct rvt_order *done)
 {
 	int stop;
 
+	if (order.refill) {
+		order.outcomes = take_outcomes(&pattern);
+		order.period = pattern.period;
+	}
+
 	f->out.n = 0;
 	if (pc != GO_ON)
 		rvt_flow_jump(f->flow, pc);
-	order.refill_ctx = &words;
+	order.refill_ctx = &pattern;
 	stop = rvt_flow_run(f->flow, &order);
 	rvt_flow_flush(f->flow);
 	*done = order;
 	return stop;
 }
 
+/* Of the flow that counts, and of all others. */
+static size_t n_refills, n_other_refills;
+
 static void run_all(struct trio *t, uint64_t pc, const struct rvt_order *order,
-		    const struct words *words)
+		    const struct pattern *pattern)
 {
 	struct rvt_order fast, counting, plain;
-	int stop = run_one(&t->plain, pc, *order, *words, &plain);
+	struct pattern multiplied = *pattern;
+	int stop = run_one(&t->plain, pc, *order, *pattern, &plain);
 
-	assert_int_equal(run_one(&t->fast, pc, *order, *words, &fast), stop);
-	assert_int_equal(run_one(&t->counting, pc, *order, *words, &counting), stop);
+	multiplied.refills = &n_refills;
+	assert_int_equal(run_one(&t->fast, pc, *order, *pattern, &fast), stop);
+	assert_int_equal(run_one(&t->counting, pc, *order, multiplied, &counting), stop);
 	assert_true(t->plain.out.n < MAX_PCS);
 	assert_int_equal(t->fast.out.n, t->plain.out.n);
 	assert_memory_equal(t->fast.out.pcs, t->plain.out.pcs,
@@ -91,27 +112,26 @@ static void run_all(struct trio *t, uint64_t pc, const struct rvt_order *order,
 	tally(t);
 }
 
-static struct rvt_order long_order(uint32_t flags)
+static struct rvt_order long_order(uint32_t flags, const struct pattern *pattern)
 {
 	struct rvt_order o = unlimited();
 
-	o.flags = flags;
-	o.n_outcomes = rnd(2) ? 300 : 33 + rnd(90);
+	o.flags = flags | RVT_RUN_STOP_USED;
+	o.n_outcomes = (uint64_t)pattern->period * (1 + rnd(40));
 	o.refill = next_word;
-	/* on, or into the middle of what is known */
+	/* on, or into the middle of what is repeated */
 	o.max_halfwords = rnd(4) ? 3000 : rnd(600);
 	return o;
 }
 
-static void test_leaps(void **state)
+static void test_repeated(void **state)
 {
 	struct trio *t = malloc(sizeof(*t));
-	size_t taken = 0;
 
 	(void)state;
-	for (unsigned int program = 0; program < 120; program++) {
-		struct words histories[HISTORIES] = {};
-		struct rvt_order orders[HISTORIES];
+	n_refills = n_other_refills = 0;
+	for (unsigned int program = 0; program < 240; program++) {
+		struct pattern patterns[HISTORIES];
 		uint64_t pcs[HISTORIES];
 		uint32_t flags = program & 1 ? RVT_RUN_IMPLICIT_RETURN : 0;
 
@@ -121,40 +141,38 @@ static void test_leaps(void **state)
 		put_code(&t->fast.code, flags);
 		trio_load(t);
 		for (int i = 0; i < HISTORIES; i++) {
-			for (int k = 0; k < MAX_WORDS; k++)
-				histories[i].words[k] = random_word(&numbers);
-			orders[i] = long_order(flags);
+			patterns[i] = (struct pattern){
+				.outcomes = rnd(3) ? random_word(&numbers) : 0,
+				.period = 1 + rnd(MAX_PERIOD), .refills = &n_other_refills,
+			};
 			pcs[i] = t->plain.code.base + 2 * rnd(CODE_BYTES / 2 - 8);
 		}
 		for (int i = 0; i < 60; i++) {
 			/* mostly the same from the same address */
 			unsigned int n = rnd(HISTORIES), from = rnd(6) ? n : rnd(HISTORIES);
-			struct rvt_order o = orders[n];
+			struct rvt_order o = long_order(flags, &patterns[n]);
 
-			/* where the order ends is of the order, not of what its outcomes lead to */
-			if (rnd(8) == 0)
-				o.max_halfwords = rnd(3000);
-			run_all(t, pcs[from], &o, &histories[n]);
-			if (t->counting.flow->leaps)
-				taken += t->counting.flow->leaps->n_counted;
+			run_all(t, pcs[from], &o, &patterns[n]);
 			if (rnd(5) == 0)
 				change_owner(t);
 			if (rnd(20) == 0)
-				change_depth(t, 0);
+				change_depth(t, rnd(4) ? 0 : 3);
 		}
 		trio_end(t);
 	}
-	assert_true(taken > 500);
+	/* Two others ask for all outcomes; where counts are multiplied nobody asks. */
+	assert_true(n_other_refills > 1000);
+	assert_true(n_refills < n_other_refills / 4);
 	free(t);
 }
 
-/* ---- what a leap depends on ---- */
+/* ---- what repetition depends on ---- */
 
 /* The same outcomes, but each time fewer: of these there must be no more used up. */
 static void test_fewer_outcomes(void **state)
 {
 	struct trio *t = malloc(sizeof(*t));
-	const struct words zeros = { .next = 0 };
+	const struct pattern zeros = { .period = 1, .refills = &n_other_refills };
 
 	(void)state;
 	trio_begin(t, 0);
@@ -163,9 +181,10 @@ static void test_fewer_outcomes(void **state)
 	rv_put(&t->fast.code, RV_C_NOP);
 	rv_put(&t->fast.code, rv_jal(0, -4));
 	trio_load(t);
-	for (unsigned int n = RVT_LEAP_OUTCOMES + 9; n > RVT_SEGMENT_OUTCOMES; n--) {
+	for (unsigned int n = 3 * 64; n; n--) {
 		struct rvt_order order = unlimited();
 
+		order.flags = RVT_RUN_STOP_USED;
 		order.n_outcomes = n;
 		order.refill = next_word;
 		for (int i = 0; i < 4; i++)
@@ -185,7 +204,7 @@ static void test_return_alone(void **state)
 {
 	struct trio *t = malloc(sizeof(*t));
 	const uint32_t flags = RVT_RUN_IMPLICIT_RETURN | RVT_RUN_SEQUENTIAL_JUMP;
-	const struct words zeros = { .next = 0 };
+	const struct pattern zeros = { .period = 1, .refills = &n_other_refills };
 	struct rvt_order call = unlimited(), fall = unlimited(), on = unlimited();
 	struct rv_code *code;
 	uint64_t before, alone;
@@ -208,9 +227,10 @@ static void test_return_alone(void **state)
 	trio_load(t);
 	call.max_insns = 1;
 	fall.max_insns = LONG_BLOCK;
-	on.n_outcomes = 3 * RVT_LEAP_OUTCOMES;
+	on.n_outcomes = 3 * 32;
 	on.refill = next_word;
-	call.flags = fall.flags = on.flags = flags;
+	call.flags = fall.flags = flags;
+	on.flags = flags | RVT_RUN_STOP_USED;
 	for (int i = 0; i < 12; i++) {
 		run_all(t, code->base, &call, &zeros);
 		if (i % 4 == 3) {
@@ -225,7 +245,7 @@ static void test_return_alone(void **state)
 }
 
 /*
- * What was learned in an mapping epoch does not hold in the one that has its number 2^32 mapping
+ * What was learned in a mapping epoch does not hold in the one that has its number 2^32 mapping
  * epochs later.
  */
 static void test_old_epoch(void **state)
@@ -233,13 +253,13 @@ static void test_old_epoch(void **state)
 	struct trio *t = malloc(sizeof(*t));
 	struct fixture *const flows[] = { &t->fast, &t->counting, &t->plain };
 	const uint32_t nops = RV_C_NOP << 16 | RV_C_NOP;
-	const struct words zeros = { .next = 0 };
+	const struct pattern zeros = { .period = 1, .refills = &n_other_refills };
 	struct rvt_order one = unlimited(), on = unlimited();
 	uint32_t mapping_epoch;
 
 	(void)state;
 	one.max_insns = 1;
-	on.n_outcomes = 3 * RVT_LEAP_OUTCOMES;
+	on.n_outcomes = 3 * 32;
 	on.refill = next_word;
 	trio_begin(t, 0);
 	/* a loop with two branches, none taken */
@@ -251,7 +271,7 @@ static void test_old_epoch(void **state)
 	trio_load(t);
 	for (int i = 0; i < 4; i++)
 		run_all(t, t->fast.code.base, &on, &zeros);
-	assert_true(t->counting.flow->leaps->n_counted > 0);
+	assert_true(t->counting.flow->segments->n_counted > 0);
 	mapping_epoch = t->fast.flow->mapping_epochs[0];
 	do {
 		for (int i = 0; i < 3; i++) {
@@ -300,7 +320,7 @@ static void put_calls(struct rv_code *code, uint64_t callers[2])
 static void test_dense_returns(void **state)
 {
 	struct trio *t = malloc(sizeof(*t));
-	const struct words none = { .next = 0 };
+	const struct pattern none = { .period = 1, .refills = &n_other_refills };
 	struct rvt_order call = unlimited(), on = unlimited();
 	uint64_t callers[2];
 
@@ -471,7 +491,7 @@ static void test_many_nodes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_leaps),
+		cmocka_unit_test(test_repeated),
 		cmocka_unit_test(test_fewer_outcomes),
 		cmocka_unit_test(test_return_alone),
 		cmocka_unit_test(test_old_epoch),
