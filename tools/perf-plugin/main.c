@@ -27,11 +27,10 @@ static const struct command {
 
 static int usage(FILE *out, int status)
 {
-	fputs("usage: perf rvtrace COMMAND [OPTIONS]\n"
-	      "       perf rvtrace --version\n\n", out);
+	fputs("usage: perf rvtrace COMMAND [OPTIONS]\n\n", out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
-	fputs("\n'perf rvtrace COMMAND --help' explains a command.\n", out);
+	fputs("\n'perf rvtrace COMMAND --help' explains a command, --version tells the version.\n", out);
 	return status;
 }
 
