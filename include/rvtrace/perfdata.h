@@ -25,9 +25,13 @@ enum rvt_perfdata_feature {
 	RVT_FEAT_VERSION = 5,
 	RVT_FEAT_ARCH = 6,
 	RVT_FEAT_NRCPUS = 7,
+	RVT_FEAT_CPUDESC = 8,
+	RVT_FEAT_CPUID = 9,
+	RVT_FEAT_TOTAL_MEM = 10,	/* uint64_t, KiB */
 	RVT_FEAT_CMDLINE = 11,
 	RVT_FEAT_EVENT_DESC = 12,
 	RVT_FEAT_SAMPLE_TIME = 21,
+	/* ours: not as bits of the header, which stock perf would stumble over */
 	RVT_FEAT_RVTRACE_META = 240,	/* text: how to decode (Documentation/design.rst) */
 	RVT_FEAT_RVTRACE_CODE = 241,	/* code that is in no file: kernel, modules, vdso */
 	RVT_FEAT_RVTRACE_KALLSYMS = 242,	/* zstd-compressed copy of /proc/kallsyms */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/cmd.h"
+#include "common/features.h"
 #include "common/output.h"
 #include "ctr/ctr.h"
 
@@ -207,16 +208,8 @@ static int copy_sideband(struct injection *injection)
 
 static int copy_features(struct injection *injection)
 {
-	static const unsigned int bits[] = { RVT_FEAT_BUILD_ID, RVT_FEAT_HOSTNAME,
-		RVT_FEAT_OSRELEASE, RVT_FEAT_VERSION, RVT_FEAT_ARCH, RVT_FEAT_NRCPUS,
-		RVT_FEAT_CMDLINE, RVT_FEAT_SAMPLE_TIME };
-	const void *data;
-	size_t len;
-	int err = 0;
+	int err = features_copy(injection->file, injection->writer);
 
-	for (size_t i = 0; i < sizeof(bits) / sizeof(*bits) && !err; i++)
-		if (!rvt_perfdata_feature(injection->file, bits[i], &data, &len))
-			err = rvt_perfdata_add_feature(injection->writer, bits[i], data, len);
 	if (!err && !injection->chains)
 		err = rvt_perfdata_add_feature(injection->writer, FEAT_BRANCH_STACK, "", 0);
 	return err;

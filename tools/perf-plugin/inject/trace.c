@@ -9,6 +9,7 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "common/branches.h"
+#include "common/features.h"
 #include "common/output.h"
 #include "inject/inject.h"
 #include "common/transfers.h"
@@ -174,24 +175,6 @@ static int copy_sideband(struct inject *inject)
 	return err;
 }
 
-static int copy_features(struct inject *inject)
-{
-	static const unsigned int bits[] = {
-		RVT_FEAT_TRACING_DATA, RVT_FEAT_BUILD_ID, RVT_FEAT_HOSTNAME, RVT_FEAT_OSRELEASE,
-		RVT_FEAT_VERSION, RVT_FEAT_ARCH, RVT_FEAT_NRCPUS, RVT_FEAT_CMDLINE,
-		RVT_FEAT_SAMPLE_TIME,
-	};
-	struct rvt_perfdata *in = rvt_session_file(view_session(inject->view));
-	const void *data;
-	size_t len;
-	int err = 0;
-
-	for (size_t i = 0; i < sizeof(bits) / sizeof(*bits) && !err; i++)
-		if (!rvt_perfdata_feature(in, bits[i], &data, &len))
-			err = rvt_perfdata_add_feature(inject->out, bits[i], data, len);
-	return err;
-}
-
 static int decode(struct inject *inject)
 {
 	const struct transfers_ops ops = { .ctx = inject, .line = inject_line,
@@ -225,7 +208,7 @@ static int write_all(struct inject *inject, const char *output)
 	if (!err)
 		err = decode(inject);
 	if (!err)
-		err = copy_features(inject);
+		err = features_copy(rvt_session_file(view_session(inject->view)), inject->out);
 	if (err)
 		rvt_perfdata_abandon(inject->out);
 	else

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <elfutils/libdwelf.h>
@@ -175,6 +176,55 @@ static int add_tracepoints(struct recorder *rec)
 	return err;
 }
 
+/* The value of @key of the first processor in /proc/cpuinfo, malloc'd; NULL: it has none. */
+static char *cpuinfo(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, key, len) && strspn(line + len, " \t:") > 0) {
+			const char *value = line + len + strspn(line + len, " \t:");
+
+			return strndup(value, strcspn(value, "\n"));
+		}
+	}
+	return NULL;
+}
+
+/* As perf describes RISC-V: VENDOR-ARCHITECTURE-IMPLEMENTATION, and the instruction set. */
+static int add_cpu(struct recorder *rec)
+{
+	char *text = read_text("/proc/cpuinfo"), *id = NULL;
+	char *vendor = cpuinfo(text, "mvendorid"), *arch = cpuinfo(text, "marchid");
+	char *implementation = cpuinfo(text, "mimpid"), *isa = cpuinfo(text, "isa");
+	int err = asprintf(&id, "%s-%s-%s", vendor ? vendor : "0x0", arch ? arch : "0x0",
+			   implementation ? implementation : "0x0") < 0 ? -ENOMEM : 0;
+
+	if (!err)
+		err = rvt_perfdata_add_string(rec->writer, RVT_FEAT_CPUID, id);
+	if (!err)
+		err = rvt_perfdata_add_string(rec->writer, RVT_FEAT_CPUDESC, isa ? isa : "unknown");
+	free(text);
+	free(id);
+	free(vendor);
+	free(arch);
+	free(implementation);
+	free(isa);
+	return err;
+}
+
+static int add_memory(struct recorder *rec)
+{
+	struct sysinfo info;
+	uint64_t kib;
+
+	if (sysinfo(&info))
+		return 0;
+	kib = (uint64_t)info.totalram * info.mem_unit / 1024;
+	return rvt_perfdata_add_feature(rec->writer, RVT_FEAT_TOTAL_MEM, &kib, sizeof(kib));
+}
+
 int record_add_features(struct recorder *rec, int argc, char **argv)
 {
 	struct pass pass = { .rec = rec };
@@ -198,6 +248,10 @@ int record_add_features(struct recorder *rec, int argc, char **argv)
 	}
 	if (!err)
 		err = rvt_perfdata_add_feature(rec->writer, RVT_FEAT_NRCPUS, cpus, sizeof(cpus));
+	if (!err)
+		err = add_cpu(rec);
+	if (!err)
+		err = add_memory(rec);
 	if (!err)
 		err = rvt_perfdata_add_cmdline(rec->writer, argv, argc);
 	if (!err)

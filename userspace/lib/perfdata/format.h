@@ -23,8 +23,22 @@ struct perfdata_header {
 	uint64_t attr_size;	/* of one entry of .attrs */
 	struct perfdata_section attrs;	/* {perf_event_attr, section of ids} */
 	struct perfdata_section data;
-	struct perfdata_section event_types;	/* unused */
+	/* perf has not used these since 2013: our own sections, see struct perfdata_own */
+	struct perfdata_section event_types;
 	uint64_t features[RVT_FEAT_BITS / 64];
+};
+
+/*
+ * Sections that perf does not know, from RVT_FEAT_RVTRACE_META on: .event_types is a list of these,
+ * behind PERFDATA_OWN_MAGIC. Bits of the header cannot name them: `perf inject` calls what lies
+ * behind its table of features for each bit that it does not know. Files of earlier versions have
+ * such bits.
+ */
+#define PERFDATA_OWN_MAGIC 0x3165636172747672ULL	/* "rvtrace1" */
+
+struct perfdata_own {
+	uint64_t bit;
+	struct perfdata_section section;
 };
 
 /* Entry of the BUILD_ID feature; the file name follows. */

@@ -199,6 +199,46 @@ static void recover_meta(struct rvt_perfdata *file)
 									   strnlen(text, len) };
 }
 
+/* A section whose place is known; one that is not in the file is empty. */
+static void set_feature(struct rvt_perfdata *file, unsigned int bit,
+			const struct perfdata_section *section)
+{
+	file->features[bit] = *section;
+	if (at(file, section->offset, section->size))
+		return;
+	rvt_perfdata_warn(file, "%s: truncated: feature section %u is not in the file",
+			  file->path, bit);
+	file->features[bit].size = 0;
+	if (bit == RVT_FEAT_RVTRACE_META)
+		recover_meta(file);
+}
+
+/* Our own sections; see struct perfdata_own. */
+static void read_own_table(struct rvt_perfdata *file)
+{
+	const struct perfdata_section *table = &file->header.event_types;
+	const uint8_t *bytes = at(file, table->offset, table->size);
+	struct perfdata_own own;
+	uint64_t magic;
+
+	if (!table->size)
+		return;
+	if (!bytes || table->size < sizeof(magic)) {
+		rvt_perfdata_warn(file, "%s: truncated: the sections of code and symbols are "
+				  "missing", file->path);
+		recover_meta(file);
+		return;
+	}
+	memcpy(&magic, bytes, sizeof(magic));
+	if (magic != PERFDATA_OWN_MAGIC)
+		return;
+	for (uint64_t pos = sizeof(magic); table->size - pos >= sizeof(own); pos += sizeof(own)) {
+		memcpy(&own, bytes + pos, sizeof(own));
+		if (own.bit >= RVT_FEAT_RVTRACE_META && own.bit < RVT_FEAT_BITS)
+			set_feature(file, own.bit, &own.section);
+	}
+}
+
 static void read_feature_table(struct rvt_perfdata *file)
 {
 	const struct perfdata_header *header = &file->header;
@@ -209,6 +249,7 @@ static void read_feature_table(struct rvt_perfdata *file)
 		return;
 	}
 	for (unsigned int bit = 0; bit < RVT_FEAT_BITS; bit++) {
+		struct perfdata_section section;
 		const void *entry;
 
 		if (!(header->features[bit / 64] >> bit % 64 & 1))
@@ -220,16 +261,11 @@ static void read_feature_table(struct rvt_perfdata *file)
 			recover_meta(file);
 			return;
 		}
-		memcpy(&file->features[bit], entry, sizeof(struct perfdata_section));
-		if (!at(file, file->features[bit].offset, file->features[bit].size)) {
-			rvt_perfdata_warn(file, "%s: truncated: feature section %u is not in the "
-					  "file", file->path, bit);
-			file->features[bit].size = 0;
-			if (bit == RVT_FEAT_RVTRACE_META)
-				recover_meta(file);
-		}
-		pos += sizeof(struct perfdata_section);
+		memcpy(&section, entry, sizeof(section));
+		set_feature(file, bit, &section);
+		pos += sizeof(section);
 	}
+	read_own_table(file);
 }
 
 /* Names of the events, matched by their first id. Anything odd leaves the names empty. */

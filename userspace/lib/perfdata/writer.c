@@ -294,29 +294,60 @@ static int add_event_desc(struct rvt_perfdata_writer *w)
 	return err;
 }
 
-/* Section table in the order of the bits, then the contents. The metadata is there already. */
-static int write_features(struct rvt_perfdata_writer *w)
+static bool has_feature(const struct rvt_perfdata_writer *w, unsigned int bit)
 {
-	uint64_t pos = w->header.data.offset + w->header.data.size;
-	int err = 0;
+	return w->header.features[bit / 64] >> bit % 64 & 1;
+}
 
-	for (unsigned int bit = 0; bit < RVT_FEAT_BITS; bit++)
-		if (w->header.features[bit / 64] >> bit % 64 & 1)
-			pos += sizeof(struct perfdata_section);
-	for (unsigned int bit = 0; bit < RVT_FEAT_BITS && !err; bit++) {
-		struct perfdata_section section = { pos, w->features[bit].len };
+/* The table of our own sections goes to the end, where the header's .event_types points. */
+static int write_own_table(struct rvt_perfdata_writer *w, uint64_t pos, uint64_t table)
+{
+	const uint64_t magic = PERFDATA_OWN_MAGIC;
+	int err = write_out(w, &magic, sizeof(magic));
 
-		if (!(w->header.features[bit / 64] >> bit % 64 & 1))
+	w->header.event_types = (struct perfdata_section){ table, sizeof(magic) };
+	for (unsigned int bit = RVT_FEAT_RVTRACE_META; bit < RVT_FEAT_BITS && !err; bit++) {
+		struct perfdata_own own = { bit, { pos, w->features[bit].len } };
+
+		if (!has_feature(w, bit))
 			continue;
 		if (bit == RVT_FEAT_RVTRACE_META && w->meta.size)
-			section = w->meta;
+			own.section = w->meta;
 		else
-			pos += section.size;
+			pos += own.section.size;
+		w->header.features[bit / 64] &= ~(1ULL << bit % 64);
+		w->header.event_types.size += sizeof(own);
+		err = write_out(w, &own, sizeof(own));
+	}
+	return err;
+}
+
+/*
+ * Section table of perf's features in the order of the bits, then the contents of all, then the
+ * table of ours. The metadata is there already.
+ */
+static int write_features(struct rvt_perfdata_writer *w)
+{
+	uint64_t pos = w->header.data.offset + w->header.data.size, own;
+	int err = 0;
+
+	for (unsigned int bit = 0; bit < RVT_FEAT_RVTRACE_META; bit++)
+		pos += has_feature(w, bit) * sizeof(struct perfdata_section);
+	for (unsigned int bit = 0; bit < RVT_FEAT_RVTRACE_META && !err; bit++) {
+		const struct perfdata_section section = { pos, w->features[bit].len };
+
+		if (!has_feature(w, bit))
+			continue;
+		pos += section.size;
 		err = write_out(w, &section, sizeof(section));
 	}
-	for (unsigned int bit = 0; bit < RVT_FEAT_BITS && !err; bit++)
+	own = pos;
+	for (unsigned int bit = 0; bit < RVT_FEAT_BITS && !err; bit++) {
 		err = write_out(w, w->features[bit].bytes, w->features[bit].len);
-	return err;
+		if (bit >= RVT_FEAT_RVTRACE_META)
+			pos += w->features[bit].len;
+	}
+	return err ? err : write_own_table(w, own, pos);
 }
 
 void rvt_perfdata_abandon(struct rvt_perfdata_writer *w)

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# What this machine's perf makes of recordings and of what inject writes, and how it runs the plugin.
+. "$(dirname "$0")/tap.sh"
+cd "$TOP" || exit 1
+perf --version >/dev/null 2>&1 || skip_all "there is no perf"
+rv=$TOP/build/host/perf-rvtrace
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+"$TOP/build/host/rvt-recording" raw.data "$dir/raw.data.program" 0 prog 30000
+"$rv" inject --itrace=b -i raw.data -o injected.data 2>/dev/null
+samples=$("$rv" script -i raw.data | grep -cvE ' (tr strt|tr end) ')
+
+# runs NAME COMMAND...: succeeds, and does not end by a signal
+runs()
+{
+	"${@:2}" >out 2>err
+	is "$1" 0 $?
+}
+
+runs "perf inject of a raw recording" perf inject -i raw.data -o copy.data
+runs "perf report --no-itrace of a raw recording" perf report --no-itrace -i raw.data --stdio
+runs "perf evlist of a raw recording" perf evlist -i raw.data
+is "perf evlist: its events" "rvtrace" "$(head -n 1 out | sed 's,/.*,,')"
+runs "perf report of an injected one" perf report -f -i injected.data --stdio
+runs "perf inject of an injected one" perf inject -f -i injected.data -o again.data
+if perf data convert --help 2>&1 | grep -q to-json; then
+	runs "perf data convert --to-json" perf data convert -f -i injected.data --to-json out.json
+	if command -v python3 >/dev/null; then
+		is "the JSON has all samples" "$samples" \
+			"$(python3 -c 'import json, sys; print(len(json.load(open("out.json"))["samples"]))')"
+	fi
+fi
+
+# As stock perf runs the plugin, a reader that has gone is no failure of it.
+export PATH=$TOP/build/host:$PATH
+{ perf rvtrace script -i raw.data 2>err; echo $? >status; } | head -n 2 >/dev/null
+is "perf rvtrace | head: status" 141 "$(cat status)"
+is "perf rvtrace | head: quiet" "" "$(cat err)"
+perf rvtrace report -i raw.data >/dev/full 2>err
+is "perf rvtrace >/dev/full: status" 1 $?
+
+done_testing

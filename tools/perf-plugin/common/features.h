@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Feature sections of a perf.data that is made from a recording. */
+#ifndef PERF_RVTRACE_FEATURES_H
+#define PERF_RVTRACE_FEATURES_H
+
+#include <rvtrace/perfdata.h>
+
+/*
+ * Copies what @in says about the machine and the recording. Names that @in does not have are written
+ * as "unknown": `perf data convert` ends by SIGSEGV where one is missing. 0 or -ENOMEM.
+ */
+int features_copy(const struct rvt_perfdata *in, struct rvt_perfdata_writer *out);
+
+#endif
