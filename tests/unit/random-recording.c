@@ -78,8 +78,9 @@ static void put_trace(struct making *m, int n)
 	m->f->claimed = m->damage && random_one_in(&m->r, 12) ? random_below(&m->r, 3000) : 0;
 	if (m->late)
 		m->f->ticks += random_below(&m->r, 50000);
+	m->f->misplaced = m->damage && random_one_in(&m->r, 4) ? random_below(&m->r, 400) : 0;
 	put_aux(m->f, n, m->late ? pid_of(random_below(&m->r, PIDS)) : m->last[n], flag);
-	m->f->claimed = 0;
+	m->f->claimed = m->f->misplaced = 0;
 }
 
 static void execute(struct making *m, int process)

@@ -122,7 +122,7 @@ static void put_packed(struct fixture *f, struct cpu *cpu, struct rvt_record_aux
 		n = cpu->len - at < 1000 ? cpu->len - at : 1000;
 		assert_int_equal(rvt_aux_pack(cpu->bytes + at, n, 1, &blob, &room, &len), 0);
 		assert_int_equal(len % 8, 0);
-		chunk.offset = cpu->aux_offset + at;
+		chunk.offset = cpu->aux_offset + at - (at ? f->misplaced : 0);
 		chunk.unpacked = n;
 		chunk.size = len;
 		assert_int_equal(rvt_perfdata_write(f->writer, &chunk, sizeof(chunk)), 0);

@@ -60,6 +60,7 @@ struct fixture {
 	bool timed, context, packed, overwritten, etrace;
 	bool by_task;		/* only chosen tasks are traced */
 	uint64_t claimed;	/* by AUX records, and not there */
+	uint64_t misplaced;	/* bytes by which the next packed pieces lie over those before */
 	unsigned int resets;	/* slices that did not fit together */
 	const char *params;	/* file; NULL: none */
 };

@@ -213,11 +213,11 @@ const uint8_t *rvt_buffer_bytes(struct buffer *buffer, const struct chunk *chunk
 	if (buffer->unpacked_chunk == chunk)
 		return buffer->unpacked;
 	buffer->unpacked_chunk = NULL;
-	if (chunk->len > RVT_AUX_MAX_UNPACKED)
+	if (chunk->unpacked > RVT_AUX_MAX_UNPACKED)
 		return NULL;
-	if (array_reserve(&buffer->unpacked, &buffer->unpacked_room, 0, chunk->len))
+	if (array_reserve(&buffer->unpacked, &buffer->unpacked_room, 0, chunk->unpacked))
 		return NULL;
-	if (rvt_aux_unpack(chunk->bytes, chunk->packed, buffer->unpacked, chunk->len))
+	if (rvt_aux_unpack(chunk->bytes, chunk->packed, buffer->unpacked, chunk->unpacked))
 		return NULL;
 	buffer->unpacked_chunk = chunk;
 	return buffer->unpacked;

@@ -21,7 +21,8 @@ static int add_chunk(struct buffer *buffer, const struct rvt_record_auxtrace *au
 {
 	struct chunk chunk = { .offset = aux->offset,
 			       .len = aux->unpacked ? aux->unpacked : aux->size,
-			       .packed = aux->unpacked ? aux->size : 0 };
+			       .packed = aux->unpacked ? aux->size : 0,
+			       .unpacked = aux->unpacked };
 	uint8_t *copy;
 
 	if (array_grow(&buffer->chunks, buffer->n_chunks))

@@ -49,7 +49,8 @@ static int add_chunk(struct rvt_session *session, const struct rvt_perfdata_reco
 		return -ENOMEM;
 	buffer->chunks[buffer->n_chunks++] = (struct chunk){
 		.offset = aux->offset, .len = aux->unpacked ? aux->unpacked : record->aux_len,
-		.packed = aux->unpacked ? record->aux_len : 0, .bytes = record->aux,
+		.packed = aux->unpacked ? record->aux_len : 0, .unpacked = aux->unpacked,
+		.bytes = record->aux,
 	};
 	return 0;
 }
@@ -258,7 +259,7 @@ static void clip_chunks(struct buffer *buffer)
 		struct chunk *chunk = &buffer->chunks[i - 1];
 		uint64_t len = chunk[1].offset - chunk->offset;
 
-		if (!chunk->packed && chunk->len > len)
+		if (chunk->len > len)
 			chunk->len = len;
 	}
 }

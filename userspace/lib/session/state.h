@@ -16,8 +16,9 @@ struct encoder {
 };
 
 struct chunk {
-	uint64_t offset, len;	/* in the AUX data of the buffer */
-	uint64_t packed;	/* not 0: .bytes are so many, and compressed */
+	uint64_t offset, len;	/* in the AUX data of the buffer, up to the next chunk */
+	uint64_t packed;	/* not 0: .bytes are so many, and compressed ... */
+	uint64_t unpacked;	/* ... of so many, at least .len */
 	const uint8_t *bytes;
 };
 
