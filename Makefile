@@ -148,6 +148,8 @@ $(patsubst %,$(B)/%/tools/perf-plugin/main.o,host asan riscv64): \
 $(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,record/event \
 	record/event-names record/tracepoint common/pmu common/text)
 $(B)/asan/unit/session_slices_test $(B)/asan/unit/transfers_test: $(B)/asan/tools/perf-plugin/common/transfers.o
+$(B)/asan/unit/itrace_time_test: $(patsubst %,$(B)/asan/tools/perf-plugin/common/%.o,cmd itrace perf-options \
+	text transfers)
 $(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/common/demangle.o
 $(B)/asan/unit/text_test: $(B)/asan/tools/perf-plugin/common/text.o
 $(patsubst %,$(B)/asan/unit/tandem_%_test,verify insn): $(patsubst %,$(B)/asan/tools/perf-plugin/tandem/%.o,unicorn \

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <rvtrace/clock.h>
 #include <rvtrace/dump.h>
 #include <rvtrace/flow.h>
 #include <rvtrace/linkage.h>
@@ -38,6 +39,12 @@ struct rvt_session_options {
 	bool count_names;
 	bool every_time;	/* .count: but every TIME event */
 	/*
+	 * Flow is delivered with the time at which it was executed, when a time stamp tells that.
+	 * Some megabytes of it wait for that. Where a trace has no time stamps, time is that of the
+	 * bytes between two AUX records, and .jobs is taken as 1. Not with .count, nor live.
+	 */
+	bool clock;
+	/*
 	 * Threads that decode, each another slice of the recording. With .count their call-backs
 	 * come one at a time, but in no order, and what is counted is the same for any number.
 	 * Needs sink.reset; without .count, sink.slices.
@@ -51,8 +58,13 @@ struct rvt_hart_flow {
 	int32_t cpu;
 	const struct rvt_task *task;	/* NULL: not known */
 	struct rvt_context context;
-	uint64_t time;		/* perf's clock, ns, of the last time stamp or the AUX record */
+	/*
+	 * perf's clock, ns: of the last time stamp or the AUX record; with options.clock, when what
+	 * is delivered begins, and .span has the time of each of its instructions.
+	 */
+	uint64_t time;
 	bool time_exact;	/* .time comes from a time stamp in the trace */
+	struct rvt_clock_span span;	/* (rvtrace/clock.h) */
 	/* When the AUX record was written, by the same clock: nothing in it is later. 0: not known */
 	uint64_t written;
 	struct rvt_flow *flow;
@@ -61,6 +73,12 @@ struct rvt_hart_flow {
 	/* see struct rvt_session_slices */
 	bool resumed, left;
 };
+
+/* When instruction number @n of the runs that are delivered began, ns. */
+static inline uint64_t rvt_hart_time(const struct rvt_hart_flow *hart, uint64_t n)
+{
+	return hart->span.insns ? rvt_clock_span_time(&hart->span, n) : hart->time;
+}
 
 /*
  * A PERF_RECORD_AUX: trace that a driver handed over in one piece. When it did, and who ran there:

@@ -24,6 +24,7 @@ enum { LINE = 'l', TRANSFER = 't', INSN = 'i', LOST = '!', MOMENT = 'm' };
 struct told {
 	uint64_t what, cpu, from, to, insns;	/* no padding: compared as bytes */
 	int64_t tid;
+	uint64_t time;		/* with the clock */
 };
 
 /* What was told of a slice, or of all. */
@@ -40,7 +41,7 @@ struct telling {
 #define MAX_THREADS 8
 
 struct tellings {
-	bool lines, by_cpu;
+	bool lines, by_cpu, clock;
 	uint64_t slice_bytes;
 	struct telling slices[CPUS][MAX_SLICES];
 	size_t joined[CPUS];
@@ -58,11 +59,18 @@ static void tell(struct telling *telling, const struct rvt_hart_flow *hart, stru
 	telling->list[telling->n++] = told;
 }
 
-static int tell_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
-		     uint64_t insns, struct rvt_callstack *stack)
+/* 0 without the clock: then it depends on what a decoder takes in at a time. */
+static uint64_t time_of(const struct rvt_hart_flow *hart, uint64_t n)
+{
+	return hart->span.insns ? rvt_hart_time(hart, n) : 0;
+}
+
+static int tell_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
+		     struct rvt_callstack *stack)
 {
 	(void)stack;
-	tell(ctx, hart, (struct told){ .what = LINE, .from = first, .to = last, .insns = insns });
+	tell(ctx, hart, (struct told){ .what = LINE, .from = line->first, .to = line->last,
+				       .insns = line->insns, .time = time_of(hart, 0) });
 	return 0;
 }
 
@@ -77,12 +85,15 @@ static int tell_transfer(void *ctx, struct rvt_hart_flow *hart, const struct tra
 
 static int tell_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
+	uint64_t n_told = 0;
+
 	for (size_t i = 0; i < n; i++) {
 		uint64_t pc = runs[i].block->pc;
 
 		for (uint32_t j = 0; j < runs[i].first + runs[i].count; j++) {
 			if (j >= runs[i].first)
-				tell(ctx, hart, (struct told){ .what = INSN, .from = pc });
+				tell(ctx, hart, (struct told){ .what = INSN, .from = pc,
+					.time = time_of(hart, n_told++) });
 			pc += 2 * runs[i].block->halfwords[j];
 		}
 	}
@@ -277,7 +288,7 @@ static void merge(struct telling *sum, const struct tellings *all)
 static struct telling tell_all(const struct fixture *f, unsigned int jobs, struct tellings *all)
 {
 	const struct rvt_session_options options = { .params = f->params, .by_cpu = all->by_cpu,
-						     .jobs = jobs,
+						     .jobs = jobs, .clock = all->clock,
 						     .slice_bytes = all->slice_bytes };
 	const struct rvt_session_slices slices = {
 		.ctx = all, .overlap = all->lines, .open = open_thread, .begin = begin_slice,
@@ -340,7 +351,7 @@ static struct telling tell_and_forget(const struct fixture *f, unsigned int jobs
 
 /* Returns how many slices several threads decoded. */
 static size_t check_slices_of(const struct fixture *f, bool damaged, bool lines, bool by_cpu,
-			      uint64_t bytes)
+			      bool clock, uint64_t bytes)
 {
 	static const unsigned int jobs[] = { 2, 3, 7 };
 	struct tellings *all = calloc(1, sizeof(*all));
@@ -350,6 +361,7 @@ static size_t check_slices_of(const struct fixture *f, bool damaged, bool lines,
 	assert_non_null(all);
 	all->lines = lines;
 	all->by_cpu = by_cpu;
+	all->clock = clock;
 	all->slice_bytes = bytes;
 	one = tell_and_forget(f, 1, all, &n_slices);
 	assert_int_equal(n_slices, 0);
@@ -366,6 +378,8 @@ static size_t check_slices_of(const struct fixture *f, bool damaged, bool lines,
 	return n_slices;
 }
 
+#define CLOCK_BYTES 450	/* of the slices of which times are compared, too */
+
 /* By lines of code, or by instructions; cpus one after the other, or in the order of time. */
 static size_t check_slices(const struct fixture *f, bool damaged)
 {
@@ -373,7 +387,8 @@ static size_t check_slices(const struct fixture *f, bool damaged)
 
 	for (uint64_t bytes = 150; bytes < 3000; bytes *= 3)
 		for (int way = 0; way < 4; way++)
-			n_slices += check_slices_of(f, damaged, way & 1, way & 2, bytes);
+			n_slices += check_slices_of(f, damaged, way & 1, way & 2,
+						    bytes == CLOCK_BYTES, bytes);
 	return n_slices;
 }
 

@@ -73,16 +73,14 @@ static struct context *get_context(struct contexts *contexts, const struct rvt_h
 				      base ? base + 1 : place->dso, (int64_t)addr < 0) : NULL;
 }
 
-int contexts_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
-		  uint64_t insns,
+int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
 		  struct rvt_callstack *stack)
 {
-	struct context *context = get_context(ctx, hart, stack, 0, first);
+	struct context *context = get_context(ctx, hart, stack, 0, line->first);
 
-	(void)last;
 	if (!context)
 		return -ENOMEM;
-	context->self += insns;
+	context->self += line->insns;
 	return 0;
 }
 

@@ -26,8 +26,7 @@ struct contexts {
  * For struct transfers_ops .line and .after, with a struct contexts as .ctx: counts instructions in
  * the context that they ran in. 0 or -ENOMEM.
  */
-int contexts_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
-		  uint64_t insns,
+int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
 		  struct rvt_callstack *stack);
 int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 		   struct rvt_callstack *stack, size_t ended);

@@ -181,45 +181,88 @@ static uint64_t walk(struct rvt_space *space, uint64_t pc, uint64_t n)
 	return pc;
 }
 
-static int sample_by_time(const struct itrace *itrace, struct itrace_clock *clock,
-			  const struct rvt_hart_flow *hart, uint64_t first, uint64_t insns,
-			  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx)
-{
-	uint64_t period;
+struct sampling {
+	const struct itrace *itrace;
+	struct itrace_clock *clock;
+	struct rvt_hart_flow *hart;
+	const struct straight_line *line;
+	uint64_t pc;		/* of instruction number .at of the line */
+	uint64_t at;
+	uint64_t done;		/* instructions of the line that samples have */
+	int (*sample)(void *ctx, uint64_t ip, uint64_t period);
+	void *ctx;
+};
 
-	clock->insns += insns;
-	if (hart->time < clock->last_time + itrace->period)
-		return 0;
-	period = clock->insns;
-	clock->insns = 0;
-	clock->last_time = hart->time;
-	return sample(ctx, walk(hart->space, first, insns - 1), period);
+/* Instruction number @n of the line is the sample, with all before it since the last one. */
+static int put_sample(struct sampling *s, uint64_t n, uint64_t time)
+{
+	uint64_t period = s->clock->insns + n + 1 - s->done, ended = s->hart->time;
+	int err;
+
+	s->pc = walk(s->hart->space, s->pc, n - s->at);
+	s->at = n;
+	s->done = n + 1;
+	s->clock->insns = 0;
+	s->hart->time = time;
+	err = s->sample(s->ctx, s->pc, period);
+	s->hart->time = ended;
+	return err;
+}
+
+/* Every so often, by the time that went by while code ran. */
+static int sample_by_time(struct sampling *s)
+{
+	uint64_t insns = s->line->insns, began = s->line->began, period = s->itrace->period;
+	uint64_t ns = s->hart->time > began ? s->hart->time - began : 0;
+	uint64_t due = period - s->clock->ns;
+	int err = 0;
+
+	while (!err && due <= ns) {
+		uint64_t n = (__uint128_t)due * insns / (ns ? ns : 1), end;
+
+		if (n >= insns)
+			n = insns - 1;
+		if (n >= s->done)
+			err = put_sample(s, n, began + due);
+		/* one is enough for an instruction that takes several periods */
+		end = (__uint128_t)ns * (n + 1) / insns;
+		due += period;
+		if (due < end)
+			due += (end - due + period - 1) / period * period;
+	}
+	s->clock->ns = period - (due - ns);
+	s->clock->insns += insns - s->done;
+	return err;
+}
+
+static int sample_by_insns(struct sampling *s)
+{
+	uint64_t insns = s->line->insns, began = s->line->began, ended = s->hart->time;
+	uint64_t period = s->itrace->period ? s->itrace->period : 1;
+	const struct rvt_clock_span span = { .from = began, .to = ended, .insns = insns };
+	int err = 0;
+
+	while (!err && s->clock->insns + insns - s->done >= period) {
+		uint64_t n = s->done + period - s->clock->insns - 1;
+
+		err = put_sample(s, n, rvt_clock_span_time(&span, n));
+	}
+	s->clock->insns += insns - s->done;
+	return err;
 }
 
 int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
-		  const struct rvt_hart_flow *hart,
-		  uint64_t first, uint64_t insns,
+		  struct rvt_hart_flow *hart, const struct straight_line *line,
 		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx)
 {
-	uint64_t period = itrace->period ? itrace->period : 1, done = 0, pc = first;
-	int err = 0;
+	struct sampling sampling = { .itrace = itrace, .clock = clock, .hart = hart, .line = line,
+				     .pc = line->first, .sample = sample, .ctx = ctx };
 
 	if (!itrace->instructions)
 		return 0;
 	/* a period of 0 ns is every instruction, as in perf */
-	if (itrace->unit == ITRACE_NS && itrace->period)
-		return sample_by_time(itrace, clock, hart, first, insns, sample, ctx);
-	while (!err && clock->insns + insns - done >= period) {
-		uint64_t step = period - clock->insns;
-
-		/* to the last one of these */
-		pc = walk(hart->space, pc, done ? step : step - 1);
-		done += step;
-		clock->insns = 0;
-		err = sample(ctx, pc, period);
-	}
-	clock->insns += insns - done;
-	return err;
+	return itrace->unit == ITRACE_NS && itrace->period ? sample_by_time(&sampling) :
+		sample_by_insns(&sampling);
 }
 
 bool itrace_wants(const struct itrace *itrace, const struct transfer *transfer)

@@ -29,20 +29,20 @@ struct itrace {
 
 #define ITRACE_SCRIPT "ce"	/* what --itrace without letters is to perf script */
 
-/* Where a hart flow stands between two samples. */
+/* Where sampling stands between two samples. */
 struct itrace_clock {
 	uint64_t insns;		/* since the last sample */
-	uint64_t last_time;
+	uint64_t ns;		/* that code ran since the last sample by time was due */
 };
 
 /*
- * itrace_sample - @insns instructions ran in a straight line from @first on: calls @sample for each
- * sample due in it, with the address of the instruction and the instructions since the last one.
- * Returns 0 or what @sample returned.
+ * itrace_sample - @line ran, as struct transfers_ops.line has it: calls @sample for each sample due
+ * in it, with the address of the instruction, the instructions since the last one, and its time in
+ * @hart->time. A sample by time lies where the period is over; time in which nothing of what is
+ * looked at ran does not count. Returns 0 or what @sample returned.
  */
 int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
-		  const struct rvt_hart_flow *hart,
-		  uint64_t first, uint64_t insns,
+		  struct rvt_hart_flow *hart, const struct straight_line *line,
 		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx);
 /* Whether b, c, r or I ask for this transfer. */
 bool itrace_wants(const struct itrace *itrace, const struct transfer *transfer);

@@ -18,7 +18,7 @@ struct hart_state {
 	bool in_line;
 	uint8_t last_class;	/* enum rvt_insn_class */
 	uint64_t last, next;	/* its address, and that of the one after it */
-	uint64_t line_first, line_insns;
+	struct straight_line line;	/* at hand; but for .last */
 	/*
 	 * In a slice of a recording (struct rvt_session_slices): a straight line belongs to the
 	 * slice in which it began, with the transfer at its end.
@@ -144,8 +144,8 @@ static int end_line(struct transfers *transfers, struct rvt_hart_flow *hart)
 	if (!transfers->ops.line || !view_wants(transfers->view, hart))
 		return 0;
 	err = find_stack(transfers, hart, &stack);
-	return err ? err : transfers->ops.line(transfers->ops.ctx, hart, state->line_first,
-					       state->last, state->line_insns, stack);
+	state->line.last = state->last;
+	return err ? err : transfers->ops.line(transfers->ops.ctx, hart, &state->line, stack);
 }
 
 static size_t update_stack(struct rvt_callstack *stack, const struct transfer *transfer,
@@ -229,6 +229,7 @@ static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 {
 	struct transfers *transfers = ctx;
 	struct hart_state *state = get_state(hart);
+	uint64_t told = 0;
 
 	if (!state)
 		return -ENOMEM;
@@ -238,6 +239,7 @@ static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 		uint64_t pc = block->pc;
 		int err;
 
+		hart->time = rvt_hart_time(hart, told);
 		for (; j < runs[i].first; j++)
 			pc += 2 * block->halfwords[j];
 		err = arrive(transfers, hart, pc);
@@ -246,15 +248,15 @@ static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 		state->crossed = hart->left;
 		if (!state->in_line) {
 			state->in_line = true;
-			state->line_first = pc;
-			state->line_insns = 0;
+			state->line = (struct straight_line){ .first = pc, .began = hart->time };
 		}
 		if (last + 1 == block->insns)
 			pc = block->pc + block->bytes - 2 * block->halfwords[last];
 		else
 			for (; j < last; j++)
 				pc += 2 * block->halfwords[j];
-		state->line_insns += runs[i].count;
+		state->line.insns += runs[i].count;
+		told += runs[i].count;
 		state->has_last = true;
 		state->last = pc;
 		state->next = pc + 2 * block->halfwords[last];

@@ -27,15 +27,17 @@ struct transfer {
 	bool indirect;		/* a jump to where a register says */
 };
 
+/* Straight code, no transfer between. It began at .began, ns, and ends now (hart->time). */
+struct straight_line {
+	uint64_t first, last;	/* addresses of its first and last instruction */
+	uint64_t insns;
+	uint64_t began;
+};
+
 /* Callbacks; members may be NULL; a negative return value ends decoding. */
 struct transfers_ops {
 	void *ctx;
-	/*
-	 * @insns instructions from @first to @last (the address of the last one), no transfer
-	 * between.
-	 */
-	int (*line)(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
-		    uint64_t insns,
+	int (*line)(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
 		    struct rvt_callstack *stack);
 	/*
 	 * @stack is as it was before the transfer, @after as the transfer leaves it; @ended frames

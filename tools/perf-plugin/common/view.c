@@ -149,13 +149,15 @@ struct view *view_open(const struct view_options *options)
 	if (word || !view)
 		goto fail;
 	view->options = *options;
+	/* who is chosen by time must know it */
+	view->options.session.clock |= !!options->time;
 	view->to = UINT64_MAX;
 	if (parse_time(view, options->time) ||
 	    parse_list(options->cpus, "cpus", &view->cpus, &view->n_cpus) ||
 	    parse_list(options->pids, "process ids", &view->pids, &view->n_pids) ||
 	    parse_list(options->tids, "thread ids", &view->tids, &view->n_tids))
 		goto fail;
-	if (rvt_session_open(input, &options->session, &view->session, &error)) {
+	if (rvt_session_open(input, &view->options.session, &view->session, &error)) {
 		cmd_error(0, "%s%s", error ? error : "out of memory", access(input, F_OK) &&
 			  errno == ENOENT ? "\n  Record first: perf rvtrace record -- COMMAND; "
 			  "or give a recording with -i FILE" : "");

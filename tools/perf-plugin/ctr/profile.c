@@ -33,10 +33,12 @@ static enum transfer_kind kind_of(unsigned int type)
 static int give_line(struct ctr_profile *profile, struct rvt_hart_flow *hart, uint64_t first,
 		     uint64_t last)
 {
+	const struct straight_line line = { .first = first, .last = last, .insns = (last - first) / 4 + 1,
+				   .began = hart->time };
+
 	if (!first || last < first || last - first > LONGEST_LINE)
 		return 0;
-	return profile->ops->line(profile->ops->ctx, hart, first, last, (last - first) / 4 + 1,
-				  NULL);
+	return profile->ops->line(profile->ops->ctx, hart, &line, NULL);
 }
 
 static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task)

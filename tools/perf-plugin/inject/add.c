@@ -298,9 +298,11 @@ static int write_next(struct added *added, struct cpu_samples *cpu)
 static int pass(struct added *added, struct cpu_samples *cpu, const struct rvt_hart_flow *hart,
 		struct rvt_callstack *stack)
 {
+	/* not before this: where in the span is an estimate */
+	uint64_t time = hart->span.insns ? hart->span.from : hart->time;
 	int err = 0;
 
-	while (!err && cpu->next < cpu->n && cpu->samples[cpu->next].time < hart->time) {
+	while (!err && cpu->next < cpu->n && cpu->samples[cpu->next].time < time) {
 		bool same = hart->task && hart->task->tid == cpu->samples[cpu->next].tid;
 
 		if (cpu->match < MATCH_AGAIN &&

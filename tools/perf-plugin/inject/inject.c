@@ -45,7 +45,7 @@ static int run(const struct view_options *options, const struct itrace *itrace, 
 
 int cmd_inject(int argc, char **argv)
 {
-	struct view_options options = { 0 };
+	struct view_options options = { .session.clock = true };
 	const char *output = "perf.data.injected", *letters = NULL;
 	struct itrace itrace;
 	int c;

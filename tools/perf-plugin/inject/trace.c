@@ -78,20 +78,19 @@ static int put_instruction(void *ctx, uint64_t ip, uint64_t period)
 			  context->stack);
 }
 
-static int inject_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
-		       uint64_t insns,
+static int inject_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
 		       struct rvt_callstack *stack)
 {
 	struct inject *inject = ctx;
 	struct sample_context context = { inject, hart, stack };
 	int cpu = hart->cpu >= 0 && hart->cpu < MAX_CPUS ? hart->cpu : 0;
-
-	int err = inject->added ? added_line(inject->added, hart, first, last, stack) : 0;
+	int err = inject->added ? added_line(inject->added, hart, line->first, line->last, stack) :
+		  0;
 
 	if (err)
 		return err;
-	return itrace_sample(inject->itrace, &inject->clocks[cpu], hart, first, insns,
-			     put_instruction, &context);
+	return itrace_sample(inject->itrace, &inject->clocks[cpu], hart, line, put_instruction,
+			     &context);
 }
 
 static int inject_transfer(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,

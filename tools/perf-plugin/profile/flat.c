@@ -69,9 +69,10 @@ static struct slot *find_slot(struct flat *flat, const struct rvt_space *space, 
 	return slot;
 }
 
-static int flat_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
-		     uint64_t insns, struct rvt_callstack *stack)
+static int flat_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
+		     struct rvt_callstack *stack)
 {
+	uint64_t first = line->first, last = line->last, insns = line->insns;
 	struct flat *flat = ctx;
 	bool known;
 	struct slot *slot = find_slot(flat, hart->space, first, last, false, &known);

@@ -16,12 +16,12 @@ struct graph {
 	uint64_t errors, lines;
 };
 
-static int count_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
-		      uint64_t insns, struct rvt_callstack *stack)
+static int count_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
+		      struct rvt_callstack *stack)
 {
 	struct graph *graph = ctx;
 
-	return contexts_line(&graph->contexts, hart, first, last, insns, stack);
+	return contexts_line(&graph->contexts, hart, line, stack);
 }
 
 static int note_call(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,

@@ -268,12 +268,15 @@ static int count_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 static int count_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct report *report = ctx;
+	uint64_t told = 0;
 	int err = 0;
 
-	if (!view_wants(report->view, hart))
-		return 0;
-	for (size_t i = 0; i < n && !err; i++)
-		err = count_wanted(report, hart, &runs[i], 1);
+	for (size_t i = 0; i < n && !err; i++) {
+		hart->time = rvt_hart_time(hart, told);
+		told += runs[i].count;
+		if (view_wants(report->view, hart))
+			err = count_wanted(report, hart, &runs[i], 1);
+	}
 	return err;
 }
 

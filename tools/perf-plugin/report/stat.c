@@ -77,9 +77,15 @@ static int count_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ru
 	struct counts *counts = ctx;
 	struct cpu_counts *cpu = get_cpu(counts, hart->cpu);
 
-	if (view_wants(counts->view, hart))
-		for (size_t i = 0; i < n; i++)
+	uint64_t told = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		hart->time = rvt_hart_time(hart, told);
+		told += runs[i].count;
+		if (view_wants(counts->view, hart))
 			cpu->insns += runs[i].count;
+	}
+	hart->time = rvt_hart_time(hart, 0);
 	return counts->stacks ?
 		counts->stack_sink.runs(counts->stack_sink.ctx, hart, runs, n) : 0;
 }

@@ -189,17 +189,15 @@ static int show_insn(void *ctx, uint64_t ip, uint64_t period)
 	return limit(script);
 }
 
-static int show_line(void *ctx, struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
-		     uint64_t insns,
+static int show_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
 		     struct rvt_callstack *stack)
 {
 	struct script *script = ctx;
 	struct sample_context context = { script, hart, stack };
 	int cpu = hart->cpu >= 0 && hart->cpu < SCRIPT_CPUS ? hart->cpu : 0;
 
-	(void)last;
-	script_count(script, hart, insns);
-	return itrace_sample(&script->itrace, &script->clocks[cpu], hart, first, insns, show_insn,
+	script_note_pace(script, hart);
+	return itrace_sample(&script->itrace, &script->clocks[cpu], hart, line, show_insn,
 			     &context);
 }
 
@@ -212,21 +210,23 @@ static const char *insn_flags(const struct rvt_block *block, uint32_t insn)
 static int insn_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct script *script = ctx;
+	uint64_t told = 0;
 
-	if (!view_wants(script->view, hart))
-		return 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct rvt_block *block = runs[i].block;
 		uint64_t pc = block->pc;
 
-		script_count(script, hart, runs[i].count);
+		script_note_pace(script, hart);
 		for (uint32_t j = 0; j < runs[i].first + runs[i].count; j++) {
 			struct script_sample sample = { .hart = hart, .event = "instructions",
 				.ip = pc, .period = 1, .len = 2 * block->halfwords[j],
 				.flags = insn_flags(block, j) };
 
 			pc += sample.len;
-			if (j < runs[i].first || !script_wants(script, hart, sample.ip) ||
+			if (j < runs[i].first)
+				continue;
+			hart->time = rvt_hart_time(hart, told++);
+			if (!view_wants(script->view, hart) || !script_wants(script, hart, sample.ip) ||
 			    script_skips(script))
 				continue;
 			if (script->fields & (FIELD_INSN | FIELD_DISASM) && hart->space &&

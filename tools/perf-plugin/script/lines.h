@@ -42,11 +42,10 @@ enum {
 
 enum script_mode { MODE_ITRACE, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC };
 
-/* Instructions and time of one cpu, for -F ipc. */
+/* Instructions and cycles between two time stamps of one cpu, for -F ipc. */
 struct pace {
-	uint64_t insns;		/* since the last time stamp */
-	uint64_t time;
-	uint64_t shown_insns, shown_cycles;	/* complete, and not printed yet */
+	uint64_t from;		/* the first of them, ns */
+	uint64_t shown_insns, shown_cycles;	/* not printed yet */
 };
 
 struct script {
@@ -120,8 +119,8 @@ void print_callchain(struct script *script, const struct rvt_hart_flow *hart, ui
 		     struct rvt_callstack *stack);
 void print_error(struct script *script, const struct rvt_hart_flow *hart,
 		 const struct rvt_event *event);
-/* For -F ipc: @insns more ran. */
-void script_count(struct script *script, const struct rvt_hart_flow *hart, uint64_t insns);
+/* For -F ipc: more of the span of time at hand ran. */
+void script_note_pace(struct script *script, const struct rvt_hart_flow *hart);
 
 /* script-raw.c: CPU TID PRV PC, as fast as it goes. */
 int raw_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n);

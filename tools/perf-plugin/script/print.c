@@ -14,23 +14,19 @@ static struct pace *pace_of(struct script *script, const struct rvt_hart_flow *h
 	return &script->paces[hart->cpu >= 0 && hart->cpu < SCRIPT_CPUS ? hart->cpu : 0];
 }
 
-void script_count(struct script *script, const struct rvt_hart_flow *hart, uint64_t insns)
+void script_note_pace(struct script *script, const struct rvt_hart_flow *hart)
 {
+	const struct rvt_clock_span *span = &hart->span;
 	struct pace *pace;
 
-	if (!script->paces)
+	if (!script->paces || !span->insns)
 		return;
 	pace = pace_of(script, hart);
-	if (hart->time_exact && hart->time > pace->time) {
-		if (pace->time) {
-			pace->shown_insns = pace->insns;
-			pace->shown_cycles = (__uint128_t)(hart->time - pace->time) *
-				script->clock_hz / 1000000000;
-		}
-		pace->time = hart->time;
-		pace->insns = 0;
-	}
-	pace->insns += insns;
+	if (span->from == pace->from)
+		return;
+	pace->from = span->from;
+	pace->shown_insns = span->insns;
+	pace->shown_cycles = (__uint128_t)(span->to - span->from) * script->clock_hz / 1000000000;
 }
 
 static void print_head(const struct script *script, const struct rvt_hart_flow *hart)

@@ -21,14 +21,17 @@ int raw_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, 
 {
 	struct script *script = ctx;
 	char buffer[64 * LINE_ROOM], *out = buffer, head[32];
+	uint64_t told = 0;
 
-	if (!view_wants(script->view, hart))
-		return 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct rvt_block *block = runs[i].block;
 		uint64_t pc = block->pc;
 		int len;
 
+		hart->time = rvt_hart_time(hart, told);
+		told += runs[i].count;
+		if (!view_wants(script->view, hart))
+			continue;
 		for (uint32_t j = 0; j < runs[i].first; j++)
 			pc += 2 * block->halfwords[j];
 		len = snprintf(head, sizeof(head), "%d %d %c ", hart->cpu,

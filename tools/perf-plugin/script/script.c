@@ -177,6 +177,9 @@ static int choose_jobs(const struct script *script, struct script_options *optio
 {
 	if (cmd_jobs(options->jobs, &options->view.session.jobs))
 		return -EINVAL;
+	options->view.session.clock = script->mode != MODE_RAW_PC &&
+		(script->fields & (FIELD_TIME | FIELD_IPC) ||
+		 (script->itrace.instructions && script->itrace.unit != ITRACE_INSNS));
 	if (!script_in_slices(script))
 		options->view.session.jobs = 1;
 	options->view.session.slice_bytes = script->mode == MODE_INSNS ? PART_INSNS : PART_BRANCHES;

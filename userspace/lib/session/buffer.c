@@ -9,6 +9,7 @@
 #include "state.h"
 
 #define MAX_FEED (256 << 10)
+#define UNTIMED_FEED 256	/* where bytes tell the time */
 #define RELEASE ((uintptr_t)8 << 20)	/* less often: each time all processors are interrupted */
 #define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
@@ -186,6 +187,30 @@ static int flush(struct buffer *buffer)
 	return err;
 }
 
+/*
+ * Where the trace has no time stamps: bytes of a record are as old as their share of the time since
+ * the record before.
+ */
+static int stamp_bytes(struct buffer *buffer)
+{
+	const struct rvt_aux *aux = &buffer->records[buffer->record];
+	uint64_t from = buffer->record ? aux[-1].time : buffer->session->started;
+	struct rvt_clock_span span = { .from = from ? from : aux->time, .to = aux->time,
+				       .insns = aux->size };
+	int err = 0;
+
+	if (!buffer->session->options.clock)
+		return 0;
+	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
+		if (hart->timed)
+			continue;
+		err = rvt_flow_flush(hart->base.flow);
+		if (!err)
+			err = rvt_hart_stamp(hart, rvt_clock_span_time(&span, buffer->done));
+	}
+	return err;
+}
+
 /* What ran is told before the time of the record counts. */
 static int end_record(struct buffer *buffer)
 {
@@ -258,6 +283,14 @@ static void release(struct buffer *buffer, const uint8_t *bytes, uint64_t len)
 		release_used(buffer, buffer->used_end & -RVT_PERFDATA_MAPPED);
 }
 
+static uint64_t max_feed(const struct buffer *buffer)
+{
+	for (const struct hart_flow *hart = buffer->harts; hart; hart = hart->next)
+		if (hart->clock && !hart->timed)
+			return UNTIMED_FEED;
+	return MAX_FEED;
+}
+
 static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message)
 {
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
@@ -278,8 +311,8 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 	if (one_message)
 		len = rvt_stream_message(&decoder->encoder->params,
 					 bytes + (offset - chunk->offset), len);
-	if (len > MAX_FEED)
-		len = MAX_FEED;
+	if (len > max_feed(buffer))
+		len = max_feed(buffer);
 	buffer->stats->trace_bytes += counted(buffer, offset, len);
 	buffer->done += len;
 	err = rvt_stream_feed(decoder->stream, bytes + (offset - chunk->offset), len, offset);
@@ -331,6 +364,8 @@ int rvt_buffer_step(struct buffer *buffer, bool one_message)
 	}
 	if (!err && buffer->done < aux->size)
 		err = feed(buffer, decoder, one_message);
+	if (!err)
+		err = stamp_bytes(buffer);
 	/* it may be another buffer's turn */
 	if (!err && one_message)
 		err = flush(buffer);
@@ -424,6 +459,8 @@ int rvt_buffer_finish(struct buffer *buffer)
 	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
 		err = rvt_flow_flush(hart->base.flow);
 		if (!err)
+			err = rvt_hart_flush_clock(hart);
+		if (!err)
 			err = rvt_hart_tell_counts(hart);
 		rvt_flow_stats(hart->base.flow, &flow);
 		add_flow_stats(&buffer->stats->flow, &flow);
@@ -456,6 +493,7 @@ void rvt_buffer_rewind(struct buffer *buffer)
 		keep_missing(buffer->session, hart->cursor);
 		session_unlock(buffer->session);
 		rvt_hart_end_flow(hart);
+		rvt_clock_destroy(hart->clock);
 		rvt_cursor_destroy(hart->cursor);
 		free(hart->owners);
 		free(hart);
@@ -491,6 +529,8 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 		hart->told = hart->base.resumed = hart->base.left = false;
 		rvt_flow_begin_slice(hart->base.flow, hart->base.flow->slice.goes_on);
 		memset(&hart->base.context, 0, sizeof(hart->base.context));
+		if (hart->clock)
+			rvt_clock_reset(hart->clock);
 		err = rvt_hart_begin_record(hart, &buffer->records[slice->record]);
 	}
 	return err;
@@ -512,8 +552,9 @@ bool rvt_buffer_slice_done(struct buffer *buffer)
 		buffer->slice->extended |= rvt_stream_slice_extended(decoder->stream);
 		done &= rvt_stream_slice_done(decoder->stream);
 	}
+	/* what was told is delivered only when its time is known */
 	for (const struct hart_flow *hart = buffer->harts; hart; hart = hart->next)
-		done |= hart->told;
+		done |= hart->told && !(hart->clock && rvt_clock_holds(hart->clock));
 	return done;
 }
 
@@ -538,6 +579,8 @@ static void note_slice(struct slice *slice, const struct hart_flow *hart)
 	slice->unowned_at_begin |= !hart->owned && executed;
 	slice->timed_at_end |= hart->base.time_exact;
 	slice->untimed_at_begin |= !hart->base.time_exact && executed;
+	/* by the rate that the slice before knows */
+	slice->untimed_at_begin |= hart->clock && rvt_clock_guessed(hart->clock);
 	slice->executed |= executed;
 	slice->n_harts += executed;
 	slice->lost_at_end |= hart->no_code;
@@ -578,6 +621,9 @@ int rvt_buffer_end_slice(struct buffer *buffer, int err)
 	destroy_decoders(buffer);
 	for (struct hart_flow *hart = buffer->harts; hart; hart = hart->next) {
 		rvt_flow_end_slice(hart->base.flow);
+		buffer->slice->held_at_end |= hart->clock && rvt_clock_holds(hart->clock);
+		if (!err)
+			err = rvt_hart_flush_clock(hart);
 		note_slice(buffer->slice, hart);
 		if (session_slices(buffer->session))
 			tell_end(hart);

@@ -303,8 +303,10 @@ static int hart_update(struct hart_flow *hart)
 /* Moves the cursor. As rvt_cursor_seek(). */
 static int hart_move(struct hart_flow *hart, uint64_t time)
 {
-	int err = tell_replaced(hart, time);
+	int err = rvt_hart_flush_clock(hart);
 
+	if (!err)
+		err = tell_replaced(hart, time);
 	return err ? err : rvt_cursor_seek(hart->cursor, time);
 }
 
@@ -353,6 +355,9 @@ static int hart_time(struct hart_flow *hart, uint64_t ticks)
 	if (hart->buffer->slice && !hart->base.time_exact)
 		hart->buffer->slice->untimed_at_begin |=
 			rvt_hart_executed(hart) != hart->slice_insns;
+	err = rvt_hart_stamp(hart, rvt_time_to_perf(conv, ticks));
+	if (err)
+		return err;
 	hart->base.time = rvt_time_to_perf(conv, ticks);
 	hart->base.time_exact = true;
 	hart->buffer->time = hart->base.time;
@@ -434,6 +439,8 @@ int rvt_hart_deliver(struct hart_flow *hart, const struct rvt_event *event)
 
 	if (!sink->event || hart->told)
 		return 0;
+	if (hart->clock)
+		return rvt_hart_hold_event(hart, event);
 	if (session_slices(hart->session))
 		return take_answer(hart, sink->event(hart->buffer->ctx, &hart->base, event));
 	session_lock(hart->session);
@@ -490,6 +497,8 @@ static int hart_runs(void *ctx, const struct rvt_run *runs, size_t n)
 	int err = release_start(hart);
 
 	look_at_slice(hart);
+	if (!err && hart->clock)
+		return rvt_hart_hold_runs(hart, runs, n);
 	if (err || !sink->runs || hart->told)
 		return err;
 	return take_answer(hart, sink->runs(hart->buffer->ctx, &hart->base, runs, n));
@@ -633,9 +642,10 @@ static int hart_event(void *ctx, const struct rvt_event *event)
 	return err ? err : rvt_hart_deliver(hart, event);
 }
 
-/* E-Trace has time stamps in packets, or in the frames around them. */
-static bool has_stamps(const struct rvt_params *params)
+bool rvt_encoder_has_stamps(const struct encoder *encoder)
 {
+	const struct rvt_params *params = &encoder->params;
+
 	return params->protocol == RVT_PROTOCOL_NTRACE ?
 		params->timestamp != RVT_TIMESTAMP_NONE :
 		!params->notime_p || params->timestamp_bytes;
@@ -679,13 +689,15 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
 	hart->buffer = buffer;
 	hart->encoder = encoder;
 	hart->base.cpu = cpu;
-	hart->timed = session->has_time_conv && has_stamps(&encoder->params);
+	hart->timed = session->has_time_conv && rvt_encoder_has_stamps(encoder);
 	rvt_stream_flow_config(&encoder->params, &config);
 	config.reference_walk = session->options.reference_walk;
 	if (rvt_cursor_create(session->sideband, buffer->decode->image, buffer->decode->kernel,
 			      &hart->cursor) ||
 	    rvt_flow_create(&config, &sink, &hart->base.flow) ||
-	    (session->options.count && rvt_flow_count(hart->base.flow)) || hart_update(hart)) {
+	    (session->options.count && rvt_flow_count(hart->base.flow)) ||
+	    rvt_hart_open_clock(hart) || hart_update(hart)) {
+		rvt_clock_destroy(hart->clock);
 		rvt_flow_destroy(hart->base.flow);
 		rvt_cursor_destroy(hart->cursor);
 		free(hart);

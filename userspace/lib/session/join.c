@@ -22,7 +22,7 @@ static bool fits(const struct slice *a, const struct slice *b)
 /* The same for what is told in order. */
 static bool follows(const struct slice *a, const struct slice *b)
 {
-	return !a || (!(a->timed_at_end && b->untimed_at_begin) &&
+	return !a || (!(a->timed_at_end && b->untimed_at_begin) && !a->held_at_end &&
 		      a->lost_at_end == b->lost_at_begin);
 }
 

@@ -246,12 +246,22 @@ static void forget_stats(struct rvt_session *session)
 	memset(&session->stats.flow, 0, sizeof(session->stats.flow));
 }
 
+/* Then each depends on all before. */
+static bool times_by_bytes(const struct rvt_session *session)
+{
+	bool stamps = session->has_time_conv;
+
+	for (size_t i = 0; i < session->n_encoders; i++)
+		stamps &= rvt_encoder_has_stamps(&session->encoders[i]);
+	return session->options.clock && !session->options.count && !stamps;
+}
+
 static bool runs_parallel(const struct rvt_session *session)
 {
 	const struct rvt_session_sink *sink = session->sink;
 
-	return session->options.jobs > 1 && (session_slices(session) ||
-					     (session->options.count && sink->reset));
+	return session->options.jobs > 1 && !times_by_bytes(session) &&
+	       (session_slices(session) || (session->options.count && sink->reset));
 }
 
 /* What slices have told is void. */

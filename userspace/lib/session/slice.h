@@ -34,6 +34,7 @@ struct slice {
 	bool taken, ended;
 	unsigned int n_harts;		/* in which anything was executed */
 	bool untimed_at_begin, timed_at_end;	/* as for contexts */
+	bool held_at_end;	/* the next one's first time stamp is that of what this one ran */
 	bool resumed, left;		/* see rvt_flow_resume(), rvt_flow_leave() */
 	uint64_t resumed_at, left_at;
 };

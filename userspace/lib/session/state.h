@@ -29,6 +29,7 @@ struct hart_flow {
 	struct buffer *buffer;
 	const struct encoder *encoder;
 	struct rvt_cursor *cursor;
+	struct rvt_clock *clock;	/* NULL: flow is delivered at once */
 	struct hart_flow *next;
 	bool timed;		/* time stamps are expected */
 	bool no_code;		/* lost in code that cannot be read */
@@ -202,6 +203,23 @@ int rvt_hart_damage(struct hart_flow *hart, const struct rvt_event *event);
 bool rvt_hart_is_told(const struct hart_flow *hart);
 /* Instructions, until now. */
 uint64_t rvt_hart_executed(const struct hart_flow *hart);
+/* Whether a hart's flow has time stamps: E-Trace has them in packets, or in the frames around. */
+bool rvt_encoder_has_stamps(const struct encoder *encoder);
+
+/*
+ * clock.c: flow waits until its time is known. Each returns 0 or -errno, or what a call-back
+ * returned.
+ *
+ * rvt_hart_open_clock - makes .clock if it is wanted.
+ * rvt_hart_hold_runs, rvt_hart_hold_event - into .clock, which is there.
+ * rvt_hart_stamp - all before was executed by @time. Without .clock nothing.
+ * rvt_hart_flush_clock - before the cursor moves, or nothing more comes. Without .clock nothing.
+ */
+int rvt_hart_open_clock(struct hart_flow *hart);
+int rvt_hart_hold_runs(struct hart_flow *hart, const struct rvt_run *runs, size_t n);
+int rvt_hart_hold_event(struct hart_flow *hart, const struct rvt_event *event);
+int rvt_hart_stamp(struct hart_flow *hart, uint64_t time);
+int rvt_hart_flush_clock(struct hart_flow *hart);
 
 /* buffer.c: one step of a buffer, or one message. 1: more to do, 0: done, or an error. */
 int rvt_buffer_step(struct buffer *buffer, bool one_message);
