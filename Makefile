@@ -142,7 +142,7 @@ $(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS_asan) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(LIBS_asan) -lcmocka
 
 $(patsubst %,$(B)/%/tools/perf-plugin/main.o,host asan riscv64): \
-	private CFLAGS += -DPERF_RVTRACE_VERSION='"$(VERSION)"'
+	private CFLAGS_COMMON += -DPERF_RVTRACE_VERSION='"$(VERSION)"'
 
 # Parts of the command that have tests of their own.
 $(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,record/event \

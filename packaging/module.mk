@@ -69,9 +69,14 @@ ifeq ($(DESTDIR),)
 	@[ "$$(id -u)" != 0 ] || PATH=$$PATH:/sbin ldconfig 2>/dev/null || true
 endif
 
+## make deb         Debian packages, in build/deb: perf-rvtrace, librvtrace0, librvtrace-dev, rvtrace-dkms
+deb:
+	@tools/setup-host build-essential debhelper dh-dkms libcapstone-dev
+	packaging/deb $(B)/deb
+
 ## make symbol-map  the list of the library's public functions, made from the headers
 symbol-map:
 	packaging/symbol-map >userspace/lib/librvtrace.map.new
 	mv userspace/lib/librvtrace.map.new userspace/lib/librvtrace.map
 
-.PHONY: install uninstall install-command install-library install-man install-completion install-dkms symbol-map
+.PHONY: deb install uninstall install-command install-library install-man install-completion install-dkms symbol-map

@@ -3,7 +3,7 @@
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
 HOST_TESTS := $(sort $(wildcard tests/*.t))
 GUEST_TESTS := $(sort $(wildcard tests/guest/*.t))
-LONG_TESTS := $(sort $(wildcard tests/guest/long/*.t))
+LONG_TESTS := $(sort $(wildcard tests/long/*.t tests/guest/long/*.t))
 
 ## make demo        from nothing to a decoded recording of a real program (installs, fetches, boots)
 demo: deps

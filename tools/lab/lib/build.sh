@@ -71,7 +71,7 @@ build_root_is_mount()
 		[ "$mount" != / ] || return 0
 	done 2>/dev/null < /proc/self/mountinfo
 	lab_die "/ is no mount point (a chroot, or /proc is not mounted): the toolchain cannot be mounted over /usr here" \
-		"without the machine outside seeing it. Outside: mount --bind DIR DIR; mount --make-private DIR; chroot DIR." \
+		"without the machine outside seeing it. Outside: mount --bind DIR DIR before chroot DIR." \
 		"Or enter it with systemd-nspawn -D DIR"
 }
 

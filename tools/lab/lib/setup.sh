@@ -260,6 +260,7 @@ cmd_setup()
 	done
 	umask 022
 	trap 'exit 130' INT
+	build_root_is_mount
 	setup_machine
 	lab_lock setup
 	[ -z "$update" ] || rm -rf "$LAB_APT"

@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#
+# Debian packages, in bare roots of each release that the README names and of the next: `make` says
+# what is missing; `make deb` builds; lintian has no errors; the packages can be installed, used and
+# purged in another bare root. Two builds, in other places and circumstances, give the same bytes.
+# PACKAGES_RELEASES: which releases.
+. "$(dirname "$0")/../tap.sh"
+
+[ "$(id -u)" -eq 0 ] || skip_all "bare roots are made by root only"
+releases=${PACKAGES_RELEASES:-bookworm trixie testing}
+dir=$TOP/build/packages
+rm -rf "$dir"
+mkdir -p "$dir"
+"$TOP/tools/setup-host" mmdebstrap >"$dir/setup" 2>&1 || { diag <"$dir/setup"; skip_all "no mmdebstrap"; }
+# shellcheck source=../../tools/lab/lib/apt.sh
+mirror=$(. "$TOP/tools/lab/lib/apt.sh" && apt_mirrors | head -n 1)
+trap 'rm -rf "$dir"/*.root' EXIT
+
+# bare NAME RELEASE: $dir/NAME.root is what a minimal installation has.
+bare()
+{
+	mmdebstrap --quiet --variant=minbase "$2" "$dir/$1.root" "$mirror" 2>&1
+}
+
+# in_root NAME COMMAND: run a shell command there, with /proc, and /debs for $dir/debs-of-RELEASE.
+# Its mounts are seen by nobody else.
+in_root()
+{
+	local root=$dir/$1.root
+
+	# shellcheck disable=SC2016
+	unshare --mount --pid --fork --propagation private sh -c '
+		mount --bind "$0" "$0" && mount -t proc proc "$0/proc" &&
+		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+			LC_ALL=C.UTF-8 chroot "$0" sh -ec "$1"' "$root" "$2"
+}
+
+apt_get='apt-get -qq -y -o Dpkg::Use-Pty=0'
+
+# A tree as it is checked in, in the root.
+put_sources()
+{
+	mkdir -p "$dir/$1.root/$2" && cd "$TOP" &&
+		git -c safe.directory='*' ls-files -z | tar --null -c -T - | tar -x -C "$dir/$1.root/$2"
+}
+
+build()
+{
+	bare build "$1" && put_sources build /source || return
+	in_root build "$apt_get update; $apt_get install --no-install-recommends make" || return
+	# Nothing but make: it is said what else it takes.
+	! in_root build 'make -C /source' >"$dir/make" 2>&1 || return
+	grep -q "compiler 'cc' (package gcc)" "$dir/make" && grep -q 'make deps' "$dir/make" ||
+		{ cat "$dir/make"; return 1; }
+	in_root build 'cd /source && make deb'
+}
+
+# The first build of a release once more: another directory, umask, time zone, language, number of
+# jobs.
+build_again()
+{
+	local name status=0
+
+	put_sources build /var/tmp/another/place || return
+	in_root build 'umask 027; cd /var/tmp/another/place
+		env TZ=Asia/Kathmandu LC_ALL=C DEB_BUILD_OPTIONS=parallel=1 USER=somebody make deb' || return
+	for name in "$dir"/build.root/source/build/deb/*.deb; do
+		cmp "$name" "$dir/build.root/var/tmp/another/place/build/deb/${name##*/}" || status=1
+	done
+	return $status
+}
+
+lintian_is_content()
+{
+	in_root build "$apt_get install --no-install-recommends lintian" || return
+	in_root build 'cd /source/build/deb && lintian --allow-root --fail-on error --info *.changes'
+}
+
+# decodes: the third run of 8.4.2 of the N-Trace specification, as in tests/ntrace/f-htm-example.nta.
+decodes()
+{
+	local at=$dir/user.root/fixture
+
+	mkdir "$at" || return
+	# 100: c.nop; beq zero, zero, 200; nop; beq zero, zero, 300; c.nop; nop; c.ebreak
+	printf '\1\0\143\17\0\16\23\0\0\0\143\13\0\36\1\0\23\0\0\0\2\220' >"$at/code"
+	printf 'protocol = ntrace\ndialect = 1.0\nmode = htm\n' >"$at/params"
+	printf '%s\n' 'ProgTraceSync SYNC=3 F-ADDR=0x80' 'ProgTraceCorrelation EVCODE=0 CDF=1 I-CNT=10 HIST=0b1_00' |
+		"$TOP/build/host/rvt-asm" "$at/params" >"$at/dump" || return
+	in_root user 'cd /fixture && perf rvtrace decode --params params --raw code@0x100 dump' >"$dir/flow" || return
+	diff - "$dir/flow" <<<"$(printf '%s\n' 100 102 106 10a 10e 110)"
+}
+
+# What the packages say of each other is enough to install and to use them.
+used()
+{
+	bare user "$1" && mkdir "$dir/user.root/debs" &&
+		cp "$dir"/build.root/source/build/deb/*.deb "$dir/user.root/debs/" &&
+		rm -f "$dir"/user.root/debs/*-dbgsym_* || return
+	in_root user "find / -xdev -name '*rvtrace*' >/before; $apt_get update
+		$apt_get install --no-install-recommends /debs/*.deb linux-perf pkgconf" || return
+	in_root user 'perf-rvtrace --help && perf rvtrace --help && perf-rvtrace record --help' || return
+	in_root user 'dkms status' | grep rvtrace || return
+	decodes || return
+	# shellcheck disable=SC2016
+	in_root user 'cc -Wall -Werror -o /count /usr/share/doc/librvtrace-dev/examples/count.c \
+		$(pkg-config --cflags --libs librvtrace) && ldd /count | grep librvtrace.so.0'
+}
+
+purged()
+{
+	in_root user "$apt_get purge perf-rvtrace librvtrace0 librvtrace-dev rvtrace-dkms
+		find / -xdev -name '*rvtrace*' ! -path '/var/log/*' | diff /before -"
+}
+
+for release in $releases; do
+	check "$release: make deb, from nothing" build "$release" || continue
+	[ "$release" != "${releases%% *}" ] || check "$release: another build gives the same bytes" build_again
+	check "$release: lintian" lintian_is_content
+	check "$release: installed and used" used "$release"
+	check "$release: purged" purged
+	rm -rf "$dir"/*.root
+done
+done_testing
