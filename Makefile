@@ -152,7 +152,7 @@ $(B)/asan/unit/itrace_time_test: $(patsubst %,$(B)/asan/tools/perf-plugin/common
 	text transfers)
 $(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/common/demangle.o
 $(B)/asan/unit/text_test: $(B)/asan/tools/perf-plugin/common/text.o
-$(patsubst %,$(B)/asan/unit/tandem_%_test,verify insn): $(patsubst %,$(B)/asan/tools/perf-plugin/tandem/%.o,unicorn \
+$(patsubst %,$(B)/asan/unit/tandem_%_test,verify insn observed told damage): $(patsubst %,$(B)/asan/tools/perf-plugin/tandem/%.o,unicorn \
 	corrections)
 $(B)/asan/unit/record_control_test: $(B)/asan/tools/perf-plugin/record/control.o
 

@@ -168,6 +168,7 @@ struct rvt_tandem_group {
 	uint64_t offset, end;		/* bytes of the trace: [offset, end) */
 	bool in_group;
 	bool has_insn, inc_pc, reset, init;
+	bool after_gap;			/* bytes before it were skipped: groups may be missing */
 	uint8_t insn_bytes;		/* 2 or 4 */
 	uint32_t insn;
 	uint16_t states;		/* bit n: state identifier n is in .state[n] */
@@ -275,7 +276,23 @@ enum rvt_tandem_space {
 					 * page tables that are not known */
 	RVT_TANDEM_SPACE_INTERRUPT,	/* take the interrupt with this cause */
 	RVT_TANDEM_SPACE_SC_FAILS,	/* a store conditional fails, as it may for any reason */
-	RVT_TANDEM_SPACE_BUS_ERROR,	/* nothing answers: access fault with this cause */
+	RVT_TANDEM_SPACE_BUS_ERROR,	/* an access fault, or a misaligned access, with this cause */
+	/* These stay: */
+	RVT_TANDEM_SPACE_PENDING,	/* external interrupts pending, in the bits of .address (as
+					 * mip; SEIP: that of the interrupt controller) */
+	RVT_TANDEM_SPACE_SOFT_PENDING,	/* SSIP, STIP, SEIP as software wrote them; read and write */
+	RVT_TANDEM_SPACE_CHOICES,	/* RVT_TANDEM_CHOICE_* */
+};
+
+/* What implementations may choose; without them, the golden model's choices are expected. */
+enum {
+	RVT_TANDEM_CHOICE_EBREAK_TVAL_0 = 1u << 0,	/* xtval of ebreak is 0, not the pc */
+	RVT_TANDEM_CHOICE_ILLEGAL_TVAL_0 = 1u << 1,	/* of illegal instructions: 0, not the bits */
+	RVT_TANDEM_CHOICE_MISALIGNED = 1u << 2,		/* misaligned loads and stores may trap */
+	RVT_TANDEM_CHOICE_AD_FAULT = 1u << 3,	/* page faults instead of updating A and D */
+	RVT_TANDEM_CHOICE_WARL = 1u << 4,	/* a written WARL CSR is what the trace tells */
+	/* minstret counts something else than instructions that retired; it is only monotonic */
+	RVT_TANDEM_CHOICE_MINSTRET = 1u << 5,
 };
 
 enum {
@@ -304,6 +321,9 @@ struct rvt_tandem_outcome {
 	} writes[RVT_TANDEM_MAX_WRITES];
 	bool has_paddr;			/* it accessed data, or tried to; where */
 	bool bus_error;			/* in vain */
+	bool store_failed;		/* a store conditional that stored nothing */
+	bool has_pc_paddr;		/* the golden model's translation of the pc */
+	uint64_t pc_paddr;
 	uint64_t paddr, eaddr;
 };
 
@@ -329,6 +349,7 @@ struct rvt_tandem_verify_options {
 	/* RAM; accesses elsewhere are device accesses, whose loads are inputs. None: all is RAM. */
 	unsigned int ram_len;
 	struct rvt_tandem_range ram[RVT_TANDEM_MAX_RANGES];
+	unsigned int choices;		/* RVT_TANDEM_CHOICE_* */
 	bool shared_memory;		/* loads are inputs: other harts or DMA write to RAM */
 	/* Absent from the trace (ch. 3.2): not compared, not copied. */
 	bool absent_pc, absent_privilege, absent_memory;
@@ -344,14 +365,16 @@ struct rvt_tandem_verify_options {
 };
 
 struct rvt_tandem_verify_result {
-	uint64_t groups, executed, compared, traps, interrupts;
+	uint64_t groups, executed, traps, interrupts;
+	uint64_t compared;		/* executed and compared; 0: nothing was verified */
 	uint64_t mismatched;		/* groups with at least one mismatch */
 	uint64_t inputs;		/* values copied before execution */
 	uint64_t unknown_code, unknown_memory;	/* groups that could not be compared */
 	uint64_t unmodelled;
 	uint64_t disputed;		/* the golden model does not know the right answer */
 	uint32_t disputed_insn;		/* the last one */
-	uint64_t no_pc;			/* groups before the pc was known */
+	uint64_t no_pc;			/* groups before the pc was known, or after damage */
+	uint64_t doubtful;		/* not compared: they read registers that damage hid */
 	uint32_t unmodelled_csr[4096];	/* groups by CSR */
 };
 

@@ -4,24 +4,13 @@
  * unprivileged instruction of RV64GC with random operands. They must agree, but where
  * corrections.c says why not. RVT_LONG: a million steps a group.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 #include "rv-insns.h"
-#include "tandem/privileged.h"
+#include "tandem-trace.h"
 #include "../../tools/perf-plugin/tandem/corrections.h"
-#include "../../tools/perf-plugin/tandem/tandem.h"
 
 #define CODE UINT64_C(0x80000000)
-#define DATA UINT64_C(0x80010000)
 #define DATA_BYTES 0x4000u
 #define OPERANDS 16u
-#define X(n) (RVT_TANDEM_GPR + (n))
-#define F(n) (RVT_TANDEM_FPR + (n))
 
 struct machine {
 	const struct rvt_tandem_verifier_ops *ops;
@@ -292,17 +281,10 @@ int main(void)
 		[RV_GROUPS] = cmocka_unit_test(corrections),
 		[RV_GROUPS + 1] = cmocka_unit_test(reservations),
 	};
-	const struct rvt_tandem_verifier_ops *ops;
-	struct rvt_tandem_params params;
-	void *ctx;
 	size_t i;
 
-	rvt_tandem_params_init(&params, 64);
-	if (tandem_unicorn_create(&params, &ops, &ctx) == -ENOTSUP) {
-		puts("1..0 # SKIP this build has no golden model (libunicorn)");
+	if (!has_golden_model())
 		return 0;
-	}
-	tandem_unicorn_destroy(ctx);
 	for (i = 0; i < RV_GROUPS; i++)
 		tests[i] = (struct CMUnitTest){
 			rv_group_names[i], sources_agree, NULL, NULL, (void *)(uintptr_t)i,

@@ -304,6 +304,10 @@ static bool fetch_unit(struct model *m, uint64_t va, uint32_t from_trace, uint16
 	case TANDEM_WALK_OK:
 		break;
 	}
+	if (va == m->hart.pc) {
+		m->outcome->has_pc_paddr = true;
+		m->outcome->pc_paddr = pa;
+	}
 	if (refused(m, CAUSE_FETCH_ACCESS, va, pa))
 		return false;
 	if (rvt_tandem_memory_read(m->hart.memory, pa, unit, 2) < 2) {
@@ -374,6 +378,12 @@ static bool reach_data(struct model *m, const struct rvt_tandem_data *data)
 	if (data->amo && data->address & (data->bytes - 1)) {
 		trap(m, data->store ? CAUSE_STORE_MISALIGNED : CAUSE_LOAD_MISALIGNED,
 		     data->address);
+		return false;
+	}
+	/* the implementation may say so (RVT_TANDEM_CHOICE_MISALIGNED) */
+	if (data->address & (data->bytes - 1) &&
+	    m->bus_error == (data->store ? CAUSE_STORE_MISALIGNED : CAUSE_LOAD_MISALIGNED)) {
+		trap(m, m->bus_error, data->address);
 		return false;
 	}
 	if (first > data->bytes)
@@ -671,6 +681,7 @@ static bool not_reserved(const struct model *m)
 /* A store conditional that fails: a write nowhere, 1 in rd. */
 static void fail_sc(struct model *m, const struct rvt_tandem_data *data)
 {
+	m->outcome->store_failed = true;
 	m->hart.pc += 4;
 	if (data->rd)
 		x_regs(m)[data->rd] = 1;
@@ -782,6 +793,8 @@ static int read_state(void *ctx, enum rvt_tandem_space space, uint64_t address, 
 		value = m->hart.pc;
 	else if (space == RVT_TANDEM_SPACE_PRIVILEGE)
 		value = m->hart.privilege;
+	else if (space == RVT_TANDEM_SPACE_SOFT_PENDING)
+		value = m->hart.csr[CSR_MIP];
 	else
 		return -ENOENT;
 	if (!ret)
@@ -836,6 +849,15 @@ static int write_input(struct model *m, enum rvt_tandem_space space, uint64_t ad
 		return 0;
 	case RVT_TANDEM_SPACE_BUS_ERROR:
 		m->bus_error = value;
+		return 0;
+	case RVT_TANDEM_SPACE_PENDING:
+		m->hart.external = (m->hart.external & ~address) | (value & address);
+		return 0;
+	case RVT_TANDEM_SPACE_SOFT_PENDING:
+		m->hart.csr[CSR_MIP] = value;
+		return 0;
+	case RVT_TANDEM_SPACE_CHOICES:
+		m->hart.choices = value;
 		return 0;
 	default:
 		return -ENOENT;

@@ -67,7 +67,10 @@ static void print_result(const struct verify *verify, const struct rvt_tandem_ve
 	printf("%12" PRIu64 "  groups compared\n", result->compared);
 	printf("%12" PRIu64 "  inputs copied before execution\n", result->inputs);
 	if (result->no_pc)
-		printf("%12" PRIu64 "  groups before the pc was known\n", result->no_pc);
+		printf("%12" PRIu64 "  not compared: the pc was not known\n", result->no_pc);
+	if (result->doubtful)
+		printf("%12" PRIu64 "  not compared: registers not known since the trace was damaged\n",
+		       result->doubtful);
 	if (result->unknown_code)
 		printf("%12" PRIu64 "  not compared: code not in the trace\n",
 		       result->unknown_code);
@@ -84,6 +87,19 @@ static void print_result(const struct verify *verify, const struct rvt_tandem_ve
 	if (verify->problems)
 		printf("%12" PRIu64 "  errors of the trace\n", verify->problems);
 	printf("%12" PRIu64 "  mismatches\n", result->mismatched);
+}
+
+static int exit_status(const struct verify *verify, const struct rvt_tandem_verify_result *result,
+		       int error)
+{
+	if (error)
+		return 2;
+	if (result->mismatched)
+		return 1;
+	if (!result->compared)
+		return cmd_error(2, "nothing could be verified: the trace has no instruction at a known "
+				 "pc");
+	return verify->problems ? 1 : 0;
 }
 
 static int run(const char *path, struct verify *verify)
@@ -117,7 +133,7 @@ static int run(const char *path, struct verify *verify)
 	else if (interrupted)
 		cmd_warning("interrupted; this is the result so far");
 out:
-	ret = ret ? 2 : result->mismatched || verify->problems ? 1 : 0;
+	ret = exit_status(verify, result, ret);
 	rvt_tandem_close(reader);
 	tandem_unicorn_destroy(verify->options.ctx);
 	free(result);
@@ -174,6 +190,35 @@ static int add_absent(struct rvt_tandem_verify_options *options, char *list)
 	return 0;
 }
 
+static int add_choices(struct rvt_tandem_verify_options *options, char *list)
+{
+	static const struct {
+		const char *name;
+		unsigned int bit;
+	} choices[] = {
+		{ "ebreak-tval=0", RVT_TANDEM_CHOICE_EBREAK_TVAL_0 },
+		{ "illegal-tval=0", RVT_TANDEM_CHOICE_ILLEGAL_TVAL_0 },
+		{ "misaligned", RVT_TANDEM_CHOICE_MISALIGNED },
+		{ "ad-fault", RVT_TANDEM_CHOICE_AD_FAULT },
+		{ "warl", RVT_TANDEM_CHOICE_WARL },
+		{ "minstret", RVT_TANDEM_CHOICE_MINSTRET },
+	};
+	const size_t n = sizeof(choices) / sizeof(choices[0]);
+	char *name;
+	size_t i;
+
+	while ((name = strsep(&list, ","))) {
+		for (i = 0; i < n && strcmp(name, choices[i].name); i++)
+			;
+		if (i == n)
+			return cmd_error(-EINVAL, "--choices: '%s' is none of ebreak-tval=0, "
+					 "illegal-tval=0, misaligned, ad-fault, warl, minstret",
+					 name);
+		options->choices |= choices[i].bit;
+	}
+	return 0;
+}
+
 static int usage(void)
 {
 	fputs("usage: perf rvtrace tandem verify [OPTIONS] FILE\n\n"
@@ -182,6 +227,9 @@ static int usage(void)
 	      "  -S, --shared-memory   loads from RAM are inputs too: others write to it\n"
 	      "  -a, --absent LIST     what the trace leaves out: pc, privilege, memory, gpr,\n"
 	      "                        fpr, csr, or registers by name\n"
+	      "  -c, --choices LIST    what the implementation chose: ebreak-tval=0, illegal-tval=0,\n"
+	      "                        misaligned (accesses may trap), ad-fault (no update of A and\n"
+	      "                        D), warl (written CSRs), minstret (counts something else)\n"
 	      "  -n, --max-reports N   mismatches to print (20); all are counted; 0: print all\n"
 	      "  -l, --limit N         stop after N instructions\n"
 	      "  -x, --xlen BITS       32 or 64 (64); sets the defaults of the other three\n"
@@ -203,6 +251,8 @@ static int parse(struct verify *verify, int option, char *value)
 		return 0;
 	case 'a':
 		return add_absent(options, value);
+	case 'c':
+		return add_choices(options, value);
 	case 'n':
 		return cmd_number("--max-reports", value, 0, UINT64_MAX, &options->max_reports);
 	case 'l':
@@ -218,6 +268,7 @@ int tandem_verify(int argc, char **argv)
 		{ "ram", required_argument, NULL, 'r' },
 		{ "shared-memory", no_argument, NULL, 'S' },
 		{ "absent", required_argument, NULL, 'a' },
+		{ "choices", required_argument, NULL, 'c' },
 		{ "max-reports", required_argument, NULL, 'n' },
 		{ "limit", required_argument, NULL, 'l' },
 		{ "xlen", required_argument, NULL, 'x' }, { "flen", required_argument, NULL, 'f' },
@@ -229,7 +280,7 @@ int tandem_verify(int argc, char **argv)
 	int option;
 
 	rvt_tandem_params_init(&verify.params, 64);
-	while ((option = getopt_long(argc, argv, "r:Sa:n:l:x:f:m:i:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "r:Sa:c:n:l:x:f:m:i:h", options, NULL)) != -1) {
 		if (option == 'h')
 			return usage();
 		if (option == '?')

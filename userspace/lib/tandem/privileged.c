@@ -40,7 +40,9 @@ static const struct csr_def {
 	{ CSR_MCAUSE, ~UINT64_C(0) },
 	{ CSR_MTVAL, ~UINT64_C(0) },
 	{ CSR_MIP, S_INTERRUPTS },
-	/* inputs: written by nobody but the verifier */
+	/* counters: inputs of the verifier, but for what software writes */
+	{ 0xb00, ~UINT64_C(0) }, { 0xb02, ~UINT64_C(0) }, { 0xb80, ~UINT64_C(0) },
+	{ 0xb82, ~UINT64_C(0) },
 	{ 0xc00, 0 }, { 0xc01, 0 }, { 0xc02, 0 },
 	{ 0xc80, 0 }, { 0xc81, 0 }, { 0xc82, 0 },
 	/* identity */
@@ -65,6 +67,7 @@ bool rvt_tandem_csr_modelled(unsigned int csr)
 void rvt_tandem_hart_reset(struct tandem_hart *hart)
 {
 	memset(hart->csr, 0, sizeof(hart->csr));
+	hart->external = 0;
 	hart->privilege = PRIV_M;
 	hart->pc = 0;
 }
@@ -91,7 +94,8 @@ uint64_t rvt_tandem_csr_get(const struct tandem_hart *hart, unsigned int csr)
 	case CSR_MSTATUS: return status(hart);
 	case CSR_SSTATUS: return status(hart) & (SSTATUS_FIELDS | top_bit(hart));
 	case CSR_SIE: return hart->csr[CSR_MIE] & hart->csr[CSR_MIDELEG];
-	case CSR_SIP: return hart->csr[CSR_MIP] & hart->csr[CSR_MIDELEG];
+	case CSR_MIP: return hart->csr[CSR_MIP] | hart->external;
+	case CSR_SIP: return (hart->csr[CSR_MIP] | hart->external) & hart->csr[CSR_MIDELEG];
 	default: return hart->csr[csr];
 	}
 }
@@ -131,6 +135,16 @@ static bool satp_mode_exists(const struct tandem_hart *hart, uint64_t value)
 	return hart->xlen == 32 || !mode || (mode >= 8 && mode <= 10);
 }
 
+/* What csrrs and csrrc modify: of SEIP, the bit that software wrote (3.1.9). */
+static uint64_t csr_of_software(const struct tandem_hart *hart, unsigned int csr)
+{
+	uint64_t value = rvt_tandem_csr_get(hart, csr);
+
+	if (csr == CSR_MIP || csr == CSR_SIP)
+		value &= hart->csr[CSR_MIP];
+	return value;
+}
+
 /* Software writes: read-only bits stay, illegal values of WARL fields leave the field as it was. */
 static void write_by_software(struct tandem_hart *hart, unsigned int csr, uint64_t value)
 {
@@ -155,7 +169,7 @@ static void write_by_software(struct tandem_hart *hart, unsigned int csr, uint64
 		mask &= hart->csr[CSR_MIDELEG];
 		break;
 	}
-	rvt_tandem_csr_set(hart, csr, (rvt_tandem_csr_get(hart, csr) & ~mask) | (value & mask));
+	rvt_tandem_csr_set(hart, csr, (csr_of_software(hart, csr) & ~mask) | (value & mask));
 	if (csr >= CSR_FFLAGS && csr <= CSR_FCSR)
 		rvt_tandem_fs_dirty(hart);
 }
@@ -173,12 +187,20 @@ static bool delegated(const struct tandem_hart *hart, bool interrupt, uint64_t c
 	return hart->privilege <= PRIV_S && cause < 64 && mask >> cause & 1;
 }
 
+static bool tval_is_zero(const struct tandem_hart *hart, uint64_t cause)
+{
+	return (cause == CAUSE_ILLEGAL && hart->choices & RVT_TANDEM_CHOICE_ILLEGAL_TVAL_0) ||
+		(cause == CAUSE_BREAKPOINT && hart->choices & RVT_TANDEM_CHOICE_EBREAK_TVAL_0);
+}
+
 void rvt_tandem_trap(struct tandem_hart *hart, bool interrupt, uint64_t cause, uint64_t tval)
 {
 	bool to_s = delegated(hart, interrupt, cause);
 	uint64_t *mstatus = &hart->csr[CSR_MSTATUS];
 	uint64_t tvec = hart->csr[to_s ? CSR_STVEC : CSR_MTVEC];
 
+	if (!interrupt && tval_is_zero(hart, cause))
+		tval = 0;
 	hart->csr[to_s ? CSR_SEPC : CSR_MEPC] = hart->pc;
 	hart->csr[to_s ? CSR_SCAUSE : CSR_MCAUSE] = cause | (interrupt ? top_bit(hart) : 0);
 	hart->csr[to_s ? CSR_STVAL : CSR_MTVAL] = tval;
@@ -225,6 +247,9 @@ static bool access_allowed(const struct tandem_hart *hart, unsigned int csr, boo
 		return false;
 	if (csr >= CSR_FFLAGS && csr <= CSR_FCSR)
 		return mstatus & MSTATUS_FS;
+	/* upper halves exist on RV32 */
+	if (hart->xlen == 64 && ((csr & 0xfe0) == 0xb80 || (csr & 0xfe0) == 0xc80))
+		return false;
 	if ((csr & 0xf60) == 0xc00)
 		return counter_allowed(hart, csr);
 	return csr != CSR_SATP || hart->privilege != PRIV_S || !(mstatus & MSTATUS_TVM);
@@ -248,7 +273,7 @@ static enum rvt_tandem_system zicsr(struct tandem_hart *hart, uint32_t insn, uin
 				    unsigned int *which)
 {
 	unsigned int csr = insn >> 20, op = insn >> 12 & 3, rs1 = insn >> 15 & 31;
-	uint64_t arg = insn >> 14 & 1 ? rs1 : x[rs1], old;
+	uint64_t arg = insn >> 14 & 1 ? rs1 : x[rs1], old, modified;
 	bool write = op == 1 || rs1;
 
 	*which = csr;
@@ -257,8 +282,10 @@ static enum rvt_tandem_system zicsr(struct tandem_hart *hart, uint32_t insn, uin
 	if (!rvt_tandem_csr_modelled(csr))
 		return TANDEM_UNMODELLED;
 	old = rvt_tandem_csr_get(hart, csr);
+	modified = csr_of_software(hart, csr);
 	if (write)
-		write_by_software(hart, csr, op == 1 ? arg : op == 2 ? old | arg : old & ~arg);
+		write_by_software(hart, csr, op == 1 ? arg : op == 2 ? modified | arg :
+				  modified & ~arg);
 	if (insn >> 7 & 31)
 		x[insn >> 7 & 31] = hart->xlen == 32 ? (uint64_t)(uint32_t)old : old;
 	return retire(hart);
@@ -395,6 +422,9 @@ static enum tandem_walk walk(struct tandem_hart *hart, uint64_t va, unsigned int
 			continue;
 		if (!leaf_allows(hart, pte, privilege, type) ||
 		    base & ((UINT64_C(1) << shift) - 1))
+			return TANDEM_WALK_FAULT;
+		if (hart->choices & RVT_TANDEM_CHOICE_AD_FAULT &&
+		    (!(pte & PTE_A) || (type == TANDEM_WRITE && !(pte & PTE_D))))
 			return TANDEM_WALK_FAULT;
 		set_accessed(hart, at, pte, size, type);
 		*pa = base | (va & ((UINT64_C(1) << shift) - 1));

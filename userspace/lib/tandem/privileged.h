@@ -52,7 +52,9 @@ struct tandem_hart {
 	unsigned int xlen;
 	uint64_t pc;
 	uint8_t privilege;
-	uint64_t csr[4096];		/* those that rvt_tandem_csr_modelled() knows */
+	unsigned int choices;		/* RVT_TANDEM_CHOICE_* */
+	uint64_t external;		/* interrupts pending from outside, as in mip */
+	uint64_t csr[4096];		/* those that rvt_tandem_csr_modelled() knows; mip: software's */
 	struct rvt_tandem_memory *memory;
 };
 

@@ -22,6 +22,7 @@ struct rvt_tandem_reader {
 	bool has_pending;		/* a record that belongs to the next group */
 	struct rvt_tandem_record pending;
 	uint64_t gaps;			/* times that bytes were skipped */
+	uint64_t gaps_told;		/* with the groups so far */
 	struct {			/* of the current group, for its rules */
 		bool open, has_insn, init, reset, inc_pc;
 		uint64_t inc_pc_offset;
@@ -380,6 +381,8 @@ static int add(struct rvt_tandem_reader *r, struct rvt_tandem_group *group,
 static int finish(struct rvt_tandem_reader *r, struct rvt_tandem_group *group, uint64_t end)
 {
 	group->end = end;
+	group->after_gap = r->gaps != r->gaps_told;
+	r->gaps_told = r->gaps;
 	group->updates = r->updates;
 	group->accesses = r->accesses;
 	group->inc_pc = group->inc_pc && group->in_group && group->has_insn;

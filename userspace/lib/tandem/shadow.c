@@ -111,14 +111,20 @@ static int apply_memory(struct rvt_tandem_shadow *shadow, const struct rvt_tande
 		if (ret)
 			return ret;
 	}
-	/* Store data, the instruction's view, needs its address; requests say it better. */
+	/*
+	 * Store data, the instruction's view, needs its address; requests say it better. Where the
+	 * rest lies that crosses into another page is not told.
+	 */
 	if (group->accesses_len || !(group->states >> RVT_TANDEM_PADDR & 1))
 		return 0;
 	for (id = RVT_TANDEM_STORE8; id <= RVT_TANDEM_STORE64; id++) {
 		if (!(group->states >> id & 1))
 			continue;
+		n = 4096 - group->state[RVT_TANDEM_PADDR] % 4096;
+		if (n > sizes[id - RVT_TANDEM_STORE8])
+			n = sizes[id - RVT_TANDEM_STORE8];
 		ret = rvt_tandem_memory_write(shadow->memory, group->state[RVT_TANDEM_PADDR],
-					      &group->state[id], sizes[id - RVT_TANDEM_STORE8]);
+					      &group->state[id], n);
 		if (ret)
 			return ret;
 	}
