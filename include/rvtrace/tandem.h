@@ -17,12 +17,20 @@
 
 RVT_BEGIN_DECLS
 
+/* Which text the encoder follows where they contradict each other; the decoder reads both. */
+enum rvt_tandem_text {
+	RVT_TANDEM_CHAPTER_2,
+	/* the pc's identifier is the byte 0x10; a record with RVT_TANDEM_QUIRK_INSN16 has opcode 16 */
+	RVT_TANDEM_APPENDIX_C,
+};
+
 /* What encoder and decoder must agree on (ch. 3), in bits. */
 struct rvt_tandem_params {
 	unsigned int xlen;	/* 32 or 64 */
 	unsigned int flen;	/* 32 or 64 */
 	unsigned int ilen;	/* longest instruction: 16 or 32 */
 	unsigned int mlen;	/* 32, 34 or 64; fields are rounded up to whole bytes */
+	enum rvt_tandem_text text;
 };
 
 /* Opcodes, ch. 2. */
@@ -81,7 +89,7 @@ enum rvt_tandem_state_id {
 #define RVT_TANDEM_FPR 0x1020
 #define RVT_TANDEM_REGS 0x1040
 
-/* Readings of bytes that contradict the text (app. C); never written by the encoder. */
+/* Readings of bytes that contradict the text (app. C); written as RVT_TANDEM_APPENDIX_C only. */
 enum {
 	RVT_TANDEM_QUIRK_PC_ID = 1u << 0,	/* the pc's identifier written as 0x10 */
 	RVT_TANDEM_QUIRK_INSN16 = 1u << 1,	/* opcode 16 before a 32-bit instruction */
@@ -128,13 +136,13 @@ struct rvt_tandem_record {
 
 #define RVT_TANDEM_MAX_RECORD 24	/* bytes */
 
-/* xlen 64: flen 64, mlen 64; xlen 32: flen 64, mlen 34 (with Sv32); ilen 32. */
+/* xlen 64: flen 64, mlen 64; xlen 32: flen 64, mlen 34 (with Sv32); ilen 32; ch. 2. */
 void rvt_tandem_params_init(struct rvt_tandem_params *params, unsigned int xlen);
 /* Returns 0 or -EINVAL. */
 int rvt_tandem_params_check(const struct rvt_tandem_params *params);
 
 /*
- * rvt_tandem_encode - write one record (all but offset, len_bytes and quirks) to @out, which has
+ * rvt_tandem_encode - write one record (all but offset and len_bytes) to @out, which has
  * RVT_TANDEM_MAX_RECORD bytes. A response needs .mem_op of its request.
  * Returns the bytes written, or -EINVAL for a record that the protocol cannot express.
  */

@@ -11,6 +11,40 @@
 #define BYTES(...) (const uint8_t []){ __VA_ARGS__ }, sizeof((const uint8_t []){ __VA_ARGS__ })
 #define HAS(group, id) ((group).states >> (id) & 1)
 
+/* The bytes of the tables, as appendix C prints them. */
+/* Table C.8 is C.7 without an instruction and with other values. */
+#define TRAP_REGS(epc, cause, top) \
+	0x04, 0x41, 0x03, epc, 0x12, 0x08, 0, 0, 0, 0, 0, \
+	0x04, 0x42, 0x03, cause, 0, 0, 0, 0, 0, 0, top, \
+	0x04, 0x00, 0x03, 0xb0, 0x18, 0, 0, 0x0a, 0, 0, 0, \
+	0x04, 0x43, 0x03, 0, 0, 0, 0, 0, 0, 0, 0, \
+	0x07, 0x01, 0x03
+#define TRAP_PC 0x01, 0x07, 0x10, 0, 0, 0x01, 0, 0, 0, 0, 0
+#define C1_ADD \
+	0x01, 0x03, 0x11, 0xb3, 0x81, 0x62, 0x00, 0x04, 0x03, 0x10, 0x34, 0x12, \
+	0, 0, 0, 0, 0, 0, 0x02
+#define C2_JR \
+	0x01, 0x07, 0x10, 0x00, 0x01, 0x00, 0x0c, 0, 0, 0, 0, 0x11, 0x67, 0x00, \
+	0x01, 0x10, 0x02
+#define C3_FADD \
+	0x01, 0x03, 0x11, 0xd3, 0xf3, 0x16, 0x01, 0x04, 0x27, 0x10, 0xf9, 0xf4, \
+	0xfe, 0x66, 0xff, 0xff, 0xff, 0xff, 0x06, 0x03, 0x00, 0x01, 0x02
+#define C4_C_SUB \
+	0x01, 0x03, 0x10, 0x0d, 0x8d, 0x04, 0x10, 0x10, 0x78, 0x56, 0x34, 0x12, \
+	0xff, 0xff, 0xff, 0xff, 0x02
+#define C5_LW \
+	0x01, 0x03, 0x10, 0x03, 0xa2, 0x82, 0x00, 0x04, 0x04, 0x10, 0xaa, 0x55, \
+	0xaa, 0x55, 0xaa, 0x55, 0xaa, 0x55, 0x07, 0x02, 0x08, 0x00, 0x00, 0x01, \
+	0, 0, 0, 0, 0x02
+#define C6_CSRRC \
+	0x01, 0x03, 0x11, 0xf3, 0xb4, 0x45, 0x30, 0x04, 0x09, 0x10, 0x88, 0x08, \
+	0, 0, 0, 0, 0, 0, 0x04, 0x04, 0x03, 0x80, 0x08, 0, 0, 0, 0, 0, 0, \
+	0x02
+#define C7_ILLEGAL \
+	TRAP_PC, 0x11, 0, 0, 0, 0, TRAP_REGS(0x34, 2, 0), 0x02
+#define C8_INTERRUPT \
+	TRAP_PC, TRAP_REGS(0x56, 3, 0x80), 0x02
+
 struct trace {
 	struct rvt_tandem_reader *reader;
 	struct rvt_tandem_group group;
@@ -89,8 +123,7 @@ static void c1_add(void **state)
 	struct trace t;
 
 	(void)state;
-	one_group(&t, BYTES(0x01, 0x03, 0x11, 0xb3, 0x81, 0x62, 0x00, 0x04, 0x03, 0x10, 0x34, 0x12,
-			    0, 0, 0, 0, 0, 0, 0x02));
+	one_group(&t, BYTES(C1_ADD));
 	assert_true(t.group.inc_pc);
 	insn_is(&t, 0x006281b3, 4);
 	assert_int_equal(t.group.updates_len, 1);
@@ -105,8 +138,7 @@ static void c2_jr(void **state)
 	struct trace t;
 
 	(void)state;
-	one_group(&t, BYTES(0x01, 0x07, 0x10, 0x00, 0x01, 0x00, 0x0c, 0, 0, 0, 0, 0x11, 0x67, 0x00,
-			    0x01, 0x10, 0x02));
+	one_group(&t, BYTES(C2_JR));
 	assert_false(t.group.inc_pc);
 	assert_true(HAS(t.group, RVT_TANDEM_PC));
 	assert_int_equal(t.group.state[RVT_TANDEM_PC], 0x0c000100);
@@ -127,8 +159,7 @@ static void c3_fadd(void **state)
 	struct trace t;
 
 	(void)state;
-	one_group(&t, BYTES(0x01, 0x03, 0x11, 0xd3, 0xf3, 0x16, 0x01, 0x04, 0x27, 0x10, 0xf9, 0xf4,
-			    0xfe, 0x66, 0xff, 0xff, 0xff, 0xff, 0x06, 0x03, 0x00, 0x01, 0x02));
+	one_group(&t, BYTES(C3_FADD));
 	insn_is(&t, 0x0116f3d3, 4);
 	assert_int_equal(t.group.updates_len, 2);
 	reg_is(&t, 0, RVT_TANDEM_FPR + 7, UINT64_C(0xffffffff66fef4f9));
@@ -145,8 +176,7 @@ static void c4_c_sub(void **state)
 	struct trace t;
 
 	(void)state;
-	one_group(&t, BYTES(0x01, 0x03, 0x10, 0x0d, 0x8d, 0x04, 0x10, 0x10, 0x78, 0x56, 0x34, 0x12,
-			    0xff, 0xff, 0xff, 0xff, 0x02));
+	one_group(&t, BYTES(C4_C_SUB));
 	insn_is(&t, 0x8d0d, 2);
 	reg_is(&t, 0, RVT_TANDEM_GPR + 16, UINT64_C(0xffffffff12345678));
 	clean(&t);
@@ -159,9 +189,7 @@ static void c5_lw(void **state)
 	struct trace t;
 
 	(void)state;
-	one_group(&t, BYTES(0x01, 0x03, 0x10, 0x03, 0xa2, 0x82, 0x00, 0x04, 0x04, 0x10, 0xaa, 0x55,
-			    0xaa, 0x55, 0xaa, 0x55, 0xaa, 0x55, 0x07, 0x02, 0x08, 0x00, 0x00, 0x01,
-			    0, 0, 0, 0, 0x02));
+	one_group(&t, BYTES(C5_LW));
 	insn_is(&t, 0x0082a203, 4);
 	assert_true(t.group.inc_pc);
 	reg_is(&t, 0, RVT_TANDEM_GPR + 4, UINT64_C(0x55aa55aa55aa55aa));
@@ -176,24 +204,13 @@ static void c6_csrrc(void **state)
 	struct trace t;
 
 	(void)state;
-	one_group(&t, BYTES(0x01, 0x03, 0x11, 0xf3, 0xb4, 0x45, 0x30, 0x04, 0x09, 0x10, 0x88, 0x08,
-			    0, 0, 0, 0, 0, 0, 0x04, 0x04, 0x03, 0x80, 0x08, 0, 0, 0, 0, 0, 0,
-			    0x02));
+	one_group(&t, BYTES(C6_CSRRC));
 	insn_is(&t, 0x3045b4f3, 4);
 	reg_is(&t, 0, RVT_TANDEM_GPR + 9, 0x888);
 	reg_is(&t, 1, 0x304, 0x880);
 	clean(&t);
 	done(&t);
 }
-
-/* Table C.8 is C.7 without an instruction and with other values. */
-#define TRAP_REGS(epc, cause, top) \
-	0x04, 0x41, 0x03, epc, 0x12, 0x08, 0, 0, 0, 0, 0, \
-	0x04, 0x42, 0x03, cause, 0, 0, 0, 0, 0, 0, top, \
-	0x04, 0x00, 0x03, 0xb0, 0x18, 0, 0, 0x0a, 0, 0, 0, \
-	0x04, 0x43, 0x03, 0, 0, 0, 0, 0, 0, 0, 0, \
-	0x07, 0x01, 0x03
-#define TRAP_PC 0x01, 0x07, 0x10, 0, 0, 0x01, 0, 0, 0, 0, 0
 
 static void trap_is(const struct trace *t, uint64_t epc, uint64_t cause)
 {
@@ -211,7 +228,7 @@ static void c7_illegal(void **state)
 	struct trace t;
 
 	(void)state;
-	one_group(&t, BYTES(TRAP_PC, 0x11, 0, 0, 0, 0, TRAP_REGS(0x34, 2, 0), 0x02));
+	one_group(&t, BYTES(C7_ILLEGAL));
 	insn_is(&t, 0, 4);
 	trap_is(&t, 0x81234, 2);
 	assert_int_equal(t.problems[RVT_TANDEM_QUIRK], 1);
@@ -223,10 +240,58 @@ static void c8_interrupt(void **state)
 	struct trace t;
 
 	(void)state;
-	one_group(&t, BYTES(TRAP_PC, TRAP_REGS(0x56, 3, 0x80), 0x02));
+	one_group(&t, BYTES(C8_INTERRUPT));
 	assert_false(t.group.has_insn);
 	trap_is(&t, 0x81256, UINT64_C(0x8000000000000003));
 	done(&t);
+}
+
+/* Decodes and encodes again, with the bytes that @text has; returns the length. */
+static size_t again(enum rvt_tandem_text text, const uint8_t *bytes, size_t len, uint8_t *out)
+{
+	struct rvt_tandem_reader *reader;
+	struct rvt_tandem_record record;
+	struct rvt_tandem_params params;
+	size_t n = 0;
+
+	rvt_tandem_params_init(&params, 64);
+	assert_int_equal(rvt_tandem_open_memory(bytes, len, &params, &reader), 0);
+	params.text = text;
+	while (rvt_tandem_next(reader, &record))
+		n += rvt_tandem_encode(&params, &record, out + n);
+	rvt_tandem_close(reader);
+	return n;
+}
+
+/* All eight tables come back byte for byte, or as the text of chapter 2 has them. */
+static void appendix_c_round_trip(void **state)
+{
+	const struct {
+		const uint8_t *bytes;
+		size_t len;
+		int differs_at;		/* from chapter 2; -1: nowhere */
+		uint8_t chapter_2;
+	} tables[] = {
+		{ BYTES(C1_ADD), -1, 0 }, { BYTES(C2_JR), 2, 0x0a }, { BYTES(C3_FADD), -1, 0 },
+		{ BYTES(C4_C_SUB), -1, 0 }, { BYTES(C5_LW), 2, 0x11 },
+		{ BYTES(C6_CSRRC), -1, 0 }, { BYTES(C7_ILLEGAL), 2, 0x0a },
+		{ BYTES(C8_INTERRUPT), 2, 0x0a },
+	};
+	uint8_t out[128], expected[128];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		assert_int_equal(again(RVT_TANDEM_APPENDIX_C, tables[i].bytes, tables[i].len, out),
+				 tables[i].len);
+		assert_memory_equal(out, tables[i].bytes, tables[i].len);
+		memcpy(expected, tables[i].bytes, tables[i].len);
+		if (tables[i].differs_at >= 0)
+			expected[tables[i].differs_at] = tables[i].chapter_2;
+		assert_int_equal(again(RVT_TANDEM_CHAPTER_2, tables[i].bytes, tables[i].len, out),
+				 tables[i].len);
+		assert_memory_equal(out, expected, tables[i].len);
+	}
 }
 
 /* Without the byte of its end: implied by the next begin, or by the end of the trace. */
@@ -680,7 +745,8 @@ int main(void)
 		cmocka_unit_test(c1_add), cmocka_unit_test(c2_jr), cmocka_unit_test(c3_fadd),
 		cmocka_unit_test(c4_c_sub), cmocka_unit_test(c5_lw), cmocka_unit_test(c6_csrrc),
 		cmocka_unit_test(c7_illegal), cmocka_unit_test(c8_interrupt),
-		cmocka_unit_test(c8_without_end), cmocka_unit_test(opcodes_rv64),
+		cmocka_unit_test(c8_without_end), cmocka_unit_test(appendix_c_round_trip),
+		cmocka_unit_test(opcodes_rv64),
 		cmocka_unit_test(memory_packing), cmocka_unit_test(parameters_rv32),
 		cmocka_unit_test(wrong_parameters), cmocka_unit_test(undecodable),
 		cmocka_unit_test(unencodable), cmocka_unit_test(group_rules),

@@ -101,11 +101,11 @@ static int put_segment(struct writer *w, Elf *elf, const GElf_Phdr *phdr, bool v
 	return w->error;
 }
 
-static int put_elf(struct writer *w, Elf *elf, bool virtual)
+static int put_elf(struct writer *w, Elf *elf, bool virtual, enum rvt_tandem_text text)
 {
 	GElf_Ehdr ehdr;
 	GElf_Phdr phdr;
-	size_t i, n;
+	size_t i, n, segments = 0;
 	int ret;
 
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr) || elf_getphdrnum(elf, &n))
@@ -113,6 +113,7 @@ static int put_elf(struct writer *w, Elf *elf, bool virtual)
 	if (ehdr.e_machine != EM_RISCV)
 		return cmd_error(-EINVAL, "not a RISC-V ELF file");
 	rvt_tandem_params_init(&w->params, gelf_getclass(elf) == ELFCLASS32 ? 32 : 64);
+	w->params.text = text;
 	/* reset must not be in a group with state initialization */
 	put_op(w, RVT_TANDEM_BEGIN_GROUP);
 	put_op(w, RVT_TANDEM_RESET);
@@ -125,7 +126,10 @@ static int put_elf(struct writer *w, Elf *elf, bool virtual)
 		ret = put_segment(w, elf, &phdr, virtual);
 		if (ret)
 			return ret;
+		segments++;
 	}
+	if (!segments)
+		return cmd_error(-EINVAL, "no segment to load: not a linked program");
 	begin_init(w);
 	put(w, &(struct rvt_tandem_record){
 		.op = RVT_TANDEM_STATE, .state_id = RVT_TANDEM_PC, .value = ehdr.e_entry,
@@ -134,7 +138,8 @@ static int put_elf(struct writer *w, Elf *elf, bool virtual)
 	return w->error;
 }
 
-static int convert(const char *path, const char *output, bool virtual)
+static int convert(const char *path, const char *output, bool virtual,
+		   enum rvt_tandem_text text)
 {
 	struct writer w = { 0 };
 	Elf *elf = NULL;
@@ -151,7 +156,7 @@ static int convert(const char *path, const char *output, bool virtual)
 	else if (!elf)
 		cmd_error(1, "%s: %s", path, elf_errmsg(-1));
 	else
-		ret = put_elf(&w, elf, virtual);
+		ret = put_elf(&w, elf, virtual, text);
 	if (ret == -EIO)
 		cmd_error(1, "%s: cannot be written", output);
 	if (w.out && fflush(w.out) && !ret)
@@ -170,6 +175,7 @@ static int usage(void)
 {
 	fputs("usage: perf rvtrace tandem from-elf [OPTIONS] ELF\n\n"
 	      "  -o, --output FILE  where to write the trace (standard output)\n"
+	      "  -t, --text TEXT    whose bytes to write: chapter-2 or appendix-c (chapter-2)\n"
 	      "  -v, --virtual      load at virtual instead of physical addresses\n\n"
 	      "XLEN, and with it MLEN, is that of the ELF file.\n", stdout);
 	return 0;
@@ -179,22 +185,29 @@ int tandem_from_elf(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "output", required_argument, NULL, 'o' }, { "virtual", no_argument, NULL, 'v' },
+		{ "text", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' }, { 0 }
 	};
 	const char *output = "-", *elf;
+	enum rvt_tandem_text text = RVT_TANDEM_CHAPTER_2;
 	bool virtual = false;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "o:vh", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "o:t:vh", options, NULL)) != -1) {
 		if (option == 'h')
 			return usage();
 		if (option == '?')
 			return cmd_try_help(2);
 		if (option == 'o')
 			output = optarg;
-		else
+		else if (option == 'v')
 			virtual = true;
+		else if (!strcmp(optarg, "appendix-c"))
+			text = RVT_TANDEM_APPENDIX_C;
+		else if (strcmp(optarg, "chapter-2"))
+			return cmd_error(2, "--text: '%s' is neither chapter-2 nor appendix-c",
+					 optarg);
 	}
 	elf = cmd_one_file(argc, argv, "an ELF file");
-	return !elf ? 2 : convert(elf, output, virtual);
+	return !elf ? 2 : convert(elf, output, virtual, text);
 }

@@ -97,6 +97,7 @@ void rvt_tandem_params_init(struct rvt_tandem_params *params, unsigned int xlen)
 	params->flen = 64;
 	params->ilen = 32;
 	params->mlen = xlen == 32 ? 34 : 64;
+	params->text = RVT_TANDEM_CHAPTER_2;
 }
 
 int rvt_tandem_params_check(const struct rvt_tandem_params *params)
@@ -180,11 +181,14 @@ static unsigned int field_bytes(const struct rvt_tandem_params *params,
 	return 0;
 }
 
-static uint64_t get_field(const struct rvt_tandem_record *record, enum field field)
+static uint64_t get_field(const struct rvt_tandem_params *params,
+			  const struct rvt_tandem_record *record, enum field field)
 {
 	switch (field) {
 	case F_REG: return record->reg;
-	case F_STATE_ID: return record->state_id;
+	case F_STATE_ID:
+		return record->state_id == RVT_TANDEM_PC && params->text == RVT_TANDEM_APPENDIX_C ?
+			STATE_PC_AS_PRINTED : record->state_id;
 	case F_ADDR: return record->addr;
 	case F_MEM_OP: return record->mem_op | record->mem_size << 4;
 	case F_MEM_RESULT: return record->mem_size | record->mem_result << 4;
@@ -249,12 +253,13 @@ int rvt_tandem_encode(const struct rvt_tandem_params *params,
 
 	if (!op_defined(params, record->op))
 		return -EINVAL;
-	out[len++] = record->op;
+	out[len++] = params->text == RVT_TANDEM_APPENDIX_C &&
+		record->quirks & RVT_TANDEM_QUIRK_INSN16 ? RVT_TANDEM_INSN16 : record->op;
 	for (field = opcodes[record->op].fields; *field; field++) {
 		if (check(record, *field))
 			return -EINVAL;
 		n = field_bytes(params, record, *field);
-		store_le(out + len, n, get_field(record, *field));
+		store_le(out + len, n, get_field(params, record, *field));
 		len += n;
 	}
 	return len;
