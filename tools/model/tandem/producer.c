@@ -2,7 +2,7 @@
 /*
  * Writes the tandem trace of one hart. Arguments: out=FILE, start=N (instructions of the hart to
  * skip) or start=user (the first one in U mode), skip=N (more to skip from there on), count=N
- * (instructions to trace), hart=N, quit=on (end the emulator after them).
+ * (instructions to trace, those that trap included), text=appendix-c (its bytes), hart=N, quit=on (end the emulator after them).
  *
  * A call-back before each instruction finds the registers as the instruction before left them, and
  * writes down what changed. CSRs are looked at only after what can change them: system
@@ -58,7 +58,8 @@ static struct {
 	uint64_t written;
 	/* what the trace has said */
 	uint64_t regs[RVT_TANDEM_REGS];
-	uint64_t privilege, code_page;
+	uint64_t privilege, code_page, code_paddr;
+	bool has_code_paddr;		/* of the instruction being executed */
 	/* the instruction being executed */
 	bool has_insn;
 	const struct insn *insn;
@@ -109,6 +110,8 @@ static void put_privilege(bool always)
 
 	if (now != hart.privilege || always)
 		put_state(&hart.out, RVT_TANDEM_PRIV, now);
+	if (now != hart.privilege)
+		hart.code_page = UINT64_MAX;
 	hart.privilege = now;
 }
 
@@ -245,16 +248,17 @@ static void put_insn(const struct insn *insn)
 	});
 }
 
-/* Where the code lies, when it goes to another page. */
-static void put_code_page(void)
+/*
+ * Where the code lies, when it goes to another page. It is looked up before the instruction is
+ * executed: behind it, another privilege mode or satp may be in force.
+ */
+static void look_up_code_page(void)
 {
-	uint64_t paddr;
-
+	hart.has_code_paddr = false;
 	if (hart.pc / PAGE == hart.code_page)
 		return;
 	hart.code_page = hart.pc / PAGE;
-	if (qemu_plugin_translate_vaddr(hart.pc, &paddr))
-		put_state(&hart.out, RVT_TANDEM_PC_PADDR, paddr);
+	hart.has_code_paddr = qemu_plugin_translate_vaddr(hart.pc, &hart.code_paddr);
 }
 
 static uint64_t merge(uint64_t value, uint64_t from, uint64_t mask)
@@ -348,7 +352,8 @@ static void put_retired(uint64_t next_pc, bool interrupted)
 	else
 		put_state(&hart.out, RVT_TANDEM_PC, next_pc);
 	put_insn(hart.insn);
-	put_code_page();
+	if (hart.has_code_paddr)
+		put_state(&hart.out, RVT_TANDEM_PC_PADDR, hart.code_paddr);
 	put_changed_range(RVT_TANDEM_GPR + 1, RVT_TANDEM_FPR);
 	put_accesses(&data, word, x[word >> 20 & 31]);
 	if (rvt_tandem_is_fp(word, 64)) {
@@ -386,6 +391,8 @@ static void put_trap(const struct insn *insn, uint64_t handler)
 	put_changed(CSR_MSTATUS, true);
 	put_changed_range(0, RVT_TANDEM_GPR);
 	put_op(&hart.out, RVT_TANDEM_END_GROUP);
+	/* an instruction that traps is a step, too */
+	hart.written += !!insn;
 }
 
 /* ---- begin and end ---- */
@@ -406,6 +413,8 @@ static void begin(uint64_t pc)
 	for (reg = 0; reg < RVT_TANDEM_REGS; reg++)
 		if (reg != RVT_TANDEM_GPR && !rvt_tandem_reg_unobserved(reg))
 			put_changed(reg, true);
+	/* software's pending bits are not seen again until they are read */
+	put_changed(CSR_MIP, true);
 	put_op(&hart.out, RVT_TANDEM_END_GROUP);
 	put_new_page_tables();
 	hart.code_page = UINT64_MAX;
@@ -466,6 +475,7 @@ static void on_insn(unsigned int vcpu, void *userdata)
 	hart.insn = insn;
 	hart.pc = pc;
 	hart.accesses_len = 0;
+	look_up_code_page();
 }
 
 static unsigned int value_of(qemu_plugin_mem_value mem, uint64_t *value)
@@ -606,6 +616,10 @@ static int parse(char *arg)
 		args.count = strtoull(value, NULL, 0);
 	else if (!strcmp(arg, "hart"))
 		args.hart = strtoul(value, NULL, 0);
+	else if (!strcmp(arg, "text") && !strcmp(value, "appendix-c"))
+		hart.out.params.text = RVT_TANDEM_APPENDIX_C;
+	else if (!strcmp(arg, "text") && !strcmp(value, "chapter-2"))
+		hart.out.params.text = RVT_TANDEM_CHAPTER_2;
 	else if (!strcmp(arg, "quit"))
 		args.quit = !strcmp(value, "on");
 	/* the lab tells every plugin where RAM is */
@@ -622,14 +636,14 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 		fprintf(stderr, "rvtrace-tandem: made for qemu-system-riscv64\n");
 		return -EINVAL;
 	}
+	rvt_tandem_params_init(&hart.out.params, 64);
 	for (i = 0; i < argc; i++) {
 		if (parse(argv[i])) {
 			fprintf(stderr, "rvtrace-tandem: '%s': there are out=, start=, skip=, "
-				"count=, hart=, quit=\n", argv[i]);
+				"count=, hart=, quit=, text=chapter-2, text=appendix-c\n", argv[i]);
 			return -EINVAL;
 		}
 	}
-	rvt_tandem_params_init(&hart.out.params, 64);
 	ret = args.path ? output_open(&hart.out, args.path) : -EINVAL;
 	if (ret) {
 		fprintf(stderr, "rvtrace-tandem: out=%s: %s\n", args.path ? args.path : "",
