@@ -33,6 +33,16 @@ has = $(shell $(PKG_CONFIG) --exists '$(1)' 2>/dev/null && echo y)
 UNICORN := $(call has,unicorn)
 # The disassembler of `script`: RISC-V came with capstone 5. The guest always has it.
 CAPSTONE := $(call has,capstone >= 5)
+# Without that: LLVM's library, by its SONAME, which is loaded when it is needed. Debian 12 has it.
+LLVM_CONFIG := $(if $(CAPSTONE)$(CC_PREFIX),,$(shell for c in llvm-config llvm-config-21 \
+	llvm-config-20 llvm-config-19 llvm-config-18 llvm-config-17 llvm-config-16 llvm-config-15 \
+	llvm-config-14; do command -v $$c && break; done))
+ifneq ($(LLVM_CONFIG),)
+LLVM := $(shell objdump -p "$$($(LLVM_CONFIG) --link-shared --libfiles 2>/dev/null)" 2>/dev/null | \
+	sed -n 's/ *SONAME *//p')
+LLVM_CFLAGS := -isystem $(shell $(LLVM_CONFIG) --includedir)
+endif
+
 # `profile --format chrome`.
 JSON := $(call has,json-c)
 # What BPF does for `record`: for the machine that records.
@@ -62,6 +72,10 @@ CFLAGS_host += -DHAVE_CAPSTONE $(shell $(PKG_CONFIG) --cflags capstone)
 CFLAGS_asan += -DHAVE_CAPSTONE $(shell $(PKG_CONFIG) --cflags capstone)
 LIBS_host += $(shell $(PKG_CONFIG) --libs capstone)
 LIBS_asan += $(shell $(PKG_CONFIG) --libs capstone)
+endif
+ifneq ($(LLVM),)
+CFLAGS_host += -DHAVE_LLVM='"$(LLVM)"' $(LLVM_CFLAGS)
+CFLAGS_asan += -DHAVE_LLVM='"$(LLVM)"' $(LLVM_CFLAGS)
 endif
 ifeq ($(JSON),y)
 CFLAGS_host += -DHAVE_JSON

@@ -1,53 +1,55 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <rvtrace/insn.h>
 #include "common/disasm.h"
-#ifdef HAVE_CAPSTONE
+#if defined(HAVE_CAPSTONE)
 #include <capstone/capstone.h>
+#elif defined(HAVE_LLVM)
+#include <dlfcn.h>
+#include <llvm-c/Disassembler.h>
+#include <llvm-c/Target.h>
 #endif
 
-const char disasm_missing[] = "this perf-rvtrace was built without a disassembler: install "
-	"libcapstone-dev 5 or newer (Debian 13) and build again";
+#define MAX_TEXT 256
 
+/* ---- the library that the build found ---- */
+
+#if defined(HAVE_CAPSTONE)
 struct disasm {
-#ifdef HAVE_CAPSTONE
 	csh handle;
 	cs_insn *insn;
-#endif
-	char text[256];
+	char text[MAX_TEXT];
 };
 
-#ifdef HAVE_CAPSTONE
 bool disasm_available(void)
 {
 	return true;
 }
 
-struct disasm *disasm_create(void)
+const char *disasm_missing(void)
 {
-	struct disasm *disasm = calloc(1, sizeof(*disasm));
+	return NULL;
+}
 
-	if (!disasm)
-		return NULL;
-	if (cs_open(CS_ARCH_RISCV, CS_MODE_RISCV64 | CS_MODE_RISCVC, &disasm->handle)) {
-		free(disasm);
-		return NULL;
-	}
+static int open_library(struct disasm *disasm)
+{
+	if (cs_open(CS_ARCH_RISCV, CS_MODE_RISCV64 | CS_MODE_RISCVC, &disasm->handle))
+		return -1;
 	disasm->insn = cs_malloc(disasm->handle);
-	return disasm;
+	return 0;
 }
 
-void disasm_destroy(struct disasm *disasm)
+static void close_library(struct disasm *disasm)
 {
-	if (!disasm)
-		return;
-	cs_free(disasm->insn, 1);
+	if (disasm->insn)
+		cs_free(disasm->insn, 1);
 	cs_close(&disasm->handle);
-	free(disasm);
 }
 
-static bool by_capstone(struct disasm *disasm, const uint8_t *code, size_t len, uint64_t pc)
+static bool by_library(struct disasm *disasm, const uint8_t *code, size_t len, uint64_t pc)
 {
 	const cs_insn *insn = disasm->insn;
 
@@ -57,37 +59,166 @@ static bool by_capstone(struct disasm *disasm, const uint8_t *code, size_t len, 
 		 *insn->op_str ? " " : "", insn->op_str);
 	return true;
 }
+#elif defined(HAVE_LLVM)
+struct disasm {
+	LLVMDisasmContextRef context;
+	char text[MAX_TEXT];
+};
+
+/* Loaded when it is needed: linked, it would double the time that any command takes to start. */
+static struct {
+	void *library;
+	__typeof__(LLVMInitializeRISCVTargetInfo) *init_info;
+	__typeof__(LLVMInitializeRISCVTargetMC) *init_target;
+	__typeof__(LLVMInitializeRISCVDisassembler) *init_disassembler;
+	__typeof__(LLVMCreateDisasmCPUFeatures) *create;
+	__typeof__(LLVMDisasmInstruction) *disassemble;
+	__typeof__(LLVMDisasmDispose) *dispose;
+} llvm;
+
+bool disasm_available(void)
+{
+	if (llvm.library)
+		return true;
+	llvm.library = dlopen(HAVE_LLVM, RTLD_NOW | RTLD_LOCAL);
+	if (!llvm.library)
+		return false;
+	llvm.init_info = dlsym(llvm.library, "LLVMInitializeRISCVTargetInfo");
+	llvm.init_target = dlsym(llvm.library, "LLVMInitializeRISCVTargetMC");
+	llvm.init_disassembler = dlsym(llvm.library, "LLVMInitializeRISCVDisassembler");
+	llvm.create = dlsym(llvm.library, "LLVMCreateDisasmCPUFeatures");
+	llvm.disassemble = dlsym(llvm.library, "LLVMDisasmInstruction");
+	llvm.dispose = dlsym(llvm.library, "LLVMDisasmDispose");
+	if (llvm.init_info && llvm.init_target && llvm.init_disassembler && llvm.create &&
+	    llvm.disassemble && llvm.dispose)
+		return true;
+	dlclose(llvm.library);
+	llvm.library = NULL;
+	return false;
+}
+
+const char *disasm_missing(void)
+{
+	return "this perf-rvtrace was built to disassemble by " HAVE_LLVM ", which cannot be "
+	       "loaded: install it, or libcapstone-dev 5 or newer and build again";
+}
+
+static int open_library(struct disasm *disasm)
+{
+	if (!disasm_available())
+		return -1;
+	llvm.init_info();
+	llvm.init_target();
+	llvm.init_disassembler();
+	/* what LLVM 14 knows: it warns of others */
+	disasm->context = llvm.create("riscv64-unknown-linux-gnu", "generic-rv64",
+				      "+m,+a,+f,+d,+c,+v,+zfh,+zba,+zbb,+zbc,+zbs", NULL, 0, NULL,
+				      NULL);
+	return disasm->context ? 0 : -1;
+}
+
+static void close_library(struct disasm *disasm)
+{
+	llvm.dispose(disasm->context);
+}
+
+/* It writes "\tMNEMONIC\tOPERANDS". */
+static bool by_library(struct disasm *disasm, const uint8_t *code, size_t len, uint64_t pc)
+{
+	char text[MAX_TEXT], *tab;
+
+	if (llvm.disassemble(disasm->context, (uint8_t *)code, len, pc, text,
+			     sizeof(text)) != len)
+		return false;
+	while ((tab = strchr(text, '\t')))
+		*tab = ' ';
+	snprintf(disasm->text, sizeof(disasm->text), "%s", text + strspn(text, " "));
+	return true;
+}
 #else
+struct disasm {
+	char text[MAX_TEXT];
+};
+
 bool disasm_available(void)
 {
 	return false;
 }
 
-struct disasm *disasm_create(void)
+const char *disasm_missing(void)
 {
-	return NULL;
+	return "this perf-rvtrace was built without a disassembler: install libcapstone-dev 5 or "
+	       "newer (Debian 13) or llvm-dev (Debian 12) and build again";
 }
 
-void disasm_destroy(struct disasm *disasm)
+static int open_library(struct disasm *disasm)
 {
-	free(disasm);
+	(void)disasm;
+	return -1;
 }
 
-static bool by_capstone(struct disasm *disasm, const uint8_t *code, size_t len, uint64_t pc)
+static void close_library(struct disasm *disasm)
+{
+	(void)disasm;
+}
+
+static bool by_library(struct disasm *disasm, const uint8_t *code, size_t len, uint64_t pc)
 {
 	(void)disasm, (void)code, (void)len, (void)pc;
 	return false;
 }
 #endif
 
-const char *disasm_text(struct disasm *disasm, const uint8_t *code, size_t len, uint64_t pc)
+/* ---- what all have in common ---- */
+
+struct disasm *disasm_create(void)
 {
+	struct disasm *disasm = calloc(1, sizeof(*disasm));
+
+	if (disasm && open_library(disasm)) {
+		free(disasm);
+		return NULL;
+	}
+	return disasm;
+}
+
+void disasm_destroy(struct disasm *disasm)
+{
+	if (!disasm)
+		return;
+	close_library(disasm);
+	free(disasm);
+}
+
+/* The last operand, which is a distance, becomes an address. */
+static void put_target(struct disasm *disasm, uint64_t target)
+{
+	char *operand = strrchr(disasm->text, ' ');
+	size_t room;
+
+	if (!operand)
+		return;
+	room = sizeof(disasm->text) - (operand - disasm->text);
+	snprintf(operand, room, " 0x%" PRIx64, target);
+}
+
+bool disasm_text(struct disasm *disasm, const uint8_t *code, size_t len, uint64_t pc,
+		 const char **text, uint64_t *target)
+{
+	struct rvt_insn insn;
 	uint64_t value = 0;
 
-	if (by_capstone(disasm, code, len, pc))
-		return disasm->text;
-	memcpy(&value, code, len < sizeof(value) ? len : sizeof(value));
-	snprintf(disasm->text, sizeof(disasm->text), ".insn 0x%0*llx", (int)len * 2,
-		 (unsigned long long)value);
-	return disasm->text;
+	*text = disasm->text;
+	if (!by_library(disasm, code, len, pc)) {
+		memcpy(&value, code, len < sizeof(value) ? len : sizeof(value));
+		snprintf(disasm->text, sizeof(disasm->text), ".insn 0x%0*" PRIx64, (int)len * 2,
+			 value);
+		return false;
+	}
+	if (rvt_insn_decode(code, len, 0, &insn) || !(insn.flags & RVT_INSN_F_TARGET) ||
+	    insn.iclass < RVT_INSN_BRANCH || insn.iclass > RVT_INSN_JUMP_LINKED)
+		return false;
+	*target = pc + insn.offset;
+	put_target(disasm, *target);
+	return true;
 }

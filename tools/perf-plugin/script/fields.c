@@ -78,7 +78,7 @@ int script_parse_fields(const char *text, unsigned int *fields)
 	}
 	free(copy);
 	if (!err && result & FIELD_DISASM && !disasm_available())
-		err = cmd_error(-EINVAL, "disasm: %s", disasm_missing);
+		err = cmd_error(-EINVAL, "disasm: %s", disasm_missing());
 	if (!err)
 		*fields = result;
 	return err;

@@ -77,6 +77,24 @@ static void print_indent(FILE *out, unsigned int depth)
 	fprintf(out, "%*s", indent, "");
 }
 
+/* Where it goes is shown as objdump does. */
+static void print_disasm(struct script *script, const struct script_sample *sample)
+{
+	const struct place *place;
+	const char *text;
+	uint64_t target;
+	bool goes = disasm_text(script->disasm, sample->code, sample->len, sample->ip, &text,
+				&target);
+
+	fprintf(script->out, "\t\t%s", text);
+	place = goes ? places_find(script->places, sample->hart->space, target) : NULL;
+	if (!place || !place->symbol)
+		return;
+	fputs(" <", script->out);
+	print_symbol(script->out, place, place->offset);
+	putc('>', script->out);
+}
+
 static void print_code(struct script *script, const struct script_sample *sample)
 {
 	if (script->fields & FIELD_INSNLEN)
@@ -87,8 +105,7 @@ static void print_code(struct script *script, const struct script_sample *sample
 			fprintf(script->out, " %02x", sample->code[i]);
 	}
 	if (script->fields & FIELD_DISASM && sample->code)
-		fprintf(script->out, "\t\t%s",
-			disasm_text(script->disasm, sample->code, sample->len, sample->ip));
+		print_disasm(script, sample);
 }
 
 static void print_ipc(struct script *script, const struct rvt_hart_flow *hart)

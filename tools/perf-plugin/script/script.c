@@ -130,7 +130,7 @@ static int choose_fields(struct script *script, const char *insn_format, const c
 			return cmd_error(-EINVAL, "--insn-trace takes raw or disasm, not '%s'",
 					 insn_format);
 		if (disasm && !disasm_available())
-			return cmd_error(-EINVAL, "--insn-trace=disasm: %s", disasm_missing);
+			return cmd_error(-EINVAL, "--insn-trace=disasm: %s", disasm_missing());
 		script->fields &= ~FIELD_FLAGS;
 		script->fields |= disasm ? FIELD_DISASM : FIELD_INSN;
 	}
