@@ -34,7 +34,7 @@ $(B)/fuzz/$(1): $(B)/fuzz/$(1).o $(FUZZ_COMMON)
 	$(FUZZ_LINK) -o $$@ $$^ $(FUZZ_ENGINE) $$(LIBS)
 endef
 $(foreach target,$(FUZZ_TARGETS),$(eval $(call fuzz_program,$(target))))
--include $(FUZZ_PROGRAMS:%=%.d) $(B)/fuzz/tests/fuzz/files.d
+-include $(shell find $(B)/fuzz -name '*.d' -type f 2>/dev/null)
 
 # Inputs made from the fixtures of the unit tests.
 $(B)/asan/fuzz-seeds: $(B)/asan/tests/fuzz/seeds.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)/asan/librvtrace.a
