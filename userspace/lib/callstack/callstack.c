@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include "stack.h"
-#include "util/array.h"
 
 /* of an instruction that traps and is not executed again: ecall, ebreak, c.ebreak */
 #define MAX_TRAPPED_BYTES 4
@@ -62,26 +59,6 @@ void rvt_callstack_destroy(struct rvt_callstack *stack)
 	rvt_callstack_forget_kept(stack);
 	free(stack->frames);
 	free(stack);
-}
-
-int rvt_callstack_push(struct rvt_callstack *stack, const struct rvt_frame *frame)
-{
-	if (stack->depth == stack->max_depth) {
-		/* half at once, so that endless recursion does not move frames at every call */
-		size_t forgotten = (stack->depth + 1) / 2;
-
-		for (size_t i = 0; i < forgotten; i++)
-			--*rvt_callstack_backs(stack, stack->frames[i].back);
-		stack->depth -= forgotten;
-		memmove(stack->frames, stack->frames + forgotten,
-			stack->depth * sizeof(*stack->frames));
-		memset(stack->seen, 0, sizeof(stack->seen));	/* its depths are no more */
-	}
-	if (array_reserve(&stack->frames, &stack->room, stack->depth, 1))
-		return -ENOMEM;
-	stack->frames[stack->depth++] = *frame;
-	++*rvt_callstack_backs(stack, frame->back);
-	return 0;
 }
 
 int rvt_callstack_call(struct rvt_callstack *stack, uint64_t from, uint64_t back, uint64_t to)

@@ -42,7 +42,7 @@ static inline uint32_t *rvt_callstack_backs(struct rvt_callstack *stack, uint64_
 	return &stack->backs[(back >> 1) % BACK_SLOTS];
 }
 
-/* callstack.c: 0 or -ENOMEM. */
+/* frames.c: a stack that is full forgets its outermost frames. 0 or -ENOMEM. */
 int rvt_callstack_push(struct rvt_callstack *stack, const struct rvt_frame *frame);
 
 /* kept.c: the frames from number @first on are kept, and end. Without memory they only end. */

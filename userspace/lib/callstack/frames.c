@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <string.h>
+#include "stack.h"
+#include "util/array.h"
+
+int rvt_callstack_push(struct rvt_callstack *stack, const struct rvt_frame *frame)
+{
+	if (stack->depth == stack->max_depth) {
+		/* half at once, so that endless recursion does not move frames at every call */
+		size_t forgotten = (stack->depth + 1) / 2;
+
+		for (size_t i = 0; i < forgotten; i++)
+			--*rvt_callstack_backs(stack, stack->frames[i].back);
+		stack->depth -= forgotten;
+		memmove(stack->frames, stack->frames + forgotten,
+			stack->depth * sizeof(*stack->frames));
+		memset(stack->seen, 0, sizeof(stack->seen));	/* its depths are no more */
+	}
+	if (array_reserve(&stack->frames, &stack->room, stack->depth, 1))
+		return -ENOMEM;
+	stack->frames[stack->depth++] = *frame;
+	++*rvt_callstack_backs(stack, frame->back);
+	return 0;
+}
