@@ -45,8 +45,22 @@ struct rvt_stream {
 	struct rvt_stream_stats counted;
 };
 
-/* stream.c: what comes is decoded by the next slice, too, which counts it. */
-void rvt_stream_leave(struct rvt_stream *stream);
+/* Copies what is counted behind the end of a slice, too: nobody else sees it. */
+static inline void rvt_stream_count_rest(const struct rvt_stream *stream,
+					 struct rvt_stream_stats *stats)
+{
+	stats->syncs = stream->stats.syncs;
+	stats->errors = stream->stats.errors;
+	stats->lost_reports = stream->stats.lost_reports;
+}
+
+/* For protocol decoders: the next slice decodes what comes from here on, too, and counts it. */
+static inline void rvt_stream_leave(struct rvt_stream *stream)
+{
+	if (!stream->left)
+		rvt_stream_count_rest(stream, &stream->counted);
+	stream->left = true;
+}
 
 extern const struct rvt_protocol_ops rvt_ntrace_protocol;	/* ntrace/decoder.c */
 extern const struct rvt_protocol_ops rvt_etrace_protocol;	/* etrace/decoder.c */

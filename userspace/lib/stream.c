@@ -72,21 +72,6 @@ static int pass_end(struct rvt_stream *stream)
 	return 0;
 }
 
-/* Behind the end of the slice only it sees what is counted here. */
-static void count_rest(const struct rvt_stream *stream, struct rvt_stream_stats *stats)
-{
-	stats->syncs = stream->stats.syncs;
-	stats->errors = stream->stats.errors;
-	stats->lost_reports = stream->stats.lost_reports;
-}
-
-void rvt_stream_leave(struct rvt_stream *stream)
-{
-	if (!stream->left)
-		count_rest(stream, &stream->counted);
-	stream->left = true;
-}
-
 int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset)
 {
 	size_t before = 0;
@@ -155,7 +140,7 @@ void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *
 	/* What is behind the slice is counted by others. */
 	*stats = stream->counted;
 	if (!stream->left)
-		count_rest(stream, stats);
+		rvt_stream_count_rest(stream, stats);
 }
 
 void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_config *config)
