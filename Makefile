@@ -184,7 +184,7 @@ $(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(B)/host/librvtrace.a
 # The command, but with small parts of recordings for several threads.
 $(B)/host/perf-rvtrace-small-slices: $(CMD_SRC:%.c=$(B)/host/%.o) $(B)/host/tests/tools/small-slices.o \
 		$(B)/host/librvtrace.a
-	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -Wl,--wrap=rvt_session_open -o $@ $^ $(LIBS) $(LIBS_host)
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -Wl,--wrap=rvt_session_open,--wrap=rvt_session_open_dump -o $@ $^ $(LIBS) $(LIBS_host)
 
 tools: $(patsubst tests/tools/%.c,$(B)/host/%,$(TOOL_SRC)) $(B)/host/perf-rvtrace-small-slices
 unit-programs: $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))

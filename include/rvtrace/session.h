@@ -47,7 +47,7 @@ struct rvt_session_options {
 	/*
 	 * Threads that decode, each another slice of the recording. With .count their call-backs
 	 * come one at a time, but in no order, and what is counted is the same for any number.
-	 * Needs sink.reset; without .count, sink.slices.
+	 * Needs sink.reset. Without .count, rvt_session_run() takes one thread.
 	 */
 	unsigned int jobs;
 	uint64_t slice_bytes;	/* .jobs: size of what is decoded in one go; 0: chosen */
@@ -70,8 +70,8 @@ struct rvt_hart_flow {
 	struct rvt_flow *flow;
 	struct rvt_space *space;	/* what addresses mean now; may be NULL */
 	void *user;		/* free for the caller; NULL at first */
-	/* see struct rvt_session_slices */
-	bool resumed, left;
+	unsigned int source;	/* of a dump: the SRC field of its messages, else 0 */
+	bool resumed, left;	/* for the commands of this project: session/slices.h */
 };
 
 /* When instruction number @n of the runs that are delivered began, ns. */
@@ -91,62 +91,6 @@ struct rvt_aux {
 	int32_t cpu, pid, tid;
 };
 
-/* What no errno is. */
-#define RVT_SLICE_DONE (-4096)
-
-/*
- * Slices of a recording, several at a time (options.jobs): .aux is not called, and .runs, .event
- * and .end of the sink get what .begin returned as their context, each slice in one thread. The
- * sink's .end comes for each hart flow at the end of each slice. What the slices of a buffer
- * deliver, in their order, is what one thread delivers of it; except that TIME and CONTEXT events
- * may come twice. Members but .reset and one of .open and .begin may be NULL; but for .moment there
- * is one call at a time, in any thread. Functions return 0 or an error, which ends the run.
- */
-struct rvt_session_slices {
-	void *ctx;
-	/*
-	 * Cuts lie amid straight lines of code. If so, the flow behind a slice's end is delivered,
-	 * too (rvt_hart_flow.left), until a call-back returns RVT_SLICE_DONE. The next slice, which
-	 * begins with the same (rvt_hart_flow.resumed), is to leave out what was told so.
-	 */
-	bool overlap;
-	/* First: how many slices each of the buffers has. */
-	int (*plan)(void *ctx, const size_t *n_slices, unsigned int n_buffers);
-	/*
-	 * Once for each thread: what it needs for one slice after another, which stays the
-	 * caller's. NULL: out of memory. Without .begin it is the context of the call-backs.
-	 */
-	void *(*open)(void *ctx);
-	/* @thread: by .open. Slices of one buffer begin in order. NULL: out of memory. */
-	void *(*begin)(void *ctx, void *thread, unsigned int buffer);
-	/*
-	 * Where buffers take turns (not .by_cpu): the buffer has got to @time. One that has come
-	 * less far comes first, then the one with the lower number; and it goes on, through the
-	 * ends of its slices, until it is ahead of another. UINT64_MAX: what follows comes when all
-	 * have ended, by number. @left: the next slice will say so, too; so it counts only if
-	 * anything of this slice follows.
-	 */
-	void (*moment)(void *slice, uint64_t time, bool left);
-	/* Nothing more comes of the slice. */
-	int (*end)(void *ctx, void *slice);
-	/*
-	 * The slices of @buffer so far fit together, and this is the next of them. Before that, it
-	 * may prove void.
-	 */
-	int (*join)(void *ctx, void *slice, unsigned int buffer);
-	/*
-	 * How many of the slices that were joined are kept until the next slice of *@buffer is,
-	 * too. Of slices that take room, these and those that are not joined, there are only some
-	 * for each job: *@buffer is decoded first then.
-	 */
-	size_t (*waiting)(void *ctx, unsigned int *buffer);
-	/*
-	 * Slices do not fit together: all will be told again, by one thread and with the sink's own
-	 * context. What was joined will be the same then.
-	 */
-	void (*reset)(void *ctx);
-};
-
 /*
  * Call-backs; every member may be NULL; a negative return value ends rvt_session_run(), which
  * returns it. Order within a hart flow is program order. Flow through code that cannot be read is
@@ -159,6 +103,11 @@ struct rvt_session_sink {
 	int (*runs)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n);
 	int (*event)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event);
 	/*
+	 * Damage of a buffer's bytes that belongs to no hart (a LOST event). NULL: .event gets it,
+	 * once for each hart that had flow.
+	 */
+	int (*damage)(void *ctx, unsigned int buffer, const struct rvt_event *event);
+	/*
 	 * With options.count, instead of .runs and in no order: as struct rvt_count_sink has it.
 	 * Told before the task is another one or its code is replaced, and at the end: @hart is as
 	 * it was.
@@ -169,7 +118,6 @@ struct rvt_session_sink {
 			  enum rvt_insn_class iclass, int64_t times);
 	/* With options.count and .jobs: what was told so far is void, and will be told again. */
 	void (*reset)(void *ctx);
-	const struct rvt_session_slices *slices;
 	/* Now and then while decoding. An error ends the run. */
 	int (*poll)(void *poll_ctx);
 	void *poll_ctx;
@@ -195,6 +143,40 @@ struct rvt_session_stats {
  */
 int rvt_session_open(const char *path, const struct rvt_session_options *options,
 		     struct rvt_session **session, char **error);
+/* Code of a bare dump's program. */
+struct rvt_dump_image {
+	const char *path;
+	uint64_t address;	/* raw: of its first byte; else what is added to those of the ELF file */
+	bool raw;		/* a memory image, no ELF file */
+};
+
+/* A bare dump: the memory of a sink, the capture of a probe. */
+struct rvt_session_dump {
+	size_t size;		/* sizeof(struct rvt_session_dump): the struct may grow */
+	const char *path;
+	const struct rvt_params *params;	/* NULL: options.params has them */
+	const struct rvt_dump_image *images;
+	size_t n_images;
+	uint64_t oldest;	/* where its oldest byte is: not 0 when a ring wrapped */
+	bool only_source;	/* deliver nothing but the flow of .source */
+	unsigned int source;
+};
+
+/*
+ * rvt_session_open_dump - as rvt_session_open() for a dump: the same options and call-backs. All of
+ * it is one buffer; each source is a hart (rvt_hart_flow.source). Nothing says whose the flow is or
+ * when it was: .task is NULL, .time is 0. Offsets in events count from the oldest byte. Each loss
+ * is told, also in code that cannot be read. Returns 0 or -errno with a sentence in *error: -EINVAL
+ * for parameters that fit no decoder, or a dump that is no regular file.
+ */
+int rvt_session_open_dump(const struct rvt_session_dump *dump,
+			  const struct rvt_session_options *options, struct rvt_session **session,
+			  char **error);
+/*
+ * rvt_session_count_sources - how many sources a dump has messages of. Reads all of it, decodes no
+ * flow. Returns 0, -EINVAL (it is no dump) or -ENOMEM.
+ */
+int rvt_session_count_sources(const struct rvt_session *session, unsigned int *n);
 void rvt_session_close(struct rvt_session *session);
 /*
  * Decodes everything; code that was read stays for the next time. Returns 0, what a call-back

@@ -296,7 +296,7 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 		.moment = tell_moment, .join = join_slice, .reset = forget_slices };
 	struct telling sum = { .n = 0 };
 	const struct rvt_session_sink sink = { .ctx = &sum, .runs = on_runs, .event = on_event,
-					       .end = on_end, .slices = &slices };
+					       .end = on_end };
 	struct rvt_session_stats stats;
 	struct rvt_session *session;
 	char *error;
@@ -304,7 +304,7 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 	if (rvt_session_open(f->data, &options, &session, &error))
 		fail_msg("%s", error);
 	open_telling(all, &sum);
-	assert_int_equal(rvt_session_run(session, &sink), 0);
+	assert_int_equal(rvt_session_run_slices(session, &sink, &slices), 0);
 	rvt_session_stats(session, &stats);
 	rvt_session_close(session);
 	transfers_destroy(sum.transfers);
@@ -484,12 +484,13 @@ static bool join_all(struct rvt_session *session, const struct fit *fit)
 static void test_fits(void **state)
 {
 	const struct rvt_session_slices slices = { .ctx = NULL };
-	const struct rvt_session_sink sink = { .slices = &slices };
+	const struct rvt_session_sink sink = { .ctx = NULL };
 	struct rvt_session *session = calloc(1, sizeof(*session));
 
 	(void)state;
 	assert_non_null(session);
 	session->sink = &sink;
+	session->slices = &slices;
 	for (size_t i = 0; i < sizeof(fits) / sizeof(*fits); i++) {
 		session->options.count = true;
 		if (join_all(session, &fits[i]) != fits[i].counted)

@@ -65,7 +65,8 @@ static int look(void *ctx)
 	return interrupted ? -EINTR : 0;
 }
 
-int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink, bool prints)
+int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink,
+		 const struct rvt_session_slices *slices, bool prints)
 {
 	struct progress progress = { session, rvt_session_size(session), now() };
 	struct rvt_session_sink own = *sink;
@@ -82,7 +83,7 @@ int progress_run(struct rvt_session *session, const struct rvt_session_sink *sin
 		sigaction(SIGALRM, &tick, NULL);
 		setitimer(ITIMER_REAL, &timer, NULL);
 	}
-	err = rvt_session_run(session, &own);
+	err = rvt_session_run_slices(session, &own, slices);
 	timer = (struct itimerval){ 0 };
 	setitimer(ITIMER_REAL, &timer, NULL);
 	progress_hide();

@@ -4,13 +4,15 @@
 #define PERF_RVTRACE_PROGRESS_H
 
 #include <rvtrace/session.h>
+#include "session/slices.h"
 
 /*
- * progress_run - rvt_session_run() with a line on stderr, where that is a terminal (and, when the
+ * progress_run - rvt_session_run_slices() with a line on stderr, where that is a terminal (and, when the
  * caller @prints meanwhile, stdout is none): bytes, rate, time left. -EINTR: Ctrl-C; a second one
  * ends the program.
  */
-int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink, bool prints);
+int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink,
+		 const struct rvt_session_slices *slices, bool prints);
 /* Takes the line away, before something else is printed. */
 void progress_hide(void);
 

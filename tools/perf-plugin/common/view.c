@@ -271,7 +271,13 @@ static void summarize_files(struct view *view)
 
 int view_run(struct view *view, const struct rvt_session_sink *sink, bool prints)
 {
-	int err = progress_run(view->session, sink, prints);
+	return view_run_slices(view, sink, NULL, prints);
+}
+
+int view_run_slices(struct view *view, const struct rvt_session_sink *sink,
+		    const struct rvt_session_slices *slices, bool prints)
+{
+	int err = progress_run(view->session, sink, slices, prints);
 
 	view->interrupted = err == -EINTR;
 	view->stopped = err == -ECANCELED;

@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <rvtrace/session.h>
+#include "session/slices.h"
 
 struct view_options {
 	const char *input;
@@ -73,6 +74,9 @@ bool view_in_names(const char *names, const char *name);
  * the caller prints while it decodes, so nothing is shown where its output is.
  */
 int view_run(struct view *view, const struct rvt_session_sink *sink, bool prints);
+/* The same with rvt_session_run_slices(). */
+int view_run_slices(struct view *view, const struct rvt_session_sink *sink,
+		    const struct rvt_session_slices *slices, bool prints);
 /* A struct rvt_session_sink.warning; @ctx is not used. */
 void view_warning(void *ctx, const char *text);
 /* What of the recorded flow the run did not get, of the whole recording. */

@@ -4,7 +4,6 @@
  * program's flow. No perf involved.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,8 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <rvtrace/dump.h>
-#include <rvtrace/image.h>
+#include <rvtrace/session.h>
 #include "common/cmd.h"
 #include "common/text.h"
 #include "decode/decode.h"
@@ -21,6 +19,7 @@
 enum { STATUS_CLEAN, STATUS_LOST, STATUS_UNUSABLE };
 
 #define MAX_IMAGES 64
+#define ALL_SOURCES -1
 
 struct image_arg {
 	const char *text;
@@ -40,8 +39,6 @@ struct options {
 struct command {
 	struct options options;
 	struct rvt_params params;
-	struct rvt_image *image;
-	struct rvt_space *space;
 	struct decode_job job;
 };
 
@@ -59,8 +56,8 @@ static const char usage_text[] =
 	"                       packet: the messages themselves\n"
 	"                       none: a summary on standard error\n"
 	"  --src N              only this source\n"
-	"  --jobs N             threads; with several sources in DUMP, what one source prints may\n"
-	"                       come earlier or later among the others\n"
+	"  --jobs N             threads (as many as there are processors); with several sources in\n"
+	"                       DUMP, what one prints may come earlier or later among the others\n"
 	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n"
 	"\n"
 	"Exit status: 0 clean; 1 something was lost or wrong (see standard error); 2 unusable\n"
@@ -146,6 +143,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 		if (parse_option(o, opt))
 			return STATUS_UNUSABLE;
 	}
+	if (!o->jobs && cmd_jobs(NULL, &o->jobs))
+		return STATUS_UNUSABLE;
 	o->path = cmd_one_file(argc, argv, "a dump");
 	if (!o->path)
 		return STATUS_UNUSABLE;
@@ -160,63 +159,22 @@ static int parse_options(int argc, char **argv, struct options *o)
 
 /* ---- files ---- */
 
-static int load_raw(struct command *c, const char *path, uint64_t addr)
+/* FILE@NUMBER, unless a file has that very name. The path is malloc'd; NULL: out of memory. */
+static void read_image(const struct image_arg *arg, struct rvt_dump_image *image)
 {
-	struct stat st;
-	int ret;
+	char *path = strdup(arg->text), *at = path ? strrchr(path, '@') : NULL, *end;
 
-	if (stat(path, &st))
-		return -errno;
-	ret = rvt_space_map_file(c->space, addr, st.st_size, 0, path, NULL, 0);
-	return ret;
+	*image = (struct rvt_dump_image){ .path = path, .raw = arg->raw };
+	if (!at || !at[1] || !access(path, F_OK))
+		return;
+	image->address = strtoull(at + 1, &end, 0);
+	if (*end)
+		image->address = 0;
+	else
+		*at = 0;
 }
 
-/* FILE@NUMBER, unless a file has that very name. */
-static int load_image(struct command *c, const struct image_arg *arg)
-{
-	char *path = strdup(arg->text), *at = path ? strrchr(path, '@') : NULL;
-	uint64_t addr = 0;
-	int ret;
-
-	if (!path)
-		return cmd_error(STATUS_UNUSABLE, "out of memory");
-	if (at && at[1] && access(path, F_OK)) {
-		const char *end = at + 1;
-
-		if (!read_number(&end, &addr) && !*end)
-			*at = 0;
-	}
-	ret = arg->raw ? load_raw(c, path, addr) : rvt_space_map_elf(c->space, path, addr);
-	if (ret == -ENOEXEC)
-		ret = cmd_error(STATUS_UNUSABLE, "%s: not a RISC-V ELF file with code in it", path);
-	else if (ret)
-		ret = cmd_error(STATUS_UNUSABLE, "%s: %s", path, strerror(-ret));
-	free(path);
-	return ret;
-}
-
-static int open_dump(struct command *c)
-{
-	const struct options *o = &c->options;
-	struct stat st;
-
-	c->job.fd = open(o->path, O_RDONLY | O_CLOEXEC);
-	if (c->job.fd < 0 || fstat(c->job.fd, &st))
-		return cmd_error(STATUS_UNUSABLE, "%s: %s", o->path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return cmd_error(STATUS_UNUSABLE, "%s: not a regular file", o->path);
-	if (o->wrapped_at > (uint64_t)st.st_size)
-		return cmd_error(STATUS_UNUSABLE, "--wrapped-at: %s has only %" PRIu64 " bytes",
-				 o->path, (uint64_t)st.st_size);
-	c->job = (struct decode_job){
-		.path = o->path, .fd = c->job.fd, .size = st.st_size, .first = o->wrapped_at,
-		.params = &c->params, .space = c->space, .print = o->print, .src = o->src,
-		.jobs = o->jobs,
-	};
-	return 0;
-}
-
-static int load_files(struct command *c)
+static int load_params(struct command *c)
 {
 	char *error = NULL;
 	int ret = rvt_params_load(&c->params, c->options.params_path, &error);
@@ -231,40 +189,69 @@ static int load_files(struct command *c)
 		return cmd_error(STATUS_UNUSABLE,
 				 "--src: there is no source %ld with src_bits = %u",
 				 c->options.src, c->params.src_bits);
-	if (rvt_image_create(&c->image) || rvt_space_create(c->image, NULL, &c->space))
-		return cmd_error(STATUS_UNUSABLE, "out of memory");
-	for (unsigned int i = 0; i < c->options.n_images; i++) {
-		ret = load_image(c, &c->options.images[i]);
-		if (ret)
-			return ret;
+	return 0;
+}
+
+static int look_at_dump(struct command *c)
+{
+	const struct options *o = &c->options;
+	struct stat st;
+
+	if (stat(o->path, &st))
+		return cmd_error(STATUS_UNUSABLE, "%s: %s", o->path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return cmd_error(STATUS_UNUSABLE, "%s: not a regular file", o->path);
+	if (o->wrapped_at > (uint64_t)st.st_size)
+		return cmd_error(STATUS_UNUSABLE, "--wrapped-at: %s has only %" PRIu64 " bytes",
+				 o->path, (uint64_t)st.st_size);
+	c->job.size = st.st_size;
+	return 0;
+}
+
+static int open_session(struct command *c, const struct rvt_dump_image *images)
+{
+	const struct options *o = &c->options;
+	const struct rvt_session_options options = { .params = o->params_path, .jobs = o->jobs };
+	const struct rvt_session_dump dump = {
+		.size = sizeof(dump), .path = o->path, .params = &c->params, .images = images,
+		.n_images = o->n_images, .oldest = o->wrapped_at,
+		.only_source = o->src >= 0, .source = o->src >= 0 ? o->src : 0,
+	};
+	char *error;
+	int ret = rvt_session_open_dump(&dump, &options, &c->job.session, &error);
+
+	if (!ret)
+		return 0;
+	cmd_error(STATUS_UNUSABLE, "%s", error ? error : strerror(-ret));
+	free(error);
+	return STATUS_UNUSABLE;
+}
+
+static int open_dump(struct command *c)
+{
+	struct rvt_dump_image images[MAX_IMAGES];
+	unsigned int n = c->options.n_images;
+	bool complete = true;
+	int ret;
+
+	for (unsigned int i = 0; i < n; i++) {
+		read_image(&c->options.images[i], &images[i]);
+		complete &= images[i].path != NULL;
 	}
-	return open_dump(c);
+	ret = complete ? open_session(c, images) : cmd_error(STATUS_UNUSABLE, "out of memory");
+	for (unsigned int i = 0; i < n; i++)
+		free((char *)images[i].path);
+	return ret;
 }
 
 /* ---- the command ---- */
 
-static int feed_dump(void *ctx, const void *bytes, size_t len, uint64_t position)
+static int print_packets(struct command *c)
 {
-	rvt_dump_feed(ctx, bytes, len, position);
-	return 0;
-}
+	uint64_t damaged = 0;
+	int ret = dump_messages(c->job.path, &c->params, c->job.oldest, &damaged);
 
-static int print_packets(struct decode_job *job)
-{
-	struct rvt_dump_stats stats;
-	struct rvt_dump *dump;
-	int ret = rvt_dump_create(job->params, 0, stdout, &dump);
-
-	if (ret)
-		return ret;
-	ret = decode_read(job, 0, job->size, dump, feed_dump);
-	if (!ret)
-		rvt_dump_finish(dump);
-	rvt_dump_stats(dump, &stats);
-	job->lost = stats.damaged;
-	rvt_dump_destroy(dump);
-	if (!ret && (fflush(stdout) || ferror(stdout)))
-		ret = -EIO;
+	c->job.lost = damaged;
 	return ret;
 }
 
@@ -278,14 +265,18 @@ static void print_summary(const struct decode_job *job)
 		job->stream.errors);
 }
 
-static int run_command(struct command *c)
+static int decode(struct command *c)
 {
 	struct decode_job *job = &c->job;
-	int ret = load_files(c);
+	int ret = load_params(c);
 
+	if (!ret)
+		ret = look_at_dump(c);
+	if (!ret && job->print != PRINT_PACKET)
+		ret = open_dump(c);
 	if (ret)
 		return ret;
-	ret = job->print == PRINT_PACKET ? print_packets(job) : decode_run(job);
+	ret = job->print == PRINT_PACKET ? print_packets(c) : decode_run(job);
 	if (ret == -EINVAL)
 		return cmd_error(STATUS_UNUSABLE, "%s: these parameters fit no decoder",
 				 c->options.params_path);
@@ -298,14 +289,15 @@ static int run_command(struct command *c)
 
 int cmd_decode(int argc, char **argv)
 {
-	struct command c = { .options = { .src = DECODE_ALL_SOURCES, .jobs = 1 },
-			     .job = { .fd = -1 } };
+	struct command c = { .options = { .src = ALL_SOURCES } };
+	const struct options *o = &c.options;
 	int ret = parse_options(argc, argv, &c.options);
 
-	if (!ret)
-		ret = run_command(&c);
-	rvt_image_destroy(c.image);
-	if (c.job.fd >= 0)
-		close(c.job.fd);
+	if (ret)
+		return ret;
+	c.job = (struct decode_job){ .path = o->path, .oldest = o->wrapped_at, .print = o->print,
+				     .all_sources = o->src < 0 };
+	ret = decode(&c);
+	rvt_session_close(c.job.session);
 	return ret;
 }

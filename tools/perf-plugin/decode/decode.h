@@ -5,12 +5,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <rvtrace/flow.h>
-#include <rvtrace/stream.h>
+#include <rvtrace/session.h>
 
 enum decode_print { PRINT_PC, PRINT_INSN, PRINT_BLOCK, PRINT_EDGE, PRINT_PACKET, PRINT_NONE };
 
-/* ---- text: decode-print.c ---- */
+/* ---- text: print.c ---- */
 
 /* A buffer for text. */
 struct decode_output {
@@ -31,8 +30,6 @@ int decode_output_open(struct decode_output *output,
 /* Writes what is buffered; returns 0 or -errno of any write so far. */
 int decode_output_flush(struct decode_output *output);
 void decode_output_close(struct decode_output *output);
-/* To standard output. */
-int decode_write_stdout(void *ctx, const char *text, size_t len);
 
 /*
  * decode_printer_create - @prefix, which is copied, goes before every line. @space is where
@@ -48,21 +45,19 @@ int decode_printer_event(struct decode_printer *printer, const struct rvt_event 
 /* A slice of the flow ends, and goes on at *@next_pc elsewhere (NULL: that is not known). */
 void decode_printer_end(struct decode_printer *printer, const uint64_t *next_pc);
 
-/* ---- decoding: decode-run.c ---- */
+/* ---- decoding: run.c ---- */
 
 #define DECODE_MAX_SOURCES (1 << 16)
-#define DECODE_ALL_SOURCES -1
 
 struct decode_job {
+	struct rvt_session *session;	/* of the dump */
 	const char *path;
-	int fd;
 	uint64_t size;			/* of the dump */
-	uint64_t first;			/* where its oldest byte is */
-	const struct rvt_params *params;
-	struct rvt_space *space;
+	uint64_t oldest;		/* where its oldest byte is */
+	bool all_sources;
 	enum decode_print print;
-	long src;			/* or DECODE_ALL_SOURCES */
-	unsigned int jobs;		/* threads */
+	bool tagged;			/* lines begin with the source */
+	bool *seen;			/* by source */
 	/* results */
 	bool lost;			/* something was reported */
 	unsigned int n_sources;
@@ -72,13 +67,11 @@ struct decode_job {
 
 /* Decodes the dump to standard output, and reports to standard error. Returns 0 or -errno. */
 int decode_run(struct decode_job *job);
-/*
- * decode_read - gives bytes [@from, @to) of the dump to @take, in pieces. Positions count from
- * the oldest byte. Ends with the first non-zero value of @take, which it returns; or -errno.
- */
-int decode_read(const struct decode_job *job, uint64_t from, uint64_t to, void *ctx,
-		int (*take)(void *ctx, const void *bytes, size_t len, uint64_t position));
-/* Where in the file the byte at @position lies. */
-uint64_t decode_offset(const struct decode_job *job, uint64_t position);
+
+/* ---- dump.c ---- */
+
+/* Prints the messages of a dump to standard output; *@damaged: so many were. Returns 0 or -errno. */
+int dump_messages(const char *path, const struct rvt_params *params, uint64_t oldest,
+		  uint64_t *damaged);
 
 #endif

@@ -12,6 +12,7 @@
 #include <rvtrace/dump.h>
 #include <rvtrace/session.h>
 #include "common/cmd.h"
+#include "decode/decode.h"
 
 enum { STATUS_CLEAN, STATUS_DAMAGED, STATUS_UNUSABLE };
 
@@ -98,12 +99,37 @@ err_errno:
 	return ret;
 }
 
-static void dump_input(struct rvt_dump *dump, const struct input *input, uint64_t first)
+/* Offsets of messages are those in the file; or, with @positions, count from the oldest byte. */
+static void dump_input(struct rvt_dump *dump, const struct input *input, uint64_t first,
+		       bool positions)
 {
-	rvt_dump_feed(dump, input->bytes + first, input->len - first, first);
+	rvt_dump_feed(dump, input->bytes + first, input->len - first, positions ? 0 : first);
 	if (first)
-		rvt_dump_feed(dump, input->bytes, first, 0);
+		rvt_dump_feed(dump, input->bytes, first, positions ? input->len - first : 0);
 	rvt_dump_finish(dump);
+}
+
+int dump_messages(const char *path, const struct rvt_params *params, uint64_t oldest,
+		  uint64_t *damaged)
+{
+	struct rvt_dump_stats stats;
+	struct input input = { 0 };
+	struct rvt_dump *dump;
+	int ret = map_input(path, &input);
+
+	if (!ret)
+		ret = rvt_dump_create(params, 0, stdout, &dump);
+	if (!ret) {
+		dump_input(dump, &input, oldest, true);
+		rvt_dump_stats(dump, &stats);
+		*damaged = stats.damaged;
+		rvt_dump_destroy(dump);
+		if (fflush(stdout) || ferror(stdout))
+			ret = -EIO;
+	}
+	if (input.bytes)
+		munmap((void *)input.bytes, input.len);
+	return ret;
 }
 
 /* The exit status. */
@@ -148,7 +174,7 @@ static int dump_bare(const struct dump_options *options, const struct input *inp
 	ret = rvt_dump_create(&params, options->json ? RVT_DUMP_JSON : 0, stdout, &dump);
 	if (ret)
 		return cmd_error(STATUS_UNUSABLE, "%s: %s", options->params, strerror(-ret));
-	dump_input(dump, input, options->wrapped ? options->wrapped_at : 0);
+	dump_input(dump, input, options->wrapped ? options->wrapped_at : 0, false);
 	rvt_dump_stats(dump, &stats);
 	rvt_dump_destroy(dump);
 	return summary(options, &stats);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <rvtrace/image.h>
 #include "common/text.h"
 #include "decode/decode.h"
@@ -84,22 +83,6 @@ void decode_output_close(struct decode_output *output)
 {
 	free(output->text);
 	output->text = NULL;
-}
-
-int decode_write_stdout(void *ctx, const char *text, size_t len)
-{
-	(void)ctx;
-	while (len) {
-		ssize_t n = write(STDOUT_FILENO, text, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			text += n;
-			len -= n;
-		}
-	}
-	return 0;
 }
 
 /* Room for @len bytes, which the caller adds to .used as far as it needs them. */

@@ -117,9 +117,7 @@ static int run(struct decoding *d, struct transfers *transfers)
 	struct rvt_session_sink sink = { .warning = view_warning };
 
 	transfers_sink(transfers, &sink);
-	if (d->format->add)
-		sink.slices = &slices;
-	return view_run(d->view, &sink, false);
+	return view_run_slices(d->view, &sink, d->format->add ? &slices : NULL, false);
 }
 
 static int decode_trace(struct decoding *d, void *data, uint64_t *errors)

@@ -1,446 +1,87 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/*
- * `perf rvtrace script` on several threads: each prints slices of the recording into files of their
- * own, which are copied to the output one after another. Where cpus take turns, a slice's text has
- * marks where time goes on, and the texts are merged by them, as one thread would have printed.
- */
-#include <errno.h>
+/* `perf rvtrace script` on several threads: what each needs to print its slices. */
 #include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
-#include "util/array.h"
+#include "common/pages.h"
 #include "script/lines.h"
 
-#define FILE_BUFFER (1u << 20)
-#define COPY_BUFFER (1u << 16)
-
-/* From @offset of the text on the buffer is at @time. */
-struct mark {
-	uint64_t time;
-	off_t offset;
-};
-
-/* What one slice prints. */
-struct page {
-	struct page *next;
-	struct printer *printer;	/* of the thread that decodes it */
-	FILE *out;
-	int fd;				/* when it is complete; -1: there is no text */
-	off_t size, copied;
-	struct mark *marks;
-	size_t n_marks, passed;	/* .passed: marks that are behind .copied */
-	size_t n_own;			/* of the marks, up to the end of the slice */
-	bool failed;
-};
-
-/* What one thread needs to print; it prints one slice after another. */
 struct printer {
-	struct printer *next;
-	struct script script;
+	struct script script, *total;
 	struct transfers *transfers;
-	struct rvt_session_sink sink;
-	char *buffer;		/* of its page's file */
-};
-
-/* The pages of a buffer that wait to be copied. */
-struct queue {
-	struct page *first, **last;
-	size_t left;	/* pages, those to come included */
-	uint64_t time;	/* of what comes next */
 };
 
 struct printing {
 	struct script *script;
 	const struct view_options *options;
-	struct printer *printers;
-	struct page *pages;	/* that are not in a queue yet */
-	struct queue *queues;
-	unsigned int n_queues;
-	struct queue *turn;	/* whose it is; NULL: nobody's yet */
-	size_t n_waiting;	/* pages in queues */
-	uint64_t written;
-	/* for when all is told again, by one thread */
-	FILE *out, *again;
-	uint64_t to_drop;
 };
 
-/* ---- printers ---- */
-
-static void close_printer(struct printer *printer)
+static void close_printer(void *ctx, bool valid)
 {
+	struct printer *printer = ctx;
+
+	if (valid)
+		printer->total->errors += printer->script.errors;
 	transfers_destroy(printer->transfers);
 	script_close(&printer->script);
-	free(printer->buffer);
 	free(printer);
 }
 
-static struct printer *create_printer(const struct printing *printing)
+static void *open_printer(void *ctx, struct rvt_session_sink *sink)
 {
+	struct printing *printing = ctx;
 	struct printer *printer = calloc(1, sizeof(*printer));
 	struct script *script;
 
 	if (!printer)
 		return NULL;
+	printer->total = printing->script;
 	script = &printer->script;
 	*script = *printing->script;
 	script->slice = true;
+	script->errors = 0;
 	script->places = NULL;
 	script->srclines = NULL;
 	script->disasm = NULL;
 	script->clocks = NULL;
-	printer->buffer = malloc(FILE_BUFFER);
-	if (!printer->buffer || script_open(script, printing->options) ||
-	    script_sink(script, &printer->transfers, &printer->sink)) {
-		close_printer(printer);
+	sink->warning = view_warning;
+	if (script_open(script, printing->options) ||
+	    script_sink(script, &printer->transfers, sink)) {
+		close_printer(printer, false);
 		return NULL;
 	}
 	return printer;
 }
 
-static void *open_printer(void *ctx)
+static void begin(void *ctx, FILE *out, FILE *errors)
 {
-	struct printing *printing = ctx;
-	struct printer *printer = create_printer(printing);
+	struct printer *printer = ctx;
 
-	if (printer) {
-		printer->next = printing->printers;
-		printing->printers = printer;
-	}
-	return printer;
+	(void)errors;
+	printer->script.out = out;
 }
 
-/* ---- pages ---- */
-
-static void free_page(struct page *page)
+static void again(void *ctx)
 {
-	if (page->out)
-		fclose(page->out);
-	if (page->fd >= 0)
-		close(page->fd);
-	free(page->marks);
-	free(page);
-}
+	const struct printing *printing = ctx;
 
-static void *begin_page(void *ctx, void *printer, unsigned int buffer)
-{
-	struct printing *printing = ctx;
-	struct page *page = calloc(1, sizeof(*page));
-
-	(void)buffer;
-	if (!page)
-		return NULL;
-	page->fd = -1;
-	page->printer = printer;
-	page->out = tmpfile();
-	if (!page->out) {
-		free_page(page);
-		return NULL;
-	}
-	setvbuf(page->out, page->printer->buffer, _IOFBF, FILE_BUFFER);
-	rewind(page->out);	/* from now on ftello() need not ask the system */
-	page->printer->script.out = page->out;
-	page->next = printing->pages;
-	printing->pages = page;
-	return page;
-}
-
-static void mark_page(void *ctx, uint64_t time, bool left)
-{
-	struct page *page = ctx;
-
-	if (array_grow(&page->marks, page->n_marks)) {
-		page->failed = true;
-		return;
-	}
-	page->marks[page->n_marks++] = (struct mark){ time, ftello(page->out) };
-	if (!left)
-		page->n_own = page->n_marks;
-}
-
-/* Only the file is kept, not its buffer. */
-static int end_page(void *ctx, void *slice)
-{
-	struct page *page = slice;
-	int err = page->failed ? -ENOMEM : 0;
-
-	(void)ctx;
-	page->size = ftello(page->out);
-	while (page->n_marks > page->n_own && page->marks[page->n_marks - 1].offset == page->size)
-		page->n_marks--;
-	if (page->size) {
-		if (fflush(page->out))
-			err = -errno;
-		page->fd = dup(fileno(page->out));
-		if (page->fd < 0)
-			err = -errno;
-	}
-	fclose(page->out);
-	page->out = NULL;
-	return err;
-}
-
-/* ---- copying ---- */
-
-static int copy(struct printing *printing, struct page *page, off_t end)
-{
-	char bytes[COPY_BUFFER];
-
-	while (page->copied < end) {
-		size_t want = end - page->copied;
-		ssize_t n = pread(page->fd, bytes, want < sizeof(bytes) ? want : sizeof(bytes),
-				  page->copied);
-
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		if (fwrite(bytes, 1, n, printing->script->out) != (size_t)n)
-			return -EPIPE;
-		page->copied += n;
-		printing->written += n;
-	}
-	return 0;
-}
-
-/*
- * Whether it is still the buffer's turn: of several that got as far it is that of the one that is
- * at it, also where one of its pages ends. What comes when all have ended begins with the first.
- */
-static bool goes_on(const struct queue *queue, uint64_t others)
-{
-	return queue->left && queue->time <= others && queue->time != UINT64_MAX;
-}
-
-/* How far the buffer is that lags behind most but for @queue. */
-static uint64_t time_of_others(const struct printing *printing, const struct queue *queue)
-{
-	uint64_t others = UINT64_MAX;
-
-	for (unsigned int i = 0; i < printing->n_queues; i++) {
-		const struct queue *other = &printing->queues[i];
-
-		if (other != queue && other->left && other->time < others)
-			others = other->time;
-	}
-	return others;
-}
-
-/*
- * The buffer whose turn it is, and the time of the next one after it, as session.c chooses. NULL:
- * all is copied.
- */
-static struct queue *next_queue(const struct printing *printing, uint64_t *others)
-{
-	struct queue *next = printing->turn;
-
-	*others = time_of_others(printing, next);
-	if (next && goes_on(next, *others))
-		return next;
-	next = NULL;
-	for (unsigned int i = 0; i < printing->n_queues; i++) {
-		struct queue *queue = &printing->queues[i];
-
-		if (queue->left && (!next || queue->time < next->time))
-			next = queue;
-	}
-	*others = time_of_others(printing, next);
-	return next;
-}
-
-/* The page at hand, until the buffer is ahead of the @others or has ended. */
-static int copy_page(struct printing *printing, struct queue *queue, uint64_t others)
-{
-	struct page *page = queue->first;
-	int err = 0;
-
-	do {
-		if (page->passed == page->n_marks) {
-			err = copy(printing, page, page->size);
-			queue->first = page->next;
-			queue->left--;
-			printing->n_waiting--;
-			free_page(page);
-			return err;
-		}
-		err = copy(printing, page, page->marks[page->passed].offset);
-		queue->time = page->marks[page->passed++].time;
-	} while (!err && goes_on(queue, others));
-	return err;
-}
-
-static int join_page(void *ctx, void *slice, unsigned int buffer)
-{
-	struct printing *printing = ctx;
-	struct queue *queue = &printing->queues[buffer];
-	struct page *page = slice, **link = &printing->pages;
-	uint64_t others;
-	int err = 0;
-
-	while (*link != page)
-		link = &(*link)->next;
-	*link = page->next;
-	page->next = NULL;
-	if (queue->first)
-		*queue->last = page;
-	else
-		queue->first = page;
-	queue->last = &page->next;
-	printing->n_waiting++;
-	while (!err && (queue = next_queue(printing, &others)) && queue->first) {
-		printing->turn = queue;
-		err = copy_page(printing, queue, others);
-	}
-	return err;
-}
-
-static size_t waiting(void *ctx, unsigned int *buffer)
-{
-	struct printing *printing = ctx;
-	uint64_t others;
-	const struct queue *queue = next_queue(printing, &others);
-
-	if (!queue || queue->first)
-		return 0;
-	*buffer = queue - printing->queues;
-	return printing->n_waiting;
-}
-
-/* ---- beginning, and beginning again ---- */
-
-static int plan(void *ctx, const size_t *n_slices, unsigned int n_buffers)
-{
-	struct printing *printing = ctx;
-
-	printing->queues = calloc(n_buffers + 1, sizeof(*printing->queues));
-	if (!printing->queues)
-		return -ENOMEM;
-	printing->n_queues = n_buffers;
-	for (unsigned int i = 0; i < n_buffers; i++)
-		printing->queues[i].left = n_slices[i];
-	return 0;
-}
-
-static void free_pages(struct page *page)
-{
-	while (page) {
-		struct page *next = page->next;
-
-		free_page(page);
-		page = next;
-	}
-}
-
-static void forget(struct printing *printing)
-{
-	free_pages(printing->pages);
-	printing->pages = NULL;
-	for (unsigned int i = 0; i < printing->n_queues; i++)
-		free_pages(printing->queues[i].first);
-	free(printing->queues);
-	printing->queues = NULL;
-	printing->turn = NULL;
-	printing->n_queues = 0;
-	printing->n_waiting = 0;
-	while (printing->printers) {
-		struct printer *next = printing->printers->next;
-
-		close_printer(printing->printers);
-		printing->printers = next;
-	}
-}
-
-static ssize_t print_again(void *ctx, const char *bytes, size_t size)
-{
-	struct printing *printing = ctx;
-	size_t drop = size < printing->to_drop ? size : printing->to_drop, left = size - drop;
-
-	printing->to_drop -= drop;
-	return fwrite(bytes + drop, 1, left, printing->out) == left ? (ssize_t)size : 0;
-}
-
-/* One thread prints all again: what was copied is left out. */
-static void start_again(void *ctx)
-{
-	struct printing *printing = ctx;
-
-	forget(printing);
 	view_forget(printing->script->view);
-	printing->to_drop = printing->written;
-	printing->script->out = printing->again;
 }
 
-/* ---- the call-backs of a slice, which go to its printer ---- */
-
-static int page_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
+static int run(void *ctx, const struct rvt_session_sink *sink,
+	       const struct rvt_session_slices *slices)
 {
-	const struct rvt_session_sink *sink = &((struct page *)ctx)->printer->sink;
+	const struct printing *printing = ctx;
 
-	return sink->runs(sink->ctx, hart, runs, n);
-}
-
-static int page_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
-{
-	const struct rvt_session_sink *sink = &((struct page *)ctx)->printer->sink;
-
-	return sink->event(sink->ctx, hart, event);
-}
-
-static void page_hart_end(void *ctx, struct rvt_hart_flow *hart)
-{
-	const struct rvt_session_sink *sink = &((struct page *)ctx)->printer->sink;
-
-	if (sink->end)
-		sink->end(sink->ctx, hart);
-}
-
-/* ---- all of it ---- */
-
-/* Pages are files, and there are some for each thread. */
-static void allow_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static int run(struct printing *printing, struct page *only)
-{
-	const struct rvt_session_slices slices = {
-		.ctx = printing, .overlap = printing->script->mode != MODE_INSNS, .plan = plan,
-		.open = open_printer, .begin = begin_page, .moment = mark_page, .end = end_page,
-		.join = join_page, .waiting = waiting, .reset = start_again,
-	};
-	const struct rvt_session_sink sink = {
-		.ctx = only, .runs = page_runs, .event = page_event, .end = page_hart_end,
-		.warning = view_warning, .slices = &slices,
-	};
-	int err = view_run(printing->script->view, &sink, true);
-
-	for (const struct printer *p = printing->printers; p; p = p->next)
-		printing->script->errors += p->script.errors;
-	return fflush(printing->again) && !err ? -EPIPE : err;
+	return view_run_slices(printing->script->view, sink, slices, true);
 }
 
 int script_run_slices(struct script *script, const struct view_options *options)
 {
-	const cookie_io_functions_t functions = { .write = print_again };
-	struct printing printing = { .script = script, .options = options, .out = script->out };
-	struct printer printer = { .transfers = NULL };
-	struct page only = { .printer = &printer };
-	int err = script_sink(script, &printer.transfers, &printer.sink);
+	struct printing printing = { script, options };
+	const struct pages_ops ops = {
+		.ctx = &printing, .overlap = script->mode != MODE_INSNS, .open = open_printer,
+		.close = close_printer, .begin = begin, .again = again,
+		.run = run,
+	};
 
-	printing.again = fopencookie(&printing, "w", functions);
-	if (!printing.again)
-		err = -ENOMEM;
-	allow_files();
-	if (!err)
-		err = run(&printing, &only);
-	forget(&printing);
-	if (printing.again)
-		fclose(printing.again);
-	script->out = printing.out;
-	transfers_destroy(printer.transfers);
-	return err;
+	return pages_run(&ops, script->out);
 }

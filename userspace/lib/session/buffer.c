@@ -23,6 +23,12 @@ static void warn(struct rvt_session *session, const char *text)
 
 /* ---- decoders ---- */
 
+static bool is_wanted(const struct rvt_session *session, unsigned int src)
+{
+	return session->only_source < 0 ? src < RVT_MAX_SOURCES :
+					  src == (uint64_t)session->only_source;
+}
+
 static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
 {
 	struct decoder *decoder = ctx;
@@ -31,7 +37,10 @@ static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
 	const struct encoder *encoder = decoder->encoder;
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
 	struct hart_flow *hart;
+	int err;
 
+	if (session->by_source && !is_wanted(session, src))
+		return NULL;
 	/* A sink that several encoders share: each hart has its own number. */
 	if (encoder->has_src && encoder->params.src_bits && encoder->src != src) {
 		encoder = NULL;
@@ -42,11 +51,15 @@ static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
 			return NULL;
 	}
 	for (hart = buffer->harts; hart; hart = hart->next)
-		if (hart->encoder == encoder)
+		if (hart->encoder == encoder && (!session->by_source || hart->base.source == src))
 			return hart->base.flow;
 	hart = rvt_hart_create(buffer, encoder, encoder->cpu >= 0 ? encoder->cpu : aux->cpu);
-	if (!hart || rvt_hart_begin_record(hart, aux))
+	err = hart ? rvt_hart_begin_record(hart, aux) : -ENOMEM;
+	if (err) {
+		buffer->error = err;
 		return NULL;
+	}
+	hart->base.source = session->by_source ? src : 0;
 	return hart->base.flow;
 }
 
@@ -81,13 +94,30 @@ int rvt_buffer_idle(struct buffer *buffer, uint64_t time)
 	return err < 0 ? err : 0;
 }
 
+static int deliver_damage(struct buffer *buffer, const struct rvt_event *event)
+{
+	const struct rvt_session_sink *sink = buffer->session->sink;
+	int err;
+
+	if (session_slices(buffer->session))
+		return sink->damage(buffer->ctx, buffer->number, event);
+	session_lock(buffer->session);
+	err = sink->damage(buffer->ctx, buffer->number, event);
+	session_unlock(buffer->session);
+	return err;
+}
+
 static int framing_event(void *ctx, const struct rvt_event *event)
 {
 	struct decoder *decoder = ctx;
+	struct buffer *buffer = decoder->buffer;
+	const struct rvt_session_sink *sink = buffer->session->sink;
 	int err = 0;
 
+	if (sink->damage)
+		return deliver_damage(buffer, event);
 	/* Damage that belongs to nobody concerns everybody in the stream. */
-	for (struct hart_flow *hart = decoder->buffer->harts; hart && !err; hart = hart->next)
+	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next)
 		err = rvt_hart_damage(hart, event);
 	return err;
 }
@@ -262,7 +292,8 @@ static void release_used(struct buffer *buffer, uintptr_t end)
 {
 	if (end <= buffer->used)
 		return;
-	rvt_perfdata_release(buffer->session->file, (void *)buffer->used, end - buffer->used);
+	buffer->session->source->release(buffer->session, (void *)buffer->used,
+					 end - buffer->used);
 	buffer->used = end;
 }
 
@@ -316,6 +347,8 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 	buffer->stats->trace_bytes += counted(buffer, offset, len);
 	buffer->done += len;
 	err = rvt_stream_feed(decoder->stream, bytes + (offset - chunk->offset), len, offset);
+	if (!err)
+		err = buffer->error;
 	if (buffer->session->live)
 		return err;	/* live.c frees what was decoded */
 	if (!chunk->packed)
@@ -389,22 +422,24 @@ static void add_stream_stats(struct rvt_stream_stats *sum, const struct rvt_stre
 	sum->lost_reports += stats->lost_reports;
 }
 
-static void add_flow_stats(struct rvt_flow_stats *sum, const struct rvt_flow_stats *stats)
+/* @times: 1, or -1 to subtract. */
+static void add_flow_stats(struct rvt_flow_stats *sum, const struct rvt_flow_stats *stats,
+			   int times)
 {
-	sum->insns += stats->insns;
-	sum->halfwords += stats->halfwords;
-	sum->branches += stats->branches;
-	sum->taken += stats->taken;
-	sum->indirect += stats->indirect;
-	sum->traps += stats->traps;
-	sum->gaps += stats->gaps;
-	sum->refuted += stats->refuted;
+	sum->insns += times * stats->insns;
+	sum->halfwords += times * stats->halfwords;
+	sum->branches += times * stats->branches;
+	sum->taken += times * stats->taken;
+	sum->indirect += times * stats->indirect;
+	sum->traps += times * stats->traps;
+	sum->gaps += times * stats->gaps;
+	sum->refuted += times * stats->refuted;
 }
 
 void rvt_session_add_stats(struct rvt_session_stats *sum, const struct rvt_session_stats *stats)
 {
 	add_stream_stats(&sum->stream, &stats->stream);
-	add_flow_stats(&sum->flow, &stats->flow);
+	add_flow_stats(&sum->flow, &stats->flow, 1);
 	sum->trace_bytes += stats->trace_bytes;
 	sum->missing_bytes += stats->missing_bytes;
 }
@@ -463,7 +498,9 @@ int rvt_buffer_finish(struct buffer *buffer)
 		if (!err)
 			err = rvt_hart_tell_counts(hart);
 		rvt_flow_stats(hart->base.flow, &flow);
-		add_flow_stats(&buffer->stats->flow, &flow);
+		/* a slice that is delivered in order has counted its own at its end */
+		if (!buffer->slice || !session_slices(buffer->session))
+			add_flow_stats(&buffer->stats->flow, &flow, 1);
 	}
 	return err;
 }
@@ -517,6 +554,8 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 	int err = 0;
 
 	buffer->slice = slice;
+	if (session_slices(buffer->session))
+		buffer->stats = &slice->stats;
 	if (slice->ctx)
 		buffer->ctx = slice->ctx;
 	buffer->record = slice->record;
@@ -524,7 +563,7 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 	buffer->begun = slice->from;
 	buffer->time = 0;
 	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
-		hart->slice_insns = rvt_hart_executed(hart);
+		rvt_flow_stats(hart->base.flow, &hart->before);
 		hart->owned = hart->no_code = hart->start_held = hart->base.time_exact = false;
 		hart->told = hart->base.resumed = hart->base.left = false;
 		rvt_flow_begin_slice(hart->base.flow, hart->base.flow->slice.goes_on);
@@ -569,11 +608,20 @@ bool rvt_buffer_slice_slow(const struct buffer *buffer)
 		buffer->records[buffer->record].offset + buffer->done >= buffer->slice->to;
 }
 
+static void count_slice(struct slice *slice, const struct hart_flow *hart)
+{
+	struct rvt_flow_stats flow;
+
+	rvt_flow_stats(hart->base.flow, &flow);
+	add_flow_stats(&slice->stats.flow, &flow, 1);
+	add_flow_stats(&slice->stats.flow, &hart->before, -1);
+}
+
 /* What the slice must know of the one before, and tells the one behind. */
 static void note_slice(struct slice *slice, const struct hart_flow *hart)
 {
 	const struct rvt_flow_slice *flow = &hart->base.flow->slice;
-	bool executed = rvt_hart_executed(hart) != hart->slice_insns;
+	bool executed = rvt_hart_executed(hart) != hart->before.insns;
 
 	slice->owned_at_end |= rvt_hart_is_told(hart);
 	slice->unowned_at_begin |= !hart->owned && executed;
@@ -600,7 +648,7 @@ enum slice_begin rvt_buffer_slice_begin(const struct buffer *buffer)
 	if (buffer->slice->broken_at_begin || buffer->slice->lost_at_begin)
 		return SLICE_BREAKS;
 	for (const struct hart_flow *hart = buffer->harts; hart; hart = hart->next)
-		if (rvt_hart_executed(hart) != hart->slice_insns)
+		if (rvt_hart_executed(hart) != hart->before.insns)
 			return SLICE_EXECUTES;
 	return SLICE_UNKNOWN;
 }
@@ -625,6 +673,9 @@ int rvt_buffer_end_slice(struct buffer *buffer, int err)
 		if (!err)
 			err = rvt_hart_flush_clock(hart);
 		note_slice(buffer->slice, hart);
+		if (session_slices(buffer->session))
+			count_slice(buffer->slice, hart);
+		hart->base.left = hart->base.flow->slice.left;
 		if (session_slices(buffer->session))
 			tell_end(hart);
 	}

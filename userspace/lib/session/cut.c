@@ -78,8 +78,8 @@ static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encod
 		len = MAX_SEARCH;
 	at = rvt_stream_boundary(&encoder->params, bytes + (offset - chunk->offset), len);
 	if (!chunk->packed)
-		rvt_perfdata_release(buffer->session->file, bytes + (offset - chunk->offset),
-				     at > 0 ? at : 0);
+		buffer->session->source->release(buffer->session, bytes + (offset - chunk->offset),
+						 at > 0 ? at : 0);
 	return at > 0 ? offset + at : 0;
 }
 

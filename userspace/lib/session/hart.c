@@ -354,7 +354,7 @@ static int hart_time(struct hart_flow *hart, uint64_t ticks)
 		return 0;
 	if (hart->buffer->slice && !hart->base.time_exact)
 		hart->buffer->slice->untimed_at_begin |=
-			rvt_hart_executed(hart) != hart->slice_insns;
+			rvt_hart_executed(hart) != hart->before.insns;
 	err = rvt_hart_stamp(hart, rvt_time_to_perf(conv, ticks));
 	if (err)
 		return err;
@@ -404,7 +404,7 @@ static int hart_context(struct hart_flow *hart, const struct rvt_context *contex
 	if (hart->buffer->slice && !hart->owned) {
 		hart->owned = true;
 		hart->buffer->slice->unowned_at_begin |=
-			rvt_hart_executed(hart) != hart->slice_insns;
+			rvt_hart_executed(hart) != hart->before.insns;
 	}
 	return hart_update(hart);
 }
@@ -512,7 +512,8 @@ static int hart_lost(struct hart_flow *hart, const struct rvt_event *event)
 	hart->start_held = false;
 	if (!again) {
 		/* behind the slice it is the next one's loss */
-		hart->no_code = event->reason == RVT_REASON_NO_CODE && !hart->base.left;
+		hart->no_code = event->reason == RVT_REASON_NO_CODE && !hart->base.left &&
+				!hart->session->every_loss;
 		err = rvt_hart_deliver(hart, event);
 	}
 	/* Ownership may have changed unseen, but not by what is only unreadable. */
@@ -556,7 +557,7 @@ static void note_in_slice(struct hart_flow *hart, const struct rvt_event *event)
 	}
 	if (!slice->from || slice->lost_at_begin || hart->no_code ||
 	    event->type == RVT_EVENT_START ||
-	    rvt_hart_executed(hart) != hart->slice_insns)
+	    rvt_hart_executed(hart) != hart->before.insns)
 		return;
 	if (unreadable && !slice->broken_at_begin)
 		hart->no_code = slice->lost_at_begin = true;
@@ -610,7 +611,7 @@ static int hart_event(void *ctx, const struct rvt_event *event)
 	if (err)
 		return err;
 	look_at_slice(hart);
-	if (hart->buffer->slice && event->type != RVT_EVENT_TIME &&
+	if (hart->buffer->slice && !hart->session->every_loss && event->type != RVT_EVENT_TIME &&
 	    event->type != RVT_EVENT_CONTEXT)
 		note_in_slice(hart, event);
 	switch (event->type) {

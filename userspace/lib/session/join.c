@@ -31,13 +31,14 @@ static bool follows(const struct slice *a, const struct slice *b)
  * what a thread decoded before may make it take another one for good. Of several flows in a buffer
  * it is not known; they cannot be told in order.
  */
-static bool goes_on(struct joint *joint, struct slice *slice, bool in_order)
+static bool goes_on(struct joint *joint, struct slice *slice, bool in_order, bool by_source)
 {
 	const struct slice *left = joint->left;
 
 	joint->several |= slice->n_harts > 1;
+	/* in a dump they need not be in one order */
 	if (joint->several)
-		return !in_order || (!slice->from && slice->to == UINT64_MAX);
+		return !in_order || by_source || (!slice->from && slice->to == UINT64_MAX);
 	if (slice->resumed ? !left || left->left_at != slice->resumed_at : left && slice->executed)
 		return false;
 	if (slice->left)
@@ -63,7 +64,7 @@ int rvt_session_join(struct rvt_session *session, struct joint *joint)
 	const struct rvt_session_slices *slices = session_slices(session);
 	struct slice *slice = joint->next;
 
-	if (!is_later(joint, slice) || !goes_on(joint, slice, slices))
+	if (!is_later(joint, slice) || !goes_on(joint, slice, slices, session->by_source))
 		return -EAGAIN;
 	/* those in which nothing was, not even a loss, are passed over */
 	if (slice->executed || slice->broken_at_begin || slice->lost_at_begin ||
@@ -73,5 +74,6 @@ int rvt_session_join(struct rvt_session *session, struct joint *joint)
 		joint->before = slice;
 	}
 	joint->next++;
+	rvt_session_add_stats(&session->stats, &slice->stats);
 	return slices && slices->join ? slices->join(slices->ctx, slice->ctx, slice->buffer) : 0;
 }

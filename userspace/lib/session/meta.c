@@ -28,7 +28,7 @@ static char *split(char *line, char **value)
 	return line;
 }
 
-static int push_encoder(struct rvt_session *session, const struct encoder *encoder)
+int rvt_session_add_encoder(struct rvt_session *session, const struct encoder *encoder)
 {
 	if (array_grow(&session->encoders, session->n_encoders))
 		return -ENOMEM;
@@ -54,7 +54,7 @@ static int add_encoder(struct rvt_session *session, struct encoder *encoder, con
 		free(why);
 		return err == -ENOMEM ? err : -ENOTSUP;
 	}
-	return push_encoder(session, encoder);
+	return rvt_session_add_encoder(session, encoder);
 }
 
 /* One section: where the encoder is, and its parameters. */
@@ -101,7 +101,7 @@ static int read_sections(struct rvt_session *session, char *text, char **error)
 	return err;
 }
 
-static int read_params_file(struct rvt_session *session, char **error)
+int rvt_session_read_params(struct rvt_session *session, char **error)
 {
 	struct encoder encoder = { .cpu = -1 };
 	char *why = NULL;
@@ -112,7 +112,7 @@ static int read_params_file(struct rvt_session *session, char **error)
 		free(why);
 		return err;
 	}
-	return push_encoder(session, &encoder);
+	return rvt_session_add_encoder(session, &encoder);
 }
 
 char *rvt_session_meta(const struct rvt_session *session, const char *key)
@@ -181,7 +181,7 @@ int rvt_session_read_meta(struct rvt_session *session, char **error)
 	if (session->is_ctr)
 		return 0;
 	if (session->options.params)
-		return read_params_file(session, error);
+		return rvt_session_read_params(session, error);
 	return session->meta ? read_sections(session, session->meta, error) : 0;
 }
 
@@ -200,7 +200,7 @@ static int add_foreign_cpu(struct rvt_session *session, const struct rvt_foreign
 		return 0;
 	if (encoder.has_src && !encoder.params.src_bits && cpu->src_bits <= 12)
 		encoder.params.src_bits = cpu->src_bits;
-	return push_encoder(session, &encoder);
+	return rvt_session_add_encoder(session, &encoder);
 }
 
 /*

@@ -19,7 +19,7 @@ struct thread_pool {
 	struct slice *slices;	/* by buffer */
 	struct slice **order;	/* in which they are taken */
 	struct joint *joints;	/* by buffer */
-	size_t n_slices;
+	atomic_size_t n_slices;	/* those behind are void: an earlier one goes on to the end */
 	size_t next;		/* .order: those before it are taken */
 	size_t n_taken, n_joined;
 	pthread_cond_t joined;
@@ -102,6 +102,28 @@ static int join_all(struct thread_pool *pool)
 
 /* ---- decoding ---- */
 
+static bool is_void(const struct thread_pool *pool, const struct slice *slice)
+{
+	return slice >= pool->slices + pool->n_slices;
+}
+
+/*
+ * @slice goes on to the end of a dump. Of a recording it cannot: others may have delivered what
+ * changes whose flow it is.
+ */
+static void drop_rest(struct thread_pool *pool, struct slice *slice)
+{
+	session_lock(pool->session);
+	slice->to = UINT64_MAX;
+	if (!is_void(pool, slice)) {
+		pool->n_slices = slice + 1 - pool->slices;
+		pool->joints[slice->buffer].end = slice + 1;
+	}
+	pthread_cond_broadcast(&pool->joined);
+	session_unlock(pool->session);
+}
+
+/* What is counted shows how far decoding is. */
 static void add_stats(struct worker *worker)
 {
 	struct rvt_session_stats *sum = &worker->pool->session->stats;
@@ -187,6 +209,10 @@ static int end_slice(struct thread_pool *pool, struct slice *slice, int err)
 		session_unlock(pool->session);
 		return err;
 	}
+	if (is_void(pool, slice)) {
+		session_unlock(pool->session);
+		return 0;
+	}
 	ended = slices->end ? slices->end(slices->ctx, slice->ctx) : 0;
 	slice->ended = true;
 	if (!ended && !err)
@@ -259,6 +285,15 @@ static int end_edges(struct worker *worker, struct buffer *buffer, struct slice 
 	return next && next == worker->next ? 0 : rvt_buffer_end_edges(buffer, executed);
 }
 
+/* More is carried over the end of @slice than a synchronisation tells. 0, or -EAGAIN. */
+static int go_on_to_end(struct thread_pool *pool, struct slice *slice)
+{
+	if (!pool->session->by_source || !session_slices(pool->session))
+		return -EAGAIN;
+	drop_rest(pool, slice);
+	return 0;
+}
+
 static int decode_slice(struct worker *worker, struct slice *slice)
 {
 	struct buffer *buffer = &worker->buffers[slice->buffer];
@@ -275,8 +310,8 @@ static int decode_slice(struct worker *worker, struct slice *slice)
 		if (more < 0)
 			err = more;
 		else if (slice->extended && slice->to != UINT64_MAX)
-			err = -EAGAIN;
-		else if (worker->pool->error)
+			err = go_on_to_end(worker->pool, slice);
+		else if (worker->pool->error || is_void(worker->pool, slice))
 			err = -ECANCELED;
 	}
 	/* one thread ends all buffers together */
@@ -350,7 +385,7 @@ static int open_decode_contexts(struct rvt_session *session, unsigned int n)
 		if (err)
 			break;
 		session->n_decode_contexts++;
-		err = rvt_sideband_kernel(session->sideband, decode->image, &decode->kernel);
+		err = session->source->kernel(session, decode->image, &decode->kernel);
 	}
 	return err;
 }
@@ -415,8 +450,10 @@ int rvt_session_run_parallel(struct rvt_session *session)
 	struct thread_pool pool = { .session = session, .joined = PTHREAD_COND_INITIALIZER };
 	struct worker *workers = NULL;
 	unsigned int n = 0;
-	int err = rvt_session_cut(session, &pool.slices, &pool.n_slices);
+	size_t n_slices;
+	int err = rvt_session_cut(session, &pool.slices, &n_slices);
 
+	pool.n_slices = n_slices;
 	if (!err)
 		err = plan(&pool);
 	if (!err) {

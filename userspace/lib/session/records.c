@@ -19,12 +19,11 @@ struct buffer *rvt_session_buffer(struct rvt_session *session,
 	return NULL;
 }
 
-static struct buffer *get_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
+struct buffer *rvt_session_add_buffer(struct rvt_session *session,
+				      const struct rvt_record_auxtrace *aux)
 {
-	struct buffer *buffer = rvt_session_buffer(session, aux);
+	struct buffer *buffer;
 
-	if (buffer)
-		return buffer;
 	if (array_grow(&session->buffers, session->n_buffers))
 		return NULL;
 	buffer = &session->buffers[session->n_buffers];
@@ -33,6 +32,13 @@ static struct buffer *get_buffer(struct rvt_session *session, const struct rvt_r
 		.number = session->n_buffers++, .idx = aux->idx,
 		.cpu = aux->cpu, .tid = aux->tid };
 	return buffer;
+}
+
+static struct buffer *get_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
+{
+	struct buffer *buffer = rvt_session_buffer(session, aux);
+
+	return buffer ? buffer : rvt_session_add_buffer(session, aux);
 }
 
 static int add_chunk(struct rvt_session *session, const struct rvt_perfdata_record *record)

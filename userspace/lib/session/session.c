@@ -1,159 +1,36 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The life of a session, and the order in which its buffers are decoded. */
+/* How a session is decoded and closed, and the order in which its buffers are decoded. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "util/array.h"
 #include "state.h"
 
-#define READ_AT_LEAST (64u << 10)
-
-static int load_file(const char *path, char **text, size_t *len)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t room = 0;
-	ssize_t n = 0;
-	int err = 0;
-
-	*text = NULL;
-	*len = 0;
-	if (fd < 0)
-		return -errno;
-	do {
-		err = array_reserve(text, &room, *len, READ_AT_LEAST);
-		if (err)
-			break;
-		n = read(fd, *text + *len, room - *len - 1);
-		if (n < 0)
-			err = -errno;
-		else
-			*len += n;
-	} while (n > 0);
-	close(fd);
-	if (err)
-		free(*text);
-	else
-		(*text)[*len] = 0;
-	return err;
-}
-
-/* Functions that came and went while it was recorded are not in the copy of its end. */
-static int add_ksymbols(const struct rvt_session *session, char **text, size_t *len)
-{
-	size_t room = *len;
-
-	if (!session->ksymbols)
-		return 0;
-	if (array_reserve(text, &room, *len, session->ksymbols_len + 1))
-		return -ENOMEM;
-	memcpy(*text + *len, session->ksymbols, session->ksymbols_len + 1);
-	*len += session->ksymbols_len;
-	return 0;
-}
-
-/* An rvt_kallsyms_reader: the recording's own copy. */
-static int unpack_kallsyms(void *ctx, char **text, size_t *len)
-{
-	const struct rvt_session *session = ctx;
-	const void *blob;
-
-	if (rvt_perfdata_feature(session->file, RVT_FEAT_RVTRACE_KALLSYMS, &blob, len) ||
-	    rvt_text_unpack(blob, *len, text, len)) {
-		*text = NULL;
-		*len = 0;
-		if (!session->ksymbols)
-			return -ENOENT;
-	}
-	return add_ksymbols(session, text, len);
-}
-
-static int load_kallsyms(struct rvt_session *session, char **error)
-{
-	char *text;
-	size_t len;
-	int err = load_file(session->options.kallsyms, &text, &len);
-
-	if (err)
-		return rvt_session_fail(error, err, "%s: %s", session->options.kallsyms,
-					strerror(-err));
-	err = add_ksymbols(session, &text, &len);
-	if (!err)
-		err = rvt_symbols_add_kallsyms(session->symbols, text, len);
-	free(text);
-	return err;
-}
-
-static int load_symbols(struct rvt_session *session, char **error)
-{
-	const struct rvt_code *vdso = rvt_sideband_vdso(session->sideband);
-	int err = rvt_symbols_create(session->options.sideband.symfs, &session->symbols);
-
-	if (err)
-		return err;
-	if (vdso)
-		rvt_symbols_add_image(session->symbols, "[vdso]", vdso->bytes, vdso->len);
-	if (session->options.kallsyms)
-		return load_kallsyms(session, error);
-	rvt_symbols_read_kallsyms(session->symbols, unpack_kallsyms, session);
-	return 0;
-}
-
-static int load_kernel(struct rvt_session *session, char **error)
-{
-	const struct rvt_sideband_options *options = &session->options.sideband;
-	int err = rvt_sideband_kernel(session->sideband, session->decode.image,
-				      &session->decode.kernel);
-
-	if (!err || err == -ENOMEM)
-		return err;
-	return rvt_session_fail(error, err, "%s: %s", options->vmlinux ?: options->kcore ?:
-				options->firmware ?: rvt_perfdata_path(session->file),
-				err == -ENOEXEC ? "not a RISC-V ELF file with code" :
-						  strerror(-err));
-}
-
-int rvt_session_open(const char *path, const struct rvt_session_options *options,
-		     struct rvt_session **result, char **error)
+int rvt_session_create(const struct session_source *source,
+		       const struct rvt_session_options *options, struct rvt_session **result,
+		       char **error)
 {
 	struct rvt_session *session = calloc(1, sizeof(*session));
-	char *target;
-	int err;
 
 	*error = NULL;
+	*result = NULL;
 	if (!session)
 		return -ENOMEM;
-	session->options = *options;
+	session->source = source;
+	session->only_source = -1;
+	if (options)
+		session->options = *options;
 	pthread_mutex_init(&session->lock, NULL);
-	err = rvt_perfdata_open(path, &session->file, error);
-	if (!err)
-		err = rvt_sideband_create(&options->sideband, &session->sideband);
-	if (!err)
-		err = rvt_session_read_meta(session, error);
-	if (!err)
-		err = rvt_session_read_records(session, error);
-	if (!err)
-		err = rvt_image_create(&session->decode.image);
-	if (!err)
-		err = load_kernel(session, error);
-	if (!err)
-		err = load_symbols(session, error);
-	if (err) {
-		rvt_session_close(session);
-		if (!*error)
-			rvt_session_fail(error, err, "%s: %s", path, strerror(-err));
-		return err;
-	}
-	target = rvt_session_meta(session, "target");
-	session->by_task = target && !strcmp(target, "task");
-	/* nothing else tells; and the proposed driver ends a record with each switch */
-	if (session->foreign && !session->has_switches)
-		session->by_task = true;
-	free(target);
 	*result = session;
 	return 0;
+}
+
+int rvt_session_give_up(struct rvt_session *session, int err, const char *path, char **error)
+{
+	rvt_session_close(session);
+	if (!*error)
+		rvt_session_fail(error, err, "%s: %s", path, strerror(-err));
+	return err;
 }
 
 void rvt_session_close(struct rvt_session *session)
@@ -177,7 +54,7 @@ void rvt_session_close(struct rvt_session *session)
 	rvt_image_destroy(session->decode.image);
 	rvt_sideband_destroy(session->sideband);
 	pthread_mutex_destroy(&session->lock);
-	rvt_perfdata_close(session->file);
+	session->source->close(session);
 	free(session);
 }
 
@@ -293,7 +170,7 @@ static int run(struct rvt_session *session)
 
 void rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *sink)
 {
-	const char *warning = rvt_perfdata_warning(session->file);
+	const char *warning = session->source->warning ? session->source->warning(session) : NULL;
 
 	session->sink = sink;
 	for (size_t i = 0; i < session->n_buffers; i++)
@@ -318,8 +195,19 @@ int rvt_session_complete(struct rvt_session *session, int err)
 	return err;
 }
 
+int rvt_session_run_slices(struct rvt_session *session, const struct rvt_session_sink *sink,
+			   const struct rvt_session_slices *slices)
+{
+	int err;
+
+	session->slices = slices;
+	rvt_session_prepare(session, sink);
+	err = rvt_session_complete(session, run(session));
+	session->slices = NULL;
+	return err;
+}
+
 int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink)
 {
-	rvt_session_prepare(session, sink);
-	return rvt_session_complete(session, run(session));
+	return rvt_session_run_slices(session, sink, NULL);
 }

@@ -3,8 +3,8 @@
  * Slices of a recording, which several threads decode: cut.c cuts, parallel.c decodes, join.c looks
  * whether what they told fits together.
  */
-#ifndef SESSION_SLICES_H
-#define SESSION_SLICES_H
+#ifndef SESSION_SLICE_H
+#define SESSION_SLICE_H
 
 #include <rvtrace/session.h>
 
@@ -28,10 +28,11 @@ struct slice {
 	uint64_t earliest, latest;	/* by time stamps in it; .latest 0: there were none */
 	unsigned int n_edges;		/* that lead into the next slice */
 	enum slice_begin begin;		/* others read it with the session's lock held */
-	/* sink.slices */
+	/* delivered in order: */
 	void *ctx;
 	uint64_t time;			/* about when it begins */
 	bool taken, ended;
+	struct rvt_session_stats stats;	/* of what is delivered in order: they count when it is joined */
 	unsigned int n_harts;		/* in which anything was executed */
 	bool untimed_at_begin, timed_at_end;	/* as for contexts */
 	bool held_at_end;	/* the next one's first time stamp is that of what this one ran */

@@ -5,8 +5,25 @@
 
 #include <pthread.h>
 #include <rvtrace/session.h>
+#include "slices.h"
 
 struct slice;	/* slice.h */
+struct dump;	/* source-dump.c */
+
+#define RVT_MAX_SOURCES (1u << 16)	/* SRC fields are shorter */
+
+/* Where trace and code come from: source-perfdata.c, source-dump.c. */
+struct session_source {
+	/* A space in @image with the code that all threads share. 0 or -errno. */
+	int (*kernel)(struct rvt_session *session, struct rvt_image *image,
+		      struct rvt_space **kernel);
+	/* @bytes of a chunk need not stay in memory. */
+	void (*release)(struct rvt_session *session, const void *bytes, size_t len);
+	/* What stands out in it: a sentence; NULL: nothing. May be NULL. */
+	const char *(*warning)(const struct rvt_session *session);
+	/* Also of what was opened in part only. */
+	void (*close)(struct rvt_session *session);
+};
 
 struct encoder {
 	int32_t cpu;		/* -1: any (parameters from a file) */
@@ -38,7 +55,7 @@ struct hart_flow {
 	uint64_t start_time;
 	uint64_t start_insns;	/* executed before it, for hart flows that deliver no runs */
 	bool start_left;	/* that was behind the slice */
-	uint64_t slice_insns;	/* executed before the slice */
+	struct rvt_flow_stats before;	/* the slice */
 	bool owned;		/* the slice has told a context */
 	bool told;		/* RVT_SLICE_DONE: nothing more is delivered */
 	struct count_owner *owners;	/* of counts, by number */
@@ -102,6 +119,7 @@ struct buffer {
 	uint64_t done;		/* bytes of it */
 	bool begun;
 	uint64_t time;		/* of the last thing decoded */
+	int error;		/* of a call-back that could not return it */
 	uintptr_t used, used_end;	/* of the file, and still in memory */
 	/* the last compressed chunk that was looked at */
 	const struct chunk *unpacked_chunk;
@@ -111,7 +129,12 @@ struct buffer {
 
 struct rvt_session {
 	struct rvt_session_options options;
-	struct rvt_perfdata *file;
+	const struct session_source *source;
+	struct rvt_perfdata *file;	/* NULL: it is no recording */
+	struct dump *dump;		/* NULL: it is no dump */
+	int64_t only_source;		/* -1: all */
+	bool by_source;		/* each source of a stream is a hart */
+	bool every_loss;	/* also those in code that cannot be read are told one by one */
 	struct rvt_sideband *sideband;
 	struct decode_context decode, *decode_contexts;	/* of this thread, of others */
 	unsigned int n_decode_contexts;
@@ -140,6 +163,7 @@ struct rvt_session {
 	size_t n_buffers;
 	struct rvt_session_stats stats;
 	const struct rvt_session_sink *sink;
+	const struct rvt_session_slices *slices;	/* NULL: flow is delivered by one thread */
 	/* live.c: fed while it is recorded; chunks are malloc'd */
 	bool live;
 	uint64_t newest;	/* time of what was fed */
@@ -151,6 +175,15 @@ struct rvt_session {
 	size_t n_missing;
 };
 
+/*
+ * session.c: rvt_session_create() makes an empty session; *@error is NULL then. 0 or -ENOMEM.
+ * rvt_session_give_up() closes one that cannot be opened and returns @err; a sentence with @path
+ * takes the place of *@error if that is NULL.
+ */
+int rvt_session_create(const struct session_source *source,
+		       const struct rvt_session_options *options, struct rvt_session **session,
+		       char **error);
+int rvt_session_give_up(struct rvt_session *session, int err, const char *path, char **error);
 /* session.c: before and after decoding; @err is how that went, and returned if it is not 0. */
 void rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *sink);
 int rvt_session_complete(struct rvt_session *session, int err);
@@ -158,6 +191,9 @@ int rvt_session_complete(struct rvt_session *session, int err);
 /* meta.c: encoders from the metadata text or a parameter file. 0 or -errno with *error. */
 int rvt_session_read_meta(struct rvt_session *session, char **error);
 int rvt_session_add_foreign(struct rvt_session *session, const struct rvt_perfdata_record *record);
+/* The encoder of any cpu, by options.params. */
+int rvt_session_read_params(struct rvt_session *session, char **error);
+int rvt_session_add_encoder(struct rvt_session *session, const struct encoder *encoder);
 int rvt_session_check_encoders(const struct rvt_session *session, char **error);
 const struct encoder *rvt_session_encoder(const struct rvt_session *session, int32_t cpu);
 
@@ -165,6 +201,9 @@ const struct encoder *rvt_session_encoder(const struct rvt_session *session, int
 int rvt_session_read_records(struct rvt_session *session, char **error);
 struct buffer *rvt_session_buffer(struct rvt_session *session,
 				  const struct rvt_record_auxtrace *aux);
+/* A new one. NULL: out of memory. */
+struct buffer *rvt_session_add_buffer(struct rvt_session *session,
+				      const struct rvt_record_auxtrace *aux);
 /* Takes in what is no AUX data and no AUX record. 0 or -errno with *error. */
 int rvt_session_read_sideband(struct rvt_session *session, const struct rvt_perfdata_record *record,
 			      char **error);
@@ -283,7 +322,7 @@ static inline void session_unlock(struct rvt_session *session)
 /* NULL: call-backs are not told by slices. */
 static inline const struct rvt_session_slices *session_slices(const struct rvt_session *session)
 {
-	return session->sink && !session->options.count ? session->sink->slices : NULL;
+	return session->sink && !session->options.count ? session->slices : NULL;
 }
 
 __attribute__((format(printf, 3, 4)))

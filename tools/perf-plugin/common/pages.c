@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Printing on several threads: each prints slices of the trace into files of their own, which are
+ * copied to the output one after another. Where cpus take turns, a slice's text has marks where
+ * time goes on, and the texts are merged by them, as one thread would have printed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "util/array.h"
+#include "common/pages.h"
+
+#define FILE_BUFFER (1u << 20)
+#define COPY_BUFFER (1u << 16)
+
+/* From @offset of the text on the buffer is at @time. */
+struct mark {
+	uint64_t time;
+	off_t offset;
+};
+
+/* What one slice prints. */
+struct page {
+	struct page *next;
+	struct printer *printer;	/* of the thread that decodes it */
+	FILE *out, *errors;
+	char *errors_text;
+	size_t errors_size;
+	int fd;				/* when it is complete; -1: there is no text */
+	off_t size, copied;
+	struct mark *marks;
+	size_t n_marks, passed;	/* .passed: marks that are behind .copied */
+	size_t n_own;			/* of the marks, up to the end of the slice */
+	bool failed;
+};
+
+/* What one thread needs to print; it prints one slice after another. */
+struct printer {
+	struct printer *next;
+	void *own;		/* by ops->open */
+	struct rvt_session_sink sink;
+	char *buffer;		/* of its page's file */
+};
+
+/* The pages of a buffer that wait to be copied. */
+struct queue {
+	struct page *first, **last;
+	size_t left;	/* pages, those to come included */
+	uint64_t time;	/* of what comes next */
+};
+
+struct printing {
+	const struct pages_ops *ops;
+	struct printer *printers;
+	struct page *pages;	/* that are not in a queue yet */
+	struct queue *queues;
+	unsigned int n_queues;
+	struct queue *turn;	/* whose it is; NULL: nobody's yet */
+	size_t n_waiting;	/* pages in queues */
+	/* Output and error lines: when all is told again, by one thread, what was written is left out */
+	struct stream {
+		FILE *out, *again;
+		uint64_t written, to_drop;
+	} text, errors;
+};
+
+/* ---- printers ---- */
+
+static void close_printer(const struct printing *printing, struct printer *printer, bool valid)
+{
+	if (printer->own)
+		printing->ops->close(printer->own, valid);
+	free(printer->buffer);
+	free(printer);
+}
+
+static struct printer *create_printer(const struct printing *printing)
+{
+	struct printer *printer = calloc(1, sizeof(*printer));
+
+	if (!printer)
+		return NULL;
+	printer->buffer = malloc(FILE_BUFFER);
+	printer->own = printer->buffer ? printing->ops->open(printing->ops->ctx, &printer->sink) :
+					 NULL;
+	if (!printer->own) {
+		close_printer(printing, printer, false);
+		return NULL;
+	}
+	return printer;
+}
+
+static void *open_printer(void *ctx)
+{
+	struct printing *printing = ctx;
+	struct printer *printer = create_printer(printing);
+
+	if (printer) {
+		printer->next = printing->printers;
+		printing->printers = printer;
+	}
+	return printer;
+}
+
+/* ---- pages ---- */
+
+static void free_page(struct page *page)
+{
+	if (page->out)
+		fclose(page->out);
+	if (page->errors)
+		fclose(page->errors);
+	free(page->errors_text);
+	if (page->fd >= 0)
+		close(page->fd);
+	free(page->marks);
+	free(page);
+}
+
+static void *begin_page(void *ctx, void *printer, unsigned int buffer)
+{
+	struct printing *printing = ctx;
+	struct page *page = calloc(1, sizeof(*page));
+
+	(void)buffer;
+	if (!page)
+		return NULL;
+	page->fd = -1;
+	page->printer = printer;
+	page->out = tmpfile();
+	if (printing->ops->errors)
+		page->errors = open_memstream(&page->errors_text, &page->errors_size);
+	if (!page->out || (printing->ops->errors && !page->errors)) {
+		free_page(page);
+		return NULL;
+	}
+	setvbuf(page->out, page->printer->buffer, _IOFBF, FILE_BUFFER);
+	rewind(page->out);	/* from now on ftello() need not ask the system */
+	printing->ops->begin(page->printer->own, page->out, page->errors);
+	page->next = printing->pages;
+	printing->pages = page;
+	return page;
+}
+
+static void mark_page(void *ctx, uint64_t time, bool left)
+{
+	struct page *page = ctx;
+
+	if (array_grow(&page->marks, page->n_marks)) {
+		page->failed = true;
+		return;
+	}
+	page->marks[page->n_marks++] = (struct mark){ time, ftello(page->out) };
+	if (!left)
+		page->n_own = page->n_marks;
+}
+
+/* Only the file is kept, not its buffer. */
+static int end_page(void *ctx, void *slice)
+{
+	const struct printing *printing = ctx;
+	struct page *page = slice;
+	int err = page->failed ? -ENOMEM : 0;
+
+	if (!err && printing->ops->end)
+		err = printing->ops->end(page->printer->own);
+	page->size = ftello(page->out);
+	while (page->n_marks > page->n_own && page->marks[page->n_marks - 1].offset == page->size)
+		page->n_marks--;
+	if (page->size) {
+		if (fflush(page->out))
+			err = -errno;
+		page->fd = dup(fileno(page->out));
+		if (page->fd < 0)
+			err = -errno;
+	}
+	fclose(page->out);
+	page->out = NULL;
+	if (page->errors && fclose(page->errors))
+		err = -ENOMEM;
+	page->errors = NULL;
+	return err;
+}
+
+/* ---- copying ---- */
+
+static int copy(struct printing *printing, struct page *page, off_t end)
+{
+	char bytes[COPY_BUFFER];
+
+	while (page->copied < end) {
+		size_t want = end - page->copied;
+		ssize_t n = pread(page->fd, bytes, want < sizeof(bytes) ? want : sizeof(bytes),
+				  page->copied);
+
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		if (fwrite(bytes, 1, n, printing->text.out) != (size_t)n)
+			return -EPIPE;
+		page->copied += n;
+		printing->text.written += n;
+	}
+	return 0;
+}
+
+static void copy_errors(struct printing *printing, const struct page *page)
+{
+	if (page->errors_size)
+		fwrite(page->errors_text, 1, page->errors_size, printing->errors.out);
+	printing->errors.written += page->errors_size;
+}
+
+/*
+ * Whether it is still the buffer's turn: of several that got as far it is that of the one that is
+ * at it, also where one of its pages ends. What comes when all have ended begins with the first.
+ */
+static bool goes_on(const struct queue *queue, uint64_t others)
+{
+	return queue->left && queue->time <= others && queue->time != UINT64_MAX;
+}
+
+/* How far the buffer is that lags behind most but for @queue. */
+static uint64_t time_of_others(const struct printing *printing, const struct queue *queue)
+{
+	uint64_t others = UINT64_MAX;
+
+	for (unsigned int i = 0; i < printing->n_queues; i++) {
+		const struct queue *other = &printing->queues[i];
+
+		if (other != queue && other->left && other->time < others)
+			others = other->time;
+	}
+	return others;
+}
+
+/*
+ * The buffer whose turn it is, and the time of the next one after it, as session.c chooses. NULL:
+ * all is copied.
+ */
+static struct queue *next_queue(const struct printing *printing, uint64_t *others)
+{
+	struct queue *next = printing->turn;
+
+	*others = time_of_others(printing, next);
+	if (next && goes_on(next, *others))
+		return next;
+	next = NULL;
+	for (unsigned int i = 0; i < printing->n_queues; i++) {
+		struct queue *queue = &printing->queues[i];
+
+		if (queue->left && (!next || queue->time < next->time))
+			next = queue;
+	}
+	*others = time_of_others(printing, next);
+	return next;
+}
+
+/* The page at hand, until the buffer is ahead of the @others or has ended. */
+static int copy_page(struct printing *printing, struct queue *queue, uint64_t others)
+{
+	struct page *page = queue->first;
+	int err = 0;
+
+	do {
+		if (page->passed == page->n_marks) {
+			err = copy(printing, page, page->size);
+			copy_errors(printing, page);
+			queue->first = page->next;
+			queue->left--;
+			printing->n_waiting--;
+			free_page(page);
+			return err;
+		}
+		err = copy(printing, page, page->marks[page->passed].offset);
+		queue->time = page->marks[page->passed++].time;
+	} while (!err && goes_on(queue, others));
+	return err;
+}
+
+static int join_page(void *ctx, void *slice, unsigned int buffer)
+{
+	struct printing *printing = ctx;
+	struct queue *queue = &printing->queues[buffer];
+	struct page *page = slice, **link = &printing->pages;
+	uint64_t others;
+	int err = 0;
+
+	while (*link != page)
+		link = &(*link)->next;
+	*link = page->next;
+	page->next = NULL;
+	if (queue->first)
+		*queue->last = page;
+	else
+		queue->first = page;
+	queue->last = &page->next;
+	printing->n_waiting++;
+	while (!err && (queue = next_queue(printing, &others)) && queue->first) {
+		printing->turn = queue;
+		err = copy_page(printing, queue, others);
+	}
+	return err;
+}
+
+static size_t waiting(void *ctx, unsigned int *buffer)
+{
+	struct printing *printing = ctx;
+	uint64_t others;
+	const struct queue *queue = next_queue(printing, &others);
+
+	if (!queue || queue->first)
+		return 0;
+	*buffer = queue - printing->queues;
+	return printing->n_waiting;
+}
+
+/* ---- beginning, and beginning again ---- */
+
+static int plan(void *ctx, const size_t *n_slices, unsigned int n_buffers)
+{
+	struct printing *printing = ctx;
+
+	printing->queues = calloc(n_buffers + 1, sizeof(*printing->queues));
+	if (!printing->queues)
+		return -ENOMEM;
+	printing->n_queues = n_buffers;
+	for (unsigned int i = 0; i < n_buffers; i++)
+		printing->queues[i].left = n_slices[i];
+	return 0;
+}
+
+static void free_pages(struct page *page)
+{
+	while (page) {
+		struct page *next = page->next;
+
+		free_page(page);
+		page = next;
+	}
+}
+
+/* @valid: what was printed so far counts. */
+static void forget(struct printing *printing, bool valid)
+{
+	free_pages(printing->pages);
+	printing->pages = NULL;
+	for (unsigned int i = 0; i < printing->n_queues; i++)
+		free_pages(printing->queues[i].first);
+	free(printing->queues);
+	printing->queues = NULL;
+	printing->turn = NULL;
+	printing->n_queues = 0;
+	printing->n_waiting = 0;
+	while (printing->printers) {
+		struct printer *next = printing->printers->next;
+
+		close_printer(printing, printing->printers, valid);
+		printing->printers = next;
+	}
+}
+
+static ssize_t print_again(void *ctx, const char *bytes, size_t size)
+{
+	struct stream *stream = ctx;
+	size_t drop = size < stream->to_drop ? size : stream->to_drop, left = size - drop;
+
+	stream->to_drop -= drop;
+	return fwrite(bytes + drop, 1, left, stream->out) == left ? (ssize_t)size : 0;
+}
+
+/* One thread prints all again: what was copied is left out. */
+static void start_again(void *ctx)
+{
+	struct printing *printing = ctx;
+
+	forget(printing, false);
+	if (printing->ops->again)
+		printing->ops->again(printing->ops->ctx);
+	printing->text.to_drop = printing->text.written;
+	printing->errors.to_drop = printing->errors.written;
+}
+
+/* ---- the call-backs of a slice, which go to its printer ---- */
+
+static int page_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
+{
+	const struct rvt_session_sink *sink = &((struct page *)ctx)->printer->sink;
+
+	return sink->runs(sink->ctx, hart, runs, n);
+}
+
+static int page_damage(void *ctx, unsigned int buffer, const struct rvt_event *event)
+{
+	const struct rvt_session_sink *sink = &((struct page *)ctx)->printer->sink;
+
+	return sink->damage(sink->ctx, buffer, event);
+}
+
+static int page_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
+{
+	const struct rvt_session_sink *sink = &((struct page *)ctx)->printer->sink;
+
+	return sink->event(sink->ctx, hart, event);
+}
+
+static void page_hart_end(void *ctx, struct rvt_hart_flow *hart)
+{
+	const struct rvt_session_sink *sink = &((struct page *)ctx)->printer->sink;
+
+	if (sink->end)
+		sink->end(sink->ctx, hart);
+}
+
+/* ---- all of it ---- */
+
+/* Pages are files, and there are some for each thread. */
+static void allow_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static bool open_stream(struct stream *stream, FILE *out)
+{
+	const cookie_io_functions_t functions = { .write = print_again };
+
+	stream->out = out;
+	stream->again = fopencookie(stream, "w", functions);
+	return stream->again;
+}
+
+static int close_stream(struct stream *stream, int err)
+{
+	if (stream->again && fclose(stream->again) && !err)
+		err = -EPIPE;
+	return err;
+}
+
+static int run(struct printing *printing, struct page *only)
+{
+	const struct pages_ops *ops = printing->ops;
+	const struct rvt_session_sink *own = &only->printer->sink;
+	const struct rvt_session_slices slices = {
+		.ctx = printing, .overlap = ops->overlap, .plan = plan, .open = open_printer,
+		.begin = begin_page, .moment = mark_page, .end = end_page, .join = join_page,
+		.waiting = waiting, .reset = start_again,
+	};
+	const struct rvt_session_sink sink = {
+		.ctx = only, .runs = own->runs ? page_runs : NULL, .event = page_event,
+		.damage = own->damage ? page_damage : NULL, .end = page_hart_end,
+		.warning = own->warning,
+	};
+	int err;
+
+	ops->begin(only->printer->own, printing->text.again, printing->errors.again);
+	err = ops->run(ops->ctx, &sink, &slices);
+	if (!err && ops->end)
+		err = ops->end(only->printer->own);
+	return err;
+}
+
+int pages_run(const struct pages_ops *ops, FILE *out)
+{
+	struct printing printing = { .ops = ops };
+	struct page only = { .printer = NULL };
+	bool opened = open_stream(&printing.text, out) & open_stream(&printing.errors, stderr);
+	int err = -ENOMEM;
+
+	only.printer = opened ? create_printer(&printing) : NULL;
+	allow_files();
+	if (only.printer)
+		err = run(&printing, &only);
+	/* what the printer of all saw of it */
+	if (err == -EIO && ferror(out))
+		err = -EPIPE;
+	err = close_stream(&printing.text, err);
+	err = close_stream(&printing.errors, err);
+	forget(&printing, true);
+	if (only.printer)
+		close_printer(&printing, only.printer, true);
+	return err;
+}
