@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <stdlib.h>
+#include <string.h>
 #include "stack.h"
 
 /* of an instruction that traps and is not executed again: ecall, ebreak, c.ebreak */
