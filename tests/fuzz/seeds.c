@@ -20,6 +20,7 @@
 #include "../unit/trace-files.h"
 
 #define RECORDINGS 12
+#define CTR_META "rvtrace 1\npmu_type = 77\nevent = riscv_ctr//u\n\n[ctr]\n"
 
 static const char *seeds, *files;
 
@@ -81,54 +82,92 @@ static void name_programs(struct fixture *f)
 	}
 }
 
+/* Ends the recording, which becomes the seed @name. */
+static void keep_recording(struct rvt_perfdata_writer *writer, const char *path, const char *name)
+{
+	static char bytes[1 << 22];
+	char to[40];
+	size_t len;
+	FILE *in;
+
+	assert_int_equal(rvt_perfdata_finish(writer), 0);
+	in = fopen(path, "r");
+	assert_non_null(in);
+	len = fread(bytes, 1, sizeof(bytes), in);
+	fclose(in);
+	snprintf(to, sizeof(to), "recording/%s", name);
+	write_seed(to, bytes, len);
+}
+
 static void recordings(void **state)
 {
 	(void)state;
-	for (unsigned int seed = 1; seed <= RECORDINGS; seed++) {
-		static char bytes[1 << 22];
-		void *made;
+	for (unsigned int seed = 0; seed <= RECORDINGS; seed++) {
 		struct fixture *f;
-		char name[40];
-		size_t len;
-		FILE *in;
+		char name[16];
+		void *made;
 
 		assert_int_equal(session_setup(&made), 0);
 		f = made;
 		name_programs(f);
-		random_recording(f, seed, false);
-		assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+		if (seed) {
+			random_recording(f, seed, false);
+		} else {
+			begin_foreign(f, &spacemit_info, false, true);
+			run_foreign(f);
+		}
+		snprintf(name, sizeof(name), "%u", seed);
+		keep_recording(f->writer, f->data, name);
 		f->writer = NULL;
-		in = fopen(f->data, "r");
-		assert_non_null(in);
-		len = fread(bytes, 1, sizeof(bytes), in);
-		fclose(in);
-		snprintf(name, sizeof(name), "recording/%u", seed);
-		write_seed(name, bytes, len);
 		assert_int_equal(session_teardown(&made), 0);
 	}
 }
 
-static void ctr_samples(void **state)
+/* Samples of Control Transfer Records. Returns how many bytes. */
+static size_t put_samples(uint8_t *bytes, size_t room)
 {
-	uint8_t bytes[8192];
 	size_t len = 0;
 
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		struct rvt_ctr_entry entries[16] = { 0 };
 		const struct rvt_ctr_sample sample = { .time = i, .ip = 0x1000, .pid = 1, .tid = 1,
 						       .depth = 16, .n = 4 * i };
+		long put;
 
 		for (unsigned int k = 0; k < sample.n; k++)
 			entries[k] = (struct rvt_ctr_entry){ .source = 0x1000 + 4 * k, .target = 0x2000,
 							     .type = k, .cycles_valid = k & 1,
 							     .cycles = 100 * k };
-		long put = rvt_ctr_put(&sample, entries, bytes + len, sizeof(bytes) - len);
-
+		put = rvt_ctr_put(&sample, entries, bytes + len, room - len);
 		assert_true(put > 0);
 		len += put;
 	}
-	write_seed("ctr/samples", bytes, len);
+	return len;
+}
+
+static void ctr(void **state)
+{
+	const struct perf_event_attr attr = { .type = PMU_TYPE, .sample_id_all = 1 };
+	const uint64_t id = 5;
+	struct rvt_record_auxtrace chunk = {
+		.header = { RVT_RECORD_AUXTRACE, 0, sizeof(chunk) }, .tid = -1 };
+	char path[] = "/tmp/rvtrace-ctr-XXXXXX";
+	struct rvt_perfdata_writer *writer;
+	uint8_t bytes[8192] = { 0 };
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	chunk.size = (put_samples(bytes, sizeof(bytes)) + 7) & ~7ul;
+	write_seed("ctr/samples", bytes, chunk.size);
+	assert_int_equal(rvt_perfdata_create(path, &writer), 0);
+	assert_int_equal(rvt_perfdata_add_event(writer, &attr, "riscv_ctr//u", &id, 1), 0);
+	assert_int_equal(rvt_perfdata_begin(writer, CTR_META), 0);
+	assert_int_equal(rvt_perfdata_write(writer, &chunk, sizeof(chunk)), 0);
+	assert_int_equal(rvt_perfdata_write(writer, bytes, chunk.size), 0);
+	keep_recording(writer, path, "ctr");
+	unlink(path);
 }
 
 static void tandem_trace(void **state)
@@ -201,7 +240,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(traces), cmocka_unit_test(recordings),
-		cmocka_unit_test(ctr_samples), cmocka_unit_test(tandem_trace),
+		cmocka_unit_test(ctr), cmocka_unit_test(tandem_trace),
 		cmocka_unit_test(jitdump),
 	};
 

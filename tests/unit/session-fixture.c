@@ -334,6 +334,51 @@ void begin_recording(struct fixture *f, bool timed, bool context)
 		assert_int_equal(rvt_perfdata_write(f->writer, &conv, sizeof(conv)), 0);
 }
 
+/* ---- recordings of others ---- */
+
+const struct foreign_info upstream_info = {
+	{ RVT_RECORD_AUXTRACE_INFO, 0, 24 }, 10, 0, { PMU_TYPE }
+};
+
+/* for each cpu: number, count of parameters, format, context, inhibit, bits, id */
+const struct foreign_info spacemit_info = {
+	{ RVT_RECORD_AUXTRACE_INFO, 0, sizeof(struct foreign_info) }, 10, 0,
+	{ (uint64_t)PMU_TYPE << 32 | CPUS, 0, 7, 1, 1, 1, 0, 0, 1, 7, 1, 1, 1, 0, 0 }
+};
+
+void begin_foreign(struct fixture *f, const struct foreign_info *info, bool timed, bool context)
+{
+	const struct rvt_record_time_conv conv = {
+		.header = { RVT_RECORD_TIME_CONV, 0, sizeof(conv) }, .time_shift = 10,
+		.time_mult = TICK_NS << 10, .cap_user_time_zero = 1 };
+	struct perf_event_attr attr = { .type = PMU_TYPE, .sample_id_all = 1,
+					.sample_type = SAMPLE_TYPE };
+	const uint64_t trace_id = TRACE_ID, side_id = SIDE_ID;
+
+	begin_recording(f, timed, context);
+	rvt_perfdata_abandon(f->writer);
+	assert_int_equal(rvt_perfdata_create(f->data, &f->writer), 0);
+	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "rvtrace//", &trace_id, 1), 0);
+	attr.type = PERF_TYPE_SOFTWARE;
+	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "dummy:u", &side_id, 1), 0);
+	assert_int_equal(rvt_perfdata_begin(f->writer, NULL), 0);
+	assert_int_equal(rvt_perfdata_write(f->writer, info, info->header.size), 0);
+	if (timed)
+		assert_int_equal(rvt_perfdata_write(f->writer, &conv, sizeof(conv)), 0);
+}
+
+void run_foreign(struct fixture *f)
+{
+	put_mmap(f, 10, 0, f->programs[0]);
+	put_mmap(f, 20, 0, f->programs[1]);
+	run_program(f, 0, 10, 0);
+	put_aux(f, 0, 10, 0);
+	run_program(f, 1, 20, 1);
+	put_aux(f, 1, 20, 0);
+	run_program(f, 0, 20, 1);
+	put_aux(f, 0, 20, 0);
+}
+
 /* ---- reading ---- */
 
 static int found_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)

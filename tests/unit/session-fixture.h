@@ -110,6 +110,23 @@ void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags);
 /* The driver names whose trace the next record of cpu @n has, if that is late; 0: none. */
 void put_thread(struct fixture *f, int n, int32_t tid);
 
+/* ---- recordings of others ---- */
+
+/* An AUXTRACE_INFO record as they write it. */
+struct foreign_info {
+	struct perf_event_header header;
+	uint32_t type, reserved;
+	uint64_t priv[1 + 7 * CPUS];
+};
+
+/* The proposed driver's says only which PMU it is: a file must tell the rest. */
+extern const struct foreign_info upstream_info;
+extern const struct foreign_info spacemit_info;
+
+void begin_foreign(struct fixture *f, const struct foreign_info *info, bool timed, bool context);
+/* Two threads on two cpus, as far as the trace or the AUX records tell them apart. */
+void run_foreign(struct fixture *f);
+
 /* ---- reading it ---- */
 
 /* Ends the recording and reads it: in one go, and counted by threads; fails if these differ. */
