@@ -165,6 +165,7 @@ $(B)/asan/unit/session_slices_test $(B)/asan/unit/transfers_test: $(B)/asan/tool
 $(B)/asan/unit/itrace_time_test: $(patsubst %,$(B)/asan/tools/perf-plugin/common/%.o,cmd itrace perf-options \
 	text transfers)
 $(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/common/demangle.o
+$(B)/asan/unit/json_test: $(patsubst %,$(B)/asan/tools/perf-plugin/common/%.o,json text)
 $(B)/asan/unit/text_test: $(B)/asan/tools/perf-plugin/common/text.o
 $(patsubst %,$(B)/asan/unit/tandem_%_test,verify insn observed told damage): $(patsubst %,$(B)/asan/tools/perf-plugin/tandem/%.o,unicorn \
 	corrections)

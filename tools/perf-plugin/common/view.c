@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "common/cmd.h"
+#include "common/json.h"
 #include "common/output.h"
 #include "common/progress.h"
 #include "common/text.h"
@@ -367,6 +368,28 @@ void view_print_losses(struct view *view, FILE *out, const char *prefix)
 		fprintf(out, "%s  lost while recording: trace %" PRIu64 " times, %" PRIu64
 			" records of processes and mappings\n", prefix, losses.overruns,
 			losses.records);
+}
+
+void view_json_losses(struct view *view, FILE *out)
+{
+	struct json json = json_begin(out, "losses");
+	struct view_losses losses;
+	bool lost = view_losses(view, &losses);
+
+	view->told = true;
+	json_flag(&json, "lost", lost);
+	json_number(&json, "insns", losses.insns);
+	json_number(&json, "gaps", losses.gaps);
+	json_number(&json, "gaps_no_code", losses.no_code);
+	json_number(&json, "messages", losses.all_messages);
+	json_number(&json, "messages_lost", losses.messages);
+	json_number(&json, "bytes", losses.all_bytes);
+	json_number(&json, "bytes_lost", losses.bytes);
+	json_number(&json, "overruns", losses.overruns);
+	json_number(&json, "records_lost", losses.records);
+	json_number(&json, "files_missing", losses.files);
+	json_flag(&json, "damaged", losses.damaged);
+	json_end(&json);
 }
 
 void view_forget(struct view *view)

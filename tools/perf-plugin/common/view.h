@@ -101,6 +101,8 @@ bool view_losses(struct view *view, struct view_losses *losses);
  * with @prefix.
  */
 void view_print_losses(struct view *view, FILE *out, const char *prefix);
+/* The same as an object, in a line (see json.h). */
+void view_json_losses(struct view *view, FILE *out);
 /*
  * After the run: losses, if they were not printed, damage and missing files on stderr. -EBADMSG for a damaged recording,
  * -EINTR when Ctrl-C ended the run, -ENODATA when next to nothing could be decoded, or with

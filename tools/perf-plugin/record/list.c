@@ -9,11 +9,16 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "common/color.h"
+#include "common/json.h"
 #include "common/text.h"
 #include "record/record.h"
 
 #define PMU_DIR "/bus/event_source/devices/"
 #define INDENT "    "
+
+/* --json: the object at hand. */
+static bool as_json;
+static struct json object;
 
 /* The file's lines, indented; nothing when it is not there or empty. */
 static void show(const char *title, const char *dir, const char *file)
@@ -21,7 +26,9 @@ static void show(const char *title, const char *dir, const char *file)
 	char *text = read_text("%s/%s", dir, file), *rest = text, *line;
 	bool first = true;
 
-	while (text && *text && (line = strsep(&rest, "\n"))) {
+	if (as_json && text && *text)
+		json_text(&object, title, text);
+	while (!as_json && text && *text && (line = strsep(&rest, "\n"))) {
 		printf(INDENT "%-22s %s\n", first ? title : "", line);
 		first = false;
 	}
@@ -33,15 +40,32 @@ static void show_title(const char *kind, const char *name)
 	printf("%s%s%s%s\n", color_begin(COLOR_TITLE), kind, name, color_end(COLOR_TITLE));
 }
 
+static void begin_object(const char *type, const char *name)
+{
+	if (as_json) {
+		object = json_begin(stdout, type);
+		json_text(&object, "name", name);
+	} else {
+		show_title(strcmp(type, "pmu") ? "" : "PMU ", name);
+	}
+}
+
+static void end_object(void)
+{
+	if (as_json)
+		json_end(&object);
+}
+
 static void show_component(const char *dir)
 {
 	static const char *const files[] = { "cpu", "version", "protocol", "protocol_version",
 		"features", "src_id", "src_bits", "timestamp_width", "timestamp_frequency",
 		"sink_id", "access_bytes", "params" };
 
-	show_title("", strrchr(dir, '/') + 1);
+	begin_object("component", strrchr(dir, '/') + 1);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		show(files[i], dir, files[i]);
+	end_object();
 }
 
 static int visible(const struct dirent *entry)
@@ -58,10 +82,14 @@ static void show_caps(const char *dir)
 	if (asprintf(&caps, "%s/caps", dir) < 0)
 		return;
 	n = scandir(caps, &names, visible, alphasort);
+	if (as_json)
+		json_open(&object, "caps");
 	for (int i = 0; i < n; i++) {
 		show(names[i]->d_name, caps, names[i]->d_name);
 		free(names[i]);
 	}
+	if (as_json)
+		json_close(&object);
 	if (n >= 0)
 		free(names);
 	free(caps);
@@ -72,22 +100,38 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct pmu_term *)a)->name, ((const struct pmu_term *)b)->name);
 }
 
+static void show_term(const char *name, uint64_t max, bool only_zero)
+{
+	if (as_json) {
+		json_open(&object, NULL);
+		json_text(&object, "name", name);
+		json_address(&object, "max", only_zero ? 0 : max);
+		json_close(&object);
+		return;
+	}
+	printf(INDENT INDENT "%-22s 0-%" PRIu64 "%s\n", name, max,
+	       only_zero ? "  this hardware: only 0" : "");
+}
+
 static void show_terms(struct pmu *pmu, const char *name, const char *dir)
 {
 	char *features = read_text("%s/caps/features", dir);
 
-	printf(INDENT "terms: -e %s/TERM=VALUE,.../\n", name);
+	if (as_json)
+		json_open_array(&object, "terms");
+	else
+		printf(INDENT "terms: -e %s/TERM=VALUE,.../\n", name);
 	qsort(pmu->terms, pmu->n_terms, sizeof(*pmu->terms), by_name);
 	for (unsigned int i = 0; i < pmu->n_terms; i++) {
 		const struct pmu_term *term = &pmu->terms[i];
 		int bits = __builtin_popcountll(term->bits);
 
-		printf(INDENT INDENT "%-22s 0-%" PRIu64 "%s\n", term->name,
-		       bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX,
-		       features && record_is_feature(term->name) &&
-		       !has_word(features, term->name) ?
-		       "  this hardware: only 0" : "");
+		show_term(term->name, bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX,
+			  features && record_is_feature(term->name) &&
+			  !has_word(features, term->name));
 	}
+	if (as_json)
+		json_close_array(&object);
 	free(features);
 }
 
@@ -99,10 +143,11 @@ static bool show_pmu(const char *sysfs, const char *name)
 
 	if (pmu_read(&pmu, sysfs, name) || asprintf(&dir, "%s" PMU_DIR "%s", sysfs, name) < 0)
 		return false;
-	show_title("PMU ", name);
+	begin_object("pmu", name);
 	show("cpus", dir, "cpumask");
 	show_caps(dir);
 	show_terms(&pmu, name, dir);
+	end_object();
 	free(dir);
 	return true;
 }
@@ -127,15 +172,17 @@ static const char help[] =
 "Shows the trace hardware of this machine and what it can do: the events' terms, and each trace\n"
 "component that the driver has found.\n\n"
 "      --sysfs DIR       a copy of another machine's /sys\n"
+"      --json            an object a line (see Documentation/json.rst)\n"
 COLOR_HELP;
 
-enum { OPT_SYSFS = 256, OPT_COLOR };
+enum { OPT_SYSFS = 256, OPT_COLOR, OPT_JSON };
 
 int cmd_list(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "sysfs", required_argument, NULL, OPT_SYSFS },
 		{ "color", required_argument, NULL, OPT_COLOR },
+		{ "json", no_argument, NULL, OPT_JSON },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -150,7 +197,9 @@ int cmd_list(int argc, char **argv)
 		}
 		if (c == OPT_COLOR && color_set(optarg))
 			return 1;
-		if (c == OPT_SYSFS)
+		if (c == OPT_JSON)
+			as_json = true;
+		else if (c == OPT_SYSFS)
 			sysfs = optarg;
 		else if (c != OPT_COLOR)
 			return cmd_try_help(1);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/color.h"
 #include "common/contexts.h"
+#include "common/json.h"
 #include "report/graph.h"
 
 
@@ -71,16 +72,29 @@ static bool wanted(const struct graph_options *options, const struct context *no
 		(!options->dsos || view_in_names(options->dsos, node->dso));
 }
 
-static void print_node(struct graph *graph, const struct context *node, uint64_t all,
-		       unsigned int depth)
+static void json_node(const struct graph_options *options, const struct context *node,
+		      double percent, unsigned int depth)
 {
-	const struct graph_options *options = graph->options;
-	double percent = 100.0 * node->total / all;
+	struct json json = json_begin(stdout, "node");
+
+	json_number(&json, "depth", depth);
+	json_real(&json, "percent", percent);
+	json_number(&json, "total", node->total);
+	if (options->order == GRAPH_CALLER)
+		json_number(&json, "self", node->self);
+	json_text(&json, *node->dso ? "sym" : "comm", node->name);
+	if (*node->dso) {
+		json_flag(&json, "kernel", node->kernel);
+		json_text(&json, "dso", node->dso);
+	}
+	json_end(&json);
+}
+
+static void print_line(const struct graph_options *options, const struct context *node,
+		       double percent, unsigned int depth)
+{
 	enum color color = color_of_percent(percent);
 
-	if (options->max_lines && graph->lines >= options->max_lines)
-		return;
-	graph->lines++;
 	printf("   %s%6.2f%%%s %16" PRIu64, color_begin(color), percent, color_end(color),
 	       node->total);
 	if (options->order == GRAPH_CALLER)
@@ -89,15 +103,29 @@ static void print_node(struct graph *graph, const struct context *node, uint64_t
 	if (*node->dso)
 		printf(" (%s)", node->dso);
 	putchar('\n');
+}
+
+static void print_node(struct graph *graph, const struct context *node, uint64_t all,
+		       unsigned int depth)
+{
+	const struct graph_options *options = graph->options;
+	double percent = 100.0 * node->total / all;
+
+	if (options->max_lines && graph->lines >= options->max_lines)
+		return;
+	graph->lines++;
+	if (options->json)
+		json_node(options, node, percent, depth);
+	else
+		print_line(options, node, percent, depth);
 	for (const struct context *child = node->child; child; child = child->sibling)
 		if (100.0 * child->total >= options->percent_limit * all)
 			print_node(graph, child, all, depth + 1);
 }
 
-static void print_graph(struct graph *graph, const struct context *root)
+static void print_head(struct graph *graph, const struct context *root)
 {
 	const struct graph_options *options = graph->options;
-	uint64_t all = root->total ? root->total : 1;
 
 	printf("# %" PRIu64 " instructions executed, counted from the trace\n", root->total);
 	view_print_losses(graph->view, stdout, "# ");
@@ -109,6 +137,17 @@ static void print_graph(struct graph *graph, const struct context *root)
 	       "# ........ ................%s  ........................\n#\n",
 	       options->order == GRAPH_CALLER ? "             Self" : "",
 	       options->order == GRAPH_CALLER ? " ................" : "");
+}
+
+static void print_graph(struct graph *graph, const struct context *root)
+{
+	const struct graph_options *options = graph->options;
+	uint64_t all = root->total ? root->total : 1;
+
+	if (options->json)
+		view_json_losses(graph->view, stdout);
+	else
+		print_head(graph, root);
 	for (const struct context *node = root->child; node; node = node->sibling)
 		if (100.0 * node->total >= options->percent_limit * all &&
 		    (options->order == GRAPH_CALLER || wanted(options, node)))

@@ -13,6 +13,7 @@ enum graph_order {
 
 struct graph_options {
 	enum graph_order order;
+	bool json;		/* lines are objects */
 	double percent_limit;
 	uint64_t max_lines;	/* 0: all */
 	const char *symbols, *dsos;	/* filters: only these functions at the root (callee) */

@@ -9,6 +9,7 @@
 #include "util/array.h"
 #include "common/cmd.h"
 #include "common/color.h"
+#include "common/json.h"
 #include "ctr/ctr.h"
 #include "common/places.h"
 #include "report/graph.h"
@@ -66,6 +67,7 @@ struct report {
 	uint64_t insns, errors;
 	double percent_limit;
 	uint64_t max_lines;
+	bool json;		/* rows are objects */
 	bool by_calls;		/* .graph is what to print, not a table */
 	struct graph_options graph;
 };
@@ -77,6 +79,7 @@ static const char help[] =
 "  -g, --call-graph[=caller|callee]  who called whom, from the thread down or from each\n"
 "                        function up\n"
 "  -S, --symbols LIST, -d, --dsos LIST  only these functions, files\n"
+"      --json            an object a line (see Documentation/json.rst)\n"
 "      --percent-limit P leave out what is below P percent\n"
 "      --max-lines N     only the first N\n"
 "      --stdio, --no-children  accepted for perf's sake\n"
@@ -84,7 +87,7 @@ COLOR_HELP
 VIEW_JOBS_HELP
 VIEW_HELP;
 
-enum { OPT_STDIO = 256, OPT_COLOR, OPT_LIMIT, OPT_MAX, OPT_JOBS };
+enum { OPT_STDIO = 256, OPT_COLOR, OPT_LIMIT, OPT_MAX, OPT_JOBS, OPT_JSON };
 
 static const struct option long_options[] = {
 	{ "sort", required_argument, NULL, 's' },
@@ -99,6 +102,7 @@ static const struct option long_options[] = {
 	{ "percent-limit", required_argument, NULL, OPT_LIMIT },
 	{ "max-lines", required_argument, NULL, OPT_MAX },
 	{ "jobs", required_argument, NULL, OPT_JOBS },
+	{ "json", no_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 },
@@ -352,12 +356,52 @@ static bool row_wanted(const struct report *report, const struct row *row)
 		 (base && view_in_names(filter->dsos, base + 1)));
 }
 
-static void print_report(struct report *report)
+static void json_key(struct json *json, const struct row *row, enum sort_key key)
 {
-	uint64_t lines = 0;
+	switch (key) {
+	case SORT_COMM: json_text(json, "comm", row->comm); break;
+	case SORT_PID: json_number(json, "pid", row->pid); break;
+	case SORT_TID: json_number(json, "tid", row->tid); break;
+	case SORT_CPU: json_number(json, "cpu", row->cpu); break;
+	case SORT_DSO: json_text(json, "dso", row->dso); break;
+	case SORT_SRCLINE:
+		json_text(json, "file", row->file);
+		json_number(json, "line", row->line);
+		break;
+	default:
+		json_text(json, "sym", row->symbol);
+		json_flag(json, "kernel", row->privilege == 'k');
+	}
+}
 
-	if (report->n)
-		qsort(report->list, report->n, sizeof(*report->list), compare_counts);
+static void json_row(const struct report *report, const struct row *row, double percent)
+{
+	struct json json = json_begin(stdout, "row");
+
+	json_real(&json, "percent", percent);
+	json_number(&json, "insns", row->insns);
+	json_number(&json, "branches", row->branches);
+	json_number(&json, "entered", row->calls);
+	for (int key = 0; key < SORT_KEYS; key++)
+		if (report->keys & 1u << key)
+			json_key(&json, row, key);
+	json_end(&json);
+}
+
+static void print_row(const struct report *report, const struct row *row, double percent)
+{
+	enum color color = color_of_percent(percent);
+
+	printf("   %s%6.2f%%%s %16" PRIu64 " %13" PRIu64 " %13" PRIu64, color_begin(color),
+	       percent, color_end(color), row->insns, row->branches, row->calls);
+	for (int key = 0; key < SORT_KEYS; key++)
+		if (report->keys & 1u << key)
+			print_key(row, key);
+	putchar('\n');
+}
+
+static void print_head(struct report *report)
+{
 	printf("# %" PRIu64 " instructions executed, counted from the trace\n", report->insns);
 	view_print_losses(report->view, stdout, "# ");
 	puts("#");
@@ -371,22 +415,31 @@ static void print_report(struct report *report)
 			printf("  %.*s", sort_keys[key].width ? sort_keys[key].width : 24,
 			       "................................");
 	printf("\n#\n");
+}
+
+static void print_report(struct report *report)
+{
+	uint64_t lines = 0;
+
+	if (report->n)
+		qsort(report->list, report->n, sizeof(*report->list), compare_counts);
+	if (report->json)
+		view_json_losses(report->view, stdout);
+	else
+		print_head(report);
 	for (size_t i = 0; i < report->n; i++) {
 		const struct row *row = report->list[i];
 		double percent = report->insns ? 100.0 * row->insns / report->insns : 0;
-		enum color color = color_of_percent(percent);
 
 		if (!row->insns || !row_wanted(report, row))
 			continue;
 		if (percent < report->percent_limit ||
 		    (report->max_lines && lines++ >= report->max_lines))
 			break;
-		printf("   %s%6.2f%%%s %16" PRIu64 " %13" PRIu64 " %13" PRIu64, color_begin(color),
-		       percent, color_end(color), row->insns, row->branches, row->calls);
-		for (int key = 0; key < SORT_KEYS; key++)
-			if (report->keys & 1u << key)
-				print_key(row, key);
-		putchar('\n');
+		if (report->json)
+			json_row(report, row, percent);
+		else
+			print_row(report, row, percent);
 	}
 }
 
@@ -475,6 +528,8 @@ static int run(struct report *report, const struct view_options *options)
 	report->view = view_open(options);
 	if (!report->view)
 		return -EINVAL;
+	if (rvt_session_is_ctr(view_session(report->view)) && report->json)
+		return cmd_error(-EINVAL, "--json: not for Control Transfer Records");
 	if (rvt_session_is_ctr(view_session(report->view)))
 		return ctr_report(report->view, report->max_lines);
 	report->places = places_create(view_session(report->view));
@@ -545,6 +600,7 @@ static int parse_options(struct report *report, struct view_options *options, in
 				return -EINVAL;
 			break;
 		case OPT_JOBS: jobs = optarg; break;
+		case OPT_JSON: report->json = report->graph.json = true; break;
 		case OPT_LIMIT:
 			if (cmd_decimal("--percent-limit", optarg, &report->percent_limit))
 				return -EINVAL;

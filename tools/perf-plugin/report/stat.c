@@ -8,6 +8,7 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "common/color.h"
+#include "common/json.h"
 #include "common/transfers.h"
 #include "common/view.h"
 
@@ -27,6 +28,7 @@ struct counts {
 	struct cpu_counts *cpus;
 	uint64_t errors;
 	uint64_t from, to;	/* when the trace was made, ns */
+	bool json;		/* lines are objects */
 	bool bad_time;		/* a time stamp says otherwise */
 	bool by_thread;		/* there are buffers of threads, not cpus */
 	bool stacks;		/* they are built, and cuts are counted */
@@ -38,16 +40,18 @@ static const char help[] =
 "usage: perf rvtrace stat [OPTIONS]\n"
 "Size and rate of the trace, bits per instruction and losses, for each cpu.\n\n"
 "      --stacks          count where call stacks could not be told, too (slower)\n"
+"      --json            an object a line (see Documentation/json.rst)\n"
 COLOR_HELP
 VIEW_JOBS_HELP
 VIEW_HELP;
 
-enum { OPT_JOBS = 256, OPT_COLOR, OPT_STACKS };
+enum { OPT_JOBS = 256, OPT_COLOR, OPT_STACKS, OPT_JSON };
 
 static const struct option long_options[] = {
 	{ "color", required_argument, NULL, OPT_COLOR },
 	{ "jobs", required_argument, NULL, OPT_JOBS },
 	{ "stacks", no_argument, NULL, OPT_STACKS },
+	{ "json", no_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 },
@@ -140,7 +144,8 @@ static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_e
 		count_time(counts, cpu, hart);
 	cpu->traps += event->type == RVT_EVENT_TRAP;
 	if (event->type == RVT_EVENT_LOST) {
-		view_lost(counts->view, event);
+		if (!counts->stacks)	/* else transfers take note of it */
+			view_lost(counts->view, event);
 		cpu->gaps++;
 		counts->errors++;
 	}
@@ -154,6 +159,45 @@ static void end_stacks(void *ctx, struct rvt_hart_flow *hart)
 
 	if (counts->stacks)
 		counts->stack_sink.end(counts->stack_sink.ctx, hart);
+}
+
+static void json_line(const char *type, int number, const struct cpu_counts *cpu)
+{
+	struct json json = json_begin(stdout, type);
+
+	if (number >= 0)
+		json_number(&json, "cpu", number);
+	json_number(&json, "trace_bytes", cpu->trace_bytes);
+	json_number(&json, "insns", cpu->insns);
+	json_number(&json, "traps", cpu->traps);
+	json_number(&json, "gaps", cpu->gaps);
+	json_number(&json, "overruns", cpu->lost);
+	if (cpu->last > cpu->first) {
+		json_number(&json, "from", cpu->first);
+		json_number(&json, "to", cpu->last);
+	}
+	json_end(&json);
+}
+
+static void json_stream(const struct counts *counts, const struct rvt_session_stats *stats)
+{
+	struct json json = json_begin(stdout, "stream");
+
+	json_number(&json, "messages", stats->stream.messages);
+	json_number(&json, "syncs", stats->stream.syncs);
+	json_number(&json, "branches", stats->flow.branches);
+	json_number(&json, "taken", stats->flow.taken);
+	json_number(&json, "indirect", stats->flow.indirect);
+	json_number(&json, "truncated", stats->truncated);
+	json_number(&json, "partial", stats->partial);
+	json_number(&json, "collisions", stats->collisions);
+	json_number(&json, "lost_reports", stats->stream.lost_reports);
+	json_number(&json, "errors", stats->stream.errors);
+	json_number(&json, "bytes_skipped", stats->stream.skipped_bytes);
+	json_flag(&json, "bad_time", counts->bad_time);
+	if (counts->stacks)
+		json_number(&json, "stack_cuts", counts->cuts);
+	json_end(&json);
 }
 
 static void print_loss(uint64_t n)
@@ -207,16 +251,44 @@ static uint64_t trace_bytes(const struct counts *counts, const struct cpu_counts
 		cpu->stored_bytes;
 }
 
+static void print_stream(const struct counts *counts, const struct rvt_session_stats *stats)
+{
+	printf("\n%" PRIu64 " messages, %" PRIu64 " synchronisation points; %" PRIu64 " branches, "
+										      "%" PRIu64
+	       " taken; %" PRIu64 " indirect jumps\n", stats->stream.messages, stats->stream.syncs,
+	       stats->flow.branches, stats->flow.taken, stats->flow.indirect);
+	if (stats->truncated || stats->partial || stats->collisions || stats->stream.lost_reports)
+		printf("lost: %" PRIu64 " AUX records truncated, %" PRIu64 " partial, %" PRIu64
+		       " collisions; %" PRIu64 " gaps reported in the trace\n", stats->truncated,
+		       stats->partial, stats->collisions, stats->stream.lost_reports);
+	if (stats->truncated)
+		printf("a larger second number of record's -m, like -m ,64M, or :u helps against "
+		       "truncated records\n");
+	if (stats->stream.errors || stats->stream.skipped_bytes)
+		printf("damage: %" PRIu64 " errors, %" PRIu64 " bytes skipped\n",
+		       stats->stream.errors,
+		       stats->stream.skipped_bytes);
+	if (counts->stacks)
+		printf("call stacks were cut off %" PRIu64 " times\n", counts->cuts);
+	if (counts->bad_time)
+		printf("damage: time stamps outside of the time of the recording, or later than "
+		       "they were written; the seconds are without them\n");
+}
+
 static void print_counts(struct counts *counts)
 {
 	struct cpu_counts sum = { 0 };
 	struct rvt_session_stats stats;
 
-	view_print_losses(counts->view, stdout, "# ");
+	if (counts->json)
+		view_json_losses(counts->view, stdout);
+	else
+		view_print_losses(counts->view, stdout, "# ");
 	rvt_session_stats(view_session(counts->view), &stats);
 	if (stats.missing_bytes)
 		count_stored(counts);
-	printf("%scpu      trace bytes   instructions  bits/insn      traps     gaps     lost    "
+	if (!counts->json)
+		printf("%scpu      trace bytes   instructions  bits/insn      traps     gaps     lost    "
 	       "seconds       MB/s%s\n", color_begin(COLOR_TITLE), color_end(COLOR_TITLE));
 	for (int i = 0; i < MAX_CPUS; i++) {
 		struct cpu_counts *cpu = &counts->cpus[i];
@@ -227,7 +299,10 @@ static void print_counts(struct counts *counts)
 		if (stats.missing_bytes)
 			cpu->trace_bytes = trace_bytes(counts, cpu);
 		snprintf(name, sizeof(name), "%d", i);
-		print_line(name, cpu);
+		if (counts->json)
+			json_line("cpu", i, cpu);
+		else
+			print_line(name, cpu);
 		sum.trace_bytes += cpu->trace_bytes;
 		sum.insns += cpu->insns;
 		sum.traps += cpu->traps;
@@ -238,27 +313,13 @@ static void print_counts(struct counts *counts)
 		if (cpu->last > sum.last)
 			sum.last = cpu->last;
 	}
+	if (counts->json) {
+		json_line("all", -1, &sum);
+		json_stream(counts, &stats);
+		return;
+	}
 	print_line("all", &sum);
-	printf("\n%" PRIu64 " messages, %" PRIu64 " synchronisation points; %" PRIu64 " branches, "
-										      "%" PRIu64
-	       " taken; %" PRIu64 " indirect jumps\n", stats.stream.messages, stats.stream.syncs,
-	       stats.flow.branches, stats.flow.taken, stats.flow.indirect);
-	if (stats.truncated || stats.partial || stats.collisions || stats.stream.lost_reports)
-		printf("lost: %" PRIu64 " AUX records truncated, %" PRIu64 " partial, %" PRIu64
-		       " collisions; %" PRIu64 " gaps reported in the trace\n", stats.truncated,
-		       stats.partial, stats.collisions, stats.stream.lost_reports);
-	if (stats.truncated)
-		printf("a larger second number of record's -m, like -m ,64M, or :u helps against "
-		       "truncated records\n");
-	if (stats.stream.errors || stats.stream.skipped_bytes)
-		printf("damage: %" PRIu64 " errors, %" PRIu64 " bytes skipped\n",
-		       stats.stream.errors,
-		       stats.stream.skipped_bytes);
-	if (counts->stacks)
-		printf("call stacks were cut off %" PRIu64 " times\n", counts->cuts);
-	if (counts->bad_time)
-		printf("damage: time stamps outside of the time of the recording, or later than "
-		       "they were written; the seconds are without them\n");
+	print_stream(counts, &stats);
 }
 
 static int run(struct counts *counts, const struct view_options *options)
@@ -313,6 +374,8 @@ int cmd_stat(int argc, char **argv)
 			return 1;
 		if (c == OPT_JOBS)
 			jobs = optarg;
+		else if (c == OPT_JSON)
+			counts.json = true;
 		else if (c == OPT_STACKS)
 			counts.stacks = true;
 		else if (c != OPT_COLOR && !view_option(&options, c, optarg))

@@ -114,7 +114,7 @@ static void show_indented(struct script *script, const struct rvt_hart_flow *har
 {
 	struct script_sample sample = { .hart = hart, .event = event_of(transfer),
 		.flags = transfer->flags, .ip = transfer->from, .addr = transfer->to,
-		.depth = rvt_callstack_depth(stack) };
+		.has_addr = true, .has_depth = true, .depth = rvt_callstack_depth(stack) };
 
 	if (!script->inside || !wants_transfer(script, hart, transfer))
 		return;

@@ -51,6 +51,7 @@ struct pace {
 struct script {
 	FILE *out;
 	bool slice;	/* .out is a file of our own */
+	bool json;	/* lines are objects */
 	enum script_mode mode;
 	unsigned int fields;
 	struct view *view;
@@ -82,6 +83,7 @@ struct script_sample {
 	unsigned int len;
 	struct rvt_callstack *stack;	/* may be NULL */
 	unsigned int depth;	/* for callindent */
+	bool has_depth;		/* of a call trace: it is known */
 };
 
 /*
@@ -121,6 +123,11 @@ void print_error(struct script *script, const struct rvt_hart_flow *hart,
 		 const struct rvt_event *event);
 /* For -F ipc: more of the span of time at hand ran. */
 void script_note_pace(struct script *script, const struct rvt_hart_flow *hart);
+
+/* json.c: the same as an object of this type. */
+void json_sample(struct script *script, const struct script_sample *sample, const char *type);
+void json_error(struct script *script, const struct rvt_hart_flow *hart,
+		const struct rvt_event *event);
 
 /* script-raw.c: CPU TID PRV PC, as fast as it goes. */
 int raw_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n);

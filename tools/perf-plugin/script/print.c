@@ -182,6 +182,10 @@ void print_sample(struct script *script, const struct script_sample *sample)
 {
 	const struct rvt_hart_flow *hart = sample->hart;
 
+	if (script->json) {
+		json_sample(script, sample, "sample");
+		return;
+	}
 	print_head(script, hart);
 	if (script->fields & FIELD_PERIOD)
 		fprintf(script->out, "%10" PRIu64 " ", sample->period);
@@ -211,6 +215,10 @@ void print_call(struct script *script, const struct script_sample *sample)
 	const struct rvt_hart_flow *hart = sample->hart;
 	const struct place *place;
 
+	if (script->json) {
+		json_sample(script, sample, "call");
+		return;
+	}
 	print_head(script, hart);
 	if (script->fields & FIELD_EVENT)
 		fprintf(script->out, "%s: ", sample->event);
@@ -253,6 +261,10 @@ void print_error(struct script *script, const struct rvt_hart_flow *hart,
 {
 	const struct rvt_task *task = hart->task;
 
+	if (script->json) {
+		json_error(script, hart, event);
+		return;
+	}
 	fprintf(script->out, " instruction trace error type 1 time %" PRIu64 ".%09" PRIu64
 		" cpu %d pid %d tid %d ip %#" PRIx64 " code %d: %s (offset %#" PRIx64 ")\n",
 		hart->time / 1000000000, hart->time % 1000000000, hart->cpu,

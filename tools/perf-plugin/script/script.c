@@ -21,7 +21,7 @@ static const char help[] =
 "      --call-trace      a line for each call, indented; --call-ret-trace: returns, too\n"
 "      --graph-function LIST  of the call trace only these functions and what they call\n"
 ITRACE_HELP
-"      --raw-pc          CPU TID PRIVILEGE PC for each instruction, for programs\n"
+"      --raw-pc          CPU TID PRIVILEGE PC for each instruction; --json: an object a line\n"
 "  -F, --fields LIST     comm, pid, tid, cpu, time, event, period, flags, callindent, ip, sym,\n"
 "                        symoff, dso, addr, insn, insnlen, disasm, srcline, brstack, brstacksym,\n"
 "                        brstackoff, ipc (with --clock MHZ); +FIELD and -FIELD change the default\n"
@@ -36,7 +36,7 @@ VIEW_HELP;
 #define PART_INSNS (16u << 10)
 
 enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_BY_CPU, OPT_MAX,
-       OPT_ITRACE, OPT_DSOS, OPT_CLOCK, OPT_GRAPH, OPT_JOBS, OPT_NOTHING };
+       OPT_ITRACE, OPT_JSON, OPT_DSOS, OPT_CLOCK, OPT_GRAPH, OPT_JOBS, OPT_NOTHING };
 
 static const struct option long_options[] = {
 	{ "insn-trace", optional_argument, NULL, OPT_INSNS },
@@ -53,6 +53,7 @@ static const struct option long_options[] = {
 	{ "by-cpu", no_argument, NULL, OPT_BY_CPU },
 	{ "max-lines", required_argument, NULL, OPT_MAX },
 	{ "jobs", required_argument, NULL, OPT_JOBS },
+	{ "json", no_argument, NULL, OPT_JSON },
 	/* perf's, and as we are anyway */
 	{ "ns", no_argument, NULL, OPT_NOTHING },
 	{ "force", no_argument, NULL, 'f' },
@@ -106,6 +107,8 @@ static int run(struct script *script, const struct view_options *options)
 	script->view = view_open(options);
 	if (!script->view)
 		return -EINVAL;
+	if (rvt_session_is_ctr(view_session(script->view)) && script->json)
+		return cmd_error(-EINVAL, "--json: not for Control Transfer Records");
 	if (rvt_session_is_ctr(view_session(script->view)))
 		return ctr_script(script->view, script->mode == MODE_RAW_PC, script->max_lines);
 	err = script_open(script, options);
@@ -116,6 +119,8 @@ static int run(struct script *script, const struct view_options *options)
 		return err;	/* of standard output: told at exit */
 	if (err && err != -ECANCELED)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
+	if (script->json)
+		view_json_losses(script->view, stdout);
 	mention_samples(view_session(script->view));
 	return view_summary(script->view, script->errors);
 }
@@ -226,6 +231,7 @@ static int parse_options(struct script *script, struct script_options *options, 
 				return -EINVAL;
 			break;
 		case OPT_JOBS: options->jobs = optarg; break;
+		case OPT_JSON: script->json = true; break;
 		case OPT_GRAPH: script->graph = optarg; break;
 		case OPT_DSOS: script->dsos = optarg; break;
 		case OPT_CLOCK:
@@ -269,6 +275,8 @@ int cmd_script(int argc, char **argv)
 		return cmd_error(1, "--itrace: G and L add to the samples of other events: "
 				 "perf rvtrace inject --itrace=... does that, and perf script "
 				 "reads its output");
+	if (script.json && script.mode == MODE_RAW_PC)
+		return cmd_error(1, "--raw-pc and --json are two forms of output: give one of them");
 	if (choose_fields(&script, options.insn_format, options.fields) ||
 	    choose_jobs(&script, &options))
 		return 1;

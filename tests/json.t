@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# --json: every line is an object that the schema in Documentation/json.rst describes, and says what
+# the text says.
+. "$(dirname "$0")/tap.sh"
+cd "$TOP" || exit 1
+command -v python3 >/dev/null || skip_all "there is no python3"
+rv=$TOP/build/host/perf-rvtrace
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+bad=$'a"\\\033[2J\n\xff'
+build/host/rvt-recording "$dir/perf.data" "$dir/program" 0x1000 "$bad" 30000
+printf '.globl begin\nbegin: .incbin "%s"\n.size begin, . - begin\n.type begin, @function\n' \
+	"$dir/perf.data.program" | riscv64-linux-gnu-as -march=rv64gc -o "$dir/program.o" -
+riscv64-linux-gnu-ld -Ttext=0x80001000 -e begin -o "$dir/program" "$dir/program.o"
+cp "$dir/perf.data" "$dir/damaged"
+printf '\125\252\023\167' | dd of="$dir/damaged" bs=1 seek=5000 conv=notrunc 2>/dev/null
+
+# json NAME EXPECTED_TYPES COMMAND...: the output is in out
+json()
+{
+	"$rv" "${@:3}" --json >"$dir/out" 2>"$dir/err"
+	is "$1: status" 0 $?
+	tests/tools/check-json Documentation/json.rst "$dir/out" >"$dir/types" 2>&1
+	[[ $(cat "$dir/types") =~ ^$2$ ]]
+	ok_or_show $? "$1: as the schema has it" "$dir/types"
+}
+
+# value PYTHON-EXPRESSION: of the objects o
+value()
+{
+	python3 -c 'import json, sys
+o = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
+print(eval(sys.argv[2]))' "$dir/out" "$1"
+}
+
+json report "losses:1 row:1" report -i "$dir/perf.data"
+is "report: instructions" "$("$rv" report -i "$dir/perf.data" | sed -n 's/^# \([0-9]*\) instructions.*/\1/p')" \
+	"$(value 'o[0]["insns"]')"
+is "report: names" 'a"\\033[2J\n\377 begin' "$(value 'o[1]["comm"] + " " + o[1]["sym"]')"
+json "report with all keys" "losses:1 row:2" report -i "$dir/perf.data" -s comm,pid,tid,cpu,dso,sym,srcline
+json "report -g" "losses:1 node:[0-9]+" report -g -i "$dir/perf.data"
+is "report -g: the root has it all" True "$(value 'o[1]["total"] == o[0]["insns"] and o[1]["depth"] == 0')"
+json "report -g callee" "losses:1 node:[0-9]+" report -g callee -i "$dir/perf.data" --max-lines 20
+json stat "all:1 cpu:2 losses:1 stream:1" stat -i "$dir/perf.data"
+is "stat: the sum" "$("$rv" stat -i "$dir/perf.data" | awk '$1 == "all" { print $2, $3, $5 }')" \
+	"$(value '" ".join(str(o[3][k]) for k in ("trace_bytes", "insns", "traps"))')"
+branches=$("$rv" script -i "$dir/perf.data" | wc -l)
+for jobs in 1 3; do
+	json "script --jobs $jobs" "losses:1 sample:$branches" script --jobs $jobs -i "$dir/perf.data"
+	cp "$dir/out" "$dir/jobs.$jobs"
+done
+cmp "$dir/jobs.1" "$dir/jobs.3"
+ok $? "script: the same with more threads"
+is "script: addresses" "$("$rv" script -i "$dir/perf.data" -F ip,addr | awk '{ print $1, $3 }' | cksum)" \
+	"$(value '"\n".join(x["ip"]["addr"][2:] + " " + x["to"]["addr"][2:] for x in o[:-1])' | cksum)"
+json "script --insn-trace" "losses:1 sample:[0-9]+" script --insn-trace=raw -i "$dir/perf.data" -F +insnlen,srcline
+is "script --insn-trace: all instructions" True "$(value 'len(o) - 1 == o[-1]["insns"]')"
+json "script --call-ret-trace" "call:[0-9]+ losses:1" script --call-ret-trace -i "$dir/perf.data"
+json "script --itrace" "losses:1 sample:[0-9]+" script --itrace=i100ibcrgl -i "$dir/perf.data" -F +period,brstacksym
+json "a damaged recording" "gap:1 losses:1 sample:[0-9]+" script -i "$dir/damaged"
+is "a damaged recording: that is said" "True 1" "$(value 'str(o[-1]["lost"]) + " " + str(o[-1]["gaps"])')"
+if "$rv" script --insn-trace=disasm -i "$dir/perf.data" --max-lines 1 >/dev/null 2>&1; then
+	json "disassembly" "losses:1 sample:[0-9]+" script --insn-trace=disasm -i "$dir/perf.data"
+	is "disassembly: targets" True "$(value 'any("target" in x for x in o)')"
+fi
+
+pmu=$dir/sys/bus/event_source/devices/rvtrace
+mkdir -p "$pmu/format" "$pmu/caps" "$dir/sys/bus/rvtrace/devices/encoder-0"
+echo 12 >"$pmu/type"
+echo 0-1 >"$pmu/cpumask"
+echo config:16 >"$pmu/format/timestamp"
+echo config3:0-63 >"$pmu/format/ecause"
+echo context >"$pmu/caps/features"
+printf 'protocol = ntrace\nmode = htm\n' >"$dir/sys/bus/rvtrace/devices/encoder-0/params"
+json list "component:1 pmu:1" list --sysfs "$dir/sys"
+is "list: terms and what the hardware takes of them" "ecause:0xffffffffffffffff timestamp:0x0" \
+	"$(value '" ".join(t["name"] + ":" + t["max"] for t in o[0]["terms"])')"
+is "list: a file of several lines" 'protocol = ntrace\nmode = htm' "$(value 'o[1]["params"]')"
+
+"$rv" script --raw-pc --json -i "$dir/perf.data" 2>"$dir/err"
+is "--raw-pc --json" 1 $?
+"$rv" report --json -i "$dir/perf.data" >/dev/full 2>"$dir/err"
+is "--json to a full disk" 1 $?
+
+done_testing

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * --json: one object a line, as Documentation/json.rst has them. Strings are as text_visible() makes
+ * them, so that a line is a line and always UTF-8. Written without a library, for there may be
+ * millions of lines; json_test reads all of it with json-c.
+ */
+#ifndef PERF_RVTRACE_JSON_H
+#define PERF_RVTRACE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *out;
+	bool more;	/* a comma goes before the next member */
+};
+
+/* An object with the member "type". json_end() ends it, and the line. */
+struct json json_begin(FILE *out, const char *type);
+void json_end(struct json *json);
+/* Members. @key is plain ASCII. */
+void json_text(struct json *json, const char *key, const char *text);
+void json_number(struct json *json, const char *key, int64_t number);
+/* With three digits behind the point. */
+void json_real(struct json *json, const char *key, double number);
+void json_flag(struct json *json, const char *key, bool value);
+/* As a string, "0x80001000": not every reader has 64 bits for a number. */
+void json_address(struct json *json, const char *key, uint64_t address);
+/* A member that is an object or (@key NULL) an element of an array; members follow. */
+void json_open(struct json *json, const char *key);
+void json_close(struct json *json);
+void json_open_array(struct json *json, const char *key);
+void json_close_array(struct json *json);
+
+#endif
