@@ -48,7 +48,7 @@ void rvt_table_destroy(void *table);
  * -ENOEXEC, -ENOMEM.
  */
 int rvt_table_read_elf(struct table *table, Elf *elf, const char *debug_roots);
-/* The first section of @type called @name (NULL: any), with its head in *@shdr; NULL: none. */
+/* section.c: the first of @type called @name (NULL: any), its head in *@shdr; NULL: none. */
 Elf_Scn *rvt_table_find_section(Elf *elf, unsigned int type, const char *name, GElf_Shdr *shdr);
 
 #endif
