@@ -108,7 +108,8 @@ enum rvt_tandem_problem {
 	RVT_TANDEM_RSP_SIZE,		/* response of another size than its request */
 	RVT_TANDEM_INIT_MIXED,		/* state initialization with instruction or reset */
 	RVT_TANDEM_INIT_ALONE,		/* state initialization outside a group */
-	RVT_TANDEM_AMBIGUOUS,		/* two instructions or values of a state in a group */
+	RVT_TANDEM_AMBIGUOUS,		/* two instructions, or values of a state or register, in a
+					 * group */
 	/* from here on the byte stream itself cannot be followed */
 	RVT_TANDEM_BAD_OPCODE,
 	RVT_TANDEM_BAD_REGISTER,

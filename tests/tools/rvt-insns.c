@@ -293,7 +293,8 @@ int main(int argc, char **argv)
 	group = argc == 5 ? parse_group(argv[1]) : -1;
 	steps = argc == 5 ? strtoul(argv[2], NULL, 0) : 0;
 	if (group < 0 || !steps || steps > MAX_STEPS) {
-		fputs("usage: rvt-insns GROUP STEPS SEED FILE\n       rvt-insns --groups\n", stderr);
+		fputs("usage: rvt-insns GROUP STEPS SEED FILE\n       rvt-insns --groups\n",
+		      stderr);
 		return 2;
 	}
 	p.group = group;

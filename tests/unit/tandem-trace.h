@@ -114,8 +114,8 @@ static inline void new_trace(struct trace *t)
 	end(t);
 }
 
-static inline void report(void *ctx, const struct rvt_tandem_shadow *shadow, uint64_t number, uint64_t pc,
-		   const struct rvt_tandem_group *group, const char *text)
+static inline void report(void *ctx, const struct rvt_tandem_shadow *shadow, uint64_t number,
+			  uint64_t pc, const struct rvt_tandem_group *group, const char *text)
 {
 	struct trace *t = ctx;
 

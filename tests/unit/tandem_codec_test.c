@@ -549,6 +549,15 @@ static void group_rules(void **state)
 	assert_int_equal(next(&t), 1);
 	assert_int_equal(t.problems[RVT_TANDEM_AMBIGUOUS], 2);
 	done(&t);
+	/* a register's full value beside another update of it; two masks are no contradiction */
+	open_trace(&t, BYTES(1, 16, 1, 0, 6, 3, 0, 1, 6, 3, 0, 2,
+			     4, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
+			     1, 16, 1, 0, 4, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2));
+	assert_int_equal(next(&t), 1);
+	assert_int_equal(t.problems[RVT_TANDEM_AMBIGUOUS], 1);
+	assert_int_equal(next(&t), 1);
+	assert_int_equal(t.problems[RVT_TANDEM_AMBIGUOUS], 1);
+	done(&t);
 }
 
 static void responses(void **state)

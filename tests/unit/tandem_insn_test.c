@@ -242,8 +242,9 @@ static void corrections(void **state)
  */
 static void reservations(void **state)
 {
-	static const uint32_t lr = 0x1000b1af /* lr.d x3,(x1) */, sc = 0x1820b1af /* sc.d x3,x2,(x1) */,
-		sd = 0x0020b023 /* sd x2,0(x1) */;
+	static const uint32_t lr = 0x1000b1af;		/* lr.d x3,(x1) */
+	static const uint32_t sc = 0x1820b1af;		/* sc.d x3,x2,(x1) */
+	static const uint32_t sd = 0x0020b023;		/* sd x2,0(x1) */
 	struct rvt_tandem_outcome outcome;
 	uint64_t memory;
 	struct machine m;

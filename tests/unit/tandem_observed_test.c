@@ -280,7 +280,7 @@ static void instret(void **unused)
 	}
 }
 
-/* A CSR that the trace never named holds what the implementation's reset left, and is then checked. */
+/* A CSR that the trace never named holds what reset left there, and is then checked. */
 static void csrs_of_reset(void **unused)
 {
 	struct trace *t = new_hart();

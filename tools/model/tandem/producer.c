@@ -2,7 +2,8 @@
 /*
  * Writes the tandem trace of one hart. Arguments: out=FILE, start=N (instructions of the hart to
  * skip) or start=user (the first one in U mode), skip=N (more to skip from there on), count=N
- * (instructions to trace, those that trap included), text=appendix-c (its bytes), hart=N, quit=on (end the emulator after them).
+ * (instructions to trace, those that trap included), hart=N, text=appendix-c (its bytes), quit=on
+ * (end the emulator after them).
  *
  * A call-back before each instruction finds the registers as the instruction before left them, and
  * writes down what changed. CSRs are looked at only after what can change them: system

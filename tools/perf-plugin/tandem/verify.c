@@ -69,7 +69,7 @@ static void print_result(const struct verify *verify, const struct rvt_tandem_ve
 	if (result->no_pc)
 		printf("%12" PRIu64 "  not compared: the pc was not known\n", result->no_pc);
 	if (result->doubtful)
-		printf("%12" PRIu64 "  not compared: registers not known since the trace was damaged\n",
+		printf("%12" PRIu64 "  not compared: registers not known since damage\n",
 		       result->doubtful);
 	if (result->unknown_code)
 		printf("%12" PRIu64 "  not compared: code not in the trace\n",
@@ -82,8 +82,8 @@ static void print_result(const struct verify *verify, const struct rvt_tandem_ve
 			printf("%12" PRIu32 "  not compared: access to %s, which is not modelled\n",
 			       result->unmodelled_csr[csr], rvt_tandem_reg_name(csr, buf));
 	if (result->disputed)
-		printf("%12" PRIu64 "  not compared: the golden model's sources disagree, last about "
-		       "%08" PRIx32 "\n", result->disputed, result->disputed_insn);
+		printf("%12" PRIu64 "  not compared: the golden model's sources disagree, last "
+		       "about %08" PRIx32 "\n", result->disputed, result->disputed_insn);
 	if (verify->problems)
 		printf("%12" PRIu64 "  errors of the trace\n", verify->problems);
 	printf("%12" PRIu64 "  mismatches\n", result->mismatched);
@@ -97,8 +97,8 @@ static int exit_status(const struct verify *verify, const struct rvt_tandem_veri
 	if (result->mismatched)
 		return 1;
 	if (!result->compared)
-		return cmd_error(2, "nothing could be verified: the trace has no instruction at a known "
-				 "pc");
+		return cmd_error(2, "nothing could be verified: the trace has no instruction "
+				 "at a known pc");
 	return verify->problems ? 1 : 0;
 }
 

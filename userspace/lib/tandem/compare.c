@@ -24,7 +24,8 @@ void rvt_tandem_mismatch(struct rvt_tandem_verifier *v, const char *format, ...)
 void rvt_tandem_mismatch_value(struct rvt_tandem_verifier *v, const char *what, uint64_t expected,
 			       uint64_t seen)
 {
-	rvt_tandem_mismatch(v, "  %s: expected 0x%" PRIx64 ", seen 0x%" PRIx64 "\n", what, expected, seen);
+	rvt_tandem_mismatch(v, "  %s: expected 0x%" PRIx64 ", seen 0x%" PRIx64 "\n", what, expected,
+			    seen);
 }
 
 void rvt_tandem_list_register(struct rvt_tandem_verifier *v, unsigned int reg)
@@ -52,10 +53,12 @@ static void compare_registers(struct rvt_tandem_verifier *v)
 	for (i = 0; i < v->list_len; i++) {
 		reg = v->list[i];
 		if (!shadow->known[reg] ||
-		    rvt_tandem_model_read(v, RVT_TANDEM_SPACE_REGISTER, reg, &value, sizeof(value)) ||
+		    rvt_tandem_model_read(v, RVT_TANDEM_SPACE_REGISTER, reg, &value,
+					  sizeof(value)) ||
 		    value == shadow->regs[reg])
 			continue;
-		rvt_tandem_mismatch_value(v, rvt_tandem_reg_name(reg, buf), value, shadow->regs[reg]);
+		rvt_tandem_mismatch_value(v, rvt_tandem_reg_name(reg, buf), value,
+					  shadow->regs[reg]);
 	}
 }
 
@@ -74,7 +77,8 @@ static void compare_pc(struct rvt_tandem_verifier *v)
 	uint64_t value;
 
 	if (!v->options->absent_pc && v->shadow.pc_known &&
-	    !rvt_tandem_model_read(v, RVT_TANDEM_SPACE_PC, 0, &value, sizeof(value)) && value != v->shadow.pc)
+	    !rvt_tandem_model_read(v, RVT_TANDEM_SPACE_PC, 0, &value, sizeof(value)) &&
+	    value != v->shadow.pc)
 		rvt_tandem_mismatch_value(v, "pc", value, v->shadow.pc);
 	if (!v->options->absent_privilege && v->shadow.privilege_known &&
 	    !rvt_tandem_model_read(v, RVT_TANDEM_SPACE_PRIVILEGE, 0, &value, sizeof(value)) &&

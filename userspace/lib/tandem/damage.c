@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Bytes that could not be followed hide groups: the pc is unknown until the trace tells it, and
- * registers and memory may have changed. What depends on a register that is doubtful is no mismatch,
- * until the trace tells the register, or shows it whole (the address of a load or store). The privilege mode, and CSRs that traps do not
- * write, are believed to be as before.
+ * registers and memory may have changed. What depends on a register that is doubtful is no
+ * mismatch, until the trace tells the register, or shows it whole (the address of a load or store).
+ * The privilege mode, and CSRs that traps do not write, are believed to be as before.
  */
 #include <errno.h>
 #include <string.h>

@@ -289,7 +289,7 @@ uint64_t rvt_tandem_float_fma(const struct tandem_format *f, struct tandem_float
 		return propagate(f, env, &left, &right);
 	}
 	product = multiply(&left, &right);
-	/* invalid even if a quiet NaN is added (F, "Single-Precision Floating-Point Computational") */
+	/* invalid even if a quiet NaN is added (F, "Computational Instructions") */
 	if (product.kind == QUIET)
 		return invalid(f, env);
 	return add_numbers(f, env, &product, &added);

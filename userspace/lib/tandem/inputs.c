@@ -177,8 +177,8 @@ static int interrupt_input(struct rvt_tandem_verifier *v)
 }
 
 /*
- * That nothing answers at an address is a property of the machine around the hart; that a misaligned
- * access traps may be one of the implementation.
+ * That nothing answers at an address is a property of the machine around the hart; that a
+ * misaligned access traps may be one of the implementation.
  */
 static int fault_input(struct rvt_tandem_verifier *v, const struct rvt_tandem_group *group)
 {

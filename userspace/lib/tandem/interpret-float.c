@@ -111,7 +111,8 @@ static enum tandem_interpreted convert(struct operation *o, unsigned int rs1)
 		return TANDEM_RESERVED;
 	if (!rounding(o))
 		return TANDEM_ILLEGAL;
-	return result_f(o, rvt_tandem_float_convert(from, o->format, &o->env, operand(o, from, rs1)));
+	return result_f(o,
+			rvt_tandem_float_convert(from, o->format, &o->env, operand(o, from, rs1)));
 }
 
 /* fcvt between a float and an integer; rs2: w, wu, l, lu */
@@ -193,7 +194,8 @@ static enum tandem_interpreted memory(struct tandem_unprivileged *hart, uint32_t
 		hart->stored = width == 2 ? (uint32_t)hart->f[insn >> 20 & 31] :
 			hart->f[insn >> 20 & 31];
 	else
-		set_f(hart, insn >> 7 & 31, width == 2 ? &rvt_tandem_binary32 : &rvt_tandem_binary64,
+		set_f(hart, insn >> 7 & 31,
+		      width == 2 ? &rvt_tandem_binary32 : &rvt_tandem_binary64,
 		      width == 2 ? (uint32_t)hart->loaded : hart->loaded);
 	return TANDEM_DONE;
 }

@@ -22,14 +22,14 @@ static uint64_t imm_i(uint32_t insn)
 
 static uint64_t imm_b(uint32_t insn)
 {
-	return tandem_sign_extend((insn >> 31) << 12 | (insn >> 7 & 1) << 11 | (insn >> 25 & 63) << 5 |
-			   (insn >> 8 & 15) << 1, 13);
+	return tandem_sign_extend((insn >> 31) << 12 | (insn >> 7 & 1) << 11 |
+				  (insn >> 25 & 63) << 5 | (insn >> 8 & 15) << 1, 13);
 }
 
 static uint64_t imm_j(uint32_t insn)
 {
-	return tandem_sign_extend((insn >> 31) << 20 | (insn >> 12 & 0xff) << 12 | (insn >> 20 & 1) << 11 |
-			   (insn >> 21 & 0x3ff) << 1, 21);
+	return tandem_sign_extend((insn >> 31) << 20 | (insn >> 12 & 0xff) << 12 |
+				  (insn >> 20 & 1) << 11 | (insn >> 21 & 0x3ff) << 1, 21);
 }
 
 /*
@@ -154,7 +154,8 @@ static enum tandem_interpreted load(struct tandem_unprivileged *hart, uint32_t i
 
 	if (funct3 == 7 || (hart->xlen == 32 && (funct3 & 3) + (funct3 >> 2) > 2))
 		return TANDEM_RESERVED;
-	tandem_set_x(hart, insn >> 7 & 31, funct3 & 4 ? value : (uint64_t)tandem_sign_extend(value, bits));
+	tandem_set_x(hart, insn >> 7 & 31,
+		     funct3 & 4 ? value : (uint64_t)tandem_sign_extend(value, bits));
 	return jump(hart, hart->pc + 4);
 }
 
@@ -211,7 +212,8 @@ static enum tandem_interpreted atomic(struct tandem_unprivileged *hart, uint32_t
 
 static enum tandem_interpreted upper(struct tandem_unprivileged *hart, uint32_t insn, uint64_t base)
 {
-	tandem_set_x(hart, insn >> 7 & 31, base + (uint64_t)tandem_sign_extend(insn & 0xfffff000u, 32));
+	tandem_set_x(hart, insn >> 7 & 31,
+		     base + (uint64_t)tandem_sign_extend(insn & 0xfffff000u, 32));
 	return jump(hart, hart->pc + 4);
 }
 

@@ -54,7 +54,8 @@ struct tandem_hart {
 	uint8_t privilege;
 	unsigned int choices;		/* RVT_TANDEM_CHOICE_* */
 	uint64_t external;		/* interrupts pending from outside, as in mip */
-	uint64_t csr[4096];		/* those that rvt_tandem_csr_modelled() knows; mip: software's */
+	/* those that rvt_tandem_csr_modelled() knows; of mip, what software wrote */
+	uint64_t csr[4096];
 	struct rvt_tandem_memory *memory;
 };
 

@@ -28,6 +28,8 @@ struct rvt_tandem_reader {
 		uint64_t inc_pc_offset;
 		uint16_t states;
 	} rules;
+	/* twice the group in which a register was last named, from 1; 1 more: by its full value */
+	uint64_t group_number, named[RVT_TANDEM_REGS];
 	struct rvt_tandem_update *updates;
 	struct rvt_tandem_access *accesses;
 	size_t updates_cap, accesses_cap;
@@ -46,6 +48,7 @@ static int create(const struct rvt_tandem_params *params, struct rvt_tandem_read
 	if (!r)
 		return -ENOMEM;
 	r->params = *params;
+	r->group_number = 1;
 	*reader = r;
 	return 0;
 }
@@ -195,6 +198,7 @@ static void resync(struct rvt_tandem_reader *r)
 	}
 	r->stats.skipped_bytes += r->pos - from;
 	r->rules.open = false;
+	r->group_number++;
 	r->previous.op = 0;
 	r->gaps++;
 }
@@ -209,6 +213,18 @@ static void end_group(struct rvt_tandem_reader *r, uint64_t offset)
 	if (r->rules.init && (r->rules.has_insn || r->rules.reset))
 		report(r, offset, RVT_TANDEM_INIT_MIXED);
 	memset(&r->rules, 0, sizeof(r->rules));
+	r->group_number++;
+}
+
+/* Order means nothing in a group: a full value beside another update says nothing. */
+static void check_register(struct rvt_tandem_reader *r, const struct rvt_tandem_record *record)
+{
+	uint64_t *named = &r->named[record->reg];
+	bool full = record->op == RVT_TANDEM_REG_FULL;
+
+	if (*named / 2 == r->group_number && (full || *named % 2))
+		report(r, record->offset, RVT_TANDEM_AMBIGUOUS);
+	*named = 2 * r->group_number + full;
 }
 
 /* The rules of ch. 3 for a record in a group. */
@@ -223,6 +239,11 @@ static void check_in_group(struct rvt_tandem_reader *r, const struct rvt_tandem_
 		if (r->rules.states >> record->state_id & 1)
 			report(r, record->offset, RVT_TANDEM_AMBIGUOUS);
 		r->rules.states |= 1u << record->state_id;
+		break;
+	case RVT_TANDEM_REG_FULL:
+	case RVT_TANDEM_REG_ADD:
+	case RVT_TANDEM_REG_OR:
+		check_register(r, record);
 		break;
 	case RVT_TANDEM_RESET:
 		r->rules.reset = true;

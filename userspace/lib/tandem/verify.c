@@ -7,22 +7,22 @@
 
 #define PROGRESS_GROUPS 16384
 
-int rvt_tandem_model_write(struct rvt_tandem_verifier *v, enum rvt_tandem_space space, uint64_t address,
-		       const void *data, size_t len)
+int rvt_tandem_model_write(struct rvt_tandem_verifier *v, enum rvt_tandem_space space,
+			   uint64_t address, const void *data, size_t len)
 {
 	int ret = v->options->ops->write(v->options->ctx, space, address, data, len);
 
 	return ret == -ENOENT ? 0 : ret;
 }
 
-int rvt_tandem_model_write_value(struct rvt_tandem_verifier *v, enum rvt_tandem_space space, uint64_t address,
-			     uint64_t value)
+int rvt_tandem_model_write_value(struct rvt_tandem_verifier *v, enum rvt_tandem_space space,
+				 uint64_t address, uint64_t value)
 {
 	return rvt_tandem_model_write(v, space, address, &value, sizeof(value));
 }
 
-int rvt_tandem_model_read(struct rvt_tandem_verifier *v, enum rvt_tandem_space space, uint64_t address, void *data,
-		      size_t len)
+int rvt_tandem_model_read(struct rvt_tandem_verifier *v, enum rvt_tandem_space space,
+			  uint64_t address, void *data, size_t len)
 {
 	return v->options->ops->read(v->options->ctx, space, address, data, len);
 }
@@ -80,7 +80,8 @@ static int copy_registers(struct rvt_tandem_verifier *v)
 	if (!ret && shadow->pc_known && !v->options->absent_pc)
 		ret = rvt_tandem_model_write_value(v, RVT_TANDEM_SPACE_PC, 0, shadow->pc);
 	if (!ret && shadow->privilege_known && !v->options->absent_privilege)
-		ret = rvt_tandem_model_write_value(v, RVT_TANDEM_SPACE_PRIVILEGE, 0, shadow->privilege);
+		ret = rvt_tandem_model_write_value(v, RVT_TANDEM_SPACE_PRIVILEGE, 0,
+						   shadow->privilege);
 	return ret;
 }
 
@@ -133,8 +134,8 @@ static int adopt_memory(struct rvt_tandem_verifier *v, const struct rvt_tandem_o
 	for (i = 0; i < outcome->writes_len && !ret; i++) {
 		if (outcome->writes[i].len > 8)
 			continue;
-		ret = rvt_tandem_model_read(v, RVT_TANDEM_SPACE_MEMORY, outcome->writes[i].addr, &bytes,
-				 outcome->writes[i].len);
+		ret = rvt_tandem_model_read(v, RVT_TANDEM_SPACE_MEMORY, outcome->writes[i].addr,
+					    &bytes, outcome->writes[i].len);
 		if (!ret)
 			ret = rvt_tandem_memory_write(v->shadow.memory, outcome->writes[i].addr,
 						      &bytes, outcome->writes[i].len);
@@ -142,7 +143,8 @@ static int adopt_memory(struct rvt_tandem_verifier *v, const struct rvt_tandem_o
 	return ret;
 }
 
-static void count_incomparable(struct rvt_tandem_verifier *v, const struct rvt_tandem_outcome *outcome)
+static void count_incomparable(struct rvt_tandem_verifier *v,
+			       const struct rvt_tandem_outcome *outcome)
 {
 	v->result->unknown_code += !!(outcome->flags & RVT_TANDEM_OUT_UNKNOWN_CODE);
 	v->result->unknown_memory += !!(outcome->flags & RVT_TANDEM_OUT_UNKNOWN_MEMORY);

@@ -67,8 +67,8 @@ int rvt_tandem_access_inputs(struct rvt_tandem_verifier *v, const struct rvt_tan
 int rvt_tandem_copy_inputs(struct rvt_tandem_verifier *v, const struct rvt_tandem_group *group,
 			   uint64_t pc);
 /*
- * The instruction loaded what the model does not know, and the register says what it was. *@learned:
- * it is known now, and the instruction can be executed again.
+ * The instruction loaded what the model does not know, and the register says what it was.
+ * *@learned: it is known now, and the instruction can be executed again.
  */
 int rvt_tandem_learn_load(struct rvt_tandem_verifier *v, const struct rvt_tandem_group *group,
 			  const struct rvt_tandem_outcome *outcome, bool *learned);
