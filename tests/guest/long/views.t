@@ -147,7 +147,24 @@ if command -v genhtml >/dev/null; then
 fi
 
 check "chrome profile is JSON" python3 -m json.tool "$work/chrome" /dev/null
-is "chrome profile: calls of leaf" 1345 "$(grep -c '"ph":"B".*"name":"leaf"' "$work/chrome")"
+is "chrome profile: calls of leaf" 1345 "$(grep -c '"ph":"X".*"name":"leaf"' "$work/chrome")"
+cat >"$work/nest.py" <<-'END'
+	import collections, json, sys
+	threads = collections.defaultdict(list)
+	for event in json.load(open(sys.argv[1])):
+	    if event["ph"] == "X":
+	        begin, length = round(1000 * event["ts"]), round(1000 * event["dur"])
+	        assert length > 0, event
+	        threads[event["pid"], event["tid"]].append((begin, -length, event["name"]))
+	for slices in threads.values():
+	    ends = []
+	    for begin, length, name in sorted(slices):
+	        while ends and ends[-1] <= begin:
+	            ends.pop()
+	        assert not ends or begin - length < ends[-1], (begin, name)
+	        ends.append(begin - length)
+END
+check "chrome profile: slices nest, and each has a length" python3 "$work/nest.py" "$work/chrome"
 is "chrome profile: a process with its name" \
 	1 "$(grep '"process_name"' "$work/chrome" | grep -c '"name":"calls"')"
 check "svg is XML" \

@@ -5,11 +5,11 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/cmd.h"
 #include "profile/profile.h"
+#include "profile/timeline.h"
 
 #ifdef HAVE_JSON
 #include <json-c/json.h>
@@ -17,50 +17,13 @@
 /* Above every process id: those of the n-th recording are moved up by n times this. */
 #define RECORDING_PIDS 10000000
 
-/* What a viewer was told of a thread; .key first, for tsearch(). */
-struct named {
-	int32_t pid, tid;
-	char comm[96];
-};
-
 struct chrome {
-	struct places *places;
+	struct timeline timeline;
 	FILE *out;
 	const char *recording;	/* its name, when there are several */
 	int recordings;
-	void *threads, *processes;	/* tsearch trees of struct named */
 	bool any;
 };
-
-void *chrome_create(struct places *places, const struct rvt_session_options *options, FILE *out)
-{
-	struct chrome *chrome = calloc(1, sizeof(*chrome));
-
-	(void)options;
-	if (!chrome)
-		return NULL;
-	chrome->places = places;
-	chrome->out = out;
-	fputs("[\n", out);
-	return chrome;
-}
-
-static void forget_names(struct chrome *chrome)
-{
-	tdestroy(chrome->threads, free);
-	tdestroy(chrome->processes, free);
-	chrome->threads = chrome->processes = NULL;
-}
-
-void chrome_next(void *data, struct places *places, const char *name)
-{
-	struct chrome *chrome = data;
-
-	forget_names(chrome);
-	chrome->places = places;
-	chrome->recording = name;
-	chrome->recordings++;
-}
 
 /* @event is freed. */
 static int put(struct chrome *chrome, struct json_object *event)
@@ -87,31 +50,22 @@ static struct json_object *new_event(const struct chrome *chrome, const char *ph
 }
 
 /* Microseconds, to the nanosecond. */
-static void add_time(struct json_object *event, uint64_t ns)
+static void add_time(struct json_object *event, const char *key, uint64_t ns)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRIu64 ".%03" PRIu64, ns / 1000, ns % 1000);
-	json_object_object_add(event, "ts", json_object_new_double_s(ns / 1e3, text));
+	json_object_object_add(event, key, json_object_new_double_s(ns / 1e3, text));
 }
 
-static int compare_named(const void *a, const void *b)
+static int put_name(struct chrome *chrome, const char *kind, const struct timeline_thread *thread)
 {
-	const struct named *x = a, *y = b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
-}
-
-static int put_name(struct chrome *chrome, const char *kind, const struct named *named)
-{
-	struct json_object *event = new_event(chrome, "M", named->pid, named->tid);
+	struct json_object *event = new_event(chrome, "M", thread->pid, thread->tid);
 	struct json_object *args = json_object_new_object();
 	const char *recording = chrome->recording;
-	char text[320];
+	char text[360];
 
-	snprintf(text, sizeof(text), "%s%s%.250s%s", named->comm, recording ? " (" : "",
+	snprintf(text, sizeof(text), "%s%s%.250s%s", thread->comm, recording ? " (" : "",
 		 recording ? recording : "", recording ? ")" : "");
 	json_object_object_add(event, "name", json_object_new_string(kind));
 	json_object_object_add(args, "name", json_object_new_string(text));
@@ -119,79 +73,53 @@ static int put_name(struct chrome *chrome, const char *kind, const struct named 
 	return put(chrome, event);
 }
 
-/* Says how a thread or process is called, when it is first seen or has another name than before. */
-static int tell_name(struct chrome *chrome, void **tree, const char *kind,
-		     const struct named *named)
+static int put_thread(void *ctx, const struct timeline_thread *thread)
 {
-	struct named **found = tsearch(named, tree, compare_named);
+	int err = put_name(ctx, "thread_name", thread);
 
-	if (!found)
-		return -ENOMEM;
-	if (*found == named) {
-		*found = malloc(sizeof(*named));
-		if (!*found) {
-			*found = (struct named *)named;
-			tdelete(named, tree, compare_named);
-			return -ENOMEM;
-		}
-	} else if (!strcmp((*found)->comm, named->comm)) {
-		return 0;
-	}
-	**found = *named;
-	return put_name(chrome, kind, named);
+	return err || thread->pid != thread->tid ? err : put_name(ctx, "process_name", thread);
 }
 
-static int tell_names(struct chrome *chrome, const struct rvt_hart_flow *hart)
+/*
+ * With its length: speedscope takes events that begin and end only where both have the same name
+ * and arguments, and tells functions apart by their arguments.
+ */
+static int put_slice(void *ctx, const struct timeline_thread *thread,
+		     const struct timeline_slice *slice, uint64_t time)
 {
-	struct named named = { .pid = hart->task ? hart->task->pid : -1,
-			       .tid = hart->task ? hart->task->tid : -2 - hart->cpu };
-	int err;
+	struct chrome *chrome = ctx;
+	struct json_object *event = new_event(chrome, "X", thread->pid, thread->tid);
 
-	snprintf(named.comm, sizeof(named.comm), "%s", places_comm(chrome->places, hart));
-	err = tell_name(chrome, &chrome->threads, "thread_name", &named);
-	if (err || named.pid != named.tid)
-		return err;
-	return tell_name(chrome, &chrome->processes, "process_name", &named);
-}
-
-static int put_begin(struct chrome *chrome, const struct rvt_hart_flow *hart, int32_t pid,
-		     int32_t tid,
-		     uint64_t addr)
-{
-	const struct place *place = places_find(chrome->places, hart->space, addr);
-	struct json_object *event = new_event(chrome, "B", pid, tid);
-	struct json_object *args = json_object_new_object();
-	char unknown[24];
-
-	snprintf(unknown, sizeof(unknown), "0x%" PRIx64, addr);
-	add_time(event, hart->time);
-	json_object_object_add(event, "name", json_object_new_string(place->symbol ? place->symbol :
-								     unknown));
-	json_object_object_add(args, "dso", json_object_new_string(place->dso));
-	json_object_object_add(args, "cpu", json_object_new_int(hart->cpu));
-	json_object_object_add(event, "args", args);
+	add_time(event, "ts", slice->begin);
+	add_time(event, "dur", time - slice->begin);
+	json_object_object_add(event, "name", json_object_new_string(slice->name));
+	json_object_object_add(event, "cat", json_object_new_string(slice->dso));
 	return put(chrome, event);
+}
+
+void *chrome_create(struct places *places, const struct rvt_session_options *options, FILE *out)
+{
+	struct chrome *chrome = calloc(1, sizeof(*chrome));
+
+	(void)options;
+	if (!chrome)
+		return NULL;
+	chrome->timeline = (struct timeline){
+		.places = places,
+		.ops = { .ctx = chrome, .thread = put_thread, .end = put_slice },
+	};
+	chrome->out = out;
+	fputs("[\n", out);
+	return chrome;
 }
 
 static int chrome_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 			struct rvt_callstack *stack, size_t ended)
 {
 	struct chrome *chrome = ctx;
-	int32_t pid = hart->task ? hart->task->pid : -1;
-	int32_t tid = hart->task ? hart->task->tid : -2 - hart->cpu;
-	int err = 0;
 
-	(void)stack;
-	for (; ended && !err; ended--) {
-		struct json_object *event = new_event(chrome, "E", pid, tid);
-
-		add_time(event, hart->time);
-		err = put(chrome, event);
-	}
-	if (err || (transfer->kind != TRANSFER_CALL && transfer->kind != TRANSFER_TRAP))
-		return err;
-	err = tell_names(chrome, hart);
-	return err ? err : put_begin(chrome, hart, pid, tid, transfer->to);
+	(void)transfer;
+	return timeline_after(&chrome->timeline, hart, stack, ended);
 }
 
 void chrome_ops(struct transfers_ops *ops)
@@ -199,21 +127,38 @@ void chrome_ops(struct transfers_ops *ops)
 	ops->after = chrome_after;
 }
 
-/* Viewers close what is still open at the end of the trace. */
+void chrome_next(void *data, struct places *places, const char *name)
+{
+	struct chrome *chrome = data;
+
+	chrome->timeline.places = places;
+	chrome->recording = name;
+	chrome->recordings++;
+}
+
+int chrome_close(void *data)
+{
+	struct chrome *chrome = data;
+
+	return timeline_end(&chrome->timeline);
+}
+
 int chrome_write(void *data, const char *name, const char *dso, FILE *out)
 {
-	(void)data;
+	int err = chrome_close(data);
+
 	(void)name;
 	(void)dso;
 	fputs("\n]\n", out);
-	return 0;
+	return err;
 }
 
 void chrome_destroy(void *data)
 {
 	struct chrome *chrome = data;
 
-	forget_names(chrome);
+	chrome->timeline.ops = (struct timeline_ops){ 0 };
+	timeline_end(&chrome->timeline);
 	free(chrome);
 }
 #else
@@ -227,6 +172,12 @@ void *chrome_create(struct places *places, const struct rvt_session_options *opt
 void chrome_next(void *data, struct places *places, const char *name)
 {
 	(void)data, (void)places, (void)name;
+}
+
+int chrome_close(void *data)
+{
+	(void)data;
+	return 0;
 }
 
 void chrome_ops(struct transfers_ops *ops)

@@ -9,9 +9,9 @@
 #include "profile/profile.h"
 #include "profile/merge.h"
 
-#define FLAT flat_create, flat_ops, flat_add, flat_write, flat_destroy
-#define TREE tree_create, tree_ops, NULL, tree_write, tree_destroy
-#define CHROME chrome_create, chrome_ops, NULL, chrome_write, chrome_destroy
+#define FLAT flat_create, flat_ops, flat_add, flat_write, flat_destroy, false
+#define TREE tree_create, tree_ops, NULL, tree_write, tree_destroy, false
+#define CHROME chrome_create, chrome_ops, NULL, chrome_write, chrome_destroy, true
 
 static const struct profile_format formats[] = {
 	{ "llvm", "llvm-profgen --unsymbolized-profile", FLAT },
@@ -82,6 +82,7 @@ static int run(const struct profile_format *format, const struct view_options *o
 
 	/* what is only counted needs no order, and without it is decoded faster */
 	wanted.session.by_cpu = format->add;
+	wanted.session.clock = format->timed;
 	view = view_open(&wanted);
 	places = view ? places_create(view_session(view)) : NULL;
 	data = places ? format->create(places, &options->session, out) : NULL;
@@ -155,6 +156,7 @@ static int merge_timelines(const struct profile_format *format, struct view_opti
 		uint64_t errors = 0;
 
 		options->input = *files;
+		options->session.clock = true;
 		view = view_open(options);
 		places = view ? places_create(view_session(view)) : NULL;
 		err = places ? 0 : -EINVAL;
@@ -162,6 +164,8 @@ static int merge_timelines(const struct profile_format *format, struct view_opti
 			chrome_next(data, places, *files);
 			err = profile_decode(view, format, &options->session, data, &errors);
 		}
+		if (!err)
+			err = chrome_close(data);
 		if (!err)
 			err = view_summary(view, errors);
 		places_destroy(places);

@@ -25,6 +25,7 @@ struct profile_format {
 	/* @dso: of which file; NULL: of the one that ran most. Returns 0 or -errno. */
 	int (*write)(void *data, const char *name, const char *dso, FILE *out);
 	void (*destroy)(void *data);
+	bool timed;		/* it shows when things were */
 };
 
 /* profile.c: NULL after a message. */
@@ -75,7 +76,11 @@ void *chrome_create(struct places *places, const struct rvt_session_options *opt
 void chrome_ops(struct transfers_ops *ops);
 int chrome_write(void *data, const char *name, const char *dso, FILE *out);
 void chrome_destroy(void *data);
-/* Several recordings in one: what follows is of the recording @name. */
+/*
+ * Several recordings in one: what follows is of the recording @name, until chrome_close(), which
+ * returns 0 or -errno.
+ */
 void chrome_next(void *data, struct places *places, const char *name);
+int chrome_close(void *data);
 
 #endif
