@@ -81,6 +81,13 @@ static inline uint64_t rvt_hart_time(const struct rvt_hart_flow *hart, uint64_t 
 }
 
 /*
+ * Whether @run ends in a direct jump to itself, or to straight code before it: a loop without any
+ * branch. E-Trace encodes no direct jumps, so that such a loop counts once each time it is entered,
+ * however long it runs. N-Trace counts its instructions: false.
+ */
+bool rvt_hart_loop_uncounted(const struct rvt_hart_flow *hart, const struct rvt_run *run);
+
+/*
  * A PERF_RECORD_AUX: trace that a driver handed over in one piece. When it did, and who ran there:
  * where the trace says itself whose it is, it may be another's that ran before.
  */

@@ -502,6 +502,37 @@ static void test_fits(void **state)
 	free(session);
 }
 
+/* ---- what is not counted ---- */
+
+/* A jump to itself, and one to straight code before it; others are left, or are branches. */
+static void test_uncounted(void **state)
+{
+	const uint8_t halfwords[] = { 2, 2, 2 };
+	struct rvt_block block = { .pc = 0x100, .insns = 3, .bytes = 12, .halfwords = halfwords,
+				   .iclass = RVT_INSN_JUMP, .target = 0x108 };
+	struct rvt_run run = { .block = &block, .count = 3 };
+	struct encoder encoder = { .params = { .protocol = RVT_PROTOCOL_ETRACE } };
+	struct hart_flow hart = { .encoder = &encoder };
+
+	(void)state;
+	assert_true(rvt_hart_loop_uncounted(&hart.base, &run));
+	block.target = 0x100;
+	assert_true(rvt_hart_loop_uncounted(&hart.base, &run));
+	block.target = 0xfc;
+	assert_false(rvt_hart_loop_uncounted(&hart.base, &run));
+	block.target = 0x10c;
+	assert_false(rvt_hart_loop_uncounted(&hart.base, &run));
+	block.target = 0x104;
+	run.count = 2;	/* interrupted before the jump */
+	assert_false(rvt_hart_loop_uncounted(&hart.base, &run));
+	run.count = 3;
+	block.iclass = RVT_INSN_BRANCH;
+	assert_false(rvt_hart_loop_uncounted(&hart.base, &run));
+	block.iclass = RVT_INSN_JUMP;
+	encoder.params.protocol = RVT_PROTOCOL_NTRACE;
+	assert_false(rvt_hart_loop_uncounted(&hart.base, &run));
+}
+
 /* ---- where slices are cut ---- */
 
 /* Of a recording of cpu 0 alone, in two AUX records. Returns how many slices. */
@@ -587,6 +618,7 @@ int main(void)
 					     .damage = true };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fits),
+		cmocka_unit_test(test_uncounted),
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_overlapping),
 		{ "whole recordings", random_recordings_test, NULL, NULL, &whole },

@@ -240,6 +240,8 @@ static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 		int err;
 
 		hart->time = rvt_hart_time(hart, told);
+		if (transfers->view)
+			view_note_run(transfers->view, hart, &runs[i], 1);
 		for (; j < runs[i].first; j++)
 			pc += 2 * block->halfwords[j];
 		err = arrive(transfers, hart, pc);

@@ -31,6 +31,7 @@ struct view {
 	atomic_bool kernel_lost;
 	atomic_uint_fast64_t gaps, no_code;	/* LOST events; those for want of code */
 	atomic_bool wanted;	/* something passed the filters */
+	atomic_uint_fast64_t loops, loop;	/* see struct view_losses */
 };
 
 bool view_option(struct view_options *options, int c, const char *argument)
@@ -332,11 +333,12 @@ bool view_losses(struct view *view, struct view_losses *losses)
 		.overruns = stats.truncated + stats.partial + stats.collisions,
 		.records = stats.lost_records,
 		.damaged = rvt_perfdata_warning(rvt_session_file(view->session)),
+		.loops = view->loops, .loop = view->loop,
 	};
 	while (rvt_session_missing(view->session, losses->files))
 		losses->files++;
 	return losses->gaps || losses->messages || losses->bytes || losses->overruns ||
-		losses->records || losses->damaged || stats.stream.errors;
+		losses->records || losses->damaged || losses->loops || stats.stream.errors;
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -360,6 +362,10 @@ void view_print_losses(struct view *view, FILE *out, const char *prefix)
 			"followed: code is missing, %zu files of it\n", prefix, losses.messages,
 			losses.all_messages, percent(losses.messages, losses.all_messages),
 			losses.files);
+	if (losses.loops)
+		fprintf(out, "%s  %" PRIu64 " times a loop without a branch was entered, as at 0x%"
+			PRIx64 ":\n%s  E-Trace does not tell how often it ran, and it counts once\n",
+			prefix, losses.loops, losses.loop, prefix);
 	if (losses.bytes)
 		fprintf(out, "%s  %" PRIu64 " of %" PRIu64 " bytes of trace (%.3g%%) are damaged "
 			"or not in the file\n", prefix, losses.bytes, losses.all_bytes,
@@ -396,6 +402,7 @@ void view_forget(struct view *view)
 {
 	view->gaps = 0;
 	view->no_code = 0;
+	view->loops = 0;
 }
 
 /*
@@ -471,6 +478,15 @@ int view_summary(struct view *view, uint64_t trace_errors)
 		cmd_warning("%s", warning);
 	err = judge_losses(view);
 	return !err && warning ? -EBADMSG : err;
+}
+
+void view_note_run(struct view *view, const struct rvt_hart_flow *hart, const struct rvt_run *run,
+		   uint64_t times)
+{
+	if (!rvt_hart_loop_uncounted(hart, run))
+		return;
+	view->loops += times;
+	view->loop = run->block->target;
 }
 
 void view_cut(struct view *view, uint64_t cuts)

@@ -92,6 +92,8 @@ struct view_losses {
 	uint64_t overruns;	/* times that the recorder lost trace */
 	uint64_t records;	/* of sideband that the recorder lost */
 	bool damaged;		/* the file itself */
+	uint64_t loops;		/* entered, that E-Trace does not count; one is at .loop */
+	uint64_t loop;
 };
 
 /* After the run. False: nothing is lost. */
@@ -114,6 +116,12 @@ int view_summary(struct view *view, uint64_t trace_errors);
 void view_forget(struct view *view);
 /* Takes note of a LOST event, for the summary. Any thread may call it. */
 void view_lost(struct view *view, const struct rvt_event *event);
+/*
+ * Takes note of a run that the view counts @times: the trace may not tell how often it was executed
+ * (rvt_hart_loop_uncounted()). Any thread may call it.
+ */
+void view_note_run(struct view *view, const struct rvt_hart_flow *hart, const struct rvt_run *run,
+		   uint64_t times);
 /* Call stacks were cut off @cuts more times: for the summary, too. */
 void view_cut(struct view *view, uint64_t cuts);
 /* What perf calls "instruction trace error": a sentence for @event. */

@@ -250,6 +250,7 @@ static int count_wanted(struct report *report, struct rvt_hart_flow *hart,
 	const struct rvt_block *block = run->block;
 	struct cache_slot *slot = find_slot(report, hart, block);
 
+	view_note_run(report->view, hart, run, times);
 	report->insns += times * run->count;
 	if (!slot->row)
 		return count_each(report, hart, run, slot->at_start, times);

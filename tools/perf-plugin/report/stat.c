@@ -80,14 +80,15 @@ static int count_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ru
 {
 	struct counts *counts = ctx;
 	struct cpu_counts *cpu = get_cpu(counts, hart->cpu);
-
 	uint64_t told = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		hart->time = rvt_hart_time(hart, told);
 		told += runs[i].count;
-		if (view_wants(counts->view, hart))
-			cpu->insns += runs[i].count;
+		if (!view_wants(counts->view, hart))
+			continue;
+		cpu->insns += runs[i].count;
+		view_note_run(counts->view, hart, &runs[i], 1);
 	}
 	hart->time = rvt_hart_time(hart, 0);
 	return counts->stacks ?
@@ -100,8 +101,10 @@ static int count_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 	struct counts *counts = ctx;
 	struct cpu_counts *cpu = get_cpu(counts, hart->cpu);
 
-	if (view_wants(counts->view, hart))
-		cpu->insns += times * run->count;
+	if (!view_wants(counts->view, hart))
+		return 0;
+	cpu->insns += times * run->count;
+	view_note_run(counts->view, hart, run, times);
 	return 0;
 }
 

@@ -409,6 +409,17 @@ static int hart_context(struct hart_flow *hart, const struct rvt_context *contex
 	return hart_update(hart);
 }
 
+bool rvt_hart_loop_uncounted(const struct rvt_hart_flow *base, const struct rvt_run *run)
+{
+	/* it is the first member */
+	const struct hart_flow *hart = (const struct hart_flow *)base;
+	const struct rvt_block *block = run->block;
+
+	return block->iclass == RVT_INSN_JUMP && run->first + run->count == block->insns &&
+		block->target >= block->pc && block->target - block->pc < block->bytes &&
+		hart->encoder->params.protocol == RVT_PROTOCOL_ETRACE;
+}
+
 /* ---- what the flow says ---- */
 
 /* How the flow that comes belongs to the slices before and behind. */
