@@ -100,6 +100,14 @@ CFLAGS_riscv64 += -DHAVE_LIBBPF -DBPF_DIR='"$(B)"'
 LIBS_riscv64 += -l:libbpf.a -lelf -lz
 endif
 LDFLAGS_asan := -fsanitize=address,undefined
+# The same tests by another compiler with its sanitizers, and with one that watches threads.
+SANITIZE_clang := address,undefined,float-divide-by-zero,local-bounds,nullability
+CFLAGS_clang := $(patsubst -fsanitize=%,-fsanitize=$(SANITIZE_clang),$(CFLAGS_asan))
+LDFLAGS_clang := -fsanitize=$(SANITIZE_clang)
+LIBS_clang := $(LIBS_asan)
+CFLAGS_tsan := $(patsubst -fsanitize=%,-fsanitize=thread,$(CFLAGS_asan))
+LDFLAGS_tsan := -fsanitize=thread
+LIBS_tsan := $(LIBS_asan)
 
 .PHONY: all help demo check check-long unit guest driver bench clean distclean deps lab
 .DEFAULT_GOAL := all
@@ -117,7 +125,7 @@ $(B)/%.bpf.o: tools/perf-plugin/bpf/%.bpf.c tools/perf-plugin/bpf/types.h \
 	@mkdir -p $(@D)
 	$(call brief,BPF,$@)clang -target bpf -O2 -g -Wall -Wextra $(CFLAGS_ERROR) -Iinclude -Itools/perf-plugin -I$(BPF_INCLUDE) -c -o $@ $<
 
-$(patsubst %,$(B)/%/tools/perf-plugin/bpf/load.o,host asan riscv64): $(BPF_OBJECTS)
+$(patsubst %,$(B)/%/tools/perf-plugin/bpf/load.o,host asan clang tsan riscv64): $(BPF_OBJECTS)
 
 help:
 	@sed -n 's/^## //p' $(filter-out %.d,$(MAKEFILE_LIST))
@@ -145,31 +153,43 @@ endef
 NEEDED := gelf.h elfutils/libdw.h zstd.h cmocka.h
 $(eval $(call variant,host,$(CC),$(NEEDED)))
 $(eval $(call variant,asan,$(CC),$(NEEDED)))
+$(eval $(call variant,clang,clang,$(NEEDED)))
+$(eval $(call variant,tsan,$(CC),$(NEEDED)))
 $(eval $(call variant,riscv64,$(LAB) cross-cc,$(NEEDED)))
 
 $(B)/host/librvtrace.so: $(LIB_SRC:%.c=$(B)/host/%.o) userspace/lib/librvtrace.map
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,librvtrace.so.0 -Wl,--version-script=userspace/lib/librvtrace.map \
 		-o $@ $(filter %.o,$^) $(LIBS)
 
-$(B)/asan/unit/%: $(B)/asan/tests/unit/%.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)/asan/librvtrace.a
-	@mkdir -p $(@D)
-	$(call brief,LINK,$@)$(CC) $(LDFLAGS_asan) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(LIBS_asan) -lcmocka
-
-$(patsubst %,$(B)/%/tools/perf-plugin/main.o,host asan riscv64): \
+$(patsubst %,$(B)/%/tools/perf-plugin/main.o,host asan clang tsan riscv64): \
 	private CFLAGS_COMMON += -DPERF_RVTRACE_VERSION='"$(VERSION)"'
 
+# $(1): variant; $(2): compiler. Its unit tests are build/$(1)/unit/NAME.
+define unit_variant
+$(B)/$(1)/unit/%: $(B)/$(1)/tests/unit/%.o $$(UNIT_COMMON:%.c=$(B)/$(1)/%.o) $(B)/$(1)/librvtrace.a
+	@mkdir -p $$(@D)
+	$$(call brief,LINK,$$@)$(2) $$(LDFLAGS_$(1)) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $$(LIBS) $$(LIBS_$(1)) -lcmocka
+
 # Parts of the command that have tests of their own.
-$(B)/asan/unit/event_test: $(patsubst %,$(B)/asan/tools/perf-plugin/%.o,record/event \
+$(B)/$(1)/unit/event_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/%.o,record/event \
 	record/event-names record/tracepoint common/pmu common/text)
-$(B)/asan/unit/session_slices_test $(B)/asan/unit/transfers_test: $(B)/asan/tools/perf-plugin/common/transfers.o
-$(B)/asan/unit/itrace_time_test: $(patsubst %,$(B)/asan/tools/perf-plugin/common/%.o,cmd itrace perf-options \
+$(B)/$(1)/unit/session_slices_test $(B)/$(1)/unit/transfers_test: $(B)/$(1)/tools/perf-plugin/common/transfers.o
+$(B)/$(1)/unit/itrace_time_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,cmd itrace perf-options \
 	text transfers)
-$(B)/asan/unit/demangle_test: $(B)/asan/tools/perf-plugin/common/demangle.o
-$(B)/asan/unit/json_test: $(patsubst %,$(B)/asan/tools/perf-plugin/common/%.o,json text)
-$(B)/asan/unit/text_test: $(B)/asan/tools/perf-plugin/common/text.o
-$(patsubst %,$(B)/asan/unit/tandem_%_test,verify insn observed told damage): $(patsubst %,$(B)/asan/tools/perf-plugin/tandem/%.o,unicorn \
+$(B)/$(1)/unit/demangle_test: $(B)/$(1)/tools/perf-plugin/common/demangle.o
+$(B)/$(1)/unit/json_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,json text)
+$(B)/$(1)/unit/text_test: $(B)/$(1)/tools/perf-plugin/common/text.o
+$(patsubst %,$(B)/$(1)/unit/tandem_%_test,verify insn observed told damage): $$(patsubst %,$(B)/$(1)/tools/perf-plugin/tandem/%.o,unicorn \
 	corrections)
-$(B)/asan/unit/record_control_test: $(B)/asan/tools/perf-plugin/record/control.o
+$(B)/$(1)/unit/record_control_test: $(B)/$(1)/tools/perf-plugin/record/control.o
+
+unit-programs-$(1): $$(patsubst tests/unit/%.c,$(B)/$(1)/unit/%,$$(UNIT_SRC))
+.PHONY: unit-programs-$(1)
+endef
+$(eval $(call unit_variant,asan,$(CC)))
+$(eval $(call unit_variant,clang,clang))
+$(eval $(call unit_variant,tsan,$(CC)))
+$(eval $(call unit_variant,riscv64,$(LAB) cross-cc))
 
 # It runs programs and asks the model what their instructions are.
 $(B)/host/rvt-trace-size: $(B)/host/tests/tools/bare-program.o $(B)/host/tools/model/itype.o
@@ -188,7 +208,7 @@ $(B)/host/perf-rvtrace-small-slices: $(CMD_SRC:%.c=$(B)/host/%.o) $(B)/host/test
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -Wl,--wrap=rvt_session_open,--wrap=rvt_session_open_dump -o $@ $^ $(LIBS) $(LIBS_host)
 
 tools: $(patsubst tests/tools/%.c,$(B)/host/%,$(TOOL_SRC)) $(B)/host/perf-rvtrace-small-slices
-unit-programs: $(patsubst tests/unit/%.c,$(B)/asan/unit/%,$(UNIT_SRC))
+unit-programs: unit-programs-asan
 .PHONY: tools unit-programs
 .SECONDARY:
 FORCE:
@@ -206,4 +226,4 @@ distclean: clean
 	tools/traceevent-plugin/module.mk tools/bench/module.mk tools/gate/module.mk \
 	tests/fuzz/module.mk
 # Only where compilers write: guest runs come and go under $(B) meanwhile.
--include $(shell find $(B)/host $(B)/asan $(B)/riscv64 -name '*.d' -type f 2>/dev/null)
+-include $(shell find $(B)/host $(B)/asan $(B)/clang $(B)/tsan $(B)/riscv64 -name '*.d' -type f 2>/dev/null)

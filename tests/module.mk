@@ -24,6 +24,16 @@ unit: deps
 	@$(MAKE) --no-print-directory WERROR=1 all unit-programs
 	@tests/run $(UNIT_TESTS) $(HOST_TESTS)
 
+## make unit-variants  the unit tests built by clang with its sanitizers, and those with threads by ThreadSanitizer
+THREAD_TESTS := $(filter %/session_test %/session_slices_test %/session_records_test %/transfers_test \
+	%/decode_command_test,$(patsubst tests/unit/%.c,$(B)/tsan/unit/%,$(UNIT_SRC)))
+unit-variants:
+	@tools/setup-host clang libclang-rt-dev
+	@$(MAKE) --no-print-directory all unit-programs-clang $(THREAD_TESTS)
+	@tests/run $(patsubst tests/unit/%.c,$(B)/clang/unit/%,$(UNIT_SRC))
+	@TSAN_OPTIONS=halt_on_error=1 tests/run $(THREAD_TESTS)
+.PHONY: unit-variants
+
 ## make guest       the guest tests only
 guest: deps
 	@$(MAKE) --no-print-directory lab
@@ -33,6 +43,7 @@ guest: deps
 ## make check-long  the same and what takes too long for every day, the debug kernel included (Documentation/testing.rst)
 check-long: check
 	@RVT_LONG=1 RVT_PROPERTY_CASES=2000 tests/run $(UNIT_TESTS) tests/guest/etrace.t $(LONG_TESTS)
+	@$(MAKE) --no-print-directory unit-variants
 	@$(MAKE) --no-print-directory fuzz
 
 ## make deps        installs with apt what building and testing needs and this machine lacks (demo and check do, too)

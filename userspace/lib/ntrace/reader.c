@@ -94,7 +94,7 @@ void rvt_ntrace_reader_feed(struct rvt_ntrace_reader *reader, const void *bytes,
 			    uint64_t offset)
 {
 	reader->pos = bytes;
-	reader->end = reader->pos + len;
+	reader->end = len ? reader->pos + len : reader->pos;	/* @bytes may be NULL */
 	reader->offset = offset;
 }
 

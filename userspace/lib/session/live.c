@@ -107,11 +107,14 @@ static bool is_ready(const struct buffer *buffer, uint64_t horizon)
 /* Where the trace begins that is not decoded yet. */
 static uint64_t position(const struct buffer *buffer)
 {
-	const struct rvt_aux *aux = buffer->records + buffer->record;
+	const struct rvt_aux *last;
 
 	if (buffer->record < buffer->n_records)
-		return aux->offset + (buffer->begun ? buffer->done : 0);
-	return buffer->record ? aux[-1].offset + aux[-1].size : 0;
+		return buffer->records[buffer->record].offset + (buffer->begun ? buffer->done : 0);
+	if (!buffer->record)
+		return 0;
+	last = &buffer->records[buffer->record - 1];
+	return last->offset + last->size;
 }
 
 /* The record that was decoded last stays: the next one must go on where it ended. */
