@@ -4,7 +4,6 @@
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
-#include <linux/iopoll.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
@@ -49,13 +48,24 @@ void rvtrace_fail(struct rvtrace_component *comp, const char *what)
 		RVTRACE_TIMEOUT_US);
 }
 
-/* rvtrace_wait_quietly - like rvtrace_wait(), where an answer need not come */
+/*
+ * rvtrace_wait_quietly - like rvtrace_wait(), where an answer need not come
+ *
+ * Returns 0, or -ETIMEDOUT after @timeout_us microseconds. Reads the register at least once after
+ * that time: this hart itself may have been held up.
+ */
 int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us)
 {
-	u32 control;
+	u64 deadline = rvtrace_deadline(timeout_us);
+	bool late;
 
-	return readl_poll_timeout_atomic(comp->base + RVTRACE_CONTROL, control,
-					 (control & mask) == value, 0, timeout_us);
+	do {
+		late = rvtrace_expired(deadline);
+		if ((rvtrace_read(comp, RVTRACE_CONTROL) & mask) == value)
+			return 0;
+		cpu_relax();
+	} while (!late);
+	return -ETIMEDOUT;
 }
 
 /*

@@ -8,12 +8,16 @@
 
 #include <linux/bitfield.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/io.h>
 #include <linux/list.h>
+#include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/sysfs.h>
+#include <linux/time64.h>
+#include <linux/timex.h>
 #include <linux/types.h>
 #include <kunit/visibility.h>
 
@@ -142,6 +146,20 @@ static inline u32 rvtrace_try(struct rvtrace_component *comp, u32 reg, u32 value
 {
 	rvtrace_write(comp, reg, value);
 	return rvtrace_read(comp, reg);
+}
+
+/*
+ * The time in @us microseconds, for rvtrace_expired(). In cycles of the time CSR: that counts in
+ * suspend, too, when the kernel's clocks do not.
+ */
+static inline u64 rvtrace_deadline(u32 us)
+{
+	return get_cycles64() + mul_u64_u32_div(us, riscv_timebase, USEC_PER_SEC) + 1;
+}
+
+static inline bool rvtrace_expired(u64 deadline)
+{
+	return (s64)(get_cycles64() - deadline) > 0;
 }
 
 /* Defines a sysfs attribute that shows a property of the component @comp */

@@ -536,6 +536,38 @@ static void rvtrace_test_rate(struct kunit *test)
 	KUNIT_EXPECT_GE(test, rate, 255 << 10);
 }
 
+/* Microseconds that a wait of @timeout_us takes when no answer comes; the shortest of some */
+static u64 rvtrace_kunit_wait(struct kunit *test, struct rvtrace_component *comp, u32 timeout_us)
+{
+	u64 best = U64_MAX, start;
+	int i, ret;
+
+	for (i = 0; i < 5; i++) {
+		start = ktime_get_ns();
+		ret = rvtrace_wait_quietly(comp, BIT(0), BIT(0), timeout_us);
+		best = min(best, ktime_get_ns() - start);
+		KUNIT_ASSERT_EQ(test, ret, -ETIMEDOUT);
+	}
+	return best / NSEC_PER_USEC;
+}
+
+/* A timeout is what it says, however long one read takes. */
+static void rvtrace_test_timeout(struct kunit *test)
+{
+	struct rvtrace_component *comp = &rvtrace_kunit_encoder(test)->comp;
+	u64 us;
+
+	us = rvtrace_kunit_wait(test, comp, 100);
+	KUNIT_EXPECT_GE(test, us, 100);
+	KUNIT_EXPECT_LE(test, us, 1000);
+	us = rvtrace_kunit_wait(test, comp, 5000);
+	KUNIT_EXPECT_GE(test, us, 5000);
+	KUNIT_EXPECT_LE(test, us, 10000);
+	/* Active is there already. */
+	rvtrace_write(comp, 0, BIT(0));
+	KUNIT_EXPECT_EQ(test, rvtrace_wait_quietly(comp, BIT(0), BIT(0), 0), 0);
+}
+
 static struct kunit_case rvtrace_kunit_cases[] = {
 	KUNIT_CASE(rvtrace_test_modes),
 	KUNIT_CASE(rvtrace_test_options),
@@ -552,6 +584,7 @@ static struct kunit_case rvtrace_kunit_cases[] = {
 	KUNIT_CASE(rvtrace_test_position),
 	KUNIT_CASE(rvtrace_test_written),
 	KUNIT_CASE(rvtrace_test_rate),
+	KUNIT_CASE(rvtrace_test_timeout),
 	{ }
 };
 

@@ -10,9 +10,6 @@
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
-#include <linux/ktime.h>
-#include <linux/timekeeping.h>
-
 #include "rvtrace-encoder.h"
 #include "rvtrace-output.h"
 #include "rvtrace-ramsink.h"
@@ -20,7 +17,7 @@
 #include "trace.h"
 
 /* How long a sink that stopped itself is given to become empty (microseconds) */
-#define RVTRACE_EMPTY_US	100
+#define RVTRACE_EMPTY_US	20
 
 /* The event is neither paused nor is its window closed. */
 bool rvtrace_path_traces(const struct rvtrace_cpu *rc)
@@ -53,21 +50,21 @@ static bool rvtrace_flushed(u32 control)
 static int rvtrace_flush(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 {
 	struct rvtrace_ramsink *sink = rc->path->ram;
-	u64 end = ktime_get_mono_fast_ns() + RVTRACE_TIMEOUT_US * NSEC_PER_USEC;
+	u64 deadline = rvtrace_deadline(RVTRACE_TIMEOUT_US);
 	bool late = false;
 
 	while (!rvtrace_flushed(rvtrace_read(comp, RVTRACE_CONTROL))) {
 		if (sink && rvtrace_ramsink_stopped_itself(sink)) {
 			if (rvtrace_sink_unblock(rc, sink))
 				return -ETIMEDOUT;
-			end = ktime_get_mono_fast_ns() + RVTRACE_TIMEOUT_US * NSEC_PER_USEC;
+			deadline = rvtrace_deadline(RVTRACE_TIMEOUT_US);
 		}
 		if (late) {
 			rvtrace_fail(comp, "flush");
 			return -ETIMEDOUT;
 		}
 		/* One more look after the time is over: this hart itself may have been held up. */
-		late = ktime_get_mono_fast_ns() > end;
+		late = rvtrace_expired(deadline);
 		cpu_relax();
 	}
 	return 0;
