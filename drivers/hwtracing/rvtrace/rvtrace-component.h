@@ -96,11 +96,10 @@ struct rvtrace_ts {
  * @outputs:	components downstream
  * @nr_outputs:	number of entries in @outputs
  * @ts:		its timestamp unit
- * @users:	harts that trace through it. Protected by the lock of the paths that lead here, see
+ * @users:	harts that trace through it. Protected by the locks of the paths that lead here, see
  *		struct rvtrace_path.
- * @lock:	of a sink that is no RAM sink and that only one encoder can reach: protects @users,
- *		@running, @opener and the sink's settings. Nests inside locks of perf and of the
- *		scheduler.
+ * @lock:	of a sink: protects its settings, and what struct rvtrace_path says. Nests inside
+ *		locks of perf and of the scheduler.
  * @running:	of a sink: harts that trace into it, or the only one that can. Protected as @users.
  * @opener:	of a sink: the process that opened the events of @running. Protected as @users.
  */
@@ -120,7 +119,7 @@ struct rvtrace_component {
 	unsigned int nr_outputs;
 	struct rvtrace_ts ts;
 	unsigned int users;
-	raw_spinlock_t lock; /* protects users, running, opener and settings of a sink */
+	raw_spinlock_t lock; /* of a sink: see above */
 	struct cpumask running;
 	const struct pid *opener;
 };

@@ -12,8 +12,6 @@
 #include "rvtrace-event.h"
 #include "rvtrace-path.h"
 
-#define RVTRACE_MAX_PATHS			8
-
 /* trTeInstMode */
 #define RVTRACE_MODE_BASELINE			3
 #define RVTRACE_MODE_OPTIMIZED			6

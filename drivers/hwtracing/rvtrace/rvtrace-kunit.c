@@ -214,8 +214,7 @@ static void rvtrace_test_paths(struct kunit *test)
 	struct rvtrace_funnel *funnel;
 	struct rvtrace_path *path;
 
-	pib = rvtrace_kunit_component(test, sizeof(struct rvtrace_pibsink), RVTRACE_TYPE_PIBSINK,
-				      1);
+	pib = rvtrace_kunit_component(test, sizeof(*pib), RVTRACE_TYPE_PIBSINK, 1);
 	ram = rvtrace_kunit_component(test, sizeof(struct rvtrace_ramsink), RVTRACE_TYPE_RAMSINK,
 				      2);
 	own = rvtrace_kunit_component(test, sizeof(struct rvtrace_ramsink), RVTRACE_TYPE_RAMSINK,
@@ -252,6 +251,61 @@ static void rvtrace_test_paths(struct kunit *test)
 	funnel->open = 0;
 	KUNIT_EXPECT_FALSE(test, rvtrace_path_conflict(enc, rvtrace_encoder_path(enc, 1)));
 	KUNIT_EXPECT_TRUE(test, rvtrace_path_conflict(enc, path));
+}
+
+static struct rvtrace_encoder *rvtrace_kunit_connected(struct kunit *test, int cpu,
+						       struct rvtrace_component *first,
+						       struct rvtrace_component *second)
+{
+	struct rvtrace_encoder *enc = rvtrace_kunit_encoder(test);
+
+	enc->cpu = cpu;
+	rvtrace_kunit_connect(&enc->comp, first, cpu);
+	if (second)
+		rvtrace_kunit_connect(&enc->comp, second, cpu);
+	KUNIT_ASSERT_EQ(test, rvtrace_paths_find(enc), 0);
+	return enc;
+}
+
+static bool rvtrace_kunit_share_lock(const struct rvtrace_encoder *a,
+				     const struct rvtrace_encoder *b)
+{
+	const struct rvtrace_path *p = &a->paths[0], *q = &b->paths[0];
+	unsigned int i, j;
+
+	for (i = 0; i < p->nr_locks; i++)
+		for (j = 0; j < q->nr_locks; j++)
+			if (p->locks[i] == q->locks[j])
+				return true;
+	return false;
+}
+
+/* Two clusters with a funnel and a sink each, and an encoder that reaches both of them */
+static void rvtrace_test_locks(struct kunit *test)
+{
+	struct rvtrace_component *funnels[2], *sinks[2];
+	struct rvtrace_encoder *a, *b, *c, *both;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		sinks[i] = rvtrace_kunit_component(test, sizeof(struct rvtrace_ramsink),
+						   RVTRACE_TYPE_RAMSINK, i + 1);
+		funnels[i] = rvtrace_kunit_component(test, sizeof(struct rvtrace_funnel),
+						     RVTRACE_TYPE_FUNNEL, 0);
+		rvtrace_kunit_connect(funnels[i], sinks[i], 0);
+	}
+	a = rvtrace_kunit_connected(test, 0, funnels[0], NULL);
+	b = rvtrace_kunit_connected(test, 1, funnels[0], NULL);
+	c = rvtrace_kunit_connected(test, 2, funnels[1], NULL);
+	both = rvtrace_kunit_connected(test, 3, funnels[1], funnels[0]);
+	KUNIT_EXPECT_TRUE(test, rvtrace_kunit_share_lock(a, b));
+	KUNIT_EXPECT_FALSE(test, rvtrace_kunit_share_lock(a, c));
+	KUNIT_EXPECT_TRUE(test, rvtrace_kunit_share_lock(a, both));
+	KUNIT_EXPECT_TRUE(test, rvtrace_kunit_share_lock(c, both));
+	/* Everybody takes them in the same order. */
+	KUNIT_ASSERT_EQ(test, both->paths[0].nr_locks, 2);
+	KUNIT_EXPECT_TRUE(test, both->paths[0].locks[0] < both->paths[0].locks[1]);
+	KUNIT_EXPECT_PTR_EQ(test, both->paths[1].locks[0], both->paths[0].locks[0]);
 }
 
 /* Two pieces of memory, and one with a hole after each page */
@@ -585,6 +639,7 @@ static struct kunit_case rvtrace_kunit_cases[] = {
 	KUNIT_CASE(rvtrace_test_written),
 	KUNIT_CASE(rvtrace_test_rate),
 	KUNIT_CASE(rvtrace_test_timeout),
+	KUNIT_CASE(rvtrace_test_locks),
 	{ }
 };
 

@@ -8,32 +8,90 @@
 #include "rvtrace-ramsink.h"
 
 /*
- * One lock protects all paths that share components. A path that shares none has the lock of its
- * sink, against settings that user space makes, or no lock if the sink is a RAM sink: those have no
- * settings.
- */
-static DEFINE_RAW_SPINLOCK(rvtrace_shared_lock);
-
-/*
- * rvtrace_sink_lock - keep everybody from starting and stopping a sink
+ * Every encoder that can reach a component can reach each sink that the component can reach. So two
+ * paths that share a component have locks in common, while sinks that no encoder shares have none.
  *
- * Returns what rvtrace_sink_unlock() wants.
+ * Sparse counts locks per function; __release() and __acquire() balance its count.
  */
-unsigned long rvtrace_sink_lock(struct rvtrace_component *comp)
-	__acquires(&rvtrace_shared_lock) __acquires(&comp->lock)
+void rvtrace_path_lock(const struct rvtrace_path *path)
 {
-	unsigned long flags;
+	unsigned int i;
 
-	raw_spin_lock_irqsave(&rvtrace_shared_lock, flags);
-	raw_spin_lock(&comp->lock);
-	return flags;
+	for (i = 0; i < path->nr_locks; i++) {
+		raw_spin_lock_nested(path->locks[i], i);
+		__release(path->locks[i]);
+	}
 }
 
-void rvtrace_sink_unlock(struct rvtrace_component *comp, unsigned long flags)
-	__releases(&comp->lock) __releases(&rvtrace_shared_lock)
+static void rvtrace_path_unlock_first(const struct rvtrace_path *path, unsigned int nr)
 {
-	raw_spin_unlock(&comp->lock);
-	raw_spin_unlock_irqrestore(&rvtrace_shared_lock, flags);
+	while (nr--) {
+		__acquire(path->locks[nr]);
+		raw_spin_unlock(path->locks[nr]);
+	}
+}
+
+/* Returns whether it got the locks */
+bool rvtrace_path_trylock(const struct rvtrace_path *path)
+{
+	unsigned int i;
+
+	for (i = 0; i < path->nr_locks; i++) {
+		if (!raw_spin_trylock(path->locks[i])) {
+			rvtrace_path_unlock_first(path, i);
+			return false;
+		}
+		__release(path->locks[i]);
+	}
+	return true;
+}
+
+void rvtrace_path_unlock(const struct rvtrace_path *path)
+{
+	rvtrace_path_unlock_first(path, path->nr_locks);
+}
+
+static bool rvtrace_path_needs_locks(const struct rvtrace_encoder *enc,
+				     const struct rvtrace_path *path)
+{
+	unsigned int i;
+
+	/* User space can change settings of other sinks at any time. */
+	if (!path->ram || enc->comp.nr_outputs > 1)
+		return true;
+	for (i = 0; i < path->nr_hops; i++)
+		if (path->hops[i]->type == RVTRACE_TYPE_FUNNEL)
+			return true;
+	return false;
+}
+
+/* Puts a lock into the list of a path, in the order of addresses, once */
+static void rvtrace_path_add_lock(struct rvtrace_path *path, raw_spinlock_t *lock)
+{
+	unsigned int i = path->nr_locks;
+
+	while (i && path->locks[i - 1] > lock)
+		i--;
+	if (i && path->locks[i - 1] == lock)
+		return;
+	memmove(path->locks + i + 1, path->locks + i,
+		(path->nr_locks - i) * sizeof(path->locks[0]));
+	path->locks[i] = lock;
+	path->nr_locks++;
+}
+
+static void rvtrace_paths_find_locks(struct rvtrace_encoder *enc)
+{
+	struct rvtrace_path *path;
+	unsigned int i;
+
+	for (path = enc->paths; path < enc->paths + enc->nr_paths; path++) {
+		if (rvtrace_path_needs_locks(enc, path))
+			for (i = 0; i < enc->nr_paths; i++)
+				rvtrace_path_add_lock(path, &enc->paths[i].sink->lock);
+		if (rvtrace_path_is_exclusive(path))
+			cpumask_set_cpu(enc->cpu, &path->sink->running);
+	}
 }
 
 static void rvtrace_path_add(struct rvtrace_encoder *enc, const struct rvtrace_path *path)
@@ -45,18 +103,9 @@ static void rvtrace_path_add(struct rvtrace_encoder *enc, const struct rvtrace_p
 	added->sink = path->hops[path->nr_hops - 1];
 	if (added->sink->type == RVTRACE_TYPE_RAMSINK)
 		added->ram = to_rvtrace_ramsink(added->sink);
-	else
-		added->lock = &added->sink->lock;
-	if (enc->comp.nr_outputs > 1)
-		added->lock = &rvtrace_shared_lock;
-	for (i = 0; i < path->nr_hops; i++) {
-		if (path->hops[i]->type != RVTRACE_TYPE_FUNNEL)
-			continue;
-		added->lock = &rvtrace_shared_lock;
-		enc->shares = true;
-	}
-	if (rvtrace_path_is_exclusive(added))
-		cpumask_set_cpu(enc->cpu, &added->sink->running);
+	for (i = 0; i < path->nr_hops; i++)
+		if (path->hops[i]->type == RVTRACE_TYPE_FUNNEL)
+			enc->shares = true;
 }
 
 static void rvtrace_paths_walk(struct rvtrace_encoder *enc, struct rvtrace_path *path,
@@ -100,6 +149,7 @@ int rvtrace_paths_find(struct rvtrace_encoder *enc)
 	if (!enc->nr_paths)
 		return dev_err_probe(enc->comp.dev.parent, -ENODEV, "no connection to a sink\n");
 	rvtrace_paths_sort(enc);
+	rvtrace_paths_find_locks(enc);
 	return 0;
 }
 

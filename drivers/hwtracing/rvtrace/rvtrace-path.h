@@ -12,6 +12,7 @@
 #include "rvtrace-component.h"
 
 #define RVTRACE_MAX_HOPS			8
+#define RVTRACE_MAX_PATHS			8
 
 struct rvtrace_encoder;
 struct rvtrace_ramsink;
@@ -23,9 +24,11 @@ struct rvtrace_ramsink;
  * @nr_hops:	number of entries in @hops
  * @sink:	the last of @hops
  * @ram:	the same when it is a RAM sink, else NULL
- * @lock:	protects @users, @running, @opener and @control of the components on the path. NULL:
- *		the path ends in a RAM sink and shares no component with another one. Then only its
- *		hart uses them, with interrupts off.
+ * @locks:	locks of all sinks that the encoder can reach, in the order in which they nest. They
+ *		protect @users, @running, @opener and @control of the components on the path: who
+ *		holds them excludes every path that shares a component with this one.
+ * @nr_locks:	number of entries in @locks. 0: the path ends in a RAM sink and shares no component
+ *		with another one. Then only its hart uses them, with interrupts off.
  */
 struct rvtrace_path {
 	struct rvtrace_component *hops[RVTRACE_MAX_HOPS];
@@ -33,7 +36,8 @@ struct rvtrace_path {
 	unsigned int nr_hops;
 	struct rvtrace_component *sink;
 	struct rvtrace_ramsink *ram;
-	raw_spinlock_t *lock;
+	raw_spinlock_t *locks[RVTRACE_MAX_PATHS];
+	unsigned int nr_locks;
 };
 
 /**
@@ -55,20 +59,23 @@ struct rvtrace_funnel {
 /* The path ends in a RAM sink that only one encoder can reach. */
 static inline bool rvtrace_path_is_exclusive(const struct rvtrace_path *path)
 {
-	return !path->lock;
+	return !path->nr_locks;
 }
 
 /* The caller may start, stop and drain what is on @path. */
 static inline void rvtrace_path_assert_held(const struct rvtrace_path *path)
 {
-	if (!rvtrace_path_is_exclusive(path))
-		lockdep_assert_held(path->lock);
+	unsigned int i;
+
+	for (i = 0; i < path->nr_locks; i++)
+		lockdep_assert_held(path->locks[i]);
 	lockdep_assert_irqs_disabled();
 }
 
 /* rvtrace-path.c */
-unsigned long rvtrace_sink_lock(struct rvtrace_component *comp);
-void rvtrace_sink_unlock(struct rvtrace_component *comp, unsigned long flags);
+void rvtrace_path_lock(const struct rvtrace_path *path);
+bool rvtrace_path_trylock(const struct rvtrace_path *path);
+void rvtrace_path_unlock(const struct rvtrace_path *path);
 int rvtrace_paths_find(struct rvtrace_encoder *enc);
 struct rvtrace_path *rvtrace_encoder_find_path(struct rvtrace_encoder *enc, u32 sink);
 bool rvtrace_path_conflict(const struct rvtrace_encoder *enc, const struct rvtrace_path *path);

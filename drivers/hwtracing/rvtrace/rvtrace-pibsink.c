@@ -8,7 +8,6 @@
 #include <linux/sysfs.h>
 
 #include "rvtrace-component.h"
-#include "rvtrace-path.h"
 #include "rvtrace-power.h"
 
 /**
@@ -73,7 +72,7 @@ static int rvtrace_pibsink_set(struct device *dev, u32 mask, u32 value)
 
 	rvtrace_get();
 	mutex_lock(&rvtrace_mutex);
-	flags = rvtrace_sink_lock(comp);
+	raw_spin_lock_irqsave(&comp->lock, flags);
 	control = (pib->control & ~mask) | (value << __ffs(mask));
 	if (!comp->active || comp->broken)
 		ret = -EIO;
@@ -87,7 +86,7 @@ static int rvtrace_pibsink_set(struct device *dev, u32 mask, u32 value)
 			pib->control = control;
 		rvtrace_write(comp, RVTRACE_CONTROL, RVTRACE_CONTROL_ACTIVE);
 	}
-	rvtrace_sink_unlock(comp, flags);
+	raw_spin_unlock_irqrestore(&comp->lock, flags);
 	mutex_unlock(&rvtrace_mutex);
 	rvtrace_put();
 	return ret;
@@ -191,11 +190,11 @@ static ssize_t calibrate_store(struct device *dev, struct device_attribute *attr
 		return ret;
 	rvtrace_get();
 	mutex_lock(&rvtrace_mutex);
-	flags = rvtrace_sink_lock(comp);
+	raw_spin_lock_irqsave(&comp->lock, flags);
 	was = to_rvtrace_pibsink(comp)->control & RVTRACE_PIB_CONTROL_CALIBRATE;
 	if (was != on)
 		ret = rvtrace_pibsink_calibrate(comp, on);
-	rvtrace_sink_unlock(comp, flags);
+	raw_spin_unlock_irqrestore(&comp->lock, flags);
 	mutex_unlock(&rvtrace_mutex);
 	/* Switching it on keeps the reference that was just taken; switching it off returns it. */
 	if (ret || was || !on)

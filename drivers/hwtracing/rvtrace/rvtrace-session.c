@@ -200,13 +200,9 @@ int rvtrace_path_start(struct rvtrace_cpu *rc)
 {
 	int ret;
 
-	if (rvtrace_path_is_exclusive(rc->path)) {
-		ret = rvtrace_path_start_locked(rc);
-	} else {
-		raw_spin_lock(rc->path->lock);
-		ret = rvtrace_path_start_locked(rc);
-		raw_spin_unlock(rc->path->lock);
-	}
+	rvtrace_path_lock(rc->path);
+	ret = rvtrace_path_start_locked(rc);
+	rvtrace_path_unlock(rc->path);
 	trace_rvtrace_start(rc->encoder->cpu, rc->path->sink->sink_id, ret);
 	return ret;
 }
@@ -236,13 +232,9 @@ void rvtrace_path_stop(struct rvtrace_cpu *rc)
 {
 	bool lost;
 
-	if (rvtrace_path_is_exclusive(rc->path)) {
-		lost = rvtrace_path_stop_locked(rc);
-	} else {
-		raw_spin_lock(rc->path->lock);
-		lost = rvtrace_path_stop_locked(rc);
-		raw_spin_unlock(rc->path->lock);
-	}
+	rvtrace_path_lock(rc->path);
+	lost = rvtrace_path_stop_locked(rc);
+	rvtrace_path_unlock(rc->path);
 	trace_rvtrace_stop(rc->encoder->cpu, rc->path->sink->sink_id, lost);
 	if (lost)
 		rvtrace_output_flag(rc, PERF_AUX_FLAG_PARTIAL);
@@ -308,11 +300,9 @@ bool rvtrace_path_drain(struct rvtrace_cpu *rc)
 {
 	bool again;
 
-	if (rvtrace_path_is_exclusive(rc->path))
-		return rvtrace_path_drain_locked(rc);
-	raw_spin_lock(rc->path->lock);
+	rvtrace_path_lock(rc->path);
 	again = rvtrace_path_drain_locked(rc);
-	raw_spin_unlock(rc->path->lock);
+	rvtrace_path_unlock(rc->path);
 	return again;
 }
 
@@ -334,10 +324,8 @@ static void rvtrace_path_collect_locked(struct rvtrace_cpu *rc)
  */
 void rvtrace_path_collect(struct rvtrace_cpu *rc)
 {
-	if (rvtrace_path_is_exclusive(rc->path)) {
-		rvtrace_path_collect_locked(rc);
-	} else if (raw_spin_trylock(rc->path->lock)) {
-		rvtrace_path_collect_locked(rc);
-		raw_spin_unlock(rc->path->lock);
-	}
+	if (!rvtrace_path_trylock(rc->path))
+		return;
+	rvtrace_path_collect_locked(rc);
+	rvtrace_path_unlock(rc->path);
 }
