@@ -81,7 +81,7 @@ static void rvtrace_event_start(struct perf_event *event, int flags)
 #ifdef PERF_EF_RESUME
 	if (flags & PERF_EF_RESUME) {
 		if (rc->event == event)
-			rvtrace_encoder_set_tracing(rc->encoder, rvtrace_path_traces(rc));
+			rvtrace_path_update_tracing(rc);
 		return;
 	}
 #endif
@@ -106,7 +106,7 @@ static void rvtrace_event_stop(struct perf_event *event, int flags)
 #ifdef PERF_EF_PAUSE
 	if (flags & PERF_EF_PAUSE) {
 		if (rc->event == event)
-			rvtrace_encoder_set_tracing(rc->encoder, false);
+			rvtrace_path_update_tracing(rc);
 		return;
 	}
 #endif

@@ -208,7 +208,7 @@ static enum hrtimer_restart rvtrace_window(struct hrtimer *timer)
 		return HRTIMER_NORESTART;
 	config = rvtrace_event_config(rc->event);
 	rc->window_closed = !rc->window_closed;
-	rvtrace_encoder_set_tracing(rc->encoder, rvtrace_path_traces(rc));
+	rvtrace_path_update_tracing(rc);
 	hrtimer_forward_now(timer, ns_to_ktime(rc->window_closed ? config->pause_ns :
 								   config->window_ns));
 	return HRTIMER_RESTART;

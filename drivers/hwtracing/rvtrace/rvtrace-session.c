@@ -20,7 +20,7 @@
 #define RVTRACE_EMPTY_US	20
 
 /* The event is neither paused nor is its window closed. */
-bool rvtrace_path_traces(const struct rvtrace_cpu *rc)
+static bool rvtrace_path_traces(const struct rvtrace_cpu *rc)
 {
 	return !rc->window_closed && !rvtrace_event_paused(rc->event);
 }
@@ -314,6 +314,21 @@ static void rvtrace_path_collect_locked(struct rvtrace_cpu *rc)
 	rvtrace_stop_all(rc, sink);
 	rvtrace_ramsink_drain(rc->path->ram, rc);
 	rvtrace_start_all(sink);
+}
+
+/*
+ * rvtrace_path_update_tracing - AUX pause or resume, or the window opens or closes
+ *
+ * Another hart that drains a shared sink stops and starts the encoder meanwhile. It reads the same
+ * conditions when it starts the encoder again.
+ */
+void rvtrace_path_update_tracing(struct rvtrace_cpu *rc)
+{
+	rvtrace_path_lock(rc->path);
+	/* An encoder that could not be started again stays off. */
+	if (rc->encoder->comp.control & RVTRACE_CONTROL_ENABLE)
+		rvtrace_encoder_set_tracing(rc->encoder, rvtrace_path_traces(rc));
+	rvtrace_path_unlock(rc->path);
 }
 
 /*

@@ -14,7 +14,7 @@ int rvtrace_path_start(struct rvtrace_cpu *rc);
 void rvtrace_path_stop(struct rvtrace_cpu *rc);
 bool rvtrace_path_drain(struct rvtrace_cpu *rc);
 void rvtrace_path_collect(struct rvtrace_cpu *rc);
-bool rvtrace_path_traces(const struct rvtrace_cpu *rc);
+void rvtrace_path_update_tracing(struct rvtrace_cpu *rc);
 
 /* rvtrace-run.c */
 int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event);
