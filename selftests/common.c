@@ -177,8 +177,7 @@ int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
 
 /* ---- an event with its buffers ---- */
 
-static int recording_map(struct recording *rec, const struct perf_event_attr *attr, pid_t pid,
-			 int cpu, size_t aux_size, int prot)
+static int recording_map(struct recording *rec, int fd, int cpu, size_t aux_size, int prot)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	int ret;
@@ -186,7 +185,7 @@ static int recording_map(struct recording *rec, const struct perf_event_attr *at
 	memset(rec, 0, sizeof(*rec));
 	rec->gap = true;
 	rec->cpu = cpu;
-	rec->fd = event_open(attr, pid, cpu);
+	rec->fd = fd;
 	if (rec->fd < 0)
 		return rec->fd;
 	rec->data_size = 16 * page_size;
@@ -211,16 +210,22 @@ static int recording_map(struct recording *rec, const struct perf_event_attr *at
 	return 0;
 }
 
+int recording_map_fd(struct recording *rec, int fd, int cpu, size_t aux_size)
+{
+	return recording_map(rec, fd, cpu, aux_size, PROT_READ | PROT_WRITE);
+}
+
 int recording_open(struct recording *rec, const struct perf_event_attr *attr, pid_t pid, int cpu,
 		   size_t aux_size)
 {
-	return recording_map(rec, attr, pid, cpu, aux_size, PROT_READ | PROT_WRITE);
+	return recording_map(rec, event_open(attr, pid, cpu), cpu, aux_size,
+			     PROT_READ | PROT_WRITE);
 }
 
 int recording_open_overwrite(struct recording *rec, const struct perf_event_attr *attr, pid_t pid,
 			     int cpu, size_t aux_size)
 {
-	return recording_map(rec, attr, pid, cpu, aux_size, PROT_READ);
+	return recording_map(rec, event_open(attr, pid, cpu), cpu, aux_size, PROT_READ);
 }
 
 int recording_enable(struct recording *rec)
@@ -242,13 +247,14 @@ int recording_disable(struct recording *rec)
 }
 
 static void take_aux(struct recording *rec, uint64_t offset, uint64_t size, uint64_t flags,
-		     uint32_t tid)
+		     uint32_t tid, uint64_t time)
 {
 	const bool late = flags & RVTRACE_AUX_FLAG_LATE;
 
 	rec->spans = reallocarray(rec->spans, rec->records + 1, sizeof(*rec->spans));
 	rec->spans[rec->records++] = (struct aux_span){
 		.start = rec->n_bytes, .tid = late ? rec->named : tid, .late = late,
+		.partial = flags & PERF_AUX_FLAG_PARTIAL, .time = time,
 	};
 	if (rec->gap && size) {
 		rec->starts = reallocarray(rec->starts, rec->n_starts + 1, sizeof(*rec->starts));
@@ -277,7 +283,7 @@ void recording_snapshot(struct recording *rec)
 	rec->n_bytes = 0;
 	rec->n_starts = 0;
 	rec->gap = true;
-	take_aux(rec, from, head - from, 0, 0);
+	take_aux(rec, from, head - from, 0, 0, 0);
 }
 
 static void copy_out(const struct recording *rec, uint64_t from, void *to, size_t size)
@@ -291,6 +297,7 @@ struct aux_record {
 	struct perf_event_header header;
 	uint64_t offset, size, flags;
 	uint32_t pid, tid;
+	uint64_t time;
 };
 
 struct hw_id_record {
@@ -329,7 +336,8 @@ void recording_read(struct recording *rec, bool again)
 		copy_out(rec, tail, &record.header, sizeof(record.header));
 		if (record.header.type == PERF_RECORD_AUX) {
 			copy_out(rec, tail, &record, sizeof(record));
-			take_aux(rec, record.offset, record.size, record.flags, record.tid);
+			take_aux(rec, record.offset, record.size, record.flags, record.tid,
+				 record.time);
 			__atomic_store_n(&rec->page->aux_tail, record.offset + record.size,
 					 __ATOMIC_RELEASE);
 		} else if (record.header.type == PERF_RECORD_AUX_OUTPUT_HW_ID) {
@@ -426,9 +434,13 @@ static void message(struct messages *messages, const uint8_t *m, size_t len)
 	unsigned int tcode = m[0] >> 2, bit = 6;
 	uint64_t value;
 
-	messages->sources |= 1ull << (fixed(m, len, &bit, messages->src_bits) & 63);
+	value = 1ull << (fixed(m, len, &bit, messages->src_bits) & 63);
+	messages->sources |= value;
 	messages->n++;
-	messages->errors += tcode == ERROR;
+	if (tcode == ERROR) {
+		messages->errors++;
+		messages->error_sources |= value;
+	}
 	messages->correlations += tcode == CORRELATION;
 	if (tcode == OWNERSHIP) {
 		messages->ownerships++;
@@ -494,6 +506,18 @@ void messages_count_within(const struct recording *rec, struct messages *message
 	for (i = 0; i < rec->n_starts; i++)
 		stretch(messages, rec->bytes + rec->starts[i], rec->bytes +
 			(i + 1 < rec->n_starts ? rec->starts[i + 1] : rec->n_bytes));
+}
+
+void messages_count_record(const struct recording *rec, unsigned int i, struct messages *messages)
+{
+	size_t end = i + 1 < rec->records ? rec->spans[i + 1].start : rec->n_bytes;
+	size_t start = 0;
+	const struct recording part = {
+		.bytes = rec->bytes + rec->spans[i].start, .n_bytes = end - rec->spans[i].start,
+		.starts = &start, .n_starts = 1,
+	};
+
+	messages_count(&part, messages);
 }
 
 /* ---- things to trace ---- */

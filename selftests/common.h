@@ -67,6 +67,8 @@ struct aux_span {
 	size_t start;			/* in what was read */
 	uint32_t tid;
 	bool late;			/* RVTRACE_AUX_FLAG_LATE */
+	bool partial;
+	uint64_t time;			/* when the record was written */
 };
 
 struct recording {
@@ -90,6 +92,8 @@ int recording_open(struct recording *rec, const struct perf_event_attr *attr, pi
 /* The same in overwrite mode: of a recording, recording_snapshot() takes what the buffer holds. */
 int recording_open_overwrite(struct recording *rec, const struct perf_event_attr *attr, pid_t pid,
 			     int cpu, size_t aux_size);
+/* Maps the buffers of an event that is open already, at @fd. */
+int recording_map_fd(struct recording *rec, int fd, int cpu, size_t aux_size);
 void recording_snapshot(struct recording *rec);
 int recording_enable(struct recording *rec);
 /* On the event's CPU, where the driver hands over at once what it has still kept. */
@@ -115,6 +119,7 @@ struct messages {
 	uint64_t contexts[CONTEXTS];	/* all that occurred */
 	unsigned int n_contexts;
 	uint64_t sources;	/* bit per SRC, 1 when there is no SRC */
+	uint64_t error_sources;	/* the same of Error messages */
 	uint64_t low, high;	/* lowest and highest F-ADDR, as addresses */
 	uint64_t from, to;	/* where to count */
 	unsigned int within;	/* syncs at @from or above, and below @to */
@@ -125,6 +130,9 @@ void messages_count(const struct recording *rec, struct messages *messages);
 /* The same, with messages->within */
 void messages_count_within(const struct recording *rec, struct messages *messages, const char *from,
 			   const char *to);
+
+/* The same of AUX record number @i only */
+void messages_count_record(const struct recording *rec, unsigned int i, struct messages *messages);
 
 /* ---- things to trace ---- */
 

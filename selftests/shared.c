@@ -104,6 +104,47 @@ static void test_strangers(void)
 	tap_check(!bad, "two recorders at once: each its own flow only");
 }
 
+/*
+ * Windows open and close while the other hart stops and starts the encoder, to drain the sink. The
+ * sink is small, so that it is drained all the time.
+ */
+static void test_windows(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec[2];
+	struct messages m[2] = { };
+	pid_t pid[2];
+	int ret = 0;
+
+	attr_init(&attr, 0);
+	attr.config1 = 20 | 40ull << 32;
+	for (int i = 0; i < 2; i++)
+		pid[i] = busy_child(i, 0);
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = recording_open(&rec[i], &attr, -1, i, 64u << 10);
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = recording_enable(&rec[i]);
+	for (int n = 0; n < 100 && !ret; n++) {
+		usleep(2000);
+		for (int i = 0; i < 2; i++)
+			recording_read(&rec[i], true);
+	}
+	for (int i = 0; i < 2 && !ret; i++)
+		recording_disable(&rec[i]);
+	for (int i = 0; i < 2 && !ret; i++) {
+		recording_read(&rec[i], false);
+		messages_count(&rec[i], &m[i]);
+		tap_note("buffer of CPU %d: %u records, %u messages, SRC 0x%llx", i, rec[i].records,
+			 m[i].n, (unsigned long long)m[i].sources);
+		recording_close(&rec[i]);
+	}
+	for (int i = 0; i < 2; i++)
+		end_child(pid[i]);
+	tap_check(!ret && (m[0].sources | m[1].sources) == 3, "windows of both harts: traced (%d)",
+		  ret);
+	tap_check(soon_all_encoders("inactive"), "windows of both harts: no component broke");
+}
+
 int main(void)
 {
 	require_pmu();
@@ -111,8 +152,9 @@ int main(void)
 		tap_skip_all("needs root");
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		tap_skip_all("needs two CPUs");
-	tap_plan(3);
+	tap_plan(5);
 	test_system_wide();
 	test_strangers();
+	test_windows();
 	tap_end();
 }

@@ -337,15 +337,9 @@ static int wrong_names(const struct recording *rec, unsigned int *late)
 	*late = 0;
 	for (unsigned int i = 0; i < rec->records; i++) {
 		const struct aux_span *span = &rec->spans[i];
-		size_t end = i + 1 < rec->records ? span[1].start : rec->n_bytes;
-		size_t start = 0;
-		const struct recording part = {
-			.bytes = rec->bytes + span->start, .n_bytes = end - span->start,
-			.starts = &start, .n_starts = 1,
-		};
 		struct messages m;
 
-		messages_count(&part, &m);
+		messages_count_record(rec, i, &m);
 		*late += span->late;
 		named += m.n_contexts;
 		wrong += m.n_contexts > 1 || (m.n_contexts && m.contexts[0] != span->tid);

@@ -11,6 +11,8 @@ for kernel in stable testing; do
 	selftests $kernel $kernel user-io=on basic modes switches filters safety life copies
 done
 hook_options='--topology funnel'
-selftests funnel testing topology=funnel shared
+# Each handshake takes its time, so that the harts get into each other's way.
+selftests funnel testing topology=funnel,delay=20000 shared
+selftests losses testing topology=funnel,fifo=512,drain=30 losses
 rm -rf "$guest_bin"
 done_testing

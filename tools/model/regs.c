@@ -421,6 +421,9 @@ void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, 
 		violation(c, "read register 0x%03x while inactive", offset);
 	else if (c && offset && c->ops->was_read)
 		c->ops->was_read(c, offset);
+	/* An answer that is due must not wait until the machine lets the thread run. */
+	if (c && !offset)
+		finish_due(c, now_ns());
 	pthread_mutex_unlock(&model.lock);
 	this_hart = NULL;
 }

@@ -43,6 +43,8 @@ struct rvtrace_path;
  * @parked:	event to start again when the hart wakes up, or NULL
  * @encoder:	the hart's encoder, or NULL
  * @path:	path to the sink while @event runs
+ * @lost:	trace of this hart is missing because another hart stopped its encoder or drained its
+ *		sink. Protected by the locks of @path
  * @timer:	drains the sink before it is full
  * @timer_room:	bytes that the sink must have room for, for @timer to be soon enough; 0: @timer is
  *		not pending
@@ -74,6 +76,7 @@ struct rvtrace_cpu {
 	struct perf_event *parked;
 	struct rvtrace_encoder *encoder;
 	struct rvtrace_path *path;
+	bool lost;
 	struct hrtimer timer;
 	u64 timer_room;
 	struct hrtimer window;

@@ -438,9 +438,10 @@ VISIBLE_IF_KUNIT bool rvtrace_ramsink_position(const struct rvtrace_ramsink *sin
  * rvtrace_ramsink_drain - hand over what the sink received since it was started
  *
  * The sink is disabled and empty. Each byte is handed over once: the next start is at the beginning
- * of its buffer, or behind what is in the AUX buffer then.
+ * of its buffer, or behind what is in the AUX buffer then. Returns whether trace is missing. The
+ * record of @rc says so then.
  */
-void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
+bool rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 {
 	bool stops = sink->comp.control & RVTRACE_RAM_CONTROL_STOP_ON_WRAP;
 	u32 wp = rvtrace_read(&sink->comp, RVTRACE_RAM_WP_LOW);
@@ -454,7 +455,7 @@ void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 	if (!rvtrace_ramsink_position(sink, wp, &fill, &wrap)) {
 		dev_err_ratelimited(&sink->comp.dev, "write pointer outside of the buffer\n");
 		rvtrace_output_gap(rc);
-		return;
+		return true;
 	}
 	trace_rvtrace_drain(sink->comp.sink_id, wrap ? sink->size : fill - sink->from, wrap,
 			    sink->direct);
@@ -462,6 +463,7 @@ void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 		rvtrace_ramsink_drain_direct(sink, rc, fill, wrap, stops, all);
 	else
 		rvtrace_ramsink_drain_copy(sink, rc, fill, wrap, stops);
+	return wrap && !(sink->direct && !stops);
 }
 
 RVTRACE_ATTR_RO(memory, "%s", to_rvtrace_ramsink(comp)->smem ? "smem" : "sram");

@@ -69,7 +69,7 @@ void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink);
 bool rvtrace_ramsink_stopped_itself(struct rvtrace_ramsink *sink);
 int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc);
 size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink);
-void rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc);
+bool rvtrace_ramsink_drain(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc);
 
 /* For rvtrace-kunit.c; static without CONFIG_KUNIT */
 #if IS_ENABLED(CONFIG_KUNIT)

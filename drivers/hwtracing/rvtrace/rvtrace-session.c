@@ -25,6 +25,31 @@ static bool rvtrace_path_traces(const struct rvtrace_cpu *rc)
 	return !rc->window_closed && !rvtrace_event_paused(rc->event);
 }
 
+/*
+ * Drains the sink of @rc, which is stopped. When trace is missing, it may be that of any hart that
+ * uses the sink: each flags its own record, too.
+ */
+static void rvtrace_sink_drain(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_component *sink = rc->path->sink;
+	int cpu;
+
+	if (!rvtrace_ramsink_drain(rc->path->ram, rc))
+		return;
+	for_each_cpu(cpu, &sink->running)
+		if (cpu != rc->encoder->cpu)
+			per_cpu(rvtrace_cpus, cpu).lost = true;
+}
+
+/* Whether trace of @rc is missing that another hart handled */
+static bool rvtrace_take_lost(struct rvtrace_cpu *rc)
+{
+	bool lost = rc->lost;
+
+	rc->lost = false;
+	return lost;
+}
+
 /* A full sink that has stopped blocks every component upstream: make room. */
 static int rvtrace_sink_unblock(struct rvtrace_cpu *rc, struct rvtrace_ramsink *sink)
 {
@@ -35,7 +60,7 @@ static int rvtrace_sink_unblock(struct rvtrace_cpu *rc, struct rvtrace_ramsink *
 	 */
 	rvtrace_wait_quietly(&sink->comp, RVTRACE_CONTROL_EMPTY, RVTRACE_CONTROL_EMPTY,
 			     RVTRACE_EMPTY_US);
-	rvtrace_ramsink_drain(sink, rc);
+	rvtrace_sink_drain(rc);
 	return rvtrace_ramsink_restart(sink, rc);
 }
 
@@ -219,8 +244,8 @@ static bool rvtrace_path_stop_locked(struct rvtrace_cpu *rc)
 	lost = rvtrace_stop_encoder(rc, rc);
 	rvtrace_disable_unused(rc);
 	if (!sink->users && rc->path->ram)
-		rvtrace_ramsink_drain(rc->path->ram, rc);
-	return lost;
+		rvtrace_sink_drain(rc);
+	return rvtrace_take_lost(rc) || lost;
 }
 
 /*
@@ -247,8 +272,15 @@ static void rvtrace_stop_all(struct rvtrace_cpu *rc, struct rvtrace_component *s
 	bool lost = false;
 	int cpu, d;
 
-	for_each_cpu(cpu, &sink->running)
-		lost |= rvtrace_stop_encoder(&per_cpu(rvtrace_cpus, cpu), rc);
+	for_each_cpu(cpu, &sink->running) {
+		user = &per_cpu(rvtrace_cpus, cpu);
+		if (!rvtrace_stop_encoder(user, rc))
+			continue;
+		/* @rc gets the trace with the gap in it; the event of @user must know, too. */
+		lost = true;
+		if (user != rc)
+			user->lost = true;
+	}
 	for (d = RVTRACE_MAX_HOPS - 1; d >= 0; d--) {
 		for_each_cpu(cpu, &sink->running) {
 			user = &per_cpu(rvtrace_cpus, cpu);
@@ -257,20 +289,24 @@ static void rvtrace_stop_all(struct rvtrace_cpu *rc, struct rvtrace_component *s
 				rvtrace_disable(rc, comp);
 		}
 	}
-	if (lost)
+	if (rvtrace_take_lost(rc) || lost)
 		rvtrace_output_flag(rc, PERF_AUX_FLAG_PARTIAL);
 }
 
 static void rvtrace_start_all(struct rvtrace_component *sink)
 {
 	struct rvtrace_cpu *user;
-	int cpu;
+	int cpu, ret;
 
 	for_each_cpu(cpu, &sink->running) {
 		user = &per_cpu(rvtrace_cpus, cpu);
-		if (!rvtrace_enable_hops(user, user->path))
-			rvtrace_encoder_start(user->encoder, user->event,
-					      rvtrace_path_traces(user));
+		ret = rvtrace_enable_hops(user, user->path);
+		if (!ret)
+			ret = rvtrace_encoder_start(user->encoder, user->event,
+						    rvtrace_path_traces(user));
+		/* Its trace is missing from here until its hart starts it again. */
+		if (ret)
+			user->lost = true;
 	}
 }
 
@@ -281,7 +317,7 @@ static bool rvtrace_path_drain_locked(struct rvtrace_cpu *rc)
 
 	rvtrace_path_assert_held(rc->path);
 	rvtrace_stop_all(rc, sink);
-	rvtrace_ramsink_drain(rc->path->ram, rc);
+	rvtrace_sink_drain(rc);
 	again = rvtrace_output_reopen(rc);
 	if (!again && !exclusive)
 		rvtrace_path_leave(rc);
@@ -312,7 +348,7 @@ static void rvtrace_path_collect_locked(struct rvtrace_cpu *rc)
 
 	rvtrace_path_assert_held(rc->path);
 	rvtrace_stop_all(rc, sink);
-	rvtrace_ramsink_drain(rc->path->ram, rc);
+	rvtrace_sink_drain(rc);
 	rvtrace_start_all(sink);
 }
 
