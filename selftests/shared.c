@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common.h"
@@ -104,6 +105,88 @@ static void test_strangers(void)
 	tap_check(!bad, "two recorders at once: each its own flow only");
 }
 
+/* Another program in the process that opened an event: records CPU 1 for a while. */
+static int executed(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct messages m;
+	int ret;
+
+	attr_init(&attr, 0);
+	ret = recording_open(&rec, &attr, -1, 1, AUX_SIZE);
+	if (!ret)
+		ret = recording_enable(&rec);
+	for (int n = 0; n < 20 && !ret; n++) {
+		usleep(10000);
+		recording_read(&rec, true);
+	}
+	if (ret)
+		return 2;
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	messages_count(&rec, &m);
+	tap_note("the executed program: %u messages, SRC 0x%llx", m.n,
+		 (unsigned long long)m.sources);
+	return m.n && m.sources != 2;
+}
+
+/* Records with an event that its parent opened; says on @to whether that is CPU 0's flow only. */
+static _Noreturn void record_inherited(int fd, int to)
+{
+	struct recording rec;
+	struct messages m;
+	char verdict = 'n';
+
+	if (fd < 0 || recording_map_fd(&rec, fd, 0, AUX_SIZE) || recording_enable(&rec))
+		exit(write(to, &verdict, 1) != 1);
+	for (int n = 0; n < 40; n++) {
+		usleep(10000);
+		recording_read(&rec, true);
+	}
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	messages_count(&rec, &m);
+	tap_note("who has its event: %u messages, SRC 0x%llx", m.n, (unsigned long long)m.sources);
+	if (!m.n || m.sources == 1)
+		verdict = 'y';
+	exit(write(to, &verdict, 1) != 1);
+}
+
+/*
+ * A process opens an event, gives it to a child and executes another program, perhaps one with more
+ * rights: then its id is the same, but it is somebody else.
+ */
+static void test_exec(void)
+{
+	struct perf_event_attr attr;
+	int status = -1, fds[2], fd;
+	pid_t pid, busy[2];
+	char verdict = 0;
+
+	if (pipe(fds))
+		exit(1);
+	for (int i = 0; i < 2; i++)
+		busy[i] = busy_child(i, PAUSE_US);
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		attr_init(&attr, 0);
+		fd = event_open(&attr, -1, 0);
+		if (!fork())
+			record_inherited(fd, fds[1]);
+		execl("/proc/self/exe", "shared", "executed", NULL);
+		exit(3);
+	}
+	waitpid(pid, &status, 0);
+	tap_check(read(fds[0], &verdict, 1) == 1 && verdict == 'y' && !status,
+		  "a program that was executed shares with nobody from before (%d)", status);
+	close(fds[0]);
+	close(fds[1]);
+	for (int i = 0; i < 2; i++)
+		end_child(busy[i]);
+}
+
 /*
  * Windows open and close while the other hart stops and starts the encoder, to drain the sink. The
  * sink is small, so that it is drained all the time.
@@ -145,16 +228,19 @@ static void test_windows(void)
 	tap_check(soon_all_encoders("inactive"), "windows of both harts: no component broke");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "executed"))
+		return executed();
 	require_pmu();
 	if (geteuid())
 		tap_skip_all("needs root");
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		tap_skip_all("needs two CPUs");
-	tap_plan(5);
+	tap_plan(6);
 	test_system_wide();
 	test_strangers();
 	test_windows();
+	test_exec();
 	tap_end();
 }

@@ -4,6 +4,7 @@
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
@@ -28,6 +29,16 @@ u64 rvtrace_new_serial(void)
 	static atomic64_t serial = ATOMIC64_INIT(0);
 
 	return atomic64_inc_return(&serial);
+}
+
+/* The running process */
+struct rvtrace_opener rvtrace_current_opener(void)
+{
+	return (struct rvtrace_opener){
+		.tgid = current->tgid,
+		.start = current->group_leader->start_boottime,
+		.exec_id = current->self_exec_id,
+	};
 }
 
 /*

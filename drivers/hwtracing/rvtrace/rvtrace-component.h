@@ -38,6 +38,21 @@ enum rvtrace_type {
 	RVTRACE_TYPES
 };
 
+/**
+ * struct rvtrace_opener - the process that opened an event, and the program that it executed then
+ * @tgid:	process id in the initial namespace; 0: nobody
+ * @start:	when the process started, by CLOCK_BOOTTIME: later processes may have the same id
+ * @exec_id:	how often it had called exec(): a setuid program must not share with whoever
+ *		executed it
+ *
+ * Its events may share a sink, and see each other's trace.
+ */
+struct rvtrace_opener {
+	pid_t tgid;
+	u64 start;
+	u64 exec_id;
+};
+
 struct rvtrace_component;
 struct rvtrace_cpu;
 
@@ -121,7 +136,7 @@ struct rvtrace_component {
 	unsigned int users;
 	raw_spinlock_t lock; /* of a sink: see above */
 	struct cpumask running;
-	const struct pid *opener;
+	struct rvtrace_opener opener;
 };
 
 #define to_rvtrace_component(d)	container_of(d, struct rvtrace_component, dev)
@@ -171,6 +186,12 @@ static ssize_t _name##_show(struct device *dev, struct device_attribute *attr, c
 }											\
 static DEVICE_ATTR_RO(_name)
 
+static inline bool rvtrace_same_opener(const struct rvtrace_opener *a,
+				       const struct rvtrace_opener *b)
+{
+	return a->tgid == b->tgid && a->start == b->start && a->exec_id == b->exec_id;
+}
+
 /* rvtrace-component.c */
 extern struct mutex rvtrace_mutex;
 extern struct list_head rvtrace_components;
@@ -178,6 +199,7 @@ extern const struct bus_type rvtrace_bus;
 extern const struct attribute_group rvtrace_component_group;
 
 u64 rvtrace_new_serial(void);
+struct rvtrace_opener rvtrace_current_opener(void);
 int rvtrace_refuse(const struct rvtrace_component *comp, const char *what);
 void rvtrace_fail(struct rvtrace_component *comp, const char *what);
 int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us);

@@ -9,10 +9,9 @@
 #include <linux/bits.h>
 #include <linux/list.h>
 #include <linux/perf_event.h>
-#include <linux/pid.h>
 #include <linux/types.h>
 
-#include "rvtrace-regs.h"
+#include "rvtrace-component.h"
 
 /* perf_event_attr.config */
 #define RVTRACE_CONFIG_EVENT			BIT_ULL(0)
@@ -86,7 +85,7 @@ struct rvtrace_range {
  */
 struct rvtrace_config {
 	u64 serial;
-	struct pid *opener;
+	struct rvtrace_opener opener;
 	int cpu;
 	u32 sink;
 	enum rvtrace_context context;

@@ -317,12 +317,13 @@ int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_con
  */
 static unsigned int rvtrace_filter_threads(void)
 {
+	const struct rvtrace_opener opener = rvtrace_current_opener();
 	const struct rvtrace_config *config;
 	unsigned int threads = 0;
 
 	spin_lock_irq(&rvtrace_thread_lock);
 	list_for_each_entry(config, &rvtrace_thread_events, thread_event)
-		if (config->opener == task_tgid(current))
+		if (rvtrace_same_opener(&config->opener, &opener))
 			threads = 1;
 	spin_unlock_irq(&rvtrace_thread_lock);
 	return threads;

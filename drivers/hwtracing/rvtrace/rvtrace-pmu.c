@@ -279,7 +279,6 @@ static struct rvtrace_config *rvtrace_config_create(const struct perf_event *eve
 		.window_ns = window * NSEC_PER_USEC,
 		.pause_ns = (period - window) * NSEC_PER_USEC,
 	};
-	struct rvtrace_config *copy;
 
 	/* Threads of one program take turns: what they share need not be programmed anew. */
 	if (event->parent) {
@@ -287,18 +286,9 @@ static struct rvtrace_config *rvtrace_config_create(const struct perf_event *eve
 		config.opener = rvtrace_event_config(event->parent)->opener;
 	} else {
 		config.serial = rvtrace_new_serial();
-		config.opener = task_tgid(current);
+		config.opener = rvtrace_current_opener();
 	}
-	copy = kmemdup(&config, sizeof(config), GFP_KERNEL);
-	if (copy)
-		get_pid(copy->opener);
-	return copy;
-}
-
-static void rvtrace_config_free(struct rvtrace_config *config)
-{
-	put_pid(config->opener);
-	kfree(config);
+	return kmemdup(&config, sizeof(config), GFP_KERNEL);
 }
 
 static void rvtrace_event_destroy(struct perf_event *event)
@@ -313,7 +303,7 @@ static void rvtrace_event_destroy(struct perf_event *event)
 	rvtrace_context_put(config->context);
 	rvtrace_put();
 	event->pmu_private = NULL;
-	rvtrace_config_free(config);
+	kfree(config);
 }
 
 static int rvtrace_event_init(struct perf_event *event)
@@ -350,7 +340,7 @@ static int rvtrace_event_init(struct perf_event *event)
 
 err_put:
 	rvtrace_put();
-	rvtrace_config_free(config);
+	kfree(config);
 	return ret;
 }
 

@@ -272,12 +272,12 @@ static int rvtrace_ramsink_run(struct rvtrace_ramsink *sink, u32 stop)
 }
 
 /* The next process must not see the trace in the sink's own buffer. */
-static void rvtrace_ramsink_clear(struct rvtrace_ramsink *sink, const struct pid *owner)
+static void rvtrace_ramsink_clear(struct rvtrace_ramsink *sink, const struct rvtrace_opener *owner)
 {
 	if (sink->smem)
 		memset(sink->vaddr, 0, sink->dirty);
 	sink->dirty = 0;
-	sink->owner = owner;
+	sink->owner = *owner;
 }
 
 /* Starts the sink */
@@ -289,8 +289,8 @@ static int rvtrace_ramsink_enable(struct rvtrace_component *comp, struct rvtrace
 
 	if (!rc->aux || (sink->smem && !sink->vaddr))
 		return -ENOMEM;
-	if (sink->owner != config->opener)
-		rvtrace_ramsink_clear(sink, config->opener);
+	if (!rvtrace_same_opener(&sink->owner, &config->opener))
+		rvtrace_ramsink_clear(sink, &config->opener);
 	if (rvtrace_ramsink_can_resume(sink, rc)) {
 		sink->from = sink->stopped;
 		sink->size = sink->length - sink->from;

@@ -45,7 +45,7 @@ struct rvtrace_ramsink {
 	dma_addr_t start;
 	size_t alloc;
 	unsigned int buffers;
-	const struct pid *owner;
+	struct rvtrace_opener owner;
 	size_t dirty;
 	bool no_direct;
 	dma_addr_t base;

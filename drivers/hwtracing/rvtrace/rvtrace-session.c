@@ -164,13 +164,13 @@ static void rvtrace_users(const struct rvtrace_path *path, int change)
 static int rvtrace_path_join(struct rvtrace_cpu *rc)
 {
 	struct rvtrace_component *sink = rc->path->sink;
-	const struct pid *opener = rvtrace_event_config(rc->event)->opener;
+	const struct rvtrace_opener *opener = &rvtrace_event_config(rc->event)->opener;
 
-	if (sink->users && sink->opener != opener)
+	if (sink->users && !rvtrace_same_opener(&sink->opener, opener))
 		return -EBUSY;
 	if (rvtrace_path_conflict(rc->encoder, rc->path))
 		return -EBUSY;
-	sink->opener = opener;
+	sink->opener = *opener;
 	cpumask_set_cpu(rc->encoder->cpu, &sink->running);
 	rvtrace_users(rc->path, 1);
 	return 0;
