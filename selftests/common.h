@@ -29,6 +29,7 @@ _Noreturn void tap_end(void);
 
 #define CONFIG_CONTEXT		(1ull << 15)
 #define CONFIG_TIMESTAMP	(1ull << 16)
+#define CONFIG_STALL		(1ull << 17)
 #define CONFIG_MACHINE		(1ull << 27)
 #define CONFIG_TRIGGER		(1ull << 30)
 #define CONFIG_HCONTEXT		(1ull << 31)

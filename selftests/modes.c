@@ -80,6 +80,42 @@ static ssize_t trace_of(uint64_t duty_cycle, unsigned int ms)
 	return ret;
 }
 
+/*
+ * A hart that stalls must not wait for a timer of its own: nobody reads, and the trace is much more
+ * than the buffers hold.
+ */
+static void test_stall(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct messages m;
+	int go, ret, status = -1;
+	pid_t pid;
+
+	attr_init(&attr, CONFIG_STALL);
+	pid = fork_child(500000, &go);
+	ret = recording_open(&rec, &attr, pid, -1, 64u << 10);
+	if (ret == -EOPNOTSUPP) {
+		end_child(pid);
+		tap_skip("the hardware cannot stall", "stall");
+		return;
+	}
+	if (!ret)
+		ret = recording_enable(&rec);
+	start_child(go);
+	waitpid(pid, &status, 0);
+	if (ret) {
+		tap_check(false, "stall: opened (%d)", ret);
+		return;
+	}
+	recording_read(&rec, false);
+	messages_count(&rec, &m);
+	tap_check(!status && m.whole && m.n && rec.partial + rec.truncated,
+		  "stall: the program ends; %zu bytes, %u partial, %u truncated", rec.n_bytes,
+		  rec.partial, rec.truncated);
+	recording_close(&rec);
+}
+
 static void test_window(void)
 {
 	struct perf_event_attr attr;
@@ -307,10 +343,11 @@ static void test_samples(void)
 int main(void)
 {
 	require_pmu();
-	tap_plan(10);
+	tap_plan(11);
 	test_samples();
 	test_overwrite();
 	test_window();
+	test_stall();
 	test_causes();
 	test_pause();
 	tap_end();

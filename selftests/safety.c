@@ -22,11 +22,12 @@
 #define NOBODY 65534
 
 enum who { USER, PERFMON, ROOT, WHOS };
-enum what { USER_FLOW, KERNEL_FLOW, MACHINE_FLOW, WHATS };
+enum what { USER_FLOW, KERNEL_FLOW, MACHINE_FLOW, STALLING, WHATS };
 enum where { THREAD, CPU, WHERES };
 
 static const char *const who_names[] = { "user", "user with CAP_PERFMON", "root" };
-static const char *const what_names[] = { "user flow", "kernel flow", "machine flow" };
+static const char *const what_names[] = { "user flow", "kernel flow", "machine flow",
+					   "user flow with stall" };
 static const char *const where_names[] = { "thread", "CPU" };
 
 static int become(enum who who)
@@ -82,7 +83,8 @@ static bool allowed(int level, bool closed, enum who who, enum what what, enum w
 		return false;
 	if (who != USER)
 		return true;
-	if (what == MACHINE_FLOW)
+	/* Firmware's flow; and a hart that stalls slows down everybody. */
+	if (what == MACHINE_FLOW || what == STALLING)
 		return false;
 	if (where == CPU)
 		return level < 1;
@@ -91,8 +93,8 @@ static bool allowed(int level, bool closed, enum who who, enum what what, enum w
 
 static void attr_for(struct perf_event_attr *attr, enum what what)
 {
-	attr_init(attr, what == MACHINE_FLOW ? CONFIG_MACHINE : 0);
-	attr->exclude_kernel = what == USER_FLOW;
+	attr_init(attr, what == MACHINE_FLOW ? CONFIG_MACHINE : what == STALLING ? CONFIG_STALL : 0);
+	attr->exclude_kernel = what == USER_FLOW || what == STALLING;
 	attr->exclude_hv = what != MACHINE_FLOW;
 }
 
@@ -114,6 +116,11 @@ static void test_level(int level)
 
 				attr_for(&attr, what);
 				ret = try_open(who, &attr, where);
+				if (may && what == STALLING && ret == -EOPNOTSUPP) {
+					tap_skip("the hardware cannot stall", "%s: %s",
+						 who_names[who], what_names[what]);
+					continue;
+				}
 				tap_check(may ? !ret : ret == -EACCES || ret == -EPERM,
 					  "paranoid %d, %s: %s of a %s is %s (%d)", level,
 					  who_names[who], what_names[what], where_names[where],

@@ -8,7 +8,7 @@
 selftest_before='export RVTRACE_TRIGGER_REGISTER=0xe00'
 lab_options='--append iomem=relaxed'
 for kernel in stable testing; do
-	selftests $kernel $kernel user-io=on basic modes switches filters safety life copies
+	selftests $kernel $kernel user-io=on,stall=on basic modes switches filters safety life copies
 done
 hook_options='--topology funnel'
 # Each handshake takes its time, so that the harts get into each other's way.

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <rvtrace/etrace.h>
 #include "te.h"
 
@@ -65,6 +66,12 @@ static int emit(void *ctx, const uint8_t *bytes, size_t len)
 		e->fifo += (uint32_t)len;
 	}
 	ret = part_pass(c, bytes, len);
+	/* It executes nothing, and takes no interrupt, until there is room or nothing to wait for. */
+	while (ret && model.args.stall && can_wait && reg_get(c, 0) & TE_STALL &&
+	       __atomic_load_n(&c->enabled, __ATOMIC_ACQUIRE)) {
+		usleep(10);
+		ret = part_pass(c, bytes, len);
+	}
 	if (ret)
 		part_sticky(c, TE_OVERFLOW);
 	else if (tells_position(e, bytes))

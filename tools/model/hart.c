@@ -20,6 +20,7 @@
 struct hart harts[MODEL_MAX_HARTS];
 unsigned int n_harts;
 _Thread_local struct hart *this_hart;
+_Thread_local bool can_wait;
 static uint64_t sequence;
 
 static struct cursor *cursor_of(const struct hart *h)
@@ -290,6 +291,7 @@ void hart_block(unsigned int vcpu, void *userdata)
 	pthread_mutex_lock(&h->lock);
 	if (h->following) {
 		this_hart = h;
+		can_wait = true;
 		b = block_at(b, vcpu, cpu_pc());
 		leave_block(h, b->pc);
 		set_prv(h, b->prv);
@@ -298,6 +300,7 @@ void hart_block(unsigned int vcpu, void *userdata)
 		h->block = b;
 		h->first = 0;
 		cursor_of(h)->at = CURSOR_THROUGH;
+		can_wait = false;
 		this_hart = NULL;
 	}
 	pthread_mutex_unlock(&h->lock);
@@ -392,8 +395,10 @@ void hart_discontinuity(unsigned int vcpu, enum qemu_plugin_discon_type type, ui
 		trap.epc = csrs.epc;
 		trap.tval = csrs.tval;
 		trap.ecall_halfwords = ecall_halfwords(h->block, &trap, from_pc);
+		can_wait = true;
 		leave_block_trapped(h, trap.interrupt, trap.cause, from_pc);
 		take_trap(h, &trap);
+		can_wait = false;
 		this_hart = NULL;
 	}
 	pthread_mutex_unlock(&h->lock);

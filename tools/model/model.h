@@ -63,6 +63,7 @@ struct model_args {
 	bool smem, live_read;
 	uint32_t stuck; /* bit per component type: its handshakes are never answered */
 	uint32_t fifo, drain;
+	bool stall;			/* a hart that is stalled waits */
 	enum rvt_dialect dialect;
 	uint32_t icnt_bits, hist_bits, hrepeat_bits, bcnt_bits, stack_depth;
 	enum rvt_timestamp timestamp;
@@ -161,6 +162,8 @@ extern struct hart harts[MODEL_MAX_HARTS];
 extern unsigned int n_harts;
 /* The hart whose context a call-back runs in, NULL elsewhere. */
 extern _Thread_local struct hart *this_hart;
+/* The call-back is one of execution: the hart can wait, for it holds nothing but its own lock. */
+extern _Thread_local bool can_wait;
 
 void harts_init(unsigned int n);
 void harts_exit(void);

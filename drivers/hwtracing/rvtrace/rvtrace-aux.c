@@ -99,9 +99,10 @@ void rvtrace_free_aux(void *data)
 	kfree(aux);
 }
 
-static int rvtrace_aux_add_sink(struct rvtrace_aux *aux, struct rvtrace_encoder *enc, u32 number)
+static int rvtrace_aux_add_sink(struct rvtrace_aux *aux, struct rvtrace_encoder *enc,
+				const struct rvtrace_config *config)
 {
-	struct rvtrace_path *path = rvtrace_encoder_path(enc, number);
+	struct rvtrace_path *path = rvtrace_encoder_path(enc, config->sink);
 	struct rvtrace_ramsink *sink = path ? path->ram : NULL;
 	size_t wanted = aux->overwrite ? aux->size : aux->size / RVTRACE_AUX_PER_SINK;
 	struct rvtrace_aux_sink *to;
@@ -116,7 +117,9 @@ static int rvtrace_aux_add_sink(struct rvtrace_aux *aux, struct rvtrace_encoder 
 	aux->nr_sinks++;
 	to = &aux->sinks[aux->nr_sinks - 1];
 	to->sink = sink;
-	if (sink->smem && rvtrace_path_is_exclusive(path) && !sink->no_direct)
+	/* See rvtrace_output_begin() for events that stall. */
+	if (sink->smem && rvtrace_path_is_exclusive(path) && !sink->no_direct &&
+	    (aux->overwrite || !config->stall))
 		rvtrace_aux_map(aux, to);
 	if (to->direct)
 		wanted = min_t(size_t, wanted, RVTRACE_AUX_SPARE);
@@ -199,7 +202,7 @@ void *rvtrace_setup_aux(struct perf_event *event, void **pages, int nr_pages, bo
 		enc = READ_ONCE(per_cpu(rvtrace_cpus, cpu).encoder);
 		if (!enc || (event->cpu >= 0 && event->cpu != cpu))
 			continue;
-		if (rvtrace_aux_add_sink(aux, enc, config->sink)) {
+		if (rvtrace_aux_add_sink(aux, enc, config)) {
 			rvtrace_free_aux(aux);
 			return NULL;
 		}

@@ -116,6 +116,7 @@ struct rvtrace_ts {
  * @lock:	of a sink: protects its settings, and what struct rvtrace_path says. Nests inside
  *		locks of perf and of the scheduler.
  * @running:	of a sink: harts that trace into it, or the only one that can. Protected as @users.
+ * @stall:	of a sink: the encoders of @running stall their harts. Protected as @users.
  * @opener:	of a sink: the process that opened the events of @running. Protected as @users.
  */
 struct rvtrace_component {
@@ -136,6 +137,7 @@ struct rvtrace_component {
 	unsigned int users;
 	raw_spinlock_t lock; /* of a sink: see above */
 	struct cpumask running;
+	bool stall;
 	struct rvtrace_opener opener;
 };
 

@@ -75,6 +75,7 @@ struct rvtrace_range {
  * @context:	the CSR that shall hold the thread's id
  * @deferrable:	its AUX records may be deferred when its task is switched out
  * @tagged:	its trace carries thread ids and timestamps
+ * @stall:	its encoder stalls the hart instead of losing trace
  * @window_ns:	how long to trace in each period; 0: always
  * @pause_ns:	how long not to trace
  * @thread_event:	entry in the list of events that were opened with a thread filter
@@ -91,6 +92,7 @@ struct rvtrace_config {
 	enum rvtrace_context context;
 	bool deferrable;
 	bool tagged;
+	bool stall;
 	u64 window_ns;
 	u64 pause_ns;
 	struct list_head thread_event;

@@ -509,6 +509,42 @@ static void rvtrace_kunit_expect_position(struct kunit *test, struct rvtrace_ram
 	KUNIT_EXPECT_EQ(test, wrap, wrapped);
 }
 
+/*
+ * trRamControl: Enable 1, Mode 4, StopOnWrap 8. A sink that stops when it is full would stall a hart
+ * for ever whose encoder stalls.
+ */
+static void rvtrace_test_stall(struct kunit *test)
+{
+	struct rvtrace_ramsink *sink = kunit_kzalloc(test, sizeof(*sink), GFP_KERNEL);
+	struct rvtrace_config *config = kunit_kzalloc(test, sizeof(*config), GFP_KERNEL);
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	struct rvtrace_cpu *rc = kunit_kzalloc(test, sizeof(*rc), GFP_KERNEL);
+
+	KUNIT_ASSERT_TRUE(test, sink && config && event && rc);
+	rc->aux = kunit_kzalloc(test, struct_size(rc->aux, sinks, 0), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, rc->aux);
+	sink->comp.base = rvtrace_kunit_encoder(test)->comp.base;
+	sink->smem = true;
+	sink->stop_on_wrap = true;
+	sink->vaddr = kunit_kzalloc(test, SZ_4K, GFP_KERNEL);
+	sink->start = 0x80000000;
+	sink->alloc = SZ_4K;
+	event->pmu_private = config;
+	rc->event = event;
+
+	KUNIT_ASSERT_EQ(test, rvtrace_ramsink_ops.enable(&sink->comp, rc), 0);
+	KUNIT_EXPECT_EQ(test, rvtrace_read(&sink->comp, 0) & 0x112, 0x112);
+	rvtrace_write(&sink->comp, 0, BIT(0));
+	config->stall = true;
+	KUNIT_ASSERT_EQ(test, rvtrace_ramsink_ops.enable(&sink->comp, rc), 0);
+	KUNIT_EXPECT_EQ(test, rvtrace_read(&sink->comp, 0) & 0x112, 0x012);
+	rvtrace_write(&sink->comp, 0, BIT(0));
+	config->stall = false;
+	rc->aux->overwrite = true;
+	KUNIT_ASSERT_EQ(test, rvtrace_ramsink_ops.enable(&sink->comp, rc), 0);
+	KUNIT_EXPECT_EQ(test, rvtrace_read(&sink->comp, 0) & 0x112, 0x012);
+}
+
 /* What trRamWP says: Wrap is bit 0, and the buffer may lie above 4 GiB. */
 static void rvtrace_test_position(struct kunit *test)
 {
@@ -640,6 +676,7 @@ static struct kunit_case rvtrace_kunit_cases[] = {
 	KUNIT_CASE(rvtrace_test_rate),
 	KUNIT_CASE(rvtrace_test_timeout),
 	KUNIT_CASE(rvtrace_test_locks),
+	KUNIT_CASE(rvtrace_test_stall),
 	{ }
 };
 

@@ -267,7 +267,11 @@ bool rvtrace_output_begin(struct rvtrace_cpu *rc)
 	rc->aux = aux;
 	if (!aux)
 		return false;
-	rc->direct = rvtrace_output_direct(aux, rc->path->ram);
+	/* A sink that does not stop would overwrite what user space has not read yet. */
+	if (!aux->overwrite && rvtrace_event_config(rc->event)->stall)
+		rc->direct = NULL;
+	else
+		rc->direct = rvtrace_output_direct(aux, rc->path->ram);
 	/* Room for the bytes that rvtrace_output_extent() skips and for those that it keeps free */
 	room = rc->direct ? 2 * aux->reserve + RVTRACE_RAM_MAX_ACCESS : 0;
 	if (aux->overwrite || rc->handle.size >= rc->written + room)

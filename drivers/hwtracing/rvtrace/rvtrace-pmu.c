@@ -197,7 +197,8 @@ static int rvtrace_event_check(struct perf_event *event)
 		return -EINVAL;
 	if (has_branch_stack(event) || attr->exclude_idle || attr->exclude_host)
 		return -EOPNOTSUPP;
-	if (attr->config & RVTRACE_CONFIG_MACHINE && !perfmon_capable())
+	/* A hart that stalls slows down everybody who runs on it. */
+	if (attr->config & (RVTRACE_CONFIG_MACHINE | RVTRACE_CONFIG_STALL) && !perfmon_capable())
 		return -EACCES;
 	context = rvtrace_context_of(attr);
 	if (context < 0)
@@ -276,6 +277,7 @@ static struct rvtrace_config *rvtrace_config_create(const struct perf_event *eve
 		.context = rvtrace_context_of(attr),
 		.deferrable = event->attach_state & PERF_ATTACH_TASK,
 		.tagged = rvtrace_event_is_tagged(attr),
+		.stall = attr->config & RVTRACE_CONFIG_STALL,
 		.window_ns = window * NSEC_PER_USEC,
 		.pause_ns = (period - window) * NSEC_PER_USEC,
 	};

@@ -259,7 +259,7 @@ static bool rvtrace_ramsink_can_resume(const struct rvtrace_ramsink *sink,
 {
 	size_t room = sink->length - sink->stopped;
 
-	return sink->stopped_aux == rc->aux->serial &&
+	return rc->direct && sink->stopped_aux == rc->aux->serial &&
 	       sink->stopped_head == rc->handle.head + rc->written &&
 	       room >= rc->aux->reserve && room <= rc->handle.size - rc->written;
 }
@@ -278,6 +278,15 @@ static void rvtrace_ramsink_clear(struct rvtrace_ramsink *sink, const struct rvt
 		memset(sink->vaddr, 0, sink->dirty);
 	sink->dirty = 0;
 	sink->owner = *owner;
+}
+
+/*
+ * Whether the sink stops when it is full. Not where new trace overwrites old. Nor where encoders
+ * stall: the timer that drains the sink would wait for the hart, which waits for the sink.
+ */
+static bool rvtrace_ramsink_stops(const struct rvtrace_ramsink *sink, const struct rvtrace_cpu *rc)
+{
+	return sink->stop_on_wrap && !rc->aux->overwrite && !rvtrace_event_config(rc->event)->stall;
 }
 
 /* Starts the sink */
@@ -299,8 +308,7 @@ static int rvtrace_ramsink_enable(struct rvtrace_component *comp, struct rvtrace
 		if (ret)
 			return ret;
 	}
-	/* Where old trace gives way to new, the sink may go round. */
-	return rvtrace_ramsink_run(sink, sink->stop_on_wrap && !rc->aux->overwrite ?
+	return rvtrace_ramsink_run(sink, rvtrace_ramsink_stops(sink, rc) ?
 					 RVTRACE_RAM_CONTROL_STOP_ON_WRAP : 0);
 }
 

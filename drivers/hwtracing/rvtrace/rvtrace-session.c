@@ -158,19 +158,22 @@ static void rvtrace_users(const struct rvtrace_path *path, int change)
 }
 
 /*
- * Makes the hart a user of the sink. Returns -EBUSY when they are another process's, or when what
- * they use must be closed for this path.
+ * Makes the hart a user of the sink. Returns -EBUSY when its users are another process's, when they
+ * stall and this one does not or the reverse, or when inputs that they use must be closed for this
+ * path.
  */
 static int rvtrace_path_join(struct rvtrace_cpu *rc)
 {
 	struct rvtrace_component *sink = rc->path->sink;
-	const struct rvtrace_opener *opener = &rvtrace_event_config(rc->event)->opener;
+	const struct rvtrace_config *config = rvtrace_event_config(rc->event);
 
-	if (sink->users && !rvtrace_same_opener(&sink->opener, opener))
+	if (sink->users && (!rvtrace_same_opener(&sink->opener, &config->opener) ||
+			    sink->stall != config->stall))
 		return -EBUSY;
 	if (rvtrace_path_conflict(rc->encoder, rc->path))
 		return -EBUSY;
-	sink->opener = *opener;
+	sink->opener = config->opener;
+	sink->stall = config->stall;
 	cpumask_set_cpu(rc->encoder->cpu, &sink->running);
 	rvtrace_users(rc->path, 1);
 	return 0;
