@@ -234,17 +234,31 @@ static const struct rvtrace_aux_sink *rvtrace_output_direct(const struct rvtrace
 }
 
 /*
- * Whether the running event may continue the deferred record. A record has trace of one thread,
- * unless the trace is tagged: then all threads that inherited the event may follow each other in
- * it.
+ * Whether the running event continues the deferred record; then no other hart can write it any more.
+ * A record has trace of one thread, unless the trace is tagged: then all threads that inherited the
+ * event may follow each other in it.
  */
-static bool rvtrace_output_continues(const struct rvtrace_cpu *rc)
+static bool rvtrace_output_continues(struct rvtrace_cpu *rc)
 {
 	const struct rvtrace_config *config = rvtrace_event_config(rc->event);
+	struct perf_event *deferred = READ_ONCE(rc->deferred);
+	bool ret;
 
-	if (config->tagged)
-		return rvtrace_event_config(rc->deferred)->serial == config->serial;
-	return rc->deferred == rc->event && rc->deferred_task == current;
+	if (!deferred || (deferred != rc->event && !config->tagged))
+		return false;
+	/* An event that runs here begins on no other hart: see rvtrace_output_flush_from(). */
+	if (deferred == rc->event) {
+		ret = config->tagged || rc->deferred_task == current;
+		if (ret)
+			WRITE_ONCE(rc->deferred, NULL);
+		return ret;
+	}
+	raw_spin_lock(&rc->deferred_lock);
+	ret = rc->deferred && rvtrace_event_config(rc->deferred)->serial == config->serial;
+	if (ret)
+		WRITE_ONCE(rc->deferred, NULL);
+	raw_spin_unlock(&rc->deferred_lock);
+	return ret;
 }
 
 /*
@@ -255,15 +269,15 @@ static bool rvtrace_output_continues(const struct rvtrace_cpu *rc)
  */
 bool rvtrace_output_begin(struct rvtrace_cpu *rc)
 {
+	bool continues = rvtrace_output_continues(rc);
 	struct rvtrace_aux *aux;
 	size_t room;
 
-	if (rc->deferred && !rvtrace_output_continues(rc))
+	if (!continues)
 		rvtrace_output_flush(rc);
 	aux = perf_aux_output_begin(&rc->handle, rc->event);
-	if (!rc->deferred || !aux || aux->serial != rc->deferred_aux)
+	if (!continues || !aux || aux->serial != rc->deferred_aux)
 		rc->written = 0;
-	WRITE_ONCE(rc->deferred, NULL);
 	rc->aux = aux;
 	if (!aux)
 		return false;
