@@ -14,5 +14,19 @@ hook_options='--topology funnel'
 # Each handshake takes its time, so that the harts get into each other's way.
 selftests funnel testing topology=funnel,delay=20000 shared
 selftests losses testing topology=funnel,fifo=512,drain=30 losses
+
+hook_options=
+# Somebody still records, into sinks in memory, when the machine is turned off.
+# shellcheck disable=SC2016 # for the guest
+guest shutdown testing '' 'insmod rvtrace.ko || exit 1
+	perf-rvtrace record -q -a -o /tmp/data -- sleep 1000 &
+	for i in $(seq 20); do
+		sleep 1
+		grep -q tracing /sys/bus/rvtrace/devices/encoder-*/state && exit 0
+	done
+	exit 2'
+ok $? "shutdown: a recording runs"
+check "shutdown: all components are disabled before the machine is off" no_violations
+check "shutdown: no complaint of the kernel" quiet "$dir/console"
 rm -rf "$guest_bin"
 done_testing

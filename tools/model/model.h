@@ -277,6 +277,8 @@ extern struct model {
 } model;
 
 int regs_init(void);
+/* The machine is turned off: nothing may be enabled any more. */
+void regs_exit(void);
 struct component *part_new(enum part_type type, const struct part_ops *ops,
 			   const struct reg_desc *descs, unsigned int n_descs, unsigned int index,
 			   uint32_t offset);

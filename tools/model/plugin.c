@@ -22,6 +22,7 @@ static void vcpu_init(unsigned int vcpu, void *userdata)
 static void machine_exit(void *userdata)
 {
 	(void)userdata;
+	regs_exit();
 	harts_exit();
 }
 

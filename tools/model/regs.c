@@ -505,3 +505,12 @@ int regs_init(void)
 	pthread_cond_init(&wake, &attr);
 	return -pthread_create(&thread, NULL, handshake_thread, NULL);
 }
+
+void regs_exit(void)
+{
+	pthread_mutex_lock(&model.lock);
+	for (unsigned int i = 0; i < n_parts; i++)
+		if (parts[i].enabled)
+			violation(&parts[i], "still enabled when the machine was turned off");
+	pthread_mutex_unlock(&model.lock);
+}

@@ -317,8 +317,15 @@ static const struct of_device_id rvtrace_of_match[] = {
 };
 MODULE_DEVICE_TABLE(of, rvtrace_of_match);
 
+/* Called for each component: the first call stops them all, in the order that they need. */
+static void rvtrace_platform_shutdown(struct platform_device *pdev)
+{
+	rvtrace_shutdown();
+}
+
 static struct platform_driver rvtrace_driver = {
 	.probe = rvtrace_probe,
+	.shutdown = rvtrace_platform_shutdown,
 	.driver = {
 		.name = "rvtrace",
 		.of_match_table = rvtrace_of_match,

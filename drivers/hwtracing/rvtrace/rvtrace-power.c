@@ -20,6 +20,8 @@
 /* Number of events; while it is not 0, components are active */
 static refcount_t rvtrace_users = REFCOUNT_INIT(0);
 static bool rvtrace_powered;
+/* The system goes down: nothing is activated any more */
+static bool rvtrace_down;
 static enum cpuhp_state rvtrace_cpuhp;
 
 static struct rvtrace_encoder *rvtrace_encoder_of(unsigned int cpu)
@@ -65,6 +67,8 @@ static void rvtrace_power_up(void)
 {
 	struct rvtrace_component *comp;
 
+	if (rvtrace_down)
+		return;
 	list_for_each_entry(comp, &rvtrace_components, list)
 		if (comp->type != RVTRACE_TYPE_ENCODER)
 			rvtrace_activate(comp);
@@ -273,6 +277,30 @@ int rvtrace_resume(struct rvtrace_component *comp)
 	return 0;
 }
 
+/*
+ * rvtrace_shutdown - the system reboots, powers off, or starts another kernel by kexec
+ *
+ * Stops what is running, and puts all components into reset for good: a sink must not write into
+ * memory that the next kernel uses.
+ */
+void rvtrace_shutdown(void)
+{
+	struct rvtrace_component *comp;
+
+	cpus_read_lock();
+	mutex_lock(&rvtrace_mutex);
+	rvtrace_down = true;
+	rvtrace_powered = false;
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (comp->type == RVTRACE_TYPE_ENCODER)
+			rvtrace_suspend(comp);
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (comp->type != RVTRACE_TYPE_ENCODER)
+			rvtrace_suspend(comp);
+	mutex_unlock(&rvtrace_mutex);
+	cpus_read_unlock();
+}
+
 /* A hart may lose its encoder's registers in deep idle states, too. */
 static int rvtrace_cpu_pm(struct notifier_block *block, unsigned long action, void *data)
 {
@@ -308,6 +336,8 @@ void rvtrace_power_exit(void)
 {
 	cpu_pm_unregister_notifier(&rvtrace_cpu_pm_block);
 	cpuhp_remove_state_nocalls(rvtrace_cpuhp);
+	/* Until its device was gone, a write to an attribute of a PIB sink could queue it again. */
+	flush_work(&rvtrace_idle_work);
 }
 
 /* No event is left: waits until the worker has put components into reset */

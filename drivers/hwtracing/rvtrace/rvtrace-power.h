@@ -12,6 +12,7 @@ void rvtrace_unregister(struct rvtrace_component *comp);
 void rvtrace_get(void);
 void rvtrace_put(void);
 int rvtrace_suspend(struct rvtrace_component *comp);
+void rvtrace_shutdown(void);
 int rvtrace_resume(struct rvtrace_component *comp);
 int rvtrace_power_init(void);
 void rvtrace_power_exit(void);
