@@ -50,6 +50,8 @@ int rvt_tandem_counter_index(unsigned int csr);
 bool rvt_tandem_reads_csr(uint32_t insn, unsigned int *csr);
 bool rvt_tandem_writes_csr(uint32_t insn, unsigned int *csr);
 
+/* model.c: the golden model's state. All return 0 or -errno. */
+/* State that is not modelled is passed over. */
 int rvt_tandem_model_write(struct rvt_tandem_verifier *v, enum rvt_tandem_space space,
 			   uint64_t address, const void *data, size_t len);
 int rvt_tandem_model_write_value(struct rvt_tandem_verifier *v, enum rvt_tandem_space space,
