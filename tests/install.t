@@ -101,6 +101,68 @@ example_runs()
 	grep -q Makefile "$dir/printed" && [ "$(wc -l <"$dir/printed")" = 1 ]
 }
 
+# bytes OCTAL ...: each a word or several in one.
+bytes()
+{
+	local word
+
+	for word in "$@"; do
+		# shellcheck disable=SC2059 # it is the format that counts
+		printf "$word"
+	done
+}
+
+# An ELF file with three instructions at 0x100: c.nop, c.nop, c.ebreak.
+write_elf()
+{
+	local none='\0\0\0\0\0\0\0'
+
+	bytes '\177ELF\2\1\1\0' "\\0$none"
+	bytes '\2\0\363\0\1\0\0\0' "\\0$none" "\\100$none" "\\0$none"
+	bytes '\0\0\0\0\100\0\70\0' '\1\0\0\0\0\0\0\0'
+	bytes '\1\0\0\0\5\0\0\0' "\\170$none" '\0\1\0\0\0\0\0\0' '\0\1\0\0\0\0\0\0'
+	bytes "\\6$none" "\\6$none" "\\2$none" '\1\0' '\1\0' '\2\220'
+}
+
+# The other example: what a dump executed, with an ELF file.
+dump_example_runs()
+{
+	local flags example=Documentation/examples/pcs.c
+
+	flags=$(pkg-config --cflags --libs librvtrace) || return
+	# shellcheck disable=SC2086
+	cc -std=c11 -Wall -Wextra -Werror -o "$dir/pcs" $example $flags || return
+	[ "$(sed '1,/^#include <rvtrace/d; /^$/d' $example | grep -cv '^[{}]$')" -le 20 ] ||
+		{ echo "it has more than 20 lines"; return 1; }
+	printf 'protocol = ntrace\n' >"$dir/params"
+	write_elf >"$dir/elf"
+	# From N-Trace 1.0: the second half-word is where the correlation message ends.
+	printf 'ProgTraceSync SYNC=3 F-ADDR=0x80\nProgTraceCorrelation EVCODE=0 I-CNT=2\n' |
+		build/host/rvt-asm "$dir/params" >"$dir/dump" || return
+	"$dir/pcs" "$dir/params" "$dir/elf" "$dir/dump" >"$dir/printed" || return
+	printf '100\n102\n' | diff - "$dir/printed" || return
+	! "$dir/pcs" "$dir/params" "$dir/nothing" "$dir/dump" 2>"$dir/printed" || return
+	grep -q "nothing: No such file" "$dir/printed"
+}
+
+version_is_said()
+{
+	local version
+
+	version=$(sed -n 's/^#define RVT_VERSION_M[AI][A-Z]* //p' include/rvtrace/version.h |
+		paste -sd.)
+	[ "$version" = "$(pkg-config --modversion librvtrace)" ]
+}
+
+# A program that links the archive shares one name space with it.
+archive_has_prefix()
+{
+	nm -g --defined-only "$root$prefix/lib/librvtrace.a" |
+		awk 'NF == 3 && $3 !~ /^rvt_/ { print $3 }' >"$dir/names"
+	cat "$dir/names"
+	[ ! -s "$dir/names" ]
+}
+
 commands()
 {
 	"$plugin" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'
@@ -288,6 +350,9 @@ check "headers compile alone" headers_stand_alone
 check "a program with pkg-config and the shared library" program_runs shared
 check "a program with pkg-config and the static library" program_runs static
 check "the documentation's example" example_runs
+check "the example of a dump, in at most 20 lines" dump_example_runs
+check "header and pkg-config name one version" version_is_said
+check "names in the archive have the prefix" archive_has_prefix
 check "--help fits the screen" help_fits
 check "wrong arguments are explained" wrong_arguments_are_explained
 check "every command is completed" commands_are_completed

@@ -19,8 +19,9 @@ static int count(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *ru
 int main(int argc, char **argv)
 {
 	uint64_t insns = 0;
-	struct rvt_session_options options = { .sideband.symfs = argc > 2 ? argv[2] : NULL };
-	struct rvt_session_sink sink = { .ctx = &insns, .runs = count };
+	struct rvt_session_options options = { .size = sizeof(options),
+					       .symfs = argc > 2 ? argv[2] : NULL };
+	struct rvt_session_sink sink = { .size = sizeof(sink), .ctx = &insns, .runs = count };
 	struct rvt_session *session;
 	char *error = NULL;
 	int err = rvt_session_open(argc > 1 ? argv[1] : "perf.data", &options, &session, &error);

@@ -37,6 +37,16 @@ struct rvt_run {
 	uint32_t count;
 };
 
+/* The address of instruction @n of a run: 0 to @run->count - 1, or what lies behind the last. */
+static inline uint64_t rvt_run_insn_address(const struct rvt_run *run, uint32_t n)
+{
+	uint64_t pc = run->block->pc;
+
+	for (uint32_t i = 0; i < run->first + n; i++)
+		pc += 2 * run->block->halfwords[i];
+	return pc;
+}
+
 enum rvt_event_type {
 	RVT_EVENT_START,	/* flow begins or resumes at .pc after a gap or a stop */
 	RVT_EVENT_STOP,		/* tracing was switched off, filtered out, or debug was entered */

@@ -22,8 +22,11 @@ RVT_BEGIN_DECLS
 
 struct rvt_session;
 
+/* All but .size may be 0. */
 struct rvt_session_options {
-	struct rvt_sideband_options sideband;
+	size_t size;		/* sizeof(struct rvt_session_options): the struct may grow */
+	/* Where code is: see struct rvt_sideband_options. Strings are copied. */
+	const char *symfs, *vmlinux, *kcore, *firmware;
 	const char *kallsyms;	/* file; NULL: the recording's copy */
 	const char *params;	/* parameter file for a recording that has none; NULL: none */
 	bool reference_walk;	/* see rvtrace/flow.h */
@@ -99,11 +102,12 @@ struct rvt_aux {
 };
 
 /*
- * Call-backs; every member may be NULL; a negative return value ends rvt_session_run(), which
- * returns it. Order within a hart flow is program order. Flow through code that cannot be read is
- * one LOST event, however long it takes.
+ * Call-backs; every member but .size may be NULL; a negative return value ends rvt_session_run(),
+ * which returns it. Order within a hart flow is program order. Flow through code that cannot be
+ * read is one LOST event, however long it takes.
  */
 struct rvt_session_sink {
+	size_t size;		/* sizeof(struct rvt_session_sink): the struct may grow */
 	void *ctx;
 	/* Before its bytes are decoded; @buffer counts the buffers of the recording. */
 	int (*aux)(void *ctx, unsigned int buffer, const struct rvt_aux *aux);
@@ -144,9 +148,11 @@ struct rvt_session_stats {
 };
 
 /*
- * rvt_session_open - open a recording and read its sideband. *error (malloc'd) is a sentence.
- * Returns 0; what rvt_perfdata_open() returns; -ENODATA: it holds no trace; -ENOTSUP: it does not
- * say how its encoders are to be decoded, or says something this version does not know; -ENOMEM.
+ * rvt_session_open - open a recording and read its sideband. @options may be NULL: all are 0.
+ * *error (malloc'd, or NULL when out of memory) is a sentence; @error must not be NULL. -EINVAL:
+ * @options do not say their size. Returns 0; what rvt_perfdata_open() returns; -ENODATA: it holds
+ * no trace; -ENOTSUP: it does not say how its encoders are to be decoded, or says something this
+ * version does not know; -ENOMEM.
  */
 int rvt_session_open(const char *path, const struct rvt_session_options *options,
 		     struct rvt_session **session, char **error);
@@ -186,8 +192,9 @@ int rvt_session_open_dump(const struct rvt_session_dump *dump,
 int rvt_session_count_sources(const struct rvt_session *session, unsigned int *n);
 void rvt_session_close(struct rvt_session *session);
 /*
- * Decodes everything; code that was read stays for the next time. Returns 0, what a call-back
- * returned, or -errno.
+ * Decodes everything; code that was read stays for the next time. @sink, which is copied, may be
+ * NULL: statistics only. Returns 0, what a call-back returned, or -errno; -EINVAL: @sink does not
+ * say its size.
  */
 int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink);
 /*
@@ -222,6 +229,7 @@ int rvt_session_dump(struct rvt_session *session, unsigned int flags, FILE *out,
 struct rvt_ctr_sample;
 
 struct rvt_session_ctr_sink {
+	size_t size;		/* sizeof(struct rvt_session_ctr_sink): the struct may grow */
 	void *ctx;
 	/* @task was running; its .space is what addresses meant. Negative: ends the run. */
 	int (*sample)(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task);

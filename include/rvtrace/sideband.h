@@ -23,6 +23,7 @@ struct rvt_sideband;
 struct rvt_cursor;
 
 struct rvt_sideband_options {
+	size_t size;		/* sizeof(struct rvt_sideband_options): the struct may grow */
 	/*
 	 * Where to look for the files that mappings name: directories, separated by ':'. In each
 	 * the whole path is tried, then in each the bare file name. NULL: the paths as they are.
@@ -42,7 +43,7 @@ struct rvt_task {
 	uint32_t life;
 };
 
-/* Strings of @options are copied. Returns 0 or -ENOMEM. */
+/* Strings of @options, which may be NULL, are copied. Returns 0, -EINVAL (no size) or -ENOMEM. */
 int rvt_sideband_create(const struct rvt_sideband_options *options, struct rvt_sideband **sideband);
 void rvt_sideband_destroy(struct rvt_sideband *sideband);
 /*

@@ -19,6 +19,7 @@ RVT_BEGIN_DECLS
 struct rvt_stream;
 
 struct rvt_stream_ops {
+	size_t size;		/* sizeof(struct rvt_stream_ops): the struct may grow */
 	void *ctx;
 	/*
 	 * The flow to drive for source @src (0 when the stream has no SRC field), asked once per
@@ -37,10 +38,13 @@ struct rvt_stream_stats {
 	uint64_t lost_reports;			/* Error messages, trace_lost, lost() calls */
 };
 
-/* What a flow must know of the parameters: instruction set, jump table, return stack. */
+/*
+ * What a flow must know of the parameters: instruction set, jump table, return stack. The caller
+ * sets @config->size; no more than that is written, all else is 0.
+ */
 void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_config *config);
 
-/* Returns 0, -EINVAL for parameters out of range, -ENOMEM. */
+/* @ops is copied. Returns 0, -EINVAL (parameters out of range, ops without size), -ENOMEM. */
 int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_ops *ops,
 		      struct rvt_stream **stream);
 void rvt_stream_destroy(struct rvt_stream *stream);

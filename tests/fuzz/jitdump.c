@@ -27,7 +27,7 @@ static void look(struct rvt_sideband *sideband, struct rvt_cursor *cursor)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct rvt_sideband_options options = { .symfs = NULL };
+	const struct rvt_sideband_options options = { .size = sizeof(options), .symfs = NULL };
 	const char *path = fuzz_write("jit-1.dump", data, size);
 	struct rvt_sideband *sideband;
 	struct rvt_cursor *cursor;

@@ -101,7 +101,7 @@ static struct rvt_session *open_recording(const char *path, struct rvt_session_o
 	char *error = NULL;
 	int err;
 
-	options->sideband.symfs = files;
+	options->symfs = files;
 	err = rvt_session_open(path, options, &session, &error);
 	if (err && !error)
 		broken("%s: error %d without a message", path, err);
@@ -126,10 +126,12 @@ static bool count(const char *path, unsigned int jobs, struct told *told,
 		  struct rvt_session_stats *stats)
 {
 	const struct rvt_session_sink sink = {
+		.size = sizeof(sink),
 		.ctx = told, .count_run = count_run, .count_edge = count_edge, .event = got_event,
 		.reset = forget,
 	};
 	struct rvt_session_options options = {
+		.size = sizeof(options),
 		.count = true, .jobs = jobs, .slice_bytes = SLICE_BYTES,
 	};
 	struct rvt_session *session = open_recording(path, &options);
@@ -146,9 +148,11 @@ static bool count(const char *path, unsigned int jobs, struct told *told,
 /* False: it is too long to be read in each way. */
 static bool read_in_order(const char *path, struct told *told)
 {
-	const struct rvt_session_sink sink = { .ctx = told, .runs = got_runs, .event = got_event };
-	const struct rvt_session_ctr_sink samples = { .sample = got_sample };
-	struct rvt_session_options options = { .by_cpu = false };
+	const struct rvt_session_sink sink = { .size = sizeof(sink),
+					       .ctx = told, .runs = got_runs, .event = got_event };
+	const struct rvt_session_ctr_sink samples = { .size = sizeof(samples),
+						      .sample = got_sample };
+	struct rvt_session_options options = { .size = sizeof(options), .by_cpu = false };
 	struct rvt_session *session = open_recording(path, &options);
 	struct rvt_dump_stats stats;
 

@@ -94,7 +94,7 @@ static struct rvt_flow *get_flow(void *ctx, unsigned int src)
 	struct walk *walk = ctx;
 	struct source *source = &walk->sources[src % MAX_SOURCES];
 	const struct rvt_flow_sink sink = { source, got_runs, got_event };
-	struct rvt_flow_config config;
+	struct rvt_flow_config config = { .size = sizeof(config) };
 
 	if (src >= MAX_SOURCES)
 		return NULL;
@@ -135,7 +135,7 @@ static int count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class
 
 static void follow(struct walk *walk, const struct input *trace)
 {
-	const struct rvt_stream_ops ops = { .ctx = walk, .flow = get_flow };
+	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = walk, .flow = get_flow };
 	struct rvt_stream *stream;
 	int err = 0;
 

@@ -459,8 +459,8 @@ static int keep_sample(void *ctx, const struct rvt_ctr_sample *sample, const str
 
 static int read_recording(const char *path)
 {
-	const struct rvt_session_options options = { 0 };
-	const struct rvt_session_ctr_sink sink = { .sample = keep_sample };
+	const struct rvt_session_options options = { .size = sizeof(options) };
+	const struct rvt_session_ctr_sink sink = { .size = sizeof(sink), .sample = keep_sample };
 	struct rvt_session *session;
 	char *error;
 	int err = rvt_session_open(path, &options, &session, &error);

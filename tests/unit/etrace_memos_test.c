@@ -232,7 +232,7 @@ static void spoil_guesses(struct trip *t, struct rvt_memos *memos)
 static void create_flow(struct trip *t, struct rvt_flow **flow)
 {
 	const struct rvt_flow_sink sink = { t, on_runs, on_event };
-	struct rvt_flow_config config;
+	struct rvt_flow_config config = { .size = sizeof(config) };
 
 	rvt_stream_flow_config(&t->params, &config);
 	config.reference_walk = t->reference;
@@ -269,7 +269,7 @@ static void feed_spoiling(struct trip *t, struct rvt_stream *stream, size_t to)
 /* Decodes all, in two pieces: up to @cut, and the rest. Returns how many joined memos there are. */
 static unsigned int decode(struct trip *t, size_t cut)
 {
-	const struct rvt_stream_ops ops = { t, on_source, on_event };
+	const struct rvt_stream_ops ops = { sizeof(ops), t, on_source, on_event };
 	struct rvt_stream_stats stats;
 	struct rvt_stream *stream;
 	struct rvt_image *image;

@@ -233,7 +233,7 @@ static struct rvt_flow *on_source(void *ctx, unsigned int src)
 static void begin(struct trip *t)
 {
 	const struct rvt_flow_sink sink = { t, on_runs, on_event };
-	struct rvt_flow_config config;
+	struct rvt_flow_config config = { .size = sizeof(config) };
 
 	t->told.n = t->told.runs = t->told.edges = t->told.insns = 0;
 	assert_int_equal(rvt_image_create(&t->image), 0);
@@ -292,7 +292,7 @@ static void add_stats(struct rvt_stream_stats *sum, struct rvt_stream *stream)
 /* @slice: the size of a slice is up to so many bytes; 0: the whole. Returns what feed() did. */
 static int decode(struct trip *t, unsigned int slice, struct rvt_stream_stats *sum)
 {
-	const struct rvt_stream_ops ops = { t, on_source, on_stream_event };
+	const struct rvt_stream_ops ops = { sizeof(ops), t, on_source, on_stream_event };
 	struct rvt_count edge;
 	bool extended = false;
 	size_t from = 0;

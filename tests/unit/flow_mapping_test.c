@@ -179,7 +179,7 @@ static void world_create(struct world *w, bool reference_walk, bool count,
 	struct rvt_flow_config config = { .size = sizeof(config),
 					  .reference_walk = reference_walk };
 	struct rvt_flow_sink sink = { w, runs_of_world, change_at_times };
-	struct rvt_stream_ops ops = { .ctx = w, .flow = flow_of_world };
+	struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = w, .flow = flow_of_world };
 
 	memset(w, 0, sizeof(*w));
 	w->seed = seed;

@@ -140,7 +140,7 @@ static int on_stream_event(void *ctx, const struct rvt_event *event)
 static struct rvt_flow *on_source(void *ctx, unsigned int src)
 {
 	struct fixture *f = ctx;
-	struct rvt_flow_config config;
+	struct rvt_flow_config config = { .size = sizeof(config) };
 	struct rvt_flow_sink sink = { &tags[src], on_runs, on_event };
 
 	assert_true(src < 16);
@@ -158,7 +158,7 @@ static struct rvt_flow *on_source(void *ctx, unsigned int src)
 /* 100 nop; 104 nop, with a hook custom-0; 108 j 100 */
 static void set_up(struct fixture *f, const char *params)
 {
-	struct rvt_stream_ops ops = { f, on_source, on_stream_event };
+	struct rvt_stream_ops ops = { sizeof(ops), f, on_source, on_stream_event };
 	uint8_t code[12], bytes[8];
 	char *error;
 
@@ -454,7 +454,7 @@ static void test_give_up(void **state)
 
 static void test_create(void **state)
 {
-	struct rvt_stream_ops ops = { .flow = on_source };
+	struct rvt_stream_ops ops = { .size = sizeof(ops), .flow = on_source };
 	struct rvt_stream *stream;
 	struct rvt_params params;
 

@@ -227,7 +227,7 @@ static struct rvt_flow *on_source(void *ctx, unsigned int src)
 {
 	struct flow_of *f = ctx;
 	struct rvt_flow_sink sink = { f->trip, on_runs, on_event };
-	struct rvt_flow_config config;
+	struct rvt_flow_config config = { .size = sizeof(config) };
 
 	if (f->flow || src != f->trip->config.src)
 		return NULL;
@@ -288,7 +288,7 @@ static int feed_range(struct trip *t, struct rvt_stream *stream, const uint8_t *
 static int decode(struct trip *t, const uint8_t *bytes, size_t len, struct rvt_stream_stats *stats)
 {
 	struct flow_of f;
-	struct rvt_stream_ops ops = { &f, on_source, on_damage };
+	struct rvt_stream_ops ops = { sizeof(ops), &f, on_source, on_damage };
 	struct rvt_stream *stream;
 	int ret;
 
@@ -322,7 +322,7 @@ static int decode_parts(struct trip *t, const uint8_t *bytes, size_t len,
 	begin_decoding(t, &f);
 	memset(sum, 0, sizeof(*sum));
 	while (from < len && !ret) {
-		struct rvt_stream_ops ops = { &f, on_source, on_damage };
+		struct rvt_stream_ops ops = { sizeof(ops), &f, on_source, on_damage };
 		size_t to = from + hart_random(t->hart, 2000);
 		struct rvt_stream_stats stats;
 		struct rvt_stream *stream;

@@ -468,10 +468,12 @@ static void count_session(const struct fixture *f, unsigned int jobs, struct sum
 			  struct rvt_session_stats *stats)
 {
 	const struct rvt_session_options options = {
+		.size = sizeof(options),
 		.params = f->params, .count = true, .count_threads = true, .jobs = jobs,
 		.slice_bytes = 150,
 	};
 	const struct rvt_session_sink sink = {
+		.size = sizeof(sink),
 		.ctx = sums, .count_run = sum_run, .count_edge = sum_edge, .event = sum_event,
 		.aux = sum_aux, .reset = forget,
 	};
@@ -588,8 +590,9 @@ static void run_live(const struct fixture *f, const char *head, unsigned int per
 
 static void check_live(struct fixture *f)
 {
-	const struct rvt_session_options options = { .params = f->params };
-	const struct rvt_session_options counting = { .params = f->params, .count = true,
+	const struct rvt_session_options options = { .size = sizeof(options), .params = f->params };
+	const struct rvt_session_options counting = { .size = sizeof(counting),
+						      .params = f->params, .count = true,
 						      .count_threads = true };
 	char head[] = "/tmp/rvtrace-head-XXXXXX";
 	struct rvt_session_stats stats;
@@ -599,9 +602,11 @@ static void check_live(struct fixture *f)
 	count_session(f, 1, &one, &stats);
 	for (unsigned int per_round = 1; per_round < 20; per_round += 6) {
 		struct fixture *again = calloc(1, sizeof(*again));
-		const struct rvt_session_sink sink = { .ctx = again, .runs = found_runs,
+		const struct rvt_session_sink sink = { .size = sizeof(sink),
+						       .ctx = again, .runs = found_runs,
 						       .event = found_event };
 		const struct rvt_session_sink sums = {
+			.size = sizeof(sums),
 			.ctx = &live, .count_run = sum_run, .count_edge = sum_edge,
 			.event = sum_event, .aux = sum_aux, .reset = forget };
 
@@ -647,8 +652,10 @@ uint64_t feed_from(struct rvt_session *session, struct rvt_perfdata *file, uint6
 
 void read_stored(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
 {
-	const struct rvt_session_options options = { .by_cpu = by_cpu, .params = f->params };
-	const struct rvt_session_sink sink = { .ctx = f, .runs = found_runs, .event = found_event };
+	const struct rvt_session_options options = { .size = sizeof(options),
+						     .by_cpu = by_cpu, .params = f->params };
+	const struct rvt_session_sink sink = { .size = sizeof(sink),
+					       .ctx = f, .runs = found_runs, .event = found_event };
 	struct rvt_session *session;
 	char *error;
 

@@ -183,9 +183,11 @@ static void note_reset(void *ctx)
 static void one_buffer_at_a_time(void **state)
 {
 	bool both = false;
-	const struct rvt_session_sink sink = { .ctx = &both, .count_run = note_run,
+	const struct rvt_session_sink sink = { .size = sizeof(sink),
+					       .ctx = &both, .count_run = note_run,
 					       .end = note_end, .reset = note_reset };
-	struct rvt_session_options options = { .count = true, .slice_bytes = 2000 };
+	struct rvt_session_options options = { .size = sizeof(options),
+					       .count = true, .slice_bytes = 2000 };
 	struct fixture *f = *state;
 
 	_Static_assert(CPUS == 2, "the other one");
@@ -211,9 +213,11 @@ static struct told read_recording(const struct fixture *f,
 				  const struct rvt_session_options *options)
 {
 	struct told told = { .insns = 0 };
-	const struct rvt_session_sink counted = { .ctx = &told, .count_run = told_run,
+	const struct rvt_session_sink counted = { .size = sizeof(counted),
+						  .ctx = &told, .count_run = told_run,
 						  .count_edge = told_edge, .reset = forget };
-	const struct rvt_session_sink delivered = { .ctx = &told, .runs = told_runs };
+	const struct rvt_session_sink delivered = { .size = sizeof(delivered),
+						    .ctx = &told, .runs = told_runs };
 	struct rvt_session *session;
 	char *error;
 
@@ -240,15 +244,17 @@ static void counts_of_turns(void **state)
 
 	(void)state;
 	for (uint64_t seed = first; seed < first + cases; seed++) {
-		struct rvt_session_options options = { .count = true, .count_threads = true,
+		struct rvt_session_options options = { .size = sizeof(options),
+						       .count = true, .count_threads = true,
 						       .slice_bytes = 2000 };
+		const struct rvt_session_options one_job = { .size = sizeof(one_job), .jobs = 1 };
 		struct told one, more, reference, delivered;
 		struct fixture *f;
 
 		print_message("seed %lu\n", (long)seed);
 		session_setup((void **)&f);
 		make_recording(f, seed);
-		delivered = read_recording(f, &(struct rvt_session_options){ .jobs = 1 });
+		delivered = read_recording(f, &one_job);
 		one = read_recording(f, &options);
 		options.reference_walk = true;
 		reference = read_recording(f, &options);

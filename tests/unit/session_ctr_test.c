@@ -121,8 +121,9 @@ static void warned(void *ctx, const char *text)
 
 static void read_back(struct fixture *f, struct rvt_session_stats *stats)
 {
-	const struct rvt_session_ctr_sink sink = { .ctx = f, .sample = found, .warning = warned };
-	const struct rvt_session_options options = { .count = false };
+	const struct rvt_session_ctr_sink sink = { .size = sizeof(sink),
+						   .ctx = f, .sample = found, .warning = warned };
+	const struct rvt_session_options options = { .size = sizeof(options), .count = false };
 	struct rvt_session *session;
 	char *error = NULL;
 

@@ -112,7 +112,8 @@ static void open_telling(const struct tellings *all, struct telling *telling)
 	const struct transfers_ops ops = { .ctx = telling, .line = tell_line,
 					   .transfer = tell_transfer, .event = tell_loss };
 
-	telling->sink = (struct rvt_session_sink){ .ctx = telling, .runs = tell_runs,
+	telling->sink = (struct rvt_session_sink){ .size = sizeof(struct rvt_session_sink),
+						   .ctx = telling, .runs = tell_runs,
 						   .event = tell_loss };
 	if (!all->lines)
 		return;
@@ -287,7 +288,8 @@ static void merge(struct telling *sum, const struct tellings *all)
 /* Returns what is told by @jobs threads, in one; all->n: by how many slices, 0 for one thread. */
 static struct telling tell_all(const struct fixture *f, unsigned int jobs, struct tellings *all)
 {
-	const struct rvt_session_options options = { .params = f->params, .by_cpu = all->by_cpu,
+	const struct rvt_session_options options = { .size = sizeof(options),
+						     .params = f->params, .by_cpu = all->by_cpu,
 						     .jobs = jobs, .clock = all->clock,
 						     .slice_bytes = all->slice_bytes };
 	const struct rvt_session_slices slices = {
@@ -295,7 +297,8 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 		.plan = plan_slices, .waiting = wait_for_last, .end = end_slice,
 		.moment = tell_moment, .join = join_slice, .reset = forget_slices };
 	struct telling sum = { .n = 0 };
-	const struct rvt_session_sink sink = { .ctx = &sum, .runs = on_runs, .event = on_event,
+	const struct rvt_session_sink sink = { .size = sizeof(sink),
+					       .ctx = &sum, .runs = on_runs, .event = on_event,
 					       .end = on_end };
 	struct rvt_session_stats stats;
 	struct rvt_session *session;
@@ -484,7 +487,7 @@ static bool join_all(struct rvt_session *session, const struct fit *fit)
 static void test_fits(void **state)
 {
 	const struct rvt_session_slices slices = { .ctx = NULL };
-	const struct rvt_session_sink sink = { .ctx = NULL };
+	const struct rvt_session_sink sink = { .size = sizeof(sink), .ctx = NULL };
 	struct rvt_session *session = calloc(1, sizeof(*session));
 
 	(void)state;
@@ -538,7 +541,8 @@ static void test_uncounted(void **state)
 /* Of a recording of cpu 0 alone, in two AUX records. Returns how many slices. */
 static size_t cut_recording(uint64_t claimed, struct slice **slices, struct cpu *cpu)
 {
-	const struct rvt_session_options options = { .jobs = 2, .slice_bytes = 150 };
+	const struct rvt_session_options options = { .size = sizeof(options),
+						     .jobs = 2, .slice_bytes = 150 };
 	struct rvt_session *session;
 	struct fixture *f;
 	size_t n;

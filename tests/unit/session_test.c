@@ -93,10 +93,11 @@ static void compressed(void **state)
 static void live_memory(void **state)
 {
 	struct fixture *f = *state;
-	const struct rvt_session_options options = { .count = true };
+	const struct rvt_session_options options = { .size = sizeof(options), .count = true };
 	char head[] = "/tmp/rvtrace-head-XXXXXX";
 	struct sums sums = { .insns = 0 };
-	const struct rvt_session_sink sink = { .ctx = &sums, .count_run = sum_run };
+	const struct rvt_session_sink sink = { .size = sizeof(sink),
+					       .ctx = &sums, .count_run = sum_run };
 	uint64_t tenth = 0, fed, pos, insns = 0;
 	size_t before = 0, after;
 	struct rvt_perfdata *file;
@@ -171,7 +172,7 @@ static void forget_expected(struct fixture *f, size_t before)
 static void switches_by_bpf(void **state)
 {
 	struct fixture *f = *state;
-	struct rvt_session_options options = { 0 };
+	struct rvt_session_options options = { .size = sizeof(options) };
 	struct rvt_session_stats stats;
 	struct rvt_session *session;
 	const char *warning;
@@ -367,7 +368,7 @@ static void no_timestamps_etrace(void **state)
 static void refused(void **state)
 {
 	struct fixture *f = *state;
-	struct rvt_session_options options = { 0 };
+	struct rvt_session_options options = { .size = sizeof(options) };
 	struct perf_event_attr attr = { .type = PMU_TYPE, .sample_id_all = 1,
 					.sample_type = SAMPLE_TYPE };
 	struct rvt_session *session;
@@ -419,7 +420,7 @@ static void read_foreign(struct fixture *f, const char *params)
 /* Upstream's says only which PMU it is: a file must tell the rest. */
 static void upstream_without_parameters(void **state)
 {
-	const struct rvt_session_options options = { 0 };
+	const struct rvt_session_options options = { .size = sizeof(options) };
 	struct fixture *f = *state;
 	struct rvt_session *session;
 	char *error;

@@ -37,7 +37,7 @@ static void make_file(char *path, const char *template, int byte)
 
 static int setup(void **state)
 {
-	const struct rvt_sideband_options options = { 0 };
+	const struct rvt_sideband_options options = { .size = sizeof(options) };
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	make_file(f->old, "/tmp/rvtrace-old-XXXXXX", 0xaa);

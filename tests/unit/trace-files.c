@@ -435,7 +435,7 @@ static struct rvt_flow *get_flow(void *ctx, unsigned int src)
 	struct check *check = ctx;
 	struct output *output = &check->outputs[src];
 	struct rvt_flow_sink sink = { .ctx = output, .runs = got_runs, .event = got_event };
-	struct rvt_flow_config config;
+	struct rvt_flow_config config = { .size = sizeof(config) };
 
 	assert_true(src < MAX_SOURCES && !output->flow);
 	output->check = check;
@@ -505,7 +505,8 @@ static void finish_output(struct check *check, struct output *output)
 static void check_flow(const struct file *file, size_t piece, bool reference_walk)
 {
 	struct check *check = calloc(1, sizeof(*check));
-	struct rvt_stream_ops ops = { .ctx = check, .flow = get_flow, .event = got_framing };
+	struct rvt_stream_ops ops = { .size = sizeof(ops),
+				      .ctx = check, .flow = get_flow, .event = got_framing };
 	char *text = NULL, *expected = expand_flow(file->expected_flow);
 	struct target target = { 0 };
 	size_t size;

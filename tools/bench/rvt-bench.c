@@ -226,12 +226,15 @@ static void report(const char *what, const struct result *r)
 
 static int bench(struct bench *b, const char *only)
 {
-	const struct rvt_session_sink walk = { .ctx = b };
-	const struct rvt_session_sink counts = { .ctx = b, .count_run = count_run,
+	const struct rvt_session_sink walk = { .size = sizeof(walk), .ctx = b };
+	const struct rvt_session_sink counts = { .size = sizeof(counts),
+						 .ctx = b, .count_run = count_run,
 						 .count_edge = count_edge };
-	const struct rvt_session_sink runs = { .ctx = b, .runs = every_run };
-	const struct rvt_session_sink insns = { .ctx = b, .runs = every_insn };
-	const struct rvt_session_sink lines = { .ctx = b, .runs = print_runs };
+	const struct rvt_session_sink runs = { .size = sizeof(runs), .ctx = b, .runs = every_run };
+	const struct rvt_session_sink insns = { .size = sizeof(insns),
+						.ctx = b, .runs = every_insn };
+	const struct rvt_session_sink lines = { .size = sizeof(lines),
+						.ctx = b, .runs = print_runs };
 	const struct {
 		const char *name;
 		bool count;
@@ -288,14 +291,14 @@ static void close_text(struct bench *b)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .rounds = 5 };
+	struct bench b = { .rounds = 5, .options.size = sizeof(b.options) };
 	const char *only = NULL;
 	int c, ret;
 
 	while ((c = getopt(argc, argv, "n:s:w:r")) != -1) {
 		switch (c) {
 		case 'n': b.rounds = atoi(optarg) > 0 ? atoi(optarg) : 1; break;
-		case 's': b.options.sideband.symfs = optarg; break;
+		case 's': b.options.symfs = optarg; break;
 		case 'w': only = optarg; break;
 		case 'r': b.options.reference_walk = true; break;
 		default: return 2;

@@ -286,6 +286,7 @@ static int run_once(struct rvt_session *session, const char *jobs, double openin
 {
 	struct sums sums = { 0 };
 	const struct rvt_session_sink sink = {
+		.size = sizeof(sink),
 		.ctx = &sums, .count_run = count_run, .count_edge = count_edge, .reset = forget,
 	};
 	double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
@@ -306,7 +307,8 @@ static int run_once(struct rvt_session *session, const char *jobs, double openin
 static int run(char **args, int rounds)
 {
 	const struct rvt_session_options options = {
-		.sideband.symfs = args[1], .count = true, .count_names = true,
+		.size = sizeof(options),
+		.symfs = args[1], .count = true, .count_names = true,
 		.jobs = atoi(args[0]),
 	};
 	double opening = seconds(CLOCK_MONOTONIC);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include "stream-ops.h"
+#include "util/sized.h"
 
 /* N-Trace allows an encoder 32 entries; more do no harm, as an underflow is always explicit. */
 #define NTRACE_RETURN_STACK_DEPTH 64
@@ -26,12 +27,15 @@ int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_o
 		      struct rvt_stream **stream)
 {
 	const struct rvt_protocol_ops *protocol = find_protocol(params->protocol);
+	struct rvt_stream_ops own;
 	int ret;
 
 	*stream = NULL;
+	if (!ops || sized_copy(&own, sizeof(own), ops))
+		return -EINVAL;
 	if (!protocol || (params->xlen != 32 && params->xlen != 64))
 		return -EINVAL;
-	ret = protocol->create(params, ops, stream);
+	ret = protocol->create(params, &own, stream);
 	if (ret)
 		return ret;
 	(*stream)->protocol = protocol;
@@ -143,13 +147,12 @@ void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *
 		rvt_stream_count_rest(stream, stats);
 }
 
-void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_config *config)
+void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_config *result)
 {
+	struct rvt_flow_config full = { .size = sizeof(full) }, *config = &full;
 	unsigned int size = params->return_stack_size_p ? params->return_stack_size_p :
 							   params->call_counter_size_p;
 
-	memset(config, 0, sizeof(*config));
-	config->size = sizeof(*config);
 	config->isa = params->isa;
 	if (params->xlen == 32)
 		config->isa |= RVT_ISA_RV32;
@@ -160,4 +163,7 @@ void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_con
 	else if (size)
 		config->return_stack_depth = 1u << (size < ETRACE_MAX_RETURN_STACK_SIZE ?
 						    size : ETRACE_MAX_RETURN_STACK_SIZE);
+	full.size = result->size;
+	memset(result, 0, full.size);
+	memcpy(result, &full, full.size < sizeof(full) ? full.size : sizeof(full));
 }

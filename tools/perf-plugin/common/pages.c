@@ -453,6 +453,7 @@ static int run(struct printing *printing, struct page *only)
 		.waiting = waiting, .reset = start_again,
 	};
 	const struct rvt_session_sink sink = {
+		.size = sizeof(sink),
 		.ctx = only, .runs = own->runs ? page_runs : NULL, .event = page_event,
 		.damage = own->damage ? page_damage : NULL, .end = page_hart_end,
 		.warning = own->warning,

@@ -38,11 +38,11 @@ bool view_option(struct view_options *options, int c, const char *argument)
 {
 	switch (c) {
 	case 'i': options->input = argument; break;
-	case VIEW_SYMFS: options->session.sideband.symfs = argument; break;
-	case VIEW_VMLINUX: options->session.sideband.vmlinux = argument; break;
-	case VIEW_KCORE: options->session.sideband.kcore = argument; break;
+	case VIEW_SYMFS: options->session.symfs = argument; break;
+	case VIEW_VMLINUX: options->session.vmlinux = argument; break;
+	case VIEW_KCORE: options->session.kcore = argument; break;
 	case VIEW_KALLSYMS: options->session.kallsyms = argument; break;
-	case VIEW_FIRMWARE: options->session.sideband.firmware = argument; break;
+	case VIEW_FIRMWARE: options->session.firmware = argument; break;
 	case VIEW_PARAMS: options->session.params = argument; break;
 	case 'C': options->cpus = argument; break;
 	case VIEW_PID: options->pids = argument; break;
@@ -133,7 +133,7 @@ static void check_machine(const struct view *view)
 	const char *arch = rvt_perfdata_string(rvt_session_file(view->session), RVT_FEAT_ARCH);
 	struct utsname uts;
 
-	if (arch && !view->options.session.sideband.symfs && !uname(&uts) && strcmp(uts.machine,
+	if (arch && !view->options.session.symfs && !uname(&uts) && strcmp(uts.machine,
 										    arch))
 		cmd_warning("recorded on a %s machine, and this is a %s: give --symfs DIR with a "
 			    "copy of its files", arch, uts.machine);
@@ -151,6 +151,7 @@ struct view *view_open(const struct view_options *options)
 	if (word || !view)
 		goto fail;
 	view->options = *options;
+	view->options.session.size = sizeof(view->options.session);
 	/* who is chosen by time must know it */
 	view->options.session.clock |= !!options->time;
 	view->to = UINT64_MAX;

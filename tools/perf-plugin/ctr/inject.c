@@ -218,8 +218,9 @@ static int copy_features(struct injection *injection)
 static int write_file(struct injection *injection, const char *output)
 {
 	struct rvt_session *session = view_session(injection->view);
-	const struct rvt_session_ctr_sink first = { injection, look_at_first, NULL };
-	const struct rvt_session_ctr_sink sink = { injection, on_sample, view_warning };
+	const struct rvt_session_ctr_sink first = { sizeof(first), injection, look_at_first, NULL };
+	const struct rvt_session_ctr_sink sink = { sizeof(sink),
+						   injection, on_sample, view_warning };
 	struct output_file file;
 	int err = rvt_session_run_ctr(session, &first);
 

@@ -88,8 +88,9 @@ static int refuse_gaps(void *ctx, const struct rvt_ctr_sample *sample, const str
 int ctr_profile(struct view *view, const struct transfers_ops *ops)
 {
 	struct ctr_profile profile = { .view = view, .ops = ops };
-	const struct rvt_session_ctr_sink first = { &profile, refuse_gaps, NULL };
-	const struct rvt_session_ctr_sink sink = { &profile, on_sample, view_warning };
+	const struct rvt_session_ctr_sink first = { sizeof(first), &profile, refuse_gaps, NULL };
+	const struct rvt_session_ctr_sink sink = { sizeof(sink),
+						   &profile, on_sample, view_warning };
 	int err;
 
 	if (!ops->line || !ops->transfer || ops->after)

@@ -184,7 +184,7 @@ int ctr_report(struct view *view, uint64_t max_lines)
 {
 	struct rvt_session *session = view_session(view);
 	struct ctr_report report = { .view = view, .places = places_create(session) };
-	const struct rvt_session_ctr_sink sink = { &report, on_sample, view_warning };
+	const struct rvt_session_ctr_sink sink = { sizeof(sink), &report, on_sample, view_warning };
 	int err = report.places ? rvt_session_run_ctr(session, &sink) : -ENOMEM;
 
 	if (err)

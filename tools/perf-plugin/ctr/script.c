@@ -120,7 +120,7 @@ int ctr_script(struct view *view, bool raw, uint64_t max_lines)
 	struct rvt_session *session = view_session(view);
 	struct ctr_script script = { .view = view, .raw = raw, .max_lines = max_lines,
 				     .places = places_create(session) };
-	const struct rvt_session_ctr_sink sink = { &script, on_sample, view_warning };
+	const struct rvt_session_ctr_sink sink = { sizeof(sink), &script, on_sample, view_warning };
 	int err = script.places ? rvt_session_run_ctr(session, &sink) : -ENOMEM;
 
 	places_destroy(script.places);

@@ -211,7 +211,8 @@ static int look_at_dump(struct command *c)
 static int open_session(struct command *c, const struct rvt_dump_image *images)
 {
 	const struct options *o = &c->options;
-	const struct rvt_session_options options = { .params = o->params_path, .jobs = o->jobs };
+	const struct rvt_session_options options = { .size = sizeof(options),
+						     .params = o->params_path, .jobs = o->jobs };
 	const struct rvt_session_dump dump = {
 		.size = sizeof(dump), .path = o->path, .params = &c->params, .images = images,
 		.n_images = o->n_images, .oldest = o->wrapped_at,

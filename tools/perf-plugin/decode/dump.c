@@ -182,7 +182,8 @@ static int dump_bare(const struct dump_options *options, const struct input *inp
 
 static int dump_recording(const struct dump_options *options)
 {
-	struct rvt_session_options session_options = { .params = options->params };
+	struct rvt_session_options session_options = { .size = sizeof(session_options),
+						       .params = options->params };
 	struct rvt_session *session;
 	struct rvt_dump_stats stats;
 	char *error = NULL;

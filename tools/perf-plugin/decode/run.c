@@ -136,6 +136,7 @@ static void *open_text(void *ctx, struct rvt_session_sink *sink)
 		return NULL;
 	}
 	*sink = (struct rvt_session_sink){
+		.size = sizeof(struct rvt_session_sink),
 		.ctx = text, .runs = job->print <= PRINT_EDGE ? on_runs : NULL, .event = on_event,
 		.damage = on_damage, .end = on_end,
 	};

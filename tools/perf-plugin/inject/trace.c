@@ -178,7 +178,7 @@ static int decode(struct inject *inject)
 {
 	const struct transfers_ops ops = { .ctx = inject, .line = inject_line,
 					   .transfer = inject_transfer, .event = inject_event };
-	struct rvt_session_sink sink = { .warning = view_warning };
+	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
 	struct transfers *transfers = transfers_create(&ops, inject->view, MAX_CALL_DEPTH);
 	int err;
 

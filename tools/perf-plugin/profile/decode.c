@@ -114,7 +114,7 @@ static int run(struct decoding *d, struct transfers *transfers)
 	const struct rvt_session_slices slices = {
 		.ctx = d, .overlap = true, .open = open_tally, .reset = start_again,
 	};
-	struct rvt_session_sink sink = { .warning = view_warning };
+	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
 
 	transfers_sink(transfers, &sink);
 	return view_run_slices(d->view, &sink, d->format->add ? &slices : NULL, false);

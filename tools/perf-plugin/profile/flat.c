@@ -215,7 +215,7 @@ static void write_bolt(const struct flat *flat, const struct dso *dso, FILE *out
 
 static int write_lcov(const struct flat *flat, const struct dso *dso, FILE *out)
 {
-	const char *path = dso->path ? dso->path : flat->options->sideband.vmlinux;
+	const char *path = dso->path ? dso->path : flat->options->vmlinux;
 	struct code_line *lines;
 	size_t n = 0;
 	int err;
@@ -278,7 +278,7 @@ int flat_read(void *data, FILE *in, const char *name)
 {
 	struct flat *flat = data;
 
-	return counts_read(&flat->counters, in, name, flat->options->sideband.symfs);
+	return counts_read(&flat->counters, in, name, flat->options->symfs);
 }
 
 void flat_destroy(void *data)

@@ -240,7 +240,7 @@ static void write_all(struct lcov *lcov, FILE *out)
 int lcov_write(const struct code_line *lines, size_t n, const char *path,
 	       const struct rvt_session_options *options, FILE *out)
 {
-	struct srclines *srclines = srclines_create(options->sideband.symfs, NULL);
+	struct srclines *srclines = srclines_create(options->symfs, NULL);
 	Dwfl_Module *module;
 	struct lcov lcov = { 0 };
 	uint64_t bias;

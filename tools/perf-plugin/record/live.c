@@ -178,6 +178,7 @@ static int open_session(struct live *live, struct recorder *rec, int argc, char 
 		err = record_end_file(rec, argc, argv);
 	}
 	if (!err) {
+		live->options.size = sizeof(live->options);
 		err = rvt_session_open(path, &live->options, &live->session, &error);
 		if (err)
 			cmd_error(0, "%s", error ? error : "out of memory");
@@ -201,6 +202,7 @@ static int open_profile(struct live *live)
 	live->transfers = transfers_create(&ops, NULL, 0);
 	if (!live->transfers)
 		return -ENOMEM;
+	live->sink.size = sizeof(live->sink);
 	transfers_sink(live->transfers, &live->sink);
 	live->sink.warning = view_warning;
 	return rvt_session_begin(live->session, &live->sink);

@@ -158,7 +158,7 @@ static int count(struct graph *graph)
 {
 	const struct transfers_ops ops = { .ctx = graph, .line = count_line, .after = note_call,
 					   .event = count_event };
-	struct rvt_session_sink sink = { .warning = view_warning };
+	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
 	struct transfers *transfers = transfers_create(&ops, graph->view, MAX_CALL_DEPTH);
 	int err;
 

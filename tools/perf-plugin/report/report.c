@@ -520,6 +520,7 @@ static int parse_graph(struct report *report, const char *text)
 static int run(struct report *report, const struct view_options *options)
 {
 	const struct rvt_session_sink sink = {
+		.size = sizeof(sink),
 		.ctx = report, .event = count_event, .warning = view_warning,
 		.runs = options->session.count ? NULL : count_runs, .count_run = count_run,
 		.reset = forget,
@@ -537,8 +538,8 @@ static int run(struct report *report, const struct view_options *options)
 	if (report->by_calls)
 		return run_graph(report);
 	if (report->keys & 1u << SORT_SRCLINE) {
-		report->srclines = srclines_create(options->session.sideband.symfs,
-						   options->session.sideband.vmlinux);
+		report->srclines = srclines_create(options->session.symfs,
+						   options->session.vmlinux);
 		if (!report->srclines)
 			return -ENOMEM;
 	}

@@ -329,6 +329,7 @@ static int run(struct counts *counts, const struct view_options *options)
 {
 	bool count = options->session.count;
 	const struct rvt_session_sink sink = {
+		.size = sizeof(sink),
 		.ctx = counts, .aux = count_aux, .event = count_event, .warning = view_warning,
 		.runs = count ? NULL : count_runs, .count_run = count_run, .reset = forget,
 		.end = end_stacks,

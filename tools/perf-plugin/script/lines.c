@@ -9,8 +9,8 @@
 int script_open(struct script *script, const struct view_options *options)
 {
 	script->places = places_create(view_session(script->view));
-	script->srclines = srclines_create(options->session.sideband.symfs,
-					   options->session.sideband.vmlinux);
+	script->srclines = srclines_create(options->session.symfs,
+					   options->session.vmlinux);
 	script->clocks = calloc(SCRIPT_CPUS, sizeof(*script->clocks));
 	if (!script->places || !script->srclines || !script->clocks)
 		return -ENOMEM;

@@ -64,7 +64,7 @@ static const struct option long_options[] = {
 
 static int decode(struct script *script, const struct view_options *options)
 {
-	struct rvt_session_sink sink = { .warning = view_warning };
+	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
 	struct transfers *transfers = NULL;
 	int err;
 

@@ -337,7 +337,8 @@ static ssize_t boundary(const struct rvt_params *params, const void *bytes, size
 	struct rvt_stream *stream;
 	ssize_t found;
 
-	if (create(params, &(struct rvt_stream_ops){ .ctx = NULL }, &stream))
+	if (create(params, &(struct rvt_stream_ops){ .size = sizeof(struct rvt_stream_ops),
+						     .ctx = NULL }, &stream))
 		return -1;
 	found = rvt_etrace_frames_boundary(&((struct etrace_stream *)stream)->frames, bytes, len,
 					   BOUNDARY_FRAMES);

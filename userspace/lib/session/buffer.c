@@ -125,7 +125,8 @@ static int framing_event(void *ctx, const struct rvt_event *event)
 static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **result)
 {
 	const struct encoder *encoder = rvt_session_encoder(buffer->session, cpu);
-	struct rvt_stream_ops ops = { .flow = choose_flow, .event = framing_event };
+	struct rvt_stream_ops ops = { .size = sizeof(ops),
+				      .flow = choose_flow, .event = framing_event };
 	const struct slice *slice = buffer->slice;
 	struct decoder *decoder;
 	int err;

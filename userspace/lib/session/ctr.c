@@ -6,6 +6,7 @@
 #include <string.h>
 #include <rvtrace/ctr.h>
 #include "util/array.h"
+#include "util/sized.h"
 #include "state.h"
 
 struct numbered {
@@ -164,8 +165,9 @@ static int deliver(struct collection *all)
 
 int rvt_session_run_ctr(struct rvt_session *session, const struct rvt_session_ctr_sink *sink)
 {
-	struct collection all = { .session = session, .sink = sink };
-	int err = 0;
+	struct rvt_session_ctr_sink own;
+	struct collection all = { .session = session, .sink = &own };
+	int err = sized_copy(&own, sizeof(own), sink);
 
 	for (size_t i = 0; i < session->n_buffers && !err; i++)
 		err = read_buffer(&all, &session->buffers[i]);

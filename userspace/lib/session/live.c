@@ -200,10 +200,9 @@ static int end_round(struct rvt_session *session, uint64_t horizon)
 
 int rvt_session_begin(struct rvt_session *session, const struct rvt_session_sink *sink)
 {
-	int err = 0;
+	int err = rvt_session_prepare(session, sink);
 
 	session->live = true;
-	rvt_session_prepare(session, sink);
 	for (size_t i = 0; i < session->n_buffers && !err; i++)
 		err = rvt_buffer_open_harts(&session->buffers[i]);
 	return err;

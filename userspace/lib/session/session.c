@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "util/array.h"
+#include "util/sized.h"
 #include "state.h"
 
 int rvt_session_create(const struct session_source *source,
@@ -11,6 +12,7 @@ int rvt_session_create(const struct session_source *source,
 		       char **error)
 {
 	struct rvt_session *session = calloc(1, sizeof(*session));
+	int err;
 
 	*error = NULL;
 	*result = NULL;
@@ -18,11 +20,23 @@ int rvt_session_create(const struct session_source *source,
 		return -ENOMEM;
 	session->source = source;
 	session->only_source = -1;
-	if (options)
-		session->options = *options;
 	pthread_mutex_init(&session->lock, NULL);
+	err = sized_copy(&session->options, sizeof(session->options), options);
+	if (err)
+		return rvt_session_give_up(session, err, "struct rvt_session_options", error);
 	*result = session;
 	return 0;
+}
+
+int rvt_session_create_sideband(struct rvt_session *session)
+{
+	const struct rvt_session_options *options = &session->options;
+	const struct rvt_sideband_options sideband = {
+		.size = sizeof(sideband), .symfs = options->symfs, .vmlinux = options->vmlinux,
+		.kcore = options->kcore, .firmware = options->firmware,
+	};
+
+	return rvt_sideband_create(&sideband, &session->sideband);
 }
 
 int rvt_session_give_up(struct rvt_session *session, int err, const char *path, char **error)
@@ -168,10 +182,13 @@ static int run(struct rvt_session *session)
 	return err == 1 ? 0 : err;
 }
 
-void rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *sink)
+int rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *from)
 {
 	const char *warning = session->source->warning ? session->source->warning(session) : NULL;
+	const struct rvt_session_sink *sink = &session->own_sink;
 
+	if (sized_copy(&session->own_sink, sizeof(session->own_sink), from))
+		return -EINVAL;
 	session->sink = sink;
 	for (size_t i = 0; i < session->n_buffers; i++)
 		session->buffers[i].ctx = sink->ctx;
@@ -181,6 +198,7 @@ void rvt_session_prepare(struct rvt_session *session, const struct rvt_session_s
 	if (session->bad_code && sink->warning)
 		sink->warning(sink->ctx, "the recording's copy of kernel, vdso and BPF code is "
 			      "damaged: kernel flow needs --vmlinux or --kcore");
+	return 0;
 }
 
 int rvt_session_complete(struct rvt_session *session, int err)
@@ -198,10 +216,11 @@ int rvt_session_complete(struct rvt_session *session, int err)
 int rvt_session_run_slices(struct rvt_session *session, const struct rvt_session_sink *sink,
 			   const struct rvt_session_slices *slices)
 {
-	int err;
+	int err = rvt_session_prepare(session, sink);
 
+	if (err)
+		return err;
 	session->slices = slices;
-	rvt_session_prepare(session, sink);
 	err = rvt_session_complete(session, run(session));
 	session->slices = NULL;
 	return err;

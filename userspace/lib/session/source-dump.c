@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "util/array.h"
+#include "util/sized.h"
 #include "state.h"
 
 struct dump {
@@ -176,7 +177,7 @@ static struct rvt_flow *count_source(void *ctx, unsigned int source)
 static int check_params(const struct rvt_params *params, const char *name, char **error)
 {
 	unsigned int n = 0;
-	const struct rvt_stream_ops ops = { .ctx = &n, .flow = count_source };
+	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = &n, .flow = count_source };
 	struct rvt_stream *stream;
 	int err = rvt_stream_create(params, &ops, &stream);
 
@@ -236,20 +237,24 @@ static int take_dump(struct rvt_session *session, const struct rvt_session_dump 
 	return dump->path ? copy_images(dump, from) : -ENOMEM;
 }
 
-int rvt_session_open_dump(const struct rvt_session_dump *dump,
+int rvt_session_open_dump(const struct rvt_session_dump *from,
 			  const struct rvt_session_options *options, struct rvt_session **result,
 			  char **error)
 {
+	struct rvt_session_dump dump;
 	struct rvt_session *session;
 	int err = rvt_session_create(&dump_source, options, &session, error);
 
 	if (err)
 		return err;
-	err = take_dump(session, dump);
+	err = sized_copy(&dump, sizeof(dump), from);
+	if (err)
+		return rvt_session_give_up(session, err, "struct rvt_session_dump", error);
+	err = take_dump(session, &dump);
 	if (!err)
-		err = take_params(session, dump, error);
+		err = take_params(session, &dump, error);
 	if (!err)
-		err = rvt_sideband_create(&session->options.sideband, &session->sideband);
+		err = rvt_session_create_sideband(session);
 	if (!err)
 		err = rvt_sideband_sort(session->sideband);
 	if (!err)
@@ -257,18 +262,18 @@ int rvt_session_open_dump(const struct rvt_session_dump *dump,
 	if (!err)
 		err = load_images(session, error);
 	if (!err)
-		err = rvt_symbols_create(session->options.sideband.symfs, &session->symbols);
+		err = rvt_symbols_create(session->options.symfs, &session->symbols);
 	if (!err)
-		err = open_bytes(session, dump->oldest, error);
+		err = open_bytes(session, dump.oldest, error);
 	if (err)
-		return rvt_session_give_up(session, err, dump->path, error);
+		return rvt_session_give_up(session, err, dump.path, error);
 	*result = session;
 	return 0;
 }
 
 int rvt_session_count_sources(const struct rvt_session *session, unsigned int *n)
 {
-	const struct rvt_stream_ops ops = { .ctx = n, .flow = count_source };
+	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = n, .flow = count_source };
 	const struct rvt_params *params = &session->encoders[0].params;
 	const struct buffer *buffer = &session->buffers[0];
 	struct rvt_stream *stream;

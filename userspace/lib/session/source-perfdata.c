@@ -88,7 +88,7 @@ static int load_kallsyms(struct rvt_session *session, char **error)
 static int load_symbols(struct rvt_session *session, char **error)
 {
 	const struct rvt_code *vdso = rvt_sideband_vdso(session->sideband);
-	int err = rvt_symbols_create(session->options.sideband.symfs, &session->symbols);
+	int err = rvt_symbols_create(session->options.symfs, &session->symbols);
 
 	if (err)
 		return err;
@@ -130,7 +130,7 @@ static const struct session_source perfdata_source = {
 
 static int load_kernel(struct rvt_session *session, char **error)
 {
-	const struct rvt_sideband_options *options = &session->options.sideband;
+	const struct rvt_session_options *options = &session->options;
 	int err = perfdata_kernel(session, session->decode.image, &session->decode.kernel);
 
 	if (!err || err == -ENOMEM)
@@ -163,7 +163,7 @@ int rvt_session_open(const char *path, const struct rvt_session_options *options
 		return err;
 	err = rvt_perfdata_open(path, &session->file, error);
 	if (!err)
-		err = rvt_sideband_create(&session->options.sideband, &session->sideband);
+		err = rvt_session_create_sideband(session);
 	if (!err)
 		err = rvt_session_read_meta(session, error);
 	if (!err)

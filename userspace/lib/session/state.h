@@ -162,7 +162,8 @@ struct rvt_session {
 	struct buffer *buffers;
 	size_t n_buffers;
 	struct rvt_session_stats stats;
-	const struct rvt_session_sink *sink;
+	const struct rvt_session_sink *sink;	/* NULL, or .own_sink */
+	struct rvt_session_sink own_sink;
 	const struct rvt_session_slices *slices;	/* NULL: flow is delivered by one thread */
 	/* live.c: fed while it is recorded; chunks are malloc'd */
 	bool live;
@@ -183,9 +184,10 @@ struct rvt_session {
 int rvt_session_create(const struct session_source *source,
 		       const struct rvt_session_options *options, struct rvt_session **session,
 		       char **error);
+int rvt_session_create_sideband(struct rvt_session *session);
 int rvt_session_give_up(struct rvt_session *session, int err, const char *path, char **error);
 /* session.c: before and after decoding; @err is how that went, and returned if it is not 0. */
-void rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *sink);
+int rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *sink);
 int rvt_session_complete(struct rvt_session *session, int err);
 
 /* meta.c: encoders from the metadata text or a parameter file. 0 or -errno with *error. */

@@ -10,6 +10,7 @@
 #include <rvtrace/kernel-code.h>
 #include <rvtrace/switches.h>
 #include "util/array.h"
+#include "util/sized.h"
 #include "image/image.h"
 #include "events.h"
 
@@ -375,17 +376,22 @@ static char *copy_option(const char *text, bool *failed)
 	return copy;
 }
 
-int rvt_sideband_create(const struct rvt_sideband_options *options, struct rvt_sideband **result)
+int rvt_sideband_create(const struct rvt_sideband_options *from, struct rvt_sideband **result)
 {
-	struct rvt_sideband *sideband = calloc(1, sizeof(*sideband));
+	struct rvt_sideband_options options;
+	struct rvt_sideband *sideband;
 	bool failed = false;
 
+	*result = NULL;
+	if (sized_copy(&options, sizeof(options), from))
+		return -EINVAL;
+	sideband = calloc(1, sizeof(*sideband));
 	if (!sideband)
 		return -ENOMEM;
-	sideband->symfs = copy_option(options->symfs, &failed);
-	sideband->vmlinux = copy_option(options->vmlinux, &failed);
-	sideband->kcore = copy_option(options->kcore, &failed);
-	sideband->firmware = copy_option(options->firmware, &failed);
+	sideband->symfs = copy_option(options.symfs, &failed);
+	sideband->vmlinux = copy_option(options.vmlinux, &failed);
+	sideband->kcore = copy_option(options.kcore, &failed);
+	sideband->firmware = copy_option(options.firmware, &failed);
 	if (failed) {
 		rvt_sideband_destroy(sideband);
 		return -ENOMEM;
