@@ -100,7 +100,7 @@ used()
 		rm -f "$dir"/user.root/debs/*-dbgsym_* || return
 	in_root user "find / -xdev -name '*rvtrace*' >/before; $apt_get update
 		$apt_get install --no-install-recommends /debs/*.deb linux-perf pkgconf" || return
-	in_root user 'perf-rvtrace --help && perf rvtrace --help && perf-rvtrace record --help' || return
+	in_root user 'perf-rvtrace --help && perf rvtrace --version && perf-rvtrace record --help' || return
 	in_root user 'dkms status' | grep rvtrace || return
 	decodes || return
 	# shellcheck disable=SC2016
