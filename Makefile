@@ -109,7 +109,7 @@ CFLAGS_tsan := $(patsubst -fsanitize=%,-fsanitize=thread,$(CFLAGS_asan))
 LDFLAGS_tsan := -fsanitize=thread
 LIBS_tsan := $(LIBS_asan)
 
-.PHONY: all help demo check check-long unit guest driver bench clean distclean deps lab
+.PHONY: all help board demo check check-long unit guest driver bench clean distclean deps lab
 .DEFAULT_GOAL := all
 
 # $(call brief,VERB,FILE): what a command line says of itself, before it and in place of it.
@@ -156,6 +156,18 @@ $(eval $(call variant,asan,$(CC),$(NEEDED)))
 $(eval $(call variant,clang,clang,$(NEEDED)))
 $(eval $(call variant,tsan,$(CC),$(NEEDED)))
 $(eval $(call variant,riscv64,$(LAB) cross-cc,$(NEEDED)))
+
+# For boards: needs no library of theirs, neither glibc nor musl. Only names of C++ and Rust stay
+# mangled. What libdw and libbpf want comes behind them.
+$(B)/board/perf-rvtrace: $(CMD_SRC:%.c=$(B)/riscv64/%.o) $(B)/riscv64/librvtrace.a
+	@mkdir -p $(@D)
+	$(call brief,LINK,$@)$(LAB) cross-cc -static -s $(LDFLAGS) -o $@ $^ $(LIBS) $(LIBS_riscv64) -lelf -llzma -lbz2 \
+		-lz -lzstd 2>$@.log || { cat $@.log >&2; exit 1; }
+	@rm $@.log
+
+## make board       a static perf-rvtrace for riscv64 boards (build/board; Documentation/howto-board.rst)
+board: lab
+	@$(MAKE) --no-print-directory $(B)/board/perf-rvtrace
 
 $(B)/host/librvtrace.so: $(LIB_SRC:%.c=$(B)/host/%.o) userspace/lib/librvtrace.map
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,librvtrace.so.0 -Wl,--version-script=userspace/lib/librvtrace.map \

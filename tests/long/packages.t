@@ -99,7 +99,7 @@ used()
 		cp "$dir"/build.root/source/build/deb/*.deb "$dir/user.root/debs/" &&
 		rm -f "$dir"/user.root/debs/*-dbgsym_* || return
 	in_root user "find / -xdev -name '*rvtrace*' >/before; $apt_get update
-		$apt_get install --no-install-recommends /debs/*.deb linux-perf pkgconf" || return
+		$apt_get install --no-install-recommends /debs/*.deb linux-perf pkgconf gcc libc6-dev" || return
 	in_root user 'perf-rvtrace --help && perf rvtrace --version && perf-rvtrace record --help' || return
 	in_root user 'dkms status' | grep rvtrace || return
 	decodes || return

@@ -4,6 +4,7 @@
  * first name needs it: everybody else can do without.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 
 /* Of the C++ ABI (Itanium), section 3.4. */
 typedef char *demangle_fn(const char *name, char *buffer, size_t *len, int *status);
+
+/* Not there in a static program, whose dlopen() works only beside the C library of its build. */
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak));
 
 static demangle_fn *load(void)
 {
@@ -21,6 +25,8 @@ static demangle_fn *load(void)
 	if (tried)
 		return loaded;
 	tried = true;
+	if (!_DYNAMIC)
+		return NULL;
 	library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
 	if (!library)
 		library = dlopen("libc++abi.so.1", RTLD_LAZY | RTLD_LOCAL);

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#
+# What Documentation/howto-board.rst gives to boards: the overlays, at the model's addresses, are
+# taken by the driver; the static command records and, in a root that has nothing else, runs.
+. "$(dirname "$0")/../lib.sh"
+
+check "the static command is built" make -s -C "$TOP" board
+mkdir -p "$guest_bin"
+cp "$TOP/build/board/perf-rvtrace" "$guest_bin/perf-rvtrace-board"
+
+# overlay_hook NAME: as --dtb-hook: the machine's tree with the overlay, as a board's boot loader
+# does it. QEMU's cpu nodes have no labels.
+overlay_hook()
+{
+	hook=$TOP/build/guest/$1-hook
+	cat >"$hook" <<-END
+		#!/bin/bash
+		set -e
+		sed -i 's/^\([[:space:]]*\)cpu@\([0-9a-f]*\) {/\1cpu\2: cpu@\2 {/' "\$1"
+		dtc -q -@ -I dts -O dtb -o "\$1.dtb" "\$1"
+		sed "s/\(@\|0x\)480\([0-9a-f]\{5\}\)\>/\1\$(printf %x \$((LAB_TRACE_BASE >> 20)))\2/" \\
+			"$TOP/Documentation/devicetree/examples/$1.dtso" >"\$1.dtso"
+		dtc -q -@ -I dts -O dtb -o "\$1.dtbo" "\$1.dtso"
+		fdtoverlay -i "\$1.dtb" -o "\$1.new" "\$1.dtbo"
+		dtc -q -I dtb -O dts -o "\$1" "\$1.new"
+	END
+	chmod +x "$hook"
+}
+
+# each_hart_has_its_own: what is decoded as a hart's is what that hart executed, each instruction as
+# often. Whether the pieces of a shared sink come in their order is not looked at here.
+each_hart_has_its_own()
+{
+	local hart
+
+	raw_pc "$dir/share/perf.data" >"$dir/raw" || return
+	for hart in "$dir"/truth/truth.*; do
+		awk -v hart="${hart##*.}" '$1 == hart { print $4 }' "$dir/raw" | sort >"$dir/decoded"
+		"$HOST/rvt-truth" --pc --traced "$hart" | sort >"$dir/executed"
+		[ "$(wc -l <"$dir/executed")" -gt 1000 ] && cmp "$dir/decoded" "$dir/executed" || return
+	done
+	rm "$dir/raw" "$dir/decoded" "$dir/executed"
+}
+
+# board NAME OVERLAY HARTS TOPOLOGY COMPONENTS COMPARISON
+board()
+{
+	overlay_hook "$2"
+	lab_options="--smp $3 --dtb-hook $hook"
+	guest "$1" testing "topology=$4" '
+		insmod rvtrace.ko || exit 1
+		ls /sys/bus/rvtrace/devices > devices
+		ls /usr/bin > names.txt
+		mkdir /tmp/empty && cp perf-rvtrace-board /tmp/empty/ || exit 2
+		chroot /tmp/empty /perf-rvtrace-board --version > version || exit 3
+		perf-rvtrace-board record -a -o perf.data -- sort names.txt > sorted || exit 4
+		perf buildid-list -i perf.data | sed -n "s,^[0-9a-f]* /,,p" > names
+		busybox tar -C / -chf files.tar $(cat names) || exit 5
+		rmmod rvtrace || exit 6'
+	ok $? "$1: recorded with the static command"
+	is "$1: the driver finds the components" "$5" "$(tr '\n' ' ' <"$dir/share/devices" | sed 's/ $//')"
+	check "$1: what was executed" "${@:6}"
+	check "$1: no rule of the control interface was broken" no_violations
+}
+
+# files_suffice: what the page says to copy from the board is enough to decode.
+files_suffice()
+{
+	mkdir "$dir/files" && tar -C "$dir/files" -xf "$dir/share/files.tar" || return
+	set -o pipefail
+	"$HOST/perf-rvtrace" script -i "$dir/share/perf.data" --symfs "$dir/files" --raw-pc |
+		"$HOST/rvt-truth-diff" --min 100000 "$dir/truth"
+}
+
+board one rvtrace-one-hart 1 direct "encoder-0 ramsink-0" files_suffice
+board four rvtrace-four-harts 4 funnel "encoder-0 encoder-1 encoder-2 encoder-3 funnel-0 ramsink-0" each_hart_has_its_own
+done_testing
