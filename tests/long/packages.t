@@ -17,10 +17,17 @@ mkdir -p "$dir"
 mirror=$(. "$TOP/tools/lab/lib/apt.sh" && apt_mirrors | head -n 1)
 trap 'rm -rf "$dir"/*.root' EXIT
 
-# bare NAME RELEASE: $dir/NAME.root is what a minimal installation has.
+# bare NAME RELEASE: $dir/NAME.root is what a minimal installation has. A mirror that lags behind has
+# a Release file that is signed, but expired.
 bare()
 {
-	mmdebstrap --quiet --variant=minbase "$2" "$dir/$1.root" "$mirror" 2>&1
+	rm -rf "$dir/$1.root"
+	mmdebstrap --variant=minbase "$2" "$dir/$1.root" "$mirror" >"$dir/bare" 2>&1 && return
+	rm -rf "$dir/$1.root"
+	grep -q 'is expired' "$dir/bare" && mmdebstrap --variant=minbase \
+		--aptopt='Acquire::Check-Valid-Until "false"' "$2" "$dir/$1.root" "$mirror" >"$dir/bare" 2>&1 && return
+	cat "$dir/bare"
+	return 1
 }
 
 # in_root NAME COMMAND: run a shell command there, with /proc, and /debs for $dir/debs-of-RELEASE.
