@@ -142,8 +142,12 @@ is "coverage: calls of leaf, middle, deep" "1345 100 40" "$(for name in leaf mid
 done | paste -sd ' ')"
 line=$(grep -n 'leaf(i + n);' "$TOP/tests/guest/workloads/calls.c" | cut -d : -f 1)
 is "coverage: the line in middle's loop" 1000 "$(sed -n "s/^DA:$line,//p" "$work/info")"
+line=$(grep -n 'i < 10' "$TOP/tests/guest/workloads/calls.c" | cut -d : -f 1)
+is "coverage: of the branch in middle's loop 900 went on, 100 ended it" "100 900" \
+	"$(sed -n "s/^BRDA:$line,0,[01],//p" "$work/info" | sort -n | paste -sd ' ')"
 if command -v genhtml >/dev/null; then
-	check "genhtml reads the coverage" genhtml -q -o "$work/html" "$work/info"
+	check "genhtml reads the coverage, with branches" \
+		genhtml -q --branch-coverage -o "$work/html" "$work/info"
 fi
 
 check "chrome profile is JSON" python3 -m json.tool "$work/chrome" /dev/null

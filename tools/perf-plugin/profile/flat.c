@@ -216,25 +216,27 @@ static void write_bolt(const struct flat *flat, const struct dso *dso, FILE *out
 static int write_lcov(const struct flat *flat, const struct dso *dso, FILE *out)
 {
 	const char *path = dso->path ? dso->path : flat->options->vmlinux;
-	struct code_line *lines;
-	size_t n = 0;
-	int err;
+	struct code_counts counts = { 0 };
+	int err = -ENOMEM;
 
 	if (!path)
 		return cmd_error(-ENOENT, "there is no file with the source lines of %s; for the "
 				 "kernel give --vmlinux FILE", dso->name);
-	lines = calloc(flat->counters.n + 1, sizeof(*lines));
-	if (!lines)
-		return -ENOMEM;
-	for (size_t i = 0; i < flat->counters.n; i++) {
+	counts.lines = calloc(flat->counters.n + 1, sizeof(*counts.lines));
+	counts.branches = calloc(flat->counters.n + 1, sizeof(*counts.branches));
+	for (size_t i = 0; counts.lines && counts.branches && i < flat->counters.n; i++) {
 		const struct counter *counter = flat->counters.list[i];
+		const struct code_line line = { counter->from, counter->to, counter->count };
 
-		if (counter->dso == dso && !counter->branch)
-			lines[n++] = (struct code_line){ counter->from, counter->to,
-							 counter->count };
+		if (counter->dso == dso && counter->branch)
+			counts.branches[counts.n_branches++] = line;
+		else if (counter->dso == dso)
+			counts.lines[counts.n_lines++] = line;
 	}
-	err = lcov_write(lines, n, path, flat->options, out);
-	free(lines);
+	if (counts.lines && counts.branches)
+		err = lcov_write(&counts, path, flat->options, out);
+	free(counts.lines);
+	free(counts.branches);
 	return err;
 }
 

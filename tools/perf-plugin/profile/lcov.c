@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Coverage of a file's source, from how often each straight line of its code ran: lcov's tracefile.
+ * Coverage of a file's source, from how often each straight line of its code ran and each branch was
+ * taken: lcov's tracefile.
  */
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <rvtrace/insn.h>
 #include "util/array.h"
 #include "common/cmd.h"
 #include "common/text.h"
@@ -30,9 +33,21 @@ struct sum {
 	uint64_t addr, count;
 };
 
+/* A conditional branch in the code, of a source line. */
+struct source_branch {
+	const char *file;
+	int line;
+	uint64_t addr, executed, taken;
+};
+
 struct lcov {
 	struct sum *begins, *ends;	/* of straight lines; .ends: behind them */
 	size_t n;
+	struct sum *taken;		/* each branch by itself, .count: up to it */
+	size_t n_taken;
+	struct source_branch *branches;
+	size_t n_branches, branches_room;
+	bool some_here;			/* some source is on this machine */
 	struct source_line *lines;
 	size_t n_lines;
 	struct function *functions;
@@ -54,12 +69,20 @@ static void sum_up(struct sum *sums, size_t n)
 		sums[i].count += sums[i - 1].count;
 }
 
-static int read_counts(struct lcov *lcov, const struct code_line *lines, size_t n)
+static int read_counts(struct lcov *lcov, const struct code_counts *counts)
 {
+	const struct code_line *lines = counts->lines, *branches = counts->branches;
+	size_t n = counts->n_lines;
+
 	lcov->begins = calloc(n + 1, sizeof(*lcov->begins));
 	lcov->ends = calloc(n + 1, sizeof(*lcov->ends));
-	if (!lcov->begins || !lcov->ends)
+	lcov->taken = calloc(counts->n_branches + 1, sizeof(*lcov->taken));
+	if (!lcov->begins || !lcov->ends || !lcov->taken)
 		return -ENOMEM;
+	lcov->n_taken = counts->n_branches;
+	for (size_t i = 0; i < counts->n_branches; i++)
+		lcov->taken[i] = (struct sum){ branches[i].from, branches[i].count };
+	sum_up(lcov->taken, lcov->n_taken);
 	lcov->n = n;
 	for (size_t i = 0; i < n; i++) {
 		lcov->begins[i] = (struct sum){ lines[i].from, lines[i].count };
@@ -82,6 +105,69 @@ static uint64_t count_at(const struct lcov *lcov, uint64_t addr)
 {
 	return sum_to(lcov->begins, lcov->n, addr) - sum_to(lcov->ends, lcov->n, addr);
 }
+
+/* ---- branches ---- */
+
+static int add_branch(struct lcov *lcov, Dwfl_Module *module, uint64_t addr, uint64_t bias)
+{
+	struct source_branch branch = { .addr = addr, .executed = count_at(lcov, addr) };
+	Dwfl_Line *row = dwfl_module_getsrc(module, addr + bias);
+
+	branch.taken = sum_to(lcov->taken, lcov->n_taken, addr) -
+		sum_to(lcov->taken, lcov->n_taken, addr - 1);
+	branch.file = row ? dwfl_lineinfo(row, NULL, &branch.line, NULL, NULL, NULL) : NULL;
+	if (!branch.file || !branch.line)
+		return 0;
+	if (array_reserve(&lcov->branches, &lcov->branches_room, lcov->n_branches, 1))
+		return -ENOMEM;
+	lcov->branches[lcov->n_branches++] = branch;
+	return 0;
+}
+
+/* What is no instruction is passed over. */
+static int add_section(struct lcov *lcov, Dwfl_Module *module, const Elf_Data *data, uint64_t addr,
+		       uint64_t bias)
+{
+	const uint8_t *code = data->d_buf;
+	int err = 0;
+
+	for (size_t at = 0; at + 2 <= data->d_size && !err; ) {
+		struct rvt_insn insn;
+
+		if (rvt_insn_decode(code + at, data->d_size - at, 0, &insn)) {
+			at += 2;
+			continue;
+		}
+		if (insn.iclass == RVT_INSN_BRANCH)
+			err = add_branch(lcov, module, addr + at, bias);
+		at += insn.len_bytes;
+	}
+	return err;
+}
+
+/* Every conditional branch of the file, executed or not. */
+static int read_branches(struct lcov *lcov, Dwfl_Module *module)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(module, &bias);
+	Elf_Scn *scn = NULL;
+	int err = 0;
+
+	while (elf && (scn = elf_nextscn(elf, scn)) && !err) {
+		GElf_Shdr shdr;
+		const Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_PROGBITS ||
+		    !(shdr.sh_flags & SHF_EXECINSTR))
+			continue;
+		data = elf_rawdata(scn, NULL);
+		if (data && data->d_buf)
+			err = add_section(lcov, module, data, shdr.sh_addr, bias);
+	}
+	return err;
+}
+
+/* ---- lines and functions ---- */
 
 /* One row of the line table: from @addr on, code of a source line. */
 static int add_line(struct lcov *lcov, Dwarf_Line *row)
@@ -174,6 +260,51 @@ static int by_function(const void *a, const void *b)
 	return order ? order : x->line - y->line;
 }
 
+static int by_branch(const void *a, const void *b)
+{
+	const struct source_branch *x = a, *y = b;
+	int order = strcmp(x->file, y->file);
+
+	if (!order)
+		order = x->line - y->line;
+	return order ? order : x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* "-": the branch was never reached. */
+static void write_way(int line, unsigned int block, unsigned int way, uint64_t executed,
+		      uint64_t count, FILE *out)
+{
+	fprintf(out, "BRDA:%d,%u,%u,", line, block, way);
+	if (executed)
+		fprintf(out, "%" PRIu64 "\n", count);
+	else
+		fputs("-\n", out);
+}
+
+/* Of each branch two ways: it was taken, and it fell through. */
+static void write_branches(const struct lcov *lcov, const char *file, FILE *out)
+{
+	unsigned int found = 0, hit = 0, block = 0;
+
+	for (size_t i = 0; i < lcov->n_branches; i++) {
+		const struct source_branch *branch = &lcov->branches[i];
+		uint64_t executed = branch->executed, taken = branch->taken, through;
+
+		if (strcmp(branch->file, file))
+			continue;
+		block = found && branch->line == branch[-1].line ? block + 1 : 0;
+		if (executed < taken)
+			executed = taken;
+		through = executed - taken;
+		write_way(branch->line, block, 0, executed, taken, out);
+		write_way(branch->line, block, 1, executed, through, out);
+		found += 2;
+		hit += !!taken + !!through;
+	}
+	if (found)
+		fprintf(out, "BRF:%u\nBRH:%u\n", found, hit);
+}
+
 /* A line has several pieces of code: it ran as often as the one that ran most. */
 static size_t write_lines(const struct lcov *lcov, size_t i, FILE *out)
 {
@@ -226,18 +357,41 @@ static void write_all(struct lcov *lcov, FILE *out)
 		qsort(lcov->lines, lcov->n_lines, sizeof(*lcov->lines), by_line);
 	if (lcov->n_functions)
 		qsort(lcov->functions, lcov->n_functions, sizeof(*lcov->functions), by_function);
+	if (lcov->n_branches)
+		qsort(lcov->branches, lcov->n_branches, sizeof(*lcov->branches), by_branch);
 	fputs("TN:\n", out);
 	for (size_t i = 0; i < lcov->n_lines; ) {
+		const char *file = lcov->lines[i].file;
+
+		if (lcov->some_here && access(file, R_OK)) {
+			while (i < lcov->n_lines && !strcmp(lcov->lines[i].file, file))
+				i++;
+			continue;
+		}
 		fputs("SF:", out);
-		put_visible(out, lcov->lines[i].file);
+		put_visible(out, file);
 		fputc('\n', out);
-		write_functions(lcov, lcov->lines[i].file, out);
+		write_functions(lcov, file, out);
+		write_branches(lcov, file, out);
 		i = write_lines(lcov, i, out);
 		fputs("end_of_record\n", out);
 	}
 }
 
-int lcov_write(const struct code_line *lines, size_t n, const char *path,
+/* A report on what is not there fails; but another machine may have all of it. */
+static void look_for_sources(struct lcov *lcov)
+{
+	const char *last = "";
+
+	for (size_t i = 0; i < lcov->n_lines && !lcov->some_here; i++) {
+		if (!strcmp(lcov->lines[i].file, last))
+			continue;
+		last = lcov->lines[i].file;
+		lcov->some_here = !access(last, R_OK);
+	}
+}
+
+int lcov_write(const struct code_counts *counts, const char *path,
 	       const struct rvt_session_options *options, FILE *out)
 {
 	struct srclines *srclines = srclines_create(options->symfs, NULL);
@@ -246,7 +400,7 @@ int lcov_write(const struct code_line *lines, size_t n, const char *path,
 	uint64_t bias;
 	Dwarf_Addr dwarf_bias;
 	Dwarf *dwarf;
-	int err = srclines ? read_counts(&lcov, lines, n) : -ENOMEM;
+	int err = srclines ? read_counts(&lcov, counts) : -ENOMEM;
 
 	if (!err) {
 		module = srclines_module(srclines, path, &bias);
@@ -256,11 +410,17 @@ int lcov_write(const struct code_line *lines, size_t n, const char *path,
 			err = cmd_error(-ENOENT, "%s has no source lines: compile it with -g, or "
 					"install its debug file below --symfs", path);
 		if (!err)
+			err = read_branches(&lcov, module);
+		if (!err) {
+			look_for_sources(&lcov);
 			write_all(&lcov, out);
+		}
 	}
 	srclines_destroy(srclines);
 	free(lcov.begins);
 	free(lcov.ends);
+	free(lcov.taken);
+	free(lcov.branches);
 	free(lcov.lines);
 	free(lcov.functions);
 	return err;

@@ -55,12 +55,19 @@ bool counts_recognize(FILE *in);
 int counts_write(const struct counters *counters, FILE *out);
 int counts_read(struct counters *counters, FILE *in, const char *name, const char *symfs);
 
-/* profile-lcov.c: @n lines of code of the file at @path, as coverage of its source. 0 or -errno. */
+/*
+ * lcov.c: the file at @path, as coverage of its source. Sources that are not on this machine are
+ * left out, unless none is. 0 or -errno.
+ */
 struct code_line {
-	uint64_t from, to;	/* .to: of the last instruction */
+	uint64_t from, to;	/* .to: of the last instruction; of a branch: where it leads */
 	uint64_t count;
 };
-int lcov_write(const struct code_line *lines, size_t n, const char *path,
+struct code_counts {
+	struct code_line *lines, *branches;	/* .branches: those that were taken */
+	size_t n_lines, n_branches;
+};
+int lcov_write(const struct code_counts *counts, const char *path,
 	       const struct rvt_session_options *options, FILE *out);
 
 /* profile-tree.c: calling contexts: folded, svg. */
