@@ -45,6 +45,8 @@ endif
 
 # `profile --format chrome`.
 JSON := $(call has,json-c)
+# `profile --format perfetto`.
+PROTOBUF := $(and $(call has,libprotobuf-c),$(shell command -v protoc-c))
 # What BPF does for `record`: for the machine that records.
 LIBBPF := $(call has,libbpf)
 
@@ -76,6 +78,12 @@ endif
 ifneq ($(LLVM),)
 CFLAGS_host += -DHAVE_LLVM='"$(LLVM)"' $(LLVM_CFLAGS)
 CFLAGS_asan += -DHAVE_LLVM='"$(LLVM)"' $(LLVM_CFLAGS)
+endif
+ifneq ($(PROTOBUF),)
+CFLAGS_host += -DHAVE_PROTOBUF -I$(B)/proto
+CFLAGS_asan += -DHAVE_PROTOBUF -I$(B)/proto
+LIBS_host += -lprotobuf-c
+LIBS_asan += -lprotobuf-c
 endif
 ifeq ($(JSON),y)
 CFLAGS_host += -DHAVE_JSON
@@ -125,6 +133,10 @@ $(B)/%.bpf.o: tools/perf-plugin/bpf/%.bpf.c tools/perf-plugin/bpf/types.h \
 	@mkdir -p $(@D)
 	$(call brief,BPF,$@)clang -target bpf -O2 -g -Wall -Wextra $(CFLAGS_ERROR) -Iinclude -Itools/perf-plugin -I$(BPF_INCLUDE) -c -o $@ $<
 
+$(B)/proto/%.pb-c.c: tools/perf-plugin/profile/%.proto
+	@mkdir -p $(@D)
+	$(call brief,PROTO,$@)protoc-c --proto_path=$(<D) --c_out=$(@D) $<
+
 $(patsubst %,$(B)/%/tools/perf-plugin/bpf/load.o,host asan clang tsan riscv64): $(BPF_OBJECTS)
 
 help:
@@ -147,7 +159,12 @@ $(B)/$(1)/%.o: %.c $(B)/$(1)/flags
 $(B)/$(1)/librvtrace.a: $$(LIB_SRC:%.c=$(B)/$(1)/%.o)
 	$$(call brief,AR,$$@)rm -f $$@ && $(AR) rcs $$@ $$^
 
-$(B)/$(1)/perf-rvtrace: $$(CMD_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/librvtrace.a
+PROTO_$(1) := $$(if $$(findstring HAVE_PROTOBUF,$$(CFLAGS_$(1))),$(B)/$(1)/perfetto.pb-c.o)
+$(B)/$(1)/perfetto.pb-c.o: $(B)/proto/perfetto.pb-c.c $(B)/$(1)/flags
+	$$(call brief,CC,$$@)$(2) $$(CFLAGS_COMMON) $$(CFLAGS_$(1)) $$(CFLAGS) -c -o $$@ $$<
+$(B)/$(1)/tools/perf-plugin/profile/perfetto.o: $$(if $$(PROTO_$(1)),$(B)/proto/perfetto.pb-c.c)
+
+$(B)/$(1)/perf-rvtrace: $$(CMD_SRC:%.c=$(B)/$(1)/%.o) $$(PROTO_$(1)) $(B)/$(1)/librvtrace.a
 	$$(call brief,LINK,$$@)$(2) $$(LDFLAGS_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) $$(LIBS_$(1))
 endef
 NEEDED := gelf.h elfutils/libdw.h zstd.h cmocka.h
@@ -216,7 +233,7 @@ $(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(B)/host/librvtrace.a
 
 # The command, but with small parts of recordings for several threads.
 $(B)/host/perf-rvtrace-small-slices: $(CMD_SRC:%.c=$(B)/host/%.o) $(B)/host/tests/tools/small-slices.o \
-		$(B)/host/librvtrace.a
+		$(PROTO_host) $(B)/host/librvtrace.a
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -Wl,--wrap=rvt_session_open,--wrap=rvt_session_open_dump -o $@ $^ $(LIBS) $(LIBS_host)
 
 tools: $(patsubst tests/tools/%.c,$(B)/host/%,$(TOOL_SRC)) $(B)/host/perf-rvtrace-small-slices

@@ -142,7 +142,7 @@ is "coverage: calls of leaf, middle, deep" "1345 100 40" "$(for name in leaf mid
 done | paste -sd ' ')"
 line=$(grep -n 'leaf(i + n);' "$TOP/tests/guest/workloads/calls.c" | cut -d : -f 1)
 is "coverage: the line in middle's loop" 1000 "$(sed -n "s/^DA:$line,//p" "$work/info")"
-line=$(grep -n 'i < 10' "$TOP/tests/guest/workloads/calls.c" | cut -d : -f 1)
+line=$(grep -n 'i < 10;' "$TOP/tests/guest/workloads/calls.c" | cut -d : -f 1)
 is "coverage: of the branch in middle's loop 900 went on, 100 ended it" "100 900" \
 	"$(sed -n "s/^BRDA:$line,0,[01],//p" "$work/info" | sort -n | paste -sd ' ')"
 if command -v genhtml >/dev/null; then
@@ -171,6 +171,17 @@ END
 check "chrome profile: slices nest, and each has a length" python3 "$work/nest.py" "$work/chrome"
 is "chrome profile: a process with its name" \
 	1 "$(grep '"process_name"' "$work/chrome" | grep -c '"name":"calls"')"
+if command -v protoc-c >/dev/null; then
+	proto=$TOP/tools/perf-plugin/profile
+	view profile -f perfetto -o "$work/pftrace" 2>/dev/null
+	check "perfetto profile is of its schema" sh -c "protoc-c --decode=perfetto.Trace \
+		--proto_path='$proto' '$proto/perfetto.proto' <'$work/pftrace' >'$work/pftext'"
+	# track ids of threads have 2 above their lower half
+	is "perfetto profile: the slices of the chrome profile" \
+		"$(grep -c '"ph":"X"' "$work/chrome")" \
+		"$(awk '/type:/ { begins = /BEGIN/ } /track_uuid:/ && begins { n += int($2 / 2^32) == 2 }
+			END { print n }' "$work/pftext")"
+fi
 check "svg is XML" \
 	python3 -c "import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])" "$work/svg"
 is "stat: all that the emulator executed" "$truth" "$(awk '$1 == "all" { print $3 }' "$work/stat")"

@@ -90,4 +90,10 @@ void chrome_destroy(void *data);
 void chrome_next(void *data, struct places *places, const char *name);
 int chrome_close(void *data);
 
+/* perfetto.c: the same in Perfetto's protobuf. */
+void *perfetto_create(struct places *places, const struct rvt_session_options *options, FILE *out);
+void perfetto_ops(struct transfers_ops *ops);
+int perfetto_write(void *data, const char *name, const char *dso, FILE *out);
+void perfetto_destroy(void *data);
+
 #endif
