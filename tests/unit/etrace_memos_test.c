@@ -250,7 +250,7 @@ static unsigned int end_flow(struct trip *t, struct rvt_flow *flow)
 
 	if (t->counts)
 		assert_int_equal(rvt_flow_counts(flow, &sink), 0);
-	joined = n_joined(flow->memos);
+	joined = n_joined(flow->base.memos);
 	rvt_flow_destroy(flow);
 	return joined;
 }
@@ -262,7 +262,7 @@ static void feed_spoiling(struct trip *t, struct rvt_stream *stream, size_t to)
 	for (size_t from = 0; from < to; from += part) {
 		feed(stream, t->bytes, from, from + part < to ? from + part : to);
 		for (unsigned int i = 0; i < t->n_sources; i++)
-			t->spoil(t, t->flows[i]->memos);
+			t->spoil(t, t->flows[i]->base.memos);
 	}
 }
 

@@ -293,7 +293,7 @@ static void add_stats(struct rvt_stream_stats *sum, struct rvt_stream *stream)
 static int decode(struct trip *t, unsigned int slice, struct rvt_stream_stats *sum)
 {
 	const struct rvt_stream_ops ops = { sizeof(ops), t, on_source, on_stream_event };
-	struct rvt_count edge;
+	struct rvt_flow_edge edge;
 	bool extended = false;
 	size_t from = 0;
 	int ret = 0;
@@ -314,7 +314,7 @@ static int decode(struct trip *t, unsigned int slice, struct rvt_stream_stats *s
 		extended = rvt_stream_slice_extended(stream);
 		t->n_slices += to < t->len && !extended;
 		if (rvt_flow_left(t->flow, &edge))
-			count_edge(t, edge.a, edge.b, edge.c, 1);
+			count_edge(t, edge.from, edge.to, edge.iclass, 1);
 		add_stats(sum, stream);
 		rvt_stream_destroy(stream);
 		from = to;

@@ -23,7 +23,7 @@ static const struct rvt_memo *make_memo(struct fixture *f, uint64_t pc, uint8_t 
 		if (rvt_memos_recording(f->flow))
 			rvt_memos_keep(f->flow, key.address, 0);
 	}
-	memo = rvt_memos_look_up(f->flow->memos, &key, rvt_memo_hash(&key));
+	memo = rvt_memos_look_up(f->flow->base.memos, &key, rvt_memo_hash(&key));
 	assert_non_null(memo);
 	return memo;
 }
@@ -56,10 +56,10 @@ static void group_memos(struct fixture *f, struct rvt_memo_key *key)
 
 	*key = row.key;
 	assert_null(rvt_memos_group(f->flow, &row));
-	assert_null(rvt_memos_look_up(f->flow->memos, key, rvt_memo_hash(key)));
+	assert_null(rvt_memos_look_up(f->flow->base.memos, key, rvt_memo_hash(key)));
 	joined = rvt_memos_group(f->flow, &row);
 	assert_non_null(joined);
-	assert_ptr_equal(joined, rvt_memos_look_up(f->flow->memos, key, rvt_memo_hash(key)));
+	assert_ptr_equal(joined, rvt_memos_look_up(f->flow->base.memos, key, rvt_memo_hash(key)));
 }
 
 static void test_memo_groups(void **state)
@@ -73,7 +73,7 @@ static void test_memo_groups(void **state)
 	(void)state;
 	set_up(&f, 0, 0);
 	group_memos(&f, &key);
-	joined = rvt_memos_look_up(f.flow->memos, &key, rvt_memo_hash(&key));
+	joined = rvt_memos_look_up(f.flow->base.memos, &key, rvt_memo_hash(&key));
 	assert_non_null(joined);
 	f.out.n = 0;
 	assert_true(rvt_memos_apply(f.flow, joined));
@@ -101,7 +101,7 @@ static void test_rows_with_gaps(void **state)
 		assert_null(rvt_memos_group(f.flow, &gap));
 		assert_null(rvt_memos_group(f.flow, &old));
 	}
-	assert_null(rvt_memos_look_up(f.flow->memos, &row.key, rvt_memo_hash(&row.key)));
+	assert_null(rvt_memos_look_up(f.flow->base.memos, &row.key, rvt_memo_hash(&row.key)));
 	/* It has come often enough. */
 	assert_non_null(rvt_memos_group(f.flow, &row));
 	tear_down(&f);
@@ -138,7 +138,7 @@ static void test_group_counts(void **state)
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sums[0], 2 * 1 + 2 * 3);
 	assert_int_equal(sums[1], 2);
-	joined = rvt_memos_look_up(f.flow->memos, &key, rvt_memo_hash(&key));
+	joined = rvt_memos_look_up(f.flow->base.memos, &key, rvt_memo_hash(&key));
 	assert_non_null(joined);
 	for (int i = 0; i < 5; i++)
 		assert_true(rvt_memos_apply(f.flow, joined));
@@ -171,7 +171,7 @@ static bool is_known(struct fixture *f, struct rvt_space *space, uint64_t pc, ui
 	rvt_flow_set_space(f->flow, space);
 	rvt_flow_start(f->flow, pc, 0, true);
 	assert_true(rvt_memos_enter(f->flow, &key));
-	return rvt_memos_look_up(f->flow->memos, &key, rvt_memo_hash(&key));
+	return rvt_memos_look_up(f->flow->base.memos, &key, rvt_memo_hash(&key));
 }
 
 /* What the kernel does is known in every process, but not what a program does. */
@@ -220,7 +220,7 @@ static void take_memo(struct fixture *f, uint64_t pc, uint8_t byte, unsigned int
 	for (unsigned int i = 0; i < times; i++) {
 		rvt_flow_start(f->flow, pc, 0, true);
 		assert_true(rvt_memos_enter(f->flow, &key));
-		s = rvt_memos_look_up(f->flow->memos, &key, rvt_memo_hash(&key));
+		s = rvt_memos_look_up(f->flow->base.memos, &key, rvt_memo_hash(&key));
 		assert_non_null(s);
 		assert_true(rvt_memos_apply(f->flow, s));
 		rvt_memos_leave(f->flow);
@@ -275,7 +275,7 @@ static void use_ids(struct fixture *f, uint32_t id)
 		assert_int_equal(rvt_space_map_bytes(f->space, 0x1000, code, sizeof(code), "other"),
 				 0);
 		assert_false(is_known(f, f->space, 0x1000, 1));
-	} while (f->flow->mapping_id[0] != id);
+	} while (f->flow->base.mapping_id[0] != id);
 }
 
 /*
@@ -305,7 +305,7 @@ static void test_old_ids(void **state)
 	assert_true(is_taken(&f, 0x1000, 1));
 	take_memo(&f, 0x1000, 1, 5);
 	assert_true(rvt_flow_defer_counts(f.flow, 1, RVT_DEFERRED_BOTH));
-	use_ids(&f, f.flow->mapping_id[0]);
+	use_ids(&f, f.flow->base.mapping_id[0]);
 	assert_false(is_taken(&f, 0x1000, 1));
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sum, 2 * 3);
@@ -391,7 +391,7 @@ static bool return_to(struct fixture *f, uint64_t caller)
 	o.max_insns = 1;
 	rvt_flow_start(f->flow, 0x1000, 0, true);
 	if (caller)
-		rvt_returns_push(&f->flow->returns, caller);
+		rvt_returns_push(&f->flow->base.returns, caller);
 	assert_true(rvt_memos_enter(f->flow, &key));
 	memo = rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 7);
 	if (memo) {
@@ -471,10 +471,10 @@ static bool return_through(struct fixture *f, unsigned int n, uint64_t to)
 	bool known;
 
 	rvt_flow_start(f->flow, 0x1000, 0, true);
-	rvt_returns_push(&f->flow->returns, 0x1000);	/* stays there */
-	rvt_returns_push(&f->flow->returns, to);
+	rvt_returns_push(&f->flow->base.returns, 0x1000);	/* stays there */
+	rvt_returns_push(&f->flow->base.returns, to);
 	for (unsigned int i = n - 1; i; i--)
-		rvt_returns_push(&f->flow->returns, 0x1000 + 2 * i);
+		rvt_returns_push(&f->flow->base.returns, 0x1000 + 2 * i);
 	known = run_message(f, n);
 	assert_true(rvt_flow_pc(f->flow, &pc));
 	assert_int_equal(pc, to);
@@ -551,8 +551,11 @@ static void test_teaching(void **state)
 		rv_put(&f.code, RV_C_NOP);
 	load(&f);
 	assert_int_equal(rvt_flow_count(f.flow), 0);
+	rvt_flow_set_encoder(f.flow, 1);
 	make_memo(&f, 0x1000, 1, 3);
-	rvt_flow_retire(f.flow);
+	assert_int_equal(rvt_flow_counts(f.flow, &(struct rvt_count_sink){ NULL }), 0);
+	rvt_flow_destroy(f.flow);
+	f.flow = NULL;
 	assert_int_equal(rvt_space_create(f.image, NULL, &same), 0);
 	assert_int_equal(rvt_space_map_bytes(same, 0x1000, f.code.bytes, 6, "program"), 0);
 	assert_int_equal(rvt_space_create(f.image, NULL, &other), 0);
@@ -560,7 +563,7 @@ static void test_teaching(void **state)
 	assert_int_equal(rvt_space_map_bytes(other, 0x1000, f.code.bytes, 6, "program"), 0);
 	pupil = f;
 	assert_int_equal(rvt_flow_create(&config, NULL, &pupil.flow), 0);
-	pupil.flow->teacher = f.flow;
+	rvt_flow_set_encoder(pupil.flow, 1);
 	assert_false(is_known(&pupil, other, 0x1000, 1));
 	assert_true(is_known(&pupil, same, 0x1000, 1));
 	assert_false(is_known(&pupil, other, 0x1000, 1));
@@ -578,9 +581,9 @@ static void test_teaching(void **state)
 
 static const struct rvt_memo *likely(const struct fixture *f, uint32_t row, uint64_t mix)
 {
-	const uint32_t number = rvt_memos_predict(f->flow->memos, row, mix);
+	const uint32_t number = rvt_memos_predict(f->flow->base.memos, row, mix);
 
-	return number ? &f->flow->memos->memos[number] : NULL;
+	return number ? &f->flow->base.memos->memos[number] : NULL;
 }
 
 /* The one behind the same message, else the last one that was missed. */
@@ -595,10 +598,10 @@ static void test_likely(void **state)
 	a = make_memo(&f, 0x1000, 1, 1);
 	b = make_memo(&f, 0x1002, 2, 3);
 	assert_null(likely(&f, 1, MIX));
-	rvt_memos_train(f.flow->memos, 1, MIX, a);
+	rvt_memos_train(f.flow->base.memos, 1, MIX, a);
 	assert_ptr_equal(a, likely(&f, 1, MIX));
 	assert_ptr_equal(a, likely(&f, 2, MIX));
-	rvt_memos_train(f.flow->memos, 2, MIX, b);
+	rvt_memos_train(f.flow->base.memos, 2, MIX, b);
 	assert_ptr_equal(a, likely(&f, 1, MIX));
 	assert_ptr_equal(b, likely(&f, 2, MIX));
 	assert_ptr_equal(b, likely(&f, 3, MIX));
@@ -606,7 +609,7 @@ static void test_likely(void **state)
 	assert_int_equal(rvt_predictor_slot(MIX), rvt_predictor_slot(MIX ^ OTHER_TAG));
 	assert_null(likely(&f, 1, MIX ^ OTHER_TAG));
 	/* and once something is known the first message is not taken for it */
-	rvt_memos_train(f.flow->memos, 1, MIX ^ OTHER_TAG, b);
+	rvt_memos_train(f.flow->base.memos, 1, MIX ^ OTHER_TAG, b);
 	assert_ptr_equal(b, likely(&f, 1, MIX ^ OTHER_TAG));
 	assert_null(likely(&f, 1, MIX));
 	assert_ptr_equal(b, likely(&f, 2, MIX));

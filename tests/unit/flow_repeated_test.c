@@ -4,6 +4,7 @@
  * reference walk goes, and be counted as often.
  */
 #include <stdlib.h>
+#include "flow/count/counts.h"
 #include "flow-trio.h"
 
 /* ---- repeated history ---- */
@@ -342,7 +343,7 @@ static void test_dense_returns(void **state)
 	tell(t, t->owner);
 	run_all(t, callers[0], &call, &none);
 	run_all(t, GO_ON, &on, &none);
-	assert_int_equal(t->counting.flow->counts->n_return_log, 1);
+	assert_int_equal(t->counting.flow->base.counts->n_return_log, 1);
 	/* the tables are of orders with the same flags */
 	call.flags = on.flags |= RVT_RUN_SEQUENTIAL_JUMP;
 	run_all(t, callers[0], &call, &none);

@@ -80,7 +80,7 @@ static void any_way(struct way *way)
 
 static void push_both(struct rvt_flow *flow, struct model *m, uint64_t pc)
 {
-	rvt_returns_push(&flow->returns, pc);
+	rvt_returns_push(&flow->base.returns, pc);
 	model_push(m, pc);
 }
 
@@ -95,7 +95,7 @@ static void go(struct rvt_flow *flow, struct model *m, struct way *way)
 			continue;
 		}
 		way->popped[i] = model_pop(m);
-		assert_int_equal(rvt_returns_pop(&flow->returns, &pc), way->popped[i] != 0);
+		assert_int_equal(rvt_returns_pop(&flow->base.returns, &pc), way->popped[i] != 0);
 		assert_int_equal(pc, way->popped[i]);
 	}
 }
@@ -134,11 +134,11 @@ union room {
 static bool keep(struct rvt_flow *flow, struct model *m, struct way *way, union room *room)
 {
 	struct rvt_stack_delta calls;
-	struct rvt_stack_delta *outer = rvt_returns_log(&flow->returns, &calls);
+	struct rvt_stack_delta *outer = rvt_returns_log(&flow->base.returns, &calls);
 
 	any_way(way);
 	go(flow, m, way);
-	rvt_returns_log_end(&flow->returns, outer);
+	rvt_returns_log_end(&flow->base.returns, outer);
 	if (calls.invalid)
 		return false;
 	assert_true(rvt_stack_delta_bytes(&calls) <= sizeof(*room));
@@ -151,7 +151,7 @@ static bool keep(struct rvt_flow *flow, struct model *m, struct way *way, union 
 static bool replay(struct rvt_flow *flow, struct model *m, const struct way *way,
 		   const struct rvt_kept_delta *kept)
 {
-	const bool gone = rvt_returns_apply(&flow->returns, kept);
+	const bool gone = rvt_returns_apply(&flow->base.returns, kept);
 
 	if (gone)
 		assert_true(go_again(m, way));
@@ -181,7 +181,7 @@ static void test_replay(void **state)
 			/* The same again; where entries were dropped that need not be seen. */
 			rvt_flow_clear_returns(&flow);
 			for (unsigned int i = 0; i < before.used; i++)
-				rvt_returns_push(&flow.returns, before.pcs[i]);
+				rvt_returns_push(&flow.base.returns, before.pcs[i]);
 			full = before.used + room.kept.nesting > before.depth;
 			assert_true(replay(&flow, &before, &way, round % 2 ? &room.kept : kept) ||
 				    full);
@@ -192,7 +192,7 @@ static void test_replay(void **state)
 				elsewhere += replay(&flow, &m, &way, kept);
 			}
 		}
-		rvt_returns_free(&flow.returns);
+		rvt_returns_free(&flow.base.returns);
 	}
 	assert_true(gone > ROUNDS && elsewhere > ROUNDS);
 }
@@ -212,15 +212,15 @@ static void test_log(void **state)
 		any_entries(&flow, &m);
 		if (keep(&flow, &m, &way, &room)) {
 			before = m;
-			outer = rvt_returns_log(&flow.returns, &calls);
+			outer = rvt_returns_log(&flow.base.returns, &calls);
 			if (replay(&flow, &m, &way, &room.kept)) {
-				rvt_returns_log_end(&flow.returns, outer);
+				rvt_returns_log_end(&flow.base.returns, outer);
 				rvt_stack_delta_keep(&calls, &all.kept);
 				assert_memory_equal(&all, &room, rvt_stack_delta_bytes(&calls));
 				assert_true(go_again(&before, &way));
 			}
 		}
-		rvt_returns_free(&flow.returns);
+		rvt_returns_free(&flow.base.returns);
 	}
 }
 

@@ -4,7 +4,7 @@
  * the rules that its segments were made for. What is more, or elsewhere, is refused, and nothing
  * has happened.
  */
-#include "flow/walk/speculative.h"
+#include "flow/memo/memos.h"
 #include "flow-trio.h"
 
 #define KERNEL 0xffffffff80001000u
@@ -29,7 +29,7 @@ static struct rvt_memo *begin(struct fixture *f, struct rvt_speculation *spec, u
 	assert_true(rvt_flow_run(f->flow, &o) >= 0);
 	rvt_flow_start(f->flow, f->code.base, 0, true);
 	for (unsigned int i = 0; i < callers; i++)
-		rvt_returns_push(&f->flow->returns, i ? f->code.base : caller);
+		rvt_returns_push(&f->flow->base.returns, i ? f->code.base : caller);
 	assert_true(rvt_memos_enter(f->flow, &key));
 	return rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 1);
 }

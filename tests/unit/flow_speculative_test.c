@@ -5,7 +5,7 @@
  * happened.
  */
 #include <stdlib.h>
-#include "flow/walk/speculative.h"
+#include "flow/memo/memos.h"
 #include "flow-trio.h"
 
 /* ---- programs ---- */
@@ -412,7 +412,7 @@ static void take(struct play *p, int i, struct message *m, bool fitting, int sto
 	key->bytes[0] = m - p->messages + 1;
 	key->address = 0;
 	/* what else decides where they lead */
-	key->state = p->flags | flow->returns.depth << 16 |
+	key->state = p->flags | flow->base.returns.depth << 16 |
 		     (uint32_t)rvt_memos_consecutive(flow) << 31;
 	memo = rvt_memos_take(flow, key, rvt_memo_hash(key), key->bytes[0]);
 	if (memo) {
@@ -421,7 +421,7 @@ static void take(struct play *p, int i, struct message *m, bool fitting, int sto
 	} else {
 		memo = speculate(p, i, m);
 		n_speculated[m->kind] += !!memo;
-		n_refused[m->kind] += !memo && fitting && !flow->returns.recursions;
+		n_refused[m->kind] += !memo && fitting && !flow->base.returns.recursions;
 		if (i)
 			m->speculated = memo ? m->speculated + 1 : 0;
 	}

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <etrace/decoder-state.h>
 #include <etrace/frame.h>
-#include "flow/walk/speculative.h"
+#include "flow/memo.h"
 
 #define PAYLOAD_BYTES 16	/* of a key */
 /* That can be read from the beginning of a frame: header, source, time, two words. */
@@ -31,7 +31,7 @@ static bool is_clean(const struct rvt_etrace_decoder *dec)
 	       !dec->carried.predicted && dec->carried.map_bits <= 1 &&
 	       dec->address != NO_ADDRESS &&
 	       /* what was loaded just before may say where a jump goes that comes first */
-	       (dec->carried.map_bits || !dec->flow->consecutive);
+	       (dec->carried.map_bits || !rvt_flow_is_consecutive(dec->flow));
 }
 
 static inline uint64_t load(const uint8_t *p)
@@ -193,7 +193,7 @@ void rvt_etrace_memo_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 
 	dec->depth_matters = dec->missed = false;
 	if (missed) {
-		if (may_record(&dec->flow->memos->key, msg) && is_clean(dec))
+		if (may_record(&rvt_flow_base(dec->flow)->memos->key, msg) && is_clean(dec))
 			rvt_memos_record_missed(dec->flow);
 		return;
 	}
@@ -221,7 +221,8 @@ bool rvt_etrace_memo_end(struct rvt_etrace_decoder *dec)
 		rvt_memos_drop(dec->flow);
 		return clean;
 	}
-	address = dec->flow->memos->key.address == NO_ADDRESS ? NO_ADDRESS : dec->address;
+	address = rvt_flow_base(dec->flow)->memos->key.address == NO_ADDRESS ? NO_ADDRESS :
+									       dec->address;
 	rvt_memos_keep(dec->flow, address, carried_bits(&dec->carried));
 	return true;
 }
@@ -355,8 +356,8 @@ static inline struct key_state key_state_of(const struct rvt_flow *flow,
 	return (struct key_state){
 		.pc = r->key.pc, .address = r->key.address,
 		.state = state_of(r->options | r->carried, r->key.mapping_id),
-		.states = { state_of(r->options, flow->mapping_id[0]),
-			    state_of(r->options, flow->mapping_id[1]) },
+		.states = { state_of(r->options, rvt_flow_base(flow)->mapping_id[0]),
+			    state_of(r->options, rvt_flow_base(flow)->mapping_id[1]) },
 	};
 }
 
@@ -410,7 +411,7 @@ static inline __attribute__((always_inline)) void
 apply_predicted(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, const uint8_t *stop,
 		unsigned int heads, const uint32_t counted)
 {
-	struct rvt_memos *memos = dec->flow->memos;
+	struct rvt_memos *memos = rvt_flow_base(dec->flow)->memos;
 	struct key_state at = key_state_of(dec->flow, r);
 	struct rvt_memo_sums sums = memos->sums;
 	struct rvt_memo *ahead[AHEAD];
@@ -460,7 +461,7 @@ apply_predicted(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, const u
 static bool deliver_predicted(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 			      const uint8_t *stop, unsigned int heads)
 {
-	struct rvt_memos *memos = dec->flow->memos;
+	struct rvt_memos *memos = rvt_flow_base(dec->flow)->memos;
 	struct rvt_memo *ahead[AHEAD];
 	const uint8_t *ahead_p = r->p;
 
@@ -512,8 +513,6 @@ static bool read_spec(const struct rvt_etrace_decoder *dec, const struct etrace_
 		return set_outcomes(spec, map, n, true);
 	spec->jumps = true;
 	spec->target = rvt_etrace_reported_address(dec, plain.address, r->key.address);
-	if (spec->target != rvt_code_addr(&dec->flow->code, spec->target & ~1ull))
-		return false;
 	return set_outcomes(spec, map, n, n && rvt_flow_branch_at(dec->flow, spec->target));
 }
 
@@ -586,7 +585,7 @@ static inline __attribute__((always_inline)) void
 cut_group(const struct rvt_etrace_decoder *dec, const uint8_t *p, const struct frame *group,
 	  struct frame_group *singles)
 {
-	const struct rvt_memos *memos = dec->flow->memos;
+	const struct rvt_memos *memos = rvt_flow_base(dec->flow)->memos;
 
 	for (singles->n = 0; singles->n < FRAMES(group->state); singles->n++) {
 		struct frame *frame = &singles->frames[singles->n];
@@ -604,7 +603,7 @@ cut_group(const struct rvt_etrace_decoder *dec, const uint8_t *p, const struct f
 static bool take_singly(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 			const struct frame *group)
 {
-	struct rvt_memos *memos = dec->flow->memos;
+	struct rvt_memos *memos = rvt_flow_base(dec->flow)->memos;
 	const uint8_t *p = r->p;
 	struct rvt_memo_group joined = {
 		.key = make_key(r->key, group, r->options | r->carried), .hand = memos->hand,
@@ -639,7 +638,7 @@ static int tell_time(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 	int ret;
 
 	pass_time(dec, frame->time);
-	if (dec->time < dec->flow->time_filter || dec->time == dec->reported_time)
+	if (dec->time < rvt_flow_base(dec->flow)->time_filter || dec->time == dec->reported_time)
 		return 0;
 	settle(dec, r->last, r->key.address);
 	dec->offset = offset;
@@ -659,8 +658,8 @@ static int take_alone(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 		return 0;
 	if (frame->timed)
 		return tell_time(dec, r, frame, offset, go_on);
-	if (memo != dec->flow->memos->memos && !(memo->flags & RVT_MEMO_DELTA))
-		train_predictor(dec->flow->memos, p, memo,
+	if (memo != rvt_flow_base(dec->flow)->memos->memos && !(memo->flags & RVT_MEMO_DELTA))
+		train_predictor(rvt_flow_base(dec->flow)->memos, p, memo,
 				1 + rvt_etrace_src_bytes(&dec->codec.params));
 	return 0;
 }
@@ -679,7 +678,7 @@ static inline void fetch_frame(struct rvt_memos *memos, const struct etrace_curs
 static int take_next(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, uint64_t offset,
 		     bool *go_on)
 {
-	struct rvt_memos *memos = dec->flow->memos;
+	struct rvt_memos *memos = rvt_flow_base(dec->flow)->memos;
 	struct rvt_memo_key key;
 	struct rvt_memo *memo;
 	struct frame frame;
@@ -714,13 +713,13 @@ static int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames
 	int ret = 0;
 
 	while (go_on && r->p < stop) {
-		if (!flow->counts && flow->collect) {
+		if (!rvt_flow_base(flow)->counts && rvt_flow_base(flow)->collect) {
 			go_on = deliver_predicted(dec, r, stop, heads);
 		} else if (heads == 1) {
-			flow->counts ? apply_predicted(dec, r, stop, 1, 1) :
+			rvt_flow_base(flow)->counts ? apply_predicted(dec, r, stop, 1, 1) :
 				       apply_predicted(dec, r, stop, 1, 0);
 		} else {
-			apply_predicted(dec, r, stop, heads, flow->counts ? 1 : 0);
+			apply_predicted(dec, r, stop, heads, rvt_flow_base(flow)->counts ? 1 : 0);
 		}
 		if (go_on && r->p < stop)
 			ret = take_next(dec, r, frames->pos_offset + (r->p - frames->pos), &go_on);
@@ -753,6 +752,8 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 	dec->stats->messages += r.n;
 	frames->pos_offset += r.p - frames->pos;
 	frames->pos = r.p;
-	return ret ? ret : dec->flow->result < 0 ? dec->flow->result :
-	       dec->flow->result ? -ECANCELED : 0;
+	if (ret)
+		return ret;
+	ret = rvt_flow_result(dec->flow);
+	return ret > 0 ? -ECANCELED : ret;
 }

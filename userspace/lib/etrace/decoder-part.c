@@ -8,7 +8,7 @@
  */
 #include <string.h>
 #include <etrace/decoder-state.h>
-#include "flow/core/state.h"
+#include "flow/control.h"
 
 void rvt_etrace_part_source(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,
 			    uint64_t offset)

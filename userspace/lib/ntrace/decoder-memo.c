@@ -6,7 +6,7 @@
  * before, what is left of I-CNT decides.
  */
 #include <string.h>
-#include "flow/walk/speculative.h"
+#include "flow/memo.h"
 #include "ntrace/decoder-state.h"
 #include "ntrace/scan.h"
 
@@ -272,11 +272,10 @@ speculate(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
 	  const struct ntrace_cursor *r, const struct rvt_ntrace_scanned *m, bool *whole)
 {
 	struct rvt_speculation spec = { .flags = d->run_flags };
-	struct rvt_memos *memos = s->flow->memos;
+	struct rvt_memos *memos = rvt_flow_base(s->flow)->memos;
 	struct rvt_memo *memo;
 
-	if (s->mode != RVT_MODE_HTM || !read_spec(d, r, m, &spec) ||
-	    (spec.jumps && spec.target != rvt_code_addr(&s->flow->code, spec.target & ~1ull)))
+	if (s->mode != RVT_MODE_HTM || !read_spec(d, r, m, &spec))
 		return NULL;
 	memo = rvt_speculate(s->flow, &spec, whole);
 	if (memo && memos->transient_kept)
@@ -292,7 +291,7 @@ static INLINE bool advance(const struct rvt_flow *flow, struct ntrace_cursor *r,
 			   const struct rvt_memo *memo, const struct rvt_ntrace_scanned *m)
 {
 	r->pc = memo->pc;
-	r->mapping_id = flow->mapping_id[rvt_va_half(memo->pc)];
+	r->mapping_id = rvt_flow_base(flow)->mapping_id[rvt_va_half(memo->pc)];
 	if (rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL)) {
 		r->ahead += rvt_memo_halfwords(memo);
 		return r->ahead < LAST_AHEAD;
@@ -377,7 +376,7 @@ scan_more(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s, const
 	struct rvt_ntrace_scan *scan = &d->scan;
 
 	scan->at = m - scan->msgs;
-	rvt_ntrace_scan(scan, &d->reader, end, s->flow->memos);
+	rvt_ntrace_scan(scan, &d->reader, end, rvt_flow_base(s->flow)->memos);
 	return scan->msgs + scan->at;
 }
 
@@ -389,7 +388,7 @@ static void leave(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, str
 	struct rvt_ntrace_reader *reader = &d->reader;
 
 	settle(s, r);
-	rvt_ntrace_check(d, s->flow->result);
+	rvt_ntrace_check(d, rvt_flow_result(s->flow));
 	d->stream.stats.messages += r.n;
 	reader->offset += pos - reader->pos;
 	reader->pos = pos;
@@ -413,7 +412,7 @@ static __attribute__((noinline)) struct rvt_memo *
 take_missed(struct rvt_flow *flow, const struct rvt_memo_key *key,
 	    const struct rvt_ntrace_scanned *m)
 {
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = rvt_flow_base(flow)->memos;
 	struct rvt_memo *s = rvt_memo_of(memos, rvt_memos_predict(memos, m->row, m->mix));
 
 	/* Since it was scanned that may have become known. */
@@ -432,7 +431,7 @@ take_other(struct rvt_flow *flow, const struct rvt_memo *tried, const struct rvt
 	struct rvt_memo *s = rvt_memos_find_other(flow, tried);
 
 	if (s)
-		rvt_memos_train(flow->memos, m->row, m->mix, s);
+		rvt_memos_train(rvt_flow_base(flow)->memos, m->row, m->mix, s);
 	return s;
 }
 
@@ -478,7 +477,7 @@ static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 		key.state = r.state;
 		if (!make_key(d, m, r.reference, r.ahead, &key))
 			break;
-		memo = rvt_memo_of(flow->memos, m->memo);
+		memo = rvt_memo_of(rvt_flow_base(flow)->memos, m->memo);
 		/* Copies, one by one: so what is in registers need not be in memory before. */
 		if (unlikely(!rvt_memo_is(memo, &key)))
 			memo = take_missed(flow, &(struct rvt_memo_key){
@@ -498,15 +497,15 @@ static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 		} else if (counting) {
 			rvt_memos_apply_counting(flow, memo);
 		} else {
-			if (flow->collect)
-				fetch_path(scan, flow->memos, m);
+			if (rvt_flow_base(flow)->collect)
+				fetch_path(scan, rvt_flow_base(flow)->memos, m);
 			whole = rvt_memos_apply(flow, memo);
 			low = whole ? low : m;
 		}
 		if (!advance(flow, &r, memo, m))
 			low = m;
 		r.time = xors ? r.time ^ m->stamp : r.time + m->stamp;
-		if (r.time >= flow->time_filter) {
+		if (r.time >= rvt_flow_base(flow)->time_filter) {
 			note_taken(&r, from, m + 1);
 			from = m + 1;
 			whole &= tell_time(d, s, m, r, &next);
@@ -530,10 +529,10 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 	if (end == d->reader.pos)
 		return;
 	/* The usual one by itself. */
-	if (s->flow->counts && !xors)
+	if (rvt_flow_base(s->flow)->counts && !xors)
 		replay(d, s, end, true, false);
 	else
-		replay(d, s, end, s->flow->counts, xors);
+		replay(d, s, end, rvt_flow_base(s->flow)->counts, xors);
 }
 
 /* What the repeated message is, once somebody asks. */

@@ -4,7 +4,7 @@
  * that came before it. So a source is decoded by one part up to and including such a message, and
  * from behind it by the next part, which takes nothing but the address and the time from it.
  */
-#include "flow/core/state.h"
+#include "flow/control.h"
 #include "ntrace/decoder-state.h"
 
 static bool divides(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)

@@ -3,7 +3,7 @@
  * N-Trace: messages by their bytes. Hot, and so without branches that depend on what the messages
  * are: these come in no order that a processor could foresee.
  */
-#include "flow/memo/memos.h"
+#include "flow/memo.h"
 #include "ntrace/scan.h"
 
 #ifdef __x86_64__

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "util/array.h"
-#include "flow/core/state.h"
+#include "flow/control.h"
 #include "slice.h"
 #include "state.h"
 
@@ -567,7 +567,8 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 		rvt_flow_stats(hart->base.flow, &hart->before);
 		hart->owned = hart->no_code = hart->start_held = hart->base.time_exact = false;
 		hart->told = hart->base.resumed = hart->base.left = false;
-		rvt_flow_begin_slice(hart->base.flow, hart->base.flow->slice.goes_on);
+		rvt_flow_begin_slice(hart->base.flow,
+				     rvt_flow_slice(hart->base.flow)->goes_on);
 		memset(&hart->base.context, 0, sizeof(hart->base.context));
 		if (hart->clock)
 			rvt_clock_reset(hart->clock);
@@ -579,7 +580,7 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 bool rvt_buffer_slice_left(const struct buffer *buffer)
 {
 	for (const struct hart_flow *hart = buffer->harts; hart; hart = hart->next)
-		if (hart->base.flow->slice.left)
+		if (rvt_flow_slice(hart->base.flow)->left)
 			return true;
 	return false;
 }
@@ -621,7 +622,7 @@ static void count_slice(struct slice *slice, const struct hart_flow *hart)
 /* What the slice must know of the one before, and tells the one behind. */
 static void note_slice(struct slice *slice, const struct hart_flow *hart)
 {
-	const struct rvt_flow_slice *flow = &hart->base.flow->slice;
+	const struct rvt_flow_slice *flow = rvt_flow_slice(hart->base.flow);
 	bool executed = rvt_hart_executed(hart) != hart->before.insns;
 
 	slice->owned_at_end |= rvt_hart_is_told(hart);
@@ -676,7 +677,7 @@ int rvt_buffer_end_slice(struct buffer *buffer, int err)
 		note_slice(buffer->slice, hart);
 		if (session_slices(buffer->session))
 			count_slice(buffer->slice, hart);
-		hart->base.left = hart->base.flow->slice.left;
+		hart->base.left = rvt_flow_slice(hart->base.flow)->left;
 		if (session_slices(buffer->session))
 			tell_end(hart);
 	}

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "util/array.h"
-#include "flow/core/state.h"
+#include "flow/control.h"
 #include "slice.h"
 #include "state.h"
 
@@ -165,12 +165,12 @@ int rvt_hart_tell_counts(struct hart_flow *hart)
 int rvt_hart_end_edge(struct hart_flow *hart, bool executed)
 {
 	struct counting c = { .hart = hart, .sink = hart->session->sink };
-	struct rvt_count edge;
+	struct rvt_flow_edge edge;
 	int err;
 
 	if (!rvt_flow_left(hart->base.flow, &edge) || !executed)
 		return 0;
-	err = on_count_edge(&c, edge.a, edge.b, edge.c, edge.times);
+	err = on_count_edge(&c, edge.from, edge.to, edge.iclass, edge.times);
 	end_telling(&c);
 	return err;
 }
@@ -235,7 +235,7 @@ static int leave_counts(struct hart_flow *hart)
 		defer_counts(hart, false, RVT_DEFERRED_BOTH);
 	}
 	err = tell_present(hart);
-	return err || !hart->base.flow->deferred.full ? err : rvt_hart_tell_counts(hart);
+	return err || !rvt_flow_deferred_full(hart->base.flow) ? err : rvt_hart_tell_counts(hart);
 }
 
 /* Up to @time code changes that counts are of, or whose they are: these must be told before. */
@@ -332,7 +332,7 @@ static void note_time(struct hart_flow *hart)
 	uint64_t time = hart->base.time;
 
 	/* What is behind its end the next slice notes. */
-	if (!slice || hart->base.flow->slice.left)
+	if (!slice || rvt_flow_slice(hart->base.flow)->left)
 		return;
 	if (!slice->latest || time < slice->earliest)
 		slice->earliest = time;
@@ -427,11 +427,11 @@ static void look_at_slice(struct hart_flow *hart)
 {
 	if (!session_slices(hart->session))
 		return;
-	hart->base.resumed = hart->base.flow->slice.resumed;
+	hart->base.resumed = rvt_flow_slice(hart->base.flow)->resumed;
 	/* what comes from here on may be lost to this slice, and is the next one's */
-	if (hart->base.flow->slice.left && !hart->base.left)
+	if (rvt_flow_slice(hart->base.flow)->left && !hart->base.left)
 		hart->buffer->slice->owned_at_end |= rvt_hart_is_told(hart);
-	hart->base.left = hart->base.flow->slice.left;
+	hart->base.left = rvt_flow_slice(hart->base.flow)->left;
 }
 
 /* @err is what a call-back returned. */
@@ -561,7 +561,7 @@ static void note_in_slice(struct hart_flow *hart, const struct rvt_event *event)
 		hart->told = slice->lost_at_end = true;
 	/* the next slice takes it for granted that this one has told it */
 	if (hart->base.left && unreadable && !hart->told &&
-	    rvt_hart_executed(hart) == hart->base.flow->slice.stats.insns) {
+	    rvt_hart_executed(hart) == rvt_flow_slice(hart->base.flow)->stats.insns) {
 		hart->base.left = false;
 		rvt_hart_deliver(hart, event);
 		hart->told = slice->lost_at_end = true;
@@ -665,24 +665,24 @@ bool rvt_encoder_has_stamps(const struct encoder *encoder)
 
 void rvt_hart_end_flow(struct hart_flow *hart)
 {
-	struct decode_context *decode = hart->buffer->decode;
-	struct rvt_flow *before = decode->teacher;
-
-	if (!decode->teaches) {
-		rvt_flow_destroy(hart->base.flow);
-		return;
-	}
-	rvt_flow_retire(hart->base.flow);
-	decode->teacher = hart->base.flow;
-	decode->taught_of = hart->encoder;
-	rvt_flow_destroy(before);
+	/* What nobody wanted to know would keep its tables out of the pool. */
+	if (hart->buffer->decode->shares_memos && hart->session->options.count)
+		rvt_flow_counts(hart->base.flow, &(struct rvt_count_sink){ NULL });
+	rvt_flow_destroy(hart->base.flow);
 }
 
-void rvt_decode_context_end_teaching(struct decode_context *decode)
+/* What messages lead to is the same where the encoder is. Not the number of an earlier decoding. */
+static uint64_t encoder_number(const struct hart_flow *hart)
 {
-	decode->teaches = false;
-	rvt_flow_destroy(decode->teacher);
-	decode->teacher = NULL;
+	const struct decode_context *decode = hart->buffer->decode;
+	const struct rvt_session *session = hart->session;
+	size_t n = 0;
+
+	while (n < session->n_encoders && memcmp(&session->encoders[n].params,
+						 &hart->encoder->params,
+						 sizeof(hart->encoder->params)))
+		n++;
+	return decode->n_decodings << 32 | (n + 1);
 }
 
 struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu)
@@ -715,10 +715,8 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
 		free(hart);
 		return NULL;
 	}
-	/* What messages lead to is the same where the encoder is. */
-	if (buffer->decode->teacher && !memcmp(&buffer->decode->taught_of->params, &encoder->params,
-					       sizeof(encoder->params)))
-		hart->base.flow->teacher = buffer->decode->teacher;
+	if (buffer->decode->shares_memos)
+		rvt_flow_set_encoder(hart->base.flow, encoder_number(hart));
 	rvt_flow_begin_slice(hart->base.flow, slices && slices->overlap);
 	hart->next = buffer->harts;
 	buffer->harts = hart;

@@ -401,7 +401,8 @@ static int worker_open(struct worker *worker, struct thread_pool *pool,
 		return -ENOMEM;
 	worker->pool = pool;
 	worker->decode = decode;
-	decode->teaches = session->options.count;
+	decode->shares_memos = session->options.count;
+	decode->n_decodings++;
 	if (slices && slices->open && !(worker->ctx = slices->open(slices->ctx)))
 		return -ENOMEM;
 	for (size_t i = 0; i < session->n_buffers; i++) {
@@ -420,7 +421,7 @@ static int worker_open(struct worker *worker, struct thread_pool *pool,
 static void worker_close(struct worker *worker)
 {
 	rvt_session_add_stats(&worker->pool->session->stats, &worker->stats);
-	rvt_decode_context_end_teaching(worker->decode);
+	worker->decode->shares_memos = false;
 	for (size_t i = 0; i < worker->pool->session->n_buffers; i++)
 		rvt_buffer_rewind(&worker->buffers[i]);
 	free(worker->buffers);

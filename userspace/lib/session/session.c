@@ -117,8 +117,9 @@ static int run_by_cpu(struct rvt_session *session)
 {
 	int err = 0;
 
-	/* When all is told, the next hart needs not learn what this one has. */
-	session->decode.teaches = session->options.count;
+	/* When all is told, the next hart need not learn what this one has. */
+	session->decode.shares_memos = session->options.count;
+	session->decode.n_decodings++;
 	for (size_t i = 0; i < session->n_buffers && err >= 0; i++) {
 		while ((err = rvt_buffer_step(&session->buffers[i], false)) == 1)
 			;
@@ -126,7 +127,7 @@ static int run_by_cpu(struct rvt_session *session)
 			err = rvt_buffer_finish(&session->buffers[i]);
 		rvt_buffer_rewind(&session->buffers[i]);
 	}
-	rvt_decode_context_end_teaching(&session->decode);
+	session->decode.shares_memos = false;
 	return err;
 }
 

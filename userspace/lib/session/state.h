@@ -90,9 +90,9 @@ struct decoder {
 struct decode_context {
 	struct rvt_image *image;
 	struct rvt_space *kernel;
-	bool teaches;			/* flows of hart flows that are gone do, the next */
-	struct rvt_flow *teacher;	/* NULL: none yet */
-	const struct encoder *taught_of;
+	/* a hart flow takes over memos of the one before: see rvt_flow_set_encoder() */
+	bool shares_memos;
+	uint64_t n_decodings;		/* begun with .shares_memos */
 };
 
 struct buffer {
@@ -222,10 +222,8 @@ bool rvt_session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux);
  */
 struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *encoder,
 				  int32_t cpu);
-/* The hart flow goes, but its flow may teach the next one of its decode context. */
+/* The flow of @hart goes; what it counted and did not tell is lost. */
 void rvt_hart_end_flow(struct hart_flow *hart);
-/* Nobody learns any more. */
-void rvt_decode_context_end_teaching(struct decode_context *decode);
 /* The buffer's current record, which is @aux, begins. */
 int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux);
 /* What happened up to @time has. */

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "flow/core/blocks.h"
-#include "flow/memo/table-pool.h"
 #include "insn/insn.h"
 
 #define SMALL_PAGE 4096ul
@@ -32,7 +31,7 @@ struct rvt_block_cache {
 	void *tables;		/* tsearch tree */
 	struct arena *arena;
 	uint32_t n_blocks;	/* made so far */
-	struct rvt_pool_entry *spares;
+	struct rvt_pooled *pool;
 };
 
 /* ---- single instructions ---- */
@@ -233,12 +232,12 @@ static void table_destroy(void *p)
 
 static void cache_destroy(struct rvt_block_cache *cache)
 {
-	struct rvt_pool_entry *spare;
+	struct rvt_pooled *pooled;
 	struct arena *arena;
 
-	while ((spare = cache->spares)) {
-		cache->spares = spare->next;
-		rvt_pool_entry_destroy(spare);
+	while ((pooled = cache->pool)) {
+		cache->pool = pooled->next;
+		pooled->destroy(pooled);
 	}
 	tdestroy(cache->tables, table_destroy);
 	while ((arena = cache->arena)) {
@@ -408,31 +407,37 @@ static struct rvt_block_cache *cache_get(struct rvt_image *image)
 	return image->blocks;
 }
 
-void rvt_pool_put(struct rvt_image *image, struct rvt_pool_entry *spare)
+void rvt_pool_put(struct rvt_image *image, struct rvt_pooled *pooled)
 {
 	struct rvt_block_cache *cache;
 
 	pthread_mutex_lock(&image->lock);
 	cache = cache_get(image);
 	if (cache) {
-		spare->next = cache->spares;
-		cache->spares = spare;
+		pooled->next = cache->pool;
+		cache->pool = pooled;
 	}
 	pthread_mutex_unlock(&image->lock);
 	if (!cache)
-		rvt_pool_entry_destroy(spare);
+		pooled->destroy(pooled);
 }
 
-struct rvt_pool_entry *rvt_pool_take(struct rvt_image *image)
+struct rvt_pooled *rvt_pool_take(struct rvt_image *image,
+				 bool (*fits)(const struct rvt_pooled *pooled, const void *ctx),
+				 const void *ctx)
 {
-	struct rvt_pool_entry *spare;
+	struct rvt_pooled **link, *pooled = NULL;
 
 	pthread_mutex_lock(&image->lock);
-	spare = image->blocks ? image->blocks->spares : NULL;
-	if (spare)
-		image->blocks->spares = spare->next;
+	link = image->blocks ? &image->blocks->pool : NULL;
+	while (link && *link && !fits(*link, ctx))
+		link = &(*link)->next;
+	if (link && *link) {
+		pooled = *link;
+		*link = pooled->next;
+	}
 	pthread_mutex_unlock(&image->lock);
-	return spare;
+	return pooled;
 }
 
 static struct rvt_block_table *table_find(struct rvt_image *image,

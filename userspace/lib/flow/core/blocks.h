@@ -90,12 +90,19 @@ void *rvt_table_map(size_t size);
 void rvt_table_grows(void *table, size_t size, uint32_t n);
 
 /*
- * Tables that flows of @image left (flow/memo/table-pool.h); rvt_pool_take() returns the last that
- * was put, or NULL. What nobody takes lives as long as the image.
+ * A pool of an image: a stack of what flows left to others (flow/memo/table-pool.h). What nobody
+ * takes is destroyed with the image.
  */
-struct rvt_pool_entry;
-void rvt_pool_put(struct rvt_image *image, struct rvt_pool_entry *spare);
-struct rvt_pool_entry *rvt_pool_take(struct rvt_image *image);
+struct rvt_pooled {
+	struct rvt_pooled *next;
+	void (*destroy)(struct rvt_pooled *pooled);
+};
+
+void rvt_pool_put(struct rvt_image *image, struct rvt_pooled *pooled);
+/* Takes the last put of those that @fits returns true for; NULL: there is none. */
+struct rvt_pooled *rvt_pool_take(struct rvt_image *image,
+				 bool (*fits)(const struct rvt_pooled *pooled, const void *ctx),
+				 const void *ctx);
 
 static inline bool rvt_code_same_config(const struct rvt_code_config *a,
 					const struct rvt_code_config *b)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Inside the flow engine: a body, which is what was executed between two moments, as numbers of
- * segments (memo/segments.h), and as runs where no segment was known. The walks record it; message
- * memos and repeated history keep and count it. A flow has one recorder, used by one thread.
+ * segments (flow/core/segment.h), and as runs where no segment was known. The walks record it;
+ * message memos and repeated history keep and count it. A flow has one recorder, used by one
+ * thread.
  */
 #ifndef RVT_LIB_FLOW_BODY_H
 #define RVT_LIB_FLOW_BODY_H
@@ -10,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <rvtrace/flow.h>
-#include "flow/memo/segments.h"
+#include "flow/core/segment.h"
 
 #define RVT_BODY_WORDS 252	/* at most */
 #define RVT_BODY_RUNS 255	/* of all segments, and by themselves, at most */
@@ -19,7 +20,7 @@
 #define RVT_BODY_RUN_WORDS (1 + sizeof(struct rvt_run) / 4)
 
 struct rvt_body {
-	bool too_long;			/* more was executed than fits: the words are not all of it */
+	bool too_long;			/* the words are not all of it: more was executed */
 	uint8_t halves;			/* bit rvt_va_half() of each address executed */
 	unsigned int n_words, n_runs;
 	uint32_t words[RVT_BODY_WORDS];

@@ -233,7 +233,7 @@ bool rvt_returns_pop(struct rvt_return_stack *stack, uint64_t *pc)
 
 void rvt_flow_clear_returns(struct rvt_flow *flow)
 {
-	struct rvt_return_stack *stack = &flow->returns;
+	struct rvt_return_stack *stack = &flow->base.returns;
 
 	if (stack->log)
 		stack->log->invalid = true;
@@ -243,12 +243,12 @@ void rvt_flow_clear_returns(struct rvt_flow *flow)
 
 unsigned int rvt_flow_return_depth(const struct rvt_flow *flow)
 {
-	return rvt_returns_used(&flow->returns);
+	return rvt_returns_used(&flow->base.returns);
 }
 
 bool rvt_flow_return_at(const struct rvt_flow *flow, unsigned int index, uint64_t *pc)
 {
-	const struct rvt_return_stack *stack = &flow->returns;
+	const struct rvt_return_stack *stack = &flow->base.returns;
 
 	if (index >= rvt_returns_used(stack))
 		return false;
@@ -291,7 +291,7 @@ int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 		rvt_returns_free(&stack);
 		return -ENOMEM;
 	}
-	rvt_returns_free(&flow->returns);
-	flow->returns = stack;
+	rvt_returns_free(&flow->base.returns);
+	flow->base.returns = stack;
 	return 0;
 }

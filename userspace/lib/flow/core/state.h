@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Inside the flow engine: its state, and what the two walks share. The block walk (run.c) is the
- * fast one; the reference walk (reference.c) executes one instruction at a time and
- * shares nothing with it but the return stack and the output.
+ * Inside the flow engine: the state of a flow. One thread at a time may use it. What two flows
+ * share are blocks (flow/core/blocks.h), which never change.
  */
 #ifndef RVT_LIB_FLOW_STATE_H
 #define RVT_LIB_FLOW_STATE_H
 
+#include <stdlib.h>
 #include <rvtrace/flow.h>
-#include "flow/count/deferred.h"
+#include "flow/control.h"
 #include "flow/core/blocks.h"
 #include "flow/core/body.h"
-#include "flow/memo/segments.h"
-#include "flow/count/counts.h"
+#include "flow/core/memo.h"
 #include "flow/core/return-stack.h"
 
 #define RVT_FLOW_BATCH 1024
@@ -39,23 +38,67 @@ struct rvt_mapping_id {
 	uint64_t generation;
 	uint32_t id;			/* 0: free */
 	uint32_t mapping_epoch;		/* 0: none yet */
-	bool taught;			/* by another flow, in a space that is not this one's */
+	bool inherited;			/* of another flow, in a space that is not this one's */
 };
 
-/* What a part of a stream has to do with the parts before and behind it. */
-struct rvt_flow_slice {
-	bool goes_on;			/* delivers what is behind its end, too */
-	bool resumed, left;		/* rvt_flow_resume(), rvt_flow_leave() */
-	uint64_t resumed_at, left_at;	/* offsets of these synchronisations */
-	struct rvt_flow_stats stats;	/* when it was left */
+/*
+ * Deferred counts. Each time that another task goes on, what was
+ * counted before belongs to somebody else. To expand the counts of memos and segments each
+ * time would take longer than to decode; so only these are noted, with whose they are, and expanded
+ * when somebody asks, or before code that they are of is replaced.
+ *
+ * What is noted must stay: until it is taken back, no memo or segment of it makes room for
+ * another.
+ */
+#define RVT_DEFERRED_NOTES (1u << 21)	/* at most */
+#define RVT_DEFERRED_TIMES ((1u << 10) - 1)
+
+struct rvt_deferred_note {
+	uint32_t kind : 2;		/* a memo or a segment */
+	uint32_t number : 20;		/* of it */
+	uint32_t times : 10;		/* RVT_DEFERRED_TIMES at most: more are several notes */
 };
 
-struct rvt_memos;
+/* What was deferred at once. */
+struct rvt_deferred_batch {
+	size_t first, n;		/* of the notes; .n 0: taken back */
+	uint32_t owner;
+};
+
+struct rvt_deferred {
+	struct rvt_deferred_note *notes;
+	size_t n, room;
+	struct rvt_deferred_batch *parts;
+	size_t n_parts, parts_room;
+	size_t left;			/* notes that were not taken back */
+	bool full;			/* or in the way: it is time to take all back */
+};
+
+struct rvt_flow;
+
+/*
+ * What counting (flow/count) does for those who do not know it: message memos, and the pool.
+ */
+struct rvt_count_ops {
+	/* What @memo has counted goes to runs and edges, before another takes its entry. */
+	void (*expand_memo)(struct rvt_flow *flow, struct rvt_memo *memo);
+	/* The same for all memos and segments, before their tables go. */
+	void (*expand)(struct rvt_flow *flow);
+	/*
+	 * Memos were applied from @from on, and so counted, the last of which ends with instruction
+	 * @insn of @block and leads to @to.
+	 */
+	void (*leave_memos)(struct rvt_flow *flow, uint64_t from,
+			    const struct rvt_code_block *block, uint32_t insn, uint64_t to);
+	/* The memory of *@from is *@to's from now on if neither has counted anything. */
+	void (*inherit)(struct rvt_counts **to, struct rvt_counts **from);
+	void (*destroy)(struct rvt_counts *counts);
+};
 
 struct rvt_flow {
+	struct rvt_flow_base base;	/* first: see flow/core/memo.h */
 	struct rvt_flow_sink sink;
 	bool delivers;			/* runs go to the sink */
-	bool collect;			/* runs go to the batch */
 	struct rvt_code_config code;
 	bool reference;
 	struct rvt_space *space;
@@ -84,19 +127,16 @@ struct rvt_flow {
 	struct rvt_segments *segments;	/* made when first used */
 	bool no_segments;		/* there was no memory for them */
 
-	struct rvt_counts *counts;	/* instead of delivering */
-	struct rvt_deferred deferred;	/* some of them */
-	struct rvt_memos *memos;	/* made when first used */
-	bool no_memos;
+	const struct rvt_count_ops *count_ops;	/* NULL: nothing is counted */
+	struct rvt_deferred deferred;
+	bool no_memos;			/* there was no memory for them */
 	bool recording;			/* to .body */
 	struct rvt_body body;
-	uint64_t time_filter;		/* TIME events before are not told */
-	struct rvt_flow *teacher;	/* of which this one may learn, once; or NULL */
-	bool taught, retired;
-	uint32_t mapping_id[2], n_mapping_ids;	/* .mapping_id: the ids of those of now, likewise */
+	uint64_t encoder;		/* rvt_flow_set_encoder() */
+	bool inherited;			/* mapping ids are those of another flow */
+	uint32_t n_mapping_ids;
 	struct rvt_mapping_id mapping_ids[RVT_FLOW_MAPPING_IDS];
 
-	struct rvt_return_stack returns;
 	struct rvt_flow_stats stats;
 	struct rvt_flow_slice slice;
 	void *single;			/* tsearch: blocks that lie in no single mapping */
@@ -107,76 +147,37 @@ struct rvt_flow {
 	struct rvt_target targets[RVT_FLOW_TARGETS];
 };
 
-/* The walks: order->flags and limits in, results and an enum rvt_stop or a negative error out. */
-int rvt_walk_blocks(struct rvt_flow *flow, struct rvt_order *order);
-int rvt_walk_reference(struct rvt_flow *flow, struct rvt_order *order);
-
-/*
- * For parts of a stream. rvt_flow_begin_slice: what flow->slice has is of a new part. @goes_on:
- * after rvt_flow_leave() it is decoded further until the caller has seen enough. rvt_flow_leave:
- * the next instruction is executed elsewhere, if at all, from the synchronisation at @offset on;
- * the edge there is not counted, but kept for rvt_flow_left(), which returns false when there is
- * none. Returns whether the part is done, with what is to come not counted in the statistics.
- * rvt_flow_leads_on: whether there is one. rvt_flow_resume: what led to @pc was decoded elsewhere,
- * up to the synchronisation at @offset, or by this flow, if it leads on; no event.
- * rvt_flow_end_slice: after the last bytes.
- */
-void rvt_flow_begin_slice(struct rvt_flow *flow, bool goes_on);
-bool rvt_flow_leave(struct rvt_flow *flow, uint64_t offset);
-bool rvt_flow_left(struct rvt_flow *flow, struct rvt_count *edge);
-bool rvt_flow_leads_on(const struct rvt_flow *flow);
-int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc, uint64_t offset);
-void rvt_flow_end_slice(struct rvt_flow *flow);
-
-/*
- * rvt_flow_learn - what flow->teacher has learned of code (segments, memos) is @flow's,
- * which is about to make the first of its own. Both are of the same image, configuration and
- * encoder. rvt_flow_retire - a flow whose counts have been told does not run again, but teaches.
- * Spaces live as long as the image.
- */
-void rvt_flow_learn(struct rvt_flow *flow);
-void rvt_flow_retire(struct rvt_flow *flow);
-
+/* What addresses mean may have changed: true when blocks must be looked up again. */
+bool rvt_flow_mapping_changed(struct rvt_flow *flow);
+/* @space holds from now on. */
+void rvt_flow_find_mapping_ids(struct rvt_flow *flow);
 /*
  * A number that stands for what addresses mean now in the half of @pc: never 0, and never two
  * mapping ids.
  */
 uint32_t rvt_flow_mapping_id(struct rvt_flow *flow, uint64_t pc);
 
-/* Counting: a run of a walk (counts.c); what segments (expand.c) and memos have counted. */
-void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *block, uint32_t first,
-			uint32_t count);
-void rvt_flow_expand_segments(struct rvt_flow *flow);
-void rvt_flow_count_segment(struct rvt_flow *flow, struct rvt_segment *seg, uint64_t times);
-static inline void rvt_flow_count_once(struct rvt_flow *flow, struct rvt_segment *seg)
+static inline void rvt_deferred_free(struct rvt_deferred *deferred)
 {
-	const uint32_t old = seg->next_times, one = RVT_SEGMENT_TIMES_ONE;
-
-	/* The first time, and when no more fits. */
-	if (__builtin_expect(old - one >= RVT_SEGMENT_TIMES * one - one, 0))
-		rvt_flow_count_segment(flow, seg, 1);
-	else
-		seg->next_times = old + one;
-}
-void rvt_memos_expand(struct rvt_flow *flow);
-/*
- * Counts what the @n @words of a body stand for, which was executed @times times and went on to @to
- * each time. rvt_count_body: the same for a body.
- */
-void rvt_count_words(struct rvt_flow *flow, const uint32_t *words, unsigned int n, uint64_t to,
-		     uint64_t times);
-static inline void rvt_count_body(struct rvt_flow *flow, const struct rvt_body *body, uint64_t to,
-				  uint64_t times)
-{
-	rvt_count_words(flow, body->words, body->n_words, to, times);
+	free(deferred->notes);
+	free(deferred->parts);
 }
 
-/* Segments are about to be forgotten, and so all memos; nothing may be deferred. */
-void rvt_memos_reset(struct rvt_flow *flow);
-void rvt_memos_destroy(struct rvt_memos *memos);
+/* The memory of @from is that of @to. Nothing is noted in either. */
+static inline void rvt_deferred_inherit(struct rvt_deferred *to, struct rvt_deferred *from)
+{
+	rvt_deferred_free(to);
+	*to = (struct rvt_deferred){
+		.notes = from->notes, .room = from->room,
+		.parts = from->parts, .parts_room = from->parts_room,
+	};
+	*from = (struct rvt_deferred){ .notes = NULL };
+}
 
 /* Delivers the batch; returns flow->result. */
 int rvt_flow_deliver(struct rvt_flow *flow);
+/* The same, and then @event. */
+int rvt_flow_deliver_event(struct rvt_flow *flow, const struct rvt_event *event);
 /*
  * rvt_flow_enter - the block at @pc, ready to run from its start. Sets flow->piece.
  * Returns 0, -ENOENT, -EILSEQ or -ENOMEM.
@@ -213,21 +214,6 @@ rvt_flow_collect_segment(struct rvt_flow *flow, const struct rvt_segment *seg)
 	for (unsigned int i = RVT_SEGMENT_EXCESS; i < seg->n_runs; i++)
 		to[i] = runs[i];
 	flow->n_runs += seg->n_runs;
-}
-
-static inline int rvt_flow_emit(struct rvt_flow *flow, struct rvt_code_block *block,
-				uint32_t first, uint32_t count)
-{
-	const struct rvt_run run = { &block->pub, first, count };
-
-	if (flow->counts)
-		rvt_flow_count_run(flow, block, first, count);
-	if (flow->recording)
-		rvt_body_add_run(&flow->body, &run);
-	if (!flow->collect)
-		return 0;
-	flow->runs[flow->n_runs++] = run;
-	return flow->n_runs >= RVT_FLOW_BATCH ? rvt_flow_deliver(flow) : 0;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "flow/core/state.h"
+#include "flow/count/counts.h"
 
 #define FIRST_SIZE 4096
 
@@ -258,8 +259,9 @@ static void drive_out(struct rvt_counts *counts, const struct rvt_jump_count *ju
 		add_driven_out(counts);
 }
 
-static void flush_jumps(struct rvt_counts *counts)
+void rvt_counts_flush(struct rvt_counts *counts)
 {
+	rvt_counts_runs(counts);
 	rvt_counts_jumps(counts);
 	for (uint32_t i = 0; i < counts->n_jumps; i++) {
 		struct rvt_jump_count *jump = &counts->jumps[counts->jumped[i]];
@@ -416,7 +418,7 @@ void rvt_counts_path(struct rvt_counts *counts, const struct rvt_run *runs, unsi
 void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *block, uint32_t first,
 			uint32_t count)
 {
-	struct rvt_counts *counts = flow->counts;
+	struct rvt_counts *counts = flow->base.counts;
 
 	rvt_counts_begin(counts, address(block, first));
 	rvt_counts_run(counts, block, first, count, 1);
@@ -426,97 +428,8 @@ void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *bloc
 	counts->last_insn = first + count - 1;
 }
 
-/* ---- for users of the engine ---- */
-
-int rvt_flow_count(struct rvt_flow *flow)
+void rvt_counts_clear(struct rvt_counts *counts)
 {
-	if (flow->counts)
-		return 0;
-	flow->counts = rvt_counts_create();
-	if (!flow->counts)
-		return -ENOMEM;
-	flow->delivers = flow->collect = false;
-	return 0;
-}
-
-static int tell_block(const struct rvt_block_count *c, const struct rvt_count_sink *sink)
-{
-	const struct rvt_block *b = &c->block->pub;
-	const struct rvt_run run = { b, 0, c->block->insns };
-	int ret = 0;
-
-	if (c->times && sink->run)
-		ret = sink->run(sink->ctx, &run, c->times);
-	if (c->taken && !ret && sink->edge)
-		ret = sink->edge(sink->ctx, b->pc + b->bytes - 2 * c->block->last_halfwords,
-				 b->target, b->iclass, c->taken);
-	return ret;
-}
-
-/* Tells and forgets. */
-static int tell_blocks(struct rvt_block_counts *blocks, const struct rvt_count_sink *sink)
-{
-	int ret = 0;
-
-	for (uint32_t i = 0; i < blocks->n_counted; i++) {
-		struct rvt_block_count *c = &blocks->counts[blocks->counted[i]];
-
-		if (!ret)
-			ret = tell_block(c, sink);
-		*c = (struct rvt_block_count){ .block = NULL };
-	}
-	blocks->n_counted = 0;
-	return ret;
-}
-
-static int tell_runs(const struct rvt_count_table *t, const struct rvt_count_sink *sink)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < t->n && !ret && sink->run; i++) {
-		const struct rvt_count *c = &t->counts[i];
-		const struct rvt_code_block *block = (const void *)(uintptr_t)c->a;
-		const struct rvt_run run = { &block->pub, c->b >> 32, c->b };
-
-		ret = sink->run(sink->ctx, &run, c->times);
-	}
-	return ret;
-}
-
-static int tell_edges(const struct rvt_count_table *t, const struct rvt_count_sink *sink)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < t->n && !ret && sink->edge; i++) {
-		const struct rvt_count *c = &t->counts[i];
-
-		if (c->times)
-			ret = sink->edge(sink->ctx, c->a, c->b, c->c, c->times);
-	}
-	return ret;
-}
-
-int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *sink)
-{
-	struct rvt_counts *c = flow->counts;
-	int ret;
-
-	if (!c)
-		return -EINVAL;
-	rvt_memos_expand(flow);
-	rvt_flow_expand_segments(flow);
-	/* Whether the last path went where it leads to is not known yet. */
-	if (c->has_last && c->ahead)
-		rvt_counts_edge(c, c->last, c->last_insn, c->ahead_pc, -1);
-	c->ahead = false;
-	rvt_counts_runs(c);
-	flush_jumps(c);
-	ret = tell_blocks(c->blocks, sink);
-	if (!ret)
-		ret = tell_runs(&c->runs, sink);
-	if (!ret)
-		ret = tell_edges(&c->edges, sink);
-	table_clear(&c->runs);
-	table_clear(&c->edges);
-	return ret ? ret : c->failed ? -ENOMEM : 0;
+	table_clear(&counts->runs);
+	table_clear(&counts->edges);
 }

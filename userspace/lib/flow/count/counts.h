@@ -108,6 +108,9 @@ void rvt_counts_destroy(struct rvt_counts *counts);
 void rvt_counts_inherit(struct rvt_counts **to, struct rvt_counts **from);
 /* What is in the log of runs is counted. */
 void rvt_counts_runs(struct rvt_counts *counts);
+/* A walk has executed @count instructions of @block from @first on. */
+void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *block, uint32_t first,
+			uint32_t count);
 /* @first to @first + @count of @block were executed @times times. */
 static inline void rvt_counts_run(struct rvt_counts *counts, const struct rvt_code_block *block,
 				  uint32_t first, uint32_t count, int64_t times)
@@ -183,6 +186,11 @@ static inline void rvt_counts_ahead(struct rvt_counts *counts, const struct rvt_
 	counts->last_insn = insn;
 	counts->ahead_pc = pc;
 }
+
+/* What is in logs, and jumps of late, is in .blocks, .runs and .edges. */
+void rvt_counts_flush(struct rvt_counts *counts);
+/* Forgets .runs and .edges. */
+void rvt_counts_clear(struct rvt_counts *counts);
 
 /* Cheap when the last path leads to @pc. */
 static inline void rvt_counts_begin(struct rvt_counts *counts, uint64_t pc)

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 #include "util/array.h"
-#include "flow/core/state.h"
-#include "flow/memo/memos.h"
+#include "flow/count/expand.h"
+#include "flow/memo.h"
 
 enum kind { MEMO, SEGMENT };
 _Static_assert(RVT_MEMO_ENTRIES <= 1 << 20 && RVT_SEGMENTS <= 1 << 20,
@@ -95,7 +95,7 @@ bool rvt_flow_defer_counts(struct rvt_flow *flow, uint32_t owner, unsigned int h
 		deferred->full = true;
 		return false;
 	}
-	if ((!flow->memos || note_memos(deferred, flow->memos, halves)) && flow->segments)
+	if ((!flow->base.memos || note_memos(deferred, flow->base.memos, halves)) && flow->segments)
 		note_segments(deferred, flow->segments, halves);
 	part.n = deferred->n - part.first;
 	if (!part.n)
@@ -110,11 +110,11 @@ static void count_again(struct rvt_flow *flow, const struct rvt_deferred_note *n
 	struct rvt_memo *s;
 
 	if (note->kind == SEGMENT) {
-		rvt_flow_count_segment(flow, rvt_segment_at(flow->segments, note->number),
-				       note->times);
+		rvt_count_segment(flow, rvt_segment_at(flow->segments, note->number),
+				  note->times);
 		return;
 	}
-	s = &flow->memos->memos[note->number];
+	s = &flow->base.memos->memos[note->number];
 	if (!s->times || s->times > UINT32_MAX - note->times)
 		rvt_memos_begin_times(flow, s);
 	s->times += note->times;
@@ -129,7 +129,7 @@ static void clear(struct rvt_flow *flow)
 		const struct rvt_deferred_note *note = &deferred->notes[i];
 
 		if (note->kind == MEMO)
-			flow->memos->memos[note->number].flags &= ~RVT_MEMO_DEFERRED;
+			flow->base.memos->memos[note->number].flags &= ~RVT_MEMO_DEFERRED;
 	}
 	deferred->n = deferred->n_parts = 0;
 	deferred->full = false;
@@ -153,18 +153,7 @@ void rvt_flow_restore_counts(struct rvt_flow *flow, uint32_t owner)
 		clear(flow);
 }
 
-void rvt_deferred_free(struct rvt_deferred *deferred)
+bool rvt_flow_deferred_full(const struct rvt_flow *flow)
 {
-	free(deferred->notes);
-	free(deferred->parts);
-}
-
-void rvt_deferred_inherit(struct rvt_deferred *to, struct rvt_deferred *from)
-{
-	rvt_deferred_free(to);
-	*to = (struct rvt_deferred){
-		.notes = from->notes, .room = from->room,
-		.parts = from->parts, .parts_room = from->parts_room,
-	};
-	*from = (struct rvt_deferred){ .notes = NULL };
+	return flow->deferred.full;
 }

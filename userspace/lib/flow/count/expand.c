@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Block walk: what segments have counted becomes counts of runs and edges.
+ * Expansion: what segments and memos have counted becomes counts of runs and edges.
  */
-#include "flow/core/state.h"
+#include "flow/count/expand.h"
 
 static void count_path(struct rvt_flow *flow, const struct rvt_segment *seg, uint64_t times)
 {
 	const struct rvt_segment_path *path = rvt_segment_path(flow->segments, seg);
 
-	rvt_counts_path(flow->counts, rvt_segment_runs(flow->segments, seg), seg->n_runs, times);
+	rvt_counts_path(flow->base.counts, rvt_segment_runs(flow->segments, seg), seg->n_runs,
+			times);
 	if (!seg->leaves)
-		rvt_counts_edge(flow->counts, path->last, path->last_insn, path->end_pc, times);
+		rvt_counts_edge(flow->base.counts, path->last, path->last_insn, path->end_pc,
+				times);
 }
 
-void rvt_flow_count_segment(struct rvt_flow *flow, struct rvt_segment *seg, uint64_t times)
+void rvt_count_segment(struct rvt_flow *flow, struct rvt_segment *seg, uint64_t times)
 {
 	struct rvt_segments *segments = flow->segments;
 
@@ -46,13 +48,13 @@ static void expand_edge(struct rvt_flow *flow, const struct rvt_body_item *last,
 			uint64_t times)
 {
 	if (!last->seg) {
-		rvt_counts_edge(flow->counts, rvt_block_of(&last->run),
+		rvt_counts_edge(flow->base.counts, rvt_block_of(&last->run),
 				last->run.first + last->run.count - 1, to, times);
 		return;
 	}
 	if (last->seg->leaves)
-		rvt_counts_jump(flow->counts, rvt_segment_path(flow->segments, last->seg)->last, to,
-				times);
+		rvt_counts_jump(flow->base.counts,
+				rvt_segment_path(flow->segments, last->seg)->last, to, times);
 }
 
 void rvt_count_words(struct rvt_flow *flow, const uint32_t *words, unsigned int n, uint64_t to,
@@ -66,9 +68,9 @@ void rvt_count_words(struct rvt_flow *flow, const uint32_t *words, unsigned int 
 		if (!first && !counts_next(&last))
 			expand_edge(flow, &last, address_of(flow->segments, &item), times);
 		if (item.seg)
-			rvt_flow_count_segment(flow, item.seg, times);
+			rvt_count_segment(flow, item.seg, times);
 		else
-			rvt_counts_run(flow->counts, rvt_block_of(&item.run), item.run.first,
+			rvt_counts_run(flow->base.counts, rvt_block_of(&item.run), item.run.first,
 				       item.run.count, times);
 	}
 	if (!counts_next(&last))
@@ -108,18 +110,18 @@ fetch(struct rvt_flow *flow, const uint32_t *numbers, unsigned int n)
 		const struct rvt_run *runs = rvt_segment_runs(segments, seg);
 
 		for (unsigned int k = 0; k < seg->n_runs; k++)
-			rvt_counts_fetch(flow->counts, rvt_block_of(&runs[k]));
+			rvt_counts_fetch(flow->base.counts, rvt_block_of(&runs[k]));
 	}
 }
 
-void rvt_flow_expand_segments(struct rvt_flow *flow)
+static void expand_segments(struct rvt_flow *flow)
 {
 	struct rvt_segments *segments = flow->segments;
 
 	if (!segments)
 		return;
 	/* Notes of returns are of paths of segments, which may be about to go. */
-	rvt_counts_jumps(flow->counts);
+	rvt_counts_jumps(flow->base.counts);
 	for (uint32_t i = 0; i < segments->n_counted; i++) {
 		struct rvt_segment *seg = rvt_segment_at(segments, segments->counted[i]);
 		const uint32_t left = segments->n_counted - i;
@@ -130,4 +132,91 @@ void rvt_flow_expand_segments(struct rvt_flow *flow)
 		seg->times = 0;
 	}
 	segments->n_counted = 0;
+}
+
+/* ---- memos ---- */
+
+void rvt_count_memo(struct rvt_flow *flow, struct rvt_memo *s)
+{
+	struct rvt_memo_path *path = rvt_memo_path(flow->base.memos, s);
+
+	if (!s->times)
+		return;
+	rvt_count_words(flow, rvt_memo_body(path), path->n_words, s->pc, s->times);
+	s->times = 0;
+}
+
+/*
+ * They lie all over their tables: first the memo is fetched, then, when that is there, its path,
+ * and then what that leads through. What only fetches must be inlined: else it has no effect for
+ * the compiler.
+ */
+#define AHEAD 8
+
+/* What is counted @ahead of @i; NULL: nothing. */
+static struct rvt_memo *counted_ahead(struct rvt_memos *memos, uint32_t i, uint32_t ahead)
+{
+	return i + ahead < memos->n_counted ? &memos->memos[memos->counted[i + ahead]] : NULL;
+}
+
+/* What the body of @path leads through: segments, and the blocks of runs. */
+static inline __attribute__((always_inline)) void
+fetch_body(struct rvt_flow *flow, struct rvt_memo_path *path)
+{
+	const uint32_t *word = rvt_memo_body(path), *end = word + path->n_words;
+	struct rvt_body_item item;
+
+	while (word < end) {
+		word = rvt_body_next(flow->segments, word, &item);
+		if (item.seg)
+			__builtin_prefetch(item.seg, 1);
+		else
+			rvt_block_fetch(rvt_block_of(&item.run));
+	}
+}
+
+static inline __attribute__((always_inline)) void
+fetch_ahead(struct rvt_flow *flow, uint32_t i)
+{
+	struct rvt_memos *memos = flow->base.memos;
+	const struct rvt_memo *s = counted_ahead(memos, i, 3 * AHEAD);
+
+	if (s)
+		__builtin_prefetch(s);
+	s = counted_ahead(memos, i, 2 * AHEAD);
+	if (s)
+		__builtin_prefetch(rvt_memo_path(memos, s));
+	s = counted_ahead(memos, i, AHEAD);
+	if (s)
+		fetch_body(flow, rvt_memo_path(memos, s));
+}
+
+static void expand_memos(struct rvt_flow *flow)
+{
+	struct rvt_memos *memos = flow->base.memos;
+
+	if (!memos)
+		return;
+	for (uint32_t i = 0; i < memos->n_counted; i++) {
+		fetch_ahead(flow, i);
+		rvt_count_memo(flow, &memos->memos[memos->counted[i]]);
+	}
+	memos->n_counted = 0;
+}
+
+void rvt_memos_begin_times(struct rvt_flow *flow, struct rvt_memo *s)
+{
+	struct rvt_memos *memos = flow->base.memos;
+
+	rvt_count_memo(flow, s);
+	/* A memo that took the entry of another is in the list a second time. */
+	if (memos->n_counted == RVT_MEMO_ENTRIES)
+		expand_memos(flow);
+	memos->counted[memos->n_counted++] = s - memos->memos;
+}
+
+void rvt_count_expand(struct rvt_flow *flow)
+{
+	expand_memos(flow);
+	expand_segments(flow);
 }

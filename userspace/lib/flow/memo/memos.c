@@ -5,67 +5,21 @@
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include "flow/memo/table-pool.h"
 #include "flow/memo/memos.h"
+#include "flow/memo/table-pool.h"
 
 #define DELTA_UNITS(bytes) (((bytes) + 15) / 16)
 #define BODY_UNITS(words) (((words) + 3) / 4)
 /* Of a path with what lies behind it, in 16 bytes. */
 #define MAX_PATH (1 + DELTA_UNITS(sizeof(struct rvt_stack_delta)) + BODY_UNITS(RVT_BODY_WORDS))
 
-static bool make_table(struct rvt_flow *flow)
-{
-	if (flow->memos)
-		return true;
-	if (flow->teacher)
-		rvt_flow_learn(flow);
-	rvt_flow_take_pooled(flow);
-	if (flow->memos)
-		return true;
-	if (flow->no_memos)
-		return false;
-	flow->memos = rvt_table_map(sizeof(*flow->memos));
-	flow->no_memos = !flow->memos;
-	return flow->memos;
-}
-
-void rvt_memos_destroy(struct rvt_memos *memos)
-{
-	if (memos)
-		munmap(memos, sizeof(*memos));
-}
-
-void rvt_memos_forget(struct rvt_memos *memos)
-{
-	/* These as well: like() may take a way that is free for one that is not. */
-	memset(memos->numbers, 0, sizeof(memos->numbers));
-	memset(memos->tags, 0, sizeof(memos->tags));
-	memset(memos->predictor, 0, sizeof(memos->predictor));
-	memset(memos->pair_predictor, 0, sizeof(memos->pair_predictor));
-	memset(memos->seen, 0, sizeof(memos->seen));
-	memos->n_path = 0;
-	memos->n_memos = memos->hand = memos->turn = 0;
-	memos->sums.last = NULL;
-}
-
-void rvt_memos_invalidate(struct rvt_memos *memos)
-{
-	for (uint32_t i = 1; i <= memos->n_memos; i++)
-		memos->memos[i].key.mapping_id = 0;
-	/* of what is being recorded */
-	memos->key.mapping_id = 0;
-	memset(memos->numbers, 0, sizeof(memos->numbers));
-	memset(memos->tags, 0, sizeof(memos->tags));
-}
-
 bool rvt_memos_enter(struct rvt_flow *flow, struct rvt_memo_key *key)
 {
 	struct rvt_memos *memos;
 
-	if (flow->reference || flow->result || !flow->has_pc || !make_table(flow))
+	if (flow->reference || flow->result || !flow->has_pc || !rvt_tables_have_memos(flow))
 		return false;
-	memos = flow->memos;
+	memos = flow->base.memos;
 	key->pc = rvt_flow_current(flow);
 	key->mapping_id = rvt_flow_mapping_id(flow, key->pc);
 	memos->mapping_epoch = flow->mapping_epochs[0];
@@ -83,7 +37,7 @@ static uint64_t sum_at(const struct rvt_memo_sums *sums, unsigned int shift)
 
 void rvt_memos_add_up(struct rvt_flow *flow)
 {
-	struct rvt_memo_sums *sums = &flow->memos->sums;
+	struct rvt_memo_sums *sums = &flow->base.memos->sums;
 
 	flow->stats.insns += sum_at(sums, RVT_MEMO_INSNS) +
 			     (sum_at(sums, RVT_MEMO_INSNS + 8) << 8);
@@ -112,14 +66,14 @@ static struct rvt_memo_path end_of(struct rvt_memos *memos, const struct rvt_mem
 
 bool rvt_memos_consecutive(const struct rvt_flow *flow)
 {
-	const struct rvt_memo *last = flow->memos->sums.last;
+	const struct rvt_memo *last = flow->base.memos->sums.last;
 
-	return last ? end_of(flow->memos, last).consecutive : flow->consecutive;
+	return last ? end_of(flow->base.memos, last).consecutive : flow->consecutive;
 }
 
 void rvt_memos_leave(struct rvt_flow *flow)
 {
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = flow->base.memos;
 	const struct rvt_memo *s = memos->sums.last;
 	struct rvt_memo_path end;
 
@@ -135,10 +89,9 @@ void rvt_memos_leave(struct rvt_flow *flow)
 	flow->pc = s->pc;
 	flow->block = NULL;
 	flow->insn = flow->halfword = 0;
-	if (flow->counts) {
-		rvt_counts_begin(flow->counts, memos->from_pc);
-		rvt_counts_ahead(flow->counts, end.last_block, end.last_insn, s->pc);
-	}
+	if (flow->base.counts)
+		flow->count_ops->leave_memos(flow, memos->from_pc, end.last_block, end.last_insn,
+					     s->pc);
 }
 
 /* ---- the index ---- */
@@ -195,7 +148,7 @@ struct rvt_memo *rvt_memos_look_up(struct rvt_memos *memos, const struct rvt_mem
 static struct rvt_memo *look_up_missed(struct rvt_flow *flow, const struct rvt_memo_key *key,
 				       uint64_t hash)
 {
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = flow->base.memos;
 
 	/* If there is none the flow goes on by itself: that needs these. */
 	__builtin_prefetch(memos->numbers[rvt_memo_set(hash)]);
@@ -214,7 +167,7 @@ static uint32_t stack_hash_beside(struct rvt_flow *flow, const struct rvt_memo *
 	uint64_t x = 0, pc;
 
 	if (first->flags & RVT_MEMO_DELTA) {
-		delta = rvt_kept_delta_of(rvt_memo_delta(flow->memos, first));
+		delta = rvt_kept_delta_of(rvt_memo_delta(flow->base.memos, first));
 		n = delta->pop_bytes / sizeof(pc) + !!(delta->flags & RVT_DELTA_EMPTY);
 	}
 	for (unsigned int i = 0; i < n && rvt_flow_return_at(flow, i, &pc); i++)
@@ -226,7 +179,7 @@ static uint32_t stack_hash_beside(struct rvt_flow *flow, const struct rvt_memo *
 static struct rvt_memo *take_beside(struct rvt_flow *flow, const struct rvt_memo *tried,
 				    uint64_t hash)
 {
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = flow->base.memos;
 	struct rvt_memo *s;
 
 	memos->stack_hash = stack_hash_beside(flow, tried);
@@ -237,7 +190,7 @@ static struct rvt_memo *take_beside(struct rvt_flow *flow, const struct rvt_memo
 struct rvt_memo *rvt_memos_find_other(struct rvt_flow *flow, const struct rvt_memo *tried)
 {
 	const uint64_t hash = rvt_memo_hash(&tried->key);
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = flow->base.memos;
 	struct rvt_memo *s;
 
 	memos->key = tried->key;
@@ -250,7 +203,7 @@ struct rvt_memo *rvt_memos_find_other(struct rvt_flow *flow, const struct rvt_me
 struct rvt_memo *rvt_memos_find(struct rvt_flow *flow, const struct rvt_memo_key *key,
 				uint64_t hash)
 {
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = flow->base.memos;
 	struct rvt_memo *s = look_up_missed(flow, key, hash);
 
 	if (s && rvt_memos_apply_delta(flow, s))
@@ -271,33 +224,24 @@ static struct rvt_memo *train_predictor(struct rvt_memos *memos, struct rvt_memo
 struct rvt_memo *rvt_memos_take_other(struct rvt_flow *flow, const struct rvt_memo *tried,
 				      uint64_t hash, uint32_t slot)
 {
-	return train_predictor(flow->memos, rvt_memos_find_other(flow, tried), hash, slot);
+	return train_predictor(flow->base.memos, rvt_memos_find_other(flow, tried), hash, slot);
 }
 
 struct rvt_memo *rvt_memos_take_missed(struct rvt_flow *flow, struct rvt_memo_key key,
 				       uint64_t hash, uint32_t slot)
 {
-	return train_predictor(flow->memos, rvt_memos_find(flow, &key, hash), hash, slot);
+	return train_predictor(flow->base.memos, rvt_memos_find(flow, &key, hash), hash, slot);
 }
 
 /* That of the memo that is to be made of @key here. */
 static uint32_t stack_hash_of(struct rvt_flow *flow, const struct rvt_memo_key *key)
 {
-	const struct rvt_memo *s = look_up(flow->memos, key, rvt_memo_hash(key), 0);
+	const struct rvt_memo *s = look_up(flow->base.memos, key, rvt_memo_hash(key), 0);
 
 	return s ? stack_hash_beside(flow, s) : 0;
 }
 
 /* ---- recording ---- */
-
-void rvt_memos_reset(struct rvt_flow *flow)
-{
-	if (!flow->memos)
-		return;
-	rvt_memos_drop(flow);
-	rvt_memos_expand(flow);
-	madvise(flow->memos, sizeof(*flow->memos), MADV_DONTNEED);
-}
 
 /* Forgets all memos, unless some counts are deferred. */
 static void reset(struct rvt_flow *flow)
@@ -328,7 +272,7 @@ static bool is_known(struct rvt_memos *memos, const struct rvt_memo_key *key, ui
 
 void rvt_memos_record_missed(struct rvt_flow *flow)
 {
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = flow->base.memos;
 
 	/* What is forgotten then takes the key with it: the next time. */
 	if (!rvt_memos_have_room(memos)) {
@@ -339,14 +283,14 @@ void rvt_memos_record_missed(struct rvt_flow *flow)
 		return;
 	rvt_body_begin(&flow->body);
 	memos->before = flow->stats;
-	rvt_returns_log(&flow->returns, &memos->returns);
+	rvt_returns_log(&flow->base.returns, &memos->returns);
 	flow->recording = true;
 }
 
 void rvt_memos_record(struct rvt_flow *flow, const struct rvt_memo_key *key)
 {
-	flow->memos->key = *key;
-	flow->memos->stack_hash = stack_hash_of(flow, key);
+	flow->base.memos->key = *key;
+	flow->base.memos->stack_hash = stack_hash_of(flow, key);
 	rvt_memos_record_missed(flow);
 }
 
@@ -372,7 +316,7 @@ static void unpack(const struct rvt_memo *s, struct rvt_flow_stats *sum)
 /* What was recorded, as far as replaying needs it. False: more than fits. */
 static bool fill(const struct rvt_flow *flow, struct rvt_memo *s)
 {
-	const struct rvt_flow_stats *now = &flow->stats, *before = &flow->memos->before;
+	const struct rvt_flow_stats *now = &flow->stats, *before = &flow->base.memos->before;
 	const struct rvt_flow_stats stats = {
 		.insns = now->insns - before->insns,
 		.halfwords = now->halfwords - before->halfwords,
@@ -385,40 +329,21 @@ static bool fill(const struct rvt_flow *flow, struct rvt_memo *s)
 	const bool fits = rvt_memo_pack(&stats, &sums);
 
 	*s = (struct rvt_memo){
-		.key = flow->memos->key,
-		.stack_hash = flow->memos->stack_hash,
+		.key = flow->base.memos->key,
+		.stack_hash = flow->base.memos->stack_hash,
 		.pc = rvt_flow_current(flow),
 		.sums = sums,
 	};
 	return fits;
 }
 
-/* The counts of a memo: before it goes, or when somebody asks. */
-static void expand(struct rvt_flow *flow, struct rvt_memo *s)
-{
-	struct rvt_memo_path *path = rvt_memo_path(flow->memos, s);
-
-	if (!s->times || !flow->counts)
-		return;
-	rvt_count_words(flow, rvt_memo_body(path), path->n_words, s->pc, s->times);
-	s->times = 0;
-}
-
-void rvt_memos_drop(struct rvt_flow *flow)
-{
-	if (!flow->recording)
-		return;
-	flow->recording = false;
-	rvt_returns_log_end(&flow->returns, NULL);
-}
-
 /* What a memo cannot hold. */
 static bool is_more(struct rvt_flow *flow)
 {
-	const struct rvt_memos *memos = flow->memos;
+	const struct rvt_memos *memos = flow->base.memos;
 	const struct rvt_body *body = &flow->body;
 
-	return flow->result || memos->returns.invalid || flow->returns.recursion_max ||
+	return flow->result || memos->returns.invalid || flow->base.returns.recursion_max ||
 	       !body->n_words || body->too_long ||
 	       body->halves != 1u << rvt_va_half(memos->key.pc) ||
 	       !flow->has_pc || !flow->has_last ||
@@ -452,13 +377,19 @@ static void link_memo(struct rvt_memos *memos, const struct rvt_memo *s, uint64_
 	memos->numbers[set][way] = s - memos->memos;
 }
 
+static void expand(struct rvt_flow *flow, struct rvt_memo *s)
+{
+	if (s->times && flow->base.counts)
+		flow->count_ops->expand_memo(flow, s);
+}
+
 /*
  * A memo that goes for another. What was counted since the hand came here the last time stays once
  * more. NULL: all of them must stay.
  */
 static struct rvt_memo *take_used(struct rvt_flow *flow)
 {
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = flow->base.memos;
 
 	for (uint32_t i = 0; i < 2 * RVT_MEMO_ENTRIES; i++) {
 		struct rvt_memo *s;
@@ -484,7 +415,7 @@ static struct rvt_memo *take_used(struct rvt_flow *flow)
 static struct rvt_memo *make_room(struct rvt_flow *flow, const struct rvt_memo_key *key,
 				  uint32_t stack_hash)
 {
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = flow->base.memos;
 	uint64_t hash = rvt_memo_hash(key);
 	struct rvt_memo *s = look_up(memos, key, hash, stack_hash);
 
@@ -537,14 +468,14 @@ static void keep_delta(struct rvt_memos *memos, const struct rvt_memo *s,
 }
 
 /*
- * A memo of what flow->body, memos->returns and @filled say, which ends as @end says. NULL: there is no
- * room for it.
+ * A memo of what flow->body, memos->returns and @filled say, which ends as @end says. NULL: there
+ * is no room for it.
  */
 static struct rvt_memo *keep(struct rvt_flow *flow, struct rvt_memo *filled,
 			     const struct rvt_memo_path *end)
 {
 	const struct rvt_body *body = &flow->body;
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = flow->base.memos;
 	struct rvt_memo_path *path;
 	struct rvt_memo *s;
 	size_t delta, room;
@@ -582,7 +513,7 @@ void rvt_memos_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	if (is_more(flow) || !fill(flow, &filled))
 		return;
 	if (address != filled.pc) {
-		if (address != flow->memos->key.address)
+		if (address != flow->base.memos->key.address)
 			return;
 		filled.flags |= RVT_MEMO_KEEPS_ADDRESS;
 	}
@@ -596,7 +527,7 @@ void rvt_memos_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 static struct rvt_memo *keep_transient(struct rvt_flow *flow,
 				       const struct rvt_transient_memo *transient)
 {
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = flow->base.memos;
 	const struct rvt_memo_path end = end_of_transient(memos);
 	struct rvt_memo filled = memos->memos[0];
 	struct rvt_body *body = &flow->body;
@@ -612,7 +543,7 @@ static struct rvt_memo *keep_transient(struct rvt_flow *flow,
 struct rvt_memo *rvt_memos_transient(struct rvt_flow *flow,
 				     const struct rvt_transient_memo *transient)
 {
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = flow->base.memos;
 	struct rvt_memo *s = &memos->memos[0];
 
 	s->pc = transient->pc;
@@ -651,7 +582,7 @@ static bool join_bodies(struct rvt_flow *flow, const struct rvt_memo_group *grou
 
 	body->n_words = 0;
 	for (unsigned int i = 0; i < group->n; i++) {
-		struct rvt_memo_path *path = rvt_memo_path(flow->memos, group->memos[i]);
+		struct rvt_memo_path *path = rvt_memo_path(flow->base.memos, group->memos[i]);
 
 		if (body->n_words + path->n_words > RVT_BODY_WORDS)
 			return false;
@@ -695,7 +626,7 @@ static bool add_group(const struct rvt_memo_group *group, struct rvt_memo *sum)
 
 struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_group *group)
 {
-	struct rvt_memos *memos = flow->memos;
+	struct rvt_memos *memos = flow->base.memos;
 	struct rvt_memo_path end;
 	struct rvt_memo sum;
 
@@ -714,73 +645,20 @@ struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_gr
 	return keep(flow, &sum, &end);
 }
 
-/* ---- counts ---- */
+/* ---- delivering ---- */
 
-/*
- * They lie all over their tables: first the memo is fetched, then, when that is there, its path,
- * and then what that leads through. What only fetches must be inlined: else it has no effect for
- * the compiler.
- */
-#define AHEAD 8
-
-/* What is counted @ahead of @i; NULL: nothing. */
-static struct rvt_memo *counted_ahead(struct rvt_memos *memos, uint32_t i, uint32_t ahead)
+bool rvt_memos_collect(struct rvt_flow *flow, const struct rvt_memo *s)
 {
-	return i + ahead < memos->n_counted ? &memos->memos[memos->counted[i + ahead]] : NULL;
-}
-
-/* What the body of @path leads through: segments, and the blocks of runs. */
-static inline __attribute__((always_inline)) void
-fetch_body(struct rvt_flow *flow, struct rvt_memo_path *path)
-{
+	struct rvt_memo_path *path = rvt_memo_path(flow->base.memos, s);
 	const uint32_t *word = rvt_memo_body(path), *end = word + path->n_words;
-	struct rvt_body_item item;
 
 	while (word < end) {
-		word = rvt_body_next(flow->segments, word, &item);
-		if (item.seg)
-			__builtin_prefetch(item.seg, 1);
-		else
-			rvt_block_fetch(rvt_block_of(&item.run));
+		if (*word & RVT_BODY_RUN) {
+			memcpy(&flow->runs[flow->n_runs++], word + 1, sizeof(struct rvt_run));
+			word += RVT_BODY_RUN_WORDS;
+		} else {
+			rvt_flow_collect_segment(flow, rvt_segment_at(flow->segments, *word++));
+		}
 	}
-}
-
-static inline __attribute__((always_inline)) void
-fetch_ahead(struct rvt_flow *flow, uint32_t i)
-{
-	struct rvt_memos *memos = flow->memos;
-	const struct rvt_memo *s = counted_ahead(memos, i, 3 * AHEAD);
-
-	if (s)
-		__builtin_prefetch(s);
-	s = counted_ahead(memos, i, 2 * AHEAD);
-	if (s)
-		__builtin_prefetch(rvt_memo_path(memos, s));
-	s = counted_ahead(memos, i, AHEAD);
-	if (s)
-		fetch_body(flow, rvt_memo_path(memos, s));
-}
-
-void rvt_memos_expand(struct rvt_flow *flow)
-{
-	struct rvt_memos *memos = flow->memos;
-
-	if (!memos)
-		return;
-	for (uint32_t i = 0; i < memos->n_counted; i++) {
-		fetch_ahead(flow, i);
-		expand(flow, &memos->memos[memos->counted[i]]);
-	}
-	memos->n_counted = 0;
-}
-
-void rvt_memos_begin_times(struct rvt_flow *flow, struct rvt_memo *s)
-{
-	struct rvt_memos *memos = flow->memos;
-
-	expand(flow, s);
-	/* A memo that took the entry of another is in the list a second time. */
-	if (memos->n_counted == RVT_MEMO_ENTRIES)
-		rvt_memos_expand(flow);
-	memos->counted[memos->n_counted++] = s - memos->memos;
+	return rvt_memos_deliver_full(flow);
 }

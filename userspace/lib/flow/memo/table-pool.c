@@ -1,67 +1,195 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Flow engine: tables from a flow that ends to one that begins.
+ * Flow engine: tables of flows, and the pool where they wait for the next flow.
  */
 #include <stdlib.h>
-#include "flow/memo/table-pool.h"
+#include <string.h>
 #include "flow/memo/memos.h"
+#include "flow/memo/segments.h"
+#include "flow/memo/table-pool.h"
+
+struct tables {
+	struct rvt_pooled pooled;
+	struct rvt_code_config code;
+	unsigned int depth;		/* of the return stack */
+	uint64_t encoder;
+	struct rvt_segments *segments;	/* or NULL */
+	struct rvt_memos *memos;	/* or NULL */
+	struct rvt_counts *counts;	/* or NULL */
+	const struct rvt_count_ops *count_ops;
+	struct rvt_deferred deferred;
+	uint32_t n_mapping_ids;
+	struct rvt_mapping_id mapping_ids[RVT_FLOW_MAPPING_IDS];
+};
+
+static void free_tables(struct tables *t)
+{
+	rvt_segments_destroy(t->segments);
+	rvt_memos_destroy(t->memos);
+	if (t->counts)
+		t->count_ops->destroy(t->counts);
+	rvt_deferred_free(&t->deferred);
+	free(t);
+}
+
+static void destroy(struct rvt_pooled *pooled)
+{
+	/* .pooled is the first member */
+	free_tables((struct tables *)pooled);
+}
+
+/* ---- in ---- */
 
 /*
  * Whether segments are of the blocks of one image, and nothing in the tables is still to be
  * counted.
  */
-static bool may_leave(const struct rvt_flow *flow)
+static bool may_put(const struct rvt_flow *flow)
 {
-	return flow->image && !flow->several_images && flow->segments &&
-	       !flow->deferred.left && !flow->segments->n_counted &&
-	       (!flow->memos || !flow->memos->n_counted);
+	return flow->image && !flow->several_images && (flow->segments || flow->base.memos) &&
+	       !flow->deferred.left && (!flow->segments || !flow->segments->n_counted) &&
+	       (!flow->base.memos || !flow->base.memos->n_counted);
 }
 
-void rvt_flow_pool_tables(struct rvt_flow *flow)
+static bool put(struct rvt_flow *flow)
 {
-	struct rvt_pool_entry *spare;
+	struct tables *t;
 
-	if (!may_leave(flow))
-		return;
-	spare = malloc(sizeof(*spare));
-	if (!spare)
-		return;
-	if (flow->memos)
-		rvt_memos_forget(flow->memos);
-	*spare = (struct rvt_pool_entry){
-		.segments = flow->segments, .memos = flow->memos,
-		.counts = flow->counts,
-	};
-	rvt_deferred_inherit(&spare->deferred, &flow->deferred);
+	if (!may_put(flow))
+		return false;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return false;
+	t->pooled.destroy = destroy;
+	t->code = flow->code;
+	t->depth = flow->base.returns.depth;
+	t->encoder = flow->encoder;
+	t->segments = flow->segments;
+	t->memos = flow->base.memos;
+	t->counts = flow->base.counts;
+	t->count_ops = flow->count_ops;
+	rvt_deferred_inherit(&t->deferred, &flow->deferred);
+	t->n_mapping_ids = flow->n_mapping_ids;
+	memcpy(t->mapping_ids, flow->mapping_ids, sizeof(t->mapping_ids));
+	flow->base.counts = NULL;
+	rvt_pool_put(flow->image, &t->pooled);
+	return true;
+}
+
+void rvt_tables_put(struct rvt_flow *flow)
+{
+	if (!put(flow)) {
+		rvt_segments_destroy(flow->segments);
+		rvt_memos_destroy(flow->base.memos);
+	}
 	flow->segments = NULL;
-	flow->memos = NULL;
-	flow->counts = NULL;
-	rvt_pool_put(flow->image, spare);
+	flow->base.memos = NULL;
 }
 
-void rvt_flow_take_pooled(struct rvt_flow *flow)
-{
-	struct rvt_pool_entry *spare;
+/* ---- out ---- */
 
-	if (flow->segments || flow->memos || !flow->image || flow->several_images)
+static bool has_same_code(const struct rvt_pooled *pooled, const void *ctx)
+{
+	const struct tables *t = (const struct tables *)pooled;
+	const struct rvt_flow *flow = ctx;
+
+	return rvt_code_same_config(&t->code, &flow->code);
+}
+
+static bool has_same_encoder(const struct rvt_pooled *pooled, const void *ctx)
+{
+	const struct tables *t = (const struct tables *)pooled;
+	const struct rvt_flow *flow = ctx;
+
+	return t->encoder == flow->encoder && t->depth == flow->base.returns.depth &&
+	       has_same_code(pooled, ctx);
+}
+
+/* What addresses meant to the flow that had @t is known of the same mappings in other spaces. */
+static void inherit_mapping_ids(struct rvt_flow *flow, const struct tables *t)
+{
+	memcpy(flow->mapping_ids, t->mapping_ids, sizeof(flow->mapping_ids));
+	for (unsigned int i = 0; i < RVT_FLOW_MAPPING_IDS; i++)
+		flow->mapping_ids[i].inherited = flow->mapping_ids[i].id;
+	flow->inherited = true;
+	flow->n_mapping_ids = t->n_mapping_ids;
+}
+
+static void take(struct rvt_flow *flow)
+{
+	struct rvt_pooled *pooled = NULL;
+	struct tables *t;
+	bool same;
+
+	if (flow->segments || flow->base.memos || !flow->image || flow->several_images)
 		return;
-	spare = rvt_pool_take(flow->image);
-	if (!spare)
+	if (flow->encoder)
+		pooled = rvt_pool_take(flow->image, has_same_encoder, flow);
+	same = pooled;
+	if (!pooled)
+		pooled = rvt_pool_take(flow->image, has_same_code, flow);
+	if (!pooled)
 		return;
-	flow->segments = spare->segments;
-	flow->memos = spare->memos;
-	rvt_counts_inherit(&flow->counts, &spare->counts);
-	rvt_deferred_inherit(&flow->deferred, &spare->deferred);
+	t = (struct tables *)pooled;
+	if (same)
+		inherit_mapping_ids(flow, t);
+	else if (t->memos)
+		rvt_memos_forget(t->memos);
+	flow->segments = t->segments;
+	flow->base.memos = t->memos;
+	t->segments = NULL;
+	t->memos = NULL;
+	if (t->counts && flow->base.counts)
+		flow->count_ops->inherit(&flow->base.counts, &t->counts);
+	rvt_deferred_inherit(&flow->deferred, &t->deferred);
+	/* Nodes have other numbers now. */
 	rvt_flow_new_mapping_epoch(flow);
-	rvt_counts_destroy(spare->counts);
-	free(spare);
+	free_tables(t);
 }
 
-void rvt_pool_entry_destroy(struct rvt_pool_entry *spare)
+bool rvt_tables_have_memos(struct rvt_flow *flow)
 {
-	rvt_segments_destroy(spare->segments);
-	rvt_memos_destroy(spare->memos);
-	rvt_counts_destroy(spare->counts);
-	rvt_deferred_free(&spare->deferred);
-	free(spare);
+	if (flow->base.memos)
+		return true;
+	take(flow);
+	if (flow->base.memos || flow->no_memos)
+		return flow->base.memos;
+	flow->base.memos = rvt_memos_create();
+	flow->no_memos = !flow->base.memos;
+	return flow->base.memos;
+}
+
+static bool make_segments(struct rvt_flow *flow, uint32_t flags)
+{
+	take(flow);
+	if (flow->segments)
+		return true;
+	flow->segments = rvt_segments_create();
+	flow->no_segments = !flow->segments;
+	if (flow->segments)
+		flow->segments->flags = flags;
+	return flow->segments;
+}
+
+/* Segments begin anew. False: not now, some counts are deferred. */
+static bool reset_segments(struct rvt_flow *flow, uint32_t flags)
+{
+	if (flow->deferred.left) {
+		flow->deferred.full = true;
+		return flow->segments->flags == flags;
+	}
+	rvt_memos_reset(flow);
+	if (flow->base.counts)
+		flow->count_ops->expand(flow);
+	rvt_segments_reset(flow->segments, flags);
+	rvt_flow_new_mapping_epoch(flow);
+	return true;
+}
+
+bool rvt_tables_have_segments(struct rvt_flow *flow, uint32_t flags)
+{
+	if (!flow->segments && !make_segments(flow, flags))
+		return false;
+	return (flow->segments->flags == flags && rvt_segments_have_room(flow->segments)) ||
+	       reset_segments(flow, flags);
 }

@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Inside the flow engine: tables that a flow leaves to its image when it ends, for the next one
- * there. What segments say of code is as true then as are the blocks of the image, so a recording
- * that is decoded again, or another part of it, begins with them. What memos say is
- * forgotten, as it is of one trace; their memory is used again, which is cheaper than to have pages
- * cleared.
+ * Inside the flow engine: the tables of a flow, and the pool where it leaves them for another flow
+ * of the same image and configuration. What segments say of code holds there; what memos say holds
+ * for flows of the same encoder (rvt_flow_set_encoder()). Else their memory is used again, which is
+ * cheaper than to have pages cleared. Several threads may use the pool of one image.
  */
 #ifndef RVT_LIB_FLOW_TABLE_POOL_H
 #define RVT_LIB_FLOW_TABLE_POOL_H
 
 #include "flow/core/state.h"
 
-struct rvt_pool_entry {
-	struct rvt_pool_entry *next;
-	struct rvt_segments *segments;
-	struct rvt_memos *memos;	/* or NULL */
-	struct rvt_counts *counts;	/* or NULL */
-	struct rvt_deferred deferred;
-};
-
+/* @flow ends: its tables go to the pool, or, where something in them was not told, away. */
+void rvt_tables_put(struct rvt_flow *flow);
+/* Whether @flow has a table of memos; it is made, or taken from the pool, when first asked for. */
+bool rvt_tables_have_memos(struct rvt_flow *flow);
 /*
- * @flow is about to end: its tables are the image's, unless something in them is not counted yet.
+ * Whether @flow has segments for orders with @flags, and room for more. They are made, taken from
+ * the pool, or forgotten, if it takes that. False, too: not now, as some counts are deferred.
  */
-void rvt_flow_pool_tables(struct rvt_flow *flow);
-/* @flow, which has no tables, has some that another flow left, if there are any. */
-void rvt_flow_take_pooled(struct rvt_flow *flow);
-void rvt_pool_entry_destroy(struct rvt_pool_entry *spare);
+bool rvt_tables_have_segments(struct rvt_flow *flow, uint32_t flags);
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "flow/walk/emit.h"
 #include "flow/walk/walk.h"
 
 /* The first limit that forbids executing another instruction; RVT_GO_ON if none does. */
@@ -183,7 +184,7 @@ static int execute_block(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_c
 			return go_to_target(flow, b);
 		return rvt_walk_go(flow, rvt_walk_follow(flow, b, &b->next, b->end_pc), b->end_pc);
 	case RVT_END_CALL:
-		rvt_returns_push(&flow->returns, b->end_pc);
+		rvt_returns_push(&flow->base.returns, b->end_pc);
 		/* fall through */
 	case RVT_END_JUMP:
 		return go_to_target(flow, b);

@@ -56,9 +56,9 @@ int rvt_walk_leave(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_l
 
 	w->indirect++;
 	if (is_return)
-		order->popped_valid = rvt_returns_pop(&flow->returns, &order->popped);
+		order->popped_valid = rvt_returns_pop(&flow->base.returns, &order->popped);
 	if (l->end == RVT_END_IND_CALL || (l->end == RVT_END_COROUTINE && is_return))
-		rvt_returns_push(&flow->returns, l->end_pc);
+		rvt_returns_push(&flow->base.returns, l->end_pc);
 	if (l->inferred)
 		return rvt_walk_go(flow, NULL, l->target);
 	rvt_walk_go(flow, NULL, l->end_pc);

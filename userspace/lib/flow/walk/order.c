@@ -3,8 +3,8 @@
  * Block walk: an order as a whole. Of repeated history only as much is walked as it takes until the
  * flow is where it was before; the rest does the same, so its counts are multiplied.
  */
-#include <string.h>
-#include "flow/count/counts.h"
+#include "flow/count/expand.h"
+#include "flow/walk/emit.h"
 #include "flow/walk/walk.h"
 
 /* ---- repeated history ---- */
@@ -23,7 +23,7 @@ static struct position position_of(const struct rvt_flow *flow)
 {
 	return (struct position){
 		.pc = rvt_flow_current(flow), .mapping_epoch = flow->mapping_epochs[0],
-		.depth = rvt_returns_used(&flow->returns), .last_block = flow->last_block,
+		.depth = rvt_returns_used(&flow->base.returns), .last_block = flow->last_block,
 		.last_insn = flow->last_insn, .consecutive = flow->consecutive,
 	};
 }
@@ -49,7 +49,7 @@ static void begin_stretch(struct rvt_flow *flow, const struct rvt_walk *w, struc
 	s->before = *w;
 	s->patterns = 0;
 	rvt_body_begin(&flow->body);
-	rvt_returns_log(&flow->returns, &s->delta);
+	rvt_returns_log(&flow->base.returns, &s->delta);
 }
 
 /* Whether the flow is where @s began, with the same return addresses and none dropped meanwhile. */
@@ -58,7 +58,7 @@ static bool is_cycle(const struct rvt_flow *flow, const struct stretch *s)
 	const struct position now = position_of(flow);
 
 	return is_same(&s->from, &now) && rvt_stack_delta_is_none(&s->delta) &&
-	       s->from.depth + s->delta.nesting <= flow->returns.depth && !flow->body.too_long;
+	       s->from.depth + s->delta.nesting <= flow->base.returns.depth && !flow->body.too_long;
 }
 
 /* @s, which is a cycle, is done @times times more. */
@@ -74,7 +74,7 @@ static void multiply(struct rvt_flow *flow, struct rvt_walk *w, const struct str
 	w->taken += times * (w->taken - before->taken);
 	w->indirect += times * (w->indirect - before->indirect);
 	w->returns += times * (w->returns - before->returns);
-	if (flow->counts && times)
+	if (flow->base.counts && times)
 		rvt_count_body(flow, &flow->body, s->from.pc, times);
 }
 
@@ -89,7 +89,9 @@ static uint64_t times_of(const struct rvt_walk *w, const struct stretch *s, uint
 	return w->insns_left / insns < times ? w->insns_left / insns : times;
 }
 
-/* The next @n outcomes of the order, the beginning of a pattern first, are all there are for now. */
+/*
+ * The next @n outcomes of the order, the beginning of a pattern first, are all there are for now.
+ */
 static void set_outcomes(struct rvt_walk *w, const struct rvt_walk *whole, uint64_t n)
 {
 	w->bits = w->order->outcomes;
@@ -144,10 +146,10 @@ static int walk_repeated(struct rvt_flow *flow, struct rvt_walk *w)
 	uint64_t patterns = w->outcomes_left / w->order->period;
 	int stop;
 
-	flow->recording = flow->counts;
+	flow->recording = flow->base.counts;
 	stop = find_cycle(flow, w, &patterns);
 	flow->recording = false;
-	rvt_returns_log_end(&flow->returns, NULL);
+	rvt_returns_log_end(&flow->base.returns, NULL);
 	if (stop == RVT_GO_ON)
 		return rvt_walk_order(flow, w);
 	w->outcomes_left += patterns * w->order->period;
@@ -162,8 +164,8 @@ static bool is_repeated(const struct rvt_flow *flow, const struct rvt_walk *w)
 	const struct rvt_order *order = w->order;
 
 	return order->period && order->n_outcomes >= MIN_PATTERNS * (uint64_t)order->period &&
-	       w->ends && !(order->flags & RVT_RUN_ECALL_COUNTS) && !flow->collect &&
-	       !flow->recording && !flow->returns.recursions;
+	       w->ends && !(order->flags & RVT_RUN_ECALL_COUNTS) && !flow->base.collect &&
+	       !flow->recording && !flow->base.returns.recursions;
 }
 
 /* ---- orders ---- */

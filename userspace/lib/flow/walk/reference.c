@@ -4,7 +4,7 @@
  * plain on purpose; tests compare the block walk with it.
  */
 #include <errno.h>
-#include "flow/core/state.h"
+#include "flow/walk/emit.h"
 
 struct walk {
 	struct rvt_order *order;
@@ -104,9 +104,9 @@ static int leave_indirect(struct rvt_flow *flow, struct walk *w, const struct rv
 
 	flow->stats.indirect++;
 	if (is_return)
-		order->popped_valid = rvt_returns_pop(&flow->returns, &order->popped);
+		order->popped_valid = rvt_returns_pop(&flow->base.returns, &order->popped);
 	if (insn->iclass == RVT_INSN_IND_CALL || swap)
-		rvt_returns_push(&flow->returns, *next);
+		rvt_returns_push(&flow->base.returns, *next);
 	if (inferred) {
 		*next = target;
 		return EXECUTE;
@@ -150,7 +150,7 @@ static int execute(struct rvt_flow *flow, struct walk *w, struct rvt_insn *insn,
 			next = target;
 		break;
 	case RVT_INSN_CALL:
-		rvt_returns_push(&flow->returns, next);
+		rvt_returns_push(&flow->base.returns, next);
 		next = target;
 		break;
 	case RVT_INSN_JUMP:

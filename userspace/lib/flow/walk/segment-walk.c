@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include "flow/count/expand.h"
 #include "flow/memo/table-pool.h"
 #include "flow/walk/walk.h"
 
@@ -64,8 +65,8 @@ static struct rvt_segment *learn(struct rvt_flow *flow, struct rvt_walk *w, uint
 /* Where the next return leads is looked up soon. */
 static INLINE void fetch_return(struct rvt_flow *flow)
 {
-	if (rvt_returns_used(&flow->returns))
-		__builtin_prefetch(rvt_flow_target(flow, rvt_returns_top(&flow->returns)));
+	if (rvt_returns_used(&flow->base.returns))
+		__builtin_prefetch(rvt_flow_target(flow, rvt_returns_top(&flow->base.returns)));
 }
 
 /*
@@ -75,7 +76,7 @@ static INLINE void fetch_return(struct rvt_flow *flow)
 static bool apply_calls(struct rvt_flow *flow, const struct rvt_segment *seg)
 {
 	const uint64_t *pushes = rvt_segment_pushes(flow->segments, seg);
-	struct rvt_return_stack *stack = &flow->returns;
+	struct rvt_return_stack *stack = &flow->base.returns;
 
 	/* Without a stack calls leave nothing behind to return to. */
 	if (!stack->depth)
@@ -227,7 +228,7 @@ static uint32_t node_at(struct rvt_flow *flow, uint64_t pc)
 static uint32_t follow_return(struct rvt_flow *flow, struct rvt_walk *w,
 			      const struct rvt_segment *seg)
 {
-	struct rvt_return_stack *stack = &flow->returns;
+	struct rvt_return_stack *stack = &flow->base.returns;
 	uint32_t node;
 	uint64_t pc;
 
@@ -241,8 +242,9 @@ static uint32_t follow_return(struct rvt_flow *flow, struct rvt_walk *w,
 	w->order->popped_valid = true;
 	w->returns++;
 	w->indirect++;
-	if (flow->counts)
-		rvt_counts_return(flow->counts, &rvt_segment_path(flow->segments, seg)->last, pc);
+	if (flow->base.counts)
+		rvt_counts_return(flow->base.counts, &rvt_segment_path(flow->segments, seg)->last,
+				  pc);
 	fetch_return(flow);
 	return node;
 }
@@ -299,7 +301,7 @@ static INLINE bool take_segment(struct rvt_flow *flow, struct rvt_walk *w, struc
 	r->last = seg;
 	r->at = seg->next;
 	if (counting)
-		rvt_flow_count_once(flow, seg);
+		rvt_count_segment_once(flow, seg);
 	if (collecting)
 		rvt_flow_collect_segment(flow, seg);
 	if (unlikely(flow->recording))
@@ -388,9 +390,9 @@ static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_se
 	flow->consecutive = true;
 	flow->last_block = path->last;
 	flow->last_insn = path->last_insn;
-	if (flow->counts) {
-		rvt_counts_ahead(flow->counts, path->last, flow->last_insn, pc);
-		flow->counts->ahead = !leaves;
+	if (flow->base.counts) {
+		rvt_counts_ahead(flow->base.counts, path->last, flow->last_insn, pc);
+		flow->base.counts->ahead = !leaves;
 	}
 	if (leaves)
 		return rvt_walk_leave(flow, w, &(struct rvt_leaving){
@@ -413,55 +415,18 @@ int rvt_walk_segments(struct rvt_flow *flow, struct rvt_walk *w)
 		return RVT_GO_ON;
 	}
 	fetch_return(flow);
-	if (flow->collect)
-		last = replay_segments(flow, w, &node, flow->counts, true);
-	else if (flow->counts)
+	if (flow->base.collect)
+		last = replay_segments(flow, w, &node, flow->base.counts, true);
+	else if (flow->base.counts)
 		last = replay_segments(flow, w, &node, true, false);
 	else
 		last = replay_segments(flow, w, &node, false, false);
 	if (!last)
 		return RVT_GO_ON;
-	if (flow->counts)
-		rvt_counts_begin(flow->counts, from);
+	if (flow->base.counts)
+		rvt_counts_begin(flow->base.counts, from);
 	stop = settle(flow, w, last, node);
 	return flow->result ? -ECANCELED : stop;
-}
-
-static bool make_tables(struct rvt_flow *flow, uint32_t flags)
-{
-	struct rvt_segments *segments;
-
-	if (flow->teacher)
-		rvt_flow_learn(flow);
-	rvt_flow_take_pooled(flow);
-	if (flow->segments)
-		return true;
-	segments = rvt_segments_create();
-	if (!segments) {
-		flow->no_segments = true;
-		return false;
-	}
-	segments->flags = flags;
-	flow->segments = segments;
-	return true;
-}
-
-/*
- * Begins anew, for orders with @flags, when there is no more room or they were others. False: not
- * now, some counts are deferred.
- */
-static bool reset_tables(struct rvt_flow *flow, uint32_t flags)
-{
-	if (flow->deferred.left) {
-		flow->deferred.full = true;
-		return flow->segments->flags == flags;
-	}
-	rvt_memos_reset(flow);
-	if (flow->counts)
-		rvt_flow_expand_segments(flow);
-	rvt_segments_reset(flow->segments, flags);
-	rvt_flow_new_mapping_epoch(flow);
-	return true;
 }
 
 /* Segments serve orders with outcomes in bits. */
@@ -478,10 +443,7 @@ void rvt_walk_segments_prepare(struct rvt_flow *flow, struct rvt_walk *w)
 		  order->n_outcomes;
 	if (order->n_outcomes < RVT_SEGMENT_OUTCOMES && !w->tails && !w->ends)
 		return;
-	if (!flow->segments && !make_tables(flow, flags))
-		return;
-	if ((flow->segments->flags != flags || !rvt_segments_have_room(flow->segments)) &&
-	    !reset_tables(flow, flags))
+	if (!rvt_tables_have_segments(flow, flags))
 		return;
 	w->uses_segments = true;
 	w->segments_at = order->n_outcomes;

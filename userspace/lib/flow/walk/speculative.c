@@ -2,7 +2,8 @@
 /*
  * Speculative walks: walking a message by segments, all or nothing.
  */
-#include "flow/walk/speculative.h"
+#include "flow/count/expand.h"
+#include "flow/memo/memos.h"
 #include "flow/walk/walk.h"
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -109,12 +110,12 @@ static INLINE bool push(struct delta *delta, const uint64_t *pc)
 /* Where the next return leads that is not of a call of the speculative walk is looked up soon. */
 static INLINE void fetch_return(struct rvt_flow *flow, const struct delta *delta)
 {
-	__builtin_prefetch(rvt_flow_target(flow, flow->returns.top[-1 - (int)delta->n_pops]));
+	__builtin_prefetch(rvt_flow_target(flow, flow->base.returns.top[-1 - (int)delta->n_pops]));
 }
 
 static INLINE bool pop(struct rvt_flow *flow, struct delta *delta, uint64_t *pc)
 {
-	const struct rvt_return_stack *stack = &flow->returns;
+	const struct rvt_return_stack *stack = &flow->base.returns;
 	const unsigned int own = !!delta->n_pushes;
 	const uint64_t *const pushed = delta->pushes[delta->n_pushes - own];
 	const uint64_t *const before = &stack->top[-1 - (int)delta->n_pops];
@@ -136,7 +137,7 @@ static INLINE bool call(struct rvt_flow *flow, struct delta *delta, const struct
 	const int height = (int)(delta->n_pushes - delta->n_pops) + seg->nesting;
 
 	/* Without a stack calls leave nothing behind to return to. */
-	if (unlikely(!flow->returns.depth))
+	if (unlikely(!flow->base.returns.depth))
 		return !rvt_segment_returns(seg);
 	delta->nesting = height > delta->nesting ? height : delta->nesting;
 	__builtin_prefetch(pushes);
@@ -269,7 +270,7 @@ static INLINE uint32_t follow_return(struct rvt_flow *flow, struct speculation *
 	uint64_t pc;
 
 	if (d->n_returns == RVT_DELTA_PCS || !pop(flow, &d->delta, &pc) ||
-	    rvt_va_half(pc) != rvt_va_half(flow->memos->key.pc))
+	    rvt_va_half(pc) != rvt_va_half(flow->base.memos->key.pc))
 		return 0;
 	d->returns[d->n_returns].seg = seg;
 	d->returns[d->n_returns++].pc = pc;
@@ -283,7 +284,7 @@ static INLINE bool leave_by_return(struct rvt_flow *flow, struct speculation *d)
 	uint64_t pc;
 
 	d->delta.empty = !d->delta.n_pushes &&
-			 d->delta.n_pops == rvt_returns_used(&flow->returns);
+			 d->delta.n_pops == rvt_returns_used(&flow->base.returns);
 	return d->delta.empty || pop(flow, &d->delta, &pc);
 }
 
@@ -298,10 +299,10 @@ static INLINE bool leave(struct rvt_flow *flow, struct speculation *d,
 	if (seg->falls)
 		return true;
 	if (seg->ends_return)
-		return !flow->returns.depth || leave_by_return(flow, d);
+		return !flow->base.returns.depth || leave_by_return(flow, d);
 	if (spec->flags & RVT_RUN_ABSOLUTE_JUMP && path->flags & RVT_SEGMENT_ABSOLUTE)
 		return false;
-	if (!flow->returns.depth || path->end == RVT_END_INDIRECT)
+	if (!flow->base.returns.depth || path->end == RVT_END_INDIRECT)
 		return true;
 	if (path->end == RVT_END_RETURN)
 		return leave_by_return(flow, d);
@@ -453,13 +454,13 @@ static void count(struct rvt_flow *flow, struct speculation *d, const struct rvt
 		d->segments[d->n_segments + i] = &none;
 	for (unsigned int i = 0; i < d->n_segments; i += COUNTED)
 		for (unsigned int j = i; j < i + COUNTED; j++)
-			rvt_flow_count_once(flow, d->segments[j]);
+			rvt_count_segment_once(flow, d->segments[j]);
 	for (unsigned int i = 0; i < d->n_returns; i++)
-		rvt_counts_return(flow->counts,
+		rvt_counts_return(flow->base.counts,
 				  &rvt_segment_path(flow->segments, d->returns[i].seg)->last,
 				  d->returns[i].pc);
 	if (spec->jumps)
-		rvt_counts_return(flow->counts, &last->last, spec->target);
+		rvt_counts_return(flow->base.counts, &last->last, spec->target);
 }
 
 static bool deliver(struct rvt_flow *flow, const struct speculation *d)
@@ -475,16 +476,16 @@ static INLINE struct rvt_memo *take(struct rvt_flow *flow, struct speculation *d
 {
 	const struct rvt_segment_path *last =
 		rvt_segment_path(flow->segments, d->segments[d->n_segments - 1]);
-	struct rvt_stack_delta *log = &flow->memos->returns;
+	struct rvt_stack_delta *log = &flow->base.memos->returns;
 	struct rvt_transient_memo speculation;
 
 	__builtin_prefetch(last);
 	if (!sum_up(d, here, &speculation.sums))
 		return NULL;
-	write_log(&flow->returns, &d->delta, log);
-	if (!apply_delta(&flow->returns, log))
+	write_log(&flow->base.returns, &d->delta, log);
+	if (!apply_delta(&flow->base.returns, log))
 		return NULL;
-	if (flow->counts)
+	if (flow->base.counts)
 		count(flow, d, spec, last);
 	speculation.consecutive = !spec->jumps;
 	speculation.segments = d->segments;
@@ -513,8 +514,9 @@ struct rvt_memo *rvt_speculate(struct rvt_flow *flow, const struct rvt_speculati
 	struct speculation d;
 
 	if (!segments || segments->flags != (spec->flags & RVT_SEGMENT_RUN_FLAGS) ||
-	    !rvt_segments_have_room(segments) || !rvt_memos_have_room(flow->memos) ||
-	    flow->returns.recursions || spec->n_outcomes > RVT_SPECULATION_OUTCOMES)
+	    !rvt_segments_have_room(segments) || !rvt_memos_have_room(flow->base.memos) ||
+	    flow->base.returns.recursions || spec->n_outcomes > RVT_SPECULATION_OUTCOMES ||
+	    (spec->jumps && spec->target != rvt_code_addr(&flow->code, spec->target & ~1ull)))
 		return NULL;
 	d.piece = NULL;
 	d.n_returns = 0;
@@ -525,7 +527,7 @@ struct rvt_memo *rvt_speculate(struct rvt_flow *flow, const struct rvt_speculati
 		d.delta.pushes[i] = &none;
 	fetch_return(flow, &d.delta);
 	here = (struct here){
-		.at = first_node(flow, &d, flow->memos->key.pc),
+		.at = first_node(flow, &d, flow->base.memos->key.pc),
 		.bits = spec->outcomes | 1ull << spec->n_outcomes,
 	};
 	if (!find_segments(flow, &d, &here, spec))
@@ -535,6 +537,6 @@ struct rvt_memo *rvt_speculate(struct rvt_flow *flow, const struct rvt_speculati
 	if (!s)
 		return NULL;
 	rvt_memos_add(flow, s);
-	*whole = !flow->collect || deliver(flow, &d);
+	*whole = !flow->base.collect || deliver(flow, &d);
 	return s;
 }

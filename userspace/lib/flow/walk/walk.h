@@ -7,6 +7,7 @@
 #define RVT_LIB_FLOW_WALK_H
 
 #include "flow/core/state.h"
+#include "flow/memo/segments.h"
 
 #define RVT_GO_ON (-1)		/* no enum rvt_stop: the order goes on */
 

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Message memos: what the bytes of one message do to a flow that stands at an address. A protocol
+ * decoder that finds the memo of a message need neither parse it nor walk. Only for
+ * messages that mean the same whenever the same bytes come in the same state: no predictor, no
+ * event; of the return stack only what is noted here.
+ *
+ * What a message leads to may depend on the return stack: then there are several memos of its key,
+ * each with the returns that it needs, which are compared when it is taken. All but the first have
+ * a stack hash to what those are, to be found by.
+ *
+ * A memo holds for the code that it was recorded over: flow->base.mapping_id, part of the key,
+ * names a space and its generation. The code of a memo lies in one half (flow/core/blocks.h).
+ */
+#ifndef RVT_LIB_FLOW_CORE_MEMO_H
+#define RVT_LIB_FLOW_CORE_MEMO_H
+
+#include "flow/core/body.h"
+#include "flow/core/return-stack.h"
+
+#define RVT_MEMO_ENTRIES 131072	/* a power of two */
+#define RVT_MEMO_SETS 16384	/* a power of two */
+#define RVT_MEMO_WAYS 8
+#define RVT_PREDICTOR_BITS 16
+#define RVT_PREDICTOR_ENTRIES (1u << RVT_PREDICTOR_BITS)
+#define RVT_MEMO_OUTCOMES UINT8_MAX	/* of all branches, at most */
+#define RVT_MEMO_GROUP 8	/* memos that are joined, at most */
+#define RVT_MEMO_PATH_BYTES (16u << 20)
+
+struct rvt_memo_key {
+	uint64_t bytes[2];	/* of the message, zeros behind them */
+	uint64_t pc;		/* where the flow stands */
+	uint64_t address;	/* last address reported */
+	uint32_t state;		/* what else the decoder's state is */
+	uint32_t mapping_id;
+};
+
+/* What replaying needs: one cache line. */
+struct rvt_memo {
+	_Alignas(64) struct rvt_memo_key key;	/* .mapping_id 0: free */
+	uint64_t pc;			/* where the flow stands then */
+	uint32_t times;			/* not yet in the counts */
+	uint32_t path : 20;		/* the rest: in 16 bytes from the beginning of .paths */
+	uint32_t stack_hash : 12;	/* to the return stack; 0: of the first memo of its key */
+	union {
+		struct {
+			uint64_t sums : 56;	/* what is executed: RVT_MEMO_INSNS, ... */
+			uint64_t flags : 4;	/* RVT_MEMO_* */
+			uint64_t extra : 4;	/* free for the decoder */
+		};
+		uint64_t word;
+	};
+};
+
+/* Where numbers are in .sums: 16 bits of insns and halfwords, 8 of the others. */
+enum {
+	RVT_MEMO_INSNS = 0, RVT_MEMO_HALFWORDS = 16,
+	RVT_MEMO_BRANCHES = 32, RVT_MEMO_TAKEN = 40, RVT_MEMO_INDIRECT = 48,
+};
+
+/*
+ * Sums of memos: of each byte of rvt_memo.word, in 16 bits each; of so many memos that none
+ * overflows.
+ */
+struct rvt_memo_sums {
+	_Alignas(16) uint64_t lanes[2];	/* see rvt_memo_sums_of() */
+	struct rvt_memo *last;		/* of the memos; NULL: none */
+	uint32_t left;			/* more memos that can be added */
+};
+#define RVT_MEMO_SUMS 256	/* memos */
+_Static_assert(RVT_MEMO_SUMS * UINT8_MAX <= UINT16_MAX, "fits");
+
+enum {
+	RVT_MEMO_KEEPS_ADDRESS = 1u << 0, /* else the last address reported is .pc */
+	RVT_MEMO_DELTA = 1u << 1,	/* something happens to the return stack */
+	RVT_MEMO_DEFERRED = 1u << 2,	/* flow/count/deferred.h */
+};
+_Static_assert(sizeof(struct rvt_memo) == 64 && RVT_MEMO_PATH_BYTES / 16 <= 1 << 20,
+	       "one cache line");
+
+/*
+ * What happens to the return stack. In a cache line of its own, by the number of the memo: so it
+ * can be fetched together with the memo.
+ */
+struct rvt_memo_delta {
+	_Alignas(64) uint8_t kept[64];	/* a struct rvt_kept_delta, maybe of calls elsewhere */
+};
+
+/*
+ * The rest. Behind it: what happens to the return stack, if that is too much for a line, and the
+ * way: numbers of segments, and RVT_BODY_RUN with a struct rvt_run in the next 4 words where no
+ * segment was known.
+ */
+struct rvt_memo_path {
+	struct rvt_code_block *last_block;
+	uint32_t last_insn;
+	uint16_t room;			/* for all that lies behind it, in 16 bytes */
+	uint8_t consecutive : 1;
+	uint8_t delta : 7;		/* room for them, in 16 bytes */
+	uint8_t n_words;		/* of the way */
+};
+_Static_assert(sizeof(struct rvt_memo_path) == 16 && sizeof(struct rvt_run) == 16,
+	       "units of paths");
+
+/*
+ * Memos lie in the order in which they were first made, and are found by a small index: memory that
+ * is not in a cache is so slow that as little as can be is touched to learn that something is not
+ * there. A way of the index has 8 bits of the hash of a key, never 0, and the number of the memo.
+ */
+struct rvt_memos {
+	struct rvt_memo memos[RVT_MEMO_ENTRIES];	/* number 0 is that of a draft */
+	uint8_t tags[RVT_MEMO_SETS][RVT_MEMO_WAYS];	/* 0: free */
+	uint32_t numbers[RVT_MEMO_SETS][RVT_MEMO_WAYS];
+	struct rvt_memo_delta delta[RVT_MEMO_ENTRIES];	/* by number */
+	_Alignas(16) uint8_t paths[RVT_MEMO_PATH_BYTES];
+	size_t n_path;			/* used of it, in 16 bytes */
+	/*
+	 * Number of a memo, above it as many bits as fit of its hash or of what the message's bytes
+	 * are. By a message's bytes, and by those of a row of frames (E-Trace) or messages
+	 * (N-Trace).
+	 */
+	uint32_t predictor[RVT_PREDICTOR_ENTRIES];
+	uint32_t pair_predictor[RVT_PREDICTOR_ENTRIES];
+	uint16_t seen[RVT_PREDICTOR_ENTRIES];	/* what came once, by the hash of its key */
+	uint32_t n_memos;		/* used of .memos; once all are, .hand is the next to go */
+	uint32_t hand, turn;
+	uint32_t n_counted;
+	uint32_t counted[RVT_MEMO_ENTRIES];	/* with .times */
+
+	/* being recorded */
+	struct rvt_memo_key key;
+	uint32_t stack_hash;
+	struct rvt_flow_stats before;
+	struct rvt_stack_delta returns;
+
+	/* of memo number 0 */
+	const struct rvt_segment_path *transient_end;
+	bool transient_consecutive;
+	struct rvt_memo *transient_kept;	/* that was made of it; NULL: none */
+
+	/* counted since rvt_memos_enter() */
+	struct rvt_memo_sums sums;
+	uint64_t from_pc;
+	uint32_t mapping_epoch;
+};
+
+static inline struct rvt_memo_path *rvt_memo_path(struct rvt_memos *memos, const struct rvt_memo *s)
+{
+	return (struct rvt_memo_path *)(memos->paths + 16 * (size_t)s->path);
+}
+
+static inline uint32_t *rvt_memo_body(struct rvt_memo_path *path)
+{
+	return (uint32_t *)(path + 1 + path->delta);
+}
+
+/*
+ * The first member of struct rvt_flow: what decoders that replay memos read and write inline, and
+ * so may see. They get at it through flow/memo.h.
+ */
+struct rvt_flow_base {
+	struct rvt_memos *memos;	/* NULL: none was made yet */
+	struct rvt_counts *counts;	/* NULL: nothing is counted */
+	bool collect;			/* runs go to the batch */
+	uint32_t mapping_id[2];		/* by rvt_va_half(): what addresses mean now */
+	uint64_t time_filter;		/* TIME events before are not delivered */
+	struct rvt_return_stack returns;
+};
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Flow engine: what the sink gets.
+ */
+#include "flow/core/state.h"
+#include "flow/memo.h"
+
+int rvt_flow_deliver(struct rvt_flow *flow)
+{
+	size_t n = flow->n_runs;
+
+	flow->n_runs = 0;
+	if (!flow->result && n && flow->delivers)
+		flow->result = flow->sink.runs(flow->sink.ctx, flow->runs, n);
+	/* In the middle of a walk: the block at hand is finished, the next is looked up anew. */
+	if (rvt_flow_mapping_changed(flow))
+		flow->piece = NULL;
+	return flow->result;
+}
+
+int rvt_flow_flush(struct rvt_flow *flow)
+{
+	return rvt_flow_deliver(flow);
+}
+
+int rvt_flow_deliver_event(struct rvt_flow *flow, const struct rvt_event *event)
+{
+	if (!rvt_flow_deliver(flow) && flow->sink.event)
+		flow->result = flow->sink.event(flow->sink.ctx, event);
+	return flow->result;
+}
+
+int rvt_flow_result(const struct rvt_flow *flow)
+{
+	return flow->result;
+}
+
+bool rvt_flow_is_consecutive(const struct rvt_flow *flow)
+{
+	return flow->consecutive;
+}
+
+bool rvt_memos_recording(const struct rvt_flow *flow)
+{
+	return flow->recording;
+}
