@@ -389,6 +389,8 @@ int cmd_stat(int argc, char **argv)
 		return 1;
 	/* counts know no times, nor who called whom */
 	options.session.count = !options.time && !counts.stacks;
+	/* stacks go with threads from cpu to cpu */
+	options.session.by_cpu = !counts.stacks;
 	err = run(&counts, &options);
 	view_close(counts.view);
 	free(counts.cpus);
