@@ -45,7 +45,8 @@ endif
 
 # `profile --format chrome`.
 JSON := $(call has,json-c)
-# `profile --format perfetto`.
+# `profile --format perfetto` and pprof.
+PROTO_FORMATS := perfetto pprof
 PROTOBUF := $(and $(call has,libprotobuf-c),$(shell command -v protoc-c))
 # What BPF does for `record`: for the machine that records.
 LIBBPF := $(call has,libbpf)
@@ -159,10 +160,10 @@ $(B)/$(1)/%.o: %.c $(B)/$(1)/flags
 $(B)/$(1)/librvtrace.a: $$(LIB_SRC:%.c=$(B)/$(1)/%.o)
 	$$(call brief,AR,$$@)rm -f $$@ && $(AR) rcs $$@ $$^
 
-PROTO_$(1) := $$(if $$(findstring HAVE_PROTOBUF,$$(CFLAGS_$(1))),$(B)/$(1)/perfetto.pb-c.o)
-$(B)/$(1)/perfetto.pb-c.o: $(B)/proto/perfetto.pb-c.c $(B)/$(1)/flags
+PROTO_$(1) := $$(if $$(findstring HAVE_PROTOBUF,$$(CFLAGS_$(1))),$$(PROTO_FORMATS:%=$(B)/$(1)/%.pb-c.o))
+$(B)/$(1)/%.pb-c.o: $(B)/proto/%.pb-c.c $(B)/$(1)/flags
 	$$(call brief,CC,$$@)$(2) $$(CFLAGS_COMMON) $$(CFLAGS_$(1)) $$(CFLAGS) -c -o $$@ $$<
-$(B)/$(1)/tools/perf-plugin/profile/perfetto.o: $$(if $$(PROTO_$(1)),$(B)/proto/perfetto.pb-c.c)
+$$(PROTO_FORMATS:%=$(B)/$(1)/tools/perf-plugin/profile/%.o): $$(if $$(PROTO_$(1)),$$(PROTO_FORMATS:%=$(B)/proto/%.pb-c.c))
 
 $(B)/$(1)/perf-rvtrace: $$(CMD_SRC:%.c=$(B)/$(1)/%.o) $$(PROTO_$(1)) $(B)/$(1)/librvtrace.a
 	$$(call brief,LINK,$$@)$(2) $$(LDFLAGS_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) $$(LIBS_$(1))

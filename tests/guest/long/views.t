@@ -182,6 +182,13 @@ if command -v protoc-c >/dev/null; then
 		"$(awk '/type:/ { begins = /BEGIN/ } /track_uuid:/ && begins { n += int($2 / 2^32) == 2 }
 			END { print n }' "$work/pftext")"
 fi
+if command -v go protoc-c >/dev/null; then
+	view profile -f pprof -o "$work/pprof" 2>/dev/null
+	is "go tool pprof: the instructions add up" "$truth" \
+		"$(go tool pprof -top "$work/pprof" 2>/dev/null | sed -n 's/.* of \([0-9]*\) total.*/\1/p')"
+	check "go tool pprof: who called leaf" sh -c "go tool pprof -peek '^leaf\$' '$work/pprof' |
+		grep -q 'middle$'"
+fi
 check "svg is XML" \
 	python3 -c "import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])" "$work/svg"
 is "stat: all that the emulator executed" "$truth" "$(awk '$1 == "all" { print $3 }' "$work/stat")"

@@ -4,14 +4,12 @@
 #include <string.h>
 #include "common/contexts.h"
 
-#define MAX_DEPTH 500	/* deeper recursion is one place */
-
 struct context *context_child(struct context *parent, const char *name, const char *dso,
 			      bool kernel)
 {
 	struct context **link = &parent->child, *child;
 
-	if (parent->depth >= MAX_DEPTH)
+	if (parent->depth >= CONTEXT_MAX_DEPTH)
 		return parent;
 	while (*link && ((*link)->kernel != kernel || strcmp((*link)->name, name) ||
 			 strcmp((*link)->dso, dso)))
@@ -98,6 +96,22 @@ int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer 
 		return -ENOMEM;
 	rvt_callstack_frame(stack, 0)->tag = (uintptr_t)context;
 	return 0;
+}
+
+/* Without a name at least the file. */
+const char *context_label(const struct context *context)
+{
+	return strcmp(context->name, CONTEXT_UNKNOWN) || !*context->dso ? context->name :
+		context->dso;
+}
+
+const struct context *context_next(const struct context *root, const struct context *node)
+{
+	if (node->child)
+		return node->child;
+	while (node != root && !node->sibling)
+		node = node->parent;
+	return node == root ? NULL : node->sibling;
 }
 
 void context_add_up(struct context *root)

@@ -6,6 +6,7 @@
 #include "common/places.h"
 #include "common/transfers.h"
 
+#define CONTEXT_MAX_DEPTH 500	/* deeper recursion is one place */
 #define CONTEXT_UNKNOWN "[unknown]"	/* the name of a function that has none */
 
 /* A function in one context: that of its parents, up to the thread, whose parent is the root. */
@@ -37,6 +38,10 @@ int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer 
  */
 struct context *context_child(struct context *parent, const char *name, const char *dso,
 			      bool kernel);
+/* What it is called for people. */
+const char *context_label(const struct context *context);
+/* The one after @node below @root, parents first; NULL: that was the last. */
+const struct context *context_next(const struct context *root, const struct context *node);
 /* Sums up all below @root and sorts children, the heaviest first. */
 void context_add_up(struct context *root);
 /* All below @root. */

@@ -13,6 +13,7 @@
 
 #ifdef HAVE_PROTOBUF
 #include "perfetto.pb-c.h"
+#include "profile/protobuf.h"
 #include "profile/timeline.h"
 
 #define SEQUENCE 1	/* all packets are of one writer */
@@ -41,8 +42,6 @@ struct perfetto {
 	uint64_t n_names;
 	bool any;
 	struct cpu_track *cpus;
-	void *buffer;
-	size_t room;
 };
 
 static uint64_t track_of(unsigned int kind, int32_t number)
@@ -55,8 +54,6 @@ static int put(struct perfetto *perfetto, Perfetto__TracePacket *packet)
 {
 	Perfetto__TracePacket *packets[] = { packet };
 	Perfetto__Trace trace = PERFETTO__TRACE__INIT;
-	size_t len;
-	void *buffer;
 
 	packet->has_trusted_packet_sequence_id = true;
 	packet->trusted_packet_sequence_id = SEQUENCE;
@@ -68,16 +65,7 @@ static int put(struct perfetto *perfetto, Perfetto__TracePacket *packet)
 	perfetto->any = true;
 	trace.n_packet = 1;
 	trace.packet = packets;
-	len = perfetto__trace__get_packed_size(&trace);
-	if (len > perfetto->room) {
-		buffer = realloc(perfetto->buffer, len);
-		if (!buffer)
-			return -ENOMEM;
-		perfetto->buffer = buffer;
-		perfetto->room = len;
-	}
-	perfetto__trace__pack(&trace, perfetto->buffer);
-	return fwrite(perfetto->buffer, len, 1, perfetto->out) == 1 ? 0 : -EIO;
+	return protobuf_put(&trace.base, perfetto->out);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -304,7 +292,6 @@ void perfetto_destroy(void *data)
 	timeline_end(&perfetto->timeline);
 	tdestroy(perfetto->names, free_interned);
 	free(perfetto->cpus);
-	free(perfetto->buffer);
 	free(perfetto);
 }
 #else

@@ -23,6 +23,7 @@ static const struct profile_format formats[] = {
 	{ "counts", "all files at once; -i and --merge take it for each format above", FLAT },
 	{ "folded", "call stacks with their instructions, for flamegraph.pl", TREE },
 	{ "svg", "a flame graph", TREE },
+	{ "pprof", "call stacks with their instructions, for pprof", TREE },
 	{ "chrome", "calls over time for Perfetto, speedscope and chrome://tracing", CHROME },
 	{ "perfetto", "the same in Perfetto's protobuf, a third of the size; who ran on each cpu",
 	  PERFETTO },
@@ -67,10 +68,10 @@ const struct profile_format *profile_format(const char *name)
 			return &formats[i];
 	if (name)
 		cmd_error(0, "there is no format '%s'; formats: llvm, bolt, autofdo, lcov, counts, "
-			     "folded, svg, chrome, perfetto", name);
+			     "folded, svg, pprof, chrome, perfetto", name);
 	else
 		cmd_error(0, "which format? Give --format llvm, bolt, autofdo, lcov, counts, "
-			     "folded, svg, chrome or perfetto");
+			     "folded, svg, pprof, chrome or perfetto");
 	return NULL;
 }
 

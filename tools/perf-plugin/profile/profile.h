@@ -90,6 +90,10 @@ void chrome_destroy(void *data);
 void chrome_next(void *data, struct places *places, const char *name);
 int chrome_close(void *data);
 
+/* pprof.c: all below @root. 0 or -errno. */
+struct context;
+int pprof_write(const struct context *root, FILE *out);
+
 /* perfetto.c: the same in Perfetto's protobuf. */
 void *perfetto_create(struct places *places, const struct rvt_session_options *options, FILE *out);
 void perfetto_ops(struct transfers_ops *ops);

@@ -33,23 +33,6 @@ void tree_ops(struct transfers_ops *ops)
 	ops->after = contexts_after;
 }
 
-/* Without a name at least the file. */
-static const char *name_of(const struct context *context)
-{
-	return strcmp(context->name, CONTEXT_UNKNOWN) || !*context->dso ? context->name :
-		context->dso;
-}
-
-/* The node after @node in a walk that visits parents first; NULL at the end. */
-static struct context *next_node(struct context *root, struct context *node)
-{
-	if (node->child)
-		return node->child;
-	while (node != root && !node->sibling)
-		node = node->parent;
-	return node == root ? NULL : node->sibling;
-}
-
 static void write_path(const struct context *node, const struct context *root, FILE *out)
 {
 	if (node->parent != root) {
@@ -57,7 +40,7 @@ static void write_path(const struct context *node, const struct context *root, F
 		fputc(';', out);
 	}
 	/* as FlameGraph's scripts have it: a semicolon begins another frame */
-	for (const char *name = name_of(node); *name; name++)
+	for (const char *name = context_label(node); *name; name++)
 		fputc(*name == ';' ? ':' : *name, out);
 	fputs(node->kernel ? "_[k]" : "", out);
 }
@@ -66,7 +49,7 @@ static void write_folded(struct tree *tree, FILE *out)
 {
 	struct context *root = &tree->contexts.root;
 
-	for (struct context *node = root; node; node = next_node(root, node)) {
+	for (const struct context *node = root; node; node = context_next(root, node)) {
 		if (!node->self)
 			continue;
 		write_path(node, root, out);
@@ -159,12 +142,12 @@ static void write_box(const struct context *node, double x, unsigned int row, un
 	unsigned int hue = node->kernel ? 200 : 20;
 	double y = (rows - row) * SVG_ROW;
 
-	for (const char *p = name_of(node); *p; p++)
+	for (const char *p = context_label(node); *p; p++)
 		hue += (unsigned char)*p % 7;
 	if (width < SVG_MIN_WIDTH)
 		return;
 	fprintf(out, "<g><title>");
-	write_escaped(name_of(node), 400, out);
+	write_escaped(context_label(node), 400, out);
 	fprintf(out, ": %" PRIu64 " instructions, %.2f%%</title><rect x=\"%.2f\" y=\"%.0f\" "
 				  "width=\"%.2f\" "
 		"height=\"%d\" fill=\"hsl(%u,70%%,65%%)\"/>", node->total,
@@ -172,7 +155,7 @@ static void write_box(const struct context *node, double x, unsigned int row, un
 		width, SVG_ROW - 1, hue % (node->kernel ? 260 : 60));
 	if (width > 3 * SVG_CHAR_WIDTH) {
 		fprintf(out, "<text x=\"%.2f\" y=\"%.0f\">", x + 2, y + SVG_ROW - 4);
-		write_escaped(name_of(node), width / SVG_CHAR_WIDTH, out);
+		write_escaped(context_label(node), width / SVG_CHAR_WIDTH, out);
 		fputs("</text>", out);
 	}
 	fputs("</g>\n", out);
@@ -204,6 +187,10 @@ static void write_svg(struct tree *tree, FILE *out)
 int tree_write(void *data, const char *name, const char *dso, FILE *out)
 {
 	(void)dso;
+	struct tree *tree = data;
+
+	if (!strcmp(name, "pprof"))
+		return pprof_write(&tree->contexts.root, out);
 	if (!strcmp(name, "svg"))
 		write_svg(data, out);
 	else
