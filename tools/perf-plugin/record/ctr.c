@@ -18,15 +18,6 @@ bool record_is_ctr(const char *event)
 	return !strncmp(event, RECORD_CTR_PMU, len) && (!event[len] || strchr("/:", event[len]));
 }
 
-void record_explain_missing_ctr(void)
-{
-	if (!record_is_riscv())
-		return;
-	cmd_error(0, "there is no PMU '" RECORD_CTR_PMU "': load its driver (modprobe riscv_ctr). "
-		  "If it does not load,\n  the kernel log says why: the harts need Ssctr in the "
-		  "devicetree, and firmware that lets the kernel use it");
-}
-
 /* What costs nothing is on unless the event says otherwise. */
 void record_ctr_defaults(struct recorder *rec)
 {

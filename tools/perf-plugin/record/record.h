@@ -233,10 +233,10 @@ pid_t thread_group(pid_t tid);
 char *record_metadata(struct recorder *rec);
 /* False: in a container, where the kernel numbers threads otherwise. */
 bool record_in_first_pid_namespace(void);
-/* False, after a message: another kind of machine, so there is no use in looking for hardware. */
-bool record_is_riscv(void);
-/* Says why there is no PMU and what to do. */
+
+/* missing.c: says why there is no PMU, of traces or of CTR, and what to do. */
 void record_explain_missing_pmu(void);
+void record_explain_missing_ctr(void);
 
 /* record-ctr.c: Control Transfer Records: is that what @event names? */
 bool record_is_ctr(const char *event);
@@ -248,7 +248,6 @@ void record_ctr_defaults(struct recorder *rec);
 int record_ctr_period(struct recorder *rec);
 /* The metadata text, malloc'd, or NULL. */
 char *record_ctr_metadata(const struct recorder *rec);
-void record_explain_missing_ctr(void);
 
 /*
  * bpf-output.c: opens an event @name on each cpu, which the programs of @output, loaded, write to
