@@ -8,7 +8,7 @@ dir=$TOP/build/guest/$test_name
 rm -rf "$dir"
 mkdir -p "$dir/share/build/riscv64/unit"
 check "the unit tests are built for riscv64" \
-	make -s -C "$TOP" WERROR=1 unit-programs-riscv64
+	make -s -C "$TOP" WERROR=0 unit-programs-riscv64
 for program in "$TOP"/build/riscv64/unit/*_test; do
 	riscv64-linux-gnu-nm "$program" | grep -q ' tandem_unicorn_create$' ||
 		cp "$program" "$dir/share/build/riscv64/unit/"
