@@ -2,7 +2,8 @@
 /*
  * rvt-insns: writes a program for the bare `virt` machine (an image for 0x80000000) that executes
  * random instructions of one group with random operands, and then switches the machine off.
- * Blocks begin with all registers loaded from a table.
+ * Blocks begin with all registers loaded from a table. The blocks are executed several times, each
+ * time with other operands, for it takes emulators longer to translate code than to execute it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #define TABLE_BYTES 512u		/* of a block: fcsr, x1 to x30, then f0 to f31 */
 #define BLOCK_STEPS 64u
 #define MAX_STEPS 2000000u
+#define ROUNDS 16u
+#define FEW_STEPS 100000u		/* fewer: two rounds, for more instructions */
 #define POINTER 31u			/* the table; no other instruction writes it */
 #define TARGET 29u			/* of indirect jumps */
 #define NOP 0x13u
@@ -37,7 +40,7 @@ struct program {
 	FILE *out;
 	size_t code_bytes;
 	uint64_t *table;
-	size_t blocks;
+	size_t blocks, rows;
 };
 
 static void put16(struct program *p, uint32_t half)
@@ -85,12 +88,28 @@ static void put_start(struct program *p)
 	put_constant(p, POINTER, 0x21, 26);		/* TABLE */
 }
 
+/* Back to @start until the table is at its end. */
+static void put_next_round(struct program *p, size_t start)
+{
+	uint64_t back;
+
+	put_constant(p, 1, 0x21, 26);			/* TABLE */
+	put(p, ((uint32_t)(p->rows * TABLE_BYTES + 0x800) & 0xfffff000u) | 2u << 7 | 0x37);
+	put(p, type_i(0x13, 2, 2, p->rows * TABLE_BYTES & 0xfff));
+	put(p, 0x002080b3);				/* add ra,ra,sp */
+	put(p, 0x001ff663);				/* bgeu t6,ra,12 bytes on */
+	back = start - p->code_bytes;
+	put(p, (((uint32_t)back + 0x800) & 0xfffff000u) | 2u << 7 | 0x17);
+	put(p, type_i(0x67, 0, 2, back & 0xfff));
+}
+
 static void put_end(struct program *p)
 {
 	put_constant(p, 5, 1, 20);			/* the test device, 0x100000 */
 	put(p, 0x00005337);				/* lui t1,5 */
 	put(p, type_i(0x13, 6, 6, 0x555));
 	put(p, 0x0062a023);				/* sw t1,0(t0) */
+	put(p, 0x10500073);				/* wfi, until that is done */
 	put(p, 0x0000006f);				/* j . */
 }
 
@@ -99,9 +118,8 @@ static uint64_t random_base(struct program *p)
 	return SCRATCH + 4096 + 8 * random_below(&p->random, 64);
 }
 
-static void begin_block(struct program *p)
+static void fill_row(struct program *p, uint64_t *row)
 {
-	uint64_t *row = p->table + p->blocks++ * (TABLE_BYTES / 8);
 	unsigned int i;
 
 	row[0] = random_below(&p->random, random_one_in(&p->random, 16) ? 8 : 5) << 5;
@@ -111,6 +129,12 @@ static void begin_block(struct program *p)
 		row[bases[i]] = random_base(p);
 	for (i = 0; i < 32; i++)
 		row[32 + i] = rv_random_float(&p->random);
+}
+
+static void begin_block(struct program *p)
+{
+	unsigned int i;
+
 	put(p, type_i(0x3003, 1, POINTER, 0));
 	put(p, 0x00309073);				/* csrw fcsr,x1 */
 	for (i = 1; i < POINTER; i++)
@@ -263,21 +287,28 @@ static int list_groups(void)
 
 static int write_program(struct program *p, unsigned int steps)
 {
-	unsigned int i;
+	unsigned int rounds = steps < FEW_STEPS ? 2 : ROUNDS;
+	size_t i, start;
 
-	p->table = calloc(steps / BLOCK_STEPS + 1, TABLE_BYTES);
+	p->blocks = (steps + rounds * BLOCK_STEPS - 1) / (rounds * BLOCK_STEPS);
+	p->rows = p->blocks * rounds;
+	p->table = calloc(p->rows, TABLE_BYTES);
 	if (!p->table)
 		return -1;
+	for (i = 0; i < p->rows; i++)
+		fill_row(p, p->table + i * (TABLE_BYTES / 8));
 	put_start(p);
-	for (i = 0; i < steps; i++) {
+	start = p->code_bytes;
+	for (i = 0; i < p->blocks * BLOCK_STEPS; i++) {
 		if (i % BLOCK_STEPS == 0)
 			begin_block(p);
 		put_step(p);
 	}
+	put_next_round(p, start);
 	put_end(p);
 	if (p->code_bytes > SCRATCH - BASE || fseek(p->out, TABLE - BASE, SEEK_SET))
 		return -1;
-	fwrite(p->table, TABLE_BYTES, p->blocks, p->out);
+	fwrite(p->table, TABLE_BYTES, p->rows, p->out);
 	free(p->table);
 	return ferror(p->out) ? -1 : 0;
 }
