@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #
-# Fuzz targets: libFuzzer's entry point, with clang's sanitizers. build.sh builds them as OSS-Fuzz wants them.
+# Fuzz targets: libFuzzer's entry point, with clang's sanitizers. build.sh builds them as OSS-Fuzz
+# wants them.
 
 FUZZ_CC ?= clang
 FUZZ_SANITIZE := address,undefined,float-divide-by-zero,local-bounds,nullability
@@ -11,7 +12,8 @@ FUZZ_LINK ?= $(FUZZ_CC) -fsanitize=$(FUZZ_SANITIZE)
 FUZZ_ENGINE ?= -fsanitize=fuzzer
 $(eval $(call variant,fuzz,$(FUZZ_CC)))
 
-FUZZ_TARGETS := ntrace ntrace-rc7 etrace etrace-029 etrace-205 recording jobs params elf jitdump kallsyms tandem ctr
+FUZZ_TARGETS := ntrace ntrace-rc7 etrace etrace-029 etrace-205 recording jobs params elf jitdump \
+	kallsyms tandem ctr
 FUZZ_PROGRAMS := $(FUZZ_TARGETS:%=$(B)/fuzz/%)
 FUZZ_COMMON := $(B)/fuzz/tests/fuzz/files.o $(B)/fuzz/librvtrace.a
 
@@ -37,10 +39,12 @@ $(foreach target,$(FUZZ_TARGETS),$(eval $(call fuzz_program,$(target))))
 -include $(shell find $(B)/fuzz -name '*.d' -type f 2>/dev/null)
 
 # Inputs made from the fixtures of the unit tests.
-$(B)/asan/fuzz-seeds: $(B)/asan/tests/fuzz/seeds.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) $(B)/asan/librvtrace.a
+$(B)/asan/fuzz-seeds: $(B)/asan/tests/fuzz/seeds.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) \
+		$(B)/asan/librvtrace.a
 	$(CC) $(LDFLAGS_asan) -o $@ $^ $(LIBS) $(LIBS_asan) -lcmocka
 
-$(B)/fuzz/seeds/complete: tests/fuzz/make-seeds $(B)/asan/fuzz-seeds $(wildcard tests/ntrace/*.nta tests/etrace/*.eta)
+$(B)/fuzz/seeds/complete: tests/fuzz/make-seeds $(B)/asan/fuzz-seeds \
+		$(wildcard tests/ntrace/*.nta tests/etrace/*.eta)
 	tests/fuzz/make-seeds $(B)/asan/fuzz-seeds $(B)/fuzz
 	touch $@
 
