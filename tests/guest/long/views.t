@@ -182,7 +182,15 @@ if command -v protoc-c >/dev/null; then
 		"$(awk '/type:/ { begins = /BEGIN/ } /track_uuid:/ && begins { n += int($2 / 2^32) == 2 }
 			END { print n }' "$work/pftext")"
 fi
-if command -v go protoc-c >/dev/null; then
+view profile -f callgrind -o "$work/callgrind" 2>/dev/null
+is "callgrind profile: calls of leaf by middle" 1000 "$(awk '/^fn=/ { inside = $0 == "fn=middle" }
+	/^cfn=/ { leaf = $0 == "cfn=leaf" } /^calls=/ && inside && leaf { sub(/calls=/, ""); print $1 }' \
+	"$work/callgrind")"
+if command -v callgrind_annotate >/dev/null; then
+	is "callgrind_annotate: the instructions add up" "$truth" "$(callgrind_annotate "$work/callgrind" |
+		sed -n 's/^ *\([0-9,]*\) .*PROGRAM TOTALS.*/\1/p' | tr -d ,)"
+fi
+if command -v go >/dev/null && command -v protoc-c >/dev/null; then
 	view profile -f pprof -o "$work/pprof" 2>/dev/null
 	is "go tool pprof: the instructions add up" "$truth" \
 		"$(go tool pprof -top "$work/pprof" 2>/dev/null | sed -n 's/.* of \([0-9]*\) total.*/\1/p')"

@@ -95,6 +95,12 @@ int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer 
 	if (!context)
 		return -ENOMEM;
 	rvt_callstack_frame(stack, 0)->tag = (uintptr_t)context;
+	if (!((struct contexts *)ctx)->count_calls)
+		return 0;
+	context = get_context(ctx, hart, stack, 0, transfer->to);
+	if (!context)
+		return -ENOMEM;
+	context->calls++;
 	return 0;
 }
 

@@ -16,10 +16,12 @@ struct context {
 	bool kernel;
 	unsigned int depth;	/* the root's is 0 */
 	uint64_t self, total;	/* instructions; .total is set by context_add_up() */
+	uint64_t calls;		/* of it there; with contexts.count_calls */
 };
 
 struct contexts {
 	struct places *places;
+	bool count_calls;
 	struct context root;
 };
 

@@ -13,6 +13,7 @@
 #define TREE tree_create, tree_ops, NULL, tree_write, tree_destroy, false
 #define CHROME chrome_create, chrome_ops, NULL, chrome_write, chrome_destroy, true
 
+#define CALLGRIND callgrind_create, tree_ops, NULL, tree_write, tree_destroy, false
 #define PERFETTO perfetto_create, perfetto_ops, NULL, perfetto_write, perfetto_destroy, true
 
 static const struct profile_format formats[] = {
@@ -24,6 +25,7 @@ static const struct profile_format formats[] = {
 	{ "folded", "call stacks with their instructions, for flamegraph.pl", TREE },
 	{ "svg", "a flame graph", TREE },
 	{ "pprof", "call stacks with their instructions, for pprof", TREE },
+	{ "callgrind", "who called whom, for KCachegrind and callgrind_annotate", CALLGRIND },
 	{ "chrome", "calls over time for Perfetto, speedscope and chrome://tracing", CHROME },
 	{ "perfetto", "the same in Perfetto's protobuf, a third of the size; who ran on each cpu",
 	  PERFETTO },
@@ -68,10 +70,10 @@ const struct profile_format *profile_format(const char *name)
 			return &formats[i];
 	if (name)
 		cmd_error(0, "there is no format '%s'; formats: llvm, bolt, autofdo, lcov, counts, "
-			     "folded, svg, pprof, chrome, perfetto", name);
+			     "folded, svg, pprof, callgrind, chrome, perfetto", name);
 	else
 		cmd_error(0, "which format? Give --format llvm, bolt, autofdo, lcov, counts, "
-			     "folded, svg, pprof, chrome or perfetto");
+			     "folded, svg, pprof, callgrind, chrome or perfetto");
 	return NULL;
 }
 

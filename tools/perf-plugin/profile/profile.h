@@ -90,9 +90,12 @@ void chrome_destroy(void *data);
 void chrome_next(void *data, struct places *places, const char *name);
 int chrome_close(void *data);
 
-/* pprof.c: all below @root. 0 or -errno. */
+/* pprof.c, callgrind.c: all below @root. 0 or -errno. */
 struct context;
 int pprof_write(const struct context *root, FILE *out);
+int callgrind_write(struct context *root, FILE *out);
+/* The tree's data for callgrind, which has calls as well. */
+void *callgrind_create(struct places *places, const struct rvt_session_options *options, FILE *out);
 
 /* perfetto.c: the same in Perfetto's protobuf. */
 void *perfetto_create(struct places *places, const struct rvt_session_options *options, FILE *out);

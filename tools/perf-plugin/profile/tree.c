@@ -26,6 +26,15 @@ void *tree_create(struct places *places, const struct rvt_session_options *optio
 	return tree;
 }
 
+void *callgrind_create(struct places *places, const struct rvt_session_options *options, FILE *out)
+{
+	struct tree *tree = tree_create(places, options, out);
+
+	if (tree)
+		tree->contexts.count_calls = true;
+	return tree;
+}
+
 void tree_ops(struct transfers_ops *ops)
 {
 	/* the first member of .ctx, the tree, is what they take */
@@ -191,6 +200,8 @@ int tree_write(void *data, const char *name, const char *dso, FILE *out)
 
 	if (!strcmp(name, "pprof"))
 		return pprof_write(&tree->contexts.root, out);
+	if (!strcmp(name, "callgrind"))
+		return callgrind_write(&tree->contexts.root, out);
 	if (!strcmp(name, "svg"))
 		write_svg(data, out);
 	else
