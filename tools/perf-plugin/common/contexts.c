@@ -82,6 +82,33 @@ int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_l
 	return 0;
 }
 
+/* A tail call, as from the PLT, is a jump to where a function begins. */
+static bool is_call(struct contexts *contexts, const struct rvt_hart_flow *hart,
+		    const struct transfer *transfer)
+{
+	const struct place *place;
+
+	if (transfer->kind != TRANSFER_JUMP)
+		return transfer->kind == TRANSFER_CALL || transfer->kind == TRANSFER_TRAP;
+	place = places_find(contexts->places, hart->space, transfer->to);
+	return place->start == transfer->to && place->end > place->start &&
+		(transfer->from < place->start || transfer->from >= place->end);
+}
+
+static int count_call(struct contexts *contexts, struct rvt_hart_flow *hart,
+		      const struct transfer *transfer, struct rvt_callstack *stack)
+{
+	struct context *context;
+
+	if (!contexts->count_calls || !is_call(contexts, hart, transfer))
+		return 0;
+	context = get_context(contexts, hart, stack, 0, transfer->to);
+	if (!context)
+		return -ENOMEM;
+	context->calls++;
+	return 0;
+}
+
 /* A new frame remembers the function that it came from, with all its callers. */
 int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
 		   struct rvt_callstack *stack, size_t ended)
@@ -90,18 +117,12 @@ int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer 
 
 	(void)ended;
 	if (transfer->kind != TRANSFER_CALL && transfer->kind != TRANSFER_TRAP)
-		return 0;
+		return count_call(ctx, hart, transfer, stack);
 	context = get_context(ctx, hart, stack, 1, transfer->from);
 	if (!context)
 		return -ENOMEM;
 	rvt_callstack_frame(stack, 0)->tag = (uintptr_t)context;
-	if (!((struct contexts *)ctx)->count_calls)
-		return 0;
-	context = get_context(ctx, hart, stack, 0, transfer->to);
-	if (!context)
-		return -ENOMEM;
-	context->calls++;
-	return 0;
+	return count_call(ctx, hart, transfer, stack);
 }
 
 /* Without a name at least the file. */

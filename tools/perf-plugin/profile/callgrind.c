@@ -98,7 +98,9 @@ static void put_call(const void *node, VISIT which, void *closure)
 		return;
 	put_name(callgrind->out, "cob", call->dso);
 	put_name(callgrind->out, "cfn", call->name);
-	fprintf(callgrind->out, "calls=%" PRIu64 " 0\n0 %" PRIu64 "\n", call->calls, call->self);
+	/* where flow began amid a function, nobody was seen to call it */
+	fprintf(callgrind->out, "calls=%" PRIu64 " 0\n0 %" PRIu64 "\n",
+		call->calls ? call->calls : 1, call->self);
 }
 
 static void put_function(const void *node, VISIT which, void *closure)
