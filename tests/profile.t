@@ -99,5 +99,5 @@ refuses "no file at all" "which files?" -f bolt --merge
 refuses "a form that has nothing to add up" "lcov -a" -f lcov --merge "$dir/a"
 printf PERFILE2 >"$dir/b"
 refuses "a recording without the name of a file" "--dso NAME" -f bolt --merge "$dir/b"
-refuses "an unknown format" "formats: llvm, bolt" -f pprof
+refuses "an unknown format" "formats: llvm, bolt" -f gprof
 done_testing
