@@ -126,7 +126,7 @@ ifeq ($(filter-out 0,$(V))$(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS
 brief = @printf '  %-7s %s\n' '$(1)' '$(2)';
 endif
 
-## make             the command and the library for this machine (V=1: whole command lines; CC, CFLAGS, LDFLAGS, B)
+## make [all]       the command and the library for this machine (V=1: whole command lines; CC, CFLAGS, LDFLAGS, B)
 all: $(B)/host/librvtrace.a $(B)/host/librvtrace.so $(B)/host/perf-rvtrace tools
 
 $(B)/%.bpf.o: tools/perf-plugin/bpf/%.bpf.c tools/perf-plugin/bpf/types.h \

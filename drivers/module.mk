@@ -16,11 +16,10 @@ driver: $(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko)
 DRIVER_DEBUG := debug debug-kunit
 $(patsubst %,$(B)/driver/%/rvtrace.ko,$(DRIVER_KERNELS) $(DRIVER_DEBUG)): $(B)/driver/%/rvtrace.ko: $(DRIVER_SRC)
 	@mkdir -p $(@D)
-	cp -p --parents -t $(@D) $(DRIVER_SRC)
-	$(LAB) kmake --kernel $(*:-kunit=) $(abspath $(@D)) $(if $(filter %-kunit,$*),CONFIG_RVTRACE_KUNIT_TEST=y) \
+	$(call brief,COPY,$(@D))cp -p --parents -t $(@D) $(DRIVER_SRC)
+	$(call brief,KBUILD,$(@D))$(LAB) kmake --kernel $(*:-kunit=) $(abspath $(@D)) $(if $(filter %-kunit,$*),CONFIG_RVTRACE_KUNIT_TEST=y) \
 		$(DRIVER_CHECKS) modules
-	cp $(@D)/drivers/perf/riscv_ctr.ko $(@D)/
-	cp $(@D)/drivers/hwtracing/rvtrace/rvtrace.ko $@
+	$(call brief,COPY,$@)cp $(@D)/drivers/perf/riscv_ctr.ko $(@D)/ && cp $(@D)/drivers/hwtracing/rvtrace/rvtrace.ko $@
 
 ## make selftests   the driver's selftests, for the guest (build/selftests)
 selftests:
@@ -28,6 +27,6 @@ selftests:
 
 ## make dt-check    the devicetree binding and its examples (needs dt-schema and dtc)
 dt-check:
-	Documentation/devicetree/check
+	@Documentation/devicetree/check
 
 .PHONY: selftests dt-check
