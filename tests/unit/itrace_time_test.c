@@ -201,7 +201,7 @@ static void shares(void **state)
 		sample_program(&programs[i], "i1us", 3000000);
 		sample_program(&programs[i], "i10us", 3000000);
 		sample_program(&programs[i], "i100us", 20000000);
-		sample_program(&programs[i], "i1ms", 100000000);
+		sample_program(&programs[i], "i1ms", 60000000);
 	}
 }
 

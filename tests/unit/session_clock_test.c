@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * When instructions were executed (options.clock), of recordings whose traces have time stamps, and
+ * of those that have only the times of AUX records. Programs run one after the other here.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "session-fixture.h"
+
+#define PIECES 4
+
+/* What ran on cpu 0, and when. */
+struct seen {
+	uint64_t first, last;	/* ns */
+	uint64_t insns;
+	uint64_t begin[PIECES + 1];	/* of each piece; .begin[PIECES]: the end */
+	uint64_t of_piece[PIECES], late_of_piece[PIECES];
+};
+
+static void note(struct seen *seen, uint64_t time)
+{
+	int piece = 0;
+
+	/* never back */
+	assert_true(time >= seen->last);
+	seen->last = time;
+	if (!seen->insns++)
+		seen->first = time;
+	while (piece + 1 < PIECES && time >= seen->begin[piece + 1])
+		piece++;
+	seen->of_piece[piece]++;
+	seen->late_of_piece[piece] += time - seen->begin[piece] >
+		(seen->begin[piece + 1] - seen->begin[piece]) / 2;
+}
+
+static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
+{
+	uint64_t told = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < runs[i].count; j++)
+			note(ctx, rvt_hart_time(hart, told++));
+	return 0;
+}
+
+/* A piece is the same program for as many steps each, and an AUX record. */
+static void make(struct fixture *f, struct seen *seen, bool timed)
+{
+	begin_recording(f, timed, true);
+	put_mmap(f, 10, 0, f->programs[0]);
+	for (int i = 0; i < PIECES; i++) {
+		seen->begin[i] = f->ticks * TICK_NS;
+		run_steps(f, 0, 10, 0, STEPS);
+		if (!timed)
+			f->ticks += 1000;
+		put_aux(f, 0, 10, 0);
+		seen->begin[i + 1] = f->ticks * TICK_NS;
+	}
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+}
+
+static void read_times(const struct fixture *f, struct seen *seen)
+{
+	const struct rvt_session_options options = { .size = sizeof(options),
+						     .params = f->params, .clock = true };
+	const struct rvt_session_sink sink = { .size = sizeof(sink), .ctx = seen,
+					       .runs = take_runs };
+	struct rvt_session *session;
+	char *error;
+
+	if (rvt_session_open(f->data, &options, &session, &error))
+		fail_msg("%s", error);
+	assert_int_equal(rvt_session_run(session, &sink), 0);
+	rvt_session_close(session);
+}
+
+/* Each piece's instructions have times in its own time, early and late in it. */
+static void check_times(void **state, bool timed)
+{
+	struct fixture *f = *state;
+	struct seen seen = { 0 };
+
+	make(f, &seen, timed);
+	read_times(f, &seen);
+	assert_int_equal(seen.insns, f->cpus[0].expected.n);
+	assert_true(seen.last <= seen.begin[PIECES]);
+	/* nothing tells when the first record began: all of it has the time of its end */
+	for (int i = timed ? 0 : 2; i < PIECES; i++) {
+		assert_in_range(seen.of_piece[i], 9 * seen.insns / PIECES / 10,
+				11 * seen.insns / PIECES / 10);
+		assert_in_range(seen.late_of_piece[i], seen.of_piece[i] / 4,
+				3 * seen.of_piece[i] / 4);
+	}
+}
+
+static void by_stamps(void **state)
+{
+	check_times(state, true);
+}
+
+static void by_records(void **state)
+{
+	check_times(state, false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(by_stamps, session_setup, session_teardown),
+		cmocka_unit_test_setup_teardown(by_records, session_setup, session_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
