@@ -40,7 +40,7 @@ install-library: $(B)/host/librvtrace.a $(B)/host/librvtrace.so
 	$(INSTALL) -m 644 $(B)/host/librvtrace.a $(DESTDIR)$(libdir)/
 	$(INSTALL) -m 755 $(B)/host/librvtrace.so $(DESTDIR)$(libdir)/librvtrace.so.0
 	ln -sf librvtrace.so.0 $(DESTDIR)$(libdir)/librvtrace.so
-	$(INSTALL) -m 644 $(wildcard include/rvtrace/*.h) $(DESTDIR)$(includedir)/rvtrace/
+	$(INSTALL) -m 644 $(addprefix include/rvtrace/,$(shell cat packaging/public-headers)) $(DESTDIR)$(includedir)/rvtrace/
 	sed -e 's,@PREFIX@,$(prefix),' -e 's,@LIBDIR@,$(libdir),' -e 's,@INCLUDEDIR@,$(includedir),' \
 		-e 's,@VERSION@,$(VERSION),' packaging/librvtrace.pc.in \
 		>$(DESTDIR)$(libdir)/pkgconfig/librvtrace.pc

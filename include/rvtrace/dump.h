@@ -2,6 +2,9 @@
 /*
  * A byte stream as text or JSON: one line for each message or packet, and one for each damaged
  * region. It needs no code images and follows no program.
+ *
+ * Threads: one at a time calls for a dump; dumps know nothing of each other, but for the file that
+ * they print to.
  */
 #ifndef RVTRACE_DUMP_H
 #define RVTRACE_DUMP_H

@@ -6,6 +6,9 @@
  * has the kernel's space as its parent: addresses it does not map itself are looked up there.
  * Code lives in reference-counted objects (an ELF file's segment, a kcore range, a vdso, a JIT
  * dump) so that a thousand processes running the same binary share one copy of the bytes.
+ *
+ * Threads: several may look up code in the spaces of one image, and decode with them, as long as
+ * none changes an image, a space or a mapping. Images know nothing of each other.
  */
 #ifndef RVTRACE_IMAGE_H
 #define RVTRACE_IMAGE_H

@@ -3,6 +3,8 @@
  * Everything a decoder must know that is not in the trace itself. Text form: `key = value`
  * lines, `#` comments. The same text is the parameter file of `perf-rvtrace decode` and the
  * per-encoder part of a recording's metadata.
+ *
+ * Threads: any may call; each needs parameters of its own while it changes them.
  */
 #ifndef RVTRACE_PARAMS_H
 #define RVTRACE_PARAMS_H

@@ -2,6 +2,10 @@
 /*
  * A recording from file to flow: finds the AUX buffers of a perf.data, feeds them to a decoder
  * each, and says for every run of instructions on which cpu, in which thread and when it was.
+ *
+ * Threads: one at a time calls for a session; sessions know nothing of each other. Call-backs come
+ * in the thread that called. With options.jobs they come in others, but one at a time, and may not
+ * call for the session but for rvt_session_symbols() and what asks for statistics.
  */
 #ifndef RVTRACE_SESSION_H
 #define RVTRACE_SESSION_H
@@ -9,14 +13,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <rvtrace/clock.h>
+#include <stdio.h>
 #include <rvtrace/dump.h>
 #include <rvtrace/flow.h>
 #include <rvtrace/linkage.h>
-#include <rvtrace/sideband.h>
-#include <rvtrace/perfdata.h>
+#include <rvtrace/span.h>
 #include <rvtrace/stream.h>
 #include <rvtrace/symbol.h>
+#include <rvtrace/task.h>
 
 RVT_BEGIN_DECLS
 
@@ -25,7 +29,13 @@ struct rvt_session;
 /* All but .size may be 0. */
 struct rvt_session_options {
 	size_t size;		/* sizeof(struct rvt_session_options): the struct may grow */
-	/* Where code is: see struct rvt_sideband_options. Strings are copied. */
+	/*
+	 * Where code is; what is in no file comes from the recording. Strings are not copied: they
+	 * stay until the session is closed. .symfs: where to look for the files that mappings name,
+	 * directories separated by ':'; in each the whole path is tried, then in each the bare file
+	 * name. .vmlinux: kernel code from this ELF file, .kcore: or from a copy of /proc/kcore.
+	 * .firmware: ELF file of what runs in machine mode, at its own addresses.
+	 */
 	const char *symfs, *vmlinux, *kcore, *firmware;
 	const char *kallsyms;	/* file; NULL: the recording's copy */
 	const char *params;	/* parameter file for a recording that has none; NULL: none */
@@ -67,7 +77,7 @@ struct rvt_hart_flow {
 	 */
 	uint64_t time;
 	bool time_exact;	/* .time comes from a time stamp in the trace */
-	struct rvt_clock_span span;	/* (rvtrace/clock.h) */
+	struct rvt_clock_span span;	/* (rvtrace/span.h) */
 	/* When the AUX record was written, by the same clock: nothing in it is later. 0: not known */
 	uint64_t written;
 	struct rvt_flow *flow;
@@ -198,24 +208,6 @@ void rvt_session_close(struct rvt_session *session);
  */
 int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *sink);
 /*
- * A recording that is still being made. The file has all of it but AUX data and what happens from
- * now on (an empty PERF_RECORD_AUXTRACE for each AUX buffer), and the kernel's code is that of now.
- * options.by_cpu and .jobs mean nothing: hart flows are independent of each other, as with .by_cpu.
- * Code that JIT compilers make is not known.
- *
- * rvt_session_begin - @sink is called by what follows, until the end. 0 or -errno.
- * rvt_session_feed - more of the data section, whole records: sideband as the kernel writes it,
- * AUXTRACE records with their bytes (of each buffer in order), and after each time that all rings
- * were looked at PERF_RECORD_FINISHED_ROUND. Trace is decoded when sideband is complete up to its
- * AUX record's time, at the end of a later round. What was decoded is not kept, nor sideband that
- * no hart flow needs any more: memory grows with the code that runs, not with the trace. Returns 0,
- * what a call-back returned, -EBADMSG (these are no records), -ENOMEM.
- * rvt_session_end - the rest. As rvt_session_run() returns; statistics are final then.
- */
-int rvt_session_begin(struct rvt_session *session, const struct rvt_session_sink *sink);
-int rvt_session_feed(struct rvt_session *session, const void *bytes, size_t len);
-int rvt_session_end(struct rvt_session *session);
-/*
  * rvt_session_dump - every buffer's messages to @out (rvtrace/dump.h; @flags: RVT_DUMP_*). A line
  * that names the buffer precedes them; JSON: "buffer", "cpu", "tid". Offsets are those of the AUX
  * data. Trace
@@ -224,24 +216,8 @@ int rvt_session_end(struct rvt_session *session);
 int rvt_session_dump(struct rvt_session *session, unsigned int flags, FILE *out,
 		     struct rvt_dump_stats *stats);
 
-/* ---- Control Transfer Records (rvtrace/ctr.h) instead of a trace ---- */
-
-struct rvt_ctr_sample;
-
-struct rvt_session_ctr_sink {
-	size_t size;		/* sizeof(struct rvt_session_ctr_sink): the struct may grow */
-	void *ctx;
-	/* @task was running; its .space is what addresses meant. Negative: ends the run. */
-	int (*sample)(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task);
-	/* What is damaged: a sentence. May be NULL. */
-	void (*warning)(void *ctx, const char *text);
-};
-
-/* The recording holds samples of riscv_ctr: rvt_session_run() has nothing to decode in it. */
+/* The recording holds Control Transfer Records: rvt_session_run() has nothing to decode in it. */
 bool rvt_session_is_ctr(const struct rvt_session *session);
-/* Every sample, in the order of time. Returns 0, what a call-back returned, or -ENOMEM. */
-int rvt_session_run_ctr(struct rvt_session *session, const struct rvt_session_ctr_sink *sink);
-
 /* Bytes of trace in the recording: what stats.trace_bytes and .missing_bytes will come to. */
 uint64_t rvt_session_size(const struct rvt_session *session);
 /*
@@ -252,10 +228,7 @@ uint64_t rvt_session_size(const struct rvt_session *session);
 void rvt_session_span(const struct rvt_session *session, uint64_t *from, uint64_t *to);
 void rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats);
 
-struct rvt_perfdata *rvt_session_file(const struct rvt_session *session);
 struct rvt_symbols *rvt_session_symbols(const struct rvt_session *session);
-/* Conversion of time stamps; NULL when the recording has none. */
-const struct rvt_record_time_conv *rvt_session_time_conv(const struct rvt_session *session);
 /* The value of @key in the part of the metadata before the encoders (malloc'd); NULL: none. */
 char *rvt_session_meta(const struct rvt_session *session, const char *key);
 /* A file by the name that it had on the recorded machine (without --symfs). */

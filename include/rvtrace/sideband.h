@@ -16,6 +16,7 @@
 #include <rvtrace/image.h>
 #include <rvtrace/linkage.h>
 #include <rvtrace/perfdata.h>
+#include <rvtrace/task.h>
 
 RVT_BEGIN_DECLS
 
@@ -32,15 +33,6 @@ struct rvt_sideband_options {
 	const char *vmlinux;	/* kernel code from this ELF file instead of the recording's copy */
 	const char *kcore;	/* or from a copy of /proc/kcore */
 	const char *firmware;	/* ELF file of what runs in machine mode, at its own addresses */
-};
-
-/* A thread. Valid until its cursor moves; .space until the cursor is destroyed. */
-struct rvt_task {
-	int32_t pid, tid;	/* pid -1: the sideband does not know this thread */
-	const char *comm;	/* never NULL */
-	struct rvt_space *space;	/* its user space, with the kernel behind it */
-	/* changes with every fork and exec: its stack is another one then */
-	uint32_t life;
 };
 
 /* Strings of @options, which may be NULL, are copied. Returns 0, -EINVAL (no size) or -ENOMEM. */
@@ -126,11 +118,6 @@ const struct rvt_task *rvt_cursor_task(struct rvt_cursor *cursor, int32_t tid);
  * known.
  */
 int32_t rvt_cursor_running(const struct rvt_cursor *cursor, int32_t cpu);
-/* A file that a mapping names and that could not be used. */
-struct rvt_missing {
-	const char *path;
-	int error;		/* -ENOENT, -ESTALE (other build id), ... */
-};
 /* The @n-th, or NULL. */
 const struct rvt_missing *rvt_cursor_missing(const struct rvt_cursor *cursor, size_t n);
 

@@ -2,6 +2,9 @@
 /*
  * One byte stream as a sink recorded it: framing, demultiplexing by SRC, and a protocol decoder
  * per source that drives a flow. The same interface for E-Trace and N-Trace.
+ *
+ * Threads: one at a time calls for a stream, and for the flows that it drives. Streams with flows
+ * of their own may be used in several threads. What takes parameters only may be called from any.
  */
 #ifndef RVTRACE_STREAM_H
 #define RVTRACE_STREAM_H

@@ -11,6 +11,7 @@
 #include <rvtrace/ctr.h>
 #include <rvtrace/session.h>
 #include "fuzz.h"
+#include "session/access.h"
 
 #define MAX_INSNS 100000
 #define SLICE_BYTES 300

@@ -23,6 +23,7 @@
 #include <rvtrace/insn.h>
 #include <rvtrace/session.h>
 #include "../../tools/model/ctr/log.h"
+#include "session/access.h"
 #include "util/array.h"
 
 #define HARTS 8

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <rvtrace/clock.h>
 #include "../../tools/perf-plugin/common/itrace.h"
 #include "property.h"
 

@@ -17,6 +17,7 @@
 #include <rvtrace/perfdata.h>
 #include <rvtrace/session.h>
 #include "random-hart.h"
+#include "session/access.h"
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define PMU_TYPE 77

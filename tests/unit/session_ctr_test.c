@@ -11,6 +11,7 @@
 #include <rvtrace/ctr.h>
 #include <rvtrace/perfdata.h>
 #include <rvtrace/session.h>
+#include "session/access.h"
 
 #define SAMPLES 6
 #define META "rvtrace 1\npmu_type = 77\nevent = riscv_ctr//u\n\n[ctr]\n"

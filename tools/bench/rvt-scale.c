@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <rvtrace/session.h>
+#include "session/access.h"
 
 #define MAPPINGS_AT 0x100000000000ull
 #define MAX_BUFFERS 64

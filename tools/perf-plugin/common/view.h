@@ -6,7 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <rvtrace/session.h>
-#include "session/slices.h"
+#include "session/access.h"
 
 struct view_options {
 	const char *input;

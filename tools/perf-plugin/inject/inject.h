@@ -6,6 +6,7 @@
 #include "common/branches.h"
 #include "common/itrace.h"
 #include "common/view.h"
+#include "session/access.h"
 
 /* inject-trace.c: writes @output. Returns 0 or -errno after a message. */
 int trace_inject(struct view *view, const struct itrace *itrace, const char *output);

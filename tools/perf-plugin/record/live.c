@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include <rvtrace/session.h>
+#include "session/access.h"
 #include "util/array.h"
 #include "common/cmd.h"
 #include "common/output.h"

@@ -11,6 +11,7 @@
 #include "common/json.h"
 #include "common/transfers.h"
 #include "common/view.h"
+#include "session/access.h"
 
 #define MAX_CPUS 4096
 #define CLOCK_NS 1000000	/* by so much a time stamp and a record's time may differ */

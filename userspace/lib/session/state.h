@@ -4,8 +4,9 @@
 #define SESSION_STATE_H
 
 #include <pthread.h>
+#include <rvtrace/clock.h>
 #include <rvtrace/session.h>
-#include "slices.h"
+#include "access.h"
 
 struct slice;	/* slice.h */
 struct dump;	/* source-dump.c */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What a session says of threads, and of files that it needs. The session owns both. */
+#ifndef RVTRACE_TASK_H
+#define RVTRACE_TASK_H
+
+#include <stdint.h>
+#include <rvtrace/linkage.h>
+
+RVT_BEGIN_DECLS
+
+struct rvt_space;
+
+/* A thread. Valid until its cursor moves; .space until the cursor is destroyed. */
+struct rvt_task {
+	int32_t pid, tid;	/* pid -1: the sideband does not know this thread */
+	const char *comm;	/* never NULL */
+	struct rvt_space *space;	/* its user space, with the kernel behind it */
+	/* changes with every fork and exec: its stack is another one then */
+	uint32_t life;
+};
+
+/* A file that a mapping names and that could not be used. */
+struct rvt_missing {
+	const char *path;
+	int error;		/* -ENOENT, -ESTALE (other build id), ... */
+};
+
+RVT_END_DECLS
+
+#endif
