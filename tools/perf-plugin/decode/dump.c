@@ -135,6 +135,8 @@ int dump_messages(const char *path, const struct rvt_params *params, uint64_t ol
 /* The exit status. */
 static int summary(const struct dump_options *options, const struct rvt_dump_stats *stats)
 {
+	/* where both go to one place, it comes behind the last line; output.c looks at errors */
+	fflush(stdout);
 	fprintf(stderr, "%s: %llu messages, %llu idle bytes, %llu bytes skipped, %llu damaged\n",
 		options->path, (unsigned long long)stats->messages,
 		(unsigned long long)stats->idle_bytes, (unsigned long long)stats->skipped_bytes,
