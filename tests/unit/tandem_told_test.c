@@ -163,6 +163,28 @@ static void transactions(void **unused)
 	}
 }
 
+/* A response that is not what memory holds, though the register is right. */
+static void memory_responses(void **unused)
+{
+	struct trace *t;
+	unsigned int wrong;
+
+	(void)unused;
+	for (wrong = 0; wrong < 2; wrong++) {
+		t = new_hart();
+		init(t);
+		reg(t, X(6), DATA);
+		store(t, DATA + 16, 3, 7);
+		end(t);
+		insn(t, 0x01033383);			/* ld t2,16(t1) */
+		load(t, DATA + 16, 3, 7 + wrong);
+		reg(t, X(7), 7);
+		end(t);
+		expect(t, wrong ?
+		       "  memory response 64 @0x80001018: expected 0x7, seen 0x8\n" : "");
+	}
+}
+
 /* The first load of unknown memory says what it is; the next must find it. */
 static void memory_learned(void **unused)
 {
@@ -357,6 +379,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(physical_pc), cmocka_unit_test(store_data),
 		cmocka_unit_test(writes_to_x0), cmocka_unit_test(transactions),
+		cmocka_unit_test(memory_responses),
 		cmocka_unit_test(memory_learned),
 		cmocka_unit_test(device_without_requests), cmocka_unit_test(choices_of_traps),
 		cmocka_unit_test(accessed_and_dirty), cmocka_unit_test(warl_fields),

@@ -190,7 +190,9 @@ static void device_reads(void **unused)
 			t->options.max_reports = 1;
 		verify(t);
 		assert_int_equal(t->result.mismatched, i);
-		assert_string_equal(t->text, i ? "  t2: expected 0x1, seen 0x2\n" : "");
+		assert_string_equal(t->text, !i ? "" :
+				    "  memory response 64 @0x80001018: expected 0x1, seen 0x2\n"
+				    "  t2: expected 0x1, seen 0x2\n");
 		/* with shared memory, RAM is no different */
 		t->options.shared_memory = true;
 		t->text[0] = 0;

@@ -161,10 +161,17 @@ static void compare_address(struct rvt_tandem_verifier *v, const char *what, boo
 static void compare_outcome(struct rvt_tandem_verifier *v, const struct rvt_tandem_group *group,
 			    const struct rvt_tandem_outcome *outcome)
 {
+	char what[64];
+
 	if (group->has_insn && outcome->insn != group->insn)
 		rvt_tandem_mismatch_value(v, "instruction", outcome->insn, group->insn);
 	if (outcome->bus_error && v->options->ram_len && rvt_tandem_is_ram(v, outcome->paddr))
 		rvt_tandem_mismatch(v, "  access fault in RAM, at 0x%" PRIx64 "\n", outcome->paddr);
+	if (v->wrong_load.len) {
+		snprintf(what, sizeof(what), "memory response %u @0x%" PRIx64,
+			 8 * v->wrong_load.len, v->wrong_load.addr);
+		rvt_tandem_mismatch_value(v, what, v->wrong_load.expected, v->wrong_load.seen);
+	}
 	compare_address(v, "physical pc", outcome->has_pc_paddr, outcome->pc_paddr, group,
 			RVT_TANDEM_PC_PADDR);
 	compare_address(v, "physical address", outcome->has_paddr, outcome->paddr, group,

@@ -37,6 +37,26 @@ static int memory_input(struct rvt_tandem_verifier *v, uint64_t addr, uint64_t v
 	return ret;
 }
 
+/* Where nobody else writes, a response has what the golden model's memory holds. */
+static int compare_response(struct rvt_tandem_verifier *v, const struct rvt_tandem_access *access)
+{
+	unsigned int len = 1u << access->mem_size;
+	uint64_t expected = 0;
+	int ret;
+
+	if (rvt_tandem_is_input(v, access->addr) || v->wrong_load.len || access->result ||
+	    v->options->absent_memory)
+		return 0;
+	ret = rvt_tandem_model_read(v, RVT_TANDEM_SPACE_MEMORY, access->addr, &expected, len);
+	if (ret || expected == access->load_data)
+		return ret;
+	v->wrong_load.addr = access->addr;
+	v->wrong_load.expected = expected;
+	v->wrong_load.seen = access->load_data;
+	v->wrong_load.len = len;
+	return 0;
+}
+
 int rvt_tandem_access_inputs(struct rvt_tandem_verifier *v, const struct rvt_tandem_group *group)
 {
 	const struct rvt_tandem_access *access;
@@ -45,10 +65,12 @@ int rvt_tandem_access_inputs(struct rvt_tandem_verifier *v, const struct rvt_tan
 
 	for (i = 0; i < group->accesses_len && !ret; i++) {
 		access = &group->accesses[i];
-		if (access->has_response && access->mem_op != RVT_TANDEM_STORE &&
-		    access->mem_op != RVT_TANDEM_SC)
-			ret = memory_input(v, access->addr, access->load_data,
-					   1u << access->mem_size);
+		if (!access->has_response || access->mem_op == RVT_TANDEM_STORE ||
+		    access->mem_op == RVT_TANDEM_SC)
+			continue;
+		ret = memory_input(v, access->addr, access->load_data, 1u << access->mem_size);
+		if (!ret)
+			ret = compare_response(v, access);
 	}
 	return ret;
 }

@@ -273,6 +273,7 @@ static int step(struct rvt_tandem_verifier *v, const struct rvt_tandem_group *gr
 	int ret = 0;
 
 	v->result->groups++;
+	v->wrong_load.len = 0;
 	if (group->after_gap)
 		ret = rvt_tandem_damage_begin(v);
 	pc_was_known = v->shadow.pc_known || v->options->absent_pc;

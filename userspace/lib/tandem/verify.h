@@ -35,6 +35,11 @@ struct rvt_tandem_verifier {
 	uint64_t retired, maybe;	/* instructions that retired, that may have */
 	/* what the group's instruction wrote with a Zicsr instruction, or 4096 */
 	unsigned int csr_written;
+	/* a memory response of this group that is not what memory held; .len 0: none */
+	struct {
+		uint64_t addr, expected, seen;
+		unsigned int len;
+	} wrong_load;
 	/* registers that damage may have changed, and memory confirmed since; NULL: no damage yet */
 	bool doubtful[RVT_TANDEM_REGS];
 	bool hidden;			/* the group's step depends on one */
