@@ -65,6 +65,12 @@ if "$rv" script --insn-trace=disasm -i "$dir/perf.data" --max-lines 1 >/dev/null
 	is "disassembly: targets" True "$(value 'any("target" in x for x in o)')"
 fi
 
+# dump has an object for each message.
+"$rv" dump --json "$dir/perf.data" >"$dir/out" 2>"$dir/err"
+is "dump: objects" "$(sed -n 's/.*: \([0-9]*\) messages.*/\1/p' "$dir/err")" "$(value 'sum("message" in x for x in o)')"
+is "dump: each is at an offset" True \
+	"$(value 'all(isinstance(x["offset"], int) for x in o if "message" in x)')"
+
 pmu=$dir/sys/bus/event_source/devices/rvtrace
 mkdir -p "$pmu/format" "$pmu/caps" "$dir/sys/bus/rvtrace/devices/encoder-0"
 echo 12 >"$pmu/type"

@@ -127,4 +127,20 @@ ok_or_show $? "inject: it says so" "$dir/err"
 [ -s "$dir/injected" ] && [ ! -e "$dir/injected.old" ]
 ok $? "inject: the file before has its name again"
 
+# Root does not read what others have laid out, unless it is told to.
+if [ "$(id -u)" = 0 ]; then
+	cp "$dir/perf.data" "$dir/others"
+	chown 12345 "$dir/others"
+	for view in report script stat "profile -f folded" "inject -o $dir/of-others"; do
+		# shellcheck disable=SC2086 # words
+		"$rv" $view -i "$dir/others" >/dev/null 2>"$dir/err"
+		is "root: $view of another's recording" 1 $?
+		grep -q "is not root's but of the user with id 12345: give --force" "$dir/err"
+		ok_or_show $? "it says so" "$dir/err"
+		# shellcheck disable=SC2086 # words
+		"$rv" $view -i "$dir/others" --force >/dev/null 2>"$dir/err"
+		is "root: $view --force" 0 $?
+	done
+fi
+
 done_testing

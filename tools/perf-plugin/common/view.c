@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "common/cmd.h"
@@ -49,6 +50,7 @@ bool view_option(struct view_options *options, int c, const char *argument)
 	case VIEW_TID: options->tids = argument; break;
 	case 'c': options->comms = argument; break;
 	case VIEW_TIME: options->time = argument; break;
+	case VIEW_FORCE: options->force = true; break;
 	case VIEW_STRICT: options->strict = true; break;
 	case VIEW_REFERENCE: options->session.reference_walk = true; break;
 	default:
@@ -139,6 +141,17 @@ static void check_machine(const struct view *view)
 			    "copy of its files", arch, uts.machine);
 }
 
+/* As perf has it: who may do everything does not read what others have laid out for that. */
+static int check_owner(const struct view *view, const char *input)
+{
+	struct stat st;
+
+	if (view->options.force || geteuid() || stat(input, &st) || !st.st_uid)
+		return 0;
+	return cmd_error(-EPERM, "%s is not root's but of the user with id %u: give --force to read "
+			 "it as root", input, (unsigned int)st.st_uid);
+}
+
 struct view *view_open(const struct view_options *options)
 {
 	struct view *view = calloc(1, sizeof(*view));
@@ -159,6 +172,8 @@ struct view *view_open(const struct view_options *options)
 	    parse_list(options->cpus, "cpus", &view->cpus, &view->n_cpus) ||
 	    parse_list(options->pids, "process ids", &view->pids, &view->n_pids) ||
 	    parse_list(options->tids, "thread ids", &view->tids, &view->n_tids))
+		goto fail;
+	if (check_owner(view, input))
 		goto fail;
 	if (rvt_session_open(input, &view->options.session, &view->session, &error)) {
 		cmd_error(0, "%s%s", error ? error : "out of memory", access(input, F_OK) &&

@@ -14,12 +14,13 @@ struct view_options {
 	/* filters; NULL: everything */
 	const char *cpus, *pids, *tids, *comms, *time;
 	bool strict;		/* any loss is an error */
+	bool force;		/* whoever owns the file */
 };
 
 /* Long options of every such command, and their help text. */
 #define VIEW_SHORT_OPTIONS "i:C:c:"
 enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, VIEW_FIRMWARE,
-       VIEW_PARAMS, VIEW_PID, VIEW_TID, VIEW_TIME, VIEW_REFERENCE, VIEW_STRICT };
+       VIEW_PARAMS, VIEW_PID, VIEW_TID, VIEW_TIME, VIEW_REFERENCE, VIEW_STRICT, VIEW_FORCE };
 #define VIEW_LONG_OPTIONS \
 	{ "input", required_argument, NULL, 'i' }, \
 	{ "symfs", required_argument, NULL, VIEW_SYMFS }, \

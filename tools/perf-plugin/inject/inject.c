@@ -58,7 +58,9 @@ int cmd_inject(int argc, char **argv)
 		} else if (c == 'h') {
 			fputs(help, stdout);
 			return 0;
-		} else if (c != OPT_NOTHING && c != 'f' && !view_option(&options, c, optarg)) {
+		} else if (c == 'f') {
+			options.force = true;
+		} else if (c != OPT_NOTHING && !view_option(&options, c, optarg)) {
 			return cmd_try_help(1);
 		}
 	}

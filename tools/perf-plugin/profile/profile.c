@@ -42,6 +42,7 @@ static const struct option long_options[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "jobs", required_argument, NULL, OPT_JOBS },
 	{ "help", no_argument, NULL, 'h' },
+	{ "force", no_argument, NULL, VIEW_FORCE },
 	VIEW_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 },
 };

@@ -596,7 +596,8 @@ static int parse_options(struct report *report, struct view_options *options, in
 			break;
 		case 'S': report->graph.symbols = optarg; break;
 		case 'd': report->graph.dsos = optarg; break;
-		case OPT_STDIO: case 'f': case 'n': break;
+		case OPT_STDIO: case 'n': break;
+		case 'f': options->force = true; break;
 		case OPT_COLOR:
 			if (color_set(optarg))
 				return -EINVAL;

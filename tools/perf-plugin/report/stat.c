@@ -53,6 +53,7 @@ static const struct option long_options[] = {
 	{ "jobs", required_argument, NULL, OPT_JOBS },
 	{ "stacks", no_argument, NULL, OPT_STACKS },
 	{ "json", no_argument, NULL, OPT_JSON },
+	{ "force", no_argument, NULL, VIEW_FORCE },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 },

@@ -239,7 +239,8 @@ static int parse_options(struct script *script, struct script_options *options, 
 				return -EINVAL;
 			script->clock_hz = number * 1e6;
 			break;
-		case OPT_NOTHING: case 'f': break;
+		case OPT_NOTHING: break;
+		case 'f': options->view.force = true; break;
 		case 'S': script->symbols = optarg; break;
 		case 'F': options->fields = optarg; break;
 		case 'h':
