@@ -9,7 +9,7 @@ rv=$TOP/build/host/perf-rvtrace
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 bad=$'a"\\\033[2J\n\xff'
-build/host/rvt-recording "$dir/perf.data" "$dir/program" 0x1000 "$bad" 30000
+build/host/rvt-recording "$dir/perf.data" "$dir/program" 0x1000 "$bad" 6000
 printf '.globl begin\nbegin: .incbin "%s"\n.size begin, . - begin\n.type begin, @function\n' \
 	"$dir/perf.data.program" | riscv64-linux-gnu-as -march=rv64gc -o "$dir/program.o" -
 riscv64-linux-gnu-ld -Ttext=0x80001000 -e begin -o "$dir/program" "$dir/program.o"
