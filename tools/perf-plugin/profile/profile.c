@@ -17,18 +17,17 @@
 #define PERFETTO perfetto_create, perfetto_ops, NULL, perfetto_write, perfetto_destroy, true
 
 static const struct profile_format formats[] = {
-	{ "llvm", "llvm-profgen --unsymbolized-profile", FLAT },
-	{ "bolt", "perf2bolt -pa (branches and fall-throughs)", FLAT },
-	{ "autofdo", "create_llvm_prof and create_gcov, --profiler=text", FLAT },
-	{ "lcov", "coverage of the source lines, for genhtml", FLAT },
-	{ "counts", "all files at once; -i and --merge take it for each format above", FLAT },
-	{ "folded", "call stacks with their instructions, for flamegraph.pl", TREE },
+	{ "llvm", "for llvm-profgen", FLAT },
+	{ "bolt", "for perf2bolt -pa", FLAT },
+	{ "autofdo", "for create_llvm_prof, create_gcov", FLAT },
+	{ "lcov", "coverage, for genhtml", FLAT },
+	{ "counts", "all files, for -i and --merge", FLAT },
+	{ "folded", "call stacks, for flamegraph.pl", TREE },
 	{ "svg", "a flame graph", TREE },
-	{ "pprof", "call stacks with their instructions, for pprof", TREE },
-	{ "callgrind", "who called whom, for KCachegrind and callgrind_annotate", CALLGRIND },
-	{ "chrome", "calls over time for Perfetto, speedscope and chrome://tracing", CHROME },
-	{ "perfetto", "the same in Perfetto's protobuf, a third of the size; who ran on each cpu",
-	  PERFETTO },
+	{ "pprof", "call stacks, for pprof", TREE },
+	{ "callgrind", "calls, for KCachegrind", CALLGRIND },
+	{ "chrome", "timeline: speedscope, Perfetto", CHROME },
+	{ "perfetto", "timeline, and what cpus ran", PERFETTO },
 };
 
 #define N_FORMATS (sizeof(formats) / sizeof(*formats))
@@ -54,7 +53,8 @@ static void usage(void)
 	      "Exact counts from the trace, in the form that other tools read.\n\n"
 	      "  -f, --format FORMAT   one of\n", stdout);
 	for (size_t i = 0; i < N_FORMATS; i++)
-		printf("            %-11s %s\n", formats[i].name, formats[i].help);
+		printf("    %-9s %-*s%s", formats[i].name, i % 2 ? 0 : 34, formats[i].help,
+		       i % 2 || i + 1 == N_FORMATS ? "\n" : "");
 	fputs("      --dso NAME        of this file (llvm, bolt, autofdo, lcov); else of the one "
 	      "that ran most\n"
 	      "      --merge           the sum of recordings and profiles; chrome: recordings "
