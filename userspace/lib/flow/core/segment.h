@@ -27,7 +27,7 @@
 #define RVT_SEGMENTS (RVT_LINES * RVT_LINE_SEGMENTS)
 #define RVT_SEGMENT_TIMES ((1u << 14) - 1)
 _Static_assert(RVT_DENSE_LINES * RVT_LINE_SEGMENTS == 2u << RVT_SEGMENT_OUTCOMES,
-	       "a wide place has a hop for all outcomes, however many");
+	       "a dense node has a segment for all outcomes, however many");
 #define RVT_SEGMENT_PATH_BYTES (48u << 20)
 
 /*
