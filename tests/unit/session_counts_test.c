@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Counts of tasks that take turns, and meanwhile execute and map other programs where the old ones
- * were: what is set aside when another one goes on (flow/count/deferred.h) is told with whom it
+ * were: what is deferred when another task continues (flow/control.h) is told with whom it
  * belongs to and while the old program is still there, as what the reference walk counts at each
  * turn, and as what is delivered run by run.
  */
@@ -271,7 +271,7 @@ static void counts_of_turns(void **state)
 		calls_at_each_turn += reference.calls;
 		session_teardown((void **)&f);
 	}
-	/* something was set aside */
+	/* something was deferred */
 	print_message("told %lu times, at each turn %lu\n", (long)calls, (long)calls_at_each_turn);
 	assert_true(2 * calls < calls_at_each_turn);
 }

@@ -23,41 +23,42 @@ int rvt_flow_result(const struct rvt_flow *flow);
 bool rvt_flow_is_consecutive(const struct rvt_flow *flow);
 
 /*
- * rvt_memos_enter - before memos are looked up: true if they can be. Sets key->pc and .mapping_id.
- * Between it and rvt_memos_leave() the flow must be touched by rvt_memos_apply() only.
+ * rvt_memos_enter - starts replaying. Sets key->pc and key->mapping_id to where the flow stands.
+ * Returns false when the flow cannot replay: it has no pc, the sink returned an error, the
+ * configuration asks for the reference walk, or there is no memory. Until rvt_memos_leave() the
+ * caller touches the flow only by the functions of this header.
  */
 bool rvt_memos_enter(struct rvt_flow *flow, struct rvt_memo_key *key);
-/* The flow stands where the last memo led. */
+/* Ends replaying: the flow stands where the last memo led. */
 void rvt_memos_leave(struct rvt_flow *flow);
 /*
- * The message of @key is about to be decoded the long way. If it then has led from one state
- * to another without anything that a memo cannot hold, rvt_memos_keep() notes it: @address was
- * reported last then, and @extra (0 to 15) is the caller's. A message that comes for the first time
- * is only remembered: most that are new do not come again.
+ * rvt_memos_record - starts recording: the caller is about to decode the message of @key the long
+ * way. The first time that a key comes it is only noted; nothing is recorded then.
+ * rvt_memos_record_missed - the same for the message of which a look-up has just found no memo.
+ * rvt_memos_recording - whether recording is in progress. rvt_memos_keep - the message was decoded:
+ * makes a memo of it, unless it did something that a memo cannot hold. @address: the last address
+ * that the trace has reported; @extra: the caller's, 0 to 15. rvt_memos_drop - ends recording
+ * without a memo.
  */
 void rvt_memos_record(struct rvt_flow *flow, const struct rvt_memo_key *key);
-void rvt_memos_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra);
-/*
- * The same as rvt_memos_record() for the message of which rvt_memos_take() has just found no memo.
- */
 void rvt_memos_record_missed(struct rvt_flow *flow);
-/* The same, but nothing is kept. */
+bool rvt_memos_recording(const struct rvt_flow *flow);
+void rvt_memos_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra);
 void rvt_memos_drop(struct rvt_flow *flow);
-/* Memos that were taken in a row, and the key that stands for all of them. */
+/* Memos that were applied one after the other, and the key that stands for all of them. */
 struct rvt_memo_group {
 	struct rvt_memo_key key;
-	uint32_t hand;			/* memos->hand before the first was taken */
+	uint32_t hand;			/* memos->hand before the first was applied */
 	unsigned int n;
-	const struct rvt_memo *memos[RVT_MEMO_GROUP];	/* NULL: of a draft none was made */
+	const struct rvt_memo *memos[RVT_MEMO_GROUP];	/* NULL: a transient memo */
 };
 /*
- * The second time that @group comes a memo is made of it, if one can hold it all. Returns that, or
- * NULL.
+ * Makes one memo of @group the second time that it comes, if one can hold it all. Returns the memo,
+ * or NULL.
  */
 struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_group *group);
-/* .times is about to begin from 0. */
+/* The flow counts, and @s->times is about to leave 0, or full. (count/expand.c) */
 void rvt_memos_begin_times(struct rvt_flow *flow, struct rvt_memo *s);
-bool rvt_memos_recording(const struct rvt_flow *flow);
 
 /* What stands for the bytes of a message, and what decides how to read them. */
 static inline uint64_t rvt_memo_mix(const uint64_t bytes[2], uint32_t head)
@@ -68,7 +69,7 @@ static inline uint64_t rvt_memo_mix(const uint64_t bytes[2], uint32_t head)
 	return (uint64_t)x ^ (uint64_t)(x >> 64);
 }
 
-/* Where it is noted which memo such a message was the last time. */
+/* The entry of the predictor for such a message. */
 static inline uint32_t rvt_predictor_slot(uint64_t mix)
 {
 	return mix >> (64 - RVT_PREDICTOR_BITS);
@@ -85,7 +86,7 @@ static inline uint64_t rvt_memo_hash(const struct rvt_memo_key *key)
 	return rvt_memo_hash_of(key, rvt_memo_mix(key->bytes, key->state));
 }
 
-/* Above the number in a guess. */
+/* Above the number in an entry of the predictor. */
 static inline uint32_t rvt_memo_tag(uint64_t hash)
 {
 	return hash >> 32 & ~(RVT_MEMO_ENTRIES - 1);
@@ -136,7 +137,10 @@ static inline uint32_t rvt_memos_predict(const struct rvt_memos *memos, uint32_t
 	return found & (RVT_MEMO_ENTRIES - 1) & -(uint32_t)(found < 2 * RVT_MEMO_ENTRIES);
 }
 
-/* That was wrong: it was @s. What was right stays, so neither table has more than it needs. */
+/*
+ * The prediction was wrong, the memo is @s. Only then predictors are written: so none has an entry
+ * that another one predicts as well.
+ */
 static inline void rvt_memos_train(struct rvt_memos *memos, uint32_t row, uint64_t mix,
 				   const struct rvt_memo *s)
 {
@@ -189,8 +193,8 @@ static inline bool rvt_memos_apply_delta(struct rvt_flow *flow, const struct rvt
 }
 
 /*
- * Where a guess is wrong: the memo of @key that can be taken here; what it does to the return stack
- * is done. NULL: there is none, and nothing has happened. @hash: of the key.
+ * After a wrong prediction: the memo of @key that can be applied here; what it does to the return
+ * stack is done. NULL: there is none, and nothing has happened. @hash: of the key.
  */
 struct rvt_memo *rvt_memos_find(struct rvt_flow *flow, const struct rvt_memo_key *key,
 				uint64_t hash);

@@ -69,10 +69,10 @@ struct named_thread {
 	int32_t tid, cpu;
 };
 
-/* Whom counts that are set aside belong to. */
+/* Whom deferred counts belong to. */
 struct count_owner {
 	bool has_task;
-	bool counted;			/* something is set aside */
+	bool counted;			/* something is deferred */
 	/* of the kernel only, by the name of .task: any space's, and of any thread so called */
 	bool by_name;
 	struct rvt_task task;		/* as it was then */

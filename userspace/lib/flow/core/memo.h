@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Message memos: what the bytes of one message do to a flow that stands at an address. A protocol
- * decoder that finds the memo of a message need neither parse it nor walk. Only for
- * messages that mean the same whenever the same bytes come in the same state: no predictor, no
- * event; of the return stack only what is noted here.
+ * Inside the flow engine: the layout of message memos. A memo says what the bytes of one message do
+ * to a flow that stands at an address, so that the message need neither be parsed nor walked. Only
+ * messages whose effect follows from the key become memos: no predictor of the encoder, no event.
  *
- * What a message leads to may depend on the return stack: then there are several memos of its key,
- * each with the returns that it needs, which are compared when it is taken. All but the first have
- * a stack hash to what those are, to be found by.
+ * What a message leads to may depend on the return stack. Then several memos have its key; each
+ * stores the return addresses that it pops, and applies only where these are on the stack.
+ * Alternatives after the first store a hash of these addresses; lookup uses it.
  *
- * A memo holds for the code that it was recorded over: flow->base.mapping_id, part of the key,
- * names a space and its generation. The code of a memo lies in one half (flow/core/blocks.h).
+ * A memo holds for the code that it was recorded over: the mapping id in its key names a space and
+ * its generation. The code of a memo lies in one VA half (flow/core/blocks.h).
  */
 #ifndef RVT_LIB_FLOW_CORE_MEMO_H
 #define RVT_LIB_FLOW_CORE_MEMO_H
@@ -35,13 +34,13 @@ struct rvt_memo_key {
 	uint32_t mapping_id;
 };
 
-/* What replaying needs: one cache line. */
+/* What applying a memo needs: one cache line. */
 struct rvt_memo {
 	_Alignas(64) struct rvt_memo_key key;	/* .mapping_id 0: free */
 	uint64_t pc;			/* where the flow stands then */
-	uint32_t times;			/* not yet in the counts */
-	uint32_t path : 20;		/* the rest: in 16 bytes from the beginning of .paths */
-	uint32_t stack_hash : 12;	/* to the return stack; 0: of the first memo of its key */
+	uint32_t times;			/* applied so often, not yet in the counts */
+	uint32_t path : 20;		/* index of its path in .paths, in units of 16 bytes */
+	uint32_t stack_hash : 12;	/* 0: the first memo of its key */
 	union {
 		struct {
 			uint64_t sums : 56;	/* what is executed: RVT_MEMO_INSNS, ... */
@@ -79,8 +78,8 @@ _Static_assert(sizeof(struct rvt_memo) == 64 && RVT_MEMO_PATH_BYTES / 16 <= 1 <<
 	       "one cache line");
 
 /*
- * What happens to the return stack. In a cache line of its own, by the number of the memo: so it
- * can be fetched together with the memo.
+ * What a memo does to the return stack. A cache line of its own at the number of the memo, so that
+ * it can be prefetched together with the memo.
  */
 struct rvt_memo_delta {
 	_Alignas(64) uint8_t kept[64];	/* a struct rvt_kept_delta, maybe of calls elsewhere */
@@ -103,21 +102,21 @@ _Static_assert(sizeof(struct rvt_memo_path) == 16 && sizeof(struct rvt_run) == 1
 	       "units of paths");
 
 /*
- * Memos lie in the order in which they were first made, and are found by a small index: memory that
- * is not in a cache is so slow that as little as can be is touched to learn that something is not
- * there. A way of the index has 8 bits of the hash of a key, never 0, and the number of the memo.
+ * Memos lie in the order in which they were made. A small index finds them: a look-up that fails
+ * should touch as little memory as possible. A way of the index has 8 bits of the hash of a key,
+ * never 0, and the number of the memo.
  */
 struct rvt_memos {
-	struct rvt_memo memos[RVT_MEMO_ENTRIES];	/* number 0 is that of a draft */
+	struct rvt_memo memos[RVT_MEMO_ENTRIES];	/* number 0: the transient memo */
 	uint8_t tags[RVT_MEMO_SETS][RVT_MEMO_WAYS];	/* 0: free */
 	uint32_t numbers[RVT_MEMO_SETS][RVT_MEMO_WAYS];
 	struct rvt_memo_delta delta[RVT_MEMO_ENTRIES];	/* by number */
 	_Alignas(16) uint8_t paths[RVT_MEMO_PATH_BYTES];
 	size_t n_path;			/* used of it, in 16 bytes */
 	/*
-	 * Number of a memo, above it as many bits as fit of its hash or of what the message's bytes
-	 * are. By a message's bytes, and by those of a row of frames (E-Trace) or messages
-	 * (N-Trace).
+	 * The predictors: number of a memo, above it as many bits as fit of its hash, or of a hash
+	 * of the message's bytes. Indexed by a message's bytes, and by those of a group of frames
+	 * (E-Trace) or of two messages (N-Trace).
 	 */
 	uint32_t predictor[RVT_PREDICTOR_ENTRIES];
 	uint32_t pair_predictor[RVT_PREDICTOR_ENTRIES];

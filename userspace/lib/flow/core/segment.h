@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Segments: from a block and the next few outcomes to where these lead, with all that lies between.
- * Blocks where segments begin are nodes; a node has a line of segments, among which the outcomes
- * tell the one, and a segment names the node that it leads to. So replaying a program is following
- * an automaton: one load for several branches, no hashing. What that load needs is as small and as
- * close together as can be, as what is in no cache is slow: most nodes have no more segments than
- * fit a line.
+ * Inside the flow engine: the layout of segments. A segment leads from a node, which is a block
+ * where segments begin, and the next outcomes to another node, with all blocks in between. The
+ * segments of a node lie in one cache line; the outcomes tell which one applies. So following a
+ * program is following an automaton: one load for several branches, no hashing.
  *
- * A segment stays in one block table, whose blocks never change, and in one half; so it holds
+ * A segment stays in one block table, whose blocks never change, and in one VA half. It holds
  * wherever the current mapping covers its addresses.
  */
 #ifndef RVT_LIB_FLOW_SEGMENT_H
@@ -31,11 +29,11 @@ _Static_assert(RVT_DENSE_LINES * RVT_LINE_SEGMENTS == 2u << RVT_SEGMENT_OUTCOMES
 #define RVT_SEGMENT_PATH_BYTES (48u << 20)
 
 /*
- * What a segment is found by: the next outcomes, above them a bit for each that there is. Not so
- * many are there only at the end of an order, which goes on to an indirect jump, or ends where the
- * last of them is used up (RVT_SEGMENT_END), or up to the branch that comes then
- * (RVT_SEGMENT_TO_BRANCH, with a bit of an outcome that is not there). No key is 0. Above it is
- * where in the table of a dense node.
+ * The key of a segment: the next outcomes in bits 0 to 4, and a bit for each of them that exists in
+ * bits 5 to 9. Fewer than five exist only at the end of an order. Such an order continues to an
+ * indirect jump, or ends where the last outcome is used up (RVT_SEGMENT_END), or ends before the
+ * next branch (RVT_SEGMENT_TO_BRANCH, which sets a bit of an outcome that does not exist). No key
+ * is 0. Above the key is its index in the table of a dense node (RVT_SEGMENT_SLOT_SHIFT).
  */
 enum {
 	RVT_SEGMENT_THERE = ((1u << RVT_SEGMENT_OUTCOMES) - 1) << RVT_SEGMENT_OUTCOMES,
@@ -67,7 +65,7 @@ enum rvt_segment_state {
 	RVT_SEGMENT_PLAIN,
 };
 
-/* What replaying needs, in a quarter of a cache line. */
+/* What a walk needs, in a quarter of a cache line. */
 struct rvt_segment {
 	uint32_t key : 12;		/* 0: free */
 	uint32_t open : 12;		/* bits of the key that do not matter */
