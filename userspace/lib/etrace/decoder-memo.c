@@ -341,7 +341,7 @@ static inline uint64_t compare(const struct rvt_memo *s, const uint8_t *payload)
 struct key_state {
 	uint64_t pc, address;
 	uint64_t state;		/* as state_of() has it */
-	uint64_t states[2];	/* by rvt_va_half() of .pc: meaning and options */
+	uint64_t states[2];	/* by rvt_va_half() of .pc: mapping id and options */
 };
 
 /* .state and .mapping_id, without what LEN() and FRAMES() tell. */
@@ -391,7 +391,7 @@ static inline bool is_memo(const struct rvt_etrace_decoder *dec, const struct rv
 /* How far predictions are ahead: what they lead to is being fetched. */
 #define AHEAD 4
 
-/* The guess for what is at *p, up to @stop; *p: what comes behind that. */
+/* The prediction for what is at *p, up to @stop; *p: what comes behind that. */
 static inline struct rvt_memo *predict_ahead(struct rvt_memos *memos, const uint8_t **p,
 					     const uint8_t *stop)
 {
@@ -553,7 +553,7 @@ static inline const struct rvt_memo *predicted_of(const struct rvt_memos *memos,
 }
 
 /*
- * Takes @frame, which is at r->p. Returns its memo, the draft of one, or NULL; *go_on: whether
+ * Takes @frame, which is at r->p. Returns its memo, maybe a transient one, or NULL; *go_on: whether
  * replaying can.
  */
 static struct rvt_memo *take_frame(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,

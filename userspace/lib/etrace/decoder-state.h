@@ -81,7 +81,7 @@ struct rvt_etrace_decoder {
 	uint8_t privilege;	/* as in packets */
 	struct rvt_context context;
 	unsigned int src;	/* of its packets */
-	bool missed;		/* the packet at .missed_at has been found to be no step */
+	bool missed;		/* the packet at .missed_at has no memo */
 	uint64_t missed_at;
 	bool depth_matters;	/* how full the return stack is has decided something */
 	uint64_t time, reported_time;

@@ -211,7 +211,7 @@ int rvt_flow_run(struct rvt_flow *flow, struct rvt_order *order)
 		flow->block_epoch = flow->mapping_epochs[0];
 		flow->pc = rvt_flow_current(flow);
 		flow->block = NULL;
-		flow->piece = NULL;
+		flow->mapping = NULL;
 	}
 	ret = flow->reference ? rvt_walk_reference(flow, order) :
 				rvt_walk_blocks(flow, order);

@@ -88,7 +88,7 @@ struct rvt_ntrace_decoder {
 	struct rvt_ntrace_source *recent; /* whose message may be replayed next; or NULL */
 	unsigned int recent_src;	/* its SRC */
 	struct rvt_ntrace_scan scan;	/* of what was fed last */
-	bool missed;			/* no step was found of the next one, which can be one */
+	bool missed;			/* the next message could have a memo, and has none */
 };
 
 /* ---- the state of a source (decoder-state.c) ---- */

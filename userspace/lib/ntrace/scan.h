@@ -31,7 +31,7 @@ struct rvt_ntrace_scanned {
 /* In the state of a key, above the mode. */
 #define RVT_NTRACE_REST_SHIFT 5
 
-/* What stands for the bytes of a message, so that it can be guessed what memo it is. */
+/* What stands for the bytes of a message, to predict which memo it is. */
 static inline uint64_t rvt_ntrace_mix(const uint64_t bytes[2])
 {
 	return bytes[0] * 0xff51afd7ed558ccdull + bytes[1] * 0x9e3779b97f4a7c15ull;

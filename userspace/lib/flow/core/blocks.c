@@ -458,19 +458,19 @@ static struct rvt_block_table *table_find(struct rvt_image *image,
 	return table;
 }
 
-struct rvt_block_table *rvt_block_table_find(struct rvt_image *image, struct rvt_mapping *piece,
+struct rvt_block_table *rvt_block_table_find(struct rvt_image *image, struct rvt_mapping *mapping,
 					     const struct rvt_code_config *config)
 {
 	struct rvt_block_table *table, key;
 
 	memset(&key, 0, sizeof(key));
-	key.object = piece->object;
-	key.bias = piece->start - piece->offset;
+	key.object = mapping->object;
+	key.bias = mapping->start - mapping->offset;
 	memcpy(&key.config, config, sizeof(*config));
 	pthread_mutex_lock(&image->lock);
 	table = table_find(image, &key);
 	if (table)
-		atomic_store_explicit(&piece->blocks, table, memory_order_release);
+		atomic_store_explicit(&mapping->blocks, table, memory_order_release);
 	pthread_mutex_unlock(&image->lock);
 	return table;
 }
@@ -527,9 +527,9 @@ static struct rvt_block_page *page_get(struct rvt_block_cache *cache, struct rvt
 
 /* Called with the image's lock held. */
 static int make_block(struct rvt_space *space, struct rvt_block_table *table,
-		      struct rvt_mapping *piece, uint64_t pc, struct rvt_code_block **block)
+		      struct rvt_mapping *mapping, uint64_t pc, struct rvt_code_block **block)
 {
-	uint64_t offset = pc - table->bias, avail, left = piece->last - pc;
+	uint64_t offset = pc - table->bias, avail, left = mapping->last - pc;
 	struct rvt_block_cache *cache = space->image->blocks;
 	_Atomic(struct rvt_code_block *) *entry;
 	struct rvt_block_page *page;
@@ -561,7 +561,7 @@ static int make_block(struct rvt_space *space, struct rvt_block_table *table,
 }
 
 int rvt_block_table_block(struct rvt_space *space, struct rvt_block_table *table,
-			  struct rvt_mapping *piece, uint64_t pc, struct rvt_code_block **block)
+			  struct rvt_mapping *mapping, uint64_t pc, struct rvt_code_block **block)
 {
 	uint64_t offset = pc - table->bias;
 	struct rvt_block_page *page;
@@ -577,12 +577,12 @@ int rvt_block_table_block(struct rvt_space *space, struct rvt_block_table *table
 			memory_order_acquire);
 	if (!b) {
 		pthread_mutex_lock(&space->image->lock);
-		ret = make_block(space, table, piece, pc, &b);
+		ret = make_block(space, table, mapping, pc, &b);
 		pthread_mutex_unlock(&space->image->lock);
 		if (ret)
 			return ret;
 	}
-	if (b->pub.bytes - 1 > piece->last - pc)
+	if (b->pub.bytes - 1 > mapping->last - pc)
 		return -EAGAIN;
 	*block = b;
 	return 0;

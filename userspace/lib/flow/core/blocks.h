@@ -112,27 +112,28 @@ static inline bool rvt_code_same_config(const struct rvt_code_config *a,
 		 ((uintptr_t)a->hook_ctx ^ (uintptr_t)b->hook_ctx) | (a->jvt ^ b->jvt));
 }
 
-/* The block table of @piece (which has an object); NULL when out of memory. */
-struct rvt_block_table *rvt_block_table_find(struct rvt_image *image, struct rvt_mapping *piece,
+/* The block table of @mapping (which has an object); NULL when out of memory. */
+struct rvt_block_table *rvt_block_table_find(struct rvt_image *image, struct rvt_mapping *mapping,
 					     const struct rvt_code_config *config);
-/* The same; quick if @piece was looked at like this the last time. */
+/* The same; quick if @mapping was looked at like this the last time. */
 static inline struct rvt_block_table *rvt_block_table_get(struct rvt_image *image,
-							  struct rvt_mapping *piece,
+							  struct rvt_mapping *mapping,
 							  const struct rvt_code_config *config)
 {
-	struct rvt_block_table *table = atomic_load_explicit(&piece->blocks, memory_order_acquire);
+	struct rvt_block_table *table =
+		atomic_load_explicit(&mapping->blocks, memory_order_acquire);
 
 	if (table && rvt_code_same_config(&table->config, config))
 		return table;
-	return rvt_block_table_find(image, piece, config);
+	return rvt_block_table_find(image, mapping, config);
 }
 /*
- * rvt_block_table_block - the block at @pc, which lies in @piece of @space. Sets *block. Returns 0,
- * -ENOENT (no bytes there), -EAGAIN (the block there does not lie in @piece as a whole, or its
+ * rvt_block_table_block - the block at @pc, which lies in @mapping of @space. Sets *block. Returns
+ * 0, -ENOENT (no bytes there), -EAGAIN (the block there does not lie in @mapping as a whole, or its
  * first instruction does not: rvt_code_decode() makes one), -EILSEQ, -ENOMEM.
  */
 int rvt_block_table_block(struct rvt_space *space, struct rvt_block_table *table,
-			  struct rvt_mapping *piece, uint64_t pc, struct rvt_code_block **block);
+			  struct rvt_mapping *mapping, uint64_t pc, struct rvt_code_block **block);
 
 /*
  * rvt_code_decode - a new block of a single instruction at @pc, wherever its bytes lie. It lives as

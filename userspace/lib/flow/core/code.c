@@ -50,20 +50,20 @@ int rvt_flow_single(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **
 
 static int find_block(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block)
 {
-	struct rvt_mapping *piece = rvt_space_mapping(flow->space, pc);
+	struct rvt_mapping *mapping = rvt_space_mapping(flow->space, pc);
 	struct rvt_block_table *table;
 	int ret;
 
-	if (!piece || !piece->object)
+	if (!mapping || !mapping->object)
 		return -ENOENT;
-	table = rvt_block_table_get(flow->space->image, piece, &flow->code);
+	table = rvt_block_table_get(flow->space->image, mapping, &flow->code);
 	if (!table)
 		return -ENOMEM;
-	ret = rvt_block_table_block(flow->space, table, piece, pc, block);
+	ret = rvt_block_table_block(flow->space, table, mapping, pc, block);
 	if (ret == -EAGAIN)
 		ret = rvt_flow_single(flow, pc, block);
 	if (!ret)
-		flow->piece = piece;
+		flow->mapping = mapping;
 	return ret;
 }
 
@@ -74,7 +74,7 @@ int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **b
 
 	if (rvt_flow_knows(flow, target, pc)) {
 		*block = target->block;
-		flow->piece = target->piece;
+		flow->mapping = target->mapping;
 		return 0;
 	}
 	if (!flow->space)
@@ -82,7 +82,7 @@ int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **b
 	ret = find_block(flow, pc, block);
 	if (!ret)
 		*target = (struct rvt_target){
-			pc, flow->mapping_epochs[rvt_va_half(pc)], 0, *block, flow->piece,
+			pc, flow->mapping_epochs[rvt_va_half(pc)], 0, *block, flow->mapping,
 		};
 	return ret;
 }
@@ -99,14 +99,14 @@ int rvt_flow_peek(struct rvt_flow *flow, struct rvt_insn *insn)
 
 bool rvt_flow_branch_at(struct rvt_flow *flow, uint64_t pc)
 {
-	struct rvt_mapping *piece = flow->piece;	/* belongs to flow->block */
+	struct rvt_mapping *mapping = flow->mapping;	/* belongs to flow->block */
 	struct rvt_code_block *block;
 	int ret;
 
 	pc = rvt_code_addr(&flow->code, pc & ~1ull);
 	rvt_flow_mapping_changed(flow);
 	ret = rvt_flow_enter(flow, pc, &block);
-	flow->piece = piece;
+	flow->mapping = mapping;
 	return !ret && block->insns == 1 && block->end == RVT_END_BRANCH;
 }
 

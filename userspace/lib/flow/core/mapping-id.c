@@ -6,7 +6,7 @@
 #include "flow/core/state.h"
 
 /* More mappings than this are not compared. */
-#define SAME_PIECES 512
+#define SAME_MAPPINGS 512
 
 /* What @space means is known from the space of another flow: the same mappings. NULL: it is not. */
 static struct rvt_mapping_id *inherited_mapping_id(struct rvt_flow *flow,
@@ -16,7 +16,7 @@ static struct rvt_mapping_id *inherited_mapping_id(struct rvt_flow *flow,
 		struct rvt_mapping_id *m = &flow->mapping_ids[i];
 
 		if (m->inherited && m->space && m->generation == rvt_space_generation(m->space) &&
-		    rvt_space_same(m->space, space, SAME_PIECES))
+		    rvt_space_same(m->space, space, SAME_MAPPINGS))
 			return m;
 	}
 	return NULL;
@@ -90,7 +90,7 @@ static void invalidate(struct rvt_memos *memos)
 	memset(memos->tags, 0, sizeof(memos->tags));
 }
 
-/* All ids have been used: no memo that was made over an old meaning may be found for a new one. */
+/* All ids have been used: no memo that was made over old mappings may be found for new ones. */
 static void restart_mapping_ids(struct rvt_flow *flow)
 {
 	if (flow->base.memos)
@@ -99,7 +99,7 @@ static void restart_mapping_ids(struct rvt_flow *flow)
 	flow->n_mapping_ids = 0;
 }
 
-/* The present meaning, of both halves. */
+/* Those of the present space, for both halves. */
 void rvt_flow_find_mapping_ids(struct rvt_flow *flow)
 {
 	const struct rvt_space *space = flow->space;

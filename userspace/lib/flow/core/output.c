@@ -14,7 +14,7 @@ int rvt_flow_deliver(struct rvt_flow *flow)
 		flow->result = flow->sink.runs(flow->sink.ctx, flow->runs, n);
 	/* In the middle of a walk: the block at hand is finished, the next is looked up anew. */
 	if (rvt_flow_mapping_changed(flow))
-		flow->piece = NULL;
+		flow->mapping = NULL;
 	return flow->result;
 }
 

@@ -91,7 +91,8 @@ static inline bool rvt_stack_delta_is_none(const struct rvt_stack_delta *delta)
 	const unsigned int n = delta->n_pops;
 
 	return !delta->invalid && delta->n_pushes == n &&
-	       !__builtin_memcmp(delta->pcs, delta->pcs + RVT_DELTA_PCS - n, n * sizeof(delta->pcs[0]));
+	       !__builtin_memcmp(delta->pcs, delta->pcs + RVT_DELTA_PCS - n,
+				 n * sizeof(delta->pcs[0]));
 }
 
 /* Bytes that are needed to keep @calls; 0: they do nothing. */
@@ -126,7 +127,7 @@ static inline bool rvt_returns_match_plain(const uint64_t *a, const uint64_t *b,
 }
 
 #ifdef __SSE2__
-/* Entries of the stack that was just stored to are not in one piece there yet. */
+/* Entries of the stack that was just stored to are not in one mapping there yet. */
 static inline __m128i rvt_returns_two(const uint64_t *pcs)
 {
 	const __m128i low = _mm_loadl_epi64((const __m128i *)pcs);

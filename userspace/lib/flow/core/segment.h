@@ -146,7 +146,7 @@ struct rvt_segment_path {
 
 /*
  * Segments of one node. It may have several lines: the first one is the node's, the rest linked.
- * One of many segments, like the loops of compression, becomes wide: it has another number, too,
+ * One of many segments, like the loops of compression, becomes dense: it has another number, too,
  * from RVT_NODES on, that of a table of copies which the outcomes index. Segments that still lead
  * to its first line find that when they miss something there, and lead to the table from then on.
  */

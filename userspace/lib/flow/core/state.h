@@ -15,7 +15,7 @@
 #include "flow/core/return-stack.h"
 
 #define RVT_FLOW_BATCH 1024
-/* Runs that are added at once when there is room for one: a path or a memo, in whole pieces. */
+/* Runs that are added at once when there is room for one: a path or a memo, in whole mappings. */
 #define RVT_FLOW_EXCESS (256 + RVT_SEGMENT_EXCESS)
 #define RVT_FLOW_MAPPING_IDS 64
 /* Blocks by the address that an indirect jump went to: a small cache before the tables. */
@@ -29,7 +29,7 @@ struct rvt_target {
 	uint32_t mapping_epoch;		/* valid when equal to that of the flow */
 	uint32_t node;			/* of .block, for segments; 0: not known */
 	struct rvt_code_block *block;
-	struct rvt_mapping *piece;
+	struct rvt_mapping *mapping;
 };
 
 /* A space and its generation. */
@@ -108,7 +108,7 @@ struct rvt_flow {
 	/* by rvt_va_half(): change with what addresses mean there */
 	uint32_t mapping_epochs[2];
 	uint32_t n_mapping_epochs;
-	uint32_t block_epoch;		/* that .block and .piece are of */
+	uint32_t block_epoch;		/* that .block and .mapping are of */
 	int result;			/* what the sink returned, once that is not 0 */
 
 	/* where the flow is */
@@ -116,7 +116,7 @@ struct rvt_flow {
 	uint64_t pc;			/* of the next instruction, when .block is NULL */
 	struct rvt_code_block *block;	/* the next instruction is number .insn of it */
 	uint32_t insn, halfword;
-	struct rvt_mapping *piece;	/* that .block was found through */
+	struct rvt_mapping *mapping;	/* that .block was found through */
 
 	/* the last instruction executed */
 	bool has_last;
@@ -179,7 +179,7 @@ int rvt_flow_deliver(struct rvt_flow *flow);
 /* The same, and then @event. */
 int rvt_flow_deliver_event(struct rvt_flow *flow, const struct rvt_event *event);
 /*
- * rvt_flow_enter - the block at @pc, ready to run from its start. Sets flow->piece.
+ * rvt_flow_enter - the block at @pc, ready to run from its start. Sets flow->mapping.
  * Returns 0, -ENOENT, -EILSEQ or -ENOMEM.
  */
 int rvt_flow_enter(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);

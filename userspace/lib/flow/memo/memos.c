@@ -49,7 +49,7 @@ void rvt_memos_add_up(struct rvt_flow *flow)
 	*sums = (struct rvt_memo_sums){ .left = RVT_MEMO_SUMS, .last = sums->last };
 }
 
-/* Where a draft ends: where the last of its segments does. */
+/* Where the transient memo ends: where the last of its segments does. */
 static struct rvt_memo_path end_of_transient(const struct rvt_memos *memos)
 {
 	return (struct rvt_memo_path){
@@ -521,7 +521,7 @@ void rvt_memos_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 	keep(flow, &filled, &end);
 }
 
-/* ---- drafts ---- */
+/* ---- transient memos ---- */
 
 /* A memo of what was walked without being recorded. */
 static struct rvt_memo *keep_transient(struct rvt_flow *flow,

@@ -8,13 +8,13 @@ struct rvt_code_block *rvt_walk_follow(struct rvt_flow *flow, struct rvt_code_bl
 				       _Atomic(struct rvt_code_block *) *link, uint64_t pc)
 {
 	struct rvt_code_block *b = atomic_load_explicit(link, memory_order_acquire);
-	struct rvt_mapping *piece = flow->piece;
+	struct rvt_mapping *mapping = flow->mapping;
 
-	if (!piece)
+	if (!mapping)
 		return NULL;
-	/* A view may be mapped in parts: the link must stay in the part that we are in. */
-	if (b && b->pub.pc - piece->start <= piece->last - piece->start &&
-	    b->pub.bytes - 1 <= piece->last - b->pub.pc)
+	/* An object may be mapped in parts: the link must stay in the mapping where the flow is. */
+	if (b && b->pub.pc - mapping->start <= mapping->last - mapping->start &&
+	    b->pub.bytes - 1 <= mapping->last - b->pub.pc)
 		return b;
 	if (rvt_flow_enter(flow, pc, &b))
 		return NULL;

@@ -24,13 +24,13 @@ static struct rvt_code_block *next_of_segment(void *ctx, struct rvt_code_block *
 struct rvt_segment *rvt_walk_learn_segment(struct rvt_flow *flow, uint32_t flags, uint32_t node,
 					   uint32_t key)
 {
-	struct rvt_mapping *piece = flow->piece;
+	struct rvt_mapping *mapping = flow->mapping;
 	const struct rvt_segment_order order = {
 		.key = key, .flags = flags, .ctx = flow, .next = next_of_segment,
 	};
 	struct rvt_segment *seg = rvt_segments_learn(flow->segments, node, &order);
 
-	flow->piece = piece;
+	flow->mapping = mapping;
 	return seg;
 }
 
@@ -94,7 +94,7 @@ static bool apply_calls(struct rvt_flow *flow, const struct rvt_segment *seg)
 /* False: delivering went wrong, or mappings changed. */
 static INLINE bool deliver_full(struct rvt_flow *flow)
 {
-	return flow->n_runs < RVT_FLOW_BATCH || (!rvt_flow_deliver(flow) && flow->piece);
+	return flow->n_runs < RVT_FLOW_BATCH || (!rvt_flow_deliver(flow) && flow->mapping);
 }
 
 /* Where segments are replayed. */
@@ -107,7 +107,7 @@ static struct range range_of(const struct rvt_flow *flow, const struct rvt_block
 {
 	return (struct range){
 		.table = table,
-		.covered = rvt_mapping_covers(flow->piece, table),
+		.covered = rvt_mapping_covers(flow->mapping, table),
 	};
 }
 
@@ -197,7 +197,7 @@ static bool segment_fits(struct rvt_flow *flow, bool covered, const struct rvt_s
 {
 	const struct rvt_segment_path *path = rvt_segment_path(flow->segments, seg);
 
-	if (!covered && (path->low < flow->piece->start || path->high > flow->piece->last))
+	if (!covered && (path->low < flow->mapping->start || path->high > flow->mapping->last))
 		return false;
 	if (path->flags & RVT_SEGMENT_ALONE && is_after_fall(flow, last))
 		return false;
@@ -214,14 +214,14 @@ static void add_rest(struct rvt_walk *w, const struct rvt_segment_path *path)
 	w->taken -= path->jumps;
 }
 
-/* The node at @pc, whose piece is that of the flow then; 0: not known, and nothing happened. */
+/* The node at @pc, whose mapping is that of the flow then; 0: not known, and nothing happened. */
 static uint32_t node_at(struct rvt_flow *flow, uint64_t pc)
 {
 	const struct rvt_target *target = rvt_flow_target(flow, pc);
 
 	if (!rvt_flow_knows(flow, target, pc) || !target->node)
 		return 0;
-	flow->piece = target->piece;
+	flow->mapping = target->mapping;
 	return target->node;
 }
 
@@ -310,8 +310,8 @@ static INLINE bool take_segment(struct rvt_flow *flow, struct rvt_walk *w, struc
 	return true;
 }
 
-/* Segments go on in another piece than before. */
-static INLINE void enter_piece(struct rvt_flow *flow, struct segment_walk *r)
+/* Segments go on in another mapping than before. */
+static INLINE void enter_mapping(struct rvt_flow *flow, struct segment_walk *r)
 {
 	const struct rvt_code_block *block = flow->segments->blocks[r->at];
 
@@ -340,7 +340,7 @@ replay_segments(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *node, bool 
 		.half = rvt_va_half(flow->block->pub.pc),
 		.range = range_of(flow, flow->block->table),
 	};
-	const struct rvt_mapping *piece;
+	const struct rvt_mapping *mapping;
 	uint32_t key;
 
 	get_outcomes(w, &r);
@@ -351,12 +351,12 @@ replay_segments(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *node, bool 
 		if (collecting && !deliver_full(flow))
 			break;
 		if (unlikely(!r.at)) {
-			piece = flow->piece;
+			mapping = flow->mapping;
 			r.at = go_beyond(flow, w, r.last);
 			if (!r.at)
 				break;
-			if (flow->piece != piece)
-				enter_piece(flow, &r);
+			if (flow->mapping != mapping)
+				enter_mapping(flow, &r);
 		}
 	}
 	*node = r.at;
@@ -399,8 +399,8 @@ static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_se
 			path->end, false, path->flags & RVT_SEGMENT_ABSOLUTE, path->end_pc,
 			path->flags & RVT_SEGMENT_ABSOLUTE ? path->last->pub.target : 0,
 		});
-	/* Without a piece mappings have changed: it must be looked up. */
-	return rvt_walk_go(flow, flow->piece ? next : NULL, pc);
+	/* Without a mapping mappings have changed: it must be looked up. */
+	return rvt_walk_go(flow, flow->mapping ? next : NULL, pc);
 }
 
 int rvt_walk_segments(struct rvt_flow *flow, struct rvt_walk *w)

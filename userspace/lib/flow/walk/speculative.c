@@ -31,10 +31,10 @@ _Static_assert(FEW_PCS <= RVT_DELTA_PCS, "there is room for them");
 
 /* What a speculative walk is going to do. Nothing of it has happened. */
 struct speculation {
-	struct rvt_mapping *piece;	/* that the last node was found through; NULL: none yet */
+	struct rvt_mapping *mapping;	/* that the last node was found through; NULL: none yet */
 	/*
-	 * segments up to this state must be looked at closely: all, unless it covers those in its
-	 * view
+	 * Segments up to this state must be looked at closely: all, unless the mapping covers all
+	 * segments of its block table.
 	 */
 	enum rvt_segment_state careful;
 	unsigned int n_segments, n_returns;
@@ -153,12 +153,12 @@ static INLINE bool call(struct rvt_flow *flow, struct delta *delta, const struct
 static __attribute__((noinline)) bool make_node(struct rvt_flow *flow, struct rvt_target *target,
 						uint64_t pc)
 {
-	struct rvt_mapping *piece = flow->piece;
+	struct rvt_mapping *mapping = flow->mapping;
 	struct rvt_code_block *block;
 
 	if (rvt_flow_enter(flow, pc, &block))
 		return false;
-	flow->piece = piece;
+	flow->mapping = mapping;
 	if (block->table)
 		target->node = rvt_segments_node(flow->segments, block);
 	return target->node;
@@ -168,9 +168,9 @@ static __attribute__((noinline)) bool make_node(struct rvt_flow *flow, struct rv
 static INLINE bool look_at_table(struct rvt_flow *flow, struct speculation *d)
 {
 	const struct rvt_block_table *table =
-		rvt_block_table_get(flow->space->image, d->piece, &flow->code);
+		rvt_block_table_get(flow->space->image, d->mapping, &flow->code);
 
-	d->careful = table && rvt_mapping_covers(d->piece, table) ? RVT_SEGMENT_CAREFUL :
+	d->careful = table && rvt_mapping_covers(d->mapping, table) ? RVT_SEGMENT_CAREFUL :
 								  RVT_SEGMENT_PLAIN;
 	return table;
 }
@@ -183,8 +183,8 @@ static INLINE uint32_t find_node(struct rvt_flow *flow, struct speculation *d, u
 	if (unlikely(!rvt_flow_knows(flow, target, pc) || !target->node) &&
 	    !make_node(flow, target, pc))
 		return 0;
-	if (d->piece != target->piece) {
-		d->piece = target->piece;
+	if (d->mapping != target->mapping) {
+		d->mapping = target->mapping;
 		if (!look_at_table(flow, d))
 			return 0;
 	}
@@ -201,19 +201,19 @@ static INLINE uint32_t first_node(struct rvt_flow *flow, struct speculation *d, 
 
 	if (!rvt_flow_knows(flow, end, pc) || !end->node)
 		return find_node(flow, d, pc);
-	d->piece = end->piece;
+	d->mapping = end->mapping;
 	return look_at_table(flow, d) ? end->node : 0;
 }
 
 static __attribute__((noinline)) struct rvt_segment *
 learn(struct rvt_flow *flow, struct speculation *d, uint32_t flags, uint32_t node, uint32_t key)
 {
-	struct rvt_mapping *piece = flow->piece;
+	struct rvt_mapping *mapping = flow->mapping;
 	struct rvt_segment *seg;
 
-	flow->piece = d->piece;
+	flow->mapping = d->mapping;
 	seg = rvt_walk_learn_segment(flow, flags, node, key);
-	flow->piece = piece;
+	flow->mapping = mapping;
 	/* The block table may have segments where it had none. */
 	return look_at_table(flow, d) ? seg : NULL;
 }
@@ -227,7 +227,7 @@ static bool add_rest(struct rvt_flow *flow, struct speculation *d, const struct 
 	if (seg->state == RVT_SEGMENT_NONE)
 		return false;
 	if (d->careful != RVT_SEGMENT_CAREFUL &&
-	    (path->low < d->piece->start || path->high > d->piece->last))
+	    (path->low < d->mapping->start || path->high > d->mapping->last))
 		return false;
 	if (path->flags & RVT_SEGMENT_ALONE && (last ? last->falls : rvt_memos_consecutive(flow)))
 		return false;
@@ -499,7 +499,7 @@ static INLINE struct rvt_memo *take(struct rvt_flow *flow, struct speculation *d
 		.pc = speculation.pc,
 		.mapping_epoch = flow->mapping_epochs[rvt_va_half(speculation.pc)],
 		.node = here->at,
-		.piece = d->piece,
+		.mapping = d->mapping,
 	};
 	return rvt_memos_transient(flow, &speculation);
 }
@@ -518,7 +518,7 @@ struct rvt_memo *rvt_speculate(struct rvt_flow *flow, const struct rvt_speculati
 	    flow->base.returns.recursions || spec->n_outcomes > RVT_SPECULATION_OUTCOMES ||
 	    (spec->jumps && spec->target != rvt_code_addr(&flow->code, spec->target & ~1ull)))
 		return NULL;
-	d.piece = NULL;
+	d.mapping = NULL;
 	d.n_returns = 0;
 	d.jumps = d.indirect = 0;
 	d.delta.n_pops = d.delta.n_pushes = d.delta.nesting = 0;

@@ -69,24 +69,24 @@ void rvt_walk_segments_prepare(struct rvt_flow *flow, struct rvt_walk *w);
 int rvt_walk_segments(struct rvt_flow *flow, struct rvt_walk *w);
 
 /*
- * The segment of @key from @node, in flow->piece, under orders with @flags; it is not known yet. It
- * may be RVT_SEGMENT_NONE. NULL: there is no room.
+ * The segment of @key from @node, in flow->mapping, under orders with @flags; it is not known yet.
+ * It may be RVT_SEGMENT_NONE. NULL: there is no room.
  */
 struct rvt_segment *rvt_walk_learn_segment(struct rvt_flow *flow, uint32_t flags, uint32_t node,
 					   uint32_t key);
 
-/* Whether all segments in @table lie in @piece of it. */
-static inline bool rvt_mapping_covers(const struct rvt_mapping *piece,
+/* Whether all segments in @table lie in @mapping of it. */
+static inline bool rvt_mapping_covers(const struct rvt_mapping *mapping,
 				      const struct rvt_block_table *table)
 {
-	return piece->start <= table->segments_low && piece->last >= table->segments_high;
+	return mapping->start <= table->segments_low && mapping->last >= table->segments_high;
 }
 
 /* Whether replaying is worth a look. */
 static inline bool rvt_walk_at_segment(const struct rvt_flow *flow, const struct rvt_walk *w)
 {
 	return w->uses_segments && w->outcomes_left <= w->segments_at && !flow->insn &&
-	       flow->piece &&
+	       flow->mapping &&
 	       (w->outcomes_left >= RVT_SEGMENT_OUTCOMES || w->tails ||
 		(w->ends && w->outcomes_left)) &&
 	       flow->block->table;
