@@ -35,6 +35,7 @@ static const struct arg table[] = {
 	ARG("seed", ARG_U64, seed, NULL),
 	ARG("delay", ARG_U64, delay_ns, NULL),
 	ARG("stuck", ARG_LIST, stuck, "- encoder - - - - - - funnel sink pib - - - atb"),
+	ARG("stuck-after", ARG_U32, stuck_after, NULL),
 	ARG("version", ARG_U32, version, NULL),
 	ARG("protocol", ARG_U32, protocol_version, NULL),
 	ARG("modes", ARG_LIST, modes, "0 1 2 3 4 5 6 7"),

@@ -62,6 +62,7 @@ struct model_args {
 	uint32_t sram;			/* bytes; 0: the sink has none */
 	bool smem, live_read;
 	uint32_t stuck; /* bit per component type: its handshakes are never answered */
+	uint32_t stuck_after;	/* answers before that; then a reset helps */
 	uint32_t fifo, drain;
 	bool stall;			/* a hart that is stalled waits */
 	enum rvt_dialect dialect;
@@ -250,6 +251,8 @@ struct component {
 	bool enabled;			/* Enable as it was written */
 	uint32_t sticky;		/* atomic: bits of Control that hardware sets */
 	bool stopped;			/* atomic: it cleared its Enable itself */
+	uint32_t answers;
+	bool mute;			/* answers nothing until it is reset */
 	struct handshake pending[MODEL_MAX_PENDING];
 	unsigned int n_pending;
 	struct component *out[MODEL_MAX_OUTS];

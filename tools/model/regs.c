@@ -167,7 +167,9 @@ static void finish_due(struct component *c, uint64_t now)
 /* @step: how many delays from now. */
 static void answer(struct component *c, unsigned int step, struct handshake hs)
 {
-	if (model.args.stuck >> c->type & 1 || c->n_pending == MODEL_MAX_PENDING)
+	if (model.args.stuck >> c->type & 1 && c->answers++ == model.args.stuck_after)
+		c->mute = true;
+	if (c->mute || c->n_pending == MODEL_MAX_PENDING)
 		return;
 	if (!model.args.delay_ns) {
 		finish(c, &hs);
@@ -306,6 +308,13 @@ static void write_control(struct component *c, uint32_t value)
 		violation(c, "wrote 0x%08x to Control before the last change was answered", value);
 	finish_due(c, UINT64_MAX);
 	if (!(value & CTL_ACTIVE)) {
+		/* A reset helps, if it ever answered. */
+		if (c->mute && model.args.stuck_after) {
+			c->mute = false;
+			if (c->enabled && c->ops->disable)
+				c->ops->disable(c);
+			c->enabled = false;
+		}
 		if (value)
 			violation(c, "wrote 0x%08x to Control: settings while deactivating", value);
 		if (c->shown & CTL_ACTIVE)

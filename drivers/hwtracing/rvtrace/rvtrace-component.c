@@ -52,11 +52,31 @@ int rvtrace_refuse(const struct rvtrace_component *comp, const char *what)
 	return -EOPNOTSUPP;
 }
 
+/* Not in the context that found the failure, which may hold locks of the scheduler */
+static void rvtrace_failed(struct irq_work *work)
+{
+	struct rvtrace_component *comp = container_of(work, struct rvtrace_component, failed);
+	unsigned int ms = RVTRACE_RECOVERY_MS << min(comp->failures, 7);
+
+	comp->failures++;
+	schedule_delayed_work(&comp->recovery, msecs_to_jiffies(ms));
+}
+
+/*
+ * rvtrace_fail - the component did not answer
+ *
+ * One that was active gets a reset later. One that does not come out of reset is tried again with
+ * the next first event.
+ */
 void rvtrace_fail(struct rvtrace_component *comp, const char *what)
 {
+	if (comp->broken)
+		return;
 	comp->broken = true;
-	dev_err(&comp->dev, "%s: no answer within %d us, component not used any more\n", what,
-		RVTRACE_TIMEOUT_US);
+	dev_err(&comp->dev, "%s: no answer within %d us, component not used%s\n", what,
+		RVTRACE_TIMEOUT_US, comp->active ? " until it is reset" : "");
+	if (comp->active && !list_empty(&comp->list))
+		irq_work_queue(&comp->failed);
 }
 
 /*
@@ -103,10 +123,9 @@ int rvtrace_activate(struct rvtrace_component *comp)
 {
 	int ret;
 
-	if (comp->broken)
-		return -EIO;
 	if (comp->active)
-		return 0;
+		return comp->broken ? -EIO : 0;
+	comp->broken = false;
 	rvtrace_write(comp, RVTRACE_CONTROL, 0);
 	ret = rvtrace_wait(comp, RVTRACE_CONTROL_ACTIVE, 0, "reset");
 	if (ret)
@@ -140,6 +159,22 @@ int rvtrace_enable(struct rvtrace_component *comp, u32 control)
 	return rvtrace_wait(comp, RVTRACE_CONTROL_ENABLE, RVTRACE_CONTROL_ENABLE, "enabling");
 }
 
+/*
+ * rvtrace_reset - put a component that did not answer through reset
+ *
+ * Nobody uses it. Returns 0 when it works again.
+ */
+int rvtrace_reset(struct rvtrace_component *comp)
+{
+	int ret;
+
+	rvtrace_deactivate(comp);
+	ret = rvtrace_activate(comp);
+	if (!ret)
+		dev_notice(&comp->dev, "works again after a reset\n");
+	return ret;
+}
+
 static void rvtrace_release(struct device *dev)
 {
 	kfree(to_rvtrace_component(dev));
@@ -151,6 +186,7 @@ void rvtrace_component_init(struct rvtrace_component *comp, struct device *paren
 	device_initialize(&comp->dev);
 	INIT_LIST_HEAD(&comp->list);
 	raw_spin_lock_init(&comp->lock);
+	init_irq_work(&comp->failed, rvtrace_failed);
 	comp->dev.parent = parent;
 	comp->dev.bus = &rvtrace_bus;
 	comp->dev.release = rvtrace_release;

@@ -11,6 +11,7 @@
 #include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/io.h>
+#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/mutex.h>
@@ -19,12 +20,16 @@
 #include <linux/time64.h>
 #include <linux/timex.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <kunit/visibility.h>
 
 #include "rvtrace-regs.h"
 
 /* A handshake that takes longer means that the component does not work (microseconds). */
 #define RVTRACE_TIMEOUT_US			10000
+/* Such a component is reset after this time, which doubles with each failure up to ... (ms) */
+#define RVTRACE_RECOVERY_MS			100
+#define RVTRACE_RECOVERY_MAX_MS			(RVTRACE_RECOVERY_MS << 7)
 
 #define RVTRACE_MAX_OUTPUTS			8
 
@@ -106,7 +111,10 @@ struct rvtrace_ts {
  * @number:	number among the components of its type
  * @sink_id:	the number that config2:sink of an event selects it by; 0 when it is not a sink
  * @active:	out of reset: registers other than Control may be accessed
- * @broken:	a handshake timed out; the component is not used any more
+ * @broken:	a handshake timed out; the component is not used until it has been reset
+ * @failures:	how often that happened while it was active
+ * @failed:	takes @recovery out of the context in which the handshake timed out
+ * @recovery:	resets the component later. Set up by rvtrace_register().
  * @control:	value last written to Control. Protected as @users is.
  * @outputs:	components downstream
  * @nr_outputs:	number of entries in @outputs
@@ -130,6 +138,9 @@ struct rvtrace_component {
 	u32 sink_id;
 	bool active;
 	bool broken;
+	unsigned int failures;
+	struct irq_work failed;
+	struct delayed_work recovery;
 	u32 control;
 	struct rvtrace_output outputs[RVTRACE_MAX_OUTPUTS];
 	unsigned int nr_outputs;
@@ -206,6 +217,7 @@ int rvtrace_refuse(const struct rvtrace_component *comp, const char *what);
 void rvtrace_fail(struct rvtrace_component *comp, const char *what);
 int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us);
 int rvtrace_wait(struct rvtrace_component *comp, u32 mask, u32 value, const char *what);
+int rvtrace_reset(struct rvtrace_component *comp);
 int rvtrace_activate(struct rvtrace_component *comp);
 void rvtrace_deactivate(struct rvtrace_component *comp);
 int rvtrace_enable(struct rvtrace_component *comp, u32 control);

@@ -171,11 +171,53 @@ static int rvtrace_number(struct rvtrace_component *comp)
 	return rvtrace_encoder_of(comp->number) ? -EEXIST : 0;
 }
 
+static void rvtrace_park_ipi(void *unused)
+{
+	rvtrace_run_park();
+}
+
+static void rvtrace_unpark_ipi(void *unused)
+{
+	rvtrace_run_unpark();
+}
+
+static void rvtrace_reset_ipi(void *encoder)
+{
+	struct rvtrace_encoder *enc = encoder;
+
+	WRITE_ONCE(enc->online, !rvtrace_reset(&enc->comp));
+}
+
+/*
+ * A component did not answer some time ago. Events that run are stopped meanwhile; none that needs
+ * the component can start, because it is broken.
+ */
+static void rvtrace_recover(struct work_struct *work)
+{
+	struct rvtrace_component *comp =
+		container_of(to_delayed_work(work), struct rvtrace_component, recovery);
+
+	cpus_read_lock();
+	mutex_lock(&rvtrace_mutex);
+	if (rvtrace_powered && comp->active && comp->broken) {
+		on_each_cpu(rvtrace_park_ipi, NULL, 1);
+		if (comp->type != RVTRACE_TYPE_ENCODER)
+			rvtrace_reset(comp);
+		else
+			smp_call_function_single(to_rvtrace_encoder(comp)->cpu, rvtrace_reset_ipi,
+						 to_rvtrace_encoder(comp), 1);
+		on_each_cpu(rvtrace_unpark_ipi, NULL, 1);
+	}
+	mutex_unlock(&rvtrace_mutex);
+	cpus_read_unlock();
+}
+
 /* rvtrace_register - put a probed component on the bus and into the list */
 int rvtrace_register(struct rvtrace_component *comp)
 {
 	int ret;
 
+	INIT_DELAYED_WORK(&comp->recovery, rvtrace_recover);
 	cpus_read_lock();
 	mutex_lock(&rvtrace_mutex);
 	ret = rvtrace_number(comp);
@@ -202,10 +244,12 @@ out:
 void rvtrace_unregister(struct rvtrace_component *comp)
 {
 	mutex_lock(&rvtrace_mutex);
-	list_del(&comp->list);
+	list_del_init(&comp->list);
 	/* Active still when a PIB sink was left sending its calibration pattern. */
 	rvtrace_deactivate(comp);
 	mutex_unlock(&rvtrace_mutex);
+	irq_work_sync(&comp->failed);
+	cancel_delayed_work_sync(&comp->recovery);
 	device_del(&comp->dev);
 }
 

@@ -104,10 +104,14 @@ static u32 rvtrace_disable(struct rvtrace_cpu *rc, struct rvtrace_component *com
 		return 0;
 	comp->control &= ~RVTRACE_CONTROL_ENABLE;
 	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
-	/* Most have nothing left. */
+	/* Most have nothing left. One that did not answer before is not waited for again. */
 	control = rvtrace_read(comp, RVTRACE_CONTROL);
-	if (!rvtrace_flushed(control) && !rvtrace_flush(rc, comp))
-		control = rvtrace_read(comp, RVTRACE_CONTROL);
+	if (rvtrace_flushed(control))
+		return control;
+	if (!comp->broken && !rvtrace_flush(rc, comp))
+		return rvtrace_read(comp, RVTRACE_CONTROL);
+	/* What it had not delivered is missing. */
+	rc->lost = true;
 	return control;
 }
 
