@@ -386,6 +386,82 @@ static void test_shared_buffer(const char *name, uint64_t config, bool names)
 	end(&partners[0], &rec);
 }
 
+/* Passes the turn on: of two such threads one runs while the other waits. */
+static _Noreturn void take_turns(int from, int to)
+{
+	char c;
+
+	pin(0);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		work(20);
+		if (read(from, &c, 1) != 1 || write(to, &c, 1) != 1)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/*
+ * Two children of a program switch to each other. They have inherited the same event, so perf may
+ * let it run and only swap the tasks' contexts: then it does not say that it stops and starts.
+ */
+static void test_inherited(const char *name, uint64_t config)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+	int go[2], to[2], from[2], ret, wrong, status = -1;
+	unsigned int late;
+	struct messages m;
+	pid_t pid;
+	char c = 0;
+
+	if (pipe(go) || pipe(to) || pipe(from))
+		exit(1);
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		pin(0);
+		if (read(go[0], &c, 1) != 1)
+			_exit(1);
+		if (!fork())
+			take_turns(to[0], from[1]);
+		if (!fork())
+			take_turns(from[0], to[1]);
+		if (write(to[1], &c, 1) != 1)
+			_exit(1);
+		while (wait(NULL) > 0)
+			;
+		_exit(0);
+	}
+	attr_init(&attr, config);
+	attr.inherit = 1;
+	ret = recording_open(&rec, &attr, pid, 0, AUX_SIZE);
+	if (!ret)
+		ret = recording_enable(&rec);
+	start_child(go[1]);
+	while (!waitpid(pid, &status, WNOHANG)) {
+		if (!ret)
+			recording_read(&rec, true);
+		usleep(1000);
+	}
+	close(go[0]);
+	for (int i = 0; i < 2; i++) {
+		close(to[i]);
+		close(from[i]);
+	}
+	if (ret) {
+		tap_check(false, "%s: opened (%d)", name, ret);
+		return;
+	}
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	messages_count(&rec, &m);
+	wrong = wrong_names(&rec, &late);
+	tap_check(!status && m.whole && m.n_contexts >= 2 && !wrong,
+		  "%s: %u contexts, %u records, %u late, %d names are wrong", name, m.n_contexts,
+		  rec.records, late, wrong);
+	recording_close(&rec);
+}
+
 /* The buffer goes away, or the event, while a record waits: the next recording knows nothing. */
 static void test_gone(bool unmap)
 {
@@ -453,7 +529,7 @@ int main(void)
 	if (fd >= 0)
 		close(fd);
 	pin(0);
-	tap_plan(16);
+	tap_plan(17);
 	test_records("plain", 0, 0);
 	test_records("explicit", 0, CONFIG_EXPLICIT);
 	test_records("goes with its thread", -1, 0);
@@ -466,6 +542,7 @@ int main(void)
 	test_two();
 	test_shared_buffer("one buffer", CONFIG_EXPLICIT, false);
 	test_shared_buffer("one buffer, no time", CONFIG_CONTEXT, true);
+	test_inherited("inherited", CONFIG_CONTEXT);
 	test_gone(true);
 	test_gone(false);
 	test_again();

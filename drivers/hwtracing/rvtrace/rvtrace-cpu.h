@@ -25,6 +25,7 @@ struct rvtrace_path;
  * @aux:	the AUX buffer while a record is open in @handle, or NULL
  * @direct:	how the sink writes into it, or NULL
  * @written:	bytes put into it since the record was opened, or of the deferred record
+ * @mixed:	that is trace of several threads, which the trace itself names
  * @deferred:	event whose trace is in the AUX buffer without a record, or NULL; no record is open
  *		then
  * @deferred_lock: held while the deferred record is written, by this hart or the one that its event
@@ -61,6 +62,7 @@ struct rvtrace_cpu {
 	struct rvtrace_aux *aux;
 	const struct rvtrace_aux_sink *direct;
 	size_t written;
+	bool mixed;
 	struct perf_event *deferred;
 	raw_spinlock_t deferred_lock;
 	u64 deferred_aux;

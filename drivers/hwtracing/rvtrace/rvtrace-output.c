@@ -276,8 +276,12 @@ bool rvtrace_output_begin(struct rvtrace_cpu *rc)
 	if (!continues)
 		rvtrace_output_flush(rc);
 	aux = perf_aux_output_begin(&rc->handle, rc->event);
-	if (!continues || !aux || aux->serial != rc->deferred_aux)
+	if (!continues || !aux || aux->serial != rc->deferred_aux) {
 		rc->written = 0;
+		rc->mixed = false;
+	} else if (rc->deferred_task != current) {
+		rc->mixed = true;
+	}
 	rc->aux = aux;
 	if (!aux)
 		return false;
@@ -303,6 +307,8 @@ bool rvtrace_output_end(struct rvtrace_cpu *rc)
 	if (!rc->aux)
 		return false;
 	rc->aux = NULL;
+	if (rc->mixed)
+		perf_aux_output_flag(&rc->handle, RVTRACE_AUX_FLAG_LATE);
 	perf_aux_output_end(&rc->handle, rc->written);
 	return room;
 }
@@ -339,7 +345,7 @@ static void rvtrace_output_identify(const struct rvtrace_cpu *rc, struct perf_ou
 	bool here = rc == this_cpu_ptr(&rvtrace_cpus);
 	u64 tid = task_pid_nr_ns(rc->deferred_task, event->ns);
 
-	if (here && rc->deferred_task == current)
+	if (here && rc->deferred_task == current && !rc->mixed)
 		return;
 	perf_aux_output_flag(handle, RVTRACE_AUX_FLAG_LATE);
 	if (!here || !rvtrace_event_config(event)->tagged)
@@ -395,6 +401,20 @@ void rvtrace_output_flush_from(struct rvtrace_cpu *rc, const struct perf_event *
 	if (there->deferred == event)
 		rvtrace_output_flush_by(there, &rc->handle);
 	raw_spin_unlock(&there->deferred_lock);
+}
+
+/*
+ * rvtrace_output_swap - perf gives the running event, with its context, to the next task
+ *
+ * The record must not have trace of both, unless the trace is tagged. Returns whether it must be
+ * closed.
+ */
+bool rvtrace_output_swap(struct rvtrace_cpu *rc)
+{
+	if (!rvtrace_event_config(rc->event)->tagged)
+		return true;
+	rc->mixed = true;
+	return false;
 }
 
 /* Closes the record and opens the next. Returns false when that is not possible. */

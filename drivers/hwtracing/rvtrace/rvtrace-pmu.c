@@ -141,6 +141,14 @@ static void rvtrace_event_read(struct perf_event *event)
 {
 }
 
+/* In a context switch: the context of the event belongs to the next task already. */
+static bool rvtrace_event_swapped(const struct perf_event *event)
+{
+	const struct task_struct *task = READ_ONCE(event->ctx->task);
+
+	return task && task != current;
+}
+
 static void rvtrace_pmu_disable(struct pmu *pmu)
 {
 }
@@ -153,6 +161,8 @@ static void rvtrace_pmu_enable(struct pmu *pmu)
 {
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
 
+	if (rc->event && rvtrace_in_switch(rc) && rvtrace_event_swapped(rc->event))
+		rvtrace_run_swap();
 	if (rc->changed)
 		rc->changed = false;
 	else if (atomic_read(&rvtrace_deferrable_events) && !rvtrace_in_switch(rc))

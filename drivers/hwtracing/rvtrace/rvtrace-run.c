@@ -225,6 +225,18 @@ void rvtrace_run_drain(void)
 		rvtrace_session_drain(rc);
 }
 
+/*
+ * The next task inherited the same events as this one: perf lets the event run, and swaps the
+ * contexts of the two tasks. Called in a context switch, on the hart.
+ */
+void rvtrace_run_swap(void)
+{
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+
+	if (rc->running && rc->path->ram && rvtrace_output_swap(rc))
+		rvtrace_session_drain(rc);
+}
+
 static void rvtrace_run_flush_here(void *unused)
 {
 	rvtrace_output_flush(this_cpu_ptr(&rvtrace_cpus));

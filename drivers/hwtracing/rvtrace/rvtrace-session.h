@@ -19,6 +19,7 @@ void rvtrace_path_update_tracing(struct rvtrace_cpu *rc);
 /* rvtrace-run.c */
 int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event);
 void rvtrace_session_stop(struct rvtrace_cpu *rc);
+void rvtrace_run_swap(void);
 void rvtrace_run_halt(void);
 void rvtrace_run_park(void);
 void rvtrace_run_unpark(void);

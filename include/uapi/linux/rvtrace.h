@@ -11,9 +11,10 @@
  * PMU rvtrace
  *
  * Whose the trace of a PERF_RECORD_AUX is says its sample id, as that of any record. But a record
- * with this flag was written later: its sample id names who ran then. It holds trace of the thread
- * that the PERF_RECORD_AUX_OUTPUT_HW_ID of the same event before it names, or, if that has no
- * thread or there is none, of the threads that the trace itself names.
+ * with this flag was written later, or has trace of several threads: its sample id names who ran
+ * when it was written. It holds trace of the thread that the PERF_RECORD_AUX_OUTPUT_HW_ID of the
+ * same event before it names, or, if that has no thread or there is none, of the threads that the
+ * trace itself names.
  */
 #define RVTRACE_AUX_FLAG_LATE	0x0100	/* within PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK */
 
