@@ -8,7 +8,7 @@
 selftest_before='export RVTRACE_TRIGGER_REGISTER=0xe00'
 lab_options='--append iomem=relaxed'
 for kernel in stable testing; do
-	selftests $kernel $kernel user-io=on,stall=on basic modes switches filters safety life copies
+	selftests $kernel $kernel user-io=on,stall=on,own-hart=on basic modes switches filters safety life copies
 done
 hook_options='--topology funnel'
 # Each handshake takes its time, so that the harts get into each other's way.
@@ -16,6 +16,22 @@ selftests funnel testing topology=funnel,delay=20000 shared
 selftests losses testing topology=funnel,fifo=512,drain=30 losses
 
 hook_options=
+# A hart that is down when the module is loaded: its encoder is found when the hart comes up.
+guest down testing own-hart=on 'echo 0 > /sys/devices/system/cpu/cpu1/online
+	insmod rvtrace.ko || exit 1
+	[ -e /sys/bus/rvtrace/devices/encoder-0 ] && [ ! -e /sys/bus/rvtrace/devices/encoder-1 ] || exit 2
+	echo 1 > /sys/devices/system/cpu/cpu1/online
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		[ -e /sys/bus/rvtrace/devices/encoder-1 ] && break
+		sleep 0.5
+	done
+	cat /sys/bus/rvtrace/devices/encoder-1/state || exit 3
+	echo 0 > /sys/devices/system/cpu/cpu1/online
+	cat /sys/bus/rvtrace/devices/encoder-1/state || exit 4
+	rmmod rvtrace'
+ok $? "down: the encoder of a hart that was down is found, and can be asked while it is down"
+check "down: no hart accesses the encoder of another" no_violations
+
 # Somebody still records, into sinks in memory, when the machine is turned off.
 # shellcheck disable=SC2016 # for the guest
 guest shutdown testing '' 'insmod rvtrace.ko || exit 1

@@ -35,6 +35,7 @@ static const struct arg table[] = {
 	ARG("seed", ARG_U64, seed, NULL),
 	ARG("delay", ARG_U64, delay_ns, NULL),
 	ARG("stuck", ARG_LIST, stuck, "- encoder - - - - - - funnel sink pib - - - atb"),
+	ARG("own-hart", ARG_BOOL, own_hart, NULL),
 	ARG("stuck-after", ARG_U32, stuck_after, NULL),
 	ARG("version", ARG_U32, version, NULL),
 	ARG("protocol", ARG_U32, protocol_version, NULL),

@@ -62,6 +62,7 @@ struct model_args {
 	uint32_t sram;			/* bytes; 0: the sink has none */
 	bool smem, live_read;
 	uint32_t stuck; /* bit per component type: its handshakes are never answered */
+	bool own_hart;			/* encoders answer their own hart only */
 	uint32_t stuck_after;	/* answers before that; then a reset helps */
 	uint32_t fifo, drain;
 	bool stall;			/* a hart that is stalled waits */

@@ -390,6 +390,13 @@ static int64_t window_offset(qemu_plugin_meminfo_t info, uint64_t vaddr)
 	return offset < window_size ? (int64_t)offset : -1;
 }
 
+/* On real hardware, an access fault or a value of no meaning */
+static void check_hart(const struct component *c, unsigned int vcpu, const char *what)
+{
+	if (model.args.own_hart && c && c->type == PART_ENCODER && c->index != vcpu)
+		violation(c, "%s by hart %u", what, vcpu);
+}
+
 void regs_stored(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata)
 {
 	int64_t offset = window_offset(info, vaddr);
@@ -401,6 +408,7 @@ void regs_stored(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, 
 	v = qemu_plugin_mem_get_value(info);
 	this_hart = &harts[vcpu];
 	pthread_mutex_lock(&model.lock);
+	check_hart(find_part((uint64_t)offset), vcpu, "written");
 	if (v.type == QEMU_PLUGIN_MEM_VALUE_U32 && !(offset & 3)) {
 		guest_wrote((uint64_t)offset, v.data.u32);
 	} else {
@@ -426,6 +434,7 @@ void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, 
 	this_hart = &harts[vcpu];
 	pthread_mutex_lock(&model.lock);
 	c = find_part((uint64_t)where);
+	check_hart(c, vcpu, "read");
 	if (c && offset && !(c->shown & CTL_ACTIVE))
 		violation(c, "read register 0x%03x while inactive", offset);
 	else if (c && offset && c->ops->was_read)

@@ -6,6 +6,7 @@
 
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/sysfs.h>
 
 #include "rvtrace-component.h"
@@ -50,6 +51,37 @@ int rvtrace_refuse(const struct rvtrace_component *comp, const char *what)
 {
 	dev_notice_ratelimited(&comp->dev, "event refused: the hardware has no %s\n", what);
 	return -EOPNOTSUPP;
+}
+
+struct rvtrace_remote_read {
+	struct rvtrace_component *comp;
+	u32 reg;
+	u32 value;
+};
+
+static void rvtrace_read_ipi(void *data)
+{
+	struct rvtrace_remote_read *read = data;
+
+	read->value = rvtrace_read(read->comp, read->reg);
+}
+
+/*
+ * rvtrace_read_on_cpu - read a register on a hart that may do so
+ *
+ * Interrupts are on. Returns 0, or -ENXIO when that hart is down.
+ */
+int rvtrace_read_on_cpu(struct rvtrace_component *comp, u32 reg, u32 *value)
+{
+	struct rvtrace_remote_read read = { .comp = comp, .reg = reg };
+	int ret = 0;
+
+	if (comp->cpu < 0)
+		rvtrace_read_ipi(&read);
+	else
+		ret = smp_call_function_single(comp->cpu, rvtrace_read_ipi, &read, 1);
+	*value = read.value;
+	return ret;
 }
 
 /* Not in the context that found the failure, which may hold locks of the scheduler */
@@ -215,15 +247,15 @@ RVTRACE_ATTR_RO(version, "%lu.%lu", FIELD_GET(RVTRACE_IMPL_MAJOR, comp->impl),
 RVTRACE_ATTR_RO(impl, "0x%08x", comp->impl);
 RVTRACE_ATTR_RO(sink_id, "%u", comp->sink_id);
 
-/* Control may be read at any time. */
+/* Control may be read at any time, but an encoder is off while its hart is. */
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct rvtrace_component *comp = to_rvtrace_component(dev);
-	u32 control = rvtrace_read(comp, RVTRACE_CONTROL);
+	u32 control;
 
 	if (comp->broken)
 		return sysfs_emit(buf, "broken\n");
-	if (!(control & RVTRACE_CONTROL_ACTIVE))
+	if (rvtrace_read_on_cpu(comp, RVTRACE_CONTROL, &control) || !(control & RVTRACE_CONTROL_ACTIVE))
 		return sysfs_emit(buf, "inactive\n");
 	return sysfs_emit(buf, control & RVTRACE_CONTROL_ENABLE ? "tracing\n" : "idle\n");
 }

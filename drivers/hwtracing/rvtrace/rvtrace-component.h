@@ -108,6 +108,8 @@ struct rvtrace_ts {
  * @list:	entry in rvtrace_components
  * @type:	trace component type
  * @impl:	value of tr??Impl
+ * @cpu:	the hart that may access the registers: an encoder may answer its own hart only. -1:
+ *		every hart may
  * @number:	number among the components of its type
  * @sink_id:	the number that config2:sink of an event selects it by; 0 when it is not a sink
  * @active:	out of reset: registers other than Control may be accessed
@@ -134,6 +136,7 @@ struct rvtrace_component {
 	struct list_head list;
 	enum rvtrace_type type;
 	u32 impl;
+	int cpu;
 	int number;
 	u32 sink_id;
 	bool active;
@@ -217,6 +220,7 @@ int rvtrace_refuse(const struct rvtrace_component *comp, const char *what);
 void rvtrace_fail(struct rvtrace_component *comp, const char *what);
 int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us);
 int rvtrace_wait(struct rvtrace_component *comp, u32 mask, u32 value, const char *what);
+int rvtrace_read_on_cpu(struct rvtrace_component *comp, u32 reg, u32 *value);
 int rvtrace_reset(struct rvtrace_component *comp);
 int rvtrace_activate(struct rvtrace_component *comp);
 void rvtrace_deactivate(struct rvtrace_component *comp);

@@ -157,26 +157,53 @@ static int rvtrace_find_outputs(struct rvtrace_component *comp)
 	return ret;
 }
 
-static int rvtrace_find_cpu(struct rvtrace_encoder *enc)
+/* The hart that an encoder traces, by "cpus"; -1 without that. Other components have none. */
+static int rvtrace_find_cpu(struct device *dev)
 {
-	struct device *dev = enc->comp.dev.parent;
 	struct device_node *node;
+	int cpu;
 
 	node = of_parse_phandle(dev->of_node, "cpus", 0);
 	if (!node)
-		return dev_err_probe(dev, -EINVAL, "encoder without \"cpus\"\n");
-	enc->cpu = of_cpu_node_to_id(node);
+		return -1;
+	cpu = of_cpu_node_to_id(node);
 	of_node_put(node);
-	if (enc->cpu < 0)
+	if (cpu < 0)
 		return dev_err_probe(dev, -ENODEV, "its hart is not one that Linux uses\n");
-	return 0;
+	return cpu;
+}
+
+/* Calls @fn on the hart that may access the registers. Deferred while that is down. */
+static int rvtrace_call_on_cpu(struct rvtrace_component *comp, int (*fn)(void *))
+{
+	int ret;
+
+	if (comp->cpu < 0)
+		return fn(comp);
+	ret = smp_call_on_cpu(comp->cpu, fn, comp, false);
+	if (ret != -ENXIO)
+		return ret;
+	rvtrace_probe_again(comp->cpu);
+	return dev_err_probe(comp->dev.parent, -EPROBE_DEFER, "waiting for CPU %d\n", comp->cpu);
+}
+
+static int rvtrace_read_impl_here(void *data)
+{
+	struct rvtrace_component *comp = data;
+	int ret;
+
+	ret = rvtrace_activate(comp);
+	if (!ret)
+		comp->impl = rvtrace_read(comp, RVTRACE_IMPL);
+	rvtrace_deactivate(comp);
+	return ret;
 }
 
 /*
  * The type says how large the component's structure is, and the type is known after activation
  * only: the first component that is activated is a temporary one.
  */
-static int rvtrace_read_impl(struct platform_device *pdev, void __iomem *base, u32 *impl)
+static int rvtrace_read_impl(struct platform_device *pdev, void __iomem *base, int cpu, u32 *impl)
 {
 	static const struct rvtrace_ops none = {
 		.name = "component",
@@ -190,11 +217,10 @@ static int rvtrace_read_impl(struct platform_device *pdev, void __iomem *base, u
 		return -ENOMEM;
 	comp->ops = &none;
 	comp->base = base;
+	comp->cpu = cpu;
 	rvtrace_component_init(comp, &pdev->dev);
-	ret = rvtrace_activate(comp);
-	if (!ret)
-		*impl = rvtrace_read(comp, RVTRACE_IMPL);
-	rvtrace_deactivate(comp);
+	ret = rvtrace_call_on_cpu(comp, rvtrace_read_impl_here);
+	*impl = comp->impl;
 	put_device(&comp->dev);
 	return ret;
 }
@@ -227,17 +253,6 @@ static int rvtrace_probe_hardware(void *data)
 	return comp->broken ? -ETIMEDOUT : ret;
 }
 
-/* An encoder may answer its own hart only. */
-static int rvtrace_probe_on_cpu(struct rvtrace_component *comp)
-{
-	int ret = -ENXIO;
-
-	if (comp->type == RVTRACE_TYPE_ENCODER)
-		ret = smp_call_on_cpu(to_rvtrace_encoder(comp)->cpu, rvtrace_probe_hardware, comp,
-				      false);
-	return ret == -ENXIO ? rvtrace_probe_hardware(comp) : ret;
-}
-
 static int rvtrace_suspend_noirq(struct device *dev)
 {
 	return rvtrace_suspend(dev_get_drvdata(dev));
@@ -257,12 +272,15 @@ static int rvtrace_probe(struct platform_device *pdev)
 	struct rvtrace_component *comp;
 	void __iomem *base;
 	u32 impl;
-	int ret;
+	int ret, cpu;
 
 	base = devm_platform_ioremap_resource(pdev, 0);
 	if (IS_ERR(base))
 		return PTR_ERR(base);
-	ret = rvtrace_read_impl(pdev, base, &impl);
+	cpu = rvtrace_find_cpu(dev);
+	if (cpu < -1)
+		return cpu;
+	ret = rvtrace_read_impl(pdev, base, cpu, &impl);
 	if (ret)
 		return ret;
 	ret = rvtrace_check_version(dev, impl);
@@ -279,6 +297,7 @@ static int rvtrace_probe(struct platform_device *pdev)
 	comp->base = base;
 	comp->impl = impl;
 	comp->type = FIELD_GET(RVTRACE_IMPL_TYPE, impl);
+	comp->cpu = cpu;
 	rvtrace_component_init(comp, dev);
 	ret = devm_add_action_or_reset(dev, rvtrace_free, comp);
 	if (ret)
@@ -291,14 +310,14 @@ static int rvtrace_probe(struct platform_device *pdev)
 	if (ret)
 		return ret;
 	if (comp->type == RVTRACE_TYPE_ENCODER) {
-		ret = rvtrace_find_cpu(to_rvtrace_encoder(comp));
-		if (ret)
-			return ret;
+		if (cpu < 0)
+			return dev_err_probe(dev, -EINVAL, "encoder without \"cpus\"\n");
+		to_rvtrace_encoder(comp)->cpu = cpu;
 		ret = rvtrace_paths_find(to_rvtrace_encoder(comp));
 		if (ret)
 			return ret;
 	}
-	ret = rvtrace_probe_on_cpu(comp);
+	ret = rvtrace_call_on_cpu(comp, rvtrace_probe_hardware);
 	if (ret)
 		return ret;
 	ret = rvtrace_register(comp);

@@ -8,6 +8,7 @@
 #include <linux/cpu.h>
 #include <linux/cpu_pm.h>
 #include <linux/cpuhotplug.h>
+#include <linux/platform_device.h>
 #include <linux/refcount.h>
 #include <linux/smp.h>
 #include <linux/workqueue.h>
@@ -246,11 +247,33 @@ void rvtrace_unregister(struct rvtrace_component *comp)
 	mutex_lock(&rvtrace_mutex);
 	list_del_init(&comp->list);
 	/* Active still when a PIB sink was left sending its calibration pattern. */
-	rvtrace_deactivate(comp);
+	if (comp->type != RVTRACE_TYPE_ENCODER)
+		rvtrace_deactivate(comp);
+	else
+		smp_call_function_single(comp->cpu, rvtrace_cpu_deactivate_ipi,
+					 to_rvtrace_encoder(comp), 1);
 	mutex_unlock(&rvtrace_mutex);
 	irq_work_sync(&comp->failed);
 	cancel_delayed_work_sync(&comp->recovery);
 	device_del(&comp->dev);
+}
+
+/* Harts that were down when their encoders should have been probed */
+static struct cpumask rvtrace_missing_cpus;
+
+/* One of them has come up. */
+static void rvtrace_rescan(struct work_struct *work)
+{
+	if (bus_rescan_devices(&platform_bus_type))
+		pr_debug("cannot look for encoders\n");
+}
+
+static DECLARE_WORK(rvtrace_rescan_work, rvtrace_rescan);
+
+/* rvtrace_probe_again - look for encoders again when @cpu, which is down, comes up */
+void rvtrace_probe_again(unsigned int cpu)
+{
+	cpumask_set_cpu(cpu, &rvtrace_missing_cpus);
 }
 
 static int rvtrace_cpu_up(unsigned int cpu)
@@ -261,6 +284,8 @@ static int rvtrace_cpu_up(unsigned int cpu)
 	enc = rvtrace_encoder_of(cpu);
 	if (enc && rvtrace_powered)
 		rvtrace_cpu_activate(enc);
+	if (cpumask_test_and_clear_cpu(cpu, &rvtrace_missing_cpus))
+		schedule_work(&rvtrace_rescan_work);
 	mutex_unlock(&rvtrace_mutex);
 	return 0;
 }
@@ -382,6 +407,7 @@ void rvtrace_power_exit(void)
 	cpuhp_remove_state_nocalls(rvtrace_cpuhp);
 	/* Until its device was gone, a write to an attribute of a PIB sink could queue it again. */
 	flush_work(&rvtrace_idle_work);
+	flush_work(&rvtrace_rescan_work);
 }
 
 /* No event is left: waits until the worker has put components into reset */

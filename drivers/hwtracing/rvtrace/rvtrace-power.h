@@ -14,6 +14,7 @@ void rvtrace_put(void);
 int rvtrace_suspend(struct rvtrace_component *comp);
 void rvtrace_shutdown(void);
 int rvtrace_resume(struct rvtrace_component *comp);
+void rvtrace_probe_again(unsigned int cpu);
 int rvtrace_power_init(void);
 void rvtrace_power_exit(void);
 void rvtrace_power_flush(void);

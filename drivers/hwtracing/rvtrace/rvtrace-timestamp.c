@@ -58,18 +58,24 @@ void rvtrace_ts_set(struct rvtrace_component *comp, bool on)
 	rvtrace_write(comp, RVTRACE_TS_CONTROL, control);
 }
 
-/* Nothing latches the two halves: the high one must be the same before and after the low one. */
-static u64 rvtrace_ts_read(struct rvtrace_component *comp)
+/*
+ * Nothing latches the two halves: the high one must be the same before and after the low one. On a
+ * hart that may access the registers.
+ */
+static int rvtrace_ts_read(struct rvtrace_component *comp, u64 *counter)
 {
-	u32 high, low, again = rvtrace_read(comp, RVTRACE_TS_COUNTER_HIGH);
+	u32 high, low, again;
 	int tries = RVTRACE_TS_TRIES;
+	int ret;
 
+	ret = rvtrace_read_on_cpu(comp, RVTRACE_TS_COUNTER_HIGH, &again);
 	do {
 		high = again;
-		low = rvtrace_read(comp, RVTRACE_TS_COUNTER_LOW);
-		again = rvtrace_read(comp, RVTRACE_TS_COUNTER_HIGH);
-	} while (high != again && --tries);
-	return (u64)high << 32 | low;
+		ret = ret ?: rvtrace_read_on_cpu(comp, RVTRACE_TS_COUNTER_LOW, &low);
+		ret = ret ?: rvtrace_read_on_cpu(comp, RVTRACE_TS_COUNTER_HIGH, &again);
+	} while (!ret && high != again && --tries);
+	*counter = (u64)high << 32 | low;
+	return ret;
 }
 
 static ssize_t timestamp_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -86,15 +92,14 @@ RVTRACE_ATTR_RO(timestamp_width, "%u", comp->ts.width);
 static ssize_t timestamp_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct rvtrace_component *comp = to_rvtrace_component(dev);
-	u64 counter = 0;
-	bool active;
+	int ret = -ENODATA;
+	u64 counter;
 
 	mutex_lock(&rvtrace_mutex);
-	active = comp->active && !comp->broken;
-	if (active)
-		counter = rvtrace_ts_read(comp);
+	if (comp->active && !comp->broken)
+		ret = rvtrace_ts_read(comp, &counter);
 	mutex_unlock(&rvtrace_mutex);
-	return active ? sysfs_emit(buf, "%llu\n", counter) : -ENODATA;
+	return ret ? -ENODATA : sysfs_emit(buf, "%llu\n", counter);
 }
 static DEVICE_ATTR_RO(timestamp_counter);
 
