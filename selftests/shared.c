@@ -105,6 +105,37 @@ static void test_strangers(void)
 	tap_check(!bad, "two recorders at once: each its own flow only");
 }
 
+/* Somebody has opened an event with the smallest AUX buffer before. */
+static void test_small_first(void)
+{
+	struct perf_event_attr attr;
+	struct recording small, rec;
+	pid_t pid = busy_child(0, PAUSE_US);
+	int ret;
+
+	attr_init(&attr, 0);
+	ret = recording_open(&small, &attr, -1, 1, (size_t)sysconf(_SC_PAGESIZE));
+	if (!ret)
+		ret = recording_open(&rec, &attr, -1, 0, AUX_SIZE);
+	if (!ret)
+		ret = recording_enable(&rec);
+	for (int n = 0; n < 20 && !ret; n++) {
+		usleep(10000);
+		recording_read(&rec, true);
+	}
+	end_child(pid);
+	if (ret) {
+		tap_check(false, "a small buffer first: opened (%d)", ret);
+		return;
+	}
+	recording_disable(&rec);
+	recording_read(&rec, false);
+	tap_check(rec.n_bytes && !rec.partial, "a small buffer first: %zu bytes, %u partial",
+		  rec.n_bytes, rec.partial);
+	recording_close(&rec);
+	recording_close(&small);
+}
+
 /* Another program in the process that opened an event: records CPU 1 for a while. */
 static int executed(void)
 {
@@ -237,10 +268,11 @@ int main(int argc, char **argv)
 		tap_skip_all("needs root");
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		tap_skip_all("needs two CPUs");
-	tap_plan(6);
+	tap_plan(7);
 	test_system_wide();
 	test_strangers();
 	test_windows();
 	test_exec();
+	test_small_first();
 	tap_end();
 }

@@ -35,6 +35,7 @@
 #include <linux/moduleparam.h>
 #include <linux/property.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 
 #include "rvtrace-aux.h"
 #include "rvtrace-encoder.h"
@@ -128,36 +129,108 @@ static int rvtrace_ramsink_probe(struct rvtrace_component *comp)
 	return -ENODEV;
 }
 
-static int rvtrace_ramsink_alloc(struct rvtrace_ramsink *sink, size_t wanted)
+/* Of @wanted bytes or less. Returns NULL when memory is short. */
+static struct rvtrace_ramsink_buffer *rvtrace_ramsink_alloc(struct rvtrace_ramsink *sink,
+							    size_t wanted)
 {
-	size_t limit = rounddown_pow_of_two(max_t(size_t, rvtrace_max_buffer, RVTRACE_MIN_BUFFER));
-	size_t size = rounddown_pow_of_two(clamp_t(size_t, wanted, RVTRACE_MIN_BUFFER, limit));
+	struct rvtrace_ramsink_buffer *buffer = kzalloc(sizeof(*buffer), GFP_KERNEL);
 
-	for (; size >= RVTRACE_MIN_BUFFER; size /= 2) {
-		sink->vaddr = dma_alloc_coherent(sink->comp.dev.parent, size, &sink->start,
-						 GFP_KERNEL | __GFP_NOWARN);
-		if (!sink->vaddr)
-			continue;
-		sink->alloc = size;
-		sink->dirty = 0;
-		return 0;
+	if (!buffer)
+		return NULL;
+	for (buffer->size = wanted; buffer->size >= RVTRACE_MIN_BUFFER; buffer->size /= 2) {
+		buffer->vaddr = dma_alloc_coherent(sink->comp.dev.parent, buffer->size,
+						   &buffer->start, GFP_KERNEL | __GFP_NOWARN);
+		if (buffer->vaddr)
+			return buffer;
 	}
-	return -ENOMEM;
+	kfree(buffer);
+	return NULL;
+}
+
+static void rvtrace_ramsink_free(struct rvtrace_ramsink *sink,
+				 struct rvtrace_ramsink_buffer *buffer)
+{
+	/* A sink that did not answer may still write: the memory is lost. */
+	if (buffer && !sink->comp.broken)
+		dma_free_coherent(sink->comp.dev.parent, buffer->size, buffer->vaddr,
+				  buffer->start);
+	kfree(buffer);
+}
+
+/* The sink is not in use, or disabled. @buffer gets what the sink had. */
+static void rvtrace_ramsink_exchange(struct rvtrace_ramsink *sink,
+				     struct rvtrace_ramsink_buffer *buffer)
+{
+	swap(sink->vaddr, buffer->vaddr);
+	swap(sink->start, buffer->start);
+	swap(sink->alloc, buffer->size);
+	sink->dirty = 0;
+	sink->length = 0;
+	sink->stopped_aux = 0;
+}
+
+static int rvtrace_ramsink_first_buffer(struct rvtrace_ramsink *sink, size_t wanted)
+{
+	struct rvtrace_ramsink_buffer *buffer = rvtrace_ramsink_alloc(sink, wanted);
+
+	if (!buffer)
+		return -ENOMEM;
+	rvtrace_ramsink_exchange(sink, buffer);
+	kfree(buffer);
+	return 0;
+}
+
+/* The sink goes on with the buffer that it has if memory is short. */
+static void rvtrace_ramsink_larger_buffer(struct rvtrace_ramsink *sink, size_t wanted)
+{
+	struct rvtrace_ramsink_buffer *buffer;
+
+	buffer = xchg(&sink->larger, NULL);
+	if (!buffer || buffer->size < wanted) {
+		rvtrace_ramsink_free(sink, buffer);
+		rvtrace_ramsink_free(sink, xchg(&sink->retired, NULL));
+		if (READ_ONCE(sink->alloc) >= wanted)
+			return;
+		buffer = rvtrace_ramsink_alloc(sink, wanted);
+	}
+	/* Pairs with xchg() in rvtrace_ramsink_grow(). */
+	smp_store_release(&sink->larger, buffer);
+}
+
+/* A start takes a larger buffer into use that somebody has asked for. */
+static void rvtrace_ramsink_grow(struct rvtrace_ramsink *sink)
+{
+	struct rvtrace_ramsink_buffer *buffer;
+
+	/* The one before has not been freed yet. */
+	if (READ_ONCE(sink->retired))
+		return;
+	buffer = xchg(&sink->larger, NULL);
+	if (!buffer)
+		return;
+	if (buffer->size > sink->alloc)
+		rvtrace_ramsink_exchange(sink, buffer);
+	smp_store_release(&sink->retired, buffer);
 }
 
 /*
  * rvtrace_ramsink_get_buffer - have a buffer, of @wanted bytes or less
  *
- * One that others use already stays as it is. Released by rvtrace_ramsink_put_buffer().
- * Returns 0 or -ENOMEM.
+ * One that others use already is replaced by a larger one if need be, at the next start: nobody has
+ * to do with what an earlier user wanted. Released by rvtrace_ramsink_put_buffer(). Returns 0 or
+ * -ENOMEM.
  */
 int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted)
 {
+	size_t limit = rounddown_pow_of_two(max_t(size_t, rvtrace_max_buffer, RVTRACE_MIN_BUFFER));
 	int ret = 0;
 
+	wanted = rounddown_pow_of_two(clamp_t(size_t, wanted, RVTRACE_MIN_BUFFER, limit));
 	mutex_lock(&sink->mutex);
-	if (sink->smem && !sink->vaddr)
-		ret = rvtrace_ramsink_alloc(sink, wanted);
+	if (sink->smem && !sink->buffers)
+		ret = rvtrace_ramsink_first_buffer(sink, wanted);
+	else if (sink->smem && READ_ONCE(sink->alloc) < wanted)
+		rvtrace_ramsink_larger_buffer(sink, wanted);
 	if (!ret)
 		sink->buffers++;
 	mutex_unlock(&sink->mutex);
@@ -166,13 +239,16 @@ int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted)
 
 void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
 {
+	struct rvtrace_ramsink_buffer last = { };
+
 	mutex_lock(&sink->mutex);
 	if (!--sink->buffers && sink->smem) {
-		/* One that did not answer may still write: the memory is lost. */
+		rvtrace_ramsink_free(sink, xchg(&sink->larger, NULL));
+		rvtrace_ramsink_free(sink, xchg(&sink->retired, NULL));
+		rvtrace_ramsink_exchange(sink, &last);
 		if (!sink->comp.broken)
-			dma_free_coherent(sink->comp.dev.parent, sink->alloc, sink->vaddr,
-					  sink->start);
-		sink->vaddr = NULL;
+			dma_free_coherent(sink->comp.dev.parent, last.size, last.vaddr,
+					  last.start);
 	}
 	mutex_unlock(&sink->mutex);
 }
@@ -298,6 +374,8 @@ static int rvtrace_ramsink_enable(struct rvtrace_component *comp, struct rvtrace
 
 	if (!rc->aux || (sink->smem && !sink->vaddr))
 		return -ENOMEM;
+	if (READ_ONCE(sink->larger))
+		rvtrace_ramsink_grow(sink);
 	if (!rvtrace_same_opener(&sink->owner, &config->opener))
 		rvtrace_ramsink_clear(sink, &config->opener);
 	if (rvtrace_ramsink_can_resume(sink, rc)) {

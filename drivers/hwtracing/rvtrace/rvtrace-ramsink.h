@@ -8,14 +8,29 @@
 #include "rvtrace-component.h"
 
 /**
+ * struct rvtrace_ramsink_buffer - a buffer in system memory that a sink does not use
+ * @vaddr:	its memory
+ * @start:	its bus address
+ * @size:	its size in bytes
+ */
+struct rvtrace_ramsink_buffer {
+	void *vaddr;
+	dma_addr_t start;
+	size_t size;
+};
+
+/**
  * struct rvtrace_ramsink - a RAM sink
  * @comp:		the component
  * @smem:		it writes to system memory, else to a memory of its own
  * @stop_on_wrap:	the hardware can stop when its buffer is full
  * @access:		memory access width in bytes (A in the specification); 0: not known yet
  * @high_bits:		address bits that Start, Limit and WP have above bit 31
- * @mutex:		protects @vaddr, @start, @alloc and @buffers
- * @vaddr:		buffer in system memory
+ * @mutex:		protects @buffers, and who allocates and frees buffers
+ * @larger:		a larger buffer, which the next start takes into use, or NULL
+ * @retired:		the buffer that it replaced then, or NULL
+ * @vaddr:		buffer in system memory. It, @start and @alloc change when a larger one is
+ *			taken into use; the sink is disabled then.
  * @start:		its bus address; 0 for a memory of the sink's own
  * @alloc:		size of the buffer in bytes
  * @buffers:		AUX buffers for which the buffer is kept
@@ -40,7 +55,9 @@ struct rvtrace_ramsink {
 	bool stop_on_wrap;
 	u32 access;
 	u32 high_bits;
-	struct mutex mutex; /* protects the buffer */
+	struct mutex mutex; /* protects the buffers */
+	struct rvtrace_ramsink_buffer *larger;
+	struct rvtrace_ramsink_buffer *retired;
 	void *vaddr;
 	dma_addr_t start;
 	size_t alloc;
