@@ -93,7 +93,8 @@ int main(void)
 	if (!ret && !n)
 		tap_skip("no encoder overflowed", "losses in a shared sink");
 	else
-		tap_check(!ret && !silent, "losses in a shared sink: %u, %u of them are not flagged (%d)",
-			  n, silent, ret);
+		tap_check(!ret && !silent,
+			  "losses in a shared sink: %u, %u of them are not flagged (%d)", n, silent,
+			  ret);
 	tap_end();
 }

@@ -93,7 +93,11 @@ static bool allowed(int level, bool closed, enum who who, enum what what, enum w
 
 static void attr_for(struct perf_event_attr *attr, enum what what)
 {
-	attr_init(attr, what == MACHINE_FLOW ? CONFIG_MACHINE : what == STALLING ? CONFIG_STALL : 0);
+	static const uint64_t configs[] = {
+		[MACHINE_FLOW] = CONFIG_MACHINE, [STALLING] = CONFIG_STALL,
+	};
+
+	attr_init(attr, configs[what]);
 	attr->exclude_kernel = what == USER_FLOW || what == STALLING;
 	attr->exclude_hv = what != MACHINE_FLOW;
 }

@@ -255,7 +255,9 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 
 	if (comp->broken)
 		return sysfs_emit(buf, "broken\n");
-	if (rvtrace_read_on_cpu(comp, RVTRACE_CONTROL, &control) || !(control & RVTRACE_CONTROL_ACTIVE))
+	if (rvtrace_read_on_cpu(comp, RVTRACE_CONTROL, &control))
+		control = 0;
+	if (!(control & RVTRACE_CONTROL_ACTIVE))
 		return sysfs_emit(buf, "inactive\n");
 	return sysfs_emit(buf, control & RVTRACE_CONTROL_ENABLE ? "tracing\n" : "idle\n");
 }

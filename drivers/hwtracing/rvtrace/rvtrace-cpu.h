@@ -44,8 +44,8 @@ struct rvtrace_path;
  * @parked:	event to start again when the hart wakes up, or NULL
  * @encoder:	the hart's encoder, or NULL
  * @path:	path to the sink while @event runs
- * @lost:	trace of this hart is missing because another hart stopped its encoder or drained its
- *		sink. Protected by the locks of @path
+ * @lost:	trace of this hart is missing, as another hart found when it stopped the encoder or
+ *		drained the sink. Protected by the locks of @path
  * @timer:	drains the sink before it is full
  * @timer_room:	bytes that the sink must have room for, for @timer to be soon enough; 0: @timer is
  *		not pending

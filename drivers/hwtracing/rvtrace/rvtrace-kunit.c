@@ -510,8 +510,8 @@ static void rvtrace_kunit_expect_position(struct kunit *test, struct rvtrace_ram
 }
 
 /*
- * trRamControl: Enable 1, Mode 4, StopOnWrap 8. A sink that stops when it is full would stall a hart
- * for ever whose encoder stalls.
+ * trRamControl: Enable 1, Mode 4, StopOnWrap 8. A sink that stops when it is full would stall a
+ * hart for ever whose encoder stalls.
  */
 static void rvtrace_test_stall(struct kunit *test)
 {

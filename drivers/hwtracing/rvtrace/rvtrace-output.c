@@ -234,9 +234,9 @@ static const struct rvtrace_aux_sink *rvtrace_output_direct(const struct rvtrace
 }
 
 /*
- * Whether the running event continues the deferred record; then no other hart can write it any more.
- * A record has trace of one thread, unless the trace is tagged: then all threads that inherited the
- * event may follow each other in it.
+ * Whether the running event continues the deferred record; then no other hart can write it any
+ * more. A record has trace of one thread, unless the trace is tagged: then all threads that
+ * inherited the event may follow each other in it.
  */
 static bool rvtrace_output_continues(struct rvtrace_cpu *rc)
 {

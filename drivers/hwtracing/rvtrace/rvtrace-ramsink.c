@@ -210,6 +210,7 @@ static void rvtrace_ramsink_grow(struct rvtrace_ramsink *sink)
 		return;
 	if (buffer->size > sink->alloc)
 		rvtrace_ramsink_exchange(sink, buffer);
+	/* Pairs with xchg() in rvtrace_ramsink_larger_buffer(), which frees it. */
 	smp_store_release(&sink->retired, buffer);
 }
 
