@@ -626,6 +626,26 @@ static void rvtrace_test_rate(struct kunit *test)
 	KUNIT_EXPECT_GE(test, rate, 255 << 10);
 }
 
+/* Copies are short, however large the buffer: at the fastest rate (256 MB/s) 50 us at 1.3 GB/s */
+static void rvtrace_test_copies(struct kunit *test)
+{
+	struct rvtrace_ramsink *sink = kunit_kzalloc(test, sizeof(*sink), GFP_KERNEL);
+	u64 delay;
+
+	KUNIT_ASSERT_NOT_NULL(test, sink);
+	sink->size = SZ_4M;
+	sink->smem = true;
+	delay = rvtrace_poll_delay(rvtrace_drain_size(sink) / 2, 256 << 10);
+	KUNIT_EXPECT_LE(test, (256 << 10) * delay >> 20, 64 << 10);
+	/* Nothing is copied: as seldom as may be. */
+	sink->direct = true;
+	KUNIT_EXPECT_EQ(test, rvtrace_drain_size(sink), SZ_4M);
+	/* A small buffer */
+	sink->direct = false;
+	sink->size = SZ_1K;
+	KUNIT_EXPECT_EQ(test, rvtrace_drain_size(sink), SZ_1K);
+}
+
 /* Microseconds that a wait of @timeout_us takes when no answer comes; the shortest of some */
 static u64 rvtrace_kunit_wait(struct kunit *test, struct rvtrace_component *comp, u32 timeout_us)
 {
@@ -677,6 +697,7 @@ static struct kunit_case rvtrace_kunit_cases[] = {
 	KUNIT_CASE(rvtrace_test_timeout),
 	KUNIT_CASE(rvtrace_test_locks),
 	KUNIT_CASE(rvtrace_test_stall),
+	KUNIT_CASE(rvtrace_test_copies),
 	{ }
 };
 

@@ -9,6 +9,8 @@
 
 #include "rvtrace-cpu.h"
 
+struct rvtrace_ramsink;
+
 /* rvtrace-session.c */
 int rvtrace_path_start(struct rvtrace_cpu *rc);
 void rvtrace_path_stop(struct rvtrace_cpu *rc);
@@ -34,6 +36,7 @@ void rvtrace_run_exit(void);
 
 /* For rvtrace-kunit.c; static without CONFIG_KUNIT */
 #if IS_ENABLED(CONFIG_KUNIT)
+size_t rvtrace_drain_size(const struct rvtrace_ramsink *sink);
 u64 rvtrace_rate_expected(u64 rate);
 u64 rvtrace_poll_delay(u64 room, u64 expected);
 u64 rvtrace_rate_after(u64 rate, u64 bytes, u64 ns);
