@@ -110,7 +110,8 @@ static void test_stall(void)
 	}
 	recording_read(&rec, false);
 	messages_count(&rec, &m);
-	tap_check(!status && m.whole && m.n && rec.partial + rec.truncated,
+	/* The last message that fits into the AUX buffer may be cut. */
+	tap_check(!status && m.n && rec.partial + rec.truncated,
 		  "stall: the program ends; %zu bytes, %u partial, %u truncated", rec.n_bytes,
 		  rec.partial, rec.truncated);
 	recording_close(&rec);
