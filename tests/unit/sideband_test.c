@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <rvtrace/kernel-code.h>
@@ -516,6 +517,27 @@ static void jitted_code(void **state)
 	assert_string_equal(location.path, "[jit]two");
 }
 
+/* What a recording names is no file, but a FIFO that nobody writes to: nothing waits for it. */
+static void jitdump_is_fifo(void **state)
+{
+	struct fixture *f = *state;
+	char dir[] = "/tmp/rvtrace-jit-XXXXXX", path[64];
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/jit-10.dump", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	add_comm(f, 0, 10, 10, false, "jit");
+	add(f, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 50, -1,
+	    (uint32_t[]){ 10, 10, 0x90000, 0, LEN, 0, 0, 0, 0, 0, 0, 0, 0, 0, PROT_EXEC, 0 }, 16,
+	    path);
+	alarm(20);
+	start(f);
+	alarm(0);
+	unlink(path);
+	rmdir(dir);
+	assert_int_equal(byte_of(task_at(f, 100, 10)), 0);
+}
+
 /* The recorder names the command before its exec; that is no life before it. */
 static void named_before_exec(void **state)
 {
@@ -548,6 +570,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(poked_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(code_comes_and_goes, setup, teardown),
 		cmocka_unit_test_setup_teardown(jitted_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(jitdump_is_fifo, setup, teardown),
 		cmocka_unit_test_setup_teardown(named_before_exec, setup, teardown),
 	};
 

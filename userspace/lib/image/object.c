@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "image/image.h"
+#include "util/regular.h"
 
 /* So much of what is lent is asked for at a time: no block is longer. */
 #define LENT_PIECE 4096
@@ -259,13 +260,13 @@ static void read_build_id(struct rvt_file *file, int fd)
 
 static int file_open(struct rvt_image *image, struct rvt_file *file)
 {
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
 	struct rvt_object *object;
 	struct stat st;
+	int fd = open_regular(file->path, &st), ret = 0;
 
 	if (fd < 0)
-		return errno == ENOTDIR ? -ENOENT : -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size) {
+		return fd == -ENOTDIR ? -ENOENT : fd;
+	if (!st.st_size) {
 		close(fd);
 		return -EINVAL;
 	}

@@ -4,13 +4,13 @@
  * of the dump, its code comes from files, and nobody says who runs.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "util/array.h"
+#include "util/regular.h"
 #include "util/sized.h"
 #include "state.h"
 
@@ -102,15 +102,12 @@ static const struct session_source dump_source = {
 	.close = dump_close,
 };
 
-static int map_dump(struct dump *dump, int fd, char **error)
+static int map_dump(struct dump *dump, int fd, const struct stat *st, char **error)
 {
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st))
-		return rvt_session_fail(error, -errno, "%s: %s", dump->path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return rvt_session_fail(error, -EINVAL, "%s: not a regular file", dump->path);
-	dump->len = st.st_size;
+	if (fd < 0)
+		return rvt_session_fail(error, fd, "%s: %s", dump->path, fd == -EINVAL ?
+					"not a regular file" : strerror(-fd));
+	dump->len = st->st_size;
 	if (!dump->len)
 		return 0;
 	dump->bytes = mmap(NULL, dump->len, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -155,8 +152,9 @@ static int add_buffer(struct rvt_session *session, uint64_t oldest, char **error
 
 static int open_bytes(struct rvt_session *session, uint64_t oldest, char **error)
 {
-	int fd = open(session->dump->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int err = map_dump(session->dump, fd, error);
+	struct stat st;
+	int fd = open_regular(session->dump->path, &st);
+	int err = map_dump(session->dump, fd, &st, error);
 
 	if (fd >= 0)
 		close(fd);

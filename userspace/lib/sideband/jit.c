@@ -6,7 +6,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "util/array.h"
+#include "util/regular.h"
 #include "events.h"
 
 #define JITDUMP_MAGIC 0x4a695444
@@ -166,11 +166,11 @@ int rvt_sideband_read_jitdump(struct rvt_sideband *sideband, const char *path, i
 	struct jit_file file = { .sideband = sideband, .pid = pid, .mapped = mapped };
 	struct stat st;
 	void *bytes;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open_regular(path, &st);
 
 	if (fd < 0)
 		return 0;
-	bytes = fstat(fd, &st) || !st.st_size ? MAP_FAILED :
+	bytes = !st.st_size ? MAP_FAILED :
 		mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	close(fd);
 	if (bytes == MAP_FAILED)
