@@ -53,8 +53,10 @@ static void usage(void)
 	      "Exact counts from the trace, in the form that other tools read.\n\n"
 	      "  -f, --format FORMAT   one of\n", stdout);
 	for (size_t i = 0; i < N_FORMATS; i++)
-		printf("    %-9s %-*s%s", formats[i].name, i % 2 ? 0 : 34, formats[i].help,
-		       i % 2 || i + 1 == N_FORMATS ? "\n" : "");
+		printf("%s    %-9s %s%*s", i && i % 2 == 0 ? "\n" : "", formats[i].name,
+		       formats[i].help, i % 2 || i + 1 == N_FORMATS ? 0 :
+		       34 - (int)strlen(formats[i].help), "");
+	putchar('\n');
 	fputs("      --dso NAME        of this file (llvm, bolt, autofdo, lcov); else of the one "
 	      "that ran most\n"
 	      "      --merge           the sum of recordings and profiles; chrome: recordings "
