@@ -4,6 +4,7 @@
  *
  *	riscv_ctr_core.c	the PMU: what happens on a hart, with interrupts off
  *	riscv_ctr_session.c	what an open event asks for, and its trigger
+ *	riscv_ctr_entries.c	what the machine has; its entries as they stand
  *	riscv_ctr_stack.c	what a task's call stack was when it left a hart
  *	riscv_ctr_sysfs.c	format/, caps/, cpumask
  *	riscv_ctr_v1.c		registers as ratified (version 1.0)
@@ -214,7 +215,7 @@ extern const struct attribute_group *riscv_ctr_groups[];
 
 struct riscv_ctr_session *riscv_ctr_session_get(struct perf_event *event);
 void riscv_ctr_session_put(struct riscv_ctr_session *session);
-int riscv_ctr_session_init(void);
+int riscv_ctr_session_init(perf_overflow_handler_t handler);
 void riscv_ctr_session_exit(void);
 
 struct riscv_ctr_stack *riscv_ctr_stack_get(const struct perf_event *event,
@@ -225,8 +226,6 @@ void riscv_ctr_stack_restore(struct riscv_ctr_stack *stack);
 
 void riscv_ctr_read_array(struct rvtrace_ctr_entry *entries, unsigned int depth);
 void riscv_ctr_write_array(const struct rvtrace_ctr_entry *entries, unsigned int depth);
-void riscv_ctr_overflow(struct perf_event *trigger, struct perf_sample_data *data,
-			struct pt_regs *regs);
 
 /* True when the access does not trap. */
 #define riscv_ctr_csr_readable(csr)					\

@@ -36,10 +36,6 @@
 
 DEFINE_PER_CPU(struct riscv_ctr_hart, riscv_ctr_harts);
 
-const struct riscv_ctr_backend *riscv_ctr;
-struct riscv_ctr_caps riscv_ctr_caps;
-struct cpumask riscv_ctr_cpus;
-
 static bool riscv_ctr_is_draft;
 static enum cpuhp_state riscv_ctr_hp_state;
 
@@ -120,48 +116,6 @@ static unsigned int riscv_ctr_read_entries(struct rvtrace_ctr_entry *entries, un
 	}
 	csr_write(RISCV_CTR_CSR_SISELECT, select);
 	return nr;
-}
-
-/**
- * riscv_ctr_read_array - reads all entries as they stand, invalid ones without target and data
- * @entries:	@depth of them, youngest first
- * @depth:	as it is set on this hart
- */
-void riscv_ctr_read_array(struct rvtrace_ctr_entry *entries, unsigned int depth)
-{
-	unsigned long select = csr_read(RISCV_CTR_CSR_SISELECT);
-	unsigned int i;
-
-	for (i = 0; i < depth; i++) {
-		csr_write(RISCV_CTR_CSR_SISELECT, RISCV_CTR_ENTRY_SELECT + i);
-		entries[i].source = csr_read(RISCV_CTR_CSR_SIREG);
-		if (!(entries[i].source & RISCV_CTR_SOURCE_V))
-			continue;
-		entries[i].target = csr_read(RISCV_CTR_CSR_SIREG2);
-		entries[i].data = csr_read(RISCV_CTR_CSR_SIREG3);
-	}
-	csr_write(RISCV_CTR_CSR_SISELECT, select);
-}
-
-/**
- * riscv_ctr_write_array - writes what riscv_ctr_read_array() has read; the records are empty
- * @entries:	@depth of them, youngest first
- * @depth:	as it is set on this hart
- */
-void riscv_ctr_write_array(const struct rvtrace_ctr_entry *entries, unsigned int depth)
-{
-	unsigned long select = csr_read(RISCV_CTR_CSR_SISELECT);
-	unsigned int i;
-
-	for (i = 0; i < depth; i++) {
-		if (!(entries[i].source & RISCV_CTR_SOURCE_V))
-			continue;
-		csr_write(RISCV_CTR_CSR_SISELECT, RISCV_CTR_ENTRY_SELECT + i);
-		csr_write(RISCV_CTR_CSR_SIREG, entries[i].source);
-		csr_write(RISCV_CTR_CSR_SIREG2, entries[i].target);
-		csr_write(RISCV_CTR_CSR_SIREG3, entries[i].data);
-	}
-	csr_write(RISCV_CTR_CSR_SISELECT, select);
 }
 
 static bool riscv_ctr_in_trap_entry(u64 addr)
@@ -318,8 +272,8 @@ static void riscv_ctr_fill_head(struct riscv_ctr_frame *frame, struct perf_event
  * @data:	its sample
  * @regs:	what was interrupted
  */
-void riscv_ctr_overflow(struct perf_event *trigger, struct perf_sample_data *data,
-			struct pt_regs *regs)
+static void riscv_ctr_overflow(struct perf_event *trigger, struct perf_sample_data *data,
+			       struct pt_regs *regs)
 {
 	bool frozen;
 	unsigned long status = riscv_ctr_freeze(&frozen);
@@ -759,7 +713,7 @@ static int __init riscv_ctr_init(void)
 	ret = riscv_ctr_discover();
 	if (ret)
 		return ret;
-	ret = riscv_ctr_session_init();
+	ret = riscv_ctr_session_init(riscv_ctr_overflow);
 	if (ret)
 		return ret;
 	ret = riscv_ctr_hook_all();

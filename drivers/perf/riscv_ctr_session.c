@@ -17,6 +17,7 @@
 #include "riscv_ctr.h"
 
 static struct workqueue_struct *riscv_ctr_wq;
+static perf_overflow_handler_t riscv_ctr_handler;
 
 static int riscv_ctr_trigger_attr(const struct perf_event_attr *attr,
 				  struct perf_event_attr *trigger)
@@ -160,7 +161,7 @@ static struct riscv_ctr_session *riscv_ctr_session_create(struct perf_event *eve
 	if (ret)
 		goto err_free;
 	session->trigger = perf_event_create_kernel_counter(&session->attr, event->cpu,
-							    event->hw.target, riscv_ctr_overflow,
+							    event->hw.target, riscv_ctr_handler,
 							    session);
 	if (IS_ERR(session->trigger)) {
 		ret = PTR_ERR(session->trigger);
@@ -197,8 +198,15 @@ void riscv_ctr_session_put(struct riscv_ctr_session *session)
 		queue_work(riscv_ctr_wq, &session->release);
 }
 
-int riscv_ctr_session_init(void)
+/**
+ * riscv_ctr_session_init - before the first event
+ * @handler:	overflow handler of the triggers
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int riscv_ctr_session_init(perf_overflow_handler_t handler)
 {
+	riscv_ctr_handler = handler;
 	riscv_ctr_wq = alloc_workqueue("riscv_ctr", WQ_UNBOUND, 0);
 	return riscv_ctr_wq ? 0 : -ENOMEM;
 }
