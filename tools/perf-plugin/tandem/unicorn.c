@@ -53,6 +53,11 @@ const struct tandem_correction *tandem_unicorn_correction(const void *ctx)
 #define REGS 65			/* x, f, fcsr */
 #define CODE_CACHE 65536u
 #define HINTS 4u
+/*
+ * Unicorn 2.0.1 crashes when its buffer of translated code has been full (after some millions of
+ * instructions): it is started anew before.
+ */
+#define MAX_TRANSLATIONS (1u << 18)
 /* A page of no physical memory. */
 #define NOWHERE (~(uint64_t)(PAGE - 1))
 
@@ -71,6 +76,7 @@ struct model {
 		uint64_t va, pa, last_use;
 	} mappings[SETS][WAYS];
 	uint64_t uses;
+	unsigned int translations;	/* since the engine was started */
 	/* what was last executed at a pc: Unicorn does not see writes by way of another mapping */
 	struct {
 		uint64_t pc;
@@ -203,6 +209,18 @@ static bool create_engine(struct model *m)
 	m->fprs_usable = m->params.xlen == 64 || m->release >= 0x0201;
 	enable_fpu(m);
 	return true;
+}
+
+/* Pages are mapped again when they are needed; registers are written. */
+static bool restart_engine(struct model *m)
+{
+	uc_close(m->uc);
+	m->uc = NULL;
+	m->translations = 0;
+	m->dirty = true;
+	memset(m->mappings, 0, sizeof(m->mappings));
+	memset(m->code, 0, sizeof(m->code));
+	return create_engine(m);
 }
 
 /* The mapping of @va, or the one of its set that was used least recently. */
@@ -404,6 +422,7 @@ static void refresh_code(struct model *m, uint32_t insn)
 	uc_ctl_remove_cache(m->uc, m->hart.pc, m->hart.pc + 4);
 	m->code[slot].pc = m->hart.pc;
 	m->code[slot].insn = insn;
+	m->translations++;
 }
 
 /*
@@ -739,6 +758,8 @@ static int execute(void *ctx, struct rvt_tandem_outcome *outcome)
 	struct model *m = ctx;
 	int ret = 0;
 
+	if (m->translations >= MAX_TRANSLATIONS && !restart_engine(m))
+		return -ENOMEM;
 	m->outcome = outcome;
 	m->correction = NULL;
 	if (!m->has_interrupt) {
