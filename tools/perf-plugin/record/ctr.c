@@ -52,7 +52,8 @@ int record_ctr_period(struct recorder *rec)
 
 	if (!rec->ctr && !rec->options.extra.n && (options->period || options->frequency))
 		return cmd_error(-EINVAL, "-c and -F are for samples of " RECORD_CTR_PMU
-				 " and of other events (-e); a trace has none");
+				 " and of other events (-e): a trace is not sampled, it has every "
+				 "branch");
 	if (options->period && options->frequency)
 		return cmd_error(-EINVAL, "-c and -F do not go together");
 	if (!rec->ctr)

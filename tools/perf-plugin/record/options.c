@@ -158,7 +158,8 @@ static int add_event(struct record_options *options, char *event)
 		err = cmd_error(-EINVAL, "-e: '': no event");
 	else if (*event == '{')
 		err = cmd_error(-EINVAL, "-e: '%s': there are no groups of events beside a trace; "
-				"leave out { and }", event);
+				"leave out { and } (aux-action and aux-sample-size need them and "
+				"are not supported)", event);
 	else
 		err = record_add_extra(options, event);
 	free(event);

@@ -259,12 +259,30 @@ static int open_events(struct recorder *rec, bool modified)
 	return err ? err : record_watch_open(rec);
 }
 
+/*
+ * Stock perf runs us as a child and dies by signals that are meant for us, like SIGUSR2: then the
+ * recording ends, instead of keeping the hardware.
+ */
+static void end_with_perf(void)
+{
+	pid_t parent = getppid();
+	char *comm = read_text("/proc/%d/comm", parent);
+
+	if (comm && !strcmp(comm, "perf")) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent)
+			raise(SIGTERM);
+	}
+	free(comm);
+}
+
 static int record(struct recorder *rec, struct child *child, int argc, char **argv)
 {
 	sigset_t unblocked;
 	bool modified;
 	int err;
 
+	end_with_perf();
 	err = record_parse_event(rec, &modified);
 	if (!err)
 		err = record_choose_cpus(rec);
