@@ -36,8 +36,8 @@ each_hart_has_its_own()
 
 	raw_pc "$dir/share/perf.data" >"$dir/raw" || return
 	for hart in "$dir"/truth/truth.*; do
-		awk -v hart="${hart##*.}" '$1 == hart { print $4 }' "$dir/raw" | sort >"$dir/decoded"
-		"$HOST/rvt-truth" --pc --traced "$hart" | sort >"$dir/executed"
+		awk -v hart="${hart##*.}" '$1 == hart { print $4 }' "$dir/raw" | sed 's/^0*//' | sort >"$dir/decoded"
+		"$HOST/rvt-truth" --pc --traced "$hart" | sed 's/^0*//' | sort >"$dir/executed"
 		[ "$(wc -l <"$dir/executed")" -gt 1000 ] && cmp "$dir/decoded" "$dir/executed" || return
 	done
 	rm "$dir/raw" "$dir/decoded" "$dir/executed"
