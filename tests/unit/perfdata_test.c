@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "perfdata/format.h"
 #include <rvtrace/perfdata.h>
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
@@ -314,6 +315,40 @@ static void lying_record_sizes(void **state)
 }
 
 /* A record of an event that the file does not know has no trailer that could be read. */
+static uint8_t *read_all(size_t *len)
+{
+	FILE *in = fopen(path, "r");
+	uint8_t *bytes = malloc(1 << 20);
+
+	assert_non_null(in);
+	assert_non_null(bytes);
+	*len = fread(bytes, 1, 1 << 20, in);
+	fclose(in);
+	return bytes;
+}
+
+/* An id is of one event: sections that overlap would cost their sum in memory. */
+static void ids_of_several_events(void **state)
+{
+	struct rvt_perfdata_writer *writer = begin();
+	struct perfdata_header header;
+	struct perfdata_section ids;
+	uint8_t *bytes;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(rvt_perfdata_write(writer, &comm, sizeof(comm)), 0);
+	assert_int_equal(rvt_perfdata_finish(writer), 0);
+	rvt_perfdata_close(open_good());
+	bytes = read_all(&len);
+	memcpy(&header, bytes, sizeof(header));
+	ids = (struct perfdata_section){ 0, len / 8 * 8 };
+	memcpy(bytes + header.attrs.offset + 2 * header.attr_size - sizeof(ids), &ids, sizeof(ids));
+	write_file(bytes, len);
+	free(bytes);
+	open_bad(-EBADMSG, "of several");
+}
+
 static void unknown_id(void **state)
 {
 	struct rvt_perfdata_writer *writer = begin();
@@ -392,18 +427,6 @@ static void time_conversion(void **state)
 #define DAMAGED_RECORDS 40
 
 /* The whole file; malloc'd. */
-static uint8_t *read_all(size_t *len)
-{
-	FILE *in = fopen(path, "r");
-	uint8_t *bytes = malloc(1 << 20);
-
-	assert_non_null(in);
-	assert_non_null(bytes);
-	*len = fread(bytes, 1, 1 << 20, in);
-	fclose(in);
-	return bytes;
-}
-
 /*
  * Records of two sorts with trace between them; offsets[]: where each begins in the file. Trace
  * bytes are such that none looks like a record (their type would be far too large).
@@ -579,6 +602,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(truncated_anywhere, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(not_perf_data, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(lying_record_sizes, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(ids_of_several_events, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(unknown_id, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(damaged_headers, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(damaged_trace_size, make_path, remove_path),

@@ -340,6 +340,32 @@ static void overwritten(void **state)
 				 cpu->expected.at[cpu->expected.n - i].pc);
 }
 
+/* However many buffers claim to be of a cpu, its trace is read once. */
+static void buffers_of_one_cpu(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_stats stats;
+
+	f->overwritten = true;	/* what is read live has no such buffers */
+	begin_recording(f, true, true);
+	put_mmap(f, 10, 0, f->programs[0]);
+	put_buffers(f);
+	for (uint32_t i = 0; i < 1000; i++) {
+		const struct rvt_record_auxtrace none = {
+			.header = { RVT_RECORD_AUXTRACE, 0, sizeof(none) }, .idx = CPUS + i,
+			.tid = -1, .cpu = 0 };
+
+		assert_int_equal(rvt_perfdata_write(f->writer, &none, sizeof(none)), 0);
+	}
+	for (int i = 0; i < 3; i++) {
+		run_program(f, 0, 10, 0);
+		put_aux(f, 0, 10, 0);
+	}
+	read_back(f, true, &stats);
+	assert_int_equal(stats.missing_bytes, 0);
+	assert_int_equal(f->cpus[0].found.n, f->cpus[0].expected.n);
+}
+
 /* Code that is missing is one gap for as long as it takes. */
 static void missing_code(void **state)
 {
@@ -473,6 +499,7 @@ int main(void)
 		RECORDING(truncated_record),
 		RECORDING(endless_record),
 		RECORDING(overwritten),
+		RECORDING(buffers_of_one_cpu),
 		RECORDING(missing_code),
 		RECORDING(upstream_without_parameters),
 		RECORDING(upstream_with_parameters),

@@ -106,7 +106,9 @@ static int read_attr(struct rvt_perfdata *file, size_t n)
 	memcpy(&ids, entry + attr_size, sizeof(ids));
 	event->name = "";
 	stored = at(file, ids.offset, ids.size);
-	if (!stored || ids.size % sizeof(uint64_t))
+	/* Each id is of one event: sections that overlap would cost their sum in memory. */
+	if (!stored || ids.size % sizeof(uint64_t) ||
+	    ids.size / sizeof(uint64_t) > file->size / sizeof(uint64_t) - file->n_ids)
 		return -EBADMSG;
 	copy = malloc(ids.size + 1);
 	if (!copy)
@@ -144,7 +146,7 @@ static int read_attrs(struct rvt_perfdata *file, char **error)
 			file->same_type = false;
 	}
 	if (err == -EBADMSG)
-		return fail(error, err, "%s: damaged: the ids of an event are not in the file",
+		return fail(error, err, "%s: damaged: the ids of an event are not in the file, or of several",
 			    file->path);
 	if (err)
 		return fail(error, err, "%s: out of memory", file->path);

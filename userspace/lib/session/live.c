@@ -47,15 +47,13 @@ static int take_trace(struct rvt_session *session, const struct rvt_record_auxtr
 
 static int take_aux(struct rvt_session *session, const struct rvt_perfdata_record *record)
 {
+	struct buffer *buffer;
 	struct rvt_aux aux;
-	int err = 0;
 
 	if (!rvt_session_read_aux(session, record, &aux))
 		return 0;
-	for (size_t i = 0; i < session->n_buffers && !err; i++)
-		if (rvt_session_aux_in(&session->buffers[i], &aux))
-			err = rvt_buffer_add_record(&session->buffers[i], &aux);
-	return err;
+	buffer = rvt_session_aux_buffer(session, &aux);
+	return buffer ? rvt_buffer_add_record(buffer, &aux) : 0;
 }
 
 static void take_switch(struct rvt_session *session, const struct rvt_perfdata_record *record)

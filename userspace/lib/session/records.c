@@ -2,6 +2,7 @@
 /* Sorts the records of a recording: sideband to the decoder of who runs, trace to its buffer. */
 #include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include "../../../include/uapi/linux/rvtrace.h"
@@ -9,14 +10,88 @@
 #include "perfdata/reader.h"
 #include "state.h"
 
+static int compare_ints(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_buffers(const void *a, const void *b)
+{
+	const struct buffer_key *x = a, *y = b;
+	int order = compare_ints(x->cpu, y->cpu);
+
+	if (!order)
+		order = compare_ints(x->tid, y->tid);
+	return order ? order : compare_ints(x->idx, y->idx);
+}
+
+/* AUX records do not tell a buffer's number: they are of a cpu, or of a thread. */
+static int compare_owners(const void *a, const void *b)
+{
+	const struct buffer_key *x = a, *y = b;
+	int order = compare_ints(x->cpu < 0 ? -1 : x->cpu, y->cpu < 0 ? -1 : y->cpu);
+
+	return order || x->cpu >= 0 ? order : compare_ints(x->tid, y->tid);
+}
+
+static struct buffer *find_buffer(struct rvt_session *session, void *const *tree,
+				  const struct buffer_key *key,
+				  int (*compare)(const void *, const void *))
+{
+	struct buffer_key *const *found = tfind(key, tree, compare);
+
+	return found ? &session->buffers[(*found)->number] : NULL;
+}
+
 struct buffer *rvt_session_buffer(struct rvt_session *session,
 				  const struct rvt_record_auxtrace *aux)
 {
-	for (size_t i = 0; i < session->n_buffers; i++)
-		if (session->buffers[i].idx == aux->idx && session->buffers[i].cpu == aux->cpu &&
-		    session->buffers[i].tid == aux->tid)
-			return &session->buffers[i];
-	return NULL;
+	const struct buffer_key key = { .cpu = aux->cpu, .tid = aux->tid, .idx = aux->idx };
+
+	return find_buffer(session, &session->buffer_tree, &key, compare_buffers);
+}
+
+/* The first buffer of a cpu or thread is the one that its AUX records are of. */
+struct buffer *rvt_session_aux_buffer(struct rvt_session *session, const struct rvt_aux *aux)
+{
+	const struct buffer_key cpu = { .cpu = aux->cpu };
+	const struct buffer_key thread = { .cpu = -1, .tid = aux->tid };
+	struct buffer *buffer = NULL;
+
+	if (session->n_buffers == 1)
+		return session->buffers;
+	if (aux->cpu >= 0)
+		buffer = find_buffer(session, &session->owner_tree, &cpu, compare_owners);
+	return buffer ? buffer :
+	       find_buffer(session, &session->owner_tree, &thread, compare_owners);
+}
+
+static int add_key(struct rvt_session *session, const struct buffer *buffer)
+{
+	struct buffer_key *key = malloc(sizeof(*key));
+
+	if (!key)
+		return -ENOMEM;
+	*key = (struct buffer_key){ .cpu = buffer->cpu, .tid = buffer->tid, .idx = buffer->idx,
+				    .number = buffer->number };
+	if (!tsearch(key, &session->buffer_tree, compare_buffers)) {
+		free(key);
+		return -ENOMEM;
+	}
+	return tsearch(key, &session->owner_tree, compare_owners) ? 0 : -ENOMEM;
+}
+
+static void keep_key(void *key)
+{
+	(void)key;
+}
+
+void rvt_session_forget_buffers(struct rvt_session *session)
+{
+	tdestroy(session->owner_tree, keep_key);
+	tdestroy(session->buffer_tree, free);
+	session->owner_tree = NULL;
+	session->buffer_tree = NULL;
 }
 
 struct buffer *rvt_session_add_buffer(struct rvt_session *session,
@@ -29,8 +104,11 @@ struct buffer *rvt_session_add_buffer(struct rvt_session *session,
 	buffer = &session->buffers[session->n_buffers];
 	*buffer = (struct buffer){
 		.session = session, .decode = &session->decode, .stats = &session->stats,
-		.number = session->n_buffers++, .idx = aux->idx,
+		.number = session->n_buffers, .idx = aux->idx,
 		.cpu = aux->cpu, .tid = aux->tid };
+	if (add_key(session, buffer))
+		return NULL;
+	session->n_buffers++;
 	return buffer;
 }
 
@@ -169,22 +247,16 @@ int rvt_buffer_add_record(struct buffer *buffer, const struct rvt_aux *aux)
 	return 0;
 }
 
-bool rvt_session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux)
-{
-	if (buffer->session->n_buffers == 1)
-		return true;
-	return buffer->cpu >= 0 ? buffer->cpu == aux->cpu : buffer->tid == aux->tid;
-}
-
 static int give_to_buffers(struct rvt_session *session, const struct pending *pending)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < session->n_buffers; i++)
-		for (size_t j = 0; j < pending->n && !err; j++)
-			if (rvt_session_aux_in(&session->buffers[i], &pending->records[j]))
-				err = rvt_buffer_add_record(&session->buffers[i],
-							    &pending->records[j]);
+	for (size_t i = 0; i < pending->n && !err; i++) {
+		struct buffer *buffer = rvt_session_aux_buffer(session, &pending->records[i]);
+
+		if (buffer)
+			err = rvt_buffer_add_record(buffer, &pending->records[i]);
+	}
 	return err;
 }
 

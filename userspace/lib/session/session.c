@@ -56,6 +56,7 @@ void rvt_session_close(struct rvt_session *session)
 	for (size_t i = 0; i < session->n_missing; i++)
 		free((char *)session->missing[i].path);
 	free(session->missing);
+	rvt_session_forget_buffers(session);
 	free(session->buffers);
 	free(session->encoders);
 	free(session->ksymbols);

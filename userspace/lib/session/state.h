@@ -129,6 +129,13 @@ struct buffer {
 	size_t unpacked_room;
 };
 
+/* What finds a buffer, in both trees of a session. */
+struct buffer_key {
+	int32_t cpu, tid;
+	uint32_t idx;
+	unsigned int number;
+};
+
 struct rvt_session {
 	struct rvt_session_options options;
 	const struct session_source *source;
@@ -163,6 +170,8 @@ struct rvt_session {
 	bool has_time_conv;
 	struct buffer *buffers;
 	size_t n_buffers;
+	void *buffer_tree;	/* tsearch() of struct buffer_key by all of it, and by */
+	void *owner_tree;	/* cpu or thread: the first buffer of each */
 	struct rvt_session_stats stats;
 	const struct rvt_session_sink *sink;	/* NULL, or .own_sink */
 	struct rvt_session_sink own_sink;
@@ -215,8 +224,10 @@ int rvt_session_read_sideband(struct rvt_session *session, const struct rvt_perf
 bool rvt_session_read_aux(struct rvt_session *session, const struct rvt_perfdata_record *record,
 			  struct rvt_aux *aux);
 int rvt_buffer_add_record(struct buffer *buffer, const struct rvt_aux *aux);
-/* Whether the trace of @aux is in @buffer. */
-bool rvt_session_aux_in(const struct buffer *buffer, const struct rvt_aux *aux);
+/* The buffer that has the trace of @aux; NULL: none. */
+struct buffer *rvt_session_aux_buffer(struct rvt_session *session, const struct rvt_aux *aux);
+/* Frees what finds buffers. */
+void rvt_session_forget_buffers(struct rvt_session *session);
 
 /*
  * hart.c: each that returns an int returns 0 or -errno, or what a call-back returned. NULL: out of
