@@ -72,6 +72,7 @@ encoder 0: wrote 0x01001a63 to Control: clears 0x00001000 by the way
 encoder 0: deactivated while enabled
 RAM sink 0: disabled before what feeds it is disabled and empty
 RAM sink 0: enabled, but Start and Limit are no range of memory
+RAM sink 0: still enabled when the machine was turned off
 END
 check "each misdeed is reported, and nothing else" \
 	diff <(sort "$work/expected") <(sort "$work/bad.violations")
