@@ -211,6 +211,7 @@ $(B)/$(1)/unit/json_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,j
 $(B)/$(1)/unit/text_test: $(B)/$(1)/tools/perf-plugin/common/text.o
 $(patsubst %,$(B)/$(1)/unit/tandem_%_test,verify insn observed told damage): $$(patsubst %,$(B)/$(1)/tools/perf-plugin/tandem/%.o,unicorn \
 	corrections)
+$(B)/$(1)/unit/record_command_test: $(B)/$(1)/tools/perf-plugin/record/command.o
 $(B)/$(1)/unit/record_control_test: $(B)/$(1)/tools/perf-plugin/record/control.o
 
 unit-programs-$(1): $$(patsubst tests/unit/%.c,$(B)/$(1)/unit/%,$$(UNIT_SRC))

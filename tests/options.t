@@ -34,6 +34,8 @@ says_2()
 	ok $status "$1"
 }
 
+# What is taken gets as far as the missing hardware.
+no_hardware="not a RISC-V machine|no trace hardware|'rvtrace' is missing"
 absent='/nonexistent/perf.data: No such file'
 # Of perf's letters these mean something in a RISC-V trace ...
 for letters in i i100 i100i i5t i1us i10ns i2ms b c r I e e-o e-l e-ol e+o-l g g32 G G8 l l8 L \
@@ -123,12 +125,36 @@ done
 says "record --switches: of which command" "there is no command" "$rv" record -a --switches=command
 says "record --switches: whole cpus" "whole cpus" "$rv" record -p 1 --switches=bpf
 for switches in perf bpf command 1,2 1-3; do
-	says "record --switches=$switches is taken" "not a RISC-V machine|no trace hardware|'rvtrace' is missing" \
+	says "record --switches=$switches is taken" "$no_hardware" \
 		"$rv" record -a --switches="$switches" -- true
 done
 says "record -p" "'7,x' is no list of processes" "$rv" record -p 7,x
 says "record -t" "'0' is no list of threads" "$rv" record -t 0
 says "record -C" "'0-' is no list of cpus" "$rv" record -C 0-
+for size in 100 0M x 1T 10MB -1M; do
+	says "record --max-size $size" "'$size' is no size like 100M" "$rv" record --max-size="$size" -- true
+done
+for when in x 10 10S 0s 1s2 100MB; do
+	says "record --switch-output=$when" "'$when' is neither signal, nor a size" \
+		"$rv" record --switch-output="$when" -- true
+done
+for when in signal 100M 10s 5m 1h; do
+	says "record --switch-output=$when is taken" "$no_hardware" "$rv" record --switch-output=$when -- true
+done
+says "record --switch-output --snapshot" "give one of them" "$rv" record -S --switch-output -- true
+says "record --switch-output --profile" "one file at the end" "$rv" record --profile --switch-output -- true
+says "record -D 10-20" "ranges of time are not supported" "$rv" record -D 10-20 -- true
+says "record -D -1 without --control" "give .*--control fifo:PATH" "$rv" record -D -1 -- true
+says "record -D" "-D: 'x' is no number" "$rv" record -D x -- true
+says "record -D 100 is taken" "$no_hardware" "$rv" record -D 100 -- true
+says "record --control: what it is" "neither fifo:PATH.* nor fd:NUMBER" "$rv" record --control me -- true
+says "record --control: no file" "cannot open /nonexistent: No such file" "$rv" record --control fifo:/nonexistent -- true
+says "record --control: no FIFO" "options.t is no FIFO; make one with mkfifo" "$rv" record --control "fifo:$0" -- true
+says "record --control: not open" "descriptor 99 is not open" "$rv" record --control fd:99 -- true
+says "record -u -p" "does not go together with -p" "$rv" record -u root -p 1
+says "record -u -a" "do not go together with -a" "$rv" record -u root -a
+says "record -F: a trace is not sampled" "a trace is not sampled, it has every branch|$no_hardware" "$rv" record -F 100 -- true
+
 says "record --per-thread: of which" "needs a command, -p or -t" "$rv" record --per-thread
 
 # Whatever takes a number says what it takes, and what was typed.
@@ -166,7 +192,7 @@ says "script --clock" "--clock: '1GHz' is no number" "$rv" script --clock 1GHz
 for event in cpu-clock cycles:u L1-dcache-load-misses:k r1a8 'page-faults/period=10/' \
 	'rvtrace//u,faults,cs:u' \
 	rvtrace:u,cycles; do
-	says "record -e $event" "not a RISC-V machine|no trace hardware|'rvtrace' is missing" "$rv" record \
+	says "record -e $event" "$no_hardware" "$rv" record \
 		-o "$TOP/build/never" -e "$event" -- true
 done
 says "record -e: no such event" \

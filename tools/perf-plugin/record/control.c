@@ -12,16 +12,31 @@
 
 #define MAX_CPUS 8192	/* of Linux, on any architecture */
 
+static int enable(struct recorder *rec, bool trace)
+{
+	for (size_t i = 0; i < rec->n_fds; i++)
+		if (rec->fds[i].trace == trace && ioctl(rec->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0))
+			return cmd_error(-errno, "cannot start tracing: %s", strerror(errno));
+	return 0;
+}
+
+int record_enable_sideband(struct recorder *rec)
+{
+	return enable(rec, false);
+}
+
 /* Sideband first, so that nothing that is traced lacks its mapping. */
 int record_enable(struct recorder *rec)
 {
-	for (int trace = 0; trace < 2; trace++)
-		for (size_t i = 0; i < rec->n_fds; i++)
-			if (rec->fds[i].trace == trace &&
-			    ioctl(rec->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0))
-				return cmd_error(-errno, "cannot start tracing: %s",
-						 strerror(errno));
-	return 0;
+	int err = enable(rec, false);
+
+	return err ? err : enable(rec, true);
+}
+
+int record_resume(struct recorder *rec)
+{
+	rec->paused = false;
+	return enable(rec, true);
 }
 
 static void disable_ring(const struct recorder *rec, unsigned int ring, bool trace)
@@ -72,6 +87,12 @@ static void disable_trace(const struct recorder *rec)
 		sched_setaffinity(0, room, before);
 	CPU_FREE(before);
 	CPU_FREE(set);
+}
+
+void record_pause(struct recorder *rec)
+{
+	rec->paused = true;
+	disable_trace(rec);
 }
 
 void record_disable(struct recorder *rec)

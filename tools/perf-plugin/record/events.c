@@ -277,7 +277,8 @@ static int prepare_attrs(struct recorder *rec)
 	trace->inherit = side->inherit = inherit;
 	trace->disabled = 1;
 	side->disabled = command;
-	trace->enable_on_exec = side->enable_on_exec = command;
+	side->enable_on_exec = command;
+	trace->enable_on_exec = command && !rec->paused;
 	trace->watermark = side->watermark = 1;
 	trace->wakeup_watermark = side->wakeup_watermark = rec->options.data_bytes / 2;
 	/* compressing takes longer */

@@ -16,21 +16,21 @@
 static const char help[] =
 "usage: perf rvtrace record [OPTIONS] [--] [COMMAND [ARGS]]\n"
 "Records control flow from the trace encoders of the harts into a perf.data file.\n\n"
-"  -e, --event EVENT     rvtrace/TERM=VALUE,.../MODIFIERS; terms: see\n"
-"                        /sys/bus/event_source/devices/rvtrace/format, modifiers: u, k, h;\n"
-"                        and, with commas or more -e, what is sampled besides: cycles:u,\n"
+"  -e, --event EVENT     rvtrace/TERM=VALUE,.../MODIFIERS; terms: perf rvtrace list, modifiers: u, k,\n"
+"                        h; and, with commas or more -e, what is sampled besides: cycles:u,\n"
 "                        cpu/event=0x10/u, sched:sched_switch, 'syscalls:*', ... (perf list)\n"
-"  -a, --all-cpus        the whole system (until Ctrl-C, or while COMMAND runs)\n"
-"  -C, --cpu LIST        the same on some cpus: 0-3,5\n"
-"  -p, --pid PID,...     running processes with all their threads; -t, --tid TID,...: threads\n"
+"  -a, --all-cpus        the whole system (until Ctrl-C, or while COMMAND runs); -C, --cpu LIST: some\n"
+"  -p, --pid PID,...     running processes; -t, --tid TID,...: threads; -u, --uid USER: a user's\n"
 "      --switches HOW    with -a or -C, if the trace does not say who runs: bpf (the default) or\n"
 "                        perf tells it; command or PID,...: bpf, but of these processes only\n"
 "      --per-thread      a buffer for each thread, not cpu; -i, --no-inherit: no "
 	"children, threads\n"
-"  -c, --count N         riscv_ctr and -e besides: a sample every N events; -F, --freq N:\n"
-"                        N a second\n"
+"  -c, --count N         riscv_ctr and -e besides: a sample every N events; -F, --freq N: a second\n"
 "  -m, --mmap-pages D,T  sizes of the buffers for sideband and trace: pages, or 64K, 4M ...\n"
 "  -S, --snapshot[=e]    the newest trace only: at each SIGUSR2; or, and (e) at the end\n"
+"  -D, --delay MS        trace after so long (-1: when --control says so); --max-size SIZE: so much\n"
+"      --control fifo:COMMANDS[,ACKS]  enable, disable, snapshot, stop, ping: lines in a FIFO\n"
+"      --switch-output[=signal|SIZE|TIME]  the next file at SIGUSR2, each 100M, 10s ...\n"
 "      --filter FILTER   only some code: 'filter FUNCTION @ FILE', 'filter FUNCTION' (kernel),\n"
 "                        'filter FROM/TO @ FILE', 'filter * @ FILE', 'start F @ FILE, "
 	"stop G @ FILE'\n"
@@ -42,7 +42,7 @@ static const char help[] =
 "      --no-code         no copy of the kernel's code; --force: whatever the encoder's protocol\n";
 
 enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
-       OPT_KEEP, OPT_SWITCHES };
+       OPT_KEEP, OPT_SWITCHES, OPT_CONTROL, OPT_SWITCH_OUTPUT, OPT_MAX_SIZE };
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
@@ -57,6 +57,11 @@ static const struct option long_options[] = {
 	{ "freq", required_argument, NULL, 'F' },
 	{ "mmap-pages", required_argument, NULL, 'm' },
 	{ "snapshot", optional_argument, NULL, 'S' },
+	{ "uid", required_argument, NULL, 'u' },
+	{ "delay", required_argument, NULL, 'D' },
+	{ "control", required_argument, NULL, OPT_CONTROL },
+	{ "switch-output", optional_argument, NULL, OPT_SWITCH_OUTPUT },
+	{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
 	{ "filter", required_argument, NULL, OPT_FILTER },
 	{ "output", required_argument, NULL, 'o' },
 	{ "compression-level", optional_argument, NULL, 'z' },
@@ -209,6 +214,70 @@ static int parse_snapshot(struct record_options *options, const char *text)
 	return 0;
 }
 
+/* "100M": a number and, unless it is @bytes alone, one of the units B, K, M, G. False: it is none. */
+static bool parse_bytes(const char *text, uint64_t *bytes)
+{
+	static const char units[] = "BKMG";
+	const char *unit;
+
+	if (read_number(&text, bytes) || !*bytes || *bytes > MAX_SIZE)
+		return false;
+	unit = *text ? strchr(units, *text) : NULL;
+	if (!unit || text[1])
+		return false;
+	*bytes <<= 10 * (unit - units);
+	return true;
+}
+
+/* "10s": one of the units s, m, h, d. */
+static bool parse_seconds(const char *text, uint64_t *seconds)
+{
+	static const struct {
+		char name;
+		unsigned int seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+
+	if (read_number(&text, seconds) || !*seconds || *seconds > UINT32_MAX)
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (text[0] == units[i].name && !text[1]) {
+			*seconds *= units[i].seconds;
+			return true;
+		}
+	return false;
+}
+
+static int parse_switch_output(struct record_options *options, const char *text)
+{
+	if (!text || !strcmp(text, "signal"))
+		options->switch_output = OUTPUT_BY_SIGNAL;
+	else if (parse_bytes(text, &options->switch_at))
+		options->switch_output = OUTPUT_BY_SIZE;
+	else if (parse_seconds(text, &options->switch_at))
+		options->switch_output = OUTPUT_BY_TIME;
+	else
+		return cmd_error(-EINVAL, "--switch-output: '%s' is neither signal, nor a size "
+				 "like 100M, nor a time like 10s, 5m", text);
+	return 0;
+}
+
+static int parse_delay(struct record_options *options, const char *text)
+{
+	uint64_t ms;
+
+	if (!strcmp(text, "-1")) {
+		options->delay_ms = -1;
+		return 0;
+	}
+	if (strchr(text, '-') || strchr(text, ','))
+		return cmd_error(-EINVAL, "-D: '%s': ranges of time are not supported: give "
+				 "milliseconds, or -1 and --control", text);
+	if (cmd_number("-D", text, 0, INT32_MAX, &ms))
+		return -EINVAL;
+	options->delay_ms = ms;
+	return 0;
+}
+
 static int take_option(struct record_options *options, int c)
 {
 	switch (c) {
@@ -224,6 +293,13 @@ static int take_option(struct record_options *options, int c)
 	case 'o': options->output = optarg; return 0;
 	case 'q': options->quiet = true; return 0;
 	case 'v': cmd_verbose = true; return 0;
+	case 'u': options->user = optarg; return 0;
+	case 'D': return parse_delay(options, optarg);
+	case OPT_CONTROL: options->control = optarg; return 0;
+	case OPT_SWITCH_OUTPUT: return parse_switch_output(options, optarg);
+	case OPT_MAX_SIZE:
+		return parse_bytes(optarg, &options->max_bytes) ? 0 :
+			cmd_error(-EINVAL, "--max-size: '%s' is no size like 100M", optarg);
 	case 'S': return parse_snapshot(options, optarg);
 	case 'z': return parse_level(optarg, &options->level);
 	case OPT_SWITCHES: return parse_switches(options, optarg);
@@ -245,7 +321,7 @@ static int take_option(struct record_options *options, int c)
 
 enum record_target record_target(const struct record_options *options)
 {
-	if (options->pids.n || options->tids.n)
+	if (options->pids.n || options->tids.n || options->user)
 		return TARGET_TASKS;
 	if (options->system_wide || options->cpus.n || !options->command)
 		return TARGET_SYSTEM;
@@ -271,7 +347,7 @@ static int check_options(const struct record_options *options)
 	bool whole_cpus = options->system_wide || options->cpus.n;
 
 	if (record_target(options) == TARGET_TASKS && whole_cpus)
-		return cmd_error(-EINVAL, "-p and -t do not go together with -a and -C");
+		return cmd_error(-EINVAL, "-p, -t and -u do not go together with -a and -C");
 	if (options->per_thread && whole_cpus)
 		return cmd_error(-EINVAL, "--per-thread does not go together with -a and -C");
 	if (options->per_thread && record_target(options) == TARGET_SYSTEM)
@@ -281,6 +357,17 @@ static int check_options(const struct record_options *options)
 	if (options->profile && options->snapshot)
 		return cmd_error(-EINVAL, "--profile decodes all of the trace, --snapshot keeps "
 				 "the newest: give one of them");
+	if (options->user && (options->pids.n || options->tids.n))
+		return cmd_error(-EINVAL, "-u does not go together with -p and -t");
+	if (options->profile && (options->switch_output || options->max_bytes))
+		return cmd_error(-EINVAL, "--profile makes one file at the end: --switch-output "
+				 "and --max-size are for recordings");
+	if (options->snapshot && options->switch_output)
+		return cmd_error(-EINVAL, "--snapshot keeps the newest trace, --switch-output all "
+				 "of it in several files: give one of them");
+	if (options->delay_ms < 0 && !options->control)
+		return cmd_error(-EINVAL, "-D -1 waits until somebody says 'enable': give "
+				 "--control fifo:PATH");
 	if (!strcmp(options->output, "-"))
 		return cmd_error(-EINVAL, "the output must be a file: its header is written at the "
 				 "end");
@@ -294,7 +381,7 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	*options = (struct record_options){ .event = strdup(RECORD_PMU "//") };
 	if (!options->event)
 		return -ENOMEM;
-	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:ic:F:m:o:qvhS::z::", long_options,
+	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:u:D:ic:F:m:o:qvhS::z::", long_options,
 					NULL)) >= 0)
 		err = take_option(options, c);
 	options->command = optind < argc ? argv + optind : NULL;

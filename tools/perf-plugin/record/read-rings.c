@@ -185,7 +185,7 @@ int record_drain(struct recorder *rec, bool last)
 		 */
 		if (got)
 			rec->rings[n].enable_rounds = ENABLE_ROUNDS;
-		if (last || !rec->rings[n].enable_rounds)
+		if (last || rec->paused || !rec->rings[n].enable_rounds)
 			continue;
 		rec->rings[n].enable_rounds--;
 		for (size_t i = 0; i < rec->n_fds; i++)
@@ -233,5 +233,7 @@ int record_newest(struct recorder *rec, bool go_on)
 	rec->snapshots++;
 	if (!err)
 		err = end_round(rec);
-	return !err && go_on ? record_enable(rec) : err;
+	if (err || !go_on)
+		return err;
+	return rec->paused ? record_enable_sideband(rec) : record_enable(rec);
 }

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "common/cmd.h"
 #include "common/text.h"
@@ -142,30 +143,75 @@ static void show_progress(const struct recorder *rec, bool last)
 	fprintf(stderr, "\r[ %.1f MB of trace ]%s", rec->trace_bytes / 1e6, last ? "\r\033[K" : "");
 }
 
-/* Until the command ends, the traced tasks are gone, or a signal says stop. */
-static int run_loop(struct recorder *rec, struct child *child, const sigset_t *unblocked)
+static double now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
+}
+
+/* -D: tracing begins when the time has come, or right away when that is less than a poll away. */
+static int end_delay(struct recorder *rec, double began)
+{
+	double left = began + rec->options.delay_ms - now_ms();
+
+	if (rec->options.delay_ms <= 0 || !rec->delayed || left > POLL_MS)
+		return 0;
+	if (left > 0)
+		usleep(left * 1000);
+	rec->delayed = false;
+	return rec->paused ? record_resume(rec) : 0;
+}
+
+static bool is_too_large(const struct recorder *rec)
+{
+	return rec->options.max_bytes && rec->writer &&
+		rvt_perfdata_written(rec->writer) >= rec->options.max_bytes;
+}
+
+/* What the rings have, a snapshot, or the next file. */
+static int take_rings(struct recorder *rec, int argc, char **argv)
+{
+	bool signalled = snapshot_signal;
+	int err;
+
+	snapshot_signal = 0;
+	if (rec->options.snapshot && signalled)
+		return record_newest(rec, true);
+	err = record_drain(rec, false);
+	if (!err && record_is_switch_due(rec, signalled))
+		err = record_switch_output(rec, argc, argv);
+	return err;
+}
+
+/* Until the command ends, the traced tasks are gone, or somebody says stop. */
+static int run_loop(struct recorder *rec, struct child *child, const sigset_t *unblocked,
+		    int argc, char **argv)
 {
 	const struct timespec timeout = { .tv_nsec = POLL_MS * 1000000L };
 	struct pollfd *fds = calloc(rec->n_rings + 1, sizeof(*fds));
+	double began = now_ms();
 	int err = 0;
 
 	if (!fds)
 		return -ENOMEM;
 	for (size_t i = 0; i < rec->n_rings; i++)
 		fds[i] = (struct pollfd){ rec->rings[i].fd, POLLIN, 0 };
-	while (!err && !stop_signal) {
+	fds[rec->n_rings] = (struct pollfd){ rec->commands.in, POLLIN, 0 };
+	while (!err && !stop_signal && !rec->stop && !is_too_large(rec)) {
 		if (rec->options.command ? reap_child(child, WNOHANG) :
 		    rec->n_tids && !tasks_alive(rec))
 			break;
-		ppoll(fds, rec->n_rings, &timeout, unblocked);
+		ppoll(fds, rec->n_rings + 1, &timeout, unblocked);
 		for (size_t i = 0; i < rec->n_rings; i++)
 			if (fds[i].revents & (POLLHUP | POLLERR))
 				fds[i].fd = -1;	/* its task is gone; do not spin */
-		if (rec->options.snapshot && snapshot_signal)
-			err = record_newest(rec, true);
-		else
-			err = record_drain(rec, false);
-		snapshot_signal = 0;
+		err = record_obey(rec);
+		if (!err)
+			err = end_delay(rec, began);
+		if (!err)
+			err = take_rings(rec, argc, argv);
 		show_progress(rec, false);
 	}
 	show_progress(rec, true);
@@ -230,7 +276,15 @@ static int begin_output(struct recorder *rec, int argc, char **argv)
 {
 	const struct record_options *options = &rec->options;
 	const char *path = options->profile ? options->keep : options->output;
-	int err = options->profile ? live_open(rec, argc, argv) : 0;
+	int err;
+
+	if (options->switch_output) {
+		path = rec->output_name = record_output_name(rec);
+		if (!path)
+			return -ENOMEM;
+		record_note_output(rec);
+	}
+	err = options->profile ? live_open(rec, argc, argv) : 0;
 
 	if (!err && path)
 		err = record_begin_file(rec, path);
@@ -280,10 +334,14 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 {
 	sigset_t unblocked;
 	bool modified;
-	int err;
+	int err = 0;
 
 	end_with_perf();
-	err = record_parse_event(rec, &modified);
+	if (rec->options.control)
+		err = record_open_commands(rec);
+	rec->paused = rec->delayed = rec->options.delay_ms;
+	if (!err)
+		err = record_parse_event(rec, &modified);
 	if (!err)
 		err = record_choose_cpus(rec);
 	if (!err && rec->options.filter)
@@ -303,7 +361,7 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 	if (!err)
 		err = begin_output(rec, argc, argv);
 	if (!err && rec->target != TARGET_COMMAND)
-		err = record_enable(rec);
+		err = rec->paused ? record_enable_sideband(rec) : record_enable(rec);
 	if (!err && rec->options.command)
 		err = start_child(child, rec->options.command);
 	if (err) {
@@ -311,7 +369,7 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 			output_discard(&rec->output);	/* nothing is in it */
 		return err;
 	}
-	err = run_loop(rec, child, &unblocked);
+	err = run_loop(rec, child, &unblocked, argc, argv);
 	if (err)
 		cmd_error(err, "recording ended: %s", strerror(-err));
 	if (child->pid > 0) {
@@ -323,7 +381,7 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 
 int cmd_record(int argc, char **argv)
 {
-	struct recorder rec = { 0 };
+	struct recorder rec = { .commands = { .in = -1, .ack = -1 } };
 	struct child child = { 0 };
 	int err;
 
@@ -341,6 +399,8 @@ int cmd_record(int argc, char **argv)
 	record_close(&rec);
 	live_close(rec.live);
 	rvt_perfdata_abandon(rec.writer);
+	record_close_commands(&rec);
+	free(rec.output_name);
 	free(rec.encoder_cpus);
 	free(rec.online_cpus);
 	free(rec.tids);

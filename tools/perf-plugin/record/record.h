@@ -34,6 +34,9 @@ enum record_target { TARGET_SYSTEM, TARGET_COMMAND, TARGET_TASKS };
 /* What --switches says; 0: as is best. */
 enum record_switches { SWITCHES_PERF = 1, SWITCHES_BPF, SWITCHES_COMMAND, SWITCHES_PIDS };
 
+/* --switch-output: when the next file begins. */
+enum record_switch_output { OUTPUT_ONE, OUTPUT_BY_SIGNAL, OUTPUT_BY_SIZE, OUTPUT_BY_TIME };
+
 /* Sorted; malloc'd. */
 struct number_list {
 	int *numbers, n;
@@ -50,6 +53,12 @@ struct record_options {
 	struct number_list switch_pids;	/* SWITCHES_PIDS */
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
 	bool snapshot, snapshot_at_end;	/* -S: the newest trace only, at SIGUSR2; and at the end */
+	enum record_switch_output switch_output;
+	uint64_t switch_at;	/* bytes or seconds */
+	uint64_t max_bytes;	/* --max-size; 0: no limit */
+	int64_t delay_ms;	/* -D; 0: none, -1: until --control says so */
+	const char *control;	/* --control; NULL: nobody says anything */
+	const char *user;	/* --uid: name or number; NULL: any */
 	uint64_t period, frequency;	/* of CTR samples and extra events; 0: not given */
 	uint64_t data_bytes, aux_bytes;	/* of each ring; 0: default */
 	int level;		/* -z: of zstd; 0: trace is not compressed */
@@ -83,6 +92,13 @@ struct event_fd {
 	bool trace;
 };
 
+/* --control: descriptors, -1: none, and a line in the making. */
+struct record_commands {
+	int in, ack;
+	char text[256];
+	size_t len;
+};
+
 struct recorder {
 	struct record_options options;
 	enum record_target target;
@@ -113,6 +129,12 @@ struct recorder {
 	uint64_t trace_bytes;	/* AUX data written */
 	void *packed;		/* a piece of it, compressed */
 	size_t packed_room;
+	struct record_commands commands;
+	bool delayed;		/* -D: tracing has not begun by itself */
+	bool paused;		/* nothing is traced until record_resume() */
+	bool stop;		/* the recording ends */
+	char *output_name;	/* of --switch-output's file at hand; malloc'd */
+	double output_began;	/* s */
 	unsigned int snapshots;
 	uint64_t gaps, lost_records;	/* flagged AUX records, PERF_RECORD_LOST */
 };
@@ -197,7 +219,28 @@ void record_close(struct recorder *rec);
  * message.
  */
 int record_enable(struct recorder *rec);
+int record_enable_sideband(struct recorder *rec);
 void record_disable(struct recorder *rec);
+/* Only tracing, while sideband goes on. */
+void record_pause(struct recorder *rec);
+int record_resume(struct recorder *rec);
+
+/*
+ * record-command.c: --control. record_open_commands() returns 0, or -errno after a message;
+ * record_obey() carries out what was said meanwhile and returns 0, or -errno.
+ */
+int record_open_commands(struct recorder *rec);
+void record_close_commands(struct recorder *rec);
+int record_obey(struct recorder *rec);
+
+/*
+ * switch-output.c: whether the next file is due, and to it. record_note_output(): a file begins.
+ * 0, or -errno after a message.
+ */
+char *record_output_name(const struct recorder *rec);
+bool record_is_switch_due(const struct recorder *rec, bool signalled);
+void record_note_output(struct recorder *rec);
+int record_switch_output(struct recorder *rec, int argc, char **argv);
 
 /*
  * record-refused.c: says which terms of the event the hardware does not take. False: it is none of

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Which cpus and tasks are recorded. */
+#include <dirent.h>
 #include <errno.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "util/array.h"
 #include "common/cmd.h"
 #include "common/text.h"
@@ -71,6 +75,50 @@ static int add_process(struct recorder *rec, pid_t pid)
 	return err;
 }
 
+/* -u: a name, or a number. */
+static int find_user(const char *user, uint64_t *uid)
+{
+	const struct passwd *entry = getpwnam(user);
+	const char *end = user;
+
+	if (entry)
+		*uid = entry->pw_uid;
+	else if (read_number(&end, uid) || *end)
+		return cmd_error(-EINVAL, "-u: there is no user '%s'", user);
+	return 0;
+}
+
+/* All threads of all processes of the user but the recorder's own. */
+static int add_user(struct recorder *rec, const char *user)
+{
+	struct dirent *process;
+	uint64_t uid;
+	int err = find_user(user, &uid);
+	DIR *dir = err ? NULL : opendir("/proc");
+
+	if (!dir)
+		return err ? err : cmd_error(-errno, "cannot read /proc: %s", strerror(errno));
+	while (!err && (process = readdir(dir))) {
+		const char *digits = process->d_name;
+		struct stat st;
+		uint64_t pid;
+		pid_t *tids;
+		int n;
+
+		if (read_number(&digits, &pid) || *digits || pid == (uint64_t)getpid() ||
+		    fstatat(dirfd(dir), process->d_name, &st, 0) || st.st_uid != uid)
+			continue;
+		n = list_threads(pid, &tids);
+		if (n <= 0)
+			continue;	/* it has ended meanwhile */
+		err = add_tids(rec, tids, n);
+		free(tids);
+	}
+	closedir(dir);
+	return err || rec->n_tids ? err :
+		cmd_error(-ESRCH, "-u: user '%s' has no processes", user);
+}
+
 int record_choose_tasks(struct recorder *rec)
 {
 	const struct record_options *options = &rec->options;
@@ -79,6 +127,8 @@ int record_choose_tasks(struct recorder *rec)
 	rec->target = record_target(options);
 	for (int i = 0; i < options->pids.n && !err; i++)
 		err = add_process(rec, options->pids.numbers[i]);
+	if (!err && options->user)
+		err = add_user(rec, options->user);
 	if (!err && options->tids.n)
 		err = add_tids(rec, options->tids.numbers, options->tids.n);
 	for (int i = 0; i < options->switch_pids.n && !err; i++)

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * --switch-output: one file after another, each complete. Tracing pauses while files change, so that
+ * each begins and ends with whole messages, and what ran meanwhile is in none of them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include "common/cmd.h"
+#include "record/record.h"
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+/* As perf names them: NAME.YYYYMMDDhhmmss and hundredths. Malloc'd. */
+char *record_output_name(const struct recorder *rec)
+{
+	char *name, date[32];
+	struct timeval tv;
+	struct tm tm;
+
+	gettimeofday(&tv, NULL);
+	localtime_r(&tv.tv_sec, &tm);
+	strftime(date, sizeof(date), "%Y%m%d%H%M%S", &tm);
+	if (asprintf(&name, "%s.%s%02u", rec->options.output, date,
+		     (unsigned int)tv.tv_usec / 10000) < 0)
+		return NULL;
+	return name;
+}
+
+bool record_is_switch_due(const struct recorder *rec, bool signalled)
+{
+	const struct record_options *options = &rec->options;
+
+	if (!rec->writer)
+		return false;
+	switch (options->switch_output) {
+	case OUTPUT_BY_SIGNAL: return signalled;
+	case OUTPUT_BY_SIZE:
+		return rvt_perfdata_written(rec->writer) >= options->switch_at;
+	case OUTPUT_BY_TIME: return now() - rec->output_began >= options->switch_at;
+	default: return false;
+	}
+}
+
+void record_note_output(struct recorder *rec)
+{
+	rec->output_began = now();
+}
+
+int record_switch_output(struct recorder *rec, int argc, char **argv)
+{
+	char *name = record_output_name(rec), *before = rec->output_name;
+	bool paused = rec->paused;
+	int err;
+
+	if (!name)
+		return -ENOMEM;
+	record_disable(rec);
+	err = record_drain(rec, true);
+	if (!err) {
+		record_add_code(rec);
+		err = record_end_file(rec, argc, argv);
+	}
+	if (!err && !rec->options.quiet)
+		fprintf(stderr, "[ perf rvtrace record: %s is complete ]\n", before);
+	if (!err) {
+		rec->output_name = name;
+		err = record_begin_file(rec, name);
+		free(before);
+	} else {
+		free(name);
+	}
+	record_note_output(rec);
+	if (err)
+		return err;
+	return paused ? record_enable_sideband(rec) : record_enable(rec);
+}
