@@ -146,6 +146,30 @@ dump_example_runs()
 	grep -q "nothing: No such file" "$dir/printed"
 }
 
+# The program of howto-library.rst: its blocks of C, one after the other.
+howto_runs()
+{
+	local flags
+
+	flags=$(pkg-config --cflags --libs librvtrace) || return
+	awk '/^\.\. code-block:: c$/ { code = 1; next } /^[^ ]/ { code = 0 } code { sub("^    ", ""); print }' \
+		Documentation/howto-library.rst >"$dir/howto.c"
+	# shellcheck disable=SC2086
+	cc -std=c11 -Wall -Wextra -Werror -o "$dir/howto" "$dir/howto.c" $flags || return
+	"$dir/howto" "$dir/params" "$dir/elf" "$dir/dump" >"$dir/printed" || return
+	# A message's offset and bytes, before its name, are the dump's own tests' business.
+	sed -E 's/^[0-9a-f]{8}: [0-9a-f ]* P/P/' "$dir/printed" | diff - <(cat <<-'END'
+		call to pc + 8, 4 bytes
+		ProgTraceSync SYNC=3(exit from debug mode) I-CNT=0 F-ADDR=0x80 address=0x100
+		ProgTraceCorrelation EVCODE=0(debug entry) CDF=0 I-CNT=2
+		2 instructions by stream and flow
+		100: no name
+		2 frames, then 2 ended
+		2 instructions by a session
+	END
+	)
+}
+
 version_is_said()
 {
 	local version
@@ -352,6 +376,7 @@ check "a program with pkg-config and the shared library" program_runs shared
 check "a program with pkg-config and the static library" program_runs static
 check "the documentation's example" example_runs
 check "the example of a dump, in at most 20 lines" dump_example_runs
+check "the program of howto-library.rst" howto_runs
 check "header and pkg-config name one version" version_is_said
 check "names in the archive have the prefix" archive_has_prefix
 check "--help fits the screen" help_fits
