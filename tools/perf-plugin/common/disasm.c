@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,13 +77,11 @@ static struct {
 	__typeof__(LLVMDisasmDispose) *dispose;
 } llvm;
 
-bool disasm_available(void)
+static void load(void)
 {
-	if (llvm.library)
-		return true;
 	llvm.library = dlopen(HAVE_LLVM, RTLD_NOW | RTLD_LOCAL);
 	if (!llvm.library)
-		return false;
+		return;
 	llvm.init_info = dlsym(llvm.library, "LLVMInitializeRISCVTargetInfo");
 	llvm.init_target = dlsym(llvm.library, "LLVMInitializeRISCVTargetMC");
 	llvm.init_disassembler = dlsym(llvm.library, "LLVMInitializeRISCVDisassembler");
@@ -90,11 +89,23 @@ bool disasm_available(void)
 	llvm.disassemble = dlsym(llvm.library, "LLVMDisasmInstruction");
 	llvm.dispose = dlsym(llvm.library, "LLVMDisasmDispose");
 	if (llvm.init_info && llvm.init_target && llvm.init_disassembler && llvm.create &&
-	    llvm.disassemble && llvm.dispose)
-		return true;
+	    llvm.disassemble && llvm.dispose) {
+		llvm.init_info();
+		llvm.init_target();
+		llvm.init_disassembler();
+		return;
+	}
 	dlclose(llvm.library);
 	llvm.library = NULL;
-	return false;
+}
+
+/* Once for all threads: LLVM's list of targets has no lock. */
+bool disasm_available(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, load);
+	return llvm.library;
 }
 
 const char *disasm_missing(void)
@@ -107,9 +118,6 @@ static int open_library(struct disasm *disasm)
 {
 	if (!disasm_available())
 		return -1;
-	llvm.init_info();
-	llvm.init_target();
-	llvm.init_disassembler();
 	/* what LLVM 14 knows: it warns of others */
 	disasm->context = llvm.create("riscv64-unknown-linux-gnu", "generic-rv64",
 				      "+m,+a,+f,+d,+c,+v,+zfh,+zba,+zbb,+zbc,+zbs", NULL, 0, NULL,
