@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -459,7 +458,7 @@ static void test_jobs(void **state)
 	}
 	write_file("long", dump, len);
 	free(dump);
-	decode(COMMON "--jobs 1 long 2> err2 | tail -c 500000");
+	decode(COMMON "long 2> err2 | tail -c 500000");
 	alone = strdup(out);
 	assert_true(strlen(alone) > 100000);
 	for (int jobs = 2; jobs <= 4; jobs++) {
@@ -467,49 +466,11 @@ static void test_jobs(void **state)
 		assert_string_equal(out, alone);
 	}
 	free(alone);
-	decode(COMMON "--print=none --jobs 1 long");
+	decode(COMMON "--print=none long");
 	alone = strdup(err);
 	decode(COMMON "--print=none --jobs 4 long");
 	assert_string_equal(err, alone);
 	free(alone);
-}
-
-/* Seconds that the processor spent on children so far. */
-static double spent(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_CHILDREN, &usage);
-	return usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6;
-}
-
-/* Decodes a message and @len idle bytes behind it. Returns the seconds that takes. */
-static double decode_idle(size_t len)
-{
-	uint8_t *dump = malloc(len + 4096);
-	size_t used = assemble(HTM, ONE, dump, 0);
-	double before;
-
-	/* flow goes on at the end of the slice: no synchronisation follows, only idle trace */
-	used -= 6;
-	memset(dump + used, 0xff, len);
-	write_file("idle", dump, used + len);
-	free(dump);
-	before = spent();
-	decode(COMMON "--jobs 2 idle");
-	return spent() - before;
-}
-
-/* Idle trace behind flow takes as long as any: ten times as much of it ten times as long. */
-static void test_idle(void **state)
-{
-	double one, ten;
-
-	(void)state;
-	one = decode_idle(1 << 20);
-	ten = decode_idle(10 << 20);
-	if (ten > 12 * one + 0.2 || ten > 2)
-		fail_msg("1 MiB takes %.2f s, 10 MiB %.2f s", one, ten);
 }
 
 int main(void)
@@ -527,7 +488,6 @@ int main(void)
 		cmocka_unit_test(test_arguments),
 		cmocka_unit_test(test_parameter_values),
 		cmocka_unit_test(test_jobs),
-		cmocka_unit_test(test_idle),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -9,7 +9,6 @@
 #include "state.h"
 
 #define MAX_FEED (256 << 10)
-#define FIRST_BEYOND 64	/* bytes behind the end of a slice that are decoded at first */
 #define UNTIMED_FEED 256	/* where bytes tell the time */
 #define RELEASE ((uintptr_t)8 << 20)	/* less often: each time all processors are interrupted */
 #define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
@@ -324,28 +323,6 @@ static uint64_t max_feed(const struct buffer *buffer)
 	return MAX_FEED;
 }
 
-/* Whether the slices of several buffers are told by time. */
-static bool takes_turns(const struct buffer *buffer)
-{
-	const struct rvt_session *session = buffer->session;
-	const struct rvt_session_slices *slices = session_slices(session);
-
-	return slices && slices->moment && !session->options.by_cpu && session->n_buffers > 1;
-}
-
-/*
- * Most often little behind the slice's end is of use, so little is decoded at first; but idle trace
- * may be long.
- */
-static uint64_t limit_beyond(struct buffer *buffer, uint64_t len)
-{
-	uint64_t most = buffer->beyond;
-
-	if (buffer->beyond < MAX_FEED)
-		buffer->beyond *= 2;
-	return len < most ? len : most;
-}
-
 static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message)
 {
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
@@ -363,9 +340,7 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 		len = chunk->offset + chunk->len - offset;
 	if (counted(buffer, offset, len))
 		len = counted(buffer, offset, len);
-	if (one_message && buffer->slice && !takes_turns(buffer))
-		len = limit_beyond(buffer, len);
-	else if (one_message)
+	if (one_message)
 		len = rvt_stream_message(&decoder->encoder->params,
 					 bytes + (offset - chunk->offset), len);
 	if (len > max_feed(buffer))
@@ -587,7 +562,6 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 	buffer->record = slice->record;
 	buffer->done = slice->done;
 	buffer->begun = slice->from;
-	buffer->beyond = FIRST_BEYOND;
 	buffer->time = 0;
 	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
 		rvt_flow_stats(hart->base.flow, &hart->before);
@@ -632,7 +606,7 @@ bool rvt_buffer_slice_slow(const struct buffer *buffer)
 
 	if (!slices || buffer->record >= buffer->n_records)
 		return false;
-	return takes_turns(buffer) ||
+	return (slices->moment && !session->options.by_cpu && session->n_buffers > 1) ||
 		buffer->records[buffer->record].offset + buffer->done >= buffer->slice->to;
 }
 

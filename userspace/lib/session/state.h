@@ -118,7 +118,6 @@ struct buffer {
 	/* progress */
 	size_t record;		/* being decoded */
 	uint64_t done;		/* bytes of it */
-	uint64_t beyond;	/* bytes behind the end of the slice that come next */
 	bool begun;
 	uint64_t time;		/* of the last thing decoded */
 	int error;		/* of a call-back that could not return it */
@@ -295,8 +294,8 @@ bool rvt_buffer_slice_done(struct buffer *buffer);
 /* Whether the next slice decodes what comes, too. */
 bool rvt_buffer_slice_left(const struct buffer *buffer);
 /*
- * Whether to go in small steps: from message to message where buffers take turns; behind the end of
- * the slice in steps that grow, as most often little of it is for the last line.
+ * Whether to go from message to message: buffers take turns, or all was fed and the rest is for the
+ * last line.
  */
 bool rvt_buffer_slice_slow(const struct buffer *buffer);
 /* What the slice shows so far of how the flow from the one before goes on. */

@@ -106,7 +106,8 @@ static inline struct rvt_segment *rvt_segment_in(struct rvt_segment_line *line, 
 static inline struct rvt_segment *rvt_segment_dense(struct rvt_segments *segments, uint32_t node,
 						    uint32_t key)
 {
-	return segments->lines[node].segments + (key >> RVT_SEGMENT_SLOT_SHIFT);
+	/* It goes on over the lines that follow. */
+	return (struct rvt_segment *)&segments->lines[node] + (key >> RVT_SEGMENT_SLOT_SHIFT);
 }
 
 /* NULL: not known. @from: the segment before, or NULL. */
