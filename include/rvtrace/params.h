@@ -54,6 +54,11 @@ enum rvt_trap_address {
 	RVT_TRAP_ADDRESS_HANDLER,	/* the handler's, if not 0, as in 2.0.5 (default) */
 	RVT_TRAP_ADDRESS_UNDEFINED,	/* nothing */
 };
+/* What lies around the bytes of the protocol. */
+enum rvt_framing {
+	RVT_FRAMING_NONE,		/* nothing (default) */
+	RVT_FRAMING_CORESIGHT,		/* frames of the CoreSight formatter: 16 bytes, an id each */
+};
 enum rvt_timestamp { RVT_TIMESTAMP_NONE, RVT_TIMESTAMP_DELTA, RVT_TIMESTAMP_XOR };
 
 /* `options =` names, both protocols; bit numbers are ours and never go on a wire. */
@@ -87,6 +92,9 @@ struct rvt_params {
 	unsigned int isa;		/* RVT_ISA_*, `isa = zcmp, zcmt, x1_link` plus xlen */
 	uint64_t jvt;			/* Zcmt jump table base, `jvt = ADDRESS`; 0: not known */
 	unsigned int options;		/* RVT_OPT_* in force at the start of the stream */
+	enum rvt_framing framing;
+	/* With RVT_FRAMING_CORESIGHT: only bytes of this id, 1..0x6f, are trace; 0: of each id. */
+	unsigned int atid;
 	/* N-Trace */
 	enum rvt_mode mode;
 	unsigned int src_bits;		/* 0..12 */

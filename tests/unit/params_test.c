@@ -65,6 +65,23 @@ static void test_ntrace(void **state)
 	assert_int_equal(params.implicit_return_mode, 2);
 }
 
+static void test_framing(void **state)
+{
+	struct rvt_params params;
+
+	(void)state;
+	parse_good(&params, "protocol = ntrace\n");
+	assert_int_equal(params.framing, RVT_FRAMING_NONE);
+	assert_int_equal(params.atid, 0);
+	parse_good(&params, "protocol = etrace\nframing = coresight\natid = 0x12\n");
+	assert_int_equal(params.framing, RVT_FRAMING_CORESIGHT);
+	assert_int_equal(params.atid, 0x12);
+	parse_bad("protocol = ntrace\natid = 0x70\n",
+		  "FILE:2: unknown value '0x70' for 'atid'; valid values: 0..111");
+	parse_bad("protocol = ntrace\nframing = tmc\n",
+		  "FILE:2: unknown value 'tmc' for 'framing'; valid values: none, coresight");
+}
+
 static void test_defaults(void **state)
 {
 	struct rvt_params params;
@@ -130,7 +147,8 @@ static void test_recorded(void **state)
 	assert_int_equal(params.src_bits, 4);
 	parse_bad("protocol = ntrace\ntimestamp_frequencies = 10000000\n",
 		  "FILE:2: unknown key 'timestamp_frequencies'; valid keys: protocol, dialect, "
-		  "xlen, isa, jvt, options, mode, src_bits, timestamp, implicit_return_mode");
+		  "xlen, isa, jvt, options, framing, atid, mode, src_bits, timestamp, "
+		  "implicit_return_mode");
 }
 
 static void test_errors(void **state)
@@ -140,10 +158,12 @@ static void test_errors(void **state)
 		  "'protocol = etrace'");
 	parse_bad("protocol = ntrace\n\nx = 1\n",
 		  "FILE:3: unknown key 'x'; valid keys: protocol, dialect, xlen, isa, jvt, "
-		  "options, mode, src_bits, timestamp, implicit_return_mode");
+		  "options, framing, atid, mode, src_bits, timestamp, "
+		  "implicit_return_mode");
 	parse_bad("protocol = ntrace\nnonsense\n",
 		  "FILE:2: no '=' in 'nonsense'; valid keys: protocol, dialect, xlen, isa, jvt, "
-		  "options, mode, src_bits, timestamp, implicit_return_mode");
+		  "options, framing, atid, mode, src_bits, timestamp, "
+		  "implicit_return_mode");
 	parse_bad("protocol = nexus\n",
 		  "FILE:1: unknown value 'nexus' for 'protocol'; valid values: ntrace, etrace");
 	parse_bad("protocol = ntrace\ndialect = 2.0\n",
@@ -215,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ntrace),
+		cmocka_unit_test(test_framing),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_etrace),
 		cmocka_unit_test(test_recorded),

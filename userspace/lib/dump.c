@@ -17,7 +17,7 @@ int rvt_dump_create(const struct rvt_params *params, unsigned int flags, FILE *o
 		ops = &rvt_ntrace_dump;
 	else if (params->protocol == RVT_PROTOCOL_ETRACE)
 		ops = &rvt_etrace_dump;
-	if (!ops || (params->xlen != 32 && params->xlen != 64))
+	if (!ops || params->framing || (params->xlen != 32 && params->xlen != 64))
 		return -EINVAL;
 	ret = ops->create(params, flags, out, dump);
 	if (ret)

@@ -33,7 +33,7 @@ int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_o
 	*stream = NULL;
 	if (!ops || sized_copy(&own, sizeof(own), ops))
 		return -EINVAL;
-	if (!protocol || (params->xlen != 32 && params->xlen != 64))
+	if (!protocol || params->framing || (params->xlen != 32 && params->xlen != 64))
 		return -EINVAL;
 	ret = protocol->create(params, &own, stream);
 	if (ret)

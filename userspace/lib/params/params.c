@@ -53,6 +53,12 @@ static const struct name timestamp_names[] = {
 	{}
 };
 
+static const struct name framing_names[] = {
+	{ "none", RVT_FRAMING_NONE, BOTH },
+	{ "coresight", RVT_FRAMING_CORESIGHT, BOTH },
+	{}
+};
+
 static const struct name jump_cache_index_names[] = {
 	{ "target", RVT_JUMP_CACHE_TARGET, BOTH },
 	{ "source", RVT_JUMP_CACHE_SOURCE, BOTH },
@@ -143,6 +149,8 @@ static const struct key keys[] = {
 	{ "isa", KEY_SET, BOTH, FIELD(isa), isa_names, 0, 0 },
 	{ "jvt", KEY_ADDRESS, BOTH, FIELD(jvt), NULL, 0, 0 },
 	{ "options", KEY_SET, BOTH, FIELD(options), option_names, 0, 0 },
+	{ "framing", KEY_NAME, BOTH, FIELD(framing), framing_names, 0, 0 },
+	{ "atid", KEY_NUMBER, BOTH, FIELD(atid), NULL, 0, 0x6f },
 	{ "mode", KEY_NAME, NTRACE, FIELD(mode), mode_names, 0, 0 },
 	{ "src_bits", KEY_NUMBER, NTRACE, FIELD(src_bits), NULL, 0, 12 },
 	{ "timestamp", KEY_NAME, NTRACE, FIELD(timestamp), timestamp_names, 0, 0 },
