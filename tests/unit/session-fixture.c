@@ -11,6 +11,9 @@
 #include "util/array.h"
 #include "session-fixture.h"
 
+#define PROGRAM_SEED 1000
+#define SRC_BITS 8		/* of a shared sink */
+
 static void push(struct steps *steps, int32_t tid, uint64_t pc)
 {
 	assert_int_equal(array_grow(&steps->at, steps->n), 0);
@@ -29,7 +32,7 @@ static uint64_t now(void *ctx)
 
 static int emit(void *ctx, const uint8_t *bytes, size_t len)
 {
-	struct cpu *cpu = ctx;
+	struct cpu *cpu = ((struct cpu *)ctx)->sink;
 
 	assert_int_equal(array_reserve(&cpu->bytes, &cpu->room, cpu->len, len), 0);
 	memcpy(cpu->bytes + cpu->len, bytes, len);
@@ -236,23 +239,31 @@ static void expect_start(const struct fixture *f, struct cpu *cpu, int32_t pid,
 	push(&cpu->starts, untold ? -1 : pid, first->pc);
 }
 
+/* All that @hart did as @pid on cpu @n since its step @from is in the trace. */
+static void expect(struct fixture *f, int n, int32_t pid, const struct hart *hart, size_t from)
+{
+	struct cpu *cpu = &f->cpus[n];
+	size_t to;
+	const struct hart_truth *truth = hart_truth(hart, &to);
+
+	expect_start(f, cpu, pid, &truth[from]);
+	for (size_t i = from; i < to; i++)
+		if (truth[i].type == HART_INSN)
+			push(&cpu->expected, pid, truth[i].pc);
+}
+
 /* @pid runs @program on @cpu for so many steps, traced. */
 void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps)
 {
 	struct cpu *cpu = &f->cpus[n];
 	const struct hart_sink sink = { cpu, retire, trap };
-	const struct hart_truth *truth;
-	size_t before, after;
+	size_t before;
 
 	hart_truth(f->harts[program], &before);
 	start_tracing(f, cpu, pid);
 	hart_run(f->harts[program], &sink, steps);
 	stop_tracing(cpu, hart_pc(f->harts[program]));
-	truth = hart_truth(f->harts[program], &after);
-	expect_start(f, cpu, pid, &truth[before]);
-	for (size_t i = before; i < after; i++)
-		if (truth[i].type == HART_INSN)
-			push(&cpu->expected, pid, truth[i].pc);
+	expect(f, n, pid, f->harts[program], before);
 	f->ticks += 10;
 }
 
@@ -261,11 +272,38 @@ void run_program(struct fixture *f, int n, int32_t pid, int program)
 	run_steps(f, n, pid, program, STEPS);
 }
 
+#define TURN 20
+
+/* Harts of one program: each comes to where another was, the hart of @sink first. */
+void run_together(struct fixture *f, int sink, const int32_t pids[CPUS], int program)
+{
+	struct hart *harts[CPUS];
+
+	for (int n = 0; n < CPUS; n++) {
+		harts[n] = hart_create(PROGRAM_SEED + program, false);
+		assert_non_null(harts[n]);
+		f->cpus[n].sink = &f->cpus[sink];
+		start_tracing(f, &f->cpus[n], pids[n]);
+	}
+	for (int i = 0; i < CPUS * STEPS / TURN; i++) {
+		int n = (sink + i) % CPUS;
+
+		hart_run(harts[n], &(struct hart_sink){ &f->cpus[n], retire, trap }, TURN);
+	}
+	for (int n = 0; n < CPUS; n++) {
+		stop_tracing(&f->cpus[n], hart_pc(harts[n]));
+		expect(f, n, pids[n], harts[n], 0);
+		hart_destroy(harts[n]);
+	}
+	f->ticks += 10;
+}
+
 /* Adds what the recording says of them to @meta. */
 static void create_ntrace(struct fixture *f, int n, char *meta)
 {
 	const struct rvt_ntrace_encoder_config config = {
 		.dialect = RVT_DIALECT_NTRACE_1_0, .mode = RVT_MODE_HTM, .xlen = 64,
+		.src_bits = f->shared ? SRC_BITS : 0, .src = f->shared ? n : 0,
 		.context = f->context,
 		.timestamp = f->timed ? RVT_TIMESTAMP_DELTA : RVT_TIMESTAMP_NONE,
 		.sync_mode = 3, .sync_max = 4, .icnt_bits = 22, .hist_bits = 32,
@@ -273,20 +311,22 @@ static void create_ntrace(struct fixture *f, int n, char *meta)
 		.ctx = &f->cpus[n] };
 
 	assert_int_equal(rvt_ntrace_encoder_create(&config, &f->cpus[n].encoder), 0);
-	sprintf(meta + strlen(meta), "protocol = ntrace\nmode = htm\ntimestamp = %s\n",
-		f->timed ? "delta" : "none");
+	sprintf(meta + strlen(meta), "protocol = ntrace\nmode = htm\nsrc_bits = %u\ntimestamp = %s\n",
+		config.src_bits, f->timed ? "delta" : "none");
 }
 
 static void create_etrace(struct fixture *f, int n, char *meta)
 {
 	struct rvt_params params;
 	const struct rvt_etrace_encoder_config config = {
-		.params = &params, .context = f->context, .sync_mode = 3, .sync_max = 4,
+		.params = &params, .src = f->shared ? n : 0,
+		.context = f->context, .sync_mode = 3, .sync_max = 4,
 		.emit = emit, .now = f->timed ? now : NULL, .ctx = &f->cpus[n] };
 	char *text;
 
 	rvt_params_init(&params, RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_2_0);
 	params.iaddress_width_p = 64;
+	params.srcid_bits = f->shared ? SRC_BITS : 0;
 	params.nocontext_p = !f->context;
 	params.context_width_p = 32;
 	params.notime_p = !f->timed;
@@ -316,7 +356,9 @@ void begin_recording(struct fixture *f, bool timed, bool context)
 	f->ticks = 1000;
 	clock_of = f;
 	for (int i = 0; i < CPUS; i++) {
-		sprintf(meta + strlen(meta), "\n[encoder %d]\ncpu = %d\nsrc = 0\n", i, i);
+		f->cpus[i].sink = &f->cpus[i];
+		sprintf(meta + strlen(meta), "\n[encoder %d]\ncpu = %d\nsrc = %d\n", i, i,
+			f->shared ? i : 0);
 		if (f->etrace)
 			create_etrace(f, i, meta);
 		else
@@ -722,7 +764,7 @@ int session_setup(void **state)
 		FILE *out;
 
 		make_name(f->programs[i], "/tmp/rvtrace-program-XXXXXX");
-		f->harts[i] = hart_create(1000 + i, false);
+		f->harts[i] = hart_create(PROGRAM_SEED + i, false);
 		assert_non_null(f->harts[i]);
 		out = fopen(f->programs[i], "w");
 		assert_non_null(out);

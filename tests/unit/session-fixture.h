@@ -44,6 +44,7 @@ struct steps {
 struct cpu {
 	struct rvt_ntrace_encoder *encoder;
 	struct rvt_etrace_encoder *etrace;	/* instead, with fixture.etrace */
+	struct cpu *sink;	/* whose buffer gets what the encoder sends: its own, or a shared one */
 	uint8_t *bytes;
 	size_t len, room;
 	uint64_t aux_offset;
@@ -60,6 +61,7 @@ struct fixture {
 	uint64_t ticks;
 	bool timed, context, packed, overwritten, etrace;
 	bool by_task;		/* only chosen tasks are traced */
+	bool shared;		/* all cpus share a sink: messages name theirs */
 	uint64_t claimed;	/* by AUX records, and not there */
 	uint64_t misplaced;	/* bytes by which the next packed pieces lie over those before */
 	unsigned int resets;	/* slices that did not fit together */
@@ -103,6 +105,11 @@ void put_switch_sample(struct fixture *f, int cpu, int32_t prev, int32_t next, u
 void run_program(struct fixture *f, int n, int32_t pid, int program);
 /* The same for @steps. */
 void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps);
+/*
+ * Of a shared sink: @program of pids[n] on each cpu n, a few steps by turns, until each has done
+ * STEPS; the messages of all come to the buffer of cpu @sink.
+ */
+void run_together(struct fixture *f, int sink, const int32_t pids[CPUS], int program);
 /*
  * What the encoder of cpu @n sent since the last time becomes an AUX record and its data; @pid runs
  * when the record ends.

@@ -276,10 +276,43 @@ static void counts_of_turns(void **state)
 	assert_true(2 * calls < calls_at_each_turn);
 }
 
+/*
+ * Where harts share a sink, what one of them has learned is in the tables that another one takes
+ * when the next buffer is decoded: it must not take messages of that one for its own, though it
+ * stands where that one stood.
+ */
+static void counts_of_shared_sink(void **state)
+{
+	static const int32_t pids[CPUS] = { 10, 20 };
+
+	(void)state;
+	for (int etrace = 0; etrace < 2; etrace++) {
+		struct rvt_session_stats stats;
+		struct fixture *f;
+
+		session_setup((void **)&f);
+		f->etrace = etrace;
+		f->shared = true;
+		begin_recording(f, true, true);
+		for (int n = 0; n < CPUS; n++)
+			put_mmap(f, pids[n], 0, f->programs[0]);
+		for (int round = 0; round < 4; round++) {
+			run_together(f, round % CPUS, pids, 0);
+			put_aux(f, round % CPUS, 10, 0);
+		}
+		/* counts of it are looked at, too */
+		read_stored(f, false, &stats);
+		for (int n = 0; n < CPUS; n++)
+			check_equal(&f->cpus[n]);
+		session_teardown((void **)&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_of_turns),
+		cmocka_unit_test(counts_of_shared_sink),
 		cmocka_unit_test_setup_teardown(one_buffer_at_a_time, session_setup,
 						session_teardown),
 	};

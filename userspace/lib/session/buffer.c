@@ -42,7 +42,7 @@ static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
 	if (session->by_source && !is_wanted(session, src))
 		return NULL;
 	/* A sink that several encoders share: each hart has its own number. */
-	if (encoder->has_src && encoder->params.src_bits && encoder->src != src) {
+	if (encoder_is_named(encoder) && encoder->src != src) {
 		encoder = NULL;
 		for (size_t i = 0; i < session->n_encoders && !encoder; i++)
 			if (session->encoders[i].has_src && session->encoders[i].src == src)
@@ -67,7 +67,7 @@ static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
 static bool may_come(const struct buffer *buffer, const struct encoder *encoder)
 {
 	return buffer->cpu < 0 || encoder->cpu < 0 || encoder->cpu == buffer->cpu ||
-	       (encoder->has_src && encoder->params.src_bits);
+	       encoder_is_named(encoder);
 }
 
 int rvt_buffer_open_harts(struct buffer *buffer)

@@ -33,6 +33,12 @@ struct encoder {
 	struct rvt_params params;
 };
 
+/* Whether messages name their encoder, as several may send to one sink. */
+static inline bool encoder_is_named(const struct encoder *encoder)
+{
+	return encoder->has_src && (encoder->params.src_bits || encoder->params.srcid_bits);
+}
+
 struct chunk {
 	uint64_t offset, len;	/* in the AUX data of the buffer, up to the next chunk */
 	uint64_t packed;	/* not 0: .bytes are so many, and compressed ... */
