@@ -69,8 +69,10 @@ bool rvt_flow_deferred_full(const struct rvt_flow *flow);
 /*
  * rvt_flow_set_encoder - messages of the same bytes mean the same to flows of one image and
  * configuration that have the same number: when the flow first needs tables it takes those that
- * another flow of this number left to the pool, with all memos. 0, the default: it takes only
- * segments, which are of the code, not of the trace. Before anything was executed.
+ * another flow of this number left to the pool, with all memos. So flows of two sources of one
+ * stream, whose messages name their source, have two numbers: a message of one means nothing to the
+ * other. 0, the default: it takes only segments, which are of the code, not of the trace. Before
+ * anything was executed.
  *
  * The pool is the image's. rvt_flow_destroy() puts the tables there if all that they counted was
  * told.

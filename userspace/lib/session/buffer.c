@@ -53,13 +53,12 @@ static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
 	for (hart = buffer->harts; hart; hart = hart->next)
 		if (hart->encoder == encoder && (!session->by_source || hart->base.source == src))
 			return hart->base.flow;
-	hart = rvt_hart_create(buffer, encoder, encoder->cpu >= 0 ? encoder->cpu : aux->cpu);
+	hart = rvt_hart_create(buffer, encoder, encoder->cpu >= 0 ? encoder->cpu : aux->cpu, src);
 	err = hart ? rvt_hart_begin_record(hart, aux) : -ENOMEM;
 	if (err) {
 		buffer->error = err;
 		return NULL;
 	}
-	hart->base.source = session->by_source ? src : 0;
 	return hart->base.flow;
 }
 
@@ -79,7 +78,7 @@ int rvt_buffer_open_harts(struct buffer *buffer)
 
 		if (may_come(buffer, encoder) &&
 		    !rvt_hart_create(buffer, encoder,
-				     encoder->cpu >= 0 ? encoder->cpu : buffer->cpu))
+				     encoder->cpu >= 0 ? encoder->cpu : buffer->cpu, encoder->src))
 			return -ENOMEM;
 	}
 	return 0;

@@ -672,18 +672,19 @@ void rvt_hart_end_flow(struct hart_flow *hart)
 }
 
 /*
- * Whether what messages of @encoder led to holds for @other, too: they have the same parameters.
- * Where harts share a sink, only for the very same encoder: of four harts behind a funnel memos of
- * others led counting astray, while walking the same trace did not. Why is not known.
+ * Whether the same bytes mean the same to the flows of both: their encoders are alike, and have the
+ * same number if messages name them. Decoders rely on it that a memo is of the flow's own messages.
  */
 static bool means_same(const struct encoder *encoder, const struct encoder *other)
 {
-	return encoder == other ||
-	       (!memcmp(&encoder->params, &other->params, sizeof(other->params)) &&
-		!(other->has_src && other->params.src_bits));
+	return !memcmp(&encoder->params, &other->params, sizeof(other->params)) &&
+	       (!encoder_is_named(encoder) || encoder->src == other->src);
 }
 
-/* What messages lead to is the same where the encoder is. Not the number of an earlier decoding. */
+/*
+ * For rvt_flow_set_encoder(); never that of an earlier decoding. Of a dump all sources have one
+ * encoder.
+ */
 static uint64_t encoder_number(const struct hart_flow *hart)
 {
 	const struct decode_context *decode = hart->buffer->decode;
@@ -692,10 +693,11 @@ static uint64_t encoder_number(const struct hart_flow *hart)
 
 	while (n < session->n_encoders && !means_same(&session->encoders[n], hart->encoder))
 		n++;
-	return decode->n_decodings << 32 | (n + 1);
+	return decode->n_decodings << 32 | (n + hart->base.source + 1);
 }
 
-struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu)
+struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu,
+				  unsigned int source)
 {
 	struct rvt_session *session = buffer->session;
 	const struct rvt_session_slices *slices = session_slices(session);
@@ -711,6 +713,7 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
 	hart->buffer = buffer;
 	hart->encoder = encoder;
 	hart->base.cpu = cpu;
+	hart->base.source = session->by_source ? source : 0;
 	hart->timed = session->has_time_conv && rvt_encoder_has_stamps(encoder);
 	rvt_stream_flow_config(&encoder->params, &config);
 	config.reference_walk = session->options.reference_walk;

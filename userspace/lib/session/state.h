@@ -236,10 +236,10 @@ void rvt_session_forget_buffers(struct rvt_session *session);
 
 /*
  * hart.c: each that returns an int returns 0 or -errno, or what a call-back returned. NULL: out of
- * memory.
+ * memory. @source: that messages name.
  */
-struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *encoder,
-				  int32_t cpu);
+struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *encoder, int32_t cpu,
+				  unsigned int source);
 /* The flow of @hart goes; what it counted and did not tell is lost. */
 void rvt_hart_end_flow(struct hart_flow *hart);
 /* The buffer's current record, which is @aux, begins. */
