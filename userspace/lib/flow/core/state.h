@@ -195,6 +195,13 @@ static inline bool rvt_flow_knows(const struct rvt_flow *flow, const struct rvt_
 	return target->pc == pc && target->mapping_epoch == flow->mapping_epochs[rvt_va_half(pc)];
 }
 
+/* Where the return that pops entry @n below the top of the return stack leads is looked up soon. */
+static inline void rvt_flow_fetch_return(struct rvt_flow *flow, unsigned int n)
+{
+	/* There is room below the bottom of the stack. */
+	__builtin_prefetch(rvt_flow_target(flow, flow->base.returns.top[-1 - (int)n]));
+}
+
 /* A block of one instruction; for code that lies in no single mapping, and the reference walk. */
 int rvt_flow_single(struct rvt_flow *flow, uint64_t pc, struct rvt_code_block **block);
 static inline uint64_t rvt_flow_current(const struct rvt_flow *flow)

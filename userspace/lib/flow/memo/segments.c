@@ -43,15 +43,12 @@ void rvt_segments_reset(struct rvt_segments *segments, uint32_t flags)
 	segments->flags = flags;
 }
 
-static bool has_room_for_lines(const struct rvt_segments *segments)
-{
-	/* A segment may lead to a new node, and need a line itself. */
-	return segments->n_nodes < RVT_NODES - 2;
-}
+/* A segment may lead to a new node, and need a line itself. */
+#define MAX_NODES (RVT_NODES - 2)
 
 bool rvt_segments_have_room(const struct rvt_segments *segments)
 {
-	return has_room_for_lines(segments) &&
+	return segments->n_nodes < MAX_NODES &&
 	       RVT_SEGMENT_PATH_BYTES / 8 - segments->n_path >= MAX_PATH;
 }
 
@@ -77,7 +74,7 @@ uint32_t rvt_segments_node(struct rvt_segments *segments, struct rvt_code_block 
 			return 0;
 		return segments->more[*node].dense ? segments->more[*node].dense : *node;
 	}
-	if (!has_room_for_lines(segments))
+	if (segments->n_nodes >= MAX_NODES)
 		return 0;
 	*node = new_line(segments, block);
 	return *node;

@@ -8,18 +8,17 @@
 #include "flow/walk/emit.h"
 #include "flow/walk/walk.h"
 
-/* The first limit that forbids executing another instruction; RVT_GO_ON if none does. */
-static int limit_reached(const struct rvt_walk *w)
+/* The first limit that forbids executing the instruction at @pc; RVT_GO_ON if none does. */
+static int stop_before(const struct rvt_walk *w, uint64_t pc)
 {
 	if (!w->insns_left)
 		return RVT_STOP_INSNS;
-	return w->halfwords_left ? RVT_GO_ON : RVT_STOP_HALFWORDS;
-}
-
-static bool at_stop_pc(const struct rvt_walk *w, uint64_t pc)
-{
-	return w->flags & RVT_RUN_STOP_PC && !w->outcomes_left && w->insns &&
-	       pc == w->order->stop_pc;
+	if (!w->halfwords_left)
+		return RVT_STOP_HALFWORDS;
+	if (w->flags & RVT_RUN_STOP_PC && !rvt_outcomes_left(&w->outcomes) && w->insns &&
+	    pc == w->order->stop_pc)
+		return RVT_STOP_PC;
+	return RVT_GO_ON;
 }
 
 /* @count instructions of @b from flow->insn on, @halfwords long, are executed. */
@@ -41,10 +40,11 @@ static int execute(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_bl
 }
 
 /*
- * Some limit lies inside the rest of @b, or may: single memos up to it, but not to instruction
- * number @end. Returns the stop, or RVT_GO_ON when that is next.
+ * Some limit lies inside the rest of @b, or may: executes up to it, but not instruction number @end.
+ * Returns the stop, or RVT_GO_ON when that is next.
  */
-static int memo(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b, uint32_t end)
+static int execute_up_to(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b,
+			 uint32_t end)
 {
 	uint64_t insns = w->insns_left, halfwords = w->halfwords_left;
 	uint64_t pc = rvt_flow_current(flow);
@@ -59,8 +59,8 @@ static int memo(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block
 			stop = RVT_STOP_INSNS;
 		else if (!halfwords)
 			stop = RVT_STOP_HALFWORDS;
-		else if (w->flags & RVT_RUN_STOP_PC && !w->outcomes_left && executed &&
-			 pc == w->order->stop_pc)
+		else if (w->flags & RVT_RUN_STOP_PC && executed && pc == w->order->stop_pc &&
+			 !rvt_outcomes_left(&w->outcomes))
 			stop = RVT_STOP_PC;
 		else if (length > halfwords)
 			stop = RVT_STOP_MID_INSN;
@@ -84,7 +84,7 @@ static inline bool fits(const struct rvt_flow *flow, const struct rvt_walk *w,
 	if (b->halfwords - flow->halfword > w->halfwords_left ||
 	    b->insns - flow->insn > w->insns_left)
 		return false;
-	return !(w->flags & RVT_RUN_STOP_PC) || w->outcomes_left ||
+	return !(w->flags & RVT_RUN_STOP_PC) || rvt_outcomes_left(&w->outcomes) ||
 	       w->order->stop_pc - b->pub.pc >= b->pub.bytes;
 }
 
@@ -101,26 +101,26 @@ static bool needs_outcome(const struct rvt_walk *w, const struct rvt_code_block 
  */
 static inline int take_outcome(struct rvt_walk *w, const struct rvt_code_block *b, bool last)
 {
+	struct rvt_outcomes *outcomes = &w->outcomes;
 	int taken;
 
-	if (!w->outcomes_left) {
+	if (!rvt_outcomes_left(outcomes)) {
 		if (w->flags & RVT_RUN_LAST_TAKEN && last)
 			return 1;
 		return w->flags & RVT_RUN_NOT_TAKEN && b->end == RVT_END_BRANCH ? 0 : -1;
 	}
 	if (w->order->outcome) {
-		taken = w->order->outcome(w->order->outcome_ctx,
-					  b->end_pc - 2 * b->last_halfwords);
-	} else {
-		if (!w->n_bits)
-			rvt_walk_fill(w);
-		taken = w->bits & 1;
-		if (!taken && b->end != RVT_END_BRANCH)
-			return -1;
-		w->bits >>= 1;
-		w->n_bits--;
+		outcomes->behind--;
+		return w->order->outcome(w->order->outcome_ctx,
+					 b->end_pc - 2 * b->last_halfwords);
 	}
-	w->outcomes_left--;
+	if (!outcomes->n_bits)
+		rvt_walk_fill(w);
+	taken = outcomes->bits & 1;
+	if (!taken && b->end != RVT_END_BRANCH)
+		return -1;
+	outcomes->bits >>= 1;
+	outcomes->n_bits--;
 	return taken;
 }
 
@@ -165,7 +165,7 @@ static int execute_block(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_c
 	if (needs_outcome(w, b)) {
 		taken = take_outcome(w, b, w->halfwords_left == halfwords);
 		if (taken < 0) {
-			int stop = memo(flow, w, b, b->insns - 1);
+			int stop = execute_up_to(flow, w, b, b->insns - 1);
 
 			return stop == RVT_GO_ON ? RVT_STOP_OUTCOME : stop;
 		}
@@ -201,12 +201,10 @@ static int execute_block(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_c
 /* About to execute the ecall or ebreak at the end of @b. */
 static int at_trap_insn(struct rvt_walk *w, const struct rvt_code_block *b)
 {
-	int stop = limit_reached(w);
+	int stop = stop_before(w, b->end_pc - 2 * b->last_halfwords);
 
 	if (stop != RVT_GO_ON)
 		return stop;
-	if (at_stop_pc(w, b->end_pc - 2 * b->last_halfwords))
-		return RVT_STOP_PC;
 	if (w->flags & RVT_RUN_ECALL_COUNTS) {
 		if (b->last_halfwords > w->halfwords_left)
 			return RVT_STOP_MID_INSN;
@@ -218,12 +216,10 @@ static int at_trap_insn(struct rvt_walk *w, const struct rvt_code_block *b)
 /* Finds the block at flow->pc. */
 static int find(struct rvt_flow *flow, struct rvt_walk *w)
 {
-	int stop = limit_reached(w), ret;
+	int stop = stop_before(w, flow->pc), ret;
 
 	if (stop != RVT_GO_ON)
 		return stop;
-	if (at_stop_pc(w, flow->pc))
-		return RVT_STOP_PC;
 	ret = rvt_flow_enter(flow, flow->pc, &flow->block);
 	flow->insn = 0;
 	flow->halfword = 0;
@@ -238,14 +234,12 @@ static int find(struct rvt_flow *flow, struct rvt_walk *w)
 /* As execute_block(), but a limit may lie in @b. */
 static int execute_limited(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b)
 {
-	int stop = memo(flow, w, b, b->insns - 1);
+	int stop = execute_up_to(flow, w, b, b->insns - 1);
 
 	if (stop == RVT_GO_ON)
-		stop = limit_reached(w);
+		stop = stop_before(w, rvt_flow_current(flow));
 	if (stop != RVT_GO_ON)
 		return stop;
-	if (at_stop_pc(w, rvt_flow_current(flow)))
-		return RVT_STOP_PC;
 	if (b->pub.halfwords[b->insns - 1] > w->halfwords_left)
 		return RVT_STOP_MID_INSN;
 	return execute_block(flow, w, b);
@@ -256,12 +250,10 @@ static int execute_limited(struct rvt_flow *flow, struct rvt_walk *w, struct rvt
  */
 static int all_used(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b)
 {
-	int stop = limit_reached(w);
+	int stop = stop_before(w, rvt_flow_current(flow));
 
 	if (stop != RVT_GO_ON)
 		return stop;
-	if (at_stop_pc(w, rvt_flow_current(flow)))
-		return RVT_STOP_PC;
 	if (flow->insn == b->insns)
 		return at_trap_insn(w, b);
 	if (b->pub.halfwords[flow->insn] > w->halfwords_left)
@@ -269,6 +261,16 @@ static int all_used(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_b
 	if (flow->insn + 1 == b->pub.insns && needs_outcome(w, b))
 		return RVT_STOP_OUTCOME;
 	return RVT_STOP_USED;
+}
+
+/* Whether segments may begin here, and the order has what they need. */
+static inline bool is_at_segment(const struct rvt_flow *flow, const struct rvt_walk *w)
+{
+	const uint64_t outcomes = rvt_outcomes_left(&w->outcomes);
+
+	return w->uses_segments && outcomes <= w->segments_at && !flow->insn && flow->mapping &&
+	       (outcomes >= RVT_SEGMENT_OUTCOMES || w->tails || (w->ends && outcomes)) &&
+	       flow->block->table;
 }
 
 int rvt_walk_order(struct rvt_flow *flow, struct rvt_walk *w)
@@ -282,13 +284,13 @@ int rvt_walk_order(struct rvt_flow *flow, struct rvt_walk *w)
 			stop = find(flow, w);
 			continue;
 		}
-		if (rvt_walk_at_segment(flow, w)) {
+		if (is_at_segment(flow, w)) {
 			stop = rvt_walk_segments(flow, w);
 			b = flow->block;
 			if (stop != RVT_GO_ON || !b)
 				continue;
 		}
-		if (w->flags & RVT_RUN_STOP_USED && !w->outcomes_left)
+		if (w->flags & RVT_RUN_STOP_USED && !rvt_outcomes_left(&w->outcomes))
 			stop = all_used(flow, w, b);
 		else if (flow->insn == b->insns)
 			stop = at_trap_insn(w, b);

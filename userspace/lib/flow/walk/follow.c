@@ -23,26 +23,26 @@ struct rvt_code_block *rvt_walk_follow(struct rvt_flow *flow, struct rvt_code_bl
 	return b;
 }
 
-/* More outcomes into .bits, if there are more. */
 void rvt_walk_fill(struct rvt_walk *w)
 {
-	while (w->n_bits < 64) {
-		uint32_t n = 64 - w->n_bits;
+	struct rvt_outcomes *outcomes = &w->outcomes;
+
+	while (outcomes->n_bits < 64) {
+		uint32_t n = 64 - outcomes->n_bits;
 
 		if (!w->n_ahead) {
-			const uint64_t left = w->outcomes_left - w->n_bits;
-
-			if (!left)
+			if (!outcomes->behind)
 				return;
 			w->n_ahead = w->order->refill(w->order->refill_ctx, &w->ahead);
 			/* The last word may have more than belong to the order. */
-			if (w->n_ahead > left)
-				w->n_ahead = left;
+			if (w->n_ahead > outcomes->behind)
+				w->n_ahead = outcomes->behind;
 		}
 		if (n > w->n_ahead)
 			n = w->n_ahead;
-		w->bits |= w->ahead << w->n_bits;
-		w->n_bits += n;
+		outcomes->bits |= w->ahead << outcomes->n_bits;
+		outcomes->n_bits += n;
+		outcomes->behind -= n;
 		w->n_ahead -= n;
 		w->ahead = n < 64 ? w->ahead >> n : 0;
 	}

@@ -4,8 +4,17 @@
  * flow is where it was before; the rest does the same, so its counts are multiplied.
  */
 #include "flow/count/expand.h"
+#include "flow/memo/table-pool.h"
 #include "flow/walk/emit.h"
 #include "flow/walk/walk.h"
+
+/* The first @n outcomes of @order. */
+static struct rvt_outcomes first_outcomes(const struct rvt_order *order, uint64_t n)
+{
+	const uint32_t n_bits = order->outcome ? 0 : n < 64 ? n : 64;
+
+	return (struct rvt_outcomes){ order->outcomes, n_bits, n - n_bits };
+}
 
 /* ---- repeated history ---- */
 
@@ -94,9 +103,7 @@ static uint64_t times_of(const struct rvt_walk *w, const struct stretch *s, uint
  */
 static void set_outcomes(struct rvt_walk *w, const struct rvt_walk *whole, uint64_t n)
 {
-	w->bits = w->order->outcomes;
-	w->n_bits = n < 64 ? n : 64;
-	w->outcomes_left = n;
+	w->outcomes = first_outcomes(w->order, n);
 	w->n_ahead = 0;
 	w->segments_at = n;
 	w->ends = whole->ends;
@@ -122,7 +129,8 @@ static int find_cycle(struct rvt_flow *flow, struct rvt_walk *w, uint64_t *patte
 		set_outcomes(w, &whole, w->order->period);
 		stop = rvt_walk_order(flow, w);
 		--*patterns;
-		if (w->outcomes_left || (stop != RVT_STOP_USED && stop != RVT_STOP_OUTCOME))
+		if (rvt_outcomes_left(&w->outcomes) ||
+		    (stop != RVT_STOP_USED && stop != RVT_STOP_OUTCOME))
 			return stop;
 		s.patterns++;
 		if (is_cycle(flow, &s)) {
@@ -143,7 +151,7 @@ static int find_cycle(struct rvt_flow *flow, struct rvt_walk *w, uint64_t *patte
 
 static int walk_repeated(struct rvt_flow *flow, struct rvt_walk *w)
 {
-	uint64_t patterns = w->outcomes_left / w->order->period;
+	uint64_t patterns = rvt_outcomes_left(&w->outcomes) / w->order->period;
 	int stop;
 
 	flow->recording = flow->base.counts;
@@ -152,7 +160,7 @@ static int walk_repeated(struct rvt_flow *flow, struct rvt_walk *w)
 	rvt_returns_log_end(&flow->base.returns, NULL);
 	if (stop == RVT_GO_ON)
 		return rvt_walk_order(flow, w);
-	w->outcomes_left += patterns * w->order->period;
+	w->outcomes.behind += patterns * w->order->period;
 	return stop;
 }
 
@@ -170,14 +178,28 @@ static bool is_repeated(const struct rvt_flow *flow, const struct rvt_walk *w)
 
 /* ---- orders ---- */
 
+/* Segments serve orders with outcomes in bits. */
+static void prepare_segments(struct rvt_flow *flow, struct rvt_walk *w)
+{
+	const struct rvt_order *order = w->order;
+
+	if (order->outcome || flow->no_segments)
+		return;
+	w->tails = order->max_halfwords != RVT_UNLIMITED &&
+		   !(order->flags & (RVT_RUN_STOP_PC | RVT_RUN_STOP_USED | RVT_RUN_NOT_TAKEN));
+	w->ends = order->flags & RVT_RUN_STOP_USED && !(order->flags & RVT_RUN_STOP_PC) &&
+		  order->n_outcomes;
+	w->segments_at = order->n_outcomes;
+	w->uses_segments = (order->n_outcomes >= RVT_SEGMENT_OUTCOMES || w->tails || w->ends) &&
+			   rvt_tables_have_segments(flow, order->flags & RVT_SEGMENT_RUN_FLAGS);
+}
+
 int rvt_walk_blocks(struct rvt_flow *flow, struct rvt_order *order)
 {
 	struct rvt_walk w = {
 		.order = order,
 		.flags = order->flags,
-		.bits = order->outcomes,
-		.outcomes_left = order->n_outcomes,
-		.n_bits = order->n_outcomes < 64 ? order->n_outcomes : 64,
+		.outcomes = first_outcomes(order, order->n_outcomes),
 		.halfwords_left = order->max_halfwords,
 		.insns_left = order->max_insns,
 	};
@@ -186,10 +208,10 @@ int rvt_walk_blocks(struct rvt_flow *flow, struct rvt_order *order)
 
 	if (order->max_insns == RVT_UNLIMITED && order->max_halfwords == RVT_UNLIMITED)
 		w.insns_left = RVT_FLOW_MAX_INSNS;
-	rvt_walk_segments_prepare(flow, &w);
+	prepare_segments(flow, &w);
 	stop = is_repeated(flow, &w) ? walk_repeated(flow, &w) : rvt_walk_order(flow, &w);
 	halfwords = order->max_halfwords - w.halfwords_left;
-	order->used_outcomes = order->n_outcomes - w.outcomes_left;
+	order->used_outcomes = order->n_outcomes - rvt_outcomes_left(&w.outcomes);
 	order->implicit_returns = w.returns;
 	order->halfwords = halfwords;
 	flow->stats.insns += w.insns;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Block walk: replaying segments.
+ * Block walk, where segments are known.
  */
 #include <errno.h>
 #include <string.h>
 #include "flow/count/expand.h"
-#include "flow/memo/table-pool.h"
 #include "flow/walk/walk.h"
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -37,16 +36,16 @@ struct rvt_segment *rvt_walk_learn_segment(struct rvt_flow *flow, uint32_t flags
 /* No segment is known here: the plain walk does its outcomes. */
 static void do_without(struct rvt_walk *w)
 {
-	w->segments_at = w->outcomes_left > RVT_SEGMENT_OUTCOMES ?
-				 w->outcomes_left - RVT_SEGMENT_OUTCOMES :
-				 0;
-	w->tails &= w->outcomes_left > RVT_SEGMENT_OUTCOMES;
-	w->ends &= w->outcomes_left > RVT_SEGMENT_OUTCOMES;
+	const uint64_t left = rvt_outcomes_left(&w->outcomes);
+
+	w->segments_at = left > RVT_SEGMENT_OUTCOMES ? left - RVT_SEGMENT_OUTCOMES : 0;
+	w->tails &= left > RVT_SEGMENT_OUTCOMES;
+	w->ends &= left > RVT_SEGMENT_OUTCOMES;
 }
 
 /*
  * The segment of @key, which is not known, or one that is not worth it (@seg). NULL: there is none
- * that can be replayed.
+ * that can be taken.
  */
 static struct rvt_segment *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t node,
 				 uint32_t key, struct rvt_segment *seg)
@@ -60,13 +59,6 @@ static struct rvt_segment *learn(struct rvt_flow *flow, struct rvt_walk *w, uint
 	    (rvt_segment_key_outcomes(key) < RVT_SEGMENT_OUTCOMES && !(key & RVT_SEGMENT_END)))
 		do_without(w);
 	return NULL;
-}
-
-/* Where the next return leads is looked up soon. */
-static INLINE void fetch_return(struct rvt_flow *flow)
-{
-	if (rvt_returns_used(&flow->base.returns))
-		__builtin_prefetch(rvt_flow_target(flow, rvt_returns_top(&flow->base.returns)));
 }
 
 /*
@@ -87,101 +79,45 @@ static bool apply_calls(struct rvt_flow *flow, const struct rvt_segment *seg)
 	rvt_returns_nest(stack, seg->nesting);
 	for (unsigned int i = 0; i < seg->n_pushes; i++)
 		rvt_returns_push(stack, pushes[i]);
-	fetch_return(flow);
+	rvt_flow_fetch_return(flow, 0);
 	return true;
 }
 
-/* False: delivering went wrong, or mappings changed. */
-static INLINE bool deliver_full(struct rvt_flow *flow)
-{
-	return flow->n_runs < RVT_FLOW_BATCH || (!rvt_flow_deliver(flow) && flow->mapping);
-}
-
-/* Where segments are replayed. */
-struct range {
-	const struct rvt_block_table *table;
-	bool covered;		/* by the mapping, with all segments in the block table */
-};
-
-static struct range range_of(const struct rvt_flow *flow, const struct rvt_block_table *table)
-{
-	return (struct range){
-		.table = table,
-		.covered = rvt_mapping_covers(flow->mapping, table),
-	};
-}
-
 /*
- * Replaying: where it is, and what it has done. All of it is in registers as long as only functions
- * that are inlined get a pointer to it.
+ * Where the walk is, and what it has done. All of it is in registers as long as only functions that
+ * are inlined get a pointer to it.
  */
 struct segment_walk {
 	uint32_t at;			/* node; 0: not known */
 	unsigned int half;		/* of it */
-	struct range range;
-	uint32_t n_bits;		/* these are as in struct rvt_walk */
-	uint64_t bits;
-	uint64_t behind;		/* outcomes that are not in .bits */
+	const struct rvt_block_table *table;	/* of it */
+	bool covered;			/* all segments in .table are, by the mapping */
+	struct rvt_outcomes outcomes;
 	struct rvt_segment *last;	/* NULL: none yet */
 	uint64_t room;			/* half-words that may be executed */
 	uint64_t halfwords, insns;
 	uint64_t used, taken;		/* outcomes, as if all of them were of branches */
 };
 
-/* An instruction has at least one half-word, so one limit does for both. */
-static uint64_t room_of(const struct rvt_walk *w)
-{
-	return w->halfwords_left < w->insns_left ? w->halfwords_left : w->insns_left;
-}
-
-static INLINE uint64_t outcomes_left(const struct segment_walk *r)
-{
-	return r->n_bits + r->behind;
-}
-
-static INLINE void use_up(struct segment_walk *r, unsigned int used)
-{
-	r->bits >>= used;
-	r->n_bits -= used;
-}
-
-/* What of @w is in @r goes there, and comes from there. */
-static INLINE void put_outcomes(struct rvt_walk *w, const struct segment_walk *r)
-{
-	w->bits = r->bits;
-	w->n_bits = r->n_bits;
-	w->outcomes_left = outcomes_left(r);
-}
-
-static INLINE void get_outcomes(const struct rvt_walk *w, struct segment_walk *r)
-{
-	r->bits = w->bits;
-	r->n_bits = w->n_bits;
-	r->behind = w->outcomes_left - w->n_bits;
-}
-
-static INLINE void fill(struct rvt_walk *w, struct segment_walk *r)
-{
-	put_outcomes(w, r);
-	rvt_walk_fill(w);
-	get_outcomes(w, r);
-}
-
 /* Which segment to look for: true when there are outcomes for one. */
 static INLINE bool segment_key(struct rvt_walk *w, struct segment_walk *r, uint32_t *key)
 {
-	if (unlikely(r->n_bits < RVT_SEGMENT_OUTCOMES)) {
-		fill(w, r);
-		if (r->n_bits < RVT_SEGMENT_OUTCOMES) {
+	struct rvt_outcomes *outcomes = &r->outcomes;
+
+	if (unlikely(outcomes->n_bits < RVT_SEGMENT_OUTCOMES)) {
+		w->outcomes = *outcomes;
+		rvt_walk_fill(w);
+		*outcomes = w->outcomes;
+		if (outcomes->n_bits < RVT_SEGMENT_OUTCOMES) {
 			/* The last of the order: a segment may go on to its end. */
-			*key = rvt_segment_key(r->bits, r->n_bits);
+			*key = rvt_segment_key(outcomes->bits, outcomes->n_bits);
 			if (w->tails)
-				return !r->behind;
+				return !outcomes->behind;
 			*key |= RVT_SEGMENT_END;
-			return w->ends && r->n_bits;
+			return w->ends && outcomes->n_bits;
 		}
 	}
-	*key = rvt_segment_key(r->bits, RVT_SEGMENT_OUTCOMES);
+	*key = rvt_segment_key(outcomes->bits, RVT_SEGMENT_OUTCOMES);
 	return true;
 }
 
@@ -191,7 +127,7 @@ static bool is_after_fall(const struct rvt_flow *flow, const struct rvt_segment 
 	return last ? last->falls : flow->consecutive;
 }
 
-/* What is not the same whenever @seg is come to behind @last. True: it can be replayed. */
+/* What is not the same whenever @seg is come to behind @last. True: it can be taken. */
 static bool segment_fits(struct rvt_flow *flow, bool covered, const struct rvt_segment *last,
 			 const struct rvt_segment *seg)
 {
@@ -245,7 +181,7 @@ static uint32_t follow_return(struct rvt_flow *flow, struct rvt_walk *w,
 	if (flow->base.counts)
 		rvt_counts_return(flow->base.counts, &rvt_segment_path(flow->segments, seg)->last,
 				  pc);
-	fetch_return(flow);
+	rvt_flow_fetch_return(flow, 0);
 	return node;
 }
 
@@ -263,28 +199,31 @@ static uint32_t go_beyond(struct rvt_flow *flow, struct rvt_walk *w, const struc
 /* No segment can be taken here. */
 static INLINE bool give_up(struct rvt_walk *w, const struct segment_walk *r)
 {
-	put_outcomes(w, r);
+	w->outcomes = r->outcomes;
 	do_without(w);
 	return false;
 }
 
-/* Takes the segment of @key. False: there is none that can be taken here. */
+/*
+ * Takes the segment of @key. False: there is none that can be taken here; or delivering went wrong
+ * behind it, or mappings changed.
+ */
 static INLINE bool take_segment(struct rvt_flow *flow, struct rvt_walk *w, struct segment_walk *r,
 				uint32_t key, bool counting, bool collecting)
 {
 	struct rvt_segment *seg = rvt_segment(flow->segments, r->at, key, r->last);
 
 	if (unlikely(!seg || seg->state < RVT_SEGMENT_CAREFUL)) {
-		put_outcomes(w, r);
+		w->outcomes = r->outcomes;
 		seg = learn(flow, w, r->at, key, seg);
 		if (!seg)
 			return false;
-		r->range = range_of(flow, r->range.table);
+		r->covered = rvt_mapping_covers(flow->mapping, r->table);
 	}
 	if (unlikely(seg->halfwords > r->room - r->halfwords))
 		return give_up(w, r);
-	if (unlikely(seg->state == RVT_SEGMENT_CAREFUL || !r->range.covered)) {
-		if (!segment_fits(flow, r->range.covered, r->last, seg))
+	if (unlikely(seg->state == RVT_SEGMENT_CAREFUL || !r->covered)) {
+		if (!segment_fits(flow, r->covered, r->last, seg))
 			return give_up(w, r);
 		add_rest(w, rvt_segment_path(flow->segments, seg));
 	} else if (seg->state == RVT_SEGMENT_CALLS) {
@@ -293,7 +232,8 @@ static INLINE bool take_segment(struct rvt_flow *flow, struct rvt_walk *w, struc
 		w->returns += rvt_segment_returns(seg);
 		w->indirect += seg->indirect;
 	}
-	use_up(r, seg->used);
+	r->outcomes.bits >>= seg->used;
+	r->outcomes.n_bits -= seg->used;
 	r->halfwords += seg->halfwords;
 	r->insns += seg->insns;
 	r->used += seg->used;
@@ -302,12 +242,13 @@ static INLINE bool take_segment(struct rvt_flow *flow, struct rvt_walk *w, struc
 	r->at = seg->next;
 	if (counting)
 		rvt_count_segment_once(flow, seg);
-	if (collecting)
-		rvt_flow_collect_segment(flow, seg);
 	if (unlikely(flow->recording))
 		rvt_body_add_segment(&flow->body, rvt_segment_number(flow->segments, seg),
 				     seg->n_runs, r->half);
-	return true;
+	if (!collecting)
+		return true;
+	rvt_flow_collect_segment(flow, seg);
+	return flow->n_runs < RVT_FLOW_BATCH || (!rvt_flow_deliver(flow) && flow->mapping);
 }
 
 /* Segments go on in another mapping than before. */
@@ -315,41 +256,28 @@ static INLINE void enter_mapping(struct rvt_flow *flow, struct segment_walk *r)
 {
 	const struct rvt_code_block *block = flow->segments->blocks[r->at];
 
-	r->range = range_of(flow, block->table);
 	r->half = rvt_va_half(block->pub.pc);
+	r->table = block->table;
+	r->covered = rvt_mapping_covers(flow->mapping, r->table);
 }
 
-/* What replaying has done is done by the order. */
-static INLINE void add_up(struct rvt_walk *w, const struct segment_walk *r)
-{
-	put_outcomes(w, r);
-	w->branches += r->used;
-	w->taken += r->taken;
-	w->halfwords_left -= r->halfwords;
-	w->insns += r->insns;
-	w->insns_left -= r->insns;
-}
-
-/* Replays as many segments as are known from *@node on; then that is where the flow is, or 0. */
+/* Walks as many segments as are known from *@node on; then that is where the flow is, or 0. */
 static INLINE const struct rvt_segment *
-replay_segments(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *node, bool counting,
-		bool collecting)
+walk_segments(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *node, bool counting,
+	      bool collecting)
 {
 	struct segment_walk r = {
-		.at = *node, .room = room_of(w),
-		.half = rvt_va_half(flow->block->pub.pc),
-		.range = range_of(flow, flow->block->table),
+		.at = *node, .half = rvt_va_half(flow->block->pub.pc), .table = flow->block->table,
+		.covered = rvt_mapping_covers(flow->mapping, flow->block->table),
+		.outcomes = w->outcomes,
+		/* An instruction has at least one half-word, so one limit does for both. */
+		.room = w->halfwords_left < w->insns_left ? w->halfwords_left : w->insns_left,
 	};
 	const struct rvt_mapping *mapping;
 	uint32_t key;
 
-	get_outcomes(w, &r);
-	for (;;) {
-		if (!segment_key(w, &r, &key) ||
-		    !take_segment(flow, w, &r, key, counting, collecting))
-			break;
-		if (collecting && !deliver_full(flow))
-			break;
+	while (segment_key(w, &r, &key) &&
+	       take_segment(flow, w, &r, key, counting, collecting)) {
 		if (unlikely(!r.at)) {
 			mapping = flow->mapping;
 			r.at = go_beyond(flow, w, r.last);
@@ -360,7 +288,12 @@ replay_segments(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *node, bool 
 		}
 	}
 	*node = r.at;
-	add_up(w, &r);
+	w->outcomes = r.outcomes;
+	w->branches += r.used;
+	w->taken += r.taken;
+	w->halfwords_left -= r.halfwords;
+	w->insns += r.insns;
+	w->insns_left -= r.insns;
 	return r.last;
 }
 
@@ -414,37 +347,17 @@ int rvt_walk_segments(struct rvt_flow *flow, struct rvt_walk *w)
 		do_without(w);
 		return RVT_GO_ON;
 	}
-	fetch_return(flow);
+	rvt_flow_fetch_return(flow, 0);
 	if (flow->base.collect)
-		last = replay_segments(flow, w, &node, flow->base.counts, true);
+		last = walk_segments(flow, w, &node, flow->base.counts, true);
 	else if (flow->base.counts)
-		last = replay_segments(flow, w, &node, true, false);
+		last = walk_segments(flow, w, &node, true, false);
 	else
-		last = replay_segments(flow, w, &node, false, false);
+		last = walk_segments(flow, w, &node, false, false);
 	if (!last)
 		return RVT_GO_ON;
 	if (flow->base.counts)
 		rvt_counts_begin(flow->base.counts, from);
 	stop = settle(flow, w, last, node);
 	return flow->result ? -ECANCELED : stop;
-}
-
-/* Segments serve orders with outcomes in bits. */
-void rvt_walk_segments_prepare(struct rvt_flow *flow, struct rvt_walk *w)
-{
-	const struct rvt_order *order = w->order;
-	uint32_t flags = order->flags & RVT_SEGMENT_RUN_FLAGS;
-
-	if (order->outcome || flow->no_segments)
-		return;
-	w->tails = order->max_halfwords != RVT_UNLIMITED &&
-		   !(order->flags & (RVT_RUN_STOP_PC | RVT_RUN_STOP_USED | RVT_RUN_NOT_TAKEN));
-	w->ends = order->flags & RVT_RUN_STOP_USED && !(order->flags & RVT_RUN_STOP_PC) &&
-		  order->n_outcomes;
-	if (order->n_outcomes < RVT_SEGMENT_OUTCOMES && !w->tails && !w->ends)
-		return;
-	if (!rvt_tables_have_segments(flow, flags))
-		return;
-	w->uses_segments = true;
-	w->segments_at = order->n_outcomes;
 }

@@ -107,12 +107,6 @@ static INLINE bool push(struct delta *delta, const uint64_t *pc)
 	return delta->n_pops + delta->n_pushes <= RVT_DELTA_PCS;
 }
 
-/* Where the next return leads that is not of a call of the speculative walk is looked up soon. */
-static INLINE void fetch_return(struct rvt_flow *flow, const struct delta *delta)
-{
-	__builtin_prefetch(rvt_flow_target(flow, flow->base.returns.top[-1 - (int)delta->n_pops]));
-}
-
 static INLINE bool pop(struct rvt_flow *flow, struct delta *delta, uint64_t *pc)
 {
 	const struct rvt_return_stack *stack = &flow->base.returns;
@@ -126,7 +120,7 @@ static INLINE bool pop(struct rvt_flow *flow, struct delta *delta, uint64_t *pc)
 	*pc = *(own ? pushed : before);
 	delta->n_pushes -= own;
 	delta->n_pops += !own;
-	fetch_return(flow, delta);
+	rvt_flow_fetch_return(flow, delta->n_pops);
 	return true;
 }
 
@@ -525,7 +519,7 @@ struct rvt_memo *rvt_speculate(struct rvt_flow *flow, const struct rvt_speculati
 	d.delta.empty = false;
 	for (unsigned int i = 0; i < FEW_PCS; i++)
 		d.delta.pushes[i] = &none;
-	fetch_return(flow, &d.delta);
+	rvt_flow_fetch_return(flow, 0);
 	here = (struct here){
 		.at = first_node(flow, &d, flow->base.memos->key.pc),
 		.bits = spec->outcomes | 1ull << spec->n_outcomes,

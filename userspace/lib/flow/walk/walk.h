@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Inside the block walk: an order in progress, and how the flow gets from block to block. The walk
- * itself is in run.c; replay.c takes what it can from what was walked before.
+ * itself is in block-walk.c; where segments are known, segment-walk.c walks these instead of blocks.
  */
 #ifndef RVT_LIB_FLOW_WALK_H
 #define RVT_LIB_FLOW_WALK_H
@@ -11,20 +11,30 @@
 
 #define RVT_GO_ON (-1)		/* no enum rvt_stop: the order goes on */
 
+/* Outcomes that are not used yet. */
+struct rvt_outcomes {
+	uint64_t bits;			/* the next in bit 0 */
+	uint32_t n_bits;		/* in .bits */
+	uint64_t behind;		/* those that follow: all of them if order->outcome tells */
+};
+
+static inline uint64_t rvt_outcomes_left(const struct rvt_outcomes *outcomes)
+{
+	return outcomes->n_bits + outcomes->behind;
+}
+
 /* An order in progress. */
 struct rvt_walk {
 	struct rvt_order *order;
 	uint32_t flags;
-	uint64_t bits;			/* outcomes not used yet, the next in bit 0 */
-	uint64_t outcomes_left;
-	uint32_t n_bits;		/* of them in .bits */
-	uint32_t n_ahead;		/* in .ahead: those that follow */
+	struct rvt_outcomes outcomes;
+	uint32_t n_ahead;		/* in .ahead: the first of .outcomes.behind */
 	uint64_t ahead;
 	uint64_t halfwords_left, insns_left;
 	uint64_t insns;			/* executed */
 	uint64_t branches, taken, indirect;
 	uint64_t returns;		/* inferred */
-	bool uses_segments;		/* segments may be replayed */
+	bool uses_segments;		/* segments may be walked */
 	bool tails;			/* also those to the jump behind the last outcome */
 	bool ends;			/* or those that end with it */
 	uint64_t segments_at;		/* when so many outcomes are left, or fewer */
@@ -32,7 +42,7 @@ struct rvt_walk {
 
 /* Executes as far as the outcomes and limits in @w allow. Returns a stop, or -ECANCELED. */
 int rvt_walk_order(struct rvt_flow *flow, struct rvt_walk *w);
-/* More outcomes into .bits, if there are more. */
+/* More outcomes into .outcomes.bits, if there are more. */
 void rvt_walk_fill(struct rvt_walk *w);
 /* The block at @pc, which @link of @from leads to. NULL: it must be found. */
 struct rvt_code_block *rvt_walk_follow(struct rvt_flow *flow, struct rvt_code_block *from,
@@ -58,13 +68,11 @@ static inline int rvt_walk_go(struct rvt_flow *flow, struct rvt_code_block *b, u
 	return RVT_GO_ON;
 }
 
-/* ---- replaying (replay.c) ---- */
+/* ---- segments (segment-walk.c) ---- */
 
-/* At the beginning of an order. */
-void rvt_walk_segments_prepare(struct rvt_flow *flow, struct rvt_walk *w);
 /*
- * Replays what is known from flow->block on, which is at its first instruction. Returns a stop,
- * RVT_GO_ON, or -ECANCELED.
+ * Walks segments from flow->block on, which is at its first instruction, as long as there are any
+ * that the order allows. Returns a stop, RVT_GO_ON, or -ECANCELED.
  */
 int rvt_walk_segments(struct rvt_flow *flow, struct rvt_walk *w);
 
@@ -80,16 +88,6 @@ static inline bool rvt_mapping_covers(const struct rvt_mapping *mapping,
 				      const struct rvt_block_table *table)
 {
 	return mapping->start <= table->segments_low && mapping->last >= table->segments_high;
-}
-
-/* Whether replaying is worth a look. */
-static inline bool rvt_walk_at_segment(const struct rvt_flow *flow, const struct rvt_walk *w)
-{
-	return w->uses_segments && w->outcomes_left <= w->segments_at && !flow->insn &&
-	       flow->mapping &&
-	       (w->outcomes_left >= RVT_SEGMENT_OUTCOMES || w->tails ||
-		(w->ends && w->outcomes_left)) &&
-	       flow->block->table;
 }
 
 #endif
