@@ -24,8 +24,12 @@ struct rvt_symbol {
 	uint64_t size;		/* of the function; to the next one where the file does not say */
 };
 
-/* @debug_roots: where /usr/lib/debug is looked for: directories separated by ':', as --symfs has
- * them; NULL: the root. 0 or -ENOMEM. */
+/*
+ * @debug_roots: where /usr/lib/debug is looked for: directories separated by ':', as --symfs has
+ * them; NULL: the root. Debug files of stripped files are found there and beside the file, by build
+ * id or .gnu_debuglink, then asked from the debuginfod servers that the environment variable
+ * DEBUGINFOD_URLS names. 0 or -ENOMEM.
+ */
 int rvt_symbols_create(const char *debug_roots, struct rvt_symbols **symbols);
 void rvt_symbols_destroy(struct rvt_symbols *symbols);
 /*
@@ -47,7 +51,8 @@ int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const v
 /*
  * The function that @addr, which lies at @location, belongs to. False when no table knows it. A
  * path "[OWNER]NAME" ("jit", or of kernel code that came and went) is one function; its size is not
- * known (0).
+ * known (0). A function of a stripped file that only .eh_frame knows is called by its address in the
+ * file: "libc.so.6+0x3af68".
  */
 bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
 		      uint64_t addr, struct rvt_symbol *symbol);

@@ -212,6 +212,128 @@ static void own_symbols(void **state)
 	assert_int_equal(vaddr - bases.load, function + 1 - (const uint8_t *)__executable_start);
 }
 
+/* What a test of a stripped copy of this program has. */
+struct stripped {
+	char dir[64], file[96];
+	struct rvt_location location;	/* of a_function_to_find() + 1 */
+	uint64_t vaddr;			/* of a_function_to_find(), in the file */
+};
+
+/* Runs a shell command with $dir and $self set; false: it failed, or a program of it is missing. */
+static bool shell(const struct stripped *stripped, const char *command)
+{
+	char path[4096];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	assert_true(len > 0);
+	path[len] = 0;
+	setenv("self", path, 1);
+	setenv("dir", stripped->dir, 1);
+	return !system(command);
+}
+
+/* The file is $dir/program. */
+static void begin_stripped(struct stripped *stripped, struct rvt_symbols *symbols,
+			   const char *command)
+{
+	const uint8_t *function = (const uint8_t *)a_function_to_find;
+	uint64_t offset, size;
+	char path[4096];
+
+	strcpy(stripped->dir, "/tmp/rvtrace-symbol-XXXXXX");
+	assert_non_null(mkdtemp(stripped->dir));
+	if (!shell(stripped, command)) {
+		shell(stripped, "rm -r \"$dir\"");
+		skip();
+	}
+	locate_self(function + 1, &stripped->location, path, sizeof(path));
+	assert_true(rvt_symbols_lookup(symbols, path, "a_function_to_find", &stripped->vaddr,
+				       &offset, &size));
+	snprintf(stripped->file, sizeof(stripped->file), "%s/program", stripped->dir);
+	stripped->location.path = stripped->file;
+}
+
+static void end_stripped(struct stripped *stripped)
+{
+	assert_true(shell(stripped, "rm -r \"$dir\""));
+}
+
+/* Nobody names it: .eh_frame says where it begins. */
+static void stripped_file(void **state)
+{
+	struct stripped stripped;
+	struct rvt_symbol symbol;
+	const char *name;
+	char wanted[64];
+
+	begin_stripped(&stripped, *state, "strip -o \"$dir/program\" \"$self\" 2>&1");
+	snprintf(wanted, sizeof(wanted), "program+0x%" PRIx64, stripped.vaddr);
+	assert_true(rvt_symbols_find(*state, &stripped.location, 0, &symbol));
+	assert_string_equal(symbol.name, wanted);
+	assert_int_equal(symbol.offset, 1);
+	assert_in_range(symbol.size, 2, 4096);
+	/* one name for all of it */
+	name = symbol.name;
+	stripped.location.file_offset++;
+	assert_true(rvt_symbols_find(*state, &stripped.location, 0, &symbol));
+	assert_ptr_equal(symbol.name, name);
+	/* its head is no function */
+	stripped.location.file_offset = 0;
+	assert_false(rvt_symbols_find(*state, &stripped.location, 0, &symbol));
+	end_stripped(&stripped);
+}
+
+static void check_debug_file(struct rvt_symbols *symbols, const struct stripped *stripped,
+			     bool found)
+{
+	struct rvt_symbol symbol;
+
+	assert_true(rvt_symbols_find(symbols, &stripped->location, 0, &symbol));
+	assert_int_equal(!strcmp(symbol.name, "a_function_to_find"), found);
+}
+
+/* .gnu_debuglink names a file beside the program; another one of that name is refused. */
+static void debug_link(void **state)
+{
+	struct rvt_symbols *others;
+	struct stripped stripped;
+
+	begin_stripped(&stripped, *state, "cd \"$dir\" && { "
+		       "objcopy --only-keep-debug \"$self\" program.debug && "
+		       "strip -R .note.gnu.build-id -o program \"$self\" && "
+		       "objcopy --add-gnu-debuglink=program.debug program; } 2>&1");
+	check_debug_file(*state, &stripped, true);
+	assert_true(shell(&stripped, "cp \"$dir/program\" \"$dir/program.debug\""));
+	assert_int_equal(rvt_symbols_create(NULL, &others), 0);
+	check_debug_file(others, &stripped, false);
+	rvt_symbols_destroy(others);
+	end_stripped(&stripped);
+}
+
+/* A server that has the debug file; it is asked only if the user names it. */
+static void debuginfod_server(void **state)
+{
+	struct rvt_symbols *others;
+	struct stripped stripped;
+	char url[96];
+
+	begin_stripped(&stripped, *state, "cd \"$dir\" && { ldconfig -p | grep -q libdebuginfod && "
+		       "id=$(readelf -n \"$self\" | sed -n 's/.*Build ID: //p') && [ \"$id\" ] && "
+		       "mkdir -p server/buildid/$id && "
+		       "objcopy --only-keep-debug \"$self\" server/buildid/$id/debuginfo && "
+		       "strip -o program \"$self\"; } 2>&1");
+	unsetenv("DEBUGINFOD_URLS");
+	check_debug_file(*state, &stripped, false);
+	snprintf(url, sizeof(url), "file://%s/server", stripped.dir);
+	setenv("DEBUGINFOD_URLS", url, 1);
+	setenv("DEBUGINFOD_CACHE_PATH", stripped.dir, 1);
+	assert_int_equal(rvt_symbols_create(NULL, &others), 0);
+	check_debug_file(others, &stripped, true);
+	rvt_symbols_destroy(others);
+	unsetenv("DEBUGINFOD_URLS");
+	end_stripped(&stripped);
+}
+
 static void vdso_image(void **state)
 {
 	const struct rvt_location location = { .path = "[vdso]", .file_offset = 0 };
@@ -258,6 +380,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(kernel_symbols_when_needed, setup, teardown),
 		cmocka_unit_test_setup_teardown(kernel_symbols_unreadable, setup, teardown),
 		cmocka_unit_test_setup_teardown(own_symbols, setup, teardown),
+		cmocka_unit_test_setup_teardown(stripped_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(debug_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(debuginfod_server, setup, teardown),
 		cmocka_unit_test_setup_teardown(vdso_image, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_symbols, setup, teardown),
 	};

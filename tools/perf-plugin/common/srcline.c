@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <elfutils/libdwfl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/srcline.h"
+#include "util/debugpath.h"
 
 #define SLOTS 16384
 
@@ -29,28 +29,6 @@ struct srclines {
 	struct slot slots[SLOTS];
 };
 
-/* "+DIR/usr/lib/debug:...": what libdwfl searches for build ids and debug links. */
-static char *make_debug_path(const char *symfs)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	if (!out)
-		return NULL;
-	fputs("+:.debug", out);
-	for (const char *dir = symfs; dir && *dir; ) {
-		int n = strcspn(dir, ":");
-
-		fprintf(out, ":%.*s/usr/lib/debug", n, dir);
-		dir += n + (dir[n] == ':');
-	}
-	if (!symfs)
-		fputs(":/usr/lib/debug", out);
-	fclose(out);
-	return text;
-}
-
 struct srclines *srclines_create(const char *symfs, const char *vmlinux)
 {
 	struct srclines *srclines = calloc(1, sizeof(*srclines));
@@ -58,7 +36,7 @@ struct srclines *srclines_create(const char *symfs, const char *vmlinux)
 	if (!srclines)
 		return NULL;
 	srclines->vmlinux = vmlinux ? strdup(vmlinux) : NULL;
-	srclines->debug_path = make_debug_path(symfs);
+	srclines->debug_path = debug_path(symfs);
 	srclines->callbacks = (Dwfl_Callbacks){
 		.find_elf = dwfl_build_id_find_elf,
 		.find_debuginfo = dwfl_standard_find_debuginfo,

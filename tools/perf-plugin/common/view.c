@@ -51,6 +51,7 @@ bool view_option(struct view_options *options, int c, const char *argument)
 	case 'c': options->comms = argument; break;
 	case VIEW_TIME: options->time = argument; break;
 	case VIEW_FORCE: options->force = true; break;
+	case VIEW_NO_DEBUGINFOD: unsetenv("DEBUGINFOD_URLS"); break;
 	case VIEW_STRICT: options->strict = true; break;
 	case VIEW_REFERENCE: options->session.reference_walk = true; break;
 	default:

@@ -20,7 +20,8 @@ struct view_options {
 /* Long options of every such command, and their help text. */
 #define VIEW_SHORT_OPTIONS "i:C:c:"
 enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, VIEW_FIRMWARE,
-       VIEW_PARAMS, VIEW_PID, VIEW_TID, VIEW_TIME, VIEW_REFERENCE, VIEW_STRICT, VIEW_FORCE };
+       VIEW_PARAMS, VIEW_PID, VIEW_TID, VIEW_TIME, VIEW_REFERENCE, VIEW_STRICT, VIEW_FORCE,
+       VIEW_NO_DEBUGINFOD };
 #define VIEW_LONG_OPTIONS \
 	{ "input", required_argument, NULL, 'i' }, \
 	{ "symfs", required_argument, NULL, VIEW_SYMFS }, \
@@ -35,11 +36,13 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 	{ "comms", required_argument, NULL, 'c' }, \
 	{ "time", required_argument, NULL, VIEW_TIME }, \
 	{ "strict", no_argument, NULL, VIEW_STRICT }, \
+	{ "no-debuginfod", no_argument, NULL, VIEW_NO_DEBUGINFOD }, \
 	{ "reference-walk", no_argument, NULL, VIEW_REFERENCE }
 #define VIEW_HELP \
 "  -i, --input FILE      recording (perf.data)\n" \
 "      --symfs DIR[:DIR] where the recorded machine's files are\n" \
 "      --vmlinux FILE    kernel code, or --kcore FILE; --kallsyms FILE: its symbols\n" \
+"      --no-debuginfod   ask no server for debug files, whatever DEBUGINFOD_URLS says\n" \
 "      --firmware FILE   ELF file of what runs in machine mode\n" \
 "      --params FILE     decoder parameters for a recording without any\n" \
 "  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO\n" \

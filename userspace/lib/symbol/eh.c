@@ -142,7 +142,7 @@ static void add_fde(struct eh *eh, const Dwarf_FDE *fde, const struct encodings 
 {
 	struct bytes data = { .at = fde->start, .end = fde->end,
 			      .vaddr = section_at + (fde->start - (uint8_t *)section->d_buf) };
-	struct eh_function function;
+	struct eh_function function = { 0 };
 	uint64_t len;
 
 	function.start = take_pointer(&data, encodings->pointer);
@@ -222,9 +222,9 @@ void rvt_eh_free(struct eh *eh)
 	free(eh);
 }
 
-const struct eh_function *rvt_eh_find(const struct eh *eh, uint64_t vaddr)
+struct eh_function *rvt_eh_find(const struct eh *eh, uint64_t vaddr)
 {
-	const struct eh_function *found = array_floor(eh->functions, eh->n, start, vaddr);
+	struct eh_function *found = array_floor(eh->functions, eh->n, start, vaddr);
 
 	return found && vaddr < found->end ? found : NULL;
 }

@@ -13,13 +13,14 @@ struct eh;
 struct eh_function {
 	uint64_t start, end;
 	uint64_t lsda;		/* in .gcc_except_table; 0: none */
+	const char *name;	/* NULL; the caller's, to note what it calls the function */
 };
 
 /* NULL: the file has no .eh_frame, or no memory. What is damaged in it is left out. */
 struct eh *rvt_eh_read(Elf *elf);
 void rvt_eh_free(struct eh *eh);
 /* The function that has @vaddr; NULL: none has. */
-const struct eh_function *rvt_eh_find(const struct eh *eh, uint64_t vaddr);
+struct eh_function *rvt_eh_find(const struct eh *eh, uint64_t vaddr);
 /* Where an exception that comes out of the call at @vaddr goes on; 0: it leaves the function. */
 uint64_t rvt_eh_landing_pad(const struct eh *eh, uint64_t vaddr);
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Function symbols of ELF files. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <elfutils/libdwelf.h>
+#include "debugfile.h"
 #include "table.h"
 
 /* The PLT of the RISC-V psABI: a header of 32 bytes, then entries of 16. */
@@ -106,42 +105,21 @@ static int add_plt(struct table *table, Elf *elf)
 	return err;
 }
 
-/* Opens the separate debug file that a build id names, in the first of @roots that has it. */
-static int open_debug_file(const char *roots, const uint8_t *id, size_t len)
+static int add_debug_file(struct table *table, const char *roots)
 {
-	char name[160], path[4096];
-	int fd = -1, n;
-
-	n = snprintf(name, sizeof(name), "/usr/lib/debug/.build-id/%02x/", id[0]);
-	for (size_t i = 1; i < len && i < 60; i++)
-		n += sprintf(name + n, "%02x", id[i]);
-	strcpy(name + n, ".debug");
-	do {
-		size_t dir = strcspn(roots, ":");
-
-		snprintf(path, sizeof(path), "%.*s%s", (int)dir, roots, name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		roots += dir;
-	} while (fd < 0 && *roots++);
-	return fd;
-}
-
-static int add_debug_file(struct table *table, Elf *elf, const char *roots)
-{
-	const uint8_t *id;
-	ssize_t len = dwelf_elf_gnu_build_id(elf, (const void **)&id);
-	int fd, err = 0;
+	int fd = rvt_debug_file_open(table->path, roots), err = 0;
 	GElf_Shdr shdr;
 	Elf_Scn *scn;
 	Elf *debug;
 
-	fd = len < 2 ? -1 : open_debug_file(roots, id, len);
+	table->stripped = true;
 	if (fd < 0)
 		return 0;
 	debug = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	scn = debug ? rvt_table_find_section(debug, SHT_SYMTAB, NULL, &shdr) : NULL;
 	if (scn)
 		err = add_symbols(table, debug, scn, &shdr);
+	table->stripped = !scn;
 	elf_end(debug);
 	close(fd);
 	return err;
@@ -180,7 +158,7 @@ int rvt_table_read_elf(struct table *table, Elf *elf, const char *debug_roots)
 	if (!err && scn)
 		err = add_symbols(table, elf, scn, &shdr);
 	else if (!err)
-		err = add_debug_file(table, elf, debug_roots);
+		err = add_debug_file(table, debug_roots);
 	scn = rvt_table_find_section(elf, SHT_DYNSYM, NULL, &shdr);
 	if (!err && scn)
 		err = add_symbols(table, elf, scn, &shdr);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -203,43 +205,6 @@ int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const v
 	return err;
 }
 
-bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
-		      uint64_t addr, struct rvt_symbol *symbol)
-{
-	const struct function *function;
-	struct table *table = NULL;
-	const char *end;
-
-	if (!location->path)
-		return false;
-	if (location->path[0] == '[' && (end = strchr(location->path, ']')) && end[1]) {
-		*symbol = (struct rvt_symbol){ end + 1, location->file_offset, 0 };
-		return true;
-	}
-	if (location->path[0] == '[' && strcmp(location->path, "[vdso]"))
-		table = kernel_table(symbols);
-	else
-		table = get_table(symbols, location->path);
-	if (!table)
-		return false;
-	for (size_t i = 0; i < table->n_segments && table != symbols->kernel; i++) {
-		const struct load_segment *segment = &table->segments[i];
-
-		if (location->file_offset >= segment->offset &&
-		    location->file_offset - segment->offset < segment->size) {
-			addr = location->file_offset - segment->offset + segment->vaddr;
-			break;
-		}
-	}
-	function = rvt_table_find(table, addr);
-	if (!function)
-		return false;
-	symbol->name = function->name;
-	symbol->offset = addr - function->start;
-	symbol->size = function->end - function->start;
-	return true;
-}
-
 bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location *location,
 			 uint64_t *vaddr, struct rvt_bases *bases)
 {
@@ -282,6 +247,77 @@ static const struct eh *find_eh(struct rvt_symbols *symbols, const struct rvt_lo
 		with_elf(symbols, table, read_eh);
 	table->eh_read = true;
 	return table->eh;
+}
+
+/*
+ * The function of the stripped file @table at @location by .eh_frame, if it begins above @after,
+ * which is where the last one that has a name begins: "libc.so.6+0x3af68", as in the file.
+ */
+static bool find_unnamed(struct rvt_symbols *symbols, struct table *table,
+			 const struct rvt_location *location, uint64_t after,
+			 struct rvt_symbol *symbol)
+{
+	struct eh_function *function;
+	const struct eh *eh;
+	uint64_t vaddr;
+	char name[300];
+	int len;
+
+	eh = find_eh(symbols, location, &vaddr);
+	function = eh ? rvt_eh_find(eh, vaddr) : NULL;
+	if (!function || function->start <= after)
+		return false;
+	if (!function->name) {
+		len = snprintf(name, sizeof(name), "%.255s+0x%" PRIx64, basename(table->path),
+			       function->start);
+		function->name = rvt_table_own(table, name, len);
+	}
+	if (!function->name)
+		return false;
+	symbol->name = function->name;
+	symbol->offset = vaddr - function->start;
+	symbol->size = function->end - function->start;
+	return true;
+}
+
+bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
+		      uint64_t addr, struct rvt_symbol *symbol)
+{
+	const struct function *function;
+	struct table *table = NULL;
+	const char *end;
+
+	if (!location->path)
+		return false;
+	if (location->path[0] == '[' && (end = strchr(location->path, ']')) && end[1]) {
+		*symbol = (struct rvt_symbol){ end + 1, location->file_offset, 0 };
+		return true;
+	}
+	if (location->path[0] == '[' && strcmp(location->path, "[vdso]"))
+		table = kernel_table(symbols);
+	else
+		table = get_table(symbols, location->path);
+	if (!table)
+		return false;
+	for (size_t i = 0; i < table->n_segments && table != symbols->kernel; i++) {
+		const struct load_segment *segment = &table->segments[i];
+
+		if (location->file_offset >= segment->offset &&
+		    location->file_offset - segment->offset < segment->size) {
+			addr = location->file_offset - segment->offset + segment->vaddr;
+			break;
+		}
+	}
+	function = rvt_table_find(table, addr);
+	if (table->stripped && (!function || function->open) &&
+	    find_unnamed(symbols, table, location, function ? function->start : 0, symbol))
+		return true;
+	if (!function)
+		return false;
+	symbol->name = function->name;
+	symbol->offset = addr - function->start;
+	symbol->size = function->end - function->start;
+	return true;
 }
 
 bool rvt_symbols_extent(struct rvt_symbols *symbols, const struct rvt_location *location,

@@ -13,7 +13,8 @@ int rvt_table_add(struct table *table, uint64_t start, uint64_t size, const char
 {
 	if (array_grow(&table->functions, table->n))
 		return -ENOMEM;
-	table->functions[table->n++] = (struct function){ start, start + size, name, rank };
+	table->functions[table->n++] = (struct function){ start, start + size, name, rank,
+							     false };
 	return 0;
 }
 
@@ -137,9 +138,12 @@ void rvt_table_finish(struct table *table)
 		return;
 	sort_by_start(functions, table->n);
 	table->n = keep_best(functions, table->n);
-	for (size_t i = 0; i < table->n; i++)
-		if (functions[i].end == functions[i].start)
-			functions[i].end = i + 1 < table->n ? functions[i + 1].start : UINT64_MAX;
+	for (size_t i = 0; i < table->n; i++) {
+		if (functions[i].end != functions[i].start)
+			continue;
+		functions[i].end = i + 1 < table->n ? functions[i + 1].start : UINT64_MAX;
+		functions[i].open = true;
+	}
 }
 
 const struct function *rvt_table_find(const struct table *table, uint64_t addr)

@@ -11,6 +11,7 @@ struct function {
 	uint64_t start, end;
 	const char *name;
 	uint8_t rank;		/* RANK_...: which of several names at one address is kept */
+	bool open;		/* its size is not known: it ends where the next one begins */
 };
 
 /* The highest is kept. */
@@ -27,6 +28,7 @@ struct table {
 	size_t n;
 	struct load_segment *segments;
 	size_t n_segments;
+	bool stripped;		/* neither the file nor a debug file of it has local symbols */
 	struct eh *eh;		/* NULL: the file has none */
 	bool eh_read;		/* it was looked for */
 	struct table_names *owned;	/* names that were made up or copied; the last ones first */
