@@ -54,7 +54,29 @@ enum rvt_event_type {
 	RVT_EVENT_CONTEXT,	/* .context is what holds from here on */
 	RVT_EVENT_TIME,		/* .time, in units of the trace timestamp */
 	RVT_EVENT_LOST,		/* flow is unknown from here to the next START */
-	RVT_EVENT_MARK,		/* trace event, external trigger or watchpoint at .pc */
+	RVT_EVENT_MARK,		/* .mark happened at .pc; it changes nothing of the flow */
+};
+
+/* What a MARK is. */
+enum rvt_mark {
+	RVT_MARK_EVENT,		/* trace event: a trigger of the hart, which a debugger has set */
+	RVT_MARK_TRIGGER,	/* external trigger */
+	/*
+	 * The program wrote .value, of .value_bytes, to .tag: number of a stimulus register, or what
+	 * else the encoder has for it. .pc: what was executed before it was sent, at least
+	 */
+	RVT_MARK_USER,
+	/*
+	 * Of encoders that report events apart from the flow (SiFive): with flow, what it is has
+	 * messages of its own. .value of a WATCHPOINT and a TRIGGER: which, if that was told; of
+	 * EXCEPTION and INTERRUPT: the cause; of CONTROL: SiFive's event code.
+	 */
+	RVT_MARK_WATCHPOINT,
+	RVT_MARK_CALL,		/* a call or return, to .target if that was told (else 0) */
+	RVT_MARK_EXCEPTION,
+	RVT_MARK_INTERRUPT,
+	RVT_MARK_PC_SAMPLE,
+	RVT_MARK_CONTROL,
 };
 
 /* Why flow was lost or stopped. */
@@ -92,6 +114,11 @@ struct rvt_event {
 	uint64_t time;
 	struct rvt_context context;
 	const char *detail;	/* LOST: a sentence for people; valid during the call */
+	enum rvt_mark mark;	/* MARK */
+	bool has_value;		/* of a MARK: .value */
+	bool own_pc;		/* .pc is what the message says, not where the flow is */
+	uint8_t value_bytes;	/* USER: 1, 2, 4, 8; 0: not known */
+	uint64_t tag, value;
 };
 
 /*
@@ -210,7 +237,7 @@ int rvt_flow_run(struct rvt_flow *flow, struct rvt_order *order);
 int rvt_flow_jump(struct rvt_flow *flow, uint64_t pc);
 /* Trap: the next instruction is at @handler (RVT_UNLIMITED: not known yet, flow is lost). */
 int rvt_flow_trap(struct rvt_flow *flow, const struct rvt_event *trap);
-/* Any other event. LOST and STOP forget the pc. Fills .pc when the flow has one. */
+/* Any other event. LOST and STOP forget the pc. Fills .pc when the flow has one, unless .own_pc. */
 int rvt_flow_event(struct rvt_flow *flow, struct rvt_event *event);
 /* The address of the next instruction; false if unknown. */
 bool rvt_flow_pc(const struct rvt_flow *flow, uint64_t *pc);

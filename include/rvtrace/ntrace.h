@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * N-Trace 1.0.0_rc7 and 1.0: messages, encoder. Decoding to flow is rvtrace/stream.h.
+ * N-Trace 1.0.0_rc7, 1.0, and dialects of chips: messages, encoder. Decoding to flow is
+ * rvtrace/stream.h.
  */
 #ifndef RVTRACE_NTRACE_H
 #define RVTRACE_NTRACE_H
@@ -29,6 +30,11 @@ enum rvt_ntrace_tcode {
 	RVT_NTRACE_INDIRECT_BRANCH_HIST_SYNC = 29,
 	RVT_NTRACE_REPEAT_BRANCH = 30,
 	RVT_NTRACE_PROG_TRACE_CORRELATION = 33,
+	/* SiFive before 1.0 */
+	RVT_NTRACE_DATA_ACQUISITION = 7,
+	RVT_NTRACE_AUX_ACCESS_WRITE = 23,
+	RVT_NTRACE_IN_CIRCUIT_TRACE = 34,
+	RVT_NTRACE_IN_CIRCUIT_TRACE_SYNC = 35,
 };
 
 enum rvt_ntrace_sync {
@@ -43,10 +49,23 @@ enum rvt_ntrace_sync {
 	RVT_NTRACE_SYNC_POWER_DOWN_EXIT = 9,
 };
 
+/* What an in-circuit trace message of SiFive reports (CKSRC). */
+enum rvt_ntrace_cksrc {
+	RVT_NTRACE_CK_CONTROL = 0,
+	RVT_NTRACE_CK_TRIGGER = 8,
+	RVT_NTRACE_CK_CALL = 9,
+	RVT_NTRACE_CK_EXCEPTION = 10,
+	RVT_NTRACE_CK_INTERRUPT = 11,
+	RVT_NTRACE_CK_CONTEXT = 13,
+	RVT_NTRACE_CK_WATCHPOINT = 14,
+	RVT_NTRACE_CK_PC_SAMPLE = 15,
+};
+
 enum rvt_ntrace_evcode {
 	RVT_NTRACE_EV_DEBUG = 0,
 	RVT_NTRACE_EV_LOW_POWER = 1,
 	RVT_NTRACE_EV_TRACE_DISABLED = 4,
+	RVT_NTRACE_EV_RESET = 8,		/* SiFive: the hart goes into reset */
 };
 
 /* Fields by their specification names; `present` says which a message has. */
@@ -56,13 +75,15 @@ enum rvt_ntrace_field {
 	RVT_NTRACE_F_ETYPE, RVT_NTRACE_F_ECODE, RVT_NTRACE_F_RCODE, RVT_NTRACE_F_RDATA,
 	RVT_NTRACE_F_HREPEAT, RVT_NTRACE_F_BCNT, RVT_NTRACE_F_EVCODE, RVT_NTRACE_F_CDF,
 	RVT_NTRACE_F_PROCESS, RVT_NTRACE_F_TSTAMP,
+	RVT_NTRACE_F_IDTAG, RVT_NTRACE_F_DQDATA, RVT_NTRACE_F_ADDR, RVT_NTRACE_F_DATA,
+	RVT_NTRACE_F_CKSRC, RVT_NTRACE_F_CKDF, RVT_NTRACE_F_CKDATA0, RVT_NTRACE_F_CKDATA1,
 	RVT_NTRACE_FIELDS
 };
 
 struct rvt_ntrace_msg {
 	uint64_t offset;	/* of its first byte in the stream */
 	uint32_t len_bytes;
-	uint32_t present;	/* bit per enum rvt_ntrace_field */
+	uint64_t present;	/* bit per enum rvt_ntrace_field */
 	uint8_t bits[RVT_NTRACE_FIELDS]; /* variable fields: payload bits (MSB extension) */
 	uint64_t field[RVT_NTRACE_FIELDS];
 };

@@ -23,6 +23,7 @@ enum rvt_dialect {
 	RVT_DIALECT_ETRACE_0_029,
 	RVT_DIALECT_ETRACE_2_0,		/* default */
 	RVT_DIALECT_ETRACE_2_0_5,
+	RVT_DIALECT_NTRACE_SIFIVE,	/* SiFive before 1.0: E31 to P550 */
 };
 enum rvt_mode { RVT_MODE_AUTO, RVT_MODE_BTM, RVT_MODE_HTM };
 /* Which bits of what index the jump target cache of E-Trace (see Documentation/e-trace.rst). */
@@ -100,6 +101,8 @@ struct rvt_params {
 	unsigned int src_bits;		/* 0..12 */
 	enum rvt_timestamp timestamp;
 	unsigned int implicit_return_mode;	/* trTeInstImplicitReturnMode 0..3 */
+	/* both */
+	unsigned int return_stack_depth; /* entries; 0: what the protocol or the sizes below say */
 	/* E-Trace, names as in the specification; values are the parameters, not the
 	 * discovery encodings */
 	unsigned int iaddress_width_p, iaddress_lsb_p, context_width_p, nocontext_p;
@@ -112,7 +115,6 @@ struct rvt_params {
 	/* type of te_inst packets; not given: 2 if type_bits >= 2 */
 	unsigned int type_instruction;
 	unsigned int support_time_bits;	/* of time_width in the 2.0.5 support packet: 2, later 3 */
-	unsigned int return_stack_depth; /* entries; 0: what the sizes above say */
 	/* A count of predicted branches above this is taken for damage; 0: none is. */
 	unsigned int branch_count_limit;
 	enum rvt_jump_cache_index jump_cache_index;

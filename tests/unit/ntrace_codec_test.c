@@ -99,8 +99,14 @@ static void test_table(void **state)
 		{ 29, "SYNC:4 B-TYPE:2 I-CNT F-ADDR HIST" },
 		{ 30, "B-CNT" },
 		{ 33, "EVCODE:4 CDF:2 I-CNT HIST" },
+		/* SiFive */
+		{ 7, "IDTAG DQDATA" },
+		{ 23, "ADDR DATA" },
+		{ 34, "CKSRC:4 CKDF:2 CKDATA0 CKDATA1" },
+		{ 35, "SYNC:4 CKSRC:4 CKDF:2 CKDATA0 CKDATA1" },
 	};
-	unsigned int known = 0;
+	const enum rvt_dialect standard = RVT_DIALECT_NTRACE_1_0;
+	unsigned int known = 0, of_sifive = 0;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -120,14 +126,19 @@ static void test_table(void **state)
 		assert_string_equal(fields, rows[i].fields);
 	}
 	for (unsigned int tcode = 0; tcode < 64; tcode++) {
-		known += rvt_ntrace_kind(tcode) == RVT_NTRACE_STANDARD;
-		assert_int_equal(rvt_ntrace_kind(tcode) == RVT_NTRACE_VENDOR,
+		known += rvt_ntrace_kind(standard, tcode) == RVT_NTRACE_STANDARD;
+		of_sifive += rvt_ntrace_kind(RVT_DIALECT_NTRACE_SIFIVE, tcode) ==
+			     RVT_NTRACE_STANDARD;
+		assert_int_equal(rvt_ntrace_kind(standard, tcode) == RVT_NTRACE_VENDOR,
 				 tcode >= 56 && tcode <= 62);
 	}
 	assert_int_equal(known, 12);
-	assert_string_equal(rvt_ntrace_name(29), "IndirectBranchHistSync");
-	assert_string_equal(rvt_ntrace_name(57), "Vendor");
-	assert_string_equal(rvt_ntrace_name(63), "Reserved");
+	assert_int_equal(of_sifive, 16);
+	assert_string_equal(rvt_ntrace_name(standard, 29), "IndirectBranchHistSync");
+	assert_string_equal(rvt_ntrace_name(standard, 57), "Vendor");
+	assert_string_equal(rvt_ntrace_name(standard, 63), "Reserved");
+	assert_string_equal(rvt_ntrace_name(standard, 7), "Reserved");
+	assert_string_equal(rvt_ntrace_name(RVT_DIALECT_NTRACE_SIFIVE, 7), "DataAcquisition");
 }
 
 /* Chapter 3.5: its bytes, and 0xff as the last byte followed by idle */
@@ -471,9 +482,20 @@ static uint64_t random_value(unsigned int max_bits)
 	return random64() >> (64 - bits);
 }
 
+static const struct rvt_ntrace_format *random_format(enum rvt_dialect dialect)
+{
+	const struct rvt_ntrace_format *format;
+
+	do
+		format = &rvt_ntrace_formats[below(RVT_NTRACE_FORMATS)];
+	while (!rvt_ntrace_format_of(dialect, format->tcode));
+	return format;
+}
+
 static struct rvt_ntrace_msg random_message(const struct rvt_params *params)
 {
-	const struct rvt_ntrace_format *format = &rvt_ntrace_formats[below(RVT_NTRACE_FORMATS)];
+	static const uint8_t sifive_rcodes[] = { 0, 1, 8, 9 };
+	const struct rvt_ntrace_format *format = random_format(params->dialect);
 	struct rvt_ntrace_msg msg = { .present = 1u << F(TCODE) };
 
 	msg.field[F(TCODE)] = format->tcode;
@@ -488,8 +510,9 @@ static struct rvt_ntrace_msg random_message(const struct rvt_params *params)
 		uint64_t value = random_value(bits);
 
 		if (use->field == F(RCODE))
-			value %= 3;
-		if (use->field == F(CDF))
+			value = params->dialect == RVT_DIALECT_NTRACE_SIFIVE ?
+				sifive_rcodes[value % 4] : value % 3;
+		if (use->field == F(CDF) || use->field == F(CKDF))
 			value %= 2;
 		if (use->field == F(RDATA))
 			value = random_value(msg.field[F(RCODE)] ? 32 : 22);
@@ -498,6 +521,8 @@ static struct rvt_ntrace_msg random_message(const struct rvt_params *params)
 		if (use->when == RVT_NTRACE_WHEN_RCODE_2 && msg.field[F(RCODE)] != 2)
 			continue;
 		if (use->when == RVT_NTRACE_WHEN_CDF_1 && !msg.field[F(CDF)])
+			continue;
+		if (use->when == RVT_NTRACE_WHEN_CKDF_1 && !msg.field[F(CKDF)])
 			continue;
 		msg.field[use->field] = value;
 		msg.present |= 1u << use->field;
@@ -569,6 +594,9 @@ static void test_round_trip(void **state)
 	for (params.src_bits = 0; params.src_bits <= 12; params.src_bits++) {
 		for (int time = 0; time < 2; time++) {
 			params.timestamp = time ? RVT_TIMESTAMP_DELTA : RVT_TIMESTAMP_NONE;
+			params.dialect = RVT_DIALECT_NTRACE_1_0;
+			check_round(&params);
+			params.dialect = RVT_DIALECT_NTRACE_SIFIVE;
 			check_round(&params);
 		}
 	}

@@ -92,6 +92,11 @@ static void test_defaults(void **state)
 	assert_int_equal(params.mode, RVT_MODE_AUTO);
 	assert_int_equal(params.xlen, 64);
 	assert_int_equal(params.options, 0);
+	parse_good(&params, "timestamp = delta\ndialect = sifive\n");
+	assert_int_equal(params.protocol, RVT_PROTOCOL_NTRACE);
+	assert_int_equal(params.timestamp, RVT_TIMESTAMP_DELTA);
+	assert_int_equal(params.implicit_return_mode, 1);
+	assert_int_equal(params.return_stack_depth, 1023);
 	/* the dialect alone is enough */
 	parse_good(&params, "dialect = 2.0.5\n");
 	assert_int_equal(params.protocol, RVT_PROTOCOL_ETRACE);
@@ -148,7 +153,8 @@ static void test_recorded(void **state)
 	parse_bad("protocol = ntrace\ntimestamp_frequencies = 10000000\n",
 		  "FILE:2: unknown key 'timestamp_frequencies'; valid keys: protocol, dialect, "
 		  "xlen, isa, jvt, options, framing, atid, mode, src_bits, timestamp, "
-		  "implicit_return_mode");
+		  "implicit_return_mode, "
+		  "return_stack_depth");
 }
 
 static void test_errors(void **state)
@@ -159,17 +165,20 @@ static void test_errors(void **state)
 	parse_bad("protocol = ntrace\n\nx = 1\n",
 		  "FILE:3: unknown key 'x'; valid keys: protocol, dialect, xlen, isa, jvt, "
 		  "options, framing, atid, mode, src_bits, timestamp, "
-		  "implicit_return_mode");
+		  "implicit_return_mode, "
+		  "return_stack_depth");
 	parse_bad("protocol = ntrace\nnonsense\n",
 		  "FILE:2: no '=' in 'nonsense'; valid keys: protocol, dialect, xlen, isa, jvt, "
 		  "options, framing, atid, mode, src_bits, timestamp, "
-		  "implicit_return_mode");
+		  "implicit_return_mode, "
+		  "return_stack_depth");
 	parse_bad("protocol = nexus\n",
 		  "FILE:1: unknown value 'nexus' for 'protocol'; valid values: ntrace, etrace");
 	parse_bad("protocol = ntrace\ndialect = 2.0\n",
-		  "FILE:2: unknown value '2.0' for 'dialect'; valid values: 1.0.0_rc7, 1.0");
+		  "FILE:2: unknown value '2.0' for 'dialect'; valid values: 1.0.0_rc7, 1.0, "
+		  "sifive");
 	parse_bad("dialect = 3\n", "FILE:1: unknown value '3' for 'dialect'; valid values: "
-		  "1.0.0_rc7, 1.0, 0.029, 2.0, 2.0.5");
+		  "1.0.0_rc7, 1.0, sifive, 0.029, 2.0, 2.0.5");
 	parse_bad("protocol = ntrace\nmode = HTM\n",
 		  "FILE:2: unknown value 'HTM' for 'mode'; valid values: btm, htm, auto");
 	parse_bad("protocol = ntrace\nsrc_bits = 13\n",
@@ -221,6 +230,7 @@ static void test_print(void **state)
 {
 	(void)state;
 	round_trip("protocol = ntrace");
+	round_trip("dialect = sifive\nreturn_stack_depth = 32\ntimestamp = delta");
 	round_trip("protocol = ntrace\nmode = htm\nxlen = 32\nisa = zcmt\nsrc_bits = 4\n"
 		   "timestamp = delta\noptions = implicit_return, repeated_history\n"
 		   "implicit_return_mode = 3\njvt = 64\n");

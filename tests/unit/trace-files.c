@@ -386,6 +386,29 @@ static int got_runs(void *ctx, const struct rvt_run *runs, size_t n)
 	return 0;
 }
 
+static void print_mark(FILE *out, const struct rvt_event *event)
+{
+	static const char *const names[] = {
+		[RVT_MARK_USER] = "user", [RVT_MARK_WATCHPOINT] = "watchpoint",
+		[RVT_MARK_CALL] = "call", [RVT_MARK_EXCEPTION] = "exception",
+		[RVT_MARK_INTERRUPT] = "interrupt", [RVT_MARK_PC_SAMPLE] = "sample",
+		[RVT_MARK_CONTROL] = "control", [RVT_MARK_TRIGGER] = "trigger",
+	};
+	const bool plain = event->mark == RVT_MARK_EVENT ||
+			   (event->mark == RVT_MARK_TRIGGER && !event->own_pc);
+
+	fprintf(out, "mark %" PRIx64, event->pc);
+	if (!plain)
+		fprintf(out, " %s", names[event->mark]);
+	if (event->mark == RVT_MARK_USER)
+		fprintf(out, " tag=%" PRIx64 " bytes=%u", event->tag, event->value_bytes);
+	if (event->has_value)
+		fprintf(out, " value=%" PRIx64, event->value);
+	if (event->target)
+		fprintf(out, " -> %" PRIx64, event->target);
+	fputc('\n', out);
+}
+
 static int got_event(void *ctx, const struct rvt_event *event)
 {
 	struct output *output = ctx;
@@ -424,7 +447,7 @@ static int got_event(void *ctx, const struct rvt_event *event)
 		fprintf(output->out, "lost %s\n", reasons[event->reason]);
 		break;
 	case RVT_EVENT_MARK:
-		fprintf(output->out, "mark %" PRIx64 "\n", event->pc);
+		print_mark(output->out, event);
 		break;
 	}
 	return 0;

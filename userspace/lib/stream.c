@@ -157,9 +157,12 @@ void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_con
 	if (params->xlen == 32)
 		config->isa |= RVT_ISA_RV32;
 	config->jvt = params->jvt;
-	if (params->protocol == RVT_PROTOCOL_NTRACE)
-		config->return_stack_depth = params->options & RVT_OPT_IMPLICIT_RETURN ||
-			params->implicit_return_mode ? NTRACE_RETURN_STACK_DEPTH : 0;
+	if (params->protocol == RVT_PROTOCOL_NTRACE) {
+		if (params->options & RVT_OPT_IMPLICIT_RETURN || params->implicit_return_mode)
+			config->return_stack_depth = params->return_stack_depth ?
+						     params->return_stack_depth :
+						     NTRACE_RETURN_STACK_DEPTH;
+	}
 	else if (size)
 		config->return_stack_depth = 1u << (size < ETRACE_MAX_RETURN_STACK_SIZE ?
 						    size : ETRACE_MAX_RETURN_STACK_SIZE);

@@ -180,7 +180,8 @@ int rvt_flow_event(struct rvt_flow *flow, struct rvt_event *event)
 {
 	if (event->type == RVT_EVENT_TIME && event->time < flow->base.time_filter)
 		return flow->result;
-	rvt_flow_pc(flow, &event->pc);
+	if (!event->own_pc)
+		rvt_flow_pc(flow, &event->pc);
 	if (event->type == RVT_EVENT_LOST) {
 		flow->stats.gaps++;
 		flow->stats.refuted += is_bad(event->reason);

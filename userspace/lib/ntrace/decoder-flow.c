@@ -364,7 +364,10 @@ void rvt_ntrace_arrive_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sour
 {
 	uint64_t sync = msg->field[RVT_NTRACE_F_SYNC];
 	bool marker = sync == RVT_NTRACE_SYNC_EXT_TRIGGER || sync == RVT_NTRACE_SYNC_TRACE_EVENT;
-	struct rvt_event mark = { .type = RVT_EVENT_MARK, .offset = msg->offset };
+	struct rvt_event mark = {
+		.type = RVT_EVENT_MARK, .offset = msg->offset,
+		.mark = sync == RVT_NTRACE_SYNC_EXT_TRIGGER ? RVT_MARK_TRIGGER : RVT_MARK_EVENT,
+	};
 
 	if (walked)
 		pass_sync(d, s, msg, faddr);

@@ -76,19 +76,18 @@ static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt
 /* ---- recording ---- */
 
 /* It has more outcomes than fit a memo. */
-static bool is_too_long(const struct rvt_ntrace_msg *msg)
+static bool is_too_long(const struct rvt_ntrace_msg *msg, enum rvt_dialect dialect)
 {
-	uint64_t hist, repeat;
+	struct rvt_ntrace_full full;
 	uint32_t bits;
 
-	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_HREPEAT))
+	if (msg->field[RVT_NTRACE_F_TCODE] != RVT_NTRACE_RESOURCE_FULL ||
+	    msg->field[RVT_NTRACE_F_RCODE] <= 1)
 		return false;
-	hist = msg->field[RVT_NTRACE_F_RDATA];
-	repeat = msg->field[RVT_NTRACE_F_HREPEAT];
-	if (!hist || hist >> RVT_NTRACE_MAX_HIST_BITS)
+	if (!rvt_ntrace_full_of(msg, dialect, &full) || !full.hist)
 		return true;
-	rvt_hist_outcomes(hist, &bits);
-	return repeat > RVT_MEMO_OUTCOMES || bits * repeat > RVT_MEMO_OUTCOMES;
+	rvt_hist_outcomes(full.hist, &bits);
+	return full.repeat > RVT_MEMO_OUTCOMES || bits * full.repeat > RVT_MEMO_OUTCOMES;
 }
 
 void rvt_ntrace_memo_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
@@ -106,7 +105,7 @@ void rvt_ntrace_memo_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	d->recent_src = src;
 	d->missed = false;
 	/* Replaying leaves a clean state. */
-	if (is_too_long(msg))
+	if (is_too_long(msg, d->params.dialect))
 		return;
 	if (missed && !traps)
 		rvt_memos_record_missed(s->flow);
@@ -229,11 +228,16 @@ static bool set_outcomes(struct rvt_speculation *spec, uint64_t hist, uint64_t r
 }
 
 /* Of ResourceFull, with @n fields, the first from RCODE on. */
-static bool read_full(struct rvt_speculation *spec, const uint64_t *field, unsigned int n)
+static bool read_full(struct rvt_speculation *spec, enum rvt_dialect dialect,
+		      const uint64_t *field, unsigned int n)
 {
 	const unsigned int rcode = field[0] & 15;
+	struct rvt_ntrace_full full;
 
-	return rcode == n && n <= 2 && set_outcomes(spec, field[0] >> 4, n == 2 ? field[1] : 1) &&
+	if (n != (rcode == 2 ? 2 : 1) || (rcode <= 2 && field[0] >> 36) ||
+	    !rvt_ntrace_full_read(dialect, rcode, field[0] >> 4, n == 2 ? field[1] : 1, &full))
+		return false;
+	return full.repeat <= RVT_MEMO_OUTCOMES && set_outcomes(spec, full.hist, full.repeat) &&
 	       spec->n_outcomes;
 }
 
@@ -251,7 +255,7 @@ static bool read_spec(const struct rvt_ntrace_decoder *d, const struct ntrace_cu
 		return false;
 	field[0] >>= shift;
 	if (tcode == RVT_NTRACE_RESOURCE_FULL)
-		return read_full(spec, field, n);
+		return read_full(spec, d->params.dialect, field, n);
 	icnt = field[0] >> 2;
 	if (n != (tcode == RVT_NTRACE_INDIRECT_BRANCH_HIST ? 3 : 2) || field[0] & 3 ||
 	    icnt >> RVT_NTRACE_MAX_ICNT_BITS || icnt <= r->ahead ||

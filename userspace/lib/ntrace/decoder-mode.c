@@ -36,8 +36,7 @@ static enum rvt_mode mode_of(const struct rvt_ntrace_msg *msg)
 	case RVT_NTRACE_DIRECT_BRANCH_SYNC:
 		return RVT_MODE_BTM;
 	case RVT_NTRACE_RESOURCE_FULL:
-		return msg->field[RVT_NTRACE_F_RCODE] == 1 || msg->field[RVT_NTRACE_F_RCODE] == 2 ?
-		       RVT_MODE_HTM : RVT_MODE_AUTO;
+		return msg->field[RVT_NTRACE_F_RCODE] ? RVT_MODE_HTM : RVT_MODE_AUTO;
 	default:
 		return rvt_ntrace_has(msg, RVT_NTRACE_F_HIST) ? RVT_MODE_HTM : RVT_MODE_AUTO;
 	}
@@ -54,7 +53,8 @@ enum rvt_mode rvt_ntrace_mode_ahead(const struct rvt_ntrace_decoder *d,
 	for (unsigned int n = 0; n < MODE_AHEAD && read != RVT_NTRACE_READ_MORE; n++) {
 		read = rvt_ntrace_reader_next(&ahead, &msg);
 		if (read != RVT_NTRACE_READ_MESSAGE ||
-		    rvt_ntrace_kind(msg.field[RVT_NTRACE_F_TCODE]) != RVT_NTRACE_STANDARD ||
+		    rvt_ntrace_kind(d->params.dialect, msg.field[RVT_NTRACE_F_TCODE]) !=
+		    RVT_NTRACE_STANDARD ||
 		    (d->params.src_bits && msg.field[RVT_NTRACE_F_SRC] != src))
 			continue;
 		if (may_change_mode(&msg))

@@ -110,6 +110,19 @@ void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_so
 /* A sync resets the encoder. 1.0: any. 1.0.0_rc7: not those that mark a place (SYNC 0, 4, 6). */
 bool rvt_ntrace_resets(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
 
+/* TIME, if @msg has a time stamp. (decoder.c) */
+void rvt_ntrace_emit_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			  const struct rvt_ntrace_msg *msg);
+
+/* ---- messages that only SiFive has (decoder-sifive.c) ---- */
+
+/* False: @msg is none of them. Its source need not be synchronised. */
+bool rvt_ntrace_on_sifive(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			  const struct rvt_ntrace_msg *msg);
+/* Software says who runs: scontext, and nothing of the privilege mode. */
+void rvt_ntrace_set_scontext(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			     const struct rvt_ntrace_msg *msg, uint64_t value);
+
 /* ---- BTM or HTM (decoder-mode.c) ---- */
 
 /* Whether the sync fits the mode of the source, which it may settle. */

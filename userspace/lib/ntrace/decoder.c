@@ -12,15 +12,15 @@
 
 /* ---- events without flow ---- */
 
-static void emit_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-		      const struct rvt_ntrace_msg *msg)
+void rvt_ntrace_emit_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			  const struct rvt_ntrace_msg *msg)
 {
 	struct rvt_event event = { .type = RVT_EVENT_TIME, .offset = msg->offset };
 	uint64_t stamp = msg->field[RVT_NTRACE_F_TSTAMP];
 
 	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_TSTAMP) || d->result)
 		return;
-	if (rvt_ntrace_is_sync(msg)) {
+	if (rvt_ntrace_has_full_time(msg)) {
 		s->time = stamp;
 		s->time_valid = true;
 	} else if (d->params.timestamp == RVT_TIMESTAMP_XOR) {
@@ -65,7 +65,7 @@ static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_r
 
 /* ---- messages ---- */
 
-/* Ownership (7.1): PROCESS is FORMAT 2, PRV 2, V 1, CONTEXT. */
+/* Ownership (7.1): PROCESS is FORMAT 2, PRV 2, V 1, CONTEXT; SiFive: a number that software chose. */
 static void on_ownership(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			 const struct rvt_ntrace_msg *msg)
 {
@@ -73,7 +73,12 @@ static void on_ownership(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source 
 	struct rvt_event event = { .type = RVT_EVENT_CONTEXT, .offset = msg->offset };
 	struct rvt_context *c = &s->context;
 
-	emit_time(d, s, msg);
+	rvt_ntrace_emit_time(d, s, msg);
+	if (d->params.dialect == RVT_DIALECT_NTRACE_SIFIVE) {
+		if (!d->result)
+			rvt_ntrace_set_scontext(d, s, msg, process);
+		return;
+	}
 	if ((process & 3) == 1 || d->result) {
 		d->stream.stats.reserved_messages++;
 		return;
@@ -107,27 +112,27 @@ static bool is_running(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s
 static void on_resource_full(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			     const struct rvt_ntrace_msg *msg)
 {
-	uint64_t rcode = msg->field[RVT_NTRACE_F_RCODE], rdata = msg->field[RVT_NTRACE_F_RDATA];
-	uint64_t repeat = rcode == 2 ? msg->field[RVT_NTRACE_F_HREPEAT] : 1;
+	const uint64_t rcode = msg->field[RVT_NTRACE_F_RCODE];
+	struct rvt_ntrace_full full = {};
 
 	if (!is_running(d, s, msg))
 		return;
-	if (rcode > 2 || !repeat) {
+	if (rcode && !rvt_ntrace_full_of(msg, d->params.dialect, &full)) {
 		d->stream.stats.errors++;
 		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_PACKET, true,
-				rcode > 2 ? "ResourceFull with an RCODE that is not known" :
-					    "ResourceFull with an HREPEAT of 0");
+				rcode == 2 ? "ResourceFull with an HREPEAT of 0" :
+					     "ResourceFull with an RCODE that is not known");
 		return;
 	}
 	if (rcode && !rvt_ntrace_settle_mode(d, s, msg, RVT_MODE_HTM))
 		return;
 	if (s->flowing && !rcode)
-		rvt_ntrace_report(s, rdata);
+		rvt_ntrace_report(s, msg->field[RVT_NTRACE_F_RDATA]);
 	if (s->flowing && rcode) {
-		rvt_hist_set(&s->hist, rdata, repeat);
+		rvt_hist_set(&s->hist, full.hist, full.repeat);
 		rvt_ntrace_walk_hist(d, s, msg);
 	}
-	emit_time(d, s, msg);
+	rvt_ntrace_emit_time(d, s, msg);
 }
 
 static void on_direct_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
@@ -138,12 +143,12 @@ static void on_direct_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 	if (!is_running(d, s, msg) || !rvt_ntrace_settle_mode(d, s, msg, RVT_MODE_BTM))
 		return;
 	if (!s->flowing) {
-		emit_time(d, s, msg);
+		rvt_ntrace_emit_time(d, s, msg);
 		return;
 	}
 	rvt_ntrace_report(s, msg->field[RVT_NTRACE_F_ICNT]);
 	if (!rvt_ntrace_walk(d, s, msg, RVT_NTRACE_LAST_TAKEN)) {
-		emit_time(d, s, msg);
+		rvt_ntrace_emit_time(d, s, msg);
 		return;
 	}
 	if (!rvt_ntrace_last_was_branch(d, s)) {
@@ -158,7 +163,7 @@ static void on_direct_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 	s->repeat = (struct rvt_ntrace_repeat){
 		.valid = true, .direct = true, .icnt = msg->field[RVT_NTRACE_F_ICNT],
 	};
-	emit_time(d, s, msg);
+	rvt_ntrace_emit_time(d, s, msg);
 }
 
 /* An indirect branch while flow is not known: flow resumes at its address. */
@@ -190,7 +195,7 @@ static void on_indirect_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_s
 		rvt_ntrace_report(s, repeat.icnt);
 		rvt_hist_set(&s->hist, repeat.hist, 1);
 		if (rvt_ntrace_walk(d, s, msg, RVT_NTRACE_LAST_NOT_TAKEN)) {
-			emit_time(d, s, msg);
+			rvt_ntrace_emit_time(d, s, msg);
 			if (!d->result)
 				rvt_ntrace_arrive(d, s, msg, repeat.btype, target);
 			if (s->flowing)
@@ -199,7 +204,7 @@ static void on_indirect_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_s
 		}
 	}
 	/* No code, no flow; but the address is known unless the walk found a contradiction. */
-	emit_time(d, s, msg);
+	rvt_ntrace_emit_time(d, s, msg);
 	if (s->synced && !d->result)
 		resume(d, s, msg, target);
 }
@@ -236,7 +241,7 @@ static void on_repeat_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 	}
 	if (s->flowing)
 		s->repeat = repeat;
-	emit_time(d, s, msg);
+	rvt_ntrace_emit_time(d, s, msg);
 	if (n && !s->flowing && s->synced && !d->result && !repeat.direct)
 		resume(d, s, msg, repeat.target);
 }
@@ -261,7 +266,7 @@ static void on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 					 RVT_NTRACE_DIRECT_BRANCH_SYNC ?
 					 RVT_NTRACE_LAST_TAKEN : RVT_NTRACE_LAST_NOT_TAKEN);
 	}
-	emit_time(d, s, msg);
+	rvt_ntrace_emit_time(d, s, msg);
 	if (d->result)
 		return;
 	rvt_ntrace_arrive_sync(d, s, msg, walked,
@@ -297,7 +302,7 @@ static void on_correlation(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 			rvt_hist_set(&s->hist, msg->field[RVT_NTRACE_F_HIST], 1);
 		walked = rvt_ntrace_walk(d, s, msg, RVT_NTRACE_LAST_NOT_TAKEN);
 	}
-	emit_time(d, s, msg);
+	rvt_ntrace_emit_time(d, s, msg);
 	/* An encoder that is enabled anew counts from zero: only a sync tells the time again. */
 	s->time_valid = false;
 	s->context = (struct rvt_context){};	/* nor whose flow it is, until Ownership follows */
@@ -317,7 +322,7 @@ static void on_error(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 
 	d->stream.stats.lost_reports++;
 	rvt_ntrace_drain(d, s);
-	emit_time(d, s, msg);
+	rvt_ntrace_emit_time(d, s, msg);
 	if (d->result)
 		return;
 	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_OVERFLOW, true,
@@ -350,6 +355,8 @@ static void on_standard(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 		on_sync(d, s, msg);
 		return;
 	}
+	if (rvt_ntrace_on_sifive(d, s, msg))
+		return;
 	if (tcode == RVT_NTRACE_ERROR) {
 		s->complained = true;
 		on_error(d, s, msg);
@@ -417,7 +424,7 @@ static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg
 		if (d->result)
 			return;
 	}
-	switch (rvt_ntrace_kind(msg->field[RVT_NTRACE_F_TCODE])) {
+	switch (rvt_ntrace_kind(d->params.dialect, msg->field[RVT_NTRACE_F_TCODE])) {
 	case RVT_NTRACE_VENDOR:
 		d->stream.stats.vendor_messages++;
 		return;
@@ -469,7 +476,8 @@ static int decoder_create(const struct rvt_params *params, const struct rvt_stre
 
 	if (params->src_bits > RVT_NTRACE_MAX_SRC_BITS || !ops->flow ||
 	    (params->dialect != RVT_DIALECT_NTRACE_RC7 &&
-	     params->dialect != RVT_DIALECT_NTRACE_1_0))
+	     params->dialect != RVT_DIALECT_NTRACE_1_0 &&
+	     params->dialect != RVT_DIALECT_NTRACE_SIFIVE))
 		return -EINVAL;
 	d = calloc(1, sizeof(*d));
 	if (!d)

@@ -17,7 +17,7 @@ static bool quiet(const struct rvt_ntrace_encoder *enc)
 
 static void set_time(struct rvt_ntrace_encoder *enc, struct rvt_ntrace_msg *msg, uint64_t now)
 {
-	if (rvt_ntrace_is_sync(msg))
+	if (rvt_ntrace_has_full_time(msg))
 		rvt_ntrace_set(msg, RVT_NTRACE_F_TSTAMP, now);
 	else if (enc->config.timestamp == RVT_TIMESTAMP_XOR)
 		rvt_ntrace_set(msg, RVT_NTRACE_F_TSTAMP, now ^ enc->time);

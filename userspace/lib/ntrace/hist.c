@@ -7,6 +7,34 @@
 /* So many outcomes cannot be of half-words that are not in any I-CNT. */
 #define MAX_REPEAT (1u << 24)
 
+bool rvt_ntrace_full_read(enum rvt_dialect dialect, unsigned int rcode, uint64_t rdata,
+			  uint64_t hrepeat, struct rvt_ntrace_full *full)
+{
+	switch (rcode) {
+	case 1:
+		*full = (struct rvt_ntrace_full){ rdata, 1 };
+		return true;
+	case 2:
+		*full = (struct rvt_ntrace_full){ rdata, hrepeat };
+		return hrepeat;
+	case 8:
+	case 9:
+		*full = (struct rvt_ntrace_full){ rcode == 8 ? 0x2 : 0x3, rdata };
+		return dialect == RVT_DIALECT_NTRACE_SIFIVE;
+	default:
+		return false;
+	}
+}
+
+bool rvt_ntrace_full_of(const struct rvt_ntrace_msg *msg, enum rvt_dialect dialect,
+			struct rvt_ntrace_full *full)
+{
+	const uint64_t rcode = msg->field[RVT_NTRACE_F_RCODE];
+
+	return rvt_ntrace_full_read(dialect, rcode, msg->field[RVT_NTRACE_F_RDATA],
+				    rcode == 2 ? msg->field[RVT_NTRACE_F_HREPEAT] : 1, full);
+}
+
 void rvt_hist_set(struct rvt_hist *h, uint32_t hist, uint64_t repeat)
 {
 	uint32_t bits;

@@ -6,7 +6,9 @@
 #ifndef RVT_LIB_NTRACE_HIST_H
 #define RVT_LIB_NTRACE_HIST_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <rvtrace/ntrace.h>
 
 /* Outcomes, the first of them in bit 0, again and again. */
 struct rvt_hist {
@@ -32,6 +34,19 @@ static inline uint64_t rvt_hist_outcomes(uint32_t hist, uint32_t *n)
 
 /* @repeat times the field @hist: stop bit on top, last branch in bit 0 (N-Trace 8.3). */
 void rvt_hist_set(struct rvt_hist *h, uint32_t hist, uint64_t repeat);
+
+/* Of a ResourceFull: so many times the field HIST. */
+struct rvt_ntrace_full {
+	uint32_t hist;
+	uint64_t repeat;
+};
+
+/* What the history of @msg is, a ResourceFull; false: it has none, or an RCODE not of @dialect. */
+bool rvt_ntrace_full_of(const struct rvt_ntrace_msg *msg, enum rvt_dialect dialect,
+			struct rvt_ntrace_full *full);
+/* The same for the values of its fields. @hrepeat: with RCODE 2. */
+bool rvt_ntrace_full_read(enum rvt_dialect dialect, unsigned int rcode, uint64_t rdata,
+			  uint64_t hrepeat, struct rvt_ntrace_full *full);
 /* The first 64 outcomes, or all if there are fewer. */
 uint64_t rvt_hist_begin(struct rvt_hist *h);
 /*

@@ -43,8 +43,8 @@ struct rvt_ntrace_layout {
 	uint8_t n_fixed, n_var;
 	uint8_t hist;			/* field that must have a stop bit; 0: none */
 	bool depends;			/* fixed fields choose another layout */
-	uint32_t present;
-	struct { uint8_t field, shift, mask; } fixed[2];
+	uint64_t present;
+	struct { uint8_t field, shift, mask; } fixed[3];
 	struct { uint8_t field, max_bits; } var[3];
 };
 
@@ -53,7 +53,10 @@ enum {
 	RVT_NTRACE_LAYOUT_RCODE_0 = 64,
 	RVT_NTRACE_LAYOUT_RCODE_1,
 	RVT_NTRACE_LAYOUT_RCODE_2,
+	RVT_NTRACE_LAYOUT_RCODE_8,	/* SiFive: 8 and 9 */
 	RVT_NTRACE_LAYOUT_CDF_1,
+	RVT_NTRACE_LAYOUT_CKDF_1,
+	RVT_NTRACE_LAYOUT_SYNC_CKDF_1,
 	RVT_NTRACE_LAYOUTS
 };
 
@@ -71,6 +74,7 @@ struct rvt_ntrace_reader {
 	uint32_t carry_len;
 	uint32_t src_mask;
 	uint8_t src_bits;
+	bool sifive;
 	bool timestamps;
 	bool tentative;			/* nobody knows whether a message starts here */
 	bool hunting;			/* until the byte behind the next end of message */
@@ -124,7 +128,7 @@ static inline void rvt_ntrace_set(struct rvt_ntrace_msg *msg, enum rvt_ntrace_fi
 {
 	msg->field[field] = value;
 	msg->bits[field] = 0;
-	msg->present |= 1u << field;
+	msg->present |= UINT64_C(1) << field;
 }
 
 /* A message without fields but its TCODE. */
@@ -134,8 +138,14 @@ static inline void rvt_ntrace_begin(struct rvt_ntrace_msg *msg, enum rvt_ntrace_
 	rvt_ntrace_set(msg, RVT_NTRACE_F_TCODE, tcode);
 }
 
-/* Any message with a SYNC field, and so an F-ADDR. */
+/* Any message with SYNC and F-ADDR. */
 static inline bool rvt_ntrace_is_sync(const struct rvt_ntrace_msg *msg)
+{
+	return rvt_ntrace_has(msg, RVT_NTRACE_F_FADDR);
+}
+
+/* TSTAMP is the time itself, not what has changed since the last one. */
+static inline bool rvt_ntrace_has_full_time(const struct rvt_ntrace_msg *msg)
 {
 	return rvt_ntrace_has(msg, RVT_NTRACE_F_SYNC);
 }
@@ -156,6 +166,27 @@ static inline uint64_t rvt_ntrace_addr(const struct rvt_ntrace_msg *msg,
 		value |= UINT64_MAX << bits;
 	value <<= 1;
 	return xlen == 32 ? (uint32_t)value : value;
+}
+
+/*
+ * An in-circuit trace message (SiFive): *pc is where what it reports happened, *reference the one of
+ * U-ADDR, before and after it. False: it has no address.
+ */
+static inline bool rvt_ntrace_circuit_address(const struct rvt_ntrace_msg *msg, unsigned int xlen,
+					      bool extend_msb, uint64_t *reference, uint64_t *pc)
+{
+	const bool two = msg->field[RVT_NTRACE_F_CKDF];
+	const uint64_t cksrc = msg->field[RVT_NTRACE_F_CKSRC];
+
+	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_CKSRC) || (cksrc == RVT_NTRACE_CK_CONTROL && !two))
+		return false;
+	*pc = rvt_ntrace_addr(msg, RVT_NTRACE_F_CKDATA0, xlen, extend_msb);
+	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_SYNC))
+		*pc ^= *reference;
+	*reference = *pc;
+	if (cksrc == RVT_NTRACE_CK_CALL && two)
+		*reference ^= rvt_ntrace_addr(msg, RVT_NTRACE_F_CKDATA1, xlen, extend_msb);
+	return true;
 }
 
 /* ---- writer ---- */

@@ -35,6 +35,11 @@ struct meaning {
 	uint64_t address, time;
 };
 
+static bool is_sifive(const struct ntrace_dump *dump)
+{
+	return dump->params.dialect == RVT_DIALECT_NTRACE_SIFIVE;
+}
+
 static const struct rvt_ntrace_use no_uses[] = { { RVT_NTRACE_FIELDS, 0, 0 } };
 
 static void resolve_address(const struct ntrace_dump *dump, struct source *source,
@@ -42,6 +47,7 @@ static void resolve_address(const struct ntrace_dump *dump, struct source *sourc
 {
 	bool extend = dump->params.options & RVT_OPT_EXTEND_ADDRESS_MSB;
 	unsigned int xlen = dump->params.xlen;
+	uint64_t address;
 
 	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_ERROR)
 		source->ref_valid = false;
@@ -50,6 +56,11 @@ static void resolve_address(const struct ntrace_dump *dump, struct source *sourc
 		source->ref_valid = true;
 	} else if (rvt_ntrace_has(msg, RVT_NTRACE_F_UADDR)) {
 		source->ref ^= rvt_ntrace_addr(msg, RVT_NTRACE_F_UADDR, xlen, extend);
+	} else if (rvt_ntrace_circuit_address(msg, xlen, extend, &source->ref, &address)) {
+		source->ref_valid |= rvt_ntrace_has(msg, RVT_NTRACE_F_SYNC);
+		meaning->address_valid = source->ref_valid;
+		meaning->address = address;
+		return;
 	} else {
 		return;
 	}
@@ -65,7 +76,7 @@ static void resolve_time(const struct ntrace_dump *dump, struct source *source,
 	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_TSTAMP))
 		return;
 	stamp = msg->field[RVT_NTRACE_F_TSTAMP];
-	if (rvt_ntrace_is_sync(msg)) {
+	if (rvt_ntrace_has_full_time(msg)) {
 		source->time = stamp;
 		source->time_valid = true;
 	} else if (dump->params.timestamp == RVT_TIMESTAMP_XOR) {
@@ -91,14 +102,17 @@ static bool is_hist(const struct rvt_ntrace_msg *msg, enum rvt_ntrace_field fiel
 static bool is_hex(enum rvt_ntrace_field field)
 {
 	return field == RVT_NTRACE_F_UADDR || field == RVT_NTRACE_F_FADDR ||
-	       field == RVT_NTRACE_F_PROCESS || field == RVT_NTRACE_F_ECODE;
+	       field == RVT_NTRACE_F_PROCESS || field == RVT_NTRACE_F_ECODE ||
+	       (field >= RVT_NTRACE_F_IDTAG && field <= RVT_NTRACE_F_CKDATA1 &&
+		field != RVT_NTRACE_F_CKSRC && field != RVT_NTRACE_F_CKDF);
 }
 
 /* The next field of a message in the order of transmission, without TCODE; false at the end. */
-static bool next_field(const struct rvt_ntrace_msg *msg, unsigned int *pos,
-		       enum rvt_ntrace_field *field)
+static bool next_field(enum rvt_dialect dialect, const struct rvt_ntrace_msg *msg,
+		       unsigned int *pos, enum rvt_ntrace_field *field)
 {
-	const struct rvt_ntrace_format *format = rvt_ntrace_format(msg->field[RVT_NTRACE_F_TCODE]);
+	const struct rvt_ntrace_format *format =
+		rvt_ntrace_format_of(dialect, msg->field[RVT_NTRACE_F_TCODE]);
 	const struct rvt_ntrace_use *uses = format ? format->uses : no_uses;
 	unsigned int n = 0;
 
@@ -142,10 +156,12 @@ static void text_process(FILE *out, uint64_t process)
 			"CONTEXT", process >> 5);
 }
 
-static void text_field(FILE *out, const struct rvt_ntrace_msg *msg, enum rvt_ntrace_field field)
+static void text_field(const struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg,
+		       enum rvt_ntrace_field field)
 {
 	uint64_t value = msg->field[field];
-	const char *name = rvt_ntrace_value_name(field, value);
+	const char *name = rvt_ntrace_value_name(dump->params.dialect, field, value);
+	FILE *out = dump->out;
 
 	fprintf(out, " %s=", rvt_ntrace_fields[field].name);
 	if (is_hist(msg, field))
@@ -156,7 +172,7 @@ static void text_field(FILE *out, const struct rvt_ntrace_msg *msg, enum rvt_ntr
 		fprintf(out, "%" PRIu64, value);
 	if (name)
 		fprintf(out, "(%s)", name);
-	if (field == RVT_NTRACE_F_PROCESS)
+	if (field == RVT_NTRACE_F_PROCESS && !is_sifive(dump))
 		text_process(out, value);
 }
 
@@ -164,6 +180,8 @@ static void text_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *
 			 const struct meaning *meaning)
 {
 	FILE *out = dump->out;
+	const enum rvt_dialect dialect = dump->params.dialect;
+	const unsigned int tcode = msg->field[RVT_NTRACE_F_TCODE];
 	enum rvt_ntrace_field field;
 	unsigned int pos = 0;
 
@@ -174,11 +192,11 @@ static void text_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *
 		else
 			fputs("   ", out);
 	}
-	fprintf(out, "  %s", rvt_ntrace_name(msg->field[RVT_NTRACE_F_TCODE]));
-	if (rvt_ntrace_kind(msg->field[RVT_NTRACE_F_TCODE]) != RVT_NTRACE_STANDARD)
-		fprintf(out, " TCODE=%" PRIu64, msg->field[RVT_NTRACE_F_TCODE]);
-	while (next_field(msg, &pos, &field))
-		text_field(out, msg, field);
+	fprintf(out, "  %s", rvt_ntrace_name(dialect, tcode));
+	if (rvt_ntrace_kind(dialect, tcode) != RVT_NTRACE_STANDARD)
+		fprintf(out, " TCODE=%u", tcode);
+	while (next_field(dump->params.dialect, msg, &pos, &field))
+		text_field(dump, msg, field);
 	if (meaning->address_valid)
 		fprintf(out, " address=0x%" PRIx64, meaning->address);
 	if (meaning->time_valid)
@@ -188,15 +206,17 @@ static void text_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *
 
 /* ---- JSON ---- */
 
-static void json_field(FILE *out, const struct rvt_ntrace_msg *msg, enum rvt_ntrace_field field)
+static void json_field(const struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg,
+		       enum rvt_ntrace_field field)
 {
 	uint64_t value = msg->field[field];
+	FILE *out = dump->out;
 
 	if (is_hex(field))
 		fprintf(out, ",\"%s\":\"0x%" PRIx64 "\"", rvt_ntrace_fields[field].name, value);
 	else
 		fprintf(out, ",\"%s\":%" PRIu64, rvt_ntrace_fields[field].name, value);
-	if (field == RVT_NTRACE_F_PROCESS) {
+	if (field == RVT_NTRACE_F_PROCESS && !is_sifive(dump)) {
 		fprintf(out, ",\"FORMAT\":%u,\"PRV\":%u,\"V\":%u", (unsigned int)(value & 3),
 			(unsigned int)(value >> 2 & 3), (unsigned int)(value >> 4 & 1));
 		if (value & 3)
@@ -215,9 +235,10 @@ static void json_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *
 	for (uint32_t i = 0; i < msg->len_bytes; i++)
 		fprintf(out, "%02x", dump->reader.bytes[i]);
 	fprintf(out, "\",\"message\":\"%s\",\"TCODE\":%" PRIu64,
-		rvt_ntrace_name(msg->field[RVT_NTRACE_F_TCODE]), msg->field[RVT_NTRACE_F_TCODE]);
-	while (next_field(msg, &pos, &field))
-		json_field(out, msg, field);
+		rvt_ntrace_name(dump->params.dialect, msg->field[RVT_NTRACE_F_TCODE]),
+		msg->field[RVT_NTRACE_F_TCODE]);
+	while (next_field(dump->params.dialect, msg, &pos, &field))
+		json_field(dump, msg, field);
 	if (meaning->address_valid)
 		fprintf(out, ",\"address\":\"0x%" PRIx64 "\"", meaning->address);
 	if (meaning->time_valid)

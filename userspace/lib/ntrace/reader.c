@@ -25,7 +25,7 @@ struct segment {
 static void add_use(struct rvt_ntrace_layout *layout, const struct rvt_ntrace_use *use,
 		    unsigned int revision)
 {
-	layout->present |= 1u << use->field;
+	layout->present |= UINT64_C(1) << use->field;
 	if (use->field == RVT_NTRACE_F_HIST)
 		layout->hist = use->field;
 	if (use->bits) {
@@ -55,6 +55,22 @@ static void build(struct rvt_ntrace_layout *layout, const struct rvt_ntrace_form
 			add_use(layout, use, revision);
 }
 
+/* Beside the tables of TCODEs: counts of branches, and in-circuit trace with a second value. */
+static void build_sifive(struct rvt_ntrace_layout *layouts, unsigned int src_bits,
+			 unsigned int revision)
+{
+	build(&layouts[RVT_NTRACE_LAYOUT_RCODE_8], rvt_ntrace_format(RVT_NTRACE_RESOURCE_FULL),
+	      src_bits, revision, RVT_NTRACE_ALWAYS);
+	layouts[RVT_NTRACE_LAYOUT_RCODE_8].var[0].max_bits = RVT_NTRACE_MAX_COUNT_BITS;
+	build(&layouts[RVT_NTRACE_LAYOUT_CKDF_1], rvt_ntrace_format(RVT_NTRACE_IN_CIRCUIT_TRACE),
+	      src_bits, revision, RVT_NTRACE_WHEN_CKDF_1);
+	build(&layouts[RVT_NTRACE_LAYOUT_SYNC_CKDF_1],
+	      rvt_ntrace_format(RVT_NTRACE_IN_CIRCUIT_TRACE_SYNC), src_bits, revision,
+	      RVT_NTRACE_WHEN_CKDF_1);
+	layouts[RVT_NTRACE_IN_CIRCUIT_TRACE].depends = true;
+	layouts[RVT_NTRACE_IN_CIRCUIT_TRACE_SYNC].depends = true;
+}
+
 int rvt_ntrace_reader_init(struct rvt_ntrace_reader *reader, const struct rvt_params *params)
 {
 	unsigned int revision = params->dialect == RVT_DIALECT_NTRACE_RC7 ? 0 : 1;
@@ -70,9 +86,14 @@ int rvt_ntrace_reader_init(struct rvt_ntrace_reader *reader, const struct rvt_pa
 	reader->src_bits = src_bits;
 	reader->src_mask = (1u << src_bits) - 1;
 	reader->timestamps = params->timestamp != RVT_TIMESTAMP_NONE;
-	for (size_t i = 0; i < RVT_NTRACE_FORMATS; i++)
-		build(&layouts[rvt_ntrace_formats[i].tcode], &rvt_ntrace_formats[i], src_bits,
-		      revision, RVT_NTRACE_ALWAYS);
+	reader->sifive = params->dialect == RVT_DIALECT_NTRACE_SIFIVE;
+	for (unsigned int tcode = 0; tcode < RVT_NTRACE_LAYOUT_RCODE_0; tcode++) {
+		const struct rvt_ntrace_format *format =
+			rvt_ntrace_format_of(params->dialect, tcode);
+
+		if (format)
+			build(&layouts[tcode], format, src_bits, revision, RVT_NTRACE_ALWAYS);
+	}
 	build(&layouts[RVT_NTRACE_LAYOUT_RCODE_0], full, src_bits, revision, RVT_NTRACE_ALWAYS);
 	layouts[RVT_NTRACE_LAYOUT_RCODE_0].var[0].max_bits = RVT_NTRACE_MAX_ICNT_BITS;
 	build(&layouts[RVT_NTRACE_LAYOUT_RCODE_1], full, src_bits, revision, RVT_NTRACE_ALWAYS);
@@ -86,6 +107,8 @@ int rvt_ntrace_reader_init(struct rvt_ntrace_reader *reader, const struct rvt_pa
 	layouts[RVT_NTRACE_LAYOUT_RCODE_2].hist = RVT_NTRACE_F_RDATA;
 	layouts[RVT_NTRACE_RESOURCE_FULL].depends = true;
 	layouts[RVT_NTRACE_PROG_TRACE_CORRELATION].depends = true;
+	if (reader->sifive)
+		build_sifive(layouts, src_bits, revision);
 	reader->tentative = true;
 	return 0;
 }
@@ -246,11 +269,11 @@ static __attribute__((noinline)) enum rvt_ntrace_read
 parse_opaque(const struct rvt_ntrace_reader *reader, struct parse *parse, struct segment *seg,
 	     struct rvt_ntrace_msg *msg)
 {
-	msg->present = 1u << RVT_NTRACE_F_TCODE;
+	msg->present = UINT64_C(1) << RVT_NTRACE_F_TCODE;
 	if (reader->src_bits) {
 		if (seg->len_bytes * 6 < 6u + reader->src_bits)
 			return damaged(parse, "message ends inside SRC");
-		msg->present |= 1u << RVT_NTRACE_F_SRC;
+		msg->present |= UINT64_C(1) << RVT_NTRACE_F_SRC;
 	}
 	while (!seg->last) {
 		enum rvt_ntrace_read read = take(parse->bytes + parse->used,
@@ -268,19 +291,31 @@ static const struct rvt_ntrace_layout *variant(const struct rvt_ntrace_reader *r
 					       const struct rvt_ntrace_layout *layout,
 					       const struct rvt_ntrace_msg *msg)
 {
-	uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
+	const struct rvt_ntrace_layout *layouts = reader->layouts;
+	uint64_t rcode;
 
-	if (tcode == RVT_NTRACE_RESOURCE_FULL) {
-		if (msg->field[RVT_NTRACE_F_RCODE] <= 2)
-			layout = &reader->layouts[RVT_NTRACE_LAYOUT_RCODE_0 +
-						  msg->field[RVT_NTRACE_F_RCODE]];
-	} else if (tcode == RVT_NTRACE_PROG_TRACE_CORRELATION) {
+	switch (msg->field[RVT_NTRACE_F_TCODE]) {
+	case RVT_NTRACE_RESOURCE_FULL:
+		rcode = msg->field[RVT_NTRACE_F_RCODE];
+		if (rcode <= 2)
+			return &layouts[RVT_NTRACE_LAYOUT_RCODE_0 + rcode];
+		return reader->sifive && rcode >> 1 == 4 ? &layouts[RVT_NTRACE_LAYOUT_RCODE_8] :
+							   layout;
+	case RVT_NTRACE_PROG_TRACE_CORRELATION:
 		if (msg->field[RVT_NTRACE_F_CDF] > 1)
 			return NULL;
-		if (msg->field[RVT_NTRACE_F_CDF])
-			layout = &reader->layouts[RVT_NTRACE_LAYOUT_CDF_1];
+		return msg->field[RVT_NTRACE_F_CDF] ? &layouts[RVT_NTRACE_LAYOUT_CDF_1] : layout;
+	case RVT_NTRACE_IN_CIRCUIT_TRACE:
+	case RVT_NTRACE_IN_CIRCUIT_TRACE_SYNC:
+		if (msg->field[RVT_NTRACE_F_CKDF] > 1)
+			return NULL;
+		if (!msg->field[RVT_NTRACE_F_CKDF])
+			return layout;
+		return &layouts[msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_IN_CIRCUIT_TRACE ?
+				RVT_NTRACE_LAYOUT_CKDF_1 : RVT_NTRACE_LAYOUT_SYNC_CKDF_1];
+	default:
+		return layout;
 	}
-	return layout;
 }
 
 /* The message at parse->bytes, which is not idle. On MESSAGE parse->used is its length, on
@@ -296,7 +331,7 @@ static inline enum rvt_ntrace_read parse_message(const struct rvt_ntrace_reader 
 	struct segment seg;
 	const char *what = NULL;
 	unsigned int tcode, used;
-	uint32_t present;
+	uint64_t present;
 	int bits;
 
 	parse->avail = avail;
@@ -326,7 +361,8 @@ static inline enum rvt_ntrace_read parse_message(const struct rvt_ntrace_reader 
 		layout = variant(reader, layout, msg);
 		if (unlikely(!layout)) {
 			parse->used = used;
-			return damaged(parse, "reserved CDF value");
+			return damaged(parse, tcode == RVT_NTRACE_PROG_TRACE_CORRELATION ?
+				       "reserved CDF value" : "reserved CKDF value");
 		}
 	}
 	present = layout->present;
@@ -357,7 +393,7 @@ static inline enum rvt_ntrace_read parse_message(const struct rvt_ntrace_reader 
 			used += seg.len_bytes;
 			if (likely(seg.last))
 				what = store(msg, &seg, seg.len_bytes * 6, RVT_NTRACE_F_TSTAMP, 64);
-			present |= 1u << RVT_NTRACE_F_TSTAMP;
+			present |= UINT64_C(1) << RVT_NTRACE_F_TSTAMP;
 		}
 	}
 	parse->used = used;
@@ -409,6 +445,8 @@ static bool begins_trace(const struct rvt_ntrace_msg *msg)
 	case RVT_NTRACE_PROG_TRACE_CORRELATION:
 	case RVT_NTRACE_ERROR:
 		return true;
+	case RVT_NTRACE_IN_CIRCUIT_TRACE_SYNC:
+		return rvt_ntrace_has(msg, RVT_NTRACE_F_CKSRC);
 	default:
 		return false;
 	}

@@ -5,8 +5,10 @@
 #define VAR(f) { RVT_NTRACE_F_##f, 0, RVT_NTRACE_ALWAYS }
 #define VAR_WHEN(f, w) { RVT_NTRACE_F_##f, 0, RVT_NTRACE_WHEN_##w }
 #define END { RVT_NTRACE_FIELDS, 0, 0 }
-#define FORMAT(id, modes, name, ...) \
-	{ RVT_NTRACE_##id, RVT_NTRACE_IN_##modes, name, { __VA_ARGS__, END } }
+#define FORMAT_OF(dialects, id, modes, name, ...) \
+	{ RVT_NTRACE_##id, RVT_NTRACE_IN_##modes, RVT_NTRACE_OF_##dialects, name, \
+	  { __VA_ARGS__, END } }
+#define FORMAT(id, modes, name, ...) FORMAT_OF(ALL, id, modes, name, __VA_ARGS__)
 
 const struct rvt_ntrace_format rvt_ntrace_formats[RVT_NTRACE_FORMATS] = {
 	FORMAT(OWNERSHIP, ANY, "Ownership", VAR(PROCESS)),
@@ -26,6 +28,13 @@ const struct rvt_ntrace_format rvt_ntrace_formats[RVT_NTRACE_FORMATS] = {
 	FORMAT(REPEAT_BRANCH, ANY, "RepeatBranch", VAR(BCNT)),
 	FORMAT(PROG_TRACE_CORRELATION, ANY, "ProgTraceCorrelation",
 	       FIX(EVCODE, 4), FIX(CDF, 2), VAR(ICNT), VAR_WHEN(HIST, CDF_1)),
+	FORMAT_OF(SIFIVE, DATA_ACQUISITION, ANY, "DataAcquisition", VAR(IDTAG), VAR(DQDATA)),
+	FORMAT_OF(SIFIVE, AUX_ACCESS_WRITE, ANY, "AuxAccessWrite", VAR(ADDR), VAR(DATA)),
+	FORMAT_OF(SIFIVE, IN_CIRCUIT_TRACE, ANY, "InCircuitTrace",
+		  FIX(CKSRC, 4), FIX(CKDF, 2), VAR(CKDATA0), VAR_WHEN(CKDATA1, CKDF_1)),
+	FORMAT_OF(SIFIVE, IN_CIRCUIT_TRACE_SYNC, ANY, "InCircuitTraceSync",
+		  FIX(SYNC, 4), FIX(CKSRC, 4), FIX(CKDF, 2), VAR(CKDATA0),
+		  VAR_WHEN(CKDATA1, CKDF_1)),
 };
 
 const struct rvt_ntrace_field_info rvt_ntrace_fields[RVT_NTRACE_FIELDS] = {
@@ -47,6 +56,14 @@ const struct rvt_ntrace_field_info rvt_ntrace_fields[RVT_NTRACE_FIELDS] = {
 	[RVT_NTRACE_F_CDF] = { "CDF", { 2, 2 } },
 	[RVT_NTRACE_F_PROCESS] = { "PROCESS", { 64, 64 } },
 	[RVT_NTRACE_F_TSTAMP] = { "TSTAMP", { 64, 64 } },
+	[RVT_NTRACE_F_IDTAG] = { "IDTAG", { 64, 64 } },
+	[RVT_NTRACE_F_DQDATA] = { "DQDATA", { 64, 64 } },
+	[RVT_NTRACE_F_ADDR] = { "ADDR", { 64, 64 } },
+	[RVT_NTRACE_F_DATA] = { "DATA", { 64, 64 } },
+	[RVT_NTRACE_F_CKSRC] = { "CKSRC", { 4, 4 } },
+	[RVT_NTRACE_F_CKDF] = { "CKDF", { 2, 2 } },
+	[RVT_NTRACE_F_CKDATA0] = { "CKDATA0", { 64, 64 } },
+	[RVT_NTRACE_F_CKDATA1] = { "CKDATA1", { 64, 64 } },
 };
 
 const struct rvt_ntrace_format *rvt_ntrace_format(unsigned int tcode)
@@ -57,23 +74,61 @@ const struct rvt_ntrace_format *rvt_ntrace_format(unsigned int tcode)
 	return NULL;
 }
 
-enum rvt_ntrace_kind rvt_ntrace_kind(unsigned int tcode)
+const struct rvt_ntrace_format *rvt_ntrace_format_of(enum rvt_dialect dialect, unsigned int tcode)
 {
-	if (rvt_ntrace_format(tcode))
+	const struct rvt_ntrace_format *format = rvt_ntrace_format(tcode);
+	const unsigned int of = dialect == RVT_DIALECT_NTRACE_SIFIVE ? RVT_NTRACE_OF_SIFIVE :
+								       RVT_NTRACE_OF_STANDARD;
+
+	return format && format->dialects & of ? format : NULL;
+}
+
+enum rvt_ntrace_kind rvt_ntrace_kind(enum rvt_dialect dialect, unsigned int tcode)
+{
+	if (rvt_ntrace_format_of(dialect, tcode))
 		return RVT_NTRACE_STANDARD;
 	return tcode >= 56 && tcode <= 62 ? RVT_NTRACE_VENDOR : RVT_NTRACE_RESERVED;
 }
 
-const char *rvt_ntrace_name(unsigned int tcode)
+const char *rvt_ntrace_name(enum rvt_dialect dialect, unsigned int tcode)
 {
-	const struct rvt_ntrace_format *format = rvt_ntrace_format(tcode);
+	const struct rvt_ntrace_format *format = rvt_ntrace_format_of(dialect, tcode);
 
 	if (format)
 		return format->name;
-	return rvt_ntrace_kind(tcode) == RVT_NTRACE_VENDOR ? "Vendor" : "Reserved";
+	return rvt_ntrace_kind(dialect, tcode) == RVT_NTRACE_VENDOR ? "Vendor" : "Reserved";
 }
 
-const char *rvt_ntrace_value_name(enum rvt_ntrace_field field, uint64_t value)
+/* Values that SiFive gives a meaning before 1.0 does, or another one. */
+static const char *sifive_value_name(enum rvt_ntrace_field field, uint64_t value)
+{
+	static const char *const cksrc[16] = {
+		[RVT_NTRACE_CK_CONTROL] = "core control",
+		[RVT_NTRACE_CK_TRIGGER] = "external trigger",
+		[RVT_NTRACE_CK_CALL] = "call",
+		[RVT_NTRACE_CK_EXCEPTION] = "exception",
+		[RVT_NTRACE_CK_INTERRUPT] = "interrupt",
+		[RVT_NTRACE_CK_CONTEXT] = "context",
+		[RVT_NTRACE_CK_WATCHPOINT] = "watchpoint",
+		[RVT_NTRACE_CK_PC_SAMPLE] = "PC sample",
+	};
+
+	switch (field) {
+	case RVT_NTRACE_F_SYNC:
+		return value == 11 ? "message contention" : value == 15 ? "PC sample" : NULL;
+	case RVT_NTRACE_F_EVCODE:
+		return value == RVT_NTRACE_EV_RESET ? "enter reset" : NULL;
+	case RVT_NTRACE_F_RCODE:
+		return value == 8 ? "branches not taken" : value == 9 ? "branches taken" : NULL;
+	case RVT_NTRACE_F_CKSRC:
+		return cksrc[value & 15];
+	default:
+		return NULL;
+	}
+}
+
+const char *rvt_ntrace_value_name(enum rvt_dialect dialect, enum rvt_ntrace_field field,
+				  uint64_t value)
 {
 	static const char *const sync[16] = {
 		"external trigger", "exit from reset", "periodic", "exit from debug mode",
@@ -96,6 +151,8 @@ const char *rvt_ntrace_value_name(enum rvt_ntrace_field field, uint64_t value)
 		[8 ... 15] = "vendor",
 	};
 
+	if (dialect == RVT_DIALECT_NTRACE_SIFIVE && sifive_value_name(field, value))
+		return sifive_value_name(field, value);
 	switch (field) {
 	case RVT_NTRACE_F_SYNC:
 		return sync[value & 15];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The messages of N-Trace (chapters 6 and 7). One table drives reader, writer, dump and
- * assembler. 1.0.0_rc7 and 1.0 have the same TCODEs, fields, orders and widths; they differ in
- * the limits of two fields, and in behaviour (encoder.c, decoder.c).
+ * The messages of N-Trace (chapters 6 and 7), and those that chips have besides. One table drives
+ * reader, writer, dump and assembler. 1.0.0_rc7 and 1.0 have the same TCODEs, fields, orders and
+ * widths; they differ in the limits of two fields, and in behaviour (encoder.c, decoder.c).
  */
 #ifndef RVTRACE_NTRACE_TABLES_H
 #define RVTRACE_NTRACE_TABLES_H
@@ -13,6 +13,7 @@
 #define RVT_NTRACE_MAX_ICNT_BITS 22
 #define RVT_NTRACE_MAX_ADDR_BITS 63
 #define RVT_NTRACE_MAX_HIST_BITS 32
+#define RVT_NTRACE_MAX_COUNT_BITS 32	/* SiFive: branches in a ResourceFull; no text limits it */
 #define RVT_NTRACE_MAX_REPEAT_BITS 18	/* HREPEAT, B-CNT; not limited in rc7 */
 
 /*
@@ -21,6 +22,13 @@
  */
 #define RVT_NTRACE_MAX_MESSAGE_BYTES 64
 
+/* In which dialects a message is. */
+enum {
+	RVT_NTRACE_OF_STANDARD = 1u << 0,	/* 1.0.0_rc7 and 1.0 */
+	RVT_NTRACE_OF_SIFIVE = 1u << 1,
+	RVT_NTRACE_OF_ALL = 3,
+};
+
 enum { RVT_NTRACE_IN_BTM = 1u << 0, RVT_NTRACE_IN_HTM = 1u << 1, RVT_NTRACE_IN_ANY = 3 };
 
 /* When a field is there. */
@@ -28,6 +36,7 @@ enum rvt_ntrace_when {
 	RVT_NTRACE_ALWAYS,
 	RVT_NTRACE_WHEN_RCODE_2,
 	RVT_NTRACE_WHEN_CDF_1,
+	RVT_NTRACE_WHEN_CKDF_1,
 };
 
 struct rvt_ntrace_use {
@@ -40,6 +49,7 @@ struct rvt_ntrace_use {
 struct rvt_ntrace_format {
 	uint8_t tcode;
 	uint8_t modes;
+	uint8_t dialects;	/* RVT_NTRACE_OF_* */
 	const char *name;
 	struct rvt_ntrace_use uses[6];
 };
@@ -49,18 +59,24 @@ struct rvt_ntrace_field_info {
 	uint8_t max_bits[2];	/* of the value: [0] 1.0.0_rc7, [1] 1.0 */
 };
 
-#define RVT_NTRACE_FORMATS 12
+#define RVT_NTRACE_FORMATS 16
 extern const struct rvt_ntrace_format rvt_ntrace_formats[RVT_NTRACE_FORMATS];
 extern const struct rvt_ntrace_field_info rvt_ntrace_fields[RVT_NTRACE_FIELDS];
 
 enum rvt_ntrace_kind { RVT_NTRACE_STANDARD, RVT_NTRACE_VENDOR, RVT_NTRACE_RESERVED };
 
-/* NULL for vendor-defined and reserved TCODEs. */
+/* Any message of the table; NULL for other TCODEs. */
 const struct rvt_ntrace_format *rvt_ntrace_format(unsigned int tcode);
-enum rvt_ntrace_kind rvt_ntrace_kind(unsigned int tcode);
+/* Of the messages of @dialect; NULL for vendor-defined and reserved TCODEs. */
+const struct rvt_ntrace_format *rvt_ntrace_format_of(enum rvt_dialect dialect, unsigned int tcode);
+/* STANDARD: one of the messages of @dialect. */
+enum rvt_ntrace_kind rvt_ntrace_kind(enum rvt_dialect dialect, unsigned int tcode);
 /* Message name; "Vendor" or "Reserved". */
-const char *rvt_ntrace_name(unsigned int tcode);
-/* Meaning of a SYNC, B-TYPE, EVCODE, RCODE or ETYPE value; NULL for other fields and values. */
-const char *rvt_ntrace_value_name(enum rvt_ntrace_field field, uint64_t value);
+const char *rvt_ntrace_name(enum rvt_dialect dialect, unsigned int tcode);
+/*
+ * Meaning of a SYNC, B-TYPE, EVCODE, RCODE, ETYPE or CKSRC value; NULL for other fields and values.
+ */
+const char *rvt_ntrace_value_name(enum rvt_dialect dialect, enum rvt_ntrace_field field,
+				  uint64_t value);
 
 #endif

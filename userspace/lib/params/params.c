@@ -18,6 +18,9 @@
 /* Some milliseconds of a busy loop without interrupts; followed in less than a second. */
 #define BRANCH_COUNT_LIMIT (1u << 25)
 
+/* Measured on a P550: the counter of calls saturates there. */
+#define SIFIVE_RETURN_STACK_DEPTH 1023
+
 struct name {
 	const char *name;
 	unsigned int value;
@@ -33,6 +36,7 @@ static const struct name protocol_names[] = {
 static const struct name dialect_names[] = {
 	{ "1.0.0_rc7", RVT_DIALECT_NTRACE_RC7, NTRACE },
 	{ "1.0", RVT_DIALECT_NTRACE_1_0, NTRACE },
+	{ "sifive", RVT_DIALECT_NTRACE_SIFIVE, NTRACE },
 	{ "0.029", RVT_DIALECT_ETRACE_0_029, ETRACE },
 	{ "2.0", RVT_DIALECT_ETRACE_2_0, ETRACE },
 	{ "2.0.5", RVT_DIALECT_ETRACE_2_0_5, ETRACE },
@@ -155,6 +159,7 @@ static const struct key keys[] = {
 	{ "src_bits", KEY_NUMBER, NTRACE, FIELD(src_bits), NULL, 0, 12 },
 	{ "timestamp", KEY_NAME, NTRACE, FIELD(timestamp), timestamp_names, 0, 0 },
 	{ "implicit_return_mode", KEY_NUMBER, NTRACE, FIELD(implicit_return_mode), NULL, 0, 3 },
+	{ "return_stack_depth", KEY_NUMBER, BOTH, FIELD(return_stack_depth), NULL, 0, 65536 },
 	NUMBER(iaddress_width_p, 8, 64),
 	NUMBER(iaddress_lsb_p, 0, 2),
 	NUMBER(context_width_p, 0, 64),
@@ -177,7 +182,6 @@ static const struct key keys[] = {
 	NUMBER(type_bits, 0, 8),
 	NUMBER(type_instruction, 0, 255),
 	NUMBER(support_time_bits, 2, 3),
-	NUMBER(return_stack_depth, 0, 65536),
 	NUMBER(branch_count_limit, 0, 0xffffffff),
 	{ "jump_cache_index", KEY_NAME, ETRACE, FIELD(jump_cache_index),
 	  jump_cache_index_names, 0, 0 },
@@ -205,6 +209,11 @@ void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol,
 	params->protocol = protocol;
 	params->dialect = dialect;
 	params->xlen = 64;
+	if (dialect == RVT_DIALECT_NTRACE_SIFIVE) {
+		params->timestamp = RVT_TIMESTAMP_XOR;
+		params->implicit_return_mode = 1;
+		params->return_stack_depth = SIFIVE_RETURN_STACK_DEPTH;
+	}
 	if (protocol != RVT_PROTOCOL_ETRACE)
 		return;
 	params->iaddress_width_p = 32;
