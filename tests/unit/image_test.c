@@ -183,10 +183,45 @@ static void test_lent_in_pieces(void **state)
 	rvt_image_destroy(f.image);
 }
 
+#define MODEL_BYTES 4096
+
+/* Changes @space and @model, what is where in it, in the same way. */
+static void change_randomly(struct rvt_space *space, uint8_t *model, uint64_t seed, int i)
+{
+	unsigned int addr = (seed >> 33) % (MODEL_BYTES - 64), len = 1 + (seed >> 50) % 63;
+	char bytes[64];
+
+	memset(bytes, 1 + i % 255, sizeof(bytes));
+	if (i % 4 == 3) {
+		rvt_space_unmap(space, addr, len);
+		memset(model + addr, 0, len);
+	} else {
+		assert_int_equal(rvt_space_map_bytes(space, addr, bytes, len, "x"), 0);
+		memset(model + addr, bytes[0], len);
+	}
+}
+
+static void check_model(struct rvt_space *space, const uint8_t *model)
+{
+	for (unsigned int addr = 0; addr < MODEL_BYTES; addr++) {
+		const uint8_t *found;
+		size_t n = rvt_space_find(space, addr, &found);
+
+		assert_int_equal(n != 0, model[addr] != 0);
+		assert_true(n <= 64);
+		assert_true(!n || !memcmp(found, model + addr, n));
+	}
+}
+
+static uint64_t next_random(uint64_t seed)
+{
+	return seed * 6364136223846793005u + 1442695040888963407u;
+}
+
 /* Many mappings in random order against an array of what is where. */
 static void test_random(void **state)
 {
-	static uint8_t model[4096];
+	static uint8_t model[MODEL_BYTES];
 	uint64_t seed = 1;
 	struct fixture f;
 
@@ -194,30 +229,47 @@ static void test_random(void **state)
 	set_up(&f);
 	memset(model, 0, sizeof(model));
 	for (int i = 0; i < 3000; i++) {
-		unsigned int addr, len;
-		char bytes[64];
+		seed = next_random(seed);
+		change_randomly(f.space, model, seed, i);
+		if (i % 50 == 0)
+			check_model(f.space, model);
+	}
+	rvt_image_destroy(f.image);
+}
 
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		addr = (seed >> 33) % (sizeof(model) - 64);
-		len = 1 + (seed >> 50) % 63;
-		memset(bytes, 1 + i % 255, sizeof(bytes));
-		if (i % 4 == 3) {
-			rvt_space_unmap(f.space, addr, len);
-			memset(model + addr, 0, len);
+/* Spaces that are cloned, changed and cleared in random order: none sees what another does. */
+static void test_random_clones(void **state)
+{
+	enum { SPACES = 6 };
+	static uint8_t models[SPACES][MODEL_BYTES];
+	struct rvt_space *spaces[SPACES];
+	uint64_t seed = 2;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f);
+	memset(models, 0, sizeof(models));
+	spaces[0] = f.space;
+	for (int i = 1; i < SPACES; i++)
+		assert_int_equal(rvt_space_create(f.image, NULL, &spaces[i]), 0);
+	for (int i = 0; i < 6000; i++) {
+		unsigned int which, other;
+
+		seed = next_random(seed);
+		which = (seed >> 40) % SPACES;
+		other = (seed >> 45) % SPACES;
+		if (i % 20 == 0 && which != other) {
+			/* as a fork does; the space that was there before stays as it was */
+			assert_int_equal(rvt_space_clone(spaces[which], &spaces[other]), 0);
+			memcpy(models[other], models[which], MODEL_BYTES);
+		} else if (i % 500 == 1) {
+			rvt_space_clear(spaces[which]);
+			memset(models[which], 0, MODEL_BYTES);
 		} else {
-			rvt_space_map_bytes(f.space, addr, bytes, len, "x");
-			memset(model + addr, bytes[0], len);
+			change_randomly(spaces[which], models[which], seed, i);
 		}
-		if (i % 50)
-			continue;
-		for (addr = 0; addr < sizeof(model); addr++) {
-			const uint8_t *found;
-			size_t n = rvt_space_find(f.space, addr, &found);
-
-			assert_int_equal(n != 0, model[addr] != 0);
-			assert_true(n <= 64);
-			assert_true(!n || !memcmp(found, model + addr, n));
-		}
+		for (int j = 0; i % 100 == 0 && j < SPACES; j++)
+			check_model(spaces[j], models[j]);
 	}
 	rvt_image_destroy(f.image);
 }
@@ -394,6 +446,7 @@ int main(void)
 		cmocka_unit_test(test_lent),
 		cmocka_unit_test(test_lent_in_pieces),
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_random_clones),
 		cmocka_unit_test(test_elf),
 		cmocka_unit_test(test_elf_errors),
 		cmocka_unit_test(test_map_file),

@@ -18,6 +18,7 @@ int rvt_image_create(struct rvt_image **image)
 
 void rvt_image_destroy(struct rvt_image *image)
 {
+	struct rvt_mapping *spare;
 	struct rvt_space *space;
 
 	if (!image)
@@ -26,6 +27,10 @@ void rvt_image_destroy(struct rvt_image *image)
 		image->spaces = space->next;
 		rvt_space_clear(space);
 		free(space);
+	}
+	while ((spare = image->spare)) {
+		image->spare = spare->left;
+		free(spare);
 	}
 	if (image->blocks)
 		image->destroy_blocks(image->blocks);

@@ -40,9 +40,13 @@ struct rvt_object {
 
 struct rvt_block_table;
 
-/* One mapping of a space. Ordered by address, without overlap, in a treap. */
+/*
+ * One mapping of a space. Ordered by address, without overlap, in a treap. Spaces that were cloned
+ * share subtrees: what more than one refers to, itself or from above, is copied before it changes.
+ */
 struct rvt_mapping {
 	struct rvt_mapping *left, *right;
+	uint32_t refs;			/* of spaces and mappings right above */
 	uint32_t priority;
 	uint64_t start, last;		/* addresses; last is inclusive */
 	struct rvt_object *object;	/* NULL: unreadable */
@@ -69,6 +73,8 @@ struct rvt_image {
 	void *files;			/* tsearch tree of struct rvt_file */
 	void *names;			/* tsearch tree of strings */
 	uint32_t seed;			/* of treap priorities */
+	struct rvt_mapping *spare;	/* mappings to be, a list by .left */
+	size_t n_spare;
 	/* the flow engine's block caches: see flow/core/blocks.h */
 	struct rvt_block_cache *blocks;
 	void (*destroy_blocks)(struct rvt_block_cache *blocks);

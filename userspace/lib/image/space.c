@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Spaces: mappings in a treap by address. Mapping cuts what was there.
+ * Spaces: mappings in a treap by address. Mapping cuts what was there. A change costs the height of
+ * the tree in time and, where subtrees are shared, in memory; a clone costs nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,13 +20,20 @@ int rvt_space_create(struct rvt_image *image, struct rvt_space *parent, struct r
 	return 0;
 }
 
-static void tree_free(struct rvt_mapping *mapping)
+static void tree_put(struct rvt_mapping *mapping)
 {
-	if (!mapping)
+	if (!mapping || --mapping->refs)
 		return;
-	tree_free(mapping->left);
-	tree_free(mapping->right);
+	tree_put(mapping->left);
+	tree_put(mapping->right);
 	free(mapping);
+}
+
+static struct rvt_mapping *tree_get(struct rvt_mapping *mapping)
+{
+	if (mapping)
+		mapping->refs++;
+	return mapping;
 }
 
 static uint32_t next_priority(struct rvt_image *image)
@@ -37,72 +45,107 @@ static uint32_t next_priority(struct rvt_image *image)
 	return image->seed;
 }
 
+/* Mappings that a split at @addr goes through. */
+static size_t path_length(const struct rvt_mapping *tree, uint64_t addr)
+{
+	size_t n = 0;
+
+	for (; tree; n++)
+		tree = tree->start < addr ? tree->right : tree->left;
+	return n;
+}
+
+/* Memory for @n mappings, so that no change of a tree stops halfway for want of it. */
+static int reserve_spare(struct rvt_image *image, size_t n)
+{
+	while (image->n_spare < n) {
+		struct rvt_mapping *spare = calloc(1, sizeof(*spare));
+
+		if (!spare)
+			return -ENOMEM;
+		spare->left = image->spare;
+		image->spare = spare;
+		image->n_spare++;
+	}
+	return 0;
+}
+
+/* A mapping like @like without children; there is a spare one. */
 static struct rvt_mapping *mapping_create(struct rvt_space *space, const struct rvt_mapping *like)
 {
-	struct rvt_mapping *mapping = calloc(1, sizeof(*mapping));
+	struct rvt_image *image = space->image;
+	struct rvt_mapping *mapping = image->spare;
 
-	if (!mapping)
-		return NULL;
+	image->spare = mapping->left;
+	image->n_spare--;
+	mapping->left = NULL;
+	mapping->refs = 1;
 	mapping->start = like->start;
 	mapping->last = like->last;
 	mapping->object = like->object;
 	mapping->offset = like->offset;
 	mapping->map_start = like->map_start;
 	mapping->name = like->name;
-	mapping->priority = next_priority(space->image);
+	mapping->priority = next_priority(image);
 	return mapping;
 }
 
-static int tree_copy(struct rvt_space *space, const struct rvt_mapping *from,
-		     struct rvt_mapping **to)
+/* @mapping, or a copy in its place if it is shared. The caller's reference goes to the result. */
+static struct rvt_mapping *own(struct rvt_space *space, struct rvt_mapping *mapping)
 {
-	*to = NULL;
-	if (!from)
-		return 0;
-	*to = mapping_create(space, from);
-	if (!*to)
-		return -ENOMEM;
-	(*to)->priority = from->priority;
-	if (tree_copy(space, from->left, &(*to)->left) ||
-	    tree_copy(space, from->right, &(*to)->right))
-		return -ENOMEM;
-	return 0;
+	struct rvt_mapping *copy;
+
+	if (mapping->refs == 1)
+		return mapping;
+	copy = mapping_create(space, mapping);
+	copy->priority = mapping->priority;
+	copy->left = tree_get(mapping->left);
+	copy->right = tree_get(mapping->right);
+	atomic_store_explicit(&copy->blocks, atomic_load_explicit(&mapping->blocks,
+								  memory_order_acquire),
+			      memory_order_relaxed);
+	mapping->refs--;
+	return copy;
 }
 
 int rvt_space_clone(struct rvt_space *of, struct rvt_space **child)
 {
 	int ret = rvt_space_create(of->image, of->parent, child);
 
-	if (ret)
-		return ret;
-	ret = tree_copy(*child, of->root, &(*child)->root);
-	if (ret)
-		rvt_space_clear(*child);
+	if (!ret)
+		(*child)->root = tree_get(of->root);
 	return ret;
 }
 
 void rvt_space_clear(struct rvt_space *space)
 {
-	tree_free(space->root);
+	tree_put(space->root);
 	space->root = NULL;
 	space->generation++;
 }
 
-/* Pieces that start below @addr go to *below, the others to *rest. */
-static void split(struct rvt_mapping *tree, uint64_t addr, struct rvt_mapping **below,
-		  struct rvt_mapping **rest)
+/*
+ * Pieces that start below @addr go to *below, the others to *rest. What it goes through, which is
+ * the border of both, is nobody else's afterwards.
+ */
+static void split(struct rvt_space *space, struct rvt_mapping *tree, uint64_t addr,
+		  struct rvt_mapping **below, struct rvt_mapping **rest)
 {
 	if (!tree) {
 		*below = *rest = NULL;
-	} else if (tree->start < addr) {
-		split(tree->right, addr, &tree->right, rest);
+		return;
+	}
+	tree = own(space, tree);
+	if (tree->start < addr) {
+		split(space, tree->right, addr, &tree->right, rest);
 		*below = tree;
 	} else {
-		split(tree->left, addr, below, &tree->left);
+		split(space, tree->left, addr, below, &tree->left);
 		*rest = tree;
 	}
 }
 
+/* Both have borders that split() went through. */
 static struct rvt_mapping *merge(struct rvt_mapping *a, struct rvt_mapping *b)
 {
 	if (!a || !b)
@@ -128,42 +171,41 @@ static struct rvt_mapping *cut_tail(struct rvt_space *space, struct rvt_mapping 
 {
 	struct rvt_mapping *tail = mapping_create(space, mapping);
 
-	if (!tail)
-		return NULL;
 	tail->start = addr;
 	tail->offset += addr - mapping->start;
 	return tail;
 }
 
 /*
- * Takes [start, last] out of the tree: *below and *above are what is left. Needs memory
- * when the range lies inside one mapping; nothing has changed when there is none.
+ * Takes [start, last] out of the tree: *below and *above are what is left, and a spare mapping is
+ * there. Nothing has changed when there is no memory.
  */
 static int take_out(struct rvt_space *space, uint64_t start, uint64_t last,
 		    struct rvt_mapping **below, struct rvt_mapping **above)
 {
 	struct rvt_mapping *middle, *rest, *mapping, *tail = NULL;
+	size_t n = path_length(space->root, start);
 
-	split(space->root, start, below, &rest);
+	if (last != UINT64_MAX)
+		n += path_length(space->root, last + 1);
+	/* the tail, and one for the caller */
+	if (reserve_spare(space->image, n + 2))
+		return -ENOMEM;
+	split(space, space->root, start, below, &rest);
 	if (last == UINT64_MAX) {
 		middle = rest;
 		*above = NULL;
 	} else {
-		split(rest, last + 1, &middle, above);
+		split(space, rest, last + 1, &middle, above);
 	}
 	/* Whoever covers `last` reaches out of the range at its end. */
 	mapping = middle ? rightmost(middle) : rightmost(*below);
-	if (mapping && mapping->last > last) {
+	if (mapping && mapping->last > last)
 		tail = cut_tail(space, mapping, last + 1);
-		if (!tail) {
-			space->root = merge(merge(*below, middle), *above);
-			return -ENOMEM;
-		}
-	}
 	mapping = rightmost(*below);
 	if (mapping && mapping->last >= start)
 		mapping->last = start - 1;
-	tree_free(middle);
+	tree_put(middle);
 	*above = merge(tail, *above);
 	space->generation++;
 	return 0;
@@ -174,20 +216,15 @@ int rvt_space_map(struct rvt_space *space, uint64_t addr, uint64_t len, struct r
 {
 	struct rvt_mapping like = { .start = addr, .last = addr + len - 1, .object = object,
 				  .offset = offset, .map_start = addr, .name = name };
-	struct rvt_mapping *mapping, *below, *above;
+	struct rvt_mapping *below, *above;
 
 	if (!len)
 		return 0;
 	if (like.last < addr)
 		like.last = UINT64_MAX;
-	mapping = mapping_create(space, &like);
-	if (!mapping)
+	if (take_out(space, like.start, like.last, &below, &above))
 		return -ENOMEM;
-	if (take_out(space, like.start, like.last, &below, &above)) {
-		free(mapping);
-		return -ENOMEM;
-	}
-	space->root = merge(merge(below, mapping), above);
+	space->root = merge(merge(below, mapping_create(space, &like)), above);
 	return 0;
 }
 
