@@ -34,6 +34,9 @@ enum rvt_ctr_type {
 	RVT_CTR_TYPES = 16,
 };
 
+/* No sample is longer, far from it: what says so is damaged. */
+#define RVT_CTR_MAX_BYTES (16u << 10)
+
 /* One transfer. */
 struct rvt_ctr_entry {
 	uint64_t source, target;	/* 0: in a mode that is not recorded */

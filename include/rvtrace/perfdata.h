@@ -47,7 +47,8 @@ enum {
 	RVT_RECORD_COMPRESSED = 81,
 };
 
-#define RVT_AUX_MAX_UNPACKED (64u << 20)
+/* So that a reader of many buffers needs little memory. */
+#define RVT_AUX_MAX_UNPACKED (128u << 10)
 
 /* PERF_RECORD_AUXTRACE: followed by .size bytes of AUX data that header.size does not count. */
 struct rvt_record_auxtrace {

@@ -207,6 +207,125 @@ static void wrong_size(void **state)
 	damaged_chunk(f, f->ends[3] - f->ends[1] + 16);
 }
 
+/* ---- more than is in memory at a time ---- */
+
+#define BUFFERS 3
+#define MANY 4000	/* samples of each */
+
+struct many {
+	struct rvt_session *session;
+	uint64_t next;			/* time, = number of the sample */
+	bool lost[BUFFERS * MANY];
+	size_t n_lost, lost_bytes;
+};
+
+static int found_many(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task)
+{
+	struct many *many = ctx;
+	struct rvt_ctr_entry entry;
+
+	assert_non_null(task);
+	while (many->next < BUFFERS * MANY && many->lost[many->next])
+		many->next++;
+	assert_int_equal(sample->time, many->next + 1);
+	for (unsigned int i = 0; i < sample->n; i++) {
+		assert_int_equal(rvt_ctr_get(sample, i, &entry), 0);
+		assert_int_equal(entry.target, ip_of(many->next));
+	}
+	many->next++;
+	return 0;
+}
+
+/* The sample @number, of a length that differs from others'. */
+static size_t make_sample(uint64_t number, uint8_t *bytes, size_t room)
+{
+	static struct rvt_ctr_entry entries[256];
+	const struct rvt_ctr_sample sample = { .time = number + 1, .pid = 3, .tid = 3, .depth = 256,
+					       .n = number * 7919 % 257 };
+	long len;
+
+	for (unsigned int i = 0; i < sample.n; i++)
+		entries[i] = (struct rvt_ctr_entry){ .source = 16, .target = ip_of(number),
+						     .type = RVT_CTR_JUMP };
+	len = rvt_ctr_put(&sample, entries, bytes, room);
+	assert_true(len > 0);
+	return len;
+}
+
+/* Writes what buffer @idx has, in chunks that begin anywhere; each third is packed. */
+static void put_chunks(struct fixture *f, uint32_t idx, const uint8_t *bytes, size_t len)
+{
+	static const uint8_t zeros[8];
+	size_t room = 0, packed = 0;
+	void *blob = NULL;
+
+	for (size_t at = 0, n = 8, i = 0; at < len; at += n, i++) {
+		struct rvt_record_auxtrace chunk = {
+			.header = { RVT_RECORD_AUXTRACE, 0, sizeof(chunk) }, .offset = at,
+			.idx = idx, .tid = -1, .cpu = idx };
+
+		n = 8 + i * 10007 * 8 % 100000;
+		if (n > len - at)
+			n = len - at;
+		if (i % 3 == 2) {
+			assert_int_equal(rvt_aux_pack(bytes + at, n, 1, &blob, &room, &packed), 0);
+			chunk.unpacked = n;
+		}
+		chunk.size = chunk.unpacked ? packed : (n + 7) & ~7ul;
+		assert_int_equal(rvt_perfdata_write(f->writer, &chunk, sizeof(chunk)), 0);
+		assert_int_equal(rvt_perfdata_write(f->writer, chunk.unpacked ? blob : bytes + at,
+						    chunk.unpacked ? packed : n), 0);
+		if (!chunk.unpacked)
+			assert_int_equal(rvt_perfdata_write(f->writer, zeros, chunk.size - n), 0);
+	}
+	free(blob);
+}
+
+/* Samples of a buffer in pairs of which the younger comes first; some are damaged. */
+static void many_windows(void **state)
+{
+	const struct rvt_session_options options = { .size = sizeof(options), .count = false };
+	const size_t room = (size_t)MANY * 6400;
+	struct many *many = calloc(1, sizeof(*many));
+	uint8_t *bytes = malloc(room);
+	const struct rvt_session_ctr_sink sink = { .size = sizeof(sink), .ctx = many,
+						   .sample = found_many };
+	struct fixture *f = *state;
+	struct rvt_session_stats stats;
+	char *error = NULL;
+
+	assert_non_null(bytes);
+	for (uint32_t idx = 0; idx < BUFFERS; idx++) {
+		size_t len = 0;
+
+		for (uint64_t i = 0; i < MANY; i++) {
+			uint64_t number = (i ^ 1) * BUFFERS + idx;
+			size_t size = make_sample(number, bytes + len, room - len);
+
+			/* now and then one alone, and dozens in a row: more than a window */
+			if (i % 97 == 5 || (i > 2000 && i < 2060)) {
+				bytes[len] ^= 0xff;
+				many->lost[number] = true;
+				many->n_lost++;
+				many->lost_bytes += size;
+			}
+			len += size;
+		}
+		put_chunks(f, idx, bytes, len);
+	}
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+	assert_int_equal(rvt_session_open(f->path, &options, &many->session, &error), 0);
+	assert_int_equal(rvt_session_run_ctr(many->session, &sink), 0);
+	assert_true(many->n_lost > 100);
+	assert_int_equal(many->next, BUFFERS * MANY);
+	rvt_session_stats(many->session, &stats);
+	assert_int_equal(stats.missing_bytes, many->lost_bytes);
+	rvt_session_close(many->session);
+	free(bytes);
+	free(many);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +333,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(empty_chunk, setup, teardown),
 		cmocka_unit_test_setup_teardown(impossible_size, setup, teardown),
 		cmocka_unit_test_setup_teardown(wrong_size, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_windows, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

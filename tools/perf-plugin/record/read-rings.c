@@ -10,7 +10,6 @@
  */
 #define ENABLE_ROUNDS 5
 /* What is compressed in one go: on a slow hart buffers fill up meanwhile. */
-#define PACKED_PIECE (128 << 10)
 
 static int put(struct recorder *rec, const void *bytes, size_t len)
 {
@@ -105,8 +104,8 @@ static bool in_hurry(const struct recorder *rec)
 }
 
 /*
- * Compressed pieces are padded on their own: none is larger than PACKED_PIECE, so that a reader
- * needs little memory, and none goes round the end of the ring.
+ * Compressed pieces are padded on their own: none is larger than RVT_AUX_MAX_UNPACKED, and none goes
+ * round the end of the ring.
  */
 static int write_packed(struct recorder *rec, struct ring *ring,
 			struct rvt_record_auxtrace *record, uint64_t head, bool last)
@@ -122,8 +121,8 @@ static int write_packed(struct recorder *rec, struct ring *ring,
 			return write_plain(rec, ring, record, head, last);
 		if (n > ring->aux_bytes - begin)
 			n = ring->aux_bytes - begin;
-		if (n > PACKED_PIECE)
-			n = PACKED_PIECE;
+		if (n > RVT_AUX_MAX_UNPACKED)
+			n = RVT_AUX_MAX_UNPACKED;
 		err = rvt_aux_pack(ring->aux + begin, n, rec->options.level, &rec->packed,
 				   &rec->packed_room, &len);
 		if (err)

@@ -12,6 +12,9 @@
 #include "packed.h"
 
 #define FAST_LEVEL 1
+/* Lists of symbols become a fifth of their size: what is so much smaller is none. */
+#define MAX_TEXT_RATIO 100
+#define SMALL_TEXT (1u << 20)
 
 int rvt_text_pack(const void *text, size_t text_len, void **blob, size_t *len)
 {
@@ -51,7 +54,7 @@ int rvt_text_unpack(const void *blob, size_t len, char **text, size_t *text_len)
 	size_t n;
 
 	if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN ||
-	    size > RVT_MAX_UNPACKED)
+	    size > RVT_MAX_UNPACKED || size > SMALL_TEXT + (uint64_t)len * MAX_TEXT_RATIO)
 		return -EBADMSG;
 	*text = allocate(size + 1);
 	if (!*text)

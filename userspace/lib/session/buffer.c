@@ -261,6 +261,15 @@ const struct chunk *rvt_buffer_chunk(const struct buffer *buffer, uint64_t offse
 	return found && offset - found->offset < found->len ? found : NULL;
 }
 
+size_t rvt_buffer_next_chunk(const struct buffer *buffer, uint64_t offset)
+{
+	const struct chunk *found = array_floor(buffer->chunks, buffer->n_chunks, offset, offset);
+
+	if (!found)
+		return 0;
+	return found - buffer->chunks + (offset - found->offset >= found->len);
+}
+
 const uint8_t *rvt_buffer_bytes(struct buffer *buffer, const struct chunk *chunk)
 {
 	if (!chunk->packed)

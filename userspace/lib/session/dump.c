@@ -39,13 +39,11 @@ static void feed_record(struct rvt_dump *dump, struct buffer *buffer,
 {
 	uint64_t at = aux->offset, end = aux->offset + aux->size;
 
-	for (size_t i = 0; i < buffer->n_chunks && at < end; i++) {
+	for (size_t i = rvt_buffer_next_chunk(buffer, at); i < buffer->n_chunks && at < end; i++) {
 		const struct chunk *chunk = &buffer->chunks[i];
 		const uint8_t *bytes;
 		uint64_t len;
 
-		if (chunk->offset + chunk->len <= at)
-			continue;
 		if (chunk->offset >= end)
 			break;
 		bytes = rvt_buffer_bytes(buffer, chunk);

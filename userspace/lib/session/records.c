@@ -145,12 +145,19 @@ struct pending {
 	size_t n;
 };
 
+static int compare_named(const void *a, const void *b)
+{
+	const struct named_thread *x = a, *y = b;
+
+	return x->event < y->event ? -1 : x->event > y->event;
+}
+
 static struct named_thread *find_named(const struct rvt_session *session, uint64_t event)
 {
-	for (size_t i = 0; i < session->n_named; i++)
-		if (session->named[i].event == event)
-			return &session->named[i];
-	return NULL;
+	const struct named_thread key = { .event = event };
+	struct named_thread *const *found = tfind(&key, &session->named, compare_named);
+
+	return found ? *found : NULL;
 }
 
 /* Whose trace the event's next late AUX record has. */
@@ -163,10 +170,14 @@ static int add_named(struct rvt_session *session, const struct rvt_perfdata_reco
 		return 0;
 	memcpy(&hw_id, record->header + 1, sizeof(hw_id));
 	if (!named) {
-		if (array_reserve(&session->named, &session->named_room, session->n_named, 1))
+		named = calloc(1, sizeof(*named));
+		if (!named)
 			return -ENOMEM;
-		named = &session->named[session->n_named++];
 		named->event = record->id;
+		if (!tsearch(named, &session->named, compare_named)) {
+			free(named);
+			return -ENOMEM;
+		}
 	}
 	named->cpu = (int32_t)(hw_id & RVTRACE_HW_ID_CPU);
 	named->tid = (int32_t)((hw_id & RVTRACE_HW_ID_TID) >> 32);
@@ -279,14 +290,13 @@ static int compare_chunks(const void *a, const void *b)
 /* The first byte of [@offset, @end) that is in a chunk, or @end. */
 static uint64_t first_byte(const struct buffer *buffer, uint64_t offset, uint64_t end)
 {
-	for (size_t i = 0; i < buffer->n_chunks; i++) {
-		const struct chunk *chunk = &buffer->chunks[i];
+	size_t i = rvt_buffer_next_chunk(buffer, offset);
+	const struct chunk *chunk;
 
-		if (offset < chunk->offset + chunk->len)
-			return chunk->offset <= offset ? offset :
-			       chunk->offset < end ? chunk->offset : end;
-	}
-	return end;
+	if (i == buffer->n_chunks)
+		return end;
+	chunk = &buffer->chunks[i];
+	return chunk->offset <= offset ? offset : chunk->offset < end ? chunk->offset : end;
 }
 
 /* What is left of a record begins amid a message: an empty record before it says so. */

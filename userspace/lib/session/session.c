@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* How a session is decoded and closed, and the order in which its buffers are decoded. */
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include "util/array.h"
@@ -60,7 +61,7 @@ void rvt_session_close(struct rvt_session *session)
 	free(session->buffers);
 	free(session->encoders);
 	free(session->ksymbols);
-	free(session->named);
+	tdestroy(session->named, free);
 	free(session->meta);
 	rvt_symbols_destroy(session->symbols);
 	for (unsigned int i = 0; i < session->n_decode_contexts; i++)

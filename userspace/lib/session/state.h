@@ -163,8 +163,7 @@ struct rvt_session {
 	bool has_switches;	/* there are context switches in it */
 	bool foreign_ids;	/* the trace has other thread ids than the sideband, or none */
 	bool contexts;		/* the trace says whose it is, any thread's id */
-	struct named_thread *named;
-	size_t n_named, named_room;
+	void *named;		/* tsearch() of struct named_thread by event */
 	uint64_t hcontext_max;	/* hcontext has the thread id, or this: no room; 0: scontext has */
 	char *ksymbols;		/* functions that the kernel told of, in the form of kallsyms */
 	size_t ksymbols_len, ksymbols_room;
@@ -315,6 +314,8 @@ int rvt_buffer_end_slice(struct buffer *buffer, int err);
 int rvt_buffer_end_edges(struct buffer *buffer, bool executed);
 /* The chunk that holds @offset; chunks are sorted. NULL: none does. */
 const struct chunk *rvt_buffer_chunk(const struct buffer *buffer, uint64_t offset);
+/* The number of the first chunk that ends behind @offset; .n_chunks: none does. */
+size_t rvt_buffer_next_chunk(const struct buffer *buffer, uint64_t offset);
 /* Its bytes, until another chunk is asked for; NULL: damaged, or no memory. */
 const uint8_t *rvt_buffer_bytes(struct buffer *buffer, const struct chunk *chunk);
 

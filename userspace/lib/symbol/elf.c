@@ -43,26 +43,40 @@ static bool in_code_section(Elf *elf, const GElf_Sym *sym)
 	return scn && gelf_getshdr(scn, &shdr) && shdr.sh_flags & SHF_EXECINSTR;
 }
 
+/*
+ * All names of section @strings: one copy, however many symbols share a name or the end of one. NULL:
+ * out of memory. *@len is 0 where there are none.
+ */
+static const char *own_strings(struct table *table, Elf *elf, size_t strings, size_t *len)
+{
+	Elf_Scn *scn = elf_getscn(elf, strings);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	GElf_Shdr shdr;
+
+	*len = data && data->d_buf && gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_STRTAB ?
+		data->d_size : 0;
+	return rvt_table_own(table, *len ? data->d_buf : "", *len);
+}
+
 static int add_symbols(struct table *table, Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t n = data && shdr->sh_entsize ? data->d_size / shdr->sh_entsize : 0;
-	int err = 0;
+	size_t n = data && shdr->sh_entsize ? data->d_size / shdr->sh_entsize : 0, len;
+	const char *names = own_strings(table, elf, shdr->sh_link, &len), *name;
+	int err = names ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n && !err; i++) {
-		const char *name;
 		GElf_Sym sym;
 
 		if (!gelf_getsym(data, i, &sym))
 			break;
-		name = elf_strptr(elf, shdr->sh_link, sym.st_name);
+		name = sym.st_name < len ? names + sym.st_name : NULL;
 		if (!is_function(&sym, name) || !in_code_section(elf, &sym))
 			continue;
 		/* an assembler label without type is worth less than a function */
-		name = rvt_table_own(table, name, strlen(name));
-		err = name ? rvt_table_add(table, sym.st_value, sym.st_size, name,
-					   GELF_ST_TYPE(sym.st_info) == STT_NOTYPE ? RANK_UNTYPED :
-					   rank_of(&sym)) : -ENOMEM;
+		err = rvt_table_add(table, sym.st_value, sym.st_size, name,
+				    GELF_ST_TYPE(sym.st_info) == STT_NOTYPE ? RANK_UNTYPED :
+				    rank_of(&sym));
 	}
 	return err;
 }

@@ -7,6 +7,7 @@
 #include "table.h"
 
 #define NAMES_BYTES (32u << 10)	/* at once */
+#define COMPARED_BYTES 4096	/* of names, so that long ones at one address cost little */
 
 int rvt_table_add(struct table *table, uint64_t start, uint64_t size, const char *name,
 		  uint8_t rank)
@@ -37,7 +38,7 @@ static struct table_names *add_names(struct table *table, size_t room)
 	return table->owned = names;
 }
 
-const char *rvt_table_own(struct table *table, const char *name, size_t len)
+const char *rvt_table_own(struct table *table, const void *text, size_t len)
 {
 	struct table_names *names = table->owned;
 	char *copy;
@@ -47,10 +48,19 @@ const char *rvt_table_own(struct table *table, const char *name, size_t len)
 	if (!names)
 		return NULL;
 	copy = names->text + names->used;
-	memcpy(copy, name, len);
+	memcpy(copy, text, len);
 	copy[len] = 0;
 	names->used += len + 1;
 	return copy;
+}
+
+static size_t underscores(const char *name, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && name[n] == '_')
+		n++;
+	return n;
 }
 
 /*
@@ -59,13 +69,14 @@ const char *rvt_table_own(struct table *table, const char *name, size_t len)
  */
 static int compare_names(const char *x, const char *y)
 {
-	size_t underscores_x = strspn(x, "_"), underscores_y = strspn(y, "_");
+	size_t len_x = strnlen(x, COMPARED_BYTES), len_y = strnlen(y, COMPARED_BYTES);
+	size_t underscores_x = underscores(x, len_x), underscores_y = underscores(y, len_y);
 
 	if (underscores_x != underscores_y)
 		return underscores_x < underscores_y ? -1 : 1;
-	if (strlen(x) != strlen(y))
-		return strlen(x) > strlen(y) ? -1 : 1;
-	return strcmp(x, y);
+	if (len_x != len_y)
+		return len_x > len_y ? -1 : 1;
+	return memcmp(x, y, len_x);
 }
 
 /* Whether @x is kept, both being at one address. */

@@ -37,8 +37,8 @@ struct table {
 /* Adds a function; @name must live as long as the table. 0 or -ENOMEM. */
 int rvt_table_add(struct table *table, uint64_t start, uint64_t size, const char *name,
 		  uint8_t rank);
-/* A copy of @name (@len bytes) that the table owns; NULL: out of memory. */
-const char *rvt_table_own(struct table *table, const char *name, size_t len);
+/* A copy of @len bytes of @text, and a zero, that the table owns; NULL: out of memory. */
+const char *rvt_table_own(struct table *table, const void *text, size_t len);
 /* Sorts, drops all but one name per address, closes open ends. */
 void rvt_table_finish(struct table *table);
 /* The function that has @addr; NULL: none has. */
