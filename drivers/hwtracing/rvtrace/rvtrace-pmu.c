@@ -380,6 +380,15 @@ static struct pmu rvtrace_pmu = {
 	.addr_filters_sync	= rvtrace_filter_sync,
 };
 
+/* A link in the PMU's directory to the encoder's: perf looks for files of a PMU there. */
+static int rvtrace_pmu_link(struct rvtrace_encoder *enc)
+{
+	char name[sizeof("cpu4294967295")];
+
+	snprintf(name, sizeof(name), "cpu%d", enc->cpu);
+	return sysfs_create_link(&rvtrace_pmu.dev->kobj, &enc->comp.dev.kobj, name);
+}
+
 /* The first encoder makes the PMU appear: without any there is nothing to open. */
 int rvtrace_pmu_add_encoder(struct rvtrace_encoder *enc)
 {
@@ -392,6 +401,8 @@ int rvtrace_pmu_add_encoder(struct rvtrace_encoder *enc)
 		ret = perf_pmu_register(&rvtrace_pmu, "rvtrace", -1);
 		rvtrace_pmu_registered = !ret;
 	}
+	if (!ret)
+		ret = rvtrace_pmu_link(enc);
 	mutex_unlock(&rvtrace_pmu_mutex);
 	return ret;
 }
