@@ -58,6 +58,28 @@ int rvt_space_map_elf(struct rvt_space *space, const char *path, uint64_t bias);
 void rvt_space_unmap(struct rvt_space *space, uint64_t addr, uint64_t len);
 
 /*
+ * Code on demand, for callers that know mappings of their own.
+ *
+ * rvt_space_set_fetch - @fetch is asked for the code at an address that @space does not map, before
+ * its parents are. It returns true with *@code: bytes around @addr, which stay where they are and
+ * as they are as long as the image does. The same bytes in several spaces are decoded once. They
+ * count as mapped from then on (only where nothing else is), until rvt_space_unmap() or
+ * rvt_space_clear() makes the space forget them, which the caller must do when code comes, goes or
+ * changes there. False: nothing is known there; it is asked again the next time. NULL: nobody is
+ * asked. A clone asks nobody. Looking up code changes such a space: one thread at a time uses its
+ * image.
+ */
+struct rvt_fetched {
+	uint64_t addr;		/* of the first byte */
+	size_t len;
+	const void *bytes;
+	const char *name;	/* for symbolisation and messages; copied */
+};
+
+typedef bool (*rvt_space_fetch)(void *ctx, uint64_t addr, struct rvt_fetched *code);
+void rvt_space_set_fetch(struct rvt_space *space, rvt_space_fetch fetch, void *ctx);
+
+/*
  * rvt_space_find - the longest readable piece of code at @addr.
  * Sets *bytes (valid until the mapping changes) and returns the number of bytes that follow,
  * at least 1; 0 when nothing is mapped there.

@@ -59,6 +59,18 @@ void rvt_stream_destroy(struct rvt_stream *stream);
  */
 int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset);
 /*
+ * To decode up to a time, and to go on later: a call-back of a flow calls rvt_stream_pause() when
+ * it is told of a TIME event that is late enough.
+ *
+ * rvt_stream_feed_part - as rvt_stream_feed(), but ends behind the message during which
+ * rvt_stream_pause() was called. *@taken: so many of the bytes were used; feed the others later.
+ * What flows have collected may not have been delivered yet: rvt_flow_flush(). Not for slices. In any other
+ * function rvt_stream_pause() does nothing.
+ */
+int rvt_stream_feed_part(struct rvt_stream *stream, const void *bytes, size_t len,
+			 uint64_t offset, size_t *taken);
+void rvt_stream_pause(struct rvt_stream *stream);
+/*
  * Bytes are missing here: forget a partial message, report LOST on every source that had flow,
  * hunt for a message start and a sync. @boundary: the next byte begins a message.
  */

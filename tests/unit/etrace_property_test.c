@@ -47,6 +47,7 @@ struct world {
 	struct history executed, decoded;
 	uint64_t n_decoded;
 	struct rvt_flow *flow;
+	struct pauses pauses;
 	struct rvt_space *space;
 };
 
@@ -336,6 +337,7 @@ static int got_event(void *ctx, const struct rvt_event *event)
 		assert_true(event->time > d->times[d->n_times - 1]);
 	if (event->type == RVT_EVENT_LOST && !w->lossy && !w->damaged)
 		print_error("lost after %zu pcs: %s\n", d->n_pcs, event->detail);
+	pauses_event(&w->pauses, &w->random, event);
 	history_add_event(d, event);
 	return 0;
 }
@@ -368,6 +370,7 @@ static void decode(struct world *w)
 	struct rvt_flow_config config = { .size = sizeof(config) };
 	struct rvt_stream_stats stats;
 	struct rvt_stream *stream;
+	size_t taken;
 	int ret = 0;
 
 	/* the support packet says so */
@@ -378,15 +381,16 @@ static void decode(struct world *w)
 	assert_int_equal(rvt_flow_create(&config, &sink, &w->flow), 0);
 	rvt_flow_set_space(w->flow, w->space);
 	assert_int_equal(rvt_stream_create(&w->params, &ops, &stream), 0);
+	w->pauses = (struct pauses){ .stream = stream };
 	for (size_t pos = 0; pos < w->len; ) {
 		size_t piece = 1 + below(w, 2000);
 
 		if (piece > w->len - pos)
 			piece = w->len - pos;
-		ret = rvt_stream_feed(stream, w->trace + pos, piece, pos);
+		ret = pauses_feed(&w->pauses, &w->random, w->trace + pos, piece, pos, &taken);
 		if (ret)
 			break;
-		pos += piece;
+		pos += taken;
 	}
 	if (!ret)
 		ret = rvt_stream_finish(stream);

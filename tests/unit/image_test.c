@@ -437,6 +437,72 @@ static void test_map_file(void **state)
 	rvt_image_destroy(f.image);
 }
 
+/* ---- code on demand ---- */
+
+struct fetches {
+	char code[11];
+	unsigned int asked;
+};
+
+/* 10 bytes from 100 on. */
+static bool fetch(void *ctx, uint64_t addr, struct rvt_fetched *code)
+{
+	struct fetches *fetches = ctx;
+
+	fetches->asked++;
+	*code = (struct rvt_fetched){ 100, strlen(fetches->code), fetches->code, "fetched" };
+	return addr < 200;	/* also where it has none: that is not believed */
+}
+
+static void test_fetch(void **state)
+{
+	struct fetches fetches = { "abcdefghij", 0 };
+	struct rvt_location location;
+	struct rvt_space *other;
+	const uint8_t *first, *bytes;
+	struct fixture f;
+	uint64_t generation;
+
+	(void)state;
+	set_up(&f);
+	rvt_space_set_fetch(f.space, fetch, &fetches);
+	assert_int_equal(rvt_space_create(f.image, f.space, &other), 0);
+	map(f.space, 107, "XY");
+	map(f.space, 98, "<<<");
+	generation = rvt_space_generation(f.space);
+	check(f.space, 99, "<<");
+	assert_int_equal(fetches.asked, 0);
+	/* between mappings that are there already, and by way of a child */
+	check(other, 103, "defg");
+	check(f.space, 101, "bcdefg");
+	check(f.space, 107, "XY");
+	assert_int_equal(fetches.asked, 1);
+	check(f.space, 109, "j");
+	check(f.space, 110, "");
+	check(f.space, 250, "");
+	assert_int_equal(fetches.asked, 4);
+	assert_int_equal(rvt_space_locate(f.space, 103, &location), 0);
+	assert_string_equal(location.path, "fetched");
+	/* what is fetched was always there; the same bytes are one object */
+	assert_true(generation == rvt_space_generation(f.space));
+	rvt_space_set_fetch(other, fetch, &fetches);
+	assert_int_equal(rvt_space_find(f.space, 103, &first), 4);
+	assert_int_equal(rvt_space_find(other, 103, &bytes), 7);
+	assert_ptr_equal(first, bytes);
+	assert_ptr_equal(rvt_space_mapping(f.space, 103)->object,
+			 rvt_space_mapping(other, 103)->object);
+	/* to be asked again, it must forget */
+	rvt_space_unmap(f.space, 102, 2);
+	assert_true(generation != rvt_space_generation(f.space));
+	check(f.space, 101, "b");
+	check(f.space, 103, "d");
+	check(f.space, 102, "cd");
+	rvt_space_set_fetch(f.space, NULL, NULL);
+	rvt_space_clear(f.space);
+	check(f.space, 103, "");
+	rvt_image_destroy(f.image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +516,7 @@ int main(void)
 		cmocka_unit_test(test_elf),
 		cmocka_unit_test(test_elf_errors),
 		cmocka_unit_test(test_map_file),
+		cmocka_unit_test(test_fetch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,6 +41,7 @@ struct world {
 
 	struct history executed, decoded;
 	struct rvt_flow *flow;
+	struct pauses pauses;
 	struct rvt_space *space;
 };
 
@@ -272,6 +273,7 @@ static int got_event(void *ctx, const struct rvt_event *event)
 {
 	struct world *w = ctx;
 
+	pauses_event(&w->pauses, &w->random, event);
 	history_add_event(&w->decoded, event);
 	if (event->type == RVT_EVENT_LOST && !w->lossy)
 		print_error("lost after %zu pcs: %s\n", w->decoded.n_pcs, event->detail);
@@ -294,19 +296,22 @@ static void decode(struct world *w)
 	struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = w, .flow = get_flow };
 	struct rvt_flow_config config = { .size = sizeof(config) };
 	struct rvt_stream *stream;
+	size_t taken;
 
 	rvt_stream_flow_config(&w->params, &config);
 	config.reference_walk = one_in(w, 4);
 	assert_int_equal(rvt_flow_create(&config, &sink, &w->flow), 0);
 	rvt_flow_set_space(w->flow, w->space);
 	assert_int_equal(rvt_stream_create(&w->params, &ops, &stream), 0);
+	w->pauses = (struct pauses){ .stream = stream };
 	for (size_t pos = 0; pos < w->len; ) {
 		size_t piece = 1 + below(w, 2000);
 
 		if (piece > w->len - pos)
 			piece = w->len - pos;
-		assert_int_equal(rvt_stream_feed(stream, w->trace + pos, piece, pos), 0);
-		pos += piece;
+		assert_int_equal(pauses_feed(&w->pauses, &w->random, w->trace + pos, piece, pos,
+					     &taken), 0);
+		pos += taken;
 	}
 	assert_int_equal(rvt_stream_finish(stream), 0);
 	rvt_stream_destroy(stream);

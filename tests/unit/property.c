@@ -85,6 +85,36 @@ int property_main(const char *name, property_check check, unsigned int steps,
 	return cmocka_run_group_tests_name(name, tests, NULL, NULL);
 }
 
+/* ---- pausing at time stamps ---- */
+
+int pauses_feed(struct pauses *p, struct random *random, const void *bytes, size_t len,
+		uint64_t offset, size_t *taken)
+{
+	int ret;
+
+	*taken = len;
+	p->feeding = random_one_in(random, 2);
+	if (!p->feeding)
+		return rvt_stream_feed(p->stream, bytes, len, offset);
+	ret = rvt_stream_feed_part(p->stream, bytes, len, offset, taken);
+	assert_true(*taken <= len && (p->paused || *taken == len || ret));
+	p->feeding = p->paused = false;
+	p->late = 0;
+	return ret;
+}
+
+void pauses_event(struct pauses *p, struct random *random, const struct rvt_event *event)
+{
+	if (event->type != RVT_EVENT_TIME)
+		return;
+	/* E-Trace: a packet can end what one with another time began */
+	assert_true(!p->paused || !p->late++);
+	if (p->paused || !random_one_in(random, 8))
+		return;
+	rvt_stream_pause(p->stream);
+	p->paused = p->feeding;
+}
+
 /* ---- history ---- */
 
 void history_add_runs(struct history *h, const struct rvt_run *runs, size_t n)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <rvtrace/flow.h>
+#include <rvtrace/stream.h>
 
 /* ---- seeds and random numbers ---- */
 
@@ -43,6 +44,21 @@ void random_seed(struct random *r, uint64_t seed);
 uint64_t random_word(struct random *r);
 unsigned int random_below(struct random *r, unsigned int n);
 bool random_one_in(struct random *r, unsigned int n);
+
+/* ---- pausing at time stamps ---- */
+
+struct pauses {
+	struct rvt_stream *stream;
+	bool feeding;		/* by rvt_stream_feed_part() */
+	bool paused;		/* only the same message may tell more */
+	unsigned int late;	/* times that it has told */
+};
+
+/* Feeds all, or up to a pause, @random decides; *@taken as of rvt_stream_feed_part(). */
+int pauses_feed(struct pauses *p, struct random *random, const void *bytes, size_t len,
+		uint64_t offset, size_t *taken);
+/* In the call-back: at some of the time stamps decoding pauses. */
+void pauses_event(struct pauses *p, struct random *random, const struct rvt_event *event);
 
 /* ---- what was executed, or what was decoded ---- */
 

@@ -14,6 +14,8 @@ struct rvt_protocol_ops {
 		      struct rvt_stream **stream);
 	void (*destroy)(struct rvt_stream *stream);
 	int (*feed)(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset);
+	/* How many of the bytes that were fed last were not used: not 0 when .paused. */
+	size_t (*unused)(const struct rvt_stream *stream);
 	int (*lost)(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
 		    bool boundary);
 	int (*finish)(struct rvt_stream *stream);
@@ -37,6 +39,8 @@ struct rvt_protocol_ops {
 struct rvt_stream {
 	const struct rvt_protocol_ops *protocol;	/* set by stream.c after create() */
 	struct rvt_stream_stats stats;
+	/* rvt_stream_pause(): feed() returns before the next message, as if no more had come */
+	bool paused, may_pause;
 	/* of stream.c: */
 	uint64_t slice_from, slice_to;
 	bool passed;		/* slice_to was reached; .counted is what was counted until then */

@@ -93,6 +93,24 @@ int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, ui
 	return feed(stream, (const uint8_t *)bytes + before, len - before, offset + before);
 }
 
+int rvt_stream_feed_part(struct rvt_stream *stream, const void *bytes, size_t len,
+			 uint64_t offset, size_t *taken)
+{
+	int ret;
+
+	stream->may_pause = true;
+	ret = stream->protocol->feed(stream, bytes, len, offset);
+	*taken = len - (stream->paused ? stream->protocol->unused(stream) : 0);
+	stream->may_pause = stream->paused = false;
+	stream->stats.bytes += *taken;
+	return ret;
+}
+
+void rvt_stream_pause(struct rvt_stream *stream)
+{
+	stream->paused = stream->may_pause;
+}
+
 int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
 		    bool boundary)
 {

@@ -643,7 +643,7 @@ static int tell_time(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 	settle(dec, r->last, r->key.address);
 	dec->offset = offset;
 	ret = rvt_etrace_emit_time(dec);
-	*go_on &= !ret && rvt_memos_enter(dec->flow, &r->key);
+	*go_on &= !ret && !*dec->paused && rvt_memos_enter(dec->flow, &r->key);
 	return ret;
 }
 

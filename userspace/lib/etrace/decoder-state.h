@@ -61,6 +61,7 @@ struct rvt_etrace_decoder {
 	enum rvt_etrace_progress progress;
 	struct rvt_flow *flow;
 	struct rvt_stream_stats *stats;
+	const bool *paused;		/* of the stream: nothing may be replayed */
 	struct rvt_etrace_codec codec;
 	bool draft;		/* dialect 0.029 */
 	bool started;		/* flow is known */

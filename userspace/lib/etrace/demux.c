@@ -100,6 +100,7 @@ static int find_source(struct etrace_stream *s, unsigned int src, struct rvt_etr
 		free(*dec);
 		return ret;
 	}
+	(*dec)->paused = &s->base.paused;
 	s->sources[src] = *dec;
 	rvt_etrace_part_source(&s->part, *dec, s->frames.offset);
 	return 0;
@@ -210,10 +211,10 @@ static int drain(struct etrace_stream *s)
 {
 	int ret = 0;
 
-	while (!ret && !s->part.done) {
+	while (!ret && !s->part.done && !s->base.paused) {
 		if (s->recent)
 			ret = rvt_etrace_replay(s->recent, &s->frames);
-		if (ret)
+		if (ret || s->base.paused)
 			break;
 		switch (rvt_etrace_frames_next(&s->frames)) {
 		case RVT_ETRACE_READ_FRAME:
@@ -244,6 +245,13 @@ static int feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64
 
 	rvt_etrace_frames_feed(&s->frames, bytes, len, offset);
 	return result_of(s, drain(s));
+}
+
+static size_t unused(const struct rvt_stream *stream)
+{
+	const struct etrace_stream *s = (const struct etrace_stream *)stream;
+
+	return s->frames.end - s->frames.pos;
 }
 
 /* No part needs anything from before @offset. */
@@ -365,6 +373,7 @@ const struct rvt_protocol_ops rvt_etrace_protocol = {
 	.create = create,
 	.destroy = destroy,
 	.feed = feed,
+	.unused = unused,
 	.lost = lost,
 	.finish = finish,
 	.slice = part,

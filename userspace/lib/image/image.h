@@ -62,6 +62,8 @@ struct rvt_space {
 	struct rvt_space *parent, *next;
 	struct rvt_mapping *root;
 	uint64_t generation;
+	rvt_space_fetch fetch;
+	void *fetch_ctx;
 };
 
 /* Files and names by path, see object.c */
@@ -109,7 +111,7 @@ int rvt_image_window_object(struct rvt_image *image, int fd, uint64_t offset, ui
 int rvt_image_copy_object(struct rvt_image *image, const void *bytes, size_t len,
 			  const char *name, struct rvt_object **object);
 
-/* An object of bytes that stay as long as the image is read. */
+/* An object of bytes that stay as long as the image is read; not made again of the same bytes. */
 int rvt_image_lent_object(struct rvt_image *image, const struct rvt_lent *lent, const char *name,
 			  struct rvt_object **object);
 

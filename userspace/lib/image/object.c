@@ -144,9 +144,23 @@ int rvt_image_copy_object(struct rvt_image *image, const void *bytes, size_t len
 	return 0;
 }
 
+static struct rvt_object *find_lent(const struct rvt_image *image, const struct rvt_lent *lent,
+				    const char *name)
+{
+	struct rvt_object *o = image->objects;
+
+	while (o && !(o->lent && o->bytes == lent->bytes && o->len == lent->len &&
+		      o->need == lent->need && o->need_ctx == lent->ctx && !strcmp(o->name, name)))
+		o = o->next;
+	return o;
+}
+
 int rvt_image_lent_object(struct rvt_image *image, const struct rvt_lent *lent, const char *name,
 			  struct rvt_object **object)
 {
+	*object = find_lent(image, lent, name);
+	if (*object)
+		return 0;
 	*object = object_create(image, name);
 	if (!*object)
 		return -ENOMEM;

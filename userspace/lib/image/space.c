@@ -265,12 +265,69 @@ static struct rvt_mapping *own_mapping(const struct rvt_space *space, uint64_t a
 	return mapping && mapping->last >= addr ? mapping : NULL;
 }
 
+/* The first mapping that begins behind @addr, where @space has none. */
+static const struct rvt_mapping *next_mapping(const struct rvt_space *space, uint64_t addr)
+{
+	const struct rvt_mapping *mapping = space->root, *best = NULL;
+
+	while (mapping) {
+		if (mapping->start > addr) {
+			best = mapping;
+			mapping = mapping->left;
+		} else {
+			mapping = mapping->right;
+		}
+	}
+	return best;
+}
+
+/*
+ * What is fetched was there before anybody asked: nothing that is known of the space changes, so
+ * its generation does not.
+ */
+static struct rvt_mapping *fetch(struct rvt_space *space, uint64_t addr)
+{
+	const struct rvt_mapping *below = floor_mapping(space, addr);
+	const struct rvt_mapping *above = next_mapping(space, addr);
+	const uint64_t generation = space->generation;
+	struct rvt_fetched code = { 0 };
+	struct rvt_object *object;
+	uint64_t start, last;
+	const char *name;
+
+	if (!space->fetch(space->fetch_ctx, addr, &code) || addr < code.addr ||
+	    addr - code.addr >= code.len)
+		return NULL;
+	name = rvt_image_name(space->image, code.name ? code.name : "");
+	if (!name || rvt_image_lent_object(space->image,
+					   &(struct rvt_lent){ code.bytes, code.len, NULL, NULL },
+					   name, &object))
+		return NULL;
+	start = below && below->last >= code.addr ? below->last + 1 : code.addr;
+	last = code.addr + code.len - 1;
+	if (above && above->start <= last)
+		last = above->start - 1;
+	if (rvt_space_map(space, start, last - start + 1, object, start - code.addr, name))
+		return NULL;
+	space->generation = generation;
+	return own_mapping(space, addr);
+}
+
+void rvt_space_set_fetch(struct rvt_space *space, rvt_space_fetch fetch, void *ctx)
+{
+	space->fetch = fetch;
+	space->fetch_ctx = ctx;
+}
+
 struct rvt_mapping *rvt_space_mapping(struct rvt_space *space, uint64_t addr)
 {
 	struct rvt_mapping *mapping = NULL;
 
-	for (; space && !mapping; space = space->parent)
+	for (; space && !mapping; space = space->parent) {
 		mapping = own_mapping(space, addr);
+		if (!mapping && space->fetch)
+			mapping = fetch(space, addr);
+	}
 	return mapping;
 }
 

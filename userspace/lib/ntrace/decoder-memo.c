@@ -512,7 +512,7 @@ static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 		if (r.time >= rvt_flow_base(flow)->time_filter) {
 			note_taken(&r, from, m + 1);
 			from = m + 1;
-			whole &= tell_time(d, s, m, r, &next);
+			whole &= tell_time(d, s, m, r, &next) && !d->stream.paused;
 			low = whole ? low : m;
 			r.pc = next.pc;
 			r.mapping_id = next.mapping_id;

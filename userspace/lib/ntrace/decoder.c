@@ -511,10 +511,10 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 	d->fed = true;
 	rvt_ntrace_reader_feed(&d->reader, bytes, len, offset);
 	rvt_ntrace_scan_begin(&d->scan, bytes);
-	while (!d->result && !d->done) {
+	while (!d->result && !d->done && !stream->paused) {
 		if (d->recent)
 			rvt_ntrace_replay(d);
-		if (d->result)
+		if (d->result || stream->paused)
 			break;
 		switch (rvt_ntrace_reader_next(&d->reader, &msg)) {
 		case RVT_NTRACE_READ_MORE:
@@ -536,6 +536,13 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 		}
 	}
 	return d->result;
+}
+
+static size_t decoder_unused(const struct rvt_stream *stream)
+{
+	const struct rvt_ntrace_decoder *d = (const struct rvt_ntrace_decoder *)stream;
+
+	return d->reader.end - d->reader.pos;
 }
 
 static int decoder_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
@@ -635,6 +642,7 @@ const struct rvt_protocol_ops rvt_ntrace_protocol = {
 	.create = decoder_create,
 	.destroy = decoder_destroy,
 	.feed = decoder_feed,
+	.unused = decoder_unused,
 	.lost = decoder_lost,
 	.finish = decoder_finish,
 	.slice = decoder_part,
