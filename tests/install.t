@@ -46,6 +46,12 @@ headers_stand_alone()
 	return $status
 }
 
+# What a thread may call is part of the contract.
+headers_name_threads()
+{
+	! grep -LiE '\<threads?\>' "$root$prefix"/include/rvtrace/*.h | grep .
+}
+
 # c.jr ra and beq a0, a1, 8, from the ISA manual's encodings.
 write_program()
 {
@@ -372,6 +378,7 @@ check "make install" make_install
 check "the command runs" "$plugin" --help
 check "the library exports what its headers declare, and little" exports_are_declarations
 check "headers compile alone" headers_stand_alone
+check "each header says what threads may call" headers_name_threads
 check "a program with pkg-config and the shared library" program_runs shared
 check "a program with pkg-config and the static library" program_runs static
 check "the documentation's example" example_runs

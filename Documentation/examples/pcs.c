@@ -17,7 +17,7 @@ static int print(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *ru
 
 int main(int argc, char **argv)
 {
-	struct rvt_dump_image elf = { .path = argc == 4 ? argv[2] : "" };
+	struct rvt_dump_image elf = { sizeof(elf), .path = argc == 4 ? argv[2] : "" };
 	struct rvt_session_dump dump = {
 		.size = sizeof(dump), .path = argv[argc - 1], .images = &elf, .n_images = 1 };
 	struct rvt_session_options options = { .size = sizeof(options), .params = argv[1] };

@@ -13,6 +13,9 @@
  *
  * What the flow contradicts, and no code explains, is cut off: a frame with .cut takes the place of
  * the callers that are not known. A gap in the trace cuts nothing by itself.
+ *
+ * Threads: one at a time calls for a stack, and @code is asked in that thread. Stacks know nothing
+ * of each other, unless they ask the same code.
  */
 #ifndef RVTRACE_CALLSTACK_H
 #define RVTRACE_CALLSTACK_H
@@ -39,9 +42,10 @@ struct rvt_frame {
 
 /*
  * What is known of the code that runs. Asked only where returns do not match calls, and for
- * indirect jumps. Members may be NULL.
+ * indirect jumps. Every member but .size may be NULL.
  */
 struct rvt_callstack_code {
+	size_t size;		/* sizeof(struct rvt_callstack_code): the struct may grow */
 	void *ctx;
 	/* Sets the addresses of the function that has @pc. False: not known. */
 	bool (*function)(void *ctx, uint64_t pc, uint64_t *start, uint64_t *end);
@@ -50,10 +54,12 @@ struct rvt_callstack_code {
 };
 
 /*
- * At most @max_depth frames; of deeper stacks the outermost are forgotten. @code must outlive the
- * stack; NULL: nothing is known. NULL: out of memory.
+ * rvt_callstack_create - at most @max_depth frames; of deeper stacks the outermost are forgotten.
+ * @code is copied; what its .ctx points to must outlive the stack. @code NULL: nothing is known.
+ * Returns NULL when out of memory, or when @code does not say its size.
  */
 struct rvt_callstack *rvt_callstack_create(size_t max_depth, const struct rvt_callstack_code *code);
+/* @stack may be NULL. */
 void rvt_callstack_destroy(struct rvt_callstack *stack);
 /* Each returns 0 or -ENOMEM. */
 int rvt_callstack_call(struct rvt_callstack *stack, uint64_t from, uint64_t back, uint64_t to);
@@ -92,11 +98,16 @@ struct rvt_space;
 struct rvt_symbols;
 struct rvt_unwind;
 
-/* Asks @symbols, which must outlive it. NULL: out of memory. Not for several threads at a time. */
+/*
+ * Asks @symbols, which must outlive it. NULL: out of memory. One thread at a time may use it and
+ * all stacks that ask it (rvtrace/symbol.h).
+ */
 struct rvt_unwind *rvt_unwind_create(struct rvt_symbols *symbols);
+/* @unwind may be NULL. Before that: the stacks that ask it. */
 void rvt_unwind_destroy(struct rvt_unwind *unwind);
 /* What addresses mean from now on; may be NULL. */
 void rvt_unwind_set_space(struct rvt_unwind *unwind, struct rvt_space *space);
+/* For rvt_callstack_create(). As long as @unwind is. */
 const struct rvt_callstack_code *rvt_unwind_code(const struct rvt_unwind *unwind);
 
 RVT_END_DECLS

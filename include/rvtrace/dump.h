@@ -30,15 +30,18 @@ enum {
 };
 
 struct rvt_dump_stats {
+	size_t size;			/* sizeof(struct rvt_dump_stats): the struct may grow */
 	uint64_t messages;
 	uint64_t idle_bytes;
 	uint64_t skipped_bytes;		/* that belong to no message */
 	uint64_t damaged;		/* regions */
 };
 
-/* @out stays the caller's. Returns 0, -EINVAL for parameters out of range, -ENOMEM. */
+/* @out stays the caller's. Returns 0, -EINVAL for parameters out of range or without size,
+ * -ENOMEM. */
 int rvt_dump_create(const struct rvt_params *params, unsigned int flags, FILE *out,
 		    struct rvt_dump **dump);
+/* @dump may be NULL. */
 void rvt_dump_destroy(struct rvt_dump *dump);
 /* The next @len bytes, which lie at @offset of the recording. A message may straddle two calls. */
 void rvt_dump_feed(struct rvt_dump *dump, const void *bytes, size_t len, uint64_t offset);
@@ -46,7 +49,11 @@ void rvt_dump_feed(struct rvt_dump *dump, const void *bytes, size_t len, uint64_
 void rvt_dump_lost(struct rvt_dump *dump, bool boundary);
 /* End of data: reports a partial message. */
 void rvt_dump_finish(struct rvt_dump *dump);
-void rvt_dump_stats(const struct rvt_dump *dump, struct rvt_dump_stats *stats);
+/*
+ * The caller sets @stats->size; no more is written. Returns 0, or -EINVAL: it does not say its
+ * size.
+ */
+int rvt_dump_stats(const struct rvt_dump *dump, struct rvt_dump_stats *stats);
 
 RVT_END_DECLS
 

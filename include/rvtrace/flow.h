@@ -2,6 +2,10 @@
 /*
  * The flow engine: follows one hart's program through its code on the orders of a protocol
  * decoder. It is the only code that follows a program. It knows code, not packets.
+ *
+ * Threads: one at a time calls for a flow, and call-backs come in that thread. Flows may be used in
+ * several threads at once, even over the same spaces, as long as no thread changes an image, a
+ * space or a mapping (rvtrace/image.h).
  */
 #ifndef RVTRACE_FLOW_H
 #define RVTRACE_FLOW_H
@@ -122,11 +126,12 @@ struct rvt_event {
 };
 
 /*
- * Output, in program order; every member may be NULL. Runs come in batches; all runs that
+ * Output, in program order; every member but .size may be NULL. Runs come in batches; all runs that
  * precede an event are delivered before it. A callback may call rvt_flow_set_space().
  * A non-zero return value ends decoding: it is handed through to the caller of the decoder.
  */
 struct rvt_flow_sink {
+	size_t size;		/* sizeof(struct rvt_flow_sink): the struct may grow */
 	void *ctx;
 	int (*runs)(void *ctx, const struct rvt_run *runs, size_t n);
 	int (*event)(void *ctx, const struct rvt_event *event);
@@ -142,9 +147,13 @@ struct rvt_flow_config {
 	bool reference_walk;	/* one instruction at a time: the slow path that tests trust */
 };
 
+/*
+ * rvt_flow_create - @config may be NULL: RV64 without options or return stack. @sink may be NULL:
+ * nothing is delivered. Both are copied. Returns 0; -EINVAL: one does not say its size; -ENOMEM.
+ */
 int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_sink *sink,
 		    struct rvt_flow **flow);
-/* Before the image of its spaces is. */
+/* Before the image of its spaces is. @flow may be NULL. */
 void rvt_flow_destroy(struct rvt_flow *flow);
 /* What addresses mean from now on. May be NULL: then every address is unmapped. */
 void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space);
@@ -263,8 +272,12 @@ int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 
 /* ---- counting ---- */
 
-/* A non-zero return value ends the telling. */
+/*
+ * Every member but .size may be NULL. A non-zero return value of a call-back ends
+ * rvt_flow_counts().
+ */
 struct rvt_count_sink {
+	size_t size;		/* sizeof(struct rvt_count_sink): the struct may grow */
 	void *ctx;
 	int (*run)(void *ctx, const struct rvt_run *run, uint64_t times);
 	/*
@@ -281,17 +294,23 @@ struct rvt_count_sink {
  */
 int rvt_flow_count(struct rvt_flow *flow);
 /*
- * rvt_flow_counts - tells what was counted since the last call, in no order; the sums are those of
- * all runs and edges. The same instructions can be in several runs. Returns 0, what a callback
- * returned, -EINVAL (nothing is counted), -ENOMEM (the counts are not complete).
+ * rvt_flow_counts - passes to @sink what was counted since the last call, in no order; the sums are
+ * those of all runs and edges. The same instructions can be in several runs. @sink may be NULL: the
+ * counts are dropped. Returns 0, what a call-back returned, -EINVAL (the flow does not count, or
+ * @sink does not say its size), -ENOMEM (the counts are not complete).
  */
 int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *sink);
 
 struct rvt_flow_stats {
+	size_t size;		/* sizeof(struct rvt_flow_stats): the struct may grow */
 	uint64_t insns, halfwords, branches, taken, indirect, traps, gaps;
 	uint64_t refuted;	/* of the gaps: with a reason RVT_REASON_BAD_* */
 };
-void rvt_flow_stats(const struct rvt_flow *flow, struct rvt_flow_stats *stats);
+/*
+ * The caller sets @stats->size; no more is written. Returns 0, or -EINVAL: it does not say its
+ * size.
+ */
+int rvt_flow_stats(const struct rvt_flow *flow, struct rvt_flow_stats *stats);
 
 RVT_END_DECLS
 

@@ -4,6 +4,8 @@
  *
  * Classes follow the itype table of the E-Trace specification (chapter 4, 4-bit
  * itype) and N-Trace 1.0 table "itype"; x1 and x5 are link registers.
+ *
+ * Threads: any may call; a hook is called in the thread that decodes.
  */
 #ifndef RVTRACE_INSN_H
 #define RVTRACE_INSN_H

@@ -5,6 +5,10 @@
  * per-encoder part of a recording's metadata.
  *
  * Threads: any may call; each needs parameters of its own while it changes them.
+ *
+ * Parameters begin with their size, which says what of them a caller knows: rvt_params_init() sets
+ * it. Without it the caller does: struct rvt_params params = { .size = sizeof(params) }. Members
+ * that come with a later version are behind those of today; 0 is their default.
  */
 #ifndef RVTRACE_PARAMS_H
 #define RVTRACE_PARAMS_H
@@ -84,9 +88,10 @@ struct rvt_trap_vectors {
 	uint64_t exception_valid, interrupt_valid;	/* bit per cause */
 	uint64_t exception[RVT_MAX_CAUSES];
 	uint64_t interrupt[RVT_MAX_CAUSES];
-};
+};	/* part of struct rvt_params: it does not grow */
 
 struct rvt_params {
+	size_t size;			/* sizeof(struct rvt_params): the struct may grow */
 	enum rvt_protocol protocol;
 	enum rvt_dialect dialect;
 	unsigned int xlen;		/* 32 or 64 */
@@ -125,9 +130,20 @@ struct rvt_params {
 	struct rvt_trap_vectors vectors;
 };
 
-/* Defaults of a dialect. For E-Trace these are the defaults of the discovery attributes. */
-void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol,
-		     enum rvt_dialect dialect);
+/*
+ * rvt_params_set_defaults - defaults of a dialect. For E-Trace these are the defaults of the
+ * discovery attributes. Returns 0, or -EINVAL: @params does not say its size.
+ */
+int rvt_params_set_defaults(struct rvt_params *params, enum rvt_protocol protocol,
+			    enum rvt_dialect dialect);
+/* The same for parameters that do not say their size yet. */
+static inline void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol,
+				   enum rvt_dialect dialect)
+{
+	params->size = sizeof(*params);
+	rvt_params_set_defaults(params, protocol, dialect);
+}
+
 /*
  * rvt_params_parse - read text. A `protocol` or `dialect` in it sets everything to the defaults
  * of that dialect first, wherever it stands; without them *params must hold valid parameters,
@@ -135,14 +151,20 @@ void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol,
  * is an error. E-Trace without `xlen`: 32 if iaddress_width_p is at most 32, else 64. What
  * recordings say of an encoder besides (`cpu`, `src`, `timestamp_frequency`) is passed over.
  * @name is used in messages ("FILE:LINE: ..."). On failure *error is a malloc'd message (which
- * lists the valid keys or values) that the caller frees, and *params is undefined.
- * Returns 0, -EINVAL, -ENOMEM.
+ * lists the valid keys or values) that the caller frees, or NULL when out of memory, and *params
+ * is undefined. Returns 0, -EINVAL (also: @params does not say its size), -ENOMEM.
  */
 int rvt_params_parse(struct rvt_params *params, const char *name, const char *text, size_t len,
 		     char **error);
-/* The same for a file; a missing `protocol` is an error. Also -errno of open() and read(). */
+/*
+ * rvt_params_load - the same for a file: nothing but their size need be set before; a missing
+ * `protocol` is an error. Also -errno of open() and read().
+ */
 int rvt_params_load(struct rvt_params *params, const char *path, char **error);
-/* Writes the text form (malloc'd); parse(print(p)) == p. */
+/*
+ * rvt_params_print - writes the text form (malloc'd); parse(print(p)) == p. Returns 0, -EINVAL
+ * (@params does not say its size), -ENOMEM.
+ */
 int rvt_params_print(const struct rvt_params *params, char **text);
 
 RVT_END_DECLS

@@ -149,8 +149,7 @@ struct rvt_session_sink {
 };
 
 struct rvt_session_stats {
-	struct rvt_stream_stats stream;	/* sums over all hart flows */
-	struct rvt_flow_stats flow;
+	size_t size;		/* sizeof(struct rvt_session_stats): the struct may grow */
 	uint64_t trace_bytes;
 	uint64_t truncated, partial, collisions;	/* flagged AUX records */
 	uint64_t lost_records;	/* sideband records that the kernel dropped */
@@ -168,6 +167,7 @@ int rvt_session_open(const char *path, const struct rvt_session_options *options
 		     struct rvt_session **session, char **error);
 /* Code of a bare dump's program. */
 struct rvt_dump_image {
+	size_t size;		/* sizeof(struct rvt_dump_image): the struct may grow */
 	const char *path;
 	uint64_t address;	/* raw: of its first byte; else what is added to those of the ELF file */
 	bool raw;		/* a memory image, no ELF file */
@@ -178,7 +178,7 @@ struct rvt_session_dump {
 	size_t size;		/* sizeof(struct rvt_session_dump): the struct may grow */
 	const char *path;
 	const struct rvt_params *params;	/* NULL: options.params has them */
-	const struct rvt_dump_image *images;
+	const struct rvt_dump_image *images;	/* each of the same .size */
 	size_t n_images;
 	uint64_t oldest;	/* where its oldest byte is: not 0 when a ring wrapped */
 	bool only_source;	/* deliver nothing but the flow of .source */
@@ -189,8 +189,9 @@ struct rvt_session_dump {
  * rvt_session_open_dump - as rvt_session_open() for a dump: the same options and call-backs. All of
  * it is one buffer; each source is a hart (rvt_hart_flow.source). Nothing says whose the flow is or
  * when it was: .task is NULL, .time is 0. Offsets in events count from the oldest byte. Each loss
- * is told, also in code that cannot be read. Returns 0 or -errno with a sentence in *error: -EINVAL
- * for parameters that fit no decoder, or a dump that is no regular file.
+ * is told, also in code that cannot be read. @dump, its parameters and images are copied. Returns 0
+ * or -errno with a sentence in *error: -EINVAL for parameters that fit no decoder, a struct that
+ * does not say its size, or a dump that is no regular file.
  */
 int rvt_session_open_dump(const struct rvt_session_dump *dump,
 			  const struct rvt_session_options *options, struct rvt_session **session,
@@ -210,8 +211,8 @@ int rvt_session_run(struct rvt_session *session, const struct rvt_session_sink *
 /*
  * rvt_session_dump - every buffer's messages to @out (rvtrace/dump.h; @flags: RVT_DUMP_*). A line
  * that names the buffer precedes them; JSON: "buffer", "cpu", "tid". Offsets are those of the AUX
- * data. Trace
- * of an encoder that is not known counts as skipped. Returns 0 or -errno.
+ * data. Trace of an encoder that is not known counts as skipped. The caller sets @stats->size.
+ * Returns 0 or -errno; -EINVAL: @stats does not say its size.
  */
 int rvt_session_dump(struct rvt_session *session, unsigned int flags, FILE *out,
 		     struct rvt_dump_stats *stats);
@@ -226,7 +227,15 @@ uint64_t rvt_session_size(const struct rvt_session *session);
  * written (UINT64_MAX: they have no times). A time stamp that says otherwise is damaged.
  */
 void rvt_session_span(const struct rvt_session *session, uint64_t *from, uint64_t *to);
-void rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats);
+/*
+ * rvt_session_stats - what the recording has and misses.
+ * rvt_session_stream_stats, rvt_session_flow_stats - sums over all hart flows.
+ * The caller sets @stats->size; no more is written. Each returns 0, or -EINVAL: @stats does not say
+ * its size.
+ */
+int rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats);
+int rvt_session_stream_stats(const struct rvt_session *session, struct rvt_stream_stats *stats);
+int rvt_session_flow_stats(const struct rvt_session *session, struct rvt_flow_stats *stats);
 
 struct rvt_symbols *rvt_session_symbols(const struct rvt_session *session);
 /* The value of @key in the part of the metadata before the encoders (malloc'd); NULL: none. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Time spread over instructions: what a session says of the flow that it delivers. */
+/*
+ * Time spread over instructions: what a session says of the flow that it delivers.
+ *
+ * Threads: any may call; nothing is changed.
+ */
 #ifndef RVTRACE_SPAN_H
 #define RVTRACE_SPAN_H
 

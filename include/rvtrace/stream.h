@@ -34,6 +34,7 @@ struct rvt_stream_ops {
 };
 
 struct rvt_stream_stats {
+	size_t size;		/* sizeof(struct rvt_stream_stats): the struct may grow */
 	uint64_t bytes, messages, syncs;
 	uint64_t idle_bytes, skipped_bytes;	/* skipped: hunting for a message start */
 	uint64_t vendor_messages, reserved_messages;
@@ -43,13 +44,18 @@ struct rvt_stream_stats {
 
 /*
  * What a flow must know of the parameters: instruction set, jump table, return stack. The caller
- * sets @config->size; no more than that is written, all else is 0.
+ * sets @config->size; no more than that is written, all else is 0. Returns 0, or -EINVAL: @params
+ * or @config do not say their size.
  */
-void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_config *config);
+int rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_config *config);
 
-/* @ops is copied. Returns 0, -EINVAL (parameters out of range, ops without size), -ENOMEM. */
+/*
+ * @params and @ops are copied. Returns 0, -EINVAL (parameters out of range, @params or @ops without
+ * size), -ENOMEM.
+ */
 int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_ops *ops,
 		      struct rvt_stream **stream);
+/* @stream may be NULL. The flows stay. */
 void rvt_stream_destroy(struct rvt_stream *stream);
 /*
  * rvt_stream_feed - the next @len bytes; @offset is where they lie in the recording (for
@@ -96,7 +102,7 @@ bool rvt_stream_slice_done(const struct rvt_stream *stream);
 bool rvt_stream_slice_extended(const struct rvt_stream *stream);
 /*
  * rvt_stream_boundary - where in @bytes a message begins, as far as that can be told from them: an
- * index, or -1 if it cannot (give more bytes).
+ * index, -1 if it cannot (give more bytes), or -EINVAL: the parameters are of no protocol.
  */
 ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, size_t len);
 /*
@@ -107,7 +113,11 @@ ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, 
 size_t rvt_stream_message(const struct rvt_params *params, const void *bytes, size_t len);
 /* End of data: a partial message is reported, flows are flushed. */
 int rvt_stream_finish(struct rvt_stream *stream);
-void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *stats);
+/*
+ * The caller sets @stats->size; no more is written. Returns 0, or -EINVAL: it does not say its
+ * size.
+ */
+int rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *stats);
 
 RVT_END_DECLS
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What a session says of threads, and of files that it needs. The session owns both. */
+/*
+ * What a session says of threads of the recorded machine, and of files that it needs. The session
+ * owns both.
+ *
+ * Threads of the caller: read them in the call-back that passes them, and in its thread.
+ */
 #ifndef RVTRACE_TASK_H
 #define RVTRACE_TASK_H
 

@@ -124,7 +124,7 @@ static int got_sample(void *ctx, const struct rvt_ctr_sample *sample, const stru
 
 /* Of all of it, without a limit: only after the runs have been few. */
 static bool count(const char *path, unsigned int jobs, struct told *told,
-		  struct rvt_session_stats *stats)
+		  struct rvt_session_totals *stats)
 {
 	const struct rvt_session_sink sink = {
 		.size = sizeof(sink),
@@ -141,7 +141,7 @@ static bool count(const char *path, unsigned int jobs, struct told *told,
 	if (!session)
 		return false;
 	rvt_session_run(session, &sink);
-	rvt_session_stats(session, stats);
+	rvt_session_totals(session, stats);
 	rvt_session_close(session);
 	return true;
 }
@@ -155,7 +155,7 @@ static bool read_in_order(const char *path, struct told *told)
 						      .sample = got_sample };
 	struct rvt_session_options options = { .size = sizeof(options), .by_cpu = false };
 	struct rvt_session *session = open_recording(path, &options);
-	struct rvt_dump_stats stats;
+	struct rvt_dump_stats stats = { .size = sizeof(stats) };
 
 	*told = (struct told){ 0 };
 	if (!session)
@@ -183,7 +183,7 @@ static void compare(const char *what, uint64_t a, uint64_t b)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *path = fuzz_write("perf.data", data, size);
-	struct rvt_session_stats stats, other;
+	struct rvt_session_totals stats, other;
 	struct told runs, counts, by_jobs;
 
 	if (!read_in_order(path, &runs) || !count(path, 0, &counts, &stats))
@@ -198,6 +198,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	compare("jobs: gaps", other.flow.gaps, stats.flow.gaps);
 	compare("jobs: errors", other.stream.errors, stats.stream.errors);
 	compare("jobs: messages", other.stream.messages, stats.stream.messages);
-	compare("jobs: bytes", other.trace_bytes, stats.trace_bytes);
+	compare("jobs: bytes", other.trace_bytes, stats.session.trace_bytes);
 	return 0;
 }

@@ -93,7 +93,8 @@ static struct rvt_flow *get_flow(void *ctx, unsigned int src)
 {
 	struct walk *walk = ctx;
 	struct source *source = &walk->sources[src % MAX_SOURCES];
-	const struct rvt_flow_sink sink = { source, got_runs, got_event };
+	const struct rvt_flow_sink sink = { .size = sizeof(sink), .ctx = source, .runs = got_runs,
+		.event = got_event };
 	struct rvt_flow_config config = { .size = sizeof(config) };
 
 	if (src >= MAX_SOURCES)
@@ -151,11 +152,14 @@ static void follow(struct walk *walk, const struct input *trace)
 	}
 	if (!err)
 		rvt_stream_finish(stream);
+	walk->stats.size = sizeof(walk->stats);
 	rvt_stream_stats(stream, &walk->stats);
 	rvt_stream_destroy(stream);
 	for (size_t i = 0; i < MAX_SOURCES; i++) {
 		struct source *source = &walk->sources[i];
-		const struct rvt_count_sink counts = { source, count_run, count_edge };
+		const struct rvt_count_sink counts = {
+			.size = sizeof(counts), .ctx = source, .run = count_run, .edge = count_edge,
+		};
 
 		if (source->flow && walk->count)
 			rvt_flow_counts(source->flow, &counts);

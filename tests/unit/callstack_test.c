@@ -336,7 +336,7 @@ static uint64_t landing_pad_of(void *ctx, uint64_t from)
 	return (from & 0xff) == 0x10 ? from + 0x70 : 0;
 }
 
-static const struct rvt_callstack_code code = { .function = function_at,
+static const struct rvt_callstack_code code = { .size = sizeof(code), .function = function_at,
 						.landing_pad = landing_pad_of };
 
 static int setup_code(void **state)

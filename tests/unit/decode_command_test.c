@@ -72,7 +72,7 @@ static int decode(const char *format, ...)
 /* Directives, separated by ';', appended at @len; returns the new length. */
 static size_t assemble(const char *params_text, const char *text, uint8_t *bytes, size_t len)
 {
-	struct rvt_params params;
+	struct rvt_params params = { .size = sizeof(params) };
 	char *error = NULL;
 
 	assert_int_equal(rvt_params_parse(&params, "test", params_text, strlen(params_text),

@@ -231,7 +231,8 @@ static void spoil_guesses(struct trip *t, struct rvt_memos *memos)
 
 static void create_flow(struct trip *t, struct rvt_flow **flow)
 {
-	const struct rvt_flow_sink sink = { t, on_runs, on_event };
+	const struct rvt_flow_sink sink = { .size = sizeof(sink), .ctx = t, .runs = on_runs,
+		.event = on_event };
 	struct rvt_flow_config config = { .size = sizeof(config) };
 
 	rvt_stream_flow_config(&t->params, &config);
@@ -245,7 +246,8 @@ static void create_flow(struct trip *t, struct rvt_flow **flow)
 /* Returns how many joined memos there were. */
 static unsigned int end_flow(struct trip *t, struct rvt_flow *flow)
 {
-	const struct rvt_count_sink sink = { t, count_run, count_edge };
+	const struct rvt_count_sink sink = { .size = sizeof(sink), .ctx = t, .run = count_run,
+		.edge = count_edge };
 	unsigned int joined;
 
 	if (t->counts)
@@ -270,7 +272,7 @@ static void feed_spoiling(struct trip *t, struct rvt_stream *stream, size_t to)
 static unsigned int decode(struct trip *t, size_t cut)
 {
 	const struct rvt_stream_ops ops = { sizeof(ops), t, on_source, on_event };
-	struct rvt_stream_stats stats;
+	struct rvt_stream_stats stats = { .size = sizeof(stats) };
 	struct rvt_stream *stream;
 	struct rvt_image *image;
 	unsigned int joined = 0;

@@ -365,10 +365,11 @@ static void set_vectors(struct world *w)
 
 static void decode(struct world *w)
 {
-	struct rvt_flow_sink sink = { .ctx = w, .runs = got_runs, .event = got_event };
+	struct rvt_flow_sink sink = { .size = sizeof(sink),
+		.ctx = w, .runs = got_runs, .event = got_event };
 	struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = w, .flow = get_flow };
 	struct rvt_flow_config config = { .size = sizeof(config) };
-	struct rvt_stream_stats stats;
+	struct rvt_stream_stats stats = { .size = sizeof(stats) };
 	struct rvt_stream *stream;
 	size_t taken;
 	int ret = 0;

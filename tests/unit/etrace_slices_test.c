@@ -232,7 +232,8 @@ static struct rvt_flow *on_source(void *ctx, unsigned int src)
 
 static void begin(struct trip *t)
 {
-	const struct rvt_flow_sink sink = { t, on_runs, on_event };
+	const struct rvt_flow_sink sink = { .size = sizeof(sink), .ctx = t, .runs = on_runs,
+		.event = on_event };
 	struct rvt_flow_config config = { .size = sizeof(config) };
 
 	t->told.n = t->told.runs = t->told.edges = t->told.insns = 0;
@@ -248,7 +249,8 @@ static void begin(struct trip *t)
 
 static void end(struct trip *t)
 {
-	const struct rvt_count_sink sink = { t, count_run, count_edge };
+	const struct rvt_count_sink sink = { .size = sizeof(sink), .ctx = t, .run = count_run,
+		.edge = count_edge };
 
 	if (t->counts)
 		assert_int_equal(rvt_flow_counts(t->flow, &sink), 0);
@@ -278,7 +280,7 @@ static int feed(struct trip *t, struct rvt_stream *stream, size_t from)
 
 static void add_stats(struct rvt_stream_stats *sum, struct rvt_stream *stream)
 {
-	struct rvt_stream_stats stats;
+	struct rvt_stream_stats stats = { .size = sizeof(stats) };
 
 	rvt_stream_stats(stream, &stats);
 	sum->messages += stats.messages;
@@ -327,7 +329,7 @@ static int decode(struct trip *t, unsigned int slice, struct rvt_stream_stats *s
 
 static void compare(struct trip *t, uint64_t seed)
 {
-	struct rvt_stream_stats whole, slices;
+	struct rvt_stream_stats whole = { .size = sizeof(whole) }, slices = whole;
 	struct told before;
 
 	if (decode(t, 0, &whole))	/* too long */

@@ -70,7 +70,8 @@ static inline void make_flow(struct fixture *f, unsigned int isa, unsigned int d
 		.size = sizeof(config), .isa = isa, .return_stack_depth = depth,
 		.reference_walk = reference,
 	};
-	struct rvt_flow_sink sink = { &f->out, on_runs, on_event };
+	struct rvt_flow_sink sink = { .size = sizeof(sink), .ctx = &f->out, .runs = on_runs,
+		.event = on_event };
 
 	assert_int_equal(rvt_flow_create(&config, &sink, &f->flow), 0);
 	rvt_flow_set_space(f->flow, f->space);

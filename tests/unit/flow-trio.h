@@ -113,7 +113,9 @@ static inline int count_jump(void *ctx, uint64_t from, uint64_t to, enum rvt_ins
 
 static inline void tell(struct trio *t, unsigned int owner)
 {
-	const struct rvt_count_sink sink = { &t->counted[owner], count_run, count_jump };
+	const struct rvt_count_sink sink = { .size = sizeof(sink),
+		.ctx = &t->counted[owner], .run = count_run,
+		.edge = count_jump };
 
 	assert_int_equal(rvt_flow_counts(t->counting.flow, &sink), 0);
 }

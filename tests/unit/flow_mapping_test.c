@@ -172,13 +172,14 @@ static size_t make_trace(uint8_t *bytes, size_t size)
 static void world_create(struct world *w, bool reference_walk, bool count,
 			 unsigned int change_every)
 {
-	struct rvt_params params = {
+	struct rvt_params params = { .size = sizeof(params),
 		.protocol = RVT_PROTOCOL_NTRACE, .dialect = RVT_DIALECT_NTRACE_1_0, .xlen = 64,
 		.mode = RVT_MODE_HTM, .timestamp = RVT_TIMESTAMP_DELTA,
 	};
 	struct rvt_flow_config config = { .size = sizeof(config),
 					  .reference_walk = reference_walk };
-	struct rvt_flow_sink sink = { w, runs_of_world, change_at_times };
+	struct rvt_flow_sink sink = { .size = sizeof(sink), .ctx = w, .runs = runs_of_world,
+		.event = change_at_times };
 	struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = w, .flow = flow_of_world };
 
 	memset(w, 0, sizeof(*w));
@@ -223,7 +224,7 @@ static struct world *decode(const uint8_t *bytes, size_t len, bool reference_wal
 			    unsigned int change_every)
 {
 	struct world *w = malloc(sizeof(*w));
-	struct rvt_count_sink sink = { w, count_run, NULL };
+	struct rvt_count_sink sink = { .size = sizeof(sink), .ctx = w, .run = count_run };
 
 	world_create(w, reference_walk, count, change_every);
 	assert_int_equal(rvt_stream_feed(w->stream, bytes, len, 0), 0);

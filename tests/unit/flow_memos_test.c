@@ -125,7 +125,8 @@ static int add_jumps(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class 
 static void test_group_counts(void **state)
 {
 	uint64_t sums[2] = {};
-	const struct rvt_count_sink sink = { .ctx = sums, .run = add_insns, .edge = add_jumps };
+	const struct rvt_count_sink sink = { .size = sizeof(sink),
+		.ctx = sums, .run = add_insns, .edge = add_jumps };
 	struct rvt_memo_key key = { .address = 0 };
 	struct rvt_memo *joined;
 	struct fixture f;
@@ -231,7 +232,7 @@ static void take_memo(struct fixture *f, uint64_t pc, uint8_t byte, unsigned int
 static void test_owners_of_halves(void **state)
 {
 	uint64_t sums[2] = {};
-	const struct rvt_count_sink sink = { .ctx = sums, .run = add_halves };
+	const struct rvt_count_sink sink = { .size = sizeof(sink), .ctx = sums, .run = add_halves };
 	struct fixture f;
 
 	(void)state;
@@ -294,7 +295,7 @@ static bool is_taken(struct fixture *f, uint64_t pc, uint8_t byte)
 static void test_old_ids(void **state)
 {
 	uint64_t sum = 0;
-	const struct rvt_count_sink sink = { .ctx = &sum, .run = add_insns };
+	const struct rvt_count_sink sink = { .size = sizeof(sink), .ctx = &sum, .run = add_insns };
 	struct fixture f;
 
 	(void)state;
@@ -553,7 +554,7 @@ static void test_teaching(void **state)
 	assert_int_equal(rvt_flow_count(f.flow), 0);
 	rvt_flow_set_encoder(f.flow, 1);
 	make_memo(&f, 0x1000, 1, 3);
-	assert_int_equal(rvt_flow_counts(f.flow, &(struct rvt_count_sink){ NULL }), 0);
+	assert_int_equal(rvt_flow_counts(f.flow, NULL), 0);
 	rvt_flow_destroy(f.flow);
 	f.flow = NULL;
 	assert_int_equal(rvt_space_create(f.image, NULL, &same), 0);

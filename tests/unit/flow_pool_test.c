@@ -44,7 +44,8 @@ static int add_insns(void *ctx, const struct rvt_run *run, uint64_t times)
 static uint64_t counted(struct fixture *f)
 {
 	uint64_t insns = 0;
-	const struct rvt_count_sink sink = { &insns, add_insns, NULL };
+	const struct rvt_count_sink sink = { .size = sizeof(sink),
+		.ctx = &insns, .run = add_insns };
 
 	assert_int_equal(rvt_flow_counts(f->flow, &sink), 0);
 	return insns;
@@ -109,8 +110,10 @@ static int add_edges(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class 
 static void test_memory_of_counts(void **state)
 {
 	int64_t edges = 0, edges_again = 0;
-	const struct rvt_count_sink sink = { &edges, NULL, add_edges };
-	const struct rvt_count_sink again = { &edges_again, NULL, add_edges };
+	const struct rvt_count_sink sink = { .size = sizeof(sink), .ctx = &edges,
+		.edge = add_edges };
+	const struct rvt_count_sink again = { .size = sizeof(again), .ctx = &edges_again,
+		.edge = add_edges };
 	const void *memory;
 	struct fixture f;
 
@@ -161,7 +164,7 @@ static void test_taught_counts(void **state)
 	rvt_flow_set_encoder(f.flow, 1);
 	run_loop(&f);
 	memory = f.flow->base.counts;
-	assert_int_equal(rvt_flow_counts(f.flow, &(struct rvt_count_sink){ NULL }), 0);
+	assert_int_equal(rvt_flow_counts(f.flow, NULL), 0);
 	rvt_flow_destroy(f.flow);
 	f.flow = NULL;
 	pupil = f;

@@ -421,7 +421,8 @@ static int sub_taken(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class 
 /* What is counted is what was executed. */
 static void many_destroy(struct many *m)
 {
-	const struct rvt_count_sink sink = { m, sub_insns, sub_taken };
+	const struct rvt_count_sink sink = { .size = sizeof(sink), .ctx = m, .run = sub_insns,
+		.edge = sub_taken };
 
 	assert_int_equal(rvt_flow_counts(m->f.flow, &sink), 0);
 	rvt_flow_restore_counts(m->f.flow, 0);

@@ -181,7 +181,7 @@ static void run_any_loop(struct fixture *f, uint64_t pc, uint16_t round)
 	};
 	/* never the same: no memo is made of it */
 	struct rvt_memo_key key = { .bytes = { round, round >> 8 } };
-	struct rvt_flow_stats before, after;
+	struct rvt_flow_stats before = { .size = sizeof(before) }, after = before;
 	struct rvt_memo *memo;
 	uint64_t end;
 	bool whole;

@@ -312,7 +312,8 @@ struct state {
 
 static struct state state_of(const struct fixture *f)
 {
-	struct state s = { .pc = pc_of(f), .depth = rvt_flow_return_depth(f->flow) };
+	struct state s = { .pc = pc_of(f), .depth = rvt_flow_return_depth(f->flow),
+			   .stats.size = sizeof(s.stats) };
 
 	rvt_flow_stats(f->flow, &s.stats);
 	for (unsigned int i = 0; i < s.depth; i++)

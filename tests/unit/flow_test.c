@@ -45,7 +45,7 @@ static void load_branches(struct fixture *f)
 static void test_outcomes(void **state)
 {
 	struct rvt_order o = unlimited();
-	struct rvt_flow_stats stats;
+	struct rvt_flow_stats stats = { .size = sizeof(stats) };
 	struct fixture f;
 
 	(void)state;
@@ -598,7 +598,7 @@ static void test_zcmt(void **state)
 	rvt_flow_start(f.flow, 0x1000, 0, true);
 	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_TARGET);
 	check_pcs(&f, 1, 0x1000);
-	sink = (struct rvt_flow_sink){ &f.out, on_runs, on_event };
+	sink = (struct rvt_flow_sink){ sizeof(sink), &f.out, on_runs, on_event };
 	assert_int_equal(rvt_flow_create(&config, &sink, &flow), 0);
 	rvt_flow_set_space(flow, f.space);
 	rvt_flow_start(flow, 0x1000, 0, true);
@@ -615,7 +615,7 @@ static void test_events(void **state)
 				  .interrupt = true };
 	struct rvt_event other = { .type = RVT_EVENT_CONTEXT };
 	struct rvt_order o = unlimited();
-	struct rvt_flow_stats stats;
+	struct rvt_flow_stats stats = { .size = sizeof(stats) };
 	struct fixture f;
 	uint64_t pc;
 

@@ -297,7 +297,8 @@ static void test_counts(void **state)
 {
 	struct fixture *a = malloc(sizeof(*a)), *b = malloc(sizeof(*b));
 	struct tally *expected = malloc(sizeof(*expected)), *counted = malloc(sizeof(*counted));
-	struct rvt_count_sink sink = { counted, tally_run, tally_edge };
+	struct rvt_count_sink sink = { .size = sizeof(sink), .ctx = counted, .run = tally_run,
+		.edge = tally_edge };
 	int64_t total = 0;
 
 	(void)state;

@@ -53,7 +53,7 @@ void trace_start(struct trace *t, enum rvt_ntrace_sync sync)
 
 void trace_expect(struct trace *t, const char *text)
 {
-	struct rvt_params params = {
+	struct rvt_params params = { .size = sizeof(params),
 		.xlen = 64, .dialect = t->config.dialect, .src_bits = t->config.src_bits,
 	};
 	uint8_t expected[4096];

@@ -141,7 +141,8 @@ static struct rvt_flow *on_source(void *ctx, unsigned int src)
 {
 	struct fixture *f = ctx;
 	struct rvt_flow_config config = { .size = sizeof(config) };
-	struct rvt_flow_sink sink = { &tags[src], on_runs, on_event };
+	struct rvt_flow_sink sink = { .size = sizeof(sink), .ctx = &tags[src], .runs = on_runs,
+		.event = on_event };
 
 	assert_true(src < 16);
 	assert_null(f->flows[src]);	/* asked once */
@@ -164,6 +165,7 @@ static void set_up(struct fixture *f, const char *params)
 
 	memset(f, 0, sizeof(*f));
 	f->refuse_src = 99;
+	f->params.size = sizeof(f->params);
 	assert_int_equal(rvt_params_parse(&f->params, "test", params, strlen(params), &error), 0);
 	assert_int_equal(rvt_image_create(&f->image), 0);
 	assert_int_equal(rvt_space_create(f->image, NULL, &f->space), 0);
@@ -228,7 +230,7 @@ static int feed(struct fixture *f, const char *text, uint64_t offset)
 
 static void test_plain(void **state)
 {
-	struct rvt_stream_stats stats;
+	struct rvt_stream_stats stats = { .size = sizeof(stats) };
 	struct fixture f;
 
 	(void)state;
@@ -312,7 +314,7 @@ static void test_mode_ahead(void **state)
 /* A loss between two calls: flow ends there, and goes on at the next sync only. */
 static void test_lost(void **state)
 {
-	struct rvt_stream_stats stats;
+	struct rvt_stream_stats stats = { .size = sizeof(stats) };
 	struct fixture f;
 
 	(void)state;
@@ -516,7 +518,7 @@ static void test_history_first(void **state)
 /* History that would lead further than any I-CNT counts ends there: 108 j 100 has no branch. */
 static void test_history_without_end(void **state)
 {
-	struct rvt_flow_stats stats;
+	struct rvt_flow_stats stats = { .size = sizeof(stats) };
 	struct fixture f;
 	uint8_t loop[8];
 
@@ -541,7 +543,7 @@ static void test_history_without_end(void **state)
 static void test_long_chain(void **state)
 {
 	struct fixture f;
-	struct rvt_flow_stats stats;
+	struct rvt_flow_stats stats = { .size = sizeof(stats) };
 	uint8_t bytes[64], loop[8];
 	size_t len;
 
@@ -576,7 +578,7 @@ static void test_repeated_history(void **state)
 	(void)state;
 	for (unsigned int repeat = 1; repeat <= 4; repeat++) {
 		const uint64_t branches = 6 * 31 * repeat;
-		struct rvt_flow_stats stats;
+		struct rvt_flow_stats stats = { .size = sizeof(stats) };
 		struct fixture f;
 		char text[64];
 
@@ -603,7 +605,7 @@ static void test_sources_by_turns(void **state)
 {
 	static const char turns[] = "2222299929992929";
 	char text[1000] = "", line[64];
-	struct rvt_flow_stats stats;
+	struct rvt_flow_stats stats = { .size = sizeof(stats) };
 	struct fixture f;
 	uint8_t loop[8];
 	size_t n = 0;
@@ -638,7 +640,7 @@ static void test_traps_by_turns(void **state)
 	static const char turns[] = "0000100012003000123010203000";
 	const char *const program[] = { "nop", "jalr zero a0 0" };
 	char text[2000] = "", line[64];
-	struct rvt_flow_stats stats;
+	struct rvt_flow_stats stats = { .size = sizeof(stats) };
 	struct fixture f;
 	size_t n = 0;
 
@@ -665,7 +667,7 @@ static void test_nothing_behind_history(void **state)
 {
 	static const char *const program[] = { "b 100", "nop", "jalr zero a0 0" };
 	char text[2000] = "", line[128];
-	struct rvt_flow_stats stats;
+	struct rvt_flow_stats stats = { .size = sizeof(stats) };
 	struct fixture f;
 
 	(void)state;
@@ -689,7 +691,7 @@ static void test_nothing_behind_history(void **state)
 static void test_no_stop_bit(void **state)
 {
 	static const char *const program[] = { "nop", "jalr zero a0 0" };
-	struct rvt_flow_stats stats;
+	struct rvt_flow_stats stats = { .size = sizeof(stats) };
 	struct fixture f;
 
 	(void)state;

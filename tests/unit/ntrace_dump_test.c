@@ -47,7 +47,7 @@ static void check(unsigned int flags, const char *expected)
 	rvt_params_init(&params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
 	params.timestamp = RVT_TIMESTAMP_DELTA;
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
-		struct rvt_dump_stats stats;
+		struct rvt_dump_stats stats = { .size = sizeof(stats) };
 		char *text = dump(&params, flags, pieces[i], &stats);
 
 		assert_string_equal(text, expected);

@@ -292,7 +292,8 @@ static struct rvt_flow *get_flow(void *ctx, unsigned int src)
 
 static void decode(struct world *w)
 {
-	struct rvt_flow_sink sink = { .ctx = w, .runs = got_runs, .event = got_event };
+	struct rvt_flow_sink sink = { .size = sizeof(sink),
+		.ctx = w, .runs = got_runs, .event = got_event };
 	struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = w, .flow = get_flow };
 	struct rvt_flow_config config = { .size = sizeof(config) };
 	struct rvt_stream *stream;

@@ -226,7 +226,8 @@ struct flow_of {
 static struct rvt_flow *on_source(void *ctx, unsigned int src)
 {
 	struct flow_of *f = ctx;
-	struct rvt_flow_sink sink = { f->trip, on_runs, on_event };
+	struct rvt_flow_sink sink = { .size = sizeof(sink), .ctx = f->trip, .runs = on_runs,
+		.event = on_event };
 	struct rvt_flow_config config = { .size = sizeof(config) };
 
 	if (f->flow || src != f->trip->config.src)
@@ -324,7 +325,7 @@ static int decode_parts(struct trip *t, const uint8_t *bytes, size_t len,
 	while (from < len && !ret) {
 		struct rvt_stream_ops ops = { sizeof(ops), &f, on_source, on_damage };
 		size_t to = from + hart_random(t->hart, 2000);
-		struct rvt_stream_stats stats;
+		struct rvt_stream_stats stats = { .size = sizeof(stats) };
 		struct rvt_stream *stream;
 		ssize_t more = to < len ? rvt_stream_boundary(&t->params, bytes + to, len - to) :
 					  -1;
@@ -402,7 +403,7 @@ static bool same(const struct hart_truth *a, const struct hart_truth *b)
 static void check_all(struct trip *t, uint64_t seed,
 		      int (*how)(struct trip *, const uint8_t *, size_t, struct rvt_stream_stats *))
 {
-	struct rvt_stream_stats stats;
+	struct rvt_stream_stats stats = { .size = sizeof(stats) };
 	const struct hart_truth *truth;
 	size_t n, i = 0;
 	int ret = how(t, t->bytes, t->len, &stats);
@@ -481,7 +482,7 @@ static void test_overflow(void **state)
 	(void)state;
 	for (uint64_t seed = 1001; seed <= 1000 + n_seeds(); seed++) {
 		struct trip *t = trip_create(seed);
-		struct rvt_stream_stats stats;
+		struct rvt_stream_stats stats = { .size = sizeof(stats) };
 
 		t->refuse = 40;
 		encode(t, 1 + hart_random(t->hart, 4));
@@ -535,7 +536,7 @@ static void test_damage(void **state)
 
 		encode(t, 1);
 		for (int i = 0; i < 10; i++) {
-			struct rvt_stream_stats stats;
+			struct rvt_stream_stats stats = { .size = sizeof(stats) };
 			size_t len = t->len;
 			int ret;
 
@@ -558,7 +559,7 @@ static void test_damage(void **state)
 static void check_parts(struct trip *t, const uint8_t *bytes, size_t len, uint64_t seed)
 {
 	struct hart_truth *whole = malloc(MAX_FOUND * sizeof(whole[0]));
-	struct rvt_stream_stats a, b;
+	struct rvt_stream_stats a = { .size = sizeof(a) }, b = a;
 	uint64_t lost_offsets;
 	size_t n, n_lost;
 	int ret = decode(t, bytes, len, &a);
@@ -614,7 +615,7 @@ static void test_noise(void **state)
 	(void)state;
 	for (uint64_t seed = 3001; seed <= 3000 + n_seeds(); seed++) {
 		struct trip *t = trip_create(seed);
-		struct rvt_stream_stats stats;
+		struct rvt_stream_stats stats = { .size = sizeof(stats) };
 		int ret;
 
 		for (size_t i = 0; i < 20000; i++)

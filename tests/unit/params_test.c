@@ -11,7 +11,7 @@
 
 static int parse(struct rvt_params *params, const char *text, char **error)
 {
-	memset(params, 0, sizeof(*params));
+	*params = (struct rvt_params){ .size = sizeof(*params) };
 	return rvt_params_parse(params, "FILE", text, strlen(text), error);
 }
 
@@ -199,7 +199,7 @@ static void test_errors(void **state)
 
 static void test_load_missing(void **state)
 {
-	struct rvt_params params;
+	struct rvt_params params = { .size = sizeof(params) };
 	char *error;
 
 	(void)state;

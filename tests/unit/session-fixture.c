@@ -507,7 +507,7 @@ static void forget(void *ctx)
 }
 
 static void count_session(const struct fixture *f, unsigned int jobs, struct sums *sums,
-			  struct rvt_session_stats *stats)
+			  struct rvt_session_totals *stats)
 {
 	const struct rvt_session_options options = {
 		.size = sizeof(options),
@@ -526,13 +526,13 @@ static void count_session(const struct fixture *f, unsigned int jobs, struct sum
 	if (rvt_session_open(f->data, &options, &session, &error))
 		fail_msg("%s", error);
 	assert_int_equal(rvt_session_run(session, &sink), 0);
-	rvt_session_stats(session, stats);
+	rvt_session_totals(session, stats);
 	rvt_session_close(session);
 }
 
 static void check_counts(struct fixture *f)
 {
-	struct rvt_session_stats stats, more_stats;
+	struct rvt_session_totals stats, more_stats;
 	uint64_t insns = 0, lost = 0, n = 0;
 	struct sums one, more;
 
@@ -637,7 +637,7 @@ static void check_live(struct fixture *f)
 						      .params = f->params, .count = true,
 						      .count_threads = true };
 	char head[] = "/tmp/rvtrace-head-XXXXXX";
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	struct sums one, live;
 
 	close(mkstemp(head));
@@ -692,7 +692,7 @@ uint64_t feed_from(struct rvt_session *session, struct rvt_perfdata *file, uint6
 	return from;
 }
 
-void read_stored(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
+void read_stored(struct fixture *f, bool by_cpu, struct rvt_session_totals *stats)
 {
 	const struct rvt_session_options options = { .size = sizeof(options),
 						     .by_cpu = by_cpu, .params = f->params };
@@ -706,12 +706,12 @@ void read_stored(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats
 	if (rvt_session_open(f->data, &options, &session, &error))
 		fail_msg("%s", error);
 	assert_int_equal(rvt_session_run(session, &sink), 0);
-	rvt_session_stats(session, stats);
+	rvt_session_totals(session, stats);
 	rvt_session_close(session);
 	check_counts(f);
 }
 
-void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats)
+void read_back(struct fixture *f, bool by_cpu, struct rvt_session_totals *stats)
 {
 	read_stored(f, by_cpu, stats);
 	if (!f->overwritten)

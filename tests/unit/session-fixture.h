@@ -138,9 +138,9 @@ void run_foreign(struct fixture *f);
 /* ---- reading it ---- */
 
 /* Ends the recording and reads it: in one go, and counted by threads; fails if these differ. */
-void read_stored(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats);
+void read_stored(struct fixture *f, bool by_cpu, struct rvt_session_totals *stats);
 /* The same, and live. */
-void read_back(struct fixture *f, bool by_cpu, struct rvt_session_stats *stats);
+void read_back(struct fixture *f, bool by_cpu, struct rvt_session_totals *stats);
 /* What was found is what is expected. */
 void check_steps(const struct cpu *cpu);
 /* And nothing was lost. */

@@ -287,7 +287,7 @@ static void counts_of_shared_sink(void **state)
 
 	(void)state;
 	for (int etrace = 0; etrace < 2; etrace++) {
-		struct rvt_session_stats stats;
+		struct rvt_session_totals stats;
 		struct fixture *f;
 
 		session_setup((void **)&f);

@@ -120,7 +120,7 @@ static void warned(void *ctx, const char *text)
 	((struct fixture *)ctx)->n_warnings++;
 }
 
-static void read_back(struct fixture *f, struct rvt_session_stats *stats)
+static void read_back(struct fixture *f, struct rvt_session_totals *stats)
 {
 	const struct rvt_session_ctr_sink sink = { .size = sizeof(sink),
 						   .ctx = f, .sample = found, .warning = warned };
@@ -133,7 +133,7 @@ static void read_back(struct fixture *f, struct rvt_session_stats *stats)
 	assert_int_equal(rvt_session_open(f->path, &options, &session, &error), 0);
 	assert_true(rvt_session_is_ctr(session));
 	assert_int_equal(rvt_session_run_ctr(session, &sink), 0);
-	rvt_session_stats(session, stats);
+	rvt_session_totals(session, stats);
 	rvt_session_close(session);
 }
 
@@ -152,7 +152,7 @@ static void check_found(const struct fixture *f, const int *order)
 static void across_chunks(void **state)
 {
 	struct fixture *f = *state;
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	size_t middle = f->ends[1] - 8, last = f->ends[SAMPLES - 1];
 
 	put_plain(f, 0, middle);
@@ -160,8 +160,8 @@ static void across_chunks(void **state)
 	put_packed(f, f->ends[3], last, 0);
 	read_back(f, &stats);
 	check_found(f, (const int[]){ 1, 0, 3, 2, 5, 4, -1 });
-	assert_int_equal(stats.trace_bytes, last);
-	assert_int_equal(stats.missing_bytes, 0);
+	assert_int_equal(stats.session.trace_bytes, last);
+	assert_int_equal(stats.session.missing_bytes, 0);
 	assert_int_equal(f->n_warnings, 0);
 }
 
@@ -169,7 +169,7 @@ static void across_chunks(void **state)
 static void empty_chunk(void **state)
 {
 	struct fixture *f = *state;
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 
 	put(f, 0, 8, f->bytes, 0, 0);
 	put_plain(f, 0, f->ends[SAMPLES - 1]);
@@ -181,7 +181,7 @@ static void empty_chunk(void **state)
 /* What cannot be unpacked is missing; the sample that it has the end of is damaged. */
 static void damaged_chunk(struct fixture *f, uint64_t lie)
 {
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	size_t middle = f->ends[1] - 8, last = f->ends[SAMPLES - 1];
 
 	put_plain(f, 0, middle);
@@ -189,9 +189,9 @@ static void damaged_chunk(struct fixture *f, uint64_t lie)
 	put_plain(f, f->ends[3], last);
 	read_back(f, &stats);
 	check_found(f, (const int[]){ 0, 5, 4, -1 });
-	assert_true(stats.missing_bytes >= f->ends[3] - middle);
+	assert_true(stats.session.missing_bytes >= f->ends[3] - middle);
 	/* the damaged sample, and 8 more where the lie is believed */
-	assert_true(stats.missing_bytes <= f->ends[3] - f->ends[0] + 8);
+	assert_true(stats.session.missing_bytes <= f->ends[3] - f->ends[0] + 8);
 	assert_true(f->n_warnings > 0);
 }
 

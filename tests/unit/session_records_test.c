@@ -50,7 +50,7 @@ static struct fixture *begin(const struct kind *kind)
 
 static void end(struct fixture *f, bool by_cpu)
 {
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 
 	read_back(f, by_cpu, &stats);
 	for (int n = 0; n < CPUS; n++) {

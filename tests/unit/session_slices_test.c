@@ -300,7 +300,7 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 	const struct rvt_session_sink sink = { .size = sizeof(sink),
 					       .ctx = &sum, .runs = on_runs, .event = on_event,
 					       .end = on_end };
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	struct rvt_session *session;
 	char *error;
 
@@ -308,7 +308,7 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 		fail_msg("%s", error);
 	open_telling(all, &sum);
 	assert_int_equal(rvt_session_run_slices(session, &sink, &slices), 0);
-	rvt_session_stats(session, &stats);
+	rvt_session_totals(session, &stats);
 	rvt_session_close(session);
 	transfers_destroy(sum.transfers);
 	assert_in_range(all->n_threads, 0, jobs);
@@ -399,7 +399,7 @@ static size_t check_slices(const struct fixture *f, bool damaged)
 
 static size_t check_recording(struct fixture *f, bool damaged)
 {
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 
 	/* in the order of time, and counted by cpu: the same */
 	read_stored(f, false, &stats);

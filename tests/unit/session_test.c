@@ -27,7 +27,7 @@ static size_t allocated_bytes(void)
 static void processes_and_exec(void **state)
 {
 	struct fixture *f = *state;
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 
 	begin_recording(f, true, true);
 	put_comm(f, 10, 0, false, "ten");
@@ -53,8 +53,8 @@ static void processes_and_exec(void **state)
 	check_equal(&f->cpus[1]);
 	assert_int_equal(f->resets, 0);
 	assert_int_equal(stats.flow.insns, f->cpus[0].expected.n + f->cpus[1].expected.n);
-	assert_int_equal(stats.missing_bytes, 0);
-	assert_int_equal(stats.trace_bytes, f->cpus[0].aux_offset + f->cpus[1].aux_offset);
+	assert_int_equal(stats.session.missing_bytes, 0);
+	assert_int_equal(stats.session.trace_bytes, f->cpus[0].aux_offset + f->cpus[1].aux_offset);
 }
 
 /*
@@ -64,7 +64,7 @@ static void processes_and_exec(void **state)
 static void two_processes_etrace(void **state)
 {
 	struct fixture *f = *state;
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 
 	f->etrace = true;
 	begin_recording(f, true, true);
@@ -145,7 +145,7 @@ static void live_memory(void **state)
 static void switches_instead_of_context(void **state)
 {
 	struct fixture *f = *state;
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 
 	begin_recording(f, true, false);
 	put_mmap(f, 10, 0, f->programs[0]);
@@ -173,7 +173,7 @@ static void switches_by_bpf(void **state)
 {
 	struct fixture *f = *state;
 	struct rvt_session_options options = { .size = sizeof(options) };
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	struct rvt_session *session;
 	const char *warning;
 	char *error;
@@ -218,7 +218,7 @@ static void switches_by_bpf(void **state)
 static void no_timestamps(void **state)
 {
 	struct fixture *f = *state;
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 
 	begin_recording(f, false, true);
 	put_mmap(f, 10, f->ticks * TICK_NS, f->programs[0]);
@@ -239,7 +239,7 @@ static void no_timestamps(void **state)
 static void truncated_record(void **state)
 {
 	struct fixture *f = *state;
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	struct steps *expected = &f->cpus[0].expected;
 	size_t cut;
 
@@ -253,7 +253,7 @@ static void truncated_record(void **state)
 	put_aux(f, 0, 10, 0);
 	read_back(f, true, &stats);
 	assert_int_equal(f->cpus[0].lost, 1);
-	assert_int_equal(stats.truncated, 1);
+	assert_int_equal(stats.session.truncated, 1);
 	assert_true(f->cpus[0].found.n < expected->n);
 	assert_true(f->cpus[0].found.n > cut);
 	/* everything after the gap is there: the last ones are the last ones */
@@ -269,7 +269,7 @@ static void truncated_record(void **state)
 static void endless_record(void **state)
 {
 	struct fixture *f = *state;
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	const struct steps *found = &f->cpus[0].found, *expected = &f->cpus[0].expected;
 
 	begin_recording(f, true, true);
@@ -280,7 +280,7 @@ static void endless_record(void **state)
 	alarm(60);
 	read_back(f, true, &stats);
 	alarm(0);
-	assert_int_equal(stats.missing_bytes, f->claimed);
+	assert_int_equal(stats.session.missing_bytes, f->claimed);
 	assert_in_range(found->n, expected->n / 2, expected->n);
 	for (size_t i = 0; i < found->n; i++)
 		assert_int_equal(found->at[i].pc, expected->at[i].pc);
@@ -295,7 +295,7 @@ static void overwritten(void **state)
 {
 	struct fixture *f = *state;
 	struct cpu *cpu = &f->cpus[0];
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	uint8_t held[1 << 16];
 	size_t ends[3], expected[3], keep;
 	static const uint8_t zeros[8];
@@ -331,7 +331,7 @@ static void overwritten(void **state)
 	assert_int_equal(rvt_perfdata_write(f->writer, held, keep), 0);
 	assert_int_equal(rvt_perfdata_write(f->writer, zeros, chunk.size - keep), 0);
 	read_back(f, true, &stats);
-	assert_int_equal(stats.missing_bytes, 0);
+	assert_int_equal(stats.session.missing_bytes, 0);
 	/* More than the third run, less than the second and third; and exactly the last that ran */
 	assert_true(cpu->found.n > expected[2] - expected[1]);
 	assert_true(cpu->found.n < expected[2] - expected[0]);
@@ -344,7 +344,7 @@ static void overwritten(void **state)
 static void buffers_of_one_cpu(void **state)
 {
 	struct fixture *f = *state;
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 
 	f->overwritten = true;	/* what is read live has no such buffers */
 	begin_recording(f, true, true);
@@ -362,7 +362,7 @@ static void buffers_of_one_cpu(void **state)
 		put_aux(f, 0, 10, 0);
 	}
 	read_back(f, true, &stats);
-	assert_int_equal(stats.missing_bytes, 0);
+	assert_int_equal(stats.session.missing_bytes, 0);
 	assert_int_equal(f->cpus[0].found.n, f->cpus[0].expected.n);
 }
 
@@ -370,7 +370,7 @@ static void buffers_of_one_cpu(void **state)
 static void missing_code(void **state)
 {
 	struct fixture *f = *state;
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 
 	begin_recording(f, true, true);
 	put_mmap(f, 10, 0, "/nonexistent/program");
@@ -429,7 +429,7 @@ static void refused(void **state)
 
 static void read_foreign(struct fixture *f, const char *params)
 {
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	char path[] = "/tmp/rvtrace-params-XXXXXX";
 	int fd = mkstemp(path);
 

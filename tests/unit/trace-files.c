@@ -457,7 +457,8 @@ static struct rvt_flow *get_flow(void *ctx, unsigned int src)
 {
 	struct check *check = ctx;
 	struct output *output = &check->outputs[src];
-	struct rvt_flow_sink sink = { .ctx = output, .runs = got_runs, .event = got_event };
+	struct rvt_flow_sink sink = { .size = sizeof(sink),
+		.ctx = output, .runs = got_runs, .event = got_event };
 	struct rvt_flow_config config = { .size = sizeof(config) };
 
 	assert_true(src < MAX_SOURCES && !output->flow);

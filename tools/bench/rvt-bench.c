@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <rvtrace/session.h>
 #include "../perf-plugin/decode/decode.h"
+#include "session/access.h"
 
 #define SESSIONS 3	/* that a recording is opened in, one after the other */
 
@@ -152,17 +153,17 @@ static double least(double known, double took)
 static int run_once(const struct bench *b, struct rvt_session *session,
 		    const struct rvt_session_sink *sink, struct result *r, double opening)
 {
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	uint64_t cycles = take_cycles(b);
 	double begin = now(), took;
 	int ret = rvt_session_run(session, sink);
 
 	took = now() - begin;
 	cycles = take_cycles(b);
-	rvt_session_stats(session, &stats);
+	rvt_session_totals(session, &stats);
 	r->insns = stats.flow.insns;
 	r->branches = stats.flow.branches + stats.flow.indirect;
-	r->bytes = stats.trace_bytes;
+	r->bytes = stats.session.trace_bytes;
 	if (opening)
 		r->first = least(r->first, opening + took);
 	if (!r->cycles || cycles < r->cycles)

@@ -291,16 +291,16 @@ static int run_once(struct rvt_session *session, const char *jobs, double openin
 		.ctx = &sums, .count_run = count_run, .count_edge = count_edge, .reset = forget,
 	};
 	double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	struct rusage usage;
 	int err = rvt_session_run(session, &sink);
 
 	wall = seconds(CLOCK_MONOTONIC) - wall;
 	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-	rvt_session_stats(session, &stats);
+	rvt_session_totals(session, &stats);
 	getrusage(RUSAGE_SELF, &usage);
 	printf("%s %.1f %" PRIu64 " %" PRId64 " %.2f %.2f %.2f %ld\n", jobs,
-	       stats.trace_bytes / 1e6, sums.insns, sums.edges, opening, wall, cpu,
+	       stats.session.trace_bytes / 1e6, sums.insns, sums.edges, opening, wall, cpu,
 	       usage.ru_maxrss / 1024);
 	return err;
 }

@@ -4,15 +4,20 @@
  */
 #include <errno.h>
 #include "dump-ops.h"
-
+#include "params/params.h"
+#include "util/sized.h"
 
 int rvt_dump_create(const struct rvt_params *params, unsigned int flags, FILE *out,
 		    struct rvt_dump **dump)
 {
 	const struct rvt_dump_ops *ops = NULL;
+	struct rvt_params room;
 	int ret;
 
 	*dump = NULL;
+	params = rvt_params_whole(params, &room);
+	if (!params)
+		return -EINVAL;
 	if (params->protocol == RVT_PROTOCOL_NTRACE)
 		ops = &rvt_ntrace_dump;
 	else if (params->protocol == RVT_PROTOCOL_ETRACE)
@@ -47,7 +52,10 @@ void rvt_dump_finish(struct rvt_dump *dump)
 	dump->ops->finish(dump);
 }
 
-void rvt_dump_stats(const struct rvt_dump *dump, struct rvt_dump_stats *stats)
+int rvt_dump_stats(const struct rvt_dump *dump, struct rvt_dump_stats *stats)
 {
-	dump->ops->stats(dump, stats);
+	struct rvt_dump_stats full = { .size = sizeof(full) };
+
+	dump->ops->stats(dump, &full);
+	return sized_fill(stats, &full, sizeof(full));
 }

@@ -3,8 +3,8 @@
  * Streams: choice of the protocol decoder.
  */
 #include <errno.h>
-#include <string.h>
 #include "stream-ops.h"
+#include "params/params.h"
 #include "util/sized.h"
 
 /* N-Trace allows an encoder 32 entries; more do no harm, as an underflow is always explicit. */
@@ -26,13 +26,16 @@ static const struct rvt_protocol_ops *find_protocol(enum rvt_protocol protocol)
 int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_ops *ops,
 		      struct rvt_stream **stream)
 {
-	const struct rvt_protocol_ops *protocol = find_protocol(params->protocol);
+	const struct rvt_protocol_ops *protocol;
 	struct rvt_stream_ops own;
+	struct rvt_params room;
 	int ret;
 
 	*stream = NULL;
-	if (!ops || sized_copy(&own, sizeof(own), ops))
+	params = rvt_params_whole(params, &room);
+	if (!params || !ops || sized_copy(&own, sizeof(own), ops))
 		return -EINVAL;
+	protocol = find_protocol(params->protocol);
 	if (!protocol || params->framing || (params->xlen != 32 && params->xlen != 64))
 		return -EINVAL;
 	ret = protocol->create(params, &own, stream);
@@ -136,15 +139,21 @@ bool rvt_stream_slice_extended(const struct rvt_stream *stream)
 
 ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, size_t len)
 {
-	const struct rvt_protocol_ops *protocol = find_protocol(params->protocol);
+	const struct rvt_protocol_ops *protocol;
+	struct rvt_params room;
 
+	params = rvt_params_whole(params, &room);
+	protocol = params ? find_protocol(params->protocol) : NULL;
 	return protocol ? protocol->boundary(params, bytes, len) : -EINVAL;
 }
 
 size_t rvt_stream_message(const struct rvt_params *params, const void *bytes, size_t len)
 {
-	const struct rvt_protocol_ops *protocol = find_protocol(params->protocol);
+	const struct rvt_protocol_ops *protocol;
+	struct rvt_params room;
 
+	params = rvt_params_whole(params, &room);
+	protocol = params ? find_protocol(params->protocol) : NULL;
 	return protocol && len ? protocol->message(params, bytes, len) : len;
 }
 
@@ -153,24 +162,32 @@ int rvt_stream_finish(struct rvt_stream *stream)
 	return stream->protocol->finish(stream);
 }
 
-void rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *stats)
+int rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *stats)
 {
+	struct rvt_stream_stats full;
+
 	update_stats((struct rvt_stream *)stream);
-	*stats = stream->stats;
-	if (!stream->passed || stream->extended)
-		return;
-	/* What is behind the slice is counted by others. */
-	*stats = stream->counted;
-	if (!stream->left)
-		rvt_stream_count_rest(stream, stats);
+	full = stream->stats;
+	if (stream->passed && !stream->extended) {
+		/* What is behind the slice is counted by others. */
+		full = stream->counted;
+		if (!stream->left)
+			rvt_stream_count_rest(stream, &full);
+	}
+	return sized_fill(stats, &full, sizeof(full));
 }
 
-void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_config *result)
+int rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_config *result)
 {
 	struct rvt_flow_config full = { .size = sizeof(full) }, *config = &full;
-	unsigned int size = params->return_stack_size_p ? params->return_stack_size_p :
-							   params->call_counter_size_p;
+	struct rvt_params room;
+	unsigned int size;
 
+	params = rvt_params_whole(params, &room);
+	if (!params)
+		return -EINVAL;
+	size = params->return_stack_size_p ? params->return_stack_size_p :
+					     params->call_counter_size_p;
 	config->isa = params->isa;
 	if (params->xlen == 32)
 		config->isa |= RVT_ISA_RV32;
@@ -184,7 +201,5 @@ void rvt_stream_flow_config(const struct rvt_params *params, struct rvt_flow_con
 	else if (size)
 		config->return_stack_depth = 1u << (size < ETRACE_MAX_RETURN_STACK_SIZE ?
 						    size : ETRACE_MAX_RETURN_STACK_SIZE);
-	full.size = result->size;
-	memset(result, 0, full.size);
-	memcpy(result, &full, full.size < sizeof(full) ? full.size : sizeof(full));
+	return sized_fill(result, &full, sizeof(full));
 }

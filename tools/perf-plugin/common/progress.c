@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/progress.h"
+#include "session/access.h"
 
 #define INTERVAL_US 250000
 
@@ -43,12 +44,12 @@ void progress_hide(void)
 
 static void show(const struct progress *progress)
 {
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	double seconds = now() - progress->began, rate, done;
 
 	due = 0;
-	rvt_session_stats(progress->session, &stats);
-	done = stats.trace_bytes + stats.missing_bytes;
+	rvt_session_totals(progress->session, &stats);
+	done = stats.session.trace_bytes + stats.session.missing_bytes;
 	rate = done / seconds;
 	if (!progress->size || rate <= 0)
 		return;

@@ -309,9 +309,9 @@ static bool filtered(const struct view *view)
 }
 
 /* There is trace, and code for it, but one does not go with the other. */
-static bool is_undecodable(const struct view *view, const struct rvt_session_stats *stats)
+static bool is_undecodable(const struct view *view, const struct rvt_session_totals *stats)
 {
-	return stats->trace_bytes && !stats->flow.insns && !view->interrupted &&
+	return stats->session.trace_bytes && !stats->flow.insns && !view->interrupted &&
 	       !view->kernel_lost && !rvt_session_missing(view->session, 0);
 }
 
@@ -321,12 +321,12 @@ static bool is_undecodable(const struct view *view, const struct rvt_session_sta
  */
 #define MANY_GAPS 32
 
-static bool is_doubtful(const struct rvt_session_stats *stats)
+static bool is_doubtful(const struct rvt_session_totals *stats)
 {
 	return stats->flow.refuted >= MANY_GAPS && stats->flow.refuted > stats->stream.syncs / 2;
 }
 
-static void doubt_parameters(const struct view *view, const struct rvt_session_stats *stats)
+static void doubt_parameters(const struct view *view, const struct rvt_session_totals *stats)
 {
 	if (is_undecodable(view, stats))
 		fprintf(stderr, "  Not one instruction could be decoded: the encoder may have other "
@@ -339,16 +339,16 @@ static void doubt_parameters(const struct view *view, const struct rvt_session_s
 
 bool view_losses(struct view *view, struct view_losses *losses)
 {
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 
-	rvt_session_stats(view->session, &stats);
+	rvt_session_totals(view->session, &stats);
 	*losses = (struct view_losses){
 		.insns = stats.flow.insns, .gaps = view->gaps, .no_code = view->no_code,
 		.messages = stats.flow.gaps, .all_messages = stats.stream.messages,
-		.bytes = stats.missing_bytes + stats.stream.skipped_bytes,
-		.all_bytes = stats.trace_bytes + stats.missing_bytes,
-		.overruns = stats.truncated + stats.partial + stats.collisions,
-		.records = stats.lost_records,
+		.bytes = stats.session.missing_bytes + stats.stream.skipped_bytes,
+		.all_bytes = stats.session.trace_bytes + stats.session.missing_bytes,
+		.overruns = stats.session.truncated + stats.session.partial + stats.session.collisions,
+		.records = stats.session.lost_records,
 		.damaged = rvt_perfdata_warning(rvt_session_file(view->session)),
 		.loops = view->loops, .loop = view->loop,
 	};
@@ -453,28 +453,28 @@ static int judge_losses(struct view *view)
 
 int view_summary(struct view *view, uint64_t trace_errors)
 {
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	int err;
 	const char *warning = rvt_perfdata_warning(rvt_session_file(view->session));
 
 	output_flush();
-	rvt_session_stats(view->session, &stats);
+	rvt_session_totals(view->session, &stats);
 	if (!view->told && !rvt_session_is_ctr(view->session) &&
 	    view_losses(view, &(struct view_losses){ 0 }))
 		view_print_losses(view, stderr, "");
 	if (trace_errors)
 		fprintf(stderr, "%" PRIu64 " instruction trace errors\n", trace_errors);
-	if (stats.truncated || stats.partial || stats.collisions)
+	if (stats.session.truncated || stats.session.partial || stats.session.collisions)
 		fprintf(stderr, "  trace lost while recording: %" PRIu64 " times no room in the "
 									 "buffer, "
 			"%" PRIu64 " times the sink was overrun, %" PRIu64 " collisions\n",
-			stats.truncated, stats.partial, stats.collisions);
-	if (stats.missing_bytes)
+			stats.session.truncated, stats.session.partial, stats.session.collisions);
+	if (stats.session.missing_bytes)
 		fprintf(stderr, "  %" PRIu64 " bytes of trace are not in the file\n",
-			stats.missing_bytes);
-	if (stats.lost_records)
+			stats.session.missing_bytes);
+	if (stats.session.lost_records)
 		fprintf(stderr, "  %" PRIu64 " sideband records were lost: processes and mappings "
-			"may be wrong\n", stats.lost_records);
+			"may be wrong\n", stats.session.lost_records);
 	if (view->cuts)
 		fprintf(stderr, "  %" PRIu64 " times the flow went where no call explains it: call "
 			"stacks are cut off there\n", view->cuts);
@@ -487,8 +487,8 @@ int view_summary(struct view *view, uint64_t trace_errors)
 		doubt_parameters(view, &stats);
 	if (view->interrupted)
 		cmd_warning("interrupted after %" PRIu64
-			    " bytes of trace: this is what was in them", stats.trace_bytes);
-	if (!view->wanted && stats.trace_bytes && filtered(view) && !view->interrupted)
+			    " bytes of trace: this is what was in them", stats.session.trace_bytes);
+	if (!view->wanted && stats.session.trace_bytes && filtered(view) && !view->interrupted)
 		cmd_warning("nothing that ran passes the filters --cpu, --pid, --tid, --comms and "
 			    "--time");
 	if (warning)

@@ -164,7 +164,7 @@ static void read_image(const struct image_arg *arg, struct rvt_dump_image *image
 {
 	char *path = strdup(arg->text), *at = path ? strrchr(path, '@') : NULL, *end;
 
-	*image = (struct rvt_dump_image){ .path = path, .raw = arg->raw };
+	*image = (struct rvt_dump_image){ .size = sizeof(*image), .path = path, .raw = arg->raw };
 	if (!at || !at[1] || !access(path, F_OK))
 		return;
 	image->address = strtoull(at + 1, &end, 0);
@@ -177,7 +177,10 @@ static void read_image(const struct image_arg *arg, struct rvt_dump_image *image
 static int load_params(struct command *c)
 {
 	char *error = NULL;
-	int ret = rvt_params_load(&c->params, c->options.params_path, &error);
+	int ret;
+
+	c->params.size = sizeof(c->params);
+	ret = rvt_params_load(&c->params, c->options.params_path, &error);
 
 	if (ret) {
 		ret = cmd_error(STATUS_UNUSABLE, "%s", error ? error : strerror(-ret));

@@ -112,7 +112,7 @@ static void dump_input(struct rvt_dump *dump, const struct input *input, uint64_
 int dump_messages(const char *path, const struct rvt_params *params, uint64_t oldest,
 		  uint64_t *damaged)
 {
-	struct rvt_dump_stats stats;
+	struct rvt_dump_stats stats = { .size = sizeof(stats) };
 	struct input input = { 0 };
 	struct rvt_dump *dump;
 	int ret = map_input(path, &input);
@@ -162,7 +162,7 @@ static int load_params(const struct dump_options *options, struct rvt_params *pa
 
 static int dump_bare(const struct dump_options *options, const struct input *input)
 {
-	struct rvt_dump_stats stats;
+	struct rvt_dump_stats stats = { .size = sizeof(stats) };
 	struct rvt_params params;
 	struct rvt_dump *dump;
 	int ret = load_params(options, &params);
@@ -187,7 +187,7 @@ static int dump_recording(const struct dump_options *options)
 	struct rvt_session_options session_options = { .size = sizeof(session_options),
 						       .params = options->params };
 	struct rvt_session *session;
-	struct rvt_dump_stats stats;
+	struct rvt_dump_stats stats = { .size = sizeof(stats) };
 	char *error = NULL;
 	int ret;
 

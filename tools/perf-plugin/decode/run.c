@@ -8,6 +8,7 @@
 #include "common/pages.h"
 #include "common/progress.h"
 #include "decode/decode.h"
+#include "session/access.h"
 
 /* What one thread prints with. */
 struct text {
@@ -173,7 +174,7 @@ int decode_run(struct decode_job *job)
 		.ctx = job, .errors = true, .open = open_text, .close = close_text,
 		.begin = begin_text, .end = end_text, .run = run,
 	};
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	unsigned int n = 1;
 	int err = job->all_sources ? rvt_session_count_sources(job->session, &n) : 0;
 
@@ -183,7 +184,7 @@ int decode_run(struct decode_job *job)
 	job->seen = calloc(DECODE_MAX_SOURCES, sizeof(job->seen[0]));
 	err = job->seen ? pages_run(&ops, stdout) : -ENOMEM;
 	free(job->seen);
-	rvt_session_stats(job->session, &stats);
+	rvt_session_totals(job->session, &stats);
 	job->stream = stats.stream;
 	job->stream.bytes = job->size;
 	job->flow = stats.flow;

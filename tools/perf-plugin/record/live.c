@@ -289,7 +289,7 @@ static int write_profile(const struct live *live)
 	return output_close(&file, out, err);
 }
 
-static void summarize(const struct live *live, const struct rvt_session_stats *stats)
+static void summarize(const struct live *live, const struct rvt_session_totals *stats)
 {
 	struct rusage usage = { 0 };
 
@@ -297,23 +297,23 @@ static void summarize(const struct live *live, const struct rvt_session_stats *s
 		return;
 	getrusage(RUSAGE_SELF, &usage);
 	fprintf(stderr, "[ perf rvtrace record: %.3f MB of trace, %llu instructions counted, %llu "
-		"gaps, %.1f MB of memory, in %s ]\n", stats->trace_bytes / 1e6,
+		"gaps, %.1f MB of memory, in %s ]\n", stats->session.trace_bytes / 1e6,
 		(unsigned long long)stats->flow.insns, (unsigned long long)stats->flow.gaps,
 		usage.ru_maxrss / 1e3, live->rec->options.output);
 }
 
 int live_finish(struct live *live, uint64_t *gaps, uint64_t *lost_records)
 {
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	int err;
 
 	stop(live);
 	err = live->err ? live->err : rvt_session_end(live->session);
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
-	rvt_session_stats(live->session, &stats);
-	*gaps = stats.truncated + stats.partial + stats.collisions;
-	*lost_records = stats.lost_records;
+	rvt_session_totals(live->session, &stats);
+	*gaps = stats.session.truncated + stats.session.partial + stats.session.collisions;
+	*lost_records = stats.session.lost_records;
 	err = write_profile(live);
 	if (!err)
 		summarize(live, &stats);

@@ -184,7 +184,7 @@ static void json_line(const char *type, int number, const struct cpu_counts *cpu
 	json_end(&json);
 }
 
-static void json_stream(const struct counts *counts, const struct rvt_session_stats *stats)
+static void json_stream(const struct counts *counts, const struct rvt_session_totals *stats)
 {
 	struct json json = json_begin(stdout, "stream");
 
@@ -193,9 +193,9 @@ static void json_stream(const struct counts *counts, const struct rvt_session_st
 	json_number(&json, "branches", stats->flow.branches);
 	json_number(&json, "taken", stats->flow.taken);
 	json_number(&json, "indirect", stats->flow.indirect);
-	json_number(&json, "truncated", stats->truncated);
-	json_number(&json, "partial", stats->partial);
-	json_number(&json, "collisions", stats->collisions);
+	json_number(&json, "truncated", stats->session.truncated);
+	json_number(&json, "partial", stats->session.partial);
+	json_number(&json, "collisions", stats->session.collisions);
 	json_number(&json, "lost_reports", stats->stream.lost_reports);
 	json_number(&json, "errors", stats->stream.errors);
 	json_number(&json, "bytes_skipped", stats->stream.skipped_bytes);
@@ -256,17 +256,19 @@ static uint64_t trace_bytes(const struct counts *counts, const struct cpu_counts
 		cpu->stored_bytes;
 }
 
-static void print_stream(const struct counts *counts, const struct rvt_session_stats *stats)
+static void print_stream(const struct counts *counts, const struct rvt_session_totals *stats)
 {
 	printf("\n%" PRIu64 " messages, %" PRIu64 " synchronisation points; %" PRIu64 " branches, "
 										      "%" PRIu64
 	       " taken; %" PRIu64 " indirect jumps\n", stats->stream.messages, stats->stream.syncs,
 	       stats->flow.branches, stats->flow.taken, stats->flow.indirect);
-	if (stats->truncated || stats->partial || stats->collisions || stats->stream.lost_reports)
+	if (stats->session.truncated || stats->session.partial || stats->session.collisions ||
+	    stats->stream.lost_reports)
 		printf("lost: %" PRIu64 " AUX records truncated, %" PRIu64 " partial, %" PRIu64
-		       " collisions; %" PRIu64 " gaps reported in the trace\n", stats->truncated,
-		       stats->partial, stats->collisions, stats->stream.lost_reports);
-	if (stats->truncated)
+		       " collisions; %" PRIu64 " gaps reported in the trace\n", stats->session.truncated,
+		       stats->session.partial, stats->session.collisions,
+		       stats->stream.lost_reports);
+	if (stats->session.truncated)
 		printf("a larger second number of record's -m, like -m ,64M, or :u helps against "
 		       "truncated records\n");
 	if (stats->stream.errors || stats->stream.skipped_bytes)
@@ -283,14 +285,14 @@ static void print_stream(const struct counts *counts, const struct rvt_session_s
 static void print_counts(struct counts *counts)
 {
 	struct cpu_counts sum = { 0 };
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 
 	if (counts->json)
 		view_json_losses(counts->view, stdout);
 	else
 		view_print_losses(counts->view, stdout, "# ");
-	rvt_session_stats(view_session(counts->view), &stats);
-	if (stats.missing_bytes)
+	rvt_session_totals(view_session(counts->view), &stats);
+	if (stats.session.missing_bytes)
 		count_stored(counts);
 	if (!counts->json)
 		printf("%scpu      trace bytes   instructions  bits/insn      traps     gaps     lost    "
@@ -301,7 +303,7 @@ static void print_counts(struct counts *counts)
 
 		if (!cpu->used)
 			continue;
-		if (stats.missing_bytes)
+		if (stats.session.missing_bytes)
 			cpu->trace_bytes = trace_bytes(counts, cpu);
 		snprintf(name, sizeof(name), "%d", i);
 		if (counts->json)

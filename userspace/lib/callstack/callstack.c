@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "stack.h"
+#include "util/sized.h"
 
 /* of an instruction that traps and is not executed again: ecall, ebreak, c.ebreak */
 #define MAX_TRAPPED_BYTES 4
@@ -20,7 +21,7 @@ struct function {
 
 static bool find_function(const struct rvt_callstack *stack, uint64_t pc, struct function *function)
 {
-	const struct rvt_callstack_code *code = stack->code;
+	const struct rvt_callstack_code *code = &stack->code;
 
 	return code->function &&
 		code->function(code->ctx, pc, &function->start, &function->end);
@@ -40,8 +41,6 @@ static bool begins_function(const struct rvt_callstack *stack, uint64_t pc)
 
 /* ---- frames ---- */
 
-static const struct rvt_callstack_code no_code;
-
 struct rvt_callstack *rvt_callstack_create(size_t max_depth, const struct rvt_callstack_code *code)
 {
 	struct rvt_callstack *stack = calloc(1, sizeof(*stack));
@@ -49,7 +48,10 @@ struct rvt_callstack *rvt_callstack_create(size_t max_depth, const struct rvt_ca
 	if (!stack)
 		return NULL;
 	stack->max_depth = max_depth ? max_depth : 1;
-	stack->code = code ? code : &no_code;
+	if (sized_copy(&stack->code, sizeof(stack->code), code)) {
+		free(stack);
+		return NULL;
+	}
 	return stack;
 }
 
@@ -134,7 +136,7 @@ static size_t find_call(struct rvt_callstack *stack, uint64_t to)
 /* The innermost call out of which an exception goes on at @to. */
 static size_t find_landing(const struct rvt_callstack *stack, uint64_t to)
 {
-	const struct rvt_callstack_code *code = stack->code;
+	const struct rvt_callstack_code *code = &stack->code;
 
 	if (!code->landing_pad || in_kernel(to))
 		return 0;

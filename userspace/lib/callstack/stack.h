@@ -28,7 +28,7 @@ struct kept_frames {
 struct rvt_callstack {
 	struct rvt_frame *frames;	/* outermost first */
 	size_t depth, room, max_depth;
-	const struct rvt_callstack_code *code;
+	struct rvt_callstack_code code;
 	uint64_t cuts;
 	/* Frames, kept ones too, by a hash of .back: where it is 0 nothing returns to. */
 	uint32_t backs[BACK_SLOTS];

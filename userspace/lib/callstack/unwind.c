@@ -75,8 +75,10 @@ struct rvt_unwind *rvt_unwind_create(struct rvt_symbols *symbols)
 	if (!unwind)
 		return NULL;
 	unwind->symbols = symbols;
-	unwind->code = (struct rvt_callstack_code){ .ctx = unwind, .function = find_function,
-						    .landing_pad = find_landing_pad };
+	unwind->code = (struct rvt_callstack_code){
+		.size = sizeof(unwind->code), .ctx = unwind,
+		.function = find_function, .landing_pad = find_landing_pad,
+	};
 	return unwind;
 }
 

@@ -9,21 +9,23 @@
 #include "flow/count/counts.h"
 #include "flow/memo/table-pool.h"
 #include "flow/walk/emit.h"
+#include "util/sized.h"
 
 int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_sink *sink,
 		    struct rvt_flow **flow)
 {
-	struct rvt_flow_config full = {};
+	struct rvt_flow_config full;
+	struct rvt_flow_sink own;
 	struct rvt_flow *f;
 
-	if (config)
-		memcpy(&full, config, config->size < sizeof(full) ? config->size : sizeof(full));
+	*flow = NULL;
+	if (sized_copy(&full, sizeof(full), config) || sized_copy(&own, sizeof(own), sink))
+		return -EINVAL;
 	f = aligned_alloc(_Alignof(struct rvt_flow), sizeof(*f));
 	if (!f)
 		return -ENOMEM;
 	memset(f, 0, sizeof(*f));
-	if (sink)
-		f->sink = *sink;
+	f->sink = own;
 	f->code.isa = full.isa;
 	f->code.hook = full.hook;
 	f->code.hook_ctx = full.hook_ctx;
@@ -226,7 +228,7 @@ void rvt_flow_set_encoder(struct rvt_flow *flow, uint64_t encoder)
 	flow->encoder = encoder;
 }
 
-void rvt_flow_stats(const struct rvt_flow *flow, struct rvt_flow_stats *stats)
+int rvt_flow_stats(const struct rvt_flow *flow, struct rvt_flow_stats *stats)
 {
-	*stats = flow->stats;
+	return sized_fill(stats, &flow->stats, sizeof(flow->stats));
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/insn.h>
-#include <rvtrace/params.h>
+#include "params/params.h"
 
 #define NTRACE (1u << RVT_PROTOCOL_NTRACE)
 #define ETRACE (1u << RVT_PROTOCOL_ETRACE)
@@ -202,10 +202,11 @@ static const struct key keys[] = {
 /* What recordings say of an encoder besides, which is no matter for a decoder. */
 static const char *const recorded_keys[] = { "cpu", "src", "timestamp_frequency" };
 
-void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol,
-		     enum rvt_dialect dialect)
+static void set_defaults(struct rvt_params *params, enum rvt_protocol protocol,
+			 enum rvt_dialect dialect)
 {
 	memset(params, 0, sizeof(*params));
+	params->size = sizeof(*params);
 	params->protocol = protocol;
 	params->dialect = dialect;
 	params->xlen = 64;
@@ -228,6 +229,15 @@ void rvt_params_init(struct rvt_params *params, enum rvt_protocol protocol,
 	params->support_time_bits = 2;
 	params->jump_cache_returns = RVT_JUMP_CACHE_MISPREDICTED;
 	params->branch_count_limit = BRANCH_COUNT_LIMIT;
+}
+
+int rvt_params_set_defaults(struct rvt_params *params, enum rvt_protocol protocol,
+			    enum rvt_dialect dialect)
+{
+	struct rvt_params full;
+
+	set_defaults(&full, protocol, dialect);
+	return sized_fill(params, &full, sizeof(full));
 }
 
 /* ---- parser ---- */
@@ -491,8 +501,8 @@ static int parse_protocol(struct parser *p, struct text value)
 	if (!n)
 		return fail(p, "unknown value", value, &keys[0]);
 	p->protocol_given = true;
-	rvt_params_init(p->params, n->value, n->value == RVT_PROTOCOL_NTRACE ?
-			RVT_DIALECT_NTRACE_1_0 : RVT_DIALECT_ETRACE_2_0);
+	set_defaults(p->params, n->value, n->value == RVT_PROTOCOL_NTRACE ?
+		     RVT_DIALECT_NTRACE_1_0 : RVT_DIALECT_ETRACE_2_0);
 	return 0;
 }
 
@@ -511,8 +521,8 @@ static int parse_dialect(struct parser *p, struct text value)
 	}
 	if (!n)
 		return fail(p, "unknown value", value, key);
-	rvt_params_init(p->params, n->protocols == NTRACE ? RVT_PROTOCOL_NTRACE :
-			RVT_PROTOCOL_ETRACE, n->value);
+	set_defaults(p->params, n->protocols == NTRACE ? RVT_PROTOCOL_NTRACE :
+		     RVT_PROTOCOL_ETRACE, n->value);
 	return 0;
 }
 
@@ -569,14 +579,12 @@ static int parse_pass(struct parser *p, struct text rest, enum pass pass)
 	return ret;
 }
 
-int rvt_params_parse(struct rvt_params *params, const char *name, const char *text, size_t len,
-		     char **error)
+/* @params is whole. */
+static int parse_all(struct rvt_params *params, const char *name, struct text all, char **error)
 {
 	struct parser p = { .params = params, .name = name, .error = error };
-	struct text all = { text, len };
 	int ret;
 
-	*error = NULL;
 	ret = parse_pass(&p, all, PASS_PROTOCOL);
 	if (!ret)
 		ret = parse_pass(&p, all, PASS_DIALECT);
@@ -599,8 +607,22 @@ int rvt_params_parse(struct rvt_params *params, const char *name, const char *te
 	return 0;
 }
 
+int rvt_params_parse(struct rvt_params *params, const char *name, const char *text, size_t len,
+		     char **error)
+{
+	struct rvt_params full;
+	int ret;
+
+	*error = NULL;
+	if (sized_copy(&full, sizeof(full), params))
+		return parse_fail(error, "%s: struct rvt_params does not say its size", name);
+	ret = parse_all(&full, name, (struct text){ text, len }, error);
+	return ret ? ret : sized_fill(params, &full, sizeof(full));
+}
+
 int rvt_params_load(struct rvt_params *params, const char *path, char **error)
 {
+	struct rvt_params none;
 	char buf[4096], *text = NULL;
 	FILE *in = fopen(path, "re"), *out;
 	size_t len = 0, n;
@@ -625,7 +647,9 @@ int rvt_params_load(struct rvt_params *params, const char *path, char **error)
 		ret = -ENOMEM;
 	if (ret == -EIO)
 		parse_fail(error, "%s: cannot be read; it must be a text file", path);
-	memset(params, 0, sizeof(*params));
+	memset(&none, 0, sizeof(none));
+	if (!ret && sized_fill(params, &none, sizeof(none)))
+		ret = parse_fail(error, "%s: struct rvt_params does not say its size", path);
 	if (!ret)
 		ret = rvt_params_parse(params, path, text, len, error);
 	free(text);
@@ -712,9 +736,15 @@ static void print_key(FILE *f, const struct key *key, const struct rvt_params *p
 
 int rvt_params_print(const struct rvt_params *params, char **text)
 {
+	struct rvt_params room;
 	size_t size;
-	FILE *f = open_memstream(text, &size);
+	FILE *f;
 
+	*text = NULL;
+	params = rvt_params_whole(params, &room);
+	if (!params)
+		return -EINVAL;
+	f = open_memstream(text, &size);
 	if (!f)
 		return -ENOMEM;
 	for (size_t i = 0; i < N_KEYS; i++)

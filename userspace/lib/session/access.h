@@ -13,6 +13,15 @@
 
 /* NULL: it is no recording. */
 struct rvt_perfdata *rvt_session_file(const struct rvt_session *session);
+
+/* All statistics of a session. */
+struct rvt_session_totals {
+	struct rvt_session_stats session;
+	struct rvt_stream_stats stream;
+	struct rvt_flow_stats flow;
+};
+
+void rvt_session_totals(const struct rvt_session *session, struct rvt_session_totals *totals);
 /* Conversion of time stamps; NULL when the recording has none. */
 const struct rvt_record_time_conv *rvt_session_time_conv(const struct rvt_session *session);
 

@@ -340,7 +340,7 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 	int err;
 
 	if (!bytes) {
-		buffer->stats->missing_bytes += counted(buffer, offset, len);
+		buffer->stats->session.missing_bytes += counted(buffer, offset, len);
 		buffer->done = aux->size;
 		return rvt_stream_lost(decoder->stream, offset, RVT_REASON_TRUNCATED, false);
 	}
@@ -353,7 +353,7 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 					 bytes + (offset - chunk->offset), len);
 	if (len > max_feed(buffer))
 		len = max_feed(buffer);
-	buffer->stats->trace_bytes += counted(buffer, offset, len);
+	buffer->stats->session.trace_bytes += counted(buffer, offset, len);
 	buffer->done += len;
 	err = rvt_stream_feed(decoder->stream, bytes + (offset - chunk->offset), len, offset);
 	if (!err)
@@ -445,12 +445,12 @@ static void add_flow_stats(struct rvt_flow_stats *sum, const struct rvt_flow_sta
 	sum->refuted += times * stats->refuted;
 }
 
-void rvt_session_add_stats(struct rvt_session_stats *sum, const struct rvt_session_stats *stats)
+void rvt_session_add_stats(struct rvt_session_totals *sum, const struct rvt_session_totals *stats)
 {
 	add_stream_stats(&sum->stream, &stats->stream);
 	add_flow_stats(&sum->flow, &stats->flow, 1);
-	sum->trace_bytes += stats->trace_bytes;
-	sum->missing_bytes += stats->missing_bytes;
+	sum->session.trace_bytes += stats->session.trace_bytes;
+	sum->session.missing_bytes += stats->session.missing_bytes;
 }
 
 static void keep_missing(struct rvt_session *session, const struct rvt_cursor *cursor)
@@ -473,7 +473,7 @@ static void keep_missing(struct rvt_session *session, const struct rvt_cursor *c
 
 static int finish_decoders(struct buffer *buffer)
 {
-	struct rvt_stream_stats stream;
+	struct rvt_stream_stats stream = { .size = sizeof(stream) };
 	int err = 0;
 
 	for (struct decoder *decoder = buffer->decoders; decoder && !err; decoder = decoder->next) {
@@ -497,7 +497,7 @@ static void destroy_decoders(struct buffer *buffer)
 
 int rvt_buffer_finish(struct buffer *buffer)
 {
-	struct rvt_flow_stats flow;
+	struct rvt_flow_stats flow = { .size = sizeof(flow) };
 	int err = finish_decoders(buffer);
 
 	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
@@ -572,6 +572,7 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 	buffer->begun = slice->from;
 	buffer->time = 0;
 	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
+		hart->before.size = sizeof(hart->before);
 		rvt_flow_stats(hart->base.flow, &hart->before);
 		hart->owned = hart->no_code = hart->start_held = hart->base.time_exact = false;
 		hart->told = hart->base.resumed = hart->base.left = false;
@@ -620,7 +621,7 @@ bool rvt_buffer_slice_slow(const struct buffer *buffer)
 
 static void count_slice(struct slice *slice, const struct hart_flow *hart)
 {
-	struct rvt_flow_stats flow;
+	struct rvt_flow_stats flow = { .size = sizeof(flow) };
 
 	rvt_flow_stats(hart->base.flow, &flow);
 	add_flow_stats(&slice->stats.flow, &flow, 1);

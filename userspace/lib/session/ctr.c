@@ -78,7 +78,7 @@ static void end_damage(struct reader *reader, uint64_t to)
 	if (!reader->damaged)
 		return;
 	reader->damaged = false;
-	reader->all->session->stats.missing_bytes += to - reader->damaged_at;
+	reader->all->session->stats.session.missing_bytes += to - reader->damaged_at;
 	warn_damage(reader, to);
 }
 
@@ -156,9 +156,9 @@ static int take_piece(struct reader *reader, struct window *window)
 	}
 	bytes = rvt_buffer_bytes(reader->buffer, chunk);
 	if (!reader->chunk_done && reader->chunk && chunk->offset > reader->end)
-		session->stats.missing_bytes += chunk->offset - reader->end;
+		session->stats.session.missing_bytes += chunk->offset - reader->end;
 	if (!bytes) {
-		session->stats.missing_bytes += len;
+		session->stats.session.missing_bytes += len;
 		reader->row_ended = true;
 	} else {
 		if (len > WINDOW)
@@ -166,7 +166,7 @@ static int take_piece(struct reader *reader, struct window *window)
 		err = append(window, bytes + reader->chunk_done, len);
 		if (err)
 			return err;
-		session->stats.trace_bytes += len;
+		session->stats.session.trace_bytes += len;
 	}
 	reader->chunk_done += len;
 	reader->end = chunk->offset + reader->chunk_done;

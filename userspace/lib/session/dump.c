@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "state.h"
+#include "util/sized.h"
 
 #define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
@@ -66,7 +67,7 @@ static void feed_record(struct rvt_dump *dump, struct buffer *buffer,
 static void finish_all(struct dumps *dumps)
 {
 	for (size_t i = 0; i < dumps->session->n_encoders; i++) {
-		struct rvt_dump_stats stats;
+		struct rvt_dump_stats stats = { .size = sizeof(stats) };
 
 		if (!dumps->dumps[i])
 			continue;
@@ -114,10 +115,13 @@ static int dump_buffer(struct dumps *dumps, struct buffer *buffer)
 int rvt_session_dump(struct rvt_session *session, unsigned int flags, FILE *out,
 		     struct rvt_dump_stats *stats)
 {
-	struct dumps dumps = { .session = session, .flags = flags, .out = out, .sum = stats };
-	int err = 0;
+	struct rvt_dump_stats sum = { .size = sizeof(sum) };
+	struct dumps dumps = { .session = session, .flags = flags, .out = out, .sum = &sum };
+	int err;
 
-	*stats = (struct rvt_dump_stats){ 0 };
+	err = sized_fill(stats, &sum, sizeof(sum));
+	if (err)
+		return err;
 	dumps.dumps = calloc(session->n_encoders + 1, sizeof(dumps.dumps[0]));
 	if (!dumps.dumps)
 		return -ENOMEM;
@@ -126,5 +130,6 @@ int rvt_session_dump(struct rvt_session *session, unsigned int flags, FILE *out,
 		finish_all(&dumps);
 	}
 	free(dumps.dumps);
+	sized_fill(stats, &sum, sizeof(sum));
 	return err;
 }

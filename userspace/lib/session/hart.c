@@ -127,7 +127,9 @@ static bool hart_counts(const struct hart_flow *hart)
 static int tell_present(struct hart_flow *hart)
 {
 	struct counting c = { .hart = hart, .sink = hart->session->sink };
-	const struct rvt_count_sink counts = { &c, on_count_run, on_count_edge };
+	const struct rvt_count_sink counts = {
+		.size = sizeof(counts), .ctx = &c, .run = on_count_run, .edge = on_count_edge,
+	};
 	int err = rvt_flow_counts(hart->base.flow, &counts);
 
 	end_telling(&c);
@@ -376,7 +378,7 @@ static int hart_time(struct hart_flow *hart, uint64_t ticks)
 
 uint64_t rvt_hart_executed(const struct hart_flow *hart)
 {
-	struct rvt_flow_stats stats;
+	struct rvt_flow_stats stats = { .size = sizeof(stats) };
 
 	rvt_flow_stats(hart->base.flow, &stats);
 	return stats.insns;
@@ -667,7 +669,7 @@ void rvt_hart_end_flow(struct hart_flow *hart)
 {
 	/* What nobody wanted to know would keep its tables out of the pool. */
 	if (hart->buffer->decode->shares_memos && hart->session->options.count)
-		rvt_flow_counts(hart->base.flow, &(struct rvt_count_sink){ NULL });
+		rvt_flow_counts(hart->base.flow, NULL);
 	rvt_flow_destroy(hart->base.flow);
 }
 
@@ -703,7 +705,8 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
 	const struct rvt_session_slices *slices = session_slices(session);
 	struct hart_flow *hart = calloc(1, sizeof(*hart));
 	const struct rvt_flow_sink sink = {
-		.ctx = hart, .runs = session->sink->runs ? hart_runs : NULL, .event = hart_event,
+		.size = sizeof(sink), .ctx = hart,
+		.runs = session->sink->runs ? hart_runs : NULL, .event = hart_event,
 	};
 	struct rvt_flow_config config = { .size = sizeof(config) };
 

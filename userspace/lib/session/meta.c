@@ -103,7 +103,7 @@ static int read_sections(struct rvt_session *session, char *text, char **error)
 
 int rvt_session_read_params(struct rvt_session *session, char **error)
 {
-	struct encoder encoder = { .cpu = -1 };
+	struct encoder encoder = { .cpu = -1, .params.size = sizeof(encoder.params) };
 	char *why = NULL;
 	int err = rvt_params_load(&encoder.params, session->options.params, &why);
 

@@ -34,7 +34,7 @@ struct worker {
 	struct decode_context *decode;
 	struct buffer *buffers;	/* as the session has them, with the worker's own hart flows */
 	size_t n_finished;	/* those before it are decoded and told */
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 };
 
 /* ---- the order of slices ---- */
@@ -126,13 +126,13 @@ static void drop_rest(struct thread_pool *pool, struct slice *slice)
 /* What is counted shows how far decoding is. */
 static void add_stats(struct worker *worker)
 {
-	struct rvt_session_stats *sum = &worker->pool->session->stats;
+	struct rvt_session_totals *sum = &worker->pool->session->stats;
 
 	session_lock(worker->pool->session);
-	sum->trace_bytes += worker->stats.trace_bytes;
-	sum->missing_bytes += worker->stats.missing_bytes;
+	sum->session.trace_bytes += worker->stats.session.trace_bytes;
+	sum->session.missing_bytes += worker->stats.session.missing_bytes;
 	session_unlock(worker->pool->session);
-	worker->stats.trace_bytes = worker->stats.missing_bytes = 0;
+	worker->stats.session.trace_bytes = worker->stats.session.missing_bytes = 0;
 }
 
 static struct slice *next_in_order(struct thread_pool *pool)

@@ -230,9 +230,9 @@ bool rvt_session_read_aux(struct rvt_session *session, const struct rvt_perfdata
 		.tid = record->tid_valid ? record->tid : -1 };
 	if (aux.flags & RVTRACE_AUX_FLAG_LATE)
 		set_named(session, record, &aux);
-	session->stats.truncated += !!(aux.flags & PERF_AUX_FLAG_TRUNCATED);
-	session->stats.partial += !!(aux.flags & PERF_AUX_FLAG_PARTIAL);
-	session->stats.collisions += !!(aux.flags & PERF_AUX_FLAG_COLLISION);
+	session->stats.session.truncated += !!(aux.flags & PERF_AUX_FLAG_TRUNCATED);
+	session->stats.session.partial += !!(aux.flags & PERF_AUX_FLAG_PARTIAL);
+	session->stats.session.collisions += !!(aux.flags & PERF_AUX_FLAG_COLLISION);
 	*result = aux;
 	return true;
 }
@@ -421,7 +421,7 @@ int rvt_session_read_sideband(struct rvt_session *session, const struct rvt_perf
 	switch (record->type) {
 	case PERF_RECORD_LOST:
 		if (record->body_len >= 16)
-			session->stats.lost_records += ((const uint64_t *)(record->header + 1))[1];
+			session->stats.session.lost_records += ((const uint64_t *)(record->header + 1))[1];
 		return 0;
 	case RVT_RECORD_TIME_CONV:
 		/* the short form ends before .time_cycles */

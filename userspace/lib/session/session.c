@@ -135,7 +135,7 @@ static int run_by_cpu(struct rvt_session *session)
 
 static void forget_stats(struct rvt_session *session)
 {
-	session->stats.trace_bytes = session->stats.missing_bytes = 0;
+	session->stats.session.trace_bytes = session->stats.session.missing_bytes = 0;
 	memset(&session->stats.stream, 0, sizeof(session->stats.stream));
 	memset(&session->stats.flow, 0, sizeof(session->stats.flow));
 }

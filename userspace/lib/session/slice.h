@@ -6,7 +6,7 @@
 #ifndef SESSION_SLICE_H
 #define SESSION_SLICE_H
 
-#include <rvtrace/session.h>
+#include "session/access.h"
 
 /* How the flow of the slice before goes on. */
 enum slice_begin { SLICE_UNKNOWN, SLICE_EXECUTES, SLICE_BREAKS };
@@ -32,7 +32,8 @@ struct slice {
 	void *ctx;
 	uint64_t time;			/* about when it begins */
 	bool taken, ended;
-	struct rvt_session_stats stats;	/* of what is delivered in order: they count when it is joined */
+	/* of what is delivered in order: they count when it is joined */
+	struct rvt_session_totals stats;
 	unsigned int n_harts;		/* in which anything was executed */
 	bool untimed_at_begin, timed_at_end;	/* as for contexts */
 	bool held_at_end;	/* the next one's first time stamp is that of what this one ran */

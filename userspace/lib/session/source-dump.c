@@ -197,7 +197,10 @@ static int take_params(struct rvt_session *session, const struct rvt_session_dum
 					"it needs the parameters of its encoder", from->path);
 	err = from->params ? 0 : rvt_session_read_params(session, error);
 	if (!err && from->params) {
-		encoder.params = *from->params;
+		err = sized_copy(&encoder.params, sizeof(encoder.params), from->params);
+		if (err)
+			return rvt_session_fail(error, err,
+						"struct rvt_params does not say its size");
 		err = rvt_session_add_encoder(session, &encoder);
 	}
 	return err ? err : check_params(&session->encoders[0].params, name ?: from->path, error);
@@ -205,7 +208,7 @@ static int take_params(struct rvt_session *session, const struct rvt_session_dum
 
 /* ---- all of it ---- */
 
-static int copy_images(struct dump *dump, const struct rvt_session_dump *from)
+static int copy_images(struct dump *dump, const struct rvt_session_dump *from, char **error)
 {
 	dump->images = calloc(from->n_images + 1, sizeof(*dump->images));
 	if (!dump->images)
@@ -213,7 +216,11 @@ static int copy_images(struct dump *dump, const struct rvt_session_dump *from)
 	for (; dump->n_images < from->n_images; dump->n_images++) {
 		struct rvt_dump_image *image = &dump->images[dump->n_images];
 
-		*image = from->images[dump->n_images];
+		/* An array has the caller's size of an element. */
+		if (sized_copy(image, sizeof(*image), (const char *)from->images +
+			       dump->n_images * from->images->size))
+			return rvt_session_fail(error, -EINVAL,
+						"struct rvt_dump_image does not say its size");
 		image->path = strdup(image->path);
 		if (!image->path)
 			return -ENOMEM;
@@ -221,7 +228,8 @@ static int copy_images(struct dump *dump, const struct rvt_session_dump *from)
 	return 0;
 }
 
-static int take_dump(struct rvt_session *session, const struct rvt_session_dump *from)
+static int take_dump(struct rvt_session *session, const struct rvt_session_dump *from,
+		     char **error)
 {
 	struct dump *dump = session->dump = calloc(1, sizeof(*dump));
 
@@ -232,7 +240,7 @@ static int take_dump(struct rvt_session *session, const struct rvt_session_dump 
 	/* one buffer, and nobody knows a thread by what a context holds */
 	session->options.by_cpu = true;
 	session->by_source = session->every_loss = session->foreign_ids = true;
-	return dump->path ? copy_images(dump, from) : -ENOMEM;
+	return dump->path ? copy_images(dump, from, error) : -ENOMEM;
 }
 
 int rvt_session_open_dump(const struct rvt_session_dump *from,
@@ -248,7 +256,7 @@ int rvt_session_open_dump(const struct rvt_session_dump *from,
 	err = sized_copy(&dump, sizeof(dump), from);
 	if (err)
 		return rvt_session_give_up(session, err, "struct rvt_session_dump", error);
-	err = take_dump(session, &dump);
+	err = take_dump(session, &dump, error);
 	if (!err)
 		err = take_params(session, &dump, error);
 	if (!err)

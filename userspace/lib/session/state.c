@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include "state.h"
+#include "util/sized.h"
 
 int rvt_session_fail(char **error, int err, const char *format, ...)
 {
@@ -37,9 +38,24 @@ void rvt_session_span(const struct rvt_session *session, uint64_t *from, uint64_
 		*to = UINT64_MAX;
 }
 
-void rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats)
+void rvt_session_totals(const struct rvt_session *session, struct rvt_session_totals *totals)
 {
-	*stats = session->stats;
+	*totals = session->stats;
+}
+
+int rvt_session_stats(const struct rvt_session *session, struct rvt_session_stats *stats)
+{
+	return sized_fill(stats, &session->stats.session, sizeof(session->stats.session));
+}
+
+int rvt_session_stream_stats(const struct rvt_session *session, struct rvt_stream_stats *stats)
+{
+	return sized_fill(stats, &session->stats.stream, sizeof(session->stats.stream));
+}
+
+int rvt_session_flow_stats(const struct rvt_session *session, struct rvt_flow_stats *stats)
+{
+	return sized_fill(stats, &session->stats.flow, sizeof(session->stats.flow));
 }
 
 struct rvt_perfdata *rvt_session_file(const struct rvt_session *session)

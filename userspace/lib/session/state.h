@@ -107,7 +107,7 @@ struct buffer {
 	struct decode_context *decode;
 	struct slice *slice;		/* NULL: the whole buffer */
 	void *ctx;			/* of the sink's call-backs */
-	struct rvt_session_stats *stats;	/* where to count */
+	struct rvt_session_totals *stats;	/* where to count */
 	unsigned int number;
 	uint32_t idx;
 	int32_t cpu, tid;
@@ -176,7 +176,7 @@ struct rvt_session {
 	size_t n_buffers;
 	void *buffer_tree;	/* tsearch() of struct buffer_key by all of it, and by */
 	void *owner_tree;	/* cpu or thread: the first buffer of each */
-	struct rvt_session_stats stats;
+	struct rvt_session_totals stats;
 	const struct rvt_session_sink *sink;	/* NULL, or .own_sink */
 	struct rvt_session_sink own_sink;
 	const struct rvt_session_slices *slices;	/* NULL: flow is delivered by one thread */
@@ -291,7 +291,7 @@ int rvt_buffer_idle(struct buffer *buffer, uint64_t time);
 void rvt_buffer_rewind(struct buffer *buffer);
 void rvt_buffer_destroy(struct buffer *buffer);
 /* Adds what decoding counts. */
-void rvt_session_add_stats(struct rvt_session_stats *sum, const struct rvt_session_stats *stats);
+void rvt_session_add_stats(struct rvt_session_totals *sum, const struct rvt_session_totals *stats);
 /* Gets ready for @slice, which has its .ctx; what hart flows have is kept. */
 int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice);
 /* True when the slice has ended (.extended: when it must not). */

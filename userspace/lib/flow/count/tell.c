@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include "flow/count/expand.h"
+#include "util/sized.h"
 
 static void leave_memos(struct rvt_flow *flow, uint64_t from, const struct rvt_code_block *block,
 			uint32_t insn, uint64_t to)
@@ -86,12 +87,13 @@ static int tell_edges(const struct rvt_count_table *t, const struct rvt_count_si
 	return ret;
 }
 
-int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *sink)
+int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *given)
 {
 	struct rvt_counts *c = flow->base.counts;
+	struct rvt_count_sink own, *const sink = &own;
 	int ret;
 
-	if (!c)
+	if (!c || sized_copy(&own, sizeof(own), given))
 		return -EINVAL;
 	rvt_count_expand(flow);
 	/* Whether the last path went where it leads to is not known yet. */
