@@ -291,7 +291,7 @@ static void many_windows(void **state)
 	const struct rvt_session_ctr_sink sink = { .size = sizeof(sink), .ctx = many,
 						   .sample = found_many };
 	struct fixture *f = *state;
-	struct rvt_session_stats stats;
+	struct rvt_session_stats stats = { .size = sizeof(stats) };
 	char *error = NULL;
 
 	assert_non_null(bytes);
