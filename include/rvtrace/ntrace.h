@@ -97,8 +97,9 @@ struct rvt_ntrace_encoder_config {
 	enum rvt_mode mode;		/* BTM or HTM */
 	unsigned int xlen;
 	unsigned int options;		/* RVT_OPT_* that N-Trace has */
-	unsigned int implicit_return_mode;	/* 1..3 with RVT_OPT_IMPLICIT_RETURN */
-	unsigned int return_stack_depth;	/* 1..32 with RVT_OPT_IMPLICIT_RETURN */
+	/* With RVT_OPT_IMPLICIT_RETURN: 1..3 and 1..32; SiFive: 1 and 1..1023. */
+	unsigned int implicit_return_mode;
+	unsigned int return_stack_depth;
 	unsigned int src_bits, src;
 	bool context;			/* emit Ownership */
 	enum rvt_timestamp timestamp;
@@ -110,8 +111,9 @@ struct rvt_ntrace_encoder_config {
 	 */
 	unsigned int icnt_bits;
 	unsigned int hist_bits;		/* HTM: width of HIST with stop bit, 2..32 */
-	unsigned int hrepeat_bits;	/* with RVT_OPT_REPEATED_HISTORY, 2..18 */
-	unsigned int bcnt_bits;		/* <= 18; 0: no RepeatBranch messages */
+	/* With RVT_OPT_REPEATED_HISTORY, 2..18; SiFive: of its counts of branches. */
+	unsigned int hrepeat_bits;
+	unsigned int bcnt_bits;		/* <= 18; 0: no RepeatBranch messages; SiFive: 0 */
 	/*
 	 * Takes one whole message. Returns 0, or -ENOSPC when there is no room: the encoder then
 	 * drops messages until room() says there is some, and restarts with Error and SYNC=7.
@@ -146,6 +148,14 @@ void rvt_ntrace_encoder_clocks(struct rvt_ntrace_encoder *enc, uint64_t clocks);
  */
 void rvt_ntrace_encoder_stop(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_evcode evcode,
 			     uint64_t next_pc);
+/*
+ * SiFive only, between the first and the last message: -EINVAL otherwise, else 0. An in-circuit trace
+ * message of what happened at @pc, with *@value if that is not NULL (of a CALL: its target); and a
+ * DataAcquisition.
+ */
+int rvt_ntrace_encoder_circuit(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_cksrc cksrc,
+			       uint64_t pc, const uint64_t *value);
+int rvt_ntrace_encoder_data(struct rvt_ntrace_encoder *enc, uint64_t idtag, uint64_t data);
 /* True between an -ENOSPC and the Error message that reports it. */
 bool rvt_ntrace_encoder_lossy(const struct rvt_ntrace_encoder *enc);
 

@@ -104,6 +104,7 @@ struct rvt_params {
 	/* N-Trace */
 	enum rvt_mode mode;
 	unsigned int src_bits;		/* 0..12 */
+	unsigned int address_bits;	/* sent of an address, the top one extended; 0: all */
 	enum rvt_timestamp timestamp;
 	unsigned int implicit_return_mode;	/* trTeInstImplicitReturnMode 0..3 */
 	/* both */

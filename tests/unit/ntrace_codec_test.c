@@ -170,6 +170,15 @@ static void test_spec_message(void **state)
 	free(reader);
 }
 
+static uint64_t address_of(const struct rvt_ntrace_msg *msg, unsigned int xlen, bool extend_msb)
+{
+	const struct rvt_params params = {
+		.xlen = xlen, .options = extend_msb ? RVT_OPT_EXTEND_ADDRESS_MSB : 0,
+	};
+
+	return rvt_ntrace_full_addr(&params, msg);
+}
+
 /* Chapter 8.2.1 (1.0: 9.2.1). The field begins behind an I-CNT of its own byte. */
 static void test_msb_extension(void **state)
 {
@@ -199,16 +208,16 @@ static void test_msb_extension(void **state)
 		msg = read_one(&params, bytes, 2 + len);
 		assert_int_equal(msg.field[F(SYNC)], 5);
 		assert_true(msg.field[F(FADDR)] == examples[i].field);
-		assert_true(rvt_ntrace_addr(&msg, F(FADDR), 64, true) == examples[i].address);
-		assert_true(rvt_ntrace_addr(&msg, F(FADDR), 64, false) ==
+		assert_true(address_of(&msg, 64, true) == examples[i].address);
+		assert_true(address_of(&msg, 64, false) ==
 			    examples[i].plain_address);
 	}
 	/* XLEN 32: extended to bit 31, not further */
 	{
 		struct rvt_ntrace_msg msg = READ(&params, 9 << 2, 5 << 2 | 1, 40 << 2 | 3);
 
-		assert_true(rvt_ntrace_addr(&msg, F(FADDR), 32, true) == 0xffffffd0);
-		assert_true(rvt_ntrace_addr(&msg, F(FADDR), 64, true) == 0xffffffffffffffd0);
+		assert_true(address_of(&msg, 32, true) == 0xffffffd0);
+		assert_true(address_of(&msg, 64, true) == 0xffffffffffffffd0);
 	}
 	/* bits beyond 62 that repeat the top bit are no overflow; others are */
 	{
@@ -218,7 +227,7 @@ static void test_msb_extension(void **state)
 		bytes[2 + 9] = 60 << 2;
 		bytes[2 + 10] = 63 << 2 | 3;
 		msg = read_one(&params, bytes, 13);
-		assert_true(rvt_ntrace_addr(&msg, F(FADDR), 64, true) == UINT64_C(0xfe) << 56);
+		assert_true(address_of(&msg, 64, true) == UINT64_C(0xfe) << 56);
 		bytes[2 + 10] = 15 << 2 | 3;
 		check_damage(&params, bytes, 13, "a field is larger than its maximum", 13, 0);
 	}

@@ -25,6 +25,11 @@
 #define REGION_INSNS 250
 #define STEPS 3000
 
+struct mark_seen {
+	enum rvt_mark mark;
+	uint64_t pc, value;
+};
+
 struct world {
 	struct random random;
 	struct rvt_ntrace_encoder_config config;
@@ -40,6 +45,8 @@ struct world {
 	bool synced;		/* a ProgTraceSync was sent */
 
 	struct history executed, decoded;
+	struct mark_seen sent[STEPS], seen[STEPS];	/* SiFive: beside the flow */
+	size_t n_sent, n_seen;
 	struct rvt_flow *flow;
 	struct pauses pauses;
 	struct rvt_space *space;
@@ -143,15 +150,52 @@ static int interrupt_tracing(struct world *w, int i)
 	return i;
 }
 
+/* In-circuit trace moves the reference of U-ADDR; data stands for itself. */
+static void event_of_sifive(struct world *w)
+{
+	static const struct {
+		enum rvt_ntrace_cksrc cksrc;
+		enum rvt_mark mark;
+	} kinds[] = {
+		{ RVT_NTRACE_CK_TRIGGER, RVT_MARK_TRIGGER },
+		{ RVT_NTRACE_CK_CALL, RVT_MARK_CALL },
+		{ RVT_NTRACE_CK_EXCEPTION, RVT_MARK_EXCEPTION },
+		{ RVT_NTRACE_CK_WATCHPOINT, RVT_MARK_WATCHPOINT },
+		{ RVT_NTRACE_CK_PC_SAMPLE, RVT_MARK_PC_SAMPLE },
+	};
+	struct mark_seen seen = { .value = below(w, 1u << 30) * 2, .pc = 0 };
+	bool has_value = one_in(w, 2);
+	unsigned int k = below(w, 6);
+	int ret;
+
+	if (k == 5) {
+		seen.mark = RVT_MARK_USER;
+		ret = rvt_ntrace_encoder_data(w->enc, below(w, 128), seen.value);
+	} else {
+		seen.mark = kinds[k].mark;
+		seen.pc = w->program.insns[below(w, w->program.n_insns)].pc;
+		ret = rvt_ntrace_encoder_circuit(w->enc, kinds[k].cksrc, seen.pc,
+						 has_value ? &seen.value : NULL);
+		if (!has_value)
+			seen.value = 0;
+	}
+	if (!ret)
+		w->sent[w->n_sent++] = seen;
+}
+
 static void event_between(struct world *w)
 {
-	switch (below(w, 4)) {
+	switch (below(w, 5)) {
 	case 0:
 		rvt_ntrace_encoder_mark(w->enc, one_in(w, 2) ? RVT_NTRACE_SYNC_TRACE_EVENT :
 							      RVT_NTRACE_SYNC_EXT_TRIGGER);
 		break;
 	case 1:
 		rvt_ntrace_encoder_context(w->enc, one_in(w, 2), below(w, 1000));
+		break;
+	case 2:
+		if (w->config.dialect == RVT_DIALECT_NTRACE_SIFIVE)
+			event_of_sifive(w);
 		break;
 	default:
 		rvt_ntrace_encoder_clocks(w->enc, below(w, 100));
@@ -228,14 +272,21 @@ static unsigned int random_options(struct world *w)
 
 static void make_config(struct world *w)
 {
+	static const enum rvt_dialect dialects[] = {
+		RVT_DIALECT_NTRACE_RC7, RVT_DIALECT_NTRACE_1_0, RVT_DIALECT_NTRACE_SIFIVE,
+	};
 	struct rvt_ntrace_encoder_config *c = &w->config;
+	bool sifive;
 
-	c->dialect = one_in(w, 2) ? RVT_DIALECT_NTRACE_RC7 : RVT_DIALECT_NTRACE_1_0;
+	c->dialect = dialects[below(w, 3)];
 	c->mode = one_in(w, 3) ? RVT_MODE_BTM : RVT_MODE_HTM;
 	c->xlen = one_in(w, 3) ? 32 : 64;
 	c->options = random_options(w);
-	c->implicit_return_mode = 1 + below(w, 3);
-	c->return_stack_depth = 1 + below(w, 32);
+	if (c->dialect == RVT_DIALECT_NTRACE_SIFIVE)
+		c->options &= ~RVT_OPT_EXTEND_ADDRESS_MSB;
+	sifive = c->dialect == RVT_DIALECT_NTRACE_SIFIVE;
+	c->implicit_return_mode = sifive ? 1 : 1 + below(w, 3);
+	c->return_stack_depth = 1 + below(w, sifive ? 1023 : 32);
 	c->src_bits = one_in(w, 2) ? below(w, 13) : 0;
 	c->src = below(w, 1u << c->src_bits);
 	c->context = one_in(w, 2);
@@ -245,7 +296,7 @@ static void make_config(struct world *w)
 	c->icnt_bits = 4 + below(w, 19);
 	c->hist_bits = 2 + below(w, 31);
 	c->hrepeat_bits = 2 + below(w, 17);
-	c->bcnt_bits = below(w, 19);
+	c->bcnt_bits = sifive ? 0 : below(w, 19);
 	c->emit = emit;
 	c->now = now;
 	c->ctx = w;
@@ -257,6 +308,7 @@ static void make_config(struct world *w)
 	w->params.timestamp = c->timestamp;
 	w->params.implicit_return_mode = c->options & RVT_OPT_IMPLICIT_RETURN ?
 					 c->implicit_return_mode : 0;
+	w->params.return_stack_depth = sifive ? c->return_stack_depth : 0;
 }
 
 /* ---- the decoder ---- */
@@ -275,6 +327,12 @@ static int got_event(void *ctx, const struct rvt_event *event)
 
 	pauses_event(&w->pauses, &w->random, event);
 	history_add_event(&w->decoded, event);
+	if (event->type == RVT_EVENT_MARK && (event->own_pc || event->mark == RVT_MARK_USER) &&
+	    w->n_seen < STEPS)
+		w->seen[w->n_seen++] = (struct mark_seen){
+			event->mark, event->own_pc ? event->pc : 0,
+			event->mark == RVT_MARK_CALL ? event->target : event->value,
+		};
 	if (event->type == RVT_EVENT_LOST && !w->lossy)
 		print_error("lost after %zu pcs: %s\n", w->decoded.n_pcs, event->detail);
 	return 0;
@@ -328,6 +386,7 @@ static void describe(const struct world *w, uint64_t seed)
 	print_error("RVT_PROPERTY_SEED=%" PRIu64 ": %s %s xlen %u options 0x%x implicit return "
 		    "%u/%u src %u/%u timestamp %u sync %u/%u icnt %u hist %u hrepeat %u bcnt %u"
 		    "%s\n", seed,
+		    c->dialect == RVT_DIALECT_NTRACE_SIFIVE ? "sifive" :
 		    c->dialect == RVT_DIALECT_NTRACE_RC7 ? "rc7" : "1.0",
 		    c->mode == RVT_MODE_BTM ? "btm" : "htm", c->xlen, c->options,
 		    c->implicit_return_mode, c->return_stack_depth, c->src, c->src_bits,
@@ -348,6 +407,18 @@ static bool same(const struct world *w)
 		if (a->at != b->at || a->epc != b->epc || a->handler != b->handler ||
 		    a->interrupt != b->interrupt) {
 			print_error("trap %zu differs\n", i);
+			return false;
+		}
+	}
+	if (w->n_sent != w->n_seen) {
+		print_error("%zu marks, decoded %zu\n", w->n_sent, w->n_seen);
+		return false;
+	}
+	for (size_t i = 0; i < w->n_sent; i++) {
+		const struct mark_seen *a = &w->sent[i], *b = &w->seen[i];
+
+		if (a->mark != b->mark || a->pc != b->pc || a->value != b->value) {
+			print_error("mark %zu differs\n", i);
 			return false;
 		}
 	}

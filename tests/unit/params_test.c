@@ -152,7 +152,7 @@ static void test_recorded(void **state)
 	assert_int_equal(params.src_bits, 4);
 	parse_bad("protocol = ntrace\ntimestamp_frequencies = 10000000\n",
 		  "FILE:2: unknown key 'timestamp_frequencies'; valid keys: protocol, dialect, "
-		  "xlen, isa, jvt, options, framing, atid, mode, src_bits, timestamp, "
+		  "xlen, isa, jvt, options, framing, atid, mode, src_bits, address_bits, timestamp, "
 		  "implicit_return_mode, "
 		  "return_stack_depth");
 }
@@ -164,12 +164,12 @@ static void test_errors(void **state)
 		  "'protocol = etrace'");
 	parse_bad("protocol = ntrace\n\nx = 1\n",
 		  "FILE:3: unknown key 'x'; valid keys: protocol, dialect, xlen, isa, jvt, "
-		  "options, framing, atid, mode, src_bits, timestamp, "
+		  "options, framing, atid, mode, src_bits, address_bits, timestamp, "
 		  "implicit_return_mode, "
 		  "return_stack_depth");
 	parse_bad("protocol = ntrace\nnonsense\n",
 		  "FILE:2: no '=' in 'nonsense'; valid keys: protocol, dialect, xlen, isa, jvt, "
-		  "options, framing, atid, mode, src_bits, timestamp, "
+		  "options, framing, atid, mode, src_bits, address_bits, timestamp, "
 		  "implicit_return_mode, "
 		  "return_stack_depth");
 	parse_bad("protocol = nexus\n",

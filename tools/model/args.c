@@ -61,7 +61,7 @@ static const struct arg table[] = {
 	ARG("fifo", ARG_U32, fifo, NULL),
 	ARG("drain", ARG_U32, drain, NULL),
 	ARG("stall", ARG_BOOL, stall, NULL),
-	ARG("dialect", ARG_WORD, dialect, "rc7 1.0"),
+	ARG("dialect", ARG_WORD, dialect, "rc7 1.0    sifive"),
 	ARG("icnt-bits", ARG_U32, icnt_bits, NULL),
 	ARG("hist-bits", ARG_U32, hist_bits, NULL),
 	ARG("hrepeat-bits", ARG_U32, hrepeat_bits, NULL),

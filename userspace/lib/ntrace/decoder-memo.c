@@ -265,8 +265,7 @@ static bool read_spec(const struct rvt_ntrace_decoder *d, const struct ntrace_cu
 	msg.bits[RVT_NTRACE_F_UADDR] = bits[1];
 	spec->jumps = true;
 	spec->halfwords = icnt - r->ahead;
-	spec->target = r->reference ^ rvt_ntrace_addr(&msg, RVT_NTRACE_F_UADDR, d->params.xlen,
-						      d->extend_msb);
+	spec->target = rvt_ntrace_next_addr(&d->params, &msg, RVT_NTRACE_F_UADDR, r->reference);
 	return true;
 }
 

@@ -97,8 +97,7 @@ static void on_circuit(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s
 	};
 	bool known;
 
-	if (rvt_ntrace_circuit_address(msg, d->params.xlen, d->extend_msb, &s->reference,
-				       &event.pc)) {
+	if (rvt_ntrace_circuit_address(&d->params, msg, &s->reference, &event.pc)) {
 		s->synced |= rvt_ntrace_has(msg, RVT_NTRACE_F_SYNC);
 		known = s->synced;
 		event.own_pc = true;

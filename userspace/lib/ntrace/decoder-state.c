@@ -51,7 +51,7 @@ void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_so
 	uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
 	bool has_hist = rvt_ntrace_has(msg, RVT_NTRACE_F_HIST);
 
-	s->reference = rvt_ntrace_addr(msg, RVT_NTRACE_F_FADDR, d->params.xlen, d->extend_msb);
+	s->reference = rvt_ntrace_full_addr(&d->params, msg);
 	s->synced = true;
 	s->stopped = false;
 	s->resumed = false;

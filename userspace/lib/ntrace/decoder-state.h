@@ -72,7 +72,6 @@ struct rvt_ntrace_decoder {
 	struct rvt_stream_ops ops;
 	struct rvt_ntrace_reader reader;
 	uint32_t run_flags;		/* RVT_RUN_* of every walk */
-	bool extend_msb;
 	bool told_start;		/* bytes before the first message boundary were reported */
 	bool told_damage;		/* since the last sync, and no source has flow to lose */
 	bool fed;

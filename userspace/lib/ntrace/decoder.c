@@ -179,8 +179,8 @@ static void on_indirect_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_s
 			       const struct rvt_ntrace_msg *msg)
 {
 	bool has_hist = rvt_ntrace_has(msg, RVT_NTRACE_F_HIST);
-	uint64_t target = s->reference ^ rvt_ntrace_addr(msg, RVT_NTRACE_F_UADDR, d->params.xlen,
-							 d->extend_msb);
+	uint64_t target = rvt_ntrace_next_addr(&d->params, msg, RVT_NTRACE_F_UADDR,
+					       s->reference);
 	struct rvt_ntrace_repeat repeat = {
 		.valid = true, .target = target,
 		.btype = msg->field[RVT_NTRACE_F_BTYPE], .icnt = msg->field[RVT_NTRACE_F_ICNT],
@@ -269,9 +269,7 @@ static void on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	rvt_ntrace_emit_time(d, s, msg);
 	if (d->result)
 		return;
-	rvt_ntrace_arrive_sync(d, s, msg, walked,
-			       rvt_ntrace_addr(msg, RVT_NTRACE_F_FADDR, d->params.xlen,
-					       d->extend_msb));
+	rvt_ntrace_arrive_sync(d, s, msg, walked, rvt_ntrace_full_addr(&d->params, msg));
 	rvt_ntrace_set_reference(d, s, msg);
 }
 
@@ -485,7 +483,6 @@ static int decoder_create(const struct rvt_params *params, const struct rvt_stre
 	d->params = *params;
 	d->ops = *ops;
 	d->run_flags = run_flags(params);
-	d->extend_msb = params->options & RVT_OPT_EXTEND_ADDRESS_MSB;
 	d->part_to = UINT64_MAX;
 	d->n_sources = 1u << params->src_bits;
 	d->sources = calloc(d->n_sources, sizeof(d->sources[0]));

@@ -19,6 +19,12 @@ static bool repeats(const struct rvt_ntrace_encoder *enc)
 	return enc->config.options & RVT_OPT_REPEATED_HISTORY;
 }
 
+/* SiFive counts branches that all have the same outcome, 1.0 any pattern. */
+static unsigned int max_period(const struct rvt_ntrace_encoder *enc, unsigned int bits)
+{
+	return rvt_ntrace_encoder_is_sifive(enc) && bits ? 1 : bits;
+}
+
 static uint64_t low_bits(uint64_t value, unsigned int n)
 {
 	return n < 64 ? value & ((UINT64_C(1) << n) - 1) : value;
@@ -40,7 +46,9 @@ static void send_pattern(struct rvt_ntrace_encoder *enc, uint64_t count)
 	struct rvt_ntrace_hist *hist = &enc->hist;
 	uint64_t rdata = UINT64_C(1) << hist->period | hist->pattern;
 
-	if (count > 1)
+	if (count > 1 && rvt_ntrace_encoder_is_sifive(enc))
+		rvt_ntrace_send_full(enc, hist->pattern ? 9 : 8, count, 0);
+	else if (count > 1)
 		rvt_ntrace_send_full(enc, 2, rdata, count);
 	else if (count)
 		rvt_ntrace_send_full(enc, 1, rdata, 0);
@@ -108,10 +116,10 @@ static void make_room(struct rvt_ntrace_encoder *enc)
 			send_oldest(enc, full);
 		return;
 	}
-	if (hist->n == 2 * full && !find_repetition(hist, full))
+	if (hist->n == 2 * full && !find_repetition(hist, max_period(enc, full)))
 		send_oldest(enc, full);
 	if (hist->n == full)
-		find_repetition(hist, full / 2);
+		find_repetition(hist, max_period(enc, full / 2));
 }
 
 void rvt_ntrace_hist_add(struct rvt_ntrace_encoder *enc, bool taken)

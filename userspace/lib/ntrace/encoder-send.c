@@ -47,14 +47,19 @@ static void set_icnt(struct rvt_ntrace_encoder *enc, struct rvt_ntrace_msg *msg)
 
 /* ---- Ownership ---- */
 
-static void send_process(struct rvt_ntrace_encoder *enc, unsigned int format, uint64_t context)
+static void send_process(struct rvt_ntrace_encoder *enc, uint64_t process)
 {
 	struct rvt_ntrace_msg msg;
 
 	rvt_ntrace_begin(&msg, RVT_NTRACE_OWNERSHIP);
-	rvt_ntrace_set(&msg, RVT_NTRACE_F_PROCESS,
-		       context << 5 | (uint64_t)(enc->v & 1) << 4 | (enc->prv & 3) << 2 | format);
+	rvt_ntrace_set(&msg, RVT_NTRACE_F_PROCESS, process);
 	rvt_ntrace_send(enc, &msg);
+}
+
+static void send_context(struct rvt_ntrace_encoder *enc, unsigned int format, uint64_t context)
+{
+	send_process(enc, context << 5 | (uint64_t)(enc->v & 1) << 4 | (enc->prv & 3) << 2 |
+			  format);
 }
 
 void rvt_ntrace_send_ownership(struct rvt_ntrace_encoder *enc)
@@ -66,13 +71,18 @@ void rvt_ntrace_send_ownership(struct rvt_ntrace_encoder *enc)
 	if (!enc->config.context || !enc->prv_known)
 		return;
 	enc->hcontext_due = enc->scontext_due = enc->privilege_due = false;
+	if (rvt_ntrace_encoder_is_sifive(enc)) {
+		if (scontext)
+			send_process(enc, enc->scontext);
+		return;
+	}
 	/* 1.0: hcontext first; both carry the privilege mode */
 	if (hcontext)
-		send_process(enc, FORMAT_HCONTEXT, enc->hcontext);
+		send_context(enc, FORMAT_HCONTEXT, enc->hcontext);
 	if (scontext)
-		send_process(enc, FORMAT_SCONTEXT, enc->scontext);
+		send_context(enc, FORMAT_SCONTEXT, enc->scontext);
 	if (privilege && !hcontext && !scontext)
-		send_process(enc, FORMAT_PRIVILEGE, 0);
+		send_context(enc, FORMAT_PRIVILEGE, 0);
 }
 
 /* ---- synchronisation ---- */

@@ -13,6 +13,7 @@
 
 #define NTRACE_OPTIONS (RVT_OPT_SEQUENTIAL_JUMP | RVT_OPT_IMPLICIT_RETURN | \
 			RVT_OPT_REPEATED_HISTORY | RVT_OPT_ALL_JUMPS | RVT_OPT_EXTEND_ADDRESS_MSB)
+#define MAX_STACK 32		/* of the standard */
 /* trTeInstImplicitReturnMode 2 compares this many bits of a return address. */
 #define PARTIAL_BITS 20
 
@@ -23,9 +24,20 @@ static bool within(unsigned int value, unsigned int low, unsigned int high)
 	return value >= low && value <= high;
 }
 
+/* SiFive counts calls only, repeats no branches, and sends addresses whole. */
+static bool valid_sifive(const struct rvt_ntrace_encoder_config *c)
+{
+	if (c->options & RVT_OPT_IMPLICIT_RETURN && c->implicit_return_mode != 1)
+		return false;
+	return !c->bcnt_bits && !(c->options & RVT_OPT_EXTEND_ADDRESS_MSB);
+}
+
 static bool valid(const struct rvt_ntrace_encoder_config *c)
 {
-	if (c->dialect != RVT_DIALECT_NTRACE_RC7 && c->dialect != RVT_DIALECT_NTRACE_1_0)
+	const bool sifive = c->dialect == RVT_DIALECT_NTRACE_SIFIVE;
+
+	if (c->dialect != RVT_DIALECT_NTRACE_RC7 && c->dialect != RVT_DIALECT_NTRACE_1_0 &&
+	    !(sifive && valid_sifive(c)))
 		return false;
 	if (c->mode != RVT_MODE_BTM && c->mode != RVT_MODE_HTM)
 		return false;
@@ -35,7 +47,7 @@ static bool valid(const struct rvt_ntrace_encoder_config *c)
 		return false;
 	if (c->options & RVT_OPT_IMPLICIT_RETURN &&
 	    !(within(c->implicit_return_mode, 1, 3) &&
-	      within(c->return_stack_depth, 1, RVT_NTRACE_MAX_STACK)))
+	      within(c->return_stack_depth, 1, sifive ? RVT_NTRACE_MAX_STACK : MAX_STACK)))
 		return false;
 	if (c->options & RVT_OPT_REPEATED_HISTORY &&
 	    !within(c->hrepeat_bits, 2, RVT_NTRACE_MAX_REPEAT_BITS))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Private to the encoder: encoder.c has the rules of chapter 10, encoder-send.c the messages,
- * encoder-hist.c the HIST register, and encoder-emit.c, below all of them, how messages get out.
+ * encoder-hist.c the HIST register, encoder-sifive.c what is beside the flow, and encoder-emit.c, below all of them, how messages get out.
  */
 #ifndef RVTRACE_NTRACE_ENCODER_H
 #define RVTRACE_NTRACE_ENCODER_H
@@ -9,7 +9,7 @@
 #include <rvtrace/ntrace.h>
 #include <ntrace/message.h>
 
-#define RVT_NTRACE_MAX_STACK 32
+#define RVT_NTRACE_MAX_STACK 1023
 
 /* HIST register. Bits are kept oldest first: the newest is bit 0. */
 struct rvt_ntrace_hist {
@@ -111,5 +111,10 @@ void rvt_ntrace_send_sync(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync s
 void rvt_ntrace_send_correlation(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_evcode evcode);
 /* Ownership messages that are due. */
 void rvt_ntrace_send_ownership(struct rvt_ntrace_encoder *enc);
+
+static inline bool rvt_ntrace_encoder_is_sifive(const struct rvt_ntrace_encoder *enc)
+{
+	return enc->config.dialect == RVT_DIALECT_NTRACE_SIFIVE;
+}
 
 #endif

@@ -151,41 +151,66 @@ static inline bool rvt_ntrace_has_full_time(const struct rvt_ntrace_msg *msg)
 }
 
 /*
- * F-ADDR or U-ADDR as an address (or as what the reference address is to be XORed with): bit 0
- * added, and with @extend_msb (trTeInstExtendAddrMSB) the last bit of the last MDO
- * extended up to bit XLEN-1.
+ * A field as an address (or as what the reference address is to be XORed with): bit 0 added, and
+ * with extend_address_msb (trTeInstExtendAddrMSB) the last bit of the last MDO extended up to bit
+ * XLEN-1.
  */
-static inline uint64_t rvt_ntrace_addr(const struct rvt_ntrace_msg *msg,
-				       enum rvt_ntrace_field field, unsigned int xlen,
-				       bool extend_msb)
+static inline uint64_t rvt_ntrace_addr_field(const struct rvt_params *params,
+					     const struct rvt_ntrace_msg *msg,
+					     enum rvt_ntrace_field field)
 {
 	uint64_t value = msg->field[field];
 	unsigned int bits = msg->bits[field];
 
-	if (extend_msb && bits && bits < 64 && value >> (bits - 1) & 1)
+	if (params->options & RVT_OPT_EXTEND_ADDRESS_MSB && bits && bits < 64 &&
+	    value >> (bits - 1) & 1)
 		value |= UINT64_MAX << bits;
 	value <<= 1;
-	return xlen == 32 ? (uint32_t)value : value;
+	return params->xlen == 32 ? (uint32_t)value : value;
+}
+
+/* Where only `address_bits` of an address are sent the top one stands for those above. */
+static inline uint64_t rvt_ntrace_addr_extend(const struct rvt_params *params, uint64_t addr)
+{
+	const unsigned int above = params->address_bits ? 64 - params->address_bits : 0;
+
+	return (uint64_t)((int64_t)(addr << above) >> above);
+}
+
+/* The address of F-ADDR. */
+static inline uint64_t rvt_ntrace_full_addr(const struct rvt_params *params,
+					    const struct rvt_ntrace_msg *msg)
+{
+	return rvt_ntrace_addr_extend(params,
+				      rvt_ntrace_addr_field(params, msg, RVT_NTRACE_F_FADDR));
+}
+
+/* The address that U-ADDR, or CKDATA0 or 1, makes of the one before. */
+static inline uint64_t rvt_ntrace_next_addr(const struct rvt_params *params,
+					    const struct rvt_ntrace_msg *msg,
+					    enum rvt_ntrace_field field, uint64_t reference)
+{
+	return rvt_ntrace_addr_extend(params,
+				      reference ^ rvt_ntrace_addr_field(params, msg, field));
 }
 
 /*
  * An in-circuit trace message (SiFive): *pc is where what it reports happened, *reference the one of
  * U-ADDR, before and after it. False: it has no address.
  */
-static inline bool rvt_ntrace_circuit_address(const struct rvt_ntrace_msg *msg, unsigned int xlen,
-					      bool extend_msb, uint64_t *reference, uint64_t *pc)
+static inline bool rvt_ntrace_circuit_address(const struct rvt_params *params,
+					      const struct rvt_ntrace_msg *msg,
+					      uint64_t *reference, uint64_t *pc)
 {
 	const bool two = msg->field[RVT_NTRACE_F_CKDF];
 	const uint64_t cksrc = msg->field[RVT_NTRACE_F_CKSRC];
 
 	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_CKSRC) || (cksrc == RVT_NTRACE_CK_CONTROL && !two))
 		return false;
-	*pc = rvt_ntrace_addr(msg, RVT_NTRACE_F_CKDATA0, xlen, extend_msb);
-	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_SYNC))
-		*pc ^= *reference;
-	*reference = *pc;
-	if (cksrc == RVT_NTRACE_CK_CALL && two)
-		*reference ^= rvt_ntrace_addr(msg, RVT_NTRACE_F_CKDATA1, xlen, extend_msb);
+	*pc = rvt_ntrace_next_addr(params, msg, RVT_NTRACE_F_CKDATA0,
+				   rvt_ntrace_has(msg, RVT_NTRACE_F_SYNC) ? 0 : *reference);
+	*reference = cksrc == RVT_NTRACE_CK_CALL && two ?
+		     rvt_ntrace_next_addr(params, msg, RVT_NTRACE_F_CKDATA1, *pc) : *pc;
 	return true;
 }
 

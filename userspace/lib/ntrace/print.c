@@ -45,18 +45,17 @@ static const struct rvt_ntrace_use no_uses[] = { { RVT_NTRACE_FIELDS, 0, 0 } };
 static void resolve_address(const struct ntrace_dump *dump, struct source *source,
 			    const struct rvt_ntrace_msg *msg, struct meaning *meaning)
 {
-	bool extend = dump->params.options & RVT_OPT_EXTEND_ADDRESS_MSB;
-	unsigned int xlen = dump->params.xlen;
 	uint64_t address;
 
 	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_ERROR)
 		source->ref_valid = false;
 	if (rvt_ntrace_has(msg, RVT_NTRACE_F_FADDR)) {
-		source->ref = rvt_ntrace_addr(msg, RVT_NTRACE_F_FADDR, xlen, extend);
+		source->ref = rvt_ntrace_full_addr(&dump->params, msg);
 		source->ref_valid = true;
 	} else if (rvt_ntrace_has(msg, RVT_NTRACE_F_UADDR)) {
-		source->ref ^= rvt_ntrace_addr(msg, RVT_NTRACE_F_UADDR, xlen, extend);
-	} else if (rvt_ntrace_circuit_address(msg, xlen, extend, &source->ref, &address)) {
+		source->ref = rvt_ntrace_next_addr(&dump->params, msg, RVT_NTRACE_F_UADDR,
+						   source->ref);
+	} else if (rvt_ntrace_circuit_address(&dump->params, msg, &source->ref, &address)) {
 		source->ref_valid |= rvt_ntrace_has(msg, RVT_NTRACE_F_SYNC);
 		meaning->address_valid = source->ref_valid;
 		meaning->address = address;

@@ -157,6 +157,7 @@ static const struct key keys[] = {
 	{ "atid", KEY_NUMBER, BOTH, FIELD(atid), NULL, 0, 0x6f },
 	{ "mode", KEY_NAME, NTRACE, FIELD(mode), mode_names, 0, 0 },
 	{ "src_bits", KEY_NUMBER, NTRACE, FIELD(src_bits), NULL, 0, 12 },
+	{ "address_bits", KEY_NUMBER, NTRACE, FIELD(address_bits), NULL, 0, 64 },
 	{ "timestamp", KEY_NAME, NTRACE, FIELD(timestamp), timestamp_names, 0, 0 },
 	{ "implicit_return_mode", KEY_NUMBER, NTRACE, FIELD(implicit_return_mode), NULL, 0, 3 },
 	{ "return_stack_depth", KEY_NUMBER, BOTH, FIELD(return_stack_depth), NULL, 0, 65536 },
