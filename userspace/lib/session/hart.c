@@ -10,68 +10,37 @@
 
 /* ---- whose flow it is ---- */
 
-/*
- * Where the trace itself says whose it is and when it was, a driver need not end the AUX record
- * when the task stops running: it may have several turns of the task in it, and ends when somebody
- * else runs, whom it names.
- */
-static bool may_end_late(const struct hart_flow *hart)
+static struct rvt_owner_rules owner_rules(const struct hart_flow *hart)
 {
-	return hart->timed && hart->session->contexts;
-}
+	const struct rvt_session *session = hart->session;
 
-/*
- * Only some tasks were traced: an AUX record that ends with its task's turn names its thread. But
- * tasks that inherit the same events follow each other in one record: perf hands the running events
- * from one to the other. With time stamps the context switches are more exact.
- */
-static int32_t hart_tid_by_task(const struct hart_flow *hart)
-{
-	const struct buffer *buffer = hart->buffer;
-	int32_t running = hart->timed && hart->session->has_switches ?
-		rvt_cursor_running(hart->cursor, hart->base.cpu) : -1;
-
-	if (running >= 0 || may_end_late(hart))
-		return running;
-	return buffer->records[buffer->record].tid;
-}
-
-static bool tells_thread(const struct hart_flow *hart, const struct rvt_context *context)
-{
-	return hart->session->hcontext_max ? context->hcontext_valid : context->scontext_valid;
+	return (struct rvt_owner_rules){
+		.size = sizeof(struct rvt_owner_rules),
+		.ntrace = hart->encoder->params.protocol == RVT_PROTOCOL_NTRACE,
+		.timed = hart->timed, .contexts = session->contexts,
+		.foreign_ids = session->foreign_ids, .by_task = session->by_task,
+		.switches = session->has_switches, .hcontext_max = session->hcontext_max,
+		.thread = hart->buffer->tid,
+	};
 }
 
 bool rvt_hart_is_told(const struct hart_flow *hart)
 {
-	return tells_thread(hart, &hart->base.context);
+	const struct rvt_owner_rules rules = owner_rules(hart);
+
+	return rvt_owner_told(&rules, &hart->base.context);
 }
 
-/* -1: the trace has not told the thread id, or says that it has no room for it. */
-static int32_t hart_told_tid(const struct hart_flow *hart)
-{
-	const struct rvt_context *context = &hart->base.context;
-	uint64_t max = hart->session->hcontext_max;
-
-	if (!rvt_hart_is_told(hart) || hart->session->foreign_ids)
-		return -1;
-	if (!max)
-		return context->scontext;
-	return context->hcontext < max ? (int32_t)context->hcontext : -1;
-}
-
-/* The thread id by the trace, else by how the recording was made, else by the context switches. */
+/* -1: not known */
 static int32_t hart_tid(const struct hart_flow *hart)
 {
+	const struct rvt_owner_rules rules = owner_rules(hart);
 	const struct buffer *buffer = hart->buffer;
-	int32_t told = hart_told_tid(hart);
+	const int32_t *record = buffer->record < buffer->n_records ?
+		&buffer->records[buffer->record].tid : NULL;
 
-	if (told >= 0)
-		return told;
-	if (buffer->tid >= 0)
-		return buffer->tid;
-	if (hart->session->by_task && buffer->record < buffer->n_records)
-		return hart_tid_by_task(hart);
-	return rvt_cursor_running(hart->cursor, hart->base.cpu);
+	return rvt_owner_thread(&rules, &hart->base.context, record,
+				rvt_cursor_running(hart->cursor, hart->base.cpu));
 }
 
 struct counting {
@@ -384,24 +353,11 @@ uint64_t rvt_hart_executed(const struct hart_flow *hart)
 	return stats.insns;
 }
 
-static int hart_context(struct hart_flow *hart, const struct rvt_context *context)
+static int hart_context(struct hart_flow *hart, const struct rvt_event *event)
 {
-	struct rvt_context *now = &hart->base.context;
+	const struct rvt_owner_rules rules = owner_rules(hart);
 
-	if (context->prv_valid) {
-		now->prv = context->prv;
-		now->v = context->v;
-		now->prv_valid = true;
-	}
-	if (context->hcontext_valid) {
-		now->hcontext = context->hcontext;
-		now->hcontext_valid = true;
-	}
-	if (context->scontext_valid) {
-		now->scontext = context->scontext;
-		now->scontext_valid = true;
-	}
-	if (!tells_thread(hart, context))
+	if (!rvt_owner_event(&rules, &hart->base.context, event))
 		return 0;
 	if (hart->buffer->slice && !hart->owned) {
 		hart->owned = true;
@@ -519,6 +475,7 @@ static int hart_runs(void *ctx, const struct rvt_run *runs, size_t n)
 
 static int hart_lost(struct hart_flow *hart, const struct rvt_event *event)
 {
+	const struct rvt_owner_rules rules = owner_rules(hart);
 	bool again = hart->no_code && event->reason == RVT_REASON_NO_CODE;
 	int err = 0;
 
@@ -529,10 +486,8 @@ static int hart_lost(struct hart_flow *hart, const struct rvt_event *event)
 				!hart->session->every_loss;
 		err = rvt_hart_deliver(hart, event);
 	}
-	/* Ownership may have changed unseen, but not by what is only unreadable. */
-	if (err || event->reason == RVT_REASON_NO_CODE)
+	if (err || !rvt_owner_event(&rules, &hart->base.context, event))
 		return err;
-	memset(&hart->base.context, 0, sizeof(hart->base.context));
 	return hart_update(hart);
 }
 
@@ -578,27 +533,22 @@ static void note_in_slice(struct hart_flow *hart, const struct rvt_event *event)
 		slice->broken_at_begin = true;
 }
 
-/* An Ownership message follows each synchronisation (N-Trace 1.0, 7.1). */
-static bool ownership_follows(const struct hart_flow *hart)
-{
-	return hart->session->contexts && hart->encoder->params.protocol == RVT_PROTOCOL_NTRACE;
-}
-
-/* Somebody else may run when tracing goes on. */
 static int hart_stop(struct hart_flow *hart, const struct rvt_event *event)
 {
+	const struct rvt_owner_rules rules = owner_rules(hart);
 	int err = hart->no_code ? 0 : rvt_hart_deliver(hart, event);
 
 	hart->start_held = false;
-	if (err || !ownership_follows(hart))
+	if (err || !rvt_owner_event(&rules, &hart->base.context, event))
 		return err;
-	hart->base.context.scontext_valid = hart->base.context.hcontext_valid = false;
 	return hart_update(hart);
 }
 
 static int hart_start(struct hart_flow *hart, const struct rvt_event *event)
 {
-	if (!hart->no_code && (rvt_hart_is_told(hart) || !ownership_follows(hart)))
+	const struct rvt_owner_rules rules = owner_rules(hart);
+
+	if (!hart->no_code && !rvt_owner_waits(&rules, &hart->base.context))
 		return deliver_start(hart, event);
 	hold_start(hart, event);
 	return 0;
@@ -632,7 +582,7 @@ static int hart_event(void *ctx, const struct rvt_event *event)
 		err = hart_time(hart, event->time);
 		break;
 	case RVT_EVENT_CONTEXT:
-		err = hart_context(hart, &event->context);
+		err = hart_context(hart, event);
 		if (!err && hart->start_held && !hart->no_code && rvt_hart_is_told(hart))
 			err = release_start(hart);
 		break;
@@ -746,15 +696,14 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
  */
 int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux)
 {
+	const struct rvt_owner_rules rules = owner_rules(hart);
 	uint64_t before = hart->buffer->record ? aux[-1].time : 0, exec;
 	int err = 0;
 
 	hart->base.written = aux->time;
 	if (!hart->base.time_exact)
 		hart->base.time = aux->time;
-	/* Whose it is a trace that says so says again only when it changes. */
-	if (hart->session->by_task && !hart->session->contexts)
-		hart->base.context.scontext_valid = hart->base.context.hcontext_valid = false;
+	rvt_owner_record(&rules, &hart->base.context);
 	if (!hart->timed && before < aux->time)
 		err = hart_move(hart, before);
 	if (!hart->timed && err >= 0) {

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <rvtrace/clock.h>
+#include <rvtrace/owner.h>
 #include <rvtrace/session.h>
 #include "access.h"
 
