@@ -40,7 +40,11 @@ struct rvt_session_options {
 	const char *kallsyms;	/* file; NULL: the recording's copy */
 	const char *params;	/* parameter file for a recording that has none; NULL: none */
 	bool reference_walk;	/* see rvtrace/flow.h */
-	bool by_cpu;		/* one buffer after another instead of interleaved by time */
+	/*
+	 * One buffer after another instead of interleaved by time. Buffers of a trace without time
+	 * stamps are interleaved by the times of their AUX records, with .jobs taken as 1.
+	 */
+	bool by_cpu;
 	/* Runs are counted (rvt_flow_count()), not delivered; few TIME events; implies .by_cpu. */
 	bool count;
 	bool count_threads;	/* .count: apart for each thread, not only space and name */

@@ -74,21 +74,44 @@ void rvt_session_close(struct rvt_session *session)
 	free(session);
 }
 
+static bool has_stamps(const struct rvt_session *session)
+{
+	bool stamps = session->has_time_conv;
+
+	for (size_t i = 0; i < session->n_encoders; i++)
+		stamps &= rvt_encoder_has_stamps(&session->encoders[i]);
+	return stamps;
+}
+
+/*
+ * How far the buffer has got in time. Without time stamps what a record holds is as old as the
+ * record: one that ended later comes later, also where harts share a sink and drain it by turns.
+ */
+static uint64_t progress(const struct buffer *buffer, bool stamps)
+{
+	return stamps ? buffer->time : buffer->records[buffer->record].time;
+}
+
 /* The buffer that lags behind in time; *@others is the time of the next one after it. */
-static struct buffer *next_buffer(struct rvt_session *session, uint64_t *others)
+static struct buffer *next_buffer(struct rvt_session *session, bool stamps, uint64_t *others)
 {
 	struct buffer *next = NULL;
+	uint64_t first = UINT64_MAX;
 
 	*others = UINT64_MAX;
 	for (size_t i = 0; i < session->n_buffers; i++) {
 		struct buffer *buffer = &session->buffers[i];
-		uint64_t later = buffer->time;
+		uint64_t later;
 
 		if (buffer->record >= buffer->n_records)
 			continue;
-		if (!next || buffer->time < next->time) {
-			later = next ? next->time : UINT64_MAX;
+		later = progress(buffer, stamps);
+		if (!next || later < first) {
+			uint64_t before = first;
+
 			next = buffer;
+			first = later;
+			later = before;
 		}
 		if (later < *others)
 			*others = later;
@@ -99,18 +122,20 @@ static struct buffer *next_buffer(struct rvt_session *session, uint64_t *others)
 /*
  * Buffers take turns from message to message: a message tells of what ran since the one before it,
  * so when the buffer with the oldest message goes on, a thread that moved from cpu to cpu is seen
- * in the order in which it ran.
+ * in the order in which it ran. Where messages have no time, from record to record.
  */
 static int run_merged(struct rvt_session *session)
 {
+	bool stamps = has_stamps(session);
 	struct buffer *buffer;
 	uint64_t others;
 	int err = 0;
 
-	while (err >= 0 && (buffer = next_buffer(session, &others)))
+	while (err >= 0 && (buffer = next_buffer(session, stamps, &others)))
 		do
-			err = rvt_buffer_step(buffer, others != UINT64_MAX);
-		while (err == 1 && buffer->time <= others && others != UINT64_MAX);
+			err = rvt_buffer_step(buffer, stamps && others != UINT64_MAX);
+		while (err == 1 && others != UINT64_MAX && buffer->record < buffer->n_records &&
+		       progress(buffer, stamps) <= others);
 	return err;
 }
 
@@ -140,21 +165,20 @@ static void forget_stats(struct rvt_session *session)
 	memset(&session->stats.flow, 0, sizeof(session->stats.flow));
 }
 
-/* Then each depends on all before. */
-static bool times_by_bytes(const struct rvt_session *session)
+/* Then each depends on all before, or buffers take turns that no slice knows by itself. */
+static bool times_by_records(const struct rvt_session *session)
 {
-	bool stamps = session->has_time_conv;
+	const struct rvt_session_options *options = &session->options;
 
-	for (size_t i = 0; i < session->n_encoders; i++)
-		stamps &= rvt_encoder_has_stamps(&session->encoders[i]);
-	return session->options.clock && !session->options.count && !stamps;
+	return !options->count && !has_stamps(session) &&
+	       (options->clock || (!options->by_cpu && session->n_buffers > 1));
 }
 
 static bool runs_parallel(const struct rvt_session *session)
 {
 	const struct rvt_session_sink *sink = session->sink;
 
-	return session->options.jobs > 1 && !times_by_bytes(session) &&
+	return session->options.jobs > 1 && !times_by_records(session) &&
 	       (session_slices(session) || (session->options.count && sink->reset));
 }
 
