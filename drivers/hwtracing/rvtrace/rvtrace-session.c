@@ -258,7 +258,8 @@ static bool rvtrace_path_stop_locked(struct rvtrace_cpu *rc)
 /*
  * rvtrace_path_stop - stop tracing, and hand over all trace when nobody else uses the sink
  *
- * Each component is given the chance to flush even when one before it did not answer.
+ * Each component is given the chance to flush even when one before it did not answer. Where others
+ * use the sink, the record is closed.
  */
 void rvtrace_path_stop(struct rvtrace_cpu *rc)
 {
@@ -266,10 +267,13 @@ void rvtrace_path_stop(struct rvtrace_cpu *rc)
 
 	rvtrace_path_lock(rc->path);
 	lost = rvtrace_path_stop_locked(rc);
-	rvtrace_path_unlock(rc->path);
-	trace_rvtrace_stop(rc->encoder->cpu, rc->path->sink->sink_id, lost);
 	if (lost)
 		rvtrace_output_flag(rc, PERF_AUX_FLAG_PARTIAL);
+	/* It may have trace of the sink, and then its time is before that of the next to drain. */
+	if (!rvtrace_path_is_exclusive(rc->path))
+		rvtrace_output_end(rc);
+	rvtrace_path_unlock(rc->path);
+	trace_rvtrace_stop(rc->encoder->cpu, rc->path->sink->sink_id, lost);
 }
 
 static void rvtrace_stop_all(struct rvtrace_cpu *rc, struct rvtrace_component *sink)
