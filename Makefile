@@ -51,7 +51,11 @@ PROTOBUF := $(and $(call has,libprotobuf-c),$(shell command -v protoc-c))
 # What BPF does for `record`: for the machine that records.
 LIBBPF := $(call has,libbpf)
 
+# The library of decoders. What makes traces, and what checks decoders, is apart from it and not
+# installed: encoders, assemblers, tandem verification, the ground truth.
 LIB_SRC := $(sort $(wildcard userspace/lib/*.c userspace/lib/*/*.c userspace/lib/*/*/*.c))
+MODEL_LIB_SRC := $(sort $(wildcard userspace/model/*/*.c))
+ARCHIVES := librvtrace-model.a librvtrace.a
 # *.bpf.c run in the kernel.
 CMD_SRC := $(sort $(filter-out %.bpf.c,$(wildcard tools/perf-plugin/*.c tools/perf-plugin/*/*.c)))
 UNIT_SRC := $(sort $(wildcard tests/unit/*_test.c))
@@ -160,12 +164,15 @@ $(B)/$(1)/%.o: %.c $(B)/$(1)/flags
 $(B)/$(1)/librvtrace.a: $$(LIB_SRC:%.c=$(B)/$(1)/%.o)
 	$$(call brief,AR,$$@)rm -f $$@ && $(AR) rcs $$@ $$^
 
+$(B)/$(1)/librvtrace-model.a: $$(MODEL_LIB_SRC:%.c=$(B)/$(1)/%.o)
+	$$(call brief,AR,$$@)rm -f $$@ && $(AR) rcs $$@ $$^
+
 PROTO_$(1) := $$(if $$(findstring HAVE_PROTOBUF,$$(CFLAGS_$(1))),$$(PROTO_FORMATS:%=$(B)/$(1)/%.pb-c.o))
 $(B)/$(1)/%.pb-c.o: $(B)/proto/%.pb-c.c $(B)/$(1)/flags
 	$$(call brief,CC,$$@)$(2) $$(CFLAGS_COMMON) $$(CFLAGS_$(1)) $$(CFLAGS) -c -o $$@ $$<
 $$(PROTO_FORMATS:%=$(B)/$(1)/tools/perf-plugin/profile/%.o): $$(if $$(PROTO_$(1)),$$(PROTO_FORMATS:%=$(B)/proto/%.pb-c.c))
 
-$(B)/$(1)/perf-rvtrace: $$(CMD_SRC:%.c=$(B)/$(1)/%.o) $$(PROTO_$(1)) $(B)/$(1)/librvtrace.a
+$(B)/$(1)/perf-rvtrace: $$(CMD_SRC:%.c=$(B)/$(1)/%.o) $$(PROTO_$(1)) $$(ARCHIVES:%=$(B)/$(1)/%)
 	$$(call brief,LINK,$$@)$(2) $$(LDFLAGS_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) $$(LIBS_$(1))
 endef
 NEEDED := gelf.h elfutils/libdw.h zstd.h cmocka.h
@@ -177,7 +184,7 @@ $(eval $(call variant,riscv64,$(LAB) cross-cc,$(NEEDED)))
 
 # For boards: needs no library of theirs, neither glibc nor musl. Only names of C++ and Rust stay
 # mangled. What libdw and libbpf want comes behind them.
-$(B)/board/perf-rvtrace: $(CMD_SRC:%.c=$(B)/riscv64/%.o) $(B)/riscv64/librvtrace.a
+$(B)/board/perf-rvtrace: $(CMD_SRC:%.c=$(B)/riscv64/%.o) $(ARCHIVES:%=$(B)/riscv64/%)
 	@mkdir -p $(@D)
 	$(call brief,LINK,$@)$(LAB) cross-cc -static -s $(LDFLAGS) -o $@ $^ $(LIBS) $(LIBS_riscv64) -lelf -llzma -lbz2 \
 		-lz -lzstd 2>$@.log || { cat $@.log >&2; exit 1; }
@@ -196,7 +203,7 @@ $(patsubst %,$(B)/%/tools/perf-plugin/main.o,host asan clang tsan riscv64): \
 
 # $(1): variant; $(2): compiler. Its unit tests are build/$(1)/unit/NAME.
 define unit_variant
-$(B)/$(1)/unit/%: $(B)/$(1)/tests/unit/%.o $$(UNIT_COMMON:%.c=$(B)/$(1)/%.o) $(B)/$(1)/librvtrace.a
+$(B)/$(1)/unit/%: $(B)/$(1)/tests/unit/%.o $$(UNIT_COMMON:%.c=$(B)/$(1)/%.o) $$(ARCHIVES:%=$(B)/$(1)/%)
 	@mkdir -p $$(@D)
 	$$(call brief,LINK,$$@)$(2) $$(LDFLAGS_$(1)) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $$(LIBS) $$(LIBS_$(1)) -lcmocka
 
@@ -230,12 +237,12 @@ $(B)/host/rvt-recording: $(UNIT_COMMON:%.c=$(B)/host/%.o)
 $(B)/host/rvt-recording: LIBS += -lcmocka
 # The instructions that unit tests make, too.
 $(B)/host/rvt-insns: $(B)/host/tests/unit/rv-insns.o $(B)/host/tests/unit/random.o
-$(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(B)/host/librvtrace.a
+$(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(ARCHIVES:%=$(B)/host/%)
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
 # The command, but with small parts of recordings for several threads.
 $(B)/host/perf-rvtrace-small-slices: $(CMD_SRC:%.c=$(B)/host/%.o) $(B)/host/tests/tools/small-slices.o \
-		$(PROTO_host) $(B)/host/librvtrace.a
+		$(PROTO_host) $(ARCHIVES:%=$(B)/host/%)
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -Wl,--wrap=rvt_session_open,--wrap=rvt_session_open_dump -o $@ $^ $(LIBS) $(LIBS_host)
 
 tools: $(patsubst tests/tools/%.c,$(B)/host/%,$(TOOL_SRC)) $(B)/host/perf-rvtrace-small-slices

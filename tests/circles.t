@@ -97,10 +97,12 @@ objects()
 }
 
 mapfile -t library < <(objects userspace/lib)
+mapfile -t model < <(objects userspace/model)
 mapfile -t plugin < <(objects tools/perf-plugin)
 calls "${library[@]}" >"$dir/library"
+calls "${model[@]}" >"$dir/model"
 calls "${plugin[@]}" >"$dir/command"
-calls "${library[@]}" "${plugin[@]}" | by_folder >"$dir/folders"
+calls "${library[@]}" "${model[@]}" "${plugin[@]}" | by_folder >"$dir/folders"
 awk '{ print $1, $2 }' "$dir/folders" | sort -u >"$dir/edges"
 allowed >"$dir/allowed"
 
@@ -109,6 +111,9 @@ ok_or_show $? "the library's files call each other" "$dir/library"
 [ "$(wc -l <"$dir/allowed")" -gt 20 ]
 ok_or_show $? "design.rst has a table of who calls whom" "$dir/allowed"
 no_circle "no circle between the library's files" "$dir/library"
+[ "$(wc -l <"$dir/model")" -gt 50 ]
+ok_or_show $? "the files of encoders, tandem and truth call each other" "$dir/model"
+no_circle "no circle between these files" "$dir/model"
 no_circle "no circle between the command's files" "$dir/command"
 no_circle "no circle between folders" "$dir/folders"
 comm -23 "$dir/edges" "$dir/allowed" >"$dir/unknown"

@@ -194,6 +194,13 @@ archive_has_prefix()
 	[ ! -s "$dir/names" ]
 }
 
+# Encoders, tandem verification and the ground truth are for this project only.
+archive_only_decodes()
+{
+	! nm -g --defined-only "$root$prefix/lib/librvtrace.a" | grep -E ' rvt_.*(encoder_retire|tandem|truth)' &&
+		[ ! -e "$root$prefix/lib/librvtrace-model.a" ]
+}
+
 commands()
 {
 	"$plugin" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'
@@ -386,6 +393,7 @@ check "the example of a dump, in at most 20 lines" dump_example_runs
 check "the program of howto-library.rst" howto_runs
 check "header and pkg-config name one version" version_is_said
 check "names in the archive have the prefix" archive_has_prefix
+check "the archive has no encoders, tandem or truth" archive_only_decodes
 check "--help fits the screen" help_fits
 check "wrong arguments are explained" wrong_arguments_are_explained
 check "every command is completed" commands_are_completed

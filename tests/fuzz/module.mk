@@ -15,7 +15,7 @@ $(eval $(call variant,fuzz,$(FUZZ_CC)))
 FUZZ_TARGETS := ntrace ntrace-rc7 etrace etrace-029 etrace-205 recording jobs params elf jitdump \
 	kallsyms tandem ctr
 FUZZ_PROGRAMS := $(FUZZ_TARGETS:%=$(B)/fuzz/%)
-FUZZ_COMMON := $(B)/fuzz/tests/fuzz/files.o $(B)/fuzz/librvtrace.a
+FUZZ_COMMON := $(B)/fuzz/tests/fuzz/files.o $(ARCHIVES:%=$(B)/fuzz/%)
 
 # One source for several targets.
 fuzz_source = $(if $(filter ntrace% etrace%,$(1)),stream,$(if $(filter jobs,$(1)),recording,$(1)))
@@ -40,7 +40,7 @@ $(foreach target,$(FUZZ_TARGETS),$(eval $(call fuzz_program,$(target))))
 
 # Inputs made from the fixtures of the unit tests.
 $(B)/asan/fuzz-seeds: $(B)/asan/tests/fuzz/seeds.o $(UNIT_COMMON:%.c=$(B)/asan/%.o) \
-		$(B)/asan/librvtrace.a
+		$(ARCHIVES:%=$(B)/asan/%)
 	$(CC) $(LDFLAGS_asan) -o $@ $^ $(LIBS) $(LIBS_asan) -lcmocka
 
 $(B)/fuzz/seeds/complete: tests/fuzz/make-seeds $(B)/asan/fuzz-seeds \

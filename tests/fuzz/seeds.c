@@ -14,8 +14,8 @@
 #include <cmocka.h>
 #include <rvtrace/ctr.h>
 #include <rvtrace/tandem.h>
-#include "etrace/assemble.h"
-#include "ntrace/assemble.h"
+#include "model/etrace/assemble.h"
+#include "model/ntrace/assemble.h"
 #include "../unit/random-recording.h"
 #include "../unit/trace-files.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * rvt-asm: message or packet directives on standard input to bytes on standard output. The
- * directives are those of userspace/lib/ntrace/assemble.h or userspace/lib/etrace/assemble.h, as
+ * directives are those of userspace/model/ntrace/assemble.h or userspace/model/etrace/assemble.h, as
  * the protocol of the parameters (those of a decoder) says.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "etrace/assemble.h"
-#include "ntrace/assemble.h"
+#include "model/etrace/assemble.h"
+#include "model/ntrace/assemble.h"
 
 #define MAX_BYTES 65536
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../unit/rv-insns.h"
-#include "tandem/privileged.h"
+#include "model/tandem/privileged.h"
 
 #define BASE UINT64_C(0x80000000)
 #define SCRATCH UINT64_C(0x83000000)

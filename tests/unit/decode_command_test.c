@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <elf.h>
-#include "ntrace/assemble.h"
+#include "model/ntrace/assemble.h"
 #include "rv-asm.h"
 
 #define PROGRAM "build/host/perf-rvtrace"

@@ -2,7 +2,7 @@
 /*
  * Runs tests/etrace/.
  */
-#include "etrace/assemble.h"
+#include "model/etrace/assemble.h"
 #include "trace-files.h"
 
 int main(int argc, char **argv)

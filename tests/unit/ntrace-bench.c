@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "ntrace/assemble.h"
+#include "model/ntrace/assemble.h"
 #include "ntrace-bench.h"
 
 static int emit(void *ctx, const uint8_t *bytes, size_t len)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "ntrace/assemble.h"
+#include "model/ntrace/assemble.h"
 #include "ntrace/message.h"
 
 #define F(name) RVT_NTRACE_F_##name

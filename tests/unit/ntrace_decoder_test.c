@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <rvtrace/image.h>
 #include <rvtrace/stream.h>
-#include "ntrace/assemble.h"
+#include "model/ntrace/assemble.h"
 #include "ntrace/hist.h"
 #include "rv-asm.h"
 

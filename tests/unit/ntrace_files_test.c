@@ -2,7 +2,7 @@
 /*
  * Runs tests/ntrace/.
  */
-#include "ntrace/assemble.h"
+#include "model/ntrace/assemble.h"
 #include "trace-files.h"
 
 static int assemble(struct rvt_params *params, const char *line, uint8_t *bytes, size_t size,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The encodings are those of the instruction listings of the unprivileged architecture. */
 #include "rv-insns.h"
-#include "tandem/privileged.h"
+#include "model/tandem/privileged.h"
 
 const char *const rv_group_names[RV_GROUPS] = {
 	"I", "I jumps", "I memory", "M", "A", "F", "D", "F and D fused", "F and D memory", "C",

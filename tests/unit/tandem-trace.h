@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "tandem/privileged.h"
+#include "model/tandem/privileged.h"
 #include "../../tools/perf-plugin/tandem/tandem.h"
 
 #define BASE UINT64_C(0x80000006)

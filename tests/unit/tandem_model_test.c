@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "tandem/privileged.h"
+#include "model/tandem/privileged.h"
 
 static struct tandem_hart *new_hart(unsigned int xlen)
 {

@@ -2,16 +2,15 @@
 
 MODEL_SRC := $(sort $(wildcard tools/model/*.c))
 
-# Of the library only the encoders and the truth writer are called; the archive brings what they
-# need.
-$(B)/model/rvtrace-model.so: $(MODEL_SRC:%.c=$(B)/host/%.o) $(B)/host/librvtrace.a
+# The archives bring the encoders, the truth writer, and what they need.
+$(B)/model/rvtrace-model.so: $(MODEL_SRC:%.c=$(B)/host/%.o) $(ARCHIVES:%=$(B)/host/%)
 	@mkdir -p $(@D)
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -o $@ $^ -lzstd -lpthread
 
 # The producer of tandem traces, a plugin of its own (Documentation/tandem.rst).
-TANDEM_SRC := $(sort $(wildcard tools/model/tandem/*.c)) userspace/lib/tandem/codec.c \
-	userspace/lib/tandem/names.c userspace/lib/tandem/access.c userspace/lib/tandem/expand.c \
-	userspace/lib/tandem/privileged.c userspace/lib/tandem/memory.c
+TANDEM_SRC := $(sort $(wildcard tools/model/tandem/*.c)) userspace/model/tandem/codec.c \
+	userspace/model/tandem/names.c userspace/model/tandem/access.c userspace/model/tandem/expand.c \
+	userspace/model/tandem/privileged.c userspace/model/tandem/memory.c
 $(B)/model/rvtrace-tandem.so: $(TANDEM_SRC:%.c=$(B)/host/%.o)
 	@mkdir -p $(@D)
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -o $@ $^

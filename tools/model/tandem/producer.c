@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "producer.h"
-#include "tandem/privileged.h"
+#include "model/tandem/privileged.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,

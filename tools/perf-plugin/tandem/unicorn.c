@@ -3,7 +3,7 @@
  * A golden model on Unicorn. Unicorn executes the unprivileged instructions, one at a time, in M
  * mode: its releases take no RISC-V traps, and 2.0 neither translates addresses (it checks virtual
  * ones) nor shows the privilege mode. So pages are mapped at their effective addresses when an
- * instruction needs them, and CSRs, traps and translation are those of userspace/lib/tandem/.
+ * instruction needs them, and CSRs, traps and translation are those of userspace/model/tandem/.
  *
  * Unicorn's answer counts only if the library's interpreter, the second source, agrees. Where it
  * does not, and Unicorn is known to be wrong (corrections.c), the interpreter's answer counts; else
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tandem/corrections.h"
-#include "tandem/interpret.h"
-#include "tandem/privileged.h"
+#include "model/tandem/interpret.h"
+#include "model/tandem/privileged.h"
 #include "tandem/tandem.h"
 
 #ifndef HAVE_UNICORN

@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 #include <string.h>
-#include "tandem/verify.h"
+#include "model/tandem/verify.h"
 
 /* Written by traps. */
 static const uint16_t trap_csrs[] = {

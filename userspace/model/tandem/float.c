@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* IEEE 754 arithmetic in integers; see float.h. */
-#include "tandem/float.h"
+#include "model/tandem/float.h"
 
 typedef unsigned __int128 u128;
 

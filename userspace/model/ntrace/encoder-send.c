@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The encoder's messages and their fields. */
-#include <ntrace/encoder.h>
+#include "model/ntrace/encoder.h"
 
 /* PROCESS.FORMAT */
 enum { FORMAT_PRIVILEGE = 0, FORMAT_SCONTEXT = 2, FORMAT_HCONTEXT = 3 };

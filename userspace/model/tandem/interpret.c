@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Integer instructions and atomics; see interpret.h. */
-#include "tandem/interpret.h"
-#include "tandem/interpret-float.h"
-#include "tandem/privileged.h"
+#include "model/tandem/interpret.h"
+#include "model/tandem/interpret-float.h"
+#include "model/tandem/privileged.h"
 
 static uint64_t x_reg(const struct tandem_unprivileged *hart, unsigned int reg)
 {

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <etrace/encoder-state.h>
+#include "model/etrace/encoder-state.h"
 
 #define MAX_IRETS 255
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tandem/verify.h"
+#include "model/tandem/verify.h"
 
 #define PROGRESS_GROUPS 16384
 

@@ -3,7 +3,7 @@
  * E-Trace encoder: from the decision to report something to the packet that does.
  */
 #include <errno.h>
-#include <etrace/encoder-state.h>
+#include "model/etrace/encoder-state.h"
 
 #define MAP_BRANCHES 31u
 /* The draft's text; its field has 31 bits. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <etrace/assemble.h>
+#include "model/etrace/assemble.h"
 #include <etrace/packet.h>
 
 #define SPACE " \t\r\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Loads, stores and atomics: where they reach. */
 #include <string.h>
-#include "tandem/privileged.h"
+#include "model/tandem/privileged.h"
 
 static void atomic(uint32_t insn, const uint64_t *x, struct rvt_tandem_data *data)
 {

@@ -2,7 +2,7 @@
 /* What SiFive's encoders before 1.0 send beside the flow. */
 #include <errno.h>
 
-#include <ntrace/encoder.h>
+#include "model/ntrace/encoder.h"
 
 /* Before the first sync an address would be relative to nothing. */
 static bool can_send(const struct rvt_ntrace_encoder *enc)

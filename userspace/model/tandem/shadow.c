@@ -2,7 +2,7 @@
 /* The shadow state (ch. 3.1). */
 #include <errno.h>
 #include <string.h>
-#include "tandem/privileged.h"
+#include "model/tandem/privileged.h"
 
 int rvt_tandem_shadow_init(struct rvt_tandem_shadow *shadow,
 			   const struct rvt_tandem_params *params)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The C extension (version 2.0): each 16-bit instruction is a 32-bit one in short. */
-#include "tandem/privileged.h"
+#include "model/tandem/privileged.h"
 
 enum {
 	OP_LOAD = 0x03, OP_LOAD_FP = 0x07, OP_IMM = 0x13, OP_IMM_32 = 0x1b, OP_STORE = 0x23,

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <etrace/encoder-state.h>
+#include "model/etrace/encoder-state.h"
 
 #define NO_ADDRESS 1ull	/* odd: no instruction is there */
 

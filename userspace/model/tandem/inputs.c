@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Step 2 of ch. 3.1: what the hart could not decide by itself is copied from the trace. */
-#include "tandem/verify.h"
+#include "model/tandem/verify.h"
 
 /*
  * After damage, memory may be what a group that is lost stored; it is known again when the trace

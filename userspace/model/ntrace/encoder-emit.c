@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include <ntrace/encoder.h>
+#include "model/ntrace/encoder.h"
 
 /* ECODE bits */
 #define LOST_PROGRAM_TRACE (1u << 2)

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include "tandem/verify.h"
+#include "model/tandem/verify.h"
 
 __attribute__((format(printf, 2, 3)))
 void rvt_tandem_mismatch(struct rvt_tandem_verifier *v, const char *format, ...)

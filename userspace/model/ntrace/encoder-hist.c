@@ -6,7 +6,7 @@
  * twice as long: bits are kept until their period is found, then only counted. The specification
  * leaves open how patterns are found.
  */
-#include <ntrace/encoder.h>
+#include "model/ntrace/encoder.h"
 
 /* Payload bits of a HIST field. */
 static unsigned int capacity(const struct rvt_ntrace_encoder *enc)

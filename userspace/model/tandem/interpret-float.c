@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* F and D, version 2.2, with NaN-boxing where FLEN is 64. */
-#include "tandem/float.h"
-#include "tandem/interpret-float.h"
+#include "model/tandem/float.h"
+#include "model/tandem/interpret-float.h"
 
 #define BOX (UINT64_C(0xffffffff) << 32)
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ntrace/assemble.h>
+#include "model/ntrace/assemble.h"
 #include <ntrace/message.h>
 
 #define SPACE " \t\r\n"

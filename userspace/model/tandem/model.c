@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The golden model's state, and which memory is its own. */
 #include <errno.h>
-#include "tandem/verify.h"
+#include "model/tandem/verify.h"
 
 int rvt_tandem_model_write(struct rvt_tandem_verifier *v, enum rvt_tandem_space space,
 			   uint64_t address, const void *data, size_t len)

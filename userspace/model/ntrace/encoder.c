@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <ntrace/encoder.h>
+#include "model/ntrace/encoder.h"
 
 #define NTRACE_OPTIONS (RVT_OPT_SEQUENTIAL_JUMP | RVT_OPT_IMPLICIT_RETURN | \
 			RVT_OPT_REPEATED_HISTORY | RVT_OPT_ALL_JUMPS | RVT_OPT_EXTEND_ADDRESS_MSB)

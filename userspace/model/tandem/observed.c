@@ -4,7 +4,7 @@
  * counters. Of these the least is taken from the trace: external pending bits, and counts that went
  * by, which must not go backwards.
  */
-#include "tandem/verify.h"
+#include "model/tandem/verify.h"
 
 #define SOFT_BITS 0x222u	/* SSIP, STIP, SEIP: software writes them, and they stay */
 #define SEIP 0x200u		/* reads as software's bit or the interrupt controller's */

@@ -3,7 +3,7 @@
 #ifndef RVTRACE_TANDEM_VERIFY_H
 #define RVTRACE_TANDEM_VERIFY_H
 
-#include "tandem/privileged.h"
+#include "model/tandem/privileged.h"
 
 #define HAS(group, id) ((group)->states >> (id) & 1)
 

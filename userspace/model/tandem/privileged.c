@@ -2,7 +2,7 @@
 /* CSRs, traps and translation of a golden model; see privileged.h. */
 #include <errno.h>
 #include <string.h>
-#include "tandem/privileged.h"
+#include "model/tandem/privileged.h"
 
 #define S_INTERRUPTS 0x222u
 #define LOCAL_INTERRUPTS (~UINT64_C(0xffff))

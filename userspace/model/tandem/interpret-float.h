@@ -3,7 +3,7 @@
 #ifndef RVTRACE_TANDEM_INTERPRET_FLOAT_H
 #define RVTRACE_TANDEM_INTERPRET_FLOAT_H
 
-#include "tandem/interpret.h"
+#include "model/tandem/interpret.h"
 
 static inline void tandem_set_x(struct tandem_unprivileged *hart, unsigned int reg, uint64_t value)
 {
