@@ -64,5 +64,5 @@ int main(int argc, char **argv)
 	snprintf(name, sizeof(name), "perf-rvtrace %s", command->name);
 	argv[1] = name;
 	cmd_begin(command->name, argc - 1, argv + 1);
-	return command->run(argc - 1, argv + 1);
+	return cmd_end(command->run(argc - 1, argv + 1));
 }

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "common/cmd.h"
 #include "common/perf-options.h"
 #include "common/text.h"
+#include "file/file.h"
 
 #define MAX_JOBS 256
 
@@ -18,11 +20,23 @@ bool cmd_verbose;
 static int cmd_argc;
 static char **cmd_argv;
 
+/* The mapping is libelf's or libdw's: nothing says which file, and nobody can go on. */
+static void end_at_cut(void)
+{
+	static const char text[] = "perf-rvtrace: a file with debug information became shorter "
+				   "while it was read\n";
+
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(2);
+	_exit(1);
+}
+
 void cmd_begin(const char *name, int argc, char **argv)
 {
 	cmd_name = name;
 	cmd_argc = argc;
 	cmd_argv = argv;
+	rvt_file_guard(end_at_cut);
 }
 
 /* Names in it can have any bytes. Our own lines go on indented. */
@@ -152,4 +166,24 @@ int cmd_jobs(const char *text, unsigned int *jobs)
 		return -EINVAL;
 	*jobs = n < MAX_JOBS ? n : MAX_JOBS;
 	return 0;
+}
+
+int cmd_check_owner(const char *path, bool force)
+{
+	struct stat st;
+
+	if (force || geteuid() || stat(path, &st) || !st.st_uid)
+		return 0;
+	return cmd_error(-EPERM, "%s is not root's but of the user with id %u: give --force to read "
+			 "it as root", path, (unsigned int)st.st_uid);
+}
+
+int cmd_end(int status)
+{
+	const char *path = rvt_file_first_cut();
+
+	if (path)
+		return cmd_error(status ? status : 1, "%s became shorter while it was read: what "
+				 "was behind its new end is not in the result", path);
+	return status;
 }

@@ -18,7 +18,7 @@ int cmd_decode(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_tandem(int argc, char **argv);
 
-/* Tells the functions below which subcommand runs, and its words. */
+/* Tells the functions below which subcommand runs, and its words. From now on SIGBUS is handled. */
 void cmd_begin(const char *name, int argc, char **argv);
 
 /* Prints "perf-rvtrace NAME: message" on stderr. Returns @status, so that callers can return it. */
@@ -57,6 +57,14 @@ int cmd_number(const char *what, const char *text, uint64_t min, uint64_t max, u
 int cmd_decimal(const char *what, const char *text, double *value);
 /* --jobs: as many threads as there are processors when @text is NULL. 0, or -EINVAL as above. */
 int cmd_jobs(const char *text, unsigned int *jobs);
+
+/*
+ * As perf has it: who may do everything does not read what others have laid out for that. 0, or
+ * -EPERM after a message: @path is another user's, root reads, and does not @force it.
+ */
+int cmd_check_owner(const char *path, bool force);
+/* What stands in for the end of main(): an error where a file was cut while it was read. */
+int cmd_end(int status);
 
 /* NAME of the running subcommand; with "SUB", a subcommand of it: "NAME SUB". */
 extern const char *cmd_name;

@@ -142,17 +142,6 @@ static void check_machine(const struct view *view)
 			    "copy of its files", arch, uts.machine);
 }
 
-/* As perf has it: who may do everything does not read what others have laid out for that. */
-static int check_owner(const struct view *view, const char *input)
-{
-	struct stat st;
-
-	if (view->options.force || geteuid() || stat(input, &st) || !st.st_uid)
-		return 0;
-	return cmd_error(-EPERM, "%s is not root's but of the user with id %u: give --force to read "
-			 "it as root", input, (unsigned int)st.st_uid);
-}
-
 struct view *view_open(const struct view_options *options)
 {
 	struct view *view = calloc(1, sizeof(*view));
@@ -174,7 +163,7 @@ struct view *view_open(const struct view_options *options)
 	    parse_list(options->pids, "process ids", &view->pids, &view->n_pids) ||
 	    parse_list(options->tids, "thread ids", &view->tids, &view->n_tids))
 		goto fail;
-	if (check_owner(view, input))
+	if (cmd_check_owner(input, options->force))
 		goto fail;
 	if (rvt_session_open(input, &view->options.session, &view->session, &error)) {
 		cmd_error(0, "%s%s", error ? error : "out of memory", access(input, F_OK) &&
@@ -269,7 +258,8 @@ static void print_missing(const struct rvt_missing *missing)
 	fputs("  ", stderr);
 	put_visible(stderr, missing->path);
 	fprintf(stderr, ": %s\n", missing->error == -ESTALE ?
-		"another version than was recorded (build id differs)" : strerror(-missing->error));
+		"another version than was recorded (build id differs)" :
+		missing->error == -EXDEV ? "outside of --symfs" : strerror(-missing->error));
 }
 
 static void summarize_files(struct view *view)

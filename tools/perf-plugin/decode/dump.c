@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* perf-rvtrace dump: what is in a trace, message by message. */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <rvtrace/dump.h>
 #include <rvtrace/session.h>
 #include "common/cmd.h"
+#include "file/file.h"
 #include "decode/decode.h"
 
 enum { STATUS_CLEAN, STATUS_DAMAGED, STATUS_UNUSABLE };
@@ -21,22 +19,19 @@ struct dump_options {
 	const char *params;
 	uint64_t wrapped_at;
 	bool wrapped;
-	bool json;
+	bool json, force;
 };
 
-struct input {
-	const uint8_t *bytes;
-	size_t len;
-};
 
 static const char usage_text[] =
-	"usage: perf rvtrace dump [--json] [--params FILE] PERF.DATA\n"
-	"       perf rvtrace dump [--json] --params FILE [--wrapped-at OFFSET] DUMP\n"
+	"usage: perf rvtrace dump [-f] [--json] [--params FILE] PERF.DATA\n"
+	"       perf rvtrace dump [-f] [--json] --params FILE [--wrapped-at OFFSET] DUMP\n"
 	"\n"
 	"Prints each message of a trace with its offset, bytes, fields and resolved addresses.\n"
 	"  --params FILE        parameters of the encoder, `key = value`; a recording has its own\n"
 	"  --json               one JSON object a line\n"
-	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n";
+	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n"
+	"  -f, --force          as root, read another user's file\n";
 
 static int parse_options(int argc, char **argv, struct dump_options *options)
 {
@@ -44,12 +39,13 @@ static int parse_options(int argc, char **argv, struct dump_options *options)
 		{ "params", required_argument, NULL, 'p' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "wrapped-at", required_argument, NULL, 'w' },
+		{ "force", no_argument, NULL, 'f' },
 		{ "help", no_argument, NULL, 'h' },
 		{}
 	};
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "p:jw:h", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "p:jw:fh", longs, NULL)) != -1) {
 		switch (opt) {
 		case 'p':
 			options->params = optarg;
@@ -62,6 +58,9 @@ static int parse_options(int argc, char **argv, struct dump_options *options)
 			if (cmd_number("--wrapped-at", optarg, 0, INT64_MAX, &options->wrapped_at))
 				return STATUS_UNUSABLE;
 			break;
+		case 'f':
+			options->force = true;
+			break;
 		case 'h':
 			fputs(usage_text, stdout);
 			exit(STATUS_CLEAN);
@@ -73,34 +72,20 @@ static int parse_options(int argc, char **argv, struct dump_options *options)
 	return options->path ? STATUS_CLEAN : STATUS_UNUSABLE;
 }
 
-static int map_input(const char *path, struct input *input)
+static int map_input(const char *path, struct rvt_mapped_file **input)
 {
 	struct stat st;
-	void *map;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+	int fd = rvt_file_open(path, 0, &st), ret;
 
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st))
-		goto err_errno;
-	if (st.st_size) {
-		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (map == MAP_FAILED)
-			goto err_errno;
-		input->bytes = map;
-		input->len = st.st_size;
-	}
-	close(fd);
-	return 0;
-
-err_errno:
-	ret = -errno;
+		return fd;
+	ret = rvt_file_map(fd, st.st_size, path, input);
 	close(fd);
 	return ret;
 }
 
 /* Offsets of messages are those in the file; or, with @positions, count from the oldest byte. */
-static void dump_input(struct rvt_dump *dump, const struct input *input, uint64_t first,
+static void dump_input(struct rvt_dump *dump, const struct rvt_mapped_file *input, uint64_t first,
 		       bool positions)
 {
 	rvt_dump_feed(dump, input->bytes + first, input->len - first, positions ? 0 : first);
@@ -113,22 +98,21 @@ int dump_messages(const char *path, const struct rvt_params *params, uint64_t ol
 		  uint64_t *damaged)
 {
 	struct rvt_dump_stats stats = { .size = sizeof(stats) };
-	struct input input = { 0 };
+	struct rvt_mapped_file *input = NULL;
 	struct rvt_dump *dump;
 	int ret = map_input(path, &input);
 
 	if (!ret)
 		ret = rvt_dump_create(params, 0, stdout, &dump);
 	if (!ret) {
-		dump_input(dump, &input, oldest, true);
+		dump_input(dump, input, oldest, true);
 		rvt_dump_stats(dump, &stats);
 		*damaged = stats.damaged;
 		rvt_dump_destroy(dump);
 		if (fflush(stdout) || ferror(stdout))
 			ret = -EIO;
 	}
-	if (input.bytes)
-		munmap((void *)input.bytes, input.len);
+	rvt_file_unmap(input);
 	return ret;
 }
 
@@ -160,7 +144,7 @@ static int load_params(const struct dump_options *options, struct rvt_params *pa
 	return ret ? STATUS_UNUSABLE : STATUS_CLEAN;
 }
 
-static int dump_bare(const struct dump_options *options, const struct input *input)
+static int dump_bare(const struct dump_options *options, const struct rvt_mapped_file *input)
 {
 	struct rvt_dump_stats stats = { .size = sizeof(stats) };
 	struct rvt_params params;
@@ -207,7 +191,7 @@ static int dump_recording(const struct dump_options *options)
 	return summary(options, &stats);
 }
 
-static bool is_recording(const struct input *input)
+static bool is_recording(const struct rvt_mapped_file *input)
 {
 	static const char magic[] = "PERFILE2";
 
@@ -217,16 +201,18 @@ static bool is_recording(const struct input *input)
 int cmd_dump(int argc, char **argv)
 {
 	struct dump_options options = { 0 };
-	struct input input = { 0 };
+	struct rvt_mapped_file *input;
 	int ret = parse_options(argc, argv, &options);
 
 	if (ret)
 		return ret;
+	if (cmd_check_owner(options.path, options.force))
+		return STATUS_UNUSABLE;
 	ret = map_input(options.path, &input);
 	if (ret)
-		return cmd_error(STATUS_UNUSABLE, "%s: %s", options.path, strerror(-ret));
-	ret = is_recording(&input) ? dump_recording(&options) : dump_bare(&options, &input);
-	if (input.bytes)
-		munmap((void *)input.bytes, input.len);
+		return cmd_error(STATUS_UNUSABLE, "%s: %s", options.path,
+				 ret == -EINVAL ? "not a regular file" : strerror(-ret));
+	ret = is_recording(input) ? dump_recording(&options) : dump_bare(&options, input);
+	rvt_file_unmap(input);
 	return ret;
 }

@@ -14,6 +14,7 @@
 #include <elfutils/libdwelf.h>
 #include "common/cmd.h"
 #include "common/text.h"
+#include "file/file.h"
 #include "record/record.h"
 
 #define NOTE_GNU_BUILD_ID 3
@@ -53,7 +54,8 @@ static bool first_time(struct pass *pass, const char *name)
 
 static void add_from_file(struct recorder *rec, const char *name, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	int fd = rvt_file_open(path, 0, &st);
 	const void *id;
 	ssize_t len;
 	Elf *elf;
@@ -61,7 +63,7 @@ static void add_from_file(struct recorder *rec, const char *name, const char *pa
 	if (fd < 0)
 		return;
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
 	len = elf ? dwelf_elf_gnu_build_id(elf, &id) : 0;
 	if (len > 0)
 		rvt_perfdata_add_build_id(rec->writer, name, id, len, PERF_RECORD_MISC_USER);

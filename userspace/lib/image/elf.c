@@ -3,7 +3,6 @@
  * Whole ELF files: executables, shared objects, core files (/proc/kcore), relocatable files.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <unistd.h>
 #include "image/image.h"
@@ -84,6 +83,7 @@ int rvt_space_map_elf(struct rvt_space *space, const char *path, uint64_t bias)
 {
 	const char *name = rvt_image_name(space->image, path);
 	struct rvt_object *file = NULL;
+	struct stat st;
 	GElf_Ehdr ehdr;
 	int fd, ret;
 	Elf *elf;
@@ -94,9 +94,9 @@ int rvt_space_map_elf(struct rvt_space *space, const char *path, uint64_t bias)
 	/* -EINVAL: no regular file, or of size 0, as kcore may be */
 	if (ret && ret != -EINVAL)
 		return ret;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = rvt_file_open(path, 0, &st);
 	if (fd < 0)
-		return -errno;
+		return fd == -EINVAL ? -ENOEXEC : fd;
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr) ||
 	    ehdr.e_machine != EM_RISCV)

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <rvtrace/image.h>
+#include "file/file.h"
 
 /*
  * Another's bytes. @need, if not NULL, makes @len of them readable that are @from some of them on,
@@ -28,7 +29,8 @@ struct rvt_object {
 	uint64_t file_offset;		/* of bytes[0] in the file */
 	uint8_t *bytes;
 	uint64_t len;
-	bool mapped;			/* munmap() instead of free() */
+	struct rvt_mapped_file *mapped;	/* whose .bytes they are; NULL: none's */
+	bool reserved;			/* munmap() instead of free() */
 	bool lent;			/* whoever made it has .bytes */
 	rvt_bytes_need need;		/* see struct rvt_lent */
 	void *need_ctx;
@@ -121,6 +123,9 @@ int rvt_image_lent_object(struct rvt_image *image, const struct rvt_lent *lent, 
  */
 int rvt_space_map(struct rvt_space *space, uint64_t addr, uint64_t len, struct rvt_object *object,
 		  uint64_t offset, const char *name);
+/* @len bytes at @addr are those at @offset of the file @path, which cannot be read. 0 or -ENOMEM. */
+int rvt_space_map_unreadable(struct rvt_space *space, uint64_t addr, uint64_t len, uint64_t offset,
+			     const char *path);
 /* rvt_space_map_bytes() without the copy: the bytes stay as long as the image is read. */
 int rvt_space_map_lent(struct rvt_space *space, uint64_t addr, const struct rvt_lent *lent,
 		       const char *name);

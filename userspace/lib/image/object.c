@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "image/image.h"
-#include "util/regular.h"
 
 /* So much of what is lent is asked for at a time: no block is longer. */
 #define LENT_PIECE 4096
@@ -35,6 +34,8 @@ struct rvt_file {
 static void object_destroy(struct rvt_object *object)
 {
 	if (object->mapped)
+		rvt_file_unmap(object->mapped);
+	else if (object->reserved)
 		munmap(object->bytes, object->len);
 	else if (!object->lent)
 		free(object->bytes);
@@ -116,7 +117,7 @@ static struct rvt_object *find_copy(const struct rvt_image *image, const void *b
 	struct rvt_object *o = image->objects;
 
 	for (unsigned int n = 0; o && n < RECENT_OBJECTS; n++, o = o->next)
-		if (o->fd < 0 && !o->mapped && !o->lent && !o->window_read && o->len == len &&
+		if (o->fd < 0 && !o->mapped && !o->lent && !o->reserved && o->len == len &&
 		    !strcmp(o->name, name) && !memcmp(o->bytes, bytes, len))
 			return o;
 	return NULL;
@@ -196,7 +197,7 @@ int rvt_image_window_object(struct rvt_image *image, int fd, uint64_t offset, ui
 	o->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	o->len = len;
 	o->bytes = reserve(len);
-	o->mapped = o->bytes;
+	o->reserved = o->bytes;
 	o->window_read = reserve((len >> WINDOW_BITS) + 1);
 	if (o->fd < 0 || !o->bytes || !o->window_read) {
 		o->len = 0;
@@ -272,11 +273,30 @@ static void read_build_id(struct rvt_file *file, int fd)
 	elf_end(elf);
 }
 
+/* 1: it is in memory; 0: it cannot be, or -ENOMEM. */
+static int file_map(struct rvt_image *image, struct rvt_file *file, int fd, uint64_t len)
+{
+	struct rvt_mapped_file *mapped;
+	struct rvt_object *object;
+
+	if (len > MAX_OBJECT || rvt_file_map(fd, len, file->path, &mapped))
+		return 0;
+	object = object_create(image, file->path);
+	if (!object) {
+		rvt_file_unmap(mapped);
+		return -ENOMEM;
+	}
+	object->bytes = mapped->bytes;
+	object->len = len;
+	object->mapped = mapped;
+	file->object = object;
+	return 1;
+}
+
 static int file_open(struct rvt_image *image, struct rvt_file *file)
 {
-	struct rvt_object *object;
 	struct stat st;
-	int fd = open_regular(file->path, &st), ret = 0;
+	int fd = rvt_file_open(file->path, 0, &st), ret;
 
 	if (fd < 0)
 		return fd == -ENOTDIR ? -ENOENT : fd;
@@ -285,27 +305,11 @@ static int file_open(struct rvt_image *image, struct rvt_file *file)
 		return -EINVAL;
 	}
 	read_build_id(file, fd);
-	if ((uint64_t)st.st_size <= MAX_OBJECT) {
-		void *bytes = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-
-		if (bytes != MAP_FAILED) {
-			object = object_create(image, file->path);
-			if (!object) {
-				munmap(bytes, st.st_size);
-				ret = -ENOMEM;
-				goto out;
-			}
-			object->bytes = bytes;
-			object->len = st.st_size;
-			object->mapped = true;
-			file->object = object;
-			goto out;
-		}
-	}
-	ret = rvt_image_window_object(image, fd, 0, st.st_size, file->path, &file->object);
-out:
+	ret = file_map(image, file, fd, st.st_size);
+	if (!ret)
+		ret = rvt_image_window_object(image, fd, 0, st.st_size, file->path, &file->object);
 	close(fd);
-	return ret;
+	return ret < 0 ? ret : 0;
 }
 
 static struct rvt_file *file_get(struct rvt_image *image, const char *path)

@@ -436,6 +436,14 @@ int rvt_space_map_lent(struct rvt_space *space, uint64_t addr, const struct rvt_
 	return map_object(space, addr, lent, name, false);
 }
 
+int rvt_space_map_unreadable(struct rvt_space *space, uint64_t addr, uint64_t len, uint64_t offset,
+			     const char *path)
+{
+	const char *name = rvt_image_name(space->image, path);
+
+	return name ? rvt_space_map(space, addr, len, NULL, offset, name) : -ENOMEM;
+}
+
 int rvt_space_map_file(struct rvt_space *space, uint64_t addr, uint64_t len, uint64_t offset,
 		       const char *path, const uint8_t *build_id, size_t build_id_len)
 {

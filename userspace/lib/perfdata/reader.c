@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
+#include "file/file.h"
 #include "util/array.h"
 #include "reader.h"
 
@@ -303,31 +301,20 @@ static void read_event_desc(struct rvt_perfdata *file)
 static int map_file(struct rvt_perfdata *file, char **error)
 {
 	struct stat st;
-	int fd, err = 0;
+	int fd, err;
 
-	fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st)) {
-		err = -errno;
-		fail(error, err, "%s: %s", file->path, strerror(-err));
-		goto out;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		err = fail(error, -ENOTSUP, "%s: not a regular file", file->path);
-		goto out;
-	}
-	file->size = st.st_size;
-	if (!file->size)
-		goto out;
-	file->bytes = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (file->bytes == MAP_FAILED) {
-		err = -errno;
-		file->bytes = NULL;
-		fail(error, err, "%s: cannot map: %s", file->path, strerror(-err));
-	}
-out:
-	if (fd >= 0)
-		close(fd);
-	return err;
+	fd = rvt_file_open(file->path, 0, &st);
+	if (fd == -EINVAL)
+		return fail(error, -ENOTSUP, "%s: not a regular file", file->path);
+	if (fd < 0)
+		return fail(error, fd, "%s: %s", file->path, strerror(-fd));
+	err = rvt_file_map(fd, st.st_size, file->path, &file->mapped);
+	close(fd);
+	if (err)
+		return fail(error, err, "%s: cannot map: %s", file->path, strerror(-err));
+	file->size = file->mapped->len;
+	file->bytes = file->mapped->bytes;
+	return 0;
 }
 
 int rvt_perfdata_open(const char *path, struct rvt_perfdata **result, char **error)
@@ -362,8 +349,7 @@ void rvt_perfdata_close(struct rvt_perfdata *file)
 		return;
 	for (size_t i = 0; i < file->n_events && file->events; i++)
 		free((void *)file->events[i].ids);
-	if (file->bytes)
-		munmap((void *)file->bytes, file->size);
+	rvt_file_unmap(file->mapped);
 	free(file->events);
 	free(file->ids);
 	free(file->warning);

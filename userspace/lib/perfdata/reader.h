@@ -11,6 +11,7 @@ struct id_entry {
 };
 
 struct rvt_perfdata {
+	struct rvt_mapped_file *mapped;
 	char *path;
 	char *warning;
 	unsigned int n_warnings;

@@ -9,14 +9,15 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "file/file.h"
 #include "util/array.h"
-#include "util/regular.h"
 #include "util/sized.h"
 #include "state.h"
 
 struct dump {
 	char *path;
-	uint8_t *bytes;		/* mapped; NULL: the dump is empty */
+	struct rvt_mapped_file *mapped;
+	uint8_t *bytes;		/* of it; NULL: the dump is empty */
 	size_t len;
 	struct rvt_dump_image *images;
 	size_t n_images;
@@ -87,8 +88,7 @@ static void dump_close(struct rvt_session *session)
 
 	if (!dump)
 		return;
-	if (dump->bytes)
-		munmap(dump->bytes, dump->len);
+	rvt_file_unmap(dump->mapped);
 	for (size_t i = 0; i < dump->n_images; i++)
 		free((char *)dump->images[i].path);
 	free(dump->images);
@@ -104,17 +104,17 @@ static const struct session_source dump_source = {
 
 static int map_dump(struct dump *dump, int fd, const struct stat *st, char **error)
 {
+	int err;
+
 	if (fd < 0)
 		return rvt_session_fail(error, fd, "%s: %s", dump->path, fd == -EINVAL ?
 					"not a regular file" : strerror(-fd));
-	dump->len = st->st_size;
-	if (!dump->len)
-		return 0;
-	dump->bytes = mmap(NULL, dump->len, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (dump->bytes != MAP_FAILED)
-		return 0;
-	dump->bytes = NULL;
-	return rvt_session_fail(error, -errno, "%s: %s", dump->path, strerror(errno));
+	err = rvt_file_map(fd, st->st_size, dump->path, &dump->mapped);
+	if (err)
+		return rvt_session_fail(error, err, "%s: %s", dump->path, strerror(-err));
+	dump->bytes = dump->mapped->bytes;
+	dump->len = dump->mapped->len;
+	return 0;
 }
 
 static int add_chunk(struct buffer *buffer, uint64_t offset, const uint8_t *bytes, size_t len)
@@ -153,7 +153,7 @@ static int add_buffer(struct rvt_session *session, uint64_t oldest, char **error
 static int open_bytes(struct rvt_session *session, uint64_t oldest, char **error)
 {
 	struct stat st;
-	int fd = open_regular(session->dump->path, &st);
+	int fd = rvt_file_open(session->dump->path, 0, &st);
 	int err = map_dump(session->dump, fd, &st, error);
 
 	if (fd >= 0)

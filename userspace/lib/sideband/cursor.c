@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "util/array.h"
+#include "image/image.h"
 #include "events.h"
 
 struct process {
@@ -117,15 +118,21 @@ static int map_file(struct rvt_cursor *cursor, struct rvt_space *space,
 		    const struct sideband_event *event)
 {
 	const struct rvt_sideband *sideband = cursor->sideband;
+	const char *path = event->map.file->path;
 	const uint8_t *build_id = event->map.build_id;
 	size_t build_id_len = event->map.build_id_len;
 	int err;
 
+	if (event->map.file->outside) {
+		err = rvt_space_map_unreadable(space, event->map.addr, event->map.len,
+					       event->map.offset, path);
+		return err ? err : note_missing(cursor, path, -EXDEV);
+	}
 	if (!build_id_len && sideband->file)
 		build_id_len = rvt_perfdata_build_id(sideband->file, event->name, &build_id);
 	err = rvt_space_map_file(space, event->map.addr, event->map.len, event->map.offset,
-				 event->map.path, build_id_len ? build_id : NULL, build_id_len);
-	return err && err != -ENOMEM ? note_missing(cursor, event->map.path, err) : err;
+				 path, build_id_len ? build_id : NULL, build_id_len);
+	return err && err != -ENOMEM ? note_missing(cursor, path, err) : err;
 }
 
 static int apply_mmap(struct rvt_cursor *cursor, const struct sideband_event *event)
@@ -136,7 +143,7 @@ static int apply_mmap(struct rvt_cursor *cursor, const struct sideband_event *ev
 
 	if (!process)
 		return -ENOMEM;
-	if (event->map.path)
+	if (event->map.file)
 		return map_file(cursor, process->space, event);
 	if (!strcmp(event->name, "[vdso]") && vdso)
 		return rvt_space_map_bytes(process->space, event->map.addr, vdso->bytes,

@@ -27,7 +27,7 @@ struct sideband_event {
 		} on;		/* SWITCH */
 		struct {
 			uint64_t addr, len, offset;
-			const char *path;	/* of the file; NULL when it is no file */
+			const struct sideband_path *file;	/* NULL when it is no file */
 			uint8_t build_id[20];
 			uint8_t build_id_len;
 		} map;		/* MMAP */
@@ -50,12 +50,7 @@ struct sideband_event {
 struct sideband_path {
 	const char *name;	/* interned */
 	char *path;
-};
-
-/* A jitdump in memory. */
-struct sideband_mapping {
-	void *bytes;
-	size_t len;
+	bool outside;		/* of symfs: it is not opened */
 };
 
 /* A space with the kernel's code. */
@@ -80,8 +75,8 @@ struct rvt_sideband {
 	struct sideband_path **paths;	/* sorted by .path */
 	size_t n_paths;
 	struct rvt_code_store *code;	/* NULL: none */
-	struct sideband_mapping *mappings;
-	size_t n_mappings;
+	struct rvt_mapped_file **jitdumps;
+	size_t n_jitdumps;
 	const struct sideband_event **changes;	/* of kernel code, in the order of time; malloc'd */
 	size_t n_changes;
 	const struct sideband_event **live;	/* those whose code has come and not gone */

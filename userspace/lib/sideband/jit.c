@@ -6,14 +6,13 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
+#include "file/file.h"
 #include "util/array.h"
-#include "util/regular.h"
 #include "events.h"
 
 #define JITDUMP_MAGIC 0x4a695444
@@ -164,23 +163,23 @@ int rvt_sideband_read_jitdump(struct rvt_sideband *sideband, const char *path, i
 			      uint64_t mapped)
 {
 	struct jit_file file = { .sideband = sideband, .pid = pid, .mapped = mapped };
+	struct rvt_mapped_file *dump;
 	struct stat st;
-	void *bytes;
-	int fd = open_regular(path, &st);
+	/* it lies where everybody may write: nobody's link is followed */
+	int fd = rvt_file_open(path, O_NOFOLLOW, &st), err;
 
 	if (fd < 0)
 		return 0;
-	bytes = !st.st_size ? MAP_FAILED :
-		mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	err = rvt_file_map(fd, st.st_size, path, &dump);
 	close(fd);
-	if (bytes == MAP_FAILED)
-		return 0;
-	if (array_grow(&sideband->mappings, sideband->n_mappings)) {
-		munmap(bytes, st.st_size);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (array_grow(&sideband->jitdumps, sideband->n_jitdumps)) {
+		rvt_file_unmap(dump);
 		return -ENOMEM;
 	}
-	sideband->mappings[sideband->n_mappings++] = (struct sideband_mapping){ bytes, st.st_size };
-	file.bytes = bytes;
-	file.len = st.st_size;
+	sideband->jitdumps[sideband->n_jitdumps++] = dump;
+	file.bytes = dump->bytes;
+	file.len = dump->len;
 	return read_records(&file);
 }

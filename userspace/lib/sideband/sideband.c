@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <rvtrace/kernel-code.h>
 #include <rvtrace/switches.h>
+#include "file/file.h"
 #include "util/array.h"
 #include "util/sized.h"
 #include "image/image.h"
@@ -195,30 +196,44 @@ static bool is_file(const char *name)
 		strncmp(name, "/dev/zero", 9) && strncmp(name, "/SYSV", 5);
 }
 
-/* @symfs is one or several directories; the first whose file exists counts. */
-static char *find_file(const char *symfs, const char *name)
+/* The file @name in the first directory of @symfs that has it. NULL: none has, or no memory. */
+static char *find_in_symfs(const char *symfs, const char *name)
 {
-	for (int flat = 0; symfs && flat < 2; flat++) {
-		for (const char *dir = symfs; *dir; ) {
-			int len = strcspn(dir, ":");
-			char *path;
+	for (const char *dir = symfs; *dir; ) {
+		size_t len = strcspn(dir, ":");
+		char *root = strndup(dir, len), *path = NULL;
+		int err = root ? rvt_file_find(root, name, &path) : -ENOMEM;
 
-			if (asprintf(&path, "%.*s%s", len, dir,
-				     flat ? strrchr(name, '/') : name) < 0)
-				return NULL;
-			if (!access(path, R_OK))
-				return path;
-			free(path);
-			dir += len + (dir[len] == ':');
-		}
+		free(root);
+		if (!err && !access(path, R_OK))
+			return path;
+		free(path);
+		dir += len + (dir[len] == ':');
 	}
-	if (symfs) {
-		char *path;
+	return NULL;
+}
 
-		return asprintf(&path, "%.*s%s", (int)strcspn(symfs, ":"), symfs, name) < 0 ? NULL :
-			path;
+/*
+ * @symfs is one or several directories; the first whose file exists counts. No name and no link
+ * leads out of it. 0 or -ENOMEM.
+ */
+static int find_file(const char *symfs, struct sideband_path *file)
+{
+	if (!symfs) {
+		file->path = strdup(file->name);
+		return file->path ? 0 : -ENOMEM;
 	}
-	return strdup(name);
+	file->path = find_in_symfs(symfs, file->name);
+	if (!file->path)
+		file->path = find_in_symfs(symfs, strrchr(file->name, '/'));
+	if (file->path)
+		return 0;
+	if (asprintf(&file->path, "%.*s%s", (int)strcspn(symfs, ":"), symfs, file->name) < 0) {
+		file->path = NULL;
+		return -ENOMEM;
+	}
+	file->outside = !access(file->path, F_OK);
+	return 0;
 }
 
 static int compare_by_name(const void *a, const void *b)
@@ -235,13 +250,13 @@ static int compare_by_path(const void *a, const void *b)
 	return strcmp((*x)->path, (*y)->path);
 }
 
-static const char *get_path(struct rvt_sideband *sideband, const char *name)
+static const struct sideband_path *get_path(struct rvt_sideband *sideband, const char *name)
 {
-	struct sideband_path key = { name, NULL }, **found, *path;
+	struct sideband_path key = { .name = name }, **found, *path;
 
 	found = tfind(&key, &sideband->files, compare_by_name);
 	if (found)
-		return (*found)->path;
+		return *found;
 	path = calloc(1, sizeof(*path));
 	if (!path || array_grow(&sideband->paths, sideband->n_paths)) {
 		free(path);
@@ -249,8 +264,8 @@ static const char *get_path(struct rvt_sideband *sideband, const char *name)
 	}
 	sideband->paths[sideband->n_paths++] = path;
 	path->name = name;
-	path->path = find_file(sideband->symfs, name);
-	return path->path && tsearch(path, &sideband->files, compare_by_name) ? path->path : NULL;
+	return !find_file(sideband->symfs, path) &&
+	       tsearch(path, &sideband->files, compare_by_name) ? path : NULL;
 }
 
 /*
@@ -266,8 +281,8 @@ static int find_files(struct rvt_sideband *sideband, size_t from, size_t to)
 
 		if (event->type != SIDEBAND_MMAP || !is_file(event->name))
 			continue;
-		event->map.path = get_path(sideband, event->name);
-		if (!event->map.path)
+		event->map.file = get_path(sideband, event->name);
+		if (!event->map.file)
 			return -ENOMEM;
 	}
 	if (sideband->n_paths != known)
@@ -297,14 +312,14 @@ static int read_jitdumps(struct rvt_sideband *sideband)
 		const struct sideband_event event = sideband->events[i];
 		bool seen = false;
 
-		if (event.type != SIDEBAND_MMAP || !event.map.path ||
+		if (event.type != SIDEBAND_MMAP || !event.map.file || event.map.file->outside ||
 		    !rvt_sideband_is_jitdump(event.name))
 			continue;
 		for (size_t j = 0; j < i && !seen; j++)
 			seen = sideband->events[j].type == SIDEBAND_MMAP &&
 				sideband->events[j].name == event.name;
 		if (!seen)
-			err = rvt_sideband_read_jitdump(sideband, event.map.path, event.pid,
+			err = rvt_sideband_read_jitdump(sideband, event.map.file->path, event.pid,
 							event.time);
 	}
 	return err;
@@ -418,9 +433,9 @@ void rvt_sideband_destroy(struct rvt_sideband *sideband)
 	tdestroy(sideband->files, keep);
 	tdestroy(sideband->names, free);
 	rvt_sideband_free_changes(sideband);
-	for (size_t i = 0; i < sideband->n_mappings; i++)
-		munmap(sideband->mappings[i].bytes, sideband->mappings[i].len);
-	free(sideband->mappings);
+	for (size_t i = 0; i < sideband->n_jitdumps; i++)
+		rvt_file_unmap(sideband->jitdumps[i]);
+	free(sideband->jitdumps);
 	free(sideband->events);
 	rvt_code_close(sideband->code);
 	free(sideband->symfs);

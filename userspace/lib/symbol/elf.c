@@ -119,23 +119,43 @@ static int add_plt(struct table *table, Elf *elf)
 	return err;
 }
 
+/* @fd is closed. */
+static Elf *map_elf(int fd, uint64_t size, const char *path, struct rvt_mapped_file **mapped)
+{
+	int err = rvt_file_map(fd, size, path, mapped);
+
+	close(fd);
+	return err || !size ? NULL : elf_memory((char *)(*mapped)->bytes, size);
+}
+
+Elf *rvt_table_open_elf(const char *path, struct rvt_mapped_file **mapped)
+{
+	struct stat st;
+	int fd = rvt_file_open(path, 0, &st);
+
+	*mapped = NULL;
+	return fd < 0 ? NULL : map_elf(fd, st.st_size, path, mapped);
+}
+
 static int add_debug_file(struct table *table, const char *roots)
 {
 	int fd = rvt_debug_file_open(table->path, roots), err = 0;
+	struct rvt_mapped_file *mapped = NULL;
 	GElf_Shdr shdr;
+	struct stat st;
 	Elf_Scn *scn;
 	Elf *debug;
 
 	table->stripped = true;
 	if (fd < 0)
 		return 0;
-	debug = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	debug = fstat(fd, &st) ? NULL : map_elf(fd, st.st_size, table->path, &mapped);
 	scn = debug ? rvt_table_find_section(debug, SHT_SYMTAB, NULL, &shdr) : NULL;
 	if (scn)
 		err = add_symbols(table, debug, scn, &shdr);
 	table->stripped = !scn;
 	elf_end(debug);
-	close(fd);
+	rvt_file_unmap(mapped);
 	return err;
 }
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "table.h"
 
 #define KERNEL "[kernel.kallsyms]"
@@ -45,14 +43,16 @@ static struct table *new_table(struct rvt_symbols *symbols, const char *path)
 static void with_elf(struct rvt_symbols *symbols, struct table *table,
 		     void (*read)(struct rvt_symbols *symbols, struct table *table, Elf *elf))
 {
-	int fd = table->path[0] == '[' ? -1 : open(table->path, O_RDONLY | O_CLOEXEC);
-	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+	struct rvt_mapped_file *mapped;
+	Elf *elf;
 
+	if (table->path[0] == '[')
+		return;
+	elf = rvt_table_open_elf(table->path, &mapped);
 	if (elf)
 		read(symbols, table, elf);
 	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
+	rvt_file_unmap(mapped);
 }
 
 static void read_functions(struct rvt_symbols *symbols, struct table *table, Elf *elf)

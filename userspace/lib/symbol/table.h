@@ -5,6 +5,7 @@
 
 #include <gelf.h>
 #include <rvtrace/symbol.h>
+#include "file/file.h"
 #include "eh.h"
 
 struct function {
@@ -34,6 +35,8 @@ struct table {
 	struct table_names *owned;	/* names that were made up or copied; the last ones first */
 };
 
+/* The ELF file @path in memory; NULL: there is none. For elf_end(), then rvt_file_unmap(). */
+Elf *rvt_table_open_elf(const char *path, struct rvt_mapped_file **mapped);
 /* Adds a function; @name must live as long as the table. 0 or -ENOMEM. */
 int rvt_table_add(struct table *table, uint64_t start, uint64_t size, const char *name,
 		  uint8_t rank);

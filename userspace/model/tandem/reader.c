@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <rvtrace/tandem.h>
+#include "file/file.h"
 #include "util/array.h"
 
 /* Of a pipe, in one go. */
@@ -17,7 +18,9 @@ struct rvt_tandem_reader {
 	struct rvt_tandem_params params;
 	const uint8_t *bytes;
 	size_t len, pos;
-	void *mapping, *buffer;		/* at most one: what close() releases */
+	/* at most one: what close() releases */
+	struct rvt_mapped_file *mapping;
+	void *buffer;
 	struct rvt_tandem_record previous;
 	bool has_pending;		/* a record that belongs to the next group */
 	struct rvt_tandem_record pending;
@@ -84,9 +87,10 @@ static int read_all(struct rvt_tandem_reader *r, int fd)
 	return 0;
 }
 
-static int map_file(struct rvt_tandem_reader *r, int fd)
+static int map_file(struct rvt_tandem_reader *r, int fd, const char *path)
 {
 	struct stat st;
+	int err;
 
 	if (fstat(fd, &st))
 		return -errno;
@@ -95,13 +99,11 @@ static int map_file(struct rvt_tandem_reader *r, int fd)
 	r->len = st.st_size;
 	if (!r->len)
 		return 0;
-	r->mapping = mmap(NULL, r->len, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (r->mapping == MAP_FAILED) {
-		r->mapping = NULL;
-		return -errno;
-	}
-	madvise(r->mapping, r->len, MADV_SEQUENTIAL);
-	r->bytes = r->mapping;
+	err = rvt_file_map(fd, r->len, path, &r->mapping);
+	if (err)
+		return err;
+	madvise(r->mapping->bytes, r->len, MADV_SEQUENTIAL);
+	r->bytes = r->mapping->bytes;
 	return 0;
 }
 
@@ -115,7 +117,7 @@ int rvt_tandem_open(const char *path, const struct rvt_tandem_params *params,
 	if (ret)
 		return ret;
 	fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	ret = fd < 0 ? -errno : map_file(*reader, fd);
+	ret = fd < 0 ? -errno : map_file(*reader, fd, path);
 	if (fd >= 0 && !is_stdin)
 		close(fd);
 	if (ret) {
@@ -131,8 +133,7 @@ void rvt_tandem_close(struct rvt_tandem_reader *r)
 {
 	if (!r)
 		return;
-	if (r->mapping)
-		munmap(r->mapping, r->len);
+	rvt_file_unmap(r->mapping);
 	free(r->buffer);
 	free(r->updates);
 	free(r->accesses);
