@@ -12,8 +12,8 @@ DRIVER_CHECKS ?=
 ## make driver      rvtrace.ko and riscv_ctr.ko for each kernel of the lab
 driver: $(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko)
 
-# One run makes both modules. The kernel "debug" is there after `lab debug-kernel` only; debug-kunit is for it, too.
-DRIVER_DEBUG := debug debug-kunit
+# One run makes both modules. The kernels debug and kcsan are there after `lab debug-kernel` only; debug-kunit is for debug.
+DRIVER_DEBUG := debug debug-kunit kcsan
 $(patsubst %,$(B)/driver/%/rvtrace.ko,$(DRIVER_KERNELS) $(DRIVER_DEBUG)): $(B)/driver/%/rvtrace.ko: $(DRIVER_SRC)
 	@mkdir -p $(@D)
 	$(call brief,COPY,$(@D))cp -p --parents -t $(@D) $(DRIVER_SRC)

@@ -82,7 +82,7 @@ cmd_in()
 	build_in "$@"
 }
 
-# lab kmake --kernel stable|testing|debug DIR [make arguments]
+# lab kmake --kernel stable|testing|debug|kcsan DIR [make arguments]
 cmd_kmake()
 {
 	local kernel=testing dir headers compiler
@@ -93,15 +93,15 @@ cmd_kmake()
 	fi
 	case $kernel in
 	stable | testing) ;;
-	debug) export BUILD_ROOT=builder ;;
-	*) lab_die "no kernel $kernel: there are stable, testing and debug" ;;
+	debug | kcsan) export BUILD_ROOT=builder ;;
+	*) lab_die "no kernel $kernel: there are stable, testing, debug and kcsan" ;;
 	esac
 	[ -d "${1:-}" ] || lab_die "kmake takes a directory with a Kbuild file or a Makefile, and arguments for make"
 	dir=$(cd "$1" && pwd)
 	shift
 	root_require "kernel-$kernel"
 	headers=/usr/src/linux-headers-$(root_get "kernel-$kernel" release)
-	[ "$kernel" != debug ] || headers=/usr/src/linux
+	[ -z "${BUILD_ROOT:-}" ] || headers=/usr/src/linux
 	compiler=$(sed -n 's/^CC = .*CROSS_COMPILE)/riscv64-linux-gnu-/p' \
 		"$(root_path "kernel-$kernel")$headers/.kernelvariables" 2>/dev/null)
 	# The kernel's own compiler where the suite still has it, else the default one.

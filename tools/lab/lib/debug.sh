@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# lab debug-kernel: a kernel with every check that finds mistakes of a driver, built from the source
-# package that belongs to the testing kernel with the configuration in debug.config. It takes about
-# 14 minutes of a processor's time, once: the result is a root like the other kernels. What was
-# interrupted goes on where it was: until it is complete, the tree lies in the cache beside the
-# roots.
+# lab debug-kernel: kernels with every check that finds mistakes of a driver, built from the source
+# package that belongs to the testing kernel: "debug" with the configuration in debug.config, "kcsan"
+# with that and kcsan.config, which finds races of data and cannot be had together with KASAN. Each
+# takes about 14 minutes of a processor's time, once: the result is a root like the other kernels.
+# What was interrupted goes on where it was: until it is complete, the tree lies in the cache beside
+# the roots.
+
+# debug_configs KERNEL: the files of its configuration, of which the later ones decide.
+debug_configs()
+{
+	echo "$LAB_DIR/debug.config"
+	[ "$1" = debug ] || echo "$LAB_DIR/$1.config"
+}
 
 # What is not compiled with this configuration is not unpacked either; makefiles and Kconfig files
 # must be there.
@@ -52,17 +60,37 @@ debug_make()
 	(BUILD_ROOT=builder build_in make -C "$1" ARCH=riscv CROSS_COMPILE=riscv64-linux-gnu- HOSTCC=gcc "${@:2}")
 }
 
+# debug_allow_kcsan TREE: RISC-V does not say that it has KCSAN. All it lacks is that what runs before
+# there is a kernel's address space, or amid a change of it, is left alone; here that is all of
+# arch/riscv.
+debug_allow_kcsan()
+{
+	local file
+
+	grep -q 'select HAVE_ARCH_KCSAN' "$1/arch/riscv/Kconfig" ||
+		sed -i 's/^\tselect HAVE_ARCH_KGDB\b/\tselect HAVE_ARCH_KCSAN\n&/' "$1/arch/riscv/Kconfig"
+	find "$1/arch/riscv" -name Makefile | while read -r file; do
+		grep -q '^KCSAN_SANITIZE' "$file" || echo 'KCSAN_SANITIZE := n' >> "$file"
+	done
+}
+
+# debug_build KERNEL TREE
 debug_build()
 {
-	local tree=$1 config=$1/debug.config
+	local kernel=$1 tree=$2 config=$2/debug.config version=LOCALVERSION=-rvtrace-$1
 
-	grep -v '^#' "$LAB_DIR/debug.config" > "$config"
-	debug_make "$tree" KCONFIG_ALLCONFIG="$config" LOCALVERSION=-rvtrace-debug allnoconfig || return 1
+	debug_configs "$kernel" | xargs cat | grep -v '^#' > "$config"
+	[ "$kernel" != kcsan ] || debug_allow_kcsan "$tree"
+	debug_make "$tree" KCONFIG_ALLCONFIG="$config" "$version" allnoconfig || return 1
 	# An option that this kernel's version has not, or that lacks what it depends on, shows here
 	# and is no error.
 	grep '=y$' "$config" | grep -vxFf "$tree/.config" | sed 's/^/not set: /'
-	debug_make "$tree" LOCALVERSION=-rvtrace-debug -j "${LAB_JOBS:-$(nproc)}" Image modules_prepare || return 1
-	debug_make "$tree" -s LOCALVERSION=-rvtrace-debug kernelrelease > "$tree/.kernelrelease"
+	if [ "$kernel" = kcsan ] && ! grep -qx CONFIG_KCSAN=y "$tree/.config"; then
+		echo "this version cannot have KCSAN"
+		return 1
+	fi
+	debug_make "$tree" "$version" -j "${LAB_JOBS:-$(nproc)}" Image modules_prepare || return 1
+	debug_make "$tree" -s "$version" kernelrelease > "$tree/.kernelrelease"
 }
 
 # debug_finish TREE DIR: out of the built tree the root of a kernel. Headers and makefiles stay for
@@ -84,17 +112,19 @@ debug_finish()
 	echo "release=$release" >> "$2/.lab/info"
 }
 
+# fill_debug KERNEL SUITE DIR FILES
 fill_debug()
 {
-	local name tree=$LAB_CACHE/debug-build log=$LAB_CACHE/debug-kernel.log
+	local kernel=$1 name tree=$LAB_CACHE/$1-build log=$LAB_CACHE/$1-kernel.log
 
+	shift
 	apt_use "$1" "$(lab_host_arch)"
 	name=$(debug_source) || { lab_warn "suite $1 has no linux-source package"; return 1; }
 	apt_fetch "!$name" > "$3" || return 1
 	fill_version "$2" "$3" "$name" || return 1
-	lab_say "kernel-debug: unpacking $name and building it (log: $log); this takes a while"
+	lab_say "kernel-$kernel: unpacking $name and building it (log: $log); this takes a while"
 	debug_unpack "$(cat "$3")" "$tree" || return 1
-	debug_build "$tree" > "$log" 2>&1 || lab_die "the debug kernel does not build: see $log"
+	debug_build "$kernel" "$tree" > "$log" 2>&1 || lab_die "the kernel $kernel does not build: see $log"
 	debug_finish "$tree" "$2"
 }
 
@@ -106,20 +136,24 @@ fill_builder()
 	[ -e "$2/usr/bin/awk" ] || ln -s mawk "$2/usr/bin/awk"
 }
 
-# lab debug-kernel: makes the root kernel-debug when it is missing. Nobody else waits for it: it has
-# its own lock and package lists.
+# lab debug-kernel [debug|kcsan]: makes the root of that kernel when it is missing. Nobody else waits
+# for it: it has its own lock and package lists.
 cmd_debug_kernel()
 {
+	local kernel=${1:-debug}
+
+	[[ " ${LAB_DEBUG_ROOTS[*]} " == *" kernel-$kernel "* ]] ||
+		lab_die "debug-kernel makes the kernels debug and kcsan, not $kernel"
 	root_require kernel-testing
-	if ! root_ready kernel-debug; then
+	if ! root_ready "kernel-$kernel"; then
 		lab_lock debug
 		(cmd_setup --only builder > /dev/null) || exit
 		umask 022
 		LAB_APT=$LAB_CACHE/apt-debug
 		setup_sources
 		# Whoever held the lock may have made it.
-		root_ready kernel-debug || root_make kernel-debug
+		root_ready "kernel-$kernel" || root_make "kernel-$kernel"
 		rm -rf "$LAB_APT"
 	fi
-	cmd_info | grep '^kernel-debug'
+	cmd_info | grep "^kernel-$kernel"
 }

@@ -65,8 +65,8 @@ run_check()
 		[[ $value =~ ^[0-9]+$ ]] || lab_die "$value is not a number (--smp, --mem, --extra-mem, --timeout)"
 	done
 	case $RUN_KERNEL in
-	stable | testing | debug) ;;
-	*) lab_die "no kernel $RUN_KERNEL: there are stable, testing and debug" ;;
+	stable | testing | debug | kcsan) ;;
+	*) lab_die "no kernel $RUN_KERNEL: there are stable, testing, debug and kcsan" ;;
 	esac
 	[ -z "$RUN_SHARE" ] || [ -d "$RUN_SHARE" ] || lab_die "--share $RUN_SHARE: no such directory"
 	[ -z "$RUN_PLUGIN" ] || [ -f "${RUN_PLUGIN%%,*}" ] || lab_die "--plugin ${RUN_PLUGIN%%,*}: no such file"

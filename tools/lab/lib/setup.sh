@@ -9,7 +9,7 @@
 
 LAB_ROOTS=(kernel-testing kernel-stable toolchain host guest)
 # Made by `lab debug-kernel` only
-LAB_DEBUG_ROOTS=(builder kernel-debug)
+LAB_DEBUG_ROOTS=(builder kernel-debug kernel-kcsan)
 
 # The suites a root may come from, best first.
 root_suites()
@@ -19,7 +19,7 @@ root_suites()
 	host) echo forky testing sid trixie-backports ;;
 	toolchain | guest | builder) echo forky testing sid trixie ;;
 	kernel-testing) echo forky testing sid trixie-backports ;;
-	kernel-debug) echo forky testing sid ;;
+	kernel-debug | kernel-kcsan) echo forky testing sid ;;
 	kernel-stable) echo trixie stable trixie-proposed-updates ;;
 	esac
 }
@@ -34,7 +34,12 @@ root_path()
 		cat "$LAB_DIR/packages/${1%%-*}"
 		[ "$1" != guest ] || cat "$LAB_DIR/packages/sysroot"
 		[ "$1" != builder ] || cat "$LAB_DIR/packages/toolchain"
-		[ "$1" != kernel-debug ] || { cat "$LAB_DIR/debug.config"; root_get kernel-testing version; }
+		case $1 in
+		kernel-debug | kernel-kcsan)
+			debug_configs "${1#kernel-}" | xargs cat
+			root_get kernel-testing version
+			;;
+		esac
 	} | sha256sum | cut -c 1-10)
 	echo "$LAB_CACHE/roots/$1-$key"
 }
@@ -56,7 +61,9 @@ root_require()
 	local root command=setup
 
 	for root; do
-		[ "$root" != kernel-debug ] || command=debug-kernel
+		case $root in
+		kernel-debug | kernel-kcsan) command="debug-kernel ${root#kernel-}" ;;
+		esac
 		root_ready "$root" || lab_die "the lab's $root root is missing: run tools/lab/lab $command"
 	done
 }
@@ -82,9 +89,11 @@ root_make()
 # named is gone.
 root_try()
 {
-	local path tmp fresh=$LAB_APT/$2/fresh was_fresh fill=fill_${1%%-*}
+	local path tmp fresh=$LAB_APT/$2/fresh was_fresh fill=("fill_${1%%-*}")
 
-	[ "$1" != kernel-debug ] || fill=fill_debug
+	case $1 in
+	kernel-debug | kernel-kcsan) fill=(fill_debug "${1#kernel-}") ;;
+	esac
 	path=$(root_path "$1")
 	tmp=$path.tmp
 	for _ in 1 2; do
@@ -93,7 +102,7 @@ root_try()
 		apt_update "$2" || return 1
 		rm -rf "$tmp"
 		mkdir -p "$tmp/.lab"
-		if "$fill" "$2" "$tmp" "$tmp/.lab/debs"; then
+		if "${fill[@]}" "$2" "$tmp" "$tmp/.lab/debs"; then
 			echo "suite=$2" >> "$tmp/.lab/info"
 			root_replace "$path"
 			return 0
@@ -300,7 +309,7 @@ cmd_clean()
 		*) rm -rf "$dir" ;;
 		esac
 	done
-	rm -rf "$LAB_CACHE/debs" "$LAB_CACHE/debug-build" "$LAB_APT"
+	rm -rf "$LAB_CACHE/debs" "$LAB_CACHE/debug-build" "$LAB_CACHE/kcsan-build" "$LAB_APT"
 }
 
 # lab info: the roots, where they are and what is in them.
