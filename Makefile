@@ -215,6 +215,7 @@ $(B)/$(1)/unit/itrace_time_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/commo
 	text transfers)
 $(B)/$(1)/unit/demangle_test: $(B)/$(1)/tools/perf-plugin/common/demangle.o
 $(B)/$(1)/unit/json_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,json text)
+$(B)/$(1)/unit/memory_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,cmd memory perf-options text)
 $(B)/$(1)/unit/text_test: $(B)/$(1)/tools/perf-plugin/common/text.o
 $(patsubst %,$(B)/$(1)/unit/tandem_%_test,verify insn observed told damage): $$(patsubst %,$(B)/$(1)/tools/perf-plugin/tandem/%.o,unicorn \
 	corrections)

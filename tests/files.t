@@ -94,4 +94,12 @@ if [ "$(id -u)" = 0 ]; then
 		ok_or_show $? "$command: with --force" "$dir/err"
 	done
 fi
+
+# Memory: what is decoded until then is shown, or what is opened is too much.
+refused "--max-memory of a process that has more" "ended at 1 MiB of memory" \
+	"$rv" report -f -i "$dir/perf.data" --symfs "$dir/root" --max-memory 1M
+for size in 0 -1 4g x; do
+	refused "--max-memory $size" "'$size' is no amount of memory" \
+		"$rv" report -i "$dir/perf.data" --max-memory $size
+done
 done_testing

@@ -5,6 +5,7 @@
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
+#include "common/memory.h"
 #include "common/progress.h"
 #include "session/access.h"
 
@@ -63,7 +64,7 @@ static int look(void *ctx)
 {
 	if (due)
 		show(ctx);
-	return interrupted ? -EINTR : 0;
+	return interrupted || memory_exceeded() ? -EINTR : 0;
 }
 
 int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink,

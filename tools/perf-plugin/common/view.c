@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "common/cmd.h"
 #include "common/json.h"
+#include "common/memory.h"
 #include "common/output.h"
 #include "common/progress.h"
 #include "common/text.h"
@@ -25,7 +26,7 @@ struct view {
 	int n_cpus, n_pids, n_tids;
 	uint64_t from, to;
 	uint64_t cuts;
-	bool interrupted;	/* by Ctrl-C */
+	bool interrupted;	/* by Ctrl-C, or at --max-memory */
 	bool stopped;		/* before the end, for the caller has what it wants */
 	bool told;		/* what was lost */
 	/* any thread may set these */
@@ -53,6 +54,7 @@ bool view_option(struct view_options *options, int c, const char *argument)
 	case VIEW_FORCE: options->force = true; break;
 	case VIEW_NO_DEBUGINFOD: unsetenv("DEBUGINFOD_URLS"); break;
 	case VIEW_STRICT: options->strict = true; break;
+	case VIEW_MAX_MEMORY: return !memory_parse(argument, &options->max_memory);
 	case VIEW_REFERENCE: options->session.reference_walk = true; break;
 	default:
 		return false;
@@ -163,6 +165,7 @@ struct view *view_open(const struct view_options *options)
 	    parse_list(options->pids, "process ids", &view->pids, &view->n_pids) ||
 	    parse_list(options->tids, "thread ids", &view->tids, &view->n_tids))
 		goto fail;
+	memory_watch(options->max_memory ? options->max_memory : memory_default());
 	if (cmd_check_owner(input, options->force))
 		goto fail;
 	if (rvt_session_open(input, &view->options.session, &view->session, &error)) {
@@ -430,7 +433,7 @@ static int judge_losses(struct view *view)
 	bool lost = view_losses(view, &losses);
 
 	if (view->interrupted)
-		return -EINTR;
+		return memory_exceeded() ? memory_error() : -EINTR;
 	if (!view->stopped && is_next_to_nothing(&losses))
 		return cmd_error(-ENODATA, "next to nothing was decoded: %" PRIu64 " instructions "
 				 "of %" PRIu64 " bytes of trace; what is missing is said above",

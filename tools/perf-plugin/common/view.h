@@ -15,13 +15,14 @@ struct view_options {
 	const char *cpus, *pids, *tids, *comms, *time;
 	bool strict;		/* any loss is an error */
 	bool force;		/* whoever owns the file */
+	uint64_t max_memory;	/* bytes; 0: half of the machine's */
 };
 
 /* Long options of every such command, and their help text. */
 #define VIEW_SHORT_OPTIONS "i:C:c:"
 enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, VIEW_FIRMWARE,
        VIEW_PARAMS, VIEW_PID, VIEW_TID, VIEW_TIME, VIEW_REFERENCE, VIEW_STRICT, VIEW_FORCE,
-       VIEW_NO_DEBUGINFOD };
+       VIEW_NO_DEBUGINFOD, VIEW_MAX_MEMORY };
 #define VIEW_LONG_OPTIONS \
 	{ "input", required_argument, NULL, 'i' }, \
 	{ "symfs", required_argument, NULL, VIEW_SYMFS }, \
@@ -37,6 +38,7 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 	{ "time", required_argument, NULL, VIEW_TIME }, \
 	{ "strict", no_argument, NULL, VIEW_STRICT }, \
 	{ "no-debuginfod", no_argument, NULL, VIEW_NO_DEBUGINFOD }, \
+	{ "max-memory", required_argument, NULL, VIEW_MAX_MEMORY }, \
 	{ "reference-walk", no_argument, NULL, VIEW_REFERENCE }
 #define VIEW_HELP \
 "  -i, --input FILE      recording (perf.data)\n" \
@@ -45,8 +47,8 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 "      --no-debuginfod   ask no server for debug files, whatever DEBUGINFOD_URLS says\n" \
 "      --firmware FILE   ELF file of what runs in machine mode\n" \
 "      --params FILE     decoder parameters for a recording without any\n" \
-"  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO\n" \
-"                        only these (times in seconds); --strict: any loss is an error\n"
+"  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO (s): only these\n" \
+"      --max-memory SIZE end there (half of the machine's); --strict: any loss is an error\n"
 
 /* Takes in one option; false: it is none of these. */
 bool view_option(struct view_options *options, int c, const char *argument);
