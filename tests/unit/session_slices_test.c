@@ -423,6 +423,12 @@ static size_t check_damaged(struct fixture *f, uint64_t seed)
 #define RAN .executed = true
 #define USED { RAN }
 #define ALL { .to = UINT64_MAX }
+/* Up to two sources. */
+#define OF(...) .sources = (struct slice_source[2]){ __VA_ARGS__ }, \
+		.n_sources = sizeof((struct slice_source[]){ __VA_ARGS__ }) / \
+			     sizeof(struct slice_source)
+#define BEGUN_LEFT(at) { 0, .begun = true, .left = true, .left_at = (at) }
+#define RESUMED(at) { 0, .waited = true, .resumed = true, .resumed_at = (at) }
 
 struct fit {
 	struct slice slices[3];
@@ -459,16 +465,33 @@ static const struct fit fits[] = {
 	{ { { RAN, .earliest = 10, .latest = 20 }, { .executed = false },
 	    { RAN, .earliest = 19, .latest = 30 } }, false, false },
 	/* a flow goes on where it was left, and there only */
-	{ { { RAN, .left = true, .left_at = 7 }, { .executed = false },
-	    { RAN, .resumed = true, .resumed_at = 7 } }, true, true },
-	{ { { RAN, .left = true, .left_at = 7 },
-	    { RAN, .resumed = true, .resumed_at = 6 }, USED }, false, false },
-	{ { { RAN, .left = true, .left_at = 7 }, USED, USED }, false, false },
-	{ { USED, { RAN, .resumed = true, .resumed_at = 6 }, USED }, false, false },
-	{ { USED, USED, { RAN, .left = true, .left_at = 7 } }, false, false },
-	/* several of them have no order */
-	{ { USED, { RAN, .from = 1, .to = 2, .n_harts = 2 }, USED }, true, false },
-	{ { { RAN, .to = UINT64_MAX, .n_harts = 2 }, ALL, ALL }, true, true },
+	{ { { RAN, .to = 5, OF(BEGUN_LEFT(7)) }, { .to = 7 },
+	    { RAN, .to = 9, OF(RESUMED(7)) } }, true, true },
+	{ { { RAN, .to = 5, OF(BEGUN_LEFT(7)) }, { RAN, .to = 9, OF(RESUMED(6)) }, USED },
+	  false, false },
+	{ { { RAN, .to = 5, OF(BEGUN_LEFT(7)) }, { .to = 9 }, USED }, false, false },
+	{ { { RAN, .to = 5, OF(BEGUN_LEFT(7)) }, { .to = 6 }, ALL }, false, false },
+	{ { USED, { RAN, OF(RESUMED(6)) }, USED }, false, false },
+	/* so do several, each for itself */
+	{ { { RAN, .to = 5, OF(BEGUN_LEFT(7), { 3, .begun = true, .left = true, .left_at = 9 }) },
+	    { RAN, .to = 8, OF(RESUMED(7), { 3, .waited = true }) },
+	    { RAN, .to = 12, OF({ 3, .waited = true, .resumed = true, .resumed_at = 9 }) } },
+	  true, true },
+	{ { { RAN, .to = 5, OF(BEGUN_LEFT(7), { 3, .begun = true, .left = true, .left_at = 9 }) },
+	    { RAN, .to = 12, OF(RESUMED(7)) }, ALL }, false, false },
+	{ { { RAN, .to = 5, OF(BEGUN_LEFT(7)) },
+	    { RAN, .to = 8, OF({ 3, .waited = true, .resumed = true, .resumed_at = 7 }) }, USED },
+	  false, false },
+	/* what waits for its first synchronisation is decoded by a slice before */
+	{ { { RAN, .to = 5, OF({ 0, .begun = true }) }, { OF({ 0, .waited = true }) }, USED },
+	  true, true },
+	{ { { .to = 5 }, { OF({ 0, .waited = true }) }, USED }, false, false },
+	{ { { RAN, .to = 5, OF({ 3, .begun = true }) }, { OF({ 0, .waited = true }) }, USED },
+	  false, false },
+	/* damage is told by it, too, if there is one; by which of several sources is not known */
+	{ { { RAN, .to = 5, OF({ 0, .begun = true }) }, { .silent = true }, USED }, true, true },
+	{ { USED, { .silent = true }, USED }, false, false },
+	{ { { RAN, OF({ 0, .begun = true }) }, { .unsure = true }, USED }, false, false },
 };
 
 static bool join_all(struct rvt_session *session, const struct fit *fit)
@@ -480,6 +503,7 @@ static bool join_all(struct rvt_session *session, const struct fit *fit)
 	memcpy(slices, fit->slices, sizeof(slices));
 	while (!err && joint.next < joint.end)
 		err = rvt_session_join(session, &joint);
+	free(joint.sources);
 	assert_true(!err || err == -EAGAIN);
 	return !err;
 }

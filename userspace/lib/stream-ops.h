@@ -44,26 +44,24 @@ struct rvt_stream {
 	/* of stream.c: */
 	uint64_t slice_from, slice_to;
 	bool passed;		/* slice_to was reached; .counted is what was counted until then */
-	bool left;		/* see rvt_stream_leave() */
 	bool extended;
 	struct rvt_stream_stats counted;
+	/*
+	 * By protocol decoders, of a slice. What is wrong with the stream is told to each source, or, if
+	 * none has flow to lose, by itself.
+	 * .unsure: none had in this slice, but others may have had in another one.
+	 * .silent: another slice was taken to tell it, as no source had begun in this one.
+	 */
+	bool unsure, silent;
 };
 
 /* Copies what is counted behind the end of a slice, too: nobody else sees it. */
-static inline void rvt_stream_count_rest(const struct rvt_stream *stream,
-					 struct rvt_stream_stats *stats)
+static inline void rvt_stream_count_rest(const struct rvt_stream_stats *from,
+					 struct rvt_stream_stats *to)
 {
-	stats->syncs = stream->stats.syncs;
-	stats->errors = stream->stats.errors;
-	stats->lost_reports = stream->stats.lost_reports;
-}
-
-/* For protocol decoders: the next slice decodes what comes from here on, too, and counts it. */
-static inline void rvt_stream_leave(struct rvt_stream *stream)
-{
-	if (!stream->left)
-		rvt_stream_count_rest(stream, &stream->counted);
-	stream->left = true;
+	to->syncs = from->syncs;
+	to->errors = from->errors;
+	to->lost_reports = from->lost_reports;
 }
 
 extern const struct rvt_protocol_ops rvt_ntrace_protocol;	/* ntrace/decoder.c */

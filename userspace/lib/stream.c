@@ -171,8 +171,7 @@ int rvt_stream_stats(const struct rvt_stream *stream, struct rvt_stream_stats *s
 	if (stream->passed && !stream->extended) {
 		/* What is behind the slice is counted by others. */
 		full = stream->counted;
-		if (!stream->left)
-			rvt_stream_count_rest(stream, &full);
+		rvt_stream_count_rest(&stream->stats, &full);
 	}
 	return sized_fill(stats, &full, sizeof(full));
 }

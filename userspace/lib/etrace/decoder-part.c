@@ -14,7 +14,10 @@ void rvt_etrace_part_source(struct rvt_etrace_part *part, struct rvt_etrace_deco
 			    uint64_t offset)
 {
 	dec->progress = RVT_ETRACE_WAITING;
-	if (part->from || offset >= part->to || !dec->flow)
+	if (offset >= part->to || !dec->flow)
+		return;
+	rvt_flow_note_source(dec->flow, !part->from);
+	if (part->from)
 		return;
 	dec->progress = RVT_ETRACE_ACTIVE;
 	part->n_active++;
@@ -89,8 +92,8 @@ void rvt_etrace_part_advance(struct rvt_etrace_part *part, struct rvt_etrace_dec
 	if (msg->offset < part->to || !dec->started || !divides(dec, msg))
 		return;
 	part->ended = true;
-	part->left = !rvt_flow_leave(dec->flow, msg->offset);
-	if (part->left)
+	dec->left = !rvt_flow_leave(dec->flow, msg->offset);
+	if (dec->left)
 		return;
 	dec->progress = RVT_ETRACE_DONE;
 	part->n_active--;

@@ -59,6 +59,7 @@ enum rvt_etrace_progress {
 
 struct rvt_etrace_decoder {
 	enum rvt_etrace_progress progress;
+	bool left;		/* and goes on behind the part; the next one has it, too */
 	struct rvt_flow *flow;
 	struct rvt_stream_stats *stats;
 	const bool *paused;		/* of the stream: nothing may be replayed */
@@ -206,7 +207,6 @@ struct rvt_etrace_part {
 	uint64_t from, to;
 	unsigned int n_active;	/* sources in progress */
 	bool began, ended;	/* one was, or is no more */
-	bool left;		/* ended, and the flow goes on all the same */
 	bool done;
 };
 

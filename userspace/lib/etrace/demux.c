@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <stream-ops.h>
+#include "flow/control.h"
 #include <etrace/decoder-state.h>
 #include <etrace/frame.h>
 
@@ -122,6 +123,8 @@ static int on_bad(struct etrace_stream *s, struct rvt_etrace_decoder *dec, const
 static int decode_packet(struct etrace_stream *s, struct rvt_etrace_decoder *dec,
 			 const struct rvt_etrace_msg *msg)
 {
+	const struct rvt_stream_stats before = s->base.stats;
+	const bool left = dec->left;
 	bool skip;
 	int ret = rvt_etrace_part_skip(&s->part, dec, msg, &skip);
 
@@ -134,8 +137,9 @@ static int decode_packet(struct etrace_stream *s, struct rvt_etrace_decoder *dec
 	if (rvt_etrace_memo_end(dec))
 		s->recent = dec;
 	rvt_etrace_part_advance(&s->part, dec, msg);
-	if (s->part.left)
-		rvt_stream_leave(&s->base);
+	/* the next part counts it */
+	if (left)
+		rvt_stream_count_rest(&before, &s->base.stats);
 	if (dec->progress == RVT_ETRACE_DONE)
 		s->recent = NULL;
 	s->part.done = msg->offset >= s->part.to && !s->part.n_active;
@@ -187,6 +191,20 @@ static int lose_all(struct etrace_stream *s, uint64_t offset, enum rvt_reason re
 	return ret;
 }
 
+/*
+ * Whether damage at @offset that was told to no source of this part is this part's to tell. Sources
+ * may be in other parts there: of several it is not known whether they had flow to lose. If there
+ * is one it is in the part before until it begins in this one, and when it has ended in the next.
+ */
+static bool tells(struct etrace_stream *s, uint64_t offset)
+{
+	if (!s->part.from && offset < s->part.to)
+		return true;
+	s->base.unsure |= s->n_sources > 1;
+	s->base.silent |= !s->part.began;
+	return s->part.began && !s->part.ended;
+}
+
 /* Damage that no source was told of is one of the stream. */
 static int on_damage(struct etrace_stream *s)
 {
@@ -195,14 +213,13 @@ static int on_damage(struct etrace_stream *s)
 		.type = RVT_EVENT_LOST, .reason = RVT_REASON_BAD_PACKET,
 		.offset = damage->offset, .detail = damage->what,
 	};
-	/* before a source has begun in this part, and when it has ended, another part tells */
-	bool told = (s->part.from && !s->part.began) || s->part.ended;
+	bool told = false;
 	int ret;
 
 	s->recent = NULL;
 	s->base.stats.errors += rvt_etrace_in_part(&s->part, damage->offset);
 	ret = lose_all(s, damage->offset, RVT_REASON_BAD_PACKET, damage->what, &told);
-	if (ret || told || !s->ops.event)
+	if (ret || told || !tells(s, damage->offset) || !s->ops.event)
 		return ret;
 	return s->ops.event(s->ops.ctx, &event);
 }
@@ -267,6 +284,7 @@ static void part_lost(struct etrace_stream *s, uint64_t offset)
 		struct rvt_etrace_decoder *dec = s->sources[i];
 
 		if (dec && dec->flow && dec->progress == RVT_ETRACE_WAITING) {
+			rvt_flow_note_source(dec->flow, true);
 			dec->progress = RVT_ETRACE_ACTIVE;
 			s->part.n_active++;
 		}
@@ -292,6 +310,16 @@ static int lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reas
 	return result_of(s, ret);
 }
 
+static int finish_source(struct etrace_stream *s, struct rvt_etrace_decoder *dec)
+{
+	const struct rvt_stream_stats before = s->base.stats;
+	int ret = is_decoded(dec) ? rvt_etrace_decoder_finish(dec) : rvt_flow_flush(dec->flow);
+
+	if (dec->left)
+		rvt_stream_count_rest(&before, &s->base.stats);
+	return ret;
+}
+
 static int finish(struct rvt_stream *stream)
 {
 	struct etrace_stream *s = (struct etrace_stream *)stream;
@@ -300,13 +328,9 @@ static int finish(struct rvt_stream *stream)
 	if (!s->part.done)
 		rvt_etrace_frames_finish(&s->frames);
 	ret = drain(s);
-	for (unsigned int i = 0; i < s->n_sources && !ret; i++) {
-		struct rvt_etrace_decoder *dec = s->sources[i];
-
-		if (dec && dec->flow)
-			ret = is_decoded(dec) ? rvt_etrace_decoder_finish(dec) :
-						rvt_flow_flush(dec->flow);
-	}
+	for (unsigned int i = 0; i < s->n_sources && !ret; i++)
+		if (s->sources[i] && s->sources[i]->flow)
+			ret = finish_source(s, s->sources[i]);
 	return result_of(s, ret);
 }
 

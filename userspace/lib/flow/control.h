@@ -11,6 +11,7 @@
 /* What a slice of a stream has to do with the slices before and behind it. */
 struct rvt_flow_slice {
 	bool goes_on;			/* delivers what is behind its end, too */
+	bool begun, waited;		/* rvt_flow_note_source() */
 	bool resumed, left;		/* rvt_flow_resume(), rvt_flow_leave() */
 	uint64_t resumed_at, left_at;	/* offsets of these synchronisations */
 	struct rvt_flow_stats stats;	/* when it was left */
@@ -27,6 +28,12 @@ struct rvt_flow_edge {
 void rvt_flow_begin_slice(struct rvt_flow *flow, bool goes_on);
 /* The present slice. Valid until the flow is destroyed. */
 const struct rvt_flow_slice *rvt_flow_slice(const struct rvt_flow *flow);
+/*
+ * A message of the flow's source came in the slice. @begun: it is decoded from there on, as nothing
+ * is needed from before. Else it waits for a synchronisation, and a slice before is taken to decode
+ * it until then.
+ */
+void rvt_flow_note_source(struct rvt_flow *flow, bool begun);
 /*
  * rvt_flow_leave - the slice ends before the next instruction, with the synchronisation at @offset:
  * the next slice executes what follows. What this flow executes from now on is not in its

@@ -99,6 +99,12 @@ void rvt_flow_begin_slice(struct rvt_flow *flow, bool goes_on)
 	flow->base.time_filter = 0;
 }
 
+void rvt_flow_note_source(struct rvt_flow *flow, bool begun)
+{
+	flow->slice.begun |= begun;
+	flow->slice.waited |= !begun;
+}
+
 bool rvt_flow_leave(struct rvt_flow *flow, uint64_t offset)
 {
 	if (flow->base.counts && flow->has_pc)

@@ -15,7 +15,10 @@ static bool divides(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_
 void rvt_ntrace_part_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			    const struct rvt_ntrace_msg *msg)
 {
-	if (d->part_from || msg->offset >= d->part_to || !s->flow)
+	if (msg->offset >= d->part_to || !s->flow)
+		return;
+	rvt_flow_note_source(s->flow, !d->part_from);
+	if (d->part_from)
 		return;
 	s->progress = RVT_NTRACE_ACTIVE;
 	d->n_active++;
@@ -63,19 +66,26 @@ void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 {
 	if (msg->offset < d->part_to || !divides(d, msg) || !s->synced)
 		return;
-	if (!rvt_flow_leave(s->flow, msg->offset)) {
-		rvt_stream_leave(&d->stream);
+	s->left = !rvt_flow_leave(s->flow, msg->offset);
+	if (s->left)
 		return;
-	}
 	s->progress = RVT_NTRACE_DONE;
 	s->synced = false;
 	s->flowing = false;
 	d->n_active--;
 }
 
-bool rvt_ntrace_part_tells(const struct rvt_ntrace_decoder *d)
+bool rvt_ntrace_part_begun(struct rvt_ntrace_decoder *d)
 {
-	return !d->part_from || d->n_active;
+	const bool begun = !d->part_from || d->n_active;
+
+	d->stream.silent |= !begun;
+	return begun;
+}
+
+void rvt_ntrace_part_untold(struct rvt_ntrace_decoder *d, uint64_t offset)
+{
+	d->stream.unsure |= d->n_sources > 1 && (d->part_from || offset >= d->part_to);
 }
 
 void rvt_ntrace_part_lost(struct rvt_ntrace_decoder *d, uint64_t offset)
@@ -91,6 +101,7 @@ void rvt_ntrace_part_lost(struct rvt_ntrace_decoder *d, uint64_t offset)
 
 		if (!s || !s->flow || s->progress != RVT_NTRACE_WAITING)
 			continue;
+		rvt_flow_note_source(s->flow, true);
 		s->progress = RVT_NTRACE_ACTIVE;
 		d->n_active++;
 	}

@@ -41,6 +41,7 @@ enum rvt_ntrace_progress {
 struct rvt_ntrace_source {
 	struct rvt_flow *flow;		/* NULL: nobody wants this source */
 	enum rvt_ntrace_progress progress;
+	bool left;			/* and goes on behind the part; the next one has it, too */
 	bool asked;
 	bool synced;			/* .reference holds */
 	bool flowing;			/* the flow has a pc */
@@ -199,7 +200,12 @@ void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
  * Whether what goes wrong for all sources is this part's to tell: before a source has begun in it
  * the part before tells, and when all have ended the one behind.
  */
-bool rvt_ntrace_part_tells(const struct rvt_ntrace_decoder *d);
+bool rvt_ntrace_part_begun(struct rvt_ntrace_decoder *d);
+/*
+ * It went wrong at @offset, and no source of this part had flow to lose: if there are several, one
+ * may have had in another part.
+ */
+void rvt_ntrace_part_untold(struct rvt_ntrace_decoder *d, uint64_t offset);
 /* Data is missing before @offset: no part needs anything from before it. */
 void rvt_ntrace_part_lost(struct rvt_ntrace_decoder *d, uint64_t offset);
 /* Whether what lies at @offset is counted by this part. */

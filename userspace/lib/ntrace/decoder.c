@@ -42,7 +42,7 @@ static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_r
 				   .detail = detail };
 	bool told = false;
 
-	if (!rvt_ntrace_part_tells(d)) {
+	if (!rvt_ntrace_part_begun(d)) {
 		d->told_damage = true;	/* by another part */
 		return;
 	}
@@ -57,6 +57,8 @@ static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_r
 		rvt_ntrace_lose(d, s, offset, reason, true, "%s", detail);
 		told = true;
 	}
+	if (!told)
+		rvt_ntrace_part_untold(d, offset);
 	/* Damage that nobody's flow suffers from is told once, not for each message. */
 	if (!told && !d->told_damage && d->ops.event)
 		rvt_ntrace_check(d, d->ops.event(d->ops.ctx, &event));
@@ -408,6 +410,19 @@ static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d,
 	return s;
 }
 
+static void on_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		      const struct rvt_ntrace_msg *msg)
+{
+	const struct rvt_stream_stats before = d->stream.stats;
+	const bool left = s->left;
+
+	on_standard(d, s, msg);
+	rvt_ntrace_part_advance(d, s, msg);
+	/* the next part counts it */
+	if (left)
+		rvt_stream_count_rest(&before, &d->stream.stats);
+}
+
 static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {
 	struct rvt_ntrace_source *s;
@@ -435,8 +450,7 @@ static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg
 	s = source(d, msg);
 	if (!s || !s->flow || rvt_ntrace_part_skips(d, s, msg))
 		return;
-	on_standard(d, s, msg);
-	rvt_ntrace_part_advance(d, s, msg);
+	on_source(d, s, msg);
 }
 
 /* ---- the stream ---- */

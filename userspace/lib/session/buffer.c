@@ -5,6 +5,7 @@
 #include <string.h>
 #include "util/array.h"
 #include "flow/control.h"
+#include "stream-ops.h"
 #include "slice.h"
 #include "state.h"
 
@@ -631,7 +632,6 @@ static void count_slice(struct slice *slice, const struct hart_flow *hart)
 /* What the slice must know of the one before, and tells the one behind. */
 static void note_slice(struct slice *slice, const struct hart_flow *hart)
 {
-	const struct rvt_flow_slice *flow = rvt_flow_slice(hart->base.flow);
 	bool executed = rvt_hart_executed(hart) != hart->before.insns;
 
 	slice->owned_at_end |= rvt_hart_is_told(hart);
@@ -641,17 +641,25 @@ static void note_slice(struct slice *slice, const struct hart_flow *hart)
 	/* by the rate that the slice before knows */
 	slice->untimed_at_begin |= hart->clock && rvt_clock_guessed(hart->clock);
 	slice->executed |= executed;
-	slice->n_harts += executed;
 	slice->lost_at_end |= hart->no_code;
 	slice->n_edges += rvt_flow_leads_on(hart->base.flow);
-	if (flow->resumed) {
-		slice->resumed = true;
-		slice->resumed_at = flow->resumed_at;
-	}
-	if (flow->left) {
-		slice->left = true;
-		slice->left_at = flow->left_at;
-	}
+}
+
+/* Which of its messages the slice has decoded. */
+static int note_source(struct slice *slice, const struct hart_flow *hart)
+{
+	const struct rvt_flow_slice *flow = rvt_flow_slice(hart->base.flow);
+
+	if (!flow->begun && !flow->waited && !flow->resumed && !flow->left)
+		return 0;
+	if (array_grow(&slice->sources, slice->n_sources))
+		return -ENOMEM;
+	slice->sources[slice->n_sources++] = (struct slice_source){
+		.source = hart->base.source, .begun = flow->begun, .waited = flow->waited,
+		.resumed = flow->resumed, .resumed_at = flow->resumed_at,
+		.left = flow->left, .left_at = flow->left_at,
+	};
+	return 0;
 }
 
 enum slice_begin rvt_buffer_slice_begin(const struct buffer *buffer)
@@ -677,6 +685,10 @@ int rvt_buffer_end_slice(struct buffer *buffer, int err)
 {
 	if (!err)
 		err = finish_decoders(buffer);
+	for (const struct decoder *decoder = buffer->decoders; decoder; decoder = decoder->next) {
+		buffer->slice->unsure |= decoder->stream->unsure;
+		buffer->slice->silent |= decoder->stream->silent;
+	}
 	destroy_decoders(buffer);
 	for (struct hart_flow *hart = buffer->harts; hart; hart = hart->next) {
 		rvt_flow_end_slice(hart->base.flow);
@@ -684,6 +696,8 @@ int rvt_buffer_end_slice(struct buffer *buffer, int err)
 		if (!err)
 			err = rvt_hart_flush_clock(hart);
 		note_slice(buffer->slice, hart);
+		if (!err)
+			err = note_source(buffer->slice, hart);
 		if (session_slices(buffer->session))
 			count_slice(buffer->slice, hart);
 		hart->base.left = rvt_flow_slice(hart->base.flow)->left;

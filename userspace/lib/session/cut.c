@@ -31,7 +31,10 @@ static int add_slice(struct cutting *cutting, const struct slice *slice)
 	return 0;
 }
 
-/* The one encoder whose trace the buffer has; NULL: there are others, too, or none. */
+/*
+ * The one encoder whose trace the buffer has; NULL: there are others, too, or none. What several
+ * harts had done at a cut cannot be told from one synchronisation.
+ */
 static const struct encoder *only_encoder(const struct buffer *buffer)
 {
 	const struct encoder *only = NULL;
@@ -40,7 +43,8 @@ static const struct encoder *only_encoder(const struct buffer *buffer)
 		int32_t cpu = buffer->cpu >= 0 ? buffer->cpu : buffer->records[i].cpu;
 		const struct encoder *encoder = rvt_session_encoder(buffer->session, cpu);
 
-		if (!encoder || (only && encoder != only))
+		if (!encoder || (only && encoder != only) ||
+		    (encoder_is_named(encoder) && buffer->session->n_encoders > 1))
 			return NULL;
 		only = encoder;
 	}
@@ -161,6 +165,13 @@ static int cut_buffer(struct cutting *cutting, struct buffer *buffer)
 	}
 	cutting->left -= passed;
 	return err ? err : add_slice(cutting, &slice);
+}
+
+void rvt_session_free_slices(struct slice *slices, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(slices[i].sources);
+	free(slices);
 }
 
 int rvt_session_cut(struct rvt_session *session, struct slice **slices, size_t *n)

@@ -4,6 +4,8 @@
  * takes for granted; where the slice before shows it to be wrong, one thread decodes all.
  */
 #include <errno.h>
+#include <string.h>
+#include "util/array.h"
 #include "slice.h"
 #include "state.h"
 
@@ -26,26 +28,61 @@ static bool follows(const struct slice *a, const struct slice *b)
 		      a->lost_at_end == b->lost_at_begin);
 }
 
+/* Sources up to @n are in .sources. */
+static int make_room(struct joint *joint, size_t n)
+{
+	size_t room = joint->room;
+
+	if (n <= joint->n_sources)
+		return 0;
+	if (array_reserve(&joint->sources, &room, joint->n_sources, n - joint->n_sources))
+		return -ENOMEM;
+	joint->room = room;
+	memset(joint->sources + joint->n_sources, 0,
+	       (n - joint->n_sources) * sizeof(*joint->sources));
+	joint->n_sources = n;
+	return 0;
+}
+
 /*
  * A flow that one slice left is resumed by another, at the same synchronisation and nowhere else:
- * what a thread decoded before may make it take another one for good. Of several flows in a buffer
- * it is not known; they cannot be told in order.
+ * what a thread decoded before may make it take another one for good. One that waited for it must
+ * have been decoded by a slice before. 0, -EAGAIN, -ENOMEM.
  */
-static bool goes_on(struct joint *joint, struct slice *slice, bool in_order, bool by_source)
+static int take_source(struct joint *joint, const struct slice_source *from)
 {
-	const struct slice *left = joint->left;
+	struct joint_source *source;
 
-	joint->several |= slice->n_harts > 1;
-	/* in a dump they need not be in one order */
-	if (joint->several)
-		return !in_order || by_source || (!slice->from && slice->to == UINT64_MAX);
-	if (slice->resumed ? !left || left->left_at != slice->resumed_at : left && slice->executed)
-		return false;
-	if (slice->left)
-		joint->left = slice;
-	else if (slice->resumed)
-		joint->left = NULL;
-	return !joint->left || joint->next + 1 < joint->end;
+	if (make_room(joint, from->source + 1))
+		return -ENOMEM;
+	source = &joint->sources[from->source];
+	if ((from->waited && !source->known) ||
+	    (from->resumed && !(source->left && source->left_at == from->resumed_at)))
+		return -EAGAIN;
+	if (from->resumed)
+		source->left = false;
+	if (from->left) {
+		source->left = true;
+		source->left_at = from->left_at;
+	}
+	source->known |= from->begun || from->resumed;
+	return 0;
+}
+
+static int take_sources(struct joint *joint, const struct slice *slice)
+{
+	int err = slice->unsure || (slice->silent && !joint->known) ? -EAGAIN : 0;
+
+	for (size_t i = 0; i < slice->n_sources && !err; i++)
+		err = take_source(joint, &slice->sources[i]);
+	for (size_t i = 0; i < joint->n_sources && !err; i++) {
+		const struct joint_source *source = &joint->sources[i];
+
+		joint->known |= source->known;
+		if (source->left && source->left_at < slice->to)
+			err = -EAGAIN;
+	}
+	return err;
 }
 
 /* A damaged time stamp decides what is mapped from there on: one thread goes on with it. */
@@ -63,9 +100,10 @@ int rvt_session_join(struct rvt_session *session, struct joint *joint)
 {
 	const struct rvt_session_slices *slices = session_slices(session);
 	struct slice *slice = joint->next;
+	int err = is_later(joint, slice) ? take_sources(joint, slice) : -EAGAIN;
 
-	if (!is_later(joint, slice) || !goes_on(joint, slice, slices, session->by_source))
-		return -EAGAIN;
+	if (err)
+		return err;
 	/* those in which nothing was, not even a loss, are passed over */
 	if (slice->executed || slice->broken_at_begin || slice->lost_at_begin ||
 	    slice->lost_at_end) {

@@ -468,8 +468,10 @@ int rvt_session_run_parallel(struct rvt_session *session)
 		if (workers[i].pool)
 			worker_close(&workers[i]);
 	free(workers);
+	for (size_t i = 0; i < session->n_buffers && pool.joints; i++)
+		free(pool.joints[i].sources);
 	free(pool.joints);
 	free(pool.order);
-	free(pool.slices);
+	rvt_session_free_slices(pool.slices, n_slices);
 	return err;
 }

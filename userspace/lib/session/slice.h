@@ -34,24 +34,45 @@ struct slice {
 	bool taken, ended;
 	/* of what is delivered in order: they count when it is joined */
 	struct rvt_session_totals stats;
-	unsigned int n_harts;		/* in which anything was executed */
 	bool untimed_at_begin, timed_at_end;	/* as for contexts */
 	bool held_at_end;	/* the next one's first time stamp is that of what this one ran */
+	bool unsure, silent;	/* see struct rvt_stream */
+	struct slice_source *sources;	/* that had messages in it (malloc'd) */
+	size_t n_sources;
+};
+
+/* A flow in a slice: of a dump that of a source, else that of the one hart that a buffer has. */
+struct slice_source {
+	unsigned int source;
+	bool begun, waited;		/* see rvt_flow_note_source() */
 	bool resumed, left;		/* see rvt_flow_resume(), rvt_flow_leave() */
 	uint64_t resumed_at, left_at;
+};
+
+/* How far the slices have decoded a source. */
+struct joint_source {
+	bool known;		/* any has */
+	bool left;		/* a later one must resume it, ... */
+	uint64_t left_at;	/* ... at the synchronisation there */
 };
 
 /* How far the slices of a buffer are joined. Zeroed but for .next and .end at first. */
 struct joint {
 	struct slice *next, *end;
 	struct slice *before;	/* the last one in which anything was; NULL: none */
-	struct slice *left;	/* whose flow must be resumed; NULL: none */
-	bool several;		/* flows at a time */
+	struct joint_source *sources;	/* by number (malloc'd) */
+	size_t n_sources, room;
+	bool known;		/* a source is */
 	uint64_t latest;	/* time stamp so far */
 };
 
-/* The slices of all buffers, one after the other; malloc'd, the caller's also after an error. */
+/*
+ * The slices of all buffers, one after the other. The caller frees them, also after an error
+ * (rvt_session_free_slices()).
+ */
 int rvt_session_cut(struct rvt_session *session, struct slice **slices, size_t *n);
+
+void rvt_session_free_slices(struct slice *slices, size_t n);
 
 /*
  * Joins the next slice of a buffer: what goes from the one before into it is told. 0, what a
