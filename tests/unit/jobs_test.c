@@ -21,16 +21,71 @@ static const char *const views[] = {
 	"script --insn-trace", "profile -f counts", "profile -f folded",
 };
 
-/* What @view of the recording prints, messages and status included (malloc'd). */
-static char *print(const struct fixture *f, const char *view, unsigned int bytes, unsigned int jobs)
+/* ---- what commands print ---- */
+
+#define MESSAGE (1l << 32)	/* those of messages come behind others */
+
+/* The number that begins @line, or follows ": source " in a message; -1: neither. */
+static long source_of(const char *line)
 {
-	char command[256], *text = NULL;
+	static const char named[] = ": source ";
+	const char *end = strchr(line, '\n'), *at = memmem(line, end - line, named, strlen(named));
+	size_t len = strcspn(line, " \n");
+
+	if (at)
+		return MESSAGE + strtol(at + strlen(named), NULL, 10);
+	/* an address is longer */
+	return line[len] == ' ' && len <= 4 && strspn(line, "0123456789") == len ?
+		strtol(line, NULL, 10) : -1;
+}
+
+static int compare_lines(const void *x, const void *y)
+{
+	const char *a = *(const char *const *)x, *b = *(const char *const *)y;
+	long source = source_of(a), other = source_of(b);
+
+	return source != other ? (source > other) - (source < other) : (a > b) - (a < b);
+}
+
+/* The same lines by source: of several in a dump it is not said how they mix. */
+static char *sort_lines(const char *text)
+{
+	size_t n = 0, room = 1, len = 0;
+	const char **lines;
+	char *sorted = malloc(strlen(text) + 1);
+
+	for (const char *c = text; *c; c++)
+		room += *c == '\n';
+	lines = calloc(room, sizeof(*lines));
+	for (const char *c = text; *c; c = strchr(c, '\n') + 1)
+		lines[n++] = c;
+	qsort(lines, n, sizeof(*lines), compare_lines);
+	for (size_t i = 0; i < n; i++)
+		len += sprintf(sorted + len, "%.*s", (int)(strchr(lines[i], '\n') + 1 - lines[i]),
+			       lines[i]);
+	sorted[len] = 0;
+	free(lines);
+	return sorted;
+}
+
+/* For a shell: standard error, and behind all output. */
+#define TOGETHER "2>&1"
+#define BEHIND "2>/tmp/rvtrace-jobs.$$; s=$?; cat /tmp/rvtrace-jobs.$$; " \
+	       "rm /tmp/rvtrace-jobs.$$; exit $s"
+
+/*
+ * What @view prints, messages and status included (malloc'd), by @jobs in slices of @bytes.
+ * @by_source: its lines are sorted so.
+ */
+static char *print(const char *view, unsigned int bytes, unsigned int jobs, bool by_source)
+{
+	char command[512], *text = NULL, *sorted;
 	size_t len = 0;
 	FILE *pipe, *sum = open_memstream(&text, &len);
 	int c, status;
 
-	snprintf(command, sizeof(command), "SMALL_SLICES=%u " PROGRAM " %s --jobs %u -i %s 2>&1",
-		 bytes, view, jobs, f->data);
+	snprintf(command, sizeof(command), "SMALL_SLICES=%u " PROGRAM " %s --jobs %u %s",
+		 bytes, view, jobs, by_source ? BEHIND : TOGETHER);
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
 	while ((c = getc(pipe)) != EOF)
@@ -39,28 +94,43 @@ static char *print(const struct fixture *f, const char *view, unsigned int bytes
 	assert_true(WIFEXITED(status));
 	fprintf(sum, "status %d\n", WEXITSTATUS(status));
 	fclose(sum);
-	return text;
+	if (!by_source)
+		return text;
+	sorted = sort_lines(text);
+	free(text);
+	return sorted;
+}
+
+/*
+ * Prints @view by several numbers of jobs, which must not differ, or only in how lines of several
+ * sources mix. Returns how many bytes that is.
+ */
+static size_t check_view(const char *view, unsigned int bytes, bool by_source, uint64_t seed)
+{
+	static const unsigned int jobs[] = { 2, 3, 8 };
+	char *one = print(view, bytes, 1, by_source);
+	size_t printed = strlen(one);
+
+	for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
+		char *more = print(view, bytes, jobs[i], by_source);
+
+		if (strcmp(one, more))
+			fail_msg("seed %lu: SMALL_SLICES=%u %s --jobs %u", (long)seed, bytes, view,
+				 jobs[i]);
+		free(more);
+	}
+	free(one);
+	return printed;
 }
 
 static size_t check_views(const struct fixture *f, uint64_t seed)
 {
-	static const unsigned int jobs[] = { 2, 3, 7 };
 	size_t printed = 0;
+	char view[256];
 
 	for (size_t v = 0; v < sizeof(views) / sizeof(*views); v++) {
-		unsigned int bytes = 150 << (seed + v) % 4;
-		char *one = print(f, views[v], bytes, 1);
-
-		for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
-			char *more = print(f, views[v], bytes, jobs[i]);
-
-			if (strcmp(one, more))
-				fail_msg("seed %lu: %s --jobs %u, slices of %u bytes", (long)seed,
-					 views[v], jobs[i], bytes);
-			free(more);
-		}
-		printed += strlen(one);
-		free(one);
+		snprintf(view, sizeof(view), "%s -i %s", views[v], f->data);
+		printed += check_view(view, 150 << (seed + v) % 4, false, seed);
 	}
 	return printed;
 }
@@ -70,6 +140,25 @@ static size_t check_recording(struct fixture *f, uint64_t seed)
 	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
 	f->writer = NULL;
 	return check_views(f, seed);
+}
+
+/* ---- dumps ---- */
+
+static const char *const prints[] = { "pc", "insn", "edge", "none" };
+
+static size_t check_dump(struct fixture *f, uint64_t seed)
+{
+	char params[60], view[256];
+	size_t printed = 0;
+
+	snprintf(params, sizeof(params), "%s.params", f->data);
+	for (size_t v = 0; v < sizeof(prints) / sizeof(*prints); v++) {
+		snprintf(view, sizeof(view), "decode --params %s --raw %s@%#llx --print %s %s",
+			 params, f->programs[0], HART_BASE, prints[v], f->data);
+		printed += check_view(view, 150 << (seed + v) % 4, true, seed);
+	}
+	unlink(params);
+	return printed;
 }
 
 /* A recording in which both cpus have messages of the same times; one of them runs for longer. */
@@ -106,6 +195,35 @@ static void same_times(void **state)
 	}
 }
 
+/*
+ * A trace that begins with long idle, and then has messages without a synchronisation: what of it is
+ * lost is told though nothing of it lies in the first slice.
+ */
+static void late_source(void **state)
+{
+	(void)state;
+	if (access(PROGRAM, X_OK))
+		skip();
+	for (int etrace = 0; etrace < 2; etrace++) {
+		struct fixture *f;
+		struct cpu *cpu;
+
+		session_setup((void **)&f);
+		cpu = &f->cpus[0];
+		f->etrace = etrace;
+		begin_recording(f, true, true);
+		put_mmap(f, 1, 0, f->programs[0]);
+		run_steps(f, 0, 1, 0, STEPS);
+		/* behind the first synchronisation and before the second one */
+		memmove(cpu->bytes + 1000, cpu->bytes + 40, 40);
+		memset(cpu->bytes, etrace ? 0 : 0xff, 1000);
+		cpu->len = 1040;
+		put_aux(f, 0, 1, 0);
+		assert_true(check_recording(f, 0) > 1000);
+		session_teardown((void **)&f);
+	}
+}
+
 int main(void)
 {
 	struct random_recordings whole = {
@@ -113,10 +231,18 @@ int main(void)
 	struct random_recordings damaged = {
 		.check = check_recording, .least = 100000, .share = 100, .needs = PROGRAM,
 		.damage = true };
+	struct random_recordings dumps = {
+		.check = check_dump, .least = 10000, .share = 25, .needs = PROGRAM, .dump = true };
+	struct random_recordings damaged_dumps = {
+		.check = check_dump, .least = 10000, .share = 25, .needs = PROGRAM, .dump = true,
+		.damage = true };
 	const struct CMUnitTest tests[] = {
 		{ "whole recordings", random_recordings_test, NULL, NULL, &whole },
 		{ "damaged recordings", random_recordings_test, NULL, NULL, &damaged },
+		{ "dumps", random_recordings_test, NULL, NULL, &dumps },
+		{ "damaged dumps", random_recordings_test, NULL, NULL, &damaged_dumps },
 		cmocka_unit_test(same_times),
+		cmocka_unit_test(late_source),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

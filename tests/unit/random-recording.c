@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -141,6 +142,46 @@ void random_recording(struct fixture *f, uint64_t seed, bool damage)
 		put_trace(&m, n);
 }
 
+static void write_file(const char *path, const void *bytes, size_t len)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, len, file), len);
+	assert_int_equal(fclose(file), 0);
+}
+
+void random_dump(struct fixture *f, uint64_t seed, bool damage)
+{
+	static const int32_t pids[CPUS] = { 10, 20 };
+	struct making m = { .f = f, .damage = damage };
+	struct cpu *sink = &f->cpus[0];
+	char params[60];
+
+	random_seed(&m.r, seed);
+	f->etrace = random_one_in(&m.r, 2);
+	/* what is no number of bytes shifts what comes behind it */
+	f->src_bits = random_one_in(&m.r, 3) ? 1 + random_below(&m.r, 12) : 8;
+	begin_recording(f, !random_one_in(&m.r, 4), !random_one_in(&m.r, 4));
+	for (int n = 0; n < CPUS; n++)
+		f->cpus[n].sink = sink;
+	for (int i = 4 + random_below(&m.r, 6); i; i--) {
+		if (random_one_in(&m.r, 3))
+			run_steps(f, random_below(&m.r, CPUS), 10, 0,
+				  50 + random_below(&m.r, 1500));
+		else
+			run_together(f, 0, pids, 0, 100 + random_below(&m.r, 1500),
+				     1 + random_below(&m.r, 200));
+	}
+	for (int i = random_below(&m.r, 20); damage && i; i--)
+		damage_bytes(&m, sink);
+	rvt_perfdata_abandon(f->writer);
+	f->writer = NULL;
+	snprintf(params, sizeof(params), "%s.params", f->data);
+	write_file(f->data, sink->bytes, sink->len);
+	write_file(params, f->encoder, strlen(f->encoder));
+}
+
 void random_recordings_test(void **state)
 {
 	const struct random_recordings *test = *state;
@@ -155,7 +196,10 @@ void random_recordings_test(void **state)
 
 		print_message("seed %lu\n", (long)seed);
 		session_setup((void **)&f);
-		random_recording(f, seed, test->damage);
+		if (test->dump)
+			random_dump(f, seed, test->damage);
+		else
+			random_recording(f, seed, test->damage);
 		seen += test->check(f, seed);
 		session_teardown((void **)&f);
 	}

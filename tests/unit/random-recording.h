@@ -15,13 +15,20 @@
  */
 void random_recording(struct fixture *f, uint64_t seed, bool damage);
 
+/*
+ * A dump of a sink that all cpus share, of which all run f->programs[0], in place of the recording;
+ * its parameters are in a file with ".params" behind the name, which the caller unlinks. @damage:
+ * bytes of it are altered, missing or there twice.
+ */
+void random_dump(struct fixture *f, uint64_t seed, bool damage);
+
 /* A test of them. */
 struct random_recordings {
 	/* Fails the test, or returns how much it has looked at. */
 	size_t (*check)(struct fixture *f, uint64_t seed);
 	size_t least;		/* of that, for each recording on average */
 	unsigned int share;	/* one recording for so many of RVT_PROPERTY_CASES (property.h) */
-	bool damage;
+	bool damage, dump;
 	const char *needs;	/* a program, or the test is skipped; NULL: none */
 };
 

@@ -12,7 +12,6 @@
 #include "session-fixture.h"
 
 #define PROGRAM_SEED 1000
-#define SRC_BITS 8		/* of a shared sink */
 
 static void push(struct steps *steps, int32_t tid, uint64_t pc)
 {
@@ -272,10 +271,9 @@ void run_program(struct fixture *f, int n, int32_t pid, int program)
 	run_steps(f, n, pid, program, STEPS);
 }
 
-#define TURN 20
-
 /* Harts of one program: each comes to where another was, the hart of @sink first. */
-void run_together(struct fixture *f, int sink, const int32_t pids[CPUS], int program)
+void run_together(struct fixture *f, int sink, const int32_t pids[CPUS], int program, size_t steps,
+		  size_t turn)
 {
 	struct hart *harts[CPUS];
 
@@ -285,10 +283,10 @@ void run_together(struct fixture *f, int sink, const int32_t pids[CPUS], int pro
 		f->cpus[n].sink = &f->cpus[sink];
 		start_tracing(f, &f->cpus[n], pids[n]);
 	}
-	for (int i = 0; i < CPUS * STEPS / TURN; i++) {
+	for (size_t i = 0; i < CPUS * steps / turn; i++) {
 		int n = (sink + i) % CPUS;
 
-		hart_run(harts[n], &(struct hart_sink){ &f->cpus[n], retire, trap }, TURN);
+		hart_run(harts[n], &(struct hart_sink){ &f->cpus[n], retire, trap }, turn);
 	}
 	for (int n = 0; n < CPUS; n++) {
 		stop_tracing(&f->cpus[n], hart_pc(harts[n]));
@@ -298,12 +296,11 @@ void run_together(struct fixture *f, int sink, const int32_t pids[CPUS], int pro
 	f->ticks += 10;
 }
 
-/* Adds what the recording says of them to @meta. */
-static void create_ntrace(struct fixture *f, int n, char *meta)
+static void create_ntrace(struct fixture *f, int n)
 {
 	const struct rvt_ntrace_encoder_config config = {
 		.dialect = RVT_DIALECT_NTRACE_1_0, .mode = RVT_MODE_HTM, .xlen = 64,
-		.src_bits = f->shared ? SRC_BITS : 0, .src = f->shared ? n : 0,
+		.src_bits = f->src_bits, .src = f->src_bits ? n : 0,
 		.context = f->context,
 		.timestamp = f->timed ? RVT_TIMESTAMP_DELTA : RVT_TIMESTAMP_NONE,
 		.sync_mode = 3, .sync_max = 4, .icnt_bits = 22, .hist_bits = 32,
@@ -311,22 +308,23 @@ static void create_ntrace(struct fixture *f, int n, char *meta)
 		.ctx = &f->cpus[n] };
 
 	assert_int_equal(rvt_ntrace_encoder_create(&config, &f->cpus[n].encoder), 0);
-	sprintf(meta + strlen(meta), "protocol = ntrace\nmode = htm\nsrc_bits = %u\ntimestamp = %s\n",
-		config.src_bits, f->timed ? "delta" : "none");
+	snprintf(f->encoder, sizeof(f->encoder),
+		 "protocol = ntrace\nmode = htm\nsrc_bits = %u\ntimestamp = %s\n", config.src_bits,
+		 f->timed ? "delta" : "none");
 }
 
-static void create_etrace(struct fixture *f, int n, char *meta)
+static void create_etrace(struct fixture *f, int n)
 {
 	struct rvt_params params;
 	const struct rvt_etrace_encoder_config config = {
-		.params = &params, .src = f->shared ? n : 0,
+		.params = &params, .src = f->src_bits ? n : 0,
 		.context = f->context, .sync_mode = 3, .sync_max = 4,
 		.emit = emit, .now = f->timed ? now : NULL, .ctx = &f->cpus[n] };
 	char *text;
 
 	rvt_params_init(&params, RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_2_0);
 	params.iaddress_width_p = 64;
-	params.srcid_bits = f->shared ? SRC_BITS : 0;
+	params.srcid_bits = f->src_bits;
 	params.nocontext_p = !f->context;
 	params.context_width_p = 32;
 	params.notime_p = !f->timed;
@@ -335,7 +333,8 @@ static void create_etrace(struct fixture *f, int n, char *meta)
 	params.f0s_width_p = 1;
 	assert_int_equal(rvt_etrace_encoder_create(&config, &f->cpus[n].etrace), 0);
 	assert_int_equal(rvt_params_print(&params, &text), 0);
-	strcat(meta, text);
+	assert_true(strlen(text) < sizeof(f->encoder));
+	strcpy(f->encoder, text);
 	free(text);
 }
 
@@ -358,11 +357,12 @@ void begin_recording(struct fixture *f, bool timed, bool context)
 	for (int i = 0; i < CPUS; i++) {
 		f->cpus[i].sink = &f->cpus[i];
 		sprintf(meta + strlen(meta), "\n[encoder %d]\ncpu = %d\nsrc = %d\n", i, i,
-			f->shared ? i : 0);
+			f->src_bits ? i : 0);
 		if (f->etrace)
-			create_etrace(f, i, meta);
+			create_etrace(f, i);
 		else
-			create_ntrace(f, i, meta);
+			create_ntrace(f, i);
+		strcat(meta, f->encoder);
 	}
 	assert_int_equal(rvt_perfdata_create(f->data, &f->writer), 0);
 	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "rvtrace//", &trace_id, 1), 0);

@@ -61,7 +61,8 @@ struct fixture {
 	uint64_t ticks;
 	bool timed, context, packed, overwritten, etrace;
 	bool by_task;		/* only chosen tasks are traced */
-	bool shared;		/* all cpus share a sink: messages name theirs */
+	unsigned int src_bits;	/* not 0: all cpus share a sink, and messages name theirs */
+	char encoder[1024];	/* parameters of the encoders */
 	uint64_t claimed;	/* by AUX records, and not there */
 	uint64_t misplaced;	/* bytes by which the next packed pieces lie over those before */
 	unsigned int resets;	/* slices that did not fit together */
@@ -106,10 +107,11 @@ void run_program(struct fixture *f, int n, int32_t pid, int program);
 /* The same for @steps. */
 void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps);
 /*
- * Of a shared sink: @program of pids[n] on each cpu n, a few steps by turns, until each has done
- * STEPS; the messages of all come to the buffer of cpu @sink.
+ * Of a shared sink: @program of pids[n] on each cpu n, @turn steps by turns, until each has done
+ * @steps; the messages of all come to the buffer of cpu @sink.
  */
-void run_together(struct fixture *f, int sink, const int32_t pids[CPUS], int program);
+void run_together(struct fixture *f, int sink, const int32_t pids[CPUS], int program, size_t steps,
+		  size_t turn);
 /*
  * What the encoder of cpu @n sent since the last time becomes an AUX record and its data; @pid runs
  * when the record ends.

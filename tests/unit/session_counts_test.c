@@ -292,12 +292,12 @@ static void counts_of_shared_sink(void **state)
 
 		session_setup((void **)&f);
 		f->etrace = etrace;
-		f->shared = true;
+		f->src_bits = 8;
 		begin_recording(f, true, true);
 		for (int n = 0; n < CPUS; n++)
 			put_mmap(f, pids[n], 0, f->programs[0]);
 		for (int round = 0; round < 4; round++) {
-			run_together(f, round % CPUS, pids, 0);
+			run_together(f, round % CPUS, pids, 0, STEPS, 20);
 			put_aux(f, round % CPUS, 10, 0);
 		}
 		/* counts of it are looked at, too */

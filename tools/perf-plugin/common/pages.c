@@ -52,6 +52,19 @@ struct queue {
 	uint64_t time;	/* of what comes next */
 };
 
+/*
+ * Output or error lines. When all is told again, by one thread, what was written is left out: so
+ * many bytes; with lanes so many lines of each.
+ */
+struct stream {
+	const struct pages_ops *ops;
+	FILE *out, *again;
+	uint64_t written, to_drop;	/* of all lanes together */
+	uint64_t *lanes;	/* lines that were written, then those to drop */
+	char *line;		/* begun, and not complete yet */
+	size_t len, room;
+};
+
 struct printing {
 	const struct pages_ops *ops;
 	struct printer *printers;
@@ -60,11 +73,7 @@ struct printing {
 	unsigned int n_queues;
 	struct queue *turn;	/* whose it is; NULL: nobody's yet */
 	size_t n_waiting;	/* pages in queues */
-	/* Output and error lines: when all is told again, by one thread, what was written is left out */
-	struct stream {
-		FILE *out, *again;
-		uint64_t written, to_drop;
-	} text, errors;
+	struct stream text, errors;
 };
 
 /* ---- printers ---- */
@@ -185,13 +194,76 @@ static int end_page(void *ctx, void *slice)
 	return err;
 }
 
+/* ---- lanes ---- */
+
+/* Calls @take with each line that is complete, in one piece. Returns 0 or what that returned. */
+static int each_line(struct stream *stream, const char *bytes, size_t size,
+		     int (*take)(struct stream *stream, const char *line, size_t len))
+{
+	while (size) {
+		const char *newline = memchr(bytes, '\n', size);
+		size_t n = newline ? (size_t)(newline + 1 - bytes) : size;
+		int err;
+
+		if (!stream->len && newline) {
+			err = take(stream, bytes, n);
+		} else {
+			err = array_reserve(&stream->line, &stream->room, stream->len, n);
+			if (!err)
+				memcpy(stream->line + stream->len, bytes, n);
+			stream->len += err ? 0 : n;
+			if (!err && newline) {
+				err = take(stream, stream->line, stream->len);
+				stream->len = 0;
+			}
+		}
+		if (err)
+			return err;
+		bytes += n;
+		size -= n;
+	}
+	return 0;
+}
+
+static unsigned int lane_of(const struct stream *stream, const char *line, size_t len)
+{
+	return stream->ops->lane(stream->ops->ctx, stream->out == stderr, line, len);
+}
+
+static int count_line(struct stream *stream, const char *line, size_t len)
+{
+	stream->lanes[lane_of(stream, line, len)]++;
+	stream->written++;
+	return 0;
+}
+
+static int count_written(struct stream *stream, const char *bytes, size_t size)
+{
+	if (stream->lanes)
+		return each_line(stream, bytes, size, count_line);
+	stream->written += size;
+	return 0;
+}
+
+static int pass_line(struct stream *stream, const char *line, size_t len)
+{
+	uint64_t *lane = &stream->lanes[lane_of(stream, line, len)];
+
+	if (!*lane)
+		return fwrite(line, 1, len, stream->out) == len ? 0 : -EPIPE;
+	--*lane;
+	stream->to_drop--;
+	return 0;
+}
+
 /* ---- copying ---- */
 
 static int copy(struct printing *printing, struct page *page, off_t end)
 {
 	char bytes[COPY_BUFFER];
+	int err = 0;
 
-	while (page->copied < end) {
+	while (page->copied < end && !err) {
 		size_t want = end - page->copied;
 		ssize_t n = pread(page->fd, bytes, want < sizeof(bytes) ? want : sizeof(bytes),
 				  page->copied);
@@ -201,16 +273,16 @@ static int copy(struct printing *printing, struct page *page, off_t end)
 		if (fwrite(bytes, 1, n, printing->text.out) != (size_t)n)
 			return -EPIPE;
 		page->copied += n;
-		printing->text.written += n;
+		err = count_written(&printing->text, bytes, n);
 	}
-	return 0;
+	return err;
 }
 
-static void copy_errors(struct printing *printing, const struct page *page)
+static int copy_errors(struct printing *printing, const struct page *page)
 {
 	if (page->errors_size)
 		fwrite(page->errors_text, 1, page->errors_size, printing->errors.out);
-	printing->errors.written += page->errors_size;
+	return count_written(&printing->errors, page->errors_text, page->errors_size);
 }
 
 /*
@@ -267,7 +339,8 @@ static int copy_page(struct printing *printing, struct queue *queue, uint64_t ot
 	do {
 		if (page->passed == page->n_marks) {
 			err = copy(printing, page, page->size);
-			copy_errors(printing, page);
+			if (!err)
+				err = copy_errors(printing, page);
 			queue->first = page->next;
 			queue->left--;
 			printing->n_waiting--;
@@ -367,6 +440,8 @@ static ssize_t print_again(void *ctx, const char *bytes, size_t size)
 	struct stream *stream = ctx;
 	size_t drop = size < stream->to_drop ? size : stream->to_drop, left = size - drop;
 
+	if (stream->lanes && (stream->to_drop || stream->len))
+		return each_line(stream, bytes, size, pass_line) ? 0 : (ssize_t)size;
 	stream->to_drop -= drop;
 	return fwrite(bytes + drop, 1, left, stream->out) == left ? (ssize_t)size : 0;
 }
@@ -427,19 +502,24 @@ static void allow_files(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static bool open_stream(struct stream *stream, FILE *out)
+static bool open_stream(struct stream *stream, const struct pages_ops *ops, FILE *out)
 {
 	const cookie_io_functions_t functions = { .write = print_again };
 
+	stream->ops = ops;
 	stream->out = out;
 	stream->again = fopencookie(stream, "w", functions);
-	return stream->again;
+	if (ops->lane)
+		stream->lanes = calloc(PAGES_LANES, sizeof(*stream->lanes));
+	return stream->again && (stream->lanes || !ops->lane);
 }
 
 static int close_stream(struct stream *stream, int err)
 {
 	if (stream->again && fclose(stream->again) && !err)
 		err = -EPIPE;
+	free(stream->lanes);
+	free(stream->line);
 	return err;
 }
 
@@ -471,7 +551,8 @@ int pages_run(const struct pages_ops *ops, FILE *out)
 {
 	struct printing printing = { .ops = ops };
 	struct page only = { .printer = NULL };
-	bool opened = open_stream(&printing.text, out) & open_stream(&printing.errors, stderr);
+	bool opened = open_stream(&printing.text, ops, out) &
+		      open_stream(&printing.errors, ops, stderr);
 	int err = -ENOMEM;
 
 	only.printer = opened ? create_printer(&printing) : NULL;

@@ -4,11 +4,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <rvtrace/session.h>
 #include "common/pages.h"
 #include "common/progress.h"
 #include "decode/decode.h"
 #include "session/access.h"
+
+_Static_assert(DECODE_MAX_SOURCES < PAGES_LANES, "one more for what is of no source");
+#define SOURCE "source "	/* in messages */
 
 /* What one thread prints with. */
 struct text {
@@ -40,7 +44,7 @@ static void report(struct text *text, const struct rvt_event *event, const unsig
 	fprintf(text->errors, "%s: offset 0x%" PRIx64 ": ", job->path,
 		offset_of(job, event->offset));
 	if (source && job->tagged)
-		fprintf(text->errors, "source %u: ", *source);
+		fprintf(text->errors, SOURCE "%u: ", *source);
 	fprintf(text->errors, "%s\n", event->detail ? event->detail : "flow is lost");
 }
 
@@ -168,9 +172,21 @@ static int run(void *ctx, const struct rvt_session_sink *sink,
 	return progress_run(job->session, sink, slices, true);
 }
 
+/* The source with which get_printer() or report() tagged the line; the last lane has the others. */
+static unsigned int lane_of(void *ctx, bool error, const char *line, size_t len)
+{
+	const struct decode_job *job = ctx;
+	size_t path = strlen(job->path);
+	const char *tag = error ? memmem(line + path, len - path, SOURCE, strlen(SOURCE)) : line;
+
+	if (tag == line)
+		return strtoul(line, NULL, 10);
+	return tag ? strtoul(tag + strlen(SOURCE), NULL, 10) : DECODE_MAX_SOURCES;
+}
+
 int decode_run(struct decode_job *job)
 {
-	const struct pages_ops ops = {
+	struct pages_ops ops = {
 		.ctx = job, .errors = true, .open = open_text, .close = close_text,
 		.begin = begin_text, .end = end_text, .run = run,
 	};
@@ -181,6 +197,7 @@ int decode_run(struct decode_job *job)
 	if (err)
 		return err;
 	job->tagged = n > 1;
+	ops.lane = job->tagged ? lane_of : NULL;
 	job->seen = calloc(DECODE_MAX_SOURCES, sizeof(job->seen[0]));
 	err = job->seen ? pages_run(&ops, stdout) : -ENOMEM;
 	free(job->seen);
