@@ -298,6 +298,48 @@ static void read_event_desc(struct rvt_perfdata *file)
 	}
 }
 
+static int compare_build_ids(const void *a, const void *b)
+{
+	const struct named_build_id *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (x->id > y->id) - (x->id < y->id);
+}
+
+/* Up to the first entry that is damaged. 0 or -ENOMEM. */
+static int read_build_ids(struct rvt_perfdata *file)
+{
+	struct perfdata_build_id entry;
+	const void *data;
+	size_t len;
+
+	if (rvt_perfdata_feature(file, RVT_FEAT_BUILD_ID, &data, &len))
+		return 0;
+	for (const uint8_t *pos = data; len >= sizeof(entry); pos += entry.header.size,
+	     len -= entry.header.size) {
+		const char *name = (const char *)pos + sizeof(entry);
+		size_t room;
+
+		memcpy(&entry, pos, sizeof(entry));
+		if (entry.header.size <= sizeof(entry) || entry.header.size > len)
+			break;
+		room = entry.header.size - sizeof(entry);
+		if (strnlen(name, room) == room)
+			continue;
+		if (array_grow(&file->build_ids, file->n_build_ids))
+			return -ENOMEM;
+		file->build_ids[file->n_build_ids++] = (struct named_build_id){
+			name, pos + offsetof(struct perfdata_build_id, id),
+			!(entry.header.misc & PERFDATA_MISC_BUILD_ID_SIZE) ? sizeof(entry.id) :
+			entry.id_len <= sizeof(entry.id) ? entry.id_len : 0,
+		};
+	}
+	if (file->n_build_ids)
+		qsort(file->build_ids, file->n_build_ids, sizeof(*file->build_ids),
+		      compare_build_ids);
+	return 0;
+}
+
 static int map_file(struct rvt_perfdata *file, char **error)
 {
 	struct stat st;
@@ -339,6 +381,11 @@ int rvt_perfdata_open(const char *path, struct rvt_perfdata **result, char **err
 	}
 	read_feature_table(file);
 	read_event_desc(file);
+	err = read_build_ids(file);
+	if (err) {
+		rvt_perfdata_close(file);
+		return err;
+	}
 	*result = file;
 	return 0;
 }
@@ -352,6 +399,7 @@ void rvt_perfdata_close(struct rvt_perfdata *file)
 	rvt_file_unmap(file->mapped);
 	free(file->events);
 	free(file->ids);
+	free(file->build_ids);
 	free(file->warning);
 	free(file->path);
 	free(file);
@@ -409,29 +457,21 @@ const char *rvt_perfdata_string(const struct rvt_perfdata *file, unsigned int bi
 
 size_t rvt_perfdata_build_id(const struct rvt_perfdata *file, const char *name, const uint8_t **id)
 {
-	struct perfdata_build_id entry;
-	const void *data;
-	size_t len;
+	const struct named_build_id *found = file->build_ids, *end = found + file->n_build_ids;
 
-	if (rvt_perfdata_feature(file, RVT_FEAT_BUILD_ID, &data, &len))
-		return 0;
-	for (const uint8_t *pos = data; len >= sizeof(entry); pos += entry.header.size,
-	     len -= entry.header.size) {
-		const char *entry_name = (const char *)pos + sizeof(entry);
-		size_t room;
+	/* the first of that name */
+	while (found < end) {
+		const struct named_build_id *middle = found + (end - found) / 2;
 
-		memcpy(&entry, pos, sizeof(entry));
-		if (entry.header.size <= sizeof(entry) || entry.header.size > len)
-			return 0;
-		room = entry.header.size - sizeof(entry);
-		if (strnlen(entry_name, room) == room || strcmp(entry_name, name))
-			continue;
-		*id = pos + offsetof(struct perfdata_build_id, id);
-		if (!(entry.header.misc & PERFDATA_MISC_BUILD_ID_SIZE))
-			return sizeof(entry.id);
-		return entry.id_len <= sizeof(entry.id) ? entry.id_len : 0;
+		if (strcmp(middle->name, name) < 0)
+			found = middle + 1;
+		else
+			end = middle;
 	}
-	return 0;
+	if (found == file->build_ids + file->n_build_ids || strcmp(found->name, name))
+		return 0;
+	*id = found->id;
+	return found->len;
 }
 
 enum rvt_foreign rvt_perfdata_foreign(const struct rvt_perfdata_record *record, uint32_t *pmu_type,

@@ -10,6 +10,12 @@ struct id_entry {
 	const struct rvt_perfdata_event *event;
 };
 
+struct named_build_id {
+	const char *name;
+	const uint8_t *id;
+	size_t len;
+};
+
 struct rvt_perfdata {
 	struct rvt_mapped_file *mapped;
 	char *path;
@@ -24,6 +30,8 @@ struct rvt_perfdata {
 	size_t n_events;
 	struct id_entry *ids;
 	size_t n_ids;
+	struct named_build_id *build_ids;	/* by name, then as they come */
+	size_t n_build_ids;
 	bool same_type;		/* all events have the sample_type of the first */
 	bool killed;		/* the header was never finished */
 	struct perfdata_section features[RVT_FEAT_BITS];

@@ -458,18 +458,8 @@ static void keep_missing(struct rvt_session *session, const struct rvt_cursor *c
 {
 	const struct rvt_missing *missing;
 
-	for (size_t n = 0; (missing = rvt_cursor_missing(cursor, n)); n++) {
-		struct rvt_missing *kept;
-		bool known = false;
-
-		for (size_t i = 0; i < session->n_missing && !known; i++)
-			known = !strcmp(session->missing[i].path, missing->path);
-		if (known || array_grow(&session->missing, session->n_missing))
-			continue;
-		kept = &session->missing[session->n_missing];
-		*kept = (struct rvt_missing){ strdup(missing->path), missing->error };
-		session->n_missing += !!kept->path;
-	}
+	for (size_t n = 0; (missing = rvt_cursor_missing(cursor, n)); n++)
+		rvt_missing_add(&session->missing, missing->path, missing->error);
 }
 
 static int finish_decoders(struct buffer *buffer)

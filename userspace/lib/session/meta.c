@@ -10,6 +10,8 @@
 
 #define FIRST_LINE "rvtrace 1"
 #define MAX_FOREIGN_CPUS 1024
+/* They are searched one by one; Linux has at most 512 harts. */
+#define MAX_ENCODERS 4096
 #define FOREIGN_FORMAT_NTRACE 1	/* trTeFormat */
 #define PID_MAX_LIMIT (4u << 20)	/* no thread id is greater: linux/threads.h */
 
@@ -42,6 +44,9 @@ static int add_encoder(struct rvt_session *session, struct encoder *encoder, con
 	char *why = NULL;
 	int err;
 
+	if (session->n_encoders == MAX_ENCODERS)
+		return rvt_session_fail(error, -ENOTSUP, "%s: its metadata has more than %d encoders",
+					rvt_perfdata_path(session->file), MAX_ENCODERS);
 	rvt_params_init(&encoder->params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
 	err = rvt_params_parse(&encoder->params, "metadata", text, strlen(text), &why);
 	if (err) {

@@ -54,9 +54,7 @@ void rvt_session_close(struct rvt_session *session)
 		return;
 	for (size_t i = 0; i < session->n_buffers; i++)
 		rvt_buffer_destroy(&session->buffers[i]);
-	for (size_t i = 0; i < session->n_missing; i++)
-		free((char *)session->missing[i].path);
-	free(session->missing);
+	rvt_missing_free(&session->missing);
 	rvt_session_forget_buffers(session);
 	free(session->buffers);
 	free(session->encoders);

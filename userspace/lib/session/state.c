@@ -75,7 +75,7 @@ const struct rvt_record_time_conv *rvt_session_time_conv(const struct rvt_sessio
 
 const struct rvt_missing *rvt_session_missing(const struct rvt_session *session, size_t n)
 {
-	return n < session->n_missing ? &session->missing[n] : NULL;
+	return rvt_missing_at(&session->missing, n);
 }
 
 const char *rvt_session_dso_name(const struct rvt_session *session, const char *path)

@@ -7,6 +7,7 @@
 #include <rvtrace/clock.h>
 #include <rvtrace/owner.h>
 #include <rvtrace/session.h>
+#include "sideband/missing.h"
 #include "access.h"
 
 struct slice;	/* slice.h */
@@ -188,8 +189,7 @@ struct rvt_session {
 	uint64_t settled;	/* it was complete up to this one at the end of the last round */
 	bool parallel;		/* several threads: .lock is held in call-backs of no slice */
 	pthread_mutex_t lock;
-	struct rvt_missing *missing;	/* of hart flows that are gone */
-	size_t n_missing;
+	struct missing_list missing;	/* of hart flows that are gone */
 };
 
 /*

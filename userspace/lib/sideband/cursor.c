@@ -8,6 +8,7 @@
 #include "util/array.h"
 #include "image/image.h"
 #include "events.h"
+#include "missing.h"
 
 struct process {
 	int32_t pid;
@@ -32,8 +33,7 @@ struct rvt_cursor {
 	void *threads, *processes;	/* tsearch trees by id */
 	int32_t *running;	/* tid by cpu */
 	int32_t n_running;
-	struct rvt_missing *missing;
-	size_t n_missing;
+	struct missing_list missing;
 };
 
 static int compare_ids(const void *a, const void *b)
@@ -97,23 +97,6 @@ static struct thread *get_thread(struct rvt_cursor *cursor, int32_t pid, int32_t
 	return thread;
 }
 
-static int note_missing(struct rvt_cursor *cursor, const char *path, int error)
-{
-	struct rvt_missing *missing;
-
-	for (size_t i = 0; i < cursor->n_missing; i++)
-		if (!strcmp(cursor->missing[i].path, path))
-			return 0;
-	if (array_grow(&cursor->missing, cursor->n_missing))
-		return -ENOMEM;
-	missing = &cursor->missing[cursor->n_missing];
-	*missing = (struct rvt_missing){ strdup(path), error };
-	if (!missing->path)
-		return -ENOMEM;
-	cursor->n_missing++;
-	return 0;
-}
-
 static int map_file(struct rvt_cursor *cursor, struct rvt_space *space,
 		    const struct sideband_event *event)
 {
@@ -126,13 +109,13 @@ static int map_file(struct rvt_cursor *cursor, struct rvt_space *space,
 	if (event->map.file->outside) {
 		err = rvt_space_map_unreadable(space, event->map.addr, event->map.len,
 					       event->map.offset, path);
-		return err ? err : note_missing(cursor, path, -EXDEV);
+		return err ? err : rvt_missing_add(&cursor->missing, path, -EXDEV);
 	}
 	if (!build_id_len && sideband->file)
 		build_id_len = rvt_perfdata_build_id(sideband->file, event->name, &build_id);
 	err = rvt_space_map_file(space, event->map.addr, event->map.len, event->map.offset,
 				 path, build_id_len ? build_id : NULL, build_id_len);
-	return err && err != -ENOMEM ? note_missing(cursor, path, err) : err;
+	return err && err != -ENOMEM ? rvt_missing_add(&cursor->missing, path, err) : err;
 }
 
 static int apply_mmap(struct rvt_cursor *cursor, const struct sideband_event *event)
@@ -362,7 +345,7 @@ int32_t rvt_cursor_running(const struct rvt_cursor *cursor, int32_t cpu)
 
 const struct rvt_missing *rvt_cursor_missing(const struct rvt_cursor *cursor, size_t n)
 {
-	return n < cursor->n_missing ? &cursor->missing[n] : NULL;
+	return rvt_missing_at(&cursor->missing, n);
 }
 
 int rvt_cursor_create(const struct rvt_sideband *sideband, struct rvt_image *image,
@@ -391,9 +374,7 @@ void rvt_cursor_destroy(struct rvt_cursor *cursor)
 		return;
 	tdestroy(cursor->threads, free);
 	tdestroy(cursor->processes, free);
-	for (size_t i = 0; i < cursor->n_missing; i++)
-		free((char *)cursor->missing[i].path);
-	free(cursor->missing);
+	rvt_missing_free(&cursor->missing);
 	free(cursor->running);
 	free(cursor);
 }

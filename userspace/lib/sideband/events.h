@@ -27,7 +27,7 @@ struct sideband_event {
 		} on;		/* SWITCH */
 		struct {
 			uint64_t addr, len, offset;
-			const struct sideband_path *file;	/* NULL when it is no file */
+			struct sideband_path *file;	/* NULL when it is no file */
 			uint8_t build_id[20];
 			uint8_t build_id_len;
 		} map;		/* MMAP */
@@ -51,6 +51,7 @@ struct sideband_path {
 	const char *name;	/* interned */
 	char *path;
 	bool outside;		/* of symfs: it is not opened */
+	bool was_read;		/* as a jitdump */
 };
 
 /* A space with the kernel's code. */

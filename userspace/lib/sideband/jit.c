@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,40 @@ struct jit_file {
 	bool arch_time;
 	uint64_t mapped;	/* when the program mapped it, perf's clock */
 	int32_t pid;
+	void *code;		/* tsearch() of struct jit_code by .addr */
 };
+
+/* The newest code at an address. */
+struct jit_code {
+	uint64_t addr;
+	size_t event;		/* number in the sideband */
+};
+
+static int compare_code(const void *a, const void *b)
+{
+	const struct jit_code *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static int keep_newest(struct jit_file *file, uint64_t addr, size_t event)
+{
+	struct jit_code key = { addr, event }, **found = tfind(&key, &file->code, compare_code);
+	struct jit_code *code;
+
+	if (found) {
+		(*found)->event = event;
+		return 0;
+	}
+	code = malloc(sizeof(*code));
+	if (!code)
+		return -ENOMEM;
+	*code = key;
+	if (tsearch(code, &file->code, compare_code))
+		return 0;
+	free(code);
+	return -ENOMEM;
+}
 
 /* "jit-PID.dump" is what the specification calls it. */
 bool rvt_sideband_is_jitdump(const char *name)
@@ -81,12 +115,14 @@ static int add_code(struct jit_file *file, uint64_t time, uint64_t addr, const u
 	struct sideband_event event = { .type = SIDEBAND_JIT, .time = time, .pid = file->pid,
 				     .tid = file->pid };
 	char name[MAX_NAME];
+	int err;
 
 	snprintf(name, sizeof(name), "[jit]%s", function);
 	event.jit.addr = addr;
 	event.jit.len = size;
 	event.jit.bytes = code;
-	return rvt_sideband_add_event(file->sideband, &event, name);
+	err = rvt_sideband_add_event(file->sideband, &event, name);
+	return err ? err : keep_newest(file, addr, file->sideband->n_events - 1);
 }
 
 static int take_load(struct jit_file *file, const struct jit_record *record, const uint8_t *body,
@@ -111,22 +147,20 @@ static int take_load(struct jit_file *file, const struct jit_record *record, con
 static int take_move(struct jit_file *file, const struct jit_record *record, const uint8_t *body,
 		     size_t len)
 {
-	const struct rvt_sideband *sideband = file->sideband;
+	struct jit_code key, **found;
+	struct sideband_event event;
 	struct jit_move move;
 
 	if (len < sizeof(move))
 		return 0;
 	memcpy(&move, body, sizeof(move));
-	for (size_t i = sideband->n_events; i; i--) {
-		const struct sideband_event *event = &sideband->events[i - 1];
-
-		if (event->type == SIDEBAND_JIT && event->pid == file->pid &&
-		    event->jit.addr == move.old_addr)
-			return add_code(file, time_of(file, record->timestamp), move.new_addr,
-					event->jit.bytes, event->jit.len,
-					event->name + strlen("[jit]"));
-	}
-	return 0;
+	key.addr = move.old_addr;
+	found = tfind(&key, &file->code, compare_code);
+	if (!found)
+		return 0;
+	event = *sideband_event(file->sideband, (*found)->event);
+	return add_code(file, time_of(file, record->timestamp), move.new_addr, event.jit.bytes,
+			event.jit.len, event.name + strlen("[jit]"));
 }
 
 /* Records up to the first that is damaged: a program may have been killed while it wrote. */
@@ -181,5 +215,7 @@ int rvt_sideband_read_jitdump(struct rvt_sideband *sideband, const char *path, i
 	sideband->jitdumps[sideband->n_jitdumps++] = dump;
 	file.bytes = dump->bytes;
 	file.len = dump->len;
-	return read_records(&file);
+	err = read_records(&file);
+	tdestroy(file.code, free);
+	return err;
 }

@@ -250,7 +250,7 @@ static int compare_by_path(const void *a, const void *b)
 	return strcmp((*x)->path, (*y)->path);
 }
 
-static const struct sideband_path *get_path(struct rvt_sideband *sideband, const char *name)
+static struct sideband_path *get_path(struct rvt_sideband *sideband, const char *name)
 {
 	struct sideband_path key = { .name = name }, **found, *path;
 
@@ -310,17 +310,13 @@ static int read_jitdumps(struct rvt_sideband *sideband)
 
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct sideband_event event = sideband->events[i];
-		bool seen = false;
 
 		if (event.type != SIDEBAND_MMAP || !event.map.file || event.map.file->outside ||
-		    !rvt_sideband_is_jitdump(event.name))
+		    event.map.file->was_read || !rvt_sideband_is_jitdump(event.name))
 			continue;
-		for (size_t j = 0; j < i && !seen; j++)
-			seen = sideband->events[j].type == SIDEBAND_MMAP &&
-				sideband->events[j].name == event.name;
-		if (!seen)
-			err = rvt_sideband_read_jitdump(sideband, event.map.file->path, event.pid,
-							event.time);
+		event.map.file->was_read = true;
+		err = rvt_sideband_read_jitdump(sideband, event.map.file->path, event.pid,
+						event.time);
 	}
 	return err;
 }
