@@ -42,7 +42,7 @@ guest: deps
 
 ## make check-long  the same and what takes too long for every day, the debug kernel included (Documentation/testing.rst)
 check-long: check
-	@RVT_LONG=1 RVT_PROPERTY_CASES=2000 tests/run $(UNIT_TESTS) tests/guest/etrace.t $(LONG_TESTS)
+	@RVT_LONG=1 RVT_PROPERTY_CASES=2000 RVT_JOBS_SECONDS=300 tests/run $(UNIT_TESTS) tests/guest/etrace.t $(LONG_TESTS)
 	@$(MAKE) --no-print-directory unit-variants
 	@$(MAKE) --no-print-directory fuzz
 

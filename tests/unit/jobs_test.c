@@ -15,9 +15,11 @@
 #include "random-recording.h"
 
 #define PROGRAM "build/host/perf-rvtrace-small-slices"
+/* How long each test of random recordings goes on at least. */
+#define SECONDS "RVT_JOBS_SECONDS"
 
 static const char *const views[] = {
-	"stat", "report", "report -s comm,dso,sym", "script", "script --by-cpu",
+	"stat", "report", "report -s comm,dso,sym", "report -g", "script", "script --by-cpu",
 	"script --insn-trace", "profile -f counts", "profile -f folded",
 };
 
@@ -227,15 +229,12 @@ static void late_source(void **state)
 int main(void)
 {
 	struct random_recordings whole = {
-		.check = check_recording, .least = 100000, .share = 100, .needs = PROGRAM };
-	struct random_recordings damaged = {
 		.check = check_recording, .least = 100000, .share = 100, .needs = PROGRAM,
-		.damage = true };
+		.seconds = SECONDS, .shared = true };
 	struct random_recordings dumps = {
-		.check = check_dump, .least = 10000, .share = 25, .needs = PROGRAM, .dump = true };
-	struct random_recordings damaged_dumps = {
-		.check = check_dump, .least = 10000, .share = 25, .needs = PROGRAM, .dump = true,
-		.damage = true };
+		.check = check_dump, .least = 10000, .share = 25, .needs = PROGRAM,
+		.seconds = SECONDS, .dump = true };
+	struct random_recordings damaged = whole, damaged_dumps = dumps;
 	const struct CMUnitTest tests[] = {
 		{ "whole recordings", random_recordings_test, NULL, NULL, &whole },
 		{ "damaged recordings", random_recordings_test, NULL, NULL, &damaged },
@@ -245,5 +244,6 @@ int main(void)
 		cmocka_unit_test(late_source),
 	};
 
+	damaged.damage = damaged_dumps.damage = true;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

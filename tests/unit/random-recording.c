@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "property.h"
@@ -94,11 +95,28 @@ static void execute(struct making *m, int process)
 	f->ticks += 2;
 }
 
+/* All cpus run @process, as many threads of it would: into one buffer. */
+static void run_threads(struct making *m, int process)
+{
+	int32_t pids[CPUS];
+	int sink = random_below(&m->r, CPUS);
+
+	for (int n = 0; n < CPUS; n++) {
+		pids[n] = m->last[n] = pid_of(process);
+		if (!m->f->context)
+			put_switch(m->f, n, pids[n], m->f->ticks * TICK_NS - 1);
+	}
+	run_together(m->f, sink, pids, m->programs[process], 50 + random_below(&m->r, 1500),
+		     1 + random_below(&m->r, 100));
+}
+
 static void run_process(struct making *m, int process, int n)
 {
 	struct fixture *f = m->f;
 	int32_t pid = pid_of(process);
 
+	if (f->src_bits)
+		f->cpus[n].sink = &f->cpus[random_below(&m->r, CPUS)];
 	if (!f->context)
 		put_switch(f, n, pid, f->ticks * TICK_NS - 1);
 	run_steps(f, n, pid, m->programs[process], 50 + random_below(&m->r, 1500));
@@ -111,7 +129,10 @@ static void run_somebody(struct making *m)
 
 	if (process && random_one_in(&m->r, 8))
 		execute(m, process);
-	run_process(m, process, n);
+	if (m->f->src_bits && process && random_one_in(&m->r, 3))
+		run_threads(m, process);
+	else
+		run_process(m, process, n);
 	if (random_one_in(&m->r, 3) || (m->f->by_task && !m->late))
 		put_trace(m, n);
 }
@@ -124,6 +145,7 @@ void random_recording(struct fixture *f, uint64_t seed, bool damage)
 	f->etrace = random_one_in(&m.r, 2);
 	f->packed = random_one_in(&m.r, 4);
 	f->by_task = random_one_in(&m.r, 2);
+	f->src_bits = f->may_share && random_one_in(&m.r, 4) ? 8 : 0;
 	begin_recording(f, !random_one_in(&m.r, 4), !random_one_in(&m.r, 4));
 	m.late = f->by_task && f->timed && f->context;
 	for (int i = 0; i < PIDS; i++) {
@@ -182,26 +204,34 @@ void random_dump(struct fixture *f, uint64_t seed, bool damage)
 	write_file(params, f->encoder, strlen(f->encoder));
 }
 
+static size_t check_seed(const struct random_recordings *test, uint64_t seed)
+{
+	struct fixture *f;
+	size_t seen;
+
+	print_message("seed %lu\n", (long)seed);
+	session_setup((void **)&f);
+	f->may_share = test->shared;
+	if (test->dump)
+		random_dump(f, seed, test->damage);
+	else
+		random_recording(f, seed, test->damage);
+	seen = test->check(f, seed);
+	session_teardown((void **)&f);
+	return seen;
+}
+
 void random_recordings_test(void **state)
 {
 	const struct random_recordings *test = *state;
 	uint64_t cases = property_setting("RVT_PROPERTY_CASES", 500) / test->share;
-	uint64_t first = property_setting("RVT_PROPERTY_SEED", 1);
-	size_t seen = 0;
+	uint64_t seed = property_setting("RVT_PROPERTY_SEED", 1);
+	time_t end = time(NULL) + (test->seconds ? property_setting(test->seconds, 0) : 0);
+	size_t seen = 0, n = 0;
 
 	if (test->needs && access(test->needs, X_OK))
 		skip();
-	for (uint64_t seed = first; seed < first + cases; seed++) {
-		struct fixture *f;
-
-		print_message("seed %lu\n", (long)seed);
-		session_setup((void **)&f);
-		if (test->dump)
-			random_dump(f, seed, test->damage);
-		else
-			random_recording(f, seed, test->damage);
-		seen += test->check(f, seed);
-		session_teardown((void **)&f);
-	}
-	assert_true(seen >= test->least * cases);
+	for (; n < cases || time(NULL) < end; n++)
+		seen += check_seed(test, seed++);
+	assert_true(seen >= test->least * n);
 }

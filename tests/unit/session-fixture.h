@@ -61,6 +61,7 @@ struct fixture {
 	uint64_t ticks;
 	bool timed, context, packed, overwritten, etrace;
 	bool by_task;		/* only chosen tasks are traced */
+	bool may_share;		/* random recordings of shared sinks are wanted, too */
 	unsigned int src_bits;	/* not 0: all cpus share a sink, and messages name theirs */
 	char encoder[1024];	/* parameters of the encoders */
 	uint64_t claimed;	/* by AUX records, and not there */

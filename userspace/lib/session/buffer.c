@@ -606,7 +606,8 @@ bool rvt_buffer_slice_slow(const struct buffer *buffer)
 
 	if (!slices || buffer->record >= buffer->n_records)
 		return false;
-	return (slices->moment && !session->options.by_cpu && session->n_buffers > 1) ||
+	return (slices->moment && !session->options.by_cpu &&
+		(session->n_buffers > 1 || session->shared)) ||
 		buffer->records[buffer->record].offset + buffer->done >= buffer->slice->to;
 }
 

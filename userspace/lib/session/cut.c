@@ -43,8 +43,7 @@ static const struct encoder *only_encoder(const struct buffer *buffer)
 		int32_t cpu = buffer->cpu >= 0 ? buffer->cpu : buffer->records[i].cpu;
 		const struct encoder *encoder = rvt_session_encoder(buffer->session, cpu);
 
-		if (!encoder || (only && encoder != only) ||
-		    (encoder_is_named(encoder) && buffer->session->n_encoders > 1))
+		if (!encoder || (only && encoder != only) || buffer->session->shared)
 			return NULL;
 		only = encoder;
 	}

@@ -120,7 +120,8 @@ static struct buffer *next_buffer(struct rvt_session *session, bool stamps, uint
 /*
  * Buffers take turns from message to message: a message tells of what ran since the one before it,
  * so when the buffer with the oldest message goes on, a thread that moved from cpu to cpu is seen
- * in the order in which it ran. Where messages have no time, from record to record.
+ * in the order in which it ran; so are harts that share a buffer. Where messages have no time, from
+ * record to record.
  */
 static int run_merged(struct rvt_session *session)
 {
@@ -131,7 +132,8 @@ static int run_merged(struct rvt_session *session)
 
 	while (err >= 0 && (buffer = next_buffer(session, stamps, &others)))
 		do
-			err = rvt_buffer_step(buffer, stamps && others != UINT64_MAX);
+			err = rvt_buffer_step(buffer, stamps &&
+					      (others != UINT64_MAX || session->shared));
 		while (err == 1 && others != UINT64_MAX && buffer->record < buffer->n_records &&
 		       progress(buffer, stamps) <= others);
 	return err;
@@ -207,6 +209,16 @@ static int run(struct rvt_session *session)
 	return err == 1 ? 0 : err;
 }
 
+/* Whether a buffer may have the trace of several encoders. */
+static bool shares_sinks(const struct rvt_session *session)
+{
+	bool named = false;
+
+	for (size_t i = 0; i < session->n_encoders; i++)
+		named |= encoder_is_named(&session->encoders[i]);
+	return named && session->n_encoders > 1;
+}
+
 int rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *from)
 {
 	const char *warning = session->source->warning ? session->source->warning(session) : NULL;
@@ -218,6 +230,7 @@ int rvt_session_prepare(struct rvt_session *session, const struct rvt_session_si
 	for (size_t i = 0; i < session->n_buffers; i++)
 		session->buffers[i].ctx = sink->ctx;
 	forget_stats(session);
+	session->shared = shares_sinks(session);
 	if (warning && sink->warning)
 		sink->warning(sink->ctx, warning);
 	if (session->bad_code && sink->warning)

@@ -158,6 +158,7 @@ struct rvt_session {
 	char *meta;
 	struct encoder *encoders;
 	size_t n_encoders;
+	bool shared;		/* a buffer may have the trace of several of them */
 	uint32_t pmu_type;
 	bool has_pmu_type;
 	bool is_ctr;		/* no encoders: samples of Control Transfer Records */
