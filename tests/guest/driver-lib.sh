@@ -20,6 +20,25 @@ quiet()
 	return 1
 }
 
+# races_of_driver: the reports of KCSAN on the console in which the driver has a part. Others are the
+# kernel's own: it has some that are known and do no harm.
+races_of_driver()
+{
+	awk '{ sub(/\r$/, "") }
+		/BUG: KCSAN/ { report = ""; inside = 1 }
+		inside { report = report $0 "\n" }
+		inside && /======/ { if (report ~ /rvtrace|riscv_ctr/) printf "%s", report; inside = 0 }' "$dir/console"
+}
+
+# no_races NAME: KCSAN was at work, and found nothing of the driver.
+no_races()
+{
+	grep -q 'kcsan: selftest: 3/3 tests passed' "$dir/console" || { echo "KCSAN is not at work"; return 1; }
+	grep -c 'BUG: KCSAN' "$dir/console" | sed 's/$/ reports of the whole kernel/'
+	races_of_driver >"$dir/races"
+	[ ! -s "$dir/races" ] || { head -n 120 "$dir/races"; return 1; }
+}
+
 # Shell text for the guest. The shared folder does not outlive that the machine sleeps: it is away
 # meanwhile.
 # shellcheck disable=SC2016

@@ -5,7 +5,8 @@
  * Reads `perf-rvtrace script --raw-pc` from standard input (CPU TID PRV PC per retired
  * instruction, '#' lines at gaps, starts and stops) and the truth files DIR/truth.N, and compares
  * them instruction by instruction: address, privilege and, where the truth knows it, thread (a TID
- * of "-" is not compared: a recording without context leaves in scontext what was there).
+ * of "-" is not compared: a recording without context leaves in scontext what was there). Memory
+ * does not grow with them, but with --lossy.
  *
  * It knows nothing of the library that decodes; of the library it uses the truth reader alone.
  */
@@ -21,6 +22,7 @@
 
 #define MAX_HARTS 64
 #define SURROUNDINGS 8
+#define FORGET (1u << 18)	/* instructions at once */
 #define ANY_TID -2
 
 struct insn {
@@ -34,9 +36,17 @@ struct insn_list {
 	size_t n;
 };
 
-/* The truth of one hart, filtered to what the recording should hold. */
+/*
+ * The truth of one hart, filtered to what the recording should hold. It is read as far as it is
+ * compared: a part of it is in memory, but all with --lossy.
+ */
 struct hart {
+	struct rvt_truth_reader *reader;	/* NULL: all was read */
+	bool on;
+	uint8_t prv;
+	int64_t tid;
 	struct insn_list truth;
+	uint64_t forgotten;	/* instructions before those in .truth */
 	size_t pos;		/* everything before is accounted for */
 	bool seen_on;
 };
@@ -75,11 +85,12 @@ static bool wanted_tid(int64_t tid)
 	return false;
 }
 
-static bool wanted(const struct hart *hart, bool on, uint8_t prv, int64_t tid)
+/* What is executed now. */
+static bool wanted(const struct hart *hart)
 {
 	if (by_task)
-		return hart->seen_on && prv == 0 && wanted_tid(tid);
-	return on;
+		return hart->seen_on && hart->prv == 0 && wanted_tid(hart->tid);
+	return hart->on;
 }
 
 /* 14 bits; all ones are an id that does not fit. */
@@ -88,54 +99,78 @@ static int64_t hcontext_tid(uint64_t hcontext)
 	return hcontext == (1u << 14) - 1 ? -1 : (int64_t)hcontext;
 }
 
-static void load(struct hart *hart, const char *path)
+static void open_truth(struct hart *hart, const char *path)
+{
+	unsigned int number;
+	int ret = rvt_truth_open(path, &hart->reader, &number);
+
+	if (!ret || ret == -ENOENT)
+		return;
+	fprintf(stderr, "rvt-truth-diff: %s: %s\n", path, strerror(-ret));
+	exit(2);
+}
+
+/* Takes in one record of the truth. False: it has ended. */
+static bool read_record(struct hart *hart)
 {
 	struct rvt_truth_record rec;
-	struct rvt_truth_reader *reader;
-	unsigned int number;
-	bool on = false;
-	uint8_t prv = 3;
-	int64_t tid = -1;
-	int ret = rvt_truth_open(path, &reader, &number);
+	int ret = hart->reader ? rvt_truth_next(hart->reader, &rec) : 0;
+	uint64_t pc;
 
-	if (ret == -ENOENT)
-		return;
-	if (ret) {
-		fprintf(stderr, "rvt-truth-diff: %s: %s\n", path, strerror(-ret));
-		exit(2);
-	}
-	while ((ret = rvt_truth_next(reader, &rec)) == 1) {
-		uint64_t pc = rec.pc;
-
-		switch (rec.type) {
-		case RVT_TRUTH_STATE:
-			prv = rec.prv;
-			tid = by_hcontext ? hcontext_tid(rec.hcontext) : (int64_t)rec.scontext;
-			break;
-		case RVT_TRUTH_ON:
-			on = true;
-			hart->seen_on = true;
-			break;
-		case RVT_TRUTH_OFF:
-			on = false;
-			break;
-		case RVT_TRUTH_INSNS:
-			if (!wanted(hart, on, prv, tid))
-				break;
-			for (uint32_t i = 0; i < rec.count; i++) {
-				push(&hart->truth, pc, tid, prv);
-				pc += 2 * rec.halfwords[i];
-			}
-			break;
-		default:
-			break;
-		}
-	}
 	if (ret < 0) {
-		fprintf(stderr, "rvt-truth-diff: %s: damaged or incomplete truth file\n", path);
+		fprintf(stderr, "rvt-truth-diff: %s/truth.%zu: damaged or incomplete truth file\n", dir,
+			(size_t)(hart - harts));
 		exit(2);
 	}
-	rvt_truth_reader_close(reader);
+	if (!ret) {
+		rvt_truth_reader_close(hart->reader);
+		hart->reader = NULL;
+		return false;
+	}
+	switch (rec.type) {
+	case RVT_TRUTH_STATE:
+		hart->prv = rec.prv;
+		hart->tid = by_hcontext ? hcontext_tid(rec.hcontext) : (int64_t)rec.scontext;
+		break;
+	case RVT_TRUTH_ON:
+		hart->on = true;
+		hart->seen_on = true;
+		break;
+	case RVT_TRUTH_OFF:
+		hart->on = false;
+		break;
+	case RVT_TRUTH_INSNS:
+		if (!wanted(hart))
+			break;
+		pc = rec.pc;
+		for (uint32_t i = 0; i < rec.count; i++) {
+			push(&hart->truth, pc, hart->tid, hart->prv);
+			pc += 2 * rec.halfwords[i];
+		}
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+/* What is accounted for need not be in memory, but for what a difference shows around it. */
+static void forget(struct hart *hart)
+{
+	size_t n = hart->pos - SURROUNDINGS;
+
+	hart->truth.n -= n;
+	memmove(hart->truth.at, hart->truth.at + n, hart->truth.n * sizeof(*hart->truth.at));
+	hart->pos = SURROUNDINGS;
+	hart->forgotten += n;
+}
+
+/* Whether there is an instruction @at, which is one of those in memory or behind them. */
+static bool has_truth(struct hart *hart, size_t at)
+{
+	while (at >= hart->truth.n && read_record(hart))
+		;
+	return at < hart->truth.n;
 }
 
 /*
@@ -150,14 +185,14 @@ static bool same(const struct insn *decoded, const struct insn *truth)
 		decoded->tid == truth->tid);
 }
 
-static void show(const char *what, const struct insn_list *list, size_t at)
+static void show(const char *what, const struct insn_list *list, uint64_t before, size_t at)
 {
 	size_t i = at > SURROUNDINGS ? at - SURROUNDINGS : 0;
 
 	printf("%s:\n", what);
 	for (; i < at + SURROUNDINGS && i < list->n; i++)
-		printf("  %c %10zu  pc %016" PRIx64 "  prv %u  tid %" PRId64 "\n",
-		       i == at ? '>' : ' ', i,
+		printf("  %c %10" PRIu64 "  pc %016" PRIx64 "  prv %u  tid %" PRId64 "\n",
+		       i == at ? '>' : ' ', before + i,
 		       list->at[i].pc, list->at[i].prv, list->at[i].tid);
 	if (at >= list->n)
 		printf("  > (end)\n");
@@ -167,8 +202,10 @@ static void differ(unsigned int cpu, const struct insn_list *segment, size_t i, 
 {
 	printf("FIRST DIFFERENCE: cpu %u, instruction %zu of a decoded segment of %zu\n", cpu, i,
 	       segment->n);
-	show("decoded", segment, i);
-	show("truth", &harts[cpu].truth, truth_at);
+	show("decoded", segment, 0, i);
+	/* what comes next is shown, too */
+	has_truth(&harts[cpu], truth_at + SURROUNDINGS);
+	show("truth", &harts[cpu].truth, harts[cpu].forgotten, truth_at);
 	exit(1);
 }
 
@@ -178,9 +215,11 @@ static void check_exact(unsigned int cpu, const struct insn_list *segment)
 	struct hart *hart = &harts[cpu];
 
 	for (size_t i = 0; i < segment->n; i++, hart->pos++)
-		if (hart->pos >= hart->truth.n ||
+		if (!has_truth(hart, hart->pos) ||
 		    !same(&segment->at[i], &hart->truth.at[hart->pos]))
 			differ(cpu, segment, i, hart->pos);
+	if (hart->pos >= FORGET)
+		forget(hart);
 }
 
 static size_t match_length(const struct hart *hart, size_t at, const struct insn_list *segment)
@@ -291,7 +330,7 @@ static void compare(FILE *in)
 		}
 		line_cpu = parse_line(line, &insn);
 		/* Long segments are checked in pieces; a lossy one must stay whole to be found. */
-		if (line_cpu != cpu || (!lossy && segment.n == 1 << 20))
+		if (line_cpu != cpu || (!lossy && segment.n == FORGET))
 			end_segment(cpu, &segment);
 		cpu = line_cpu;
 		push(&segment, insn.pc, insn.tid, insn.prv);
@@ -306,7 +345,7 @@ static void check_complete(void)
 	struct insn_list none = { 0 };
 
 	for (unsigned int i = 0; i < n_harts && !lossy; i++)
-		if (harts[i].pos != harts[i].truth.n)
+		if (has_truth(&harts[i], harts[i].pos))
 			differ(i, &none, 0, harts[i].pos);
 }
 
@@ -367,7 +406,10 @@ int main(int argc, char **argv)
 	dir = argv[optind];
 	for (n_harts = 0; n_harts < MAX_HARTS; n_harts++) {
 		snprintf(path, sizeof(path), "%s/truth.%u", dir, n_harts);
-		load(&harts[n_harts], path);
+		harts[n_harts] = (struct hart){ .prv = 3, .tid = -1 };
+		open_truth(&harts[n_harts], path);
+		while (lossy && read_record(&harts[n_harts]))
+			;
 	}
 	compare(stdin);
 	check_complete();

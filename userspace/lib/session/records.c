@@ -58,8 +58,10 @@ struct buffer *rvt_session_aux_buffer(struct rvt_session *session, const struct 
 	const struct buffer_key thread = { .cpu = -1, .tid = aux->tid };
 	struct buffer *buffer = NULL;
 
+	/* not that of another cpu, whose buffer is behind the end of what there is of the file */
 	if (session->n_buffers == 1)
-		return session->buffers;
+		return aux->cpu < 0 || session->buffers->cpu < 0 ||
+		       aux->cpu == session->buffers->cpu ? session->buffers : NULL;
 	if (aux->cpu >= 0)
 		buffer = find_buffer(session, &session->owner_tree, &cpu, compare_owners);
 	return buffer ? buffer :

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# The driver in a kernel that looks for races of data (KCSAN): no access of the driver's races with
+# another. The kernel is built once, which takes about 14 minutes of a processor, and kept in the
+# cache. PARTS="selftests stress" runs these parts only.
+. "$(dirname "$0")/../lib.sh"
+
+"$LAB" debug-kernel kcsan >"$TOP/build/guest/kcsan-kernel.log" 2>&1 ||
+	skip_all "no kernel with KCSAN: $(tail -n 1 "$TOP/build/guest/kcsan-kernel.log")"
+. "$(dirname "$0")/../driver-lib.sh"
+check "the driver is built for it" make -s -C "$TOP" build/driver/kcsan/rvtrace.ko
+
+# part NAME: it is to be run.
+part()
+{
+	[[ " ${PARTS:-selftests stress shared} " == *" $1 "* ]]
+}
+
+# So many reports of the driver as if it had been one: the search finds them.
+found_race()
+{
+	dir=$(mktemp -d)
+	printf '%s\r\n' '[1] ======' '[1] BUG: KCSAN: data-race in a / b' '[1]  a+0x1/0x2 [rvtrace]' '[1] ======' \
+		'[2] BUG: KCSAN: data-race in c / d' '[2]  c+0x1/0x2' '[2] ======' >"$dir/console"
+	is "a report of the driver is found, another is not" "2" "$(races_of_driver | grep -c '\[1\].*data-race\|rvtrace')"
+	is "and it is whole" "3" "$(races_of_driver | wc -l)"
+	rm -r "$dir"
+}
+found_race
+
+GUEST_TIMEOUT=${GUEST_TIMEOUT:-2400}
+# What KCSAN says is looked at in no_races.
+expected='BUG: KCSAN'
+lab_options='--append iomem=relaxed'
+selftest_before="export RVTRACE_TRIGGER_REGISTER=0xe00 RVTRACE_CYCLES=${RVTRACE_CYCLES:-300}"
+if part selftests; then
+	selftests selftests kcsan user-io=on basic modes switches filters safety life
+	check "selftests: no races of the driver" no_races
+fi
+if part stress; then
+	selftests stress kcsan user-io=on stress
+	check "stress: no races of the driver" no_races
+fi
+if part shared; then
+	hook_options='--topology funnel'
+	selftests shared kcsan topology=funnel shared
+	check "shared: no races of the driver" no_races
+fi
+rm -rf "$guest_bin"
+done_testing

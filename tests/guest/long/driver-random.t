@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# Processes do with the PMU what they may and may not, at random, as root and as nobody: in the stock
+# kernel, in the kernel that checks itself and in the one that looks for races, where those are
+# built. RVTRACE_SECONDS: how long in each of three rounds; RVTRACE_SEED; KERNELS="debug kcsan".
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../driver-lib.sh"
+
+seconds=${RVTRACE_SECONDS:-120}
+GUEST_TIMEOUT=${GUEST_TIMEOUT:-$((6 * seconds + 1200))}
+keep_truth=
+# What the driver says of events that it refuses is no complaint. KCSAN's reports are looked at below.
+expected='BUG: KCSAN'
+selftest_before="export RVTRACE_SECONDS=$seconds RVTRACE_SEED=${RVTRACE_SEED:-$(date +%j)}"
+for kernel in ${KERNELS:-testing debug kcsan}; do
+	case $kernel in
+	debug | kcsan)
+		"$LAB" path kernel-$kernel >/dev/null 2>&1 ||
+			{ skip "$kernel" "not built: tools/lab/lab debug-kernel $kernel"; continue; }
+		check "the driver is built for $kernel" make -s -C "$TOP" build/driver/$kernel/rvtrace.ko
+		;;
+	esac
+	lab_options='--append kmemleak=off --smp 4'
+	selftests $kernel $kernel '' random
+	grep -h '^ok\|^not ok' "$dir/share/random.tap" | sed 's/^/# /'
+	[ $kernel != kcsan ] || check "kcsan: no races of the driver" no_races
+done
+rm -rf "$guest_bin"
+done_testing
