@@ -106,9 +106,9 @@ bool rvt_stream_slice_extended(const struct rvt_stream *stream);
  */
 ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, size_t len);
 /*
- * rvt_stream_message - how many of @bytes make one message, if one begins there: for callers that
- * must look after each. Any number is good for rvt_stream_feed(); it is at least 1 unless @len is
- * 0.
+ * rvt_stream_message - how many of @bytes make one message, if one begins there, or are idle: for
+ * callers that must look after each. Any number is good for rvt_stream_feed(); it is at least 1
+ * unless @len is 0.
  */
 size_t rvt_stream_message(const struct rvt_params *params, const void *bytes, size_t len);
 /* End of data: a partial message is reported, flows are flushed. */

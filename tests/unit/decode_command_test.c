@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -473,6 +474,45 @@ static void test_jobs(void **state)
 	free(alone);
 }
 
+/* Seconds that the processor spent on children so far. */
+static double spent(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_CHILDREN, &usage);
+	return usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6;
+}
+
+/*
+ * Decodes messages and @len idle bytes behind them, where flow goes on: no synchronisation follows.
+ * Returns the seconds that takes.
+ */
+static double decode_idle(size_t len)
+{
+	uint8_t *dump = malloc(len + 4096);
+	size_t used = assemble(HTM, ONE, dump, 0) - 6;
+	double before;
+
+	memset(dump + used, 0xff, len);
+	write_file("idle", dump, used + len);
+	free(dump);
+	before = spent();
+	decode(COMMON "--jobs 2 idle");
+	return spent() - before;
+}
+
+/* Idle trace behind flow takes as long as any: ten times as much of it ten times as long. */
+static void test_idle(void **state)
+{
+	double one, ten;
+
+	(void)state;
+	one = decode_idle(1 << 20);
+	ten = decode_idle(10 << 20);
+	if (ten > 12 * one + 0.2 || ten > 2)
+		fail_msg("1 MiB takes %.2f s, 10 MiB %.2f s", one, ten);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -488,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_arguments),
 		cmocka_unit_test(test_parameter_values),
 		cmocka_unit_test(test_jobs),
+		cmocka_unit_test(test_idle),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

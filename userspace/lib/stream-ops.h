@@ -29,7 +29,8 @@ struct rvt_protocol_ops {
 	bool (*slice_carries)(const struct rvt_stream *stream);
 	ssize_t (*boundary)(const struct rvt_params *params, const void *bytes, size_t len);
 	/*
-	 * Returns how many of the bytes are one message, if one begins there; at least 1. @len > 0.
+	 * Returns how many of the bytes are one message, if one begins there, or idle; at least 1.
+	 * @len > 0.
 	 */
 	size_t (*message)(const struct rvt_params *params, const uint8_t *bytes, size_t len);
 	/* Brings .stats up to date before they are read; may be NULL. */

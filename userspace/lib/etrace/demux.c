@@ -241,6 +241,10 @@ static int drain(struct etrace_stream *s)
 			ret = on_damage(s);
 			break;
 		case RVT_ETRACE_READ_MORE:
+			/* nothing is left for this part to wait for */
+			s->part.done = s->part.from && !s->part.n_active &&
+				       s->frames.pos_offset >= s->part.to &&
+				       !s->frames.carry_len && !s->frames.hunting;
 			return 0;
 		}
 	}
@@ -342,6 +346,7 @@ static int part(struct rvt_stream *stream, uint64_t from, uint64_t to)
 
 	s->part.from = from;
 	s->part.to = to;
+	s->part.done = false;
 	return 0;
 }
 
@@ -378,11 +383,14 @@ static ssize_t boundary(const struct rvt_params *params, const void *bytes, size
 	return found;
 }
 
+/* Or all that is idle. */
 static size_t piece(const struct rvt_params *params, const uint8_t *bytes, size_t len)
 {
-	size_t n = rvt_etrace_frame_bytes(params, bytes[0]);
+	size_t n = rvt_etrace_frame_bytes(params, bytes[0]), nulls = 0;
 
-	return n < len ? n : len;
+	while (nulls < len && rvt_etrace_is_null(bytes[nulls]))
+		nulls++;
+	return nulls ? nulls : n < len ? n : len;
 }
 
 static void update_stats(struct rvt_stream *stream)

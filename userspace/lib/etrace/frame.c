@@ -2,7 +2,6 @@
 #include <string.h>
 #include <etrace/frame.h>
 
-#define LENGTH_BITS 0x1f
 #define EXTEND 0x80
 
 void rvt_etrace_frames_init(struct rvt_etrace_frames *frames, const struct rvt_params *params,
@@ -26,23 +25,18 @@ void rvt_etrace_frames_feed(struct rvt_etrace_frames *frames, const void *bytes,
 	frames->pos_offset = offset;
 }
 
-static bool is_null(uint8_t header)
-{
-	return !(header & LENGTH_BITS);
-}
-
 static unsigned int frame_length(const struct rvt_etrace_frames *frames, uint8_t header)
 {
 	return 1 + frames->src_bytes + (header & EXTEND ? frames->timestamp_bytes : 0) +
-	       (header & LENGTH_BITS);
+	       (header & RVT_ETRACE_LENGTH_BITS);
 }
 
 unsigned int rvt_etrace_frame_bytes(const struct rvt_params *params, uint8_t header)
 {
-	if (is_null(header))
+	if (rvt_etrace_is_null(header))
 		return 1;
 	return 1 + rvt_etrace_src_bytes(params) + (header & EXTEND ? params->timestamp_bytes : 0) +
-	       (header & LENGTH_BITS);
+	       (header & RVT_ETRACE_LENGTH_BITS);
 }
 
 static bool bad_header(const struct rvt_etrace_frames *frames, uint8_t header)
@@ -101,7 +95,7 @@ static enum verdict try_chain(const struct rvt_etrace_frames *frames, unsigned i
 		uint8_t header = frames->carry[pos];
 		unsigned int len = frame_length(frames, header);
 
-		if (is_null(header)) {
+		if (rvt_etrace_is_null(header)) {
 			nulls++, pos++;
 			continue;
 		}
@@ -134,7 +128,7 @@ static unsigned int spare_nulls(const struct rvt_etrace_frames *frames)
 {
 	unsigned int n = 0;
 
-	while (n < frames->carry_len && is_null(frames->carry[n]))
+	while (n < frames->carry_len && rvt_etrace_is_null(frames->carry[n]))
 		n++;
 	return n > frames->null_run + 1 ? n - frames->null_run - 1 : 0;
 }
@@ -214,12 +208,12 @@ static enum rvt_etrace_read report_hunt(struct rvt_etrace_frames *frames)
 ssize_t rvt_etrace_frames_boundary(const struct rvt_etrace_frames *frames, const uint8_t *bytes,
 				   size_t len, unsigned int sure)
 {
-	const uint64_t any = (UINT64_C(1) << frame_length(frames, EXTEND | LENGTH_BITS)) - 1;
+	const uint64_t any = (UINT64_C(1) << frame_length(frames, EXTEND | RVT_ETRACE_LENGTH_BITS)) - 1;
 	uint64_t chains = any;
 	unsigned int alone = 0;
 
 	for (size_t pos = 0; pos < len; pos++, chains = chains >> 1 ?: any) {
-		unsigned int n = is_null(bytes[pos]) ? 1 : frame_length(frames, bytes[pos]);
+		unsigned int n = rvt_etrace_is_null(bytes[pos]) ? 1 : frame_length(frames, bytes[pos]);
 
 		if (!(chains & 1))
 			continue;
@@ -253,7 +247,7 @@ static enum rvt_etrace_read next_carried(struct rvt_etrace_frames *frames)
 	uint8_t header = frames->carry[0];
 	unsigned int len = frame_length(frames, header);
 
-	if (is_null(header)) {
+	if (rvt_etrace_is_null(header)) {
 		frames->idle_bytes++;
 		drop_carry(frames, 1);
 		return RVT_ETRACE_READ_MORE;
@@ -273,7 +267,7 @@ static enum rvt_etrace_read next_direct(struct rvt_etrace_frames *frames)
 	const uint8_t *bytes = frames->pos;
 	unsigned int len;
 
-	while (bytes < frames->end && is_null(*bytes))
+	while (bytes < frames->end && rvt_etrace_is_null(*bytes))
 		bytes++;
 	frames->idle_bytes += bytes - frames->pos;
 	frames->pos_offset += bytes - frames->pos;

@@ -9,6 +9,14 @@
 #include <sys/types.h>
 #include <etrace/packet.h>
 
+#define RVT_ETRACE_LENGTH_BITS 0x1f	/* of a header */
+
+/* A null packet: idle. */
+static inline bool rvt_etrace_is_null(uint8_t header)
+{
+	return !(header & RVT_ETRACE_LENGTH_BITS);
+}
+
 enum rvt_etrace_read {
 	RVT_ETRACE_READ_MORE,	/* input is used up (a partial frame is kept) */
 	RVT_ETRACE_READ_FRAME,	/* .bytes, .len_bytes, .offset */

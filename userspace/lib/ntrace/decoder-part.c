@@ -88,6 +88,13 @@ void rvt_ntrace_part_untold(struct rvt_ntrace_decoder *d, uint64_t offset)
 	d->stream.unsure |= d->n_sources > 1 && (d->part_from || offset >= d->part_to);
 }
 
+void rvt_ntrace_part_end(struct rvt_ntrace_decoder *d)
+{
+	/* The first part also tells whether data begins inside a message, when one comes. */
+	d->done |= d->part_from && !d->n_active && d->reader.offset >= d->part_to &&
+		   !d->reader.carry_len && !d->reader.hunting;
+}
+
 void rvt_ntrace_part_lost(struct rvt_ntrace_decoder *d, uint64_t offset)
 {
 	if (offset >= d->part_to) {

@@ -206,6 +206,8 @@ bool rvt_ntrace_part_begun(struct rvt_ntrace_decoder *d);
  * may have had in another part.
  */
 void rvt_ntrace_part_untold(struct rvt_ntrace_decoder *d, uint64_t offset);
+/* All that was fed is decoded: nothing may be left for this part to wait for. */
+void rvt_ntrace_part_end(struct rvt_ntrace_decoder *d);
 /* Data is missing before @offset: no part needs anything from before it. */
 void rvt_ntrace_part_lost(struct rvt_ntrace_decoder *d, uint64_t offset);
 /* Whether what lies at @offset is counted by this part. */

@@ -529,6 +529,7 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 			break;
 		switch (rvt_ntrace_reader_next(&d->reader, &msg)) {
 		case RVT_NTRACE_READ_MORE:
+			rvt_ntrace_part_end(d);
 			return 0;
 		case RVT_NTRACE_READ_MESSAGE:
 			rvt_ntrace_memo_begin(d, &msg);
@@ -634,11 +635,15 @@ static ssize_t decoder_boundary(const struct rvt_params *params, const void *byt
 	return -1;
 }
 
+/* Or all that is idle. */
 static size_t decoder_piece(const struct rvt_params *params, const uint8_t *bytes, size_t len)
 {
 	ssize_t at = decoder_boundary(params, bytes, len);
+	size_t idle = 0;
 
-	return at > 0 ? (size_t)at : len;
+	while (idle < len && bytes[idle] == RVT_NTRACE_IDLE)
+		idle++;
+	return idle ? idle : at > 0 ? (size_t)at : len;
 }
 
 static void decoder_update_stats(struct rvt_stream *stream)

@@ -60,6 +60,8 @@ enum {
 	RVT_NTRACE_LAYOUTS
 };
 
+#define RVT_NTRACE_IDLE 0xff	/* a byte between messages */
+
 struct rvt_ntrace_reader {
 	/* for the user to read */
 	uint64_t idle_bytes;

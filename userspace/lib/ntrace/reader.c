@@ -9,7 +9,6 @@
 
 #include <ntrace/message.h>
 
-#define IDLE 0xff
 #define MSEO_END 3
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -415,7 +414,7 @@ static void skip_idle(struct rvt_ntrace_reader *reader)
 
 	while (end - pos >= 8 && load(pos, 8) == UINT64_MAX)
 		pos += 8;
-	while (pos < end && *pos == IDLE)
+	while (pos < end && *pos == RVT_NTRACE_IDLE)
 		pos++;
 	reader->idle_bytes += pos - reader->pos;
 	advance(reader, pos - reader->pos);
@@ -551,7 +550,7 @@ enum rvt_ntrace_read rvt_ntrace_reader_next(struct rvt_ntrace_reader *reader,
 		if (unlikely(reader->carry_len)) {
 			read = read_carry(reader, msg);
 		} else {
-			if (reader->pos < reader->end && *reader->pos == IDLE) {
+			if (reader->pos < reader->end && *reader->pos == RVT_NTRACE_IDLE) {
 				skip_idle(reader);
 				/* idle or the last byte of a message: one begins behind it */
 				reader->tentative = false;

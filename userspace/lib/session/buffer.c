@@ -349,11 +349,11 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 		len = chunk->offset + chunk->len - offset;
 	if (counted(buffer, offset, len))
 		len = counted(buffer, offset, len);
+	if (len > max_feed(buffer))
+		len = max_feed(buffer);
 	if (one_message)
 		len = rvt_stream_message(&decoder->encoder->params,
 					 bytes + (offset - chunk->offset), len);
-	if (len > max_feed(buffer))
-		len = max_feed(buffer);
 	buffer->stats->session.trace_bytes += counted(buffer, offset, len);
 	buffer->done += len;
 	err = rvt_stream_feed(decoder->stream, bytes + (offset - chunk->offset), len, offset);
