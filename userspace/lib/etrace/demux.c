@@ -201,8 +201,8 @@ static bool tells(struct etrace_stream *s, uint64_t offset)
 	if (!s->part.from && offset < s->part.to)
 		return true;
 	s->base.unsure |= s->n_sources > 1;
-	s->base.silent |= !s->part.began;
-	return s->part.began && !s->part.ended;
+	s->base.silent |= s->part.from && !s->part.began;
+	return (!s->part.from || s->part.began) && !s->part.ended;
 }
 
 /* Damage that no source was told of is one of the stream. */
