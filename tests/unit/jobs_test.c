@@ -103,6 +103,27 @@ static char *print(const char *view, unsigned int bytes, unsigned int jobs, bool
 	return sorted;
 }
 
+/* @format says what printed @more. */
+__attribute__((format(printf, 3, 4)))
+static void fail_differing(const char *one, const char *more, const char *format, ...)
+{
+	size_t line = 0, from = 0;
+	va_list args;
+
+	va_start(args, format);
+	vprint_error(format, args);
+	va_end(args);
+	for (size_t i = 0; one[i] && one[i] == more[i]; i++) {
+		if (one[i] != '\n')
+			continue;
+		line++;
+		from = i + 1;
+	}
+	fail_msg("\nline %zu is '%.*s', not '%.*s'", line + 1,
+		 (int)strcspn(more + from, "\n"), more + from, (int)strcspn(one + from, "\n"),
+		 one + from);
+}
+
 /*
  * Prints @view by several numbers of jobs, which must not differ, or only in how lines of several
  * sources mix. Returns how many bytes that is.
@@ -117,8 +138,8 @@ static size_t check_view(const char *view, unsigned int bytes, bool by_source, u
 		char *more = print(view, bytes, jobs[i], by_source);
 
 		if (strcmp(one, more))
-			fail_msg("seed %lu: SMALL_SLICES=%u %s --jobs %u", (long)seed, bytes, view,
-				 jobs[i]);
+			fail_differing(one, more, "seed %lu: SMALL_SLICES=%u %s --jobs %u",
+				       (long)seed, bytes, view, jobs[i]);
 		free(more);
 	}
 	free(one);
