@@ -198,6 +198,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	compare("jobs: gaps", other.flow.gaps, stats.flow.gaps);
 	compare("jobs: errors", other.stream.errors, stats.stream.errors);
 	compare("jobs: messages", other.stream.messages, stats.stream.messages);
-	compare("jobs: bytes", other.trace_bytes, stats.session.trace_bytes);
+	compare("jobs: bytes", other.session.trace_bytes, stats.session.trace_bytes);
 	return 0;
 }
