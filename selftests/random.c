@@ -2,7 +2,9 @@
 /*
  * The module's own door: processes that open, map, filter, enable, pause, redirect, read, fork, exec,
  * move, take harts away and close, at random by seed, as root and as nobody. Nothing may come of it
- * but errors; afterwards all is as it was. RVTRACE_SEED: the first seed; RVTRACE_SECONDS: how long.
+ * but errors; afterwards all is as it was. RVTRACE_SEED: the first seed; RVTRACE_SECONDS: how long;
+ * RVTRACE_HOTPLUG=0: all harts stay; RVTRACE_CONTROL=1: no event is the PMU's, to see whether it is
+ * the kernel that fails, or the emulator.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -34,13 +36,14 @@ struct event {
 	int fd;			/* -1: none */
 	void *data, *aux;
 	size_t data_bytes, aux_bytes;
+	bool writable;		/* .data */
 };
 
 static struct event events[EVENTS];
 static pid_t children[CHILDREN];
 static uint64_t state;
 static unsigned int cpus;
-static bool is_root;
+static bool is_root, hotplug, control;
 static unsigned long done, failed;
 
 static uint32_t any(uint32_t below)
@@ -120,7 +123,7 @@ static void open_event(void)
 	if (!any(8))
 		attr.config2 = any(4) ? any(8) : (uint64_t)getpid() << 32;
 	/* an ordinary event, to group with or to be redirected to */
-	if (!any(6)) {
+	if (control || !any(6)) {
 		attr.type = PERF_TYPE_SOFTWARE;
 		attr.config = PERF_COUNT_SW_DUMMY;
 	}
@@ -151,8 +154,9 @@ static void map_event(void)
 		note(p == MAP_FAILED ? -1 : 0);
 		event->data = p == MAP_FAILED ? NULL : p;
 		event->data_bytes = bytes;
+		event->writable = prot & PROT_WRITE;
 	} else if (!event->aux) {
-		if (prot & PROT_WRITE) {
+		if (event->writable) {
 			head->aux_offset = event->data_bytes;
 			head->aux_size = bytes;
 		}
@@ -244,7 +248,7 @@ static void read_event(void)
 
 	if (event->fd >= 0 && !any(4))
 		note(read(event->fd, count, sizeof(count)));
-	if (!page || mprotect(page, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE))
+	if (!page || !event->writable)
 		return;
 	__atomic_store_n(&page->data_tail, page->data_head, __ATOMIC_RELEASE);
 	__atomic_store_n(&page->aux_tail, any(16) ? page->aux_head : any(UINT32_MAX),
@@ -268,6 +272,7 @@ static void start_child_of_ours(void)
 		note(children[i]);
 		return;
 	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* what it inherited goes with it, or before */
 	if (life == 0)
 		for (int n = 0; n < EVENTS; n++)
@@ -301,7 +306,7 @@ static void change_hart(void)
 {
 	char path[80];
 
-	if (!is_root || cpus < 2 || any(8))
+	if (!is_root || !hotplug || cpus < 2 || any(8))
 		return;
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", 1 + any(cpus - 1));
 	note(write_line(path, any(2) ? "1" : "0"));
@@ -389,7 +394,7 @@ static void run(const char *who, bool as_nobody, uint64_t seed, unsigned int sec
 	pid_t pids[PROCESSES];
 	int pipes[2], good = 0, status;
 
-	if (pipe(pipes)) {
+	if (pipe2(pipes, O_NONBLOCK)) {
 		tap_check(false, "%s: no pipe", who);
 		return;
 	}
@@ -464,6 +469,8 @@ int main(int argc, char **argv)
 		tap_skip_all("not root");
 	signal(SIGCHLD, SIG_DFL);
 	cpus = (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
+	hotplug = number_of("RVTRACE_HOTPLUG", 1);
+	control = number_of("RVTRACE_CONTROL", 0);
 	tap_plan(6);
 	run("root", false, seed, seconds);
 	all_harts();

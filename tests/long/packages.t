@@ -121,12 +121,37 @@ purged()
 		find / -xdev -name '*rvtrace*' ! -path '/var/log/*' | diff /before -"
 }
 
+# What `make install` of a version before there were packages left is told of when they are installed,
+# and `make uninstall` of this version removes it.
+unpackaged=85daea1
+upgraded()
+{
+	mkdir -p "$dir/build.root/old" "$dir/build.root/debs" || return
+	git -C "$TOP" -c safe.directory='*' archive $unpackaged | tar -x -C "$dir/build.root/old" || return
+	cp "$dir"/build.root/source/build/deb/*.deb "$dir/build.root/debs/" &&
+		rm -f "$dir"/build.root/debs/*-dbgsym_* || return
+	in_root build 'make -C /old -j4 install >/dev/null 2>&1; ldconfig; test -x /usr/local/bin/perf-rvtrace' || return
+	in_root build "$apt_get install --no-install-recommends /debs/*.deb" >"$dir/upgrade" 2>&1 || { tail "$dir/upgrade"; return 1; }
+	grep -q "run 'make uninstall'" "$dir/upgrade" || { cat "$dir/upgrade"; return 1; }
+	in_root build 'make -s -C /source uninstall
+		! find /usr/local -name "*rvtrace*" | grep . || exit 1
+		perf-rvtrace --version && dkms status | grep rvtrace
+		apt-get -qq purge -y perf-rvtrace librvtrace0 librvtrace-dev rvtrace-dkms'
+}
+
 for release in $releases; do
 	check "$release: make deb, from nothing" build "$release" || continue
 	[ "$release" != "${releases%% *}" ] || check "$release: another build gives the same bytes" build_again
 	check "$release: lintian" lintian_is_content
 	check "$release: installed and used" used "$release"
 	check "$release: purged" purged
+	if [ "$release" != "${releases%% *}" ]; then
+		:
+	elif git -C "$TOP" -c safe.directory='*' cat-file -e "$unpackaged^{commit}" 2>/dev/null; then
+		check "$release: packages over 'make install' of a version without packages" upgraded
+	else
+		skip "$release: packages over 'make install'" "the history is not there"
+	fi
 	rm -rf "$dir"/*.root
 done
 done_testing

@@ -11,7 +11,7 @@ GUEST_TIMEOUT=${GUEST_TIMEOUT:-$((6 * seconds + 1200))}
 keep_truth=
 # What the driver says of events that it refuses is no complaint. KCSAN's reports are looked at below.
 expected='BUG: KCSAN'
-selftest_before="export RVTRACE_SECONDS=$seconds RVTRACE_SEED=${RVTRACE_SEED:-$(date +%j)}"
+selftest_before="export RVTRACE_SECONDS=$seconds RVTRACE_HOTPLUG=${RVTRACE_HOTPLUG:-1} RVTRACE_CONTROL=${RVTRACE_CONTROL:-0} RVTRACE_SEED=${RVTRACE_SEED:-$(date +%j)}"
 for kernel in ${KERNELS:-testing debug kcsan}; do
 	case $kernel in
 	debug | kcsan)
