@@ -58,3 +58,13 @@ fuzz:
 	@$(MAKE) --no-print-directory fuzz-programs
 	@tests/fuzz/run $(TIME) $(or $(TARGET),$(FUZZ_TARGETS))
 .PHONY: fuzz
+
+## make fuzz-memory TIME=60  the same with MemorySanitizer: targets that no other library reads anything for
+MEMORY_TARGETS := ntrace ntrace-rc7 etrace etrace-029 etrace-205 params tandem ctr
+fuzz-memory:
+	@tools/setup-host clang libclang-rt-dev
+	@$(MAKE) --no-print-directory fuzz-programs
+	@$(MAKE) --no-print-directory B=$(B)/memory FUZZ_SANITIZE=memory,undefined \
+		$(MEMORY_TARGETS:%=$(B)/memory/fuzz/%)
+	@FUZZ_PROGRAMS=$(B)/memory/fuzz tests/fuzz/run $(TIME) $(or $(TARGET),$(MEMORY_TARGETS))
+.PHONY: fuzz-memory

@@ -457,21 +457,21 @@ const char *rvt_perfdata_string(const struct rvt_perfdata *file, unsigned int bi
 
 size_t rvt_perfdata_build_id(const struct rvt_perfdata *file, const char *name, const uint8_t **id)
 {
-	const struct named_build_id *found = file->build_ids, *end = found + file->n_build_ids;
+	size_t low = 0, high = file->n_build_ids;
 
 	/* the first of that name */
-	while (found < end) {
-		const struct named_build_id *middle = found + (end - found) / 2;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
 
-		if (strcmp(middle->name, name) < 0)
-			found = middle + 1;
+		if (strcmp(file->build_ids[middle].name, name) < 0)
+			low = middle + 1;
 		else
-			end = middle;
+			high = middle;
 	}
-	if (found == file->build_ids + file->n_build_ids || strcmp(found->name, name))
+	if (low == file->n_build_ids || strcmp(file->build_ids[low].name, name))
 		return 0;
-	*id = found->id;
-	return found->len;
+	*id = file->build_ids[low].id;
+	return file->build_ids[low].len;
 }
 
 enum rvt_foreign rvt_perfdata_foreign(const struct rvt_perfdata_record *record, uint32_t *pmu_type,
