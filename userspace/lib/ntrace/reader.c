@@ -397,7 +397,7 @@ static inline enum rvt_ntrace_read parse_message(const struct rvt_ntrace_reader 
 	}
 	parse->used = used;
 	msg->present = present;
-	if (layout->hist && unlikely(!msg->field[layout->hist]) && !what)
+	if (likely(!what) && layout->hist && unlikely(!msg->field[layout->hist]))
 		what = "HIST without stop bit";
 	return unlikely(what) ? damaged(parse, what) : RVT_NTRACE_READ_MESSAGE;
 }
