@@ -218,13 +218,17 @@ static void spoil_guesses(struct trip *t, struct rvt_memos *memos)
 	for (unsigned int i = 0; memos && i < RVT_PREDICTOR_ENTRIES; i++) {
 		uint32_t *slot = &memos->predictor[i], *row = &memos->pair_predictor[i];
 
-		if (*slot && !hart_random(t->hart, 8))
-			*slot = 1 + hart_random(t->hart, memos->n_memos) +
-				hart_random(t->hart, 1 << 15) * RVT_MEMO_ENTRIES;
-		if (*row && !hart_random(t->hart, 8))
-			*row = row_entry(1 + hart_random(t->hart, memos->n_memos),
-					 hart_random(t->hart, sizeof(struct rvt_memo)));
-		else if (*row && hart_random(t->hart, 4))
+		uint32_t number;
+
+		/* one number at a time: their order must not be the compiler's choice */
+		if (*slot && !hart_random(t->hart, 8)) {
+			number = 1 + hart_random(t->hart, memos->n_memos);
+			*slot = number + hart_random(t->hart, 1 << 15) * RVT_MEMO_ENTRIES;
+		}
+		if (*row && !hart_random(t->hart, 8)) {
+			number = 1 + hart_random(t->hart, memos->n_memos);
+			*row = row_entry(number, hart_random(t->hart, sizeof(struct rvt_memo)));
+		} else if (*row && hart_random(t->hart, 4))
 			*row ^= hart_random(t->hart, sizeof(struct rvt_memo));
 	}
 }
@@ -398,9 +402,9 @@ static void damage(struct trip *t)
 {
 	const size_t at = hart_random(t->hart, 2) ? hart_random(t->hart, t->len) :
 			  t->packets[hart_random(t->hart, t->n_packets)];
+	const uint8_t bit = 1u << hart_random(t->hart, 8);
 
-	t->bytes[(2 + hart_random(t->hart, TIMES - 2)) * t->len + at] ^=
-		1u << hart_random(t->hart, 8);
+	t->bytes[(2 + hart_random(t->hart, TIMES - 2)) * t->len + at] ^= bit;
 }
 
 /* What contradicts itself or the program is no memo. */

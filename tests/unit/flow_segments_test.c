@@ -28,7 +28,8 @@ static void test_like(void **state)
 	(void)state;
 	srand(1);
 	for (unsigned int round = 0; round < ROUNDS; round++) {
-		const uint32_t key = rvt_segment_key(rand(), rand() % (RVT_SEGMENT_OUTCOMES + 1));
+		const uint32_t word = rand();
+		const uint32_t key = rvt_segment_key(word, rand() % (RVT_SEGMENT_OUTCOMES + 1));
 		struct rvt_segment *first = NULL;
 		struct rvt_segment_line line;
 		unsigned int like = 0;

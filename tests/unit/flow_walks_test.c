@@ -19,6 +19,28 @@ static int32_t rnd_offset(void)
 	return 2 * ((int32_t)rnd(64) - 32);
 }
 
+/* One number at a time: in which order arguments are evaluated is the compiler's choice. */
+static uint32_t random_jal(void)
+{
+	int32_t offset = rnd_offset();
+
+	return rv_jal(rnd(7), offset);
+}
+
+static uint32_t random_jalr(void)
+{
+	uint32_t rs1 = rnd(7);
+
+	return rv_jalr(rnd(7), rs1, 0);
+}
+
+static uint32_t random_jalr_t1(void)
+{
+	int32_t offset = rnd_offset();
+
+	return rv_jalr(rnd(2), RV_T1, offset + 4);
+}
+
 static void random_program(struct rv_code *code, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -27,13 +49,13 @@ static void random_program(struct rv_code *code, unsigned int n)
 		switch (kind) {
 		case 0 ... 3: rv_put(code, rv_branch(rnd_offset())); break;
 		case 4 ... 5: rv_put(code, rv_c_branch(rnd_offset())); break;
-		case 6: rv_put(code, rv_jal(rnd(7), rnd_offset())); break;
+		case 6: rv_put(code, random_jal()); break;
 		case 7: rv_put(code, rv_c_j(rnd_offset())); break;
-		case 8: rv_put(code, rv_jalr(rnd(7), rnd(7), 0)); break;
+		case 8: rv_put(code, random_jalr()); break;
 		case 9: rv_put(code, rv_c_jr(RV_RA)); break;
 		case 10:
 			rv_put(code, rv_auipc(RV_T1, 0));
-			rv_put(code, rv_jalr(rnd(2), RV_T1, rnd_offset() + 4));
+			rv_put(code, random_jalr_t1());
 			break;
 		case 11: rv_put(code, rnd(4) ? RV_NOP : RV_ECALL); break;
 		case 12: rv_put(code, rnd(4) ? RV_C_NOP : RV_SRET); break;
@@ -72,7 +94,9 @@ static struct rvt_order random_order(const struct rv_code *code)
 
 	o.flags = random_flags();
 	o.n_outcomes = rnd(3) ? rnd(12) : rnd(65);
-	o.outcomes = (uint64_t)rnd(1 << 30) << 33 | (uint64_t)rnd(1 << 30) << 3 | rnd(8);
+	o.outcomes = rnd(1 << 30);
+	o.outcomes = o.outcomes << 30 | rnd(1 << 30);
+	o.outcomes = o.outcomes << 3 | rnd(8);
 	if (rnd(3))
 		o.max_halfwords = rnd(rnd(2) ? 20 : 200);
 	else
@@ -204,8 +228,10 @@ static void test_replay(void **state)
 		flags &= program % 2 ? ~RVT_RUN_STOP_RETURN : ~RVT_RUN_ALL_JUMPS;
 		for (int i = 0; i < 4; i++)
 			pcs[i] = a->code.base + 2 * rnd((a->code.pc - a->code.base) / 2);
-		for (int i = 0; i < 3; i++)
-			words[i] = (uint64_t)rnd(1 << 30) << 34 | (uint64_t)rnd(1 << 30) << 4;
+		for (int i = 0; i < 3; i++) {
+			words[i] = (uint64_t)rnd(1 << 30) << 34;
+			words[i] |= (uint64_t)rnd(1 << 30) << 4;
+		}
 		for (int i = 0; i < 200; i++) {
 			struct rvt_order o = unlimited();
 
@@ -323,8 +349,10 @@ static void test_counts(void **state)
 		flags &= program % 2 ? ~RVT_RUN_STOP_RETURN : ~RVT_RUN_ALL_JUMPS;
 		for (int i = 0; i < 4; i++)
 			pcs[i] = a->code.base + 2 * rnd((a->code.pc - a->code.base) / 2);
-		for (int i = 0; i < 3; i++)
-			words[i] = (uint64_t)rnd(1 << 30) << 34 | (uint64_t)rnd(1 << 30) << 4;
+		for (int i = 0; i < 3; i++) {
+			words[i] = (uint64_t)rnd(1 << 30) << 34;
+			words[i] |= (uint64_t)rnd(1 << 30) << 4;
+		}
 		for (int i = 0; i < 200; i++) {
 			struct rvt_order oa = unlimited(), ob;
 

@@ -185,13 +185,16 @@ static void event_of_sifive(struct world *w)
 
 static void event_between(struct world *w)
 {
+	bool guest;
+
 	switch (below(w, 5)) {
 	case 0:
 		rvt_ntrace_encoder_mark(w->enc, one_in(w, 2) ? RVT_NTRACE_SYNC_TRACE_EVENT :
 							      RVT_NTRACE_SYNC_EXT_TRIGGER);
 		break;
 	case 1:
-		rvt_ntrace_encoder_context(w->enc, one_in(w, 2), below(w, 1000));
+		guest = one_in(w, 2);
+		rvt_ntrace_encoder_context(w->enc, guest, below(w, 1000));
 		break;
 	case 2:
 		if (w->config.dialect == RVT_DIALECT_NTRACE_SIFIVE)

@@ -83,9 +83,11 @@ static void on_retire(void *ctx, const struct rvt_retire *run)
 	if (hart_random(t->hart, 200) == 0)
 		rvt_ntrace_encoder_mark(t->enc, hart_random(t->hart, 2) ?
 					RVT_NTRACE_SYNC_TRACE_EVENT : RVT_NTRACE_SYNC_EXT_TRIGGER);
-	if (t->config.context && hart_random(t->hart, 50) == 0)
-		rvt_ntrace_encoder_context(t->enc, hart_random(t->hart, 2),
-					   hart_random(t->hart, 1000));
+	if (t->config.context && hart_random(t->hart, 50) == 0) {
+		bool guest = hart_random(t->hart, 2);
+
+		rvt_ntrace_encoder_context(t->enc, guest, hart_random(t->hart, 1000));
+	}
 }
 
 static void on_trap(void *ctx, const struct rvt_trap *trap)
@@ -509,8 +511,11 @@ static size_t damage(struct trip *t, uint8_t *bytes, size_t len)
 		memmove(bytes + at, bytes + at + n, len - at - n);
 		return len - n;
 	case 1:		/* flipped bits */
-		for (size_t i = 0; i < n; i++)
-			bytes[hart_random(h, len)] ^= 1 << hart_random(h, 8);
+		for (size_t i = 0; i < n; i++) {
+			uint8_t *byte = &bytes[hart_random(h, len)];
+
+			*byte ^= 1 << hart_random(h, 8);
+		}
 		return len;
 	case 2:
 		memset(bytes + at, 0, n);

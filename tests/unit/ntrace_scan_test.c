@@ -30,7 +30,9 @@ static uint64_t any(void)
 /* Of any size, small ones more often. */
 static uint64_t any_bits(unsigned int max_bits)
 {
-	return any() >> (64 - 1 - any() % max_bits);
+	const unsigned int bits = any() % max_bits;
+
+	return any() >> (64 - 1 - bits);
 }
 
 struct stream {
@@ -38,6 +40,13 @@ struct stream {
 	uint8_t *bytes;			/* as long as they are */
 	size_t len;
 };
+
+static void flip_bit(uint8_t *bytes, size_t len)
+{
+	const size_t at = any() % len;
+
+	bytes[at] ^= 1u << any() % 8;
+}
 
 static void random_message(const struct rvt_params *params, struct rvt_ntrace_msg *msg)
 {
@@ -49,7 +58,9 @@ static void random_message(const struct rvt_params *params, struct rvt_ntrace_ms
 	};
 
 	/* Mostly what can be a step. */
-	rvt_ntrace_begin(msg, tcodes[any() % (any() % 8 ? 6 : 8)]);
+	const unsigned int n = any() % 8 ? 6 : 8;
+
+	rvt_ntrace_begin(msg, tcodes[any() % n]);
 	if (params->src_bits)
 		rvt_ntrace_set(msg, RVT_NTRACE_F_SRC, any() & ((1u << params->src_bits) - 1));
 	rvt_ntrace_set(msg, RVT_NTRACE_F_BTYPE, any() % 8 ? 0 : any() & 3);
@@ -88,7 +99,7 @@ static void setup_stream(struct stream *st, unsigned int number, bool damaged)
 			bytes[len++] = 0xff;
 	}
 	for (unsigned int i = 0; damaged && len && i < 1 + number % 8; i++)
-		bytes[any() % len] ^= 1u << any() % 8;
+		flip_bit(bytes, len);
 	/* the last message is cut */
 	len -= len ? any() % (len < 20 ? len : 20) : 0;
 	st->bytes = malloc(len ? len : 1);

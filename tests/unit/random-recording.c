@@ -100,14 +100,15 @@ static void run_threads(struct making *m, int process)
 {
 	int32_t pids[CPUS];
 	int sink = random_below(&m->r, CPUS);
+	size_t steps;
 
 	for (int n = 0; n < CPUS; n++) {
 		pids[n] = m->last[n] = pid_of(process);
 		if (!m->f->context)
 			put_switch(m->f, n, pids[n], m->f->ticks * TICK_NS - 1);
 	}
-	run_together(m->f, sink, pids, m->programs[process], 50 + random_below(&m->r, 1500),
-		     1 + random_below(&m->r, 100));
+	steps = 50 + random_below(&m->r, 1500);
+	run_together(m->f, sink, pids, m->programs[process], steps, 1 + random_below(&m->r, 100));
 }
 
 static void run_process(struct making *m, int process, int n)
@@ -140,13 +141,15 @@ static void run_somebody(struct making *m)
 void random_recording(struct fixture *f, uint64_t seed, bool damage)
 {
 	struct making m = { .f = f, .damage = damage };
+	bool timed;
 
 	random_seed(&m.r, seed);
 	f->etrace = random_one_in(&m.r, 2);
 	f->packed = random_one_in(&m.r, 4);
 	f->by_task = random_one_in(&m.r, 2);
 	f->src_bits = f->may_share && random_one_in(&m.r, 4) ? 8 : 0;
-	begin_recording(f, !random_one_in(&m.r, 4), !random_one_in(&m.r, 4));
+	timed = !random_one_in(&m.r, 4);
+	begin_recording(f, timed, !random_one_in(&m.r, 4));
 	m.late = f->by_task && f->timed && f->context;
 	for (int i = 0; i < PIDS; i++) {
 		m.programs[i] = random_program(&m);
@@ -177,6 +180,7 @@ void random_dump(struct fixture *f, uint64_t seed, bool damage)
 {
 	static const int32_t pids[CPUS] = { 10, 20 };
 	struct making m = { .f = f, .damage = damage };
+	bool timed;
 	struct cpu *sink = &f->cpus[0];
 	char params[60];
 
@@ -184,16 +188,18 @@ void random_dump(struct fixture *f, uint64_t seed, bool damage)
 	f->etrace = random_one_in(&m.r, 2);
 	/* what is no number of bytes shifts what comes behind it */
 	f->src_bits = random_one_in(&m.r, 3) ? 1 + random_below(&m.r, 12) : 8;
-	begin_recording(f, !random_one_in(&m.r, 4), !random_one_in(&m.r, 4));
+	timed = !random_one_in(&m.r, 4);
+	begin_recording(f, timed, !random_one_in(&m.r, 4));
 	for (int n = 0; n < CPUS; n++)
 		f->cpus[n].sink = sink;
 	for (int i = 4 + random_below(&m.r, 6); i; i--) {
-		if (random_one_in(&m.r, 3))
-			run_steps(f, random_below(&m.r, CPUS), 10, 0,
-				  50 + random_below(&m.r, 1500));
+		bool alone = random_one_in(&m.r, 3);
+		size_t steps = 100 + random_below(&m.r, 1500);
+
+		if (alone)
+			run_steps(f, random_below(&m.r, CPUS), 10, 0, steps);
 		else
-			run_together(f, 0, pids, 0, 100 + random_below(&m.r, 1500),
-				     1 + random_below(&m.r, 200));
+			run_together(f, 0, pids, 0, steps, 1 + random_below(&m.r, 200));
 	}
 	for (int i = random_below(&m.r, 20); damage && i; i--)
 		damage_bytes(&m, sink);

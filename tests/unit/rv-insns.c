@@ -179,15 +179,17 @@ static uint64_t random_bits(struct random *r, unsigned int exponent_bits,
 			    unsigned int fraction_bits)
 {
 	uint64_t fraction_mask = (UINT64_C(1) << fraction_bits) - 1, fraction = random_word(r);
-	uint64_t max = (UINT64_C(1) << exponent_bits) - 1, middle = max / 2, exponent;
+	uint64_t max = (UINT64_C(1) << exponent_bits) - 1, middle = max / 2, exponent, sign;
 
 	/* zero, infinity, NaNs, one */
 	if (random_one_in(r, 6)) {
 		exponent = random_below(r, 4);
-		return (uint64_t)random_one_in(r, 2) << (exponent_bits + fraction_bits) |
-			(exponent == 3 ? middle : exponent ? max : 0) << fraction_bits |
-			(exponent == 2 ? random_below(r, 2) | UINT64_C(1) << random_below(r,
-			 fraction_bits) : 0);
+		sign = random_one_in(r, 2);
+		fraction = exponent == 2 ? random_below(r, 2) : 0;
+		if (exponent == 2)
+			fraction |= UINT64_C(1) << random_below(r, fraction_bits);
+		return sign << (exponent_bits + fraction_bits) |
+			(exponent == 3 ? middle : exponent ? max : 0) << fraction_bits | fraction;
 	}
 	switch (random_below(r, 6)) {
 	case 0: exponent = 0; break;
