@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The module's own door: processes that open, map, filter, enable, pause, redirect, read, fork, exec,
- * move, take harts away and close, at random by seed, as root and as nobody. Nothing may come of it
- * but errors; afterwards all is as it was. RVTRACE_SEED: the first seed; RVTRACE_SECONDS: how long;
- * RVTRACE_HOTPLUG=0: all harts stay; RVTRACE_CONTROL=1: no event is the PMU's, to see whether it is
- * the kernel that fails, or the emulator.
+ * The module's own door: processes that open, map, filter, enable, pause, redirect, read, fork,
+ * exec, move, take harts away and close, at random by seed, as root and as nobody. Nothing may come
+ * of it but errors; afterwards all is as it was. RVTRACE_SEED: the first seed; RVTRACE_SECONDS: how
+ * long; RVTRACE_HOTPLUG=0: all harts stay; RVTRACE_CONTROL=1: no event is the PMU's, to see whether
+ * it is the kernel that fails, or the emulator.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -225,9 +225,13 @@ static void control_event(void)
 
 static void filter_event(void)
 {
-	/* %s: this program. Not by /proc/self/exe: with that, perf itself takes its locks in two orders. */
+	/*
+	 * %s: this program. Not by /proc/self/exe: with that, perf itself takes its locks in two
+	 * orders.
+	 */
 	static const char *const formats[] = {
-		"filter 0x%lx/0x%lx@%s", "start 0x%1$lx@%3$s, stop 0x%2$lx@%3$s", "start 0x%lx, stop 0x%lx",
+		"filter 0x%lx/0x%lx@%s", "start 0x%1$lx@%3$s, stop 0x%2$lx@%3$s",
+		"start 0x%lx, stop 0x%lx",
 		"filter 0x%lx/0x%lx", "stop 0x%lx/0x%lx@/bin/sh", "%lx %lx",
 		"filter 0x%lx/0x%lx@%s, filter 0/0x1000@/bin/sh",
 	};
@@ -318,7 +322,8 @@ static void change_hart(void)
 static void visit_sysfs(void)
 {
 	static const char *const folders[] = {
-		PMU_DIR, PMU_DIR "/caps", PMU_DIR "/format", BUS_DIR "/encoder-0", BUS_DIR "/encoder-1",
+		PMU_DIR, PMU_DIR "/caps", PMU_DIR "/format", BUS_DIR "/encoder-0",
+		BUS_DIR "/encoder-1",
 	};
 	const char *folder = folders[any(ARRAY_SIZE(folders))];
 	DIR *dir = opendir(folder);
@@ -341,6 +346,11 @@ static void visit_sysfs(void)
 		closedir(dir);
 }
 
+static void switch_all(void)
+{
+	note(prctl(any(2) ? PR_TASK_PERF_EVENTS_ENABLE : PR_TASK_PERF_EVENTS_DISABLE));
+}
+
 static void step(void)
 {
 	switch (any(24)) {
@@ -354,7 +364,7 @@ static void step(void)
 	case 17: start_child_of_ours(); break;
 	case 18: move(); break;
 	case 19: change_hart(); break;
-	case 20: note(prctl(any(2) ? PR_TASK_PERF_EVENTS_ENABLE : PR_TASK_PERF_EVENTS_DISABLE)); break;
+	case 20: switch_all(); break;
 	case 21: any(20) ? (void)work(100) : visit_sysfs(); break;
 	default: work(200);
 	}
@@ -418,8 +428,9 @@ static void run(const char *who, bool as_nobody, uint64_t seed, unsigned int sec
 	close(pipes[0]);
 	/* some must be let through, and some refused: else nothing was tried */
 	tap_check(good == PROCESSES && all > bad && bad,
-		  "%s: seeds %lu to %lu, %lu calls, %lu of them refused, %d of %d processes well", who,
-		  (unsigned long)seed, (unsigned long)seed + PROCESSES - 1, all, bad, good, PROCESSES);
+		  "%s: seeds %lu to %lu, %lu calls, %lu of them refused, %d of %d processes well",
+		  who, (unsigned long)seed, (unsigned long)seed + PROCESSES - 1, all, bad, good,
+		  PROCESSES);
 }
 
 /* What was taken away is there again. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Who may record whom, and what becomes of a recording when the traced program gains privileges: the
- * rows of the table in Documentation/admin-guide/rvtrace.rst, word by word. What each level of
- * perf_event_paranoid allows is in safety.c; here it is 2. The last rows lock the kernel down, which
- * lasts until it boots again: they are for a machine in a lab (RVTRACE_LOCKDOWN=1).
+ * Who may record whom, and what becomes of a recording when the traced program gains privileges:
+ * the rows of the table in Documentation/admin-guide/rvtrace.rst, word by word. What each level of
+ * perf_event_paranoid allows is in safety.c; here it is 2. The last rows lock the kernel down,
+ * which lasts until it boots again: they are for a machine in a lab (RVTRACE_LOCKDOWN=1).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -164,7 +164,8 @@ static int try_in_namespace(const void *arg)
 	if (!attempt->new_user)
 		return become(0, NONE) ? 255 : try_attempt(arg);
 	if (become(NOBODY, NONE) || prctl(PR_SET_DUMPABLE, 1) || unshare(flags) ||
-	    write_line("/proc/self/setgroups", "deny") || write_line("/proc/self/uid_map", "0 65534 1"))
+	    write_line("/proc/self/setgroups", "deny") ||
+	    write_line("/proc/self/uid_map", "0 65534 1"))
 		return 254;
 	/* the child is process 1 of the new namespace */
 	return in_child(try_attempt, arg);
@@ -177,16 +178,26 @@ static void test_root(void)
 		struct attempt attempt;
 		bool allowed;
 	} rows[] = {
-		{ "root without capabilities, user flow of its own thread", { false, false, -1, false, 0 }, true },
-		{ "root without capabilities, kernel flow of its own thread", { false, false, -1, true, 0 }, false },
-		{ "root without capabilities, a CPU", { false, false, 0, false, 0 }, false },
-		{ "root of a user namespace, user flow of its own thread", { true, false, -1, false, 0 }, true },
-		{ "root of a user namespace, kernel flow of its own thread", { true, false, -1, true, 0 }, false },
-		{ "root of a user namespace, a CPU", { true, false, 0, false, 0 }, false },
-		{ "root of a user namespace, machine mode", { true, false, -1, false, CONFIG_MACHINE }, false },
-		{ "root of a container, user flow of its own thread", { true, true, -1, false, 0 }, true },
-		{ "root of a container, kernel flow of its own thread", { true, true, -1, true, 0 }, false },
-		{ "root of a container, a CPU", { true, true, 0, false, 0 }, false },
+		{ "root without capabilities, user flow of its own thread",
+		  { false, false, -1, false, 0 }, true },
+		{ "root without capabilities, kernel flow of its own thread",
+		  { false, false, -1, true, 0 }, false },
+		{ "root without capabilities, a CPU",
+		  { false, false, 0, false, 0 }, false },
+		{ "root of a user namespace, user flow of its own thread",
+		  { true, false, -1, false, 0 }, true },
+		{ "root of a user namespace, kernel flow of its own thread",
+		  { true, false, -1, true, 0 }, false },
+		{ "root of a user namespace, a CPU",
+		  { true, false, 0, false, 0 }, false },
+		{ "root of a user namespace, machine mode",
+		  { true, false, -1, false, CONFIG_MACHINE }, false },
+		{ "root of a container, user flow of its own thread",
+		  { true, true, -1, false, 0 }, true },
+		{ "root of a container, kernel flow of its own thread",
+		  { true, true, -1, true, 0 }, false },
+		{ "root of a container, a CPU",
+		  { true, true, 0, false, 0 }, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -388,7 +388,8 @@ static void write_jitdump(size_t n)
 			uint64_t time;
 			uint32_t pid, tid;
 			uint64_t vma, from, to, code, index;
-		} move = { 1, sizeof(move), n + i, PID, PID, 0, 64 * (i + 1), 64 * (n + i + 1), 8, i };
+		} move = { 1, sizeof(move), n + i, PID, PID, 0, 64 * (i + 1), 64 * (n + i + 1), 8,
+			   i };
 
 		fwrite(&move, sizeof(move), 1, out);
 	}
@@ -407,8 +408,8 @@ static void moves(struct fixture *f, size_t n)
 }
 
 /*
- * A program with so many symbols, some hundreds of them at each address. OUT.s is to be assembled and
- * linked to HART_BASE, as the file /program.
+ * A program with so many symbols, some hundreds of them at each address. OUT.s is to be assembled
+ * and linked to HART_BASE, as the file /program.
  */
 static void symbols(struct fixture *f, size_t n)
 {
@@ -416,8 +417,8 @@ static void symbols(struct fixture *f, size_t n)
 
 	fprintf(out, ".text\nbegin: .incbin \"%s\"\n", f->programs[0]);
 	for (size_t i = 0; i < n; i++)
-		fprintf(out, ".globl f%zu\n.type f%zu, @function\n.set f%zu, begin + %zu\n", i, i, i,
-			i % 16 * (HART_BYTES / 16));
+		fprintf(out, ".globl f%zu\n.type f%zu, @function\n.set f%zu, begin + %zu\n", i, i,
+			i, i % 16 * (HART_BYTES / 16));
 	fclose(out);
 	put_comm(f, PID, f->ticks * TICK_NS, true, "prog");
 	put_mapping(f, PID, HART_BASE, "/program", f->ticks * TICK_NS + 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Recordings of Control Transfer Records: samples of all buffers, in the order of time. Of each
- * buffer two windows are in memory, whose samples are sorted: the driver writes them in the order of
- * time but for those of nested interrupts.
+ * buffer two windows are in memory, whose samples are sorted: the driver writes them in the order
+ * of time but for those of nested interrupts.
  */
 #include <errno.h>
 #include <inttypes.h>
