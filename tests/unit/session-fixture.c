@@ -618,7 +618,7 @@ static void run_live(const struct fixture *f, const char *head, unsigned int per
 		     const struct rvt_session_options *options, const struct rvt_session_sink *sink)
 {
 	struct rvt_perfdata *file;
-	struct rvt_session *session;
+	struct rvt_session *session = NULL;
 	char *error;
 
 	if (rvt_perfdata_open(f->data, &file, &error) ||
