@@ -58,6 +58,15 @@ json "script --insn-trace" "losses:1 sample:[0-9]+" script --insn-trace=raw -i "
 is "script --insn-trace: all instructions" True "$(value 'len(o) - 1 == o[-1]["insns"]')"
 json "script --call-ret-trace" "call:[0-9]+ losses:1" script --call-ret-trace -i "$dir/perf.data"
 json "script --itrace" "losses:1 sample:[0-9]+" script --itrace=i100ibcrgl -i "$dir/perf.data" -F +period,brstacksym
+# Marks, of a dialect that has them: as many as in the text, and each with its value.
+build/host/rvt-recording "$dir/marks.data" "$dir/program" 0x1000 prog 6000 sifive
+marks=$("$rv" script -i "$dir/marks.data" | grep -c ' user: ')
+[ "$marks" -gt 10 ]
+ok $? "marks in the text"
+json "script: marks" "losses:1 mark:$marks sample:[0-9]+" script -i "$dir/marks.data"
+is "script: what marks say" "0x4 0xcafe 4" \
+	"$(value '" ".join(sorted({x["tag"] + " " + x["value"] + " " + str(x["bytes"]) for x in o if x["type"] == "mark"}))')"
+json "script: no marks" "losses:1 sample:[0-9]+" script --itrace=b -i "$dir/marks.data"
 json "a damaged recording" "gap:1 losses:1 sample:[0-9]+" script -i "$dir/damaged"
 is "a damaged recording: that is said" "True 1" "$(value 'str(o[-1]["lost"]) + " " + str(o[-1]["gaps"])')"
 if "$rv" script --insn-trace=disasm -i "$dir/perf.data" --max-lines 1 >/dev/null 2>&1; then

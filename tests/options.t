@@ -38,14 +38,14 @@ says_2()
 no_hardware="not a RISC-V machine|no trace hardware|'rvtrace' is missing"
 absent='/nonexistent/perf.data: No such file'
 # Of perf's letters these mean something in a RISC-V trace ...
-for letters in i i100 i100i i5t i1us i10ns i2ms b c r I e e-o e-l e-ol e+o-l g g32 G G8 l l8 L \
+for letters in w i i100 i100i i5t i1us i10ns i2ms b c r I e e-o e-l e-ol e+o-l g g32 G G8 l l8 L \
 	L128 s s100 Z T q \
 	ibcreg16l64 i0nse 'i100us,b e'; do
 	says "inject --itrace=$letters" \
 		"$absent" "$rv" inject -i /nonexistent/perf.data --itrace="$letters"
 done
 # ... and these do not.
-for letter in y x w p o d A f m M t a; do
+for letter in y x p o d A f m M t a; do
 	says "--itrace=$letter is refused with a reason" "'$letter' is not supported: .{10}" \
 		"$rv" script -i /nonexistent/perf.data --itrace="$letter"
 done

@@ -3,7 +3,7 @@
  * rvt-recording: a recording for tests of the command that need no guest. Writes OUT.program, the
  * code of a random program, and OUT, an N-Trace recording of a task COMM that runs it: STEPS
  * instructions on each of two cpus, for two milliseconds. The task has mapped PATH from the offset
- * PGOFF on, which should have the same bytes there.
+ * PGOFF on, which should have the same bytes there. sifive: in that dialect, with marks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,13 +52,14 @@ int main(int argc, char **argv)
 	void *state;
 	size_t steps;
 
-	if (argc != 6) {
-		fputs("usage: rvt-recording OUT PATH PGOFF COMM STEPS\n", stderr);
+	if (argc != 6 && !(argc == 7 && !strcmp(argv[6], "sifive"))) {
+		fputs("usage: rvt-recording OUT PATH PGOFF COMM STEPS [sifive]\n", stderr);
 		return 2;
 	}
 	steps = strtoul(argv[5], NULL, 0);
 	session_setup(&state);
 	f = state;
+	f->sifive = argc == 7;
 	begin_recording(f, true, true);
 	put_comm(f, PID, f->ticks * TICK_NS, false, argv[4]);
 	put_mapping(f, argv[2], strtoull(argv[3], NULL, 0));

@@ -212,6 +212,7 @@ static void same_times(void **state)
 
 		session_setup((void **)&f);
 		f->etrace = seed & 1;
+		f->sifive = seed % 4 == 2;
 		record_same_times(f, seed >> 1 & 1, seed & 4 ? 3 : 0);
 		assert_true(check_recording(f, seed) > 10000);
 		session_teardown((void **)&f);

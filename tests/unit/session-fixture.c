@@ -183,6 +183,11 @@ void put_thread(struct fixture *f, int n, int32_t tid)
 	put_record(f, &head.header, sizeof(head), NULL, &trailer);
 }
 
+/* A word to stimulus register 4. */
+#define MARK_IDTAG 16
+#define MARK_DATA 0xcafe
+#define RUNS_TO_MARK 200
+
 static void retire(void *ctx, const struct rvt_retire *run)
 {
 	struct cpu *cpu = ctx;
@@ -191,6 +196,10 @@ static void retire(void *ctx, const struct rvt_retire *run)
 		rvt_etrace_encoder_retire(cpu->etrace, run);
 	else
 		rvt_ntrace_encoder_retire(cpu->encoder, run);
+	if (!cpu->to_mark || --cpu->to_mark)
+		return;
+	rvt_ntrace_encoder_data(cpu->encoder, MARK_IDTAG, MARK_DATA);
+	cpu->to_mark = RUNS_TO_MARK;
 }
 
 static void trap(void *ctx, const struct rvt_trap *event)
@@ -300,7 +309,9 @@ void run_together(struct fixture *f, int sink, const int32_t pids[CPUS], int pro
 static void create_ntrace(struct fixture *f, int n)
 {
 	const struct rvt_ntrace_encoder_config config = {
-		.dialect = RVT_DIALECT_NTRACE_1_0, .mode = RVT_MODE_HTM, .xlen = 64,
+		.dialect = f->sifive ? RVT_DIALECT_NTRACE_SIFIVE : RVT_DIALECT_NTRACE_1_0,
+		.mode = RVT_MODE_HTM, .xlen = 64,
+		.options = f->sifive ? RVT_OPT_REPEATED_HISTORY : 0,
 		.src_bits = f->src_bits, .src = f->src_bits ? n : 0,
 		.context = f->context,
 		.timestamp = f->timed ? RVT_TIMESTAMP_DELTA : RVT_TIMESTAMP_NONE,
@@ -309,9 +320,10 @@ static void create_ntrace(struct fixture *f, int n)
 		.ctx = &f->cpus[n] };
 
 	assert_int_equal(rvt_ntrace_encoder_create(&config, &f->cpus[n].encoder), 0);
+	f->cpus[n].to_mark = f->sifive ? RUNS_TO_MARK : 0;
 	snprintf(f->encoder, sizeof(f->encoder),
-		 "protocol = ntrace\nmode = htm\nsrc_bits = %u\ntimestamp = %s\n", config.src_bits,
-		 f->timed ? "delta" : "none");
+		 "protocol = ntrace\ndialect = %s\nmode = htm\nsrc_bits = %u\ntimestamp = %s\n",
+		 f->sifive ? "sifive" : "1.0", config.src_bits, f->timed ? "delta" : "none");
 }
 
 static void create_etrace(struct fixture *f, int n)

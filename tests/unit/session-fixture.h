@@ -51,6 +51,7 @@ struct cpu {
 	struct steps expected, found;
 	struct steps starts, found_starts;	/* where tracing began, and whose it was */
 	size_t lost;
+	unsigned int to_mark;	/* runs until the next one; 0: never */
 };
 
 struct fixture {
@@ -60,6 +61,7 @@ struct fixture {
 	struct cpu cpus[CPUS];
 	uint64_t ticks;
 	bool timed, context, packed, overwritten, etrace;
+	bool sifive;		/* N-Trace of that dialect, with a mark now and then */
 	bool by_task;		/* only chosen tasks are traced */
 	bool may_share;		/* random recordings of shared sinks are wanted, too */
 	unsigned int src_bits;	/* not 0: all cpus share a sink, and messages name theirs */

@@ -68,6 +68,7 @@ static void make_recording(struct fixture *f, uint64_t seed)
 
 	random_seed(&m.r, seed);
 	f->etrace = seed & 1;
+	f->sifive = seed % 4 == 2;
 	begin_recording(f, true, true);
 	for (int i = 0; i < PIDS; i++) {
 		put_comm(f, pid_of(i), f->ticks * TICK_NS, false, "zero");

@@ -21,7 +21,6 @@ static const struct {
 } refused[] = {
 	{ 'y', "the trace has no cycle counts; script -F ipc and --clock estimate them from time" },
 	{ 'x', "RISC-V has no transactions" },
-	{ 'w', "the trace has no data that the program wrote into it" },
 	{ 'p', "the trace has no power events" },
 	{ 'o', "the trace is not output of another event" },
 	{ 'd', "there is no debug log; `perf rvtrace dump` prints the messages" },
@@ -97,7 +96,7 @@ static int parse_error_flags(const char **text, struct itrace *itrace)
 			else
 				itrace->no_lost_errors = without;
 		}
-		if (isalpha((unsigned char)**text) && !strchr("ibcrIgGlLsZTq", **text))
+		if (isalpha((unsigned char)**text) && !strchr("ibcrIwgGlLsZTq", **text))
 			return cmd_error(-EINVAL, "--itrace: e takes the flags o and l, not '%c'",
 					 **text);
 	}
@@ -111,7 +110,7 @@ static int refuse(char letter)
 			return cmd_error(-EINVAL, "--itrace: '%c' is not supported: %s", letter,
 					 refused[i].why);
 	return cmd_error(-EINVAL, "--itrace: there is no letter '%c'; letters: i, b, c, r, I, e, "
-			 "g, G, l, L, s, Z, T, q", letter);
+			 "w, g, G, l, L, s, Z, T, q", letter);
 }
 
 static int parse_letter(const char **text, struct itrace *itrace)
@@ -126,6 +125,7 @@ static int parse_letter(const char **text, struct itrace *itrace)
 	case 'c': itrace->calls = true; return 0;
 	case 'r': itrace->returns = true; return 0;
 	case 'I': itrace->interrupts = true; return 0;
+	case 'w': itrace->marks = true; return 0;
 	case 'e':
 		itrace->errors = true;
 		return parse_error_flags(text, itrace);

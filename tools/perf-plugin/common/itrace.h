@@ -10,7 +10,7 @@
 enum itrace_unit { ITRACE_INSNS, ITRACE_NS, ITRACE_TICKS };
 
 struct itrace {
-	bool instructions, branches, calls, returns, interrupts, errors;
+	bool instructions, branches, calls, returns, interrupts, errors, marks;
 	bool no_overflow_errors, no_lost_errors;	/* e-o, e-l */
 	bool ignore_time;	/* Z: one buffer after another */
 	enum itrace_unit unit;
@@ -23,9 +23,10 @@ struct itrace {
 
 #define ITRACE_HELP \
 "      --itrace=LETTERS  perf's: i[N[i|t|ms|us|ns]] instructions (100us), b branches, c calls,\n" \
-"                        r returns, I traps, e[-o][-l] errors, g[N] call chain, l[N] last\n" \
-"                        branches, G[N] L[N] these for samples of other events, sN skip N,\n" \
-"                        Z ignore time stamps (T and q change nothing)\n"
+"                        r returns, I traps, e[-o][-l] errors, w what programs and triggers\n" \
+"                        put into the trace, g[N] call chain, l[N] last branches, G[N] L[N]\n" \
+"                        these for samples of other events, sN skip N, Z ignore time stamps\n" \
+"                        (T and q change nothing)\n"
 
 #define ITRACE_SCRIPT "ce"	/* what --itrace without letters is to perf script */
 

@@ -389,6 +389,14 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	case RVT_EVENT_STOP:
 		err = take_stop(transfers, hart, event);
 		break;
+	case RVT_EVENT_MARK:
+		if (event->pc && !event->own_pc) {
+			err = arrive(transfers, hart, event->pc);
+			state->next = event->pc;	/* where the flow goes on has been told */
+		}
+		if (!err)
+			err = break_line(transfers, hart);
+		break;
 	case RVT_EVENT_LOST:
 		err = break_line(transfers, hart);
 		state->has_last = state->stopped = false;

@@ -53,6 +53,8 @@ static const char usage_text[] =
 	"                       insn: address, code, class\n"
 	"                       block: first address, address behind the last, instructions\n"
 	"                       edge: from, to, kind; everything that was not the next address\n"
+	"                       mark: time, place and value of what programs and triggers put\n"
+	"                       into the trace\n"
 	"                       packet: the messages themselves\n"
 	"                       none: a summary on standard error\n"
 	"  --src N              only this source\n"
@@ -67,7 +69,8 @@ static const char usage_text[] =
 
 static int parse_print(const char *text, enum decode_print *print)
 {
-	static const char *const names[] = { "pc", "insn", "block", "edge", "packet", "none" };
+	static const char *const names[] = { "pc", "insn", "block", "edge", "mark", "packet",
+					     "none" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(text, names[i])) {
@@ -75,7 +78,7 @@ static int parse_print(const char *text, enum decode_print *print)
 			return 0;
 		}
 	return cmd_error(STATUS_UNUSABLE, "--print: '%s' is unknown; valid: pc, insn, block, edge, "
-			 "packet, none", text);
+			 "mark, packet, none", text);
 }
 
 static int add_image(struct options *o, const char *text, bool raw)

@@ -4,10 +4,12 @@
  * copied from then on.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/image.h>
+#include "common/marks.h"
 #include "common/text.h"
 #include "decode/decode.h"
 
@@ -44,6 +46,9 @@ struct decode_printer {
 	bool has_last;
 	uint64_t last_pc, next_pc;	/* of the last instruction, and what follows it in memory */
 	const char *last_kind;
+	/* for marks: */
+	bool has_time;
+	uint64_t time;
 };
 
 static const char *const class_names[RVT_INSN_CLASSES] = {
@@ -290,8 +295,36 @@ int decode_printer_runs(struct decode_printer *printer, const struct rvt_run *ru
 	return printer->output->error;
 }
 
+/* "TIME PC KIND ...", without what is not known: "-". */
+static void put_mark(struct decode_printer *printer, const struct rvt_event *event)
+{
+	char text[MARK_TEXT_SIZE], time[21] = "-", pc[17] = "-";
+	struct decode_output *output = printer->output;
+
+	if (printer->has_time)
+		snprintf(time, sizeof(time), "%" PRIu64, printer->time);
+	if (event->pc)
+		snprintf(pc, sizeof(pc), "%" PRIx64, event->pc);
+	mark_text(event, text);
+	output->used += sprintf(output_room(output, MAX_LINE + MARK_TEXT_SIZE), "%s%s %s %s%s\n",
+				printer->prefix, time, pc, mark_name(event->mark), text);
+}
+
+static int mark_event(struct decode_printer *printer, const struct rvt_event *event)
+{
+	if (event->type == RVT_EVENT_MARK)
+		put_mark(printer, event);
+	if (event->type == RVT_EVENT_TIME) {
+		printer->has_time = true;
+		printer->time = event->time;
+	}
+	return printer->output->error;
+}
+
 int decode_printer_event(struct decode_printer *printer, const struct rvt_event *event)
 {
+	if (printer->print == PRINT_MARK)
+		return mark_event(printer, event);
 	if (printer->print != PRINT_EDGE)
 		return printer->output->error;
 	if (event->type == RVT_EVENT_TRAP)

@@ -142,7 +142,7 @@ static void *open_text(void *ctx, struct rvt_session_sink *sink)
 	}
 	*sink = (struct rvt_session_sink){
 		.size = sizeof(struct rvt_session_sink),
-		.ctx = text, .runs = job->print <= PRINT_EDGE ? on_runs : NULL, .event = on_event,
+		.ctx = text, .runs = job->print < PRINT_MARK ? on_runs : NULL, .event = on_event,
 		.damage = on_damage, .end = on_end,
 	};
 	return text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* --json: a line for each sample, with the fields that -F chooses. */
 #include "common/json.h"
+#include "common/marks.h"
 #include "script/lines.h"
 
 #define MAX_BRANCHES 1024
@@ -136,6 +137,27 @@ void json_sample(struct script *script, const struct script_sample *sample, cons
 		put_callchain(&json, script, sample);
 	if (script->fields & FIELD_SRCLINE)
 		put_srcline(&json, script, sample);
+	json_end(&json);
+	script->lines++;
+}
+
+void json_mark(struct script *script, const struct rvt_hart_flow *hart,
+	       const struct rvt_event *event)
+{
+	struct json json = json_begin(script->out, "mark");
+
+	put_head(&json, script, hart);
+	json_text(&json, "mark", mark_name(event->mark));
+	if (script->fields & FIELD_IP && event->pc)
+		put_end(&json, "ip", script, hart, event->pc);
+	if (event->mark == RVT_MARK_USER)
+		json_address(&json, "tag", event->tag);
+	if (event->has_value)
+		json_address(&json, "value", event->value);
+	if (event->value_bytes)
+		json_number(&json, "bytes", event->value_bytes);
+	if (event->target)
+		put_end(&json, "to", script, hart, event->target);
 	json_end(&json);
 	script->lines++;
 }

@@ -121,6 +121,9 @@ void print_callchain(struct script *script, const struct rvt_hart_flow *hart, ui
 		     struct rvt_callstack *stack);
 void print_error(struct script *script, const struct rvt_hart_flow *hart,
 		 const struct rvt_event *event);
+/* A MARK. */
+void print_mark(struct script *script, const struct rvt_hart_flow *hart,
+		const struct rvt_event *event);
 /* For -F ipc: more of the span of time at hand ran. */
 void script_note_pace(struct script *script, const struct rvt_hart_flow *hart);
 
@@ -128,6 +131,8 @@ void script_note_pace(struct script *script, const struct rvt_hart_flow *hart);
 void json_sample(struct script *script, const struct script_sample *sample, const char *type);
 void json_error(struct script *script, const struct rvt_hart_flow *hart,
 		const struct rvt_event *event);
+void json_mark(struct script *script, const struct rvt_hart_flow *hart,
+	       const struct rvt_event *event);
 
 /* script-raw.c: CPU TID PRV PC, as fast as it goes. */
 int raw_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n);

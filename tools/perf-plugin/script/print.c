@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <rvtrace/insn.h>
+#include "common/marks.h"
 #include "script/lines.h"
 
 #define INDENT 4
@@ -254,6 +255,26 @@ void print_callchain(struct script *script, const struct rvt_hart_flow *hart, ui
 		putc('\n', script->out);
 	}
 	putc('\n', script->out);
+}
+
+void print_mark(struct script *script, const struct rvt_hart_flow *hart,
+		const struct rvt_event *event)
+{
+	char text[MARK_TEXT_SIZE];
+
+	if (script->json) {
+		json_mark(script, hart, event);
+		return;
+	}
+	mark_text(event, text);
+	print_head(script, hart);
+	fprintf(script->out, "%s:", mark_name(event->mark));
+	if (script->fields & FIELD_IP && event->pc) {
+		putc(' ', script->out);
+		print_place(script, hart, event->pc);
+	}
+	fprintf(script->out, "%s\n", text);
+	script->lines++;
 }
 
 void print_error(struct script *script, const struct rvt_hart_flow *hart,

@@ -268,7 +268,7 @@ int cmd_script(int argc, char **argv)
 	};
 	int err;
 
-	itrace_parse("be", NULL, &script.itrace);
+	itrace_parse("bew", NULL, &script.itrace);
 	err = parse_options(&script, &options, argc, argv);
 	if (err)
 		return err > 0 ? 0 : 1;
