@@ -206,7 +206,9 @@ int rvt_etrace_codec_support(struct rvt_etrace_codec *codec, const struct rvt_et
 	if (p->dialect == RVT_DIALECT_ETRACE_2_0_5) {
 		standard_support(codec, msg);
 	} else if (p->n_ioptions) {
-		p->options = 0;
+		/* An option without a bit is what it was. */
+		for (unsigned int i = 0; i < p->n_ioptions; i++)
+			p->options &= ~p->ioptions[i];
 		for (unsigned int i = 0; i < p->n_ioptions; i++)
 			if (msg->field[RVT_ETRACE_F_IOPTIONS] >> i & 1)
 				p->options |= p->ioptions[i];
