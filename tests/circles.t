@@ -143,6 +143,15 @@ grep -rnE '^#include "[a-z]+/' tools/perf-plugin --include='*.[ch]' |
 [ ! -s "$dir/private" ]
 ok_or_show $? "no folder looks into another's private headers" "$dir/private"
 
+# The flow engine is sealed: only its folders know struct rvt_flow; others see these headers of it.
+engine='userspace/lib/flow/'
+grep -rnE '^#include "flow/' userspace tools --include='*.[ch]' | grep -v "^$engine" |
+	grep -vE '"flow/(memo|control)\.h"$' >"$dir/unsealed"
+grep -rnwE 'struct rvt_flow_base|rvt_flow_base\(' userspace tools --include='*.[ch]' |
+	grep -v "^$engine" >>"$dir/unsealed"
+[ ! -s "$dir/unsealed" ] && [ -s "${engine}memo.h" ] && [ -s "${engine}control.h" ]
+ok_or_show $? "nobody looks into the flow engine" "$dir/unsealed"
+
 for kernel in stable testing; do
 	for module in hwtracing/rvtrace/rvtrace perf/riscv_ctr; do
 		name=${module##*/}

@@ -4,6 +4,7 @@
  */
 #include "flow/memo/memos.h"
 #include "flow-fixture.h"
+#include "memo-key.h"
 
 /* @insns instructions from @pc on are what a message does that is @byte: until they are a memo. */
 static const struct rvt_memo *make_memo(struct fixture *f, uint64_t pc, uint8_t byte,
@@ -17,7 +18,7 @@ static const struct rvt_memo *make_memo(struct fixture *f, uint64_t pc, uint8_t 
 	/* the first time is only noted */
 	for (int i = 0; i < 2; i++) {
 		rvt_flow_start(f->flow, pc, 0, true);
-		assert_true(rvt_memos_enter(f->flow, &key));
+		assert_true(enter_memos(f->flow, &key));
 		rvt_memos_record(f->flow, &key);
 		assert_int_equal(rvt_flow_run(f->flow, &o), RVT_STOP_INSNS);
 		if (rvt_memos_recording(f->flow))
@@ -45,7 +46,7 @@ static struct rvt_memo_group make_row(struct fixture *f)
 	rvt_flow_start(f->flow, 0x1000, 0, true);
 	rvt_flow_flush(f->flow);
 	row.key.bytes[0] = 0x201;
-	assert_true(rvt_memos_enter(f->flow, &row.key));
+	assert_true(enter_memos(f->flow, &row.key));
 	return row;
 }
 
@@ -171,7 +172,7 @@ static bool is_known(struct fixture *f, struct rvt_space *space, uint64_t pc, ui
 
 	rvt_flow_set_space(f->flow, space);
 	rvt_flow_start(f->flow, pc, 0, true);
-	assert_true(rvt_memos_enter(f->flow, &key));
+	assert_true(enter_memos(f->flow, &key));
 	return rvt_memos_look_up(f->flow->base.memos, &key, rvt_memo_hash(&key));
 }
 
@@ -220,7 +221,7 @@ static void take_memo(struct fixture *f, uint64_t pc, uint8_t byte, unsigned int
 
 	for (unsigned int i = 0; i < times; i++) {
 		rvt_flow_start(f->flow, pc, 0, true);
-		assert_true(rvt_memos_enter(f->flow, &key));
+		assert_true(enter_memos(f->flow, &key));
 		s = rvt_memos_look_up(f->flow->base.memos, &key, rvt_memo_hash(&key));
 		assert_non_null(s);
 		assert_true(rvt_memos_apply(f->flow, s));
@@ -287,7 +288,7 @@ static bool is_taken(struct fixture *f, uint64_t pc, uint8_t byte)
 	struct rvt_memo_key key = { .bytes = { byte } };
 
 	rvt_flow_start(f->flow, pc, 0, true);
-	assert_true(rvt_memos_enter(f->flow, &key));
+	assert_true(enter_memos(f->flow, &key));
 	return rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), byte);
 }
 
@@ -332,7 +333,7 @@ static void test_old_id_of_record(void **state)
 	map_code(f.space, 0x1000);
 	for (int i = 0; i < 2; i++) {
 		rvt_flow_start(f.flow, 0x1000, 0, true);
-		assert_true(rvt_memos_enter(f.flow, &key));
+		assert_true(enter_memos(f.flow, &key));
 		rvt_memos_record(f.flow, &key);
 	}
 	assert_true(rvt_memos_recording(f.flow));
@@ -363,7 +364,7 @@ static void test_both_halves(void **state)
 	o.max_insns = 2;
 	for (int i = 0; i < 3; i++) {
 		rvt_flow_start(f.flow, last, 0, true);
-		assert_true(rvt_memos_enter(f.flow, &key));
+		assert_true(enter_memos(f.flow, &key));
 		rvt_memos_record(f.flow, &key);
 		assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
 		if (rvt_memos_recording(f.flow))
@@ -393,7 +394,7 @@ static bool return_to(struct fixture *f, uint64_t caller)
 	rvt_flow_start(f->flow, 0x1000, 0, true);
 	if (caller)
 		rvt_returns_push(&f->flow->base.returns, caller);
-	assert_true(rvt_memos_enter(f->flow, &key));
+	assert_true(enter_memos(f->flow, &key));
 	memo = rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 7);
 	if (memo) {
 		rvt_memos_apply(f->flow, memo);
@@ -451,7 +452,7 @@ static bool run_message(struct fixture *f, unsigned int n)
 
 	o.flags = RVT_RUN_IMPLICIT_RETURN;
 	o.max_insns = n;
-	assert_true(rvt_memos_enter(f->flow, &key));
+	assert_true(enter_memos(f->flow, &key));
 	memo = rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 7);
 	if (memo) {
 		rvt_memos_apply(f->flow, memo);

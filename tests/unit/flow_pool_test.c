@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "flow/memo/memos.h"
 #include "flow-fixture.h"
+#include "memo-key.h"
 
 /* ---- segments ---- */
 
@@ -214,7 +215,7 @@ static const struct rvt_memo *memo_of(struct fixture *f, uint64_t message)
 {
 	struct rvt_memo_key key = key_of(message);
 
-	assert_true(rvt_memos_enter(f->flow, &key));
+	assert_true(enter_memos(f->flow, &key));
 	return rvt_memos_look_up(f->flow->base.memos, &key, rvt_memo_hash(&key));
 }
 
@@ -229,7 +230,7 @@ static void make_memo(struct fixture *f, uint64_t message)
 	for (int i = 0; i < 2; i++) {
 		rvt_flow_start(f->flow, 0x1000, 0, true);
 		assert_null(memo_of(f, message));
-		assert_true(rvt_memos_enter(f->flow, &key));
+		assert_true(enter_memos(f->flow, &key));
 		rvt_memos_record(f->flow, &key);
 		assert_int_equal(rvt_flow_run(f->flow, &o), RVT_STOP_INSNS);
 		if (rvt_memos_recording(f->flow))
@@ -278,7 +279,7 @@ static void test_memos(void **state)
 	next_flow(&f);
 	run_loop(&f);
 	rvt_flow_start(f.flow, 0x1000, 0, true);
-	assert_true(rvt_memos_enter(f.flow, &key));
+	assert_true(enter_memos(f.flow, &key));
 	find_neighbours(key.mapping_id, &first, &second);
 	make_memo(&f, first);
 	make_memo(&f, second);

@@ -6,6 +6,7 @@
  */
 #include "flow/memo/memos.h"
 #include "flow-trio.h"
+#include "memo-key.h"
 
 #define KERNEL 0xffffffff80001000u
 
@@ -30,7 +31,7 @@ static struct rvt_memo *begin(struct fixture *f, struct rvt_speculation *spec, u
 	rvt_flow_start(f->flow, f->code.base, 0, true);
 	for (unsigned int i = 0; i < callers; i++)
 		rvt_returns_push(&f->flow->base.returns, i ? f->code.base : caller);
-	assert_true(rvt_memos_enter(f->flow, &key));
+	assert_true(enter_memos(f->flow, &key));
 	return rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 1);
 }
 
@@ -188,7 +189,7 @@ static void run_any_loop(struct fixture *f, uint64_t pc, uint16_t round)
 
 	rvt_flow_start(f->flow, pc, 0, true);
 	rvt_flow_stats(f->flow, &before);
-	assert_true(rvt_memos_enter(f->flow, &key));
+	assert_true(enter_memos(f->flow, &key));
 	assert_null(rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 1));
 	memo = rvt_speculate(f->flow, &spec, &whole);
 	assert_non_null(memo);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "flow/memo/memos.h"
 #include "flow-trio.h"
+#include "memo-key.h"
 
 /* ---- programs ---- */
 
@@ -334,7 +335,7 @@ static void check_state(const struct fixture *f, const struct state *expected)
 static void enter(struct play *p, int i)
 {
 	if (!p->in_row[i])
-		assert_true(rvt_memos_enter(tested(p, i)->flow, &p->key[i]));
+		assert_true(enter_memos(tested(p, i)->flow, &p->key[i]));
 	p->in_row[i] = true;
 }
 
@@ -429,7 +430,8 @@ static void take(struct play *p, int i, struct message *m, bool fitting, int sto
 	if (memo) {
 		assert_true(fitting);
 		assert_int_equal(memo->extra, m->extra);
-		rvt_memos_advance(flow, memo, key);
+		set_cursor(key, rvt_memo_cursor_at(flow, memo->pc));
+		key->address = rvt_memo_address(memo, key->address);
 		assert_int_equal(key->address, jumps(m) ? m->target : 0);
 		if (jumps(m))
 			assert_false(rvt_memos_consecutive(flow));

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include "flow-fixture.h"
+#include "memo-key.h"
 #include "flow/memo/memos.h"
 
 static void check_pcs(struct fixture *f, size_t n, ...)
@@ -703,7 +704,7 @@ static void test_long_memo(void **state)
 	rv_put(&f.code, rv_c_j(0));
 	load(&f);
 	rvt_flow_start(f.flow, 0x1000, 0, true);
-	assert_true(rvt_memos_enter(f.flow, &key));
+	assert_true(enter_memos(f.flow, &key));
 	/* the first time is only noted */
 	rvt_memos_record(f.flow, &key);
 	assert_false(rvt_memos_recording(f.flow));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * E-Trace: packets by their bytes alone (flow/memo/memos.h), for decoders without predictor and
- * jump target cache: where the flow stands, the last address, the outcome that is carried over, and
+ * E-Trace: packets by their bytes alone (flow/memo.h), for decoders without predictor and jump
+ * target cache: where the flow stands, the last address, the outcome that is carried over, and
  * the packet decide what it means. Packets are short, so several in a row that fit a key together
  * are one memo as soon as they have come twice. Where no packet has an address, nor does the key.
  */
@@ -12,6 +12,7 @@
 #include <etrace/frame.h>
 #include "flow/memo.h"
 
+#define INLINE inline __attribute__((always_inline))
 #define PAYLOAD_BYTES 16	/* of a key */
 /* That can be read from the beginning of a frame: header, source, time, two words. */
 #define WANTED_BYTES (1 + 2 + 8 + PAYLOAD_BYTES)
@@ -114,16 +115,18 @@ static inline bool cut(const struct rvt_etrace_decoder *dec, const uint8_t *p, s
 	return true;
 }
 
-/* The key of @frame where @key stands. @state: options_state() and carried_state(). */
-static inline struct rvt_memo_key make_key(struct rvt_memo_key key, const struct frame *frame,
-					   uint32_t state)
+/*
+ * The key of @frame where the flow is @at and @address was reported last. @state: options_state()
+ * and carried_state().
+ */
+static inline struct rvt_memo_key make_key(struct rvt_memo_cursor at, uint64_t address,
+					   const struct frame *frame, uint32_t state)
 {
-	key.bytes[0] = frame->payload[0];
-	key.bytes[1] = frame->payload[1];
-	key.state = state | frame->state;
-	if (frame->keeps_address)
-		key.address = NO_ADDRESS;
-	return key;
+	return (struct rvt_memo_key){
+		.bytes = { frame->payload[0], frame->payload[1] }, .pc = at.pc,
+		.address = frame->keeps_address ? NO_ADDRESS : address,
+		.state = state | frame->state, .mapping_id = at.mapping_id,
+	};
 }
 
 /*
@@ -188,12 +191,13 @@ void rvt_etrace_memo_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 {
 	const bool missed = dec->missed && dec->missed_at == msg->offset;
 	uint8_t copy[WANTED_BYTES + RVT_ETRACE_MAX_FRAME_BYTES] = {};
-	struct rvt_memo_key key = { .state = 0 };
+	struct rvt_memo_cursor at;
+	struct rvt_memo_key key;
 	struct frame frame;
 
 	dec->depth_matters = dec->missed = false;
 	if (missed) {
-		if (may_record(&rvt_flow_base(dec->flow)->memos->key, msg) && is_clean(dec))
+		if (may_record(rvt_memos_recorded_key(dec->flow), msg) && is_clean(dec))
 			rvt_memos_record_missed(dec->flow);
 		return;
 	}
@@ -201,10 +205,9 @@ void rvt_etrace_memo_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 	dec->src = source_at(copy, 1 + rvt_etrace_src_bytes(&dec->codec.params));
 	if (!cut(dec, copy, &frame))
 		return;
-	if (!is_clean(dec) || !rvt_memos_enter(dec->flow, &key))
+	if (!is_clean(dec) || !rvt_memos_enter(dec->flow, &at))
 		return;
-	key.address = dec->address;
-	key = make_key(key, &frame,
+	key = make_key(at, dec->address, &frame,
 		       options_state(dec) | carried_state(carried_bits(&dec->carried)));
 	if (may_record(&key, msg))
 		rvt_memos_record(dec->flow, &key);
@@ -221,8 +224,8 @@ bool rvt_etrace_memo_end(struct rvt_etrace_decoder *dec)
 		rvt_memos_drop(dec->flow);
 		return clean;
 	}
-	address = rvt_flow_base(dec->flow)->memos->key.address == NO_ADDRESS ? NO_ADDRESS :
-									       dec->address;
+	address = rvt_memos_recorded_key(dec->flow)->address == NO_ADDRESS ? NO_ADDRESS :
+									     dec->address;
 	rvt_memos_keep(dec->flow, address, carried_bits(&dec->carried));
 	return true;
 }
@@ -232,18 +235,21 @@ bool rvt_etrace_memo_end(struct rvt_etrace_decoder *dec)
 /* Where replaying is. */
 struct etrace_cursor {
 	const uint8_t *p;
-	struct rvt_memo_key key;	/* .pc, .address, .mapping_id */
-	uint32_t options, carried;	/* parts of .state */
-	struct rvt_memo *last;		/* NULL: none was taken */
+	struct rvt_memo_cursor at;
+	uint64_t address;		/* reported last */
+	uint32_t options, carried;	/* parts of the state in a key */
 	uint64_t n;			/* frames */
 	bool missed;			/* it has been found that there is no memo at .p */
 };
 
-static void settle(struct rvt_etrace_decoder *dec, const struct rvt_memo *last, uint64_t address)
+/* The decoder's state as memos left it that led to @r. */
+static void settle(struct rvt_etrace_decoder *dec, const struct etrace_cursor *r)
 {
+	const uint32_t carried = r->carried >> CARRIED_SHIFT;
+
 	rvt_memos_leave(dec->flow);
-	dec->address = address;
-	dec->carried = (struct path){ .map = last->extra >> 1, .map_bits = last->extra & 1 };
+	dec->address = r->address;
+	dec->carried = (struct path){ .map = carried >> 1, .map_bits = carried & 1 };
 	dec->goal.irreport = false;
 }
 
@@ -267,10 +273,10 @@ static void pass_time(struct rvt_etrace_decoder *dec, uint64_t stamp)
 static inline void pass(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 			struct rvt_memo *memo, unsigned int n_frames, unsigned int len)
 {
-	r->last = memo;
 	r->n += n_frames;
 	r->p += len;
-	rvt_memos_advance(dec->flow, memo, &r->key);
+	r->at = rvt_memo_cursor_at(dec->flow, memo->pc);
+	r->address = rvt_memo_address(memo, r->address);
 	r->carried = carried_state(memo->extra);
 }
 
@@ -290,28 +296,32 @@ static inline bool take(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
  * something to the return stack, are not predicted.
  */
 
-/* The entry for what is at @p: the offset of a memo, and below it of how many bytes that is. */
+/* The entry for what is at @p: the number of a memo, and below it of how many bytes that is. */
 static inline uint32_t *predictor_at(struct rvt_memos *memos, const uint8_t *p)
 {
 	const uint64_t mix = (load(p) + 8 * load(p + 8)) * 0x9e3779b97f4a7c15ull;
 
-	return &memos->pair_predictor[mix >> 48 & (RVT_PREDICTOR_ENTRIES - 1)];
+	return &rvt_memos_own_predictor(memos)[mix >> (64 - RVT_PREDICTOR_BITS)];
 }
 
-#define PREDICTED_LEN (sizeof(struct rvt_memo) - 1)
-_Static_assert(1 + 2 + PAYLOAD_BYTES <= PREDICTED_LEN &&
-	       RVT_MEMO_ENTRIES * sizeof(struct rvt_memo) <= UINT32_MAX, "what an entry holds");
+#define PREDICTED_BYTES 64u
+#define PREDICTED_LEN(entry) ((entry) % PREDICTED_BYTES)
+_Static_assert(1 + 2 + PAYLOAD_BYTES < PREDICTED_BYTES &&
+	       sizeof(struct rvt_memo) == PREDICTED_BYTES &&
+	       RVT_MEMO_ENTRIES <= UINT32_MAX / PREDICTED_BYTES, "what an entry holds");
 
 static inline struct rvt_memo *predicted_memo(struct rvt_memos *memos, uint32_t entry)
 {
-	return (struct rvt_memo *)((uint8_t *)memos->memos + (entry & ~(uint32_t)PREDICTED_LEN));
+	const struct rvt_memo *first = rvt_memo_at(memos, 0);
+
+	return (struct rvt_memo *)((uint8_t *)first + (entry & ~(PREDICTED_BYTES - 1)));
 }
 
 static void train_predictor(struct rvt_memos *memos, const uint8_t *p, const struct rvt_memo *s,
 			    unsigned int heads)
 {
-	*predictor_at(memos, p) = (uint32_t)((uint8_t *)s - (uint8_t *)memos->memos) |
-			      (heads + LEN(s->key.state));
+	*predictor_at(memos, p) = rvt_memo_number(memos, s) * PREDICTED_BYTES + heads +
+				  LEN(s->key.state);
 }
 
 /* Bytes of a payload of so many bytes. */
@@ -337,148 +347,126 @@ static inline uint64_t compare(const struct rvt_memo *s, const uint8_t *payload)
 #endif
 }
 
-/* What of a key does not depend on the bytes. */
-struct key_state {
-	uint64_t pc, address;
-	uint64_t state;		/* as state_of() has it */
-	uint64_t states[2];	/* by rvt_va_half() of .pc: mapping id and options */
-};
-
-/* .state and .mapping_id, without what LEN() and FRAMES() tell. */
+/* .state and .mapping_id of a key, without what LEN() and FRAMES() tell. */
 static inline uint64_t state_of(uint32_t state, uint32_t mapping_id)
 {
 	return ((uint64_t)mapping_id << 32 | state) >> GROUP_BITS;
 }
 
-static inline struct key_state key_state_of(const struct rvt_flow *flow,
-					    const struct etrace_cursor *r)
-{
-	return (struct key_state){
-		.pc = r->key.pc, .address = r->key.address,
-		.state = state_of(r->options | r->carried, r->key.mapping_id),
-		.states = { state_of(r->options, rvt_flow_base(flow)->mapping_id[0]),
-			    state_of(r->options, rvt_flow_base(flow)->mapping_id[1]) },
-	};
-}
-
-/* As rvt_memos_advance(). */
-static inline void advance(struct key_state *at, const struct rvt_memo *s)
-{
-	at->pc = s->pc;
-	at->address = rvt_memo_address(s, at->address);
-	at->state = at->states[rvt_va_half(s->pc)] |
-		      carried_state(s->extra) >> GROUP_BITS;
-}
-
-/*
- * Whether @s is the memo of the bytes at @p there, and one that is predicted. @heads: bytes of
- * header and source. One of a frame with a time stamp has the key of the frame without.
- */
-static inline bool is_memo(const struct rvt_etrace_decoder *dec, const struct rvt_memo *s,
-			   const uint8_t *p, unsigned int heads, const struct key_state *at)
-{
-	const uint64_t state = state_of(s->key.state, s->key.mapping_id);
-	const uint64_t head = (uint64_t)p[0] << (HEADER_SHIFT - GROUP_BITS);
-
-	if (heads > 1 && source_at(p, heads) != dec->src)
-		return false;
-	if (compare(s, p + heads) | (s->key.pc ^ at->pc) | (state ^ (at->state | head)))
-		return false;
-	return (s->key.address == at->address || s->key.address == NO_ADDRESS) &&
-	       !(s->flags & RVT_MEMO_DELTA);
-}
-
 /* How far predictions are ahead: what they lead to is being fetched. */
 #define AHEAD 4
 
-/* The prediction for what is at *p, up to @stop; *p: what comes behind that. */
-static inline struct rvt_memo *predict_ahead(struct rvt_memos *memos, const uint8_t **p,
-					     const uint8_t *stop)
+/*
+ * Replaying what is predicted. In registers, as far as there are enough (struct rvt_memo_adapter).
+ */
+struct replay {
+	/* these do not change */
+	struct rvt_etrace_decoder *dec;
+	const struct rvt_etrace_frames *frames;
+	struct rvt_memos *memos;
+	struct etrace_cursor *slow;	/* as of the last time that nothing was predicted */
+	const uint8_t *stop;		/* up to here frames can begin */
+	unsigned int heads;		/* bytes of header and source */
+	enum rvt_replay_mode mode;
+
+	const uint8_t *p;
+	uint64_t address;		/* reported last */
+	uint64_t state;			/* as state_of() has it */
+	uint64_t states[2];	/* by rvt_va_half() of the pc: mapping id and options */
+	uint64_t groups;		/* sum of GROUP_BITS of memos */
+	unsigned int n;			/* memos */
+	struct rvt_memo *ahead[AHEAD];
+	const uint8_t *ahead_p;
+	int ret;
+};
+
+/* The prediction for what is at r->ahead_p, which then is what comes behind that. */
+static INLINE struct rvt_memo *predict_ahead(struct replay *r)
 {
-	const uint32_t entry = *p <= stop ? *predictor_at(memos, *p) : 0;
-	struct rvt_memo *s = predicted_memo(memos, entry);
+	const uint32_t entry = r->ahead_p <= r->stop ? *predictor_at(r->memos, r->ahead_p) : 0;
+	struct rvt_memo *s = predicted_memo(r->memos, entry);
 
 	__builtin_prefetch(s);
-	*p += entry & PREDICTED_LEN;
+	r->ahead_p += PREDICTED_LEN(entry);
 	return s;
 }
 
-/*
- * Takes all memos from r->p up to @stop that are predicted right, where none has to be delivered:
- * nothing but that, so that all is in registers.
- */
-static inline __attribute__((always_inline)) void
-apply_predicted(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, const uint8_t *stop,
-		unsigned int heads, const uint32_t counted)
+/* Begins at r->slow. */
+static INLINE void begin_predicted(struct replay *r)
 {
-	struct rvt_memos *memos = rvt_flow_base(dec->flow)->memos;
-	struct key_state at = key_state_of(dec->flow, r);
-	struct rvt_memo_sums sums = memos->sums;
-	struct rvt_memo *ahead[AHEAD];
-	const uint8_t *p = r->p, *ahead_p = p;
-	unsigned int n = 0;
-	uint64_t pair_predictor = 0;
+	const struct etrace_cursor *slow = r->slow;
 
+	r->p = r->ahead_p = slow->p;
+	r->address = slow->address;
+	r->state = state_of(slow->options | slow->carried, slow->at.mapping_id);
+	for (unsigned int half = 0; half < 2; half++)
+		r->states[half] = state_of(slow->options,
+					   rvt_memo_cursor_at(r->dec->flow,
+							      (uint64_t)half << 63).mapping_id);
+	r->n = r->groups = 0;
 	for (unsigned int i = 0; i < AHEAD; i++)
-		ahead[i] = predict_ahead(memos, &ahead_p, stop);
-	for (; p < stop; n++) {
-		struct rvt_memo *s = ahead[n % AHEAD];
-		uint32_t group;
+		r->ahead[i] = predict_ahead(r);
+}
 
-		ahead[n % AHEAD] = predict_ahead(memos, &ahead_p, stop);
-		if (!is_memo(dec, s, p, heads, &at))
-			break;
-		/* as rvt_memos_count(), if it counts */
-		if (__builtin_expect(s->times + 1 <= counted, 0))
-			rvt_memos_begin_times(dec->flow, s);
-		s->times += counted;
-		if (__builtin_expect(!rvt_memo_sums_add(&sums, s), 0)) {
-			memos->sums = sums;
-			rvt_memos_add_up(dec->flow);
-			sums = memos->sums;
-		}
-		advance(&at, s);
-		group = s->key.state & ((1u << GROUP_BITS) - 1);
-		pair_predictor += group;
-		p += heads + LEN(group);
-	}
-	if (!n)
+/* r->slow is where that has led, with the flow at @pc. */
+static INLINE void end_predicted(struct replay *r, uint64_t pc)
+{
+	struct etrace_cursor *slow = r->slow;
+
+	if (!r->n)
 		return;
-	memos->sums = sums;
-	r->last = sums.last;
 	/* FRAMES() of all: without what LEN() tells */
-	r->n += pair_predictor - ((p - r->p - n * heads) << LEN_SHIFT);
-	r->key.address = at.address;
-	rvt_memos_advance(dec->flow, r->last, &r->key);
-	r->carried = carried_state(r->last->extra);
-	r->p = p;
+	slow->n += r->groups - ((r->p - slow->p - r->n * r->heads) << LEN_SHIFT);
+	slow->at = rvt_memo_cursor_at(r->dec->flow, pc);
+	slow->address = r->address;
+	slow->carried = r->state << GROUP_BITS & carried_state(3);
+	slow->p = r->p;
+	r->n = 0;
 }
 
 /*
- * Takes them likewise where they are delivered, and fetches what they lead through. Returns whether
- * replaying can go on.
+ * Whether @s is the memo of the bytes at r->p, and one that is predicted. One of a frame with a
+ * time stamp has the key of the frame without.
  */
-static bool deliver_predicted(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
-			      const uint8_t *stop, unsigned int heads)
+static INLINE bool is_memo(const struct replay *r, const struct rvt_memo *s, uint64_t pc)
 {
-	struct rvt_memos *memos = rvt_flow_base(dec->flow)->memos;
-	struct rvt_memo *ahead[AHEAD];
-	const uint8_t *ahead_p = r->p;
+	const uint64_t state = state_of(s->key.state, s->key.mapping_id);
+	const uint64_t head = (uint64_t)r->p[0] << (HEADER_SHIFT - GROUP_BITS);
 
-	for (unsigned int i = 0; i < AHEAD; i++)
-		ahead[i] = predict_ahead(memos, &ahead_p, stop);
-	for (unsigned int n = 0; r->p < stop; n++) {
-		const struct key_state at = key_state_of(dec->flow, r);
-		struct rvt_memo *s = ahead[n % AHEAD];
+	if (r->heads > 1 && source_at(r->p, r->heads) != r->dec->src)
+		return false;
+	if (compare(s, r->p + r->heads) | (s->key.pc ^ pc) | (state ^ (r->state | head)))
+		return false;
+	return !(s->flags & RVT_MEMO_DELTA) &&
+	       (s->key.address == r->address || s->key.address == NO_ADDRESS);
+}
 
-		ahead[n % AHEAD] = predict_ahead(memos, &ahead_p, stop);
-		/* It is there by now. */
-		__builtin_prefetch(rvt_memo_path(memos, ahead[(n + AHEAD / 2) % AHEAD]));
-		if (!is_memo(dec, s, r->p, heads, &at))
-			return true;
-		if (!take(dec, r, s, heads + LEN(s->key.state)))
-			return false;
-	}
+/* As struct rvt_memo_adapter has them. */
+
+static INLINE bool next(void *ctx, struct rvt_memo_cursor at, struct rvt_memo **memo)
+{
+	struct replay *r = ctx;
+
+	if (r->p >= r->stop)
+		return false;
+	*memo = r->ahead[r->n % AHEAD];
+	r->ahead[r->n % AHEAD] = predict_ahead(r);
+	/* It is there by now. */
+	if (r->mode == RVT_REPLAY_RUNS)
+		rvt_memos_fetch_path(r->memos, r->ahead[(r->n + AHEAD / 2) % AHEAD]);
+	return is_memo(r, *memo, at.pc);
+}
+
+static INLINE bool commit(void *ctx, const struct rvt_memo *memo)
+{
+	struct replay *r = ctx;
+	const uint32_t group = memo->key.state & ((1u << GROUP_BITS) - 1);
+
+	r->address = rvt_memo_address(memo, r->address);
+	r->state = r->states[rvt_va_half(memo->pc)] | carried_state(memo->extra) >> GROUP_BITS;
+	r->groups += group;
+	r->p += r->heads + LEN(group);
+	r->n++;
 	return true;
 }
 
@@ -512,7 +500,7 @@ static bool read_spec(const struct rvt_etrace_decoder *dec, const struct etrace_
 	if (spec->to_branch)
 		return set_outcomes(spec, map, n, true);
 	spec->jumps = true;
-	spec->target = rvt_etrace_reported_address(dec, plain.address, r->key.address);
+	spec->target = rvt_etrace_reported_address(dec, plain.address, r->address);
 	return set_outcomes(spec, map, n, n && rvt_flow_branch_at(dec->flow, spec->target));
 }
 
@@ -546,12 +534,6 @@ static inline uint32_t predictor_slot_of(const struct frame *frame)
 	return rvt_predictor_slot(rvt_memo_mix(frame->payload, frame->state));
 }
 
-static inline const struct rvt_memo *predicted_of(const struct rvt_memos *memos,
-						  const struct frame *frame)
-{
-	return &memos->memos[memos->predictor[predictor_slot_of(frame)] & (RVT_MEMO_ENTRIES - 1)];
-}
-
 /*
  * Takes @frame, which is at r->p. Returns its memo, maybe a transient one, or NULL; *go_on: whether
  * replaying can.
@@ -559,7 +541,7 @@ static inline const struct rvt_memo *predicted_of(const struct rvt_memos *memos,
 static struct rvt_memo *take_frame(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 				   const struct frame *frame, bool *go_on)
 {
-	const struct rvt_memo_key key = make_key(r->key, frame, r->options | r->carried);
+	const struct rvt_memo_key key = make_key(r->at, r->address, frame, r->options | r->carried);
 	struct rvt_memo *memo = rvt_memos_take(dec->flow, &key, rvt_memo_hash(&key),
 					       predictor_slot_of(frame));
 
@@ -585,46 +567,47 @@ static inline __attribute__((always_inline)) void
 cut_group(const struct rvt_etrace_decoder *dec, const uint8_t *p, const struct frame *group,
 	  struct frame_group *singles)
 {
-	const struct rvt_memos *memos = rvt_flow_base(dec->flow)->memos;
+	struct rvt_memos *memos = rvt_flow_memos(dec->flow);
 
 	for (singles->n = 0; singles->n < FRAMES(group->state); singles->n++) {
 		struct frame *frame = &singles->frames[singles->n];
 
 		if (!cut(dec, p, frame))
 			break;
-		__builtin_prefetch(&memos->predictor[predictor_slot_of(frame)]);
+		rvt_memos_fetch_slot(memos, predictor_slot_of(frame));
 		p += frame->len;
 	}
 	for (unsigned int i = 0; i < singles->n; i++)
-		__builtin_prefetch(predicted_of(memos, &singles->frames[i]));
+		rvt_memos_fetch_predicted(memos, predictor_slot_of(&singles->frames[i]));
 }
 
-/* Takes the frames of @group one by one, and joins them. False: as far as that goes. */
+/*
+ * Takes the frames of @group one by one, and makes one memo of theirs. False: as far as that goes.
+ */
 static bool take_singly(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 			const struct frame *group)
 {
-	struct rvt_memos *memos = rvt_flow_base(dec->flow)->memos;
 	const uint8_t *p = r->p;
-	struct rvt_memo_group joined = {
-		.key = make_key(r->key, group, r->options | r->carried), .hand = memos->hand,
-	};
-	struct rvt_memo *memo;
+	struct rvt_memo_group memos = rvt_memo_group_begin(
+		dec->flow, make_key(r->at, r->address, group, r->options | r->carried));
 	struct frame_group singles;
+	struct rvt_memo *memo;
 
 	cut_group(dec, p, group, &singles);
-	while (joined.n < singles.n) {
+	while (memos.n < singles.n) {
 		bool go_on;
 
-		memo = take_frame(dec, r, &singles.frames[joined.n], &go_on);
+		memo = take_frame(dec, r, &singles.frames[memos.n], &go_on);
 		if (!go_on)
 			return false;
-		joined.memos[joined.n++] = memo == memos->memos ? memos->transient_kept : memo;
+		memos.memos[memos.n++] = rvt_memos_kept(dec->flow, memo);
 	}
 	if (singles.n < FRAMES(group->state))
 		return false;
-	memo = rvt_memos_group(dec->flow, &joined);
+	memo = rvt_memos_group(dec->flow, &memos);
 	if (memo)
-		train_predictor(memos, p, memo, 1 + rvt_etrace_src_bytes(&dec->codec.params));
+		train_predictor(rvt_flow_memos(dec->flow), p, memo,
+				1 + rvt_etrace_src_bytes(&dec->codec.params));
 	return true;
 }
 
@@ -638,12 +621,12 @@ static int tell_time(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 	int ret;
 
 	pass_time(dec, frame->time);
-	if (dec->time < rvt_flow_base(dec->flow)->time_filter || dec->time == dec->reported_time)
+	if (dec->time < rvt_flow_time_filter(dec->flow) || dec->time == dec->reported_time)
 		return 0;
-	settle(dec, r->last, r->key.address);
+	settle(dec, r);
 	dec->offset = offset;
 	ret = rvt_etrace_emit_time(dec);
-	*go_on &= !ret && !*dec->paused && rvt_memos_enter(dec->flow, &r->key);
+	*go_on &= !ret && !*dec->paused && rvt_memos_enter(dec->flow, &r->at);
 	return ret;
 }
 
@@ -652,33 +635,33 @@ static int take_alone(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 		      const struct frame *frame, uint64_t offset, bool *go_on)
 {
 	const uint8_t *p = r->p;
-	const struct rvt_memo *memo = take_frame(dec, r, frame, go_on);
+	struct rvt_memo *memo = take_frame(dec, r, frame, go_on);
 
 	if (!memo)
 		return 0;
 	if (frame->timed)
 		return tell_time(dec, r, frame, offset, go_on);
-	if (memo != rvt_flow_base(dec->flow)->memos->memos && !(memo->flags & RVT_MEMO_DELTA))
-		train_predictor(rvt_flow_base(dec->flow)->memos, p, memo,
+	if (rvt_memos_kept(dec->flow, memo) == memo && !(memo->flags & RVT_MEMO_DELTA))
+		train_predictor(rvt_flow_memos(dec->flow), p, memo,
 				1 + rvt_etrace_src_bytes(&dec->codec.params));
 	return 0;
 }
 
-/* What take_frame() needs is fetched while the memo is looked for that it is joined in. */
+/* What take_frame() needs is fetched while the memo of its group is looked for. */
 static inline void fetch_frame(struct rvt_memos *memos, const struct etrace_cursor *r,
 			       const struct frame *frame)
 {
-	const struct rvt_memo_key key = make_key(r->key, frame, r->options | r->carried);
+	const struct rvt_memo_key key = make_key(r->at, r->address, frame, r->options | r->carried);
 
-	__builtin_prefetch(predicted_of(memos, frame));
+	rvt_memos_fetch_predicted(memos, predictor_slot_of(frame));
 	rvt_memos_fetch_index(memos, rvt_memo_hash(&key));
 }
 
-/* The memo at r->p, and those that it could be joined of. Returns likewise. */
+/* The memo at r->p: of a group of frames, or of each of them. Returns likewise. */
 static int take_next(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, uint64_t offset,
 		     bool *go_on)
 {
-	struct rvt_memos *memos = rvt_flow_base(dec->flow)->memos;
+	struct rvt_memos *memos = rvt_flow_memos(dec->flow);
 	struct rvt_memo_key key;
 	struct rvt_memo *memo;
 	struct frame frame;
@@ -692,7 +675,7 @@ static int take_next(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, ui
 		frame = gather(&dec->codec.params, r->p, &frame);
 	if (FRAMES(frame.state) == 1)
 		return take_alone(dec, r, &frame, offset, go_on);
-	key = make_key(r->key, &frame, r->options | r->carried);
+	key = make_key(r->at, r->address, &frame, r->options | r->carried);
 	hash = rvt_memo_hash(&key);
 	rvt_memos_fetch_index(memos, hash);
 	memo = rvt_memos_look_up(memos, &key, hash);
@@ -702,29 +685,60 @@ static int take_next(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, ui
 	return 0;
 }
 
-/* As many memos as are known. Returns likewise. */
-static int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames *frames,
-		  struct etrace_cursor *r)
+static INLINE bool otherwise(void *ctx, uint64_t *pc)
+{
+	struct replay *r = ctx;
+	struct etrace_cursor *slow = r->slow;
+	bool go_on;
+
+	end_predicted(r, *pc);
+	if (slow->p >= r->stop)
+		return false;
+	r->ret = take_next(r->dec, slow, r->frames->pos_offset + (slow->p - r->frames->pos),
+			   &go_on);
+	if (!go_on)
+		return false;
+	begin_predicted(r);
+	*pc = slow->at.pc;
+	return true;
+}
+
+/*
+ * As many memos as are known. @heads, @mode: of the source and the flow. Returns 0 or what a
+ * callback returned.
+ */
+static INLINE int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames *frames,
+			 struct etrace_cursor *cursor, unsigned int heads,
+			 enum rvt_replay_mode mode)
+{
+	static const struct rvt_memo_adapter adapter = { next, commit, otherwise };
+	struct replay r = {
+		.dec = dec, .frames = frames, .memos = rvt_flow_memos(dec->flow), .slow = cursor,
+		.stop = frames->end - WANTED_BYTES + 1, .heads = heads, .mode = mode,
+	};
+
+	begin_predicted(&r);
+	rvt_memos_replay(dec->flow, cursor->at.pc, mode, &adapter, &r);
+	/* As far as that went when delivering went wrong. */
+	end_predicted(&r, cursor->at.pc);
+	return r.ret;
+}
+
+/* The usual ones by themselves: so that what they need is in registers. */
+static int replay_all(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames *frames,
+		      struct etrace_cursor *r)
 {
 	const unsigned int heads = 1 + rvt_etrace_src_bytes(&dec->codec.params);
-	const uint8_t *stop = frames->end - WANTED_BYTES + 1;
-	struct rvt_flow *flow = dec->flow;
-	bool go_on = true;
-	int ret = 0;
 
-	while (go_on && r->p < stop) {
-		if (!rvt_flow_base(flow)->counts && rvt_flow_base(flow)->collect) {
-			go_on = deliver_predicted(dec, r, stop, heads);
-		} else if (heads == 1) {
-			rvt_flow_base(flow)->counts ? apply_predicted(dec, r, stop, 1, 1) :
-				       apply_predicted(dec, r, stop, 1, 0);
-		} else {
-			apply_predicted(dec, r, stop, heads, rvt_flow_base(flow)->counts ? 1 : 0);
-		}
-		if (go_on && r->p < stop)
-			ret = take_next(dec, r, frames->pos_offset + (r->p - frames->pos), &go_on);
+	switch (rvt_replay_mode(dec->flow)) {
+	case RVT_REPLAY_COUNTS:
+		return heads == 1 ? replay(dec, frames, r, 1, RVT_REPLAY_COUNTS) :
+				    replay(dec, frames, r, heads, RVT_REPLAY_COUNTS);
+	case RVT_REPLAY_RUNS:
+		return replay(dec, frames, r, heads, RVT_REPLAY_RUNS);
+	default:
+		return replay(dec, frames, r, heads, RVT_REPLAY_SUMS);
 	}
-	return ret;
 }
 
 int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *frames)
@@ -733,7 +747,7 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 		.p = frames->pos,
 		.options = options_state(dec),
 		.carried = carried_state(carried_bits(&dec->carried)),
-		.key = { .address = dec->address },
+		.address = dec->address,
 	};
 	int ret;
 
@@ -741,14 +755,14 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 	/* Where the source ends inside a byte, all behind it is shifted. */
 	if (dec->codec.params.srcid_bits % 8 || frames->carry_len > frames->carry_used ||
 	    frames->hunting || frames->end - r.p < WANTED_BYTES || !is_clean(dec) ||
-	    !rvt_memos_enter(dec->flow, &r.key))
+	    !rvt_memos_enter(dec->flow, &r.at))
 		return 0;
-	ret = replay(dec, frames, &r);
+	ret = replay_all(dec, frames, &r);
 	dec->missed = r.missed;
 	dec->missed_at = frames->pos_offset + (r.p - frames->pos);
-	if (!r.last)
+	if (r.p == frames->pos)
 		return 0;
-	settle(dec, r.last, r.key.address);
+	settle(dec, &r);
 	dec->stats->messages += r.n;
 	frames->pos_offset += r.p - frames->pos;
 	frames->pos = r.p;

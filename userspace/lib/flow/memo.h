@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Message memos as protocol decoders use them: looking up, applying and recording. What a memo is
- * is in flow/core/memo.h. Decoders see nothing else of a flow but this and rvtrace/flow.h.
+ * Memos as protocol decoders use them: looking up, applying and recording. A decoder sees nothing
+ * else of a flow but this and rvtrace/flow.h; of what is in flow/core/memo.h it uses struct
+ * rvt_memo_key, struct rvt_memo, and pointers to struct rvt_memos. The engine knows neither frames
+ * nor messages: what bytes of the trace mean where the flow stands, and how many of them a key has,
+ * is the decoder's.
+ *
+ * A decoder replays: from rvt_memos_enter() to rvt_memos_leave() it applies memos one after the
+ * other (rvt_memos_replay() is the loop) and touches the flow only by the functions of this header.
+ * What has no memo it decodes the long way, between rvt_memos_record() and rvt_memos_keep().
  */
 #ifndef RVT_LIB_FLOW_MEMO_H
 #define RVT_LIB_FLOW_MEMO_H
@@ -22,20 +29,63 @@ int rvt_flow_result(const struct rvt_flow *flow);
 /* Whether the last instruction executed just went on to where the flow is. */
 bool rvt_flow_is_consecutive(const struct rvt_flow *flow);
 
+/* TIME events before this time are not delivered. */
+static inline uint64_t rvt_flow_time_filter(const struct rvt_flow *flow)
+{
+	return rvt_flow_base(flow)->time_filter;
+}
+
+/* ---- replaying ---- */
+
+/* Where the flow stands: parts of a key. */
+struct rvt_memo_cursor {
+	uint64_t pc;
+	uint32_t mapping_id;
+};
+
 /*
- * rvt_memos_enter - starts replaying. Sets key->pc and key->mapping_id to where the flow stands.
- * Returns false when the flow cannot replay: it has no pc, the sink returned an error, the
- * configuration asks for the reference walk, or there is no memory. Until rvt_memos_leave() the
- * caller touches the flow only by the functions of this header.
+ * rvt_memos_enter - starts replaying. Sets *at to where the flow stands. Returns false when the
+ * flow cannot replay: it has no pc, the sink returned an error, the configuration asks for the
+ * reference walk, or there is no memory.
  */
-bool rvt_memos_enter(struct rvt_flow *flow, struct rvt_memo_key *key);
+bool rvt_memos_enter(struct rvt_flow *flow, struct rvt_memo_cursor *at);
 /* Ends replaying: the flow stands where the last memo led. */
 void rvt_memos_leave(struct rvt_flow *flow);
+
+/* The memos of a flow that has been entered; the same until it is destroyed. */
+static inline struct rvt_memos *rvt_flow_memos(const struct rvt_flow *flow)
+{
+	return rvt_flow_base(flow)->memos;
+}
+
+static inline struct rvt_memo_cursor rvt_memo_cursor_at(const struct rvt_flow *flow, uint64_t pc)
+{
+	return (struct rvt_memo_cursor){ pc, rvt_flow_base(flow)->mapping_id[rvt_va_half(pc)] };
+}
+
+/* What becomes of the runs of a memo. */
+enum rvt_replay_mode {
+	RVT_REPLAY_COUNTS,	/* they are counted */
+	RVT_REPLAY_RUNS,	/* they are delivered */
+	RVT_REPLAY_SUMS,	/* neither: only statistics are kept */
+};
+
+static inline enum rvt_replay_mode rvt_replay_mode(const struct rvt_flow *flow)
+{
+	const struct rvt_flow_base *base = rvt_flow_base(flow);
+
+	return base->counts ? RVT_REPLAY_COUNTS : base->collect ? RVT_REPLAY_RUNS :
+								   RVT_REPLAY_SUMS;
+}
+
+/* ---- recording ---- */
+
 /*
- * rvt_memos_record - starts recording: the caller is about to decode the message of @key the long
- * way. The first time that a key comes it is only noted; nothing is recorded then.
- * rvt_memos_record_missed - the same for the message of which a look-up has just found no memo.
- * rvt_memos_recording - whether recording is in progress. rvt_memos_keep - the message was decoded:
+ * rvt_memos_record - starts recording: the caller is about to decode what has @key the long way.
+ * The first time that a key comes it is only noted; nothing is recorded then.
+ * rvt_memos_record_missed - the same for the key of which a look-up has just found no memo.
+ * rvt_memos_recording - whether recording is in progress. rvt_memos_recorded_key - the key of
+ * which it is, or of which a look-up has just found no memo. rvt_memos_keep - that was decoded:
  * makes a memo of it, unless it did something that a memo cannot hold. @address: the last address
  * that the trace has reported; @extra: the caller's, 0 to 15. rvt_memos_drop - ends recording
  * without a memo.
@@ -43,58 +93,29 @@ void rvt_memos_leave(struct rvt_flow *flow);
 void rvt_memos_record(struct rvt_flow *flow, const struct rvt_memo_key *key);
 void rvt_memos_record_missed(struct rvt_flow *flow);
 bool rvt_memos_recording(const struct rvt_flow *flow);
+static inline const struct rvt_memo_key *rvt_memos_recorded_key(const struct rvt_flow *flow)
+{
+	return &rvt_flow_memos(flow)->key;
+}
 void rvt_memos_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra);
 void rvt_memos_drop(struct rvt_flow *flow);
-/* Memos that were applied one after the other, and the key that stands for all of them. */
-struct rvt_memo_group {
-	struct rvt_memo_key key;
-	uint32_t hand;			/* memos->hand before the first was applied */
-	unsigned int n;
-	const struct rvt_memo *memos[RVT_MEMO_GROUP];	/* NULL: a transient memo */
-};
-/*
- * Makes one memo of @group the second time that it comes, if one can hold it all. Returns the memo,
- * or NULL.
- */
-struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_group *group);
-/* The flow counts, and @s->times is about to leave 0, or full. (count/expand.c) */
-void rvt_memos_begin_times(struct rvt_flow *flow, struct rvt_memo *s);
 
-/* What stands for the bytes of a message, and what decides how to read them. */
-static inline uint64_t rvt_memo_mix(const uint64_t bytes[2], uint32_t head)
+/* ---- keys ---- */
+
+/* What stands for the bytes of a key, and for its state. */
+static inline uint64_t rvt_memo_mix(const uint64_t bytes[2], uint32_t state)
 {
-	const unsigned __int128 x = (unsigned __int128)(bytes[0] + head) *
+	const unsigned __int128 x = (unsigned __int128)(bytes[0] + state) *
 				    (bytes[1] ^ 0x9e3779b97f4a7c15ull);
 
 	return (uint64_t)x ^ (uint64_t)(x >> 64);
 }
 
-/* The entry of the predictor for such a message. */
-static inline uint32_t rvt_predictor_slot(uint64_t mix)
-{
-	return mix >> (64 - RVT_PREDICTOR_BITS);
-}
-
-/* @mix: rvt_memo_mix() of the key's bytes and state. Of the result the upper bits are good. */
-static inline uint64_t rvt_memo_hash_of(const struct rvt_memo_key *key, uint64_t mix)
-{
-	return ((key->pc + 8 * key->address + key->mapping_id) ^ mix) * 0xff51afd7ed558ccdull;
-}
-
+/* Of the result the upper bits are good. */
 static inline uint64_t rvt_memo_hash(const struct rvt_memo_key *key)
 {
-	return rvt_memo_hash_of(key, rvt_memo_mix(key->bytes, key->state));
-}
-
-/* Above the number in an entry of the predictor. */
-static inline uint32_t rvt_memo_tag(uint64_t hash)
-{
-	return hash >> 32 & ~(RVT_MEMO_ENTRIES - 1);
-}
-
-static inline struct rvt_memo *rvt_memo_of(struct rvt_memos *memos, uint32_t entry)
-{
-	return &memos->memos[entry & (RVT_MEMO_ENTRIES - 1)];
+	return ((key->pc + 8 * key->address + key->mapping_id) ^
+		rvt_memo_mix(key->bytes, key->state)) * 0xff51afd7ed558ccdull;
 }
 
 static inline bool rvt_memo_is(const struct rvt_memo *s, const struct rvt_memo_key *key)
@@ -105,14 +126,131 @@ static inline bool rvt_memo_is(const struct rvt_memo *s, const struct rvt_memo_k
 	       !((s->key.state ^ key->state) | (s->key.mapping_id ^ key->mapping_id));
 }
 
-/* The first memo of @key, whose hash is @hash, or the joined one. NULL: there is none. */
-struct rvt_memo *rvt_memos_look_up(struct rvt_memos *memos, const struct rvt_memo_key *key,
-				   uint64_t hash);
+/* ---- looking up ---- */
+
+static inline struct rvt_memo *rvt_memo_at(struct rvt_memos *memos, uint32_t number)
+{
+	/* What is told here is known; but so GCC computes the address only once. */
+	return __builtin_assume_aligned(&memos->memos[number], _Alignof(struct rvt_memo));
+}
+
+static inline uint32_t rvt_memo_number(const struct rvt_memos *memos, const struct rvt_memo *s)
+{
+	return s - memos->memos;
+}
 
 /*
- * Where two tables are asked, .pair_predictor first: by the bytes of a message and of the one
- * before, and by its own alone. Both follow from bytes: looking there does not wait for where the
- * flow stands. @mix: of the bytes, of which bits 32 and up are good.
+ * The memo that stays of @s, which was applied: itself, or, of a transient one, what was made of
+ * it. NULL: nothing was.
+ */
+static inline struct rvt_memo *rvt_memos_kept(const struct rvt_flow *flow, struct rvt_memo *s)
+{
+	const struct rvt_memos *memos = rvt_flow_memos(flow);
+
+	return s == memos->memos ? memos->transient_kept : s;
+}
+
+/* Whether @s can be applied here: what it does to the return stack is done. */
+static inline bool rvt_memos_apply_delta(struct rvt_flow *flow, const struct rvt_memo *s)
+{
+	struct rvt_memos *memos = rvt_flow_memos(flow);
+
+	return !(s->flags & RVT_MEMO_DELTA) ||
+	       rvt_returns_apply(&rvt_flow_base(flow)->returns, rvt_memo_delta(memos, s));
+}
+
+/* The first memo of @key, whose hash is @hash, or that of a group. NULL: there is none. */
+struct rvt_memo *rvt_memos_look_up(struct rvt_memos *memos, const struct rvt_memo_key *key,
+				   uint64_t hash);
+/*
+ * After a wrong prediction: the memo of @key that can be applied here; what it does to the return
+ * stack is done. NULL: there is none, and nothing has happened. @hash: of the key.
+ */
+struct rvt_memo *rvt_memos_find(struct rvt_flow *flow, const struct rvt_memo_key *key,
+				uint64_t hash);
+/* The same where @tried, which has the key, cannot be applied. */
+struct rvt_memo *rvt_memos_find_other(struct rvt_flow *flow, const struct rvt_memo *tried);
+/* A memo of @hash will be looked up, and may well not be there. */
+static inline void rvt_memos_fetch_index(struct rvt_memos *memos, uint64_t hash)
+{
+	__builtin_prefetch(memos->tags[rvt_memo_set(hash)]);
+	__builtin_prefetch(memos->numbers[rvt_memo_set(hash)]);
+	__builtin_prefetch(rvt_admission_slot(memos, hash));
+}
+
+/* What @s leads through will be delivered. */
+static inline void rvt_memos_fetch_path(struct rvt_memos *memos, const struct rvt_memo *s)
+{
+	__builtin_prefetch(rvt_memo_path(memos, s));
+}
+
+/* ---- prediction: by slots ---- */
+
+/*
+ * A predictor by what bytes alone say, without where the flow stands. The slot of rvt_memo_mix()
+ * of them has the memo that they were the last time.
+ */
+static inline uint32_t rvt_predictor_slot(uint64_t mix)
+{
+	return mix >> (64 - RVT_PREDICTOR_BITS);
+}
+
+/* Above the number in an entry. */
+static inline uint32_t rvt_memo_tag(uint64_t hash)
+{
+	return hash >> 32 & ~(RVT_MEMO_ENTRIES - 1);
+}
+
+static inline struct rvt_memo *rvt_memo_of(struct rvt_memos *memos, uint32_t entry)
+{
+	return rvt_memo_at(memos, entry & (RVT_MEMO_ENTRIES - 1));
+}
+
+/* The slot will be needed; or what it says, once it is there. */
+static inline void rvt_memos_fetch_slot(const struct rvt_memos *memos, uint32_t slot)
+{
+	__builtin_prefetch(&memos->predictor[slot]);
+}
+
+static inline void rvt_memos_fetch_predicted(struct rvt_memos *memos, uint32_t slot)
+{
+	__builtin_prefetch(rvt_memo_of(memos, memos->predictor[slot]));
+}
+
+/* As rvt_memos_find() and rvt_memos_find_other(); what is found is noted for @slot. */
+struct rvt_memo *rvt_memos_take_missed(struct rvt_flow *flow, struct rvt_memo_key key,
+				       uint64_t hash, uint32_t slot);
+struct rvt_memo *rvt_memos_take_other(struct rvt_flow *flow, const struct rvt_memo *tried,
+				      uint64_t hash, uint32_t slot);
+
+/*
+ * The memo of @key that can be applied here: what it does to the return stack is done. NULL: there
+ * is none, and nothing has happened. @hash: of the key; @slot: of its bytes.
+ */
+static inline struct rvt_memo *rvt_memos_take(struct rvt_flow *flow, const struct rvt_memo_key *key,
+					      uint64_t hash, uint32_t slot)
+{
+	struct rvt_memos *memos = rvt_flow_memos(flow);
+	const uint32_t entry = memos->predictor[slot];
+	struct rvt_memo *s = rvt_memo_of(memos, entry);
+
+	/* Memory that is in no cache must not be touched in vain. */
+	if ((entry & ~(RVT_MEMO_ENTRIES - 1)) == rvt_memo_tag(hash) && rvt_memo_is(s, key))
+		return rvt_memos_apply_delta(flow, s) ? s :
+							rvt_memos_take_other(flow, s, hash, slot);
+	/* One by one: so the caller's key need not be in memory before. */
+	return rvt_memos_take_missed(flow, (struct rvt_memo_key){
+		{ key->bytes[0], key->bytes[1] }, key->pc, key->address, key->state,
+		key->mapping_id,
+	}, hash, slot);
+}
+
+/* ---- prediction: by pairs ---- */
+
+/*
+ * Where two tables are asked, the pair predictor first: by bytes and by those before them, and by
+ * bytes alone. Both follow from bytes: looking there does not wait for where the flow stands. @mix
+ * stands for bytes, of which bits 32 and up are good; @before for those before.
  */
 static inline uint32_t rvt_pair_predictor_slot(uint64_t before, uint64_t mix)
 {
@@ -125,11 +263,12 @@ static inline uint32_t rvt_predictor_tag(uint64_t mix)
 	return mix >> 14 & ~(2 * RVT_MEMO_ENTRIES - 1);
 }
 
-/* The number of the memo that a message of @row and @mix was the last time; 0: not known. */
-static inline uint32_t rvt_memos_predict(const struct rvt_memos *memos, uint32_t row, uint64_t mix)
+/* The number of the memo that bytes of @pair and @mix were the last time; 0: not known. */
+static inline uint32_t rvt_memos_predict(const struct rvt_memos *memos, uint32_t pair,
+					 uint64_t mix)
 {
 	const uint32_t tag = rvt_predictor_tag(mix);
-	const uint32_t both = memos->pair_predictor[row] ^ tag;
+	const uint32_t both = memos->pair_predictor[pair] ^ tag;
 	/* The less likely ones behind the others: which of them is known is hard to foresee. */
 	const uint32_t alone = (memos->predictor[rvt_predictor_slot(mix)] ^ tag) + RVT_MEMO_ENTRIES;
 	const uint32_t found = both < alone ? both : alone;
@@ -141,13 +280,34 @@ static inline uint32_t rvt_memos_predict(const struct rvt_memos *memos, uint32_t
  * The prediction was wrong, the memo is @s. Only then predictors are written: so none has an entry
  * that another one predicts as well.
  */
-static inline void rvt_memos_train(struct rvt_memos *memos, uint32_t row, uint64_t mix,
+static inline void rvt_memos_train(struct rvt_memos *memos, uint32_t pair, uint64_t mix,
 				   const struct rvt_memo *s)
 {
-	const uint32_t entry = rvt_predictor_tag(mix) | (s - memos->memos);
+	const uint32_t entry = rvt_predictor_tag(mix) | rvt_memo_number(memos, s);
 
-	memos->pair_predictor[row] = entry;
+	memos->pair_predictor[pair] = entry;
 	memos->predictor[rvt_predictor_slot(mix)] = entry;
+}
+
+/* Where both tables are, to prefetch from; 0: there are none. */
+struct rvt_predictors {
+	uintptr_t pairs, alone;
+};
+
+static inline struct rvt_predictors rvt_memos_predictors(const struct rvt_memos *memos)
+{
+	return (struct rvt_predictors){
+		memos ? (uintptr_t)memos->pair_predictor : 0,
+		memos ? (uintptr_t)memos->predictor : 0,
+	};
+}
+
+/* What rvt_memos_predict() reads will be needed. Prefetching never faults. */
+static inline __attribute__((always_inline)) void
+rvt_predictors_fetch(const struct rvt_predictors *predictors, uint32_t pair, uint64_t mix)
+{
+	__builtin_prefetch((const uint32_t *)predictors->pairs + pair);
+	__builtin_prefetch((const uint32_t *)predictors->alone + rvt_predictor_slot(mix));
 }
 
 /* Memo @number will be needed. */
@@ -157,80 +317,16 @@ static inline void rvt_memos_fetch(const struct rvt_memos *memos, uint32_t numbe
 	__builtin_prefetch(&memos->delta[number]);
 }
 
-/* The set of the index that @hash is looked for in. */
-static inline unsigned int rvt_memo_set(uint64_t hash)
-{
-	return hash >> 32 & (RVT_MEMO_SETS - 1);
-}
-
-/* What came once is noted by the hash of its key. */
-static inline uint16_t *rvt_admission_slot(struct rvt_memos *memos, uint64_t hash)
-{
-	return &memos->seen[hash >> 32 & (RVT_PREDICTOR_ENTRIES - 1)];
-}
-
-/* A memo of @hash will be looked up, and may well not be there. */
-static inline void rvt_memos_fetch_index(struct rvt_memos *memos, uint64_t hash)
-{
-	__builtin_prefetch(memos->tags[rvt_memo_set(hash)]);
-	__builtin_prefetch(memos->numbers[rvt_memo_set(hash)]);
-	__builtin_prefetch(rvt_admission_slot(memos, hash));
-}
-
-/* Of a memo with RVT_MEMO_DELTA. */
-static inline const struct rvt_kept_delta *rvt_memo_delta(struct rvt_memos *memos,
-							  const struct rvt_memo *s)
-{
-	return (const struct rvt_kept_delta *)memos->delta[s - memos->memos].kept;
-}
-
-/* Whether @s can be taken here: what it does to the return stack is done. */
-static inline bool rvt_memos_apply_delta(struct rvt_flow *flow, const struct rvt_memo *s)
-{
-	return !(s->flags & RVT_MEMO_DELTA) ||
-	       rvt_returns_apply(&rvt_flow_base(flow)->returns,
-				 rvt_memo_delta(rvt_flow_base(flow)->memos, s));
-}
-
 /*
- * After a wrong prediction: the memo of @key that can be applied here; what it does to the return
- * stack is done. NULL: there is none, and nothing has happened. @hash: of the key.
+ * RVT_PREDICTOR_ENTRIES entries of whatever form, for a decoder that predicts by itself; zeros when
+ * memos are forgotten. It shares them with the pair predictor.
  */
-struct rvt_memo *rvt_memos_find(struct rvt_flow *flow, const struct rvt_memo_key *key,
-				uint64_t hash);
-/* The same where @tried, which has the key, cannot be taken. */
-struct rvt_memo *rvt_memos_find_other(struct rvt_flow *flow, const struct rvt_memo *tried);
-/* The same with what is found noted for @slot. */
-struct rvt_memo *rvt_memos_take_missed(struct rvt_flow *flow, struct rvt_memo_key key,
-				       uint64_t hash, uint32_t slot);
-struct rvt_memo *rvt_memos_take_other(struct rvt_flow *flow, const struct rvt_memo *tried,
-				      uint64_t hash, uint32_t slot);
-
-/*
- * The memo of @key that can be taken here: what it does to the return stack is done. NULL: there is
- * none, and nothing has happened. @hash: of the key; @slot: of the message.
- */
-static inline struct rvt_memo *rvt_memos_take(struct rvt_flow *flow, const struct rvt_memo_key *key,
-					      uint64_t hash, uint32_t slot)
+static inline uint32_t *rvt_memos_own_predictor(struct rvt_memos *memos)
 {
-	const uint32_t entry = rvt_flow_base(flow)->memos->predictor[slot];
-	struct rvt_memo *s = rvt_memo_of(rvt_flow_base(flow)->memos, entry);
-
-	/* Memory that is in no cache must not be touched in vain. */
-	if ((entry & ~(RVT_MEMO_ENTRIES - 1)) == rvt_memo_tag(hash) && rvt_memo_is(s, key))
-		return rvt_memos_apply_delta(flow, s) ? s :
-							rvt_memos_take_other(flow, s, hash, slot);
-	/* One by one: so the caller's key need not be in memory before. */
-	return rvt_memos_take_missed(flow,
-				     (struct rvt_memo_key){
-					     { key->bytes[0], key->bytes[1] },
-					     key->pc,
-					     key->address,
-					     key->state,
-				     key->mapping_id,
-				     },
-				     hash, slot);
+	return memos->pair_predictor;
 }
+
+/* ---- applying ---- */
 
 /* The address reported last, after the memo from one where that was @address. */
 static inline uint64_t rvt_memo_address(const struct rvt_memo *s, uint64_t address)
@@ -238,14 +334,13 @@ static inline uint64_t rvt_memo_address(const struct rvt_memo *s, uint64_t addre
 	return s->flags & RVT_MEMO_KEEPS_ADDRESS ? address : s->pc;
 }
 
-/* @s was taken: the key of what comes next, as far as it does not depend on the bytes. */
-static inline void rvt_memos_advance(const struct rvt_flow *flow, const struct rvt_memo *s,
-				     struct rvt_memo_key *key)
+static inline unsigned int rvt_memo_halfwords(const struct rvt_memo *s)
 {
-	key->pc = s->pc;
-	key->address = rvt_memo_address(s, key->address);
-	key->mapping_id = rvt_flow_base(flow)->mapping_id[rvt_va_half(s->pc)];
+	return s->sums >> RVT_MEMO_HALFWORDS & 0xffff;
 }
+
+/* The flow counts, and @s->times is about to leave 0, or full. (count/expand.c) */
+void rvt_memos_begin_times(struct rvt_flow *flow, struct rvt_memo *s);
 
 static inline void rvt_memos_count(struct rvt_flow *flow, struct rvt_memo *s)
 {
@@ -288,35 +383,103 @@ static inline unsigned int rvt_memo_sums_of(const struct rvt_memo_sums *sums, un
 
 static inline void rvt_memos_add(struct rvt_flow *flow, struct rvt_memo *s)
 {
-	if (__builtin_expect(!rvt_memo_sums_add(&rvt_flow_base(flow)->memos->sums, s), 0))
+	if (__builtin_expect(!rvt_memo_sums_add(&rvt_flow_memos(flow)->sums, s), 0))
 		rvt_memos_add_up(flow);
-}
-
-static inline unsigned int rvt_memo_halfwords(const struct rvt_memo *s)
-{
-	return s->sums >> RVT_MEMO_HALFWORDS & 0xffff;
 }
 
 /* The runs of @s are delivered. False: that went wrong, or mappings changed. */
 bool rvt_memos_collect(struct rvt_flow *flow, const struct rvt_memo *s);
 
-/* The memo is taken, and no runs are delivered. */
-static inline void rvt_memos_apply_counting(struct rvt_flow *flow, struct rvt_memo *s)
-{
-	rvt_memos_add(flow, s);
-	rvt_memos_count(flow, s);
-}
-
-/* The memo is taken. False: delivering went wrong, or mappings changed: rvt_memos_leave() now. */
+/* The memo is applied. False: delivering went wrong, or mappings changed: rvt_memos_leave() now. */
 static inline bool rvt_memos_apply(struct rvt_flow *flow, struct rvt_memo *s)
 {
-	if (rvt_flow_base(flow)->counts) {
-		rvt_memos_apply_counting(flow, s);
+	rvt_memos_add(flow, s);
+	switch (rvt_replay_mode(flow)) {
+	case RVT_REPLAY_COUNTS:
+		rvt_memos_count(flow, s);
+		return true;
+	case RVT_REPLAY_RUNS:
+		return rvt_memos_collect(flow, s);
+	default:
 		return true;
 	}
-	rvt_memos_add(flow, s);
-	return !rvt_flow_base(flow)->collect || rvt_memos_collect(flow, s);
 }
+
+/*
+ * What a decoder does in rvt_memos_replay(). These are inlined there, so that what is in *ctx is in
+ * registers, as far as there are enough: no function that is not inlined may get a pointer to it.
+ */
+struct rvt_memo_adapter {
+	/*
+	 * Sets *memo to that of what comes next, if there is one that can be applied where @at is:
+	 * what it does to the return stack is done. False: there is none, or nothing is left.
+	 */
+	bool (*next)(void *ctx, struct rvt_memo_cursor at, struct rvt_memo **memo);
+	/* It was applied. False: .otherwise has to look after it. */
+	bool (*commit)(void *ctx, const struct rvt_memo *memo);
+	/*
+	 * What .next and .commit leave: speculative walks, time. *pc: where the flow
+	 * stands, and then where it stands behind that. False: replaying ends.
+	 */
+	bool (*otherwise)(void *ctx, uint64_t *pc);
+};
+
+/*
+ * rvt_memos_replay - applies memos from @pc on, where the flow stands, until adapter->otherwise
+ * ends that, or delivering went wrong, or mappings changed. @mode: rvt_replay_mode(flow).
+ */
+static inline __attribute__((always_inline)) void
+rvt_memos_replay(struct rvt_flow *flow, uint64_t pc, enum rvt_replay_mode mode,
+		 const struct rvt_memo_adapter *adapter, void *ctx)
+{
+	struct rvt_memos *memos = rvt_flow_memos(flow);
+
+	do {
+		struct rvt_memo_sums sums = memos->sums;
+		bool delivered = true, more = true;
+		struct rvt_memo *memo;
+
+		while (more && adapter->next(ctx, rvt_memo_cursor_at(flow, pc), &memo)) {
+			if (mode == RVT_REPLAY_COUNTS)
+				rvt_memos_count(flow, memo);
+			if (__builtin_expect(!rvt_memo_sums_add(&sums, memo), 0)) {
+				memos->sums = sums;
+				rvt_memos_add_up(flow);
+				sums = memos->sums;
+			}
+			if (mode == RVT_REPLAY_RUNS)
+				delivered = rvt_memos_collect(flow, memo);
+			pc = memo->pc;
+			more = adapter->commit(ctx, memo) & delivered;
+		}
+		memos->sums = sums;
+		if (!delivered)
+			return;
+	} while (adapter->otherwise(ctx, &pc));
+}
+
+/* ---- groups ---- */
+
+/* Memos that were applied one after the other, and the key that stands for all of them. */
+struct rvt_memo_group {
+	struct rvt_memo_key key;
+	uint32_t hand;			/* as it was before the first was applied */
+	unsigned int n;
+	const struct rvt_memo *memos[RVT_MEMO_GROUP];	/* NULL: a transient memo */
+};
+
+/* A group of @key, yet without memos. */
+static inline struct rvt_memo_group rvt_memo_group_begin(const struct rvt_flow *flow,
+							 struct rvt_memo_key key)
+{
+	return (struct rvt_memo_group){ .key = key, .hand = rvt_flow_memos(flow)->hand };
+}
+
+/*
+ * Makes one memo of @group the second time that it comes, if one can hold it all. Returns the memo,
+ * or NULL.
+ */
+struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_group *group);
 
 /* ---- speculative walks (walk/speculative.c) ---- */
 
@@ -339,10 +502,10 @@ struct rvt_speculation {
 };
 
 /*
- * rvt_speculate - does what the message says of which rvt_memos_take() has just found no memo, in
- * a flow that stands at flow->memos->key.pc. The second time that it comes a memo is made of it.
- * Returns what it did as a memo that is good until the next call, already applied (*whole: as
- * rvt_memos_apply() returns). NULL: nothing happened, the message must be walked.
+ * rvt_speculate - does what was looked up last, and has no memo, in a flow that stands at the pc of
+ * rvt_memos_recorded_key(). The second time that the key comes a memo is made of it. Returns what
+ * it did as a memo that is good until the next call, already applied (*whole: as rvt_memos_apply()
+ * returns). NULL: nothing happened, it must be walked.
  */
 struct rvt_memo *rvt_speculate(struct rvt_flow *flow, const struct rvt_speculation *spec,
 			       bool *whole);

@@ -11,6 +11,7 @@
 #include "ntrace/scan.h"
 
 #define INLINE inline __attribute__((always_inline))
+#define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* Nothing of earlier messages but .ahead is left that would decide what the next one means. */
@@ -54,23 +55,32 @@ static inline bool key_in_midst(const struct rvt_ntrace_decoder *d,
 	return !((icnt - ahead) >> 21);
 }
 
+/* What replaying changes of a source: as in struct rvt_ntrace_source. */
+struct state {
+	uint64_t reference, ahead, time;
+};
+
 /*
- * What of the key message @m decides; .state is that of the source. @reference, @ahead: as in
- * struct rvt_ntrace_source.
+ * The key of message @m where the flow is @at and @state holds, of a source in @mode. False: it has
+ * none.
  */
-static inline bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_scanned *m,
-			    uint64_t reference, uint64_t ahead, struct rvt_memo_key *key)
+static INLINE bool make_key(const struct rvt_ntrace_decoder *d, uint32_t mode,
+			    const struct rvt_ntrace_scanned *m, struct rvt_memo_cursor at,
+			    const struct state *state, struct rvt_memo_key *key)
 {
 	const bool full = rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL);
 
+	key->pc = at.pc;
+	key->mapping_id = at.mapping_id;
+	key->state = mode;
 	key->bytes[0] = m->bytes[0];
 	key->bytes[1] = m->bytes[1];
-	key->address = full ? 0 : reference;
-	if (full || !ahead) {
+	key->address = full ? 0 : state->reference;
+	if (full || !state->ahead) {
 		key->state |= m->rest;
 		return true;
 	}
-	return key_in_midst(d, m, ahead, key);
+	return key_in_midst(d, m, state->ahead, key);
 }
 
 /* ---- recording ---- */
@@ -99,7 +109,8 @@ void rvt_ntrace_memo_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	const bool missed = d->missed && d->recent == s;
 	const uint8_t *bytes = d->reader.bytes;
 	struct rvt_ntrace_scan scan;
-	struct rvt_memo_key key = {};
+	struct rvt_memo_cursor at;
+	struct rvt_memo_key key;
 
 	d->recent = s;
 	d->recent_src = src;
@@ -114,9 +125,9 @@ void rvt_ntrace_memo_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	rvt_ntrace_scan_init(&scan, &d->reader);
 	rvt_ntrace_scan_begin(&scan, bytes);
 	rvt_ntrace_scan(&scan, &d->reader, bytes + msg->len_bytes, NULL);
-	key.state = s->mode;
-	if (scan.n && rvt_memos_enter(s->flow, &key) &&
-	    make_key(d, &scan.msgs[0], s->reference, s->ahead, &key))
+	if (scan.n && rvt_memos_enter(s->flow, &at) &&
+	    make_key(d, s->mode, &scan.msgs[0], at,
+		     &(struct state){ .reference = s->reference, .ahead = s->ahead }, &key))
 		rvt_memos_record(s->flow, &key);
 }
 
@@ -151,28 +162,39 @@ void rvt_ntrace_memo_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_m
 /* Behind this a memo, whose half-words are counted in 16 bits, may lead too far. */
 #define LAST_AHEAD (RVT_NTRACE_MAX_AHEAD - UINT16_MAX)
 
-/* A row of memos, up to where it is. In registers, as far as there are enough. */
-struct ntrace_cursor {
-	uint64_t pc;			/* as in struct rvt_memo_key */
-	uint32_t mapping_id, state;	/* likewise; the latter without what a message adds */
-	uint64_t reference, ahead, time;	/* as in struct rvt_ntrace_source */
+/* Where replaying is. In registers, as far as there are enough (struct rvt_memo_adapter). */
+struct replay {
+	/* these do not change */
+	struct rvt_ntrace_decoder *d;
+	struct rvt_ntrace_source *s;
+	struct rvt_flow *flow;
+	uint32_t ntrace_mode;		/* of the source */
+	const uint8_t *end;		/* of what may be scanned */
+	enum rvt_replay_mode mode;
+	bool xors;			/* time stamps are XORed */
+
+	struct state state;
+	const struct rvt_ntrace_scanned *m;	/* the next message */
+	bool stop;			/* it cannot have a memo */
+	const struct rvt_ntrace_scanned *low;	/* from here on more must be scanned */
+	const struct rvt_ntrace_scanned *from;	/* the first that note_taken() has not seen */
 	const uint8_t *branch;		/* the last branch message; NULL: none yet */
 	unsigned int branch_len;	/* without its time stamp, in bytes */
 	uint64_t n;			/* messages */
 };
 
 /* The decoder's state as the last memo left it. */
-static void settle(struct rvt_ntrace_source *s, struct ntrace_cursor r)
+static void settle(struct rvt_ntrace_source *s, struct replay r)
 {
 	rvt_memos_leave(s->flow);
-	s->reference = r.reference;
-	s->ahead = r.ahead;
-	s->moved = r.ahead;
-	s->time = r.time;
+	s->reference = r.state.reference;
+	s->ahead = r.state.ahead;
+	s->moved = r.state.ahead;
+	s->time = r.state.time;
 	if (!r.branch)
 		return;
 	s->repeat = (struct rvt_ntrace_repeat){
-		.valid = true, .unread = true, .target = r.reference,
+		.valid = true, .unread = true, .target = r.state.reference,
 	};
 	memcpy(s->repeat.bytes, r.branch, r.branch_len);
 }
@@ -241,8 +263,11 @@ static bool read_full(struct rvt_speculation *spec, enum rvt_dialect dialect,
 	       spec->n_outcomes;
 }
 
-/* What message @m says. False: it must be looked at more closely. */
-static bool read_spec(const struct rvt_ntrace_decoder *d, const struct ntrace_cursor *r,
+/*
+ * What message @m says; @reference, @ahead: as in struct state. False: it must be looked at more
+ * closely.
+ */
+static bool read_spec(const struct rvt_ntrace_decoder *d, uint64_t reference, uint64_t ahead,
 		      const struct rvt_ntrace_scanned *m, struct rvt_speculation *spec)
 {
 	const unsigned int tcode = rvt_ntrace_scanned_tcode(m), shift = 6 + d->params.src_bits;
@@ -258,85 +283,92 @@ static bool read_spec(const struct rvt_ntrace_decoder *d, const struct ntrace_cu
 		return read_full(spec, d->params.dialect, field, n);
 	icnt = field[0] >> 2;
 	if (n != (tcode == RVT_NTRACE_INDIRECT_BRANCH_HIST ? 3 : 2) || field[0] & 3 ||
-	    icnt >> RVT_NTRACE_MAX_ICNT_BITS || icnt <= r->ahead ||
+	    icnt >> RVT_NTRACE_MAX_ICNT_BITS || icnt <= ahead ||
 	    (n == 3 && !set_outcomes(spec, field[2], 1)))
 		return false;
 	msg.field[RVT_NTRACE_F_UADDR] = field[1];
 	msg.bits[RVT_NTRACE_F_UADDR] = bits[1];
 	spec->jumps = true;
-	spec->halfwords = icnt - r->ahead;
-	spec->target = rvt_ntrace_next_addr(&d->params, &msg, RVT_NTRACE_F_UADDR, r->reference);
+	spec->halfwords = icnt - ahead;
+	spec->target = rvt_ntrace_next_addr(&d->params, &msg, RVT_NTRACE_F_UADDR, reference);
 	return true;
 }
 
-/* Message @m as a memo, which it is not yet. NULL: it must be walked. */
+/*
+ * Message @m is walked, of which there is no memo yet. Returns what it did, as a memo; *whole: as
+ * rvt_speculate(). NULL: it must be decoded the long way.
+ */
 static __attribute__((noinline)) struct rvt_memo *
-speculate(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
-	  const struct ntrace_cursor *r, const struct rvt_ntrace_scanned *m, bool *whole)
+speculate(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s, uint64_t reference,
+	  uint64_t ahead, const struct rvt_ntrace_scanned *m, bool *whole)
 {
 	struct rvt_speculation spec = { .flags = d->run_flags };
-	struct rvt_memos *memos = rvt_flow_base(s->flow)->memos;
-	struct rvt_memo *memo;
+	struct rvt_memo *memo, *kept;
 
-	if (s->mode != RVT_MODE_HTM || !read_spec(d, r, m, &spec))
+	if (s->mode != RVT_MODE_HTM || !read_spec(d, reference, ahead, m, &spec))
 		return NULL;
 	memo = rvt_speculate(s->flow, &spec, whole);
-	if (memo && memos->transient_kept)
-		rvt_memos_train(memos, m->row, m->mix, memos->transient_kept);
+	kept = memo ? rvt_memos_kept(s->flow, memo) : NULL;
+	if (kept)
+		rvt_memos_train(rvt_flow_memos(s->flow), m->row, m->mix, kept);
 	return memo;
 }
 
-/*
- * @memo was taken, which is message @m; but for what note_taken() does. False: the next one may
- * lead too far.
- */
-static INLINE bool advance(const struct rvt_flow *flow, struct ntrace_cursor *r,
-			   const struct rvt_memo *memo, const struct rvt_ntrace_scanned *m)
+/* ---- time ---- */
+
+/* Messages were taken, up to r->m. */
+static INLINE void note_taken(struct replay *r)
 {
-	r->pc = memo->pc;
-	r->mapping_id = rvt_flow_base(flow)->mapping_id[rvt_va_half(memo->pc)];
-	if (rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL)) {
-		r->ahead += rvt_memo_halfwords(memo);
-		return r->ahead < LAST_AHEAD;
+	const struct rvt_ntrace_scanned *last = r->m;
+
+	r->n += r->m - r->from;
+	while (last > r->from && rvt_ntrace_scanned_is(last - 1, RVT_NTRACE_RESOURCE_FULL))
+		last--;
+	if (last > r->from) {
+		r->branch = last[-1].pos;
+		r->branch_len = last[-1].key_len;
 	}
-	r->ahead = 0;
-	r->reference = rvt_memo_address(memo, r->reference);
-	return true;
+	r->from = r->m;
 }
 
-/* Messages were taken, from @from to before @to. */
-static INLINE void note_taken(struct ntrace_cursor *r, const struct rvt_ntrace_scanned *from,
-			      const struct rvt_ntrace_scanned *to)
+/* Whether somebody asks for the time of the message taken last. */
+static INLINE bool has_time(const struct replay *r)
 {
-	r->n += to - from;
-	while (to > from && rvt_ntrace_scanned_is(to - 1, RVT_NTRACE_RESOURCE_FULL))
-		to--;
-	if (to == from)
-		return;
-	r->branch = to[-1].pos;
-	r->branch_len = to[-1].key_len;
+	return unlikely(r->state.time >= rvt_flow_time_filter(r->flow)) &&
+	       r->m[-1].len != r->m[-1].key_len && r->s->time_valid;
 }
 
 /*
- * The time of message @m, if it has one, is told. False: replaying must end. Sets next->pc and
- * .mapping_id.
+ * The time of message @m, which was taken last, is delivered. False: replaying must end. Sets *at.
  */
-static bool tell_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-		      const struct rvt_ntrace_scanned *m, struct ntrace_cursor r,
-		      struct rvt_memo_key *next)
+static __attribute__((noinline)) bool deliver_time(const struct rvt_ntrace_scanned *m,
+						   struct replay r, struct rvt_memo_cursor *at)
 {
 	struct rvt_event event = {
-		.type = RVT_EVENT_TIME, .time = r.time,
-		.offset = d->reader.offset + (m->pos - d->reader.pos),
+		.type = RVT_EVENT_TIME, .time = r.state.time,
+		.offset = r.d->reader.offset + (m->pos - r.d->reader.pos),
 	};
 
-	*next = (struct rvt_memo_key){ .pc = r.pc, .mapping_id = r.mapping_id };
-	if (m->len == m->key_len || !s->time_valid)
-		return true;
-	settle(s, r);
-	return rvt_ntrace_check(d, rvt_flow_event(s->flow, &event)) &&
-	       rvt_memos_enter(s->flow, next);
+	settle(r.s, r);
+	return rvt_ntrace_check(r.d, rvt_flow_event(r.s->flow, &event)) &&
+	       !r.d->stream.paused && rvt_memos_enter(r.s->flow, at);
 }
+
+/* The same, if somebody asks for it and it was not. */
+static INLINE bool pass_time(struct replay *r, uint64_t *pc)
+{
+	struct rvt_memo_cursor at = { .pc = *pc };
+	bool whole;
+
+	if (r->m == r->from || !has_time(r))
+		return true;
+	note_taken(r);
+	whole = deliver_time(r->m - 1, *r, &at);
+	*pc = at.pc;
+	return whole;
+}
+
+/* ---- scanning ---- */
 
 /* Up to where messages can be taken by their bytes; the reader's position if not even one can. */
 static const uint8_t *replay_end(const struct rvt_ntrace_decoder *d)
@@ -379,23 +411,11 @@ scan_more(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s, const
 	struct rvt_ntrace_scan *scan = &d->scan;
 
 	scan->at = m - scan->msgs;
-	rvt_ntrace_scan(scan, &d->reader, end, rvt_flow_base(s->flow)->memos);
+	rvt_ntrace_scan(scan, &d->reader, end, rvt_flow_memos(s->flow));
 	return scan->msgs + scan->at;
 }
 
-/* What messages did, the last of which is @last, is done. */
-static void leave(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, struct ntrace_cursor r,
-		  const struct rvt_ntrace_scanned *last)
-{
-	const uint8_t *pos = last->pos + last->len;
-	struct rvt_ntrace_reader *reader = &d->reader;
-
-	settle(s, r);
-	rvt_ntrace_check(d, rvt_flow_result(s->flow));
-	d->stream.stats.messages += r.n;
-	reader->offset += pos - reader->pos;
-	reader->pos = pos;
-}
+/* ---- from message to message ---- */
 
 #define PATHS_AHEAD 3
 
@@ -407,7 +427,7 @@ static INLINE void fetch_path(const struct rvt_ntrace_scan *scan, struct rvt_mem
 {
 	m += PATHS_AHEAD;
 	if (m < scan->msgs + scan->n)
-		__builtin_prefetch(rvt_memo_path(memos, rvt_memo_of(memos, m->memo)));
+		rvt_memos_fetch_path(memos, rvt_memo_at(memos, m->memo));
 }
 
 /* What was likely for @m is another memo than that of @key. */
@@ -415,8 +435,8 @@ static __attribute__((noinline)) struct rvt_memo *
 take_missed(struct rvt_flow *flow, const struct rvt_memo_key *key,
 	    const struct rvt_ntrace_scanned *m)
 {
-	struct rvt_memos *memos = rvt_flow_base(flow)->memos;
-	struct rvt_memo *s = rvt_memo_of(memos, rvt_memos_predict(memos, m->row, m->mix));
+	struct rvt_memos *memos = rvt_flow_memos(flow);
+	struct rvt_memo *s = rvt_memo_at(memos, rvt_memos_predict(memos, m->row, m->mix));
 
 	/* Since it was scanned that may have become known. */
 	if (rvt_memo_is(s, key) && rvt_memos_apply_delta(flow, s))
@@ -434,108 +454,147 @@ take_other(struct rvt_flow *flow, const struct rvt_memo *tried, const struct rvt
 	struct rvt_memo *s = rvt_memos_find_other(flow, tried);
 
 	if (s)
-		rvt_memos_train(rvt_flow_base(flow)->memos, m->row, m->mix, s);
+		rvt_memos_train(rvt_flow_memos(flow), m->row, m->mix, s);
 	return s;
 }
 
+/* As struct rvt_memo_adapter has them. */
+
+static INLINE bool next(void *ctx, struct rvt_memo_cursor at, struct rvt_memo **memo)
+{
+	struct replay *r = ctx;
+	struct rvt_memo_key key;
+
+	if (r->m >= r->low)
+		return false;
+	r->stop = !make_key(r->d, r->ntrace_mode, r->m, at, &r->state, &key);
+	if (r->stop)
+		return false;
+	*memo = rvt_memo_at(rvt_flow_memos(r->flow), r->m->memo);
+	if (r->mode == RVT_REPLAY_RUNS)
+		fetch_path(&r->d->scan, rvt_flow_memos(r->flow), r->m);
+	/* Copies, one by one: so what is in registers need not be in memory before. */
+	if (unlikely(!rvt_memo_is(*memo, &key)))
+		*memo = take_missed(r->flow, &(struct rvt_memo_key){
+			{ key.bytes[0], key.bytes[1] }, key.pc, key.address, key.state,
+			key.mapping_id,
+		}, r->m);
+	else if (unlikely(!rvt_memos_apply_delta(r->flow, *memo)))
+		*memo = take_other(r->flow, *memo, r->m);
+	return *memo;
+}
+
+static INLINE bool commit(void *ctx, const struct rvt_memo *memo)
+{
+	struct replay *r = ctx;
+	const struct rvt_ntrace_scanned *m = r->m++;
+
+	if (rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL)) {
+		r->state.ahead += rvt_memo_halfwords(memo);
+		/* So it is where the next one may lead too far, too. */
+		if (r->state.ahead >= LAST_AHEAD)
+			r->low = r->m;
+	} else {
+		r->state.ahead = 0;
+		r->state.reference = rvt_memo_address(memo, r->state.reference);
+	}
+	r->state.time = r->xors ? r->state.time ^ m->stamp : r->state.time + m->stamp;
+	return !has_time(r);
+}
+
+/* Message r->m, of which there is no memo, is walked. False: replaying must end. */
+static INLINE bool walk(struct replay *r, uint64_t *pc)
+{
+	bool whole;
+	const struct rvt_memo *memo = speculate(r->d, r->s, r->state.reference, r->state.ahead,
+						r->m, &whole);
+
+	r->d->missed = !memo;
+	if (!memo)
+		return false;
+	*pc = memo->pc;
+	commit(r, memo);
+	return whole;
+}
+
+/* More messages are scanned. False: none can be a memo, or is there as a whole. */
+static INLINE bool scan(struct replay *r)
+{
+	if (r->state.ahead >= LAST_AHEAD)
+		return false;
+	note_taken(r);
+	r->m = r->from = scan_more(r->d, r->s, r->end, r->m);
+	r->low = scan_low(&r->d->scan);
+	return r->m < r->d->scan.msgs + r->d->scan.n;
+}
+
+static INLINE bool otherwise(void *ctx, uint64_t *pc)
+{
+	struct replay *r = ctx;
+	bool whole;
+
+	if (r->m > r->from && has_time(r))
+		return pass_time(r, pc);
+	if (r->m >= r->low)
+		return scan(r);
+	if (r->stop)
+		return false;
+	whole = walk(r, pc);
+	return pass_time(r, pc) && whole;
+}
+
 /*
- * Takes memos from where the reader is up to @end. @counting, @xors: of the flow and the time
- * stamps, which do not change meanwhile.
+ * Replays messages from where the reader is up to @end. @mode, @xors: of the flow and the time
+ * stamps.
  */
 static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			  const uint8_t *end, bool counting, bool xors)
+			  const uint8_t *end, enum rvt_replay_mode mode, bool xors)
 {
-	struct rvt_flow *flow = s->flow;
+	static const struct rvt_memo_adapter adapter = { next, commit, otherwise };
+	struct rvt_ntrace_reader *reader = &d->reader;
 	struct rvt_ntrace_scan *scan = &d->scan;
-	struct ntrace_cursor r = { .reference = s->reference, .ahead = s->ahead, .time = s->time };
-	const struct rvt_ntrace_scanned *m, *from, *low;
-	struct rvt_memo_key next;
-	bool whole = true;
+	struct replay r = {
+		.d = d, .s = s, .flow = s->flow, .ntrace_mode = s->mode, .end = end, .mode = mode,
+		.xors = xors,
+		.state = { .reference = s->reference, .ahead = s->ahead, .time = s->time },
+	};
+	const struct rvt_ntrace_scanned *last;
+	struct rvt_memo_cursor at;
 
-	if (!rvt_memos_enter(flow, &next))
+	if (!rvt_memos_enter(s->flow, &at))
 		return;
-	r.pc = next.pc;
-	r.mapping_id = next.mapping_id;
-	r.state = s->mode;
 	d->missed = false;
-	skip_scanned(scan, d->reader.pos);
-	m = from = scan->msgs + scan->at;
-	low = r.ahead < LAST_AHEAD ? scan_low(scan) : m;
-	for (;; m++) {
-		struct rvt_memo_key key;
-		struct rvt_memo *memo;
-
-		/* So it is where something rare has happened, too. */
-		if (m >= low) {
-			if (!whole || r.ahead >= LAST_AHEAD)
-				break;
-			note_taken(&r, from, m);
-			m = from = scan_more(d, s, end, m);
-			if (m == scan->msgs + scan->n)
-				break;
-			low = scan_low(scan);
-		}
-		key.pc = r.pc;
-		key.mapping_id = r.mapping_id;
-		key.state = r.state;
-		if (!make_key(d, m, r.reference, r.ahead, &key))
-			break;
-		memo = rvt_memo_of(rvt_flow_base(flow)->memos, m->memo);
-		/* Copies, one by one: so what is in registers need not be in memory before. */
-		if (unlikely(!rvt_memo_is(memo, &key)))
-			memo = take_missed(flow, &(struct rvt_memo_key){
-				{ key.bytes[0], key.bytes[1] }, key.pc, key.address, key.state,
-				key.mapping_id,
-			}, m);
-		else if (unlikely(!rvt_memos_apply_delta(flow, memo)))
-			memo = take_other(flow, memo, m);
-		if (unlikely(!memo)) {
-			memo = speculate(d, s, &(struct ntrace_cursor){
-				.reference = r.reference, .ahead = r.ahead,
-			}, m, &whole);
-			low = whole ? low : m;
-			d->missed = !memo;
-			if (!memo)
-				break;
-		} else if (counting) {
-			rvt_memos_apply_counting(flow, memo);
-		} else {
-			if (rvt_flow_base(flow)->collect)
-				fetch_path(scan, rvt_flow_base(flow)->memos, m);
-			whole = rvt_memos_apply(flow, memo);
-			low = whole ? low : m;
-		}
-		if (!advance(flow, &r, memo, m))
-			low = m;
-		r.time = xors ? r.time ^ m->stamp : r.time + m->stamp;
-		if (r.time >= rvt_flow_base(flow)->time_filter) {
-			note_taken(&r, from, m + 1);
-			from = m + 1;
-			whole &= tell_time(d, s, m, r, &next) && !d->stream.paused;
-			low = whole ? low : m;
-			r.pc = next.pc;
-			r.mapping_id = next.mapping_id;
-		}
-	}
-	note_taken(&r, from, m);
-	scan->at = m - scan->msgs;
-	if (r.n)
-		leave(d, s, r, m - 1);
+	skip_scanned(scan, reader->pos);
+	r.m = r.from = scan->msgs + scan->at;
+	r.low = r.state.ahead < LAST_AHEAD ? scan_low(scan) : r.m;
+	rvt_memos_replay(r.flow, at.pc, mode, &adapter, &r);
+	pass_time(&r, &at.pc);
+	note_taken(&r);
+	scan->at = r.m - scan->msgs;
+	if (!r.n)
+		return;
+	settle(s, r);
+	rvt_ntrace_check(d, rvt_flow_result(s->flow));
+	d->stream.stats.messages += r.n;
+	last = r.m - 1;
+	reader->offset += last->pos + last->len - reader->pos;
+	reader->pos = last->pos + last->len;
 }
 
 void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 {
 	const bool xors = d->params.timestamp == RVT_TIMESTAMP_XOR;
 	struct rvt_ntrace_source *s = d->recent;
+	const enum rvt_replay_mode mode = rvt_replay_mode(s->flow);
 	const uint8_t *end = replay_end(d);
 
 	if (end == d->reader.pos)
 		return;
 	/* The usual one by itself. */
-	if (rvt_flow_base(s->flow)->counts && !xors)
-		replay(d, s, end, true, false);
+	if (mode == RVT_REPLAY_COUNTS && !xors)
+		replay(d, s, end, RVT_REPLAY_COUNTS, false);
 	else
-		replay(d, s, end, rvt_flow_base(s->flow)->counts, xors);
+		replay(d, s, end, mode, xors);
 }
 
 /* What the repeated message is, once somebody asks. */

@@ -156,17 +156,6 @@ struct ops {
 
 /* ---- messages ---- */
 
-/* Addresses of tables of struct rvt_memos, to prefetch from; 0: there are none. */
-struct predictor {
-	uintptr_t pair_predictor, alone;
-};
-
-/* Entry @n of the table at @table, if there is one: prefetching never faults. */
-static INLINE void prefetch(uintptr_t table, uint32_t n)
-{
-	__builtin_prefetch((const void *)(table + n * sizeof(uint32_t)));
-}
-
 /* The message at @p, where @marks begin. False: it cannot be a memo. */
 static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct ops *ops,
 				const uint8_t fields[256], struct marks marks, const uint8_t *p,
@@ -204,7 +193,7 @@ static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct
  */
 static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *ops,
 			      const uint8_t fields[256], const uint8_t *p,
-			      const struct predictor *predictor)
+			      const struct rvt_predictors *predictors)
 {
 	const uint8_t *begin = p;
 	struct rvt_ntrace_scanned *m = scan->msgs + scan->n;
@@ -217,8 +206,7 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 		mix = rvt_ntrace_mix(m->bytes);
 		m->mix = mix;
 		m->row = rvt_pair_predictor_slot(before, mix);
-		prefetch(predictor->pair_predictor, m->row);
-		prefetch(predictor->alone, rvt_predictor_slot(mix));
+		rvt_predictors_fetch(predictors, m->row, mix);
 		p += m->len;
 		/* It is shorter than they are. */
 		marks.ends >>= m->len;
@@ -234,21 +222,21 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 /* The same where not so many bytes are @left. */
 static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops,
 			     const uint8_t fields[256], size_t left,
-			     const struct predictor *predictor)
+			     const struct rvt_predictors *predictors)
 {
 	const uint8_t *pos = scan->pos;
 	uint8_t tail[CHUNK + EXCESS] = {};
 	unsigned int n = scan->n;
 
 	memcpy(tail, pos, left < CHUNK ? left : CHUNK);
-	scan_chunk(scan, ops, fields, tail, predictor);
+	scan_chunk(scan, ops, fields, tail, predictors);
 	for (; n < scan->n; n++)
 		scan->msgs[n].pos = pos + (scan->msgs[n].pos - tail);
 }
 
 /* As many messages as fit. */
 static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
-			    const uint8_t *end, const struct predictor *predictor)
+			    const uint8_t *end, const struct rvt_predictors *predictors)
 {
 	const uint8_t *fields = timestamps ? stamp_fields : key_fields;
 
@@ -256,30 +244,30 @@ static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops,
 		const size_t left = end - scan->pos;
 
 		if (left < CHUNK + EXCESS)
-			scan_tail(scan, ops, fields, left, predictor);
+			scan_tail(scan, ops, fields, left, predictors);
 		else
-			scan_chunk(scan, ops, fields, scan->pos, predictor);
+			scan_chunk(scan, ops, fields, scan->pos, predictors);
 	}
 }
 
 #ifdef V3
 static V3 void scan_v3(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
-		       const struct predictor *predictor)
+		       const struct rvt_predictors *predictors)
 {
 	static const struct ops ops = {
 		read_marks_v3, select_ends_v3, read_stamp_v3,
 	};
 
-	scan_all(scan, &ops, timestamps, end, predictor);
+	scan_all(scan, &ops, timestamps, end, predictors);
 }
 #endif
 
 static void scan_plain(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
-		       const struct predictor *predictor)
+		       const struct rvt_predictors *predictors)
 {
 	static const struct ops ops = { read_marks, select_ends, read_stamp };
 
-	scan_all(scan, &ops, timestamps, end, predictor);
+	scan_all(scan, &ops, timestamps, end, predictors);
 }
 
 /* Bit @number of all MDO bits of a message, where it is in the first bytes. */
@@ -317,21 +305,18 @@ static void make_room(struct rvt_ntrace_scan *scan)
 void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
 		     const uint8_t *end, const struct rvt_memos *memos)
 {
-	const struct predictor predictor = {
-		memos ? (uintptr_t)memos->pair_predictor : 0,
-		memos ? (uintptr_t)memos->predictor : 0,
-	};
+	const struct rvt_predictors predictors = rvt_memos_predictors(memos);
 	unsigned int n;
 
 	make_room(scan);
 	n = scan->n;
 #ifdef V3
 	if (scan->v3)
-		scan_v3(scan, reader->timestamps, end, &predictor);
+		scan_v3(scan, reader->timestamps, end, &predictors);
 	else
 #endif
-		scan_plain(scan, reader->timestamps, end, &predictor);
-	/* Guesses are there by now. */
+		scan_plain(scan, reader->timestamps, end, &predictors);
+	/* Predictions are there by now. */
 	for (; memos && n < scan->n; n++) {
 		struct rvt_ntrace_scanned *m = &scan->msgs[n];
 

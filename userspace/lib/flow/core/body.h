@@ -2,7 +2,7 @@
 /*
  * Inside the flow engine: a body, which is what was executed between two moments, as numbers of
  * segments (flow/core/segment.h), and as runs where no segment was known. The walks record it;
- * message memos and repeated history keep and count it. A flow has one recorder, used by one
+ * memos and repeated history keep and count it. A flow has one recorder, used by one
  * thread.
  */
 #ifndef RVT_LIB_FLOW_BODY_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Inside the flow engine: the layout of message memos. A memo says what the bytes of one message do
- * to a flow that stands at an address, so that the message need neither be parsed nor walked. Only
- * messages whose effect follows from the key become memos: no predictor of the encoder, no event.
+ * Inside the flow engine: the layout of memos. A memo says what some bytes of trace do to a flow
+ * that stands at an address, so that they need neither be parsed nor walked. Only what follows from
+ * the key becomes a memo: no predictor of the encoder, no event.
  *
- * What a message leads to may depend on the return stack. Then several memos have its key; each
- * stores the return addresses that it pops, and applies only where these are on the stack.
- * Alternatives after the first store a hash of these addresses; lookup uses it.
+ * What bytes lead to may depend on the return stack. Then several memos have their key; each stores
+ * the return addresses that it pops, and applies only where these are on the stack. Alternatives
+ * after the first store a hash of these addresses; lookup uses it.
  *
  * A memo holds for the code that it was recorded over: the mapping id in its key names a space and
  * its generation. The code of a memo lies in one VA half (flow/core/blocks.h).
@@ -23,14 +23,15 @@
 #define RVT_PREDICTOR_BITS 16
 #define RVT_PREDICTOR_ENTRIES (1u << RVT_PREDICTOR_BITS)
 #define RVT_MEMO_OUTCOMES UINT8_MAX	/* of all branches, at most */
-#define RVT_MEMO_GROUP 8	/* memos that are joined, at most */
+#define RVT_MEMO_GROUP 8	/* memos of a group, at most */
 #define RVT_MEMO_PATH_BYTES (16u << 20)
 
+/* What decides what bytes of trace do: all but the return stack. */
 struct rvt_memo_key {
-	uint64_t bytes[2];	/* of the message, zeros behind them */
+	uint64_t bytes[2];	/* of the trace, zeros behind them */
 	uint64_t pc;		/* where the flow stands */
-	uint64_t address;	/* last address reported */
-	uint32_t state;		/* what else the decoder's state is */
+	uint64_t address;	/* last address that the trace reported */
+	uint32_t state;		/* what else of the decoder's state decides */
 	uint32_t mapping_id;
 };
 
@@ -87,8 +88,7 @@ struct rvt_memo_delta {
 
 /*
  * The rest. Behind it: what happens to the return stack, if that is too much for a line, and the
- * way: numbers of segments, and RVT_BODY_RUN with a struct rvt_run in the next 4 words where no
- * segment was known.
+ * body (flow/core/body.h).
  */
 struct rvt_memo_path {
 	struct rvt_code_block *last_block;
@@ -96,7 +96,7 @@ struct rvt_memo_path {
 	uint16_t room;			/* for all that lies behind it, in 16 bytes */
 	uint8_t consecutive : 1;
 	uint8_t delta : 7;		/* room for them, in 16 bytes */
-	uint8_t n_words;		/* of the way */
+	uint8_t n_words;		/* of the body */
 };
 _Static_assert(sizeof(struct rvt_memo_path) == 16 && sizeof(struct rvt_run) == 16,
 	       "units of paths");
@@ -115,8 +115,8 @@ struct rvt_memos {
 	size_t n_path;			/* used of it, in 16 bytes */
 	/*
 	 * The predictors: number of a memo, above it as many bits as fit of its hash, or of a hash
-	 * of the message's bytes. Indexed by a message's bytes, and by those of a group of frames
-	 * (E-Trace) or of two messages (N-Trace).
+	 * of its bytes. Indexed by bytes of the trace: those of a key, and those with some before.
+	 * What entries are is up to flow/memo.h, and for .pair_predictor to the decoder.
 	 */
 	uint32_t predictor[RVT_PREDICTOR_ENTRIES];
 	uint32_t pair_predictor[RVT_PREDICTOR_ENTRIES];
@@ -143,6 +143,25 @@ struct rvt_memos {
 	uint32_t mapping_epoch;
 };
 
+/* The set of the index that @hash is looked for in. */
+static inline unsigned int rvt_memo_set(uint64_t hash)
+{
+	return hash >> 32 & (RVT_MEMO_SETS - 1);
+}
+
+/* What came once is noted by the hash of its key. */
+static inline uint16_t *rvt_admission_slot(struct rvt_memos *memos, uint64_t hash)
+{
+	return &memos->seen[hash >> 32 & (RVT_PREDICTOR_ENTRIES - 1)];
+}
+
+/* Of a memo with RVT_MEMO_DELTA. */
+static inline const struct rvt_kept_delta *rvt_memo_delta(const struct rvt_memos *memos,
+							  const struct rvt_memo *s)
+{
+	return (const struct rvt_kept_delta *)memos->delta[s - memos->memos].kept;
+}
+
 static inline struct rvt_memo_path *rvt_memo_path(struct rvt_memos *memos, const struct rvt_memo *s)
 {
 	return (struct rvt_memo_path *)(memos->paths + 16 * (size_t)s->path);
@@ -154,8 +173,8 @@ static inline uint32_t *rvt_memo_body(struct rvt_memo_path *path)
 }
 
 /*
- * The first member of struct rvt_flow: what decoders that replay memos read and write inline, and
- * so may see. They get at it through flow/memo.h.
+ * The first member of struct rvt_flow: what replaying reads and writes inline. Only flow/memo.h and
+ * the engine use it.
  */
 struct rvt_flow_base {
 	struct rvt_memos *memos;	/* NULL: none was made yet */

@@ -77,7 +77,7 @@ struct rvt_deferred {
 struct rvt_flow;
 
 /*
- * What counting (flow/count) does for those who do not know it: message memos, and the pool.
+ * What counting (flow/count) does for those who do not know it: memos, and the pool.
  */
 struct rvt_count_ops {
 	/* What @memo has counted goes to runs and edges, before another takes its entry. */

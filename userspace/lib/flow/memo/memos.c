@@ -13,19 +13,19 @@
 /* Of a path with what lies behind it, in 16 bytes. */
 #define MAX_PATH (1 + DELTA_UNITS(sizeof(struct rvt_stack_delta)) + BODY_UNITS(RVT_BODY_WORDS))
 
-bool rvt_memos_enter(struct rvt_flow *flow, struct rvt_memo_key *key)
+bool rvt_memos_enter(struct rvt_flow *flow, struct rvt_memo_cursor *at)
 {
 	struct rvt_memos *memos;
 
 	if (flow->reference || flow->result || !flow->has_pc || !rvt_tables_have_memos(flow))
 		return false;
 	memos = flow->base.memos;
-	key->pc = rvt_flow_current(flow);
-	key->mapping_id = rvt_flow_mapping_id(flow, key->pc);
+	at->pc = rvt_flow_current(flow);
+	at->mapping_id = rvt_flow_mapping_id(flow, at->pc);
 	memos->mapping_epoch = flow->mapping_epochs[0];
 	memos->sums = (struct rvt_memo_sums){ .left = RVT_MEMO_SUMS };
 	/* From memo to memo edges are counted with the memos; not so from what was before. */
-	memos->from_pc = key->pc;
+	memos->from_pc = at->pc;
 	return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Inside the flow engine: what it does with message memos besides what decoders do (flow/memo.h).
+ * Inside the flow engine: what it does with memos besides what decoders do (flow/memo.h).
  */
 #ifndef RVT_LIB_FLOW_MEMOS_H
 #define RVT_LIB_FLOW_MEMOS_H
@@ -17,9 +17,9 @@ void rvt_memos_destroy(struct rvt_memos *memos);
  */
 void rvt_memos_reset(struct rvt_flow *flow);
 /*
- * Of a message that was walked without rvt_memos_record_missed(), although rvt_memos_take() found
- * no memo: what it did. The second time that it comes a memo is made of it. rvt_memos_transient()
- * returns it as a memo that is good until the next call; it is not applied.
+ * What a speculative walk did for the key of which a look-up has just found no memo. The second
+ * time that the key comes a memo is made of it. rvt_memos_transient() returns it as a memo that is
+ * good until the next call; it is not applied.
  */
 struct rvt_transient_memo {
 	uint64_t pc, sums;		/* as in struct rvt_memo */

@@ -138,7 +138,7 @@ static void add_run(struct builder *p, struct rvt_code_block *b)
 }
 
 /*
- * Whether nothing but the return stack and messages can tell where the indirect jump at the end of
+ * Whether nothing but the return stack and the trace can tell where the indirect jump at the end of
  * @b goes. *alone: what was executed before the segment decides.
  */
 static bool is_free(const struct builder *p, const struct rvt_code_block *b, bool *alone)

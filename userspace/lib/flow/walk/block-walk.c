@@ -40,8 +40,8 @@ static int execute(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_bl
 }
 
 /*
- * Some limit lies inside the rest of @b, or may: executes up to it, but not instruction number @end.
- * Returns the stop, or RVT_GO_ON when that is next.
+ * Some limit lies inside the rest of @b, or may: executes up to it, but not instruction number
+ * @end. Returns the stop, or RVT_GO_ON when that is next.
  */
 static int execute_up_to(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b,
 			 uint32_t end)

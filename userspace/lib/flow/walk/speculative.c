@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Speculative walks: walking a message by segments, all or nothing.
+ * Speculative walks: walking an order by segments, all or nothing.
  */
 #include "flow/count/expand.h"
 #include "flow/memo/memos.h"
@@ -282,7 +282,7 @@ static INLINE bool leave_by_return(struct rvt_flow *flow, struct speculation *d)
 	return d->delta.empty || pop(flow, &d->delta, &pc);
 }
 
-/* The jump at the end of @seg is told by the message: what it does to the return stack. */
+/* The jump at the end of @seg goes to spec->target: what it does to the return stack. */
 static INLINE bool leave(struct rvt_flow *flow, struct speculation *d,
 			 const struct rvt_speculation *spec, const struct rvt_segment *seg)
 {
@@ -321,7 +321,7 @@ static bool passes(struct rvt_flow *flow, const struct rvt_segment *seg, uint64_
 	return false;
 }
 
-/* @seg leaves by a jump: whether it is that of the message, or too late for that. */
+/* @seg leaves by a jump: whether it is that to spec->target, or too late for that. */
 static INLINE bool is_last(const struct here *here, const struct rvt_speculation *spec,
 			   const struct rvt_segment *seg)
 {
@@ -336,7 +336,7 @@ static bool is_branch(const struct rvt_code_block *block)
 	return block->insns == 1 && block->end == RVT_END_BRANCH;
 }
 
-/* Looks up all segments. False: they do not lead to the end of the message. */
+/* Looks up all segments. False: they do not lead to the end of the order. */
 static INLINE bool find_segments(struct rvt_flow *flow, struct speculation *d, struct here *here,
 				 const struct rvt_speculation *spec)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Inside the block walk: an order in progress, and how the flow gets from block to block. The walk
- * itself is in block-walk.c; where segments are known, segment-walk.c walks these instead of blocks.
+ * itself is in block-walk.c; where segments are known, segment-walk.c walks these instead.
  */
 #ifndef RVT_LIB_FLOW_WALK_H
 #define RVT_LIB_FLOW_WALK_H
