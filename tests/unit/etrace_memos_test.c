@@ -194,7 +194,7 @@ static unsigned int n_frames(const struct rvt_memo *s)
 	return s->key.state & 15;
 }
 
-static unsigned int n_joined(const struct rvt_memos *memos)
+static unsigned int n_groups(const struct rvt_memos *memos)
 {
 	unsigned int n = 0;
 
@@ -204,20 +204,19 @@ static unsigned int n_joined(const struct rvt_memos *memos)
 }
 
 /* What decoder-memo.c notes of a memo of so many bytes, by bytes that it may be at. */
-static uint32_t row_entry(uint32_t number, unsigned int len)
+static uint32_t predictor_entry(uint32_t number, unsigned int len)
 {
 	return number * sizeof(struct rvt_memo) | len;
 }
 
 /*
- * What is guessed need not be right: a memo that is none of these bytes, or another length. Only
+ * What is predicted need not be right: a memo that is none of these bytes, or another length. Only
  * the latter of most, so that all else fits.
  */
-static void spoil_guesses(struct trip *t, struct rvt_memos *memos)
+static void spoil_predictors(struct trip *t, struct rvt_memos *memos)
 {
 	for (unsigned int i = 0; memos && i < RVT_PREDICTOR_ENTRIES; i++) {
-		uint32_t *slot = &memos->predictor[i], *row = &memos->pair_predictor[i];
-
+		uint32_t *slot = &memos->predictor[i], *pair = &memos->pair_predictor[i];
 		uint32_t number;
 
 		/* one number at a time: their order must not be the compiler's choice */
@@ -225,11 +224,12 @@ static void spoil_guesses(struct trip *t, struct rvt_memos *memos)
 			number = 1 + hart_random(t->hart, memos->n_memos);
 			*slot = number + hart_random(t->hart, 1 << 15) * RVT_MEMO_ENTRIES;
 		}
-		if (*row && !hart_random(t->hart, 8)) {
+		if (*pair && !hart_random(t->hart, 8)) {
 			number = 1 + hart_random(t->hart, memos->n_memos);
-			*row = row_entry(number, hart_random(t->hart, sizeof(struct rvt_memo)));
-		} else if (*row && hart_random(t->hart, 4))
-			*row ^= hart_random(t->hart, sizeof(struct rvt_memo));
+			*pair = predictor_entry(number,
+						hart_random(t->hart, sizeof(struct rvt_memo)));
+		} else if (*pair && hart_random(t->hart, 4))
+			*pair ^= hart_random(t->hart, sizeof(struct rvt_memo));
 	}
 }
 
@@ -247,18 +247,18 @@ static void create_flow(struct trip *t, struct rvt_flow **flow)
 	rvt_flow_set_space(*flow, t->space);
 }
 
-/* Returns how many joined memos there were. */
+/* Returns how many memos of groups there were. */
 static unsigned int end_flow(struct trip *t, struct rvt_flow *flow)
 {
 	const struct rvt_count_sink sink = { .size = sizeof(sink), .ctx = t, .run = count_run,
 		.edge = count_edge };
-	unsigned int joined;
+	unsigned int groups;
 
 	if (t->counts)
 		assert_int_equal(rvt_flow_counts(flow, &sink), 0);
-	joined = n_joined(flow->base.memos);
+	groups = n_groups(flow->base.memos);
 	rvt_flow_destroy(flow);
-	return joined;
+	return groups;
 }
 
 static void feed_spoiling(struct trip *t, struct rvt_stream *stream, size_t to)
@@ -272,14 +272,14 @@ static void feed_spoiling(struct trip *t, struct rvt_stream *stream, size_t to)
 	}
 }
 
-/* Decodes all, in two pieces: up to @cut, and the rest. Returns how many joined memos there are. */
+/* Decodes all, in two pieces: up to @cut, and the rest. Returns how many memos of groups there are. */
 static unsigned int decode(struct trip *t, size_t cut)
 {
 	const struct rvt_stream_ops ops = { sizeof(ops), t, on_source, on_event };
 	struct rvt_stream_stats stats = { .size = sizeof(stats) };
 	struct rvt_stream *stream;
 	struct rvt_image *image;
-	unsigned int joined = 0;
+	unsigned int groups = 0;
 
 	t->told = (struct sums){ .insns = 0 };
 	assert_int_equal(rvt_image_create(&image), 0);
@@ -296,13 +296,13 @@ static unsigned int decode(struct trip *t, size_t cut)
 	assert_int_equal(rvt_stream_finish(stream), 0);
 	rvt_stream_stats(stream, &stats);
 	for (unsigned int i = 0; i < t->n_sources; i++)
-		joined += end_flow(t, t->flows[i]);
+		groups += end_flow(t, t->flows[i]);
 	t->told.messages = stats.messages;
 	t->told.errors = stats.errors;
 	t->told.skipped_bytes = stats.skipped_bytes;
 	rvt_stream_destroy(stream);
 	rvt_image_destroy(image);
-	return joined;
+	return groups;
 }
 
 static void check_told(const struct trip *t, uint64_t seed, size_t cut)
@@ -366,7 +366,7 @@ static void free_trip(struct trip *t)
 
 static void test_again_and_again(void **state)
 {
-	unsigned int joined = 0;
+	unsigned int groups = 0;
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -375,22 +375,22 @@ static void test_again_and_again(void **state)
 		for (unsigned int way = 0; way < 3; way++) {
 			t->counts = way == 0;
 			t->remaps = way == 2;
-			joined += decode(t, t->len);
+			groups += decode(t, t->len);
 			check_told(t, seed, t->len);
 		}
 		free_trip(t);
 	}
-	assert_true(joined > 1000);
+	assert_true(groups > 1000);
 }
 
-static void test_wrong_guesses(void **state)
+static void test_wrong_predictions(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 201; seed <= 260; seed++) {
 		struct trip *t = make_trip(seed);
 
 		t->counts = true;
-		t->spoil = spoil_guesses;
+		t->spoil = spoil_predictors;
 		decode(t, t->len * TIMES);
 		check_told(t, seed, t->len * TIMES);
 		free_trip(t);
@@ -590,10 +590,10 @@ static void encode_rides(struct trip *t)
 }
 
 /*
- * Everywhere a memo is guessed that nobody may take for that: of packets that do something to the
+ * Everywhere a memo is predicted that nobody may take for that: of packets that do something to the
  * return stack; but all else fits where its bytes are.
  */
-static void guess_forbidden(struct trip *t, struct rvt_memos *memos)
+static void predict_forbidden(struct trip *t, struct rvt_memos *memos)
 {
 	const unsigned int heads = 1 + t->params.srcid_bits / 8;
 	uint32_t n = memos ? memos->n_memos : 0, from = n ? hart_random(t->hart, n) : 0;
@@ -606,7 +606,7 @@ static void guess_forbidden(struct trip *t, struct rvt_memos *memos)
 			continue;
 		for (unsigned int g = 0; g < RVT_PREDICTOR_ENTRIES; g++)
 			memos->pair_predictor[g] =
-				row_entry(number, heads + (s->key.state >> 4 & 31));
+				predictor_entry(number, heads + (s->key.state >> 4 & 31));
 		return;
 	}
 }
@@ -614,7 +614,7 @@ static void guess_forbidden(struct trip *t, struct rvt_memos *memos)
 static void test_same_bytes(void **state)
 {
 	static uint8_t code[HART_BYTES];
-	unsigned int joined = 0;
+	unsigned int groups = 0;
 
 	(void)state;
 	make_stations(code);
@@ -632,21 +632,21 @@ static void test_same_bytes(void **state)
 		t->params.iaddress_lsb_p = (way & 12) != 8;
 		encode_rides(t);
 		t->counts = true;
-		joined += decode(t, t->len);
+		groups += decode(t, t->len);
 		check_told(t, seed, t->len);
-		t->spoil = guess_forbidden;
+		t->spoil = predict_forbidden;
 		decode(t, t->len * TIMES);
 		check_told(t, seed, t->len * TIMES);
 		free_trip(t);
 	}
-	assert_true(joined > 1000);
+	assert_true(groups > 1000);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_again_and_again),
-		cmocka_unit_test(test_wrong_guesses),
+		cmocka_unit_test(test_wrong_predictions),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_same_bytes),

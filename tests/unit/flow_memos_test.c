@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Memos: joined ones deliver and count what their parts do; what decides whether one is known.
+ * Memos: those of groups deliver and count what their parts do; what decides whether one is known.
  */
 #include "flow/memo/memos.h"
 #include "flow-fixture.h"
@@ -33,51 +33,51 @@ static const struct rvt_memo *make_memo(struct fixture *f, uint64_t pc, uint8_t 
  * c.nop; c.nop; c.j 0x1000: the first instruction is one memo, the two others and the first again
  * another.
  */
-static struct rvt_memo_group make_row(struct fixture *f)
+static struct rvt_memo_group make_group(struct fixture *f)
 {
-	struct rvt_memo_group row = { .n = 2 };
+	struct rvt_memo_group group = { .n = 2 };
 
 	rv_put(&f->code, RV_C_NOP);
 	rv_put(&f->code, RV_C_NOP);
 	rv_put(&f->code, rv_c_j(-4));
 	load(f);
-	row.memos[0] = make_memo(f, 0x1000, 1, 1);
-	row.memos[1] = make_memo(f, 0x1002, 2, 3);
+	group.memos[0] = make_memo(f, 0x1000, 1, 1);
+	group.memos[1] = make_memo(f, 0x1002, 2, 3);
 	rvt_flow_start(f->flow, 0x1000, 0, true);
 	rvt_flow_flush(f->flow);
-	row.key.bytes[0] = 0x201;
-	assert_true(enter_memos(f->flow, &row.key));
-	return row;
+	group.key.bytes[0] = 0x201;
+	assert_true(enter_memos(f->flow, &group.key));
+	return group;
 }
 
 static void group_memos(struct fixture *f, struct rvt_memo_key *key)
 {
-	const struct rvt_memo_group row = make_row(f);
-	struct rvt_memo *joined;
+	const struct rvt_memo_group group = make_group(f);
+	struct rvt_memo *whole;
 
-	*key = row.key;
-	assert_null(rvt_memos_group(f->flow, &row));
+	*key = group.key;
+	assert_null(rvt_memos_group(f->flow, &group));
 	assert_null(rvt_memos_look_up(f->flow->base.memos, key, rvt_memo_hash(key)));
-	joined = rvt_memos_group(f->flow, &row);
-	assert_non_null(joined);
-	assert_ptr_equal(joined, rvt_memos_look_up(f->flow->base.memos, key, rvt_memo_hash(key)));
+	whole = rvt_memos_group(f->flow, &group);
+	assert_non_null(whole);
+	assert_ptr_equal(whole, rvt_memos_look_up(f->flow->base.memos, key, rvt_memo_hash(key)));
 }
 
 static void test_memo_groups(void **state)
 {
 	const uint64_t expected[] = { 0x1000, 0x1002, 0x1004, 0x1000 };
 	struct rvt_memo_key key = { .address = 0 };
-	struct rvt_memo *joined;
+	struct rvt_memo *whole;
 	struct fixture f;
 	uint64_t pc;
 
 	(void)state;
 	set_up(&f, 0, 0);
 	group_memos(&f, &key);
-	joined = rvt_memos_look_up(f.flow->base.memos, &key, rvt_memo_hash(&key));
-	assert_non_null(joined);
+	whole = rvt_memos_look_up(f.flow->base.memos, &key, rvt_memo_hash(&key));
+	assert_non_null(whole);
 	f.out.n = 0;
-	assert_true(rvt_memos_apply(f.flow, joined));
+	assert_true(rvt_memos_apply(f.flow, whole));
 	rvt_memos_leave(f.flow);
 	rvt_flow_flush(f.flow);
 	assert_int_equal(f.out.n, 4);
@@ -88,23 +88,23 @@ static void test_memo_groups(void **state)
 }
 
 /* Nothing is joined of what is not there, or may have become another memo since it was taken. */
-static void test_rows_with_gaps(void **state)
+static void test_groups_with_gaps(void **state)
 {
-	struct rvt_memo_group row, gap, old;
+	struct rvt_memo_group group, gap, old;
 	struct fixture f;
 
 	(void)state;
 	set_up(&f, 0, 0);
-	row = gap = old = make_row(&f);
+	group = gap = old = make_group(&f);
 	gap.memos[1] = NULL;
 	old.hand++;
 	for (int i = 0; i < 2; i++) {
 		assert_null(rvt_memos_group(f.flow, &gap));
 		assert_null(rvt_memos_group(f.flow, &old));
 	}
-	assert_null(rvt_memos_look_up(f.flow->base.memos, &row.key, rvt_memo_hash(&row.key)));
+	assert_null(rvt_memos_look_up(f.flow->base.memos, &group.key, rvt_memo_hash(&group.key)));
 	/* It has come often enough. */
-	assert_non_null(rvt_memos_group(f.flow, &row));
+	assert_non_null(rvt_memos_group(f.flow, &group));
 	tear_down(&f);
 }
 
@@ -129,7 +129,7 @@ static void test_group_counts(void **state)
 	const struct rvt_count_sink sink = { .size = sizeof(sink),
 		.ctx = sums, .run = add_insns, .edge = add_jumps };
 	struct rvt_memo_key key = { .address = 0 };
-	struct rvt_memo *joined;
+	struct rvt_memo *whole;
 	struct fixture f;
 
 	(void)state;
@@ -140,10 +140,10 @@ static void test_group_counts(void **state)
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sums[0], 2 * 1 + 2 * 3);
 	assert_int_equal(sums[1], 2);
-	joined = rvt_memos_look_up(f.flow->base.memos, &key, rvt_memo_hash(&key));
-	assert_non_null(joined);
+	whole = rvt_memos_look_up(f.flow->base.memos, &key, rvt_memo_hash(&key));
+	assert_non_null(whole);
 	for (int i = 0; i < 5; i++)
-		assert_true(rvt_memos_apply(f.flow, joined));
+		assert_true(rvt_memos_apply(f.flow, whole));
 	rvt_memos_leave(f.flow);
 	assert_int_equal(rvt_flow_counts(f.flow, &sink), 0);
 	assert_int_equal(sums[0], 8 + 5 * 4);
@@ -545,7 +545,7 @@ static void test_teaching(void **state)
 {
 	const struct rvt_flow_config config = { .size = sizeof(config) };
 	struct rvt_space *same, *other;
-	struct fixture f, pupil;
+	struct fixture f, later;
 
 	(void)state;
 	set_up(&f, 0, 0);
@@ -563,16 +563,16 @@ static void test_teaching(void **state)
 	assert_int_equal(rvt_space_create(f.image, NULL, &other), 0);
 	f.code.bytes[4] ^= 4;		/* c.addi of something else */
 	assert_int_equal(rvt_space_map_bytes(other, 0x1000, f.code.bytes, 6, "program"), 0);
-	pupil = f;
-	assert_int_equal(rvt_flow_create(&config, NULL, &pupil.flow), 0);
-	rvt_flow_set_encoder(pupil.flow, 1);
-	assert_false(is_known(&pupil, other, 0x1000, 1));
-	assert_true(is_known(&pupil, same, 0x1000, 1));
-	assert_false(is_known(&pupil, other, 0x1000, 1));
+	later = f;
+	assert_int_equal(rvt_flow_create(&config, NULL, &later.flow), 0);
+	rvt_flow_set_encoder(later.flow, 1);
+	assert_false(is_known(&later, other, 0x1000, 1));
+	assert_true(is_known(&later, same, 0x1000, 1));
+	assert_false(is_known(&later, other, 0x1000, 1));
 	/* and not any more when something is mapped beside it */
 	assert_int_equal(rvt_space_map_bytes(same, 0x3000, f.code.bytes, 6, "more"), 0);
-	assert_false(is_known(&pupil, same, 0x1000, 1));
-	rvt_flow_destroy(pupil.flow);
+	assert_false(is_known(&later, same, 0x1000, 1));
+	rvt_flow_destroy(later.flow);
 	tear_down(&f);
 }
 
@@ -581,9 +581,9 @@ static void test_teaching(void **state)
 #define MIX 0x123456789abcdef0u
 #define OTHER_TAG (1ull << 40)
 
-static const struct rvt_memo *likely(const struct fixture *f, uint32_t row, uint64_t mix)
+static const struct rvt_memo *likely(const struct fixture *f, uint32_t pair, uint64_t mix)
 {
-	const uint32_t number = rvt_memos_predict(f->flow->base.memos, row, mix);
+	const uint32_t number = rvt_memos_predict(f->flow->base.memos, pair, mix);
 
 	return number ? &f->flow->base.memos->memos[number] : NULL;
 }
@@ -596,7 +596,7 @@ static void test_likely(void **state)
 
 	(void)state;
 	set_up(&f, 0, 0);
-	make_row(&f);
+	make_group(&f);
 	a = make_memo(&f, 0x1000, 1, 1);
 	b = make_memo(&f, 0x1002, 2, 3);
 	assert_null(likely(&f, 1, MIX));
@@ -623,7 +623,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_likely),
 		cmocka_unit_test(test_memo_groups),
-		cmocka_unit_test(test_rows_with_gaps),
+		cmocka_unit_test(test_groups_with_gaps),
 		cmocka_unit_test(test_group_counts),
 		cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_owners_of_halves),

@@ -157,7 +157,7 @@ static void test_untold_walk(void **state)
 static void test_taught_counts(void **state)
 {
 	const struct rvt_flow_config config = { .size = sizeof(config) };
-	struct fixture f, pupil;
+	struct fixture f, later;
 	const void *memory;
 
 	(void)state;
@@ -168,15 +168,15 @@ static void test_taught_counts(void **state)
 	assert_int_equal(rvt_flow_counts(f.flow, NULL), 0);
 	rvt_flow_destroy(f.flow);
 	f.flow = NULL;
-	pupil = f;
-	assert_int_equal(rvt_flow_create(&config, NULL, &pupil.flow), 0);
-	assert_int_equal(rvt_flow_count(pupil.flow), 0);
-	rvt_flow_set_space(pupil.flow, f.space);
-	rvt_flow_set_encoder(pupil.flow, 1);
-	run_loop(&pupil);
-	assert_ptr_equal(pupil.flow->base.counts, memory);
-	assert_int_equal(counted(&pupil), 20 * 3 + 1);
-	rvt_flow_destroy(pupil.flow);
+	later = f;
+	assert_int_equal(rvt_flow_create(&config, NULL, &later.flow), 0);
+	assert_int_equal(rvt_flow_count(later.flow), 0);
+	rvt_flow_set_space(later.flow, f.space);
+	rvt_flow_set_encoder(later.flow, 1);
+	run_loop(&later);
+	assert_ptr_equal(later.flow->base.counts, memory);
+	assert_int_equal(counted(&later), 20 * 3 + 1);
+	rvt_flow_destroy(later.flow);
 	tear_down(&f);
 }
 

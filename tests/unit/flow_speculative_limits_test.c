@@ -11,7 +11,7 @@
 #define KERNEL 0xffffffff80001000u
 
 /*
- * A row begins with a message that does what @spec says, all of whose outcomes are 1, where the
+ * Replaying begins with a message that does what @spec says, all of whose outcomes are 1, where the
  * code begins, with @callers on the return stack: those of the beginning, and then @caller below
  * them. Segments are there of orders with returns, whether jumps are sequential or not. Returns the
  * memo, if it is one.
@@ -173,7 +173,7 @@ static uint64_t put_any_loop(struct fixture *f)
 	return begin;
 }
 
-/* Once through the loop at @pc and once more, with any outcomes; in a row of one. */
+/* Once through the loop at @pc and once more, with any outcomes; as the only memo. */
 static void run_any_loop(struct fixture *f, uint64_t pc, uint16_t round)
 {
 	struct rvt_speculation spec = {

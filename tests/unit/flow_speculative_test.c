@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Speculative walks: messages of all kinds, right and wrong, that come again, in rows of memos.
+ * Speculative walks: messages of all kinds, right and wrong, that come again, memo behind memo.
  * Whatever is taken must do what the reference walk does; of what is not taken nothing may have
  * happened.
  */
@@ -303,7 +303,7 @@ static uint64_t pc_of(const struct fixture *f)
 	return pc;
 }
 
-/* What can be seen of a flow that is in no row. */
+/* What can be seen of a flow that replays nothing. */
 struct state {
 	uint64_t pc;
 	struct rvt_flow_stats stats;
@@ -346,7 +346,7 @@ static void leave(struct play *p, int i)
 	p->in_row[i] = false;
 }
 
-/* The row is over: all that was done in it is what the reference walk did. */
+/* Replaying is over: all that was done in it is what the reference walk did. */
 static void end_row(struct play *p)
 {
 	const struct fixture *plain = &p->t->plain, *fast = &p->t->fast;

@@ -95,7 +95,7 @@ int rvt_flow_start(struct rvt_flow *flow, uint64_t pc, uint64_t offset, bool cle
 void rvt_flow_begin_slice(struct rvt_flow *flow, bool goes_on)
 {
 	flow->slice = (struct rvt_flow_slice){ .goes_on = goes_on };
-	/* that is of the part before */
+	/* that is of the slice before */
 	flow->base.time_filter = 0;
 }
 

@@ -205,8 +205,8 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 		before = mix;
 		mix = rvt_ntrace_mix(m->bytes);
 		m->mix = mix;
-		m->row = rvt_pair_predictor_slot(before, mix);
-		rvt_predictors_fetch(predictors, m->row, mix);
+		m->pair = rvt_pair_predictor_slot(before, mix);
+		rvt_predictors_fetch(predictors, m->pair, mix);
 		p += m->len;
 		/* It is shorter than they are. */
 		marks.ends >>= m->len;
@@ -320,7 +320,7 @@ void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reade
 	for (; memos && n < scan->n; n++) {
 		struct rvt_ntrace_scanned *m = &scan->msgs[n];
 
-		m->memo = rvt_memos_predict(memos, m->row, m->mix);
+		m->memo = rvt_memos_predict(memos, m->pair, m->mix);
 		rvt_memos_fetch(memos, m->memo);
 	}
 }

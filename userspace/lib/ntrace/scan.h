@@ -22,7 +22,7 @@ struct rvt_ntrace_scanned {
 	uint64_t stamp;		/* 0: it has none */
 	const uint8_t *pos;
 	uint32_t memo;		/* rvt_memos_predict() */
-	uint32_t row;		/* rvt_pair_predictor_slot() */
+	uint32_t pair;		/* rvt_pair_predictor_slot() */
 	uint8_t key_len;	/* without the time stamp, in bytes */
 	uint8_t len;		/* with it */
 	uint16_t rest;		/* the 17th byte << RVT_NTRACE_REST_SHIFT; 0: there is none */

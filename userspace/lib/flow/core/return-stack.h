@@ -95,14 +95,14 @@ static inline bool rvt_stack_delta_is_none(const struct rvt_stack_delta *delta)
 				 n * sizeof(delta->pcs[0]));
 }
 
-/* Bytes that are needed to keep @calls; 0: they do nothing. */
+/* Bytes that are needed to keep @delta; 0: it does nothing. */
 size_t rvt_stack_delta_bytes(const struct rvt_stack_delta *delta);
 void rvt_stack_delta_keep(const struct rvt_stack_delta *delta, struct rvt_kept_delta *kept);
 /* Makes @kept, which has room for one address, stand for @elsewhere. */
 void rvt_stack_delta_keep_elsewhere(const struct rvt_kept_delta *elsewhere,
 				    struct rvt_kept_delta *kept);
 
-/* Those that @calls stand for. */
+/* What @delta stands for. */
 static inline const struct rvt_kept_delta *rvt_kept_delta_of(const struct rvt_kept_delta *delta)
 {
 	if (delta->flags & RVT_DELTA_ELSEWHERE)
@@ -166,7 +166,7 @@ static inline bool rvt_returns_have_room(const struct rvt_return_stack *stack, u
 }
 
 /*
- * Does @calls to the stack. False, and nothing has happened, if that cannot be. Behind @calls there
+ * Does @delta to the stack. False, and nothing has happened, if that cannot be. Behind @delta there
  * are RVT_DELTA_FEW addresses more that can be read, whatever they are.
  */
 static inline bool rvt_returns_apply(struct rvt_return_stack *stack,

@@ -82,7 +82,7 @@ struct rvt_segment {
 	union {
 		struct {
 			uint32_t next : 18;	/* node; 0: none, or it is in another block table */
-			uint32_t times : 14;	/* replayed, and not yet in the counts */
+			uint32_t times : 14;	/* executed, and not yet in the counts */
 		};
 		uint32_t next_times;
 	};

@@ -42,13 +42,12 @@ struct rvt_mapping_id {
 };
 
 /*
- * Deferred counts. Each time that another task goes on, what was
- * counted before belongs to somebody else. To expand the counts of memos and segments each
- * time would take longer than to decode; so only these are noted, with whose they are, and expanded
- * when somebody asks, or before code that they are of is replaced.
+ * Deferred counts. Each time that another task goes on, what was counted before belongs to somebody
+ * else. Expanding the counts of memos and segments each time would take longer than decoding. So
+ * only these are noted, with their owner. They are expanded when somebody asks, or before their
+ * code is replaced.
  *
- * What is noted must stay: until it is taken back, no memo or segment of it makes room for
- * another.
+ * What is noted must stay: until it is restored, no memo or segment of it makes room for another.
  */
 #define RVT_DEFERRED_NOTES (1u << 21)	/* at most */
 #define RVT_DEFERRED_TIMES ((1u << 10) - 1)
@@ -61,17 +60,17 @@ struct rvt_deferred_note {
 
 /* What was deferred at once. */
 struct rvt_deferred_batch {
-	size_t first, n;		/* of the notes; .n 0: taken back */
+	size_t first, n;		/* of the notes; .n 0: restored */
 	uint32_t owner;
 };
 
 struct rvt_deferred {
 	struct rvt_deferred_note *notes;
 	size_t n, room;
-	struct rvt_deferred_batch *parts;
-	size_t n_parts, parts_room;
-	size_t left;			/* notes that were not taken back */
-	bool full;			/* or in the way: it is time to take all back */
+	struct rvt_deferred_batch *batches;
+	size_t n_batches, batches_room;
+	size_t left;			/* notes that were not restored */
+	bool full;			/* or in the way: all should be restored */
 };
 
 struct rvt_flow;
@@ -160,7 +159,7 @@ uint32_t rvt_flow_mapping_id(struct rvt_flow *flow, uint64_t pc);
 static inline void rvt_deferred_free(struct rvt_deferred *deferred)
 {
 	free(deferred->notes);
-	free(deferred->parts);
+	free(deferred->batches);
 }
 
 /* The memory of @from is that of @to. Nothing is noted in either. */
@@ -169,7 +168,7 @@ static inline void rvt_deferred_inherit(struct rvt_deferred *to, struct rvt_defe
 	rvt_deferred_free(to);
 	*to = (struct rvt_deferred){
 		.notes = from->notes, .room = from->room,
-		.parts = from->parts, .parts_room = from->parts_room,
+		.batches = from->batches, .batches_room = from->batches_room,
 	};
 	*from = (struct rvt_deferred){ .notes = NULL };
 }

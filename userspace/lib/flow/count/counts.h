@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Inside the flow engine: counting instead of delivering. What was executed is an unordered set of
- * runs and edges with how often each was. Replayed paths only count up a number of their own; they
- * are expanded when somebody asks. Nearly all runs are whole blocks, and nearly all edges direct
- * jumps at their ends: these are counted by the number of the block; what else there is in tables.
+ * runs and edges with how often each was. Segments and memos only count up a number of their own;
+ * they are expanded when somebody asks. Nearly all runs are whole blocks, and nearly all edges
+ * direct jumps at their ends: these are counted by the number of the block; what else there is in
+ * tables.
  */
 #ifndef RVT_LIB_FLOW_COUNTS_H
 #define RVT_LIB_FLOW_COUNTS_H

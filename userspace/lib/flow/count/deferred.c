@@ -89,19 +89,19 @@ static bool note_segments(struct rvt_deferred *deferred, struct rvt_segments *se
 bool rvt_flow_defer_counts(struct rvt_flow *flow, uint32_t owner, unsigned int halves)
 {
 	struct rvt_deferred *deferred = &flow->deferred;
-	struct rvt_deferred_batch part = { .first = deferred->n, .owner = owner };
+	struct rvt_deferred_batch batch = { .first = deferred->n, .owner = owner };
 
-	if (array_reserve(&deferred->parts, &deferred->parts_room, deferred->n_parts, 1)) {
+	if (array_reserve(&deferred->batches, &deferred->batches_room, deferred->n_batches, 1)) {
 		deferred->full = true;
 		return false;
 	}
 	if ((!flow->base.memos || note_memos(deferred, flow->base.memos, halves)) && flow->segments)
 		note_segments(deferred, flow->segments, halves);
-	part.n = deferred->n - part.first;
-	if (!part.n)
+	batch.n = deferred->n - batch.first;
+	if (!batch.n)
 		return false;
-	deferred->left += part.n;
-	deferred->parts[deferred->n_parts++] = part;
+	deferred->left += batch.n;
+	deferred->batches[deferred->n_batches++] = batch;
 	return true;
 }
 
@@ -131,7 +131,7 @@ static void clear(struct rvt_flow *flow)
 		if (note->kind == MEMO)
 			flow->base.memos->memos[note->number].flags &= ~RVT_MEMO_DEFERRED;
 	}
-	deferred->n = deferred->n_parts = 0;
+	deferred->n = deferred->n_batches = 0;
 	deferred->full = false;
 }
 
@@ -139,15 +139,15 @@ void rvt_flow_restore_counts(struct rvt_flow *flow, uint32_t owner)
 {
 	struct rvt_deferred *deferred = &flow->deferred;
 
-	for (size_t i = 0; i < deferred->n_parts; i++) {
-		struct rvt_deferred_batch *part = &deferred->parts[i];
+	for (size_t i = 0; i < deferred->n_batches; i++) {
+		struct rvt_deferred_batch *batch = &deferred->batches[i];
 
-		if (part->owner != owner)
+		if (batch->owner != owner)
 			continue;
-		for (size_t k = part->first; k < part->first + part->n; k++)
+		for (size_t k = batch->first; k < batch->first + batch->n; k++)
 			count_again(flow, &deferred->notes[k]);
-		deferred->left -= part->n;
-		part->n = 0;
+		deferred->left -= batch->n;
+		batch->n = 0;
 	}
 	if (!deferred->left)
 		clear(flow);

@@ -37,13 +37,13 @@ static uint64_t address_of(const struct rvt_segments *segments, const struct rvt
 	return segments->pcs[rvt_segment_number(segments, item->seg) / RVT_LINE_SEGMENTS];
 }
 
-/* Whether what follows a part is counted with it. */
+/* Whether what follows an item is counted with it. */
 static bool counts_next(const struct rvt_body_item *item)
 {
 	return item->seg && item->seg->next;
 }
 
-/* Counts what follows the last part, which is not counted with that. */
+/* Counts what follows the last item, which is not counted with that. */
 static void expand_edge(struct rvt_flow *flow, const struct rvt_body_item *last, uint64_t to,
 			uint64_t times)
 {

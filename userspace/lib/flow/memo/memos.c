@@ -144,7 +144,7 @@ struct rvt_memo *rvt_memos_look_up(struct rvt_memos *memos, const struct rvt_mem
 	return look_up(memos, key, hash, 0);
 }
 
-/* The same in replaying. */
+/* The same of a key that was not predicted. */
 static struct rvt_memo *look_up_missed(struct rvt_flow *flow, const struct rvt_memo_key *key,
 				       uint64_t hash)
 {
@@ -313,7 +313,7 @@ static void unpack(const struct rvt_memo *s, struct rvt_flow_stats *sum)
 	sum->indirect += s->sums >> RVT_MEMO_INDIRECT & UINT8_MAX;
 }
 
-/* What was recorded, as far as replaying needs it. False: more than fits. */
+/* What was recorded, as far as applying needs it. False: more than fits. */
 static bool fill(const struct rvt_flow *flow, struct rvt_memo *s)
 {
 	const struct rvt_flow_stats *now = &flow->stats, *before = &flow->base.memos->before;
@@ -559,7 +559,7 @@ struct rvt_memo *rvt_memos_transient(struct rvt_flow *flow,
 	return s;
 }
 
-/* ---- joining ---- */
+/* ---- groups ---- */
 
 /* How many runs flow->body has. */
 static unsigned int runs_of_body(struct rvt_flow *flow)

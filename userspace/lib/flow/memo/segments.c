@@ -300,7 +300,7 @@ static bool falls(const struct builder *p)
 	return p->path.end == RVT_END_FALL;
 }
 
-/* What @seg needs for replaying, and the rest of it behind the other paths. */
+/* What @seg needs for walking, and the rest of it behind the other paths. */
 static void keep(struct rvt_segments *segments, struct rvt_segment *seg, const struct builder *p)
 {
 	const struct rvt_segment_path *path = &p->path;
@@ -321,7 +321,7 @@ static void keep(struct rvt_segments *segments, struct rvt_segment *seg, const s
 	segments->n_path = seg->runs + 2 * p->n_runs;
 }
 
-/* The way of @p goes on to the branch at the end of @b. False: there is none, or no room. */
+/* @p goes on to the branch at the end of @b. False: there is none, or no room. */
 static bool go_to_branch(struct builder *p, struct rvt_code_block *b)
 {
 	if (!b || has_outcome(p) || b->end != RVT_END_BRANCH || p->n_runs == RVT_SEGMENT_RUNS)
@@ -335,7 +335,7 @@ static bool go_to_branch(struct builder *p, struct rvt_code_block *b)
 }
 
 /* Where @p leads, from @first on; *end: the block behind it, if that is in the same block table. */
-static bool find_way(struct builder *p, struct rvt_code_block *first, struct rvt_code_block **end)
+static bool find_end(struct builder *p, struct rvt_code_block *first, struct rvt_code_block **end)
 {
 	struct rvt_code_block *b = follow(p, first);
 
@@ -374,7 +374,7 @@ static struct rvt_segment build(struct rvt_segments *segments, uint32_t node,
 	struct rvt_code_block *first = segments->blocks[node], *end;
 	struct rvt_segment seg = { .state = RVT_SEGMENT_NONE };
 
-	if (!find_way(&p, first, &end))
+	if (!find_end(&p, first, &end))
 		return seg;
 	lower(&first->table->segments_low, p.path.low);
 	raise(&first->table->segments_high, p.path.high);
@@ -397,7 +397,7 @@ static struct rvt_segment *find_linked(struct rvt_segments *segments, uint32_t n
 	return seg;
 }
 
-static uint32_t narrow_node(const struct rvt_segments *segments, uint32_t node)
+static uint32_t sparse_node(const struct rvt_segments *segments, uint32_t node)
 {
 	return node < RVT_NODES ? node : segments->more[node].link;
 }
@@ -405,17 +405,17 @@ static uint32_t narrow_node(const struct rvt_segments *segments, uint32_t node)
 struct rvt_segment *rvt_segment_find(struct rvt_segments *segments, uint32_t node, uint32_t key,
 				     struct rvt_segment *from)
 {
-	const uint32_t narrow = narrow_node(segments, node), dense = segments->more[narrow].dense;
+	const uint32_t sparse = sparse_node(segments, node), dense = segments->more[sparse].dense;
 	struct rvt_segment *seg = NULL, *copy;
 
 	/* Else it was looked for there. */
-	if (node != narrow)
-		seg = rvt_segment_in(&segments->lines[narrow], key);
+	if (node != sparse)
+		seg = rvt_segment_in(&segments->lines[sparse], key);
 	if (!seg)
-		seg = find_linked(segments, narrow, key);
+		seg = find_linked(segments, sparse, key);
 	if (!dense)
 		return seg;
-	if (from && from->next == narrow)
+	if (from && from->next == sparse)
 		from->next = dense;
 	copy = rvt_segment_dense(segments, dense, key);
 	if (!seg || copy->key)
@@ -427,7 +427,7 @@ struct rvt_segment *rvt_segment_find(struct rvt_segments *segments, uint32_t nod
 
 /* ---- learning ---- */
 
-#define WIDE_FROM 6	/* lines: a table is more memory, so that more of it is in no cache */
+#define DENSE_FROM 6	/* lines: a table is more memory, so that more of it is in no cache */
 
 /*
  * Outcomes that @seg does not use up do not matter: it is the same for any. Not so where a jump
@@ -475,7 +475,7 @@ static struct rvt_segment *free_segment(struct rvt_segments *segments, uint32_t 
 		if (!segments->more[node].link)
 			break;
 	}
-	if (n_lines >= WIDE_FROM)
+	if (n_lines >= DENSE_FROM)
 		make_dense(segments, first);
 	segments->more[node].link = new_line(segments, segments->blocks[first]);
 	return segments->lines[segments->more[node].link].segments;
@@ -491,7 +491,7 @@ struct rvt_segment *rvt_segments_learn(struct rvt_segments *segments, uint32_t n
 	built = build(segments, node, order);
 	built.open = open_bits(order, &built);
 	built.key = order->key & (RVT_SEGMENT_KEYS - 1) & ~(uint32_t)built.open;
-	seg = free_segment(segments, narrow_node(segments, node));
+	seg = free_segment(segments, sparse_node(segments, node));
 	*seg = built;
 	return seg;
 }

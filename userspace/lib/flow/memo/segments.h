@@ -75,7 +75,7 @@ static inline __m128i rvt_segment_head(const struct rvt_segment *seg)
 static inline unsigned int rvt_segments_like_sse2(const struct rvt_segment_line *line, uint32_t key)
 {
 	const struct rvt_segment *segments = line->segments;
-	/* Memo by memo: else GCC may put them together in memory, which takes longer. */
+	/* One by one: else GCC may put them together in memory, which takes longer. */
 	const __m128i low =
 		_mm_unpacklo_epi32(rvt_segment_head(&segments[0]), rvt_segment_head(&segments[1]));
 	const __m128i high =
