@@ -653,7 +653,7 @@ static void test_events(void **state)
 	tear_down(&f);
 }
 
-/* Times before something is to happen are not told; but of a new part the first one is. */
+/* Times before something is to happen are not told; but of a new slice the first one is. */
 static void test_time_filter(void **state)
 {
 	struct rvt_event time = { .type = RVT_EVENT_TIME, .time = 5 };

@@ -374,10 +374,10 @@ static void test_end_in_message(void **state)
 }
 
 /*
- * A part that begins amid damage: that is told by the one before, but not the damage that its own
+ * A slice that begins amid damage: that is told by the one before, but not the damage that its own
  * flow, lost meanwhile, does not suffer from.
  */
-static void test_damage_in_part(void **state)
+static void test_damage_in_slice(void **state)
 {
 	const char *wrong = "IndirectBranchHist B-TYPE=0 I-CNT=2 U-ADDR=0x10 HIST=2;";
 	const uint8_t damage[] = { 0xfe, 0x03 };
@@ -717,7 +717,7 @@ int main(void)
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_lost_in_message),
 		cmocka_unit_test(test_end_in_message),
-		cmocka_unit_test(test_damage_in_part),
+		cmocka_unit_test(test_damage_in_slice),
 		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_first_sync_of_each),
 		cmocka_unit_test(test_give_up),

@@ -265,7 +265,7 @@ static void begin_decoding(struct trip *t, struct flow_of *f)
 	rvt_space_map_bytes(f->space, HART_BASE, hart_code(t->hart), HART_BYTES, "program");
 }
 
-/* Feeds [from, to) in pieces of random length, until a part is done. */
+/* Feeds [from, to) in pieces of random length, until a slice is done. */
 static int feed_range(struct trip *t, struct rvt_stream *stream, const uint8_t *bytes, size_t from,
 		      size_t to)
 {
@@ -313,7 +313,7 @@ static void add_stats(struct rvt_stream_stats *sum, const struct rvt_stream_stat
 	sum->lost_reports += part->lost_reports;
 }
 
-/* The same in parts that begin at random places. The flow is used for all. */
+/* The same in slices that begin at random places. The flow is used for all. */
 static int decode_parts(struct trip *t, const uint8_t *bytes, size_t len,
 			struct rvt_stream_stats *sum)
 {
@@ -560,7 +560,7 @@ static void test_damage(void **state)
 	}
 }
 
-/* Damaged or not: parts give what the whole gives. */
+/* Damaged or not: slices give what the whole gives. */
 static void check_parts(struct trip *t, const uint8_t *bytes, size_t len, uint64_t seed)
 {
 	struct hart_truth *whole = malloc(MAX_FOUND * sizeof(whole[0]));
@@ -582,7 +582,7 @@ static void check_parts(struct trip *t, const uint8_t *bytes, size_t len, uint64
 	    memcmp(whole, t->found, n * sizeof(whole[0])) || a.messages != b.messages ||
 	    a.syncs != b.syncs || a.errors != b.errors || a.lost_reports != b.lost_reports) {
 		describe(t, seed);
-		fail_msg("whole: %zu records, %zu losses, %lu messages, %lu errors; parts: "
+		fail_msg("whole: %zu records, %zu losses, %lu messages, %lu errors; slices: "
 			 "%zu, %zu, %lu, %lu", n, n_lost, a.messages, a.errors, t->n_found,
 			 t->n_lost,
 			 b.messages, b.errors);
@@ -597,7 +597,7 @@ static void test_parts(void **state)
 		struct trip *t = trip_create(seed);
 		uint8_t *copy = malloc(MAX_BYTES);
 
-		/* what the mode is must not depend on where a part begins */
+		/* what the mode is must not depend on where a slice begins */
 		t->params.mode = t->config.mode;
 		t->refuse = seed & 1 ? 100 : 0;
 		encode(t, 1 + hart_random(t->hart, 4));

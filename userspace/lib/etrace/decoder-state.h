@@ -6,7 +6,7 @@
  *	decoder-state.c		what is known of the hart, and losing it
  *	decoder-follow.c	from one reported instruction to the next
  *	decoder-memo.c		packets that came before, by their bytes
- *	decoder-part.c		parts of a stream
+ *	decoder-slice.c		slices of a stream
  *	decoder-tables.c	branch predictor, jump target cache, trap vectors, look-ahead
  *	demux.c			streams: framing, sources
  *
@@ -50,16 +50,16 @@ struct held_trap {
 	struct rvt_event event;
 };
 
-/* Of a source in a part of a stream (rvt_stream_slice()). */
+/* Of a source in a slice of a stream (rvt_stream_slice()). */
 enum rvt_etrace_progress {
-	RVT_ETRACE_WAITING,	/* for its first synchronisation in the part */
+	RVT_ETRACE_WAITING,	/* for its first synchronisation in the slice */
 	RVT_ETRACE_ACTIVE,
-	RVT_ETRACE_DONE,	/* had its first one behind the part */
+	RVT_ETRACE_DONE,	/* had its first one behind the slice */
 };
 
 struct rvt_etrace_decoder {
 	enum rvt_etrace_progress progress;
-	bool left;		/* and goes on behind the part; the next one has it, too */
+	bool left;		/* and goes on behind the slice; the next one has it, too */
 	struct rvt_flow *flow;
 	struct rvt_stream_stats *stats;
 	const bool *paused;		/* of the stream: nothing may be replayed */
@@ -127,7 +127,7 @@ int rvt_etrace_decoder_lose(struct rvt_etrace_decoder *dec, enum rvt_reason reas
 int rvt_etrace_decoder_fail(struct rvt_etrace_decoder *dec,
 			    const struct rvt_etrace_failure *failure);
 /*
- * Forgets where the flow is: tracing has ended, or another part of the stream goes on from there.
+ * Forgets where the flow is: tracing has ended, or another slice of the stream goes on from there.
  */
 void rvt_etrace_decoder_abandon(struct rvt_etrace_decoder *dec);
 /* The event for a trap whose handler never came. */
@@ -200,36 +200,36 @@ int rvt_etrace_look_again(struct rvt_etrace_decoder *dec, struct rvt_etrace_fail
  */
 int rvt_etrace_finish_pending(struct rvt_etrace_decoder *dec, uint64_t *pc, bool *known);
 
-/* ---- decoder-part.c ---- */
+/* ---- decoder-slice.c ---- */
 
-/* A whole stream is a part from 0 to UINT64_MAX. */
-struct rvt_etrace_part {
+/* A whole stream is a slice from 0 to UINT64_MAX. */
+struct rvt_etrace_slice {
 	uint64_t from, to;
 	unsigned int n_active;	/* sources in progress */
 	bool began, ended;	/* one was, or is no more */
 	bool done;
 };
 
-/* Whether what lies at @offset is counted by this part. */
-static inline bool rvt_etrace_in_part(const struct rvt_etrace_part *part, uint64_t offset)
+/* Whether what lies at @offset is counted by this slice. */
+static inline bool rvt_etrace_in_slice(const struct rvt_etrace_slice *slice, uint64_t offset)
 {
-	return offset >= part->from && offset < part->to;
+	return offset >= slice->from && offset < slice->to;
 }
 
 /* A new source, whose first packet is at @offset. */
-void rvt_etrace_part_source(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,
+void rvt_etrace_slice_source(struct rvt_etrace_slice *slice, struct rvt_etrace_decoder *dec,
 			    uint64_t offset);
-/* Sets *skip if @msg is none of this part's business, or has been dealt with. Returns as above. */
-int rvt_etrace_part_skip(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,
+/* Sets *skip if @msg is none of this slice's business, or has been dealt with. Returns as above. */
+int rvt_etrace_slice_skip(struct rvt_etrace_slice *slice, struct rvt_etrace_decoder *dec,
 			 const struct rvt_etrace_msg *msg, bool *skip);
 /* After @msg was decoded: it may have been the last of its source. */
-void rvt_etrace_part_advance(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,
+void rvt_etrace_slice_advance(struct rvt_etrace_slice *slice, struct rvt_etrace_decoder *dec,
 			     const struct rvt_etrace_msg *msg);
 /*
- * True if what comes behind a part that ends with @codec depends on more than a synchronisation
+ * True if what comes behind a slice that ends with @codec depends on more than a synchronisation
  * packet tells and @initial, the parameters as given.
  */
-bool rvt_etrace_part_carries(const struct rvt_etrace_codec *codec,
+bool rvt_etrace_slice_carries(const struct rvt_etrace_codec *codec,
 			     const struct rvt_etrace_codec *initial);
 
 /* ---- decoder-memo.c ---- */

@@ -19,7 +19,7 @@ struct etrace_stream {
 	unsigned int n_sources;
 	struct rvt_etrace_decoder **sources;	/* by srcID; NULL: not seen */
 	struct rvt_etrace_decoder *recent;	/* whose packets may be replayed; or NULL */
-	struct rvt_etrace_part part;
+	struct rvt_etrace_slice slice;
 };
 
 static unsigned int frame_src(const struct etrace_stream *s, const uint8_t *bytes)
@@ -54,7 +54,7 @@ static int create(const struct rvt_params *params, const struct rvt_stream_ops *
 	if (ret)
 		goto err_out;
 	s->ops = *ops;
-	s->part.to = UINT64_MAX;
+	s->slice.to = UINT64_MAX;
 	s->n_sources = 1u << params->srcid_bits;
 	s->sources = calloc(s->n_sources, sizeof(*s->sources));
 	if (!s->sources) {
@@ -103,7 +103,7 @@ static int find_source(struct etrace_stream *s, unsigned int src, struct rvt_etr
 	}
 	(*dec)->paused = &s->base.paused;
 	s->sources[src] = *dec;
-	rvt_etrace_part_source(&s->part, *dec, s->frames.offset);
+	rvt_etrace_slice_source(&s->slice, *dec, s->frames.offset);
 	return 0;
 }
 
@@ -114,7 +114,7 @@ static bool is_decoded(const struct rvt_etrace_decoder *dec)
 
 static int on_bad(struct etrace_stream *s, struct rvt_etrace_decoder *dec, const char *what)
 {
-	s->base.stats.errors += rvt_etrace_in_part(&s->part, s->frames.offset);
+	s->base.stats.errors += rvt_etrace_in_slice(&s->slice, s->frames.offset);
 	rvt_etrace_frames_bad(&s->frames);
 	dec->offset = s->frames.offset;
 	return is_decoded(dec) ? rvt_etrace_decoder_gap(dec, RVT_REASON_BAD_PACKET, what) : 0;
@@ -126,23 +126,23 @@ static int decode_packet(struct etrace_stream *s, struct rvt_etrace_decoder *dec
 	const struct rvt_stream_stats before = s->base.stats;
 	const bool left = dec->left;
 	bool skip;
-	int ret = rvt_etrace_part_skip(&s->part, dec, msg, &skip);
+	int ret = rvt_etrace_slice_skip(&s->slice, dec, msg, &skip);
 
 	if (ret || skip) {
-		s->part.done = msg->offset >= s->part.to && !s->part.n_active;
+		s->slice.done = msg->offset >= s->slice.to && !s->slice.n_active;
 		return ret;
 	}
 	rvt_etrace_memo_begin(dec, s->frames.bytes, msg);
 	ret = rvt_etrace_decoder_packet(dec, msg);
 	if (rvt_etrace_memo_end(dec))
 		s->recent = dec;
-	rvt_etrace_part_advance(&s->part, dec, msg);
-	/* the next part counts it */
+	rvt_etrace_slice_advance(&s->slice, dec, msg);
+	/* the next slice counts it */
 	if (left)
 		rvt_stream_count_rest(&before, &s->base.stats);
 	if (dec->progress == RVT_ETRACE_DONE)
 		s->recent = NULL;
-	s->part.done = msg->offset >= s->part.to && !s->part.n_active;
+	s->slice.done = msg->offset >= s->slice.to && !s->slice.n_active;
 	return ret;
 }
 
@@ -192,17 +192,18 @@ static int lose_all(struct etrace_stream *s, uint64_t offset, enum rvt_reason re
 }
 
 /*
- * Whether damage at @offset that was told to no source of this part is this part's to tell. Sources
- * may be in other parts there: of several it is not known whether they had flow to lose. If there
- * is one it is in the part before until it begins in this one, and when it has ended in the next.
+ * Whether damage at @offset that was told to no source of this slice is this slice's to tell.
+ * Sources may be in other slices there: of several it is not known whether they had flow to lose.
+ * If there is one it is in the slice before until it begins in this one, and when it has ended in
+ * the next.
  */
 static bool tells(struct etrace_stream *s, uint64_t offset)
 {
-	if (!s->part.from && offset < s->part.to)
+	if (!s->slice.from && offset < s->slice.to)
 		return true;
 	s->base.unsure |= s->n_sources > 1;
-	s->base.silent |= s->part.from && !s->part.began;
-	return (!s->part.from || s->part.began) && !s->part.ended;
+	s->base.silent |= s->slice.from && !s->slice.began;
+	return (!s->slice.from || s->slice.began) && !s->slice.ended;
 }
 
 /* Damage that no source was told of is one of the stream. */
@@ -217,7 +218,7 @@ static int on_damage(struct etrace_stream *s)
 	int ret;
 
 	s->recent = NULL;
-	s->base.stats.errors += rvt_etrace_in_part(&s->part, damage->offset);
+	s->base.stats.errors += rvt_etrace_in_slice(&s->slice, damage->offset);
 	ret = lose_all(s, damage->offset, RVT_REASON_BAD_PACKET, damage->what, &told);
 	if (ret || told || !tells(s, damage->offset) || !s->ops.event)
 		return ret;
@@ -228,7 +229,7 @@ static int drain(struct etrace_stream *s)
 {
 	int ret = 0;
 
-	while (!ret && !s->part.done && !s->base.paused) {
+	while (!ret && !s->slice.done && !s->base.paused) {
 		if (s->recent)
 			ret = rvt_etrace_replay(s->recent, &s->frames);
 		if (ret || s->base.paused)
@@ -241,9 +242,9 @@ static int drain(struct etrace_stream *s)
 			ret = on_damage(s);
 			break;
 		case RVT_ETRACE_READ_MORE:
-			/* nothing is left for this part to wait for */
-			s->part.done = s->part.from && !s->part.n_active &&
-				       s->frames.pos_offset >= s->part.to &&
+			/* nothing is left for this slice to wait for */
+			s->slice.done = s->slice.from && !s->slice.n_active &&
+				       s->frames.pos_offset >= s->slice.to &&
 				       !s->frames.carry_len && !s->frames.hunting;
 			return 0;
 		}
@@ -275,22 +276,22 @@ static size_t unused(const struct rvt_stream *stream)
 	return s->frames.end - s->frames.pos;
 }
 
-/* No part needs anything from before @offset. */
-static void part_lost(struct etrace_stream *s, uint64_t offset)
+/* No slice needs anything from before @offset. */
+static void slice_lost(struct etrace_stream *s, uint64_t offset)
 {
-	if (offset >= s->part.to) {
-		s->part.n_active = 0;
-		s->part.done = true;
+	if (offset >= s->slice.to) {
+		s->slice.n_active = 0;
+		s->slice.done = true;
 		return;
 	}
-	s->part.from = 0;
+	s->slice.from = 0;
 	for (unsigned int i = 0; i < s->n_sources; i++) {
 		struct rvt_etrace_decoder *dec = s->sources[i];
 
 		if (dec && dec->flow && dec->progress == RVT_ETRACE_WAITING) {
 			rvt_flow_note_source(dec->flow, true);
 			dec->progress = RVT_ETRACE_ACTIVE;
-			s->part.n_active++;
+			s->slice.n_active++;
 		}
 	}
 }
@@ -306,11 +307,11 @@ static int lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reas
 	ret = drain(s);
 	if (ret)
 		return result_of(s, ret);
-	s->base.stats.lost_reports += rvt_etrace_in_part(&s->part, offset);
+	s->base.stats.lost_reports += rvt_etrace_in_slice(&s->slice, offset);
 	rvt_etrace_frames_lost(&s->frames, boundary);
 	s->recent = NULL;
 	ret = lose_all(s, offset, reason, "bytes are missing", &told);
-	part_lost(s, offset);
+	slice_lost(s, offset);
 	return result_of(s, ret);
 }
 
@@ -329,7 +330,7 @@ static int finish(struct rvt_stream *stream)
 	struct etrace_stream *s = (struct etrace_stream *)stream;
 	int ret;
 
-	if (!s->part.done)
+	if (!s->slice.done)
 		rvt_etrace_frames_finish(&s->frames);
 	ret = drain(s);
 	for (unsigned int i = 0; i < s->n_sources && !ret; i++)
@@ -338,37 +339,37 @@ static int finish(struct rvt_stream *stream)
 	return result_of(s, ret);
 }
 
-/* ---- parts ---- */
+/* ---- slices ---- */
 
-static int part(struct rvt_stream *stream, uint64_t from, uint64_t to)
+static int slice(struct rvt_stream *stream, uint64_t from, uint64_t to)
 {
 	struct etrace_stream *s = (struct etrace_stream *)stream;
 
-	s->part.from = from;
-	s->part.to = to;
-	s->part.done = false;
+	s->slice.from = from;
+	s->slice.to = to;
+	s->slice.done = false;
 	return 0;
 }
 
-static bool part_done(const struct rvt_stream *stream)
+static bool slice_done(const struct rvt_stream *stream)
 {
-	return ((const struct etrace_stream *)stream)->part.done;
+	return ((const struct etrace_stream *)stream)->slice.done;
 }
 
-static bool part_carries(const struct rvt_stream *stream)
+static bool slice_carries(const struct rvt_stream *stream)
 {
 	const struct etrace_stream *s = (const struct etrace_stream *)stream;
 
 	if (s->frames.hunting || s->frames.carry_len ||
-	    rvt_etrace_part_carries(&s->codec, &s->codec))
+	    rvt_etrace_slice_carries(&s->codec, &s->codec))
 		return true;
 	for (unsigned int i = 0; i < s->n_sources; i++)
-		if (s->sources[i] && rvt_etrace_part_carries(&s->sources[i]->codec, &s->codec))
+		if (s->sources[i] && rvt_etrace_slice_carries(&s->sources[i]->codec, &s->codec))
 			return true;
 	return false;
 }
 
-/* If packets are damaged that may be wrong: the part before notices (part_carries()). */
+/* If packets are damaged that may be wrong: the slice before notices (slice_carries()). */
 static ssize_t boundary(const struct rvt_params *params, const void *bytes, size_t len)
 {
 	struct rvt_stream *stream;
@@ -384,7 +385,7 @@ static ssize_t boundary(const struct rvt_params *params, const void *bytes, size
 }
 
 /* Or all that is idle. */
-static size_t piece(const struct rvt_params *params, const uint8_t *bytes, size_t len)
+static size_t message(const struct rvt_params *params, const uint8_t *bytes, size_t len)
 {
 	size_t n = rvt_etrace_frame_bytes(params, bytes[0]), nulls = 0;
 
@@ -408,10 +409,10 @@ const struct rvt_protocol_ops rvt_etrace_protocol = {
 	.unused = unused,
 	.lost = lost,
 	.finish = finish,
-	.slice = part,
-	.slice_done = part_done,
-	.slice_carries = part_carries,
+	.slice = slice,
+	.slice_done = slice_done,
+	.slice_carries = slice_carries,
 	.boundary = boundary,
-	.message = piece,
+	.message = message,
 	.update_stats = update_stats,
 };

@@ -374,10 +374,10 @@ static INLINE bool pass_time(struct replay *r, uint64_t *pc)
 static const uint8_t *replay_end(const struct rvt_ntrace_decoder *d)
 {
 	const struct rvt_ntrace_reader *reader = &d->reader;
-	uint64_t left = d->part_to - reader->offset;
+	uint64_t left = d->slice_to - reader->offset;
 
 	if (reader->carry_len || reader->hunting || reader->tentative ||
-	    !rvt_ntrace_in_part(d, reader->offset))
+	    !rvt_ntrace_in_slice(d, reader->offset))
 		return reader->pos;
 	return left < (uint64_t)(reader->end - reader->pos) ? reader->pos + left : reader->end;
 }

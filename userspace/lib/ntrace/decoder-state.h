@@ -31,17 +31,17 @@ struct rvt_ntrace_repeat {
 	uint8_t bytes[RVT_NTRACE_KEY_BYTES];	/* of the message, without its time stamp, zeros behind them */
 };
 
-/* Of a source in a part of a stream (rvt_stream_slice()). */
+/* Of a source in a slice of a stream (rvt_stream_slice()). */
 enum rvt_ntrace_progress {
-	RVT_NTRACE_WAITING,		/* for its first sync in the part */
+	RVT_NTRACE_WAITING,		/* for its first sync in the slice */
 	RVT_NTRACE_ACTIVE,
-	RVT_NTRACE_DONE,		/* had its first sync behind the part */
+	RVT_NTRACE_DONE,		/* had its first sync behind the slice */
 };
 
 struct rvt_ntrace_source {
 	struct rvt_flow *flow;		/* NULL: nobody wants this source */
 	enum rvt_ntrace_progress progress;
-	bool left;			/* and goes on behind the part; the next one has it, too */
+	bool left;			/* and goes on behind the slice; the next one has it, too */
 	bool asked;
 	bool synced;			/* .reference holds */
 	bool flowing;			/* the flow has a pc */
@@ -81,8 +81,8 @@ struct rvt_ntrace_decoder {
 	unsigned int n_sources;
 	struct rvt_ntrace_source **sources;
 
-	/* A whole stream is a part from 0 to UINT64_MAX. */
-	uint64_t part_from, part_to;
+	/* A whole stream is a slice from 0 to UINT64_MAX. */
+	uint64_t slice_from, slice_to;
 	unsigned int n_active;		/* sources in progress */
 	bool done;
 	struct rvt_ntrace_source *recent; /* whose message may be replayed next; or NULL */
@@ -185,35 +185,35 @@ void rvt_ntrace_arrive_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sour
 bool rvt_ntrace_last_was_branch(const struct rvt_ntrace_decoder *d,
 				const struct rvt_ntrace_source *s);
 
-/* ---- parts of a stream (decoder-part.c) ---- */
+/* ---- slices of a stream (decoder-slice.c) ---- */
 
 /* A new source; @msg is its first message. */
-void rvt_ntrace_part_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+void rvt_ntrace_slice_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			    const struct rvt_ntrace_msg *msg);
-/* True if @msg is none of this part's business, or has been dealt with. */
-bool rvt_ntrace_part_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+/* True if @msg is none of this slice's business, or has been dealt with. */
+bool rvt_ntrace_slice_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			   const struct rvt_ntrace_msg *msg);
 /* After @msg was decoded: it may have been the last of the source, or of all. */
-void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+void rvt_ntrace_slice_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			     const struct rvt_ntrace_msg *msg);
 /*
- * Whether what goes wrong for all sources is this part's to tell: before a source has begun in it
- * the part before tells, and when all have ended the one behind.
+ * Whether what goes wrong for all sources is this slice's to tell: before a source has begun in it
+ * the slice before tells, and when all have ended the one behind.
  */
-bool rvt_ntrace_part_begun(struct rvt_ntrace_decoder *d);
+bool rvt_ntrace_slice_begun(struct rvt_ntrace_decoder *d);
 /*
- * It went wrong at @offset, and no source of this part had flow to lose: if there are several, one
- * may have had in another part.
+ * It went wrong at @offset, and no source of this slice had flow to lose: if there are several, one
+ * may have had in another slice.
  */
-void rvt_ntrace_part_untold(struct rvt_ntrace_decoder *d, uint64_t offset);
-/* All that was fed is decoded: nothing may be left for this part to wait for. */
-void rvt_ntrace_part_end(struct rvt_ntrace_decoder *d);
-/* Data is missing before @offset: no part needs anything from before it. */
-void rvt_ntrace_part_lost(struct rvt_ntrace_decoder *d, uint64_t offset);
-/* Whether what lies at @offset is counted by this part. */
-static inline bool rvt_ntrace_in_part(const struct rvt_ntrace_decoder *d, uint64_t offset)
+void rvt_ntrace_slice_untold(struct rvt_ntrace_decoder *d, uint64_t offset);
+/* All that was fed is decoded: nothing may be left for this slice to wait for. */
+void rvt_ntrace_slice_end(struct rvt_ntrace_decoder *d);
+/* Data is missing before @offset: no slice needs anything from before it. */
+void rvt_ntrace_slice_lost(struct rvt_ntrace_decoder *d, uint64_t offset);
+/* Whether what lies at @offset is counted by this slice. */
+static inline bool rvt_ntrace_in_slice(const struct rvt_ntrace_decoder *d, uint64_t offset)
 {
-	return offset >= d->part_from && offset < d->part_to;
+	return offset >= d->slice_from && offset < d->slice_to;
 }
 
 /* ---- replaying whole messages (decoder-memo.c) ---- */

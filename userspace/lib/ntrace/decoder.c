@@ -42,8 +42,8 @@ static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_r
 				   .detail = detail };
 	bool told = false;
 
-	if (!rvt_ntrace_part_begun(d)) {
-		d->told_damage = true;	/* by another part */
+	if (!rvt_ntrace_slice_begun(d)) {
+		d->told_damage = true;	/* by another slice */
 		return;
 	}
 	for (unsigned int i = 0; i < d->n_sources; i++) {
@@ -58,7 +58,7 @@ static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_r
 		told = true;
 	}
 	if (!told)
-		rvt_ntrace_part_untold(d, offset);
+		rvt_ntrace_slice_untold(d, offset);
 	/* Damage that nobody's flow suffers from is told once, not for each message. */
 	if (!told && !d->told_damage && d->ops.event)
 		rvt_ntrace_check(d, d->ops.event(d->ops.ctx, &event));
@@ -406,7 +406,7 @@ static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d,
 	s->mode_settled = s->mode != RVT_MODE_AUTO;
 	s->flow = d->ops.flow(d->ops.ctx, src);
 	d->sources[src] = s;
-	rvt_ntrace_part_source(d, s, msg);
+	rvt_ntrace_slice_source(d, s, msg);
 	return s;
 }
 
@@ -417,8 +417,8 @@ static void on_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	const bool left = s->left;
 
 	on_standard(d, s, msg);
-	rvt_ntrace_part_advance(d, s, msg);
-	/* the next part counts it */
+	rvt_ntrace_slice_advance(d, s, msg);
+	/* the next slice counts it */
 	if (left)
 		rvt_stream_count_rest(&before, &d->stream.stats);
 }
@@ -428,7 +428,7 @@ static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg
 	struct rvt_ntrace_source *s;
 
 	d->stream.stats.messages++;
-	d->stream.stats.syncs += rvt_ntrace_is_sync(msg) && rvt_ntrace_in_part(d, msg->offset);
+	d->stream.stats.syncs += rvt_ntrace_is_sync(msg) && rvt_ntrace_in_slice(d, msg->offset);
 	if (!d->told_start) {
 		d->told_start = true;
 		if (d->reader.skipped_bytes)
@@ -448,7 +448,7 @@ static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg
 		break;
 	}
 	s = source(d, msg);
-	if (!s || !s->flow || rvt_ntrace_part_skips(d, s, msg))
+	if (!s || !s->flow || rvt_ntrace_slice_skips(d, s, msg))
 		return;
 	on_source(d, s, msg);
 }
@@ -497,7 +497,7 @@ static int decoder_create(const struct rvt_params *params, const struct rvt_stre
 	d->params = *params;
 	d->ops = *ops;
 	d->run_flags = run_flags(params);
-	d->part_to = UINT64_MAX;
+	d->slice_to = UINT64_MAX;
 	d->n_sources = 1u << params->src_bits;
 	d->sources = calloc(d->n_sources, sizeof(d->sources[0]));
 	ret = d->sources ? rvt_ntrace_reader_init(&d->reader, params) : -ENOMEM;
@@ -529,18 +529,18 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 			break;
 		switch (rvt_ntrace_reader_next(&d->reader, &msg)) {
 		case RVT_NTRACE_READ_MORE:
-			rvt_ntrace_part_end(d);
+			rvt_ntrace_slice_end(d);
 			return 0;
 		case RVT_NTRACE_READ_MESSAGE:
 			rvt_ntrace_memo_begin(d, &msg);
 			on_message(d, &msg);
 			rvt_ntrace_memo_end(d, &msg);
-			d->done = msg.offset >= d->part_to && !d->n_active;
+			d->done = msg.offset >= d->slice_to && !d->n_active;
 			break;
 		case RVT_NTRACE_READ_DAMAGE:
 			d->recent = NULL;
 			d->missed = false;
-			d->stream.stats.errors += rvt_ntrace_in_part(d, d->reader.damage.offset);
+			d->stream.stats.errors += rvt_ntrace_in_slice(d, d->reader.damage.offset);
 			d->told_start = true;
 			report_all(d, d->reader.damage.offset, RVT_REASON_BAD_PACKET,
 				   d->reader.damage.what);
@@ -564,7 +564,7 @@ static int decoder_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_rea
 
 	if (d->result)
 		return d->result;
-	stream->stats.lost_reports += rvt_ntrace_in_part(d, offset);
+	stream->stats.lost_reports += rvt_ntrace_in_slice(d, offset);
 	rvt_ntrace_reader_lost(&d->reader, boundary);
 	d->recent = NULL;
 	d->told_start = true;
@@ -575,7 +575,7 @@ static int decoder_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_rea
 			d->sources[i]->complained = true;
 			d->sources[i]->synced = false;
 		}
-	rvt_ntrace_part_lost(d, offset);
+	rvt_ntrace_slice_lost(d, offset);
 	return d->result;
 }
 
@@ -586,9 +586,9 @@ static int decoder_finish(struct rvt_stream *stream)
 	if (d->result)
 		return d->result;
 	if (d->done) {
-		/* what is left in the reader belongs to other parts */
+		/* what is left in the reader belongs to other slices */
 	} else if (rvt_ntrace_reader_finish(&d->reader)) {
-		d->stream.stats.errors += rvt_ntrace_in_part(d, d->reader.damage.offset);
+		d->stream.stats.errors += rvt_ntrace_in_slice(d, d->reader.damage.offset);
 		report_all(d, d->reader.damage.offset, RVT_REASON_BAD_PACKET,
 			   d->reader.damage.what);
 	} else if (!d->stream.stats.messages && d->reader.skipped_bytes) {
@@ -605,12 +605,12 @@ static int decoder_finish(struct rvt_stream *stream)
 	return d->result;
 }
 
-static int decoder_part(struct rvt_stream *stream, uint64_t from, uint64_t to)
+static int decoder_slice(struct rvt_stream *stream, uint64_t from, uint64_t to)
 {
 	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
 
-	d->part_from = from;
-	d->part_to = to;
+	d->slice_from = from;
+	d->slice_to = to;
 	if (from) {
 		rvt_ntrace_reader_lost(&d->reader, true);
 		d->told_start = true;
@@ -618,7 +618,7 @@ static int decoder_part(struct rvt_stream *stream, uint64_t from, uint64_t to)
 	return 0;
 }
 
-static bool decoder_part_done(const struct rvt_stream *stream)
+static bool decoder_slice_done(const struct rvt_stream *stream)
 {
 	return ((const struct rvt_ntrace_decoder *)stream)->done;
 }
@@ -661,8 +661,8 @@ const struct rvt_protocol_ops rvt_ntrace_protocol = {
 	.unused = decoder_unused,
 	.lost = decoder_lost,
 	.finish = decoder_finish,
-	.slice = decoder_part,
-	.slice_done = decoder_part_done,
+	.slice = decoder_slice,
+	.slice_done = decoder_slice_done,
 	.boundary = decoder_boundary,
 	.message = decoder_piece,
 	.update_stats = decoder_update_stats,

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * E-Trace: decoding a part of a stream. A synchronisation packet (format 3, subformat 0) resets the
- * return stack and the predictor, and says the address, privilege and context. So a source is
- * decoded by one part up to and including such a packet, and from behind it by the next part, which
- * takes nothing but these from it. Where more is carried over a part goes on to the end of the
- * stream.
+ * E-Trace: decoding a slice of a stream. A synchronisation packet (format 3, subformat 0) resets
+ * the return stack and the predictor, and says the address, privilege and context. So a source is
+ * decoded by one slice up to and including such a packet, and from behind it by the next slice,
+ * which takes nothing but these from it. Where more is carried over a slice goes on to the end of
+ * the stream.
  */
 #include <string.h>
 #include <etrace/decoder-state.h>
 #include "flow/control.h"
 
-void rvt_etrace_part_source(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,
+void rvt_etrace_slice_source(struct rvt_etrace_slice *slice, struct rvt_etrace_decoder *dec,
 			    uint64_t offset)
 {
 	dec->progress = RVT_ETRACE_WAITING;
-	if (offset >= part->to || !dec->flow)
+	if (offset >= slice->to || !dec->flow)
 		return;
-	rvt_flow_note_source(dec->flow, !part->from);
-	if (part->from)
+	rvt_flow_note_source(dec->flow, !slice->from);
+	if (slice->from)
 		return;
 	dec->progress = RVT_ETRACE_ACTIVE;
-	part->n_active++;
-	part->began = true;
+	slice->n_active++;
+	slice->began = true;
 }
 
 /*
@@ -41,16 +41,16 @@ static bool divides(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg 
 	       insn.iclass <= RVT_INSN_JUMP_LINKED;
 }
 
-/* The part before this one has decoded @msg: only its result counts here. */
-static int take_over(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,
+/* The slice before this one has decoded @msg: only its result counts here. */
+static int take_over(struct rvt_etrace_slice *slice, struct rvt_etrace_decoder *dec,
 		     const struct rvt_etrace_msg *msg)
 {
 	uint64_t syncs = dec->stats->syncs, address = rvt_etrace_full_address(dec, msg);
 	int ret = rvt_flow_resume(dec->flow, address, msg->offset);
 
 	dec->progress = RVT_ETRACE_ACTIVE;
-	part->n_active++;
-	part->began = true;
+	slice->n_active++;
+	slice->began = true;
 	dec->started = true;
 	dec->lost = false;
 	rvt_etrace_decoder_sync(dec, true);
@@ -59,7 +59,7 @@ static int take_over(struct rvt_etrace_part *part, struct rvt_etrace_decoder *de
 	return ret;
 }
 
-int rvt_etrace_part_skip(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,
+int rvt_etrace_slice_skip(struct rvt_etrace_slice *slice, struct rvt_etrace_decoder *dec,
 			 const struct rvt_etrace_msg *msg, bool *skip)
 {
 	int ret = 0;
@@ -80,27 +80,27 @@ int rvt_etrace_part_skip(struct rvt_etrace_part *part, struct rvt_etrace_decoder
 		ret = rvt_etrace_note_context(dec, msg);
 	if (ret || !divides(dec, msg))
 		return ret;
-	if (msg->offset < part->to)
-		return take_over(part, dec, msg);
+	if (msg->offset < slice->to)
+		return take_over(slice, dec, msg);
 	dec->progress = RVT_ETRACE_DONE;
 	return 0;
 }
 
-void rvt_etrace_part_advance(struct rvt_etrace_part *part, struct rvt_etrace_decoder *dec,
+void rvt_etrace_slice_advance(struct rvt_etrace_slice *slice, struct rvt_etrace_decoder *dec,
 			     const struct rvt_etrace_msg *msg)
 {
-	if (msg->offset < part->to || !dec->started || !divides(dec, msg))
+	if (msg->offset < slice->to || !dec->started || !divides(dec, msg))
 		return;
-	part->ended = true;
+	slice->ended = true;
 	dec->left = !rvt_flow_leave(dec->flow, msg->offset);
 	if (dec->left)
 		return;
 	dec->progress = RVT_ETRACE_DONE;
-	part->n_active--;
+	slice->n_active--;
 	rvt_etrace_decoder_abandon(dec);
 }
 
-bool rvt_etrace_part_carries(const struct rvt_etrace_codec *codec,
+bool rvt_etrace_slice_carries(const struct rvt_etrace_codec *codec,
 			     const struct rvt_etrace_codec *initial)
 {
 	const struct rvt_params *p = &codec->params;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * N-Trace: decoding a part of a stream. A synchronisation that resets the encoder needs nothing
- * that came before it. So a source is decoded by one part up to and including such a message, and
- * from behind it by the next part, which takes nothing but the address and the time from it.
+ * N-Trace: decoding a slice of a stream. A synchronisation that resets the encoder needs nothing
+ * that came before it. So a source is decoded by one slice up to and including such a message, and
+ * from behind it by the next slice, which takes nothing but the address and the time from it.
  */
 #include "flow/control.h"
 #include "ntrace/decoder-state.h"
@@ -12,25 +12,25 @@ static bool divides(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_
 	return rvt_ntrace_is_sync(msg) && rvt_ntrace_resets(d, msg);
 }
 
-void rvt_ntrace_part_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+void rvt_ntrace_slice_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			    const struct rvt_ntrace_msg *msg)
 {
-	if (msg->offset >= d->part_to || !s->flow)
+	if (msg->offset >= d->slice_to || !s->flow)
 		return;
-	rvt_flow_note_source(s->flow, !d->part_from);
-	if (d->part_from)
+	rvt_flow_note_source(s->flow, !d->slice_from);
+	if (d->slice_from)
 		return;
 	s->progress = RVT_NTRACE_ACTIVE;
 	d->n_active++;
 }
 
-/* The part before this one has decoded @msg: only its result counts here. */
+/* The slice before this one has decoded @msg: only its result counts here. */
 static void take_over(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		      const struct rvt_ntrace_msg *msg)
 {
 	struct rvt_event event = { .type = RVT_EVENT_TIME, .offset = msg->offset };
 
-	/* what came before was told by that part, what comes is this one's */
+	/* what came before was told by that slice, what comes is this one's */
 	d->told_damage = false;
 	if (!rvt_ntrace_sync_fits(d, s, msg))
 		return;
@@ -48,11 +48,11 @@ static void take_over(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	rvt_ntrace_check(d, rvt_flow_resume(s->flow, s->reference, msg->offset));
 }
 
-bool rvt_ntrace_part_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+bool rvt_ntrace_slice_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			   const struct rvt_ntrace_msg *msg)
 {
 	if (s->progress == RVT_NTRACE_WAITING && divides(d, msg)) {
-		if (msg->offset < d->part_to)
+		if (msg->offset < d->slice_to)
 			take_over(d, s, msg);
 		else
 			s->progress = RVT_NTRACE_DONE;
@@ -61,10 +61,10 @@ bool rvt_ntrace_part_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 	return s->progress != RVT_NTRACE_ACTIVE;
 }
 
-void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+void rvt_ntrace_slice_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			     const struct rvt_ntrace_msg *msg)
 {
-	if (msg->offset < d->part_to || !divides(d, msg) || !s->synced)
+	if (msg->offset < d->slice_to || !divides(d, msg) || !s->synced)
 		return;
 	s->left = !rvt_flow_leave(s->flow, msg->offset);
 	if (s->left)
@@ -75,34 +75,34 @@ void rvt_ntrace_part_advance(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 	d->n_active--;
 }
 
-bool rvt_ntrace_part_begun(struct rvt_ntrace_decoder *d)
+bool rvt_ntrace_slice_begun(struct rvt_ntrace_decoder *d)
 {
-	const bool begun = !d->part_from || d->n_active;
+	const bool begun = !d->slice_from || d->n_active;
 
 	d->stream.silent |= !begun;
 	return begun;
 }
 
-void rvt_ntrace_part_untold(struct rvt_ntrace_decoder *d, uint64_t offset)
+void rvt_ntrace_slice_untold(struct rvt_ntrace_decoder *d, uint64_t offset)
 {
-	d->stream.unsure |= d->n_sources > 1 && (d->part_from || offset >= d->part_to);
+	d->stream.unsure |= d->n_sources > 1 && (d->slice_from || offset >= d->slice_to);
 }
 
-void rvt_ntrace_part_end(struct rvt_ntrace_decoder *d)
+void rvt_ntrace_slice_end(struct rvt_ntrace_decoder *d)
 {
-	/* The first part also tells whether data begins inside a message, when one comes. */
-	d->done |= d->part_from && !d->n_active && d->reader.offset >= d->part_to &&
+	/* The first slice also tells whether data begins inside a message, when one comes. */
+	d->done |= d->slice_from && !d->n_active && d->reader.offset >= d->slice_to &&
 		   !d->reader.carry_len && !d->reader.hunting;
 }
 
-void rvt_ntrace_part_lost(struct rvt_ntrace_decoder *d, uint64_t offset)
+void rvt_ntrace_slice_lost(struct rvt_ntrace_decoder *d, uint64_t offset)
 {
-	if (offset >= d->part_to) {
+	if (offset >= d->slice_to) {
 		d->n_active = 0;
 		d->done = true;
 		return;
 	}
-	d->part_from = 0;
+	d->slice_from = 0;
 	for (unsigned int i = 0; i < d->n_sources; i++) {
 		struct rvt_ntrace_source *s = d->sources[i];
 
