@@ -43,7 +43,7 @@ LLVM := $(shell objdump -p "$$($(LLVM_CONFIG) --link-shared --libfiles 2>/dev/nu
 LLVM_CFLAGS := -isystem $(shell $(LLVM_CONFIG) --includedir)
 endif
 
-# `profile --format chrome`.
+# `--json`, `profile --format chrome`.
 JSON := $(call has,json-c)
 # `profile --format perfetto` and pprof.
 PROTO_FORMATS := perfetto pprof
@@ -93,11 +93,10 @@ endif
 ifeq ($(JSON),y)
 CFLAGS_host += -DHAVE_JSON
 CFLAGS_asan += -DHAVE_JSON
-LIBS_host += -ljson-c
-LIBS_asan += -ljson-c
+LIBS += -ljson-c
 endif
-CFLAGS_riscv64 += -DHAVE_CAPSTONE
-LIBS_riscv64 := -lcapstone
+CFLAGS_riscv64 += -DHAVE_CAPSTONE -DHAVE_JSON
+LIBS_riscv64 := -lcapstone -ljson-c
 # Its programs need clang, too. The guest has libbpf.
 ifeq ($(shell clang -print-targets 2>/dev/null | grep -qw bpf && \
 	{ [ -n '$(LIBBPF)' ] || [ -d "$$($(LAB) path guest 2>/dev/null)" ]; } && echo y),y)

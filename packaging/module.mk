@@ -42,7 +42,7 @@ install-library: $(B)/host/librvtrace.a $(B)/host/librvtrace.so
 	ln -sf librvtrace.so.0 $(DESTDIR)$(libdir)/librvtrace.so
 	$(INSTALL) -m 644 $(addprefix include/rvtrace/,$(shell cat packaging/public-headers)) $(DESTDIR)$(includedir)/rvtrace/
 	sed -e 's,@PREFIX@,$(prefix),' -e 's,@LIBDIR@,$(libdir),' -e 's,@INCLUDEDIR@,$(includedir),' \
-		-e 's,@VERSION@,$(VERSION),' packaging/librvtrace.pc.in \
+		-e 's,@VERSION@,$(VERSION),' -e 's,@LIBS@,$(LIBS),' packaging/librvtrace.pc.in \
 		>$(DESTDIR)$(libdir)/pkgconfig/librvtrace.pc
 	chmod 644 $(DESTDIR)$(libdir)/pkgconfig/librvtrace.pc
 

@@ -24,7 +24,7 @@ enum {
 	/*
 	 * One JSON object a line: "offset", "bytes" (hexadecimal), "message", then the fields by
 	 * their specification names, then what was resolved. Addresses are strings "0x...".
-	 * Damage: "offset", "len", "damage".
+	 * Damage: "offset", "len", "damage". Needs json-c when the library is built.
 	 */
 	RVT_DUMP_JSON = 1u << 0,
 };
@@ -38,7 +38,7 @@ struct rvt_dump_stats {
 };
 
 /* @out stays the caller's. Returns 0, -EINVAL for parameters out of range or without size,
- * -ENOMEM. */
+ * -ENOTSUP: RVT_DUMP_JSON, and the library was built without json-c; -ENOMEM. */
 int rvt_dump_create(const struct rvt_params *params, unsigned int flags, FILE *out,
 		    struct rvt_dump **dump);
 /* @dump may be NULL. */

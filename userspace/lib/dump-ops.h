@@ -6,7 +6,12 @@
 #ifndef RVT_LIB_DUMP_OPS_H
 #define RVT_LIB_DUMP_OPS_H
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <rvtrace/dump.h>
+#ifdef HAVE_JSON
+#include "util/json-line.h"
+#endif
 
 /* The functions of rvtrace/dump.h with the same names; same contracts. */
 struct rvt_dump_ops {
@@ -22,6 +27,44 @@ struct rvt_dump_ops {
 struct rvt_dump {
 	const struct rvt_dump_ops *ops;		/* set by dump.c after create() */
 };
+
+/* No message of either protocol is longer. */
+#define RVT_DUMP_MAX_BYTES 64
+
+#ifdef HAVE_JSON
+/* A line begins: "offset" and "bytes". */
+static inline struct json_object *dump_json_begin(uint64_t offset, const uint8_t *bytes,
+						  size_t len)
+{
+	struct json_object *line = json_object_new_object();
+	char hex[2 * RVT_DUMP_MAX_BYTES + 1];
+
+	for (size_t i = 0; i < len; i++)
+		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	json_add(line, "offset", json_object_new_uint64(offset));
+	json_add(line, "bytes", json_object_new_string_len(hex, 2 * len));
+	return line;
+}
+#endif
+
+/* The line of a damaged region. */
+static inline void dump_damage(FILE *out, bool json, uint64_t offset, uint64_t len,
+			       const char *what)
+{
+#ifdef HAVE_JSON
+	if (json) {
+		struct json_object *line = json_object_new_object();
+
+		json_add(line, "offset", json_object_new_uint64(offset));
+		json_add(line, "len", json_object_new_uint64(len));
+		json_add(line, "damage", json_object_new_string(what));
+		json_put_line(out, line);
+		return;
+	}
+#endif
+	(void)json;
+	fprintf(out, "%08" PRIx64 ": damaged, %" PRIu64 " bytes: %s\n", offset, len, what);
+}
 
 extern const struct rvt_dump_ops rvt_ntrace_dump;	/* ntrace/print.c */
 extern const struct rvt_dump_ops rvt_etrace_dump;	/* etrace/print.c */

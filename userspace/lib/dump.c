@@ -18,6 +18,10 @@ int rvt_dump_create(const struct rvt_params *params, unsigned int flags, FILE *o
 	params = rvt_params_whole(params, &room);
 	if (!params)
 		return -EINVAL;
+#ifndef HAVE_JSON
+	if (flags & RVT_DUMP_JSON)
+		return -ENOTSUP;
+#endif
 	if (params->protocol == RVT_PROTOCOL_NTRACE)
 		ops = &rvt_ntrace_dump;
 	else if (params->protocol == RVT_PROTOCOL_ETRACE)

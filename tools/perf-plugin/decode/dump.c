@@ -10,6 +10,7 @@
 #include <rvtrace/session.h>
 #include "common/cmd.h"
 #include "file/file.h"
+#include "common/json.h"
 #include "decode/decode.h"
 
 enum { STATUS_CLEAN, STATUS_DAMAGED, STATUS_UNUSABLE };
@@ -52,6 +53,8 @@ static int parse_options(int argc, char **argv, struct dump_options *options)
 			break;
 		case 'j':
 			options->json = true;
+			if (json_supported())
+				return STATUS_UNUSABLE;
 			break;
 		case 'w':
 			options->wrapped = true;

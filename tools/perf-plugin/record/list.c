@@ -206,6 +206,8 @@ int cmd_list(int argc, char **argv)
 	}
 	if (cmd_first_word())
 		return cmd_surplus(1, cmd_first_word(), "");
+	if (as_json && json_supported())
+		return 1;
 	dir = sysfs ? sysfs : "/sys";
 	trace = show_pmu(dir, RECORD_PMU);
 	ctr = show_pmu(dir, RECORD_CTR_PMU);

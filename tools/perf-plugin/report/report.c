@@ -622,6 +622,8 @@ static int parse_options(struct report *report, struct view_options *options, in
 			return -EINVAL;
 		}
 	}
+	if (report->json && json_supported())
+		return -EINVAL;
 	return check_options(report, sorted) ? -EINVAL : cmd_jobs(jobs, &options->session.jobs);
 }
 

@@ -389,7 +389,7 @@ int cmd_stat(int argc, char **argv)
 		else if (c != OPT_COLOR && !view_option(&options, c, optarg))
 			return cmd_try_help(1);
 	}
-	if (cmd_jobs(jobs, &options.session.jobs))
+	if ((counts.json && json_supported()) || cmd_jobs(jobs, &options.session.jobs))
 		return 1;
 	/* counts know no times, nor who called whom */
 	options.session.count = !options.time && !counts.stacks;

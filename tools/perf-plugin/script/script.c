@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/cmd.h"
+#include "common/json.h"
 #include "ctr/ctr.h"
 #include "common/text.h"
 #include "script/lines.h"
@@ -278,6 +279,8 @@ int cmd_script(int argc, char **argv)
 				 "reads its output");
 	if (script.json && script.mode == MODE_RAW_PC)
 		return cmd_error(1, "--raw-pc and --json are two forms of output: give one of them");
+	if (script.json && json_supported())
+		return 1;
 	if (choose_fields(&script, options.insn_format, options.fields) ||
 	    choose_jobs(&script, &options))
 		return 1;

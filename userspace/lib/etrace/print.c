@@ -167,43 +167,54 @@ static void text_packet(struct etrace_dump *dump, const struct source *source,
 
 /* ---- JSON ---- */
 
-static void json_flag(FILE *out, const struct rvt_etrace_msg *msg, enum rvt_etrace_field field,
+_Static_assert(RVT_ETRACE_MAX_FRAME_BYTES <= RVT_DUMP_MAX_BYTES, "a message fits");
+
+#ifdef HAVE_JSON
+static void json_flag(struct json_object *line, const struct rvt_etrace_msg *msg, enum rvt_etrace_field field,
 		      const char *name, bool flag)
 {
 	if (rvt_etrace_has(msg, field))
-		fprintf(out, ",\"%s\":%s", name, flag ? "true" : "false");
+		json_add(line, name, json_object_new_boolean(flag));
 }
 
 static void json_packet(struct etrace_dump *dump, const struct source *source,
 			const struct rvt_etrace_msg *msg, const struct meaning *meaning)
 {
-	FILE *out = dump->out;
+	struct json_object *line = dump_json_begin(msg->offset, dump->frames.bytes, msg->len_bytes);
 	const struct rvt_etrace_use *use;
 	unsigned int pos = 0;
 
-	fprintf(out, "{\"offset\":%" PRIu64 ",\"bytes\":\"", msg->offset);
-	for (uint32_t i = 0; i < msg->len_bytes; i++)
-		fprintf(out, "%02x", dump->frames.bytes[i]);
-	fprintf(out, "\",\"message\":\"%s\",\"flow\":%u",
-		msg->present ? rvt_etrace_kind_name(msg->kind) : "other", msg->flow);
+	json_add(line, "message", json_object_new_string(msg->present ?
+							 rvt_etrace_kind_name(msg->kind) : "other"));
+	json_add(line, "flow", json_object_new_int(msg->flow));
 	if (dump->n_sources > 1)
-		fprintf(out, ",\"srcID\":%u", msg->src);
+		json_add(line, "srcID", json_object_new_int(msg->src));
 	if (msg->extend)
-		fprintf(out, ",\"timestamp\":%" PRIu64, msg->timestamp);
+		json_add(line, "timestamp", json_object_new_uint64(msg->timestamp));
 	if (source->codec.params.type_bits)
-		fprintf(out, ",\"type\":%u", msg->type);
-	while (msg->present && (use = next_field(source, msg, &pos)))
-		fprintf(out, is_hex(use->field) ? ",\"%s\":\"0x%" PRIx64 "\"" : ",\"%s\":%" PRIu64,
-			name_of(source, use->field), msg->field[use->field]);
+		json_add(line, "type", json_object_new_int(msg->type));
+	while (msg->present && (use = next_field(source, msg, &pos))) {
+		uint64_t value = msg->field[use->field];
+
+		json_add(line, name_of(source, use->field), is_hex(use->field) ?
+			 json_new_hex(value) : json_object_new_uint64(value));
+	}
 	if (msg->present) {
-		json_flag(out, msg, RVT_ETRACE_F_NOTIFY, "notified", msg->notify);
-		json_flag(out, msg, RVT_ETRACE_F_UPDISCON, "before_sync", msg->updiscon);
-		json_flag(out, msg, RVT_ETRACE_F_IRREPORT, "returns_reported", msg->irreport);
+		json_flag(line, msg, RVT_ETRACE_F_NOTIFY, "notified", msg->notify);
+		json_flag(line, msg, RVT_ETRACE_F_UPDISCON, "before_sync", msg->updiscon);
+		json_flag(line, msg, RVT_ETRACE_F_IRREPORT, "returns_reported", msg->irreport);
 	}
 	if (meaning->valid)
-		fprintf(out, ",\"pc\":\"0x%" PRIx64 "\"", meaning->address);
-	fputs("}\n", out);
+		json_add(line, "pc", json_new_hex(meaning->address));
+	json_put_line(dump->out, line);
 }
+#else
+static void json_packet(struct etrace_dump *dump, const struct source *source,
+			const struct rvt_etrace_msg *msg, const struct meaning *meaning)
+{
+	(void)dump, (void)source, (void)msg, (void)meaning;
+}
+#endif
 
 /* ---- the dump ---- */
 
@@ -230,9 +241,7 @@ static bool frame_valid(void *ctx, const uint8_t *bytes, unsigned int len)
 static void damage(struct etrace_dump *dump, uint64_t offset, uint64_t len, const char *what)
 {
 	dump->damaged++;
-	fprintf(dump->out, dump->json ?
-		"{\"offset\":%" PRIu64 ",\"len\":%" PRIu64 ",\"damage\":\"%s\"}\n" :
-		"%08" PRIx64 ": damaged, %" PRIu64 " bytes: %s\n", offset, len, what);
+	dump_damage(dump->out, dump->json, offset, len, what);
 }
 
 static struct source *find_source(struct etrace_dump *dump, unsigned int src)

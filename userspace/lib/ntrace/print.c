@@ -205,45 +205,51 @@ static void text_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *
 
 /* ---- JSON ---- */
 
+_Static_assert(RVT_NTRACE_MAX_MESSAGE_BYTES <= RVT_DUMP_MAX_BYTES, "a message fits");
+
+#ifdef HAVE_JSON
 static void json_field(const struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg,
-		       enum rvt_ntrace_field field)
+		       enum rvt_ntrace_field field, struct json_object *line)
 {
 	uint64_t value = msg->field[field];
-	FILE *out = dump->out;
 
-	if (is_hex(field))
-		fprintf(out, ",\"%s\":\"0x%" PRIx64 "\"", rvt_ntrace_fields[field].name, value);
-	else
-		fprintf(out, ",\"%s\":%" PRIu64, rvt_ntrace_fields[field].name, value);
+	json_add(line, rvt_ntrace_fields[field].name, is_hex(field) ?
+		 json_new_hex(value) : json_object_new_uint64(value));
 	if (field == RVT_NTRACE_F_PROCESS && !is_sifive(dump)) {
-		fprintf(out, ",\"FORMAT\":%u,\"PRV\":%u,\"V\":%u", (unsigned int)(value & 3),
-			(unsigned int)(value >> 2 & 3), (unsigned int)(value >> 4 & 1));
+		json_add(line, "FORMAT", json_object_new_int(value & 3));
+		json_add(line, "PRV", json_object_new_int(value >> 2 & 3));
+		json_add(line, "V", json_object_new_int(value >> 4 & 1));
 		if (value & 3)
-			fprintf(out, ",\"CONTEXT\":\"0x%" PRIx64 "\"", value >> 5);
+			json_add(line, "CONTEXT", json_new_hex(value >> 5));
 	}
 }
 
 static void json_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg,
 			 const struct meaning *meaning)
 {
-	FILE *out = dump->out;
+	struct json_object *line = dump_json_begin(msg->offset, dump->reader.bytes, msg->len_bytes);
+	const uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
 	enum rvt_ntrace_field field;
 	unsigned int pos = 0;
 
-	fprintf(out, "{\"offset\":%" PRIu64 ",\"bytes\":\"", msg->offset);
-	for (uint32_t i = 0; i < msg->len_bytes; i++)
-		fprintf(out, "%02x", dump->reader.bytes[i]);
-	fprintf(out, "\",\"message\":\"%s\",\"TCODE\":%" PRIu64,
-		rvt_ntrace_name(dump->params.dialect, msg->field[RVT_NTRACE_F_TCODE]),
-		msg->field[RVT_NTRACE_F_TCODE]);
+	json_add(line, "message",
+		 json_object_new_string(rvt_ntrace_name(dump->params.dialect, tcode)));
+	json_add(line, "TCODE", json_object_new_uint64(tcode));
 	while (next_field(dump->params.dialect, msg, &pos, &field))
-		json_field(dump, msg, field);
+		json_field(dump, msg, field, line);
 	if (meaning->address_valid)
-		fprintf(out, ",\"address\":\"0x%" PRIx64 "\"", meaning->address);
+		json_add(line, "address", json_new_hex(meaning->address));
 	if (meaning->time_valid)
-		fprintf(out, ",\"time\":%" PRIu64, meaning->time);
-	fputs("}\n", out);
+		json_add(line, "time", json_object_new_uint64(meaning->time));
+	json_put_line(dump->out, line);
 }
+#else
+static void json_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg,
+			 const struct meaning *meaning)
+{
+	(void)dump, (void)msg, (void)meaning;
+}
+#endif
 
 /* ---- the dump ---- */
 
@@ -267,10 +273,7 @@ static void damage(struct ntrace_dump *dump)
 	const struct rvt_ntrace_damage *d = &dump->reader.damage;
 
 	dump->damaged++;
-	fprintf(dump->out, dump->json ?
-		"{\"offset\":%" PRIu64 ",\"len\":%" PRIu64 ",\"damage\":\"%s\"}\n" :
-		"%08" PRIx64 ": damaged, %" PRIu64 " bytes: %s\n",
-		d->offset, d->len_bytes, d->what);
+	dump_damage(dump->out, dump->json, d->offset, d->len_bytes, d->what);
 }
 
 static int dump_create(const struct rvt_params *params, unsigned int flags, FILE *out,

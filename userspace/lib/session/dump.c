@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include "state.h"
 #include "util/sized.h"
+#ifdef HAVE_JSON
+#include "util/json-line.h"
+#endif
 
 #define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
@@ -82,14 +85,29 @@ static void finish_all(struct dumps *dumps)
 	}
 }
 
+static void name_buffer(const struct dumps *dumps, const struct buffer *buffer)
+{
+#ifdef HAVE_JSON
+	if (dumps->flags & RVT_DUMP_JSON) {
+		struct json_object *line = json_object_new_object();
+
+		json_add(line, "buffer", json_object_new_int64(buffer->number));
+		json_add(line, "cpu", json_object_new_int(buffer->cpu));
+		json_add(line, "tid", json_object_new_int(buffer->tid));
+		json_put_line(dumps->out, line);
+		return;
+	}
+#endif
+	fprintf(dumps->out, "buffer %u: cpu %d, thread %d\n", buffer->number, buffer->cpu,
+		buffer->tid);
+}
+
 static int dump_buffer(struct dumps *dumps, struct buffer *buffer)
 {
 	struct rvt_dump *dump;
 	int err;
 
-	fprintf(dumps->out, dumps->flags & RVT_DUMP_JSON ?
-		"{\"buffer\":%u,\"cpu\":%d,\"tid\":%d}\n" : "buffer %u: cpu %d, thread %d\n",
-		buffer->number, buffer->cpu, buffer->tid);
+	name_buffer(dumps, buffer);
 	for (size_t i = 0; i < buffer->n_records; i++) {
 		const struct rvt_aux *aux = &buffer->records[i], *before = i ? aux - 1 : NULL;
 
