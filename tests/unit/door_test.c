@@ -16,6 +16,7 @@
 #include <rvtrace/session.h>
 #include <rvtrace/stream.h>
 #include <rvtrace/version.h>
+#include "flow/order.h"
 #include "util/sized.h"
 
 struct now {

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include <rvtrace/flow.h>
 #include <rvtrace/image.h>
+#include "flow/order.h"
 #include "rv-code.h"
 
 #define MAX_PCS 4096

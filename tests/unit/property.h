@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <rvtrace/flow.h>
+#include "flow/order.h"
 #include <rvtrace/stream.h>
 
 /* ---- seeds and random numbers ---- */

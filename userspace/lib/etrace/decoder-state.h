@@ -18,9 +18,9 @@
 #ifndef RVTRACE_ETRACE_DECODER_STATE_H
 #define RVTRACE_ETRACE_DECODER_STATE_H
 
-#include <rvtrace/flow.h>
 #include <rvtrace/stream.h>
 #include <etrace/packet.h>
+#include "flow/order.h"
 
 /* Branch outcomes on the way to the next reported instruction. */
 struct path {

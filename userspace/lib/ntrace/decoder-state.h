@@ -9,6 +9,7 @@
 #ifndef RVT_LIB_NTRACE_DECODER_STATE_H
 #define RVT_LIB_NTRACE_DECODER_STATE_H
 
+#include "flow/order.h"
 #include "ntrace/hist.h"
 #include "ntrace/message.h"
 #include "ntrace/scan.h"

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <rvtrace/flow.h>
+#include "flow/order.h"
 #include "flow/core/segment.h"
 
 #define RVT_BODY_WORDS 252	/* at most */

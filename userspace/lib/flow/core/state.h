@@ -7,7 +7,7 @@
 #define RVT_LIB_FLOW_STATE_H
 
 #include <stdlib.h>
-#include <rvtrace/flow.h>
+#include "flow/order.h"
 #include "flow/control.h"
 #include "flow/core/blocks.h"
 #include "flow/core/body.h"

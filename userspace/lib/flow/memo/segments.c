@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "flow/memo/segments.h"
+#include "flow/order.h"
 
 /* ---- memory ---- */
 

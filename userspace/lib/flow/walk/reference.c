@@ -65,7 +65,7 @@ static int next_outcome(struct walk *w, const struct rvt_insn *insn, uint64_t pc
 	return -1;
 }
 
-/* Everything that may forbid executing @insn at @pc, in the order of rvtrace/flow.h. */
+/* Everything that may forbid executing @insn at @pc, in the order of flow/order.h. */
 static int check_stops(struct rvt_flow *flow, struct walk *w, uint64_t pc, struct rvt_insn *insn)
 {
 	uint32_t flags = w->order->flags;
