@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Memos as protocol decoders use them: looking up, applying and recording. A decoder sees nothing
- * else of a flow but this, flow/order.h and rvtrace/flow.h; of what is in flow/core/memo.h it uses struct
- * rvt_memo_key, struct rvt_memo, and pointers to struct rvt_memos. The engine knows neither frames
+ * else of a flow but this, flow/order.h and rvtrace/flow.h; of what is in flow/core/memo.h it uses
+ * struct rvt_memo_key, struct rvt_memo, and pointers to struct rvt_memos. The engine knows neither frames
  * nor messages: what bytes of the trace mean where the flow stands, and how many of them a key has,
  * is the decoder's.
  *
