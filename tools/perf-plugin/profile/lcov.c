@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <rvtrace/insn.h>
 #include "util/array.h"
 #include "common/cmd.h"
 #include "common/text.h"
-#include "profile/profile.h"
 #include "common/srcline.h"
+#include "profile/executed.h"
 
 struct source_line {
 	const char *file;
@@ -28,11 +27,6 @@ struct function {
 	uint64_t count;
 };
 
-/* Of sorted addresses: how often those up to this one were counted. */
-struct sum {
-	uint64_t addr, count;
-};
-
 /* A conditional branch in the code, of a source line. */
 struct source_branch {
 	const char *file;
@@ -41,10 +35,9 @@ struct source_branch {
 };
 
 struct lcov {
-	struct sum *begins, *ends;	/* of straight lines; .ends: behind them */
-	size_t n;
-	struct sum *taken;		/* each branch by itself, .count: up to it */
-	size_t n_taken;
+	struct executed *executed;
+	Dwfl_Module *module;
+	uint64_t bias;			/* of addresses in .module */
 	struct source_branch *branches;
 	size_t n_branches, branches_room;
 	bool some_here;			/* some source is on this machine */
@@ -54,67 +47,19 @@ struct lcov {
 	size_t n_functions;
 };
 
-static int by_addr(const void *a, const void *b)
-{
-	const struct sum *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
-static void sum_up(struct sum *sums, size_t n)
-{
-	if (n)
-		qsort(sums, n, sizeof(*sums), by_addr);
-	for (size_t i = 1; i < n; i++)
-		sums[i].count += sums[i - 1].count;
-}
-
-static int read_counts(struct lcov *lcov, const struct code_counts *counts)
-{
-	const struct code_line *lines = counts->lines, *branches = counts->branches;
-	size_t n = counts->n_lines;
-
-	lcov->begins = calloc(n + 1, sizeof(*lcov->begins));
-	lcov->ends = calloc(n + 1, sizeof(*lcov->ends));
-	lcov->taken = calloc(counts->n_branches + 1, sizeof(*lcov->taken));
-	if (!lcov->begins || !lcov->ends || !lcov->taken)
-		return -ENOMEM;
-	lcov->n_taken = counts->n_branches;
-	for (size_t i = 0; i < counts->n_branches; i++)
-		lcov->taken[i] = (struct sum){ branches[i].from, branches[i].count };
-	sum_up(lcov->taken, lcov->n_taken);
-	lcov->n = n;
-	for (size_t i = 0; i < n; i++) {
-		lcov->begins[i] = (struct sum){ lines[i].from, lines[i].count };
-		lcov->ends[i] = (struct sum){ lines[i].to + 1, lines[i].count };
-	}
-	sum_up(lcov->begins, n);
-	sum_up(lcov->ends, n);
-	return 0;
-}
-
-static uint64_t sum_to(const struct sum *sums, size_t n, uint64_t addr)
-{
-	const struct sum *last = array_floor(sums, n, addr, addr);
-
-	return last ? last->count : 0;
-}
-
-/* How often the instruction at @addr ran. */
-static uint64_t count_at(const struct lcov *lcov, uint64_t addr)
-{
-	return sum_to(lcov->begins, lcov->n, addr) - sum_to(lcov->ends, lcov->n, addr);
-}
-
 /* ---- branches ---- */
 
-static int add_branch(struct lcov *lcov, Dwfl_Module *module, uint64_t addr, uint64_t bias)
+static int add_branch(void *ctx, uint64_t addr, const struct rvt_insn *insn)
 {
-	struct source_branch branch = { .addr = addr, .executed = count_at(lcov, addr) };
-	Dwfl_Line *row = dwfl_module_getsrc(module, addr + bias);
+	struct source_branch branch = { .addr = addr };
+	struct lcov *lcov = ctx;
+	Dwfl_Line *row;
 
-	branch.taken = sum_to(lcov->taken, lcov->n_taken, addr) -
-		sum_to(lcov->taken, lcov->n_taken, addr - 1);
+	if (insn->iclass != RVT_INSN_BRANCH)
+		return 0;
+	row = dwfl_module_getsrc(lcov->module, addr + lcov->bias);
+	branch.executed = executed_count(lcov->executed, addr);
+	branch.taken = executed_taken(lcov->executed, addr);
 	branch.file = row ? dwfl_lineinfo(row, NULL, &branch.line, NULL, NULL, NULL) : NULL;
 	if (!branch.file || !branch.line)
 		return 0;
@@ -122,49 +67,6 @@ static int add_branch(struct lcov *lcov, Dwfl_Module *module, uint64_t addr, uin
 		return -ENOMEM;
 	lcov->branches[lcov->n_branches++] = branch;
 	return 0;
-}
-
-/* What is no instruction is passed over. */
-static int add_section(struct lcov *lcov, Dwfl_Module *module, const Elf_Data *data, uint64_t addr,
-		       uint64_t bias)
-{
-	const uint8_t *code = data->d_buf;
-	int err = 0;
-
-	for (size_t at = 0; at + 2 <= data->d_size && !err; ) {
-		struct rvt_insn insn;
-
-		if (rvt_insn_decode(code + at, data->d_size - at, 0, &insn)) {
-			at += 2;
-			continue;
-		}
-		if (insn.iclass == RVT_INSN_BRANCH)
-			err = add_branch(lcov, module, addr + at, bias);
-		at += insn.len_bytes;
-	}
-	return err;
-}
-
-/* Every conditional branch of the file, executed or not. */
-static int read_branches(struct lcov *lcov, Dwfl_Module *module)
-{
-	GElf_Addr bias;
-	Elf *elf = dwfl_module_getelf(module, &bias);
-	Elf_Scn *scn = NULL;
-	int err = 0;
-
-	while (elf && (scn = elf_nextscn(elf, scn)) && !err) {
-		GElf_Shdr shdr;
-		const Elf_Data *data;
-
-		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_PROGBITS ||
-		    !(shdr.sh_flags & SHF_EXECINSTR))
-			continue;
-		data = elf_rawdata(scn, NULL);
-		if (data && data->d_buf)
-			err = add_section(lcov, module, data, shdr.sh_addr, bias);
-	}
-	return err;
 }
 
 /* ---- lines and functions ---- */
@@ -183,7 +85,7 @@ static int add_line(struct lcov *lcov, Dwarf_Line *row)
 	if (err)
 		return err;
 	lcov->lines[lcov->n_lines++] = (struct source_line){ dwarf_linesrc(row, NULL, NULL), line,
-							     count_at(lcov, addr) };
+							     executed_count(lcov->executed, addr) };
 	return 0;
 }
 
@@ -199,7 +101,7 @@ static int add_function(struct lcov *lcov, Dwarf_Die *die)
 	if (array_grow(&lcov->functions, lcov->n_functions))
 		return -ENOMEM;
 	lcov->functions[lcov->n_functions++] = (struct function){ file, name, line,
-								  count_at(lcov, addr) };
+								  executed_count(lcov->executed, addr) };
 	return 0;
 }
 
@@ -395,31 +297,27 @@ int lcov_write(const struct code_counts *counts, const char *path,
 	       const struct rvt_session_options *options, FILE *out)
 {
 	struct srclines *srclines = srclines_create(options->symfs, NULL);
-	Dwfl_Module *module;
-	struct lcov lcov = { 0 };
-	uint64_t bias;
+	struct lcov lcov = { .executed = executed_create(counts) };
 	Dwarf_Addr dwarf_bias;
 	Dwarf *dwarf;
-	int err = srclines ? read_counts(&lcov, counts) : -ENOMEM;
+	int err = srclines && lcov.executed ? 0 : -ENOMEM;
 
 	if (!err) {
-		module = srclines_module(srclines, path, &bias);
-		dwarf = module ? dwfl_module_getdwarf(module, &dwarf_bias) : NULL;
+		lcov.module = srclines_module(srclines, path, &lcov.bias);
+		dwarf = lcov.module ? dwfl_module_getdwarf(lcov.module, &dwarf_bias) : NULL;
 		err = dwarf ? read_source(&lcov, dwarf) : 0;
 		if (!err && !lcov.n_lines)
 			err = cmd_error(-ENOENT, "%s has no source lines: compile it with -g, or "
 					"install its debug file below --symfs", path);
 		if (!err)
-			err = read_branches(&lcov, module);
+			err = executed_each(lcov.module, add_branch, &lcov);
 		if (!err) {
 			look_for_sources(&lcov);
 			write_all(&lcov, out);
 		}
 	}
 	srclines_destroy(srclines);
-	free(lcov.begins);
-	free(lcov.ends);
-	free(lcov.taken);
+	executed_destroy(lcov.executed);
 	free(lcov.branches);
 	free(lcov.lines);
 	free(lcov.functions);
