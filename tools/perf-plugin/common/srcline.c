@@ -1,29 +1,40 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include <elfutils/libdwfl.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/srcline.h"
+#include "util/array.h"
 #include "util/debugpath.h"
 
 #define SLOTS 16384
 
-struct module {
-	struct module *next;
+/* A piece of the code of a compilation unit. */
+struct unit {
+	uint64_t from, to;	/* as in the DWARF; .to: behind it */
+	Dwarf_Off die;
+};
+
+struct source_file {
+	struct source_file *next;
 	char *path;
 	Dwfl *dwfl;
 	Dwfl_Module *module;	/* NULL: no ELF file */
-	GElf_Addr bias;
+	GElf_Addr bias;		/* of addresses in .module */
+	Dwarf *dwarf;		/* NULL: none, or it was not looked for */
+	uint64_t dwarf_bias;	/* of addresses in .dwarf */
+	bool looked;
+	struct unit *units;	/* by .from */
+	size_t n_units, units_room;
 };
 
 struct slot {
-	const struct module *module;
+	const struct source_file *source;
 	uint64_t vaddr;
 	const char *file;	/* NULL: no line */
 	int line;
 };
 
 struct srclines {
-	struct module *modules;
+	struct source_file *files;
 	char *vmlinux, *debug_path;
 	Dwfl_Callbacks callbacks;
 	struct slot slots[SLOTS];
@@ -48,14 +59,15 @@ struct srclines *srclines_create(const char *symfs, const char *vmlinux)
 
 void srclines_destroy(struct srclines *srclines)
 {
-	while (srclines && srclines->modules) {
-		struct module *module = srclines->modules;
+	while (srclines && srclines->files) {
+		struct source_file *file = srclines->files;
 
-		srclines->modules = module->next;
-		if (module->dwfl)
-			dwfl_end(module->dwfl);
-		free(module->path);
-		free(module);
+		srclines->files = file->next;
+		if (file->dwfl)
+			dwfl_end(file->dwfl);
+		free(file->units);
+		free(file->path);
+		free(file);
 	}
 	if (srclines) {
 		free(srclines->vmlinux);
@@ -64,72 +76,143 @@ void srclines_destroy(struct srclines *srclines)
 	free(srclines);
 }
 
-static void open_module(struct srclines *srclines, struct module *module)
+static void open_module(struct srclines *srclines, struct source_file *file)
 {
-	module->dwfl = dwfl_begin(&srclines->callbacks);
-	if (!module->dwfl)
+	file->dwfl = dwfl_begin(&srclines->callbacks);
+	if (!file->dwfl)
 		return;
-	dwfl_report_begin(module->dwfl);
-	module->module = dwfl_report_offline(module->dwfl, module->path, module->path, -1);
-	dwfl_report_end(module->dwfl, NULL, NULL);
-	if (module->module && !dwfl_module_getelf(module->module, &module->bias))
-		module->module = NULL;
+	dwfl_report_begin(file->dwfl);
+	file->module = dwfl_report_offline(file->dwfl, file->path, file->path, -1);
+	dwfl_report_end(file->dwfl, NULL, NULL);
+	if (file->module && !dwfl_module_getelf(file->module, &file->bias))
+		file->module = NULL;
 }
 
-static struct module *get_module(struct srclines *srclines, const char *path)
+static struct source_file *get_file(struct srclines *srclines, const char *path)
 {
-	struct module *module = srclines->modules;
+	struct source_file *file = srclines->files;
 
-	while (module && strcmp(module->path, path))
-		module = module->next;
-	if (module)
-		return module;
-	module = calloc(1, sizeof(*module));
-	if (!module)
+	while (file && strcmp(file->path, path))
+		file = file->next;
+	if (file)
+		return file;
+	file = calloc(1, sizeof(*file));
+	if (!file)
 		return NULL;
-	module->path = strdup(path);
-	if (!module->path) {
-		free(module);
+	file->path = strdup(path);
+	if (!file->path) {
+		free(file);
 		return NULL;
 	}
-	open_module(srclines, module);
-	module->next = srclines->modules;
-	srclines->modules = module;
-	return module;
+	open_module(srclines, file);
+	file->next = srclines->files;
+	srclines->files = file;
+	return file;
+}
+
+/* ---- compilation units ---- */
+
+static void add_unit(struct source_file *file, Dwarf_Die *die)
+{
+	Dwarf_Addr base, from, to;
+	ptrdiff_t offset = 0;
+
+	while ((offset = dwarf_ranges(die, offset, &base, &from, &to)) > 0) {
+		if (from >= to)
+			continue;
+		if (array_reserve(&file->units, &file->units_room, file->n_units, 1))
+			return;
+		file->units[file->n_units++] = (struct unit){ from, to, dwarf_dieoffset(die) };
+	}
+}
+
+static int by_from(const void *a, const void *b)
+{
+	const struct unit *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* By the units themselves: clang writes no .debug_aranges, which libdwfl would look into. */
+static void read_units(struct source_file *file)
+{
+	Dwarf_Off off = 0, next;
+	size_t header;
+	Dwarf_Die die;
+
+	if (file->looked)
+		return;
+	file->looked = true;
+	file->dwarf = dwfl_module_getdwarf(file->module, &file->dwarf_bias);
+	if (!file->dwarf)
+		return;
+	file->dwarf_bias = file->bias - file->dwarf_bias;
+	while (!dwarf_nextcu(file->dwarf, off, &next, &header, NULL, NULL, NULL)) {
+		if (dwarf_offdie(file->dwarf, off + header, &die))
+			add_unit(file, &die);
+		off = next;
+	}
+	if (file->n_units)
+		qsort(file->units, file->n_units, sizeof(*file->units), by_from);
+}
+
+/* ---- interface ---- */
+
+struct source_file *srclines_file(struct srclines *srclines, const char *path)
+{
+	struct source_file *file = get_file(srclines, path);
+
+	return file && file->module ? file : NULL;
+}
+
+Dwfl_Module *source_file_module(struct source_file *file)
+{
+	return file->module;
+}
+
+Dwarf *source_file_dwarf(struct source_file *file, uint64_t *bias)
+{
+	read_units(file);
+	*bias = file->dwarf_bias;
+	return file->dwarf;
+}
+
+Dwarf_Line *source_file_line(struct source_file *file, uint64_t vaddr)
+{
+	uint64_t addr;
+	const struct unit *unit;
+	Dwarf_Die die;
+
+	read_units(file);
+	addr = vaddr + file->dwarf_bias;
+	unit = array_floor(file->units, file->n_units, from, addr);
+	if (!unit || addr >= unit->to || !dwarf_offdie(file->dwarf, unit->die, &die))
+		return NULL;
+	return dwarf_getsrc_die(&die, addr);
 }
 
 bool srclines_find(struct srclines *srclines, const struct place *place, const char **file,
 		   int *line)
 {
 	const char *path = place->path;
-	struct module *module;
+	struct source_file *source;
 	struct slot *slot;
 
 	/* addresses of the kernel are those of its file: the recording's kernel is not moved */
 	if (!path && !strcmp(place->dso, "[kernel.kallsyms]"))
 		path = srclines->vmlinux;
-	module = path ? get_module(srclines, path) : NULL;
-	if (!module || !module->module)
+	source = path ? srclines_file(srclines, path) : NULL;
+	if (!source)
 		return false;
-	slot = &srclines->slots[(place->vaddr >> 1 ^ (uintptr_t)module >> 4) % SLOTS];
-	if (slot->module != module || slot->vaddr != place->vaddr) {
-		Dwfl_Line *found = dwfl_module_getsrc(module->module, place->vaddr + module->bias);
+	slot = &srclines->slots[(place->vaddr >> 1 ^ (uintptr_t)source >> 4) % SLOTS];
+	if (slot->source != source || slot->vaddr != place->vaddr) {
+		Dwarf_Line *row = source_file_line(source, place->vaddr);
 
-		*slot = (struct slot){ .module = module, .vaddr = place->vaddr };
-		if (found)
-			slot->file = dwfl_lineinfo(found, NULL, &slot->line, NULL, NULL, NULL);
+		*slot = (struct slot){ .source = source, .vaddr = place->vaddr };
+		if (row && !dwarf_lineno(row, &slot->line))
+			slot->file = dwarf_linesrc(row, NULL, NULL);
 	}
 	*file = slot->file;
 	*line = slot->line;
 	return slot->file;
-}
-
-Dwfl_Module *srclines_module(struct srclines *srclines, const char *path, uint64_t *bias)
-{
-	struct module *module = get_module(srclines, path);
-
-	if (!module)
-		return NULL;
-	*bias = module->bias;
-	return module->module;
 }

@@ -3,6 +3,7 @@
 #ifndef PERF_RVTRACE_SRCLINE_H
 #define PERF_RVTRACE_SRCLINE_H
 
+#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include "common/places.h"
 
@@ -17,10 +18,15 @@ void srclines_destroy(struct srclines *srclines);
 /* File (as the compiler saw it) and line of @place. False: there is no such information. */
 bool srclines_find(struct srclines *srclines, const struct place *place, const char **file,
 		   int *line);
-/*
- * The file at @path with its DWARF; addresses in it are those in the ELF file plus @bias. NULL:
- * none.
- */
-Dwfl_Module *srclines_module(struct srclines *srclines, const char *path, uint64_t *bias);
+/* A file with its DWARF; it lives as long as the srclines. Addresses are those in the ELF file. */
+struct source_file;
+
+/* The ELF file at @path; NULL: it is none. */
+struct source_file *srclines_file(struct srclines *srclines, const char *path);
+Dwfl_Module *source_file_module(struct source_file *file);
+/* Its DWARF, whose addresses are *@bias higher; NULL: it has none. */
+Dwarf *source_file_dwarf(struct source_file *file, uint64_t *bias);
+/* The row of the line table that @vaddr belongs to; NULL: there is none. */
+Dwarf_Line *source_file_line(struct source_file *file, uint64_t vaddr);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "profile/profile.h"
+#include "profile/samples.h"
 
 #define CACHE_BITS 17
 
@@ -213,7 +214,22 @@ static void write_bolt(const struct flat *flat, const struct dso *dso, FILE *out
 	}
 }
 
-static int write_lcov(const struct flat *flat, const struct dso *dso, FILE *out)
+static int write_samples(const struct code_counts *counts, const char *name, const char *path,
+			 const struct rvt_session_options *options, FILE *out)
+{
+	bool gcc = !strncmp(name, "gcc", 3);
+	struct samples samples;
+	int err = samples_read(&samples, gcc ? SAMPLES_GCC : SAMPLES_CLANG, counts, path, options);
+
+	if (!err)
+		err = gcc ? gcc_write(&samples, !strcmp(name, "gcc15") ? 2 : 3, out) :
+			clang_write(&samples, out);
+	samples_free(&samples);
+	return err;
+}
+
+/* The formats that need the file's source lines. */
+static int write_source(const struct flat *flat, const struct dso *dso, const char *name, FILE *out)
 {
 	const char *path = dso->path ? dso->path : flat->options->vmlinux;
 	struct code_counts counts = { 0 };
@@ -234,7 +250,8 @@ static int write_lcov(const struct flat *flat, const struct dso *dso, FILE *out)
 			counts.lines[counts.n_lines++] = line;
 	}
 	if (counts.lines && counts.branches)
-		err = lcov_write(&counts, path, flat->options, out);
+		err = !strcmp(name, "lcov") ? lcov_write(&counts, path, flat->options, out) :
+			write_samples(&counts, name, path, flat->options, out);
 	free(counts.lines);
 	free(counts.branches);
 	return err;
@@ -256,15 +273,15 @@ int flat_write(void *data, const char *name, const char *wanted, FILE *out)
 		return cmd_error(-ENOENT, "no code of %s ran", wanted ? wanted : "any file");
 	if (!wanted)
 		cmd_warning("profile of %s, which ran most; choose with --dso", search.found->name);
-	if (!strcmp(name, "lcov"))
-		return write_lcov(flat, search.found, out);
 	if (!strcmp(name, "bolt"))
 		write_bolt(flat, search.found, out);
 	else if (!strcmp(name, "llvm"))
 		write_ranges(flat, search.found, search.found->bases.text & ~0xfffULL, false, out);
-	else
+	else if (!strcmp(name, "autofdo"))
 		/* they add what the file's first segment begins at */
 		write_ranges(flat, search.found, search.found->bases.load, true, out);
+	else
+		return write_source(flat, search.found, name, out);
 	return 0;
 }
 

@@ -36,8 +36,7 @@ struct source_branch {
 
 struct lcov {
 	struct executed *executed;
-	Dwfl_Module *module;
-	uint64_t bias;			/* of addresses in .module */
+	struct source_file *file;
 	struct source_branch *branches;
 	size_t n_branches, branches_room;
 	bool some_here;			/* some source is on this machine */
@@ -53,14 +52,15 @@ static int add_branch(void *ctx, uint64_t addr, const struct rvt_insn *insn)
 {
 	struct source_branch branch = { .addr = addr };
 	struct lcov *lcov = ctx;
-	Dwfl_Line *row;
+	Dwarf_Line *row;
 
 	if (insn->iclass != RVT_INSN_BRANCH)
 		return 0;
-	row = dwfl_module_getsrc(lcov->module, addr + lcov->bias);
+	row = source_file_line(lcov->file, addr);
 	branch.executed = executed_count(lcov->executed, addr);
 	branch.taken = executed_taken(lcov->executed, addr);
-	branch.file = row ? dwfl_lineinfo(row, NULL, &branch.line, NULL, NULL, NULL) : NULL;
+	branch.file = row && !dwarf_lineno(row, &branch.line) ? dwarf_linesrc(row, NULL, NULL) :
+		      NULL;
 	if (!branch.file || !branch.line)
 		return 0;
 	if (array_reserve(&lcov->branches, &lcov->branches_room, lcov->n_branches, 1))
@@ -298,19 +298,19 @@ int lcov_write(const struct code_counts *counts, const char *path,
 {
 	struct srclines *srclines = srclines_create(options->symfs, NULL);
 	struct lcov lcov = { .executed = executed_create(counts) };
-	Dwarf_Addr dwarf_bias;
+	uint64_t bias;
 	Dwarf *dwarf;
 	int err = srclines && lcov.executed ? 0 : -ENOMEM;
 
 	if (!err) {
-		lcov.module = srclines_module(srclines, path, &lcov.bias);
-		dwarf = lcov.module ? dwfl_module_getdwarf(lcov.module, &dwarf_bias) : NULL;
+		lcov.file = srclines_file(srclines, path);
+		dwarf = lcov.file ? source_file_dwarf(lcov.file, &bias) : NULL;
 		err = dwarf ? read_source(&lcov, dwarf) : 0;
 		if (!err && !lcov.n_lines)
 			err = cmd_error(-ENOENT, "%s has no source lines: compile it with -g, or "
 					"install its debug file below --symfs", path);
 		if (!err)
-			err = executed_each(lcov.module, add_branch, &lcov);
+			err = executed_each(source_file_module(lcov.file), add_branch, &lcov);
 		if (!err) {
 			look_for_sources(&lcov);
 			write_all(&lcov, out);

@@ -20,6 +20,9 @@ static const struct profile_format formats[] = {
 	{ "llvm", "for llvm-profgen", FLAT },
 	{ "bolt", "for perf2bolt -pa", FLAT },
 	{ "autofdo", "for create_llvm_prof, create_gcov", FLAT },
+	{ "clang", "for -fprofile-sample-use", FLAT },
+	{ "gcc", "for -fauto-profile of GCC 16", FLAT },
+	{ "gcc15", "the same up to GCC 15", FLAT },
 	{ "lcov", "coverage, for genhtml", FLAT },
 	{ "counts", "all files, for -i and --merge", FLAT },
 	{ "folded", "call stacks, for flamegraph.pl", TREE },
@@ -57,8 +60,8 @@ static void usage(void)
 		       formats[i].help, i % 2 || i + 1 == N_FORMATS ? 0 :
 		       34 - (int)strlen(formats[i].help), "");
 	putchar('\n');
-	fputs("      --dso NAME        of this file (llvm, bolt, autofdo, lcov); else of the one "
-	      "that ran most\n"
+	fputs("      --dso NAME        of this file (formats up to lcov); else of the one that "
+	      "ran most\n"
 	      "      --merge           the sum of recordings and profiles; chrome: recordings "
 	      "beside each other\n"
 	      "  -o, --output FILE     instead of standard output\n"
@@ -72,11 +75,11 @@ const struct profile_format *profile_format(const char *name)
 		if (!strcmp(formats[i].name, name))
 			return &formats[i];
 	if (name)
-		cmd_error(0, "there is no format '%s'; formats: llvm, bolt, autofdo, lcov, counts, "
-			     "folded, svg, pprof, callgrind, chrome, perfetto", name);
+		cmd_error(0, "there is no format '%s'; formats: llvm, bolt, autofdo, clang, gcc, "
+			     "gcc15, lcov, counts, folded, svg, pprof, callgrind, chrome, perfetto", name);
 	else
-		cmd_error(0, "which format? Give --format llvm, bolt, autofdo, lcov, counts, "
-			     "folded, svg, pprof, callgrind, chrome or perfetto");
+		cmd_error(0, "which format? Give --format llvm, bolt, autofdo, clang, gcc, gcc15, "
+			     "lcov, counts, folded, svg, pprof, callgrind, chrome or perfetto");
 	return NULL;
 }
 

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profile/functions.h"
+#include "util/array.h"
+
+#define AT_GNU_DISCRIMINATOR 0x2136	/* older libdw does not name it */
+#define MAX_DEPTH 256	/* of entries within entries: damaged files may have any */
+
+/* A piece of a scope's code. */
+struct piece {
+	uint64_t from, to;	/* .to: behind it */
+	unsigned int depth;	/* of its scope, among those that were inlined */
+	struct scope *scope;
+};
+
+/* Functions of their own by where they begin. */
+struct entry {
+	uint64_t addr;
+	struct scope *scope;
+};
+
+struct functions {
+	struct scope **scopes;
+	size_t n_scopes;
+	struct piece *pieces;	/* by .from; the larger and the less deep ones first */
+	size_t n_pieces, pieces_room;
+	struct entry *entries;
+	size_t n_entries, entries_room;
+	uint64_t bias;		/* of addresses in the DWARF: those of the ELF file plus this */
+	/* where functions_at() is: pieces before .next that may have .last */
+	struct piece **open;
+	size_t n_open, open_room, next;
+	uint64_t last;
+};
+
+static struct scope *new_scope(struct functions *functions)
+{
+	struct scope *scope = calloc(1, sizeof(*scope));
+
+	if (!scope || array_grow(&functions->scopes, functions->n_scopes)) {
+		free(scope);
+		return NULL;
+	}
+	return functions->scopes[functions->n_scopes++] = scope;
+}
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+	static const unsigned int names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
+					      DW_AT_name };
+	Dwarf_Attribute attr;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (dwarf_attr_integrate(die, names[i], &attr))
+			return dwarf_formstring(&attr);
+	return NULL;
+}
+
+static unsigned int number(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word value;
+
+	return dwarf_attr(die, name, &attr) && !dwarf_formudata(&attr, &value) ? value : 0;
+}
+
+/* Returns the scope of @die, NULL: it has no code; *@err is set when memory is out. */
+static struct scope *add_scope(struct functions *functions, Dwarf_Die *die, struct scope *caller,
+			       unsigned int depth, int *err)
+{
+	const char *name = linkage_name(die);
+	struct scope *scope = NULL;
+	Dwarf_Addr base, from, to;
+	ptrdiff_t offset = 0;
+
+	while (name && (offset = dwarf_ranges(die, offset, &base, &from, &to)) > 0) {
+		if (from >= to)
+			continue;
+		if (!scope && !(scope = new_scope(functions))) {
+			*err = -ENOMEM;
+			return NULL;
+		}
+		if (array_reserve(&functions->pieces, &functions->pieces_room,
+				  functions->n_pieces, 1)) {
+			*err = -ENOMEM;
+			return NULL;
+		}
+		functions->pieces[functions->n_pieces++] = (struct piece){
+			from - functions->bias, to - functions->bias, depth, scope };
+	}
+	if (!scope)
+		return NULL;
+	scope->name = name;
+	scope->caller = caller;
+	dwarf_decl_line(die, &scope->line);
+	scope->call_line = number(die, DW_AT_call_line);
+	scope->call_discriminator = number(die, AT_GNU_DISCRIMINATOR);
+	scope->entry = UINT64_MAX;
+	if (!caller && !dwarf_entrypc(die, &from)) {
+		scope->entry = from - functions->bias;
+		if (array_reserve(&functions->entries, &functions->entries_room,
+				  functions->n_entries, 1))
+			*err = -ENOMEM;
+		else
+			functions->entries[functions->n_entries++] =
+				(struct entry){ scope->entry, scope };
+	}
+	return scope;
+}
+
+/* What is in @die, which is in @caller's code (NULL: in no function). */
+static int walk(struct functions *functions, Dwarf_Die *parent, struct scope *caller,
+		unsigned int depth, unsigned int level)
+{
+	struct scope *scope;
+	Dwarf_Die die;
+	int err = 0;
+
+	if (level > MAX_DEPTH || dwarf_child(parent, &die))
+		return 0;
+	do {
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+			/* of what is only inlined the copies have the code */
+			if (dwarf_hasattr(&die, DW_AT_inline))
+				break;
+			scope = add_scope(functions, &die, NULL, 0, &err);
+			if (!err)
+				err = walk(functions, &die, scope, 1, level + 1);
+			break;
+		case DW_TAG_inlined_subroutine:
+			scope = caller ? add_scope(functions, &die, caller, depth, &err) : NULL;
+			if (!err && scope)
+				err = walk(functions, &die, scope, depth + 1, level + 1);
+			break;
+		case DW_TAG_lexical_block:
+		case DW_TAG_namespace:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_module:
+			err = walk(functions, &die, caller, depth, level + 1);
+			break;
+		}
+	} while (!err && !dwarf_siblingof(&die, &die));
+	return err;
+}
+
+static int by_from(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	if (x->to != y->to)
+		return x->to > y->to ? -1 : 1;
+	return (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+static int by_entry(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+struct functions *functions_read(struct source_file *file, int *err)
+{
+	struct functions *functions = calloc(1, sizeof(*functions));
+	Dwarf_Off off = 0, next;
+	uint64_t bias;
+	Dwarf *dwarf = source_file_dwarf(file, &bias);
+	size_t header;
+	Dwarf_Die die;
+
+	*err = functions ? 0 : -ENOMEM;
+	if (!*err && !dwarf)
+		*err = -ENOENT;
+	if (!*err)
+		functions->bias = bias;
+	while (!*err && !dwarf_nextcu(dwarf, off, &next, &header, NULL, NULL, NULL)) {
+		if (dwarf_offdie(dwarf, off + header, &die))
+			*err = walk(functions, &die, NULL, 0, 0);
+		off = next;
+	}
+	if (!*err && !functions->n_pieces)
+		*err = -ENOENT;
+	if (*err) {
+		functions_destroy(functions);
+		return NULL;
+	}
+	qsort(functions->pieces, functions->n_pieces, sizeof(*functions->pieces), by_from);
+	if (functions->n_entries)
+		qsort(functions->entries, functions->n_entries, sizeof(*functions->entries),
+		      by_entry);
+	return functions;
+}
+
+void functions_destroy(struct functions *functions)
+{
+	if (!functions)
+		return;
+	for (size_t i = 0; i < functions->n_scopes; i++)
+		free(functions->scopes[i]);
+	free(functions->scopes);
+	free(functions->pieces);
+	free(functions->entries);
+	free(functions->open);
+	free(functions);
+}
+
+struct scope *functions_at(struct functions *functions, uint64_t addr)
+{
+	struct piece *found = NULL;
+	size_t kept = 0;
+
+	if (addr < functions->last)
+		functions->next = functions->n_open = 0;
+	functions->last = addr;
+	while (functions->next < functions->n_pieces &&
+	       functions->pieces[functions->next].from <= addr) {
+		if (array_reserve(&functions->open, &functions->open_room, functions->n_open, 1))
+			break;
+		functions->open[functions->n_open++] = &functions->pieces[functions->next++];
+	}
+	for (size_t i = 0; i < functions->n_open; i++) {
+		struct piece *piece = functions->open[i];
+
+		if (piece->to <= addr)
+			continue;
+		functions->open[kept++] = piece;
+		if (!found || piece->depth >= found->depth)
+			found = piece;
+	}
+	functions->n_open = kept;
+	return found ? found->scope : NULL;
+}
+
+struct scope *functions_entered(struct functions *functions, uint64_t addr)
+{
+	const struct entry *found = array_floor(functions->entries, functions->n_entries, addr,
+						addr);
+
+	return found && found->addr == addr ? found->scope : NULL;
+}
