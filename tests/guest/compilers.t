@@ -66,8 +66,8 @@ lines()
 is "functions, and how often they were called" $'leaf:6\nmain:3' \
 	"$(sed -nE 's/^([a-z]+):[0-9]+:/\1:/p' "$dir/clang")"
 # The code at the function's begin and end is of the braces' lines.
-is "lines of main" $' 1: 3\n 3: 3\n 4: 3\n 5: 3 leaf:6\n 6: 3' "$(lines '.*' main |
-	awk '/^main/ { on = 1; next } /^[a-z]/ { on = 0 } on' | sort -u | sed 's/leaf:3/leaf:6/')"
+is "lines of main" $' 1: 3\n 3: 3\n 4: 3\n 5: 3 leaf:6\n 6: 3' "$(awk '/^[a-z]/ { on = /^main/; next } on' "$dir/clang" |
+	sed -E 's/^( *[0-9]+)\.[0-9]+:/\1:/' | sort -u)"
 is "what was inlined, by where it was called" $' 2: add' \
 	"$(sed -nE 's/^( 2)(\.[0-9]+)?: add:.*/\1: add/p' "$dir/clang" | sort -u)"
 is "lines of what was inlined" $'  2: 6\n  3: 6' "$(lines '  [0-9]')"

@@ -78,3 +78,25 @@ bool rvt_ntrace_resets(const struct rvt_ntrace_decoder *d, const struct rvt_ntra
 		return true;
 	}
 }
+
+void rvt_ntrace_emit_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			  const struct rvt_ntrace_msg *msg)
+{
+	struct rvt_event event = { .type = RVT_EVENT_TIME, .offset = msg->offset };
+	uint64_t stamp = msg->field[RVT_NTRACE_F_TSTAMP];
+
+	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_TSTAMP) || d->result)
+		return;
+	if (rvt_ntrace_has_full_time(msg)) {
+		s->time = stamp;
+		s->time_valid = true;
+	} else if (d->params.timestamp == RVT_TIMESTAMP_XOR) {
+		s->time ^= stamp;
+	} else {
+		s->time += stamp;
+	}
+	if (!s->time_valid)
+		return;
+	event.time = s->time;
+	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
+}

@@ -12,28 +12,6 @@
 
 /* ---- events without flow ---- */
 
-void rvt_ntrace_emit_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			  const struct rvt_ntrace_msg *msg)
-{
-	struct rvt_event event = { .type = RVT_EVENT_TIME, .offset = msg->offset };
-	uint64_t stamp = msg->field[RVT_NTRACE_F_TSTAMP];
-
-	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_TSTAMP) || d->result)
-		return;
-	if (rvt_ntrace_has_full_time(msg)) {
-		s->time = stamp;
-		s->time_valid = true;
-	} else if (d->params.timestamp == RVT_TIMESTAMP_XOR) {
-		s->time ^= stamp;
-	} else {
-		s->time += stamp;
-	}
-	if (!s->time_valid)
-		return;
-	event.time = s->time;
-	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
-}
-
 /* Something is wrong that cannot be put down to one source. */
 static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_reason reason,
 		       const char *detail)
