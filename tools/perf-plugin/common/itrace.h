@@ -23,10 +23,9 @@ struct itrace {
 
 #define ITRACE_HELP \
 "      --itrace=LETTERS  perf's: i[N[i|t|ms|us|ns]] instructions (100us), b branches, c calls,\n" \
-"                        r returns, I traps, e[-o][-l] errors, w what programs and triggers\n" \
-"                        put into the trace, g[N] call chain, l[N] last branches, G[N] L[N]\n" \
-"                        these for samples of other events, sN skip N, Z ignore time stamps\n" \
-"                        (T and q change nothing)\n"
+"                        r returns, I traps, e[-o][-l] errors, w marks in the trace, g[N] call\n" \
+"                        chain, l[N] last branches, G[N] L[N] these for samples of others, sN\n" \
+"                        skip N, Z ignore time stamps (T and q change nothing)\n"
 
 #define ITRACE_SCRIPT "ce"	/* what --itrace without letters is to perf script */
 

@@ -42,9 +42,8 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 	{ "reference-walk", no_argument, NULL, VIEW_REFERENCE }
 #define VIEW_HELP \
 "  -i, --input FILE      recording (perf.data)\n" \
-"      --symfs DIR[:DIR] where the recorded machine's files are\n" \
+"      --symfs DIR[:DIR] the recorded machine's files; --no-debuginfod: ask no server\n" \
 "      --vmlinux FILE    kernel code, or --kcore FILE; --kallsyms FILE: its symbols\n" \
-"      --no-debuginfod   ask no server for debug files, whatever DEBUGINFOD_URLS says\n" \
 "      --firmware FILE   ELF file of what runs in machine mode\n" \
 "      --params FILE     decoder parameters for a recording without any\n" \
 "  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO (s): only these\n" \
@@ -112,7 +111,8 @@ void view_print_losses(struct view *view, FILE *out, const char *prefix);
 /* The same as an object, in a line (see json.h). */
 void view_json_losses(struct view *view, FILE *out);
 /*
- * After the run: losses, if they were not printed, damage and missing files on stderr. -EBADMSG for a damaged recording,
+ * After the run: losses, if they were not printed, damage and missing files on stderr. -EBADMSG
+ * for a damaged recording,
  * -EINTR when Ctrl-C ended the run, -ENODATA when next to nothing could be decoded, or with
  * .strict anything is lost.
  */
