@@ -79,4 +79,10 @@ symbol-map:
 	packaging/symbol-map >userspace/lib/librvtrace.map.new
 	mv userspace/lib/librvtrace.map.new userspace/lib/librvtrace.map
 
-.PHONY: deb install uninstall install-command install-library install-man install-completion install-dkms symbol-map
+## make abi         the stored description of the library's interface, after a change of it that is meant
+abi: $(B)/host/librvtrace.so
+	@tools/setup-host abigail-tools
+	packaging/abi $< >$(B)/librvtrace.abi
+	mv $(B)/librvtrace.abi packaging/librvtrace.abi
+
+.PHONY: abi deb install uninstall install-command install-library install-man install-completion install-dkms symbol-map
