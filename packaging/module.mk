@@ -19,8 +19,10 @@ DKMS_DIR = $(DESTDIR)$(dkmssrcdir)/rvtrace-$(VERSION)
 DKMS_FILES = $(DRIVER_SRC) $(wildcard drivers/hwtracing/rvtrace/Kconfig drivers/perf/Kconfig) dkms.conf \
 	LICENSES/GPL-2.0-only.txt LICENSES/Linux-syscall-note.txt
 
-## make install     command, library, man pages, completion, DKMS sources (DESTDIR, prefix)
-install: install-command install-library install-man install-completion install-dkms
+CHIPS := $(wildcard share/rvtrace/chips/*)
+
+## make install     command, chips, library, man pages, completion, DKMS sources (DESTDIR, prefix)
+install: install-command install-chips install-library install-man install-completion install-dkms
 ifeq ($(DESTDIR),)
 	@if [ "$$(id -u)" = 0 ] && PATH=$$PATH:/sbin command -v ldconfig >/dev/null; then \
 		PATH=$$PATH:/sbin ldconfig; \
@@ -34,6 +36,11 @@ endif
 install-command: $(B)/host/perf-rvtrace
 	$(INSTALL) -d $(DESTDIR)$(bindir)
 	$(INSTALL) -m 755 $< $(DESTDIR)$(bindir)/perf-rvtrace
+
+# The command looks for them beside its own directory: ../share/rvtrace/chips.
+install-chips:
+	$(INSTALL) -d $(DESTDIR)$(prefix)/share/rvtrace/chips
+	$(INSTALL) -m 644 $(CHIPS) $(DESTDIR)$(prefix)/share/rvtrace/chips/
 
 install-library: $(B)/host/librvtrace.a $(B)/host/librvtrace.so
 	$(INSTALL) -d $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(includedir)/rvtrace
@@ -64,7 +71,7 @@ uninstall:
 	rm -f $(DESTDIR)$(bindir)/perf-rvtrace $(DESTDIR)$(bashcompdir)/perf-rvtrace
 	rm -f $(patsubst %,$(DESTDIR)$(libdir)/%,librvtrace.a librvtrace.so librvtrace.so.0 pkgconfig/librvtrace.pc)
 	rm -f $(patsubst Documentation/man/%,$(DESTDIR)$(mandir)/man1/%,$(wildcard Documentation/man/*.1))
-	rm -rf $(DESTDIR)$(includedir)/rvtrace $(DKMS_DIR)
+	rm -rf $(DESTDIR)$(includedir)/rvtrace $(DESTDIR)$(prefix)/share/rvtrace $(DKMS_DIR)
 ifeq ($(DESTDIR),)
 	@[ "$$(id -u)" != 0 ] || PATH=$$PATH:/sbin ldconfig 2>/dev/null || true
 endif
@@ -85,4 +92,5 @@ abi: $(B)/host/librvtrace.so
 	packaging/abi $< >$(B)/librvtrace.abi
 	mv $(B)/librvtrace.abi packaging/librvtrace.abi
 
-.PHONY: abi deb install uninstall install-command install-library install-man install-completion install-dkms symbol-map
+.PHONY: abi deb install uninstall install-command install-chips install-library \
+	install-man install-completion install-dkms symbol-map

@@ -245,6 +245,11 @@ help_fits()
 	return $status
 }
 
+chips_are_found()
+{
+	"$plugin" decode --chip help | cut -d' ' -f 1 | diff - <(ls share/rvtrace/chips)
+}
+
 # What is wrong with the command line is told in a line or two, with what to do next.
 wrong_arguments_are_explained()
 {
@@ -383,6 +388,7 @@ uninstall()
 check "make install" make_install
 [ -x "$plugin" ] || { echo "Bail out! nothing was installed"; exit 1; }
 check "the command runs" "$plugin" --help
+check "it finds the chips" chips_are_found
 check "the library exports what its headers declare, and little" exports_are_declarations
 check "headers compile alone" headers_stand_alone
 check "each header says what threads may call" headers_name_threads

@@ -30,6 +30,14 @@ status()
 mkdir "$dir/sys"
 status "nothing there" 1
 shows "it says so" "perf-rvtrace list: $dir/sys has neither the event rvtrace nor riscv_ctr"
+mkdir -p "$dir/sys/firmware/devicetree/base"
+printf 'sifive,hifive-premier-p550\0eswin,eic7700\0' >"$dir/sys/firmware/devicetree/base/compatible"
+status "a chip without a driver" 1
+shows "it names the chip" "perf-rvtrace list: its chip is known, though ('p550'): a dump that another tool takes of its trace buffer is decoded by"
+shows "and what decodes its dump" " perf rvtrace decode --chip p550 --image ELF DUMP (see Documentation/chips.rst)"
+printf 'eswin,eic7700x\0' >"$dir/sys/firmware/devicetree/base/compatible"
+status "another chip" 1
+is "it is not known" 0 "$(grep -c 'chip is known' "$dir/list")"
 
 pmu=bus/event_source/devices/rvtrace
 file $pmu/type 12

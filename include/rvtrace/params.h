@@ -150,7 +150,8 @@ static inline void rvt_params_init(struct rvt_params *params, enum rvt_protocol 
  * of that dialect first, wherever it stands; without them *params must hold valid parameters,
  * and the text changes single ones. The last of equal keys counts. A key of the other protocol
  * is an error. E-Trace without `xlen`: 32 if iaddress_width_p is at most 32, else 64. What
- * recordings say of an encoder besides (`cpu`, `src`, `timestamp_frequency`) is passed over.
+ * recordings say of an encoder besides (`cpu`, `src`, `timestamp_frequency`), and files of chips
+ * (`compatible`: the name in a devicetree), is passed over.
  * @name is used in messages ("FILE:LINE: ..."). On failure *error is a malloc'd message (which
  * lists the valid keys or values) that the caller frees, or NULL when out of memory, and *params
  * is undefined. Returns 0, -EINVAL (also: @params does not say its size), -ENOMEM.

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <rvtrace/session.h>
+#include "common/chips.h"
 #include "common/cmd.h"
 #include "common/text.h"
 #include "decode/decode.h"
@@ -27,7 +28,7 @@ struct image_arg {
 };
 
 struct options {
-	const char *path, *params_path;
+	const char *path, *chip, *params_path;
 	struct image_arg images[MAX_IMAGES];
 	unsigned int n_images;
 	enum decode_print print;
@@ -43,10 +44,10 @@ struct command {
 };
 
 static const char usage_text[] =
-	"usage: perf-rvtrace decode --params FILE --image ELF[@BIAS] [OPTIONS] DUMP\n"
-	"\n"
+	"usage: perf-rvtrace decode {--chip NAME|--params FILE} --image ELF[@BIAS] [OPTIONS] DUMP\n"
 	"Decodes a bare dump of a trace sink to the flow of the program.\n"
-	"  --params FILE        parameters of the encoder (`key = value` lines)\n"
+	"  --chip NAME          parameters of the encoder by the chip; help: lists the chips\n"
+	"  --params FILE        the same as `key = value` lines; with --chip: those that are not its\n"
 	"  --image ELF[@BIAS]   code: executable segments of ELF, moved by BIAS; may be repeated\n"
 	"  --raw FILE@ADDRESS   code: a memory image that begins at ADDRESS; may be repeated\n"
 	"  --print WHAT         pc (default): an address a line for every retired instruction\n"
@@ -61,7 +62,6 @@ static const char usage_text[] =
 	"  --jobs N             threads (as many as there are processors); with several sources in\n"
 	"                       DUMP, what one prints may come earlier or later among the others\n"
 	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n"
-	"\n"
 	"Exit status: 0 clean; 1 something was lost or wrong (see standard error); 2 unusable\n"
 	"arguments or files.\n";
 
@@ -95,6 +95,11 @@ static int parse_option(struct options *o, int opt)
 	int ret = 0;
 
 	switch (opt) {
+	case 'c':
+		if (!strcmp(optarg, "help"))
+			exit(chips_print(stdout) ? STATUS_UNUSABLE : STATUS_CLEAN);
+		o->chip = optarg;
+		break;
 	case 'p':
 		o->params_path = optarg;
 		break;
@@ -130,6 +135,7 @@ static int parse_option(struct options *o, int opt)
 static int parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
+		{ "chip", required_argument, NULL, 'c' },
 		{ "params", required_argument, NULL, 'p' },
 		{ "image", required_argument, NULL, 'i' },
 		{ "raw", required_argument, NULL, 'r' },
@@ -142,7 +148,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 	};
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "p:i:s:j:w:h", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "c:p:i:s:j:w:h", longs, NULL)) != -1) {
 		if (parse_option(o, opt))
 			return STATUS_UNUSABLE;
 	}
@@ -151,9 +157,6 @@ static int parse_options(int argc, char **argv, struct options *o)
 	o->path = cmd_one_file(argc, argv, "a dump");
 	if (!o->path)
 		return STATUS_UNUSABLE;
-	if (!o->params_path)
-		return cmd_error(STATUS_UNUSABLE, "%s: a bare dump does not say what it is: "
-				 "give --params FILE", o->path);
 	if (!o->n_images && o->print != PRINT_PACKET)
 		return cmd_error(STATUS_UNUSABLE, "%s: flow needs the program's code: give --image "
 				 "ELF", o->path);
@@ -179,17 +182,8 @@ static void read_image(const struct image_arg *arg, struct rvt_dump_image *image
 
 static int load_params(struct command *c)
 {
-	char *error = NULL;
-	int ret;
-
-	c->params.size = sizeof(c->params);
-	ret = rvt_params_load(&c->params, c->options.params_path, &error);
-
-	if (ret) {
-		ret = cmd_error(STATUS_UNUSABLE, "%s", error ? error : strerror(-ret));
-		free(error);
-		return ret;
-	}
+	if (chips_params(c->options.chip, c->options.params_path, c->options.path, &c->params))
+		return STATUS_UNUSABLE;
 	if (c->params.protocol == RVT_PROTOCOL_NTRACE &&
 	    c->options.src >= 1L << c->params.src_bits)
 		return cmd_error(STATUS_UNUSABLE,
@@ -218,7 +212,7 @@ static int open_session(struct command *c, const struct rvt_dump_image *images)
 {
 	const struct options *o = &c->options;
 	const struct rvt_session_options options = { .size = sizeof(options),
-						     .params = o->params_path, .jobs = o->jobs };
+						     .jobs = o->jobs };
 	const struct rvt_session_dump dump = {
 		.size = sizeof(dump), .path = o->path, .params = &c->params, .images = images,
 		.n_images = o->n_images, .oldest = o->wrapped_at,
@@ -286,7 +280,7 @@ static int decode(struct command *c)
 	ret = job->print == PRINT_PACKET ? print_packets(c) : decode_run(job);
 	if (ret == -EINVAL)
 		return cmd_error(STATUS_UNUSABLE, "%s: these parameters fit no decoder",
-				 c->options.params_path);
+				 c->options.params_path ?: c->options.chip);
 	if (ret)
 		return cmd_error(STATUS_UNUSABLE, "%s: %s", job->path, strerror(-ret));
 	if (job->print == PRINT_NONE)

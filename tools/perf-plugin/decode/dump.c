@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <rvtrace/dump.h>
 #include <rvtrace/session.h>
+#include "common/chips.h"
 #include "common/cmd.h"
 #include "file/file.h"
 #include "common/json.h"
@@ -17,7 +18,7 @@ enum { STATUS_CLEAN, STATUS_DAMAGED, STATUS_UNUSABLE };
 
 struct dump_options {
 	const char *path;
-	const char *params;
+	const char *chip, *params;
 	uint64_t wrapped_at;
 	bool wrapped;
 	bool json, force;
@@ -25,11 +26,13 @@ struct dump_options {
 
 
 static const char usage_text[] =
-	"usage: perf rvtrace dump [-f] [--json] [--params FILE] PERF.DATA\n"
-	"       perf rvtrace dump [-f] [--json] --params FILE [--wrapped-at OFFSET] DUMP\n"
+	"usage: perf rvtrace dump [OPTIONS] PERF.DATA\n"
+	"       perf rvtrace dump {--chip NAME|--params FILE} [OPTIONS] DUMP\n"
 	"\n"
 	"Prints each message of a trace with its offset, bytes, fields and resolved addresses.\n"
-	"  --params FILE        parameters of the encoder, `key = value`; a recording has its own\n"
+	"  --chip NAME          parameters of the encoder by the chip; help: lists the chips\n"
+	"  --params FILE        the same as `key = value` lines; with --chip: those that are not its;\n"
+	"                       a recording has its own\n"
 	"  --json               one JSON object a line\n"
 	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n"
 	"  -f, --force          as root, read another user's file\n";
@@ -37,6 +40,7 @@ static const char usage_text[] =
 static int parse_options(int argc, char **argv, struct dump_options *options)
 {
 	static const struct option longs[] = {
+		{ "chip", required_argument, NULL, 'c' },
 		{ "params", required_argument, NULL, 'p' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "wrapped-at", required_argument, NULL, 'w' },
@@ -46,8 +50,13 @@ static int parse_options(int argc, char **argv, struct dump_options *options)
 	};
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "p:jw:fh", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "c:p:jw:fh", longs, NULL)) != -1) {
 		switch (opt) {
+		case 'c':
+			if (!strcmp(optarg, "help"))
+				exit(chips_print(stdout) ? STATUS_UNUSABLE : STATUS_CLEAN);
+			options->chip = optarg;
+			break;
 		case 'p':
 			options->params = optarg;
 			break;
@@ -131,56 +140,37 @@ static int summary(const struct dump_options *options, const struct rvt_dump_sta
 	return stats->damaged ? STATUS_DAMAGED : STATUS_CLEAN;
 }
 
-static int load_params(const struct dump_options *options, struct rvt_params *params)
-{
-	char *error = NULL;
-	int ret;
-
-	if (!options->params)
-		return cmd_error(STATUS_UNUSABLE, "%s: a bare dump does not say what it is: "
-				 "give --params FILE", options->path);
-	rvt_params_init(params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
-	ret = rvt_params_load(params, options->params, &error);
-	if (ret)
-		cmd_error(STATUS_UNUSABLE, "%s", error ? error : strerror(-ret));
-	free(error);
-	return ret ? STATUS_UNUSABLE : STATUS_CLEAN;
-}
-
 static int dump_bare(const struct dump_options *options, const struct rvt_mapped_file *input)
 {
 	struct rvt_dump_stats stats = { .size = sizeof(stats) };
 	struct rvt_params params;
 	struct rvt_dump *dump;
-	int ret = load_params(options, &params);
+	int ret;
 
-	if (ret)
-		return ret;
+	if (chips_params(options->chip, options->params, options->path, &params))
+		return STATUS_UNUSABLE;
 	if (options->wrapped && options->wrapped_at >= input->len)
 		return cmd_error(STATUS_UNUSABLE, "--wrapped-at %#llx: %s has only %zu bytes",
 				 (unsigned long long)options->wrapped_at, options->path,
 				 input->len);
 	ret = rvt_dump_create(&params, options->json ? RVT_DUMP_JSON : 0, stdout, &dump);
 	if (ret)
-		return cmd_error(STATUS_UNUSABLE, "%s: %s", options->params, strerror(-ret));
+		return cmd_error(STATUS_UNUSABLE, "%s: %s", options->params ?: options->chip, strerror(-ret));
 	dump_input(dump, input, options->wrapped ? options->wrapped_at : 0, false);
 	rvt_dump_stats(dump, &stats);
 	rvt_dump_destroy(dump);
 	return summary(options, &stats);
 }
 
-static int dump_recording(const struct dump_options *options)
+static int dump_session(const struct dump_options *options, const char *params)
 {
 	struct rvt_session_options session_options = { .size = sizeof(session_options),
-						       .params = options->params };
+						       .params = params };
 	struct rvt_session *session;
 	struct rvt_dump_stats stats = { .size = sizeof(stats) };
 	char *error = NULL;
 	int ret;
 
-	if (options->wrapped)
-		return cmd_error(STATUS_UNUSABLE, "%s: --wrapped-at is for bare dumps",
-				 options->path);
 	ret = rvt_session_open(options->path, &session_options, &session, &error);
 	if (ret) {
 		cmd_error(STATUS_UNUSABLE, "%s", error ? error : strerror(-ret));
@@ -192,6 +182,24 @@ static int dump_recording(const struct dump_options *options)
 	if (ret)
 		return cmd_error(STATUS_UNUSABLE, "%s: %s", options->path, strerror(-ret));
 	return summary(options, &stats);
+}
+
+static int dump_recording(const struct dump_options *options)
+{
+	char *chip = NULL;
+	int ret;
+
+	if (options->wrapped)
+		return cmd_error(STATUS_UNUSABLE, "%s: --wrapped-at is for bare dumps",
+				 options->path);
+	if (options->chip && options->params)
+		return cmd_error(STATUS_UNUSABLE, "%s: a recording takes --chip or --params, not "
+				 "both", options->path);
+	if (options->chip && !(chip = chips_path(options->chip)))
+		return STATUS_UNUSABLE;
+	ret = dump_session(options, chip ? chip : options->params);
+	free(chip);
+	return ret;
 }
 
 static bool is_recording(const struct rvt_mapped_file *input)

@@ -215,9 +215,11 @@ int cmd_list(int argc, char **argv)
 		show_components(dir);
 	if (trace || ctr)
 		return 0;
-	if (sysfs)
-		return cmd_error(1, "%s has neither the event " RECORD_PMU " nor "
-				    RECORD_CTR_PMU, sysfs);
-	record_explain_missing_pmu();
+	if (sysfs) {
+		cmd_error(0, "%s has neither the event " RECORD_PMU " nor " RECORD_CTR_PMU, sysfs);
+		record_hint_at_dump(sysfs);
+	} else {
+		record_explain_missing_pmu();
+	}
 	return 1;
 }

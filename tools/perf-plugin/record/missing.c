@@ -2,9 +2,11 @@
 /* There is no PMU: why, and what to do. */
 #include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include "common/chips.h"
 #include "common/cmd.h"
 #include "record/record.h"
 
@@ -45,23 +47,36 @@ static bool is_riscv(void)
 	return false;
 }
 
+void record_hint_at_dump(const char *sysfs)
+{
+	char *chip = chips_of_machine(sysfs);
+
+	if (chip)
+		cmd_error(0, "its chip is known, though ('%s'): a dump that another tool takes of "
+			  "its trace buffer is decoded by\n  perf rvtrace decode --chip %s --image "
+			  "ELF DUMP (see Documentation/chips.rst)", chip, chip);
+	free(chip);
+}
+
 void record_explain_missing_pmu(void)
 {
 	if (!is_riscv())
 		return;
 	nftw("/sys/firmware/devicetree/base", look_for_component, 8, FTW_PHYS);
-	if (!found_component)
+	if (!found_component) {
 		cmd_error(0, "this machine has no trace hardware that Linux knows of: its "
 			  "devicetree has no node compatible with\n  \"" COMPONENT "\", and there "
 			  "is no PMU '" RECORD_PMU "'. If the chip has trace encoders, its "
 			  "devicetree must describe them");
-	else if (access("/sys/bus/rvtrace", F_OK))
+		record_hint_at_dump("/sys");
+	} else if (access("/sys/bus/rvtrace", F_OK)) {
 		cmd_error(0, "the driver is not loaded: modprobe rvtrace (or insmod rvtrace.ko)");
-	else
+	} else {
 		cmd_error(0, "the driver is loaded but offers no PMU '" RECORD_PMU "': no encoder "
 			  "has a way to a sink, or it is of a version\n  that the driver does not "
 			  "know. The kernel log (dmesg | grep rvtrace) says which component it is "
 			  "and what is wrong");
+	}
 }
 
 void record_explain_missing_ctr(void)

@@ -200,8 +200,8 @@ static const struct key keys[] = {
 
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 
-/* What recordings say of an encoder besides, which is no matter for a decoder. */
-static const char *const recorded_keys[] = { "cpu", "src", "timestamp_frequency" };
+/* What recordings, and files of chips, say besides, which is no matter for a decoder. */
+static const char *const passed_over[] = { "cpu", "src", "timestamp_frequency", "compatible" };
 
 static void set_defaults(struct rvt_params *params, enum rvt_protocol protocol,
 			 enum rvt_dialect dialect)
@@ -527,10 +527,10 @@ static int parse_dialect(struct parser *p, struct text value)
 	return 0;
 }
 
-static bool is_recorded_key(struct text name)
+static bool is_passed_over(struct text name)
 {
-	for (size_t i = 0; i < sizeof(recorded_keys) / sizeof(*recorded_keys); i++)
-		if (text_is(name, recorded_keys[i]))
+	for (size_t i = 0; i < sizeof(passed_over) / sizeof(*passed_over); i++)
+		if (text_is(name, passed_over[i]))
 			return true;
 	return false;
 }
@@ -541,7 +541,7 @@ static int parse_rest(struct parser *p, struct text name, struct text value)
 	const struct key *key = find_key(name, p->params->protocol, &index);
 
 	if (!key)
-		return is_recorded_key(name) ? 0 : fail(p, "unknown key", name, NULL);
+		return is_passed_over(name) ? 0 : fail(p, "unknown key", name, NULL);
 	if (text_is(name, "xlen"))
 		p->xlen_given = true;
 	if (text_is(name, "type_instruction"))
