@@ -220,6 +220,7 @@ $(patsubst %,$(B)/$(1)/unit/tandem_%_test,verify insn observed told damage): $$(
 	corrections)
 $(B)/$(1)/unit/record_command_test: $(B)/$(1)/tools/perf-plugin/record/command.o
 $(B)/$(1)/unit/record_control_test: $(B)/$(1)/tools/perf-plugin/record/control.o
+$(B)/$(1)/unit/record_newest_test: $(B)/$(1)/tools/perf-plugin/record/read-rings.o
 
 unit-programs-$(1): $$(patsubst tests/unit/%.c,$(B)/$(1)/unit/%,$$(UNIT_SRC))
 .PHONY: unit-programs-$(1)

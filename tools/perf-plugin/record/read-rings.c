@@ -9,7 +9,8 @@
  * An event that is not disabled yet is not enabled again: once is not enough after a full buffer.
  */
 #define ENABLE_ROUNDS 5
-/* What is compressed in one go: on a slow hart buffers fill up meanwhile. */
+/* perf.data wants records of a multiple of so many bytes. */
+#define AUXTRACE_UNIT 8
 
 static int put(struct recorder *rec, const void *bytes, size_t len)
 {
@@ -59,9 +60,9 @@ static int drain_data(struct recorder *rec, struct ring *ring)
 static int write_plain(struct recorder *rec, const struct ring *ring,
 		       struct rvt_record_auxtrace *record, uint64_t head, bool last)
 {
-	static const uint8_t zeros[8];
+	static const uint8_t zeros[AUXTRACE_UNIT];
 	uint64_t tail = record->offset;
-	unsigned int padding = last ? (tail - head) & 7 : 0;
+	unsigned int padding = last ? (tail - head) % AUXTRACE_UNIT : 0;
 	int err;
 
 	record->size = head - tail + padding;
@@ -140,8 +141,8 @@ static int write_packed(struct recorder *rec, struct ring *ring,
 }
 
 /*
- * perf.data wants records at multiples of 8 bytes, so odd bytes wait for the next time; only the
- * last piece of a buffer is padded (PERF_RECORD_AUX says how much of it is trace).
+ * Bytes beyond a multiple of AUXTRACE_UNIT wait for the next time; only the last piece of a buffer
+ * is padded (PERF_RECORD_AUX says how much of it is trace).
  */
 static int drain_aux(struct recorder *rec, unsigned int n, bool last, bool *got)
 {
@@ -154,7 +155,7 @@ static int drain_aux(struct recorder *rec, unsigned int n, bool last, bool *got)
 	int err;
 
 	if (!last)
-		head -= (head - ring->aux_tail) & 7;
+		head -= (head - ring->aux_tail) % AUXTRACE_UNIT;
 	*got = head != ring->aux_tail;
 	if (!*got)
 		return 0;
@@ -195,16 +196,24 @@ int record_drain(struct recorder *rec, bool last)
 }
 
 /*
- * What a snapshot is for are the newest bytes, and those that wait for the next time may be gone
- * then. So where their number is none for perf.data, some go before them that the file has already.
+ * What a snapshot is for are the newest bytes. Those that drain_aux() leaves for the next time may be
+ * gone then, so they are written now, behind some that the file has already.
  */
-static uint64_t snapshot_begin(const struct ring *ring, uint64_t head)
+static int drain_newest(struct recorder *rec, unsigned int n, bool last)
 {
+	struct ring *ring = &rec->rings[n];
+	uint64_t head = aux_head(ring);
 	uint64_t oldest = head > ring->aux_bytes ? head - ring->aux_bytes : 0;
-	uint64_t begin = ring->aux_tail < oldest ? oldest : ring->aux_tail;
-	unsigned int again = (begin - head) & 7;
+	bool got;
+	int err;
 
-	return begin - oldest >= again ? begin - again : begin;
+	if (ring->aux_tail < oldest)
+		ring->aux_tail = oldest;
+	err = drain_aux(rec, n, last, &got);
+	if (err || ring->aux_tail == head || head < AUXTRACE_UNIT)
+		return err;
+	ring->aux_tail = head - AUXTRACE_UNIT;
+	return drain_aux(rec, n, last, &got);
 }
 
 /*
@@ -218,16 +227,10 @@ int record_newest(struct recorder *rec, bool go_on)
 	record_disable(rec);
 	for (size_t n = 0; n < rec->n_rings && !err; n++) {
 		struct ring *ring = &rec->rings[n];
-		bool got;
 
 		err = drain_data(rec, ring);
-		if (err || !ring->aux)
-			continue;
-		uint64_t head = aux_head(ring);
-
-		if (ring->aux_tail != head)
-			ring->aux_tail = snapshot_begin(ring, head);
-		err = drain_aux(rec, n, !go_on, &got);
+		if (!err && ring->aux)
+			err = drain_newest(rec, n, !go_on);
 	}
 	rec->snapshots++;
 	if (!err)
