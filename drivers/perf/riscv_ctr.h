@@ -85,11 +85,19 @@
 #define RISCV_CTR_CONFIG1_TYPE		GENMASK_ULL(63, 32)
 #define RISCV_CTR_CONFIG1_ALL		(RISCV_CTR_CONFIG1_TRIGGER | RISCV_CTR_CONFIG1_TYPE)
 
+/**
+ * enum riscv_ctr_trigger - what makes the event take a sample
+ * @RISCV_CTR_TRIGGER_CPU_CLOCK:	perf's software event cpu-clock
+ * @RISCV_CTR_TRIGGER_CYCLES:		the hardware's counter of cycles
+ * @RISCV_CTR_TRIGGER_INSTRUCTIONS:	the hardware's counter of instructions
+ * @RISCV_CTR_TRIGGER_OTHER:		an event of the type and config that the caller names
+ * @RISCV_CTR_TRIGGERS:			array size
+ */
 enum riscv_ctr_trigger {
 	RISCV_CTR_TRIGGER_CPU_CLOCK,
 	RISCV_CTR_TRIGGER_CYCLES,
 	RISCV_CTR_TRIGGER_INSTRUCTIONS,
-	RISCV_CTR_TRIGGER_OTHER,	/* type and config of the caller's choice */
+	RISCV_CTR_TRIGGER_OTHER,
 	RISCV_CTR_TRIGGERS
 };
 
@@ -104,8 +112,8 @@ enum riscv_ctr_trigger {
  * @max_depth:	most; every power of two between is possible, too
  * @cycles:	ctrdata counts cycles
  * @cycle_exponent_bits: implemented bits of CCE
- * @mispredict:	ctrtarget tells mispredicted transfers
- * @types:	ctrdata tells the type of a transfer
+ * @mispredict:	ctrtarget marks mispredicted transfers
+ * @types:	ctrdata has the type of a transfer
  */
 struct riscv_ctr_caps {
 	u64 options;

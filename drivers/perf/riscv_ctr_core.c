@@ -30,7 +30,7 @@
 
 /*
  * The kernel's trap entry: code within this distance of stvec calls the interrupt handler. It is
- * looked for where no record tells of the interrupt: with RAS emulation, or without types.
+ * looked for where no record shows the interrupt: with RAS emulation, or without types.
  */
 #define RISCV_CTR_TRAP_ENTRY_BYTES	1024
 
@@ -152,7 +152,7 @@ static int riscv_ctr_find_entry_call(const struct rvtrace_ctr_entry *entries, un
 	return -1;
 }
 
-/* How many of the youngest entries are the handler's own; -1: that cannot be told. */
+/* How many of the youngest entries are the handler's own; -1: not known. */
 static int riscv_ctr_own_entries(const struct riscv_ctr_session *session,
 				 const struct rvtrace_ctr_entry *entries, unsigned int nr)
 {
@@ -198,9 +198,9 @@ static unsigned int riscv_ctr_trim(struct riscv_ctr_frame *frame,
 }
 
 /*
- * Recording goes on after the hart has executed something that it records while it did not: what
- * comes now does not follow what is there, and both must not stand in one sample. RAS emulation
- * may go on: all that was called meanwhile has returned.
+ * Recording resumes after the hart has executed code that it would have recorded. New entries do
+ * not follow the old ones, and one sample must not have both. RAS emulation may continue: all that
+ * was called meanwhile has returned.
  */
 static void riscv_ctr_part(const struct riscv_ctr_session *session, bool frozen)
 {
@@ -340,7 +340,7 @@ static int riscv_ctr_event_add(struct perf_event *event, int flags)
 	}
 	/*
 	 * When two tasks have inherited the same events, perf may swap their contexts instead of
-	 * taking events off and on: then nobody tells the driver that the task is another one.
+	 * taking events off and on: then no call informs the driver that the task is another one.
 	 * This count, which is 0 again after riscv_ctr_event_del(), keeps perf from it.
 	 */
 	local_inc(&event->ctx->nr_no_switch_fast);

@@ -53,6 +53,12 @@ int rvtrace_refuse(const struct rvtrace_component *comp, const char *what)
 	return -EOPNOTSUPP;
 }
 
+/**
+ * struct rvtrace_remote_read - a register to read on the hart of the component
+ * @comp:	the component
+ * @reg:	offset of the register
+ * @value:	what was read
+ */
 struct rvtrace_remote_read {
 	struct rvtrace_component *comp;
 	u32 reg;

@@ -33,7 +33,15 @@
 
 #define RVTRACE_MAX_OUTPUTS			8
 
-/* tr??Impl, component type */
+/**
+ * enum rvtrace_type - component type, as in tr??Impl
+ * @RVTRACE_TYPE_ENCODER:	trace encoder
+ * @RVTRACE_TYPE_FUNNEL:	trace funnel
+ * @RVTRACE_TYPE_RAMSINK:	RAM sink, in SRAM or SMEM mode
+ * @RVTRACE_TYPE_PIBSINK:	PIB sink
+ * @RVTRACE_TYPE_ATBBRIDGE:	ATB bridge
+ * @RVTRACE_TYPES:		array size
+ */
 enum rvtrace_type {
 	RVTRACE_TYPE_ENCODER	= 0x1,
 	RVTRACE_TYPE_FUNNEL	= 0x8,

@@ -26,8 +26,8 @@
 #define RVTRACE_CSR_SCONTEXT	0x5a8
 #define RVTRACE_CSR_HCONTEXT	0x6a8
 
-/*
- * struct rvtrace_context_csr - one of them
+/**
+ * struct rvtrace_context_csr - a CSR that can hold the id of the running thread
  * @max:	the largest number that it keeps on every hart; 0: it is not there
  * @users:	events that want the id of the running thread in it
  */

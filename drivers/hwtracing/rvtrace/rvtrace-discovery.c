@@ -27,7 +27,12 @@
 
 static const char *const rvtrace_dialect_names[RVTRACE_DIALECTS] = { "0.029", "2.0", "2.0.5" };
 
-/* Where an attribute is in the registers; @width 0: it is not */
+/**
+ * struct rvtrace_field - where an attribute is in the registers
+ * @info:	register: 0 or 1
+ * @shift:	lowest bit
+ * @width:	bits; 0: the registers do not have the attribute
+ */
 struct rvtrace_field {
 	u8 info;
 	u8 shift;

@@ -100,8 +100,9 @@ static int rvtrace_probe_formats(struct rvtrace_encoder *enc)
 }
 
 /*
- * SRC tells encoders that share a sink apart. Without need for it there shall be none: by SrcBits,
- * or else by InhibitSrc, or else its width is reported and decoders skip it.
+ * SRC distinguishes encoders that share a sink. An encoder that shares none writes no SRC: SrcBits
+ * is set to 0, or else InhibitSrc is set. Where the hardware has neither, the driver reports the
+ * width of SRC and decoders skip the field.
  */
 VISIBLE_IF_KUNIT int rvtrace_probe_src(struct rvtrace_encoder *enc)
 {

@@ -125,7 +125,11 @@ static ssize_t params_ntrace_show(struct device *dev, struct device_attribute *a
 }
 static DEVICE_ATTR_RO(params_ntrace);
 
-/* One of the trigger controls, by where struct rvtrace_encoder has it */
+/**
+ * struct rvtrace_trigger_attr - a trigger control
+ * @attr:	its file
+ * @offset:	of its value in struct rvtrace_encoder
+ */
 struct rvtrace_trigger_attr {
 	struct device_attribute attr;
 	size_t offset;

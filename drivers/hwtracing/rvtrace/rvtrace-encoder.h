@@ -16,14 +16,25 @@
 #define RVTRACE_MODE_BASELINE			3
 #define RVTRACE_MODE_OPTIMIZED			6
 
-/* trTeFormat */
+/**
+ * enum rvtrace_format - trace format, as in trTeFormat
+ * @RVTRACE_FORMAT_ETRACE:	E-Trace
+ * @RVTRACE_FORMAT_NTRACE:	N-Trace
+ * @RVTRACE_FORMATS:		array size
+ */
 enum rvtrace_format {
 	RVTRACE_FORMAT_ETRACE,
 	RVTRACE_FORMAT_NTRACE,
 	RVTRACE_FORMATS
 };
 
-/* Versions of E-Trace that differ in packets; rvtrace-discovery.c has their names. */
+/**
+ * enum rvtrace_dialect - version of E-Trace; packets differ, rvtrace-discovery.c has the names
+ * @RVTRACE_DIALECT_0_029:	the draft 0.029
+ * @RVTRACE_DIALECT_2_0:	2.0
+ * @RVTRACE_DIALECT_2_0_5:	2.0.5
+ * @RVTRACE_DIALECTS:		array size
+ */
 enum rvtrace_dialect {
 	RVTRACE_DIALECT_0_029,
 	RVTRACE_DIALECT_2_0,

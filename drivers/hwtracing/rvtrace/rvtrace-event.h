@@ -46,7 +46,13 @@
 #define RVTRACE_CONFIG2_SINK			GENMASK_ULL(31, 0)
 #define RVTRACE_CONFIG2_THREAD			GENMASK_ULL(63, 32)
 
-/* CSRs that can give an encoder the id of the running thread */
+/**
+ * enum rvtrace_context - the CSR that gives an encoder the id of the running thread
+ * @RVTRACE_CONTEXT_NONE:	no CSR does
+ * @RVTRACE_CONTEXT_SCONTEXT:	scontext
+ * @RVTRACE_CONTEXT_HCONTEXT:	hcontext
+ * @RVTRACE_CONTEXTS:		array size
+ */
 enum rvtrace_context {
 	RVTRACE_CONTEXT_NONE,
 	RVTRACE_CONTEXT_SCONTEXT,

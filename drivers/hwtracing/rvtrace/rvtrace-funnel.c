@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V trace: the funnel. It takes whole messages from its inputs in turn; which encoder a
- * message is from its SRC tells.
+ * RISC-V trace: the funnel. It takes whole messages from its inputs in turn. SRC names
+ * the encoder that wrote a message.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
@@ -51,7 +51,7 @@ static int rvtrace_funnel_enable(struct rvtrace_component *comp, struct rvtrace_
 	return rvtrace_enable(comp, 0);
 }
 
-/* Whether what comes to an input of a component that runs goes on from there */
+/* Whether an enabled component passes on what arrives at this input */
 bool rvtrace_funnel_open(struct rvtrace_component *comp, unsigned int port)
 {
 	return comp->type != RVTRACE_TYPE_FUNNEL || to_rvtrace_funnel(comp)->open & BIT(port);

@@ -14,7 +14,7 @@
 #include "rvtrace-ramsink.h"
 #include "rvtrace-session.h"
 
-/* Registers of a component that takes whatever it is told */
+/* Registers of a component that accepts every value */
 #define REGISTERS_SIZE		0x1000
 
 #define ALL_PRIVILEGES							\
@@ -153,7 +153,7 @@ static void rvtrace_test_privileges(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
 	KUNIT_EXPECT_EQ(test, program.match, BIT(0));
 
-	/* The hardware lets S-mode through whatever it is told: user flow cannot be had alone. */
+	/* The hardware always lets S-mode through: user flow cannot be traced alone. */
 	enc->privilege_clear &= ~RVTRACE_PRIVILEGE_S;
 	KUNIT_EXPECT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), -EOPNOTSUPP);
 	attr.exclude_kernel = 0;
@@ -372,7 +372,7 @@ static void rvtrace_test_src(struct kunit *test)
 	enc->cpu = 1 << enc->src_bits;
 	KUNIT_EXPECT_EQ(test, rvtrace_probe_src(enc), -ENODEV);
 
-	/* Alone on its way there is nobody to be told from. */
+	/* An encoder that shares no sink needs no SRC. */
 	enc->shares = false;
 	enc->cpu = 1;
 	KUNIT_EXPECT_EQ(test, rvtrace_probe_src(enc), 0);

@@ -2,7 +2,7 @@
 /*
  * RISC-V trace: AUX records. They carry trace from a sink to user space, with these flags:
  *
- *	PARTIAL		trace is missing after this record; recording goes on
+ *	PARTIAL		trace is missing after this record; recording continues
  *	TRUNCATED	the AUX buffer is full; perf disables the event until user space has read
  *			and enables it again
  *

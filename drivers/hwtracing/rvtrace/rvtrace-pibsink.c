@@ -92,7 +92,11 @@ static int rvtrace_pibsink_set(struct device *dev, u32 mask, u32 value)
 	return ret;
 }
 
-/* A field of trPibControl */
+/**
+ * struct rvtrace_pibsink_attr - a field of trPibControl
+ * @attr:	its file
+ * @mask:	its bits
+ */
 struct rvtrace_pibsink_attr {
 	struct device_attribute attr;
 	u32 mask;

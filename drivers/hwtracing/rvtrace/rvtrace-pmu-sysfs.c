@@ -78,7 +78,15 @@ static const struct attribute_group rvtrace_format_group = {
 	.attrs = rvtrace_format_attrs,
 };
 
-/* What all encoders have in common, in the default format of each */
+/**
+ * struct rvtrace_common - what all encoders have in common, in the default format of each
+ * @caps:		options that all have
+ * @formats:		bit per RVTRACE_FORMAT_* that all have
+ * @privilege_set:	privilege modes that the filters of all can let through
+ * @privilege_clear:	privilege modes that the filters of all can hold back
+ * @timestamp:		all write time stamps
+ * @context_filter:	all can filter by scontext or hcontext
+ */
 struct rvtrace_common {
 	struct rvtrace_caps caps;
 	u8 formats;

@@ -180,7 +180,7 @@ static int rvtrace_ramsink_first_buffer(struct rvtrace_ramsink *sink, size_t wan
 	return 0;
 }
 
-/* The sink goes on with the buffer that it has if memory is short. */
+/* If memory is short the sink keeps the buffer that it has. */
 static void rvtrace_ramsink_larger_buffer(struct rvtrace_ramsink *sink, size_t wanted)
 {
 	struct rvtrace_ramsink_buffer *buffer;
@@ -410,7 +410,7 @@ int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc
 	return ret ?: rvtrace_ramsink_run(sink, RVTRACE_RAM_CONTROL_STOP_ON_WRAP);
 }
 
-/* Offset of WP in the buffer. Buffers are smaller than 4 GiB: the low halves tell. */
+/* Offset of WP in the buffer. Buffers are smaller than 4 GiB: the low halves suffice. */
 static u32 rvtrace_ramsink_offset(const struct rvtrace_ramsink *sink, u32 wp)
 {
 	return (wp & RVTRACE_RAM_WP_ADDR) - lower_32_bits(sink->base);

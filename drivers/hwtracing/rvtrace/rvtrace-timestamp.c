@@ -44,7 +44,7 @@ void rvtrace_ts_probe(struct rvtrace_component *comp)
 	rvtrace_write(comp, RVTRACE_TS_CONTROL, 0);
 }
 
-/* Starts the unit, or stops it. The counter is not reset: time goes on where it was. */
+/* Starts the unit, or stops it. The counter is not reset: time continues where it stopped. */
 void rvtrace_ts_set(struct rvtrace_component *comp, bool on)
 {
 	u32 control = 0;

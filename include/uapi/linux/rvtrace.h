@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * What the PMUs rvtrace and riscv_ctr tell user space in a form of their own.
+ * Formats that only the PMUs rvtrace and riscv_ctr use: a flag of AUX records, ids of hardware, and
+ * samples of Control Transfer Records.
  */
 #ifndef _UAPI_LINUX_RVTRACE_H
 #define _UAPI_LINUX_RVTRACE_H
@@ -10,11 +11,11 @@
 /*
  * PMU rvtrace
  *
- * Whose the trace of a PERF_RECORD_AUX is says its sample id, as that of any record. But a record
- * with this flag was written later, or has trace of several threads: its sample id names who ran
- * when it was written. It holds trace of the thread that the PERF_RECORD_AUX_OUTPUT_HW_ID of the
- * same event before it names, or, if that has no thread or there is none, of the threads that the
- * trace itself names.
+ * The sample id of a PERF_RECORD_AUX names the thread that was traced, as in any record. A record
+ * with this flag was written later, or has trace of several threads: its sample id names the thread
+ * that ran when the record was written. The last PERF_RECORD_AUX_OUTPUT_HW_ID of the same event
+ * before it names the thread that was traced. If that names no thread, or there is none, the trace
+ * itself names the threads.
  */
 #define RVTRACE_AUX_FLAG_LATE	0x0100	/* within PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK */
 
@@ -52,36 +53,66 @@
 #define RVTRACE_CTR_PRIV_U	0
 #define RVTRACE_CTR_PRIV_S	1
 
+/**
+ * struct rvtrace_ctr_sample - head of a sample; the entries follow it
+ * @magic:	RVTRACE_CTR_MAGIC
+ * @version:	RVTRACE_CTR_VERSION
+ * @header_bytes: size of this struct; the first entry lies behind it
+ * @bytes:	size of the whole sample
+ * @entry_bytes: size of an entry
+ * @nr:		entries that follow, youngest first; only valid ones
+ * @time:	clock of the event, ns
+ * @ip:		the instruction that was to be executed next
+ * @period:	events of the trigger since its last overflow
+ * @trigger_config: as in struct perf_event_attr
+ * @trigger_type: as in struct perf_event_attr
+ * @flags:	RVTRACE_CTR_F_*
+ * @control:	control register while recording, bits as in version 1.0
+ * @pid:	process, as the event's other records name it
+ * @tid:	thread, likewise
+ * @cpu:	the hart that recorded
+ * @privilege:	RVTRACE_CTR_PRIV_*
+ * @layout:	RVTRACE_CTR_LAYOUT_*
+ * @depth:	entries that the hardware could hold
+ * @write_index: hardware entry that would have been written next
+ * @skipped:	youngest entries left out: the handler's own
+ * @limit:	most entries that the event asked for
+ */
 struct rvtrace_ctr_sample {
 	__u32 magic;
 	__u16 version;
 	__u16 header_bytes;
-	__u32 bytes;		/* of the whole sample */
+	__u32 bytes;
 	__u16 entry_bytes;
-	__u16 nr;		/* entries that follow, youngest first; only valid ones */
-	__u64 time;		/* clock of the event, ns */
-	__u64 ip;		/* the instruction that was to be executed next */
-	__u64 period;		/* events of the trigger since its last overflow */
-	__u64 trigger_config;	/* as in struct perf_event_attr */
+	__u16 nr;
+	__u64 time;
+	__u64 ip;
+	__u64 period;
+	__u64 trigger_config;
 	__u32 trigger_type;
 	__u32 flags;
-	__u64 control;		/* control register while recording, bits as in version 1.0 */
-	__u32 pid;		/* process and thread, as the event's other records name them */
+	__u64 control;
+	__u32 pid;
 	__u32 tid;
 	__u32 cpu;
 	__u16 privilege;
 	__u16 layout;
-	__u16 depth;		/* entries that hardware could hold */
-	__u16 write_index;	/* hardware entry that would have been written next */
-	__u16 skipped;		/* youngest entries left out: the handler's own */
-	__u16 limit;		/* most entries that the event asked for */
+	__u16 depth;
+	__u16 write_index;
+	__u16 skipped;
+	__u16 limit;
 };
 
-/* One transfer, as the entry registers have it. */
+/**
+ * struct rvtrace_ctr_entry - one transfer, as the entry registers have it
+ * @source:	ctrsource; bit 0: valid, always 1
+ * @target:	ctrtarget; bit 0: mispredicted
+ * @data:	ctrdata: type 3:0; cycles: valid 15, mantissa 27:16, exponent 31:28
+ */
 struct rvtrace_ctr_entry {
-	__u64 source;		/* bit 0: valid, always 1 */
-	__u64 target;		/* bit 0: mispredicted */
-	__u64 data;		/* type 3:0; cycles: valid 15, mantissa 27:16, exponent 31:28 */
+	__u64 source;
+	__u64 target;
+	__u64 data;
 };
 
 #endif

@@ -50,20 +50,34 @@ else
 	skip "checkpatch --strict" "no kernel source: $(tail -n 1 "$dir/debug-kernel.log")"
 fi
 
-# documented KERNEL-DOC: a comment describes each parameter and member where there is one.
+# documented KERNEL-DOC FILE...: a comment describes each parameter and member where there is one.
 documented()
 {
-	perl "$1" -none -Werror "$TOP"/drivers/hwtracing/rvtrace/*.[ch]
+	perl "$1" -none -Wall -Werror "${@:2}"
 }
 
+# undocumented FILE...: prints the structs, unions and enums that no kernel-doc comment precedes.
+undocumented()
+{
+	awk '/^\/\*/ { doc = /^\/\*\*$/ }
+	/^(struct|union|enum) [a-z0-9_]+ \{/ && !(doc && last ~ /\*\/$/) { print FILENAME ":" FNR ": " $0 }
+	{ last = $0 }' "$@"
+}
+
+mapfile -t files < <(find "$TOP/drivers" "$TOP/include/uapi" -name '*.[ch]')
+undocumented "${files[@]}" >"$dir/undocumented"
+[ ! -s "$dir/undocumented" ]
+ok_or_show $? "each struct and enum of the drivers has kernel-doc" "$dir/undocumented"
+printf '/**\n * f - b\n */\nvoid f(void);\n\n/* c */\nstruct a {\n\tint c;\n};\n' >"$dir/bare.h"
+is "one without is found" "$dir/bare.h:7: struct a {" "$(undocumented "$dir/bare.h")"
 kernel_doc=$(compgen -G "$("$LAB" path kernel-stable)/usr/lib/linux-kbuild-*/scripts/kernel-doc" | tail -n 1)
 if [ -n "$kernel_doc" ]; then
-	check "kernel-doc of the driver is complete" documented "$kernel_doc"
+	check "kernel-doc of the drivers is complete" documented "$kernel_doc" "${files[@]}"
 	printf '/**\n * struct a - b\n * @c: d\n */\nstruct a {\n\tint c;\n\tint e;\n};\n' >"$dir/bad.h"
-	! perl "$kernel_doc" -none -Werror "$dir/bad.h" >/dev/null 2>&1
+	! perl "$kernel_doc" -none -Wall -Werror "$dir/bad.h" >/dev/null 2>&1
 	ok $? "kernel-doc finds what is missing"
 else
-	skip "kernel-doc of the driver is complete" "no kernel-doc"
+	skip "kernel-doc of the drivers is complete" "no kernel-doc"
 fi
 
 if command -v dt-doc-validate >/dev/null && command -v dtc >/dev/null; then
