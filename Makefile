@@ -209,9 +209,8 @@ $(B)/$(1)/unit/%: $(B)/$(1)/tests/unit/%.o $$(UNIT_COMMON:%.c=$(B)/$(1)/%.o) $$(
 # Parts of the command that have tests of their own.
 $(B)/$(1)/unit/event_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/%.o,record/event \
 	record/event-names record/tracepoint common/pmu common/text)
-$(B)/$(1)/unit/session_slices_test $(B)/$(1)/unit/transfers_test: $(B)/$(1)/tools/perf-plugin/common/transfers.o
 $(B)/$(1)/unit/itrace_time_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,cmd itrace perf-options \
-	text transfers)
+	text)
 $(B)/$(1)/unit/demangle_test: $(B)/$(1)/tools/perf-plugin/common/demangle.o
 $(B)/$(1)/unit/json_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,json text)
 $(B)/$(1)/unit/memory_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,cmd memory perf-options text)

@@ -37,7 +37,7 @@ struct sampled {
 	struct itrace itrace;
 	struct itrace_clock clock;
 	struct rvt_clock *time;
-	struct transfers *transfers;
+	struct rvt_transfers *transfers;
 	struct rvt_session_sink sink;
 	struct rvt_hart_flow hart;
 	uint64_t weights[FUNCTIONS], executed[FUNCTIONS], weight, insns;
@@ -64,7 +64,7 @@ static int put_sample(void *ctx, uint64_t ip, uint64_t period)
 	return 0;
 }
 
-static int take_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
+static int take_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		     struct rvt_callstack *stack)
 {
 	struct sampled *s = ctx;
@@ -146,13 +146,13 @@ static void check_shares(const struct sampled *s, const char *name)
 static void sample_program(const struct program *program, const char *letters, uint64_t total)
 {
 	struct sampled s = { 0 };
-	const struct transfers_ops ops = { .ctx = &s, .line = take_line };
+	const struct rvt_transfers_ops ops = { .size = sizeof(ops), .ctx = &s, .line = take_line };
 	const struct rvt_clock_sink sink = { .ctx = &s, .runs = take_runs };
 
 	assert_int_equal(itrace_parse(letters, NULL, &s.itrace), 0);
-	s.transfers = transfers_create(&ops, NULL, 0);
+	s.transfers = rvt_transfers_create(&ops, NULL, 0);
 	assert_non_null(s.transfers);
-	transfers_sink(s.transfers, &s.sink);
+	rvt_transfers_sink(s.transfers, &s.sink);
 	assert_int_equal(rvt_clock_create(&sink, 1, &s.time), 0);
 	assert_int_equal(rvt_clock_stamp(s.time, 0), 0);
 	run_program(&s, program, total);
@@ -161,7 +161,7 @@ static void sample_program(const struct program *program, const char *letters, u
 			total * INSN_NS / s.itrace.period + 1);
 	check_shares(&s, program->name);
 	rvt_clock_destroy(s.time);
-	transfers_destroy(s.transfers);
+	rvt_transfers_destroy(s.transfers);
 }
 
 /* Any function after any other, some often. */

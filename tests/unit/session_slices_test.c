@@ -32,7 +32,7 @@ struct telling {
 	struct told *list;
 	size_t n;
 	size_t own;		/* moments up to here are not the next slice's, too */
-	struct transfers *transfers;
+	struct rvt_transfers *transfers;
 	struct rvt_session_sink sink;
 	bool *thread;		/* that has it */
 };
@@ -65,7 +65,7 @@ static uint64_t time_of(const struct rvt_hart_flow *hart, uint64_t n)
 	return hart->span.insns ? rvt_hart_time(hart, n) : 0;
 }
 
-static int tell_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
+static int tell_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		     struct rvt_callstack *stack)
 {
 	(void)stack;
@@ -74,7 +74,7 @@ static int tell_line(void *ctx, struct rvt_hart_flow *hart, const struct straigh
 	return 0;
 }
 
-static int tell_transfer(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
+static int tell_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 			 struct rvt_callstack *stack)
 {
 	(void)stack;
@@ -109,17 +109,19 @@ static int tell_loss(void *ctx, struct rvt_hart_flow *hart, const struct rvt_eve
 
 static void open_telling(const struct tellings *all, struct telling *telling)
 {
-	const struct transfers_ops ops = { .ctx = telling, .line = tell_line,
-					   .transfer = tell_transfer, .event = tell_loss };
+	const struct rvt_transfers_ops ops = {
+		.size = sizeof(ops), .ctx = telling, .line = tell_line,
+		.transfer = tell_transfer, .event = tell_loss,
+	};
 
 	telling->sink = (struct rvt_session_sink){ .size = sizeof(struct rvt_session_sink),
 						   .ctx = telling, .runs = tell_runs,
 						   .event = tell_loss };
 	if (!all->lines)
 		return;
-	telling->transfers = transfers_create(&ops, NULL, 0);
+	telling->transfers = rvt_transfers_create(&ops, NULL, 0);
 	assert_non_null(telling->transfers);
-	transfers_sink(telling->transfers, &telling->sink);
+	rvt_transfers_sink(telling->transfers, &telling->sink);
 }
 
 static int on_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
@@ -228,7 +230,7 @@ static void forget_slices(void *ctx)
 	for (int cpu = 0; cpu < CPUS; cpu++) {
 		for (size_t i = 0; i < all->n[cpu]; i++) {
 			free(all->slices[cpu][i].list);
-			transfers_destroy(all->slices[cpu][i].transfers);
+			rvt_transfers_destroy(all->slices[cpu][i].transfers);
 			all->slices[cpu][i] = (struct telling){ .n = 0 };
 		}
 		all->n[cpu] = all->joined[cpu] = 0;
@@ -310,7 +312,7 @@ static struct telling tell_all(const struct fixture *f, unsigned int jobs, struc
 	assert_int_equal(rvt_session_run_slices(session, &sink, &slices), 0);
 	rvt_session_totals(session, &stats);
 	rvt_session_close(session);
-	transfers_destroy(sum.transfers);
+	rvt_transfers_destroy(sum.transfers);
 	assert_in_range(all->n_threads, 0, jobs);
 	assert_false(all->too_many);
 	for (int cpu = 0; cpu < CPUS; cpu++)

@@ -43,29 +43,29 @@ static int32_t tid_of(const struct rvt_hart_flow *hart)
 	return hart->task ? hart->task->tid : -1;
 }
 
-static unsigned int branch_type(const struct transfer *transfer)
+static unsigned int branch_type(const struct rvt_transfer *transfer)
 {
 	switch (transfer->kind) {
-	case TRANSFER_BRANCH: return PERF_BR_COND;
-	case TRANSFER_JUMP: return PERF_BR_UNCOND;
-	case TRANSFER_CALL: return PERF_BR_CALL;
-	case TRANSFER_RETURN: return PERF_BR_RET;
-	case TRANSFER_TRAP:
+	case RVT_TRANSFER_BRANCH: return PERF_BR_COND;
+	case RVT_TRANSFER_JUMP: return PERF_BR_UNCOND;
+	case RVT_TRANSFER_CALL: return PERF_BR_CALL;
+	case RVT_TRANSFER_RETURN: return PERF_BR_RET;
+	case RVT_TRANSFER_TRAP:
 		return !strcmp(transfer->flags, "hw int") ? PERF_BR_IRQ : PERF_BR_SYSCALL;
-	case TRANSFER_TRAP_RETURN: return PERF_BR_ERET;
+	case RVT_TRANSFER_TRAP_RETURN: return PERF_BR_ERET;
 	default: return PERF_BR_UNKNOWN;
 	}
 }
 
 int branches_add(struct branches *branches, const struct rvt_hart_flow *hart,
-		 const struct transfer *transfer)
+		 const struct rvt_transfer *transfer)
 {
 	struct cpu_branches *cpu = &branches->cpus[slot_of(hart)];
 
-	if (cpu->tid != tid_of(hart) || transfer->kind == TRANSFER_START)
+	if (cpu->tid != tid_of(hart) || transfer->kind == RVT_TRANSFER_START)
 		cpu->filled = 0;
 	cpu->tid = tid_of(hart);
-	if (transfer->kind == TRANSFER_START || transfer->kind == TRANSFER_STOP)
+	if (transfer->kind == RVT_TRANSFER_START || transfer->kind == RVT_TRANSFER_STOP)
 		return 0;
 	if (!cpu->entries)
 		cpu->entries = calloc(branches->size, sizeof(*cpu->entries));

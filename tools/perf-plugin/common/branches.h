@@ -16,7 +16,7 @@ void branches_destroy(struct branches *branches);
  * for readers take two neighbours as joined by code that ran in between. Returns 0 or -ENOMEM.
  */
 int branches_add(struct branches *branches, const struct rvt_hart_flow *hart,
-		 const struct transfer *transfer);
+		 const struct rvt_transfer *transfer);
 /* Copies what the thread on the hart's cpu has, newest first, at most @max. Returns how many. */
 size_t branches_get(const struct branches *branches, const struct rvt_hart_flow *hart,
 		    struct perf_branch_entry *entries, size_t max);

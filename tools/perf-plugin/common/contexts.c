@@ -71,7 +71,7 @@ static struct context *get_context(struct contexts *contexts, const struct rvt_h
 				      base ? base + 1 : place->dso, (int64_t)addr < 0) : NULL;
 }
 
-int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
+int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		  struct rvt_callstack *stack)
 {
 	struct context *context = get_context(ctx, hart, stack, 0, line->first);
@@ -84,19 +84,19 @@ int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_l
 
 /* A tail call, as from the PLT, is a jump to where a function begins. */
 static bool is_call(struct contexts *contexts, const struct rvt_hart_flow *hart,
-		    const struct transfer *transfer)
+		    const struct rvt_transfer *transfer)
 {
 	const struct place *place;
 
-	if (transfer->kind != TRANSFER_JUMP)
-		return transfer->kind == TRANSFER_CALL || transfer->kind == TRANSFER_TRAP;
+	if (transfer->kind != RVT_TRANSFER_JUMP)
+		return transfer->kind == RVT_TRANSFER_CALL || transfer->kind == RVT_TRANSFER_TRAP;
 	place = places_find(contexts->places, hart->space, transfer->to);
 	return place->start == transfer->to && place->end > place->start &&
 		(transfer->from < place->start || transfer->from >= place->end);
 }
 
 static int count_call(struct contexts *contexts, struct rvt_hart_flow *hart,
-		      const struct transfer *transfer, struct rvt_callstack *stack)
+		      const struct rvt_transfer *transfer, struct rvt_callstack *stack)
 {
 	struct context *context;
 
@@ -110,13 +110,13 @@ static int count_call(struct contexts *contexts, struct rvt_hart_flow *hart,
 }
 
 /* A new frame remembers the function that it came from, with all its callers. */
-int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
+int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 		   struct rvt_callstack *stack, size_t ended)
 {
 	struct context *context;
 
 	(void)ended;
-	if (transfer->kind != TRANSFER_CALL && transfer->kind != TRANSFER_TRAP)
+	if (transfer->kind != RVT_TRANSFER_CALL && transfer->kind != RVT_TRANSFER_TRAP)
 		return count_call(ctx, hart, transfer, stack);
 	context = get_context(ctx, hart, stack, 1, transfer->from);
 	if (!context)

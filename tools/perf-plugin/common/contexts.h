@@ -26,12 +26,12 @@ struct contexts {
 };
 
 /*
- * For struct transfers_ops .line and .after, with a struct contexts as .ctx: counts instructions in
+ * For struct rvt_transfers_ops .line and .after, with a struct contexts as .ctx: counts instructions in
  * the context that they ran in. 0 or -ENOMEM.
  */
-int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
+int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		  struct rvt_callstack *stack);
-int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
+int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 		   struct rvt_callstack *stack, size_t ended);
 
 /*

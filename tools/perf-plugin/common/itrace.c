@@ -185,7 +185,7 @@ struct sampling {
 	const struct itrace *itrace;
 	struct itrace_clock *clock;
 	struct rvt_hart_flow *hart;
-	const struct straight_line *line;
+	const struct rvt_straight_line *line;
 	uint64_t pc;		/* of instruction number .at of the line */
 	uint64_t at;
 	uint64_t done;		/* instructions of the line that samples have */
@@ -252,7 +252,7 @@ static int sample_by_insns(struct sampling *s)
 }
 
 int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
-		  struct rvt_hart_flow *hart, const struct straight_line *line,
+		  struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx)
 {
 	struct sampling sampling = { .itrace = itrace, .clock = clock, .hart = hart, .line = line,
@@ -265,18 +265,18 @@ int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
 		sample_by_insns(&sampling);
 }
 
-bool itrace_wants(const struct itrace *itrace, const struct transfer *transfer)
+bool itrace_wants(const struct itrace *itrace, const struct rvt_transfer *transfer)
 {
 	if (itrace->branches)
 		return true;
 	switch (transfer->kind) {
-	case TRANSFER_CALL:
+	case RVT_TRANSFER_CALL:
 		return itrace->calls;
-	case TRANSFER_TRAP:
+	case RVT_TRANSFER_TRAP:
 		return itrace->calls || itrace->interrupts;
-	case TRANSFER_RETURN:
+	case RVT_TRANSFER_RETURN:
 		return itrace->returns;
-	case TRANSFER_TRAP_RETURN:
+	case RVT_TRANSFER_TRAP_RETURN:
 		return itrace->returns || itrace->interrupts;
 	default:
 		return false;

@@ -36,16 +36,16 @@ struct itrace_clock {
 };
 
 /*
- * itrace_sample - @line ran, as struct transfers_ops.line has it: calls @sample for each sample due
+ * itrace_sample - @line ran, as struct rvt_transfers_ops.line has it: calls @sample for each sample due
  * in it, with the address of the instruction, the instructions since the last one, and its time in
  * @hart->time. A sample by time lies where the period is over; time in which nothing of what is
  * looked at ran does not count. Returns 0 or what @sample returned.
  */
 int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
-		  struct rvt_hart_flow *hart, const struct straight_line *line,
+		  struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx);
 /* Whether b, c, r or I ask for this transfer. */
-bool itrace_wants(const struct itrace *itrace, const struct transfer *transfer);
+bool itrace_wants(const struct itrace *itrace, const struct rvt_transfer *transfer);
 /* Whether e asks for this LOST event. */
 bool itrace_wants_error(const struct itrace *itrace, const struct rvt_event *event);
 /*

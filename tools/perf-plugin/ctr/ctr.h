@@ -18,7 +18,7 @@ int ctr_report(struct view *view, uint64_t max_lines);
 int ctr_inject(struct view *view, const char *output);
 
 /* ctr-profile.c: feeds @ops with lines and transfers, without call stacks. */
-int ctr_profile(struct view *view, const struct transfers_ops *ops);
+int ctr_profile(struct view *view, const struct rvt_transfers_ops *ops);
 
 /* ctr-script.c: whether the filters of @view let the sample through. */
 bool ctr_wants(struct view *view, const struct rvt_ctr_sample *sample,

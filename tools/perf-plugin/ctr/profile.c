@@ -13,19 +13,19 @@
 
 struct ctr_profile {
 	struct view *view;
-	const struct transfers_ops *ops;
+	const struct rvt_transfers_ops *ops;
 	bool gaps;	/* some transfers are not recorded: lines are not known to be straight */
 };
 
-static enum transfer_kind kind_of(unsigned int type)
+static enum rvt_transfer_kind kind_of(unsigned int type)
 {
 	switch (type) {
-	case RVT_CTR_TAKEN: return TRANSFER_BRANCH;
-	case RVT_CTR_CALL: case RVT_CTR_IND_CALL: return TRANSFER_CALL;
-	case RVT_CTR_RETURN: return TRANSFER_RETURN;
-	case RVT_CTR_EXCEPTION: case RVT_CTR_INTERRUPT: return TRANSFER_TRAP;
-	case RVT_CTR_TRAP_RETURN: return TRANSFER_TRAP_RETURN;
-	default: return TRANSFER_JUMP;
+	case RVT_CTR_TAKEN: return RVT_TRANSFER_BRANCH;
+	case RVT_CTR_CALL: case RVT_CTR_IND_CALL: return RVT_TRANSFER_CALL;
+	case RVT_CTR_RETURN: return RVT_TRANSFER_RETURN;
+	case RVT_CTR_EXCEPTION: case RVT_CTR_INTERRUPT: return RVT_TRANSFER_TRAP;
+	case RVT_CTR_TRAP_RETURN: return RVT_TRANSFER_TRAP_RETURN;
+	default: return RVT_TRANSFER_JUMP;
 	}
 }
 
@@ -33,7 +33,7 @@ static enum transfer_kind kind_of(unsigned int type)
 static int give_line(struct ctr_profile *profile, struct rvt_hart_flow *hart, uint64_t first,
 		     uint64_t last)
 {
-	const struct straight_line line = { .first = first, .last = last, .insns = (last - first) / 4 + 1,
+	const struct rvt_straight_line line = { .first = first, .last = last, .insns = (last - first) / 4 + 1,
 				   .began = hart->time };
 
 	if (!first || last < first || last - first > LONGEST_LINE)
@@ -53,7 +53,7 @@ static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struc
 	if (!ctr_wants(profile->view, sample, task))
 		return 0;
 	for (unsigned int i = sample->n; i && !err; i--) {
-		struct transfer transfer = { 0 };
+		struct rvt_transfer transfer = { 0 };
 
 		rvt_ctr_get(sample, i - 1, &entry);
 		/* A branch that was not taken does not end a line. */
@@ -64,7 +64,7 @@ static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struc
 		transfer.to = entry.target;
 		transfer.flags = rvt_ctr_type_name(entry.type);
 		/* A trap's source has not executed, but what is before it has. */
-		if (transfer.kind != TRANSFER_TRAP)
+		if (transfer.kind != RVT_TRANSFER_TRAP)
 			err = give_line(profile, &hart, before, entry.source);
 		if (!err && entry.source && entry.target)
 			err = profile->ops->transfer(profile->ops->ctx, &hart, &transfer, NULL);
@@ -85,7 +85,7 @@ static int refuse_gaps(void *ctx, const struct rvt_ctr_sample *sample, const str
 	return -ECANCELED;
 }
 
-int ctr_profile(struct view *view, const struct transfers_ops *ops)
+int ctr_profile(struct view *view, const struct rvt_transfers_ops *ops)
 {
 	struct ctr_profile profile = { .view = view, .ops = ops };
 	const struct rvt_session_ctr_sink first = { sizeof(first), &profile, refuse_gaps, NULL };

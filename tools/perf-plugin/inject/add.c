@@ -379,7 +379,7 @@ static void stop(const struct added *added, struct cpu_samples *cpu,
 }
 
 int added_transfer(struct added *added, const struct rvt_hart_flow *hart,
-		   const struct transfer *transfer, struct rvt_callstack *stack)
+		   const struct rvt_transfer *transfer, struct rvt_callstack *stack)
 {
 	struct cpu_samples *cpu = cpu_of(added, hart);
 	int err = pass(added, cpu, hart, stack);
@@ -388,13 +388,13 @@ int added_transfer(struct added *added, const struct rvt_hart_flow *hart,
 	change_thread(added, cpu, hart, stack);
 	if (err || !is_next(cpu, hart))
 		return err;
-	if (transfer->kind == TRANSFER_START && cpu->match == MATCH_CHANGE)
+	if (transfer->kind == RVT_TRANSFER_START && cpu->match == MATCH_CHANGE)
 		cpu->match = MATCH_NONE;
-	if (transfer->kind == TRANSFER_STOP)
+	if (transfer->kind == RVT_TRANSFER_STOP)
 		stop(added, cpu, hart, transfer->to, stack);
-	else if (transfer->kind == TRANSFER_TRAP && is_epc(sample, transfer->from))
+	else if (transfer->kind == RVT_TRANSFER_TRAP && is_epc(sample, transfer->from))
 		make(added, cpu, hart, 0, stack, MATCH_TRAP);
-	else if (transfer->kind == TRANSFER_RETURN && transfer->to == sample->ip)
+	else if (transfer->kind == RVT_TRANSFER_RETURN && transfer->to == sample->ip)
 		make_from_handler(added, cpu, hart, stack);
 	return 0;
 }

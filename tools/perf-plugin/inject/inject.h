@@ -62,7 +62,7 @@ bool added_takes(const struct added *added, const struct rvt_perfdata_record *re
 int added_line(struct added *added, const struct rvt_hart_flow *hart, uint64_t first, uint64_t last,
 	       struct rvt_callstack *stack);
 int added_transfer(struct added *added, const struct rvt_hart_flow *hart,
-		   const struct transfer *transfer, struct rvt_callstack *stack);
+		   const struct rvt_transfer *transfer, struct rvt_callstack *stack);
 /* Writes what no flow came to. */
 int added_finish(struct added *added);
 uint64_t added_samples(const struct added *added);

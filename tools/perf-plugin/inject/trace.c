@@ -78,7 +78,7 @@ static int put_instruction(void *ctx, uint64_t ip, uint64_t period)
 			  context->stack);
 }
 
-static int inject_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
+static int inject_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		       struct rvt_callstack *stack)
 {
 	struct inject *inject = ctx;
@@ -93,7 +93,7 @@ static int inject_line(void *ctx, struct rvt_hart_flow *hart, const struct strai
 			     &context);
 }
 
-static int inject_transfer(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
+static int inject_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 			   struct rvt_callstack *stack)
 {
 	struct inject *inject = ctx;
@@ -101,7 +101,7 @@ static int inject_transfer(void *ctx, struct rvt_hart_flow *hart, const struct t
 
 	if (!err && inject->branches)
 		err = branches_add(inject->branches, hart, transfer);
-	if (err || transfer->kind == TRANSFER_START || transfer->kind == TRANSFER_STOP ||
+	if (err || transfer->kind == RVT_TRANSFER_START || transfer->kind == RVT_TRANSFER_STOP ||
 	    !itrace_wants(inject->itrace, transfer))
 		return err;
 	return put_sample(inject, hart, EVENT_BRANCHES, transfer->from, transfer->to, 1, stack);
@@ -176,8 +176,10 @@ static int copy_sideband(struct inject *inject)
 
 static int decode(struct inject *inject)
 {
-	const struct transfers_ops ops = { .ctx = inject, .line = inject_line,
-					   .transfer = inject_transfer, .event = inject_event };
+	const struct rvt_transfers_ops ops = {
+		.size = sizeof(ops), .ctx = inject, .line = inject_line,
+		.transfer = inject_transfer, .event = inject_event,
+	};
 	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
 	struct transfers *transfers = transfers_create(&ops, inject->view, MAX_CALL_DEPTH);
 	int err;

@@ -113,7 +113,7 @@ void *chrome_create(struct places *places, const struct rvt_session_options *opt
 	return chrome;
 }
 
-static int chrome_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
+static int chrome_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 			struct rvt_callstack *stack, size_t ended)
 {
 	struct chrome *chrome = ctx;
@@ -122,7 +122,7 @@ static int chrome_after(void *ctx, struct rvt_hart_flow *hart, const struct tran
 	return timeline_after(&chrome->timeline, hart, stack, ended);
 }
 
-void chrome_ops(struct transfers_ops *ops)
+void chrome_ops(struct rvt_transfers_ops *ops)
 {
 	ops->after = chrome_after;
 }
@@ -180,7 +180,7 @@ int chrome_close(void *data)
 	return 0;
 }
 
-void chrome_ops(struct transfers_ops *ops)
+void chrome_ops(struct rvt_transfers_ops *ops)
 {
 	(void)ops;
 }

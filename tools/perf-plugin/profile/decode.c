@@ -28,7 +28,7 @@ struct decoding {
 
 static struct transfers *open_transfers(const struct decoding *d, void *data)
 {
-	struct transfers_ops ops = { .ctx = data };
+	struct rvt_transfers_ops ops = { .size = sizeof(ops), .ctx = data };
 
 	d->format->ops(&ops);
 	return transfers_create(&ops, d->view, d->format->add ? 0 : MAX_CALL_DEPTH);
@@ -139,7 +139,7 @@ int profile_decode(struct view *view, const struct profile_format *format,
 		   const struct rvt_session_options *options, void *data, uint64_t *errors)
 {
 	struct decoding decoding = { .view = view, .format = format, .options = options };
-	struct transfers_ops ops = { .ctx = data };
+	struct rvt_transfers_ops ops = { .size = sizeof(ops), .ctx = data };
 
 	if (!rvt_session_is_ctr(view_session(view)))
 		return decode_trace(&decoding, data, errors);

@@ -70,7 +70,7 @@ static struct slot *find_slot(struct flat *flat, const struct rvt_space *space, 
 	return slot;
 }
 
-static int flat_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
+static int flat_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		     struct rvt_callstack *stack)
 {
 	uint64_t first = line->first, last = line->last, insns = line->insns;
@@ -124,7 +124,7 @@ static int place_branch(struct flat *flat, struct rvt_space *space, struct slot 
 	return slot->counter ? 0 : -ENOMEM;
 }
 
-static int flat_transfer(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
+static int flat_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 			 struct rvt_callstack *stack)
 {
 	struct flat *flat = ctx;
@@ -133,7 +133,7 @@ static int flat_transfer(void *ctx, struct rvt_hart_flow *hart, const struct tra
 	int err;
 
 	(void)stack;
-	if (transfer->kind > TRANSFER_RETURN)
+	if (transfer->kind > RVT_TRANSFER_RETURN)
 		return 0;
 	slot = find_slot(flat, hart->space, transfer->from, transfer->to, true, &known);
 	err = known ? 0 : place_branch(flat, hart->space, slot);
@@ -142,7 +142,7 @@ static int flat_transfer(void *ctx, struct rvt_hart_flow *hart, const struct tra
 	return err;
 }
 
-void flat_ops(struct transfers_ops *ops)
+void flat_ops(struct rvt_transfers_ops *ops)
 {
 	ops->line = flat_line;
 	ops->transfer = flat_transfer;

@@ -230,7 +230,7 @@ static int put_switch(struct perfetto *perfetto, int32_t cpu, uint64_t time, int
 	return put_event(perfetto, track_of(TRACK_CPU, cpu), time, name);
 }
 
-static int perfetto_after(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
+static int perfetto_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 			  struct rvt_callstack *stack, size_t ended)
 {
 	struct perfetto *perfetto = ctx;
@@ -266,7 +266,7 @@ void *perfetto_create(struct places *places, const struct rvt_session_options *o
 	return perfetto;
 }
 
-void perfetto_ops(struct transfers_ops *ops)
+void perfetto_ops(struct rvt_transfers_ops *ops)
 {
 	ops->after = perfetto_after;
 }
@@ -303,7 +303,7 @@ void *perfetto_create(struct places *places, const struct rvt_session_options *o
 	return NULL;
 }
 
-void perfetto_ops(struct transfers_ops *ops)
+void perfetto_ops(struct rvt_transfers_ops *ops)
 {
 	(void)ops;
 }

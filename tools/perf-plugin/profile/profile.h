@@ -16,7 +16,7 @@ struct profile_format {
 	void *(*create)(struct places *places, const struct rvt_session_options *options,
 			FILE *out);
 	/* Fills .line, .transfer, .after, .event as needed; .ctx is the data. */
-	void (*ops)(struct transfers_ops *ops);
+	void (*ops)(struct rvt_transfers_ops *ops);
 	/*
 	 * Adds what another one has; NULL: what is told depends on what was told before. Not NULL:
 	 * it is made of counts only. 0 or -errno.
@@ -40,7 +40,7 @@ int profile_decode(struct view *view, const struct profile_format *format,
 
 /* profile-flat.c: ranges and branches of one file: llvm, bolt, autofdo, lcov. */
 void *flat_create(struct places *places, const struct rvt_session_options *options, FILE *out);
-void flat_ops(struct transfers_ops *ops);
+void flat_ops(struct rvt_transfers_ops *ops);
 int flat_add(void *data, const void *more);
 /* What the format counts writes, as counts_read(). */
 int flat_read(void *data, FILE *in, const char *name);
@@ -72,7 +72,7 @@ int lcov_write(const struct code_counts *counts, const char *path,
 
 /* profile-tree.c: calling contexts: folded, svg. */
 void *tree_create(struct places *places, const struct rvt_session_options *options, FILE *out);
-void tree_ops(struct transfers_ops *ops);
+void tree_ops(struct rvt_transfers_ops *ops);
 /* What the format folded writes. 0, -EILSEQ, -ENOMEM. */
 int tree_add_folded(void *data, FILE *in);
 int tree_write(void *data, const char *name, const char *dso, FILE *out);
@@ -80,7 +80,7 @@ void tree_destroy(void *data);
 
 /* profile-chrome.c: calls over time. */
 void *chrome_create(struct places *places, const struct rvt_session_options *options, FILE *out);
-void chrome_ops(struct transfers_ops *ops);
+void chrome_ops(struct rvt_transfers_ops *ops);
 int chrome_write(void *data, const char *name, const char *dso, FILE *out);
 void chrome_destroy(void *data);
 /*
@@ -99,7 +99,7 @@ void *callgrind_create(struct places *places, const struct rvt_session_options *
 
 /* perfetto.c: the same in Perfetto's protobuf. */
 void *perfetto_create(struct places *places, const struct rvt_session_options *options, FILE *out);
-void perfetto_ops(struct transfers_ops *ops);
+void perfetto_ops(struct rvt_transfers_ops *ops);
 int perfetto_write(void *data, const char *name, const char *dso, FILE *out);
 void perfetto_destroy(void *data);
 

@@ -43,7 +43,7 @@ struct timeline {
 	int err;
 };
 
-/* For struct transfers_ops.after. */
+/* For struct rvt_transfers_ops.after. */
 int timeline_after(struct timeline *timeline, struct rvt_hart_flow *hart,
 		   struct rvt_callstack *stack, size_t ended);
 /*

@@ -35,7 +35,7 @@ void *callgrind_create(struct places *places, const struct rvt_session_options *
 	return tree;
 }
 
-void tree_ops(struct transfers_ops *ops)
+void tree_ops(struct rvt_transfers_ops *ops)
 {
 	/* the first member of .ctx, the tree, is what they take */
 	ops->line = contexts_line;

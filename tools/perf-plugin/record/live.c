@@ -35,7 +35,7 @@ struct live {
 	const struct profile_format *format;
 	struct places *places;
 	void *profile;
-	struct transfers *transfers;
+	struct rvt_transfers *transfers;
 	struct rvt_session_sink sink;
 	struct round *filling;
 	pthread_t thread;
@@ -191,7 +191,7 @@ static int open_session(struct live *live, struct recorder *rec, int argc, char 
 
 static int open_profile(struct live *live)
 {
-	struct transfers_ops ops = { 0 };
+	struct rvt_transfers_ops ops = { .size = sizeof(ops) };
 
 	live->places = places_create(live->session);
 	live->profile = live->places ? live->format->create(live->places, &live->options, NULL) :
@@ -200,11 +200,11 @@ static int open_profile(struct live *live)
 		return -ENOMEM;
 	live->format->ops(&ops);
 	ops.ctx = live->profile;
-	live->transfers = transfers_create(&ops, NULL, 0);
+	live->transfers = rvt_transfers_create(&ops, NULL, 0);
 	if (!live->transfers)
 		return -ENOMEM;
 	live->sink.size = sizeof(live->sink);
-	transfers_sink(live->transfers, &live->sink);
+	rvt_transfers_sink(live->transfers, &live->sink);
 	live->sink.warning = view_warning;
 	return rvt_session_begin(live->session, &live->sink);
 }
@@ -333,7 +333,7 @@ void live_close(struct live *live)
 	}
 	free_round(live->filling);
 	rvt_session_close(live->session);
-	transfers_destroy(live->transfers);
+	rvt_transfers_destroy(live->transfers);
 	if (live->profile)
 		live->format->destroy(live->profile);
 	places_destroy(live->places);

@@ -17,7 +17,7 @@ struct graph {
 	uint64_t errors, lines;
 };
 
-static int count_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
+static int count_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		      struct rvt_callstack *stack)
 {
 	struct graph *graph = ctx;
@@ -25,7 +25,7 @@ static int count_line(void *ctx, struct rvt_hart_flow *hart, const struct straig
 	return contexts_line(&graph->contexts, hart, line, stack);
 }
 
-static int note_call(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
+static int note_call(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 		     struct rvt_callstack *stack, size_t ended)
 {
 	struct graph *graph = ctx;
@@ -156,8 +156,10 @@ static void print_graph(struct graph *graph, const struct context *root)
 
 static int count(struct graph *graph)
 {
-	const struct transfers_ops ops = { .ctx = graph, .line = count_line, .after = note_call,
-					   .event = count_event };
+	const struct rvt_transfers_ops ops = {
+		.size = sizeof(ops), .ctx = graph, .line = count_line, .after = note_call,
+		.event = count_event,
+	};
 	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
 	struct transfers *transfers = transfers_create(&ops, graph->view, MAX_CALL_DEPTH);
 	int err;

@@ -338,6 +338,7 @@ static int run(struct counts *counts, const struct view_options *options)
 		.runs = count ? NULL : count_runs, .count_run = count_run, .reset = forget,
 		.end = end_stacks,
 	};
+	const struct rvt_transfers_ops ops = { .size = sizeof(ops) };
 	struct transfers *transfers = NULL;
 	int err;
 
@@ -349,7 +350,7 @@ static int run(struct counts *counts, const struct view_options *options)
 	counts->from -= counts->from < CLOCK_NS ? counts->from : CLOCK_NS;
 	counts->to += UINT64_MAX - counts->to < CLOCK_NS ? 0 : CLOCK_NS;
 	if (counts->stacks) {
-		transfers = transfers_create(&(struct transfers_ops){ 0 }, counts->view,
+		transfers = transfers_create(&ops, counts->view,
 					     MAX_CALL_DEPTH);
 		if (!transfers)
 			return -ENOMEM;

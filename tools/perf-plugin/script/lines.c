@@ -61,9 +61,9 @@ static int limit(const struct script *script)
 	return script->max_lines && script->lines >= script->max_lines ? -ECANCELED : 0;
 }
 
-static const char *event_of(const struct transfer *transfer)
+static const char *event_of(const struct rvt_transfer *transfer)
 {
-	return transfer->kind == TRANSFER_TRAP || transfer->kind == TRANSFER_TRAP_RETURN ?
+	return transfer->kind == RVT_TRANSFER_TRAP || transfer->kind == RVT_TRANSFER_TRAP_RETURN ?
 		"traps" : "branches";
 }
 
@@ -79,19 +79,19 @@ static void fetch(const struct rvt_hart_flow *hart, uint64_t pc, struct script_s
 
 /* Both ends of a transfer can be what the filters ask for. */
 static bool wants_transfer(struct script *script, const struct rvt_hart_flow *hart,
-			   const struct transfer *transfer)
+			   const struct rvt_transfer *transfer)
 {
 	return script_wants(script, hart, transfer->from) ||
 		script_wants(script, hart, transfer->to);
 }
 
 static int take_branch(struct script *script, const struct rvt_hart_flow *hart,
-		       const struct transfer *transfer)
+		       const struct rvt_transfer *transfer)
 {
 	return script->branches ? branches_add(script->branches, hart, transfer) : 0;
 }
 
-static int show_branch(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
+static int show_branch(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 		       struct rvt_callstack *stack)
 {
 	struct script *script = ctx;
@@ -110,7 +110,7 @@ static int show_branch(void *ctx, struct rvt_hart_flow *hart, const struct trans
 }
 
 static void show_indented(struct script *script, const struct rvt_hart_flow *hart,
-			  const struct transfer *transfer, struct rvt_callstack *stack)
+			  const struct rvt_transfer *transfer, struct rvt_callstack *stack)
 {
 	struct script_sample sample = { .hart = hart, .event = event_of(transfer),
 		.flags = transfer->flags, .ip = transfer->from, .addr = transfer->to,
@@ -122,14 +122,14 @@ static void show_indented(struct script *script, const struct rvt_hart_flow *har
 	print_call(script, &sample);
 }
 
-static bool is_call(const struct transfer *transfer)
+static bool is_call(const struct rvt_transfer *transfer)
 {
-	return transfer->kind == TRANSFER_CALL || transfer->kind == TRANSFER_TRAP;
+	return transfer->kind == RVT_TRANSFER_CALL || transfer->kind == RVT_TRANSFER_TRAP;
 }
 
 /* Below the functions of --graph-function: their frames, and all above these, are marked. */
 static bool is_inside(struct script *script, const struct rvt_hart_flow *hart,
-		      const struct transfer *transfer, struct rvt_callstack *stack)
+		      const struct rvt_transfer *transfer, struct rvt_callstack *stack)
 {
 	const struct rvt_frame *frame = rvt_callstack_frame(stack, 0);
 	const struct place *place;
@@ -140,7 +140,7 @@ static bool is_inside(struct script *script, const struct rvt_hart_flow *hart,
 	return place && script_in_names(script->graph, place);
 }
 
-static int show_call(void *ctx, struct rvt_hart_flow *hart, const struct transfer *transfer,
+static int show_call(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 		     struct rvt_callstack *stack)
 {
 	struct script *script = ctx;
@@ -154,7 +154,7 @@ static int show_call(void *ctx, struct rvt_hart_flow *hart, const struct transfe
 
 /* A return is shown as deep as the call that it ends; a call's frame is marked. */
 static int after_call_or_return(void *ctx, struct rvt_hart_flow *hart,
-				const struct transfer *transfer,
+				const struct rvt_transfer *transfer,
 				struct rvt_callstack *stack, size_t ended)
 {
 	struct script *script = ctx;
@@ -164,7 +164,7 @@ static int after_call_or_return(void *ctx, struct rvt_hart_flow *hart,
 		rvt_callstack_frame(stack, 0)->tag = script->inside;
 	if (script->mode != MODE_CALLS_RETURNS)
 		return 0;
-	if (transfer->kind == TRANSFER_RETURN || transfer->kind == TRANSFER_TRAP_RETURN)
+	if (transfer->kind == RVT_TRANSFER_RETURN || transfer->kind == RVT_TRANSFER_TRAP_RETURN)
 		show_indented(ctx, hart, transfer, stack);
 	return limit(ctx);
 }
@@ -189,7 +189,7 @@ static int show_insn(void *ctx, uint64_t ip, uint64_t period)
 	return limit(script);
 }
 
-static int show_line(void *ctx, struct rvt_hart_flow *hart, const struct straight_line *line,
+static int show_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		     struct rvt_callstack *stack)
 {
 	struct script *script = ctx;
@@ -204,7 +204,7 @@ static int show_line(void *ctx, struct rvt_hart_flow *hart, const struct straigh
 /* perf's words for what the instruction does to the flow, taken or not. */
 static const char *insn_flags(const struct rvt_block *block, uint32_t insn)
 {
-	return insn + 1 == block->insns ? transfer_flags(block->iclass) : "";
+	return insn + 1 == block->insns ? rvt_transfer_flags(block->iclass) : "";
 }
 
 static int insn_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
@@ -261,7 +261,9 @@ static int text_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 
 int script_sink(struct script *script, struct transfers **transfers, struct rvt_session_sink *sink)
 {
-	struct transfers_ops ops = { .ctx = script, .event = text_event, .line = show_line };
+	struct rvt_transfers_ops ops = {
+		.size = sizeof(ops), .ctx = script, .event = text_event, .line = show_line,
+	};
 
 	sink->ctx = script;
 	ops.transfer = script->mode == MODE_ITRACE ? show_branch : show_call;

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <rvtrace/transfers.h>
+#include "session/slices.h"
+#include "util/sized.h"
+
+#define CAUSE_ECALL_FIRST 8	/* from U-mode */
+#define CAUSE_ECALL_LAST 11	/* from M-mode */
+
+struct thread_stack {
+	int32_t tid;		/* first: key of the tree */
+	uint32_t life;
+	struct rvt_callstack *stack;
+};
+
+struct hart_state {
+	bool has_last;		/* .last is the instruction before the next run */
+	bool in_line;
+	uint8_t last_class;	/* enum rvt_insn_class */
+	uint64_t last, next;	/* its address, and that of the one after it */
+	struct rvt_straight_line line;	/* at hand; but for .last */
+	/*
+	 * In a slice of a recording (struct rvt_session_slices): a straight line belongs to the
+	 * slice in which it began, with the transfer at its end.
+	 */
+	bool resumed;		/* hart flow->resumed was seen */
+	bool others;		/* the line at hand belongs to the slice before */
+	bool crossed;		/* it reaches behind the end of this slice */
+	bool lost;		/* flow is, since it last went on */
+	bool stopped;		/* tracing stopped before .stopped_at */
+	uint64_t stopped_at;
+	struct thread_stack *thread;
+};
+
+struct rvt_transfers {
+	struct rvt_transfers_ops ops;
+	size_t max_depth;
+	uint64_t handler;	/* of the kernel, as far as traps were seen; 0: none was */
+	void *threads;		/* tsearch tree */
+	struct rvt_unwind *unwind;	/* NULL: no stacks are kept, or no files are known */
+};
+
+static const struct {
+	enum rvt_transfer_kind kind;
+	const char *flags;
+} class_kinds[RVT_INSN_CLASSES] = {
+	[RVT_INSN_SEQUENTIAL] = { RVT_TRANSFER_JUMP, "" },
+	[RVT_INSN_BRANCH] = { RVT_TRANSFER_BRANCH, "jcc" },
+	[RVT_INSN_CALL] = { RVT_TRANSFER_CALL, "call" },
+	[RVT_INSN_JUMP] = { RVT_TRANSFER_JUMP, "jmp" },
+	[RVT_INSN_JUMP_LINKED] = { RVT_TRANSFER_JUMP, "jmp" },
+	[RVT_INSN_IND_CALL] = { RVT_TRANSFER_CALL, "call" },
+	[RVT_INSN_IND_JUMP] = { RVT_TRANSFER_JUMP, "jmp" },
+	[RVT_INSN_IND_JUMP_LINKED] = { RVT_TRANSFER_JUMP, "jmp" },
+	[RVT_INSN_COROUTINE] = { RVT_TRANSFER_JUMP, "jmp" },
+	[RVT_INSN_RETURN] = { RVT_TRANSFER_RETURN, "return" },
+	[RVT_INSN_TRAP_RETURN] = { RVT_TRANSFER_TRAP_RETURN, "iret" },
+	[RVT_INSN_ECALL] = { RVT_TRANSFER_JUMP, "syscall" },
+	[RVT_INSN_EBREAK] = { RVT_TRANSFER_JUMP, "int" },
+};
+
+const char *rvt_transfer_flags(unsigned int iclass)
+{
+	return iclass < RVT_INSN_CLASSES ? class_kinds[iclass].flags : "";
+}
+
+static bool wants(const struct rvt_transfers *transfers, const struct rvt_hart_flow *hart)
+{
+	return !transfers->ops.wants || transfers->ops.wants(transfers->ops.wants_ctx, hart);
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	const int32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static struct hart_state *get_state(struct rvt_hart_flow *hart)
+{
+	struct hart_state *state = hart->user;
+
+	if (!state)
+		hart->user = state = calloc(1, sizeof(*state));
+	if (state && hart->resumed && !state->resumed)
+		state->resumed = state->others = true;
+	return state;
+}
+
+/* The stack of the hart flow's thread; a cpu whose thread is not known has one of its own. */
+static struct rvt_callstack *get_stack(struct rvt_transfers *transfers, struct rvt_hart_flow *hart)
+{
+	struct hart_state *state = hart->user;
+	int32_t tid = hart->task && hart->task->tid > 0 ? hart->task->tid : -2 - hart->cpu;
+	uint32_t life = hart->task ? hart->task->life : 0;
+	struct thread_stack *thread = state->thread, **found;
+
+	if (!thread || thread->tid != tid) {
+		found = tfind(&tid, &transfers->threads, compare_tids);
+		thread = found ? *found : calloc(1, sizeof(*thread));
+		if (!thread)
+			return NULL;
+		if (!found) {
+			thread->tid = tid;
+			thread->life = life;
+			thread->stack = rvt_callstack_create(transfers->max_depth,
+							     transfers->unwind ?
+							     rvt_unwind_code(transfers->unwind) :
+							     NULL);
+			if (!thread->stack || !tsearch(thread, &transfers->threads, compare_tids)) {
+				rvt_callstack_destroy(thread->stack);
+				free(thread);
+				return NULL;
+			}
+		}
+		state->thread = thread;
+	}
+	if (thread->life != life) {
+		rvt_callstack_clear(thread->stack);
+		thread->life = life;
+	}
+	return thread->stack;
+}
+
+/* NULL when no stacks are kept. */
+static int find_stack(struct rvt_transfers *transfers, struct rvt_hart_flow *hart,
+		      struct rvt_callstack **stack)
+{
+	*stack = transfers->max_depth ? get_stack(transfers, hart) : NULL;
+	if (transfers->unwind)
+		rvt_unwind_set_space(transfers->unwind, hart->space);
+	return transfers->max_depth && !*stack ? -ENOMEM : 0;
+}
+
+static int end_line(struct rvt_transfers *transfers, struct rvt_hart_flow *hart)
+{
+	struct hart_state *state = hart->user;
+	bool ours = state->in_line && !state->others;
+	struct rvt_callstack *stack;
+	int err;
+
+	state->in_line = state->others = false;
+	if (!ours)
+		return 0;
+	if (!transfers->ops.line || !wants(transfers, hart))
+		return 0;
+	err = find_stack(transfers, hart, &stack);
+	state->line.last = state->last;
+	return err ? err : transfers->ops.line(transfers->ops.ctx, hart, &state->line, stack);
+}
+
+static size_t update_stack(struct rvt_callstack *stack, const struct rvt_transfer *transfer,
+			   uint64_t back, int *err)
+{
+	if (!stack)
+		return 0;
+	switch (transfer->kind) {
+	case RVT_TRANSFER_CALL:
+		*err = rvt_callstack_call(stack, transfer->from, back, transfer->to);
+		return 0;
+	case RVT_TRANSFER_TRAP:
+		*err = rvt_callstack_trap(stack, transfer->from, transfer->to);
+		return 0;
+	case RVT_TRANSFER_RETURN:
+		return rvt_callstack_return(stack, transfer->to);
+	case RVT_TRANSFER_TRAP_RETURN:
+		return rvt_callstack_trap_return(stack, transfer->to);
+	case RVT_TRANSFER_JUMP:
+		return transfer->indirect ?
+			rvt_callstack_jump(stack, transfer->from, transfer->to) : 0;
+	default:
+		return 0;
+	}
+}
+
+static int do_transfer(struct rvt_transfers *transfers, struct rvt_hart_flow *hart,
+		       const struct rvt_transfer *transfer, uint64_t back)
+{
+	const struct rvt_transfers_ops *ops = &transfers->ops;
+	bool wanted = wants(transfers, hart);
+	struct rvt_callstack *stack;
+	int err = find_stack(transfers, hart, &stack);
+	size_t ended;
+
+	if (!err && ops->transfer && wanted)
+		err = ops->transfer(ops->ctx, hart, transfer, stack);
+	if (err)
+		return err;
+	ended = update_stack(stack, transfer, back, &err);
+	if (!err && ops->after && wanted)
+		err = ops->after(ops->ctx, hart, transfer, stack, ended);
+	return err;
+}
+
+/*
+ * The flow goes on at @pc: a transfer, unless that is where the last instruction falls through to.
+ */
+static int arrive(struct rvt_transfers *transfers, struct rvt_hart_flow *hart, uint64_t pc)
+{
+	struct hart_state *state = hart->user;
+	struct rvt_transfer transfer = { .from = state->last, .to = pc };
+	bool others;
+	int err;
+
+	if (!state->has_last || pc == state->next)
+		return 0;
+	others = state->others;
+	err = end_line(transfers, hart);
+	transfer.kind = class_kinds[state->last_class].kind;
+	transfer.flags = class_kinds[state->last_class].flags;
+	transfer.indirect = state->last_class == RVT_INSN_IND_JUMP ||
+		state->last_class == RVT_INSN_IND_JUMP_LINKED;
+	if (!err && !others)
+		err = do_transfer(transfers, hart, &transfer, state->next);
+	return err ? err : state->crossed ? RVT_SLICE_DONE : 0;
+}
+
+/*
+ * The line at hand ends with an event, which is the next slice's to tell if it is behind the end of
+ * this one.
+ */
+static int break_line(struct rvt_transfers *transfers, struct rvt_hart_flow *hart)
+{
+	int err = end_line(transfers, hart);
+
+	return err ? err : hart->left ? RVT_SLICE_DONE : 0;
+}
+
+static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
+{
+	struct rvt_transfers *transfers = ctx;
+	struct hart_state *state = get_state(hart);
+	uint64_t told = 0;
+
+	if (!state)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct rvt_block *block = runs[i].block;
+		uint32_t last = runs[i].first + runs[i].count - 1, j = 0;
+		uint64_t pc = block->pc;
+		int err;
+
+		hart->time = rvt_hart_time(hart, told);
+		for (; j < runs[i].first; j++)
+			pc += 2 * block->halfwords[j];
+		err = arrive(transfers, hart, pc);
+		if (err)
+			return err;
+		state->crossed = hart->left;
+		if (!state->in_line) {
+			state->in_line = true;
+			state->line = (struct rvt_straight_line){ .first = pc, .began = hart->time };
+		}
+		if (last + 1 == block->insns)
+			pc = block->pc + block->bytes - 2 * block->halfwords[last];
+		else
+			for (; j < last; j++)
+				pc += 2 * block->halfwords[j];
+		state->line.insns += runs[i].count;
+		told += runs[i].count;
+		state->has_last = true;
+		state->last = pc;
+		state->next = pc + 2 * block->halfwords[last];
+		state->last_class = last + 1 == block->insns ? block->iclass : RVT_INSN_SEQUENTIAL;
+	}
+	return 0;
+}
+
+static bool in_kernel(uint64_t pc)
+{
+	return (int64_t)pc < 0;
+}
+
+/*
+ * Tracing stops while firmware runs. If it goes on in the kernel, and stopped in user code,
+ * firmware handed an interrupt over, and the trap itself was never seen; so if it goes on where the
+ * kernel handles traps: an interrupt came before firmware's caller went on. And if it stopped in
+ * the kernel and goes on in user code, the trap has ended.
+ */
+static enum rvt_transfer_kind bridge_kind(const struct rvt_transfers *transfers,
+				      const struct hart_state *state, uint64_t pc)
+{
+	if (!state->stopped || (in_kernel(state->stopped_at) == in_kernel(pc) &&
+				pc != transfers->handler))
+		return RVT_TRANSFER_START;
+	return in_kernel(pc) ? RVT_TRANSFER_TRAP : RVT_TRANSFER_TRAP_RETURN;
+}
+
+static int bridge_stop(struct rvt_transfers *transfers, struct rvt_hart_flow *hart, uint64_t pc)
+{
+	static const char *const flags[] = {
+		[RVT_TRANSFER_START] = "tr strt", [RVT_TRANSFER_TRAP] = "hw int",
+		[RVT_TRANSFER_TRAP_RETURN] = "iret" };
+	struct hart_state *state = hart->user;
+	enum rvt_transfer_kind kind = bridge_kind(transfers, state, pc);
+	const struct rvt_transfer transfer = { .kind = kind, .from = state->stopped_at, .to = pc,
+					   .flags = flags[kind] };
+	uint64_t from = state->stopped ? state->stopped_at : 0;
+	struct rvt_callstack *stack;
+	int err = find_stack(transfers, hart, &stack);
+	size_t ended, depth;
+
+	if (err || !stack)
+		return err;
+	depth = rvt_callstack_depth(stack);
+	if (kind != RVT_TRANSFER_START)
+		ended = update_stack(stack, &transfer, 0, &err);
+	else if (state->lost)
+		ended = rvt_callstack_gap(stack, pc);
+	else
+		ended = rvt_callstack_resume(stack, from, pc);
+	state->lost = false;
+	if (err || (kind == RVT_TRANSFER_START && !ended && rvt_callstack_depth(stack) == depth))
+		return err;
+	return transfers->ops.after && wants(transfers, hart) ?
+		transfers->ops.after(transfers->ops.ctx, hart, &transfer, stack, ended) : 0;
+}
+
+static int take_trap(struct rvt_transfers *transfers, struct rvt_hart_flow *hart,
+		     const struct rvt_event *event)
+{
+	struct hart_state *state = hart->user;
+	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_TRAP, .from = event->pc, .to = event->target,
+				     .flags = event->interrupt ? "hw int" : "int" };
+	int err = arrive(transfers, hart, event->pc);
+
+	if (!err)
+		err = break_line(transfers, hart);
+	state->has_last = false;
+	if (in_kernel(event->target))
+		transfers->handler = event->target;
+	if (!event->interrupt && event->cause_valid && event->cause >= CAUSE_ECALL_FIRST &&
+	    event->cause <= CAUSE_ECALL_LAST)
+		transfer.flags = "syscall";
+	return err ? err : do_transfer(transfers, hart, &transfer, 0);
+}
+
+/* Where it stopped is told with the line before: only that knows what ran last. */
+static int take_stop(struct rvt_transfers *transfers, struct rvt_hart_flow *hart,
+		     const struct rvt_event *event)
+{
+	struct hart_state *state = hart->user;
+	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_STOP, .from = state->last, .to = event->pc,
+				     .flags = "tr end" };
+	/* the last instruction may have gone elsewhere, though nothing ran there */
+	int err = event->pc ? arrive(transfers, hart, event->pc) : 0;
+	bool others = state->others;
+
+	if (!err)
+		err = end_line(transfers, hart);
+	if (!err && state->has_last && !others)
+		err = do_transfer(transfers, hart, &transfer, 0);
+	state->stopped = event->pc;
+	state->stopped_at = event->pc;
+	state->has_last = false;
+	return err ? err : hart->left ? RVT_SLICE_DONE : 0;
+}
+
+static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
+{
+	struct rvt_transfers *transfers = ctx;
+	struct hart_state *state = get_state(hart);
+	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_START, .flags = "tr strt", .to = event->pc };
+	int err = 0;
+
+	if (!state)
+		return -ENOMEM;
+	switch (event->type) {
+	case RVT_EVENT_TRAP:
+		err = take_trap(transfers, hart, event);
+		break;
+	case RVT_EVENT_START:
+		err = break_line(transfers, hart);
+		state->has_last = false;
+		if (!err)
+			err = do_transfer(transfers, hart, &transfer, 0);
+		if (!err)
+			err = bridge_stop(transfers, hart, event->pc);
+		state->stopped = false;
+		break;
+	case RVT_EVENT_STOP:
+		err = take_stop(transfers, hart, event);
+		break;
+	case RVT_EVENT_MARK:
+		if (event->pc && !event->own_pc) {
+			err = arrive(transfers, hart, event->pc);
+			state->next = event->pc;	/* where the flow goes on has been told */
+		}
+		if (!err)
+			err = break_line(transfers, hart);
+		break;
+	case RVT_EVENT_LOST:
+		err = break_line(transfers, hart);
+		state->has_last = state->stopped = false;
+		state->lost = true;
+		break;
+	default:
+		break;
+	}
+	if (!err && transfers->ops.event)
+		err = transfers->ops.event(transfers->ops.ctx, hart, event);
+	return err;
+}
+
+static void take_end(void *ctx, struct rvt_hart_flow *hart)
+{
+	if (hart->user)
+		end_line(ctx, hart);
+	free(hart->user);
+	hart->user = NULL;
+}
+
+struct rvt_transfers *rvt_transfers_create(const struct rvt_transfers_ops *ops,
+					   struct rvt_symbols *symbols, size_t max_depth)
+{
+	struct rvt_transfers *transfers = calloc(1, sizeof(*transfers));
+
+	if (!transfers)
+		return NULL;
+	transfers->max_depth = max_depth;
+	if (sized_copy(&transfers->ops, sizeof(transfers->ops), ops))
+		goto fail;
+	if (symbols && max_depth) {
+		transfers->unwind = rvt_unwind_create(symbols);
+		if (!transfers->unwind)
+			goto fail;
+	}
+	return transfers;
+fail:
+	free(transfers);
+	return NULL;
+}
+
+static void destroy_thread(void *data)
+{
+	struct thread_stack *thread = data;
+
+	rvt_callstack_destroy(thread->stack);
+	free(thread);
+}
+
+void rvt_transfers_destroy(struct rvt_transfers *transfers)
+{
+	if (!transfers)
+		return;
+	tdestroy(transfers->threads, destroy_thread);
+	rvt_unwind_destroy(transfers->unwind);
+	free(transfers);
+}
+
+void rvt_transfers_sink(struct rvt_transfers *transfers, struct rvt_session_sink *sink)
+{
+	sink->ctx = transfers;
+	sink->runs = take_runs;
+	sink->event = take_event;
+	sink->end = take_end;
+}
+
+static void add_cuts(const void *node, VISIT which, void *closure)
+{
+	const struct thread_stack *thread = *(const struct thread_stack *const *)node;
+
+	if (which == postorder || which == leaf)
+		*(uint64_t *)closure += rvt_callstack_cuts(thread->stack);
+}
+
+uint64_t rvt_transfers_cuts(const struct rvt_transfers *transfers)
+{
+	uint64_t cuts = 0;
+
+	twalk_r(transfers->threads, add_cuts, &cuts);
+	return cuts;
+}
