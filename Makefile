@@ -163,6 +163,10 @@ $(B)/$(1)/%.o: %.c $(B)/$(1)/flags
 $(B)/$(1)/librvtrace.a: $$(LIB_SRC:%.c=$(B)/$(1)/%.o)
 	$$(call brief,AR,$$@)rm -f $$@ && $(AR) rcs $$@ $$^
 
+$(B)/$(1)/librvtrace.so: $$(LIB_SRC:%.c=$(B)/$(1)/%.o) userspace/lib/librvtrace.map
+	$$(call brief,LINK,$$@)$(2) $$(LDFLAGS_$(1)) $$(LDFLAGS) -shared -Wl,-soname,librvtrace.so.0 \
+		-Wl,--version-script=userspace/lib/librvtrace.map -o $$@ $$(filter %.o,$$^) $$(LIBS)
+
 $(B)/$(1)/librvtrace-model.a: $$(MODEL_LIB_SRC:%.c=$(B)/$(1)/%.o)
 	$$(call brief,AR,$$@)rm -f $$@ && $(AR) rcs $$@ $$^
 
@@ -192,10 +196,6 @@ $(B)/board/perf-rvtrace: $(CMD_SRC:%.c=$(B)/riscv64/%.o) $(ARCHIVES:%=$(B)/riscv
 ## make board       a static perf-rvtrace for riscv64 boards (build/board; Documentation/howto-board.rst)
 board: lab
 	@$(MAKE) --no-print-directory $(B)/board/perf-rvtrace
-
-$(B)/host/librvtrace.so: $(LIB_SRC:%.c=$(B)/host/%.o) userspace/lib/librvtrace.map
-	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,librvtrace.so.0 -Wl,--version-script=userspace/lib/librvtrace.map \
-		-o $@ $(filter %.o,$^) $(LIBS)
 
 $(patsubst %,$(B)/%/tools/perf-plugin/main.o,host asan clang tsan riscv64): \
 	private CFLAGS_COMMON += -DPERF_RVTRACE_VERSION='"$(VERSION)"'
@@ -262,6 +262,6 @@ distclean: clean
 
 -include tools/model/module.mk drivers/module.mk tests/module.mk packaging/module.mk \
 	tools/traceevent-plugin/module.mk tools/bench/module.mk tools/gate/module.mk \
-	tests/fuzz/module.mk
+	tests/fuzz/module.mk upstream/module.mk
 # Only where compilers write: guest runs come and go under $(B) meanwhile.
 -include $(shell find $(B)/host $(B)/asan $(B)/clang $(B)/tsan $(B)/riscv64 -name '*.d' -type f 2>/dev/null)

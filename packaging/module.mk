@@ -42,10 +42,12 @@ install-chips:
 	$(INSTALL) -d $(DESTDIR)$(prefix)/share/rvtrace/chips
 	$(INSTALL) -m 644 $(CHIPS) $(DESTDIR)$(prefix)/share/rvtrace/chips/
 
-install-library: $(B)/host/librvtrace.a $(B)/host/librvtrace.so
+# For which machine: a variant of the Makefile
+LIB_FOR ?= host
+install-library: $(B)/$(LIB_FOR)/librvtrace.a $(B)/$(LIB_FOR)/librvtrace.so
 	$(INSTALL) -d $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(includedir)/rvtrace
-	$(INSTALL) -m 644 $(B)/host/librvtrace.a $(DESTDIR)$(libdir)/
-	$(INSTALL) -m 755 $(B)/host/librvtrace.so $(DESTDIR)$(libdir)/librvtrace.so.0
+	$(INSTALL) -m 644 $(B)/$(LIB_FOR)/librvtrace.a $(DESTDIR)$(libdir)/
+	$(INSTALL) -m 755 $(B)/$(LIB_FOR)/librvtrace.so $(DESTDIR)$(libdir)/librvtrace.so.0
 	ln -sf librvtrace.so.0 $(DESTDIR)$(libdir)/librvtrace.so
 	$(INSTALL) -m 644 $(addprefix include/rvtrace/,$(shell cat packaging/public-headers)) $(DESTDIR)$(includedir)/rvtrace/
 	sed -e 's,@PREFIX@,$(prefix),' -e 's,@LIBDIR@,$(libdir),' -e 's,@INCLUDEDIR@,$(includedir),' \

@@ -41,19 +41,6 @@ debug_source()
 	tail -n 1 <<< "$names" | grep .
 }
 
-# debug_unpack DEB TREE: the sources in DEB, unless they are in TREE already.
-debug_unpack()
-{
-	local deb=${1##*/}
-
-	[ "$(cat "$2/.unpacked" 2>/dev/null)" != "$deb" ] || return 0
-	rm -rf "$2"
-	mkdir -p "$2"
-	dpkg-deb --fsys-tarfile "$1" | tar -x -O "./usr/src/${deb%%_*}.tar.xz" |
-		xz -dcT2 | tar -x -C "$2" --strip-components=1 --no-same-owner "${DEBUG_LEFT_OUT[@]}" || return 1
-	echo "$deb" > "$2/.unpacked"
-}
-
 # debug_make TREE ARGUMENT...: make in the kernel's tree, with the tools for it.
 debug_make()
 {
@@ -123,7 +110,7 @@ fill_debug()
 	apt_fetch "!$name" > "$3" || return 1
 	fill_version "$2" "$3" "$name" || return 1
 	lab_say "kernel-$kernel: unpacking $name and building it (log: $log); this takes a while"
-	debug_unpack "$(cat "$3")" "$tree" || return 1
+	source_unpack "$(cat "$3")" "$tree" "${DEBUG_LEFT_OUT[@]}" || return 1
 	debug_build "$kernel" "$tree" > "$log" 2>&1 || lab_die "the kernel $kernel does not build: see $log"
 	debug_finish "$tree" "$2"
 }

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# lab source: the kernel's sources, out of a source package of the distribution.
+
+SOURCE_SUITES=(forky testing sid trixie-backports trixie)
+
+# source_unpack DEB TREE TAR-ARGUMENT...: the sources in DEB, or what the arguments leave of them,
+# unless they are in TREE already.
+source_unpack()
+{
+	local deb=${1##*/} tree=$2
+
+	[ "$(cat "$tree/.unpacked" 2>/dev/null)" != "$deb" ] || return 0
+	rm -rf "$tree"
+	mkdir -p "$tree"
+	dpkg-deb --fsys-tarfile "$1" | tar -x -O "./usr/src/${deb%%_*}.tar.xz" |
+		xz -dcT2 | tar -x -C "$tree" --strip-components=1 --no-same-owner "${@:3}" || return 1
+	echo "$deb" > "$tree/.unpacked"
+}
+
+# source_deb VERSION: the file of the package, fetched from the first suite that has it.
+source_deb()
+{
+	local name=linux-source-$1 suite found
+
+	found=$(find "$LAB_CACHE/debs" -name "${name}_*_all.deb" 2>/dev/null | sort -V | tail -n 1)
+	if [ -n "$found" ]; then
+		echo "$found"
+		return 0
+	fi
+	lab_lock source
+	LAB_APT=$LAB_CACHE/apt-source
+	setup_sources
+	for suite in "${SOURCE_SUITES[@]}"; do
+		apt_update "$suite" || continue
+		apt_use "$suite" "$(lab_host_arch)"
+		apt-cache pkgnames "$name" | grep -qx "$name" || continue
+		lab_say "fetching $name from suite $suite"
+		if found=$(apt_fetch "!$name"); then
+			rm -rf "$LAB_APT"
+			echo "$found"
+			return 0
+		fi
+	done
+	rm -rf "$LAB_APT"
+	lab_die "no suite has $name: ${SOURCE_SUITES[*]}"
+}
+
+# lab source VERSION DIR [PATH...]: of Linux VERSION (such as 7.2) these paths, which may be patterns,
+# else all.
+cmd_source()
+{
+	local version=${1:?lab source takes a version, such as 7.2} dir=${2:?lab source takes a directory} deb
+
+	deb=$(source_deb "$version") || exit
+	shift 2
+	source_unpack "$deb" "$dir" --wildcards "${@/#/linux-source-$version/}" ||
+		lab_die "cannot unpack $deb in $dir"
+}
