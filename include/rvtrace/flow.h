@@ -81,7 +81,15 @@ enum rvt_mark {
 	RVT_MARK_INTERRUPT,
 	RVT_MARK_PC_SAMPLE,
 	RVT_MARK_CONTROL,
+	/*
+	 * The encoder dropped messages, none of them of the flow. .value: which, as N-Trace's ECODE
+	 * has it. With RVT_MARK_LOST_OWNERSHIP in it the context is not known until it is told again.
+	 */
+	RVT_MARK_LOST,
 };
+
+#define RVT_MARK_LOST_OWNERSHIP 0x08u
+#define RVT_MARK_LOST_VENDOR 0x80u
 
 /* Why flow was lost or stopped. */
 enum rvt_reason {

@@ -94,6 +94,9 @@ static void test_events(void **state)
 	const struct rvt_event owner = { .type = RVT_EVENT_CONTEXT, .context = told() };
 	const struct rvt_event stop = { .type = RVT_EVENT_STOP };
 	struct rvt_event lost = { .type = RVT_EVENT_LOST, .reason = RVT_REASON_NO_CODE };
+	struct rvt_event dropped = {
+		.type = RVT_EVENT_MARK, .mark = RVT_MARK_LOST, .value = RVT_MARK_LOST_VENDOR,
+	};
 	struct rvt_context context = { 0 };
 	struct rvt_owner_rules r = rules();
 
@@ -105,6 +108,13 @@ static void test_events(void **state)
 	/* unreadable code hides nobody; anything else may have */
 	assert_false(rvt_owner_event(&r, &context, &lost));
 	assert_true(rvt_owner_told(&r, &context));
+	/* nor do lost messages that tell no owner */
+	assert_false(rvt_owner_event(&r, &context, &dropped));
+	dropped.value |= RVT_MARK_LOST_OWNERSHIP;
+	assert_true(rvt_owner_event(&r, &context, &dropped));
+	assert_false(rvt_owner_told(&r, &context) || context.prv_valid);
+	rvt_owner_event(&r, &context, &mode);
+	rvt_owner_event(&r, &context, &owner);
 	/* only N-Trace with Ownership tells again after a stop */
 	assert_false(rvt_owner_event(&r, &context, &stop));
 	r.contexts = r.ntrace = true;

@@ -393,6 +393,7 @@ static void print_mark(FILE *out, const struct rvt_event *event)
 		[RVT_MARK_CALL] = "call", [RVT_MARK_EXCEPTION] = "exception",
 		[RVT_MARK_INTERRUPT] = "interrupt", [RVT_MARK_PC_SAMPLE] = "sample",
 		[RVT_MARK_CONTROL] = "control", [RVT_MARK_TRIGGER] = "trigger",
+		[RVT_MARK_LOST] = "lost",
 	};
 	const bool plain = event->mark == RVT_MARK_EVENT ||
 			   (event->mark == RVT_MARK_TRIGGER && !event->own_pc);

@@ -15,6 +15,7 @@ const char *mark_name(enum rvt_mark mark)
 	case RVT_MARK_INTERRUPT: return "interrupt";
 	case RVT_MARK_PC_SAMPLE: return "pc-sample";
 	case RVT_MARK_CONTROL: return "control";
+	case RVT_MARK_LOST: return "lost";
 	}
 	return "mark";
 }

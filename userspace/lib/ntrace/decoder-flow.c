@@ -335,7 +335,7 @@ static void pass_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			 msg->field[RVT_NTRACE_F_BTYPE] : 0;
 
 	rvt_flow_pc(s->flow, &pc);
-	if (sync == RVT_NTRACE_SYNC_FIFO_OVERRUN) {
+	if (sync == RVT_NTRACE_SYNC_FIFO_OVERRUN && !s->flow_kept) {
 		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_OVERFLOW, false,
 				"the encoder restarts after an overflow");
 		start(d, s, msg->offset, faddr);

@@ -17,6 +17,7 @@ void rvt_ntrace_forget(struct rvt_ntrace_source *s)
 {
 	s->icnt = 0;
 	s->ahead = 0;
+	s->flow_kept = false;
 	s->hist.bits = 0;
 	s->unanswered = false;
 	s->moved = false;
@@ -55,6 +56,7 @@ void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_so
 	s->synced = true;
 	s->stopped = false;
 	s->resumed = false;
+	s->flow_kept = false;
 	s->repeat = (struct rvt_ntrace_repeat){
 		.valid = tcode != RVT_NTRACE_PROG_TRACE_SYNC,
 		.direct = tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC, .target = s->reference,

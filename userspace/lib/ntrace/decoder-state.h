@@ -47,6 +47,8 @@ struct rvt_ntrace_source {
 	bool synced;			/* .reference holds */
 	bool flowing;			/* the flow has a pc */
 	bool stopped;			/* by a Correlation; only a sync may follow */
+	bool flow_kept;			/* what the last Error told is lost is not of the flow; until
+					 * the next sync */
 	bool complained;		/* messages before the first sync were reported */
 	enum rvt_mode mode;		/* AUTO until a message tells */
 	bool mode_settled;		/* by a message since tracing was enabled, or a parameter */

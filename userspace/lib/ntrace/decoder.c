@@ -296,6 +296,10 @@ static void on_correlation(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 static void on_error(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		     const struct rvt_ntrace_msg *msg)
 {
+	struct rvt_event mark = {
+		.type = RVT_EVENT_MARK, .mark = RVT_MARK_LOST, .offset = msg->offset,
+		.has_value = true, .value = msg->field[RVT_NTRACE_F_ECODE],
+	};
 	uint64_t etype = msg->field[RVT_NTRACE_F_ETYPE];
 
 	d->stream.stats.lost_reports++;
@@ -303,6 +307,13 @@ static void on_error(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	rvt_ntrace_emit_time(d, s, msg);
 	if (d->result)
 		return;
+	if (s->synced && !rvt_ntrace_may_lose_flow(d->params.dialect, msg)) {
+		if (mark.value & RVT_MARK_LOST_OWNERSHIP)
+			s->context = (struct rvt_context){};
+		s->flow_kept = true;
+		rvt_ntrace_check(d, rvt_flow_event(s->flow, &mark));
+		return;
+	}
 	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_OVERFLOW, true,
 			etype ? "the encoder reports error %" PRIu64 " (ECODE 0x%" PRIx64 ")" :
 				"the encoder's queue overflowed (ETYPE %" PRIu64 ", ECODE 0x%"

@@ -47,7 +47,8 @@ static void resolve_address(const struct ntrace_dump *dump, struct source *sourc
 {
 	uint64_t address;
 
-	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_ERROR)
+	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_ERROR &&
+	    rvt_ntrace_may_lose_flow(dump->params.dialect, msg))
 		source->ref_valid = false;
 	if (rvt_ntrace_has(msg, RVT_NTRACE_F_FADDR)) {
 		source->ref = rvt_ntrace_full_addr(&dump->params, msg);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <rvtrace/flow.h>
 #include <ntrace/tables.h>
 
 #define FIX(f, n) { RVT_NTRACE_F_##f, n, RVT_NTRACE_ALWAYS }
@@ -88,6 +89,17 @@ enum rvt_ntrace_kind rvt_ntrace_kind(enum rvt_dialect dialect, unsigned int tcod
 	if (rvt_ntrace_format_of(dialect, tcode))
 		return RVT_NTRACE_STANDARD;
 	return tcode >= 56 && tcode <= 62 ? RVT_NTRACE_VENDOR : RVT_NTRACE_RESERVED;
+}
+
+/* Bits of ECODE (7.4): data trace (reserved for it), Ownership, vendor-defined messages */
+#define ECODE_OTHERS (0x22u | RVT_MARK_LOST_OWNERSHIP | RVT_MARK_LOST_VENDOR)
+
+bool rvt_ntrace_may_lose_flow(enum rvt_dialect dialect, const struct rvt_ntrace_msg *msg)
+{
+	uint64_t ecode = msg->field[RVT_NTRACE_F_ECODE];
+
+	return dialect == RVT_DIALECT_NTRACE_SIFIVE || msg->field[RVT_NTRACE_F_ETYPE] || !ecode ||
+		ecode & ~(uint64_t)ECODE_OTHERS;
 }
 
 const char *rvt_ntrace_name(enum rvt_dialect dialect, unsigned int tcode)

@@ -71,6 +71,11 @@ const struct rvt_ntrace_format *rvt_ntrace_format(unsigned int tcode);
 const struct rvt_ntrace_format *rvt_ntrace_format_of(enum rvt_dialect dialect, unsigned int tcode);
 /* STANDARD: one of the messages of @dialect. */
 enum rvt_ntrace_kind rvt_ntrace_kind(enum rvt_dialect dialect, unsigned int tcode);
+/*
+ * Whether program trace may be missing behind an Error message: not where ETYPE is a queue overrun
+ * and ECODE names other messages only. SiFive before 1.0 gives no meaning to ECODE.
+ */
+bool rvt_ntrace_may_lose_flow(enum rvt_dialect dialect, const struct rvt_ntrace_msg *msg);
 /* Message name; "Vendor" or "Reserved". */
 const char *rvt_ntrace_name(enum rvt_dialect dialect, unsigned int tcode);
 /*

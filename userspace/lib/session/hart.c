@@ -586,6 +586,9 @@ static int hart_event(void *ctx, const struct rvt_event *event)
 		if (!err && hart->start_held && !hart->no_code && rvt_hart_is_told(hart))
 			err = release_start(hart);
 		break;
+	case RVT_EVENT_MARK:
+		err = hart_context(hart, event);
+		break;
 	case RVT_EVENT_LOST:
 		return hart_lost(hart, event);
 	case RVT_EVENT_START:

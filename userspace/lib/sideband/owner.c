@@ -58,6 +58,11 @@ bool rvt_owner_event(const struct rvt_owner_rules *rules, struct rvt_context *co
 			return false;
 		memset(context, 0, sizeof(*context));
 		return true;
+	case RVT_EVENT_MARK:
+		if (event->mark != RVT_MARK_LOST || !(event->value & RVT_MARK_LOST_OWNERSHIP))
+			return false;
+		memset(context, 0, sizeof(*context));
+		return true;
 	case RVT_EVENT_STOP:
 		/* Somebody else may run when tracing goes on. */
 		if (!ownership_follows(rules))
