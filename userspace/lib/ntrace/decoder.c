@@ -272,6 +272,12 @@ static void on_correlation(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 				   .reason = stop_reason(msg->field[RVT_NTRACE_F_EVCODE]) };
 	bool has_hist = rvt_ntrace_has(msg, RVT_NTRACE_F_HIST), walked = true;
 
+	if (msg->field[RVT_NTRACE_F_CDF] > 1) {
+		d->stream.stats.errors++;
+		rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_PACKET, true,
+				"ProgTraceCorrelation with a reserved CDF");
+		return;
+	}
 	if (s->flowing) {
 		rvt_ntrace_report(s, msg->field[RVT_NTRACE_F_ICNT]);
 		if (has_hist && !rvt_ntrace_settle_mode(d, s, msg, RVT_MODE_HTM))

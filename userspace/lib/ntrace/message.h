@@ -45,7 +45,7 @@ struct rvt_ntrace_layout {
 	bool depends;			/* fixed fields choose another layout */
 	uint64_t present;
 	struct { uint8_t field, shift, mask; } fixed[3];
-	struct { uint8_t field, max_bits; } var[3];
+	struct { uint8_t field, max_bits; } var[4];
 };
 
 /* Layouts beyond those of the 64 TCODEs: messages whose fields depend on a fixed field. */
@@ -55,6 +55,8 @@ enum {
 	RVT_NTRACE_LAYOUT_RCODE_2,
 	RVT_NTRACE_LAYOUT_RCODE_8,	/* SiFive: 8 and 9 */
 	RVT_NTRACE_LAYOUT_CDF_1,
+	RVT_NTRACE_LAYOUT_CDF_2,
+	RVT_NTRACE_LAYOUT_CDF_3,
 	RVT_NTRACE_LAYOUT_CKDF_1,
 	RVT_NTRACE_LAYOUT_SYNC_CKDF_1,
 	RVT_NTRACE_LAYOUTS
@@ -101,8 +103,7 @@ void rvt_ntrace_reader_feed(struct rvt_ntrace_reader *reader, const void *bytes,
  * rvt_ntrace_reader_next - the next message, or what is in its way.
  * RVT_NTRACE_READ_MESSAGE: *msg holds it. Only msg->field[] and msg->bits[] of fields in
  * msg->present are written; msg->bits[] only of variable fields. Vendor-defined and reserved TCODEs
- * come with TCODE and SRC. HIST, and RDATA with RCODE 1 or 2, have their stop bit; CDF is 0 or 1;
- * values are within the limits of the specification; addresses as sent (see below).
+ * come with TCODE and SRC. HIST, and RDATA with RCODE 1 or 2, have their stop bit; values are within the limits of the specification; addresses as sent (see below).
  * RVT_NTRACE_READ_DAMAGE: reader->damage tells what and where.
  * Never reads beyond the bytes that were fed; a message ends after 64 bytes at the latest.
  */

@@ -103,7 +103,7 @@ static bool is_hex(enum rvt_ntrace_field field)
 {
 	return field == RVT_NTRACE_F_UADDR || field == RVT_NTRACE_F_FADDR ||
 	       field == RVT_NTRACE_F_PROCESS || field == RVT_NTRACE_F_ECODE ||
-	       (field >= RVT_NTRACE_F_IDTAG && field <= RVT_NTRACE_F_CKDATA1 &&
+	       (field >= RVT_NTRACE_F_IDTAG && field <= RVT_NTRACE_F_CDATA3 &&
 		field != RVT_NTRACE_F_CKSRC && field != RVT_NTRACE_F_CKDF);
 }
 

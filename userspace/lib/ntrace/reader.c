@@ -41,6 +41,7 @@ static void add_use(struct rvt_ntrace_layout *layout, const struct rvt_ntrace_us
 	}
 }
 
+/* The fields that are always there, and those of @when. */
 static void build(struct rvt_ntrace_layout *layout, const struct rvt_ntrace_format *format,
 		  unsigned int src_bits, unsigned int revision, enum rvt_ntrace_when when)
 {
@@ -52,6 +53,25 @@ static void build(struct rvt_ntrace_layout *layout, const struct rvt_ntrace_form
 	     use++)
 		if (use->when == RVT_NTRACE_ALWAYS || use->when == when)
 			add_use(layout, use, revision);
+}
+
+/* CDF is the number of CDATA fields; that the only one is HIST is said of 1 alone (7.12). */
+static void build_correlation(struct rvt_ntrace_layout *layouts, unsigned int src_bits,
+			      unsigned int revision)
+{
+	const struct rvt_ntrace_format *format =
+		rvt_ntrace_format(RVT_NTRACE_PROG_TRACE_CORRELATION);
+
+	build(&layouts[RVT_NTRACE_LAYOUT_CDF_1], format, src_bits, revision,
+	      RVT_NTRACE_WHEN_CDF_1);
+	build(&layouts[RVT_NTRACE_LAYOUT_CDF_2], format, src_bits, revision,
+	      RVT_NTRACE_WHEN_CDF_2_3);
+	layouts[RVT_NTRACE_LAYOUT_CDF_3] = layouts[RVT_NTRACE_LAYOUT_CDF_2];
+	for (const struct rvt_ntrace_use *use = format->uses; use->field != RVT_NTRACE_FIELDS;
+	     use++)
+		if (use->when == RVT_NTRACE_WHEN_CDF_3)
+			add_use(&layouts[RVT_NTRACE_LAYOUT_CDF_3], use, revision);
+	layouts[RVT_NTRACE_PROG_TRACE_CORRELATION].depends = true;
 }
 
 /* Beside the tables of TCODEs: counts of branches, and in-circuit trace with a second value. */
@@ -75,8 +95,6 @@ int rvt_ntrace_reader_init(struct rvt_ntrace_reader *reader, const struct rvt_pa
 	unsigned int revision = params->dialect == RVT_DIALECT_NTRACE_RC7 ? 0 : 1;
 	unsigned int src_bits = params->src_bits;
 	const struct rvt_ntrace_format *full = rvt_ntrace_format(RVT_NTRACE_RESOURCE_FULL);
-	const struct rvt_ntrace_format *correlation =
-		rvt_ntrace_format(RVT_NTRACE_PROG_TRACE_CORRELATION);
 	struct rvt_ntrace_layout *layouts = reader->layouts;
 
 	if (src_bits > RVT_NTRACE_MAX_SRC_BITS)
@@ -100,12 +118,10 @@ int rvt_ntrace_reader_init(struct rvt_ntrace_reader *reader, const struct rvt_pa
 	build(&layouts[RVT_NTRACE_LAYOUT_RCODE_2], full, src_bits, revision,
 	      RVT_NTRACE_WHEN_RCODE_2);
 	layouts[RVT_NTRACE_LAYOUT_RCODE_2].var[0].max_bits = RVT_NTRACE_MAX_HIST_BITS;
-	build(&layouts[RVT_NTRACE_LAYOUT_CDF_1], correlation, src_bits, revision,
-	      RVT_NTRACE_WHEN_CDF_1);
+	build_correlation(layouts, src_bits, revision);
 	layouts[RVT_NTRACE_LAYOUT_RCODE_1].hist = RVT_NTRACE_F_RDATA;
 	layouts[RVT_NTRACE_LAYOUT_RCODE_2].hist = RVT_NTRACE_F_RDATA;
 	layouts[RVT_NTRACE_RESOURCE_FULL].depends = true;
-	layouts[RVT_NTRACE_PROG_TRACE_CORRELATION].depends = true;
 	if (reader->sifive)
 		build_sifive(layouts, src_bits, revision);
 	reader->tentative = true;
@@ -291,7 +307,7 @@ static const struct rvt_ntrace_layout *variant(const struct rvt_ntrace_reader *r
 					       const struct rvt_ntrace_msg *msg)
 {
 	const struct rvt_ntrace_layout *layouts = reader->layouts;
-	uint64_t rcode;
+	uint64_t rcode, cdf;
 
 	switch (msg->field[RVT_NTRACE_F_TCODE]) {
 	case RVT_NTRACE_RESOURCE_FULL:
@@ -301,9 +317,8 @@ static const struct rvt_ntrace_layout *variant(const struct rvt_ntrace_reader *r
 		return reader->sifive && rcode >> 1 == 4 ? &layouts[RVT_NTRACE_LAYOUT_RCODE_8] :
 							   layout;
 	case RVT_NTRACE_PROG_TRACE_CORRELATION:
-		if (msg->field[RVT_NTRACE_F_CDF] > 1)
-			return NULL;
-		return msg->field[RVT_NTRACE_F_CDF] ? &layouts[RVT_NTRACE_LAYOUT_CDF_1] : layout;
+		cdf = msg->field[RVT_NTRACE_F_CDF];
+		return cdf ? &layouts[RVT_NTRACE_LAYOUT_CDF_1 + cdf - 1] : layout;
 	case RVT_NTRACE_IN_CIRCUIT_TRACE:
 	case RVT_NTRACE_IN_CIRCUIT_TRACE_SYNC:
 		if (msg->field[RVT_NTRACE_F_CKDF] > 1)
@@ -360,8 +375,7 @@ static inline enum rvt_ntrace_read parse_message(const struct rvt_ntrace_reader 
 		layout = variant(reader, layout, msg);
 		if (unlikely(!layout)) {
 			parse->used = used;
-			return damaged(parse, tcode == RVT_NTRACE_PROG_TRACE_CORRELATION ?
-				       "reserved CDF value" : "reserved CKDF value");
+			return damaged(parse, "reserved CKDF value");
 		}
 	}
 	present = layout->present;

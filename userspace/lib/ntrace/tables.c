@@ -28,7 +28,8 @@ const struct rvt_ntrace_format rvt_ntrace_formats[RVT_NTRACE_FORMATS] = {
 	       FIX(SYNC, 4), FIX(BTYPE, 2), VAR(ICNT), VAR(FADDR), VAR(HIST)),
 	FORMAT(REPEAT_BRANCH, ANY, "RepeatBranch", VAR(BCNT)),
 	FORMAT(PROG_TRACE_CORRELATION, ANY, "ProgTraceCorrelation",
-	       FIX(EVCODE, 4), FIX(CDF, 2), VAR(ICNT), VAR_WHEN(HIST, CDF_1)),
+	       FIX(EVCODE, 4), FIX(CDF, 2), VAR(ICNT), VAR_WHEN(HIST, CDF_1),
+	       VAR_WHEN(CDATA1, CDF_2_3), VAR_WHEN(CDATA2, CDF_2_3), VAR_WHEN(CDATA3, CDF_3)),
 	FORMAT_OF(SIFIVE, DATA_ACQUISITION, ANY, "DataAcquisition", VAR(IDTAG), VAR(DQDATA)),
 	FORMAT_OF(SIFIVE, AUX_ACCESS_WRITE, ANY, "AuxAccessWrite", VAR(ADDR), VAR(DATA)),
 	FORMAT_OF(SIFIVE, IN_CIRCUIT_TRACE, ANY, "InCircuitTrace",
@@ -65,6 +66,9 @@ const struct rvt_ntrace_field_info rvt_ntrace_fields[RVT_NTRACE_FIELDS] = {
 	[RVT_NTRACE_F_CKDF] = { "CKDF", { 2, 2 } },
 	[RVT_NTRACE_F_CKDATA0] = { "CKDATA0", { 64, 64 } },
 	[RVT_NTRACE_F_CKDATA1] = { "CKDATA1", { 64, 64 } },
+	[RVT_NTRACE_F_CDATA1] = { "CDATA1", { 64, 64 } },
+	[RVT_NTRACE_F_CDATA2] = { "CDATA2", { 64, 64 } },
+	[RVT_NTRACE_F_CDATA3] = { "CDATA3", { 64, 64 } },
 };
 
 const struct rvt_ntrace_format *rvt_ntrace_format(unsigned int tcode)

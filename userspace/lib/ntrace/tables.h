@@ -36,6 +36,8 @@ enum rvt_ntrace_when {
 	RVT_NTRACE_ALWAYS,
 	RVT_NTRACE_WHEN_RCODE_2,
 	RVT_NTRACE_WHEN_CDF_1,
+	RVT_NTRACE_WHEN_CDF_2_3,
+	RVT_NTRACE_WHEN_CDF_3,
 	RVT_NTRACE_WHEN_CKDF_1,
 };
 
@@ -51,7 +53,7 @@ struct rvt_ntrace_format {
 	uint8_t modes;
 	uint8_t dialects;	/* RVT_NTRACE_OF_* */
 	const char *name;
-	struct rvt_ntrace_use uses[6];
+	struct rvt_ntrace_use uses[8];
 };
 
 struct rvt_ntrace_field_info {

@@ -67,6 +67,10 @@ static bool present(const struct rvt_ntrace_msg *msg, const struct rvt_ntrace_us
 		return msg->field[RVT_NTRACE_F_RCODE] == 2;
 	case RVT_NTRACE_WHEN_CDF_1:
 		return msg->field[RVT_NTRACE_F_CDF] == 1;
+	case RVT_NTRACE_WHEN_CDF_2_3:
+		return msg->field[RVT_NTRACE_F_CDF] >= 2;
+	case RVT_NTRACE_WHEN_CDF_3:
+		return msg->field[RVT_NTRACE_F_CDF] == 3;
 	case RVT_NTRACE_WHEN_CKDF_1:
 		return msg->field[RVT_NTRACE_F_CKDF] == 1;
 	default:
