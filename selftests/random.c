@@ -196,7 +196,8 @@ static void close_event(void)
 		munmap(event->aux, event->aux_bytes);
 	if (event->data)
 		munmap(event->data, event->data_bytes);
-	event->aux = event->data = NULL;
+	event->aux = NULL;
+	event->data = NULL;
 }
 
 static void control_event(void)
@@ -351,23 +352,41 @@ static void switch_all(void)
 	note(prctl(any(2) ? PR_TASK_PERF_EVENTS_ENABLE : PR_TASK_PERF_EVENTS_DISABLE));
 }
 
+static void work_or_visit(void)
+{
+	if (any(20))
+		work(100);
+	else
+		visit_sysfs();
+}
+
+static void work_long(void)
+{
+	work(200);
+}
+
+#define STEPS	24
+
+/* A step is as likely as it has places here. */
+static void (*const steps[STEPS])(void) = {
+	[0 ... 3] = open_event,
+	[4 ... 6] = map_event,
+	[7] = unmap_event,
+	[8 ... 9] = close_event,
+	[10 ... 13] = control_event,
+	[14] = filter_event,
+	[15 ... 16] = read_event,
+	[17] = start_child_of_ours,
+	[18] = move,
+	[19] = change_hart,
+	[20] = switch_all,
+	[21] = work_or_visit,
+	[22 ... 23] = work_long,
+};
+
 static void step(void)
 {
-	switch (any(24)) {
-	case 0 ... 3: open_event(); break;
-	case 4 ... 6: map_event(); break;
-	case 7: unmap_event(); break;
-	case 8 ... 9: close_event(); break;
-	case 10 ... 13: control_event(); break;
-	case 14: filter_event(); break;
-	case 15 ... 16: read_event(); break;
-	case 17: start_child_of_ours(); break;
-	case 18: move(); break;
-	case 19: change_hart(); break;
-	case 20: switch_all(); break;
-	case 21: any(20) ? (void)work(100) : visit_sysfs(); break;
-	default: work(200);
-	}
+	steps[any(STEPS)]();
 }
 
 /* One process; does not return. Its exit status is 0. */

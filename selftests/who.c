@@ -41,7 +41,8 @@ static int become(uid_t uid, unsigned int rights)
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || setgroups(0, NULL) || setresgid(uid, uid, uid) ||
 	    setresuid(uid, uid, uid))
 		return -errno;
-	data[CAP_PERFMON / 32].permitted = data[CAP_PERFMON / 32].effective = rights;
+	data[CAP_PERFMON / 32].permitted = rights;
+	data[CAP_PERFMON / 32].effective = rights;
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 

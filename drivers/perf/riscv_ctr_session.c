@@ -104,7 +104,7 @@ static int riscv_ctr_control(struct riscv_ctr_session *session, const struct per
 		control |= riscv_ctr_caps.options & RISCV_CTR_CTL_LCOFIFRZ;
 	session->control = control;
 	session->strip = control & RISCV_CTR_CTL_S && !(control & RISCV_CTR_CTL_LCOFIFRZ);
-	/* The handler's own entries begin at the record of the interrupt; that is left out later. */
+	/* The handler's own entries begin at the interrupt's record, which is left out later. */
 	session->written = session->strip && riscv_ctr_caps.types ?
 			   control & ~RISCV_CTR_CTL_INTRINH : control;
 	/* The kernel's own calls at a switch are not those at the return from it. */

@@ -38,7 +38,8 @@ if "$LAB" debug-kernel >"$dir/debug-kernel.log" 2>&1; then
 	checkpatch=$("$LAB" path kernel-debug)/usr/src/linux/scripts/checkpatch.pl
 	mapfile -t files < <(find "$TOP/drivers" "$TOP/include/uapi" "$TOP/Documentation/ABI" "$TOP/Documentation/devicetree/bindings" \
 		-type f ! -name module.mk)
-	strict "the driver" COMMIT_MESSAGE "${files[@]}"
+	# Kernels before 7.0 have no kzalloc_obj().
+	strict "the driver" COMMIT_MESSAGE,ALLOC_WITH_SIZEOF "${files[@]}"
 	# Programs of user space have other types, attributes and macros than the kernel.
 	strict "the selftests" PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,VOLATILE,CAMELCASE,EMBEDDED_FUNCTION_NAME \
 		"$TOP"/selftests/*.[ch]
