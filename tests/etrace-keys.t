@@ -345,6 +345,17 @@ flow "flow bits of the header" 1008 2000
 "$rv" dump --params params dump 2>err2 | grep -q 'flow=2'
 ok $? "flow bits of the header: shown"
 
+# ---- the version of the architecture ----
+
+begin 0x1008; jump 0x1008 0x2000; ended
+parameters 'arch_p = 0'
+flow "arch_p = 0" 1008 2000
+parameters 'arch_p = 1'
+decode 0
+is "arch_p = 1: decoded" "1008 2000 " "$(tr '\n' ' ' <out)"
+grep -q "version 1 of E-Trace's architecture (arch_p); up to 0 is known" err
+ok_or_show $? "arch_p = 1: with a warning" err
+
 # ---- the program ----
 
 begin 0x1700; jump 0x1700 0x2000; ended
@@ -371,7 +382,7 @@ refused 'protocol = xtrace' ntrace etrace
 refused 'dialect = 1.0' "'1.0'" 0.029 2.0, 2.0.5
 refused 'iaddres_width_p = 40' iaddress_width_p iaddress_lsb_p context_width_p nocontext_p time_width_p notime_p \
 	privilege_width_p ecause_width_p f0s_width_p bpred_size_p cache_size_p return_stack_size_p \
-	call_counter_size_p sijump_p encoder_mode_bits ioptions doptions_bits options trap_vector \
+	call_counter_size_p sijump_p arch_p encoder_mode_bits ioptions doptions_bits options trap_vector \
 	trap_vector.exception.N trap_vector.interrupt.N srcid_bits timestamp_bytes type_bits type_instruction \
 	branch_count_limit jump_cache_index jump_cache_returns context_packet_context context_packet_returns \
 	trap_address return_stack_depth support_time_bits xlen isa jvt
@@ -379,7 +390,7 @@ refused 'src_bits = 3' srcid_bits
 for key in iaddress_width_p:65:8..64 iaddress_lsb_p:3:0..2 context_width_p:65:0..64 nocontext_p:2:0..1 \
 	time_width_p:65:0..64 notime_p:2:0..1 privilege_width_p:9:1..8 ecause_width_p:65:1..64 \
 	f0s_width_p:9:0..8 bpred_size_p:21:0..20 cache_size_p:21:0..20 return_stack_size_p:17:0..16 \
-	call_counter_size_p:17:0..16 sijump_p:2:0..1 encoder_mode_bits:33:0..32 doptions_bits:65:0..64 \
+	call_counter_size_p:17:0..16 sijump_p:2:0..1 arch_p:256:0..255 encoder_mode_bits:33:0..32 doptions_bits:65:0..64 \
 	srcid_bits:17:0..16 timestamp_bytes:9:0..8 type_bits:9:0..8 type_instruction:256:0..255 \
 	support_time_bits:4:2..3 return_stack_depth:65537:0..65536 branch_count_limit:-1:0..4294967295; do
 	IFS=: read -r name value range <<<"$key"

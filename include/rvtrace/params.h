@@ -129,7 +129,11 @@ struct rvt_params {
 	enum rvt_context_packet_returns context_packet_returns;
 	enum rvt_trap_address trap_address;
 	struct rvt_trap_vectors vectors;
+	/* Version of the architecture that an encoder of E-Trace follows; RVT_ETRACE_ARCH is known. */
+	unsigned int arch_p;
 };
+
+#define RVT_ETRACE_ARCH 0
 
 /*
  * rvt_params_set_defaults - defaults of a dialect. For E-Trace these are the defaults of the

@@ -95,7 +95,7 @@ check "2.0: as decoder parameters" expect "$dir/share/params" 'protocol = etrace
 	'bpred_size_p = 9' 'cache_size_p = 6' 'call_counter_size_p = 0' 'context_width_p = 32' \
 	'time_width_p = 1' 'ecause_width_p = 6' 'f0s_width_p = 1' 'iaddress_lsb_p = 1' \
 	'iaddress_width_p = 64' 'nocontext_p = 0' 'notime_p = 1' 'privilege_width_p = 2' \
-	'return_stack_size_p = 5' 'sijump_p = 1'
+	'return_stack_size_p = 5' 'sijump_p = 1' 'arch_p = 0'
 check "2.0: in the recording" recorded
 discovery=properties
 etrace 0.029 all $all,context

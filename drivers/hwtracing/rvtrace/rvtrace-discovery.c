@@ -78,7 +78,7 @@ RVTRACE_ATTRIBUTE(minor_revision, DRAFT(0, 0, 4, 4), RATIFIED(0, 0, 4, 4));
 RVTRACE_ATTRIBUTE(filter_impdef, DRAFT(0, 0, 55, 1), RATIFIED(0, 0, 54, 1));
 
 /* Required */
-RVTRACE_ATTRIBUTE(arch, DRAFT(0, 0, 8, 4), RATIFIED(0, 0, 8, 4));
+RVTRACE_ATTRIBUTE(arch, PARAM(0), DRAFT(0, 0, 8, 4), RATIFIED(0, 0, 8, 4));
 RVTRACE_ATTRIBUTE(bpred_size, PARAM(0), DRAFT(0, 0, 12, 4), RATIFIED(0, 0, 12, 4));
 RVTRACE_ATTRIBUTE(cache_size, PARAM(0), DRAFT(0, 0, 16, 4), RATIFIED(0, 0, 16, 4));
 RVTRACE_ATTRIBUTE(call_counter_size, PARAM(0), DRAFT(0, 0, 20, 3), RATIFIED(0, 0, 20, 3));

@@ -8,6 +8,7 @@
 #include <rvtrace/session.h>
 #include "common/pages.h"
 #include "common/progress.h"
+#include "common/view.h"
 #include "decode/decode.h"
 #include "session/access.h"
 
@@ -143,7 +144,7 @@ static void *open_text(void *ctx, struct rvt_session_sink *sink)
 	*sink = (struct rvt_session_sink){
 		.size = sizeof(struct rvt_session_sink),
 		.ctx = text, .runs = job->print < PRINT_MARK ? on_runs : NULL, .event = on_event,
-		.damage = on_damage, .end = on_end,
+		.damage = on_damage, .end = on_end, .warning = view_warning,
 	};
 	return text;
 }

@@ -166,6 +166,10 @@ static int put_encoder(const struct recorder *rec, FILE *out, const char *dir)
 		free(text);
 		text = NULL;
 		apply_event(rec, &params);
+		if (params.protocol == RVT_PROTOCOL_ETRACE && params.arch_p > RVT_ETRACE_ARCH)
+			cmd_warning("%s: version %u of E-Trace's architecture; this perf-rvtrace "
+				    "knows up to %u, and may decode it wrong", dir, params.arch_p,
+				    RVT_ETRACE_ARCH);
 		err = rvt_params_print(&params, &text);
 	}
 	if (!err && text)

@@ -175,6 +175,7 @@ static const struct key keys[] = {
 	NUMBER(return_stack_size_p, 0, 16),
 	NUMBER(call_counter_size_p, 0, 16),
 	NUMBER(sijump_p, 0, 1),
+	NUMBER(arch_p, 0, 255),
 	NUMBER(encoder_mode_bits, 0, 32),
 	{ "ioptions", KEY_IOPTIONS, ETRACE, FIELD(ioptions), option_names, 0, 0 },
 	NUMBER(doptions_bits, 0, 64),

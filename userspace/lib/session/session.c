@@ -2,6 +2,7 @@
 /* How a session is decoded and closed, and the order in which its buffers are decoded. */
 #include <errno.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "util/array.h"
@@ -219,6 +220,24 @@ static bool shares_sinks(const struct rvt_session *session)
 	return named && session->n_encoders > 1;
 }
 
+/* What an encoder writes that follows a later text is decoded by the one that is known. */
+static void warn_of_archs(const struct rvt_session *session, const struct rvt_session_sink *sink)
+{
+	char text[160];
+
+	for (size_t i = 0; i < session->n_encoders && sink->warning; i++) {
+		const struct encoder *encoder = &session->encoders[i];
+
+		if (encoder->params.protocol != RVT_PROTOCOL_ETRACE ||
+		    encoder->params.arch_p <= RVT_ETRACE_ARCH)
+			continue;
+		snprintf(text, sizeof(text), "an encoder (cpu %d) follows version %u of E-Trace's "
+			 "architecture (arch_p); up to %u is known: flow may be wrong",
+			 encoder->cpu, encoder->params.arch_p, RVT_ETRACE_ARCH);
+		sink->warning(sink->ctx, text);
+	}
+}
+
 int rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *from)
 {
 	const char *warning = session->source->warning ? session->source->warning(session) : NULL;
@@ -233,6 +252,7 @@ int rvt_session_prepare(struct rvt_session *session, const struct rvt_session_si
 	session->shared = shares_sinks(session);
 	if (warning && sink->warning)
 		sink->warning(sink->ctx, warning);
+	warn_of_archs(session, sink);
 	if (session->bad_code && sink->warning)
 		sink->warning(sink->ctx, "the recording's copy of kernel, vdso and BPF code is "
 			      "damaged: kernel flow needs --vmlinux or --kcore");
