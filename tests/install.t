@@ -201,6 +201,22 @@ archive_only_decodes()
 		[ ! -e "$root$prefix/lib/librvtrace-model.a" ]
 }
 
+# The long options in the commands of the howtos, by the commands' man pages.
+howto_options_exist()
+{
+	local command line option n=0 status=0
+
+	while read -r _ _ command line; do
+		for option in $(grep -oE -- '--[a-z]+(-[a-z]+)*' <<<"${line%% -- *}"); do
+			n=$((n + 1))
+			grep -q -- "Fl Fl ${option#--}\>" "Documentation/man/perf-rvtrace-$command.1" ||
+				{ echo "$command has no $option"; status=1; }
+		done
+	done < <(sed -n 's/.*\(perf[ -]rvtrace\) \([a-z]*\) \([^|#]*\).*/perf rvtrace \2 \3/p' \
+		Documentation/howto-*.rst)
+	[ $n -gt 8 ] && return $status
+}
+
 commands()
 {
 	"$plugin" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'
@@ -397,6 +413,7 @@ check "a program with pkg-config and the static library" program_runs static
 check "the documentation's example" example_runs
 check "the example of a dump, in at most 20 lines" dump_example_runs
 check "the program of howto-library.rst" howto_runs
+check "the howtos name options that there are" howto_options_exist
 check "header and pkg-config name one version" version_is_said
 check "names in the archive have the prefix" archive_has_prefix
 check "the archive has no encoders, tandem or truth" archive_only_decodes

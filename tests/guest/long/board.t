@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #
 # What Documentation/howto-board.rst gives to boards: the overlays, at the model's addresses, are
-# taken by the driver; the static command records and, in a root that has nothing else, runs.
+# taken by the driver; the static command records and, in a root that has nothing else, runs. The
+# files that howto-record.rst copies from the board suffice to decode.
 . "$(dirname "$0")/../lib.sh"
 
 check "the static command is built" make -s -C "$TOP" board
