@@ -87,7 +87,8 @@ struct rvt_hart_flow {
 	struct rvt_flow *flow;
 	struct rvt_space *space;	/* what addresses mean now; may be NULL */
 	void *user;		/* free for the caller; NULL at first */
-	unsigned int source;	/* of a dump: the SRC field of its messages, else 0 */
+	/* of a dump: the SRC field of its messages, in frames see rvt_stream_source(); else 0 */
+	unsigned int source;
 	bool resumed, left;	/* for the commands of this project: session/slices.h */
 };
 

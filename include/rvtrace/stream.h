@@ -25,12 +25,19 @@ struct rvt_stream_ops {
 	size_t size;		/* sizeof(struct rvt_stream_ops): the struct may grow */
 	void *ctx;
 	/*
-	 * The flow to drive for source @src (0 when the stream has no SRC field), asked once per
-	 * source. NULL: skip this source. The flow stays the caller's.
+	 * The flow to drive for source @src (0 when the stream has no SRC field; in frames see
+	 * rvt_stream_source()), asked once per source. NULL: skip this source. The flow stays the
+	 * caller's.
 	 */
 	struct rvt_flow *(*flow)(void *ctx, unsigned int src);
 	/* Damage that belongs to no source (framing). Like rvt_flow_sink.event; may be NULL. */
 	int (*event)(void *ctx, const struct rvt_event *event);
+	/*
+	 * What the bytes of id @atid are, in frames that have several: parameters, or NULL: skip
+	 * this id. They are copied; framing and atid in them count for nothing. Asked once for
+	 * each id. May be NULL: all are as rvt_stream_create() was told.
+	 */
+	const struct rvt_params *(*params)(void *ctx, unsigned int atid);
 };
 
 struct rvt_stream_stats {
@@ -41,6 +48,43 @@ struct rvt_stream_stats {
 	uint64_t errors;			/* damaged messages, contradictions */
 	uint64_t lost_reports;			/* Error messages, trace_lost, lost() calls */
 };
+
+/*
+ * Sources of a stream in frames, whose parameters are @params.
+ *
+ * rvt_stream_source - the number of a source: its SRC (srcID), and where the parameters leave open
+ * whose trace it is (atid = 0) the id of its frames above that.
+ * rvt_stream_source_atid - the id in such a number; 0: there is none in it.
+ * rvt_stream_n_sources - how many numbers there are: each is less.
+ */
+static inline unsigned int rvt_stream_source_bits(const struct rvt_params *params)
+{
+	return params->protocol == RVT_PROTOCOL_ETRACE ? params->srcid_bits : params->src_bits;
+}
+
+static inline unsigned int rvt_stream_source(const struct rvt_params *params, unsigned int atid,
+					     unsigned int src)
+{
+	if (params->framing != RVT_FRAMING_CORESIGHT || params->atid)
+		return src;
+	return atid << rvt_stream_source_bits(params) | src;
+}
+
+static inline unsigned int rvt_stream_source_atid(const struct rvt_params *params,
+						  unsigned int source)
+{
+	if (params->framing != RVT_FRAMING_CORESIGHT || params->atid)
+		return 0;
+	return source >> rvt_stream_source_bits(params);
+}
+
+static inline unsigned int rvt_stream_n_sources(const struct rvt_params *params)
+{
+	unsigned int bits = rvt_stream_source_bits(params);
+
+	return params->framing != RVT_FRAMING_CORESIGHT || params->atid ? 1u << bits :
+									  1u << (7 + bits);
+}
 
 /*
  * What a flow must know of the parameters: instruction set, jump table, return stack. The caller
@@ -102,7 +146,8 @@ bool rvt_stream_slice_done(const struct rvt_stream *stream);
 bool rvt_stream_slice_extended(const struct rvt_stream *stream);
 /*
  * rvt_stream_boundary - where in @bytes a message begins, as far as that can be told from them: an
- * index, -1 if it cannot (give more bytes), or -EINVAL: the parameters are of no protocol.
+ * index, -1 if it cannot (give more bytes), or -EINVAL: the parameters are of no protocol. In frames
+ * @bytes must begin with one.
  */
 ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, size_t len);
 /*

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <elf.h>
+#include "../tools/coresight-formatter.h"
 #include "model/ntrace/assemble.h"
 #include "rv-asm.h"
 
@@ -250,6 +251,81 @@ static void test_sources(void **state)
 	assert_string_equal(out, "104\n");
 }
 
+/* ---- CoreSight frames ---- */
+
+#define FRAMED HTM "framing = coresight\n"
+#define AT(n) "ProgTraceSync SYNC=5 F-ADDR=" n ";"
+#define STOP "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=2 HIST=1;"
+
+/* Of two ids, whose bytes take turns: 0x10 executes what is at 100, 0x25 what is at 104. */
+static struct formatter two_ids(void)
+{
+	struct formatter frames = { .id = -1 };
+	uint8_t bytes[400], other[400], mixed[800], ids[800];
+	size_t len = assemble(HTM, AT("0x80") STOP, bytes, 0);
+	size_t other_len = assemble(HTM, AT("0x82") "ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=2 "
+				    "HIST=0b1_0;", other, 0), n = 0;
+
+	for (size_t i = 0; i < len || i < other_len; i++) {
+		if (i < len) {
+			ids[n] = 0x10;
+			mixed[n++] = bytes[i];
+		}
+		if (i < other_len) {
+			ids[n] = 0x25;
+			mixed[n++] = other[i];
+		}
+	}
+	formatter_write(&frames, ids, mixed, n, NULL);
+	return frames;
+}
+
+static void test_frames(void **state)
+{
+	struct formatter frames = two_ids();
+
+	(void)state;
+	write_file("framed", FRAMED, strlen(FRAMED));
+	write_file("framed25", FRAMED "atid = 0x25\n", strlen(FRAMED "atid = 0x25\n"));
+	write_file("frames", frames.out, frames.len);
+	assert_int_equal(decode("--params framed --raw code@0x100 frames"), 0);
+	assert_string_equal(out, "0x10:0 100\n0x25:0 104\n");
+	assert_string_equal(err, "");
+	assert_int_equal(decode("--params framed --raw code@0x100 --jobs 3 frames"), 0);
+	assert_string_equal(out, "0x10:0 100\n0x25:0 104\n");
+	/* one of them has no name */
+	assert_int_equal(decode("--params framed25 --raw code@0x100 frames"), 0);
+	assert_string_equal(out, "104\n");
+	assert_int_equal(decode("--params framed --raw code@0x100 --src 0x10:0 frames"), 0);
+	assert_string_equal(out, "100\n");
+	assert_int_equal(decode("--params framed25 --raw code@0x100 --src 0 frames"), 0);
+	assert_string_equal(out, "104\n");
+	assert_int_equal(decode("--params framed --print packet frames"), 0);
+	assert_non_null(strstr(out, "ProgTraceSync atid=0x10 "));
+	assert_non_null(strstr(out, "ProgTraceCorrelation atid=0x25 "));
+	assert_int_equal(decode("--params framed25 --print packet frames"), 0);
+	assert_null(strstr(out, "atid=0x10"));
+	free(frames.out);
+}
+
+/* An id that does not exist, in the first frame; and a frame that is cut short. */
+static void test_damaged_frames(void **state)
+{
+	struct formatter frames = two_ids();
+
+	(void)state;
+	frames.out[2] = 0xe1;
+	write_file("frames", frames.out, frames.len - 3);
+	assert_int_equal(decode("--params framed --raw code@0x100 --print none frames"), 1);
+	assert_non_null(strstr(err, "frames: offset 0x2: a frame with a source id that is reserved\n"));
+	/* nobody's flow suffers from the other: it is counted only, as without frames */
+	assert_non_null(strstr(err, " 2 errors\n"));
+	assert_int_equal(decode("--params framed --print packet frames"), 1);
+	assert_non_null(strstr(out, "00000002: damaged, 1 bytes: a frame with a source id"));
+	assert_non_null(strstr(out, "00000020: damaged, 13 bytes: data ends inside a frame\n"));
+	free(frames.out);
+}
+
 static void expect_error(int status, const char *text)
 {
 	assert_int_equal(status, 2);
@@ -392,6 +468,14 @@ static void test_arguments(void **state)
 	expect_error(decode(COMMON "--src 65536 dump"), "--src: '65536' is no number from 0 to 65535");
 	expect_error(decode(COMMON "--src 1 dump"),
 		     "--src: there is no source 1 with src_bits = 0");
+	expect_error(decode(COMMON "--src 0x10:0 dump"),
+		     "--src: there are no ids without framing = coresight");
+	expect_error(decode("--params framed --raw code@0x100 --src 0 dump"),
+		     "--src: frames have several ids: give ATID:N, or atid in the parameters");
+	expect_error(decode("--params framed25 --raw code@0x100 --src 0x10:0 dump"),
+		     "--src: the parameters say atid = 0x25");
+	expect_error(decode("--params framed --raw code@0x100 --src 0x70:0 dump"),
+		     "--src: '0x70' is no number from 1 to 111");
 	expect_error(decode(COMMON "--jobs many dump"), "--jobs: 'many' is no number");
 	expect_error(decode(COMMON "--jobs -1 dump"), "--jobs: '-1' is no number");
 	expect_error(decode(COMMON "--wrapped-at x dump"), "--wrapped-at: 'x' is no number");
@@ -520,6 +604,8 @@ int main(void)
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_other_prints),
 		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_damaged_frames),
 		cmocka_unit_test(test_images),
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_overwritten_ring),

@@ -275,7 +275,8 @@ static void feed_spoiling(struct trip *t, struct rvt_stream *stream, size_t to)
 /* Decodes all, in two pieces: up to @cut, and the rest. Returns how many memos of groups there are. */
 static unsigned int decode(struct trip *t, size_t cut)
 {
-	const struct rvt_stream_ops ops = { sizeof(ops), t, on_source, on_event };
+	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = t,
+					    .flow = on_source, .event = on_event };
 	struct rvt_stream_stats stats = { .size = sizeof(stats) };
 	struct rvt_stream *stream;
 	struct rvt_image *image;

@@ -294,7 +294,8 @@ static void add_stats(struct rvt_stream_stats *sum, struct rvt_stream *stream)
 /* @slice: the size of a slice is up to so many bytes; 0: the whole. Returns what feed() did. */
 static int decode(struct trip *t, unsigned int slice, struct rvt_stream_stats *sum)
 {
-	const struct rvt_stream_ops ops = { sizeof(ops), t, on_source, on_stream_event };
+	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = t,
+					    .flow = on_source, .event = on_stream_event };
 	struct rvt_flow_edge edge;
 	bool extended = false;
 	size_t from = 0;

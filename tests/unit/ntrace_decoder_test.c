@@ -159,7 +159,8 @@ static struct rvt_flow *on_source(void *ctx, unsigned int src)
 /* 100 nop; 104 nop, with a hook custom-0; 108 j 100 */
 static void set_up(struct fixture *f, const char *params)
 {
-	struct rvt_stream_ops ops = { sizeof(ops), f, on_source, on_stream_event };
+	struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = f,
+				      .flow = on_source, .event = on_stream_event };
 	uint8_t code[12], bytes[8];
 	char *error;
 

@@ -291,7 +291,8 @@ static int feed_range(struct trip *t, struct rvt_stream *stream, const uint8_t *
 static int decode(struct trip *t, const uint8_t *bytes, size_t len, struct rvt_stream_stats *stats)
 {
 	struct flow_of f;
-	struct rvt_stream_ops ops = { sizeof(ops), &f, on_source, on_damage };
+	struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = &f,
+				      .flow = on_source, .event = on_damage };
 	struct rvt_stream *stream;
 	int ret;
 
@@ -325,7 +326,8 @@ static int decode_parts(struct trip *t, const uint8_t *bytes, size_t len,
 	begin_decoding(t, &f);
 	memset(sum, 0, sizeof(*sum));
 	while (from < len && !ret) {
-		struct rvt_stream_ops ops = { sizeof(ops), &f, on_source, on_damage };
+		struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = &f,
+					      .flow = on_source, .event = on_damage };
 		size_t to = from + hart_random(t->hart, 2000);
 		struct rvt_stream_stats stats = { .size = sizeof(stats) };
 		struct rvt_stream *stream;

@@ -73,6 +73,7 @@ static void put_trace(struct making *m, int n)
 	struct cpu *cpu = &m->f->cpus[n];
 	uint64_t flag = 0;
 
+	put_frames(m->f, n);
 	if (m->damage && random_one_in(&m->r, 4))
 		flag = flags[random_below(&m->r, 3)];
 	for (int i = random_below(&m->r, 4); m->damage && cpu->len && i; i--)
@@ -116,7 +117,7 @@ static void run_process(struct making *m, int process, int n)
 	struct fixture *f = m->f;
 	int32_t pid = pid_of(process);
 
-	if (f->src_bits)
+	if (f->src_bits || f->framed)
 		f->cpus[n].sink = &f->cpus[random_below(&m->r, CPUS)];
 	if (!f->context)
 		put_switch(f, n, pid, f->ticks * TICK_NS - 1);
@@ -130,7 +131,7 @@ static void run_somebody(struct making *m)
 
 	if (process && random_one_in(&m->r, 8))
 		execute(m, process);
-	if (m->f->src_bits && process && random_one_in(&m->r, 3))
+	if ((m->f->src_bits || m->f->framed) && process && random_one_in(&m->r, 3))
 		run_threads(m, process);
 	else
 		run_process(m, process, n);
@@ -150,6 +151,7 @@ void random_recording(struct fixture *f, uint64_t seed, bool damage)
 	f->by_task = random_one_in(&m.r, 2);
 	f->src_bits = f->may_share && random_one_in(&m.r, 4) ? 8 : 0;
 	timed = !random_one_in(&m.r, 4);
+	f->framed = f->may_share && random_one_in(&m.r, 3);
 	begin_recording(f, timed, !random_one_in(&m.r, 4));
 	m.late = f->by_task && f->timed && f->context;
 	for (int i = 0; i < PIDS; i++) {
@@ -189,6 +191,7 @@ void random_dump(struct fixture *f, uint64_t seed, bool damage)
 	f->etrace = random_one_in(&m.r, 2);
 	/* what is no number of bytes shifts what comes behind it */
 	f->src_bits = random_one_in(&m.r, 3) ? 1 + random_below(&m.r, 12) : 8;
+	f->framed = random_one_in(&m.r, 4);
 	timed = !random_one_in(&m.r, 4);
 	begin_recording(f, timed, !random_one_in(&m.r, 4));
 	for (int n = 0; n < CPUS; n++)
@@ -202,12 +205,15 @@ void random_dump(struct fixture *f, uint64_t seed, bool damage)
 		else
 			run_together(f, 0, pids, 0, steps, 1 + random_below(&m.r, 200));
 	}
+	put_frames(f, 0);
 	for (int i = random_below(&m.r, 20); damage && i; i--)
 		damage_bytes(&m, sink);
 	rvt_perfdata_abandon(f->writer);
 	f->writer = NULL;
 	snprintf(params, sizeof(params), "%s.params", f->data);
 	write_file(f->data, sink->bytes, sink->len);
+	if (f->framed)
+		strcat(f->encoder, "framing = coresight\n");
 	write_file(params, f->encoder, strlen(f->encoder));
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <rvtrace/switches.h>
+#include "../tools/coresight-formatter.h"
 #include "util/array.h"
 #include "session-fixture.h"
 
@@ -31,10 +32,12 @@ static uint64_t now(void *ctx)
 
 static int emit(void *ctx, const uint8_t *bytes, size_t len)
 {
-	struct cpu *cpu = ((struct cpu *)ctx)->sink;
+	struct cpu *from = ctx, *cpu = from->sink;
 
 	assert_int_equal(array_reserve(&cpu->bytes, &cpu->room, cpu->len, len), 0);
+	assert_int_equal(array_reserve(&cpu->ids, &cpu->ids_room, cpu->len, len), 0);
 	memcpy(cpu->bytes + cpu->len, bytes, len);
+	memset(cpu->ids + cpu->len, from->id, len);
 	cpu->len += len;
 	return 0;
 }
@@ -146,7 +149,7 @@ void put_buffers(struct fixture *f)
 	}
 }
 
-void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags)
+static void put_bytes(struct fixture *f, int n, int32_t pid, uint64_t flags)
 {
 	struct cpu *cpu = &f->cpus[n];
 	struct {
@@ -170,6 +173,30 @@ void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags)
 	assert_int_equal(rvt_perfdata_write(f->writer, zeros, chunk.size - cpu->len), 0);
 	cpu->aux_offset += cpu->len;
 	cpu->len = 0;
+}
+
+void put_frames(struct fixture *f, int n)
+{
+	struct formatter formatter = { .id = -1 };
+	struct cpu *cpu = &f->cpus[n];
+
+	if (!f->framed || !cpu->len || cpu->in_frames)
+		return;
+	formatter_write(&formatter, cpu->ids, cpu->bytes, cpu->len, NULL);
+	free(cpu->bytes);
+	cpu->bytes = formatter.out;
+	cpu->len = formatter.len;
+	cpu->room = formatter.room;
+	cpu->in_frames = true;
+}
+
+void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags)
+{
+	struct cpu *cpu = &f->cpus[n];
+
+	put_frames(f, n);
+	cpu->in_frames = false;
+	put_bytes(f, n, pid, flags);
 }
 
 void put_thread(struct fixture *f, int n, int32_t tid)
@@ -359,7 +386,7 @@ void begin_recording(struct fixture *f, bool timed, bool context)
 		.header = { RVT_RECORD_TIME_CONV, 0, sizeof(conv) }, .time_shift = 10,
 		.time_mult = TICK_NS << 10, .cap_user_time_zero = 1 };
 	const uint64_t trace_id = TRACE_ID, side_id = SIDE_ID, switch_id = SWITCH_ID;
-	char meta[4096] = "rvtrace 1\npmu_type = 77\n";
+	char meta[4096] = "rvtrace 1\npmu_type = 77\n", framing[64] = "";
 
 	sprintf(meta + strlen(meta), "target = %s\n%s", f->by_task ? "task" : "system",
 		context ? "" : "context = none\n");
@@ -369,13 +396,17 @@ void begin_recording(struct fixture *f, bool timed, bool context)
 	clock_of = f;
 	for (int i = 0; i < CPUS; i++) {
 		f->cpus[i].sink = &f->cpus[i];
+		f->cpus[i].id = FRAME_ID + i;
 		sprintf(meta + strlen(meta), "\n[encoder %d]\ncpu = %d\nsrc = %d\n", i, i,
 			f->src_bits ? i : 0);
+		if (f->framed)
+			sprintf(framing, "framing = coresight\natid = %d\n", FRAME_ID + i);
 		if (f->etrace)
 			create_etrace(f, i);
 		else
 			create_ntrace(f, i);
 		strcat(meta, f->encoder);
+		strcat(meta, framing);
 	}
 	assert_int_equal(rvt_perfdata_create(f->data, &f->writer), 0);
 	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "rvtrace//", &trace_id, 1), 0);
@@ -802,6 +833,7 @@ int session_teardown(void **state)
 		rvt_ntrace_encoder_destroy(f->cpus[i].encoder);
 		rvt_etrace_encoder_destroy(f->cpus[i].etrace);
 		free(f->cpus[i].bytes);
+		free(f->cpus[i].ids);
 		free(f->cpus[i].expected.at);
 		free(f->cpus[i].found.at);
 		free(f->cpus[i].starts.at);

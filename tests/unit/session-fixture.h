@@ -29,6 +29,7 @@
 #define TRACE_ID 1
 #define SIDE_ID 2
 #define SWITCH_ID 3
+#define FRAME_ID 0x10
 
 struct step {
 	int32_t tid;
@@ -47,6 +48,10 @@ struct cpu {
 	struct cpu *sink;	/* whose buffer gets what the encoder sends: its own, or a shared one */
 	uint8_t *bytes;
 	size_t len, room;
+	uint8_t *ids;		/* of .bytes, from .id of the encoders; without .in_frames */
+	size_t ids_room;
+	uint8_t id;
+	bool in_frames;		/* .bytes are */
 	uint64_t aux_offset;
 	struct steps expected, found;
 	struct steps starts, found_starts;	/* where tracing began, and whose it was */
@@ -66,6 +71,7 @@ struct fixture {
 	bool may_share;		/* random recordings of shared sinks are wanted, too */
 	unsigned int src_bits;	/* not 0: all cpus share a sink, and messages name theirs */
 	char encoder[1024];	/* parameters of the encoders */
+	bool framed;		/* in CoreSight frames, with the id FRAME_ID + cpu: may share, too */
 	uint64_t claimed;	/* by AUX records, and not there */
 	uint64_t misplaced;	/* bytes by which the next packed pieces lie over those before */
 	unsigned int resets;	/* slices that did not fit together */
@@ -109,6 +115,8 @@ void put_switch_sample(struct fixture *f, int cpu, int32_t prev, int32_t next, u
 void run_program(struct fixture *f, int n, int32_t pid, int program);
 /* The same for @steps. */
 void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps);
+/* What the encoder of cpu @n sent since the last time goes into frames, with .framed. */
+void put_frames(struct fixture *f, int n);
 /*
  * Of a shared sink: @program of pids[n] on each cpu n, @turn steps by turns, until each has done
  * @steps; the messages of all come to the buffer of cpu @sink.

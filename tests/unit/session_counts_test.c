@@ -287,13 +287,15 @@ static void counts_of_shared_sink(void **state)
 	static const int32_t pids[CPUS] = { 10, 20 };
 
 	(void)state;
-	for (int etrace = 0; etrace < 2; etrace++) {
+	/* in both protocols: messages, frames or both name the hart */
+	for (int i = 0; i < 6; i++) {
 		struct rvt_session_totals stats;
 		struct fixture *f;
 
 		session_setup((void **)&f);
-		f->etrace = etrace;
-		f->src_bits = 8;
+		f->etrace = i % 2;
+		f->src_bits = i / 2 != 1 ? 8 : 0;
+		f->framed = i / 2 > 0;
 		begin_recording(f, true, true);
 		for (int n = 0; n < CPUS; n++)
 			put_mmap(f, pids[n], 0, f->programs[0]);

@@ -269,7 +269,9 @@ static void merge(struct telling *sum, const struct tellings *all)
 		const struct told *told = look(&cursors[n]);
 		struct rvt_task task;
 
-		if (!told || (look(&cursors[other]) && cursors[n].time > cursors[other].time)) {
+		/* buffers that are at their ends come one after the other */
+		if (!told || (look(&cursors[other]) && (cursors[n].time > cursors[other].time ||
+							cursors[n].time == UINT64_MAX))) {
 			n = other;
 			other = !n;
 			/* a tie */

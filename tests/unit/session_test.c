@@ -80,6 +80,40 @@ static void two_processes_etrace(void **state)
 	check_equal(&f->cpus[1]);
 }
 
+/* Two harts in the frames of one sink, in which E-Trace and N-Trace have no numbers of harts. */
+static void frames_of_shared_sink(bool etrace, void **state)
+{
+	static const int32_t pids[CPUS] = { 10, 20 };
+	struct fixture *f = *state;
+	struct rvt_session_totals stats;
+
+	f->etrace = etrace;
+	f->framed = true;
+	begin_recording(f, true, true);
+	for (int n = 0; n < CPUS; n++)
+		put_mmap(f, pids[n], 0, f->programs[0]);
+	for (int round = 0; round < 3; round++) {
+		run_together(f, round % CPUS, pids, 0, STEPS, 20);
+		put_aux(f, round % CPUS, 10, 0);
+	}
+	read_back(f, false, &stats);
+	for (int n = 0; n < CPUS; n++)
+		check_equal(&f->cpus[n]);
+	assert_int_equal(stats.flow.insns, f->cpus[0].expected.n + f->cpus[1].expected.n);
+	assert_int_equal(stats.stream.errors, 0);
+	assert_int_equal(stats.stream.skipped_bytes, 0);
+}
+
+static void ntrace_frames(void **state)
+{
+	frames_of_shared_sink(false, state);
+}
+
+static void etrace_frames(void **state)
+{
+	frames_of_shared_sink(true, state);
+}
+
 static void compressed(void **state)
 {
 	((struct fixture *)*state)->packed = true;
@@ -490,6 +524,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RECORDING(processes_and_exec),
 		RECORDING(two_processes_etrace),
+		RECORDING(ntrace_frames),
+		RECORDING(etrace_frames),
 		RECORDING(no_timestamps_etrace),
 		RECORDING(compressed),
 		RECORDING(live_memory),

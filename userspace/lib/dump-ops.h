@@ -26,6 +26,7 @@ struct rvt_dump_ops {
 
 struct rvt_dump {
 	const struct rvt_dump_ops *ops;		/* set by dump.c after create() */
+	unsigned int atid;			/* shown with each message; 0: it comes in no frames */
 };
 
 /* No message of either protocol is longer. */

@@ -3,14 +3,33 @@
  * Dumps: choice of the protocol.
  */
 #include <errno.h>
+#include "coresight/coresight.h"
 #include "dump-ops.h"
 #include "params/params.h"
 #include "util/sized.h"
 
+/* Without framing. */
+static int create_plain(const struct rvt_params *params, unsigned int flags, FILE *out,
+			struct rvt_dump **dump)
+{
+	const struct rvt_dump_ops *ops = NULL;
+	int ret;
+
+	if (params->protocol == RVT_PROTOCOL_NTRACE)
+		ops = &rvt_ntrace_dump;
+	else if (params->protocol == RVT_PROTOCOL_ETRACE)
+		ops = &rvt_etrace_dump;
+	if (!ops || params->framing || (params->xlen != 32 && params->xlen != 64))
+		return -EINVAL;
+	ret = ops->create(params, flags, out, dump);
+	if (!ret)
+		(*dump)->ops = ops;
+	return ret;
+}
+
 int rvt_dump_create(const struct rvt_params *params, unsigned int flags, FILE *out,
 		    struct rvt_dump **dump)
 {
-	const struct rvt_dump_ops *ops = NULL;
 	struct rvt_params room;
 	int ret;
 
@@ -22,17 +41,12 @@ int rvt_dump_create(const struct rvt_params *params, unsigned int flags, FILE *o
 	if (flags & RVT_DUMP_JSON)
 		return -ENOTSUP;
 #endif
-	if (params->protocol == RVT_PROTOCOL_NTRACE)
-		ops = &rvt_ntrace_dump;
-	else if (params->protocol == RVT_PROTOCOL_ETRACE)
-		ops = &rvt_etrace_dump;
-	if (!ops || params->framing || (params->xlen != 32 && params->xlen != 64))
-		return -EINVAL;
-	ret = ops->create(params, flags, out, dump);
-	if (ret)
-		return ret;
-	(*dump)->ops = ops;
-	return 0;
+	if (params->framing != RVT_FRAMING_CORESIGHT)
+		return create_plain(params, flags, out, dump);
+	ret = rvt_coresight_dump_create(params, flags, out, create_plain, dump);
+	if (!ret)
+		(*dump)->ops = &rvt_coresight_dump;
+	return ret;
 }
 
 void rvt_dump_destroy(struct rvt_dump *dump)

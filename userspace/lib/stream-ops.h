@@ -16,8 +16,9 @@ struct rvt_protocol_ops {
 	int (*feed)(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset);
 	/* How many of the bytes that were fed last were not used: not 0 when .paused. */
 	size_t (*unused)(const struct rvt_stream *stream);
+	/* @what: a sentence for people, static; NULL: bytes are missing. */
 	int (*lost)(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
-		    bool boundary);
+		    const char *what, bool boundary);
 	int (*finish)(struct rvt_stream *stream);
 	int (*slice)(struct rvt_stream *stream, uint64_t from, uint64_t to);
 	bool (*slice_done)(const struct rvt_stream *stream);
@@ -33,6 +34,14 @@ struct rvt_protocol_ops {
 	 * @len > 0.
 	 */
 	size_t (*message)(const struct rvt_params *params, const uint8_t *bytes, size_t len);
+	/*
+	 * Where bytes of several messages come at once, to go from message to message nevertheless:
+	 * .collect is as .feed, but decodes nothing; .step decodes a message of what was collected,
+	 * and *@more: there are others. .feed decodes them all, before what it is given. NULL: what
+	 * .message says is one message.
+	 */
+	int (*collect)(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset);
+	int (*step)(struct rvt_stream *stream, bool *more);
 	/* Brings .stats up to date before they are read; may be NULL. */
 	void (*update_stats)(struct rvt_stream *stream);
 };
@@ -64,6 +73,14 @@ static inline void rvt_stream_count_rest(const struct rvt_stream_stats *from,
 	to->errors = from->errors;
 	to->lost_reports = from->lost_reports;
 }
+
+/*
+ * stream.c: as rvt_stream_feed() of what rvt_stream_message() said. *@more: there is more in it,
+ * which rvt_stream_step() decodes, a message a call.
+ */
+int rvt_stream_feed_message(struct rvt_stream *stream, const void *bytes, size_t len,
+			    uint64_t offset, bool *more);
+int rvt_stream_step(struct rvt_stream *stream, bool *more);
 
 extern const struct rvt_protocol_ops rvt_ntrace_protocol;	/* ntrace/decoder.c */
 extern const struct rvt_protocol_ops rvt_etrace_protocol;	/* etrace/decoder.c */

@@ -3,6 +3,7 @@
  * Streams: choice of the protocol decoder.
  */
 #include <errno.h>
+#include "coresight/coresight.h"
 #include "stream-ops.h"
 #include "params/params.h"
 #include "util/sized.h"
@@ -23,10 +24,43 @@ static const struct rvt_protocol_ops *find_protocol(enum rvt_protocol protocol)
 	}
 }
 
+/* What reads the outermost layer; NULL: nothing does. */
+static const struct rvt_protocol_ops *find_reader(const struct rvt_params *params)
+{
+	switch (params->framing) {
+	case RVT_FRAMING_NONE:
+		return find_protocol(params->protocol);
+	case RVT_FRAMING_CORESIGHT:
+		return &rvt_coresight_protocol;
+	default:
+		return NULL;
+	}
+}
+
+static void init(struct rvt_stream *stream, const struct rvt_protocol_ops *protocol)
+{
+	stream->protocol = protocol;
+	stream->slice_to = UINT64_MAX;
+}
+
+/* Without framing. */
+static int create_plain(const struct rvt_params *params, const struct rvt_stream_ops *ops,
+			struct rvt_stream **stream)
+{
+	const struct rvt_protocol_ops *protocol = find_protocol(params->protocol);
+	int ret;
+
+	if (!protocol || params->framing || (params->xlen != 32 && params->xlen != 64))
+		return -EINVAL;
+	ret = protocol->create(params, ops, stream);
+	if (!ret)
+		init(*stream, protocol);
+	return ret;
+}
+
 int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_ops *ops,
 		      struct rvt_stream **stream)
 {
-	const struct rvt_protocol_ops *protocol;
 	struct rvt_stream_ops own;
 	struct rvt_params room;
 	int ret;
@@ -35,15 +69,12 @@ int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_o
 	params = rvt_params_whole(params, &room);
 	if (!params || !ops || sized_copy(&own, sizeof(own), ops))
 		return -EINVAL;
-	protocol = find_protocol(params->protocol);
-	if (!protocol || params->framing || (params->xlen != 32 && params->xlen != 64))
-		return -EINVAL;
-	ret = protocol->create(params, &own, stream);
-	if (ret)
-		return ret;
-	(*stream)->protocol = protocol;
-	(*stream)->slice_to = UINT64_MAX;
-	return 0;
+	if (params->framing != RVT_FRAMING_CORESIGHT)
+		return create_plain(params, &own, stream);
+	ret = rvt_coresight_stream_create(params, &own, create_plain, stream);
+	if (!ret)
+		init(*stream, &rvt_coresight_protocol);
+	return ret;
 }
 
 void rvt_stream_destroy(struct rvt_stream *stream)
@@ -96,6 +127,24 @@ int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, ui
 	return feed(stream, (const uint8_t *)bytes + before, len - before, offset + before);
 }
 
+int rvt_stream_feed_message(struct rvt_stream *stream, const void *bytes, size_t len,
+			    uint64_t offset, bool *more)
+{
+	int ret;
+
+	*more = false;
+	if (!stream->protocol->collect)
+		return rvt_stream_feed(stream, bytes, len, offset);
+	stream->stats.bytes += len;
+	ret = stream->protocol->collect(stream, bytes, len, offset);
+	return ret ? ret : stream->protocol->step(stream, more);
+}
+
+int rvt_stream_step(struct rvt_stream *stream, bool *more)
+{
+	return stream->protocol->step(stream, more);
+}
+
 int rvt_stream_feed_part(struct rvt_stream *stream, const void *bytes, size_t len,
 			 uint64_t offset, size_t *taken)
 {
@@ -117,7 +166,7 @@ void rvt_stream_pause(struct rvt_stream *stream)
 int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
 		    bool boundary)
 {
-	return stream->protocol->lost(stream, offset, reason, boundary);
+	return stream->protocol->lost(stream, offset, reason, NULL, boundary);
 }
 
 int rvt_stream_slice(struct rvt_stream *stream, uint64_t from, uint64_t to)
@@ -143,7 +192,7 @@ ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, 
 	struct rvt_params room;
 
 	params = rvt_params_whole(params, &room);
-	protocol = params ? find_protocol(params->protocol) : NULL;
+	protocol = params ? find_reader(params) : NULL;
 	return protocol ? protocol->boundary(params, bytes, len) : -EINVAL;
 }
 
@@ -153,7 +202,7 @@ size_t rvt_stream_message(const struct rvt_params *params, const void *bytes, si
 	struct rvt_params room;
 
 	params = rvt_params_whole(params, &room);
-	protocol = params ? find_protocol(params->protocol) : NULL;
+	protocol = params ? find_reader(params) : NULL;
 	return protocol && len ? protocol->message(params, bytes, len) : len;
 }
 

@@ -510,7 +510,7 @@ static bool open_stream(struct stream *stream, const struct pages_ops *ops, FILE
 	stream->out = out;
 	stream->again = fopencookie(stream, "w", functions);
 	if (ops->lane)
-		stream->lanes = calloc(PAGES_LANES, sizeof(*stream->lanes));
+		stream->lanes = calloc(ops->n_lanes, sizeof(*stream->lanes));
 	return stream->again && (stream->lanes || !ops->lane);
 }
 

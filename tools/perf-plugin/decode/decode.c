@@ -21,6 +21,7 @@ enum { STATUS_CLEAN, STATUS_LOST, STATUS_UNUSABLE };
 
 #define MAX_IMAGES 64
 #define ALL_SOURCES -1
+#define MAX_ATID 0x6f
 
 struct image_arg {
 	const char *text;
@@ -33,6 +34,7 @@ struct options {
 	unsigned int n_images;
 	enum decode_print print;
 	long src;
+	unsigned int atid;	/* 0: not given */
 	unsigned int jobs;
 	uint64_t wrapped_at;
 };
@@ -58,7 +60,7 @@ static const char usage_text[] =
 	"                       into the trace\n"
 	"                       packet: the messages themselves\n"
 	"                       none: a summary on standard error\n"
-	"  --src N              only this source\n"
+	"  --src [ATID:]N       only this source; in frames of several ids that of this one\n"
 	"  --jobs N             threads (as many as there are processors); with several sources in\n"
 	"                       DUMP, what one prints may come earlier or later among the others\n"
 	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n"
@@ -81,6 +83,22 @@ static int parse_print(const char *text, enum decode_print *print)
 			 "mark, packet, none", text);
 }
 
+/* [ATID:]N */
+static int parse_source(struct options *o, char *text)
+{
+	char *colon = strchr(text, ':');
+	uint64_t atid = 0, src;
+
+	if (colon)
+		*colon = 0;
+	if ((colon && cmd_number("--src", text, 1, MAX_ATID, &atid)) ||
+	    cmd_number("--src", colon ? colon + 1 : text, 0, DECODE_MAX_SOURCES - 1, &src))
+		return STATUS_UNUSABLE;
+	o->atid = atid;
+	o->src = src;
+	return 0;
+}
+
 static int add_image(struct options *o, const char *text, bool raw)
 {
 	if (o->n_images == MAX_IMAGES)
@@ -91,7 +109,6 @@ static int add_image(struct options *o, const char *text, bool raw)
 
 static int parse_option(struct options *o, int opt)
 {
-	uint64_t number;
 	int ret = 0;
 
 	switch (opt) {
@@ -113,8 +130,7 @@ static int parse_option(struct options *o, int opt)
 		ret = parse_print(optarg, &o->print);
 		break;
 	case 's':
-		ret = cmd_number("--src", optarg, 0, DECODE_MAX_SOURCES - 1, &number);
-		o->src = number;
+		ret = parse_source(o, optarg);
 		break;
 	case 'j':
 		ret = cmd_jobs(optarg, &o->jobs);
@@ -180,16 +196,38 @@ static void read_image(const struct image_arg *arg, struct rvt_dump_image *image
 		*at = 0;
 }
 
+/* The source that is wanted, if only one is, may be one of some id. */
+static int choose_source(struct command *c)
+{
+	const struct options *o = &c->options;
+	bool framed = c->params.framing == RVT_FRAMING_CORESIGHT;
+	unsigned int bits = rvt_stream_source_bits(&c->params);
+
+	if (o->src < 0)
+		return 0;
+	if (o->atid && !framed)
+		return cmd_error(STATUS_UNUSABLE, "--src: there are no ids without framing = "
+				 "coresight");
+	if (o->atid && c->params.atid && o->atid != c->params.atid)
+		return cmd_error(STATUS_UNUSABLE, "--src: the parameters say atid = 0x%02x",
+				 c->params.atid);
+	if (o->atid)
+		c->params.atid = o->atid;
+	if (framed && !c->params.atid)
+		return cmd_error(STATUS_UNUSABLE, "--src: frames have several ids: give ATID:N, or "
+				 "atid in the parameters");
+	if (o->src >= 1L << bits)
+		return cmd_error(STATUS_UNUSABLE, "--src: there is no source %ld with %s = %u",
+				 o->src, c->params.protocol == RVT_PROTOCOL_NTRACE ? "src_bits" :
+				 "srcid_bits", bits);
+	return 0;
+}
+
 static int load_params(struct command *c)
 {
 	if (chips_params(c->options.chip, c->options.params_path, c->options.path, &c->params))
 		return STATUS_UNUSABLE;
-	if (c->params.protocol == RVT_PROTOCOL_NTRACE &&
-	    c->options.src >= 1L << c->params.src_bits)
-		return cmd_error(STATUS_UNUSABLE,
-				 "--src: there is no source %ld with src_bits = %u",
-				 c->options.src, c->params.src_bits);
-	return 0;
+	return choose_source(c);
 }
 
 static int look_at_dump(struct command *c)
@@ -297,7 +335,7 @@ int cmd_decode(int argc, char **argv)
 	if (ret)
 		return ret;
 	c.job = (struct decode_job){ .path = o->path, .oldest = o->wrapped_at, .print = o->print,
-				     .all_sources = o->src < 0 };
+				     .all_sources = o->src < 0, .params = &c.params };
 	ret = decode(&c);
 	rvt_session_close(c.job.session);
 	return ret;

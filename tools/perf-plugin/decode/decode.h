@@ -48,7 +48,7 @@ void decode_printer_end(struct decode_printer *printer, const uint64_t *next_pc)
 
 /* ---- decoding: run.c ---- */
 
-#define DECODE_MAX_SOURCES (1 << 16)
+#define DECODE_MAX_SOURCES (1 << 16)	/* that messages name */
 
 struct decode_job {
 	struct rvt_session *session;	/* of the dump */
@@ -58,6 +58,7 @@ struct decode_job {
 	bool all_sources;
 	enum decode_print print;
 	bool tagged;			/* lines begin with the source */
+	const struct rvt_params *params;	/* of the dump */
 	bool *seen;			/* by source */
 	/* results */
 	bool lost;			/* something was reported */

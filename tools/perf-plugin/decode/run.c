@@ -12,8 +12,8 @@
 #include "decode/decode.h"
 #include "session/access.h"
 
-_Static_assert(DECODE_MAX_SOURCES < PAGES_LANES, "one more for what is of no source");
 #define SOURCE "source "	/* in messages */
+#define SOURCE_NAME 24
 
 /* What one thread prints with. */
 struct text {
@@ -26,6 +26,24 @@ struct text {
 };
 
 /* ---- the dump ---- */
+
+static unsigned int n_sources(const struct decode_job *job)
+{
+	return rvt_stream_n_sources(job->params);
+}
+
+/* How a line names a source: its SRC, or the id of its frames as well. */
+static void name_source(const struct decode_job *job, unsigned int source,
+			char (*name)[SOURCE_NAME])
+{
+	unsigned int atid = rvt_stream_source_atid(job->params, source);
+	unsigned int src = source & ((1u << rvt_stream_source_bits(job->params)) - 1);
+
+	if (atid)
+		snprintf(*name, sizeof(*name), "0x%02x:%u", atid, src);
+	else
+		snprintf(*name, sizeof(*name), "%u", src);
+}
 
 static uint64_t offset_of(const struct decode_job *job, uint64_t position)
 {
@@ -40,12 +58,15 @@ static uint64_t offset_of(const struct decode_job *job, uint64_t position)
 static void report(struct text *text, const struct rvt_event *event, const unsigned int *source)
 {
 	const struct decode_job *job = text->job;
+	char name[SOURCE_NAME];
 
 	text->lost = true;
 	fprintf(text->errors, "%s: offset 0x%" PRIx64 ": ", job->path,
 		offset_of(job, event->offset));
-	if (source && job->tagged)
-		fprintf(text->errors, SOURCE "%u: ", *source);
+	if (source && job->tagged) {
+		name_source(job, *source, &name);
+		fprintf(text->errors, SOURCE "%s: ", name);
+	}
 	fprintf(text->errors, "%s\n", event->detail ? event->detail : "flow is lost");
 }
 
@@ -53,12 +74,14 @@ static void report(struct text *text, const struct rvt_event *event, const unsig
 static struct decode_printer *get_printer(struct text *text, const struct rvt_hart_flow *hart)
 {
 	struct decode_printer **printer = &text->printers[hart->source];
-	char prefix[16] = "";
+	char prefix[SOURCE_NAME + 1] = "", name[SOURCE_NAME];
 
 	if (*printer)
 		return *printer;
-	if (text->job->tagged)
-		snprintf(prefix, sizeof(prefix), "%u ", hart->source);
+	if (text->job->tagged) {
+		name_source(text->job, hart->source, &name);
+		snprintf(prefix, sizeof(prefix), "%s ", name);
+	}
 	*printer = decode_printer_create(text->job->print, prefix, hart->space, &text->output);
 	return *printer;
 }
@@ -113,7 +136,7 @@ static void close_text(void *ctx, bool valid)
 	struct text *text = ctx;
 	struct decode_job *job = text->job;
 
-	for (unsigned int i = 0; text->printers && text->seen && i < DECODE_MAX_SOURCES; i++) {
+	for (unsigned int i = 0; text->printers && text->seen && i < n_sources(job); i++) {
 		decode_printer_destroy(text->printers[i]);
 		if (!text->seen[i] || job->seen[i])
 			continue;
@@ -135,8 +158,8 @@ static void *open_text(void *ctx, struct rvt_session_sink *sink)
 	if (!text)
 		return NULL;
 	text->job = job;
-	text->printers = calloc(DECODE_MAX_SOURCES, sizeof(text->printers[0]));
-	text->seen = calloc(DECODE_MAX_SOURCES, sizeof(text->seen[0]));
+	text->printers = calloc(n_sources(job), sizeof(text->printers[0]));
+	text->seen = calloc(n_sources(job), sizeof(text->seen[0]));
 	if (!text->printers || !text->seen || decode_output_open(&text->output, write_text, text)) {
 		close_text(text, false);
 		return NULL;
@@ -173,6 +196,16 @@ static int run(void *ctx, const struct rvt_session_sink *sink,
 	return progress_run(job->session, sink, slices, true);
 }
 
+/* As name_source() wrote it. */
+static unsigned int read_source(const struct decode_job *job, const char *name)
+{
+	char *end;
+	unsigned int number = strtoul(name, &end, 0);
+
+	return *end == ':' ? rvt_stream_source(job->params, number, strtoul(end + 1, NULL, 10)) :
+			     number;
+}
+
 /* The source with which get_printer() or report() tagged the line; the last lane has the others. */
 static unsigned int lane_of(void *ctx, bool error, const char *line, size_t len)
 {
@@ -180,9 +213,9 @@ static unsigned int lane_of(void *ctx, bool error, const char *line, size_t len)
 	size_t path = strlen(job->path);
 	const char *tag = error ? memmem(line + path, len - path, SOURCE, strlen(SOURCE)) : line;
 
-	if (tag == line)
-		return strtoul(line, NULL, 10);
-	return tag ? strtoul(tag + strlen(SOURCE), NULL, 10) : DECODE_MAX_SOURCES;
+	if (!tag)
+		return n_sources(job);
+	return read_source(job, tag == line ? line : tag + strlen(SOURCE));
 }
 
 int decode_run(struct decode_job *job)
@@ -198,8 +231,9 @@ int decode_run(struct decode_job *job)
 	if (err)
 		return err;
 	job->tagged = n > 1;
+	ops.n_lanes = job->tagged ? n_sources(job) + 1 : 0;
 	ops.lane = job->tagged ? lane_of : NULL;
-	job->seen = calloc(DECODE_MAX_SOURCES, sizeof(job->seen[0]));
+	job->seen = calloc(n_sources(job), sizeof(job->seen[0]));
 	err = job->seen ? pages_run(&ops, stdout) : -ENOMEM;
 	free(job->seen);
 	rvt_session_totals(job->session, &stats);

@@ -296,7 +296,8 @@ static void slice_lost(struct etrace_stream *s, uint64_t offset)
 	}
 }
 
-static int lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason, bool boundary)
+static int lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
+		const char *what, bool boundary)
 {
 	struct etrace_stream *s = (struct etrace_stream *)stream;
 	bool told = false;
@@ -310,7 +311,7 @@ static int lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reas
 	s->base.stats.lost_reports += rvt_etrace_in_slice(&s->slice, offset);
 	rvt_etrace_frames_lost(&s->frames, boundary);
 	s->recent = NULL;
-	ret = lose_all(s, offset, reason, "bytes are missing", &told);
+	ret = lose_all(s, offset, reason, what ? what : "bytes are missing", &told);
 	slice_lost(s, offset);
 	return result_of(s, ret);
 }

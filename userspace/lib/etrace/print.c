@@ -146,6 +146,8 @@ static void text_packet(struct etrace_dump *dump, const struct source *source,
 			fputs("   ", out);
 	}
 	fprintf(out, "  %s", msg->present ? rvt_etrace_kind_name(msg->kind) : "other");
+	if (dump->base.atid)
+		fprintf(out, " atid=0x%02x", dump->base.atid);
 	if (msg->flow)
 		fprintf(out, " flow=%u", msg->flow);
 	if (dump->n_sources > 1)
@@ -187,6 +189,8 @@ static void json_packet(struct etrace_dump *dump, const struct source *source,
 	json_add(line, "message", json_object_new_string(msg->present ?
 							 rvt_etrace_kind_name(msg->kind) : "other"));
 	json_add(line, "flow", json_object_new_int(msg->flow));
+	if (dump->base.atid)
+		json_add(line, "atid", json_object_new_int(dump->base.atid));
 	if (dump->n_sources > 1)
 		json_add(line, "srcID", json_object_new_int(msg->src));
 	if (msg->extend)

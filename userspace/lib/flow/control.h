@@ -51,6 +51,15 @@ bool rvt_flow_left(struct rvt_flow *flow, struct rvt_flow_edge *edge);
  * sink returned.
  */
 int rvt_flow_resume(struct rvt_flow *flow, uint64_t pc, uint64_t offset);
+/* Offsets of a decoder, which are told as others. */
+struct rvt_offset_map {
+	const void *ctx;
+	uint64_t (*find)(const void *ctx, uint64_t offset);
+};
+
+/* Events that are told from now on have the offset that @map, which must live on, finds. NULL: none. */
+void rvt_flow_set_offsets(struct rvt_flow *flow, const struct rvt_offset_map *map);
+
 /* After the last bytes of the slice. */
 void rvt_flow_end_slice(struct rvt_flow *flow);
 

@@ -229,6 +229,11 @@ int rvt_flow_run(struct rvt_flow *flow, struct rvt_order *order)
 	return ret;
 }
 
+void rvt_flow_set_offsets(struct rvt_flow *flow, const struct rvt_offset_map *map)
+{
+	flow->offsets = map;
+}
+
 void rvt_flow_set_encoder(struct rvt_flow *flow, uint64_t encoder)
 {
 	flow->encoder = encoder;

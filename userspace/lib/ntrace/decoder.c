@@ -553,7 +553,7 @@ static size_t decoder_unused(const struct rvt_stream *stream)
 }
 
 static int decoder_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
-			bool boundary)
+			const char *what, bool boundary)
 {
 	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
 
@@ -563,7 +563,7 @@ static int decoder_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_rea
 	rvt_ntrace_reader_lost(&d->reader, boundary);
 	d->recent = NULL;
 	d->told_start = true;
-	report_all(d, offset, reason, "data is missing here");
+	report_all(d, offset, reason, what ? what : "data is missing here");
 	/* What follows without a sync belongs to the same loss. */
 	for (unsigned int i = 0; i < d->n_sources; i++)
 		if (d->sources[i]) {

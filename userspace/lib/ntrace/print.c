@@ -193,6 +193,8 @@ static void text_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *
 			fputs("   ", out);
 	}
 	fprintf(out, "  %s", rvt_ntrace_name(dialect, tcode));
+	if (dump->base.atid)
+		fprintf(out, " atid=0x%02x", dump->base.atid);
 	if (rvt_ntrace_kind(dialect, tcode) != RVT_NTRACE_STANDARD)
 		fprintf(out, " TCODE=%u", tcode);
 	while (next_field(dump->params.dialect, msg, &pos, &field))
@@ -236,6 +238,8 @@ static void json_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *
 	json_add(line, "message",
 		 json_object_new_string(rvt_ntrace_name(dump->params.dialect, tcode)));
 	json_add(line, "TCODE", json_object_new_uint64(tcode));
+	if (dump->base.atid)
+		json_add(line, "atid", json_object_new_int(dump->base.atid));
 	while (next_field(dump->params.dialect, msg, &pos, &field))
 		json_field(dump, msg, field, line);
 	if (meaning->address_valid)

@@ -30,37 +30,82 @@ static bool is_wanted(const struct rvt_session *session, unsigned int src)
 					  src == (uint64_t)session->only_source;
 }
 
+/* Whether source @src of the frames with id @atid (0: not known, or no frames) is @encoder's. */
+static bool is_of(const struct encoder *encoder, unsigned int atid, unsigned int src)
+{
+	if (atid && encoder->params.atid && encoder->params.atid != atid)
+		return false;
+	return !encoder_has_src(encoder) || encoder->src == src;
+}
+
+/*
+ * The encoder whose trace source @source of @decoder's stream is. In a sink that several share each
+ * hart has its own number, or its frames have. NULL: nobody's.
+ */
+static const struct encoder *source_encoder(const struct decoder *decoder, unsigned int source)
+{
+	const struct rvt_session *session = decoder->buffer->session;
+	unsigned int atid = rvt_stream_source_atid(&decoder->params, source);
+	unsigned int src = source & ((1u << rvt_stream_source_bits(&decoder->params)) - 1);
+
+	if (session->by_source || is_of(decoder->encoder, atid, src))
+		return decoder->encoder;
+	for (size_t i = 0; i < session->n_encoders; i++) {
+		const struct encoder *encoder = &session->encoders[i];
+
+		if (encoder_is_named(encoder) && is_of(encoder, atid, src))
+			return encoder;
+	}
+	return NULL;
+}
+
+/* The parameters of what comes in frames with id @atid. NULL: it is no trace of these encoders. */
+static const struct rvt_params *choose_params(void *ctx, unsigned int atid)
+{
+	const struct decoder *decoder = ctx;
+	const struct rvt_session *session = decoder->buffer->session;
+
+	for (size_t i = 0; i < session->n_encoders; i++) {
+		const struct rvt_params *params = &session->encoders[i].params;
+
+		if (params->framing == RVT_FRAMING_CORESIGHT && params->atid == atid)
+			return params;
+	}
+	return decoder->encoder->params.atid ? NULL : &decoder->encoder->params;
+}
+
+/* A hart has one id. Where nobody says which, another one is damage. */
+static bool is_first_id(struct hart_flow *hart, const struct decoder *decoder, unsigned int source)
+{
+	unsigned int atid = rvt_stream_source_atid(&decoder->params, source);
+
+	if (!hart->atid)
+		hart->atid = atid;
+	return hart->atid == atid;
+}
+
 static struct rvt_flow *choose_flow(void *ctx, unsigned int src)
 {
 	struct decoder *decoder = ctx;
 	struct buffer *buffer = decoder->buffer;
 	const struct rvt_session *session = buffer->session;
-	const struct encoder *encoder = decoder->encoder;
+	const struct encoder *encoder = source_encoder(decoder, src);
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
 	struct hart_flow *hart;
 	int err;
 
-	if (session->by_source && !is_wanted(session, src))
+	if (!encoder || (session->by_source && !is_wanted(session, src)))
 		return NULL;
-	/* A sink that several encoders share: each hart has its own number. */
-	if (encoder_is_named(encoder) && encoder->src != src) {
-		encoder = NULL;
-		for (size_t i = 0; i < session->n_encoders && !encoder; i++)
-			if (session->encoders[i].has_src && session->encoders[i].src == src)
-				encoder = &session->encoders[i];
-		if (!encoder)
-			return NULL;
-	}
 	for (hart = buffer->harts; hart; hart = hart->next)
 		if (hart->encoder == encoder && (!session->by_source || hart->base.source == src))
-			return hart->base.flow;
+			return is_first_id(hart, decoder, src) ? hart->base.flow : NULL;
 	hart = rvt_hart_create(buffer, encoder, encoder->cpu >= 0 ? encoder->cpu : aux->cpu, src);
 	err = hart ? rvt_hart_begin_record(hart, aux) : -ENOMEM;
 	if (err) {
 		buffer->error = err;
 		return NULL;
 	}
-	return hart->base.flow;
+	return is_first_id(hart, decoder, src) ? hart->base.flow : NULL;
 }
 
 /* Whether @encoder's trace may come in the buffer: its hart's, or from a sink that harts share. */
@@ -122,6 +167,33 @@ static int framing_event(void *ctx, const struct rvt_event *event)
 	return err;
 }
 
+static bool is_framed(const struct encoder *encoder)
+{
+	return encoder->params.framing == RVT_FRAMING_CORESIGHT;
+}
+
+/* In frames of a recording there may be trace of any encoder: sources have numbers for all. */
+static void set_params(struct decoder *decoder)
+{
+	const struct rvt_session *session = decoder->buffer->session;
+	struct rvt_params *params = &decoder->params;
+
+	*params = decoder->encoder->params;
+	if (session->by_source || !is_framed(decoder->encoder))
+		return;
+	params->atid = 0;
+	for (size_t i = 0; i < session->n_encoders; i++) {
+		unsigned int bits = rvt_stream_source_bits(&session->encoders[i].params);
+
+		if (bits <= rvt_stream_source_bits(params))
+			continue;
+		if (params->protocol == RVT_PROTOCOL_ETRACE)
+			params->srcid_bits = bits;
+		else
+			params->src_bits = bits;
+	}
+}
+
 static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **result)
 {
 	const struct encoder *encoder = rvt_session_encoder(buffer->session, cpu);
@@ -135,7 +207,8 @@ static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **resu
 	if (!encoder)
 		return -ENOENT;
 	for (decoder = buffer->decoders; decoder; decoder = decoder->next)
-		if (decoder->encoder == encoder)
+		if (decoder->encoder == encoder ||
+		    (is_framed(decoder->encoder) && is_framed(encoder)))
 			break;
 	if (!decoder) {
 		decoder = calloc(1, sizeof(*decoder));
@@ -144,7 +217,10 @@ static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **resu
 		decoder->encoder = encoder;
 		decoder->buffer = buffer;
 		ops.ctx = decoder;
-		err = rvt_stream_create(&encoder->params, &ops, &decoder->stream);
+		set_params(decoder);
+		if (!buffer->session->by_source)
+			ops.params = choose_params;
+		err = rvt_stream_create(&decoder->params, &ops, &decoder->stream);
 		if (!err && slice)
 			err = rvt_stream_slice(decoder->stream, slice->from, slice->to);
 		if (err) {
@@ -352,20 +428,29 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 	if (len > max_feed(buffer))
 		len = max_feed(buffer);
 	if (one_message)
-		len = rvt_stream_message(&decoder->encoder->params,
-					 bytes + (offset - chunk->offset), len);
+		len = rvt_stream_message(&decoder->params, bytes + (offset - chunk->offset), len);
 	buffer->stats->session.trace_bytes += counted(buffer, offset, len);
 	buffer->done += len;
-	err = rvt_stream_feed(decoder->stream, bytes + (offset - chunk->offset), len, offset);
+	bytes += offset - chunk->offset;
+	err = one_message ?
+		rvt_stream_feed_message(decoder->stream, bytes, len, offset, &buffer->pending) :
+		rvt_stream_feed(decoder->stream, bytes, len, offset);
 	if (!err)
 		err = buffer->error;
 	if (buffer->session->live)
 		return err;	/* live.c frees what was decoded */
 	if (!chunk->packed)
-		release(buffer, bytes + (offset - chunk->offset), len);
+		release(buffer, bytes, len);
 	else if (offset + len == chunk->offset + chunk->len)
 		release(buffer, chunk->bytes, chunk->packed);
 	return err;
+}
+
+static int step(struct buffer *buffer, struct decoder *decoder)
+{
+	int err = rvt_stream_step(decoder->stream, &buffer->pending);
+
+	return err ? err : buffer->error;
 }
 
 static int poll_sink(struct rvt_session *session)
@@ -405,14 +490,16 @@ int rvt_buffer_step(struct buffer *buffer, bool one_message)
 		err = end_record(buffer);
 		return err ? err : 1;
 	}
-	if (!err && buffer->done < aux->size)
+	if (!err && buffer->pending)
+		err = step(buffer, decoder);
+	else if (!err && buffer->done < aux->size)
 		err = feed(buffer, decoder, one_message);
 	if (!err)
 		err = stamp_bytes(buffer);
 	/* it may be another buffer's turn */
 	if (!err && one_message)
 		err = flush(buffer);
-	if (!err && buffer->done >= aux->size)
+	if (!err && buffer->done >= aux->size && !buffer->pending)
 		err = end_record(buffer);
 	return err ? err : 1;
 }
@@ -537,7 +624,7 @@ void rvt_buffer_rewind(struct buffer *buffer)
 	}
 	buffer->record = 0;
 	buffer->done = 0;
-	buffer->begun = false;
+	buffer->begun = buffer->pending = false;
 	buffer->time = 0;
 	release_used(buffer, buffer->used_end);
 	buffer->used = buffer->used_end = 0;

@@ -633,7 +633,7 @@ void rvt_hart_end_flow(struct hart_flow *hart)
 static bool means_same(const struct encoder *encoder, const struct encoder *other)
 {
 	return !memcmp(&encoder->params, &other->params, sizeof(other->params)) &&
-	       (!encoder_is_named(encoder) || encoder->src == other->src);
+	       (!encoder_has_src(encoder) || encoder->src == other->src);
 }
 
 /*

@@ -288,7 +288,7 @@ int rvt_session_count_sources(const struct rvt_session *session, unsigned int *n
 	*n = 0;
 	if (!session->by_source)
 		return -EINVAL;
-	if (!params->src_bits && !params->srcid_bits) {
+	if (rvt_stream_n_sources(params) == 1) {
 		*n = 1;
 		return 0;
 	}

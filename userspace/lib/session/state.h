@@ -13,7 +13,7 @@
 struct slice;	/* slice.h */
 struct dump;	/* source-dump.c */
 
-#define RVT_MAX_SOURCES (1u << 16)	/* SRC fields are shorter */
+#define RVT_MAX_SOURCES (1u << 23)	/* ids of frames and SRC fields together are shorter */
 
 /* Where trace and code come from: source-perfdata.c, source-dump.c. */
 struct session_source {
@@ -32,13 +32,20 @@ struct encoder {
 	int32_t cpu;		/* -1: any (parameters from a file) */
 	uint32_t src;
 	bool has_src;
+	/* .params.atid: the id of its frames, where it is known */
 	struct rvt_params params;
 };
 
-/* Whether messages name their encoder, as several may send to one sink. */
+/* Whether messages name their encoder. */
+static inline bool encoder_has_src(const struct encoder *encoder)
+{
+	return encoder->has_src && rvt_stream_source_bits(&encoder->params);
+}
+
+/* Whether messages or the frames around them do, as several may send to one sink. */
 static inline bool encoder_is_named(const struct encoder *encoder)
 {
-	return encoder->has_src && (encoder->params.src_bits || encoder->params.srcid_bits);
+	return encoder_has_src(encoder) || encoder->params.framing == RVT_FRAMING_CORESIGHT;
 }
 
 struct chunk {
@@ -57,6 +64,7 @@ struct hart_flow {
 	struct rvt_cursor *cursor;
 	struct rvt_clock *clock;	/* NULL: flow is delivered at once */
 	struct hart_flow *next;
+	unsigned int atid;	/* of the frames that its trace comes in; 0: not known, or none */
 	bool timed;		/* time stamps are expected */
 	bool no_code;		/* lost in code that cannot be read */
 	bool start_held;	/* .start waits for what follows it */
@@ -90,6 +98,7 @@ struct count_owner {
 /* A protocol decoder; a per-thread buffer has one for each cpu that the thread ran on. */
 struct decoder {
 	const struct encoder *encoder;
+	struct rvt_params params;	/* of the stream: frames have the trace of other encoders, too */
 	struct rvt_stream *stream;
 	struct buffer *buffer;
 	struct decoder *next;
@@ -127,6 +136,7 @@ struct buffer {
 	size_t record;		/* being decoded */
 	uint64_t done;		/* bytes of it */
 	bool begun;
+	bool pending;		/* bytes before .done have more messages */
 	uint64_t time;		/* of the last thing decoded */
 	int error;		/* of a call-back that could not return it */
 	uintptr_t used, used_end;	/* of the file, and still in memory */

@@ -25,8 +25,16 @@ int rvt_flow_flush(struct rvt_flow *flow)
 
 int rvt_flow_deliver_event(struct rvt_flow *flow, const struct rvt_event *event)
 {
-	if (!rvt_flow_deliver(flow) && flow->sink.event)
-		flow->result = flow->sink.event(flow->sink.ctx, event);
+	struct rvt_event translated;
+
+	if (rvt_flow_deliver(flow) || !flow->sink.event)
+		return flow->result;
+	if (flow->offsets) {
+		translated = *event;
+		translated.offset = flow->offsets->find(flow->offsets->ctx, event->offset);
+		event = &translated;
+	}
+	flow->result = flow->sink.event(flow->sink.ctx, event);
 	return flow->result;
 }
 

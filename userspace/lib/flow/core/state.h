@@ -138,6 +138,7 @@ struct rvt_flow {
 
 	struct rvt_flow_stats stats;
 	struct rvt_flow_slice slice;
+	const struct rvt_offset_map *offsets;	/* of events; NULL: as decoders give them */
 	void *single;			/* tsearch: blocks that lie in no single mapping */
 	/* where the last speculative walk led; .block is not set */
 	struct rvt_target speculation_end;
