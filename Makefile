@@ -212,6 +212,7 @@ $(B)/$(1)/unit/event_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/%.o,record/
 $(B)/$(1)/unit/itrace_time_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,cmd itrace perf-options \
 	text)
 $(B)/$(1)/unit/demangle_test: $(B)/$(1)/tools/perf-plugin/common/demangle.o
+$(B)/$(1)/unit/histogram_test: $(B)/$(1)/tools/perf-plugin/common/histogram.o
 $(B)/$(1)/unit/json_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,json text)
 $(B)/$(1)/unit/memory_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,cmd memory perf-options text)
 $(B)/$(1)/unit/text_test: $(B)/$(1)/tools/perf-plugin/common/text.o

@@ -96,6 +96,14 @@ for order in caller callee; do
 done
 
 
+says "latency: no recording: what to do" "Record first" "$rv" latency -i /nonexistent/perf.data
+says "latency --over: times" "'50' is no length of time, like 50us" "$rv" latency --over 50 work
+says "latency --over: units" "'5m' is no length of time" "$rv" latency --over 5m work
+says "latency --slowest: of what" "--slowest: of which function" "$rv" latency --slowest 3
+says "latency --over: of what" "--over: of which function" "$rv" latency --over 1ms
+says "latency --own SYMBOL" "--own: for all functions" "$rv" latency --own work
+says "latency: two functions" "unexpected|a recording is given with -i" "$rv" latency work more
+
 # What users of stock perf type: taken, or answered with what to do instead.
 for options in --ns -f --force "--ns --itrace=i100us"; do
 	# shellcheck disable=SC2086 # words

@@ -33,6 +33,7 @@ struct rvt_transfer {
 	uint64_t from, to;
 	const char *flags;	/* perf's words: call, return, jcc, jmp, int, iret, syscall, ... */
 	bool indirect;		/* a jump to where a register says */
+	const struct rvt_event *event;	/* of a TRAP; NULL: the trap itself was not seen */
 };
 
 /* Straight code, no transfer between. It began at .began, ns, and ends now (hart->time). */

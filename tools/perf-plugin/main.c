@@ -16,6 +16,7 @@ static const struct command {
 	  true },
 	{ "script", cmd_script, "print the recorded flow: branches, calls or instructions", false },
 	{ "report", cmd_report, "count the instructions of every function", false },
+	{ "latency", cmd_latency, "how long calls took, and why some took longer", false },
 	{ "inject", cmd_inject, "an ordinary perf.data with samples made from the trace", true },
 	{ "profile", cmd_profile, "profiles for compilers, flame graphs, timelines", false },
 	{ "stat", cmd_stat, "size, density and losses of a recording", false },

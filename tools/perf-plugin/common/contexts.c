@@ -146,12 +146,16 @@ void context_add_up(struct context *root)
 	struct context *sorted = NULL, *child, *next;
 
 	root->total = root->self;
+	root->all = root->own;
 	for (child = root->child; child; child = next) {
 		struct context **link = &sorted;
 
 		next = child->sibling;
 		context_add_up(child);
 		root->total += child->total;
+		root->all.time += child->all.time;
+		root->all.away += child->all.away;
+		root->all.branches += child->all.branches;
 		while (*link && ((*link)->total > child->total ||
 				 ((*link)->total == child->total &&
 				  strcmp((*link)->name, child->name) < 0)))

@@ -9,6 +9,12 @@
 #define CONTEXT_MAX_DEPTH 500	/* deeper recursion is one place */
 #define CONTEXT_UNKNOWN "[unknown]"	/* the name of a function that has none */
 
+/* What else there may be of a context. */
+struct context_cost {
+	uint64_t time, away;	/* ns that it ran, and in which nothing of its thread was seen */
+	uint64_t branches;
+};
+
 /* A function in one context: that of its parents, up to the thread, whose parent is the root. */
 struct context {
 	const char *name, *dso;	/* .dso: file name without directories; "" for a thread */
@@ -17,6 +23,7 @@ struct context {
 	unsigned int depth;	/* the root's is 0 */
 	uint64_t self, total;	/* instructions; .total is set by context_add_up() */
 	uint64_t calls;		/* of it there; with contexts.count_calls */
+	struct context_cost own, all;	/* .all is set by context_add_up() */
 };
 
 struct contexts {

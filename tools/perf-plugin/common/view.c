@@ -296,6 +296,11 @@ int view_run_slices(struct view *view, const struct rvt_session_sink *sink,
 	return view->interrupted ? 0 : err;
 }
 
+bool view_interrupted(const struct view *view)
+{
+	return view->interrupted || view->stopped;
+}
+
 static bool filtered(const struct view *view)
 {
 	return view->cpus || view->pids || view->tids || view->options.comms || view->options.time;

@@ -118,6 +118,8 @@ void view_json_losses(struct view *view, FILE *out);
  */
 int view_summary(struct view *view, uint64_t trace_errors);
 
+/* Ctrl-C, or --max-memory, ended the last run: there is no sense in another one. */
+bool view_interrupted(const struct view *view);
 /* What was told so far is void (see .reset in rvtrace/session.h). */
 void view_forget(struct view *view);
 /* Takes note of a LOST event, for the summary. Any thread may call it. */

@@ -323,7 +323,8 @@ static int take_trap(struct rvt_transfers *transfers, struct rvt_hart_flow *hart
 {
 	struct hart_state *state = hart->user;
 	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_TRAP, .from = event->pc, .to = event->target,
-				     .flags = event->interrupt ? "hw int" : "int" };
+				     .flags = event->interrupt ? "hw int" : "int",
+				     .event = event };
 	int err = arrive(transfers, hart, event->pc);
 
 	if (!err)

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# What people look at, compared with what the emulator executed.
+. "$(dirname "$0")/../lib.sh"
+
+check "cross-compile the workload" workload latency -g -no-pie
+guest main testing '' '
+	insmod rvtrace.ko || exit 1
+	run="taskset -c 1 ./latency"
+	perf-rvtrace record -o all.data -- $run || exit 2
+	perf-rvtrace record -o user.data -e rvtrace//u -- $run || exit 3
+	perf-rvtrace record -o other.data -e rvtrace//u -- $run 600 || exit 4
+	perf-rvtrace record -o untimed.data -e rvtrace/timestamp=0/u -- $run || exit 5'
+ok $? "a program is recorded: user and kernel, user, another way, without time stamps"
+
+work=$dir/look
+mkdir -p "$work"
+# view COMMAND RECORDING [OPTIONS]: the output is in $work/out.
+view()
+{
+	"$HOST/perf-rvtrace" "$1" -i "$dir/share/$2.data" --symfs "$dir/share:$("$LAB" path guest)" \
+		"${@:3}" >"$work/out" 2>"$work/err"
+}
+
+# value PYTHON-EXPRESSION: of the objects o in the output
+value()
+{
+	python3 -c 'import json, sys
+o = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
+print(eval(sys.argv[2]))' "$work/out" "$1"
+}
+
+# true_calls NAME RECORDING [rvt-truth options]: of the calls of a function of the program, by the
+# truth: how many, their own instructions, and all until they return
+true_calls()
+{
+	local task start size
+
+	task=$("$HOST/perf-rvtrace" script -i "$dir/share/$2.data" --symfs "$dir/share:$("$LAB" path guest)" \
+		--comms latency -F tid --max-lines 1 2>/dev/null)
+	read -r start size < <("$LAB" in riscv64-linux-gnu-nm -S "$dir/share/latency" |
+		awk -v name="$1" '$4 == name { print $1, $2 }')
+	"$HOST/rvt-truth" --pc --scontext "$((task))" "${@:3}" "$dir/truth/truth.1" |
+		python3 -c 'import sys
+start, end = int(sys.argv[1], 16), int(sys.argv[1], 16) + int(sys.argv[2], 16)
+calls = own = total = back = last = 0
+for line in sys.stdin:
+    pc = int(line, 16)
+    if not back and pc == start:
+        calls += 1
+        back = last + 4, last + 2
+    elif back and pc in back:
+        back = 0
+    own += start <= pc < end
+    total += bool(back)
+    last = pc
+print(calls, own, total)' "$start" "$size"
+}
+
+view latency user work --json
+check "latency: as the schema has it" "$TOP/tests/tools/check-json" "$TOP/Documentation/json.rst" "$work/out"
+is "latency: calls and instructions of work() are those that were executed" \
+	"$(true_calls work user --prv 0)" \
+	"$(value '" ".join(str(n) for n in (o[1]["calls"], o[1]["own_insns"]["sum"], o[1]["insns"]["sum"]))')"
+view latency user spin --json
+is "latency: of spin(), which work() enters by a jump" "1000 $((998 * (100 * 5 + 5) + 2 * 20005))" \
+	"$(value '" ".join(str(n) for n in (o[1]["calls"], o[1]["insns"]["sum"]))')"
+view latency all work --json
+is "latency: of work(), with the kernel" "$(true_calls work all | cut -d ' ' -f 1,2)" \
+	"$(value '" ".join(str(n) for n in (o[1]["calls"], o[1]["own_insns"]["sum"]))')"
+for recording in all user; do
+	view latency $recording work --slowest 3 --over 5ms --json
+	is "latency, $recording: the slowest call is the one that sleeps for 5 ms" "501 True" \
+		"$(value '" ".join(str(x["number"]) + " " + str(x["time"] > 5e6) for x in o if x["type"] == "slowest" and x["time"] == o[1]["time"]["max"])')"
+	is "latency, $recording: and the only one over 5 ms" "501" \
+		"$(value '" ".join(str(x["number"]) for x in o if x["type"] == "over")')"
+	is "latency, $recording: what it called, and the median one did not" "rest" \
+		"$(value '[x["sym"] for x in o if x["type"] == "callee" and x["depth"] == 1][0]')"
+	is "latency, $recording: it was off the cpu for nearly all of that" True \
+		"$(value '[x["away"] > 4.5e6 for x in o if x["type"] == "callee"][0]')"
+	is "latency, $recording: a median one called step() 20 times" 20 \
+		"$(value '[x["calls"] for x in o[[x["type"] for x in o].index("median"):] if x.get("sym") == "step"][0]')"
+done
+view latency all --json
+is "latency: system calls and interrupts are functions" True \
+	"$(value '{"[system call]", "[interrupt]"} <= {x.get("sym") for x in o}')"
+view latency untimed work
+check "latency: no time stamps: that is said" grep -q 'has no time stamps: calls are measured in instructions' "$work/out"
+view latency untimed work --over 5ms
+is "latency: --over without time stamps" 1 $?
+view latency user nobody
+is "latency: a function that was not called" 1 $?
+check "latency: and what to do" grep -q "no call of 'nobody' is in the recording" "$work/err"
+done_testing

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The first time that the recording is decoded: how long calls took, of one function or of each. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "latency/latency.h"
+#include "util/array.h"
+
+enum latency_measure latency_rank(const struct latency *latency)
+{
+	return latency->timed ? LATENCY_TIME : LATENCY_INSNS;
+}
+
+uint64_t latency_value(const struct call *call, enum latency_measure measure)
+{
+	switch (measure) {
+	case LATENCY_TIME: return call->time;
+	case LATENCY_OWN: return call_own_time(call);
+	case LATENCY_AWAY: return call->away - call->callee_away;
+	case LATENCY_INSNS: return call->insns;
+	default: return call_own_insns(call);
+	}
+}
+
+bool latency_wants(const struct latency_options *options, const struct call_function *function)
+{
+	if (options->dsos && !view_in_names(options->dsos, function->dso))
+		return false;
+	return !options->symbol || !strcmp(options->symbol, function->name) ||
+		!strcmp(options->symbol, function->linkage);
+}
+
+/* Sets *@entry, to NULL for a function that nobody asks for. 0 or -ENOMEM. */
+static int get_entry(struct latency *latency, struct call_function *function,
+		     struct latency_function **entry)
+{
+	*entry = function->user;
+	if (*entry || !latency_wants(latency->options, function))
+		return 0;
+	if (latency->options->symbol && latency->n) {
+		/* of one name there is one entry, whatever the files are */
+		*entry = latency->list[0];
+	} else {
+		if (array_grow(&latency->list, latency->n))
+			return -ENOMEM;
+		*entry = calloc(1, sizeof(**entry));
+		if (!*entry)
+			return -ENOMEM;
+		**entry = (struct latency_function){
+			.name = function->name, .linkage = function->linkage,
+			.dso = function->dso, .kernel = function->kernel };
+		latency->list[latency->n++] = *entry;
+	}
+	function->user = *entry;
+	return 0;
+}
+
+/* Keeps it if it is one of the slowest. */
+static void rank_call(struct latency *latency, struct latency_slowest *slowest,
+		      const struct latency_call *call)
+{
+	size_t i = slowest->n;
+
+	if (i == latency->options->slowest) {
+		if (!i || call->value <= slowest->calls[i - 1].value)
+			return;
+		i--;
+	} else {
+		slowest->n++;
+	}
+	for (; i && slowest->calls[i - 1].value < call->value; i--)
+		slowest->calls[i] = slowest->calls[i - 1];
+	slowest->calls[i] = *call;
+}
+
+static void rank_both(struct latency *latency, const struct call_thread *thread,
+		      const struct call *call, uint64_t number)
+{
+	static const enum latency_measure measures[] = { LATENCY_TIME, LATENCY_INSNS };
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct latency_call ranked = {
+			.number = number, .value = latency_value(call, measures[i]), .call = *call,
+			.comm = thread->comm, .pid = thread->pid, .tid = thread->tid };
+
+		rank_call(latency, &latency->by[i], &ranked);
+	}
+}
+
+static int begin_call(void *ctx, struct call_thread *thread, struct call *call)
+{
+	struct latency *latency = ctx;
+
+	(void)thread;
+	if (latency->options->symbol && latency_wants(latency->options, call->function))
+		call->user = (void *)(uintptr_t)++latency->number;
+	return 0;
+}
+
+static int end_call(void *ctx, struct call_thread *thread, const struct call *call)
+{
+	struct latency *latency = ctx;
+	uint64_t number = (uintptr_t)call->user;
+	struct latency_function *entry;
+	int err = get_entry(latency, call->function, &entry);
+
+	if (err || !entry)
+		return err;
+	if (!call->whole) {
+		entry->partial++;
+		return 0;
+	}
+	if (!number) {
+		bool own = latency->options->own;
+
+		err = histogram_add(&entry->calls[LATENCY_TIME],
+				    call->time - (own ? call->callee_time : 0), 0);
+		return err ? err : histogram_add(&entry->calls[LATENCY_INSNS], call->insns -
+						 (own ? call->callee_insns : 0), 0);
+	}
+	for (int i = 0; i < LATENCY_MEASURES && !err; i++)
+		err = histogram_add(&entry->calls[i], latency_value(call, i), number);
+	rank_both(latency, thread, call, number);
+	return err;
+}
+
+uint64_t latency_tail(const struct latency *latency, const struct latency_function *function)
+{
+	const struct histogram *calls = &function->calls[latency_rank(latency)];
+
+	return histogram_above(calls, histogram_percentile(calls, 50, NULL));
+}
+
+static int compare_tails(const void *a, const void *b, void *latency)
+{
+	const struct latency_function *const *x = a, *const *y = b;
+	uint64_t tail_x = latency_tail(latency, *x), tail_y = latency_tail(latency, *y);
+	int order;
+
+	if (tail_x != tail_y)
+		return tail_x < tail_y ? 1 : -1;
+	order = strcmp((*x)->name, (*y)->name);
+	return order ? order : strcmp((*x)->dso, (*y)->dso);
+}
+
+int latency_gather(struct latency *latency)
+{
+	const struct calls_ops ops = { .ctx = latency, .begin = begin_call, .end = end_call };
+	int err = calls_run(latency->view, latency->places, &ops, &latency->timed,
+			    &latency->errors);
+
+	if (!err && latency->n)
+		qsort_r(latency->list, latency->n, sizeof(*latency->list), compare_tails, latency);
+	return err;
+}
+
+void latency_free(struct latency *latency)
+{
+	for (size_t i = 0; i < latency->n; i++) {
+		for (int j = 0; j < LATENCY_MEASURES; j++)
+			histogram_clear(&latency->list[i]->calls[j]);
+		free(latency->list[i]);
+	}
+	free(latency->list);
+	for (size_t i = 0; i < latency->n_trees; i++)
+		context_free(&latency->trees[i].root);
+	free(latency->trees);
+}

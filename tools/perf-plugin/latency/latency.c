@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* `perf rvtrace latency`: how long the calls of a function took, and why some took longer. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/cmd.h"
+#include "common/durations.h"
+#include "common/json.h"
+#include "latency/latency.h"
+
+static const char help[] =
+"usage: perf rvtrace latency [OPTIONS] [SYMBOL]\n"
+"How long the calls of a function took: time, instructions, time off the cpu. Without SYMBOL:\n"
+"all functions, those with the longest tail first. System calls and interrupts are functions.\n\n"
+"      --slowest N       call trees of the N slowest calls, beside that of a median one\n"
+"      --over TIME       every call that took longer, like 50us, 1.5ms, 2s\n"
+"      --own             of all functions: without what they called\n"
+"  -d, --dsos LIST       only functions of these files\n"
+"      --max-lines N     only the first N functions\n"
+"      --json            an object a line (see Documentation/json.rst)\n"
+VIEW_HELP;
+
+enum { OPT_SLOWEST = 256, OPT_OVER, OPT_OWN, OPT_MAX, OPT_JSON };
+
+static const struct option long_options[] = {
+	{ "slowest", required_argument, NULL, OPT_SLOWEST },
+	{ "over", required_argument, NULL, OPT_OVER },
+	{ "own", no_argument, NULL, OPT_OWN },
+	{ "dsos", required_argument, NULL, 'd' },
+	{ "max-lines", required_argument, NULL, OPT_MAX },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "force", no_argument, NULL, 'f' },
+	{ "help", no_argument, NULL, 'h' },
+	VIEW_LONG_OPTIONS,
+	{ NULL, 0, NULL, 0 },
+};
+
+/* What is seen only when the recording is decoded once more. */
+static int look_again(struct latency *latency)
+{
+	const struct latency_options *options = latency->options;
+	bool json = options->json;
+	int err;
+
+	if (options->over && !latency->timed)
+		return cmd_error(-EINVAL, "--over: the trace has no time stamps; record with "
+				 "-e rvtrace/timestamp/");
+	if (!options->slowest && !options->over)
+		return 0;
+	if (options->over && !json)
+		latency_print_calls_head(latency);
+	err = latency_trees(latency, !options->over ? NULL : json ? latency_json_call :
+			    latency_print_call);
+	if (!err && json)
+		latency_json_trees(latency);
+	else if (!err)
+		latency_print_trees(latency);
+	return err;
+}
+
+static int show(struct latency *latency)
+{
+	if (latency->options->symbol && !latency->n && !view_interrupted(latency->view))
+		return cmd_error(-ENOENT, "no call of '%s' is in the recording; functions that are: "
+				 "perf rvtrace latency", latency->options->symbol);
+	if (latency->options->json)
+		latency_json(latency);
+	else
+		latency_print(latency);
+	return view_interrupted(latency->view) ? 0 : look_again(latency);
+}
+
+static int run(struct latency *latency, const struct view_options *options)
+{
+	int err;
+
+	latency->view = view_open(options);
+	if (!latency->view)
+		return -EINVAL;
+	if (rvt_session_is_ctr(view_session(latency->view)))
+		return cmd_error(-EINVAL, "Control Transfer Records are samples: they have no calls to "
+				 "measure; look at them with perf rvtrace report");
+	latency->places = places_create(view_session(latency->view));
+	if (!latency->places)
+		return -ENOMEM;
+	err = latency_gather(latency);
+	if (err)
+		return cmd_error(err, "decoding ended: %s", strerror(-err));
+	err = show(latency);
+	return err ? err : view_summary(latency->view, latency->errors);
+}
+
+/* 0; -EINVAL after a message; 1: the help was all that was asked for. */
+static int parse_options(struct latency_options *wanted, struct view_options *options, int argc,
+			 char **argv)
+{
+	int c, err = 0;
+
+	while (!err && (c = getopt_long(argc, argv, "hfd:" VIEW_SHORT_OPTIONS, long_options,
+					NULL)) >= 0) {
+		switch (c) {
+		case OPT_SLOWEST:
+			err = cmd_number("--slowest", optarg, 1, LATENCY_MAX_SLOWEST,
+					 &wanted->slowest);
+			break;
+		case OPT_OVER: err = duration_parse("--over", optarg, &wanted->over); break;
+		case OPT_OWN: wanted->own = true; break;
+		case OPT_MAX:
+			err = cmd_number("--max-lines", optarg, 0, UINT64_MAX, &wanted->max_lines);
+			break;
+		case OPT_JSON:
+			wanted->json = true;
+			err = json_supported() ? -EINVAL : 0;
+			break;
+		case 'd': wanted->dsos = optarg; break;
+		case 'f': options->force = true; break;
+		case 'h':
+			fputs(help, stdout);
+			return 1;
+		default:
+			if (view_option(options, c, optarg))
+				break;
+			cmd_try_help(0);
+			return -EINVAL;
+		}
+	}
+	wanted->symbol = err ? NULL : argv[optind];
+	if (wanted->symbol)
+		optind++;
+	if (!err && !wanted->symbol && (wanted->slowest || wanted->over))
+		return cmd_error(-EINVAL, "%s: of which function? Give its name",
+				 wanted->slowest ? "--slowest" : "--over");
+	if (!err && wanted->symbol && wanted->own)
+		return cmd_error(-EINVAL, "--own: for all functions; of one, own time and instructions "
+				 "are shown anyway");
+	return err;
+}
+
+int cmd_latency(int argc, char **argv)
+{
+	struct view_options options = { .session.clock = true };
+	struct latency_options wanted = { 0 };
+	struct latency *latency;
+	int err = parse_options(&wanted, &options, argc, argv);
+
+	if (err)
+		return err > 0 ? 0 : 1;
+	latency = calloc(1, sizeof(*latency));
+	if (!latency)
+		return cmd_error(1, "out of memory");
+	latency->options = &wanted;
+	err = run(latency, &options);
+	latency_free(latency);
+	places_destroy(latency->places);
+	view_close(latency->view);
+	free(latency);
+	return err ? 1 : 0;
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The second time: what the slowest calls and a median one called, and what took too long. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "latency/latency.h"
+
+struct recording {
+	struct latency *latency;
+	uint64_t number;	/* of the last call of the function that began */
+	void (*over)(struct latency *latency, const struct latency_call *call,
+		     const struct call_function *caller);
+};
+
+static int descend(struct latency_tree *tree, const struct call *call)
+{
+	const struct call_function *function = call->function;
+	struct context *child = context_child(tree->at, function->name, function->dso,
+					      function->kernel);
+
+	if (!child)
+		return -ENOMEM;
+	tree->deeper += child == tree->at;
+	tree->at = child;
+	return 0;
+}
+
+static void ascend(struct latency_tree *tree, const struct call *call)
+{
+	tree->at->self += call_own_insns(call);
+	tree->at->calls++;
+	tree->at->own.time += call_own_time(call);
+	tree->at->own.away += call->away - call->callee_away;
+	if (tree->deeper)
+		tree->deeper--;
+	else
+		tree->at = tree->at->parent;
+	if (tree->at == &tree->root)
+		tree->thread = NULL;
+}
+
+static int begin_call(void *ctx, struct call_thread *thread, struct call *call)
+{
+	struct recording *recording = ctx;
+	struct latency *latency = recording->latency;
+	bool chosen = latency_wants(latency->options, call->function);
+	int err = 0;
+
+	if (chosen)
+		call->user = (void *)(uintptr_t)++recording->number;
+	for (size_t i = 0; i < latency->n_trees && !err; i++) {
+		struct latency_tree *tree = &latency->trees[i];
+
+		if (chosen && tree->call.number == recording->number) {
+			tree->thread = thread;
+			tree->at = &tree->root;
+		}
+		if (tree->thread == thread)
+			err = descend(tree, call);
+	}
+	return err;
+}
+
+static int end_call(void *ctx, struct call_thread *thread, const struct call *call)
+{
+	struct recording *recording = ctx;
+	struct latency *latency = recording->latency;
+	const struct latency_call told = {
+		.number = (uintptr_t)call->user, .value = call->time, .call = *call,
+		.comm = thread->comm, .pid = thread->pid, .tid = thread->tid };
+
+	for (size_t i = 0; i < latency->n_trees; i++) {
+		struct latency_tree *tree = &latency->trees[i];
+
+		if (tree->thread != thread)
+			continue;
+		ascend(tree, call);
+		if (!tree->thread)
+			tree->call = told;
+	}
+	if (recording->over && call->user && call->whole && call->time > latency->options->over)
+		recording->over(latency, &told,
+				thread->n ? thread->calls[thread->n - 1].function : NULL);
+	return 0;
+}
+
+/* The slowest, and the call that is an example of the median. */
+static int choose_trees(struct latency *latency)
+{
+	enum latency_measure rank = latency_rank(latency);
+	const struct latency_slowest *slowest = &latency->by[rank == LATENCY_INSNS];
+	uint64_t median = 0;
+
+	if (!slowest->n)
+		return 0;
+	latency->trees = calloc(slowest->n + 1, sizeof(*latency->trees));
+	if (!latency->trees)
+		return -ENOMEM;
+	for (size_t i = 0; i < slowest->n; i++)
+		latency->trees[i].call = slowest->calls[i];
+	histogram_percentile(&latency->list[0]->calls[rank], 50, &median);
+	latency->trees[slowest->n].call.number = median;
+	latency->n_trees = slowest->n + 1;
+	return 0;
+}
+
+int latency_trees(struct latency *latency,
+		  void (*over)(struct latency *latency, const struct latency_call *call,
+			       const struct call_function *caller))
+{
+	struct recording recording = { .latency = latency, .over = over };
+	const struct calls_ops ops = { .ctx = &recording, .begin = begin_call, .end = end_call };
+	int err = choose_trees(latency);
+
+	if (err)
+		return err;
+	view_forget(latency->view);
+	err = calls_run(latency->view, latency->places, &ops, NULL, NULL);
+	for (size_t i = 0; i < latency->n_trees; i++)
+		context_add_up(&latency->trees[i].root);
+	return err;
+}
+
+/* ---- side by side ---- */
+
+static struct context *find_child(const struct context *node, const struct context *like)
+{
+	struct context *child = node ? node->child : NULL;
+
+	while (child && (child->kernel != like->kernel || strcmp(child->name, like->name) ||
+			 strcmp(child->dso, like->dso)))
+		child = child->sibling;
+	return child;
+}
+
+static void walk(const struct context *slow, const struct context *median, unsigned int depth,
+		 bool (*show)(void *ctx, const struct latency_pair *pair, unsigned int depth),
+		 void *ctx)
+{
+	struct latency_pair pair;
+
+	for (pair.slow = slow ? slow->child : NULL; pair.slow; pair.slow = pair.slow->sibling) {
+		pair.median = find_child(median, pair.slow);
+		if (show(ctx, &pair, depth))
+			walk(pair.slow, pair.median, depth + 1, show, ctx);
+	}
+	/* what only the median one called */
+	for (pair.median = median ? median->child : NULL; pair.median;
+	     pair.median = pair.median->sibling)
+		if (!find_child(slow, pair.median) && show(ctx, &pair, depth))
+			walk(NULL, pair.median, depth + 1, show, ctx);
+}
+
+void latency_walk(const struct latency_tree *slow, const struct latency_tree *median,
+		  bool (*show)(void *ctx, const struct latency_pair *pair, unsigned int depth),
+		  void *ctx)
+{
+	walk(&slow->root, median ? &median->root : NULL, 0, show, ctx);
+}
