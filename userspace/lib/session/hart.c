@@ -318,18 +318,19 @@ static void note_time(struct hart_flow *hart)
 static int hart_time(struct hart_flow *hart, uint64_t ticks)
 {
 	const struct rvt_record_time_conv *conv = &hart->session->time_conv;
-	uint64_t next, until;
+	uint64_t now, next, until;
 	int err;
 
 	if (!hart->session->has_time_conv)
 		return 0;
+	now = rvt_time_to_perf(conv, ticks);
 	if (hart->buffer->slice && !hart->base.time_exact)
 		hart->buffer->slice->untimed_at_begin |=
 			rvt_hart_executed(hart) != hart->before.insns;
-	err = rvt_hart_stamp(hart, rvt_time_to_perf(conv, ticks));
+	err = rvt_hart_stamp(hart, now);
 	if (err)
 		return err;
-	hart->base.time = rvt_time_to_perf(conv, ticks);
+	hart->base.time = now;
 	hart->base.time_exact = true;
 	hart->buffer->time = hart->base.time;
 	note_time(hart);
