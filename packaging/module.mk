@@ -9,6 +9,9 @@ libdir ?= $(prefix)/lib
 includedir ?= $(prefix)/include
 datadir ?= $(prefix)/share
 mandir ?= $(datadir)/man
+# Where Debian's Python looks for packages, and with the usual prefix where this machine's does.
+pythondir ?= $(or $(if $(filter /usr/local,$(prefix)),$(shell python3 -c \
+	'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null)),$(prefix)/lib/python3/dist-packages)
 bashcompdir ?= $(datadir)/bash-completion/completions
 dkmssrcdir ?= $(prefix)/src
 INSTALL ?= install
@@ -21,8 +24,9 @@ DKMS_FILES = $(DRIVER_SRC) $(wildcard drivers/hwtracing/rvtrace/Kconfig drivers/
 
 CHIPS := $(wildcard share/rvtrace/chips/*)
 
-## make install     command, chips, library, man pages, completion, DKMS sources (DESTDIR, prefix)
-install: install-command install-chips install-library install-man install-completion install-dkms
+## make install     command, chips, library, Python module, man pages, completion, DKMS sources (DESTDIR, prefix)
+install: install-command install-chips install-library install-python install-man \
+	install-completion install-dkms
 ifeq ($(DESTDIR),)
 	@if [ "$$(id -u)" = 0 ] && PATH=$$PATH:/sbin command -v ldconfig >/dev/null; then \
 		PATH=$$PATH:/sbin ldconfig; \
@@ -55,6 +59,10 @@ install-library: $(B)/$(LIB_FOR)/librvtrace.a $(B)/$(LIB_FOR)/librvtrace.so
 		>$(DESTDIR)$(libdir)/pkgconfig/librvtrace.pc
 	chmod 644 $(DESTDIR)$(libdir)/pkgconfig/librvtrace.pc
 
+install-python:
+	$(INSTALL) -d $(DESTDIR)$(pythondir)/rvtrace
+	$(INSTALL) -m 644 $(wildcard userspace/python/rvtrace/*.py) $(DESTDIR)$(pythondir)/rvtrace/
+
 install-man:
 	$(INSTALL) -d $(DESTDIR)$(mandir)/man1
 	$(INSTALL) -m 644 $(wildcard Documentation/man/*.1) $(DESTDIR)$(mandir)/man1/
@@ -73,14 +81,15 @@ uninstall:
 	rm -f $(DESTDIR)$(bindir)/perf-rvtrace $(DESTDIR)$(bashcompdir)/perf-rvtrace
 	rm -f $(patsubst %,$(DESTDIR)$(libdir)/%,librvtrace.a librvtrace.so librvtrace.so.0 pkgconfig/librvtrace.pc)
 	rm -f $(patsubst Documentation/man/%,$(DESTDIR)$(mandir)/man1/%,$(wildcard Documentation/man/*.1))
-	rm -rf $(DESTDIR)$(includedir)/rvtrace $(DESTDIR)$(prefix)/share/rvtrace $(DKMS_DIR)
+	rm -rf $(DESTDIR)$(includedir)/rvtrace $(DESTDIR)$(prefix)/share/rvtrace \
+		$(DESTDIR)$(pythondir)/rvtrace $(DKMS_DIR)
 ifeq ($(DESTDIR),)
 	@[ "$$(id -u)" != 0 ] || PATH=$$PATH:/sbin ldconfig 2>/dev/null || true
 endif
 
-## make deb         Debian packages, in build/deb: perf-rvtrace, librvtrace0, librvtrace-dev, rvtrace-dkms
+## make deb         Debian packages, in build/deb: perf-rvtrace, librvtrace0, librvtrace-dev, python3-rvtrace, rvtrace-dkms
 deb:
-	@tools/setup-host build-essential debhelper dh-dkms libcapstone-dev
+	@tools/setup-host build-essential debhelper dh-dkms dh-python libcapstone-dev
 	packaging/deb $(B)/deb
 
 ## make symbol-map  the list of the library's public functions, made from the headers
@@ -94,5 +103,5 @@ abi: $(B)/host/librvtrace.so
 	packaging/abi $< >$(B)/librvtrace.abi
 	mv $(B)/librvtrace.abi packaging/librvtrace.abi
 
-.PHONY: abi deb install uninstall install-command install-chips install-library \
+.PHONY: abi deb install uninstall install-command install-chips install-library install-python \
 	install-man install-completion install-dkms symbol-map

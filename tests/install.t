@@ -176,6 +176,19 @@ howto_runs()
 	)
 }
 
+# The installed module finds the installed library.
+python_module_runs()
+{
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$root$prefix/lib/python3/dist-packages python3 - "$dir" <<-'EOF'
+	import sys
+	import rvtrace
+
+	where = sys.argv[1]
+	with rvtrace.Dump(where + "/dump", params=where + "/params", elf=where + "/elf") as dump:
+	    assert [address for run, address in dump.addresses()] == [0x100, 0x102]
+	EOF
+}
+
 version_is_said()
 {
 	local version
@@ -414,6 +427,9 @@ check "the documentation's example" example_runs
 check "the example of a dump, in at most 20 lines" dump_example_runs
 check "the program of howto-library.rst" howto_runs
 check "the howtos name options that there are" howto_options_exist
+if command -v python3 >/dev/null; then
+	check "the Python module is found and decodes" python_module_runs
+fi
 check "header and pkg-config name one version" version_is_said
 check "names in the archive have the prefix" archive_has_prefix
 check "the archive has no encoders, tandem or truth" archive_only_decodes

@@ -110,6 +110,9 @@ used()
 	in_root user 'perf-rvtrace --help && perf rvtrace --version && perf-rvtrace record --help' || return
 	in_root user 'dkms status' | grep rvtrace || return
 	decodes || return
+	in_root user "cd /fixture && python3 -c 'import rvtrace
+dump = rvtrace.Dump(\"dump\", params=\"params\", raw={0x100: \"code\"})
+assert [address for run, address in dump.addresses()] == [0x100, 0x102, 0x106, 0x10a, 0x10e, 0x110]'" || return
 	# shellcheck disable=SC2016
 	in_root user 'cc -Wall -Werror -o /count /usr/share/doc/librvtrace-dev/examples/count.c \
 		$(pkg-config --cflags --libs librvtrace) && ldd /count | grep librvtrace.so.0'
@@ -117,7 +120,7 @@ used()
 
 purged()
 {
-	in_root user "$apt_get purge perf-rvtrace librvtrace0 librvtrace-dev rvtrace-dkms
+	in_root user "$apt_get purge perf-rvtrace librvtrace0 librvtrace-dev python3-rvtrace rvtrace-dkms
 		find / -xdev -name '*rvtrace*' ! -path '/var/log/*' | diff /before -"
 }
 
@@ -136,7 +139,7 @@ upgraded()
 	in_root build 'make -s -C /source uninstall
 		! find /usr/local -name "*rvtrace*" | grep . || exit 1
 		perf-rvtrace --version && dkms status | grep rvtrace
-		apt-get -qq purge -y perf-rvtrace librvtrace0 librvtrace-dev rvtrace-dkms'
+		apt-get -qq purge -y perf-rvtrace librvtrace0 librvtrace-dev python3-rvtrace rvtrace-dkms'
 }
 
 for release in $releases; do
