@@ -54,6 +54,37 @@ says()
 	ok_or_show $? "$name" "$dir/err"
 }
 
+# --guess: says how sure it is, and what it would take; the output is a parameter file.
+{
+	echo 'ProgTraceSync SRC=3 SYNC=3 F-ADDR=0x80'
+	for _ in $(seq 2000); do echo 'ResourceFull SRC=3 RCODE=0 RDATA=1'; done
+	echo 'ProgTraceCorrelation SRC=3 EVCODE=0 I-CNT=1'
+} >"$dir/messages"
+for ((i = 0; i < 2048; i++)); do printf '\001\000'; done >"$dir/code"
+printf 'protocol = ntrace\nsrc_bits = 4\n' >"$dir/params"
+"$TOP/build/host/rvt-asm" "$dir/params" <"$dir/messages" >"$dir/dump"
+"$rv" decode --params "$dir/params" --raw "$dir/code@0x100" "$dir/dump" >"$dir/pcs"
+"$rv" decode --guess --raw "$dir/code@0x100" "$dir/dump" >"$dir/guess" 2>&1
+ok_or_show $? "--guess: exit status" "$dir/guess"
+sed -n 2p "$dir/guess" >"$dir/out"
+is "--guess: is sure" "# sure: the code is followed far without an error, which nothing else does" "$(cat "$dir/out")"
+grep -qx 'src_bits = 4' "$dir/guess"
+ok_or_show $? "--guess: the width of SRC" "$dir/guess"
+"$rv" decode --params "$dir/guess" --raw "$dir/code@0x100" "$dir/dump" | cmp -s - "$dir/pcs"
+ok $? "--guess: its output is a parameter file that decodes"
+# In a ring the oldest byte is elsewhere.
+{ tail -c 1000 "$dir/dump"; head -c -1000 "$dir/dump"; } >"$dir/ring"
+"$rv" decode --guess --wrapped-at 1000 --raw "$dir/code@0x100" "$dir/ring" 2>&1 | sed 's/ring/dump/' | cmp - "$dir/guess"
+ok $? "--guess --wrapped-at: the same"
+"$rv" decode --guess "$dir/dump" >"$dir/guess" 2>&1
+sed -n 2p "$dir/guess" | grep -q "^# .*give --image\|^# likely: .*--image"
+ok_or_show $? "--guess without code: wants it" "$dir/guess"
+head -c 5000 /dev/zero | tr '\0' '\125' >"$dir/noise"
+"$rv" decode --guess --raw "$dir/code@0x100" "$dir/noise" >"$dir/out" 2>"$dir/err"
+is "--guess, not a trace: exit status" 1 $?
+grep -q 'nothing that is known makes sense of it' "$dir/err" && ! grep -v '^#' "$dir/out"
+ok_or_show $? "--guess, not a trace: no parameters" "$dir/out"
+
 for command in decode dump; do
 	raw=()
 	[ $command = dump ] || raw=(--raw "$dir/code@0x100")
@@ -68,4 +99,7 @@ for command in decode dump; do
 	says "$command: no such file" "nothing: cannot be read" \
 		"$command" --chip p550 --params "$dir/nothing" "${raw[@]}" "$dir/dump"
 done
+says "--guess with parameters" "leave --chip and --params out" decode --guess --chip p550 "$dir/dump"
+says "--guess: no such dump" "nothing: No such file" decode --guess "$dir/nothing"
+says "--guess: no such code" "nothing: No such file" decode --guess --image "$dir/nothing" "$dir/dump"
 done_testing

@@ -37,6 +37,7 @@ struct options {
 	unsigned int atid;	/* 0: not given */
 	unsigned int jobs;
 	uint64_t wrapped_at;
+	bool guess;
 };
 
 struct command {
@@ -47,9 +48,11 @@ struct command {
 
 static const char usage_text[] =
 	"usage: perf-rvtrace decode {--chip NAME|--params FILE} --image ELF[@BIAS] [OPTIONS] DUMP\n"
+	"       perf-rvtrace decode --guess [--image ELF[@BIAS]] [--wrapped-at OFFSET] DUMP\n"
 	"Decodes a bare dump of a trace sink to the flow of the program.\n"
 	"  --chip NAME          parameters of the encoder by the chip; help: lists the chips\n"
 	"  --params FILE        the same as `key = value` lines; with --chip: those that are not its\n"
+	"  --guess              prints parameters that fit, and how sure that is; decodes nothing\n"
 	"  --image ELF[@BIAS]   code: executable segments of ELF, moved by BIAS; may be repeated\n"
 	"  --raw FILE@ADDRESS   code: a memory image that begins at ADDRESS; may be repeated\n"
 	"  --print WHAT         pc (default): an address a line for every retired instruction\n"
@@ -117,6 +120,9 @@ static int parse_option(struct options *o, int opt)
 			exit(chips_print(stdout) ? STATUS_UNUSABLE : STATUS_CLEAN);
 		o->chip = optarg;
 		break;
+	case 'g':
+		o->guess = true;
+		break;
 	case 'p':
 		o->params_path = optarg;
 		break;
@@ -152,6 +158,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
 		{ "chip", required_argument, NULL, 'c' },
+		{ "guess", no_argument, NULL, 'g' },
 		{ "params", required_argument, NULL, 'p' },
 		{ "image", required_argument, NULL, 'i' },
 		{ "raw", required_argument, NULL, 'r' },
@@ -173,7 +180,10 @@ static int parse_options(int argc, char **argv, struct options *o)
 	o->path = cmd_one_file(argc, argv, "a dump");
 	if (!o->path)
 		return STATUS_UNUSABLE;
-	if (!o->n_images && o->print != PRINT_PACKET)
+	if (o->guess && (o->chip || o->params_path))
+		return cmd_error(STATUS_UNUSABLE, "--guess finds parameters: leave --chip and "
+				 "--params out");
+	if (!o->n_images && !o->guess && o->print != PRINT_PACKET)
 		return cmd_error(STATUS_UNUSABLE, "%s: flow needs the program's code: give --image "
 				 "ELF", o->path);
 	return 0;
@@ -246,6 +256,17 @@ static int look_at_dump(struct command *c)
 	return 0;
 }
 
+/* Returns the exit status. */
+static int guess(struct command *c, const struct rvt_dump_image *images)
+{
+	const struct decode_guess job = {
+		.path = c->options.path, .oldest = c->options.wrapped_at, .images = images,
+		.n_images = c->options.n_images,
+	};
+
+	return decode_guess(&job);
+}
+
 static int open_session(struct command *c, const struct rvt_dump_image *images)
 {
 	const struct options *o = &c->options;
@@ -266,7 +287,9 @@ static int open_session(struct command *c, const struct rvt_dump_image *images)
 	return STATUS_UNUSABLE;
 }
 
-static int open_dump(struct command *c)
+/* Calls @use with the files that the options name. */
+static int with_images(struct command *c,
+		       int (*use)(struct command *c, const struct rvt_dump_image *images))
 {
 	struct rvt_dump_image images[MAX_IMAGES];
 	unsigned int n = c->options.n_images;
@@ -277,7 +300,7 @@ static int open_dump(struct command *c)
 		read_image(&c->options.images[i], &images[i]);
 		complete &= images[i].path != NULL;
 	}
-	ret = complete ? open_session(c, images) : cmd_error(STATUS_UNUSABLE, "out of memory");
+	ret = complete ? use(c, images) : cmd_error(STATUS_UNUSABLE, "out of memory");
 	for (unsigned int i = 0; i < n; i++)
 		free((char *)images[i].path);
 	return ret;
@@ -312,7 +335,7 @@ static int decode(struct command *c)
 	if (!ret)
 		ret = look_at_dump(c);
 	if (!ret && job->print != PRINT_PACKET)
-		ret = open_dump(c);
+		ret = with_images(c, open_session);
 	if (ret)
 		return ret;
 	ret = job->print == PRINT_PACKET ? print_packets(c) : decode_run(job);
@@ -336,6 +359,8 @@ int cmd_decode(int argc, char **argv)
 		return ret;
 	c.job = (struct decode_job){ .path = o->path, .oldest = o->wrapped_at, .print = o->print,
 				     .all_sources = o->src < 0, .params = &c.params };
+	if (o->guess)
+		return with_images(&c, guess);
 	ret = decode(&c);
 	rvt_session_close(c.job.session);
 	return ret;

@@ -70,6 +70,21 @@ struct decode_job {
 /* Decodes the dump to standard output, and reports to standard error. Returns 0 or -errno. */
 int decode_run(struct decode_job *job);
 
+/* ---- guess.c ---- */
+
+struct decode_guess {
+	const char *path;
+	uint64_t oldest;		/* where its oldest byte is */
+	const struct rvt_dump_image *images;
+	unsigned int n_images;
+};
+
+/*
+ * Prints what the parameters of the dump may be, as a parameter file with comments. Returns the exit
+ * status: 0, 1 (it is not sure, or there are none), 2 (files cannot be used; a message was printed).
+ */
+int decode_guess(const struct decode_guess *job);
+
 /* ---- dump.c ---- */
 
 /* Prints the messages of a dump to standard output; *@damaged: so many were. Returns 0 or -errno. */
