@@ -306,8 +306,11 @@ static inline struct rvt_predictors rvt_memos_predictors(const struct rvt_memos 
 static inline __attribute__((always_inline)) void
 rvt_predictors_fetch(const struct rvt_predictors *predictors, uint32_t pair, uint64_t mix)
 {
-	__builtin_prefetch((const uint32_t *)predictors->pairs + pair);
-	__builtin_prefetch((const uint32_t *)predictors->alone + rvt_predictor_slot(mix));
+	const size_t size = sizeof(uint32_t);
+
+	/* Numbers, not pointers: there may be no tables. */
+	__builtin_prefetch((const void *)(predictors->pairs + pair * size));
+	__builtin_prefetch((const void *)(predictors->alone + rvt_predictor_slot(mix) * size));
 }
 
 /* Memo @number will be needed. */
