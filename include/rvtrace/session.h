@@ -68,6 +68,11 @@ struct rvt_session_options {
 	 */
 	unsigned int jobs;
 	uint64_t slice_bytes;	/* .jobs: size of what is decoded in one go; 0: chosen */
+	/*
+	 * Live: what is known of code is forgotten when it takes so many bytes, so that memory does
+	 * not grow with the programs that start; 0: 64 MiB.
+	 */
+	uint64_t code_bytes;
 };
 
 /* One hart's flow in one buffer. What it says holds for what is being delivered. */

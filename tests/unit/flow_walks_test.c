@@ -4,6 +4,8 @@
  * walk does.
  */
 #include <stdlib.h>
+#include "flow/control.h"
+#include "flow/core/blocks.h"
 #include "flow-fixture.h"
 #include "property.h"
 
@@ -372,8 +374,13 @@ static void test_counts(void **state)
 			rvt_flow_flush(b->flow);
 			tally_pcs(expected, b, &last);
 			/* in one piece, or in many */
-			if (program % 4 == 0 && rnd(10) == 0)
+			if (program % 4 == 0 && rnd(10) == 0) {
 				assert_int_equal(rvt_flow_counts(a->flow, &sink), 0);
+				if (rnd(2)) {
+					rvt_flow_forget_blocks(a->flow);
+					rvt_image_forget_blocks(a->image);
+				}
+			}
 		}
 		assert_int_equal(a->out.n, 0);
 		assert_int_equal(rvt_flow_counts(a->flow, &sink), 0);

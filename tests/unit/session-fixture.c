@@ -674,46 +674,60 @@ static void run_live(const struct fixture *f, const char *head, unsigned int per
 	rvt_perfdata_close(file);
 }
 
+/* Run by run; as @options say. */
+static void check_live_runs(struct fixture *f, const char *head, unsigned int per_round,
+			    const struct rvt_session_options *options)
+{
+	struct fixture *again = calloc(1, sizeof(*again));
+	const struct rvt_session_sink sink = { .size = sizeof(sink), .ctx = again,
+					       .runs = found_runs, .event = found_event };
+
+	assert_non_null(again);
+	run_live(f, head, per_round, options, &sink);
+	for (int i = 0; i < CPUS; i++) {
+		const struct cpu *a = &f->cpus[i], *b = &again->cpus[i];
+
+		assert_int_equal(a->found.n, b->found.n);
+		for (size_t k = 0; k < a->found.n; k++) {
+			assert_int_equal(a->found.at[k].tid, b->found.at[k].tid);
+			assert_int_equal(a->found.at[k].pc, b->found.at[k].pc);
+		}
+		assert_int_equal(a->lost, b->lost);
+		assert_int_equal(a->found_starts.n, b->found_starts.n);
+		free(b->found.at);
+		free(b->found_starts.at);
+	}
+	free(again);
+}
+
 static void check_live(struct fixture *f)
 {
 	const struct rvt_session_options options = { .size = sizeof(options), .params = f->params };
 	const struct rvt_session_options counting = { .size = sizeof(counting),
 						      .params = f->params, .count = true,
 						      .count_threads = true };
+	struct rvt_session_options forgetting = options, forgetting_counts = counting;
 	char head[] = "/tmp/rvtrace-head-XXXXXX";
 	struct rvt_session_totals stats;
 	struct sums one, live;
 
+	forgetting.code_bytes = forgetting_counts.code_bytes = 1;
 	close(mkstemp(head));
 	count_session(f, 1, &one, &stats);
 	for (unsigned int per_round = 1; per_round < 20; per_round += 6) {
-		struct fixture *again = calloc(1, sizeof(*again));
-		const struct rvt_session_sink sink = { .size = sizeof(sink),
-						       .ctx = again, .runs = found_runs,
-						       .event = found_event };
 		const struct rvt_session_sink sums = {
 			.size = sizeof(sums),
 			.ctx = &live, .count_run = sum_run, .count_edge = sum_edge,
 			.event = sum_event, .aux = sum_aux, .reset = forget };
 
-		assert_non_null(again);
-		run_live(f, head, per_round, &options, &sink);
-		for (int i = 0; i < CPUS; i++) {
-			const struct cpu *a = &f->cpus[i], *b = &again->cpus[i];
-
-			assert_int_equal(a->found.n, b->found.n);
-			for (size_t k = 0; k < a->found.n; k++) {
-				assert_int_equal(a->found.at[k].tid, b->found.at[k].tid);
-				assert_int_equal(a->found.at[k].pc, b->found.at[k].pc);
-			}
-			assert_int_equal(a->lost, b->lost);
-			assert_int_equal(a->found_starts.n, b->found_starts.n);
-			free(b->found.at);
-			free(b->found_starts.at);
-		}
-		free(again);
+		check_live_runs(f, head, per_round, &options);
+		/* Nothing that is known of code outlives a round. */
+		check_live_runs(f, head, per_round, &forgetting);
 		live = (struct sums){ .insns = 0 };
 		run_live(f, head, per_round, &counting, &sums);
+		assert_memory_equal(&live, &one, sizeof(one));
+		live = (struct sums){ .insns = 0 };
+		run_live(f, head, per_round, &forgetting_counts, &sums);
 		assert_memory_equal(&live, &one, sizeof(one));
 	}
 	unlink(head);

@@ -83,6 +83,13 @@ void rvt_flow_restore_counts(struct rvt_flow *flow, uint32_t owner);
 bool rvt_flow_deferred_full(const struct rvt_flow *flow);
 
 /*
+ * rvt_flow_forget_blocks - forgets all that is known of blocks, so that those of the image may go.
+ * The flow goes on as if nothing had happened. Before, what it counted was told, nothing is
+ * deferred, and runs were delivered.
+ */
+void rvt_flow_forget_blocks(struct rvt_flow *flow);
+
+/*
  * rvt_flow_set_encoder - messages of the same bytes mean the same to flows of one image and
  * configuration that have the same number: when the flow first needs tables it takes those that
  * another flow of this number left to the pool, with all memos. So flows of two sources of one

@@ -234,6 +234,24 @@ void rvt_flow_set_offsets(struct rvt_flow *flow, const struct rvt_offset_map *ma
 	flow->offsets = map;
 }
 
+void rvt_flow_forget_blocks(struct rvt_flow *flow)
+{
+	rvt_tables_forget(flow);
+	if (flow->base.counts)
+		rvt_counts_forget_blocks(flow->base.counts);
+	tdestroy(flow->single, free);
+	flow->single = NULL;
+	if (flow->has_pc)
+		flow->pc = rvt_flow_current(flow);
+	flow->block = NULL;
+	flow->mapping = NULL;
+	if (!flow->has_last)
+		return;
+	rvt_block_keep_insn(&flow->kept, flow->last_block, flow->last_insn);
+	flow->last_block = &flow->kept.block;
+	flow->last_insn = 0;
+}
+
 void rvt_flow_set_encoder(struct rvt_flow *flow, uint64_t encoder)
 {
 	flow->encoder = encoder;

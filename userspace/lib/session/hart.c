@@ -133,6 +133,17 @@ int rvt_hart_tell_counts(struct hart_flow *hart)
 	return err;
 }
 
+int rvt_hart_forget_blocks(struct hart_flow *hart)
+{
+	int err = rvt_flow_flush(hart->base.flow);
+
+	if (!err)
+		err = rvt_hart_tell_counts(hart);
+	if (!err)
+		rvt_flow_forget_blocks(hart->base.flow);
+	return err;
+}
+
 int rvt_hart_end_edge(struct hart_flow *hart, bool executed)
 {
 	struct counting c = { .hart = hart, .sink = hart->session->sink };

@@ -8,11 +8,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "flow/control.h"
+#include "flow/core/blocks.h"
 #include "util/array.h"
 #include "state.h"
 
 /* The driver hands a task's trace over some time after the task stopped running, at most. */
 #define HANDED_OVER_NS 1000000000ull
+/* Of blocks, before they are forgotten. */
+#define MAX_BLOCK_BYTES (64u << 20)
 
 /* ---- what comes ---- */
 
@@ -181,6 +185,28 @@ static void forget(struct rvt_session *session)
 		rvt_sideband_forget(session->sideband, oldest);
 }
 
+/*
+ * Programs that start again and again have their code at ever other addresses. What is known of it
+ * goes before it is too much: what runs is soon known again.
+ */
+static int forget_code(struct rvt_session *session)
+{
+	struct rvt_image *image = session->decode.image;
+	const size_t most = session->options.code_bytes ? session->options.code_bytes :
+							   MAX_BLOCK_BYTES;
+	int err = 0;
+
+	if (rvt_image_block_bytes(image) < most)
+		return 0;
+	for (size_t i = 0; i < session->n_buffers; i++)
+		for (struct hart_flow *hart = session->buffers[i].harts; hart && !err;
+		     hart = hart->next)
+			err = rvt_hart_forget_blocks(hart);
+	if (!err)
+		rvt_image_forget_blocks(image);
+	return err;
+}
+
 static int end_round(struct rvt_session *session, uint64_t horizon)
 {
 	int err = rvt_sideband_go_on(session->sideband, horizon);
@@ -189,6 +215,8 @@ static int end_round(struct rvt_session *session, uint64_t horizon)
 		err = decode(&session->buffers[i], horizon);
 	if (!err)
 		forget(session);
+	if (!err)
+		err = forget_code(session);
 	session->settled = horizon;
 	session->horizon = session->newest;
 	return err;

@@ -259,6 +259,8 @@ int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux);
 int rvt_hart_seek(struct hart_flow *hart, uint64_t time);
 /* options.count: all that was counted since the last time. */
 int rvt_hart_tell_counts(struct hart_flow *hart);
+/* The same, and runs are delivered; then the flow uses none of the image's blocks. Not with .clock. */
+int rvt_hart_forget_blocks(struct hart_flow *hart);
 /*
  * The edge that leads out of the slice, if any: told, or forgotten. The hart flow is still as it
  * was: later the task may have another name, and its code may be replaced.

@@ -30,6 +30,7 @@ struct arena {
 struct rvt_block_cache {
 	void *tables;		/* tsearch tree */
 	struct arena *arena;
+	size_t bytes;		/* of arenas and tables */
 	uint32_t n_blocks;	/* made so far */
 	struct rvt_pooled *pool;
 };
@@ -247,6 +248,61 @@ static void cache_destroy(struct rvt_block_cache *cache)
 	free(cache);
 }
 
+size_t rvt_image_block_bytes(struct rvt_image *image)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&image->lock);
+	bytes = image->blocks ? image->blocks->bytes : 0;
+	pthread_mutex_unlock(&image->lock);
+	return bytes;
+}
+
+static void forget_tables(struct rvt_mapping *mapping)
+{
+	if (!mapping)
+		return;
+	atomic_store_explicit(&mapping->blocks, NULL, memory_order_relaxed);
+	forget_tables(mapping->left);
+	forget_tables(mapping->right);
+}
+
+void rvt_image_forget_blocks(struct rvt_image *image)
+{
+	if (!image->blocks)
+		return;
+	cache_destroy(image->blocks);
+	image->blocks = NULL;
+	for (struct rvt_space *space = image->spaces; space; space = space->next)
+		forget_tables(space->root);
+}
+
+void rvt_block_keep_insn(struct rvt_kept_insn *to, const struct rvt_code_block *from,
+			 uint32_t insn)
+{
+	const bool last = insn + 1 == from->pub.insns;
+	uint64_t pc = from->pub.pc;
+
+	if (from == &to->block)
+		return;
+	for (uint32_t i = 0; i < insn; i++)
+		pc += 2 * from->pub.halfwords[i];
+	to->halfwords = from->pub.halfwords[insn];
+	to->block = (struct rvt_code_block){
+		.pub = {
+			.pc = pc, .insns = 1, .bytes = 2 * to->halfwords,
+			.halfwords = &to->halfwords, .iclass = RVT_INSN_SEQUENTIAL,
+		},
+		.end_pc = pc + 2 * to->halfwords, .insns = 1, .halfwords = to->halfwords,
+		.end = RVT_END_FALL, .last_halfwords = to->halfwords, .number = UINT32_MAX,
+	};
+	if (last) {
+		to->block.pub.iclass = from->pub.iclass;
+		to->block.pub.target = from->pub.target;
+		to->block.end = from->end;
+	}
+}
+
 /* Many pages are made at once: they are huge ones, but for a program of few blocks. */
 static struct arena *add_arena(struct rvt_block_cache *cache)
 {
@@ -260,6 +316,7 @@ static struct arena *add_arena(struct rvt_block_cache *cache)
 	arena->used = ARENA_HEAD;
 	arena->size = size;
 	arena->next = cache->arena;
+	cache->bytes += size;
 	return cache->arena = arena;
 }
 
@@ -455,6 +512,8 @@ static struct rvt_block_table *table_find(struct rvt_image *image,
 		table_destroy(table);
 		table = NULL;
 	}
+	if (table)
+		image->blocks->bytes += table->n_pages * sizeof(table->pages[0]);
 	return table;
 }
 

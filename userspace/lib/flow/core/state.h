@@ -122,6 +122,7 @@ struct rvt_flow {
 	bool consecutive;		/* no trap or jump order came behind it */
 	struct rvt_code_block *last_block;
 	uint32_t last_insn;
+	struct rvt_kept_insn kept;	/* .last_block may be in it */
 
 	struct rvt_segments *segments;	/* made when first used */
 	bool no_segments;		/* there was no memory for them */

@@ -433,3 +433,12 @@ void rvt_counts_clear(struct rvt_counts *counts)
 	table_clear(&counts->runs);
 	table_clear(&counts->edges);
 }
+
+void rvt_counts_forget_blocks(struct rvt_counts *counts)
+{
+	if (!counts->has_last)
+		return;
+	rvt_block_keep_insn(&counts->kept, counts->last, counts->last_insn);
+	counts->last = &counts->kept.block;
+	counts->last_insn = 0;
+}

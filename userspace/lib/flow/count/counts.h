@@ -96,6 +96,7 @@ struct rvt_counts {
 	const struct rvt_code_block *last;
 	uint32_t last_insn;
 	uint64_t ahead_pc;
+	struct rvt_kept_insn kept;	/* .last may be in it */
 	struct rvt_count left;		/* .times 0: none; see rvt_flow_left() */
 };
 
@@ -192,6 +193,8 @@ static inline void rvt_counts_ahead(struct rvt_counts *counts, const struct rvt_
 void rvt_counts_flush(struct rvt_counts *counts);
 /* Forgets .runs and .edges. */
 void rvt_counts_clear(struct rvt_counts *counts);
+/* All was told, and blocks go; the last run still makes an edge of what follows it. */
+void rvt_counts_forget_blocks(struct rvt_counts *counts);
 
 /* Cheap when the last path leads to @pc. */
 static inline void rvt_counts_begin(struct rvt_counts *counts, uint64_t pc)

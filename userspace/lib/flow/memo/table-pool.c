@@ -193,3 +193,11 @@ bool rvt_tables_have_segments(struct rvt_flow *flow, uint32_t flags)
 	return (flow->segments->flags == flags && rvt_segments_have_room(flow->segments)) ||
 	       reset_segments(flow, flags);
 }
+
+void rvt_tables_forget(struct rvt_flow *flow)
+{
+	rvt_memos_reset(flow);
+	if (flow->segments)
+		rvt_segments_reset(flow->segments, flow->segments->flags);
+	rvt_flow_new_mapping_epoch(flow);
+}

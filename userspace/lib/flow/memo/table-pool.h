@@ -19,5 +19,7 @@ bool rvt_tables_have_memos(struct rvt_flow *flow);
  * the pool, or forgotten, if it takes that. False, too: not now, as some counts are deferred.
  */
 bool rvt_tables_have_segments(struct rvt_flow *flow, uint32_t flags);
+/* All memos and segments are forgotten. What they counted must have been told. */
+void rvt_tables_forget(struct rvt_flow *flow);
 
 #endif
