@@ -11,6 +11,24 @@ trap 'rm -rf "$dir"' EXIT
 printf '\001\000' >"$dir/code"
 printf 'ProgTraceSync SYNC=3 F-ADDR=0x80\nProgTraceCorrelation EVCODE=0 I-CNT=1\n' >"$dir/messages"
 
+# frame: standard input, at most 14 bytes, in one CoreSight frame, as that of trace id 5
+frame()
+{
+	local bytes aux=0 i b
+
+	read -ra bytes < <(od -An -v -tu1 -w64)
+	printf '%b' '\x0b'
+	for ((i = 1; i < 15; i++)); do
+		b=${bytes[i - 1]:-255}
+		if ((i % 2 == 0)); then
+			aux=$((aux | (b & 1) << i / 2))
+			b=$((b & 254))
+		fi
+		printf '%b' "\\x$(printf %x "$b")"
+	done
+	printf '%b' "\\x$(printf %x "$aux")"
+}
+
 "$rv" decode --chip help >"$dir/list"
 is "--chip help" 0 $?
 is "it lists every file" "$(ls share/rvtrace/chips | paste -sd' ')" "$(cut -d' ' -f 1 "$dir/list" | paste -sd' ')"
@@ -24,8 +42,13 @@ for file in share/rvtrace/chips/*; do
 	awk '/^#/ { said = 1 } /^$/ { said = 0 } /^[a-z]/ && !said { print; bad = 1 } END { exit bad }' "$file" >"$dir/out"
 	ok_or_show $? "$chip: comments" "$dir/out"
 	grep -q '^protocol = etrace' "$file" && continue
-	"$TOP/build/host/rvt-asm" "$file" <"$dir/messages" >"$dir/dump" &&
-		"$rv" decode --chip "$chip" --raw "$dir/code@0x100" "$dir/dump" >"$dir/out" 2>&1
+	grep -v '^framing' "$file" >"$dir/params"
+	"$TOP/build/host/rvt-asm" "$dir/params" <"$dir/messages" >"$dir/bytes"
+	case $(sed -n 's/^framing = //p' "$file") in
+	coresight) frame <"$dir/bytes" >"$dir/dump" ;;
+	*) cp "$dir/bytes" "$dir/dump" ;;
+	esac
+	"$rv" decode --chip "$chip" --raw "$dir/code@0x100" "$dir/dump" >"$dir/out" 2>&1
 	ok_or_show $? "$chip: decodes" "$dir/out"
 	is "$chip: the instruction" 100 "$(cat "$dir/out")"
 	"$rv" dump --chip "$chip" "$dir/dump" >"$dir/out" 2>&1

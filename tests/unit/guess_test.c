@@ -14,6 +14,7 @@
 #include "guess/guess.h"
 #include "property.h"
 #include "random-hart.h"
+#include "../tools/coresight-formatter.h"
 
 #define MAX_BYTES (1 << 20)
 #define STEPS 5000
@@ -232,6 +233,36 @@ static void test_etrace(void **state)
 	}
 }
 
+/* The same in frames: CoreSight. */
+static void test_frames(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		enum rvt_guess_confidence confidence;
+		struct formatter formatter = { .id = -1 };
+		struct rvt_guess best;
+		struct trip t;
+		uint8_t *ids;
+
+		begin(&t, seed, false);
+		encode_ntrace(&t, RVT_DIALECT_NTRACE_1_0, false);
+		ids = malloc(t.len);
+		assert_non_null(ids);
+		memset(ids, 0x15, t.len);
+		formatter_write(&formatter, ids, t.bytes, t.len, NULL);
+		free(ids);
+		free(t.bytes);
+		t.bytes = formatter.out;
+		t.len = formatter.len;
+		confidence = guess(&t, true, NULL, &best);
+		if (confidence != RVT_GUESS_SURE || best.insns != executed(&t) || best.errors ||
+		    best.params.framing != RVT_FRAMING_CORESIGHT)
+			fail_msg("seed %lu: confidence %d, %lu of %lu instructions, %lu errors",
+				 seed, confidence, best.insns, executed(&t), best.errors);
+		end(&t);
+	}
+}
+
 /* A chip with widths that nobody would try is found by its name. */
 static void test_chip(void **state)
 {
@@ -285,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_ntrace),
 		cmocka_unit_test(test_without_code),
 		cmocka_unit_test(test_etrace),
+		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_chip),
 		cmocka_unit_test(test_noise),
 	};

@@ -31,6 +31,8 @@
 
 struct candidates {
 	const struct rvt_guess_input *input;
+	uint8_t *deframed;		/* as if the input were CoreSight frames: of one source */
+	size_t deframed_len;
 	struct rvt_guess list[RVT_GUESS_MAX];
 	size_t n;
 };
@@ -56,14 +58,19 @@ static bool is_possible(const struct rvt_params *params)
 }
 
 /* Fills in what the messages tell of the parameters. */
-static int read_messages(const struct rvt_guess_input *input, struct rvt_guess *guess)
+static int read_messages(const struct candidates *c, struct rvt_guess *guess)
 {
 	struct rvt_params *params = &guess->params;
-	size_t len = input->len < READ_BYTES ? input->len : READ_BYTES;
+	const bool framed = params->framing == RVT_FRAMING_CORESIGHT;
+	const uint8_t *bytes = framed ? c->deframed : c->input->bytes;
+	size_t len = framed ? c->deframed_len : c->input->len;
 	struct rvt_guess_reading seen;
-	int ret = params->protocol == RVT_PROTOCOL_NTRACE ?
-		  rvt_guess_read_ntrace(params, input->bytes, len, &seen) :
-		  rvt_guess_read_etrace(params, input->bytes, len, &seen);
+	int ret;
+
+	len = len < READ_BYTES ? len : READ_BYTES;
+	ret = params->protocol == RVT_PROTOCOL_NTRACE ?
+	      rvt_guess_read_ntrace(params, bytes, len, &seen) :
+	      rvt_guess_read_etrace(params, bytes, len, &seen);
 
 	if (ret)
 		return ret;
@@ -82,7 +89,7 @@ static int add(struct candidates *c, const char *chip, const struct rvt_params *
 
 	if (c->n == RVT_GUESS_MAX || !is_possible(params))
 		return 0;
-	ret = read_messages(c->input, &guess);
+	ret = read_messages(c, &guess);
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < c->n && !chip; i++)
@@ -276,6 +283,8 @@ static int compare(const void *a, const void *b)
 		return x->wrong_share > y->wrong_share ? 1 : -1;
 	if (!x->chip != !y->chip)
 		return x->chip ? -1 : 1;
+	if (x->params.framing != y->params.framing)
+		return x->params.framing < y->params.framing ? -1 : 1;
 	if (x->params.protocol != y->params.protocol)
 		return x->params.protocol < y->params.protocol ? -1 : 1;
 	if (x->params.src_bits != y->params.src_bits)
@@ -490,9 +499,14 @@ int rvt_guess(const struct rvt_guess_input *input, struct rvt_guess **guesses, s
 	if (!c)
 		return -ENOMEM;
 	c->input = input;
-	ret = add_chips(c);
+	ret = rvt_guess_deframe(input->bytes, input->len < READ_BYTES ? input->len : READ_BYTES,
+				&c->deframed, &c->deframed_len);
+	if (!ret)
+		ret = add_chips(c);
 	if (!ret)
 		ret = add_ntrace(c, RVT_FRAMING_NONE);
+	if (!ret)
+		ret = add_ntrace(c, RVT_FRAMING_CORESIGHT);
 	if (!ret)
 		ret = add_etrace(c);
 	sort(c);
@@ -506,6 +520,7 @@ int rvt_guess(const struct rvt_guess_input *input, struct rvt_guess **guesses, s
 	if (*guesses)
 		memcpy(*guesses, c->list, c->n * sizeof(**guesses));
 	*n = *guesses ? c->n : 0;
+	free(c->deframed);
 	free(c);
 	return *guesses ? 0 : ret ? ret : -ENOMEM;
 }

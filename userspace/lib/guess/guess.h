@@ -77,5 +77,10 @@ int rvt_guess_read_ntrace(const struct rvt_params *params, const uint8_t *bytes,
 			  struct rvt_guess_reading *result);
 int rvt_guess_read_etrace(const struct rvt_params *params, const uint8_t *bytes, size_t len,
 			  struct rvt_guess_reading *result);
+/*
+ * What CoreSight frames in @bytes have of the trace id with most bytes, in a malloc'd *@out. Returns
+ * 0 or -ENOMEM.
+ */
+int rvt_guess_deframe(const uint8_t *bytes, size_t len, uint8_t **out, size_t *out_len);
 
 #endif
