@@ -1,0 +1,207 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# What options make of a recording. What is expected is worked out from the list of executed
+# instructions (script --insn-trace=raw, which other tests compare with what a hart executed) and
+# from what objdump takes these instructions for.
+. "$(dirname "$0")/tap.sh"
+cd "$TOP" || exit 1
+rv=$TOP/build/host/perf-rvtrace
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# A program of eight functions, which two cpus execute.
+build/host/rvt-recording "$dir/perf.data" "$dir/program" 0x1000 prog 3000
+code=$dir/perf.data.program
+part=$(($(stat -c %s "$code") / 8))
+for ((i = 0; i < 8; i++)); do
+	printf '.globl f%d\n.type f%d, @function\nf%d: .incbin "%s", %d, %d\n.size f%d, . - f%d\n' \
+		$i $i $i "$code" $((part * i)) $part $i $i
+done | riscv64-linux-gnu-as -march=rv64gc -o "$dir/program.o" -
+riscv64-linux-gnu-ld -Ttext=0x80001000 -e f0 -o "$dir/program" "$dir/program.o"
+
+# view COMMAND OPTION...: on the recording; notes about call stacks are no matter here.
+view()
+{
+	"$rv" "$1" -i "$dir/perf.data" "${@:2}" 2>>"$dir/err"
+}
+
+# insns OPTION...: the executed instructions, a line "CPU TIME ADDRESS FUNCTION BYTES" each.
+insns()
+{
+	view script --insn-trace=raw -F cpu,time,ip,sym,insn "$@" |
+		sed 's/^\[0*\([0-9][0-9]*\)\] */\1 /; s/: */ /; s/ insn: / /'
+}
+
+# same NAME: $dir/expected and $dir/got are the same, and not empty.
+same()
+{
+	[ -s "$dir/expected" ] && diff "$dir/expected" "$dir/got" >"$dir/difference"
+	ok_or_show $? "$1" <(head -n 10 "$dir/difference")
+}
+
+insns >"$dir/all"
+total=$(wc -l <"$dir/all")
+[ "$total" -gt 5000 ]
+ok $? "there is a list of instructions"
+
+# ---- which ones: filters
+
+awk '$1 == 1' "$dir/all" >"$dir/expected"
+insns --cpu 1 >"$dir/got"
+same "script --cpu 1"
+middle=$(awk -v half=$((total / 2)) 'NR == half { print $2 }' "$dir/all")
+awk -v from="$middle" '$2 >= from' "$dir/all" >"$dir/expected"
+insns --time "$middle," >"$dir/got"
+same "script --time FROM,"
+awk -v to="$middle" '$2 <= to' "$dir/all" >"$dir/expected"
+insns --time ",$middle" >"$dir/got"
+same "script --time ,TO"
+head -n 17 "$dir/all" >"$dir/expected"
+insns --max-lines 17 >"$dir/got"
+same "script --max-lines 17"
+insns --jobs 3 >"$dir/got"
+cp "$dir/all" "$dir/expected"
+same "script --jobs 3"
+insns --comms prog --tid 10 --pid 10 >"$dir/got"
+same "script --comms, --tid, --pid of what ran"
+for filter in "--comms none" "--tid 11" "--pid 11" "--cpu 2"; do
+	# shellcheck disable=SC2086 # words
+	is "script $filter: nothing" 0 "$(insns $filter | wc -l)"
+done
+
+# ---- where the flow went: transfers
+
+# An instruction that does not lie behind the one before it on its cpu was reached by a transfer.
+awk '{
+	if ($1 in next_ip && next_ip[$1] != $3)
+		print $1, ip[$1], $3
+	ip[$1] = $3
+	next_ip[$1] = sprintf("%x", number($3) + NF - 4)
+}
+function number(text,    i, n) {
+	for (i = 1; i <= length(text); i++)
+		n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+	return n
+}' "$dir/all" | sort >"$dir/jumps"
+# transfers OPTION...: a line "CPU FLAGS FROM TO" each.
+transfers()
+{
+	view script -F cpu,flags,ip,addr "$@" | sed 's/^\[0*\([0-9][0-9]*\)\] */\1 /; s/ => */ /'
+}
+transfers --itrace=b >"$dir/ends"
+grep -v ' tr ' "$dir/ends" >"$dir/branches"
+# A trap comes from the instruction that was to be executed next, and the trace ends before one. So
+# the list lacks that one, and the transfer that leads to it.
+columns() { awk '{ print $1, $(NF - 1), $NF }' | sort; }
+grep -v ' int ' "$dir/branches" | columns >"$dir/others"
+{ grep ' int ' "$dir/branches" | columns | cut -d' ' -f 1,2; grep ' tr end ' "$dir/ends" | columns | cut -d' ' -f 1,3; } |
+	sort -u >"$dir/not-executed"
+comm -12 "$dir/jumps" "$dir/others" >"$dir/both"
+[ "$(wc -l <"$dir/both")" -gt 1000 ]
+ok $? "script --itrace=b: transfers that the list of instructions has"
+comm -23 "$dir/jumps" "$dir/others" | cut -d' ' -f 1,3 | sort -u >"$dir/got"
+grep ' int ' "$dir/branches" | columns | cut -d' ' -f 1,3 | sort -u >"$dir/expected"
+same "script --itrace=b: what else the list has leads to the handlers of traps"
+comm -13 "$dir/jumps" "$dir/others" | cut -d' ' -f 1,3 | sort -u | comm -23 - "$dir/not-executed" >"$dir/difference"
+[ ! -s "$dir/difference" ]
+ok_or_show $? "script --itrace=b: no other, but to where a trap came or the trace ended" "$dir/difference"
+transfers --branches | grep -v ' tr ' >"$dir/got"
+cp "$dir/branches" "$dir/expected"
+same "script --branches is --itrace=b"
+
+# kinds NAME FLAG EXPRESSION: the transfers that FLAG marks are those of instructions that are such.
+riscv64-linux-gnu-objdump -D -b binary -m riscv:rv64 -M no-aliases --adjust-vma=0x80001000 "$code" |
+	sed -n 's/^ *\([0-9a-f]*\):\t[0-9a-f ]*\t/\1 /p' | tr '\t' ' ' >"$dir/disassembly"
+kinds()
+{
+	grep -E "^[0-9a-f]+ ($3)" "$dir/disassembly" | cut -d' ' -f 1 | sort >"$dir/such"
+	grep -vE ' (hw )?int ' "$dir/branches" | awk '{ print $(NF - 1) }' | sort |
+		join - "$dir/such" >"$dir/expected"
+	grep -E "^[0-9]+ $2 " "$dir/branches" | awk '{ print $(NF - 1) }' | sort >"$dir/got"
+	same "$1"
+}
+kinds "flags: conditional jumps" jcc '(c\.)?b(eq|ne|lt|ge|eqz|nez)'
+# x1 and x5 are link registers; what writes one and jumps to the other is a swap of coroutines.
+kinds "flags: calls" call 'jal (ra|t0),|c\.jalr|jalr (ra|t0),.*\((zero|sp|t1|t2)\)|jalr ra,.*\(ra\)|jalr t0,.*\(t0\)'
+kinds "flags: returns" return 'c\.jr (ra|t0)$|jalr (zero|sp|t1|t2),.*\((ra|t0)\)'
+kinds "flags: returns from traps" iret '[sm]ret'
+for kind in 'c:call|int' 'r:return|iret'; do
+	grep -E " (${kind#*:}) " "$dir/branches" >"$dir/expected"
+	transfers --itrace="${kind%%:*}" >"$dir/got"
+	same "script --itrace=${kind%%:*}: the branches that are ${kind#*:}"
+done
+
+# ---- every so often
+
+awk 'NR % 100 == 0 { print $1, $3 }' <(sort -s -k 1,1 "$dir/all" | awk '$1 == 0') >"$dir/expected"
+view script --itrace=i100i -F cpu,ip --cpu 0 | sed 's/^\[0*\([0-9][0-9]*\)\] */\1 /' >"$dir/got"
+same "script --itrace=i100i: each hundredth of a thread"
+for period in 10 100 1000; do
+	"$rv" inject -i "$dir/perf.data" -o "$dir/samples" --itrace=i${period}i 2>"$dir/said"
+	is "inject --itrace=i${period}i: samples of each thread" \
+		"$(awk -v period=$period '{ n[$1]++ } END { print int(n[0] / period) + int(n[1] / period) }' "$dir/all")" \
+		"$(sed -n 's/.*inject: \([0-9]*\) samples .*/\1/p' "$dir/said")"
+done
+
+# ---- fields
+
+for field in ip:3 time:2; do
+	view script --insn-trace=raw -F "${field%:*}" | tr -d ' :' >"$dir/got"
+	cut -d' ' -f "${field#*:}" "$dir/all" >"$dir/expected"
+	same "-F ${field%:*}"
+done
+view script --itrace=i1i -F ip,insnlen | awk '{ print $1, $NF }' >"$dir/got"
+awk '{ print $3, NF - 4 }' "$dir/all" >"$dir/expected"
+same "-F insnlen: the length of the bytes that are shown"
+view script --insn-trace=raw -F ip,symoff,sym | sed 's/^ *//; s/+0x/ /; s/ insn:.*//' >"$dir/got"
+awk -v part=$part 'function number(text,    i, n) {
+	for (i = 1; i <= length(text); i++)
+		n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+	return n
+}
+{
+	offset = number($3) - number("80001000")
+	printf "%s f%d %x\n", $3, offset / part, offset % part
+}' "$dir/all" >"$dir/expected"
+same "-F sym,symoff: the function's part of the code"
+view script --itrace=i1i -F comm,pid,tid,ip,dso | awk '{ print $1, $2, $4 }' | sort -u >"$dir/got"
+echo "prog 10/10 ($dir/program)" >"$dir/expected"
+same "-F comm,pid,tid,dso"
+
+# ---- sums
+
+# rows: instructions and the last two columns of each row of a report.
+rows() { grep -v '^#' | awk 'NF { print $2, $(NF - 1), $NF }'; }
+cut -d' ' -f 4 "$dir/all" | sort | uniq -c | awk '{ print $1, $2 }' | sort >"$dir/functions"
+view report -s sym | rows | awk '{ print $1, $3 }' | sort >"$dir/got"
+cp "$dir/functions" "$dir/expected"
+same "report -s sym: instructions of each function"
+view report -s cpu,sym | grep -v '^#' | awk 'NF { print $2, $5 + 0, $NF }' | sort >"$dir/got"
+awk '{ print $1, $4 }' "$dir/all" | sort | uniq -c | awk '{ print $1, $2, $3 }' | sort >"$dir/expected"
+same "report -s cpu,sym"
+for key in comm pid tid dso comm,pid,tid; do
+	is "report -s $key: one row with all" "$total" "$(view report -s $key | rows | cut -d' ' -f 1)"
+done
+view report -s sym --percent-limit 10 | rows | awk '{ print $1, $3 }' | sort >"$dir/got"
+awk -v total="$total" '$1 * 10 >= total' "$dir/functions" >"$dir/expected"
+same "report --percent-limit 10"
+view report -s sym --max-lines 3 | rows | awk '{ print $1, $3 }' >"$dir/got"
+sort -rn "$dir/functions" | head -n 3 >"$dir/expected"
+same "report --max-lines 3: those with most"
+view report -s sym -S f1,f6 | rows | awk '{ print $1, $3 }' | sort >"$dir/got"
+grep -E ' f[16]$' "$dir/functions" >"$dir/expected"
+same "report -S f1,f6"
+is "report -d program" "$total" "$(view report -s dso -d program | rows | cut -d' ' -f 1)"
+is "report -d of another file" "" "$(view report -s dso -d other | rows)"
+view report -s sym --cpu 1 | rows | awk '{ print $1, $3 }' | sort >"$dir/got"
+awk '$1 == 1 { print $4 }' "$dir/all" | sort | uniq -c | awk '{ print $1, $2 }' | sort >"$dir/expected"
+same "report --cpu 1"
+view stat | awk '$1 ~ /^([01]|all)$/ { print $1, $3 }' >"$dir/got"
+awk '{ n[$1]++ } END { for (c = 0; c < 2; c++) print c, n[c]; print "all", NR }' "$dir/all" >"$dir/expected"
+same "stat: instructions of each cpu"
+view profile -f folded | awk '{ n += $NF } END { print n }' >"$dir/got"
+echo "$total" >"$dir/expected"
+same "profile -f folded: all instructions"
+is "profile -f counts: all instructions" "$total" \
+	"$(view profile -f counts | awk '$1 == "ran" { n += $NF } END { print n }')"
+done_testing
