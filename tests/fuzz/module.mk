@@ -36,6 +36,20 @@ $(B)/fuzz/$(1): $(B)/fuzz/$(1).o $(FUZZ_COMMON)
 	$(FUZZ_LINK) -o $$@ $$^ $(FUZZ_ENGINE) $$(LIBS)
 endef
 $(foreach target,$(FUZZ_TARGETS),$(eval $(call fuzz_program,$(target))))
+
+# The same without a fuzzer, for inputs that once broke them (tests/fuzz-found.t).
+FOUND_TARGETS := $(notdir $(wildcard tests/fuzz/found/*))
+define found_program
+$(B)/asan/fuzz/$(1).o: tests/fuzz/$(call fuzz_source,$(1)).c $(B)/asan/flags
+	@mkdir -p $$(@D)
+	$$(call brief,CC,$$@)$(CC) $$(CFLAGS_COMMON) $$(CFLAGS_ERROR) $$(CFLAGS_asan) $$(CFLAGS) $(fuzz_flags_$(1)) -c -o $$@ $$<
+
+$(B)/asan/fuzz/$(1): $(B)/asan/fuzz/$(1).o $(B)/asan/tests/fuzz/files.o $(B)/asan/tests/fuzz/replay.o \
+		$(ARCHIVES:%=$(B)/asan/%)
+	$$(call brief,LINK,$$@)$(CC) $$(LDFLAGS_asan) -o $$@ $$^ $$(LIBS) $$(LIBS_asan)
+endef
+$(foreach target,$(FOUND_TARGETS),$(eval $(call found_program,$(target))))
+unit-programs: $(B)/asan/fuzz-seeds $(FOUND_TARGETS:%=$(B)/asan/fuzz/%)
 -include $(shell find $(B)/fuzz -name '*.d' -type f 2>/dev/null)
 
 # Inputs made from the fixtures of the unit tests.

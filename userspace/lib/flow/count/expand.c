@@ -37,24 +37,43 @@ static uint64_t address_of(const struct rvt_segments *segments, const struct rvt
 	return segments->pcs[rvt_segment_number(segments, item->seg) / RVT_LINE_SEGMENTS];
 }
 
-/* Whether what follows an item is counted with it. */
-static bool counts_next(const struct rvt_body_item *item)
+/* Whether what follows an item is counted with it: then it is *@to. */
+static inline bool counts_next(struct rvt_segments *segments, const struct rvt_body_item *item,
+			       uint64_t *to)
 {
-	return item->seg && item->seg->next;
+	if (!item->seg || item->seg->leaves)
+		return false;
+	*to = item->seg->next ? segments->pcs[item->seg->next] :
+				rvt_segment_path(segments, item->seg)->end_pc;
+	return true;
 }
 
-/* Counts what follows the last item, which is not counted with that. */
+/*
+ * Counts that @to follows an item. An order may have ended with a segment that leads elsewhere by
+ * itself, and the trace then have said where the flow is.
+ */
 static void expand_edge(struct rvt_flow *flow, const struct rvt_body_item *last, uint64_t to,
 			uint64_t times)
 {
+	const struct rvt_segment_path *path;
+	uint64_t counted;
+
 	if (!last->seg) {
 		rvt_counts_edge(flow->base.counts, rvt_block_of(&last->run),
 				last->run.first + last->run.count - 1, to, times);
 		return;
 	}
-	if (last->seg->leaves)
-		rvt_counts_jump(flow->base.counts,
-				rvt_segment_path(flow->segments, last->seg)->last, to, times);
+	if (counts_next(flow->segments, last, &counted)) {
+		if (counted == to)
+			return;
+		path = rvt_segment_path(flow->segments, last->seg);
+		rvt_counts_edge(flow->base.counts, path->last, path->last_insn, counted,
+				-(int64_t)times);
+		rvt_counts_edge(flow->base.counts, path->last, path->last_insn, to, times);
+		return;
+	}
+	rvt_counts_jump(flow->base.counts, rvt_segment_path(flow->segments, last->seg)->last, to,
+			times);
 }
 
 void rvt_count_words(struct rvt_flow *flow, const uint32_t *words, unsigned int n, uint64_t to,
@@ -65,7 +84,7 @@ void rvt_count_words(struct rvt_flow *flow, const uint32_t *words, unsigned int 
 
 	for (bool first = true; word < end; first = false, last = item) {
 		word = rvt_body_next(flow->segments, word, &item);
-		if (!first && !counts_next(&last))
+		if (!first)
 			expand_edge(flow, &last, address_of(flow->segments, &item), times);
 		if (item.seg)
 			rvt_count_segment(flow, item.seg, times);
@@ -73,8 +92,7 @@ void rvt_count_words(struct rvt_flow *flow, const uint32_t *words, unsigned int 
 			rvt_counts_run(flow->base.counts, rvt_block_of(&item.run), item.run.first,
 				       item.run.count, times);
 	}
-	if (!counts_next(&last))
-		expand_edge(flow, &last, to, times);
+	expand_edge(flow, &last, to, times);
 }
 
 /*

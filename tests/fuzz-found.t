@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# What fuzzing has found stays mended: tests/fuzz/found/TARGET/* are inputs that once broke the
+# target of that name.
+. "$(dirname "$0")/tap.sh"
+cd "$TOP" || exit 1
+programs=build/asan/fuzz
+# programs that recordings name
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir -p "$scratch"/{ntrace,etrace,recording,params,elf,jitdump,kallsyms,tandem,ctr} $programs/files
+check "programs that recordings name" build/asan/fuzz-seeds "$scratch" $programs/files
+
+for input in tests/fuzz/found/*/*; do
+	target=$(basename "$(dirname "$input")")
+	$programs/"$target" "$input" >"$scratch/out" 2>&1
+	ok_or_show $? "$target: $(basename "$input")" "$scratch/out"
+done
+done_testing
