@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# The words in names of types: each is a term of Documentation/glossary.rst, a word of a
+# specification, or one of those below that any program may use. So a new mechanism gets its
+# sentence in the glossary with its name.
+. "$(dirname "$0")/tap.sh"
+cd "$TOP" || exit 1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# Of the specifications (E-Trace, N-Trace, Trace Control Interface, CTR, the ISA manual), of ELF and
+# of perf's records.
+specifications='access address aux auxtrace build callstack chip cksrc class clock code coding
+	coresight cpu ctr dialect eh encoder etrace etype evcode event feature field format frame
+	framing hart header hist indirect insn itype jump kernel load mem mode msg ntrace
+	op options outcome packet perfdata prog protocol quirk qual range reason record repeat retire
+	return returns sample section shadow sink space stack stats switch symbol sync task tcode text
+	thread time timestamp trace trap type update vectors verifier verify'
+# Of programs.
+common='base batch begin buffer cache callback chunk codec confidence config context count counts
+	damage decode decoder dump end entry failure fetched file flow full function group id image
+	index info input item key kind last layout leaving line list location mapped mapping map
+	missing more name named note object offset ops order own page params path plain problem
+	progress read reader reading result rules run scan scanned seen session source sources state
+	status stop stream sums table totals use user walk walked followed when width word write
+	writer'
+
+# words: those in the tags of structs, unions and enums that the headers define.
+words()
+{
+	grep -hoE '^(struct|enum|union) [a-z0-9_]+ \{' "$@" | awk '{ print $2 }' | sed 's/^rvt_//' |
+		tr _ '\n' | sort -u
+}
+
+# terms: first columns of the glossary's tables, word by word.
+terms()
+{
+	awk '/^=+ =+$/ { inside = 1 } /^$/ { inside = 0 } inside && /^[a-z]/ { print substr($0, 1, 28) }' \
+		Documentation/glossary.rst | tr -cs 'a-z-' '\n' | sort -u
+}
+
+# known: words of standard input that are neither terms nor listed; the plural of one is known, too.
+unknown()
+{
+	{ terms; tr -s ' \t' '\n' <<<"$specifications $common"; } | sort -u >"$dir/known"
+	while read -r word; do
+		grep -qxE -e "${word%s}s?|${word%ed}|$word" "$dir/known" || echo "$word"
+	done
+}
+
+mapfile -t headers < <(find include/rvtrace userspace/lib -name '*.h')
+words "${headers[@]}" >"$dir/words"
+[ "$(wc -l <"$dir/words")" -gt 150 ]
+ok $? "there are types"
+[ "$(terms | wc -l)" -gt 50 ]
+ok $? "the glossary has terms"
+unknown <"$dir/words" >"$dir/unknown"
+[ ! -s "$dir/unknown" ]
+ok_or_show $? "each word in a name of a type is known" "$dir/unknown"
+is "one that is not is found" leap "$(printf 'segment\nleap\nmemos\n' | unknown)"
+
+# Words that are listed and used nowhere.
+tr -s ' \t' '\n' <<<"$specifications $common" | sort | uniq -d >"$dir/twice"
+[ ! -s "$dir/twice" ]
+ok_or_show $? "no word is listed twice" "$dir/twice"
+done_testing
