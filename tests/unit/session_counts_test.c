@@ -239,7 +239,7 @@ static void check_equal_counts(const struct told *a, const struct told *b)
 
 static void counts_of_turns(void **state)
 {
-	uint64_t cases = property_setting("RVT_PROPERTY_CASES", 500) / 25;
+	uint64_t cases = (property_setting("RVT_PROPERTY_CASES", 500) + 24) / 25;
 	uint64_t first = property_setting("RVT_PROPERTY_SEED", 1);
 	uint64_t calls = 0, calls_at_each_turn = 0;
 
