@@ -291,7 +291,7 @@ static int open_session(struct command *c, const struct rvt_dump_image *images)
 static int with_images(struct command *c,
 		       int (*use)(struct command *c, const struct rvt_dump_image *images))
 {
-	struct rvt_dump_image images[MAX_IMAGES];
+	struct rvt_dump_image images[MAX_IMAGES] = { 0 };
 	unsigned int n = c->options.n_images;
 	bool complete = true;
 	int ret;
