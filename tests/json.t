@@ -41,6 +41,9 @@ is "report: names" 'a"\\033[2J\n\377 begin' "$(value 'o[1]["comm"] + " " + o[1][
 json "report with all keys" "losses:1 row:2" report -i "$dir/perf.data" -s comm,pid,tid,cpu,dso,sym,srcline
 json "report -g" "losses:1 node:[0-9]+" report -g -i "$dir/perf.data"
 is "report -g: the root has it all" True "$(value 'o[1]["total"] == o[0]["insns"] and o[1]["depth"] == 0')"
+json "annotate" "code:1 insn:[0-9]+ losses:1" annotate -i "$dir/perf.data"
+is "annotate: every instruction is counted" True \
+	"$(value 'o[1]["insns"] == o[0]["insns"] == sum(x["count"] for x in o if x["type"] == "insn")')"
 json "latency" "latency:[0-9]+ losses:1" latency -i "$dir/perf.data"
 json "latency of a function" "(callee:[0-9]+ )?latency:1 losses:1( median:1)?( over:[0-9]+)?( slowest:[0-9])?" latency begin --over 1ns --slowest 2 -i "$dir/perf.data"
 json "report -g callee" "losses:1 node:[0-9]+" report -g callee -i "$dir/perf.data" --max-lines 20

@@ -23,7 +23,7 @@ has()
 }
 
 whole="nothing is lost"
-for view in report "report -g" stat latency; do
+for view in report "report -g" stat latency annotate; do
 	# shellcheck disable=SC2086 # words
 	run "$view of a whole recording" 0 $view -i "$dir/perf.data" --strict
 	has "$view: says so in front" out "^# all of the trace was decoded, $whole"
@@ -46,7 +46,7 @@ done
 gaps=$("$rv" script --raw-pc -i "$dir/damaged" 2>/dev/null | grep -c '^# lost')
 decoded=$("$rv" script --raw-pc -i "$dir/damaged" 2>/dev/null | grep -vc '^#')
 lost="NOT ALL of the flow is here: $decoded instructions decoded, $gaps gaps$"
-for view in report "report -g" "report -g callee" stat latency; do
+for view in report "report -g" "report -g callee" stat latency annotate; do
 	# shellcheck disable=SC2086 # words
 	run "$view of a damaged one" 0 $view -i "$dir/damaged"
 	has "$view: what is lost" out "^# $lost"

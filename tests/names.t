@@ -48,10 +48,13 @@ for view in report "report -s comm,dso,sym,srcline" "report -g" "report -g calle
 	shows "$view: name of the process" "$seen_comm"
 	shows "$view: name of the function" "$seen_symbol"
 done
-"$rv" latency -i "$dir/perf.data" >"$dir/out" 2>"$dir/err"
-is latency 0 $?
-clean latency
-shows "latency: name of the function" "$seen_symbol"
+for view in latency annotate; do
+	"$rv" $view -i "$dir/perf.data" >"$dir/out" 2>"$dir/err"
+	is "$view" 0 $?
+	clean "$view"
+	shows "$view: name of the function" "$seen_symbol"
+	shows "$view: name of the file" "$seen_file"
+done
 "$rv" report -i "$dir/perf.data" >"$dir/out" 2>"$dir/err"
 shows "report: name of the file" "$seen_file"
 is "report: a row is a line" 1 "$(grep -vc '^#' "$dir/out")"

@@ -28,7 +28,7 @@ full()
 	ok_or_show $? "full disk: $1" "$dir/err"
 }
 
-views=(stat report latency "latency begin --slowest 1" "report -s srcline" "report -g" "report -g callee" script "script --jobs 1"
+views=(stat report annotate latency "latency begin --slowest 1" "report -s srcline" "report -g" "report -g callee" script "script --jobs 1"
 	"script --insn-trace=raw" "script --insn-trace=raw --jobs 1" "script --raw-pc"
 	"script --call-trace" "script --call-ret-trace" "script --itrace=i1ig"
 	"profile -f llvm --dso program" "profile -f bolt --dso program"
@@ -46,7 +46,7 @@ done
 full dump "$rv" dump "$dir/perf.data"
 full "dump --json" "$rv" dump --json "$dir/perf.data"
 full "--help" "$rv" --help
-for command in record script report latency inject profile stat list decode dump tandem; do
+for command in record script report annotate latency inject profile stat list decode dump tandem; do
 	full "$command --help" "$rv" $command --help
 done
 mkdir -p "$dir/sys/bus/event_source/devices/rvtrace"
@@ -131,7 +131,7 @@ ok $? "inject: the file before has its name again"
 if [ "$(id -u)" = 0 ]; then
 	cp "$dir/perf.data" "$dir/others"
 	chown 12345 "$dir/others"
-	for view in report latency script stat "profile -f folded" "inject -o $dir/of-others"; do
+	for view in report annotate latency script stat "profile -f folded" "inject -o $dir/of-others"; do
 		# shellcheck disable=SC2086 # words
 		"$rv" $view -i "$dir/others" >/dev/null 2>"$dir/err"
 		is "root: $view of another's recording" 1 $?

@@ -16,6 +16,7 @@ static const struct command {
 	  true },
 	{ "script", cmd_script, "print the recorded flow: branches, calls or instructions", false },
 	{ "report", cmd_report, "count the instructions of every function", false },
+	{ "annotate", cmd_annotate, "source and code with exact counts", false },
 	{ "latency", cmd_latency, "how long calls took, and why some took longer", false },
 	{ "inject", cmd_inject, "an ordinary perf.data with samples made from the trace", true },
 	{ "profile", cmd_profile, "profiles for compilers, flame graphs, timelines", false },

@@ -30,17 +30,22 @@ o = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
 print(eval(sys.argv[2]))' "$work/out" "$1"
 }
 
+# task_of RECORDING: the number of the program's thread
+task_of()
+{
+	echo $(("$("$HOST/perf-rvtrace" script -i "$dir/share/$1.data" \
+		--symfs "$dir/share:$("$LAB" path guest)" --comms latency -F tid --max-lines 1 2>/dev/null)"))
+}
+
 # true_calls NAME RECORDING [rvt-truth options]: of the calls of a function of the program, by the
 # truth: how many, their own instructions, and all until they return
 true_calls()
 {
-	local task start size
+	local start size
 
-	task=$("$HOST/perf-rvtrace" script -i "$dir/share/$2.data" --symfs "$dir/share:$("$LAB" path guest)" \
-		--comms latency -F tid --max-lines 1 2>/dev/null)
 	read -r start size < <("$LAB" in riscv64-linux-gnu-nm -S "$dir/share/latency" |
 		awk -v name="$1" '$4 == name { print $1, $2 }')
-	"$HOST/rvt-truth" --pc --scontext "$((task))" "${@:3}" "$dir/truth/truth.1" |
+	"$HOST/rvt-truth" --pc --scontext "$(task_of "$2")" "${@:3}" "$dir/truth/truth.1" |
 		python3 -c 'import sys
 start, end = int(sys.argv[1], 16), int(sys.argv[1], 16) + int(sys.argv[2], 16)
 calls = own = total = back = last = 0
@@ -56,6 +61,33 @@ for line in sys.stdin:
     last = pc
 print(calls, own, total)' "$start" "$size"
 }
+
+# What annotate has for each instruction of work() is how often it was executed.
+true_counts()
+{
+	"$HOST/rvt-truth" --pc --prv 0 --scontext "$(task_of user)" "$dir/truth/truth.1" | sort | uniq -c |
+		awk '{ print $2, $1 }' >"$work/true"
+	python3 -c 'import json, sys
+true = dict(line.split() for line in open(sys.argv[2]))
+insns = [x for x in map(json.loads, open(sys.argv[1], encoding="utf-8")) if x["type"] == "insn"]
+assert len(insns) > 30
+for x in insns:
+    assert int(true.get(x["addr"][2:].rjust(16, "0"), true.get(x["addr"][2:], 0))) == x["count"], x
+branches = [x for x in insns if "taken" in x]
+assert {x["taken"] for x in branches} >= {1, 998, 1000, 18000}, branches' "$work/out" "$work/true"
+}
+view annotate user work --json
+check "annotate: as the schema has it" "$TOP/tests/tools/check-json" "$TOP/Documentation/json.rst" "$work/out"
+check "annotate: counts are those that were executed, branches were taken as the source says" true_counts
+view annotate user work
+check "annotate: source lines" grep -q '46  *step(n, i == 10 ? slow : CALLS);' "$work/out"
+check "annotate: who called" grep -q '^# entered 1000 times: 1000 from main (latency)' "$work/out"
+check "annotate: what is called" grep -q 'jal .*-> step' "$work/out"
+view annotate user odd
+check "annotate: a branch that was never taken, or always" grep -qE ' (never|always) ' "$work/out"
+check "annotate: code that never ran" grep -qE '^ +- +: ' "$work/out"
+view annotate untimed work
+check "annotate: no time stamps: that is said" grep -q 'has no time stamps' "$work/out"
 
 view latency user work --json
 check "latency: as the schema has it" "$TOP/tests/tools/check-json" "$TOP/Documentation/json.rst" "$work/out"

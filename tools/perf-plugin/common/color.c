@@ -32,6 +32,11 @@ static bool wanted(void)
 	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && strcmp(term, "dumb");
 }
 
+void color_fix(void)
+{
+	when = wanted() ? ALWAYS : NEVER;
+}
+
 const char *color_begin(enum color color)
 {
 	static const char *const sequences[] = { "", "\033[1m", "\033[32m", "\033[31m" };

@@ -15,6 +15,8 @@ enum color {
 
 /* "auto", "always" or "never". 0, or -EINVAL after a message. Not called: auto. */
 int color_set(const char *when);
+/* What holds for standard output now holds from now on, whatever becomes of it. */
+void color_fix(void);
 /* The terminal's sequences; "" when there is to be no colour. */
 const char *color_begin(enum color color);
 const char *color_end(enum color color);

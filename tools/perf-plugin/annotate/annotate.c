@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* `perf rvtrace annotate`: source and code with exact counts. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "annotate/print.h"
+#include "common/cmd.h"
+#include "common/color.h"
+#include "common/json.h"
+#include "common/pager.h"
+
+#define PERCENT_LIMIT 0.5
+
+struct options {
+	double percent_limit;
+	uint64_t max;
+	bool json, pager;
+};
+
+static const char help[] =
+"usage: perf rvtrace annotate [OPTIONS] [SYMBOL]\n"
+"Source and disassembly of a function, with how often each instruction was executed, how\n"
+"often each branch was taken, and time. Without SYMBOL: the functions that executed most.\n\n"
+"  -s, --symbol NAME     as SYMBOL\n"
+"  -d, --dsos LIST       only functions of these files\n"
+"      --percent-limit P leave out functions below P percent (0.5)\n"
+"      --max-functions N only the first N\n"
+"      --json            an object a line (see Documentation/json.rst)\n"
+"      --stdio           accepted for perf's sake; --no-pager: print to the terminal itself\n"
+COLOR_HELP
+VIEW_HELP;
+
+enum { OPT_STDIO = 256, OPT_LIMIT, OPT_MAX, OPT_JSON, OPT_COLOR, OPT_NO_PAGER };
+
+static const struct option long_options[] = {
+	{ "symbol", required_argument, NULL, 's' },
+	{ "dsos", required_argument, NULL, 'd' },
+	{ "percent-limit", required_argument, NULL, OPT_LIMIT },
+	{ "max-functions", required_argument, NULL, OPT_MAX },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "stdio", no_argument, NULL, OPT_STDIO },
+	{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
+	{ "color", required_argument, NULL, OPT_COLOR },
+	{ "force", no_argument, NULL, 'f' },
+	{ "help", no_argument, NULL, 'h' },
+	VIEW_LONG_OPTIONS,
+	{ NULL, 0, NULL, 0 },
+};
+
+static int show(const struct options *options, const struct listing *listing)
+{
+	const struct code *code = listing->code;
+
+	if (options->pager)
+		pager_begin();
+	if (options->json)
+		view_json_losses(code->view, stdout);
+	else
+		print_code_head(code);
+	for (size_t i = 0; i < code->n && (!options->max || i < options->max); i++) {
+		const struct code_function *function = code->list[i];
+
+		if (!code->symbol && 100.0 * function->count < options->percent_limit * code->count)
+			break;
+		if (options->json)
+			json_code_function(listing, function);
+		else
+			print_code_function(listing, function);
+	}
+	return 0;
+}
+
+static int look(struct code *code, const struct options *options,
+		const struct rvt_session_options *session)
+{
+	struct listing listing = {
+		.code = code, .disasm = disasm_create(),
+		.srclines = srclines_create(session->symfs, session->vmlinux),
+		.sources = sources_create(session->symfs),
+	};
+	int err = -ENOMEM;
+
+	if (!disasm_available())
+		cmd_warning("code is shown in hexadecimal: %s", disasm_missing());
+	if (listing.srclines && listing.sources && (listing.disasm || !disasm_available()))
+		err = show(options, &listing);
+	disasm_destroy(listing.disasm);
+	srclines_destroy(listing.srclines);
+	sources_destroy(listing.sources);
+	return err;
+}
+
+static int run(struct code *code, const struct options *options,
+	       const struct view_options *view_options)
+{
+	int err;
+
+	code->view = view_open(view_options);
+	if (!code->view)
+		return -EINVAL;
+	if (rvt_session_is_ctr(view_session(code->view)))
+		return cmd_error(-EINVAL, "Control Transfer Records are samples: instructions are not "
+				 "counted; look at them with perf rvtrace report");
+	code->places = places_create(view_session(code->view));
+	err = code->places ? code_gather(code) : -ENOMEM;
+	if (err)
+		return cmd_error(err, "decoding ended: %s", strerror(-err));
+	if (code->symbol && !code->n && !view_interrupted(code->view))
+		return cmd_error(-ENOENT, "'%s' did not run; functions that did: perf rvtrace report",
+				 code->symbol);
+	err = look(code, options, &view_options->session);
+	return err ? err : view_summary(code->view, code->errors);
+}
+
+/* 0; -EINVAL after a message; 1: the help was all that was asked for. */
+static int parse_options(struct code *code, struct options *wanted, struct view_options *options,
+			 int argc, char **argv)
+{
+	int c, err = 0;
+
+	while (!err && (c = getopt_long(argc, argv, "hfd:s:" VIEW_SHORT_OPTIONS, long_options,
+					NULL)) >= 0) {
+		switch (c) {
+		case 's': code->symbol = optarg; break;
+		case 'd': code->dsos = optarg; break;
+		case OPT_LIMIT:
+			err = cmd_decimal("--percent-limit", optarg, &wanted->percent_limit);
+			break;
+		case OPT_MAX:
+			err = cmd_number("--max-functions", optarg, 1, UINT64_MAX, &wanted->max);
+			break;
+		case OPT_JSON:
+			wanted->json = true;
+			err = json_supported() ? -EINVAL : 0;
+			break;
+		case OPT_STDIO: break;
+		case OPT_NO_PAGER: wanted->pager = false; break;
+		case OPT_COLOR: err = color_set(optarg); break;
+		case 'f': options->force = true; break;
+		case 'h':
+			fputs(help, stdout);
+			return 1;
+		default:
+			if (view_option(options, c, optarg))
+				break;
+			cmd_try_help(0);
+			return -EINVAL;
+		}
+	}
+	if (!err && !code->symbol && argv[optind])
+		code->symbol = argv[optind++];
+	return err;
+}
+
+int cmd_annotate(int argc, char **argv)
+{
+	struct view_options view_options = { .session.clock = true };
+	struct options options = { .percent_limit = PERCENT_LIMIT, .pager = true };
+	struct code code = { 0 };
+	int err = parse_options(&code, &options, &view_options, argc, argv);
+
+	if (err)
+		return err > 0 ? 0 : 1;
+	err = run(&code, &options, &view_options);
+	code_free(&code);
+	places_destroy(code.places);
+	view_close(code.view);
+	return err ? 1 : 0;
+}

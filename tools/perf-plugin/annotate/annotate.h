@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* `perf rvtrace annotate`: how often each instruction was executed, and when branches were taken. */
+#ifndef PERF_RVTRACE_ANNOTATE_H
+#define PERF_RVTRACE_ANNOTATE_H
+
+#include <rvtrace/insn.h>
+#include "common/places.h"
+#include "common/transfers.h"
+#include "common/view.h"
+
+struct code_insn {
+	uint32_t offset;	/* in its function, bytes */
+	uint8_t len;		/* bytes; 2 for what is no instruction */
+	uint8_t iclass;		/* enum rvt_insn_class */
+	uint64_t count, taken;	/* .taken: of branches */
+	uint64_t time;		/* ns: its share of that of the straight lines it is in */
+};
+
+/* A function that called this one, or that one of its instructions called or jumped to. */
+struct code_caller {
+	struct code_caller *next;
+	const char *name, *dso;
+	uint64_t offset;	/* of the instruction that calls; of a caller: 0 */
+	uint64_t count;
+};
+
+struct code_function {
+	const char *name, *linkage, *dso;	/* .dso: without directories; first, key of the tree */
+	uint64_t vaddr;		/* of its beginning, in the ELF file; in the kernel, the address */
+	const char *path;	/* of the ELF file; NULL: none */
+	bool kernel;
+	uint64_t size;		/* bytes */
+	uint8_t *bytes;		/* its code, as it was when it first ran */
+	struct code_line *lines;
+	struct code_caller *callers;	/* the most frequent first, once code_gather() has ended */
+	struct code_caller *callees;	/* in the same order */
+	uint64_t entered;
+	uint64_t count, time;	/* of all instructions */
+	struct code_insn *insns;
+	size_t n;
+};
+
+/* Functions of a recording, with their code. */
+struct code {
+	struct view *view;
+	struct places *places;
+	const char *symbol, *dsos;	/* only these; NULL: all */
+	struct code_function **list;	/* the one that executed most first */
+	size_t n;
+	uint64_t count;		/* of instructions, of all functions that are wanted or not */
+	bool timed;
+	uint64_t errors;
+	struct code_state *state;	/* while it is gathered */
+};
+
+/* gather.c: fills what begins with .list. 0 or -errno. */
+int code_gather(struct code *code);
+/* Frees what that made. */
+void code_free(struct code *code);
+/* The place of an instruction, for srclines_find(). */
+struct place code_place(const struct code_function *function, const struct code_insn *insn);
+/* What the branch did: "never", "always", or the share in percent in @text; "" if it is none. */
+const char *code_taken(const struct code_insn *insn, char text[16]);
+
+struct sources;
+
+/*
+ * source.c: the text of line @line (from 1 on) of @file, looked for below @symfs (directories,
+ * separated by ':'; may be NULL) and at its own path. NULL: it is not here. Valid as long as
+ * @sources.
+ */
+struct sources *sources_create(const char *symfs);
+void sources_destroy(struct sources *sources);
+const char *sources_line(struct sources *sources, const char *file, int line);
+
+#endif
