@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 #include "flow/control.h"
-#include "flow/core/blocks.h"
 #include "flow-fixture.h"
 #include "property.h"
 

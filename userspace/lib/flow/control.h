@@ -7,6 +7,7 @@
 #define RVT_LIB_FLOW_CONTROL_H
 
 #include <rvtrace/flow.h>
+#include <rvtrace/image.h>
 
 /* What a slice of a stream has to do with the slices before and behind it. */
 struct rvt_flow_slice {
@@ -88,6 +89,16 @@ bool rvt_flow_deferred_full(const struct rvt_flow *flow);
  * deferred, and runs were delivered.
  */
 void rvt_flow_forget_blocks(struct rvt_flow *flow);
+/*
+ * What all blocks of @image and their tables take, in bytes, more or less. They only grow: a program
+ * that starts again has its code at another bias.
+ */
+size_t rvt_image_block_bytes(struct rvt_image *image);
+/*
+ * All blocks of @image go, their numbers begin anew, and with them what is in the pool. Each flow in
+ * it has forgotten its own (rvt_flow_forget_blocks()), and nobody uses the image meanwhile.
+ */
+void rvt_image_forget_blocks(struct rvt_image *image);
 
 /*
  * rvt_flow_set_encoder - messages of the same bytes mean the same to flows of one image and

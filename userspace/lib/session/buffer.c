@@ -14,11 +14,13 @@
 #define RELEASE ((uintptr_t)8 << 20)	/* less often: each time all processors are interrupted */
 #define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
+/* Once, whoever decodes, and however often. */
 static void warn(struct rvt_session *session, const char *text)
 {
 	session_lock(session);
-	if (session->sink->warning)
+	if (session->sink->warning && !session->warned)
 		session->sink->warning(session->sink->ctx, text);
+	session->warned = true;
 	session_unlock(session);
 }
 
@@ -417,6 +419,9 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 	int err;
 
 	if (!bytes) {
+		/* The rest of the record is skipped, and so is what the next slice has of it. */
+		if (buffer->slice && offset + len > buffer->slice->to)
+			buffer->slice->given_up = true;
 		buffer->stats->session.missing_bytes += counted(buffer, offset, len);
 		buffer->done = aux->size;
 		return rvt_stream_lost(decoder->stream, offset, RVT_REASON_TRUNCATED, false);

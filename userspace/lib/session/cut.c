@@ -63,6 +63,22 @@ static bool are_in_order(const struct buffer *buffer)
 	return true;
 }
 
+/*
+ * Whether all bytes up to @to are in the file, of a record of which those up to *@known are: else
+ * it is lost to its end, which may be far. *@known moves on.
+ */
+static bool is_there(const struct buffer *buffer, uint64_t *known, uint64_t to)
+{
+	while (*known <= to) {
+		const struct chunk *chunk = rvt_buffer_chunk(buffer, *known);
+
+		if (!chunk)
+			return false;
+		*known = chunk->offset + chunk->len;
+	}
+	return true;
+}
+
 /* Where a message begins in record @n, at least @skip bytes behind its beginning; 0: not known. */
 static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encoder, size_t n,
 			      uint64_t skip)
@@ -145,12 +161,12 @@ static int cut_buffer(struct cutting *cutting, struct buffer *buffer)
 
 	for (size_t i = 0; encoder && i < buffer->n_records && !err; i++) {
 		uint64_t end = passed + buffer->records[i].size;
+		uint64_t known = buffer->records[i].offset;
 
 		while (wanted < end && !err) {
 			uint64_t skip = wanted - passed, at;
 
-			/* What is not in the file is lost to the record's end, which may be far. */
-			if (!rvt_buffer_chunk(buffer, buffer->records[i].offset + skip)) {
+			if (!is_there(buffer, &known, buffer->records[i].offset + skip)) {
 				wanted = end;
 				break;
 			}

@@ -100,7 +100,8 @@ int rvt_session_join(struct rvt_session *session, struct joint *joint)
 {
 	const struct rvt_session_slices *slices = session_slices(session);
 	struct slice *slice = joint->next;
-	int err = is_later(joint, slice) ? take_sources(joint, slice) : -EAGAIN;
+	int err = !joint->given_up && is_later(joint, slice) ? take_sources(joint, slice) :
+								-EAGAIN;
 
 	if (err)
 		return err;
@@ -111,6 +112,7 @@ int rvt_session_join(struct rvt_session *session, struct joint *joint)
 			return -EAGAIN;
 		joint->before = slice;
 	}
+	joint->given_up = slice->given_up;
 	joint->next++;
 	rvt_session_add_stats(&session->stats, &slice->stats);
 	return slices && slices->join ? slices->join(slices->ctx, slice->ctx, slice->buffer) : 0;

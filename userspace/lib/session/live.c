@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "flow/control.h"
-#include "flow/core/blocks.h"
 #include "util/array.h"
 #include "state.h"
 

@@ -24,6 +24,7 @@ struct slice {
 	bool unowned_at_begin;		/* flow came before any context */
 	bool lost_at_end;		/* in code that cannot be read */
 	bool lost_at_begin;		/* took for granted that the slice before was */
+	bool given_up;			/* of the record in which it ends, bytes are missing */
 	bool broken_at_begin;		/* nothing was executed before flow broke off otherwise */
 	uint64_t earliest, latest;	/* by time stamps in it; .latest 0: there were none */
 	unsigned int n_edges;		/* that lead into the next slice */
@@ -63,6 +64,7 @@ struct joint {
 	struct joint_source *sources;	/* by number (malloc'd) */
 	size_t n_sources, room;
 	bool known;		/* a source is */
+	bool given_up;		/* the last one has */
 	uint64_t latest;	/* time stamp so far */
 };
 

@@ -171,6 +171,7 @@ struct rvt_session {
 	bool shared;		/* a buffer may have the trace of several of them */
 	uint32_t pmu_type;
 	bool has_pmu_type;
+	bool warned;		/* of trace of a cpu that has no encoder */
 	bool is_ctr;		/* no encoders: samples of Control Transfer Records */
 	bool foreign;		/* recorded by another tool */
 	bool has_switches;	/* there are context switches in it */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "flow/control.h"
 #include "flow/core/blocks.h"
 #include "insn/insn.h"
 

@@ -104,17 +104,6 @@ struct rvt_pooled *rvt_pool_take(struct rvt_image *image,
 				 bool (*fits)(const struct rvt_pooled *pooled, const void *ctx),
 				 const void *ctx);
 
-/*
- * What all blocks of @image and their tables take, in bytes, more or less. They only grow: a program
- * that starts again has its code at another bias.
- */
-size_t rvt_image_block_bytes(struct rvt_image *image);
-/*
- * All blocks of @image go, their numbers begin anew, and with them what is in the pool. Each flow in
- * it has forgotten its own (rvt_flow_forget_blocks()), and nobody uses the image meanwhile.
- */
-void rvt_image_forget_blocks(struct rvt_image *image);
-
 /* One instruction of a block that may go. */
 struct rvt_kept_insn {
 	struct rvt_code_block block;
