@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
+# shellcheck disable=SC2154 # of lib.sh
 # For tests of perf with the series in upstream/perf, as `make perf` and `make perf ARCH=riscv` leave
 # it in build/perf. In the guest it is called native-perf.
 
@@ -25,16 +26,25 @@ native_guest_programs()
 	cp "$native_riscv/lib/librvtrace.so.0" "$guest_bin/"
 }
 
-# First lines of a guest's script. The cache of files keeps the vdso, too, which is no file.
+# First lines of a guest's script. record NAME ARGUMENT... makes NAME.data; the cache of files, which
+# keeps the vdso, is there only without build ids in the records of mappings.
 # shellcheck disable=SC2034,SC2016
 native_in_guest='
-	export LD_LIBRARY_PATH=/mnt/share PERF_BUILDID_DIR=/mnt/share/debug
-	insmod rvtrace.ko || exit 1'
+	export LD_LIBRARY_PATH=/mnt/share
+	record()
+	{
+		name=$1
+		shift
+		native-perf --buildid-dir /mnt/share/debug record --no-buildid-mmap --proc-map-timeout 60000 \
+			-o "$name.data" "$@" > "$name.out" 2> "$name.log"
+	}
+	insmod rvtrace.ko || exit 1
+	seq 1 600 | awk "{ print (\$1 * 7919) % 100003, \"word\" \$1 }" > input'
 
 # native_perf COMMAND ARGUMENT...: the one of this machine, on what the guest left.
 native_perf()
 {
-	PERF_BUILDID_DIR="$dir/share/debug" "$native/bin/perf" "$@"
+	"$native/bin/perf" --buildid-dir "$dir/share/debug" "$@"
 }
 
 # native_pc NAME: of NAME.data, one line per retired instruction, as raw_pc
@@ -47,6 +57,15 @@ native_pc()
 			gsub(/[][]/, "", $2)
 			print $2 + 0, $1, ($3 ~ /^ffffff/ ? "S" : "U"), $3
 		}'
+}
+
+# native_threads NAME: the threads that NAME.data is of, by what its sideband says, as options
+native_threads()
+{
+	native_perf script -i "$dir/share/$1.data" --no-itrace --show-task-events | sed -n '
+		/ 0\.000000: /d
+		s,.*PERF_RECORD_COMM[^:]*: .*:[0-9]*/\([0-9]*\)$,--thread \1,p
+		s/.*PERF_RECORD_FORK([0-9]*:\([0-9]*\)).*/--thread \1/p' | sort -u
 }
 
 # native_equals_truth NAME [rvt-truth-diff options]: is what perf decodes what was executed?

@@ -54,6 +54,7 @@ struct hart {
 /* Options. */
 static bool lossy;		/* gaps are allowed: every decoded segment must be in the truth */
 static bool by_task;		/* compare with all of a task's user code, not with ON..OFF */
+static bool by_thread;		/* compare with the user code of tasks in ON..OFF */
 static int64_t tids[256];
 static unsigned int n_tids;
 static bool by_hcontext;	/* it has the thread ids, not scontext */
@@ -90,6 +91,8 @@ static bool wanted(const struct hart *hart)
 {
 	if (by_task)
 		return hart->seen_on && hart->prv == 0 && wanted_tid(hart->tid);
+	if (by_thread)
+		return hart->on && hart->prv == 0 && wanted_tid(hart->tid);
 	return hart->on;
 }
 
@@ -352,6 +355,7 @@ static void check_complete(void)
 static const struct option options[] = {
 	{ "lossy", no_argument, NULL, 'l' },
 	{ "tid", required_argument, NULL, 't' },
+	{ "thread", required_argument, NULL, 'T' },
 	{ "hcontext", no_argument, NULL, 'c' },
 	{ "min", required_argument, NULL, 'm' },
 	{ "help", no_argument, NULL, 'h' },
@@ -360,11 +364,13 @@ static const struct option options[] = {
 
 static void usage(FILE *out)
 {
-	fputs("usage: rvt-truth-diff [--lossy] [--tid TID]... [--hcontext] [--min N] TRUTHDIR\n"
-	      "       < RAW-PC\n"
+	fputs("usage: rvt-truth-diff [--lossy] [--tid TID]... [--thread TID]... [--hcontext] [--min N]\n"
+	      "       TRUTHDIR < RAW-PC\n"
 	      "  --lossy    gaps are expected: what was decoded must be in the truth, in order\n"
 	      "  --tid TID  compare with all user code of these threads, not with what the\n"
 	      "             encoder says it traced\n"
+	      "  --thread TID compare with user code of these threads, as far as the encoder says it\n"
+	      "             traced it: of several recordings one after the other\n"
 	      "  --hcontext hcontext has the thread ids; 16383 is one that it has no room for\n"
 	      "  --min N    fewer than N compared instructions is a failure\n", out);
 }
@@ -380,9 +386,10 @@ int main(int argc, char **argv)
 			lossy = true;
 			break;
 		case 't':
-			by_task = true;
+		case 'T':
+			*(c == 't' ? &by_task : &by_thread) = true;
 			if (n_tids == sizeof(tids) / sizeof(*tids))
-				die("too many --tid");
+				die("too many threads");
 			tids[n_tids++] = strtoll(optarg, NULL, 10);
 			break;
 		case 'c':
