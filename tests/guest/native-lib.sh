@@ -42,6 +42,7 @@ native_in_guest='
 	seq 1 600 | awk "{ print (\$1 * 7919) % 100003, \"word\" \$1 }" > input'
 
 # native_perf COMMAND ARGUMENT...: the one of this machine, on what the guest left.
+# Code comes from the cache, for which --symfs would name another.
 native_perf()
 {
 	"$native/bin/perf" --buildid-dir "$dir/share/debug" "$@"
@@ -50,7 +51,7 @@ native_perf()
 # native_pc NAME: of NAME.data, one line per retired instruction, as raw_pc
 native_pc()
 {
-	native_perf script -i "$dir/share/$1.data" --symfs "$("$LAB" path guest)" --itrace=i1ie \
+	native_perf script -i "$dir/share/$1.data" --itrace=i1ie \
 		-F cpu,tid,ip | awk '
 		/trace error/ { print "# lost " $0; next }
 		{
