@@ -98,6 +98,16 @@ fi
 # Memory: what is decoded until then is shown, or what is opened is too much.
 refused "--max-memory of a process that has more" "ended at 1 MiB of memory" \
 	"$rv" report -f -i "$dir/perf.data" --symfs "$dir/root" --max-memory 1M
+printf 'protocol = ntrace\n' >"$dir/params"
+head -c 3000000 /dev/urandom >"$dir/dump"
+refused "dump --max-memory" "ended at 1 MiB of memory" \
+	"$rv" dump --params "$dir/params" --max-memory 1M "$dir/dump"
+refused "decode --max-memory" "ended at 1 MiB of memory" \
+	"$rv" decode --params "$dir/params" --raw "$dir/dump@0x1000" --max-memory 1M "$dir/dump"
+for command in dump decode; do
+	refused "$command --max-memory 4g" "'4g' is no amount of memory" \
+		"$rv" $command --params "$dir/params" --max-memory 4g "$dir/dump"
+done
 for size in 0 -1 4g x; do
 	refused "--max-memory $size" "'$size' is no amount of memory" \
 		"$rv" report -i "$dir/perf.data" --max-memory $size

@@ -14,6 +14,7 @@
 #include <rvtrace/session.h>
 #include "common/chips.h"
 #include "common/cmd.h"
+#include "common/memory.h"
 #include "common/text.h"
 #include "decode/decode.h"
 
@@ -36,7 +37,7 @@ struct options {
 	long src;
 	unsigned int atid;	/* 0: not given */
 	unsigned int jobs;
-	uint64_t wrapped_at;
+	uint64_t wrapped_at, max_memory;
 	bool guess;
 };
 
@@ -67,6 +68,7 @@ static const char usage_text[] =
 	"  --jobs N             threads (as many as there are processors); with several sources in\n"
 	"                       DUMP, what one prints may come earlier or later among the others\n"
 	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n"
+	"  --max-memory SIZE    ends at so much memory, like 4G (half of the machine's)\n"
 	"Exit status: 0 clean; 1 something was lost or wrong (see standard error); 2 unusable\n"
 	"arguments or files.\n";
 
@@ -144,6 +146,9 @@ static int parse_option(struct options *o, int opt)
 	case 'w':
 		ret = cmd_number("--wrapped-at", optarg, 0, INT64_MAX, &o->wrapped_at);
 		break;
+	case 'm':
+		ret = memory_parse(optarg, &o->max_memory) ? STATUS_UNUSABLE : 0;
+		break;
 	case 'h':
 		fputs(usage_text, stdout);
 		exit(STATUS_CLEAN);
@@ -166,6 +171,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{ "src", required_argument, NULL, 's' },
 		{ "jobs", required_argument, NULL, 'j' },
 		{ "wrapped-at", required_argument, NULL, 'w' },
+		{ "max-memory", required_argument, NULL, 'm' },
 		{ "help", no_argument, NULL, 'h' },
 		{}
 	};
@@ -339,6 +345,11 @@ static int decode(struct command *c)
 	if (ret)
 		return ret;
 	ret = job->print == PRINT_PACKET ? print_packets(c) : decode_run(job);
+	if (ret == -EINTR && memory_exceeded()) {
+		memory_error();
+		job->lost = true;
+		ret = 0;
+	}
 	if (ret == -EINVAL)
 		return cmd_error(STATUS_UNUSABLE, "%s: these parameters fit no decoder",
 				 c->options.params_path ?: c->options.chip);
@@ -359,6 +370,7 @@ int cmd_decode(int argc, char **argv)
 		return ret;
 	c.job = (struct decode_job){ .path = o->path, .oldest = o->wrapped_at, .print = o->print,
 				     .all_sources = o->src < 0, .params = &c.params };
+	memory_watch(o->max_memory ? o->max_memory : memory_default());
 	if (o->guess)
 		return with_images(&c, guess);
 	ret = decode(&c);

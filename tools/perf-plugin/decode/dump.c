@@ -10,8 +10,9 @@
 #include <rvtrace/session.h>
 #include "common/chips.h"
 #include "common/cmd.h"
-#include "file/file.h"
 #include "common/json.h"
+#include "common/memory.h"
+#include "file/file.h"
 #include "decode/decode.h"
 
 enum { STATUS_CLEAN, STATUS_DAMAGED, STATUS_UNUSABLE };
@@ -19,11 +20,10 @@ enum { STATUS_CLEAN, STATUS_DAMAGED, STATUS_UNUSABLE };
 struct dump_options {
 	const char *path;
 	const char *chip, *params;
-	uint64_t wrapped_at;
+	uint64_t wrapped_at, max_memory;
 	bool wrapped;
 	bool json, force;
 };
-
 
 static const char usage_text[] =
 	"usage: perf rvtrace dump [OPTIONS] PERF.DATA\n"
@@ -35,6 +35,7 @@ static const char usage_text[] =
 	"                       a recording has its own\n"
 	"  --json               one JSON object a line\n"
 	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n"
+	"  --max-memory SIZE    ends at so much memory, like 4G (half of the machine's)\n"
 	"  -f, --force          as root, read another user's file\n";
 
 static int parse_options(int argc, char **argv, struct dump_options *options)
@@ -44,6 +45,7 @@ static int parse_options(int argc, char **argv, struct dump_options *options)
 		{ "params", required_argument, NULL, 'p' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "wrapped-at", required_argument, NULL, 'w' },
+		{ "max-memory", required_argument, NULL, 'm' },
 		{ "force", no_argument, NULL, 'f' },
 		{ "help", no_argument, NULL, 'h' },
 		{}
@@ -68,6 +70,10 @@ static int parse_options(int argc, char **argv, struct dump_options *options)
 		case 'w':
 			options->wrapped = true;
 			if (cmd_number("--wrapped-at", optarg, 0, INT64_MAX, &options->wrapped_at))
+				return STATUS_UNUSABLE;
+			break;
+		case 'm':
+			if (memory_parse(optarg, &options->max_memory))
 				return STATUS_UNUSABLE;
 			break;
 		case 'f':
@@ -217,6 +223,7 @@ int cmd_dump(int argc, char **argv)
 
 	if (ret)
 		return ret;
+	memory_watch(options.max_memory ? options.max_memory : memory_default());
 	if (cmd_check_owner(options.path, options.force))
 		return STATUS_UNUSABLE;
 	ret = map_input(options.path, &input);
