@@ -30,7 +30,7 @@ status()
 mkdir "$dir/sys"
 status "nothing there" 1
 shows "it says so" "perf-rvtrace list: $dir/sys has neither the event rvtrace nor riscv_ctr"
-mkdir -p "$dir/sys/firmware/devicetree/base"
+mkdir -p "$dir/sys/firmware/devicetree/base/cpus/cpu@0"
 printf 'sifive,hifive-premier-p550\0eswin,eic7700\0' >"$dir/sys/firmware/devicetree/base/compatible"
 status "a chip without a driver" 1
 shows "it names the chip" "perf-rvtrace list: its chip is known, though ('p550'): a dump that another tool takes of its trace buffer is decoded by"
@@ -76,9 +76,30 @@ shows "a term of 64 bits" " ecause 0-18446744073709551615"
 shows "the component" "encoder-1"
 shows "lines of a file below each other" " mode = htm"
 
+# Control Transfer Records that the kernel may not use, or for which there is no driver.
+cpu=$dir/sys/firmware/devicetree/base/cpus/cpu@0
+# tells_of_ctr NAME EXPECTED
+tells_of_ctr()
+{
+	build/host/perf-rvtrace list --sysfs "$dir/sys" >"$dir/list" 2>&1
+	is "$1" "$2" "$(grep -c 'bits 54 (CTR; 55 in draft 0.1.4) and 60 (CSRIND) of mstateen0' "$dir/list")"
+}
+tells_of_ctr "harts without Ssctr: no word of state enables" 0
+printf 'zicsr\0smaia\0sscofpmf\0xssctr\0' >"$cpu/riscv,isa-extensions"
+tells_of_ctr "nor with an extension whose name ends so" 0
+printf 'zicsr\0sscsrind\0ssctr\0' >"$cpu/riscv,isa-extensions"
+tells_of_ctr "Ssctr among the extensions: what firmware has to set" 1
+rm "$cpu/riscv,isa-extensions"
+printf 'rv64imafdc_zicsr_ssctr0p1p4_sscofpmf\0' >"$cpu/riscv,isa"
+tells_of_ctr "Ssctr in the ISA string" 1
+printf 'rv64imafdc\0' >"$cpu/riscv,isa"
+printf '0.1.4\0' >"$cpu/rvtrace,ctr-version"
+tells_of_ctr "the draft by its property" 1
+
 rm -r "$dir/sys/bus/event_source/devices/rvtrace"
 file bus/event_source/devices/riscv_ctr/type 13
 file bus/event_source/devices/riscv_ctr/format/ras config:0
 status "Control Transfer Records without an encoder" 0
 shows "their event" "PMU riscv_ctr"
+tells_of_ctr "with the event: no word of state enables" 0
 done_testing

@@ -213,6 +213,8 @@ int cmd_list(int argc, char **argv)
 	ctr = show_pmu(dir, RECORD_CTR_PMU);
 	if (trace)
 		show_components(dir);
+	if (!ctr)
+		record_tell_unused_ctr(dir);
 	if (trace || ctr)
 		return 0;
 	if (sysfs) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* There is no PMU: why, and what to do. */
 #include <ftw.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,4 +87,58 @@ void record_explain_missing_ctr(void)
 	cmd_error(0, "there is no PMU '" RECORD_CTR_PMU "': load its driver (modprobe riscv_ctr). "
 		  "If it does not load,\n  the kernel log says why: the harts need Ssctr in the "
 		  "devicetree, and firmware that lets the kernel use it");
+}
+
+/* Whether the property of a cpu node has the word "ssctr", with a version or without. */
+static bool promises_ctr(const char *path)
+{
+	char text[4096];
+	FILE *in = fopen(path, "r");
+	bool found = false;
+	size_t n;
+
+	if (!in)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, in);
+	fclose(in);
+	text[n] = 0;
+	/* A list of strings; or one string, in which extensions follow underscores. */
+	for (size_t i = 0; i < n && !found; i++)
+		found = (!i || !text[i - 1] || text[i - 1] == '_') &&
+			!strncasecmp(text + i, "ssctr", strlen("ssctr"));
+	return found;
+}
+
+/* Of any cpu node of the devicetree below @sysfs */
+static bool harts_have_ctr(const char *sysfs)
+{
+	static const char *const properties[] = { "rvtrace,ctr-version", "riscv,isa-extensions",
+						  "riscv,isa" };
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(properties) / sizeof(*properties) && !found; i++) {
+		char *pattern;
+		glob_t nodes;
+
+		if (asprintf(&pattern, "%s/firmware/devicetree/base/cpus/cpu@*/%s", sysfs,
+			     properties[i]) < 0)
+			return false;
+		if (!glob(pattern, 0, NULL, &nodes)) {
+			for (size_t k = 0; k < nodes.gl_pathc && !found; k++)
+				found = !i || promises_ctr(nodes.gl_pathv[k]);
+			globfree(&nodes);
+		}
+		free(pattern);
+	}
+	return found;
+}
+
+void record_tell_unused_ctr(const char *sysfs)
+{
+	if (harts_have_ctr(sysfs))
+		cmd_warning("the harts have Control Transfer Records (Ssctr in the devicetree), but "
+			    "there is no PMU '" RECORD_CTR_PMU "':\n  load its driver (modprobe "
+			    "riscv_ctr). If the kernel log says that no hart lets the kernel use "
+			    "them, firmware has to\n  set the state enables, which the kernel cannot: "
+			    "bits 54 (CTR; 55 in draft 0.1.4) and 60 (CSRIND) of mstateen0");
 }

@@ -280,6 +280,8 @@ bool record_in_first_pid_namespace(void);
 /* missing.c: says why there is no PMU, of traces or of CTR, and what to do. */
 void record_explain_missing_pmu(void);
 void record_explain_missing_ctr(void);
+/* There is no PMU of Control Transfer Records; tells what to do where the harts have them. */
+void record_tell_unused_ctr(const char *sysfs);
 /* Says how a dump of this machine's trace is decoded, if @sysfs names a chip that is known. */
 void record_hint_at_dump(const char *sysfs);
 
