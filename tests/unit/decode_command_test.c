@@ -451,7 +451,7 @@ static void test_overwritten_ring(void **state)
 static void test_arguments(void **state)
 {
 	(void)state;
-	expect_error(decode("--raw code@0x100 dump"), "give --params FILE");
+	expect_error(decode("--raw code@0x100 dump"), "or --params FILE");
 	expect_error(decode("--params params dump"), "give --image ELF");
 	expect_error(decode(COMMON), "which file?");
 	expect_error(decode(COMMON "--print=all dump"),
