@@ -29,6 +29,15 @@ struct rvt_dump {
 	unsigned int atid;			/* shown with each message; 0: it comes in no frames */
 };
 
+static inline void rvt_dump_stats_add(struct rvt_dump_stats *sum,
+				      const struct rvt_dump_stats *stats)
+{
+	sum->messages += stats->messages;
+	sum->idle_bytes += stats->idle_bytes;
+	sum->skipped_bytes += stats->skipped_bytes;
+	sum->damaged += stats->damaged;
+}
+
 /* No message of either protocol is longer. */
 #define RVT_DUMP_MAX_BYTES 64
 

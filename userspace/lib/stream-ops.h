@@ -65,6 +65,20 @@ struct rvt_stream {
 	bool unsure, silent;
 };
 
+static inline void rvt_stream_stats_add(struct rvt_stream_stats *sum,
+					const struct rvt_stream_stats *stats)
+{
+	sum->bytes += stats->bytes;
+	sum->messages += stats->messages;
+	sum->syncs += stats->syncs;
+	sum->idle_bytes += stats->idle_bytes;
+	sum->skipped_bytes += stats->skipped_bytes;
+	sum->vendor_messages += stats->vendor_messages;
+	sum->reserved_messages += stats->reserved_messages;
+	sum->errors += stats->errors;
+	sum->lost_reports += stats->lost_reports;
+}
+
 /* Copies what is counted behind the end of a slice, too: nobody else sees it. */
 static inline void rvt_stream_count_rest(const struct rvt_stream_stats *from,
 					 struct rvt_stream_stats *to)

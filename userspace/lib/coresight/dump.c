@@ -161,10 +161,7 @@ static void dump_stats(const struct rvt_dump *base, struct rvt_dump_stats *stats
 		if (!dump->ids[i])
 			continue;
 		dump->ids[i]->ops->stats(dump->ids[i], &one);
-		stats->messages += one.messages;
-		stats->idle_bytes += one.idle_bytes;
-		stats->skipped_bytes += one.skipped_bytes;
-		stats->damaged += one.damaged;
+		rvt_dump_stats_add(stats, &one);
 	}
 }
 

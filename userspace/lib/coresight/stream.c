@@ -519,16 +519,11 @@ static size_t message(const struct rvt_params *params, const uint8_t *bytes, siz
 
 static void add_stats(struct rvt_stream_stats *sum, const struct channel *channel)
 {
-	const struct rvt_stream_stats *stats = &channel->inner->stats;
+	struct rvt_stream_stats stats = channel->inner->stats;
 
-	sum->messages += stats->messages;
-	sum->syncs += stats->syncs;
-	sum->idle_bytes += stats->idle_bytes;
-	sum->skipped_bytes += stats->skipped_bytes;
-	sum->vendor_messages += stats->vendor_messages;
-	sum->reserved_messages += stats->reserved_messages;
-	sum->errors += stats->errors;
-	sum->lost_reports += stats->lost_reports - channel->n_lost;
+	stats.bytes = 0;	/* they are the frames', and counted there */
+	stats.lost_reports -= channel->n_lost;
+	rvt_stream_stats_add(sum, &stats);
 }
 
 static void update_stats(struct rvt_stream *stream)

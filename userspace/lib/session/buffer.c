@@ -511,19 +511,6 @@ int rvt_buffer_step(struct buffer *buffer, bool one_message)
 
 /* ---- the end ---- */
 
-static void add_stream_stats(struct rvt_stream_stats *sum, const struct rvt_stream_stats *stats)
-{
-	sum->bytes += stats->bytes;
-	sum->messages += stats->messages;
-	sum->syncs += stats->syncs;
-	sum->idle_bytes += stats->idle_bytes;
-	sum->skipped_bytes += stats->skipped_bytes;
-	sum->vendor_messages += stats->vendor_messages;
-	sum->reserved_messages += stats->reserved_messages;
-	sum->errors += stats->errors;
-	sum->lost_reports += stats->lost_reports;
-}
-
 /* @times: 1, or -1 to subtract. */
 static void add_flow_stats(struct rvt_flow_stats *sum, const struct rvt_flow_stats *stats,
 			   int times)
@@ -540,7 +527,7 @@ static void add_flow_stats(struct rvt_flow_stats *sum, const struct rvt_flow_sta
 
 void rvt_session_add_stats(struct rvt_session_totals *sum, const struct rvt_session_totals *stats)
 {
-	add_stream_stats(&sum->stream, &stats->stream);
+	rvt_stream_stats_add(&sum->stream, &stats->stream);
 	add_flow_stats(&sum->flow, &stats->flow, 1);
 	sum->session.trace_bytes += stats->session.trace_bytes;
 	sum->session.missing_bytes += stats->session.missing_bytes;
@@ -562,7 +549,7 @@ static int finish_decoders(struct buffer *buffer)
 	for (struct decoder *decoder = buffer->decoders; decoder && !err; decoder = decoder->next) {
 		err = rvt_stream_finish(decoder->stream);
 		rvt_stream_stats(decoder->stream, &stream);
-		add_stream_stats(&buffer->stats->stream, &stream);
+		rvt_stream_stats_add(&buffer->stats->stream, &stream);
 	}
 	return err;
 }

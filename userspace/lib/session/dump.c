@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "state.h"
+#include "dump-ops.h"
 #include "util/sized.h"
 #ifdef HAVE_JSON
 #include "util/json-line.h"
@@ -76,10 +77,7 @@ static void finish_all(struct dumps *dumps)
 			continue;
 		rvt_dump_finish(dumps->dumps[i]);
 		rvt_dump_stats(dumps->dumps[i], &stats);
-		dumps->sum->messages += stats.messages;
-		dumps->sum->idle_bytes += stats.idle_bytes;
-		dumps->sum->skipped_bytes += stats.skipped_bytes;
-		dumps->sum->damaged += stats.damaged;
+		rvt_dump_stats_add(dumps->sum, &stats);
 		rvt_dump_destroy(dumps->dumps[i]);
 		dumps->dumps[i] = NULL;
 	}
