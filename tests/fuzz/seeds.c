@@ -3,6 +3,7 @@
  * fuzz-seeds SEEDS FILES: inputs for fuzzing, from what the unit tests make: see make-seeds. FILES
  * gets the programs that recordings name.
  */
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,6 +65,76 @@ static void traces(void **state)
 	write_trace_seeds(&ntrace, directory);
 	snprintf(directory, sizeof(directory), "%s/etrace", seeds);
 	write_trace_seeds(&etrace, directory);
+}
+
+/* ---- frames ---- */
+
+#define FRAME 16
+#define FRAME_DATA 14		/* behind the id */
+#define ATID 1
+
+/* A CoreSight frame of bytes of one id; what there are too few of are idle bytes of N-Trace. */
+static void put_frame(FILE *out, const uint8_t *bytes, size_t len)
+{
+	uint8_t frame[FRAME] = { ATID << 1 | 1 };
+
+	for (size_t i = 1; i <= FRAME_DATA; i++) {
+		uint8_t byte = i - 1 < len ? bytes[i - 1] : 0xff;
+
+		frame[i] = i % 2 ? byte : byte & ~1;
+		/* the lowest bit of an even byte says what it is */
+		frame[FRAME - 1] |= i % 2 ? 0 : (byte & 1) << i / 2;
+	}
+	fwrite(frame, sizeof(frame), 1, out);
+}
+
+/* Behind the code of a seed of a trace. */
+static const uint8_t *trace_of(const uint8_t *at)
+{
+	for (uint8_t n = *at++; n; n--)
+		at += 9 + at[8];
+	return at;
+}
+
+/* The trace of N-Trace in @path becomes one in frames. */
+static void frame_seed(const char *path)
+{
+	static uint8_t bytes[1 << 20];
+	FILE *in = fopen(path, "r"), *out;
+	const uint8_t *code, *trace, *end;
+	char *framed, name[300];
+	size_t len;
+
+	assert_non_null(in);
+	end = bytes + fread(bytes, 1, sizeof(bytes), in);
+	fclose(in);
+	code = memchr(bytes, 0, end - bytes);
+	assert_non_null(code);
+	trace = trace_of(code + 1);
+	out = open_memstream(&framed, &len);
+	assert_non_null(out);
+	fwrite(bytes, 1, code - bytes, out);
+	fprintf(out, "\nframing = coresight\natid = %d\n%c", ATID, 0);
+	fwrite(code + 1, 1, trace - code - 1, out);
+	for (; trace < end; trace += FRAME_DATA < end - trace ? FRAME_DATA : end - trace)
+		put_frame(out, trace, end - trace);
+	assert_int_equal(fclose(out), 0);
+	snprintf(name, sizeof(name), "coresight/%s", strrchr(path, '/') + 1);
+	write_seed(name, framed, len);
+	free(framed);
+}
+
+static void frames(void **state)
+{
+	char pattern[300];
+	glob_t found;
+
+	(void)state;
+	snprintf(pattern, sizeof(pattern), "%s/ntrace/*", seeds);
+	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		frame_seed(found.gl_pathv[i]);
+	globfree(&found);
 }
 
 /* The programs get names that are always the same, and go to FILES. */
@@ -239,7 +310,7 @@ static void jitdump(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(traces), cmocka_unit_test(recordings),
+		cmocka_unit_test(traces), cmocka_unit_test(frames), cmocka_unit_test(recordings),
 		cmocka_unit_test(ctr), cmocka_unit_test(tandem_trace),
 		cmocka_unit_test(jitdump),
 	};
