@@ -44,6 +44,17 @@ is "report -g: the root has it all" True "$(value 'o[1]["total"] == o[0]["insns"
 json "annotate" "code:1 insn:[0-9]+ losses:1" annotate -i "$dir/perf.data"
 is "annotate: every instruction is counted" True \
 	"$(value 'o[1]["insns"] == o[0]["insns"] == sum(x["count"] for x in o if x["type"] == "insn")')"
+json "diff of equals" "losses:2" diff "$dir/perf.data" "$dir/perf.data"
+build/host/rvt-recording "$dir/longer.data" "$dir/program" 0x1000 "$bad" 6500
+json "diff" "(changed_block:[0-9]+ )?changed_function:[0-9]+ changed_path:[0-9]+ losses:2 parting:1" \
+	diff "$dir/perf.data" "$dir/longer.data"
+is "diff: B goes on where A ends" "False True" "$(value 'str("a_from" in o[2]) + " " + str("b_from" in o[2])')"
+is "diff: instructions of the one function" "True" \
+	"$(value '[(x["a"], x["b"]) for x in o if x["type"] == "changed_function" and x["sym"] == "begin"] == [(o[0]["insns"], o[1]["insns"])]')"
+"$rv" diff --exit-code 1 "$dir/perf.data" "$dir/longer.data" >"$dir/out" 2>"$dir/err"
+is "diff --exit-code: more" 2 $?
+"$rv" diff --exit-code 1 "$dir/longer.data" "$dir/perf.data" >"$dir/out" 2>"$dir/err"
+is "diff --exit-code: less" 0 $?
 json "latency" "latency:[0-9]+ losses:1" latency -i "$dir/perf.data"
 json "latency of a function" "(callee:[0-9]+ )?latency:1 losses:1( median:1)?( over:[0-9]+)?( slowest:[0-9])?" latency begin --over 1ns --slowest 2 -i "$dir/perf.data"
 json "report -g callee" "losses:1 node:[0-9]+" report -g callee -i "$dir/perf.data" --max-lines 20

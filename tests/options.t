@@ -100,6 +100,12 @@ says "annotate: no recording: what to do" "Record first" "$rv" annotate -i /none
 says "annotate --percent-limit" "--percent-limit: 'x' is no number" "$rv" annotate --percent-limit x
 says "annotate --max-functions" "--max-functions: '0' is no number of at least 1" "$rv" annotate --max-functions 0
 says "annotate: two functions" "a recording is given with -i" "$rv" annotate work more
+says "diff: no recording: what to do" "Record first" "$rv" diff /nonexistent/perf.data /nonexistent/other
+for files in "" one "one two three"; do
+	# shellcheck disable=SC2086 # words
+	says "diff $files" "Give two of them: perf rvtrace diff A B" "$rv" diff $files
+done
+says "diff --exit-code" "--exit-code: 'x' is no number" "$rv" diff --exit-code x one two
 says "latency: no recording: what to do" "Record first" "$rv" latency -i /nonexistent/perf.data
 says "latency --over: times" "'50' is no length of time, like 50us" "$rv" latency --over 50 work
 says "latency --over: units" "'5m' is no length of time" "$rv" latency --over 5m work

@@ -18,6 +18,7 @@ static const struct command {
 	{ "report", cmd_report, "count the instructions of every function", false },
 	{ "annotate", cmd_annotate, "source and code with exact counts", false },
 	{ "latency", cmd_latency, "how long calls took, and why some took longer", false },
+	{ "diff", cmd_diff, "what two recordings do differently", false },
 	{ "inject", cmd_inject, "an ordinary perf.data with samples made from the trace", true },
 	{ "profile", cmd_profile, "profiles for compilers, flame graphs, timelines", false },
 	{ "stat", cmd_stat, "size, density and losses of a recording", false },

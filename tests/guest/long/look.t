@@ -10,6 +10,7 @@ guest main testing '' '
 	perf-rvtrace record -o all.data -- $run || exit 2
 	perf-rvtrace record -o user.data -e rvtrace//u -- $run || exit 3
 	perf-rvtrace record -o other.data -e rvtrace//u -- $run 600 || exit 4
+	perf-rvtrace record -o third.data -e rvtrace//u -- $run 601 || exit 6
 	perf-rvtrace record -o untimed.data -e rvtrace/timestamp=0/u -- $run || exit 5'
 ok $? "a program is recorded: user and kernel, user, another way, without time stamps"
 
@@ -88,6 +89,19 @@ check "annotate: a branch that was never taken, or always" grep -qE ' (never|alw
 check "annotate: code that never ran" grep -qE '^ +- +: ' "$work/out"
 view annotate untimed work
 check "annotate: no time stamps: that is said" grep -q 'has no time stamps' "$work/out"
+
+"$HOST/perf-rvtrace" diff -d latency --json --symfs "$dir/share:$("$LAB" path guest)" \
+	"$dir/share/other.data" "$dir/share/third.data" >"$work/out" 2>"$work/err"
+is "diff: status" 0 $?
+check "diff: as the schema has it" "$TOP/tests/tools/check-json" "$TOP/Documentation/json.rst" "$work/out"
+line=$(grep -n 'if (n == slow)' "$TOP/tests/guest/workloads/latency.c" | cut -d : -f 1)
+is "diff: the branch that went another way, where it is, and who called" \
+	"a odd latency.c:$line odd step work main" \
+	"$(value '[" ".join([x["branched"], x["a_from"]["sym"], x["a_from"]["file"].split("/")[-1] + ":" + str(x["a_from"]["line"])] + x["stack"][:4]) for x in o if x["type"] == "parting"][0]')"
+"$HOST/perf-rvtrace" diff -d latency --json --symfs "$dir/share:$("$LAB" path guest)" \
+	"$dir/share/user.data" "$dir/share/other.data" >"$work/out" 2>"$work/err"
+is "diff: code of odd() that was executed once less, and once" "[(0, 1), (20000, 19999)]" \
+	"$(value 'sorted((x["a"], x["b"]) for x in o if x["type"] == "changed_block" and x["sym"] == "odd")')"
 
 view latency user work --json
 check "latency: as the schema has it" "$TOP/tests/tools/check-json" "$TOP/Documentation/json.rst" "$work/out"
