@@ -217,7 +217,19 @@ says "record -e: no such event" \
 	"no event 'cycle'; events: perf list" "$rv" record -e rvtrace//,cycle -- true
 says "record -e: no such PMU" \
 	"neither an event nor a PMU 'gpu'" "$rv" record -e gpu/event=1/ -- true
-says "record -e: a group" "leave out \{ and \}" "$rv" record -e '{cycles,faults}' -- true
+says "record -e: a group without the trace" "the trace leads the group" "$rv" record -e '{cycles,faults}' -- true
+says "record -e: a group without its end" "ends with \}" "$rv" record -e '{rvtrace//,faults' -- true
+says "record -e: modifiers of a group" "given to each" "$rv" record -e '{rvtrace//,faults}:u' -- true
+says "record -e: no aux-action" "pause or resume, not 'stop'" \
+	"$rv" record -e '{rvtrace//,faults/aux-action=stop/}' -- true
+says "record -e: an action without a group" "needs a group" "$rv" record -e rvtrace//,faults/aux-action=pause/ -- true
+says "record -e: the trace resumes itself" "of the trace itself is start-paused" \
+	"$rv" record -e '{rvtrace/aux-action=resume/,faults}' -- true
+says "record -e: another than the trace starts paused" "is for the trace" \
+	"$rv" record -e '{rvtrace//,faults/aux-action=start-paused/}' -- true
+says "record -e: trace in samples" "perf record --aux-sample" \
+	"$rv" record -e '{rvtrace//,faults/aux-sample-size=4096/}' -- true
+says "record -G: of a command" "-G goes together with -a or -C" "$rv" record -G x -- true
 says "record -e: nothing" "'': no event" "$rv" record -e cycles,,faults -- true
 says "record -e: a tracepoint that is not there" \
 	"rvt_none:rvt_none: .*(mount|root)|no tracepoint 'rvt_none:rvt_none'" \

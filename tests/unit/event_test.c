@@ -306,6 +306,46 @@ static void test_words(void **state)
 	assert_false(has_word(NULL, "a"));
 }
 
+static void action_is(const char *given, const char *left, uint32_t expected)
+{
+	char *text = strdup(given), *error;
+	uint32_t action;
+
+	assert_int_equal(event_take_aux_action(text, &action, &error), 0);
+	assert_string_equal(text, left);
+	assert_int_equal(action, expected);
+	free(text);
+}
+
+static void test_aux_actions(void **state)
+{
+	char wrong[] = "cycles/aux-action=restart,period=5/";
+	struct perf_event_attr attr = { 0 };
+	uint32_t action;
+	char *error;
+
+	(void)state;
+	action_is("cycles", "cycles", 0);
+	action_is("cycles/period=5/u", "cycles/period=5/u", 0);
+	action_is("cycles/aux-action=pause/u", "cycles//u", EVENT_AUX_PAUSE);
+	action_is("cycles/aux-action=resume,period=5/u", "cycles/period=5/u", EVENT_AUX_RESUME);
+	action_is("cycles/period=5,aux-action=resume/", "cycles/period=5/", EVENT_AUX_RESUME);
+	action_is("cpu/a=1,aux-action=pause,b=2/", "cpu/a=1,b=2/", EVENT_AUX_PAUSE);
+	action_is("rvtrace/aux-action=start-paused/k", "rvtrace//k", EVENT_AUX_START_PAUSED);
+	/* tracepoints have no terms */
+	action_is("sched:sched_switch/aux-action=pause/", "sched:sched_switch", EVENT_AUX_PAUSE);
+	action_is("sched:sched_switch/aux-action=pause/u", "sched:sched_switch:u",
+		  EVENT_AUX_PAUSE);
+	assert_int_equal(event_take_aux_action(wrong, &action, &error), -EINVAL);
+	assert_non_null(strstr(error, "not 'restart'"));
+	free(error);
+	event_set_aux_action(&attr, EVENT_AUX_RESUME);
+	assert_int_equal(((uint32_t *)&attr)[29], EVENT_AUX_RESUME);	/* at byte 116 of the ABI */
+	assert_int_equal(event_length("{rvtrace//,cycles/period=5/u},faults"),
+			 strlen("{rvtrace//,cycles/period=5/u}"));
+	assert_int_equal(event_length("{rvtrace//,cycles}"), 18);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_aux_actions),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

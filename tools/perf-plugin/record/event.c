@@ -14,6 +14,10 @@ size_t event_length(const char *text)
 {
 	size_t len = strcspn(text, ",/");
 
+	if (*text == '{') {
+		len = strcspn(text, "}");
+		return len + strcspn(text + len, ",");
+	}
 	if (text[len] != '/')
 		return len;
 	len += 1 + strcspn(text + len + 1, "/");
@@ -207,4 +211,77 @@ void event_list_clear(struct event_list *list)
 	}
 	free(list->events);
 	*list = (struct event_list){ 0 };
+}
+
+/* The end of a term. */
+static size_t term_length(const char *term)
+{
+	return strcspn(term, ",/");
+}
+
+static uint32_t find_aux_action(const char *name, size_t len)
+{
+	static const struct {
+		const char *name;
+		enum event_aux_action action;
+	} actions[] = {
+		{ "start-paused", EVENT_AUX_START_PAUSED },
+		{ "pause", EVENT_AUX_PAUSE },
+		{ "resume", EVENT_AUX_RESUME },
+	};
+
+	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
+		if (strlen(actions[i].name) == len && !strncmp(actions[i].name, name, len))
+			return actions[i].action;
+	return 0;
+}
+
+/* "SYSTEM:TRACEPOINT//u" is "SYSTEM:TRACEPOINT:u": tracepoints have no terms of their own. */
+static void drop_slashes(char *text)
+{
+	char *slashes = strstr(text, "//");
+	const char *colon = strchr(text, ':');
+
+	if (!slashes || !colon || colon > slashes)
+		return;
+	if (slashes[2] == ':' || !slashes[2])
+		memmove(slashes, slashes + 2, strlen(slashes + 2) + 1);
+	else
+		memmove(slashes + 1, slashes + 2, strlen(slashes + 2) + 1);
+	if (*slashes == '/')
+		*slashes = ':';
+}
+
+int event_take_aux_action(char *text, uint32_t *action, char **error)
+{
+	static const char key[] = "aux-action=";
+	char *term = strchr(text, '/'), *value, *end;
+
+	*action = 0;
+	*error = NULL;
+	while (term && strncmp(term + 1, key, strlen(key)))
+		term = term[1 + term_length(term + 1)] == ',' ? term + 1 + term_length(term + 1) : NULL;
+	if (!term)
+		return 0;
+	value = ++term + strlen(key);
+	end = value + term_length(value);
+	*action = find_aux_action(value, end - value);
+	if (!*action)
+		return pmu_invalid(error, "aux-action is start-paused (of the trace), pause or "
+				   "resume, not '%.*s'", (int)(end - value), value);
+	/* with the comma behind it, or the one before */
+	if (*end == ',')
+		end++;
+	else if (term[-1] == ',')
+		term--;
+	memmove(term, end, strlen(end) + 1);
+	drop_slashes(text);
+	return 0;
+}
+
+void event_set_aux_action(struct perf_event_attr *attr, uint32_t action)
+{
+	/* behind two words of 32 bits: the size of AUX samples, and one that was reserved */
+	memcpy((char *)attr + offsetof(struct perf_event_attr, aux_sample_size) + sizeof(uint32_t),
+	       &action, sizeof(action));
 }

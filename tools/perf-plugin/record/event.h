@@ -8,11 +8,19 @@
 #include <stdint.h>
 #include <linux/perf_event.h>
 
+/* What an event does to the trace that leads its group: bits of perf_event_attr.aux_action. */
+enum event_aux_action {
+	EVENT_AUX_START_PAUSED = 1,	/* of the trace itself */
+	EVENT_AUX_PAUSE = 2,
+	EVENT_AUX_RESUME = 4,
+};
+
 struct event {
 	char *name;		/* as perf shows it; malloc'd */
 	char *tracepoint;	/* SYSTEM/NAME, malloc'd; NULL: it is none */
 	struct perf_event_attr attr;	/* type, config words, the modes it counts in */
 	bool rate;		/* .attr says how often it is sampled, too */
+	bool grouped;		/* with the trace */
 };
 
 struct event_list {
@@ -26,7 +34,7 @@ struct event_roots {
 	const char *tracefs;	/* NULL: there is none */
 };
 
-/* Length of the first event in "A,B/x=1,y/u,C". */
+/* Length of the first event, or of the first group, in "A,B/x=1,y/u,{C,D}". */
 size_t event_length(const char *text);
 /*
  * event_parse - adds the event that @text names to @list, or all tracepoints that it does:
@@ -39,6 +47,14 @@ size_t event_length(const char *text);
 int event_parse(const struct event_roots *roots, const char *text, struct event_list *list,
 		char **error);
 void event_list_clear(struct event_list *list);
+/*
+ * event_take_aux_action - takes the term aux-action=WHAT out of @text, which is changed. Sets
+ * *action to an enum event_aux_action; 0: there is no such term. 0, or -EINVAL with a malloc'd
+ * sentence in *error.
+ */
+int event_take_aux_action(char *text, uint32_t *action, char **error);
+/* Headers of Linux before 6.13 have no member for it. */
+void event_set_aux_action(struct perf_event_attr *attr, uint32_t action);
 
 /* event-names.c: a name of perf's own, or rHEX, of @len bytes. False: it is none. */
 bool event_find_name(const char *name, size_t len, struct perf_event_attr *attr);

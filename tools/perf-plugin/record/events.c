@@ -18,9 +18,11 @@
 #define USER_DATA_BYTES (128u << 10)
 #define USER_AUX_BYTES (128u << 10)
 
-static int perf_event_open(const struct perf_event_attr *attr, pid_t tid, int cpu)
+/* @tid: or the descriptor of a control group; @leader: of the event's group; -1: none. */
+static int perf_event_open(const struct perf_event_attr *attr, pid_t tid, int cpu, int leader,
+			   unsigned long flags)
 {
-	int fd = syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = syscall(SYS_perf_event_open, attr, tid, cpu, leader, PERF_FLAG_FD_CLOEXEC | flags);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -64,6 +66,11 @@ static int explain_open(const struct recorder *rec, int err, pid_t tid, int cpu)
 	case EPERM:
 		return explain_permission(rec);
 	case EOPNOTSUPP:
+		if (rec->options.start_paused) {
+			cmd_error(0, "this kernel cannot pause a trace by events (aux-action): "
+				     "that needs Linux 6.13");
+			break;
+		}
 		if (!rec->ctr && record_explain_refused(rec, cpu))
 			break;
 		cmd_error(0, "the trace hardware of cpu %d does not take the event '%s': see "
@@ -88,6 +95,14 @@ static int explain_open(const struct recorder *rec, int err, pid_t tid, int cpu)
 		cmd_error(0, "too many open files: raise the limit (ulimit -n), or trace fewer "
 			     "threads");
 		break;
+	case ENOENT:
+		if (rec->cgroup >= 0) {
+			cmd_error(0, "-G: '%s' is no control group of the controller perf_event: "
+				     "mount -t cgroup -o perf_event none DIRECTORY, and make it "
+				     "there", rec->options.cgroup);
+			break;
+		}
+		/* fall through */
 	default:
 		cmd_error(0, "cannot open the event '%s' (thread %d, cpu %d): %s",
 			  rec->options.event,
@@ -102,7 +117,7 @@ static int open_sideband(struct recorder *rec, pid_t tid, int cpu)
 	struct perf_event_attr *attr = &rec->side_attr;
 
 	for (;;) {
-		int fd = perf_event_open(attr, tid, cpu);
+		int fd = perf_event_open(attr, tid, cpu, -1, 0);
 
 		if (fd >= 0 || (fd != -EINVAL && fd != -EACCES && fd != -EPERM))
 			return fd;
@@ -117,17 +132,16 @@ static int open_sideband(struct recorder *rec, pid_t tid, int cpu)
 	}
 }
 
-static int add_fd(struct recorder *rec, int fd, unsigned int ring, bool trace, uint64_t **ids,
-		  size_t *n_ids)
+static int add_fd(struct recorder *rec, const struct event_fd *event, uint64_t **ids, size_t *n_ids)
 {
 	if (array_grow(&rec->fds, rec->n_fds)) {
-		close(fd);
+		close(event->fd);
 		return -ENOMEM;
 	}
-	rec->fds[rec->n_fds++] = (struct event_fd){ fd, ring, trace };
+	rec->fds[rec->n_fds++] = *event;
 	if (array_grow(ids, *n_ids))
 		return -ENOMEM;
-	if (ioctl(fd, PERF_EVENT_IOC_ID, &(*ids)[*n_ids]))
+	if (ioctl(event->fd, PERF_EVENT_IOC_ID, &(*ids)[*n_ids]))
 		return -errno;
 	(*n_ids)++;
 	return 0;
@@ -154,19 +168,38 @@ static int explain_map(const struct recorder *rec, const struct ring *ring, int 
 	return err;
 }
 
+/* Of tasks; or with -G, of what runs in the control group. Sideband comes of everybody. */
+static int open_counted(const struct recorder *rec, const struct perf_event_attr *attr, pid_t tid,
+			int cpu, int leader)
+{
+	if (rec->cgroup >= 0)
+		return perf_event_open(attr, rec->cgroup, cpu, leader, PERF_FLAG_PID_CGROUP);
+	return perf_event_open(attr, tid, cpu, leader, 0);
+}
+
+/* The trace of @tid in ring @n; -1: there is none. */
+static int find_leader(const struct recorder *rec, unsigned int n, pid_t tid)
+{
+	for (size_t i = 0; i < rec->n_fds; i++)
+		if (rec->fds[i].trace && rec->fds[i].ring == n && rec->fds[i].tid == tid)
+			return rec->fds[i].fd;
+	return -1;
+}
+
 /* Opens one event into ring @n; the first event of a ring is the one that is mapped. */
 static int open_into_ring(struct recorder *rec, unsigned int n, pid_t tid, bool trace)
 {
 	struct ring *ring = &rec->rings[n];
 	int err, fd;
 
-	fd = trace ? perf_event_open(&rec->trace_attr, tid, ring->cpu) :
+	fd = trace ? open_counted(rec, &rec->trace_attr, tid, ring->cpu, -1) :
 		     open_sideband(rec, tid, ring->cpu);
 	if (fd == -ESRCH && rec->n_tids > 1)
 		return 0;	/* one of many threads ended meanwhile */
 	if (fd < 0)
 		return explain_open(rec, fd, tid, ring->cpu);
-	err = add_fd(rec, fd, n, trace, trace ? &rec->trace_ids : &rec->side_ids,
+	err = add_fd(rec, &(struct event_fd){ fd, n, trace, tid },
+		     trace ? &rec->trace_ids : &rec->side_ids,
 		     trace ? &rec->n_trace_ids : &rec->n_side_ids);
 	if (err)
 		return err;
@@ -181,13 +214,17 @@ static int open_into_ring(struct recorder *rec, unsigned int n, pid_t tid, bool 
 
 int record_open_extra(struct recorder *rec, unsigned int n, pid_t tid, struct extra_event *extra)
 {
-	int fd = perf_event_open(&extra->attr, tid, rec->rings[n].cpu), err;
+	int leader = extra->grouped ? find_leader(rec, n, tid) : -1, fd, err;
 
+	if (extra->grouped && leader < 0)
+		return 0;
+	fd = extra->asked ? open_counted(rec, &extra->attr, tid, rec->rings[n].cpu, leader) :
+		perf_event_open(&extra->attr, tid, rec->rings[n].cpu, -1, 0);
 	if (fd == -ESRCH && rec->n_tids > 1)
 		return 0;
 	if (fd < 0)
 		return record_explain_extra(extra, fd, tid, rec->rings[n].cpu);
-	err = add_fd(rec, fd, n, false, &extra->ids, &extra->n_ids);
+	err = add_fd(rec, &(struct event_fd){ fd, n, false, tid }, &extra->ids, &extra->n_ids);
 	if (!err && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rec->rings[n].fd))
 		err = cmd_error(-errno, "cannot sample '%s' into the buffer of cpu %d: %s",
 				extra->name, rec->rings[n].cpu, strerror(errno));
@@ -279,6 +316,8 @@ static int prepare_attrs(struct recorder *rec)
 	side->disabled = command;
 	side->enable_on_exec = command;
 	trace->enable_on_exec = command && !rec->paused;
+	if (rec->options.start_paused)
+		event_set_aux_action(trace, EVENT_AUX_START_PAUSED);
 	trace->watermark = side->watermark = 1;
 	trace->wakeup_watermark = side->wakeup_watermark = rec->options.data_bytes / 2;
 	/* compressing takes longer */

@@ -57,6 +57,8 @@ int record_prepare_extra(struct recorder *rec)
 		struct perf_event_attr *attr = &rec->extra[i].attr;
 
 		rec->extra[i].name = event->name;
+		rec->extra[i].grouped = event->grouped;
+		rec->extra[i].asked = true;
 		*attr = event->attr;
 		set_rate(&rec->options, event, attr);
 		attr->size = sizeof(*attr);
@@ -68,8 +70,9 @@ int record_prepare_extra(struct recorder *rec)
 		else
 			attr->exclude_kernel |= trace->exclude_kernel;
 		attr->inherit = trace->inherit;
-		attr->disabled = trace->disabled;
-		attr->enable_on_exec = trace->enable_on_exec;
+		/* what is in a group runs while its leader does */
+		attr->disabled = trace->disabled && !event->grouped;
+		attr->enable_on_exec = trace->enable_on_exec && !event->grouped;
 		attr->watermark = 1;
 		attr->wakeup_watermark = trace->wakeup_watermark;
 	}
@@ -83,6 +86,9 @@ int record_explain_extra(const struct extra_event *extra, int err, pid_t tid, in
 	if (tracepoint && (err == -EACCES || err == -EPERM))
 		return cmd_error(err, "'%s': not permitted: tracepoints need root, CAP_PERFMON, or "
 				 "kernel.perf_event_paranoid = -1", extra->name);
+	if (extra->grouped && (err == -EINVAL || err == -EOPNOTSUPP))
+		return cmd_error(err, "'%s': not in a group with the trace (%s): aux-action needs "
+				 "Linux 6.13", extra->name, strerror(-err));
 	if (err == -EACCES || err == -EPERM)
 		return cmd_error(err, "'%s': not permitted: try %s:u, root, or a lower "
 				 "kernel.perf_event_paranoid", extra->name, extra->name);

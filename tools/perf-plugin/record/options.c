@@ -18,8 +18,10 @@ static const char help[] =
 "Records control flow from the trace encoders of the harts into a perf.data file.\n\n"
 "  -e, --event EVENT     rvtrace/TERM=VALUE,.../MODIFIERS; terms: perf rvtrace list, modifiers: u, k,\n"
 "                        h; and, with commas or more -e, what is sampled besides: cycles:u,\n"
-"                        cpu/event=0x10/u, sched:sched_switch, 'syscalls:*', ... (perf list)\n"
+"                        cpu/event=0x10/u, sched:sched_switch, 'syscalls:*', ... (perf list);\n"
+"                        {rvtrace/aux-action=start-paused/,EVENT/aux-action=resume/,...}: groups\n"
 "  -a, --all-cpus        the whole system (until Ctrl-C, or while COMMAND runs); -C, --cpu LIST: some\n"
+"  -G, --cgroup NAME     -a or -C: while they run what is in this control group\n"
 "  -p, --pid PID,...     running processes; -t, --tid TID,...: threads; -u, --uid USER: a user's\n"
 "      --switches HOW    with -a or -C, if the trace does not say who runs: bpf (the default) or\n"
 "                        perf tells it; command or PID,...: bpf, but of these processes only\n"
@@ -48,6 +50,7 @@ static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
 	{ "all-cpus", no_argument, NULL, 'a' },
 	{ "cpu", required_argument, NULL, 'C' },
+	{ "cgroup", required_argument, NULL, 'G' },
 	{ "pid", required_argument, NULL, 'p' },
 	{ "tid", required_argument, NULL, 't' },
 	{ "switches", required_argument, NULL, OPT_SWITCHES },
@@ -149,25 +152,90 @@ static bool is_trace_event(const char *event)
 		(event[len] != ':' || !event[len + 1 + strspn(event + len + 1, "ukhGH")]);
 }
 
-/* @event is malloc'd and taken over. */
-static int add_event(struct record_options *options, char *event)
+/* @event is malloc'd and taken over; with @action taken out. */
+static int add_trace_event(struct record_options *options, char *event, uint32_t action)
 {
+	free(options->event);
+	options->event = event;
+	options->start_paused = action == EVENT_AUX_START_PAUSED;
+	return !action || options->start_paused ? 0 :
+		cmd_error(-EINVAL, "-e %s: aux-action of the trace itself is start-paused; pause "
+			  "and resume are for the events of its group", event);
+}
+
+static int add_extra(struct record_options *options, const char *event, uint32_t action,
+		     bool grouped)
+{
+	size_t n = options->extra.n;
 	int err;
 
-	if (is_trace_event(event)) {
-		free(options->event);
-		options->event = event;
-		return 0;
+	if (action == EVENT_AUX_START_PAUSED)
+		return cmd_error(-EINVAL, "-e %s: aux-action=start-paused is for the trace: %s",
+				 event, RECORD_PMU "/aux-action=start-paused/");
+	if (action && !grouped)
+		return cmd_error(-EINVAL, "-e %s: aux-action needs a group that the trace leads: "
+				 "'{" RECORD_PMU "//,%s/aux-action=.../}'", event, event);
+	err = record_add_extra(options, event);
+	for (; !err && n < options->extra.n; n++) {
+		options->extra.events[n].grouped = grouped;
+		event_set_aux_action(&options->extra.events[n].attr, action);
 	}
-	if (!*event)
+	return err;
+}
+
+/* @event is malloc'd and taken over. */
+static int add_event(struct record_options *options, char *event, bool grouped)
+{
+	uint32_t action;
+	char *error;
+	int err;
+
+	if (!*event) {
 		err = cmd_error(-EINVAL, "-e: '': no event");
-	else if (*event == '{')
-		err = cmd_error(-EINVAL, "-e: '%s': there are no groups of events beside a trace; "
-				"leave out { and } (aux-action and aux-sample-size need them and "
-				"are not supported)", event);
-	else
-		err = record_add_extra(options, event);
+	} else if (strstr(event, "aux-sample-size")) {
+		err = cmd_error(-EINVAL, "-e %s: trace in samples is recorded by perf record only: "
+				"perf record --aux-sample", event);
+	} else {
+		err = event_take_aux_action(event, &action, &error);
+		if (err)
+			cmd_error(0, "-e %s: %s", event, error ? error : "out of memory");
+		free(error);
+		if (!err && is_trace_event(event))
+			return add_trace_event(options, event, action);
+		if (!err)
+			err = add_extra(options, event, action, grouped);
+	}
 	free(event);
+	return err;
+}
+
+/* "{TRACE,A,B}": each is sampled in a group that the trace leads. */
+static int add_group(struct record_options *options, const char *text, size_t len)
+{
+	const char *end = text + len - 1, *next = text + 1;
+	bool first = true;
+	int err = 0;
+
+	if (len < 2 || *end != '}')
+		return cmd_error(-EINVAL, "-e: '%.*s': a group ends with }; modifiers are given to "
+				 "each event in it", (int)len, text);
+	while (!err && next < end) {
+		size_t length = event_length(next);
+		char *event;
+
+		if (length > (size_t)(end - next))
+			length = end - next;
+		event = strndup(next, length);
+		if (event && first && !is_trace_event(event))
+			err = cmd_error(-EINVAL, "-e: '%.*s': the trace leads the group: {"
+					RECORD_PMU "//,...}", (int)len, text);
+		if (err)
+			free(event);
+		else
+			err = event ? add_event(options, event, true) : -ENOMEM;
+		first = false;
+		next += length + 1;
+	}
 	return err;
 }
 
@@ -178,9 +246,12 @@ static int add_events(struct record_options *options, const char *text)
 
 	while (!err && text) {
 		size_t len = event_length(text);
-		char *event = strndup(text, len);
+		char *event = *text == '{' ? NULL : strndup(text, len);
 
-		err = event ? add_event(options, event) : -ENOMEM;
+		if (*text == '{')
+			err = add_group(options, text, len);
+		else
+			err = event ? add_event(options, event, false) : -ENOMEM;
 		text = text[len] ? text + len + 1 : NULL;
 	}
 	return err;
@@ -284,6 +355,7 @@ static int take_option(struct record_options *options, int c)
 	case 'e': return add_events(options, optarg);
 	case 'a': options->system_wide = true; return 0;
 	case 'C': return parse_list(&options->cpus, optarg, 0, "cpus, like 0-3,5");
+	case 'G': options->cgroup = optarg; return 0;
 	case 'p': return parse_list(&options->pids, optarg, 1, "processes");
 	case 't': return parse_list(&options->tids, optarg, 1, "threads");
 	case 'i': options->no_inherit = true; return 0;
@@ -348,6 +420,9 @@ static int check_options(const struct record_options *options)
 
 	if (record_target(options) == TARGET_TASKS && whole_cpus)
 		return cmd_error(-EINVAL, "-p, -t and -u do not go together with -a and -C");
+	if (options->cgroup && !whole_cpus)
+		return cmd_error(-EINVAL, "-G goes together with -a or -C: the trace of whole "
+				 "cpus, while they run what is in the control group");
 	if (options->per_thread && whole_cpus)
 		return cmd_error(-EINVAL, "--per-thread does not go together with -a and -C");
 	if (options->per_thread && record_target(options) == TARGET_SYSTEM)
@@ -381,7 +456,7 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	*options = (struct record_options){ .event = strdup(RECORD_PMU "//") };
 	if (!options->event)
 		return -ENOMEM;
-	while (!err && (c = getopt_long(argc, argv, "+e:aC:p:t:u:D:ic:F:m:o:qvhS::z::", long_options,
+	while (!err && (c = getopt_long(argc, argv, "+e:aC:G:p:t:u:D:ic:F:m:o:qvhS::z::", long_options,
 					NULL)) >= 0)
 		err = take_option(options, c);
 	options->command = optind < argc ? argv + optind : NULL;

@@ -348,6 +348,8 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 		err = record_resolve_filter(rec->options.filter, &rec->filter);
 	if (!err)
 		err = record_choose_tasks(rec);
+	if (!err)
+		err = record_choose_cgroup(rec);
 	if (err)
 		return err;
 	catch_signals(&unblocked);
@@ -381,7 +383,7 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 
 int cmd_record(int argc, char **argv)
 {
-	struct recorder rec = { .commands = { .in = -1, .ack = -1 } };
+	struct recorder rec = { .cgroup = -1, .commands = { .in = -1, .ack = -1 } };
 	struct child child = { 0 };
 	int err;
 
@@ -400,6 +402,8 @@ int cmd_record(int argc, char **argv)
 	live_close(rec.live);
 	rvt_perfdata_abandon(rec.writer);
 	record_close_commands(&rec);
+	if (rec.cgroup >= 0)
+		close(rec.cgroup);
 	free(rec.output_name);
 	free(rec.encoder_cpus);
 	free(rec.online_cpus);

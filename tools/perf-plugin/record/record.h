@@ -58,6 +58,8 @@ struct record_options {
 	uint64_t max_bytes;	/* --max-size; 0: no limit */
 	int64_t delay_ms;	/* -D; 0: none, -1: until --control says so */
 	const char *control;	/* --control; NULL: nobody says anything */
+	const char *cgroup;	/* -G; NULL: not given */
+	bool start_paused;	/* an event of the group resumes the trace */
 	const char *user;	/* --uid: name or number; NULL: any */
 	uint64_t period, frequency;	/* of CTR samples and extra events; 0: not given */
 	uint64_t data_bytes, aux_bytes;	/* of each ring; 0: default */
@@ -72,6 +74,8 @@ struct record_options {
 struct extra_event {
 	const char *name;
 	struct perf_event_attr attr;
+	bool grouped;		/* the trace leads its group */
+	bool asked;		/* by -e: -G holds for it, not only for the trace */
 	uint64_t *ids;
 	size_t n_ids;
 };
@@ -90,6 +94,7 @@ struct event_fd {
 	int fd;
 	unsigned int ring;
 	bool trace;
+	pid_t tid;
 };
 
 /* --control: descriptors, -1: none, and a line in the making. */
@@ -115,6 +120,7 @@ struct recorder {
 	pid_t command_pid;	/* 0: none */
 	pid_t *tids;		/* TARGET_TASKS, TARGET_COMMAND */
 	size_t n_tids;
+	int cgroup;		/* -G: its directory; -1: none */
 	struct ring *rings;
 	size_t n_rings;
 	struct event_fd *fds;
@@ -151,6 +157,9 @@ int record_choose_cpus(struct recorder *rec);
 int record_choose_tasks(struct recorder *rec);
 /* The command is the process @pid, which waits for its exec. */
 int record_choose_command(struct recorder *rec, pid_t pid);
+
+/* .cgroup, of options.cgroup. */
+int record_choose_cgroup(struct recorder *rec);
 
 /* record-pmu.c: what the event has for this term; 0 where there is no such term. */
 uint64_t record_term(const struct recorder *rec, const char *name);

@@ -2,6 +2,9 @@
 /* Which cpus and tasks are recorded. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <mntent.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -117,6 +120,46 @@ static int add_user(struct recorder *rec, const char *user)
 	closedir(dir);
 	return err || rec->n_tids ? err :
 		cmd_error(-ESRCH, "-u: user '%s' has no processes", user);
+}
+
+/* Where control groups of perf are mounted: version 1 has a hierarchy of its own. */
+static int find_cgroups(char *path, size_t size)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "r");
+	struct mntent *entry;
+	bool found = false;
+
+	while (mounts && (entry = getmntent(mounts))) {
+		bool own = !strcmp(entry->mnt_type, "cgroup") && hasmntopt(entry, "perf_event");
+
+		if (!own && (found || strcmp(entry->mnt_type, "cgroup2")))
+			continue;
+		snprintf(path, size, "%s", entry->mnt_dir);
+		found = true;
+		if (own)
+			break;
+	}
+	if (mounts)
+		endmntent(mounts);
+	return found ? 0 : -ENOENT;
+}
+
+int record_choose_cgroup(struct recorder *rec)
+{
+	const char *name = rec->options.cgroup;
+	char root[PATH_MAX], path[2 * PATH_MAX];
+
+	rec->cgroup = -1;
+	if (!name)
+		return 0;
+	if (find_cgroups(root, sizeof(root)))
+		return cmd_error(-ENOENT, "-G: no control groups are mounted: mount -t cgroup2 "
+				 "none /sys/fs/cgroup");
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	rec->cgroup = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return rec->cgroup >= 0 ? 0 :
+		cmd_error(-errno, "-G: no control group '%s' (%s): %s", name, path,
+			  strerror(errno));
 }
 
 int record_choose_tasks(struct recorder *rec)

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# Groups that the trace leads, whose events pause and resume it; traces of a control group.
+. "$(dirname "$0")/lib.sh"
+
+report()
+{
+	local file=$1
+
+	shift
+	"$HOST/perf-rvtrace" report -i "$dir/share/$file" --symfs "$dir/share:$("$LAB" path guest)" "$@"
+}
+
+# The kernel's write() of the program, and nothing else of it: not its exec, its page faults, its end.
+only_writes()
+{
+	report group.data --comms writes -s sym >"$dir/report" || return
+	grep -q ' vfs_write$' "$dir/report" && ! grep -E ' (do_mmap|begin_new_exec|do_exit|do_group_exit)$' "$dir/report"
+}
+
+# As often as the program writes: 22 times (writes.c).
+each_write()
+{
+	report group.data --comms writes -s sym >"$dir/report" || return
+	is_number 22 "$(awk '$NF == "ksys_write" { print $4 }' "$dir/report")"
+}
+
+# is_number EXPECTED FOUND
+is_number()
+{
+	[ "$1" = "$2" ] || { echo "$2 instead of $1"; return 1; }
+}
+
+# What ran in the control group: not the shell, and not `calls`, before and behind it.
+only_the_group()
+{
+	report cgroup.data -s comm >"$dir/report" || return
+	cat "$dir/report"
+	is_number writes "$(awk '!/^#/ && NF { print $NF }' "$dir/report" | grep -vx sh | sort | uniq | paste -sd,)"
+}
+
+instructions()
+{
+	"$HOST/perf-rvtrace" stat -i "$dir/share/$1" --symfs "$dir/share:$("$LAB" path guest)" |
+		awk '$1 == "all" { print $3 }'
+}
+
+# Without what came before the clock's first tick.
+starts_at_the_clock()
+{
+	local late all
+
+	late=$(instructions user.data)
+	all=$(instructions full.data)
+	echo "$late of $all instructions"
+	[ "$late" -gt 0 ] && [ "$late" -lt "$all" ]
+}
+
+check "cross-compile the workloads" workload writes
+workload calls
+GUEST_TIMEOUT=300
+guest main testing '' '
+	insmod rvtrace.ko || exit 1
+	perf-rvtrace record -o group.data \
+		-e "{rvtrace/aux-action=start-paused/k,syscalls:sys_enter_write/aux-action=resume/,syscalls:sys_exit_write/aux-action=pause/}" \
+		-- writes > /dev/null || exit 2
+	mkdir -p /tmp/groups && mount -t cgroup -o perf_event none /tmp/groups && mkdir /tmp/groups/ours || exit 3
+	perf-rvtrace record -o cgroup.data -a -G ours -e rvtrace//u -- \
+		sh -c "calls > /dev/null; (echo 0 > /tmp/groups/ours/cgroup.procs; exec writes) > /dev/null; calls > /dev/null" || exit 4
+	perf-rvtrace record -o none.data -a -G theirs -- true 2> none && exit 5
+	perf-rvtrace record -o user.data -e "{rvtrace/aux-action=start-paused/u,cpu-clock/aux-action=resume,period=1000000/u}" \
+		-- calls > /dev/null || exit 6
+	perf-rvtrace record -o full.data -e rvtrace//u -- calls > /dev/null || exit 7
+	rmmod rvtrace'
+ok $? "programs are recorded"
+check "paused and resumed by events of its group: only what lies between" only_writes
+check "and each time" each_write
+check "the writes equal the truth" equals_truth "$dir/share/group.data" --lossy --min 10000
+check "a control group: its programs only" only_the_group
+check "and they equal the truth" equals_truth "$dir/share/cgroup.data" --lossy --min 1000
+check "one that is not there is named" grep -q "no control group 'theirs'" "$dir/share/none"
+check "a clock resumes a program's trace amid it" starts_at_the_clock
+check "that equals the truth" equals_truth "$dir/share/user.data" --lossy --min 1000
+done_testing
