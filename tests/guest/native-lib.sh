@@ -51,8 +51,12 @@ native_perf()
 # native_pc NAME: of NAME.data, one line per retired instruction, as raw_pc
 native_pc()
 {
-	native_perf script -i "$dir/share/$1.data" --itrace=i1ie \
-		-F cpu,tid,ip | awk '
+	native_perf script -i "$dir/share/$1.data" --itrace=i1ie -F cpu,tid,ip | native_lines
+}
+
+native_lines()
+{
+	awk '
 		/trace error/ { print "# lost " $0; next }
 		{
 			gsub(/[][]/, "", $2)
@@ -77,4 +81,14 @@ native_equals_truth()
 	shift
 	set -o pipefail
 	native_pc "$name" | "$HOST/rvt-truth-diff" "$@" "$dir/truth"
+}
+
+# native_same NAME: perf and perf rvtrace decode NAME.data to the same list of instructions, hart by
+# hart. Neither has the vdso here.
+native_same()
+{
+	"$native/bin/perf" script -i "$dir/share/$1.data" --symfs "$("$LAB" path guest)" --itrace=i1i \
+		-F cpu,tid,ip 2>/dev/null | native_lines | sort -s -k 1,1n >"$dir/native.list"
+	raw_pc "$dir/share/$1.data" 2>/dev/null | grep -v '^#' | sort -s -k 1,1n >"$dir/ours.list"
+	[ "$(wc -l <"$dir/ours.list")" -gt 100000 ] && cmp "$dir/native.list" "$dir/ours.list"
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * What perf keeps of an encoder's parameters is what the library knows: each key with each of its
- * values goes from text to the words of a recording and back, and means the same. Keys and values
+ * values goes from text to the words of a recording and back, by perf and by the library, and means
+ * the same. Keys and values
  * come from the library's own messages, so what it learns is tested from then on.
  *
  * Built with the file of the series that has the metadata (tests/upstream.t).
  */
 #include <stdlib.h>
-#include <rvtrace/params.h>
+#include "params/params.h"
 #include "rvtrace.h"
 
 bool dump_trace;
@@ -55,33 +56,47 @@ static char *valid(const char *text, const char *what)
 	return at;
 }
 
+/* As perf prints the words of a recording, or as the library does */
+static char *print_words(const struct rvtrace_params *params, bool by_library)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!params->words)
+		;
+	else if (by_library)
+		rvt_params_words_print(params->words + 1, params->words[0], out);
+	else
+		rvtrace_params__print(params->words, out);
+	fclose(out);
+	return text;
+}
+
 /* The library's @text, and what it is after the way through a recording */
 static void compare(const char *text)
 {
 	struct rvtrace_params params = {};
-	FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r"), *out;
-	char *back = NULL, *before, *after = NULL;
-	size_t len;
-	int err;
+	FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	char *before = print(text);
 
 	tried++;
-	err = rvtrace_params__parse(&params, in, "text");
-	fclose(in);
-	out = open_memstream(&back, &len);
-	if (!err)
-		err = rvtrace_params__print(params.words, out);
-	fclose(out);
-	before = print(text);
-	if (!err)
-		after = print(back);
-	if (!before || !after || strcmp(before, after)) {
+	if (rvtrace_params__parse(&params, in, "text"))
 		failed++;
-		fprintf(stderr, "# differs: \"%s\" became \"%s\"\n", text, back);
+	fclose(in);
+	for (int by_library = 0; by_library < 2; by_library++) {
+		char *back = print_words(&params, by_library), *after = print(back);
+
+		if (!before || !after || strcmp(before, after)) {
+			failed++;
+			fprintf(stderr, "# differs%s: \"%s\" became \"%s\"\n",
+				by_library ? " in the library" : "", text, back);
+		}
+		free(after);
+		free(back);
 	}
 	free(params.words);
 	free(before);
-	free(after);
-	free(back);
 }
 
 struct key {

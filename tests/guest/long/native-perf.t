@@ -40,6 +40,8 @@ matrix()
 			native_equals_truth script --min 1000000 $(native_threads script)
 		check "$name: by thread" native_equals_truth per-thread --min 100000 $(native_threads per-thread)
 	}
+	check "$name: perf rvtrace reads it, too: one program" native_same one
+	check "$name: perf rvtrace reads it, too: a script" native_same script
 	check "$name: a snapshot at the end" native_equals_truth snapshot --lossy --min 10000
 	check "$name: no rule of the control interface was broken" no_violations
 

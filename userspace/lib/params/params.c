@@ -139,64 +139,65 @@ struct key {
 	size_t offset;		/* in struct rvt_params */
 	const struct name *names;
 	unsigned int min, max;
+	unsigned int word;	/* its number in recordings of perf: see params.h */
 };
 
 #define FIELD(f) offsetof(struct rvt_params, f)
-#define NUMBER(f, lo, hi) { #f, KEY_NUMBER, ETRACE, FIELD(f), NULL, lo, hi }
+#define NUMBER(f, lo, hi, word) { #f, KEY_NUMBER, ETRACE, FIELD(f), NULL, lo, hi, word }
 
 _Static_assert(sizeof(enum rvt_protocol) == sizeof(unsigned int), "KEY_NAME stores unsigned int");
 
 static const struct key keys[] = {
-	{ "protocol", KEY_NAME, BOTH, FIELD(protocol), protocol_names, 0, 0 },
-	{ "dialect", KEY_NAME, BOTH, FIELD(dialect), dialect_names, 0, 0 },
-	{ "xlen", KEY_NAME, BOTH, FIELD(xlen), xlen_names, 0, 0 },
-	{ "isa", KEY_SET, BOTH, FIELD(isa), isa_names, 0, 0 },
-	{ "jvt", KEY_ADDRESS, BOTH, FIELD(jvt), NULL, 0, 0 },
-	{ "options", KEY_SET, BOTH, FIELD(options), option_names, 0, 0 },
-	{ "framing", KEY_NAME, BOTH, FIELD(framing), framing_names, 0, 0 },
-	{ "atid", KEY_NUMBER, BOTH, FIELD(atid), NULL, 0, 0x6f },
-	{ "mode", KEY_NAME, NTRACE, FIELD(mode), mode_names, 0, 0 },
-	{ "src_bits", KEY_NUMBER, NTRACE, FIELD(src_bits), NULL, 0, 12 },
-	{ "address_bits", KEY_NUMBER, NTRACE, FIELD(address_bits), NULL, 0, 64 },
-	{ "timestamp", KEY_NAME, NTRACE, FIELD(timestamp), timestamp_names, 0, 0 },
-	{ "implicit_return_mode", KEY_NUMBER, NTRACE, FIELD(implicit_return_mode), NULL, 0, 3 },
-	{ "return_stack_depth", KEY_NUMBER, BOTH, FIELD(return_stack_depth), NULL, 0, 65536 },
-	NUMBER(iaddress_width_p, 8, 64),
-	NUMBER(iaddress_lsb_p, 0, 2),
-	NUMBER(context_width_p, 0, 64),
-	NUMBER(nocontext_p, 0, 1),
-	NUMBER(time_width_p, 0, 64),
-	NUMBER(notime_p, 0, 1),
-	NUMBER(privilege_width_p, 1, 8),
-	NUMBER(ecause_width_p, 1, 64),
-	NUMBER(f0s_width_p, 0, 8),
-	NUMBER(bpred_size_p, 0, 20),
-	NUMBER(cache_size_p, 0, 20),
-	NUMBER(return_stack_size_p, 0, 16),
-	NUMBER(call_counter_size_p, 0, 16),
-	NUMBER(sijump_p, 0, 1),
-	NUMBER(arch_p, 0, 255),
-	NUMBER(encoder_mode_bits, 0, 32),
-	{ "ioptions", KEY_IOPTIONS, ETRACE, FIELD(ioptions), option_names, 0, 0 },
-	NUMBER(doptions_bits, 0, 64),
-	NUMBER(srcid_bits, 0, 16),
-	NUMBER(timestamp_bytes, 0, 8),
-	NUMBER(type_bits, 0, 8),
-	NUMBER(type_instruction, 0, 255),
-	NUMBER(support_time_bits, 2, 3),
-	NUMBER(branch_count_limit, 0, 0xffffffff),
+	{ "protocol", KEY_NAME, BOTH, FIELD(protocol), protocol_names, 0, 0, 0 },
+	{ "dialect", KEY_NAME, BOTH, FIELD(dialect), dialect_names, 0, 0, 1 },
+	{ "xlen", KEY_NAME, BOTH, FIELD(xlen), xlen_names, 0, 0, 2 },
+	{ "isa", KEY_SET, BOTH, FIELD(isa), isa_names, 0, 0, 3 },
+	{ "jvt", KEY_ADDRESS, BOTH, FIELD(jvt), NULL, 0, 0, 4 },
+	{ "options", KEY_SET, BOTH, FIELD(options), option_names, 0, 0, 5 },
+	{ "framing", KEY_NAME, BOTH, FIELD(framing), framing_names, 0, 0, 40 },
+	{ "atid", KEY_NUMBER, BOTH, FIELD(atid), NULL, 0, 0x6f, 41 },
+	{ "mode", KEY_NAME, NTRACE, FIELD(mode), mode_names, 0, 0, 6 },
+	{ "src_bits", KEY_NUMBER, NTRACE, FIELD(src_bits), NULL, 0, 12, 7 },
+	{ "address_bits", KEY_NUMBER, NTRACE, FIELD(address_bits), NULL, 0, 64, 42 },
+	{ "timestamp", KEY_NAME, NTRACE, FIELD(timestamp), timestamp_names, 0, 0, 8 },
+	{ "implicit_return_mode", KEY_NUMBER, NTRACE, FIELD(implicit_return_mode), NULL, 0, 3, 9 },
+	{ "return_stack_depth", KEY_NUMBER, BOTH, FIELD(return_stack_depth), NULL, 0, 65536, 32 },
+	NUMBER(iaddress_width_p, 8, 64, 10),
+	NUMBER(iaddress_lsb_p, 0, 2, 11),
+	NUMBER(context_width_p, 0, 64, 12),
+	NUMBER(nocontext_p, 0, 1, 13),
+	NUMBER(time_width_p, 0, 64, 14),
+	NUMBER(notime_p, 0, 1, 15),
+	NUMBER(privilege_width_p, 1, 8, 16),
+	NUMBER(ecause_width_p, 1, 64, 17),
+	NUMBER(f0s_width_p, 0, 8, 18),
+	NUMBER(bpred_size_p, 0, 20, 19),
+	NUMBER(cache_size_p, 0, 20, 20),
+	NUMBER(return_stack_size_p, 0, 16, 21),
+	NUMBER(call_counter_size_p, 0, 16, 22),
+	NUMBER(sijump_p, 0, 1, 23),
+	NUMBER(arch_p, 0, 255, 43),
+	NUMBER(encoder_mode_bits, 0, 32, 24),
+	{ "ioptions", KEY_IOPTIONS, ETRACE, FIELD(ioptions), option_names, 0, 0, 25 },
+	NUMBER(doptions_bits, 0, 64, 26),
+	NUMBER(srcid_bits, 0, 16, 27),
+	NUMBER(timestamp_bytes, 0, 8, 28),
+	NUMBER(type_bits, 0, 8, 29),
+	NUMBER(type_instruction, 0, 255, 30),
+	NUMBER(support_time_bits, 2, 3, 31),
+	NUMBER(branch_count_limit, 0, 0xffffffff, 33),
 	{ "jump_cache_index", KEY_NAME, ETRACE, FIELD(jump_cache_index),
-	  jump_cache_index_names, 0, 0 },
+	  jump_cache_index_names, 0, 0, 34 },
 	{ "jump_cache_returns", KEY_NAME, ETRACE, FIELD(jump_cache_returns),
-	  jump_cache_returns_names, 0, 0 },
+	  jump_cache_returns_names, 0, 0, 35 },
 	{ "context_packet_context", KEY_NAME, ETRACE, FIELD(context_packet_context),
-	  context_packet_context_names, 0, 0 },
+	  context_packet_context_names, 0, 0, 36 },
 	{ "context_packet_returns", KEY_NAME, ETRACE, FIELD(context_packet_returns),
-	  context_packet_returns_names, 0, 0 },
-	{ "trap_address", KEY_NAME, ETRACE, FIELD(trap_address), trap_address_names, 0, 0 },
-	{ "trap_vector", KEY_VECTOR, ETRACE, 0, NULL, 0, 0 },
-	{ "trap_vector.exception.", KEY_VECTORS, ETRACE, FIELD(vectors.exception), NULL, 0, 0 },
-	{ "trap_vector.interrupt.", KEY_VECTORS, ETRACE, FIELD(vectors.interrupt), NULL, 0, 0 },
+	  context_packet_returns_names, 0, 0, 37 },
+	{ "trap_address", KEY_NAME, ETRACE, FIELD(trap_address), trap_address_names, 0, 0, 38 },
+	{ "trap_vector", KEY_VECTOR, ETRACE, 0, NULL, 0, 0, 39 },
+	{ "trap_vector.exception.", KEY_VECTORS, ETRACE, FIELD(vectors.exception), NULL, 0, 0, 0x100 },
+	{ "trap_vector.interrupt.", KEY_VECTORS, ETRACE, FIELD(vectors.interrupt), NULL, 0, 0, 0x200 },
 };
 
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
@@ -753,4 +754,98 @@ int rvt_params_print(const struct rvt_params *params, char **text)
 		if (keys[i].protocols & 1u << params->protocol)
 			print_key(f, &keys[i], params);
 	return fclose(f) ? -ENOMEM : 0;
+}
+
+/* ---- numeric form ---- */
+
+/* 4 bits of a list: an option's number + 2, 1 for "-", 0 behind the last */
+#define WORD_ITEM_BITS 4
+#define WORD_ITEMS (64 / WORD_ITEM_BITS)
+
+static const struct key *find_word(uint64_t number)
+{
+	for (size_t i = 0; i < N_KEYS; i++)
+		if (number == keys[i].word || (keys[i].type == KEY_VECTORS && number > keys[i].word &&
+					       number < keys[i].word + RVT_MAX_CAUSES))
+			return &keys[i];
+	return NULL;
+}
+
+static uint64_t word_value(const uint64_t *words, size_t n, uint64_t number)
+{
+	for (size_t i = 0; i < n; i++)
+		if (words[2 * i] == number)
+			return words[2 * i + 1];
+	return 0;
+}
+
+/* Names of the same value: any of them, for the text is read with a protocol that has one. */
+static const char *name_of(const struct key *key, uint64_t value, unsigned int protocol)
+{
+	for (const struct name *n = key->names; n->name; n++)
+		if (n->value == value && n->protocols & 1u << protocol)
+			return n->name;
+	return "?";
+}
+
+static void print_word_list(FILE *f, const struct key *key, const uint64_t *value,
+			    unsigned int protocol)
+{
+	const char *sep = "";
+
+	for (unsigned int i = 0; i < RVT_MAX_IOPTIONS; i++) {
+		uint64_t item = value[i / WORD_ITEMS] >> (i % WORD_ITEMS * WORD_ITEM_BITS) &
+				((1u << WORD_ITEM_BITS) - 1);
+
+		if (!item)
+			return;
+		fprintf(f, "%s%s", sep, item == 1 ? "-" :
+			name_of(key, 1ull << (item - 2), protocol));
+		sep = ", ";
+	}
+}
+
+/* @words: all of them, for a list goes on in another */
+static void print_word(FILE *f, const struct key *key, const uint64_t *word, const uint64_t *words,
+		       size_t n, unsigned int protocol)
+{
+	const uint64_t list[] = { word[1], word_value(words, n, word[0] + RVT_WORD_MORE) };
+
+	fprintf(f, "%s", key->name);
+	if (key->type == KEY_VECTORS)
+		fprintf(f, "%u", (unsigned int)(word[0] - key->word));
+	fputs(" = ", f);
+	switch (key->type) {
+	case KEY_NAME:
+		fputs(name_of(key, word[1], protocol), f);
+		break;
+	case KEY_SET:
+		print_set(f, key, word[1], protocol);
+		break;
+	case KEY_IOPTIONS:
+		print_word_list(f, key, list, protocol);
+		break;
+	default:
+		fprintf(f, "0x%llx", (unsigned long long)word[1]);
+		break;
+	}
+	fputc('\n', f);
+}
+
+int rvt_params_words_print(const uint64_t *words, size_t n, FILE *f)
+{
+	unsigned int protocol = word_value(words, n, keys[0].word);
+
+	if (protocol != RVT_PROTOCOL_NTRACE && protocol != RVT_PROTOCOL_ETRACE)
+		return -ENOTSUP;
+	for (size_t i = 0; i < n; i++) {
+		const struct key *key = find_word(words[2 * i]);
+
+		if (key)
+			print_word(f, key, &words[2 * i], words, n, protocol);
+		else if (!(key = find_word(words[2 * i] - RVT_WORD_MORE)) ||
+			 key->type != KEY_IOPTIONS)
+			return -ENOTSUP;
+	}
+	return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Inside the library: parameters of callers of any version. */
+/* Inside the library: parameters of callers of any version, and as perf records them. */
 #ifndef PARAMS_PARAMS_H
 #define PARAMS_PARAMS_H
 
+#include <stdio.h>
 #include <rvtrace/params.h>
 #include "util/sized.h"
 
@@ -17,5 +18,17 @@ static inline const struct rvt_params *rvt_params_whole(const struct rvt_params 
 		return given;
 	return sized_copy(room, sizeof(*room), given) ? NULL : room;
 }
+
+/*
+ * The numeric form of parameters in recordings by perf (upstream/perf, tools/perf/util/rvtrace.h):
+ * pairs of words, a key's number and its value. Numbers and the values of names are for ever. A list
+ * that needs more than a word goes on in that of the key RVT_WORD_MORE further.
+ */
+#define RVT_WORD_MORE 0x300
+/*
+ * rvt_params_words_print - writes @n pairs as text, as rvt_params_parse() reads it. What has no name
+ * becomes "?", which that refuses. Returns 0, or -ENOTSUP: a key that is not known, or no protocol.
+ */
+int rvt_params_words_print(const uint64_t *words, size_t n, FILE *f);
 
 #endif

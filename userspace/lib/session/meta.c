@@ -161,9 +161,19 @@ static void read_contexts(struct rvt_session *session)
 	free(bits);
 }
 
+/* What ->meta says of the recording; its sections are apart. */
+static void read_head(struct rvt_session *session)
+{
+	char *value = rvt_session_meta(session, "pmu_type");
+
+	session->has_pmu_type = value;
+	session->pmu_type = value ? strtoul(value, NULL, 0) : 0;
+	free(value);
+	read_contexts(session);
+}
+
 int rvt_session_read_meta(struct rvt_session *session, char **error)
 {
-	char *value;
 	const void *data;
 	size_t len;
 
@@ -176,12 +186,8 @@ int rvt_session_read_meta(struct rvt_session *session, char **error)
 							     "version "
 						"than '" FIRST_LINE "'; use a newer perf-rvtrace",
 						rvt_perfdata_path(session->file));
-		value = rvt_session_meta(session, "pmu_type");
-		session->has_pmu_type = value;
 		session->is_ctr = strstr(session->meta, "\n[ctr]\n");
-		session->pmu_type = value ? strtoul(value, NULL, 0) : 0;
-		free(value);
-		read_contexts(session);
+		read_head(session);
 	}
 	if (session->is_ctr)
 		return 0;
@@ -208,19 +214,48 @@ static int add_foreign_cpu(struct rvt_session *session, const struct rvt_foreign
 	return rvt_session_add_encoder(session, &encoder);
 }
 
-/*
- * Recordings by others say it in PERF_RECORD_AUXTRACE_INFO: SpacemiT's as much as N-Trace needs,
- * those of the patches proposed upstream only which PMU it is.
- */
-int rvt_session_add_foreign(struct rvt_session *session, const struct rvt_perfdata_record *record)
+/* A recording by perf with support for RISC-V trace; parameters of a file replace what it says. */
+static int read_perf_info(struct rvt_session *session, const uint64_t *words, size_t n, char **error)
 {
-	struct rvt_foreign_cpu *cpus = calloc(MAX_FOREIGN_CPUS, sizeof(*cpus));
+	int err;
+
+	if (session->meta)
+		return 0;
+	err = rvt_perf_info_print(words, n, &session->meta);
+	if (err == -ENOTSUP)
+		return rvt_session_fail(error, err, "%s: a later version of perf recorded it; use a "
+						    "newer perf-rvtrace",
+					rvt_perfdata_path(session->file));
+	if (err == -EBADMSG)
+		return rvt_session_fail(error, err, "%s: its metadata (PERF_RECORD_AUXTRACE_INFO) is "
+						    "damaged",
+					rvt_perfdata_path(session->file));
+	if (err)
+		return err;
+	read_head(session);
+	return session->options.params ? 0 : read_sections(session, session->meta, error);
+}
+
+/*
+ * Recordings by others say it in PERF_RECORD_AUXTRACE_INFO: perf with support for RISC-V trace all,
+ * SpacemiT's as much as N-Trace needs, those of the patches proposed upstream only which PMU it is.
+ */
+int rvt_session_add_foreign(struct rvt_session *session, const struct rvt_perfdata_record *record,
+			    char **error)
+{
+	/* after the header: u32 type, u32 reserved, u64 priv[] */
+	const uint64_t *words = (const uint64_t *)record->header + 2;
+	size_t n_words = record->header->size >= 16 ? (record->header->size - 16) / 8 : 0;
+	struct rvt_foreign_cpu *cpus;
 	struct rvt_params file;
 	bool has_file = session->options.params && session->n_encoders;
 	uint32_t type = 0;
 	size_t n;
 	int err = 0;
 
+	if (rvt_perf_info_is(words, n_words))
+		return read_perf_info(session, words, n_words, error);
+	cpus = calloc(MAX_FOREIGN_CPUS, sizeof(*cpus));
 	if (!cpus)
 		return -ENOMEM;
 	session->foreign = rvt_perfdata_foreign(record, &type, cpus, MAX_FOREIGN_CPUS, &n) !=

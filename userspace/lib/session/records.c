@@ -434,7 +434,7 @@ int rvt_session_read_sideband(struct rvt_session *session, const struct rvt_perf
 		session->has_time_conv = session->time_conv.time_mult;
 		return 0;
 	case RVT_RECORD_AUXTRACE_INFO:
-		return rvt_session_add_foreign(session, record);
+		return rvt_session_add_foreign(session, record, error);
 	case PERF_RECORD_AUX_OUTPUT_HW_ID:
 		return add_named(session, record);
 	case PERF_RECORD_KSYMBOL:
