@@ -29,7 +29,7 @@ metadata_builds()
 	new_file tools/perf/util/rvtrace-base.c && new_file tools/perf/util/rvtrace.h || return
 	mv "$dir"/tools/perf/util/rvtrace* "$dir/"
 	cc -D_GNU_SOURCE -std=gnu11 -g -Wall -Wextra -Wno-sign-compare -Werror -fsanitize=address,undefined \
-		-I"$dir" -I"$dir/stubs" -Iinclude -Iuserspace/lib -o "$dir/metadata" tests/upstream/metadata.c \
+		-I"$dir" -I"$dir/stubs" -Iinclude -Iuserspace/lib -Iuserspace -o "$dir/metadata" tests/upstream/metadata.c \
 		"$dir/rvtrace-base.c" build/host/librvtrace.a -lelf -ldw -lzstd -lpthread
 }
 
