@@ -248,6 +248,20 @@ static void late_source(void **state)
 	}
 }
 
+/* A damaged dump whose slices do not fit together when some messages are printed already. */
+static void messages_once(void **state)
+{
+	struct fixture *f;
+
+	(void)state;
+	if (access(PROGRAM, X_OK))
+		skip();
+	session_setup((void **)&f);
+	random_dump(f, 5082, true);
+	assert_true(check_dump(f, 5082) > 10000);
+	session_teardown((void **)&f);
+}
+
 int main(void)
 {
 	struct random_recordings whole = {
@@ -264,6 +278,7 @@ int main(void)
 		{ "damaged dumps", random_recordings_test, NULL, NULL, &damaged_dumps },
 		cmocka_unit_test(same_times),
 		cmocka_unit_test(late_source),
+		cmocka_unit_test(messages_once),
 	};
 
 	damaged.damage = damaged_dumps.damage = true;

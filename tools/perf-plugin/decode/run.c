@@ -202,8 +202,9 @@ static unsigned int read_source(const struct decode_job *job, const char *name)
 	char *end;
 	unsigned int number = strtoul(name, &end, 0);
 
-	return *end == ':' ? rvt_stream_source(job->params, number, strtoul(end + 1, NULL, 10)) :
-			     number;
+	/* in a message a colon and a space follow the name */
+	return *end == ':' && end[1] != ' ' ?
+		rvt_stream_source(job->params, number, strtoul(end + 1, NULL, 10)) : number;
 }
 
 /* The source with which get_printer() or report() tagged the line; the last lane has the others. */
