@@ -3,9 +3,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <rvtrace/dump.h>
 #include "../tools/coresight-formatter.h"
 #include "coresight/frames.h"
 #include "property.h"
@@ -47,8 +49,8 @@ static void take_piece(struct found *found)
 		assert_true(found->n < sizeof(found->bytes));
 		found->ids[found->n] = frames->id;
 		found->bytes[found->n] = frames->bytes[i];
-		found->offsets[found->n++] =
-			frames->segments[s].offset + i - frames->segments[s].index;
+		found->offsets[found->n++] = rvt_coresight_offset(frames->segments[s].offset,
+			frames->segments[s].whole, i - frames->segments[s].index);
 	}
 }
 
@@ -290,6 +292,77 @@ HAND(partial)
 	free(found);
 }
 
+/* ---- SpacemiT's K3 ---- */
+
+/*
+ * The first messages of the recording that SpacemiT's guide to trace shows, as bytes of the widths
+ * that it gives (docs-tool, en/user_guide/trace_user_guide.md, 3.3.4), in frames of an ETR. What is
+ * expected is what the guide says of them.
+ */
+static void k3_guide(void **state)
+{
+	static const uint8_t messages[] = {
+		0x24, 0x14, 0x00, 0x15, 0x68, 0xf0, 0xc4, 0x58, 0x00, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc,
+		0xfd, 0xc0, 0x84, 0x7c, 0xb0, 0xbc, 0x33,
+		0x08, 0x14, 0x00, 0x1d, 0x03,
+		0x08, 0x14, 0x00, 0x98, 0x68, 0x35, 0x03,
+		0xff,
+		0x10, 0x14, 0x00, 0x60, 0x05, 0x14, 0x5c, 0x0d, 0x0f,
+		0x10, 0x14, 0x00, 0x70, 0x05, 0x1c, 0x4d, 0x03,
+		0x10, 0x14, 0x00, 0xe1, 0x3c, 0x78, 0x79, 0x03,
+		0x0c, 0x14, 0x00, 0x41, 0x07,
+		0x10, 0x14, 0x00, 0x70, 0x09, 0x78, 0x05, 0x03,
+	};
+	static const char *const expected[] = {
+		"ProgTraceSync atid=0x12 SRC=5 SYNC=5(trace enable) I-CNT=0 "
+		"F-ADDR=0x7fffffffc05b1f1a", "address=0xffffffff80b63e34", "time=13685094512",
+		"Ownership atid=0x12 SRC=5", "FORMAT=3 PRV=1 V=0 hcontext=0x0",
+		"Ownership atid=0x12 SRC=5", "FORMAT=2 PRV=1 V=0 scontext=0x6b5",
+		"time=13685094512",
+		"IndirectBranch atid=0x12", "I-CNT=22 U-ADDR=0x35c5", "address=0xffffffff80b655be",
+		"time=13685094515",
+		"I-CNT=23 U-ADDR=0x4c7", "address=0xffffffff80b65c30",
+		"I-CNT=14 U-ADDR=0x1e78f", "address=0xffffffff80b5932e",
+		"DirectBranch atid=0x12 SRC=5 I-CNT=16", "time=13685094516",
+		"I-CNT=39 U-ADDR=0x5e", "address=0xffffffff80b59392",
+	};
+	static const char params_text[] = "protocol = ntrace\nmode = btm\nsrc_bits = 12\n"
+		"timestamp = delta\nframing = coresight\n";
+	struct rvt_params params = { .size = sizeof(params) };
+	struct rvt_dump_stats stats = { .size = sizeof(stats) };
+	struct formatter f = { .id = -1 };
+	uint8_t ids[sizeof(messages)];
+	struct rvt_dump *dump;
+	char *error, *text = NULL;
+	const char *at;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	memset(ids, 0x12, sizeof(ids));
+	formatter_barrier(&f);
+	formatter_write(&f, ids, messages, sizeof(messages), NULL);
+	assert_int_equal(rvt_params_parse(&params, "k3", params_text, strlen(params_text), &error),
+			 0);
+	assert_int_equal(rvt_dump_create(&params, 0, out, &dump), 0);
+	rvt_dump_feed(dump, f.out, f.len, 0);
+	rvt_dump_finish(dump);
+	rvt_dump_stats(dump, &stats);
+	assert_int_equal(stats.messages, 8);
+	assert_int_equal(stats.damaged, 0);
+	rvt_dump_destroy(dump);
+	fclose(out);
+	at = text;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		at = strstr(at, expected[i]);
+		if (!at)
+			fail_msg("'%s' is not in, or not there in: %s", expected[i], text);
+		at += strlen(expected[i]);
+	}
+	free(text);
+	free(f.out);
+}
+
 /* ---- at random ---- */
 
 static unsigned int choose(void *ctx, unsigned int below)
@@ -410,6 +483,7 @@ int main(void)
 		cmocka_unit_test(barrier),
 		cmocka_unit_test(synchronisation),
 		cmocka_unit_test(partial),
+		cmocka_unit_test(k3_guide),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_damage),
 	};

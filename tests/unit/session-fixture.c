@@ -199,15 +199,20 @@ void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags)
 	put_bytes(f, n, pid, flags);
 }
 
-void put_thread(struct fixture *f, int n, int32_t tid)
+void put_hw_id(struct fixture *f, int n, uint64_t hw_id)
 {
 	struct {
 		struct perf_event_header header;
 		uint64_t hw_id;
-	} head = { { PERF_RECORD_AUX_OUTPUT_HW_ID, 0, 0 }, (uint64_t)tid << 32 | n };
+	} head = { { PERF_RECORD_AUX_OUTPUT_HW_ID, 0, 0 }, hw_id };
 	const struct trailer trailer = { STRANGER, STRANGER, f->ticks * TICK_NS, n, 0, TRACE_ID };
 
 	put_record(f, &head.header, sizeof(head), NULL, &trailer);
+}
+
+void put_thread(struct fixture *f, int n, int32_t tid)
+{
+	put_hw_id(f, n, (uint64_t)tid << 32 | n);
 }
 
 /* A word to stimulus register 4. */

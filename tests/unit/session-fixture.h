@@ -115,6 +115,8 @@ void put_switch_sample(struct fixture *f, int cpu, int32_t prev, int32_t next, u
 void run_program(struct fixture *f, int n, int32_t pid, int program);
 /* The same for @steps. */
 void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps);
+/* PERF_RECORD_AUX_OUTPUT_HW_ID of the event that traces cpu @n. */
+void put_hw_id(struct fixture *f, int n, uint64_t hw_id);
 /* What the encoder of cpu @n sent since the last time goes into frames, with .framed. */
 void put_frames(struct fixture *f, int n);
 /*

@@ -502,16 +502,43 @@ static void upstream_with_parameters(void **state)
 	read_foreign(*state, "protocol = ntrace\nmode = htm\ntimestamp = none\n");
 }
 
+/* In frames; drivers tell their ids, but without them there is only one in each buffer, too. */
 static void spacemit(void **state)
 {
-	begin_foreign(*state, &spacemit_info, false, true);
-	run_foreign(*state);
-	read_foreign(*state, "");
+	struct fixture *f = *state;
+
+	f->framed = true;
+	begin_foreign(f, &spacemit_info, true, true);
+	for (int n = 0; n < CPUS; n++)
+		put_hw_id(f, n, 0x1234 << 8 | (FRAME_ID + n));
+	run_foreign(f);
+	read_foreign(f, "");
 }
 
-/* What the record lacks, the kind of time stamps, comes from a file. */
+/* All trace is in the sink when the event stops that is last: each hart's is found by its id. */
+static void spacemit_one_sink(void **state)
+{
+	static const int32_t pids[CPUS] = { 10, 20 };
+	struct rvt_session_totals stats;
+	struct fixture *f = *state;
+
+	f->framed = true;
+	begin_foreign(f, &spacemit_info, true, true);
+	for (int n = 0; n < CPUS; n++) {
+		put_hw_id(f, n, 0x1234 << 8 | (FRAME_ID + n));
+		put_mmap(f, pids[n], 0, f->programs[0]);
+	}
+	put_buffers(f);
+	run_together(f, 1, pids, 0, STEPS, 20);
+	put_aux(f, 1, 20, 0);
+	read_back(f, false, &stats);
+	for (int n = 0; n < CPUS; n++)
+		check_equal(&f->cpus[n]);
+}
+
 static void spacemit_with_parameters(void **state)
 {
+	((struct fixture *)*state)->framed = true;
 	begin_foreign(*state, &spacemit_info, true, true);
 	run_foreign(*state);
 	read_foreign(*state, "protocol = ntrace\nmode = htm\ntimestamp = delta\n");
@@ -540,6 +567,7 @@ int main(void)
 		RECORDING(upstream_without_parameters),
 		RECORDING(upstream_with_parameters),
 		RECORDING(spacemit),
+		RECORDING(spacemit_one_sink),
 		RECORDING(spacemit_with_parameters),
 		RECORDING(refused),
 	};

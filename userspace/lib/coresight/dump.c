@@ -71,6 +71,17 @@ static struct rvt_dump *get_dump(struct coresight_dump *dump, unsigned int id)
 	return dump->ids[id];
 }
 
+/* Bytes that lie side by side. */
+static void feed_segment(struct rvt_dump *inner, const struct rvt_coresight_segment *segment,
+			 const uint8_t *bytes, uint32_t len)
+{
+	for (uint32_t at = 0, n; at < len; at += n) {
+		n = segment->whole ? RVT_CORESIGHT_DATA_BYTES : len;
+		inner->ops->feed(inner, bytes + at, n,
+				 rvt_coresight_offset(segment->offset, segment->whole, at));
+	}
+}
+
 static void on_data(struct coresight_dump *dump)
 {
 	const struct rvt_coresight_frames *frames = &dump->frames;
@@ -80,8 +91,7 @@ static void on_data(struct coresight_dump *dump)
 		const struct rvt_coresight_segment *segment = &frames->segments[i];
 		uint32_t end = i + 1 < frames->n_segments ? segment[1].index : frames->len;
 
-		inner->ops->feed(inner, frames->bytes + segment->index, end - segment->index,
-				 segment->offset);
+		feed_segment(inner, segment, frames->bytes + segment->index, end - segment->index);
 	}
 }
 

@@ -2,25 +2,27 @@
 /* Frames of the CoreSight formatter: which byte is whose. */
 #include <endian.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include "coresight/frames.h"
 
 #define FRAME RVT_CORESIGHT_FRAME_BYTES
-#define DATA (FRAME - 1)
+#define DATA RVT_CORESIGHT_DATA_BYTES
 #define ID_NULL 0x00
 #define ID_FLUSH 0x7b	/* response to a flush: its data has no meaning */
 #define ID_TRIGGER 0x7d
 #define BARRIER_FSYNCS 4
 #define FSYNC_HISTORY 0xffffff7fu	/* the last four bytes, the oldest one first */
 #define EVEN_BYTES 0x0001000100010001ull	/* the lowest bit of each */
-#define LAST_BYTE 0xff00000000000000ull
 
-/* Bits 0 to 3 as the lowest bits of bytes 0, 2, 4, 6. */
-static const uint64_t spread[16] = {
-	0x0000000000000000, 0x0000000000000001, 0x0000000000010000, 0x0000000000010001,
-	0x0000000100000000, 0x0000000100000001, 0x0000000100010000, 0x0000000100010001,
-	0x0001000000000000, 0x0001000000000001, 0x0001000000010000, 0x0001000000010001,
-	0x0001000100000000, 0x0001000100000001, 0x0001000100010000, 0x0001000100010001,
-};
+#ifndef __SSE2__
+/* Bits 0 to 3 as the lowest bits of bytes 0, 2, 4, 6: bit n goes 15 * n places up. */
+static inline uint64_t spread(uint64_t bits)
+{
+	return bits * (1 | 1ull << 15 | 1ull << 30 | 1ull << 45) & EVEN_BYTES;
+}
+#endif
 
 void rvt_coresight_frames_init(struct rvt_coresight_frames *frames)
 {
@@ -84,15 +86,16 @@ static void skip_bytes(struct rvt_coresight_frames *frames, int id, unsigned int
 static bool fits(const struct rvt_coresight_frames *frames, unsigned int id)
 {
 	return !frames->len ||
-	       (frames->id == id && frames->len + FRAME <= RVT_CORESIGHT_PIECE_BYTES);
+	       (frames->id == id && frames->len + FRAME <= RVT_CORESIGHT_PIECE_BYTES &&
+		frames->n_segments + FRAME <= RVT_CORESIGHT_PIECE_SEGMENTS);
 }
 
-/* @n bytes from @offset on. They are in .bytes already. */
+/* @n bytes from @offset on. They are in .bytes already. @whole: see struct rvt_coresight_segment. */
 static void add_segment(struct rvt_coresight_frames *frames, unsigned int id, uint64_t offset,
-			unsigned int n)
+			unsigned int n, bool whole)
 {
 	frames->segments[frames->n_segments++] = (struct rvt_coresight_segment){
-		.offset = offset, .index = frames->len };
+		.offset = offset, .index = frames->len, .whole = whole };
 	frames->id = id;
 	frames->len += n;
 }
@@ -246,42 +249,99 @@ static void push_byte(struct rvt_coresight_frames *frames)
 
 /* ---- the fast path: whole frames of one source ---- */
 
-enum fast { FAST_TAKEN, FAST_FULL, FAST_OTHER };
-
 /*
- * The next 16 bytes, if they are a frame of the present source only, with or without its id at the
- * beginning.
+ * split_frame - which even bytes of the frame are ids: bit 2 * n for byte 2 * n. @bytes: gets its 15
+ * bytes as if all were data, and one more of no meaning.
  */
-static enum fast take_whole(struct rvt_coresight_frames *frames)
+#ifdef __SSE2__
+static inline unsigned int split_frame(const uint8_t *frame, uint8_t *bytes)
 {
-	uint64_t low, high, ids;
-	unsigned int first;
+	const __m128i bits = _mm_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128);
+	__m128i data = _mm_loadu_si128((const __m128i *)frame);
+	__m128i aux = _mm_shuffle_epi32(_mm_shufflelo_epi16(_mm_srli_si128(data, DATA), 0), 0);
 
-	memcpy(&low, frames->pos, sizeof(low));
-	memcpy(&high, frames->pos + sizeof(low), sizeof(high));
+	aux = _mm_srli_epi16(_mm_cmpeq_epi16(_mm_and_si128(aux, bits), bits), 15);
+	_mm_storeu_si128((__m128i *)bytes, _mm_or_si128(data, aux));
+	return _mm_movemask_epi8(_mm_slli_epi16(data, 7)) & 0x5555;
+}
+#else
+static inline unsigned int split_frame(const uint8_t *frame, uint8_t *bytes)
+{
+	uint64_t low, high, aux, ids;
+
+	memcpy(&low, frame, sizeof(low));
+	memcpy(&high, frame + sizeof(low), sizeof(high));
 	low = le64toh(low);
 	high = le64toh(high);
-	ids = (low & EVEN_BYTES) << 1 | (high & EVEN_BYTES);
-	first = ids == 2 && (int)(low >> 1 & 0x7f) == frames->current;
-	if (!is_source(frames->current) || (ids && !first))
-		return FAST_OTHER;
-	if (!fits(frames, frames->current))
-		return FAST_FULL;
-	low |= spread[frames->pos[DATA] & 15];
-	high |= spread[frames->pos[DATA] >> 4];
-	add_segment(frames, frames->current, frames->pos_offset + first, DATA - first);
-	low = htole64(low);
-	high = htole64(high & ~LAST_BYTE);
-	if (first) {
-		low = htole64(le64toh(low) >> 8 | le64toh(high) << 56);
-		high = htole64(le64toh(high) >> 8);
+	ids = (low & EVEN_BYTES) | (high & EVEN_BYTES) << 8;
+	aux = high >> 56;
+	low = htole64(low | spread(aux & 15));
+	high = htole64(high | spread(aux >> 4));
+	memcpy(bytes, &low, sizeof(low));
+	memcpy(bytes + sizeof(low), &high, sizeof(high));
+	/* bits 0, 16, 32, 48, and 8 above each */
+	ids |= ids >> 14 | ids >> 28 | ids >> 42;
+	return (ids & 0x55) | (ids >> 8 & 0x55) << 8;
+}
+#endif
+
+/* The next whole frames of data from .pos on, up to @end; a piece has room for them. */
+static void take_data_frames(struct rvt_coresight_frames *frames, const uint8_t *end)
+{
+	const uint8_t *pos = frames->pos;
+	uint8_t *bytes = frames->bytes + frames->len;
+	unsigned int n;
+
+	while (pos < end && !split_frame(pos, bytes)) {
+		pos += FRAME;
+		bytes += DATA;
 	}
-	memcpy(frames->bytes + frames->len - (DATA - first), &low, sizeof(low));
-	memcpy(frames->bytes + frames->len - (DATA - first) + sizeof(low), &high, sizeof(high));
+	n = bytes - (frames->bytes + frames->len);
+	if (!n)
+		return;
+	add_segment(frames, frames->current, frames->pos_offset, n, true);
+	frames->pos_offset += pos - frames->pos;
+	frames->pos = pos;
+	frames->history = pos[-1];
+}
+
+/* The next frame, if its only id is that of the present source, at the beginning. */
+static bool take_repeated(struct rvt_coresight_frames *frames)
+{
+	const uint8_t *frame = frames->pos;
+	uint8_t bytes[FRAME];
+
+	if (frame[0] >> 1 != frames->current || split_frame(frame, bytes) != 1)
+		return false;
+	memcpy(frames->bytes + frames->len, bytes + 1, DATA);
+	add_segment(frames, frames->current, frames->pos_offset + 1, DATA - 1, false);
 	frames->pos += FRAME;
 	frames->pos_offset += FRAME;
-	frames->history = frames->pos[-1];
-	return FAST_TAKEN;
+	frames->history = frame[DATA];
+	return true;
+}
+
+/*
+ * The next frames of the present source only. Returns false when the piece is full. A formatter
+ * repeats the id in every eighth frame.
+ */
+static bool take_whole(struct rvt_coresight_frames *frames)
+{
+	bool taken = true;
+
+	if (!is_source(frames->current) || frames->fill || frames->n_fsyncs)
+		return true;
+	while (taken && frames->end - frames->pos >= FRAME) {
+		size_t room = (RVT_CORESIGHT_PIECE_BYTES - frames->len) / FRAME;
+		size_t n = (size_t)(frames->end - frames->pos) / FRAME;
+
+		if (!fits(frames, frames->current))
+			return false;
+		take_data_frames(frames, frames->pos + (n < room ? n : room) * FRAME);
+		taken = frames->end - frames->pos >= FRAME && fits(frames, frames->current) &&
+			take_repeated(frames);
+	}
+	return true;
 }
 
 /* ---- the reader ---- */
@@ -298,7 +358,7 @@ static bool take_queue(struct rvt_coresight_frames *frames)
 		       frames->queue_offsets[i + n] == frames->queue_offsets[i] + n)
 			n++;
 		memcpy(frames->bytes + frames->len, frames->queue + i, n);
-		add_segment(frames, frames->queue_ids[i], frames->queue_offsets[i], n);
+		add_segment(frames, frames->queue_ids[i], frames->queue_offsets[i], n, false);
 		frames->queue_pos += n;
 	}
 	return true;
@@ -321,16 +381,11 @@ static void read_frames(struct rvt_coresight_frames *frames)
 {
 	while (take_queue(frames) && !frames->damaged && !frames->barrier &&
 	       frames->pos < frames->end) {
-		enum fast fast = FAST_OTHER;
-
 		if (frames->aligning) {
 			align(frames);
 			continue;
 		}
-		while (!frames->fill && !frames->n_fsyncs && frames->end - frames->pos >= FRAME &&
-		       (fast = take_whole(frames)) == FAST_TAKEN)
-			;
-		if (fast == FAST_FULL)
+		if (!take_whole(frames))
 			return;
 		if (frames->pos < frames->end && !take_direct(frames))
 			push_byte(frames);

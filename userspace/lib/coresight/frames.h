@@ -18,11 +18,13 @@
 #include <stdint.h>
 
 #define RVT_CORESIGHT_FRAME_BYTES 16
+#define RVT_CORESIGHT_DATA_BYTES 15	/* of a frame, at most */
 /* Ids of sources are 1..RVT_CORESIGHT_MAX_ID; 0 is padding, those above are reserved. */
 #define RVT_CORESIGHT_MAX_ID 0x6f
 #define RVT_CORESIGHT_N_IDS 128
 /* Of one piece. */
-#define RVT_CORESIGHT_PIECE_BYTES 1024
+#define RVT_CORESIGHT_PIECE_BYTES 65536
+#define RVT_CORESIGHT_PIECE_SEGMENTS 2048
 
 enum rvt_coresight_read {
 	RVT_CORESIGHT_READ_MORE,	/* input is used up (a partial frame is kept) */
@@ -31,11 +33,21 @@ enum rvt_coresight_read {
 	RVT_CORESIGHT_READ_DAMAGE,	/* .damage: bytes of any source may be missing here */
 };
 
-/* From .index on the bytes of a piece are those from .offset on, up to the next segment. */
+/*
+ * From .index on the bytes of a piece are those from .offset on, up to the next segment. .whole: of
+ * frames that hold nothing else, one behind the other.
+ */
 struct rvt_coresight_segment {
 	uint64_t offset;
 	uint32_t index;
+	bool whole;
 };
+
+/* Where a byte lies: @n bytes behind the first of a segment at @offset. */
+static inline uint64_t rvt_coresight_offset(uint64_t offset, bool whole, uint64_t n)
+{
+	return offset + n + (whole ? n / RVT_CORESIGHT_DATA_BYTES : 0);
+}
 
 struct rvt_coresight_damage {
 	uint64_t offset, len_bytes;
@@ -51,7 +63,7 @@ struct rvt_coresight_frames {
 	uint64_t at;
 	struct rvt_coresight_damage damage;
 	uint8_t bytes[RVT_CORESIGHT_PIECE_BYTES];
-	struct rvt_coresight_segment segments[RVT_CORESIGHT_PIECE_BYTES];
+	struct rvt_coresight_segment segments[RVT_CORESIGHT_PIECE_SEGMENTS];
 
 	/* private */
 	const uint8_t *pos, *end;

@@ -12,12 +12,14 @@
 #include "params/params.h"
 #include "util/array.h"
 
-#define GROUP 65536u		/* bytes of frames */
+#define GROUP 262144u		/* bytes of frames */
 #define MAX_PLACES 32768
+#define WHOLE_PIECE 16384	/* not collected */
 
 /* Bytes of an id from .inner on, in its stream, are those from .offset on in the recording. */
 struct place {
 	uint64_t inner, offset;
+	bool whole;		/* see struct rvt_coresight_segment */
 };
 
 struct channel {
@@ -60,9 +62,9 @@ static uint64_t find_offset(const void *ctx, uint64_t inner)
 	const struct channel *channel = ctx;
 	const struct place *place = array_floor(channel->places, channel->n_places, inner, inner);
 
-	if (!place)
-		place = channel->places;	/* about there */
-	return place ? place->offset + (inner > place->inner ? inner - place->inner : 0) : 0;
+	if (place)
+		return rvt_coresight_offset(place->offset, place->whole, inner - place->inner);
+	return channel->n_places ? channel->places->offset : 0;	/* about there */
 }
 
 static struct rvt_flow *channel_flow(void *ctx, unsigned int src)
@@ -128,23 +130,29 @@ static void forget_places(struct channel *channel)
 		channel->n_places * sizeof(*channel->places));
 }
 
-/* The next @len bytes of what is collected are decoded. */
-static void decode(struct channel *channel, size_t len)
+static void decode_bytes(struct channel *channel, const uint8_t *bytes, size_t len)
 {
 	struct coresight_stream *s = channel->owner;
-	const uint8_t *bytes = channel->bytes + channel->done;
 	uint64_t at = channel->count;
 	int ret;
 
-	channel->done += len;
 	channel->count += len;
 	set_offsets(channel, &channel->map);
 	ret = channel->inner->protocol->feed(channel->inner, bytes, len, at);
 	set_offsets(channel, NULL);
 	s->result = s->result ? s->result : ret;
+	forget_places(channel);
+}
+
+/* The next @len bytes of what is collected are decoded. */
+static void decode(struct channel *channel, size_t len)
+{
+	const uint8_t *bytes = channel->bytes + channel->done;
+
+	channel->done += len;
+	decode_bytes(channel, bytes, len);
 	if (channel->done == channel->len)
 		channel->done = channel->len = 0;
-	forget_places(channel);
 }
 
 static void flush_channel(struct channel *channel)
@@ -160,18 +168,18 @@ static void flush(struct coresight_stream *s)
 			flush_channel(s->channels[i]);
 }
 
-static int add_place(struct channel *channel, uint64_t inner, uint64_t offset)
+static int add_place(struct channel *channel, uint64_t inner, uint64_t offset, bool whole)
 {
 	if (array_reserve(&channel->places, &channel->places_room, channel->n_places, 1))
 		return -ENOMEM;
-	channel->places[channel->n_places++] = (struct place){ .inner = inner, .offset = offset };
+	channel->places[channel->n_places++] = (struct place){ inner, offset, whole };
 	return 0;
 }
 
 /* A loss before @offset, or where the id begins. It has an offset of its own. */
 static int lose(struct channel *channel, uint64_t offset, enum rvt_reason reason, const char *what)
 {
-	int ret = add_place(channel, channel->count, offset);
+	int ret = add_place(channel, channel->count, offset, false);
 
 	if (ret)
 		return ret;
@@ -240,14 +248,34 @@ static struct channel *get_channel(struct coresight_stream *s, unsigned int id, 
 
 /* ---- frames ---- */
 
-static int take_bytes(struct channel *channel, const struct rvt_coresight_frames *frames)
+static int add_places(struct channel *channel, const struct rvt_coresight_frames *frames)
 {
 	uint64_t inner = channel->count + channel->len - channel->done;
-	int ret = 0;
+	uint32_t n = frames->n_segments;
+	struct place *places;
 
-	for (uint32_t i = 0; i < frames->n_segments && !ret; i++)
-		ret = add_place(channel, inner + frames->segments[i].index,
-				frames->segments[i].offset);
+	if (array_reserve(&channel->places, &channel->places_room, channel->n_places, n))
+		return -ENOMEM;
+	places = channel->places + channel->n_places;
+	channel->n_places += n;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct rvt_coresight_segment *segment = &frames->segments[i];
+
+		places[i] = (struct place){ inner + segment->index, segment->offset,
+					    segment->whole };
+	}
+	return 0;
+}
+
+/* Small pieces are collected, so that what decodes them begins less often. */
+static int take_bytes(struct channel *channel, const struct rvt_coresight_frames *frames)
+{
+	int ret = add_places(channel, frames);
+
+	if (!ret && !channel->len && frames->len >= WHOLE_PIECE) {
+		decode_bytes(channel, frames->bytes, frames->len);
+		return channel->owner->result;
+	}
 	if (!ret)
 		ret = array_reserve(&channel->bytes, &channel->room, channel->len, frames->len);
 	if (ret)

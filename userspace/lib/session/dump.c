@@ -33,8 +33,13 @@ static int get_dump(struct dumps *dumps, const struct buffer *buffer, const stru
 	if (!encoder)
 		return 0;
 	n = encoder - dumps->session->encoders;
-	if (!dumps->dumps[n])
-		err = rvt_dump_create(&encoder->params, dumps->flags, dumps->out, &dumps->dumps[n]);
+	if (!dumps->dumps[n]) {
+		struct rvt_params params = encoder->params;
+
+		/* frames may have the trace of others, too */
+		params.atid = 0;
+		err = rvt_dump_create(&params, dumps->flags, dumps->out, &dumps->dumps[n]);
+	}
 	*dump = dumps->dumps[n];
 	return err;
 }

@@ -196,7 +196,16 @@ int rvt_session_read_meta(struct rvt_session *session, char **error)
 	return session->meta ? read_sections(session, session->meta, error) : 0;
 }
 
-/* What SpacemiT's record says of a cpu; the parameter file, if there is one, says the rest. */
+static void set_k3(struct rvt_params *params)
+{
+	rvt_params_init(params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
+	params->timestamp = RVT_TIMESTAMP_DELTA;
+}
+
+/*
+ * What SpacemiT's record says of a cpu; the parameter file, if there is one, says the rest. The sink
+ * of all encoders is a CoreSight ETR, and its driver has a time stamp put into each message.
+ */
 static int add_foreign_cpu(struct rvt_session *session, const struct rvt_foreign_cpu *cpu,
 			   const struct rvt_params *file)
 {
@@ -206,9 +215,12 @@ static int add_foreign_cpu(struct rvt_session *session, const struct rvt_foreign
 	if (file)
 		encoder.params = *file;
 	else if (cpu->format == FOREIGN_FORMAT_NTRACE)
-		rvt_params_init(&encoder.params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
+		set_k3(&encoder.params);
 	else
 		return 0;
+	encoder.params.framing = RVT_FRAMING_CORESIGHT;
+	encoder.params.atid = 0;
+	session->contexts |= cpu->context;
 	if (encoder.has_src && !encoder.params.src_bits && cpu->src_bits <= 12)
 		encoder.params.src_bits = cpu->src_bits;
 	return rvt_session_add_encoder(session, &encoder);
@@ -273,6 +285,16 @@ int rvt_session_add_foreign(struct rvt_session *session, const struct rvt_perfda
 		err = add_foreign_cpu(session, &cpus[i], has_file ? &file : NULL);
 	free(cpus);
 	return err;
+}
+
+void rvt_session_set_atid(struct rvt_session *session, int32_t cpu, unsigned int atid)
+{
+	for (size_t i = 0; i < session->n_encoders; i++) {
+		struct encoder *encoder = &session->encoders[i];
+
+		if (encoder->cpu == cpu && encoder->params.framing == RVT_FRAMING_CORESIGHT)
+			encoder->params.atid = atid;
+	}
 }
 
 int rvt_session_check_encoders(const struct rvt_session *session, char **error)

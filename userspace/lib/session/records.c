@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../../../include/uapi/linux/rvtrace.h"
+#include "coresight/frames.h"
 #include "util/array.h"
 #include "perfdata/reader.h"
 #include "state.h"
+
+#define FOREIGN_HW_ID_ATID 0xff
 
 static int compare_ints(int64_t a, int64_t b)
 {
@@ -163,14 +166,11 @@ static struct named_thread *find_named(const struct rvt_session *session, uint64
 }
 
 /* Whose trace the event's next late AUX record has. */
-static int add_named(struct rvt_session *session, const struct rvt_perfdata_record *record)
+static int add_named(struct rvt_session *session, const struct rvt_perfdata_record *record,
+		     uint64_t hw_id)
 {
 	struct named_thread *named = find_named(session, record->id);
-	uint64_t hw_id;
 
-	if (record->body_len < sizeof(hw_id))
-		return 0;
-	memcpy(&hw_id, record->header + 1, sizeof(hw_id));
 	if (!named) {
 		named = calloc(1, sizeof(*named));
 		if (!named)
@@ -185,6 +185,26 @@ static int add_named(struct rvt_session *session, const struct rvt_perfdata_reco
 	named->tid = (int32_t)((hw_id & RVTRACE_HW_ID_TID) >> 32);
 	if (!named->tid)
 		named->tid = -1;
+	return 0;
+}
+
+/*
+ * CoreSight's drivers, and SpacemiT's, tell the id that frames have for the trace of the cpu (and
+ * the sink, in the bits above), rvtrace's whose trace it is.
+ */
+static int add_hw_id(struct rvt_session *session, const struct rvt_perfdata_record *record)
+{
+	uint64_t hw_id;
+	unsigned int atid;
+
+	if (record->body_len < sizeof(hw_id))
+		return 0;
+	memcpy(&hw_id, record->header + 1, sizeof(hw_id));
+	if (!session->foreign)
+		return add_named(session, record, hw_id);
+	atid = hw_id & FOREIGN_HW_ID_ATID;
+	if (record->cpu_valid && atid && atid <= RVT_CORESIGHT_MAX_ID)
+		rvt_session_set_atid(session, record->cpu, atid);
 	return 0;
 }
 
@@ -436,7 +456,7 @@ int rvt_session_read_sideband(struct rvt_session *session, const struct rvt_perf
 	case RVT_RECORD_AUXTRACE_INFO:
 		return rvt_session_add_foreign(session, record, error);
 	case PERF_RECORD_AUX_OUTPUT_HW_ID:
-		return add_named(session, record);
+		return add_hw_id(session, record);
 	case PERF_RECORD_KSYMBOL:
 		return add_ksymbol(session, record);
 	case RVT_RECORD_COMPRESSED:

@@ -148,7 +148,7 @@ static void choose_by_task(struct rvt_session *session)
 
 	session->by_task = target && !strcmp(target, "task");
 	/* nothing else tells; and the proposed driver ends a record with each switch */
-	if (session->foreign && !session->has_switches)
+	if (session->foreign && !session->has_switches && !session->contexts)
 		session->by_task = true;
 	free(target);
 }

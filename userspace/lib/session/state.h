@@ -232,6 +232,8 @@ int rvt_perf_info_print(const uint64_t *words, size_t n, char **text);
 /* The encoder of any cpu, by options.params. */
 int rvt_session_read_params(struct rvt_session *session, char **error);
 int rvt_session_add_encoder(struct rvt_session *session, const struct encoder *encoder);
+/* The frames of @cpu's encoder have the id @atid. */
+void rvt_session_set_atid(struct rvt_session *session, int32_t cpu, unsigned int atid);
 int rvt_session_check_encoders(const struct rvt_session *session, char **error);
 const struct encoder *rvt_session_encoder(const struct rvt_session *session, int32_t cpu);
 

@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# A recording as SpacemiT's K3 makes it: what four harts sent, branch by branch, went in CoreSight
+# frames through one sink into the buffer of the event that stopped last. Nothing but SpacemiT's own
+# records says what it is.
+. "$(dirname "$0")/lib.sh"
+
+lab_options='--smp 4'
+guest main testing '' '
+	insmod rvtrace.ko || exit 1
+	seq 1 2000 > a
+	perf-rvtrace record -a -m ,8M -e rvtrace/mode=3/ -o perf.data -- sh -c "for i in 0 1 2 3; do taskset \$((1 << i)) gzip -c a > a.gz.\$i & done; wait" || exit 2'
+ok $? "four harts are recorded"
+check "what was decoded of it is what was executed" \
+	equals_truth "$dir/share/perf.data" --min 1000000
+check "the same in frames" "$HOST/rvt-frames" "$dir/share/perf.data" "$dir/share/framed.data"
+check "what was decoded of the frames is what was executed" \
+	equals_truth "$dir/share/framed.data" --min 1000000
+check "the same as a K3 records it" "$HOST/rvt-frames" --k3 "$dir/share/perf.data" "$dir/share/k3.data"
+check "what was decoded of that is what was executed" \
+	equals_truth "$dir/share/k3.data" --min 1000000
+
+# calls FILE: instructions by process and function
+calls()
+{
+	"$HOST/perf-rvtrace" report -i "$dir/share/$1" --symfs "$dir/share:$("$LAB" path guest)" -s comm,pid,sym 2>"$dir/err" |
+		grep -v '^#'
+}
+calls perf.data >"$dir/calls"
+calls k3.data >"$dir/calls.k3"
+check "processes and functions are the same" cmp "$dir/calls" "$dir/calls.k3"
+check "four processes of gzip" sh -c "[ \$(awk '/ gzip /' '$dir/calls.k3' | awk '{ print \$6 }' | sort -u | wc -l) -ge 4 ]"
+for jobs in 1 3; do
+	raw_pc "$dir/share/k3.data" --jobs "$jobs" | md5sum >"$dir/text.$jobs"
+done
+check "any number of threads prints the same" cmp "$dir/text.1" "$dir/text.3"
+done_testing
