@@ -31,7 +31,7 @@ struct buffer {
 	uint8_t record[MAX_RECORD];	/* the last AUX record of it; its header.size 0: none */
 	size_t body_len;		/* of that, without the trailer */
 	uint64_t time;
-	size_t done;
+	size_t done, end;		/* bytes of trace */
 };
 
 static struct buffer buffers[MAX_CPUS];	/* by idx */
@@ -132,11 +132,15 @@ static void keep_record(const struct rvt_perfdata_record *record)
 
 	if (!b || record->header->size > sizeof(b->record))
 		die("an AUX record of no buffer");
-	if (body[2])
+	if (body[2] & ~(uint64_t)PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK)
 		die("an AUX record with flags: trace is missing");
 	memcpy(b->record, record->header, record->header->size);
 	b->body_len = record->body_len;
 	b->time = record->time;
+	/* data in the file is padded */
+	b->end = body[0] + body[1];
+	if (b->end > b->len)
+		die("AUX data is missing");
 }
 
 /* A record with @body of @n words, told by the event whose AUX record @b has. */
@@ -202,8 +206,8 @@ static struct buffer *most_behind(void)
 	for (unsigned int i = 0; i < MAX_CPUS; i++) {
 		struct buffer *b = &buffers[i];
 
-		if (b->done < b->len &&
-		    (!found || (double)b->done / b->len < (double)found->done / found->len))
+		if (b->done < b->end &&
+		    (!found || (double)b->done / b->end < (double)found->done / found->end))
 			found = b;
 	}
 	return found;
@@ -218,7 +222,7 @@ static void put_sink(void)
 	size_t n = 0, room = 1;
 
 	for (unsigned int i = 0; i < MAX_CPUS; i++) {
-		room += buffers[i].len;
+		room += buffers[i].end;
 		if (buffers[i].body_len && (!last || buffers[i].time > last->time))
 			last = &buffers[i];
 	}
@@ -229,8 +233,8 @@ static void put_sink(void)
 	while ((b = most_behind())) {
 		size_t piece = 1 + (n * 7 + b->done) % PIECE;
 
-		if (piece > b->len - b->done)
-			piece = b->len - b->done;
+		if (piece > b->end - b->done)
+			piece = b->end - b->done;
 		memcpy(bytes + n, b->bytes + b->done, piece);
 		memset(ids + n, FIRST_ID + b->aux.cpu, piece);
 		b->done += piece;
@@ -293,8 +297,10 @@ static void frame_meta(const char *meta, char *framed)
 		size_t n = strcspn(rest, "\n");
 
 		n += rest[n] == '\n';
-		memcpy(end, rest, n);
-		end += n;
+		if (strncmp(rest, "framing =", 9) && strncmp(rest, "atid =", 6)) {
+			memcpy(end, rest, n);
+			end += n;
+		}
 		if (!strncmp(rest, "cpu = ", 6))
 			end += sprintf(end, "framing = coresight\natid = %lu\n",
 				       FIRST_ID + strtoul(rest + 6, NULL, 0));

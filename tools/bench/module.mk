@@ -12,7 +12,7 @@ $(B)/host/rvt-scale: $(B)/host/tools/bench/rvt-scale.o $(B)/host/librvtrace.a
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # Built with everything else, so that it is seen when they no longer fit.
-BENCH_TOOLS := $(addprefix $(B)/host/,rvt-bench rvt-extract rvt-scale)
+BENCH_TOOLS := $(addprefix $(B)/host/,rvt-bench rvt-extract rvt-scale rvt-frames)
 tools: $(BENCH_TOOLS)
 
 ## make bench       how fast recordings of real programs are decoded (see Documentation/bench.rst)
