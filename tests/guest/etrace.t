@@ -87,10 +87,10 @@ check "2.0: discovery registers in sysfs" exactly "$dir/share/attributes" \
 	'call_counter_size = 0' 'context_width = 31' 'time_width = 0' 'ecause_width = 5' \
 	'f0s_width = 1' 'iaddress_lsb = 0' 'iaddress_width = 63' 'nocontext = 0' 'notime = 1' \
 	'privilege_width = 1' 'return_stack_size = 5' 'sijump = 1' \
-	'comparators = 3' 'filters = 3' 'ecause_choice = 6' 'filter_context = 0' 'filter_time = 1' \
-	'filter_excint = 1' 'filter_privilege = 1' 'filter_tval = 0' 'filter_impdef = 0' \
+	'comparators = 3' 'filters = 3' 'ecause_choice = 6' 'filter_context = 1' 'filter_time = 1' \
+	'filter_excint = 1' 'filter_privilege = 1' 'filter_tval = 1' 'filter_impdef = 1' \
 	'ctype_width = 1' 'ilastsize_width = 0' 'itype_width = 3' 'iretire_width = 6' 'retires = 0' \
-	'taken_branches = 0' 'impdef_width = 0'
+	'taken_branches = 0' 'impdef_width = 7'
 check "2.0: as decoder parameters" expect "$dir/share/params" 'protocol = etrace' 'dialect = 2.0' \
 	'bpred_size_p = 9' 'cache_size_p = 6' 'call_counter_size_p = 0' 'context_width_p = 32' \
 	'time_width_p = 1' 'ecause_width_p = 6' 'f0s_width_p = 1' 'iaddress_lsb_p = 1' \

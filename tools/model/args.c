@@ -73,6 +73,10 @@ static const struct arg table[] = {
 	ARG("zcm", ARG_BOOL, zcm, NULL),
 	ARG("scontext-bits", ARG_U32, scontext_bits, NULL),
 	ARG("hcontext-bits", ARG_U32, hcontext_bits, NULL),
+	ARG("impdef-bits", ARG_U32, impdef_bits, NULL),
+	ARG("discovery0", ARG_U64, discovery[0], NULL),
+	ARG("discovery1", ARG_U64, discovery[1], NULL),
+	ARG("warl-comparator", ARG_U32, warl_comparator, NULL),
 };
 
 static const struct model_args defaults = {
@@ -85,7 +89,8 @@ static const struct model_args defaults = {
 	.comparators = 4,
 	.warl_control = ~0u,
 	.warl_features = 0xffff07ff,
-	.warl_filter = 0xffff,
+	.warl_filter = 0x1ffff,
+	.warl_comparator = ~0u,
 	.warl_triggers = ~0u,
 	.warl_funnel = 0xffff,
 	.pib_modes = 1u << 0 | 1u << 4 | 1u << 5 | 0x1fu << 8,
@@ -103,6 +108,7 @@ static const struct model_args defaults = {
 	.ts_width = 63,
 	.scontext_bits = 32,
 	.hcontext_bits = 14,
+	.impdef_bits = 8,
 	.seed = 1,
 };
 

@@ -62,13 +62,13 @@ static int make(uint64_t info[2])
 		{ "ecause_choice", 3, 6 },
 		{ "ecause_width", 4, less_one(p->ecause_width_p) },
 		{ "filters", 4, less_one(a->filters) },
-		{ "filter_context", 1, 0 },
+		{ "filter_context", 1, a->comparators > 0 },
 		/* 2.0: filter_excint */
 		{ "filter_ecause", 4, a->warl_filter >> 2 & 1 },
 		{ "filter_interrupt", draft ? 1 : 0, a->warl_filter >> 3 & 1 },
 		{ "filter_privilege", 1, a->warl_filter >> 1 & 1 },
-		{ "filter_tval", 1, 0 },
-		{ "filter_impdef", 1, 0 },
+		{ "filter_tval", 1, a->comparators > 0 },
+		{ "filter_impdef", 1, a->impdef_bits > 0 },
 		{ "f0s_width", 2, p->f0s_width_p },
 		{ "iaddress_lsb", 2, less_one(p->iaddress_lsb_p) },
 		{},
@@ -85,11 +85,16 @@ static int make(uint64_t info[2])
 		{ "return_stack_size", 4, p->return_stack_size_p },
 		{ "sijump", 1, p->sijump_p },
 		{ "taken_branches", 4, 0 },
-		{ "impdef_width", 5, 0 },
+		{ "impdef_width", 5, less_one(a->impdef_bits) },
 		{},
 	};
 
-	return join(info_0, &info[0]) ?: join(info_1, &info[1]);
+	int ret = join(info_0, &info[0]) ?: join(info_1, &info[1]);
+
+	for (int i = 0; i < 2; i++)
+		if (a->discovery[i])
+			info[i] = a->discovery[i];
+	return ret;
 }
 
 int discovery_build(unsigned int n)

@@ -19,9 +19,11 @@
  */
 #define TE_VENDOR_TRIG_IN	0xe00
 #define TE_VENDOR_TRIG_OUT	0xe04
+/* The hart's impdef signals from now on. */
+#define TE_VENDOR_IMPDEF	0xe08
 enum { TRIG_ON = 2, TRIG_OFF = 3, TRIG_NOTIFY = 4 };
 
-#define FILTER_DESCS	4
+#define FILTER_DESCS	6
 #define COMP_DESCS	5
 
 static const char *encoder_enable(struct component *c)
@@ -160,6 +162,7 @@ static void trigger(struct component *c, unsigned int action)
 static void encoder_wrote(struct component *c, uint32_t offset, uint32_t value)
 {
 	uint32_t actions = reg_get(c, TE_TRIG_IN);
+	const struct encoder *e = c->own;
 
 	switch (offset) {
 	case 0:
@@ -175,6 +178,9 @@ static void encoder_wrote(struct component *c, uint32_t offset, uint32_t value)
 		break;
 	case TE_VENDOR_TRIG_OUT:
 		reg_set(c, TE_VENDOR_TRIG_OUT, 0);
+		break;
+	case TE_VENDOR_IMPDEF:
+		hart_set_impdef(e->hart, value);
 		break;
 	}
 	timestamp_show(c);
@@ -196,6 +202,11 @@ static const struct part_ops encoder_ops = {
 	.live_control = TE_TRACING | TE_TRIG_ENABLE | TE_OVERFLOW,
 	.write_1_clears = TE_OVERFLOW,
 };
+
+static uint32_t impdef_mask(void)
+{
+	return model.args.impdef_bits < 32 ? (1u << model.args.impdef_bits) - 1 : ~0u;
+}
 
 static unsigned int describe_fixed(struct reg_desc *d)
 {
@@ -233,6 +244,7 @@ static unsigned int describe_fixed(struct reg_desc *d)
 		  .must_init = a->warl_triggers },
 		{ .offset = TE_VENDOR_TRIG_IN, .known = 0xff, .live = true },
 		{ .offset = TE_VENDOR_TRIG_OUT, .known = 0xff, .live = true },
+		{ .offset = TE_VENDOR_IMPDEF, .known = impdef_mask(), .live = true },
 	};
 	unsigned int n = sizeof(fixed) / sizeof(*fixed);
 
@@ -246,19 +258,23 @@ static unsigned int describe(struct reg_desc *d)
 	unsigned int n = describe_fixed(d);
 
 	for (unsigned int i = 0; i < model.args.filters; i++) {
-		/* Control, MatchInst, MatchEcause */
-		static const uint32_t known[FILTER_DESCS] = { FILTER_KNOWN, 0x1ff, ~0u, ~0u };
+		/* Control, MatchInst, MatchEcause, MatchValueImpdef, MatchMaskImpdef */
+		const uint32_t known[FILTER_DESCS] = { FILTER_KNOWN, 0x1ff, ~0u, ~0u, ~0u, ~0u };
+		const uint32_t warl[FILTER_DESCS] = {
+			model.args.warl_filter & (model.args.impdef_bits ? 0x1ffff : 0xffff),
+			0x1ff, ~0u, ~0u, impdef_mask(), impdef_mask(),
+		};
 
 		for (unsigned int k = 0; k < FILTER_DESCS; k++)
 			d[n++] = (struct reg_desc){
 				.offset = TE_FILTER(i) + 4 * k, .known = known[k], .undefined = ~0u,
-				.warl = k ? known[k] : model.args.warl_filter & 0xffff,
+				.warl = warl[k],
 			};
 	}
 	for (unsigned int i = 0; i < model.args.comparators; i++) {
 		d[n++] = (struct reg_desc){ .offset = TE_COMP(i),
 					    .known = COMP_KNOWN,
-					    .warl = COMP_KNOWN,
+					    .warl = COMP_KNOWN & model.args.warl_comparator,
 					    .undefined = ~0u };
 		for (unsigned int k = 4; k < 8; k++)
 			d[n++] = (struct reg_desc){ .offset = TE_COMP(i) + 4 * k,
@@ -277,7 +293,7 @@ struct component *encoder_new(unsigned int index, uint32_t offset)
 
 	if (!e)
 		return NULL;
-	e->descs = calloc(16 + TS_DESCS + FILTER_DESCS * MAX_FILTERS + COMP_DESCS * MAX_COMPS,
+	e->descs = calloc(17 + TS_DESCS + FILTER_DESCS * MAX_FILTERS + COMP_DESCS * MAX_COMPS,
 			  sizeof(*e->descs));
 	if (!e->descs)
 		return NULL;

@@ -7,6 +7,7 @@
 #define FILTER_PRIVILEGE (1u << 1)
 #define FILTER_ECAUSE	(1u << 2)
 #define FILTER_INTERRUPT (1u << 3)
+#define FILTER_IMPDEF	(1u << 16)
 /* Three comparators: use bits 4, 8, 12 and selectors above them. */
 #define FILTER_COMP(ctl, i)	((ctl) >> (4 + 4 * (i)) & 1)
 #define FILTER_SELECT(ctl, i)	((ctl) >> (5 + 4 * (i)) & 7)
@@ -129,6 +130,14 @@ bool filter_notifies(const struct component *c, uint64_t pc)
 
 /* ---- filters ---- */
 
+static bool impdef_matches(const struct component *c, unsigned int i)
+{
+	const struct encoder *e = c->own;
+
+	return !((e->hart->impdef ^ reg_get(c, TE_FILTER(i) + 0x10)) &
+		 reg_get(c, TE_FILTER(i) + 0x14));
+}
+
 static bool filter_matches(const struct component *c, unsigned int i, unsigned int prv, uint64_t pc)
 {
 	uint32_t ctl = reg_get(c, TE_FILTER(i));
@@ -139,6 +148,8 @@ static bool filter_matches(const struct component *c, unsigned int i, unsigned i
 	if (ctl & FILTER_PRIVILEGE && !(reg_get(c, TE_FILTER(i) + 4) >> prv & 1))
 		return false;
 	if (ctl & (FILTER_ECAUSE | FILTER_INTERRUPT) && !e->filter[i].nest)
+		return false;
+	if (ctl & FILTER_IMPDEF && !impdef_matches(c, i))
 		return false;
 	for (unsigned int n = 0; n < 3; n++)
 		if (FILTER_COMP(ctl, n) && !comparator_matches(c, FILTER_SELECT(ctl, n), pc))
@@ -205,7 +216,7 @@ void filter_reset(struct component *c)
 	memset(e->comp, 0, sizeof(e->comp));
 	e->by_insn = false;
 	for (unsigned int i = 0; i < model.args.filters; i++)
-		if (used >> i & 1 && reg_get(c, TE_FILTER(i)) & 0x1110)
+		if (used >> i & 1 && reg_get(c, TE_FILTER(i)) & (FILTER_IMPDEF | 0x1110))
 			e->by_insn = true;
 	for (unsigned int i = 0; i < model.args.comparators; i++) {
 		uint32_t ctl = reg_get(c, TE_COMP(i));

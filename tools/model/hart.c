@@ -454,6 +454,16 @@ void hart_want(struct hart *h, bool wanted)
 	pthread_mutex_unlock(&h->lock);
 }
 
+void hart_set_impdef(struct hart *h, uint32_t impdef)
+{
+	pthread_mutex_lock(&h->lock);
+	/* What was executed before is filtered by what it was then. */
+	if (this_hart == h && h->block)
+		catch_up(h);
+	h->impdef = impdef;
+	pthread_mutex_unlock(&h->lock);
+}
+
 void hart_mark(struct hart *h, bool external)
 {
 	pthread_mutex_lock(&h->lock);

@@ -57,7 +57,8 @@ struct model_args {
 	uint32_t version, protocol_version;
 	uint32_t modes, sync_modes, formats;	/* bit per supported value */
 	uint32_t filters, comparators, ts_modes;
-	uint32_t warl_control, warl_features, warl_filter, warl_triggers, warl_funnel, pib_modes;
+	uint32_t warl_control, warl_features, warl_filter, warl_comparator, warl_triggers;
+	uint32_t warl_funnel, pib_modes;
 	uint32_t access_width;
 	uint32_t sram;			/* bytes; 0: the sink has none */
 	bool smem, live_read;
@@ -72,7 +73,8 @@ struct model_args {
 	uint32_t clock;			/* enum model_clock */
 	bool zcm;
 	uint32_t ts_width;
-	uint32_t scontext_bits, hcontext_bits;
+	uint32_t scontext_bits, hcontext_bits, impdef_bits;
+	uint64_t discovery[2];		/* in place of what the other arguments make; 0: no */
 };
 
 /* Returns 0 or -EINVAL after a message on stderr. */
@@ -146,6 +148,7 @@ struct hart {
 	uint8_t prv;
 	uint64_t scontext, hcontext;
 	uint64_t tval;			/* of the last trap */
+	uint32_t impdef;		/* sideband signals, which software of the model sets */
 	uint64_t insns;			/* retired while it was watched */
 	uint64_t last_stamp;
 	/* What of it is wanted. */
@@ -182,6 +185,8 @@ void hart_leave(struct hart *hart, uint64_t next_pc);
 void hart_context(struct hart *hart, bool hcontext, uint64_t value, uint64_t next_pc);
 /* A notification goes into the trace; @external: by an external trigger. The lock is not held. */
 void hart_mark(struct hart *hart, bool external);
+/* The sideband signals of the hart change. The lock is not held. */
+void hart_set_impdef(struct hart *hart, uint32_t impdef);
 
 /* ---- csr.c ---- */
 

@@ -81,6 +81,10 @@ struct rvtrace_caps {
  * @match:	trTeFilterMatchInst
  * @ecause:	trTeFilterMatchEcause
  * @thread:	the only value of scontext that is traced; 0: all are
+ * @tval_control:	control of the comparator of trap values; 0: there is none
+ * @tval:	what it compares with
+ * @impdef:	trTeFilterMatchValueImpdef
+ * @impdef_mask:	trTeFilterMatchMaskImpdef
  * @timestamp:	trTsEnable
  */
 struct rvtrace_program {
@@ -90,6 +94,10 @@ struct rvtrace_program {
 	u32 match;
 	u64 ecause;
 	u32 thread;
+	u32 tval_control;
+	u64 tval;
+	u32 impdef;
+	u32 impdef_mask;
 	bool timestamp;
 };
 
@@ -112,6 +120,9 @@ struct rvtrace_program {
  * @filter_options:	match conditions that a filter has
  * @comparators:	number of address comparators
  * @context_filter:	the last comparator can compare scontext, too
+ * @tval_functions:	the last two can compare trap values: bit per RVTRACE_COMP_*
+ * @tval_latches:	the same, from a trap whose value matches to one whose value does not
+ * @impdef_mask:	implementation-defined signals that filters can look at
  * @trig_ext_in:	trTeTrigExtInControl for events with "trigger"
  * @trig_ext_out:	trTeTrigExtOutControl for events with "trigger"
  * @trig_dbg:		trTeTrigDbgControl for events with "trigger"
@@ -138,6 +149,9 @@ struct rvtrace_encoder {
 	u32 filter_options;
 	u8 comparators;
 	bool context_filter;
+	u8 tval_functions;
+	u8 tval_latches;
+	u32 impdef_mask;
 	u32 trig_ext_in;
 	u32 trig_ext_out;
 	u32 trig_dbg;

@@ -38,8 +38,15 @@
 #define   RVTRACE_CAUSES_INTERRUPTS		2
 #define RVTRACE_CONFIG_TRIGGER			BIT_ULL(30)
 #define RVTRACE_CONFIG_HCONTEXT			BIT_ULL(31)
-#define RVTRACE_CONFIG_ALL			GENMASK_ULL(31, 0)
-/* perf_event_attr.config1: duty cycle, in microseconds */
+/* The operator, RVTRACE_COMP_* + 1; 0: trap values do not matter */
+#define RVTRACE_CONFIG_TVAL_MATCH		GENMASK_ULL(34, 32)
+#define RVTRACE_CONFIG_TVAL_LATCH		BIT_ULL(35)
+#define RVTRACE_CONFIG_IMPDEF_MATCH		BIT_ULL(36)
+#define RVTRACE_CONFIG_ALL			GENMASK_ULL(36, 0)
+/* perf_event_attr.config1: a trap value with TVAL_MATCH, a value and a mask with IMPDEF_MATCH */
+#define RVTRACE_CONFIG1_IMPDEF			GENMASK_ULL(31, 0)
+#define RVTRACE_CONFIG1_IMPDEF_MASK		GENMASK_ULL(63, 32)
+/* else a duty cycle, in microseconds */
 #define RVTRACE_CONFIG1_WINDOW			GENMASK_ULL(31, 0)
 #define RVTRACE_CONFIG1_PERIOD			GENMASK_ULL(63, 32)
 /* perf_event_attr.config2 */
@@ -84,7 +91,9 @@ struct rvtrace_range {
  * @stall:	its encoder stalls the hart instead of losing trace
  * @window_ns:	how long to trace in each period; 0: always
  * @pause_ns:	how long not to trace
- * @thread_event:	entry in the list of events that were opened with a thread filter
+ * @reserving:	entry in the list of events that take comparators besides their address filters
+ * @reserved:	how many comparators that are
+ * @excludes_no_range:	no address range can be left out: a filter has no place for it
  * @filtered:	there are address filters
  * @nr_ranges:	number of entries in @ranges
  * @ranges:	address ranges to trace
@@ -101,7 +110,9 @@ struct rvtrace_config {
 	bool stall;
 	u64 window_ns;
 	u64 pause_ns;
-	struct list_head thread_event;
+	struct list_head reserving;
+	unsigned int reserved;
+	bool excludes_no_range;
 	bool filtered;
 	unsigned int nr_ranges;
 	struct rvtrace_range ranges[RVTRACE_TE_COMPARATORS];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V trace: filters of an encoder. Privilege modes, causes of traps, threads, and addresses.
+ * RISC-V trace: filters of an encoder. Privilege modes, causes and values of traps, threads,
+ * implementation-defined signals, and addresses.
  *
  * The encoder traces what one of its filters lets through, and a filter lets through what all of
- * its conditions hold for. So each address range is a filter of its own, with a comparator;
- * privilege modes, causes, and the one region that may be left out, are conditions of every filter.
+ * its conditions hold for. So each address range is a filter of its own, with a comparator; all
+ * else, and the one region that may be left out, are conditions of every filter.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
@@ -13,9 +14,9 @@
 #include "rvtrace-cpu.h"
 #include "rvtrace-encoder.h"
 
-/* Events that were opened with a thread filter */
-static LIST_HEAD(rvtrace_thread_events);
-static DEFINE_SPINLOCK(rvtrace_thread_lock);
+/* Events that take comparators besides their address filters */
+static LIST_HEAD(rvtrace_reserving_events);
+static DEFINE_SPINLOCK(rvtrace_reserving_lock);
 
 static u32 rvtrace_range_control(const struct rvtrace_range *range)
 {
@@ -76,6 +77,51 @@ static bool rvtrace_probe_context(struct rvtrace_encoder *enc)
 	return works;
 }
 
+/*
+ * Trap values are defined at the trap only. A latch holds from a trap whose value matches to one
+ * whose value does not, whether the hart keeps the value up between the two or not.
+ */
+static u32 rvtrace_tval_control(u32 function, bool latch)
+{
+	static const u8 opposite[RVTRACE_COMP_FUNCTIONS] = {
+		[RVTRACE_COMP_EQUAL] = RVTRACE_COMP_UNEQUAL,
+		[RVTRACE_COMP_UNEQUAL] = RVTRACE_COMP_EQUAL,
+		[RVTRACE_COMP_BELOW] = RVTRACE_COMP_NOT_BELOW,
+		[RVTRACE_COMP_NOT_BELOW] = RVTRACE_COMP_BELOW,
+		[RVTRACE_COMP_ABOVE] = RVTRACE_COMP_NOT_ABOVE,
+		[RVTRACE_COMP_NOT_ABOVE] = RVTRACE_COMP_ABOVE,
+	};
+
+	return FIELD_PREP(RVTRACE_TE_COMP_P_INPUT, RVTRACE_COMP_TVAL) |
+	       FIELD_PREP(RVTRACE_TE_COMP_S_INPUT, RVTRACE_COMP_TVAL) |
+	       FIELD_PREP(RVTRACE_TE_COMP_P_FUNCTION, function) |
+	       FIELD_PREP(RVTRACE_TE_COMP_S_FUNCTION,
+			  latch ? opposite[function] : RVTRACE_COMP_ALWAYS) |
+	       FIELD_PREP(RVTRACE_TE_COMP_MATCH_MODE,
+			  latch ? RVTRACE_MATCH_LATCH : RVTRACE_MATCH_P);
+}
+
+/* Trap values take the last comparator, or the one before it when that has a thread. */
+static u8 rvtrace_probe_tval(struct rvtrace_encoder *enc, bool latch)
+{
+	u8 functions = GENMASK(RVTRACE_COMP_FUNCTIONS - 1, 0);
+	u32 control, reg, function;
+	int j;
+
+	if (!enc->comparators || !(enc->filter_options & RVTRACE_TE_FILTER_MATCH_COMP2))
+		return 0;
+	for (j = max(enc->comparators - 2, 0); j < enc->comparators; j++) {
+		reg = RVTRACE_TE_COMP_CONTROL(j);
+		for (function = 0; function < RVTRACE_COMP_FUNCTIONS; function++) {
+			control = rvtrace_tval_control(function, latch);
+			if (rvtrace_try(&enc->comp, reg, control) != control)
+				functions &= ~BIT(function);
+		}
+		rvtrace_write(&enc->comp, reg, 0);
+	}
+	return functions;
+}
+
 /* What filters and comparators there are. The encoder is active and disabled. */
 void rvtrace_filter_probe(struct rvtrace_encoder *enc)
 {
@@ -92,19 +138,25 @@ void rvtrace_filter_probe(struct rvtrace_encoder *enc)
 					  RVTRACE_TE_FILTER_MATCH_INTERRUPT |
 					  RVTRACE_TE_FILTER_MATCH_COMP1 |
 					  RVTRACE_TE_FILTER_MATCH_COMP2 |
-					  RVTRACE_TE_FILTER_MATCH_COMP3);
+					  RVTRACE_TE_FILTER_MATCH_COMP3 |
+					  RVTRACE_TE_FILTER_MATCH_IMPDEF);
 	rvtrace_write(comp, RVTRACE_TE_FILTER_CONTROL(0), 0);
 	if (enc->filter_options & RVTRACE_TE_FILTER_MATCH_PRIVILEGE) {
 		enc->privilege_set = rvtrace_try(comp, RVTRACE_TE_FILTER_MATCH_INST(0),
 						 RVTRACE_TE_FILTER_PRIVILEGE);
 		enc->privilege_clear = ~rvtrace_try(comp, RVTRACE_TE_FILTER_MATCH_INST(0), 0);
 	}
+	if (enc->filter_options & RVTRACE_TE_FILTER_MATCH_IMPDEF)
+		enc->impdef_mask = rvtrace_try(comp, RVTRACE_TE_FILTER_MASK_IMPDEF(0), ~0u) &
+				   rvtrace_try(comp, RVTRACE_TE_FILTER_VALUE_IMPDEF(0), ~0u);
 	if (!(enc->filter_options & RVTRACE_TE_FILTER_MATCH_COMP1))
 		return;
 	while (enc->comparators < RVTRACE_TE_COMPARATORS &&
 	       rvtrace_probe_comparator(comp, enc->comparators))
 		enc->comparators++;
 	enc->context_filter = rvtrace_probe_context(enc);
+	enc->tval_functions = rvtrace_probe_tval(enc, false);
+	enc->tval_latches = rvtrace_probe_tval(enc, true);
 }
 
 /* How many address filters an event can have */
@@ -196,6 +248,42 @@ static int rvtrace_configure_thread(const struct rvtrace_encoder *enc,
 	return 0;
 }
 
+/* Trap values: the comparator before that of the thread is a condition of every filter. */
+static int rvtrace_configure_tval(const struct rvtrace_encoder *enc,
+				  const struct perf_event_attr *attr,
+				  struct rvtrace_program *program)
+{
+	u32 match = FIELD_GET(RVTRACE_CONFIG_TVAL_MATCH, attr->config);
+	bool latch = attr->config & RVTRACE_CONFIG_TVAL_LATCH;
+	u8 functions = latch ? enc->tval_latches : enc->tval_functions;
+
+	if (!match)
+		return 0;
+	if (!(functions & BIT(match - 1)) || enc->comparators <= !!program->thread)
+		return rvtrace_refuse(&enc->comp, "such filter for trap values");
+	program->tval_control = rvtrace_tval_control(match - 1, latch);
+	program->tval = attr->config1;
+	program->filter |= RVTRACE_TE_FILTER_ENABLE | RVTRACE_TE_FILTER_MATCH_COMP2 |
+			   FIELD_PREP(RVTRACE_TE_FILTER_COMP2,
+				      enc->comparators - 1 - !!program->thread);
+	return 0;
+}
+
+static int rvtrace_configure_impdef(const struct rvtrace_encoder *enc,
+				    const struct perf_event_attr *attr,
+				    struct rvtrace_program *program)
+{
+	if (!(attr->config & RVTRACE_CONFIG_IMPDEF_MATCH))
+		return 0;
+	program->impdef = FIELD_GET(RVTRACE_CONFIG1_IMPDEF, attr->config1);
+	program->impdef_mask = FIELD_GET(RVTRACE_CONFIG1_IMPDEF_MASK, attr->config1);
+	if (!(enc->filter_options & RVTRACE_TE_FILTER_MATCH_IMPDEF) ||
+	    program->impdef_mask & ~enc->impdef_mask)
+		return rvtrace_refuse(&enc->comp, "filter for such impdef signals");
+	program->filter |= RVTRACE_TE_FILTER_ENABLE | RVTRACE_TE_FILTER_MATCH_IMPDEF;
+	return 0;
+}
+
 /*
  * rvtrace_filter_configure - filters of an event, without its address filters: @program->filter
  * etc.
@@ -208,7 +296,11 @@ int rvtrace_filter_configure(const struct rvtrace_encoder *enc, const struct per
 	ret = rvtrace_configure_privileges(enc, attr, program);
 	if (!ret)
 		ret = rvtrace_configure_causes(enc, attr, program);
-	return ret ?: rvtrace_configure_thread(enc, attr, program);
+	if (!ret)
+		ret = rvtrace_configure_thread(enc, attr, program);
+	if (!ret)
+		ret = rvtrace_configure_tval(enc, attr, program);
+	return ret ?: rvtrace_configure_impdef(enc, attr, program);
 }
 
 static int rvtrace_program_comparator(struct rvtrace_component *comp, unsigned int j,
@@ -223,32 +315,48 @@ static int rvtrace_program_comparator(struct rvtrace_component *comp, unsigned i
 	return rvtrace_try(comp, RVTRACE_TE_COMP_CONTROL(j), control) == control ? 0 : -EIO;
 }
 
-static int rvtrace_refuse_filters(unsigned int addresses, unsigned int threads,
+static int rvtrace_refuse_filters(unsigned int addresses, unsigned int others,
 				  unsigned int comparators)
 {
-	pr_notice_ratelimited("event refused: %u address filters and %u of threads, the hardware has comparators for %u\n",
-			      addresses, threads, comparators);
+	pr_notice_ratelimited("event refused: %u address filters and %u of threads or trap values, the hardware has comparators for %u\n",
+			      addresses, others, comparators);
 	return -EOPNOTSUPP;
 }
 
+static int rvtrace_program_value(struct rvtrace_component *comp, unsigned int j, u64 value,
+				 u32 control)
+{
+	rvtrace_write(comp, RVTRACE_TE_COMP_P_LOW(j), lower_32_bits(value));
+	rvtrace_write(comp, RVTRACE_TE_COMP_P_HIGH(j), upper_32_bits(value));
+	rvtrace_write(comp, RVTRACE_TE_COMP_S_LOW(j), lower_32_bits(value));
+	rvtrace_write(comp, RVTRACE_TE_COMP_S_HIGH(j), upper_32_bits(value));
+	return rvtrace_try(comp, RVTRACE_TE_COMP_CONTROL(j), control) == control ? 0 : -EIO;
+}
+
 /*
- * Address filters may have taken the comparator: their number is not known when the event is
+ * Address filters may have taken the comparators: their number is not known when the event is
  * opened, and not whose they are when they are validated.
  */
-static int rvtrace_program_thread(struct rvtrace_encoder *enc, const struct rvtrace_config *config)
+static int rvtrace_program_values(struct rvtrace_encoder *enc, const struct rvtrace_config *config)
 {
-	unsigned int used = config->nr_ranges +
-			    (config->exclude.mode == RVTRACE_MATCH_NOT_BOTH), j;
-	u32 control = rvtrace_context_control();
+	const struct rvtrace_program *program = &enc->program;
+	bool excludes = config->exclude.mode == RVTRACE_MATCH_NOT_BOTH;
+	unsigned int wanted = !!program->thread + !!program->tval_control;
+	unsigned int used = config->nr_ranges + excludes;
+	unsigned int last = enc->comparators - 1;
+	int ret = 0;
 
-	if (!enc->program.thread)
+	if (!wanted)
 		return 0;
-	if (used >= enc->comparators)
-		return rvtrace_refuse_filters(used, 1, enc->comparators);
-	j = enc->comparators - 1;
-	rvtrace_write(&enc->comp, RVTRACE_TE_COMP_P_LOW(j), enc->program.thread);
-	rvtrace_write(&enc->comp, RVTRACE_TE_COMP_P_HIGH(j), 0);
-	return rvtrace_try(&enc->comp, RVTRACE_TE_COMP_CONTROL(j), control) == control ? 0 : -EIO;
+	if (used + wanted > enc->comparators || (excludes && program->tval_control))
+		return rvtrace_refuse_filters(used, wanted, enc->comparators);
+	if (program->thread)
+		ret = rvtrace_program_value(&enc->comp, last, program->thread,
+					    rvtrace_context_control());
+	if (!ret && program->tval_control)
+		ret = rvtrace_program_value(&enc->comp, last - !!program->thread, program->tval,
+					    program->tval_control);
+	return ret;
 }
 
 /* Match values first, then what uses them, and the filter's Enable last */
@@ -264,6 +372,10 @@ static int rvtrace_program_filter(struct rvtrace_encoder *enc, unsigned int i, u
 			      lower_32_bits(program->ecause));
 		rvtrace_write(comp, RVTRACE_TE_FILTER_ECAUSE_HIGH(i),
 			      upper_32_bits(program->ecause));
+	}
+	if (program->filter & RVTRACE_TE_FILTER_MATCH_IMPDEF) {
+		rvtrace_write(comp, RVTRACE_TE_FILTER_VALUE_IMPDEF(i), program->impdef);
+		rvtrace_write(comp, RVTRACE_TE_FILTER_MASK_IMPDEF(i), program->impdef_mask);
 	}
 	/* What the caller may not see depends on these two. */
 	if (rvtrace_try(comp, RVTRACE_TE_FILTER_MATCH_INST(i), program->match) != program->match)
@@ -285,7 +397,7 @@ int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_con
 	u32 comparators, exclude = 0;
 	int ret;
 
-	ret = rvtrace_program_thread(enc, config);
+	ret = rvtrace_program_values(enc, config);
 	if (ret)
 		return ret;
 	if (config->exclude.mode == RVTRACE_MATCH_NOT_BOTH) {
@@ -312,43 +424,51 @@ int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_con
 }
 
 /*
- * perf does not say which event filters are for. A process that has opened an event with a thread
- * filter wants its address filters for that one. Returns how many comparators that takes.
+ * perf does not say which event filters are for. A process that has opened an event with a filter
+ * for threads or trap values wants its address filters for that one. Returns how many comparators
+ * that takes; *@excludes_no_range: no range can be left out besides.
  */
-static unsigned int rvtrace_filter_threads(void)
+static unsigned int rvtrace_filter_reserved(bool *excludes_no_range)
 {
 	const struct rvtrace_opener opener = rvtrace_current_opener();
 	const struct rvtrace_config *config;
-	unsigned int threads = 0;
+	unsigned int reserved = 0;
 
-	spin_lock_irq(&rvtrace_thread_lock);
-	list_for_each_entry(config, &rvtrace_thread_events, thread_event)
-		if (rvtrace_same_opener(&config->opener, &opener))
-			threads = 1;
-	spin_unlock_irq(&rvtrace_thread_lock);
-	return threads;
+	*excludes_no_range = false;
+	spin_lock_irq(&rvtrace_reserving_lock);
+	list_for_each_entry(config, &rvtrace_reserving_events, reserving) {
+		if (!rvtrace_same_opener(&config->opener, &opener))
+			continue;
+		reserved = max(reserved, config->reserved);
+		*excludes_no_range |= config->excludes_no_range;
+	}
+	spin_unlock_irq(&rvtrace_reserving_lock);
+	return reserved;
 }
 
 /* rvtrace_filter_open - an event is opened; rvtrace_filter_close() when it is closed */
 void rvtrace_filter_open(struct rvtrace_config *config, const struct perf_event *event)
 {
+	bool tval = FIELD_GET(RVTRACE_CONFIG_TVAL_MATCH, event->attr.config);
 	unsigned long flags;
 
-	INIT_LIST_HEAD(&config->thread_event);
-	if (event->parent || !FIELD_GET(RVTRACE_CONFIG2_THREAD, event->attr.config2))
+	INIT_LIST_HEAD(&config->reserving);
+	config->reserved = tval + !!FIELD_GET(RVTRACE_CONFIG2_THREAD, event->attr.config2);
+	config->excludes_no_range = tval;
+	if (event->parent || !config->reserved)
 		return;
-	spin_lock_irqsave(&rvtrace_thread_lock, flags);
-	list_add(&config->thread_event, &rvtrace_thread_events);
-	spin_unlock_irqrestore(&rvtrace_thread_lock, flags);
+	spin_lock_irqsave(&rvtrace_reserving_lock, flags);
+	list_add(&config->reserving, &rvtrace_reserving_events);
+	spin_unlock_irqrestore(&rvtrace_reserving_lock, flags);
 }
 
 void rvtrace_filter_close(struct rvtrace_config *config)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&rvtrace_thread_lock, flags);
-	list_del(&config->thread_event);
-	spin_unlock_irqrestore(&rvtrace_thread_lock, flags);
+	spin_lock_irqsave(&rvtrace_reserving_lock, flags);
+	list_del(&config->reserving);
+	spin_unlock_irqrestore(&rvtrace_reserving_lock, flags);
 }
 
 /*
@@ -359,9 +479,10 @@ void rvtrace_filter_close(struct rvtrace_config *config)
  */
 int rvtrace_filter_validate(struct list_head *filters)
 {
-	unsigned int entries = 0, starts = 0, stops = 0, excludes = 0, available = ~0u, threads;
+	unsigned int entries = 0, starts = 0, stops = 0, excludes = 0, available = ~0u, reserved;
 	const struct rvtrace_encoder *enc;
 	struct perf_addr_filter *filter;
+	bool excludes_no_range;
 	int cpu;
 
 	list_for_each_entry(filter, filters, entry) {
@@ -383,9 +504,9 @@ int rvtrace_filter_validate(struct list_head *filters)
 		if (excludes && !(enc->filter_options & RVTRACE_TE_FILTER_MATCH_COMP2))
 			return rvtrace_refuse(&enc->comp, "filter that leaves a range out");
 	}
-	threads = rvtrace_filter_threads();
-	return entries + threads > available ?
-	       rvtrace_refuse_filters(entries, threads, available) : 0;
+	reserved = rvtrace_filter_reserved(&excludes_no_range);
+	return entries + reserved > available || (excludes && excludes_no_range) ?
+	       rvtrace_refuse_filters(entries, reserved, available) : 0;
 }
 
 /* Pairs of "start" and "stop" are in the order in which they were given. */

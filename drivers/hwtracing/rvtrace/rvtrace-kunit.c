@@ -188,6 +188,42 @@ static void rvtrace_test_causes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rvtrace_filter_count(enc), 1);
 }
 
+static void rvtrace_test_values(struct kunit *test)
+{
+	struct rvtrace_encoder *enc = rvtrace_kunit_encoder(test);
+	struct perf_event_attr attr = {
+		.config = FIELD_PREP(RVTRACE_CONFIG_TVAL_MATCH, RVTRACE_COMP_BELOW + 1),
+		.config1 = 0x123456789abcdefULL,
+	};
+	struct rvtrace_program program;
+
+	enc->filter_options |= RVTRACE_TE_FILTER_MATCH_IMPDEF;
+	enc->impdef_mask = 0xff;
+	KUNIT_EXPECT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), -EOPNOTSUPP);
+	enc->tval_functions = BIT(RVTRACE_COMP_BELOW);
+	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
+	KUNIT_EXPECT_EQ(test, program.tval, attr.config1);
+	/* Inputs 2 and 2, functions 2 and 7, mode 0; the last comparator is the filter's second */
+	KUNIT_EXPECT_EQ(test, program.tval_control, 2 | 2 << 2 | 2 << 4 | 7 << 8);
+	KUNIT_EXPECT_EQ(test, FIELD_GET(RVTRACE_TE_FILTER_COMP2, program.filter),
+			enc->comparators - 1);
+	attr.config |= RVTRACE_CONFIG_TVAL_LATCH;
+	KUNIT_EXPECT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), -EOPNOTSUPP);
+	enc->tval_latches = BIT(RVTRACE_COMP_BELOW);
+	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
+	/* On at <, off behind >=: function 5, mode 3 */
+	KUNIT_EXPECT_EQ(test, program.tval_control, 2 | 2 << 2 | 2 << 4 | 5 << 8 | 3 << 12);
+
+	attr.config = RVTRACE_CONFIG_IMPDEF_MATCH;
+	attr.config1 = 0x100ULL << 32 | 1;
+	KUNIT_EXPECT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), -EOPNOTSUPP);
+	attr.config1 = 0x81ULL << 32 | 1;
+	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
+	KUNIT_EXPECT_EQ(test, program.impdef, 1);
+	KUNIT_EXPECT_EQ(test, program.impdef_mask, 0x81);
+	KUNIT_EXPECT_TRUE(test, program.filter & RVTRACE_TE_FILTER_MATCH_IMPDEF);
+}
+
 static struct rvtrace_component *rvtrace_kunit_component(struct kunit *test, size_t size,
 							 enum rvtrace_type type, u32 sink_id)
 {
@@ -684,6 +720,7 @@ static struct kunit_case rvtrace_kunit_cases[] = {
 	KUNIT_CASE(rvtrace_test_sync),
 	KUNIT_CASE(rvtrace_test_privileges),
 	KUNIT_CASE(rvtrace_test_causes),
+	KUNIT_CASE(rvtrace_test_values),
 	KUNIT_CASE(rvtrace_test_paths),
 	KUNIT_CASE(rvtrace_test_segments),
 	KUNIT_CASE(rvtrace_test_version),

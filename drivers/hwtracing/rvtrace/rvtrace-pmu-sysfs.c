@@ -36,6 +36,12 @@ PMU_FORMAT_ATTR(machine,		"config:27");
 PMU_FORMAT_ATTR(causes,			"config:28-29");
 PMU_FORMAT_ATTR(trigger,		"config:30");
 PMU_FORMAT_ATTR(hcontext,		"config:31");
+PMU_FORMAT_ATTR(tval_match,		"config:32-34");
+PMU_FORMAT_ATTR(tval_latch,		"config:35");
+PMU_FORMAT_ATTR(impdef_match,		"config:36");
+PMU_FORMAT_ATTR(tval,			"config1:0-63");
+PMU_FORMAT_ATTR(impdef,			"config1:0-31");
+PMU_FORMAT_ATTR(impdef_mask,		"config1:32-63");
 PMU_FORMAT_ATTR(window,			"config1:0-31");
 PMU_FORMAT_ATTR(period,			"config1:32-63");
 PMU_FORMAT_ATTR(sink,			"config2:0-31");
@@ -65,6 +71,12 @@ static struct attribute *rvtrace_format_attrs[] = {
 	&format_attr_causes.attr,
 	&format_attr_trigger.attr,
 	&format_attr_hcontext.attr,
+	&format_attr_tval_match.attr,
+	&format_attr_tval_latch.attr,
+	&format_attr_impdef_match.attr,
+	&format_attr_tval.attr,
+	&format_attr_impdef.attr,
+	&format_attr_impdef_mask.attr,
 	&format_attr_window.attr,
 	&format_attr_period.attr,
 	&format_attr_sink.attr,
@@ -86,6 +98,9 @@ static const struct attribute_group rvtrace_format_group = {
  * @privilege_clear:	privilege modes that the filters of all can hold back
  * @timestamp:		all write time stamps
  * @context_filter:	all can filter by scontext or hcontext
+ * @tval_functions:	operators on trap values that the filters of all have
+ * @tval_latches:	the same, for latches
+ * @impdef_mask:	impdef signals that the filters of all look at
  */
 struct rvtrace_common {
 	struct rvtrace_caps caps;
@@ -94,6 +109,9 @@ struct rvtrace_common {
 	u8 privilege_clear;
 	bool timestamp;
 	bool context_filter;
+	u8 tval_functions;
+	u8 tval_latches;
+	u32 impdef_mask;
 };
 
 static void rvtrace_common(struct rvtrace_common *common)
@@ -115,6 +133,9 @@ static void rvtrace_common(struct rvtrace_common *common)
 		common->privilege_clear &= enc->privilege_clear;
 		common->timestamp &= !!enc->comp.ts.mode;
 		common->context_filter &= enc->context_filter;
+		common->tval_functions &= enc->tval_functions;
+		common->tval_latches &= enc->tval_latches;
+		common->impdef_mask &= enc->impdef_mask;
 		common->caps.modes &= caps->modes;
 		common->caps.sync_modes &= caps->sync_modes;
 		common->caps.sync_max &= caps->sync_max;
@@ -223,6 +244,34 @@ static ssize_t thread_filter_show(struct device *dev, struct device_attribute *a
 }
 static DEVICE_ATTR_RO(thread_filter);
 
+/* Values of tval_match; and those of them that go with tval_latch */
+static ssize_t tval_matches_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_common common;
+
+	rvtrace_common(&common);
+	return rvtrace_values_emit(buf, common.tval_functions << 1, 1);
+}
+static DEVICE_ATTR_RO(tval_matches);
+
+static ssize_t tval_latches_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_common common;
+
+	rvtrace_common(&common);
+	return rvtrace_values_emit(buf, common.tval_latches << 1, 1);
+}
+static DEVICE_ATTR_RO(tval_latches);
+
+static ssize_t impdef_signals_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct rvtrace_common common;
+
+	rvtrace_common(&common);
+	return sysfs_emit(buf, "0x%x\n", common.impdef_mask);
+}
+static DEVICE_ATTR_RO(impdef_signals);
+
 static struct attribute *rvtrace_caps_attrs[] = {
 	&dev_attr_modes.attr,
 	&dev_attr_syncmodes.attr,
@@ -234,6 +283,9 @@ static struct attribute *rvtrace_caps_attrs[] = {
 	&dev_attr_scontext.attr,
 	&dev_attr_hcontext_bits.attr,
 	&dev_attr_thread_filter.attr,
+	&dev_attr_tval_matches.attr,
+	&dev_attr_tval_latches.attr,
+	&dev_attr_impdef_signals.attr,
 	NULL
 };
 

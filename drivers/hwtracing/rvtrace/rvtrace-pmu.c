@@ -188,20 +188,36 @@ static void rvtrace_pmu_cancel_txn(struct pmu *pmu)
 /* A period shorter than this is spent in the timer's handler. */
 #define RVTRACE_MIN_WINDOW_US	10
 
+/*
+ * config1 has a duty cycle, or what one of two filters compares with: there is no room for both in
+ * the same event.
+ */
+static bool rvtrace_config1_is_valid(const struct perf_event_attr *attr)
+{
+	u32 window = FIELD_GET(RVTRACE_CONFIG1_WINDOW, attr->config1);
+	u32 period = FIELD_GET(RVTRACE_CONFIG1_PERIOD, attr->config1);
+	u32 match = FIELD_GET(RVTRACE_CONFIG_TVAL_MATCH, attr->config);
+
+	if (attr->config & RVTRACE_CONFIG_TVAL_LATCH && !match)
+		return false;
+	if (attr->config & RVTRACE_CONFIG_IMPDEF_MATCH)
+		return !match;
+	return match ? match <= RVTRACE_COMP_FUNCTIONS :
+	       !attr->config1 || (window >= RVTRACE_MIN_WINDOW_US &&
+				  period >= window + RVTRACE_MIN_WINDOW_US);
+}
+
 /* What no encoder could do, and what the caller may not ask for */
 static int rvtrace_event_check(struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
-	u32 window = FIELD_GET(RVTRACE_CONFIG1_WINDOW, attr->config1);
-	u32 period = FIELD_GET(RVTRACE_CONFIG1_PERIOD, attr->config1);
 	int context;
 
 	if (attr->config & ~RVTRACE_CONFIG_ALL)
 		return -EINVAL;
 	if (FIELD_GET(RVTRACE_CONFIG_CAUSES, attr->config) > RVTRACE_CAUSES_INTERRUPTS)
 		return -EINVAL;
-	if (attr->config1 && (window < RVTRACE_MIN_WINDOW_US ||
-			      period < window + RVTRACE_MIN_WINDOW_US))
+	if (!rvtrace_config1_is_valid(attr))
 		return -EINVAL;
 	if (attr->exclude_user && attr->exclude_kernel)
 		return -EINVAL;
@@ -279,8 +295,10 @@ static bool rvtrace_event_is_tagged(const struct perf_event_attr *attr)
 static struct rvtrace_config *rvtrace_config_create(const struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
-	u64 window = FIELD_GET(RVTRACE_CONFIG1_WINDOW, attr->config1);
-	u64 period = FIELD_GET(RVTRACE_CONFIG1_PERIOD, attr->config1);
+	const u64 values = RVTRACE_CONFIG_TVAL_MATCH | RVTRACE_CONFIG_IMPDEF_MATCH;
+	u64 cycle = attr->config & values ? 0 : attr->config1;
+	u64 window = FIELD_GET(RVTRACE_CONFIG1_WINDOW, cycle);
+	u64 period = FIELD_GET(RVTRACE_CONFIG1_PERIOD, cycle);
 	struct rvtrace_config config = {
 		.cpu = -1,
 		.sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2),

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Three functions that take turns: something may start trace at one of them and stop it at another.
- *	spans ROUNDS [ENCODER]
+ *	spans ROUNDS [ENCODER [impdef]]
  * With the physical address of an encoder of the model, trigger input 1 is pulsed after the first
- * function and input 0 after the second. Exits with 3 when another task ran meanwhile: hardware
+ * function and input 0 after the second; with "impdef" the hart's impdef signals are 0x51, 0x52 and
+ * 0x53 in the three functions instead. Exits with 3 when another task ran meanwhile: hardware
  * forgets that trace was started.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -17,6 +19,8 @@
 
 /* Vendor register of the model: a store of 1 << N pulses trigger input N. */
 #define PULSE (0xe00 / 4)
+/* Another: what is stored there are the impdef signals from then on. */
+#define IMPDEF (0xe08 / 4)
 
 static volatile unsigned long sink;
 
@@ -39,14 +43,14 @@ __attribute__((noipa)) static void third(unsigned long n)
 }
 
 /* The model sees stores of programs that have no offset. */
-static void pulse(volatile uint32_t *encoder, unsigned int input)
+static void store(volatile uint32_t *reg, uint32_t value)
 {
-	__asm__ volatile("sw %0, (%1)" : : "r"(1u << input), "r"(encoder + PULSE) : "memory");
+	__asm__ volatile("sw %0, (%1)" : : "r"(value), "r"(reg) : "memory");
 }
 
 static volatile uint32_t *map_encoder(const char *address)
 {
-	static uint32_t none[PULSE + 1];
+	static uint32_t none[IMPDEF + 1];
 	void *map = none;
 	int fd;
 
@@ -73,6 +77,7 @@ int main(int argc, char **argv)
 {
 	long rounds = argc > 1 ? atol(argv[1]) : 1, before;
 	volatile uint32_t *encoder = map_encoder(argc > 2 ? argv[2] : NULL);
+	bool impdef = argc > 3;
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
@@ -81,11 +86,15 @@ int main(int argc, char **argv)
 		return 4;
 	before = switches();
 	for (long i = 0; i < rounds; i++) {
+		if (impdef)
+			store(encoder + IMPDEF, 0x51);
 		first(200);
-		pulse(encoder, 1);
+		store(encoder + (impdef ? IMPDEF : PULSE), impdef ? 0x52 : 1 << 1);
 		second(200);
-		pulse(encoder, 0);
+		store(encoder + (impdef ? IMPDEF : PULSE), impdef ? 0x53 : 1 << 0);
 		third(200);
 	}
+	if (impdef)
+		store(encoder + IMPDEF, 0);
 	return switches() != before ? 3 : 0;
 }
