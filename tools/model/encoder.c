@@ -21,10 +21,48 @@
 #define TE_VENDOR_TRIG_OUT	0xe04
 /* The hart's impdef signals from now on. */
 #define TE_VENDOR_IMPDEF	0xe08
-enum { TRIG_ON = 2, TRIG_OFF = 3, TRIG_NOTIFY = 4 };
+/*
+ * What a debugger writes to tdata1 and tdata2 of the hart's trigger i: the address of an
+ * instruction, and mcontrol.action. QEMU's own triggers have no trace actions.
+ */
+#define TE_VENDOR_DEBUG(i)	(0xe10 + 0x10 * (i))
+#define DEBUG_ACTION		8
+#define DEBUG_DESCS		3
 
 #define FILTER_DESCS	6
 #define COMP_DESCS	5
+
+/* Whether a debug trigger is set that acts while the encoder is enabled */
+static void arm(struct component *c, bool enabled)
+{
+	struct encoder *e = c->own;
+	bool armed = false;
+
+	for (unsigned int i = 0; i < DEBUG_TRIGGERS; i++)
+		armed |= reg_get(c, TE_VENDOR_DEBUG(i) + DEBUG_ACTION) != 0;
+	e->armed = enabled && armed && reg_get(c, 0) & TE_TRIG_ENABLE;
+}
+
+unsigned int encoder_debug_action(const struct component *c, uint64_t pc)
+{
+	const struct encoder *e = c->own;
+	unsigned int i = 0;
+
+	if (!e->armed)
+		return 0;
+	while (i < DEBUG_TRIGGERS &&
+	       pc != ((uint64_t)reg_get(c, TE_VENDOR_DEBUG(i) + 4) << 32 |
+		      reg_get(c, TE_VENDOR_DEBUG(i))))
+		i++;
+	return i < DEBUG_TRIGGERS ? reg_get(c, TE_VENDOR_DEBUG(i) + DEBUG_ACTION) : 0;
+}
+
+bool encoder_is_armed(const struct component *c)
+{
+	const struct encoder *e = c->own;
+
+	return e->armed;
+}
 
 static const char *encoder_enable(struct component *c)
 {
@@ -35,6 +73,7 @@ static const char *encoder_enable(struct component *c)
 	__atomic_and_fetch(&c->sticky, ~TE_OVERFLOW, __ATOMIC_RELEASE);
 	encode_reset_fifo(c);
 	filter_reset(c);
+	arm(c, true);
 	why = encode_create(c);
 	pthread_mutex_unlock(&e->hart->lock);
 	return why;
@@ -44,6 +83,7 @@ static void encoder_disable(struct component *c)
 {
 	struct encoder *e = c->own;
 
+	e->armed = false;
 	hart_want(e->hart, false);
 	pthread_mutex_lock(&e->hart->lock);
 	encode_destroy(c);
@@ -108,19 +148,39 @@ static uint32_t encoder_legal(struct component *c, uint32_t offset, uint32_t val
 	}
 }
 
-/* InstTracing is @on from now on: by software, or by a trigger. */
+static void pulse_outputs(struct component *c, bool on)
+{
+	uint32_t outputs = reg_get(c, TE_TRIG_OUT), pulsed = 0;
+
+	for (unsigned int i = 0; i < 8; i++)
+		if (outputs >> (4 * i) & (on ? 1 : 2))
+			pulsed |= 1u << i;
+	reg_set(c, TE_VENDOR_TRIG_OUT, reg_get(c, TE_VENDOR_TRIG_OUT) | pulsed);
+}
+
+/* InstTracing is @on from now on: by software, or by an external trigger. */
 static void set_tracing(struct component *c, bool on, bool was)
 {
 	struct encoder *e = c->own;
-	uint32_t outputs = reg_get(c, TE_TRIG_OUT), pulsed = 0;
 
 	if (on != was)
-		for (unsigned int i = 0; i < 8; i++)
-			if (outputs >> (4 * i) & (on ? 1 : 2))
-				pulsed |= 1u << i;
-	reg_set(c, TE_VENDOR_TRIG_OUT, reg_get(c, TE_VENDOR_TRIG_OUT) | pulsed);
+		pulse_outputs(c, on);
 	e->tracing = on;
 	hart_want(e->hart, on && TE_MODE(reg_get(c, 0)));
+}
+
+bool encoder_debug_trace(struct component *c, bool on)
+{
+	struct encoder *e = c->own;
+	uint32_t ctl = reg_get(c, 0);
+
+	if (on == e->tracing)
+		return false;
+	c->reg[0] = on ? ctl | TE_TRACING : ctl & ~TE_TRACING;
+	pulse_outputs(c, on);
+	e->tracing = on;
+	part_show(c);
+	return true;
 }
 
 static void wrote_control(struct component *c, uint32_t value)
@@ -178,6 +238,12 @@ static void encoder_wrote(struct component *c, uint32_t offset, uint32_t value)
 		break;
 	case TE_VENDOR_TRIG_OUT:
 		reg_set(c, TE_VENDOR_TRIG_OUT, 0);
+		break;
+	case TE_VENDOR_DEBUG(0) + DEBUG_ACTION:
+	case TE_VENDOR_DEBUG(1) + DEBUG_ACTION:
+	case TE_VENDOR_DEBUG(2) + DEBUG_ACTION:
+	case TE_VENDOR_DEBUG(3) + DEBUG_ACTION:
+		arm(c, c->enabled);
 		break;
 	case TE_VENDOR_IMPDEF:
 		hart_set_impdef(e->hart, value);
@@ -257,6 +323,16 @@ static unsigned int describe(struct reg_desc *d)
 {
 	unsigned int n = describe_fixed(d);
 
+	for (unsigned int i = 0; i < DEBUG_TRIGGERS; i++) {
+		const uint32_t at = TE_VENDOR_DEBUG(i);
+
+		d[n++] = (struct reg_desc){ .offset = at, .known = ~0u, .warl = ~0u, .live = true };
+		d[n++] = (struct reg_desc){ .offset = at + 4, .known = ~0u, .warl = ~0u,
+					    .live = true };
+		d[n++] = (struct reg_desc){ .offset = at + DEBUG_ACTION, .known = 15, .warl = 15,
+					    .live = true };
+	}
+
 	for (unsigned int i = 0; i < model.args.filters; i++) {
 		/* Control, MatchInst, MatchEcause, MatchValueImpdef, MatchMaskImpdef */
 		const uint32_t known[FILTER_DESCS] = { FILTER_KNOWN, 0x1ff, ~0u, ~0u, ~0u, ~0u };
@@ -293,7 +369,7 @@ struct component *encoder_new(unsigned int index, uint32_t offset)
 
 	if (!e)
 		return NULL;
-	e->descs = calloc(17 + TS_DESCS + FILTER_DESCS * MAX_FILTERS + COMP_DESCS * MAX_COMPS,
+	e->descs = calloc(17 + TS_DESCS + DEBUG_DESCS * DEBUG_TRIGGERS + FILTER_DESCS * MAX_FILTERS + COMP_DESCS * MAX_COMPS,
 			  sizeof(*e->descs));
 	if (!e->descs)
 		return NULL;

@@ -171,7 +171,7 @@ bool filter_by_insn(const struct component *c)
 {
 	const struct encoder *e = c->own;
 
-	return e->by_insn;
+	return e->by_insn || e->armed;
 }
 
 static bool trap_matches(const struct component *c, unsigned int i, const struct rvt_trap *trap)

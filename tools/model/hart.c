@@ -168,13 +168,22 @@ static void retire_each(struct hart *h, struct block *b, uint32_t first, uint32_
 	uint64_t pc = block_pc(b, first);
 
 	for (uint32_t i = first; i < first + count; i++) {
-		uint64_t end = pc + 2 * b->halfwords[i];
+		uint64_t end = pc + 2 * b->halfwords[i], next = i + 1 < b->n ? end : next_pc;
+		unsigned int action = encoder_debug_action(h->encoder, pc);
 
+		/* Both ends are traced. */
+		if (action == TRIG_ON)
+			h->wanted |= encoder_debug_trace(h->encoder, true);
 		qualify(h, b->prv, pc);
-		if (h->started && filter_notifies(h->encoder, pc))
+		if (h->started && (action == TRIG_NOTIFY || filter_notifies(h->encoder, pc)))
 			encoder_mark(h->encoder, false);
-		retire(h, b, i, 1, i + 1 < b->n ? end : next_pc);
+		retire(h, b, i, 1, next);
 		filter_retired(h->encoder, pc);
+		if (action == TRIG_OFF && encoder_debug_trace(h->encoder, false)) {
+			h->wanted = false;
+			if (h->started)
+				stop(h, next);
+		}
 		pc = end;
 	}
 }
@@ -215,7 +224,8 @@ static void retire_until(struct hart *h, uint32_t end, uint64_t next_pc)
 	/* The block is shared; only its truth ids change, each under its hart's lock. */
 	struct block *b = (struct block *)h->block;
 
-	if (end > h->first && h->wanted && filter_by_insn(h->encoder))
+	if (end > h->first && filter_by_insn(h->encoder) &&
+	    (h->wanted || encoder_is_armed(h->encoder)))
 		retire_each(h, b, h->first, end - h->first, next_pc);
 	else if (end > h->first)
 		retire(h, b, h->first, end - h->first, next_pc);
@@ -437,7 +447,8 @@ void hart_want(struct hart *h, bool wanted)
 			stop(h, h->block ? block_pc(h->block, h->first) : h->next_pc);
 	}
 	h->begun |= wanted;
-	if (!wanted && !model.args.truth_all && !(model.args.truth_after && h->begun)) {
+	if (!wanted && !model.args.truth_all && !(model.args.truth_after && h->begun) &&
+	    !encoder_is_armed(h->encoder)) {
 		h->following = false;
 		h->block = NULL;
 	} else if (!h->following) {

@@ -364,6 +364,13 @@ void encoder_trap(struct component *c, const struct rvt_trap *trap);
 void encoder_context(struct component *c, bool hcontext, uint64_t value);
 /* Notification at the next instruction; @external: by an external trigger. */
 void encoder_mark(struct component *c, bool external);
+/* Actions of triggers, external ones and those of the Debug Module */
+enum { TRIG_ON = 2, TRIG_OFF = 3, TRIG_NOTIFY = 4 };
+/* What a debug trigger does at @pc: TRIG_* or 0 */
+unsigned int encoder_debug_action(const struct component *c, uint64_t pc);
+bool encoder_is_armed(const struct component *c);
+/* A debug trigger sets InstTracing; false: it is so already. The caller stops or starts the hart. */
+bool encoder_debug_trace(struct component *c, bool on);
 void encoder_end(struct component *c, uint64_t next_pc);
 bool encoder_lossy(const struct component *c);
 

@@ -35,12 +35,14 @@
 
 #define MAX_FILTERS	16
 #define MAX_COMPS	8
+#define DEBUG_TRIGGERS	4
 
 struct encoder {
 	struct reg_desc *descs;
 	struct hart *hart;
 	bool tracing;				/* InstTracing while enabled */
 	bool by_insn;				/* filter_by_insn() */
+	bool armed;				/* a debug trigger may change InstTracing, or notify */
 	/* From Enable to Enable one of these, if InstMode says so. */
 	struct rvt_ntrace_encoder *ntrace;
 	unsigned int src_bits;

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# Filters by trap values and by implementation-defined signals (E-Trace chapter 4): of each trap and
-# each function exactly those are traced that were asked for, and what was decoded is what the
-# encoder was let see. Hardware that cannot is not asked.
+# Filters by trap values and by implementation-defined signals (E-Trace chapter 4), and triggers of
+# the Debug Module (3.2.4): of each trap and each function exactly those are traced that were asked
+# for, and what was decoded is what the encoder was let see. Hardware that cannot is not asked.
 . "$(dirname "$0")/../lib.sh"
 
 rounds=20
@@ -37,19 +37,24 @@ tvals()
 script()
 {
 	printf 'insmod rvtrace.ko || exit 1\n'
-	printf 'cat /sys/bus/event_source/devices/rvtrace/caps/{tval_matches,tval_latches,impdef_signals} > caps\n'
+	printf 'cd /sys/bus/event_source/devices/rvtrace/caps && cat tval_matches tval_latches impdef_signals > /mnt/share/caps; cd /mnt/share\n'
 	printf 'rec() { name=$1; shift; perf-rvtrace record -q -m ,8M -o $name.data "$@"; }\n'
 	while read -r name base _ terms; do
 		printf 'rec %s -e rvtrace/context,%s,tval=0x%x/k -- tvals %s %d || exit 2\n' "$name" "$terms" \
 			$((0x$base + 2 * 4096 + 16)) "$base" $rounds
 	done < <(tvals)
-	# One thread beside its parent, which faults in the same way.
+	# Of another thread: there is nothing of the program.
 	printf '%s\n' "rec thread -a -e rvtrace/context,thread=1,tval_match=1,tval=0x29002010/k -- tvals 29000000 $rounds || exit 3" \
 		'encoder=$(readlink /sys/bus/rvtrace/devices/encoder-0 | sed "s,.*/\([0-9a-f]*\)[.][^/]*/encoder-0\$,\1,")' \
 		"once() { rec \"\$@\" || [ \$? -eq 3 ]; }" \
 		"once all -e rvtrace//u -- spans $rounds || exit 4" \
 		"once one -e rvtrace/impdef_match=1,impdef=0x52,impdef_mask=0xff/u -- spans $rounds \$encoder impdef || exit 5" \
 		"once masked -e rvtrace/impdef_match=1,impdef=0x01,impdef_mask=0x1/u -- spans $rounds \$encoder impdef || exit 6"
+	# Trace is off for good when another task runs between a trigger that stops it and the next.
+	printf '%s\n' 'for try in 0 1 2 3 4 5 6 7 8 9; do' \
+		"rec debug-\$try -e rvtrace/trigger/u -- spans $rounds \$encoder debug" \
+		'status=$?; [ $status -eq 3 ] || break; done' \
+		'mv debug-$try.data debug.data; [ $status -eq 0 ] || exit 10'
 	# What makes no sense, or what this hardware has not.
 	for terms in tval_match=7 tval_latch=1 tval=5 tval_match=1,impdef_match=1; do
 		printf 'rec bad -e rvtrace/%s/k -- true 2>> refused && exit 7\n' "$terms"
@@ -60,7 +65,8 @@ script()
 }
 
 # tval_traced BASE: of which pages the truth has the handlers of all faults as traced, and how many
-# faults each had
+# faults each had. The second instruction counts: a latch goes off behind the first one that it does
+# not match.
 tval_traced()
 {
 	local file
@@ -69,14 +75,19 @@ tval_traced()
 		"$HOST/rvt-truth" "$file" | grep -E '^(on|off|trap|insns)'
 	done | perl -e '
 		my $base = hex $ARGV[0];
-		my ($on, $page, @all, @traced) = (0, -1);
+		my ($on, $page, $insns, @all, @traced) = (0, -1, 0);
 		while (<STDIN>) {
 			if (/^on/) { $on = 1; }
 			elsif (/^off/) { $on = 0; }
 			elsif (/^trap exception cause 15 .*tval ([0-9a-f]+)/) {
 				my $at = hex($1) - $base;
 				$page = $at >= 0 && $at < 4 * 4096 ? $at >> 12 : -1;
-			} elsif (/^insns/ && $page >= 0) { $all[$page]++; $traced[$page] += $on; $page = -1; }
+				$insns = 0;
+			} elsif (/^insns \S+ count (\d+)/ && $page >= 0 && ($insns += $1) > 1) {
+				$all[$page]++;
+				$traced[$page] += $on;
+				$page = -1;
+			}
 		}
 		for my $n (0 .. 3) {
 			print $n if $traced[$n];
@@ -89,8 +100,8 @@ tval_traced()
 everything()
 {
 	set -o pipefail
-	for name in $(tvals | cut -d' ' -f1) thread all one masked; do
-		raw_pc "$dir/share/$name.data" || return
+	for name in $(tvals | cut -d' ' -f1) all one masked debug-{0..9} debug; do
+		[ ! -e "$dir/share/$name.data" ] || raw_pc "$dir/share/$name.data" || return
 	done | "$HOST/rvt-truth-diff" --min 10000 "$dir/truth"
 }
 
@@ -112,6 +123,29 @@ calls()
 		END { print "first", a + 0, "second", b + 0, "third", c + 0 }'
 }
 
+# instructions NAME: of each function, as "first N second N third N"
+instructions()
+{
+	raw_pc "$dir/share/$1.data" | awk -v functions="first ${address[first]} ${size[first]}
+		second ${address[second]} ${size[second]} third ${address[third]} ${size[third]}" '
+		function value(hex, i, n) {
+			for (i = 1; i <= length(hex); i++) n = 16 * n + index("0123456789abcdef", substr(hex, i, 1)) - 1
+			return n
+		}
+		BEGIN { n = split(functions, f); for (i = 1; i <= n; i += 3) { from[f[i]] = value(f[i + 1]); to[f[i]] = from[f[i]] + f[i + 2] } }
+		/^#/ || $3 != "U" { next }
+		{ pc = value($4); for (name in from) all[name] += pc >= from[name] && pc < to[name] }
+		END { print "first", all["first"] + 0, "second", all["second"] + 0, "third", all["third"] + 0 }'
+}
+
+# notified NAME: how many marks there are at the first function, and elsewhere
+notified()
+{
+	"$HOST/perf-rvtrace" script -i "$dir/share/$1.data" --symfs "$dir/share:$("$LAB" path guest)" \
+		--itrace=w | tee "$dir/marks" | awk '/ first/ { n++; next } /trace-event/ { others++ }
+		END { print n + 0, others + 0 }'
+}
+
 for setting in ntrace:testing etrace:stable; do
 	format=${setting%:*}
 	params=$TOP/tools/model/params/etrace-2.0
@@ -131,13 +165,18 @@ for setting in ntrace:testing etrace:stable; do
 	is "$format: impdef: one function" "first 0 second $rounds third 0" "$(calls one)"
 	is "$format: impdef, masked: two functions" "first $rounds second 0 third $rounds" \
 		"$(calls masked)"
+	read -r _ first _ _ _ third < <(instructions all)
+	is "$format: debug triggers: trace-off at the second function, trace-on at the third" \
+		"first $first second $rounds third $third" "$(instructions debug)"
+	is "$format: debug triggers: notify at the first function" "$rounds 0" "$(notified debug)"
 	is "$format: without: all" "first $rounds second $rounds third $rounds" "$(calls all)"
 	check "$format: no rule of the control interface was broken" no_violations
 done
 
 # Comparators without the input of trap values, with two of its operators, and no impdef signals.
 guest less testing "warl-comparator=0x377d,impdef-bits=0" 'insmod rvtrace.ko || exit 1
-	cat /sys/bus/event_source/devices/rvtrace/caps/{tval_matches,tval_latches,impdef_signals} > caps
+	cd /sys/bus/event_source/devices/rvtrace/caps && cat tval_matches tval_latches impdef_signals > /mnt/share/caps
+	cd /mnt/share
 	for terms in tval_match=1 impdef_match=1; do
 		perf-rvtrace record -q -o bad.data -e rvtrace/$terms/k -- true 2>> refused && exit 7
 	done
