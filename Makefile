@@ -143,6 +143,13 @@ $(B)/proto/%.pb-c.c: tools/perf-plugin/profile/%.proto
 
 $(patsubst %,$(B)/%/tools/perf-plugin/bpf/load.o,host asan clang tsan riscv64): $(BPF_OBJECTS)
 
+# The page of `report --html` is part of the command.
+HTML_DIR := tools/perf-plugin/html
+$(patsubst %,$(B)/%/$(HTML_DIR)/html.o,host asan clang tsan riscv64): \
+	private CFLAGS_COMMON += -DHTML_DIR='"$(HTML_DIR)"'
+$(patsubst %,$(B)/%/$(HTML_DIR)/html.o,host asan clang tsan riscv64): \
+	$(wildcard $(HTML_DIR)/*.js $(HTML_DIR)/*.css $(HTML_DIR)/*.html)
+
 help:
 	@sed -n 's/^## //p' $(filter-out %.d,$(MAKEFILE_LIST))
 

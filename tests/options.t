@@ -106,6 +106,7 @@ for files in "" one "one two three"; do
 	says "diff $files" "Give two of them: perf rvtrace diff A B" "$rv" diff $files
 done
 says "diff --exit-code" "--exit-code: 'x' is no number" "$rv" diff --exit-code x one two
+says "report --before" "--before is for --html" "$rv" report --before other.data
 says "latency: no recording: what to do" "Record first" "$rv" latency -i /nonexistent/perf.data
 says "latency --over: times" "'50' is no length of time, like 50us" "$rv" latency --over 50 work
 says "latency --over: units" "'5m' is no length of time" "$rv" latency --over 5m work

@@ -103,6 +103,27 @@ is "diff: the branch that went another way, where it is, and who called" \
 is "diff: code of odd() that was executed once less, and once" "[(0, 1), (20000, 19999)]" \
 	"$(value 'sorted((x["a"], x["b"]) for x in o if x["type"] == "changed_block" and x["sym"] == "odd")')"
 
+# The page, and the pictures in Documentation/pictures when RVT_PICTURES is set.
+view report all --html "$work/page.html"
+is "html: the page is made" 0 $?
+if browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome); then
+	pictures=${RVT_PICTURES:+$TOP/Documentation/pictures}
+	for size in "1200 800" "600 800"; do
+		for scheme in light dark; do
+			name=${pictures:-$work}/look-${size% *}-$scheme
+			# shellcheck disable=SC2086 # words
+			check "html: pictures, $size, $scheme" "$TOP/tests/tools/browse" "$browser" "$work/page.html" \
+				$size $scheme shot "$name-calls.png" click '#tab-timeline' \
+				type '#timeline-search' rest key '#timeline-search' Enter shot "$name-timeline.png"
+		done
+	done
+	view report all --json
+	is "html: instructions are those of --json" "$(value 'o[0]["insns"]')" \
+		"$("$TOP/tests/tools/browse" "$browser" "$work/page.html" 1200 800 light eval flame.state.root.total)"
+fi
+view report untimed --html "$work/untimed.html"
+check "html: no time stamps: the page says that it has no timeline" grep -q '"timed":false' "$work/untimed.html"
+
 view latency user work --json
 check "latency: as the schema has it" "$TOP/tests/tools/check-json" "$TOP/Documentation/json.rst" "$work/out"
 is "latency: calls and instructions of work() are those that were executed" \

@@ -23,6 +23,7 @@ struct calls {
 	void *threads;		/* tsearch tree of struct call_thread */
 	void *functions;	/* tsearch tree of struct call_function */
 	struct call_thread *last;	/* the last one that was looked for */
+	uint32_t n_functions;
 	struct function_slot slots[SLOTS];
 	bool *lost;		/* by cpu + 1: flow was, and has not gone on since */
 	size_t n_lost;
@@ -103,6 +104,7 @@ static struct call_function *get_function(struct calls *calls, const char *name,
 		return NULL;
 	if (!found) {
 		*function = key;
+		function->number = calls->n_functions++;
 		if (!tsearch(function, &calls->functions, compare_functions)) {
 			free(function);
 			return NULL;
@@ -165,19 +167,14 @@ static struct call_function *get_callee(struct calls *calls, struct rvt_hart_flo
 /* ---- time of a thread ---- */
 
 /* The thread was seen until .until, and is seen again at @time. */
-static int catch_up(struct calls *calls, struct call_thread *thread, uint64_t time)
+static void catch_up(struct call_thread *thread, uint64_t time)
 {
-	uint64_t from = thread->until;
-
-	if (thread->seen && time <= from)
-		return 0;
+	if (thread->seen && time <= thread->until)
+		return;
+	if (thread->seen)
+		thread->away += time - thread->until;
 	thread->until = time;
-	if (!thread->seen) {
-		thread->seen = true;
-		return 0;
-	}
-	thread->away += time - from;
-	return calls->ops.away ? calls->ops.away(calls->ops.ctx, thread, from, time) : 0;
+	thread->seen = true;
 }
 
 static void doubt_calls(struct call_thread *thread)
@@ -345,13 +342,16 @@ static int tell_untraced(struct calls *calls, struct call_thread *thread,
 			     .whole = true };
 	int err;
 
-	if (!name)
-		return catch_up(calls, thread, hart->time);
+	if (!name) {
+		catch_up(thread, hart->time);
+		return 0;
+	}
 	call.function = get_function(calls, name, name, firmware ? CALL_FIRMWARE : "[kernel]", true);
 	err = begin_call(calls, thread, hart, &call);
-	if (!err)
-		err = catch_up(calls, thread, hart->time);
-	return err ? err : end_call(calls, thread, true);
+	if (err)
+		return err;
+	catch_up(thread, hart->time);
+	return end_call(calls, thread, true);
 }
 
 /* ---- call-backs ---- */
@@ -389,7 +389,8 @@ static int meet(struct calls *calls, struct rvt_hart_flow *hart, uint64_t time,
 		doubt_calls(*thread);
 	}
 	err = (*thread)->life != life ? end_life(calls, *thread, life) : 0;
-	return err ? err : catch_up(calls, *thread, time);
+	catch_up(*thread, time);
+	return err;
 }
 
 static int take_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
@@ -399,14 +400,13 @@ static int take_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_str
 	struct call_thread *thread;
 	int err = meet(calls, hart, line->began, &thread);
 
-	(void)stack;
 	if (err)
 		return err;
 	thread->stopped = false;
 	thread->insns += line->insns;
 	if (hart->time > thread->until)
 		thread->until = hart->time;
-	return calls->ops.line ? calls->ops.line(calls->ops.ctx, thread, hart, line) : 0;
+	return calls->ops.line ? calls->ops.line(calls->ops.ctx, thread, hart, line, stack) : 0;
 }
 
 static int take_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
@@ -433,6 +433,8 @@ static int take_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt
 	err = follow_stack(calls, thread, hart, transfer, stack, ended);
 	if (!err && transfer->kind == RVT_TRANSFER_JUMP && thread->n == depth)
 		err = follow_jump(calls, thread, hart, transfer);
+	if (!err && calls->ops.after)
+		err = calls->ops.after(calls->ops.ctx, hart, transfer, stack, ended);
 	return err;
 }
 

@@ -29,6 +29,7 @@
 struct call_function {
 	const char *name, *linkage, *dso;	/* .dso: without directories */
 	bool kernel;
+	uint32_t number;	/* in the order in which they were first called, from 0 on */
 	void *user;		/* NULL; the caller's */
 };
 
@@ -89,10 +90,11 @@ struct calls_ops {
 	int (*begin)(void *ctx, struct call_thread *thread, struct call *call);
 	/* The thread's innermost call. At the end of the trace, nothing more comes of a thread. */
 	int (*end)(void *ctx, struct call_thread *thread, const struct call *call);
-	/* Of the thread, innermost call last: [@from, @to) were not seen. */
-	int (*away)(void *ctx, struct call_thread *thread, uint64_t from, uint64_t to);
+	/* As in rvtrace/transfers.h; .after comes when calls have begun and ended. */
 	int (*line)(void *ctx, struct call_thread *thread, struct rvt_hart_flow *hart,
-		    const struct rvt_straight_line *line);
+		    const struct rvt_straight_line *line, struct rvt_callstack *stack);
+	int (*after)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
+		     struct rvt_callstack *stack, size_t ended);
 	int (*event)(void *ctx, struct call_thread *thread, struct rvt_hart_flow *hart,
 		     const struct rvt_event *event);
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/contexts.h"
@@ -33,6 +34,23 @@ struct context *context_child(struct context *parent, const char *name, const ch
 static struct context *get_context(struct contexts *contexts, const struct rvt_hart_flow *hart,
 				   struct rvt_callstack *stack, size_t n, uint64_t addr);
 
+static const char *thread_name(struct contexts *contexts, const struct rvt_hart_flow *hart)
+{
+	const char *comm = places_comm(contexts->places, hart);
+	int32_t tid = hart->task ? hart->task->tid : -1;
+	char text[128];
+
+	if (!contexts->by_thread)
+		return comm;
+	if (tid != contexts->last_tid || comm != contexts->last_comm) {
+		snprintf(text, sizeof(text), "%s %d", comm, tid);
+		contexts->last_name = places_keep(contexts->places, text);
+		contexts->last_tid = tid;
+		contexts->last_comm = comm;
+	}
+	return contexts->last_name;
+}
+
 /*
  * Who made frame @n of the stack; the thread where that is not known. Frames that no call has made
  * remember it when they are first asked.
@@ -44,8 +62,7 @@ static struct context *get_caller(struct contexts *contexts, const struct rvt_ha
 	struct context *caller;
 
 	if (!frame)
-		return context_child(&contexts->root, places_comm(contexts->places, hart), "",
-				     false);
+		return context_child(&contexts->root, thread_name(contexts, hart), "", false);
 	if (frame->tag)
 		return (struct context *)(uintptr_t)frame->tag;
 	if (frame->cut) {
@@ -79,6 +96,9 @@ int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straig
 	if (!context)
 		return -ENOMEM;
 	context->self += line->insns;
+	context->own.branches++;
+	if (hart->time > line->began)
+		context->own.time += hart->time - line->began;
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 /* What else there may be of a context. */
 struct context_cost {
 	uint64_t time, away;	/* ns that it ran, and in which nothing of its thread was seen */
-	uint64_t branches;
+	uint64_t branches;	/* taken; jumps, calls and returns, too */
 };
 
 /* A function in one context: that of its parents, up to the thread, whose parent is the root. */
@@ -29,7 +29,10 @@ struct context {
 struct contexts {
 	struct places *places;
 	bool count_calls;
+	bool by_thread;		/* below the root are threads, not only their names: "sh 140" */
 	struct context root;
+	int32_t last_tid;	/* the last thread, with its name */
+	const char *last_comm, *last_name;
 };
 
 /*

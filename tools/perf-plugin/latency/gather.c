@@ -97,9 +97,9 @@ static int begin_call(void *ctx, struct call_thread *thread, struct call *call)
 	return 0;
 }
 
-static int end_call(void *ctx, struct call_thread *thread, const struct call *call)
+int latency_take(struct latency *latency, const struct call_thread *thread,
+		 const struct call *call)
 {
-	struct latency *latency = ctx;
 	uint64_t number = (uintptr_t)call->user;
 	struct latency_function *entry;
 	int err = get_entry(latency, call->function, &entry);
@@ -124,6 +124,11 @@ static int end_call(void *ctx, struct call_thread *thread, const struct call *ca
 	return err;
 }
 
+static int end_call(void *ctx, struct call_thread *thread, const struct call *call)
+{
+	return latency_take(ctx, thread, call);
+}
+
 uint64_t latency_tail(const struct latency *latency, const struct latency_function *function)
 {
 	const struct histogram *calls = &function->calls[latency_rank(latency)];
@@ -143,14 +148,20 @@ static int compare_tails(const void *a, const void *b, void *latency)
 	return order ? order : strcmp((*x)->dso, (*y)->dso);
 }
 
+void latency_sort(struct latency *latency)
+{
+	if (latency->n)
+		qsort_r(latency->list, latency->n, sizeof(*latency->list), compare_tails, latency);
+}
+
 int latency_gather(struct latency *latency)
 {
 	const struct calls_ops ops = { .ctx = latency, .begin = begin_call, .end = end_call };
 	int err = calls_run(latency->view, latency->places, &ops, &latency->timed,
 			    &latency->errors);
 
-	if (!err && latency->n)
-		qsort_r(latency->list, latency->n, sizeof(*latency->list), compare_tails, latency);
+	if (!err)
+		latency_sort(latency);
 	return err;
 }
 

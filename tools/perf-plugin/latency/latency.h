@@ -75,6 +75,10 @@ struct latency {
  * longest tail first (latency_tail()). 0 or -errno.
  */
 int latency_gather(struct latency *latency);
+/* The parts of that, for who decodes himself: measures @call, which has ended; sorts .list. */
+int latency_take(struct latency *latency, const struct call_thread *thread,
+		 const struct call *call);
+void latency_sort(struct latency *latency);
 void latency_free(struct latency *latency);
 /* What calls are ranked by: time, or instructions in a trace without time stamps. */
 enum latency_measure latency_rank(const struct latency *latency);

@@ -12,6 +12,8 @@
 #include "common/json.h"
 #include "ctr/ctr.h"
 #include "common/places.h"
+#include "common/output.h"
+#include "html/html.h"
 #include "report/graph.h"
 #include "common/srcline.h"
 #include "common/text.h"
@@ -68,6 +70,7 @@ struct report {
 	double percent_limit;
 	uint64_t max_lines;
 	bool json;		/* rows are objects */
+	const char *html, *before;	/* the page, and what it is compared with; NULL: none */
 	bool by_calls;		/* .graph is what to print, not a table */
 	struct graph_options graph;
 };
@@ -80,6 +83,8 @@ static const char help[] =
 "                        function up\n"
 "  -S, --symbols LIST, -d, --dsos LIST  only these functions, files\n"
 "      --json            an object a line (see Documentation/json.rst)\n"
+"      --html FILE       a page for browsers: flame graph, timeline, functions, code, latency\n"
+"      --before FILE     a recording that the page's flame graph is compared with\n"
 "      --percent-limit P leave out what is below P percent\n"
 "      --max-lines N     only the first N\n"
 "      --stdio, --no-children  accepted for perf's sake\n"
@@ -87,7 +92,8 @@ COLOR_HELP
 VIEW_JOBS_HELP
 VIEW_HELP;
 
-enum { OPT_STDIO = 256, OPT_COLOR, OPT_LIMIT, OPT_MAX, OPT_JOBS, OPT_JSON };
+enum { OPT_STDIO = 256, OPT_COLOR, OPT_LIMIT, OPT_MAX, OPT_JOBS, OPT_JSON,
+       OPT_HTML, OPT_BEFORE };
 
 static const struct option long_options[] = {
 	{ "sort", required_argument, NULL, 's' },
@@ -103,6 +109,8 @@ static const struct option long_options[] = {
 	{ "max-lines", required_argument, NULL, OPT_MAX },
 	{ "jobs", required_argument, NULL, OPT_JOBS },
 	{ "json", no_argument, NULL, OPT_JSON },
+	{ "html", required_argument, NULL, OPT_HTML },
+	{ "before", required_argument, NULL, OPT_BEFORE },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
 	{ NULL, 0, NULL, 0 },
@@ -517,6 +525,30 @@ static int parse_graph(struct report *report, const char *text)
 	return err;
 }
 
+/* The page has the lines of the table. */
+static int write_html(struct report *report, const struct view_options *options)
+{
+	struct html_row *rows = calloc(report->n + 1, sizeof(*rows));
+	struct html_options html = { .before = report->before, .rows = rows };
+	struct output_file file;
+	FILE *out = rows ? output_open(&file, report->html) : NULL;
+	int err = out ? 0 : -ENOMEM;
+
+	if (report->n)
+		qsort(report->list, report->n, sizeof(*report->list), compare_counts);
+	for (size_t i = 0; rows && i < report->n; i++) {
+		const struct row *row = report->list[i];
+
+		if (row->insns && row_wanted(report, row))
+			rows[html.n_rows++] = (struct html_row){ row->comm, row->dso, row->symbol,
+				row->privilege == 'k', row->insns, row->branches, row->calls };
+	}
+	if (!err)
+		err = output_close(&file, out, html_write(&html, options, out));
+	free(rows);
+	return err;
+}
+
 static int run(struct report *report, const struct view_options *options)
 {
 	const struct rvt_session_sink sink = {
@@ -550,6 +582,10 @@ static int run(struct report *report, const struct view_options *options)
 	err = view_run(report->view, &sink, false);
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
+	if (report->html && !view_interrupted(report->view)) {
+		err = write_html(report, options);
+		return err ? err : view_summary(report->view, report->errors);
+	}
 	print_report(report);
 	return view_summary(report->view, report->errors);
 }
@@ -562,6 +598,10 @@ static void no_free(void *row)
 /* What is printed is a table that -s sorts, or a tree. */
 static int check_options(const struct report *report, bool sorted)
 {
+	if (report->html && (report->by_calls || sorted || report->json))
+		return cmd_error(-EINVAL, "--html has all of that: give no -g, -s or --json");
+	if (report->before && !report->html)
+		return cmd_error(-EINVAL, "--before is for --html");
 	if (report->by_calls && sorted)
 		return cmd_error(-EINVAL, "-s chooses the columns of a table and -g prints a tree "
 				 "of calls: give one of them");
@@ -603,6 +643,8 @@ static int parse_options(struct report *report, struct view_options *options, in
 				return -EINVAL;
 			break;
 		case OPT_JOBS: jobs = optarg; break;
+		case OPT_HTML: report->html = optarg; break;
+		case OPT_BEFORE: report->before = optarg; break;
 		case OPT_JSON: report->json = report->graph.json = true; break;
 		case OPT_LIMIT:
 			if (cmd_decimal("--percent-limit", optarg, &report->percent_limit))
