@@ -107,6 +107,10 @@ printf 'protocol = ntrace\nmode = htm\n' >"$dir/sys/bus/rvtrace/devices/encoder-
 json list "component:1 pmu:1" list --sysfs "$dir/sys"
 is "list: terms and what the hardware takes of them" "ecause:0xffffffffffffffff timestamp:0x0" \
 	"$(value '" ".join(t["name"] + ":" + t["max"] for t in o[0]["terms"])')"
+json doctor "check:2 verdict:1" doctor --sysfs "$dir/sys"
+is "doctor: what the text says" "True 0 good note" \
+	"$(value 'str(o[-1]["works"]) + " " + str(o[-1]["bad"]) + " " + " ".join(sorted({x["verdict"] for x in o[:-1]}))')"
+json list "component:1 pmu:1" list --sysfs "$dir/sys"
 is "list: a file of several lines" 'protocol = ntrace\nmode = htm' "$(value 'o[1]["params"]')"
 
 "$rv" script --raw-pc --json -i "$dir/perf.data" 2>"$dir/err"

@@ -23,6 +23,7 @@ static const struct command {
 	{ "profile", cmd_profile, "profiles for compilers, flame graphs, timelines", false },
 	{ "stat", cmd_stat, "size, density and losses of a recording", false },
 	{ "list", cmd_list, "the trace hardware of this machine", false },
+	{ "doctor", cmd_doctor, "whether the trace hardware of this machine works", true },
 	{ "decode", cmd_decode, "the program's flow from a bare dump and ELF files", false },
 	{ "dump", cmd_dump, "print the messages of a trace", false },
 	{ "tandem", cmd_tandem, "traces for tandem verification: print, make, check, convert", false },

@@ -17,6 +17,7 @@ int cmd_profile(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_tandem(int argc, char **argv);
