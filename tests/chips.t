@@ -28,6 +28,7 @@ frame()
 	done
 	printf '%b' "\\x$(printf %x "$aux")"
 }
+printf 'sync-start index=0 branch=1 address=0x80\nsync-support index=1 ienable=1 qual_status=1\n' >"$dir/packets"
 
 "$rv" decode --chip help >"$dir/list"
 is "--chip help" 0 $?
@@ -41,9 +42,10 @@ for file in share/rvtrace/chips/*; do
 	# What decides how bits are read stands behind a comment, or a key that has one.
 	awk '/^#/ { said = 1 } /^$/ { said = 0 } /^[a-z]/ && !said { print; bad = 1 } END { exit bad }' "$file" >"$dir/out"
 	ok_or_show $? "$chip: comments" "$dir/out"
-	grep -q '^protocol = etrace' "$file" && continue
+	case $chip in esp32*) cp "$dir/packets" "$dir/use" ;; *) cp "$dir/messages" "$dir/use" ;; esac
 	grep -v '^framing' "$file" >"$dir/params"
-	"$TOP/build/host/rvt-asm" "$dir/params" <"$dir/messages" >"$dir/bytes"
+	grep -q '^framing = coresight' "$file" || cp "$file" "$dir/params"
+	"$TOP/build/host/rvt-asm" "$dir/params" <"$dir/use" >"$dir/bytes"
 	case $(sed -n 's/^framing = //p' "$file") in
 	coresight) frame <"$dir/bytes" >"$dir/dump" ;;
 	*) cp "$dir/bytes" "$dir/dump" ;;

@@ -28,6 +28,7 @@ enum rvt_dialect {
 	RVT_DIALECT_ETRACE_2_0,		/* default */
 	RVT_DIALECT_ETRACE_2_0_5,
 	RVT_DIALECT_NTRACE_SIFIVE,	/* SiFive before 1.0: E31 to P550 */
+	RVT_DIALECT_ETRACE_ESP32,	/* ESP32-C6 and H2 */
 };
 enum rvt_mode { RVT_MODE_AUTO, RVT_MODE_BTM, RVT_MODE_HTM };
 /* Which bits of what index the jump target cache of E-Trace (see Documentation/e-trace.rst). */
@@ -63,6 +64,7 @@ enum rvt_trap_address {
 enum rvt_framing {
 	RVT_FRAMING_NONE,		/* nothing (default) */
 	RVT_FRAMING_CORESIGHT,		/* frames of the CoreSight formatter: 16 bytes, an id each */
+	RVT_FRAMING_ESP32,		/* E-Trace packets with a length and an index */
 };
 enum rvt_timestamp { RVT_TIMESTAMP_NONE, RVT_TIMESTAMP_DELTA, RVT_TIMESTAMP_XOR };
 

@@ -12,7 +12,8 @@ FUZZ_LINK ?= $(FUZZ_CC) -fsanitize=$(FUZZ_SANITIZE)
 FUZZ_ENGINE ?= -fsanitize=fuzzer
 $(eval $(call variant,fuzz,$(FUZZ_CC)))
 
-FUZZ_TARGETS := ntrace ntrace-rc7 ntrace-sifive coresight etrace etrace-029 etrace-205 recording jobs params elf jitdump \
+FUZZ_TARGETS := ntrace ntrace-rc7 ntrace-sifive coresight etrace etrace-029 etrace-205 etrace-esp32 \
+	recording jobs params elf jitdump \
 	kallsyms tandem ctr
 FUZZ_PROGRAMS := $(FUZZ_TARGETS:%=$(B)/fuzz/%)
 FUZZ_COMMON := $(B)/fuzz/tests/fuzz/files.o $(ARCHIVES:%=$(B)/fuzz/%)
@@ -26,6 +27,7 @@ fuzz_flags_coresight := $(fuzz_flags_ntrace)
 fuzz_flags_etrace := -DFUZZ_PROTOCOL=RVT_PROTOCOL_ETRACE -DFUZZ_DIALECT=RVT_DIALECT_ETRACE_2_0
 fuzz_flags_etrace-029 := -DFUZZ_PROTOCOL=RVT_PROTOCOL_ETRACE -DFUZZ_DIALECT=RVT_DIALECT_ETRACE_0_029
 fuzz_flags_etrace-205 := -DFUZZ_PROTOCOL=RVT_PROTOCOL_ETRACE -DFUZZ_DIALECT=RVT_DIALECT_ETRACE_2_0_5
+fuzz_flags_etrace-esp32 := -DFUZZ_PROTOCOL=RVT_PROTOCOL_ETRACE -DFUZZ_DIALECT=RVT_DIALECT_ETRACE_ESP32
 fuzz_flags_recording := -DFUZZ_JOBS=0
 fuzz_flags_jobs := -DFUZZ_JOBS=3
 

@@ -6,7 +6,7 @@
  * in order.
  *
  * See property.h for what sets the seeds. RVT_PROPERTY_OPTIONS is a mask of the options to try,
- * RVT_PROPERTY_DIALECT the only dialect (0, 1, 2); RVT_PROPERTY_VERBOSE=1 prints everything.
+ * RVT_PROPERTY_DIALECT the only dialect (0 to 3); RVT_PROPERTY_VERBOSE=1 prints everything.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -228,8 +228,11 @@ static int emit(void *ctx, const uint8_t *bytes, size_t len)
 		w->refuse--;
 		return -ENOSPC;
 	}
-	assert_int_equal(array_reserve(&w->trace, &w->size, w->len, len + 3), 0);
-	if (one_in(w, 20))
+	assert_int_equal(array_reserve(&w->trace, &w->size, w->len, len + 20), 0);
+	if (w->params.framing == RVT_FRAMING_ESP32)
+		for (unsigned int n = one_in(w, 20) ? below(w, 16) : 0; n; n--)
+			w->trace[w->len++] = 0;
+	else if (one_in(w, 20))
 		w->trace[w->len++] = one_in(w, 2) ? 0x80 : 0;
 	if (property_setting("RVT_PROPERTY_VERBOSE", 0))
 		fprintf(stderr, "%08zx: sent after instruction %zu\n", w->len, w->executed.n_pcs);
@@ -255,12 +258,31 @@ static unsigned int random_options(struct world *w)
 	return options & property_setting("RVT_PROPERTY_OPTIONS", ~0u);
 }
 
-static void random_params(struct world *w)
+/* It has nothing that is optional. */
+static void random_esp32(struct world *w)
 {
 	struct rvt_params *p = &w->params;
 
-	rvt_params_init(p, RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_0_029 +
-			property_setting("RVT_PROPERTY_DIALECT", below(w, 3)));
+	p->isa = RVT_ISA_RV32;
+	p->privilege_width_p = 2;
+	p->options = one_in(w, 2) ? RVT_OPT_FULL_ADDRESS : 0;
+	w->draft = true;
+}
+
+static void random_params(struct world *w)
+{
+	static const enum rvt_dialect dialects[] = {
+		RVT_DIALECT_ETRACE_0_029, RVT_DIALECT_ETRACE_2_0, RVT_DIALECT_ETRACE_2_0_5,
+		RVT_DIALECT_ETRACE_ESP32,
+	};
+	struct rvt_params *p = &w->params;
+
+	rvt_params_init(p, RVT_PROTOCOL_ETRACE,
+			dialects[property_setting("RVT_PROPERTY_DIALECT", below(w, 4)) & 3]);
+	if (p->dialect == RVT_DIALECT_ETRACE_ESP32) {
+		random_esp32(w);
+		return;
+	}
 	w->draft = p->dialect == RVT_DIALECT_ETRACE_0_029;
 	p->xlen = one_in(w, 3) ? 32 : 64;
 	p->isa = p->xlen == 32 ? RVT_ISA_RV32 : 0;
@@ -374,8 +396,9 @@ static void decode(struct world *w)
 	size_t taken;
 	int ret = 0;
 
-	/* the support packet says so */
-	w->params.options = 0;
+	/* the support packet says so; that of ESP32 does not */
+	if (w->params.dialect != RVT_DIALECT_ETRACE_ESP32)
+		w->params.options = 0;
 	set_vectors(w);
 	rvt_stream_flow_config(&w->params, &config);
 	config.reference_walk = one_in(w, 4);

@@ -178,7 +178,7 @@ static void test_errors(void **state)
 		  "FILE:2: unknown value '2.0' for 'dialect'; valid values: 1.0.0_rc7, 1.0, "
 		  "sifive");
 	parse_bad("dialect = 3\n", "FILE:1: unknown value '3' for 'dialect'; valid values: "
-		  "1.0.0_rc7, 1.0, sifive, 0.029, 2.0, 2.0.5");
+		  "1.0.0_rc7, 1.0, sifive, 0.029, 2.0, 2.0.5, esp32");
 	parse_bad("protocol = ntrace\nmode = HTM\n",
 		  "FILE:2: unknown value 'HTM' for 'mode'; valid values: btm, htm, auto");
 	parse_bad("protocol = ntrace\nsrc_bits = 13\n",
@@ -230,6 +230,8 @@ static void test_print(void **state)
 {
 	(void)state;
 	round_trip("protocol = ntrace");
+	round_trip("dialect = esp32\necause_width_p = 6");
+	round_trip("protocol = etrace\nframing = esp32\nprivilege_width_p = 2");
 	round_trip("dialect = sifive\nreturn_stack_depth = 32\ntimestamp = delta");
 	round_trip("protocol = ntrace\nmode = htm\nxlen = 32\nisa = zcmt\nsrc_bits = 4\n"
 		   "timestamp = delta\noptions = implicit_return, repeated_history\n"

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include "coresight/coresight.h"
+#include "esp32/esp32.h"
 #include "dump-ops.h"
 #include "params/params.h"
 #include "util/sized.h"
@@ -41,12 +42,20 @@ int rvt_dump_create(const struct rvt_params *params, unsigned int flags, FILE *o
 	if (flags & RVT_DUMP_JSON)
 		return -ENOTSUP;
 #endif
-	if (params->framing != RVT_FRAMING_CORESIGHT)
+	switch (params->framing) {
+	case RVT_FRAMING_CORESIGHT:
+		ret = rvt_coresight_dump_create(params, flags, out, create_plain, dump);
+		if (!ret)
+			(*dump)->ops = &rvt_coresight_dump;
+		return ret;
+	case RVT_FRAMING_ESP32:
+		ret = rvt_esp32_dump_create(params, flags, out, create_plain, dump);
+		if (!ret)
+			(*dump)->ops = &rvt_esp32_dump;
+		return ret;
+	default:
 		return create_plain(params, flags, out, dump);
-	ret = rvt_coresight_dump_create(params, flags, out, create_plain, dump);
-	if (!ret)
-		(*dump)->ops = &rvt_coresight_dump;
-	return ret;
+	}
 }
 
 void rvt_dump_destroy(struct rvt_dump *dump)

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include "coresight/coresight.h"
+#include "esp32/esp32.h"
 #include "stream-ops.h"
 #include "params/params.h"
 #include "util/sized.h"
@@ -32,6 +33,8 @@ static const struct rvt_protocol_ops *find_reader(const struct rvt_params *param
 		return find_protocol(params->protocol);
 	case RVT_FRAMING_CORESIGHT:
 		return &rvt_coresight_protocol;
+	case RVT_FRAMING_ESP32:
+		return &rvt_esp32_protocol;
 	default:
 		return NULL;
 	}
@@ -69,11 +72,18 @@ int rvt_stream_create(const struct rvt_params *params, const struct rvt_stream_o
 	params = rvt_params_whole(params, &room);
 	if (!params || !ops || sized_copy(&own, sizeof(own), ops))
 		return -EINVAL;
-	if (params->framing != RVT_FRAMING_CORESIGHT)
+	switch (params->framing) {
+	case RVT_FRAMING_CORESIGHT:
+		ret = rvt_coresight_stream_create(params, &own, create_plain, stream);
+		break;
+	case RVT_FRAMING_ESP32:
+		ret = rvt_esp32_stream_create(params, &own, create_plain, stream);
+		break;
+	default:
 		return create_plain(params, &own, stream);
-	ret = rvt_coresight_stream_create(params, &own, create_plain, stream);
+	}
 	if (!ret)
-		init(*stream, &rvt_coresight_protocol);
+		init(*stream, find_reader(params));
 	return ret;
 }
 

@@ -18,7 +18,8 @@ int rvt_etrace_decoder_init(struct rvt_etrace_decoder *dec, const struct rvt_par
 		learnt[i] = 1;
 	dec->flow = flow;
 	dec->stats = stats;
-	dec->draft = params->dialect == RVT_DIALECT_ETRACE_0_029;
+	dec->draft = params->dialect == RVT_DIALECT_ETRACE_0_029 ||
+		     params->dialect == RVT_DIALECT_ETRACE_ESP32;
 	dec->lost = true;
 	dec->return_depth = ~0u;
 	ret = rvt_etrace_codec_init(&dec->codec, params);

@@ -64,7 +64,7 @@ struct rvt_etrace_decoder {
 	struct rvt_stream_stats *stats;
 	const bool *paused;		/* of the stream: nothing may be replayed */
 	struct rvt_etrace_codec codec;
-	bool draft;		/* dialect 0.029 */
+	bool draft;		/* traps as dialect 0.029 has them: that, and ESP32 */
 	bool started;		/* flow is known */
 	bool lost;		/* it was not because tracing had ended */
 

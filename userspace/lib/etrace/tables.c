@@ -84,6 +84,21 @@ static const struct rvt_etrace_format formats_2_0_5[] = {
 	{ .uses = { END } },
 };
 
+/*
+ * ESP32-C6 (Technical Reference Manual, "RISC-V Trace Encoder"): no thaddr, a tval for interrupts as
+ * well, and a support packet without mode and options.
+ */
+static const struct rvt_etrace_format formats_esp32[] = {
+	PACKET(ADDRESS, FMT(2), ADDRESS_TAIL),
+	PACKET(BRANCH_ADDRESS, FMT(1), WITH_MAP, ADDRESS_TAIL),
+	PACKET(BRANCH_MAP, FMT(1), NO_BRANCHES, BITS(BRANCH_MAP, 31)),
+	PACKET(SYNC_START, FMT_3(0), BITS(BRANCH, 1), W(PRIVILEGE, PRIVILEGE), W(ADDRESS, ADDRESS)),
+	PACKET(SYNC_TRAP, FMT_3(1), BITS(BRANCH, 1), W(PRIVILEGE, PRIVILEGE), W(ECAUSE, ECAUSE),
+	       BITS(INTERRUPT, 1), W(ADDRESS, ADDRESS), W(TVAL, TVAL)),
+	PACKET(SYNC_SUPPORT, FMT_3(3), BITS(IENABLE, 1), BITS(QUAL_STATUS, 2)),
+	{ .uses = { END } },
+};
+
 const struct rvt_etrace_format *rvt_etrace_formats(enum rvt_dialect dialect)
 {
 	switch (dialect) {
@@ -93,6 +108,8 @@ const struct rvt_etrace_format *rvt_etrace_formats(enum rvt_dialect dialect)
 		return formats_2_0;
 	case RVT_DIALECT_ETRACE_2_0_5:
 		return formats_2_0_5;
+	case RVT_DIALECT_ETRACE_ESP32:
+		return formats_esp32;
 	default:
 		return NULL;
 	}
@@ -170,6 +187,8 @@ const char *rvt_etrace_field_name(enum rvt_dialect dialect, enum rvt_etrace_fiel
 		[RVT_ETRACE_F_FULL_DATA] = "full_data",
 	};
 
+	if (dialect == RVT_DIALECT_ETRACE_ESP32 && field == RVT_ETRACE_F_TVAL)
+		return "tvalepc";
 	if (dialect == RVT_DIALECT_ETRACE_0_029) {
 		switch (field) {
 		case RVT_ETRACE_F_IRREPORT:
@@ -197,6 +216,7 @@ const char *rvt_etrace_qual_name(enum rvt_dialect dialect, uint64_t qual_status)
 	case RVT_ETRACE_TRACE_LOST:
 		return "trace_lost";
 	default:
-		return dialect == RVT_DIALECT_ETRACE_0_029 ? "ended_upd" : "ended_ntr";
+		return dialect == RVT_DIALECT_ETRACE_0_029 || dialect == RVT_DIALECT_ETRACE_ESP32 ?
+		       "ended_upd" : "ended_ntr";
 	}
 }

@@ -33,6 +33,8 @@ struct candidates {
 	const struct rvt_guess_input *input;
 	uint8_t *deframed;		/* as if the input were CoreSight frames: of one source */
 	size_t deframed_len;
+	uint8_t *unpacked;		/* as if it were an ESP32's */
+	size_t unpacked_len, unpacked_skipped;
 	struct rvt_guess list[RVT_GUESS_MAX];
 	size_t n;
 };
@@ -61,12 +63,19 @@ static bool is_possible(const struct rvt_params *params)
 static int read_messages(const struct candidates *c, struct rvt_guess *guess)
 {
 	struct rvt_params *params = &guess->params;
-	const bool framed = params->framing == RVT_FRAMING_CORESIGHT;
-	const uint8_t *bytes = framed ? c->deframed : c->input->bytes;
-	size_t len = framed ? c->deframed_len : c->input->len;
+	const uint8_t *bytes = c->input->bytes;
+	size_t len = c->input->len, skipped = 0;
 	struct rvt_guess_reading seen;
 	int ret;
 
+	if (params->framing == RVT_FRAMING_CORESIGHT) {
+		bytes = c->deframed;
+		len = c->deframed_len;
+	} else if (params->framing == RVT_FRAMING_ESP32) {
+		bytes = c->unpacked;
+		len = c->unpacked_len;
+		skipped = c->unpacked_skipped;
+	}
 	len = len < READ_BYTES ? len : READ_BYTES;
 	ret = params->protocol == RVT_PROTOCOL_NTRACE ?
 	      rvt_guess_read_ntrace(params, bytes, len, &seen) :
@@ -74,6 +83,8 @@ static int read_messages(const struct candidates *c, struct rvt_guess *guess)
 
 	if (ret)
 		return ret;
+	seen.bytes += skipped;
+	seen.wrong_bytes += skipped;
 	guess->messages = seen.messages;
 	guess->wrong = seen.wrong;
 	guess->wrong_share = seen.bytes ? (double)seen.wrong_bytes / (double)seen.bytes : 1;
@@ -502,6 +513,9 @@ int rvt_guess(const struct rvt_guess_input *input, struct rvt_guess **guesses, s
 	ret = rvt_guess_deframe(input->bytes, input->len < READ_BYTES ? input->len : READ_BYTES,
 				&c->deframed, &c->deframed_len);
 	if (!ret)
+		ret = rvt_guess_unpack(input->bytes, input->len < READ_BYTES ? input->len : READ_BYTES,
+				       &c->unpacked, &c->unpacked_len, &c->unpacked_skipped);
+	if (!ret)
 		ret = add_chips(c);
 	if (!ret)
 		ret = add_ntrace(c, RVT_FRAMING_NONE);
@@ -521,6 +535,7 @@ int rvt_guess(const struct rvt_guess_input *input, struct rvt_guess **guesses, s
 		memcpy(*guesses, c->list, c->n * sizeof(**guesses));
 	*n = *guesses ? c->n : 0;
 	free(c->deframed);
+	free(c->unpacked);
 	free(c);
 	return *guesses ? 0 : ret ? ret : -ENOMEM;
 }

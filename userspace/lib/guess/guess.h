@@ -82,5 +82,8 @@ int rvt_guess_read_etrace(const struct rvt_params *params, const uint8_t *bytes,
  * 0 or -ENOMEM.
  */
 int rvt_guess_deframe(const uint8_t *bytes, size_t len, uint8_t **out, size_t *out_len);
+/* The same of what an ESP32 wrote; *@skipped: bytes that belong to no packet. */
+int rvt_guess_unpack(const uint8_t *bytes, size_t len, uint8_t **out, size_t *out_len,
+		     size_t *skipped);
 
 #endif

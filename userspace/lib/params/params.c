@@ -40,6 +40,7 @@ static const struct name dialect_names[] = {
 	{ "0.029", RVT_DIALECT_ETRACE_0_029, ETRACE },
 	{ "2.0", RVT_DIALECT_ETRACE_2_0, ETRACE },
 	{ "2.0.5", RVT_DIALECT_ETRACE_2_0_5, ETRACE },
+	{ "esp32", RVT_DIALECT_ETRACE_ESP32, ETRACE },
 	{}
 };
 
@@ -60,6 +61,7 @@ static const struct name timestamp_names[] = {
 static const struct name framing_names[] = {
 	{ "none", RVT_FRAMING_NONE, BOTH },
 	{ "coresight", RVT_FRAMING_CORESIGHT, BOTH },
+	{ "esp32", RVT_FRAMING_ESP32, ETRACE },
 	{}
 };
 
@@ -232,6 +234,14 @@ static void set_defaults(struct rvt_params *params, enum rvt_protocol protocol,
 	params->support_time_bits = 2;
 	params->jump_cache_returns = RVT_JUMP_CACHE_MISPREDICTED;
 	params->branch_count_limit = BRANCH_COUNT_LIMIT;
+	if (dialect == RVT_DIALECT_ETRACE_ESP32) {
+		params->framing = RVT_FRAMING_ESP32;
+		params->xlen = 32;
+		params->options = RVT_OPT_FULL_ADDRESS;
+		params->privilege_width_p = 1;
+		params->ecause_width_p = 5;
+		params->encoder_mode_bits = 0;
+	}
 }
 
 int rvt_params_set_defaults(struct rvt_params *params, enum rvt_protocol protocol,
@@ -249,7 +259,7 @@ struct parser {
 	struct rvt_params *params;
 	const char *name;
 	unsigned int line;
-	bool protocol_given, xlen_given, type_given;
+	bool protocol_given, dialect_given, xlen_given, type_given;
 	char **error;
 };
 
@@ -526,7 +536,16 @@ static int parse_dialect(struct parser *p, struct text value)
 		return fail(p, "unknown value", value, key);
 	set_defaults(p->params, n->protocols == NTRACE ? RVT_PROTOCOL_NTRACE :
 		     RVT_PROTOCOL_ETRACE, n->value);
+	p->dialect_given = true;
 	return 0;
+}
+
+/* What has this framing is of this dialect, if nothing else is said. */
+static void imply_dialect(struct parser *p, struct text name, struct text value)
+{
+	if (text_is(name, "framing") && text_is(value, "esp32") && !p->dialect_given &&
+	    p->params->protocol != RVT_PROTOCOL_NTRACE)
+		set_defaults(p->params, RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_ESP32);
 }
 
 static bool is_passed_over(struct text name)
@@ -561,6 +580,8 @@ static int parse_line(struct parser *p, struct text line, enum pass pass)
 		return pass == PASS_REST ? fail(p, "no '=' in", value, NULL) : 0;
 	name = cut(&value, '=');
 	value = trim(value);
+	if (pass == PASS_DIALECT)
+		imply_dialect(p, name, value);
 	if (pass_of(name) != pass)
 		return 0;
 	switch (pass) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/etrace/assemble.h"
+#include "model/etrace/esp32.h"
 #include <etrace/packet.h>
 
 #define SPACE " \t\r\n"
@@ -130,19 +131,26 @@ static int put_packet(struct assembly *a, struct rvt_params *params, uint8_t *by
 		      char **save)
 {
 	const struct rvt_etrace_layout *layout = find_layout(a);
-	uint8_t frame[RVT_ETRACE_MAX_FRAME_BYTES];
+	uint8_t frame[RVT_ETRACE_MAX_FRAME_BYTES + RVT_ESP32_HEADER_BYTES];
+	uint64_t index = 0;
 	char *word;
 	int len;
 
 	if (!layout)
 		return fail(a, "no such packet with these parameters");
 	while ((word = strtok_r(NULL, SPACE, save))) {
-		int ret = read_word(a, layout, word);
+		int ret = 0;
 
+		if (a->codec.params.framing == RVT_FRAMING_ESP32 && !strncmp(word, "index=", 6))
+			ret = parse_number(word + 6, &index) ? 0 : fail(a, "no number: %s", word);
+		else
+			ret = read_word(a, layout, word);
 		if (ret)
 			return ret;
 	}
 	len = rvt_etrace_write(&a->codec, &a->msg, frame, NULL);
+	if (len > 0 && a->codec.params.framing == RVT_FRAMING_ESP32)
+		len = rvt_esp32_wrap(frame, len, index);
 	if (len < 0)
 		return fail(a, len == -E2BIG ? "too long a packet" : "a value that cannot be");
 	if ((size_t)len > size)

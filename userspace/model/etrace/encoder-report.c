@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include "model/etrace/encoder-state.h"
+#include "model/etrace/esp32.h"
 
 #define MAP_BRANCHES 31u
 /* The draft's text; its field has 31 bits. */
@@ -32,13 +33,15 @@ static struct rvt_etrace_msg new_msg(const struct rvt_etrace_encoder *enc,
 static void send(struct rvt_etrace_encoder *enc, const struct rvt_etrace_msg *msg)
 {
 	const struct rvt_etrace_encoder_config *config = &enc->config;
-	uint8_t bytes[RVT_ETRACE_MAX_FRAME_BYTES];
+	uint8_t bytes[RVT_ETRACE_MAX_FRAME_BYTES + RVT_ESP32_HEADER_BYTES];
 	unsigned int payload;
 	int len;
 
 	if (enc->lossy)
 		return;
 	len = rvt_etrace_write(&enc->codec, msg, bytes, &payload);
+	if (len > 0 && enc->codec.params.framing == RVT_FRAMING_ESP32)
+		len = rvt_esp32_wrap(bytes, len, enc->index++);
 	/* Too long for the encapsulation counts as lost, too. */
 	if (len < 0 || config->emit(config->ctx, bytes, len) == -ENOSPC) {
 		enc->lossy = true;
@@ -295,8 +298,8 @@ static void finish_sync(struct rvt_etrace_encoder *enc, const struct stage *cur)
 /* 2.0 sends 1 for what is no branch. */
 static bool branch_bit(const struct rvt_etrace_encoder *enc, const struct stage *cur)
 {
-	return enc->draft ? cur->itype == RVT_ITYPE_BRANCH_NOT_TAKEN :
-			    cur->itype != RVT_ITYPE_BRANCH_TAKEN;
+	return enc->codec.params.dialect == RVT_DIALECT_ETRACE_0_029 ?
+	       cur->itype == RVT_ITYPE_BRANCH_NOT_TAKEN : cur->itype != RVT_ITYPE_BRANCH_TAKEN;
 }
 
 void rvt_etrace_report_start(struct rvt_etrace_encoder *enc, const struct stage *cur)

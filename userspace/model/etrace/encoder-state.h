@@ -62,6 +62,7 @@ struct rvt_etrace_encoder {
 	struct rvt_etrace_codec codec;
 	struct rvt_etrace_encoder_stats stats;
 	uint32_t options;
+	uint16_t index;			/* ESP32: of the next packet */
 	bool draft, irets_mode;		/* dialect 0.029; 2.0.5 with its extension */
 
 	/* pipe */

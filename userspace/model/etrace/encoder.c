@@ -74,7 +74,8 @@ int rvt_etrace_encoder_create(const struct rvt_etrace_encoder_config *config,
 	enc->config = *config;
 	enc->config.params = &enc->codec.params;
 	enc->options = p->options;
-	enc->draft = p->dialect == RVT_DIALECT_ETRACE_0_029;
+	enc->draft = p->dialect == RVT_DIALECT_ETRACE_0_029 ||
+		     p->dialect == RVT_DIALECT_ETRACE_ESP32;
 	enc->irets_mode = enc->codec.iret_ext;
 	enc->codec.resync_disabled = p->dialect == RVT_DIALECT_ETRACE_2_0_5 && !config->sync_mode;
 	enc->sync_period = 1ull << (config->sync_max + 4);
