@@ -11,8 +11,14 @@ $(B)/host/rvt-extract: $(B)/host/tools/bench/rvt-extract.o $(B)/host/librvtrace.
 $(B)/host/rvt-scale: $(B)/host/tools/bench/rvt-scale.o $(B)/host/librvtrace.a
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# It executes what unit tests execute.
+$(B)/host/tools/bench/rvt-dialects.o: private CFLAGS_COMMON += -I.
+$(B)/host/rvt-dialects: $(B)/host/tools/bench/rvt-dialects.o $(B)/host/tests/unit/random-hart.o \
+		$(B)/host/tests/unit/rv-asm.o $(ARCHIVES:%=$(B)/host/%)
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 # Built with everything else, so that it is seen when they no longer fit.
-BENCH_TOOLS := $(addprefix $(B)/host/,rvt-bench rvt-extract rvt-scale rvt-frames)
+BENCH_TOOLS := $(addprefix $(B)/host/,rvt-bench rvt-dialects rvt-extract rvt-scale rvt-frames)
 tools: $(BENCH_TOOLS)
 
 ## make bench       how fast recordings of real programs are decoded (see Documentation/bench.rst)

@@ -57,14 +57,25 @@ static void on_damage(struct esp32_dump *dump, const char *what)
 	dump->inner->ops->lost(dump->inner, true);
 }
 
-static void read_all(struct esp32_dump *dump)
+static void on_data(struct esp32_dump *dump)
 {
 	const struct rvt_esp32_packets *p = &dump->packets;
 
+	for (size_t i = 0; i < p->n_segments; i++) {
+		const struct rvt_esp32_segment *segment = &p->segments[i];
+		size_t end = i + 1 < p->n_segments ? segment[1].index : p->len;
+
+		dump->inner->ops->feed(dump->inner, p->bytes + segment->index, end - segment->index,
+				       segment->offset);
+	}
+}
+
+static void read_all(struct esp32_dump *dump)
+{
 	for (;;) {
 		switch (rvt_esp32_packets_next(&dump->packets)) {
 		case RVT_ESP32_READ_DATA:
-			dump->inner->ops->feed(dump->inner, p->bytes, p->len, p->offset);
+			on_data(dump);
 			break;
 		case RVT_ESP32_READ_LOST:
 			on_damage(dump, RVT_ESP32_MISSING);
@@ -111,6 +122,7 @@ static void dump_stats(const struct rvt_dump *base, struct rvt_dump_stats *stats
 
 	dump->inner->ops->stats(dump->inner, stats);
 	stats->damaged += dump->damaged;
+	stats->idle_bytes += dump->packets.idle_bytes;
 	stats->skipped_bytes += dump->packets.skipped_bytes;
 }
 

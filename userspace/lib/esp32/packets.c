@@ -7,6 +7,8 @@
 
 /* Packets in a row, with indexes in a row, that are no accident. */
 #define SURE 2
+/* Packets that are delivered at once. */
+#define PIECE 4096
 
 void rvt_esp32_packets_init(struct rvt_esp32_packets *packets)
 {
@@ -16,6 +18,7 @@ void rvt_esp32_packets_init(struct rvt_esp32_packets *packets)
 void rvt_esp32_packets_fini(struct rvt_esp32_packets *packets)
 {
 	free(packets->buffer);
+	free(packets->segments);
 }
 
 int rvt_esp32_packets_feed(struct rvt_esp32_packets *packets, const void *bytes, size_t len,
@@ -30,7 +33,8 @@ int rvt_esp32_packets_feed(struct rvt_esp32_packets *packets, const void *bytes,
 	packets->buffer_offset = offset - kept;
 	if (!len)
 		return 0;
-	if (array_reserve(&packets->buffer, &packets->room, kept, len))
+	if (array_reserve(&packets->buffer, &packets->room, kept, len) ||
+	    array_reserve(&packets->segments, &packets->segments_room, 0, PIECE))
 		return -ENOMEM;
 	memcpy(packets->buffer + kept, bytes, len);
 	packets->buffer_len += len;
@@ -106,24 +110,46 @@ static void start_hunt(struct rvt_esp32_packets *p)
 
 /* ---- packets ---- */
 
-/* Standard packets: zeros, then a header with the length of the payload. */
-static void rewrite(struct rvt_esp32_packets *p)
+/* The next packet is moved to @out, where there is room: its standard header is shorter. */
+static void take(struct rvt_esp32_packets *p, uint8_t *out)
 {
-	uint8_t *header = p->buffer + p->pos, len = *header;
+	const uint8_t *header = p->buffer + p->pos;
+	const unsigned int whole = *header;
 
+	p->segments[p->n_segments++] = (struct rvt_esp32_segment){
+		p->len, p->buffer_offset + p->pos };
 	p->index = index_at(p, p->pos);
 	p->has_index = true;
-	header[0] = header[1] = 0;
-	header[2] = len - RVT_ESP32_HEADER_BYTES;
-	p->pos += len;
+	*out = whole - RVT_ESP32_HEADER_BYTES;
+	memmove(out + 1, header + RVT_ESP32_HEADER_BYTES, whole - RVT_ESP32_HEADER_BYTES);
+	p->len += whole - RVT_ESP32_HEADER_BYTES + 1;
+	p->pos += whole;
 }
 
-static enum rvt_esp32_read deliver(struct rvt_esp32_packets *p, size_t from)
+static bool is_next(const struct rvt_esp32_packets *p)
 {
-	p->bytes = p->buffer + from;
-	p->len = p->pos - from;
-	p->offset = p->buffer_offset + from - (RVT_ESP32_HEADER_BYTES - 1);
-	return RVT_ESP32_READ_DATA;
+	return has_packet(p, p->pos) &&
+	       (!p->has_index || index_at(p, p->pos) == (uint16_t)(p->index + 1));
+}
+
+/* All packets up to what is none, or is not the next one, or up to PIECE of them. */
+static bool take_packets(struct rvt_esp32_packets *p)
+{
+	uint8_t *out = p->buffer + p->pos;
+
+	p->bytes = out;
+	p->len = p->n_segments = 0;
+	while (p->pos < p->buffer_len && p->n_segments < PIECE) {
+		if (!p->buffer[p->pos]) {
+			p->pos++;
+			p->idle_bytes++;
+			continue;
+		}
+		if (!is_next(p))
+			break;
+		take(p, out + p->len);
+	}
+	return p->n_segments;
 }
 
 static enum rvt_esp32_read report(struct rvt_esp32_packets *p, enum rvt_esp32_read read,
@@ -162,7 +188,6 @@ static enum rvt_esp32_read at_end(struct rvt_esp32_packets *p)
 enum rvt_esp32_read rvt_esp32_packets_next(struct rvt_esp32_packets *p)
 {
 	const bool hunted = p->hunting;
-	size_t from;
 
 	if (p->hunting)
 		hunt(p);
@@ -173,17 +198,7 @@ enum rvt_esp32_read rvt_esp32_packets_next(struct rvt_esp32_packets *p)
 		p->has_index = false;
 		return report(p, RVT_ESP32_READ_DAMAGE, p->hunt_offset);
 	}
-	for (from = p->pos; p->pos < p->buffer_len; ) {
-		if (!p->buffer[p->pos]) {
-			p->pos++;
-			continue;
-		}
-		if (!has_packet(p, p->pos) ||
-		    (p->has_index && index_at(p, p->pos) != (uint16_t)(p->index + 1)))
-			break;
-		rewrite(p);
-	}
-	return p->pos > from ? deliver(p, from) : at_end(p);
+	return take_packets(p) ? RVT_ESP32_READ_DATA : at_end(p);
 }
 
 void rvt_esp32_packets_lost(struct rvt_esp32_packets *p)

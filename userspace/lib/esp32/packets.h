@@ -17,25 +17,30 @@
 
 enum rvt_esp32_read {
 	RVT_ESP32_READ_MORE,	/* input is used up (what is partial, or doubtful, is kept) */
-	RVT_ESP32_READ_DATA,	/* .bytes, .len, .offset: packets in the standard encapsulation */
+	RVT_ESP32_READ_DATA,	/* .bytes, .len, .segments: packets in the standard encapsulation */
 	RVT_ESP32_READ_LOST,	/* at .offset: the index says that packets are missing */
 	RVT_ESP32_READ_DAMAGE,	/* at .offset, of .len bytes: no packets */
 };
 
+/* A packet begins at .index of the bytes, and was made of one at .offset. */
+struct rvt_esp32_segment {
+	uint64_t index, offset;
+};
+
 struct rvt_esp32_packets {
-	/* for the user to read; .bytes are valid until the next call */
+	/* for the user to read; .bytes and .segments are valid until the next call */
 	const uint8_t *bytes;
 	size_t len;
-	/*
-	 * Of the first byte. Of DATA it is such that a standard packet has the offset of the one that
-	 * it was made of: a zero stands for each byte that the header is longer.
-	 */
-	uint64_t offset;
+	struct rvt_esp32_segment *segments;	/* of DATA: one for each packet */
+	size_t n_segments;
+	uint64_t offset;		/* of LOST and DAMAGE */
+	uint64_t idle_bytes;		/* zeros between packets */
 	uint64_t skipped_bytes;		/* that belong to no packet */
 
 	/* private */
 	uint8_t *buffer;
 	size_t buffer_len, room, pos;
+	size_t segments_room;
 	uint64_t buffer_offset;		/* of .buffer[0] */
 	uint64_t hunt_offset;		/* where hunting began */
 	uint16_t index;			/* of the last packet */
