@@ -101,6 +101,14 @@ ok $? "--guess: its output is a parameter file that decodes"
 { tail -c 1000 "$dir/dump"; head -c -1000 "$dir/dump"; } >"$dir/ring"
 "$rv" decode --guess --wrapped-at 1000 --raw "$dir/code@0x100" "$dir/ring" 2>&1 | sed 's/ring/dump/' | cmp - "$dir/guess"
 ok $? "--guess --wrapped-at: the same"
+# A dump that contradicts its parameters: which are the likely ones.
+printf 'protocol = ntrace\nsrc_bits = 3\n' >"$dir/wrong"
+"$rv" decode --params "$dir/wrong" --raw "$dir/code@0x100" "$dir/dump" >/dev/null 2>"$dir/err"
+is "wrong parameters: exit status" 1 $?
+grep -q 'contradicts its parameters. With these it does not: .*src_bits = 4' "$dir/err"
+ok_or_show $? "wrong parameters: the likely ones are named" "$dir/err"
+"$rv" decode --params "$dir/params" --raw "$dir/code@0x100" "$dir/dump" 2>"$dir/err" >/dev/null
+is "right parameters: nothing is said" 0 "$(wc -l <"$dir/err")"
 "$rv" decode --guess "$dir/dump" >"$dir/guess" 2>&1
 sed -n 2p "$dir/guess" | grep -q "^# .*give --image\|^# likely: .*--image"
 ok_or_show $? "--guess without code: wants it" "$dir/guess"

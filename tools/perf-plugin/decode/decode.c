@@ -267,10 +267,23 @@ static int guess(struct command *c, const struct rvt_dump_image *images)
 {
 	const struct decode_guess job = {
 		.path = c->options.path, .oldest = c->options.wrapped_at, .images = images,
-		.n_images = c->options.n_images,
+		.n_images = c->options.n_images, .params = &c->params,
 	};
 
-	return decode_guess(&job);
+	if (c->options.guess)
+		return decode_guess(&job);
+	decode_hint(&job);
+	return 0;
+}
+
+/* So much is wrong that the parameters are likely to be. */
+static bool contradicts(const struct decode_job *job)
+{
+	const uint64_t gaps = job->flow.gaps, reported = job->stream.lost_reports;
+	const uint64_t errors = job->stream.errors + (gaps > reported ? gaps - reported : 0);
+
+	return job->lost && errors && (!job->flow.insns || errors > job->stream.messages / 50 ||
+				       2 * errors >= job->stream.syncs);
 }
 
 static int open_session(struct command *c, const struct rvt_dump_image *images)
@@ -357,6 +370,8 @@ static int decode(struct command *c)
 		return cmd_error(STATUS_UNUSABLE, "%s: %s", job->path, strerror(-ret));
 	if (job->print == PRINT_NONE)
 		print_summary(job);
+	if (job->print != PRINT_PACKET && contradicts(job))
+		with_images(c, guess);
 	return job->lost || job->stream.errors ? STATUS_LOST : STATUS_CLEAN;
 }
 

@@ -77,6 +77,7 @@ struct decode_guess {
 	uint64_t oldest;		/* where its oldest byte is */
 	const struct rvt_dump_image *images;
 	unsigned int n_images;
+	const struct rvt_params *params;	/* decode_hint(): that it was decoded by */
 };
 
 /*
@@ -84,6 +85,11 @@ struct decode_guess {
  * status: 0, 1 (it is not sure, or there are none), 2 (files cannot be used; a message was printed).
  */
 int decode_guess(const struct decode_guess *job);
+/*
+ * A dump that contradicts job->params: says on standard error which parameters are likely to be
+ * others, if some are known by which its beginning decodes without an error.
+ */
+void decode_hint(const struct decode_guess *job);
 
 /* ---- dump.c ---- */
 

@@ -212,7 +212,11 @@ static uint8_t *read_bytes(const struct decode_guess *job, size_t *len)
 	return bytes;
 }
 
-int decode_guess(const struct decode_guess *job)
+/* What is made of the first guesses; returns the exit status. @len: bytes that were looked at. */
+typedef int (*guess_use)(const struct decode_guess *job, const struct rvt_guess *guesses, size_t n,
+			 enum rvt_guess_confidence confidence, uint64_t len);
+
+static int with_guesses(const struct decode_guess *job, guess_use use)
 {
 	enum rvt_guess_confidence confidence;
 	struct rvt_guess_input input = { 0 };
@@ -233,7 +237,7 @@ int decode_guess(const struct decode_guess *job)
 		if (rvt_guess(&input, &guesses, &n, &confidence))
 			cmd_error(0, "%s: %s", job->path, strerror(ENOMEM));
 		else
-			ret = print_result(job, guesses, n, confidence, input.len);
+			ret = use(job, guesses, n, confidence, input.len);
 	}
 	free(guesses);
 	rvt_image_destroy(codes[0].image);
@@ -242,4 +246,62 @@ int decode_guess(const struct decode_guess *job)
 	chips_free(chips, n_chips > 0 ? n_chips : 0);
 	free(bytes);
 	return ret;
+}
+
+int decode_guess(const struct decode_guess *job)
+{
+	return with_guesses(job, print_result);
+}
+
+/* Keys that the two have otherwise, as @a says them: malloc'd; NULL: out of memory. */
+static char *differences(const struct rvt_params *a, const struct rvt_params *b)
+{
+	char *text = NULL, *other = NULL, *rest, *line, *result = NULL;
+	const char *sep = "";
+	size_t size;
+	FILE *out;
+
+	if (rvt_params_print(a, &text) || rvt_params_print(b, &other)) {
+		free(text);
+		return NULL;
+	}
+	out = open_memstream(&result, &size);
+	for (rest = text; out && (line = strsep(&rest, "\n")) && *line; ) {
+		const char *found = strstr(other, line);
+		size_t len = strlen(line);
+
+		/* a whole line */
+		if (found && (found == other || found[-1] == '\n') && found[len] == '\n')
+			continue;
+		fprintf(out, "%s%s", sep, line);
+		sep = ", ";
+	}
+	if (out && fclose(out)) {
+		free(result);
+		result = NULL;
+	}
+	free(text);
+	free(other);
+	return result;
+}
+
+static int print_likely(const struct decode_guess *job, const struct rvt_guess *guesses, size_t n,
+			enum rvt_guess_confidence confidence, uint64_t len)
+{
+	char *text;
+
+	(void)len;
+	if (!n || confidence < RVT_GUESS_LIKELY || guesses[0].errors)
+		return 0;
+	text = differences(&guesses[0].params, job->params);
+	if (text && *text)
+		cmd_error(0, "%s: the dump contradicts its parameters. With these it does not: %s "
+			  "(decode --guess tells more)", job->path, text);
+	free(text);
+	return 0;
+}
+
+void decode_hint(const struct decode_guess *job)
+{
+	with_guesses(job, print_likely);
 }
