@@ -684,8 +684,6 @@ int main(void)
 	/* Sinks that several send to are not cut. */
 	struct random_recordings shared = { .check = check_whole, .least = 10, .share = 120,
 					    .shared = true };
-	struct random_recordings damaged_shared = { .check = check_damaged, .least = 2, .share = 120,
-						    .damage = true, .shared = true };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fits),
 		cmocka_unit_test(test_uncounted),
@@ -694,7 +692,6 @@ int main(void)
 		{ "whole recordings", random_recordings_test, NULL, NULL, &whole },
 		{ "damaged recordings", random_recordings_test, NULL, NULL, &damaged },
 		{ "shared sinks", random_recordings_test, NULL, NULL, &shared },
-		{ "damaged shared sinks", random_recordings_test, NULL, NULL, &damaged_shared },
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
