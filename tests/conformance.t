@@ -17,7 +17,7 @@ in_shell_test()
 
 	for file in "$TOP/tests/$1.t" "$TOP/tests/guest/$1.t" "$TOP/tests/guest/long/$1.t"; do
 		[ -e "$file" ] || continue
-		grep -qF -e "check \"$2" -e "ok_or_show \$? \"$2" -e "is \"$2" "$file" && return 0
+		grep -qF -e "check \"$2" -e "ok \$? \"$2" -e "ok_or_show \$? \"$2" -e "is \"$2" "$file" && return 0
 		# groups of random instructions are named by the program that makes them
 		grep -q 'check "\$group: ' "$file" &&
 			grep -qF "\"$2\"" "$TOP"/tests/unit/rv-insns.c "$TOP"/tests/tools/rvt-insns.c &&
