@@ -47,14 +47,17 @@ source_deb()
 	lab_die "no suite has $name: ${SOURCE_SUITES[*]}"
 }
 
-# lab source VERSION DIR [PATH...]: of Linux VERSION (such as 7.2) these paths, which may be patterns,
-# else all.
+# lab source VERSION DIR [PATH... | --exclude=PATTERN...]: of Linux VERSION (such as 7.2) these paths,
+# which may be patterns, or all but what is excluded.
 cmd_source()
 {
 	local version=${1:?lab source takes a version, such as 7.2} dir=${2:?lab source takes a directory} deb
+	local path arguments=()
 
+	for path in "${@:3}"; do
+		[[ $path = --* ]] || path=linux-source-$version/$path
+		arguments+=("$path")
+	done
 	deb=$(source_deb "$version") || exit
-	shift 2
-	source_unpack "$deb" "$dir" --wildcards "${@/#/linux-source-$version/}" ||
-		lab_die "cannot unpack $deb in $dir"
+	source_unpack "$deb" "$dir" --wildcards "${arguments[@]}" || lab_die "cannot unpack $deb in $dir"
 }

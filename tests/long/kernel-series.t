@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# The series that upstream/kernel/make-series makes: checkpatch accepts it, it applies, and the kernel's
+# tree builds with it, built in and as modules.
+. "$(dirname "$0")/../tap.sh"
+cd "$TOP" || exit 1
+lab=$TOP/tools/lab/lab
+work=$TOP/build/kernel-series
+"$lab" path builder >/dev/null 2>&1 || skip_all "the lab has no root for kernel builds: tools/lab/lab setup --only builder"
+mkdir -p "$work"
+# Not of riscv, or not compiled here
+left_out=('--exclude=*/drivers/gpu/*.[chS]' '--exclude=*/drivers/media/*.[chS]' '--exclude=*/drivers/staging/*.[chS]'
+	'--exclude=*/drivers/net/*.[chS]' '--exclude=*/arch/[a-qs-z]*/*.[chS]' '--exclude=*/arch/*.dts*'
+	'--exclude=*/sound/*/*.[chS]')
+
+# What checkpatch asks for that does not hold: the last patch has MAINTAINERS; kzalloc_obj() is newer
+# than kernels that the same sources are for; selftests are no kernel code.
+ignored=FILE_PATH_CHANGES,ALLOC_WITH_SIZEOF
+ignored_selftests=$ignored,VOLATILE,BIT_MACRO,PREFER_DEFINED_ATTRIBUTE_MACRO,EMBEDDED_FUNCTION_NAME,CAMELCASE
+
+styled()
+{
+	local patch status=0
+
+	for patch in "$work"/series/*.patch; do
+		case $patch in
+		*selftests*) set -- --ignore "$ignored_selftests" ;;
+		*) set -- --ignore "$ignored" ;;
+		esac
+		perl "$work/source/scripts/checkpatch.pl" --no-tree --strict --no-signoff --no-summary --terse "$@" \
+			"$patch" || status=1
+	done
+	return $status
+}
+
+# The tree is as it was when this ends.
+applied()
+{
+	local patch done=()
+
+	for patch in "$work"/series/*.patch; do
+		patch -d "$work/source" -p1 -s --no-backup-if-mismatch <"$patch" || return
+		done=("$patch" "${done[@]}")
+	done
+	printf '%s\n' "${done[@]}" >"$work/source/.applied"
+}
+
+taken_back()
+{
+	local patch
+
+	[ -e "$work/source/.applied" ] || return 0
+	while read -r patch; do
+		patch -d "$work/source" -p1 -R -s <"$patch" || return
+	done <"$work/source/.applied"
+	rm "$work/source/.applied"
+}
+
+kernel_make()
+{
+	BUILD_ROOT=builder "$lab" in make -C "$work/source" O="$work/objects" ARCH=riscv \
+		CROSS_COMPILE=riscv64-linux-gnu- HOSTCC=gcc cmd_checkdoc= "$@"
+}
+
+# built y|m: without a warning
+built()
+{
+	local option
+
+	[ -e "$work/objects/.config" ] || kernel_make -s defconfig || return
+	for option in RVTRACE RISCV_CTR KUNIT; do
+		"$work/source/scripts/config" --file "$work/objects/.config" --set-val $option "$1" || return
+	done
+	"$work/source/scripts/config" --file "$work/objects/.config" -e RVTRACE_KUNIT_TEST
+	kernel_make -s olddefconfig || return
+	grep -qx "CONFIG_RVTRACE=$1" "$work/objects/.config" || { echo "CONFIG_RVTRACE is not $1"; return 1; }
+	kernel_make -j "$(nproc)" W=1 drivers/hwtracing/rvtrace/ drivers/perf/ >"$work/log" 2>&1 ||
+		{ tail -n 20 "$work/log"; return 1; }
+	! grep -E 'drivers/(hwtracing/rvtrace|perf/riscv_ctr).*warning' "$work/log" || return
+	[ -s "$work/objects/drivers/hwtracing/rvtrace/rvtrace-core.o" ] && [ -s "$work/objects/drivers/perf/riscv_ctr_core.o" ]
+}
+
+taken_back 2>/dev/null || rm -rf "$work/source"
+check "the kernel's sources are there" "$lab" source 7.2 "$work/source" "${left_out[@]}" || { done_testing; exit; }
+check "the series is made" upstream/kernel/make-series "$work/source" "$work/series"
+is "so many patches" 12 "$(find "$work/series" -name '*.patch' | wc -l)"
+check "checkpatch accepts it" styled
+check "it applies" applied
+check "comments for kernel-doc are well-formed" python3 "$work/source/tools/docs/kernel-doc" -none -Wall -Werror \
+	"$work"/source/drivers/hwtracing/rvtrace/*.[ch]
+check "the kernel builds with it, built in" built y
+check "the kernel builds with it, as modules" built m
+check "it can be taken back" taken_back
+done_testing
