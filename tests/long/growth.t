@@ -11,7 +11,7 @@ rv=$TOP/build/host/perf-rvtrace
 command -v valgrind >/dev/null || tools/setup-host valgrind >/dev/null 2>&1 || skip_all "no valgrind"
 make -s build/host/rvt-grow build/host/rvt-asm build/host/perf-rvtrace || exit 1
 dir=$(mktemp -d)
-trap 'rm -rf "$dir" /tmp/rvtrace-session-*' EXIT
+trap 'rm -rf "$dir"' EXIT
 small=${GROWTH:-500}
 
 # view FILE KIND: the command that reads most of it, with one thread or, for KIND NAME-jobs, three.
