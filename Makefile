@@ -48,6 +48,8 @@ JSON := $(call has,json-c)
 # `profile --format perfetto` and pprof.
 PROTO_FORMATS := perfetto pprof
 PROTOBUF := $(and $(call has,libprotobuf-c),$(shell command -v protoc-c))
+# `export --sqlite`.
+SQLITE := $(call has,sqlite3)
 # What BPF does for `record`: for the machine that records.
 LIBBPF := $(call has,libbpf)
 
@@ -89,6 +91,12 @@ CFLAGS_host += -DHAVE_PROTOBUF -I$(B)/proto
 CFLAGS_asan += -DHAVE_PROTOBUF -I$(B)/proto
 LIBS_host += -lprotobuf-c
 LIBS_asan += -lprotobuf-c
+endif
+ifeq ($(SQLITE),y)
+CFLAGS_host += -DHAVE_SQLITE
+CFLAGS_asan += -DHAVE_SQLITE
+LIBS_host += -lsqlite3
+LIBS_asan += -lsqlite3
 endif
 ifeq ($(JSON),y)
 CFLAGS_host += -DHAVE_JSON
@@ -149,6 +157,11 @@ $(patsubst %,$(B)/%/$(HTML_DIR)/html.o,host asan clang tsan riscv64): \
 	private CFLAGS_COMMON += -DHTML_DIR='"$(HTML_DIR)"'
 $(patsubst %,$(B)/%/$(HTML_DIR)/html.o,host asan clang tsan riscv64): \
 	$(wildcard $(HTML_DIR)/*.js $(HTML_DIR)/*.css $(HTML_DIR)/*.html)
+
+EXPORT_DIR := tools/perf-plugin/export
+$(patsubst %,$(B)/%/$(EXPORT_DIR)/sqlite.o,host asan clang tsan riscv64): \
+	private CFLAGS_COMMON += -DEXPORT_DIR='"$(EXPORT_DIR)"'
+$(patsubst %,$(B)/%/$(EXPORT_DIR)/sqlite.o,host asan clang tsan riscv64): $(EXPORT_DIR)/schema.sql
 
 help:
 	@sed -n 's/^## //p' $(filter-out %.d,$(MAKEFILE_LIST))

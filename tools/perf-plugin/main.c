@@ -19,6 +19,7 @@ static const struct command {
 	{ "annotate", cmd_annotate, "source and code with exact counts", false },
 	{ "latency", cmd_latency, "how long calls took, and why some took longer", false },
 	{ "diff", cmd_diff, "what two recordings do differently", false },
+	{ "export", cmd_export, "calls, threads and switches as a database", false },
 	{ "inject", cmd_inject, "an ordinary perf.data with samples made from the trace", true },
 	{ "profile", cmd_profile, "profiles for compilers, flame graphs, timelines", false },
 	{ "stat", cmd_stat, "size, density and losses of a recording", false },

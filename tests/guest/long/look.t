@@ -129,6 +129,11 @@ check "latency: as the schema has it" "$TOP/tests/tools/check-json" "$TOP/Docume
 is "latency: calls and instructions of work() are those that were executed" \
 	"$(true_calls work user --prv 0)" \
 	"$(value '" ".join(str(n) for n in (o[1]["calls"], o[1]["own_insns"]["sum"], o[1]["insns"]["sum"]))')"
+rm -f "$work/db"
+view export user --sqlite "$work/db"
+is "export: calls and instructions of work() are those that were executed" "$(true_calls work user --prv 0 | cut -d ' ' -f 1,3)" \
+	"$(python3 -c 'import sqlite3, sys
+print(*sqlite3.connect(sys.argv[1]).execute("SELECT count(*), sum(insn_count) FROM calls_view WHERE symbol = ?", ["work"]).fetchone())' "$work/db")"
 view latency user spin --json
 is "latency: of spin(), which work() enters by a jump" "1000 $((998 * (100 * 5 + 5) + 2 * 20005))" \
 	"$(value '" ".join(str(n) for n in (o[1]["calls"], o[1]["insns"]["sum"]))')"
