@@ -100,6 +100,9 @@ is "diff: the branch that went another way, where it is, and who called" \
 	"$(value '[" ".join([x["branched"], x["a_from"]["sym"], x["a_from"]["file"].split("/")[-1] + ":" + str(x["a_from"]["line"])] + x["stack"][:4]) for x in o if x["type"] == "parting"][0]')"
 "$HOST/perf-rvtrace" diff -d latency --json --symfs "$dir/share:$("$LAB" path guest)" \
 	"$dir/share/user.data" "$dir/share/other.data" >"$work/out" 2>"$work/err"
+line=$(grep -n 'unsigned long slow = argc' "$TOP/tests/guest/workloads/latency.c" | cut -d : -f 1)
+is "diff: the first difference of the two is in main(), which A leaves without a number" "a main latency.c:$line" \
+	"$(value '[" ".join([x["branched"], x["a_from"]["sym"], x["a_from"]["file"].split("/")[-1] + ":" + str(x["a_from"]["line"])]) for x in o if x["type"] == "parting"][0]')"
 is "diff: code of odd() that was executed once less, and once" "[(0, 1), (20000, 19999)]" \
 	"$(value 'sorted((x["a"], x["b"]) for x in o if x["type"] == "changed_block" and x["sym"] == "odd")')"
 
