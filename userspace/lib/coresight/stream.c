@@ -29,6 +29,7 @@ struct channel {
 	struct rvt_params params;	/* of .inner */
 	uint64_t count;			/* bytes of the id that were decoded, and losses */
 	uint64_t n_lost;		/* losses that .inner was told of */
+	bool fresh;			/* bytes came since the last one */
 	uint8_t *bytes;			/* collected */
 	size_t len, room;
 	size_t done;			/* of them */
@@ -184,6 +185,7 @@ static int lose(struct channel *channel, uint64_t offset, enum rvt_reason reason
 	if (ret)
 		return ret;
 	channel->n_lost++;
+	channel->fresh = false;
 	set_offsets(channel, &channel->map);
 	ret = channel->inner->protocol->lost(channel->inner, channel->count++, reason, what, false);
 	set_offsets(channel, NULL);
@@ -272,6 +274,7 @@ static int take_bytes(struct channel *channel, const struct rvt_coresight_frames
 {
 	int ret = add_places(channel, frames);
 
+	channel->fresh = true;
 	if (!ret && !channel->len && frames->len >= WHOLE_PIECE) {
 		decode_bytes(channel, frames->bytes, frames->len);
 		return channel->owner->result;
@@ -299,7 +302,7 @@ static void lose_all(struct coresight_stream *s, uint64_t offset, enum rvt_reaso
 {
 	struct rvt_event event = { .type = RVT_EVENT_LOST, .reason = reason, .offset = offset,
 				   .detail = what };
-	bool any = false;
+	bool any = false, told = false;
 
 	flush(s);
 	for (unsigned int i = 0; i <= RVT_CORESIGHT_MAX_ID && !s->result; i++) {
@@ -307,8 +310,12 @@ static void lose_all(struct coresight_stream *s, uint64_t offset, enum rvt_reaso
 
 		if (!channel || !channel->inner)
 			continue;
-		s->quiet = any;
 		any = true;
+		/* what had no bytes since the last loss has no more to lose */
+		if (!channel->fresh)
+			continue;
+		s->quiet = told;
+		told = true;
 		s->result = lose(channel, offset, reason, what);
 	}
 	s->quiet = false;
