@@ -182,6 +182,25 @@ static void idle(struct fixture *f, size_t n)
 	put_idle(f, 0, 0, 256 * n);
 }
 
+/* CoreSight frames of many ids, of which one in 16 has one that no source may have. */
+static void frames(struct fixture *f, size_t n)
+{
+	static const char meta[] = META "\n[encoder 0]\ncpu = 0\nsrc = 0\nprotocol = ntrace\n"
+		"mode = htm\nframing = coresight\n";
+	uint8_t bytes[16 * 16];
+
+	add_trace_event(f);
+	begin(f, meta);
+	for (size_t i = 0; i < n; i++) {
+		memset(bytes, 0, sizeof(bytes));
+		for (unsigned int k = 0; k < 16; k++)
+			bytes[16 * k] = (1 + (16 * i + k) % 100) << 1 | 1;
+		bytes[2] = 0xe1;
+		put_aux_record(f, 0, i * sizeof(bytes), sizeof(bytes), 0);
+		put_chunk(f, 0, i * sizeof(bytes), bytes, sizeof(bytes), 0);
+	}
+}
+
 static void zstd(struct fixture *f, size_t n)
 {
 	size_t room = 0, len;
@@ -435,8 +454,9 @@ static const struct kind {
 } kinds[] = {
 	{ "attrs", attrs, false }, { "ids", ids, false }, { "buffers", buffers, false },
 	{ "encoders", encoders, false }, { "aux", aux_records, false },
-	{ "overwritten", overwritten, false }, { "idle", idle, false }, { "zstd", zstd, false },
-	{ "named", named, false }, { "damage", damage, false }, { "ctr", ctr, false },
+	{ "overwritten", overwritten, false }, { "idle", idle, false }, { "frames", frames, false },
+	{ "zstd", zstd, false }, { "named", named, false }, { "damage", damage, false },
+	{ "ctr", ctr, false },
 	{ "kallsyms", kallsyms, false }, { "forks", forks, true }, { "mappings", mappings, true },
 	{ "threads", threads, true }, { "switches", switches, true }, { "moves", moves, true },
 	{ "symbols", symbols, true },
