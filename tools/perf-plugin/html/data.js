@@ -4,7 +4,8 @@ const page = JSON.parse(document.getElementById('data').textContent);
 
 function numbers(column) {
 	const bytes = Uint8Array.from(atob(column.data), (c) => c.charCodeAt(0));
-	return new ({ Float64Array, Int32Array })[column.type](bytes.buffer);
+	return new ({ Float64Array, Float32Array, Int32Array, Uint16Array, Uint8Array })[column.type](
+		bytes.buffer);
 }
 
 function count(n) {

@@ -23,13 +23,13 @@ const flame = (() => {
 
 	/* Adds one recording's contexts below @root: @what is 'self' or 'before'. */
 	function addTree(root, tree, measure, what) {
-		const parent = numbers(tree.parent), kernel = numbers(tree.kernel);
+		const parent = numbers(tree.parent), kernel = numbers(tree.kernel), name = numbers(tree.name);
 		const values = numbers(tree[measure]), nodes = [];
 
 		for (let i = 0; i < parent.length; i++) {
 			const above = parent[i] < 0 ? root : nodes[parent[i]];
 			nodes.push(parent[i] < 0 && !state.threads ? root :
-				childOf(above, tree.names[i], kernel[i]));
+				childOf(above, tree.names[name[i]], kernel[i]));
 			nodes[i][what] += values[i];
 		}
 	}

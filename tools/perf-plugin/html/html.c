@@ -73,6 +73,9 @@ int html_write(const struct html_options *html, const struct view_options *optio
 		err = write_page(html, &data, html->before ? &before : NULL, options, out);
 	if (err && err != -EINVAL)
 		cmd_error(err, "decoding ended: %s", strerror(-err));
+	else if (!err && (view_interrupted(data.view) ||
+			  (html->before && view_interrupted(before.view))))
+		err = cmd_error(-EINTR, "interrupted: the page has what was decoded until then");
 	html_free(&data);
 	html_free(&before);
 	return err;

@@ -83,7 +83,22 @@ static void put_double(struct column *column, double number)
 	put(column, &number);
 }
 
+static void put_float(struct column *column, float number)
+{
+	put(column, &number);
+}
+
 static void put_int(struct column *column, int32_t number)
+{
+	put(column, &number);
+}
+
+static void put_short(struct column *column, uint16_t number)
+{
+	put(column, &number);
+}
+
+static void put_byte(struct column *column, uint8_t number)
 {
 	put(column, &number);
 }
@@ -100,7 +115,10 @@ static void add_column(struct json_object *object, const char *key, struct colum
 }
 
 #define DOUBLES(n) new_column("Float64Array", sizeof(double), (n))
+#define FLOATS(n) new_column("Float32Array", sizeof(float), (n))
 #define INTS(n) new_column("Int32Array", sizeof(int32_t), (n))
+#define SHORTS(n) new_column("Uint16Array", sizeof(uint16_t), (n))
+#define BYTES(n) new_column("Uint8Array", sizeof(uint8_t), (n))
 
 /* ---- parts ---- */
 
@@ -126,10 +144,23 @@ static struct json_object *losses_object(struct view *view)
 
 /* Contexts, parents first: a node's parent is a number below its own, -1 at the root. */
 struct tree_columns {
-	struct json_object *names;
-	struct column parent, name, kernel, insns, time, away, branches;
+	struct json_object *names;	/* each once */
+	struct json_object *numbers;	/* of names, by the name */
+	struct column parent, name, kernel, insns, time, branches;
 	int32_t n;
 };
+
+static int32_t name_number(struct tree_columns *tree, const char *name)
+{
+	struct json_object *number;
+	int32_t n = json_object_array_length(tree->names);
+
+	if (json_object_object_get_ex(tree->numbers, name, &number))
+		return json_object_get_int(number);
+	json_object_object_add(tree->numbers, name, json_object_new_int(n));
+	json_object_array_add(tree->names, json_object_new_string(name));
+	return n;
+}
 
 static void put_node(struct tree_columns *tree, const struct context *node, int32_t parent)
 {
@@ -139,12 +170,12 @@ static void put_node(struct tree_columns *tree, const struct context *node, int3
 	/* the file tells functions of one name apart */
 	if (*node->dso && asprintf(&label, "%s (%s)", node->name, node->dso) < 0)
 		label = NULL;
-	json_object_array_add(tree->names, json_object_new_string(label ? label : node->name));
+	put_int(&tree->name, name_number(tree, label ? label : node->name));
 	free(label);
 	put_int(&tree->parent, parent);
-	put_int(&tree->kernel, node->kernel);
+	put_byte(&tree->kernel, node->kernel);
 	put_double(&tree->insns, node->self);
-	put_double(&tree->time, node->own.time);
+	put_float(&tree->time, node->own.time);
 	put_double(&tree->branches, node->own.branches);
 	for (const struct context *child = node->child; child; child = child->sibling)
 		put_node(tree, child, number);
@@ -159,11 +190,15 @@ static struct json_object *tree_object(const struct contexts *contexts)
 	for (const struct context *node = &contexts->root; node;
 	     node = context_next(&contexts->root, node))
 		n++;
-	tree = (struct tree_columns){ .names = json_object_new_array(), .parent = INTS(n),
-		.kernel = INTS(n), .insns = DOUBLES(n), .time = DOUBLES(n), .branches = DOUBLES(n) };
+	tree = (struct tree_columns){
+		.names = json_object_new_array(), .numbers = json_object_new_object(),
+		.parent = INTS(n), .name = INTS(n), .kernel = BYTES(n), .insns = DOUBLES(n),
+		.time = FLOATS(n), .branches = DOUBLES(n) };
 	for (const struct context *child = contexts->root.child; child; child = child->sibling)
 		put_node(&tree, child, -1);
+	json_object_put(tree.numbers);
 	add(object, "names", tree.names);
+	add_column(object, "name", &tree.name);
 	add_column(object, "parent", &tree.parent);
 	add_column(object, "kernel", &tree.kernel);
 	add_column(object, "insns", &tree.insns);
@@ -187,18 +222,18 @@ static struct json_object *calls_object(struct html_data *data)
 {
 	struct json_object *object = json_object_new_object();
 	size_t n = data->n_calls;
-	struct column began = DOUBLES(n), time = DOUBLES(n), thread = INTS(n), function = INTS(n),
-		depth = INTS(n), partial = INTS(n);
+	struct column began = DOUBLES(n), time = FLOATS(n), thread = INTS(n), function = INTS(n),
+		depth = SHORTS(n), partial = BYTES(n);
 
 	if (n)
 		qsort(data->calls, n, sizeof(*data->calls), compare_calls);
 	for (size_t i = 0; i < n; i++) {
 		put_double(&began, data->calls[i].began);
-		put_double(&time, data->calls[i].time);
+		put_float(&time, data->calls[i].time);
 		put_int(&thread, data->calls[i].thread);
 		put_int(&function, data->calls[i].function);
-		put_int(&depth, data->calls[i].depth);
-		put_int(&partial, data->calls[i].partial);
+		put_short(&depth, data->calls[i].depth);
+		put_byte(&partial, data->calls[i].partial);
 	}
 	add_column(object, "began", &began);
 	add_column(object, "time", &time);

@@ -582,11 +582,12 @@ static int run(struct report *report, const struct view_options *options)
 	err = view_run(report->view, &sink, false);
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
-	if (report->html && !view_interrupted(report->view)) {
+	if (!report->html)
+		print_report(report);
+	else if (!view_interrupted(report->view))
 		err = write_html(report, options);
-		return err ? err : view_summary(report->view, report->errors);
-	}
-	print_report(report);
+	if (err)
+		return err;
 	return view_summary(report->view, report->errors);
 }
 
