@@ -34,6 +34,9 @@ static const struct arg table[] = {
 	ARG("violations", ARG_TEXT, violations_path, NULL),
 	ARG("seed", ARG_U64, seed, NULL),
 	ARG("delay", ARG_U64, delay_ns, NULL),
+	ARG("late-reads", ARG_U32, late_reads, NULL),
+	ARG("wp-lag", ARG_U32, wp_lag, NULL),
+	ARG("holes", ARG_BOOL, holes, NULL),
 	ARG("stuck", ARG_LIST, stuck, "- encoder - - - - - - funnel sink pib - - - atb"),
 	ARG("own-hart", ARG_BOOL, own_hart, NULL),
 	ARG("stuck-after", ARG_U32, stuck_after, NULL),
@@ -220,6 +223,8 @@ static const char *check(const struct model_args *a)
 		return "a sink has SMEM or SRAM";
 	if (a->ts_width > 63)
 		return "ts-width is at most 63";
+	if (a->delay_ns && a->late_reads)
+		return "give one of delay= and late-reads=";
 	return NULL;
 }
 

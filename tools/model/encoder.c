@@ -132,8 +132,19 @@ static uint32_t legal_trigger(uint32_t value)
 	return value;
 }
 
+/* Only comparators that are there can be selected. */
+static uint32_t legal_filter(uint32_t value)
+{
+	for (unsigned int shift = 5; shift <= 13; shift += 4)
+		if ((value >> shift & 7) >= model.args.comparators)
+			value &= ~(7u << shift);
+	return value;
+}
+
 static uint32_t encoder_legal(struct component *c, uint32_t offset, uint32_t value)
 {
+	if (offset >= TE_FILTER(0) && offset < TE_FILTER(MAX_FILTERS) && !(offset % 0x20))
+		return legal_filter(value);
 	switch (offset) {
 	case 0:
 		return legal_control(value);

@@ -54,6 +54,9 @@ struct model_args {
 	const char *etrace_path, *capture_dir;
 	uint32_t topology;		/* enum model_topology */
 	uint64_t seed, delay_ns;
+	uint32_t late_reads;		/* answers come after so many reads, instead of in time */
+	uint32_t wp_lag;		/* bytes that a running sink's WP may be behind */
+	bool holes;			/* registers that are not there must not be accessed */
 	uint32_t version, protocol_version;
 	uint32_t modes, sync_modes, formats;	/* bit per supported value */
 	uint32_t filters, comparators, ts_modes;
@@ -238,7 +241,7 @@ struct part_ops {
 
 /* Something that a handshake will do later. */
 struct handshake {
-	uint64_t when_ns;
+	uint64_t when;			/* by the clock of the component's answers */
 	uint32_t set, clear;
 	bool activate, flush;
 };
@@ -258,6 +261,7 @@ struct component {
 	uint32_t sticky;		/* atomic: bits of Control that hardware sets */
 	bool stopped;			/* atomic: it cleared its Enable itself */
 	uint32_t answers;
+	uint64_t reads;			/* of Control */
 	bool mute;			/* answers nothing until it is reset */
 	struct handshake pending[MODEL_MAX_PENDING];
 	unsigned int n_pending;

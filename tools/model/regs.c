@@ -140,6 +140,19 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* The clock of a component's answers: time, or reads of Control */
+static uint64_t answer_clock(const struct component *c)
+{
+	return model.args.late_reads ? c->reads : now_ns();
+}
+
+static uint64_t answer_delay(struct component *c)
+{
+	if (!model.args.late_reads)
+		return model.args.delay_ns;
+	return 1 + part_random(c) % model.args.late_reads;
+}
+
 static void finish(struct component *c, const struct handshake *hs)
 {
 	if (hs->activate)
@@ -155,7 +168,7 @@ static void finish(struct component *c, const struct handshake *hs)
 
 static void finish_due(struct component *c, uint64_t now)
 {
-	while (c->n_pending && c->pending[0].when_ns <= now) {
+	while (c->n_pending && c->pending[0].when <= now) {
 		struct handshake hs = c->pending[0];
 
 		c->n_pending--;
@@ -171,11 +184,11 @@ static void answer(struct component *c, unsigned int step, struct handshake hs)
 		c->mute = true;
 	if (c->mute || c->n_pending == MODEL_MAX_PENDING)
 		return;
-	if (!model.args.delay_ns) {
+	if (!model.args.delay_ns && !model.args.late_reads) {
 		finish(c, &hs);
 		return;
 	}
-	hs.when_ns = now_ns() + step * model.args.delay_ns;
+	hs.when = answer_clock(c) + step * answer_delay(c);
 	c->pending[c->n_pending++] = hs;
 	pthread_cond_signal(&wake);
 }
@@ -190,8 +203,8 @@ static void *handshake_thread(void *arg)
 
 		for (unsigned int i = 0; i < n_parts; i++) {
 			finish_due(&parts[i], now);
-			if (parts[i].n_pending && parts[i].pending[0].when_ns < next)
-				next = parts[i].pending[0].when_ns;
+			if (parts[i].n_pending && parts[i].pending[0].when < next)
+				next = parts[i].pending[0].when;
 		}
 		if (next == UINT64_MAX) {
 			pthread_cond_wait(&wake, &model.lock);
@@ -303,7 +316,7 @@ static void write_active_control(struct component *c, const struct reg_desc *d, 
 static void write_control(struct component *c, uint32_t value)
 {
 	part_show(c);
-	finish_due(c, now_ns());
+	finish_due(c, answer_clock(c));
 	if (c->n_pending)
 		violation(c, "wrote 0x%08x to Control before the last change was answered", value);
 	finish_due(c, UINT64_MAX);
@@ -331,6 +344,13 @@ static void write_control(struct component *c, uint32_t value)
 	answer(c, 1, (struct handshake){ .set = CTL_ACTIVE | CTL_EMPTY, .activate = true });
 }
 
+/* On some hardware, a bus error */
+static void check_hole(const struct component *c, uint32_t offset, const char *what)
+{
+	if (model.args.holes && !find_desc(c, offset))
+		violation(c, "%s register 0x%03x, which is not there", what, offset);
+}
+
 static void write_register(struct component *c, uint32_t offset, uint32_t value)
 {
 	const struct reg_desc *d = find_desc(c, offset);
@@ -341,8 +361,10 @@ static void write_register(struct component *c, uint32_t offset, uint32_t value)
 		violation(c, "wrote register 0x%03x while inactive", offset);
 		return;
 	}
-	if (!d)
+	if (!d) {
+		check_hole(c, offset, "wrote");
 		return;
+	}
 	if (value & ~d->known)
 		violation(c, "wrote 0x%08x to register 0x%03x: reserved bits", value, offset);
 	if (!d->live && (c->enabled || !(c->shown & CTL_EMPTY)))
@@ -437,11 +459,15 @@ void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, 
 	check_hart(c, vcpu, "read");
 	if (c && offset && !(c->shown & CTL_ACTIVE))
 		violation(c, "read register 0x%03x while inactive", offset);
-	else if (c && offset && c->ops->was_read)
+	else if (c && offset)
+		check_hole(c, offset, "read");
+	if (c && offset && c->shown & CTL_ACTIVE && c->ops->was_read)
 		c->ops->was_read(c, offset);
 	/* An answer that is due must not wait until the machine lets the thread run. */
-	if (c && !offset)
-		finish_due(c, now_ns());
+	if (c && !offset) {
+		c->reads++;
+		finish_due(c, answer_clock(c));
+	}
 	pthread_mutex_unlock(&model.lock);
 	this_hart = NULL;
 }
@@ -521,7 +547,8 @@ int regs_init(void)
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&wake, &attr);
-	return -pthread_create(&thread, NULL, handshake_thread, NULL);
+	/* Reads of Control do what is due by their number. */
+	return model.args.late_reads ? 0 : -pthread_create(&thread, NULL, handshake_thread, NULL);
 }
 
 void regs_exit(void)

@@ -31,6 +31,7 @@ struct sink {
 	uint8_t *sram;
 	/* While enabled, under path_lock: */
 	uint64_t start, limit, wp;
+	uint64_t shown_wp;	/* what the register says, which may lag */
 	bool wrap, stop_on_wrap, full;
 	uint8_t word[64];
 	uint32_t filled;
@@ -61,8 +62,9 @@ static uint8_t *memory_at(const struct component *c, uint64_t addr, uint32_t len
 
 static void show_wp(struct component *c)
 {
-	const struct sink *s = c->own;
+	struct sink *s = c->own;
 
+	s->shown_wp = s->wp;
 	reg_set(c, RAM_WP_HIGH, (uint32_t)(s->wp >> 32));
 	reg_set(c, RAM_WP_LOW, (uint32_t)s->wp | (s->wrap ? RAM_WRAP : 0));
 }
@@ -106,7 +108,8 @@ static int sink_accept(struct component *c, const struct component *from, const 
 		if (s->filled == model.args.access_width)
 			write_word(c);
 	}
-	show_wp(c);
+	if (s->full || s->wp - s->shown_wp >= model.args.wp_lag)
+		show_wp(c);
 	if (s->full) {
 		part_stopped(c);
 		/* What came with the last word may have been cut. */
@@ -126,6 +129,7 @@ static const char *sink_enable(struct component *c)
 	s->start = get64(c, RAM_START_LOW);
 	s->limit = get64(c, RAM_LIMIT_LOW);
 	s->wp = get64(c, RAM_WP_LOW) & ~3ull;
+	s->shown_wp = s->wp;
 	s->wrap = reg_get(c, RAM_WP_LOW) & RAM_WRAP;
 	s->stop_on_wrap = reg_get(c, 0) & RAM_STOP;
 	s->full = false;
@@ -158,9 +162,9 @@ static void sink_flush(struct component *c)
 	if (s->filled && !s->full) {
 		memset(s->word + s->filled, idle_byte(c), model.args.access_width - s->filled);
 		write_word(c);
-		show_wp(c);
 	}
 	s->filled = 0;
+	show_wp(c);
 	pthread_mutex_unlock(&c->path_lock);
 }
 

@@ -33,6 +33,16 @@ static u32 rvtrace_range_control(const struct rvtrace_range *range)
 	       FIELD_PREP(RVTRACE_TE_COMP_MATCH_MODE, range->mode);
 }
 
+/* Whether a filter can select the comparator: one that does not exist is not touched. */
+static bool rvtrace_can_select(struct rvtrace_component *comp, int j)
+{
+	u32 select = FIELD_PREP(RVTRACE_TE_FILTER_COMP1, j);
+
+	return (rvtrace_try(comp, RVTRACE_TE_FILTER_CONTROL(0),
+			    RVTRACE_TE_FILTER_MATCH_COMP1 | select) &
+		RVTRACE_TE_FILTER_COMP1) == select;
+}
+
 static bool rvtrace_probe_comparator(struct rvtrace_component *comp, int j)
 {
 	static const u32 modes[] = {
@@ -152,8 +162,10 @@ void rvtrace_filter_probe(struct rvtrace_encoder *enc)
 	if (!(enc->filter_options & RVTRACE_TE_FILTER_MATCH_COMP1))
 		return;
 	while (enc->comparators < RVTRACE_TE_COMPARATORS &&
+	       rvtrace_can_select(comp, enc->comparators) &&
 	       rvtrace_probe_comparator(comp, enc->comparators))
 		enc->comparators++;
+	rvtrace_write(comp, RVTRACE_TE_FILTER_CONTROL(0), 0);
 	enc->context_filter = rvtrace_probe_context(enc);
 	enc->tval_functions = rvtrace_probe_tval(enc, false);
 	enc->tval_latches = rvtrace_probe_tval(enc, true);
