@@ -37,6 +37,17 @@ guest down testing own-hart=on 'echo 0 > /sys/devices/system/cpu/cpu1/online
 ok $? "down: the encoder of a hart that was down is found, and can be asked while it is down"
 check "down: no hart accesses the encoder of another" no_violations
 
+hook_options=--clock
+# shellcheck disable=SC2016 # for the guest
+guest clock testing '' 'mount -t debugfs none /sys/kernel/debug
+	count=/sys/kernel/debug/clk/trace-clock/clk_enable_count
+	[ $(cat $count) = 0 ] && insmod rvtrace.ko && [ $(cat $count) = 4 ] || exit 1
+	perf-rvtrace record -q -o clock.data -e rvtrace//u -- ls / > ls || exit 2
+	rmmod rvtrace && [ $(cat $count) = 0 ]'
+ok $? "clock: it runs while the driver is bound"
+check "clock: what is recorded equals the truth" equals_truth "$dir/share/clock.data" --min 10000
+hook_options=
+
 # Somebody still records, into sinks in memory, when the machine is turned off.
 # shellcheck disable=SC2016 # for the guest
 guest shutdown testing '' 'insmod rvtrace.ko || exit 1

@@ -4,6 +4,7 @@
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
+#include <linux/clk.h>
 #include <linux/mod_devicetable.h>
 #include <linux/module.h>
 #include <linux/of.h>
@@ -11,6 +12,8 @@
 #include <linux/platform_device.h>
 #include <linux/pm.h>
 #include <linux/property.h>
+#include <linux/reset.h>
+#include <linux/slab.h>
 #include <linux/smp.h>
 
 #include "rvtrace-encoder.h"
@@ -225,6 +228,57 @@ static int rvtrace_read_impl(struct platform_device *pdev, void __iomem *base, i
 	return ret;
 }
 
+/* Clocks of a component, as clk_bulk has them */
+struct rvtrace_clocks {
+	struct clk_bulk_data *clks;
+	int nr;
+};
+
+static void rvtrace_disable_clocks(void *data)
+{
+	struct rvtrace_clocks *clocks = data;
+
+	clk_bulk_disable_unprepare(clocks->nr, clocks->clks);
+}
+
+/* All clocks that firmware names run as long as the component is bound. */
+static int rvtrace_enable_clocks(struct device *dev)
+{
+	struct rvtrace_clocks *clocks;
+	int ret;
+
+	clocks = devm_kzalloc(dev, sizeof(*clocks), GFP_KERNEL);
+	if (!clocks)
+		return -ENOMEM;
+	clocks->nr = devm_clk_bulk_get_all(dev, &clocks->clks);
+	if (clocks->nr < 0)
+		return dev_err_probe(dev, clocks->nr, "waiting for its clocks\n");
+	ret = clk_bulk_prepare_enable(clocks->nr, clocks->clks);
+	if (ret)
+		return dev_err_probe(dev, ret, "its clocks cannot be enabled\n");
+	return devm_add_action_or_reset(dev, rvtrace_disable_clocks, clocks);
+}
+
+static void rvtrace_assert_resets(void *resets)
+{
+	reset_control_assert(resets);
+}
+
+/* Components of a cluster may share a line. */
+static int rvtrace_release_resets(struct device *dev)
+{
+	struct reset_control *resets;
+	int ret;
+
+	resets = devm_reset_control_array_get_optional_shared(dev);
+	if (IS_ERR(resets))
+		return dev_err_probe(dev, PTR_ERR(resets), "waiting for its resets\n");
+	ret = reset_control_deassert(resets);
+	if (ret)
+		return dev_err_probe(dev, ret, "cannot be taken out of reset\n");
+	return devm_add_action_or_reset(dev, rvtrace_assert_resets, resets);
+}
+
 static void rvtrace_free(void *data)
 {
 	struct rvtrace_component *comp = data;
@@ -280,6 +334,9 @@ static int rvtrace_probe(struct platform_device *pdev)
 	cpu = rvtrace_find_cpu(dev);
 	if (cpu < -1)
 		return cpu;
+	ret = rvtrace_enable_clocks(dev) ?: rvtrace_release_resets(dev);
+	if (ret)
+		return ret;
 	ret = rvtrace_read_impl(pdev, base, cpu, &impl);
 	if (ret)
 		return ret;
