@@ -139,8 +139,8 @@ static void test_short_params(void **state)
 	(void)state;
 	rvt_params_init(&whole, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
 	assert_non_null(params);
+	whole.size = old;
 	memcpy(params, &whole, old);
-	params->size = old;
 	assert_int_equal(rvt_stream_create(params, &ops, &stream), 0);
 	rvt_stream_destroy(stream);
 	/* idle bytes */
