@@ -13,6 +13,7 @@
 #ifdef HAVE_JSON
 #include <json-c/json.h>
 
+#define SMALL 100000		/* parts of all: smaller contexts are told together */
 #define MAX_CODE 40		/* functions */
 #define MAX_INSNS 30000		/* of all of them */
 #define MAX_LATENCY 300		/* functions */
@@ -148,6 +149,7 @@ struct tree_columns {
 	struct json_object *numbers;	/* of names, by the name */
 	struct column parent, name, kernel, insns, time, branches;
 	int32_t n;
+	const struct context *all;
 };
 
 static int32_t name_number(struct tree_columns *tree, const char *name)
@@ -162,23 +164,45 @@ static int32_t name_number(struct tree_columns *tree, const char *name)
 	return n;
 }
 
-static void put_node(struct tree_columns *tree, const struct context *node, int32_t parent)
+static bool is_small(const struct tree_columns *tree, const struct context *node)
 {
-	int32_t number = tree->n++;
-	char *label = NULL;
+	return node->total < tree->all->total / SMALL && node->all.time < tree->all->all.time / SMALL;
+}
 
-	/* the file tells functions of one name apart */
-	if (*node->dso && asprintf(&label, "%s (%s)", node->name, node->dso) < 0)
-		label = NULL;
-	put_int(&tree->name, name_number(tree, label ? label : node->name));
-	free(label);
+static void put_row(struct tree_columns *tree, const char *name, const struct context *node,
+		    int32_t parent)
+{
+	tree->n++;
+	put_int(&tree->name, name_number(tree, name));
 	put_int(&tree->parent, parent);
 	put_byte(&tree->kernel, node->kernel);
 	put_double(&tree->insns, node->self);
 	put_float(&tree->time, node->own.time);
 	put_double(&tree->branches, node->own.branches);
-	for (const struct context *child = node->child; child; child = child->sibling)
-		put_node(tree, child, number);
+}
+
+static void put_node(struct tree_columns *tree, const struct context *node, int32_t parent)
+{
+	struct context small = { .kernel = node->kernel };
+	int32_t number = tree->n;
+	char *label = NULL;
+
+	/* the file tells functions of one name apart */
+	if (*node->dso && asprintf(&label, "%s (%s)", node->name, node->dso) < 0)
+		label = NULL;
+	put_row(tree, label ? label : node->name, node, parent);
+	free(label);
+	for (const struct context *child = node->child; child; child = child->sibling) {
+		if (!is_small(tree, child)) {
+			put_node(tree, child, number);
+			continue;
+		}
+		small.self += child->total;
+		small.own.time += child->all.time;
+		small.own.branches += child->all.branches;
+	}
+	if (small.self || small.own.branches)
+		put_row(tree, "[all smaller ones]", &small, number);
 }
 
 static struct json_object *tree_object(const struct contexts *contexts)
@@ -189,9 +213,10 @@ static struct json_object *tree_object(const struct contexts *contexts)
 
 	for (const struct context *node = &contexts->root; node;
 	     node = context_next(&contexts->root, node))
-		n++;
+		/* it, and what is small below it */
+		n += 2;
 	tree = (struct tree_columns){
-		.names = json_object_new_array(), .numbers = json_object_new_object(),
+		.all = &contexts->root, .names = json_object_new_array(), .numbers = json_object_new_object(),
 		.parent = INTS(n), .name = INTS(n), .kernel = BYTES(n), .insns = DOUBLES(n),
 		.time = FLOATS(n), .branches = DOUBLES(n) };
 	for (const struct context *child = contexts->root.child; child; child = child->sibling)
