@@ -11,7 +11,7 @@ trap 'rm -rf "$dir"' EXIT
 # Of the specifications (E-Trace, N-Trace, Trace Control Interface, CTR, the ISA manual), of ELF and
 # of perf's records.
 specifications='access address aux auxtrace build callstack chip cksrc class clock code coding
-	coresight cpu ctr dialect eh encoder etrace etype evcode event feature field format frame
+	coresight cpu ctr dialect eh encoder esp32 etrace etype evcode event feature field format frame
 	framing hart header hist indirect insn itype jump kernel load mem mode msg ntrace
 	op options outcome packet perfdata prog protocol quirk qual range reason record repeat retire
 	return returns sample section shadow sink space stack stats switch symbol sync task tcode text
