@@ -6,7 +6,7 @@
 
 # What a kernel says when something went wrong; "no answer" is the driver's word for hardware that
 # does not react.
-complaints='\bBUG\b|\bWARNING\b|\bOops\b|KASAN: |UBSAN: |ODEBUG: |INFO: |possible .*deadlock|suspicious|lockup|rcu.*stall|no answer'
+complaints='\bBUG\b|\bWARNING\b|\bOops\b|KASAN: |UBSAN: |ODEBUG: |INFO: |Call Trace:|possible .*deadlock|suspicious|lockup|rcu.*stall|no answer'
 
 # What of it is expected in a test, and not the driver's.
 expected='^$'
@@ -78,6 +78,59 @@ selftests()
 	for program; do
 		check "$name: $program" tap_passed "$dir/share/$program.tap"
 	done
+	check "$name: no complaint of the kernel" quiet "$dir/console"
+	check "$name: no rule of the control interface was broken" no_violations
+}
+
+# removals NAME KERNEL MODEL-ARGS COMPONENT...: each is unbound while all harts are recorded, and bound
+# again, three times; the recording goes on as far as it can, and the next one equals the truth.
+removals()
+{
+	local name=$1 kernel=$2 args=$3 work
+	shift 3
+
+	work=$TOP/build/guest/module-$test_name-$kernel
+	rm -rf "$work"
+	mkdir -p "$work" "$guest_bin"
+	cp "$TOP"/tests/guest/module/* "$work"
+	check "$name: the module that unbinds is built" "$LAB" kmake --kernel "$kernel" "$work" modules
+	cp "$work/rvt_unbind.ko" "$guest_bin"
+	# shellcheck disable=SC2016 # for the guest
+	guest "$name" "$kernel" "$args" '
+		insmod rvtrace.ko && insmod rvt_unbind.ko || exit 1
+		parameters=/sys/module/rvt_unbind/parameters devices=/sys/bus/rvtrace/devices
+		ls $devices > before
+		for component in '"$*"'; do
+			device=$(basename $(dirname $(readlink -f $devices/$component)))
+			perf-rvtrace record -q -a -o $component.data -- sleep 1000 & recorder=$!
+			until grep -q tracing $devices/encoder-*/state; do sleep 0.2; done
+			for round in 1 2 3; do
+				sleep 0.5
+				echo $device > $parameters/unbind || exit 2
+				[ ! -e $devices/$component ] || exit 3
+				[ $component = ${component#encoder} ] && [ -e $devices/encoder-0 ] && exit 4
+				sleep 0.2
+				echo $device > $parameters/bind || exit 5
+				for i in $(seq 60); do
+					ls $devices | cmp -s - before && break
+					sleep 1
+				done
+				ls $devices | cmp - before || exit 6
+			done
+			kill -INT $recorder; wait $recorder
+			grep -q tracing $devices/*/state && exit 7
+			# one buffer: what harts that share a sink wrote into several is not in order
+			perf-rvtrace record -q -C 1 -o again.data -- taskset 2 ls / > /dev/null || exit 8
+		done
+		# An event that is open stays so without its encoder.
+		perf-rvtrace record -q -a -o last.data -- sleep 1000 & recorder=$!
+		until grep -q tracing $devices/encoder-*/state; do sleep 0.2; done
+		echo $device > $parameters/unbind
+		sleep 0.5
+		kill -INT $recorder; wait $recorder
+		rmmod rvtrace rvt_unbind'
+	ok $? "$name: components go while they are recorded, and come back"
+	check "$name: what is recorded then equals the truth" equals_truth "$dir/share/again.data" --lossy --min 1000
 	check "$name: no complaint of the kernel" quiet "$dir/console"
 	check "$name: no rule of the control interface was broken" no_violations
 }

@@ -37,6 +37,12 @@ guest down testing own-hart=on 'echo 0 > /sys/devices/system/cpu/cpu1/online
 ok $? "down: the encoder of a hart that was down is found, and can be asked while it is down"
 check "down: no hart accesses the encoder of another" no_violations
 
+for kernel in stable testing; do
+	removals removal-$kernel $kernel '' encoder-1 ramsink-0
+done
+hook_options='--topology funnel'
+removals removal-funnel testing topology=funnel encoder-1 funnel-0 ramsink-0
+
 hook_options=--clock
 # shellcheck disable=SC2016 # for the guest
 guest clock testing '' 'mount -t debugfs none /sys/kernel/debug

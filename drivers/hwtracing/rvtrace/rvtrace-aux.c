@@ -7,6 +7,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/random.h>
+#include <linux/rcupdate.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -80,23 +81,72 @@ static void rvtrace_aux_abandon(const struct rvtrace_aux *aux)
 		get_page(vmalloc_to_page(aux->base + offset));
 }
 
+/* Releases what an AUX buffer has of a sink. Returns whether that may still write into it. */
+static bool rvtrace_aux_release_sink(struct rvtrace_aux *aux, struct rvtrace_aux_sink *to)
+{
+	struct rvtrace_ramsink *sink = to->sink;
+	bool abandon;
+
+	mutex_lock(&sink->mutex);
+	abandon = to->direct && sink->comp.broken;
+	if (to->direct && !abandon)
+		rvtrace_aux_unmap(aux, to, aux->nr_segments);
+	list_del(&to->entry);
+	rvtrace_ramsink_put_buffer(sink);
+	mutex_unlock(&sink->mutex);
+	put_device(&sink->comp.dev);
+	return abandon;
+}
+
 void rvtrace_free_aux(void *data)
 {
 	struct rvtrace_aux *aux = data;
 	struct rvtrace_aux_sink *to;
 	bool abandon = false;
 
-	for (to = aux->sinks; to < aux->sinks + aux->nr_sinks; to++) {
-		if (to->direct && to->sink->comp.broken)
-			abandon = true;
-		else if (to->direct)
-			rvtrace_aux_unmap(aux, to, aux->nr_segments);
-		rvtrace_ramsink_put_buffer(to->sink);
-	}
+	for (to = aux->sinks; to < aux->sinks + aux->nr_sinks; to++)
+		abandon |= rvtrace_aux_release_sink(aux, to);
 	if (abandon)
 		rvtrace_aux_abandon(aux);
 	vunmap(aux->base);
 	kfree(aux);
+}
+
+/*
+ * rvtrace_aux_remove_sink - the sink's driver is being unbound
+ *
+ * AUX buffers stay with those who mapped them. The sink has been stopped and nothing starts it.
+ */
+void rvtrace_aux_remove_sink(struct rvtrace_ramsink *sink)
+{
+	struct rvtrace_aux_sink *to;
+
+	mutex_lock(&sink->mutex);
+	list_for_each_entry(to, &sink->aux_sinks, entry)
+		if (to->direct && !sink->comp.broken)
+			rvtrace_aux_unmap(to->aux, to, to->aux->nr_segments);
+	rvtrace_ramsink_remove_buffers(sink);
+	mutex_unlock(&sink->mutex);
+}
+
+static int rvtrace_aux_map_sink(struct rvtrace_aux *aux, struct rvtrace_aux_sink *to,
+				const struct rvtrace_path *path,
+				const struct rvtrace_config *config)
+{
+	size_t wanted = aux->overwrite ? aux->size : aux->size / RVTRACE_AUX_PER_SINK;
+	struct rvtrace_ramsink *sink = to->sink;
+	int ret;
+
+	/* See rvtrace_output_begin() for events that stall. */
+	if (sink->smem && rvtrace_path_is_exclusive(path) && !sink->no_direct &&
+	    (aux->overwrite || !config->stall))
+		rvtrace_aux_map(aux, to);
+	if (to->direct)
+		wanted = min_t(size_t, wanted, RVTRACE_AUX_SPARE);
+	ret = rvtrace_ramsink_get_buffer(sink, wanted);
+	if (ret && to->direct)
+		rvtrace_aux_unmap(aux, to, aux->nr_segments);
+	return ret;
 }
 
 static int rvtrace_aux_add_sink(struct rvtrace_aux *aux, struct rvtrace_encoder *enc,
@@ -104,7 +154,6 @@ static int rvtrace_aux_add_sink(struct rvtrace_aux *aux, struct rvtrace_encoder 
 {
 	struct rvtrace_path *path = rvtrace_encoder_path(enc, config->sink);
 	struct rvtrace_ramsink *sink = path ? path->ram : NULL;
-	size_t wanted = aux->overwrite ? aux->size : aux->size / RVTRACE_AUX_PER_SINK;
 	struct rvtrace_aux_sink *to;
 	unsigned int i;
 	int ret;
@@ -117,19 +166,18 @@ static int rvtrace_aux_add_sink(struct rvtrace_aux *aux, struct rvtrace_encoder 
 	aux->nr_sinks++;
 	to = &aux->sinks[aux->nr_sinks - 1];
 	to->sink = sink;
-	/* See rvtrace_output_begin() for events that stall. */
-	if (sink->smem && rvtrace_path_is_exclusive(path) && !sink->no_direct &&
-	    (aux->overwrite || !config->stall))
-		rvtrace_aux_map(aux, to);
-	if (to->direct)
-		wanted = min_t(size_t, wanted, RVTRACE_AUX_SPARE);
-	ret = rvtrace_ramsink_get_buffer(sink, wanted);
-	if (!ret)
-		return 0;
-	if (to->direct)
-		rvtrace_aux_unmap(aux, to, aux->nr_segments);
-	aux->nr_sinks--;
-	return ret;
+	to->aux = aux;
+	mutex_lock(&sink->mutex);
+	ret = sink->removed ? -ENODEV : rvtrace_aux_map_sink(aux, to, path, config);
+	if (!ret) {
+		get_device(&sink->comp.dev);
+		list_add(&to->entry, &sink->aux_sinks);
+	} else {
+		aux->nr_sinks--;
+	}
+	mutex_unlock(&sink->mutex);
+	/* Nothing is traced by way of a sink that has gone. */
+	return ret == -ENODEV ? 0 : ret;
 }
 
 /* Finds the segments of contiguous memory that the AUX buffer consists of */
@@ -175,6 +223,18 @@ static void *rvtrace_map_pages(void **pages, int nr_pages)
 	return base;
 }
 
+/* The hart's encoder with a reference to it, and so to all that it can reach, or NULL */
+static struct rvtrace_encoder *rvtrace_aux_get_encoder(int cpu)
+{
+	struct rvtrace_encoder *enc;
+
+	guard(rcu)();
+	enc = READ_ONCE(per_cpu(rvtrace_cpus, cpu).encoder);
+	if (enc)
+		get_device(&enc->comp.dev);
+	return enc;
+}
+
 /*
  * perf's setup_aux: returns what perf_aux_output_begin() will return, or NULL when memory is short.
  */
@@ -183,7 +243,7 @@ void *rvtrace_setup_aux(struct perf_event *event, void **pages, int nr_pages, bo
 	const struct rvtrace_config *config = rvtrace_event_config(event);
 	struct rvtrace_encoder *enc;
 	struct rvtrace_aux *aux;
-	int cpu;
+	int cpu, ret;
 
 	aux = kzalloc(struct_size(aux, sinks, nr_cpu_ids), GFP_KERNEL);
 	if (!aux)
@@ -199,10 +259,14 @@ void *rvtrace_setup_aux(struct perf_event *event, void **pages, int nr_pages, bo
 	}
 	rvtrace_aux_find_segments(aux, pages, nr_pages);
 	for_each_possible_cpu(cpu) {
-		enc = READ_ONCE(per_cpu(rvtrace_cpus, cpu).encoder);
-		if (!enc || (event->cpu >= 0 && event->cpu != cpu))
+		if (event->cpu >= 0 && event->cpu != cpu)
 			continue;
-		if (rvtrace_aux_add_sink(aux, enc, config)) {
+		enc = rvtrace_aux_get_encoder(cpu);
+		if (!enc)
+			continue;
+		ret = rvtrace_aux_add_sink(aux, enc, config);
+		put_device(&enc->comp.dev);
+		if (ret) {
 			rvtrace_free_aux(aux);
 			return NULL;
 		}

@@ -5,6 +5,7 @@
 #ifndef _RVTRACE_AUX_H
 #define _RVTRACE_AUX_H
 
+#include <linux/list.h>
 #include <linux/perf_event.h>
 #include <linux/types.h>
 #include <kunit/visibility.h>
@@ -12,6 +13,7 @@
 /* Most segments that an AUX buffer may have for sinks to write into it */
 #define RVTRACE_AUX_SEGMENTS			64
 
+struct rvtrace_aux;
 struct rvtrace_ramsink;
 
 /**
@@ -28,12 +30,16 @@ struct rvtrace_segment {
 
 /**
  * struct rvtrace_aux_sink - a RAM sink whose trace goes to an AUX buffer
- * @sink:	the sink; its own buffer is held
+ * @sink:	the sink; a reference to it and its own buffer are held
+ * @aux:	the AUX buffer
+ * @entry:	entry in the sink's list @aux_sinks
  * @direct:	it can write into the AUX buffer
  * @segments:	bus addresses of the AUX buffer's segments, if @direct
  */
 struct rvtrace_aux_sink {
 	struct rvtrace_ramsink *sink;
+	struct rvtrace_aux *aux;
+	struct list_head entry;
 	bool direct;
 	dma_addr_t segments[RVTRACE_AUX_SEGMENTS];
 };
@@ -70,6 +76,7 @@ struct rvtrace_aux {
 
 void *rvtrace_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
 void rvtrace_free_aux(void *data);
+void rvtrace_aux_remove_sink(struct rvtrace_ramsink *sink);
 
 /* For rvtrace-kunit.c; static without CONFIG_KUNIT */
 #if IS_ENABLED(CONFIG_KUNIT)

@@ -215,7 +215,11 @@ int rvtrace_reset(struct rvtrace_component *comp)
 
 static void rvtrace_release(struct device *dev)
 {
-	kfree(to_rvtrace_component(dev));
+	struct rvtrace_component *comp = to_rvtrace_component(dev);
+
+	while (comp->nr_outputs)
+		put_device(&comp->outputs[--comp->nr_outputs].to->dev);
+	kfree(comp);
 }
 
 /* Readies the device within @comp; put_device() frees it from here on */

@@ -126,7 +126,7 @@ struct rvtrace_ts {
  * @failed:	takes @recovery out of the context in which the handshake timed out
  * @recovery:	resets the component later. Set up by rvtrace_register().
  * @control:	value last written to Control. Protected as @users is.
- * @outputs:	components downstream
+ * @outputs:	components downstream; it holds a reference to each
  * @nr_outputs:	number of entries in @outputs
  * @ts:		its timestamp unit
  * @users:	harts that trace through it. Protected by the locks of the paths that lead here, see

@@ -42,7 +42,8 @@ struct rvtrace_path;
  * @event:	running event, or NULL
  * @running:	@event has been started, and is not being stopped or drained
  * @parked:	event to start again when the hart wakes up, or NULL
- * @encoder:	the hart's encoder, or NULL
+ * @encoder:	the hart's encoder, or NULL. It may go at any time but in an RCU critical section
+ *		and while the hart's interrupts are off.
  * @path:	path to the sink while @event runs
  * @lost:	trace of this hart is missing, as another hart found when it stopped the encoder or
  *		drained the sink. Protected by the locks of @path

@@ -497,6 +497,7 @@ int rvtrace_filter_validate(struct list_head *filters)
 	bool excludes_no_range;
 	int cpu;
 
+	guard(rcu)();
 	list_for_each_entry(filter, filters, entry) {
 		entries++;
 		if (filter->action == PERF_ADDR_FILTER_ACTION_START)

@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
+#include "rvtrace-aux.h"
 #include "rvtrace-encoder.h"
 #include "rvtrace-pmu.h"
 #include "rvtrace-power.h"
@@ -76,14 +77,6 @@ static struct rvtrace_component *rvtrace_find(const struct fwnode_handle *fwnode
 	return NULL;
 }
 
-static void rvtrace_put_outputs(void *data)
-{
-	struct rvtrace_component *comp = data;
-
-	while (comp->nr_outputs)
-		put_device(&comp->outputs[--comp->nr_outputs].to->dev);
-}
-
 /*
  * The component at the other end, which is what is above endpoint, port and in-ports; and at which
  * input the connection arrives there
@@ -126,6 +119,9 @@ static int rvtrace_add_output(struct rvtrace_component *comp, struct fwnode_hand
 		comp->outputs[comp->nr_outputs++] = (struct rvtrace_output){ to, port };
 	else
 		ret = dev_err_probe(dev, -EPROBE_DEFER, "waiting for %pfwP\n", remote);
+	/* What is upstream is unbound before it, and bound again after it. */
+	if (to && !device_link_add(dev, to->dev.parent, DL_FLAG_AUTOPROBE_CONSUMER))
+		ret = dev_err_probe(dev, -EINVAL, "cannot depend on %s\n", dev_name(&to->dev));
 out:
 	fwnode_handle_put(remote);
 	return ret;
@@ -155,8 +151,6 @@ static int rvtrace_find_outputs(struct rvtrace_component *comp)
 		}
 	}
 	fwnode_handle_put(ports);
-	if (ret)
-		rvtrace_put_outputs(comp);
 	return ret;
 }
 
@@ -293,6 +287,8 @@ static void rvtrace_remove(void *data)
 	if (comp->type == RVTRACE_TYPE_ENCODER)
 		rvtrace_pmu_remove_encoder(to_rvtrace_encoder(comp));
 	rvtrace_unregister(comp);
+	if (comp->type == RVTRACE_TYPE_RAMSINK)
+		rvtrace_aux_remove_sink(to_rvtrace_ramsink(comp));
 }
 
 static int rvtrace_probe_hardware(void *data)
@@ -361,9 +357,6 @@ static int rvtrace_probe(struct platform_device *pdev)
 		return ret;
 
 	ret = rvtrace_find_outputs(comp);
-	if (ret)
-		return ret;
-	ret = devm_add_action_or_reset(dev, rvtrace_put_outputs, comp);
 	if (ret)
 		return ret;
 	if (comp->type == RVTRACE_TYPE_ENCODER) {

@@ -7,6 +7,7 @@
 
 #include <linux/cpumask.h>
 #include <linux/perf_event.h>
+#include <linux/rcupdate.h>
 #include <linux/sysfs.h>
 
 #include "rvtrace-context.h"
@@ -123,6 +124,7 @@ static void rvtrace_common(struct rvtrace_common *common)
 	memset(common, ~0, sizeof(*common));
 	common->timestamp = true;
 	common->context_filter = true;
+	guard(rcu)();
 	for_each_possible_cpu(cpu) {
 		enc = READ_ONCE(per_cpu(rvtrace_cpus, cpu).encoder);
 		if (!enc)

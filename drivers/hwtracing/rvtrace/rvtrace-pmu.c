@@ -6,10 +6,13 @@
 #define pr_fmt(fmt) "rvtrace: " fmt
 
 #include <linux/capability.h>
+#include <linux/cpu.h>
 #include <linux/module.h>
 #include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
 #include <linux/rvtrace.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 
 #include "rvtrace-aux.h"
 #include "rvtrace-context.h"
@@ -265,6 +268,7 @@ static int rvtrace_event_check_encoders(struct perf_event *event, u32 sink)
 	bool found = false;
 	int cpu, ret;
 
+	guard(rcu)();
 	for_each_possible_cpu(cpu) {
 		if (event->cpu >= 0 && event->cpu != cpu)
 			continue;
@@ -398,13 +402,31 @@ static struct pmu rvtrace_pmu = {
 	.addr_filters_sync	= rvtrace_filter_sync,
 };
 
+#define RVTRACE_LINK_NAME	sizeof("cpu4294967295")
+
 /* A link in the PMU's directory to the encoder's: perf looks for files of a PMU there. */
+static void rvtrace_pmu_link_name(const struct rvtrace_encoder *enc, char *name)
+{
+	snprintf(name, RVTRACE_LINK_NAME, "cpu%d", enc->cpu);
+}
+
 static int rvtrace_pmu_link(struct rvtrace_encoder *enc)
 {
-	char name[sizeof("cpu4294967295")];
+	char name[RVTRACE_LINK_NAME];
 
-	snprintf(name, sizeof(name), "cpu%d", enc->cpu);
+	rvtrace_pmu_link_name(enc, name);
 	return sysfs_create_link(&rvtrace_pmu.dev->kobj, &enc->comp.dev.kobj, name);
+}
+
+/* The PMU's directory goes with its links. */
+static void rvtrace_pmu_unlink(struct rvtrace_encoder *enc)
+{
+	char name[RVTRACE_LINK_NAME];
+
+	rvtrace_pmu_link_name(enc, name);
+	guard(mutex)(&rvtrace_pmu_mutex);
+	if (rvtrace_pmu_registered)
+		sysfs_remove_link(&rvtrace_pmu.dev->kobj, name);
 }
 
 /* The first encoder makes the PMU appear: without any there is nothing to open. */
@@ -425,13 +447,24 @@ int rvtrace_pmu_add_encoder(struct rvtrace_encoder *enc)
 	return ret;
 }
 
-/* Drivers are unbound at module exit only: the PMU is gone, and nothing runs. */
+static void rvtrace_pmu_detach(void *unused)
+{
+	rvtrace_run_detach();
+}
+
+/* An event that the encoder traces is stopped, with its trace. It stays open. */
 void rvtrace_pmu_remove_encoder(struct rvtrace_encoder *enc)
 {
 	struct rvtrace_cpu *rc = &per_cpu(rvtrace_cpus, enc->cpu);
 
-	if (rc->encoder == enc)
+	rvtrace_pmu_unlink(enc);
+	cpus_read_lock();
+	/* A hart that is down has stopped it before. */
+	if (rc->encoder == enc && smp_call_function_single(enc->cpu, rvtrace_pmu_detach, NULL, 1))
 		WRITE_ONCE(rc->encoder, NULL);
+	cpus_read_unlock();
+	/* Others may still look at it. */
+	synchronize_rcu();
 }
 
 void rvtrace_pmu_unregister(void)

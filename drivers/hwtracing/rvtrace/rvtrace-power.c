@@ -153,23 +153,43 @@ static void rvtrace_note_fork(struct rvtrace_component *comp)
 			to_rvtrace_funnel(out->to)->forked |= BIT(out->port);
 }
 
-/* Numbers are by type; an encoder has its hart's number, which is what people look for. */
+static bool rvtrace_number_is_taken(const struct rvtrace_component *comp)
+{
+	const struct rvtrace_component *other;
+
+	list_for_each_entry(other, &rvtrace_components, list)
+		if (other->type == comp->type && other->number == comp->number)
+			return true;
+	return false;
+}
+
+static bool rvtrace_sink_id_is_taken(u32 sink_id)
+{
+	const struct rvtrace_component *other;
+
+	list_for_each_entry(other, &rvtrace_components, list)
+		if (other->sink_id == sink_id)
+			return true;
+	return false;
+}
+
+/*
+ * Numbers are by type; an encoder has its hart's number, which is what people look for. A component
+ * that is bound again gets the numbers that are free, so the one that it had when no other is
+ * missing.
+ */
 static int rvtrace_number(struct rvtrace_component *comp)
 {
-	struct rvtrace_component *other;
-	u32 last_sink = 0;
-
-	list_for_each_entry(other, &rvtrace_components, list) {
-		if (other->type == comp->type && other->number >= comp->number)
-			comp->number = other->number + 1;
-		last_sink = max(last_sink, other->sink_id);
+	if (comp->type == RVTRACE_TYPE_ENCODER) {
+		comp->number = to_rvtrace_encoder(comp)->cpu;
+		return rvtrace_number_is_taken(comp) ? -EEXIST : 0;
 	}
+	while (rvtrace_number_is_taken(comp))
+		comp->number++;
 	if (rvtrace_is_sink(comp))
-		comp->sink_id = last_sink + 1;
-	if (comp->type != RVTRACE_TYPE_ENCODER)
-		return 0;
-	comp->number = to_rvtrace_encoder(comp)->cpu;
-	return rvtrace_encoder_of(comp->number) ? -EEXIST : 0;
+		for (comp->sink_id = 1; rvtrace_sink_id_is_taken(comp->sink_id); comp->sink_id++)
+			;
+	return 0;
 }
 
 static void rvtrace_park_ipi(void *unused)
@@ -213,6 +233,29 @@ static void rvtrace_recover(struct work_struct *work)
 	cpus_read_unlock();
 }
 
+/* Harts that were down when their encoders should have been probed */
+static struct cpumask rvtrace_missing_cpus;
+/* A component was unbound, and with it those upstream */
+static bool rvtrace_unbound;
+
+static int rvtrace_attach(struct device *dev, void *unused)
+{
+	if (!dev->driver && device_attach(dev) < 0)
+		dev_dbg(dev, "cannot be probed yet\n");
+	return 0;
+}
+
+/*
+ * Components that could not be probed, or were unbound, may be used now. bus_rescan_devices() ends
+ * at the first that has to wait for another.
+ */
+static void rvtrace_rescan(struct work_struct *work)
+{
+	bus_for_each_dev(&platform_bus_type, NULL, NULL, rvtrace_attach);
+}
+
+static DECLARE_WORK(rvtrace_rescan_work, rvtrace_rescan);
+
 /* rvtrace_register - put a probed component on the bus and into the list */
 int rvtrace_register(struct rvtrace_component *comp)
 {
@@ -236,6 +279,12 @@ int rvtrace_register(struct rvtrace_component *comp)
 	rvtrace_note_fork(comp);
 	if (rvtrace_powered)
 		rvtrace_power_up();
+	/*
+	 * What is upstream is to be bound again, too. The driver core does so by its own links, but
+	 * not where the devicetree has links back: these have made links without that flag before.
+	 */
+	if (rvtrace_unbound && comp->type != RVTRACE_TYPE_ENCODER)
+		schedule_work(&rvtrace_rescan_work);
 out:
 	mutex_unlock(&rvtrace_mutex);
 	cpus_read_unlock();
@@ -246,6 +295,7 @@ void rvtrace_unregister(struct rvtrace_component *comp)
 {
 	mutex_lock(&rvtrace_mutex);
 	list_del_init(&comp->list);
+	rvtrace_unbound = true;
 	/* Active still when a PIB sink was left sending its calibration pattern. */
 	if (comp->type != RVTRACE_TYPE_ENCODER)
 		rvtrace_deactivate(comp);
@@ -257,18 +307,6 @@ void rvtrace_unregister(struct rvtrace_component *comp)
 	cancel_delayed_work_sync(&comp->recovery);
 	device_del(&comp->dev);
 }
-
-/* Harts that were down when their encoders should have been probed */
-static struct cpumask rvtrace_missing_cpus;
-
-/* One of them has come up. */
-static void rvtrace_rescan(struct work_struct *work)
-{
-	if (bus_rescan_devices(&platform_bus_type))
-		pr_debug("cannot look for encoders\n");
-}
-
-static DECLARE_WORK(rvtrace_rescan_work, rvtrace_rescan);
 
 /* rvtrace_probe_again - look for encoders again when @cpu, which is down, comes up */
 void rvtrace_probe_again(unsigned int cpu)

@@ -115,6 +115,7 @@ static int rvtrace_ramsink_probe(struct rvtrace_component *comp)
 	struct device *dev = comp->dev.parent;
 
 	mutex_init(&sink->mutex);
+	INIT_LIST_HEAD(&sink->aux_sinks);
 	if (comp->impl & RVTRACE_RAM_IMPL_HAS_SMEM && rvtrace_ramsink_try_mode(sink, true)) {
 		/* Enable is not set before Start has got its real value: no DMA can happen. */
 		sink->high_bits = rvtrace_try(comp, RVTRACE_RAM_START_HIGH, ~0);
@@ -219,39 +220,50 @@ static void rvtrace_ramsink_grow(struct rvtrace_ramsink *sink)
  *
  * One that others use already is replaced by a larger one if need be, at the next start: nobody has
  * to do with what an earlier user wanted. Released by rvtrace_ramsink_put_buffer(). Returns 0 or
- * -ENOMEM.
+ * -ENOMEM. The caller holds @sink->mutex.
  */
 int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted)
 {
 	size_t limit = rounddown_pow_of_two(max_t(size_t, rvtrace_max_buffer, RVTRACE_MIN_BUFFER));
 	int ret = 0;
 
+	lockdep_assert_held(&sink->mutex);
 	wanted = rounddown_pow_of_two(clamp_t(size_t, wanted, RVTRACE_MIN_BUFFER, limit));
-	mutex_lock(&sink->mutex);
 	if (sink->smem && !sink->buffers)
 		ret = rvtrace_ramsink_first_buffer(sink, wanted);
 	else if (sink->smem && READ_ONCE(sink->alloc) < wanted)
 		rvtrace_ramsink_larger_buffer(sink, wanted);
 	if (!ret)
 		sink->buffers++;
-	mutex_unlock(&sink->mutex);
 	return ret;
 }
 
-void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
+static void rvtrace_ramsink_free_buffers(struct rvtrace_ramsink *sink)
 {
 	struct rvtrace_ramsink_buffer last = { };
 
-	mutex_lock(&sink->mutex);
-	if (!--sink->buffers && sink->smem) {
-		rvtrace_ramsink_free(sink, xchg(&sink->larger, NULL));
-		rvtrace_ramsink_free(sink, xchg(&sink->retired, NULL));
-		rvtrace_ramsink_exchange(sink, &last);
-		if (!sink->comp.broken)
-			dma_free_coherent(sink->comp.dev.parent, last.size, last.vaddr,
-					  last.start);
-	}
-	mutex_unlock(&sink->mutex);
+	rvtrace_ramsink_free(sink, xchg(&sink->larger, NULL));
+	rvtrace_ramsink_free(sink, xchg(&sink->retired, NULL));
+	rvtrace_ramsink_exchange(sink, &last);
+	if (last.vaddr && !sink->comp.broken)
+		dma_free_coherent(sink->comp.dev.parent, last.size, last.vaddr, last.start);
+}
+
+/* The caller holds @sink->mutex. */
+void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
+{
+	lockdep_assert_held(&sink->mutex);
+	if (!--sink->buffers && sink->smem && !sink->removed)
+		rvtrace_ramsink_free_buffers(sink);
+}
+
+/* The sink's driver is being unbound. The caller holds @sink->mutex. */
+void rvtrace_ramsink_remove_buffers(struct rvtrace_ramsink *sink)
+{
+	lockdep_assert_held(&sink->mutex);
+	sink->removed = true;
+	if (sink->smem)
+		rvtrace_ramsink_free_buffers(sink);
 }
 
 /*

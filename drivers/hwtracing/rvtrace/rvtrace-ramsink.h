@@ -26,7 +26,10 @@ struct rvtrace_ramsink_buffer {
  * @stop_on_wrap:	the hardware can stop when its buffer is full
  * @access:		memory access width in bytes (A in the specification); 0: not known yet
  * @high_bits:		address bits that Start, Limit and WP have above bit 31
- * @mutex:		protects @buffers, and who allocates and frees buffers
+ * @mutex:		protects @aux_sinks, @removed and @buffers, and who allocates and frees
+ *			buffers
+ * @aux_sinks:		AUX buffers that its trace goes to
+ * @removed:		its driver has been unbound: it has no buffers and gets none
  * @larger:		a larger buffer, which the next start takes into use, or NULL
  * @retired:		the buffer that it replaced then, or NULL
  * @vaddr:		buffer in system memory. It, @start and @alloc change when a larger one is
@@ -56,6 +59,8 @@ struct rvtrace_ramsink {
 	u32 access;
 	u32 high_bits;
 	struct mutex mutex; /* protects the buffers */
+	struct list_head aux_sinks;
+	bool removed;
 	struct rvtrace_ramsink_buffer *larger;
 	struct rvtrace_ramsink_buffer *retired;
 	void *vaddr;
@@ -83,6 +88,7 @@ extern const struct rvtrace_ops rvtrace_ramsink_ops;
 
 int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted);
 void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink);
+void rvtrace_ramsink_remove_buffers(struct rvtrace_ramsink *sink);
 bool rvtrace_ramsink_stopped_itself(struct rvtrace_ramsink *sink);
 int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc);
 size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink);

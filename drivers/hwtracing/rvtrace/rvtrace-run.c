@@ -325,6 +325,19 @@ void rvtrace_run_halt(void)
 	rc->timer_room = 0;
 }
 
+/* The hart's encoder goes away, and with it the paths: as rvtrace_run_halt(), for good */
+void rvtrace_run_detach(void)
+{
+	struct rvtrace_cpu *rc;
+
+	guard(irqsave)();
+	rc = this_cpu_ptr(&rvtrace_cpus);
+	rvtrace_run_halt();
+	rc->parked = NULL;
+	rc->path = NULL;
+	WRITE_ONCE(rc->encoder, NULL);
+}
+
 /*
  * The hart, or the whole system, goes to sleep: stops the running event, for rvtrace_run_unpark()
  * to start it again unless perf stops it meanwhile. Interrupts are off.

@@ -23,6 +23,7 @@ int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event);
 void rvtrace_session_stop(struct rvtrace_cpu *rc);
 void rvtrace_run_swap(void);
 void rvtrace_run_halt(void);
+void rvtrace_run_detach(void);
 void rvtrace_run_park(void);
 void rvtrace_run_unpark(void);
 /* On any hart */

@@ -15,7 +15,7 @@ check "the driver is built for it" \
 # part NAME: it is to be run.
 part()
 {
-	[[ " ${PARTS:-kunit memory selftests stress shared} " == *" $1 "* ]]
+	[[ " ${PARTS:-kunit memory selftests stress shared removal} " == *" $1 "* ]]
 }
 
 # no_leaks: nothing that the driver allocated was forgotten.
@@ -73,6 +73,10 @@ fi
 if part shared; then
 	hook_options='--topology funnel'
 	selftests shared debug topology=funnel shared
+fi
+if part removal; then
+	hook_options='--topology funnel'
+	removals removal debug topology=funnel encoder-1 funnel-0 ramsink-0
 fi
 rm -rf "$guest_bin"
 done_testing
