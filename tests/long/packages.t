@@ -118,6 +118,28 @@ assert [address for run, address in dump.addresses()] == [0x100, 0x102, 0x106, 0
 		$(pkg-config --cflags --libs librvtrace) && ldd /count | grep librvtrace.so.0'
 }
 
+# This release's stock perf reads recordings, and what inject makes of them.
+perf_reads()
+{
+	local at=$dir/user.root/recording
+
+	mkdir -p "$at" && "$TOP/build/host/rvt-recording" "$at/raw.data" /recording/raw.data.program 0 prog 30000 || return
+	in_root user 'cd /recording && perf --version >&2
+		perf rvtrace inject --itrace=b -i raw.data -o branches.data
+		perf rvtrace inject --itrace=i1000g16l8 -i raw.data -o samples.data
+		perf evlist -i raw.data && perf report --no-itrace --stdio -i raw.data && perf inject -i raw.data -o copy.data
+		for file in branches samples; do
+			perf script -f -i $file.data >$file.script && test -s $file.script
+			perf report -f --stdio -i $file.data >$file.report && grep -q prog $file.report
+			perf inject -f -i $file.data -o copy.data
+			perf data convert -f -i $file.data --to-json $file.json && test -s $file.json
+			! perf version --build-options 2>/dev/null | grep -q "libbabeltrace.*on" ||
+				perf data convert -f -i $file.data --to-ctf $file.ctf
+		done
+		perf script -f -i samples.data -F ip,brstack | grep -q /
+		perf rvtrace script -i raw.data -F ip | head -n 1'
+}
+
 purged()
 {
 	in_root user "$apt_get purge perf-rvtrace librvtrace0 librvtrace-dev python3-rvtrace rvtrace-dkms
@@ -147,6 +169,7 @@ for release in $releases; do
 	[ "$release" != "${releases%% *}" ] || check "$release: another build gives the same bytes" build_again
 	check "$release: lintian" lintian_is_content
 	check "$release: installed and used" used "$release"
+	check "$release: its perf reads what is recorded and injected" perf_reads
 	check "$release: purged" purged
 	if [ "$release" != "${releases%% *}" ]; then
 		:
