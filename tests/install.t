@@ -286,9 +286,9 @@ wrong_arguments_are_explained()
 
 	while read -r command; do
 		for wrong in --no-such-option surplus-word; do
-			# The first word of these is a program to trace or a file to read.
-			[ $wrong = --no-such-option ] || [[ $command != record && $command != d* && $command != tandem* ]] ||
-				continue
+			# The first word of these is a program to trace, a file to read, or a function.
+			[ $wrong = --no-such-option ] ||
+				[[ ! $command =~ ^(record|d.*|tandem.*|annotate|latency)$ ]] || continue
 			# shellcheck disable=SC2086
 			if "$plugin" $command $wrong >"$dir/help" 2>&1 </dev/null; then
 				echo "$command $wrong: exit status 0"

@@ -63,6 +63,8 @@ int cmd_export(int argc, char **argv)
 			return cmd_try_help(1);
 		}
 	}
+	if (optind < argc)
+		return cmd_surplus(1, argv[optind], "the recording is given with -i");
 	if (!path)
 		return cmd_error(1, "export to what? Give --sqlite FILE");
 	return run(&options, path, branches) ? 1 : 0;
