@@ -13,7 +13,9 @@ done
 # Hardware that is as bad as the specification lets it be: what it has and when it answers differ from
 # seed to seed.
 hostile='late-reads=40,wp-lag=256,holes=on,own-hart=on'
-selftests hostile-2 testing "seed=2,$hostile,warl-features=0xffff0155,modes=3,sync-modes=2,filters=2,comparators=1" filters
+selftests hostile-1 testing "seed=1,$hostile" basic modes filters
+selftests hostile-2 testing "seed=2,$hostile,warl-features=0xffff0155,sync-modes=3,filters=2,comparators=1" \
+	basic modes filters
 selftests hostile-3 testing "seed=3,$hostile,warl-features=0xffff02aa,modes=6,sync-modes=3,filters=0,comparators=0" filters
 hook_options='--topology funnel'
 # Each handshake takes its time, so that the harts get into each other's way.

@@ -132,9 +132,11 @@ static uint32_t legal_trigger(uint32_t value)
 	return value;
 }
 
-/* Only comparators that are there can be selected. */
+/* Only comparators that are there can be selected; without any, none can be used. */
 static uint32_t legal_filter(uint32_t value)
 {
+	if (!model.args.comparators)
+		value &= ~0xfff0u;
 	for (unsigned int shift = 5; shift <= 13; shift += 4)
 		if ((value >> shift & 7) >= model.args.comparators)
 			value &= ~(7u << shift);
