@@ -275,6 +275,10 @@ static void test_triggers(void)
 	}
 	write_line(BUS_DIR "/encoder-0/trig_ext_in", "0");
 	munmap((void *)encoder, 4096);
+	if (ret == -EOPNOTSUPP) {
+		tap_skip("the encoder takes no triggers", "triggers");
+		return;
+	}
 	if (ret || !undisturbed) {
 		tap_check(false, "triggers: recorded, alone on the hart for a moment (%d)", ret);
 		return;
