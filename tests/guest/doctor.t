@@ -45,5 +45,6 @@ guest losses testing fifo=64,drain=1 'insmod rvtrace.ko || exit 1
 	ls /tmp/rvtrace-doctor.*/data || exit 3
 	rmmod rvtrace'
 ok $? "losses: the exit status is not 0, and the recording is kept"
-check "losses: it says so" says root "bad cpu 0 the encoder lost trace"
+# which cpu loses depends on what else runs
+check "losses: it says so" says root "the encoder lost trace"
 done_testing
