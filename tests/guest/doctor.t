@@ -40,7 +40,7 @@ in_order E-Trace "etrace=$TOP/tools/model/params/etrace-2.0,formats=etrace"
 
 hook_options=
 # shellcheck disable=SC2016 # for the guest
-guest losses testing fifo=64,drain=1 'insmod rvtrace.ko || exit 1
+guest losses testing fifo=24,drain=1 'insmod rvtrace.ko || exit 1
 	perf-rvtrace doctor > root && exit 2
 	ls /tmp/rvtrace-doctor.*/data || exit 3
 	rmmod rvtrace'
