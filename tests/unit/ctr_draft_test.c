@@ -249,6 +249,20 @@ static void test_mispredicted(void **state)
 	}
 }
 
+/* 2.1: fields that a hart does not have are read-only 0, also when all bits are written. */
+static void test_few_fields(void **state)
+{
+	const uint64_t all = args.options;
+
+	(void)state;
+	args.options = S | U | BPFRZ;
+	begin(S | U | RASEMU | LCOFIFRZ | ETEN);
+	assert_int_equal(read_reg(CSR_DRAFT_CONTROL) & ~(0xfull << 16), S | U);
+	swap_csr(CSR_DRAFT_CONTROL, ~0ull & ~CLR);
+	assert_int_equal(read_reg(CSR_DRAFT_CONTROL) & ~(0xfull << 16), S | U | BPFRZ);
+	args.options = all;
+}
+
 /* 3.3: TYPE may be missing. */
 static void test_no_types(void **state)
 {
@@ -290,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_ras),
 		cmocka_unit_test(test_cycles),
 		cmocka_unit_test(test_mispredicted),
+		cmocka_unit_test(test_few_fields),
 		cmocka_unit_test(test_no_types),
 		cmocka_unit_test(test_freeze),
 	};
