@@ -6,7 +6,7 @@
  * instruction, '#' lines at gaps, starts and stops) and the truth files DIR/truth.N, and compares
  * them instruction by instruction: address, privilege and, where the truth knows it, thread (a TID
  * of "-" is not compared: a recording without context leaves in scontext what was there). Memory
- * does not grow with them, but with --lossy.
+ * does not grow with them.
  *
  * It knows nothing of the library that decodes; of the library it uses the truth reader alone.
  */
@@ -22,7 +22,7 @@
 
 #define MAX_HARTS 64
 #define SURROUNDINGS 8
-#define FORGET (1u << 18)	/* instructions at once */
+#define FORGET (1u << 18)	/* instructions at once; segments with more are not kept either */
 #define ANY_TID -2
 
 struct insn {
@@ -36,11 +36,30 @@ struct insn_list {
 	size_t n;
 };
 
+/* The thread of a segment's user code, from instruction @from on. */
+struct turn {
+	uint64_t from;
+	int64_t tid;
+};
+
+/*
+ * Decoded flow without a gap. What is behind the first FORGET instructions of a lossy one is known
+ * by the hash of all, and by the threads' turns.
+ */
+struct segment {
+	struct insn_list first;
+	uint64_t n;
+	uint64_t hash;
+	struct turn *turns;
+	size_t n_turns;
+};
+
 /*
  * The truth of one hart, filtered to what the recording should hold. It is read as far as it is
- * compared: a part of it is in memory, but all with --lossy.
+ * compared; a part of it is in memory.
  */
 struct hart {
+	unsigned int number;
 	struct rvt_truth_reader *reader;	/* NULL: all was read */
 	bool on;
 	uint8_t prv;
@@ -62,7 +81,8 @@ static uint64_t min_insns = 1;
 static const char *dir;
 
 static struct hart harts[MAX_HARTS];
-static unsigned int n_harts;
+/* The same truths, read a second time as far as no later segment can begin before. */
+static struct hart behind[MAX_HARTS];
 static uint64_t compared, segments, gaps;
 
 static void die(const char *what)
@@ -102,11 +122,18 @@ static int64_t hcontext_tid(uint64_t hcontext)
 	return hcontext == (1u << 14) - 1 ? -1 : (int64_t)hcontext;
 }
 
-static void open_truth(struct hart *hart, const char *path)
+/* Reads the truth of hart @number from its beginning. */
+static void open_truth(struct hart *hart, unsigned int number)
 {
-	unsigned int number;
-	int ret = rvt_truth_open(path, &hart->reader, &number);
+	struct insn *room = hart->truth.at;
+	char path[4096];
+	int ret;
 
+	rvt_truth_reader_close(hart->reader);
+	free(room);
+	*hart = (struct hart){ .number = number, .prv = 3, .tid = -1 };
+	snprintf(path, sizeof(path), "%s/truth.%u", dir, number);
+	ret = rvt_truth_open(path, &hart->reader, &number);
 	if (!ret || ret == -ENOENT)
 		return;
 	fprintf(stderr, "rvt-truth-diff: %s: %s\n", path, strerror(-ret));
@@ -121,8 +148,8 @@ static bool read_record(struct hart *hart)
 	uint64_t pc;
 
 	if (ret < 0) {
-		fprintf(stderr, "rvt-truth-diff: %s/truth.%zu: damaged or incomplete truth file\n", dir,
-			(size_t)(hart - harts));
+		fprintf(stderr, "rvt-truth-diff: %s/truth.%u: damaged or incomplete truth file\n", dir,
+			hart->number);
 		exit(2);
 	}
 	if (!ret) {
@@ -157,6 +184,14 @@ static bool read_record(struct hart *hart)
 	return true;
 }
 
+/* Whether there is an instruction @at, which is one of those in memory or behind them. */
+static bool has_truth(struct hart *hart, size_t at)
+{
+	while (at >= hart->truth.n && read_record(hart))
+		;
+	return at < hart->truth.n;
+}
+
 /* What is accounted for need not be in memory, but for what a difference shows around it. */
 static void forget(struct hart *hart)
 {
@@ -168,12 +203,21 @@ static void forget(struct hart *hart)
 	hart->forgotten += n;
 }
 
-/* Whether there is an instruction @at, which is one of those in memory or behind them. */
-static bool has_truth(struct hart *hart, size_t at)
+/* The next instruction, which is accounted for then; NULL: the truth has ended. */
+static const struct insn *next_insn(struct hart *hart)
 {
-	while (at >= hart->truth.n && read_record(hart))
+	if (hart->pos >= FORGET)
+		forget(hart);
+	return has_truth(hart, hart->pos) ? &hart->truth.at[hart->pos++] : NULL;
+}
+
+/* What is before instruction @at of the truth is accounted for, and no more. */
+static void go_to(struct hart *hart, uint64_t at)
+{
+	if (at < hart->forgotten + hart->pos)
+		open_truth(hart, hart->number);
+	while (hart->forgotten + hart->pos < at && next_insn(hart))
 		;
-	return at < hart->truth.n;
 }
 
 /*
@@ -201,36 +245,36 @@ static void show(const char *what, const struct insn_list *list, uint64_t before
 		printf("  > (end)\n");
 }
 
-static void differ(unsigned int cpu, const struct insn_list *segment, size_t i, size_t truth_at)
+static void differ(struct hart *hart, const struct segment *segment, size_t i, size_t truth_at)
 {
-	printf("FIRST DIFFERENCE: cpu %u, instruction %zu of a decoded segment of %zu\n", cpu, i,
-	       segment->n);
-	show("decoded", segment, 0, i);
+	printf("FIRST DIFFERENCE: cpu %u, instruction %zu of a decoded segment of %" PRIu64 "\n",
+	       hart->number, i, segment->n);
+	show("decoded", &segment->first, 0, i);
 	/* what comes next is shown, too */
-	has_truth(&harts[cpu], truth_at + SURROUNDINGS);
-	show("truth", &harts[cpu].truth, harts[cpu].forgotten, truth_at);
+	has_truth(hart, truth_at + SURROUNDINGS);
+	show("truth", &hart->truth, hart->forgotten, truth_at);
 	exit(1);
 }
 
 /* A decoded segment must continue the truth exactly where the last one ended. */
-static void check_exact(unsigned int cpu, const struct insn_list *segment)
+static void check_exact(struct hart *hart, const struct segment *segment)
 {
-	struct hart *hart = &harts[cpu];
+	const struct insn_list *list = &segment->first;
 
-	for (size_t i = 0; i < segment->n; i++, hart->pos++)
+	for (size_t i = 0; i < list->n; i++, hart->pos++)
 		if (!has_truth(hart, hart->pos) ||
-		    !same(&segment->at[i], &hart->truth.at[hart->pos]))
-			differ(cpu, segment, i, hart->pos);
+		    !same(&list->at[i], &hart->truth.at[hart->pos]))
+			differ(hart, segment, i, hart->pos);
 	if (hart->pos >= FORGET)
 		forget(hart);
 }
 
-static size_t match_length(const struct hart *hart, size_t at, const struct insn_list *segment)
+static size_t match_length(struct hart *hart, const struct insn_list *list)
 {
 	size_t i = 0;
 
-	while (i < segment->n && at + i < hart->truth.n &&
-	       same(&segment->at[i], &hart->truth.at[at + i]))
+	while (i < list->n && has_truth(hart, hart->pos + i) &&
+	       same(&list->at[i], &hart->truth.at[hart->pos + i]))
 		i++;
 	return i;
 }
@@ -239,39 +283,155 @@ static size_t match_length(const struct hart *hart, size_t at, const struct insn
  * A decoded segment must be somewhere in the truth, after all earlier ones. Taking the earliest
  * place where it fits leaves the most room for those that follow.
  */
-static void check_somewhere(unsigned int cpu, const struct insn_list *segment)
+static void check_somewhere(struct hart *hart, const struct segment *segment)
 {
-	struct hart *hart = &harts[cpu];
-	size_t best = 0, best_at = hart->pos;
+	uint64_t best_at = hart->forgotten + hart->pos;
+	size_t best = 0;
 
-	for (size_t at = hart->pos; at + segment->n <= hart->truth.n; at++) {
-		size_t n = match_length(hart, at, segment);
+	do {
+		size_t n = match_length(hart, &segment->first);
 
-		if (n == segment->n) {
-			hart->pos = at + n;
+		if (n == segment->first.n) {
+			hart->pos += n;
 			return;
 		}
 		if (n > best) {
 			best = n;
-			best_at = at;
+			best_at = hart->forgotten + hart->pos;
 		}
-	}
-	differ(cpu, segment, best, best_at + best);
+	} while (next_insn(hart));
+	go_to(hart, best_at);
+	differ(hart, segment, best, hart->pos + best);
 }
 
-static void end_segment(int cpu, struct insn_list *segment)
+/* ---- segments of more instructions than are kept ---- */
+
+/*
+ * A polynomial modulo 2^61 - 1: the hash of a window of the truth follows from that of the window
+ * one instruction before.
+ */
+#define HASH_PRIME ((1ull << 61) - 1)
+#define HASH_BASE 0x16f11fe89b0d677cull
+
+static uint64_t hash_product(uint64_t a, uint64_t b)
+{
+	return (uint64_t)((unsigned __int128)a * b % HASH_PRIME);
+}
+
+static uint64_t hash_insn(const struct insn *insn)
+{
+	return (insn->pc + insn->prv * 0x9e3779b97f4a7c15ull) % HASH_PRIME;
+}
+
+static uint64_t hash_append(uint64_t hash, const struct insn *insn)
+{
+	return (hash_product(hash, HASH_BASE) + hash_insn(insn)) % HASH_PRIME;
+}
+
+/* What the first of @n instructions adds to their hash. */
+static uint64_t hash_weight(uint64_t n)
+{
+	uint64_t weight = 1, power = HASH_BASE;
+
+	for (n--; n; n >>= 1, power = hash_product(power, power))
+		if (n & 1)
+			weight = hash_product(weight, power);
+	return weight;
+}
+
+/*
+ * Whether the threads of the segment are those of the truth from where @trail is, which is behind
+ * it then.
+ */
+static bool same_threads(struct hart *trail, const struct segment *segment)
+{
+	size_t turn = 0;
+
+	for (uint64_t i = 0; i < segment->n; i++) {
+		const struct insn *truth = next_insn(trail);
+		struct insn decoded = *truth;
+
+		if (truth->prv)
+			continue;
+		while (turn + 1 < segment->n_turns && segment->turns[turn + 1].from <= i)
+			turn++;
+		decoded.tid = segment->turns[turn].tid;
+		if (!same(&decoded, truth))
+			return false;
+	}
+	return true;
+}
+
+/* As check_somewhere(). @trail reads what leaves the window when @hart reads what comes into it. */
+static void check_long(struct hart *hart, struct hart *trail, const struct segment *segment)
+{
+	uint64_t start = hart->forgotten + hart->pos, at = start;
+	uint64_t weight = hash_weight(segment->n), hash = 0;
+	const struct insn *in, *out;
+
+	go_to(trail, start);
+	for (uint64_t i = 0; i < segment->n; i++) {
+		in = next_insn(hart);
+		if (!in)
+			goto none;
+		hash = hash_append(hash, in);
+	}
+	for (;;) {
+		if (hash == segment->hash) {
+			if (same_threads(trail, segment))
+				return;
+			go_to(trail, at);
+		}
+		in = next_insn(hart);
+		if (!in)
+			goto none;
+		out = next_insn(trail);
+		hash += HASH_PRIME - hash_product(hash_insn(out), weight);
+		hash = hash_append(hash, in);
+		at++;
+	}
+none:
+	go_to(hart, start);
+	check_somewhere(hart, segment);
+	printf("FIRST DIFFERENCE: cpu %u, somewhere behind the first %zu instructions of a decoded segment of %"
+	       PRIu64 "\n", hart->number, segment->first.n, segment->n);
+	show("decoded", &segment->first, 0, segment->first.n - 1);
+	show("truth", &hart->truth, hart->forgotten, hart->pos - 1);
+	exit(1);
+}
+
+static void append(struct segment *segment, const struct insn *insn)
+{
+	if (segment->n < FORGET)
+		push(&segment->first, insn->pc, insn->tid, insn->prv);
+	if (lossy) {
+		segment->hash = hash_append(segment->hash, insn);
+		if (!insn->prv && (!segment->n_turns ||
+				   segment->turns[segment->n_turns - 1].tid != insn->tid)) {
+			if (array_grow(&segment->turns, segment->n_turns))
+				die("out of memory");
+			segment->turns[segment->n_turns++] = (struct turn){ segment->n, insn->tid };
+		}
+	}
+	segment->n++;
+}
+
+static void end_segment(int cpu, struct segment *segment)
 {
 	if (!segment->n)
 		return;
 	if (cpu < 0 || cpu >= MAX_HARTS)
 		die("decoded flow without a CPU number");
-	if (lossy)
-		check_somewhere((unsigned int)cpu, segment);
+	if (!lossy)
+		check_exact(&harts[cpu], segment);
+	else if (segment->n == segment->first.n)
+		check_somewhere(&harts[cpu], segment);
 	else
-		check_exact((unsigned int)cpu, segment);
+		check_long(&harts[cpu], &behind[cpu], segment);
 	compared += segment->n;
 	segments++;
-	segment->n = 0;
+	segment->n = segment->first.n = segment->n_turns = 0;
+	segment->hash = 0;
 }
 
 static uint8_t parse_prv(const char *text)
@@ -314,7 +474,7 @@ static int parse_line(const char *line, struct insn *insn)
 
 static void compare(FILE *in)
 {
-	struct insn_list segment = { 0 };
+	struct segment segment = { 0 };
 	struct insn insn;
 	char *line = NULL;
 	size_t room = 0;
@@ -332,24 +492,25 @@ static void compare(FILE *in)
 			continue;
 		}
 		line_cpu = parse_line(line, &insn);
-		/* Long segments are checked in pieces; a lossy one must stay whole to be found. */
+		/* Long segments are checked in pieces; a lossy one must be found as a whole. */
 		if (line_cpu != cpu || (!lossy && segment.n == FORGET))
 			end_segment(cpu, &segment);
 		cpu = line_cpu;
-		push(&segment, insn.pc, insn.tid, insn.prv);
+		append(&segment, &insn);
 	}
 	end_segment(cpu, &segment);
 	free(line);
-	free(segment.at);
+	free(segment.first.at);
+	free(segment.turns);
 }
 
 static void check_complete(void)
 {
-	struct insn_list none = { 0 };
+	const struct segment none = { 0 };
 
-	for (unsigned int i = 0; i < n_harts && !lossy; i++)
+	for (unsigned int i = 0; i < MAX_HARTS && !lossy; i++)
 		if (has_truth(&harts[i], harts[i].pos))
-			differ(i, &none, 0, harts[i].pos);
+			differ(&harts[i], &none, 0, harts[i].pos);
 }
 
 static const struct option options[] = {
@@ -377,7 +538,6 @@ static void usage(FILE *out)
 
 int main(int argc, char **argv)
 {
-	char path[4096];
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -411,12 +571,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	dir = argv[optind];
-	for (n_harts = 0; n_harts < MAX_HARTS; n_harts++) {
-		snprintf(path, sizeof(path), "%s/truth.%u", dir, n_harts);
-		harts[n_harts] = (struct hart){ .prv = 3, .tid = -1 };
-		open_truth(&harts[n_harts], path);
-		while (lossy && read_record(&harts[n_harts]))
-			;
+	for (unsigned int i = 0; i < MAX_HARTS; i++) {
+		open_truth(&harts[i], i);
+		if (lossy)
+			open_truth(&behind[i], i);
 	}
 	compare(stdin);
 	check_complete();
