@@ -114,8 +114,11 @@ int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, ui
  *
  * rvt_stream_feed_part - as rvt_stream_feed(), but ends behind the message during which
  * rvt_stream_pause() was called. *@taken: so many of the bytes were used; feed the others later.
- * What flows have collected may not have been delivered yet: rvt_flow_flush(). Not for slices. In any other
- * function rvt_stream_pause() does nothing.
+ * A synchronisation packet of E-Trace says which context and which code come from its time on: that
+ * part of it, CONTEXT and START, waits for the next rvt_stream_feed_part(), feed(), lost() or
+ * finish(), and its code is not looked for before. What flows have collected may not have been
+ * delivered yet: rvt_flow_flush(). Not for slices. In any other function rvt_stream_pause() does
+ * nothing.
  */
 int rvt_stream_feed_part(struct rvt_stream *stream, const void *bytes, size_t len,
 			 uint64_t offset, size_t *taken);

@@ -405,7 +405,7 @@ static void decode(struct world *w)
 	assert_int_equal(rvt_flow_create(&config, &sink, &w->flow), 0);
 	rvt_flow_set_space(w->flow, w->space);
 	assert_int_equal(rvt_stream_create(&w->params, &ops, &stream), 0);
-	w->pauses = (struct pauses){ .stream = stream };
+	w->pauses = (struct pauses){ .stream = stream, .holds = true };
 	for (size_t pos = 0; pos < w->len; ) {
 		size_t piece = 1 + below(w, 2000);
 

@@ -105,6 +105,8 @@ int pauses_feed(struct pauses *p, struct random *random, const void *bytes, size
 
 void pauses_event(struct pauses *p, struct random *random, const struct rvt_event *event)
 {
+	assert_false(p->holds && p->paused &&
+		     (event->type == RVT_EVENT_START || event->type == RVT_EVENT_CONTEXT));
 	if (event->type != RVT_EVENT_TIME)
 		return;
 	/* E-Trace: a packet can end what one with another time began */

@@ -50,6 +50,7 @@ bool random_one_in(struct random *r, unsigned int n);
 struct pauses {
 	struct rvt_stream *stream;
 	bool feeding;		/* by rvt_stream_feed_part() */
+	bool holds;		/* what comes behind the time waits: E-Trace */
 	bool paused;		/* only the same message may tell more */
 	unsigned int late;	/* times that it has told */
 };

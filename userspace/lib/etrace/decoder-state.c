@@ -202,7 +202,7 @@ void rvt_etrace_stand(struct rvt_etrace_decoder *dec, uint64_t address, struct p
 }
 
 void rvt_etrace_stand_at_sync(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
-			  uint64_t address)
+			      uint64_t address)
 {
 	struct path last = { .map_bits = 0 };
 
@@ -214,18 +214,61 @@ void rvt_etrace_stand_at_sync(struct rvt_etrace_decoder *dec, const struct rvt_e
 	dec->stats->syncs++;
 }
 
+static int take_sync(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
+		     enum rvt_etrace_held what, uint64_t address)
+{
+	const bool begins = what == RVT_ETRACE_HELD_BEGIN, from_trap = dec->from_trap;
+	int ret = rvt_etrace_note_context(dec, msg);
+
+	if (what == RVT_ETRACE_HELD_CONTEXT)
+		return ret;
+	rvt_etrace_decoder_sync(dec, begins);
+	if (begins && !ret)
+		ret = rvt_flow_start(dec->flow, address, dec->offset, false);
+	rvt_etrace_stand_at_sync(dec, msg, address);
+	dec->from_trap = from_trap;
+	dec->lost &= !begins;
+	return ret;
+}
+
+int rvt_etrace_take_held(struct rvt_etrace_decoder *dec)
+{
+	const enum rvt_etrace_held what = dec->held.what;
+
+	dec->held.what = RVT_ETRACE_HELD_NOTHING;
+	return take_sync(dec, &dec->held.msg, what, dec->held.address);
+}
+
+/* Now, or when decoding goes on. */
+static int take_or_hold(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
+			enum rvt_etrace_held what, uint64_t address)
+{
+	if (!*dec->paused)
+		return take_sync(dec, msg, what, address);
+	dec->held = (struct held_sync){ what, *msg, address };
+	return 0;
+}
+
+int rvt_etrace_change_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
+{
+	return take_or_hold(dec, msg, RVT_ETRACE_HELD_CONTEXT, 0);
+}
+
+int rvt_etrace_sync(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
+		    uint64_t address)
+{
+	dec->from_trap = false;
+	return take_or_hold(dec, msg, RVT_ETRACE_HELD_SYNC, address);
+}
+
 int rvt_etrace_begin(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
 		     uint64_t address)
 {
 	int ret = rvt_etrace_emit_time(dec);
 
-	if (!ret)
-		ret = rvt_etrace_note_context(dec, msg);
-	rvt_etrace_decoder_sync(dec, true);
-	if (!ret)
-		ret = rvt_flow_start(dec->flow, address, dec->offset, false);
+	if (ret)
+		return ret;
 	dec->started = true;
-	dec->lost = false;
-	rvt_etrace_stand_at_sync(dec, msg, address);
-	return ret;
+	dec->from_trap = false;
+	return take_or_hold(dec, msg, RVT_ETRACE_HELD_BEGIN, address);
 }

@@ -50,6 +50,23 @@ struct held_trap {
 	struct rvt_event event;
 };
 
+/*
+ * What a synchronisation packet says of the time that it carries and of what comes behind. Code is
+ * looked at for it: when decoding pauses at that time it waits until decoding goes on.
+ */
+enum rvt_etrace_held {
+	RVT_ETRACE_HELD_NOTHING,
+	RVT_ETRACE_HELD_CONTEXT,
+	RVT_ETRACE_HELD_SYNC,	/* and flow came to the address */
+	RVT_ETRACE_HELD_BEGIN,	/* or begins there */
+};
+
+struct held_sync {
+	enum rvt_etrace_held what;
+	struct rvt_etrace_msg msg;
+	uint64_t address;
+};
+
 /* Of a source in a slice of a stream (rvt_stream_slice()). */
 enum rvt_etrace_progress {
 	RVT_ETRACE_WAITING,	/* for its first synchronisation in the slice */
@@ -62,7 +79,7 @@ struct rvt_etrace_decoder {
 	bool left;		/* and goes on behind the slice; the next one has it, too */
 	struct rvt_flow *flow;
 	struct rvt_stream_stats *stats;
-	const bool *paused;		/* of the stream: nothing may be replayed */
+	const bool *paused;		/* of the stream: see struct held_sync */
 	struct rvt_etrace_codec codec;
 	bool draft;		/* traps as dialect 0.029 has them: that, and ESP32 */
 	bool started;		/* flow is known */
@@ -78,6 +95,7 @@ struct rvt_etrace_decoder {
 	bool has_repeat;	/* a packet that may be a repeated report of it */
 	struct rvt_etrace_msg repeat;
 	struct held_trap trap;	/* its handler is not known yet */
+	struct held_sync held;
 
 	bool context_valid;
 	uint8_t privilege;	/* as in packets */
@@ -143,9 +161,18 @@ void rvt_etrace_stand(struct rvt_etrace_decoder *dec, uint64_t address, struct p
 /* It is one that a synchronisation packet reports. */
 void rvt_etrace_stand_at_sync(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
 			      uint64_t address);
+/*
+ * A synchronisation packet whose time was told, now or when decoding goes on: its context; and flow
+ * came to @address, which it reports.
+ */
+int rvt_etrace_change_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
+int rvt_etrace_sync(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
+		    uint64_t address);
 /* Flow begins at @address, which a synchronisation packet reports. */
 int rvt_etrace_begin(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
 		     uint64_t address);
+/* Decoding goes on: takes what dec->held has. */
+int rvt_etrace_take_held(struct rvt_etrace_decoder *dec);
 
 /* ---- decoder.c ---- */
 

@@ -21,10 +21,7 @@ int rvt_etrace_deliver_trap(struct rvt_etrace_decoder *dec, const struct rvt_etr
 		ret = rvt_flow_trap(dec->flow, trap);
 	if (ret || !dec->started)
 		return ret ? ret : rvt_etrace_begin(dec, msg, handler);
-	ret = rvt_etrace_note_context(dec, msg);
-	rvt_etrace_decoder_sync(dec, false);
-	rvt_etrace_stand_at_sync(dec, msg, handler);
-	return ret;
+	return rvt_etrace_sync(dec, msg, handler);
 }
 
 static struct rvt_event trap_event(const struct rvt_etrace_decoder *dec,

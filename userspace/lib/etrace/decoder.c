@@ -322,11 +322,7 @@ static int on_start(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg 
 		return ret ? ret : rvt_etrace_begin(dec, msg, goal.target);
 	}
 	ret = rvt_etrace_emit_time(dec);
-	if (!ret)
-		ret = rvt_etrace_note_context(dec, msg);
-	rvt_etrace_decoder_sync(dec, false);
-	rvt_etrace_stand_at_sync(dec, msg, goal.target);
-	return ret;
+	return ret ? ret : rvt_etrace_sync(dec, msg, goal.target);
 }
 
 /* ---- format 3, subformats 2 and 3 ---- */
@@ -337,7 +333,7 @@ static int on_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_ms
 
 	if (dec->codec.params.context_packet_returns == RVT_CONTEXT_PACKET_CLEARS)
 		rvt_flow_clear_returns(dec->flow);
-	return ret || !dec->started ? ret : rvt_etrace_note_context(dec, msg);
+	return ret || !dec->started ? ret : rvt_etrace_change_context(dec, msg);
 }
 
 static int end_trace(struct rvt_etrace_decoder *dec, uint64_t qual)

@@ -19,6 +19,8 @@ struct etrace_stream {
 	unsigned int n_sources;
 	struct rvt_etrace_decoder **sources;	/* by srcID; NULL: not seen */
 	struct rvt_etrace_decoder *recent;	/* whose packets may be replayed; or NULL */
+	struct rvt_etrace_decoder *held;	/* whose packet waits: struct held_sync; or NULL */
+	size_t unused;				/* bytes that were fed last */
 	struct rvt_etrace_slice slice;
 };
 
@@ -136,6 +138,7 @@ static int decode_packet(struct etrace_stream *s, struct rvt_etrace_decoder *dec
 	ret = rvt_etrace_decoder_packet(dec, msg);
 	if (rvt_etrace_memo_end(dec))
 		s->recent = dec;
+	s->held = dec->held.what ? dec : NULL;
 	rvt_etrace_slice_advance(&s->slice, dec, msg);
 	/* the next slice counts it */
 	if (left)
@@ -225,9 +228,17 @@ static int on_damage(struct etrace_stream *s)
 	return s->ops.event(s->ops.ctx, &event);
 }
 
+static int take_held(struct etrace_stream *s)
+{
+	struct rvt_etrace_decoder *dec = s->held;
+
+	s->held = NULL;
+	return dec ? rvt_etrace_take_held(dec) : 0;
+}
+
 static int drain(struct etrace_stream *s)
 {
-	int ret = 0;
+	int ret = take_held(s);
 
 	while (!ret && !s->slice.done && !s->base.paused) {
 		if (s->recent)
@@ -265,15 +276,19 @@ static int feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64
 {
 	struct etrace_stream *s = (struct etrace_stream *)stream;
 
+	int ret;
+
 	rvt_etrace_frames_feed(&s->frames, bytes, len, offset);
-	return result_of(s, drain(s));
+	ret = drain(s);
+	/* The caller feeds them again. */
+	s->unused = s->base.paused ? s->frames.end - s->frames.pos : 0;
+	s->frames.end -= s->unused;
+	return result_of(s, ret);
 }
 
 static size_t unused(const struct rvt_stream *stream)
 {
-	const struct etrace_stream *s = (const struct etrace_stream *)stream;
-
-	return s->frames.end - s->frames.pos;
+	return ((const struct etrace_stream *)stream)->unused;
 }
 
 /* No slice needs anything from before @offset. */
