@@ -35,15 +35,16 @@ guest options testing '' '
 	# later
 	perf-rvtrace record -D 2000 -e rvtrace//u -o delay.data -- sh -c "sort -n input > sorted; sleep 4; tail -n 1 input" || exit 9
 	# whose it is
-	sh -c "sleep 3; sort -n input > sorted" & sleep 1
+	sh -c "while :; do sort -n input > sorted; sleep 1; done" & sleep 1
 	timeout -s INT 8 perf-rvtrace record -u root -e rvtrace//u -o user.data 2> user.err
+	kill $!
 	perf-rvtrace record -u nobody-there 2> nobody.err && exit 10
 	# stock perf dies, the recorder ends and the file is whole
-	perf rvtrace record -a -e rvtrace//u -o orphan.data 2> orphan.err & sleep 3
+	perf rvtrace record -a -e rvtrace//u -o orphan.data 2> orphan.err &
+	i=0; until [ -s orphan.data ] || [ $((i += 1)) -gt 60 ]; do sleep 1; done; sleep 2
 	kill -KILL $!
-	sleep 3
-	pidof perf-rvtrace && exit 11
-	rmmod rvtrace'
+	# The module is in use for as long as the recorder lives.
+	i=0; until rmmod rvtrace 2> /dev/null; do [ $((i += 1)) -le 30 ] || exit 11; sleep 1; done'
 ok $? "all was recorded"
 
 # decodes FILE: as executed
