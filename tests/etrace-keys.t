@@ -385,13 +385,15 @@ refused 'iaddres_width_p = 40' iaddress_width_p iaddress_lsb_p context_width_p n
 	call_counter_size_p sijump_p arch_p encoder_mode_bits ioptions doptions_bits options trap_vector \
 	trap_vector.exception.N trap_vector.interrupt.N srcid_bits timestamp_bytes type_bits type_instruction \
 	branch_count_limit jump_cache_index jump_cache_returns context_packet_context context_packet_returns \
-	trap_address return_stack_depth support_time_bits xlen isa jvt
+	trap_address return_stack_depth support_time_bits xlen isa jvt data_width_p daddress_width_p \
+	lrid_width_p dtype_width_p type_data data_packets data_compression data_operands doptions
 refused 'src_bits = 3' srcid_bits
 for key in iaddress_width_p:65:8..64 iaddress_lsb_p:3:0..2 context_width_p:65:0..64 nocontext_p:2:0..1 \
 	time_width_p:65:0..64 notime_p:2:0..1 privilege_width_p:9:1..8 ecause_width_p:65:1..64 \
 	f0s_width_p:9:0..8 bpred_size_p:21:0..20 cache_size_p:21:0..20 return_stack_size_p:17:0..16 \
 	call_counter_size_p:17:0..16 sijump_p:2:0..1 arch_p:256:0..255 encoder_mode_bits:33:0..32 doptions_bits:65:0..64 \
 	srcid_bits:17:0..16 timestamp_bytes:9:0..8 type_bits:9:0..8 type_instruction:256:0..255 \
+	data_width_p:65:0..64 daddress_width_p:65:0..64 lrid_width_p:9:0..8 dtype_width_p:5:0..4 type_data:256:0..255 \
 	support_time_bits:4:2..3 return_stack_depth:65537:0..65536 branch_count_limit:-1:0..4294967295; do
 	IFS=: read -r name value range <<<"$key"
 	refused "$name = $value" "'$value' for '$name'" "$range"
@@ -406,6 +408,10 @@ refused 'jump_cache_returns = some' none mispredicted all
 refused 'context_packet_context = never' always as_others
 refused 'context_packet_returns = drop' keep clear
 refused 'trap_address = epc' handler undefined
+refused 'data_packets = none' type all
+refused 'data_compression = zip' both xor difference
+refused 'data_operands = none' tables full
+refused 'doptions = data_no_values' data_no_address data_no_value multi_access
 refused 'xlen = 48' 32 64
 refused 'isa = zcmx' zcmp zcmt x1_link
 refused 'trap_vector = here' 0x

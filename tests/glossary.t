@@ -10,14 +10,14 @@ trap 'rm -rf "$dir"' EXIT
 
 # Of the specifications (E-Trace, N-Trace, Trace Control Interface, CTR, the ISA manual), of ELF and
 # of perf's records.
-specifications='access address aux auxtrace build callstack chip cksrc class clock code coding
-	coresight cpu ctr dialect eh encoder esp32 etrace etype evcode event feature field format frame
+specifications='access address aux auxtrace build callstack chip cksrc class clock code coding compression
+	coresight cpu ctr data dialect eh encoder esp32 etrace etype evcode event feature field format frame
 	framing hart header hist indirect insn itype jump kernel load mem mode msg ntrace
-	op options outcome packet perfdata prog protocol quirk qual range reason record repeat retire
+	op operands operation options outcome packet perfdata prog protocol quirk qual range reason record repeat retire
 	return returns sample section shadow sink space stack stats switch symbol sync task tcode text
 	thread time timestamp trace trap type update vectors verifier verify'
 # Of programs.
-common='base batch begin buffer cache callback chunk codec confidence config context count counts
+common='base batch begin bits buffer cache callback chunk codec confidence config context count counts
 	damage decode decoder dump end entry failure fetched file flow full function group id image
 	index info input item key kind last layout leaving line list location mapped mapping map
 	missing more name named note object offset ops order own page params path plain problem

@@ -30,6 +30,15 @@ enum rvt_etrace_kind {
 	RVT_ETRACE_COUNT_ADDRESS,	/* correctly predicted branches and an address */
 	RVT_ETRACE_CACHE_BRANCHES,	/* jump target cache index and branch map */
 	RVT_ETRACE_CACHE,		/* jump target cache index */
+	/* te_data, from here on */
+	RVT_ETRACE_DATA_ACCESS,		/* load or store, unified */
+	RVT_ETRACE_DATA_ATOMIC,		/* unified */
+	RVT_ETRACE_DATA_CAS_FAILURE,	/* compare-and-swap that failed, with operand */
+	RVT_ETRACE_DATA_CSR,
+	RVT_ETRACE_DATA_SPLIT_LOAD,	/* requests */
+	RVT_ETRACE_DATA_SPLIT_ATOMIC,
+	RVT_ETRACE_DATA_RESPONSE,	/* to either; 2.0: to loads */
+	RVT_ETRACE_DATA_ATOMIC_RESPONSE, /* 2.0 */
 	RVT_ETRACE_KINDS
 };
 
@@ -59,6 +68,10 @@ enum rvt_etrace_field {
 	RVT_ETRACE_F_BPRED_SIZE, RVT_ETRACE_F_CACHE_SIZE, RVT_ETRACE_F_MMACAS_EXT,
 	RVT_ETRACE_F_NOADDR, RVT_ETRACE_F_NODATA, RVT_ETRACE_F_FULL_DADDRESS,
 	RVT_ETRACE_F_FULL_DATA,
+	/* te_data */
+	RVT_ETRACE_F_SUBTYPE, RVT_ETRACE_F_SIZE, RVT_ETRACE_F_LRID, RVT_ETRACE_F_DIFF,
+	RVT_ETRACE_F_RESP, RVT_ETRACE_F_OP_LEN, RVT_ETRACE_F_OPERAND, RVT_ETRACE_F_DATA_LEN,
+	RVT_ETRACE_F_DATA, RVT_ETRACE_F_ADDR_MSBS, RVT_ETRACE_F_ADDR_LSBS,
 	RVT_ETRACE_FIELDS
 };
 
@@ -69,7 +82,7 @@ enum rvt_etrace_qual_status {
 	RVT_ETRACE_ENDED_NTR = 3,	/* 0.029: ended_upd */
 };
 
-/* One te_inst packet with its encapsulation. */
+/* One te_inst or te_data packet with its encapsulation. */
 struct rvt_etrace_msg {
 	uint64_t offset;	/* of its header in the stream */
 	uint32_t len_bytes;	/* with encapsulation */

@@ -18,6 +18,7 @@
 
 RVT_BEGIN_DECLS
 
+struct rvt_access;
 struct rvt_space;
 struct rvt_flow;
 
@@ -59,6 +60,11 @@ enum rvt_event_type {
 	RVT_EVENT_TIME,		/* .time, in units of the trace timestamp */
 	RVT_EVENT_LOST,		/* flow is unknown from here to the next START */
 	RVT_EVENT_MARK,		/* .mark happened at .pc; it changes nothing of the flow */
+	/*
+	 * .access was traced; it changes nothing of the flow. .pc is where the flow is, not that of
+	 * its instruction. Only to those who ask for accesses (rvtrace/access.h).
+	 */
+	RVT_EVENT_ACCESS,
 };
 
 /* What a MARK is. */
@@ -88,6 +94,7 @@ enum rvt_mark {
 	RVT_MARK_LOST,
 };
 
+#define RVT_MARK_LOST_DATA 0x02u
 #define RVT_MARK_LOST_OWNERSHIP 0x08u
 #define RVT_MARK_LOST_VENDOR 0x80u
 
@@ -131,6 +138,7 @@ struct rvt_event {
 	bool own_pc;		/* .pc is what the message says, not where the flow is */
 	uint8_t value_bytes;	/* USER: 1, 2, 4, 8; 0: not known */
 	uint64_t tag, value;
+	const struct rvt_access *access; /* ACCESS; valid during the call */
 };
 
 /*

@@ -66,6 +66,28 @@ enum rvt_framing {
 	RVT_FRAMING_CORESIGHT,		/* frames of the CoreSight formatter: 16 bytes, an id each */
 	RVT_FRAMING_ESP32,		/* E-Trace packets with a length and an index */
 };
+/* Which kinds of compressed values an encoder of E-Trace data packets offers. */
+enum rvt_data_compression {
+	RVT_DATA_COMPRESSION_BOTH,	/* diff has two bits everywhere (default) */
+	RVT_DATA_COMPRESSION_XOR,	/* one bit where the specification leaves the choice */
+	RVT_DATA_COMPRESSION_DIFFERENCE,
+};
+/* Whether operands of atomic operations and CSRs are compressed as values are. */
+enum rvt_data_operands {
+	RVT_DATA_OPERANDS_TABLES,	/* where the dialect's tables say so (default) */
+	RVT_DATA_OPERANDS_FULL,		/* never, as the text below the tables says */
+};
+/* How packets of E-Trace data trace are told from those of instruction trace. */
+enum rvt_data_packets {
+	RVT_DATA_PACKETS_TYPE,		/* by the type field of the encapsulation (default) */
+	RVT_DATA_PACKETS_ALL,		/* the stream has no others: another id separates them */
+};
+/* Whether N-Trace has data messages (TCODE 5, 6, 13, 14), and their addresses. */
+enum rvt_data_address {
+	RVT_DATA_ADDRESS_NONE,		/* there are none (default) */
+	RVT_DATA_ADDRESS_FULL,		/* each has its whole address */
+	RVT_DATA_ADDRESS_XOR,		/* 5 and 6: XORed with that of the data message before */
+};
 enum rvt_timestamp { RVT_TIMESTAMP_NONE, RVT_TIMESTAMP_DELTA, RVT_TIMESTAMP_XOR };
 
 /* `options =` names, both protocols; bit numbers are ours and never go on a wire. */
@@ -79,6 +101,10 @@ enum {
 	RVT_OPT_BRANCH_PREDICTION = 1u << 6,	/* E-Trace */
 	RVT_OPT_JUMP_TARGET_CACHE = 1u << 7,	/* E-Trace */
 	RVT_OPT_FULL_ADDRESS = 1u << 8,		/* E-Trace */
+	/* E-Trace data trace: no addresses, no values, packets of the extension (2.0.5) */
+	RVT_OPT_DATA_NO_ADDRESS = 1u << 9,
+	RVT_OPT_DATA_NO_VALUE = 1u << 10,
+	RVT_OPT_MULTI_ACCESS = 1u << 11,
 };
 
 #define RVT_MAX_CAUSES 64
@@ -133,6 +159,21 @@ struct rvt_params {
 	struct rvt_trap_vectors vectors;
 	/* Version of the architecture that an encoder of E-Trace follows; RVT_ETRACE_ARCH is known. */
 	unsigned int arch_p;
+	/*
+	 * E-Trace data trace. data_width_p: 8, 16, 32 or 64; 0: there is none. daddress_width_p 0: as
+	 * iaddress_width_p. lrid_width_p > 0: loads and atomic operations are split into request and
+	 * data. dtype_width_p 1: loads and stores only; 0 counts as 1.
+	 */
+	unsigned int data_width_p, daddress_width_p, lrid_width_p, dtype_width_p;
+	enum rvt_data_packets data_packets;
+	/* of te_data packets; not given: 1 if type_bits is 1 and type_instruction 0, else 0 or 3 */
+	unsigned int type_data;
+	enum rvt_data_compression data_compression;
+	enum rvt_data_operands data_operands;
+	/* 2.0: RVT_OPT_* of each bit of doptions, 0 = unused; then doptions_bits counts for nothing */
+	unsigned int n_doptions;
+	unsigned int doptions[RVT_MAX_IOPTIONS];
+	enum rvt_data_address data_address;	/* N-Trace */
 };
 
 #define RVT_ETRACE_ARCH 0

@@ -38,6 +38,8 @@ struct rvt_stream_ops {
 	 * each id. May be NULL: all are as rvt_stream_create() was told.
 	 */
 	const struct rvt_params *(*params)(void *ctx, unsigned int atid);
+	/* What data trace says is wanted, too: ACCESS events of flows (rvtrace/access.h). */
+	bool accesses;
 };
 
 struct rvt_stream_stats {
@@ -47,6 +49,8 @@ struct rvt_stream_stats {
 	uint64_t vendor_messages, reserved_messages;
 	uint64_t errors;			/* damaged messages, contradictions */
 	uint64_t lost_reports;			/* Error messages, trace_lost, lost() calls */
+	/* ACCESS events; of these: address, value or operand were sent, but are not known */
+	uint64_t accesses, lost_accesses;
 };
 
 /*

@@ -154,7 +154,7 @@ static void test_recorded(void **state)
 		  "FILE:2: unknown key 'timestamp_frequencies'; valid keys: protocol, dialect, "
 		  "xlen, isa, jvt, options, framing, atid, mode, src_bits, address_bits, timestamp, "
 		  "implicit_return_mode, "
-		  "return_stack_depth");
+		  "return_stack_depth, data_address");
 }
 
 static void test_errors(void **state)
@@ -166,12 +166,12 @@ static void test_errors(void **state)
 		  "FILE:3: unknown key 'x'; valid keys: protocol, dialect, xlen, isa, jvt, "
 		  "options, framing, atid, mode, src_bits, address_bits, timestamp, "
 		  "implicit_return_mode, "
-		  "return_stack_depth");
+		  "return_stack_depth, data_address");
 	parse_bad("protocol = ntrace\nnonsense\n",
 		  "FILE:2: no '=' in 'nonsense'; valid keys: protocol, dialect, xlen, isa, jvt, "
 		  "options, framing, atid, mode, src_bits, address_bits, timestamp, "
 		  "implicit_return_mode, "
-		  "return_stack_depth");
+		  "return_stack_depth, data_address");
 	parse_bad("protocol = nexus\n",
 		  "FILE:1: unknown value 'nexus' for 'protocol'; valid values: ntrace, etrace");
 	parse_bad("protocol = ntrace\ndialect = 2.0\n",
@@ -191,7 +191,7 @@ static void test_errors(void **state)
 	parse_bad("protocol = etrace\noptions = all_jumps\n",
 		  "FILE:2: unknown value 'all_jumps' for 'options'; valid values: "
 		  "implicit_return, sequential_jump, implicit_exception, branch_prediction, "
-		  "jump_target_cache, full_address");
+		  "jump_target_cache, full_address, data_no_address, data_no_value, multi_access");
 	parse_bad("protocol = etrace\ntrap_vector.exception.1 = here\n",
 		  "FILE:2: unknown value 'here' for 'trap_vector.exception.N'; valid values: "
 		  "an address, such as 0x80000000");
@@ -241,6 +241,11 @@ static void test_print(void **state)
 		   "options = full_address\ndoptions_bits = 4\ntrap_vector = 0x1000\n"
 		   "trap_vector.exception.0 = 1\ntrap_vector.interrupt.5 = 0xffffffffffffffff\n"
 		   "srcid_bits = 6\ntimestamp_bytes = 2\ntype_bits = 2\nxlen = 64\n");
+	round_trip("protocol = etrace\ndata_width_p = 64\ndaddress_width_p = 56\nlrid_width_p = 3\n"
+		   "dtype_width_p = 4\ndata_packets = all\ntype_bits = 2\ntype_data = 1\n"
+		   "data_compression = xor\ndata_operands = full\n"
+		   "doptions = -, data_no_value, data_no_address\noptions = multi_access\n");
+	round_trip("protocol = ntrace\ndata_address = xor\n");
 }
 
 int main(void)

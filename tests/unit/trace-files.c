@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <rvtrace/access.h>
 #include <rvtrace/dump.h>
 #include <rvtrace/image.h>
 #include <rvtrace/stream.h>
@@ -410,6 +411,21 @@ static void print_mark(FILE *out, const struct rvt_event *event)
 	fputc('\n', out);
 }
 
+static void print_access(FILE *out, const struct rvt_access *access)
+{
+	const char *operation = rvt_access_operation_name(access->operation);
+
+	fprintf(out, "access %s%s%s bytes=%u", rvt_access_kind_name(access->kind),
+		*operation ? " " : "", operation, access->bytes);
+	if (access->address_valid)
+		fprintf(out, " address=%" PRIx64, access->address);
+	if (access->operand_valid)
+		fprintf(out, " operand=%" PRIx64, access->operand);
+	if (access->value_valid)
+		fprintf(out, " value=%" PRIx64, access->value);
+	fprintf(out, "%s%s\n", access->error ? " error" : "", access->multiple ? " multiple" : "");
+}
+
 static int got_event(void *ctx, const struct rvt_event *event)
 {
 	struct output *output = ctx;
@@ -449,6 +465,9 @@ static int got_event(void *ctx, const struct rvt_event *event)
 		break;
 	case RVT_EVENT_MARK:
 		print_mark(output->out, event);
+		break;
+	case RVT_EVENT_ACCESS:
+		print_access(output->out, event->access);
 		break;
 	}
 	return 0;
@@ -540,6 +559,7 @@ static void check_flow(const struct file *file, size_t piece, bool reference_wal
 	check->reference_walk = reference_walk;
 	check->times = strstr(expected, "time ");
 	check->contexts = strstr(expected, "context ");
+	ops.accesses = strstr(expected, "access ");
 	check->out = open_memstream(&text, &size);
 	assert_int_equal(rvt_stream_create(&file->params, &ops, &target.stream), 0);
 	feed(file, &target, piece);

@@ -77,6 +77,8 @@ static inline void rvt_stream_stats_add(struct rvt_stream_stats *sum,
 	sum->reserved_messages += stats->reserved_messages;
 	sum->errors += stats->errors;
 	sum->lost_reports += stats->lost_reports;
+	sum->accesses += stats->accesses;
+	sum->lost_accesses += stats->lost_accesses;
 }
 
 /* Copies what is counted behind the end of a slice, too: nobody else sees it. */
@@ -86,6 +88,8 @@ static inline void rvt_stream_count_rest(const struct rvt_stream_stats *from,
 	to->syncs = from->syncs;
 	to->errors = from->errors;
 	to->lost_reports = from->lost_reports;
+	to->accesses = from->accesses;
+	to->lost_accesses = from->lost_accesses;
 }
 
 /*

@@ -32,6 +32,7 @@ void rvt_etrace_decoder_fini(struct rvt_etrace_decoder *dec)
 {
 	free(dec->predictor);
 	free(dec->cache);
+	rvt_etrace_data_fini(&dec->data);
 }
 
 /* ---- events ---- */
@@ -210,6 +211,7 @@ void rvt_etrace_stand_at_sync(struct rvt_etrace_decoder *dec, const struct rvt_e
 	if (rvt_flow_branch_at(dec->flow, address))
 		last = (struct path){ .map = !msg->not_taken, .map_bits = 1 };
 	rvt_etrace_stand(dec, address, last);
+	rvt_etrace_data_sync(&dec->data);
 	dec->inferred = false;
 	dec->stats->syncs++;
 }

@@ -9,6 +9,7 @@
  *	decoder-slice.c		slices of a stream
  *	decoder-tables.c	branch predictor, jump target cache, trap vectors, look-ahead
  *	demux.c			streams: framing, sources
+ *	data.c			te_data packets to accesses
  *
  * The specification's decoder stands on the last reported instruction, which has retired; the
  * flow engine stands before the next one. So the last reported instruction is kept pending: the
@@ -19,6 +20,7 @@
 #define RVTRACE_ETRACE_DECODER_STATE_H
 
 #include <rvtrace/stream.h>
+#include <etrace/data.h>
 #include <etrace/packet.h>
 #include "flow/order.h"
 
@@ -107,6 +109,9 @@ struct rvt_etrace_decoder {
 	uint64_t time, reported_time;
 	bool time_valid;
 
+	bool wants_accesses;
+	struct rvt_etrace_data data;
+
 	/* branch prediction */
 	uint8_t *predictor;	/* bit 1: predicted; bit 0: latest outcome */
 	unsigned int predictor_size;
@@ -181,6 +186,13 @@ int rvt_etrace_decoder_packet(struct rvt_etrace_decoder *dec, const struct rvt_e
 int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reason,
 			   const char *detail);
 int rvt_etrace_decoder_finish(struct rvt_etrace_decoder *dec);
+
+/* ---- decoder-data.c ---- */
+
+/* A te_data packet, for those who want accesses. */
+int rvt_etrace_decoder_data(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg);
+/* Some were lost: what is left of accesses is told. */
+int rvt_etrace_decoder_data_lost(struct rvt_etrace_decoder *dec);
 
 /* ---- decoder-trap.c ---- */
 

@@ -362,6 +362,21 @@ static int end_trace(struct rvt_etrace_decoder *dec, uint64_t qual)
 	return ret;
 }
 
+/* The encoder says that it dropped te_data packets. */
+static int data_loss(struct rvt_etrace_decoder *dec)
+{
+	struct rvt_event mark = {
+		.type = RVT_EVENT_MARK, .mark = RVT_MARK_LOST, .has_value = true,
+		.value = RVT_MARK_LOST_DATA,
+	};
+	int ret = rvt_etrace_decoder_data_lost(dec);
+
+	if (ret || !dec->codec.params.data_width_p)
+		return ret;
+	dec->stats->lost_reports++;
+	return rvt_etrace_emit(dec, &mark);
+}
+
 static int on_support(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
 {
 	const struct rvt_etrace_failure failure = {
@@ -372,6 +387,8 @@ static int on_support(struct rvt_etrace_decoder *dec, const struct rvt_etrace_ms
 
 	if (qual != RVT_ETRACE_NO_CHANGE || !msg->field[RVT_ETRACE_F_IENABLE])
 		ret = end_trace(dec, qual);
+	if (!ret && rvt_etrace_has(msg, RVT_ETRACE_F_DLOSS) && msg->field[RVT_ETRACE_F_DLOSS])
+		ret = data_loss(dec);
 	if (ret)
 		return ret;
 	if (rvt_etrace_codec_support(&dec->codec, msg))
@@ -462,6 +479,8 @@ int rvt_etrace_decoder_gap(struct rvt_etrace_decoder *dec, enum rvt_reason reaso
 {
 	int ret = settle_all(dec);
 
+	if (!ret)
+		ret = rvt_etrace_decoder_data_lost(dec);
 	return ret ? ret : rvt_etrace_decoder_lose(dec, reason, detail);
 }
 
@@ -469,5 +488,7 @@ int rvt_etrace_decoder_finish(struct rvt_etrace_decoder *dec)
 {
 	int ret = settle_all(dec);
 
+	if (!ret)
+		ret = rvt_etrace_decoder_data_lost(dec);
 	return ret ? ret : rvt_flow_flush(dec->flow);
 }

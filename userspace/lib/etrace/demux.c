@@ -104,6 +104,7 @@ static int find_source(struct etrace_stream *s, unsigned int src, struct rvt_etr
 		return ret;
 	}
 	(*dec)->paused = &s->base.paused;
+	(*dec)->wants_accesses = s->ops.accesses;
 	s->sources[src] = *dec;
 	rvt_etrace_slice_source(&s->slice, *dec, s->frames.offset);
 	return 0;
@@ -149,6 +150,21 @@ static int decode_packet(struct etrace_stream *s, struct rvt_etrace_decoder *dec
 	return ret;
 }
 
+/* A slice has those that come from its source's first synchronisation to the next slice's. */
+static int on_data(struct etrace_stream *s, struct rvt_etrace_decoder *dec,
+		   const struct rvt_etrace_msg *msg)
+{
+	const struct rvt_stream_stats before = s->base.stats;
+	int ret;
+
+	if (!dec->wants_accesses || !is_decoded(dec))
+		return 0;
+	ret = rvt_etrace_decoder_data(dec, msg);
+	if (dec->left)
+		rvt_stream_count_rest(&before, &s->base.stats);
+	return ret;
+}
+
 static int on_frame(struct etrace_stream *s)
 {
 	struct rvt_etrace_decoder *dec;
@@ -168,6 +184,8 @@ static int on_frame(struct etrace_stream *s)
 		return 0;
 	}
 	msg.offset = s->frames.offset;
+	if (rvt_etrace_is_data(&msg))
+		return on_data(s, dec, &msg);
 	if (dec->flow)
 		return decode_packet(s, dec, &msg);
 	/* What packets look like must be known even of a source that is skipped. */
@@ -376,7 +394,9 @@ static bool slice_carries(const struct rvt_stream *stream)
 {
 	const struct etrace_stream *s = (const struct etrace_stream *)stream;
 
+	/* A request may wait for its data longer than to the next synchronisation. */
 	if (s->frames.hunting || s->frames.carry_len ||
+	    (s->ops.accesses && s->codec.params.lrid_width_p) ||
 	    rvt_etrace_slice_carries(&s->codec, &s->codec))
 		return true;
 	for (unsigned int i = 0; i < s->n_sources; i++)

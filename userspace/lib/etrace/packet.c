@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
 #include <string.h>
-#include <etrace/packet.h>
-
-/* The longest packet plus what a 64-bit access may touch behind it. */
-#define BUFFER_BYTES 80
+#include <etrace/bits.h>
 
 /* ---- codec ---- */
 
@@ -48,7 +45,7 @@ static unsigned int width_bits(const struct rvt_etrace_codec *codec, unsigned in
 	case RVT_ETRACE_W_IOPTIONS:
 		return p->n_ioptions;
 	case RVT_ETRACE_W_DOPTIONS:
-		return p->doptions_bits;
+		return p->n_doptions ? p->n_doptions : p->doptions_bits;
 	case RVT_ETRACE_W_SUPPORT_TIME:
 		return p->support_time_bits;
 	default:
@@ -121,6 +118,7 @@ int rvt_etrace_codec_update(struct rvt_etrace_codec *codec)
 	const struct rvt_etrace_format *format = rvt_etrace_formats(codec->params.dialect);
 
 	codec->n_layouts = 0;
+	codec->n_data = 0;
 	memset(codec->n, 0, sizeof(codec->n));
 	for (; format->uses[0].field != RVT_ETRACE_FIELDS; format++) {
 		unsigned int value = format->uses[0].match;
@@ -132,7 +130,24 @@ int rvt_etrace_codec_update(struct rvt_etrace_codec *codec)
 			codec->first[value] = codec->n_layouts;
 		compile(codec, format, &codec->layouts[codec->n_layouts++]);
 	}
+	if (codec->params.data_width_p)
+		rvt_etrace_data_compile(codec);
 	return 0;
+}
+
+static bool data_in_range(const struct rvt_params *p)
+{
+	const unsigned int width = p->data_width_p, neither = RVT_OPT_DATA_NO_ADDRESS | RVT_OPT_DATA_NO_VALUE;
+
+	if (p->n_doptions > RVT_MAX_IOPTIONS)
+		return false;
+	if (!width)
+		return true;
+	return (width == 8 || width == 16 || width == 32 || width == 64) &&
+	       (!p->daddress_width_p || p->daddress_width_p >= 8) && p->daddress_width_p <= 64 &&
+	       p->lrid_width_p <= 8 && p->dtype_width_p <= 4 && (p->options & neither) != neither &&
+	       !(p->data_packets == RVT_DATA_PACKETS_TYPE && p->type_bits &&
+		 p->type_data == p->type_instruction);
 }
 
 static bool in_range(const struct rvt_params *p)
@@ -145,7 +160,7 @@ static bool in_range(const struct rvt_params *p)
 	       p->call_counter_size_p <= 16 && p->encoder_mode_bits <= 64 &&
 	       p->doptions_bits <= 64 && p->n_ioptions <= RVT_MAX_IOPTIONS &&
 	       p->srcid_bits <= 16 && p->timestamp_bytes <= 8 && p->type_bits <= 8 &&
-	       p->support_time_bits >= 2 && p->support_time_bits <= 3;
+	       p->support_time_bits >= 2 && p->support_time_bits <= 3 && data_in_range(p);
 }
 
 int rvt_etrace_codec_init(struct rvt_etrace_codec *codec, const struct rvt_params *params)
@@ -170,6 +185,9 @@ static const struct {
 	{ RVT_ETRACE_F_JUMP_TARGET_CACHE, RVT_OPT_JUMP_TARGET_CACHE },
 	{ RVT_ETRACE_F_IMPLICIT_EXCEPT, RVT_OPT_IMPLICIT_EXCEPTION },
 	{ RVT_ETRACE_F_FULL_IADDRESS, RVT_OPT_FULL_ADDRESS },
+	{ RVT_ETRACE_F_MMACAS_EXT, RVT_OPT_MULTI_ACCESS },
+	{ RVT_ETRACE_F_NOADDR, RVT_OPT_DATA_NO_ADDRESS },
+	{ RVT_ETRACE_F_NODATA, RVT_OPT_DATA_NO_VALUE },
 };
 
 #define N_STANDARD_OPTIONS (sizeof(standard_options) / sizeof(standard_options[0]))
@@ -197,6 +215,27 @@ static void standard_support(struct rvt_etrace_codec *codec, const struct rvt_et
 	p->cache_size_p = msg->field[RVT_ETRACE_F_CACHE_SIZE];
 }
 
+/* What the bits of @field say. An option without a bit is what it was. */
+static void listed_options(struct rvt_params *p, const unsigned int *listed, unsigned int n,
+			   uint64_t field)
+{
+	for (unsigned int i = 0; i < n; i++)
+		p->options &= ~listed[i];
+	for (unsigned int i = 0; i < n; i++)
+		if (field >> i & 1)
+			p->options |= listed[i];
+}
+
+static uint64_t option_bits(const struct rvt_params *p, const unsigned int *listed, unsigned int n)
+{
+	uint64_t bits = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (listed[i] && (p->options & listed[i]) == listed[i])
+			bits |= 1ull << i;
+	return bits;
+}
+
 int rvt_etrace_codec_support(struct rvt_etrace_codec *codec, const struct rvt_etrace_msg *msg)
 {
 	struct rvt_params *p = &codec->params, before;
@@ -205,13 +244,9 @@ int rvt_etrace_codec_support(struct rvt_etrace_codec *codec, const struct rvt_et
 	memcpy(&before, p, sizeof(before));
 	if (p->dialect == RVT_DIALECT_ETRACE_2_0_5) {
 		standard_support(codec, msg);
-	} else if (p->n_ioptions) {
-		/* An option without a bit is what it was. */
-		for (unsigned int i = 0; i < p->n_ioptions; i++)
-			p->options &= ~p->ioptions[i];
-		for (unsigned int i = 0; i < p->n_ioptions; i++)
-			if (msg->field[RVT_ETRACE_F_IOPTIONS] >> i & 1)
-				p->options |= p->ioptions[i];
+	} else {
+		listed_options(p, p->ioptions, p->n_ioptions, msg->field[RVT_ETRACE_F_IOPTIONS]);
+		listed_options(p, p->doptions, p->n_doptions, msg->field[RVT_ETRACE_F_DOPTIONS]);
 	}
 	if (!in_range(p))
 		return -EINVAL;
@@ -224,12 +259,11 @@ int rvt_etrace_codec_support(struct rvt_etrace_codec *codec, const struct rvt_et
 void rvt_etrace_codec_describe(const struct rvt_etrace_codec *codec, struct rvt_etrace_msg *msg)
 {
 	const struct rvt_params *p = &codec->params;
-	uint64_t bits = 0;
 
-	for (unsigned int i = 0; i < p->n_ioptions; i++)
-		if (p->ioptions[i] && (p->options & p->ioptions[i]) == p->ioptions[i])
-			bits |= 1ull << i;
-	rvt_etrace_set(msg, RVT_ETRACE_F_IOPTIONS, bits);
+	rvt_etrace_set(msg, RVT_ETRACE_F_IOPTIONS,
+		       option_bits(p, p->ioptions, p->n_ioptions));
+	rvt_etrace_set(msg, RVT_ETRACE_F_DOPTIONS,
+		       option_bits(p, p->doptions, p->n_doptions));
 	for (size_t i = 0; i < N_STANDARD_OPTIONS; i++)
 		rvt_etrace_set(msg, standard_options[i].field,
 			       !!(p->options & standard_options[i].option));
@@ -246,25 +280,6 @@ void rvt_etrace_codec_describe(const struct rvt_etrace_codec *codec, struct rvt_
 }
 
 /* ---- reader ---- */
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bit fields are loaded as words");
-
-static uint64_t load(const uint8_t *buffer, unsigned int byte)
-{
-	uint64_t word;
-
-	memcpy(&word, buffer + byte, sizeof(word));
-	return word;
-}
-
-static uint64_t get_bits(const uint8_t *buffer, unsigned int pos, unsigned int bits)
-{
-	uint64_t value = load(buffer, pos / 8) >> pos % 8;
-
-	if (pos % 8 && bits > 64 - pos % 8)
-		value |= (uint64_t)buffer[pos / 8 + 8] << (64 - pos % 8);
-	return value & rvt_etrace_mask(bits);
-}
 
 static bool is_there(const struct rvt_etrace_use *use, const struct rvt_etrace_msg *msg)
 {
@@ -326,7 +341,7 @@ static unsigned int read_layout(const struct rvt_etrace_layout *layout, const ui
 			continue;
 		if (bits == RVT_ETRACE_W_MAP)
 			bits = rvt_etrace_map_bits(msg->field[RVT_ETRACE_F_BRANCHES]);
-		value = get_bits(buffer, pos, bits);
+		value = rvt_etrace_get_bits(buffer, pos, bits);
 		if (use->match && !matches(use, value, preceding_bit(buffer, pos)))
 			return 0;
 		if (use->coding == RVT_ETRACE_DIFFERS)
@@ -339,24 +354,10 @@ static unsigned int read_layout(const struct rvt_etrace_layout *layout, const ui
 	return pos - start;
 }
 
-/* Bits behind the packet's must be copies of its last one. */
-static bool has_excess(const uint8_t *buffer, unsigned int pos, unsigned int end)
-{
-	bool last = buffer[(pos - 1) / 8] >> (pos - 1) % 8 & 1;
-
-	for (; pos < end; pos += 32) {
-		unsigned int bits = end - pos > 32 ? 32 : end - pos;
-
-		if (get_bits(buffer, pos, bits) != (last ? rvt_etrace_mask(bits) : 0))
-			return true;
-	}
-	return false;
-}
-
 static const char *parse_payload(const struct rvt_etrace_codec *codec, const uint8_t *buffer,
 				 unsigned int start, unsigned int end, struct rvt_etrace_msg *msg)
 {
-	unsigned int format = get_bits(buffer, start, 2);
+	unsigned int format = rvt_etrace_get_bits(buffer, start, 2);
 	unsigned int i = codec->first[format], stop = i + codec->n[format];
 
 	for (; i < stop; i++) {
@@ -366,7 +367,7 @@ static const char *parse_payload(const struct rvt_etrace_codec *codec, const uin
 		if (!bits)
 			continue;
 		msg->kind = layout->kind;
-		if (!layout->open && has_excess(buffer, start + bits, end))
+		if (!layout->open && rvt_etrace_has_excess(buffer, start + bits, end))
 			return "packet is longer than its fields";
 		if (rvt_etrace_has(msg, RVT_ETRACE_F_BRANCH) &&
 		    codec->params.dialect != RVT_DIALECT_ETRACE_0_029)
@@ -381,7 +382,7 @@ const char *rvt_etrace_parse(const struct rvt_etrace_codec *codec, const uint8_t
 {
 	const struct rvt_params *p = &codec->params;
 	unsigned int pos = p->srcid_bits, end = (len_bytes - 1) * 8;
-	uint8_t buffer[BUFFER_BYTES];
+	uint8_t buffer[RVT_ETRACE_BUFFER_BYTES];
 
 	if (len_bytes < 2 || len_bytes > RVT_ETRACE_MAX_FRAME_BYTES)
 		return "packet of impossible length";
@@ -390,17 +391,19 @@ const char *rvt_etrace_parse(const struct rvt_etrace_codec *codec, const uint8_t
 	msg->len_bytes = len_bytes;
 	msg->flow = bytes[0] >> 5 & 3;
 	msg->extend = bytes[0] >> 7;
-	msg->src = get_bits(buffer, 0, pos);
+	msg->src = rvt_etrace_get_bits(buffer, 0, pos);
 	msg->timestamp = 0;
 	msg->notify = msg->updiscon = msg->irreport = msg->not_taken = false;
 	if (msg->extend) {
-		msg->timestamp = get_bits(buffer, pos, 8 * p->timestamp_bytes);
+		msg->timestamp = rvt_etrace_get_bits(buffer, pos, 8 * p->timestamp_bytes);
 		pos += 8 * p->timestamp_bytes;
 	}
-	msg->type = get_bits(buffer, pos, p->type_bits);
+	msg->type = rvt_etrace_get_bits(buffer, pos, p->type_bits);
 	pos += p->type_bits;
 	if (pos >= end)
 		return "packet without payload";
+	if (rvt_etrace_is_data_type(p, msg->type))
+		return rvt_etrace_data_read(codec, buffer, pos, end, msg);
 	if (p->type_bits && msg->type != rvt_etrace_type(p)) {
 		msg->present = 0;
 		return NULL;
@@ -447,27 +450,7 @@ bool rvt_etrace_read_plain(const struct rvt_etrace_codec *codec, const uint64_t 
 
 /* ---- writer ---- */
 
-struct bits {
-	uint8_t bytes[BUFFER_BYTES];
-	unsigned int pos;
-};
-
-static void put_bits(struct bits *b, uint64_t value, unsigned int bits)
-{
-	unsigned int shift = b->pos % 8;
-	uint64_t word;
-
-	if (!bits)
-		return;
-	value &= rvt_etrace_mask(bits);
-	word = load(b->bytes, b->pos / 8) | value << shift;
-	memcpy(b->bytes + b->pos / 8, &word, sizeof(word));
-	if (shift && bits > 64 - shift)
-		b->bytes[b->pos / 8 + 8] = value >> (64 - shift);
-	b->pos += bits;
-}
-
-static bool last_bit(const struct bits *b)
+static bool last_bit(const struct rvt_etrace_bits *b)
 {
 	return b->bytes[(b->pos - 1) / 8] >> (b->pos - 1) % 8 & 1;
 }
@@ -492,7 +475,7 @@ static bool is_constant(const struct rvt_etrace_use *use)
 }
 
 static uint64_t value_of(const struct rvt_etrace_use *use, const struct rvt_etrace_msg *msg,
-			 const struct bits *b)
+			 const struct rvt_etrace_bits *b)
 {
 	if (use->coding == RVT_ETRACE_DIFFERS)
 		return coded_bit(use, msg) != last_bit(b);
@@ -507,7 +490,7 @@ static uint64_t value_of(const struct rvt_etrace_use *use, const struct rvt_etra
 }
 
 static int write_layout(const struct rvt_etrace_layout *layout, const struct rvt_etrace_msg *msg,
-			struct bits *b)
+			struct rvt_etrace_bits *b)
 {
 	for (unsigned int i = 0; i < layout->n; i++) {
 		const struct rvt_etrace_use *use = &layout->uses[i];
@@ -521,7 +504,7 @@ static int write_layout(const struct rvt_etrace_layout *layout, const struct rvt
 		value = value_of(use, msg, b);
 		if (value & ~rvt_etrace_mask(bits) || !matches(use, value, b->pos && last_bit(b)))
 			return -EINVAL;
-		put_bits(b, value, bits);
+		rvt_etrace_put_bits(b, value, bits);
 	}
 	return 0;
 }
@@ -530,7 +513,7 @@ static int write_layout(const struct rvt_etrace_layout *layout, const struct rvt
  * Cuts bytes off the end that repeat the bit below them, and fills up to whole bytes.
  * @start: first bit of the payload. Returns the length in bytes.
  */
-static unsigned int compress(struct bits *b, unsigned int start)
+static unsigned int compress(struct rvt_etrace_bits *b, unsigned int start)
 {
 	bool sign = last_bit(b);
 	uint8_t fill = sign ? 0xff : 0;
@@ -544,10 +527,10 @@ static unsigned int compress(struct bits *b, unsigned int start)
 	return len;
 }
 
-static const struct rvt_etrace_layout *find_layout(const struct rvt_etrace_codec *codec,
-						   enum rvt_etrace_kind kind)
+const struct rvt_etrace_layout *rvt_etrace_layout(const struct rvt_etrace_codec *codec,
+						  enum rvt_etrace_kind kind)
 {
-	for (unsigned int i = 0; i < codec->n_layouts; i++)
+	for (unsigned int i = 0; i < codec->n_layouts + codec->n_data; i++)
 		if (codec->layouts[i].kind == kind)
 			return &codec->layouts[i];
 	return NULL;
@@ -556,19 +539,21 @@ static const struct rvt_etrace_layout *find_layout(const struct rvt_etrace_codec
 int rvt_etrace_write(const struct rvt_etrace_codec *codec, const struct rvt_etrace_msg *msg,
 		     uint8_t bytes[RVT_ETRACE_MAX_FRAME_BYTES], unsigned int *payload_bytes)
 {
-	const struct rvt_etrace_layout *layout = find_layout(codec, msg->kind);
+	const struct rvt_etrace_layout *layout = rvt_etrace_layout(codec, msg->kind);
 	const struct rvt_params *p = &codec->params;
 	unsigned int start, len, fixed;
-	struct bits b = { .pos = 0 };
+	struct rvt_etrace_bits b = { .pos = 0 };
 
 	if (!layout)
 		return -EINVAL;
-	put_bits(&b, msg->src, p->srcid_bits);
+	rvt_etrace_put_bits(&b, msg->src, p->srcid_bits);
 	if (msg->extend)
-		put_bits(&b, msg->timestamp, 8 * p->timestamp_bytes);
-	put_bits(&b, rvt_etrace_type(p), p->type_bits);
+		rvt_etrace_put_bits(&b, msg->timestamp, 8 * p->timestamp_bytes);
+	rvt_etrace_put_bits(&b, rvt_etrace_is_data(msg) ? p->type_data : rvt_etrace_type(p),
+			    p->type_bits);
 	start = b.pos;
-	if (write_layout(layout, msg, &b))
+	if (rvt_etrace_is_data(msg) ? rvt_etrace_data_write(layout, msg, &b) :
+				      write_layout(layout, msg, &b))
 		return -EINVAL;
 	len = compress(&b, start);
 	fixed = rvt_etrace_src_bytes(p) + (msg->extend ? p->timestamp_bytes : 0);

@@ -23,8 +23,10 @@ struct rvt_etrace_codec {
 	struct rvt_params params;	/* as changed by support packets */
 	bool iret_ext;			/* 2.0.5: irets instead of irdepth */
 	bool resync_disabled;		/* 2.0.5 */
+	/* 2.0: size + 1 of the atomic operation that was requested last with each lrid; 0: none */
+	uint8_t request_size[256];
 	/* private */
-	uint8_t n_layouts;
+	uint8_t n_layouts, n_data;	/* those of te_data are behind the others */
 	uint8_t first[4], n[4];		/* layouts of each format value */
 	struct rvt_etrace_layout layouts[RVT_ETRACE_KINDS];
 };
@@ -44,6 +46,29 @@ void rvt_etrace_codec_describe(const struct rvt_etrace_codec *codec, struct rvt_
 static inline unsigned int rvt_etrace_src_bytes(const struct rvt_params *params)
 {
 	return params->srcid_bits / 8;
+}
+
+/* The layout of a packet; NULL: there is none with these parameters. */
+const struct rvt_etrace_layout *rvt_etrace_layout(const struct rvt_etrace_codec *codec,
+						  enum rvt_etrace_kind kind);
+
+static inline bool rvt_etrace_is_data(const struct rvt_etrace_msg *msg)
+{
+	return msg->kind >= RVT_ETRACE_DATA_ACCESS;
+}
+
+/* Whether packets with this type field are te_data. */
+static inline bool rvt_etrace_is_data_type(const struct rvt_params *params, unsigned int type)
+{
+	if (!params->data_width_p)
+		return false;
+	return params->data_packets == RVT_DATA_PACKETS_ALL ||
+	       (params->type_bits && type == params->type_data);
+}
+
+static inline unsigned int rvt_etrace_daddress_width(const struct rvt_params *params)
+{
+	return params->daddress_width_p ? params->daddress_width_p : params->iaddress_width_p;
 }
 
 /* Value of the type field that means instruction trace. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <dump-ops.h>
+#include <etrace/data.h>
 #include <etrace/frame.h>
 #include <etrace/packet.h>
 
@@ -18,6 +19,7 @@ struct source {
 	struct rvt_etrace_codec codec;
 	uint64_t base;			/* last reported address */
 	bool base_valid;
+	struct rvt_etrace_data data;
 };
 
 struct etrace_dump {
@@ -31,10 +33,11 @@ struct etrace_dump {
 	struct source **sources;	/* by srcID; NULL: not seen */
 };
 
-/* What the address field means. */
+/* What the address field means, or the access that a data packet completes. */
 struct meaning {
 	bool valid;
 	uint64_t address;
+	struct rvt_access access;	/* .size 0: none */
 };
 
 static uint64_t extend(const struct rvt_params *p, uint64_t address)
@@ -48,7 +51,7 @@ static uint64_t extend(const struct rvt_params *p, uint64_t address)
 static struct meaning resolve(struct source *source, const struct rvt_etrace_msg *msg)
 {
 	const struct rvt_params *p = &source->codec.params;
-	struct meaning meaning = { .valid = true };
+	struct meaning meaning = { .valid = true, .access.size = 0 };
 
 	switch (msg->kind) {
 	case RVT_ETRACE_SYNC_TRAP:
@@ -81,9 +84,50 @@ static struct meaning resolve(struct source *source, const struct rvt_etrace_msg
 	return meaning;
 }
 
+static int keep_access(void *ctx, const struct rvt_access *access)
+{
+	struct meaning *meaning = ctx;
+
+	meaning->access = *access;
+	return 0;
+}
+
+static void forget_data(struct source *source)
+{
+	struct meaning ignored;
+
+	rvt_etrace_data_lose(&source->data, &source->codec, keep_access, &ignored);
+}
+
+/* Nothing that comes may be a difference from what came. */
+static void forget(struct source *source)
+{
+	source->base_valid = false;
+	forget_data(source);
+}
+
+/* NULL, or what is wrong with the packet. */
+static const char *resolve_data(struct source *source, const struct rvt_etrace_msg *msg,
+				struct meaning *meaning)
+{
+	const char *wrong = NULL;
+
+	if (msg->kind == RVT_ETRACE_SYNC_START || msg->kind == RVT_ETRACE_SYNC_TRAP)
+		rvt_etrace_data_sync(&source->data);
+	if (msg->kind == RVT_ETRACE_SYNC_SUPPORT && rvt_etrace_has(msg, RVT_ETRACE_F_DLOSS) &&
+	    msg->field[RVT_ETRACE_F_DLOSS])
+		forget_data(source);
+	if (rvt_etrace_is_data(msg))
+		rvt_etrace_data_packet(&source->data, &source->codec, msg, keep_access, meaning,
+				       &wrong);
+	return wrong;
+}
+
 static bool is_hex(enum rvt_etrace_field field)
 {
 	switch (field) {
+	case RVT_ETRACE_F_DATA:
+	case RVT_ETRACE_F_OPERAND:
 	case RVT_ETRACE_F_ADDRESS:
 	case RVT_ETRACE_F_TVAL:
 	case RVT_ETRACE_F_CONTEXT:
@@ -100,7 +144,10 @@ static bool is_hex(enum rvt_etrace_field field)
 static const struct rvt_etrace_use *next_field(const struct source *source,
 					       const struct rvt_etrace_msg *msg, unsigned int *pos)
 {
-	const struct rvt_etrace_format *format = rvt_etrace_formats(source->codec.params.dialect);
+	const struct rvt_params *p = &source->codec.params;
+	const struct rvt_etrace_format *format = rvt_etrace_is_data(msg) ?
+		rvt_etrace_data_formats(p->options & RVT_OPT_MULTI_ACCESS) :
+		rvt_etrace_formats(p->dialect);
 
 	while (format->kind != msg->kind || format->uses[0].field == RVT_ETRACE_FIELDS)
 		format++;
@@ -129,6 +176,25 @@ static void text_field(FILE *out, const struct source *source, const struct rvt_
 		name_of(source, field), value);
 	if (field == RVT_ETRACE_F_QUAL_STATUS)
 		fprintf(out, "(%s)", rvt_etrace_qual_name(source->codec.params.dialect, value));
+}
+
+/* As "(load 8 at 0x1000 = 0x5)"; "?" is not known. */
+static void text_access(FILE *out, const struct rvt_access *access)
+{
+	const char *operation = rvt_access_operation_name(access->operation);
+
+	fprintf(out, " (%s", rvt_access_kind_name(access->kind));
+	if (*operation)
+		fprintf(out, " %s", operation);
+	if (access->bytes)
+		fprintf(out, " %u", access->bytes);
+	if (access->address_valid)
+		fprintf(out, " at 0x%" PRIx64, access->address);
+	if (access->operand_valid)
+		fprintf(out, " with 0x%" PRIx64, access->operand);
+	if (access->value_valid)
+		fprintf(out, " = 0x%" PRIx64, access->value);
+	fprintf(out, "%s%s)", access->error ? " error" : "", access->multiple ? " multiple" : "");
 }
 
 static void text_packet(struct etrace_dump *dump, const struct source *source,
@@ -164,6 +230,8 @@ static void text_packet(struct etrace_dump *dump, const struct source *source,
 		" [not taken]" : "");
 	if (meaning->valid)
 		fprintf(out, " pc=0x%" PRIx64, meaning->address);
+	if (meaning->access.size)
+		text_access(out, &meaning->access);
 	fputc('\n', out);
 }
 
@@ -177,6 +245,27 @@ static void json_flag(struct json_object *line, const struct rvt_etrace_msg *msg
 {
 	if (rvt_etrace_has(msg, field))
 		json_add(line, name, json_object_new_boolean(flag));
+}
+
+static void json_access(struct json_object *line, const struct rvt_access *access)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_add(object, "kind", json_object_new_string(rvt_access_kind_name(access->kind)));
+	if (access->operation)
+		json_add(object, "operation",
+			 json_object_new_string(rvt_access_operation_name(access->operation)));
+	if (access->bytes)
+		json_add(object, "bytes", json_object_new_int(access->bytes));
+	if (access->address_valid)
+		json_add(object, "address", json_new_hex(access->address));
+	if (access->operand_valid)
+		json_add(object, "operand", json_new_hex(access->operand));
+	if (access->value_valid)
+		json_add(object, "value", json_new_hex(access->value));
+	json_add(object, "error", json_object_new_boolean(access->error));
+	json_add(object, "multiple", json_object_new_boolean(access->multiple));
+	json_add(line, "access", object);
 }
 
 static void json_packet(struct etrace_dump *dump, const struct source *source,
@@ -210,6 +299,8 @@ static void json_packet(struct etrace_dump *dump, const struct source *source,
 	}
 	if (meaning->valid)
 		json_add(line, "pc", json_new_hex(meaning->address));
+	if (meaning->access.size)
+		json_access(line, &meaning->access);
 	json_put_line(dump->out, line);
 }
 #else
@@ -264,7 +355,7 @@ static void frame(struct etrace_dump *dump)
 {
 	struct rvt_etrace_frames *frames = &dump->frames;
 	struct source *source = find_source(dump, frame_src(dump, frames->bytes));
-	struct meaning meaning = { .valid = false };
+	struct meaning meaning = { .valid = false, .access.size = 0 };
 	struct rvt_etrace_msg msg;
 	const char *what;
 
@@ -274,17 +365,22 @@ static void frame(struct etrace_dump *dump)
 	if (what) {
 		damage(dump, frames->offset, frames->len_bytes, what);
 		rvt_etrace_frames_bad(frames);
-		source->base_valid = false;
+		forget(source);
 		return;
 	}
 	msg.offset = frames->offset;
 	dump->messages++;
-	if (msg.present)
+	if (msg.present && !rvt_etrace_is_data(&msg))
 		meaning = resolve(source, &msg);
+	what = msg.present ? resolve_data(source, &msg, &meaning) : NULL;
 	if (dump->json)
 		json_packet(dump, source, &msg, &meaning);
 	else
 		text_packet(dump, source, &msg, &meaning);
+	if (what) {
+		damage(dump, frames->offset, frames->len_bytes, what);
+		forget(source);
+	}
 	if (msg.present && msg.kind == RVT_ETRACE_SYNC_SUPPORT)
 		rvt_etrace_codec_support(&source->codec, &msg);
 }
@@ -335,8 +431,11 @@ static void dump_destroy(struct rvt_dump *base)
 {
 	struct etrace_dump *dump = (struct etrace_dump *)base;
 
-	for (unsigned int i = 0; i < dump->n_sources; i++)
+	for (unsigned int i = 0; i < dump->n_sources; i++) {
+		if (dump->sources[i])
+			rvt_etrace_data_fini(&dump->sources[i]->data);
 		free(dump->sources[i]);
+	}
 	free(dump->sources);
 	free(dump);
 }
@@ -356,7 +455,7 @@ static void dump_lost(struct rvt_dump *base, bool boundary)
 	rvt_etrace_frames_lost(&dump->frames, boundary);
 	for (unsigned int i = 0; i < dump->n_sources; i++)
 		if (dump->sources[i])
-			dump->sources[i]->base_valid = false;
+			forget(dump->sources[i]);
 }
 
 static void dump_finish(struct rvt_dump *base)

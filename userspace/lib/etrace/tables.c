@@ -129,6 +129,14 @@ const char *rvt_etrace_kind_name(enum rvt_etrace_kind kind)
 		[RVT_ETRACE_COUNT_ADDRESS] = "branch-count-addr",
 		[RVT_ETRACE_CACHE_BRANCHES] = "jump-target-branches",
 		[RVT_ETRACE_CACHE] = "jump-target",
+		[RVT_ETRACE_DATA_ACCESS] = "data-access",
+		[RVT_ETRACE_DATA_ATOMIC] = "data-atomic",
+		[RVT_ETRACE_DATA_CAS_FAILURE] = "data-cas-failure",
+		[RVT_ETRACE_DATA_CSR] = "data-csr",
+		[RVT_ETRACE_DATA_SPLIT_LOAD] = "data-split-load",
+		[RVT_ETRACE_DATA_SPLIT_ATOMIC] = "data-split-atomic",
+		[RVT_ETRACE_DATA_RESPONSE] = "data-response",
+		[RVT_ETRACE_DATA_ATOMIC_RESPONSE] = "data-atomic-response",
 	};
 
 	return names[kind];
@@ -185,6 +193,17 @@ const char *rvt_etrace_field_name(enum rvt_dialect dialect, enum rvt_etrace_fiel
 		[RVT_ETRACE_F_NODATA] = "nodata",
 		[RVT_ETRACE_F_FULL_DADDRESS] = "full_daddress",
 		[RVT_ETRACE_F_FULL_DATA] = "full_data",
+		[RVT_ETRACE_F_SUBTYPE] = "subtype",
+		[RVT_ETRACE_F_SIZE] = "size",
+		[RVT_ETRACE_F_LRID] = "lrid",
+		[RVT_ETRACE_F_DIFF] = "diff",
+		[RVT_ETRACE_F_RESP] = "resp",
+		[RVT_ETRACE_F_OP_LEN] = "op_len",
+		[RVT_ETRACE_F_OPERAND] = "operand",
+		[RVT_ETRACE_F_DATA_LEN] = "data_len",
+		[RVT_ETRACE_F_DATA] = "data",
+		[RVT_ETRACE_F_ADDR_MSBS] = "addr_msbs",
+		[RVT_ETRACE_F_ADDR_LSBS] = "addr_lsbs",
 	};
 
 	if (dialect == RVT_DIALECT_ETRACE_ESP32 && field == RVT_ETRACE_F_TVAL)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The te_inst packets of E-Trace, one table per dialect (0.029 chapter 6; 2.0 chapter
- * "Instruction Trace Encoder Output Packets"; 2.0.5 chapter "Extensions"). The tables drive
- * reader, writer, dump and assembler. Internal to librvtrace.
+ * The packets of E-Trace: te_inst, one table per dialect (0.029 chapter 6; 2.0 chapter "Instruction
+ * Trace Encoder Output Packets"; 2.0.5 chapter "Extensions"), and te_data (2.0 chapter "Data Trace
+ * Encoder Output Packets"; 2.0.5 extension "Data Trace of Multiple-Memory Access and Compare and
+ * Swap"). The tables drive reader, writer, dump and assembler. Internal to librvtrace.
  */
 #ifndef RVTRACE_ETRACE_TABLES_H
 #define RVTRACE_ETRACE_TABLES_H
@@ -30,6 +31,19 @@ enum rvt_etrace_width {
 	RVT_ETRACE_W_DOPTIONS,
 	RVT_ETRACE_W_SUPPORT_TIME, /* of time_width in the 2.0.5 support packet */
 	RVT_ETRACE_W_MAP,	/* 1, 3, 7, 15 or 31, by branches */
+	/* te_data */
+	RVT_ETRACE_W_DATA_FORMAT, /* 2 or 3; with the extension 0 to 2 */
+	RVT_ETRACE_W_SIZE,
+	RVT_ETRACE_W_LRID,
+	RVT_ETRACE_W_DIFF,	/* 2 with address and value, 1 with address, else as DIFF_VALUE */
+	RVT_ETRACE_W_DIFF_VALUE, /* 1 or 2: data_compression */
+	RVT_ETRACE_W_DIFF_REQUEST, /* of split atomic operations: as DIFF_VALUE, 2 with the extension */
+	RVT_ETRACE_W_DIFF_CSR,	/* as DIFF_VALUE, 1 without values */
+	RVT_ETRACE_W_CSR_LEN,	/* 2 or 3, by XLEN */
+	RVT_ETRACE_W_DADDRESS,	/* daddress_width_p */
+	RVT_ETRACE_W_LEN,	/* the value of size */
+	RVT_ETRACE_W_DATA,	/* as data_len says, data_width_p without */
+	RVT_ETRACE_W_OPERAND,	/* as op_len says, data_width_p without */
 };
 
 enum rvt_etrace_when {
@@ -37,6 +51,13 @@ enum rvt_etrace_when {
 	RVT_ETRACE_UNLESS_IMPLICIT,	  /* not with implicit exception mode */
 	RVT_ETRACE_UNLESS_IMPLICIT_THADDR, /* not with implicit exception mode and thaddr = 1 */
 	RVT_ETRACE_UNLESS_INTERRUPT,
+	/* te_data: by what the encoder reports */
+	RVT_ETRACE_IF_ADDRESS,
+	RVT_ETRACE_IF_VALUE,
+	RVT_ETRACE_IF_BOTH,
+	/* by the packet */
+	RVT_ETRACE_UNLESS_ERROR,	/* not with resp = 0 */
+	RVT_ETRACE_UNLESS_READ_ONLY,	/* not of a CSR that is read-only; if there are values */
 };
 
 /* How a bit relates to the one before it. */
@@ -67,6 +88,8 @@ struct rvt_etrace_format {
 
 /* A format without uses ends the table. NULL if @dialect is not one of E-Trace. */
 const struct rvt_etrace_format *rvt_etrace_formats(enum rvt_dialect dialect);
+/* Of te_data packets; @multi_access: those of the extension. */
+const struct rvt_etrace_format *rvt_etrace_data_formats(bool multi_access);
 /* Name of a packet, as "format 3, subformat 0 (start)". */
 const char *rvt_etrace_kind_name(enum rvt_etrace_kind kind);
 /* A field's name in a dialect. */

@@ -97,6 +97,32 @@ static const struct name trap_address_names[] = {
 	{}
 };
 
+static const struct name data_packets_names[] = {
+	{ "type", RVT_DATA_PACKETS_TYPE, BOTH },
+	{ "all", RVT_DATA_PACKETS_ALL, BOTH },
+	{}
+};
+
+static const struct name data_compression_names[] = {
+	{ "both", RVT_DATA_COMPRESSION_BOTH, BOTH },
+	{ "xor", RVT_DATA_COMPRESSION_XOR, BOTH },
+	{ "difference", RVT_DATA_COMPRESSION_DIFFERENCE, BOTH },
+	{}
+};
+
+static const struct name data_operands_names[] = {
+	{ "tables", RVT_DATA_OPERANDS_TABLES, BOTH },
+	{ "full", RVT_DATA_OPERANDS_FULL, BOTH },
+	{}
+};
+
+static const struct name data_address_names[] = {
+	{ "none", RVT_DATA_ADDRESS_NONE, BOTH },
+	{ "full", RVT_DATA_ADDRESS_FULL, BOTH },
+	{ "xor", RVT_DATA_ADDRESS_XOR, BOTH },
+	{}
+};
+
 static const struct name xlen_names[] = {
 	{ "32", 32, BOTH },
 	{ "64", 64, BOTH },
@@ -121,6 +147,9 @@ static const struct name option_names[] = {
 	{ "branch_prediction", RVT_OPT_BRANCH_PREDICTION, ETRACE },
 	{ "jump_target_cache", RVT_OPT_JUMP_TARGET_CACHE, ETRACE },
 	{ "full_address", RVT_OPT_FULL_ADDRESS, ETRACE },
+	{ "data_no_address", RVT_OPT_DATA_NO_ADDRESS, ETRACE },
+	{ "data_no_value", RVT_OPT_DATA_NO_VALUE, ETRACE },
+	{ "multi_access", RVT_OPT_MULTI_ACCESS, ETRACE },
 	{}
 };
 
@@ -129,7 +158,11 @@ enum key_type {
 	KEY_SET,	/* comma list of names, or-ed into an unsigned int */
 	KEY_NUMBER,	/* unsigned int in min..max */
 	KEY_ADDRESS,	/* uint64_t */
-	KEY_IOPTIONS,	/* comma list of names in bit order, `-` for none */
+	/*
+	 * comma list of names in bit order, `-` for none: unsigned int[RVT_MAX_IOPTIONS], and how many
+	 * before it
+	 */
+	KEY_IOPTIONS,
 	KEY_VECTOR,	/* trap_vector */
 	KEY_VECTORS,	/* trap_vector.exception.N and .interrupt.N */
 };
@@ -148,6 +181,8 @@ struct key {
 #define NUMBER(f, lo, hi, word) { #f, KEY_NUMBER, ETRACE, FIELD(f), NULL, lo, hi, word }
 
 _Static_assert(sizeof(enum rvt_protocol) == sizeof(unsigned int), "KEY_NAME stores unsigned int");
+_Static_assert(FIELD(n_ioptions) + sizeof(unsigned int) == FIELD(ioptions), "KEY_IOPTIONS");
+_Static_assert(FIELD(n_doptions) + sizeof(unsigned int) == FIELD(doptions), "KEY_IOPTIONS");
 
 static const struct key keys[] = {
 	{ "protocol", KEY_NAME, BOTH, FIELD(protocol), protocol_names, 0, 0, 0 },
@@ -196,6 +231,17 @@ static const struct key keys[] = {
 	  context_packet_context_names, 0, 0, 36 },
 	{ "context_packet_returns", KEY_NAME, ETRACE, FIELD(context_packet_returns),
 	  context_packet_returns_names, 0, 0, 37 },
+	NUMBER(data_width_p, 0, 64, 44),
+	NUMBER(daddress_width_p, 0, 64, 45),
+	NUMBER(lrid_width_p, 0, 8, 46),
+	NUMBER(dtype_width_p, 0, 4, 47),
+	{ "data_packets", KEY_NAME, ETRACE, FIELD(data_packets), data_packets_names, 0, 0, 48 },
+	NUMBER(type_data, 0, 255, 49),
+	{ "data_compression", KEY_NAME, ETRACE, FIELD(data_compression), data_compression_names,
+	  0, 0, 50 },
+	{ "data_operands", KEY_NAME, ETRACE, FIELD(data_operands), data_operands_names, 0, 0, 51 },
+	{ "doptions", KEY_IOPTIONS, ETRACE, FIELD(doptions), option_names, 0, 0, 52 },
+	{ "data_address", KEY_NAME, NTRACE, FIELD(data_address), data_address_names, 0, 0, 53 },
 	{ "trap_address", KEY_NAME, ETRACE, FIELD(trap_address), trap_address_names, 0, 0, 38 },
 	{ "trap_vector", KEY_VECTOR, ETRACE, 0, NULL, 0, 0, 39 },
 	{ "trap_vector.exception.", KEY_VECTORS, ETRACE, FIELD(vectors.exception), NULL, 0, 0, 0x100 },
@@ -260,6 +306,7 @@ struct parser {
 	const char *name;
 	unsigned int line;
 	bool protocol_given, dialect_given, xlen_given, type_given;
+	bool type_bits_given, data_type_given;
 	char **error;
 };
 
@@ -400,19 +447,19 @@ static int parse_set(struct parser *p, const struct key *key, struct text value)
 
 static int parse_ioptions(struct parser *p, const struct key *key, struct text value)
 {
-	struct rvt_params *params = p->params;
+	unsigned int *items = (unsigned int *)((char *)p->params + key->offset), *n_items = items - 1;
 
-	params->n_ioptions = 0;
-	memset(params->ioptions, 0, sizeof(params->ioptions));
+	*n_items = 0;
+	memset(items, 0, RVT_MAX_IOPTIONS * sizeof(*items));
 	while (value.len) {
 		struct text item = cut(&value, ',');
-		const struct name *n = find_name(key, item, params->protocol);
+		const struct name *n = find_name(key, item, p->params->protocol);
 
 		if (!n && !text_is(item, "-"))
 			return fail(p, "unknown value", item, key);
-		if (params->n_ioptions == RVT_MAX_IOPTIONS)
+		if (*n_items == RVT_MAX_IOPTIONS)
 			return fail(p, "too many bits at", item, key);
-		params->ioptions[params->n_ioptions++] = n ? n->value : 0;
+		items[(*n_items)++] = n ? n->value : 0;
 	}
 	return 0;
 }
@@ -567,6 +614,8 @@ static int parse_rest(struct parser *p, struct text name, struct text value)
 		p->xlen_given = true;
 	if (text_is(name, "type_instruction"))
 		p->type_given = true;
+	p->type_bits_given |= text_is(name, "type_bits");
+	p->data_type_given |= text_is(name, "type_data");
 	return parse_value(p, key, index, value);
 }
 
@@ -625,6 +674,9 @@ static int parse_all(struct rvt_params *params, const char *name, struct text al
 	/* The encapsulation specification's example of a wider type field says 2. */
 	if (!p.type_given && params->type_bits >= 2)
 		params->type_instruction = 2;
+	/* No text gives one; of two values it is the other. */
+	if (!p.data_type_given && p.type_bits_given && params->type_bits)
+		params->type_data = params->type_bits == 1 ? !params->type_instruction : 3;
 	params->isa &= ~RVT_ISA_RV32;
 	if (params->xlen == 32)
 		params->isa |= RVT_ISA_RV32;
@@ -695,11 +747,13 @@ static void print_set(FILE *f, const struct key *key, unsigned int value, unsign
 
 static void print_ioptions(FILE *f, const struct key *key, const struct rvt_params *params)
 {
-	for (unsigned int i = 0; i < params->n_ioptions; i++) {
+	const unsigned int *items = (const unsigned int *)((const char *)params + key->offset);
+
+	for (unsigned int i = 0; i < items[-1]; i++) {
 		const char *name = "-";
 
 		for (const struct name *n = key->names; n->name; n++)
-			if (params->ioptions[i] == n->value)
+			if (items[i] == n->value)
 				name = n->name;
 		fprintf(f, "%s%s", i ? ", " : "", name);
 	}

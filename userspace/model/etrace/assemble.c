@@ -53,14 +53,6 @@ static int find_kind(const char *name)
 	return -1;
 }
 
-static const struct rvt_etrace_layout *find_layout(const struct assembly *a)
-{
-	for (unsigned int i = 0; i < a->codec.n_layouts; i++)
-		if (a->codec.layouts[i].kind == a->msg.kind)
-			return &a->codec.layouts[i];
-	return NULL;
-}
-
 static bool set_flag(struct rvt_etrace_msg *msg, const char *word)
 {
 	if (!strcmp(word, "notify"))
@@ -92,12 +84,29 @@ static bool set_outer(struct rvt_etrace_msg *msg, const char *name, uint64_t val
 	return true;
 }
 
+/* Lengths, and what they are of, are given before. */
+static unsigned int field_bits(const struct assembly *a, const struct rvt_etrace_use *use)
+{
+	switch (use->width) {
+	case RVT_ETRACE_W_MAP:
+		return 31;
+	case RVT_ETRACE_W_LEN:
+		return a->msg.field[RVT_ETRACE_F_SIZE];
+	case RVT_ETRACE_W_DATA:
+		return 8 * (a->msg.field[RVT_ETRACE_F_DATA_LEN] + 1);
+	case RVT_ETRACE_W_OPERAND:
+		return 8 * (a->msg.field[RVT_ETRACE_F_OP_LEN] + 1);
+	default:
+		return use->width;
+	}
+}
+
 static int set_field(struct assembly *a, const struct rvt_etrace_layout *layout, const char *name,
 		     uint64_t value)
 {
 	for (unsigned int i = 0; i < layout->n; i++) {
 		const struct rvt_etrace_use *use = &layout->uses[i];
-		unsigned int bits = use->width == RVT_ETRACE_W_MAP ? 31 : use->width;
+		unsigned int bits = field_bits(a, use);
 
 		if (strcmp(name, rvt_etrace_field_name(a->codec.params.dialect, use->field)))
 			continue;
@@ -130,7 +139,7 @@ static int read_word(struct assembly *a, const struct rvt_etrace_layout *layout,
 static int put_packet(struct assembly *a, struct rvt_params *params, uint8_t *bytes, size_t size,
 		      char **save)
 {
-	const struct rvt_etrace_layout *layout = find_layout(a);
+	const struct rvt_etrace_layout *layout = rvt_etrace_layout(&a->codec, a->msg.kind);
 	uint8_t frame[RVT_ETRACE_MAX_FRAME_BYTES + RVT_ESP32_HEADER_BYTES];
 	uint64_t index = 0;
 	char *word;
