@@ -58,6 +58,8 @@ native_lines()
 {
 	awk '
 		/trace error/ { print "# lost " $0; next }
+		# an event of which no cpu is recorded
+		$2 == "[-01]" { next }
 		{
 			gsub(/[][]/, "", $2)
 			print $2 + 0, $1, ($3 ~ /^ffffff/ ? "S" : "U"), $3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# perf with the series in upstream/perf, where it is built: a script that forks and executes. All else
-# is in long/native-perf.t.
+# perf with the series in upstream/perf, where it is built: a script that forks and executes, AUX
+# samples, another version of a program. All else is in long/native-perf.t.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/native-lib.sh"
 
@@ -10,7 +10,8 @@ native_guest_programs
 guest main testing '' "
 	$native_in_guest
 	record script -e rvtrace//u -- sh -c 'sort input | head -n 3; (cd / && ls -d bin)' || exit 2
-	record piped -e rvtrace//u -- sort input || exit 3"
+	record piped -e rvtrace//u -- sort input || exit 3
+	record sampled --aux-sample=16384 -e '{rvtrace//u,cpu-clock/freq=500/u}' -- sort input || exit 4"
 ok $? "perf records" || { done_testing; exit; }
 # shellcheck disable=SC2046 # these are words
 check "what was decoded is what was executed" native_equals_truth script --min 100000 $(native_threads script)
@@ -22,6 +23,26 @@ script=("$native/bin/perf" script --symfs "$("$LAB" path guest)" --itrace=i1i -F
 [ "$(wc -l <"$dir/piped")" -gt 100000 ]
 ok $? "a recording comes through a pipe"
 check "and is the same" cmp "$dir/piped" "$dir/not-piped"
-native_perf report -D -i "$dir/share/script.data" 2>/dev/null | grep -aq '  ProgTraceSync SYNC='
-ok $? "report -D prints messages"
+check "AUX samples: what was decoded is what was executed" native_equals_truth sampled --lossy --min 300000
+for recording in script sampled; do
+	[ "$(native_perf report -D -i "$dir/share/$recording.data" 2>/dev/null | grep -ac '  ProgTraceSync SYNC=')" -gt 0 ]
+	ok $? "report -D prints messages: $recording"
+done
+
+# The program's file is another one than was executed: both ids are named, and it is not decoded with it.
+sort_build_id()
+{
+	"$native/bin/perf" buildid-list -i "$1" | awk '$2 ~ "/sort$" { print $1 }'
+}
+guest_root=$("$LAB" path guest)
+mkdir -p "$dir/other/usr/bin"
+ln -s "$guest_root/usr/lib" "$dir/other/usr/lib"
+cp "$guest_root/usr/bin/ls" "$dir/other/usr/bin/sort"
+"$native/bin/perf" script --symfs "$dir/other" -i "$dir/share/piped.data" --itrace=i1i -F ip,dso >"$dir/other.list" 2>"$dir/other.err"
+ran=$(sort_build_id "$dir/share/piped.data")
+is "another version of a program: both build ids are named" 1 \
+	"$(grep -c "sort has build id [0-9a-f]*, the file that was executed $ran" "$dir/other.err")"
+is "and it is not decoded with it" 0 "$(grep -c /sort "$dir/other.list")"
+[ "$(grep -c libc.so "$dir/other.list")" -gt 10000 ]
+ok $? "the rest is decoded"
 done_testing

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # perf with the series in upstream/perf records and decodes: what it says was executed is what was,
-# instruction by instruction, by target and protocol.
+# instruction by instruction, by target and protocol. PARTS="E-Trace-chosen N-Trace-kernel" runs
+# these parts only: a protocol, and chosen, plain, cpu, users or kernel.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../native-lib.sh"
 
@@ -9,9 +10,13 @@ native_built || skip_all "$native_missing"
 check "cross-compile the workload" workload threads
 native_guest_programs
 
-# matrix NAME MODEL-ARGS: recordings of each target in guests, and each against the truth. What is not
-# of chosen threads, or does not say of which it is, has a guest of its own.
-matrix()
+part()
+{
+	[[ -z ${PARTS-} || " $PARTS " == *" $1 "* ]]
+}
+
+# chosen_threads NAME MODEL-ARGS: recordings of chosen threads, in one guest, against the truth.
+chosen_threads()
 {
 	local name=$1 model=$2
 
@@ -44,11 +49,20 @@ matrix()
 	check "$name: perf rvtrace reads it, too: a script" native_same script
 	check "$name: a snapshot at the end" native_equals_truth snapshot --lossy --min 10000
 	check "$name: no rule of the control interface was broken" no_violations
+}
 
+# matrix NAME MODEL-ARGS: recordings of each target in guests. What is not of chosen threads, or does
+# not say of which it is, has a guest of its own.
+matrix()
+{
+	local name=$1 model=$2 what min options command
+
+	part "$name-chosen" && chosen_threads "$name" "$model"
 	# Of one CPU what happens on others is not in the sideband, such as an exec.
 	while read -r what min options command; do
 		options=${options//,/ }
 		options=${options//;/,}
+		part "$name-$what" || continue
 		guest "$name-$what" testing "$model" "
 			$native_in_guest
 			[ $what != cpu ] || taskset -p 2 \$\$
