@@ -406,6 +406,13 @@ int rvt_etrace_finish_pending(struct rvt_etrace_decoder *dec, uint64_t *pc, bool
 		stop = rvt_flow_run(dec->flow, &order);
 		if (stop < 0)
 			return stop;
+		if (stop == RVT_STOP_NO_CODE || stop == RVT_STOP_BAD_INSN) {
+			struct rvt_etrace_failure failure;
+
+			*known = false;
+			fail_stop(&failure, stop);
+			return rvt_etrace_decoder_fail(dec, &failure);
+		}
 		*known = stop != RVT_STOP_TARGET && stop != RVT_STOP_RETURN &&
 			 rvt_flow_pc(dec->flow, pc);
 	}

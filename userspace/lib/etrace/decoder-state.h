@@ -235,7 +235,7 @@ int rvt_etrace_follow_to_branch(struct rvt_etrace_decoder *dec, const struct pat
 int rvt_etrace_look_again(struct rvt_etrace_decoder *dec, struct rvt_etrace_failure *failure);
 /*
  * Executes the pending instruction. Sets *pc to the next one's address; *known is false if that
- * was an uninferable jump. Returns 0 or a negative error.
+ * was an uninferable jump, or there is no code: then flow is lost. Returns 0 or a negative error.
  */
 int rvt_etrace_finish_pending(struct rvt_etrace_decoder *dec, uint64_t *pc, bool *known);
 

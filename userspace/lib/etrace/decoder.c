@@ -339,6 +339,7 @@ static int on_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_ms
 static int end_trace(struct rvt_etrace_decoder *dec, uint64_t qual)
 {
 	struct rvt_event stop = { .type = RVT_EVENT_STOP, .reason = RVT_REASON_DISABLED };
+	const bool started = dec->started;
 	struct rvt_etrace_failure failure;
 	int ret = 0;
 
@@ -356,7 +357,8 @@ static int end_trace(struct rvt_etrace_decoder *dec, uint64_t qual)
 		ret = settle(dec);
 	if (!ret)
 		ret = rvt_etrace_emit_time(dec);
-	if (!ret)
+	/* It is not known where, if there was no code. */
+	if (!ret && started == dec->started)
 		ret = rvt_etrace_emit(dec, &stop);
 	rvt_etrace_decoder_abandon(dec);
 	return ret;
