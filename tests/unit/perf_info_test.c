@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "property.h"
-#include "session/state.h"
+#include "session/perf-info.h"
 
 #define MAGIC 0x52565452ull
 
@@ -42,6 +42,52 @@ static void becomes_text(void **state)
 		"ioptions = sequential_jump, -, -, -, -, -, -, -, -, -, -, -, -, -, -, implicit_return, "
 		"-, sequential_jump\n");
 	free(text);
+}
+
+/* Two kinds of encoders: the words are those of perf, and mean the same. */
+static void is_made(void **state)
+{
+	struct rvt_perfdata_info info = {
+		.pmu_type = 10, .hcontext = true, .hcontext_bits = 14,
+	};
+	struct rvt_params ntrace = { .size = sizeof(ntrace) }, etrace = ntrace;
+	uint64_t *words;
+	char *text, *sets[2];
+	size_t n;
+
+	(void)state;
+	rvt_params_init(&ntrace, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
+	rvt_params_init(&etrace, RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_2_0);
+	etrace.n_ioptions = 18;
+	etrace.ioptions[15] = RVT_OPT_IMPLICIT_RETURN;
+	etrace.ioptions[17] = RVT_OPT_SEQUENTIAL_JUMP;
+	assert_int_equal(rvt_perf_info_add(&info, 0, 0, &ntrace), 0);
+	assert_int_equal(rvt_perf_info_add(&info, 1, 1, &ntrace), 0);
+	assert_int_equal(rvt_perf_info_add(&info, 7, 2, &etrace), 0);
+	assert_int_equal(rvt_perf_info_words(&info, &words, &n), 0);
+	assert_true(rvt_perf_info_is(words, n));
+	/* the head, and what says which cpu has which set */
+	assert_memory_equal(words, good, 6 * sizeof(*words));
+	assert_memory_equal(words + n - 9, good + AT_CPUS, 9 * sizeof(*words));
+	assert_int_equal(rvt_perf_info_print(words, n, &text), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		const struct rvt_params *given = i < 2 ? &ntrace : &etrace;
+		struct rvt_params params = { .size = sizeof(params) };
+		char *from = strstr(text, "\nsrc = "), *error = NULL;
+
+		from = strchr(from + 1, '\n') + 1;
+		n = strcspn(from, "[");
+		assert_int_equal(rvt_params_parse(&params, "text", from, n, &error), 0);
+		assert_int_equal(rvt_params_print(&params, &sets[0]), 0);
+		assert_int_equal(rvt_params_print(given, &sets[1]), 0);
+		assert_string_equal(sets[0], sets[1]);
+		free(sets[0]);
+		free(sets[1]);
+		memmove(text, from + n, strlen(from + n) + 1);
+	}
+	free(text);
+	free(words);
+	rvt_perf_info_fini(&info);
 }
 
 static void says_how_it_was_recorded(void **state)
@@ -110,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(becomes_text),
+		cmocka_unit_test(is_made),
 		cmocka_unit_test(says_how_it_was_recorded),
 		cmocka_unit_test(is_refused),
 		cmocka_unit_test(any_words_are_read_safely),

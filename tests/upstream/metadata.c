@@ -73,6 +73,40 @@ static char *print_words(const struct rvtrace_params *params, bool by_library)
 	return text;
 }
 
+/* @text by the library's words as perf prints them */
+static char *print_library_words(const char *text)
+{
+	struct rvt_params params = { .size = sizeof(params) };
+	struct rvtrace_params all = {};
+	char *error = NULL, *printed;
+	uint64_t *words;
+	size_t n;
+
+	if (rvt_params_parse(&params, "text", text, strlen(text), &error) ||
+	    rvt_params_words(&params, &words, &n))
+		exit(2);
+	all.nr_words = 1 + 2 * n;
+	all.words = calloc(all.nr_words, sizeof(u64));
+	all.words[0] = n;
+	memcpy(all.words + 1, words, 2 * n * sizeof(u64));
+	printed = print_words(&all, false);
+	free(all.words);
+	free(words);
+	return printed;
+}
+
+static void compare_with(const char *before, const char *text, char *back, const char *by)
+{
+	char *after = print(back);
+
+	if (!before || !after || strcmp(before, after)) {
+		failed++;
+		fprintf(stderr, "# differs%s: \"%s\" became \"%s\"\n", by, text, back);
+	}
+	free(after);
+	free(back);
+}
+
 /* The library's @text, and what it is after the way through a recording */
 static void compare(const char *text)
 {
@@ -84,17 +118,9 @@ static void compare(const char *text)
 	if (rvtrace_params__parse(&params, in, "text"))
 		failed++;
 	fclose(in);
-	for (int by_library = 0; by_library < 2; by_library++) {
-		char *back = print_words(&params, by_library), *after = print(back);
-
-		if (!before || !after || strcmp(before, after)) {
-			failed++;
-			fprintf(stderr, "# differs%s: \"%s\" became \"%s\"\n",
-				by_library ? " in the library" : "", text, back);
-		}
-		free(after);
-		free(back);
-	}
+	compare_with(before, text, print_words(&params, false), "");
+	compare_with(before, text, print_words(&params, true), " in the library");
+	compare_with(before, text, print_library_words(text), " from the library");
 	free(params.words);
 	free(before);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "record/record.h"
+#include "session/perf-info.h"
 
 /* How the time CSR relates to perf's clock, as the kernel publishes it in the rings. */
 static int put_time_conv(struct recorder *rec)
@@ -29,21 +30,42 @@ static int add_output(struct recorder *rec, const struct bpf_output *output)
 				      event->n_ids);
 }
 
-int record_begin_file(struct recorder *rec, const char *path)
+/* What perf must know of the encoders, behind the clock that it decodes time stamps with. */
+static int put_auxtrace_info(struct recorder *rec, const struct rvt_perfdata_info *info)
 {
-	char *meta = record_metadata(rec);
-	int err;
+	struct {
+		struct perf_event_header header;
+		uint32_t type, reserved;
+	} record = { .header.type = RVT_RECORD_AUXTRACE_INFO, .type = RVT_PERF_AUXTRACE_TYPE };
+	uint64_t *words;
+	size_t n;
+	int err = rvt_perf_info_words(info, &words, &n);
 
-	rec->path = path;
-	if (!meta)
-		return -ENOTSUP;
-	err = output_create(&rec->output, path);
+	if (err)
+		return err;
+	if (n > (UINT16_MAX - sizeof(record)) / sizeof(*words)) {
+		free(words);
+		cmd_warning("--auxtrace-info: what there is to say of %zu encoders does not fit: perf "
+			    "cannot read this recording", info->n_cpus);
+		return 0;
+	}
+	record.header.size = sizeof(record) + n * sizeof(*words);
+	err = rvt_perfdata_write(rec->writer, &record, sizeof(record));
+	if (!err)
+		err = rvt_perfdata_write(rec->writer, words, n * sizeof(*words));
+	free(words);
+	return err;
+}
+
+/* As record_begin_file(), after the metadata were made. */
+static int begin_file(struct recorder *rec, const char *path, const char *meta,
+		      const struct rvt_perfdata_info *info)
+{
+	int err = output_create(&rec->output, path);
 	if (!err)
 		err = rvt_perfdata_create_fd(rec->output.fd, &rec->writer);
-	if (err) {
-		free(meta);
+	if (err)
 		return err;
-	}
 	err = rvt_perfdata_add_event(rec->writer, &rec->trace_attr, rec->options.event,
 				     rec->trace_ids, rec->n_trace_ids);
 	if (!err)
@@ -58,14 +80,29 @@ int record_begin_file(struct recorder *rec, const char *path)
 		err = add_output(rec, &rec->switches);
 	if (!err)
 		err = rvt_perfdata_begin(rec->writer, meta);
-	free(meta);
 	if (!err)
 		err = put_time_conv(rec);
+	if (!err && rec->options.auxtrace_info)
+		err = put_auxtrace_info(rec, info);
 	if (!err)
 		err = record_synthesize_kernel(rec);
 	if (!err)
 		err = record_synthesize_tasks(rec);
 	return err ? cmd_error(err, "cannot write %s: %s", path, strerror(-err)) : 0;
+}
+
+int record_begin_file(struct recorder *rec, const char *path)
+{
+	struct rvt_perfdata_info info = { 0 };
+	char *meta = record_metadata(rec, &info);
+	int err = -ENOTSUP;
+
+	rec->path = path;
+	if (meta)
+		err = begin_file(rec, path, meta, &info);
+	rvt_perf_info_fini(&info);
+	free(meta);
+	return err;
 }
 
 int record_end_file(struct recorder *rec, int argc, char **argv)

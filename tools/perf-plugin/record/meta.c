@@ -12,6 +12,7 @@
 #include "common/cmd.h"
 #include "common/text.h"
 #include "record/record.h"
+#include "session/perf-info.h"
 
 /* PROC_PID_INIT_INO of linux/proc_ns.h */
 #define FIRST_PID_NAMESPACE "4026531836"
@@ -146,7 +147,17 @@ static void put_discovery(FILE *out, const char *dir)
 	free(pattern);
 }
 
-static int put_encoder(const struct recorder *rec, FILE *out, const char *dir)
+static unsigned int read_attribute(const char *dir, const char *file)
+{
+	char *text = read_text("%s/%s", dir, file);
+	unsigned int number = text ? strtoul(text, NULL, 0) : 0;
+
+	free(text);
+	return number;
+}
+
+static int put_encoder(const struct recorder *rec, FILE *out, const char *dir,
+		       struct rvt_perfdata_info *info)
 {
 	char *text = read_params(rec, dir), *error = NULL;
 	struct rvt_params params;
@@ -171,6 +182,9 @@ static int put_encoder(const struct recorder *rec, FILE *out, const char *dir)
 				    "knows up to %u, and may decode it wrong", dir, params.arch_p,
 				    RVT_ETRACE_ARCH);
 		err = rvt_params_print(&params, &text);
+		if (!err)
+			err = rvt_perf_info_add(info, read_attribute(dir, "cpu"),
+						read_attribute(dir, "src_id"), &params);
 	}
 	if (!err && text)
 		fprintf(out, "%s\n", text);
@@ -191,18 +205,31 @@ bool record_in_first_pid_namespace(void)
 	return !strcmp(name, "pid:[" FIRST_PID_NAMESPACE "]");
 }
 
-/*
- * Which thread runs hcontext tells, when the event says so or the harts have no scontext. Packets
- * of E-Trace have a context even when none is written.
- */
+/* Which thread runs hcontext tells, when the event says so or the harts have no scontext. */
+static bool uses_hcontext(const struct recorder *rec)
+{
+	return record_term(rec, "hcontext") ||
+	       (record_term(rec, "context") && !record_has_scontext());
+}
+
+/* Packets of E-Trace have a context even when none is written. */
 static void put_context(const struct recorder *rec, FILE *out)
 {
-	bool context = record_term(rec, "context");
-
-	if (record_term(rec, "hcontext") || (context && !record_has_scontext()))
+	if (uses_hcontext(rec))
 		fprintf(out, "hcontext_bits = %u\n", record_hcontext_bits());
-	else if (!context)
+	else if (!record_term(rec, "context"))
 		fputs("context = none\n", out);
+}
+
+static void set_perf_info(const struct recorder *rec, struct rvt_perfdata_info *info)
+{
+	info->pmu_type = rec->pmu.type;
+	info->snapshot = rec->options.snapshot;
+	info->system = rec->target == TARGET_SYSTEM;
+	info->other_pids = !record_in_first_pid_namespace();
+	info->context = record_term(rec, "context");
+	info->hcontext = uses_hcontext(rec);
+	info->hcontext_bits = record_hcontext_bits();
 }
 
 /* JIT compilers stamp their dumps with CLOCK_MONOTONIC; perf's clock counts from elsewhere. */
@@ -224,7 +251,7 @@ static void put_monotonic_offset(const struct recorder *rec, FILE *out)
 #endif
 }
 
-char *record_metadata(struct recorder *rec)
+char *record_metadata(struct recorder *rec, struct rvt_perfdata_info *info)
 {
 	char *text = NULL;
 	size_t len;
@@ -239,6 +266,7 @@ char *record_metadata(struct recorder *rec)
 			  "exists: the driver is of another version than this command");
 		return NULL;
 	}
+	set_perf_info(rec, info);
 	out = open_memstream(&text, &len);
 	if (out) {
 		fprintf(out, "rvtrace 1\npmu_type = %u\nevent = %s\ntarget = %s\n", rec->pmu.type,
@@ -248,7 +276,7 @@ char *record_metadata(struct recorder *rec)
 		put_context(rec, out);
 		put_monotonic_offset(rec, out);
 		for (size_t i = 0; i < found.gl_pathc && !err; i++)
-			err = put_encoder(rec, out, found.gl_pathv[i]);
+			err = put_encoder(rec, out, found.gl_pathv[i], info);
 		fclose(out);
 	}
 	globfree(&found);

@@ -39,10 +39,11 @@ static const char help[] =
 "      --profile[=FORMAT]  decode at once, write counts (perf.profile) in place of the trace; of\n"
 "                        one file with --dso FILE; the trace, too: --keep FILE\n"
 "  -z, --compression-level[=N]  compress the trace (zstd, level 1 to 19; 1)\n"
-"      --no-code         no copy of the kernel's code; --force: whatever the encoder's protocol\n";
+"      --no-code         no copy of kernel code; --force: any protocol; --auxtrace-info: for perf\n";
 
 enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
-       OPT_KEEP, OPT_SWITCHES, OPT_CONTROL, OPT_SWITCH_OUTPUT, OPT_MAX_SIZE };
+       OPT_KEEP, OPT_SWITCHES, OPT_CONTROL, OPT_SWITCH_OUTPUT, OPT_MAX_SIZE,
+       OPT_AUXTRACE_INFO };
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
@@ -70,6 +71,7 @@ static const struct option long_options[] = {
 	{ "dso", required_argument, NULL, OPT_DSO },
 	{ "keep", required_argument, NULL, OPT_KEEP },
 	{ "no-code", no_argument, NULL, OPT_NO_CODE },
+	{ "auxtrace-info", no_argument, NULL, OPT_AUXTRACE_INFO },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "verbose", no_argument, NULL, 'v' },
@@ -379,6 +381,7 @@ static int take_option(struct record_options *options, int c)
 	case OPT_DSO: options->dso = optarg; return 0;
 	case OPT_KEEP: options->keep = optarg; return 0;
 	case OPT_NO_CODE: options->no_code = true; return 0;
+	case OPT_AUXTRACE_INFO: options->auxtrace_info = true; return 0;
 	case OPT_FORCE: options->force = true; return 0;
 	case 'h':
 		fputs(help, stdout);
@@ -435,6 +438,9 @@ static int check_options(const struct record_options *options)
 	if (options->profile && (options->switch_output || options->max_bytes))
 		return cmd_error(-EINVAL, "--profile makes one file at the end: --switch-output "
 				 "and --max-size are for recordings");
+	if (options->auxtrace_info && (options->profile || options->level))
+		return cmd_error(-EINVAL, "--auxtrace-info is for perf, which reads no profiles and "
+				 "not the compressed trace of -z");
 	if (options->snapshot && options->switch_output)
 		return cmd_error(-EINVAL, "--snapshot keeps the newest trace, --switch-output all "
 				 "of it in several files: give one of them");
@@ -507,6 +513,9 @@ int record_parse_event(struct recorder *rec, bool *modified)
 
 	rec->ctr = record_is_ctr(rec->options.event);
 	rec->pmu_name = rec->ctr ? RECORD_CTR_PMU : RECORD_PMU;
+	if (rec->ctr && rec->options.auxtrace_info)
+		return cmd_error(-EINVAL, "--auxtrace-info is of trace, which " RECORD_CTR_PMU
+				 " has not");
 	if (pmu_read(&rec->pmu, "/sys", rec->pmu_name)) {
 		if (rec->ctr)
 			record_explain_missing_ctr();

@@ -52,6 +52,7 @@ struct record_options {
 	enum record_switches switches;
 	struct number_list switch_pids;	/* SWITCHES_PIDS */
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
+	bool auxtrace_info;	/* for perf with support for RISC-V trace, too */
 	bool snapshot, snapshot_at_end;	/* -S: the newest trace only, at SIGUSR2; and at the end */
 	enum record_switch_output switch_output;
 	uint64_t switch_at;	/* bytes or seconds */
@@ -281,8 +282,12 @@ int list_threads(pid_t pid, pid_t **tids);
 /* The process that thread @tid belongs to. */
 pid_t thread_group(pid_t tid);
 
-/* record-meta.c: the metadata text, malloc'd, or NULL after a message. */
-char *record_metadata(struct recorder *rec);
+/*
+ * record-meta.c: the metadata text, malloc'd, or NULL after a message. @info, which the caller has
+ * zeroed and frees, gets the same in perf's form (of a PMU that has trace).
+ */
+struct rvt_perfdata_info;
+char *record_metadata(struct recorder *rec, struct rvt_perfdata_info *info);
 /* False: in a container, where the kernel numbers threads otherwise. */
 bool record_in_first_pid_namespace(void);
 

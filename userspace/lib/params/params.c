@@ -10,6 +10,7 @@
 #include <string.h>
 #include <rvtrace/insn.h>
 #include "params/params.h"
+#include "util/array.h"
 
 #define NTRACE (1u << RVT_PROTOCOL_NTRACE)
 #define ETRACE (1u << RVT_PROTOCOL_ETRACE)
@@ -922,5 +923,108 @@ int rvt_params_words_print(const uint64_t *words, size_t n, FILE *f)
 			 key->type != KEY_IOPTIONS)
 			return -ENOTSUP;
 	}
+	return 0;
+}
+
+struct word_list {
+	uint64_t *words;
+	size_t n, room;		/* pairs */
+	bool failed;
+};
+
+static void add_word(struct word_list *list, uint64_t number, uint64_t value)
+{
+	if (array_reserve(&list->words, &list->room, 2 * list->n, 2)) {
+		list->failed = true;
+		return;
+	}
+	list->words[2 * list->n] = number;
+	list->words[2 * list->n + 1] = value;
+	list->n++;
+}
+
+static void add_word_list(struct word_list *list, const struct key *key,
+			  const struct rvt_params *params)
+{
+	uint64_t value[2] = { 0 };
+
+	for (unsigned int i = 0; i < params->n_ioptions; i++) {
+		uint64_t item = params->ioptions[i] ?
+				(uint64_t)__builtin_ctz(params->ioptions[i]) + 2 : 1;
+
+		value[i / WORD_ITEMS] |= item << (i % WORD_ITEMS * WORD_ITEM_BITS);
+	}
+	add_word(list, key->word, value[0]);
+	if (value[1])
+		add_word(list, key->word + RVT_WORD_MORE, value[1]);
+}
+
+static void add_word_vectors(struct word_list *list, const struct key *key,
+			     const struct rvt_trap_vectors *v)
+{
+	bool interrupt = key->offset == FIELD(vectors.interrupt);
+	uint64_t valid = interrupt ? v->interrupt_valid : v->exception_valid;
+
+	for (unsigned int i = 0; i < RVT_MAX_CAUSES; i++)
+		if (valid >> i & 1)
+			add_word(list, key->word + i, (interrupt ? v->interrupt : v->exception)[i]);
+}
+
+/* What has names: some bits follow from other parameters. */
+static void add_word_set(struct word_list *list, const struct key *key, unsigned int value,
+			 unsigned int protocol)
+{
+	unsigned int named = 0;
+
+	for (const struct name *n = key->names; n->name; n++)
+		if (n->protocols & 1u << protocol)
+			named |= n->value;
+	add_word(list, key->word, value & named);
+}
+
+static void add_key(struct word_list *list, const struct key *key, const struct rvt_params *params)
+{
+	const void *field = (const char *)params + key->offset;
+
+	switch (key->type) {
+	case KEY_SET:
+		add_word_set(list, key, *(const unsigned int *)field, params->protocol);
+		break;
+	case KEY_IOPTIONS:
+		add_word_list(list, key, params);
+		break;
+	case KEY_VECTORS:
+		add_word_vectors(list, key, &params->vectors);
+		break;
+	case KEY_VECTOR:
+		if (params->vectors.base_valid)
+			add_word(list, key->word, params->vectors.base);
+		break;
+	case KEY_ADDRESS:
+		add_word(list, key->word, *(const uint64_t *)field);
+		break;
+	default:
+		add_word(list, key->word, *(const unsigned int *)field);
+		break;
+	}
+}
+
+int rvt_params_words(const struct rvt_params *params, uint64_t **words, size_t *n)
+{
+	struct word_list list = { 0 };
+	struct rvt_params room;
+
+	params = rvt_params_whole(params, &room);
+	if (!params)
+		return -EINVAL;
+	for (size_t i = 0; i < N_KEYS; i++)
+		if (keys[i].protocols & 1u << params->protocol)
+			add_key(&list, &keys[i], params);
+	if (list.failed) {
+		free(list.words);
+		return -ENOMEM;
+	}
+	*words = list.words;
+	*n = list.n;
 	return 0;
 }

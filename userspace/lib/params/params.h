@@ -30,5 +30,10 @@ static inline const struct rvt_params *rvt_params_whole(const struct rvt_params 
  * becomes "?", which that refuses. Returns 0, or -ENOTSUP: a key that is not known, or no protocol.
  */
 int rvt_params_words_print(const uint64_t *words, size_t n, FILE *f);
+/*
+ * rvt_params_words - all that @params say as *@n pairs, allocated for the caller. Returns 0, -EINVAL
+ * (@params do not say their size) or -ENOMEM.
+ */
+int rvt_params_words(const struct rvt_params *params, uint64_t **words, size_t *n);
 
 #endif

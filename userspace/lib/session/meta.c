@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "util/array.h"
+#include "session/perf-info.h"
 #include "state.h"
 
 #define FIRST_LINE "rvtrace 1"

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/*
- * What perf with the series in upstream/perf says of a recording in PERF_RECORD_AUXTRACE_INFO, as the
- * metadata text of recordings by perf rvtrace. Its layout: tools/perf/util/rvtrace.h of that series.
- */
+/* Metadata by native perf as the metadata text of recordings by perf rvtrace, and the other way. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "params/params.h"
-#include "state.h"
+#include "session/perf-info.h"
+#include "util/array.h"
 
 #define MAGIC 0x52565452u	/* upper half of INFO_VERSION */
 #define VERSION 1
@@ -26,6 +25,7 @@ enum info_word {
 enum cpu_word { CPU_NUMBER, CPU_SRC, CPU_SET, CPU_WORDS };
 
 enum {
+	FLAG_SNAPSHOT = 1u << 0,
 	FLAG_CONTEXT = 1u << 1,
 	FLAG_HCONTEXT = 1u << 2,
 	FLAG_OTHER_PIDS = 1u << 3,
@@ -113,4 +113,83 @@ int rvt_perf_info_print(const uint64_t *words, size_t n, char **text)
 		*text = NULL;
 	}
 	return err;
+}
+
+/* Where the set is that is the same, or @info->n_sets */
+static size_t same_set(const struct rvt_perfdata_info *info, const uint64_t *words, size_t n)
+{
+	size_t number = 0;
+
+	for (size_t at = 0; at < info->n_set_words; at += 1 + 2 * info->sets[at], number++)
+		if (info->sets[at] == n &&
+		    !memcmp(&info->sets[at + 1], words, 2 * n * sizeof(*words)))
+			break;
+	return number;
+}
+
+static int add_set(struct rvt_perfdata_info *info, const uint64_t *words, size_t n)
+{
+	if (array_reserve(&info->sets, &info->set_room, info->n_set_words, 1 + 2 * n))
+		return -ENOMEM;
+	info->sets[info->n_set_words] = n;
+	memcpy(&info->sets[info->n_set_words + 1], words, 2 * n * sizeof(*words));
+	info->n_set_words += 1 + 2 * n;
+	info->n_sets++;
+	return 0;
+}
+
+int rvt_perf_info_add(struct rvt_perfdata_info *info, unsigned int cpu, unsigned int src,
+		      const struct rvt_params *params)
+{
+	uint64_t *words, *encoder;
+	size_t n, set;
+	int err = rvt_params_words(params, &words, &n);
+
+	if (err)
+		return err;
+	set = same_set(info, words, n);
+	if (set == info->n_sets)
+		err = add_set(info, words, n);
+	free(words);
+	if (err ||
+	    array_reserve(&info->cpus, &info->cpu_room, CPU_WORDS * info->n_cpus, CPU_WORDS))
+		return -ENOMEM;
+	encoder = &info->cpus[CPU_WORDS * info->n_cpus++];
+	encoder[CPU_NUMBER] = cpu;
+	encoder[CPU_SRC] = src;
+	encoder[CPU_SET] = set;
+	return 0;
+}
+
+int rvt_perf_info_words(const struct rvt_perfdata_info *info, uint64_t **words, size_t *n)
+{
+	size_t n_cpu_words = CPU_WORDS * info->n_cpus;
+	uint64_t *all;
+
+	*n = INFO_WORDS + info->n_set_words + n_cpu_words;
+	all = calloc(*n, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	all[INFO_PMU_TYPE] = info->pmu_type;
+	all[INFO_VERSION] = (uint64_t)MAGIC << 32 | VERSION;
+	all[INFO_FLAGS] = (info->snapshot ? FLAG_SNAPSHOT : 0) | (info->system ? FLAG_SYSTEM : 0) |
+			  (info->context || info->hcontext ? FLAG_CONTEXT : 0) |
+			  (info->hcontext ? FLAG_HCONTEXT : 0) |
+			  (info->other_pids ? FLAG_OTHER_PIDS : 0);
+	all[INFO_HCONTEXT_BITS] = info->hcontext_bits;
+	all[INFO_SETS] = info->n_sets;
+	all[INFO_CPUS] = info->n_cpus;
+	if (info->n_set_words)
+		memcpy(&all[INFO_WORDS], info->sets, info->n_set_words * sizeof(*all));
+	if (n_cpu_words)
+		memcpy(&all[INFO_WORDS + info->n_set_words], info->cpus,
+		       n_cpu_words * sizeof(*all));
+	*words = all;
+	return 0;
+}
+
+void rvt_perf_info_fini(struct rvt_perfdata_info *info)
+{
+	free(info->sets);
+	free(info->cpus);
 }

@@ -222,13 +222,6 @@ int rvt_session_complete(struct rvt_session *session, int err);
 int rvt_session_read_meta(struct rvt_session *session, char **error);
 int rvt_session_add_foreign(struct rvt_session *session, const struct rvt_perfdata_record *record,
 			    char **error);
-/* Whether the words of a PERF_RECORD_AUXTRACE_INFO are those of perf with the series upstream/perf. */
-bool rvt_perf_info_is(const uint64_t *words, size_t n);
-/*
- * Makes the metadata text of these words, but for its first line; the caller frees it. Returns 0,
- * -ENOTSUP (another version, or a parameter that is not known), -EBADMSG (damaged), -ENOMEM.
- */
-int rvt_perf_info_print(const uint64_t *words, size_t n, char **text);
 /* The encoder of any cpu, by options.params. */
 int rvt_session_read_params(struct rvt_session *session, char **error);
 int rvt_session_add_encoder(struct rvt_session *session, const struct encoder *encoder);
