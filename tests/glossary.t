@@ -11,7 +11,7 @@ trap 'rm -rf "$dir"' EXIT
 # Of the specifications (E-Trace, N-Trace, Trace Control Interface, CTR, the ISA manual), of ELF and
 # of perf's records.
 specifications='access address aux auxtrace build callstack chip cksrc class clock code coding compression
-	coresight cpu ctr data dialect eh encoder esp32 etrace etype evcode event feature field format frame
+	coresight cpu ctr ctte data dialect eh encoder esp32 etrace etype evcode event feature field format frame
 	framing hart header hist indirect insn itype jump kernel load mem mode msg ntrace
 	op operands operation options outcome packet perfdata prog protocol quirk qual range reason record repeat retire
 	return returns sample section shadow sink space stack stats switch symbol sync task tcode text

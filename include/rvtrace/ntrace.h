@@ -35,6 +35,10 @@ enum rvt_ntrace_tcode {
 	RVT_NTRACE_AUX_ACCESS_WRITE = 23,
 	RVT_NTRACE_IN_CIRCUIT_TRACE = 34,
 	RVT_NTRACE_IN_CIRCUIT_TRACE_SYNC = 35,
+	/* CTTE */
+	RVT_NTRACE_BRANCH_PREDICTION = 56,
+	RVT_NTRACE_JUMP_TARGET_CACHE = 57,
+	RVT_NTRACE_CONFIGURATION = 58,
 };
 
 enum rvt_ntrace_sync {
@@ -47,6 +51,7 @@ enum rvt_ntrace_sync {
 	RVT_NTRACE_SYNC_TRACE_EVENT = 6,
 	RVT_NTRACE_SYNC_FIFO_OVERRUN = 7,
 	RVT_NTRACE_SYNC_POWER_DOWN_EXIT = 9,
+	RVT_NTRACE_SYNC_REQUEST = 14,		/* CTTE: on request */
 };
 
 /* What an in-circuit trace message of SiFive reports (CKSRC). */
@@ -79,6 +84,9 @@ enum rvt_ntrace_field {
 	RVT_NTRACE_F_CKSRC, RVT_NTRACE_F_CKDF, RVT_NTRACE_F_CKDATA0, RVT_NTRACE_F_CKDATA1,
 	/* ProgTraceCorrelation with CDF 2 or 3, in place of HIST */
 	RVT_NTRACE_F_CDATA1, RVT_NTRACE_F_CDATA2, RVT_NTRACE_F_CDATA3,
+	/* CTTE */
+	RVT_NTRACE_F_JIDX, RVT_NTRACE_F_CFGVER, RVT_NTRACE_F_CAPS, RVT_NTRACE_F_ENAB,
+	RVT_NTRACE_F_PARAM0, RVT_NTRACE_F_PARAM1, RVT_NTRACE_F_PARAM2, RVT_NTRACE_F_PARAM3,
 	RVT_NTRACE_FIELDS
 };
 
@@ -115,7 +123,12 @@ struct rvt_ntrace_encoder_config {
 	unsigned int hist_bits;		/* HTM: width of HIST with stop bit, 2..32 */
 	/* With RVT_OPT_REPEATED_HISTORY, 2..18; SiFive: of its counts of branches. */
 	unsigned int hrepeat_bits;
-	unsigned int bcnt_bits;		/* <= 18; 0: no RepeatBranch messages; SiFive: 0 */
+	/* <= 18; 0: no RepeatBranch messages; SiFive, and CTTE with branch prediction: 0 */
+	unsigned int bcnt_bits;
+	/* CTTE: a Configuration message precedes the first synchronisation (trTeSendConfig) */
+	bool configuration;
+	/* CTTE: a synchronisation has history that is pending, else ResourceFull (InstEnIbhs) */
+	bool hist_sync;
 	/*
 	 * Takes one whole message. Returns 0, or -ENOSPC when there is no room: the encoder then
 	 * drops messages until room() says there is some, and restarts with Error and SYNC=7.
@@ -140,7 +153,7 @@ void rvt_ntrace_encoder_retire(struct rvt_ntrace_encoder *enc, const struct rvt_
 void rvt_ntrace_encoder_trap(struct rvt_ntrace_encoder *enc, const struct rvt_trap *trap);
 /* scontext or hcontext was written: an Ownership message precedes the next run's messages. */
 void rvt_ntrace_encoder_context(struct rvt_ntrace_encoder *enc, bool hcontext, uint64_t value);
-/* Trace event / external trigger at the next instruction: a sync with SYNC=6 or 0. */
+/* Trace event / external trigger at the next instruction: a sync with SYNC=6 or 0; CTTE: or 14. */
 void rvt_ntrace_encoder_mark(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync);
 /* Hart clocks passed, for trTeInstSyncMode 2. */
 void rvt_ntrace_encoder_clocks(struct rvt_ntrace_encoder *enc, uint64_t clocks);
@@ -158,6 +171,8 @@ void rvt_ntrace_encoder_stop(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_evc
 int rvt_ntrace_encoder_circuit(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_cksrc cksrc,
 			       uint64_t pc, const uint64_t *value);
 int rvt_ntrace_encoder_data(struct rvt_ntrace_encoder *enc, uint64_t idtag, uint64_t data);
+/* CTTE only, as above: an Error message says that data was lost, but no flow. */
+int rvt_ntrace_encoder_drop_data(struct rvt_ntrace_encoder *enc);
 /* True between an -ENOSPC and the Error message that reports it. */
 bool rvt_ntrace_encoder_lossy(const struct rvt_ntrace_encoder *enc);
 

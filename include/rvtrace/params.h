@@ -29,6 +29,7 @@ enum rvt_dialect {
 	RVT_DIALECT_ETRACE_2_0_5,
 	RVT_DIALECT_NTRACE_SIFIVE,	/* SiFive before 1.0: E31 to P550 */
 	RVT_DIALECT_ETRACE_ESP32,	/* ESP32-C6 and H2 */
+	RVT_DIALECT_NTRACE_CTTE,	/* Accemic CEDARtools.TraceEncoder */
 };
 enum rvt_mode { RVT_MODE_AUTO, RVT_MODE_BTM, RVT_MODE_HTM };
 /* Which bits of what index the jump target cache of E-Trace (see Documentation/e-trace.rst). */
@@ -98,8 +99,8 @@ enum {
 	RVT_OPT_ALL_JUMPS = 1u << 3,
 	RVT_OPT_EXTEND_ADDRESS_MSB = 1u << 4,	/* N-Trace */
 	RVT_OPT_IMPLICIT_EXCEPTION = 1u << 5,	/* E-Trace */
-	RVT_OPT_BRANCH_PREDICTION = 1u << 6,	/* E-Trace */
-	RVT_OPT_JUMP_TARGET_CACHE = 1u << 7,	/* E-Trace */
+	RVT_OPT_BRANCH_PREDICTION = 1u << 6,	/* E-Trace; N-Trace of CTTE */
+	RVT_OPT_JUMP_TARGET_CACHE = 1u << 7,	/* the same */
 	RVT_OPT_FULL_ADDRESS = 1u << 8,		/* E-Trace */
 	/* E-Trace data trace: no addresses, no values, packets of the extension (2.0.5) */
 	RVT_OPT_DATA_NO_ADDRESS = 1u << 9,

@@ -12,7 +12,7 @@ FUZZ_LINK ?= $(FUZZ_CC) -fsanitize=$(FUZZ_SANITIZE)
 FUZZ_ENGINE ?= -fsanitize=fuzzer
 $(eval $(call variant,fuzz,$(FUZZ_CC)))
 
-FUZZ_TARGETS := ntrace ntrace-rc7 ntrace-sifive coresight etrace etrace-029 etrace-205 etrace-esp32 \
+FUZZ_TARGETS := ntrace ntrace-rc7 ntrace-sifive ntrace-ctte coresight etrace etrace-029 etrace-205 etrace-esp32 \
 	recording jobs params elf jitdump \
 	kallsyms tandem ctr
 FUZZ_PROGRAMS := $(FUZZ_TARGETS:%=$(B)/fuzz/%)
@@ -23,6 +23,7 @@ fuzz_source = $(if $(filter ntrace% etrace% coresight,$(1)),stream,$(if $(filter
 fuzz_flags_ntrace := -DFUZZ_PROTOCOL=RVT_PROTOCOL_NTRACE -DFUZZ_DIALECT=RVT_DIALECT_NTRACE_1_0
 fuzz_flags_ntrace-rc7 := -DFUZZ_PROTOCOL=RVT_PROTOCOL_NTRACE -DFUZZ_DIALECT=RVT_DIALECT_NTRACE_RC7
 fuzz_flags_ntrace-sifive := -DFUZZ_PROTOCOL=RVT_PROTOCOL_NTRACE -DFUZZ_DIALECT=RVT_DIALECT_NTRACE_SIFIVE
+fuzz_flags_ntrace-ctte := -DFUZZ_PROTOCOL=RVT_PROTOCOL_NTRACE -DFUZZ_DIALECT=RVT_DIALECT_NTRACE_CTTE
 fuzz_flags_coresight := $(fuzz_flags_ntrace)
 fuzz_flags_etrace := -DFUZZ_PROTOCOL=RVT_PROTOCOL_ETRACE -DFUZZ_DIALECT=RVT_DIALECT_ETRACE_2_0
 fuzz_flags_etrace-029 := -DFUZZ_PROTOCOL=RVT_PROTOCOL_ETRACE -DFUZZ_DIALECT=RVT_DIALECT_ETRACE_0_029
@@ -78,7 +79,7 @@ fuzz:
 .PHONY: fuzz
 
 ## make fuzz-memory TIME=60  the same with MemorySanitizer: targets that no other library reads anything for
-MEMORY_TARGETS := ntrace ntrace-rc7 ntrace-sifive coresight etrace etrace-029 etrace-205 params tandem ctr
+MEMORY_TARGETS := ntrace ntrace-rc7 ntrace-sifive ntrace-ctte coresight etrace etrace-029 etrace-205 params tandem ctr
 fuzz-memory:
 	@tools/setup-host clang libclang-rt-dev
 	@$(MAKE) --no-print-directory fuzz-programs

@@ -104,9 +104,13 @@ static void test_table(void **state)
 		{ 23, "ADDR DATA" },
 		{ 34, "CKSRC:4 CKDF:2 CKDATA0 CKDATA1" },
 		{ 35, "SYNC:4 CKSRC:4 CKDF:2 CKDATA0 CKDATA1" },
+		/* CTTE */
+		{ 56, "B-CNT" },
+		{ 57, "B-TYPE:2 I-CNT JIDX HIST" },
+		{ 58, "CFGVER:4 CAPS ENAB PARAM0 PARAM1 PARAM2 PARAM3" },
 	};
 	const enum rvt_dialect standard = RVT_DIALECT_NTRACE_1_0;
-	unsigned int known = 0, of_sifive = 0;
+	unsigned int known = 0, of_sifive = 0, of_ctte = 0;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -129,11 +133,13 @@ static void test_table(void **state)
 		known += rvt_ntrace_kind(standard, tcode) == RVT_NTRACE_STANDARD;
 		of_sifive += rvt_ntrace_kind(RVT_DIALECT_NTRACE_SIFIVE, tcode) ==
 			     RVT_NTRACE_STANDARD;
+		of_ctte += rvt_ntrace_kind(RVT_DIALECT_NTRACE_CTTE, tcode) == RVT_NTRACE_STANDARD;
 		assert_int_equal(rvt_ntrace_kind(standard, tcode) == RVT_NTRACE_VENDOR,
 				 tcode >= 56 && tcode <= 62);
 	}
 	assert_int_equal(known, 12);
 	assert_int_equal(of_sifive, 16);
+	assert_int_equal(of_ctte, 15);
 	assert_string_equal(rvt_ntrace_name(standard, 29), "IndirectBranchHistSync");
 	assert_string_equal(rvt_ntrace_name(standard, 57), "Vendor");
 	assert_string_equal(rvt_ntrace_name(standard, 63), "Reserved");
@@ -539,7 +545,7 @@ static struct rvt_ntrace_msg random_message(const struct rvt_params *params)
 		if (use->when == RVT_NTRACE_WHEN_CKDF_1 && !msg.field[F(CKDF)])
 			continue;
 		msg.field[use->field] = value;
-		msg.present |= 1u << use->field;
+		msg.present |= UINT64_C(1) << use->field;
 	}
 	if (params->timestamp != RVT_TIMESTAMP_NONE && below(4)) {
 		msg.present |= 1u << F(TSTAMP);
@@ -566,8 +572,9 @@ static void check_round(const struct rvt_params *params)
 			bytes[len++] = 0xff;
 		sent[i].offset = len;
 		ret = rvt_ntrace_write(&sent[i], params->src_bits, bytes + len);
-		/* 38 and an SRC; fields of a reserved CDF may be as long as they like */
-		assert_true(ret > 0 && (ret <= 39 || sent[i].field[F(CDF)] > 1));
+		/* 38 and an SRC; fields of a reserved CDF may be as long as they like; 58 has 7 */
+		assert_true(ret > 0 && (ret <= 39 || sent[i].field[F(CDF)] > 1 ||
+					sent[i].field[F(TCODE)] == RVT_NTRACE_CONFIGURATION));
 		sent[i].len_bytes = ret;
 		len += ret;
 	}
@@ -612,6 +619,8 @@ static void test_round_trip(void **state)
 			params.dialect = RVT_DIALECT_NTRACE_1_0;
 			check_round(&params);
 			params.dialect = RVT_DIALECT_NTRACE_SIFIVE;
+			check_round(&params);
+			params.dialect = RVT_DIALECT_NTRACE_CTTE;
 			check_round(&params);
 		}
 	}

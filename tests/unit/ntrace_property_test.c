@@ -43,6 +43,7 @@ struct world {
 	size_t len, size;
 	unsigned int refuse;	/* messages that are still dropped */
 	bool synced;		/* a ProgTraceSync was sent */
+	bool first;		/* no trap comes before the next instruction */
 
 	struct history executed, decoded;
 	struct mark_seen sent[STEPS], seen[STEPS];	/* SiFive: beside the flow */
@@ -123,6 +124,21 @@ static int take_trap(struct world *w, int i, bool interrupt)
 	return handler;
 }
 
+static bool is_ctte(const struct world *w)
+{
+	return w->config.dialect == RVT_DIALECT_NTRACE_CTTE;
+}
+
+/* Where tracing begins: CTTE does not at a taken branch or a trap, which would not be reported. */
+static int first_insn(struct world *w, int i)
+{
+	while (is_ctte(w) && (w->program.insns[i].kind == BRANCH ||
+			      w->program.insns[i].kind == ENV))
+		i = below(w, w->program.n_insns);
+	w->first = is_ctte(w);
+	return i;
+}
+
 /* Tracing stops; it goes on here or elsewhere. */
 static int interrupt_tracing(struct world *w, int i)
 {
@@ -134,7 +150,8 @@ static int interrupt_tracing(struct world *w, int i)
 		{ RVT_NTRACE_EV_LOW_POWER, RVT_NTRACE_SYNC_POWER_DOWN_EXIT },
 		{ RVT_NTRACE_EV_TRACE_DISABLED, RVT_NTRACE_SYNC_TRACE_ENABLE },
 	};
-	int k = below(w, 4);
+	/* CTTE tells nothing of what came before a reset */
+	int k = below(w, is_ctte(w) ? 3 : 4);
 
 	program_flush(&w->program);
 	if (k == 3) {
@@ -147,7 +164,7 @@ static int interrupt_tracing(struct world *w, int i)
 			i = below(w, w->program.n_insns);
 	}
 	w->program.previous = NO_INSN;
-	return i;
+	return first_insn(w, i);
 }
 
 /* In-circuit trace moves the reference of U-ADDR; data stands for itself. */
@@ -189,8 +206,12 @@ static void event_between(struct world *w)
 
 	switch (below(w, 5)) {
 	case 0:
-		rvt_ntrace_encoder_mark(w->enc, one_in(w, 2) ? RVT_NTRACE_SYNC_TRACE_EVENT :
-							      RVT_NTRACE_SYNC_EXT_TRIGGER);
+		if (is_ctte(w) && one_in(w, 3))
+			rvt_ntrace_encoder_mark(w->enc, RVT_NTRACE_SYNC_REQUEST);
+		else
+			rvt_ntrace_encoder_mark(w->enc, one_in(w, 2) ?
+						RVT_NTRACE_SYNC_TRACE_EVENT :
+						RVT_NTRACE_SYNC_EXT_TRIGGER);
 		break;
 	case 1:
 		guest = one_in(w, 2);
@@ -199,6 +220,8 @@ static void event_between(struct world *w)
 	case 2:
 		if (w->config.dialect == RVT_DIALECT_NTRACE_SIFIVE)
 			event_of_sifive(w);
+		else
+			rvt_ntrace_encoder_drop_data(w->enc);
 		break;
 	default:
 		rvt_ntrace_encoder_clocks(w->enc, below(w, 100));
@@ -208,7 +231,7 @@ static void event_between(struct world *w)
 
 static void walk(struct world *w)
 {
-	int i = below(w, w->program.n_insns);
+	int i = first_insn(w, below(w, w->program.n_insns));
 
 	w->program.previous = NO_INSN;
 	rvt_ntrace_encoder_start(w->enc, RVT_NTRACE_SYNC_TRACE_ENABLE);
@@ -221,10 +244,13 @@ static void walk(struct world *w)
 		}
 		if (one_in(w, 400))
 			i = interrupt_tracing(w, i);
-		if (w->program.insns[i].kind == ENV || one_in(w, 60))
+		if (w->first)
+			i = program_step(&w->program, i);
+		else if (w->program.insns[i].kind == ENV || one_in(w, 60))
 			i = take_trap(w, i, one_in(w, w->program.insns[i].kind == ENV ? 6 : 2));
 		else
 			i = program_step(&w->program, i);
+		w->first = false;
 	}
 	program_flush(&w->program);
 	rvt_ntrace_encoder_stop(w->enc, RVT_NTRACE_EV_TRACE_DISABLED, w->program.insns[i].pc);
@@ -256,6 +282,8 @@ static int emit(void *ctx, const uint8_t *bytes, size_t len)
 	w->synced |= bytes[0] >> 2 == RVT_NTRACE_PROG_TRACE_SYNC;
 	if (w->config.timestamp != RVT_TIMESTAMP_NONE && w->synced)
 		w->executed.times[w->executed.n_times++] = w->time;
+	/* nor does one between two traces */
+	w->synced &= bytes[0] >> 2 != RVT_NTRACE_PROG_TRACE_CORRELATION;
 	return 0;
 }
 
@@ -273,15 +301,36 @@ static unsigned int random_options(struct world *w)
 	return options;
 }
 
+/* It compares whole addresses of returns, and predicts branches in place of repeating history. */
+static void make_ctte(struct world *w)
+{
+	struct rvt_ntrace_encoder_config *c = &w->config;
+
+	c->options &= ~(RVT_OPT_EXTEND_ADDRESS_MSB | RVT_OPT_ALL_JUMPS);
+	c->implicit_return_mode = 3;
+	c->configuration = one_in(w, 2);
+	if (c->mode != RVT_MODE_HTM)
+		return;
+	c->hist_sync = one_in(w, 2);
+	if (one_in(w, 2))
+		c->options |= RVT_OPT_JUMP_TARGET_CACHE;
+	if (one_in(w, 2)) {
+		c->options = (c->options & ~RVT_OPT_REPEATED_HISTORY) | RVT_OPT_BRANCH_PREDICTION;
+		c->bcnt_bits = 0;
+		c->hist_sync = false;
+	}
+}
+
 static void make_config(struct world *w)
 {
 	static const enum rvt_dialect dialects[] = {
 		RVT_DIALECT_NTRACE_RC7, RVT_DIALECT_NTRACE_1_0, RVT_DIALECT_NTRACE_SIFIVE,
+		RVT_DIALECT_NTRACE_CTTE,
 	};
 	struct rvt_ntrace_encoder_config *c = &w->config;
 	bool sifive;
 
-	c->dialect = dialects[below(w, 3)];
+	c->dialect = dialects[below(w, 4)];
 	c->mode = one_in(w, 3) ? RVT_MODE_BTM : RVT_MODE_HTM;
 	c->xlen = one_in(w, 3) ? 32 : 64;
 	c->options = random_options(w);
@@ -300,18 +349,23 @@ static void make_config(struct world *w)
 	c->hist_bits = 2 + below(w, 31);
 	c->hrepeat_bits = 2 + below(w, 17);
 	c->bcnt_bits = sifive ? 0 : below(w, 19);
+	if (is_ctte(w))
+		make_ctte(w);
 	c->emit = emit;
 	c->now = now;
 	c->ctx = w;
 	rvt_params_init(&w->params, RVT_PROTOCOL_NTRACE, c->dialect);
 	w->params.xlen = c->xlen;
 	w->params.options = c->options;
+	/* the stream tells it */
+	if (c->configuration)
+		w->params.options &= ~RVT_OPT_BRANCH_PREDICTION;
 	w->params.mode = one_in(w, 4) ? RVT_MODE_AUTO : c->mode;
 	w->params.src_bits = c->src_bits;
 	w->params.timestamp = c->timestamp;
 	w->params.implicit_return_mode = c->options & RVT_OPT_IMPLICIT_RETURN ?
 					 c->implicit_return_mode : 0;
-	w->params.return_stack_depth = sifive ? c->return_stack_depth : 0;
+	w->params.return_stack_depth = sifive || is_ctte(w) ? c->return_stack_depth : 0;
 }
 
 /* ---- the decoder ---- */
@@ -390,6 +444,7 @@ static void describe(const struct world *w, uint64_t seed)
 		    "%u/%u src %u/%u timestamp %u sync %u/%u icnt %u hist %u hrepeat %u bcnt %u"
 		    "%s\n", seed,
 		    c->dialect == RVT_DIALECT_NTRACE_SIFIVE ? "sifive" :
+		    c->dialect == RVT_DIALECT_NTRACE_CTTE ? "ctte" :
 		    c->dialect == RVT_DIALECT_NTRACE_RC7 ? "rc7" : "1.0",
 		    c->mode == RVT_MODE_BTM ? "btm" : "htm", c->xlen, c->options,
 		    c->implicit_return_mode, c->return_stack_depth, c->src, c->src_bits,

@@ -176,9 +176,12 @@ static void test_errors(void **state)
 		  "FILE:1: unknown value 'nexus' for 'protocol'; valid values: ntrace, etrace");
 	parse_bad("protocol = ntrace\ndialect = 2.0\n",
 		  "FILE:2: unknown value '2.0' for 'dialect'; valid values: 1.0.0_rc7, 1.0, "
-		  "sifive");
+		  "sifive, ctte");
+	parse_bad("protocol = ntrace\noptions = implicit_return, branch_prediction\n",
+		  "FILE: branch_prediction and jump_target_cache are options of N-Trace in "
+		  "'dialect = ctte' only");
 	parse_bad("dialect = 3\n", "FILE:1: unknown value '3' for 'dialect'; valid values: "
-		  "1.0.0_rc7, 1.0, sifive, 0.029, 2.0, 2.0.5, esp32");
+		  "1.0.0_rc7, 1.0, sifive, ctte, 0.029, 2.0, 2.0.5, esp32");
 	parse_bad("protocol = ntrace\nmode = HTM\n",
 		  "FILE:2: unknown value 'HTM' for 'mode'; valid values: btm, htm, auto");
 	parse_bad("protocol = ntrace\nsrc_bits = 13\n",
@@ -187,7 +190,8 @@ static void test_errors(void **state)
 		  "FILE:2: unknown value '-1' for 'src_bits'; valid values: 0..12");
 	parse_bad("protocol = ntrace\noptions = all_jumps, turbo\n",
 		  "FILE:2: unknown value 'turbo' for 'options'; valid values: implicit_return, "
-		  "sequential_jump, repeated_history, all_jumps, extend_address_msb");
+		  "sequential_jump, repeated_history, all_jumps, extend_address_msb, "
+		  "branch_prediction, jump_target_cache");
 	parse_bad("protocol = etrace\noptions = all_jumps\n",
 		  "FILE:2: unknown value 'all_jumps' for 'options'; valid values: "
 		  "implicit_return, sequential_jump, implicit_exception, branch_prediction, "
@@ -232,6 +236,7 @@ static void test_print(void **state)
 	round_trip("protocol = ntrace");
 	round_trip("dialect = esp32\necause_width_p = 6");
 	round_trip("protocol = etrace\nframing = esp32\nprivilege_width_p = 2");
+	round_trip("dialect = ctte\noptions = branch_prediction, jump_target_cache");
 	round_trip("dialect = sifive\nreturn_stack_depth = 32\ntimestamp = delta");
 	round_trip("protocol = ntrace\nmode = htm\nxlen = 32\nisa = zcmt\nsrc_bits = 4\n"
 		   "timestamp = delta\noptions = implicit_return, repeated_history\n"

@@ -147,6 +147,7 @@ void random_recording(struct fixture *f, uint64_t seed, bool damage)
 	random_seed(&m.r, seed);
 	f->etrace = random_one_in(&m.r, 2);
 	f->sifive = !f->etrace && random_one_in(&m.r, 3);
+	f->ctte = f->may_share && !f->etrace && !f->sifive && random_one_in(&m.r, 2);
 	f->packed = random_one_in(&m.r, 4);
 	f->by_task = random_one_in(&m.r, 2);
 	f->src_bits = f->may_share && random_one_in(&m.r, 4) ? 8 : 0;

@@ -341,9 +341,12 @@ void run_together(struct fixture *f, int sink, const int32_t pids[CPUS], int pro
 static void create_ntrace(struct fixture *f, int n)
 {
 	const struct rvt_ntrace_encoder_config config = {
-		.dialect = f->sifive ? RVT_DIALECT_NTRACE_SIFIVE : RVT_DIALECT_NTRACE_1_0,
+		.dialect = f->sifive ? RVT_DIALECT_NTRACE_SIFIVE :
+			   f->ctte ? RVT_DIALECT_NTRACE_CTTE : RVT_DIALECT_NTRACE_1_0,
 		.mode = RVT_MODE_HTM, .xlen = 64,
-		.options = f->sifive ? RVT_OPT_REPEATED_HISTORY : 0,
+		.options = f->sifive ? RVT_OPT_REPEATED_HISTORY :
+			   f->ctte ? RVT_OPT_BRANCH_PREDICTION | RVT_OPT_JUMP_TARGET_CACHE : 0,
+		.configuration = f->ctte,
 		.src_bits = f->src_bits, .src = f->src_bits ? n : 0,
 		.context = f->context,
 		.timestamp = f->timed ? RVT_TIMESTAMP_DELTA : RVT_TIMESTAMP_NONE,
@@ -355,7 +358,8 @@ static void create_ntrace(struct fixture *f, int n)
 	f->cpus[n].to_mark = f->sifive ? RUNS_TO_MARK : 0;
 	snprintf(f->encoder, sizeof(f->encoder),
 		 "protocol = ntrace\ndialect = %s\nmode = htm\nsrc_bits = %u\ntimestamp = %s\n",
-		 f->sifive ? "sifive" : "1.0", config.src_bits, f->timed ? "delta" : "none");
+		 f->sifive ? "sifive" : f->ctte ? "ctte" : "1.0", config.src_bits,
+		 f->timed ? "delta" : "none");
 }
 
 static void create_etrace(struct fixture *f, int n)

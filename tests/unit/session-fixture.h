@@ -67,6 +67,7 @@ struct fixture {
 	uint64_t ticks;
 	bool timed, context, packed, overwritten, etrace;
 	bool sifive;		/* N-Trace of that dialect, with a mark now and then */
+	bool ctte;		/* or of that, with its predictor and jump target cache */
 	bool by_task;		/* only chosen tasks are traced */
 	bool may_share;		/* random recordings of shared sinks are wanted, too */
 	unsigned int src_bits;	/* not 0: all cpus share a sink, and messages name theirs */

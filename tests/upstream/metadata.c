@@ -132,7 +132,7 @@ struct key {
 static void try_value(void *ctx, const char *value)
 {
 	const struct key *key = ctx;
-	char text[2048], low[32];
+	char text[2048], low[32], *printed;
 	const char *dots = strstr(value, "..");
 
 	if (dots) {
@@ -141,6 +141,12 @@ static void try_value(void *ctx, const char *value)
 		value = dots + 2;
 	}
 	snprintf(text, sizeof(text), "protocol = %s\n%s = %s\n", key->protocol, key->name, value);
+	/* What only one dialect has. */
+	printed = print(text);
+	if (!printed)
+		snprintf(text, sizeof(text), "protocol = %s\ndialect = ctte\n%s = %s\n",
+			 key->protocol, key->name, value);
+	free(printed);
 	compare(text);
 }
 

@@ -21,7 +21,7 @@
 #define STEPS 100000
 #define REPEATS 40
 #define SEED 7
-#define NAME_WIDTH 30
+#define NAME_WIDTH 31
 
 struct trace {
 	const struct dialect *dialect;
@@ -52,10 +52,16 @@ static const struct dialect dialects[] = {
 	  RVT_TIMESTAMP_XOR, RVT_OPT_REPEATED_HISTORY, false, 0 },
 	{ "N-Trace 1.0, CoreSight frames", RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0,
 	  RVT_FRAMING_CORESIGHT, RVT_TIMESTAMP_DELTA, RVT_OPT_REPEATED_HISTORY, false, 0 },
+	{ "N-Trace, ctte: jump cache", RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_CTTE,
+	  RVT_FRAMING_NONE, RVT_TIMESTAMP_DELTA,
+	  RVT_OPT_REPEATED_HISTORY | RVT_OPT_JUMP_TARGET_CACHE, false, 0 },
+	{ "N-Trace, ctte: both predictors", RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_CTTE,
+	  RVT_FRAMING_NONE, RVT_TIMESTAMP_DELTA,
+	  RVT_OPT_BRANCH_PREDICTION | RVT_OPT_JUMP_TARGET_CACHE, false, 0 },
 	{ "E-Trace 2.0, full addresses", RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_2_0,
 	  RVT_FRAMING_NONE, RVT_TIMESTAMP_NONE, RVT_OPT_FULL_ADDRESS, true, -1 },
 	{ "E-Trace, esp32", RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_ESP32, RVT_FRAMING_ESP32,
-	  RVT_TIMESTAMP_NONE, RVT_OPT_FULL_ADDRESS, true, 3 },
+	  RVT_TIMESTAMP_NONE, RVT_OPT_FULL_ADDRESS, true, 5 },
 };
 
 #define N_DIALECTS (sizeof(dialects) / sizeof(*dialects))
@@ -108,11 +114,12 @@ static void on_trap(void *ctx, const struct rvt_trap *trap)
 static void create_encoder(struct trace *t)
 {
 	const struct dialect *d = t->dialect;
-	const bool sifive = d->dialect == RVT_DIALECT_NTRACE_SIFIVE;
+	const bool repeats = d->dialect != RVT_DIALECT_NTRACE_SIFIVE &&
+			     !(d->options & RVT_OPT_BRANCH_PREDICTION);
 	const struct rvt_ntrace_encoder_config ntrace = {
 		.dialect = d->dialect, .mode = RVT_MODE_HTM, .xlen = t->params.xlen,
 		.options = d->options, .timestamp = d->timestamp, .sync_mode = 3, .sync_max = 12,
-		.icnt_bits = 16, .hist_bits = 32, .hrepeat_bits = 12, .bcnt_bits = sifive ? 0 : 12,
+		.icnt_bits = 16, .hist_bits = 32, .hrepeat_bits = 12, .bcnt_bits = repeats ? 12 : 0,
 		.emit = emit, .now = now, .ctx = t,
 	};
 	const struct rvt_etrace_encoder_config etrace = {

@@ -29,6 +29,7 @@ static void pass(struct rvt_ntrace_source *s, uint64_t halfwords)
 static int walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint32_t flags,
 		uint64_t max_halfwords)
 {
+	const bool predicts = s->ctte && s->ctte->predicts;
 	struct rvt_order order = {
 		.flags = flags,
 		.n_outcomes = s->hist.bits,
@@ -40,7 +41,10 @@ static int walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint3
 	};
 	int stop;
 
-	order.outcomes = rvt_hist_begin(&s->hist);
+	if (predicts)
+		rvt_ntrace_predict(s, &order);
+	else
+		order.outcomes = rvt_hist_begin(&s->hist);
 	stop = rvt_flow_run(s->flow, &order);
 	if (stop < 0) {
 		int ret = rvt_flow_flush(s->flow);
@@ -49,7 +53,8 @@ static int walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint3
 		return stop;
 	}
 	pass(s, order.halfwords);
-	s->hist.bits -= order.used_outcomes;
+	if (!predicts)
+		s->hist.bits -= order.used_outcomes;
 	return stop;
 }
 
@@ -69,7 +74,8 @@ static bool tells_btm(const struct rvt_ntrace_decoder *d, const struct rvt_ntrac
 {
 	unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
 
-	if (s->mode_settled || s->mode == RVT_MODE_BTM || s->hist.bits)
+	if (s->mode_settled || s->mode == RVT_MODE_BTM || s->hist.bits ||
+	    (s->ctte && s->ctte->predicts))
 		return false;
 	return msg->field[RVT_NTRACE_F_TCODE] != RVT_NTRACE_PROG_TRACE_SYNC ||
 	       rvt_ntrace_mode_ahead(d, s, src) == RVT_MODE_BTM;
@@ -99,6 +105,12 @@ static void report_stop(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 	case RVT_STOP_OUTCOME:
 		if (s->hist.bits || s->mode == RVT_MODE_BTM)
 			CONTRADICT(d, s, msg, "the jump at 0x%" PRIx64 " was not reported", pc);
+		else if (s->ctte && s->ctte->predicts)
+			rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_NO_SYNC, true,
+					RVT_NTRACE_NOT_PREDICTABLE);
+		else if (s->ctte)
+			CONTRADICT(d, s, msg, "no history for the branch at 0x%" PRIx64 ": are "
+				   "branches predicted (options = branch_prediction)?", pc);
 		else
 			CONTRADICT(d, s, msg, "no history for the branch at 0x%" PRIx64, pc);
 		break;
@@ -118,10 +130,21 @@ static void report_stop(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 			   "has %" PRIu64 " more", pc, icnt);
 		break;
 	default:
+		if (s->ctte && s->ctte->n_left) {
+			CONTRADICT(d, s, msg, "BranchPrediction has %" PRIu64 " branches more than "
+				   "the program has up to 0x%" PRIx64, s->ctte->n_left, pc);
+			break;
+		}
 		CONTRADICT(d, s, msg, "HIST has %" PRIu64 " bits more than the program has "
 			   "branches up to 0x%" PRIx64, s->hist.bits, pc);
 		break;
 	}
+}
+
+int rvt_ntrace_walk_part(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			 uint64_t halfwords)
+{
+	return walk(d, s, d->run_flags, halfwords);
 }
 
 /* Runs all that I-CNT has reported. */
@@ -174,11 +197,11 @@ void rvt_ntrace_walk_hist(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 	const uint64_t room = s->ahead < RVT_NTRACE_MAX_AHEAD ? RVT_NTRACE_MAX_AHEAD - s->ahead : 0;
 	int stop;
 
-	if (!s->hist.bits)
+	if (!s->hist.bits && !(s->ctte && s->ctte->n_left))
 		return;
 	stop = s->unanswered ? RVT_STOP_TARGET : walk(d, s, flags, s->icnt + room);
 	/* What is behind the last branch is none of its business. */
-	if (stop >= 0 && s->hist.bits)
+	if (stop >= 0 && (s->hist.bits || (s->ctte && s->ctte->n_left)))
 		report_stop(d, s, msg, stop);
 }
 
@@ -325,6 +348,16 @@ static bool begins_anew(uint64_t sync, enum rvt_reason *reason)
 	}
 }
 
+/* The last instruction is one: CTTE gives a sync there the B-TYPE of an interrupt. */
+static bool is_trap_return(const struct rvt_ntrace_source *s)
+{
+	enum rvt_insn_class iclass;
+	uint64_t pc;
+
+	return s->unanswered && rvt_flow_last(s->flow, &pc, &iclass) &&
+	       iclass == RVT_INSN_TRAP_RETURN;
+}
+
 /* The flow has a pc, and the sync says that it is at @faddr now. */
 static void pass_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		      const struct rvt_ntrace_msg *msg, uint64_t faddr)
@@ -344,7 +377,7 @@ static void pass_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		s->context = (struct rvt_context){};
 		if (rvt_ntrace_check(d, rvt_flow_event(s->flow, &stop)))
 			start(d, s, msg->offset, faddr);
-	} else if (btype) {
+	} else if (btype && !(s->ctte && is_trap_return(s))) {
 		trap(d, s, msg, btype, faddr);
 	} else if (s->unanswered || pc == faddr || last_may_jump(s) ||
 		   last_branch_leads_to(s, faddr)) {
@@ -373,7 +406,7 @@ void rvt_ntrace_arrive_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sour
 		pass_sync(d, s, msg, faddr);
 	else
 		start(d, s, msg->offset, faddr);
-	if (rvt_ntrace_resets(d, msg))
+	if (rvt_ntrace_resets(d->params.dialect, msg))
 		rvt_flow_clear_returns(s->flow);
 	if (marker && !d->result)
 		rvt_ntrace_check(d, rvt_flow_event(s->flow, &mark));

@@ -19,7 +19,7 @@ static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 {
 	return s->flow && s->progress == RVT_NTRACE_ACTIVE && s->flowing && s->synced &&
 	       !s->stopped && !s->unanswered && !s->icnt && !s->resumed && s->mode_settled &&
-	       !d->result;
+	       !(s->ctte && s->ctte->predicts) && !d->result;
 }
 
 /* ---- keys ---- */
@@ -55,18 +55,33 @@ static inline bool key_in_midst(const struct rvt_ntrace_decoder *d,
 	return !((icnt - ahead) >> 21);
 }
 
+/*
+ * The target of JumpTargetCache message @m, which stands for the reference that it has not. False:
+ * it is not known.
+ */
+static bool cached_target(const struct rvt_ntrace_source *s, const struct rvt_ntrace_scanned *m,
+			  uint64_t *target)
+{
+	const uint64_t ends = m->bytes[0] & RVT_NTRACE_ONES;
+	const unsigned int at = __builtin_ctzll(ends | 1ull << 63) + 8;
+	const uint8_t index = at < 64 ? m->bytes[0] >> at : 0;
+
+	return index & 1 && rvt_ntrace_jump_cache_find(&s->ctte->cache, index >> 2, target);
+}
+
 /* What replaying changes of a source: as in struct rvt_ntrace_source. */
 struct state {
 	uint64_t reference, ahead, time;
 };
 
 /*
- * The key of message @m where the flow is @at and @state holds, of a source in @mode. False: it has
- * none.
+ * The key of message @m where the flow is @at and @state holds, of source @s in @mode. @caches: the
+ * source has a jump target cache. False: it has none.
  */
-static INLINE bool make_key(const struct rvt_ntrace_decoder *d, uint32_t mode,
-			    const struct rvt_ntrace_scanned *m, struct rvt_memo_cursor at,
-			    const struct state *state, struct rvt_memo_key *key)
+static INLINE bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
+			    uint32_t mode, const struct rvt_ntrace_scanned *m,
+			    struct rvt_memo_cursor at, const struct state *state, bool caches,
+			    struct rvt_memo_key *key)
 {
 	const bool full = rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL);
 
@@ -76,6 +91,9 @@ static INLINE bool make_key(const struct rvt_ntrace_decoder *d, uint32_t mode,
 	key->bytes[0] = m->bytes[0];
 	key->bytes[1] = m->bytes[1];
 	key->address = full ? 0 : state->reference;
+	if (caches && rvt_ntrace_scanned_is(m, RVT_NTRACE_JUMP_TARGET_CACHE) &&
+	    !cached_target(s, m, &key->address))
+		return false;
 	if (full || !state->ahead) {
 		key->state |= m->rest;
 		return true;
@@ -126,8 +144,9 @@ void rvt_ntrace_memo_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	rvt_ntrace_scan_begin(&scan, bytes);
 	rvt_ntrace_scan(&scan, &d->reader, bytes + msg->len_bytes, NULL);
 	if (scan.n && rvt_memos_enter(s->flow, &at) &&
-	    make_key(d, s->mode, &scan.msgs[0], at,
-		     &(struct state){ .reference = s->reference, .ahead = s->ahead }, &key))
+	    make_key(d, s, s->mode, &scan.msgs[0], at,
+		     &(struct state){ .reference = s->reference, .ahead = s->ahead }, s->ctte,
+		     &key))
 		rvt_memos_record(s->flow, &key);
 }
 
@@ -172,6 +191,7 @@ struct replay {
 	const uint8_t *end;		/* of what may be scanned */
 	enum rvt_replay_mode mode;
 	bool xors;			/* time stamps are XORed */
+	bool caches;			/* targets of jumps (CTTE) */
 
 	struct state state;
 	const struct rvt_ntrace_scanned *m;	/* the next message */
@@ -267,11 +287,13 @@ static bool read_full(struct rvt_speculation *spec, enum rvt_dialect dialect,
  * What message @m says; @reference, @ahead: as in struct state. False: it must be looked at more
  * closely.
  */
-static bool read_spec(const struct rvt_ntrace_decoder *d, uint64_t reference, uint64_t ahead,
-		      const struct rvt_ntrace_scanned *m, struct rvt_speculation *spec)
+static bool read_spec(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
+		      uint64_t reference, uint64_t ahead, const struct rvt_ntrace_scanned *m,
+		      struct rvt_speculation *spec)
 {
 	const unsigned int tcode = rvt_ntrace_scanned_tcode(m), shift = 6 + d->params.src_bits;
 	unsigned int bits[KEY_FIELDS], n;
+	const bool cached = tcode == RVT_NTRACE_JUMP_TARGET_CACHE;
 	uint64_t field[KEY_FIELDS], icnt;
 	struct rvt_ntrace_msg msg;
 
@@ -282,7 +304,7 @@ static bool read_spec(const struct rvt_ntrace_decoder *d, uint64_t reference, ui
 	if (tcode == RVT_NTRACE_RESOURCE_FULL)
 		return read_full(spec, d->params.dialect, field, n);
 	icnt = field[0] >> 2;
-	if (n != (tcode == RVT_NTRACE_INDIRECT_BRANCH_HIST ? 3 : 2) || field[0] & 3 ||
+	if (n != (tcode == RVT_NTRACE_INDIRECT_BRANCH_HIST || cached ? 3 : 2) || field[0] & 3 ||
 	    icnt >> RVT_NTRACE_MAX_ICNT_BITS || icnt <= ahead ||
 	    (n == 3 && !set_outcomes(spec, field[2], 1)))
 		return false;
@@ -290,6 +312,8 @@ static bool read_spec(const struct rvt_ntrace_decoder *d, uint64_t reference, ui
 	msg.bits[RVT_NTRACE_F_UADDR] = bits[1];
 	spec->jumps = true;
 	spec->halfwords = icnt - ahead;
+	if (cached)
+		return rvt_ntrace_jump_cache_find(&s->ctte->cache, field[1], &spec->target);
 	spec->target = rvt_ntrace_next_addr(&d->params, &msg, RVT_NTRACE_F_UADDR, reference);
 	return true;
 }
@@ -305,7 +329,7 @@ speculate(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
 	struct rvt_speculation spec = { .flags = d->run_flags };
 	struct rvt_memo *memo, *kept;
 
-	if (s->mode != RVT_MODE_HTM || !read_spec(d, reference, ahead, m, &spec))
+	if (s->mode != RVT_MODE_HTM || !read_spec(d, s, reference, ahead, m, &spec))
 		return NULL;
 	memo = rvt_speculate(s->flow, &spec, whole);
 	kept = memo ? rvt_memos_kept(s->flow, memo) : NULL;
@@ -467,7 +491,7 @@ static INLINE bool next(void *ctx, struct rvt_memo_cursor at, struct rvt_memo **
 
 	if (r->m >= r->low)
 		return false;
-	r->stop = !make_key(r->d, r->ntrace_mode, r->m, at, &r->state, &key);
+	r->stop = !make_key(r->d, r->s, r->ntrace_mode, r->m, at, &r->state, r->caches, &key);
 	if (r->stop)
 		return false;
 	*memo = rvt_memo_at(rvt_flow_memos(r->flow), r->m->memo);
@@ -497,6 +521,9 @@ static INLINE bool commit(void *ctx, const struct rvt_memo *memo)
 	} else {
 		r->state.ahead = 0;
 		r->state.reference = rvt_memo_address(memo, r->state.reference);
+		if (r->caches && rvt_ntrace_scanned_is(m, RVT_NTRACE_INDIRECT_BRANCH_HIST))
+			rvt_ntrace_jump_cache_note(&r->s->ctte->cache, r->d->params.xlen,
+						   r->state.reference);
 	}
 	r->state.time = r->xors ? r->state.time ^ m->stamp : r->state.time + m->stamp;
 	return !has_time(r);
@@ -544,18 +571,18 @@ static INLINE bool otherwise(void *ctx, uint64_t *pc)
 }
 
 /*
- * Replays messages from where the reader is up to @end. @mode, @xors: of the flow and the time
- * stamps.
+ * Replays messages from where the reader is up to @end. @mode, @xors, @caches: of the flow, the
+ * time stamps and the source.
  */
 static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			  const uint8_t *end, enum rvt_replay_mode mode, bool xors)
+			  const uint8_t *end, enum rvt_replay_mode mode, bool xors, bool caches)
 {
 	static const struct rvt_memo_adapter adapter = { next, commit, otherwise };
 	struct rvt_ntrace_reader *reader = &d->reader;
 	struct rvt_ntrace_scan *scan = &d->scan;
 	struct replay r = {
 		.d = d, .s = s, .flow = s->flow, .ntrace_mode = s->mode, .end = end, .mode = mode,
-		.xors = xors,
+		.xors = xors, .caches = caches,
 		.state = { .reference = s->reference, .ahead = s->ahead, .time = s->time },
 	};
 	const struct rvt_ntrace_scanned *last;
@@ -591,10 +618,12 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 	if (end == d->reader.pos)
 		return;
 	/* The usual one by itself. */
-	if (mode == RVT_REPLAY_COUNTS && !xors)
-		replay(d, s, end, RVT_REPLAY_COUNTS, false);
+	if (s->ctte)
+		replay(d, s, end, mode, xors, true);
+	else if (mode == RVT_REPLAY_COUNTS && !xors)
+		replay(d, s, end, RVT_REPLAY_COUNTS, false, false);
 	else
-		replay(d, s, end, mode, xors);
+		replay(d, s, end, mode, xors, false);
 }
 
 /* What the repeated message is, once somebody asks. */

@@ -29,12 +29,15 @@ static bool mode_fits(struct rvt_ntrace_source *s, enum rvt_mode mode)
 }
 
 /* Which mode has @msg; AUTO: both. */
-static enum rvt_mode mode_of(const struct rvt_ntrace_msg *msg)
+static enum rvt_mode mode_of(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {
 	switch (msg->field[RVT_NTRACE_F_TCODE]) {
 	case RVT_NTRACE_DIRECT_BRANCH:
-	case RVT_NTRACE_DIRECT_BRANCH_SYNC:
 		return RVT_MODE_BTM;
+	case RVT_NTRACE_DIRECT_BRANCH_SYNC:
+		return d->params.dialect == RVT_DIALECT_NTRACE_CTTE ? RVT_MODE_AUTO : RVT_MODE_BTM;
+	case RVT_NTRACE_BRANCH_PREDICTION:
+		return RVT_MODE_HTM;
 	case RVT_NTRACE_RESOURCE_FULL:
 		return msg->field[RVT_NTRACE_F_RCODE] ? RVT_MODE_HTM : RVT_MODE_AUTO;
 	default:
@@ -59,7 +62,7 @@ enum rvt_mode rvt_ntrace_mode_ahead(const struct rvt_ntrace_decoder *d,
 			continue;
 		if (may_change_mode(&msg))
 			break;
-		mode = mode_of(&msg);
+		mode = mode_of(d, &msg);
 		if (mode != RVT_MODE_AUTO)
 			return mode;
 	}
@@ -77,8 +80,9 @@ bool rvt_ntrace_sync_fits(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 		if (!s->flowing)
 			s->mode = RVT_MODE_AUTO;
 	}
+	/* CTTE sends it in either mode. */
 	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_DIRECT_BRANCH_SYNC)
-		return mode_fits(s, RVT_MODE_BTM);
+		return s->ctte || mode_fits(s, RVT_MODE_BTM);
 	return !rvt_ntrace_has(msg, RVT_NTRACE_F_HIST) || mode_fits(s, RVT_MODE_HTM);
 }
 

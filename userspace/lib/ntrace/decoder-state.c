@@ -37,6 +37,8 @@ void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, 
 	event.detail = detail;
 	rvt_ntrace_forget(s);
 	s->flowing = false;
+	if (s->ctte)
+		s->ctte->predictor_known = false;
 	if (resync) {
 		s->synced = false;
 		s->stopped = false;
@@ -44,6 +46,17 @@ void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, 
 		s->context = (struct rvt_context){};
 	}
 	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
+}
+
+bool rvt_ntrace_is_running(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			   const struct rvt_ntrace_msg *msg)
+{
+	if (!s->stopped)
+		return true;
+	d->stream.stats.errors++;
+	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_FLOW, true,
+			"tracing goes on without a synchronisation after it was stopped");
+	return false;
 }
 
 void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
@@ -57,6 +70,8 @@ void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_so
 	s->stopped = false;
 	s->resumed = false;
 	s->flow_kept = false;
+	if (s->ctte && rvt_ntrace_resets(d->params.dialect, msg))
+		rvt_ntrace_ctte_reset(s->ctte);
 	s->repeat = (struct rvt_ntrace_repeat){
 		.valid = tcode != RVT_NTRACE_PROG_TRACE_SYNC,
 		.direct = tcode == RVT_NTRACE_DIRECT_BRANCH_SYNC, .target = s->reference,
@@ -65,20 +80,6 @@ void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_so
 		.icnt = msg->field[RVT_NTRACE_F_ICNT],
 		.hist = has_hist ? msg->field[RVT_NTRACE_F_HIST] : 1,
 	};
-}
-
-bool rvt_ntrace_resets(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
-{
-	if (d->params.dialect != RVT_DIALECT_NTRACE_RC7)
-		return true;
-	switch (msg->field[RVT_NTRACE_F_SYNC]) {
-	case RVT_NTRACE_SYNC_EXT_TRIGGER:
-	case RVT_NTRACE_SYNC_ICNT_FULL:
-	case RVT_NTRACE_SYNC_TRACE_EVENT:
-		return false;
-	default:
-		return true;
-	}
 }
 
 void rvt_ntrace_emit_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,

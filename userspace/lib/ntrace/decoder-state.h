@@ -11,6 +11,7 @@
 
 #include "flow/order.h"
 #include "ntrace/hist.h"
+#include "ntrace/jump-cache.h"
 #include "ntrace/message.h"
 #include "ntrace/scan.h"
 #include "stream-ops.h"
@@ -37,6 +38,26 @@ enum rvt_ntrace_progress {
 	RVT_NTRACE_WAITING,		/* for its first sync in the slice */
 	RVT_NTRACE_ACTIVE,
 	RVT_NTRACE_DONE,		/* had its first sync behind the slice */
+};
+
+#define RVT_NTRACE_PREDICTOR_ENTRIES 512
+
+/* The outcome of the branch at which CTTE's encoder synchronised. */
+enum rvt_ntrace_sync_outcome {
+	RVT_NTRACE_NO_SYNC_OUTCOME,
+	RVT_NTRACE_SYNC_OUTCOME_DUE,		/* the first in the next HIST */
+	RVT_NTRACE_SYNC_OUTCOME_WALKED,		/* that, too, but the branch was walked */
+};
+
+/* What CTTE's encoder has on both sides (predictor.c). */
+struct rvt_ntrace_ctte {
+	bool predicts;			/* branches have no history */
+	bool predictor_known;		/* what .counters hold is what the encoder's do */
+	enum rvt_ntrace_sync_outcome sync_outcome;
+	bool jumped;			/* at the end of the last sync's walk, which reports it */
+	uint64_t n_left;		/* of a BranchPrediction; the last is not as predicted */
+	uint8_t counters[RVT_NTRACE_PREDICTOR_ENTRIES];
+	struct rvt_ntrace_jump_cache cache;
 };
 
 struct rvt_ntrace_source {
@@ -68,6 +89,7 @@ struct rvt_ntrace_source {
 	bool time_valid;
 	uint64_t time;
 	struct rvt_context context;
+	struct rvt_ntrace_ctte *ctte;	/* NULL: another dialect */
 };
 
 struct rvt_ntrace_decoder {
@@ -105,17 +127,47 @@ bool rvt_ntrace_check(struct rvt_ntrace_decoder *d, int ret);
 __attribute__((format(printf, 6, 7)))
 void rvt_ntrace_lose(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint64_t offset,
 		     enum rvt_reason reason, bool resync, const char *format, ...);
+/* A message that needs flow. False: tracing is off, which has been reported. */
+bool rvt_ntrace_is_running(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			   const struct rvt_ntrace_msg *msg);
 /* Forgets what was reported and not yet walked, or walked and not yet reported. */
 void rvt_ntrace_forget(struct rvt_ntrace_source *s);
 /* The state that any sync leaves behind. */
 void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			      const struct rvt_ntrace_msg *msg);
-/* A sync resets the encoder. 1.0: any. 1.0.0_rc7: not those that mark a place (SYNC 0, 4, 6). */
-bool rvt_ntrace_resets(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg);
-
 /* TIME, if @msg has a time stamp. (decoder.c) */
 void rvt_ntrace_emit_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			  const struct rvt_ntrace_msg *msg);
+
+/* ---- what CTTE has besides: on both sides (predictor.c) ---- */
+
+/* Of a new source: 0 or -ENOMEM. Sets s->ctte where the dialect is CTTE's. */
+int rvt_ntrace_ctte_create(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s);
+/* The encoder reset its predictor and cache. */
+void rvt_ntrace_ctte_reset(struct rvt_ntrace_ctte *ctte);
+/* Messages are missing. */
+void rvt_ntrace_ctte_forget(struct rvt_ntrace_ctte *ctte);
+/* What @msg tells of the encoder's configuration: of any source, whether it is decoded or not. */
+void rvt_ntrace_ctte_note(struct rvt_ntrace_ctte *ctte, const struct rvt_ntrace_msg *msg);
+/* The outcomes of @order, complete but for them, are predicted, behind those of s->hist. */
+void rvt_ntrace_predict(struct rvt_ntrace_source *s, struct rvt_order *order);
+/* A branch must be predicted, and cannot be. */
+#define RVT_NTRACE_NOT_PREDICTABLE \
+	"what the branch predictor holds is not known until tracing begins"
+
+/* ---- its messages and synchronisation (decoder-ctte.c) ---- */
+
+/* False: @msg must be looked at by others. Its source need not be synchronised. */
+bool rvt_ntrace_on_ctte(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			const struct rvt_ntrace_msg *msg);
+/*
+ * rvt_ntrace_walk() of a DirectBranchSync or IndirectBranchHistSync in HTM. A branch that is the
+ * last instruction has no history then: the message says where it went.
+ */
+bool rvt_ntrace_walk_synced(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			    const struct rvt_ntrace_msg *msg);
+/* The flow is at the address of @msg, a sync. */
+void rvt_ntrace_ctte_synced(struct rvt_ntrace_source *s, const struct rvt_ntrace_msg *msg);
 
 /* ---- messages that only SiFive has (decoder-sifive.c) ---- */
 
@@ -168,9 +220,13 @@ enum rvt_ntrace_last { RVT_NTRACE_LAST_NOT_TAKEN, RVT_NTRACE_LAST_TAKEN };
  */
 bool rvt_ntrace_walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		     const struct rvt_ntrace_msg *msg, enum rvt_ntrace_last last);
+/* Runs so many half-words of what is reported. Reports nothing. An enum rvt_stop, or negative. */
+int rvt_ntrace_walk_part(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			 uint64_t halfwords);
 /*
  * rvt_ntrace_walk_hist - executes up to and including the last branch of s->hist, which
- * ResourceFull brought. Where these do not fit the program flow is lost, and that is reported.
+ * ResourceFull or BranchPrediction brought. Where these do not fit the program flow is lost, and
+ * that is reported.
  */
 void rvt_ntrace_walk_hist(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			  const struct rvt_ntrace_msg *msg);

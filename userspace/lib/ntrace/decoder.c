@@ -20,6 +20,9 @@ static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_r
 				   .detail = detail };
 	bool told = false;
 
+	for (unsigned int i = 0; i < d->n_sources; i++)
+		if (d->sources[i] && d->sources[i]->ctte)
+			rvt_ntrace_ctte_forget(d->sources[i]->ctte);
 	if (!rvt_ntrace_slice_begun(d)) {
 		d->told_damage = true;	/* by another slice */
 		return;
@@ -77,25 +80,13 @@ static void on_ownership(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source 
 	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
 }
 
-/* A message that needs flow came while tracing was off. */
-static bool is_running(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-		       const struct rvt_ntrace_msg *msg)
-{
-	if (!s->stopped)
-		return true;
-	d->stream.stats.errors++;
-	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_BAD_FLOW, true,
-			"tracing goes on without a synchronisation after it was stopped");
-	return false;
-}
-
 static void on_resource_full(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			     const struct rvt_ntrace_msg *msg)
 {
 	const uint64_t rcode = msg->field[RVT_NTRACE_F_RCODE];
 	struct rvt_ntrace_full full = {};
 
-	if (!is_running(d, s, msg))
+	if (!rvt_ntrace_is_running(d, s, msg))
 		return;
 	if (rcode && !rvt_ntrace_full_of(msg, d->params.dialect, &full)) {
 		d->stream.stats.errors++;
@@ -120,7 +111,7 @@ static void on_direct_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 {
 	uint64_t pc = 0;
 
-	if (!is_running(d, s, msg) || !rvt_ntrace_settle_mode(d, s, msg, RVT_MODE_BTM))
+	if (!rvt_ntrace_is_running(d, s, msg) || !rvt_ntrace_settle_mode(d, s, msg, RVT_MODE_BTM))
 		return;
 	if (!s->flowing) {
 		rvt_ntrace_emit_time(d, s, msg);
@@ -155,28 +146,53 @@ static void resume(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	rvt_ntrace_check(d, rvt_flow_start(s->flow, target, msg->offset, true));
 }
 
+/* False: it is an entry of the jump target cache that is not known. */
+static bool find_target(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
+			const struct rvt_ntrace_msg *msg, uint64_t *target)
+{
+	if (rvt_ntrace_has(msg, RVT_NTRACE_F_JIDX))
+		return rvt_ntrace_jump_cache_find(&s->ctte->cache, msg->field[RVT_NTRACE_F_JIDX],
+						  target);
+	*target = rvt_ntrace_next_addr(&d->params, msg, RVT_NTRACE_F_UADDR, s->reference);
+	return true;
+}
+
+/* Where an indirect branch led is not known, and so not the reference of U-ADDR. */
+static void lose_target(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+			const struct rvt_ntrace_msg *msg)
+{
+	rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_NO_SYNC, true,
+			"entry %" PRIu64 " of the jump target cache is not known",
+			msg->field[RVT_NTRACE_F_JIDX]);
+}
+
 static void on_indirect_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			       const struct rvt_ntrace_msg *msg)
 {
 	bool has_hist = rvt_ntrace_has(msg, RVT_NTRACE_F_HIST);
-	uint64_t target = rvt_ntrace_next_addr(&d->params, msg, RVT_NTRACE_F_UADDR,
-					       s->reference);
+	uint64_t target = 0;
+	const bool known = find_target(d, s, msg, &target);
 	struct rvt_ntrace_repeat repeat = {
 		.valid = true, .target = target,
 		.btype = msg->field[RVT_NTRACE_F_BTYPE], .icnt = msg->field[RVT_NTRACE_F_ICNT],
 		.hist = has_hist ? msg->field[RVT_NTRACE_F_HIST] : 1,
 	};
 
-	if (!is_running(d, s, msg) ||
+	if (!rvt_ntrace_is_running(d, s, msg) ||
 	    (has_hist && !rvt_ntrace_settle_mode(d, s, msg, RVT_MODE_HTM)))
 		return;
-	s->reference = target;
+	if (known)
+		s->reference = target;
+	if (known && s->ctte && !repeat.btype && has_hist)
+		rvt_ntrace_jump_cache_note(&s->ctte->cache, d->params.xlen, target);
 	if (s->flowing) {
 		rvt_ntrace_report(s, repeat.icnt);
 		rvt_hist_set(&s->hist, repeat.hist, 1);
 		if (rvt_ntrace_walk(d, s, msg, RVT_NTRACE_LAST_NOT_TAKEN)) {
 			rvt_ntrace_emit_time(d, s, msg);
-			if (!d->result)
+			if (!d->result && !known)
+				lose_target(d, s, msg);
+			else if (!d->result)
 				rvt_ntrace_arrive(d, s, msg, repeat.btype, target);
 			if (s->flowing)
 				s->repeat = repeat;
@@ -185,7 +201,9 @@ static void on_indirect_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_s
 	}
 	/* No code, no flow; but the address is known unless the walk found a contradiction. */
 	rvt_ntrace_emit_time(d, s, msg);
-	if (s->synced && !d->result)
+	if (s->synced && !d->result && !known)
+		lose_target(d, s, msg);
+	else if (s->synced && !d->result)
 		resume(d, s, msg, target);
 }
 
@@ -199,7 +217,7 @@ static void on_repeat_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 		rvt_ntrace_read_repeat(d, s);
 	repeat = s->repeat;
 
-	if (!is_running(d, s, msg))
+	if (!rvt_ntrace_is_running(d, s, msg))
 		return;
 	if (s->flowing && (!repeat.valid || n > MAX_BCNT)) {
 		d->stream.stats.errors++;
@@ -230,6 +248,7 @@ static void on_repeat_branch(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 static void on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		    const struct rvt_ntrace_msg *msg)
 {
+	const bool direct = msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_DIRECT_BRANCH_SYNC;
 	bool walked = false;
 
 	d->told_damage = false;
@@ -242,15 +261,20 @@ static void on_sync(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		rvt_ntrace_report(s, msg->field[RVT_NTRACE_F_ICNT]);
 		if (rvt_ntrace_has(msg, RVT_NTRACE_F_HIST))
 			rvt_hist_set(&s->hist, msg->field[RVT_NTRACE_F_HIST], 1);
-		walked = rvt_ntrace_walk(d, s, msg, msg->field[RVT_NTRACE_F_TCODE] ==
-					 RVT_NTRACE_DIRECT_BRANCH_SYNC ?
-					 RVT_NTRACE_LAST_TAKEN : RVT_NTRACE_LAST_NOT_TAKEN);
+		if (s->ctte && s->mode != RVT_MODE_BTM &&
+		    (direct || rvt_ntrace_has(msg, RVT_NTRACE_F_HIST)))
+			walked = rvt_ntrace_walk_synced(d, s, msg);
+		else
+			walked = rvt_ntrace_walk(d, s, msg, direct ? RVT_NTRACE_LAST_TAKEN :
+								     RVT_NTRACE_LAST_NOT_TAKEN);
 	}
 	rvt_ntrace_emit_time(d, s, msg);
 	if (d->result)
 		return;
 	rvt_ntrace_arrive_sync(d, s, msg, walked, rvt_ntrace_full_addr(&d->params, msg));
 	rvt_ntrace_set_reference(d, s, msg);
+	if (s->ctte && !d->result)
+		rvt_ntrace_ctte_synced(s, msg);
 }
 
 static enum rvt_reason stop_reason(uint64_t evcode)
@@ -295,6 +319,8 @@ static void on_correlation(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 	s->repeat.valid = false;
 	/* Stopped, whatever came before: only a sync goes on from here. */
 	s->stopped = s->synced;
+	if (s->ctte)
+		rvt_ntrace_ctte_reset(s->ctte);
 	if (walked && !d->result)
 		rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
 }
@@ -307,13 +333,19 @@ static void on_error(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		.has_value = true, .value = msg->field[RVT_NTRACE_F_ECODE],
 	};
 	uint64_t etype = msg->field[RVT_NTRACE_F_ETYPE];
+	const bool kept = s->synced && !rvt_ntrace_may_lose_flow(d->params.dialect, msg);
 
 	d->stream.stats.lost_reports++;
-	rvt_ntrace_drain(d, s);
+	/* Nobody synchronises after it, and no flow is lost. */
+	if (s->ctte && !s->synced && !rvt_ntrace_may_lose_flow(d->params.dialect, msg))
+		return;
+	/* A flow that is kept has what was reported before: no sync need follow. */
+	if (!kept)
+		rvt_ntrace_drain(d, s);
 	rvt_ntrace_emit_time(d, s, msg);
 	if (d->result)
 		return;
-	if (s->synced && !rvt_ntrace_may_lose_flow(d->params.dialect, msg)) {
+	if (kept) {
 		if (mark.value & RVT_MARK_LOST_OWNERSHIP)
 			s->context = (struct rvt_context){};
 		s->flow_kept = true;
@@ -350,7 +382,7 @@ static void on_standard(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 		on_sync(d, s, msg);
 		return;
 	}
-	if (rvt_ntrace_on_sifive(d, s, msg))
+	if (rvt_ntrace_on_sifive(d, s, msg) || rvt_ntrace_on_ctte(d, s, msg))
 		return;
 	if (tcode == RVT_NTRACE_ERROR) {
 		s->complained = true;
@@ -370,6 +402,7 @@ static void on_standard(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 		break;
 	case RVT_NTRACE_INDIRECT_BRANCH:
 	case RVT_NTRACE_INDIRECT_BRANCH_HIST:
+	case RVT_NTRACE_JUMP_TARGET_CACHE:
 		on_indirect_branch(d, s, msg);
 		break;
 	case RVT_NTRACE_RESOURCE_FULL:
@@ -393,7 +426,8 @@ static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d,
 	if (s)
 		return s;
 	s = calloc(1, sizeof(*s));
-	if (!s) {
+	if (!s || rvt_ntrace_ctte_create(d, s)) {
+		free(s);
 		rvt_ntrace_check(d, -ENOMEM);
 		return NULL;
 	}
@@ -418,6 +452,17 @@ static void on_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		rvt_stream_count_rest(&before, &d->stream.stats);
 }
 
+/* A message of CTTE that is not decoded: but times are differences, and so its own counts. */
+static void skip_stamped(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+{
+	struct rvt_ntrace_source *s = d->sources[d->params.src_bits ?
+						 msg->field[RVT_NTRACE_F_SRC] : 0];
+
+	if (rvt_ntrace_has(msg, RVT_NTRACE_F_TSTAMP) && s && s->flow && s->synced &&
+	    s->progress == RVT_NTRACE_ACTIVE)
+		rvt_ntrace_emit_time(d, s, msg);
+}
+
 static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
 {
 	struct rvt_ntrace_source *s;
@@ -435,14 +480,18 @@ static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg
 	switch (rvt_ntrace_kind(d->params.dialect, msg->field[RVT_NTRACE_F_TCODE])) {
 	case RVT_NTRACE_VENDOR:
 		d->stream.stats.vendor_messages++;
+		skip_stamped(d, msg);
 		return;
 	case RVT_NTRACE_RESERVED:
 		d->stream.stats.reserved_messages++;
+		skip_stamped(d, msg);
 		return;
 	default:
 		break;
 	}
 	s = source(d, msg);
+	if (s && s->ctte)
+		rvt_ntrace_ctte_note(s->ctte, msg);
 	if (!s || !s->flow || rvt_ntrace_slice_skips(d, s, msg))
 		return;
 	on_source(d, s, msg);
@@ -454,8 +503,11 @@ static void decoder_destroy(struct rvt_stream *stream)
 {
 	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
 
-	for (unsigned int i = 0; d->sources && i < d->n_sources; i++)
+	for (unsigned int i = 0; d->sources && i < d->n_sources; i++) {
+		if (d->sources[i])
+			free(d->sources[i]->ctte);
 		free(d->sources[i]);
+	}
 	free(d->sources);
 	free(d);
 }
@@ -484,7 +536,8 @@ static int decoder_create(const struct rvt_params *params, const struct rvt_stre
 	if (params->src_bits > RVT_NTRACE_MAX_SRC_BITS || !ops->flow ||
 	    (params->dialect != RVT_DIALECT_NTRACE_RC7 &&
 	     params->dialect != RVT_DIALECT_NTRACE_1_0 &&
-	     params->dialect != RVT_DIALECT_NTRACE_SIFIVE))
+	     params->dialect != RVT_DIALECT_NTRACE_SIFIVE &&
+	     params->dialect != RVT_DIALECT_NTRACE_CTTE))
 		return -EINVAL;
 	d = calloc(1, sizeof(*d));
 	if (!d)
@@ -618,6 +671,19 @@ static bool decoder_slice_done(const struct rvt_stream *stream)
 	return ((const struct rvt_ntrace_decoder *)stream)->done;
 }
 
+/* What is not synchronised anew: whether branches are predicted. */
+static bool decoder_slice_carries(const struct rvt_stream *stream)
+{
+	const struct rvt_ntrace_decoder *d = (const struct rvt_ntrace_decoder *)stream;
+	const bool predicts = d->params.options & RVT_OPT_BRANCH_PREDICTION;
+
+	for (unsigned int i = 0; i < d->n_sources; i++)
+		if (d->sources[i] && d->sources[i]->ctte &&
+		    d->sources[i]->ctte->predicts != predicts)
+			return true;
+	return false;
+}
+
 /* A byte with both MSEO bits ends a message, or is idle: in either case one may begin behind it. */
 static ssize_t decoder_boundary(const struct rvt_params *params, const void *bytes, size_t len)
 {
@@ -658,6 +724,7 @@ const struct rvt_protocol_ops rvt_ntrace_protocol = {
 	.finish = decoder_finish,
 	.slice = decoder_slice,
 	.slice_done = decoder_slice_done,
+	.slice_carries = decoder_slice_carries,
 	.boundary = decoder_boundary,
 	.message = decoder_piece,
 	.update_stats = decoder_update_stats,

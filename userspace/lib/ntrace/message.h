@@ -45,7 +45,7 @@ struct rvt_ntrace_layout {
 	bool depends;			/* fixed fields choose another layout */
 	uint64_t present;
 	struct { uint8_t field, shift, mask; } fixed[3];
-	struct { uint8_t field, max_bits; } var[4];
+	struct { uint8_t field, max_bits; } var[6];
 };
 
 /* Layouts beyond those of the 64 TCODEs: messages whose fields depend on a fixed field. */
@@ -78,7 +78,7 @@ struct rvt_ntrace_reader {
 	uint32_t carry_len;
 	uint32_t src_mask;
 	uint8_t src_bits;
-	bool sifive;
+	bool sifive, ctte;
 	bool timestamps;
 	bool tentative;			/* nobody knows whether a message starts here */
 	bool hunting;			/* until the byte behind the next end of message */
@@ -103,7 +103,9 @@ void rvt_ntrace_reader_feed(struct rvt_ntrace_reader *reader, const void *bytes,
  * rvt_ntrace_reader_next - the next message, or what is in its way.
  * RVT_NTRACE_READ_MESSAGE: *msg holds it. Only msg->field[] and msg->bits[] of fields in
  * msg->present are written; msg->bits[] only of variable fields. Vendor-defined and reserved TCODEs
- * come with TCODE and SRC. HIST, and RDATA with RCODE 1 or 2, have their stop bit; values are within the limits of the specification; addresses as sent (see below).
+ * come with TCODE and SRC; of CTTE also with TSTAMP, their last field if they have several. HIST,
+ * and RDATA with RCODE 1 or 2, have their stop bit; values are within the limits of the
+ * specification; addresses as sent (see below).
  * RVT_NTRACE_READ_DAMAGE: reader->damage tells what and where.
  * Never reads beyond the bytes that were fed; a message ends after 64 bytes at the latest.
  */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <dump-ops.h>
+#include <ntrace/jump-cache.h>
 #include <ntrace/message.h>
 
 /* Bytes up to which the columns of the text form line up. */
@@ -17,6 +18,7 @@ struct source {
 	uint64_t ref;
 	uint64_t time;
 	bool ref_valid, time_valid;
+	struct rvt_ntrace_jump_cache *cache;	/* of CTTE, else NULL */
 };
 
 struct ntrace_dump {
@@ -26,6 +28,8 @@ struct ntrace_dump {
 	bool json;
 	uint64_t messages, damaged;
 	struct rvt_ntrace_reader reader;
+	struct rvt_ntrace_jump_cache *caches;	/* of CTTE: by SRC; else NULL */
+	unsigned int n_sources;
 	struct source sources[];	/* by SRC */
 };
 
@@ -42,6 +46,37 @@ static bool is_sifive(const struct ntrace_dump *dump)
 
 static const struct rvt_ntrace_use no_uses[] = { { RVT_NTRACE_FIELDS, 0, 0 } };
 
+/* The entries that CTTE's decoder would know (decoder-ctte.c). False: @msg has no address. */
+static bool follow_cache(const struct ntrace_dump *dump, struct source *source,
+			 const struct rvt_ntrace_msg *msg)
+{
+	const uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
+
+	if (!source->cache)
+		return false;
+	if (tcode == RVT_NTRACE_PROG_TRACE_CORRELATION ||
+	    (rvt_ntrace_is_sync(msg) && rvt_ntrace_resets(dump->params.dialect, msg)))
+		rvt_ntrace_jump_cache_clear(source->cache);
+	if (tcode != RVT_NTRACE_JUMP_TARGET_CACHE)
+		return false;
+	source->ref_valid = rvt_ntrace_jump_cache_find(source->cache,
+						       msg->field[RVT_NTRACE_F_JIDX],
+						       &source->ref);
+	return true;
+}
+
+static void note_target(const struct ntrace_dump *dump, struct source *source,
+			const struct rvt_ntrace_msg *msg)
+{
+	if (!source->cache || msg->field[RVT_NTRACE_F_TCODE] != RVT_NTRACE_INDIRECT_BRANCH_HIST ||
+	    msg->field[RVT_NTRACE_F_BTYPE])
+		return;
+	if (source->ref_valid)
+		rvt_ntrace_jump_cache_note(source->cache, dump->params.xlen, source->ref);
+	else
+		rvt_ntrace_jump_cache_clear(source->cache);
+}
+
 static void resolve_address(const struct ntrace_dump *dump, struct source *source,
 			    const struct rvt_ntrace_msg *msg, struct meaning *meaning)
 {
@@ -50,12 +85,15 @@ static void resolve_address(const struct ntrace_dump *dump, struct source *sourc
 	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_ERROR &&
 	    rvt_ntrace_may_lose_flow(dump->params.dialect, msg))
 		source->ref_valid = false;
-	if (rvt_ntrace_has(msg, RVT_NTRACE_F_FADDR)) {
+	if (follow_cache(dump, source, msg)) {
+		/* .ref is what the cache has */
+	} else if (rvt_ntrace_has(msg, RVT_NTRACE_F_FADDR)) {
 		source->ref = rvt_ntrace_full_addr(&dump->params, msg);
 		source->ref_valid = true;
 	} else if (rvt_ntrace_has(msg, RVT_NTRACE_F_UADDR)) {
 		source->ref = rvt_ntrace_next_addr(&dump->params, msg, RVT_NTRACE_F_UADDR,
 						   source->ref);
+		note_target(dump, source, msg);
 	} else if (rvt_ntrace_circuit_address(&dump->params, msg, &source->ref, &address)) {
 		source->ref_valid |= rvt_ntrace_has(msg, RVT_NTRACE_F_SYNC);
 		meaning->address_valid = source->ref_valid;
@@ -103,6 +141,7 @@ static bool is_hex(enum rvt_ntrace_field field)
 {
 	return field == RVT_NTRACE_F_UADDR || field == RVT_NTRACE_F_FADDR ||
 	       field == RVT_NTRACE_F_PROCESS || field == RVT_NTRACE_F_ECODE ||
+	       (field >= RVT_NTRACE_F_CAPS && field <= RVT_NTRACE_F_PARAM3) ||
 	       (field >= RVT_NTRACE_F_IDTAG && field <= RVT_NTRACE_F_CDATA3 &&
 		field != RVT_NTRACE_F_CKSRC && field != RVT_NTRACE_F_CKDF);
 }
@@ -273,12 +312,33 @@ static void message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg)
 		text_message(dump, msg, &meaning);
 }
 
+/* Messages are missing. */
+static void clear_caches(struct ntrace_dump *dump)
+{
+	for (unsigned int i = 0; dump->caches && i < dump->n_sources; i++)
+		rvt_ntrace_jump_cache_clear(&dump->caches[i]);
+}
+
 static void damage(struct ntrace_dump *dump)
 {
 	const struct rvt_ntrace_damage *d = &dump->reader.damage;
 
+	clear_caches(dump);
 	dump->damaged++;
 	dump_damage(dump->out, dump->json, d->offset, d->len_bytes, d->what);
+}
+
+static int create_caches(struct ntrace_dump *dump)
+{
+	if (dump->params.dialect != RVT_DIALECT_NTRACE_CTTE)
+		return 0;
+	dump->caches = malloc(dump->n_sources * sizeof(dump->caches[0]));
+	if (!dump->caches)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < dump->n_sources; i++)
+		dump->sources[i].cache = &dump->caches[i];
+	clear_caches(dump);
+	return 0;
 }
 
 static int dump_create(const struct rvt_params *params, unsigned int flags, FILE *out,
@@ -295,13 +355,19 @@ static int dump_create(const struct rvt_params *params, unsigned int flags, FILE
 	dump->params = *params;
 	dump->out = out;
 	dump->json = flags & RVT_DUMP_JSON;
+	dump->n_sources = n;
 	rvt_ntrace_reader_init(&dump->reader, params);
+	if (create_caches(dump)) {
+		free(dump);
+		return -ENOMEM;
+	}
 	*result = &dump->base;
 	return 0;
 }
 
 static void dump_destroy(struct rvt_dump *base)
 {
+	free(((struct ntrace_dump *)base)->caches);
 	free(base);
 }
 
@@ -329,6 +395,7 @@ static void dump_lost(struct rvt_dump *base, bool boundary)
 {
 	struct ntrace_dump *dump = (struct ntrace_dump *)base;
 
+	clear_caches(dump);
 	rvt_ntrace_reader_lost(&dump->reader, boundary);
 }
 

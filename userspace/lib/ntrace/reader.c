@@ -90,6 +90,14 @@ static void build_sifive(struct rvt_ntrace_layout *layouts, unsigned int src_bit
 	layouts[RVT_NTRACE_IN_CIRCUIT_TRACE_SYNC].depends = true;
 }
 
+/* Its counters of repetitions have 32 bits. */
+static void build_ctte(struct rvt_ntrace_layout *layouts)
+{
+	layouts[RVT_NTRACE_BRANCH_PREDICTION].var[0].max_bits = RVT_NTRACE_MAX_COUNT_BITS;
+	layouts[RVT_NTRACE_REPEAT_BRANCH].var[0].max_bits = RVT_NTRACE_MAX_COUNT_BITS;
+	layouts[RVT_NTRACE_LAYOUT_RCODE_2].var[1].max_bits = RVT_NTRACE_MAX_COUNT_BITS;
+}
+
 int rvt_ntrace_reader_init(struct rvt_ntrace_reader *reader, const struct rvt_params *params)
 {
 	unsigned int revision = params->dialect == RVT_DIALECT_NTRACE_RC7 ? 0 : 1;
@@ -104,6 +112,7 @@ int rvt_ntrace_reader_init(struct rvt_ntrace_reader *reader, const struct rvt_pa
 	reader->src_mask = (1u << src_bits) - 1;
 	reader->timestamps = params->timestamp != RVT_TIMESTAMP_NONE;
 	reader->sifive = params->dialect == RVT_DIALECT_NTRACE_SIFIVE;
+	reader->ctte = params->dialect == RVT_DIALECT_NTRACE_CTTE;
 	for (unsigned int tcode = 0; tcode < RVT_NTRACE_LAYOUT_RCODE_0; tcode++) {
 		const struct rvt_ntrace_format *format =
 			rvt_ntrace_format_of(params->dialect, tcode);
@@ -124,6 +133,8 @@ int rvt_ntrace_reader_init(struct rvt_ntrace_reader *reader, const struct rvt_pa
 	layouts[RVT_NTRACE_RESOURCE_FULL].depends = true;
 	if (reader->sifive)
 		build_sifive(layouts, src_bits, revision);
+	if (reader->ctte)
+		build_ctte(layouts);
 	reader->tentative = true;
 	return 0;
 }
@@ -279,7 +290,7 @@ static enum rvt_ntrace_read damaged(struct parse *parse, const char *what)
 	return RVT_NTRACE_READ_DAMAGE;
 }
 
-/* A message that has no table: TCODE, SRC, and whatever. */
+/* A message that has no table: TCODE, SRC, and whatever; CTTE stamps it as any other. */
 static __attribute__((noinline)) enum rvt_ntrace_read
 parse_opaque(const struct rvt_ntrace_reader *reader, struct parse *parse, struct segment *seg,
 	     struct rvt_ntrace_msg *msg)
@@ -297,6 +308,11 @@ parse_opaque(const struct rvt_ntrace_reader *reader, struct parse *parse, struct
 		if (read != RVT_NTRACE_READ_MESSAGE)
 			return no_field(parse, read, seg);
 		parse->used += seg->len_bytes;
+		if (seg->last && reader->ctte && reader->timestamps && !seg->hi && !seg->excess) {
+			msg->present |= UINT64_C(1) << RVT_NTRACE_F_TSTAMP;
+			msg->field[RVT_NTRACE_F_TSTAMP] = seg->lo;
+			msg->bits[RVT_NTRACE_F_TSTAMP] = seg->len_bytes * 6;
+		}
 	}
 	return RVT_NTRACE_READ_MESSAGE;
 }
@@ -458,6 +474,8 @@ static bool begins_trace(const struct rvt_ntrace_msg *msg)
 	case RVT_NTRACE_PROG_TRACE_CORRELATION:
 	case RVT_NTRACE_ERROR:
 		return true;
+	case RVT_NTRACE_CONFIGURATION:
+		return rvt_ntrace_has(msg, RVT_NTRACE_F_CFGVER);
 	case RVT_NTRACE_IN_CIRCUIT_TRACE_SYNC:
 		return rvt_ntrace_has(msg, RVT_NTRACE_F_CKSRC);
 	default:

@@ -22,15 +22,21 @@
  * is a TCODE and MSEO 0: no field ends there. ResourceFull with RCODE 2 has one more.
  */
 #define KEY_FIELD(tcode, field) [(tcode) << 2] = (field)
-static const uint8_t key_fields[256] = {
-	KEY_FIELD(RVT_NTRACE_DIRECT_BRANCH, 1), KEY_FIELD(RVT_NTRACE_RESOURCE_FULL, 1),
-	KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH, 2), KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH_HIST, 4),
+#define FIELDS_OF_KEYS \
+	KEY_FIELD(RVT_NTRACE_DIRECT_BRANCH, 1), KEY_FIELD(RVT_NTRACE_RESOURCE_FULL, 1), \
+	KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH, 2), KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH_HIST, 4)
+static const uint8_t key_fields[256] = { FIELDS_OF_KEYS };
+static const uint8_t ctte_key_fields[256] = {
+	FIELDS_OF_KEYS, KEY_FIELD(RVT_NTRACE_JUMP_TARGET_CACHE, 4),
 };
 
 /* And the one behind it, which is a time stamp. */
-static const uint8_t stamp_fields[256] = {
-	KEY_FIELD(RVT_NTRACE_DIRECT_BRANCH, 3), KEY_FIELD(RVT_NTRACE_RESOURCE_FULL, 3),
-	KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH, 6), KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH_HIST, 12),
+#define FIELDS_OF_STAMPS \
+	KEY_FIELD(RVT_NTRACE_DIRECT_BRANCH, 3), KEY_FIELD(RVT_NTRACE_RESOURCE_FULL, 3), \
+	KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH, 6), KEY_FIELD(RVT_NTRACE_INDIRECT_BRANCH_HIST, 12)
+static const uint8_t stamp_fields[256] = { FIELDS_OF_STAMPS };
+static const uint8_t ctte_stamp_fields[256] = {
+	FIELDS_OF_STAMPS, KEY_FIELD(RVT_NTRACE_JUMP_TARGET_CACHE, 12),
 };
 
 /* By numbers of bytes. Together, so that one register tells where they are. */
@@ -238,7 +244,8 @@ static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops
 static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
 			    const uint8_t *end, const struct rvt_predictors *predictors)
 {
-	const uint8_t *fields = timestamps ? stamp_fields : key_fields;
+	const uint8_t *fields = scan->ctte ? timestamps ? ctte_stamp_fields : ctte_key_fields :
+				timestamps ? stamp_fields : key_fields;
 
 	while (!scan->ended && scan->n < RVT_NTRACE_SCANNED) {
 		const size_t left = end - scan->pos;
@@ -284,6 +291,7 @@ void rvt_ntrace_scan_init(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_
 	scan->rcode_mask = 0xfc;
 	for (unsigned int i = 0; i < 4; i++)
 		scan->rcode_mask |= mdo_bit(rcode + i);
+	scan->ctte = reader->ctte;
 #ifdef V3
 	scan->v3 = has_v3();
 #else

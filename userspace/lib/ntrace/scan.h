@@ -45,6 +45,7 @@ struct rvt_ntrace_scan {
 	uint64_t rcode_mask, rcode_2;	/* of the first bytes of a ResourceFull with RCODE 2 */
 	unsigned int at;	/* the next message to take */
 	unsigned int n;		/* messages */
+	bool ctte;		/* its messages, too */
 	bool v3;		/* with instructions that not every processor has */
 	bool ended;		/* what comes cannot be a memo, or is not there as a whole */
 	struct rvt_ntrace_scanned msgs[RVT_NTRACE_SCANNED - 1 + RVT_NTRACE_SCAN_CHUNK];

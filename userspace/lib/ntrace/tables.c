@@ -37,6 +37,12 @@ const struct rvt_ntrace_format rvt_ntrace_formats[RVT_NTRACE_FORMATS] = {
 	FORMAT_OF(SIFIVE, IN_CIRCUIT_TRACE_SYNC, ANY, "InCircuitTraceSync",
 		  FIX(SYNC, 4), FIX(CKSRC, 4), FIX(CKDF, 2), VAR(CKDATA0),
 		  VAR_WHEN(CKDATA1, CKDF_1)),
+	FORMAT_OF(CTTE, BRANCH_PREDICTION, HTM, "BranchPrediction", VAR(BCNT)),
+	FORMAT_OF(CTTE, JUMP_TARGET_CACHE, HTM, "JumpTargetCache",
+		  FIX(BTYPE, 2), VAR(ICNT), VAR(JIDX), VAR(HIST)),
+	FORMAT_OF(CTTE, CONFIGURATION, ANY, "Configuration",
+		  FIX(CFGVER, 4), VAR(CAPS), VAR(ENAB), VAR(PARAM0), VAR(PARAM1), VAR(PARAM2),
+		  VAR(PARAM3)),
 };
 
 const struct rvt_ntrace_field_info rvt_ntrace_fields[RVT_NTRACE_FIELDS] = {
@@ -69,6 +75,14 @@ const struct rvt_ntrace_field_info rvt_ntrace_fields[RVT_NTRACE_FIELDS] = {
 	[RVT_NTRACE_F_CDATA1] = { "CDATA1", { 64, 64 } },
 	[RVT_NTRACE_F_CDATA2] = { "CDATA2", { 64, 64 } },
 	[RVT_NTRACE_F_CDATA3] = { "CDATA3", { 64, 64 } },
+	[RVT_NTRACE_F_JIDX] = { "JIDX", { 64, 64 } },
+	[RVT_NTRACE_F_CFGVER] = { "CFGVER", { 4, 4 } },
+	[RVT_NTRACE_F_CAPS] = { "CAPS", { 32, 32 } },
+	[RVT_NTRACE_F_ENAB] = { "ENAB", { 32, 32 } },
+	[RVT_NTRACE_F_PARAM0] = { "PARAM0", { 32, 32 } },
+	[RVT_NTRACE_F_PARAM1] = { "PARAM1", { 32, 32 } },
+	[RVT_NTRACE_F_PARAM2] = { "PARAM2", { 32, 32 } },
+	[RVT_NTRACE_F_PARAM3] = { "PARAM3", { 32, 32 } },
 };
 
 const struct rvt_ntrace_format *rvt_ntrace_format(unsigned int tcode)
@@ -79,13 +93,23 @@ const struct rvt_ntrace_format *rvt_ntrace_format(unsigned int tcode)
 	return NULL;
 }
 
+static unsigned int dialect_bit(enum rvt_dialect dialect)
+{
+	switch (dialect) {
+	case RVT_DIALECT_NTRACE_SIFIVE:
+		return RVT_NTRACE_OF_SIFIVE;
+	case RVT_DIALECT_NTRACE_CTTE:
+		return RVT_NTRACE_OF_CTTE;
+	default:
+		return RVT_NTRACE_OF_STANDARD;
+	}
+}
+
 const struct rvt_ntrace_format *rvt_ntrace_format_of(enum rvt_dialect dialect, unsigned int tcode)
 {
 	const struct rvt_ntrace_format *format = rvt_ntrace_format(tcode);
-	const unsigned int of = dialect == RVT_DIALECT_NTRACE_SIFIVE ? RVT_NTRACE_OF_SIFIVE :
-								       RVT_NTRACE_OF_STANDARD;
 
-	return format && format->dialects & of ? format : NULL;
+	return format && format->dialects & dialect_bit(dialect) ? format : NULL;
 }
 
 enum rvt_ntrace_kind rvt_ntrace_kind(enum rvt_dialect dialect, unsigned int tcode)
@@ -104,6 +128,24 @@ bool rvt_ntrace_may_lose_flow(enum rvt_dialect dialect, const struct rvt_ntrace_
 
 	return dialect == RVT_DIALECT_NTRACE_SIFIVE || msg->field[RVT_NTRACE_F_ETYPE] || !ecode ||
 		ecode & ~(uint64_t)ECODE_OTHERS;
+}
+
+bool rvt_ntrace_resets(enum rvt_dialect dialect, const struct rvt_ntrace_msg *msg)
+{
+	switch (msg->field[RVT_NTRACE_F_SYNC]) {
+	case RVT_NTRACE_SYNC_RESET_EXIT:
+	case RVT_NTRACE_SYNC_DEBUG_EXIT:
+	case RVT_NTRACE_SYNC_TRACE_ENABLE:
+	case RVT_NTRACE_SYNC_FIFO_OVERRUN:
+	case RVT_NTRACE_SYNC_POWER_DOWN_EXIT:
+		return true;
+	case RVT_NTRACE_SYNC_EXT_TRIGGER:
+	case RVT_NTRACE_SYNC_ICNT_FULL:
+	case RVT_NTRACE_SYNC_TRACE_EVENT:
+		return dialect != RVT_DIALECT_NTRACE_RC7 && dialect != RVT_DIALECT_NTRACE_CTTE;
+	default:
+		return dialect != RVT_DIALECT_NTRACE_CTTE;
+	}
 }
 
 const char *rvt_ntrace_name(enum rvt_dialect dialect, unsigned int tcode)
@@ -169,6 +211,9 @@ const char *rvt_ntrace_value_name(enum rvt_dialect dialect, enum rvt_ntrace_fiel
 
 	if (dialect == RVT_DIALECT_NTRACE_SIFIVE && sifive_value_name(field, value))
 		return sifive_value_name(field, value);
+	if (dialect == RVT_DIALECT_NTRACE_CTTE && field == RVT_NTRACE_F_SYNC &&
+	    value == RVT_NTRACE_SYNC_REQUEST)
+		return "request";
 	switch (field) {
 	case RVT_NTRACE_F_SYNC:
 		return sync[value & 15];

@@ -13,7 +13,8 @@
 #define RVT_NTRACE_MAX_ICNT_BITS 22
 #define RVT_NTRACE_MAX_ADDR_BITS 63
 #define RVT_NTRACE_MAX_HIST_BITS 32
-#define RVT_NTRACE_MAX_COUNT_BITS 32	/* SiFive: branches in a ResourceFull; no text limits it */
+/* Counts that no text limits: SiFive: branches in a ResourceFull; CTTE: HREPEAT, B-CNT */
+#define RVT_NTRACE_MAX_COUNT_BITS 32
 #define RVT_NTRACE_MAX_REPEAT_BITS 18	/* HREPEAT, B-CNT; not limited in rc7 */
 
 /*
@@ -26,7 +27,8 @@
 enum {
 	RVT_NTRACE_OF_STANDARD = 1u << 0,	/* 1.0.0_rc7 and 1.0 */
 	RVT_NTRACE_OF_SIFIVE = 1u << 1,
-	RVT_NTRACE_OF_ALL = 3,
+	RVT_NTRACE_OF_CTTE = 1u << 2,
+	RVT_NTRACE_OF_ALL = 7,
 };
 
 enum { RVT_NTRACE_IN_BTM = 1u << 0, RVT_NTRACE_IN_HTM = 1u << 1, RVT_NTRACE_IN_ANY = 3 };
@@ -61,7 +63,7 @@ struct rvt_ntrace_field_info {
 	uint8_t max_bits[2];	/* of the value: [0] 1.0.0_rc7, [1] 1.0 */
 };
 
-#define RVT_NTRACE_FORMATS 16
+#define RVT_NTRACE_FORMATS 19
 extern const struct rvt_ntrace_format rvt_ntrace_formats[RVT_NTRACE_FORMATS];
 extern const struct rvt_ntrace_field_info rvt_ntrace_fields[RVT_NTRACE_FIELDS];
 
@@ -78,6 +80,11 @@ enum rvt_ntrace_kind rvt_ntrace_kind(enum rvt_dialect dialect, unsigned int tcod
  * and ECODE names other messages only. SiFive before 1.0 gives no meaning to ECODE.
  */
 bool rvt_ntrace_may_lose_flow(enum rvt_dialect dialect, const struct rvt_ntrace_msg *msg);
+/*
+ * A sync resets the encoder. 1.0: any. 1.0.0_rc7: not those that mark a place (SYNC 0, 4, 6). CTTE:
+ * where tracing begins, and after an overflow.
+ */
+bool rvt_ntrace_resets(enum rvt_dialect dialect, const struct rvt_ntrace_msg *msg);
 /* Message name; "Vendor" or "Reserved". */
 const char *rvt_ntrace_name(enum rvt_dialect dialect, unsigned int tcode);
 /*

@@ -22,6 +22,9 @@
 /* Measured on a P550: the counter of calls saturates there. */
 #define SIFIVE_RETURN_STACK_DEPTH 1023
 
+/* Options of E-Trace that N-Trace has in one dialect. */
+#define OF_CTTE (RVT_OPT_BRANCH_PREDICTION | RVT_OPT_JUMP_TARGET_CACHE)
+
 struct name {
 	const char *name;
 	unsigned int value;
@@ -38,6 +41,7 @@ static const struct name dialect_names[] = {
 	{ "1.0.0_rc7", RVT_DIALECT_NTRACE_RC7, NTRACE },
 	{ "1.0", RVT_DIALECT_NTRACE_1_0, NTRACE },
 	{ "sifive", RVT_DIALECT_NTRACE_SIFIVE, NTRACE },
+	{ "ctte", RVT_DIALECT_NTRACE_CTTE, NTRACE },
 	{ "0.029", RVT_DIALECT_ETRACE_0_029, ETRACE },
 	{ "2.0", RVT_DIALECT_ETRACE_2_0, ETRACE },
 	{ "2.0.5", RVT_DIALECT_ETRACE_2_0_5, ETRACE },
@@ -145,8 +149,8 @@ static const struct name option_names[] = {
 	{ "all_jumps", RVT_OPT_ALL_JUMPS, NTRACE },
 	{ "extend_address_msb", RVT_OPT_EXTEND_ADDRESS_MSB, NTRACE },
 	{ "implicit_exception", RVT_OPT_IMPLICIT_EXCEPTION, ETRACE },
-	{ "branch_prediction", RVT_OPT_BRANCH_PREDICTION, ETRACE },
-	{ "jump_target_cache", RVT_OPT_JUMP_TARGET_CACHE, ETRACE },
+	{ "branch_prediction", RVT_OPT_BRANCH_PREDICTION, BOTH },
+	{ "jump_target_cache", RVT_OPT_JUMP_TARGET_CACHE, BOTH },
 	{ "full_address", RVT_OPT_FULL_ADDRESS, ETRACE },
 	{ "data_no_address", RVT_OPT_DATA_NO_ADDRESS, ETRACE },
 	{ "data_no_value", RVT_OPT_DATA_NO_VALUE, ETRACE },
@@ -678,6 +682,10 @@ static int parse_all(struct rvt_params *params, const char *name, struct text al
 	/* No text gives one; of two values it is the other. */
 	if (!p.data_type_given && p.type_bits_given && params->type_bits)
 		params->type_data = params->type_bits == 1 ? !params->type_instruction : 3;
+	if (params->protocol == RVT_PROTOCOL_NTRACE && params->options & OF_CTTE &&
+	    params->dialect != RVT_DIALECT_NTRACE_CTTE)
+		return parse_fail(error, "%s: branch_prediction and jump_target_cache are "
+				  "options of N-Trace in 'dialect = ctte' only", name);
 	params->isa &= ~RVT_ISA_RV32;
 	if (params->xlen == 32)
 		params->isa |= RVT_ISA_RV32;

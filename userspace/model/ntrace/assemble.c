@@ -121,7 +121,7 @@ static int parse_field(struct assembly *assembly, const struct rvt_ntrace_format
 		return fail(assembly, "'%s': src_bits is %u", word, assembly->params->src_bits);
 	msg->field[field] = value;
 	msg->bits[field] = bits;
-	msg->present |= 1u << field;
+	msg->present |= UINT64_C(1) << field;
 	return 0;
 }
 

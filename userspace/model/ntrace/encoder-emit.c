@@ -25,6 +25,13 @@ static void set_time(struct rvt_ntrace_encoder *enc, struct rvt_ntrace_msg *msg,
 		rvt_ntrace_set(msg, RVT_NTRACE_F_TSTAMP, now - enc->time);
 }
 
+/* As after a reset. */
+static void reset_ctte(struct rvt_ntrace_ctte_encoder *ctte)
+{
+	memset(ctte, 0, sizeof(*ctte));
+	memset(ctte->counters, RVT_NTRACE_CTTE_NOT_TAKEN, sizeof(ctte->counters));
+}
+
 void rvt_ntrace_encoder_forget(struct rvt_ntrace_encoder *enc)
 {
 	enc->icnt_halfwords = 0;
@@ -33,6 +40,7 @@ void rvt_ntrace_encoder_forget(struct rvt_ntrace_encoder *enc)
 	enc->owed = RVT_NTRACE_OWED_NOTHING;
 	enc->stack_depth = 0;
 	enc->icnt_sent = true;
+	reset_ctte(&enc->ctte);
 }
 
 static void lose(struct rvt_ntrace_encoder *enc, const struct rvt_ntrace_msg *msg)

@@ -87,9 +87,17 @@ void rvt_ntrace_send_ownership(struct rvt_ntrace_encoder *enc)
 
 /* ---- synchronisation ---- */
 
-/* 1.0: every sync message resets the encoder. rc7, table "SYNC Field Values": these do not. */
+/*
+ * 1.0: every sync message resets the encoder. rc7, table "SYNC Field Values": these do not. CTTE:
+ * what comes after a reset, a pause, or an overflow.
+ */
 static bool resets(const struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync)
 {
+	if (rvt_ntrace_encoder_is_ctte(enc))
+		return sync == RVT_NTRACE_SYNC_RESET_EXIT || sync == RVT_NTRACE_SYNC_DEBUG_EXIT ||
+		       sync == RVT_NTRACE_SYNC_TRACE_ENABLE ||
+		       sync == RVT_NTRACE_SYNC_FIFO_OVERRUN ||
+		       sync == RVT_NTRACE_SYNC_POWER_DOWN_EXIT;
 	if (enc->config.dialect != RVT_DIALECT_NTRACE_RC7)
 		return true;
 	return sync != RVT_NTRACE_SYNC_EXT_TRIGGER && sync != RVT_NTRACE_SYNC_ICNT_FULL &&
@@ -104,7 +112,11 @@ static void synced(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync, ui
 		return;
 	enc->ref = addr;
 	enc->state = RVT_NTRACE_RUNNING;
-	if (resets(enc, sync)) {
+	enc->ctte.predicted = 0;
+	if (rvt_ntrace_encoder_is_ctte(enc) && !resets(enc, sync)) {
+		enc->sync_units = 0;
+		enc->sync_due &= ~(1u << RVT_NTRACE_SYNC_PERIODIC);
+	} else if (resets(enc, sync)) {
 		enc->stack_depth = 0;
 		enc->sync_units = 0;
 		enc->sync_due &= ~(1u << RVT_NTRACE_SYNC_PERIODIC);
@@ -124,10 +136,40 @@ static void send_synced(struct rvt_ntrace_encoder *enc, struct rvt_ntrace_msg *m
 	synced(enc, sync, addr);
 }
 
+static void send_hist_sync(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync,
+			   unsigned int btype, uint64_t hist, uint64_t addr)
+{
+	struct rvt_ntrace_msg msg;
+
+	rvt_ntrace_begin(&msg, RVT_NTRACE_INDIRECT_BRANCH_HIST_SYNC);
+	rvt_ntrace_set(&msg, RVT_NTRACE_F_BTYPE, btype);
+	rvt_ntrace_set(&msg, RVT_NTRACE_F_HIST, hist);
+	set_icnt(enc, &msg);
+	send_synced(enc, &msg, sync, addr);
+}
+
+/* HIST of a sync message; CTTE may send it before that. */
+static uint64_t take_hist_for_sync(struct rvt_ntrace_encoder *enc)
+{
+	const uint64_t hist = in_htm(enc) ? rvt_ntrace_hist_take(enc) : 1;
+
+	if (hist == 1 || !rvt_ntrace_encoder_is_ctte(enc) || enc->config.hist_sync)
+		return hist;
+	rvt_ntrace_send_full(enc, 1, hist, 0);
+	return 1;
+}
+
 void rvt_ntrace_send_direct_sync(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync,
 				 uint64_t target)
 {
+	const uint64_t hist = take_hist_for_sync(enc);
 	struct rvt_ntrace_msg msg;
+
+	/* only CTTE sends it in HTM */
+	if (hist != 1) {
+		send_hist_sync(enc, sync, 0, hist, target);
+		return;
+	}
 
 	rvt_ntrace_begin(&msg, RVT_NTRACE_DIRECT_BRANCH_SYNC);
 	set_icnt(enc, &msg);
@@ -137,27 +179,31 @@ void rvt_ntrace_send_direct_sync(struct rvt_ntrace_encoder *enc, enum rvt_ntrace
 void rvt_ntrace_send_indirect_sync(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync,
 				   unsigned int btype, uint64_t target)
 {
-	uint64_t hist = in_htm(enc) ? rvt_ntrace_hist_take(enc) : 1;
+	const uint64_t hist = take_hist_for_sync(enc);
 	struct rvt_ntrace_msg msg;
 
-	rvt_ntrace_begin(&msg, hist == 1 ? RVT_NTRACE_INDIRECT_BRANCH_SYNC :
-			 RVT_NTRACE_INDIRECT_BRANCH_HIST_SYNC);
+	if (hist != 1) {
+		send_hist_sync(enc, sync, btype, hist, target);
+		return;
+	}
+	rvt_ntrace_begin(&msg, RVT_NTRACE_INDIRECT_BRANCH_SYNC);
 	rvt_ntrace_set(&msg, RVT_NTRACE_F_BTYPE, btype);
-	rvt_ntrace_set(&msg, RVT_NTRACE_F_HIST, hist);
 	set_icnt(enc, &msg);
 	send_synced(enc, &msg, sync, target);
 }
 
 void rvt_ntrace_send_sync(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync, uint64_t pc)
 {
-	uint64_t hist = in_htm(enc) ? rvt_ntrace_hist_take(enc) : 1;
+	const uint64_t hist = take_hist_for_sync(enc);
 	struct rvt_ntrace_msg msg;
 
+	enc->ctte.at_sync = true;
 	/* ProgTraceSync has no HIST; on linear code B-TYPE is 0 */
-	rvt_ntrace_begin(&msg, hist == 1 ? RVT_NTRACE_PROG_TRACE_SYNC :
-			 RVT_NTRACE_INDIRECT_BRANCH_HIST_SYNC);
-	rvt_ntrace_set(&msg, RVT_NTRACE_F_BTYPE, 0);
-	rvt_ntrace_set(&msg, RVT_NTRACE_F_HIST, hist);
+	if (hist != 1) {
+		send_hist_sync(enc, sync, 0, hist, pc);
+		return;
+	}
+	rvt_ntrace_begin(&msg, RVT_NTRACE_PROG_TRACE_SYNC);
 	set_icnt(enc, &msg);
 	send_synced(enc, &msg, sync, pc);
 }
@@ -185,6 +231,7 @@ static void send_branch(struct rvt_ntrace_encoder *enc, struct rvt_ntrace_last_b
 	rvt_ntrace_set(&msg, RVT_NTRACE_F_BTYPE, branch->btype);
 	rvt_ntrace_set(&msg, RVT_NTRACE_F_HIST, branch->hist);
 	set_addr(enc, &msg, RVT_NTRACE_F_UADDR, branch->target ^ enc->ref);
+	rvt_ntrace_set(&msg, RVT_NTRACE_F_JIDX, branch->index);
 	if (!rvt_ntrace_send(enc, &msg))
 		return;
 	if (branch->tcode != RVT_NTRACE_DIRECT_BRANCH)
@@ -206,11 +253,15 @@ void rvt_ntrace_send_direct(struct rvt_ntrace_encoder *enc, uint64_t target)
 void rvt_ntrace_send_indirect(struct rvt_ntrace_encoder *enc, unsigned int btype, uint64_t target)
 {
 	struct rvt_ntrace_last_branch branch = { .btype = btype, .target = target };
+	const bool htm_of_ctte = in_htm(enc) && rvt_ntrace_encoder_is_ctte(enc);
 
 	branch.hist = in_htm(enc) ? rvt_ntrace_hist_take(enc) : 1;
-	branch.tcode = branch.hist == 1 ? RVT_NTRACE_INDIRECT_BRANCH :
-					  RVT_NTRACE_INDIRECT_BRANCH_HIST;
+	branch.tcode = branch.hist == 1 && !htm_of_ctte ? RVT_NTRACE_INDIRECT_BRANCH :
+							  RVT_NTRACE_INDIRECT_BRANCH_HIST;
+	if (htm_of_ctte && !btype && rvt_ntrace_ctte_cached(enc, target, &branch.index))
+		branch.tcode = RVT_NTRACE_JUMP_TARGET_CACHE;
 	send_branch(enc, &branch);
+	enc->ctte.predicted = 0;
 }
 
 void rvt_ntrace_send_correlation(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_evcode evcode)
@@ -222,6 +273,7 @@ void rvt_ntrace_send_correlation(struct rvt_ntrace_encoder *enc, enum rvt_ntrace
 	rvt_ntrace_set(&msg, RVT_NTRACE_F_EVCODE, evcode);
 	/* in HTM even if HIST is empty */
 	rvt_ntrace_set(&msg, RVT_NTRACE_F_CDF, in_htm(enc));
+	enc->ctte.predicted = 0;
 	set_icnt(enc, &msg);
 	rvt_ntrace_set(&msg, RVT_NTRACE_F_HIST, hist);
 	rvt_ntrace_send(enc, &msg);

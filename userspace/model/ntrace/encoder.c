@@ -13,6 +13,9 @@
 
 #define NTRACE_OPTIONS (RVT_OPT_SEQUENTIAL_JUMP | RVT_OPT_IMPLICIT_RETURN | \
 			RVT_OPT_REPEATED_HISTORY | RVT_OPT_ALL_JUMPS | RVT_OPT_EXTEND_ADDRESS_MSB)
+#define CTTE_OPTIONS (RVT_OPT_SEQUENTIAL_JUMP | RVT_OPT_IMPLICIT_RETURN | \
+		      RVT_OPT_REPEATED_HISTORY | RVT_OPT_BRANCH_PREDICTION | \
+		      RVT_OPT_JUMP_TARGET_CACHE)
 #define MAX_STACK 32		/* of the standard */
 /* trTeInstImplicitReturnMode 2 compares this many bits of a return address. */
 #define PARTIAL_BITS 20
@@ -32,18 +35,32 @@ static bool valid_sifive(const struct rvt_ntrace_encoder_config *c)
 	return !c->bcnt_bits && !(c->options & RVT_OPT_EXTEND_ADDRESS_MSB);
 }
 
+/* CTTE compares returns as a whole; where branches are predicted nothing is repeated. */
+static bool valid_ctte(const struct rvt_ntrace_encoder_config *c)
+{
+	const unsigned int of_htm = RVT_OPT_BRANCH_PREDICTION | RVT_OPT_JUMP_TARGET_CACHE;
+
+	if ((c->options & RVT_OPT_IMPLICIT_RETURN && c->implicit_return_mode != 3) ||
+	    (c->options & of_htm && c->mode != RVT_MODE_HTM))
+		return false;
+	return !(c->options & RVT_OPT_BRANCH_PREDICTION) ||
+	       (!c->bcnt_bits && !(c->options & RVT_OPT_REPEATED_HISTORY));
+}
+
 static bool valid(const struct rvt_ntrace_encoder_config *c)
 {
+	const bool ctte = c->dialect == RVT_DIALECT_NTRACE_CTTE;
 	const bool sifive = c->dialect == RVT_DIALECT_NTRACE_SIFIVE;
 
 	if (c->dialect != RVT_DIALECT_NTRACE_RC7 && c->dialect != RVT_DIALECT_NTRACE_1_0 &&
-	    !(sifive && valid_sifive(c)))
+	    !(sifive && valid_sifive(c)) && !(ctte && valid_ctte(c)))
 		return false;
 	if (c->mode != RVT_MODE_BTM && c->mode != RVT_MODE_HTM)
 		return false;
 	if (c->mode == RVT_MODE_HTM && !within(c->hist_bits, 2, RVT_NTRACE_MAX_HIST_BITS))
 		return false;
-	if ((c->xlen != 32 && c->xlen != 64) || c->options & ~NTRACE_OPTIONS)
+	if ((c->xlen != 32 && c->xlen != 64) ||
+	    c->options & ~(ctte ? CTTE_OPTIONS : NTRACE_OPTIONS))
 		return false;
 	if (c->options & RVT_OPT_IMPLICIT_RETURN &&
 	    !(within(c->implicit_return_mode, 1, 3) &&
@@ -144,7 +161,7 @@ static bool next_sync(const struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync
 {
 	static const enum rvt_ntrace_sync order[] = {
 		RVT_NTRACE_SYNC_EXT_TRIGGER, RVT_NTRACE_SYNC_TRACE_EVENT,
-		RVT_NTRACE_SYNC_PERIODIC, RVT_NTRACE_SYNC_ICNT_FULL,
+		RVT_NTRACE_SYNC_REQUEST, RVT_NTRACE_SYNC_PERIODIC, RVT_NTRACE_SYNC_ICNT_FULL,
 	};
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
@@ -190,6 +207,8 @@ static void begin(struct rvt_ntrace_encoder *enc, uint64_t pc)
 	if (restart)
 		rvt_ntrace_encoder_forget(enc);
 	enc->state = RVT_NTRACE_RUNNING;
+	if (!restart && rvt_ntrace_encoder_is_ctte(enc) && enc->config.configuration)
+		rvt_ntrace_send_configuration(enc);
 	rvt_ntrace_send_sync(enc, restart ? RVT_NTRACE_SYNC_FIFO_OVERRUN : enc->start_reason, pc);
 }
 
@@ -241,6 +260,17 @@ static bool resume(struct rvt_ntrace_encoder *enc, uint64_t pc)
 	return enc->state == RVT_NTRACE_RUNNING;
 }
 
+static bool htm_of_ctte(const struct rvt_ntrace_encoder *enc)
+{
+	return rvt_ntrace_encoder_is_ctte(enc) && enc->config.mode == RVT_MODE_HTM;
+}
+
+/* CTTE: the synchronisation that is due waits until it is known where this branch leads. */
+static bool is_branch_to_sync(const struct rvt_ntrace_encoder *enc, const struct rvt_retire *run)
+{
+	return htm_of_ctte(enc) && run->insns == 1 && run->itype == RVT_ITYPE_BRANCH_TAKEN;
+}
+
 /* Sync messages that no branch message could take along. */
 static void sync_here(struct rvt_ntrace_encoder *enc, uint64_t pc)
 {
@@ -270,9 +300,15 @@ static bool is_sequential(const struct rvt_ntrace_encoder *enc, const struct rvt
 	       (run->insns > 1 || !icnt_sent);
 }
 
-static void branch(struct rvt_ntrace_encoder *enc, bool taken)
+static void branch(struct rvt_ntrace_encoder *enc, uint64_t pc, bool taken)
 {
-	if (enc->config.mode == RVT_MODE_HTM)
+	enum rvt_ntrace_sync sync;
+
+	if (htm_of_ctte(enc)) {
+		check_period(enc);
+		if (rvt_ntrace_ctte_branch(enc, pc, taken, next_sync(enc, &sync)))
+			enc->owed = RVT_NTRACE_OWED_DIRECT;
+	} else if (enc->config.mode == RVT_MODE_HTM)
 		rvt_ntrace_hist_add(enc, taken);
 	else if (taken)
 		enc->owed = RVT_NTRACE_OWED_DIRECT;
@@ -281,7 +317,7 @@ static void branch(struct rvt_ntrace_encoder *enc, bool taken)
 static void direct_jump(struct rvt_ntrace_encoder *enc)
 {
 	if (option(enc, RVT_OPT_ALL_JUMPS))
-		branch(enc, true);
+		branch(enc, 0, true);
 }
 
 static void indirect_jump(struct rvt_ntrace_encoder *enc, bool sequential)
@@ -307,7 +343,7 @@ static void last_instruction(struct rvt_ntrace_encoder *enc, const struct rvt_re
 	switch (run->itype) {
 	case RVT_ITYPE_BRANCH_NOT_TAKEN:
 	case RVT_ITYPE_BRANCH_TAKEN:
-		branch(enc, run->itype == RVT_ITYPE_BRANCH_TAKEN);
+		branch(enc, run->last_pc, run->itype == RVT_ITYPE_BRANCH_TAKEN);
 		break;
 	case RVT_ITYPE_CALL:
 		push(enc, link);
@@ -349,12 +385,17 @@ void rvt_ntrace_encoder_retire(struct rvt_ntrace_encoder *enc, const struct rvt_
 	if (!tracing(enc))
 		return;
 	set_privilege(enc, retired->prv, retired->v, false);
+	enc->ctte.at_sync = false;
+	if (enc->state != RVT_NTRACE_RUNNING && is_branch_to_sync(enc, retired))
+		return;
 	if (!resume(enc, retired->first_pc))
 		return;
 	check_period(enc);
 	settle(enc, retired->first_pc);
 	make_icnt_room(enc, retired->halfwords);
-	sync_here(enc, retired->first_pc);
+	if (!is_branch_to_sync(enc, retired))
+		sync_here(enc, retired->first_pc);
+	enc->ctte.at_sync &= retired->insns == 1;
 	rvt_ntrace_send_ownership(enc);
 	icnt_sent = enc->icnt_sent;
 	if (enc->state != RVT_NTRACE_RUNNING)
@@ -380,20 +421,23 @@ void rvt_ntrace_encoder_trap(struct rvt_ntrace_encoder *enc, const struct rvt_tr
 {
 	const uint32_t periodic = 1u << RVT_NTRACE_SYNC_PERIODIC;
 	unsigned int btype = trap->interrupt ? BTYPE_INTERRUPT : BTYPE_EXCEPTION;
+	enum rvt_ntrace_sync sync;
 
 	if (!tracing(enc))
 		return;
-	if (!resume(enc, trap->epc)) {
+	if ((enc->state != RVT_NTRACE_RUNNING && htm_of_ctte(enc)) || !resume(enc, trap->epc)) {
 		set_privilege(enc, trap->prv, trap->v, true);
 		return;
 	}
 	check_period(enc);
 	settle(enc, trap->epc);
-	if (enc->sync_due & ~periodic)
+	if (enc->sync_due & ~periodic && !htm_of_ctte(enc))
 		sync_here(enc, trap->epc);
 	rvt_ntrace_send_ownership(enc);
 	count_trapped(enc, trap);
-	if (enc->sync_due & periodic)
+	if (htm_of_ctte(enc) && next_sync(enc, &sync))
+		rvt_ntrace_send_indirect_sync(enc, sync, btype, trap->handler);
+	else if (enc->sync_due & periodic)
 		rvt_ntrace_send_indirect_sync(enc, RVT_NTRACE_SYNC_PERIODIC, btype, trap->handler);
 	else
 		rvt_ntrace_send_indirect(enc, btype, trap->handler);
@@ -436,7 +480,8 @@ void rvt_ntrace_encoder_context(struct rvt_ntrace_encoder *enc, bool hcontext, u
 void rvt_ntrace_encoder_mark(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync sync)
 {
 	if (tracing(enc) &&
-	    (sync == RVT_NTRACE_SYNC_EXT_TRIGGER || sync == RVT_NTRACE_SYNC_TRACE_EVENT))
+	    (sync == RVT_NTRACE_SYNC_EXT_TRIGGER || sync == RVT_NTRACE_SYNC_TRACE_EVENT ||
+	     (sync == RVT_NTRACE_SYNC_REQUEST && rvt_ntrace_encoder_is_ctte(enc))))
 		enc->sync_due |= 1u << sync;
 }
 
@@ -451,7 +496,8 @@ void rvt_ntrace_encoder_stop(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_evc
 {
 	if (enc->state == RVT_NTRACE_RUNNING) {
 		settle(enc, next_pc);
-		sync_here(enc, next_pc);
+		if (!htm_of_ctte(enc))
+			sync_here(enc, next_pc);
 	}
 	if (enc->state != RVT_NTRACE_LOSSY || rvt_ntrace_send_error(enc)) {
 		/* nothing has been counted unless it was running */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Private to the encoder: encoder.c has the rules of chapter 10, encoder-send.c the messages,
- * encoder-hist.c the HIST register, encoder-sifive.c what is beside the flow, and encoder-emit.c, below all of them, how messages get out.
+ * encoder-hist.c the HIST register, encoder-sifive.c what is beside the flow,
+ * encoder-ctte.c what CTTE adds, and encoder-emit.c, below all of them, how messages get out.
  */
 #ifndef RVTRACE_NTRACE_ENCODER_H
 #define RVTRACE_NTRACE_ENCODER_H
@@ -43,7 +44,21 @@ struct rvt_ntrace_last_branch {
 	bool valid;
 	uint8_t tcode, btype;
 	uint64_t icnt, hist, target;
+	uint64_t index;			/* of CTTE's cache */
 	uint64_t repeats;		/* not yet sent */
+};
+
+#define RVT_NTRACE_CTTE_COUNTERS 512
+#define RVT_NTRACE_CTTE_NOT_TAKEN 1	/* of a counter, at first */
+#define RVT_NTRACE_CTTE_TARGETS 64
+
+/* CTTE: what its decoder has, too, and what it has not told yet. */
+struct rvt_ntrace_ctte_encoder {
+	uint8_t counters[RVT_NTRACE_CTTE_COUNTERS];	/* of branches: 0..3, from 2 on taken */
+	uint64_t targets[RVT_NTRACE_CTTE_TARGETS];
+	bool valid[RVT_NTRACE_CTTE_TARGETS];
+	uint64_t predicted;		/* branches since the last message */
+	bool at_sync;			/* a sync has the address of the next instruction */
 };
 
 struct rvt_ntrace_encoder {
@@ -74,6 +89,7 @@ struct rvt_ntrace_encoder {
 	bool hcontext_known;
 	bool scontext_due, hcontext_due, privilege_due;
 	uint64_t scontext, hcontext;
+	struct rvt_ntrace_ctte_encoder ctte;
 };
 
 /*
@@ -111,6 +127,21 @@ void rvt_ntrace_send_sync(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_sync s
 void rvt_ntrace_send_correlation(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_evcode evcode);
 /* Ownership messages that are due. */
 void rvt_ntrace_send_ownership(struct rvt_ntrace_encoder *enc);
+
+/*
+ * encoder-ctte.c. rvt_ntrace_ctte_branch - a branch at @pc retired in HTM. @due: a synchronisation
+ * is. Returns true when that has to report the branch.
+ * rvt_ntrace_ctte_cached - whether a JumpTargetCache message with *index can report a jump to
+ * @target; if not, the next one can. rvt_ntrace_send_configuration - Configuration.
+ */
+bool rvt_ntrace_ctte_branch(struct rvt_ntrace_encoder *enc, uint64_t pc, bool taken, bool due);
+bool rvt_ntrace_ctte_cached(struct rvt_ntrace_encoder *enc, uint64_t target, uint64_t *index);
+void rvt_ntrace_send_configuration(struct rvt_ntrace_encoder *enc);
+
+static inline bool rvt_ntrace_encoder_is_ctte(const struct rvt_ntrace_encoder *enc)
+{
+	return enc->config.dialect == RVT_DIALECT_NTRACE_CTTE;
+}
 
 static inline bool rvt_ntrace_encoder_is_sifive(const struct rvt_ntrace_encoder *enc)
 {
