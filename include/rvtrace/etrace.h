@@ -138,9 +138,9 @@ struct rvt_etrace_encoder_config {
 };
 
 /*
- * Returns 0, -ENOMEM, -EINVAL: a value out of its range, or one that no support packet can say (an
- * option that ioptions does not list; 2.0.5: sizes above those of its fields, a time width that is
- * no multiple of 16).
+ * Returns 0, -ENOMEM, -EINVAL: a value out of its range, or one that no support packet can say (some
+ * of the options that a bit of ioptions stands for; 2.0.5: sizes above those of its fields, a time
+ * width that is no multiple of 16). Options without a bit are as @config->params has them.
  */
 int rvt_etrace_encoder_create(const struct rvt_etrace_encoder_config *config,
 			      struct rvt_etrace_encoder **enc);

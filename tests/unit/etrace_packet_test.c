@@ -465,6 +465,9 @@ static void test_encoder_limits(void **state)
 		{ "cache_size_p = 7", "cache_size_p = 8" },
 		{ "notime_p = 0\ntime_width_p = 64", "notime_p = 0\ntime_width_p = 40" },
 	};
+	struct rvt_params params;
+	const struct rvt_etrace_encoder_config config = { .params = &params, .emit = nowhere };
+	struct rvt_etrace_encoder *encoder;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
@@ -477,7 +480,12 @@ static void test_encoder_limits(void **state)
 	assert_int_equal(create_encoder(RVT_DIALECT_ETRACE_2_0, "options = full_address\n"
 					"ioptions = -, full_address"), 0);
 	assert_int_equal(create_encoder(RVT_DIALECT_ETRACE_2_0, "options = full_address\n"
-					"ioptions = -, implicit_return"), -EINVAL);
+					"ioptions = -, implicit_return"), 0);
+	rvt_params_init(&params, RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_2_0);
+	params.options = RVT_OPT_FULL_ADDRESS;
+	params.n_ioptions = 1;
+	params.ioptions[0] = RVT_OPT_FULL_ADDRESS | RVT_OPT_SEQUENTIAL_JUMP;
+	assert_int_equal(rvt_etrace_encoder_create(&config, &encoder), -EINVAL);
 	/* a predictor or a cache of no size */
 	assert_int_equal(create_encoder(RVT_DIALECT_ETRACE_0_029, "options = branch_prediction"),
 			 -EINVAL);

@@ -249,12 +249,13 @@ static unsigned int random_options(struct world *w)
 	};
 	unsigned int options = 0, odds = 1 + below(w, 4);
 
+	/* support packets do not say all of them */
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		w->params.ioptions[i] = all[i];
+		w->params.ioptions[i] = one_in(w, 4) ? 0 : all[i];
 		if (one_in(w, odds))
 			options |= all[i];
 	}
-	w->params.n_ioptions = 6;
+	w->params.n_ioptions = one_in(w, 4) ? below(w, 7) : 6;
 	return options & property_setting("RVT_PROPERTY_OPTIONS", ~0u);
 }
 
@@ -396,9 +397,11 @@ static void decode(struct world *w)
 	size_t taken;
 	int ret = 0;
 
-	/* the support packet says so; that of ESP32 does not */
-	if (w->params.dialect != RVT_DIALECT_ETRACE_ESP32)
+	/* the support packet says so, as far as it has bits; that of ESP32 has none */
+	if (w->params.dialect == RVT_DIALECT_ETRACE_2_0_5)
 		w->params.options = 0;
+	for (unsigned int i = 0; i < w->params.n_ioptions; i++)
+		w->params.options &= ~w->params.ioptions[i];
 	set_vectors(w);
 	rvt_stream_flow_config(&w->params, &config);
 	config.reference_walk = one_in(w, 4);

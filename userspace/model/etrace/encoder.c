@@ -40,16 +40,18 @@ static bool standard_support_fits(const struct rvt_params *p)
 	       (p->notime_p || (p->time_width_p && p->time_width_p % 16 == 0));
 }
 
-/* Decoders must be able to read from a support packet what the encoder does. */
+/*
+ * Decoders must be able to read from a support packet what the encoder does: a bit stands for all of
+ * its options. What has no bit is as the parameters say.
+ */
 static bool support_fits(const struct rvt_params *p)
 {
-	unsigned int known = 0;
-
 	if (p->dialect == RVT_DIALECT_ETRACE_2_0_5)
 		return standard_support_fits(p);
 	for (unsigned int i = 0; i < p->n_ioptions; i++)
-		known |= p->ioptions[i];
-	return !p->n_ioptions || !(p->options & ~known);
+		if (p->options & p->ioptions[i] && p->ioptions[i] & ~p->options)
+			return false;
+	return true;
 }
 
 int rvt_etrace_encoder_create(const struct rvt_etrace_encoder_config *config,
