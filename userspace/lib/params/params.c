@@ -952,13 +952,12 @@ static void add_word(struct word_list *list, uint64_t number, uint64_t value)
 }
 
 static void add_word_list(struct word_list *list, const struct key *key,
-			  const struct rvt_params *params)
+			  const unsigned int *items)
 {
 	uint64_t value[2] = { 0 };
 
-	for (unsigned int i = 0; i < params->n_ioptions; i++) {
-		uint64_t item = params->ioptions[i] ?
-				(uint64_t)__builtin_ctz(params->ioptions[i]) + 2 : 1;
+	for (unsigned int i = 0; i < items[-1]; i++) {
+		uint64_t item = items[i] ? (uint64_t)__builtin_ctz(items[i]) + 2 : 1;
 
 		value[i / WORD_ITEMS] |= item << (i % WORD_ITEMS * WORD_ITEM_BITS);
 	}
@@ -999,7 +998,7 @@ static void add_key(struct word_list *list, const struct key *key, const struct 
 		add_word_set(list, key, *(const unsigned int *)field, params->protocol);
 		break;
 	case KEY_IOPTIONS:
-		add_word_list(list, key, params);
+		add_word_list(list, key, field);
 		break;
 	case KEY_VECTORS:
 		add_word_vectors(list, key, &params->vectors);
