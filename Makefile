@@ -140,8 +140,8 @@ endif
 ## make [all]       the command and the library for this machine (V=1: whole command lines; CC, CFLAGS, LDFLAGS, B)
 all: $(B)/host/librvtrace.a $(B)/host/librvtrace.so $(B)/host/perf-rvtrace tools
 
-$(B)/%.bpf.o: tools/perf-plugin/bpf/%.bpf.c tools/perf-plugin/bpf/types.h \
-	tools/perf-plugin/bpf/snapshot.h include/rvtrace/kernel-code.h include/rvtrace/switches.h
+$(B)/%.bpf.o: tools/perf-plugin/bpf/%.bpf.c $(wildcard tools/perf-plugin/bpf/*.h) \
+	include/rvtrace/kernel-code.h include/rvtrace/switches.h include/rvtrace/user-code.h
 	@mkdir -p $(@D)
 	$(call brief,BPF,$@)clang -target bpf -O2 -g -Wall -Wextra $(CFLAGS_ERROR) -Iinclude -Itools/perf-plugin -I$(BPF_INCLUDE) -c -o $@ $<
 

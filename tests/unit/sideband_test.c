@@ -12,6 +12,7 @@
 #include <rvtrace/kernel-code.h>
 #include <rvtrace/sideband.h>
 #include <rvtrace/switches.h>
+#include <rvtrace/user-code.h>
 
 #define ADDR 0x10000
 #define LEN 0x1000
@@ -470,6 +471,92 @@ static void code_comes_and_goes(void **state)
 }
 
 /* Code that replaces other code at its address; the times are those of CLOCK_MONOTONIC. */
+/* A sample of code of process 10 as the recorder writes it; @lie: bytes less than it says. */
+static void add_copy(struct fixture *f, uint64_t time, enum rvt_user_code_kind kind, int pid,
+		     uint64_t addr, int byte, uint32_t len, uint32_t lie)
+{
+	static const struct rvt_perfdata_event event = { .name = RVT_USER_CODE_EVENT };
+	const struct rvt_user_code code = { .kind = kind, .len = len, .addr = addr, .pid = pid };
+	uint32_t n_bytes = kind == RVT_USER_CODE_SAME ? 0 : len;
+	uint8_t raw[sizeof(code) + 2 * RVT_USER_CODE_MAX];
+	const struct rvt_perfdata_record record = { .type = PERF_RECORD_SAMPLE, .event = &event,
+		.time_valid = true, .time = time, .raw = raw,
+		.raw_len = sizeof(code) + n_bytes - lie };
+
+	memcpy(raw, &code, sizeof(code));
+	memset(raw + sizeof(code), byte, n_bytes);
+	assert_int_equal(rvt_sideband_add(f->sideband, &record),
+			 lie || !len || len > RVT_USER_CODE_MAX ? -EBADMSG : 0);
+}
+
+/* What process @tid has at @addr at @time: the byte, -1: it is known and not readable. */
+static int byte_at(struct fixture *f, uint64_t time, int32_t tid, uint64_t addr)
+{
+	struct rvt_space *space = task_at(f, time, tid)->space;
+	struct rvt_location location;
+	const uint8_t *bytes;
+
+	assert_int_equal(rvt_space_locate(space, addr, &location), 0);
+	assert_int_equal(location.readable, rvt_space_find(space, addr, &bytes) > 0);
+	/* it keeps its name and its place */
+	assert_string_equal(location.path, "//anon");
+	assert_int_equal(location.map_start, ADDR);
+	assert_int_equal(location.file_offset, addr - ADDR);
+	return location.readable ? *bytes : -1;
+}
+
+/* Memory is written, executed, written again; what did not change is told without bytes. */
+static void copied_code(void **state)
+{
+	struct fixture *f = *state;
+
+	add_comm(f, 0, 10, 10, false, "jit");
+	add_mmap(f, 100, 10, PROT_EXEC, "//anon");
+	add_copy(f, 110, RVT_USER_CODE_COMES, 10, ADDR, 0x11, LEN, 0);
+	add_copy(f, 120, RVT_USER_CODE_COMES, 10, ADDR + 8, 0x22, 16, 0);
+	add_copy(f, 125, RVT_USER_CODE_COMES, 10, ADDR, 0x33, 16, 4);	/* damaged */
+	add_copy(f, 125, RVT_USER_CODE_COMES, 10, ADDR, 0x33, 0, 0);
+	add_copy(f, 125, RVT_USER_CODE_COMES, 10, ADDR, 0x33, LEN + 1, 0);
+	add_copy(f, 125, RVT_USER_CODE_COMES, 11, ADDR, 0x33, 16, 0);	/* another process */
+	add_mmap(f, 130, 10, PROT_EXEC, "//anon");
+	add_copy(f, 140, RVT_USER_CODE_SAME, 10, ADDR, 0, LEN, 0);
+	add_copy(f, 150, RVT_USER_CODE_SAME, 10, ADDR + LEN, 0, LEN, 0);	/* of nothing */
+	start(f);
+	assert_int_equal(byte_at(f, 105, 10, ADDR), -1);
+	assert_int_equal(byte_at(f, 110, 10, ADDR), 0x11);
+	assert_int_equal(byte_at(f, 110, 10, ADDR + LEN - 1), 0x11);
+	assert_int_equal(byte_at(f, 120, 10, ADDR + 7), 0x11);
+	assert_int_equal(byte_at(f, 120, 10, ADDR + 8), 0x22);
+	assert_int_equal(byte_at(f, 120, 10, ADDR + 23), 0x22);
+	assert_int_equal(byte_at(f, 120, 10, ADDR + 24), 0x11);
+	assert_int_equal(byte_at(f, 135, 10, ADDR), -1);
+	assert_int_equal(byte_at(f, 150, 10, ADDR + 8), 0x11);
+}
+
+/*
+ * What could not be copied when it was mapped is told at its end: it holds from the last mapping
+ * on, or from the fork of who did not map it, and what came meanwhile holds from then on.
+ */
+static void code_that_stayed(void **state)
+{
+	struct fixture *f = *state;
+
+	add_comm(f, 0, 10, 10, false, "jit");
+	add_copy(f, 500, RVT_USER_CODE_STAYED, 10, ADDR, 0x44, LEN, 0);
+	add_copy(f, 510, RVT_USER_CODE_STAYED, 20, ADDR, 0x55, LEN, 0);
+	add_mmap(f, 100, 10, PROT_EXEC, "//anon");
+	add_mmap(f, 200, 10, PROT_EXEC, "//anon");
+	add_copy(f, 300, RVT_USER_CODE_COMES, 10, ADDR, 0x66, 16, 0);
+	add_fork(f, 400, 20, 20, 10, 10);
+	start(f);
+	assert_int_equal(byte_at(f, 150, 10, ADDR), -1);
+	assert_int_equal(byte_at(f, 250, 10, ADDR), 0x44);
+	assert_int_equal(byte_at(f, 300, 10, ADDR), 0x66);
+	assert_int_equal(byte_at(f, 300, 10, ADDR + 16), 0x44);
+	assert_int_equal(byte_at(f, 450, 20, ADDR), 0x55);
+	assert_int_equal(byte_at(f, 600, 10, ADDR), 0x66);
+}
+
 static void jitted_code(void **state)
 {
 	const struct {
@@ -569,6 +656,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(short_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(poked_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(code_comes_and_goes, setup, teardown),
+		cmocka_unit_test_setup_teardown(copied_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(code_that_stayed, setup, teardown),
 		cmocka_unit_test_setup_teardown(jitted_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(jitdump_is_fifo, setup, teardown),
 		cmocka_unit_test_setup_teardown(named_before_exec, setup, teardown),

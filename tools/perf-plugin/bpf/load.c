@@ -18,6 +18,7 @@
 OBJECT(rvtrace_snapshot, "snapshot");
 OBJECT(rvtrace_code, "kernel-code");
 OBJECT(rvtrace_switches, "switches");
+OBJECT(rvtrace_user, "user-code");
 
 static int be_quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -46,6 +47,11 @@ struct bpf_object *bpf_open_kernel_code(void)
 struct bpf_object *bpf_open_switches(void)
 {
 	return open_object("rvtrace_switches", rvtrace_switches_begin, rvtrace_switches_end);
+}
+
+struct bpf_object *bpf_open_user_code(void)
+{
+	return open_object("rvtrace_user", rvtrace_user_begin, rvtrace_user_end);
 }
 
 const char *bpf_refusal(int err)

@@ -6,14 +6,7 @@
 #include "bpf/types.h"
 #include <bpf/bpf_helpers.h>
 #include <rvtrace/switches.h>
-
-#define MAX_PROCESSES 16384
-
-struct task_struct {
-	int pid, tgid;
-	__u64 start_time;
-	struct task_struct *group_leader;
-} KERNEL_STRUCT;
+#include "bpf/chosen.h"
 
 /* The recorder's event of each cpu. */
 struct {
@@ -21,17 +14,6 @@ struct {
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(__u32));
 } events SEC(".maps");
-
-/*
- * Chosen processes: by number, when their leader started, for numbers are used again; 0: not seen
- * yet. (The storage of tasks would need neither, but a 7.x kernel for RISC-V refuses it: ENOMEM.)
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_PROCESSES);
-	__type(key, int);
-	__type(value, __u64);
-} chosen SEC(".maps");
 
 /*
  * Of each cpu: a reader knows that it does not know who runs. Not at first: the trace's start
@@ -63,16 +45,6 @@ int every_switch(__u64 *ctx)
 	return 0;
 }
 
-static int is_chosen(const struct task_struct *task)
-{
-	int pid = task->tgid;
-	__u64 *start = bpf_map_lookup_elem(&chosen, &pid), now = task->group_leader->start_time;
-
-	if (start && !*start)
-		*start = now;
-	return start && *start == now;
-}
-
 SEC("tp_btf/sched_switch")
 int chosen_switch(__u64 *ctx)
 {
@@ -82,29 +54,6 @@ int chosen_switch(__u64 *ctx)
 	/* what could not be written must be written the next time */
 	if (quiet && (comes || !*quiet) && !put(ctx, comes ? 0 : RVT_SWITCH_LAST))
 		*quiet = !comes;
-	return 0;
-}
-
-SEC("tp_btf/sched_process_fork")
-int chosen_fork(__u64 *ctx)
-{
-	const struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
-	__u64 start = child->start_time;
-	int pid = child->tgid;
-
-	if (pid == child->pid && is_chosen(parent))
-		bpf_map_update_elem(&chosen, &pid, &start, 0);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_free")
-int chosen_free(__u64 *ctx)
-{
-	const struct task_struct *task = (void *)ctx[0];
-	int pid = task->tgid;
-
-	if (pid == task->pid && is_chosen(task))
-		bpf_map_delete_elem(&chosen, &pid);
 	return 0;
 }
 

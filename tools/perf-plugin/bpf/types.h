@@ -21,6 +21,7 @@ typedef __s64 s64;
 #define BPF_MAP_TYPE_ARRAY 2
 #define BPF_MAP_TYPE_PERF_EVENT_ARRAY 4
 #define BPF_MAP_TYPE_PERCPU_ARRAY 6
+#define BPF_MAP_TYPE_LRU_HASH 9
 #define BPF_F_CURRENT_CPU 0xffffffffULL
 
 #define KERNEL_STRUCT __attribute__((preserve_access_index))

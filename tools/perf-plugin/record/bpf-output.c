@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* BPF programs that write into the recording: an event of each cpu takes what they output there. */
 #include <stdlib.h>
+#include <string.h>
+#include "common/cmd.h"
+#include "common/text.h"
 #include "record/record.h"
 
 #ifdef HAVE_LIBBPF
 #include "bpf/load.h"
+
+#define TRACER_BYTES 8
+
+bool bpf_is_compiled(void)
+{
+	char *text = read_text("/proc/sys/net/core/bpf_jit_enable");
+	bool does = text && atoi(text);
+
+	free(text);
+	return does;
+}
 
 static void prepare_attr(const struct recorder *rec, struct perf_event_attr *attr)
 {
@@ -34,10 +48,54 @@ int bpf_output_open(struct recorder *rec, struct bpf_output *output, const char 
 	return err;
 }
 
+int bpf_output_choose(const struct bpf_output *output, const pid_t *tids, size_t n)
+{
+	int map = bpf_object__find_map_fd_by_name(output->object, "chosen"), err = 0;
+	const uint64_t not_seen = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		pid_t pid = thread_group(tids[i]);
+
+		err = bpf_map_update_elem(map, &pid, &not_seen, BPF_ANY);
+		if (err)
+			cmd_error(err, "process %d cannot be chosen for BPF: %s", pid,
+				  strerror(-err));
+	}
+	return err;
+}
+
 void bpf_output_add_link(struct bpf_output *output, struct bpf_link *link)
 {
 	if (link && output->n_links < BPF_OUTPUT_LINKS)
 		output->links[output->n_links++] = link;
+}
+
+/*
+ * Some kernels allow no probe where the function tracer works (6.12), but behind the room that it
+ * has at the begin of a function.
+ */
+static struct bpf_link *attach_behind_tracer(struct bpf_program *program)
+{
+	LIBBPF_OPTS(bpf_kprobe_opts, options, .offset = TRACER_BYTES);
+	const char *name = strchr(bpf_program__section_name(program), '/');
+
+	if (bpf_program__type(program) != BPF_PROG_TYPE_KPROBE || !name)
+		return NULL;
+	return bpf_program__attach_kprobe_opts(program, name + 1, &options);
+}
+
+void bpf_output_attach(struct bpf_output *output)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, output->object) {
+		struct bpf_link *link;
+
+		if (!bpf_program__autoload(program))
+			continue;
+		link = bpf_program__attach(program);
+		bpf_output_add_link(output, link ? link : attach_behind_tracer(program));
+	}
 }
 
 void bpf_output_close(struct bpf_output *output)

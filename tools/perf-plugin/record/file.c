@@ -79,6 +79,8 @@ static int begin_file(struct recorder *rec, const char *path, const char *meta,
 	if (!err)
 		err = add_output(rec, &rec->switches);
 	if (!err)
+		err = add_output(rec, &rec->user_code);
+	if (!err)
 		err = rvt_perfdata_begin(rec->writer, meta);
 	if (!err)
 		err = put_time_conv(rec);

@@ -11,6 +11,7 @@
 #include "record/record.h"
 
 #define MAX_LEVEL 19	/* more needs much memory */
+#define COPY_BYTES (64ULL << 20)	/* of code of programs */
 #define MAX_SIZE (1ULL << 33)	/* shifted by any unit it fits */
 
 static const char help[] =
@@ -38,12 +39,12 @@ static const char help[] =
 	"chosen and why\n"
 "      --profile[=FORMAT]  decode at once, write counts (perf.profile) in place of the trace; of\n"
 "                        one file with --dso FILE; the trace, too: --keep FILE\n"
-"  -z, --compression-level[=N]  compress the trace (zstd, level 1 to 19; 1)\n"
-"      --no-code         no copy of kernel code; --force: any protocol; --auxtrace-info: for perf\n";
+"  -z, --compression-level[=N]  zstd, 1 to 19 (1); --force: any protocol; --auxtrace-info: for perf\n"
+"      --no-code         no copy of kernel code; --copy-code auto|never|SIZE: of programs' in no file\n";
 
 enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
        OPT_KEEP, OPT_SWITCHES, OPT_CONTROL, OPT_SWITCH_OUTPUT, OPT_MAX_SIZE,
-       OPT_AUXTRACE_INFO };
+       OPT_AUXTRACE_INFO, OPT_COPY_CODE };
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
@@ -71,6 +72,7 @@ static const struct option long_options[] = {
 	{ "dso", required_argument, NULL, OPT_DSO },
 	{ "keep", required_argument, NULL, OPT_KEEP },
 	{ "no-code", no_argument, NULL, OPT_NO_CODE },
+	{ "copy-code", required_argument, NULL, OPT_COPY_CODE },
 	{ "auxtrace-info", no_argument, NULL, OPT_AUXTRACE_INFO },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "quiet", no_argument, NULL, 'q' },
@@ -332,6 +334,15 @@ static int parse_switch_output(struct record_options *options, const char *text)
 	return 0;
 }
 
+static int parse_copy_code(struct record_options *options, const char *text)
+{
+	options->copy_code = strcmp(text, "never");
+	if (options->copy_code && strcmp(text, "auto") && !parse_bytes(text, &options->copy_bytes))
+		return cmd_error(-EINVAL, "--copy-code: '%s' is neither auto, nor never, nor a "
+				 "size like 100M", text);
+	return 0;
+}
+
 static int parse_delay(struct record_options *options, const char *text)
 {
 	uint64_t ms;
@@ -380,6 +391,7 @@ static int take_option(struct record_options *options, int c)
 	case OPT_PROFILE: options->profile = optarg ? optarg : "counts"; return 0;
 	case OPT_DSO: options->dso = optarg; return 0;
 	case OPT_KEEP: options->keep = optarg; return 0;
+	case OPT_COPY_CODE: return parse_copy_code(options, optarg);
 	case OPT_NO_CODE: options->no_code = true; return 0;
 	case OPT_AUXTRACE_INFO: options->auxtrace_info = true; return 0;
 	case OPT_FORCE: options->force = true; return 0;
@@ -457,7 +469,9 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 {
 	int c, err = 0;
 
-	*options = (struct record_options){ .event = strdup(RECORD_PMU "//") };
+	*options = (struct record_options){
+		.event = strdup(RECORD_PMU "//"), .copy_code = true, .copy_bytes = COPY_BYTES,
+	};
 	if (!options->event)
 		return -ENOMEM;
 	while (!err && (c = getopt_long(argc, argv, "+e:aC:G:p:t:u:D:ic:F:m:o:qvhS::z::", long_options,

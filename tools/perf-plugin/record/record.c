@@ -219,6 +219,13 @@ static int run_loop(struct recorder *rec, struct child *child, const sigset_t *u
 	return err;
 }
 
+static void close_programs(struct recorder *rec)
+{
+	bpf_output_close(&rec->code);
+	bpf_output_close(&rec->switches);
+	bpf_output_close(&rec->user_code);
+}
+
 /* What the rings have at the end; then the events go. */
 static int end_recording(struct recorder *rec)
 {
@@ -231,8 +238,8 @@ static int end_recording(struct recorder *rec)
 	/* While the events are open: closing them changes the kernel's code (static keys). */
 	if (!err && rec->writer)
 		record_add_code(rec);
-	bpf_output_close(&rec->code);
-	bpf_output_close(&rec->switches);
+	record_end_user_code(rec);
+	close_programs(rec);
 	record_close(rec);
 	return err ? cmd_error(err, "cannot write %s: %s", rec->path, strerror(-err)) : 0;
 }
@@ -310,6 +317,8 @@ static int open_events(struct recorder *rec, bool modified)
 		err = record_open(rec);
 	if (!err)
 		err = record_open_switches(rec);
+	if (!err)
+		err = record_open_user_code(rec);
 	return err ? err : record_watch_open(rec);
 }
 
@@ -396,8 +405,7 @@ int cmd_record(int argc, char **argv)
 		kill(child.pid, SIGKILL);
 		reap_child(&child, 0);
 	}
-	bpf_output_close(&rec.code);
-	bpf_output_close(&rec.switches);
+	close_programs(&rec);
 	record_close(&rec);
 	live_close(rec.live);
 	rvt_perfdata_abandon(rec.writer);

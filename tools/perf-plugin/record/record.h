@@ -22,7 +22,7 @@
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 	 PERF_SAMPLE_CPU)
 
-#define BPF_OUTPUT_LINKS 8
+#define BPF_OUTPUT_LINKS 16
 /* Why there are no BPF programs. */
 #define RECORD_WITHOUT_BPF "this was built without libbpf or clang"
 #define RECORD_IN_CONTAINER "BPF has other numbers of threads than this container"
@@ -62,6 +62,8 @@ struct record_options {
 	const char *cgroup;	/* -G; NULL: not given */
 	bool start_paused;	/* an event of the group resumes the trace */
 	const char *user;	/* --uid: name or number; NULL: any */
+	bool copy_code;		/* of programs, what is in no file */
+	uint64_t copy_bytes;	/* at most so much of it */
 	uint64_t period, frequency;	/* of CTR samples and extra events; 0: not given */
 	uint64_t data_bytes, aux_bytes;	/* of each ring; 0: default */
 	int level;		/* -z: of zstd; 0: trace is not compressed */
@@ -114,7 +116,7 @@ struct recorder {
 	struct perf_event_attr trace_attr, side_attr;
 	struct extra_event *extra;	/* one for each of options.extra */
 	size_t n_extra;
-	struct bpf_output code, switches;
+	struct bpf_output code, switches, user_code;
 	int *encoder_cpus, *online_cpus;
 	const int *trace_cpus;	/* .encoder_cpus or .options.cpus */
 	int n_encoder_cpus, n_online_cpus, n_trace_cpus;
@@ -313,8 +315,16 @@ char *record_ctr_metadata(const struct recorder *rec);
 /*
  * bpf-output.c: opens an event @name on each cpu, which the programs of @output, loaded, write to
  * by their map "events". 0, or -errno after a message. @link may be NULL.
+ * bpf_output_choose - the processes of threads @tids, and what they fork, are in its map "chosen"
+ * (bpf/chosen.h). 0, or -errno after a message.
+ * bpf_output_attach - all its programs run from now on; a kernel that has not one of the functions
+ * that they look at has the others.
+ * bpf_is_compiled - the kernel compiles them, and does not interpret them.
  */
+bool bpf_is_compiled(void);
 int bpf_output_open(struct recorder *rec, struct bpf_output *output, const char *name);
+int bpf_output_choose(const struct bpf_output *output, const pid_t *tids, size_t n);
+void bpf_output_attach(struct bpf_output *output);
 void bpf_output_add_link(struct bpf_output *output, struct bpf_link *link);
 void bpf_output_close(struct bpf_output *output);
 
@@ -332,6 +342,14 @@ int record_open_switches(struct recorder *rec);
 int record_watch_open(struct recorder *rec);
 /* The page at @addr, by BPF. False: that cannot be had. */
 bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[RVT_KERNEL_PAGE]);
+
+/*
+ * user-code.c: code of programs that is in no file is told by samples of .user_code from now on, as
+ * options.copy_code says. 0, or -errno after a message. record_end_user_code(): before the events
+ * go; says what there was no room for.
+ */
+int record_open_user_code(struct recorder *rec);
+void record_end_user_code(struct recorder *rec);
 
 /* record-bpf.c: what the BPF programs of the system were compiled to, as far as one may see it. */
 void record_copy_bpf(struct code_list *list);

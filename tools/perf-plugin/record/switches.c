@@ -26,28 +26,13 @@ static bool are_chosen(const struct recorder *rec)
 #ifdef HAVE_LIBBPF
 #include "bpf/load.h"
 
-static int mark(int map, pid_t pid)
-{
-	const uint64_t not_seen = 0;
-	int err;
-
-	pid = thread_group(pid);
-	err = bpf_map_update_elem(map, &pid, &not_seen, BPF_ANY);
-	return err ? cmd_error(err, "--switches: process %d cannot be marked: %s", pid,
-			       strerror(-err)) : 0;
-}
-
 static int mark_chosen(const struct recorder *rec)
 {
-	int map = bpf_object__find_map_fd_by_name(rec->switches.object, "chosen");
 	const struct number_list *pids = &rec->options.switch_pids;
-	int err = 0;
 
 	if (rec->options.switches == SWITCHES_COMMAND)
-		return mark(map, rec->command_pid);
-	for (int i = 0; i < pids->n && !err; i++)
-		err = mark(map, pids->numbers[i]);
-	return err;
+		return bpf_output_choose(&rec->switches, &rec->command_pid, 1);
+	return bpf_output_choose(&rec->switches, pids->numbers, pids->n);
 }
 
 static bool is_wanted(const struct bpf_program *program, bool chosen)

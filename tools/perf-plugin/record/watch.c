@@ -15,37 +15,6 @@
 #ifdef HAVE_LIBBPF
 #include "bpf/load.h"
 
-#define TRACER_BYTES 8
-
-/*
- * Some kernels allow no probe where the function tracer works (6.12), but behind the room that it
- * has at the begin of a function.
- */
-static struct bpf_link *attach_behind_tracer(struct bpf_program *program)
-{
-	LIBBPF_OPTS(bpf_kprobe_opts, options, .offset = TRACER_BYTES);
-	const char *name = strchr(bpf_program__section_name(program), '/');
-
-	if (bpf_program__type(program) != BPF_PROG_TYPE_KPROBE || !name)
-		return NULL;
-	return bpf_program__attach_kprobe_opts(program, name + 1, &options);
-}
-
-/* A kernel that has not one of the functions has the others. */
-static void attach(struct bpf_output *code)
-{
-	struct bpf_program *program;
-
-	bpf_object__for_each_program(program, code->object) {
-		struct bpf_link *link;
-
-		if (!bpf_program__autoload(program))
-			continue;
-		link = bpf_program__attach(program);
-		bpf_output_add_link(code, link ? link : attach_behind_tracer(program));
-	}
-}
-
 /* The kernel's interpreter of BPF does not call back from bpf_loop(); its compiler does. */
 static bool needs_compiler(const struct bpf_program *program)
 {
@@ -56,15 +25,6 @@ static bool needs_compiler(const struct bpf_program *program)
 		if (!strcmp(name, others[i]))
 			return false;
 	return true;
-}
-
-static bool kernel_compiles(void)
-{
-	char *text = read_text("/proc/sys/net/core/bpf_jit_enable");
-	bool does = text && atoi(text);
-
-	free(text);
-	return does;
 }
 
 static int load(struct bpf_output *code, bool compiled)
@@ -87,7 +47,7 @@ static int load_what_can_be(const struct recorder *rec, struct bpf_output *code)
 {
 	int err = load(code, true);
 
-	if (!err || kernel_compiles() || load(code, false))
+	if (!err || bpf_is_compiled() || load(code, false))
 		return err;
 	if (!rec->options.quiet)
 		cmd_warning("modules that come or go meanwhile are not told: the kernel compiles "
@@ -109,7 +69,7 @@ static int watch(struct recorder *rec)
 	cmd_info("changes of kernel code are told by BPF programs");
 	err = bpf_output_open(rec, &rec->code, RVT_KERNEL_CODE_EVENT);
 	if (!err)
-		attach(&rec->code);
+		bpf_output_attach(&rec->code);
 	return err;
 }
 

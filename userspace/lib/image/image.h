@@ -109,9 +109,12 @@ int rvt_image_file(struct rvt_image *image, const char *path, const uint8_t *bui
 /* An object of its own for [@offset, @offset + @len) of @fd, read when needed. */
 int rvt_image_window_object(struct rvt_image *image, int fd, uint64_t offset, uint64_t len,
 			    const char *name, struct rvt_object **object);
-/* An object with a copy of @bytes, which may be one that was made of the same before. */
+/*
+ * An object with a copy of @bytes, which are at @file_offset of @name; it may be one that was made
+ * of the same before.
+ */
 int rvt_image_copy_object(struct rvt_image *image, const void *bytes, size_t len,
-			  const char *name, struct rvt_object **object);
+			  uint64_t file_offset, const char *name, struct rvt_object **object);
 
 /* An object of bytes that stay as long as the image is read; not made again of the same bytes. */
 int rvt_image_lent_object(struct rvt_image *image, const struct rvt_lent *lent, const char *name,
@@ -126,6 +129,13 @@ int rvt_space_map(struct rvt_space *space, uint64_t addr, uint64_t len, struct r
 /* @len bytes at @addr are those at @offset of the file @path, which cannot be read. 0 or -ENOMEM. */
 int rvt_space_map_unreadable(struct rvt_space *space, uint64_t addr, uint64_t len, uint64_t offset,
 			     const char *path);
+/*
+ * rvt_space_change_bytes - what is mapped at @addr has a copy of @bytes, and keeps its name and its
+ * place in the mapping; where it has these bytes already nothing changes. Where nothing is mapped it
+ * is @name. 0 or -ENOMEM.
+ */
+int rvt_space_change_bytes(struct rvt_space *space, uint64_t addr, const uint8_t *bytes,
+			   size_t len, const char *name);
 /* rvt_space_map_bytes() without the copy: the bytes stay as long as the image is read. */
 int rvt_space_map_lent(struct rvt_space *space, uint64_t addr, const struct rvt_lent *lent,
 		       const char *name);

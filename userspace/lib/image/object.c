@@ -112,23 +112,23 @@ static struct rvt_object *object_create(struct rvt_image *image, const char *nam
 
 /* What is mapped again and again, like the vdso, is one object. NULL: it is another one. */
 static struct rvt_object *find_copy(const struct rvt_image *image, const void *bytes, size_t len,
-				    const char *name)
+				    uint64_t file_offset, const char *name)
 {
 	struct rvt_object *o = image->objects;
 
 	for (unsigned int n = 0; o && n < RECENT_OBJECTS; n++, o = o->next)
 		if (o->fd < 0 && !o->mapped && !o->lent && !o->reserved && o->len == len &&
-		    !strcmp(o->name, name) && !memcmp(o->bytes, bytes, len))
+		    o->file_offset == file_offset && !strcmp(o->name, name) && !memcmp(o->bytes, bytes, len))
 			return o;
 	return NULL;
 }
 
 int rvt_image_copy_object(struct rvt_image *image, const void *bytes, size_t len,
-			  const char *name, struct rvt_object **object)
+			  uint64_t file_offset, const char *name, struct rvt_object **object)
 {
 	uint8_t *copy;
 
-	*object = find_copy(image, bytes, len, name);
+	*object = find_copy(image, bytes, len, file_offset, name);
 	if (*object)
 		return 0;
 	copy = malloc(len);
@@ -142,6 +142,7 @@ int rvt_image_copy_object(struct rvt_image *image, const void *bytes, size_t len
 	memcpy(copy, bytes, len);
 	(*object)->bytes = copy;
 	(*object)->len = len;
+	(*object)->file_offset = file_offset;
 	return 0;
 }
 

@@ -211,21 +211,28 @@ static int take_out(struct rvt_space *space, uint64_t start, uint64_t last,
 	return 0;
 }
 
+/* @like is the only mapping of its addresses. */
+static int put_mapping(struct rvt_space *space, const struct rvt_mapping *like)
+{
+	struct rvt_mapping *below, *above;
+
+	if (take_out(space, like->start, like->last, &below, &above))
+		return -ENOMEM;
+	space->root = merge(merge(below, mapping_create(space, like)), above);
+	return 0;
+}
+
 int rvt_space_map(struct rvt_space *space, uint64_t addr, uint64_t len, struct rvt_object *object,
 		  uint64_t offset, const char *name)
 {
 	struct rvt_mapping like = { .start = addr, .last = addr + len - 1, .object = object,
 				  .offset = offset, .map_start = addr, .name = name };
-	struct rvt_mapping *below, *above;
 
 	if (!len)
 		return 0;
 	if (like.last < addr)
 		like.last = UINT64_MAX;
-	if (take_out(space, like.start, like.last, &below, &above))
-		return -ENOMEM;
-	space->root = merge(merge(below, mapping_create(space, &like)), above);
-	return 0;
+	return put_mapping(space, &like);
 }
 
 void rvt_space_unmap(struct rvt_space *space, uint64_t addr, uint64_t len)
@@ -418,7 +425,8 @@ static int map_object(struct rvt_space *space, uint64_t addr, const struct rvt_l
 	if (!kept)
 		return -ENOMEM;
 	if (copy)
-		ret = rvt_image_copy_object(space->image, lent->bytes, lent->len, kept, &object);
+		ret = rvt_image_copy_object(space->image, lent->bytes, lent->len, 0, kept,
+					    &object);
 	else
 		ret = rvt_image_lent_object(space->image, lent, kept, &object);
 	return ret ? ret : rvt_space_map(space, addr, lent->len, object, 0, kept);
@@ -428,6 +436,67 @@ int rvt_space_map_bytes(struct rvt_space *space, uint64_t addr, const void *byte
 			const char *name)
 {
 	return map_object(space, addr, &(struct rvt_lent){ bytes, len, NULL, NULL }, name, true);
+}
+
+/* Whether @mapping has these bytes at @addr. */
+static bool has_bytes(const struct rvt_mapping *mapping, uint64_t addr, const uint8_t *bytes,
+		      size_t len)
+{
+	for (size_t done = 0; done < len; ) {
+		const uint8_t *there;
+		uint64_t got = mapping->object ?
+			rvt_object_bytes(mapping->object,
+					 mapping->offset + (addr + done - mapping->start), &there) : 0;
+
+		if (got > len - done)
+			got = len - done;
+		if (!got || memcmp(there, bytes + done, got))
+			return false;
+		done += got;
+	}
+	return true;
+}
+
+/* The part of rvt_space_change_bytes() that is in @mapping, or in none. */
+static int change_part(struct rvt_space *space, const struct rvt_mapping *mapping, uint64_t addr,
+		       const uint8_t *bytes, size_t len, const char *name)
+{
+	struct rvt_mapping like = { .start = addr, .last = addr + len - 1, .map_start = addr,
+				    .name = name };
+	uint64_t offset = addr;
+
+	if (mapping) {
+		if (has_bytes(mapping, addr, bytes, len))
+			return 0;
+		like.map_start = mapping->map_start;
+		like.name = mapping->name;
+		offset = mapping->offset + (addr - mapping->start);
+		if (mapping->object)
+			offset += mapping->object->file_offset;
+	}
+	return rvt_image_copy_object(space->image, bytes, len, offset, like.name, &like.object) ||
+	       put_mapping(space, &like) ? -ENOMEM : 0;
+}
+
+int rvt_space_change_bytes(struct rvt_space *space, uint64_t addr, const uint8_t *bytes, size_t len,
+			   const char *name)
+{
+	const char *kept = rvt_image_name(space->image, name);
+	int err = kept ? 0 : -ENOMEM;
+
+	while (len && !err) {
+		const struct rvt_mapping *mapping = own_mapping(space, addr);
+		const struct rvt_mapping *next = mapping ? NULL : next_mapping(space, addr);
+		uint64_t some = mapping ? mapping->last - addr + 1 : next ? next->start - addr : len;
+
+		if (!some || some > len)
+			some = len;
+		err = change_part(space, mapping, addr, bytes, some, kept);
+		addr += some;
+		bytes += some;
+		len -= some;
+	}
+	return err;
 }
 
 int rvt_space_map_lent(struct rvt_space *space, uint64_t addr, const struct rvt_lent *lent,

@@ -122,7 +122,6 @@ static int apply_mmap(struct rvt_cursor *cursor, const struct sideband_event *ev
 {
 	const struct rvt_code *vdso = rvt_sideband_vdso(cursor->sideband);
 	struct process *process = get_process(cursor, event->pid);
-	int err;
 
 	if (!process)
 		return -ENOMEM;
@@ -132,10 +131,9 @@ static int apply_mmap(struct rvt_cursor *cursor, const struct sideband_event *ev
 		return rvt_space_map_bytes(process->space, event->map.addr, vdso->bytes,
 					   event->map.len < vdso->len ? event->map.len : vdso->len,
 					   event->name);
-	/* Remembered under its name as code that cannot be read. */
-	err = rvt_space_map_file(process->space, event->map.addr, event->map.len, 0, event->name,
-				 NULL, 0);
-	return err == -ENOMEM ? err : 0;
+	/* Remembered under its name as code that cannot be read, until a copy of it comes. */
+	return rvt_space_map_unreadable(process->space, event->map.addr, event->map.len,
+					event->map.offset, event->name);
 }
 
 static int apply_fork(struct rvt_cursor *cursor, const struct sideband_event *event)
@@ -202,6 +200,16 @@ static int apply_jit(struct rvt_cursor *cursor, const struct sideband_event *eve
 					     event->jit.len, event->name) : -ENOMEM;
 }
 
+static int apply_copy(struct rvt_cursor *cursor, const struct sideband_event *event)
+{
+	struct process *process = get_process(cursor, event->pid);
+
+	if (!event->copy.bytes)
+		return 0;
+	return process ? rvt_space_change_bytes(process->space, event->copy.addr, event->copy.bytes,
+						event->copy.len, "//anon") : -ENOMEM;
+}
+
 /*
  * A task whose recording begins with its exec ran nothing of what was there before. The name that
  * the recorder gave it at first says nothing else; nor does that it was scheduled, for the event is
@@ -228,6 +236,8 @@ static int apply(struct rvt_cursor *cursor, const struct sideband_event *event)
 		return apply_switch(cursor, event);
 	case SIDEBAND_JIT:
 		return apply_jit(cursor, event);
+	case SIDEBAND_COPY:
+		return apply_copy(cursor, event);
 	case SIDEBAND_CHANGE:
 		cursor->changes = event->change.listed;
 		return 0;
@@ -314,6 +324,9 @@ static bool replaces(const struct sideband_event *event, const struct rvt_task *
 	case SIDEBAND_JIT:
 		return event->pid == task->pid &&
 		       rvt_space_overlaps(task->space, event->jit.addr, event->jit.len);
+	case SIDEBAND_COPY:
+		return event->pid == task->pid &&
+		       rvt_space_overlaps(task->space, event->copy.addr, event->copy.len);
 	default:
 		return false;
 	}

@@ -7,7 +7,7 @@
 
 enum sideband_event_type {
 	SIDEBAND_COMM, SIDEBAND_EXEC, SIDEBAND_FORK, SIDEBAND_MMAP, SIDEBAND_SWITCH, SIDEBAND_JIT,
-	SIDEBAND_CHANGE,
+	SIDEBAND_CHANGE, SIDEBAND_COPY,
 };
 
 struct sideband_event {
@@ -35,6 +35,11 @@ struct sideband_event {
 			uint64_t addr, len;
 			const uint8_t *bytes;	/* in a mapping of the dump */
 		} jit;		/* JIT */
+		struct {
+			uint64_t addr, len;
+			const uint8_t *bytes;	/* see copy.c; NULL: not known */
+			bool stayed;	/* .time was that of its end at first */
+		} copy;		/* COPY */
 		struct {
 			uint64_t addr;
 			uint32_t old_len, new_len;
@@ -78,6 +83,7 @@ struct rvt_sideband {
 	struct rvt_code_store *code;	/* NULL: none */
 	struct rvt_mapped_file **jitdumps;
 	size_t n_jitdumps;
+	void *pages;		/* tsearch tree of copy.c */
 	const struct sideband_event **changes;	/* of kernel code, in the order of time; malloc'd */
 	size_t n_changes;
 	const struct sideband_event **live;	/* those whose code has come and not gone */
@@ -108,6 +114,19 @@ bool rvt_sideband_is_jitdump(const char *name);
 /* Adds an event for each piece of code in the file. A file that cannot be read has none. */
 int rvt_sideband_read_jitdump(struct rvt_sideband *sideband, const char *path, int32_t pid,
 			      uint64_t mapped);
+
+/*
+ * copy.c: code of programs that was copied; each returns 0 or -ENOMEM. rvt_sideband_add_copy() takes
+ * a sample of RVT_USER_CODE_EVENT; -EBADMSG: it is damaged. rvt_sideband_place_copies(): of the
+ * events from number @from on, those that tell of code at its end get the time of its mapping.
+ * rvt_sideband_share_copies(): events [@from, @to) are in order; those that name bytes of others get
+ * them. rvt_sideband_forget_copies(): those events go.
+ */
+int rvt_sideband_add_copy(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record);
+int rvt_sideband_place_copies(struct rvt_sideband *sideband, size_t from);
+int rvt_sideband_share_copies(struct rvt_sideband *sideband, size_t from, size_t to);
+void rvt_sideband_forget_copies(struct rvt_sideband *sideband, size_t from, size_t to);
+void rvt_sideband_free_copies(struct rvt_sideband *sideband);
 
 /*
  * switch.c: each returns 0 or -ENOMEM; of a damaged sample of RVT_SWITCH_EVENT, after which nobody

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <rvtrace/kernel-code.h>
 #include <rvtrace/switches.h>
+#include <rvtrace/user-code.h>
 #include "file/file.h"
 #include "util/array.h"
 #include "util/sized.h"
@@ -146,6 +147,8 @@ static int add_sample(struct rvt_sideband *sideband, const struct rvt_perfdata_r
 		return rvt_sideband_add_code(sideband, record);
 	if (!strcmp(record->event->name, RVT_SWITCH_EVENT))
 		return rvt_sideband_add_switch_sample(sideband, record);
+	if (!strcmp(record->event->name, RVT_USER_CODE_EVENT))
+		return rvt_sideband_add_copy(sideband, record);
 	return 0;
 }
 
@@ -328,15 +331,20 @@ static int read_jitdumps(struct rvt_sideband *sideband)
 static int make_ready(struct rvt_sideband *sideband, uint64_t until)
 {
 	size_t from = sideband->ready;
+	int err;
 
 	if (from == sideband->n_events)
 		return 0;
+	err = rvt_sideband_place_copies(sideband, from);
+	if (err)
+		return err;
 	qsort(sideband_event(sideband, from), sideband->n_events - from, sizeof(*sideband->events),
 	      compare_events);
 	while (sideband->ready < sideband->n_events &&
 	       sideband_event(sideband, sideband->ready)->time <= until)
 		sideband->ready++;
-	return rvt_sideband_list_changes(sideband, from, sideband->ready);
+	err = rvt_sideband_share_copies(sideband, from, sideband->ready);
+	return err ? err : rvt_sideband_list_changes(sideband, from, sideband->ready);
 }
 
 int rvt_sideband_sort(struct rvt_sideband *sideband)
@@ -363,6 +371,7 @@ void rvt_sideband_forget(struct rvt_sideband *sideband, size_t position)
 	/* seldom, so that moving the rest costs little */
 	if (n < FORGET_AT_ONCE)
 		return;
+	rvt_sideband_forget_copies(sideband, sideband->first, position);
 	memmove(sideband->events, sideband->events + n,
 		(sideband->n_events - position) * sizeof(*sideband->events));
 	sideband->first = position;
@@ -429,6 +438,7 @@ void rvt_sideband_destroy(struct rvt_sideband *sideband)
 	tdestroy(sideband->files, keep);
 	tdestroy(sideband->names, free);
 	rvt_sideband_free_changes(sideband);
+	rvt_sideband_free_copies(sideband);
 	for (size_t i = 0; i < sideband->n_jitdumps; i++)
 		rvt_file_unmap(sideband->jitdumps[i]);
 	free(sideband->jitdumps);

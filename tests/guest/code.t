@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# Code of programs that is in no file: what was decoded is what was executed, and nothing is missing.
+. "$(dirname "$0")/lib.sh"
+
+# decoded NAME: the flow of NAME.data into $dir/NAME.pc, the messages into $dir/NAME.err.
+decoded()
+{
+	raw_pc "$dir/share/$1.data" >"$dir/$1.pc" 2>"$dir/$1.err"
+}
+
+# gaps NAME: how many its flow has.
+gaps()
+{
+	grep -c '^# lost' "$dir/$1.pc"
+}
+
+# all_of NAME MIN: the recording has no gap, and it equals the truth.
+all_of()
+{
+	if grep -m 3 '^# lost' "$dir/$1.pc" || grep -m 3 'NOT ALL' "$dir/$1.err"; then
+		cat "$dir/$1.err"
+		return 1
+	fi
+	"$HOST/rvt-truth-diff" --lossy --min "$2" "$dir/truth" <"$dir/$1.pc"
+}
+
+check "cross-compile the workload" workload made-code
+check "and what it loads" "$LAB" cross-cc -O2 -shared -fPIC -DSTEPS=1 -o "$guest_bin/plugin.so" \
+	"$TOP/tests/guest/workloads/plugin.c"
+guest main testing '' '
+	insmod rvtrace.ko || exit 1
+	perf-rvtrace record -v -o all.data -e rvtrace//u -- made-code ./plugin.so toggled flushed \
+		fenced memfd loaded deleted patched forked huge 2> messages || exit 2
+	perf-rvtrace record --copy-code=never -o never.data -e rvtrace//u -- made-code ./plugin.so toggled || exit 3
+	perf-rvtrace record --copy-code=8K -o little.data -e rvtrace//u -- made-code ./plugin.so \
+		flushed toggled 2> little || exit 4'
+ok $? "code that is in no file was recorded"
+grep -qa exec_mm_release "$dir/share/perf-rvtrace"
+has_bpf=$?
+decoded never
+is "without copies each run of the code is lost" 3 "$(gaps never)"
+check "and that is said" grep -q 'NOT ALL of the flow is here' "$dir/never.err"
+if [ $has_bpf -ne 0 ]; then
+	echo "# built without clang: such code is not copied"
+	done_testing
+	exit
+fi
+check "that it is copied is said" grep -q 'in no file is copied by BPF programs' "$dir/share/messages"
+decoded all
+check "with copies all was decoded, and is what was executed" all_of all 150000
+decoded little
+check "a limit: says so" grep -q 'not all code of programs .* --copy-code=SIZE' "$dir/share/little"
+[ "$(gaps little)" -ge 1 ] && [ "$(gaps little)" -le 3 ]
+ok $? "a limit: what came before it was copied, the rest is lost ($(gaps little) gaps)"
+check "a limit: what was decoded is what was executed" \
+	sh -c "'$HOST/rvt-truth-diff' --lossy --min 100000 '$dir/truth' <'$dir/little.pc'"
+check "no violation" no_violations
+done_testing

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Processes that the recorder has chosen, and those that they fork: for *.bpf.c that write of these
+ * only.
+ */
+#ifndef PERF_RVTRACE_CHOSEN_H
+#define PERF_RVTRACE_CHOSEN_H
+
+#include "bpf/types.h"
+#include <bpf/bpf_helpers.h>
+
+#define MAX_PROCESSES 16384
+
+struct task_struct {
+	int pid, tgid;
+	__u64 start_time;
+	struct task_struct *group_leader;
+} KERNEL_STRUCT;
+
+/*
+ * Chosen processes: by number, when their leader started, for numbers are used again; 0: not seen
+ * yet. (The storage of tasks would need neither, but a 7.x kernel for RISC-V refuses it: ENOMEM.)
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__type(key, int);
+	__type(value, __u64);
+} chosen SEC(".maps");
+
+/* The process @pid, whose leader started at @now. */
+static int is_chosen_process(int pid, __u64 now)
+{
+	__u64 *start = bpf_map_lookup_elem(&chosen, &pid);
+
+	if (start && !*start)
+		*start = now;
+	return start && *start == now;
+}
+
+static int is_chosen(const struct task_struct *task)
+{
+	return is_chosen_process(task->tgid, task->group_leader->start_time);
+}
+
+SEC("tp_btf/sched_process_fork")
+int chosen_fork(__u64 *ctx)
+{
+	const struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	__u64 start = child->start_time;
+	int pid = child->tgid;
+
+	if (pid == child->pid && is_chosen(parent))
+		bpf_map_update_elem(&chosen, &pid, &start, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int chosen_free(__u64 *ctx)
+{
+	const struct task_struct *task = (void *)ctx[0];
+	int pid = task->tgid;
+
+	if (pid == task->pid && is_chosen(task))
+		bpf_map_delete_elem(&chosen, &pid);
+	return 0;
+}
+
+#endif

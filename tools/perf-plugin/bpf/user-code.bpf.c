@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Code of programs that is in no file which a decoder could read: anonymous memory, memfd, deleted
+ * files, text that was changed in memory. What is in memory is copied when it is mapped executable
+ * or made so, and when the program says that it has written code (riscv_flush_icache). A file's
+ * pages are not there before they are used, and memory that is writable and executable is filled
+ * later: these are copied at their end. The bytes go into the recording as samples, so that they
+ * have perf's time: see rvtrace/user-code.h.
+ */
+#include "bpf/types.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <rvtrace/user-code.h>
+#include "bpf/chosen.h"
+#include "bpf/user-code.h"
+
+/* Pages that are looked at for one mapping: nothing else runs on the cpu meanwhile. */
+#define MAX_PAGES_COMPILED 1024
+#define MAX_PAGES 16		/* in a loop that the kernel unrolls to check it */
+#define MAX_AREAS 4		/* writable and executable, of one process; a power of two */
+#define PAGE 4096ull
+#define STACK_ALIGN 16ull
+
+#define VM_WRITE 2
+#define VM_EXEC 4
+
+#define NR_MPROTECT 226
+#define NR_PKEY_MPROTECT 288
+
+struct mm_struct;
+
+struct atomic {
+	int counter;
+};
+
+struct signal_struct {
+	struct atomic live;
+} KERNEL_STRUCT;
+
+/* What chosen.h's does not have. */
+struct thread_info {
+	long kernel_sp;
+} KERNEL_STRUCT;
+
+struct task_struct___memory {
+	struct thread_info thread_info;
+	__u32 self_exec_id;
+	__u64 start_time;
+	struct mm_struct *active_mm;
+	struct signal_struct *signal;
+	struct task_struct___memory *group_leader;
+} KERNEL_STRUCT;
+
+struct inode {
+	unsigned int i_nlink;
+} KERNEL_STRUCT;
+
+struct file {
+	struct inode *f_inode;
+} KERNEL_STRUCT;
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end, vm_flags;
+	struct mm_struct *vm_mm;
+	struct file *vm_file;
+	const void *vm_ops, *anon_vma;
+} KERNEL_STRUCT;
+
+struct pt_regs {
+	unsigned long tp, a0, a1, a7, orig_a0;
+} KERNEL_STRUCT;
+
+/*
+ * The thread that runs: in the kernel tp points to it. The helper would do for kernels that compile
+ * BPF only (Linux 7.2).
+ */
+#define CURRENT(ctx) ((struct task_struct___memory *)(ctx)->tp)
+
+/* Whether the kernel compiles BPF: its interpreter does not call back from bpf_loop(). */
+const volatile __u32 user_code_compiled;
+
+struct room {
+	struct rvt_user_code head;
+	unsigned char bytes[RVT_USER_CODE_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct room);
+} rooms SEC(".maps");
+
+/* The recorder's event of each cpu. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct user_code_budget);
+} budget SEC(".maps");
+
+/* The sum of the page that was copied last, by where it is: what has not changed is not copied. */
+struct page_key {
+	__u64 addr;
+	__u32 pid, exec;	/* .exec: programs that the process has run */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct page_key);
+	__type(value, __u64);
+} copied SEC(".maps");
+
+/* What a thread is about to map. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u64);
+} mapping SEC(".maps");
+
+/* Memory that is writable and executable, by process; the newest. */
+struct areas {
+	__u64 start[MAX_AREAS], end[MAX_AREAS];
+	__u32 n;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, int);
+	__type(value, struct areas);
+} writable SEC(".maps");
+
+static struct user_code_budget *get_budget(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&budget, &zero);
+}
+
+static int is_wanted(struct task_struct___memory *task)
+{
+	struct user_code_budget *b = get_budget();
+
+	return b && (!b->chosen ||
+		     is_chosen_process(bpf_get_current_pid_tgid() >> 32,
+				       BPF_CORE_READ(task, group_leader, start_time)));
+}
+
+/* FNV-1a of the page in this cpu's room. Not static, so that it is verified once. */
+__attribute__((noinline)) __u64 sum_of_page(void)
+{
+	__u64 sum = 0xcbf29ce484222325ull;
+	__u32 zero = 0;
+	struct room *room = bpf_map_lookup_elem(&rooms, &zero);
+
+	if (!room)
+		return 0;
+	for (__u32 i = 0; i < RVT_USER_CODE_MAX / sizeof(__u64); i += 8) {
+		const __u64 *words = (const __u64 *)room->bytes + i;
+
+#pragma unroll
+		for (__u32 k = 0; k < 8; k++)
+			sum = (sum ^ words[k]) * 0x100000001b3ull;
+	}
+	return sum;
+}
+
+/* The page in @room was copied before, as it is: that is told. Else its sum is kept. */
+static int put_page(struct pt_regs *ctx, struct room *room)
+{
+	const struct task_struct___memory *task = CURRENT(ctx);
+	struct page_key key = { room->head.addr, room->head.pid, BPF_CORE_READ(task, self_exec_id) };
+	__u64 sum = sum_of_page(), *known = bpf_map_lookup_elem(&copied, &key);
+
+	if (known && *known == sum) {
+		room->head.kind = RVT_USER_CODE_SAME;
+		bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, room, sizeof(room->head));
+		return 0;
+	}
+	if (bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, room, sizeof(*room)))
+		return 0;
+	bpf_map_update_elem(&copied, &key, &sum, 0);
+	return PAGE;
+}
+
+/* What lies in one page. */
+static void copy_part(struct pt_regs *ctx, __u32 kind, __u64 addr, __u32 len)
+{
+	__u32 zero = 0;
+	struct room *room = bpf_map_lookup_elem(&rooms, &zero);
+	struct user_code_budget *b = get_budget();
+
+	if (!room || !b || !len || len > RVT_USER_CODE_MAX ||
+	    bpf_probe_read_user(room->bytes, len, (void *)addr))
+		return;
+	if (b->used + len > b->limit) {
+		b->refused = 1;
+		return;
+	}
+	room->head.kind = kind;
+	room->head.len = len;
+	room->head.addr = addr;
+	room->head.pid = bpf_get_current_pid_tgid() >> 32;
+	room->head.reserved = 0;
+	if (len == PAGE && kind == RVT_USER_CODE_COMES)
+		len = put_page(ctx, room);
+	else
+		bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, room,
+				      sizeof(room->head) + len);
+	__sync_fetch_and_add(&b->used, len);
+}
+
+struct copying {
+	struct pt_regs *ctx;
+	__u32 kind;
+	__u64 addr, end;
+};
+
+static long copy_next(__u32 i, struct copying *c)
+{
+	__u64 len = PAGE - (c->addr & (PAGE - 1));
+
+	(void)i;
+	if (c->addr >= c->end)
+		return 1;
+	if (len > c->end - c->addr)
+		len = c->end - c->addr;
+	copy_part(c->ctx, c->kind, c->addr, len);
+	c->addr += len;
+	return 0;
+}
+
+static void copy_range(struct pt_regs *ctx, __u32 kind, __u64 addr, __u64 end)
+{
+	struct copying c = { ctx, kind, addr, end };
+	struct user_code_budget *b = get_budget();
+
+	if (user_code_compiled)
+		bpf_loop(MAX_PAGES_COMPILED, copy_next, &c, 0);
+	else
+		for (__u32 i = 0; i < MAX_PAGES && !copy_next(i, &c); i++)
+			;
+	if (b && c.addr < end)
+		b->refused = 1;
+}
+
+/* No path leads to it any more, as never to a memfd. */
+static int is_nameless(struct file *file)
+{
+	return !BPF_CORE_READ(file, f_inode, i_nlink);
+}
+
+/* ---- mapped executable ---- */
+
+SEC("kprobe/perf_event_mmap")
+int maps(struct pt_regs *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid(), vma = ctx->a0;
+
+	if (BPF_CORE_READ((struct vm_area_struct *)vma, vm_flags) & VM_EXEC && is_wanted(CURRENT(ctx)))
+		bpf_map_update_elem(&mapping, &id, &vma, 0);
+	return 0;
+}
+
+static void keep_writable(__u64 start, __u64 end)
+{
+	int pid = bpf_get_current_pid_tgid() >> 32;
+	struct areas none = { .n = 0 }, *areas = bpf_map_lookup_elem(&writable, &pid);
+	__u32 n;
+
+	if (!areas) {
+		bpf_map_update_elem(&writable, &pid, &none, 0);
+		areas = bpf_map_lookup_elem(&writable, &pid);
+	}
+	if (!areas)
+		return;
+	n = areas->n++ & (MAX_AREAS - 1);
+	areas->start[n] = start;
+	areas->end[n] = end;
+}
+
+/* A mapping may have become one with its neighbours: what the program asked for. */
+static void clip_to_call(struct task_struct___memory *task, __u64 *start, __u64 *end)
+{
+	__u64 size = (bpf_core_type_size(struct pt_regs) + STACK_ALIGN - 1) & -STACK_ALIGN;
+	struct pt_regs *regs = (void *)BPF_CORE_READ(task, thread_info.kernel_sp) - size;
+	__u64 call = BPF_CORE_READ(regs, a7), from, to;
+
+	if (call != NR_MPROTECT && call != NR_PKEY_MPROTECT)
+		return;
+	from = BPF_CORE_READ(regs, orig_a0);
+	to = from + ((BPF_CORE_READ(regs, a1) + PAGE - 1) & ~(PAGE - 1));
+	if (from > *start && from < *end)
+		*start = from;
+	if (to > *start && to < *end)
+		*end = to;
+}
+
+/* Behind the record of the mapping, so that what is copied is later than that. */
+SEC("kretprobe/perf_event_mmap")
+int has_mapped(struct pt_regs *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid(), *found = bpf_map_lookup_elem(&mapping, &id);
+	__u64 start, end, flags;
+	struct vm_area_struct *vma;
+	struct file *file;
+
+	if (!found)
+		return 0;
+	vma = (void *)*found;
+	bpf_map_delete_elem(&mapping, &id);
+	start = BPF_CORE_READ(vma, vm_start);
+	end = BPF_CORE_READ(vma, vm_end);
+	flags = BPF_CORE_READ(vma, vm_flags);
+	file = BPF_CORE_READ(vma, vm_file);
+	/* neither a file nor anonymous: the vdso and its like */
+	if (!file && BPF_CORE_READ(vma, vm_ops))
+		return 0;
+	if (!file && flags & VM_WRITE)
+		keep_writable(start, end);
+	/* of what was never written there are no pages yet, or they are those of the file */
+	if (!BPF_CORE_READ(vma, anon_vma) && !(file && is_nameless(file)))
+		return 0;
+	clip_to_call(CURRENT(ctx), &start, &end);
+	copy_range(ctx, RVT_USER_CODE_COMES, start, end);
+	return 0;
+}
+
+/* ---- written ---- */
+
+SEC("kprobe/__riscv_sys_riscv_flush_icache")
+int flushes(struct pt_regs *ctx)
+{
+	struct pt_regs *regs = (void *)ctx->a0;
+	__u64 start = BPF_CORE_READ(regs, orig_a0), end = BPF_CORE_READ(regs, a1);
+
+	if (is_wanted(CURRENT(ctx)) && start < end)
+		copy_range(ctx, RVT_USER_CODE_COMES, start, end);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+/* A program's last breath, too: its memory is gone when no thread has it any more. */
+SEC("kprobe/uprobe_munmap")
+int unmaps(struct pt_regs *ctx)
+{
+	struct vm_area_struct *vma = (void *)ctx->a0;
+	struct task_struct___memory *task = CURRENT(ctx);
+	struct file *file = BPF_CORE_READ(vma, vm_file);
+
+	if (!file || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC) ||
+	    BPF_CORE_READ(task, active_mm) != BPF_CORE_READ(vma, vm_mm) || !is_nameless(file) ||
+	    !is_wanted(task))
+		return 0;
+	copy_range(ctx, RVT_USER_CODE_STAYED, BPF_CORE_READ(vma, vm_start),
+		   BPF_CORE_READ(vma, vm_end));
+	return 0;
+}
+
+static void copy_writable(struct pt_regs *ctx)
+{
+	int pid = bpf_get_current_pid_tgid() >> 32;
+	struct areas *areas = bpf_map_lookup_elem(&writable, &pid);
+
+	if (!areas)
+		return;
+	for (__u32 i = 0; i < MAX_AREAS; i++)
+		copy_range(ctx, RVT_USER_CODE_STAYED, areas->start[i], areas->end[i]);
+	bpf_map_delete_elem(&writable, &pid);
+}
+
+SEC("kprobe/exit_mm_release")
+int exits(struct pt_regs *ctx)
+{
+	if (BPF_CORE_READ(CURRENT(ctx), signal, live.counter) <= 0)
+		copy_writable(ctx);
+	return 0;
+}
+
+SEC("kprobe/exec_mm_release")
+int execs(struct pt_regs *ctx)
+{
+	copy_writable(ctx);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Code of programs that is in no file: the recorder copies it when it is mapped, when a program
+ * says that it has written some (the riscv_flush_icache system call), and what nobody could read
+ * then, at its end.
+ */
+#include <errno.h>
+#include <search.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rvtrace/user-code.h>
+#include "util/array.h"
+#include "events.h"
+
+/* Of one event or several. */
+struct copied_bytes {
+	size_t refs;
+	uint8_t bytes[];
+};
+
+/* The last whole page that came at an address of a process. */
+struct copied_page {
+	int32_t pid;
+	uint64_t addr;
+	struct copied_bytes *bytes;
+};
+
+static struct copied_bytes *owner(const uint8_t *bytes)
+{
+	return (struct copied_bytes *)(bytes - offsetof(struct copied_bytes, bytes));
+}
+
+static void put_bytes(struct copied_bytes *bytes)
+{
+	if (bytes && !--bytes->refs)
+		free(bytes);
+}
+
+static struct copied_bytes *make_bytes(const uint8_t *from, size_t len)
+{
+	struct copied_bytes *bytes = malloc(sizeof(*bytes) + len);
+
+	if (bytes) {
+		bytes->refs = 1;
+		memcpy(bytes->bytes, from, len);
+	}
+	return bytes;
+}
+
+int rvt_sideband_add_copy(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record)
+{
+	struct sideband_event event = { .type = SIDEBAND_COPY };
+	struct copied_bytes *bytes = NULL;
+	struct rvt_user_code code;
+	int err;
+
+	if (!record->raw || record->raw_len < sizeof(code))
+		return -EBADMSG;
+	memcpy(&code, record->raw, sizeof(code));
+	if (code.kind < RVT_USER_CODE_COMES || code.kind > RVT_USER_CODE_STAYED || !code.len ||
+	    code.len > RVT_USER_CODE_MAX || code.addr + code.len < code.addr || code.pid < 0)
+		return -EBADMSG;
+	if (code.kind != RVT_USER_CODE_SAME) {
+		if (code.len > record->raw_len - sizeof(code))
+			return -EBADMSG;
+		bytes = make_bytes(record->raw + sizeof(code), code.len);
+		if (!bytes)
+			return -ENOMEM;
+		event.copy.bytes = bytes->bytes;
+	}
+	event.pid = event.tid = code.pid;
+	event.copy.addr = code.addr;
+	event.copy.len = code.len;
+	event.copy.stayed = code.kind == RVT_USER_CODE_STAYED;
+	err = rvt_sideband_add_record_event(sideband, record, &event, NULL);
+	if (err)
+		put_bytes(bytes);
+	return err;
+}
+
+/* ---- in the order of time: what is the same as before ---- */
+
+static int compare_pages(const void *a, const void *b)
+{
+	const struct copied_page *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static int share(struct rvt_sideband *sideband, struct sideband_event *event)
+{
+	struct copied_page key = { event->pid, event->copy.addr, NULL }, *page, **found;
+
+	found = tsearch(&key, &sideband->pages, compare_pages);
+	if (!found)
+		return -ENOMEM;
+	if (*found == &key) {
+		*found = page = malloc(sizeof(*page));
+		if (!page) {
+			tdelete(&key, &sideband->pages, compare_pages);
+			return -ENOMEM;
+		}
+		*page = key;
+	}
+	page = *found;
+	if (!event->copy.bytes) {
+		event->copy.bytes = page->bytes ? page->bytes->bytes : NULL;
+	} else {
+		put_bytes(page->bytes);
+		page->bytes = owner(event->copy.bytes);
+	}
+	if (page->bytes)
+		page->bytes->refs++;
+	return 0;
+}
+
+int rvt_sideband_share_copies(struct rvt_sideband *sideband, size_t from, size_t to)
+{
+	int err = 0;
+
+	for (size_t i = from; i < to && !err; i++) {
+		struct sideband_event *event = sideband_event(sideband, i);
+
+		if (event->type == SIDEBAND_COPY && event->copy.len == RVT_USER_CODE_MAX &&
+		    !event->copy.stayed)
+			err = share(sideband, event);
+	}
+	return err;
+}
+
+static void free_page(void *entry)
+{
+	struct copied_page *page = entry;
+
+	put_bytes(page->bytes);
+	free(page);
+}
+
+/* ---- before they are in order: what stayed until its end ---- */
+
+/* Where the code of a process may come from: its mapping, or its parent. */
+static bool brings(const struct sideband_event *event, const struct sideband_event *copy)
+{
+	if (event->pid != copy->pid || event->time > copy->time)
+		return false;
+	if (event->type == SIDEBAND_MMAP)
+		return copy->copy.addr >= event->map.addr &&
+		       copy->copy.addr - event->map.addr < event->map.len;
+	return event->parent.pid != event->pid;
+}
+
+/*
+ * @origins: what maps and forks. The code of a child is that of its parent, but for what it maps
+ * itself.
+ */
+static void place(struct sideband_event *copy, const struct sideband_event *const *origins,
+		  size_t n)
+{
+	const struct sideband_event *newest = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (brings(origins[i], copy) && (!newest || newest->time <= origins[i]->time))
+			newest = origins[i];
+	/* the next nanosecond, not the same: in the file it may stand before the mapping */
+	if (newest && newest->time < copy->time)
+		copy->time = newest->time + 1;
+}
+
+int rvt_sideband_place_copies(struct rvt_sideband *sideband, size_t from)
+{
+	const struct sideband_event **origins = NULL;
+	size_t n = 0, n_stayed = 0;
+
+	for (size_t i = from; i < sideband->n_events; i++) {
+		const struct sideband_event *event = sideband_event(sideband, i);
+
+		n_stayed += event->type == SIDEBAND_COPY && event->copy.stayed;
+	}
+	for (size_t i = from; n_stayed && i < sideband->n_events; i++) {
+		const struct sideband_event *event = sideband_event(sideband, i);
+
+		if (event->type != SIDEBAND_MMAP && event->type != SIDEBAND_FORK)
+			continue;
+		if (array_grow(&origins, n)) {
+			free(origins);
+			return -ENOMEM;
+		}
+		origins[n++] = event;
+	}
+	for (size_t i = from; n_stayed && i < sideband->n_events; i++) {
+		struct sideband_event *event = sideband_event(sideband, i);
+
+		if (event->type == SIDEBAND_COPY && event->copy.stayed)
+			place(event, origins, n);
+	}
+	free(origins);
+	return 0;
+}
+
+void rvt_sideband_forget_copies(struct rvt_sideband *sideband, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		const struct sideband_event *event = sideband_event(sideband, i);
+
+		if (event->type == SIDEBAND_COPY && event->copy.bytes)
+			put_bytes(owner(event->copy.bytes));
+	}
+}
+
+void rvt_sideband_free_copies(struct rvt_sideband *sideband)
+{
+	rvt_sideband_forget_copies(sideband, sideband->first, sideband->n_events);
+	tdestroy(sideband->pages, free_page);
+}
