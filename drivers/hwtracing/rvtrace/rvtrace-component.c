@@ -19,6 +19,7 @@
 DEFINE_MUTEX(rvtrace_mutex);
 LIST_HEAD(rvtrace_components);
 DEFINE_PER_CPU(struct rvtrace_cpu, rvtrace_cpus);
+DEFINE_STATIC_KEY_FALSE(rvtrace_other_registers);
 
 const struct bus_type rvtrace_bus = {
 	.name = "rvtrace",

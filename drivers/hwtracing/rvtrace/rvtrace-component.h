@@ -12,6 +12,7 @@
 #include <linux/device.h>
 #include <linux/io.h>
 #include <linux/irq_work.h>
+#include <linux/jump_label.h>
 #include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/mutex.h>
@@ -89,6 +90,31 @@ struct rvtrace_ops {
 };
 
 /**
+ * struct rvtrace_platform_ops - what differs between chips
+ * @major:	major version of the interface that tr??Impl must have
+ * @type:	type of component that the compatible names; 0: tr??Impl says it
+ * @read:	reads the register that the Trace Control Interface 1.0 has at this offset; NULL: it is
+ *		there, and memory mapped
+ * @write:	writes it
+ * @attach:	called before the registers are accessed, may sleep; NULL: there is nothing to do
+ * @sink_boundary: RAM sinks write to no memory that crosses a multiple of this, a power of two; 0:
+ *		to any
+ * @ntrace_params: what decoders of N-Trace must know, as lines "key = value"; NULL: nothing
+ *
+ * A compatible of the driver's match table names one. It is the same for all components of a kind,
+ * and never written to.
+ */
+struct rvtrace_platform_ops {
+	u32 major;
+	enum rvtrace_type type;
+	u32 (*read)(struct rvtrace_component *comp, u32 reg);
+	void (*write)(struct rvtrace_component *comp, u32 reg, u32 value);
+	int (*attach)(struct rvtrace_component *comp);
+	u64 sink_boundary;
+	const char *ntrace_params;
+};
+
+/**
  * struct rvtrace_output - a connection to a component downstream
  * @to:		the component that receives the trace
  * @port:	its input at which the trace arrives
@@ -112,6 +138,7 @@ struct rvtrace_ts {
  * struct rvtrace_component - one block of trace registers
  * @dev:	device on the rvtrace bus; its parent is the platform device
  * @ops:	functions of its type
+ * @platform:	functions of its chip
  * @base:	registers
  * @list:	entry in rvtrace_components
  * @type:	trace component type
@@ -140,6 +167,7 @@ struct rvtrace_ts {
 struct rvtrace_component {
 	struct device dev;
 	const struct rvtrace_ops *ops;
+	const struct rvtrace_platform_ops *platform;
 	void __iomem *base;
 	struct list_head list;
 	enum rvtrace_type type;
@@ -165,18 +193,26 @@ struct rvtrace_component {
 
 #define to_rvtrace_component(d)	container_of(d, struct rvtrace_component, dev)
 
+/* There are components whose registers are not where the specification has them. */
+DECLARE_STATIC_KEY_FALSE(rvtrace_other_registers);
+
 /*
  * Accesses to one component stay in order. An access to another component follows only after the
  * first one has answered a poll. Only RAM sinks access memory, so only they need barriers.
  */
 static inline u32 rvtrace_read(struct rvtrace_component *comp, u32 reg)
 {
+	if (static_branch_unlikely(&rvtrace_other_registers) && comp->platform->read)
+		return comp->platform->read(comp, reg);
 	return readl_relaxed(comp->base + reg);
 }
 
 static inline void rvtrace_write(struct rvtrace_component *comp, u32 reg, u32 value)
 {
-	writel_relaxed(value, comp->base + reg);
+	if (static_branch_unlikely(&rvtrace_other_registers) && comp->platform->write)
+		comp->platform->write(comp, reg, value);
+	else
+		writel_relaxed(value, comp->base + reg);
 }
 
 /* Writes a WARL register and returns what the hardware made of the value */

@@ -78,7 +78,7 @@ static DEVICE_ATTR_RO(features);
 
 /*
  * What holds with no option in force; "timestamp" says in which form they come when asked for. What
- * firmware says is last, for the last of equal keys counts.
+ * is known of the chip comes next, and what firmware says is last: the last of equal keys counts.
  */
 static ssize_t rvtrace_params_emit(struct rvtrace_encoder *enc, enum rvtrace_format format,
 				   char *buf)
@@ -94,6 +94,8 @@ static ssize_t rvtrace_params_emit(struct rvtrace_encoder *enc, enum rvtrace_for
 				     enc->caps[format].modes & BIT(RVTRACE_MODE_OPTIMIZED) ?
 				     "htm" : "btm", enc->src_bits,
 				     enc->comp.ts.mode ? "delta" : "none");
+		if (enc->comp.platform->ntrace_params)
+			len += sysfs_emit_at(buf, len, "%s", enc->comp.platform->ntrace_params);
 		if (!device_property_read_string(enc->comp.dev.parent,
 						 "rvtrace,ntrace-decoder-params", &params))
 			len += sysfs_emit_at(buf, len, "%s", params);

@@ -21,6 +21,11 @@
 	(RVTRACE_PRIVILEGE_U | RVTRACE_PRIVILEGE_S | RVTRACE_PRIVILEGE_M | \
 	 RVTRACE_PRIVILEGE_VU | RVTRACE_PRIVILEGE_VS)
 
+/* Registers are where the specification has them. */
+static const struct rvtrace_platform_ops rvtrace_kunit_platform = {
+	.major	= 1,
+};
+
 /* An N-Trace encoder as of the specification's examples: two modes, sync by messages or clocks */
 static struct rvtrace_encoder *rvtrace_kunit_encoder(struct kunit *test)
 {
@@ -29,6 +34,7 @@ static struct rvtrace_encoder *rvtrace_kunit_encoder(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, enc);
 	enc->comp.base = (void __force __iomem *)kunit_kzalloc(test, REGISTERS_SIZE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, (void __force *)enc->comp.base);
+	enc->comp.platform = &rvtrace_kunit_platform;
 	enc->formats = BIT(RVTRACE_FORMAT_NTRACE);
 	enc->format = RVTRACE_FORMAT_NTRACE;
 	enc->caps[RVTRACE_FORMAT_NTRACE] = (struct rvtrace_caps){
@@ -376,16 +382,19 @@ static void rvtrace_test_version(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dev);
 	/* Major is in bits 3:0, minor in 7:4: 1.0, newer 1.x, and 1.15 for experiments */
-	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 0x01), 0);
-	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 0x11), 0);
-	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 0xf1), 0);
+	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 1, 0x01), 0);
+	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 1, 0x11), 0);
+	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 1, 0xf1), 0);
 	/* From before ratification; another major version, whatever its minor */
-	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 0x00), -ENODEV);
-	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 0x10), -ENODEV);
-	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 0x02), -ENODEV);
-	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 0xf2), -ENODEV);
+	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 1, 0x00), -ENODEV);
+	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 1, 0x10), -ENODEV);
+	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 1, 0x02), -ENODEV);
+	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 1, 0xf2), -ENODEV);
+	/* Where the compatible says so, it is the one from before ratification that is known. */
+	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 0, 0xf0), 0);
+	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 0, 0x01), -ENODEV);
 	/* What is above is not the version's. */
-	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 0xabcdef01), 0);
+	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 1, 0xabcdef01), 0);
 }
 
 /* trTeInstFeatures: SrcID in bits 27:16, SrcBits in 31:28 */
@@ -561,6 +570,7 @@ static void rvtrace_test_stall(struct kunit *test)
 	rc->aux = kunit_kzalloc(test, struct_size(rc->aux, sinks, 0), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, rc->aux);
 	sink->comp.base = rvtrace_kunit_encoder(test)->comp.base;
+	sink->comp.platform = &rvtrace_kunit_platform;
 	sink->smem = true;
 	sink->stop_on_wrap = true;
 	sink->vaddr = kunit_kzalloc(test, SZ_4K, GFP_KERNEL);

@@ -22,34 +22,48 @@
 #include "rvtrace-power.h"
 #include "rvtrace-ramsink.h"
 
-#define RVTRACE_VERSION_MAJOR		1
 #define RVTRACE_VERSION_MINOR		0
 #define RVTRACE_VERSION_EXPERIMENTAL	15
 
 #define RVTRACE_COMPATIBLE		"riscv,trace-component"
 
+/* The Trace Control Interface 1.0 as it is specified */
+static const struct rvtrace_platform_ops rvtrace_standard_ops = {
+	.major	= 1,
+};
+
+static const struct of_device_id rvtrace_of_match[] = {
+	{ .compatible = RVTRACE_COMPATIBLE, .data = &rvtrace_standard_ops },
+	{ }
+};
+MODULE_DEVICE_TABLE(of, rvtrace_of_match);
+
 /*
  * rvtrace_check_version - the version rules of the Trace Control Interface, chapter on versioning
+ * @known: the major version that the component's compatible stands for
  *
  * Major 0 is the interface before ratification, whose registers lie elsewhere.
  */
-VISIBLE_IF_KUNIT int rvtrace_check_version(struct device *dev, u32 impl)
+VISIBLE_IF_KUNIT int rvtrace_check_version(struct device *dev, u32 known, u32 impl)
 {
 	u32 major = FIELD_GET(RVTRACE_IMPL_MAJOR, impl);
 	u32 minor = FIELD_GET(RVTRACE_IMPL_MINOR, impl);
 
-	if (major != RVTRACE_VERSION_MAJOR) {
+	if (major != known) {
 		dev_err(dev, "interface version %u.%u%s is not one that this driver knows (%u.%u), component not used (impl 0x%08x)\n",
 			major, minor, major ? "" : ", from before ratification,",
-			RVTRACE_VERSION_MAJOR, RVTRACE_VERSION_MINOR, impl);
+			known, RVTRACE_VERSION_MINOR, impl);
 		return -ENODEV;
 	}
+	/* Before ratification minor versions had no rules. */
+	if (!major)
+		return 0;
 	if (minor == RVTRACE_VERSION_EXPERIMENTAL)
 		dev_warn(dev, "interface version %u.%u is experimental (impl 0x%08x)\n", major,
 			 minor, impl);
 	else if (minor > RVTRACE_VERSION_MINOR)
 		dev_warn(dev, "interface version %u.%u is newer than this driver's %u.%u: new features are not used (impl 0x%08x)\n",
-			 major, minor, RVTRACE_VERSION_MAJOR, RVTRACE_VERSION_MINOR, impl);
+			 major, minor, known, RVTRACE_VERSION_MINOR, impl);
 	return 0;
 }
 
@@ -104,7 +118,7 @@ static int rvtrace_add_output(struct rvtrace_component *comp, struct fwnode_hand
 	remote = rvtrace_remote(endpoint, &port);
 	/* A disabled component, or one of another trace system, behind an ATB bridge */
 	if (!remote || !fwnode_device_is_available(remote) ||
-	    !fwnode_device_is_compatible(remote, RVTRACE_COMPATIBLE))
+	    !of_match_node(rvtrace_of_match, to_of_node(remote)))
 		goto out;
 	if (comp->nr_outputs == RVTRACE_MAX_OUTPUTS) {
 		ret = dev_err_probe(dev, -E2BIG, "more than %d outputs\n", RVTRACE_MAX_OUTPUTS);
@@ -196,11 +210,28 @@ static int rvtrace_read_impl_here(void *data)
 	return ret;
 }
 
+static void rvtrace_leave_other_registers(void *unused)
+{
+	static_branch_dec(&rvtrace_other_registers);
+}
+
+/* Readies the access to the registers, which lasts as long as the driver is bound. */
+static int rvtrace_enter_other_registers(struct device *dev,
+					 const struct rvtrace_platform_ops *platform)
+{
+	if (!platform->read)
+		return 0;
+	static_branch_inc(&rvtrace_other_registers);
+	return devm_add_action_or_reset(dev, rvtrace_leave_other_registers, NULL);
+}
+
 /*
  * The type says how large the component's structure is, and the type is known after activation
  * only: the first component that is activated is a temporary one.
  */
-static int rvtrace_read_impl(struct platform_device *pdev, void __iomem *base, int cpu, u32 *impl)
+static int rvtrace_read_impl(struct platform_device *pdev,
+			     const struct rvtrace_platform_ops *platform, void __iomem *base,
+			     int cpu, u32 *impl)
 {
 	static const struct rvtrace_ops none = {
 		.name = "component",
@@ -213,13 +244,14 @@ static int rvtrace_read_impl(struct platform_device *pdev, void __iomem *base, i
 	if (!comp)
 		return -ENOMEM;
 	comp->ops = &none;
+	comp->platform = platform;
 	comp->base = base;
 	comp->cpu = cpu;
 	rvtrace_component_init(comp, &pdev->dev);
 	ret = rvtrace_call_on_cpu(comp, rvtrace_read_impl_here);
 	*impl = comp->impl;
 	put_device(&comp->dev);
-	return ret;
+	return ret ?: rvtrace_check_version(&pdev->dev, platform->major, *impl);
 }
 
 /* Clocks of a component, as clk_bulk has them */
@@ -297,6 +329,11 @@ static int rvtrace_probe_hardware(void *data)
 	int ret;
 
 	ret = rvtrace_activate(comp);
+	/* Where the type is known beforehand, nobody has read it yet. */
+	if (!ret && comp->platform->type) {
+		comp->impl = rvtrace_read(comp, RVTRACE_IMPL);
+		ret = rvtrace_check_version(comp->dev.parent, comp->platform->major, comp->impl);
+	}
 	if (!ret)
 		ret = comp->ops->probe(comp);
 	rvtrace_deactivate(comp);
@@ -318,6 +355,7 @@ static DEFINE_NOIRQ_DEV_PM_OPS(rvtrace_pm_ops, rvtrace_suspend_noirq, rvtrace_re
 static int rvtrace_probe(struct platform_device *pdev)
 {
 	struct device *dev = &pdev->dev;
+	const struct rvtrace_platform_ops *platform = device_get_match_data(dev);
 	const struct rvtrace_ops *ops;
 	struct rvtrace_component *comp;
 	void __iomem *base;
@@ -330,13 +368,13 @@ static int rvtrace_probe(struct platform_device *pdev)
 	cpu = rvtrace_find_cpu(dev);
 	if (cpu < -1)
 		return cpu;
-	ret = rvtrace_enable_clocks(dev) ?: rvtrace_release_resets(dev);
+	ret = rvtrace_enable_clocks(dev) ?: rvtrace_release_resets(dev) ?:
+	      rvtrace_enter_other_registers(dev, platform);
 	if (ret)
 		return ret;
-	ret = rvtrace_read_impl(pdev, base, cpu, &impl);
-	if (ret)
-		return ret;
-	ret = rvtrace_check_version(dev, impl);
+	impl = FIELD_PREP(RVTRACE_IMPL_TYPE, platform->type);
+	if (!platform->type)
+		ret = rvtrace_read_impl(pdev, platform, base, cpu, &impl);
 	if (ret)
 		return ret;
 	ops = rvtrace_ops_of(FIELD_GET(RVTRACE_IMPL_TYPE, impl));
@@ -347,12 +385,15 @@ static int rvtrace_probe(struct platform_device *pdev)
 	if (!comp)
 		return -ENOMEM;
 	comp->ops = ops;
+	comp->platform = platform;
 	comp->base = base;
 	comp->impl = impl;
 	comp->type = FIELD_GET(RVTRACE_IMPL_TYPE, impl);
 	comp->cpu = cpu;
 	rvtrace_component_init(comp, dev);
 	ret = devm_add_action_or_reset(dev, rvtrace_free, comp);
+	if (!ret && platform->attach)
+		ret = platform->attach(comp);
 	if (ret)
 		return ret;
 
@@ -379,12 +420,6 @@ static int rvtrace_probe(struct platform_device *pdev)
 		return ret;
 	return rvtrace_pmu_add_encoder(to_rvtrace_encoder(comp));
 }
-
-static const struct of_device_id rvtrace_of_match[] = {
-	{ .compatible = RVTRACE_COMPATIBLE },
-	{ }
-};
-MODULE_DEVICE_TABLE(of, rvtrace_of_match);
 
 /* Called for each component: the first call stops them all, in the order that they need. */
 static void rvtrace_platform_shutdown(struct platform_device *pdev)

@@ -32,7 +32,7 @@ void rvtrace_platform_unregister(void);
 
 /* For rvtrace-kunit.c; static without CONFIG_KUNIT */
 #if IS_ENABLED(CONFIG_KUNIT)
-int rvtrace_check_version(struct device *dev, u32 impl);
+int rvtrace_check_version(struct device *dev, u32 known, u32 impl);
 #endif
 
 #endif

@@ -122,6 +122,9 @@ static int rvtrace_ramsink_probe(struct rvtrace_component *comp)
 		rvtrace_write(comp, RVTRACE_RAM_START_HIGH, 0);
 		/* 0: to be found out from what becomes of Limit. */
 		device_property_read_u32(dev, "rvtrace,memory-access-bytes", &sink->access);
+		/* Blocks of contiguous memory are aligned to their size. */
+		if (comp->platform->sink_boundary)
+			dma_set_seg_boundary(dev, comp->platform->sink_boundary - 1);
 		return dma_set_mask_and_coherent(dev, DMA_BIT_MASK(32 + fls(sink->high_bits)));
 	}
 	if (comp->impl & RVTRACE_RAM_IMPL_HAS_SRAM && rvtrace_ramsink_try_mode(sink, false))
