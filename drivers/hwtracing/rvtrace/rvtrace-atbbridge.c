@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * RISC-V trace: the ATB bridge. Behind it is a trace system of another kind, which has drivers of
- * its own: for this one the bridge is a sink.
+ * its own: for this one the bridge is a sink, unless a funnel of this driver is behind it.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
@@ -44,8 +44,11 @@ static int rvtrace_atbbridge_probe(struct rvtrace_component *comp)
 /* Bridges that end in one ATB system need different ids. */
 static u32 rvtrace_atbbridge_id(struct rvtrace_atbbridge *atb)
 {
-	return READ_ONCE(atb->id) ?: min(RVTRACE_ATB_DEFAULT_ID + atb->comp.number,
-					 RVTRACE_ATB_LAST_ID);
+	u32 id = RVTRACE_ATB_DEFAULT_ID + atb->comp.number;
+
+	if (atb->comp.platform->atb_id)
+		id = atb->comp.platform->atb_id + cpumask_first(&atb->comp.cpus);
+	return READ_ONCE(atb->id) ?: min(id, RVTRACE_ATB_LAST_ID);
 }
 
 static int rvtrace_atbbridge_enable(struct rvtrace_component *comp, struct rvtrace_cpu *rc)

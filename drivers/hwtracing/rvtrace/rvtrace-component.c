@@ -6,7 +6,6 @@
 
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/smp.h>
 #include <linux/sysfs.h>
 
 #include "rvtrace-component.h"
@@ -74,19 +73,28 @@ static void rvtrace_read_ipi(void *data)
 }
 
 /*
+ * rvtrace_call - call @fn on a hart that may access the registers, and wait for it
+ *
+ * Interrupts are on here. @fn must not sleep. Returns 0, or -ENXIO when all such harts are down.
+ */
+int rvtrace_call(struct rvtrace_component *comp, smp_call_func_t fn, void *data)
+{
+	if (!cpumask_empty(&comp->cpus))
+		return smp_call_function_any(&comp->cpus, fn, data, 1);
+	fn(data);
+	return 0;
+}
+
+/*
  * rvtrace_read_on_cpu - read a register on a hart that may do so
  *
- * Interrupts are on. Returns 0, or -ENXIO when that hart is down.
+ * As rvtrace_call()
  */
 int rvtrace_read_on_cpu(struct rvtrace_component *comp, u32 reg, u32 *value)
 {
 	struct rvtrace_remote_read read = { .comp = comp, .reg = reg };
-	int ret = 0;
+	int ret = rvtrace_call(comp, rvtrace_read_ipi, &read);
 
-	if (comp->cpu < 0)
-		rvtrace_read_ipi(&read);
-	else
-		ret = smp_call_function_single(comp->cpu, rvtrace_read_ipi, &read, 1);
 	*value = read.value;
 	return ret;
 }

@@ -16,6 +16,7 @@
 #include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/mutex.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/sysfs.h>
 #include <linux/time64.h>
@@ -93,10 +94,16 @@ struct rvtrace_ops {
  * struct rvtrace_platform_ops - what differs between chips
  * @major:	major version of the interface that tr??Impl must have
  * @type:	type of component that the compatible names; 0: tr??Impl says it
- * @read:	reads the register that the Trace Control Interface 1.0 has at this offset; NULL: it is
- *		there, and memory mapped
+ * @read:	reads the register that the Trace Control Interface 1.0 has at this offset; NULL:
+ *		it is there, and memory mapped
  * @write:	writes it
  * @attach:	called before the registers are accessed, may sleep; NULL: there is nothing to do
+ * @attach_sink: the same for a RAM sink whose registers are in the block of @host, which is
+ *		active. Returns whether there is one. NULL: there never is
+ * @src_bits:	width of SRC, which the trace always has then; 0: as wide as need be, where encoders
+ *		share a sink
+ * @atb_id:	ATB id of the bridge of hart 0, which those of the others follow; 0: ids are by the
+ *		bridges' own numbers
  * @sink_boundary: RAM sinks write to no memory that crosses a multiple of this, a power of two; 0:
  *		to any
  * @ntrace_params: what decoders of N-Trace must know, as lines "key = value"; NULL: nothing
@@ -110,6 +117,9 @@ struct rvtrace_platform_ops {
 	u32 (*read)(struct rvtrace_component *comp, u32 reg);
 	void (*write)(struct rvtrace_component *comp, u32 reg, u32 value);
 	int (*attach)(struct rvtrace_component *comp);
+	bool (*attach_sink)(struct rvtrace_component *host, struct rvtrace_component *sink);
+	u32 src_bits;
+	u32 atb_id;
 	u64 sink_boundary;
 	const char *ntrace_params;
 };
@@ -139,12 +149,14 @@ struct rvtrace_ts {
  * @dev:	device on the rvtrace bus; its parent is the platform device
  * @ops:	functions of its type
  * @platform:	functions of its chip
+ * @platform_data: what belongs to them
+ * @inner:	a sink whose registers are in the block of another component
  * @base:	registers
  * @list:	entry in rvtrace_components
  * @type:	trace component type
  * @impl:	value of tr??Impl
- * @cpu:	the hart that may access the registers: an encoder may answer its own hart only. -1:
- *		every hart may
+ * @cpus:	the harts that may access the registers: an encoder may answer its own hart only.
+ *		None: every hart may
  * @number:	number among the components of its type
  * @sink_id:	the number that config2:sink of an event selects it by; 0 when it is not a sink
  * @active:	out of reset: registers other than Control may be accessed
@@ -155,6 +167,7 @@ struct rvtrace_ts {
  * @control:	value last written to Control. Protected as @users is.
  * @outputs:	components downstream; it holds a reference to each
  * @nr_outputs:	number of entries in @outputs
+ * @leads_out:	it has a connection to a trace system of another kind, which has drivers of its own
  * @ts:		its timestamp unit
  * @users:	harts that trace through it. Protected by the locks of the paths that lead here, see
  *		struct rvtrace_path.
@@ -168,11 +181,13 @@ struct rvtrace_component {
 	struct device dev;
 	const struct rvtrace_ops *ops;
 	const struct rvtrace_platform_ops *platform;
+	void *platform_data;
+	bool inner;
 	void __iomem *base;
 	struct list_head list;
 	enum rvtrace_type type;
 	u32 impl;
-	int cpu;
+	struct cpumask cpus;
 	int number;
 	u32 sink_id;
 	bool active;
@@ -183,6 +198,7 @@ struct rvtrace_component {
 	u32 control;
 	struct rvtrace_output outputs[RVTRACE_MAX_OUTPUTS];
 	unsigned int nr_outputs;
+	bool leads_out;
 	struct rvtrace_ts ts;
 	unsigned int users;
 	raw_spinlock_t lock; /* of a sink: see above */
@@ -264,6 +280,7 @@ int rvtrace_refuse(const struct rvtrace_component *comp, const char *what);
 void rvtrace_fail(struct rvtrace_component *comp, const char *what);
 int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us);
 int rvtrace_wait(struct rvtrace_component *comp, u32 mask, u32 value, const char *what);
+int rvtrace_call(struct rvtrace_component *comp, smp_call_func_t fn, void *data);
 int rvtrace_read_on_cpu(struct rvtrace_component *comp, u32 reg, u32 *value);
 int rvtrace_reset(struct rvtrace_component *comp);
 int rvtrace_activate(struct rvtrace_component *comp);
@@ -281,5 +298,12 @@ void rvtrace_ts_set(struct rvtrace_component *comp, bool on);
 /* rvtrace-atbbridge.c, rvtrace-pibsink.c */
 extern const struct rvtrace_ops rvtrace_atbbridge_ops;
 extern const struct rvtrace_ops rvtrace_pibsink_ops;
+
+/* rvtrace-k3.c */
+extern const struct rvtrace_platform_ops rvtrace_k3_ops;
+
+/* rvtrace-v0.c */
+extern const struct rvtrace_platform_ops rvtrace_v0_encoder_ops;
+extern const struct rvtrace_platform_ops rvtrace_v0_funnel_ops;
 
 #endif

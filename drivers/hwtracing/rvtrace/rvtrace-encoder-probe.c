@@ -101,23 +101,26 @@ static int rvtrace_probe_formats(struct rvtrace_encoder *enc)
 
 /*
  * SRC distinguishes encoders that share a sink. An encoder that shares none writes no SRC: SrcBits
- * is set to 0, or else InhibitSrc is set. Where the hardware has neither, the driver reports the
- * width of SRC and decoders skip the field.
+ * is set to 0, or else InhibitSrc is set. Where the hardware has neither, or the chip's encoders
+ * share what is behind the components of this driver, the driver reports the width of SRC.
  */
 VISIBLE_IF_KUNIT int rvtrace_probe_src(struct rvtrace_encoder *enc)
 {
 	struct rvtrace_component *comp = &enc->comp;
+	u32 bits = comp->platform->src_bits;
 	u32 features = 0;
 
-	if (enc->shares)
+	if (enc->shares && !bits)
+		bits = max(fls(nr_cpu_ids - 1), 1);
+	if (bits)
 		features = FIELD_PREP(RVTRACE_TE_FEATURES_SRC_ID, enc->cpu) |
-			   FIELD_PREP(RVTRACE_TE_FEATURES_SRC_BITS, max(fls(nr_cpu_ids - 1), 1));
+			   FIELD_PREP(RVTRACE_TE_FEATURES_SRC_BITS, bits);
 	features = rvtrace_try(comp, RVTRACE_TE_INST_FEATURES, features);
 	enc->src_id = FIELD_GET(RVTRACE_TE_FEATURES_SRC_ID, features);
 	enc->src_bits = FIELD_GET(RVTRACE_TE_FEATURES_SRC_BITS, features);
-	if (enc->shares) {
+	if (bits) {
 		if (!enc->src_bits || enc->src_id >> enc->src_bits) {
-			dev_err(comp->dev.parent, "encoder behind a funnel cannot send a SRC of its own, not used\n");
+			dev_err(comp->dev.parent, "encoder that shares a sink cannot send a SRC of its own, not used\n");
 			return -ENODEV;
 		}
 		return 0;

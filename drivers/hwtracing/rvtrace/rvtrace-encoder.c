@@ -32,7 +32,7 @@ static int rvtrace_encoder_reset(struct rvtrace_component *comp)
 
 	for (i = 0; i < ARRAY_SIZE(rvtrace_encoder_undefined); i++)
 		rvtrace_write(comp, rvtrace_encoder_undefined[i], 0);
-	/* None before they have been probed: there may be nothing, not even registers that read 0. */
+	/* None before they have been probed: what is not there need not even read 0. */
 	for (i = 0; i < RVTRACE_TE_FILTERS; i++)
 		if (enc->filters & BIT(i))
 			rvtrace_write(comp, RVTRACE_TE_FILTER_CONTROL(i), 0);

@@ -21,7 +21,7 @@ static int rvtrace_funnel_probe(struct rvtrace_component *comp)
 {
 	struct rvtrace_funnel *funnel = to_rvtrace_funnel(comp);
 
-	if (!comp->nr_outputs) {
+	if (!comp->nr_outputs && !comp->leads_out) {
 		dev_err(comp->dev.parent, "funnel without output, not used\n");
 		return -ENODEV;
 	}

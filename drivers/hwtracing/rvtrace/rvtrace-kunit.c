@@ -397,6 +397,56 @@ static void rvtrace_test_version(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rvtrace_check_version(dev, 1, 0xabcdef01), 0);
 }
 
+/*
+ * Registers from before ratification: Control, impl at 4 with the source's id in 23:20 and its
+ * width in 26:24, timestamp control at 0x40
+ */
+static void rvtrace_test_v0(struct kunit *test)
+{
+	const u32 wanted = RVTRACE_CONTROL_ACTIVE |
+			   FIELD_PREP(RVTRACE_TE_CONTROL_INST_MODE, RVTRACE_MODE_OPTIMIZED) |
+			   FIELD_PREP(RVTRACE_TE_CONTROL_FORMAT, RVTRACE_FORMAT_NTRACE) |
+			   FIELD_PREP(RVTRACE_TE_CONTROL_INST_SYNC_MODE, 1) |
+			   FIELD_PREP(RVTRACE_TE_CONTROL_INST_SYNC_MAX, 6);
+	const struct rvtrace_platform_ops *ops = &rvtrace_v0_encoder_ops;
+	struct rvtrace_component *comp = &rvtrace_kunit_encoder(test)->comp;
+	u32 *registers = (__force u32 *)comp->base;
+
+	comp->type = RVTRACE_TYPE_ENCODER;
+	comp->dev.parent = kunit_device_register(test, "rvtrace-kunit-v0");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, comp->dev.parent);
+	KUNIT_ASSERT_EQ(test, ops->attach(comp), 0);
+
+	/* 2^10 messages: 6 + 4 there, 5 + 5 here; no period of instructions; a funnel is fed. */
+	ops->write(comp, RVTRACE_CONTROL, wanted);
+	KUNIT_EXPECT_EQ(test, registers[0], 0x80f51061);
+	/* The width of a slice is read-only. */
+	registers[0] |= BIT(24);
+	KUNIT_EXPECT_EQ(test, ops->read(comp, RVTRACE_CONTROL),
+			wanted | RVTRACE_TE_CONTROL_INST_STALL_OR_OVERFLOW);
+	/* Counted returns are another mode. */
+	ops->write(comp, RVTRACE_TE_INST_FEATURES, RVTRACE_TE_FEATURES_IMPLICIT_RETURN);
+	KUNIT_EXPECT_EQ(test, registers[0] & 0x70, 0x70);
+	/* An overflow is forgotten by writing 0, a sink's error by writing 1, when trace starts. */
+	ops->write(comp, RVTRACE_CONTROL, wanted | RVTRACE_CONTROL_ENABLE);
+	KUNIT_EXPECT_EQ(test, registers[0] & (BIT(27) | BIT(12) | 0x73), BIT(27) | 0x73);
+	ops->write(comp, RVTRACE_CONTROL,
+		   wanted | RVTRACE_CONTROL_ENABLE | RVTRACE_TE_CONTROL_INST_TRACING);
+	KUNIT_EXPECT_EQ(test, registers[0] & (BIT(27) | BIT(12) | 0x77), BIT(12) | 0x77);
+
+	registers[1] = 3 << 20 | 2 << 24 | BIT(8);
+	KUNIT_EXPECT_EQ(test, ops->read(comp, RVTRACE_TE_INST_FEATURES) >> 16, 0x2003);
+	KUNIT_EXPECT_EQ(test, FIELD_GET(RVTRACE_IMPL_TYPE, ops->read(comp, RVTRACE_IMPL)),
+			RVTRACE_TYPE_ENCODER);
+	/* All messages are stamped. */
+	ops->write(comp, RVTRACE_TS_CONTROL, RVTRACE_TS_CONTROL_ENABLE);
+	KUNIT_EXPECT_EQ(test, registers[0x40 / 4], 0x38000);
+	/* There are no filters. */
+	ops->write(comp, RVTRACE_TE_FILTER_CONTROL(0), 1);
+	KUNIT_EXPECT_EQ(test, ops->read(comp, RVTRACE_TE_FILTER_CONTROL(0)), 0);
+	KUNIT_EXPECT_EQ(test, registers[0x400 / 4], 0);
+}
+
 /* trTeInstFeatures: SrcID in bits 27:16, SrcBits in 31:28 */
 static void rvtrace_test_src(struct kunit *test)
 {
@@ -735,6 +785,7 @@ static struct kunit_case rvtrace_kunit_cases[] = {
 	KUNIT_CASE(rvtrace_test_paths),
 	KUNIT_CASE(rvtrace_test_segments),
 	KUNIT_CASE(rvtrace_test_version),
+	KUNIT_CASE(rvtrace_test_v0),
 	KUNIT_CASE(rvtrace_test_src),
 	KUNIT_CASE(rvtrace_test_ranges),
 	KUNIT_CASE(rvtrace_test_comparators),

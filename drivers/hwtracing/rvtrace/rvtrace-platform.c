@@ -34,6 +34,11 @@ static const struct rvtrace_platform_ops rvtrace_standard_ops = {
 
 static const struct of_device_id rvtrace_of_match[] = {
 	{ .compatible = RVTRACE_COMPATIBLE, .data = &rvtrace_standard_ops },
+	{ .compatible = "riscv,trace-encoder", .data = &rvtrace_k3_ops },
+	{ .compatible = "riscv,trace-funnel", .data = &rvtrace_k3_ops },
+	{ .compatible = "riscv,trace-atbbridge", .data = &rvtrace_k3_ops },
+	{ .compatible = "sifive,trace-encoder-v0", .data = &rvtrace_v0_encoder_ops },
+	{ .compatible = "sifive,trace-funnel-v0", .data = &rvtrace_v0_funnel_ops },
 	{ }
 };
 MODULE_DEVICE_TABLE(of, rvtrace_of_match);
@@ -86,7 +91,7 @@ static struct rvtrace_component *rvtrace_find(const struct fwnode_handle *fwnode
 	struct rvtrace_component *comp;
 
 	list_for_each_entry(comp, &rvtrace_components, list)
-		if (dev_fwnode(comp->dev.parent) == fwnode)
+		if (dev_fwnode(comp->dev.parent) == fwnode && !comp->inner)
 			return comp;
 	return NULL;
 }
@@ -116,9 +121,13 @@ static int rvtrace_add_output(struct rvtrace_component *comp, struct fwnode_hand
 	int ret = 0;
 
 	remote = rvtrace_remote(endpoint, &port);
-	/* A disabled component, or one of another trace system, behind an ATB bridge */
-	if (!remote || !fwnode_device_is_available(remote) ||
-	    !of_match_node(rvtrace_of_match, to_of_node(remote)))
+	if (!remote)
+		return 0;
+	if (!of_match_node(rvtrace_of_match, to_of_node(remote))) {
+		comp->leads_out = true;
+		goto out;
+	}
+	if (!fwnode_device_is_available(remote))
 		goto out;
 	if (comp->nr_outputs == RVTRACE_MAX_OUTPUTS) {
 		ret = dev_err_probe(dev, -E2BIG, "more than %d outputs\n", RVTRACE_MAX_OUTPUTS);
@@ -168,34 +177,42 @@ static int rvtrace_find_outputs(struct rvtrace_component *comp)
 	return ret;
 }
 
-/* The hart that an encoder traces, by "cpus"; -1 without that. Other components have none. */
-static int rvtrace_find_cpu(struct device *dev)
+/* The harts of "cpus": the one that an encoder traces; as a rule, other components name none. */
+static int rvtrace_find_cpus(struct device *dev, struct cpumask *cpus)
 {
 	struct device_node *node;
-	int cpu;
+	int cpu, i;
 
-	node = of_parse_phandle(dev->of_node, "cpus", 0);
-	if (!node)
-		return -1;
-	cpu = of_cpu_node_to_id(node);
-	of_node_put(node);
-	if (cpu < 0)
+	for (i = 0; (node = of_parse_phandle(dev->of_node, "cpus", i)); i++) {
+		cpu = of_cpu_node_to_id(node);
+		of_node_put(node);
+		if (cpu >= 0)
+			cpumask_set_cpu(cpu, cpus);
+	}
+	if (i && cpumask_empty(cpus))
 		return dev_err_probe(dev, -ENODEV, "its hart is not one that Linux uses\n");
-	return cpu;
+	return 0;
 }
 
-/* Calls @fn on the hart that may access the registers. Deferred while that is down. */
-static int rvtrace_call_on_cpu(struct rvtrace_component *comp, int (*fn)(void *))
+/*
+ * As rvtrace_call(), and @fn may sleep. Returns what it returns, or -EPROBE_DEFER when all harts
+ * that may access the registers are down.
+ */
+static int rvtrace_call_sleeping(struct rvtrace_component *comp, int (*fn)(void *), void *data)
 {
+	unsigned int cpu;
 	int ret;
 
-	if (comp->cpu < 0)
-		return fn(comp);
-	ret = smp_call_on_cpu(comp->cpu, fn, comp, false);
+	if (cpumask_empty(&comp->cpus))
+		return fn(data);
+	cpu = cpumask_any_and(&comp->cpus, cpu_online_mask);
+	if (cpu >= nr_cpu_ids)
+		cpu = cpumask_first(&comp->cpus);
+	ret = smp_call_on_cpu(cpu, fn, data, false);
 	if (ret != -ENXIO)
 		return ret;
-	rvtrace_probe_again(comp->cpu);
-	return dev_err_probe(comp->dev.parent, -EPROBE_DEFER, "waiting for CPU %d\n", comp->cpu);
+	rvtrace_probe_again(cpu);
+	return dev_err_probe(comp->dev.parent, -EPROBE_DEFER, "waiting for CPU %u\n", cpu);
 }
 
 static int rvtrace_read_impl_here(void *data)
@@ -231,7 +248,7 @@ static int rvtrace_enter_other_registers(struct device *dev,
  */
 static int rvtrace_read_impl(struct platform_device *pdev,
 			     const struct rvtrace_platform_ops *platform, void __iomem *base,
-			     int cpu, u32 *impl)
+			     const struct cpumask *cpus, u32 *impl)
 {
 	static const struct rvtrace_ops none = {
 		.name = "component",
@@ -246,9 +263,9 @@ static int rvtrace_read_impl(struct platform_device *pdev,
 	comp->ops = &none;
 	comp->platform = platform;
 	comp->base = base;
-	comp->cpu = cpu;
+	cpumask_copy(&comp->cpus, cpus);
 	rvtrace_component_init(comp, &pdev->dev);
-	ret = rvtrace_call_on_cpu(comp, rvtrace_read_impl_here);
+	ret = rvtrace_call_sleeping(comp, rvtrace_read_impl_here, comp);
 	*impl = comp->impl;
 	put_device(&comp->dev);
 	return ret ?: rvtrace_check_version(&pdev->dev, platform->major, *impl);
@@ -340,6 +357,64 @@ static int rvtrace_probe_hardware(void *data)
 	return comp->broken ? -ETIMEDOUT : ret;
 }
 
+/**
+ * struct rvtrace_inner_sink - a sink that is looked for in the block of another component
+ * @host:	the other component
+ * @sink:	the sink, if there is one
+ * @found:	there is one
+ */
+struct rvtrace_inner_sink {
+	struct rvtrace_component *host;
+	struct rvtrace_component *sink;
+	bool found;
+};
+
+static int rvtrace_probe_inner_sink(void *data)
+{
+	struct rvtrace_inner_sink *inner = data;
+	struct rvtrace_component *host = inner->host;
+	int ret;
+
+	ret = rvtrace_activate(host);
+	if (!ret)
+		inner->found = host->platform->attach_sink(host, inner->sink);
+	if (inner->found)
+		ret = rvtrace_probe_hardware(inner->sink);
+	rvtrace_deactivate(host);
+	return ret;
+}
+
+/* Makes a component of a sink that is in the block of another one, whose only output it is */
+static int rvtrace_add_inner_sink(struct rvtrace_component *host)
+{
+	struct rvtrace_inner_sink inner = { .host = host };
+	struct device *dev = host->dev.parent;
+	struct rvtrace_component *sink;
+	int ret;
+
+	sink = kzalloc(rvtrace_ramsink_ops.size, GFP_KERNEL);
+	if (!sink)
+		return -ENOMEM;
+	inner.sink = sink;
+	sink->ops = &rvtrace_ramsink_ops;
+	sink->platform = host->platform;
+	sink->inner = true;
+	sink->type = RVTRACE_TYPE_RAMSINK;
+	cpumask_copy(&sink->cpus, &host->cpus);
+	rvtrace_component_init(sink, dev);
+	ret = devm_add_action_or_reset(dev, rvtrace_free, sink);
+	if (!ret)
+		ret = rvtrace_call_sleeping(host, rvtrace_probe_inner_sink, &inner);
+	if (ret || !inner.found)
+		return ret;
+	ret = rvtrace_register(sink);
+	if (ret)
+		return ret;
+	get_device(&sink->dev);
+	host->outputs[host->nr_outputs++] = (struct rvtrace_output){ .to = sink };
+	return devm_add_action_or_reset(dev, rvtrace_remove, sink);
+}
+
 static int rvtrace_suspend_noirq(struct device *dev)
 {
 	return rvtrace_suspend(dev_get_drvdata(dev));
@@ -358,23 +433,21 @@ static int rvtrace_probe(struct platform_device *pdev)
 	const struct rvtrace_platform_ops *platform = device_get_match_data(dev);
 	const struct rvtrace_ops *ops;
 	struct rvtrace_component *comp;
+	struct cpumask cpus = { };
 	void __iomem *base;
 	u32 impl;
-	int ret, cpu;
+	int ret;
 
 	base = devm_platform_ioremap_resource(pdev, 0);
 	if (IS_ERR(base))
 		return PTR_ERR(base);
-	cpu = rvtrace_find_cpu(dev);
-	if (cpu < -1)
-		return cpu;
-	ret = rvtrace_enable_clocks(dev) ?: rvtrace_release_resets(dev) ?:
-	      rvtrace_enter_other_registers(dev, platform);
+	ret = rvtrace_find_cpus(dev, &cpus) ?: rvtrace_enable_clocks(dev) ?:
+	      rvtrace_release_resets(dev) ?: rvtrace_enter_other_registers(dev, platform);
 	if (ret)
 		return ret;
 	impl = FIELD_PREP(RVTRACE_IMPL_TYPE, platform->type);
 	if (!platform->type)
-		ret = rvtrace_read_impl(pdev, platform, base, cpu, &impl);
+		ret = rvtrace_read_impl(pdev, platform, base, &cpus, &impl);
 	if (ret)
 		return ret;
 	ops = rvtrace_ops_of(FIELD_GET(RVTRACE_IMPL_TYPE, impl));
@@ -389,7 +462,7 @@ static int rvtrace_probe(struct platform_device *pdev)
 	comp->base = base;
 	comp->impl = impl;
 	comp->type = FIELD_GET(RVTRACE_IMPL_TYPE, impl);
-	comp->cpu = cpu;
+	cpumask_copy(&comp->cpus, &cpus);
 	rvtrace_component_init(comp, dev);
 	ret = devm_add_action_or_reset(dev, rvtrace_free, comp);
 	if (!ret && platform->attach)
@@ -397,18 +470,21 @@ static int rvtrace_probe(struct platform_device *pdev)
 	if (ret)
 		return ret;
 
-	ret = rvtrace_find_outputs(comp);
+	if (platform->attach_sink)
+		ret = rvtrace_add_inner_sink(comp);
+	if (!ret && !comp->nr_outputs)
+		ret = rvtrace_find_outputs(comp);
 	if (ret)
 		return ret;
 	if (comp->type == RVTRACE_TYPE_ENCODER) {
-		if (cpu < 0)
-			return dev_err_probe(dev, -EINVAL, "encoder without \"cpus\"\n");
-		to_rvtrace_encoder(comp)->cpu = cpu;
+		if (cpumask_weight(&cpus) != 1)
+			return dev_err_probe(dev, -EINVAL, "encoder without a hart in \"cpus\"\n");
+		to_rvtrace_encoder(comp)->cpu = cpumask_first(&cpus);
 		ret = rvtrace_paths_find(to_rvtrace_encoder(comp));
 		if (ret)
 			return ret;
 	}
-	ret = rvtrace_call_on_cpu(comp, rvtrace_probe_hardware);
+	ret = rvtrace_call_sleeping(comp, rvtrace_probe_hardware, comp);
 	if (ret)
 		return ret;
 	ret = rvtrace_register(comp);

@@ -50,14 +50,24 @@ static void rvtrace_cpu_deactivate(struct rvtrace_encoder *enc)
 	rvtrace_deactivate(&enc->comp);
 }
 
-static void rvtrace_cpu_activate_ipi(void *enc)
+static void rvtrace_activate_ipi(void *component)
 {
-	rvtrace_cpu_activate(enc);
+	struct rvtrace_component *comp = component;
+
+	if (comp->type == RVTRACE_TYPE_ENCODER)
+		rvtrace_cpu_activate(to_rvtrace_encoder(comp));
+	else
+		rvtrace_activate(comp);
 }
 
-static void rvtrace_cpu_deactivate_ipi(void *enc)
+static void rvtrace_deactivate_ipi(void *component)
 {
-	rvtrace_cpu_deactivate(enc);
+	struct rvtrace_component *comp = component;
+
+	if (comp->type == RVTRACE_TYPE_ENCODER)
+		rvtrace_cpu_deactivate(to_rvtrace_encoder(comp));
+	else
+		rvtrace_deactivate(comp);
 }
 
 /*
@@ -72,12 +82,10 @@ static void rvtrace_power_up(void)
 		return;
 	list_for_each_entry(comp, &rvtrace_components, list)
 		if (comp->type != RVTRACE_TYPE_ENCODER)
-			rvtrace_activate(comp);
+			rvtrace_call(comp, rvtrace_activate_ipi, comp);
 	list_for_each_entry(comp, &rvtrace_components, list)
 		if (comp->type == RVTRACE_TYPE_ENCODER)
-			smp_call_function_single(to_rvtrace_encoder(comp)->cpu,
-						 rvtrace_cpu_activate_ipi,
-						 to_rvtrace_encoder(comp), 1);
+			rvtrace_call(comp, rvtrace_activate_ipi, comp);
 	rvtrace_powered = true;
 }
 
@@ -88,12 +96,10 @@ static void rvtrace_power_down(void)
 	rvtrace_powered = false;
 	list_for_each_entry(comp, &rvtrace_components, list)
 		if (comp->type == RVTRACE_TYPE_ENCODER)
-			smp_call_function_single(to_rvtrace_encoder(comp)->cpu,
-						 rvtrace_cpu_deactivate_ipi,
-						 to_rvtrace_encoder(comp), 1);
+			rvtrace_call(comp, rvtrace_deactivate_ipi, comp);
 	list_for_each_entry(comp, &rvtrace_components, list)
 		if (comp->type != RVTRACE_TYPE_ENCODER)
-			rvtrace_deactivate(comp);
+			rvtrace_call(comp, rvtrace_deactivate_ipi, comp);
 }
 
 static void rvtrace_idle(struct work_struct *work)
@@ -136,9 +142,10 @@ void rvtrace_put(void)
 		schedule_work(&rvtrace_idle_work);
 }
 
+/* Trace ends here, or goes on in a trace system of another kind. */
 static bool rvtrace_is_sink(const struct rvtrace_component *comp)
 {
-	return comp->type != RVTRACE_TYPE_ENCODER && comp->type != RVTRACE_TYPE_FUNNEL;
+	return comp->type != RVTRACE_TYPE_ENCODER && !comp->nr_outputs;
 }
 
 /* Funnels must know which of their inputs come from components that feed others, too. */
@@ -202,11 +209,13 @@ static void rvtrace_unpark_ipi(void *unused)
 	rvtrace_run_unpark();
 }
 
-static void rvtrace_reset_ipi(void *encoder)
+static void rvtrace_reset_ipi(void *component)
 {
-	struct rvtrace_encoder *enc = encoder;
+	struct rvtrace_component *comp = component;
+	bool works = !rvtrace_reset(comp);
 
-	WRITE_ONCE(enc->online, !rvtrace_reset(&enc->comp));
+	if (comp->type == RVTRACE_TYPE_ENCODER)
+		WRITE_ONCE(to_rvtrace_encoder(comp)->online, works);
 }
 
 /*
@@ -222,11 +231,7 @@ static void rvtrace_recover(struct work_struct *work)
 	mutex_lock(&rvtrace_mutex);
 	if (rvtrace_powered && comp->active && comp->broken) {
 		on_each_cpu(rvtrace_park_ipi, NULL, 1);
-		if (comp->type != RVTRACE_TYPE_ENCODER)
-			rvtrace_reset(comp);
-		else
-			smp_call_function_single(to_rvtrace_encoder(comp)->cpu, rvtrace_reset_ipi,
-						 to_rvtrace_encoder(comp), 1);
+		rvtrace_call(comp, rvtrace_reset_ipi, comp);
 		on_each_cpu(rvtrace_unpark_ipi, NULL, 1);
 	}
 	mutex_unlock(&rvtrace_mutex);
@@ -297,11 +302,7 @@ void rvtrace_unregister(struct rvtrace_component *comp)
 	list_del_init(&comp->list);
 	rvtrace_unbound = true;
 	/* Active still when a PIB sink was left sending its calibration pattern. */
-	if (comp->type != RVTRACE_TYPE_ENCODER)
-		rvtrace_deactivate(comp);
-	else
-		smp_call_function_single(comp->cpu, rvtrace_cpu_deactivate_ipi,
-					 to_rvtrace_encoder(comp), 1);
+	rvtrace_call(comp, rvtrace_deactivate_ipi, comp);
 	mutex_unlock(&rvtrace_mutex);
 	irq_work_sync(&comp->failed);
 	cancel_delayed_work_sync(&comp->recovery);
@@ -364,10 +365,9 @@ static void rvtrace_resume_ipi(void *enc)
 int rvtrace_suspend(struct rvtrace_component *comp)
 {
 	if (comp->type != RVTRACE_TYPE_ENCODER)
-		rvtrace_deactivate(comp);
+		rvtrace_call(comp, rvtrace_deactivate_ipi, comp);
 	else
-		smp_call_function_single(to_rvtrace_encoder(comp)->cpu, rvtrace_suspend_ipi,
-					 to_rvtrace_encoder(comp), 1);
+		rvtrace_call(comp, rvtrace_suspend_ipi, to_rvtrace_encoder(comp));
 	return 0;
 }
 
@@ -377,10 +377,9 @@ int rvtrace_resume(struct rvtrace_component *comp)
 	if (!rvtrace_powered)
 		return 0;
 	if (comp->type != RVTRACE_TYPE_ENCODER)
-		rvtrace_activate(comp);
+		rvtrace_call(comp, rvtrace_activate_ipi, comp);
 	else
-		smp_call_function_single(to_rvtrace_encoder(comp)->cpu, rvtrace_resume_ipi,
-					 to_rvtrace_encoder(comp), 1);
+		rvtrace_call(comp, rvtrace_resume_ipi, to_rvtrace_encoder(comp));
 	return 0;
 }
 
