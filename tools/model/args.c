@@ -40,6 +40,7 @@ static const struct arg table[] = {
 	ARG("stuck", ARG_LIST, stuck, "- encoder - - - - - - funnel sink pib - - - atb"),
 	ARG("own-hart", ARG_BOOL, own_hart, NULL),
 	ARG("stuck-after", ARG_U32, stuck_after, NULL),
+	ARG("registers", ARG_WORD, registers, "1.0 v0"),
 	ARG("version", ARG_U32, version, NULL),
 	ARG("protocol", ARG_U32, protocol_version, NULL),
 	ARG("modes", ARG_LIST, modes, "0 1 2 3 4 5 6 7"),
@@ -55,7 +56,7 @@ static const struct arg table[] = {
 	ARG("ts-modes", ARG_LIST, ts_modes, "none external system core shared"),
 	ARG("formats", ARG_LIST, formats, "etrace ntrace"),
 	ARG("etrace", ARG_TEXT, etrace_path, NULL),
-	ARG("topology", ARG_WORD, topology, "direct funnel tree both pib atb"),
+	ARG("topology", ARG_WORD, topology, "direct funnel tree both pib atb k3"),
 	ARG("capture", ARG_TEXT, capture_dir, NULL),
 	ARG("width", ARG_U32, access_width, NULL),
 	ARG("sram", ARG_U32, sram, NULL),
@@ -223,6 +224,11 @@ static const char *check(const struct model_args *a)
 		return "a sink has SMEM or SRAM";
 	if (a->ts_width > 63)
 		return "ts-width is at most 63";
+	if (a->registers == REGISTERS_V0 && a->topology != TOPOLOGY_DIRECT &&
+	    a->topology != TOPOLOGY_FUNNEL)
+		return "registers=v0 is for the topologies direct and funnel";
+	if (a->registers == REGISTERS_V0 && (a->sram || a->dialect != RVT_DIALECT_NTRACE_SIFIVE))
+		return "registers=v0 is for dialect=sifive, and has no sram=";
 	if (a->delay_ns && a->late_reads)
 		return "give one of delay= and late-reads=";
 	return NULL;

@@ -14,11 +14,16 @@
 static int atb_accept(struct component *c, const struct component *from, const uint8_t *bytes,
 		      size_t len)
 {
+	int ret = 0;
+
 	(void)from;
 	pthread_mutex_lock(&c->path_lock);
-	capture(c, bytes, len);
+	if (c->n_outs)
+		ret = part_pass(c, bytes, len);
+	else
+		capture(c, bytes, len);
 	pthread_mutex_unlock(&c->path_lock);
-	return 0;
+	return ret;
 }
 
 static const char *atb_enable(struct component *c)

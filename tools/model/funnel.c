@@ -28,8 +28,13 @@ static int funnel_accept(struct component *c, const struct component *from, cons
 
 	pthread_mutex_lock(&c->path_lock);
 	/* A disabled input is drained and discarded. */
-	if (!input_is_disabled(c, from))
+	if (!input_is_disabled(c, from) && c->n_outs)
 		ret = part_pass(c, bytes, len);
+	else if (!input_is_disabled(c, from))
+		capture((struct component *)from, bytes, len);
+	/* Before ratification a funnel whose sink was full discarded what came. */
+	if (c->front && (!c->front->enabled || c->front->stopped))
+		ret = 0;
 	pthread_mutex_unlock(&c->path_lock);
 	return ret;
 }

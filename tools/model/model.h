@@ -30,7 +30,7 @@
 #include "qemu-plugin.h"
 
 #define MODEL_MAX_HARTS 8
-#define MODEL_MAX_PARTS (2 * MODEL_MAX_HARTS + 8)
+#define MODEL_MAX_PARTS (3 * MODEL_MAX_HARTS + 8)
 #define MODEL_MAX_OUTS 2
 /* Disabling and deactivating at once makes three answers. */
 #define MODEL_MAX_PENDING 4
@@ -44,7 +44,10 @@
 enum model_clock { CLOCK_OF_TIME_CSR, CLOCK_OF_INSNS };
 enum model_topology {
 	TOPOLOGY_DIRECT, TOPOLOGY_FUNNEL, TOPOLOGY_TREE, TOPOLOGY_BOTH, TOPOLOGY_PIB, TOPOLOGY_ATB,
+	TOPOLOGY_K3,
 };
+
+enum model_registers { REGISTERS_1_0, REGISTERS_V0 };
 
 struct model_args {
 	const char *ram_path;
@@ -57,6 +60,7 @@ struct model_args {
 	uint32_t late_reads;		/* answers come after so many reads, instead of in time */
 	uint32_t wp_lag;		/* bytes that a running sink's WP may be behind */
 	bool holes;			/* registers that are not there must not be accessed */
+	uint32_t registers;		/* enum model_registers */
 	uint32_t version, protocol_version;
 	uint32_t modes, sync_modes, formats;	/* bit per supported value */
 	uint32_t filters, comparators, ts_modes;
@@ -224,6 +228,8 @@ struct part_ops {
 	uint32_t (*legal)(struct component *c, uint32_t offset, uint32_t value);
 	/* Effects of a register write that has been done; not called for Active and Enable. */
 	void (*wrote)(struct component *c, uint32_t offset, uint32_t value);
+	/* It came out of reset. */
+	void (*reset)(struct component *c);
 	/* The guest read the register. */
 	void (*was_read)(struct component *c, uint32_t offset);
 	/* Enable was set; returns what is wrong with that, or NULL. */
@@ -249,6 +255,7 @@ struct handshake {
 struct component {
 	enum part_type type;
 	const struct part_ops *ops;
+	struct component *front;	/* the block that has its registers, if that is another one */
 	const struct reg_desc *descs;
 	unsigned int n_descs;
 	unsigned int index;
@@ -298,6 +305,8 @@ struct component *part_new(enum part_type type, const struct part_ops *ops,
 /* Memory call-backs. */
 void regs_stored(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata);
 void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata);
+/* As if the guest wrote it. The caller holds model.lock. */
+void part_write(struct component *c, uint32_t offset, uint32_t value);
 /* Sets a register and shows it. */
 void reg_set(struct component *c, uint32_t offset, uint32_t value);
 static inline uint32_t reg_get(const struct component *c, uint32_t offset)
@@ -360,6 +369,14 @@ struct component *sink_new(unsigned int index, uint32_t offset);
 struct component *funnel_new(unsigned int index, uint32_t offset);
 struct component *pib_new(unsigned int index, uint32_t offset);
 struct component *atb_new(unsigned int index, uint32_t offset);
+/*
+ * Registers from before ratification, of an encoder or a funnel, and of a sink that it feeds, or
+ * NULL. The guest finds them at @offset, and not where those two are.
+ */
+struct component *v0_new(struct component *host, struct component *sink, unsigned int src_bits,
+			 uint32_t offset);
+/* A register of what is behind the block has changed. */
+void v0_changed(struct component *c, const struct component *inner, uint32_t offset);
 
 /* The side of an encoder that its hart sees; under the hart's lock. */
 void encoder_begin(struct component *c);

@@ -80,6 +80,9 @@ void part_show(struct component *c)
 
 void part_stopped(struct component *c)
 {
+	/* In a block with a sink in it, that is what is disabled. */
+	if (c->front)
+		part_stopped(c->front);
 	__atomic_store_n(&c->stopped, true, __ATOMIC_RELEASE);
 	__atomic_and_fetch(&c->page[0], ~CTL_ENABLE, __ATOMIC_SEQ_CST);
 	__atomic_or_fetch(&c->page[0], CTL_EMPTY, __ATOMIC_SEQ_CST);
@@ -87,6 +90,8 @@ void part_stopped(struct component *c)
 
 void part_sticky(struct component *c, uint32_t bit)
 {
+	if (c->front)
+		part_sticky(c->front, bit);
 	__atomic_or_fetch(&c->sticky, bit, __ATOMIC_RELEASE);
 	__atomic_or_fetch(&c->page[0], bit, __ATOMIC_SEQ_CST);
 }
@@ -96,6 +101,8 @@ void reg_set(struct component *c, uint32_t offset, uint32_t value)
 	c->reg[offset / 4] = value;
 	if (c->shown & CTL_ACTIVE)
 		c->page[offset / 4] = value;
+	if (c->front)
+		v0_changed(c->front, c, offset);
 }
 
 static const struct reg_desc *find_desc(const struct component *c, uint32_t offset)
@@ -120,12 +127,14 @@ static void activated(struct component *c)
 	memset(c->written, 0, sizeof(c->written));
 	for (unsigned int i = 0; i < c->n_descs; i++) {
 		const struct reg_desc *d = &c->descs[i];
-		uint32_t junk = part_random(c) & d->undefined & d->warl;
+		uint32_t junk = c->front ? 0 : part_random(c) & d->undefined & d->warl;
 
 		if (c->ops->legal)
 			junk = c->ops->legal(c, d->offset, junk);
 		c->reg[d->offset / 4] = d->value | (junk & d->warl);
 	}
+	if (c->ops->reset)
+		c->ops->reset(c);
 	for (uint32_t i = 1; i < MODEL_PAGE / 4; i++)
 		c->page[i] = c->reg[i];
 }
@@ -180,6 +189,11 @@ static void finish_due(struct component *c, uint64_t now)
 /* @step: how many delays from now. */
 static void answer(struct component *c, unsigned int step, struct handshake hs)
 {
+	/* The block in front of it is what answers. */
+	if (c->front) {
+		finish(c, &hs);
+		return;
+	}
 	if (model.args.stuck >> c->type & 1 && c->answers++ == model.args.stuck_after)
 		c->mute = true;
 	if (c->mute || c->n_pending == MODEL_MAX_PENDING)
@@ -253,7 +267,7 @@ static void enable(struct component *c)
 	const char *why;
 
 	for (unsigned int i = 0; i < c->n_descs; i++)
-		if (c->descs[i].must_init && !c->written[c->descs[i].offset / 4])
+		if (!c->front && c->descs[i].must_init && !c->written[c->descs[i].offset / 4])
 			violation(c, "enabled while register 0x%03x holds what it held after reset",
 				  c->descs[i].offset);
 	if (!downstream_ready(c))
@@ -374,6 +388,14 @@ static void write_register(struct component *c, uint32_t offset, uint32_t value)
 		c->ops->wrote(c, offset, value);
 }
 
+void part_write(struct component *c, uint32_t offset, uint32_t value)
+{
+	if (offset)
+		write_register(c, offset, value);
+	else
+		write_control(c, value);
+}
+
 static struct component *find_part(uint64_t offset)
 {
 	for (unsigned int i = 0; i < n_parts; i++)
@@ -389,10 +411,7 @@ static void guest_wrote(uint64_t where, uint32_t value)
 
 	if (!c)
 		return;
-	if (offset)
-		write_register(c, offset, value);
-	else
-		write_control(c, value);
+	part_write(c, offset, value);
 	/* What the store left in the page is not what the component answers. */
 	if (!offset)
 		part_show(c);
@@ -415,7 +434,12 @@ static int64_t window_offset(qemu_plugin_meminfo_t info, uint64_t vaddr)
 /* On real hardware, an access fault or a value of no meaning */
 static void check_hart(const struct component *c, unsigned int vcpu, const char *what)
 {
-	if (model.args.own_hart && c && c->type == PART_ENCODER && c->index != vcpu)
+	if (!model.args.own_hart || !c)
+		return;
+	if (c->type != PART_ENCODER &&
+	    !(c->type == PART_ATB_BRIDGE && model.args.topology == TOPOLOGY_K3))
+		return;
+	if (c->index != vcpu)
 		violation(c, "%s by hart %u", what, vcpu);
 }
 

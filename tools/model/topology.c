@@ -15,9 +15,9 @@ static void connect(struct component *from, struct component *to)
 	to->in[to->n_ins++] = from;
 }
 
-static int shared_funnel(unsigned int n, bool tree, struct component *target)
+static int shared_funnel(unsigned int n, bool tree, struct component *target, uint32_t base)
 {
-	struct component *top = funnel_new(0, SHARED_FUNNEL), *lower = top;
+	struct component *top = funnel_new(0, base + SHARED_FUNNEL), *lower = top;
 
 	if (!top || !target)
 		return -ENOMEM;
@@ -47,25 +47,75 @@ static int own(unsigned int n, struct component *(*create)(unsigned int index, u
 	return 0;
 }
 
+/* As in SpacemiT's K3: what leaves the funnel goes to CoreSight. */
+static int funnel_of_bridges(unsigned int n)
+{
+	struct component *funnel = funnel_new(0, SHARED_FUNNEL);
+
+	if (!funnel)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < n; i++)
+		connect(harts[i].encoder->out[0], funnel);
+	return 0;
+}
+
+/* Where components are that are behind others' registers */
+#define BEHIND		0x100000
+
+/* The same of blocks from before ratification: sinks are in the funnel, or in each encoder. */
+static int build_v0(unsigned int n, bool shared)
+{
+	unsigned int src_bits = shared ? 32 - (unsigned int)__builtin_clz((n - 1) | 1) : 0;
+	struct component *sink;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (!encoder_new(i, BEHIND + 2 * MODEL_PAGE * i))
+			return -ENOMEM;
+	if (shared) {
+		sink = sink_new(n, BEHIND + SHARED_SINK);
+		ret = shared_funnel(n, false, sink, BEHIND);
+		if (!ret && !v0_new(sink->in[0], sink, 0, SHARED_FUNNEL))
+			ret = -ENOMEM;
+	}
+	for (unsigned int i = 0; i < n && !ret; i++) {
+		sink = NULL;
+		if (!shared) {
+			sink = sink_new(i, BEHIND + 2 * MODEL_PAGE * i + MODEL_PAGE);
+			if (!sink)
+				return -ENOMEM;
+			connect(harts[i].encoder, sink);
+		}
+		if (!v0_new(harts[i].encoder, sink, src_bits, 2 * MODEL_PAGE * i))
+			ret = -ENOMEM;
+	}
+	return ret;
+}
+
 int topology_build(unsigned int n)
 {
 	int ret;
 
+	if (model.args.registers == REGISTERS_V0)
+		return build_v0(n, model.args.topology == TOPOLOGY_FUNNEL);
 	for (unsigned int i = 0; i < n; i++)
 		if (!encoder_new(i, 2 * MODEL_PAGE * i))
 			return -ENOMEM;
 	switch (model.args.topology) {
 	case TOPOLOGY_FUNNEL:
-		return shared_funnel(n, false, sink_new(n, SHARED_SINK));
+		return shared_funnel(n, false, sink_new(n, SHARED_SINK), 0);
 	case TOPOLOGY_TREE:
-		return shared_funnel(n, true, sink_new(n, SHARED_SINK));
+		return shared_funnel(n, true, sink_new(n, SHARED_SINK), 0);
 	case TOPOLOGY_BOTH:
 		ret = own(n, sink_new);
-		return ret ? ret : shared_funnel(n, false, sink_new(n, SHARED_SINK));
+		return ret ? ret : shared_funnel(n, false, sink_new(n, SHARED_SINK), 0);
 	case TOPOLOGY_PIB:
-		return shared_funnel(n, false, pib_new(0, SHARED_PIB));
+		return shared_funnel(n, false, pib_new(0, SHARED_PIB), 0);
 	case TOPOLOGY_ATB:
 		return own(n, atb_new);
+	case TOPOLOGY_K3:
+		ret = own(n, atb_new);
+		return ret ? ret : funnel_of_bridges(n);
 	default:
 		return own(n, sink_new);
 	}
