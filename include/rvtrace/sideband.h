@@ -94,6 +94,12 @@ int rvt_cursor_create(const struct rvt_sideband *sideband, struct rvt_image *ima
 		      struct rvt_space *kernel, struct rvt_cursor **cursor);
 void rvt_cursor_destroy(struct rvt_cursor *cursor);
 /*
+ * rvt_cursor_forget_ended - from now on a task is forgotten a second after PERF_RECORD_EXIT told of
+ * its end, but for one that rvt_cursor_task() returned last: its space may be another's then. For
+ * sessions that go on for long.
+ */
+void rvt_cursor_forget_ended(struct rvt_cursor *cursor);
+/*
  * rvt_cursor_seek - applies what happened up to @time (perf's clock, ns), inclusive. Going back
  * does nothing. Returns 1 when anything was applied, 0 when not, -ENOMEM.
  */

@@ -15,7 +15,10 @@ RVT_BEGIN_DECLS
 
 struct rvt_space;
 
-/* A thread. Valid until its cursor moves; .space until the cursor is destroyed. */
+/*
+ * A thread. Valid until its cursor moves; .space until the cursor is destroyed, or the task is
+ * forgotten (rvt_cursor_forget_ended()).
+ */
 struct rvt_task {
 	int32_t pid, tid;	/* pid -1: the sideband does not know this thread */
 	const char *comm;	/* never NULL */

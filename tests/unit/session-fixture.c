@@ -81,6 +81,18 @@ void put_mmap(struct fixture *f, int32_t pid, uint64_t time, const char *path)
 	put_record(f, &head.header, sizeof(head), path, &trailer);
 }
 
+void put_life(struct fixture *f, uint32_t type, int32_t pid, int32_t parent, uint64_t time)
+{
+	struct {
+		struct perf_event_header header;
+		int32_t pid, ppid, tid, ptid;
+		uint64_t time;
+	} head = { { type, 0, 0 }, pid, parent, pid, parent, time };
+	const struct trailer trailer = { parent, parent, time, 0, 0, SIDE_ID };
+
+	put_record(f, &head.header, sizeof(head), NULL, &trailer);
+}
+
 static void put_switch_record(struct fixture *f, int cpu, int32_t pid, uint64_t time, uint16_t misc)
 {
 	struct perf_event_header head = { PERF_RECORD_SWITCH, misc, 0 };

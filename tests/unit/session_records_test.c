@@ -230,18 +230,6 @@ static void exec_in_an_open_record(void **state)
 	WITH(executes, &ntrace, &etrace);
 }
 
-static void put_fork(struct fixture *f, int32_t pid, int32_t parent, uint64_t time)
-{
-	struct {
-		struct perf_event_header header;
-		int32_t pid, ppid, tid, ptid;
-		uint64_t time;
-	} head = { { PERF_RECORD_FORK, 0, 0 }, pid, parent, pid, parent, time };
-	const struct trailer trailer = { parent, parent, time, 0, 0, SIDE_ID };
-
-	put_record(f, &head.header, sizeof(head), NULL, &trailer);
-}
-
 /* 20 ends, and its number is that of a child of 10 before the record of what it ran ends. */
 static void reuses(const struct kind *kind, bool by_cpu)
 {
@@ -249,7 +237,7 @@ static void reuses(const struct kind *kind, bool by_cpu)
 
 	turn_of(f, 1, 20);
 	f->ticks += LATER / 5;
-	put_fork(f, 20, 10, f->ticks * TICK_NS);
+	put_life(f, PERF_RECORD_FORK, 20, 10, f->ticks * TICK_NS);
 	f->ticks += LATER;
 	put_aux(f, 1, 20, 0);
 	turn(f, 1, 20, programs[0]);

@@ -642,9 +642,57 @@ static void named_before_exec(void **state)
 	assert_int_equal(rvt_cursor_next_exec(f->cursor, 20, 1000), 200);
 }
 
+static void add_exit(struct fixture *f, uint64_t time, uint32_t pid, uint32_t tid)
+{
+	add(f, PERF_RECORD_EXIT, 0, time, -1, (uint32_t[]){ pid, 1, tid, 1, 0, 0 }, 6, NULL);
+}
+
+/* A second behind its end a task is forgotten, but not the one in use; its number is another's. */
+static void ended_tasks(void **state)
+{
+	const uint64_t second = 1000000000;
+	struct fixture *f = *state;
+	const struct rvt_task *used;
+	const uint8_t *bytes;
+
+	for (uint32_t pid = 10; pid <= 11; pid++) {
+		add_comm(f, 0, pid, pid, false, "parent");
+		add_mmap(f, 0, pid, PROT_EXEC, f->old);
+	}
+	add_fork(f, 100, 10, 12, 10, 10);
+	add_exit(f, 200, 10, 10);
+	add_exit(f, 300, 11, 11);
+	add_comm(f, second / 2, 99, 99, false, "early");
+	add_comm(f, second + 400, 99, 99, false, "late");
+	add_fork(f, second + 500, 10, 10, 99, 99);
+	add_exit(f, second + 600, 10, 12);
+	add_exit(f, second + 600, 10, 10);
+	add_comm(f, 2 * second + 700, 99, 99, false, "later");
+	start(f);
+	rvt_cursor_forget_ended(f->cursor);
+	assert_string_equal(task_at(f, second - 1, 10)->comm, "parent");
+	used = task_at(f, second - 1, 11);
+	assert_true(rvt_cursor_replaces(f->cursor, used, second + 400));
+	/* 10 goes; its process stays for the sake of 12, and so does 11, which is in use */
+	assert_true(rvt_cursor_seek(f->cursor, second + 450) > 0);
+	assert_int_equal(used->tid, 11);
+	assert_true(rvt_space_find(used->space, ADDR, &bytes) > 0);
+	assert_string_equal(task_at(f, second + 450, 10)->comm, ":10");
+	assert_string_equal(task_at(f, second + 450, 12)->comm, "parent");
+	assert_true(rvt_space_find(task_at(f, second + 450, 12)->space, ADDR, &bytes) > 0);
+	/* a new thread of it */
+	assert_string_equal(task_at(f, second + 550, 10)->comm, "late");
+	assert_string_equal(task_at(f, second + 550, 99)->comm, "late");
+	/* with the last thread its code goes */
+	assert_true(rvt_cursor_seek(f->cursor, 2 * second + 700) > 0);
+	assert_string_equal(task_at(f, 2 * second + 700, 12)->comm, ":12");
+	assert_true(!rvt_space_find(task_at(f, 2 * second + 700, 12)->space, ADDR, &bytes));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(ended_tasks, setup, teardown),
 		cmocka_unit_test_setup_teardown(exec_replaces_mappings, setup, teardown),
 		cmocka_unit_test_setup_teardown(fork_copies_threads_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(reused_ids, setup, teardown),

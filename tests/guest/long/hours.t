@@ -65,8 +65,8 @@ took()
 		}' "$dir/share/memory"
 }
 
-# Blocks of code are forgotten at 64 MiB, and the tables of each cpu have their ends. Threads that
-# have ended are kept: some KiB each.
+# Blocks of code are forgotten at 64 MiB, the tables of each cpu have their ends, and threads are
+# forgotten that have ended.
 echo "# recorder: $(took 2)"
 awk '$2 > most { most = $2 } END { print most " KiB"; exit NR < 40 || !most || most > 400 * 1024 }' \
 	"$dir/share/memory" >"$dir/recorder"

@@ -85,6 +85,8 @@ struct rvt_image {
 	pthread_mutex_t lock;		/* of blocks */
 };
 
+/* @into, of the same image, maps what @of maps, and nothing else. */
+void rvt_space_copy(const struct rvt_space *of, struct rvt_space *into);
 /* The mapping that covers @addr in @space or its parents; NULL if none does. */
 struct rvt_mapping *rvt_space_mapping(struct rvt_space *space, uint64_t addr);
 /* Whether both have the same parent and mappings, of which there are at most @limit: else false. */

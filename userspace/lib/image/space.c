@@ -117,6 +117,15 @@ int rvt_space_clone(struct rvt_space *of, struct rvt_space **child)
 	return ret;
 }
 
+void rvt_space_copy(const struct rvt_space *of, struct rvt_space *into)
+{
+	struct rvt_mapping *before = into->root;
+
+	into->root = tree_get(of->root);
+	tree_put(before);
+	into->generation++;
+}
+
 void rvt_space_clear(struct rvt_space *space)
 {
 	tree_put(space->root);

@@ -696,6 +696,8 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
 		free(hart);
 		return NULL;
 	}
+	if (session->live)
+		rvt_cursor_forget_ended(hart->cursor);
 	if (buffer->decode->shares_memos)
 		rvt_flow_set_encoder(hart->base.flow, encoder_number(hart));
 	rvt_flow_begin_slice(hart->base.flow, slices && slices->overlap);

@@ -10,9 +10,14 @@
 #include "events.h"
 #include "missing.h"
 
+/* What is recorded of a task after it has ended comes within that time. */
+#define ENDING_NS 1000000000ull
+
 struct process {
-	int32_t pid;
+	int32_t pid;		/* first: key of the tree */
 	struct rvt_space *space;
+	size_t n_threads;
+	struct process *next;	/* of .spare_processes */
 };
 
 struct thread {
@@ -21,6 +26,10 @@ struct thread {
 	/* of before what comes next, by more than its first name and its switches */
 	bool told;
 	char unknown[16];	/* ":TID", the comm of a thread that was never named */
+	struct process *process;
+	uint64_t ended;		/* when it did; 0: it has not */
+	bool queued;		/* in the queue .ended of the cursor */
+	struct thread *next;	/* of .ended, or of .spare_threads */
 };
 
 struct rvt_cursor {
@@ -34,6 +43,12 @@ struct rvt_cursor {
 	int32_t *running;	/* tid by cpu */
 	int32_t n_running;
 	struct missing_list missing;
+	const struct thread *given;	/* by rvt_cursor_task() last; or NULL */
+	/* rvt_cursor_forget_ended() */
+	bool forgets;
+	struct thread *ended, **ended_tail;	/* the one that ended first comes first */
+	struct thread *spare_threads;	/* of tasks that are forgotten, for new ones */
+	struct process *spare_processes;
 };
 
 static int compare_ids(const void *a, const void *b)
@@ -50,22 +65,78 @@ static void *lookup(void *const *tree, int32_t id)
 	return found ? *found : NULL;
 }
 
+/* One with an empty space that has no place in the tree yet. NULL: out of memory. */
+static struct process *take_process(struct rvt_cursor *cursor)
+{
+	struct process *process = cursor->spare_processes;
+
+	if (process) {
+		cursor->spare_processes = process->next;
+		return process;
+	}
+	process = calloc(1, sizeof(*process));
+	if (process && rvt_space_create(cursor->image, cursor->kernel, &process->space)) {
+		free(process);
+		return NULL;
+	}
+	return process;
+}
+
+static void spare_process(struct rvt_cursor *cursor, struct process *process)
+{
+	process->next = cursor->spare_processes;
+	cursor->spare_processes = process;
+}
+
 static struct process *get_process(struct rvt_cursor *cursor, int32_t pid)
 {
 	struct process *process = lookup(&cursor->processes, pid);
 
 	if (process)
 		return process;
-	process = calloc(1, sizeof(*process));
+	process = take_process(cursor);
 	if (!process)
 		return NULL;
 	process->pid = pid;
-	if (rvt_space_create(cursor->image, cursor->kernel, &process->space) ||
-	    !tsearch(process, &cursor->processes, compare_ids)) {
-		free(process);
-		return NULL;
-	}
-	return process;
+	if (tsearch(process, &cursor->processes, compare_ids))
+		return process;
+	spare_process(cursor, process);
+	return NULL;
+}
+
+/* One that has no place in the tree yet. NULL: out of memory. */
+static struct thread *take_thread(struct rvt_cursor *cursor)
+{
+	struct thread *thread = cursor->spare_threads;
+
+	if (!thread)
+		return calloc(1, sizeof(*thread));
+	cursor->spare_threads = thread->next;
+	*thread = (struct thread){ .task.life = thread->task.life + 1 };
+	return thread;
+}
+
+static void spare_thread(struct rvt_cursor *cursor, struct thread *thread)
+{
+	thread->next = cursor->spare_threads;
+	cursor->spare_threads = thread;
+}
+
+static void forget_process(struct rvt_cursor *cursor, struct process *process)
+{
+	tdelete(process, &cursor->processes, compare_ids);
+	rvt_space_clear(process->space);
+	spare_process(cursor, process);
+}
+
+static void join(struct rvt_cursor *cursor, struct thread *thread, struct process *process)
+{
+	struct process *left = thread->process;
+
+	process->n_threads++;
+	thread->process = process;
+	if (left && !--left->n_threads && cursor->forgets)
+		forget_process(cursor, left);
 }
 
 /* The thread @tid; @pid -1: of whatever process it is known to belong to. */
@@ -80,7 +151,7 @@ static struct thread *get_thread(struct rvt_cursor *cursor, int32_t pid, int32_t
 	if (!process)
 		return NULL;
 	if (!thread) {
-		thread = calloc(1, sizeof(*thread));
+		thread = take_thread(cursor);
 		if (!thread)
 			return NULL;
 		thread->tid = tid;
@@ -88,10 +159,11 @@ static struct thread *get_thread(struct rvt_cursor *cursor, int32_t pid, int32_t
 		thread->task.comm = tid ? thread->unknown : "swapper";
 		thread->task.tid = tid;
 		if (!tsearch(thread, &cursor->threads, compare_ids)) {
-			free(thread);
+			spare_thread(cursor, thread);
 			return NULL;
 		}
 	}
+	join(cursor, thread, process);
 	thread->task.pid = pid;
 	thread->task.space = process->space;
 	return thread;
@@ -138,8 +210,8 @@ static int apply_mmap(struct rvt_cursor *cursor, const struct sideband_event *ev
 
 static int apply_fork(struct rvt_cursor *cursor, const struct sideband_event *event)
 {
+	const struct rvt_space *space;
 	struct thread *parent, *child;
-	struct rvt_space *space;
 
 	parent = get_thread(cursor, event->parent.pid, event->parent.tid);
 	if (!parent)
@@ -148,14 +220,14 @@ static int apply_fork(struct rvt_cursor *cursor, const struct sideband_event *ev
 	if (event->pid != event->parent.pid) {
 		struct process *process = get_process(cursor, event->pid);
 
-		if (!process || rvt_space_clone(space, &process->space))
+		if (!process)
 			return -ENOMEM;
-		space = process->space;
+		rvt_space_copy(space, process->space);
 	}
 	child = get_thread(cursor, event->pid, event->tid);
 	if (!child)
 		return -ENOMEM;
-	child->task.space = space;
+	child->ended = 0;
 	child->task.life++;
 	if (parent->task.comm != parent->unknown)
 		child->task.comm = parent->task.comm;
@@ -210,6 +282,63 @@ static int apply_copy(struct rvt_cursor *cursor, const struct sideband_event *ev
 						event->copy.len, "//anon") : -ENOMEM;
 }
 
+static void queue_ended(struct rvt_cursor *cursor, struct thread *thread)
+{
+	thread->queued = true;
+	thread->next = NULL;
+	*cursor->ended_tail = thread;
+	cursor->ended_tail = &thread->next;
+}
+
+static int apply_exit(struct rvt_cursor *cursor, const struct sideband_event *event)
+{
+	struct thread *thread;
+
+	if (!cursor->forgets)
+		return 0;
+	thread = get_thread(cursor, event->pid, event->tid);
+	if (!thread)
+		return -ENOMEM;
+	thread->ended = event->time;
+	if (!thread->queued)
+		queue_ended(cursor, thread);
+	return 0;
+}
+
+static bool is_over(const struct thread *thread, uint64_t time)
+{
+	return thread->ended && thread->ended + ENDING_NS <= time;
+}
+
+/*
+ * Tasks that are over at @time. One whose name is in .unknown stays: counts may wait under that
+ * name. So does the one that is in use.
+ */
+static void forget_ended(struct rvt_cursor *cursor, uint64_t time)
+{
+	struct thread *in_use = NULL;
+
+	while (cursor->ended && (is_over(cursor->ended, time) || !cursor->ended->ended)) {
+		struct thread *thread = cursor->ended;
+
+		if (thread == in_use)
+			break;
+		cursor->ended = thread->next;
+		if (!cursor->ended)
+			cursor->ended_tail = &cursor->ended;
+		thread->queued = false;
+		if (thread == cursor->given && thread->ended) {
+			queue_ended(cursor, thread);
+			in_use = thread;
+		} else if (thread->ended && thread->task.comm != thread->unknown) {
+			tdelete(thread, &cursor->threads, compare_ids);
+			if (!--thread->process->n_threads)
+				forget_process(cursor, thread->process);
+			spare_thread(cursor, thread);
+		}
+	}
+}
+
 /*
  * A task whose recording begins with its exec ran nothing of what was there before. The name that
  * the recorder gave it at first says nothing else; nor does that it was scheduled, for the event is
@@ -241,6 +370,8 @@ static int apply(struct rvt_cursor *cursor, const struct sideband_event *event)
 	case SIDEBAND_CHANGE:
 		cursor->changes = event->change.listed;
 		return 0;
+	case SIDEBAND_EXIT:
+		return apply_exit(cursor, event);
 	}
 	return 0;
 }
@@ -263,6 +394,7 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 			return err;
 		if (thread)
 			thread->told = true;
+		forget_ended(cursor, event->time);
 		cursor->next++;
 		any = 1;
 	}
@@ -317,6 +449,7 @@ static bool replaces(const struct sideband_event *event, const struct rvt_task *
 	case SIDEBAND_EXEC:
 		return event->tid == task->tid || event->pid == task->pid;
 	case SIDEBAND_FORK:
+	case SIDEBAND_EXIT:
 		return event->tid == task->tid;
 	case SIDEBAND_MMAP:
 		return event->pid == task->pid &&
@@ -336,7 +469,10 @@ bool rvt_cursor_replaces(const struct rvt_cursor *cursor, const struct rvt_task 
 			 uint64_t time)
 {
 	const struct rvt_sideband *sideband = cursor->sideband;
+	const struct thread *thread = task ? lookup(&cursor->threads, task->tid) : NULL;
 
+	if (thread && is_over(thread, time))
+		return true;
 	for (size_t i = cursor->next; i < sideband->ready && sideband_event(sideband,
 									    i)->time <= time; i++)
 		if (replaces(sideband_event(sideband, i), task))
@@ -348,7 +484,13 @@ const struct rvt_task *rvt_cursor_task(struct rvt_cursor *cursor, int32_t tid)
 {
 	struct thread *thread = get_thread(cursor, -1, tid);
 
+	cursor->given = thread;
 	return thread ? &thread->task : NULL;
+}
+
+void rvt_cursor_forget_ended(struct rvt_cursor *cursor)
+{
+	cursor->forgets = true;
 }
 
 int32_t rvt_cursor_running(const struct rvt_cursor *cursor, int32_t cpu)
@@ -373,6 +515,7 @@ int rvt_cursor_create(const struct rvt_sideband *sideband, struct rvt_image *ima
 	cursor->sideband = sideband;
 	cursor->image = image;
 	cursor->kernel = kernel;
+	cursor->ended_tail = &cursor->ended;
 	if (rvt_cursor_seek(cursor, 0) < 0) {
 		rvt_cursor_destroy(cursor);
 		return -ENOMEM;
@@ -387,6 +530,10 @@ void rvt_cursor_destroy(struct rvt_cursor *cursor)
 		return;
 	tdestroy(cursor->threads, free);
 	tdestroy(cursor->processes, free);
+	while (cursor->spare_threads)
+		free(take_thread(cursor));
+	while (cursor->spare_processes)
+		free(take_process(cursor));
 	rvt_missing_free(&cursor->missing);
 	free(cursor->running);
 	free(cursor);

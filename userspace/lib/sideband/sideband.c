@@ -81,10 +81,12 @@ static int add_comm(struct rvt_sideband *sideband, const struct rvt_perfdata_rec
 	return rvt_sideband_add_record_event(sideband, record, &event, comm);
 }
 
-static int add_fork(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record)
+/* PERF_RECORD_FORK and PERF_RECORD_EXIT have the same form. */
+static int add_life(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record,
+		    enum sideband_event_type type)
 {
 	const struct fork_body *body = (const void *)(record->header + 1);
-	struct sideband_event event = { .type = SIDEBAND_FORK };
+	struct sideband_event event = { .type = type };
 
 	if (record->body_len < sizeof(*body))
 		return 0;
@@ -158,7 +160,9 @@ int rvt_sideband_add(struct rvt_sideband *sideband, const struct rvt_perfdata_re
 	case PERF_RECORD_COMM:
 		return add_comm(sideband, record);
 	case PERF_RECORD_FORK:
-		return add_fork(sideband, record);
+		return add_life(sideband, record, SIDEBAND_FORK);
+	case PERF_RECORD_EXIT:
+		return add_life(sideband, record, SIDEBAND_EXIT);
 	case PERF_RECORD_MMAP:
 		return add_mmap(sideband, record);
 	case PERF_RECORD_MMAP2:
