@@ -59,7 +59,7 @@ starts_at_the_clock()
 check "cross-compile the workloads" workload writes
 workload calls
 workload latency
-GUEST_TIMEOUT=300
+GUEST_TIMEOUT=600
 guest main testing '' '
 	insmod rvtrace.ko || exit 1
 	perf-rvtrace record -o group.data \

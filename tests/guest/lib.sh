@@ -39,7 +39,7 @@ guest()
 		--log "$dir/console" \
 		--plugin "$TOP/build/model/rvtrace-model.so,${keep_truth:+truth=$dir/truth,}violations=$dir/violations${model:+,$model}" \
 		--dtb-hook "$TOP/tools/model/dtb-hook $hook_options" \
-		--timeout "${GUEST_TIMEOUT:-300}" $lab_options -- \
+		--timeout "${GUEST_TIMEOUT:-600}" $lab_options -- \
 		"cp run /tmp && exec sh /tmp/run" >"$dir/output" 2>&1
 	status=$?
 	truth_by_cpu

@@ -79,7 +79,7 @@ for setting in 2.0:testing 0.029:stable; do
 	dialect=${setting%:*}
 	params=$TOP/tools/model/params/etrace-$dialect
 	hook_options="--params $params"
-	GUEST_TIMEOUT=280 guest "$dialect" "${setting#*:}" "etrace=$params,formats=etrace" \
+	GUEST_TIMEOUT=900 guest "$dialect" "${setting#*:}" "etrace=$params,formats=etrace" \
 		"$(script)"
 	ok $? "$dialect: recordings with filters" || tail -n 5 "$dir/output"
 	check "$dialect: what was decoded is what the encoder was let see" everything

@@ -150,7 +150,7 @@ for setting in ntrace:testing etrace:stable; do
 	format=${setting%:*}
 	params=$TOP/tools/model/params/etrace-2.0
 	hook_options="--params $params"
-	GUEST_TIMEOUT=280 guest "$format" "${setting#*:}" "etrace=$params,formats=$format,user-io=on" "$(script)"
+	GUEST_TIMEOUT=900 guest "$format" "${setting#*:}" "etrace=$params,formats=$format,user-io=on" "$(script)"
 	ok $? "$format: recordings with filters; what makes no sense is refused"
 	is "$format: caps tell the operators, the latches and the signals" \
 		"1 2 3 4 5 6|1 2 3 4 5 6|0xff" "$(paste -sd'|' "$dir/share/caps")"
