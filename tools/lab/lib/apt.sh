@@ -74,11 +74,12 @@ apt_use()
 	APT_CONFIG='' apt-config dump | grep -i '^Acquire::https\?::.*proxy' >> "$APT_CONFIG" || true
 }
 
-# apt_update SUITE: fetch the package lists of SUITE for the host and for riscv64, from the first
-# mirror that has it. Lists younger than six hours are used as they are.
+# apt_update SUITE [deb-src]: fetch the package lists of SUITE for the host and for riscv64, or of its
+# source packages, from the first mirror that has it. Lists younger than six hours are used as they
+# are.
 apt_update()
 {
-	local suite=$1 dir=$LAB_APT/$1 arches mirror log
+	local suite=$1 type=${2:-deb} dir=$LAB_APT/$1 arches mirror log
 
 	[ -z "$(find "$dir/fresh" -mmin -360 2>/dev/null)" ] || return 0
 	log=$dir/update.log
@@ -86,7 +87,7 @@ apt_update()
 	[ "$arches" = riscv64 ] || arches=$arches,riscv64
 	apt_use "$suite" "$(lab_host_arch)"
 	for mirror in "${LAB_SOURCES[@]}"; do
-		echo "deb [arch=$arches signed-by=$LAB_KEYRING] $mirror $suite main" > "$dir/etc/sources.list"
+		echo "$type [arch=$arches signed-by=$LAB_KEYRING] $mirror $suite main" > "$dir/etc/sources.list"
 		if apt_update_once "$log" || { grep -q 'is expired' "$log" && apt_update_expired "$suite" "$log"; }
 		then
 			touch "$dir/fresh"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# lab source: the kernel's sources, out of a source package of the distribution.
+# lab source: the kernel's sources, out of a package of the distribution that has them.
+# lab package-source: a program's sources, out of its source package.
 
 SOURCE_SUITES=(forky testing sid trixie-backports trixie)
 
@@ -60,4 +61,42 @@ cmd_source()
 	done
 	deb=$(source_deb "$version") || exit
 	source_unpack "$deb" "$dir" --wildcards "${arguments[@]}" || lab_die "cannot unpack $deb in $dir"
+}
+
+# upstream_archive NAME: the archive of the authors in source package NAME, fetched from the first suite
+# that has it.
+upstream_archive()
+{
+	local dir=$LAB_CACHE/debs/source suite
+	local -a found
+
+	mkdir -p "$dir"
+	lab_lock source
+	found=("$dir/$1"_*.orig.tar.[gxb]z*)
+	if [ ! -e "${found[0]}" ]; then
+		LAB_APT=$LAB_CACHE/apt-package-source
+		setup_sources
+		for suite in "${SOURCE_SUITES[@]}"; do
+			apt_update "$suite" deb-src || continue
+			apt_use "$suite" "$(lab_host_arch)"
+			lab_say "fetching the sources of $1 from suite $suite"
+			(cd "$dir" && apt_run "$LAB_APT/log" source --download-only "$1") && break
+		done
+		rm -rf "$LAB_APT"
+		found=("$dir/$1"_*.orig.tar.[gxb]z*)
+	fi
+	[ -e "${found[-1]}" ] || lab_die "no suite has the sources of $1: ${SOURCE_SUITES[*]}"
+	echo "${found[-1]}"
+}
+
+# lab package-source NAME DIR: the sources of a program as its authors gave them to the distribution.
+cmd_package_source()
+{
+	local name=${1:?lab package-source takes a source package} dir=${2:?lab package-source takes a directory}
+	local archive
+
+	archive=$(upstream_archive "$name") || exit
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	tar -x -f "$archive" -C "$dir" --strip-components=1 --no-same-owner || lab_die "cannot unpack $archive in $dir"
 }
