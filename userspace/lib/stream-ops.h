@@ -20,6 +20,7 @@ struct rvt_protocol_ops {
 	int (*lost)(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
 		    const char *what, bool boundary);
 	int (*finish)(struct rvt_stream *stream);
+	/* NULL, and so .slice_done and .boundary: such streams are never cut. */
 	int (*slice)(struct rvt_stream *stream, uint64_t from, uint64_t to);
 	bool (*slice_done)(const struct rvt_stream *stream);
 	/*

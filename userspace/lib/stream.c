@@ -183,12 +183,14 @@ int rvt_stream_slice(struct rvt_stream *stream, uint64_t from, uint64_t to)
 {
 	stream->slice_from = from;
 	stream->slice_to = to;
+	if (!stream->protocol->slice)
+		return from || to != UINT64_MAX ? -EINVAL : 0;
 	return stream->protocol->slice(stream, from, to);
 }
 
 bool rvt_stream_slice_done(const struct rvt_stream *stream)
 {
-	return stream->protocol->slice_done(stream);
+	return stream->protocol->slice_done && stream->protocol->slice_done(stream);
 }
 
 bool rvt_stream_slice_extended(const struct rvt_stream *stream)
@@ -203,7 +205,9 @@ ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, 
 
 	params = rvt_params_whole(params, &room);
 	protocol = params ? find_reader(params) : NULL;
-	return protocol ? protocol->boundary(params, bytes, len) : -EINVAL;
+	if (!protocol)
+		return -EINVAL;
+	return protocol->boundary ? protocol->boundary(params, bytes, len) : -1;
 }
 
 size_t rvt_stream_message(const struct rvt_params *params, const void *bytes, size_t len)

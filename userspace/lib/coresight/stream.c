@@ -521,28 +521,6 @@ static int finish(struct rvt_stream *stream)
 	return s->result;
 }
 
-/* ---- slices: there are none, as no frame tells where messages of all ids begin ---- */
-
-static int slice(struct rvt_stream *stream, uint64_t from, uint64_t to)
-{
-	(void)stream;
-	return from || to != UINT64_MAX ? -EINVAL : 0;
-}
-
-static bool slice_done(const struct rvt_stream *stream)
-{
-	(void)stream;
-	return false;
-}
-
-static ssize_t boundary(const struct rvt_params *params, const void *bytes, size_t len)
-{
-	(void)params;
-	(void)bytes;
-	(void)len;
-	return -1;
-}
-
 static size_t message(const struct rvt_params *params, const uint8_t *bytes, size_t len)
 {
 	(void)params;
@@ -579,6 +557,7 @@ static void update_stats(struct rvt_stream *stream)
 	}
 }
 
+/* Never cut: no frame tells where messages of all ids begin. */
 const struct rvt_protocol_ops rvt_coresight_protocol = {
 	.destroy = destroy,
 	.feed = feed,
@@ -587,9 +566,6 @@ const struct rvt_protocol_ops rvt_coresight_protocol = {
 	.unused = unused,
 	.lost = lost,
 	.finish = finish,
-	.slice = slice,
-	.slice_done = slice_done,
-	.boundary = boundary,
 	.message = message,
 	.update_stats = update_stats,
 };

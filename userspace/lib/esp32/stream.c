@@ -191,28 +191,6 @@ static int finish(struct rvt_stream *stream)
 	return ret;
 }
 
-/* ---- slices: there are none; such memories are small ---- */
-
-static int slice(struct rvt_stream *stream, uint64_t from, uint64_t to)
-{
-	(void)stream;
-	return from || to != UINT64_MAX ? -EINVAL : 0;
-}
-
-static bool slice_done(const struct rvt_stream *stream)
-{
-	(void)stream;
-	return false;
-}
-
-static ssize_t boundary(const struct rvt_params *params, const void *bytes, size_t len)
-{
-	(void)params;
-	(void)bytes;
-	(void)len;
-	return -1;
-}
-
 static size_t message(const struct rvt_params *params, const uint8_t *bytes, size_t len)
 {
 	size_t n = bytes[0] & RVT_ESP32_MAX_BYTES;
@@ -237,15 +215,13 @@ static void update_stats(struct rvt_stream *stream)
 	stream->stats.skipped_bytes += s->packets.skipped_bytes;
 }
 
+/* Never cut: such memories are small. */
 const struct rvt_protocol_ops rvt_esp32_protocol = {
 	.destroy = destroy,
 	.feed = feed,
 	.unused = unused,
 	.lost = lost,
 	.finish = finish,
-	.slice = slice,
-	.slice_done = slice_done,
-	.boundary = boundary,
 	.message = message,
 	.update_stats = update_stats,
 };
