@@ -76,9 +76,11 @@ static void feed_segment(struct rvt_dump *inner, const struct rvt_coresight_segm
 			 const uint8_t *bytes, uint32_t len)
 {
 	for (uint32_t at = 0, n; at < len; at += n) {
-		n = segment->whole ? RVT_CORESIGHT_DATA_BYTES : len;
+		n = rvt_coresight_row(segment->layout, at);
+		if (n > len - at)
+			n = len - at;
 		inner->ops->feed(inner, bytes + at, n,
-				 rvt_coresight_offset(segment->offset, segment->whole, at));
+				 rvt_coresight_offset(segment->offset, segment->layout, at));
 	}
 }
 

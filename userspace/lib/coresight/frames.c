@@ -2,13 +2,16 @@
 /* Frames of the CoreSight formatter: which byte is whose. */
 #include <endian.h>
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#define V3 __attribute__((target("avx2")))
 #endif
 #include "coresight/frames.h"
 
 #define FRAME RVT_CORESIGHT_FRAME_BYTES
 #define DATA RVT_CORESIGHT_DATA_BYTES
+#define PERIOD RVT_CORESIGHT_PERIOD
+#define PERIOD_DATA (PERIOD * DATA - 1)
 #define ID_NULL 0x00
 #define ID_FLUSH 0x7b	/* response to a flush: its data has no meaning */
 #define ID_TRIGGER 0x7d
@@ -33,13 +36,19 @@ void rvt_coresight_frames_init(struct rvt_coresight_frames *frames)
 	frames->started = frames->synced = frames->hunting = false;
 	frames->delivered = frames->damaged = frames->barrier = frames->finished = false;
 	frames->aligning = false;
-	frames->history = 0;
+#ifdef V3
+	frames->v3 = __builtin_cpu_supports("avx2");
+#else
+	frames->v3 = false;
+#endif
+	frames->history = frames->n_repeated = 0;
 	frames->n_fsyncs = frames->fill = frames->queue_pos = frames->queue_len = 0;
 }
 
 void rvt_coresight_frames_feed(struct rvt_coresight_frames *frames, const void *bytes, size_t len,
 			       uint64_t offset)
 {
+	frames->n_repeated = 0;
 	frames->pos = bytes;
 	frames->end = frames->pos + len;
 	frames->pos_offset = offset;
@@ -90,14 +99,15 @@ static bool fits(const struct rvt_coresight_frames *frames, unsigned int id)
 		frames->n_segments + FRAME <= RVT_CORESIGHT_PIECE_SEGMENTS);
 }
 
-/* @n bytes from @offset on. They are in .bytes already. @whole: see struct rvt_coresight_segment. */
+/* @n bytes from @offset on. They are in .bytes already. */
 static void add_segment(struct rvt_coresight_frames *frames, unsigned int id, uint64_t offset,
-			unsigned int n, bool whole)
+			unsigned int n, enum rvt_coresight_layout layout)
 {
 	frames->segments[frames->n_segments++] = (struct rvt_coresight_segment){
-		.offset = offset, .index = frames->len, .whole = whole };
+		.offset = offset, .index = frames->len, .layout = layout };
 	frames->id = id;
 	frames->len += n;
+	frames->n_repeated = layout == RVT_CORESIGHT_REPEATED;
 }
 
 static void note_damage(struct rvt_coresight_frames *frames, uint64_t offset, uint64_t len,
@@ -142,7 +152,7 @@ static void take_frame(struct rvt_coresight_frames *frames)
 	const uint64_t *offsets = frames->offsets;
 
 	end_fsyncs(frames);
-	frames->fill = 0;
+	frames->fill = frames->n_repeated = 0;
 	frames->queue_pos = frames->queue_len = 0;
 	for (unsigned int i = 0; i < DATA; i += 2) {
 		bool bit = frame[DATA] >> i / 2 & 1;
@@ -225,6 +235,7 @@ static void push_byte(struct rvt_coresight_frames *frames)
 {
 	unsigned int i = frames->fill++;
 
+	frames->n_repeated = 0;
 	frames->frame[i] = *frames->pos++;
 	frames->offsets[i] = frames->pos_offset++;
 	frames->history = frames->history << 8 | frames->frame[i];
@@ -285,24 +296,148 @@ static inline unsigned int split_frame(const uint8_t *frame, uint8_t *bytes)
 }
 #endif
 
-/* The next whole frames of data from .pos on, up to @end; a piece has room for them. */
-static void take_data_frames(struct rvt_coresight_frames *frames, const uint8_t *end)
+#ifdef V3
+/* The bytes of two frames as if all were data. */
+static inline V3 __m256i join_pair(__m256i data)
 {
-	const uint8_t *pos = frames->pos;
-	uint8_t *bytes = frames->bytes + frames->len;
-	unsigned int n;
+	const __m256i bits = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128,
+					       1, 2, 4, 8, 16, 32, 64, 128);
+	/* the last byte of a frame for each even one, zero for each odd one */
+	const __m256i aux = _mm256_shuffle_epi8(data, _mm256_set1_epi16((short)0x800f));
 
-	while (pos < end && !split_frame(pos, bytes)) {
-		pos += FRAME;
-		bytes += DATA;
+	return _mm256_or_si256(data, _mm256_srli_epi16(
+		_mm256_cmpeq_epi16(_mm256_and_si256(aux, bits), bits), 15));
+}
+
+static inline V3 void store_pair(uint8_t *first, uint8_t *second, __m256i bytes)
+{
+	_mm_storeu_si128((__m128i *)first, _mm256_castsi256_si128(bytes));
+	_mm_storeu_si128((__m128i *)second, _mm256_extracti128_si256(bytes, 1));
+}
+
+/* Frames of data, two at a time, as long as there are any. Returns how many. */
+static V3 size_t split_pairs_v3(const uint8_t *pos, const uint8_t *end, uint8_t *bytes)
+{
+	const __m256i lowest = _mm256_set1_epi16(1);
+	const uint8_t *begin = pos;
+
+	for (; end - pos >= 2 * FRAME; pos += 2 * FRAME, bytes += 2 * DATA) {
+		const __m256i data = _mm256_loadu_si256((const __m256i *)pos);
+
+		if (!_mm256_testz_si256(data, lowest))
+			break;
+		store_pair(bytes, bytes + DATA, join_pair(data));
 	}
-	n = bytes - (frames->bytes + frames->len);
+	return (pos - begin) / FRAME;
+}
+
+/*
+ * Periods of frames, each of which begins with @id, at most @max, and 16 bytes more than they hold are
+ * written. Returns how many.
+ */
+static V3 size_t split_periods_v3(const uint8_t *pos, size_t max, uint8_t id, uint8_t *bytes)
+{
+	const __m256i lowest = _mm256_set1_epi16(1);
+	const __m256i *at = (const __m256i *)pos;
+	size_t n;
+
+	for (n = 0; n < max; n++, at += PERIOD / 2, bytes += PERIOD_DATA) {
+		__m256i data[PERIOD / 2], ids;
+		__m128i first;
+
+		for (unsigned int i = 0; i < PERIOD / 2; i++)
+			data[i] = _mm256_loadu_si256(at + i);
+		ids = _mm256_xor_si256(data[0], _mm256_setr_epi64x(1, 0, 0, 0));
+		for (unsigned int i = 1; i < PERIOD / 2; i++)
+			ids = _mm256_or_si256(ids, data[i]);
+		if (*(const uint8_t *)at != id || !_mm256_testz_si256(ids, lowest))
+			break;
+		data[0] = join_pair(data[0]);
+		first = _mm_srli_si128(_mm256_castsi256_si128(data[0]), 1);
+		_mm_storeu_si128((__m128i *)bytes, first);
+		_mm_storeu_si128((__m128i *)(bytes + DATA - 1),
+				 _mm256_extracti128_si256(data[0], 1));
+		for (unsigned int i = 1; i < PERIOD / 2; i++)
+			store_pair(bytes + 2 * i * DATA - 1, bytes + (2 * i + 1) * DATA - 1,
+				   join_pair(data[i]));
+	}
+	return n;
+}
+#endif
+
+/* The frames of data from @pos on, up to @end, into @bytes. Returns how many. */
+static size_t split_frames(const struct rvt_coresight_frames *frames, const uint8_t *pos,
+			   const uint8_t *end, uint8_t *bytes)
+{
+	size_t n = 0;
+
+#ifdef V3
+	if (frames->v3)
+		n = split_pairs_v3(pos, end, bytes);
+#else
+	(void)frames;
+#endif
+	while (pos + n * FRAME < end && !split_frame(pos + n * FRAME, bytes + n * DATA))
+		n++;
+	return n;
+}
+
+/* @n frames were taken. */
+static void pass_frames(struct rvt_coresight_frames *frames, size_t n)
+{
+	frames->pos += n * FRAME;
+	frames->pos_offset += n * FRAME;
+	frames->history = frames->pos[-1];
+}
+
+/* The next frames of data from .pos on, at most @max; a piece has room for them. */
+static void take_data_frames(struct rvt_coresight_frames *frames, size_t max)
+{
+	const bool repeated = frames->n_repeated && frames->n_repeated < PERIOD;
+	const size_t room = PERIOD - frames->n_repeated;
+	size_t n;
+
+	if (repeated && max > room)
+		max = room;
+	n = split_frames(frames, frames->pos, frames->pos + max * FRAME,
+			 frames->bytes + frames->len);
 	if (!n)
 		return;
-	add_segment(frames, frames->current, frames->pos_offset, n, true);
-	frames->pos_offset += pos - frames->pos;
-	frames->pos = pos;
-	frames->history = pos[-1];
+	if (repeated) {
+		frames->len += n * DATA;
+		frames->n_repeated += n;
+	} else {
+		add_segment(frames, frames->current, frames->pos_offset, n * DATA,
+			    RVT_CORESIGHT_FRAMES);
+	}
+	pass_frames(frames, n);
+}
+
+/* As many whole periods as come next, and fit the piece. */
+static void take_periods(struct rvt_coresight_frames *frames)
+{
+#ifdef V3
+	const size_t room = (RVT_CORESIGHT_PIECE_BYTES - frames->len) / (PERIOD * FRAME);
+	size_t max = (size_t)(frames->end - frames->pos) / (PERIOD * FRAME), n;
+
+	if (!frames->v3)
+		return;
+	if (max > room)
+		max = room;
+	n = split_periods_v3(frames->pos, max, frames->current << 1 | 1,
+			     frames->bytes + frames->len);
+	if (!n)
+		return;
+	if (frames->n_repeated == PERIOD)
+		frames->len += n * PERIOD_DATA;
+	else
+		add_segment(frames, frames->current, frames->pos_offset + 1, n * PERIOD_DATA,
+			    RVT_CORESIGHT_REPEATED);
+	frames->n_repeated = PERIOD;
+	pass_frames(frames, n * PERIOD);
+#else
+	(void)frames;
+#endif
 }
 
 /* The next frame, if its only id is that of the present source, at the beginning. */
@@ -314,10 +449,14 @@ static bool take_repeated(struct rvt_coresight_frames *frames)
 	if (frame[0] >> 1 != frames->current || split_frame(frame, bytes) != 1)
 		return false;
 	memcpy(frames->bytes + frames->len, bytes + 1, DATA);
-	add_segment(frames, frames->current, frames->pos_offset + 1, DATA - 1, false);
-	frames->pos += FRAME;
-	frames->pos_offset += FRAME;
-	frames->history = frame[DATA];
+	if (frames->n_repeated == PERIOD) {
+		frames->len += DATA - 1;
+		frames->n_repeated = 1;
+	} else {
+		add_segment(frames, frames->current, frames->pos_offset + 1, DATA - 1,
+			    RVT_CORESIGHT_REPEATED);
+	}
+	pass_frames(frames, 1);
 	return true;
 }
 
@@ -337,7 +476,9 @@ static bool take_whole(struct rvt_coresight_frames *frames)
 
 		if (!fits(frames, frames->current))
 			return false;
-		take_data_frames(frames, frames->pos + (n < room ? n : room) * FRAME);
+		take_data_frames(frames, n < room ? n : room);
+		if (fits(frames, frames->current))
+			take_periods(frames);
 		taken = frames->end - frames->pos >= FRAME && fits(frames, frames->current) &&
 			take_repeated(frames);
 	}
@@ -358,7 +499,8 @@ static bool take_queue(struct rvt_coresight_frames *frames)
 		       frames->queue_offsets[i + n] == frames->queue_offsets[i] + n)
 			n++;
 		memcpy(frames->bytes + frames->len, frames->queue + i, n);
-		add_segment(frames, frames->queue_ids[i], frames->queue_offsets[i], n, false);
+		add_segment(frames, frames->queue_ids[i], frames->queue_offsets[i], n,
+			    RVT_CORESIGHT_ROW);
 		frames->queue_pos += n;
 	}
 	return true;
@@ -395,7 +537,7 @@ static void read_frames(struct rvt_coresight_frames *frames)
 enum rvt_coresight_read rvt_coresight_frames_next(struct rvt_coresight_frames *frames)
 {
 	if (frames->delivered)
-		frames->len = frames->n_segments = 0;
+		frames->len = frames->n_segments = frames->n_repeated = 0;
 	frames->delivered = false;
 	read_frames(frames);
 	if (frames->len) {

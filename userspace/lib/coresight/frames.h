@@ -33,20 +33,50 @@ enum rvt_coresight_read {
 	RVT_CORESIGHT_READ_DAMAGE,	/* .damage: bytes of any source may be missing here */
 };
 
-/*
- * From .index on the bytes of a piece are those from .offset on, up to the next segment. .whole: of
- * frames that hold nothing else, one behind the other.
- */
+/* How the bytes of a segment lie in the recording. */
+enum rvt_coresight_layout {
+	RVT_CORESIGHT_ROW,		/* one behind the other */
+	RVT_CORESIGHT_FRAMES,		/* in frames that hold nothing else */
+	/* the same, but the first of each RVT_CORESIGHT_PERIOD frames begins with the id */
+	RVT_CORESIGHT_REPEATED,
+};
+
+/* A formatter repeats an id after so many frames. */
+#define RVT_CORESIGHT_PERIOD 8
+
+/* From .index on the bytes of a piece are those from .offset on, up to the next segment. */
 struct rvt_coresight_segment {
 	uint64_t offset;
 	uint32_t index;
-	bool whole;
+	enum rvt_coresight_layout layout;
 };
 
 /* Where a byte lies: @n bytes behind the first of a segment at @offset. */
-static inline uint64_t rvt_coresight_offset(uint64_t offset, bool whole, uint64_t n)
+static inline uint64_t rvt_coresight_offset(uint64_t offset, enum rvt_coresight_layout layout,
+					    uint64_t n)
 {
-	return offset + n + (whole ? n / RVT_CORESIGHT_DATA_BYTES : 0);
+	const unsigned int data = RVT_CORESIGHT_DATA_BYTES;
+	const unsigned int period = RVT_CORESIGHT_PERIOD * data - 1;
+
+	if (layout == RVT_CORESIGHT_FRAMES)
+		return offset + n + n / data;
+	if (layout == RVT_CORESIGHT_REPEATED)
+		/* as if the id were a byte */
+		return offset + n / period * (RVT_CORESIGHT_PERIOD * RVT_CORESIGHT_FRAME_BYTES) +
+		       n % period + (n % period + 1) / data;
+	return offset + n;
+}
+
+/* So many bytes from the @n-th on lie side by side; UINT32_MAX: all of the segment. */
+static inline uint32_t rvt_coresight_row(enum rvt_coresight_layout layout, uint32_t n)
+{
+	const unsigned int data = RVT_CORESIGHT_DATA_BYTES;
+
+	if (layout == RVT_CORESIGHT_ROW)
+		return UINT32_MAX;
+	if (layout == RVT_CORESIGHT_REPEATED)
+		n = n % (RVT_CORESIGHT_PERIOD * data - 1) + 1;
+	return data - n % data;
 }
 
 struct rvt_coresight_damage {
@@ -78,6 +108,9 @@ struct rvt_coresight_frames {
 	bool damaged;			/* .damage was found and waits for the piece before it */
 	bool barrier;			/* likewise */
 	bool finished;
+	bool v3;			/* with instructions that not every processor has */
+	/* the last segment, if it is REPEATED and ends before .pos, has so many frames; else 0 */
+	unsigned int n_repeated;
 	unsigned int n_fsyncs;		/* in a row */
 	uint32_t history;		/* the last bytes that came one by one */
 	/* a frame that is put together byte by byte */

@@ -19,7 +19,7 @@
 /* Bytes of an id from .inner on, in its stream, are those from .offset on in the recording. */
 struct place {
 	uint64_t inner, offset;
-	bool whole;		/* see struct rvt_coresight_segment */
+	enum rvt_coresight_layout layout;
 };
 
 struct channel {
@@ -64,7 +64,7 @@ static uint64_t find_offset(const void *ctx, uint64_t inner)
 	const struct place *place = array_floor(channel->places, channel->n_places, inner, inner);
 
 	if (place)
-		return rvt_coresight_offset(place->offset, place->whole, inner - place->inner);
+		return rvt_coresight_offset(place->offset, place->layout, inner - place->inner);
 	return channel->n_places ? channel->places->offset : 0;	/* about there */
 }
 
@@ -169,18 +169,18 @@ static void flush(struct coresight_stream *s)
 			flush_channel(s->channels[i]);
 }
 
-static int add_place(struct channel *channel, uint64_t inner, uint64_t offset, bool whole)
+static int add_place(struct channel *channel, uint64_t inner, uint64_t offset)
 {
 	if (array_reserve(&channel->places, &channel->places_room, channel->n_places, 1))
 		return -ENOMEM;
-	channel->places[channel->n_places++] = (struct place){ inner, offset, whole };
+	channel->places[channel->n_places++] = (struct place){ inner, offset, RVT_CORESIGHT_ROW };
 	return 0;
 }
 
 /* A loss before @offset, or where the id begins. It has an offset of its own. */
 static int lose(struct channel *channel, uint64_t offset, enum rvt_reason reason, const char *what)
 {
-	int ret = add_place(channel, channel->count, offset, false);
+	int ret = add_place(channel, channel->count, offset);
 
 	if (ret)
 		return ret;
@@ -264,7 +264,7 @@ static int add_places(struct channel *channel, const struct rvt_coresight_frames
 		const struct rvt_coresight_segment *segment = &frames->segments[i];
 
 		places[i] = (struct place){ inner + segment->index, segment->offset,
-					    segment->whole };
+					    segment->layout };
 	}
 	return 0;
 }
