@@ -54,7 +54,7 @@ void rvt_clock_destroy(struct rvt_clock *clock);
 int rvt_clock_runs(struct rvt_clock *clock, const void *state, const struct rvt_run *runs,
 		   size_t n);
 /*
- * rvt_event.detail is copied. TIME is an event like others here. One before which nothing waits is
+ * rvt_event.detail and .access are copied. TIME is an event like others here. One before which nothing waits is
  * told at once.
  */
 int rvt_clock_event(struct rvt_clock *clock, const void *state, const struct rvt_event *event);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <rvtrace/access.h>
 #include <rvtrace/linkage.h>
 #include <rvtrace/params.h>
 #include <rvtrace/retire.h>
@@ -126,6 +127,8 @@ struct rvt_etrace_encoder_config {
 	bool cache_kept;
 	/* Branch prediction count that is reported with an address (0: what the dialect says). */
 	uint32_t max_branch_count;
+	/* Data packets: no differences of addresses, no compressed values. */
+	bool data_full_address, data_full_value;
 	/*
 	 * Takes one whole encapsulated packet. Returns 0, or -ENOSPC when there is no room: the
 	 * encoder then drops packets until room() says there is some, and restarts with a
@@ -155,6 +158,11 @@ void rvt_etrace_encoder_retire(struct rvt_etrace_encoder *enc, const struct rvt_
 void rvt_etrace_encoder_trap(struct rvt_etrace_encoder *enc, const struct rvt_trap *trap);
 /* The context is @value from the next instruction on. */
 void rvt_etrace_encoder_context(struct rvt_etrace_encoder *enc, uint64_t value);
+/*
+ * An access to memory or a CSR, of an instruction that has retired or is about to (with data_width_p);
+ * what the parameters say that the encoder has no packet for is left out. Not .error.
+ */
+void rvt_etrace_encoder_access(struct rvt_etrace_encoder *enc, const struct rvt_access *access);
 /* trigger[2]: the first instruction of the next run is reported with notify. */
 void rvt_etrace_encoder_mark(struct rvt_etrace_encoder *enc);
 /* Hart clocks passed, for trTeInstSyncMode 2. */

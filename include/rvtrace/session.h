@@ -73,6 +73,7 @@ struct rvt_session_options {
 	 * not grow with the programs that start; 0: 64 MiB.
 	 */
 	uint64_t code_bytes;
+	bool accesses;		/* what data trace says is told, too (rvtrace/access.h) */
 };
 
 /* One hart's flow in one buffer. What it says holds for what is being delivered. */

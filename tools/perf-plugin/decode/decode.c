@@ -60,8 +60,8 @@ static const char usage_text[] =
 	"                       insn: address, code, class\n"
 	"                       block: first address, address behind the last, instructions\n"
 	"                       edge: from, to, kind; everything that was not the next address\n"
-	"                       mark: time, place and value of what programs and triggers put\n"
-	"                       into the trace\n"
+	"                       mark: time, place and value of what programs and triggers wrote\n"
+	"                       data: loads, stores ...: time, kind, bytes, address, value\n"
 	"                       packet: the messages themselves\n"
 	"                       none: a summary on standard error\n"
 	"  --src [ATID:]N       only this source; in frames of several ids that of this one\n"
@@ -76,8 +76,8 @@ static const char usage_text[] =
 
 static int parse_print(const char *text, enum decode_print *print)
 {
-	static const char *const names[] = { "pc", "insn", "block", "edge", "mark", "packet",
-					     "none" };
+	static const char *const names[] = { "pc", "insn", "block", "edge", "mark", "data",
+					     "packet", "none" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(text, names[i])) {
@@ -85,7 +85,7 @@ static int parse_print(const char *text, enum decode_print *print)
 			return 0;
 		}
 	return cmd_error(STATUS_UNUSABLE, "--print: '%s' is unknown; valid: pc, insn, block, edge, "
-			 "mark, packet, none", text);
+			 "mark, data, packet, none", text);
 }
 
 /* [ATID:]N */
@@ -290,7 +290,8 @@ static int open_session(struct command *c, const struct rvt_dump_image *images)
 {
 	const struct options *o = &c->options;
 	const struct rvt_session_options options = { .size = sizeof(options),
-						     .jobs = o->jobs };
+						     .jobs = o->jobs,
+						     .accesses = o->print == PRINT_DATA };
 	const struct rvt_session_dump dump = {
 		.size = sizeof(dump), .path = o->path, .params = &c->params, .images = images,
 		.n_images = o->n_images, .oldest = o->wrapped_at,

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <rvtrace/session.h>
 
-enum decode_print { PRINT_PC, PRINT_INSN, PRINT_BLOCK, PRINT_EDGE, PRINT_MARK, PRINT_PACKET,
-		    PRINT_NONE };
+enum decode_print { PRINT_PC, PRINT_INSN, PRINT_BLOCK, PRINT_EDGE, PRINT_MARK, PRINT_DATA,
+		    PRINT_PACKET, PRINT_NONE };
 
 /* ---- text: print.c ---- */
 

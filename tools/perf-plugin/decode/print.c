@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/image.h>
+#include "common/accesses.h"
 #include "common/marks.h"
 #include "common/text.h"
 #include "decode/decode.h"
@@ -46,7 +47,7 @@ struct decode_printer {
 	bool has_last;
 	uint64_t last_pc, next_pc;	/* of the last instruction, and what follows it in memory */
 	const char *last_kind;
-	/* for marks: */
+	/* for marks and accesses: */
 	bool has_time;
 	uint64_t time;
 };
@@ -310,10 +311,26 @@ static void put_mark(struct decode_printer *printer, const struct rvt_event *eve
 				printer->prefix, time, pc, mark_name(event->mark), text);
 }
 
+/* "TIME KIND BYTES ADDRESS VALUE ..." */
+static void put_access(struct decode_printer *printer, const struct rvt_access *access)
+{
+	char text[ACCESS_TEXT_SIZE], time[21] = "-";
+	struct decode_output *output = printer->output;
+
+	if (printer->has_time)
+		snprintf(time, sizeof(time), "%" PRIu64, printer->time);
+	access_text(access, text);
+	output->used += sprintf(output_room(output, MAX_LINE + ACCESS_TEXT_SIZE), "%s%s %s\n",
+				printer->prefix, time, text);
+}
+
+/* Marks, or accesses. */
 static int mark_event(struct decode_printer *printer, const struct rvt_event *event)
 {
-	if (event->type == RVT_EVENT_MARK)
+	if (event->type == RVT_EVENT_MARK && printer->print == PRINT_MARK)
 		put_mark(printer, event);
+	if (event->type == RVT_EVENT_ACCESS)
+		put_access(printer, event->access);
 	if (event->type == RVT_EVENT_TIME) {
 		printer->has_time = true;
 		printer->time = event->time;
@@ -323,7 +340,7 @@ static int mark_event(struct decode_printer *printer, const struct rvt_event *ev
 
 int decode_printer_event(struct decode_printer *printer, const struct rvt_event *event)
 {
-	if (printer->print == PRINT_MARK)
+	if (printer->print == PRINT_MARK || printer->print == PRINT_DATA)
 		return mark_event(printer, event);
 	if (printer->print != PRINT_EDGE)
 		return printer->output->error;

@@ -17,6 +17,7 @@ static const struct {
 	{ "disasm", FIELD_DISASM }, { "period", FIELD_PERIOD }, { "srcline", FIELD_SRCLINE },
 	{ "ipc", FIELD_IPC }, { "brstack", FIELD_BRSTACK }, { "brstacksym", FIELD_BRSTACKSYM },
 	{ "brstackoff", FIELD_BRSTACKOFF }, { "callindent", FIELD_CALLINDENT },
+	{ "data", FIELD_DATA },
 };
 
 /* perf names the kind of event first; all of ours are of one kind. */
@@ -48,7 +49,7 @@ static int unknown_field(const char *name)
 			return cmd_error(-EINVAL, "a trace has no field '%s'", name);
 	return cmd_error(-EINVAL, "there is no field '%s'; fields: comm, pid, tid, cpu, time, "
 			 "event, period, flags, callindent,\n  ip, sym, symoff, dso, addr, insn, "
-			 "insnlen, disasm, srcline, ipc, brstack, brstacksym, brstackoff", name);
+			 "insnlen, disasm, srcline, ipc, brstack, brstacksym, brstackoff, data", name);
 }
 
 int script_parse_fields(const char *text, unsigned int *fields)

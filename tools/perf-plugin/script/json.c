@@ -162,6 +162,29 @@ void json_mark(struct script *script, const struct rvt_hart_flow *hart,
 	script->lines++;
 }
 
+void json_access(struct script *script, const struct rvt_hart_flow *hart,
+		 const struct rvt_access *access)
+{
+	struct json json = json_begin(script->out, "access");
+
+	put_head(&json, script, hart);
+	json_text(&json, "kind", rvt_access_kind_name(access->kind));
+	if (access->operation != RVT_ACCESS_PLAIN)
+		json_text(&json, "operation", rvt_access_operation_name(access->operation));
+	if (access->bytes)
+		json_number(&json, "bytes", access->bytes);
+	if (access->address_valid)
+		json_address(&json, "addr", access->address);
+	if (access->value_valid)
+		json_address(&json, "value", access->value);
+	if (access->operand_valid)
+		json_address(&json, "operand", access->operand);
+	json_flag(&json, "error", access->error);
+	json_flag(&json, "multiple", access->multiple);
+	json_end(&json);
+	script->lines++;
+}
+
 void json_error(struct script *script, const struct rvt_hart_flow *hart,
 		const struct rvt_event *event)
 {

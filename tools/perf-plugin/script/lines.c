@@ -48,7 +48,7 @@ bool script_in_slices(const struct script *script)
 
 	if (script->max_lines || itrace->skip || script->fields & (FIELD_IPC | FIELD_SRCLINE))
 		return false;
-	if (script->mode == MODE_INSNS)
+	if (script->mode == MODE_INSNS || script->mode == MODE_DATA)
 		return true;
 	return script->mode == MODE_ITRACE && !itrace->instructions && !itrace->callchain &&
 		!itrace->last_branches && !(script->fields & FIELD_CALLINDENT);
@@ -240,6 +240,13 @@ static int insn_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 	return 0;
 }
 
+/* Accesses have their time by what runs around them. */
+static int pass_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
+{
+	(void)ctx, (void)hart, (void)runs, (void)n;
+	return 0;
+}
+
 static int text_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	struct script *script = ctx;
@@ -249,10 +256,14 @@ static int text_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 		print_mark(script, hart, event);
 		return limit(script);
 	}
+	if (event->type == RVT_EVENT_ACCESS && view_wants(script->view, hart)) {
+		print_access(script, hart, event->access);
+		return limit(script);
+	}
 	if (event->type != RVT_EVENT_LOST)
 		return 0;
 	script->errors++;
-	if (script->mode == MODE_INSNS)	/* else transfers take note of it */
+	if (script->mode == MODE_INSNS || script->mode == MODE_DATA)	/* else transfers take note of it */
 		view_lost(script->view, event);
 	if (view_wants(script->view, hart) && itrace_wants_error(&script->itrace, event))
 		print_error(script, hart, event);
@@ -273,8 +284,8 @@ int script_sink(struct script *script, struct transfers **transfers, struct rvt_
 		sink->runs = raw_runs;
 		sink->event = raw_event;
 		sink->aux = raw_aux;
-	} else if (script->mode == MODE_INSNS) {
-		sink->runs = insn_runs;
+	} else if (script->mode == MODE_INSNS || script->mode == MODE_DATA) {
+		sink->runs = script->mode == MODE_INSNS ? insn_runs : pass_runs;
 		sink->event = text_event;
 	} else {
 		*transfers = transfers_create(&ops, script->view,

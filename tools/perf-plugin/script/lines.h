@@ -4,6 +4,7 @@
 #define PERF_RVTRACE_SCRIPT_LINES_H
 
 #include <stdio.h>
+#include <rvtrace/access.h>
 #include "common/branches.h"
 #include "common/disasm.h"
 #include "common/itrace.h"
@@ -34,13 +35,14 @@ enum {
 	FIELD_BRSTACKSYM = 1u << 19,
 	FIELD_BRSTACKOFF = 1u << 20,
 	FIELD_CALLINDENT = 1u << 21,
+	FIELD_DATA = 1u << 22,
 };
 
 #define FIELDS_BRSTACK (FIELD_BRSTACK | FIELD_BRSTACKSYM | FIELD_BRSTACKOFF)
 
 #define SCRIPT_CPUS 4096	/* those beyond count as the first */
 
-enum script_mode { MODE_ITRACE, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC };
+enum script_mode { MODE_ITRACE, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC, MODE_DATA };
 
 /* Instructions and cycles between two time stamps of one cpu, for -F ipc. */
 struct pace {
@@ -124,6 +126,9 @@ void print_error(struct script *script, const struct rvt_hart_flow *hart,
 /* A MARK. */
 void print_mark(struct script *script, const struct rvt_hart_flow *hart,
 		const struct rvt_event *event);
+/* An ACCESS. */
+void print_access(struct script *script, const struct rvt_hart_flow *hart,
+		  const struct rvt_access *access);
 /* For -F ipc: more of the span of time at hand ran. */
 void script_note_pace(struct script *script, const struct rvt_hart_flow *hart);
 
@@ -133,6 +138,8 @@ void json_error(struct script *script, const struct rvt_hart_flow *hart,
 		const struct rvt_event *event);
 void json_mark(struct script *script, const struct rvt_hart_flow *hart,
 	       const struct rvt_event *event);
+void json_access(struct script *script, const struct rvt_hart_flow *hart,
+		 const struct rvt_access *access);
 
 /* script-raw.c: CPU TID PRV PC, as fast as it goes. */
 int raw_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <rvtrace/insn.h>
+#include "common/accesses.h"
 #include "common/marks.h"
 #include "script/lines.h"
 
@@ -274,6 +275,21 @@ void print_mark(struct script *script, const struct rvt_hart_flow *hart,
 		print_place(script, hart, event->pc);
 	}
 	fprintf(script->out, "%s\n", text);
+	script->lines++;
+}
+
+void print_access(struct script *script, const struct rvt_hart_flow *hart,
+		  const struct rvt_access *access)
+{
+	char text[ACCESS_TEXT_SIZE];
+
+	if (script->json) {
+		json_access(script, hart, access);
+		return;
+	}
+	access_text(access, text);
+	print_head(script, hart);
+	fprintf(script->out, "data: %s\n", text);
 	script->lines++;
 }
 

@@ -19,15 +19,15 @@ static const char help[] =
 "Prints what ran: by default a line for each branch that was taken.\n"
 "      --insn-trace[=raw|disasm]  a line for each instruction\n"
 "      --branches        a line for each taken branch, call, return and trap (default)\n"
-"      --call-trace      a line for each call, indented; --call-ret-trace: returns, too\n"
-"      --graph-function LIST  of the call trace only these functions and what they call\n"
+"      --call-trace      a line for each call, indented; --call-ret-trace: returns, too;\n"
+"                        --graph-function LIST: only these functions and what they call\n"
 ITRACE_HELP
-"      --raw-pc          CPU TID PRIVILEGE PC for each instruction; --json: an object a line\n"
+"      --raw-pc          CPU TID PRIVILEGE PC for each instruction; --data: each load, store ...\n"
 "  -F, --fields LIST     comm, pid, tid, cpu, time, event, period, flags, callindent, ip, sym,\n"
 "                        symoff, dso, addr, insn, insnlen, disasm, srcline, brstack, brstacksym,\n"
-"                        brstackoff, ipc (with --clock MHZ); +FIELD and -FIELD change the default\n"
+"                        brstackoff, data, ipc (with --clock MHZ); +FIELD, -FIELD: more, less\n"
 "  -S, --symbols LIST, --dsos LIST  only what begins or ends in these functions, files\n"
-"      --by-cpu          one trace buffer after another; --max-lines N: stop after N lines\n"
+"      --by-cpu          one trace buffer after another; --max-lines N: N lines; --json: objects\n"
 "      --jobs N          threads that print (as many as processors), where lines stand "
 	"for themselves\n"
 VIEW_HELP;
@@ -36,7 +36,7 @@ VIEW_HELP;
 #define PART_BRANCHES (64u << 10)
 #define PART_INSNS (16u << 10)
 
-enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_BY_CPU, OPT_MAX,
+enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_DATA, OPT_BY_CPU, OPT_MAX,
        OPT_ITRACE, OPT_JSON, OPT_DSOS, OPT_CLOCK, OPT_GRAPH, OPT_JOBS, OPT_NOTHING };
 
 static const struct option long_options[] = {
@@ -47,6 +47,7 @@ static const struct option long_options[] = {
 	{ "graph-function", required_argument, NULL, OPT_GRAPH },
 	{ "itrace", optional_argument, NULL, OPT_ITRACE },
 	{ "raw-pc", no_argument, NULL, OPT_RAW },
+	{ "data", no_argument, NULL, OPT_DATA },
 	{ "fields", required_argument, NULL, 'F' },
 	{ "symbols", required_argument, NULL, 'S' },
 	{ "dsos", required_argument, NULL, OPT_DSOS },
@@ -186,6 +187,7 @@ static int choose_jobs(const struct script *script, struct script_options *optio
 	options->view.session.clock = script->mode != MODE_RAW_PC &&
 		(script->fields & (FIELD_TIME | FIELD_IPC) ||
 		 (script->itrace.instructions && script->itrace.unit != ITRACE_INSNS));
+	options->view.session.accesses = script->mode == MODE_DATA || script->fields & FIELD_DATA;
 	if (!script_in_slices(script))
 		options->view.session.jobs = 1;
 	options->view.session.slice_bytes = script->mode == MODE_INSNS ? PART_INSNS : PART_BRANCHES;
@@ -225,6 +227,9 @@ static int parse_options(struct script *script, struct script_options *options, 
 		case OPT_RAW:
 			err = choose_mode(script, options, "--raw-pc", MODE_RAW_PC);
 			options->view.session.by_cpu = true;
+			break;
+		case OPT_DATA:
+			err = choose_mode(script, options, "--data", MODE_DATA);
 			break;
 		case OPT_BY_CPU: options->view.session.by_cpu = true; break;
 		case OPT_MAX:

@@ -78,7 +78,7 @@ int script_run_slices(struct script *script, const struct view_options *options)
 {
 	struct printing printing = { script, options };
 	const struct pages_ops ops = {
-		.ctx = &printing, .overlap = script->mode != MODE_INSNS, .open = open_printer,
+		.ctx = &printing, .overlap = script->mode == MODE_ITRACE, .open = open_printer,
 		.close = close_printer, .begin = begin, .again = again,
 		.run = run,
 	};

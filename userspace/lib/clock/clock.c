@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <rvtrace/access.h>
 #include <rvtrace/clock.h>
 #include "util/array.h"
 
@@ -52,10 +53,32 @@ int rvt_clock_create(const struct rvt_clock_sink *sink, size_t state_size,
 	return 0;
 }
 
+/* What it points to is its own. */
+static void free_event(const struct rvt_event *event)
+{
+	free((void *)event->detail);
+	free((void *)event->access);
+}
+
+static int copy_event(struct rvt_event *copy, const struct rvt_event *event)
+{
+	struct rvt_access *access = event->access ? malloc(sizeof(*access)) : NULL;
+
+	*copy = *event;
+	copy->detail = event->detail ? strdup(event->detail) : NULL;
+	copy->access = access;
+	if (access)
+		*access = *event->access;
+	if ((!event->detail || copy->detail) && (!event->access || access))
+		return 0;
+	free_event(copy);
+	return -ENOMEM;
+}
+
 static void forget(struct rvt_clock *clock)
 {
 	for (size_t i = 0; i < clock->n_events; i++)
-		free((void *)clock->events[i].detail);
+		free_event(&clock->events[i]);
 	clock->n_items = clock->n_runs = clock->n_events = clock->n_states = 0;
 	clock->insns = clock->insns_before = 0;
 	clock->paused = false;
@@ -174,19 +197,18 @@ static bool is_pause(const struct rvt_event *event)
 int rvt_clock_event(struct rvt_clock *clock, const void *state, const struct rvt_event *event)
 {
 	int err = make_room(clock);
-	char *detail = NULL;
+	struct rvt_event copy;
 
 	if (err)
 		return err;
-	if (event->detail && !(detail = strdup(event->detail)))
+	if (copy_event(&copy, event))
 		return -ENOMEM;
 	if (array_reserve(&clock->events, &clock->events_room, clock->n_events, 1) ||
 	    add_state(clock, state) || !add_item(clock, ITEM_EVENT)) {
-		free(detail);
+		free_event(&copy);
 		return -ENOMEM;
 	}
-	clock->events[clock->n_events] = *event;
-	clock->events[clock->n_events++].detail = detail;
+	clock->events[clock->n_events++] = copy;
 	/* what comes first was told of at the stamp before */
 	if (is_pause(event) && clock->insns) {
 		clock->paused = true;

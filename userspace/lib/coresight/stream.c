@@ -210,7 +210,8 @@ static int open_inner(struct channel *channel)
 {
 	struct coresight_stream *s = channel->owner;
 	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = channel,
-					    .flow = channel_flow, .event = channel_event };
+					    .flow = channel_flow, .event = channel_event,
+					    .accesses = s->ops.accesses };
 	const struct rvt_params *given =
 		s->ops.params ? s->ops.params(s->ops.ctx, channel->id) : &s->params;
 	struct rvt_params room;

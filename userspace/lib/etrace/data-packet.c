@@ -48,7 +48,7 @@ static unsigned int format_bits(const struct rvt_params *p)
 	const unsigned int dtype_width = p->dtype_width_p ? p->dtype_width_p : 1;
 
 	if (is_multi_access(p))
-		return clog2(dtype_width);
+		return p->lrid_width_p ? 2 : clog2(dtype_width);
 	return dtype_width > 1 || p->lrid_width_p ? 3 : 2;
 }
 

@@ -77,9 +77,10 @@ static bool diff_coding(const struct rvt_etrace_codec *codec, const struct rvt_e
 	const struct rvt_params *p = &codec->params;
 	const unsigned int diff = msg->field[RVT_ETRACE_F_DIFF];
 	const bool one_bit = p->data_compression != RVT_DATA_COMPRESSION_BOTH;
-	const bool choice = !rvt_etrace_has(msg, RVT_ETRACE_F_ADDRESS) ||
-			    (msg->kind == RVT_ETRACE_DATA_SPLIT_ATOMIC &&
-			     !(p->options & RVT_OPT_MULTI_ACCESS));
+	/* one bit or two, as the encoder is made */
+	const bool choice = msg->kind == RVT_ETRACE_DATA_SPLIT_ATOMIC ?
+			    !(p->options & RVT_OPT_MULTI_ACCESS) :
+			    !rvt_etrace_has(msg, RVT_ETRACE_F_ADDRESS);
 
 	*address_differs = diff;
 	*coding = one_bit && choice && diff ? only_coding(p) : codings[diff & 3];
@@ -246,7 +247,8 @@ static int take_response(struct rvt_etrace_data *data, struct rvt_etrace_codec *
 	if (!request)
 		return -ENOMEM;
 	a = *request;
-	lost = !a.size || !a.address_valid;
+	lost = !a.size || (!a.address_valid && !(codec->params.options & RVT_OPT_DATA_NO_ADDRESS)) ||
+	       (a.kind == RVT_ACCESS_ATOMIC && !a.operand_valid);
 	request->size = 0;
 	codec->request_size[msg->field[RVT_ETRACE_F_LRID]] = 0;
 	/* Data without a request: what of is not known. */

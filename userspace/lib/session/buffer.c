@@ -200,7 +200,8 @@ static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **resu
 {
 	const struct encoder *encoder = rvt_session_encoder(buffer->session, cpu);
 	struct rvt_stream_ops ops = { .size = sizeof(ops),
-				      .flow = choose_flow, .event = framing_event };
+				      .flow = choose_flow, .event = framing_event,
+				      .accesses = buffer->session->options.accesses };
 	const struct slice *slice = buffer->slice;
 	struct decoder *decoder;
 	int err;

@@ -587,7 +587,8 @@ static int hart_event(void *ctx, const struct rvt_event *event)
 		return err;
 	look_at_slice(hart);
 	if (hart->buffer->slice && !hart->session->every_loss && event->type != RVT_EVENT_TIME &&
-	    event->type != RVT_EVENT_CONTEXT && event->type != RVT_EVENT_MARK)
+	    event->type != RVT_EVENT_CONTEXT && event->type != RVT_EVENT_MARK &&
+	    event->type != RVT_EVENT_ACCESS)
 		note_in_slice(hart, event);
 	switch (event->type) {
 	case RVT_EVENT_TIME:

@@ -3,6 +3,7 @@
  * E-Trace encoder: from the decision to report something to the packet that does.
  */
 #include <errno.h>
+#include <string.h>
 #include "model/etrace/encoder-state.h"
 #include "model/etrace/esp32.h"
 
@@ -10,8 +11,8 @@
 /* The draft's text; its field has 31 bits. */
 #define DRAFT_MAX_COUNT 0xffffu
 
-static struct rvt_etrace_msg new_msg(const struct rvt_etrace_encoder *enc,
-				     enum rvt_etrace_kind kind)
+struct rvt_etrace_msg rvt_etrace_new_msg(const struct rvt_etrace_encoder *enc,
+					 enum rvt_etrace_kind kind)
 {
 	const struct rvt_etrace_encoder_config *config = &enc->config;
 	struct rvt_etrace_msg msg;
@@ -30,7 +31,7 @@ static struct rvt_etrace_msg new_msg(const struct rvt_etrace_encoder *enc,
 	return msg;
 }
 
-static void send(struct rvt_etrace_encoder *enc, const struct rvt_etrace_msg *msg)
+void rvt_etrace_send(struct rvt_etrace_encoder *enc, const struct rvt_etrace_msg *msg)
 {
 	const struct rvt_etrace_encoder_config *config = &enc->config;
 	uint8_t bytes[RVT_ETRACE_MAX_FRAME_BYTES + RVT_ESP32_HEADER_BYTES];
@@ -52,6 +53,15 @@ static void send(struct rvt_etrace_encoder *enc, const struct rvt_etrace_msg *ms
 	enc->stats.bytes += len;
 	if (config->sync_mode == 1)
 		enc->sync_count++;
+}
+
+unsigned int rvt_etrace_payload_length(const struct rvt_etrace_encoder *enc,
+				       const struct rvt_etrace_msg *msg)
+{
+	uint8_t bytes[RVT_ETRACE_MAX_FRAME_BYTES];
+	unsigned int payload;
+
+	return rvt_etrace_write(&enc->codec, msg, bytes, &payload) < 0 ? UINT32_MAX : payload;
 }
 
 static uint64_t field_address(const struct rvt_etrace_encoder *enc, uint64_t address)
@@ -121,14 +131,14 @@ static void set_count(const struct rvt_etrace_encoder *enc, struct rvt_etrace_ms
 
 void rvt_etrace_report_branches(struct rvt_etrace_encoder *enc)
 {
-	struct rvt_etrace_msg msg = new_msg(enc, enc->mispredicted ? RVT_ETRACE_COUNT :
+	struct rvt_etrace_msg msg = rvt_etrace_new_msg(enc, enc->mispredicted ? RVT_ETRACE_COUNT :
 						 RVT_ETRACE_BRANCH_MAP);
 
 	if (enc->mispredicted)
 		set_count(enc, &msg);
 	else
 		rvt_etrace_set(&msg, RVT_ETRACE_F_BRANCH_MAP, enc->map);
-	send(enc, &msg);
+	rvt_etrace_send(enc, &msg);
 	enc->unconfirmed = false;
 	clear_branches(enc);
 }
@@ -200,15 +210,6 @@ static void set_address(const struct rvt_etrace_encoder *enc, const struct stage
 		       field_address(enc, full ? cur->pc : cur->pc - enc->last_address));
 }
 
-static unsigned int payload_length(const struct rvt_etrace_encoder *enc,
-				   const struct rvt_etrace_msg *msg)
-{
-	uint8_t bytes[RVT_ETRACE_MAX_FRAME_BYTES];
-	unsigned int payload;
-
-	return rvt_etrace_write(&enc->codec, msg, bytes, &payload) < 0 ? UINT32_MAX : payload;
-}
-
 /* Looks up and updates the cache. True when *msg was replaced by one with an index. */
 static bool use_cache(struct rvt_etrace_encoder *enc, const struct stage *cur,
 		      struct rvt_etrace_msg *msg)
@@ -230,7 +231,7 @@ static bool use_cache(struct rvt_etrace_encoder *enc, const struct stage *cur,
 		return false;
 	other.kind = enc->branches ? RVT_ETRACE_CACHE_BRANCHES : RVT_ETRACE_CACHE;
 	rvt_etrace_set(&other, RVT_ETRACE_F_INDEX, index);
-	if (payload_length(enc, &other) > payload_length(enc, msg))
+	if (rvt_etrace_payload_length(enc, &other) > rvt_etrace_payload_length(enc, msg))
 		return false;
 	*msg = other;
 	return true;
@@ -245,13 +246,13 @@ void rvt_etrace_report_address(struct rvt_etrace_encoder *enc, const struct stag
 	if (enc->predicted >= MAP_BRANCHES) {
 		bool success = rvt_etrace_is_branch(cur) && !enc->mispredicted;
 
-		msg = new_msg(enc, RVT_ETRACE_COUNT_ADDRESS);
+		msg = rvt_etrace_new_msg(enc, RVT_ETRACE_COUNT_ADDRESS);
 		set_count(enc, &msg);
 		rvt_etrace_set(&msg, RVT_ETRACE_F_BRANCH_FMT,
 			       enc->mispredicted && !enc->draft ? 3 : 2);
 		rvt_etrace_set(&msg, RVT_ETRACE_F_BPSUCCESS, success);
 	} else {
-		msg = new_msg(enc, enc->branches ? RVT_ETRACE_BRANCH_ADDRESS : RVT_ETRACE_ADDRESS);
+		msg = rvt_etrace_new_msg(enc, enc->branches ? RVT_ETRACE_BRANCH_ADDRESS : RVT_ETRACE_ADDRESS);
 		set_map(enc, &msg);
 	}
 	set_address(enc, cur, &msg);
@@ -260,7 +261,7 @@ void rvt_etrace_report_address(struct rvt_etrace_encoder *enc, const struct stag
 	set_irreport(enc, cur, next, &msg);
 	if (enc->cache && reported && cur->arrival != ARRIVED_BY_255TH_RETURN)
 		use_cache(enc, cur, &msg);
-	send(enc, &msg);
+	rvt_etrace_send(enc, &msg);
 	enc->last_address = cur->pc;
 	enc->unconfirmed = reported && !msg.updiscon;
 	clear_branches(enc);
@@ -293,6 +294,7 @@ static void finish_sync(struct rvt_etrace_encoder *enc, const struct stage *cur)
 	enc->last_address = cur->pc;
 	enc->unconfirmed = false;
 	enc->sync_count = 0;
+	memset(enc->bases, 0, sizeof(enc->bases));
 }
 
 /* 2.0 sends 1 for what is no branch. */
@@ -304,12 +306,12 @@ static bool branch_bit(const struct rvt_etrace_encoder *enc, const struct stage 
 
 void rvt_etrace_report_start(struct rvt_etrace_encoder *enc, const struct stage *cur)
 {
-	struct rvt_etrace_msg msg = new_msg(enc, RVT_ETRACE_SYNC_START);
+	struct rvt_etrace_msg msg = rvt_etrace_new_msg(enc, RVT_ETRACE_SYNC_START);
 
 	set_sync(enc, &msg, cur->prv);
 	msg.not_taken = branch_bit(enc, cur);
 	rvt_etrace_set(&msg, RVT_ETRACE_F_ADDRESS, field_address(enc, cur->pc));
-	send(enc, &msg);
+	rvt_etrace_send(enc, &msg);
 	finish_sync(enc, cur);
 }
 
@@ -328,44 +330,48 @@ static void set_trap(const struct rvt_etrace_encoder *enc, struct rvt_etrace_msg
 
 void rvt_etrace_report_handler(struct rvt_etrace_encoder *enc, const struct stage *cur)
 {
-	struct rvt_etrace_msg msg = new_msg(enc, RVT_ETRACE_SYNC_TRAP);
+	struct rvt_etrace_msg msg = rvt_etrace_new_msg(enc, RVT_ETRACE_SYNC_TRAP);
 
 	set_sync(enc, &msg, cur->prv);
 	set_trap(enc, &msg);
 	msg.not_taken = branch_bit(enc, cur);
 	rvt_etrace_set(&msg, RVT_ETRACE_F_THADDR, 1);
 	rvt_etrace_set(&msg, RVT_ETRACE_F_ADDRESS, field_address(enc, cur->pc));
-	send(enc, &msg);
+	rvt_etrace_send(enc, &msg);
 	finish_sync(enc, cur);
 }
 
 void rvt_etrace_report_trap(struct rvt_etrace_encoder *enc, uint64_t address)
 {
-	struct rvt_etrace_msg msg = new_msg(enc, RVT_ETRACE_SYNC_TRAP);
+	struct rvt_etrace_msg msg = rvt_etrace_new_msg(enc, RVT_ETRACE_SYNC_TRAP);
 
 	set_sync(enc, &msg, enc->prv);
 	set_trap(enc, &msg);
 	msg.not_taken = true;
 	rvt_etrace_set(&msg, RVT_ETRACE_F_THADDR, 0);
 	rvt_etrace_set(&msg, RVT_ETRACE_F_ADDRESS, field_address(enc, address));
-	send(enc, &msg);
+	rvt_etrace_send(enc, &msg);
 	enc->sync_count = 0;
 }
 
 void rvt_etrace_report_context(struct rvt_etrace_encoder *enc)
 {
-	struct rvt_etrace_msg msg = new_msg(enc, RVT_ETRACE_SYNC_CONTEXT);
+	struct rvt_etrace_msg msg = rvt_etrace_new_msg(enc, RVT_ETRACE_SYNC_CONTEXT);
 
 	set_sync(enc, &msg, enc->prv);
-	send(enc, &msg);
+	rvt_etrace_send(enc, &msg);
 }
 
 void rvt_etrace_report_support(struct rvt_etrace_encoder *enc, enum rvt_etrace_qual_status qual)
 {
-	struct rvt_etrace_msg msg = new_msg(enc, RVT_ETRACE_SYNC_SUPPORT);
+	struct rvt_etrace_msg msg = rvt_etrace_new_msg(enc, RVT_ETRACE_SYNC_SUPPORT);
 
 	rvt_etrace_codec_describe(&enc->codec, &msg);
 	rvt_etrace_set(&msg, RVT_ETRACE_F_IENABLE, enc->enabled);
 	rvt_etrace_set(&msg, RVT_ETRACE_F_QUAL_STATUS, qual);
-	send(enc, &msg);
+	rvt_etrace_set(&msg, RVT_ETRACE_F_DENABLE, enc->enabled && enc->codec.params.data_width_p);
+	/* What could not be sent may have been either. */
+	rvt_etrace_set(&msg, RVT_ETRACE_F_DLOSS, qual == RVT_ETRACE_TRACE_LOST &&
+						 enc->codec.params.data_width_p);
+	rvt_etrace_send(enc, &msg);
 }

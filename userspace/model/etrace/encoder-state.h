@@ -3,11 +3,13 @@
  * Inside the E-Trace encoder: its state, and what its files offer one another.
  *	encoder.c		the pipe: which instruction is reported, and why
  *	encoder-report.c	packets, their choice and their fields
+ *	encoder-data.c		accesses
  *	encoder-tables.c	return stack, branch predictor, jump target cache, visited code
  */
 #ifndef RVTRACE_ETRACE_ENCODER_STATE_H
 #define RVTRACE_ETRACE_ENCODER_STATE_H
 
+#include <rvtrace/access.h>
 #include <etrace/packet.h>
 
 /* How the hart came to an instruction. */
@@ -57,6 +59,15 @@ struct range {
 
 #define MAX_RANGES 16
 
+#define DATA_BASES 5		/* by size; the last one is of CSRs */
+#define MAX_REQUESTS 256
+
+/* What the next access of a size can be sent as a difference from. */
+struct base {
+	bool address_valid, value_valid, operand_valid;
+	uint64_t address, value, operand;
+};
+
 struct rvt_etrace_encoder {
 	struct rvt_etrace_encoder_config config;
 	struct rvt_etrace_codec codec;
@@ -97,6 +108,11 @@ struct rvt_etrace_encoder {
 	unsigned int n_ranges;
 	struct range ranges[MAX_RANGES]; /* code visited since the last branch or address */
 
+	/* data trace */
+	struct base bases[DATA_BASES];
+	struct rvt_access requests[MAX_REQUESTS];	/* by lrid, whose data were not sent */
+	unsigned int oldest_request, n_requests;
+
 	uint8_t *predictor;
 	uint64_t *cache;		/* jump target cache; 1 is no address */
 };
@@ -121,7 +137,20 @@ void rvt_etrace_visits_clear(struct rvt_etrace_encoder *enc);
 bool rvt_etrace_visited(const struct rvt_etrace_encoder *enc, const struct range *range);
 void rvt_etrace_visits_add(struct rvt_etrace_encoder *enc, const struct range *range);
 
+/* ---- encoder-data.c ---- */
+
+/* The data of all requests. */
+void rvt_etrace_data_flush(struct rvt_etrace_encoder *enc);
+
 /* ---- encoder-report.c ---- */
+
+/* A packet with its encapsulation, and nothing in it. */
+struct rvt_etrace_msg rvt_etrace_new_msg(const struct rvt_etrace_encoder *enc,
+					 enum rvt_etrace_kind kind);
+void rvt_etrace_send(struct rvt_etrace_encoder *enc, const struct rvt_etrace_msg *msg);
+/* In bytes; UINT_MAX if there is no such packet. */
+unsigned int rvt_etrace_payload_length(const struct rvt_etrace_encoder *enc,
+				       const struct rvt_etrace_msg *msg);
 
 void rvt_etrace_count_branch(struct rvt_etrace_encoder *enc, const struct stage *cur);
 /* True when the branches must be reported (flow chart: rpt_br). */

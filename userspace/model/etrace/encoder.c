@@ -332,6 +332,7 @@ static void restart(struct rvt_etrace_encoder *enc)
 	enc->lossy = false;
 	enc->has_held = enc->trap_valid = enc->trap_reported = false;
 	enc->first = true;
+	enc->n_requests = 0;
 	rvt_etrace_report_support(enc, RVT_ETRACE_TRACE_LOST);
 }
 
@@ -454,6 +455,7 @@ void rvt_etrace_encoder_stop(struct rvt_etrace_encoder *enc, bool disabled)
 	bool tracing = enc->tracing;
 
 	if (tracing && !enc->lossy) {
+		rvt_etrace_data_flush(enc);
 		if (enc->has_held && encode(enc, &enc->held, NEXT_END) == SENT_ANYWAY)
 			qual = RVT_ETRACE_ENDED_NTR;
 		if (enc->trap_valid && !enc->trap_reported && !enc->draft)
@@ -464,6 +466,7 @@ void rvt_etrace_encoder_stop(struct rvt_etrace_encoder *enc, bool disabled)
 		enc->enabled = false;
 	if (enc->lossy && (!enc->config.room || enc->config.room(enc->config.ctx))) {
 		enc->lossy = false;
+		enc->n_requests = 0;
 		qual = RVT_ETRACE_TRACE_LOST;
 	}
 	if (tracing || disabled)

@@ -72,7 +72,8 @@ class session_options(_Sized):
                 ("params", c_char_p), ("reference_walk", c_bool), ("by_cpu", c_bool),
                 ("count", c_bool), ("count_threads", c_bool), ("count_names", c_bool),
                 ("every_time", c_bool), ("clock", c_bool), ("jobs", c_uint),
-                ("slice_bytes", c_uint64), ("code_bytes", c_uint64)]
+                ("slice_bytes", c_uint64), ("code_bytes", c_uint64),
+                ("accesses", c_bool)]
 
 
 RUNS = CFUNCTYPE(c_int, c_void_p, POINTER(hart_flow), POINTER(run), c_size_t)
