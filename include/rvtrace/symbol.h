@@ -90,7 +90,10 @@ struct rvt_named {
 	bool global;		/* other files see it: bound global or weak */
 };
 
-/* rvt_symbols_nth - the same for the @n-th (from 0, by address) of several of that name. */
+/*
+ * rvt_symbols_nth - the same for the @n-th (from 0, by address; those that have a better name last) of
+ * several of that name.
+ */
 bool rvt_symbols_nth(struct rvt_symbols *symbols, const char *path, const char *name, size_t n,
 		     struct rvt_named *result);
 

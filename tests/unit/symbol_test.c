@@ -163,6 +163,8 @@ __attribute__((noinline)) int a_function_to_find(int x)
 	return x * 3 + getpid();
 }
 
+__attribute__((weak, alias("a_function_to_find"))) int another_name(int x);
+
 /* Where this program has @addr, by the kernel. */
 static void locate_self(const void *addr, struct rvt_location *location, char *path, size_t room)
 {
@@ -195,6 +197,7 @@ static void own_symbols(void **state)
 	struct rvt_bases bases;
 	struct rvt_location location;
 	struct rvt_symbol symbol;
+	struct rvt_named named;
 	char path[4096];
 
 	locate_self(function + 1, &location, path, sizeof(path));
@@ -205,6 +208,11 @@ static void own_symbols(void **state)
 	assert_true(rvt_symbols_lookup(*state, path, "a_function_to_find", &addr, &offset, &size));
 	assert_int_equal(offset, location.file_offset - 1);
 	assert_int_equal(size, symbol.size);
+	/* by its other name, too, which the file has once in each of two tables */
+	assert_true(rvt_symbols_nth(*state, path, "another_name", 0, &named));
+	assert_int_equal(named.offset, offset);
+	assert_int_equal(named.size, size);
+	assert_false(rvt_symbols_nth(*state, path, "another_name", 1, &named));
 	assert_true(rvt_symbols_address(*state, &location, &vaddr, &bases));
 	assert_int_equal(vaddr, addr + 1);
 	assert_true(bases.text <= vaddr);

@@ -361,23 +361,29 @@ static uint64_t file_offset(const struct table *table, uint64_t addr)
 	return addr;
 }
 
+/* @function may be another name of one. */
+static bool name_function(const struct table *table, const struct function *function,
+			  struct rvt_named *result)
+{
+	*result = (struct rvt_named){
+		.addr = function->start, .offset = file_offset(table, function->start),
+		.size = rvt_table_find(table, function->start)->end - function->start,
+		.global = function->rank >= RANK_WEAK };
+	return true;
+}
+
 bool rvt_symbols_nth(struct rvt_symbols *symbols, const char *path, const char *name, size_t n,
 		     struct rvt_named *result)
 {
 	struct table *table = strcmp(path, KERNEL) ? get_table(symbols,
 							       path) : kernel_table(symbols);
 
-	for (size_t i = 0; table && i < table->n; i++) {
-		const struct function *function = &table->functions[i];
-
-		if (strcmp(function->name, name) || n--)
-			continue;
-		*result = (struct rvt_named){ .addr = function->start,
-			.offset = file_offset(table, function->start),
-			.size = function->end - function->start,
-			.global = function->rank >= RANK_WEAK };
-		return true;
-	}
+	for (size_t i = 0; table && i < table->n; i++)
+		if (!strcmp(table->functions[i].name, name) && !n--)
+			return name_function(table, &table->functions[i], result);
+	for (size_t i = 0; table && i < table->n_others; i++)
+		if (!strcmp(table->others[i].name, name) && !n--)
+			return name_function(table, &table->others[i], result);
 	return false;
 }
 

@@ -118,10 +118,24 @@ static void sort_by_start(struct function *functions, size_t n)
 	free(moved);
 }
 
-/* One function for each address, as large as the largest there. Returns how many; @n is not 0. */
-static size_t keep_best(struct function *functions, size_t n)
+/* @other is another name of @best, which is found by it; one of the two tables may have it, too. */
+static void note_other(struct table *table, const struct function *other,
+		       const struct function *best)
 {
-	size_t kept = 0;
+	if (!strcmp(other->name, best->name))
+		return;
+	for (size_t i = table->n_others; i && table->others[i - 1].start == other->start; i--)
+		if (!strcmp(table->others[i - 1].name, other->name))
+			return;
+	if (!array_grow(&table->others, table->n_others))
+		table->others[table->n_others++] = *other;
+}
+
+/* One function for each address, as large as the largest there. Returns how many; @n is not 0. */
+static size_t keep_best(struct table *table)
+{
+	struct function *functions = table->functions;
+	size_t kept = 0, n = table->n;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct function *next = &functions[i];
@@ -131,6 +145,8 @@ static size_t keep_best(struct function *functions, size_t n)
 		if (i && next->start == best->start) {
 			if (best->end > end)
 				end = best->end;
+			note_other(table, is_better(next, best) ? best : next,
+				   is_better(next, best) ? next : best);
 			if (is_better(next, best))
 				*best = *next;
 			best->end = end;
@@ -148,7 +164,7 @@ void rvt_table_finish(struct table *table)
 	if (!table->n)
 		return;
 	sort_by_start(functions, table->n);
-	table->n = keep_best(functions, table->n);
+	table->n = keep_best(table);
 	for (size_t i = 0; i < table->n; i++) {
 		if (functions[i].end != functions[i].start)
 			continue;
@@ -176,6 +192,7 @@ void rvt_table_destroy(void *data)
 	rvt_eh_free(table->eh);
 	free(table->segments);
 	free(table->functions);
+	free(table->others);
 	free(table->path);
 	free(table);
 }

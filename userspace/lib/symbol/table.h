@@ -27,6 +27,8 @@ struct table {
 	char *path;		/* first: key of the tree */
 	struct function *functions;
 	size_t n;
+	struct function *others;	/* further names of some of these; .end does not count */
+	size_t n_others;
 	struct load_segment *segments;
 	size_t n_segments;
 	bool stripped;		/* neither the file nor a debug file of it has local symbols */
@@ -42,7 +44,10 @@ int rvt_table_add(struct table *table, uint64_t start, uint64_t size, const char
 		  uint8_t rank);
 /* A copy of @len bytes of @text, and a zero, that the table owns; NULL: out of memory. */
 const char *rvt_table_own(struct table *table, const void *text, size_t len);
-/* Sorts, drops all but one name per address, closes open ends. */
+/*
+ * Sorts, keeps one name per address among the functions, closes open ends. Without memory other names
+ * are forgotten.
+ */
 void rvt_table_finish(struct table *table);
 /* The function that has @addr; NULL: none has. */
 const struct function *rvt_table_find(const struct table *table, uint64_t addr);
