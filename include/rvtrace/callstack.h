@@ -51,6 +51,11 @@ struct rvt_callstack_code {
 	bool (*function)(void *ctx, uint64_t pc, uint64_t *start, uint64_t *end);
 	/* Where an exception that comes out of the call at @from goes on; 0: not here. */
 	uint64_t (*landing_pad)(void *ctx, uint64_t from);
+	/*
+	 * Whether a probe has functions return to @pc, from where the kernel goes to the caller
+	 * (Linux' uretprobes).
+	 */
+	bool (*diverted)(void *ctx, uint64_t pc);
 };
 
 /*

@@ -187,13 +187,19 @@ enum rvt_foreign rvt_perfdata_foreign(const struct rvt_perfdata_record *record, 
 
 /* ---- code that is in no file ---- */
 
-enum rvt_code_kind { RVT_CODE_KERNEL = 1, RVT_CODE_MODULE, RVT_CODE_VDSO, RVT_CODE_BPF };
+enum rvt_code_kind {
+	RVT_CODE_KERNEL = 1, RVT_CODE_MODULE, RVT_CODE_VDSO, RVT_CODE_BPF,
+	RVT_CODE_UPROBES,	/* copies of probed instructions, which run in place of these */
+};
 
-/* @len bytes as they were in memory at @addr (a vdso: from its start, .addr is 0). */
+/*
+ * @len bytes as they were in memory at @addr (vdso, uprobes: from the start of each process's
+ * mapping of that name, .addr is 0).
+ */
 struct rvt_code {
 	uint64_t addr, len;
 	uint32_t kind;		/* enum rvt_code_kind */
-	const char *name;	/* "[kernel.kallsyms]", "[module]", "[vdso]" */
+	const char *name;	/* "[kernel.kallsyms]", "[module]", "[vdso]", "[uprobes]" */
 	const uint8_t *bytes;
 };
 

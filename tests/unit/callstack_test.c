@@ -320,7 +320,12 @@ static void depth_limit(void **state)
 	assert_int_equal(rvt_callstack_depth(stack), 0);
 }
 
-/* ---- code: each function has 0x100 bytes; what is called at 0x..10 lands at 0x..80 ---- */
+/*
+ * ---- code: each function has 0x100 bytes; what is called at 0x..10 lands at 0x..80; probed functions
+ * return to PROBE ----
+ */
+
+#define PROBE 0xff000
 
 static bool function_at(void *ctx, uint64_t pc, uint64_t *start, uint64_t *end)
 {
@@ -336,8 +341,15 @@ static uint64_t landing_pad_of(void *ctx, uint64_t from)
 	return (from & 0xff) == 0x10 ? from + 0x70 : 0;
 }
 
+static bool is_diverted(void *ctx, uint64_t pc)
+{
+	(void)ctx;
+	return pc == PROBE;
+}
+
 static const struct rvt_callstack_code code = { .size = sizeof(code), .function = function_at,
-						.landing_pad = landing_pad_of };
+						.landing_pad = landing_pad_of,
+						.diverted = is_diverted };
 
 static int setup_code(void **state)
 {
@@ -541,6 +553,26 @@ static void signal_without_kernel(void **state)
 	assert_int_equal(rvt_callstack_depth(stack), 1);
 }
 
+/* A function calls itself from the same place; each is probed. So with the kernel's flow and without. */
+static void diverted_return(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x120, 0x200);
+	call(stack, 0x220, 0x200);
+	call(stack, 0x220, 0x200);
+	assert_int_equal(rvt_callstack_return(stack, PROBE), 1);
+	assert_int_equal(rvt_callstack_resume(stack, PROBE, 0x224), 0);
+	assert_int_equal(rvt_callstack_return(stack, PROBE), 1);
+	trap(stack, PROBE);
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x224), 1);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
+	assert_int_equal(rvt_callstack_frame(stack, 0)->back, 0x124);
+	assert_int_equal(rvt_callstack_return(stack, PROBE), 1);
+	assert_int_equal(rvt_callstack_return(stack, PROBE), 0);
+	assert_int_equal(rvt_callstack_cuts(stack), 0);
+}
+
 /* Flow that goes on where it may have been, in a caller, and where nobody was known to be. */
 static void gaps(void **state)
 {
@@ -597,6 +629,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(other_jumps, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(signal_frame, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(signal_without_kernel, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(diverted_return, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(gaps, setup_code, teardown),
 	};
 

@@ -255,12 +255,20 @@ static int end_life(struct calls *calls, struct call_thread *thread, uint32_t li
 	return err;
 }
 
+/* Whether a probe has the function that returns to @pc return there. */
+static bool is_diverted(struct calls *calls, const struct rvt_hart_flow *hart, uint64_t pc)
+{
+	return !strcmp(places_find(calls->places, hart->space, pc)->dso, "[uprobes]");
+}
+
 /* Whether @transfer is how @call, the outermost of those that end, returns. */
-static bool returns(const struct call *call, const struct rvt_transfer *transfer)
+static bool returns(struct calls *calls, const struct rvt_hart_flow *hart, const struct call *call,
+		    const struct rvt_transfer *transfer)
 {
 	if (call->trap)
 		return transfer->kind == RVT_TRANSFER_TRAP_RETURN;
-	return transfer->kind == RVT_TRANSFER_RETURN && transfer->to == call->back;
+	return transfer->kind == RVT_TRANSFER_RETURN &&
+		(transfer->to == call->back || is_diverted(calls, hart, transfer->to));
 }
 
 /* The innermost call that was no jump; there is one. */
@@ -287,7 +295,7 @@ static int follow_stack(struct calls *calls, struct call_thread *thread,
 		(thread->n - thread->n_tails == depth &&
 		 innermost_frame(thread)->addr != top->to))) {
 		ended -= !!ended;
-		err = end_frame(calls, thread, !ended && returns(innermost_frame(thread), transfer));
+		err = end_frame(calls, thread, !ended && returns(calls, hart, innermost_frame(thread), transfer));
 	}
 	whole = thread->n - thread->n_tails + 1 == depth &&
 		(transfer->kind == RVT_TRANSFER_CALL || transfer->kind == RVT_TRANSFER_TRAP || top->signal);

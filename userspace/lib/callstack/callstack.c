@@ -246,12 +246,22 @@ static size_t end_call(struct rvt_callstack *stack, size_t n, uint64_t to)
 	return before - stack->depth;
 }
 
+/* The innermost call, which returns without saying to where. */
+static size_t return_diverted(struct rvt_callstack *stack)
+{
+	const struct rvt_frame *top = stack->depth ? &stack->frames[stack->depth - 1] : NULL;
+
+	return top && !top->trap && !top->cut ? end_call(stack, stack->depth, top->back) : 0;
+}
+
 size_t rvt_callstack_return(struct rvt_callstack *stack, uint64_t to)
 {
 	size_t n = find_call(stack, to), depth;
 
 	if (n)
 		return end_call(stack, n, to);
+	if (stack->code.diverted && stack->code.diverted(stack->code.ctx, to))
+		return return_diverted(stack);
 	n = find_landing(stack, to);
 	if (n)
 		return unwind_to(stack, n - 1);

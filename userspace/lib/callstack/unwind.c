@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* What stacks ask of the code, by the symbols and .eh_frame of the files that are mapped. */
 #include <stdlib.h>
+#include <string.h>
 #include <rvtrace/callstack.h>
 #include <rvtrace/symbol.h>
 
@@ -68,6 +69,15 @@ static uint64_t find_landing_pad(void *ctx, uint64_t from)
 	return slot->pad;
 }
 
+static bool is_diverted(void *ctx, uint64_t pc)
+{
+	const struct rvt_unwind *unwind = ctx;
+	struct rvt_location location;
+
+	return unwind->space && !rvt_space_locate(unwind->space, pc, &location) && location.path &&
+		!strcmp(location.path, "[uprobes]");
+}
+
 struct rvt_unwind *rvt_unwind_create(struct rvt_symbols *symbols)
 {
 	struct rvt_unwind *unwind = calloc(1, sizeof(*unwind));
@@ -78,6 +88,7 @@ struct rvt_unwind *rvt_unwind_create(struct rvt_symbols *symbols)
 	unwind->code = (struct rvt_callstack_code){
 		.size = sizeof(unwind->code), .ctx = unwind,
 		.function = find_function, .landing_pad = find_landing_pad,
+		.diverted = is_diverted,
 	};
 	return unwind;
 }

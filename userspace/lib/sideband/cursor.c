@@ -190,18 +190,29 @@ static int map_file(struct rvt_cursor *cursor, struct rvt_space *space,
 	return err && err != -ENOMEM ? rvt_missing_add(&cursor->missing, path, err) : err;
 }
 
+/* What the recording has of a mapping that is no file's; NULL: nothing. */
+static const struct rvt_code *find_mapped(const struct rvt_sideband *sideband, const char *name)
+{
+	if (!strcmp(name, "[vdso]"))
+		return rvt_sideband_mapped(sideband, RVT_CODE_VDSO);
+	if (!strcmp(name, "[uprobes]"))
+		return rvt_sideband_mapped(sideband, RVT_CODE_UPROBES);
+	return NULL;
+}
+
 static int apply_mmap(struct rvt_cursor *cursor, const struct sideband_event *event)
 {
-	const struct rvt_code *vdso = rvt_sideband_vdso(cursor->sideband);
+	const struct rvt_code *code;
 	struct process *process = get_process(cursor, event->pid);
 
 	if (!process)
 		return -ENOMEM;
 	if (event->map.file)
 		return map_file(cursor, process->space, event);
-	if (!strcmp(event->name, "[vdso]") && vdso)
-		return rvt_space_map_bytes(process->space, event->map.addr, vdso->bytes,
-					   event->map.len < vdso->len ? event->map.len : vdso->len,
+	code = find_mapped(cursor->sideband, event->name);
+	if (code)
+		return rvt_space_map_bytes(process->space, event->map.addr, code->bytes,
+					   event->map.len < code->len ? event->map.len : code->len,
 					   event->name);
 	/* Remembered under its name as code that cannot be read, until a copy of it comes. */
 	return rvt_space_map_unreadable(process->space, event->map.addr, event->map.len,

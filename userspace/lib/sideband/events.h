@@ -109,6 +109,10 @@ int rvt_sideband_add_record_event(struct rvt_sideband *sideband,
 				  const struct rvt_perfdata_record *record,
 				  struct sideband_event *event, const char *name);
 
+/* sideband.c: the recording's code of @kind, all of it can be read. NULL: there is none. */
+const struct rvt_code *rvt_sideband_mapped(const struct rvt_sideband *sideband,
+					   enum rvt_code_kind kind);
+
 /* jit.c */
 bool rvt_sideband_is_jitdump(const char *name);
 /* Adds an event for each piece of code in the file. A file that cannot be read has none. */

@@ -484,12 +484,24 @@ bool rvt_sideband_has_kernel(const struct rvt_sideband *sideband)
 	return sideband->vmlinux || sideband->kcore || find_code(sideband, RVT_CODE_KERNEL);
 }
 
+const struct rvt_code *rvt_sideband_mapped(const struct rvt_sideband *sideband,
+					   enum rvt_code_kind kind)
+{
+	const struct rvt_code *code = find_code(sideband, kind);
+
+	return code && rvt_code_need(sideband->code, code->bytes,
+				     code->len) == code->len ? code : NULL;
+}
+
 const struct rvt_code *rvt_sideband_vdso(const struct rvt_sideband *sideband)
 {
-	const struct rvt_code *vdso = find_code(sideband, RVT_CODE_VDSO);
+	return rvt_sideband_mapped(sideband, RVT_CODE_VDSO);
+}
 
-	return vdso && rvt_code_need(sideband->code, vdso->bytes,
-				     vdso->len) == vdso->len ? vdso : NULL;
+/* Code of programs, not of the kernel. */
+static bool is_mapped(const struct rvt_code *code)
+{
+	return code->kind == RVT_CODE_VDSO || code->kind == RVT_CODE_UPROBES;
 }
 
 /* What was recorded; not the kernel itself, if that @is_given. */
@@ -504,7 +516,7 @@ static int map_code(struct rvt_sideband *sideband, struct rvt_space *kernel, boo
 			code[i].bytes, code[i].len, rvt_code_need, sideband->code,
 		};
 
-		if (code[i].kind != RVT_CODE_VDSO && !(is_given && code[i].kind == RVT_CODE_KERNEL))
+		if (!is_mapped(&code[i]) && !(is_given && code[i].kind == RVT_CODE_KERNEL))
 			err = rvt_space_map_lent(kernel, code[i].addr, &lent, code[i].name);
 	}
 	return err;
