@@ -92,6 +92,11 @@ enum rvt_mark {
 	 * has it. With RVT_MARK_LOST_OWNERSHIP in it the context is not known until it is told again.
 	 */
 	RVT_MARK_LOST,
+	/*
+	 * None of the trace: a view of a recording puts it where the recorder saw something happen.
+	 * .detail: what.
+	 */
+	RVT_MARK_RECORDER,
 };
 
 #define RVT_MARK_LOST_DATA 0x02u

@@ -39,6 +39,12 @@ int cmd_error(int err, const char *format, ...)
 	return err;
 }
 
+bool trigger_is_off(const struct recorder *rec, size_t n)
+{
+	(void)rec, (void)n;
+	return false;
+}
+
 static void test_disable(void **state)
 {
 	struct ring rings[RINGS] = { { .cpu = NO_CPU }, { .cpu = -1 } };
@@ -68,6 +74,12 @@ static void test_disable(void **state)
 	assert_int_equal(stopped[3].cpu, first);
 	assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
 	assert_memory_equal(&after, &before, sizeof(before));
+	/* the cpu of a trigger comes first, and sideband goes on */
+	n_stopped = 0;
+	record_hold(&rec, first);
+	assert_int_equal(n_stopped, RINGS);
+	assert_int_equal(stopped[0].fd, 100 + 2 * 3 + 1);
+	assert_int_equal(stopped[0].cpu, first);
 }
 
 int main(void)

@@ -19,6 +19,7 @@ OBJECT(rvtrace_snapshot, "snapshot");
 OBJECT(rvtrace_code, "kernel-code");
 OBJECT(rvtrace_switches, "switches");
 OBJECT(rvtrace_user, "user-code");
+OBJECT(rvtrace_calls, "calls");
 
 static int be_quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -52,6 +53,11 @@ struct bpf_object *bpf_open_switches(void)
 struct bpf_object *bpf_open_user_code(void)
 {
 	return open_object("rvtrace_user", rvtrace_user_begin, rvtrace_user_end);
+}
+
+struct bpf_object *bpf_open_calls(void)
+{
+	return open_object("rvtrace_calls", rvtrace_calls_begin, rvtrace_calls_end);
 }
 
 const char *bpf_refusal(int err)

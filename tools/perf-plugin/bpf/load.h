@@ -11,6 +11,7 @@ struct bpf_object *bpf_open_snapshot(void);
 struct bpf_object *bpf_open_kernel_code(void);
 struct bpf_object *bpf_open_switches(void);
 struct bpf_object *bpf_open_user_code(void);
+struct bpf_object *bpf_open_calls(void);
 /* Why it cannot be loaded: @err is what bpf_object__load() says. A phrase. */
 const char *bpf_refusal(int err);
 

@@ -16,6 +16,7 @@ const char *mark_name(enum rvt_mark mark)
 	case RVT_MARK_PC_SAMPLE: return "pc-sample";
 	case RVT_MARK_CONTROL: return "control";
 	case RVT_MARK_LOST: return "lost";
+	case RVT_MARK_RECORDER: return "record-trigger";
 	}
 	return "mark";
 }
@@ -25,6 +26,8 @@ void mark_text(const struct rvt_event *event, char text[MARK_TEXT_SIZE])
 	size_t len = 0;
 
 	text[0] = 0;
+	if (event->mark == RVT_MARK_RECORDER)
+		snprintf(text, MARK_TEXT_SIZE, " %s", event->detail);
 	if (event->mark == RVT_MARK_USER)
 		len = snprintf(text, MARK_TEXT_SIZE, " tag 0x%" PRIx64, event->tag);
 	if (event->has_value)

@@ -12,7 +12,7 @@
 const char *mark_name(enum rvt_mark mark);
 /*
  * What @event, a MARK, has besides its place, each with a space before it: " tag 0x4 value 0x7",
- * " value 0x2", " to 0x80000000", or nothing.
+ * " value 0x2", " to 0x80000000", " sym:main", or nothing. What it is called may have any bytes.
  */
 void mark_text(const struct rvt_event *event, char text[MARK_TEXT_SIZE]);
 

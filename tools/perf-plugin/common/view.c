@@ -15,6 +15,7 @@
 #include "common/output.h"
 #include "common/progress.h"
 #include "common/text.h"
+#include "common/triggers.h"
 #include "common/view.h"
 
 #define SHOWN_FILES 10
@@ -22,6 +23,7 @@
 struct view {
 	struct view_options options;
 	struct rvt_session *session;
+	struct trigger_marks *triggers;	/* NULL: there are none */
 	int *cpus, *pids, *tids;
 	int n_cpus, n_pids, n_tids;
 	uint64_t from, to;
@@ -178,6 +180,7 @@ struct view *view_open(const struct view_options *options)
 	if (parse_time(view, options->time))
 		goto fail;
 	check_machine(view);
+	view->triggers = trigger_marks_read(rvt_session_file(view->session));
 	return view;
 fail:
 	view_close(view);
@@ -188,6 +191,7 @@ void view_close(struct view *view)
 {
 	if (!view)
 		return;
+	trigger_marks_free(view->triggers);
 	rvt_session_close(view->session);
 	free(view->cpus);
 	free(view->pids);
@@ -281,9 +285,23 @@ static void summarize_files(struct view *view)
 			"--symfs DIR with the recorded machine's files.\n", n);
 }
 
+bool view_has_triggers(const struct view *view)
+{
+	return view->triggers;
+}
+
+void view_print_triggers(const struct view *view, FILE *out, const char *prefix)
+{
+	trigger_marks_print(view->triggers, out, prefix);
+}
+
 int view_run(struct view *view, const struct rvt_session_sink *sink, bool prints)
 {
-	return view_run_slices(view, sink, NULL, prints);
+	struct rvt_session_sink marking = *sink;
+
+	if (view->triggers && !view->options.session.count)
+		trigger_marks_sink(view->triggers, sink, &marking);
+	return view_run_slices(view, &marking, NULL, prints);
 }
 
 int view_run_slices(struct view *view, const struct rvt_session_sink *sink,

@@ -69,6 +69,10 @@ struct rvt_session *view_session(struct view *view);
  * Whether it is an event of the trace or of the recorder itself, whose samples are nobody's to see.
  */
 bool view_is_trace_event(const struct rvt_perfdata_event *event);
+/* Whether `record --trigger` has seen something happen: view_run() has marks of that. */
+bool view_has_triggers(const struct view *view);
+/* Lines that say when; each begins with @prefix. */
+void view_print_triggers(const struct view *view, FILE *out, const char *prefix);
 /* Whether the filters let this through; @view NULL: there are none. */
 bool view_wants(struct view *view, const struct rvt_hart_flow *hart);
 /* Whether @name is in the list "A,B,..."; it matches nothing but itself. */

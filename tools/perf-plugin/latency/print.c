@@ -51,6 +51,7 @@ static void print_head(struct latency *latency)
 		printf(" of %s (%s)", latency->list[0]->name, latency->list[0]->dso);
 	puts(", from the trace");
 	view_print_losses(latency->view, stdout, "# ");
+	view_print_triggers(latency->view, stdout, "# ");
 	if (partial)
 		printf("# %" PRIu64 " more calls are left out: their beginning or their return was not "
 		       "seen, or flow was lost within\n", partial);

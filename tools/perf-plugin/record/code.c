@@ -248,6 +248,7 @@ void record_add_code(struct recorder *rec)
 	void *blob;
 
 	copy_vdso(&list);
+	record_copy_uprobes(rec, &list);
 	if (!rec->trace_attr.exclude_kernel && !rec->options.no_code) {
 		/* programs come and go: these first */
 		record_copy_bpf(&list);

@@ -92,7 +92,7 @@ static int obey(struct recorder *rec, const char *command)
 			cmd_warning("--control: 'snapshot' needs -S");
 			return 0;
 		}
-		err = record_newest(rec, true);
+		err = record_take_snapshot(rec);
 	} else if (!strcmp(command, "stop")) {
 		rec->stop = true;
 	} else if (strcmp(command, "ping")) {

@@ -15,7 +15,8 @@
 static int enable(struct recorder *rec, bool trace)
 {
 	for (size_t i = 0; i < rec->n_fds; i++)
-		if (rec->fds[i].trace == trace && ioctl(rec->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0))
+		if (rec->fds[i].trace == trace && !trigger_is_off(rec, i) &&
+		    ioctl(rec->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0))
 			return cmd_error(-errno, "cannot start tracing: %s", strerror(errno));
 	return 0;
 }
@@ -66,21 +67,27 @@ static void visit_cpus(cpu_set_t *set, size_t room)
 /*
  * Each event is stopped on its own cpu: what the driver still has of a task that does not run is
  * handed over at once then, else only some time after we have read the rings. Of an event that goes
- * with its thread it is on some cpu, and that one has been told.
+ * with its thread it is on some cpu, and that one has been told. @first: the cpu that comes first;
+ * while the recorder is there, nothing else is.
  */
-static void disable_trace(const struct recorder *rec)
+static void disable_trace(const struct recorder *rec, int first)
 {
 	size_t room = CPU_ALLOC_SIZE(MAX_CPUS);
 	cpu_set_t *before = CPU_ALLOC(MAX_CPUS), *set = CPU_ALLOC(MAX_CPUS);
 	bool movable = before && set && !sched_getaffinity(0, room, before);
 	bool moving = false;
 
-	for (unsigned int n = 0; n < rec->n_rings; n++) {
-		moving |= rec->rings[n].cpu < 0;
-		if (movable && rec->rings[n].cpu >= 0 && rec->rings[n].cpu < MAX_CPUS)
-			move_to(rec->rings[n].cpu, set, room);
-		disable_ring(rec, n, true);
-	}
+	for (unsigned int turn = 0; turn < 2; turn++)
+		for (unsigned int n = 0; n < rec->n_rings; n++) {
+			int cpu = rec->rings[n].cpu;
+
+			if ((turn == 0) != (cpu >= 0 && cpu == first))
+				continue;
+			moving |= cpu < 0;
+			if (movable && cpu >= 0 && cpu < MAX_CPUS)
+				move_to(cpu, set, room);
+			disable_ring(rec, n, true);
+		}
 	if (movable && moving)
 		visit_cpus(set, room);
 	if (movable)
@@ -92,12 +99,22 @@ static void disable_trace(const struct recorder *rec)
 void record_pause(struct recorder *rec)
 {
 	rec->paused = true;
-	disable_trace(rec);
+	disable_trace(rec, -1);
+}
+
+void record_hold(const struct recorder *rec, int first)
+{
+	disable_trace(rec, first);
+}
+
+int record_release(struct recorder *rec)
+{
+	return rec->paused ? 0 : enable(rec, true);
 }
 
 void record_disable(struct recorder *rec)
 {
-	disable_trace(rec);
+	disable_trace(rec, -1);
 	for (unsigned int n = 0; n < rec->n_rings; n++)
 		disable_ring(rec, n, false);
 }

@@ -208,6 +208,7 @@ void event_list_clear(struct event_list *list)
 	for (size_t i = 0; i < list->n; i++) {
 		free(list->events[i].name);
 		free(list->events[i].tracepoint);
+		free(list->events[i].filter);
 	}
 	free(list->events);
 	*list = (struct event_list){ 0 };

@@ -21,6 +21,9 @@ struct event {
 	struct perf_event_attr attr;	/* type, config words, the modes it counts in */
 	bool rate;		/* .attr says how often it is sampled, too */
 	bool grouped;		/* with the trace */
+	char *filter;		/* of a tracepoint: which are told; malloc'd; NULL: all */
+	unsigned int trigger;	/* the trigger, from 1, that it tells of; 0: of none */
+	bool counted;		/* and how often that happens */
 };
 
 struct event_list {

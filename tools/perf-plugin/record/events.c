@@ -198,7 +198,7 @@ static int open_into_ring(struct recorder *rec, unsigned int n, pid_t tid, bool 
 		return 0;	/* one of many threads ended meanwhile */
 	if (fd < 0)
 		return explain_open(rec, fd, tid, ring->cpu);
-	err = add_fd(rec, &(struct event_fd){ fd, n, trace, tid },
+	err = add_fd(rec, &(struct event_fd){ .fd = fd, .ring = n, .trace = trace, .tid = tid },
 		     trace ? &rec->trace_ids : &rec->side_ids,
 		     trace ? &rec->n_trace_ids : &rec->n_side_ids);
 	if (err)
@@ -224,10 +224,17 @@ int record_open_extra(struct recorder *rec, unsigned int n, pid_t tid, struct ex
 		return 0;
 	if (fd < 0)
 		return record_explain_extra(extra, fd, tid, rec->rings[n].cpu);
-	err = add_fd(rec, &(struct event_fd){ fd, n, false, tid }, &extra->ids, &extra->n_ids);
+	err = add_fd(rec, &(struct event_fd){ .fd = fd, .ring = n, .tid = tid,
+					      .trigger = extra->trigger },
+		     &extra->ids, &extra->n_ids);
 	if (!err && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rec->rings[n].fd))
 		err = cmd_error(-errno, "cannot sample '%s' into the buffer of cpu %d: %s",
 				extra->name, rec->rings[n].cpu, strerror(errno));
+	if (!err && extra->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, extra->filter))
+		err = cmd_error(-errno, "'%s': the kernel does not take the filter '%s': %s",
+				extra->name, extra->filter, strerror(errno));
+	if (!err && extra->counted)
+		err = triggers_open_counters(rec, extra, tid, rec->rings[n].cpu);
 	return err;
 }
 

@@ -59,6 +59,9 @@ int record_prepare_extra(struct recorder *rec)
 		rec->extra[i].name = event->name;
 		rec->extra[i].grouped = event->grouped;
 		rec->extra[i].asked = true;
+		rec->extra[i].filter = event->filter;
+		rec->extra[i].trigger = event->trigger;
+		rec->extra[i].counted = event->counted;
 		*attr = event->attr;
 		set_rate(&rec->options, event, attr);
 		attr->size = sizeof(*attr);
@@ -73,8 +76,12 @@ int record_prepare_extra(struct recorder *rec)
 		/* what is in a group runs while its leader does */
 		attr->disabled = trace->disabled && !event->grouped;
 		attr->enable_on_exec = trace->enable_on_exec && !event->grouped;
-		attr->watermark = 1;
-		attr->wakeup_watermark = trace->wakeup_watermark;
+		/* a trigger wakes the recorder each time, others when there is much to read */
+		attr->watermark = !event->trigger;
+		if (event->trigger)
+			attr->wakeup_events = 1;
+		else
+			attr->wakeup_watermark = trace->wakeup_watermark;
 	}
 	return 0;
 }
@@ -83,6 +90,10 @@ int record_explain_extra(const struct extra_event *extra, int err, pid_t tid, in
 {
 	bool tracepoint = extra->attr.type == PERF_TYPE_TRACEPOINT;
 
+	if (extra->trigger && err != -EACCES && err != -EPERM)
+		return cmd_error(err, "'%s': the kernel cannot watch that on cpu %d: %s; it probes no "
+				 "instruction that it can neither copy nor do itself (fence, ecall, "
+				 "CSRs)", extra->name, cpu, strerror(-err));
 	if (tracepoint && (err == -EACCES || err == -EPERM))
 		return cmd_error(err, "'%s': not permitted: tracepoints need root, CAP_PERFMON, or "
 				 "kernel.perf_event_paranoid = -1", extra->name);

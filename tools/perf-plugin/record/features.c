@@ -227,7 +227,7 @@ static int add_memory(struct recorder *rec)
 	return rvt_perfdata_add_feature(rec->writer, RVT_FEAT_TOTAL_MEM, &kib, sizeof(kib));
 }
 
-int record_add_features(struct recorder *rec, int argc, char **argv)
+int record_add_features(struct recorder *rec)
 {
 	struct pass pass = { .rec = rec };
 	uint32_t cpus[2] = { sysconf(_SC_NPROCESSORS_CONF), sysconf(_SC_NPROCESSORS_ONLN) };
@@ -255,7 +255,7 @@ int record_add_features(struct recorder *rec, int argc, char **argv)
 	if (!err)
 		err = add_memory(rec);
 	if (!err)
-		err = rvt_perfdata_add_cmdline(rec->writer, argv, argc);
+		err = rvt_perfdata_add_cmdline(rec->writer, rec->argv, rec->argc);
 	if (!err)
 		err = add_tracepoints(rec);
 	times[0] = pass.first;

@@ -100,6 +100,8 @@ int record_begin_file(struct recorder *rec, const char *path)
 	int err = -ENOTSUP;
 
 	rec->path = path;
+	rec->files++;
+	rec->file_snapshots = 0;
 	if (meta)
 		err = begin_file(rec, path, meta, &info);
 	rvt_perf_info_fini(&info);
@@ -107,12 +109,12 @@ int record_begin_file(struct recorder *rec, const char *path)
 	return err;
 }
 
-int record_end_file(struct recorder *rec, int argc, char **argv)
+int record_end_file(struct recorder *rec)
 {
 	int err = rvt_perfdata_flush(rec->writer);
 
 	if (!err)
-		err = record_add_features(rec, argc, argv);
+		err = record_add_features(rec);
 	if (err)
 		rvt_perfdata_abandon(rec->writer);
 	else

@@ -163,7 +163,7 @@ static int put_empty_buffers(const struct recorder *rec)
 }
 
 /* A recording of what exists already, in memory, and its session. */
-static int open_session(struct live *live, struct recorder *rec, int argc, char **argv)
+static int open_session(struct live *live, struct recorder *rec)
 {
 	int fd = memfd_create("rvtrace", MFD_CLOEXEC), err;
 	char path[32], *error = NULL;
@@ -176,7 +176,7 @@ static int open_session(struct live *live, struct recorder *rec, int argc, char 
 		err = put_empty_buffers(rec);
 	if (!err) {
 		record_add_code(rec);
-		err = record_end_file(rec, argc, argv);
+		err = record_end_file(rec);
 	}
 	if (!err) {
 		live->options.size = sizeof(live->options);
@@ -237,7 +237,7 @@ static const struct profile_format *choose_format(const struct recorder *rec)
 	return format;
 }
 
-int live_open(struct recorder *rec, int argc, char **argv)
+int live_open(struct recorder *rec)
 {
 	const struct profile_format *format = choose_format(rec);
 	struct live *live;
@@ -258,7 +258,7 @@ int live_open(struct recorder *rec, int argc, char **argv)
 		live->max_waiting += rec->rings[n].aux_bytes;
 	if (live->max_waiting < MIN_WAITING)
 		live->max_waiting = MIN_WAITING;
-	err = open_session(live, rec, argc, argv);
+	err = open_session(live, rec);
 	return err ? err : start(live);
 }
 

@@ -29,6 +29,7 @@ static const char help[] =
 "  -c, --count N         riscv_ctr and -e besides: a sample every N events; -F, --freq N: a second\n"
 "  -m, --mmap-pages D,T  sizes of the buffers for sideband and trace: pages, or 64K, 4M ...\n"
 "  -S, --snapshot[=e]    the newest trace only: at each SIGUSR2; or, and (e) at the end\n"
+"      --trigger WHEN    -S, and at sym:FUNCTION[:over=1ms], uprobe:FILE+OFFSET, signal:SEGV, exit!=0\n"
 "  -D, --delay MS        trace after so long (-1: when --control says so); --max-size SIZE: so much\n"
 "      --control fifo:COMMANDS[,ACKS]  enable, disable, snapshot, stop, ping: lines in a FIFO\n"
 "      --switch-output[=signal|SIZE|TIME]  the next file at SIGUSR2, each 100M, 10s ...\n"
@@ -37,14 +38,13 @@ static const char help[] =
 	"stop G @ FILE'\n"
 "  -o, --output FILE     instead of perf.data; -q, --quiet; -v, --verbose: what was "
 	"chosen and why\n"
-"      --profile[=FORMAT]  decode at once, write counts (perf.profile) in place of the trace; of\n"
-"                        one file with --dso FILE; the trace, too: --keep FILE\n"
+"      --profile[=FORMAT]  write counts, not the trace (--keep FILE: that, too); of one --dso FILE\n"
 "  -z, --compression-level[=N]  zstd, 1 to 19 (1); --force: any protocol; --auxtrace-info: for perf\n"
 "      --no-code         no copy of kernel code; --copy-code auto|never|SIZE: of programs' in no file\n";
 
 enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
        OPT_KEEP, OPT_SWITCHES, OPT_CONTROL, OPT_SWITCH_OUTPUT, OPT_MAX_SIZE,
-       OPT_AUXTRACE_INFO, OPT_COPY_CODE };
+       OPT_AUXTRACE_INFO, OPT_COPY_CODE, OPT_TRIGGER };
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
@@ -60,6 +60,7 @@ static const struct option long_options[] = {
 	{ "freq", required_argument, NULL, 'F' },
 	{ "mmap-pages", required_argument, NULL, 'm' },
 	{ "snapshot", optional_argument, NULL, 'S' },
+	{ "trigger", required_argument, NULL, OPT_TRIGGER },
 	{ "uid", required_argument, NULL, 'u' },
 	{ "delay", required_argument, NULL, 'D' },
 	{ "control", required_argument, NULL, OPT_CONTROL },
@@ -267,6 +268,7 @@ void record_free_options(struct record_options *options)
 	free(options->pids.numbers);
 	free(options->tids.numbers);
 	free(options->switch_pids.numbers);
+	trigger_list_clear(&options->triggers);
 }
 
 static int parse_level(const char *text, int *level)
@@ -384,6 +386,9 @@ static int take_option(struct record_options *options, int c)
 		return parse_bytes(optarg, &options->max_bytes) ? 0 :
 			cmd_error(-EINVAL, "--max-size: '%s' is no size like 100M", optarg);
 	case 'S': return parse_snapshot(options, optarg);
+	case OPT_TRIGGER:
+		options->snapshot = true;
+		return trigger_parse(&options->triggers, optarg);
 	case 'z': return parse_level(optarg, &options->level);
 	case OPT_SWITCHES: return parse_switches(options, optarg);
 	case OPT_PER_THREAD: options->per_thread = true; return 0;
@@ -453,9 +458,11 @@ static int check_options(const struct record_options *options)
 	if (options->auxtrace_info && (options->profile || options->level))
 		return cmd_error(-EINVAL, "--auxtrace-info is for perf, which reads no profiles and "
 				 "not the compressed trace of -z");
-	if (options->snapshot && options->switch_output)
-		return cmd_error(-EINVAL, "--snapshot keeps the newest trace, --switch-output all "
-				 "of it in several files: give one of them");
+	if (options->snapshot && options->switch_output > OUTPUT_BY_SIGNAL)
+		return cmd_error(-EINVAL, "--snapshot keeps the newest trace, and a file for each "
+				 "snapshot is --switch-output alone, without a size or time");
+	if (options->triggers.n && record_is_ctr(options->event))
+		return cmd_error(-EINVAL, "--trigger is for traces, not for %s", options->event);
 	if (options->delay_ms < 0 && !options->control)
 		return cmd_error(-EINVAL, "-D -1 waits until somebody says 'enable': give "
 				 "--control fifo:PATH");

@@ -198,11 +198,14 @@ int record_synthesize_tasks(struct recorder *rec)
 {
 	int err = 0;
 
-	if (rec->target == TARGET_TASKS)
+	/* who was started since the recording began is in none but the first file */
+	bool all = rec->target == TARGET_SYSTEM || rec->files > 1;
+
+	if (rec->target == TARGET_TASKS && !all)
 		return put_targets(rec);
-	if (rec->target == TARGET_SYSTEM || !rec->trace_attr.exclude_kernel)
+	if (all || !rec->trace_attr.exclude_kernel)
 		err = put_task(rec, 0, 0, "swapper");
-	if (!err && rec->target == TARGET_SYSTEM) {
+	if (!err && all) {
 		err = record_snapshot(rec);
 		return err == -ENOTSUP ? put_all(rec, true) : err;
 	}

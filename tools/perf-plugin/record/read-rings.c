@@ -39,8 +39,9 @@ static int write_ring(struct recorder *rec, const uint8_t *ring, uint64_t size, 
 	return err;
 }
 
-static int drain_data(struct recorder *rec, struct ring *ring)
+static int drain_data(struct recorder *rec, unsigned int n)
 {
+	struct ring *ring = &rec->rings[n];
 	/* Pairs with the barrier before data_head is set, perf_output_put_handle() in
 	 * kernel/events/ring_buffer.c: what lies before the head is complete. */
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
@@ -49,6 +50,7 @@ static int drain_data(struct recorder *rec, struct ring *ring)
 
 	if (head == tail)
 		return 0;
+	triggers_see(rec, n, head);
 	err = write_ring(rec, (uint8_t *)ring->page + ring->page->data_offset, ring->data_bytes,
 			 tail, head);
 	/* Pairs with the control dependency on data_tail in __perf_output_begin() there: our reads
@@ -176,7 +178,7 @@ int record_drain(struct recorder *rec, bool last)
 	for (size_t n = 0; n < rec->n_rings && !err; n++) {
 		bool got = false;
 
-		err = drain_data(rec, &rec->rings[n]);
+		err = drain_data(rec, n);
 		if (!err && rec->rings[n].aux && !rec->options.snapshot && room)
 			err = drain_aux(rec, n, last, &got);
 		/*
@@ -220,22 +222,18 @@ static int drain_newest(struct recorder *rec, unsigned int n, bool last)
  * While nothing is traced, so that the buffers hold still. What a buffer lost since the last
  * snapshot is skipped: the session finds the records of it without bytes.
  */
-int record_newest(struct recorder *rec, bool go_on)
+int record_newest(struct recorder *rec, bool last)
 {
 	int err = 0;
 
-	record_disable(rec);
 	for (size_t n = 0; n < rec->n_rings && !err; n++) {
 		struct ring *ring = &rec->rings[n];
 
-		err = drain_data(rec, ring);
+		err = drain_data(rec, n);
 		if (!err && ring->aux)
-			err = drain_newest(rec, n, !go_on);
+			err = drain_newest(rec, n, last);
 	}
 	rec->snapshots++;
-	if (!err)
-		err = end_round(rec);
-	if (err || !go_on)
-		return err;
-	return rec->paused ? record_enable_sideband(rec) : record_enable(rec);
+	rec->file_snapshots++;
+	return err ? err : end_round(rec);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,27 +172,25 @@ static bool is_too_large(const struct recorder *rec)
 }
 
 /* What the rings have, a snapshot, or the next file. */
-static int take_rings(struct recorder *rec, int argc, char **argv)
+static int take_rings(struct recorder *rec)
 {
 	bool signalled = snapshot_signal;
 	int err;
 
 	snapshot_signal = 0;
-	if (rec->options.snapshot && signalled)
-		return record_newest(rec, true);
+	if (rec->options.snapshot && (signalled || triggers_due(rec)))
+		return record_take_snapshot(rec);
 	err = record_drain(rec, false);
 	if (!err && record_is_switch_due(rec, signalled))
-		err = record_switch_output(rec, argc, argv);
+		err = record_switch_output(rec);
 	return err;
 }
 
 /* Until the command ends, the traced tasks are gone, or somebody says stop. */
-static int run_loop(struct recorder *rec, struct child *child, const sigset_t *unblocked,
-		    int argc, char **argv)
+static int run_loop(struct recorder *rec, struct child *child, const sigset_t *unblocked)
 {
-	const struct timespec timeout = { .tv_nsec = POLL_MS * 1000000L };
 	struct pollfd *fds = calloc(rec->n_rings + 1, sizeof(*fds));
-	double began = now_ms();
+	double began = now_ms(), wait_ms;
 	int err = 0;
 
 	if (!fds)
@@ -203,7 +202,9 @@ static int run_loop(struct recorder *rec, struct child *child, const sigset_t *u
 		if (rec->options.command ? reap_child(child, WNOHANG) :
 		    rec->n_tids && !tasks_alive(rec))
 			break;
-		ppoll(fds, rec->n_rings + 1, &timeout, unblocked);
+		wait_ms = triggers_rearm(rec, POLL_MS);
+		ppoll(fds, rec->n_rings + 1, &(struct timespec){ .tv_nsec = wait_ms * 1e6 },
+		      unblocked);
 		for (size_t i = 0; i < rec->n_rings; i++)
 			if (fds[i].revents & (POLLHUP | POLLERR))
 				fds[i].fd = -1;	/* its task is gone; do not spin */
@@ -211,7 +212,7 @@ static int run_loop(struct recorder *rec, struct child *child, const sigset_t *u
 		if (!err)
 			err = end_delay(rec, began);
 		if (!err)
-			err = take_rings(rec, argc, argv);
+			err = take_rings(rec);
 		show_progress(rec, false);
 	}
 	show_progress(rec, true);
@@ -226,6 +227,13 @@ static void close_programs(struct recorder *rec)
 	bpf_output_close(&rec->user_code);
 }
 
+/* At the end: if it was asked for, if a trigger has just happened, or if there was none before. */
+static bool wants_last_snapshot(struct recorder *rec)
+{
+	return rec->options.snapshot &&
+		(rec->options.snapshot_at_end || triggers_due(rec) || !rec->snapshots);
+}
+
 /* What the rings have at the end; then the events go. */
 static int end_recording(struct recorder *rec)
 {
@@ -233,8 +241,11 @@ static int end_recording(struct recorder *rec)
 
 	record_disable(rec);
 	err = record_drain(rec, true);
-	if (!err && rec->options.snapshot && (rec->options.snapshot_at_end || !rec->snapshots))
-		err = record_newest(rec, false);
+	if (!err && wants_last_snapshot(rec)) {
+		err = record_newest(rec, true);
+		triggers_taken(rec);
+	}
+	triggers_summarize(rec);
 	/* While the events are open: closing them changes the kernel's code (static keys). */
 	if (!err && rec->writer)
 		record_add_code(rec);
@@ -262,14 +273,20 @@ static void summarize(const struct recorder *rec, uint64_t bytes)
 		cmd_warning("the encoders delivered no trace at all");
 }
 
-static int finish(struct recorder *rec, int argc, char **argv)
+static int finish(struct recorder *rec)
 {
 	uint64_t bytes = 0;
 	int err = end_recording(rec);
 
+	if (!err && rec->writer && rec->options.snapshot && rec->snapshots && !rec->file_snapshots) {
+		/* the file that was begun behind the last snapshot */
+		rvt_perfdata_abandon(rec->writer);
+		rec->writer = NULL;
+		output_discard(&rec->output);
+	}
 	if (!err && rec->writer) {
 		bytes = rvt_perfdata_written(rec->writer);
-		err = record_end_file(rec, argc, argv);
+		err = record_end_file(rec);
 	}
 	if (!err && rec->live)
 		err = live_finish(rec->live, &rec->gaps, &rec->lost_records);
@@ -279,7 +296,7 @@ static int finish(struct recorder *rec, int argc, char **argv)
 }
 
 /* Where the trace goes: into a file, into a profile, or both. */
-static int begin_output(struct recorder *rec, int argc, char **argv)
+static int begin_output(struct recorder *rec)
 {
 	const struct record_options *options = &rec->options;
 	const char *path = options->profile ? options->keep : options->output;
@@ -291,7 +308,7 @@ static int begin_output(struct recorder *rec, int argc, char **argv)
 			return -ENOMEM;
 		record_note_output(rec);
 	}
-	err = options->profile ? live_open(rec, argc, argv) : 0;
+	err = options->profile ? live_open(rec) : 0;
 
 	if (!err && path)
 		err = record_begin_file(rec, path);
@@ -319,6 +336,8 @@ static int open_events(struct recorder *rec, bool modified)
 		err = record_open_switches(rec);
 	if (!err)
 		err = record_open_user_code(rec);
+	if (!err)
+		err = triggers_measure(rec);
 	return err ? err : record_watch_open(rec);
 }
 
@@ -339,7 +358,17 @@ static void end_with_perf(void)
 	free(comm);
 }
 
-static int record(struct recorder *rec, struct child *child, int argc, char **argv)
+/* The recorder runs as soon as a trigger wakes it, where it may. Its children do not inherit that. */
+static void hurry(void)
+{
+	const struct sched_param param = { .sched_priority = 1 };
+
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param))
+		cmd_info("the recorder has no realtime priority (%s): more is traced behind a "
+			 "trigger", strerror(errno));
+}
+
+static int record(struct recorder *rec, struct child *child)
 {
 	sigset_t unblocked;
 	bool modified;
@@ -359,8 +388,12 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 		err = record_choose_tasks(rec);
 	if (!err)
 		err = record_choose_cgroup(rec);
+	if (!err)
+		err = triggers_place(rec);
 	if (err)
 		return err;
+	if (rec->options.triggers.n)
+		hurry();
 	catch_signals(&unblocked);
 	if (rec->options.command) {
 		err = prepare_child(child, rec->options.command, &unblocked);
@@ -370,7 +403,7 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 	if (!err)
 		err = open_events(rec, modified);
 	if (!err)
-		err = begin_output(rec, argc, argv);
+		err = begin_output(rec);
 	if (!err && rec->target != TARGET_COMMAND)
 		err = rec->paused ? record_enable_sideband(rec) : record_enable(rec);
 	if (!err && rec->options.command)
@@ -380,19 +413,19 @@ static int record(struct recorder *rec, struct child *child, int argc, char **ar
 			output_discard(&rec->output);	/* nothing is in it */
 		return err;
 	}
-	err = run_loop(rec, child, &unblocked, argc, argv);
+	err = run_loop(rec, child, &unblocked);
 	if (err)
 		cmd_error(err, "recording ended: %s", strerror(-err));
 	if (child->pid > 0) {
 		kill(child->pid, SIGTERM);
 		reap_child(child, 0);
 	}
-	return err ? err : finish(rec, argc, argv);
+	return err ? err : finish(rec);
 }
 
 int cmd_record(int argc, char **argv)
 {
-	struct recorder rec = { .cgroup = -1, .commands = { .in = -1, .ack = -1 } };
+	struct recorder rec = { .argc = argc, .argv = argv, .cgroup = -1, .commands = { .in = -1, .ack = -1 } };
 	struct child child = { 0 };
 	int err;
 
@@ -400,13 +433,14 @@ int cmd_record(int argc, char **argv)
 		record_free_options(&rec.options);
 		return 1;
 	}
-	err = record(&rec, &child, argc, argv);
+	err = record(&rec, &child);
 	if (child.pid > 0) {
 		kill(child.pid, SIGKILL);
 		reap_child(&child, 0);
 	}
 	close_programs(&rec);
 	record_close(&rec);
+	triggers_close(&rec);
 	live_close(rec.live);
 	rvt_perfdata_abandon(rec.writer);
 	record_close_commands(&rec);

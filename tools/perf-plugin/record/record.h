@@ -14,6 +14,7 @@
 #include "common/output.h"
 #include "common/pmu.h"
 #include "record/ring.h"
+#include "record/trigger.h"
 
 #define RECORD_PMU "rvtrace"
 #define RECORD_CTR_PMU "riscv_ctr"
@@ -54,6 +55,7 @@ struct record_options {
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
 	bool auxtrace_info;	/* for perf with support for RISC-V trace, too */
 	bool snapshot, snapshot_at_end;	/* -S: the newest trace only, at SIGUSR2; and at the end */
+	struct trigger_list triggers;	/* --trigger: snapshots when these happen, too */
 	enum record_switch_output switch_output;
 	uint64_t switch_at;	/* bytes or seconds */
 	uint64_t max_bytes;	/* --max-size; 0: no limit */
@@ -79,6 +81,9 @@ struct extra_event {
 	struct perf_event_attr attr;
 	bool grouped;		/* the trace leads its group */
 	bool asked;		/* by -e: -G holds for it, not only for the trace */
+	const char *filter;	/* as in struct event, whose it is */
+	unsigned int trigger;	/* the trigger, from 1, that it tells of; 0: of none */
+	bool counted;		/* and how often that happens */
 	uint64_t *ids;
 	size_t n_ids;
 };
@@ -98,6 +103,7 @@ struct event_fd {
 	unsigned int ring;
 	bool trace;
 	pid_t tid;
+	unsigned int trigger;	/* as in struct extra_event */
 };
 
 /* --control: descriptors, -1: none, and a line in the making. */
@@ -108,6 +114,8 @@ struct record_commands {
 };
 
 struct recorder {
+	int argc;		/* the command line, for the file */
+	char **argv;
 	struct record_options options;
 	enum record_target target;
 	bool ctr;		/* Control Transfer Records instead of a trace */
@@ -144,7 +152,8 @@ struct recorder {
 	bool stop;		/* the recording ends */
 	char *output_name;	/* of --switch-output's file at hand; malloc'd */
 	double output_began;	/* s */
-	unsigned int snapshots;
+	unsigned int files;	/* that were begun */
+	unsigned int snapshots, file_snapshots;	/* in all, and in the file at hand */
 	uint64_t gaps, lost_records;	/* flagged AUX records, PERF_RECORD_LOST */
 };
 
@@ -183,7 +192,7 @@ bool record_wants_ntrace(const struct recorder *rec);
  * are printed. @path stays the caller's.
  */
 int record_begin_file(struct recorder *rec, const char *path);
-int record_end_file(struct recorder *rec, int argc, char **argv);
+int record_end_file(struct recorder *rec);
 
 /*
  * record-live.c: --profile. What the rings give goes to a thread that decodes it, and whose memory
@@ -196,7 +205,7 @@ int record_end_file(struct recorder *rec, int argc, char **argv);
  * live_finish - decodes the rest and writes the profile; *@gaps, *@lost_records: what the kernel
  * lost. 0, or -errno after a message.
  */
-int live_open(struct recorder *rec, int argc, char **argv);
+int live_open(struct recorder *rec);
 bool live_has_room(struct live *live);
 int live_put(struct live *live, const void *bytes, size_t len);
 int live_end_round(struct live *live);
@@ -236,6 +245,12 @@ void record_disable(struct recorder *rec);
 /* Only tracing, while sideband goes on. */
 void record_pause(struct recorder *rec);
 int record_resume(struct recorder *rec);
+/*
+ * The same for a moment, as soon as possible on @first (-1: no cpu is first). record_release(): and
+ * on, unless it is paused. 0, or -errno after a message.
+ */
+void record_hold(const struct recorder *rec, int first);
+int record_release(struct recorder *rec);
 
 /*
  * record-command.c: --control. record_open_commands() returns 0, or -errno after a message;
@@ -247,12 +262,14 @@ int record_obey(struct recorder *rec);
 
 /*
  * switch-output.c: whether the next file is due, and to it. record_note_output(): a file begins.
- * 0, or -errno after a message.
+ * record_take_snapshot(): now, into a file of its own if options.switch_output says so. 0, or
+ * -errno after a message.
  */
+int record_take_snapshot(struct recorder *rec);
 char *record_output_name(const struct recorder *rec);
 bool record_is_switch_due(const struct recorder *rec, bool signalled);
 void record_note_output(struct recorder *rec);
-int record_switch_output(struct recorder *rec, int argc, char **argv);
+int record_switch_output(struct recorder *rec);
 
 /*
  * record-refused.c: says which terms of the event the hardware does not take. False: it is none of
@@ -262,8 +279,8 @@ bool record_explain_refused(const struct recorder *rec, int cpu);
 
 /* record-ring.c: writes what the rings hold. Returns -errno of the output file. */
 int record_drain(struct recorder *rec, bool last);
-/* What overwritten AUX buffers hold now; @go_on: tracing goes on afterwards. */
-int record_newest(struct recorder *rec, bool go_on);
+/* What overwritten AUX buffers hold now, while they are held; @last: the file ends with it. */
+int record_newest(struct recorder *rec, bool last);
 
 /* record-proc.c: records for what exists already. */
 int record_synthesize_kernel(struct recorder *rec);
@@ -354,12 +371,15 @@ void record_end_user_code(struct recorder *rec);
 /* record-bpf.c: what the BPF programs of the system were compiled to, as far as one may see it. */
 void record_copy_bpf(struct code_list *list);
 
+/* uprobes.c: what runs in place of probed instructions; warns when some of that cannot be known. */
+void record_copy_uprobes(const struct recorder *rec, struct code_list *list);
+
 /* record-code.c: kernel and vdso code, kallsyms. Warns when something cannot be had. */
 void record_add_code(struct recorder *rec);
 /* Where the kernel's code is; false when that is hidden from this user. */
 bool kernel_text(uint64_t *start, uint64_t *end);
 
 /* record-features.c: feature sections; also counts what was lost. */
-int record_add_features(struct recorder *rec, int argc, char **argv);
+int record_add_features(struct recorder *rec);
 
 #endif

@@ -18,6 +18,8 @@ struct ring {
 	uint8_t *aux;
 	uint64_t aux_bytes;
 	uint64_t aux_tail;
+	uint64_t seen;		/* triggers were looked for in the data so far ... */
+	uint64_t flushed;	/* ... and this is the time of the last AUX record there */
 	unsigned int enable_rounds;	/* so many times its trace events are still to be enabled */
 };
 

@@ -56,7 +56,7 @@ void record_note_output(struct recorder *rec)
 	rec->output_began = now();
 }
 
-int record_switch_output(struct recorder *rec, int argc, char **argv)
+int record_switch_output(struct recorder *rec)
 {
 	char *name = record_output_name(rec), *before = rec->output_name;
 	bool paused = rec->paused;
@@ -68,7 +68,7 @@ int record_switch_output(struct recorder *rec, int argc, char **argv)
 	err = record_drain(rec, true);
 	if (!err) {
 		record_add_code(rec);
-		err = record_end_file(rec, argc, argv);
+		err = record_end_file(rec);
 	}
 	if (!err && !rec->options.quiet)
 		fprintf(stderr, "[ perf rvtrace record: %s is complete ]\n", before);
@@ -83,4 +83,18 @@ int record_switch_output(struct recorder *rec, int argc, char **argv)
 	if (err)
 		return err;
 	return paused ? record_enable_sideband(rec) : record_enable(rec);
+}
+
+int record_take_snapshot(struct recorder *rec)
+{
+	const struct trigger *trigger = triggers_due(rec);
+	bool own_file = rec->options.switch_output;
+	int err;
+
+	record_hold(rec, trigger ? (int)trigger->sample.cpu : -1);
+	err = record_newest(rec, own_file);
+	triggers_taken(rec);
+	if (err)
+		return err;
+	return own_file ? record_switch_output(rec) : record_release(rec);
 }

@@ -148,6 +148,8 @@ void json_mark(struct script *script, const struct rvt_hart_flow *hart,
 
 	put_head(&json, script, hart);
 	json_text(&json, "mark", mark_name(event->mark));
+	if (event->mark == RVT_MARK_RECORDER)
+		json_text(&json, "trigger", event->detail);
 	if (script->fields & FIELD_IP && event->pc)
 		put_end(&json, "ip", script, hart, event->pc);
 	if (event->mark == RVT_MARK_USER)

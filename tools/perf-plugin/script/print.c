@@ -5,6 +5,7 @@
 #include <rvtrace/insn.h>
 #include "common/accesses.h"
 #include "common/marks.h"
+#include "common/text.h"
 #include "script/lines.h"
 
 #define INDENT 4
@@ -274,7 +275,8 @@ void print_mark(struct script *script, const struct rvt_hart_flow *hart,
 		putc(' ', script->out);
 		print_place(script, hart, event->pc);
 	}
-	fprintf(script->out, "%s\n", text);
+	put_visible(script->out, text);
+	putc('\n', script->out);
 	script->lines++;
 }
 

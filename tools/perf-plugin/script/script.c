@@ -8,6 +8,7 @@
 #include "common/json.h"
 #include "ctr/ctr.h"
 #include "common/text.h"
+#include "common/triggers.h"
 #include "script/lines.h"
 #include "common/transfers.h"
 
@@ -70,7 +71,8 @@ static int decode(struct script *script, const struct view_options *options)
 	struct transfers *transfers = NULL;
 	int err;
 
-	if (options->session.jobs > 1)
+	/* the last line of one slice and the first of the next do not tell what lies between */
+	if (options->session.jobs > 1 && !view_has_triggers(script->view))
 		return script_run_slices(script, options);
 	err = script_sink(script, &transfers, &sink);
 	if (!err)
@@ -90,7 +92,7 @@ static void mention_samples(struct rvt_session *session)
 	for (size_t i = 0; i < rvt_perfdata_n_events(file); i++) {
 		const struct rvt_perfdata_event *event = rvt_perfdata_event(file, i);
 
-		if (view_is_trace_event(event) ||
+		if (view_is_trace_event(event) || trigger_is_event(event) ||
 		    (!event->attr.sample_period && !event->attr.sample_freq))
 			continue;
 		fputs("The samples of ", stderr);
