@@ -5,6 +5,11 @@ $(B)/host/rvt-bench: $(B)/host/tools/bench/rvt-bench.o $(B)/host/tools/perf-plug
 		$(B)/host/tools/perf-plugin/common/text.o $(B)/host/librvtrace.a
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+$(B)/host/tools/bench/rvt-modes.o: private CFLAGS_COMMON += -I.
+$(B)/host/rvt-modes: $(B)/host/tools/bench/rvt-modes.o $(B)/host/tests/unit/random-hart.o \
+		$(B)/host/tests/unit/rv-asm.o $(ARCHIVES:%=$(B)/host/%)
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 $(B)/host/rvt-extract: $(B)/host/tools/bench/rvt-extract.o $(B)/host/librvtrace.a
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -18,7 +23,7 @@ $(B)/host/rvt-dialects: $(B)/host/tools/bench/rvt-dialects.o $(B)/host/tests/uni
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # Built with everything else, so that it is seen when they no longer fit.
-BENCH_TOOLS := $(addprefix $(B)/host/,rvt-bench rvt-dialects rvt-extract rvt-scale rvt-frames)
+BENCH_TOOLS := $(addprefix $(B)/host/,rvt-bench rvt-dialects rvt-extract rvt-modes rvt-scale rvt-frames)
 tools: $(BENCH_TOOLS)
 
 ## make bench       how fast recordings of real programs are decoded (see Documentation/bench.rst)
