@@ -21,20 +21,16 @@ uint32_t rvt_etrace_run_flags(const struct rvt_etrace_decoder *dec)
 		flags |= RVT_RUN_IMPLICIT_RETURN;
 	if (options & RVT_OPT_SEQUENTIAL_JUMP)
 		flags |= RVT_RUN_SEQUENTIAL_JUMP;
+	if (dec->predictor_size)
+		flags |= RVT_RUN_PREDICTED;
 	return flags;
 }
 
-static void set_outcomes(struct rvt_etrace_decoder *dec, struct rvt_order *order,
-			 const struct path *path)
+static void set_outcomes(struct rvt_order *order, const struct path *path)
 {
 	order->n_outcomes = path->map_bits + path->predicted;
-	if (dec->predictor) {
-		dec->path = *path;
-		order->outcome = rvt_etrace_outcome;
-		order->outcome_ctx = dec;
-	} else {
-		order->outcomes = path->map;
-	}
+	order->outcomes = path->map;
+	order->n_known = path->map_bits;
 }
 
 static struct rvt_order new_order(struct rvt_etrace_decoder *dec, const struct path *path)
@@ -45,7 +41,7 @@ static struct rvt_order new_order(struct rvt_etrace_decoder *dec, const struct p
 	order.flags = rvt_etrace_run_flags(dec);
 	order.max_halfwords = RVT_UNLIMITED;
 	order.max_insns = RVT_UNLIMITED;
-	set_outcomes(dec, &order, path);
+	set_outcomes(&order, path);
 	return order;
 }
 
@@ -92,6 +88,8 @@ static int run_noting_returns(struct rvt_etrace_decoder *dec, struct rvt_order *
 		if (stop)
 			return stop;
 		order->n_outcomes -= order->used_outcomes;
+		order->n_known -= order->used_outcomes < order->n_known ? order->used_outcomes :
+									  order->n_known;
 		order->outcomes >>= order->used_outcomes & 63;
 		if (order->flags & RVT_RUN_STOP_PC && !order->n_outcomes &&
 		    rvt_flow_pc(dec->flow, &pc) && pc == order->stop_pc) {
@@ -198,7 +196,7 @@ static int follow_plain(struct rvt_etrace_decoder *dec, const struct path *path,
 			return take_jump_to_goal(dec, goal, false);
 		if (stop != RVT_STOP_PC)
 			return fail_stop(failure, stop);
-		set_outcomes(dec, &order, &no_path);
+		set_outcomes(&order, &no_path);
 		total = 0;
 	}
 }

@@ -28,7 +28,7 @@
 static bool is_clean(const struct rvt_etrace_decoder *dec)
 {
 	return dec->started && dec->pending && !dec->from_trap && !dec->inferred &&
-	       !dec->has_repeat && !dec->trap.valid && !dec->predictor && !dec->cache &&
+	       !dec->has_repeat && !dec->trap.valid && !dec->predictor_size && !dec->cache &&
 	       !dec->carried.predicted && dec->carried.map_bits <= 1 &&
 	       dec->address != NO_ADDRESS &&
 	       /* what was loaded just before may say where a jump goes that comes first */

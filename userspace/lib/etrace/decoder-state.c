@@ -30,7 +30,6 @@ int rvt_etrace_decoder_init(struct rvt_etrace_decoder *dec, const struct rvt_par
 
 void rvt_etrace_decoder_fini(struct rvt_etrace_decoder *dec)
 {
-	free(dec->predictor);
 	free(dec->cache);
 	rvt_etrace_data_fini(&dec->data);
 }

@@ -112,11 +112,7 @@ struct rvt_etrace_decoder {
 	bool wants_accesses;
 	struct rvt_etrace_data data;
 
-	/* branch prediction */
-	uint8_t *predictor;	/* bit 1: predicted; bit 0: latest outcome */
-	unsigned int predictor_size;
-	struct path path;	/* of the order being executed */
-
+	unsigned int predictor_size;	/* of the flow's branch predictor; 0: none */
 	uint64_t *cache;	/* jump target cache; 1: no address */
 	unsigned int cache_size;
 	unsigned int return_depth, recursion; /* of the return stack */
@@ -289,9 +285,6 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 int rvt_etrace_decoder_resize(struct rvt_etrace_decoder *dec);
 /* A synchronisation packet was reached. @start: it begins a trace. */
 void rvt_etrace_decoder_sync(struct rvt_etrace_decoder *dec, bool start);
-/* Outcome callback of struct rvt_order: the next of dec->path. */
-bool rvt_etrace_outcome(void *ctx, uint64_t pc);
-bool rvt_etrace_predicted(const struct rvt_etrace_decoder *dec, uint64_t pc);
 /* An uninferable jump at @jump_pc went to @target. */
 void rvt_etrace_cache_note(struct rvt_etrace_decoder *dec, uint64_t jump_pc, uint64_t target,
 			   bool valid);

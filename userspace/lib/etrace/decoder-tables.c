@@ -11,24 +11,25 @@
 #define MAX_WALK 16384
 #define MAX_WALK_CALLS 64
 
+static unsigned int address_shift(const struct rvt_etrace_decoder *dec)
+{
+	return dec->codec.params.iaddress_lsb_p > 1 ? 2 : 1;
+}
+
 static int resize_predictor(struct rvt_etrace_decoder *dec)
 {
 	const struct rvt_params *p = &dec->codec.params;
 	unsigned int size = p->options & RVT_OPT_BRANCH_PREDICTION ? 1u << p->bpred_size_p : 0;
+	int ret;
 
 	if (size == dec->predictor_size)
 		return 0;
-	free(dec->predictor);
 	dec->predictor_size = 0;
-	dec->predictor = NULL;
-	if (!size)
-		return 0;
-	dec->predictor = malloc(size);
-	if (!dec->predictor)
-		return -ENOMEM;
-	memset(dec->predictor, 1, size);
-	dec->predictor_size = size;
-	return 0;
+	ret = rvt_flow_set_predictions(dec->flow, size ? (int)p->bpred_size_p : -1,
+				       address_shift(dec));
+	if (!ret)
+		dec->predictor_size = size;
+	return ret;
 }
 
 static int resize_cache(struct rvt_etrace_decoder *dec)
@@ -95,42 +96,7 @@ void rvt_etrace_decoder_sync(struct rvt_etrace_decoder *dec, bool start)
 	if (!start && dec->codec.resync_disabled)
 		return;
 	rvt_flow_clear_returns(dec->flow);
-	if (dec->predictor)
-		memset(dec->predictor, 1, dec->predictor_size);
-}
-
-/* ---- branches ---- */
-
-static unsigned int address_shift(const struct rvt_etrace_decoder *dec)
-{
-	return dec->codec.params.iaddress_lsb_p > 1 ? 2 : 1;
-}
-
-static uint8_t *predictor_entry(const struct rvt_etrace_decoder *dec, uint64_t pc)
-{
-	return &dec->predictor[pc >> address_shift(dec) & (dec->predictor_size - 1)];
-}
-
-bool rvt_etrace_predicted(const struct rvt_etrace_decoder *dec, uint64_t pc)
-{
-	return *predictor_entry(dec, pc) >> 1;
-}
-
-bool rvt_etrace_outcome(void *ctx, uint64_t pc)
-{
-	struct rvt_etrace_decoder *dec = ctx;
-	uint8_t *entry = predictor_entry(dec, pc);
-	bool predicted = *entry >> 1, latest = *entry & 1, taken = predicted;
-
-	if (dec->path.map_bits) {
-		taken = dec->path.map & 1;
-		dec->path.map >>= 1;
-		dec->path.map_bits--;
-	}
-	if (predicted != latest)
-		predicted = taken;
-	*entry = predicted << 1 | taken;
-	return taken;
+	rvt_flow_reset_predictions(dec->flow);
 }
 
 /* ---- jumps ---- */

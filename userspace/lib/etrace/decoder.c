@@ -73,7 +73,7 @@ static const char *refuse_count(const struct rvt_etrace_decoder *dec,
 
 	if (!rvt_etrace_has(msg, RVT_ETRACE_F_BRANCH_COUNT))
 		return NULL;
-	if (!dec->predictor)
+	if (!dec->predictor_size)
 		return "branch count without branch prediction";
 	/* A damaged count would be followed round and round for minutes. */
 	return limit && msg->field[RVT_ETRACE_F_BRANCH_COUNT] + 31 > limit ?
@@ -94,7 +94,7 @@ static int on_count(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg 
 	if (ret == RVT_ETRACE_NOWHERE)
 		return rvt_etrace_decoder_fail(dec, &failure);
 	rvt_flow_pc(dec->flow, &pc);
-	rvt_etrace_stand(dec, dec->address, outcome(!rvt_etrace_predicted(dec, pc)));
+	rvt_etrace_stand(dec, dec->address, outcome(!rvt_flow_predicts(dec->flow, pc)));
 	return 0;
 }
 
@@ -202,7 +202,7 @@ static int on_address(struct rvt_etrace_decoder *dec, const struct rvt_etrace_ms
 	if (ret == RVT_ETRACE_NOWHERE)
 		return rvt_etrace_decoder_fail(dec, &failure);
 	if (branch && msg->kind == RVT_ETRACE_COUNT_ADDRESS)
-		last = outcome(rvt_etrace_predicted(dec, goal.target) != count_failed(dec, msg));
+		last = outcome(rvt_flow_predicts(dec->flow, goal.target) != count_failed(dec, msg));
 	rvt_etrace_stand(dec, goal.target, last);
 	dec->inferred = may_be_inferred(msg, ret, branch);
 	dec->goal = goal;

@@ -48,6 +48,7 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 	rvt_tables_put(flow);
 	tdestroy(flow->single, free);
 	rvt_returns_free(&flow->base.returns);
+	free(flow->base.predictions.entries);
 	rvt_counts_destroy(flow->base.counts);
 	rvt_deferred_free(&flow->deferred);
 	free(flow);

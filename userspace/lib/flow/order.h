@@ -44,13 +44,18 @@ enum {
 	RVT_RUN_COROUTINE = 1u << 9,	   /* a co-routine swap pops and is a return, then pushes;
 					    * else it leaves the return stack alone */
 	RVT_RUN_ABSOLUTE_JUMP = 1u << 10,  /* jalr with rs1 = x0 is inferable */
+	/*
+	 * Not with .period, .refill, ALL_JUMPS or NOT_TAKEN. The outcomes behind the first .n_known are
+	 * as the flow's branch predictor predicts them; all of them are noted there.
+	 */
+	RVT_RUN_PREDICTED = 1u << 11,
 };
 
 #define RVT_UNLIMITED UINT64_MAX
 
 struct rvt_order {
 	uint32_t flags;		/* RVT_RUN_* */
-	uint64_t n_outcomes;	/* 0..64; any number with .outcome or .refill */
+	uint64_t n_outcomes;	/* 0..64; any number with PREDICTED or .refill */
 	uint64_t outcomes;	/* bit 0 first; 1 = taken */
 	/* If not NULL it gives the outcomes behind the first 64: puts up to 64 into *outcomes and
 	 * returns how many, at least 1. May be asked for more than are used in the end. */
@@ -58,10 +63,7 @@ struct rvt_order {
 	void *refill_ctx;
 	/* Outcomes come again after so many, at most 64; 0: they do not (repeated history). */
 	uint32_t period;
-	/* If not NULL it is asked once for each of the n_outcomes branches, in order, when that is
-	 * executed, and .outcomes is ignored (E-Trace branch prediction). Returns true: taken. */
-	bool (*outcome)(void *ctx, uint64_t pc);
-	void *outcome_ctx;
+	uint32_t n_known;	/* PREDICTED: of .n_outcomes, in .outcomes; 0..64 */
 	uint64_t max_halfwords;	/* RVT_UNLIMITED or a count of 16-bit units */
 	uint64_t max_insns;	/* RVT_UNLIMITED or a count of instructions */
 	uint64_t stop_pc;	/* not tested before the first instruction was executed */
@@ -110,5 +112,17 @@ bool rvt_flow_return_at(const struct rvt_flow *flow, unsigned int index, uint64_
  */
 int rvt_flow_set_return_stack(struct rvt_flow *flow, unsigned int depth,
 			      unsigned int recursion_max);
+
+/*
+ * The branch predictor of E-Trace encoders, for orders with RVT_RUN_PREDICTED.
+ *
+ * rvt_flow_set_predictions - one of 2^@bits entries, by bits of addresses from bit @shift (1 or 2)
+ * up; all predict not taken. @bits 0 to 31; negative: there is none. Returns 0 or -ENOMEM.
+ * rvt_flow_reset_predictions - all predict not taken again.
+ * rvt_flow_predicts - whether the branch at @pc would be predicted as taken.
+ */
+int rvt_flow_set_predictions(struct rvt_flow *flow, int bits, unsigned int shift);
+void rvt_flow_reset_predictions(struct rvt_flow *flow);
+bool rvt_flow_predicts(struct rvt_flow *flow, uint64_t pc);
 
 #endif

@@ -15,6 +15,7 @@
 #define RVT_LIB_FLOW_CORE_MEMO_H
 
 #include "flow/core/body.h"
+#include "flow/core/predictions.h"
 #include "flow/core/return-stack.h"
 
 #define RVT_MEMO_ENTRIES 131072	/* a power of two */
@@ -183,6 +184,7 @@ struct rvt_flow_base {
 	uint32_t mapping_id[2];		/* by rvt_va_half(): what addresses mean now */
 	uint64_t time_filter;		/* TIME events before are not delivered */
 	struct rvt_return_stack returns;
+	struct rvt_predictions predictions;
 };
 
 #endif

@@ -159,6 +159,11 @@ struct rvt_segment_more {
 	uint32_t dense;			/* of a node: the dense node; 0: it is not */
 };
 
+/* With RVT_RUN_PREDICTED: the branches of a segment, as rvt_prediction_short() has them. */
+struct rvt_segment_branches {
+	_Alignas(16) uint16_t at[RVT_SEGMENT_OUTCOMES];
+};
+
 /* In memory that is real only where it is used. */
 struct rvt_segments {
 	struct rvt_segment_line lines[RVT_LINES];	/* by node; node 0: none */
@@ -171,12 +176,15 @@ struct rvt_segments {
 	uint32_t counted[RVT_SEGMENTS];	/* with .times: the number of the segment */
 	/* by number of the block that it begins with; 0: not asked for yet */
 	uint32_t nodes[RVT_NODE_BLOCKS];
+	/* RVT_RUN_PREDICTED: by number of the segment; and by node, outcomes predicted the last time */
+	struct rvt_segment_branches branches[RVT_SEGMENTS];
+	uint8_t guesses[RVT_LINES];
 	_Alignas(8) uint8_t paths[RVT_SEGMENT_PATH_BYTES];
 };
 
 /* The flags of an order that decide where segments lead. */
 #define RVT_SEGMENT_RUN_FLAGS (RVT_RUN_ALL_JUMPS | RVT_RUN_IMPLICIT_RETURN | RVT_RUN_STOP_RETURN | \
-			       RVT_RUN_SEQUENTIAL_JUMP)
+			       RVT_RUN_SEQUENTIAL_JUMP | RVT_RUN_PREDICTED)
 
 /* Inferred, of a segment that is not RVT_SEGMENT_CAREFUL. */
 static inline unsigned int rvt_segment_returns(const struct rvt_segment *seg)
@@ -197,6 +205,18 @@ static inline uint32_t rvt_segment_number(const struct rvt_segments *segments,
 static inline struct rvt_segment *rvt_segment_at(struct rvt_segments *segments, uint32_t number)
 {
 	return (struct rvt_segment *)segments->lines + number;
+}
+
+static inline struct rvt_segment_branches *
+rvt_segment_branches(struct rvt_segments *segments, const struct rvt_segment *seg)
+{
+	return &segments->branches[rvt_segment_number(segments, seg)];
+}
+
+/* The outcomes that a segment uses up, the first in bit 0. */
+static inline unsigned int rvt_segment_outcomes(const struct rvt_segment *seg)
+{
+	return seg->key & ((1u << seg->used) - 1);
 }
 
 /* Where a segment begins. */

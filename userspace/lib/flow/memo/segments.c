@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "flow/core/predictions.h"
 #include "flow/memo/segments.h"
 #include "flow/order.h"
 
@@ -101,6 +102,7 @@ struct builder {
 	bool leaves, ends_return;
 	uint8_t n_runs;
 	struct rvt_segment_path path;
+	struct rvt_segment_branches branches;
 	uint64_t pushes[RVT_SEGMENT_PUSHES];	/* these calls */
 	struct rvt_run runs[RVT_SEGMENT_RUNS];
 };
@@ -217,6 +219,8 @@ static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken
 		return false;
 	}
 	if (outcome) {
+		p->branches.at[p->used] =
+			rvt_prediction_short(b->end_pc - 2 * b->last_halfwords);
 		p->key >>= 1;
 		p->used++;
 		p->taken += *taken;
@@ -362,7 +366,8 @@ static bool find_end(struct builder *p, struct rvt_code_block *first, struct rvt
 
 /* Makes the segment from @node. */
 static struct rvt_segment build(struct rvt_segments *segments, uint32_t node,
-				const struct rvt_segment_order *order)
+				const struct rvt_segment_order *order,
+				struct rvt_segment_branches *branches)
 {
 	const unsigned int n = rvt_segment_key_outcomes(order->key);
 	struct builder p = {
@@ -380,6 +385,7 @@ static struct rvt_segment build(struct rvt_segments *segments, uint32_t node,
 	lower(&first->table->segments_low, p.path.low);
 	raise(&first->table->segments_high, p.path.high);
 	keep(segments, &seg, &p);
+	*branches = p.branches;
 	seg.next = end ? rvt_segments_node(segments, end) : 0;
 	return seg;
 }
@@ -423,6 +429,8 @@ struct rvt_segment *rvt_segment_find(struct rvt_segments *segments, uint32_t nod
 		return seg;
 	*copy = *seg;
 	copy->times = 0;
+	if (segments->flags & RVT_RUN_PREDICTED)
+		*rvt_segment_branches(segments, copy) = *rvt_segment_branches(segments, seg);
 	return copy;
 }
 
@@ -485,14 +493,17 @@ static struct rvt_segment *free_segment(struct rvt_segments *segments, uint32_t 
 struct rvt_segment *rvt_segments_learn(struct rvt_segments *segments, uint32_t node,
 				       const struct rvt_segment_order *order)
 {
+	struct rvt_segment_branches branches = {};
 	struct rvt_segment *seg, built;
 
 	if (!rvt_segments_have_room(segments))
 		return NULL;
-	built = build(segments, node, order);
+	built = build(segments, node, order, &branches);
 	built.open = open_bits(order, &built);
 	built.key = order->key & (RVT_SEGMENT_KEYS - 1) & ~(uint32_t)built.open;
 	seg = free_segment(segments, sparse_node(segments, node));
 	*seg = built;
+	if (order->flags & RVT_RUN_PREDICTED)
+		*rvt_segment_branches(segments, seg) = branches;
 	return seg;
 }

@@ -9,6 +9,7 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
+#include "flow/core/predictions.h"
 #include "flow/core/segment.h"
 
 /* NULL when out of memory. */
@@ -43,6 +44,37 @@ struct rvt_segment *rvt_segments_learn(struct rvt_segments *segments, uint32_t n
 /* The same as rvt_segment() for what is not where it is looked for first. */
 struct rvt_segment *rvt_segment_find(struct rvt_segments *segments, uint32_t node, uint32_t key,
 				     struct rvt_segment *from);
+
+/* ---- predicted outcomes ---- */
+
+/* The branches of @seg are executed: their outcomes are noted. */
+static inline void rvt_segment_note_outcomes(const struct rvt_predictions *predictions,
+					     struct rvt_segments *segments,
+					     const struct rvt_segment *seg)
+{
+	const uint16_t *at = rvt_segment_branches(segments, seg)->at;
+	unsigned int outcomes = rvt_segment_outcomes(seg);
+
+	for (unsigned int i = 0; i < seg->used; i++, outcomes >>= 1)
+		rvt_prediction_note(&predictions->entries[rvt_prediction_number(predictions, at[i])],
+				    outcomes & 1);
+}
+
+/*
+ * A bit for each outcome of @seg that is not predicted now, the first in bit 0; right up to the
+ * first, as long as outcomes are as predicted.
+ */
+static inline unsigned int rvt_segment_mispredicted(const struct rvt_predictions *predictions,
+						    struct rvt_segments *segments,
+						    const struct rvt_segment *seg)
+{
+	const uint16_t *at = rvt_segment_branches(segments, seg)->at;
+	unsigned int predicted = 0;
+
+	for (unsigned int i = 0; i < RVT_SEGMENT_OUTCOMES; i++)
+		predicted |= (predictions->entries[rvt_prediction_number(predictions, at[i])] >> 1) << i;
+	return (predicted ^ seg->key) & ((1u << seg->used) - 1);
+}
 
 static inline bool rvt_segment_is(const struct rvt_segment *seg, uint32_t key)
 {

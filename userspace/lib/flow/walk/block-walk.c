@@ -95,11 +95,29 @@ static bool needs_outcome(const struct rvt_walk *w, const struct rvt_code_block 
 	       (w->flags & RVT_RUN_ALL_JUMPS && (b->end == RVT_END_JUMP || b->end == RVT_END_CALL));
 }
 
+/* That of the branch at @pc: there is one left. */
+static bool take_predicted(struct rvt_flow *flow, struct rvt_outcomes *outcomes, uint64_t pc)
+{
+	uint8_t *entry = rvt_prediction_at(&flow->base.predictions, pc);
+	bool taken = *entry >> 1;
+
+	if (outcomes->n_bits) {
+		taken = outcomes->bits & 1;
+		outcomes->bits >>= 1;
+		outcomes->n_bits--;
+	} else {
+		outcomes->behind--;
+	}
+	rvt_prediction_note(entry, taken);
+	return taken;
+}
+
 /*
  * The outcome for the end of @b: 0 or 1, or -1 when there is none, or none that fits. @last: it
  * uses up the last half-word.
  */
-static inline int take_outcome(struct rvt_walk *w, const struct rvt_code_block *b, bool last)
+static inline int take_outcome(struct rvt_flow *flow, struct rvt_walk *w,
+			       const struct rvt_code_block *b, bool last)
 {
 	struct rvt_outcomes *outcomes = &w->outcomes;
 	int taken;
@@ -109,11 +127,8 @@ static inline int take_outcome(struct rvt_walk *w, const struct rvt_code_block *
 			return 1;
 		return w->flags & RVT_RUN_NOT_TAKEN && b->end == RVT_END_BRANCH ? 0 : -1;
 	}
-	if (w->order->outcome) {
-		outcomes->behind--;
-		return w->order->outcome(w->order->outcome_ctx,
-					 b->end_pc - 2 * b->last_halfwords);
-	}
+	if (w->flags & RVT_RUN_PREDICTED)
+		return take_predicted(flow, outcomes, b->end_pc - 2 * b->last_halfwords);
 	if (!outcomes->n_bits)
 		rvt_walk_fill(w);
 	taken = outcomes->bits & 1;
@@ -163,7 +178,7 @@ static int execute_block(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_c
 	int taken = 0;
 
 	if (needs_outcome(w, b)) {
-		taken = take_outcome(w, b, w->halfwords_left == halfwords);
+		taken = take_outcome(flow, w, b, w->halfwords_left == halfwords);
 		if (taken < 0) {
 			int stop = execute_up_to(flow, w, b, b->insns - 1);
 

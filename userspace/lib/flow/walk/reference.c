@@ -9,7 +9,7 @@
 struct walk {
 	struct rvt_order *order;
 	uint64_t outcomes_left, halfwords_left, insns_left;
-	uint64_t bits;			/* outcomes at hand: */
+	uint64_t bits;			/* outcomes at hand (with PREDICTED: all that are known): */
 	uint32_t n_bits;
 	bool executed;
 	bool after_load;		/* the instruction before was lui or auipc: */
@@ -39,18 +39,34 @@ static bool needs_outcome(const struct walk *w, const struct rvt_insn *insn)
 	       (w->order->flags & RVT_RUN_ALL_JUMPS && is_direct_jump(insn));
 }
 
+static bool next_predicted(struct rvt_flow *flow, struct walk *w, uint64_t pc)
+{
+	uint8_t *entry = rvt_prediction_at(&flow->base.predictions, pc);
+	const bool taken = w->n_bits ? w->bits & 1 : *entry >> 1;
+
+	if (w->n_bits) {
+		w->bits >>= 1;
+		w->n_bits--;
+	}
+	w->outcomes_left--;
+	rvt_prediction_note(entry, taken);
+	return taken;
+}
+
 /* 0, 1 or -1: none that fits. */
-static int next_outcome(struct walk *w, const struct rvt_insn *insn, uint64_t pc)
+static int next_outcome(struct rvt_flow *flow, struct walk *w, const struct rvt_insn *insn,
+			uint64_t pc)
 {
 	const struct rvt_order *order = w->order;
 	bool last = w->halfwords_left == insn->len_bytes / 2;
 	int taken;
 
 	if (w->outcomes_left) {
-		if (!w->n_bits && !order->outcome)
+		if (order->flags & RVT_RUN_PREDICTED)
+			return next_predicted(flow, w, pc);
+		if (!w->n_bits)
 			w->n_bits = order->refill(order->refill_ctx, &w->bits);
-		taken = order->outcome ? order->outcome(order->outcome_ctx, pc) :
-					 (int)(w->bits & 1);
+		taken = w->bits & 1;
 		if (!taken && insn->iclass != RVT_INSN_BRANCH)
 			return -1;
 		w->bits >>= 1;
@@ -197,7 +213,7 @@ static int walk_insns(struct rvt_flow *flow, struct walk *w)
 		target = rvt_code_target(flow->space, &flow->code, pc, &insn);
 		resolve_table(&insn, target);
 		if (needs_outcome(w, &insn)) {
-			taken = next_outcome(w, &insn, pc);
+			taken = next_outcome(flow, w, &insn, pc);
 			if (taken < 0)
 				return RVT_STOP_OUTCOME;
 		} else if (w->order->flags & RVT_RUN_STOP_USED && !w->outcomes_left) {
@@ -215,7 +231,8 @@ int rvt_walk_reference(struct rvt_flow *flow, struct rvt_order *order)
 		.order = order,
 		.outcomes_left = order->n_outcomes,
 		.bits = order->outcomes,
-		.n_bits = order->n_outcomes < 64 ? order->n_outcomes : 64,
+		.n_bits = order->flags & RVT_RUN_PREDICTED ? order->n_known :
+			  order->n_outcomes < 64 ? order->n_outcomes : 64,
 		.halfwords_left = order->max_halfwords,
 		.insns_left = order->max_insns,
 	};

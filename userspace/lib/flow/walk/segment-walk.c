@@ -33,6 +33,30 @@ struct rvt_segment *rvt_walk_learn_segment(struct rvt_flow *flow, uint32_t flags
 	return seg;
 }
 
+uint32_t rvt_walk_predict(struct rvt_flow *flow, uint32_t flags, uint32_t node,
+			  struct rvt_segment *from)
+{
+	struct rvt_segments *segments = flow->segments;
+	uint8_t *guess = &segments->guesses[node];
+	uint32_t key = rvt_segment_key(*guess, RVT_SEGMENT_OUTCOMES);
+
+	for (;;) {
+		struct rvt_segment *seg = rvt_segment(segments, node, key, from);
+		unsigned int wrong;
+
+		if (!seg)
+			seg = rvt_walk_learn_segment(flow, flags, node, key);
+		if (!seg || seg->state == RVT_SEGMENT_NONE)
+			return key;
+		wrong = rvt_segment_mispredicted(&flow->base.predictions, segments, seg);
+		if (!wrong)
+			return key;
+		/* Up to there, and one further, it is right. */
+		*guess ^= wrong & -wrong;
+		key = rvt_segment_key(*guess, RVT_SEGMENT_OUTCOMES);
+	}
+}
+
 /* No segment is known here: the plain walk does its outcomes. */
 static void do_without(struct rvt_walk *w)
 {
@@ -100,10 +124,17 @@ struct segment_walk {
 };
 
 /* Which segment to look for: true when there are outcomes for one. */
-static INLINE bool segment_key(struct rvt_walk *w, struct segment_walk *r, uint32_t *key)
+static INLINE bool segment_key(struct rvt_walk *w, struct segment_walk *r, uint32_t *key,
+			       bool predicting)
 {
 	struct rvt_outcomes *outcomes = &r->outcomes;
 
+	if (predicting) {
+		*key = rvt_segment_key(outcomes->bits, RVT_SEGMENT_OUTCOMES);
+		/* Those that are known come first, and none is in a segment with others. */
+		return outcomes->n_bits >= RVT_SEGMENT_OUTCOMES ||
+		       (!outcomes->n_bits && outcomes->behind >= RVT_SEGMENT_OUTCOMES);
+	}
 	if (unlikely(outcomes->n_bits < RVT_SEGMENT_OUTCOMES)) {
 		w->outcomes = *outcomes;
 		rvt_walk_fill(w);
@@ -204,15 +235,32 @@ static INLINE bool give_up(struct rvt_walk *w, const struct segment_walk *r)
 	return false;
 }
 
+/* The outcomes of @seg are used up. */
+static INLINE void use_outcomes(struct rvt_flow *flow, struct segment_walk *r,
+				const struct rvt_segment *seg, bool predicting)
+{
+	if (predicting && !r->outcomes.n_bits) {
+		r->outcomes.behind -= seg->used;
+	} else {
+		r->outcomes.bits >>= seg->used;
+		r->outcomes.n_bits -= seg->used;
+	}
+	if (predicting)
+		rvt_segment_note_outcomes(&flow->base.predictions, flow->segments, seg);
+}
+
 /*
  * Takes the segment of @key. False: there is none that can be taken here; or delivering went wrong
  * behind it, or mappings changed.
  */
 static INLINE bool take_segment(struct rvt_flow *flow, struct rvt_walk *w, struct segment_walk *r,
-				uint32_t key, bool counting, bool collecting)
+				uint32_t key, bool counting, bool collecting, bool predicting)
 {
-	struct rvt_segment *seg = rvt_segment(flow->segments, r->at, key, r->last);
+	struct rvt_segment *seg;
 
+	if (predicting && !r->outcomes.n_bits)
+		key = rvt_walk_predict(flow, w->flags, r->at, r->last);
+	seg = rvt_segment(flow->segments, r->at, key, r->last);
 	if (unlikely(!seg || seg->state < RVT_SEGMENT_CAREFUL)) {
 		w->outcomes = r->outcomes;
 		seg = learn(flow, w, r->at, key, seg);
@@ -232,8 +280,7 @@ static INLINE bool take_segment(struct rvt_flow *flow, struct rvt_walk *w, struc
 		w->returns += rvt_segment_returns(seg);
 		w->indirect += seg->indirect;
 	}
-	r->outcomes.bits >>= seg->used;
-	r->outcomes.n_bits -= seg->used;
+	use_outcomes(flow, r, seg, predicting);
 	r->halfwords += seg->halfwords;
 	r->insns += seg->insns;
 	r->used += seg->used;
@@ -264,7 +311,7 @@ static INLINE void enter_mapping(struct rvt_flow *flow, struct segment_walk *r)
 /* Walks as many segments as are known from *@node on; then that is where the flow is, or 0. */
 static INLINE const struct rvt_segment *
 walk_segments(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *node, bool counting,
-	      bool collecting)
+	      bool collecting, bool predicting)
 {
 	struct segment_walk r = {
 		.at = *node, .half = rvt_va_half(flow->block->pub.pc), .table = flow->block->table,
@@ -276,8 +323,8 @@ walk_segments(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *node, bool co
 	const struct rvt_mapping *mapping;
 	uint32_t key;
 
-	while (segment_key(w, &r, &key) &&
-	       take_segment(flow, w, &r, key, counting, collecting)) {
+	while (segment_key(w, &r, &key, predicting) &&
+	       take_segment(flow, w, &r, key, counting, collecting, predicting)) {
 		if (unlikely(!r.at)) {
 			mapping = flow->mapping;
 			r.at = go_beyond(flow, w, r.last);
@@ -348,12 +395,14 @@ int rvt_walk_segments(struct rvt_flow *flow, struct rvt_walk *w)
 		return RVT_GO_ON;
 	}
 	rvt_flow_fetch_return(flow, 0);
-	if (flow->base.collect)
-		last = walk_segments(flow, w, &node, flow->base.counts, true);
+	if (w->flags & RVT_RUN_PREDICTED)
+		last = walk_segments(flow, w, &node, flow->base.counts, flow->base.collect, true);
+	else if (flow->base.collect)
+		last = walk_segments(flow, w, &node, flow->base.counts, true, false);
 	else if (flow->base.counts)
-		last = walk_segments(flow, w, &node, true, false);
+		last = walk_segments(flow, w, &node, true, false, false);
 	else
-		last = walk_segments(flow, w, &node, false, false);
+		last = walk_segments(flow, w, &node, false, false, false);
 	if (!last)
 		return RVT_GO_ON;
 	if (flow->base.counts)

@@ -15,7 +15,7 @@
 struct rvt_outcomes {
 	uint64_t bits;			/* the next in bit 0 */
 	uint32_t n_bits;		/* in .bits */
-	uint64_t behind;		/* those that follow: all of them if order->outcome tells */
+	uint64_t behind;		/* those that follow; RVT_RUN_PREDICTED: as predicted */
 };
 
 static inline uint64_t rvt_outcomes_left(const struct rvt_outcomes *outcomes)
@@ -82,6 +82,13 @@ int rvt_walk_segments(struct rvt_flow *flow, struct rvt_walk *w);
  */
 struct rvt_segment *rvt_walk_learn_segment(struct rvt_flow *flow, uint32_t flags, uint32_t node,
 					   uint32_t key);
+
+/*
+ * The key of the segment from @node, behind @from, that the branch predictor leads through: it is
+ * found outcome by outcome, from a guess. There may be none, or none that is worth it.
+ */
+uint32_t rvt_walk_predict(struct rvt_flow *flow, uint32_t flags, uint32_t node,
+			  struct rvt_segment *from);
 
 /* Whether all segments in @table lie in @mapping of it. */
 static inline bool rvt_mapping_covers(const struct rvt_mapping *mapping,
