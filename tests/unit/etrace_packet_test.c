@@ -623,10 +623,15 @@ static void test_round_trip(void **state)
 
 /* ---- what is read from the payload alone is what the parser says ---- */
 
+static bool is_cached(const struct rvt_etrace_msg *msg)
+{
+	return msg->kind == RVT_ETRACE_CACHE || msg->kind == RVT_ETRACE_CACHE_BRANCHES;
+}
+
 static bool is_plain(const struct rvt_etrace_msg *msg)
 {
 	return (msg->kind == RVT_ETRACE_ADDRESS || msg->kind == RVT_ETRACE_BRANCH_ADDRESS ||
-		msg->kind == RVT_ETRACE_BRANCH_MAP) &&
+		msg->kind == RVT_ETRACE_BRANCH_MAP || is_cached(msg)) &&
 	       !msg->notify && !msg->updiscon && !msg->irreport;
 }
 
@@ -645,14 +650,15 @@ static bool check_plain(const struct rvt_etrace_codec *codec, const uint8_t *byt
 	assert_null(rvt_etrace_parse(codec, bytes, len, &msg));
 	assert_true(is_plain(&msg));
 	assert_int_equal(plain.kind, msg.kind);
-	branches = msg.kind == RVT_ETRACE_ADDRESS ? 0 :
+	branches = msg.kind == RVT_ETRACE_ADDRESS || msg.kind == RVT_ETRACE_CACHE ? 0 :
 		   msg.kind == RVT_ETRACE_BRANCH_MAP ? 31 : msg.field[RVT_ETRACE_F_BRANCHES];
 	assert_int_equal(plain.n_outcomes, branches);
 	if (branches)
 		assert_int_equal(plain.taken, ~msg.field[RVT_ETRACE_F_BRANCH_MAP] &
 					      rvt_etrace_mask(branches));
 	if (msg.kind != RVT_ETRACE_BRANCH_MAP)
-		assert_int_equal(plain.address, msg.field[RVT_ETRACE_F_ADDRESS]);
+		assert_int_equal(plain.address, msg.field[is_cached(&msg) ? RVT_ETRACE_F_INDEX :
+									    RVT_ETRACE_F_ADDRESS]);
 	return true;
 }
 

@@ -22,7 +22,7 @@ static const struct rvt_memo *make_memo(struct fixture *f, uint64_t pc, uint8_t 
 		rvt_memos_record(f->flow, &key);
 		assert_int_equal(rvt_flow_run(f->flow, &o), RVT_STOP_INSNS);
 		if (rvt_memos_recording(f->flow))
-			rvt_memos_keep(f->flow, key.address, 0);
+			rvt_memos_keep(f->flow, key.address, 0, 0);
 	}
 	memo = rvt_memos_look_up(f->flow->base.memos, &key, rvt_memo_hash(&key));
 	assert_non_null(memo);
@@ -340,7 +340,7 @@ static void test_old_id_of_record(void **state)
 	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
 	use_ids(&f, key.mapping_id);
 	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
-	rvt_memos_keep(f.flow, key.address, 0);
+	rvt_memos_keep(f.flow, key.address, 0, 0);
 	assert_false(is_known(&f, f.space, 0x1000, 1));
 	tear_down(&f);
 }
@@ -368,7 +368,7 @@ static void test_both_halves(void **state)
 		rvt_memos_record(f.flow, &key);
 		assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
 		if (rvt_memos_recording(f.flow))
-			rvt_memos_keep(f.flow, key.address, 0);
+			rvt_memos_keep(f.flow, key.address, 0, 0);
 	}
 	assert_false(is_known(&f, f.space, last, 1));
 	tear_down(&f);
@@ -406,7 +406,7 @@ static bool return_to(struct fixture *f, uint64_t caller)
 		if (!caller)
 			rvt_flow_jump(f->flow, 0x1004);
 		if (rvt_memos_recording(f->flow))
-			rvt_memos_keep(f->flow, key.address, 0);
+			rvt_memos_keep(f->flow, key.address, 0, 0);
 	}
 	assert_true(rvt_flow_pc(f->flow, &pc));
 	assert_int_equal(pc, caller ? caller : 0x1004);
@@ -462,7 +462,7 @@ static bool run_message(struct fixture *f, unsigned int n)
 	rvt_memos_record_missed(f->flow);
 	assert_int_equal(rvt_flow_run(f->flow, &o), RVT_STOP_INSNS);
 	if (rvt_memos_recording(f->flow))
-		rvt_memos_keep(f->flow, key.address, 0);
+		rvt_memos_keep(f->flow, key.address, 0, 0);
 	return false;
 }
 

@@ -234,7 +234,7 @@ static void make_memo(struct fixture *f, uint64_t message)
 		rvt_memos_record(f->flow, &key);
 		assert_int_equal(rvt_flow_run(f->flow, &o), RVT_STOP_INSNS);
 		if (rvt_memos_recording(f->flow))
-			rvt_memos_keep(f->flow, key.address, 0);
+			rvt_memos_keep(f->flow, key.address, 0, 0);
 	}
 	rvt_flow_start(f->flow, 0x1000, 0, true);
 	assert_non_null(memo_of(f, message));

@@ -396,7 +396,7 @@ static void walk(struct play *p, int i, const struct message *m, bool fitting, i
 	if (!fitting)
 		rvt_memos_drop(flow);
 	else if (rvt_memos_recording(flow))
-		rvt_memos_keep(flow, jumps(m) ? m->target : p->key[i].address, m->extra);
+		rvt_memos_keep(flow, jumps(m) ? m->target : p->key[i].address, m->extra, 0);
 }
 
 /*

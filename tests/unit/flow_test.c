@@ -713,7 +713,7 @@ static void test_long_memo(void **state)
 	o.max_insns = MAX_PCS;
 	assert_int_equal(rvt_flow_run(f.flow, &o), RVT_STOP_INSNS);
 	assert_true(f.flow->body.too_long);
-	rvt_memos_keep(f.flow, 0x1000, 0);
+	rvt_memos_keep(f.flow, 0x1000, 0, 0);
 	assert_null(rvt_memos_look_up(f.flow->base.memos, &key, rvt_memo_hash(&key)));
 	rvt_flow_flush(f.flow);
 	assert_int_equal(f.out.n, MAX_PCS);

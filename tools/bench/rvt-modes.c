@@ -596,7 +596,7 @@ static double seconds(void)
 }
 
 /* Returns how many seconds of a processor it took. */
-static double decode(const struct trace *t, const struct program *p, bool reference,
+static __attribute__((noinline, noclone)) double decode(const struct trace *t, const struct program *p, bool reference,
 		     struct told *told)
 {
 	const struct rvt_count_sink sink = {

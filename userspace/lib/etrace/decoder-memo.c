@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * E-Trace: packets by their bytes alone (flow/memo.h), for decoders without predictor and jump
- * target cache: where the flow stands, the last address, the outcome that is carried over, and
- * the packet decide what it means. Packets are short, so several in a row that fit a key together
- * are one memo as soon as they have come twice. Where no packet has an address, nor does the key.
+ * E-Trace: packets by their bytes alone (flow/memo.h): where the flow stands, the last address, the
+ * outcome that is carried over, and the packet decide what it means. Packets are short, so several
+ * in a row that fit a key together are one memo as soon as they have come twice. Where no packet has
+ * an address, nor does the key. That of a packet with an index of the jump target cache has what the
+ * cache has there as its address. What a packet notes in the cache is the decoder's own of its memo,
+ * and what it does to the branch predictor is among the effects of the memo: such memos are of one
+ * packet.
  */
 #include <endian.h>
 #include <errno.h>
@@ -28,11 +31,23 @@
 static bool is_clean(const struct rvt_etrace_decoder *dec)
 {
 	return dec->started && dec->pending && !dec->from_trap && !dec->inferred &&
-	       !dec->has_repeat && !dec->trap.valid && !dec->predictor_size && !dec->cache &&
+	       !dec->has_repeat && !dec->trap.valid && !dec->no_memos &&
 	       !dec->carried.predicted && dec->carried.map_bits <= 1 &&
 	       dec->address != NO_ADDRESS &&
 	       /* what was loaded just before may say where a jump goes that comes first */
 	       (dec->carried.map_bits || !rvt_flow_is_consecutive(dec->flow));
+}
+
+/* What one of several frames does must be done by a memo of its own. */
+static inline bool has_tables(const struct rvt_etrace_decoder *dec)
+{
+	return dec->predictor_size || dec->cache_size;
+}
+
+/* Memos do something to the return stack or such tables. */
+static inline bool has_extras(const struct rvt_etrace_decoder *dec)
+{
+	return has_tables(dec) || dec->return_depth;
 }
 
 static inline uint64_t load(const uint8_t *p)
@@ -59,6 +74,9 @@ static inline uint64_t low_bytes(uint64_t word, unsigned int n)
 #define GROUP_BITS 9		/* of both */
 #define CARRIED_SHIFT GROUP_BITS	/* bit 0: an outcome is carried over; bit 1: which */
 #define HEADER_SHIFT 11
+#define CACHED (1u << 18)	/* the address is what the jump target cache has */
+#define CACHE_BITS_SHIFT 19	/* 1 + the bits of an index, or 0 */
+#define PREDICTOR_BITS_SHIFT 23	/* likewise; the fourth bit of it is bit 30 */
 _Static_assert(PAYLOAD_BYTES <= LEN(~0u) && RVT_MEMO_GROUP <= FRAMES(~0u), "what a state holds");
 
 static inline uint32_t group_state(unsigned int n_frames, unsigned int len)
@@ -71,6 +89,7 @@ struct frame {
 	unsigned int len;
 	bool timed;
 	bool keeps_address;	/* see keeps_address() */
+	const uint64_t *cached;	/* the entry of the jump target cache that it names; NULL: none */
 	uint64_t time;
 	uint32_t state;		/* its part of the key's */
 	uint64_t payload[2];
@@ -80,6 +99,18 @@ struct frame {
 static inline bool keeps_address(const struct rvt_params *params, uint8_t byte)
 {
 	return (byte & 0x7f) == 1 && !params->type_bits;
+}
+
+/* The entry of the jump target cache that a payload which begins with @word names. NULL: none. */
+static inline const uint64_t *cached_by(const struct rvt_etrace_decoder *dec, uint64_t word)
+{
+	const struct rvt_params *params = &dec->codec.params;
+	const unsigned int head = 2 + params->f0s_width_p;
+
+	if (!dec->cache_size || params->type_bits || dec->codec.cache_subformat < 0 ||
+	    (word & rvt_etrace_mask(head)) != (uint64_t)dec->codec.cache_subformat << 2)
+		return NULL;
+	return &dec->cache[word >> head & (dec->cache_size - 1)];
 }
 
 /* The source of the frame at @p, whose header and source have @heads bytes. */
@@ -110,7 +141,11 @@ static inline bool cut(const struct rvt_etrace_decoder *dec, const uint8_t *p, s
 	}
 	frame->payload[0] = low_bytes(load(p + pos), n < 8 ? n : 8);
 	frame->payload[1] = n > 8 ? low_bytes(load(p + pos + 8), n - 8) : 0;
-	frame->keeps_address = keeps_address(params, frame->payload[0]);
+	frame->keeps_address = keeps_address(params, frame->payload[0]) &&
+			       !(dec->draft && dec->predictor_size);
+	frame->cached = cached_by(dec, frame->payload[0]);
+	if (frame->cached)
+		frame->state |= CACHED;
 	frame->len = pos + n;
 	return true;
 }
@@ -124,22 +159,28 @@ static inline struct rvt_memo_key make_key(struct rvt_memo_cursor at, uint64_t a
 {
 	return (struct rvt_memo_key){
 		.bytes = { frame->payload[0], frame->payload[1] }, .pc = at.pc,
-		.address = frame->keeps_address ? NO_ADDRESS : address,
+		.address = frame->cached ? *frame->cached :
+			   frame->keeps_address ? NO_ADDRESS : address,
 		.state = state | frame->state, .mapping_id = at.mapping_id,
 	};
 }
 
-/*
- * What support packets change of how these packets are read, and of where they lead. With a
- * predictor or a cache there are no memos.
- */
+/* 1 + the logarithm of @size, a power of two; or 0. */
+static uint32_t bits_of(unsigned int size)
+{
+	return size ? 1 + __builtin_ctz(size) : 0;
+}
+
+/* What support packets change of how these packets are read, and of where they lead. */
 static uint32_t options_state(const struct rvt_etrace_decoder *dec)
 {
 	const uint32_t options = dec->codec.params.options;
+	const uint32_t predictor = bits_of(dec->predictor_size), cache = bits_of(dec->cache_size);
 
 	return (uint32_t)!!dec->return_depth << 26 | (uint32_t)dec->codec.iret_ext << 27 |
 	       (uint32_t)!!(options & RVT_OPT_SEQUENTIAL_JUMP) << 28 |
-	       (uint32_t)!!(options & RVT_OPT_FULL_ADDRESS) << 29;
+	       (uint32_t)!!(options & RVT_OPT_FULL_ADDRESS) << 29 | cache << CACHE_BITS_SHIFT |
+	       (predictor & 7) << PREDICTOR_BITS_SHIFT | predictor >> 3 << 30;
 }
 
 /* As a memo has it in .extra. */
@@ -182,7 +223,10 @@ static inline struct frame gather(const struct rvt_params *params, const uint8_t
 
 static bool may_record(const struct rvt_memo_key *key, const struct rvt_etrace_msg *msg)
 {
+	const bool cached = msg->kind == RVT_ETRACE_CACHE || msg->kind == RVT_ETRACE_CACHE_BRANCHES;
+
 	return msg->kind > RVT_ETRACE_SYNC_SUPPORT && !msg->notify && !msg->irreport &&
+	       cached == !!(key->state & CACHED) &&
 	       (key->address != NO_ADDRESS || msg->kind == RVT_ETRACE_BRANCH_MAP);
 }
 
@@ -196,6 +240,7 @@ void rvt_etrace_memo_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 	struct frame frame;
 
 	dec->depth_matters = dec->missed = false;
+	dec->noted = 0;
 	if (missed) {
 		if (may_record(rvt_memos_recorded_key(dec->flow), msg) && is_clean(dec))
 			rvt_memos_record_missed(dec->flow);
@@ -220,13 +265,13 @@ bool rvt_etrace_memo_end(struct rvt_etrace_decoder *dec)
 
 	if (!rvt_memos_recording(dec->flow))
 		return clean;
-	if (!clean || dec->depth_matters) {
+	if (!clean || dec->depth_matters || dec->noted == RVT_ETRACE_NOTED_MORE) {
 		rvt_memos_drop(dec->flow);
 		return clean;
 	}
 	address = rvt_memos_recorded_key(dec->flow)->address == NO_ADDRESS ? NO_ADDRESS :
 									     dec->address;
-	rvt_memos_keep(dec->flow, address, carried_bits(&dec->carried));
+	rvt_memos_keep(dec->flow, address, carried_bits(&dec->carried), dec->noted);
 	return true;
 }
 
@@ -269,10 +314,19 @@ static void pass_time(struct rvt_etrace_decoder *dec, uint64_t stamp)
 	dec->time_valid = true;
 }
 
+/* Of the last packet of @memo; @own: of the memo. */
+static inline void note_in_cache(struct rvt_etrace_decoder *dec, const struct rvt_memo *memo,
+				 uint16_t own)
+{
+	if (own)
+		dec->cache[own - 1] = memo->pc;
+}
+
 /* @memo, of so many frames and bytes, is taken. */
 static inline void pass(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 			struct rvt_memo *memo, unsigned int n_frames, unsigned int len)
 {
+	note_in_cache(dec, memo, rvt_memo_own(dec->flow, memo));
 	r->n += n_frames;
 	r->p += len;
 	r->at = rvt_memo_cursor_at(dec->flow, memo->pc);
@@ -368,6 +422,7 @@ struct replay {
 	const uint8_t *stop;		/* up to here frames can begin */
 	unsigned int heads;		/* bytes of header and source */
 	enum rvt_replay_mode mode;
+	bool extras;			/* memos may do more than segments say: has_extras() */
 
 	const uint8_t *p;
 	uint64_t address;		/* reported last */
@@ -425,20 +480,29 @@ static INLINE void end_predicted(struct replay *r, uint64_t pc)
 }
 
 /*
- * Whether @s is the memo of the bytes at r->p, and one that is predicted. One of a frame with a
- * time stamp has the key of the frame without.
+ * Whether @s is the memo of the bytes at r->p, and one that is predicted; with extras: it can be
+ * applied, and what it does to the return stack and the branch predictor is done. One of a frame
+ * with a time stamp has the key of the frame without.
  */
 static INLINE bool is_memo(const struct replay *r, const struct rvt_memo *s, uint64_t pc)
 {
 	const uint64_t state = state_of(s->key.state, s->key.mapping_id);
 	const uint64_t head = (uint64_t)r->p[0] << (HEADER_SHIFT - GROUP_BITS);
+	const uint64_t cached = r->extras ? state & CACHED >> GROUP_BITS : 0;
+	uint64_t address = r->address;
 
 	if (r->heads > 1 && source_at(r->p, r->heads) != r->dec->src)
 		return false;
-	if (compare(s, r->p + r->heads) | (s->key.pc ^ pc) | (state ^ (r->state | head)))
+	if (compare(s, r->p + r->heads) | (s->key.pc ^ pc) | (state ^ (r->state | head | cached)))
 		return false;
+	if (r->extras) {
+		if (cached)
+			address = *cached_by(r->dec, s->key.bytes[0]);
+		return (s->key.address == address || s->key.address == NO_ADDRESS) &&
+		       rvt_memos_apply_delta(r->dec->flow, s);
+	}
 	return !(s->flags & RVT_MEMO_DELTA) &&
-	       (s->key.address == r->address || s->key.address == NO_ADDRESS);
+	       (s->key.address == address || s->key.address == NO_ADDRESS);
 }
 
 /* As struct rvt_memo_adapter has them. */
@@ -462,6 +526,8 @@ static INLINE bool commit(void *ctx, const struct rvt_memo *memo)
 	struct replay *r = ctx;
 	const uint32_t group = memo->key.state & ((1u << GROUP_BITS) - 1);
 
+	if (r->extras)
+		note_in_cache(r->dec, memo, rvt_memo_own(r->dec->flow, memo));
 	r->address = rvt_memo_address(memo, r->address);
 	r->state = r->states[rvt_va_half(memo->pc)] | carried_state(memo->extra) >> GROUP_BITS;
 	r->groups += group;
@@ -490,6 +556,7 @@ static bool read_spec(const struct rvt_etrace_decoder *dec, const struct etrace_
 	struct rvt_etrace_plain plain;
 	unsigned int n = carried & 1;
 	uint64_t map;
+	bool branch;
 
 	if (!rvt_etrace_read_plain(&dec->codec, frame->payload, LEN(frame->state), &plain))
 		return false;
@@ -500,8 +567,16 @@ static bool read_spec(const struct rvt_etrace_decoder *dec, const struct etrace_
 	if (spec->to_branch)
 		return set_outcomes(spec, map, n, true);
 	spec->jumps = true;
-	spec->target = rvt_etrace_reported_address(dec, plain.address, r->address);
-	return set_outcomes(spec, map, n, n && rvt_flow_branch_at(dec->flow, spec->target));
+	spec->target = frame->cached ? *frame->cached :
+		       rvt_etrace_reported_address(dec, plain.address, r->address);
+	if (dec->cache) {
+		/* Where the jump is, is not known yet. */
+		if (dec->codec.params.jump_cache_index == RVT_JUMP_CACHE_SOURCE || spec->target & 1)
+			return false;
+		spec->own = 1 + rvt_etrace_cache_number(dec, 0, spec->target);
+	}
+	branch = rvt_flow_branch_at(dec->flow, spec->target);
+	return (!frame->cached || n >= branch) && set_outcomes(spec, map, n, n && branch);
 }
 
 /*
@@ -518,6 +593,7 @@ static struct rvt_memo *speculate(struct rvt_etrace_decoder *dec, struct etrace_
 		memo = rvt_speculate(dec->flow, &spec, go_on);
 	if (memo) {
 		pass(dec, r, memo, 1, frame->len);
+		note_in_cache(dec, memo, spec.own);
 	} else {
 		r->missed = true;
 		*go_on = false;
@@ -641,7 +717,8 @@ static int take_alone(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 		return 0;
 	if (frame->timed)
 		return tell_time(dec, r, frame, offset, go_on);
-	if (rvt_memos_kept(dec->flow, memo) == memo && !(memo->flags & RVT_MEMO_DELTA))
+	if (rvt_memos_kept(dec->flow, memo) == memo &&
+	    (!(memo->flags & RVT_MEMO_DELTA) || has_extras(dec)))
 		train_predictor(rvt_flow_memos(dec->flow), p, memo,
 				1 + rvt_etrace_src_bytes(&dec->codec.params));
 	return 0;
@@ -671,7 +748,7 @@ static int take_next(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, ui
 	if (!*go_on)
 		return 0;
 	fetch_frame(memos, r, &frame);
-	if (!frame.timed)
+	if (!frame.timed && !has_tables(dec))
 		frame = gather(&dec->codec.params, r->p, &frame);
 	if (FRAMES(frame.state) == 1)
 		return take_alone(dec, r, &frame, offset, go_on);
@@ -709,12 +786,13 @@ static INLINE bool otherwise(void *ctx, uint64_t *pc)
  */
 static INLINE int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace_frames *frames,
 			 struct etrace_cursor *cursor, unsigned int heads,
-			 enum rvt_replay_mode mode)
+			 enum rvt_replay_mode mode, bool extras)
 {
 	static const struct rvt_memo_adapter adapter = { next, commit, otherwise };
 	struct replay r = {
 		.dec = dec, .frames = frames, .memos = rvt_flow_memos(dec->flow), .slow = cursor,
 		.stop = frames->end - WANTED_BYTES + 1, .heads = heads, .mode = mode,
+		.extras = extras,
 	};
 
 	begin_predicted(&r);
@@ -730,14 +808,20 @@ static int replay_all(struct rvt_etrace_decoder *dec, const struct rvt_etrace_fr
 {
 	const unsigned int heads = 1 + rvt_etrace_src_bytes(&dec->codec.params);
 
-	switch (rvt_replay_mode(dec->flow)) {
+	const enum rvt_replay_mode mode = rvt_replay_mode(dec->flow);
+
+	if (has_extras(dec))
+		return mode == RVT_REPLAY_COUNTS ?
+		       replay(dec, frames, r, heads, RVT_REPLAY_COUNTS, true) :
+		       replay(dec, frames, r, heads, mode, true);
+	switch (mode) {
 	case RVT_REPLAY_COUNTS:
-		return heads == 1 ? replay(dec, frames, r, 1, RVT_REPLAY_COUNTS) :
-				    replay(dec, frames, r, heads, RVT_REPLAY_COUNTS);
+		return heads == 1 ? replay(dec, frames, r, 1, RVT_REPLAY_COUNTS, false) :
+				    replay(dec, frames, r, heads, RVT_REPLAY_COUNTS, false);
 	case RVT_REPLAY_RUNS:
-		return replay(dec, frames, r, heads, RVT_REPLAY_RUNS);
+		return replay(dec, frames, r, heads, RVT_REPLAY_RUNS, false);
 	default:
-		return replay(dec, frames, r, heads, RVT_REPLAY_SUMS);
+		return replay(dec, frames, r, heads, RVT_REPLAY_SUMS, false);
 	}
 }
 

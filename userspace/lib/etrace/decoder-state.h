@@ -76,6 +76,8 @@ enum rvt_etrace_progress {
 	RVT_ETRACE_DONE,	/* had its first one behind the slice */
 };
 
+#define RVT_ETRACE_NOTED_MORE UINT16_MAX
+
 struct rvt_etrace_decoder {
 	enum rvt_etrace_progress progress;
 	bool left;		/* and goes on behind the slice; the next one has it, too */
@@ -115,6 +117,8 @@ struct rvt_etrace_decoder {
 	unsigned int predictor_size;	/* of the flow's branch predictor; 0: none */
 	uint64_t *cache;	/* jump target cache; 1: no address */
 	unsigned int cache_size;
+	uint16_t noted;		/* of the cache since a packet began: 1 + number, or NOTED_MORE */
+	bool no_memos;		/* these parameters bar them */
 	unsigned int return_depth, recursion; /* of the return stack */
 
 	/* trap vectors seen, by interrupt, cause, privilege; 1: not seen */
@@ -285,7 +289,9 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 int rvt_etrace_decoder_resize(struct rvt_etrace_decoder *dec);
 /* A synchronisation packet was reached. @start: it begins a trace. */
 void rvt_etrace_decoder_sync(struct rvt_etrace_decoder *dec, bool start);
-/* An uninferable jump at @jump_pc went to @target. */
+/* Where the jump target cache has it that an uninferable jump at @jump_pc went to @target; notes it. */
+unsigned int rvt_etrace_cache_number(const struct rvt_etrace_decoder *dec, uint64_t jump_pc,
+				     uint64_t target);
 void rvt_etrace_cache_note(struct rvt_etrace_decoder *dec, uint64_t jump_pc, uint64_t target,
 			   bool valid);
 void rvt_etrace_vector_learn(struct rvt_etrace_decoder *dec, const struct rvt_event *trap);

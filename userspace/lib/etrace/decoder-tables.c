@@ -8,6 +8,9 @@
 #include <etrace/decoder-state.h>
 
 #define NO_ADDRESS 1ull	/* odd: no instruction is there */
+/* With more entries no packet is a memo. */
+#define MEMO_PREDICTOR_BITS 14
+#define MEMO_CACHE_BITS 14
 #define MAX_WALK 16384
 #define MAX_WALK_CALLS 64
 
@@ -81,6 +84,10 @@ int rvt_etrace_decoder_resize(struct rvt_etrace_decoder *dec)
 		ret = resize_cache(dec);
 	if (!ret)
 		ret = resize_returns(dec);
+	dec->no_memos = dec->predictor_size > 1u << MEMO_PREDICTOR_BITS ||
+			dec->cache_size > 1u << MEMO_CACHE_BITS ||
+			(dec->cache && dec->return_depth &&
+			 dec->codec.params.jump_cache_returns == RVT_JUMP_CACHE_ALL_RETURNS);
 	return ret;
 }
 
@@ -101,8 +108,8 @@ void rvt_etrace_decoder_sync(struct rvt_etrace_decoder *dec, bool start)
 
 /* ---- jumps ---- */
 
-static unsigned int cache_index(const struct rvt_etrace_decoder *dec, uint64_t jump_pc,
-				uint64_t target)
+unsigned int rvt_etrace_cache_number(const struct rvt_etrace_decoder *dec, uint64_t jump_pc,
+				     uint64_t target)
 {
 	uint64_t index;
 
@@ -123,8 +130,13 @@ static unsigned int cache_index(const struct rvt_etrace_decoder *dec, uint64_t j
 void rvt_etrace_cache_note(struct rvt_etrace_decoder *dec, uint64_t jump_pc, uint64_t target,
 			   bool valid)
 {
-	if (dec->cache)
-		dec->cache[cache_index(dec, jump_pc, target)] = valid ? target : NO_ADDRESS;
+	unsigned int number;
+
+	if (!dec->cache)
+		return;
+	number = rvt_etrace_cache_number(dec, jump_pc, target);
+	dec->cache[number] = valid ? target : NO_ADDRESS;
+	dec->noted = dec->noted || !valid ? RVT_ETRACE_NOTED_MORE : 1 + number;
 }
 
 /* ---- trap vectors ---- */

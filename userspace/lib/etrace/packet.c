@@ -79,6 +79,16 @@ static bool is_usable(const struct rvt_etrace_codec *codec, unsigned int kind)
 	return cache == is_cache_only(p);
 }
 
+/* As struct rvt_etrace_codec has it. */
+static int cache_subformat(const struct rvt_params *p)
+{
+	if (!p->cache_size_p || (!p->f0s_width_p && !is_cache_only(p)))
+		return -1;
+	if (!p->f0s_width_p || p->dialect == RVT_DIALECT_ETRACE_0_029)
+		return 0;
+	return p->dialect != RVT_DIALECT_ETRACE_2_0_5 || p->bpred_size_p;
+}
+
 static bool drops_field(const struct rvt_params *p, const struct rvt_etrace_use *use)
 {
 	return use->when == RVT_ETRACE_UNLESS_IMPLICIT &&
@@ -119,6 +129,7 @@ int rvt_etrace_codec_update(struct rvt_etrace_codec *codec)
 
 	codec->n_layouts = 0;
 	codec->n_data = 0;
+	codec->cache_subformat = cache_subformat(&codec->params);
 	memset(codec->n, 0, sizeof(codec->n));
 	for (; format->uses[0].field != RVT_ETRACE_FIELDS; format++) {
 		unsigned int value = format->uses[0].match;
@@ -419,6 +430,27 @@ static bool is_sign(__int128 payload, unsigned int pos)
 	return !sign || sign == -1;
 }
 
+/* The same for format 0. */
+static bool read_plain_cache(const struct rvt_etrace_codec *codec, __int128 bits,
+			     struct rvt_etrace_plain *plain)
+{
+	const struct rvt_params *p = &codec->params;
+	const unsigned int map_at = 2 + p->f0s_width_p + p->cache_size_p + 5;
+	const unsigned int branches = (uint64_t)(bits >> (map_at - 5)) & 31;
+	const unsigned int map_bits = branches ? rvt_etrace_map_bits(branches) : 0;
+
+	if ((int)((uint64_t)bits >> 2 & rvt_etrace_mask(p->f0s_width_p)) != codec->cache_subformat)
+		return false;
+	*plain = (struct rvt_etrace_plain){
+		.kind = branches ? RVT_ETRACE_CACHE_BRANCHES : RVT_ETRACE_CACHE,
+		.n_outcomes = branches,
+		.taken = ~(uint64_t)(bits >> map_at) & rvt_etrace_mask(branches),
+		.address = (uint64_t)bits >> (2 + p->f0s_width_p) & rvt_etrace_mask(p->cache_size_p),
+	};
+	/* What comes behind the map is coded as differences. */
+	return is_sign(bits, map_at + map_bits - 1);
+}
+
 bool rvt_etrace_read_plain(const struct rvt_etrace_codec *codec, const uint64_t payload[2],
 			   unsigned int len_bytes, struct rvt_etrace_plain *plain)
 {
@@ -430,8 +462,10 @@ bool rvt_etrace_read_plain(const struct rvt_etrace_codec *codec, const uint64_t 
 					 unused) >> unused;
 	unsigned int pos = 2;
 
-	if (p->type_bits || (format != 1 && format != 2))
+	if (p->type_bits || format == 3)
 		return false;
+	if (!format)
+		return read_plain_cache(codec, bits, plain);
 	*plain = (struct rvt_etrace_plain){ .kind = RVT_ETRACE_ADDRESS };
 	if (format == 1) {
 		const unsigned int map_bits = rvt_etrace_map_bits(branches);

@@ -25,6 +25,7 @@ struct rvt_etrace_codec {
 	bool resync_disabled;		/* 2.0.5 */
 	/* 2.0: size + 1 of the atomic operation that was requested last with each lrid; 0: none */
 	uint8_t request_size[256];
+	int cache_subformat;		/* of packets with an index; -1: there are none */
 	/* private */
 	uint8_t n_layouts, n_data;	/* those of te_data are behind the others */
 	uint8_t first[4], n[4];		/* layouts of each format value */
@@ -104,12 +105,13 @@ static inline uint64_t rvt_etrace_ir(const struct rvt_etrace_msg *msg)
 const char *rvt_etrace_parse(const struct rvt_etrace_codec *codec, const uint8_t *bytes,
 			     unsigned int len_bytes, struct rvt_etrace_msg *msg);
 
-/* A packet of format 1 or 2 that tells nothing but outcomes and an address. */
+/* A packet that tells nothing but outcomes and an address, or an index of the jump target cache. */
 struct rvt_etrace_plain {
-	enum rvt_etrace_kind kind;	/* ADDRESS, BRANCH_ADDRESS or BRANCH_MAP */
+	/* ADDRESS, BRANCH_ADDRESS, BRANCH_MAP, CACHE or CACHE_BRANCHES */
+	enum rvt_etrace_kind kind;
 	unsigned int n_outcomes;
 	uint64_t taken;			/* bit 0 is the first outcome */
-	uint64_t address;		/* as in msg->field[RVT_ETRACE_F_ADDRESS] */
+	uint64_t address;		/* as in msg->field[RVT_ETRACE_F_ADDRESS]; CACHE: the index */
 };
 
 /*

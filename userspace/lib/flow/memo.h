@@ -87,8 +87,8 @@ static inline enum rvt_replay_mode rvt_replay_mode(const struct rvt_flow *flow)
  * rvt_memos_recording - whether recording is in progress. rvt_memos_recorded_key - the key of
  * which it is, or of which a look-up has just found no memo. rvt_memos_keep - that was decoded:
  * makes a memo of it, unless it did something that a memo cannot hold. @address: the last address
- * that the trace has reported; @extra: the caller's, 0 to 15. rvt_memos_drop - ends recording
- * without a memo.
+ * that the trace has reported; @extra: the caller's, 0 to 15; @own: likewise, see rvt_memo_own().
+ * rvt_memos_drop - ends recording without a memo.
  */
 void rvt_memos_record(struct rvt_flow *flow, const struct rvt_memo_key *key);
 void rvt_memos_record_missed(struct rvt_flow *flow);
@@ -97,7 +97,7 @@ static inline const struct rvt_memo_key *rvt_memos_recorded_key(const struct rvt
 {
 	return &rvt_flow_memos(flow)->key;
 }
-void rvt_memos_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra);
+void rvt_memos_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra, uint16_t own);
 void rvt_memos_drop(struct rvt_flow *flow);
 
 /* ---- keys ---- */
@@ -150,11 +150,62 @@ static inline struct rvt_memo *rvt_memos_kept(const struct rvt_flow *flow, struc
 	return s == memos->memos ? memos->transient_kept : s;
 }
 
-/* Whether @s can be applied here: what it does to the return stack is done. */
+/* The value of the branch predictor's entry that @effects has at @i. */
+static inline unsigned int rvt_memo_old_entry(const struct rvt_flow *flow,
+					      const struct rvt_memo_effects *effects, unsigned int i)
+{
+	return rvt_flow_base(flow)->predictions.entries[effects->entries[i] & RVT_EFFECT_NUMBER];
+}
+
+static inline bool rvt_memo_effects_hold(const struct rvt_flow *flow,
+					 const struct rvt_memo_effects *effects)
+{
+	uint32_t holds = 1;
+
+	for (unsigned int i = 0; i < effects->n; i++)
+		holds &= effects->entries[i] >> RVT_EFFECT_HOLDS >>
+			 rvt_memo_old_entry(flow, effects, i);
+	return holds;
+}
+
+/* The same as rvt_memos_apply_delta() for a memo with effects. */
+static inline bool rvt_memos_apply_effects(struct rvt_flow *flow, const struct rvt_memo *s)
+{
+	uint8_t *predictions = rvt_flow_base(flow)->predictions.entries;
+	struct rvt_memos *memos = rvt_flow_memos(flow);
+	const struct rvt_memo_effects *effects = rvt_memo_effects_in(rvt_memo_path(memos, s));
+
+	if (effects->conditional && !rvt_memo_effects_hold(flow, effects))
+		return false;
+	if (s->flags & RVT_MEMO_DELTA &&
+	    !rvt_returns_apply(&rvt_flow_base(flow)->returns, rvt_memo_delta(memos, s)))
+		return false;
+	for (unsigned int i = 0; i < effects->n; i++) {
+		const uint32_t effect = effects->entries[i];
+		uint8_t *entry = &predictions[effect & RVT_EFFECT_NUMBER];
+
+		*entry = rvt_prediction_after(effect >> RVT_EFFECT_MAP, *entry);
+	}
+	return true;
+}
+
+/* What the decoder gave to a memo that is to be kept; 0: nothing. */
+static inline uint16_t rvt_memo_own(const struct rvt_flow *flow, const struct rvt_memo *s)
+{
+	return s->flags & RVT_MEMO_HAS_EFFECTS ?
+	       rvt_memo_effects_in(rvt_memo_path(rvt_flow_memos(flow), s))->own : 0;
+}
+
+/*
+ * Whether @s can be applied here: what it does to the return stack and the branch predictor is
+ * done.
+ */
 static inline bool rvt_memos_apply_delta(struct rvt_flow *flow, const struct rvt_memo *s)
 {
 	struct rvt_memos *memos = rvt_flow_memos(flow);
 
+	if (__builtin_expect(s->flags & RVT_MEMO_HAS_EFFECTS, 0))
+		return rvt_memos_apply_effects(flow, s);
 	return !(s->flags & RVT_MEMO_DELTA) ||
 	       rvt_returns_apply(&rvt_flow_base(flow)->returns, rvt_memo_delta(memos, s));
 }
@@ -502,6 +553,7 @@ struct rvt_speculation {
 	bool to_branch;			/* or up to the next branch */
 	uint64_t halfwords, target;
 	uint8_t extra;			/* as in struct rvt_memo */
+	uint16_t own;			/* as rvt_memos_keep() has it */
 };
 
 /*

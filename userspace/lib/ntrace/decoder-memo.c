@@ -169,9 +169,9 @@ void rvt_ntrace_memo_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_m
 	if (!clean)
 		rvt_memos_drop(s->flow);
 	else if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_RESOURCE_FULL)
-		rvt_memos_keep(s->flow, 0, 0);
+		rvt_memos_keep(s->flow, 0, 0, 0);
 	else
-		rvt_memos_keep(s->flow, s->reference, 0);
+		rvt_memos_keep(s->flow, s->reference, 0, 0);
 }
 
 /* ---- replaying ---- */

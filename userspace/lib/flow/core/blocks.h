@@ -49,6 +49,12 @@ struct rvt_code_block {
 	uint64_t sequential_target;
 };
 
+static inline const struct rvt_code_block *rvt_block_of(const struct rvt_run *run)
+{
+	/* .pub is the first member */
+	return (const struct rvt_code_block *)run->block;
+}
+
 /* What of a flow's configuration decides how code reads. */
 struct rvt_code_config {
 	unsigned int isa;

@@ -23,6 +23,14 @@ struct rvt_body {
 	bool too_long;			/* the words are not all of it: more was executed */
 	uint8_t halves;			/* bit rvt_va_half() of each address executed */
 	unsigned int n_words, n_runs;
+	/*
+	 * Under RVT_RUN_PREDICTED: so many of the outcomes were known, the first ones; and how the
+	 * branch at .asked would be predicted then was asked for.
+	 */
+	unsigned int n_known;
+	bool predicted;			/* others followed */
+	bool asks;
+	uint32_t asked;			/* number of its entry */
 	uint32_t words[RVT_BODY_WORDS];
 };
 
@@ -31,7 +39,8 @@ static inline void rvt_body_begin(struct rvt_body *body)
 {
 	body->too_long = false;
 	body->halves = 0;
-	body->n_words = body->n_runs = 0;
+	body->n_words = body->n_runs = body->n_known = 0;
+	body->predicted = body->asks = false;
 }
 
 /* @run was executed. */
@@ -57,6 +66,15 @@ static inline const uint32_t *rvt_body_next(struct rvt_segments *segments, const
 	}
 	__builtin_memcpy(&item->run, word + 1, sizeof(item->run));
 	return word + RVT_BODY_RUN_WORDS;
+}
+
+/* Where an element begins. */
+static inline uint64_t rvt_body_address(const struct rvt_segments *segments,
+					const struct rvt_body_item *item)
+{
+	if (!item->seg)
+		return rvt_run_insn_address(&item->run, 0);
+	return segments->pcs[rvt_segment_number(segments, item->seg) / RVT_LINE_SEGMENTS];
 }
 
 #endif

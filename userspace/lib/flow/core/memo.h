@@ -26,6 +26,7 @@
 #define RVT_MEMO_OUTCOMES UINT8_MAX	/* of all branches, at most */
 #define RVT_MEMO_GROUP 8	/* memos of a group, at most */
 #define RVT_MEMO_PATH_BYTES (16u << 20)
+#define RVT_MEMO_EFFECTS 64	/* entries of the branch predictor, at most */
 
 /* What decides what bytes of trace do: all but the return stack. */
 struct rvt_memo_key {
@@ -75,6 +76,7 @@ enum {
 	RVT_MEMO_KEEPS_ADDRESS = 1u << 0, /* else the last address reported is .pc */
 	RVT_MEMO_DELTA = 1u << 1,	/* something happens to the return stack */
 	RVT_MEMO_DEFERRED = 1u << 2,	/* flow/count/deferred.h */
+	RVT_MEMO_HAS_EFFECTS = 1u << 3,	/* struct rvt_memo_effects */
 };
 _Static_assert(sizeof(struct rvt_memo) == 64 && RVT_MEMO_PATH_BYTES / 16 <= 1 << 20,
 	       "one cache line");
@@ -88,8 +90,23 @@ struct rvt_memo_delta {
 };
 
 /*
- * The rest. Behind it: what happens to the return stack, if that is too much for a line, and the
- * body (flow/core/body.h).
+ * What a memo does to the encoder's branch predictor, and where that lets it apply. Each entry of
+ * the predictor that branches of the memo have is there once: its number, what becomes of it
+ * (flow/core/predictions.h), and a bit for each old value from which the memo applies.
+ */
+struct rvt_memo_effects {
+	uint8_t n;
+	bool conditional;		/* some entry has not all bits */
+	uint16_t own;			/* the decoder's; 0: nothing */
+	uint32_t entries[];		/* RVT_EFFECT_* */
+};
+
+enum { RVT_EFFECT_MAP = 16, RVT_EFFECT_HOLDS = 24 };
+#define RVT_EFFECT_NUMBER 0xffffu
+
+/*
+ * The rest. Behind it: what happens to the return stack, if that is too much for a line, the body
+ * (flow/core/body.h), and the effects of RVT_MEMO_HAS_EFFECTS.
  */
 struct rvt_memo_path {
 	struct rvt_code_block *last_block;
@@ -133,6 +150,11 @@ struct rvt_memos {
 	struct rvt_flow_stats before;
 	struct rvt_stack_delta returns;
 
+	union {
+		struct rvt_memo_effects effects;
+		uint32_t effects_words[1 + RVT_MEMO_EFFECTS];
+	};
+
 	/* of memo number 0 */
 	const struct rvt_segment_path *transient_end;
 	bool transient_consecutive;
@@ -171,6 +193,11 @@ static inline struct rvt_memo_path *rvt_memo_path(struct rvt_memos *memos, const
 static inline uint32_t *rvt_memo_body(struct rvt_memo_path *path)
 {
 	return (uint32_t *)(path + 1 + path->delta);
+}
+
+static inline struct rvt_memo_effects *rvt_memo_effects_in(struct rvt_memo_path *path)
+{
+	return (struct rvt_memo_effects *)(rvt_memo_body(path) + path->n_words);
 }
 
 /*

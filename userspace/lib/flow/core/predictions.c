@@ -35,5 +35,13 @@ void rvt_flow_reset_predictions(struct rvt_flow *flow)
 
 bool rvt_flow_predicts(struct rvt_flow *flow, uint64_t pc)
 {
-	return *rvt_prediction_at(&flow->base.predictions, pc) >> 1;
+	struct rvt_predictions *p = &flow->base.predictions;
+	const uint8_t *entry = rvt_prediction_at(p, pc);
+
+	if (flow->recording) {
+		flow->body.too_long |= flow->body.asks;
+		flow->body.asks = true;
+		flow->body.asked = entry - p->entries;
+	}
+	return *entry >> 1;
 }

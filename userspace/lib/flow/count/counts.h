@@ -158,12 +158,6 @@ static inline void rvt_counts_return(struct rvt_counts *counts,
 /* Where @run begins. */
 uint64_t rvt_run_address(const struct rvt_run *run);
 
-static inline const struct rvt_code_block *rvt_block_of(const struct rvt_run *run)
-{
-	/* .pub is the first member */
-	return (const struct rvt_code_block *)run->block;
-}
-
 /* Both lines of @block, or those of its counts, are needed soon. */
 static inline void rvt_block_fetch(const struct rvt_code_block *block)
 {

@@ -30,13 +30,6 @@ void rvt_count_segment(struct rvt_flow *flow, struct rvt_segment *seg, uint64_t 
 	seg->times = times;
 }
 
-static uint64_t address_of(const struct rvt_segments *segments, const struct rvt_body_item *item)
-{
-	if (!item->seg)
-		return rvt_run_address(&item->run);
-	return segments->pcs[rvt_segment_number(segments, item->seg) / RVT_LINE_SEGMENTS];
-}
-
 /* Whether what follows an item is counted with it: then it is *@to. */
 static inline bool counts_next(struct rvt_segments *segments, const struct rvt_body_item *item,
 			       uint64_t *to)
@@ -85,7 +78,7 @@ void rvt_count_words(struct rvt_flow *flow, const uint32_t *words, unsigned int 
 	for (bool first = true; word < end; first = false, last = item) {
 		word = rvt_body_next(flow->segments, word, &item);
 		if (!first)
-			expand_edge(flow, &last, address_of(flow->segments, &item), times);
+			expand_edge(flow, &last, rvt_body_address(flow->segments, &item), times);
 		if (item.seg)
 			rvt_count_segment(flow, item.seg, times);
 		else

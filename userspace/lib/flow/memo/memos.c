@@ -5,13 +5,15 @@
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
+#include "flow/memo/effects.h"
 #include "flow/memo/memos.h"
 #include "flow/memo/table-pool.h"
 
 #define DELTA_UNITS(bytes) (((bytes) + 15) / 16)
-#define BODY_UNITS(words) (((words) + 3) / 4)
+#define WORD_UNITS(words) (((words) + 3) / 4)
 /* Of a path with what lies behind it, in 16 bytes. */
-#define MAX_PATH (1 + DELTA_UNITS(sizeof(struct rvt_stack_delta)) + BODY_UNITS(RVT_BODY_WORDS))
+#define MAX_PATH (1 + DELTA_UNITS(sizeof(struct rvt_stack_delta)) + \
+		  WORD_UNITS(RVT_BODY_WORDS + 1 + RVT_MEMO_EFFECTS))
 
 bool rvt_memos_enter(struct rvt_flow *flow, struct rvt_memo_cursor *at)
 {
@@ -159,9 +161,13 @@ static struct rvt_memo *look_up_missed(struct rvt_flow *flow, const struct rvt_m
 	return look_up(memos, key, hash, 0);
 }
 
-/* Another memo than @first is for what is on the return stack where @first has its returns. */
+/*
+ * Another memo than @first is for what is on the return stack where @first has its returns, and for
+ * what is predicted where @first demands something.
+ */
 static uint32_t stack_hash_beside(struct rvt_flow *flow, const struct rvt_memo *first)
 {
+	const struct rvt_memo_effects *effects;
 	const struct rvt_kept_delta *delta;
 	unsigned int n = 0;
 	uint64_t x = 0, pc;
@@ -172,6 +178,10 @@ static uint32_t stack_hash_beside(struct rvt_flow *flow, const struct rvt_memo *
 	}
 	for (unsigned int i = 0; i < n && rvt_flow_return_at(flow, i, &pc); i++)
 		x = (x ^ pc) * 0x9e3779b97f4a7c15ull;
+	effects = first->flags & RVT_MEMO_HAS_EFFECTS ?
+		  rvt_memo_effects_in(rvt_memo_path(flow->base.memos, first)) : NULL;
+	for (unsigned int i = 0; effects && effects->conditional && i < effects->n; i++, n++)
+		x = (x ^ (rvt_memo_old_entry(flow, effects, i) >> 1)) * 0x9e3779b97f4a7c15ull;
 	return n ? x >> 52 | 1 : 0;
 }
 
@@ -184,7 +194,8 @@ static struct rvt_memo *take_beside(struct rvt_flow *flow, const struct rvt_memo
 
 	memos->stack_hash = stack_hash_beside(flow, tried);
 	s = look_up(memos, &memos->key, hash, memos->stack_hash);
-	return s && s->flags & RVT_MEMO_DELTA && rvt_memos_apply_delta(flow, s) ? s : NULL;
+	return s && s->flags & (RVT_MEMO_DELTA | RVT_MEMO_HAS_EFFECTS) &&
+	       rvt_memos_apply_delta(flow, s) ? s : NULL;
 }
 
 struct rvt_memo *rvt_memos_find_other(struct rvt_flow *flow, const struct rvt_memo *tried)
@@ -472,19 +483,24 @@ static void keep_delta(struct rvt_memos *memos, const struct rvt_memo *s,
  * is no room for it.
  */
 static struct rvt_memo *keep(struct rvt_flow *flow, struct rvt_memo *filled,
-			     const struct rvt_memo_path *end)
+			     const struct rvt_memo_path *end, uint16_t own)
 {
 	const struct rvt_body *body = &flow->body;
 	struct rvt_memos *memos = flow->base.memos;
 	struct rvt_memo_path *path;
 	struct rvt_memo *s;
-	size_t delta, room;
+	size_t delta, room, effects;
 
+	if (!rvt_memos_find_effects(flow, filled->pc, own))
+		return NULL;
+	effects = memos->effects.n || own ? 1 + memos->effects.n : 0;
+	if (effects)
+		filled->flags |= RVT_MEMO_HAS_EFFECTS;
 	delta = rvt_stack_delta_bytes(&memos->returns);
 	if (delta)
 		filled->flags |= RVT_MEMO_DELTA;
 	delta = delta > sizeof(struct rvt_memo_delta) ? DELTA_UNITS(delta) : 0;
-	room = delta + BODY_UNITS(body->n_words);
+	room = delta + WORD_UNITS(body->n_words + effects);
 	s = make_room(flow, &memos->key, memos->stack_hash);
 	if (!s)
 		return NULL;
@@ -498,10 +514,12 @@ static struct rvt_memo *keep(struct rvt_flow *flow, struct rvt_memo *filled,
 	if (filled->flags & RVT_MEMO_DELTA)
 		keep_delta(memos, s, path);
 	memcpy(rvt_memo_body(path), body->words, body->n_words * sizeof(body->words[0]));
+	memcpy(rvt_memo_effects_in(path), memos->effects_words,
+	       effects * sizeof(memos->effects_words[0]));
 	return s;
 }
 
-void rvt_memos_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
+void rvt_memos_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra, uint16_t own)
 {
 	const struct rvt_memo_path end = {
 		.last_block = flow->last_block, .last_insn = flow->last_insn,
@@ -518,7 +536,7 @@ void rvt_memos_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra)
 		filled.flags |= RVT_MEMO_KEEPS_ADDRESS;
 	}
 	filled.extra = extra;
-	keep(flow, &filled, &end);
+	keep(flow, &filled, &end, own);
 }
 
 /* ---- transient memos ---- */
@@ -534,10 +552,14 @@ static struct rvt_memo *keep_transient(struct rvt_flow *flow,
 
 	filled.key = memos->key;
 	filled.stack_hash = memos->stack_hash;
+	rvt_body_begin(body);
 	body->n_words = transient->n_segments;
+	body->n_known = transient->n_known;
+	body->asks = transient->asks;
+	body->asked = transient->asked;
 	for (unsigned int i = 0; i < transient->n_segments; i++)
 		body->words[i] = rvt_segment_number(flow->segments, transient->segments[i]);
-	return keep(flow, &filled, &end);
+	return keep(flow, &filled, &end, transient->own);
 }
 
 struct rvt_memo *rvt_memos_transient(struct rvt_flow *flow,
@@ -605,7 +627,7 @@ static bool add_group(const struct rvt_memo_group *group, struct rvt_memo *sum)
 	for (unsigned int i = 0; i < group->n; i++) {
 		const struct rvt_memo *s = group->memos[i];
 
-		if (!s || s->flags & RVT_MEMO_DELTA || s->key.pc != pc ||
+		if (!s || s->flags & (RVT_MEMO_DELTA | RVT_MEMO_HAS_EFFECTS) || s->key.pc != pc ||
 		    s->key.mapping_id != group->key.mapping_id)
 			return false;
 		address = rvt_memo_address(s, address);
@@ -642,7 +664,7 @@ struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_gr
 	memos->key = group->key;
 	memos->stack_hash = 0;
 	memos->returns = (struct rvt_stack_delta){ .n_pops = 0 };
-	return keep(flow, &sum, &end);
+	return keep(flow, &sum, &end, 0);
 }
 
 /* ---- delivering ---- */

@@ -27,6 +27,10 @@ struct rvt_transient_memo {
 	bool consecutive;
 	struct rvt_segment *const *segments;	/* RVT_BODY_WORDS at most, in the half of the key */
 	unsigned int n_segments;
+	unsigned int n_known;		/* as in struct rvt_body, and the next two */
+	bool asks;
+	uint32_t asked;
+	uint16_t own;			/* as rvt_memos_keep() has it */
 };
 struct rvt_memo *rvt_memos_transient(struct rvt_flow *flow,
 				     const struct rvt_transient_memo *transient);

@@ -197,6 +197,18 @@ static void prepare_segments(struct rvt_flow *flow, struct rvt_walk *w)
 			   rvt_tables_have_segments(flow, order->flags & RVT_SEGMENT_RUN_FLAGS);
 }
 
+/* @order was executed: of its outcomes those that were known came first. */
+static void note_known(struct rvt_body *body, const struct rvt_order *order)
+{
+	const uint64_t known = order->used_outcomes < order->n_known ? order->used_outcomes :
+								       order->n_known;
+
+	/* Known ones behind predicted ones are more than it says. */
+	body->too_long |= known && body->predicted;
+	body->predicted |= order->used_outcomes > known;
+	body->n_known += known;
+}
+
 int rvt_walk_blocks(struct rvt_flow *flow, struct rvt_order *order)
 {
 	struct rvt_walk w = {
@@ -215,6 +227,8 @@ int rvt_walk_blocks(struct rvt_flow *flow, struct rvt_order *order)
 	stop = is_repeated(flow, &w) ? walk_repeated(flow, &w) : rvt_walk_order(flow, &w);
 	halfwords = order->max_halfwords - w.halfwords_left;
 	order->used_outcomes = order->n_outcomes - rvt_outcomes_left(&w.outcomes);
+	if (flow->recording && order->flags & RVT_RUN_PREDICTED)
+		note_known(&flow->body, order);
 	order->implicit_returns = w.returns;
 	order->halfwords = halfwords;
 	flow->stats.insns += w.insns;

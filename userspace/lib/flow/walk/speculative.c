@@ -457,6 +457,13 @@ static void count(struct rvt_flow *flow, struct speculation *d, const struct rvt
 		rvt_counts_return(flow->base.counts, &last->last, spec->target);
 }
 
+static __attribute__((noinline)) void note_outcomes(struct rvt_flow *flow,
+						    const struct speculation *d)
+{
+	for (unsigned int i = 0; i < d->n_segments; i++)
+		rvt_segment_note_outcomes(&flow->base.predictions, flow->segments, d->segments[i]);
+}
+
 static bool deliver(struct rvt_flow *flow, const struct speculation *d)
 {
 	for (unsigned int i = 0; i < d->n_segments; i++)
@@ -486,6 +493,11 @@ static INLINE struct rvt_memo *take(struct rvt_flow *flow, struct speculation *d
 	speculation.n_segments = d->n_segments;
 	speculation.flags = spec->jumps ? 0 : RVT_MEMO_KEEPS_ADDRESS;
 	speculation.extra = spec->extra;
+	speculation.own = spec->own;
+	speculation.n_known = spec->n_outcomes;
+	speculation.asks = false;
+	if (spec->flags & RVT_RUN_PREDICTED)
+		note_outcomes(flow, d);
 	/* The path is in no cache. */
 	speculation.pc = spec->jumps ? spec->target : here->at ? flow->segments->pcs[here->at] :
 		   last->end_pc;
