@@ -89,7 +89,6 @@ struct frame {
 	unsigned int len;
 	bool timed;
 	bool keeps_address;	/* see keeps_address() */
-	const uint64_t *cached;	/* the entry of the jump target cache that it names; NULL: none */
 	uint64_t time;
 	uint32_t state;		/* its part of the key's */
 	uint64_t payload[2];
@@ -101,16 +100,15 @@ static inline bool keeps_address(const struct rvt_params *params, uint8_t byte)
 	return (byte & 0x7f) == 1 && !params->type_bits;
 }
 
-/* The entry of the jump target cache that a payload which begins with @word names. NULL: none. */
-static inline const uint64_t *cached_by(const struct rvt_etrace_decoder *dec, uint64_t word)
+/* Whether a payload that begins with @word names an entry of the jump target cache; what that has. */
+static inline bool is_cached(const struct rvt_etrace_decoder *dec, uint64_t word)
 {
-	const struct rvt_params *params = &dec->codec.params;
-	const unsigned int head = 2 + params->f0s_width_p;
+	return __builtin_expect((word & dec->cached_mask) == dec->cached_head, 0);
+}
 
-	if (!dec->cache_size || params->type_bits || dec->codec.cache_subformat < 0 ||
-	    (word & rvt_etrace_mask(head)) != (uint64_t)dec->codec.cache_subformat << 2)
-		return NULL;
-	return &dec->cache[word >> head & (dec->cache_size - 1)];
+static inline uint64_t cached_by(const struct rvt_etrace_decoder *dec, uint64_t word)
+{
+	return dec->cache[word >> dec->cached_shift & (dec->cache_size - 1)];
 }
 
 /* The source of the frame at @p, whose header and source have @heads bytes. */
@@ -141,26 +139,25 @@ static inline bool cut(const struct rvt_etrace_decoder *dec, const uint8_t *p, s
 	}
 	frame->payload[0] = low_bytes(load(p + pos), n < 8 ? n : 8);
 	frame->payload[1] = n > 8 ? low_bytes(load(p + pos + 8), n - 8) : 0;
-	frame->keeps_address = keeps_address(params, frame->payload[0]) &&
-			       !(dec->draft && dec->predictor_size);
-	frame->cached = cached_by(dec, frame->payload[0]);
-	if (frame->cached)
+	frame->keeps_address = keeps_address(params, frame->payload[0]);
+	if (is_cached(dec, frame->payload[0]))
 		frame->state |= CACHED;
 	frame->len = pos + n;
 	return true;
 }
 
 /*
- * The key of @frame where the flow is @at and @address was reported last. @state: options_state()
+ * The key of @frame where the flow is @at and @address was reported last. @state: dec->memo_state
  * and carried_state().
  */
-static inline struct rvt_memo_key make_key(struct rvt_memo_cursor at, uint64_t address,
+static inline struct rvt_memo_key make_key(const struct rvt_etrace_decoder *dec,
+					   struct rvt_memo_cursor at, uint64_t address,
 					   const struct frame *frame, uint32_t state)
 {
 	return (struct rvt_memo_key){
 		.bytes = { frame->payload[0], frame->payload[1] }, .pc = at.pc,
-		.address = frame->cached ? *frame->cached :
-			   frame->keeps_address ? NO_ADDRESS : address,
+		.address = __builtin_expect(frame->state & CACHED, 0) ?
+			   cached_by(dec, frame->payload[0]) : frame->keeps_address ? NO_ADDRESS : address,
 		.state = state | frame->state, .mapping_id = at.mapping_id,
 	};
 }
@@ -172,7 +169,7 @@ static uint32_t bits_of(unsigned int size)
 }
 
 /* What support packets change of how these packets are read, and of where they lead. */
-static uint32_t options_state(const struct rvt_etrace_decoder *dec)
+uint32_t rvt_etrace_memo_state(const struct rvt_etrace_decoder *dec)
 {
 	const uint32_t options = dec->codec.params.options;
 	const uint32_t predictor = bits_of(dec->predictor_size), cache = bits_of(dec->cache_size);
@@ -227,6 +224,7 @@ static bool may_record(const struct rvt_memo_key *key, const struct rvt_etrace_m
 
 	return msg->kind > RVT_ETRACE_SYNC_SUPPORT && !msg->notify && !msg->irreport &&
 	       cached == !!(key->state & CACHED) &&
+	       /* of 0.029 a count with an address looks like a map */
 	       (key->address != NO_ADDRESS || msg->kind == RVT_ETRACE_BRANCH_MAP);
 }
 
@@ -234,7 +232,7 @@ void rvt_etrace_memo_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 			   const struct rvt_etrace_msg *msg)
 {
 	const bool missed = dec->missed && dec->missed_at == msg->offset;
-	uint8_t copy[WANTED_BYTES + RVT_ETRACE_MAX_FRAME_BYTES] = {};
+	uint8_t copy[WANTED_BYTES + RVT_ETRACE_MAX_FRAME_BYTES];
 	struct rvt_memo_cursor at;
 	struct rvt_memo_key key;
 	struct frame frame;
@@ -246,14 +244,15 @@ void rvt_etrace_memo_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 			rvt_memos_record_missed(dec->flow);
 		return;
 	}
+	dec->src = source_at(bytes, 1 + rvt_etrace_src_bytes(&dec->codec.params));
+	if (!is_clean(dec))
+		return;
+	memset(copy, 0, sizeof(copy));
 	memcpy(copy, bytes, msg->len_bytes);
-	dec->src = source_at(copy, 1 + rvt_etrace_src_bytes(&dec->codec.params));
-	if (!cut(dec, copy, &frame))
+	if (!cut(dec, copy, &frame) || !rvt_memos_enter(dec->flow, &at))
 		return;
-	if (!is_clean(dec) || !rvt_memos_enter(dec->flow, &at))
-		return;
-	key = make_key(at, dec->address, &frame,
-		       options_state(dec) | carried_state(carried_bits(&dec->carried)));
+	key = make_key(dec, at, dec->address, &frame,
+		       dec->memo_state | carried_state(carried_bits(&dec->carried)));
 	if (may_record(&key, msg))
 		rvt_memos_record(dec->flow, &key);
 }
@@ -497,9 +496,9 @@ static INLINE bool is_memo(const struct replay *r, const struct rvt_memo *s, uin
 		return false;
 	if (r->extras) {
 		if (cached)
-			address = *cached_by(r->dec, s->key.bytes[0]);
+			address = cached_by(r->dec, s->key.bytes[0]);
 		return (s->key.address == address || s->key.address == NO_ADDRESS) &&
-		       rvt_memos_apply_delta(r->dec->flow, s);
+		       rvt_memos_apply_all(r->dec->flow, s);
 	}
 	return !(s->flags & RVT_MEMO_DELTA) &&
 	       (s->key.address == address || s->key.address == NO_ADDRESS);
@@ -554,6 +553,7 @@ static bool read_spec(const struct rvt_etrace_decoder *dec, const struct etrace_
 {
 	const uint32_t carried = r->carried >> CARRIED_SHIFT;
 	struct rvt_etrace_plain plain;
+	const bool cached = frame->state & CACHED;
 	unsigned int n = carried & 1;
 	uint64_t map;
 	bool branch;
@@ -567,7 +567,7 @@ static bool read_spec(const struct rvt_etrace_decoder *dec, const struct etrace_
 	if (spec->to_branch)
 		return set_outcomes(spec, map, n, true);
 	spec->jumps = true;
-	spec->target = frame->cached ? *frame->cached :
+	spec->target = cached ? cached_by(dec, frame->payload[0]) :
 		       rvt_etrace_reported_address(dec, plain.address, r->address);
 	if (dec->cache) {
 		/* Where the jump is, is not known yet. */
@@ -576,7 +576,7 @@ static bool read_spec(const struct rvt_etrace_decoder *dec, const struct etrace_
 		spec->own = 1 + rvt_etrace_cache_number(dec, 0, spec->target);
 	}
 	branch = rvt_flow_branch_at(dec->flow, spec->target);
-	return (!frame->cached || n >= branch) && set_outcomes(spec, map, n, n && branch);
+	return (!cached || n >= branch) && set_outcomes(spec, map, n, n && branch);
 }
 
 /*
@@ -617,7 +617,7 @@ static inline uint32_t predictor_slot_of(const struct frame *frame)
 static struct rvt_memo *take_frame(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 				   const struct frame *frame, bool *go_on)
 {
-	const struct rvt_memo_key key = make_key(r->at, r->address, frame, r->options | r->carried);
+	const struct rvt_memo_key key = make_key(dec, r->at, r->address, frame, r->options | r->carried);
 	struct rvt_memo *memo = rvt_memos_take(dec->flow, &key, rvt_memo_hash(&key),
 					       predictor_slot_of(frame));
 
@@ -665,7 +665,7 @@ static bool take_singly(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 {
 	const uint8_t *p = r->p;
 	struct rvt_memo_group memos = rvt_memo_group_begin(
-		dec->flow, make_key(r->at, r->address, group, r->options | r->carried));
+		dec->flow, make_key(dec, r->at, r->address, group, r->options | r->carried));
 	struct frame_group singles;
 	struct rvt_memo *memo;
 
@@ -725,10 +725,10 @@ static int take_alone(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 }
 
 /* What take_frame() needs is fetched while the memo of its group is looked for. */
-static inline void fetch_frame(struct rvt_memos *memos, const struct etrace_cursor *r,
-			       const struct frame *frame)
+static inline void fetch_frame(const struct rvt_etrace_decoder *dec, struct rvt_memos *memos,
+			       const struct etrace_cursor *r, const struct frame *frame)
 {
-	const struct rvt_memo_key key = make_key(r->at, r->address, frame, r->options | r->carried);
+	const struct rvt_memo_key key = make_key(dec, r->at, r->address, frame, r->options | r->carried);
 
 	rvt_memos_fetch_predicted(memos, predictor_slot_of(frame));
 	rvt_memos_fetch_index(memos, rvt_memo_hash(&key));
@@ -747,12 +747,12 @@ static int take_next(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, ui
 	*go_on = cut(dec, r->p, &frame);
 	if (!*go_on)
 		return 0;
-	fetch_frame(memos, r, &frame);
+	fetch_frame(dec, memos, r, &frame);
 	if (!frame.timed && !has_tables(dec))
 		frame = gather(&dec->codec.params, r->p, &frame);
 	if (FRAMES(frame.state) == 1)
 		return take_alone(dec, r, &frame, offset, go_on);
-	key = make_key(r->at, r->address, &frame, r->options | r->carried);
+	key = make_key(dec, r->at, r->address, &frame, r->options | r->carried);
 	hash = rvt_memo_hash(&key);
 	rvt_memos_fetch_index(memos, hash);
 	memo = rvt_memos_look_up(memos, &key, hash);
@@ -829,7 +829,7 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 {
 	struct etrace_cursor r = {
 		.p = frames->pos,
-		.options = options_state(dec),
+		.options = dec->memo_state,
 		.carried = carried_state(carried_bits(&dec->carried)),
 		.address = dec->address,
 	};

@@ -117,8 +117,10 @@ struct rvt_etrace_decoder {
 	unsigned int predictor_size;	/* of the flow's branch predictor; 0: none */
 	uint64_t *cache;	/* jump target cache; 1: no address */
 	unsigned int cache_size;
+	uint32_t cached_mask, cached_head, cached_shift;	/* bits that a packet with an index begins with */
 	uint16_t noted;		/* of the cache since a packet began: 1 + number, or NOTED_MORE */
 	bool no_memos;		/* these parameters bar them */
+	uint32_t memo_state;	/* rvt_etrace_memo_state() */
 	unsigned int return_depth, recursion; /* of the return stack */
 
 	/* trap vectors seen, by interrupt, cause, privilege; 1: not seen */
@@ -275,6 +277,8 @@ bool rvt_etrace_slice_carries(const struct rvt_etrace_codec *codec,
 
 struct rvt_etrace_frames;
 
+/* What of the state in a key changes with the parameters alone. */
+uint32_t rvt_etrace_memo_state(const struct rvt_etrace_decoder *dec);
 /* @msg, whose frame is @bytes, is about to be decoded. */
 void rvt_etrace_memo_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 			   const struct rvt_etrace_msg *msg);

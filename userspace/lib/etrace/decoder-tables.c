@@ -84,10 +84,17 @@ int rvt_etrace_decoder_resize(struct rvt_etrace_decoder *dec)
 		ret = resize_cache(dec);
 	if (!ret)
 		ret = resize_returns(dec);
+	/* The first bits of packets with an index; or such as there are none. */
+	dec->cached_shift = 2 + dec->codec.params.f0s_width_p;
+	dec->cached_mask = (4u << dec->codec.params.f0s_width_p) - 1;
+	dec->cached_head = !dec->cache || dec->codec.params.type_bits ||
+			   dec->codec.cache_subformat < 0 ? UINT32_MAX :
+			   (unsigned int)dec->codec.cache_subformat << 2;
 	dec->no_memos = dec->predictor_size > 1u << MEMO_PREDICTOR_BITS ||
 			dec->cache_size > 1u << MEMO_CACHE_BITS ||
 			(dec->cache && dec->return_depth &&
 			 dec->codec.params.jump_cache_returns == RVT_JUMP_CACHE_ALL_RETURNS);
+	dec->memo_state = rvt_etrace_memo_state(dec);
 	return ret;
 }
 

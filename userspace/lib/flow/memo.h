@@ -168,7 +168,7 @@ static inline bool rvt_memo_effects_hold(const struct rvt_flow *flow,
 	return holds;
 }
 
-/* The same as rvt_memos_apply_delta() for a memo with effects. */
+/* The same as rvt_memos_apply_all() for a memo with effects. */
 static inline bool rvt_memos_apply_effects(struct rvt_flow *flow, const struct rvt_memo *s)
 {
 	uint8_t *predictions = rvt_flow_base(flow)->predictions.entries;
@@ -196,18 +196,22 @@ static inline uint16_t rvt_memo_own(const struct rvt_flow *flow, const struct rv
 	       rvt_memo_effects_in(rvt_memo_path(rvt_flow_memos(flow), s))->own : 0;
 }
 
-/*
- * Whether @s can be applied here: what it does to the return stack and the branch predictor is
- * done.
- */
+/* Whether @s can be applied here: what it does to the return stack is done. It has no effects. */
 static inline bool rvt_memos_apply_delta(struct rvt_flow *flow, const struct rvt_memo *s)
 {
 	struct rvt_memos *memos = rvt_flow_memos(flow);
 
-	if (__builtin_expect(s->flags & RVT_MEMO_HAS_EFFECTS, 0))
-		return rvt_memos_apply_effects(flow, s);
 	return !(s->flags & RVT_MEMO_DELTA) ||
 	       rvt_returns_apply(&rvt_flow_base(flow)->returns, rvt_memo_delta(memos, s));
+}
+
+/*
+ * The same for any memo: what it does to the return stack and the branch predictor is done.
+ */
+static inline bool rvt_memos_apply_all(struct rvt_flow *flow, const struct rvt_memo *s)
+{
+	return __builtin_expect(s->flags & RVT_MEMO_HAS_EFFECTS, 0) ?
+	       rvt_memos_apply_effects(flow, s) : rvt_memos_apply_delta(flow, s);
 }
 
 /* The first memo of @key, whose hash is @hash, or that of a group. NULL: there is none. */
@@ -287,8 +291,8 @@ static inline struct rvt_memo *rvt_memos_take(struct rvt_flow *flow, const struc
 
 	/* Memory that is in no cache must not be touched in vain. */
 	if ((entry & ~(RVT_MEMO_ENTRIES - 1)) == rvt_memo_tag(hash) && rvt_memo_is(s, key))
-		return rvt_memos_apply_delta(flow, s) ? s :
-							rvt_memos_take_other(flow, s, hash, slot);
+		return rvt_memos_apply_all(flow, s) ? s :
+						      rvt_memos_take_other(flow, s, hash, slot);
 	/* One by one: so the caller's key need not be in memory before. */
 	return rvt_memos_take_missed(flow, (struct rvt_memo_key){
 		{ key->bytes[0], key->bytes[1] }, key->pc, key->address, key->state,

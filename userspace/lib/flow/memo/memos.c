@@ -165,7 +165,7 @@ static struct rvt_memo *look_up_missed(struct rvt_flow *flow, const struct rvt_m
  * Another memo than @first is for what is on the return stack where @first has its returns, and for
  * what is predicted where @first demands something.
  */
-static uint32_t stack_hash_beside(struct rvt_flow *flow, const struct rvt_memo *first)
+static __attribute__((noinline)) uint32_t stack_hash_beside(struct rvt_flow *flow, const struct rvt_memo *first)
 {
 	const struct rvt_memo_effects *effects;
 	const struct rvt_kept_delta *delta;
@@ -195,7 +195,7 @@ static struct rvt_memo *take_beside(struct rvt_flow *flow, const struct rvt_memo
 	memos->stack_hash = stack_hash_beside(flow, tried);
 	s = look_up(memos, &memos->key, hash, memos->stack_hash);
 	return s && s->flags & (RVT_MEMO_DELTA | RVT_MEMO_HAS_EFFECTS) &&
-	       rvt_memos_apply_delta(flow, s) ? s : NULL;
+	       rvt_memos_apply_all(flow, s) ? s : NULL;
 }
 
 struct rvt_memo *rvt_memos_find_other(struct rvt_flow *flow, const struct rvt_memo *tried)
@@ -206,22 +206,28 @@ struct rvt_memo *rvt_memos_find_other(struct rvt_flow *flow, const struct rvt_me
 
 	memos->key = tried->key;
 	s = tried->stack_hash ? look_up(memos, &tried->key, hash, 0) : NULL;
-	if (s && rvt_memos_apply_delta(flow, s))
+	if (s && rvt_memos_apply_all(flow, s))
 		return s;
 	return take_beside(flow, s ? s : tried, hash);
+}
+
+static inline __attribute__((always_inline)) struct rvt_memo *
+find(struct rvt_flow *flow, const struct rvt_memo_key *key, uint64_t hash)
+{
+	struct rvt_memos *memos = flow->base.memos;
+	struct rvt_memo *s = look_up_missed(flow, key, hash);
+
+	if (s && rvt_memos_apply_all(flow, s))
+		return s;
+	memos->key = *key;
+	memos->stack_hash = 0;
+	return s ? take_beside(flow, s, hash) : NULL;
 }
 
 struct rvt_memo *rvt_memos_find(struct rvt_flow *flow, const struct rvt_memo_key *key,
 				uint64_t hash)
 {
-	struct rvt_memos *memos = flow->base.memos;
-	struct rvt_memo *s = look_up_missed(flow, key, hash);
-
-	if (s && rvt_memos_apply_delta(flow, s))
-		return s;
-	memos->key = *key;
-	memos->stack_hash = 0;
-	return s ? take_beside(flow, s, hash) : NULL;
+	return find(flow, key, hash);
 }
 
 static struct rvt_memo *train_predictor(struct rvt_memos *memos, struct rvt_memo *s, uint64_t hash,
@@ -241,7 +247,7 @@ struct rvt_memo *rvt_memos_take_other(struct rvt_flow *flow, const struct rvt_me
 struct rvt_memo *rvt_memos_take_missed(struct rvt_flow *flow, struct rvt_memo_key key,
 				       uint64_t hash, uint32_t slot)
 {
-	return train_predictor(flow->base.memos, rvt_memos_find(flow, &key, hash), hash, slot);
+	return train_predictor(flow->base.memos, find(flow, &key, hash), hash, slot);
 }
 
 /* That of the memo that is to be made of @key here. */
@@ -489,13 +495,15 @@ static struct rvt_memo *keep(struct rvt_flow *flow, struct rvt_memo *filled,
 	struct rvt_memos *memos = flow->base.memos;
 	struct rvt_memo_path *path;
 	struct rvt_memo *s;
-	size_t delta, room, effects;
+	size_t delta, room, effects = 0;
 
-	if (!rvt_memos_find_effects(flow, filled->pc, own))
-		return NULL;
-	effects = memos->effects.n || own ? 1 + memos->effects.n : 0;
-	if (effects)
-		filled->flags |= RVT_MEMO_HAS_EFFECTS;
+	if (flow->base.predictions.entries || own) {
+		if (!rvt_memos_find_effects(flow, filled->pc, own))
+			return NULL;
+		effects = memos->effects.n || own ? 1 + memos->effects.n : 0;
+		if (effects)
+			filled->flags |= RVT_MEMO_HAS_EFFECTS;
+	}
 	delta = rvt_stack_delta_bytes(&memos->returns);
 	if (delta)
 		filled->flags |= RVT_MEMO_DELTA;
@@ -514,8 +522,9 @@ static struct rvt_memo *keep(struct rvt_flow *flow, struct rvt_memo *filled,
 	if (filled->flags & RVT_MEMO_DELTA)
 		keep_delta(memos, s, path);
 	memcpy(rvt_memo_body(path), body->words, body->n_words * sizeof(body->words[0]));
-	memcpy(rvt_memo_effects_in(path), memos->effects_words,
-	       effects * sizeof(memos->effects_words[0]));
+	if (effects)
+		memcpy(rvt_memo_effects_in(path), memos->effects_words,
+		       effects * sizeof(memos->effects_words[0]));
 	return s;
 }
 

@@ -102,7 +102,7 @@ struct builder {
 	bool leaves, ends_return;
 	uint8_t n_runs;
 	struct rvt_segment_path path;
-	struct rvt_segment_branches branches;
+	struct rvt_segment_branches *branches;	/* NULL: nobody asks */
 	uint64_t pushes[RVT_SEGMENT_PUSHES];	/* these calls */
 	struct rvt_run runs[RVT_SEGMENT_RUNS];
 };
@@ -219,8 +219,9 @@ static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken
 		return false;
 	}
 	if (outcome) {
-		p->branches.at[p->used] =
-			rvt_prediction_short(b->end_pc - 2 * b->last_halfwords);
+		if (p->branches)
+			p->branches->at[p->used] =
+				rvt_prediction_short(b->end_pc - 2 * b->last_halfwords);
 		p->key >>= 1;
 		p->used++;
 		p->taken += *taken;
@@ -371,7 +372,7 @@ static struct rvt_segment build(struct rvt_segments *segments, uint32_t node,
 {
 	const unsigned int n = rvt_segment_key_outcomes(order->key);
 	struct builder p = {
-		.order = order, .path.low = UINT64_MAX,
+		.order = order, .branches = branches, .path.low = UINT64_MAX,
 		.tail = n < RVT_SEGMENT_OUTCOMES && !(order->key & RVT_SEGMENT_END),
 		.to_branch = n < RVT_SEGMENT_OUTCOMES &&
 			     (order->key & RVT_SEGMENT_TO_BRANCH) == RVT_SEGMENT_TO_BRANCH,
@@ -385,7 +386,6 @@ static struct rvt_segment build(struct rvt_segments *segments, uint32_t node,
 	lower(&first->table->segments_low, p.path.low);
 	raise(&first->table->segments_high, p.path.high);
 	keep(segments, &seg, &p);
-	*branches = p.branches;
 	seg.next = end ? rvt_segments_node(segments, end) : 0;
 	return seg;
 }
@@ -493,17 +493,20 @@ static struct rvt_segment *free_segment(struct rvt_segments *segments, uint32_t 
 struct rvt_segment *rvt_segments_learn(struct rvt_segments *segments, uint32_t node,
 				       const struct rvt_segment_order *order)
 {
-	struct rvt_segment_branches branches = {};
+	const bool predicted = order->flags & RVT_RUN_PREDICTED;
+	struct rvt_segment_branches branches;
 	struct rvt_segment *seg, built;
 
 	if (!rvt_segments_have_room(segments))
 		return NULL;
-	built = build(segments, node, order, &branches);
+	if (predicted)
+		branches = (struct rvt_segment_branches){ .at = { 0 } };
+	built = build(segments, node, order, predicted ? &branches : NULL);
 	built.open = open_bits(order, &built);
 	built.key = order->key & (RVT_SEGMENT_KEYS - 1) & ~(uint32_t)built.open;
 	seg = free_segment(segments, sparse_node(segments, node));
 	*seg = built;
-	if (order->flags & RVT_RUN_PREDICTED)
+	if (predicted)
 		*rvt_segment_branches(segments, seg) = branches;
 	return seg;
 }
