@@ -289,7 +289,7 @@ static bool is_taken(struct fixture *f, uint64_t pc, uint8_t byte)
 
 	rvt_flow_start(f->flow, pc, 0, true);
 	assert_true(enter_memos(f->flow, &key));
-	return rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), byte);
+	return rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), byte, true);
 }
 
 /* Memos of an old meaning are not found for one that has its id, but what they counted is told. */
@@ -395,7 +395,7 @@ static bool return_to(struct fixture *f, uint64_t caller)
 	if (caller)
 		rvt_returns_push(&f->flow->base.returns, caller);
 	assert_true(enter_memos(f->flow, &key));
-	memo = rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 7);
+	memo = rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 7, true);
 	if (memo) {
 		rvt_memos_apply(f->flow, memo);
 		rvt_memos_leave(f->flow);
@@ -453,7 +453,7 @@ static bool run_message(struct fixture *f, unsigned int n)
 	o.flags = RVT_RUN_IMPLICIT_RETURN;
 	o.max_insns = n;
 	assert_true(enter_memos(f->flow, &key));
-	memo = rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 7);
+	memo = rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 7, true);
 	if (memo) {
 		rvt_memos_apply(f->flow, memo);
 		rvt_memos_leave(f->flow);

@@ -32,7 +32,7 @@ static struct rvt_memo *begin(struct fixture *f, struct rvt_speculation *spec, u
 	for (unsigned int i = 0; i < callers; i++)
 		rvt_returns_push(&f->flow->base.returns, i ? f->code.base : caller);
 	assert_true(enter_memos(f->flow, &key));
-	return rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 1);
+	return rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 1, true);
 }
 
 /* Whether that can be taken as a speculative walk. It is no memo. */
@@ -190,7 +190,7 @@ static void run_any_loop(struct fixture *f, uint64_t pc, uint16_t round)
 	rvt_flow_start(f->flow, pc, 0, true);
 	rvt_flow_stats(f->flow, &before);
 	assert_true(enter_memos(f->flow, &key));
-	assert_null(rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 1));
+	assert_null(rvt_memos_take(f->flow, &key, rvt_memo_hash(&key), 1, true));
 	memo = rvt_speculate(f->flow, &spec, &whole);
 	assert_non_null(memo);
 	assert_int_equal(memo->pc, pc + 4 * RVT_SEGMENT_OUTCOMES);

@@ -416,7 +416,7 @@ static void take(struct play *p, int i, struct message *m, bool fitting, int sto
 	/* what else decides where they lead */
 	key->state = p->flags | flow->base.returns.depth << 16 |
 		     (uint32_t)rvt_memos_consecutive(flow) << 31;
-	memo = rvt_memos_take(flow, key, rvt_memo_hash(key), key->bytes[0]);
+	memo = rvt_memos_take(flow, key, rvt_memo_hash(key), key->bytes[0], true);
 	if (memo) {
 		assert_true(rvt_memos_apply(flow, memo));
 		n_memos[m->kind] += m->speculated >= 2;

@@ -38,13 +38,13 @@ static bool is_clean(const struct rvt_etrace_decoder *dec)
 	       (dec->carried.map_bits || !rvt_flow_is_consecutive(dec->flow));
 }
 
-/* What one of several frames does must be done by a memo of its own. */
+/* Memos do something to the branch predictor or the jump target cache. */
 static inline bool has_tables(const struct rvt_etrace_decoder *dec)
 {
 	return dec->predictor_size || dec->cache_size;
 }
 
-/* Memos do something to the return stack or such tables. */
+/* Or to the return stack. */
 static inline bool has_extras(const struct rvt_etrace_decoder *dec)
 {
 	return has_tables(dec) || dec->return_depth;
@@ -121,7 +121,8 @@ static inline unsigned int source_at(const uint8_t *p, unsigned int heads)
  * False: no frame of this source, or one that is too long for a key, or that has a time stamp where
  * there are none. At least WANTED_BYTES can be read.
  */
-static inline bool cut(const struct rvt_etrace_decoder *dec, const uint8_t *p, struct frame *frame)
+static INLINE bool cut(const struct rvt_etrace_decoder *dec, const uint8_t *p, struct frame *frame,
+		       bool tables)
 {
 	const struct rvt_params *params = &dec->codec.params;
 	unsigned int n = p[0] & 31, pos = 1 + rvt_etrace_src_bytes(params);
@@ -140,23 +141,23 @@ static inline bool cut(const struct rvt_etrace_decoder *dec, const uint8_t *p, s
 	frame->payload[0] = low_bytes(load(p + pos), n < 8 ? n : 8);
 	frame->payload[1] = n > 8 ? low_bytes(load(p + pos + 8), n - 8) : 0;
 	frame->keeps_address = keeps_address(params, frame->payload[0]);
-	if (is_cached(dec, frame->payload[0]))
+	if (tables && is_cached(dec, frame->payload[0]))
 		frame->state |= CACHED;
 	frame->len = pos + n;
 	return true;
 }
 
 /*
- * The key of @frame where the flow is @at and @address was reported last. @state: dec->memo_state
+ * The key of @frame where the flow is @at and @address was reported last. @state: options_state()
  * and carried_state().
  */
-static inline struct rvt_memo_key make_key(const struct rvt_etrace_decoder *dec,
+static INLINE struct rvt_memo_key make_key(const struct rvt_etrace_decoder *dec,
 					   struct rvt_memo_cursor at, uint64_t address,
-					   const struct frame *frame, uint32_t state)
+					   const struct frame *frame, uint32_t state, bool tables)
 {
 	return (struct rvt_memo_key){
 		.bytes = { frame->payload[0], frame->payload[1] }, .pc = at.pc,
-		.address = __builtin_expect(frame->state & CACHED, 0) ?
+		.address = tables && frame->state & CACHED ?
 			   cached_by(dec, frame->payload[0]) : frame->keeps_address ? NO_ADDRESS : address,
 		.state = state | frame->state, .mapping_id = at.mapping_id,
 	};
@@ -169,7 +170,7 @@ static uint32_t bits_of(unsigned int size)
 }
 
 /* What support packets change of how these packets are read, and of where they lead. */
-uint32_t rvt_etrace_memo_state(const struct rvt_etrace_decoder *dec)
+static uint32_t make_options_state(const struct rvt_etrace_decoder *dec)
 {
 	const uint32_t options = dec->codec.params.options;
 	const uint32_t predictor = bits_of(dec->predictor_size), cache = bits_of(dec->cache_size);
@@ -178,6 +179,14 @@ uint32_t rvt_etrace_memo_state(const struct rvt_etrace_decoder *dec)
 	       (uint32_t)!!(options & RVT_OPT_SEQUENTIAL_JUMP) << 28 |
 	       (uint32_t)!!(options & RVT_OPT_FULL_ADDRESS) << 29 | cache << CACHE_BITS_SHIFT |
 	       (predictor & 7) << PREDICTOR_BITS_SHIFT | predictor >> 3 << 30;
+}
+
+static inline uint32_t options_state(struct rvt_etrace_decoder *dec)
+{
+	/* 0 may come again and again: none of the options is in force. */
+	if (!dec->options_state)
+		dec->options_state = make_options_state(dec);
+	return dec->options_state;
 }
 
 /* As a memo has it in .extra. */
@@ -249,10 +258,11 @@ void rvt_etrace_memo_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 		return;
 	memset(copy, 0, sizeof(copy));
 	memcpy(copy, bytes, msg->len_bytes);
-	if (!cut(dec, copy, &frame) || !rvt_memos_enter(dec->flow, &at))
+	if (!cut(dec, copy, &frame, has_tables(dec)) || !rvt_memos_enter(dec->flow, &at))
 		return;
 	key = make_key(dec, at, dec->address, &frame,
-		       dec->memo_state | carried_state(carried_bits(&dec->carried)));
+		       options_state(dec) | carried_state(carried_bits(&dec->carried)),
+		       has_tables(dec));
 	if (may_record(&key, msg))
 		rvt_memos_record(dec->flow, &key);
 }
@@ -323,9 +333,11 @@ static inline void note_in_cache(struct rvt_etrace_decoder *dec, const struct rv
 
 /* @memo, of so many frames and bytes, is taken. */
 static inline void pass(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
-			struct rvt_memo *memo, unsigned int n_frames, unsigned int len)
+			struct rvt_memo *memo, unsigned int n_frames, unsigned int len,
+			bool tables)
 {
-	note_in_cache(dec, memo, rvt_memo_own(dec->flow, memo));
+	if (tables)
+		note_in_cache(dec, memo, rvt_memo_own(dec->flow, memo));
 	r->n += n_frames;
 	r->p += len;
 	r->at = rvt_memo_cursor_at(dec->flow, memo->pc);
@@ -335,9 +347,9 @@ static inline void pass(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 
 /* Takes the memo of what has @len bytes. False: it must be the last for now. */
 static inline bool take(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
-			struct rvt_memo *memo, unsigned int len)
+			struct rvt_memo *memo, unsigned int len, bool tables)
 {
-	pass(dec, r, memo, FRAMES(memo->key.state), len);
+	pass(dec, r, memo, FRAMES(memo->key.state), len, tables);
 	return rvt_memos_apply(dec->flow, memo);
 }
 
@@ -592,7 +604,7 @@ static struct rvt_memo *speculate(struct rvt_etrace_decoder *dec, struct etrace_
 	if (read_spec(dec, r, frame, &spec))
 		memo = rvt_speculate(dec->flow, &spec, go_on);
 	if (memo) {
-		pass(dec, r, memo, 1, frame->len);
+		pass(dec, r, memo, 1, frame->len, false);
 		note_in_cache(dec, memo, spec.own);
 	} else {
 		r->missed = true;
@@ -614,16 +626,17 @@ static inline uint32_t predictor_slot_of(const struct frame *frame)
  * Takes @frame, which is at r->p. Returns its memo, maybe a transient one, or NULL; *go_on: whether
  * replaying can.
  */
-static struct rvt_memo *take_frame(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
-				   const struct frame *frame, bool *go_on)
+static INLINE struct rvt_memo *take_frame(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
+					  const struct frame *frame, bool *go_on, bool tables)
 {
-	const struct rvt_memo_key key = make_key(dec, r->at, r->address, frame, r->options | r->carried);
+	const struct rvt_memo_key key = make_key(dec, r->at, r->address, frame,
+						 r->options | r->carried, tables);
 	struct rvt_memo *memo = rvt_memos_take(dec->flow, &key, rvt_memo_hash(&key),
-					       predictor_slot_of(frame));
+					       predictor_slot_of(frame), tables);
 
 	if (!memo)
 		return speculate(dec, r, frame, go_on);
-	*go_on = take(dec, r, memo, frame->len);
+	*go_on = take(dec, r, memo, frame->len, tables);
 	return memo;
 }
 
@@ -648,7 +661,7 @@ cut_group(const struct rvt_etrace_decoder *dec, const uint8_t *p, const struct f
 	for (singles->n = 0; singles->n < FRAMES(group->state); singles->n++) {
 		struct frame *frame = &singles->frames[singles->n];
 
-		if (!cut(dec, p, frame))
+		if (!cut(dec, p, frame, false))
 			break;
 		rvt_memos_fetch_slot(memos, predictor_slot_of(frame));
 		p += frame->len;
@@ -665,7 +678,8 @@ static bool take_singly(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 {
 	const uint8_t *p = r->p;
 	struct rvt_memo_group memos = rvt_memo_group_begin(
-		dec->flow, make_key(dec, r->at, r->address, group, r->options | r->carried));
+		dec->flow,
+		make_key(dec, r->at, r->address, group, r->options | r->carried, false));
 	struct frame_group singles;
 	struct rvt_memo *memo;
 
@@ -673,7 +687,7 @@ static bool take_singly(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 	while (memos.n < singles.n) {
 		bool go_on;
 
-		memo = take_frame(dec, r, &singles.frames[memos.n], &go_on);
+		memo = take_frame(dec, r, &singles.frames[memos.n], &go_on, false);
 		if (!go_on)
 			return false;
 		memos.memos[memos.n++] = rvt_memos_kept(dec->flow, memo);
@@ -707,11 +721,11 @@ static int tell_time(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 }
 
 /* The frame at r->p, which is no part of a group. Returns likewise. */
-static int take_alone(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
-		      const struct frame *frame, uint64_t offset, bool *go_on)
+static INLINE int take_alone(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
+			     const struct frame *frame, uint64_t offset, bool *go_on, bool tables)
 {
 	const uint8_t *p = r->p;
-	struct rvt_memo *memo = take_frame(dec, r, frame, go_on);
+	struct rvt_memo *memo = take_frame(dec, r, frame, go_on, tables);
 
 	if (!memo)
 		return 0;
@@ -726,17 +740,18 @@ static int take_alone(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 
 /* What take_frame() needs is fetched while the memo of its group is looked for. */
 static inline void fetch_frame(const struct rvt_etrace_decoder *dec, struct rvt_memos *memos,
-			       const struct etrace_cursor *r, const struct frame *frame)
+			       const struct etrace_cursor *r, const struct frame *frame, bool tables)
 {
-	const struct rvt_memo_key key = make_key(dec, r->at, r->address, frame, r->options | r->carried);
+	const struct rvt_memo_key key = make_key(dec, r->at, r->address, frame,
+						 r->options | r->carried, tables);
 
 	rvt_memos_fetch_predicted(memos, predictor_slot_of(frame));
 	rvt_memos_fetch_index(memos, rvt_memo_hash(&key));
 }
 
 /* The memo at r->p: of a group of frames, or of each of them. Returns likewise. */
-static int take_next(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, uint64_t offset,
-		     bool *go_on)
+static int take_plain(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, uint64_t offset,
+		      bool *go_on)
 {
 	struct rvt_memos *memos = rvt_flow_memos(dec->flow);
 	struct rvt_memo_key key;
@@ -744,35 +759,50 @@ static int take_next(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, ui
 	struct frame frame;
 	uint64_t hash;
 
-	*go_on = cut(dec, r->p, &frame);
+	*go_on = cut(dec, r->p, &frame, false);
 	if (!*go_on)
 		return 0;
-	fetch_frame(dec, memos, r, &frame);
-	if (!frame.timed && !has_tables(dec))
+	fetch_frame(dec, memos, r, &frame, false);
+	if (!frame.timed)
 		frame = gather(&dec->codec.params, r->p, &frame);
 	if (FRAMES(frame.state) == 1)
-		return take_alone(dec, r, &frame, offset, go_on);
-	key = make_key(dec, r->at, r->address, &frame, r->options | r->carried);
+		return take_alone(dec, r, &frame, offset, go_on, false);
+	key = make_key(dec, r->at, r->address, &frame, r->options | r->carried, false);
 	hash = rvt_memo_hash(&key);
 	rvt_memos_fetch_index(memos, hash);
 	memo = rvt_memos_look_up(memos, &key, hash);
 	if (memo)
 		train_predictor(memos, r->p, memo, 1 + rvt_etrace_src_bytes(&dec->codec.params));
-	*go_on = memo ? take(dec, r, memo, frame.len) : take_singly(dec, r, &frame);
+	*go_on = memo ? take(dec, r, memo, frame.len, false) : take_singly(dec, r, &frame);
 	return 0;
+}
+
+/* The same where what one of several frames does must be done by a memo of its own. */
+static int take_with_tables(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
+			    uint64_t offset, bool *go_on)
+{
+	struct frame frame;
+
+	*go_on = cut(dec, r->p, &frame, true);
+	if (!*go_on)
+		return 0;
+	fetch_frame(dec, rvt_flow_memos(dec->flow), r, &frame, true);
+	return take_alone(dec, r, &frame, offset, go_on, true);
 }
 
 static INLINE bool otherwise(void *ctx, uint64_t *pc)
 {
 	struct replay *r = ctx;
 	struct etrace_cursor *slow = r->slow;
+	uint64_t offset;
 	bool go_on;
 
 	end_predicted(r, *pc);
 	if (slow->p >= r->stop)
 		return false;
-	r->ret = take_next(r->dec, slow, r->frames->pos_offset + (slow->p - r->frames->pos),
-			   &go_on);
+	offset = r->frames->pos_offset + (slow->p - r->frames->pos);
+	r->ret = r->extras && has_tables(r->dec) ? take_with_tables(r->dec, slow, offset, &go_on) :
+						   take_plain(r->dec, slow, offset, &go_on);
 	if (!go_on)
 		return false;
 	begin_predicted(r);
@@ -829,7 +859,7 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 {
 	struct etrace_cursor r = {
 		.p = frames->pos,
-		.options = dec->memo_state,
+		.options = options_state(dec),
 		.carried = carried_state(carried_bits(&dec->carried)),
 		.address = dec->address,
 	};

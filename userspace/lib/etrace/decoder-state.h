@@ -120,7 +120,7 @@ struct rvt_etrace_decoder {
 	uint32_t cached_mask, cached_head, cached_shift;	/* bits that a packet with an index begins with */
 	uint16_t noted;		/* of the cache since a packet began: 1 + number, or NOTED_MORE */
 	bool no_memos;		/* these parameters bar them */
-	uint32_t memo_state;	/* rvt_etrace_memo_state() */
+	uint32_t options_state;	/* what keys of memos have of the parameters; 0: not known yet */
 	unsigned int return_depth, recursion; /* of the return stack */
 
 	/* trap vectors seen, by interrupt, cause, privilege; 1: not seen */
@@ -277,8 +277,6 @@ bool rvt_etrace_slice_carries(const struct rvt_etrace_codec *codec,
 
 struct rvt_etrace_frames;
 
-/* What of the state in a key changes with the parameters alone. */
-uint32_t rvt_etrace_memo_state(const struct rvt_etrace_decoder *dec);
 /* @msg, whose frame is @bytes, is about to be decoded. */
 void rvt_etrace_memo_begin(struct rvt_etrace_decoder *dec, const uint8_t *bytes,
 			   const struct rvt_etrace_msg *msg);

@@ -94,7 +94,7 @@ int rvt_etrace_decoder_resize(struct rvt_etrace_decoder *dec)
 			dec->cache_size > 1u << MEMO_CACHE_BITS ||
 			(dec->cache && dec->return_depth &&
 			 dec->codec.params.jump_cache_returns == RVT_JUMP_CACHE_ALL_RETURNS);
-	dec->memo_state = rvt_etrace_memo_state(dec);
+	dec->options_state = 0;
 	return ret;
 }
 

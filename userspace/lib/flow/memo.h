@@ -280,10 +280,11 @@ struct rvt_memo *rvt_memos_take_other(struct rvt_flow *flow, const struct rvt_me
 
 /*
  * The memo of @key that can be applied here: what it does to the return stack is done. NULL: there
- * is none, and nothing has happened. @hash: of the key; @slot: of its bytes.
+ * is none, and nothing has happened. @hash: of the key; @slot: of its bytes; @effects: it may have
+ * effects.
  */
 static inline struct rvt_memo *rvt_memos_take(struct rvt_flow *flow, const struct rvt_memo_key *key,
-					      uint64_t hash, uint32_t slot)
+					      uint64_t hash, uint32_t slot, bool effects)
 {
 	struct rvt_memos *memos = rvt_flow_memos(flow);
 	const uint32_t entry = memos->predictor[slot];
@@ -291,8 +292,8 @@ static inline struct rvt_memo *rvt_memos_take(struct rvt_flow *flow, const struc
 
 	/* Memory that is in no cache must not be touched in vain. */
 	if ((entry & ~(RVT_MEMO_ENTRIES - 1)) == rvt_memo_tag(hash) && rvt_memo_is(s, key))
-		return rvt_memos_apply_all(flow, s) ? s :
-						      rvt_memos_take_other(flow, s, hash, slot);
+		return (effects ? rvt_memos_apply_all(flow, s) : rvt_memos_apply_delta(flow, s)) ?
+		       s : rvt_memos_take_other(flow, s, hash, slot);
 	/* One by one: so the caller's key need not be in memory before. */
 	return rvt_memos_take_missed(flow, (struct rvt_memo_key){
 		{ key->bytes[0], key->bytes[1] }, key->pc, key->address, key->state,

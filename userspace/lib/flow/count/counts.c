@@ -202,11 +202,6 @@ static uint64_t address(const struct rvt_code_block *block, uint32_t insn)
 	return pc;
 }
 
-uint64_t rvt_run_address(const struct rvt_run *run)
-{
-	return address(rvt_block_of(run), run->first);
-}
-
 /* What is in the log goes to its table, of which first all that is needed is fetched. */
 static void add_edges(struct rvt_counts *counts)
 {

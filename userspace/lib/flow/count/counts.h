@@ -155,9 +155,6 @@ static inline void rvt_counts_return(struct rvt_counts *counts,
 		rvt_counts_jumps(counts);
 }
 
-/* Where @run begins. */
-uint64_t rvt_run_address(const struct rvt_run *run);
-
 /* Both lines of @block, or those of its counts, are needed soon. */
 static inline void rvt_block_fetch(const struct rvt_code_block *block)
 {
