@@ -55,7 +55,7 @@ enum {
 
 struct rvt_order {
 	uint32_t flags;		/* RVT_RUN_* */
-	uint64_t n_outcomes;	/* 0..64; any number with PREDICTED or .refill */
+	uint64_t n_outcomes;	/* 0..64; any number with PREDICTED, .outcome or .refill */
 	uint64_t outcomes;	/* bit 0 first; 1 = taken */
 	/* If not NULL it gives the outcomes behind the first 64: puts up to 64 into *outcomes and
 	 * returns how many, at least 1. May be asked for more than are used in the end. */
@@ -64,6 +64,10 @@ struct rvt_order {
 	/* Outcomes come again after so many, at most 64; 0: they do not (repeated history). */
 	uint32_t period;
 	uint32_t n_known;	/* PREDICTED: of .n_outcomes, in .outcomes; 0..64 */
+	/* If not NULL it is asked once for each of the n_outcomes branches, in order, when that is
+	 * executed, and .outcomes is ignored (CTTE's branch prediction). Returns true: taken. */
+	bool (*outcome)(void *ctx, uint64_t pc);
+	void *outcome_ctx;
 	uint64_t max_halfwords;	/* RVT_UNLIMITED or a count of 16-bit units */
 	uint64_t max_insns;	/* RVT_UNLIMITED or a count of instructions */
 	uint64_t stop_pc;	/* not tested before the first instruction was executed */

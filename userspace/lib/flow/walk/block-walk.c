@@ -129,6 +129,11 @@ static inline int take_outcome(struct rvt_flow *flow, struct rvt_walk *w,
 	}
 	if (w->flags & RVT_RUN_PREDICTED)
 		return take_predicted(flow, outcomes, b->end_pc - 2 * b->last_halfwords);
+	if (w->order->outcome) {
+		outcomes->behind--;
+		return w->order->outcome(w->order->outcome_ctx,
+					 b->end_pc - 2 * b->last_halfwords);
+	}
 	if (!outcomes->n_bits)
 		rvt_walk_fill(w);
 	taken = outcomes->bits & 1;

@@ -11,7 +11,8 @@
 /* The first @n outcomes of @order. */
 static struct rvt_outcomes first_outcomes(const struct rvt_order *order, uint64_t n)
 {
-	const uint32_t most = order->flags & RVT_RUN_PREDICTED ? order->n_known : 64;
+	const uint32_t most = order->outcome ? 0 :
+			      order->flags & RVT_RUN_PREDICTED ? order->n_known : 64;
 	const uint32_t n_bits = n < most ? n : most;
 
 	return (struct rvt_outcomes){ order->outcomes, n_bits, n - n_bits };
@@ -185,8 +186,9 @@ static void prepare_segments(struct rvt_flow *flow, struct rvt_walk *w)
 	const struct rvt_order *order = w->order;
 
 	/* Of the addresses of branches segments keep no more bits than so many. */
-	if (flow->no_segments || (order->flags & RVT_RUN_PREDICTED &&
-				  flow->base.predictions.mask >> RVT_PREDICTIONS_MAX_BITS))
+	if (order->outcome || flow->no_segments ||
+	    (order->flags & RVT_RUN_PREDICTED &&
+	     flow->base.predictions.mask >> RVT_PREDICTIONS_MAX_BITS))
 		return;
 	w->tails = order->max_halfwords != RVT_UNLIMITED &&
 		   !(order->flags & (RVT_RUN_STOP_PC | RVT_RUN_STOP_USED | RVT_RUN_NOT_TAKEN));

@@ -64,9 +64,10 @@ static int next_outcome(struct rvt_flow *flow, struct walk *w, const struct rvt_
 	if (w->outcomes_left) {
 		if (order->flags & RVT_RUN_PREDICTED)
 			return next_predicted(flow, w, pc);
-		if (!w->n_bits)
+		if (!w->n_bits && !order->outcome)
 			w->n_bits = order->refill(order->refill_ctx, &w->bits);
-		taken = w->bits & 1;
+		taken = order->outcome ? order->outcome(order->outcome_ctx, pc) :
+					 (int)(w->bits & 1);
 		if (!taken && insn->iclass != RVT_INSN_BRANCH)
 			return -1;
 		w->bits >>= 1;

@@ -15,7 +15,8 @@
 struct rvt_outcomes {
 	uint64_t bits;			/* the next in bit 0 */
 	uint32_t n_bits;		/* in .bits */
-	uint64_t behind;		/* those that follow; RVT_RUN_PREDICTED: as predicted */
+	/* those that follow; RVT_RUN_PREDICTED: as predicted; all of them if order->outcome tells */
+	uint64_t behind;
 };
 
 static inline uint64_t rvt_outcomes_left(const struct rvt_outcomes *outcomes)
