@@ -24,6 +24,21 @@ const struct bus_type rvtrace_bus = {
 	.name = "rvtrace",
 };
 
+/* Of a component whose registers may be elsewhere */
+u32 rvtrace_read_other(struct rvtrace_component *comp, u32 reg)
+{
+	return comp->platform->read ? comp->platform->read(comp, reg) :
+				      readl_relaxed(comp->base + reg);
+}
+
+void rvtrace_write_other(struct rvtrace_component *comp, u32 reg, u32 value)
+{
+	if (comp->platform->write)
+		comp->platform->write(comp, reg, value);
+	else
+		writel_relaxed(value, comp->base + reg);
+}
+
 /* Different with each call, and never 0 */
 u64 rvtrace_new_serial(void)
 {
@@ -198,11 +213,26 @@ void rvtrace_deactivate(struct rvtrace_component *comp)
 		rvtrace_wait(comp, RVTRACE_CONTROL_ACTIVE, 0, "deactivation");
 }
 
-/* Enables a component, with the given mode bits in Control */
+static int rvtrace_enable_other(struct rvtrace_component *comp)
+{
+	rvtrace_write_other(comp, RVTRACE_CONTROL, comp->control);
+	return rvtrace_wait(comp, RVTRACE_CONTROL_ENABLE, RVTRACE_CONTROL_ENABLE, "enabling");
+}
+
+/*
+ * rvtrace_enable - enable a component, with the given mode bits in Control
+ *
+ * A part of each context switch: what is rare is called last, so that nothing is kept for it.
+ */
 int rvtrace_enable(struct rvtrace_component *comp, u32 control)
 {
 	comp->control = control | RVTRACE_CONTROL_ACTIVE | RVTRACE_CONTROL_ENABLE;
-	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
+	if (static_branch_unlikely(&rvtrace_other_registers))
+		return rvtrace_enable_other(comp);
+	writel_relaxed(comp->control, comp->base + RVTRACE_CONTROL);
+	/* Most answer at once. */
+	if (readl_relaxed(comp->base + RVTRACE_CONTROL) & RVTRACE_CONTROL_ENABLE)
+		return 0;
 	return rvtrace_wait(comp, RVTRACE_CONTROL_ENABLE, RVTRACE_CONTROL_ENABLE, "enabling");
 }
 

@@ -212,30 +212,40 @@ struct rvtrace_component {
 /* There are components whose registers are not where the specification has them. */
 DECLARE_STATIC_KEY_FALSE(rvtrace_other_registers);
 
+u32 rvtrace_read_other(struct rvtrace_component *comp, u32 reg);
+void rvtrace_write_other(struct rvtrace_component *comp, u32 reg, u32 value);
+
 /*
  * Accesses to one component stay in order. An access to another component follows only after the
  * first one has answered a poll. Only RAM sinks access memory, so only they need barriers.
+ *
+ * They are a part of each context switch: where all registers are where they belong, the others
+ * cost one instruction, which does nothing.
  */
-static inline u32 rvtrace_read(struct rvtrace_component *comp, u32 reg)
+static __always_inline u32 rvtrace_read(struct rvtrace_component *comp, u32 reg)
 {
-	if (static_branch_unlikely(&rvtrace_other_registers) && comp->platform->read)
-		return comp->platform->read(comp, reg);
+	if (static_branch_unlikely(&rvtrace_other_registers))
+		return rvtrace_read_other(comp, reg);
 	return readl_relaxed(comp->base + reg);
 }
 
-static inline void rvtrace_write(struct rvtrace_component *comp, u32 reg, u32 value)
+static __always_inline void rvtrace_write(struct rvtrace_component *comp, u32 reg, u32 value)
 {
-	if (static_branch_unlikely(&rvtrace_other_registers) && comp->platform->write)
-		comp->platform->write(comp, reg, value);
+	if (static_branch_unlikely(&rvtrace_other_registers))
+		rvtrace_write_other(comp, reg, value);
 	else
 		writel_relaxed(value, comp->base + reg);
 }
 
-/* Writes a WARL register and returns what the hardware made of the value */
-static inline u32 rvtrace_try(struct rvtrace_component *comp, u32 reg, u32 value)
+/* Writes a register, and returns what the hardware made of the value */
+static __always_inline u32 rvtrace_try(struct rvtrace_component *comp, u32 reg, u32 value)
 {
-	rvtrace_write(comp, reg, value);
-	return rvtrace_read(comp, reg);
+	if (static_branch_unlikely(&rvtrace_other_registers)) {
+		rvtrace_write_other(comp, reg, value);
+		return rvtrace_read_other(comp, reg);
+	}
+	writel_relaxed(value, comp->base + reg);
+	return readl_relaxed(comp->base + reg);
 }
 
 /*

@@ -95,7 +95,29 @@ static int rvtrace_flush(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 	return 0;
 }
 
-/* Disables a component that is enabled. Returns what Control was when that was done. */
+/* The component was not empty at once. Returns what Control was when it was. */
+static noinline u32 rvtrace_disable_slowly(struct rvtrace_cpu *rc, struct rvtrace_component *comp,
+					   u32 control)
+{
+	/* One that did not answer before is not waited for again. */
+	if (!comp->broken && !rvtrace_flush(rc, comp))
+		return rvtrace_read(comp, RVTRACE_CONTROL);
+	/* What it had not delivered is missing. */
+	rc->lost = true;
+	return control;
+}
+
+static noinline u32 rvtrace_disable_other(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
+{
+	u32 control = rvtrace_try(comp, RVTRACE_CONTROL, comp->control);
+
+	return rvtrace_flushed(control) ? control : rvtrace_disable_slowly(rc, comp, control);
+}
+
+/*
+ * Disables a component that is enabled. Returns what Control was when that was done. A part of each
+ * context switch: what is rare is called last, so that nothing is kept for it.
+ */
 static u32 rvtrace_disable(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 {
 	u32 control;
@@ -103,16 +125,11 @@ static u32 rvtrace_disable(struct rvtrace_cpu *rc, struct rvtrace_component *com
 	if (!(comp->control & RVTRACE_CONTROL_ENABLE))
 		return 0;
 	comp->control &= ~RVTRACE_CONTROL_ENABLE;
-	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
-	/* Most have nothing left. One that did not answer before is not waited for again. */
-	control = rvtrace_read(comp, RVTRACE_CONTROL);
-	if (rvtrace_flushed(control))
-		return control;
-	if (!comp->broken && !rvtrace_flush(rc, comp))
-		return rvtrace_read(comp, RVTRACE_CONTROL);
-	/* What it had not delivered is missing. */
-	rc->lost = true;
-	return control;
+	if (static_branch_unlikely(&rvtrace_other_registers))
+		return rvtrace_disable_other(rc, comp);
+	writel_relaxed(comp->control, comp->base + RVTRACE_CONTROL);
+	control = readl_relaxed(comp->base + RVTRACE_CONTROL);
+	return rvtrace_flushed(control) ? control : rvtrace_disable_slowly(rc, comp, control);
 }
 
 /*
