@@ -15,9 +15,13 @@
 #include <linux/smp.h>
 #include <linux/threads.h>
 #include <linux/tracepoint.h>
+#include <trace/events/sched.h>
 #include <asm/asm-extable.h>
 #include <asm/csr.h>
 
+#ifdef RVTRACE_COMPAT
+#include "rvtrace-compat.h"
+#endif
 #include "rvtrace-context.h"
 #include "rvtrace-session.h"
 #include "trace.h"
@@ -208,48 +212,41 @@ static void rvtrace_sched_exit(void *data, struct task_struct *task)
 	rvtrace_run_flush_task(task);
 }
 
-/* The tracepoints' symbols are not exported; they are found by name. */
-static struct {
-	const char *name;
-	void *probe;
-	struct tracepoint *tp;
-} rvtrace_hooks[] = {
-	{ "sched_switch", rvtrace_sched_switch },
-	{ "sched_process_exec", rvtrace_sched_exec },
-	{ "sched_process_exit", rvtrace_sched_exit },
-};
-
-static void rvtrace_unhook_first(int nr)
-{
-	while (nr--)
-		tracepoint_probe_unregister(rvtrace_hooks[nr].tp, rvtrace_hooks[nr].probe, NULL);
-}
-
 static int rvtrace_hook(void)
 {
-	int ret, i, cpu;
+	int ret, cpu;
 
 	if (rvtrace_hooked)
 		return 0;
 	/* Without the hook nobody updated it. */
 	for_each_possible_cpu(cpu)
 		per_cpu(rvtrace_cpus, cpu).prev = NULL;
-	for (i = 0; i < ARRAY_SIZE(rvtrace_hooks); i++) {
-		ret = tracepoint_probe_register(rvtrace_hooks[i].tp, rvtrace_hooks[i].probe, NULL);
-		if (ret) {
-			rvtrace_unhook_first(i);
-			return ret;
-		}
-	}
+	ret = register_trace_sched_switch(rvtrace_sched_switch, NULL);
+	if (ret)
+		return ret;
+	ret = register_trace_sched_process_exec(rvtrace_sched_exec, NULL);
+	if (ret)
+		goto err_switch;
+	ret = register_trace_sched_process_exit(rvtrace_sched_exit, NULL);
+	if (ret)
+		goto err_exec;
 	rvtrace_hooked = true;
 	return 0;
+
+err_exec:
+	unregister_trace_sched_process_exec(rvtrace_sched_exec, NULL);
+err_switch:
+	unregister_trace_sched_switch(rvtrace_sched_switch, NULL);
+	return ret;
 }
 
 static void rvtrace_unhook(struct work_struct *work)
 {
 	mutex_lock(&rvtrace_context_mutex);
 	if (rvtrace_hooked && !refcount_read(&rvtrace_hook_users)) {
-		rvtrace_unhook_first(ARRAY_SIZE(rvtrace_hooks));
+		unregister_trace_sched_process_exit(rvtrace_sched_exit, NULL);
+		unregister_trace_sched_process_exec(rvtrace_sched_exec, NULL);
+		unregister_trace_sched_switch(rvtrace_sched_switch, NULL);
 		tracepoint_synchronize_unregister();
 		/* Guests may be able to read scontext. */
 		on_each_cpu(rvtrace_context_clear, NULL, 1);
@@ -292,29 +289,9 @@ void rvtrace_context_put(enum rvtrace_context context)
 		schedule_work(&rvtrace_unhook_work);
 }
 
-static void rvtrace_find_tracepoint(struct tracepoint *tp, void *data)
+void rvtrace_context_init(void)
 {
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(rvtrace_hooks); i++)
-		if (!strcmp(tp->name, rvtrace_hooks[i].name))
-			rvtrace_hooks[i].tp = tp;
-}
-
-int rvtrace_context_init(void)
-{
-	int i;
-
-	for_each_kernel_tracepoint(rvtrace_find_tracepoint, NULL);
-	for (i = 0; i < ARRAY_SIZE(rvtrace_hooks); i++) {
-		if (rvtrace_hooks[i].tp)
-			continue;
-		pr_err("this kernel has no tracepoint %s (CONFIG_TRACEPOINTS)\n",
-		       rvtrace_hooks[i].name);
-		return -EOPNOTSUPP;
-	}
 	on_each_cpu(rvtrace_context_probe, NULL, 1);
-	return 0;
 }
 
 void rvtrace_context_exit(void)

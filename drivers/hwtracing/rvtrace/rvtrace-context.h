@@ -7,7 +7,7 @@
 
 #include "rvtrace-cpu.h"
 
-int rvtrace_context_init(void);
+void rvtrace_context_init(void);
 void rvtrace_context_exit(void);
 int rvtrace_context_get(enum rvtrace_context context);
 void rvtrace_context_put(enum rvtrace_context context);

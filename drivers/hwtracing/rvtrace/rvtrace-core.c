@@ -16,11 +16,13 @@ static int __init rvtrace_init(void)
 {
 	int ret;
 
-	ret = rvtrace_context_init();
+#ifdef RVTRACE_COMPAT
+	ret = rvtrace_pmu_init();
 	if (ret)
 		return ret;
+#endif
+	rvtrace_context_init();
 	rvtrace_run_init();
-	rvtrace_pmu_init();
 	ret = bus_register(&rvtrace_bus);
 	if (ret)
 		return ret;

@@ -15,6 +15,9 @@
 #include <linux/smp.h>
 
 #include "rvtrace-aux.h"
+#ifdef RVTRACE_COMPAT
+#include "rvtrace-compat.h"
+#endif
 #include "rvtrace-context.h"
 #include "rvtrace-cpu.h"
 #include "rvtrace-encoder.h"
@@ -65,12 +68,11 @@ static void rvtrace_event_begin(struct rvtrace_cpu *rc, struct perf_event *event
 		return;
 	event->hw.state = 0;
 	/*
-	 * perf_event_itrace_started(), which modules cannot call: perf writes no ITRACE_START
-	 * record from now on, because AUX records name the thread. In overwrite mode their trace
-	 * may be gone, so there each start keeps its ITRACE_START record.
+	 * perf writes no ITRACE_START record from now on, because AUX records name the thread. In
+	 * overwrite mode their trace may be gone, so there each start keeps its record.
 	 */
 	if (rc->aux && !rc->aux->overwrite && !event->parent)
-		event->attach_state |= PERF_ATTACH_ITRACE;
+		perf_event_itrace_started(event);
 	/* Name the hart whose trace comes next in the AUX buffer, when it is another one. */
 	if (config->cpu != enc->cpu)
 		perf_report_aux_output_id(event, FIELD_PREP(RVTRACE_HW_ID_CPU, enc->cpu));
@@ -398,6 +400,7 @@ static struct pmu rvtrace_pmu = {
 	.read		= rvtrace_event_read,
 	.setup_aux	= rvtrace_setup_aux,
 	.free_aux	= rvtrace_free_aux,
+	.snapshot_aux	= rvtrace_event_snapshot_aux,
 	.addr_filters_validate	= rvtrace_filter_validate,
 	.addr_filters_sync	= rvtrace_filter_sync,
 };
@@ -476,8 +479,9 @@ void rvtrace_pmu_unregister(void)
 	mutex_unlock(&rvtrace_pmu_mutex);
 }
 
-void rvtrace_pmu_init(void)
+#ifdef RVTRACE_COMPAT
+int rvtrace_pmu_init(void)
 {
-	if (rvtrace_sample_init())
-		rvtrace_pmu.snapshot_aux = rvtrace_event_snapshot_aux;
+	return rvtrace_compat_init(&rvtrace_pmu);
 }
+#endif

@@ -13,7 +13,6 @@
 struct rvtrace_encoder;
 
 /* rvtrace-sample.c */
-bool rvtrace_sample_init(void);
 long rvtrace_event_snapshot_aux(struct perf_event *event, struct perf_output_handle *handle,
 				unsigned long size);
 
@@ -24,7 +23,7 @@ extern const struct attribute_group *rvtrace_pmu_groups[];
 int rvtrace_pmu_add_encoder(struct rvtrace_encoder *enc);
 void rvtrace_pmu_remove_encoder(struct rvtrace_encoder *enc);
 void rvtrace_pmu_unregister(void);
-void rvtrace_pmu_init(void);
+int rvtrace_pmu_init(void);
 
 /* rvtrace-platform.c */
 int rvtrace_platform_register(void);

@@ -5,39 +5,13 @@
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
-#include <linux/kprobes.h>
-
 #include "rvtrace-aux.h"
+#ifdef RVTRACE_COMPAT
+#include "rvtrace-compat.h"
+#endif
 #include "rvtrace-output.h"
 #include "rvtrace-pmu.h"
 #include "rvtrace-session.h"
-
-static long (*rvtrace_copy_aux)(struct perf_output_handle *from_handle,
-				struct perf_output_handle *to_handle,
-				unsigned long from, unsigned long to);
-
-/*
- * perf_output_copy_aux() is not exported to modules, and what it does cannot be done without the
- * inside of a ring buffer. kprobes know where it is. Returns whether samples can be taken.
- */
-bool rvtrace_sample_init(void)
-{
-#ifdef MODULE
-#ifdef CONFIG_KPROBES
-	struct kprobe probe = { .symbol_name = "perf_output_copy_aux" };
-
-	if (!register_kprobe(&probe)) {
-		rvtrace_copy_aux = (void *)probe.addr;
-		unregister_kprobe(&probe);
-	}
-#endif
-#else
-	rvtrace_copy_aux = perf_output_copy_aux;
-#endif
-	if (!rvtrace_copy_aux)
-		pr_info("no AUX samples: this kernel has no kprobes to find perf_output_copy_aux with\n");
-	return rvtrace_copy_aux;
-}
 
 /*
  * perf's snapshot_aux: puts the last @size bytes of trace into a sample
@@ -60,5 +34,5 @@ long rvtrace_event_snapshot_aux(struct perf_event *event, struct perf_output_han
 	rvtrace_path_collect(rc);
 	rc->running = true;
 	end = rvtrace_output_head(rc);
-	return rvtrace_copy_aux(&rc->handle, handle, end + aux->size - size, end);
+	return perf_output_copy_aux(&rc->handle, handle, end + aux->size - size, end);
 }
