@@ -97,6 +97,30 @@ check "2.0: as decoder parameters" expect "$dir/share/params" 'protocol = etrace
 	'iaddress_width_p = 64' 'nocontext_p = 0' 'notime_p = 1' 'privilege_width_p = 2' \
 	'return_stack_size_p = 5' 'sijump_p = 1' 'arch_p = 0'
 check "2.0: in the recording" recorded
+
+# A jump to itself: E-Trace does not tell how often it was executed, and that is said.
+check "cross-compile the workload" workload spin
+hook_options="--params $TOP/tools/model/params/etrace-2.0 --discovery $discovery"
+guest loop testing "etrace=$TOP/tools/model/params/etrace-2.0,formats=etrace" '
+	insmod rvtrace.ko || exit 1
+	perf-rvtrace record -o perf.data -e rvtrace//u -- spin > address'
+ok $? "a jump to itself is recorded"
+address=$(cat "$dir/share/address")
+executed=$(for hart in "$dir"/truth/truth.*; do
+	"$HOST/rvt-truth" "$hart"; done | awk -v pc="$(printf %016x "0x$address")" '$1 == "insns" && $2 == pc { n += $4 } END { print n + 0 }')
+"$HOST/perf-rvtrace" report -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" -s sym \
+	>"$dir/report" 2>"$dir/report.err"
+counted=$(awk '$NF == "spin" { print $2 }' "$dir/report")
+[ "$executed" -gt 10000 ] && [ "$counted" -ge 3 ] && [ "$counted" -lt $((executed / 10)) ]
+ok $? "a jump to itself: it counts once each time it is entered ($counted of $executed)"
+check "report says so in front" sh -c "head -n 6 '$dir/report' |
+	grep -A 1 '[0-9]* times a loop without a branch was entered, as at 0x$address:' |
+	grep 'E-Trace does not tell how often it ran'"
+"$HOST/perf-rvtrace" stat -i "$dir/share/perf.data" --symfs "$dir/share:$("$LAB" path guest)" --strict \
+	>"$dir/stat" 2>&1
+is "stat --strict: an error" 1 $?
+check "stat says so" grep -q "a loop without a branch was entered, as at 0x$address" "$dir/stat"
+
 discovery=properties
 etrace 0.029 all $all,context
 check "0.029: discovery properties in sysfs, and the draft's defaults" exactly "$dir/share/attributes" \
