@@ -12,6 +12,7 @@
 #define MAX_PIECES 16		/* of a module's code: the buffer is for others, too */
 #define MAX_FUNCTIONS 4096
 #define STT_FUNC 2
+#define BPF_CHUNK 64		/* what the compiler made is a multiple of so many bytes */
 
 #define JUMP_LABEL_JMP 1
 #define INSN_NOP 0x00000013u
@@ -56,6 +57,11 @@ struct bpf_ksym {
 	char name[512];
 } KERNEL_STRUCT;
 
+struct bpf_binary_header {
+	__u32 size;
+	unsigned char image[];
+} KERNEL_STRUCT;
+
 struct pt_regs {
 	unsigned long a0, a1;
 } KERNEL_STRUCT;
@@ -97,7 +103,7 @@ static void put(void *ctx, struct room *room, __u64 n_bytes)
 
 struct copying {
 	void *ctx;
-	__u64 addr, left;
+	__u64 addr, from, left;
 };
 
 static long copy_piece(__u32 i, struct copying *c)
@@ -112,20 +118,26 @@ static long copy_piece(__u32 i, struct copying *c)
 		len = RVT_KERNEL_CODE_MAX;
 	room->head.addr = c->addr;
 	room->head.len = len;
-	if (bpf_probe_read_kernel(room->bytes, len, (void *)c->addr))
+	if (bpf_probe_read_kernel(room->bytes, len, (void *)c->from))
 		return 1;
 	put(c->ctx, room, len);
 	c->addr += len;
+	c->from += len;
 	c->left -= len;
 	return 0;
 }
 
-/* The rest of .head is set. */
-static void copy_code(void *ctx, __u64 addr, __u64 len)
+/* What is at @addr, or will be, is at @from. The rest of .head is set. */
+static void copy_code_from(void *ctx, __u64 addr, __u64 from, __u64 len)
 {
-	struct copying c = { ctx, addr, len };
+	struct copying c = { ctx, addr, from, len };
 
 	bpf_loop(MAX_PIECES, copy_piece, &c, 0);
+}
+
+static void copy_code(void *ctx, __u64 addr, __u64 len)
+{
+	copy_code_from(ctx, addr, addr, len);
 }
 
 /* ---- modules ---- */
@@ -210,17 +222,60 @@ int module_goes(__u64 *ctx)
 	return 0;
 }
 
-/* ---- BPF programs; each function of one has a symbol ---- */
+/* ---- BPF programs ---- */
 
-static int put_bpf(void *ctx, struct bpf_ksym *symbol, __u32 kind)
+static struct room *bpf_room(void)
 {
 	static const char owner[] = "bpf";
 	struct room *room = get_room();
+
+	if (room)
+		__builtin_memcpy(room->head.owner, owner, sizeof(owner));
+	return room;
+}
+
+/*
+ * What the compiler made, before it is where it runs: also of classic BPF (seccomp, filters of
+ * sockets), which has no symbols.
+ */
+SEC("kprobe/bpf_jit_binary_pack_finalize")
+int image_comes(struct pt_regs *ctx)
+{
+	struct bpf_binary_header *to = (void *)ctx->a0, *from = (void *)ctx->a1;
+	__u64 size = BPF_CORE_READ(from, size), head = bpf_core_field_offset(to->image);
+	struct room *room = bpf_room();
+
+	if (!room || size <= head || size % BPF_CHUNK)
+		return 0;
+	room->head.function[0] = 0;
+	room->head.kind = RVT_KERNEL_CODE_COMES;
+	copy_code_from(ctx, (__u64)to + head, (__u64)from + head, size - head);
+	return 0;
+}
+
+SEC("kprobe/bpf_jit_binary_pack_free")
+int image_goes(struct pt_regs *ctx)
+{
+	struct bpf_binary_header *image = (void *)ctx->a0;
+	__u64 size = BPF_CORE_READ(image, size), head = bpf_core_field_offset(image->image);
+	struct room *room = bpf_room();
+
+	if (!room || size <= head)
+		return 0;
+	room->head.function[0] = 0;
+	room->head.kind = RVT_KERNEL_CODE_GOES;
+	copy_code(ctx, (__u64)image + head, size - head);
+	return 0;
+}
+
+/* Each function of others has a symbol. */
+static int put_bpf(void *ctx, struct bpf_ksym *symbol, __u32 kind)
+{
+	struct room *room = bpf_room();
 	__u64 start = BPF_CORE_READ(symbol, start);
 
 	if (!room)
 		return 0;
-	__builtin_memcpy(room->head.owner, owner, sizeof(owner));
 	bpf_probe_read_kernel_str(room->head.function, RVT_KERNEL_CODE_NAME, symbol->name);
 	room->head.kind = kind;
 	copy_code(ctx, start, BPF_CORE_READ(symbol, end) - start);

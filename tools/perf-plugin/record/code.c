@@ -17,6 +17,9 @@
 #include "common/text.h"
 #include "record/record.h"
 
+#define BPF_REGION (128u << 20)		/* below the kernel */
+#define MAX_BPF_MEMORY (16u << 20)	/* that is looked through */
+
 /* Length of the kernel's code by /proc/iomem; 0 when that hides it. */
 static uint64_t code_bytes(void)
 {
@@ -146,6 +149,25 @@ static int copy_page(const struct recorder *rec, struct code_list *list, int fd,
 	return copy_range(list, fd, elf, addr, RVT_KERNEL_PAGE, &what);
 }
 
+/* What the kernel makes for itself has such names, or owners. */
+static const char *const made[] = { "[__builtin__", "bpf_trampoline_", "bpf_dispatcher_" };
+
+/* The line of @kallsyms from @next on that has one; NULL: none. */
+static const char *find_made(const char *kallsyms, const char *next)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
+		const char *at = strstr(next, made[i]);
+
+		if (at && (!found || at < found))
+			found = at;
+	}
+	while (found && found > kallsyms && found[-1] != '\n')
+		found--;
+	return found;
+}
+
 /*
  * What the kernel makes for itself while it runs has names in brackets as modules have, but is in
  * no list: copies of probed instructions, trampolines of the tracer and of BPF. Each is shorter
@@ -156,23 +178,57 @@ static int copy_made(const struct recorder *rec, struct code_list *list, int fd,
 {
 	int err = 0;
 
-	for (const char *next = kallsyms; next && *next && err != -ENOMEM; ) {
-		char line[256], name[128], owner[64];
-		size_t len = strcspn(next, "\n");
+	for (const char *next = kallsyms; next && err != -ENOMEM; next = strchr(next, '\n')) {
+		char line[256], name[128];
 		uint64_t addr;
 
-		snprintf(line, sizeof(line), "%.*s", (int)len, next);
-		next += len + (next[len] == '\n');
-		if (!strchr(line, '[') ||
-		    sscanf(line, "%" SCNx64 " %*c %127s\t[%63[^]]", &addr, name, owner) != 3 ||
-		    (strncmp(owner, "__builtin__", 11) && strncmp(name, "bpf_trampoline_", 15) &&
-		     strncmp(name, "bpf_dispatcher_", 15)))
+		next = find_made(kallsyms, next);
+		if (!next)
+			break;
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(next, "\n"), next);
+		if (!strchr(line, '[') || sscanf(line, "%" SCNx64 " %*c %127s", &addr, name) != 2)
 			continue;
 		err = copy_page(rec, list, fd, elf, addr);
 		if (err != -ENOMEM && !strncmp(name, "bpf_", 4))
 			err = copy_page(rec, list, fd, elf, addr + RVT_KERNEL_PAGE);
 	}
 	return err == -ENOMEM ? err : 0;
+}
+
+/* A page without code is not worth copying. */
+static bool is_zero(const uint8_t *bytes, size_t len)
+{
+	return !bytes[0] && !memcmp(bytes, bytes + 1, len - 1);
+}
+
+/*
+ * Classic BPF (seccomp, filters of sockets) is in no list. Where it was compiled it is in memory
+ * below the kernel, of which /proc/vmallocinfo tells: "0xSTART-0xEND BYTES execmem_alloc+...", with
+ * a guard page at the end.
+ */
+static int copy_bpf_memory(const struct recorder *rec, struct code_list *list)
+{
+	const struct rvt_code what = { .kind = RVT_CODE_BPF, .name = "[bpf]" };
+	uint64_t kernel, kernel_end, start, end, left = MAX_BPF_MEMORY;
+	char *text = read_text("/proc/vmallocinfo"), *rest = text, *line;
+	uint8_t bytes[RVT_KERNEL_PAGE];
+	int err = 0;
+
+	if (!kernel_text(&kernel, &kernel_end))
+		kernel = 0;
+	while (!err && (line = strsep(&rest, "\n"))) {
+		if (sscanf(line, "0x%" SCNx64 "-0x%" SCNx64, &start, &end) != 2 ||
+		    start >= kernel || kernel - start > BPF_REGION ||
+		    !(strstr(line, " execmem") || strstr(line, " bpf_jit")))
+			continue;
+		for (; start + RVT_KERNEL_PAGE < end && left && !err; start += sizeof(bytes)) {
+			left -= sizeof(bytes);
+			if (record_watch_read(rec, start, bytes) && !is_zero(bytes, sizeof(bytes)))
+				err = code_list_add(list, &what, start, bytes, sizeof(bytes));
+		}
+	}
+	free(text);
+	return err;
 }
 
 static int copy_kernel(const struct recorder *rec, struct code_list *list, const char *kallsyms)
@@ -251,6 +307,7 @@ void record_add_code(struct recorder *rec)
 	record_copy_uprobes(rec, &list);
 	if (!rec->trace_attr.exclude_kernel && !rec->options.no_code) {
 		/* programs come and go: these first */
+		copy_bpf_memory(rec, &list);
 		record_copy_bpf(&list);
 		kallsyms = read_text("/proc/kallsyms");
 		copy_kernel(rec, &list, kallsyms);
