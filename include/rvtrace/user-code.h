@@ -18,13 +18,16 @@ enum rvt_user_code_kind {
 					 * since what another sample tells of it */
 };
 
+/* .flags: the mapping that this is in is told next, and the bytes are those of that. */
+#define RVT_USER_CODE_MAPS 1u
+
 /* The bytes follow. */
 struct rvt_user_code {
 	unsigned int kind;		/* enum rvt_user_code_kind */
 	unsigned int len;
 	unsigned long long addr;
 	int pid;			/* the process, as the sideband numbers it */
-	unsigned int reserved;		/* 0 */
+	unsigned int flags;
 };
 
 #endif

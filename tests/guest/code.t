@@ -39,7 +39,9 @@ ok $? "code that is in no file was recorded"
 grep -qa exec_mm_release "$dir/share/perf-rvtrace"
 has_bpf=$?
 decoded never
-is "without copies each run of the code is lost" 3 "$(gaps never)"
+# More than three when something else had the hart meanwhile.
+[ "$(gaps never)" -ge 3 ]
+ok $? "without copies each run of the code is lost ($(gaps never) gaps)"
 check "and that is said" grep -q 'NOT ALL of the flow is here' "$dir/never.err"
 if [ $has_bpf -ne 0 ]; then
 	echo "# built without clang: such code is not copied"
@@ -51,7 +53,7 @@ decoded all
 check "with copies all was decoded, and is what was executed" all_of all 150000
 decoded little
 check "a limit: says so" grep -q 'not all code of programs .* --copy-code=SIZE' "$dir/share/little"
-[ "$(gaps little)" -ge 1 ] && [ "$(gaps little)" -le 3 ]
+[ "$(gaps little)" -ge 1 ]
 ok $? "a limit: what came before it was copied, the rest is lost ($(gaps little) gaps)"
 check "a limit: what was decoded is what was executed" \
 	sh -c "'$HOST/rvt-truth-diff' --lossy --min 100000 '$dir/truth' <'$dir/little.pc'"

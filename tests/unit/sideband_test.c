@@ -21,6 +21,7 @@ struct fixture {
 	struct rvt_sideband *sideband;
 	struct rvt_image *image;
 	struct rvt_cursor *cursor;
+	bool maps;		/* what add_copy() adds is mapped next */
 	char old[32], new[32];	/* two files with different bytes */
 };
 
@@ -476,7 +477,8 @@ static void add_copy(struct fixture *f, uint64_t time, enum rvt_user_code_kind k
 		     uint64_t addr, int byte, uint32_t len, uint32_t lie)
 {
 	static const struct rvt_perfdata_event event = { .name = RVT_USER_CODE_EVENT };
-	const struct rvt_user_code code = { .kind = kind, .len = len, .addr = addr, .pid = pid };
+	const struct rvt_user_code code = { .kind = kind, .len = len, .addr = addr, .pid = pid,
+					    .flags = f->maps ? RVT_USER_CODE_MAPS : 0 };
 	uint32_t n_bytes = kind == RVT_USER_CODE_SAME ? 0 : len;
 	uint8_t raw[sizeof(code) + 2 * RVT_USER_CODE_MAX];
 	const struct rvt_perfdata_record record = { .type = PERF_RECORD_SAMPLE, .event = &event,
@@ -511,8 +513,11 @@ static void copied_code(void **state)
 	struct fixture *f = *state;
 
 	add_comm(f, 0, 10, 10, false, "jit");
+	add_copy(f, 50, RVT_USER_CODE_COMES, 10, ADDR, 0x10, LEN, 0);	/* of before */
+	f->maps = true;
+	add_copy(f, 60, RVT_USER_CODE_COMES, 10, ADDR, 0x11, LEN, 0);	/* of what is mapped next */
+	f->maps = false;
 	add_mmap(f, 100, 10, PROT_EXEC, "//anon");
-	add_copy(f, 110, RVT_USER_CODE_COMES, 10, ADDR, 0x11, LEN, 0);
 	add_copy(f, 120, RVT_USER_CODE_COMES, 10, ADDR + 8, 0x22, 16, 0);
 	add_copy(f, 125, RVT_USER_CODE_COMES, 10, ADDR, 0x33, 16, 4);	/* damaged */
 	add_copy(f, 125, RVT_USER_CODE_COMES, 10, ADDR, 0x33, 0, 0);
@@ -522,7 +527,7 @@ static void copied_code(void **state)
 	add_copy(f, 140, RVT_USER_CODE_SAME, 10, ADDR, 0, LEN, 0);
 	add_copy(f, 150, RVT_USER_CODE_SAME, 10, ADDR + LEN, 0, LEN, 0);	/* of nothing */
 	start(f);
-	assert_int_equal(byte_at(f, 105, 10, ADDR), -1);
+	assert_int_equal(byte_at(f, 100, 10, ADDR), -1);
 	assert_int_equal(byte_at(f, 110, 10, ADDR), 0x11);
 	assert_int_equal(byte_at(f, 110, 10, ADDR + LEN - 1), 0x11);
 	assert_int_equal(byte_at(f, 120, 10, ADDR + 7), 0x11);

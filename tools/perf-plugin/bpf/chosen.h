@@ -29,7 +29,7 @@ struct {
 } chosen SEC(".maps");
 
 /* The process @pid, whose leader started at @now. */
-static int is_chosen_process(int pid, __u64 now)
+static __always_inline int is_chosen_process(int pid, __u64 now)
 {
 	__u64 *start = bpf_map_lookup_elem(&chosen, &pid);
 
@@ -38,7 +38,7 @@ static int is_chosen_process(int pid, __u64 now)
 	return start && *start == now;
 }
 
-static int is_chosen(const struct task_struct *task)
+static __always_inline int is_chosen(const struct task_struct *task)
 {
 	return is_chosen_process(task->tgid, task->group_leader->start_time);
 }

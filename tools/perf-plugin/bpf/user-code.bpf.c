@@ -16,7 +16,7 @@
 
 /* Pages that are looked at for one mapping: nothing else runs on the cpu meanwhile. */
 #define MAX_PAGES_COMPILED 1024
-#define MAX_PAGES 16		/* in a loop that the kernel unrolls to check it */
+#define MAX_PAGES 32		/* in a loop that the kernel unrolls to check it */
 #define MAX_AREAS 4		/* writable and executable, of one process; a power of two */
 #define PAGE 4096ull
 #define STACK_ALIGN 16ull
@@ -118,14 +118,6 @@ struct {
 	__type(value, __u64);
 } copied SEC(".maps");
 
-/* What a thread is about to map. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1024);
-	__type(key, __u64);
-	__type(value, __u64);
-} mapping SEC(".maps");
-
 /* Memory that is writable and executable, by process; the newest. */
 struct areas {
 	__u64 start[MAX_AREAS], end[MAX_AREAS];
@@ -139,14 +131,14 @@ struct {
 	__type(value, struct areas);
 } writable SEC(".maps");
 
-static struct user_code_budget *get_budget(void)
+static __always_inline struct user_code_budget *get_budget(void)
 {
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&budget, &zero);
 }
 
-static int is_wanted(struct task_struct___memory *task)
+static __always_inline int is_wanted(struct task_struct___memory *task)
 {
 	struct user_code_budget *b = get_budget();
 
@@ -155,10 +147,10 @@ static int is_wanted(struct task_struct___memory *task)
 				       BPF_CORE_READ(task, group_leader, start_time)));
 }
 
-/* FNV-1a of the page in this cpu's room. Not static, so that it is verified once. */
+/* FNV-1a of the page in this cpu's room; 0: it is all zero. Not static, to be verified once. */
 __attribute__((noinline)) __u64 sum_of_page(void)
 {
-	__u64 sum = 0xcbf29ce484222325ull;
+	__u64 sum = 0xcbf29ce484222325ull, any = 0;
 	__u32 zero = 0;
 	struct room *room = bpf_map_lookup_elem(&rooms, &zero);
 
@@ -168,32 +160,61 @@ __attribute__((noinline)) __u64 sum_of_page(void)
 		const __u64 *words = (const __u64 *)room->bytes + i;
 
 #pragma unroll
-		for (__u32 k = 0; k < 8; k++)
+		for (__u32 k = 0; k < 8; k++) {
 			sum = (sum ^ words[k]) * 0x100000001b3ull;
+			any |= words[k];
+		}
 	}
-	return sum;
+	return any ? sum : 0;
 }
 
-/* The page in @room was copied before, as it is: that is told. Else its sum is kept. */
-static int put_page(struct pt_regs *ctx, struct room *room)
+/*
+ * Of a page that was copied before, as it is, only that is told; else its sum is kept. There is no
+ * code in zeroes. Returns how many bytes were written.
+ */
+static __u64 put_page(struct pt_regs *ctx, struct room *room)
 {
 	const struct task_struct___memory *task = CURRENT(ctx);
 	struct page_key key = { room->head.addr, room->head.pid, BPF_CORE_READ(task, self_exec_id) };
 	__u64 sum = sum_of_page(), *known = bpf_map_lookup_elem(&copied, &key);
 
-	if (known && *known == sum) {
+	if (!sum)
+		return 0;
+	if (room->head.kind == RVT_USER_CODE_COMES && known && *known == sum) {
 		room->head.kind = RVT_USER_CODE_SAME;
 		bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, room, sizeof(room->head));
 		return 0;
 	}
 	if (bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, room, sizeof(*room)))
 		return 0;
-	bpf_map_update_elem(&copied, &key, &sum, 0);
+	if (room->head.kind == RVT_USER_CODE_COMES)
+		bpf_map_update_elem(&copied, &key, &sum, 0);
 	return PAGE;
 }
 
+/* What one probe has found: ranges of addresses. */
+struct job {
+	__u32 kind, flags;
+	__u32 n, at;		/* .at: the one at hand */
+	__u64 addr[MAX_AREAS], end[MAX_AREAS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct job);
+} jobs SEC(".maps");
+
+static __always_inline struct job *get_job(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&jobs, &zero);
+}
+
 /* What lies in one page. */
-static void copy_part(struct pt_regs *ctx, __u32 kind, __u64 addr, __u32 len)
+static void copy_part(struct pt_regs *ctx, const struct job *job, __u64 addr, __u32 len)
 {
 	__u32 zero = 0;
 	struct room *room = bpf_map_lookup_elem(&rooms, &zero);
@@ -206,12 +227,12 @@ static void copy_part(struct pt_regs *ctx, __u32 kind, __u64 addr, __u32 len)
 		b->refused = 1;
 		return;
 	}
-	room->head.kind = kind;
+	room->head.kind = job->kind;
 	room->head.len = len;
 	room->head.addr = addr;
 	room->head.pid = bpf_get_current_pid_tgid() >> 32;
-	room->head.reserved = 0;
-	if (len == PAGE && kind == RVT_USER_CODE_COMES)
+	room->head.flags = job->flags;
+	if (len == PAGE)
 		len = put_page(ctx, room);
 	else
 		bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, room,
@@ -221,57 +242,87 @@ static void copy_part(struct pt_regs *ctx, __u32 kind, __u64 addr, __u32 len)
 
 struct copying {
 	struct pt_regs *ctx;
-	__u32 kind;
-	__u64 addr, end;
+	struct job *job;
 };
 
 static long copy_next(__u32 i, struct copying *c)
 {
-	__u64 len = PAGE - (c->addr & (PAGE - 1));
+	struct job *job = c->job;
+	__u32 at = job->at;
+	__u64 addr, len;
 
 	(void)i;
-	if (c->addr >= c->end)
+	if (at >= job->n || at >= MAX_AREAS)
 		return 1;
-	if (len > c->end - c->addr)
-		len = c->end - c->addr;
-	copy_part(c->ctx, c->kind, c->addr, len);
-	c->addr += len;
+	addr = job->addr[at];
+	if (addr >= job->end[at]) {
+		job->at = at + 1;
+		return 0;
+	}
+	len = PAGE - (addr & (PAGE - 1));
+	if (len > job->end[at] - addr)
+		len = job->end[at] - addr;
+	copy_part(c->ctx, job, addr, len);
+	job->addr[at] = addr + len;
 	return 0;
 }
 
-static void copy_range(struct pt_regs *ctx, __u32 kind, __u64 addr, __u64 end)
-{
-	struct copying c = { ctx, kind, addr, end };
-	struct user_code_budget *b = get_budget();
+int copy_ranges(struct pt_regs *ctx);
 
+/* The probes go on in here, so that the kernel checks it once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__array(values, int(struct pt_regs *ctx));
+} copiers SEC(".maps") = { .values = { copy_ranges } };
+
+SEC("kprobe")
+int copy_ranges(struct pt_regs *ctx)
+{
+	struct copying c = { ctx, get_job() };
+	struct user_code_budget *b = get_budget();
+	__u32 at;
+
+	if (!c.job || !b)
+		return 0;
 	if (user_code_compiled)
 		bpf_loop(MAX_PAGES_COMPILED, copy_next, &c, 0);
 	else
 		for (__u32 i = 0; i < MAX_PAGES && !copy_next(i, &c); i++)
 			;
-	if (b && c.addr < end)
+	at = c.job->at;
+	if (at < c.job->n && at < MAX_AREAS && c.job->addr[at] < c.job->end[at])
 		b->refused = 1;
+	return 0;
+}
+
+/* Does not return, unless that cannot be. */
+static __always_inline void copy_range(struct pt_regs *ctx, __u32 kind, __u32 flags,
+					      __u64 addr, __u64 end)
+{
+	struct job *job = get_job();
+
+	if (!job)
+		return;
+	job->kind = kind;
+	job->flags = flags;
+	job->n = 1;
+	job->at = 0;
+	job->addr[0] = addr;
+	job->end[0] = end;
+	bpf_tail_call(ctx, &copiers, 0);
 }
 
 /* No path leads to it any more, as never to a memfd. */
-static int is_nameless(struct file *file)
+static __always_inline int is_nameless(struct file *file)
 {
 	return !BPF_CORE_READ(file, f_inode, i_nlink);
 }
 
 /* ---- mapped executable ---- */
 
-SEC("kprobe/perf_event_mmap")
-int maps(struct pt_regs *ctx)
-{
-	__u64 id = bpf_get_current_pid_tgid(), vma = ctx->a0;
-
-	if (BPF_CORE_READ((struct vm_area_struct *)vma, vm_flags) & VM_EXEC && is_wanted(CURRENT(ctx)))
-		bpf_map_update_elem(&mapping, &id, &vma, 0);
-	return 0;
-}
-
-static void keep_writable(__u64 start, __u64 end)
+static __always_inline void keep_writable(__u64 start, __u64 end)
 {
 	int pid = bpf_get_current_pid_tgid() >> 32;
 	struct areas none = { .n = 0 }, *areas = bpf_map_lookup_elem(&writable, &pid);
@@ -289,7 +340,8 @@ static void keep_writable(__u64 start, __u64 end)
 }
 
 /* A mapping may have become one with its neighbours: what the program asked for. */
-static void clip_to_call(struct task_struct___memory *task, __u64 *start, __u64 *end)
+static __always_inline void clip_to_call(struct task_struct___memory *task, __u64 *start,
+						__u64 *end)
 {
 	__u64 size = (bpf_core_type_size(struct pt_regs) + STACK_ALIGN - 1) & -STACK_ALIGN;
 	struct pt_regs *regs = (void *)BPF_CORE_READ(task, thread_info.kernel_sp) - size;
@@ -305,25 +357,18 @@ static void clip_to_call(struct task_struct___memory *task, __u64 *start, __u64 
 		*end = to;
 }
 
-/* Behind the record of the mapping, so that what is copied is later than that. */
-SEC("kretprobe/perf_event_mmap")
-int has_mapped(struct pt_regs *ctx)
+/* Before the record of the mapping: not every kernel has probes of a function's return here. */
+SEC("kprobe/perf_event_mmap")
+int maps(struct pt_regs *ctx)
 {
-	__u64 id = bpf_get_current_pid_tgid(), *found = bpf_map_lookup_elem(&mapping, &id);
-	__u64 start, end, flags;
-	struct vm_area_struct *vma;
-	struct file *file;
+	struct vm_area_struct *vma = (void *)ctx->a0;
+	__u64 start = BPF_CORE_READ(vma, vm_start), end = BPF_CORE_READ(vma, vm_end);
+	__u64 flags = BPF_CORE_READ(vma, vm_flags);
+	struct file *file = BPF_CORE_READ(vma, vm_file);
 
-	if (!found)
-		return 0;
-	vma = (void *)*found;
-	bpf_map_delete_elem(&mapping, &id);
-	start = BPF_CORE_READ(vma, vm_start);
-	end = BPF_CORE_READ(vma, vm_end);
-	flags = BPF_CORE_READ(vma, vm_flags);
-	file = BPF_CORE_READ(vma, vm_file);
 	/* neither a file nor anonymous: the vdso and its like */
-	if (!file && BPF_CORE_READ(vma, vm_ops))
+	if (!(flags & VM_EXEC) || !is_wanted(CURRENT(ctx)) ||
+	    (!file && BPF_CORE_READ(vma, vm_ops)))
 		return 0;
 	if (!file && flags & VM_WRITE)
 		keep_writable(start, end);
@@ -331,7 +376,7 @@ int has_mapped(struct pt_regs *ctx)
 	if (!BPF_CORE_READ(vma, anon_vma) && !(file && is_nameless(file)))
 		return 0;
 	clip_to_call(CURRENT(ctx), &start, &end);
-	copy_range(ctx, RVT_USER_CODE_COMES, start, end);
+	copy_range(ctx, RVT_USER_CODE_COMES, RVT_USER_CODE_MAPS, start, end);
 	return 0;
 }
 
@@ -344,7 +389,7 @@ int flushes(struct pt_regs *ctx)
 	__u64 start = BPF_CORE_READ(regs, orig_a0), end = BPF_CORE_READ(regs, a1);
 
 	if (is_wanted(CURRENT(ctx)) && start < end)
-		copy_range(ctx, RVT_USER_CODE_COMES, start, end);
+		copy_range(ctx, RVT_USER_CODE_COMES, 0, start, end);
 	return 0;
 }
 
@@ -362,21 +407,29 @@ int unmaps(struct pt_regs *ctx)
 	    BPF_CORE_READ(task, active_mm) != BPF_CORE_READ(vma, vm_mm) || !is_nameless(file) ||
 	    !is_wanted(task))
 		return 0;
-	copy_range(ctx, RVT_USER_CODE_STAYED, BPF_CORE_READ(vma, vm_start),
+	copy_range(ctx, RVT_USER_CODE_STAYED, 0, BPF_CORE_READ(vma, vm_start),
 		   BPF_CORE_READ(vma, vm_end));
 	return 0;
 }
 
-static void copy_writable(struct pt_regs *ctx)
+static __always_inline void copy_writable(struct pt_regs *ctx)
 {
 	int pid = bpf_get_current_pid_tgid() >> 32;
 	struct areas *areas = bpf_map_lookup_elem(&writable, &pid);
+	struct job *job = get_job();
 
-	if (!areas)
+	if (!areas || !job)
 		return;
-	for (__u32 i = 0; i < MAX_AREAS; i++)
-		copy_range(ctx, RVT_USER_CODE_STAYED, areas->start[i], areas->end[i]);
+	job->kind = RVT_USER_CODE_STAYED;
+	job->flags = 0;
+	job->n = MAX_AREAS;
+	job->at = 0;
+	for (__u32 i = 0; i < MAX_AREAS; i++) {
+		job->addr[i] = areas->start[i];
+		job->end[i] = areas->end[i];
+	}
 	bpf_map_delete_elem(&writable, &pid);
+	bpf_tail_call(ctx, &copiers, 0);
 }
 
 SEC("kprobe/exit_mm_release")

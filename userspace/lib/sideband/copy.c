@@ -73,6 +73,7 @@ int rvt_sideband_add_copy(struct rvt_sideband *sideband, const struct rvt_perfda
 	event.copy.addr = code.addr;
 	event.copy.len = code.len;
 	event.copy.stayed = code.kind == RVT_USER_CODE_STAYED;
+	event.copy.maps = code.flags & RVT_USER_CODE_MAPS;
 	err = rvt_sideband_add_record_event(sideband, record, &event, NULL);
 	if (err)
 		put_bytes(bytes);
@@ -141,45 +142,58 @@ static void free_page(void *entry)
 
 /* ---- before they are in order: what stayed until its end ---- */
 
-/* Where the code of a process may come from: its mapping, or its parent. */
-static bool brings(const struct sideband_event *event, const struct sideband_event *copy)
+static bool is_mapped_by(const struct sideband_event *copy, const struct sideband_event *event)
 {
-	if (event->pid != copy->pid || event->time > copy->time)
-		return false;
-	if (event->type == SIDEBAND_MMAP)
-		return copy->copy.addr >= event->map.addr &&
-		       copy->copy.addr - event->map.addr < event->map.len;
-	return event->parent.pid != event->pid;
+	return event->type == SIDEBAND_MMAP && event->pid == copy->pid &&
+	       copy->copy.addr >= event->map.addr &&
+	       copy->copy.addr - event->map.addr < event->map.len;
 }
 
-/*
- * @origins: what maps and forks. The code of a child is that of its parent, but for what it maps
- * itself.
- */
+/* The code of a child is that of its parent, but for what it maps itself. */
+static bool is_forked_by(const struct sideband_event *copy, const struct sideband_event *event)
+{
+	return event->type == SIDEBAND_FORK && event->pid == copy->pid &&
+	       event->parent.pid != event->pid;
+}
+
+/* @origins: what maps and forks. */
 static void place(struct sideband_event *copy, const struct sideband_event *const *origins,
 		  size_t n)
 {
-	const struct sideband_event *newest = NULL;
+	const struct sideband_event *found = NULL;
 
-	for (size_t i = 0; i < n; i++)
-		if (brings(origins[i], copy) && (!newest || newest->time <= origins[i]->time))
-			newest = origins[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct sideband_event *event = origins[i];
+
+		if (copy->copy.maps) {
+			if (is_mapped_by(copy, event) && event->time >= copy->time &&
+			    (!found || found->time > event->time))
+				found = event;
+		} else if ((is_mapped_by(copy, event) || is_forked_by(copy, event)) &&
+			   event->time <= copy->time && (!found || found->time <= event->time)) {
+			found = event;
+		}
+	}
 	/* the next nanosecond, not the same: in the file it may stand before the mapping */
-	if (newest && newest->time < copy->time)
-		copy->time = newest->time + 1;
+	if (found && (copy->copy.maps || found->time < copy->time))
+		copy->time = found->time + 1;
+	if (found)
+		copy->copy.maps = false;
+}
+
+static bool is_to_be_placed(const struct sideband_event *event)
+{
+	return event->type == SIDEBAND_COPY && (event->copy.stayed || event->copy.maps);
 }
 
 int rvt_sideband_place_copies(struct rvt_sideband *sideband, size_t from)
 {
 	const struct sideband_event **origins = NULL;
-	size_t n = 0, n_stayed = 0;
+	size_t n = 0, n_placed = 0;
 
-	for (size_t i = from; i < sideband->n_events; i++) {
-		const struct sideband_event *event = sideband_event(sideband, i);
-
-		n_stayed += event->type == SIDEBAND_COPY && event->copy.stayed;
-	}
-	for (size_t i = from; n_stayed && i < sideband->n_events; i++) {
+	for (size_t i = from; i < sideband->n_events; i++)
+		n_placed += is_to_be_placed(sideband_event(sideband, i));
+	for (size_t i = from; n_placed && i < sideband->n_events; i++) {
 		const struct sideband_event *event = sideband_event(sideband, i);
 
 		if (event->type != SIDEBAND_MMAP && event->type != SIDEBAND_FORK)
@@ -190,10 +204,10 @@ int rvt_sideband_place_copies(struct rvt_sideband *sideband, size_t from)
 		}
 		origins[n++] = event;
 	}
-	for (size_t i = from; n_stayed && i < sideband->n_events; i++) {
+	for (size_t i = from; n_placed && i < sideband->n_events; i++) {
 		struct sideband_event *event = sideband_event(sideband, i);
 
-		if (event->type == SIDEBAND_COPY && event->copy.stayed)
+		if (is_to_be_placed(event))
 			place(event, origins, n);
 	}
 	free(origins);

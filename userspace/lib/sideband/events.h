@@ -39,6 +39,7 @@ struct sideband_event {
 			uint64_t addr, len;
 			const uint8_t *bytes;	/* see copy.c; NULL: not known */
 			bool stayed;	/* .time was that of its end at first */
+			bool maps;	/* .time was before its mapping at first */
 		} copy;		/* COPY */
 		struct {
 			uint64_t addr;
@@ -120,11 +121,11 @@ int rvt_sideband_read_jitdump(struct rvt_sideband *sideband, const char *path, i
 			      uint64_t mapped);
 
 /*
- * copy.c: code of programs that was copied; each returns 0 or -ENOMEM. rvt_sideband_add_copy() takes
- * a sample of RVT_USER_CODE_EVENT; -EBADMSG: it is damaged. rvt_sideband_place_copies(): of the
- * events from number @from on, those that tell of code at its end get the time of its mapping.
- * rvt_sideband_share_copies(): events [@from, @to) are in order; those that name bytes of others get
- * them. rvt_sideband_forget_copies(): those events go.
+ * copy.c: code of programs that was copied; each returns 0 or -ENOMEM. rvt_sideband_add_copy()
+ * takes a sample of RVT_USER_CODE_EVENT; -EBADMSG: it is damaged. rvt_sideband_place_copies(): of
+ * the events from number @from on, those that tell of code at its end, or just before it is mapped,
+ * get the time of its mapping. rvt_sideband_share_copies(): events [@from, @to) are in order; those
+ * that name bytes of others get them. rvt_sideband_forget_copies(): those events go.
  */
 int rvt_sideband_add_copy(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record);
 int rvt_sideband_place_copies(struct rvt_sideband *sideband, size_t from);
