@@ -53,6 +53,12 @@ for file in share/rvtrace/chips/*; do
 	"$rv" decode --chip "$chip" --raw "$dir/code@0x100" "$dir/dump" >"$dir/out" 2>&1
 	ok_or_show $? "$chip: decodes" "$dir/out"
 	is "$chip: the instruction" 100 "$(cat "$dir/out")"
+	# Several of them, one behind the other, by several threads: the same as by one.
+	for _ in {1..200}; do cat "$dir/dump"; done >"$dir/many"
+	"$rv" decode --jobs 1 --chip "$chip" --raw "$dir/code@0x100" "$dir/many" >"$dir/one" 2>&1
+	SMALL_SLICES=150 "$rv-small-slices" decode --jobs 3 --chip "$chip" --raw "$dir/code@0x100" "$dir/many" 2>&1 |
+		cmp - "$dir/one"
+	ok $? "$chip: the same with --jobs 3"
 	"$rv" dump --chip "$chip" "$dir/dump" >"$dir/out" 2>&1
 	ok_or_show $? "$chip: dump" "$dir/out"
 done

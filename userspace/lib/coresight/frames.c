@@ -332,8 +332,8 @@ static V3 size_t split_pairs_v3(const uint8_t *pos, const uint8_t *end, uint8_t 
 }
 
 /*
- * Periods of frames, each of which begins with @id, at most @max, and 16 bytes more than they hold are
- * written. Returns how many.
+ * Periods of frames, each of which begins with @id, at most @max. Writes 16 bytes more than they
+ * hold. Returns how many.
  */
 static V3 size_t split_periods_v3(const uint8_t *pos, size_t max, uint8_t id, uint8_t *bytes)
 {
