@@ -141,6 +141,12 @@ static void encode_ntrace(struct trip *t, enum rvt_dialect dialect, bool rv32)
 	};
 
 	c.src = hart_random(h, 1 << c.src_bits);
+	if (dialect == RVT_DIALECT_NTRACE_CTTE) {
+		c.mode = RVT_MODE_HTM;
+		c.options = RVT_OPT_BRANCH_PREDICTION | RVT_OPT_JUMP_TARGET_CACHE;
+		c.timestamp = c.timestamp ? RVT_TIMESTAMP_DELTA : RVT_TIMESTAMP_NONE;
+		c.configuration = true;
+	}
 	if (dialect == RVT_DIALECT_NTRACE_1_0 && hart_random(h, 2))
 		c.options |= RVT_OPT_SEQUENTIAL_JUMP;
 	assert_int_equal(rvt_ntrace_encoder_create(&c, &t->ntrace), 0);
@@ -152,16 +158,19 @@ static void encode_ntrace(struct trip *t, enum rvt_dialect dialect, bool rv32)
 
 static void test_ntrace(void **state)
 {
+	static const enum rvt_dialect dialects[] = {
+		RVT_DIALECT_NTRACE_1_0, RVT_DIALECT_NTRACE_SIFIVE, RVT_DIALECT_NTRACE_CTTE,
+	};
+
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		enum rvt_guess_confidence confidence;
-		const bool rv32 = seed % 3 == 0;
+		const bool rv32 = seed % 4 == 0;
 		struct rvt_guess best;
 		struct trip t;
 
 		begin(&t, seed, rv32);
-		encode_ntrace(&t, seed % 2 ? RVT_DIALECT_NTRACE_1_0 : RVT_DIALECT_NTRACE_SIFIVE,
-			      rv32);
+		encode_ntrace(&t, dialects[seed % 3], rv32);
 		confidence = guess(&t, true, NULL, &best);
 		if (confidence != RVT_GUESS_SURE || best.insns != executed(&t) || best.errors)
 			fail_msg("seed %lu: confidence %d, %lu of %lu instructions, %lu errors, "

@@ -136,6 +136,7 @@ static int add_ntrace(struct candidates *c, enum rvt_framing framing)
 		{ RVT_DIALECT_NTRACE_1_0, RVT_TIMESTAMP_XOR },
 		{ RVT_DIALECT_NTRACE_SIFIVE, RVT_TIMESTAMP_XOR },
 		{ RVT_DIALECT_NTRACE_SIFIVE, RVT_TIMESTAMP_DELTA },
+		{ RVT_DIALECT_NTRACE_CTTE, RVT_TIMESTAMP_DELTA },
 	};
 	int ret = 0;
 

@@ -20,6 +20,13 @@ struct reading {
 	uint64_t n_icnt, n_icnt_fourfold;
 };
 
+/* Messages of CTTE that nothing here decodes: device id, data acquisition, watchpoint, repeats. */
+static bool is_of_ctte(const struct rvt_params *params, uint64_t tcode)
+{
+	return params->dialect == RVT_DIALECT_NTRACE_CTTE &&
+	       (tcode == 1 || tcode == 7 || tcode == 15 || tcode == 31 || tcode == 32);
+}
+
 static bool is_reserved(const struct rvt_params *params, const struct rvt_ntrace_msg *msg)
 {
 	static const enum rvt_ntrace_field named[] = {
@@ -29,7 +36,7 @@ static bool is_reserved(const struct rvt_params *params, const struct rvt_ntrace
 
 	if (rvt_ntrace_kind(params->dialect, msg->field[RVT_NTRACE_F_TCODE]) ==
 	    RVT_NTRACE_RESERVED)
-		return true;
+		return !is_of_ctte(params, msg->field[RVT_NTRACE_F_TCODE]);
 	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
 		if (rvt_ntrace_has(msg, named[i]) &&
 		    !rvt_ntrace_value_name(params->dialect, named[i], msg->field[named[i]]))
