@@ -80,7 +80,7 @@ static int walk_part(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, 
 	const uint64_t before = s->hist.bits;
 	const int stop = rvt_ntrace_walk_part(d, s, halfwords);
 
-	if (stop >= 0 && !s->ctte->predicts) {
+	if (stop >= 0 && !rvt_ntrace_predicts(s)) {
 		s->hist.pattern >>= before - s->hist.bits;
 		s->hist.n_bits -= before - s->hist.bits;
 	}
@@ -148,7 +148,7 @@ void rvt_ntrace_ctte_synced(struct rvt_ntrace_source *s, const struct rvt_ntrace
 	const uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
 
 	s->ctte->sync_outcome = RVT_NTRACE_NO_SYNC_OUTCOME;
-	if (!s->ctte->predicts || msg->field[RVT_NTRACE_F_SYNC] == RVT_NTRACE_SYNC_RESET_EXIT)
+	if (!rvt_ntrace_predicts(s) || msg->field[RVT_NTRACE_F_SYNC] == RVT_NTRACE_SYNC_RESET_EXIT)
 		return;
 	if ((tcode == RVT_NTRACE_PROG_TRACE_SYNC ||
 	     (tcode == RVT_NTRACE_INDIRECT_BRANCH_HIST_SYNC && !s->ctte->jumped)) &&

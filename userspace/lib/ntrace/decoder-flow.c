@@ -29,7 +29,7 @@ static void pass(struct rvt_ntrace_source *s, uint64_t halfwords)
 static int walk(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s, uint32_t flags,
 		uint64_t max_halfwords)
 {
-	const bool predicts = s->ctte && s->ctte->predicts;
+	const bool predicts = rvt_ntrace_predicts(s);
 	struct rvt_order order = {
 		.flags = flags,
 		.n_outcomes = s->hist.bits,
@@ -75,7 +75,7 @@ static bool tells_btm(const struct rvt_ntrace_decoder *d, const struct rvt_ntrac
 	unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
 
 	if (s->mode_settled || s->mode == RVT_MODE_BTM || s->hist.bits ||
-	    (s->ctte && s->ctte->predicts))
+	    rvt_ntrace_predicts(s))
 		return false;
 	return msg->field[RVT_NTRACE_F_TCODE] != RVT_NTRACE_PROG_TRACE_SYNC ||
 	       rvt_ntrace_mode_ahead(d, s, src) == RVT_MODE_BTM;
@@ -105,7 +105,7 @@ static void report_stop(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 	case RVT_STOP_OUTCOME:
 		if (s->hist.bits || s->mode == RVT_MODE_BTM)
 			CONTRADICT(d, s, msg, "the jump at 0x%" PRIx64 " was not reported", pc);
-		else if (s->ctte && s->ctte->predicts)
+		else if (rvt_ntrace_predicts(s))
 			rvt_ntrace_lose(d, s, msg->offset, RVT_REASON_NO_SYNC, true,
 					RVT_NTRACE_NOT_PREDICTABLE);
 		else if (s->ctte)

@@ -19,7 +19,7 @@ static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 {
 	return s->flow && s->progress == RVT_NTRACE_ACTIVE && s->flowing && s->synced &&
 	       !s->stopped && !s->unanswered && !s->icnt && !s->resumed && s->mode_settled &&
-	       !(s->ctte && s->ctte->predicts) && !d->result;
+	       !rvt_ntrace_predicts(s) && !d->result;
 }
 
 /* ---- keys ---- */

@@ -92,6 +92,12 @@ struct rvt_ntrace_source {
 	struct rvt_ntrace_ctte *ctte;	/* NULL: another dialect */
 };
 
+/* Branches of @s are predicted: only in HTM. */
+static inline bool rvt_ntrace_predicts(const struct rvt_ntrace_source *s)
+{
+	return s->ctte && s->ctte->predicts && s->mode != RVT_MODE_BTM;
+}
+
 struct rvt_ntrace_decoder {
 	struct rvt_stream stream;
 	struct rvt_params params;

@@ -14,6 +14,7 @@
 
 #define INITIALLY 1		/* of counters of two bits: not taken, weakly */
 #define ENAB_BRANCH_PREDICTION (1u << 5)
+#define PARAM1_BTM 3		/* its low bits: InstMode */
 
 int rvt_ntrace_ctte_create(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s)
 {
@@ -115,7 +116,9 @@ void rvt_ntrace_ctte_note(struct rvt_ntrace_ctte *ctte, const struct rvt_ntrace_
 {
 	switch (msg->field[RVT_NTRACE_F_TCODE]) {
 	case RVT_NTRACE_CONFIGURATION:
-		set_predicts(ctte, msg->field[RVT_NTRACE_F_ENAB] & ENAB_BRANCH_PREDICTION);
+		/* in BTM it may be enabled, and is not used */
+		set_predicts(ctte, msg->field[RVT_NTRACE_F_ENAB] & ENAB_BRANCH_PREDICTION &&
+			     msg->field[RVT_NTRACE_F_PARAM1] % 8 != PARAM1_BTM);
 		break;
 	case RVT_NTRACE_BRANCH_PREDICTION:
 		set_predicts(ctte, true);
