@@ -183,6 +183,32 @@ static void hand_made(void **state)
 	}
 }
 
+/* However the bytes come. */
+static void pieces(void **state)
+{
+	/* an FSYNC begins in a frame that is none, and ends in the next 16 bytes */
+	static const uint8_t bytes[] = {
+		0x21, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7,
+		0xa8, 0xa9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+		0x7f, 0x21, 0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0xb6, 0xb7,
+		0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	};
+
+	(void)state;
+	for (size_t piece = 1; piece <= sizeof(bytes); piece++) {
+		struct found *found = open_found();
+
+		for (size_t at = 0; at < sizeof(bytes); at += piece)
+			feed(found, bytes + at, piece < sizeof(bytes) - at ? piece :
+							sizeof(bytes) - at, START + at);
+		check(found, 7, "\x10\x10\x10\x10\x10\x10\x10",
+		      "\xb1\xb2\xb3\xb4\xb5\xb6\xb7");
+		assert_int_equal(found->damages, 1);
+		assert_int_equal(found->frames.skipped_bytes, 16);
+		free(found);
+	}
+}
+
 /* What more than one feed takes. */
 #define HAND(name) static void name(void **state)
 
@@ -452,6 +478,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hand_made),
+		cmocka_unit_test(pieces),
 		cmocka_unit_test(barrier),
 		cmocka_unit_test(synchronisation),
 		cmocka_unit_test(partial),

@@ -214,11 +214,12 @@ static bool has_no_id(const uint8_t *frame)
 	return false;
 }
 
-/* The next 16 bytes, if they are a frame. */
+/* The next 16 bytes, if they are a frame. An FSYNC may have begun in what was none. */
 static bool take_direct(struct rvt_coresight_frames *frames)
 {
 	if (frames->fill || frames->hunting || frames->end - frames->pos < FRAME ||
-	    has_no_id(frames->pos))
+	    has_no_id(frames->pos) ||
+	    (frames->history << 8 | frames->pos[0]) == FSYNC_HISTORY)
 		return false;
 	memcpy(frames->frame, frames->pos, FRAME);
 	for (unsigned int i = 0; i < DATA; i++)
