@@ -5,11 +5,13 @@
 # Options of perf's own build, such as NO_JEVENTS=0. An x86 machine analyses, a RISC-V one records.
 PERF_OPTIONS ?=
 PERF_FOR := $(if $(filter riscv riscv64,$(ARCH)),riscv64,host)
-PERF_PREFIX ?= $(B)/perf/install-$(PERF_FOR)
+PERF_PREFIX ?= $(B)/perf/install-$(PERF_FOR)$(addprefix -,$(PERF_VERSION))
+export PERF_VERSION
 PERF_PACKAGES := flex bison patch xz-utils libtraceevent-dev libslang2-dev liblzma-dev zlib1g-dev libpython3-dev \
 	python3-setuptools
 
 ## make perf        perf that records and decodes RISC-V trace, under PERF_PREFIX (build/perf; ARCH=riscv: for boards and the lab)
+#                   PERF_VERSION=6.12: that of Linux 6.12, which records only.
 perf:
 	@tools/setup-host $(PERF_PACKAGES)
 ifeq ($(PERF_FOR),riscv64)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # perf with the series in upstream/perf records and decodes: what it says was executed is what was,
 # instruction by instruction, by target and protocol. PARTS="E-Trace-chosen N-Trace-kernel" runs
-# these parts only: a protocol, and chosen, plain, cpu, users or kernel.
+# these parts only: a protocol, and chosen, plain, cpu, users or kernel; or recorder-6.12.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../native-lib.sh"
 
@@ -80,4 +80,21 @@ matrix()
 matrix N-Trace ''
 hook_options="--params $TOP/tools/model/params/etrace-2.0 --discovery registers"
 matrix E-Trace "etrace=$TOP/tools/model/params/etrace-2.0,formats=etrace"
+
+# Where `make perf ARCH=riscv PERF_VERSION=6.12` was run: it records on its kernel, perf above decodes.
+recorder=$native_riscv-6.12/bin/perf
+if [ -x "$recorder" ] && part recorder-6.12; then
+	cp "$recorder" "$guest_bin/native-perf"
+	hook_options=
+	guest recorder-6.12 stable '' "
+		$native_in_guest
+		record one -e rvtrace//u -- sort input || exit 2
+		record script -e rvtrace//u -- sh -c 'sort input | head -n 3; (cd / && ls -d bin)' || exit 3
+		record per-thread --per-thread -e rvtrace//u -- sort input || exit 4"
+	ok $? "6.12: perf records"
+	for what in one script per-thread; do
+		# shellcheck disable=SC2046 # these are words
+		check "6.12: $what" native_equals_truth $what --min 100000 $(native_threads $what)
+	done
+fi
 done_testing
