@@ -39,6 +39,25 @@ ours_equals_truth()
 guest_root=$("$LAB" path guest)
 check "perf decodes a recording of perf rvtrace" ours_equals_truth
 
+# With a stand-in for Qt
+calls_in_database()
+{
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$TOP/tests/upstream "$native/bin/perf" script --symfs "$guest_root" \
+		-i "$dir/share/piped.data" --itrace=bcr \
+		-s "$native/libexec/perf-core/scripts/python/export-to-sqlite.py" "$dir/calls.db" branches calls &&
+		python3 - "$dir/calls.db" <<-'END'
+			import sqlite3, sys
+			db = sqlite3.connect(sys.argv[1])
+			# A call that has returned is a sample of a call and one of a return.
+			rows = db.execute("""select b.name from calls join samples s on s.id = calls.call_id
+				join branch_types b on b.id = s.branch_type where calls.return_id""").fetchall()
+			calls = sum(name == "call" for name, in rows)
+			print(len(rows), "calls returned, of which", calls, "by an instruction")
+			sys.exit(calls < 10000 or calls < 0.9 * len(rows))
+		END
+}
+check "export-to-sqlite.py has the calls" calls_in_database
+
 # The program's file is another one than was executed: both ids are named, and it is not decoded with it.
 sort_build_id()
 {
