@@ -5,6 +5,9 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "common/output.h"
+#include "common/progress.h"
+
+#define STATUS_INTERRUPTED 130	/* as a shell has it of who died of SIGINT */
 
 static const struct command {
 	const char *name;
@@ -52,6 +55,7 @@ int main(int argc, char **argv)
 	static char name[64];	/* what getopt_long() calls us in its messages */
 	const char *word = argc > 1 ? argv[1] : NULL;
 	const struct command *command = find_command(word);
+	int status;
 
 	output_begin(!command || !command->to_file);
 	if (!word)
@@ -69,5 +73,6 @@ int main(int argc, char **argv)
 	snprintf(name, sizeof(name), "perf-rvtrace %s", command->name);
 	argv[1] = name;
 	cmd_begin(command->name, argc - 1, argv + 1);
-	return cmd_end(command->run(argc - 1, argv + 1));
+	status = command->run(argc - 1, argv + 1);
+	return cmd_end(progress_interrupted() ? STATUS_INTERRUPTED : status);
 }

@@ -32,6 +32,11 @@ static void run_pager(const char *command, const int pipes[2])
 	_exit(127);
 }
 
+bool pager_runs(void)
+{
+	return pager > 0;
+}
+
 void pager_begin(void)
 {
 	const char *command = getenv("PERF_PAGER");

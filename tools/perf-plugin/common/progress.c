@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/memory.h"
+#include "common/pager.h"
 #include "common/progress.h"
 #include "session/access.h"
 
@@ -34,6 +35,11 @@ static double now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+bool progress_interrupted(void)
+{
+	return interrupted;
 }
 
 void progress_hide(void)
@@ -81,7 +87,7 @@ int progress_run(struct rvt_session *session, const struct rvt_session_sink *sin
 	own.poll = look;
 	own.poll_ctx = &progress;
 	sigaction(SIGINT, &stop, NULL);
-	if (isatty(STDERR_FILENO) && !(prints && isatty(STDOUT_FILENO))) {
+	if (isatty(STDERR_FILENO) && !(prints && isatty(STDOUT_FILENO)) && !pager_runs()) {
 		sigaction(SIGALRM, &tick, NULL);
 		setitimer(ITIMER_REAL, &timer, NULL);
 	}

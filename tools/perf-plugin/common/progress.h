@@ -3,6 +3,7 @@
 #ifndef PERF_RVTRACE_PROGRESS_H
 #define PERF_RVTRACE_PROGRESS_H
 
+#include <stdbool.h>
 #include <rvtrace/session.h>
 #include "session/slices.h"
 
@@ -15,5 +16,7 @@ int progress_run(struct rvt_session *session, const struct rvt_session_sink *sin
 		 const struct rvt_session_slices *slices, bool prints);
 /* Takes the line away, before something else is printed. */
 void progress_hide(void);
+/* Ctrl-C has ended the decoding. */
+bool progress_interrupted(void);
 
 #endif

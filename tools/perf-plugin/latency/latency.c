@@ -6,6 +6,7 @@
 #include "common/cmd.h"
 #include "common/durations.h"
 #include "common/json.h"
+#include "common/pager.h"
 #include "latency/latency.h"
 
 static const char help[] =
@@ -18,9 +19,11 @@ static const char help[] =
 "  -d, --dsos LIST       only functions of these files\n"
 "      --max-lines N     only the first N functions\n"
 "      --json            an object a line (see Documentation/json.rst)\n"
+"      --no-pager        print to the terminal itself\n"
 VIEW_HELP;
 
-enum { OPT_SLOWEST = 256, OPT_OVER, OPT_OWN, OPT_MAX, OPT_JSON };
+enum { OPT_SLOWEST = 256, OPT_OVER, OPT_OWN, OPT_MAX, OPT_JSON,
+       OPT_NO_PAGER };
 
 static const struct option long_options[] = {
 	{ "slowest", required_argument, NULL, OPT_SLOWEST },
@@ -29,6 +32,7 @@ static const struct option long_options[] = {
 	{ "dsos", required_argument, NULL, 'd' },
 	{ "max-lines", required_argument, NULL, OPT_MAX },
 	{ "json", no_argument, NULL, OPT_JSON },
+	{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
 	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
@@ -63,6 +67,8 @@ static int show(struct latency *latency)
 	if (latency->options->symbol && !latency->n && !view_interrupted(latency->view))
 		return cmd_error(-ENOENT, "no call of '%s' is in the recording; functions that are: "
 				 "perf rvtrace latency", latency->options->symbol);
+	if (!latency->options->no_pager)
+		pager_begin();
 	if (latency->options->json)
 		latency_json(latency);
 	else
@@ -112,6 +118,7 @@ static int parse_options(struct latency_options *wanted, struct view_options *op
 			wanted->json = true;
 			err = json_supported() ? -EINVAL : 0;
 			break;
+		case OPT_NO_PAGER: wanted->no_pager = true; break;
 		case 'd': wanted->dsos = optarg; break;
 		case 'f': options->force = true; break;
 		case 'h':

@@ -52,7 +52,7 @@ struct latency_options {
 	uint64_t over;		/* ns; 0: not wanted */
 	uint64_t max_lines;	/* 0: all */
 	bool own;		/* of all functions: without what they called */
-	bool json;
+	bool json, no_pager;
 };
 
 struct latency {

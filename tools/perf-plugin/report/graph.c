@@ -7,6 +7,7 @@
 #include "common/color.h"
 #include "common/contexts.h"
 #include "common/json.h"
+#include "common/pager.h"
 #include "report/graph.h"
 
 
@@ -185,6 +186,8 @@ int report_graph(struct view *view, struct places *places, const struct graph_op
 	}
 	if (!err) {
 		context_add_up(root);
+		if (!options->no_pager)
+			pager_begin();
 		print_graph(&graph, root);
 	}
 	*errors = graph.errors;

@@ -14,6 +14,7 @@ enum graph_order {
 struct graph_options {
 	enum graph_order order;
 	bool json;		/* lines are objects */
+	bool no_pager;
 	double percent_limit;
 	uint64_t max_lines;	/* 0: all */
 	const char *symbols, *dsos;	/* filters: only these functions at the root (callee) */

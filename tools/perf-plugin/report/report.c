@@ -10,6 +10,7 @@
 #include "common/cmd.h"
 #include "common/color.h"
 #include "common/json.h"
+#include "common/pager.h"
 #include "ctr/ctr.h"
 #include "common/places.h"
 #include "common/output.h"
@@ -87,13 +88,13 @@ static const char help[] =
 "      --before FILE     a recording that the page's flame graph is compared with\n"
 "      --percent-limit P leave out what is below P percent\n"
 "      --max-lines N     only the first N\n"
-"      --stdio, --no-children  accepted for perf's sake\n"
+"      --no-pager        print to the terminal itself; --stdio, --no-children: for perf's sake\n"
 COLOR_HELP
 VIEW_JOBS_HELP
 VIEW_HELP;
 
 enum { OPT_STDIO = 256, OPT_COLOR, OPT_LIMIT, OPT_MAX, OPT_JOBS, OPT_JSON,
-       OPT_HTML, OPT_BEFORE };
+       OPT_HTML, OPT_BEFORE, OPT_NO_PAGER };
 
 static const struct option long_options[] = {
 	{ "sort", required_argument, NULL, 's' },
@@ -102,6 +103,7 @@ static const struct option long_options[] = {
 	{ "dsos", required_argument, NULL, 'd' },
 	{ "stdio", no_argument, NULL, OPT_STDIO },
 	{ "no-children", no_argument, NULL, OPT_STDIO },
+	{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
 	{ "show-nr-samples", no_argument, NULL, 'n' },
 	{ "force", no_argument, NULL, 'f' },
 	{ "color", required_argument, NULL, OPT_COLOR },
@@ -582,10 +584,13 @@ static int run(struct report *report, const struct view_options *options)
 	err = view_run(report->view, &sink, false);
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
-	if (!report->html)
-		print_report(report);
-	else if (!view_interrupted(report->view))
+	if (report->html) {
 		err = write_html(report, options);
+	} else {
+		if (!report->graph.no_pager)
+			pager_begin();
+		print_report(report);
+	}
 	if (err)
 		return err;
 	return view_summary(report->view, report->errors);
@@ -638,6 +643,7 @@ static int parse_options(struct report *report, struct view_options *options, in
 		case 'S': report->graph.symbols = optarg; break;
 		case 'd': report->graph.dsos = optarg; break;
 		case OPT_STDIO: case 'n': break;
+		case OPT_NO_PAGER: report->graph.no_pager = true; break;
 		case 'f': options->force = true; break;
 		case OPT_COLOR:
 			if (color_set(optarg))
