@@ -15,11 +15,12 @@ file()
 	printf '%s\n' "$2" >"$dir/sys/$1"
 }
 
-# node NAME: a component in the devicetree
+# node NAME [COMPATIBLE]: a component in the devicetree
 node()
 {
 	mkdir -p "$dir/sys/firmware/devicetree/base/soc/$1"
-	printf 'acme,trace\0riscv,trace-component\0' >"$dir/sys/firmware/devicetree/base/soc/$1/compatible"
+	printf 'acme,trace\0%s\0' "${2:-riscv,trace-component}" \
+		>"$dir/sys/firmware/devicetree/base/soc/$1/compatible"
 }
 
 # status NAME EXPECTED
@@ -101,6 +102,16 @@ file $devices/ramsink-1/state broken
 status "what must be mended" 1
 shows "a component that is broken" "bad ramsink-1 it does not answer"
 shows "one that is missing" "bad devicetree 1 of 4 trace components are not in use"
+for kind in sifive,trace-encoder-v0 sifive,trace-funnel-v0 riscv,trace-encoder riscv,trace-funnel \
+	riscv,trace-atbbridge; do
+	node other $kind
+	status "one more" 1
+	shows "$kind is one, too" "bad devicetree 2 of 5 trace components are not in use"
+done
+node other arm,coresight-dynamic-funnel
+status "another trace system's" 1
+shows "another trace system's is none" "bad devicetree 1 of 4 trace components are not in use"
+rm -r "$dir/sys/firmware/devicetree/base/soc/other"
 shows "how many checks failed" "2 of 9 checks are bad: begin with the first of them"
 
 "$rv" doctor --loop x >"$dir/out" 2>&1

@@ -26,23 +26,11 @@
 
 static unsigned int n_nodes;
 
-/* A node of the devicetree that the driver binds to: `compatible` is a list of strings. */
+/* A node of the devicetree that the driver binds to */
 static int count_node(const char *path, const struct stat *st, int type, struct FTW *where)
 {
-	static const char component[] = "riscv,trace-component";
-	char text[512] = { 0 };
-	FILE *in;
-	size_t n;
-
 	(void)st;
-	if (type != FTW_F || strcmp(path + where->base, "compatible"))
-		return 0;
-	in = fopen(path, "r");
-	if (!in)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, in);
-	fclose(in);
-	if (memmem(text, n, component, sizeof(component)))
+	if (type == FTW_F && !strcmp(path + where->base, "compatible") && record_is_component(path))
 		n_nodes++;
 	return 0;
 }

@@ -13,25 +13,37 @@
 
 #define COMPONENT "riscv,trace-component"
 
+/* What the driver binds to: rvtrace_of_match in rvtrace-platform.c */
+static const char *const compatibles[] = {
+	COMPONENT, "riscv,trace-encoder", "riscv,trace-funnel", "riscv,trace-atbbridge",
+	"sifive,trace-encoder-v0", "sifive,trace-funnel-v0",
+};
+
 static bool found_component;
 
 /* `compatible` is a list of strings, each with its terminating zero. */
-static int look_for_component(const char *path, const struct stat *st, int type, struct FTW *where)
+bool record_is_component(const char *path)
 {
-	const char *name = path + where->base;
 	char text[512] = { 0 };
+	bool found = false;
 	FILE *in;
 	size_t n;
 
-	(void)st;
-	if (type != FTW_F || strcmp(name, "compatible"))
-		return 0;
 	in = fopen(path, "r");
 	if (!in)
-		return 0;
+		return false;
 	n = fread(text, 1, sizeof(text) - 1, in);
 	fclose(in);
-	found_component = memmem(text, n, COMPONENT, sizeof(COMPONENT)) != NULL;
+	for (size_t i = 0; i < sizeof(compatibles) / sizeof(*compatibles); i++)
+		found |= memmem(text, n, compatibles[i], strlen(compatibles[i]) + 1) != NULL;
+	return found;
+}
+
+static int look_for_component(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	(void)st;
+	if (type == FTW_F && !strcmp(path + where->base, "compatible"))
+		found_component = record_is_component(path);
 	return found_component;
 }
 
