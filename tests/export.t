@@ -57,6 +57,30 @@ is "the thread, with its name" "10|10|a'\"\\033[2J\\n\\377" \
 is "nothing is lost" "0|0" "$(sql db 'SELECT lost, gaps FROM losses')"
 check "a damaged recording" "$rv" export --sqlite "$dir/lossy" -i "$dir/damaged"
 is "its losses" "1|1" "$(sql lossy 'SELECT lost, gaps FROM losses')"
+# perf's own viewer, which Debian has with perf; in the lab's guest, too
+script=usr/lib/perf-core/scripts/python/exported-sql-viewer.py
+viewed=4
+for viewer in "$(tools/lab/lab path guest 2>/dev/null)/$script" "/$script"; do
+	if [ -e "$viewer" ]; then
+		tests/tools/view-sql "$viewer" "$dir/db" >"$dir/viewed" 2>"$dir/view-errors"
+		viewed=$?
+		break
+	fi
+done
+# All windows open without an error.
+opens()
+{
+	grep -B 20 -A 5 'Error\|Exception' "$dir/view-errors" && return 1
+	cat "$dir/viewed"
+	[ $viewed -eq 0 ] && grep -q '^menus: .*Reports, Charts, Tables' "$dir/viewed" && grep -q '^ *Branch Events: [1-9]' "$dir/viewed"
+}
+if [ $viewed -eq 4 ]; then
+	skip "perf's exported-sql-viewer opens it" "there is no exported-sql-viewer.py (linux-perf) or no python3-pyside2.qtsql, python3-pyside2.qtwidgets"
+	skip "and shows all calls" "the same"
+else
+	check "perf's exported-sql-viewer opens it" opens
+	is "and shows all calls" "calls Table: $(sql db 'SELECT count(*) FROM calls')" "$(grep '^calls Table' "$dir/viewed")"
+fi
 # The queries stand between .Bd -literal -offset and .Ed.
 awk '/^\.Bd -literal -offset/ { on = 1; next } /^\.Ed/ && on { on = 0; printf "%c", 0 } on' \
 	Documentation/man/perf-rvtrace-export.1 >"$dir/queries"

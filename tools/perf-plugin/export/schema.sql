@@ -28,8 +28,8 @@ CREATE TABLE context_switches (id integer NOT NULL PRIMARY KEY, machine_id bigin
 	cpu integer, thread_out_id bigint, comm_out_id bigint, thread_in_id bigint,
 	comm_in_id bigint, flags integer);
 -- What of the recorded flow is not here.
-CREATE TABLE losses (lost boolean, insns bigint, gaps bigint, bytes bigint, bytes_lost bigint,
-	overruns bigint);
+CREATE TABLE losses (id integer NOT NULL PRIMARY KEY, lost boolean, insns bigint, gaps bigint,
+	bytes bigint, bytes_lost bigint, overruns bigint);
 
 INSERT INTO machines VALUES (0, 0, 'unknown'), (1, -1, '');
 INSERT INTO threads VALUES (0, 0, 0, -1, -1);

@@ -360,7 +360,7 @@ static int finish(struct export *export, struct view *view)
 {
 	struct view_losses losses;
 	bool lost = view_losses(view, &losses);
-	char *sql = sqlite3_mprintf("INSERT INTO losses VALUES (%d, %lld, %lld, %lld, %lld, %lld);"
+	char *sql = sqlite3_mprintf("INSERT INTO losses VALUES (1, %d, %lld, %lld, %lld, %lld, %lld);"
 		"CREATE INDEX calls_path ON calls (call_path_id);"
 		"CREATE INDEX calls_parent ON calls (parent_id);"
 		"CREATE INDEX paths_parent ON call_paths (parent_id); COMMIT", lost, losses.insns,
