@@ -43,6 +43,8 @@ decoded never
 [ "$(gaps never)" -ge 3 ]
 ok $? "without copies each run of the code is lost ($(gaps never) gaps)"
 check "and that is said" grep -q 'NOT ALL of the flow is here' "$dir/never.err"
+check "with what lost most" grep -qx "  $(gaps never) times in //anon of made-code" "$dir/never.err"
+check "and what can be done" grep -q 'Record as root, .*--copy-code' "$dir/never.err"
 if [ $has_bpf -ne 0 ]; then
 	echo "# built without clang: such code is not copied"
 	done_testing

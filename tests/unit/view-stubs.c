@@ -9,8 +9,9 @@ bool view_wants(struct view *view, const struct rvt_hart_flow *hart)
 	return true;
 }
 
-void view_lost(struct view *view, const struct rvt_event *event)
+void view_lost(struct view *view, const struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
+	(void)hart;
 	(void)view;
 	(void)event;
 }

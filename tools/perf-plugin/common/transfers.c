@@ -30,7 +30,7 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 
 	if (!err && event->type == RVT_EVENT_LOST) {
 		transfers->lost++;
-		view_lost(transfers->view, event);
+		view_lost(transfers->view, hart, event);
 	}
 	return err;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "common/cmd.h"
 #include "common/json.h"
+#include "common/lost-code.h"
 #include "common/memory.h"
 #include "common/output.h"
 #include "common/progress.h"
@@ -23,6 +24,7 @@
 struct view {
 	struct view_options options;
 	struct rvt_session *session;
+	struct lost_code *lost_code;
 	struct trigger_marks *triggers;	/* NULL: there are none */
 	int *cpus, *pids, *tids;
 	int n_cpus, n_pids, n_tids;
@@ -157,6 +159,9 @@ struct view *view_open(const struct view_options *options)
 		cmd_surplus(0, word, "a recording is given with -i FILE");
 	if (word || !view)
 		goto fail;
+	view->lost_code = lost_code_create();
+	if (!view->lost_code)
+		goto fail;
 	view->options = *options;
 	view->options.session.size = sizeof(view->options.session);
 	/* who is chosen by time must know it */
@@ -193,6 +198,7 @@ void view_close(struct view *view)
 		return;
 	trigger_marks_free(view->triggers);
 	rvt_session_close(view->session);
+	lost_code_destroy(view->lost_code);
 	free(view->cpus);
 	free(view->pids);
 	free(view->tids);
@@ -435,6 +441,7 @@ void view_forget(struct view *view)
 {
 	view->gaps = 0;
 	view->no_code = 0;
+	lost_code_clear(view->lost_code);
 	view->loops = 0;
 }
 
@@ -494,8 +501,10 @@ int view_summary(struct view *view, uint64_t trace_errors)
 	if (view->cuts)
 		fprintf(stderr, "  %" PRIu64 " times the flow went where no call explains it: call "
 			"stacks are cut off there\n", view->cuts);
-	if (trace_errors)
+	if (trace_errors) {
 		summarize_files(view);
+		lost_code_print(view->lost_code);
+	}
 	if (trace_errors && view->kernel_lost)
 		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is "
 			"lost. Record as root, or give --kcore or --vmlinux.\n");
@@ -527,12 +536,13 @@ void view_cut(struct view *view, uint64_t cuts)
 	view->cuts += cuts;
 }
 
-void view_lost(struct view *view, const struct rvt_event *event)
+void view_lost(struct view *view, const struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	view->gaps++;
 	if (event->reason != RVT_REASON_NO_CODE)
 		return;
 	view->no_code++;
+	lost_code_add(view->lost_code, hart, event->pc);
 	if ((int64_t)event->pc < 0 && !rvt_session_has_kernel(view->session))
 		view->kernel_lost = true;
 }

@@ -127,7 +127,7 @@ bool view_interrupted(const struct view *view);
 /* What was told so far is void (see .reset in rvtrace/session.h). */
 void view_forget(struct view *view);
 /* Takes note of a LOST event, for the summary. Any thread may call it. */
-void view_lost(struct view *view, const struct rvt_event *event);
+void view_lost(struct view *view, const struct rvt_hart_flow *hart, const struct rvt_event *event);
 /*
  * Takes note of a run that the view counts @times: the trace may not tell how often it was executed
  * (rvt_hart_loop_uncounted()). Any thread may call it.

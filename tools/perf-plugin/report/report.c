@@ -319,7 +319,7 @@ static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_e
 
 	if (event->type != RVT_EVENT_LOST)
 		return 0;
-	view_lost(report->view, event);
+	view_lost(report->view, hart, event);
 	report->errors += view_wants(report->view, hart);
 	return 0;
 }

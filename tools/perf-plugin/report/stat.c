@@ -150,7 +150,7 @@ static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_e
 	cpu->traps += event->type == RVT_EVENT_TRAP;
 	if (event->type == RVT_EVENT_LOST) {
 		if (!counts->stacks)	/* else transfers take note of it */
-			view_lost(counts->view, event);
+			view_lost(counts->view, hart, event);
 		cpu->gaps++;
 		counts->errors++;
 	}

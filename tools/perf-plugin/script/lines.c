@@ -265,7 +265,7 @@ static int text_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 		return 0;
 	script->errors++;
 	if (script->mode == MODE_INSNS || script->mode == MODE_DATA)	/* else transfers take note of it */
-		view_lost(script->view, event);
+		view_lost(script->view, hart, event);
 	if (view_wants(script->view, hart) && itrace_wants_error(&script->itrace, event))
 		print_error(script, hart, event);
 	return limit(script);

@@ -63,7 +63,7 @@ int raw_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *eve
 	case RVT_EVENT_LOST:
 		what = "lost";
 		script->errors++;
-		view_lost(script->view, event);
+		view_lost(script->view, hart, event);
 		break;
 	default:
 		return 0;
