@@ -8,6 +8,12 @@
 native=$TOP/build/perf/install-host
 native_riscv=$TOP/build/perf/install-riscv64
 
+# native_library FOR PREFIX: the library there is that of this tree, which may be newer than perf.
+native_library()
+{
+	flock "$2/lib" make --no-print-directory -C "$TOP" install-library "LIB_FOR=$1" "prefix=$2" DESTDIR= >&2
+}
+
 # native_built: whether both are there; if not, $native_missing says why.
 native_built()
 {
@@ -15,6 +21,9 @@ native_built()
 	[ -x "$native/bin/perf" ] || native_missing="perf with the series is not built: make perf"
 	[ -x "$native_riscv/bin/perf" ] ||
 		native_missing="perf with the series is not built for the guest: make perf ARCH=riscv"
+	[ -z "$native_missing" ] || return
+	native_library host "$native" && native_library riscv64 "$native_riscv" ||
+		native_missing="the library does not build"
 	[ -z "$native_missing" ]
 }
 
