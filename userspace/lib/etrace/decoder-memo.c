@@ -200,16 +200,19 @@ static inline uint32_t carried_state(uint32_t bits)
 	return bits << CARRIED_SHIFT;
 }
 
-/* @first, which has no time stamp, at @p, and those behind it, as far as they fit a key with it. */
+/*
+ * @first, which has no time stamp, at @p, and those behind it, as far as they fit a key with it, @most
+ * in all.
+ */
 static inline struct frame gather(const struct rvt_params *params, const uint8_t *p,
-				  const struct frame *first)
+				  const struct frame *first, unsigned int most)
 {
 	const unsigned int heads = 1 + rvt_etrace_src_bytes(params);
 	const uint8_t *payload = p + heads;
 	unsigned int len = first->len - heads, n_frames = 1;
 	struct frame group = { .keeps_address = first->keeps_address };
 
-	while (n_frames < RVT_MEMO_GROUP) {
+	while (n_frames < most) {
 		unsigned int n = payload[len] & 31, with = len + heads + n;
 
 		if (!n || payload[len] & EXTEND || with > PAYLOAD_BYTES)
@@ -671,33 +674,63 @@ cut_group(const struct rvt_etrace_decoder *dec, const uint8_t *p, const struct f
 }
 
 /*
- * Takes the frames of @group one by one, and makes one memo of theirs. False: as far as that goes.
+ * Takes the frames one by one, and notes their memos in @memos, up to one that does something to the
+ * return stack: that is predicted by itself. False: as far as that goes.
+ */
+static bool take_each(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
+		      const struct frame_group *singles, struct rvt_memo_group *memos)
+{
+	for (unsigned int i = 0; i < singles->n; i++) {
+		const uint8_t *p = r->p;
+		struct rvt_memo *memo;
+		bool go_on;
+
+		memo = take_frame(dec, r, &singles->frames[i], &go_on, false);
+		if (!go_on)
+			return false;
+		memo = rvt_memos_kept(dec->flow, memo);
+		if (memo && memo->flags & RVT_MEMO_DELTA) {
+			train_predictor(rvt_flow_memos(dec->flow), p, memo,
+					1 + rvt_etrace_src_bytes(&dec->codec.params));
+			return true;
+		}
+		memos->memos[memos->n++] = memo;
+	}
+	return true;
+}
+
+/*
+ * Takes the frames of @group one by one, and makes one memo of theirs, or of the first ones. False:
+ * as far as that goes.
  */
 static bool take_singly(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 			const struct frame *group)
 {
-	const uint8_t *p = r->p;
+	const struct rvt_params *params = &dec->codec.params;
+	const struct etrace_cursor from = *r;
 	struct rvt_memo_group memos = rvt_memo_group_begin(
 		dec->flow,
 		make_key(dec, r->at, r->address, group, r->options | r->carried, false));
+	const struct rvt_memo *memo;
 	struct frame_group singles;
-	struct rvt_memo *memo;
+	struct frame first;
 
-	cut_group(dec, p, group, &singles);
-	while (memos.n < singles.n) {
-		bool go_on;
-
-		memo = take_frame(dec, r, &singles.frames[memos.n], &go_on, false);
-		if (!go_on)
-			return false;
-		memos.memos[memos.n++] = rvt_memos_kept(dec->flow, memo);
-	}
-	if (singles.n < FRAMES(group->state))
+	cut_group(dec, r->p, group, &singles);
+	if (!take_each(dec, r, &singles, &memos) || singles.n < FRAMES(group->state))
 		return false;
-	memo = rvt_memos_group(dec->flow, &memos);
+	if (!memos.n)
+		return true;
+	memo = memos.memos[0];
+	if (memos.n > 1 && memos.n < singles.n) {
+		first = gather(params, from.p, &singles.frames[0], memos.n);
+		memos.key = make_key(dec, from.at, from.address, &first,
+				     from.options | from.carried, false);
+	}
+	if (memos.n > 1)
+		memo = rvt_memos_group(dec->flow, &memos);
 	if (memo)
-		train_predictor(rvt_flow_memos(dec->flow), p, memo,
-				1 + rvt_etrace_src_bytes(&dec->codec.params));
+		train_predictor(rvt_flow_memos(dec->flow), from.p, memo,
+				1 + rvt_etrace_src_bytes(params));
 	return true;
 }
 
@@ -764,7 +797,7 @@ static int take_plain(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, u
 		return 0;
 	fetch_frame(dec, memos, r, &frame, false);
 	if (!frame.timed)
-		frame = gather(&dec->codec.params, r->p, &frame);
+		frame = gather(&dec->codec.params, r->p, &frame, RVT_MEMO_GROUP);
 	if (FRAMES(frame.state) == 1)
 		return take_alone(dec, r, &frame, offset, go_on, false);
 	key = make_key(dec, r->at, r->address, &frame, r->options | r->carried, false);
