@@ -468,7 +468,8 @@ static void create_encoder(struct trace *t)
 		.hrepeat_bits = t->mode->options & RH ? 12 : 0, .emit = emit, .ctx = t,
 	};
 	const struct rvt_etrace_encoder_config etrace = {
-		.params = &t->params, .sync_mode = sync_mode, .sync_max = 15, .emit = emit, .ctx = t,
+		.params = &t->params, .sync_mode = sync_mode, .sync_max = 15, .emit = emit,
+		.ctx = t,
 	};
 
 	if (t->mode->protocol == RVT_PROTOCOL_NTRACE)
@@ -596,8 +597,8 @@ static double seconds(void)
 }
 
 /* Returns how many seconds of a processor it took. */
-static __attribute__((noinline, noclone)) double decode(const struct trace *t, const struct program *p, bool reference,
-		     struct told *told)
+static __attribute__((noinline, noclone)) double
+decode(const struct trace *t, const struct program *p, bool reference, struct told *told)
 {
 	const struct rvt_count_sink sink = {
 		.size = sizeof(sink), .ctx = told, .run = count_run, .edge = count_edge,
@@ -620,7 +621,8 @@ static __attribute__((noinline, noclone)) double decode(const struct trace *t, c
 	begin = seconds();
 	for (size_t i = 0; i < p->n_pieces; i++) {
 		rvt_flow_set_space(flow, p->pieces[i].space);
-		check(rvt_stream_feed(stream, t->bytes + from, t->ends[i] - from, from), "decoding");
+		check(rvt_stream_feed(stream, t->bytes + from, t->ends[i] - from, from),
+		      "decoding");
 		from = t->ends[i];
 	}
 	check(rvt_stream_finish(stream), "decoding");

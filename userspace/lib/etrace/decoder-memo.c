@@ -2,11 +2,11 @@
 /*
  * E-Trace: packets by their bytes alone (flow/memo.h): where the flow stands, the last address, the
  * outcome that is carried over, and the packet decide what it means. Packets are short, so several
- * in a row that fit a key together are one memo as soon as they have come twice. Where no packet has
- * an address, nor does the key. That of a packet with an index of the jump target cache has what the
- * cache has there as its address. What a packet notes in the cache is the decoder's own of its memo,
- * and what it does to the branch predictor is among the effects of the memo: such memos are of one
- * packet.
+ * in a row that fit a key together are one memo as soon as they have come twice. Where no packet
+ * has an address, nor does the key. That of a packet with an index of the jump target cache has
+ * what the cache has there as its address. What a packet notes in the cache is the decoder's own of
+ * its memo, and what it does to the branch predictor is among the effects of the memo: such memos
+ * are of one packet.
  */
 #include <endian.h>
 #include <errno.h>
@@ -100,7 +100,7 @@ static inline bool keeps_address(const struct rvt_params *params, uint8_t byte)
 	return (byte & 0x7f) == 1 && !params->type_bits;
 }
 
-/* Whether a payload that begins with @word names an entry of the jump target cache; what that has. */
+/* Whether a payload that begins with @word names an entry of the jump target cache; what it has. */
 static inline bool is_cached(const struct rvt_etrace_decoder *dec, uint64_t word)
 {
 	return __builtin_expect((word & dec->cached_mask) == dec->cached_head, 0);
@@ -158,7 +158,8 @@ static INLINE struct rvt_memo_key make_key(const struct rvt_etrace_decoder *dec,
 	return (struct rvt_memo_key){
 		.bytes = { frame->payload[0], frame->payload[1] }, .pc = at.pc,
 		.address = tables && frame->state & CACHED ?
-			   cached_by(dec, frame->payload[0]) : frame->keeps_address ? NO_ADDRESS : address,
+			   cached_by(dec, frame->payload[0]) :
+			   frame->keeps_address ? NO_ADDRESS : address,
 		.state = state | frame->state, .mapping_id = at.mapping_id,
 	};
 }
@@ -201,8 +202,8 @@ static inline uint32_t carried_state(uint32_t bits)
 }
 
 /*
- * @first, which has no time stamp, at @p, and those behind it, as far as they fit a key with it, @most
- * in all.
+ * @first, which has no time stamp, at @p, and those behind it, as far as they fit a key with it,
+ * @most in all.
  */
 static inline struct frame gather(const struct rvt_params *params, const uint8_t *p,
 				  const struct frame *first, unsigned int most)
@@ -674,8 +675,8 @@ cut_group(const struct rvt_etrace_decoder *dec, const uint8_t *p, const struct f
 }
 
 /*
- * Takes the frames one by one, and notes their memos in @memos, up to one that does something to the
- * return stack: that is predicted by itself. False: as far as that goes.
+ * Takes the frames one by one, and notes their memos in @memos, up to one that does something to
+ * the return stack: that is predicted by itself. False: as far as that goes.
  */
 static bool take_each(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 		      const struct frame_group *singles, struct rvt_memo_group *memos)
@@ -772,8 +773,9 @@ static INLINE int take_alone(struct rvt_etrace_decoder *dec, struct etrace_curso
 }
 
 /* What take_frame() needs is fetched while the memo of its group is looked for. */
-static inline void fetch_frame(const struct rvt_etrace_decoder *dec, struct rvt_memos *memos,
-			       const struct etrace_cursor *r, const struct frame *frame, bool tables)
+static INLINE void fetch_frame(const struct rvt_etrace_decoder *dec, struct rvt_memos *memos,
+			       const struct etrace_cursor *r, const struct frame *frame,
+			       bool tables)
 {
 	const struct rvt_memo_key key = make_key(dec, r->at, r->address, frame,
 						 r->options | r->carried, tables);

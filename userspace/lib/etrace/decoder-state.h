@@ -117,7 +117,8 @@ struct rvt_etrace_decoder {
 	unsigned int predictor_size;	/* of the flow's branch predictor; 0: none */
 	uint64_t *cache;	/* jump target cache; 1: no address */
 	unsigned int cache_size;
-	uint32_t cached_mask, cached_head, cached_shift;	/* bits that a packet with an index begins with */
+	/* what packets with an index begin with, and where the index is */
+	uint32_t cached_mask, cached_head, cached_shift;
 	uint16_t noted;		/* of the cache since a packet began: 1 + number, or NOTED_MORE */
 	bool no_memos;		/* these parameters bar them */
 	uint32_t options_state;	/* what keys of memos have of the parameters; 0: not known yet */
@@ -291,7 +292,7 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 int rvt_etrace_decoder_resize(struct rvt_etrace_decoder *dec);
 /* A synchronisation packet was reached. @start: it begins a trace. */
 void rvt_etrace_decoder_sync(struct rvt_etrace_decoder *dec, bool start);
-/* Where the jump target cache has it that an uninferable jump at @jump_pc went to @target; notes it. */
+/* Where the jump target cache has an uninferable jump at @jump_pc to @target; and notes it there. */
 unsigned int rvt_etrace_cache_number(const struct rvt_etrace_decoder *dec, uint64_t jump_pc,
 				     uint64_t target);
 void rvt_etrace_cache_note(struct rvt_etrace_decoder *dec, uint64_t jump_pc, uint64_t target,

@@ -2,9 +2,9 @@
 /*
  * Memos as protocol decoders use them: looking up, applying and recording. A decoder sees nothing
  * else of a flow but this, flow/order.h and rvtrace/flow.h; of what is in flow/core/memo.h it uses
- * struct rvt_memo_key, struct rvt_memo, and pointers to struct rvt_memos. The engine knows neither frames
- * nor messages: what bytes of the trace mean where the flow stands, and how many of them a key has,
- * is the decoder's.
+ * struct rvt_memo_key, struct rvt_memo, and pointers to struct rvt_memos. The engine knows neither
+ * frames nor messages: what bytes of the trace mean where the flow stands, and how many of them a
+ * key has, is the decoder's.
  *
  * A decoder replays: from rvt_memos_enter() to rvt_memos_leave() it applies memos one after the
  * other (rvt_memos_replay() is the loop) and touches the flow only by the functions of this header.
@@ -152,7 +152,8 @@ static inline struct rvt_memo *rvt_memos_kept(const struct rvt_flow *flow, struc
 
 /* The value of the branch predictor's entry that @effects has at @i. */
 static inline unsigned int rvt_memo_old_entry(const struct rvt_flow *flow,
-					      const struct rvt_memo_effects *effects, unsigned int i)
+					      const struct rvt_memo_effects *effects,
+					      unsigned int i)
 {
 	return rvt_flow_base(flow)->predictions.entries[effects->entries[i] & RVT_EFFECT_NUMBER];
 }

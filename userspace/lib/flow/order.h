@@ -45,8 +45,8 @@ enum {
 					    * else it leaves the return stack alone */
 	RVT_RUN_ABSOLUTE_JUMP = 1u << 10,  /* jalr with rs1 = x0 is inferable */
 	/*
-	 * Not with .period, .refill, ALL_JUMPS or NOT_TAKEN. The outcomes behind the first .n_known are
-	 * as the flow's branch predictor predicts them; all of them are noted there.
+	 * Not with .period, .refill, ALL_JUMPS or NOT_TAKEN. The outcomes behind the first .n_known
+	 * are as the flow's branch predictor predicts them; all of them are noted there.
 	 */
 	RVT_RUN_PREDICTED = 1u << 11,
 };

@@ -2,7 +2,7 @@
 /*
  * Inside the flow engine: the layout of memos. A memo says what some bytes of trace do to a flow
  * that stands at an address, so that they need neither be parsed nor walked. Only what follows from
- * the key becomes a memo: no predictor of the encoder, no event.
+ * the key, the return stack and the encoder's branch predictor becomes a memo: no event.
  *
  * What bytes lead to may depend on the return stack. Then several memos have their key; each stores
  * the return addresses that it pops, and applies only where these are on the stack. Alternatives

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Inside the flow engine: the branch predictor of an encoder (E-Trace 2.0, "Branch prediction"), which
- * the decoder keeps as the encoder does. An entry has two bits, the prediction and the latest outcome.
- * Two equal outcomes in a row, and only they, change the prediction.
+ * Inside the flow engine: the branch predictor of an encoder (E-Trace 2.0, "Branch prediction"),
+ * which the decoder keeps as the encoder does. An entry has two bits, the prediction and the latest
+ * outcome. Two equal outcomes in a row, and only they, change the prediction.
  */
 #ifndef RVT_LIB_FLOW_PREDICTIONS_H
 #define RVT_LIB_FLOW_PREDICTIONS_H
@@ -43,7 +43,8 @@ static inline unsigned int rvt_prediction_then(unsigned int first, unsigned int 
 	unsigned int map = 0;
 
 	for (unsigned int entry = 0; entry < 4; entry++)
-		map |= rvt_prediction_after(second, rvt_prediction_after(first, entry)) << 2 * entry;
+		map |= rvt_prediction_after(second, rvt_prediction_after(first, entry)) <<
+		       2 * entry;
 	return map;
 }
 

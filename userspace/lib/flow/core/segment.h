@@ -176,7 +176,7 @@ struct rvt_segments {
 	uint32_t counted[RVT_SEGMENTS];	/* with .times: the number of the segment */
 	/* by number of the block that it begins with; 0: not asked for yet */
 	uint32_t nodes[RVT_NODE_BLOCKS];
-	/* RVT_RUN_PREDICTED: by number of the segment; and by node, outcomes predicted the last time */
+	/* RVT_RUN_PREDICTED: by number of the segment; by node, outcomes predicted the last time */
 	struct rvt_segment_branches branches[RVT_SEGMENTS];
 	uint8_t guesses[RVT_LINES];
 	_Alignas(8) uint8_t paths[RVT_SEGMENT_PATH_BYTES];

@@ -82,7 +82,8 @@ bool rvt_memos_find_effects(struct rvt_flow *flow, uint64_t to, uint16_t own)
 	struct rvt_memo_effects *effects = &flow->base.memos->effects;
 	const struct rvt_body *body = &flow->body;
 	struct finder f = {
-		.predictions = &flow->base.predictions, .effects = effects, .n_known = body->n_known,
+		.predictions = &flow->base.predictions, .effects = effects,
+		.n_known = body->n_known,
 	};
 	const uint32_t *word = body->words, *end = word + body->n_words;
 	struct rvt_body_item item, next;

@@ -165,7 +165,8 @@ static struct rvt_memo *look_up_missed(struct rvt_flow *flow, const struct rvt_m
  * Another memo than @first is for what is on the return stack where @first has its returns, and for
  * what is predicted where @first demands something.
  */
-static __attribute__((noinline)) uint32_t stack_hash_beside(struct rvt_flow *flow, const struct rvt_memo *first)
+static __attribute__((noinline)) uint32_t stack_hash_beside(struct rvt_flow *flow,
+							    const struct rvt_memo *first)
 {
 	const struct rvt_memo_effects *effects;
 	const struct rvt_kept_delta *delta;

@@ -55,9 +55,11 @@ static inline void rvt_segment_note_outcomes(const struct rvt_predictions *predi
 	const uint16_t *at = rvt_segment_branches(segments, seg)->at;
 	unsigned int outcomes = rvt_segment_outcomes(seg);
 
-	for (unsigned int i = 0; i < seg->used; i++, outcomes >>= 1)
-		rvt_prediction_note(&predictions->entries[rvt_prediction_number(predictions, at[i])],
-				    outcomes & 1);
+	for (unsigned int i = 0; i < seg->used; i++, outcomes >>= 1) {
+		const uint32_t number = rvt_prediction_number(predictions, at[i]);
+
+		rvt_prediction_note(&predictions->entries[number], outcomes & 1);
+	}
 }
 
 /*
@@ -71,8 +73,11 @@ static inline unsigned int rvt_segment_mispredicted(const struct rvt_predictions
 	const uint16_t *at = rvt_segment_branches(segments, seg)->at;
 	unsigned int predicted = 0;
 
-	for (unsigned int i = 0; i < RVT_SEGMENT_OUTCOMES; i++)
-		predicted |= (predictions->entries[rvt_prediction_number(predictions, at[i])] >> 1) << i;
+	for (unsigned int i = 0; i < RVT_SEGMENT_OUTCOMES; i++) {
+		const uint32_t number = rvt_prediction_number(predictions, at[i]);
+
+		predicted |= (predictions->entries[number] >> 1) << i;
+	}
 	return (predicted ^ seg->key) & ((1u << seg->used) - 1);
 }
 
