@@ -108,8 +108,12 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time);
 uint64_t rvt_cursor_next(const struct rvt_cursor *cursor);
 /* How many events it is past. */
 size_t rvt_cursor_position(const struct rvt_cursor *cursor);
-/* When @tid next executes a program, up to @until; UINT64_MAX: it does not. */
-uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until);
+/*
+ * When @tid next executes a program on @cpu, up to @until, in place of another one that is known;
+ * UINT64_MAX: it does not.
+ */
+uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, int32_t cpu,
+			      uint64_t until);
 /*
  * True if what happens up to @time changes what @task (NULL: not known) is called, or what code
  * that it may have run is: another name or program, a mapping over another, a change of the

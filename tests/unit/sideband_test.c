@@ -297,9 +297,9 @@ static void exec_at_the_start(void **state)
 	    NULL);
 	add_comm(f, 200, 20, 20, true, "program");
 	start(f);
-	assert_int_equal(rvt_cursor_next_exec(f->cursor, 10, 300), 200);
-	assert_int_equal(rvt_cursor_next_exec(f->cursor, 10, 199), UINT64_MAX);
-	assert_int_equal(rvt_cursor_next_exec(f->cursor, 20, 300), UINT64_MAX);
+	assert_int_equal(rvt_cursor_next_exec(f->cursor, 10, 0, 300), 200);
+	assert_int_equal(rvt_cursor_next_exec(f->cursor, 10, 0, 199), UINT64_MAX);
+	assert_int_equal(rvt_cursor_next_exec(f->cursor, 20, 0, 300), UINT64_MAX);
 }
 
 static void what_is_missing(void **state)
@@ -643,8 +643,24 @@ static void named_before_exec(void **state)
 	start(f);
 	assert_string_equal(task_at(f, 0, 10)->comm, "perf-exec");
 	assert_int_equal(task_at(f, 0, 10)->pid, 10);
-	assert_true(rvt_cursor_next_exec(f->cursor, 10, 1000) == UINT64_MAX);
-	assert_int_equal(rvt_cursor_next_exec(f->cursor, 20, 1000), 200);
+	assert_true(rvt_cursor_next_exec(f->cursor, 10, 1, 1000) == UINT64_MAX);
+	assert_int_equal(rvt_cursor_next_exec(f->cursor, 20, 0, 1000), 200);
+}
+
+/* A program that executes another one: that counts where it was, whatever was executed before. */
+static void exec_of_exec(void **state)
+{
+	struct fixture *f = *state;
+
+	add_comm(f, 0, 10, 10, false, "perf-exec");
+	add_comm(f, 100, 10, 10, true, "taskset");
+	add_mmap(f, 110, 10, PROT_EXEC, f->old);
+	add(f, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, 200, 0, (uint32_t[]){ 10, 10 }, 2,
+	    "program");
+	start(f);
+	assert_int_equal(rvt_cursor_next_exec(f->cursor, 10, 0, 1000), 200);
+	assert_int_equal(rvt_cursor_next_exec(f->cursor, 10, 1, 1000), UINT64_MAX);
+	assert_int_equal(rvt_cursor_next_exec(f->cursor, 10, 0, 199), UINT64_MAX);
 }
 
 static void add_exit(struct fixture *f, uint64_t time, uint32_t pid, uint32_t tid)
@@ -714,6 +730,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(jitted_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(jitdump_is_fifo, setup, teardown),
 		cmocka_unit_test_setup_teardown(named_before_exec, setup, teardown),
+		cmocka_unit_test_setup_teardown(exec_of_exec, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,8 @@ check "annotate: a branch that was never taken, or always" grep -qE ' (never|alw
 check "annotate: code that never ran" grep -qE '^ +- +: ' "$work/out"
 view annotate untimed work
 check "annotate: no time stamps: that is said" grep -q 'has no time stamps' "$work/out"
+check "annotate: no time stamps: what ran before the program, on its cpu, is decoded, too" \
+	grep -q '^# all of the trace was decoded, nothing is lost' "$work/out"
 
 "$HOST/perf-rvtrace" diff -d latency --json --symfs "$dir/share:$("$LAB" path guest)" \
 	"$dir/share/other.data" "$dir/share/third.data" >"$work/out" 2>"$work/err"

@@ -710,7 +710,7 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
 /*
  * Without time stamps the time of the AUX record must do: it is when its task stopped running, so
  * that what is mapped within it is there. But the driver ends a record at exec, and what ran in it
- * ran before: such a record gets the mappings from just before the exec.
+ * ran before: such a record gets the mappings from just before the exec, if that was on its cpu.
  */
 int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux)
 {
@@ -725,7 +725,7 @@ int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux)
 	if (!hart->timed && before < aux->time)
 		err = hart_move(hart, before);
 	if (!hart->timed && err >= 0) {
-		exec = rvt_cursor_next_exec(hart->cursor, aux->tid, aux->time);
+		exec = rvt_cursor_next_exec(hart->cursor, aux->tid, aux->cpu, aux->time);
 		err = hart_move(hart, exec == UINT64_MAX ? aux->time : exec - 1);
 	}
 	return err < 0 ? err : hart_update(hart);

@@ -431,7 +431,8 @@ size_t rvt_cursor_position(const struct rvt_cursor *cursor)
 	return cursor->next;
 }
 
-uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint64_t until)
+uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, int32_t cpu,
+			      uint64_t until)
 {
 	const struct rvt_sideband *sideband = cursor->sideband;
 	const struct thread *thread = lookup(&cursor->threads, tid);
@@ -442,8 +443,9 @@ uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, uint
 
 		if (event->time > until)
 			break;
-		if (event->type == SIDEBAND_EXEC && event->tid == tid)
-			return told ? event->time : UINT64_MAX;
+		if (event->type == SIDEBAND_EXEC && event->tid == tid && told &&
+		    (event->on.cpu < 0 || event->on.cpu == cpu))
+			return event->time;
 		told |= event->tid == tid && tells(event);
 	}
 	return UINT64_MAX;

@@ -24,7 +24,7 @@ struct sideband_event {
 		struct {
 			int32_t cpu;
 			int32_t next;	/* tid that runs from now on; -1: not known */
-		} on;		/* SWITCH */
+		} on;		/* SWITCH; EXEC: .cpu, -1: not known */
 		struct {
 			uint64_t addr, len, offset;
 			struct sideband_path *file;	/* NULL when it is no file */

@@ -74,8 +74,10 @@ static int add_comm(struct rvt_sideband *sideband, const struct rvt_perfdata_rec
 
 	if (!comm)
 		return 0;
-	if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
+	if (record->misc & PERF_RECORD_MISC_COMM_EXEC) {
 		event.type = SIDEBAND_EXEC;
+		event.on.cpu = record->cpu_valid ? record->cpu : -1;
+	}
 	event.pid = body->pid;
 	event.tid = body->tid;
 	return rvt_sideband_add_record_event(sideband, record, &event, comm);
