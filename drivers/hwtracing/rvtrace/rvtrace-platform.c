@@ -271,7 +271,11 @@ static int rvtrace_read_impl(struct platform_device *pdev,
 	return ret ?: rvtrace_check_version(&pdev->dev, platform->major, *impl);
 }
 
-/* Clocks of a component, as clk_bulk has them */
+/**
+ * struct rvtrace_clocks - clocks of a component, as clk_bulk has them
+ * @clks:	the clocks
+ * @nr:		how many
+ */
 struct rvtrace_clocks {
 	struct clk_bulk_data *clks;
 	int nr;
