@@ -47,7 +47,8 @@ ends_with()
 # marks FILE PATTERN: script shows the trigger
 marks()
 {
-	"$HOST/perf-rvtrace" script -i "$dir/share/$1" --symfs "$(symfs)" 2>/dev/null | grep -q -- "$2"
+	"$HOST/perf-rvtrace" script -i "$dir/share/$1" --symfs "$(symfs)" 2>/dev/null | grep 'record-trigger:' >"$dir/marks"
+	grep -q -- "$2" "$dir/marks" || { cat "$dir/marks"; return 1; }
 }
 
 page_has()
