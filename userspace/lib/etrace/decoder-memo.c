@@ -773,7 +773,7 @@ static INLINE int take_alone(struct rvt_etrace_decoder *dec, struct etrace_curso
 }
 
 /* What take_frame() needs is fetched while the memo of its group is looked for. */
-static INLINE void fetch_frame(const struct rvt_etrace_decoder *dec, struct rvt_memos *memos,
+static inline void fetch_frame(const struct rvt_etrace_decoder *dec, struct rvt_memos *memos,
 			       const struct etrace_cursor *r, const struct frame *frame,
 			       bool tables)
 {
