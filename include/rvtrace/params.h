@@ -83,11 +83,10 @@ enum rvt_data_packets {
 	RVT_DATA_PACKETS_TYPE,		/* by the type field of the encapsulation (default) */
 	RVT_DATA_PACKETS_ALL,		/* the stream has no others: another id separates them */
 };
-/* Whether N-Trace has data messages (TCODE 5, 6, 13, 14), and their addresses. */
+/* Addresses of the data messages of CTTE (TCODE 5 and 6; 13 and 14 have their whole address). */
 enum rvt_data_address {
-	RVT_DATA_ADDRESS_NONE,		/* there are none (default) */
-	RVT_DATA_ADDRESS_FULL,		/* each has its whole address */
-	RVT_DATA_ADDRESS_XOR,		/* 5 and 6: XORed with that of the data message before */
+	RVT_DATA_ADDRESS_FULL,		/* each has its whole address (default) */
+	RVT_DATA_ADDRESS_XOR,		/* XORed with that of the data message before */
 };
 enum rvt_timestamp { RVT_TIMESTAMP_NONE, RVT_TIMESTAMP_DELTA, RVT_TIMESTAMP_XOR };
 

@@ -7,6 +7,23 @@
 #define ENAB_IMPLICIT_RETURN (1u << 0)
 #define CAPS_ADDR64 (1u << 23)
 
+static void on_data(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
+		    const struct rvt_ntrace_msg *msg)
+{
+	struct rvt_access access;
+	struct rvt_event event = { .type = RVT_EVENT_ACCESS, .offset = msg->offset,
+				   .access = &access };
+
+	if (s->synced)
+		rvt_ntrace_emit_time(d, s, msg);
+	if (!d->ops.accesses || d->result)
+		return;
+	rvt_ntrace_data_access(&s->data, &d->params, msg, &access);
+	d->stream.stats.accesses++;
+	d->stream.stats.lost_accesses += !access.address_valid;
+	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
+}
+
 /* So many branches as predicted, then one that is not. */
 static void on_prediction(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			  const struct rvt_ntrace_msg *msg)
@@ -37,6 +54,7 @@ static void on_configuration(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 	const char *what = NULL;
 
 	rvt_ntrace_emit_time(d, s, msg);
+	s->data.xor = msg->field[RVT_NTRACE_F_ENAB] & RVT_NTRACE_ENAB_DATA_XOR;
 	if (wide != (d->params.xlen == 64))
 		what = wide ? "the encoder says that its addresses have 64 bits: xlen = 64" :
 			      "the encoder says that its addresses have 32 bits: xlen = 32";
@@ -54,6 +72,10 @@ bool rvt_ntrace_on_ctte(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 {
 	if (!s->ctte)
 		return false;
+	if (rvt_ntrace_is_data(msg)) {
+		on_data(d, s, msg);
+		return true;
+	}
 	switch (msg->field[RVT_NTRACE_F_TCODE]) {
 	case RVT_NTRACE_CONFIGURATION:
 		on_configuration(d, s, msg);

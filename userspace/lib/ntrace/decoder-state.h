@@ -89,6 +89,7 @@ struct rvt_ntrace_source {
 	bool time_valid;
 	uint64_t time;
 	struct rvt_context context;
+	struct rvt_ntrace_data data;
 	struct rvt_ntrace_ctte *ctte;	/* NULL: another dialect */
 };
 

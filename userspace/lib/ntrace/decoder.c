@@ -378,6 +378,9 @@ static void on_standard(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 {
 	uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
 
+	/* Then the next data message has its whole address. */
+	if (rvt_ntrace_is_sync(msg) || tcode == RVT_NTRACE_ERROR)
+		s->data.valid = false;
 	if (rvt_ntrace_is_sync(msg)) {
 		on_sync(d, s, msg);
 		return;
@@ -431,6 +434,7 @@ static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d,
 		rvt_ntrace_check(d, -ENOMEM);
 		return NULL;
 	}
+	s->data.xor = d->params.data_address == RVT_DATA_ADDRESS_XOR;
 	s->mode = d->params.mode;
 	s->mode_settled = s->mode != RVT_MODE_AUTO;
 	s->flow = d->ops.flow(d->ops.ctx, src);
@@ -622,6 +626,7 @@ static int decoder_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_rea
 		if (d->sources[i]) {
 			d->sources[i]->complained = true;
 			d->sources[i]->synced = false;
+			d->sources[i]->data.valid = false;
 		}
 	rvt_ntrace_slice_lost(d, offset);
 	return d->result;
@@ -671,15 +676,17 @@ static bool decoder_slice_done(const struct rvt_stream *stream)
 	return ((const struct rvt_ntrace_decoder *)stream)->done;
 }
 
-/* What is not synchronised anew: whether branches are predicted. */
+/* What is not synchronised anew: whether branches are predicted, and how data messages look. */
 static bool decoder_slice_carries(const struct rvt_stream *stream)
 {
 	const struct rvt_ntrace_decoder *d = (const struct rvt_ntrace_decoder *)stream;
 	const bool predicts = d->params.options & RVT_OPT_BRANCH_PREDICTION;
+	const bool xor = d->params.data_address == RVT_DATA_ADDRESS_XOR;
 
 	for (unsigned int i = 0; i < d->n_sources; i++)
 		if (d->sources[i] && d->sources[i]->ctte &&
-		    d->sources[i]->ctte->predicts != predicts)
+		    (d->sources[i]->ctte->predicts != predicts ||
+		     (d->ops.accesses && d->sources[i]->data.xor != xor)))
 			return true;
 	return false;
 }

@@ -6,6 +6,7 @@
 #ifndef RVTRACE_NTRACE_MESSAGE_H
 #define RVTRACE_NTRACE_MESSAGE_H
 
+#include <rvtrace/access.h>
 #include <rvtrace/ntrace.h>
 #include <ntrace/tables.h>
 
@@ -152,8 +153,30 @@ static inline bool rvt_ntrace_is_sync(const struct rvt_ntrace_msg *msg)
 /* TSTAMP is the time itself, not what has changed since the last one. */
 static inline bool rvt_ntrace_has_full_time(const struct rvt_ntrace_msg *msg)
 {
-	return rvt_ntrace_has(msg, RVT_NTRACE_F_SYNC);
+	const uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
+
+	return rvt_ntrace_has(msg, RVT_NTRACE_F_SYNC) || tcode == RVT_NTRACE_DATA_WRITE_SYNC ||
+	       tcode == RVT_NTRACE_DATA_READ_SYNC;
 }
+
+/* A data message of CTTE. */
+static inline bool rvt_ntrace_is_data(const struct rvt_ntrace_msg *msg)
+{
+	return rvt_ntrace_has(msg, RVT_NTRACE_F_DSZ);
+}
+
+#define RVT_NTRACE_ENAB_DATA_XOR (1u << 21)	/* in ENAB of a Configuration message */
+
+/* What the addresses of data messages are XORed with. */
+struct rvt_ntrace_data {
+	bool xor;		/* data_address, or what a Configuration message says */
+	bool valid;
+	uint64_t address;
+};
+
+/* Sets *@access to what a data message says. Its address is not valid where it cannot be known. */
+void rvt_ntrace_data_access(struct rvt_ntrace_data *data, const struct rvt_params *params,
+			    const struct rvt_ntrace_msg *msg, struct rvt_access *access);
 
 /*
  * A field as an address (or as what the reference address is to be XORed with): bit 0 added, and

@@ -19,6 +19,7 @@ struct source {
 	uint64_t time;
 	bool ref_valid, time_valid;
 	struct rvt_ntrace_jump_cache *cache;	/* of CTTE, else NULL */
+	struct rvt_ntrace_data data;
 };
 
 struct ntrace_dump {
@@ -82,6 +83,18 @@ static void resolve_address(const struct ntrace_dump *dump, struct source *sourc
 {
 	uint64_t address;
 
+	if (rvt_ntrace_is_data(msg)) {
+		struct rvt_access access;
+
+		rvt_ntrace_data_access(&source->data, &dump->params, msg, &access);
+		meaning->address_valid = access.address_valid;
+		meaning->address = access.address;
+		return;
+	}
+	if (rvt_ntrace_is_sync(msg) || msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_ERROR)
+		source->data.valid = false;
+	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_CONFIGURATION)
+		source->data.xor = msg->field[RVT_NTRACE_F_ENAB] & RVT_NTRACE_ENAB_DATA_XOR;
 	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_ERROR &&
 	    rvt_ntrace_may_lose_flow(dump->params.dialect, msg))
 		source->ref_valid = false;
@@ -315,6 +328,8 @@ static void message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg)
 /* Messages are missing. */
 static void clear_caches(struct ntrace_dump *dump)
 {
+	for (unsigned int i = 0; i < dump->n_sources; i++)
+		dump->sources[i].data.valid = false;
 	for (unsigned int i = 0; dump->caches && i < dump->n_sources; i++)
 		rvt_ntrace_jump_cache_clear(&dump->caches[i]);
 }
@@ -335,8 +350,11 @@ static int create_caches(struct ntrace_dump *dump)
 	dump->caches = malloc(dump->n_sources * sizeof(dump->caches[0]));
 	if (!dump->caches)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < dump->n_sources; i++)
+	for (unsigned int i = 0; i < dump->n_sources; i++) {
 		dump->sources[i].cache = &dump->caches[i];
+		dump->sources[i].data.xor =
+			dump->params.data_address == RVT_DATA_ADDRESS_XOR;
+	}
 	clear_caches(dump);
 	return 0;
 }

@@ -63,7 +63,7 @@ struct rvt_ntrace_field_info {
 	uint8_t max_bits[2];	/* of the value: [0] 1.0.0_rc7, [1] 1.0 */
 };
 
-#define RVT_NTRACE_FORMATS 19
+#define RVT_NTRACE_FORMATS 23
 extern const struct rvt_ntrace_format rvt_ntrace_formats[RVT_NTRACE_FORMATS];
 extern const struct rvt_ntrace_field_info rvt_ntrace_fields[RVT_NTRACE_FIELDS];
 

@@ -122,7 +122,6 @@ static const struct name data_operands_names[] = {
 };
 
 static const struct name data_address_names[] = {
-	{ "none", RVT_DATA_ADDRESS_NONE, BOTH },
 	{ "full", RVT_DATA_ADDRESS_FULL, BOTH },
 	{ "xor", RVT_DATA_ADDRESS_XOR, BOTH },
 	{}
