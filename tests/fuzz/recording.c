@@ -153,7 +153,8 @@ static bool read_in_order(const char *path, struct told *told)
 					       .ctx = told, .runs = got_runs, .event = got_event };
 	const struct rvt_session_ctr_sink samples = { .size = sizeof(samples),
 						      .sample = got_sample };
-	struct rvt_session_options options = { .size = sizeof(options), .by_cpu = false };
+	struct rvt_session_options options = { .size = sizeof(options), .by_cpu = false,
+					       .accesses = true };
 	struct rvt_session *session = open_recording(path, &options);
 	struct rvt_dump_stats stats = { .size = sizeof(stats) };
 

@@ -6,6 +6,7 @@
  * The input: parameters as text and a zero; a byte that says how many pieces of code follow, each
  * an address (8 bytes), a length (1 byte) and its bytes; the trace.
  */
+#include <rvtrace/access.h>
 #include <rvtrace/dump.h>
 #include <rvtrace/image.h>
 #include <rvtrace/stream.h>
@@ -84,6 +85,9 @@ static int got_event(void *ctx, const struct rvt_event *event)
 		source->order = mix(mix(source->order, event->pc), event->target);
 	if (event->type == RVT_EVENT_TIME)
 		source->order = mix(source->order, event->time);
+	if (event->type == RVT_EVENT_ACCESS)
+		source->order = mix(mix(source->order, event->access->address),
+				    event->access->value ^ event->access->kind);
 	if (event->type == RVT_EVENT_CONTEXT)
 		source->order = mix(source->order, c->scontext ^ c->hcontext << 1 ^ c->prv << 2);
 	return 0;
@@ -136,7 +140,8 @@ static int count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class
 
 static void follow(struct walk *walk, const struct input *trace)
 {
-	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = walk, .flow = get_flow };
+	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = walk, .flow = get_flow,
+					    .accesses = true };
 	struct rvt_stream *stream;
 	int err = 0;
 
