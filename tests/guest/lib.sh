@@ -75,13 +75,15 @@ guest_failed()
 # truth_by_cpu: the model names the truth by hart; which of them is Linux' CPU 0 is a race at boot.
 truth_by_cpu()
 {
-	local hart cpu
+	local hart cpu file
 
 	[ -s "$dir/share/harts" ] || return 0
 	mv "$dir/truth" "$dir/truth-by-hart" && mkdir "$dir/truth" || return 1
 	while read -r hart cpu; do
-		[ ! -e "$dir/truth-by-hart/truth.$hart" ] ||
-			mv "$dir/truth-by-hart/truth.$hart" "$dir/truth/truth.$cpu"
+		for file in truth accesses; do
+			[ ! -e "$dir/truth-by-hart/$file.$hart" ] ||
+				mv "$dir/truth-by-hart/$file.$hart" "$dir/truth/$file.$cpu"
+		done
 	done <"$dir/share/harts"
 	rmdir "$dir/truth-by-hart"
 }

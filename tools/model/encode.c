@@ -122,6 +122,7 @@ static const struct {
 #define ETRACE_OPTIONS \
 	(RVT_OPT_FULL_ADDRESS | RVT_OPT_IMPLICIT_EXCEPTION | RVT_OPT_SEQUENTIAL_JUMP | \
 	 RVT_OPT_BRANCH_PREDICTION | RVT_OPT_JUMP_TARGET_CACHE | RVT_OPT_IMPLICIT_RETURN)
+#define DATA_OPTIONS (RVT_OPT_DATA_NO_ADDRESS | RVT_OPT_DATA_NO_VALUE | RVT_OPT_MULTI_ACCESS)
 #define NTRACE_OPTIONS (RVT_OPT_SEQUENTIAL_JUMP | RVT_OPT_REPEATED_HISTORY | RVT_OPT_ALL_JUMPS | \
 			RVT_OPT_EXTEND_ADDRESS_MSB | RVT_OPT_IMPLICIT_RETURN)
 
@@ -193,7 +194,7 @@ static int create_etrace(struct component *c, struct encoder *e)
 	};
 	int ret;
 
-	params.options = options(c) & ETRACE_OPTIONS;
+	params.options = (options(c) & ETRACE_OPTIONS) | (model.etrace.options & DATA_OPTIONS);
 	params.srcid_bits = ctl & TE_INHIBIT_SRC ? 0 : reg_get(c, TE_FEATURES) >> 28;
 	config.src = src(c, params.srcid_bits);
 	ret = rvt_etrace_encoder_create(&config, &e->etrace);
@@ -260,6 +261,15 @@ void encoder_trap(struct component *c, const struct rvt_trap *trap)
 		rvt_ntrace_encoder_trap(e->ntrace, trap);
 	else if (e->etrace)
 		rvt_etrace_encoder_trap(e->etrace, trap);
+}
+
+bool encoder_access(struct component *c, const struct rvt_access *access)
+{
+	struct encoder *e = c->own;
+
+	if (e->etrace)
+		rvt_etrace_encoder_access(e->etrace, access);
+	return e->etrace;
 }
 
 void encoder_context(struct component *c, bool hcontext, uint64_t value)

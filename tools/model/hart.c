@@ -526,6 +526,7 @@ void harts_init(unsigned int n)
 
 void harts_exit(void)
 {
+	data_exit();
 	for (unsigned int i = 0; i < n_harts; i++) {
 		struct hart *h = &harts[i];
 

@@ -5,6 +5,7 @@
  *	translate.c	translation: where a block can be left early, and what is to be called then
  *	csr.c		scontext and hcontext, which QEMU lacks
  *	hart.c		execution: retired runs and traps of a hart, to its encoder and to the truth
+ *	data.c		loads and stores, to the encoder and beside it
  *	blocks.c	which instructions a block has
  *	cpu.c		registers of the emulated hart
  *	topology.c	which components there are
@@ -23,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <rvtrace/access.h>
 #include <rvtrace/ntrace.h>
 #include <rvtrace/params.h>
 #include <rvtrace/truth.h>
@@ -194,6 +196,14 @@ void hart_context(struct hart *hart, bool hcontext, uint64_t value, uint64_t nex
 void hart_mark(struct hart *hart, bool external);
 /* The sideband signals of the hart change. The lock is not held. */
 void hart_set_impdef(struct hart *hart, uint32_t impdef);
+
+/* ---- data.c ---- */
+
+/* Whether encoders have data trace. */
+bool data_enabled(void);
+/* A load or a store of @insn, whose code is @word, goes to the encoder; not atomic operations. */
+void data_instrument(struct qemu_plugin_insn *insn, uint32_t word);
+void data_exit(void);
 
 /* ---- csr.c ---- */
 
@@ -381,6 +391,8 @@ void v0_changed(struct component *c, const struct component *inner, uint32_t off
 /* The side of an encoder that its hart sees; under the hart's lock. */
 void encoder_begin(struct component *c);
 void encoder_retire(struct component *c, const struct rvt_retire *run);
+/* Returns whether the encoder has data trace. */
+bool encoder_access(struct component *c, const struct rvt_access *access);
 void encoder_trap(struct component *c, const struct rvt_trap *trap);
 void encoder_context(struct component *c, bool hcontext, uint64_t value);
 /* Notification at the next instruction; @external: by an external trigger. */

@@ -79,6 +79,8 @@ void translate_block(struct qemu_plugin_tb *tb, void *userdata)
 		key.b.halfwords[i] = key.b.last.halfwords;
 		marked = mark(insn, &key.b.last, i, key.b.prv, marked);
 		instrument(insn, &key.b.last, pc, key.b.prv);
+		if (data_enabled())
+			data_instrument(insn, word);
 	}
 	b = block_intern(&key.b);
 	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, hart_block, QEMU_PLUGIN_CB_R_REGS,

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# For the tests of data trace: a program's loads and stores in the guest, compared with those that the
+# emulator did. A test sources it after lib.sh.
+
+# same_accesses FILE AWK [OPTION...]: of each cpu, what is decoded is what the emulator did, as AWK
+# makes it of "KIND BYTES ADDRESS VALUE".
+same_accesses()
+{
+	local file=$1 as=$2 cpu total=0 n
+
+	shift 2
+	for cpu in 0 1; do
+		[ -e "$dir/truth/accesses.$cpu" ] || continue
+		"$HOST/perf-rvtrace" script -i "$file" --symfs "$dir/share:$("$LAB" path guest)" --by-cpu \
+			-C "$cpu" --data -F cpu "$@" 2>"$dir/script.err" | sed -n 's/^.*data: //p' >"$dir/decoded.$cpu"
+		awk "$as" "$dir/truth/accesses.$cpu" | cmp - "$dir/decoded.$cpu" || { tail -3 "$dir/script.err"; return 1; }
+		n=$(wc -l <"$dir/decoded.$cpu")
+		total=$((total + n))
+	done
+	echo "# $total accesses"
+	[ "$total" -ge "$accesses_min" ] || { echo "only $total accesses"; return 1; }
+}
+
+# data_trace NAME AWK PROGRAM KEY...: one recording by an encoder with these parameters besides.
+data_trace()
+{
+	local name=$1 as=$2 program=$3 params=$TOP/build/guest/$test_name-$1.params
+
+	shift 3
+	{
+		grep -v '^dialect' "$TOP/tools/model/params/etrace-2.0"
+		printf '%s\n' 'type_bits = 1' 'data_width_p = 64' "$@"
+	} >"$params"
+	hook_options="--params $params"
+	guest "$name" testing "etrace=$params,formats=etrace,stall=on" "insmod rvtrace.ko || exit 1
+		seq 1 300 | awk '{ print (\$1 * 7919) % 100003, \"word\" \$1 }' > input
+		perf-rvtrace record -m ,8M -o perf.data -e 'rvtrace/context,stall/u' -- $program > output || exit 1
+		rmmod rvtrace"
+	ok $? "$name: a program is recorded"
+	check "$name: its flow equals the truth" equals_truth "$dir/share/perf.data" --min 50000
+	check "$name: so does each load and store" same_accesses "$dir/share/perf.data" "$as" --jobs 1
+	check "$name: and with several threads" same_accesses "$dir/share/perf.data" "$as" --jobs 3
+}

@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# Data trace of E-Trace on a real kernel: each load and store of a program, address and value, is what
+# the emulator did.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/data-lib.sh"
+
+accesses_min=20000
+data_trace both '{ print }' 'sort input'
+done_testing
