@@ -162,7 +162,11 @@ done
 for when in signal 100M 10s 5m 1h; do
 	says "record --switch-output=$when is taken" "$no_hardware" "$rv" record --switch-output=$when -- true
 done
-says "record --switch-output --snapshot" "give one of them" "$rv" record -S --switch-output -- true
+says "record --switch-output --snapshot are taken" "$no_hardware" "$rv" record -S --switch-output -- true
+says "record --switch-output=10M --snapshot" "without a size or time" "$rv" record -S --switch-output=10M -- true
+for trigger in never sym: sym:f:over=soon sym:f:over=0s uprobe:f uprobe:f+1 signal:NONE signal:SEGV:over=1ms exit!=1; do
+	says "record --trigger $trigger" "--trigger" "$rv" record --trigger "$trigger" -- true
+done
 says "record --switch-output --profile" "one file at the end" "$rv" record --profile --switch-output -- true
 says "record -D 10-20" "ranges of time are not supported" "$rv" record -D 10-20 -- true
 says "record -D -1 without --control" "give .*--control fifo:PATH" "$rv" record -D -1 -- true
