@@ -3,7 +3,7 @@
 # Data trace of E-Trace on a real kernel: each load and store of a program, address and value, is what
 # the emulator did.
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/data-lib.sh"
+. "$(dirname "$0")/accesses-lib.sh"
 
 accesses_min=20000
 data_trace both '{ print }' 'sort input'

@@ -3,7 +3,7 @@
 # Data trace of a program of 10^7 instructions, with each thing that an encoder can leave out and each
 # kind of compression: every access is what the emulator did.
 . "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../data-lib.sh"
+. "$(dirname "$0")/../accesses-lib.sh"
 
 accesses_min=1000000
 program="awk 'BEGIN { for (i = 0; i < 100000; i++) { s += i * i; a[i % 1000] = s } print s }'"
