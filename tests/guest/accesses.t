@@ -7,4 +7,5 @@
 
 accesses_min=20000
 data_trace both '{ print }' 'sort input'
+check "each access of a program, on as many threads as there are processors" same_accesses "$dir/share/perf.data" '{ print }'
 done_testing
