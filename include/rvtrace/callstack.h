@@ -64,6 +64,11 @@ struct rvt_callstack_code {
  * Returns NULL when out of memory, or when @code does not say its size.
  */
 struct rvt_callstack *rvt_callstack_create(size_t max_depth, const struct rvt_callstack_code *code);
+/*
+ * rvt_callstack_clone - another stack with what @stack has now; it asks the same code. To come back
+ * to a place in the flow without all that leads there. NULL: out of memory.
+ */
+struct rvt_callstack *rvt_callstack_clone(const struct rvt_callstack *stack);
 /* @stack may be NULL. */
 void rvt_callstack_destroy(struct rvt_callstack *stack);
 /* Each returns 0 or -ENOMEM. */

@@ -21,6 +21,7 @@ static const struct command {
 	{ "report", cmd_report, "count the instructions of every function", false },
 	{ "annotate", cmd_annotate, "source and code with exact counts", false },
 	{ "latency", cmd_latency, "how long calls took, and why some took longer", false },
+	{ "gdb", cmd_gdb, "a debugger goes through a recording, forwards and backwards", true },
 	{ "diff", cmd_diff, "what two recordings do differently", false },
 	{ "export", cmd_export, "calls, threads and switches as a database", false },
 	{ "inject", cmd_inject, "an ordinary perf.data with samples made from the trace", true },

@@ -12,6 +12,7 @@ int cmd_script(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_gdb(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_latency(int argc, char **argv);
 int cmd_profile(int argc, char **argv);

@@ -55,6 +55,30 @@ struct rvt_callstack *rvt_callstack_create(size_t max_depth, const struct rvt_ca
 	return stack;
 }
 
+struct rvt_callstack *rvt_callstack_clone(const struct rvt_callstack *stack)
+{
+	struct rvt_callstack *clone = malloc(sizeof(*clone));
+
+	if (!clone)
+		return NULL;
+	*clone = *stack;
+	clone->n_kept = 0;
+	clone->room = stack->depth;
+	clone->frames = rvt_callstack_copy_frames(stack->frames, stack->depth);
+	while (clone->frames && clone->n_kept < stack->n_kept) {
+		const struct kept_frames *kept = &stack->kept[clone->n_kept];
+		struct rvt_frame *frames = rvt_callstack_copy_frames(kept->frames, kept->n);
+
+		if (!frames)
+			break;
+		clone->kept[clone->n_kept++] = (struct kept_frames){ frames, kept->n };
+	}
+	if (clone->frames && clone->n_kept == stack->n_kept)
+		return clone;
+	rvt_callstack_destroy(clone);
+	return NULL;
+}
+
 void rvt_callstack_destroy(struct rvt_callstack *stack)
 {
 	if (!stack)

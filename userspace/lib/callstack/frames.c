@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "stack.h"
 #include "util/array.h"
@@ -22,4 +23,13 @@ int rvt_callstack_push(struct rvt_callstack *stack, const struct rvt_frame *fram
 	stack->frames[stack->depth++] = *frame;
 	++*rvt_callstack_backs(stack, frame->back);
 	return 0;
+}
+
+struct rvt_frame *rvt_callstack_copy_frames(const struct rvt_frame *frames, size_t n)
+{
+	struct rvt_frame *copy = malloc((n ? n : 1) * sizeof(*copy));
+
+	if (copy && n)
+		memcpy(copy, frames, n * sizeof(*copy));
+	return copy;
 }

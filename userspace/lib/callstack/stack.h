@@ -44,6 +44,8 @@ static inline uint32_t *rvt_callstack_backs(struct rvt_callstack *stack, uint64_
 
 /* frames.c: a stack that is full forgets its outermost frames. 0 or -ENOMEM. */
 int rvt_callstack_push(struct rvt_callstack *stack, const struct rvt_frame *frame);
+/* A copy (malloc'd, also of none); NULL: out of memory. */
+struct rvt_frame *rvt_callstack_copy_frames(const struct rvt_frame *frames, size_t n);
 
 /* kept.c: the frames from number @first on are kept, and end. Without memory they only end. */
 void rvt_callstack_keep(struct rvt_callstack *stack, size_t first);

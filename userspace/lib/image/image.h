@@ -89,6 +89,8 @@ struct rvt_image {
 void rvt_space_copy(const struct rvt_space *of, struct rvt_space *into);
 /* The mapping that covers @addr in @space or its parents; NULL if none does. */
 struct rvt_mapping *rvt_space_mapping(struct rvt_space *space, uint64_t addr);
+/* The first mapping of @space itself that ends at @addr or behind it; NULL: none. */
+const struct rvt_mapping *rvt_space_next(const struct rvt_space *space, uint64_t addr);
 /* Whether both have the same parent and mappings, of which there are at most @limit: else false. */
 bool rvt_space_same(const struct rvt_space *a, const struct rvt_space *b, unsigned int limit);
 /*

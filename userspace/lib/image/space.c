@@ -347,6 +347,18 @@ struct rvt_mapping *rvt_space_mapping(struct rvt_space *space, uint64_t addr)
 	return mapping;
 }
 
+const struct rvt_mapping *rvt_space_next(const struct rvt_space *space, uint64_t addr)
+{
+	const struct rvt_mapping *mapping = space->root, *found = NULL;
+
+	while (mapping) {
+		if (mapping->last >= addr)
+			found = mapping;
+		mapping = mapping->last >= addr ? mapping->left : mapping->right;
+	}
+	return found;
+}
+
 struct rvt_space *rvt_space_holder(struct rvt_space *space, uint64_t addr)
 {
 	while (space->parent && !own_mapping(space, addr))

@@ -537,6 +537,20 @@ int rvt_cursor_create(const struct rvt_sideband *sideband, struct rvt_image *ima
 	return 0;
 }
 
+static void clear_space(const void *node, VISIT which, void *closure)
+{
+	const struct process *process = *(const struct process *const *)node;
+
+	(void)closure;
+	if (which == postorder || which == leaf)
+		rvt_space_clear(process->space);
+}
+
+void rvt_cursor_clear_spaces(struct rvt_cursor *cursor)
+{
+	twalk_r(cursor->processes, clear_space, NULL);
+}
+
 void rvt_cursor_destroy(struct rvt_cursor *cursor)
 {
 	if (!cursor)

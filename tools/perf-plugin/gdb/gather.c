@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/progress.h"
+#include "gdb/gather.h"
+#include "util/array.h"
+
+#define PART_BYTES (256u << 10)
+/* What no errno is: the page is full. */
+#define FULL (-4097)
+
+/* Of a hart flow. */
+struct hart_state {
+	size_t thread;		/* number + 1; 0: not known yet */
+	int32_t pid, tid;
+	uint32_t life;
+	size_t stint;		/* number + 1; 0: the next instruction begins one */
+	uint64_t next_pc;	/* tracing stopped before that; 0: it did not, or that is not known */
+	bool lost;
+	uint8_t reason;
+};
+
+/* One way through a part, or through all of them. */
+struct gathering {
+	struct timeline *timeline;
+	uint64_t turn;
+	uint32_t part;
+	uint64_t latest;	/* of the buffer's times */
+	struct page *page;	/* to be filled; NULL: it is the first way */
+	uint64_t wanted;	/* instruction that must be in it */
+	uint64_t order;
+};
+
+static const uint8_t trap_halfwords[] = { 2 };
+
+/* ---- threads ---- */
+
+struct thread_key {
+	int32_t tid;
+	uint32_t life;
+	uint32_t number;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct thread_key *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->life < y->life ? -1 : x->life > y->life;
+}
+
+static size_t add_thread(struct timeline *timeline, const struct rvt_hart_flow *hart,
+			 const struct thread_key *key)
+{
+	struct thread_key *copy;
+
+	if (array_grow(&timeline->threads, timeline->n_threads))
+		return 0;
+	copy = malloc(sizeof(*copy));
+	if (!copy)
+		return 0;
+	*copy = *key;
+	copy->number = timeline->n_threads;
+	if (!tsearch(copy, &timeline->by_id, compare_keys)) {
+		free(copy);
+		return 0;
+	}
+	timeline->threads[timeline->n_threads] = (struct gathered_thread){
+		.base = { .pid = hart->task ? hart->task->pid : -1, .tid = key->tid,
+			  .life = key->life,
+			  .comm = places_comm(timeline->places, hart) } };
+	return ++timeline->n_threads;
+}
+
+/* Number + 1; 0: out of memory. */
+static size_t get_thread(struct timeline *timeline, const struct rvt_hart_flow *hart)
+{
+	struct thread_key key = { .tid = hart->task ? hart->task->tid : -2 - hart->cpu,
+				  .life = hart->task ? hart->task->life : 0 };
+	struct thread_key **found = tfind(&key, &timeline->by_id, compare_keys);
+
+	if (!found)
+		return add_thread(timeline, hart, &key);
+	/* the last name that it has */
+	timeline->threads[(*found)->number].base.comm = places_comm(timeline->places, hart);
+	return (*found)->number + 1;
+}
+
+static int choose_thread(struct gathering *g, struct rvt_hart_flow *hart, struct hart_state *state)
+{
+	int32_t pid = hart->task ? hart->task->pid : -1, tid = hart->task ? hart->task->tid : 0;
+	uint32_t life = hart->task ? hart->task->life : 0;
+
+	if (state->thread && state->pid == pid && state->tid == tid && state->life == life)
+		return 0;
+	state->thread = get_thread(g->timeline, hart);
+	state->stint = 0;
+	state->next_pc = 0;
+	state->pid = pid;
+	state->tid = tid;
+	state->life = life;
+	return state->thread ? 0 : -ENOMEM;
+}
+
+/* ---- what is executed ---- */
+
+static int begin_stint(struct gathering *g, const struct rvt_hart_flow *hart,
+		       struct hart_state *state, uint64_t pc)
+{
+	struct timeline *timeline = g->timeline;
+	struct gathered_thread *thread = &timeline->threads[state->thread - 1];
+
+	if (g->page) {
+		state->stint = 1;
+		return 0;
+	}
+	if (array_grow(&timeline->stints, timeline->n_stints))
+		return -ENOMEM;
+	/* times of one buffer rise, but where it is damaged */
+	if (hart->time > g->latest)
+		g->latest = hart->time;
+	timeline->stints[timeline->n_stints++] = (struct stint){
+		.time = g->latest, .order = g->order++, .thread = state->thread - 1,
+		.part = g->part, .first = thread->told, .pc = pc,
+		.lost_before = state->lost, .reason = state->reason };
+	state->stint = timeline->n_stints;
+	state->lost = false;
+	return 0;
+}
+
+/* False: it is not to be in the page. */
+static bool makes_room(struct page *page, uint64_t wanted)
+{
+	if (page->n < PAGE_RUNS)
+		return true;
+	if (wanted < page->first + page->insns)
+		return false;
+	/* what was wanted comes later: nobody has asked for these */
+	page->first += page->insns;
+	page->insns = 0;
+	page->n = page->n_times = 0;
+	return true;
+}
+
+static int add_to_page(struct page *page, const struct rvt_hart_flow *hart, const struct run *run)
+{
+	if (array_reserve(&page->runs, &page->room, page->n, 1))
+		return -ENOMEM;
+	if (!page->n_times || page->times[page->n_times - 1].time != hart->time) {
+		if (array_reserve(&page->times, &page->times_room, page->n_times, 1))
+			return -ENOMEM;
+		page->times[page->n_times++] = (struct run_time){ page->n, hart->time };
+	}
+	page->runs[page->n] = *run;
+	page->runs[page->n++].at = page->insns;
+	page->insns += run->insns;
+	return 0;
+}
+
+static int add_run(struct gathering *g, struct rvt_hart_flow *hart, struct hart_state *state,
+		   const struct run *run)
+{
+	struct gathered_thread *thread = &g->timeline->threads[state->thread - 1];
+	int err = 0;
+
+	if (thread->turn != g->turn) {
+		thread->turn = g->turn;
+		thread->told = 0;
+	}
+	if (state->next_pc && state->next_pc != run->pc)
+		state->stint = 0;
+	if (!state->stint)
+		err = begin_stint(g, hart, state, run->pc);
+	if (err)
+		return err;
+	state->next_pc = 0;
+	thread->told += run->insns;
+	if (!g->page) {
+		struct stint *stint = &g->timeline->stints[state->stint - 1];
+
+		stint->insns += run->insns;
+		stint->next_pc = 0;
+		return 0;
+	}
+	if (state->thread - 1 != g->page->thread)
+		return 0;
+	return makes_room(g->page, g->wanted) ? add_to_page(g->page, hart, run) : FULL;
+}
+
+static bool is_seen(const struct gathering *g, uint64_t pc)
+{
+	return g->timeline->options.kernel || (int64_t)pc >= 0;
+}
+
+static struct hart_state *get_state(struct rvt_hart_flow *hart)
+{
+	if (!hart->user)
+		hart->user = calloc(1, sizeof(struct hart_state));
+	return hart->user;
+}
+
+static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
+{
+	struct gathering *g = ctx;
+	struct hart_state *state = get_state(hart);
+	int err = state ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct rvt_block *block = runs[i].block;
+		bool whole = runs[i].first + runs[i].count == block->insns;
+		const struct run run = {
+			.pc = runs[i].first ? rvt_run_insn_address(&runs[i], 0) : block->pc,
+			.halfwords = block->halfwords + runs[i].first, .insns = runs[i].count,
+			.iclass = whole ? block->iclass : RVT_INSN_SEQUENTIAL };
+
+		if (!is_seen(g, run.pc))
+			continue;
+		if (!g->page)
+			view_note_run(g->timeline->view, hart, &runs[i], 1);
+		err = choose_thread(g, hart, state);
+		if (!err)
+			err = add_run(g, hart, state, &run);
+	}
+	return err;
+}
+
+/* ---- events ---- */
+
+/* An ecall or ebreak at @pc: it traps, and is in no run. */
+static bool traps_by_itself(struct rvt_hart_flow *hart, uint64_t pc, struct run *run)
+{
+	const uint8_t *bytes;
+	struct rvt_insn insn;
+	size_t len = hart->space ? rvt_space_find(hart->space, pc, &bytes) : 0;
+
+	if (!len || rvt_insn_decode(bytes, len, 0, &insn) ||
+	    (insn.iclass != RVT_INSN_ECALL && insn.iclass != RVT_INSN_EBREAK) ||
+	    insn.len_bytes != 4)
+		return false;
+	*run = (struct run){ .pc = pc, .halfwords = trap_halfwords, .insns = 1,
+			     .iclass = insn.iclass };
+	return true;
+}
+
+static int take_end(struct gathering *g, struct rvt_hart_flow *hart, struct hart_state *state,
+		    const struct rvt_event *event)
+{
+	struct run run;
+	int err;
+
+	if (!event->pc || !is_seen(g, event->pc))
+		return 0;
+	err = choose_thread(g, hart, state);
+	if (err)
+		return err;
+	state->next_pc = 0;
+	if (g->page && g->page->n && g->page->thread == state->thread - 1)
+		g->page->runs[g->page->n - 1].trapped = true;
+	if (!event->interrupt && traps_by_itself(hart, event->pc, &run)) {
+		err = add_run(g, hart, state, &run);
+		/* a signal handler may be next, or another system call's end */
+		if (!err && event->type == RVT_EVENT_STOP)
+			state->next_pc = event->pc + 4;
+		return err;
+	}
+	if (event->type == RVT_EVENT_STOP)
+		state->next_pc = event->pc;
+	if (!g->page && state->stint)
+		g->timeline->stints[state->stint - 1].next_pc = event->pc;
+	return 0;
+}
+
+static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
+{
+	struct gathering *g = ctx;
+	struct hart_state *state = get_state(hart);
+
+	if (!state)
+		return -ENOMEM;
+	switch (event->type) {
+	case RVT_EVENT_TRAP:
+	case RVT_EVENT_STOP:
+		return take_end(g, hart, state, event);
+	case RVT_EVENT_LOST:
+		if (!g->page) {
+			view_lost(g->timeline->view, hart, event);
+			if (state->stint) {
+				g->timeline->stints[state->stint - 1].lost_behind = true;
+				g->timeline->stints[state->stint - 1].reason = event->reason;
+			}
+		}
+		state->stint = 0;
+		state->next_pc = 0;
+		state->lost = true;
+		state->reason = event->reason;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static void end_hart(void *ctx, struct rvt_hart_flow *hart)
+{
+	(void)ctx;
+	free(hart->user);
+	hart->user = NULL;
+}
+
+static int keep_going(void *ctx)
+{
+	const struct timeline *timeline = ctx;
+
+	return timeline->options.poll ? timeline->options.poll(timeline->options.ctx) : 0;
+}
+
+static struct rvt_session_sink make_sink(struct gathering *g)
+{
+	return (struct rvt_session_sink){
+		.size = sizeof(struct rvt_session_sink), .ctx = g, .runs = take_runs,
+		.event = take_event, .end = end_hart, .poll = keep_going,
+		.poll_ctx = g->timeline, .warning = g->page ? NULL : view_warning };
+}
+
+/* ---- all of it ---- */
+
+static int begin_part(void *ctx, size_t part, unsigned int buffer)
+{
+	struct gathering *g = ctx;
+	struct timeline *timeline = g->timeline;
+
+	(void)buffer;
+	while (timeline->n_stints && timeline->stints[timeline->n_stints - 1].part >= part)
+		timeline->n_stints--;
+	g->part = part;
+	g->turn++;
+	g->latest = 0;
+	return 0;
+}
+
+static int compare_stints(const void *a, const void *b)
+{
+	const struct stint *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+static void note_stint(struct gathered_thread *thread, struct stint *stint, size_t i)
+{
+	const struct stint *before = thread->n ? stint - 1 : NULL;
+
+	if (!before) {
+		thread->first = i;
+		thread->base.from = stint->time;
+		stint->lost_before = false;
+	} else if (before->lost_behind) {
+		stint->lost_before = true;
+		stint->reason = before->reason;
+	}
+	thread->n++;
+	stint->number = thread->base.insns;
+	thread->base.insns += stint->insns;
+	thread->base.to = stint->time;
+	thread->base.next_pc = stint->next_pc;
+	thread->base.losses += stint->lost_before;
+}
+
+int gather_all(struct timeline *timeline)
+{
+	struct gathering g = { .timeline = timeline };
+	const struct rvt_session_sink sink = make_sink(&g);
+	const struct rvt_parts_ops ops = { .ctx = &g, .begin = begin_part };
+	int err = rvt_parts_create(view_session(timeline->view), PART_BYTES, &sink, &ops,
+				   &timeline->parts);
+
+	if (err)
+		return err;
+	if (timeline->n_stints)
+		qsort(timeline->stints, timeline->n_stints, sizeof(*timeline->stints),
+		      compare_stints);
+	for (size_t i = 0; i < timeline->n_stints; i++)
+		note_stint(&timeline->threads[timeline->stints[i].thread], &timeline->stints[i], i);
+	return 0;
+}
+
+/* ---- a page of it ---- */
+
+int gather_page(struct timeline *timeline, struct page *page, uint64_t number)
+{
+	struct gathering g = { .timeline = timeline, .turn = UINT64_MAX, .page = page,
+			       .wanted = number };
+	const struct rvt_session_sink sink = make_sink(&g);
+	int err;
+
+	page->first = page->insns = 0;
+	page->n = page->n_times = 0;
+	for (size_t i = 0; i < timeline->n_threads; i++)
+		timeline->threads[i].turn = 0;
+	err = rvt_parts_decode(timeline->parts, page->part, &sink);
+	if (err == FULL)
+		err = 0;
+	return err ? err : number < page->first + page->insns ? 0 : -ENOENT;
+}

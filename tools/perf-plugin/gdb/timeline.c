@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include "gdb/gather.h"
+#include "util/array.h"
+
+int timeline_create(struct view *view, struct places *places, const struct timeline_options *options,
+		    struct timeline **result)
+{
+	struct timeline *timeline = calloc(1, sizeof(*timeline));
+	int err;
+
+	if (!timeline)
+		return -ENOMEM;
+	timeline->view = view;
+	timeline->places = places;
+	timeline->options = *options;
+	err = gather_all(timeline);
+	if (err) {
+		timeline_destroy(timeline);
+		return err;
+	}
+	*result = timeline;
+	return 0;
+}
+
+void timeline_destroy(struct timeline *timeline)
+{
+	if (!timeline)
+		return;
+	for (size_t i = 0; i < MAX_PAGES; i++) {
+		free(timeline->pages[i].runs);
+		free(timeline->pages[i].times);
+	}
+	rvt_parts_destroy(timeline->parts);
+	tdestroy(timeline->by_id, free);
+	free(timeline->threads);
+	free(timeline->stints);
+	free(timeline);
+}
+
+size_t timeline_n_threads(const struct timeline *timeline)
+{
+	return timeline->n_threads;
+}
+
+const struct timeline_thread *timeline_thread(const struct timeline *timeline, size_t n)
+{
+	return &timeline->threads[n].base;
+}
+
+/* ---- from a number to its page ---- */
+
+static const struct stint *stints_of(const struct timeline *timeline, size_t thread)
+{
+	return &timeline->stints[timeline->threads[thread].first];
+}
+
+/* The stint that has instruction @number; NULL: there are not that many. */
+static const struct stint *find_stint(const struct timeline *timeline, size_t thread,
+				      uint64_t number)
+{
+	if (number >= timeline->threads[thread].base.insns)
+		return NULL;
+	return array_floor(stints_of(timeline, thread), timeline->threads[thread].n, number,
+			   number);
+}
+
+static bool has(const struct page *page, const struct stint *stint, uint64_t at)
+{
+	return page->insns && page->thread == stint->thread && page->part == stint->part &&
+	       at >= page->first && at - page->first < page->insns;
+}
+
+/* The page with instruction @at of the thread in the stint's part. */
+static int find_page(struct timeline *timeline, const struct stint *stint, uint64_t at,
+		     struct page **result)
+{
+	struct page *oldest = timeline->pages;
+	int err;
+
+	timeline->used++;
+	for (struct page *page = timeline->pages; page < timeline->pages + MAX_PAGES; page++) {
+		if (has(page, stint, at)) {
+			page->used = timeline->used;
+			*result = page;
+			return 0;
+		}
+		if (page->used < oldest->used)
+			oldest = page;
+	}
+	oldest->thread = stint->thread;
+	oldest->part = stint->part;
+	oldest->used = timeline->used;
+	err = gather_page(timeline, oldest, at);
+	if (err)
+		oldest->insns = 0;
+	*result = oldest;
+	return err;
+}
+
+/* The last run of the page that begins at or before instruction @at of the part. */
+static struct run *find_run(const struct page *page, uint64_t at)
+{
+	size_t low = 0, high = page->n;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (page->runs[middle].at <= at - page->first)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &page->runs[low];
+}
+
+/* A place in a page. */
+struct place_in {
+	const struct stint *stint;
+	struct page *page;
+	struct run *run;
+	uint32_t n;		/* of the instruction, in .run */
+};
+
+static int find(struct timeline *timeline, size_t thread, uint64_t number, struct place_in *place)
+{
+	const struct stint *stint = find_stint(timeline, thread, number);
+	uint64_t at;
+	int err;
+
+	if (!stint)
+		return -ENOENT;
+	at = stint->first + (number - stint->number);
+	place->stint = stint;
+	err = find_page(timeline, stint, at, &place->page);
+	if (err)
+		return err;
+	place->run = find_run(place->page, at);
+	place->n = at - place->page->first - place->run->at;
+	return 0;
+}
+
+/* Number of the first instruction of a run, in the thread; it may be before the stint. */
+static int64_t number_of(const struct place_in *place, const struct run *run)
+{
+	return place->stint->number + (place->page->first + run->at - place->stint->first);
+}
+
+static uint64_t address_of(const struct run *run, uint32_t n)
+{
+	uint64_t pc = run->pc;
+
+	for (uint32_t i = 0; i < n; i++)
+		pc += 2 * run->halfwords[i];
+	return pc;
+}
+
+static struct timeline_insn insn_of(const struct run *run, uint32_t n)
+{
+	struct timeline_insn insn = { .pc = address_of(run, n), .iclass = RVT_INSN_SEQUENTIAL };
+
+	insn.behind = insn.pc + 2 * run->halfwords[n];
+	if (n + 1 == run->insns) {
+		insn.iclass = run->iclass;
+		insn.trapped = run->trapped;
+	}
+	return insn;
+}
+
+int timeline_insn(struct timeline *timeline, size_t thread, uint64_t number,
+		  struct timeline_insn *insn)
+{
+	struct place_in place;
+	int err = find(timeline, thread, number, &place);
+
+	if (!err)
+		*insn = insn_of(place.run, place.n);
+	return err;
+}
+
+/* ---- time ---- */
+
+static uint64_t time_of_run(const struct page *page, size_t run)
+{
+	return array_floor(page->times, page->n_times, at, run)->time;
+}
+
+int timeline_time(struct timeline *timeline, size_t thread, uint64_t number, uint64_t *time)
+{
+	struct place_in place;
+	int err = find(timeline, thread, number, &place);
+
+	if (!err)
+		*time = time_of_run(place.page, place.run - place.page->runs);
+	return err;
+}
+
+int timeline_at(struct timeline *timeline, size_t thread, uint64_t time, uint64_t *number)
+{
+	const struct gathered_thread *of = &timeline->threads[thread];
+	const struct stint *stints = stints_of(timeline, thread);
+	size_t low = 0, high = of->n;
+	uint64_t first, last;
+
+	/* the first stint that begins at @time or later: it may be within the one before */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (stints[middle].time < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	last = low < of->n ? stints[low].number : of->base.insns;
+	first = low ? stints[low - 1].number : 0;
+	while (first < last) {
+		uint64_t middle = first + (last - first) / 2, then;
+		int err = timeline_time(timeline, thread, middle, &then);
+
+		if (err)
+			return err;
+		if (then < time)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	*number = first;
+	return 0;
+}
+
+/* ---- seams ---- */
+
+static bool is_seam(const struct stint *stints, size_t i, struct timeline_seam *seam)
+{
+	const struct stint *stint = &stints[i], *before = stint - 1;
+
+	if (!i || (!stint->lost_before && (!before->next_pc || before->next_pc == stint->pc)))
+		return false;
+	*seam = (struct timeline_seam){ .kind = stint->lost_before ? SEAM_LOST : SEAM_OFF,
+					.reason = stint->reason, .insn = stint->number };
+	return true;
+}
+
+size_t timeline_seams(const struct timeline *timeline, size_t thread, uint64_t from, uint64_t to,
+		      struct timeline_seam *seams, size_t max)
+{
+	const struct gathered_thread *of = &timeline->threads[thread];
+	const struct stint *stints = stints_of(timeline, thread);
+	const struct stint *first = of->n ? array_floor(stints, of->n, number, from) : NULL;
+	size_t n = 0;
+
+	for (size_t i = first ? first - stints + 1 : 0; i < of->n && stints[i].number <= to; i++) {
+		struct timeline_seam seam;
+
+		if (is_seam(stints, i, &seam) && n++ < max)
+			seams[n - 1] = seam;
+	}
+	return n;
+}
+
+/* ---- looking for addresses ---- */
+
+/* How many instructions of @run are before address @pc; -1: it is not there. */
+static int64_t index_in(const struct run *run, uint64_t pc)
+{
+	uint64_t at = run->pc;
+
+	for (uint32_t i = 0; i < run->insns; i++) {
+		if (at == pc)
+			return i;
+		at += 2 * run->halfwords[i];
+	}
+	return -1;
+}
+
+/*
+ * The instruction of @run from @low to @high, both of it, that is wanted: the first one, or the last
+ * one. -1: none.
+ */
+static int64_t look_in(const struct run *run, int64_t low, int64_t high, bool back,
+		       const struct timeline_wanted *wanted)
+{
+	int64_t found = -1;
+
+	for (size_t i = 0; i < wanted->n; i++) {
+		int64_t n;
+
+		/* no instruction is longer than 8 bytes */
+		if (wanted->pcs[i] - run->pc >= 8ull * run->insns)
+			continue;
+		n = index_in(run, wanted->pcs[i]);
+		if (n >= low && n <= high && (found < 0 || (back ? n > found : n < found)))
+			found = n;
+	}
+	return found;
+}
+
+/* From where @place is up to @limit, within its page and stint. 0, -ENOENT: *@next is to be looked at. */
+static int look_in_page(const struct place_in *place, uint64_t limit, bool back,
+			const struct timeline_wanted *wanted, uint64_t *number, uint64_t *next)
+{
+	const struct page *page = place->page;
+	int64_t first = place->stint->number, last = first + place->stint->insns - 1;
+	int64_t low = 0, high = place->run->insns - 1, found;
+	const struct run *run = place->run;
+
+	if (back && (int64_t)limit > first)
+		first = limit;
+	if (!back && (int64_t)limit < last)
+		last = limit;
+	if (back)
+		high = place->n;
+	else
+		low = place->n;
+	for (;;) {
+		int64_t begin = number_of(place, run);
+
+		if (begin + low < first)
+			low = first - begin;
+		if (begin + high > last)
+			high = last - begin;
+		found = look_in(run, low, high, back, wanted);
+		if (found >= 0) {
+			*number = begin + found;
+			return 0;
+		}
+		*next = back ? begin + low - 1 : begin + high + 1;
+		if (back ? begin <= first || run == page->runs :
+			   begin + run->insns > last || run + 1 == page->runs + page->n)
+			return -ENOENT;
+		run += back ? -1 : 1;
+		low = 0;
+		high = run->insns - 1;
+	}
+}
+
+int timeline_find(struct timeline *timeline, size_t thread, uint64_t from, uint64_t limit, bool back,
+		  const struct timeline_wanted *wanted, uint64_t *number)
+{
+	uint64_t at = back ? from - 1 : from + 1;
+	struct place_in place;
+	int err;
+
+	if (limit == from || (back ? limit > from : limit < from))
+		return -ENOENT;
+	do {
+		err = find(timeline, thread, at, &place);
+		if (!err && timeline->options.poll)
+			err = timeline->options.poll(timeline->options.ctx);
+		if (err)
+			return err;
+		err = look_in_page(&place, limit, back, wanted, number, &at);
+	} while (err == -ENOENT && (back ? at + 1 > limit : at <= limit));
+	return err;
+}
+
+/* ---- walking ---- */
+
+static bool goes_on(const struct timeline_step *step)
+{
+	return !step->seam && !step->insn.trapped && step->next_pc == step->insn.behind;
+}
+
+/* What follows the page's last run that is of the stint. */
+static int next_of(struct timeline *timeline, size_t thread, uint64_t number,
+		   struct timeline_step *step, struct timeline_seam *seam)
+{
+	const struct gathered_thread *of = &timeline->threads[thread];
+	const struct stint *stint = find_stint(timeline, thread, number + 1);
+	struct timeline_insn next;
+	int err;
+
+	if (!stint) {
+		step->next_pc = of->base.next_pc ? of->base.next_pc : step->insn.behind;
+		return 0;
+	}
+	if (stint->number == number + 1) {
+		step->next_pc = stint->pc;
+		if (is_seam(stints_of(timeline, thread), stint - stints_of(timeline, thread), seam))
+			step->seam = seam;
+		return 0;
+	}
+	err = timeline_insn(timeline, thread, number + 1, &next);
+	step->next_pc = next.pc;
+	return err;
+}
+
+int timeline_walk(struct timeline *timeline, size_t thread, uint64_t from, uint64_t to,
+		  int (*take)(void *ctx, const struct timeline_step *step), void *ctx)
+{
+	while (from < to) {
+		struct place_in place;
+		struct run *run;
+		int err = find(timeline, thread, from, &place);
+		uint64_t end;
+
+		if (err)
+			return err;
+		end = place.stint->number + place.stint->insns;
+		for (run = place.run;; run++) {
+			uint64_t begin = number_of(&place, run);
+			uint64_t last = begin + run->insns - 1;
+			bool in_page = run + 1 < place.page->runs + place.page->n;
+			struct timeline_step step = { .number = last };
+			struct timeline_seam seam;
+
+			if (last >= to)
+				return 0;
+			step.insn = insn_of(run, run->insns - 1);
+			from = last + 1;
+			if (in_page && from < end) {
+				step.next_pc = run[1].pc;
+			} else {
+				err = next_of(timeline, thread, last, &step, &seam);
+			}
+			if (!err && !goes_on(&step))
+				err = take(ctx, &step);
+			if (err)
+				return err;
+			if (!in_page || from >= end)
+				break;
+		}
+	}
+	return 0;
+}
+
+struct rvt_space *timeline_space(struct timeline *timeline, size_t thread, uint64_t number)
+{
+	const struct gathered_thread *of = &timeline->threads[thread];
+	uint64_t time = of->base.to;
+
+	if (of->base.insns && number >= of->base.insns)
+		number = of->base.insns - 1;
+	if (timeline_time(timeline, thread, number, &time) && !of->base.insns)
+		return NULL;
+	return rvt_parts_space(timeline->parts, of->base.tid, time);
+}
