@@ -254,8 +254,10 @@ $(eval $(call unit_variant,riscv64,$(LAB) cross-cc))
 $(B)/host/rvt-trace-size: $(B)/host/tests/tools/bare-program.o $(B)/host/tools/model/itype.o
 $(B)/host/rvt-trace-size: LIBS += $(LIBS_host)
 # It makes recordings as unit tests do.
-$(B)/host/rvt-recording $(B)/host/rvt-grow $(B)/host/rvt-accesses: $(UNIT_COMMON:%.c=$(B)/host/%.o)
-$(B)/host/rvt-recording $(B)/host/rvt-grow $(B)/host/rvt-accesses: LIBS += -lcmocka
+$(B)/host/rvt-recording $(B)/host/rvt-grow $(B)/host/rvt-accesses $(B)/host/rvt-execute: \
+	$(UNIT_COMMON:%.c=$(B)/host/%.o)
+$(B)/host/rvt-recording $(B)/host/rvt-grow $(B)/host/rvt-accesses $(B)/host/rvt-execute: LIBS += -lcmocka
+$(B)/host/rvt-execute: LIBS += $(LIBS_host)
 # The instructions that unit tests make, too.
 $(B)/host/rvt-insns: $(B)/host/tests/unit/rv-insns.o $(B)/host/tests/unit/random.o
 $(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(ARCHIVES:%=$(B)/host/%)

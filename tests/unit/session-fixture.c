@@ -320,6 +320,17 @@ void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps)
 	f->ticks += 10;
 }
 
+void run_other(struct fixture *f, int n, int32_t tid,
+	       uint64_t (*run)(void *ctx, const struct hart_sink *sink), void *ctx)
+{
+	struct cpu *cpu = &f->cpus[n];
+	const struct hart_sink sink = { cpu, retire, trap };
+
+	start_tracing(f, cpu, tid);
+	stop_tracing(cpu, run(ctx, &sink));
+	f->ticks += 10;
+}
+
 void run_program(struct fixture *f, int n, int32_t pid, int program)
 {
 	run_steps(f, n, pid, program, STEPS);

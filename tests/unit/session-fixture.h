@@ -118,6 +118,12 @@ void put_switch_sample(struct fixture *f, int cpu, int32_t prev, int32_t next, u
 void run_program(struct fixture *f, int n, int32_t pid, int program);
 /* The same for @steps. */
 void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps);
+/*
+ * Something else runs as @tid on cpu @n: @run tells @sink what is executed, and returns where it
+ * goes on.
+ */
+void run_other(struct fixture *f, int n, int32_t tid,
+	       uint64_t (*run)(void *ctx, const struct hart_sink *sink), void *ctx);
 /* PERF_RECORD_AUX_OUTPUT_HW_ID of the event that traces cpu @n. */
 void put_hw_id(struct fixture *f, int n, uint64_t hw_id);
 /* What the encoder of cpu @n sent since the last time goes into frames, with .framed. */

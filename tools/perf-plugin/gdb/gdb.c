@@ -18,11 +18,16 @@ static const char help[] =
 "Lets gdb or LLDB go through a recording, forwards and backwards. In gdb:\n"
 "  target remote | perf rvtrace gdb -i perf.data\n\n"
 "      --listen ADDRESS  wait for a debugger at PORT, HOST:PORT or a socket's PATH\n"
-"      --start PLACE     begin or end of the recording (its end if the program crashed there)\n"
+"      --start PLACE     begin or end of the recording (end, if the program crashed there)\n"
 "      --kernel          what the kernel executed for the thread, too\n"
 "      --no-stack        no made-up stack pointer: debuggers cannot unwind then\n"
-"  --pid and --tid choose whose flow it is: else the process that executed most\n"
-VIEW_HELP;
+"  -i, --input FILE      recording (perf.data)\n"
+"      --pid PID, --tid TID  whose flow: else that of the process that executed most\n"
+"      --symfs DIR[:DIR] the recorded machine's files; --no-debuginfod: ask no server\n"
+"      --vmlinux FILE    kernel code, or --kcore FILE; --kallsyms FILE: its symbols\n"
+"      --firmware FILE   ELF file of what runs in machine mode\n"
+"      --params FILE     decoder parameters for a recording without any\n"
+"      --max-memory SIZE end there (half of the machine's); --strict: any loss is an error\n";
 
 enum { OPT_LISTEN = 256, OPT_START, OPT_KERNEL, OPT_NO_STACK };
 
@@ -136,13 +141,18 @@ static int choose_threads(struct server *server, const struct gdb_options *optio
 
 static int place_threads(struct server *server, const struct gdb_options *options)
 {
-	const char *start = options->start ? options->start : "begin";
-	bool at_end = !strcmp(start, "end");
+	size_t crashed = server->n_threads, first;
+	int err = crash_find(server, &crashed);
+	bool at_end = options->start ? !strcmp(options->start, "end") :
+		      crashed < server->n_threads;
 
-	server->resumed = server->asked = 0;
+	if (err)
+		return err;
+	first = at_end && crashed < server->n_threads ? crashed : 0;
+	server->resumed = server->asked = first;
 	server->all = true;
-	server_go(server, 0, at_end ? server->threads[0].last : 0);
-	server->stop = STOP_STEP;
+	server_go(server, first, at_end ? server->threads[first].last : 0);
+	server->stop = at_end && server->threads[first].signal ? STOP_SIGNAL : STOP_STEP;
 	return 0;
 }
 
