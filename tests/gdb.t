@@ -212,9 +212,7 @@ else
 		for ((i = 0; i < 3; i++)); do echo reverse-next; echo 'p $trace_insn'; done
 		echo step; echo step; echo 'info symbol $pc'
 	} | in_gdb exits
-	again=$(numbers "$(address again)")
 	read -r -a at <<<"$(numbers "$(address again)")"
-	diag <<<"$(told)"
 	[ "$(told | cut -d' ' -f 4)" = "${at[1]}" ] && [ "$(told | cut -d' ' -f 1,7)" = "2 2" ]
 	ok_or_show $? "gdb: next and reverse-next go over calls" "$dir/out"
 	# losses are told when they are crossed
@@ -237,5 +235,42 @@ else
 	printf '%s\n' 'info threads' 'break *&framed' continue 'p $_gthread' continue 'p $_gthread' 'p $trace_time' reverse-continue \
 		'p $_gthread' 'set $trace_time = 0' 'p $trace_insn' | in_gdb threads
 	is "gdb: both threads come to the breakpoint, in their order" "1 2 1 0 " "$(told | awk '{ print $1, $2, $4, $5, "" }')"
+fi
+
+# ---- LLDB
+
+lldb=$(for n in {30..18}; do command -v lldb-$n && break; done)
+# in_lldb RECORDING [OPTION...]: the same.
+in_lldb()
+{
+	"$rv" gdb -i "$dir/$1.data" --listen "$dir/socket" "${@:2}" 2>"$dir/err" &
+	local stub=$!
+
+	for ((i = 0; i < 100; i++)); do
+		[ ! -S "$dir/socket" ] || break
+		sleep 0.1
+	done
+	{
+		printf '%s\n' 'settings set target.process.disable-memory-cache true' "target create $dir/$1" "process connect --plugin gdb-remote unix-connect://$dir/socket"
+		cat
+		printf '%s\n' detach quit
+	} >"$dir/script"
+	timeout 120 "$lldb" -b -s "$dir/script" </dev/null >"$dir/out" 2>&1
+	wait $stub
+}
+registers() { sed -n 's/^ *'"$1"' = 0x0*\([0-9a-f]*\).*/\1/p' "$dir/out" | tr '\n' ' '; }
+
+if [ -z "$lldb" ]; then
+	ok 0 "LLDB # SKIP there is no LLDB that knows RISC-V (package lldb-19)"
+else
+	for ((i = 0; i < 10; i++)); do echo 'register read pc'; echo 'thread step-inst'; done | in_lldb exits
+	is "LLDB: step-inst" "$(head -n 10 "$dir/exits.data.insns" | cut -d' ' -f 2 | tr '\n' ' ')" "$(registers pc)"
+	printf '%s\n' "breakpoint set -a 0x$framed" continue 'register read trace_insn' "breakpoint set -a 0x$once" continue \
+		'thread backtrace' 'thread step-out' 'register read a0' 'process plugin packet monitor stack' | in_lldb exits
+	is "LLDB: continue to a breakpoint" "$(printf '%x ' $(numbers "$framed"))" "$(registers trace_insn)"
+	is "LLDB: who called" "once twice framed _start " \
+		"$(sed -n '/thread backtrace/,/step-out/s/.*frame #[0-3]: 0x[0-9a-f]* exits`\([a-z_]*\).*/\1/p' "$dir/out" | tr '\n' ' ')"
+	grep -q 'stop reason = step out' "$dir/out" && grep -q '^a0 *= error: unavailable' "$dir/out"
+	ok_or_show $? "LLDB: step-out; a0 is unavailable" "$dir/out"
 fi
 done_testing

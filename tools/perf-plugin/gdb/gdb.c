@@ -152,7 +152,7 @@ static int place_threads(struct server *server, const struct gdb_options *option
 	server->resumed = server->asked = first;
 	server->all = true;
 	server_go(server, first, at_end ? server->threads[first].last : 0);
-	server->stop = at_end && server->threads[first].signal ? STOP_SIGNAL : STOP_STEP;
+	server->stop = at_end && server->threads[first].signal ? STOP_SIGNAL : STOP_FIRST;
 	return 0;
 }
 
@@ -259,13 +259,18 @@ static int serve(struct server *server, const struct gdb_options *options)
 {
 	int err;
 
+	server->open = open_recording;
+	server->options = options;
 	if (options->listen) {
+		/* a debugger that has connected does not wait */
+		err = open_recording(server);
+		if (err)
+			return err;
+		server->open = NULL;
 		server->rsp.in = server->rsp.out = wait_for_debugger(options->listen);
 		if (server->rsp.in < 0)
 			return server->rsp.in;
 	}
-	server->open = open_recording;
-	server->options = options;
 	err = packets_serve(server);
 	if (options->listen)
 		close(server->rsp.in);

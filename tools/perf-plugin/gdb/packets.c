@@ -165,8 +165,12 @@ static void put_register(struct server *server, FILE *out, unsigned int number)
 
 static int read_registers(struct server *server)
 {
-	FILE *out = begin_reply(server);
+	FILE *out;
 
+	/* it takes "xx" for a value: one by one an error says that there is none */
+	if (server->is_lldb)
+		return send_text(server, "");
+	out = begin_reply(server);
 	server_place(server, server->asked);
 	for (unsigned int i = 0; out && i < REGISTERS; i++)
 		put_register(server, out, i);
@@ -175,12 +179,14 @@ static int read_registers(struct server *server)
 
 static int read_register(struct server *server, const char *text)
 {
-	uint64_t number;
+	uint64_t number, value;
 	FILE *out;
 
 	if (!take_hex(&text, &number) || number >= REGISTERS)
 		return send_text(server, "E01");
 	server_place(server, server->asked);
+	if (server->is_lldb && number && !get_register(server, number, &value))
+		return send_text(server, "E01");
 	out = begin_reply(server);
 	if (out)
 		put_register(server, out, number);
@@ -245,6 +251,23 @@ static int set_breakpoint(struct server *server, const char *text, bool set)
 
 /* ---- stopping and going ---- */
 
+/*
+ * For LLDB, which does not know where recordings begin and end. At first, too: it takes any trap at
+ * the program's entry for its own breakpoint there, and runs on.
+ */
+static void put_reason(const struct server *server, FILE *out)
+{
+	const char *text = server->stop == STOP_FIRST ? "recording" :
+			   server->stop == STOP_BEGIN ? "beginning of the recording" :
+			   server->stop == STOP_END ? "end of the recording" : NULL;
+
+	if (!text)
+		return;
+	fputs("reason:exception;description:", out);
+	put_hex(out, (const uint8_t *)text, strlen(text));
+	putc(';', out);
+}
+
 static int send_stop(struct server *server)
 {
 	const struct server_thread *thread = &server->threads[server->current];
@@ -260,6 +283,8 @@ static int send_stop(struct server *server)
 		fputs("swbreak:;", out);
 	if (server->stop == STOP_BEGIN || server->stop == STOP_END)
 		fprintf(out, "replaylog:%s;", server->stop == STOP_BEGIN ? "begin" : "end");
+	if (server->is_lldb)
+		put_reason(server, out);
 	fprintf(out, "thread:%x;%02x:", thread->id, TARGET_PC);
 	put_register(server, out, TARGET_PC);
 	putc(';', out);
@@ -364,7 +389,8 @@ static void put_target(struct server *server, FILE *out)
 	for (unsigned int i = 0; i < TARGET_REGISTERS; i++) {
 		const char *type = i == TARGET_PC || i == TARGET_RA ? "code_ptr" :
 			i == TARGET_SP || i == TARGET_FP ? "data_ptr" : "int";
-		const char *generic = i == TARGET_PC ? " generic=\"pc\"" :
+		/* LLDB has a number for pc that DWARF has not, and unwinds with it */
+		const char *generic = i == TARGET_PC ? " generic=\"pc\" dwarf_regnum=\"11451\"" :
 			i == TARGET_SP ? " generic=\"sp\"" : i == TARGET_FP ? " generic=\"fp\"" :
 			i == TARGET_RA ? " generic=\"ra\"" : "";
 
@@ -607,6 +633,20 @@ static int take_file(struct server *server, const char *text)
 
 /* ---- questions ---- */
 
+/* For LLDB: why a thread is stopped; all but one because that one is. */
+static int tell_thread(struct server *server, const char *text)
+{
+	ssize_t thread = take_thread(server, &text, server->current);
+	char reply[32];
+
+	if (thread < 0)
+		return send_text(server, "E01");
+	if ((size_t)thread == server->current)
+		return send_stop(server);
+	snprintf(reply, sizeof(reply), "T00thread:%x;", server->threads[thread].id);
+	return send_text(server, reply);
+}
+
 static int list_threads(struct server *server)
 {
 	FILE *out = begin_reply(server);
@@ -621,6 +661,8 @@ static int tell_supported(struct server *server, const char *text)
 	char reply[512];
 
 	server->swbreak = strstr(text, "swbreak+");
+	/* gdb skips what is in no packet; LLDB loses its thread over it */
+	server->rsp.skips_bytes = strstr(text, "qRelocInsn+");
 	snprintf(reply, sizeof(reply), "PacketSize=%x;QStartNoAckMode+;qXfer:features:read+;"
 		 "qXfer:threads:read+;qXfer:auxv:read+;qXfer:libraries-svr4:read+;"
 		 "qXfer:libraries:read+;qXfer:exec-file:read+;ReverseStep+;ReverseContinue+;swbreak+;hwbreak+;"
@@ -668,7 +710,6 @@ static int tell_process(struct server *server)
 
 static int tell_host(struct server *server)
 {
-	server->is_lldb = true;
 	return send_text(server, server->rv32 ?
 			 "triple:726973637633322d756e6b6e6f776e2d6c696e75782d676e75;endian:little;"
 			 "ptrsize:4;" :
@@ -686,6 +727,8 @@ static int take_query(struct server *server, const char *text)
 		return list_threads(server);
 	if (take_word(&text, "qsThreadInfo"))
 		return send_text(server, "l");
+	if (take_word(&text, "qThreadStopInfo"))
+		return tell_thread(server, text);
 	if (take_word(&text, "qOffsets"))
 		return tell_offsets(server);
 	if (take_word(&text, "qRcmd,"))
@@ -751,6 +794,9 @@ static bool take_greeting(struct server *server, const char *text, int *err)
 	} else if (!strcmp(text, "QStartNoAckMode")) {
 		*err = send_text(server, "OK");
 		server->rsp.no_ack = true;
+	} else if (!strcmp(text, "QThreadSuffixSupported")) {
+		server->is_lldb = true;
+		*err = send_text(server, "");
 	} else if (!strcmp(text, "vMustReplyEmpty") || !*text) {
 		*err = send_text(server, "");
 	} else {

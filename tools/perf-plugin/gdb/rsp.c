@@ -143,6 +143,14 @@ static void answer(struct rsp *rsp, char c)
 		write_all(rsp->out, &c, 1);
 }
 
+static int64_t now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec;
+}
+
 enum rsp_result rsp_read(struct rsp *rsp)
 {
 	for (;;) {
@@ -166,6 +174,7 @@ enum rsp_result rsp_read(struct rsp *rsp)
 		case RSP_PACKET:
 		case RSP_TOO_LONG:
 			answer(rsp, '+');
+			rsp->waited = now();
 			return result;
 		case RSP_INTERRUPT:
 			return result;
@@ -202,12 +211,9 @@ int rsp_send(struct rsp *rsp, const char *data, size_t len)
 
 void rsp_keep_waiting(struct rsp *rsp)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if (now.tv_sec == rsp->waited)
+	if (!rsp->skips_bytes || now() <= rsp->waited + 1)
 		return;
-	rsp->waited = now.tv_sec;
+	rsp->waited = now();
 	write_all(rsp->out, "\n", 1);
 }
 

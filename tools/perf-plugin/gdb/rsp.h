@@ -45,12 +45,13 @@ size_t rsp_frame(const char *data, size_t len, char *out);
 struct rsp {
 	int in, out;		/* file descriptors, which stay the caller's */
 	bool no_ack;		/* the debugger needs no acknowledgements */
+	bool skips_bytes;	/* it skips bytes that are in no packet */
 	struct rsp_reader reader;
 	uint8_t bytes[4096];	/* read, and not taken yet: from .at to .end */
 	size_t at, end;
 	char *last;		/* the last packet that was sent, in frame; malloc'd */
 	size_t last_len;
-	int64_t waited;		/* s: when rsp_keep_waiting() last sent something */
+	int64_t waited;		/* s: when the packet came, or rsp_keep_waiting() last sent a byte */
 };
 
 /* Waits for the next packet, and acknowledges it. RSP_PACKET, _TOO_LONG, _INTERRUPT or _END. */
@@ -60,8 +61,8 @@ bool rsp_interrupted(struct rsp *rsp);
 /* Sends a packet of at most RSP_MAX bytes. 0 or -errno. */
 int rsp_send(struct rsp *rsp, const char *data, size_t len);
 /*
- * The answer takes long: a byte that means nothing, so that the debugger goes on waiting. It may be
- * called often, and sends one a second at most.
+ * The answer takes long: a byte that means nothing, so that the debugger goes on waiting, if it
+ * .skips_bytes. May be called often: it sends one a second at most, and none in the first.
  */
 void rsp_keep_waiting(struct rsp *rsp);
 void rsp_close(struct rsp *rsp);

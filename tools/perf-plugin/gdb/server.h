@@ -19,7 +19,9 @@ struct server_thread {
 };
 
 /* Why the program stopped. */
-enum stop_kind { STOP_STEP, STOP_BREAKPOINT, STOP_BEGIN, STOP_END, STOP_INTERRUPT, STOP_SIGNAL };
+/* STOP_FIRST: it has not run yet. */
+enum stop_kind { STOP_FIRST, STOP_STEP, STOP_BREAKPOINT, STOP_BEGIN, STOP_END, STOP_INTERRUPT,
+		 STOP_SIGNAL };
 
 #define SERVER_FILES 16
 
