@@ -8,6 +8,9 @@
 #include "util/array.h"
 
 #define PART_BYTES (256u << 10)
+/* Of a long recording parts are longer. */
+#define MAX_PARTS 4096
+#define SEEN_BLOCKS 4096
 /* What no errno is: the page is full. */
 #define FULL (-4097)
 
@@ -31,6 +34,7 @@ struct gathering {
 	struct page *page;	/* to be filled; NULL: it is the first way */
 	uint64_t wanted;	/* instruction that must be in it */
 	uint64_t order;
+	const struct rvt_block **seen;	/* in the part, by a hash: .code has them */
 };
 
 static const uint8_t trap_halfwords[] = { 2 };
@@ -195,6 +199,28 @@ static bool is_seen(const struct gathering *g, uint64_t pc)
 	return g->timeline->options.kernel || (int64_t)pc >= 0;
 }
 
+static void note_code(struct gathering *g, uint64_t pc, uint64_t bytes)
+{
+	struct part_code *code = &g->timeline->code[g->part];
+
+	for (uint64_t at = pc & -(uint64_t)CODE_BYTES; at - pc < bytes || at <= pc;
+	     at += CODE_BYTES) {
+		unsigned int bit = code_bit(at);
+
+		code->bits[bit / 64] |= UINT64_C(1) << bit % 64;
+	}
+}
+
+static void note_block(struct gathering *g, const struct rvt_block *block)
+{
+	const struct rvt_block **seen = &g->seen[(uintptr_t)block / 32 % SEEN_BLOCKS];
+
+	if (*seen == block)
+		return;
+	*seen = block;
+	note_code(g, block->pc, block->bytes);
+}
+
 static struct hart_state *get_state(struct rvt_hart_flow *hart)
 {
 	if (!hart->user)
@@ -218,8 +244,11 @@ static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 
 		if (!is_seen(g, run.pc))
 			continue;
-		if (!g->page)
-			view_note_run(g->timeline->view, hart, &runs[i], 1);
+		if (!g->page) {
+			if (block->iclass == RVT_INSN_JUMP)
+				view_note_run(g->timeline->view, hart, &runs[i], 1);
+			note_block(g, block);
+		}
 		err = choose_thread(g, hart, state);
 		if (!err)
 			err = add_run(g, hart, state, &run);
@@ -260,6 +289,8 @@ static int take_end(struct gathering *g, struct rvt_hart_flow *hart, struct hart
 	if (g->page && g->page->n && g->page->thread == state->thread - 1)
 		g->page->runs[g->page->n - 1].trapped = true;
 	if (!event->interrupt && traps_by_itself(hart, event->pc, &run)) {
+		if (!g->page)
+			note_code(g, run.pc, 2 * run.halfwords[0]);
 		err = add_run(g, hart, state, &run);
 		/* a signal handler may be next, or another system call's end */
 		if (!err && event->type == RVT_EVENT_STOP)
@@ -337,6 +368,11 @@ static int begin_part(void *ctx, size_t part, unsigned int buffer)
 	g->part = part;
 	g->turn++;
 	g->latest = 0;
+	memset(g->seen, 0, SEEN_BLOCKS * sizeof(*g->seen));
+	timeline->n_parts = part;
+	if (array_grow(&timeline->code, timeline->n_parts))
+		return -ENOMEM;
+	timeline->code[timeline->n_parts++] = (struct part_code){ .bits = { 0 } };
 	return 0;
 }
 
@@ -373,12 +409,18 @@ static void note_stint(struct gathered_thread *thread, struct stint *stint, size
 
 int gather_all(struct timeline *timeline)
 {
-	struct gathering g = { .timeline = timeline };
+	struct rvt_session *session = view_session(timeline->view);
+	uint64_t bytes = rvt_session_size(session) / MAX_PARTS;
+	struct gathering g = { .timeline = timeline,
+			       .seen = calloc(SEEN_BLOCKS, sizeof(*g.seen)) };
 	const struct rvt_session_sink sink = make_sink(&g);
 	const struct rvt_parts_ops ops = { .ctx = &g, .begin = begin_part };
-	int err = rvt_parts_create(view_session(timeline->view), PART_BYTES, &sink, &ops,
-				   &timeline->parts);
+	int err = g.seen ? 0 : -ENOMEM;
 
+	if (!err)
+		err = rvt_parts_create(session, bytes > PART_BYTES ? bytes : PART_BYTES, &sink,
+				       &ops, &timeline->parts);
+	free(g.seen);
 	if (err)
 		return err;
 	if (timeline->n_stints)

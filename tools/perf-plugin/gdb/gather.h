@@ -54,6 +54,16 @@ struct page {
 	uint64_t used;			/* the last time */
 };
 
+/*
+ * What of the code was executed in a part, by whatever thread: a bit for 16 bytes of it, which other
+ * code may share. Where an address is not in it, nobody need look for it in the part.
+ */
+#define CODE_BITS 65536
+#define CODE_BYTES 16
+struct part_code {
+	uint64_t bits[CODE_BITS / 64];
+};
+
 #define PAGE_RUNS (256u << 10)
 #define MAX_PAGES 8
 
@@ -67,11 +77,19 @@ struct timeline {
 	void *by_id;			/* tsearch tree of numbers */
 	struct stint *stints;		/* of each thread, one after the other */
 	size_t n_stints;
+	struct part_code *code;		/* of each part */
+	size_t n_parts;
 	struct page pages[MAX_PAGES];
 	uint64_t used;
 };
 
-/* gather.c: decodes all of it, and fills .threads and .stints. 0 or -errno. */
+/* The bit of the 16 bytes that have @pc. */
+static inline unsigned int code_bit(uint64_t pc)
+{
+	return pc / CODE_BYTES * 0x9e3779b97f4a7c15ULL >> 48;
+}
+
+/* gather.c: decodes all of it, and fills .threads, .stints and .code. 0 or -errno. */
 int gather_all(struct timeline *timeline);
 /*
  * gather_page - decodes @page->part until @page has instruction @number of the thread in it, and is

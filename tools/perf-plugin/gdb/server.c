@@ -7,7 +7,7 @@
 #include "gdb/server.h"
 #include "util/array.h"
 
-/* Seams that are told one by one, in one go. */
+/* Losses that are told one by one, in one go. */
 #define MAX_SEAMS 4
 
 void server_tell(struct server *server, const char *format, ...)
@@ -85,35 +85,27 @@ int server_set_breakpoint(struct server *server, uint64_t addr, bool set)
 
 /* ---- running ---- */
 
-static void tell_seam(struct server *server, const struct timeline_seam *seam)
-{
-	const struct rvt_event lost = { .type = RVT_EVENT_LOST, .reason = seam->reason };
-
-	if (seam->kind == SEAM_LOST)
-		server_tell(server, "[trace is lost before instruction %" PRIu64 ": %s]\n",
-			    seam->insn, view_reason(&lost));
-	else
-		server_tell(server, "[before instruction %" PRIu64 " something was executed that "
-			    "was not traced]\n", seam->insn);
-}
-
 /* What the thread crosses between both instructions. */
-static void tell_seams(struct server *server, size_t n, uint64_t from, uint64_t to)
+static void tell_losses(struct server *server, size_t n, uint64_t from, uint64_t to)
 {
 	struct timeline_seam seams[MAX_SEAMS];
 	uint64_t low = from < to ? from : to, high = from < to ? to : from;
-	size_t count = timeline_seams(server->timeline, server->threads[n].number, low, high, seams,
-				      MAX_SEAMS);
+	size_t count = timeline_losses(server->timeline, server->threads[n].number, low, high,
+				       seams, MAX_SEAMS);
 
-	for (size_t i = 0; i < count && i < MAX_SEAMS; i++)
-		tell_seam(server, &seams[i]);
+	for (size_t i = 0; i < count && i < MAX_SEAMS; i++) {
+		const struct rvt_event lost = { .type = RVT_EVENT_LOST, .reason = seams[i].reason };
+
+		server_tell(server, "[trace is lost before instruction %" PRIu64 ": %s]\n",
+			    seams[i].insn, view_reason(&lost));
+	}
 	if (count > MAX_SEAMS)
 		server_tell(server, "[and %zu more such places]\n", count - MAX_SEAMS);
 }
 
 static void stop_at(struct server *server, size_t n, uint64_t number, enum stop_kind stop)
 {
-	tell_seams(server, n, server->threads[n].at, number);
+	tell_losses(server, n, server->threads[n].at, number);
 	server_go(server, n, number);
 	server->stop = stop;
 }

@@ -38,6 +38,7 @@ void timeline_destroy(struct timeline *timeline)
 	tdestroy(timeline->by_id, free);
 	free(timeline->threads);
 	free(timeline->stints);
+	free(timeline->code);
 	free(timeline);
 }
 
@@ -244,7 +245,7 @@ static bool is_seam(const struct stint *stints, size_t i, struct timeline_seam *
 	return true;
 }
 
-size_t timeline_seams(const struct timeline *timeline, size_t thread, uint64_t from, uint64_t to,
+size_t timeline_losses(const struct timeline *timeline, size_t thread, uint64_t from, uint64_t to,
 		      struct timeline_seam *seams, size_t max)
 {
 	const struct gathered_thread *of = &timeline->threads[thread];
@@ -255,7 +256,7 @@ size_t timeline_seams(const struct timeline *timeline, size_t thread, uint64_t f
 	for (size_t i = first ? first - stints + 1 : 0; i < of->n && stints[i].number <= to; i++) {
 		struct timeline_seam seam;
 
-		if (is_seam(stints, i, &seam) && n++ < max)
+		if (is_seam(stints, i, &seam) && seam.kind == SEAM_LOST && n++ < max)
 			seams[n - 1] = seam;
 	}
 	return n;
@@ -337,6 +338,30 @@ static int look_in_page(const struct place_in *place, uint64_t limit, bool back,
 	}
 }
 
+/* Whether anything that is wanted may be in the part. */
+static bool may_have(const struct part_code *code, const struct timeline_wanted *wanted)
+{
+	for (size_t i = 0; i < wanted->n; i++) {
+		unsigned int bit = code_bit(wanted->pcs[i]);
+
+		if (code->bits[bit / 64] >> bit % 64 & 1)
+			return true;
+	}
+	return false;
+}
+
+/* The number of the next instruction to look at, from @at on: those between are not wanted. */
+static uint64_t skip_parts(const struct timeline *timeline, size_t thread, uint64_t at, bool back,
+			   const struct timeline_wanted *wanted)
+{
+	const struct stint *stint;
+
+	while ((stint = find_stint(timeline, thread, at)) &&
+	       !may_have(&timeline->code[stint->part], wanted))
+		at = back ? stint->number - 1 : stint->number + stint->insns;
+	return at;
+}
+
 int timeline_find(struct timeline *timeline, size_t thread, uint64_t from, uint64_t limit, bool back,
 		  const struct timeline_wanted *wanted, uint64_t *number)
 {
@@ -347,6 +372,9 @@ int timeline_find(struct timeline *timeline, size_t thread, uint64_t from, uint6
 	if (limit == from || (back ? limit > from : limit < from))
 		return -ENOENT;
 	do {
+		at = skip_parts(timeline, thread, at, back, wanted);
+		if (back ? at + 1 <= limit : at > limit)
+			return -ENOENT;
 		err = find(timeline, thread, at, &place);
 		if (!err && timeline->options.poll)
 			err = timeline->options.poll(timeline->options.ctx);

@@ -67,11 +67,11 @@ int timeline_time(struct timeline *timeline, size_t thread, uint64_t number, uin
 /* The first instruction at @time or later, .insns if there is none. The same results. */
 int timeline_at(struct timeline *timeline, size_t thread, uint64_t time, uint64_t *number);
 /*
- * timeline_seams - how many seams there are with @from < .insn <= @to; the first of them, up to
- * @max, in @seams.
+ * timeline_losses - how many seams of kind SEAM_LOST there are with @from < .insn <= @to; the first
+ * of them, up to @max, in @seams.
  */
-size_t timeline_seams(const struct timeline *timeline, size_t thread, uint64_t from, uint64_t to,
-		      struct timeline_seam *seams, size_t max);
+size_t timeline_losses(const struct timeline *timeline, size_t thread, uint64_t from, uint64_t to,
+		       struct timeline_seam *seams, size_t max);
 
 /* What is looked for; addresses rise. */
 struct timeline_wanted {
