@@ -455,7 +455,7 @@ static void test_arguments(void **state)
 	expect_error(decode("--params params dump"), "give --image ELF");
 	expect_error(decode(COMMON), "which file?");
 	expect_error(decode(COMMON "--print=all dump"),
-		     "'all' is unknown; valid: pc, insn, block, edge, mark, packet, none");
+		     "'all' is unknown; valid: pc, insn, block, edge, mark, data, packet, none");
 	expect_error(decode(COMMON "--src x dump"), "--src: 'x' is no number");
 	expect_error(decode(COMMON "nothing"), "nothing: No such file");
 	expect_error(decode(COMMON "."), "not a regular file");
