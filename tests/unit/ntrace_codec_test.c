@@ -108,6 +108,10 @@ static void test_table(void **state)
 		{ 56, "B-CNT" },
 		{ 57, "B-TYPE:2 I-CNT JIDX HIST" },
 		{ 58, "CFGVER:4 CAPS ENAB PARAM0 PARAM1 PARAM2 PARAM3" },
+		{ 5, "DSZ:4 ELSZ:3 ADDR DATA" },
+		{ 6, "DSZ:4 ELSZ:3 ADDR DATA" },
+		{ 13, "DSZ:4 ELSZ:3 ADDR DATA" },
+		{ 14, "DSZ:4 ELSZ:3 ADDR DATA" },
 	};
 	const enum rvt_dialect standard = RVT_DIALECT_NTRACE_1_0;
 	unsigned int known = 0, of_sifive = 0, of_ctte = 0;
@@ -139,7 +143,7 @@ static void test_table(void **state)
 	}
 	assert_int_equal(known, 12);
 	assert_int_equal(of_sifive, 16);
-	assert_int_equal(of_ctte, 15);
+	assert_int_equal(of_ctte, 19);
 	assert_string_equal(rvt_ntrace_name(standard, 29), "IndirectBranchHistSync");
 	assert_string_equal(rvt_ntrace_name(standard, 57), "Vendor");
 	assert_string_equal(rvt_ntrace_name(standard, 63), "Reserved");
@@ -278,7 +282,7 @@ static void test_write(void **state)
 	msg.bits[F(TSTAMP)] = 255;
 	msg.present = 1u << F(TSTAMP);
 	assert_int_equal(rvt_ntrace_write(&msg, 0, (uint8_t[64]){ 0 }), -EINVAL);
-	msg.field[F(TCODE)] = 5;
+	msg.field[F(TCODE)] = 10;
 	assert_int_equal(rvt_ntrace_write(&msg, 0, (uint8_t[64]){ 0 }), -EINVAL);
 }
 
