@@ -46,6 +46,8 @@ static void take_over(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	rvt_ntrace_set_reference(d, s, msg);
 	rvt_flow_clear_returns(s->flow);
 	rvt_ntrace_check(d, rvt_flow_resume(s->flow, s->reference, msg->offset));
+	if (s->ctte && !d->result)
+		rvt_ntrace_ctte_synced(s, msg);
 }
 
 bool rvt_ntrace_slice_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,

@@ -676,31 +676,39 @@ static bool decoder_slice_done(const struct rvt_stream *stream)
 	return ((const struct rvt_ntrace_decoder *)stream)->done;
 }
 
-/* A byte with both MSEO bits ends a message, or is idle: in either case one may begin behind it. */
-static ssize_t message_boundary(const uint8_t *bytes, size_t len)
+/* What is not synchronised anew: whether branches are predicted, and how data messages look. */
+static bool decoder_slice_carries(const struct rvt_stream *stream)
 {
-	for (size_t i = 0; i < len; i++)
-		if ((bytes[i] & 3) == 3)
-			return i + 1;
-	return -1;
+	const struct rvt_ntrace_decoder *d = (const struct rvt_ntrace_decoder *)stream;
+	const bool predicts = d->params.options & RVT_OPT_BRANCH_PREDICTION;
+	const bool xor = d->params.data_address == RVT_DATA_ADDRESS_XOR;
+
+	for (unsigned int i = 0; i < d->n_sources; i++)
+		if (d->sources[i] && d->sources[i]->ctte &&
+		    (d->sources[i]->ctte->predicts != predicts ||
+		     (d->ops.accesses && d->sources[i]->data.xor != xor)))
+			return true;
+	return false;
 }
 
-/*
- * None where no slice can begin: CTTE's Configuration message, which says whether branches are
- * predicted and how data messages look, comes before a synchronisation and is not repeated.
- */
+/* A byte with both MSEO bits ends a message, or is idle: in either case one may begin behind it. */
 static ssize_t decoder_boundary(const struct rvt_params *params, const void *bytes, size_t len)
 {
-	return params->dialect == RVT_DIALECT_NTRACE_CTTE ? -1 : message_boundary(bytes, len);
+	const uint8_t *p = bytes;
+
+	(void)params;
+	for (size_t i = 0; i < len; i++)
+		if ((p[i] & 3) == 3)
+			return i + 1;
+	return -1;
 }
 
 /* Or all that is idle. */
 static size_t decoder_piece(const struct rvt_params *params, const uint8_t *bytes, size_t len)
 {
-	ssize_t at = message_boundary(bytes, len);
+	ssize_t at = decoder_boundary(params, bytes, len);
 	size_t idle = 0;
 
-	(void)params;
 	while (idle < len && bytes[idle] == RVT_NTRACE_IDLE)
 		idle++;
 	return idle ? idle : at > 0 ? (size_t)at : len;
@@ -723,6 +731,7 @@ const struct rvt_protocol_ops rvt_ntrace_protocol = {
 	.finish = decoder_finish,
 	.slice = decoder_slice,
 	.slice_done = decoder_slice_done,
+	.slice_carries = decoder_slice_carries,
 	.boundary = decoder_boundary,
 	.message = decoder_piece,
 	.update_stats = decoder_update_stats,
