@@ -78,11 +78,21 @@ static int plan(struct thread_pool *pool)
 	return err;
 }
 
+/* Nothing is decoded or joined any more; the first error counts. .lock is held. */
+static void stop(struct thread_pool *pool, int err)
+{
+	int none = 0;
+
+	atomic_compare_exchange_strong(&pool->error, &none, err);
+	pthread_cond_broadcast(&pool->joined);
+}
+
+/* Up to the first slice that has not ended. One that did not fit is not tried again. */
 static int join_ended(struct thread_pool *pool, struct joint *joint)
 {
 	int err = 0;
 
-	while (joint->next < joint->end && joint->next->ended && !err) {
+	while (joint->next < joint->end && joint->next->ended && !err && !pool->error) {
 		err = rvt_session_join(pool->session, joint);
 		pool->n_joined += !err;
 	}
@@ -214,11 +224,14 @@ static int end_slice(struct thread_pool *pool, struct slice *slice, int err)
 		return 0;
 	}
 	ended = slices->end ? slices->end(slices->ctx, slice->ctx) : 0;
-	slice->ended = true;
+	slice->ended = !err;
 	if (!ended && !err)
 		ended = join_ended(pool, &pool->joints[slice->buffer]);
+	err = err ? err : ended;
+	if (err)
+		stop(pool, err);
 	session_unlock(pool->session);
-	return err ? err : ended;
+	return err;
 }
 
 static void tell_moment(const struct buffer *buffer, uint64_t time, bool left)
@@ -343,7 +356,7 @@ static void *work(void *ctx)
 	struct worker *worker = ctx;
 	struct thread_pool *pool = worker->pool;
 	struct slice *slice;
-	int err = 0, none = 0;
+	int err = 0;
 
 	while (!err && (slice = take_slice(worker))) {
 		/* slices that are counted come buffer by buffer */
@@ -356,8 +369,7 @@ static void *work(void *ctx)
 		err = finish_buffers(worker, pool->session->n_buffers);
 	if (err) {
 		session_lock(pool->session);
-		atomic_compare_exchange_strong(&pool->error, &none, err);
-		pthread_cond_broadcast(&pool->joined);
+		stop(pool, err);
 		session_unlock(pool->session);
 	}
 	return NULL;
