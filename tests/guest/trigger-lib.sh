@@ -71,16 +71,22 @@ latency_says()
 		grep -q '^# record --trigger sym:part:over=300ms:every=0s at [0-9.]* s on cpu'
 }
 
+# A call that comes while tracing is about to begin again makes a file, too, which has no flow.
 each_file()
 {
-	local file count=0
+	local file count=0 empty=0
 
 	for file in "$dir"/share/loop.data.*; do
-		ends_with_call "${file##*/}" seldom 0 || return 1
-		count=$((count + 1))
+		if ends_with_call "${file##*/}" seldom 0; then
+			count=$((count + 1))
+		elif [ "$(raw_pc "$file" 2>/dev/null | grep -vc '^#')" -eq 0 ]; then
+			empty=$((empty + 1))
+		else
+			return 1
+		fi
 	done
-	echo "$count files"
-	[ $count -ge 2 ]
+	echo "$count files, and $empty without flow"
+	[ $((count + empty)) -ge 2 ] && [ $count -ge 1 ]
 }
 
 # Each of the 40 calls has made a file, or was counted.
