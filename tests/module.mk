@@ -40,10 +40,15 @@ guest: deps
 	@$(MAKE) --no-print-directory WERROR=1 demo-parts
 	@tests/run $(GUEST_TESTS)
 
-## make check-long  the same and what takes too long for every day, the debug kernel included (Documentation/testing.rst)
-check-long: check
-	@RVT_LONG=1 RVT_PROPERTY_CASES=2000 RVT_JOBS_SECONDS=300 tests/run $(UNIT_TESTS) tests/guest/etrace.t $(LONG_TESTS)
-	@$(MAKE) --no-print-directory unit-variants
+## make check-long  the same and what takes too long for every day, the debug kernel included; what was interrupted goes on (Documentation/testing.rst)
+# What passed is not run again while nothing has changed since. With changes that are not committed
+# all is run.
+PASSED = $(if $(shell git status --porcelain 2>&1),,$(B)/passed/$(shell git rev-parse HEAD))
+check-long:
+	@RVT_PASSED=$(PASSED:%=%/check) $(MAKE) --no-print-directory check
+	@RVT_PASSED=$(PASSED:%=%/long) RVT_LONG=1 RVT_PROPERTY_CASES=2000 RVT_JOBS_SECONDS=300 \
+		tests/run $(UNIT_TESTS) tests/guest/etrace.t $(LONG_TESTS)
+	@RVT_PASSED=$(PASSED:%=%/long) $(MAKE) --no-print-directory unit-variants
 	@$(MAKE) --no-print-directory fuzz
 
 ## make deps        installs with apt what building and testing needs and this machine lacks (demo and check do, too)
