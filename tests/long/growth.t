@@ -58,15 +58,17 @@ assemble()
 		riscv64-linux-gnu-ld -Ttext=0x80001000 -e 0 -o "$1.root/program" "$dir/program.o"
 }
 
-# sources N FILE: a dump to which N harts wrote
+# sources N FILE: a dump to which N harts wrote, by turns: in slices, too, all are in each
 sources()
 {
-	local i
+	local i round
 
 	printf 'protocol = ntrace\nmode = htm\nsrc_bits = 12\n' >"$2.params"
-	for ((i = 0; i < $1; i++)); do
-		echo "ProgTraceSync SRC=$i SYNC=3 F-ADDR=0x80"
-		echo "ProgTraceCorrelation SRC=$i EVCODE=4 CDF=0 I-CNT=1"
+	for round in 1 2 3 4 5 6 7 8; do
+		for ((i = 0; i < $1; i++)); do
+			echo "ProgTraceSync SRC=$i SYNC=3 F-ADDR=0x80"
+			echo "ProgTraceCorrelation SRC=$i EVCODE=4 CDF=0 I-CNT=1"
+		done
 	done >"$2.asm"
 	build/host/rvt-asm "$2.params" <"$2.asm" >"$2"
 	printf '\1\0%.0s' {1..256} >"$2.code"

@@ -23,6 +23,7 @@
  * The lines of whole blocks: found by a direct-mapped cache, text one behind the other. Copied in
  * pieces, so that there is a piece more than text behind it and in the buffer for output.
  */
+#define CACHE_AFTER 4096	/* runs: of many sources most say little */
 #define CACHE_ENTRIES 65536
 #define CACHE_TEXT (16 << 20)
 #define CACHE_PIECE 32
@@ -40,8 +41,9 @@ struct decode_printer {
 	size_t prefix_len;
 	struct rvt_space *space;
 	struct decode_output *output;
-	struct cached_lines *cache;
+	struct cached_lines *cache;	/* NULL before so many runs, and where memory is short */
 	char *text;			/* of CACHE_TEXT bytes */
+	uint32_t runs_before;		/* without a cache */
 	size_t text_used;
 	/* for edges: */
 	bool has_last;
@@ -183,17 +185,44 @@ static void cache_lines(struct decode_printer *printer, struct cached_lines *cac
 	printer->text_used += end - text;
 }
 
+static void create_cache(struct decode_printer *printer)
+{
+	printer->runs_before = 0;
+	printer->text = malloc(CACHE_TEXT);
+	if (printer->text)
+		printer->cache = calloc(CACHE_ENTRIES, sizeof(printer->cache[0]));
+	if (printer->cache)
+		return;
+	free(printer->text);
+	printer->text = NULL;
+}
+
+/* NULL: without a cache. */
+static const struct cached_lines *lines_of(struct decode_printer *printer,
+					   const struct rvt_block *block)
+{
+	struct cached_lines *cached;
+
+	if (!printer->cache) {
+		if (++printer->runs_before > CACHE_AFTER)
+			create_cache(printer);
+		if (!printer->cache)
+			return NULL;
+	}
+	cached = &printer->cache[((uintptr_t)block >> 4) % CACHE_ENTRIES];
+	if (cached->block != block)
+		cache_lines(printer, cached, block);
+	return cached;
+}
+
 static void print_pcs(struct decode_printer *printer, const struct rvt_run *run)
 {
-	const struct rvt_block *block = run->block;
-	struct cached_lines *cached = &printer->cache[((uintptr_t)block >> 4) % CACHE_ENTRIES];
+	const struct cached_lines *cached = lines_of(printer, run->block);
 	char *to = output_room(printer->output, run->count * (MAX_PREFIX + 17) + CACHE_PIECE);
 	const char *from;
 	size_t len;
 
-	if (cached->block != block)
-		cache_lines(printer, cached, block);
-	if (!cached->line_bytes) {
+	if (!cached || !cached->line_bytes) {
 		printer->output->used += put_pcs(printer, to, run) - to;
 		return;
 	}
@@ -372,14 +401,6 @@ struct decode_printer *decode_printer_create(enum decode_print print, const char
 	printer->space = space;
 	printer->output = output;
 	printer->prefix_len = snprintf(printer->prefix, sizeof(printer->prefix), "%s", prefix);
-	if (print != PRINT_PC)
-		return printer;
-	printer->cache = calloc(CACHE_ENTRIES, sizeof(printer->cache[0]));
-	printer->text = malloc(CACHE_TEXT);
-	if (!printer->cache || !printer->text) {
-		decode_printer_destroy(printer);
-		return NULL;
-	}
 	return printer;
 }
 

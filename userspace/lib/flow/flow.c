@@ -9,6 +9,7 @@
 #include "flow/count/counts.h"
 #include "flow/memo/table-pool.h"
 #include "flow/walk/emit.h"
+#include "util/reserve.h"
 #include "util/sized.h"
 
 int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_sink *sink,
@@ -21,10 +22,10 @@ int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_
 	*flow = NULL;
 	if (sized_copy(&full, sizeof(full), config) || sized_copy(&own, sizeof(own), sink))
 		return -EINVAL;
-	f = aligned_alloc(_Alignof(struct rvt_flow), sizeof(*f));
+	/* There are thousands where a dump has so many sources, of which most say little. */
+	f = reserve(sizeof(*f));
 	if (!f)
 		return -ENOMEM;
-	memset(f, 0, sizeof(*f));
 	f->sink = own;
 	f->code.isa = full.isa;
 	f->code.hook = full.hook;
@@ -34,7 +35,7 @@ int rvt_flow_create(const struct rvt_flow_config *config, const struct rvt_flow_
 	f->delivers = f->base.collect = f->sink.runs;
 	rvt_flow_find_mapping_ids(f);
 	if (rvt_flow_set_return_stack(f, full.return_stack_depth, 0)) {
-		free(f);
+		unreserve(f, sizeof(*f));
 		return -ENOMEM;
 	}
 	*flow = f;
@@ -51,7 +52,7 @@ void rvt_flow_destroy(struct rvt_flow *flow)
 	free(flow->base.predictions.entries);
 	rvt_counts_destroy(flow->base.counts);
 	rvt_deferred_free(&flow->deferred);
-	free(flow);
+	unreserve(flow, sizeof(*flow));
 }
 
 /* ---- orders ---- */

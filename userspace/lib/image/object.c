@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "image/image.h"
+#include "util/reserve.h"
 
 /* So much of what is lent is asked for at a time: no block is longer. */
 #define LENT_PIECE 4096
@@ -172,15 +173,6 @@ int rvt_image_lent_object(struct rvt_image *image, const struct rvt_lent *lent, 
 	(*object)->need = lent->need;
 	(*object)->need_ctx = lent->ctx;
 	return 0;
-}
-
-/* Address space without memory behind it until it is written. */
-static void *reserve(uint64_t len)
-{
-	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
 }
 
 int rvt_image_window_object(struct rvt_image *image, int fd, uint64_t offset, uint64_t len,

@@ -12,10 +12,9 @@ static bool divides(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_
 	return rvt_ntrace_is_sync(msg) && rvt_ntrace_resets(d->params.dialect, msg);
 }
 
-void rvt_ntrace_slice_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			    const struct rvt_ntrace_msg *msg)
+void rvt_ntrace_slice_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s)
 {
-	if (msg->offset >= d->slice_to || !s->flow)
+	if (!s->flow)
 		return;
 	rvt_flow_note_source(s->flow, !d->slice_from);
 	if (d->slice_from)

@@ -254,8 +254,7 @@ bool rvt_ntrace_last_was_branch(const struct rvt_ntrace_decoder *d,
 /* ---- slices of a stream (decoder-slice.c) ---- */
 
 /* A new source; @msg is its first message. */
-void rvt_ntrace_slice_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			    const struct rvt_ntrace_msg *msg);
+void rvt_ntrace_slice_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s);
 /* True if @msg is none of this slice's business, or has been dealt with. */
 bool rvt_ntrace_slice_skips(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			   const struct rvt_ntrace_msg *msg);

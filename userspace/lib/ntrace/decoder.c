@@ -437,9 +437,10 @@ static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d,
 	s->data.xor = d->params.data_address == RVT_DATA_ADDRESS_XOR;
 	s->mode = d->params.mode;
 	s->mode_settled = s->mode != RVT_MODE_AUTO;
-	s->flow = d->ops.flow(d->ops.ctx, src);
+	/* A source that begins behind the slice is all the next one's. */
+	s->flow = msg->offset < d->slice_to ? d->ops.flow(d->ops.ctx, src) : NULL;
 	d->sources[src] = s;
-	rvt_ntrace_slice_source(d, s, msg);
+	rvt_ntrace_slice_source(d, s);
 	return s;
 }
 

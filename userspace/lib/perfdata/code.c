@@ -14,6 +14,7 @@
 #include <zstd.h>
 #include <rvtrace/perfdata.h>
 #include "util/array.h"
+#include "util/reserve.h"
 #include "packed.h"
 
 /* Of what is packed, in one frame. Smaller ones pack worse, larger ones bring more unneeded code. */
@@ -162,16 +163,15 @@ static int find_frames(struct rvt_code_store *store, const uint8_t *blob, size_t
 }
 
 /* Where all of it would be. What is small there must not become a huge page, which is cleared. */
-static int reserve(struct rvt_code_store *store)
+static int reserve_plain(struct rvt_code_store *store)
 {
 	const uint64_t frame = store->n_frames ? store->frames[0].len : 0;
 	void *p;
 
 	if (!store->len)
 		return 0;
-	p = mmap(NULL, store->len, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p == MAP_FAILED)
+	p = reserve(store->len);
+	if (!p)
 		return -ENOMEM;
 	madvise(p, store->len, frame < RVT_HUGE_PAGE ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	store->plain = p;
@@ -271,7 +271,7 @@ int rvt_code_open(const void *blob, size_t len, struct rvt_code_store **store)
 	s->unpacking = ZSTD_createDCtx();
 	err = s->unpacking ? find_frames(s, blob, len) : -ENOMEM;
 	if (!err)
-		err = reserve(s);
+		err = reserve_plain(s);
 	if (!err)
 		err = find_code(s);
 	if (err) {

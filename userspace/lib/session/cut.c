@@ -9,6 +9,8 @@
 #define FIRST_SLICES 32	/* of the usual size */
 #define MIN_SLICE (256ull << 10)
 #define MAX_SLICE (4ull << 20)
+/* All that is known of a source is looked for, and learned, in each slice anew. */
+#define SLICE_PER_SOURCE 512
 /* Of what is counted nothing waits in memory. The last slices are small: threads end together. */
 #define COUNTED_PER_JOB 4
 #define MAX_COUNTED (16ull << 20)
@@ -138,16 +140,26 @@ static uint64_t slice_size(const struct rvt_session *session, uint64_t left, uns
 	return size < MIN_SLICE ? MIN_SLICE : size > most ? most : size;
 }
 
-/* The size of the slice that begins where @left bytes are left; the one before it has @before. */
-static uint64_t next_size(const struct cutting *cutting, uint64_t left, uint64_t before)
+/*
+ * The size of the slice that begins where @left bytes are left; the one before it has @before. Many
+ * harts can write to @encoder's sink, which may be NULL.
+ */
+static uint64_t next_size(const struct cutting *cutting, const struct encoder *encoder,
+			  uint64_t left, uint64_t before)
 {
-	uint64_t size = cutting->size;
+	const struct rvt_session *session = cutting->session;
+	uint64_t size = cutting->size, least = 0;
 
-	if (!session_slices(cutting->session))
-		return slice_size(cutting->session, left, COUNTED_PER_JOB, MAX_COUNTED);
-	/* Where lines come out somebody waits for the first: what is told in order begins small. */
-	before = before ? 2 * before : (size + FIRST_SLICES - 1) / FIRST_SLICES;
-	return before < size ? before : size;
+	if (encoder && session->by_source && !session->options.slice_bytes)
+		least = SLICE_PER_SOURCE * rvt_stream_n_sources(&encoder->params);
+	if (session_slices(session)) {
+		/* Where lines come out somebody waits for the first: it begins small. */
+		before = before ? 2 * before : (size + FIRST_SLICES - 1) / FIRST_SLICES;
+		size = before < size ? before : size;
+	} else {
+		size = slice_size(session, left, COUNTED_PER_JOB, MAX_COUNTED);
+	}
+	return size < least ? least : size;
 }
 
 static int cut_buffer(struct cutting *cutting, struct buffer *buffer)
@@ -155,7 +167,7 @@ static int cut_buffer(struct cutting *cutting, struct buffer *buffer)
 	const struct encoder *encoder = are_in_order(buffer) ? only_encoder(buffer) : NULL;
 	struct slice slice = { .buffer = buffer->number, .to = UINT64_MAX,
 			     .end_record = buffer->n_records };
-	uint64_t step = next_size(cutting, cutting->left, 0);
+	uint64_t step = next_size(cutting, encoder, cutting->left, 0);
 	uint64_t passed = 0, wanted = step;	/* bytes of records */
 	int err = 0;
 
@@ -171,7 +183,7 @@ static int cut_buffer(struct cutting *cutting, struct buffer *buffer)
 				break;
 			}
 			at = find_boundary(buffer, encoder, i, skip);
-			step = next_size(cutting, cutting->left - wanted, step);
+			step = next_size(cutting, encoder, cutting->left - wanted, step);
 			wanted += step;
 			if (at > slice.from)
 				err = end_slice(cutting, buffer, &slice, i, at);

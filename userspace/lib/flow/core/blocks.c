@@ -12,6 +12,7 @@
 #include "flow/control.h"
 #include "flow/core/blocks.h"
 #include "insn/insn.h"
+#include "util/reserve.h"
 
 #define SMALL_PAGE 4096ul
 #define HUGE_PAGE (2ul << 20)
@@ -438,19 +439,16 @@ void rvt_table_grows(void *table, size_t size, uint32_t n)
 static struct rvt_block_table *table_create(const struct rvt_block_table *key)
 {
 	struct rvt_block_table *table = malloc(sizeof(*table));
-	void *pages;
 
 	if (!table)
 		return NULL;
 	*table = *key;
 	table->n_pages = (table->object->len >> RVT_PAGE_BITS) + 1;
-	pages = mmap(NULL, table->n_pages * sizeof(table->pages[0]), PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (pages == MAP_FAILED) {
+	table->pages = reserve(table->n_pages * sizeof(table->pages[0]));
+	if (!table->pages) {
 		free(table);
 		return NULL;
 	}
-	table->pages = pages;
 	table->segments_low = UINT64_MAX;
 	return table;
 }
